@@ -135,7 +135,7 @@ def test(t, gputune, arm, work):
 
 def ranks(t, s, gputune):
     """A collective in the two tasks of a step, on stand-ins of the CUDA driver and NCCL, as far as this build has them."""
-    stub = pathlib.Path(gputune).resolve().parent.parent.parent / "tests/stub"
+    stub = pathlib.Path(gputune).resolve().parent / "tests/stub"
     if not (stub / "libraries/libnccl.so.2").exists():
         return
     done = s.ask("srun", "-t1", "-n2", "--overcommit", "env", f"LD_LIBRARY_PATH={stub}/device", f"GPUTUNE_LIB_DIR={stub}/libraries",

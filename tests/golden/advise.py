@@ -8,29 +8,23 @@ import itertools
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 
 import jsonschema
 
-from common import end_suite, expect, root
+import common
+from common import end_suite, expect, machines, root
 
-gputune = os.path.abspath(sys.argv[1])
-schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("advise", "sweep", "predict")}
-
-
-def run(*argv, verb="advise"):
-    p = subprocess.run([gputune, verb, *map(str, argv)], capture_output=True, text=True, timeout=120, cwd="/",
-                       env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
-    return p.returncode, p.stdout, p.stderr
+def run(*argv, verb="advise", **how):
+    return common.run(verb, *argv, **how)
 
 
 def ask(*argv, schema="advise"):
     code, out, err = run(*argv, "--format", "json")
     expect(f"{argv} answers", code in (0, 1) and not err, (code, err))
     j = json.loads(out)
-    jsonschema.validate(j, schemas[schema])
+    jsonschema.validate(j, common.schema(schema))
     expect(f"{argv} exit code", j["exit_code"] == code, code)
     return j
 
@@ -125,7 +119,7 @@ def advice():
     expect("nothing to compare with", all(v is None for c in j["changes"] for v in c["gain"].values()), j["changes"][0]["gain"])
     laws(j, "does not fit")
     # A captured machine.
-    code, out, err = run("--model", "Qwen3-8B", "--host", root / "build/machines/dgx-spark")
+    code, out, err = run("--model", "Qwen3-8B", "--host", machines / "dgx-spark")
     expect("a captured machine", code == 0 and "GB10" in out and "perhaps nothing" in out and "What it costs" in out, (code, err, out))
     # Files, other formats.
     gguf = str(root / "tests/fuzz/seeds/model.gguf")
@@ -136,7 +130,7 @@ def advice():
         code, out, err = run(*LLAMA, "--format", f)
         expect(f"--format {f}", code == 0 and "Several at once" in out and not err, err)
     expect("--quiet", run(*LLAMA, "--quiet") == (0, "", ""))
-    j = ask("--sweep", "--model", gguf, "--host", root / "build/machines/dgx-spark", schema="sweep")
+    j = ask("--sweep", "--model", gguf, "--host", machines / "dgx-spark", schema="sweep")
     expect("a sweep of a file on a captured machine", j["fit"] > 0, j)
     a, b = (run(*LLAMA, "--verbose")[1] for _ in range(2))
     expect("twice the same", a == b)
@@ -216,9 +210,9 @@ def speed():
             "1,2", "--copies", "1,2,4,8", "--batch", "1-512", "--prompt", "1024,4096,16384", "--chunk", "2048,4096,8192,16384", "--draft", "0,1,3",
             "--format", "json"]
     begin = time.monotonic()
-    p = subprocess.run([gputune, "advise", *argv], capture_output=True, text=True)
+    out = run(*argv, seconds=600).out
     took = time.monotonic() - begin
-    j = json.loads(p.stdout)
+    j = json.loads(out)
     each = j["tried"] / took * 60
     print(f"{j['tried']} predicted in {took:.1f} s with one thread: {each / 1e6:.2f} million a minute; load {os.getloadavg()[0]:.1f}, "
           f"{sum(len(f['points']) for f in j['fronts'])} on the fronts")

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from common import end_suite, expect, root
+from common import captured, end_suite, expect, root, skip
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 UPDATE = "--update" in sys.argv
@@ -75,7 +75,7 @@ def ask(lib, name, *args):
 
 
 def same_as_program(lib):
-    for capture in sorted(p.parent for p in (root / "build/machines").glob("*/meta.json")):
+    for capture in captured:
         path = os.fspath(capture.relative_to(root))
         m = lib.gputune_open(path.encode(), None)
         at = ("--host", path, "--format", "json")
@@ -211,7 +211,7 @@ def abi(so):
         expect("the layout of errors is as it was", built.returncode == 0, built.stderr)
         stored, now = root / f"tests/abi/libgputune-{platform.machine()}.abi", pathlib.Path(d) / "now.abi"
         if not shutil.which("abidw"):
-            print("skip abidiff: abigail-tools is not installed")
+            skip("abidiff", "abigail-tools is not installed")
             return
         told = run("abidw", "--headers-dir", "include", "--drop-private-types", "--exported-interfaces-only", "--no-corpus-path", "--no-comp-dir-path",
                    "--no-show-locs", "--no-architecture", so)
@@ -220,7 +220,7 @@ def abi(so):
         if UPDATE:
             stored.write_text(now.read_text())
         if not stored.exists():
-            print(f"skip abidiff: no baseline of {platform.machine()}")
+            skip("abidiff", f"no baseline of {platform.machine()}")
             return
         p = run("abidiff", stored, now)
         expect("the ABI is the stored one: an addition is stored by --update", p.returncode == 0 and "gputune_plan" in told.stdout, p.stdout + told.stderr)

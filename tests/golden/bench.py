@@ -11,52 +11,27 @@ import subprocess
 import sys
 import tempfile
 
-import jsonschema
-
-from common import end_suite, expect, root
+from common import end_suite, expect, fits, gputune, refuses, run
 from terminal import OnTerminal
 
-gputune = os.path.abspath(sys.argv[1])
-schema = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("bench", "bench-list", "compare")}
 SHORT = ("memory-latency/16KiB", "timer-wake-up/100us")
 
 
-def run(*argv, timeout=120, program=gputune, **kw):
-    p = subprocess.run([program, *argv], capture_output=True, text=True, timeout=timeout, **kw)
-    return p.returncode, p.stdout, p.stderr
-
-
-def follows(what, text, name):
-    try:
-        j = json.loads(text)
-        jsonschema.validate(j, schema[name])
-        expect(what, True)
-        return j
-    except Exception as e:
-        expect(what, False, str(e)[:400])
-        return None
-
-
-def says(what, argv, code, *words):
-    got, out, err = run(*argv)
-    expect(what, got == code and all(w in err for w in words) and not out, (got, out[:200], err))
-
-
-says("no name", ["bench"], 2, "NAME")
-says("a wrong name", ["bench", "memory"], 2, '"memory"', "bench list")
-says("a wrong case", ["bench", "memory-latency/7KiB", "--state", "/tmp"], 2, '"7KiB"')
+refuses("no name", ["bench"], 2, "NAME")
+refuses("a wrong name", ["bench", "memory"], 2, '"memory"', "bench list")
+refuses("a wrong case", ["bench", "memory-latency/7KiB", "--state", "/tmp"], 2, '"7KiB"')
 for bad in ("0s", "-3", "10 s", "x", "1e99", "nan"):
-    says(f"--for {bad}", ["bench", SHORT[0], "--for", bad], 2, "--for")
+    refuses(f"--for {bad}", ["bench", SHORT[0], "--for", bad], 2, "--for")
 for bad in ("0", "-1", "1.5", "99999999999"):
-    says(f"--runs {bad}", ["bench", SHORT[0], "--runs", bad], 2, "--runs")
-says("--cpus x", ["bench", SHORT[0], "--cpus", "x"], 2, "--cpus")
-says("--cpus 70000", ["bench", SHORT[0], "--cpus", "70000"], 2, "may only run on")
+    refuses(f"--runs {bad}", ["bench", SHORT[0], "--runs", bad], 2, "--runs")
+refuses("--cpus x", ["bench", SHORT[0], "--cpus", "x"], 2, "--cpus")
+refuses("--cpus 70000", ["bench", SHORT[0], "--cpus", "70000"], 2, "may only run on")
 for word in ("--dir", "--files"):
-    says(f"{word} of nothing", ["bench", "disk", word, ""], 2, f"{word} is empty")
-says("show without an id", ["bench", "show"], 2, "ID")
-says("show nothing", ["bench", "show", "no-such", "--state", "/tmp"], 2, "no-such")
-says("show a path", ["bench", "show", "../../etc/passwd", "--state", "/tmp"], 2, "passwd")
-says("compare with nothing", ["compare", "no-a", "no-b", "--state", "/tmp"], 2, "no-a")
+    refuses(f"{word} of nothing", ["bench", "disk", word, ""], 2, f"{word} is empty")
+refuses("show without an id", ["bench", "show"], 2, "ID")
+refuses("show nothing", ["bench", "show", "no-such", "--state", "/tmp"], 2, "no-such")
+refuses("show a path", ["bench", "show", "../../etc/passwd", "--state", "/tmp"], 2, "passwd")
+refuses("compare with nothing", ["compare", "no-a", "no-b", "--state", "/tmp"], 2, "no-a")
 
 with tempfile.TemporaryDirectory() as tmp:
     state = ["--state", f"{tmp}/state"]
@@ -64,7 +39,7 @@ with tempfile.TemporaryDirectory() as tmp:
     for k in range(2):
         code, out, err = run("bench", *SHORT, "--for", "300ms", "--format", "json", "--json", f"{tmp}/{k}.json", *state)
         expect("bench ends well", code == 0 and "\r" not in err, (code, err))
-        j = follows("bench follows its schema", out, "bench")
+        j = fits("bench follows its schema", out, "bench")
         if j:
             ids.append(j["id"])
             expect("cases are verified", all(c["verified"] and c["figures"][0]["n"] > 0 for c in j["cases"]))
@@ -84,10 +59,10 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("what is none is not printed", code == 2 and not out, (code, out, err))
     code, out, err = run("bench", "list", *state)
     expect("list names both", code == 0 and all(i in out for i in ids) and "memory-bandwidth" in out, (code, out, err))
-    j = follows("bench list follows its schema", run("bench", "list", "--format", "json", *state)[1], "bench-list")
+    j = fits("bench list follows its schema", run("bench", "list", "--format", "json", *state)[1], "bench-list")
     expect("and has both", j and set(ids) <= {r["id"] for r in j["results"]}, j and j["results"])
     code, out, err = run("compare", *ids, "--format", "json", *state)
-    j = follows("compare follows its schema", out, "compare")
+    j = fits("compare follows its schema", out, "compare")
     expect("everything compares", j and len(j["rows"]) == 3 and j["summary"]["not_comparable"] == 0 and code in (0, 1),
            (code, err))
     code, out, err = run("compare", f"{tmp}/0.json", f"{tmp}/0.json")
@@ -100,7 +75,7 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("other machines do not compare", code == 5 and "different machines" in out, (code, out, err))
 
     code, out, err = run("bench", SHORT[0], "--runs", "7", "--format", "json", *state)
-    j = follows("a count", out, "bench")
+    j = fits("a count", out, "bench")
     expect("seven are seven", j and j["cases"][0]["figures"][0]["n"] == 7 and j["cases"][0]["stop"] == "count")
 
     mine = pathlib.Path(f"{tmp}/mine")
@@ -116,7 +91,7 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = run("bench", "hand-over", "--cpus", one, *state)
     expect("hand-over on one CPU", code == 5 and "two CPUs" in err and not out, (code, out, err))
     code, out, err = run("bench", "hand-over", SHORT[0], "--runs", "5", "--cpus", one, "--format", "json", *state)
-    j = follows("with another bench", out, "bench")
+    j = fits("with another bench", out, "bench")
     expect("it is a result, and what did not run is said", j and code == 5 and len(j["cases"]) == 1 and
            j["not_run"][0]["bench"] == "hand-over" and "two CPUs" in j["not_run"][0]["reason"], (code, err))
     if j:
@@ -124,7 +99,7 @@ with tempfile.TemporaryDirectory() as tmp:
         expect("the page says it too", code == 0 and "Did not run" in out and "two CPUs" in out, (code, out))
         expect("it says that no band is known, or which", "band" in out, out)
     code, out, err = run("bench", "cpu-frequency", "--for", "100ms", "--format", "json", *state)
-    j = follows("frequency", out, "bench")
+    j = fits("frequency", out, "bench")
     expect("frequency is one", j and code == 0 and all(50 < c["figures"][0]["median_mhz"] < 20000 and c["verified"] and
                                                        "addition" in c["variant"] for c in j["cases"]), (code, err))
 
@@ -164,20 +139,20 @@ with tempfile.TemporaryDirectory() as tmp:
     p = OnTerminal([gputune, "bench", "timer-wake-up", "--for", "60s", "--format", "json", *state])
     expect("it measures", p.says(b" samples, "), p.seen)
     code, out = p.end(signal.SIGINT)
-    j = follows("an interrupted run", out, "bench")
+    j = fits("an interrupted run", out, "bench")
     expect("it is marked and kept", j and code == 5 and j["partial"] and
            f"{j['id']}.json" in set(os.listdir(f"{tmp}/state/bench")) - before, (code, p.seen[-300:]))
 
     p = OnTerminal([gputune, "bench", "all", "--format", "json", *state])
     expect("all of them are begun", p.says(b": round "), p.seen)
     code, out = p.end(signal.SIGINT)
-    j = follows("all, interrupted", out, "bench")
+    j = fits("all, interrupted", out, "bench")
     expect("what did not come to its turn is named", j and code == 5 and j["partial"] and
            any("interrupted" in s["reason"] for s in j["not_run"]), (code, p.seen[-300:]))
 
     cut = pathlib.Path(f"{tmp}/0.json").read_text()
     for n in (0, 10, len(cut) // 2, len(cut) - 3):
         pathlib.Path(f"{tmp}/cut.json").write_text(cut[:n])
-        says(f"a file cut off at {n}", ["compare", f"{tmp}/cut.json", f"{tmp}/0.json"], 2, "cut.json")
+        refuses(f"a file cut off at {n}", ["compare", f"{tmp}/cut.json", f"{tmp}/0.json"], 2, "cut.json")
 
 end_suite()

@@ -12,40 +12,22 @@ import random
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
 
 import jsonschema
 
-from common import end_suite, expect, root
+import common
+from common import end_suite, expect, machines, root, run, schema
 
-gputune = os.path.abspath(sys.argv[1])
-schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("*.json")}
 seeds = root / "tests/fuzz/seeds"
 
 
-def run(*argv, **kw):
-    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=120, **kw)
-    return p.returncode, p.stdout, p.stderr
-
-
-def follows(what, code, *argv, **kw):
-    got, out, err = run(*argv, "--format", "json", **kw)
-    try:
-        j = json.loads(out)
-        jsonschema.validate(j, schemas[j["schema"].removeprefix("gputune.").removesuffix("/1")])
-        expect(what, got == code == j["exit_code"], (got, err))
-        return j
-    except Exception as e:  # noqa: BLE001
-        expect(what, False, (got, str(e)[:400], err))
-        return None
+def follows(what, code, *argv, **how):
+    return common.follows(what, argv, code, **how)
 
 
 def says(what, code, words, *argv):
-    got, out, err = run(*argv)
-    expect(what, got == code and all(w in out + err for w in words), (got, out, err))
-    expect(f"{what}: no sanitizer", "Sanitizer" not in err, err)
+    common.says(what, argv, code, *words)
 
 
 # --- a machine whose constants are known: gputune predicts itself with other constants, the figures become logs ---------------
@@ -108,7 +90,7 @@ def found_again(tmp):
     expect("and on what it had not seen", g["error_left_out"]["median_ratio"] < .06, g["error_left_out"])
     expect("kept", g["kept"] and j["kept_in"] and pathlib.Path(j["kept_in"]).is_file(), j["kept_in"])
     kept = json.loads(pathlib.Path(j["kept_in"]).read_text())
-    jsonschema.validate(kept, schemas["calibration"])
+    jsonschema.validate(kept, schema("calibration"))
     expect("mode", os.stat(j["kept_in"]).st_mode & 0o777 == 0o600)
     ask = ("predict", "inference", "--model", "Qwen3-8B", "--weights", "bf16", "--on", "dgx-spark", "--prompt", "2048", "--output", "128",
            "--state", state)
@@ -161,7 +143,7 @@ def every_model(tmp):
 
 def a_machine(tmp):
     """A captured machine stands for this one: what is kept counts until its driver is another one."""
-    state, machine, newer = tmp / "here", root / "build/machines/dgx-spark", tmp / "newer"
+    state, machine, newer = tmp / "here", machines / "dgx-spark", tmp / "newer"
     on = ("--state", state, "--host")
     j = follows("nothing yet", 0, "calibrate", *on, machine)
     expect("none", j and j["kept"] is None, j)
@@ -181,7 +163,7 @@ def a_machine(tmp):
            and b["tpot_ms"]["value"] != a["tpot_ms"]["value"], b and b["calibration"])
     j = follows("shown", 1, "calibrate", *on, newer)
     expect("expired", j and not j["kept"]["used"], j)
-    says("no GPU that is known", 5, ("--on",), "calibrate", seeds / "logs.llama.csv", *on, root / "build/machines/nothing")
+    says("no GPU that is known", 5, ("--on",), "calibrate", seeds / "logs.llama.csv", *on, machines / "nothing")
 
 
 # --- every format ---------------------------------------------------------------------------------------------------------
@@ -192,7 +174,7 @@ def formats(tmp):
                             *more)
         try:
             j = json.loads(out)
-            jsonschema.validate(j, schemas["calibrate"])
+            jsonschema.validate(j, schema("calibrate"))
         except Exception as e:  # noqa: BLE001
             expect(f"{files}", False, (got, str(e)[:300], err))
             return []

@@ -11,41 +11,17 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
-import jsonschema
+from common import captured, end_suite, expect, fits, run, snapshot
 
-from common import end_suite, root
-from common import expect as law
-
-gputune = os.path.abspath(sys.argv[1])
 own = "root/var/lib/gputune"
 mark = ".gputune-gone"
 profiles = ("default", "published", "max-performance", "low-latency")
-schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("*.json")}
-
-
-def run(*argv):
-    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=300, cwd="/",
-                       stdin=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
-    return p.returncode, p.stdout, p.stderr
 
 
 everything = ",".join(s["id"] for s in json.loads(run("list", "--format", "json")[1])["settings"])
-
-
-def snapshot(folder):
-    """Every file and link below folder, by its name: what it holds."""
-    out = {}
-    for path in sorted(pathlib.Path(folder).rglob("*")):
-        name = str(path.relative_to(folder))
-        if path.is_symlink():
-            out[name] = ("link", os.readlink(path))
-        elif path.is_file():
-            out[name] = ("file", path.read_bytes())
-    return out
 
 
 def without_own(files):
@@ -126,17 +102,6 @@ def merged(machine, overlay, to):
                 path.write_bytes(data)
 
 
-def follows(name, verb, out):
-    try:
-        j = json.loads(out)
-        jsonschema.validate(j, schemas[j["schema"].removeprefix("gputune.").removesuffix("/1")])
-        law(name, True)
-        return j
-    except (ValueError, KeyError, jsonschema.ValidationError) as e:
-        law(name, False, e)
-        return None
-
-
 def open_changes(plan):
     return [c for c in plan["changes"] if not c["gate"]]
 
@@ -178,8 +143,8 @@ class Case:
         code, out, err = run(verb, *argv, "--host", self.machine, "--overlay", overlay, "--format", "json",
                              *(self.wish if wish and verb in ("plan", "apply") else ()))
         if "Sanitizer" in err or code < 0:
-            law(f"{self.name}: {verb} ends well", False, err)
-        return code, follows(f"{self.name}: {verb} follows its schema", verb, out) if out else None, err
+            expect(f"{self.name}: {verb} ends well", False, err)
+        return code, fits(f"{self.name}: {verb} follows its schema", out) if out else None, err
 
     def plan(self, overlay):
         return self.ask("plan", overlay)
@@ -188,7 +153,7 @@ class Case:
         return self.ask("apply", overlay, "--yes")
 
     def law(self, what, ok, detail=""):
-        return law(f"{self.name}: {what}", ok, detail)
+        return expect(f"{self.name}: {what}", ok, detail)
 
     def there_and_back(self):
         o = self.overlay()
@@ -345,7 +310,7 @@ class Case:
 
 names = sys.argv[2:]
 shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-for machine in sorted(p.parent for p in (root / "build/machines").glob("*/meta.json")):
+for machine in captured:
     if names and machine.name not in names:
         continue
     for profile in profiles:

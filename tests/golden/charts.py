@@ -1,52 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """charts.py GPUTUNE: charts of bench and compare on every medium, and the page of a fleet of which is known who is odd."""
-import fcntl
 import json
 import os
 import pathlib
 import random
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import xml.etree.ElementTree as xml
 
 import jsonschema
 
-from common import end_suite, expect, root
+import common
+from common import end_suite, expect, gputune, PLAIN, root, schema
 
 sys.path.insert(0, str(root / "tests/fleet"))
 import benches  # noqa: E402
+from terminal import at_terminal  # noqa: E402
 
-gputune = pathlib.Path(sys.argv[1]).resolve()
+
 MACHINES = 200
 
 
-def run(*args, width=80, lang="C.UTF-8"):
-    env = dict(os.environ, COLUMNS=str(width), LC_ALL=lang, NO_COLOR="1")
-    return subprocess.run([gputune, *map(str, args)], capture_output=True, text=True, env=env, timeout=120, errors="replace")
-
-
-def terminal(*args, width):
-    """What a terminal of that width gets."""
-    master, slave = os.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    env = dict(os.environ, LC_ALL="C", NO_COLOR="1", TERM="dumb")
-    env.pop("COLUMNS", None)
-    p = subprocess.Popen([gputune, *map(str, args)], stdout=slave, stderr=slave, env=env)
-    os.close(slave)
-    seen = b""
-    try:
-        while data := os.read(master, 65536):
-            seen += data
-    except OSError:  # its end of the terminal is closed
-        pass
-    p.wait(timeout=60)
-    os.close(master)
-    return seen.decode(errors="replace").replace("\r\n", "\n")
+def run(*argv, width=80, lang="C.UTF-8"):
+    return common.run(*argv, env={**os.environ, "COLUMNS": str(width), "LC_ALL": lang, "NO_COLOR": "1"})
 
 
 def samples(v, k, n=24):
@@ -120,29 +99,29 @@ def bench(work):
     one.write_text(json.dumps(result()))
     two.write_text(json.dumps(result(0.9)))
     term = run("bench", "show", one)
-    expect("bench show draws bars with limit and band", term.returncode == 0 and "█" in term.stdout and
-           "data sheet: <b>H200</b>" in term.stdout and "usual: measured on <12> machines" in term.stdout, term.stdout + term.stderr)
-    expect("two states are a distribution", "two states, below and above" in term.stdout, term.stdout)
-    expect("a sweep has sizes under it", "8 B" in term.stdout and "over size, both logarithmic" in term.stdout, term.stdout)
+    expect("bench show draws bars with limit and band", term.code == 0 and "█" in term.out and
+           "data sheet: <b>H200</b>" in term.out and "usual: measured on <12> machines" in term.out, term.out + term.err)
+    expect("two states are a distribution", "two states, below and above" in term.out, term.out)
+    expect("a sweep has sizes under it", "8 B" in term.out and "over size, both logarithmic" in term.out, term.out)
     plain = run("bench", "show", one, "--ascii")
-    expect("in ASCII there is nothing else", plain.stdout.isascii() and "####" in plain.stdout, plain.stdout)
+    expect("in ASCII there is nothing else", plain.out.isascii() and "####" in plain.out, plain.out)
     md = run("bench", "show", one, "--format", "md")
-    expect("Markdown has them fenced", "```text\n" in md.stdout and "95 % interval of the median" in md.stdout, md.stdout)
+    expect("Markdown has them fenced", "```text\n" in md.out and "95 % interval of the median" in md.out, md.out)
     data = run("compare", one, two, "--format", "json")
-    expect("JSON has no picture", "─" not in data.stdout and json.loads(data.stdout)["schema"] == "gputune.compare/1", data.stderr)
-    html = run("bench", "show", one, "--format", "html").stdout
+    expect("JSON has no picture", "─" not in data.out and json.loads(data.out)["schema"] == "gputune.compare/1", data.err)
+    html = run("bench", "show", one, "--format", "html").out
     found = drawings(html)
     expect("HTML draws bars, sweep, distribution and matrix", len(found) >= 8 and "heat" in html and "all-reduce" in html, len(found))
     expect("no text becomes markup", "<b>H200" not in html and "&lt;b&gt;H200" in html)
     limit = [s for s in found if "triad" in s][0]
     expect("the figure and its limit are told", "limit 4800" in limit and "usual 4200 to 4400" in limit, limit[:800])
     for width in (40, 80, 200):
-        out = terminal("compare", one, two, width=width)
+        out = at_terminal([gputune, "compare", one, two], width, {**PLAIN, "LC_ALL": "C", "NO_COLOR": "1", "TERM": "dumb"})
         start = out.find("B over A, with its interval")
         strip = out[start:out.find("\n\n", start)].splitlines() if start >= 0 else []
         expect(f"compare draws intervals on {width} columns", len(strip) > 3 and all(len(x) <= width for x in strip)
                and any("worse" in x for x in strip) and any("same" in x for x in strip), out)
-    drawings(run("compare", one, two, "--format", "html").stdout)
+    drawings(run("compare", one, two, "--format", "html").out)
 
 
 def fleet(work):
@@ -150,7 +129,7 @@ def fleet(work):
     made = subprocess.run([sys.executable, root / "tests/fleet/generate.py", gputune, folder, str(MACHINES)], capture_output=True,
                           text=True, check=True, timeout=300)
     settings, planted = json.loads(made.stdout), benches.write(folder, MACHINES)
-    data = json.loads(run("fleet", folder, "--format", "json").stdout)
+    data = json.loads(run("fleet", folder, "--format", "json").out)
     named = {o["name"]: (b["figure"], o["worse"]) for b in data["benches"] for o in b["outliers"]}
     expect("who was made slow or fast is named, and nobody else", set(named) == set(planted), (named, planted))
     expect("with the bench in which it is, and in which direction",
@@ -161,17 +140,17 @@ def fleet(work):
            40 < states[0]["state_below"]["machines"] < 100 and states[0]["state_below"]["worse"], states)
     odd = {o["name"] for o in data["outliers"]}
     expect("who has a rare setting is named", set(settings["alone"]) <= odd, (settings["alone"], odd))
-    html = run("fleet", folder, "--format", "html").stdout
+    html = run("fleet", folder, "--format", "html").out
     drawings(html)
     expect("the page names them all and has a row a machine", all(n in html for n in planted) and
            all(f"node{n:05d}" in html for n in range(1, MACHINES + 1)) and 'id="machines"' in html and len(html) < 2 << 20, len(html))
-    term = run("fleet", folder).stdout
+    term = run("fleet", folder).out
     expect("so does the terminal", all(n in term for n in planted) and "What was measured" in term, term)
     broken = folder / "node00001-bench.json"
     broken.write_text(broken.read_text()[:-40])
     (folder / "odd.json").write_text('{"schema": "gputune.bench/1", "host": {}, "cases": [{"figures": [{}]}]}')
     (folder / "odd2.json").write_text('{"schema": "gputune.bench/1", "host": {}, "cases": 7}')
-    data = json.loads(run("fleet", folder, "--format", "json").stdout)
+    data = json.loads(run("fleet", folder, "--format", "json").out)
     expect("what makes no sense is refused with its reason", len(data["unreadable"]) == 3 and
            data["summary"]["machines"] >= MACHINES, data["unreadable"])
 
@@ -196,7 +175,7 @@ def like(work):
     for n in range(5):
         write(f"c{n}", 0.7, memory_kib=str(755 << 20))
     write("a9", 0.8, gpu_driver="535.1", kernel="6.8.0-60")
-    data = json.loads(run("fleet", folder, "--format", "json").stdout)
+    data = json.loads(run("fleet", folder, "--format", "json").out)
     gemm = {b["hardware"]: b for b in data["benches"] if b["figure"].startswith("gemm")}
     expect("memory and adapters part them, the kernel's share of the memory does not",
            {k: b["machines"] for k, b in gemm.items()} == {
@@ -205,9 +184,9 @@ def like(work):
                "8 x NVIDIA H100, 2 x Invented CPU, 768 GiB, 8 x 15b3:1021": 5}, {k: b["machines"] for k, b in gemm.items()})
     far = [(o["name"], o["unlike_most"]) for b in gemm.values() for o in b["outliers"]]
     expect("another driver parts nobody, but is said of who lies far off", far == [("a9", "driver 535.1, most have 570.133.20")], far)
-    html = run("fleet", folder, "--format", "html").stdout
+    html = run("fleet", folder, "--format", "html").out
     expect("on the page too", "driver 535.1, most have 570.133.20" in html and "Unlike most of them" in html)
-    jsonschema.validate(data, json.loads((root / "schemas/fleet.json").read_text()))
+    jsonschema.validate(data, schema("fleet"))
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -7,71 +7,58 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
 import jsonschema
 
-from common import end_suite, expect, root
+from common import captured, end_suite, expect, gputune, machines, refuses, root, run, schema
 from terminal import at_terminal
 
-gputune = os.path.abspath(sys.argv[1])
-spark = str(root / "build/machines/dgx-spark")
+spark = str(machines / "dgx-spark")
 
 
-def run(*argv, env=None):
-    p = subprocess.run([gputune, *argv], capture_output=True, text=True, timeout=120, cwd="/",
-                       env=env or {"PATH": "/usr/bin:/bin"})
-    return p.returncode, p.stdout, p.stderr
-
-
-def says(what, argv, code, *words):
-    got, out, err = run(*argv)
-    expect(what, got == code and all(w in err for w in words) and not out, (got, out[:200], err))
-
-
-says("no verb", [], 2, "Usage")
-says("a wrong verb", ["chekc"], 2, 'no verb "chekc"', "check")
-says("a wrong option", ["check", "--fromat", "json"], 2, "--fromat; did you mean --format?")
-says("a wrong option with a value", ["check", "--fromat=json"], 2, "--fromat=json; did you mean --format?")
-says("an option of nothing that is near", ["check", "--model=x"], 2, 'no option --model=x; "gputune check --help" lists them')
-says("a value where none goes", ["check", "--all=1"], 2, "--all takes no value: --all=1")
-says("a wrong letter", ["check", "-x"], 2, "check takes no option -x")
+refuses("no verb", [], 2, "Usage")
+refuses("a wrong verb", ["chekc"], 2, 'no verb "chekc"', "check")
+refuses("a wrong option", ["check", "--fromat", "json"], 2, "--fromat; did you mean --format?")
+refuses("a wrong option with a value", ["check", "--fromat=json"], 2, "--fromat=json; did you mean --format?")
+refuses("an option of nothing that is near", ["check", "--model=x"], 2, 'no option --model=x; "gputune check --help" lists them')
+refuses("a value where none goes", ["check", "--all=1"], 2, "--all takes no value: --all=1")
+refuses("a wrong letter", ["check", "-x"], 2, "check takes no option -x")
 for letters in ("-xq", "-qx"):
-    says("a wrong letter among others", ["check", letters], 2, "check takes no option -x")
+    refuses("a wrong letter among others", ["check", letters], 2, "check takes no option -x")
 # The beginning of a name is no name: what looks like a slip must not be --force, and a script must not break when an option is added.
-says("the beginning of two options", ["undo", "--fo"], 2, "undo takes no option --fo; did you mean --format or --force?")
-says("the beginning of one", ["apply", "--y"], 2, "apply takes no option --y; did you mean --yes?")
-says("the beginning of one, with a value", ["check", "--form=json"], 2, "check takes no option --form=json; did you mean --format?")
-says("the beginning of one, with a value behind", ["check", "--hos", spark], 2, "check takes no option --hos; did you mean --host?")
-says("the beginning of one, without its value", ["check", "--hos"], 2, "check takes no option --hos; did you mean --host?")
-says("the beginning of a flag, with a value", ["undo", "--al=1"], 2, "undo takes no option --al=1; did you mean --all?")
+refuses("the beginning of two options", ["undo", "--fo"], 2, "undo takes no option --fo; did you mean --format or --force?")
+refuses("the beginning of one", ["apply", "--y"], 2, "apply takes no option --y; did you mean --yes?")
+refuses("the beginning of one, with a value", ["check", "--form=json"], 2, "check takes no option --form=json; did you mean --format?")
+refuses("the beginning of one, with a value behind", ["check", "--hos", spark], 2, "check takes no option --hos; did you mean --host?")
+refuses("the beginning of one, without its value", ["check", "--hos"], 2, "check takes no option --hos; did you mean --host?")
+refuses("the beginning of a flag, with a value", ["undo", "--al=1"], 2, "undo takes no option --al=1; did you mean --all?")
 for verb in re.findall(r"^  ([a-z]+) ", run("--help")[1], re.M):
     names = re.findall(r"^  (?:-\w,|   ) --([a-z-]+)", run(verb, "--help")[1], re.M)
     expect(f"{verb} has options", "help" in names, names)
     for name in sorted({n[:-1] for n in names} - set(names)) if verb in ("undo", "persist", "cluster") else ["hel"]:
         got, out, err = run(verb, f"--{name}")
         expect(f"{verb} --{name} is no option", got == 2 and not out and f"{verb} takes no option --{name}; did you mean --" in err, (got, out, err))
-says("no page is as wide as asked", ["list", "--width", "80"], 2, "list takes no option --width")
-says("a wrong format", ["check", "--format", "yaml"], 2, 'term (default), json, md, html, junit, prom, nagios or npd, not "yaml"')
+refuses("no page is as wide as asked", ["list", "--width", "80"], 2, "list takes no option --width")
+refuses("a wrong format", ["check", "--format", "yaml"], 2, 'term (default), json, md, html, junit, prom, nagios or npd, not "yaml"')
 for verb, option in (("check", "host"), ("plan", "overlay"), ("show", "output"), ("check", "since"), ("apply", "profile"), ("stack", "env"), ("predict", "precision"),
                      ("advise", "weights"), ("roofline", "nsys"), ("cluster", "nodes"), ("bench", "json"), ("prove", "bench")):
-    says(f"{verb} --{option} of a variable that is not set", [verb, f"--{option}="], 2, f"--{option} is empty; it needs ")
+    refuses(f"{verb} --{option} of a variable that is not set", [verb, f"--{option}="], 2, f"--{option} is empty; it needs ")
 expect("nothing to leave out", run("check", "--host", spark, "--skip", "")[0] == 1)
 for argv in (["apply", ""], ["fleet", ""], ["compare", "a", ""], ["report", ""], ["lint", ""], ["monitor", ""]):
-    says(f"{argv} of a variable that is not set", argv, 2, f"{argv[0]}: argument {len(argv) - 1} is empty")
+    refuses(f"{argv} of a variable that is not set", argv, 2, f"{argv[0]}: argument {len(argv) - 1} is empty")
 if os.path.exists("/dev/full"):
     for argv in (["--help"], ["help"], ["help", "check"], ["check", "--help"], ["--version"], ["list"]):
         with open("/dev/full", "w") as full:
             p = subprocess.run([gputune, *argv], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
         expect(f"{argv} on a full disk", p.returncode == 5 and "could not be written: No space left" in p.stderr, (p.returncode, p.stderr))
 expect("help of a verb", run("help", "check") == run("check", "--help"))
-says("help of no verb", ["help", "chekc"], 2, 'no verb "chekc"', "check")
-says("facts are not narrowed", ["list", "--facts", "--only", "gpu"], 2, "--only and --skip narrow settings")
-says("a drawing is no JSON", ["show", "topology", "--as", "svg", "--format", "json"], 2, "either --as or --format json")
+refuses("help of no verb", ["help", "chekc"], 2, 'no verb "chekc"', "check")
+refuses("facts are not narrowed", ["list", "--facts", "--only", "gpu"], 2, "--only and --skip narrow settings")
+refuses("a drawing is no JSON", ["show", "topology", "--as", "svg", "--format", "json"], 2, "either --as or --format json")
 for argv in (["apply", "--yes"], ["undo", "--yes"], ["persist", "install", "--yes"], ["persist", "remove", "--yes"], ["doctor", "slow", "disk", "--fix", "--yes"]):
-    says(f"{argv} on a capture", [*argv, "--host", spark], 2, "a captured machine is not changed: --overlay DIR takes the changes, --dry-run shows them")
-says("a wrong subject", ["show", "gpus"], 2, '"gpus"', "gpu")
+    refuses(f"{argv} on a capture", [*argv, "--host", spark], 2, "a captured machine is not changed: --overlay DIR takes the changes, --dry-run shows them")
+refuses("a wrong subject", ["show", "gpus"], 2, '"gpus"', "gpu")
 # One who only looks makes no folder; what is there later is what a change put there.
 with tempfile.TemporaryDirectory() as tmp:
     over = os.path.join(tmp, "over")
@@ -81,7 +68,7 @@ with tempfile.TemporaryDirectory() as tmp:
         got, out, err = run(*argv, *at, over)
         expect(f"{argv} makes no overlay", got in (0, 1, 5) and not os.listdir(tmp), (got, err, os.listdir(tmp)))
         expect(f"{argv} below an overlay that is not there", got == run(*argv, *at[:2])[0] or argv[0] in ("status", "history", "watch"), got)
-    says("an overlay below nothing", ["check", *at, os.path.join(over, "x")], 2, "over/x: No such file")
+    refuses("an overlay below nothing", ["check", *at, os.path.join(over, "x")], 2, "over/x: No such file")
     expect("a change makes it", run("apply", "--yes", "--only", "memory.swappiness", *at, over + "/")[0] == 0 and os.path.isdir(over))
     expect("and it is looked at", "in force" in run("status", *at, over)[1])
     expect("undone there", run("undo", "--yes", *at, over)[0] == 0 and "in force" not in run("status", *at, over)[1])
@@ -93,13 +80,13 @@ for argv, option, bad in ((["check"], "width", ("+80", " 80", "0x50", "8e1", "-1
                           (["advise", "--sweep", *model], "batch", ("0.5", "1,,2")), (["predict", "inference", *model], "batch", ("1.5", "1 ", "inf")),
                           (["predict", "training", *model], "all-reduce", ("0x10", "abc", "1k", "-5", "1e400"))):
     for b in bad:
-        says(f"{argv[0]} --{option} of {b!r}", [*argv, f"--{option}={b}"], 2, f"--{option} takes ", f'"{b}"')
+        refuses(f"{argv[0]} --{option} of {b!r}", [*argv, f"--{option}={b}"], 2, f"--{option} takes ", f'"{b}"')
 # What it would take is looked at, and nothing is there: 5 of all.
-blind = ["--host", str(root / "build/machines/nothing")]
+blind = ["--host", str(machines / "nothing")]
 for argv in (["generate", "vllm", "--model", "llama-3.1-8b"], ["generate", "hostfile"], ["generate", "deepspeed", "--model", "llama-3.1-8b"], ["predict", "inference", "--model", "llama-3.1-8b"],
              ["predict", "training", "--model", "llama-3.1-8b"], ["advise", "--model", "llama-3.1-8b"]):
-    says(f"{argv[:2]} without a GPU", [*argv, *blind], 5, "no GPU is seen")
-says("torchrun without a GPU", ["generate", "torchrun", *blind, "--", "x.py"], 5, "no GPU is seen")
+    refuses(f"{argv[:2]} without a GPU", [*argv, *blind], 5, "no GPU is seen")
+refuses("torchrun without a GPU", ["generate", "torchrun", *blind, "--", "x.py"], 5, "no GPU is seen")
 # A disk or a kernel that fails at every reading: what is in force is not known, which is no success.
 with tempfile.TemporaryDirectory() as tmp:
     failing = pathlib.Path(tmp, "m")
@@ -135,9 +122,9 @@ with tempfile.TemporaryDirectory() as tmp:
         p = subprocess.run([gputune, *argv, "--host", spark, "-o", "-"], capture_output=True, text=True, timeout=120, cwd=tmp)
         expect(f"{argv} -o -", p.stdout and not os.listdir(tmp), (p.returncode, p.stderr, os.listdir(tmp)))
     for argv in (["capture", "-o", "-"], ["record", "-o", "-", "--", "true"]):
-        says(f"{argv[0]} -o -", argv, 2, '--output needs a file here, not "-"')
+        refuses(f"{argv[0]} -o -", argv, 2, '--output needs a file here, not "-"')
 # In little room a table is a row below the other; a line is too wide only where one value is, which is not cut.
-for machine, value in ((spark, "enP2p1s0f0np0 enp1s0f0np0"), (str(root / "build/machines/hgx-h100"), "vm.dirty_ratio=2")):
+for machine, value in ((spark, "enP2p1s0f0np0 enp1s0f0np0"), (str(machines / "hgx-h100"), "vm.dirty_ratio=2")):
     for verb in (["check"], ["check", "--all"], ["plan"], ["plan", "--verbose"], ["show"], ["show", "gpu"], ["show", "pci"], ["show", "nic"], ["show", "kernel"], ["show", "software"],
                  ["explain", "nic.mtu"], ["doctor", "--passive", "--all"], ["stack", "check", "--all"], ["predict", "inference", "--model", "llama-3.1-8b"],
                  ["predict", "training", "--model", "llama-3.1-8b", "--what-if"], ["advise", "--model", "llama-3.1-8b"]):
@@ -165,34 +152,34 @@ with tempfile.TemporaryDirectory() as tmp:
         got, out, err = run("bench", "show", f"{tmp}/b.json", "--width", str(width), "--ascii")
         wide = [line for line in out.split("\n") if len(line) > width and len(line.split()) > 1]
         expect(f"memory by size in {width} columns", got == 0 and "x: a step up" in out and "##" in out and not wide, (got, out, err, wide[:3]))
-says("an argument too many", ["check", "gpu"], 2, '"gpu"')
-says("a missing argument", ["explain"], 2, "explain needs ID")
-says("an unknown id", ["explain", "memory.swapiness"], 2, "memory.swapiness", 'did you mean "memory.swappiness"')
-says("a short id", ["explain", "swappiness"], 2, 'did you mean "memory.swappiness"')
-says("a group is no setting", ["explain", "nic"], 2, "it is a group", "gputune list --only nic")
-says("an action too few", ["persist"], 2, "persist needs ACTION, one of install, status")
-says("an unknown --only", ["check", "--only", "gpu,nope"], 2, '"nope"')
+refuses("an argument too many", ["check", "gpu"], 2, '"gpu"')
+refuses("a missing argument", ["explain"], 2, "explain needs ID")
+refuses("an unknown id", ["explain", "memory.swapiness"], 2, "memory.swapiness", 'did you mean "memory.swappiness"')
+refuses("a short id", ["explain", "swappiness"], 2, 'did you mean "memory.swappiness"')
+refuses("a group is no setting", ["explain", "nic"], 2, "it is a group", "gputune list --only nic")
+refuses("an action too few", ["persist"], 2, "persist needs ACTION, one of install, status")
+refuses("an unknown --only", ["check", "--only", "gpu,nope"], 2, '"nope"')
 # A script's variable that is not set: to take it for all settings would change, or undo, all of them.
 for argv in (["check"], ["apply", "--dry-run"], ["undo", "--yes"], ["persist", "remove", "--yes"], ["slurm", "prolog", "--dry-run"]):
     for ids in ("", " , "):
-        says(f"{argv[0]} --only of nothing", [*argv, "--only", ids], 2, f'"{ids}" names none')
+        refuses(f"{argv[0]} --only of nothing", [*argv, "--only", ids], 2, f'"{ids}" names none')
 for argv in (["check"], ["apply", "--dry-run"], ["plan"], ["list"]):
-    says(f"{argv[0]} of nothing that is left", [*argv, "--only", "memory.swappiness", "--skip", "gpu,memory"], 2, "no setting is left",
+    refuses(f"{argv[0]} of nothing that is left", [*argv, "--only", "memory.swappiness", "--skip", "gpu,memory"], 2, "no setting is left",
          '"skip" (gpu,memory)', '"only" (memory.swappiness)')
-says("far from any id", ["explain", "xyz"], 2, '"gputune list" shows all ids')
+refuses("far from any id", ["explain", "xyz"], 2, '"gputune list" shows all ids')
 for word in ("xyz", "nosuch", "quantisation"):
     expect(f"what is far from {word} is not suggested", "did you mean" not in run("explain", word)[2], run("explain", word)[2])
-says("a capture that is not there", ["check", "--host", "/no/such"], 2, "/no/such", "No such file")
-says("a capture that is a device", ["check", "--host", "/dev/null"], 2, "/dev/null")
-says("a profile that is not there", ["check", "--profile", "fast"], 2, '"fast"', "default")
-says("a wrong width", ["check", "--width", "3"], 2, "--width")
-says("capture without a place", ["capture"], 2, "-o")
-says("a compressed capture", ["capture", "-o", "/no/such/x.tar.gz"], 2, "/no/such/x.tar.gz", ".tar")
-says("capture over something", ["capture", "-o", "/tmp"], 5, "/tmp exists already")
-says("capture into nowhere", ["capture", "-o", "/no/such/x.tar"], 5, "/no/such/x.tar")
-says("an output that cannot be written", ["check", "-o", "/no/such/x"], 2, "/no/such/x")
-says("a full disk", ["check", "--host", spark, "-o", "/dev/full"], 5, "could not be written to /dev/full")
-says("--as elsewhere", ["show", "gpu", "--as", "svg"], 2, "--as")
+refuses("a capture that is not there", ["check", "--host", "/no/such"], 2, "/no/such", "No such file")
+refuses("a capture that is a device", ["check", "--host", "/dev/null"], 2, "/dev/null")
+refuses("a profile that is not there", ["check", "--profile", "fast"], 2, '"fast"', "default")
+refuses("a wrong width", ["check", "--width", "3"], 2, "--width")
+refuses("capture without a place", ["capture"], 2, "-o")
+refuses("a compressed capture", ["capture", "-o", "/no/such/x.tar.gz"], 2, "/no/such/x.tar.gz", ".tar")
+refuses("capture over something", ["capture", "-o", "/tmp"], 5, "/tmp exists already")
+refuses("capture into nowhere", ["capture", "-o", "/no/such/x.tar"], 5, "/no/such/x.tar")
+refuses("an output that cannot be written", ["check", "-o", "/no/such/x"], 2, "/no/such/x")
+refuses("a full disk", ["check", "--host", spark, "-o", "/dev/full"], 5, "could not be written to /dev/full")
+refuses("--as elsewhere", ["show", "gpu", "--as", "svg"], 2, "--as")
 
 for verb in ("show", "check", "explain", "list", "capture", "completion"):
     code, out, err = run(verb, "--help")
@@ -206,9 +193,9 @@ for columns in (60, 80):
 for verb, argv in (("show", []), ("check", []), ("plan", []), ("explain", ["gpu.bar1-size"]), ("monitor", ["--once"]), ("watch", ["--once"]), ("list", [])):
     told = re.search(r"--format FORMAT +(.*)", helps[verb]).group(1)
     for form in ("term", "json", "md", "html", "junit", "prom", "openmetrics", "shell", "nagios", "npd", "systemd", "compose"):
-        code, out, err = run(verb, *argv, "--format", form, *([] if verb == "list" else ["--host", str(root / "build/machines/nothing")]))
+        code, out, err = run(verb, *argv, "--format", form, *([] if verb == "list" else ["--host", str(machines / "nothing")]))
         expect(f"{verb} --format {form}", (code != 2) == bool(re.search(rf"\b{form}\b", told)), (code, told, err[:200]))
-says("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "it has term (default), json, md or html")
+refuses("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "it has term (default), json, md or html")
 expect("undo --all takes back everything", "take back everything" in helps["undo"] and "does not apply" not in helps["undo"], helps["undo"])
 names = dict(re.findall(r"\[(OPT_\w+)\] = \{ \w+, \"([\w-]+)\"", re.sub(r"\s+", " ", (root / "src/front/options/option_rows.c").read_text())))
 numeric = re.findall(r'"([\w-]+)", 0, WORD_(NUMBER|COUNT|TIME), "([^"]+)"', re.sub(r"\s+", " ", (root / "src/front/options/option_rows.c").read_text()))
@@ -216,10 +203,10 @@ expect("options that take numbers are known", len(numeric) > 40, numeric)
 for name, kind, word in numeric:
     verb = next(v for v, h in helps.items() if f"--{name} {word}" in h)
     for bad in ("nan", "inf", "-inf", "-0", "1e999", "", "x", *(["0x10"] if kind != "NUMBER" else [])):
-        says(f"{verb} --{name} {bad!r}", [verb, f"--{name}={bad}"], 2, f"--{name} takes a ", f'not "{bad}"')
-says("a number that the action has no use for", ["bench", "list", "--runs", "nan"], 2, '--runs takes a whole number, not "nan"')
+        refuses(f"{verb} --{name} {bad!r}", [verb, f"--{name}={bad}"], 2, f"--{name} takes a ", f'not "{bad}"')
+refuses("a number that the action has no use for", ["bench", "list", "--runs", "nan"], 2, '--runs takes a whole number, not "nan"')
 for name, bad in (("prompt", "0x10"), ("batch", "1-nan"), ("cached", "1e1")):
-    says(f"--{name} {bad}", ["predict", "inference", "--model", "llama-3.1-8b", "--on", "h200", f"--{name}", bad], 2, f"--{name}", f'"{bad}"')
+    refuses(f"--{name} {bad}", ["predict", "inference", "--model", "llama-3.1-8b", "--on", "h200", f"--{name}", bad], 2, f"--{name}", f'"{bad}"')
 rows = re.findall(r'\{ "([a-z]+)", (OPT_\w+),', (root / "src/front/options/option_rows.c").read_text())
 expect("what options mean to a verb is said of those that it has", len(rows) > 40 and all(f"--{names[o]} " in helps[v] or f"--{names[o]}\n" in helps[v] for v, o in rows),
        [(v, o) for v, o in rows if f"--{names[o]} " not in helps[v]])
@@ -251,7 +238,7 @@ with tempfile.TemporaryDirectory() as tmp:
             ("want of a check", "[pcie.link]\nwant = 1\n", (":2:", "waived")),
             ("before a section", "want = 1\n", (":1:", "before any section")),
             ("long line", "[profile]\nonly = " + "x" * 300 + "\n", (":2:", "longer"))):
-        says(f"profile: {what}", profile(text), 2, f"{tmp}/p.ini", *words)
+        refuses(f"profile: {what}", profile(text), 2, f"{tmp}/p.ini", *words)
 
     def verdict(text, setting):
         code, out, err = run(*profile(text))
@@ -266,18 +253,18 @@ with tempfile.TemporaryDirectory() as tmp:
     f = verdict("[memory.swappiness]\nwant = >= 70\n", "memory.swappiness")
     expect("a bound of one's own", f["verdict"] == "fail" and f["wanted"] == ">= 70", f)
     expect("narrowing", verdict("[profile]\nonly = gpu\n", "memory.swappiness") is None)
-    says("profile: only of nothing", profile("[profile]\nonly = ,\n"), 2, f"{tmp}/p.ini:2:", "names none")
-    says("profile: nothing left", profile("[profile]\nonly = gpu, nic.mtu\nskip = gpu, nic\n"), 2, "no setting is left", "gpu,nic.mtu", "gpu,nic")
+    refuses("profile: only of nothing", profile("[profile]\nonly = ,\n"), 2, f"{tmp}/p.ini:2:", "names none")
+    refuses("profile: nothing left", profile("[profile]\nonly = gpu, nic.mtu\nskip = gpu, nic\n"), 2, "no setting is left", "gpu,nic.mtu", "gpu,nic")
 
 with tempfile.TemporaryDirectory() as tmp:
     for action in ("install", "status", "diff"):
         code, out, err = run("persist", action, "--yes", "--host", spark, "--overlay", f"{tmp}/nothing")
         expect(f"persist {action} where nothing is applied", code == 0 and "keeps nothing" in out and "--profile and --only name" in out, (code, out, err))
-    argv = ["apply", "--only", "pcie.acs", "--yes", "--host", str(root / "build/machines/hgx-h100"), "--overlay", f"{tmp}/o"]
+    argv = ["apply", "--only", "pcie.acs", "--yes", "--host", str(machines / "hgx-h100"), "--overlay", f"{tmp}/o"]
     code, out, err = run(*argv)
     expect("what is refused is not called right", "8 refused" in out and "Nothing had to be changed" not in out, (code, out[-300:]))
     expect("all refused is no success", code == 3 and "all 8 changes are refused; nothing was written" in err, (code, err))
-    says("all refused, quietly", [*argv, "--quiet"], 3, "all 8 changes are refused")
+    refuses("all refused, quietly", [*argv, "--quiet"], 3, "all 8 changes are refused")
     code, out, err = run(*argv, "--format", "json")
     j = json.loads(out)
     expect("all refused, as JSON", code == j["exit_code"] == 3 and j["transaction"] is None and "refused" in j["error"], (code, out[:300]))
@@ -286,25 +273,24 @@ with tempfile.TemporaryDirectory() as tmp:
     argv[2] = "pcie.acs,net.tcp-slow-start-after-idle"
     expect("a part refused is the other part done", [run(*argv)[0], run(*argv)[0]] == [0, 0])
     code, out, err = run("plan", "--only", "pcie.acs", "-o", f"{tmp}/p.json", *argv[-4:])
-    says("a plan that is not there", ["apply", f"{tmp}/none.json"], 2, f"{tmp}/none.json: cannot be read")
-    says("a plan that is refused", ["apply", f"{tmp}/p.json", "--quiet", *argv[3:]], 3, "all 8 changes are refused")
+    refuses("a plan that is not there", ["apply", f"{tmp}/none.json"], 2, f"{tmp}/none.json: cannot be read")
+    refuses("a plan that is refused", ["apply", f"{tmp}/p.json", "--quiet", *argv[3:]], 3, "all 8 changes are refused")
 
 # Whoever may make a transaction is in the schema: "op" is what made it.
 made = {m for f in (root / "src").rglob("*.[ch]") for m in re.findall(r'(?:\bwho\.op = |\.op = |define (?:SETUP_OP|TXN_PROVE) |who->op : )"([a-z]+)"', f.read_text())}
 named = json.loads((root / "schemas/history.json").read_text())["properties"]["transactions"]["items"]["properties"]["op"]["enum"]
 expect("the schema of history has all that make transactions", {"apply", "cluster", "persist", "prove"} <= made and made <= set(named), (made, named))
 
-schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("*.json")}
-for machine in sorted(p.parent for p in (root / "build/machines").glob("*/meta.json")):
+for machine in captured:
     for verb, argv in (("check", ["check"]), ("show", ["show"]), ("explain", ["explain", "gpu.bar1-size"])):
         code, out, err = run(*argv, "--format", "json", "--host", str(machine))
         try:
-            jsonschema.validate(json.loads(out), schemas[verb])
+            jsonschema.validate(json.loads(out), schema(verb))
             expect("schema", True)
         except Exception as e:
             expect(f"{machine.name}: {verb} follows its schema", False, str(e)[:300])
 code, out, _ = run("list", "--format", "json")
-jsonschema.validate(json.loads(out), schemas["list"])
+jsonschema.validate(json.loads(out), schema("list"))
 ids = [s["id"] for s in json.loads(out)["settings"]]
 expect("ids are unique", len(ids) == len(set(ids)))
 expect("about a hundred settings", len(ids) >= 100, len(ids))
@@ -358,7 +344,7 @@ expect("no page of nothing", run("completion", "man", "nothing")[0] == 2)
 code, out, _ = run("check", "--host", spark, "--format", "junit")
 p = subprocess.run(["xmllint", "--noout", "-"], input=out, text=True, capture_output=True)
 expect("JUnit is XML", p.returncode == 0, p.stderr)
-code, out, _ = run("show", "topology", "--as", "svg", "--host", str(root / "build/machines/hgx-h100"))
+code, out, _ = run("show", "topology", "--as", "svg", "--host", str(machines / "hgx-h100"))
 p = subprocess.run(["xmllint", "--noout", "-"], input=out, text=True, capture_output=True)
 expect("the drawing is XML", p.returncode == 0 and "<svg" in out, p.stderr)
 code, out, _ = run("check", "--host", spark, env={"PATH": "/usr/bin:/bin", "TERM": "xterm"})

@@ -5,42 +5,31 @@ fault that is planted is found and named. Also over a real sshd with a key a nod
 a user who may not open raw sockets, with Ctrl-C, and with frames of strangers on the wire."""
 import json
 import os
+import pathlib
 import shutil
 import signal
 import socket
 import struct
 import subprocess
-import sys
 import time
 import xml.dom.minidom
 
 import jsonschema
 
+from common import children, end_suite, expect, finish, fits, gputune, root, schema, skip, start, until
 import netspaces
-import ours
 from netspaces import PORTS, Sparks, official_cabling
 
-from common import end_suite, expect, root
 
-gputune = os.path.abspath(sys.argv[1])
-schema = json.loads((root / "schemas/cluster-discover.json").read_text())
-line_schema = json.loads((root / "schemas/cluster-node.json").read_text())
-
-
-def tool(*argv, timeout=60, ns=None):
-    inside = ["ip", "netns", "exec", ns] if ns else []
-    p = subprocess.run([*inside, gputune, *argv], capture_output=True, text=True, timeout=timeout)
-    return p.returncode, p.stdout, p.stderr
+def tool(*argv, seconds=60, ns=None):
+    return finish(start(*(["ip", "netns", "exec", ns] if ns else []), gputune, *argv), seconds)
 
 
 def discover(s, *more, options=None, air="60ms"):
     begin = time.monotonic()
     code, out, err = tool("cluster", "discover", *(options or s.nodes(gputune)), "--format", "json", "--for", air, *more)
-    try:
-        j = json.loads(out)
-        jsonschema.validate(j, schema)
-    except (ValueError, jsonschema.ValidationError) as e:
-        expect("a discovery", False, (code, str(e)[:400], err[:400], out[:200]))
+    j = fits("a discovery", out, "cluster-discover", (code, err[:400]))
+    if not j:
         return None
     j["code"], j["took"], j["stderr"] = code, time.monotonic() - begin, err
     return j
@@ -115,7 +104,7 @@ text += "nonsense\n[]\n\n" + json.dumps({"schema": "other/1", "id": 77, "ask": "
 p = subprocess.run([gputune, "cluster", "node", "--host", str(netspaces.spark)], input=text, capture_output=True, text=True, timeout=30)
 lines = [json.loads(x) for x in p.stdout.splitlines()]
 for x in lines:
-    jsonschema.validate(x, line_schema)
+    jsonschema.validate(x, schema("cluster-node"))
 expect("a node greets first", lines and lines[0]["id"] == 0 and {"inventory", "listen", "say", "hear", "routes"} <=
        set(lines[0]["answer"]["asks"]), lines[:1])
 expect("a node answers in order", [x["ok"] for x in lines[1:]] == [True] + [False] * 5 + [True] + [False] * 5 and p.returncode == 0,
@@ -125,7 +114,7 @@ expect("a line without an end", p.returncode == 5, p.returncode)
 
 why = netspaces.possible()
 if why:
-    print(f"{why}: nothing was tried on links")
+    skip("links", why)
     end_suite()
 
 # --- as it should be --------------------------------------------------------------------------------------------------------------------
@@ -254,10 +243,10 @@ with Sparks(2) as s:
                                   ("nft", ["add table inet t; add chain inet t f { type filter hook forward priority 0; policy drop; }"],
                                    ["delete table inet t"])):
         if not shutil.which(program):
-            print(f"no {program} here: a dropped FORWARD was not tried with it")
+            skip(f"a dropped FORWARD of {program}", "it is not here")
             continue
         if s.inside(1, program, *drop, check=False).returncode:
-            print(f"{program} does not work here: a dropped FORWARD was not tried with it")
+            skip(f"a dropped FORWARD of {program}", "it does not work here")
             continue
         names(f"FORWARD dropped by {program}", discover(s), "forward-drop", "drops what it would forward", "ip_forward", node="spark-1")
         s.inside(1, program, *accept)
@@ -292,10 +281,15 @@ with Sparks(2) as s:
     expect("no program is left", not subprocess.run(["pgrep", "-f", str(s.tmp)], capture_output=True).stdout, "")
     s.nodes_file()
 
+    def listen(pid):
+        """Whether its nodes have their sockets open, and so wait for what comes through the cables."""
+        nodes = children(pid)
+        return len(nodes) >= 2 and all(len(pathlib.Path(f"/proc/{n}/net/packet").read_text().splitlines()) > 1 for n in nodes)
+
     # Ctrl-C in the middle: nothing is left.
     p = subprocess.Popen([gputune, "cluster", "discover", *s.nodes(gputune), "--for", "60s"], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
-    expect("its nodes are asked", ours.until(lambda: len(ours.children(p.pid)) >= 2), ours.children(p.pid))
+    expect("its nodes listen", until(lambda: listen(p.pid)), children(p.pid))
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=50)
     expect("Ctrl-C", p.returncode == 5 and "interrupted" in err, (p.returncode, err))
@@ -303,11 +297,11 @@ with Sparks(2) as s:
     # A coordinator that is killed: its nodes see the end of their input.
     p = subprocess.Popen([gputune, "cluster", "discover", *s.nodes(gputune), "--for", "60s"], stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL)
-    expect("its nodes are asked again", ours.until(lambda: len(ours.children(p.pid)) >= 2), ours.children(p.pid))
+    expect("its nodes listen again", until(lambda: listen(p.pid)), children(p.pid))
     p.kill()
     p.wait()
     there = lambda: subprocess.run(["pgrep", "-f", f"{s.tmp}/"], capture_output=True).stdout  # noqa: E731
-    expect("a killed coordinator leaves no program", ours.until(lambda: not there()), there())
+    expect("a killed coordinator leaves no program", until(lambda: not there()), there())
 
     # Strangers on the wire: a flood of frames of our type, cut, spoiled and with another token; and a switch's LLDP.
     flows, begun = os.pipe()
@@ -388,7 +382,7 @@ with Sparks(3) as s:
     expect("three cables", j and wires(j) == expected(pairs), j and j["wires"])
     # As a user who may not open raw sockets: datagrams over IPv6 tell who hears whom.
     if shutil.which("setpriv"):
-        time.sleep(0.3)
+        until(lambda: all(" tentative" not in s.inside(n, "ip", "-6", "address").stdout for n in s.names))
         options = s.nodes(gputune)
         k = options.index("--rsh") + 1
         options[k] += " setpriv --reuid 65534 --regid 65534 --clear-groups"
@@ -470,7 +464,7 @@ if sshd and shutil.which("ssh-keygen"):
                 expect("over ssh", False, (code, out[:300], err))
                 return None
 
-        ours.until(lambda: all(s.inside(s.hub, "bash", "-c", f"exec 3<>/dev/tcp/10.77.0.{i + 1}/22", check=False).returncode == 0
+        until(lambda: all(s.inside(s.hub, "bash", "-c", f"exec 3<>/dev/tcp/10.77.0.{i + 1}/22", check=False).returncode == 0
                                for i in range(2)))
         clean("over ssh, a key a node", over_ssh(options), "pair")
         # A host key that is not the known one, and none at all: never a question, never trusted.
@@ -478,6 +472,6 @@ if sshd and shutil.which("ssh-keygen"):
         j = over_ssh(options)
         names("a host key that nobody knows", j, "dead-node", "ost key verification failed", node="spark-2")
 else:
-    print("no sshd here: nothing was tried over ssh")
+    skip("ssh", "no sshd here")
 
 end_suite()

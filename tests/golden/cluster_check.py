@@ -5,27 +5,24 @@ slow port, a wrong MTU, a switch that takes no large packets, a node that does n
 moved are each planted, and each has to be found and named; a healthy cluster has none of it. Judges no figure."""
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import jsonschema
 
+import common
+from common import built, copy_of, end_suite, expect, finish, fits, root, running, scratch, skip, start, until
 import netspaces
-import ours
 from netspaces import PORTS, Sparks
 
-from common import end_suite, expect, root
 from terminal import OnTerminal
 
-gputune = os.path.abspath(sys.argv[1])
 schema = json.loads((root / "schemas/cluster-check.json").read_text())
-tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-check-"))
-gputune = ours.copy_of(gputune, tmp)
+tmp = scratch("check")
+gputune = copy_of(common.gputune, tmp)
 # The twins of the inner cage.
 P, Q = PORTS[0, 0][0], PORTS[0, 1][0]
 
@@ -41,17 +38,14 @@ def command(s, *more, state="state", only=None):
 
 def check(what, s, *more, codes=(1,), **where):
     begin = time.monotonic()
-    p = subprocess.run(command(s, *more, **where), capture_output=True, text=True, timeout=120)
+    code, out, err = finish(start(*command(s, *more, **where)))
     took = time.monotonic() - begin
     if "-v" in sys.argv:
         print(f"  {what}: {took:.1f} s")
-    try:
-        j = json.loads(p.stdout)
-        jsonschema.validate(j, schema)
-    except (ValueError, jsonschema.ValidationError) as e:
-        expect(what, False, (p.returncode, str(e)[:400], p.stderr[-600:]))
+    j = fits(what, out, "cluster-check", (code, err[-600:]))
+    if not j:
         return {"findings": [], "results": [], "blames": [], "paths": []}, took
-    expect(f"{what}: exit code", p.returncode in codes and p.returncode == j["exit_code"], (p.returncode, codes_of(j), p.stderr[-300:]))
+    expect(f"{what}: exit code", code in codes and code == j["exit_code"], (code, codes_of(j), err[-300:]))
     return j, took
 
 
@@ -154,7 +148,7 @@ def interrupted(s):
         expect("Ctrl-C", code in (1, 5) and (not out or json.loads(out)["partial"]), (code, out[:200], p.seen))
     except ValueError as e:
         expect("Ctrl-C", False, (e, out[:200]))
-    expect("no process is left", ours.until(lambda: not ours.running(gputune)), ours.running(gputune))
+    expect("no process is left", until(lambda: not running(gputune)), running(gputune))
 
 
 def small_switch():
@@ -211,7 +205,7 @@ def chain():
         blocked = os.path.exists(nft) and s.inside(2, nft, "add table ip filter; add chain ip filter FORWARD "
                                                    "{ type filter hook forward priority 0 ; policy drop ; }", check=False).returncode == 0
         if not blocked:
-            print("no nftables here: forwarding is switched off instead of blocked")
+            skip("nftables", "it is not here: forwarding is switched off instead of blocked")
             s.inside(2, "sysctl", "-qw", "net.ipv4.ip_forward=0")
         j, _ = check("a node that does not forward", s, *QUICK)
         f = found(j, "forward-drop", "spark-2")
@@ -235,9 +229,9 @@ def drifted():
 
 def gpus():
     """A GPU in each of two nodes, on the stand-ins of driver and NCCL: which sizes were tried, and that all ranks agree."""
-    stub = pathlib.Path(gputune).parent.parent.parent / "tests/stub"
+    stub = built / "tests/stub"
     if not (stub / "libraries/libnccl.so.2").exists() or not (stub / "device/libcuda.so.1").exists():
-        print("no stand-ins in this build: NCCL was not tried")
+        skip("NCCL", "no stand-ins in this build")
         return
     with Sparks(2) as s:
         netspaces.official_cabling(s, 2)
@@ -316,7 +310,6 @@ try:
             part()
             print(f"{part.__name__}: {time.monotonic() - begin:.1f} s")
 finally:
-    shutil.rmtree(tmp, ignore_errors=True)
-if why or not shutil.which("tc"):
-    print(f"skip cluster check: {why or 'tc is not installed'}")
-end_suite(f", {1 if why else 0} skipped")
+    if why or not shutil.which("tc"):
+        skip("cluster check", why or "tc is not installed")
+end_suite()

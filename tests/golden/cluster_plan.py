@@ -10,17 +10,11 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
-import jsonschema
+from common import end_suite, expect, fits, gputune, scratch, skip, until
 
-from common import end_suite, expect, root
-
-gputune = os.path.abspath(sys.argv[1])
-schemas = {k: json.loads((root / f"schemas/cluster-{k}.json").read_text()) for k in ("plan", "undo")}
-tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-cluster-"))
+tmp = scratch("cluster")
 enter = tmp / "enter"
 
 
@@ -45,12 +39,11 @@ class Node:
         (self.dir / "etc/shadow").write_text("root:*:19000:0:99999:7:::\n")
         (self.dir / "etc/hosts").write_text("127.0.0.1 localhost\n# mine")
         self.holder = subprocess.Popen(["unshare", "--net", "--mount", "--uts", "--propagation", "private", "sleep", "600"])
-        until = time.monotonic() + 30
         # It sleeps once it has left all of this machine's namespaces and what is mounted there is its own.
-        while pathlib.Path(f"/proc/{self.holder.pid}/comm").read_text() != "sleep\n":
-            if self.holder.poll() is not None or time.monotonic() > until:
-                raise OSError("no namespaces")
-            time.sleep(0.01)
+        comm = pathlib.Path(f"/proc/{self.holder.pid}/comm")
+        until(lambda: self.holder.poll() is not None or comm.read_text() == "sleep\n")
+        if self.holder.poll() is not None:
+            raise OSError("no namespaces")
         (tmp / (name + ".pid")).write_text(str(self.holder.pid))
         self.run("sh", "-c", f"echo {name} >/proc/sys/kernel/hostname")
         self.run("mount", "-t", "sysfs", "sysfs", "/sys")
@@ -95,17 +88,13 @@ def cluster(*argv, nodes, kill_at=None, stdin=None, timeout=60):
                           stdin=subprocess.DEVNULL)
 
 
-def plan(what, *argv, nodes, code, schema="plan", verb="plan"):
+def plan(what, *argv, nodes, code, name="plan", verb="plan"):
     extra = ["--all-links", "--for", "200ms"] if verb == "plan" else []
     p = cluster(verb, *argv, *extra, "--format", "json", nodes=nodes)
-    try:
-        j = json.loads(p.stdout)
-        jsonschema.validate(j, schemas[schema])
+    j = fits(what, p.stdout, f"cluster-{name}", p.stderr[:500])
+    if j:
         expect(what, p.returncode == code and j["exit_code"] == code, (p.returncode, p.stderr[-500:], p.stdout[:500]))
-        return j
-    except (ValueError, jsonschema.ValidationError) as e:
-        expect(what, False, (p.returncode, str(e)[:300], p.stderr[:500]))
-        return None
+    return j
 
 
 def begin(*argv, nodes):
@@ -130,11 +119,7 @@ def until_says(p, words):
 def until_back(nodes, before, seconds):
     """How long it took until all nodes are as they were; None: they are not."""
     start = time.monotonic()
-    while time.monotonic() - start < seconds:
-        if [n.state() for n in nodes] == before:
-            return time.monotonic() - start
-        time.sleep(0.1)
-    return None
+    return time.monotonic() - start if until(lambda: [n.state() for n in nodes] == before, seconds, 0.1) else None
 
 
 def node_programs(node):
@@ -151,13 +136,10 @@ def node_programs(node):
 
 
 def is_clean(what, nodes):
-    left = [(n.name, node_programs(n)) for n in nodes if node_programs(n)]
-    until = time.monotonic() + 30
-    while left and time.monotonic() < until:
-        time.sleep(0.1)
-        left = [(n.name, node_programs(n)) for n in nodes if node_programs(n)]
+    left = lambda: [(n.name, node_programs(n)) for n in nodes if node_programs(n)]  # noqa: E731
+    until(lambda: not left(), 30, 0.1)
     claims = [n.name for n in nodes if n.run("ls", "/run/gputune/take-back", check=False).returncode == 0]
-    expect(f"{what}: nothing is left running", not left and not claims, (left, claims))
+    expect(f"{what}: nothing is left running", not left() and not claims, (left(), claims))
 
 
 # --- words ------------------------------------------------------------------------------------------------------------------------------
@@ -173,7 +155,7 @@ try:
     enter.chmod(0o755)
     a, b, c, d = (Node(n) for n in ("alpha", "beta", "gamma", "delta"))
 except (OSError, subprocess.SubprocessError) as e:
-    print(f"cluster plan between nodes: skipped, namespaces cannot be entered here ({e})")
+    skip("cluster plan between nodes", f"namespaces cannot be entered here ({e})")
     shutil.rmtree(tmp, ignore_errors=True)
     end_suite()
 
@@ -218,12 +200,12 @@ try:
     expect("and that is said", j and all(n["state"] == "nothing-to-do" for n in j["nodes"]), j)
     with open(a.dir / "etc/hosts", "a") as f:
         f.write("10.0.0.9 added\n")
-    j = plan("undo", "--yes", nodes=pair, code=0, schema="undo", verb="undo")
+    j = plan("undo", "--yes", nodes=pair, code=0, name="undo", verb="undo")
     expect("what others wrote since stays", (a.dir / "etc/hosts").read_text() == "127.0.0.1 localhost\n# mine10.0.0.9 added\n" or
            (a.dir / "etc/hosts").read_text() == "127.0.0.1 localhost\n# mine\n10.0.0.9 added\n", (a.dir / "etc/hosts").read_text())
     (a.dir / "etc/hosts").write_text("127.0.0.1 localhost\n# mine")
     expect("and all else is as it was", [a.state(), b.state()] == before, (a.state(), before[0]))
-    plan("a second undo has nothing to do", "--yes", nodes=pair, code=0, schema="undo", verb="undo")
+    plan("a second undo has nothing to do", "--yes", nodes=pair, code=0, name="undo", verb="undo")
 
     # --- ports that netplan has ----------------------------------------------------------------------------------------------------------
 
@@ -241,7 +223,7 @@ try:
     expect("the distribution's netplan reads it, with what others said", all(w in boot for w in (
         "Address=192.168.100.1/24", "Address=192.168.101.1/24", "LinkLocalAddressing=no", "MTUBytes=9000", "DNS=10.1.1.1", "IPv6AcceptRA=no")) and
         "DHCP=ipv4" not in boot, boot)
-    j = plan("undo with netplan", "--yes", nodes=pair, code=0, schema="undo", verb="undo")
+    j = plan("undo with netplan", "--yes", nodes=pair, code=0, name="undo", verb="undo")
     expect("all as it was, netplan's own output too", [a.state(), b.state()] == before, (a.state(), before[0]))
     expect("others' file is untouched", (a.dir / "etc/netplan/01-own.yaml").read_text() == own)
     a.run("ip", "address", "add", "10.0.0.1/24", "dev", P[0])
@@ -280,7 +262,7 @@ try:
         expect("address and MTU, and no address of the link's own", words[2:] == [[f for f in j["paths"] if f["ports"][0]["port"] == P[0]][0]
                ["ports"][0]["address"], "9000"], (p.stdout, p.stderr[-500:]))
     else:
-        print("systemd-networkd is not here: its file was not tried")
+        skip("the file of systemd-networkd", "it is not here")
 
     # --- gates ---------------------------------------------------------------------------------------------------------------------------
 
@@ -385,8 +367,7 @@ try:
         for n in pair:
             n.run("ip", "link", "set", "mgmt", "down")
         made = b.addresses()
-        while time.monotonic() < cut + 60 and any(m == 9000 for n in pair for _, m, _ in n.addresses()):
-            time.sleep(0.1)
+        until(lambda: not any(m == 9000 for n in pair for _, m, _ in n.addresses()), 60, 0.1)
         took = time.monotonic() - cut
         for n in pair:
             n.run("ip", "link", "set", "mgmt", "up")
@@ -401,7 +382,7 @@ try:
         for n in pair:
             n.run("ip", "link", "del", "mgmt")
     else:
-        print("cluster plan over ssh: skipped, no sshd here")
+        skip("cluster plan over ssh", "no sshd here")
 
     # --- what does not work on the wire --------------------------------------------------------------------------------------------------
 
@@ -425,7 +406,7 @@ try:
     d.run("ip", "link", "set", "br0", "up", "mtu", "9000")
     j = plan("with large frames it works", "--topology", "switch", "--apply", "--yes", "--subnets", "10.77.0.0/16", nodes=[a, c], code=0)
     expect("in the range that was named", j and j["paths"][0]["subnet"] == "10.77.0.0/24" and j["topology"] == "switch", j and j["paths"])
-    plan("and goes back", "--yes", nodes=[a, c], code=0, schema="undo", verb="undo")
+    plan("and goes back", "--yes", nodes=[a, c], code=0, name="undo", verb="undo")
     expect("to the byte", [a.state(), c.state()] == before)
     for n in (a, c):
         n.run("ip", "link", "del", P[2])
@@ -442,7 +423,7 @@ try:
     j = plan("a ring of three", "--topology", "ring", "--apply", "--yes", nodes=ring, code=0)
     expect("six subnets, all ends hear each other", j and len({p["subnet"] for p in j["paths"]}) == 6 and len(j["echoes"]) == 12 and
            all(x["good"] for x in j["echoes"]), j and j["echoes"])
-    plan("goes back", "--yes", nodes=ring, code=0, schema="undo", verb="undo")
+    plan("goes back", "--yes", nodes=ring, code=0, name="undo", verb="undo")
     expect("to the byte, too", [n.state() for n in ring] == before)
     for p in (P[0], P[1]):
         c.run("ip", "link", "del", p)
@@ -454,6 +435,5 @@ try:
 finally:
     for n in (a, b, c, d):
         n.end()
-    shutil.rmtree(tmp, ignore_errors=True)
 
 end_suite()

@@ -13,9 +13,8 @@ import shutil
 import subprocess
 import sys
 
-from common import end_suite, expect, root
+from common import end_suite, expect, finish, gputune, root, skip, start
 
-gputune = os.path.abspath(sys.argv[1])
 ENV = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 STATE, REQUEST = pathlib.Path("/var/lib/gputune"), pathlib.Path("/etc/gputune/boot.json")
 JOURNAL, PROGRAM = STATE / "journal.jsonl", pathlib.Path("/usr/local/bin/gputune")
@@ -24,8 +23,8 @@ ONLY = ("--profile", "published", "--only", "net.tcp-slow-start-after-idle", "--
 
 
 def run(*argv):
-    p = subprocess.run([str(a) for a in argv], capture_output=True, text=True, env=ENV, cwd="/", timeout=120, stdin=subprocess.DEVNULL, check=False)
-    return p.returncode, p.stdout + p.stderr
+    code, out, err = finish(start(*argv, env=ENV))
+    return code, out + err
 
 
 def script(name, *argv):
@@ -144,7 +143,7 @@ if __name__ == "__main__":
     if len(sys.argv) > 2:
         inside()
     if os.geteuid() or not shutil.which("unshare") or in_namespaces("--can").returncode:
-        print("skip Debian's scripts: not root, or no namespaces and overlays can be made here")
+        skip("Debian's scripts", "not root, or no namespaces and overlays can be made here")
         end_suite()
     done = in_namespaces("--inside")
     print(done.stdout, end="")

@@ -12,40 +12,39 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 import jsonschema
+
+import common
+from common import end_suite, expect, machines, root, schema, scratch
 
 try:
     import sqlite3
 except ImportError:
     sqlite3 = None
 
-from common import end_suite, expect, root
 from traces import lay_out
 
-gputune = os.path.abspath(sys.argv[1])
-schema = json.loads((root / "schemas/diagnose.json").read_text())
-tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-diagnose-"))
+tmp = scratch("diagnose")
 data = tmp / "training"
 lay_out(root / "tests/data/training", data)
 
 
-def run(*argv, timeout=60):
-    return subprocess.run([gputune, "diagnose", *map(str, argv)], capture_output=True, text=True, timeout=timeout, cwd=tmp, check=False)
+def run(*argv, **how):
+    return common.run("diagnose", *argv, cwd=tmp, **how)
 
 
 def diagnose(*argv, code=None, what=""):
     p = run(*argv, "--format", "json")
     try:
-        j = json.loads(p.stdout)
+        j = json.loads(p.out)
     except json.JSONDecodeError:
-        expect(f"{what}: JSON", False, (p.returncode, p.stderr[-800:]))
+        expect(f"{what}: JSON", False, (p.code, p.err[-800:]))
         end_suite()
-    jsonschema.validate(j, schema)
-    expect(f"{what}: exit code in JSON", j["exit_code"] == p.returncode, (j["exit_code"], p.returncode))
+    jsonschema.validate(j, schema("diagnose"))
+    expect(f"{what}: exit code in JSON", j["exit_code"] == p.code, (j["exit_code"], p.code))
     if code is not None:
-        expect(f"{what}: exit code {code}", p.returncode == code, (p.returncode, [r["sentence"] for r in j["runs"]]))
+        expect(f"{what}: exit code {code}", p.code == code, (p.code, [r["sentence"] for r in j["runs"]]))
     for r in j["runs"]:
         lawful(what, r)
     return j
@@ -180,14 +179,14 @@ told = [diagnose("training", file("gain8.log", HEAD.format(p=7e9, w=8, n=1, b=25
                  "--model", "Llama-2-7B", what="accumulation")["runs"][0]["predicted"]["tokens_per_s"]["value"] for more in ("", " accumulation=8", " accumulation=1")]
 expect("accumulation follows from the global batch", told[0] == told[1] != told[2], told)
 p = run("training", f, "--model", "Llama-2-7B")
-expect("what is predicted is called so", "Predicted, not measured" in p.stdout, p.stdout)
+expect("what is predicted is called so", "Predicted, not measured" in p.out, p.out)
 j = diagnose("training", f, what="no model")
 expect("without the model nothing is predicted", j["runs"][0]["predicted"] is None, j["runs"][0]["predicted"])
 
 # What cannot be told is no good news, and says what to measure.
 f = file("short.log", steps(1000, 0.5, 3))
 p = run("training", f)
-expect("step times alone: cannot tell", p.returncode == 5 and "cannot tell" in p.stdout and "gputune record" in p.stdout, (p.returncode, p.stdout))
+expect("step times alone: cannot tell", p.code == 5 and "cannot tell" in p.out and "gputune record" in p.out, (p.code, p.out))
 f = file("odd.log", HEAD.format(p=7e9, w=8, n=1, b=32) + steps(900000, 0.8))
 j = diagnose("training", f, what="contradiction")
 expect("a contradiction is said", any("contradict" in n for n in j["runs"][0]["notes"]), j["runs"][0]["notes"])
@@ -229,9 +228,9 @@ for n, sure in ((1, "possible"), (4, "likely"), (20, "certain")):
 
 # Runs are not merged by accident.
 p = run("training", "w8/run.log", "w16/run.log")
-expect("8 and 16 GPUs are no one run", p.returncode == 2 and "--run NAME=FILE" in p.stderr and "w16/run.log of 16" in p.stderr, p.stderr)
+expect("8 and 16 GPUs are no one run", p.code == 2 and "--run NAME=FILE" in p.err and "w16/run.log of 16" in p.err, p.err)
 p = run("training", "--run", "a=w8/run.log", "--run", "a=w16/run.log")
-expect("a name twice", p.returncode == 2 and 'two runs are called "a"' in p.stderr, p.stderr)
+expect("a name twice", p.code == 2 and 'two runs are called "a"' in p.err, p.err)
 shutil.copytree(tmp / "w8", tmp / "other/w8")
 j = diagnose("training", "w8", "other/w8", what="folders of one name")
 expect("folders of one name are told apart", [r["name"] for r in j["runs"]] == ["w8", "other/w8"], [r["name"] for r in j["runs"]])
@@ -247,7 +246,7 @@ for what, name, text in (
     expect(f"synonyms, {what}", abs(r["step"]["step_s"] - 0.5) < 1e-9 and abs(parts["data_s"] - 0.1) < 1e-9 and abs(parts["compute_s"] - 0.3) < 1e-9 and
            abs(parts["optimizer_s"] - 0.05) < 1e-9 and abs(r["figures"]["tokens_per_s"] - 1000) < 1e-6, (r["step"], r["figures"]))
 p = run("training", file("unit.log", "fwd_time=3 bwd_time=4\n" * 10))
-expect("no unit, no time; the names are told", p.returncode == 5 and all(w in p.stderr for w in ("no line in it is known", "step_s", "fwd_ms", "docs/DIAGNOSE.md")), p.stderr)
+expect("no unit, no time; the names are told", p.code == 5 and all(w in p.err for w in ("no line in it is known", "step_s", "fwd_ms", "docs/DIAGNOSE.md")), p.err)
 
 # NCCL's own words.
 f = file("sockets.log", HEAD.format(p=7e9, w=16, n=2, b=64) +
@@ -333,7 +332,7 @@ for name, label in (("srun.log", lambda n, r: f"{n}: [rank{r}]:"), ("pdsh.log", 
 f = file("results.log", "{'train_runtime': 220.0, 'train_samples_per_second': 14.5, 'train_steps_per_second': 0.5, 'train_loss': 1.3, 'epoch': 1.0}\n"
          "***** train metrics *****\n  train_runtime            = 0:03:40.00\n  train_steps_per_second   =        0.5\n")
 p = run("training", f)
-expect("a summary is no step", "2 s (measured, the mean over 220 s)" in p.stdout, p.stdout)
+expect("a summary is no step", "2 s (measured, the mean over 220 s)" in p.out, p.out)
 
 # MaxText; and the memory that Axolotl adds to the Trainer's lines.
 f = file("maxtext.log", "".join(f"completed step: {i}, seconds: {40 if i == 0 else 2:.3f}, TFLOP/s/device: {200.5 if i else 10:.3f}, Tokens/s/device: {4200 if i else 200:.3f}, "
@@ -341,9 +340,9 @@ f = file("maxtext.log", "".join(f"completed step: {i}, seconds: {40 if i == 0 el
 r = diagnose("training", f, what="MaxText")["runs"][0]
 expect("MaxText's steps, without the one that compiles", r["figures"]["step_s"] == 2 and r["figures"]["step_p95_s"] == 2, r)
 p = run("training", f)
-expect("MaxText's rates", "4200 tokens/s for each GPU" in p.stdout and "200.5 TFLOP/s a GPU" in p.stdout, p.stdout)
+expect("MaxText's rates", "4200 tokens/s for each GPU" in p.out and "200.5 TFLOP/s a GPU" in p.out, p.out)
 p = run("training", file("axolotl.log", "".join(f"{{'loss': 1.5, 'memory/max_active (GiB)': 40.1, 'memory/device_reserved (GiB)': 44.0, 'tokens_per_second_per_gpu': {3200 + i}.5, 'epoch': 0.{i}}}\n" for i in range(10, 40))))
-expect("Axolotl's memory", "44.0 GiB" in p.stdout and "tokens/s for each GPU" in p.stdout, p.stdout)
+expect("Axolotl's memory", "44.0 GiB" in p.out and "tokens/s for each GPU" in p.out, p.out)
 
 # A few steps that take long are in no middle.
 f = file("spikes.log", "".join(f"step={i} step_s={1.0 if i % 50 else 60.0} data_s=0.01 forward_s=0.3 backward_s=0.6 optimizer_s=0.08\n" for i in range(1, 201)))
@@ -356,7 +355,7 @@ for what, text, step in (("a bar alone", HF, 2.1), ("with the results", HF + "{'
                          "'train_steps_per_second': 0.5, 'train_loss': 2.1, 'epoch': 1.0}\n", 2.0)):
     r = diagnose("training", file("bar.log", text), what=what)["runs"][0]
     expect(f"{what}: the step", abs(r["figures"]["step_s"] - step) < 1e-9, r["figures"])
-expect("a mean is called one", "the mean over 205 s" in run("training", "bar.log").stdout)
+expect("a mean is called one", "the mean over 205 s" in run("training", "bar.log").out)
 
 # A step by samples a second; rates of a GPU where the number of GPUs is not told.
 f = file("ds.log", "  train_batch_size ............. 64\n" + "".join(
@@ -365,9 +364,9 @@ f = file("ds.log", "  train_batch_size ............. 64\n" + "".join(
 r = diagnose("training", f, what="samples a second")["runs"][0]
 expect("a step by samples a second", abs(r["figures"]["step_s"] - 4) < 1e-9 and r["figures"]["tokens_from"] is None, r["figures"])
 p = run("training", f)
-expect("which are told, with what they leave out", "16 samples/s" in p.stdout and "without the wait for data" in p.stdout, p.stdout)
+expect("which are told, with what they leave out", "16 samples/s" in p.out and "without the wait for data" in p.out, p.out)
 p = run("training", file("titan.log", "[rank0]:[titan] 2025-05-01 12:00:00,000 - root - INFO - step: 10  loss:  7.1  memory: 47.02GiB(59.45%)  tps: 6,100  tflops: 350.12  mfu: 35.40%\n" * 5))
-expect("rates of one GPU", "6100 tokens/s for each GPU" in p.stdout and "350.1 TFLOP/s a GPU" in p.stdout, p.stdout)
+expect("rates of one GPU", "6100 tokens/s for each GPU" in p.out and "350.1 TFLOP/s a GPU" in p.out, p.out)
 
 # The power cap alone is what full load does; heat is not.
 SMI = ("timestamp, index, name, utilization.gpu [%], enforced.power.limit [W], clocks.current.sm [MHz], clocks.max.sm [MHz], temperature.gpu, "
@@ -403,7 +402,7 @@ def nsys(name, steps, kernels_s, gpus=2):
 if sqlite3:
     j = diagnose("training", nsys("run.sqlite", 40, 1e-3), what="nsys alone")
     p = run("training", "run.sqlite")
-    expect("a window is no step", "All of the 3.99 s that were watched" in p.stdout and "times a step" not in p.stdout and "kernels a step" not in p.stdout, p.stdout)
+    expect("a window is no step", "All of the 3.99 s that were watched" in p.out and "times a step" not in p.out and "kernels a step" not in p.out, p.out)
     expect("one wait a step is not taken for 40", cause(j, "sync")["certainty"] == "possible" and "40 times in 3.99 s" in cause(j, "sync")["says"], cause(j, "sync"))
     expect("the format of products", cause(j, "precision")["certainty"] == "certain", cause(j, "precision"))
     log = file("nsys.log", "".join(f"step={i} step_s=0.1\n" for i in range(1, 31)))
@@ -486,7 +485,7 @@ if sqlite3:
     r = diagnose("training", data / "nsys-graph.sqlite", what="a graph under nsys", code=0)["runs"][0]
     expect("a graph of 30 kernels of 0.5 ms, and one of 1 ms", abs(r["step"]["parts"]["compute_s"] - 16e-3) < 1e-4 and abs(r["step"]["step_s"] - 16.68e-3) < 1e-4, r["step"])
     p = run("training", data / "nsys-not-whole.sqlite")
-    expect("an export that is not whole is refused", p.returncode == 5 and "not whole" in p.stderr and "function index: 468" in p.stderr and "older" in p.stderr, (p.returncode, p.stderr))
+    expect("an export that is not whole is refused", p.code == 5 and "not whole" in p.err and "function index: 468" in p.err and "older" in p.err, (p.code, p.err))
 
     def mended(name, sql):
         db = sqlite3.connect(nvtx(name, "dataloader"))
@@ -538,13 +537,13 @@ for what, more, tp, factor in (("DDP", "parallel=ddp", 1, 2 * 4), ("ZeRO-1", "pa
     expect(f"{what}: {want}", want in (said or ""), said)
 
 # Files that are none, or broken.
-expect("no files", run("training").returncode == 2)
-expect("a file that is not there", run("training", "nowhere.log").returncode == 2)
-expect("something else than training", run("cooking", f).returncode == 2)
+expect("no files", run("training").code == 2)
+expect("a file that is not there", run("training", "nowhere.log").code == 2)
+expect("something else than training", run("cooking", f).code == 2)
 p = run("training", file("none.bin", "\x01\x02 nothing of a training run\n"))
-expect("nothing of training: cannot tell", p.returncode == 5 and "none.bin" in p.stderr, (p.returncode, p.stderr))
+expect("nothing of training: cannot tell", p.code == 5 and "none.bin" in p.err, (p.code, p.err))
 p = run("training", file("run.nsys-rep", "\x01\0 a report\n"))
-expect("nsys's own report: what makes a readable one", p.returncode == 5 and "nsys export -t sqlite" in p.stderr, p.stderr)
+expect("nsys's own report: what makes a readable one", p.code == 5 and "nsys export -t sqlite" in p.err, p.err)
 (tmp / "mixed").mkdir()
 shutil.copy(data / "real-loader-2/rank0.log", tmp / "mixed")
 (tmp / "mixed/empty").write_text("")
@@ -553,10 +552,10 @@ j = diagnose("training", "mixed", code=1, what="a folder with other files")
 before = {p: p.read_bytes() for p in data.glob("real-loader-2/*")}
 for fmt in ("term", "md", "html"):
     p = run("training", data / "real-loader-2", "--format", fmt, "--all")
-    expect(f"{fmt}: a page", p.returncode == 1 and "loader" in p.stdout and "rank0.log:" in p.stdout, (p.returncode, p.stderr))
+    expect(f"{fmt}: a page", p.code == 1 and "loader" in p.out and "rank0.log:" in p.out, (p.code, p.err))
 expect("reading changes nothing", before == {p: p.read_bytes() for p in data.glob("real-loader-2/*")})
 p = run("training", data / "real-loader-2", "--width", "80")
-expect("80 columns are enough", max(map(len, p.stdout.splitlines())) <= 80, [x for x in p.stdout.splitlines() if len(x) > 80])
+expect("80 columns are enough", max(map(len, p.out.splitlines())) <= 80, [x for x in p.out.splitlines() if len(x) > 80])
 
 # A job that runs: the tree of a process, its CPUs and variables; nothing is told that cannot be seen.
 cpu = min(os.sched_getaffinity(0))
@@ -567,11 +566,11 @@ try:
     for h in hogs:
         h.stdout.readline()
     p = run("--attach", os.getpid(), "--for", "1s", "--interval", "200ms", "--format", "json")
-    j = json.loads(p.stdout)
-    jsonschema.validate(j, schema)
+    j = json.loads(p.out)
+    jsonschema.validate(j, schema("diagnose"))
     c = cause(j, "starved")
-    expect("two ranks on one CPU are found from outside", c["certainty"] == "certain" and "2 ranks may use 1 CPU" in c["says"], (p.returncode, c))
-    expect("variables that matter are read, others never", "NCCL_ALGO=Ring" in p.stdout and "hunter2" not in p.stdout, p.stdout[:300])
+    expect("two ranks on one CPU are found from outside", c["certainty"] == "certain" and "2 ranks may use 1 CPU" in c["says"], (p.code, c))
+    expect("variables that matter are read, others never", "NCCL_ALGO=Ring" in p.out and "hunter2" not in p.out, p.out[:300])
     expect("both are still there", all(h.poll() is None for h in hogs))
 finally:
     for h in hogs:
@@ -580,7 +579,7 @@ finally:
 # The same with GPUs: a captured machine, on which a job is put; one look at it, since its counters stand still.
 def on_gpus(busy, clock, reasons):
     machine = tmp / f"machine-{busy}"
-    shutil.copytree(root / "build/machines/h200-x4", machine, symlinks=True)
+    shutil.copytree(machines / "h200-x4", machine, symlinks=True)
     nvml = json.loads((machine / "api/nvml.json").read_text())
     for i in "0123":
         nvml[i].update({"nvmlDeviceGetComputeRunningProcesses": 1, "nvmlDeviceGetComputeRunningProcesses(0).pid": 4000,
@@ -601,10 +600,9 @@ j = on_gpus(99, 900, 0x40)
 c = cause(j, "throttled")
 expect("heat is found", j["runs"][0]["bottleneck"] == "throttled" and c["certainty"] == "certain" and "by heat" in c["says"], c)
 p = run("--attach", "999999999")
-expect("a process that is not there", p.returncode == 5 and "999999999" in p.stderr, (p.returncode, p.stderr))
-expect("--attach of a word", run("--attach", "self").returncode == 2)
+expect("a process that is not there", p.code == 5 and "999999999" in p.err, (p.code, p.err))
+expect("--attach of a word", run("--attach", "self").code == 2)
 p = run("--attach", os.getpid(), "--for", "300ms", "--interval", "100ms")
-expect("a live look without steps cannot tell", p.returncode in (1, 5) and re.search("cannot tell|Bottleneck", p.stdout), (p.returncode, p.stdout))
+expect("a live look without steps cannot tell", p.code in (1, 5) and re.search("cannot tell|Bottleneck", p.out), (p.code, p.out))
 
-shutil.rmtree(tmp)
 end_suite()

@@ -8,43 +8,24 @@ network namespaces: faults planted, found, fixed and measured again, and put bac
 """
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 
 import jsonschema
 
-from common import end_suite, expect, root
+from common import end_suite, expect, follows, gputune, machines, no_namespaces, PLAIN, root, run, schema, scratch, skip, until
 
-gputune, update = os.path.abspath(sys.argv[1]), "--update" in sys.argv
-machines = root / "build/machines"
-schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("doctor", "doctor-list")}
-tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-doctor-"))
-ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
-
-
-def run(*argv, env=None, timeout=120):
-    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=timeout, cwd="/", stdin=subprocess.DEVNULL,
-                       env=env or ENV)
-    return p.returncode, p.stdout, p.stderr
+update = "--update" in sys.argv
+tmp = scratch("doctor")
+NOTHING = {"diagnoses": [], "fixes": [], "summary": {}, "tests": []}
+ENV = dict(PLAIN)  # for those that are asked of this machine
 
 
 def doctor(*argv, code=None, what=None, **how):
     """The JSON, held against its schema; code None: any that doctor may give."""
-    got, out, err = run("doctor", *argv, "--format", "json", **how)
-    what = what or " ".join(map(str, argv))
-    try:
-        j = json.loads(out)
-        jsonschema.validate(j, schemas["doctor"])
-        expect(what, j["exit_code"] == got and (got == code if code is not None else got in (0, 1, 5)), (got, code, err))
-        return j
-    except (ValueError, jsonschema.ValidationError) as e:
-        expect(what, False, (got, str(e)[:400], err))
-        return {"diagnoses": [], "fixes": [], "summary": {}, "tests": []}
+    return follows(what or " ".join(map(str, argv)), ["doctor", *argv], (0, 1, 5) if code is None else code, **how) or NOTHING
 
 
 def causes(j):
@@ -201,7 +182,7 @@ def planted():
 def words():
     code, out, _ = run("doctor", "list", "--format", "json")
     j = json.loads(out)
-    jsonschema.validate(j, schemas["doctor-list"])
+    jsonschema.validate(j, schema("doctor-list"))
     ids = [d["id"] for d in j["diagnoses"]]
     expect("list", code == 0 and len(ids) > 45 and len(set(ids)) == len(ids), len(ids))
     spark = machines / "dgx-spark"
@@ -315,7 +296,7 @@ class Net:
                            capture_output=True, text=True, timeout=180, stdin=subprocess.DEVNULL, env=ENV)
         try:
             j = json.loads(p.stdout)
-            jsonschema.validate(j, schemas["doctor"])
+            jsonschema.validate(j, schema("doctor"))
             expect(what, code is None or p.returncode == code, (p.returncode, j["diagnoses"], j["fixes"], p.stderr))
             return j
         except (ValueError, jsonschema.ValidationError) as e:
@@ -330,15 +311,13 @@ class Net:
 
 
 def live():
-    if os.geteuid() or not shutil.which("unshare") or not shutil.which("ip") or not os.path.exists("/dev/net/tun"):
-        print("skip live: not root, or without unshare, ip and /dev/net/tun")
-        return
-    if subprocess.run(["unshare", "--mount", "--net", "true"], stderr=subprocess.DEVNULL).returncode:
-        print("skip live: no namespaces can be made here")
+    why = no_namespaces("ip") or (None if os.path.exists("/dev/net/tun") else "no /dev/net/tun here")
+    if why:
+        skip("live", why)
         return
     with Net() as net:
         if not net.ok:
-            print("skip live: no two namespaces with a way between them here")
+            skip("live", "no two namespaces with a way between them here")
             return
         mtu(net)
         buffers(net)
@@ -393,9 +372,7 @@ def dies(net):
     for sig in (signal.SIGINT, signal.SIGKILL):
         p = subprocess.Popen(net.argv("doctor", "net.slow-stream", "--for", "300ms", "--fix", "--yes", "--quiet", "--peer", "10.77.0.2", "--token", net.token),
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENV)
-        until = time.monotonic() + 90
-        while net.sysctl("tcp_wmem") == SMALL and p.poll() is None and time.monotonic() < until:
-            time.sleep(0.05)
+        until(lambda: net.sysctl("tcp_wmem") != SMALL or p.poll() is not None, 90)
         expect(f"{sig.name}: the fix was being tried", p.poll() is None and net.sysctl("tcp_wmem") != SMALL, p.poll())
         p.send_signal(sig)
         p.wait(60)
@@ -419,12 +396,9 @@ def variable(net):
     del ENV["NCCL_SOCKET_IFNAME"]
 
 
-try:
-    golden()
-    planted()
-    words()
-    fix_copy()
-    live()
-finally:
-    shutil.rmtree(tmp, ignore_errors=True)
+golden()
+planted()
+words()
+fix_copy()
+live()
 end_suite()

@@ -10,11 +10,10 @@ import subprocess
 import sys
 import tempfile
 
-import ours
-from common import end_suite, expect, root
+from common import built, children, end_suite, expect, machines, root, skip, until
 
 program = pathlib.Path(sys.argv[1]).resolve()
-machine = root / "build/machines/hgx-h100"
+machine = machines / "hgx-h100"
 seeds = root / "tests/fuzz/seeds"
 # CAP_DAC_READ_SEARCH, or in its place _OVERRIDE
 LEFT = 1 << 2 if int(pathlib.Path("/proc/self/status").read_text().partition("CapBnd:")[2].split()[0], 16) & 1 << 2 else 1 << 1
@@ -43,7 +42,7 @@ def status(pid):
 
 def waits(pid):
     """Children that wait for room in the pipe."""
-    for child in ours.children(pid):
+    for child in children(pid):
         try:
             if "pipe_write" in pathlib.Path(f"/proc/{child}/wchan").read_text():
                 return child
@@ -58,7 +57,7 @@ def held(argv):
     with open("/dev/null") as nothing, tempfile.TemporaryFile() as inherited:
         p = subprocess.Popen([program, *argv], stdout=ends[1], stderr=subprocess.PIPE, stdin=nothing, pass_fds=[inherited.fileno()])
     os.close(ends[1])
-    child = ours.until(lambda: waits(p.pid) or p.poll() is not None)
+    child = until(lambda: waits(p.pid) or p.poll() is not None)
     found = None
     if child and child is not True:
         found = status(child)
@@ -137,9 +136,9 @@ def readers(tmp):
 
 def taken_over(tmp):
     """A reader that writes a file and starts a program, in the middle of what it reads."""
-    preload = program.parent.parent.parent / "tests/torture/libnomem.so"
+    preload = built / "tests/torture/libnomem.so"
     if not preload.exists():
-        print(f"skip what a reader cannot do: {preload} was not built")
+        skip("what a reader cannot do", f"{preload} was not built")
         return
     # Of files alone: what looks at a machine for its reader allocates as well.
     for what, argv in {"check": ["check", "--host", machine], "report": ["report", machine, "-o", tmp / "page"], "fleet": ["fleet", seeds / "fleet.jsonl"]}.items():

@@ -11,38 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-import jsonschema
+from common import end_suite, expect, follows, gputune, machines, run, says
 
-from common import end_suite, expect, root
-
-gputune = os.path.abspath(sys.argv[1])
-schemas = {n: json.loads((root / "schemas" / f"{n}.json").read_text()) for n in ("generate", "lint")}
-machines = root / "build/machines"
 HOSTILE = ["a b", "it's", 'say "x"', "$(touch pwned)", "`touch pwned`", "x;touch pwned", "two\nlines", "tab\there",
            "a\\b", "*", "~", "a&b|c<d>e", "${HOME}", "%h %%", "#no", "ünï", "'", "a=b", "!x", "{a,b}"]
-
-
-def run(*argv, **kw):
-    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=120, **kw)
-    return p.returncode, p.stdout, p.stderr
-
-
-def follows(what, argv, code):
-    cut = argv.index("--") if "--" in argv else len(argv)
-    got, out, err = run(*argv[:cut], "--format", "json", *argv[cut:])
-    try:
-        j = json.loads(out)
-        jsonschema.validate(j, schemas[argv[0]])
-        expect(what, got == code and j["exit_code"] == code, (got, err, j.get("problems")))
-        return j
-    except Exception as e:  # noqa: BLE001
-        expect(what, False, (got, str(e), err))
-        return None
-
-
-def says(what, argv, code, *words):
-    got, out, err = run(*argv)
-    expect(what, got == code and all(w in out + err for w in words), (got, out, err))
 
 
 def spark(tmp, name, addresses, nccl="2.30.7", available=None, down=()):

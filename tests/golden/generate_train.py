@@ -16,30 +16,10 @@ import tempfile
 import jsonschema
 import yaml
 
-from common import end_suite, expect, root
+from common import end_suite, expect, follows, gputune, machines, root, run, schema
 
-gputune = os.path.abspath(sys.argv[1])
-schemas = {n: json.loads((root / "schemas" / f"{n}.json").read_text()) for n in ("generate", "lint")}
-hgx = root / "build/machines/hgx-h100"
+hgx = machines / "hgx-h100"
 ON = ["--on", "2x hgx-h100", "--no-calibration"]
-
-
-def run(*argv):
-    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, timeout=120)
-    return p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
-
-
-def follows(what, argv, code):
-    cut = argv.index("--") if "--" in argv else len(argv)
-    got, out, err = run(*argv[:cut], "--format", "json", *argv[cut:])
-    try:
-        j = json.loads(out)
-        jsonschema.validate(j, schemas[argv[0]])
-        expect(what, got == code and j["exit_code"] == code, (got, err, out[-800:]))
-        return j
-    except Exception as e:  # noqa: BLE001
-        expect(what, False, (got, str(e)[:600], err))
-        return None
 
 
 def findings(tmp, name, text, *more):
@@ -48,7 +28,7 @@ def findings(tmp, name, text, *more):
     got, out, err = run("lint", f, "--nccl", "2.28.9", "--host", hgx, "--format", "json", *more)
     try:
         j = json.loads(out)
-        jsonschema.validate(j, schemas["lint"])
+        jsonschema.validate(j, schema("lint"))
         return [(x["code"], x["line"], x["level"]) for x in j["findings"]]
     except Exception as e:  # noqa: BLE001
         return [("broken", str(e)[:300], err)]
@@ -487,7 +467,7 @@ def settled(tmp):
     j = follows("a script's", ["generate", "deepspeed", "--edit", s, *one], 1)
     expect("line of the file before", [(x["line"], x["what"]) for x in j["train"]["edit"]["left"]] == [(2, "fsdp")], j["train"]["edit"])
 
-    j = follows("one memory", ["generate", "fsdp", "--model", "llama-3.3-70b", "--host", root / "build/machines/dgx-spark",
+    j = follows("one memory", ["generate", "fsdp", "--model", "llama-3.3-70b", "--host", machines / "dgx-spark",
                                "--no-calibration"], 1)
     expect("no offload where CPU and GPU share it", j["train"]["offload"] is None and not j["train"]["fits"] and
            "share one memory" in j["train"]["fits_why"] and "PCIe" not in j["train"]["fits_why"], j["train"]["fits_why"])

@@ -7,30 +7,17 @@ bottleneck, in words too, and text from a device stays text.
     health.py GPUTUNE
 """
 import json
-import os
 import pathlib
 import re
-import shutil
 import struct
-import subprocess
-import sys
-import tempfile
 import xml.etree.ElementTree
 
 import jsonschema
 
-from common import end_suite, expect, root
+from common import end_suite, expect, machines, run, schema, scratch
 
-gputune = os.path.abspath(sys.argv[1])
-machines = root / "build/machines"
-tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-health-"))
-ENV = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+tmp = scratch("health")
 DEVICES = "/sys/bus/pci/devices"
-
-
-def run(*argv):
-    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=120, cwd="/", env=ENV)
-    return p.returncode, p.stdout, p.stderr
 
 
 class Node:
@@ -421,7 +408,7 @@ def drawings():
             expect(f"{machine} tree: says {w}", w in tree, tree[-900:])
     code, out, _ = run("show", "topology", "--format", "json", "--host", machines / "hgx-h100")
     j = json.loads(out)
-    jsonschema.validate(j, json.loads((root / "schemas/show.json").read_text()))
+    jsonschema.validate(j, schema("show"))
     expect("JSON names the bottleneck", [(s["kind"], s["name"], s["fault"], s["now"], s["could"]) for s in j["narrow"]] ==
            [("lanes", "GPU 5", True, 31508, 63015)], j["narrow"])
     evil = Node("evil", machine="igx-orin").ask("nvml", 0, {"nvmlDeviceGetName": "<script>alert(1)</script>&\"'\u202e"})
@@ -443,10 +430,7 @@ def kinds():
         expect(f"{name}: {kind}", j["facts"]["platform"]["kind"]["value"] == kind, j["facts"]["platform"])
 
 
-try:
-    drawings()
-    kinds()
-    planting()
-finally:
-    shutil.rmtree(tmp, ignore_errors=True)
+drawings()
+kinds()
+planting()
 end_suite()

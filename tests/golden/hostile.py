@@ -23,14 +23,13 @@ import sys
 import tempfile
 import threading
 
+from common import built, end_suite, expect, gputune, machines, root, skip, snapshot, tally
 from stack_files import wheel
 
-from common import end_suite, expect, root, tally
 
-gputune = os.path.abspath(sys.argv[1])
-machine = root / "build/machines/igx-orin"
+machine = machines / "igx-orin"
 seeds = root / "tests/fuzz/seeds"
-preload = pathlib.Path(gputune).parent.parent.parent / "tests/torture/libnomem.so"
+preload = built / "tests/torture/libnomem.so"
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 NO_MEMORY = 71
 LIMIT_S = 60  # whoever waits for ever is found out; nothing here takes a second
@@ -66,17 +65,6 @@ def refused(what, ran):
     return expect(what, ended(ran) and ran.code not in (0, NO_MEMORY) and ran.err.startswith("gputune: "), ran)
 
 
-def snapshot(folder):
-    out = {}
-    for path in sorted(pathlib.Path(folder).rglob("*")):
-        name = str(path.relative_to(folder))
-        if path.is_symlink():
-            out[name] = os.readlink(path)
-        elif path.is_file():
-            out[name] = path.read_bytes()
-    return out
-
-
 def strange(overlay):
     """What the overlay holds that the captured machine does not hold anyway; our own files and answers aside, and what a kill left of
     the overlay's own way to write a file of the kernel's, which the kernel's do not have."""
@@ -86,7 +74,7 @@ def strange(overlay):
         if name.startswith("root/var/lib/gputune/") or name.startswith("told/") or \
                 name.startswith(("root/proc/", "root/sys/")) and name.endswith(".gputune-new"):
             continue
-        here = os.readlink(below) if below.is_symlink() else below.read_bytes() if below.is_file() else None
+        here = ("link", os.readlink(below)) if below.is_symlink() else ("file", below.read_bytes()) if below.is_file() else None
         if name.startswith("gone/") or what != here:
             bad.append(name)
     return bad
@@ -140,7 +128,7 @@ def allocations(tmp, argv):
 
 def no_memory(tmp):
     if not preload.exists():
-        print(f"skip no memory: {preload} was not built")
+        skip("no memory", f"{preload} was not built")
         return
     for name, argv in VERBS.items():
         good, n = allocations(tmp, argv)
@@ -267,7 +255,7 @@ def said_of_others(tmp):
 
 def edited_plan(tmp):
     """A value that no row may ask for, in a plan that was good: refused with the file, the setting, the value and the range."""
-    dev = root / "build/machines/dev-vm"
+    dev = machines / "dev-vm"
     plan, overlay = pathlib.Path(tmp, "edited-plan.json"), pathlib.Path(tmp, "edited-overlay")
     good = json.loads(run("plan", "--host", dev, "-p", "published", "--format", "json").out)
     for setting, value, says in (("net.rmem-max", "2147483647", "2304 to 1073741824 bytes"), ("memory.dirty-ratio", "100", "1 to 90 %"),
@@ -437,7 +425,7 @@ def can_swap(tmp):
 def races(tmp):
     """Names that are links at one look and files at the next: neither is read nor written through."""
     if not can_swap(tmp):
-        print("skip races: names cannot be exchanged here")
+        skip("races", "names cannot be exchanged here")
         return
     secret = pathlib.Path(tmp, "race-secret")
     secret.mkdir()
@@ -491,7 +479,7 @@ def exchanged_manifest(tmp):
     for path, files in zip(wheels, ((), [("pure_one/evil.py", b"1")])):
         path.write_bytes(wheel("pure_one", "2.0", files=files))
     if not shutil.which("ssh-keygen") or not can_swap(tmp):
-        print("skip an exchanged manifest: without ssh-keygen, or names cannot be exchanged here")
+        skip("an exchanged manifest", "without ssh-keygen, or names cannot be exchanged here")
         return
     key, allowed = pathlib.Path(tmp, "key"), pathlib.Path(tmp, "allowed")
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
@@ -577,15 +565,15 @@ def clocks(tmp):
 
 def units(_):
     """What a unit of ours may do is little, and stays so."""
-    unit = pathlib.Path(gputune).parent.parent.parent / "packaging/systemd/gputune-watch.service"
+    unit = built / "packaging/systemd/gputune-watch.service"
     if not shutil.which("systemd-analyze") or not unit.exists():
-        print("skip units: without systemd-analyze, or not built")
+        skip("units", "without systemd-analyze, or not built")
         return
     p = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=30", str(unit)], capture_output=True,
                        text=True, check=False)
     score = re.findall(r"level for .*: ([0-9.]+)", p.stdout)
     if not score:
-        print("skip units: this systemd-analyze knows no --offline")
+        skip("units", "this systemd-analyze knows no --offline")
         return
     expect("gputune-watch.service: exposure of 3.0 or less", p.returncode == 0 and float(score[0]) <= 3.0, score)
 
@@ -817,7 +805,7 @@ def read_only_root():
         return Ran(p.returncode, p.stdout, p.stderr)
 
     if os.path.ismount("/tmp") or not below("--version").out:
-        print("skip a read-only root: the program does not lie on the root file system")
+        skip("a read-only root", "the program does not lie on the root file system")
     else:
         untouched("all is read-only", below("undo", "--yes"), "read-only")
         for argv in (["status"], ["history"], ["check", "--host", machine], ["list"]):
@@ -852,10 +840,10 @@ def swapped_state():
 
 def swapped_library():
     """A library is root's at one look and another user's at the next, by a link in that user's environment: never the other one is loaded."""
-    stub = pathlib.Path(gputune).parent.parent.parent / "tests/stub/libraries"
+    stub = built / "tests/stub/libraries"
     libraries = [stub / "libnccl.so.2", stub / "older/libnccl.so.2"]
     if not all(p.exists() for p in libraries):
-        print("skip a library that is swapped: this build has no stand-ins")
+        skip("a library that is swapped", "this build has no stand-ins")
         return
     fresh()
     home = pathlib.Path("/var/home")
@@ -949,5 +937,5 @@ if __name__ == "__main__":
                 part(folder)
         why = namespaces()
         if why:
-            print(f"skip as root on this kernel: {why}")
+            skip("as root on this kernel", f"{why}")
     end_suite()

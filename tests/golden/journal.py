@@ -6,16 +6,11 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 
-import jsonschema
+from common import end_suite, expect, fits, gputune, machines, root, run, skip
 
-from common import end_suite, expect, root
-
-gputune = str(pathlib.Path(sys.argv[1]).resolve())
-spark = root / "build/machines/dgx-spark"
-schema = json.loads((root / "schemas/journal.json").read_text())
+spark = machines / "dgx-spark"
 SETTINGS = "memory.swappiness,net.rmem-max"
 
 
@@ -26,14 +21,11 @@ class Machine:
         self.journal, self.copy, self.past = (self.state / n for n in ("journal.jsonl", "journal.copy.jsonl", "history.jsonl"))
 
     def run(self, *argv):
-        p = subprocess.run([gputune, *argv, "--host", str(spark), "--overlay", str(self.overlay)], capture_output=True, text=True, timeout=120,
-                           cwd="/", check=False, env={"PATH": "/usr/bin:/bin"})
-        return p.returncode, p.stdout, p.stderr
+        return run(*argv, "--host", spark, "--overlay", self.overlay)
 
     def ask(self, *argv):
         code, out, err = self.run("journal", *argv, "--format", "json")
-        j = json.loads(out)
-        jsonschema.validate(j, schema)
+        j = fits(f"journal {argv} follows its schema", out)
         expect(f"journal {argv}: the exit code is the one in the result", j["exit_code"] == code, (j, code))
         return code, j
 
@@ -97,7 +89,7 @@ with tempfile.TemporaryDirectory() as tmp:
                            capture_output=True, text=True, timeout=120, check=False)
         expect("prove: exit code 4, and the line is named", p.returncode == 4 and "could not be read" in p.stderr, (p.returncode, p.stderr))
     else:
-        print("skip prove beside a damaged journal: it needs root (1 check)")
+        skip("prove beside a damaged journal", "not root")
     code, out, err = m.run("status", "--format", "json")
     expect("the same in JSON", code == 4 and json.loads(out)["exit_code"] == 4 and len(json.loads(out)["rows"]) == 2, (code, out))
     code, out, err = m.run("undo", "--all", "--yes")

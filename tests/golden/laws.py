@@ -8,27 +8,17 @@ a check writes nothing.
 import json
 import os
 import pathlib
-import subprocess
-import sys
 import tempfile
 
-from common import end_suite, expect, root
-
-gputune = sys.argv[1]
-
-
-def ask(*argv):
-    p = subprocess.run([gputune, *argv], capture_output=True, timeout=300, cwd=root)
-    return p.returncode, p.stdout
-
+from common import captured, end_suite, expect, run
 
 def facts(host):
-    j = json.loads(ask("show", "--format", "json", "--host", host)[1])
+    j = json.loads(run("show", "--format", "json", "--host", host)[1])
     return j["facts"]
 
 
 def findings(host):
-    return json.loads(ask("check", "--format", "json", "--host", host)[1])["findings"]
+    return json.loads(run("check", "--format", "json", "--host", host)[1])["findings"]
 
 
 def walk(node, path, bad):
@@ -47,7 +37,7 @@ def state(folder):
     return {p: (os.lstat(p).st_mtime_ns, os.lstat(p).st_size) for p in pathlib.Path(folder).rglob("*")}
 
 
-for machine in sorted(p.parent for p in (root / "build/machines").glob("*/meta.json")):
+for machine in captured:
     name = machine.name
     before = state(machine)
     here, said = facts(str(machine)), findings(str(machine))
@@ -57,13 +47,13 @@ for machine in sorted(p.parent for p in (root / "build/machines").glob("*/meta.j
     expect(f"{name}: every fact says where it was read", not bad, bad[:5])
     with tempfile.TemporaryDirectory() as tmp:
         for form in ("copy", "copy.tar"):
-            code, _ = ask("capture", "--host", str(machine), "--no-redact", "-o", f"{tmp}/{form}")
+            code = run("capture", "--host", str(machine), "--no-redact", "-o", f"{tmp}/{form}").code
             expect(f"{name}: captured as {form}", code == 0, code)
             again = facts(f"{tmp}/{form}")
             expect(f"{name}: facts of {form} are the machine's", again == here,
                 [k for k in here if here.get(k) != again.get(k)])
             expect(f"{name}: findings of {form} are the machine's", findings(f"{tmp}/{form}") == said)
-        ask("capture", "--host", str(machine), "-o", f"{tmp}/redacted")
+        run("capture", "--host", str(machine), "-o", f"{tmp}/redacted")
         verdicts = [(f["id"], f["verdict"], f["reason_code"]) for f in findings(f"{tmp}/redacted")]
         want = [(f["id"], f["verdict"], f["reason_code"]) for f in said]
         expect(f"{name}: redaction changes no verdict", verdicts == want, [x for x in zip(verdicts, want) if x[0] != x[1]][:5])

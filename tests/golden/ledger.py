@@ -9,23 +9,12 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
-import sys
 import tempfile
 
 import jsonschema
 
-from common import end_suite, expect, root
+from common import end_suite, expect, machines, run, schema
 from report_state import digest
-
-gputune = os.path.abspath(sys.argv[1])
-schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("advise", "check", "explain", "fleet", "ledger")}
-
-
-def run(*argv):
-    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=120, cwd="/",
-                       stdin=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
-    return p.returncode, p.stdout, p.stderr
 
 
 def seen(facts, *path):
@@ -39,7 +28,7 @@ def row(here, **more):
          "before": "128", "after": "1024", "bench": "disk/read-seq:128KiB:buffered", "command": None, "figure": "rate",
          "unit": "GB/s", **here, "name": "spark", "tool_version": "0.1.0", "verdict": "helps", "ratio": 1.031, "low": 1.024,
          "high": 1.039, "min_effect": 0.01, "pairs": 12, "seed": "00000000000000aa", "kept": False, **more}
-    jsonschema.validate(r, schemas["ledger"])
+    jsonschema.validate(r, schema("ledger"))
     return json.dumps(r)
 
 
@@ -49,7 +38,7 @@ def finding(check, id):
 
 with tempfile.TemporaryDirectory() as tmp:
     machine = pathlib.Path(tmp, "m")
-    shutil.copytree(root / "build/machines/dgx-spark", machine, symlinks=True)
+    shutil.copytree(machines / "dgx-spark", machine, symlinks=True)
     folder = machine / "root/var/lib/gputune"
     folder.mkdir(parents=True)
     facts = json.loads(run("show", "--format", "json", "--host", machine)[1])["facts"]
@@ -85,7 +74,7 @@ with tempfile.TemporaryDirectory() as tmp:
 
     code, out, err = run("check", "--format", "json", "--host", machine)
     check = json.loads(out)
-    jsonschema.validate(check, schemas["check"])
+    jsonschema.validate(check, schema("check"))
     expect("the exit code is the findings'", code == before["exit_code"] == check["exit_code"], code)
     m = finding(check, "disk.read-ahead")["measured"]
     expect("a verdict that holds", m and m["valid"] and m["verdict"] == "helps" and m["pairs"] == 12, m)
@@ -105,7 +94,7 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = run("explain", "disk.read-ahead", "--host", machine)
     expect("explain", "measured here: +3.1 % [2.4, 3.9]" in out and "2026-11-21T10:00:00Z" in out, out)
     e = json.loads(run("explain", "net.tcp-rmem", "--format", "json", "--host", machine)[1])
-    jsonschema.validate(e, schemas["explain"])
+    jsonschema.validate(e, schema("explain"))
     expect("explain as JSON", len(e["measured"]) == 1 and not e["measured"][0]["valid"] and e["shown_by"], e["measured"])
     e = json.loads(run("explain", "gpu.compute-mode", "--format", "json", "--host", machine)[1])
     expect("why nothing shows it", e["not_shown"] and not e["shown_by"], e)
@@ -115,7 +104,7 @@ with tempfile.TemporaryDirectory() as tmp:
 
     code, out, err = run("advise", "--model", "Qwen3-8B", "--format", "json", "--host", machine)
     a = json.loads(out)
-    jsonschema.validate(a, schemas["advise"])
+    jsonschema.validate(a, schema("advise"))
     expect("advise lists what was proven here, and what expired", [(s["id"], s["expired"]) for s in a["settings"]] ==
         [("disk.read-ahead", False), ("net.tcp-rmem", True)] and a["settings"][0]["ratio"] == 1.031, (a["settings"], err))
     out = run("advise", "--model", "Qwen3-8B", "--host", machine)[1]
@@ -148,7 +137,7 @@ with tempfile.TemporaryDirectory() as tmp:
     joint = row(here, setting="disk.nr-requests+disk.read-ahead+disk.scheduler", target="", before=None, after=None)
     (folder / "ledger.jsonl").write_text(joint + "\n")
     check = json.loads(run("check", "--format", "json", "--host", machine)[1])
-    jsonschema.validate(check, schemas["check"])
+    jsonschema.validate(check, schema("check"))
     text = f"+3.1 % [2.4, 3.9] on disk/read-seq:128KiB:buffered, kernel {here['kernel']}"
     for id, others in (("disk.nr-requests", "disk.read-ahead+disk.scheduler"), ("disk.read-ahead", "disk.nr-requests+disk.scheduler"),
                        ("disk.scheduler", "disk.nr-requests+disk.read-ahead")):
@@ -159,7 +148,7 @@ with tempfile.TemporaryDirectory() as tmp:
         expect(f"{verb[0]}: as joint", "together with disk.nr-requests+disk.scheduler: +3.1 %" in out, out)
     expect("explain names them all", "disk.nr-requests+disk.read-ahead+disk.scheduler" in out, out)
     e = json.loads(run("explain", "disk.read-ahead", "--format", "json", "--host", machine)[1])
-    jsonschema.validate(e, schemas["explain"])
+    jsonschema.validate(e, schema("explain"))
     expect("explain: with others", [m["with"] for m in e["measured"]] == ["disk.nr-requests+disk.scheduler"], e["measured"])
     (folder / "ledger.jsonl").write_text(row(here, verdict="no-difference", ratio=1, low=0.995, high=1.005) + "\n" + joint + "\n")
     m = finding(json.loads(run("check", "--format", "json", "--host", machine)[1]), "disk.read-ahead")["measured"]
@@ -173,7 +162,7 @@ with tempfile.TemporaryDirectory() as tmp:
     first.write_text(row(here) + "\n")
     code, out, err = run("fleet", first, other, "--format", "json")
     fleet = json.loads(out)
-    jsonschema.validate(fleet, schemas["fleet"])
+    jsonschema.validate(fleet, schema("fleet"))
     p = fleet["proofs"]
     expect("fleet merges", code == 0 and len(p) == 1 and p[0]["helps"] == 1 and p[0]["hurts"] == 1, out)
     code, out, err = run("fleet", first, other)

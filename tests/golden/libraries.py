@@ -1,23 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Libraries that are opened on first use: who opens which, and what is said where one is missing. libraries.py GPUTUNE"""
-import os
 import pathlib
 import re
-import subprocess
-import sys
 import tempfile
 
-from common import end_suite, expect, root
+from common import end_suite, expect, root, run
 
-gputune = str(pathlib.Path(sys.argv[1]).resolve())
 source = (root / "src/machine/host/libraries.c").read_text()
 LIBRARIES = dict(re.findall(r'\{ "(lib\S+\.so\.\d+)", "\S+", "(\S+)" \}', source))
 HGX = "demo:hgx-h100"
-
-
-def run(*words, env=None):
-    return subprocess.run([gputune, *words], capture_output=True, text=True, env=os.environ | (env or {}), check=False)
 
 
 def opened(*words):
@@ -43,24 +35,24 @@ def without(folder):
     env = {"LD_LIBRARY_PATH": str(folder)}
     for words in (("check", "--host", HGX), ("plan", "--host", HGX), ("check", "--host", HGX, "--format", "json")):
         p, q = run(*words), run(*words, env=env)
-        same = re.sub(r'"time": "[^"]*"', "", p.stdout) == re.sub(r'"time": "[^"]*"', "", q.stdout)
-        expect(f"{' '.join(words)} is the same without", same and (p.returncode, p.stderr) == (q.returncode, q.stderr), q.stderr + q.stdout)
+        same = re.sub(r'"time": "[^"]*"', "", p.out) == re.sub(r'"time": "[^"]*"', "", q.out)
+        expect(f"{' '.join(words)} is the same without", same and (p.code, p.err) == (q.code, q.err), q.err + q.out)
     config = folder / "accelerate.yaml"
     config.write_text("distributed_type: FSDP\nmixed_precision: bf16\n")
     wheelhouse = folder / "house"
     wheelhouse.mkdir()
     recording = folder / "job.rec"
     p = run("lint", str(config), env=env)
-    expect("lint names the package", p.returncode == 1 and "not read" in p.stdout and "libyaml-0-2" in p.stdout, (p.returncode, p.stdout, p.stderr))
+    expect("lint names the package", p.code == 1 and "not read" in p.out and "libyaml-0-2" in p.out, (p.code, p.out, p.err))
     for words, package in ((("check", "--host", HGX, "--format", "html"), "libsodium23"),
                            (("report", "-o", str(folder / "r.html")), "libsodium23"), (("cluster", "discover", "--nodes", "a,b"), "libsodium23"),
                            (("stack", "wheelhouse", "list", str(wheelhouse)), "libsodium23"),
                            (("diagnose", "training", str(config)), "zlib1g"), (("record", "-o", str(recording), "--", "true"), "libzstd1")):
         p = run(*words, env=env)
-        expect(f"{' '.join(words[:2])} names the package", p.returncode not in (0, 1) and package in p.stderr, (p.returncode, p.stdout, p.stderr))
+        expect(f"{' '.join(words[:2])} names the package", p.code not in (0, 1) and package in p.err, (p.code, p.out, p.err))
     expect("nothing was recorded", not recording.exists())
     p = run("check", env=env)
-    expect("check of this machine goes on", p.returncode in (0, 1, 2) and "Score" in p.stdout and not p.stderr, (p.returncode, p.stderr))
+    expect("check of this machine goes on", p.code in (0, 1, 2) and "Score" in p.out and not p.err, (p.code, p.err))
 
 
 who_opens()

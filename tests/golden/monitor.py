@@ -8,7 +8,6 @@ monitor.py GPUTUNE
 import fcntl
 import json
 import os
-import pathlib
 import pty
 import re
 import resource
@@ -17,18 +16,15 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
-import tempfile
 import termios
 import time
 
 import jsonschema
 
-from common import end_suite, expect, root
+import common
+from common import end_suite, expect, gputune, machines, root, schema, scratch
 
-gputune = os.path.abspath(sys.argv[1])
-schema = json.loads((root / "schemas/monitor.json").read_text())
-tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-monitor-"))
+tmp = scratch("monitor")
 # Whoever runs this may have had them ignored (nohup, a background job), which the jobs below would inherit.
 for name in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
     signal.signal(name, signal.SIG_DFL if name != signal.SIGINT else signal.default_int_handler)
@@ -49,16 +45,16 @@ def once(pairs):
 def lines(text):
     out = [json.loads(x, object_pairs_hook=once) for x in text.splitlines()]
     for x in out:
-        jsonschema.validate(x, schema)
+        jsonschema.validate(x, schema("monitor"))
     return out
 
 
 # Pages, lines, expositions.
 for machine in ("h200-x4", "dgx-spark", "nothing"):
-    where = root / "build/machines" / machine
+    where = machines / machine
     p = run("monitor", "--once", "--interval", "100ms", "--host", where)
     expect(f"{machine}: a page", p.returncode == 0 and "CPU" in p.stdout and max(map(len, p.stdout.splitlines())) <= 80, p)
-p = run("monitor", "--once", "--interval", "100ms", "--host", root / "build/machines/dgx-spark", "--format", "term")
+p = run("monitor", "--once", "--interval", "100ms", "--host", machines / "dgx-spark", "--format", "term")
 expect("unified memory is the host's", "the host's" in p.stdout, p.stdout)
 # As many lines as there is time for on a busy machine, and none more than asked for. Without an end: until it is told.
 begun = time.time()
@@ -80,7 +76,7 @@ expect("none before its time", not early, early)
 
 def exposition(form, machine):
     """Families and samples of one exposition, by the rules that both formats share; what differs is asked for below."""
-    p = run("monitor", "--once", "--format", form, "--host", root / "build/machines" / machine)
+    p = run("monitor", "--once", "--format", form, "--host", machines / machine)
     families, samples, at = {}, {}, None
     for line in p.stdout.splitlines():
         head = re.fullmatch(r"# (HELP|TYPE|UNIT|EOF)(?: (\w+) (.+))?", line)
@@ -132,7 +128,7 @@ expect("hertz, not MHz", all(float(x) >= 1e8 for x in re.findall(r"^gputune_gpu_
 # Alerts and dashboard ask for what there is.
 known = {f"gputune_{name}{'_total' if kind == 'TOTAL' else ''}"
          for kind, name in re.findall(r'(GAUGE|TOTAL), "(\w+)"', (root / "src/look/monitor/columns.c").read_text())}
-known |= set(re.findall(r"^# TYPE (\w+)", run("check", "--host", root / "build/machines/hgx-h100", "--format", "prom").stdout, re.M))
+known |= set(re.findall(r"^# TYPE (\w+)", run("check", "--host", machines / "hgx-h100", "--format", "prom").stdout, re.M))
 dashboards = ("dashboard.json", "dashboard-settings.json")
 for name in ("gputune.rules.yml", *dashboards):
     asked = set(re.findall(r"gputune_\w+", (root / "packaging/prometheus" / name).read_text()))
@@ -188,11 +184,16 @@ job.stderr.close()
 expect("and has written its end", "cut off" not in run("monitor", "--once", "told.rec", "--format", "term").stdout)
 job = subprocess.Popen([gputune, "record", "-o", "killed.rec", "--interval", "100ms"], cwd=tmp)
 # Until rows are in the file, each second's: what was flushed must be there afterwards.
-sizes, end = set(), time.monotonic() + 60
-while len(sizes) < 4 and time.monotonic() < end:
+sizes = set()
+
+
+def grown():
     if (tmp / "killed.rec").exists():
         sizes.add((tmp / "killed.rec").stat().st_size)
-    time.sleep(0.05)
+    return len(sizes) >= 4
+
+
+common.until(grown)
 job.kill()
 job.wait(30)
 p = run("monitor", "--once", "killed.rec", "--format", "term")
@@ -211,7 +212,7 @@ run("record", "-q", "-o", "short.rec", "--interval", "100ms", "--for", "100ms")
 before = (tmp / "short.rec").read_bytes()
 job = subprocess.Popen([gputune, "record", "-o", "full.rec", "--interval", "100ms", "--", "sh", "-c", "trap 'exit 7' TERM; while :; do sleep 0.1; done"],
                        cwd=tmp, stderr=subprocess.PIPE, text=True, preexec_fn=no_room, restore_signals=False,
-                       env={**os.environ, "GCOV_ERROR_FILE": os.devnull})  # which has no room either, and says so for each file
+                       env={**os.environ, "LLVM_PROFILE_FILE": os.devnull})  # which has no room either, and says so
 said = job.stderr.readline()
 expect("a full disk is said while the job goes on", "full.rec could not be written" in said and "the job goes on" in said and job.poll() is None, said)
 job.send_signal(signal.SIGTERM)
@@ -220,7 +221,7 @@ job.stderr.close()
 # Not even its first line: whichever verb it is, a result that was not written is 5, and what cannot be a name 2.
 for argv in (["record", "-o", "none.rec", "--for", "100ms"], ["record", "-o", "none.rec", "--", "true"], ["monitor", "--once", "-o", "none.rec"]):
     p = run(*argv, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8)), restore_signals=False,
-            env={**os.environ, "GCOV_ERROR_FILE": os.devnull})
+            env={**os.environ, "LLVM_PROFILE_FILE": os.devnull})
     expect(f"no room at all: {argv}", p.returncode == 5 and "written" in p.stderr and "File too large" in p.stderr, p)
     (tmp / "none.rec").unlink(missing_ok=True)
 p = run("record", "-o", "no/such/folder.rec", "--for", "100ms")
@@ -241,7 +242,6 @@ alone = subprocess.run(["ls", "/proc/self/fd"], capture_output=True, text=True, 
 expect("no descriptor of ours in the job", p.stdout.split() == alone.stdout.split(), (p.stdout, alone.stdout))
 
 # Two recordings against each other.
-schema_of_two = json.loads((root / "schemas/compare-recordings.json").read_text())
 
 
 def write(name, seed, clock, *, extra=(), status=0, rows=300):
@@ -267,7 +267,7 @@ def two(*argv):
     p = run("compare", *argv, "--format", "json")
     j = json.loads(p.stdout) if p.stdout else {}
     if j:
-        jsonschema.validate(j, schema_of_two)
+        jsonschema.validate(j, schema("compare-recordings"))
     return p, j, {(x["quantity"], x["target"]): x for x in j.get("rows", [])}
 
 
@@ -308,12 +308,9 @@ else:
 
     def until(wanted, seconds=60.0):
         """The screen once it shows wanted (a regular expression), or as it then is."""
-        end = time.monotonic() + seconds
-        while True:
-            screen = tmux("capture-pane", "-p")
-            if re.search(wanted, screen, re.M) or time.monotonic() > end:
-                return screen
-            time.sleep(0.1)
+        screens = []
+        common.until(lambda: screens.append(tmux("capture-pane", "-p")) or re.search(wanted, screens[-1], re.M), seconds, 0.1)
+        return screens[-1]
 
     env = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "screen"}
     subprocess.run(["tmux", "-S", tmp / "tmux", "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
@@ -383,5 +380,4 @@ last = read_until(rb"\x1b\[\?1049l")
 expect("and the screen as it was", last.endswith(b"\x1b[?25h\x1b[?1049l") and os.waitpid(pid, 0)[1] == 0, last)
 os.close(fd)
 
-shutil.rmtree(tmp)
 end_suite()

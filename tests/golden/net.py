@@ -5,26 +5,18 @@ root) and over loopback; wrong tokens and addresses; a peer that is killed or pu
 machine. Judges no figure, but that nothing hangs and nothing is left."""
 import json
 import os
-import pathlib
 import re
 import shutil
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 
-import jsonschema
-
-import ours
-
-from common import end_suite, expect, root
+import common
+from common import copy_of, end_suite, expect, finish, fits, running, scratch, skip, until
 from terminal import OnTerminal
 
-gputune = os.path.abspath(sys.argv[1])
-schema = json.loads((root / "schemas/bench.json").read_text())
-tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-net-"))
-gputune = ours.copy_of(gputune, tmp)
+tmp = scratch("net")
+gputune = copy_of(common.gputune, tmp)
 A, B = f"gt-a{os.getpid()}", f"gt-b{os.getpid()}"
 
 
@@ -38,6 +30,19 @@ def token(name, text="a secret that both machines know\n", mode=0o600):
 good = token("token")
 
 
+def start(*argv, ns=None):
+    return common.start(*inside(ns), gputune, *argv)
+
+
+def run(*argv, ns=None):
+    return finish(start(*argv, ns=ns), 60)
+
+
+def says(what, argv, code, *words, ns=None):
+    got, out, err = run(*argv, ns=ns)
+    expect(what, got == code and all(w in err + out for w in words), (got, (err + out)[:600]))
+
+
 def inside(ns):
     return ["ip", "netns", "exec", ns] if ns else []
 
@@ -47,21 +52,6 @@ def measuring(*argv, ns=None):
     p = OnTerminal(inside(ns) + [gputune, "bench", *argv, "--token", good, "--state", str(tmp / "state")])
     expect(f"it measures {argv}", p.says(b" samples, "), p.seen[-300:])
     return p
-
-
-def start(*argv, ns=None):
-    return subprocess.Popen(inside(ns) + [gputune, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def run(*argv, ns=None, timeout=60):
-    p = subprocess.run(inside(ns) + [gputune, *argv], capture_output=True, text=True, timeout=timeout)
-    return p.returncode, p.stdout, p.stderr
-
-
-def says(what, argv, code, *words, ns=None):
-    got, out, err = run(*argv, ns=ns)
-    text = err + out
-    expect(what, got == code and all(w in text for w in words), (got, text[:600]))
 
 
 def serve(*argv, ns=None):
@@ -87,19 +77,10 @@ def end(p, what="serve ends at SIGTERM", sig=signal.SIGTERM):
 
 def measure(what, *argv, ns=None, code=0):
     got, out, err = run("bench", *argv, "--format", "json", "--state", str(tmp / "state"), ns=ns)
-    try:
-        j = json.loads(out)
-        jsonschema.validate(j, schema)
-        bad = [c["error"] for c in j["cases"] if c.get("error") or not c["verified"]]
-        expect(what, got == code and (code != 0 or not bad), (got, bad, err))
-        return j
-    except (ValueError, jsonschema.ValidationError) as e:
-        expect(what, False, (got, str(e)[:300], err))
-        return None
-
-
-def children():
-    return ours.running(gputune)
+    j = fits(what, out, "bench", (got, err))
+    bad = [c["error"] for c in j["cases"] if c.get("error") or not c["verified"]] if j else ["no result"]
+    expect(what, got == code and (code != 0 or not bad), (got, bad, err))
+    return j
 
 
 # --- words ------------------------------------------------------------------------------------------------------------------------------
@@ -191,12 +172,12 @@ for what, sig in (("ends", signal.SIGINT), ("is killed", signal.SIGKILL)):
         p, address = serve("--listen", "127.0.0.1:0", "--token", good)
 
 # A killed measurement over loopback takes its child along.
-before = len(children())
+before = len(running(gputune))
 c = start("bench", "tcp/loopback:send:1", "--for", "30s", "--state", str(tmp / "state"))
-expect("a child while it measures", ours.until(lambda: len(children()) == before + 2), children())
+expect("a child while it measures", until(lambda: len(running(gputune)) == before + 2), running(gputune))
 c.kill()
 c.communicate()
-expect("no child afterwards", ours.until(lambda: len(children()) == before), children())
+expect("no child afterwards", until(lambda: len(running(gputune)) == before), running(gputune))
 
 
 # --- two namespaces ---------------------------------------------------------------------------------------------------------------------
@@ -251,10 +232,9 @@ try:
     if two_machines():
         between()
     else:
-        print("no network namespaces here: what is between two machines was not tried")
+        skip("two machines", "no network namespaces here")
 finally:
     for name in (A, B):
         ip("netns", "del", name)
-    shutil.rmtree(tmp)
-expect("no process is left", ours.until(lambda: not children()), children())
+expect("no process is left", until(lambda: not running(gputune)), running(gputune))
 end_suite()

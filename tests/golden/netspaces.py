@@ -13,8 +13,9 @@ import socket
 import subprocess
 import tempfile
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
-spark = root / "build/machines/dgx-spark"
+from common import machines
+
+spark = machines / "dgx-spark"
 # Cage, twin: interface, PCI address, RDMA device.
 PORTS = {
     (0, 0): ("enp1s0f0np0", "0000:01:00.0", "rocep1s0f0"),

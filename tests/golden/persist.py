@@ -3,6 +3,7 @@
 """Files for the next boot, on every captured machine: install, look, remove, byte for byte as before; a file that
 somebody edited is left; the unit re-applies and reports; and the programs that read such files take them: systemd-analyze,
 systemd-sysctl, systemd-tmpfiles, udevadm, modprobe, netplan. A program that is not here is a visible skip."""
+import collections
 import json
 import os
 import pathlib
@@ -13,28 +14,21 @@ import subprocess
 import sys
 import tempfile
 
-import jsonschema
+from common import captured, copy_of, end_suite, expect, finish, fits, gputune, machines, run, skip, start
 
-from common import end_suite, expect, root
-from ours import copy_of
-
-gputune = os.path.abspath(sys.argv[1])
-schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("persist", "verify", "history", "undo", "status", "boot",
-                                                                                     "boot-report")}
-skipped = {}
+missing = collections.Counter()
 
 
 def program(name, *more):
     path = shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/systemd")
     if not path:
-        skipped[name] = skipped.get(name, 0) + 1
+        missing[name] += 1
         return None
     return [path, *more]
 
 
 def tool(*argv):
-    p = subprocess.run(argv, capture_output=True, text=True, timeout=300)
-    return p.returncode, p.stdout, p.stderr
+    return finish(start(*argv))
 
 
 class Machine:
@@ -43,26 +37,16 @@ class Machine:
         self.capture, self.folder = capture, pathlib.Path(folder)
 
     def run(self, *argv):
-        p = subprocess.run([gputune, *argv, *self.host], capture_output=True, text=True, timeout=300, cwd="/",
-                           env={"PATH": "/usr/bin:/bin"})
-        return p.returncode, p.stdout, p.stderr
+        return run(*argv, *self.host)
 
     def json(self, verb, *argv):
         code, out, err = self.run(verb, *argv, "--format", "json")
-        j = json.loads(out) if out else {}
-        try:
-            jsonschema.validate(j, schemas[verb])
-            expect(f"{self.capture.name}: {verb} {argv} says its exit code", j["exit_code"] == code, (j["exit_code"], code))
-        except jsonschema.ValidationError as e:
-            expect(f"{self.capture.name}: {verb} {argv} fits its schema", False, (e.message, err))
+        j = fits(f"{self.capture.name}: {verb} {argv} fits its schema", out, verb, err) or {}
+        expect(f"{self.capture.name}: {verb} {argv} says its exit code", j.get("exit_code") == code, (j, code))
         return code, j
 
     def fits(self, schema, path):
-        try:
-            jsonschema.validate(json.loads(path.read_text()), schemas[schema])
-            expect(f"{path} fits its schema", True)
-        except jsonschema.ValidationError as e:
-            expect(f"{path} fits its schema", False, e.message)
+        fits(f"{path} fits its schema", path.read_text(), schema)
 
     def path(self, name):
         return self.folder / "root" / name.lstrip("/")
@@ -119,7 +103,7 @@ def check_tools(m, name):
                 code, out, err = tool(*program("udevadm", "verify", "--no-summary", str(rules)))
                 expect(f"{name}: udevadm verify", code == 0, (out, err))
             else:
-                skipped["udevadm verify"] = skipped.get("udevadm verify", 0) + 1
+                missing["udevadm verify"] += 1
             for line in rules.read_text().splitlines():
                 expect(f"{name}: a rule", not line or line[0] == "#" or re.fullmatch(
                     r'ACTION=="add\|change"(, [A-Z_]+(\{[A-Za-z_/]+\})?(==|!=)"[^"]*")+, ATTR\{queue/[a-z_]+\}="[^"]*"', line),
@@ -579,50 +563,50 @@ def networkd(capture, tmp):
 with tempfile.TemporaryDirectory() as tmp:
     seen = set()
     if sys.argv[2:] == ["networkd"]:
-        networkd(root / "build/machines/igx-orin", tmp)
+        networkd(machines / "igx-orin", tmp)
         end_suite()
     if sys.argv[2:] == ["boot"]:
-        boot_paths(root / "build/machines/dgx-spark", tmp)
+        boot_paths(machines / "dgx-spark", tmp)
         end_suite()
     if sys.argv[2:] == ["partly"]:
-        partly(root / "build/machines/dgx-spark", f"{tmp}/partly")
-        not_kept(root / "build/machines/dgx-spark", f"{tmp}/not-kept")
-        interrupted(root / "build/machines/dgx-spark", f"{tmp}/interrupted")
-        by_hand(root / "build/machines/dgx-spark", tmp)
-        foreign(root / "build/machines/hgx-h100", f"{tmp}/foreign")
+        partly(machines / "dgx-spark", f"{tmp}/partly")
+        not_kept(machines / "dgx-spark", f"{tmp}/not-kept")
+        interrupted(machines / "dgx-spark", f"{tmp}/interrupted")
+        by_hand(machines / "dgx-spark", tmp)
+        foreign(machines / "hgx-h100", f"{tmp}/foreign")
         end_suite()
     if sys.argv[2:] == ["now"]:
-        in_effect(root / "build/machines/dev-vm", tmp)
-        until_reboot(root / "build/machines/dgx-spark", tmp)
+        in_effect(machines / "dev-vm", tmp)
+        until_reboot(machines / "dgx-spark", tmp)
         end_suite()
-    for machine in sorted(p.parent for p in (root / "build/machines").glob("*/meta.json")):
+    for machine in captured:
         for profile in ("default", "published", "low-latency", "max-performance"):
             seen |= set(cycle(machine, profile, f"{tmp}/{machine.name}-{profile}"))
     for want in ("sysctl.d", "tmpfiles.d", "udev", "modprobe.d", "netplan", "limits.d", "systemd/system", "gputune/boot.json"):
         expect(f"some machine needs {want}", any(want in s for s in seen), seen)
-    foreign(root / "build/machines/hgx-h100", f"{tmp}/foreign")
-    layers(root / "build/machines/dgx-spark", f"{tmp}/layers")
-    not_kept(root / "build/machines/dgx-spark", f"{tmp}/not-kept")
-    interrupted(root / "build/machines/dgx-spark", f"{tmp}/interrupted")
-    by_hand(root / "build/machines/dgx-spark", tmp)
-    partly(root / "build/machines/dgx-spark", f"{tmp}/partly")
-    in_effect(root / "build/machines/dev-vm", tmp)
-    until_reboot(root / "build/machines/dgx-spark", tmp)
-    boot_paths(root / "build/machines/dgx-spark", tmp)
-    limits(root / "build/machines/dgx-spark", tmp)
-    networkd(root / "build/machines/igx-orin", tmp)
-    m = Machine(root / "build/machines/dgx-spark", f"{tmp}/words")
+    foreign(machines / "hgx-h100", f"{tmp}/foreign")
+    layers(machines / "dgx-spark", f"{tmp}/layers")
+    not_kept(machines / "dgx-spark", f"{tmp}/not-kept")
+    interrupted(machines / "dgx-spark", f"{tmp}/interrupted")
+    by_hand(machines / "dgx-spark", tmp)
+    partly(machines / "dgx-spark", f"{tmp}/partly")
+    in_effect(machines / "dev-vm", tmp)
+    until_reboot(machines / "dgx-spark", tmp)
+    boot_paths(machines / "dgx-spark", tmp)
+    limits(machines / "dgx-spark", tmp)
+    networkd(machines / "igx-orin", tmp)
+    m = Machine(machines / "dgx-spark", f"{tmp}/words")
     for argv, words in ((["persist", "undo"], "install, status, diff and remove"), (["persist"], "needs ACTION"),
                         (["verify", "--reboot"], "captured")):
         code, out, err = m.run(*argv)
         expect(f"{argv} is refused", code == 2 and words in err, (code, err))
-    code, out, err = Machine(root / "build/machines/dgx-spark", f"{tmp}/words").run("persist", "install", "--only", "nope", "--yes")
+    code, out, err = Machine(machines / "dgx-spark", f"{tmp}/words").run("persist", "install", "--only", "nope", "--yes")
     expect("an unknown id", code == 2 and "nope" in err, (code, err))
     j = m.json("persist", "diff", "--only", "memory.swappiness", "--profile", "default")[1]
     expect("every file says what it is for", not any(re.search(r"for:$", f["diff"] or "", re.M) for f in j["files"]), j["files"])
     # Where the program lies matters to who installs it for every boot.
     p = subprocess.run([copy_of(gputune, tmp), "persist", "diff", "--profile", "default", "--only", "memory"], capture_output=True, text=True, timeout=60)
     expect("diff does not ask for what only writing needs", p.returncode in (0, 1), (p.returncode, p.stderr))
-for name, n in sorted(skipped.items()):
-    print(f"skip {name}: it is not here ({n} checks)")
+for name, n in sorted(missing.items()):
+    skip(name, f"it is not here ({n} checks)")
 end_suite()

@@ -12,64 +12,37 @@ import json
 import os
 import pathlib
 import random
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
-import jsonschema
+import common
+from common import alone, end_suite, expect, fits, gputune, no_namespaces, run, scratch, skip, snapshot, until
 
-from common import end_suite, expect, root
-
-gputune = os.path.abspath(sys.argv[1])
-schema = json.loads((root / "schemas/prove.json").read_text())
 python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 KNOB = "/proc/sys/net/ipv4/tcp_fastopen"
 RMEM = "/proc/sys/net/ipv4/tcp_rmem"
-
-
-def enter():
-    """A network of our own, whose sysctls are nobody else's, and a state folder of our own."""
-    try:
-        os.execvp("unshare", ["unshare", "--net", "--mount", "--propagation", "private", sys.executable,
-                              os.path.abspath(__file__), gputune, "--inside",
-                              *sys.argv[2:]])
-    except OSError as e:
-        print(f"no namespaces here: {e}")
 
 
 def read(path):
     return " ".join(pathlib.Path(path).read_text().split())
 
 
-def run(*argv, **how):
-    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=120, cwd="/",
-                       stdin=subprocess.DEVNULL, **how)
-    return p.returncode, p.stdout, p.stderr
-
-
 def result(name, code, out, err):
-    try:
-        j = json.loads(out)
-        jsonschema.validate(j, schema)
+    j = fits(f"{name}: JSON", out, "prove", err)
+    if j:
         expect(f"{name}: exit code", j["exit_code"] == code, (j["exit_code"], code))
-        return j
-    except (ValueError, jsonschema.ValidationError) as e:
-        expect(f"{name}: JSON", False, (e, out[:300], err))
-        return None
+    return j
 
 
 def workload(text):
     """A program of its own; a shell is not needed for it."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix="gputune-prove-")) / "work.py"
+    path = scratch("prove") / "work.py"
     path.write_text(text)
-    made.append(path.parent)
     return f"{python} -S {path}"
 
 
-made = []
 QUICK = ("--settle", "5ms", "--yes", "--format", "json")
 LOOK = f"import random, sys\nset_ = open('{KNOB}').read().strip() == '3'\n"
 
@@ -156,8 +129,7 @@ print("early", 2 if with_syn else 1)
 
 def keep_and_ledger():
     score = workload(LOOK + "print(100 * (1.05 if set_ else 1) * random.gauss(1, 0.003))")
-    path = pathlib.Path(tempfile.mkdtemp(prefix="gputune-prove-")) / "proof.json"
-    made.append(path.parent)
+    path = scratch("prove") / "proof.json"
     j = prove("keep", score, "helps", "--metric", "([0-9.]+)", "--keep", "--json", path)
     expect("keep: the file is what was printed", j and json.loads(path.read_text()) == j)
     expect("keep: it is set", j and j["kept"] and read(KNOB) == "3", read(KNOB))
@@ -190,9 +162,9 @@ def refusals():
         expect(f"refused: {name}", got == code and err, (got, err))
     code, out, err = run("prove", "net.tcp-fastopen=3", "--command", "true", "--yes", "--json", __file__)
     expect("refused: somebody's file", code == 2 and "left alone" in err, err)
-    before = snapshot()
+    before = snapshot("/var/lib/gputune")
     code, out, err = run("prove", "net.tcp-fastopen=3", "--command", "true", "--dry-run")
-    expect("a dry run writes nothing", code == 0 and snapshot() == before, err)
+    expect("a dry run writes nothing", code == 0 and snapshot("/var/lib/gputune") == before, err)
     expect("ten minutes for one", "no longer than 600 s" in err, err)
     code, out, err = run("prove", "net.tcp-fastopen=3", "net.tcp-slow-start-after-idle=0", "--command", "true", "--dry-run")
     expect("two hours for many", code == 0 and "no longer than 7200 s" in err, err)
@@ -211,27 +183,20 @@ def refusals():
     expect("too little time", code == 5 and "--budget" in out, out)
 
 
-def snapshot():
-    return {str(p): p.read_bytes() for p in pathlib.Path("/var/lib/gputune").rglob("*") if p.is_file()}
-
-
 def start(*options):
-    return subprocess.Popen([gputune, "prove", "net.tcp-fastopen=3", "--command", f"{python} -S -c pass", *QUICK,
-                             "--min-effect", "0.01%", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True)
+    return common.start(gputune, "prove", "net.tcp-fastopen=3", "--command", f"{python} -S -c pass", *QUICK, "--min-effect", "0.01%", *options)
 
 
 def in_force(seconds=60.0):
     """Waits until a proof has made its change for the first time."""
-    end = time.monotonic() + seconds
-    while read(KNOB) != "3" and time.monotonic() < end:
-        time.sleep(0.001)
+    until(lambda: read(KNOB) == "3", seconds, 0.001)
 
 
 def interrupted():
     p = start()
     in_force()
-    time.sleep(0.3)
+    until(lambda: read(KNOB) != "3", every=0.001)  # it measures both states
+    in_force()
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=20)
     j = result("Ctrl-C", p.returncode, out, err)
@@ -284,8 +249,7 @@ def many():
 v = 100 * (1.06 if set_ else 1)
 v *= 0.93 if open('{RMEM}').read().split()[1] == '87380' else 1
 print(v * random.gauss(1, 0.003))""")
-    state = pathlib.Path(tempfile.mkdtemp(prefix="gputune-prove-"))
-    made.append(state)
+    state = scratch("prove")
     three = ("net.tcp-fastopen=3", "net.tcp-rmem=4096 87380 6291456", "net.tcp-slow-start-after-idle=0")
 
     def kept():
@@ -322,6 +286,7 @@ print(v * random.gauss(1, 0.003))""")
     # The same noise each time, in which nothing looks good.
     noisy = workload(f"""
 import random
+
 with open('{state}/n', 'a+') as f:
     f.write('.')
     noise = random.Random(f.tell()).gauss(100, 4)
@@ -361,8 +326,7 @@ EFFECTS = {"net.tcp-fastopen": (1.06, KNOB, "3"), "memory.overcommit": (1.04, "/
 
 def own(path, text):
     """A file of ours in the place of the kernel's, which is the whole machine's: nobody else sees it."""
-    fake = pathlib.Path(tempfile.mkdtemp(prefix="gputune-prove-")) / "value"
-    made.append(fake.parent)
+    fake = scratch("prove") / "value"
     fake.write_text(text)
     subprocess.run(["mount", "--bind", fake, path], check=True)
 
@@ -374,8 +338,7 @@ def profile():
     own("/proc/sys/vm/vfs_cache_pressure", "100\n")
     score = workload("import random\nv = 100 * random.gauss(1, 0.003)\n" + "".join(
         f"v *= {e} if open('{place}').read().strip() == '{on}' else 1\n" for e, place, on in EFFECTS.values()) + "print(v)\n")
-    path = pathlib.Path(tempfile.mkdtemp(prefix="gputune-prove-")) / "site.ini"
-    made.append(path.parent)
+    path = scratch("prove") / "site.ini"
     path.write_text(PROFILE.format(ids=",".join(EFFECTS)))
     before = {i: read(place) for i, (_, place, _) in EFFECTS.items()}
     argv = ("prove", "--profile", path, "--command", score, "--metric", "([0-9.]+)", "--seed", "7", *QUICK)
@@ -403,20 +366,16 @@ def profile():
     expect("two of a profile are not called the profile", j and j["what"] == two and sum(r.startswith("profile:") for r in rows) == 1, (j and j["what"], rows))
 
 
-if "--inside" not in sys.argv:
-    if os.geteuid() == 0 and subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True).returncode == 0:
-        enter()
-    print("not root, or no namespaces here: proofs are not tried")
+why = no_namespaces("ip")
+if why:
+    skip("proofs", why)
     end_suite()
-# Not on gputune's own folder below it: who removes that takes in every namespace what is mounted there.
-subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", "/var/lib"], check=True)
-subprocess.run(["ip", "link", "set", "lo", "mtu", "1500", "up"], check=True)
+alone()
+subprocess.run(["ip", "link", "set", "lo", "mtu", "1500"], check=True)
 for part in (refusals, verdicts, keep_and_ledger, many, profile, interrupted, killed, real_effects):
     if sys.argv[3:] and part.__name__ not in sys.argv[3:]:
         continue
     begin = time.monotonic()
     part()
     print(f"{part.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
-for folder in made:
-    shutil.rmtree(folder, ignore_errors=True)
 end_suite()

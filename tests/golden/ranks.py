@@ -5,52 +5,31 @@ installed), with the environment of torchrun and Slurm, and by hand over TCP, in
 goes wrong: ranks that die, are killed or never fit. Judges no figure, but that rank 0 alone speaks, that who fails is named, that nothing
 hangs and nothing is left."""
 import glob
-import json
 import os
 import pathlib
 import shutil
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 
-import jsonschema
+import common
+from common import built, copy_of, end_suite, expect, finish, fits, running, scratch, skip, until
 
-import ours
-
-from common import end_suite, expect, root
-
-gputune = os.path.abspath(sys.argv[1])
-stub = pathlib.Path(gputune).parent.parent.parent / "tests/stub"
+stub = built / "tests/stub"
 if not (stub / "libraries/libnccl.so.2").exists() or not (stub / "device/libcuda.so.1").exists():
-    print("skip ranks: this build has no stand-ins")
-    print("0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
-schema = json.loads((root / "schemas/bench.json").read_text())
-tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-ranks-"))
-gputune = ours.copy_of(gputune, tmp)
+    skip("ranks", "this build has no stand-ins")
+    end_suite()
+tmp = scratch("ranks")
+gputune = copy_of(common.gputune, tmp)
 launchers = ("OMPI_", "PMI", "SLURM_", "GPUTUNE_", "NCCL_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_")
 base = {k: v for k, v in os.environ.items() if not k.startswith(launchers)}
 base.update(LD_LIBRARY_PATH=str(stub / "device"), GPUTUNE_LIB_DIR=str(stub / "libraries"),
             GPUTUNE_STUB_CUDA="gpus=3 memory=4000000000")
-skipped = 0
 QUICK = ["--for", "100ms", "--state", str(tmp / "state")]
 
 
-def start(argv, env=None, ns=None, **more):
-    return subprocess.Popen((["ip", "netns", "exec", ns] if ns else []) + argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env={**base, **(env or {})}, **more)
-
-
-def finish(p, limit=60):
-    try:
-        out, err = p.communicate(timeout=limit)
-        return p.returncode, out, err
-    except subprocess.TimeoutExpired:
-        p.kill()
-        out, err = p.communicate()
-        return "it hangs", out, err
+def start(argv, env=None, ns=None, **how):
+    return common.start(*(["ip", "netns", "exec", ns] if ns else []), *argv, env={**base, **(env or {})}, **how)
 
 
 def bench(*argv):
@@ -58,16 +37,13 @@ def bench(*argv):
 
 
 def nothing_left(what):
-    expect(f"{what}: no process is left", ours.until(lambda: not ours.running(gputune)), ours.running(gputune))
+    expect(f"{what}: no process is left", until(lambda: not running(gputune)), running(gputune))
 
 
 def result(what, text):
     """What rank 0 printed: exactly one result, and all of it right."""
-    try:
-        j = json.loads(text)
-        jsonschema.validate(j, schema)
-    except (ValueError, jsonschema.ValidationError) as e:
-        expect(what, False, (str(e)[:200], text[:300]))
+    j = fits(what, text, "bench")
+    if not j:
         return None
     bad = [(c["case"], c.get("error")) for c in j["cases"] if c.get("error") or not c["verified"]]
     expect(what, not bad and j["cases"], bad)
@@ -133,8 +109,7 @@ if shutil.which("mpirun"):
     expect("mpirun: three processes", code == 0 and j and "3 processes" in j["cases"][0]["setup"], (code, err[:400]))
     nothing_left("mpirun")
 else:
-    skipped += 1
-    print("skip ranks/mpirun: no Open MPI here")
+    skip("mpirun", "no Open MPI here")
 
 # --- by hand, over TCP ------------------------------------------------------------------------------------------------------------------
 
@@ -183,7 +158,7 @@ def listens():
         return False
 
 
-expect("rank 0 listens", ours.until(listens))
+expect("rank 0 listens", until(listens))
 strangers = [knock(b"GET / HTTP/1.0\r\n"[:i % 17]) for i in range(60)] + [knock(os.urandom(64)) for _ in range(20)]
 second = start(bench("collectives/all-reduce:64B", *own[1], "--format", "json"))
 code, out, err = finish(first)
@@ -212,8 +187,7 @@ if os.geteuid() == 0 and ip("netns", "add", A) and ip("netns", "add", B) and ip(
     launch("by environment", [dict(env, GPUTUNE_RANK=str(i), GPUTUNE_RANKS="2") for i in range(2)], own=[["--gpus", "0"], ["--gpus", "2"]],
            ns=[A, B])
 else:
-    skipped += 1
-    print("skip ranks/namespaces: they cannot be made or entered here")
+    skip("namespaces", "they cannot be made or entered here")
 for n in (A, B):
     ip("netns", "del", n)
 
@@ -272,7 +246,7 @@ def amid(what, kill_rank, sig, codes, words):
     """Ranks that measure for long, one of which is ended from outside."""
     argv = [gputune, "bench", "collectives/all-reduce:64B", "--for", "300s", "--state", str(tmp / "state")]
     all_ = [start(argv, torchrun(i, 3)) for i in range(3)]
-    expect(f"{what}: they meet", ours.until(lambda: all(met(p.pid) for p in all_)))
+    expect(f"{what}: they meet", until(lambda: all(met(p.pid) for p in all_)))
     all_[kill_rank].send_signal(sig)
     done = [finish(p, 120) for p in all_]
     if kill_rank:
@@ -289,7 +263,7 @@ amid("a rank 0 that is asked to stop", 0, signal.SIGINT, (0, 5), ())
 p = start([gputune, "bench", "collectives/all-reduce:64B", "--for", "300s", "--local-processes", "--state", str(tmp / "state")],
           start_new_session=True)
 children = f"/proc/{p.pid}/task/{p.pid}/children"
-expect("Ctrl-C: they meet", ours.until(lambda: sum(met(int(c)) for c in open(children).read().split()) >= 2 or met(p.pid)))
+expect("Ctrl-C: they meet", until(lambda: sum(met(int(c)) for c in open(children).read().split()) >= 2 or met(p.pid)))
 os.killpg(p.pid, signal.SIGINT)
 code, out, err = finish(p, 120)
 expect("Ctrl-C", code == 5 and "interrupted" in out, (code, out[-300:], err))
@@ -299,5 +273,4 @@ left = glob.glob("/tmp/gputune-stub-nccl-*")
 for path in left:
     if os.stat(path).st_mtime > pathlib.Path(tmp).stat().st_ctime - 60:
         os.unlink(path)
-shutil.rmtree(tmp)
-end_suite(f", {skipped} skipped" if skipped else "")
+end_suite()

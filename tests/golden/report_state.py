@@ -5,16 +5,15 @@ import json
 import os
 import pathlib
 import random
-import subprocess
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+import common
+from common import machines, root
+
 EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\'</style>'
 
 
-def run(gputune, *argv, **more):
-    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=300, cwd="/",
-                       stdin=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, **more)
-    return p.returncode, p.stdout, p.stderr
+def run(gputune, *argv, **how):
+    return common.run(*argv, program=gputune, seconds=300, **how)
 
 
 def case(seed, bench, name, unit, values, limit=None, better="higher", band=None):
@@ -90,7 +89,7 @@ def ledger(facts):
 
 def full(gputune, at, name="hgx-h100"):
     """A machine of build/machines and an overlay with state; (machine, overlay, what the program said)."""
-    machine, overlay = root / "build/machines" / name, pathlib.Path(at, "overlay")
+    machine, overlay = machines / name, pathlib.Path(at, "overlay")
     facts = json.loads(run(gputune, "show", "--format", "json", "--host", machine)[1])["facts"]
     state = overlay / "root/var/lib/gputune"
     (state / "bench").mkdir(parents=True)
@@ -132,7 +131,7 @@ def proof(node):
 
 def told(gputune, at):
     """Files with a result of every verb that a report takes: {verb: path}; all of hgx01 or of no machine."""
-    on, out = ("--host", root / "build/machines/hgx-h100"), {}
+    on, out = ("--host", machines / "hgx-h100"), {}
     for name, argv in (("check", ("check", *on)), ("doctor", ("doctor", "--passive", *on)), ("stack check", ("stack", "check", *on)),
                        ("predict inference", ("predict", "inference", "--model", "qwen3-8b", "--weights", "fp8", *on)),
                        ("predict training", ("predict", "training", "--model", "qwen3-8b", "--what-if", "--scale", "8,16,32", *on)),
@@ -186,13 +185,13 @@ def recording(at, seconds=30):
 
 def many(n):
     """n arguments: the captured machines in turns."""
-    kinds = sorted(p for p in (root / "build/machines").iterdir() if (p / "meta.json").exists() and p.name != "nothing")
+    kinds = sorted(p for p in machines.iterdir() if (p / "meta.json").exists() and p.name != "nothing")
     return [kinds[i % len(kinds)] for i in range(n)]
 
 
 def hostile(gputune, at):
     """Facts of a machine whose names want to be markup."""
-    j = json.loads(run(gputune, "show", "--format", "json", "--host", root / "build/machines/dgx-spark")[1])
+    j = json.loads(run(gputune, "show", "--format", "json", "--host", machines / "dgx-spark")[1])
     facts = j["facts"]
     for part, key in (("platform", "product"), ("platform", "vendor"), ("kernel", "release"), ("cpu", "model")):
         if "value" in facts[part].get(key, {}):

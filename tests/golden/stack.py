@@ -8,50 +8,30 @@ import pathlib
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 
 import jsonschema
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from stack_files import archive, cubin, elf, entry, fatbin, ld_cache, patch_entry, ptx, some_fatbin, wheel, zip64  # noqa: E402
+import common
+from common import built, children, end_suite, expect, finish, gputune, machines, put, refuses, sanitized, schema, skip, start, until
+from stack_files import archive, cubin, elf, entry, fatbin, ld_cache, patch_entry, ptx, some_fatbin, wheel, zip64
 
-from common import end_suite, expect, root, sanitized
-
-gputune = os.path.abspath(sys.argv[1])
-schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("stack-*.json")}
 machine = os.uname().machine
 tag = f"cp311-cp311-linux_{machine}"
 elf_machine = {"x86_64": 62, "aarch64": 183}
 
 
-def run(*argv, **kw):
-    p = subprocess.run([gputune, "stack", *map(str, argv)], capture_output=True, text=True, timeout=120, **kw)
-    return p.returncode, p.stdout, p.stderr
+def run(*argv, **how):
+    return common.run("stack", *argv, **how)
 
 
 def follows(what, argv, code):
-    got, out, err = run(*argv, "--format", "json")
-    try:
-        j = json.loads(out)
-        jsonschema.validate(j, schemas[j["schema"].removeprefix("gputune.").removesuffix("/1")])
-        expect(what, got == code and j["exit_code"] == code, (got, err))
-        return j
-    except Exception as e:  # noqa: BLE001
-        expect(what, False, (got, str(e), err))
-        return None
+    return common.follows(what, ["stack", *argv], code)
 
 
 def says(what, argv, code, *words):
-    got, out, err = run(*argv)
-    expect(what, got == code and all(w in out + err for w in words), (got, out, err))
-
-
-def put(path, data):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data if isinstance(data, bytes) else data.encode())
-    return path
+    common.says(what, ["stack", *argv], code, *words)
 
 
 def arch(tmp):
@@ -325,7 +305,7 @@ def check(tmp):
     j = follows("a folder without anything to read", ["arch", tmp / "no files", "--gpu", "sm_121"], 0)
     expect("is no file", j and j["files"] == [], j)
     image(tmp)
-    captures = root / "build/machines"
+    captures = machines
     follows("a captured machine", ["check", "--host", captures / "dgx-spark"], 5)
     j = follows("and another", ["env", "--host", captures / "hgx-h100"], 0)
     names = {v["name"]: v for v in j["variables"]}
@@ -348,7 +328,7 @@ def image(tmp):
     if "openat2" in err:
         return
     j = json.loads(out)
-    jsonschema.validate(j, schemas["stack-check"])
+    jsonschema.validate(j, schema("stack-check"))
     items = {i["component"]: i for i in j["items"]}
     expect("an image's library", items["nccl"]["version"] == "2.28.9" and items["nccl"]["gpu_code"] == ["sm_120"], items)
     expect("an image's package", items["torchvision"]["place"] == "/usr/local", items)
@@ -387,9 +367,7 @@ def build_killed(tmp):
         f'mkdir -p "$dir" && cp {tmp}/s/*.whl "$dir"\n').chmod(0o755)
     put(work / "steps/venv", f"/usr/bin/python3\n-m\nvenv\n--system-site-packages\n{work}/venv\n")
     p = subprocess.Popen([gputune, "stack", "build-plan", work, project, "--run", "-q"], stderr=subprocess.PIPE)
-    end = time.monotonic() + 30
-    while not (tmp / "pid").exists() and p.poll() is None and time.monotonic() < end:
-        time.sleep(0.01)
+    until(lambda: (tmp / "pid").exists() or p.poll() is not None)
     before = {x.name: x.stat().st_mtime_ns for x in (work / "steps").iterdir()}
     p.kill()
     p.communicate()
@@ -399,8 +377,7 @@ def build_killed(tmp):
     expect("what was not finished is to do", states.get("project-wheel") == "to do" and states.get("venv") == "done", states)
     left = int((tmp / "pid").read_text())
     os.kill(left, 9)
-    while pathlib.Path(f"/proc/{left}").exists() and pathlib.Path(f"/proc/{left}/stat").read_text().split()[2] != "Z":
-        time.sleep(0.01)
+    until(lambda: not pathlib.Path(f"/proc/{left}").exists() or pathlib.Path(f"/proc/{left}/stat").read_text().split()[2] == "Z")
     put(tmp / "go", "")
     says("it goes on", ["build-plan", work, project, "--run", "-q"], 0)
     now = {x.name: x.stat().st_mtime_ns for x in (work / "steps").iterdir()}
@@ -413,25 +390,16 @@ def build_killed(tmp):
 def compare(tmp):
     """Two builds of a stand-in through the real loader, each in processes of its own: the slower one, what each chose, and
     every way in which a side can be none."""
-    stub = pathlib.Path(gputune).parent.parent.parent / "tests/stub"
+    stub = built / "tests/stub"
     newer, older = stub / "libraries", stub / "libraries/older"
     if not (older / "libnccl.so.2").exists() or not (stub / "device/libcuda.so.1").exists():
-        print("     this build has no stand-ins: nothing is compared")
+        skip("compare", "this build has no stand-ins")
         return
     env = {**os.environ, "LD_LIBRARY_PATH": str(stub / "device"), "GPUTUNE_STUB_CUDA": "gpus=2 memory=4000000000"}
     quick = ["--for", "20ms", "--min-effect", "1%", "--seed", "1"]
 
     def sides(what, argv, code, **more):
-        p = subprocess.run([gputune, "stack", "compare", *map(str, argv), "--format", "json"], capture_output=True, text=True,
-                           timeout=120, env={**env, **more})
-        try:
-            j = json.loads(p.stdout)
-            jsonschema.validate(j, schemas["stack-compare"])
-            expect(what, p.returncode == code == j["exit_code"], (p.returncode, j["why"], p.stderr))
-            return j
-        except Exception as e:  # noqa: BLE001
-            expect(what, False, (p.returncode, str(e), p.stdout[:300], p.stderr))
-            return {}
+        return common.follows(what, ["stack", "compare", *argv], code, env={**env, **more}) or {}
 
     # An environment as pip makes it, and the system's library by the loader's path.
     site = tmp / "cenv/lib/python3.11/site-packages"
@@ -460,18 +428,13 @@ def compare(tmp):
                (j["a"]["chosen"], j["b"]["chosen"]))
         expect("chosen: too little time is said", j["verdict"] == "undecided" and "--budget" in j["why"], j["why"])
     for how, code in (("INT", 5), ("KILL", -9)):
-        p = subprocess.Popen([gputune, "stack", "compare", newer, older, *bench, "--for", "5s", "--format", "json"], env=env,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        end = time.monotonic() + 20
-        while not (kids := pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children").read_text().split()) and time.monotonic() < end:
-            time.sleep(0.01)
+        p = start(gputune, "stack", "compare", newer, older, *bench, "--for", "5s", "--format", "json", env=env)
+        kids = until(lambda: children(p.pid))
         os.kill(p.pid, getattr(signal, f"SIG{how}"))
-        out, _ = p.communicate(timeout=30)
-        expect(f"{how}: it ends", p.returncode == code and (how == "KILL" or "interrupted" in json.loads(out)["why"]), (p.returncode, out))
+        got, out, _ = finish(p)
+        expect(f"{how}: it ends", got == code and (how == "KILL" or "interrupted" in json.loads(out)["why"]), (got, out))
         gone = lambda k: not pathlib.Path(f"/proc/{k}").exists() or pathlib.Path(f"/proc/{k}/stat").read_text().split()[2] == "Z"  # noqa: E731
-        while kids and not all(map(gone, kids)) and time.monotonic() < end:
-            time.sleep(0.01)
-        expect(f"{how}: who measured is gone", kids and all(map(gone, kids)), kids)
+        expect(f"{how}: who measured is gone", kids and until(lambda: all(map(gone, kids))), kids)
     nothing, foreign = tmp / "nothing", tmp / "foreign"
     nothing.mkdir()
     other = "aarch64" if machine == "x86_64" else "x86_64"
@@ -487,10 +450,9 @@ def compare(tmp):
             ("a link to nowhere", [newer, tmp / "gone"], ["leads nowhere"]),
             ("another library", [newer, newer / "libcublasLt.so.13"], ["is not NCCL"]),
             ("one side", [newer], ["two sides"])):
-        p = subprocess.run([gputune, "stack", "compare", *map(str, argv), *bench], capture_output=True, text=True, timeout=60, env=env)
-        expect(f"compare: {what}", p.returncode == 2 and all(w in p.stderr for w in words), (p.returncode, p.stderr))
+        refuses(f"compare: {what}", ["stack", "compare", *argv, *bench], 2, *words, env=env)
     says("compare: a bench of no library", ["compare", newer, older, "--bench", "disk"], 2, "disk")
-    says("compare: a captured machine", ["compare", newer, older, "--host", root / "build/machines/dgx-spark"], 2, "captured")
+    says("compare: a captured machine", ["compare", newer, older, "--host", machines / "dgx-spark"], 2, "captured")
 
 
 def environment():

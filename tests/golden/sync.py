@@ -8,19 +8,14 @@ sftp where either side has no rsync, cut off in the middle and gone on with, and
 import os
 import pathlib
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
-import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from stack_files import wheel  # noqa: E402
+import common
+from common import end_suite, expect, no_namespaces, scratch, skip, tally, until
+from stack_files import wheel
 
-from common import end_suite, expect, tally
-
-gputune = os.path.abspath(sys.argv[1])
 HERE, SIZE, CUT = "127.0.0.1", 6 << 20, 2 << 20
 NAME = "big-1.0-py3-none-any.whl"
 # In there home is empty: a Python of the user's own is not found.
@@ -29,6 +24,7 @@ PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.execu
 # Stands between the connection and what it is for, and lets every byte through at once.
 BETWEEN = """#!{python} -S
 import os, pathlib, signal, sys
+
 cut, come = pathlib.Path("{tmp}/cut"), open("{tmp}/came", "ab", 0)
 left = int(cut.read_text()) if cut.exists() else -1
 if left > 0:
@@ -55,24 +51,21 @@ while data := os.read(0, 1 << 16):
 
 
 def run(*argv):
-    p = subprocess.Popen([gputune, "stack", "wheelhouse", *map(str, argv)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                         stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        out, err = p.communicate(timeout=60)
-    except subprocess.TimeoutExpired:
-        os.killpg(p.pid, signal.SIGKILL)
-        return ("it hangs", *p.communicate())
-    return p.returncode, out, err
+    return common.run("stack", "wheelhouse", *argv, seconds=60, start_new_session=True)
 
 
 def says(what, argv, code, *words):
-    got, out, err = run(*argv)
-    expect(what, got == code and all(w in out + err for w in words), (got, out, err))
+    common.says(what, ["stack", "wheelhouse", *argv], code, *words, seconds=60, start_new_session=True)
 
 
 def program(path, text):
     path.write_text(text)
     path.chmod(0o755)
+
+
+def connects():
+    with socket.socket() as s:
+        return s.connect_ex((HERE, 22)) == 0
 
 
 def server(tmp):
@@ -81,7 +74,7 @@ def server(tmp):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp / name], check=True)
     there = tmp / "there"
     there.mkdir()
-    for name, path in (("gputune", gputune), ("sh", "/bin/sh"), ("rsync", tmp / "rsync")):
+    for name, path in (("gputune", common.gputune), ("sh", "/bin/sh"), ("rsync", tmp / "rsync")):
         os.symlink(path, there / name)
     # A connection that breaks, because who holds it is killed, when so much came through it: after as many whole ones as the file
     # "cut" says. Else what came is counted.
@@ -97,12 +90,7 @@ def server(tmp):
     (home / "id_ed25519").chmod(0o600)
     pathlib.Path("/run/sshd").mkdir(mode=0o755)
     p = subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", tmp / "sshd_config"], stderr=open(tmp / "sshd.log", "w"))
-    end = time.monotonic() + 30
-    while time.monotonic() < end and p.poll() is None:
-        with socket.socket() as s:
-            if s.connect_ex((HERE, 22)) == 0:
-                break
-        time.sleep(0.02)
+    until(lambda: p.poll() is not None or connects())
     return p
 
 
@@ -165,7 +153,7 @@ def cut_and_on(tmp, house, way, newer):
 
 
 def inside():
-    tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-sync-"))
+    tmp = scratch("sync")
     p = server(tmp)
     try:
         blob = os.urandom(SIZE)
@@ -193,21 +181,20 @@ def inside():
         p.wait()
         if tally[False]:
             print((tmp / "sshd.log").read_text()[-1500:])
-        shutil.rmtree(tmp, ignore_errors=True)
 
 
 if "--inside" in sys.argv:
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     subprocess.run(["mount", "-t", "tmpfs", "none", "/mnt"], check=True)
-    gputune = shutil.copy2(gputune, "/mnt")  # it may lie below /root
+    common.gputune = shutil.copy2(common.gputune, "/mnt")  # it may lie below /root
     for place in ("/root", "/run"):
         subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
     inside()
     end_suite()
 missing = [x for x in ("/usr/sbin/sshd", "/usr/bin/rsync", "/usr/bin/sftp") if not os.path.exists(x)]
-if missing or os.geteuid() != 0 or subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True).returncode:
-    print(f"skip sync: {', '.join(missing) or 'not root, or no namespaces here'}")
-    print("0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
-os.execvp("unshare", ["unshare", "--net", "--mount", "--propagation", "private", PYTHON, os.path.abspath(__file__), gputune,
+why = ", ".join(missing) or no_namespaces("ip")
+if why:
+    skip("sync", why)
+    end_suite()
+os.execvp("unshare", ["unshare", "--net", "--mount", "--propagation", "private", PYTHON, os.path.abspath(__file__), common.gputune,
                       "--inside"])

@@ -9,7 +9,7 @@ import subprocess
 import termios
 import threading
 
-from ours import until
+from common import until
 
 
 class OnTerminal:
@@ -47,11 +47,11 @@ class OnTerminal:
         return self.p.returncode, out
 
 
-def at_terminal(argv, columns):
+def at_terminal(argv, columns, env=None):
     """What it prints where its standard output is a terminal of that many columns."""
     fd, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE)
+    p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, env=env)
     os.close(theirs)
     seen = b""
     try:

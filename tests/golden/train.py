@@ -6,37 +6,25 @@
 """
 import csv
 import json
-import os
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 
-import jsonschema
+import common
+from common import end_suite, expect, fits, gputune, machines, root
 
-from common import end_suite, expect, root
-
-gputune = os.path.abspath(sys.argv[1])
-schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("train", "train-rows")}
 table = root / "tests/data/measured-training.csv"
 
 
-def run(*argv):
-    p = subprocess.run([gputune, "predict", "training", *map(str, argv)], capture_output=True, text=True, timeout=300, cwd="/",
-                       env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"})
-    return p.returncode, p.stdout, p.stderr
+def run(*argv, **how):
+    return common.run("predict", "training", *argv, env={"HOME": "/nonexistent"}, **how)
 
 
 def ask(*argv, schema="train"):
     code, out, err = run(*argv, "--format", "json", "--no-calibration")
     expect(f"{argv} answers", code in (0, 1) and not err, (code, err))
-    j = json.loads(out)
-    try:
-        jsonschema.validate(j, schemas[schema])
-        expect("schema", True)
-    except jsonschema.ValidationError as e:
-        expect(f"schema of {argv}", False, e.message)
+    j = fits(f"schema of {argv}", out, schema)
     if schema == "train":
         laws(argv, j, code)
     return j
@@ -132,10 +120,10 @@ def check_activations():
     for more in ((), ("--compile",), ("--parallel", "zero-1")):
         j = ask(*BASE, "--checkpointing", "full", "--micro-batch", "1", "--largest", *more)
         most = j["largest"]["micro_batch"]
-        for b, fits in ((most, True), (most + 1, False)):
+        for b, small in ((most, True), (most + 1, False)):
             k = ask("--model", "llama-3-8b", "--on", "2x hgx-h100", "--sequence", "4096", "--checkpointing", "full", "--parallel", j["asked"]["parallel"],
                     "--micro-batch", b, "--accumulation", "1", *(("--compile",) if "--compile" in more else ()))
-            expect(f"micro-batch {b} of at most {most} {more}", k["memory"]["fits"] == fits, k["memory"])
+            expect(f"micro-batch {b} of at most {most} {more}", k["memory"]["fits"] == small, k["memory"])
 
 
 def check_verdict():
@@ -455,13 +443,13 @@ def check_places():
                               ("jetson agx orin developer kit", 1, "Orin"), ("h100 x 8", 8, "H100"), ("hgx-h100 2x", 16, "H100"), ("rtx pro 6000 x2", 2, "PRO 6000")):
         q = ask(*on, "--on", words)["asked"]
         expect(f"reads --on {words}", q["gpus"] == gpus and name in q["gpu"], q)
-    by_sheet, seen = (ask(*on, *where)["memory"]["limit_bytes"] for where in (("--on", "dgx-spark"), ("--host", root / "build/machines/dgx-spark")))
+    by_sheet, seen = (ask(*on, *where)["memory"]["limit_bytes"] for where in (("--on", "dgx-spark"), ("--host", machines / "dgx-spark")))
     expect("unified memory by data sheet and as it is read", near(by_sheet, seen, 0.002) and 115e9 < seen < 120e9, (by_sheet, seen))
     # The same machine has the same memory on both pages, and each says what of it is whose.
     words = ("--model", "qwen3-0.6b", "--on", "dgx-spark", "--no-calibration")
     for kind, lines in (("training", ("there are +130.62 GB", "of it for training +117.56 GB", "of it for the rest +13.06 GB: the system")),
                         ("inference", ("there are +130.62 GB", "left to system, page cache +6.53 GB"))):
-        out = subprocess.run([gputune, "predict", kind, *words], capture_output=True, text=True, timeout=60).stdout
+        out = common.run("predict", kind, *words).out
         expect(f"unified memory on the page of {kind}", all(re.search(x, out) for x in lines), out)
 
 
@@ -538,7 +526,7 @@ def check_usage():
     expect("what does not fit", code == 1 and "Does not fit" in out and "memory-capacity" in out, (code, out[:300]))
     code, out, _ = run(*on, "--quiet")
     expect("quiet", code == 0 and not out, out)
-    code, out, _ = run("--model", "llama-3-8b", "--host", root / "build/machines/hgx-h100")
+    code, out, _ = run("--model", "llama-3-8b", "--host", machines / "hgx-h100")
     expect("a captured machine", code in (0, 1) and "H100" in out, out[:300])
 
 

@@ -13,16 +13,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 
 import jsonschema
 
-from common import end_suite, expect, root
+from common import built, end_suite, expect, gputune, machines, no_namespaces, root, run, schema, skip, snapshot
 
-gputune = sys.argv[1]
-schema = json.loads((root / "schemas/watch.json").read_text())
 SWAP = "root/proc/sys/vm/swappiness"
 
 
@@ -48,7 +45,7 @@ class Watch:
             self.buf += got
         text, _, self.buf = self.buf.partition(b"\n")
         line = json.loads(text)
-        jsonschema.validate(line, schema)
+        jsonschema.validate(line, schema("watch"))
         return line
 
     def stop(self, sig=signal.SIGTERM):
@@ -57,11 +54,6 @@ class Watch:
         out, err = self.p.communicate(timeout=40)
         rest = [json.loads(x) for x in (self.buf + out).decode().splitlines()]
         return self.p.returncode, rest, err.decode()
-
-
-def run(*args):
-    p = subprocess.run([gputune, *args], capture_output=True, text=True)
-    return p.returncode, p.stdout, p.stderr
 
 
 def put(path, text):
@@ -75,15 +67,11 @@ def put(path, text):
 
 def prepare(tmp, name, *only):
     machine, overlay = f"{tmp}/{name}", f"{tmp}/{name}.over"
-    shutil.copytree(root / "build/machines" / name, machine, symlinks=True)
+    shutil.copytree(machines / name, machine, symlinks=True)
     code, _, err = run("apply", "--host", machine, "--overlay", overlay, "--yes", "--quiet",
                        *(["--only", ",".join(only)] if only else []))
     expect(f"{name}: applied", code == 0, err)
     return machine, overlay
-
-
-def snapshot(overlay):
-    return {str(p): p.read_bytes() for p in pathlib.Path(overlay).rglob("*") if p.is_file()}
 
 
 def changed_by_hand(machine, overlay):
@@ -107,17 +95,25 @@ def changed_by_hand(machine, overlay):
     expect("nothing was written or undone", snapshot(overlay) == before)
 
 
+def quiet(what, w):
+    """Told twice to read its configuration again, it has looked at everything in between: nothing else had to be said."""
+    for _ in range(2):
+        w.p.send_signal(signal.SIGHUP)
+        got = w.line()
+        expect(what, got and got["event"] == "reloaded", got)
+
+
 def own_transactions(machine, overlay):
     w = Watch(machine, overlay, "--interval", "1s")
     w.line()
     code, _, err = run("undo", "--host", machine, "--overlay", overlay, "--yes", "--quiet", "--only", "memory.swappiness")
     expect("undone while it runs", code == 0, err)
-    expect("that is no change of somebody's", w.line(3) is None)
+    quiet("that is no change of somebody's", w)
     put(f"{overlay}/{SWAP}", "77\n")
-    expect("what is not ours is not watched", w.line(3) is None)
+    quiet("what is not ours is not watched", w)
     code, _, err = run("apply", "--host", machine, "--overlay", overlay, "--yes", "--quiet", "--only", "memory.swappiness")
     expect("applied while it runs", code == 0, err)
-    expect("that is none either", w.line(3) is None)
+    quiet("that is none either", w)
     put(f"{overlay}/{SWAP}", "55\n")
     got = w.line()
     expect("from then on it is watched", got and got["to"] == "55" and got["from"] == "10", got)
@@ -135,7 +131,6 @@ def policies(machine, overlay):
     got = w.line()
     expect("set again", got and got["event"] == "reapplied" and got["policy"] == "re-apply", got)
     expect("it is", pathlib.Path(overlay, SWAP).read_text().strip() == "10")
-    time.sleep(1.2)
     put(f"{overlay}/{SWAP}", "61\n")
     got = w.line()
     expect("no fight", got and got["event"] == "gave-up" and "sets it back each time" in got["sentence"], got)
@@ -186,7 +181,7 @@ def service(machine, overlay, tmp):
     expect("the watchdog is fed", seen[1:] == ["WATCHDOG=1"] * 3, seen)
     w.stop()
     s.close()
-    unit = pathlib.Path(gputune).resolve().parent.parent.parent / "packaging/systemd/gputune-watch.service"
+    unit = built / "packaging/systemd/gputune-watch.service"
     if not shutil.which("systemd-analyze") or not unit.exists():
         return
     text = re.sub(r"ExecStart=\S+", f"ExecStart={pathlib.Path(gputune).resolve()}", unit.read_text())
@@ -212,7 +207,7 @@ def many():
         code, out, _ = run("watch", "--host", machine, "--overlay", overlay, "--once", "--format", "json")
         lines = [json.loads(x) for x in out.splitlines()]
         for line in lines:
-            jsonschema.validate(line, schema)
+            jsonschema.validate(line, schema("watch"))
         expect("one line for all", code == 1 and len(lines) == 2 and len(lines[1]["targets"]) == len(files), (code, len(lines)))
 
 
@@ -224,12 +219,9 @@ exec "$2" "$1" "$3" watch --format json --interval 60s
 
 def live():
     """This kernel, in namespaces of its own: a link's size is told by netlink, a write to /proc/sys with its writer."""
-    if os.geteuid() or not shutil.which("unshare") or not shutil.which("ip"):
-        print("skip live: not root, or without unshare and ip")
-        return
-    # Not every root may: in a chroot the root folder is no mount point.
-    if subprocess.run(["unshare", "--mount", "--net", "true"], stderr=subprocess.DEVNULL).returncode:
-        print("skip live: no namespaces can be made here")
+    why = no_namespaces("ip")
+    if why:
+        skip("live", why)
         return
     with tempfile.TemporaryDirectory() as tmp:
         boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -247,7 +239,7 @@ def live():
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         first = w.line()
         if first is None and w.p.wait() == 77:
-            print("skip live: no namespaces here")
+            skip("live", "no namespaces here")
         else:
             expect("live: started", first and "2 settings" in first["sentence"], first)
             inside = ["nsenter", "-t", str(w.p.pid), "--net", "--mount"]

@@ -10,41 +10,31 @@ errors.json beside it holds what counts: errors for families of models that the 
 import collections
 import csv
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import jsonschema
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
+import common  # noqa: E402
+from common import end_suite, expect, machines, root, schema  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-gputune = os.path.abspath(sys.argv[1])
-schema = json.loads((ROOT / "schemas/predict.json").read_text())
-rows_schema = json.loads((ROOT / "schemas/predict-rows.json").read_text())
-passed = failed = 0
-
-
-def expect(what, good, told=""):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print(f"FAIL {what}: {told}")
 
 
 def run(*args):
-    return subprocess.run([gputune, "predict", "inference", *args], capture_output=True, text=True, timeout=120)
+    return common.run("predict", "inference", *args)
 
 
 def ask(*args):
     r = run("--format", "json", *args)
-    if r.returncode not in (0, 1):
-        expect(" ".join(args), False, r.stderr)
+    if r.code not in (0, 1):
+        expect(" ".join(args), False, r.err)
         return None
-    j = json.loads(r.stdout)
-    jsonschema.validate(j, schema)
-    expect("exit code", r.returncode == j["exit_code"] == (0 if j["fits"] else 1), args)
+    j = json.loads(r.out)
+    jsonschema.validate(j, schema("predict"))
+    expect("exit code", r.code == j["exit_code"] == (0 if j["fits"] else 1), args)
     return j
 
 
@@ -55,8 +45,8 @@ def median(v):
 
 def errors():
     r = run("--rows", str(HERE / "measured.csv"), "--format", "json")
-    rows = json.loads(r.stdout)
-    jsonschema.validate(rows, rows_schema)
+    rows = json.loads(r.out)
+    jsonschema.validate(rows, schema("predict-rows"))
     known = list(csv.DictReader((HERE / "measured.csv").open()))
     out = collections.defaultdict(list)
     for k, p in zip(known, rows["rows"]):
@@ -91,7 +81,7 @@ def check_errors():
 
 def check_speedups():
     """What more GPUs bring, between rows that differ in tensor parallelism alone: within 10 % for half of the pairs."""
-    rows = json.loads(run("--rows", str(HERE / "measured.csv"), "--format", "json").stdout)["rows"]
+    rows = json.loads(run("--rows", str(HERE / "measured.csv"), "--format", "json").out)["rows"]
     known = list(csv.DictReader((HERE / "measured.csv").open()))
     groups = collections.defaultdict(lambda: collections.defaultdict(list))
     for k, p in zip(known, rows):
@@ -191,17 +181,17 @@ def check_measured():
 
 def check_places():
     """One card has one size, whoever asks; what is named twice is refused."""
-    capture = ROOT / "build/machines/h200-x4"
+    capture = machines / "h200-x4"
     named = ask("--model", "llama-3.1-8b", "--on", "h200")["memory"]["limit_bytes"]
     seen = ask("--model", "llama-3.1-8b", "--host", str(capture))["memory"]["limit_bytes"]
     expect("an H200 by name and as it was read", abs(named / seen - 1) < 1e-6, (named, seen))
     r = run("--model", "llama-3.1-8b", "--on", "h200", "--host", str(capture))
-    expect("--on and --host", r.returncode == 2 and "--host" in r.stderr, r.stderr)
+    expect("--on and --host", r.code == 2 and "--host" in r.err, r.err)
     r = run("--model", "llama-3.1-8b", "--on", "rtx 4090 laptop")
-    expect("the nearest card is named", r.returncode == 2 and "NVIDIA GeForce RTX 4090" in r.stderr, r.stderr)
+    expect("the nearest card is named", r.code == 2 and "NVIDIA GeForce RTX 4090" in r.err, r.err)
     r = run("--model", "mamba-2.8b", "--on", "h100")
-    if r.returncode == 0:
-        expect("a context without end", "16777216 tokens" not in r.stdout or "more than 16777216" in r.stdout, r.stdout)
+    if r.code == 0:
+        expect("a context without end", "16777216 tokens" not in r.out or "more than 16777216" in r.out, r.out)
 
 
 def check_files():
@@ -226,7 +216,7 @@ def check_files():
             (pathlib.Path(d) / "config.json").write_text(json.dumps(shape | more))
             for prompt, beyond in ((limit - 256, False), (limit, True)):
                 r = run("--model", d, "--on", "h200", "--prompt", str(prompt), "--output", "128")
-                expect(f"made for {limit}, {prompt}", (f"the {limit} that the model was made" in " ".join(r.stdout.split())) == beyond, r.stdout)
+                expect(f"made for {limit}, {prompt}", (f"the {limit} that the model was made" in " ".join(r.out.split())) == beyond, r.out)
         # A file of the quantizer's own, and one file of weights under two names.
         (pathlib.Path(d) / "model.safetensors.index.json").unlink()
         (pathlib.Path(d) / "config.json").write_text(json.dumps(shape))
@@ -239,24 +229,24 @@ def check_files():
         expect("one file counts once", abs(j["asked"]["model_bytes"] / 9e9 - 1) < 1e-6, j["asked"])
         (pathlib.Path(d) / "hf_quant_config.json").write_text("[]")
         r = run("--model", f"{d}/config.json", "--on", "dgx-spark")
-        expect("a bad file beside", r.returncode == 2 and "hf_quant_config.json" in r.stderr, r.stderr)
+        expect("a bad file beside", r.code == 2 and "hf_quant_config.json" in r.err, r.err)
         (pathlib.Path(d) / "config.json").write_text('{"hidden_size": 1}')
         r = run("--model", d, "--on", "dgx-spark")
-        expect("a bad configuration", r.returncode == 2 and f"{d}/config.json" in r.stderr, r.stderr)
-    j = ask("--model", str(ROOT / "tests/fuzz/seeds/model.gguf"), "--on", "dgx-spark")
+        expect("a bad configuration", r.code == 2 and f"{d}/config.json" in r.err, r.err)
+    j = ask("--model", str(root / "tests/fuzz/seeds/model.gguf"), "--on", "dgx-spark")
     expect("GGUF", "header" in j["asked"]["weights"] and j["asked"]["engine"] == "llama.cpp", j["asked"])
     check_gguf_files()
 
 
 def check_gguf_files():
     """A model in two files side by side: read by either's name; not without the other."""
-    two = (ROOT / "tests/fuzz/seeds/model.two.gguf").read_bytes()
+    two = (root / "tests/fuzz/seeds/model.two.gguf").read_bytes()
     middle = two.index(b"GGUF", 4)
     with tempfile.TemporaryDirectory() as d:
         files = [pathlib.Path(d) / f"m-{i:05}-of-00002.gguf" for i in (1, 2)]
         files[0].write_bytes(two[:middle])
         r = run("--model", str(files[0]), "--on", "dgx-spark")
-        expect("a file is missing", r.returncode == 2 and "m-00002-of-00002.gguf" in r.stderr, r.stderr)
+        expect("a file is missing", r.code == 2 and "m-00002-of-00002.gguf" in r.err, r.err)
         files[1].write_bytes(two[middle:])
         # An embedding of 256 x 512 in Q8_0, two layers of 524,288 in Q4_K.
         for path in files:
@@ -264,7 +254,7 @@ def check_gguf_files():
             expect(f"bytes of {path.name}", j["asked"]["model_bytes"] == 256 * 512 * 34 / 32 + 2 * 524288 * 144 / 256, j["asked"])
         files[1].rename(pathlib.Path(d) / "other.gguf")
         r = run("--model", f"{d}/other.gguf", "--on", "dgx-spark")
-        expect("the second file alone", r.returncode == 2 and "file 2 of 2" in r.stderr, r.stderr)
+        expect("the second file alone", r.code == 2 and "file 2 of 2" in r.err, r.err)
 
 
 def check_usage():
@@ -274,21 +264,21 @@ def check_usage():
                        (["--model", "/no/config.json", "--on", "h200"], "/no/config.json"), (["--rows", "/no"], "/no"),
                        (["--model", "Qwen3-8B", "--on", "h200 x64", "--pp", "40"], "36 layers")):
         r = run(*args)
-        expect(f"refuses {args}", r.returncode == 2 and word in r.stderr and not r.stdout, f"{r.returncode} {r.stderr}")
+        expect(f"refuses {args}", r.code == 2 and word in r.err and not r.out, f"{r.code} {r.err}")
     r = run("--model", "Qwen3-8B", "--on", "h200", "--params", "1e30")
-    expect("bounds as people write them", r.returncode == 2 and "from 1M to 100T" in r.stderr, r.stderr)
-    r = subprocess.run([gputune, "advise", "--model", "Qwen3-8B", "--on", "h200", "--users", "4", "--batch", "2"], capture_output=True, text=True, timeout=120)
-    expect("users and batch are one thing", r.returncode == 2 and "--batch" in r.stderr and not r.stdout, r.stderr)
+    expect("bounds as people write them", r.code == 2 and "from 1M to 100T" in r.err, r.err)
+    r = common.run("advise", "--model", "Qwen3-8B", "--on", "h200", "--users", "4", "--batch", "2")
+    expect("users and batch are one thing", r.code == 2 and "--batch" in r.err and not r.out, r.err)
     with tempfile.TemporaryDirectory() as d:
         table = pathlib.Path(d) / "rows.csv"
         for text, word in (("model\nQwen3-8B\n", '"hardware"'), ('"model,hardware\n', "row 1"), ('model,hardware\nQwen3-8B,"h200\n', "row 2")):
             table.write_text(text)
             r = run("--rows", str(table))
-            expect(f"a table that is none: {text!r}", r.returncode == 2 and word in r.stderr and not r.stdout, r.stderr)
-    r = run("--model", "Qwen3-8B", "--host", str(ROOT / "build/machines/dgx-spark"))
-    expect("a captured machine", r.returncode == 0 and "GB10" in r.stdout, r.stderr)
+            expect(f"a table that is none: {text!r}", r.code == 2 and word in r.err and not r.out, r.err)
+    r = run("--model", "Qwen3-8B", "--host", str(machines / "dgx-spark"))
+    expect("a captured machine", r.code == 0 and "GB10" in r.out, r.err)
     r = run("--model", "Qwen3-8B", "--on", "h200", "--explain")
-    expect("equations", "How it follows" in r.stdout and "GB/s x" in r.stdout, r.stdout)
+    expect("equations", "How it follows" in r.out and "GB/s x" in r.out, r.out)
 
 
 check_errors()
@@ -299,5 +289,4 @@ check_measured()
 check_places()
 check_files()
 check_usage()
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()
