@@ -5,19 +5,13 @@
   knowledge.py GPUTUNE
 """
 import json
-import os
-import pathlib
 import re
 import shlex
-import subprocess
-import sys
-import tempfile
 
-from common import end_suite, expect, root
+import common
+from common import end_suite, expect, root, scratch
 
-gputune = os.path.abspath(sys.argv[1])
-home_made = tempfile.TemporaryDirectory(prefix="gputune-knowledge-")
-home = pathlib.Path(home_made.name)
+home = scratch("knowledge")
 folder = home / ".config/gputune/knowledge"
 folder.mkdir(parents=True)
 
@@ -28,9 +22,7 @@ MODEL, GPU = rows["models"], rows["gpus"]
 
 
 def run(*argv, **env):
-    p = subprocess.run([gputune, *argv], capture_output=True, text=True, timeout=120, cwd="/",
-                       env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(home), **env})
-    return p.returncode, p.stdout, p.stderr
+    return common.run(*argv, env={"HOME": home, **env})
 
 
 def write(**files):
