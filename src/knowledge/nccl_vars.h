@@ -10,9 +10,20 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/rows.h"
 
-/* --- every name that NCCL reads: nccl_names.c --------------------------------------------------
+/* --- every name that NCCL reads: nccl_releases.rows --------------------------------------------
  */
+struct nccl_release {
+	const char *version;
+	const char *until; /* the first that has these names no more; NULL: they are still there */
+	const char *names; /* that it has first, without "NCCL_", blank-separated */
+};
+
+extern const struct row_table nccl_release_table;
+extern const struct nccl_release nccl_releases[];
+extern const size_t n_nccl_releases;
+
 enum nccl_knows {
 	NCCL_KNOWN,
 	NCCL_NOT_YET,  /* a later release does */
@@ -34,7 +45,7 @@ const char *nccl_near(struct arena *a, const char *name);
 /* "2.30.7" is less than "2.31". 0 when equal, or when one is no version. */
 int version_order(const char *a, const char *b);
 
-/* --- variables about which more is known: nccl_vars.c ------------------------------------------
+/* --- variables about which more is known: known_vars.rows --------------------------------------
  */
 enum var_values {
 	VALUES_ANY,
@@ -64,8 +75,9 @@ struct known_var {
 	int least, most; /* VALUES_INT; most 0: no bounds are told */
 };
 
+extern const struct row_table known_var_table;
 extern const struct known_var known_vars[];
-extern const size_t known_var_count;
+extern const size_t n_known_vars;
 
 /* NULL: nothing more than its name is known. */
 const struct known_var *known_var(const char *name);

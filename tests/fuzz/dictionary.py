@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""dictionary.py TARGET FILE: writes libFuzzer's dictionary of a target, the string literals of the sources that read its input."""
+"""dictionary.py TARGET FILE: writes libFuzzer's dictionary of a target, the string literals of the sources that read its input,
+and the words of tables."""
 import glob
 import os
 import re
@@ -29,11 +30,19 @@ def words(text):
             yield re.sub(r"\\[ntr]", "", word).replace("\\\"", "\"").replace("\\\\", "\\")
 
 
+def row_words(text):
+    """Names of rows, and the words that they list."""
+    for line in re.findall(r"^(?!#|default ).+", text, flags=re.M):
+        yield line.split()[0].strip('"')
+        for quoted, plain in re.findall(r' (?:also|names|words)=(?:"([^"]*)"|(\S+))', line):
+            yield from (quoted or plain).split()
+
+
 def main(target, out):
     seen = {}
     for path in sources(target):
         with open(path) as f:
-            for word in words(f.read()):
+            for word in (row_words if path.endswith(".rows") else words)(f.read()):
                 seen.setdefault(word)
     with open(out, "w") as f:
         for word in [w for w in seen if len(w) > 1][:MOST]:

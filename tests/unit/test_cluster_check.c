@@ -555,7 +555,7 @@ static void test_bands(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < cluster_band_count; i++) {
+	for (size_t i = 0; i < n_cluster_bands; i++) {
 		const struct band *b = &cluster_bands[i];
 
 		assert_true(b->low > 0 && b->low < b->high);

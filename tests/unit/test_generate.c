@@ -44,7 +44,7 @@ static void names_by_release(void **state)
 static void tables_agree(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < known_var_count; i++) {
+	for (size_t i = 0; i < n_known_vars; i++) {
 		const struct known_var *v = &known_vars[i];
 		const char *since, *until;
 
@@ -53,10 +53,10 @@ static void tables_agree(void **state)
 		assert_true(v->values != VALUES_WORDS || v->words);
 		if (strcmp(v->library, "NCCL") == 0 && !nccl_name(v->name, &since, &until))
 			assert_non_null(v->harm);
-		for (size_t k = i + 1; k < known_var_count; k++)
+		for (size_t k = i + 1; k < n_known_vars; k++)
 			assert_string_not_equal(v->name, known_vars[k].name);
 	}
-	for (size_t i = 0; i < engine_option_count; i++) {
+	for (size_t i = 0; i < n_engine_options; i++) {
 		const struct engine_option *o = &engine_options[i];
 
 		assert_ptr_equal(engine_option(o->engine, o->name, strlen(o->name)), o);

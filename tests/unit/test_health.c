@@ -120,7 +120,7 @@ static void data_is_sound(void **state)
 	unsigned last = 0;
 
 	(void)state;
-	for (size_t i = 0; i < health_limit_count; i++) {
+	for (size_t i = 0; i < n_health_limits; i++) {
 		const struct health_limit *l = &health_limits[i];
 
 		if (!setting_find(l->setting))
@@ -134,7 +134,7 @@ static void data_is_sound(void **state)
 				      (l->gpu && health_limits[k].gpu &&
 				       strcmp(l->gpu, health_limits[k].gpu) == 0)));
 	}
-	for (size_t i = 0; i < xid_row_count; i++) {
+	for (size_t i = 0; i < n_xid_rows; i++) {
 		assert_true(xid_rows[i].first > last && xid_rows[i].last >= xid_rows[i].first);
 		assert_true((xid_rows[i].kind == XID_PROGRAM) == (xid_rows[i].todo == NULL));
 		last = xid_rows[i].last;

@@ -12,10 +12,16 @@
 
 #include "base/rows.h"
 #include "base/text.h"
+#include "knowledge/bands.h"
+#include "knowledge/dead_flags.h"
+#include "knowledge/engine_options.h"
 #include "knowledge/formats.h"
+#include "knowledge/health.h"
 #include "knowledge/knowledge.h"
 #include "knowledge/model_types.h"
+#include "knowledge/nccl_vars.h"
 #include "knowledge/tables.h"
+#include "knowledge/train_keys.h"
 #include "memory_host.h"
 #include "models/inference/gpu.h"
 #include "models/inference/models.h"
@@ -237,7 +243,17 @@ static void test_compiled(void **state)
 	} tables[] = { { &gpu_table, gpu_kinds, n_gpu_kinds },
 		       { &model_table, model_rows, n_model_rows },
 		       { &model_type_table, model_types, n_model_types },
-		       { &format_table, format_rows, n_format_rows } };
+		       { &format_table, format_rows, n_format_rows },
+		       { &band_table, bands, n_bands },
+		       { &cluster_band_table, cluster_bands, n_cluster_bands },
+		       { &memory_limit_table, memory_limits, n_memory_limits },
+		       { &dead_flag_table, dead_flags, n_dead_flags },
+		       { &engine_option_table, engine_options, n_engine_options },
+		       { &health_limit_table, health_limits, n_health_limits },
+		       { &xid_table, xid_rows, n_xid_rows },
+		       { &known_var_table, known_vars, n_known_vars },
+		       { &nccl_release_table, nccl_releases, n_nccl_releases },
+		       { &train_key_table, train_keys, n_train_keys } };
 	static char text[ROW_BYTES_MAX];
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {

@@ -299,7 +299,7 @@ static void figures(struct doc *d, const struct setting *s)
 	};
 	struct node *t = doc_table(d, "Measured by", columns, 6);
 
-	for (size_t i = 0; i < health_limit_count; i++) {
+	for (size_t i = 0; i < n_health_limits; i++) {
 		const struct health_limit *l = &health_limits[i];
 		struct cell *c;
 
@@ -332,7 +332,7 @@ static void numbers(struct doc *d, const struct setting *s)
 		return;
 	t = doc_table(d, arena_printf(d->arena, "Xid numbers (%s; %s)", xid_source, xid_date),
 		      columns, 4);
-	for (size_t i = 0; i < xid_row_count; i++) {
+	for (size_t i = 0; i < n_xid_rows; i++) {
 		const struct xid_row *x = &xid_rows[i];
 		struct cell *c = node_row(d, t);
 

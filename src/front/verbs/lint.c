@@ -81,7 +81,7 @@ static void usual_files(struct linting *w, struct host *h, const char *prefix, c
 static void own_environment(struct linting *w, struct host *h)
 {
 	w->lint.file = "this shell";
-	for (size_t i = 0; i < known_var_count; i++) {
+	for (size_t i = 0; i < n_known_vars; i++) {
 		struct answer v;
 		struct lint_var x = { .name = known_vars[i].name };
 

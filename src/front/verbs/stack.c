@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/clock.h"
 #include "base/path.h"
+#include "knowledge/dead_flags.h"
 
 static const struct part {
 	const char *name;
@@ -325,7 +326,7 @@ static int stack_build_env(struct run *r, struct host *h, struct build_env *out,
 
 int stack_env(struct run *r)
 {
-	const char **set = arena_array(&r->arena, dead_flag_count, sizeof(*set));
+	const char **set = arena_array(&r->arena, n_dead_flags, sizeof(*set));
 	struct build_env env = { 0 };
 	struct env_view v = { .env = &env, .set_here = set };
 	struct host *h;
@@ -338,7 +339,7 @@ int stack_env(struct run *r)
 	if (!h)
 		return EXIT_USAGE;
 	code = stack_build_env(r, h, &env, &v.gpus_from);
-	for (size_t i = 0; i < dead_flag_count && !code; i++)
+	for (size_t i = 0; i < n_dead_flags && !code; i++)
 		if (dead_flags[i].name && host_ask(h, "env", "", dead_flags[i].name, &said) == 0 &&
 		    said.kind == ANSWER_TEXT)
 			set[i] = arena_strdup(&r->arena, said.text);

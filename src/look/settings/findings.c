@@ -132,7 +132,7 @@ static json_t *figures_json(const struct setting *s)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < health_limit_count; i++) {
+	for (size_t i = 0; i < n_health_limits; i++) {
 		const struct health_limit *l = &health_limits[i];
 
 		if (strcmp(l->setting, s->id) == 0)

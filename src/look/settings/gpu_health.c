@@ -339,7 +339,7 @@ static const struct setting rows[] = {
 const struct setting_table settings_gpu_health = SETTING_TABLE(rows);
 
 /* Errors that the driver and the links of a GPU count or log. What they are measured by stands in
- * health_data.c. */
+ * health_limits.rows. */
 
 enum { KINDS_SHOWN = 6 };
 

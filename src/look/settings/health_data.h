@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What health is measured by: figures that somebody publishes for a kind of hardware, each with its
- * source and date, and what the driver's error numbers mean. Rules look figures up here and hold
- * none themselves.
+ * source and date, and what the driver's error numbers mean: rows of knowledge/health.h. Rules look
+ * figures up here and hold none themselves.
  */
 #ifndef SETTINGS_HEALTH_DATA_H
 #define SETTINGS_HEALTH_DATA_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-struct health_limit {
-	const char *setting; /* id of the row that uses it */
-	const char *key;     /* of the figure within the row */
-	const char *gpu;     /* a word of the GPU's name that it holds for; NULL: any */
-	double value;
-	const char *unit;	   /* of value: "links", "MB/s", "a minute" */
-	const char *what;	   /* in words: "NVLinks of the chip" */
-	const char *source, *date; /* where it stands, and when that was read: "2026-05" */
-};
-
-extern const struct health_limit health_limits[];
-extern const size_t health_limit_count;
+#include "knowledge/health.h"
 
 /* The row for this GPU, one that names it before one for any; NULL when there is none. gpu may be
  * NULL. */
@@ -29,22 +15,6 @@ const struct health_limit *health_limit(const char *setting, const char *key, co
 /* Its value; fallback where there is no row. */
 double health_figure(const char *setting, const char *key, const char *gpu, double fallback);
 
-/* What an Xid is a sign of. */
-enum xid_kind {
-	XID_PROGRAM, /* of a program: its own fault, or the trace of its end */
-	XID_EVENT,   /* hardware, mended or survived: counts while it is fresh */
-	XID_LASTING, /* hardware, and the GPU needs a reset, a reboot or a person */
-};
-
-struct xid_row {
-	unsigned first, last; /* numbers that mean the same */
-	enum xid_kind kind;
-	const char *what;
-	const char *todo; /* NULL for programs */
-};
-
-extern const struct xid_row xid_rows[];
-extern const size_t xid_row_count;
 extern const char xid_source[], xid_date[];
 
 /* NULL for a number that the table does not have. */

@@ -226,56 +226,6 @@ void build_env_make(struct arena *a, const struct machine *m, const struct inven
 	features(&k);
 }
 
-const struct dead_flag dead_flags[] = {
-	{ "USE_CUBLAS=1", "PyTorch has no such option: cuBLAS is always part of a CUDA build", NULL,
-	  "USE_CUBLAS" },
-	{ "USE_TENSORPIPE=1", "needs nothing: it follows USE_DISTRIBUTED", NULL, "USE_TENSORPIPE" },
-	{ "USE_FBGEMM=1, USE_FBGEMM_GENAI=1",
-	  "on arm64 FBGEMM is left out whatever is said, and its generative part has no kernels "
-	  "for compute capability 12.x",
-	  "USE_FBGEMM=0", "USE_FBGEMM_GENAI" },
-	{ "TORCH_CUDA_ARCH_LIST=\"12.0;12.1\"",
-	  "compiles everything twice: code for 12.0 runs on 12.1, and code for 12.1 is wanted "
-	  "there",
-	  "TORCH_CUDA_ARCH_LIST=12.1", NULL },
-	{ "TORCH_NVCC_FLAGS=\"-gencode=arch=compute_121,code=sm_121 ...\"",
-	  "adds a target behind the back of TORCH_CUDA_ARCH_LIST: kernels are compiled once more, "
-	  "and what PyTorch asks of the list gives another answer",
-	  "TORCH_CUDA_ARCH_LIST", "TORCH_NVCC_FLAGS" },
-	{ "NVCC_FLAGS_EXTRA=-\"gencode;arch=...\"",
-	  "a misplaced quote, and nothing reads the variable from the environment", NULL,
-	  "NVCC_FLAGS_EXTRA" },
-	{ "NVCC_APPEND_FLAGS=\"-D_FORCE_INLINES -allow-unsupported-compiler\"",
-	  "the first is for CUDA 7 with glibc 2.23; the second hides that nvcc and gcc do not fit",
-	  "a gcc that the toolkit supports", "NVCC_APPEND_FLAGS" },
-	{ "CUDA_NVCC_EXECUTABLE, CUDA_TOOLKIT_ROOT_DIR",
-	  "of CMake's old CUDA module; where they name other folders than CUDA_HOME (cuda-13 and "
-	  "cuda-13.0) headers and libraries get mixed",
-	  "CUDA_HOME and CUDACXX", "CUDA_TOOLKIT_ROOT_DIR" },
-	{ "CMAKE_LIBRARY_PATH=.../site-packages/nvidia/cu13/include",
-	  "a folder of headers is no place for libraries, and ${user} is not set in a shell", NULL,
-	  "CMAKE_LIBRARY_PATH" },
-	{ "CPATH=$CUDA_HOME/include:$CPATH",
-	  "with an empty CPATH the colon at its end adds the current folder to all header searches",
-	  "nothing: nvcc knows its headers", "CPATH" },
-	{ "CMAKE_CUDA_ARCHITECTURES=\"120;121\" in the environment",
-	  "CMake does not read it from there (PyTorch's setup.py alone hands it on)", "CUDAARCHS",
-	  "CMAKE_CUDA_ARCHITECTURES" },
-	{ "LLVM_BUILD_DIR=$HOME/llvm-install",
-	  "not where the recipe built LLVM ($HOME/llvm-project/build), so Triton downloads its own",
-	  "LLVM_SYSPATH=<the build folder>", "LLVM_BUILD_DIR" },
-	{ "set -euo pipefail in a file that is sourced",
-	  "stays in force in the shell: the first command that fails closes it", NULL, NULL },
-	{ "CMAKE_ARGS twice in a row", "the second assignment replaces the first",
-	  "both options in one", NULL },
-	{ "git checkout v0.9.2 of torchvision with PyTorch 2.9",
-	  "a release of 2021; 2.9 belongs with 0.24", "v0.24.0", NULL },
-	{ "wget --no-check-certificate",
-	  "takes whatever somebody on the way sends, for root to install",
-	  "the package of the signed repository", NULL },
-};
-const size_t dead_flag_count = sizeof(dead_flags) / sizeof(dead_flags[0]);
-
 /* Doing one step of a build: its log, its stamp, and what it said last when it failed. */
 
 enum { TAIL = 300 };

@@ -16,13 +16,6 @@ struct build_line {
 	const char *reason;
 };
 
-struct dead_flag {
-	const char *flag; /* "USE_CUBLAS=1" */
-	const char *why;
-	const char *instead; /* NULL: leave it out */
-	const char *name;    /* the variable, to look whether it is set here */
-};
-
 struct build_env {
 	struct build_line *lines;
 	size_t n;
@@ -31,9 +24,6 @@ struct build_env {
 	const char *unseen;  /* what could not be looked at, a sentence; NULL */
 	unsigned jobs;
 };
-
-extern const struct dead_flag dead_flags[];
-extern const size_t dead_flag_count;
 
 void build_env_make(struct arena *a, const struct machine *m, const struct inventory *inv,
 		    const struct scan_options *how, struct build_env *out);

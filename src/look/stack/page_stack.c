@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "knowledge/dead_flags.h"
 #include "look/stack/page_stack.h"
 #include "render/glyph.h"
 #include "render/json_value.h"
@@ -314,7 +315,7 @@ struct doc *page_stack_env(struct arena *a, const struct env_view *v)
 	}
 	doc_heading(d, 2, "Flags of common recipes that do nothing, or harm");
 	t = doc_table(d, NULL, dead, 4);
-	for (size_t i = 0; i < dead_flag_count; i++) {
+	for (size_t i = 0; i < n_dead_flags; i++) {
 		struct cell *c = node_row(d, t);
 
 		c[0] = cell_as(STYLE_CODE, dead_flags[i].flag);
@@ -368,7 +369,7 @@ void stack_env_shell(FILE *out, const struct env_view *v)
 		quoted(out, l->value);
 		fputs(l->before ? "${PATH:+:$PATH}\n" : "\n", out);
 	}
-	for (size_t i = 0; i < dead_flag_count; i++)
+	for (size_t i = 0; i < n_dead_flags; i++)
 		if (v->set_here[i]) {
 			fputs("\n# ", out);
 			comment(out, dead_flags[i].why);
@@ -394,7 +395,7 @@ json_t *stack_env_json(const struct env_view *v, long long time_s, int exit_code
 						"reason", json_text(l->reason)));
 	}
 	json_object_set_new(j, "variables", lines);
-	for (size_t i = 0; i < dead_flag_count; i++)
+	for (size_t i = 0; i < n_dead_flags; i++)
 		json_array_append_new(dead, json_pack("{s:s, s:s, s:o, s:o}", "flag",
 						      dead_flags[i].flag, "why", dead_flags[i].why,
 						      "instead", json_text(dead_flags[i].instead),

@@ -6,25 +6,10 @@
 #ifndef BENCH_BANDS_H
 #define BENCH_BANDS_H
 
+#include "knowledge/bands.h"
 #include "measure/bench/record.h"
 #include "machine/model/machine.h"
 #include "measure/bench/bench.h"
-
-struct band {
-	/* platform.kind, a part of the processor's model name, or a GPU's name as NVML tells it. */
-	const char *hardware;
-	const char *bench;
-	const char *name;   /* of the case, on any GPU where it names none; '*' and '?' as in file
-			       names */
-	const char *figure; /* key */
-	const char *unit;   /* key's suffix; a figure of another unit has no band */
-	unsigned sockets;   /* so many, with all their CPUs; 0: whatever their number */
-	double low, high;
-	const char *source, *date; /* date: year-month, or the year */
-};
-
-extern const struct band bands[];
-extern const size_t band_count;
 
 /*
  * The band of one figure. whole: all of the machine's CPUs may be used. hardware: as in bench_case.
@@ -35,19 +20,7 @@ struct record_band band_of(struct arena *a, const struct machine *m, bool whole,
 			   const char *hardware, const char *bench, const char *name,
 			   const struct record_series *figure);
 
-/* What the hardware could do at best: data sheets as one table, and what facts tell. */
-
-/* Memory bandwidth by a data sheet. */
-struct limit_row {
-	const char *platform; /* platform.kind; NULL: by processor */
-	const char *model;    /* a part of the processor's model name; NULL: by platform */
-	double gb_s;	      /* of one socket, all channels filled */
-	const char *what;     /* "8 channels of DDR5-4800" */
-	const char *source, *date;
-};
-
-extern const struct limit_row memory_limits[];
-extern const size_t memory_limit_count;
+/* What the hardware could do at best: data sheets, and what facts tell. */
 
 /* GB/s of so many sockets' memory, a node's part of one too. Unknown in a virtual machine, which
  * does not tell its memory. */

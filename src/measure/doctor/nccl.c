@@ -222,7 +222,7 @@ static const struct cause ring[] = {
 static void forced(const struct rule_facts *e, struct judged *out)
 {
 	says(e, out, CAUSE_EXCLUDED, "no variable that can be seen forces an algorithm or a path");
-	for (size_t i = 0; i < known_var_count; i++) {
+	for (size_t i = 0; i < n_known_vars; i++) {
 		const struct sign_var *v =
 			known_vars[i].flags & VAR_FORCES ? var_of(e, known_vars[i].name) : NULL;
 

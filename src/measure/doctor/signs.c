@@ -312,7 +312,7 @@ static void add_line(struct arena *a, struct signs *s, const char *line, size_t 
 
 	if (!name || !len || *name == '#')
 		return;
-	for (size_t i = 0; i < known_var_count; i++)
+	for (size_t i = 0; i < n_known_vars; i++)
 		if ((known_vars[i].flags & VAR_WATCHED) && strlen(known_vars[i].name) == len &&
 		    strncmp(known_vars[i].name, name, len) == 0) {
 			add(a, s, known_vars[i].name, value, len_value, origin);
@@ -416,7 +416,7 @@ void signs_read_vars(struct arena *a, struct host *h, const struct machine *m, s
 
 	if (host_ask(h, "env", "", "HOME", &v) == 0 && v.kind == ANSWER_TEXT && v.text[0] == '/')
 		read_conf(a, h, out, arena_printf(a, "%s/.nccl.conf", v.text));
-	for (size_t i = 0; i < known_var_count; i++) {
+	for (size_t i = 0; i < n_known_vars; i++) {
 		const char *name = known_vars[i].name;
 
 		if ((known_vars[i].flags & VAR_WATCHED) && host_ask(h, "env", "", name, &v) == 0 &&

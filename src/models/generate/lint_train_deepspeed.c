@@ -203,19 +203,18 @@ static const char zero_source[] = "DeepSpeed's sources (runtime/zero)";
 
 static void only_in_stage(const struct train_doc *d, int stage)
 {
-	for (size_t i = 0; i < zero_stage_keys_count; i++) {
-		const struct zero_stage_key *k = &zero_stage_keys[i];
-		const char *path = arena_printf(d->l->a, "zero_optimization.%s", k->name);
+	for (size_t i = 0; i < n_train_keys; i++) {
+		const struct train_key *k = &train_keys[i];
+		int least = k->stages[0], most = k->stages[1];
 
-		if (train_at(d, path) && zero_key_dead(k->name, stage))
-			train_say(d, LINT_WARNING, "dead-key", path,
-				  k->least == k->most
-					  ? arena_printf(d->l->a, "stage %d, or take it out",
-							 k->least)
+		if (zero_key_dead(k, stage) && train_at(d, k->path))
+			train_say(d, LINT_WARNING, "dead-key", k->path,
+				  least == most
+					  ? arena_printf(d->l->a, "stage %d, or take it out", least)
 					  : arena_printf(d->l->a, "stage %d to %d, or take it out",
-							 k->least, k->most),
-				  zero_source, "%s does nothing with ZeRO stage %d", k->name,
-				  stage);
+							 least, most),
+				  zero_source, "%s does nothing with ZeRO stage %d",
+				  k->path + strlen("zero_optimization."), stage);
 	}
 }
 

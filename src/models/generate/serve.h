@@ -6,44 +6,9 @@
 #ifndef GENERATE_SERVE_H
 #define GENERATE_SERVE_H
 
+#include "knowledge/engine_options.h"
 #include "models/generate/launch.h"
 #include "models/inference/predict.h"
-
-/* What an option of an engine means, so that engines can be compared. */
-enum option_means {
-	MEANS_MODEL,
-	MEANS_HOST,
-	MEANS_PORT,
-	MEANS_TP,
-	MEANS_PP,
-	MEANS_EP,
-	MEANS_CONTEXT,
-	MEANS_USERS,
-	MEANS_MEMORY,	 /* part of the memory, 0 to 1 */
-	MEANS_KV_BYTES,	 /* bytes of the cache */
-	MEANS_KV,	 /* format of the cache */
-	MEANS_KV_VALUES, /* of the values alone */
-	MEANS_WEIGHTS,	 /* quantisation of weights */
-	MEANS_CHUNK,
-	MEANS_NODES,
-	MEANS_RANK,
-	MEANS_HEAD,
-	MEANS_HEAD_PORT,
-	MEANS_LAYERS, /* layers on the GPU */
-	MEANS_FLASH,  /* flash attention */
-	MEANS_EAGER,
-	MEANS_WORKERS, /* addresses of workers */
-	MEANS_OTHER,
-};
-
-struct engine_option {
-	enum engine engine;
-	const char *name; /* "--tensor-parallel-size" */
-	const char *also; /* other spellings, blank-separated; NULL */
-	enum option_means means;
-	bool flag;	  /* takes no value */
-	const char *note; /* what people get wrong; NULL */
-};
 
 /* Which release the options were looked up in. */
 struct engine_source {
@@ -54,8 +19,6 @@ struct engine_source {
 	const char *source, *date;
 };
 
-extern const struct engine_option engine_options[];
-extern const size_t engine_option_count;
 extern const struct engine_source engine_sources[];
 const struct engine_source *engine_source(enum engine e);
 /* By any spelling, "_" like "-". NULL: not in the list. */

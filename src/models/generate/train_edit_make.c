@@ -125,9 +125,11 @@ static void dead_in_stage(struct train_edit *e, int stage)
 	for (const struct markup_node *c = map && map->kind == MARKUP_MAP ? map->first : NULL; c;
 	     c = c->next) {
 		const char *name = c->key && c->key->kind == MARKUP_SCALAR ? c->key->text : "";
+		const char *path = arena_printf(e->a, "zero_optimization.%s", name);
 
 		/* Offload has reasons of its own. */
-		if (zero_key_dead(name, stage) && !str_starts(name, "offload_"))
+		if (zero_key_dead(train_key(DEEPSPEED_FILE, path), stage) &&
+		    !str_starts(name, "offload_"))
 			train_edit_drop(e, c,
 					arena_printf(e->a, "%s does nothing with ZeRO stage %d",
 						     name, stage));

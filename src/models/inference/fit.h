@@ -11,8 +11,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-
-enum engine { ENGINE_VLLM, ENGINE_SGLANG, ENGINE_TRTLLM, ENGINE_LLAMACPP, ENGINE_TORCH, ENGINES };
+#include "knowledge/engine_options.h"
 
 /* What the fitting knows apart. */
 enum hardware { HARDWARE_UNIFIED, HARDWARE_SERVER, HARDWARES };
