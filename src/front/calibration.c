@@ -127,7 +127,7 @@ static bool moved(const struct calibrate_hint *list, size_t n, enum fit_id id)
 }
 
 static void move(struct run *r, const struct mover *m, const struct record_case *c, const char *id,
-		 const struct place *place, struct calibrate_hint **list, size_t *n)
+		 const struct target_hw *place, struct calibrate_hint **list, size_t *n)
 {
 	const struct record_series *s = &c->series[0];
 	double usual = s->band.known ? (s->band.low + s->band.high) / 2 : 0,
@@ -155,7 +155,7 @@ static void move(struct run *r, const struct mover *m, const struct record_case 
 }
 
 /* Small all-reduces are the latency, large ones the part of the link's bandwidth. */
-static void links(struct run *r, const struct bench_facts *f, const struct place *place,
+static void links(struct run *r, const struct bench_facts *f, const struct target_hw *place,
 		  struct calibrate_hint **list, size_t *n)
 {
 	const char *id;
@@ -181,7 +181,7 @@ static void links(struct run *r, const struct bench_facts *f, const struct place
 						 place->gpu->link) });
 }
 
-void calibrate_hints(struct run *r, const struct bench_facts *f, const struct place *place,
+void calibrate_hints(struct run *r, const struct bench_facts *f, const struct target_hw *place,
 		     struct calibrate_hint **out, size_t *n)
 {
 	*out = NULL;
@@ -204,7 +204,7 @@ static bool counts(const char *name)
 	return str_starts(name, "gpu") || strcmp(name, "product") == 0 || strcmp(name, "cpu") == 0;
 }
 
-static const char *key_of(struct arena *a, const struct place *p)
+static const char *key_of(struct arena *a, const struct target_hw *p)
 {
 	char *s = arena_printf(a, "on-%s-x%d-of-%d", p->gpu->name, p->gpus, p->nodes);
 
@@ -214,7 +214,7 @@ static const char *key_of(struct arena *a, const struct place *p)
 }
 
 void calibrate_place_of(struct run *r, struct host *h, const struct machine *m,
-			const struct place *place, struct calibrate_place *out)
+			const struct target_hw *place, struct calibrate_place *out)
 {
 	struct record rec = { 0 };
 
@@ -250,7 +250,7 @@ int calibrate_keep(struct run *r, const struct calibrate_place *at, const struct
 		   const char **path)
 {
 	struct host *h = host_open_live();
-	json_t *j = calibration_kept_json(c, at->taken, at->pairs, at->n, (long long)time(NULL));
+	json_t *j = calibration_file_json(c, at->taken, at->pairs, at->n, (long long)time(NULL));
 	char *text = json_dumps(j, JSON_INDENT(2));
 	int code;
 
@@ -282,7 +282,7 @@ int calibrate_forget(struct run *r, const struct calibrate_place *at)
 }
 
 /* The first thing that is another than it was, in a sentence; NULL: all is as it was. */
-static const char *changed(struct arena *a, const struct calibration_kept *k,
+static const char *changed(struct arena *a, const struct calibration_file *k,
 			   const struct calibrate_place *at)
 {
 	for (size_t i = 0; i < at->n; i++) {
@@ -300,15 +300,15 @@ static const char *changed(struct arena *a, const struct calibration_kept *k,
 	return k->n_pairs > at->n ? "something of this machine is gone since" : NULL;
 }
 
-bool calibrate_kept(struct run *r, struct host *h, const struct calibrate_place *at,
-		    struct calibration_kept *out)
+bool calibrate_stored(struct run *r, struct host *h, const struct calibrate_place *at,
+		      struct calibration_file *out)
 {
 	struct fits fits;
 	struct err e = { 0 };
 	char *text;
 	int code;
 
-	*out = (struct calibration_kept){ .path = path_of(r, at) };
+	*out = (struct calibration_file){ .path = path_of(r, at) };
 	code = host_read(h, out->path, FILE_MAX, &r->arena, &text, NULL);
 	if (code == -ENOENT || code == -ENOTDIR)
 		return false;
@@ -318,7 +318,7 @@ bool calibrate_kept(struct run *r, struct host *h, const struct calibrate_place 
 		out->why_not = arena_printf(&r->arena, "it cannot be read: %s", strerror(-code));
 		return true;
 	}
-	if (calibration_kept_read(&r->arena, text, out, &e) < 0)
+	if (calibration_file_read(&r->arena, text, out, &e) < 0)
 		out->why_not = arena_strdup(&r->arena, e.text);
 	else
 		out->why_not = changed(&r->arena, out, at);
@@ -332,7 +332,7 @@ bool calibrate_kept(struct run *r, struct host *h, const struct calibrate_place 
 /* live: where the state folder is. */
 static bool place_asked(struct run *r, struct host *live, struct calibrate_place *at)
 {
-	struct place p;
+	struct target_hw p;
 	struct err e = { 0 };
 	struct host *h;
 	struct machine *m;
@@ -371,7 +371,7 @@ static const char *model_asked(struct run *r)
 		       : NULL;
 }
 
-static const char *use(struct run *r, const struct calibration_kept *kept, struct fits *fits)
+static const char *use(struct run *r, const struct calibration_file *kept, struct fits *fits)
 {
 	const char *model = model_asked(r);
 	struct err e = { 0 };
@@ -392,14 +392,14 @@ static const char *use(struct run *r, const struct calibration_kept *kept, struc
 
 void calibration_use(struct run *r, struct fits *fits)
 {
-	struct calibration_kept kept;
+	struct calibration_file kept;
 	struct calibrate_place at;
 	struct host *h;
 
 	if (r->value[OPT_CALIBRATION] || r->value[OPT_NO_CALIBRATION])
 		return;
 	h = host_open_live();
-	if (place_asked(r, h, &at) && calibrate_kept(r, h, &at, &kept))
+	if (place_asked(r, h, &at) && calibrate_stored(r, h, &at, &kept))
 		fits->origin = use(r, &kept, fits);
 	host_close(h);
 }

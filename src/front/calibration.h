@@ -18,15 +18,15 @@ struct calibrate_place {
 
 /* h and m: this or a captured machine; NULL where --on names another one, which place is. */
 void calibrate_place_of(struct run *r, struct host *h, const struct machine *m,
-			const struct place *place, struct calibrate_place *out);
+			const struct target_hw *place, struct calibrate_place *out);
 /* Writes what is kept of c; *path gets where. 0 or an exit code after complaining. */
 int calibrate_keep(struct run *r, const struct calibrate_place *at, const struct calibration *c,
 		   const char **path);
 /* Removes it. 0, or an exit code after complaining. */
 int calibrate_forget(struct run *r, const struct calibrate_place *at);
 /* What is kept for the place. True: there is something, good or not; out->why_not says why not. */
-bool calibrate_kept(struct run *r, struct host *h, const struct calibrate_place *at,
-		    struct calibration_kept *out);
+bool calibrate_stored(struct run *r, struct host *h, const struct calibrate_place *at,
+		      struct calibration_file *out);
 /*
  * Puts the kept calibration of the machine that is asked about (--on, or this one) over fits, and
  * says so in fits->origin; also why one that is there was not used. Nothing with --no-calibration
@@ -50,7 +50,7 @@ void bench_facts_of(struct run *r, struct host *h, const char *machine, const ch
 const struct record_case *bench_fact(const struct bench_facts *f, const char *bench,
 				     const char *wanted, const char **id);
 /* What they say of constants, for these GPUs. */
-void calibrate_hints(struct run *r, const struct bench_facts *f, const struct place *place,
+void calibrate_hints(struct run *r, const struct bench_facts *f, const struct target_hw *place,
 		     struct calibrate_hint **out, size_t *n);
 
 #endif

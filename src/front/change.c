@@ -57,7 +57,7 @@ struct machine *run_change_machine(struct run *r, struct host *h)
 			   .session = true };
 
 	probe_machine(&p);
-	run_own_changes(r, h, m);
+	run_our_clock_locks(r, h, m);
 	return m;
 }
 
@@ -68,7 +68,7 @@ int run_plan(struct run *r, struct host *h, struct planned *out)
 
 int run_plan_of(struct run *r, struct host *h, struct planned *out)
 {
-	struct plan_wish w = { .profile = &out->profile };
+	struct plan_target w = { .profile = &out->profile };
 
 	w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
 	if (run_check_ids(w.allow, w.n_allow))
@@ -124,7 +124,7 @@ static void narrow_plan(struct plan *p, const struct profile *only)
 
 int run_plan_file(struct run *r, struct host *h, const char *file, struct planned *out)
 {
-	struct plan_wish w = { .profile = &out->profile };
+	struct plan_target w = { .profile = &out->profile };
 	json_error_t why;
 	struct err e = { 0 };
 	json_t *j;
@@ -215,7 +215,7 @@ size_t run_add_value(struct run *r, struct host *h, struct planned *planned, con
 			    .s = setting_find(id),
 			    .value = value,
 			    .target = target };
-	struct plan_wish w = { .profile = &planned->profile };
+	struct plan_target w = { .profile = &planned->profile };
 
 	for (size_t i = 0; i < p->n; i++)
 		x.planned = x.planned || p->changes[i].s == x.s;
@@ -262,7 +262,7 @@ struct txn_who run_who(struct run *r)
 	};
 }
 
-void run_tell_lost_at_boot(struct host *h)
+void run_report_lost_at_boot(struct host *h)
 {
 	const char *why = state_is_lost_at_boot(h);
 

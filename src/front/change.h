@@ -42,7 +42,7 @@ bool run_agreed(struct run *r, const char *question);
 struct txn_who;
 struct txn_who run_who(struct run *r);
 /* Says it where the journal does not outlive a boot. */
-void run_tell_lost_at_boot(struct host *h);
+void run_report_lost_at_boot(struct host *h);
 /* A transaction that a crash left open changes what a plan sees: asks, and rolls it back. 0, or an
  * exit code after complaining. */
 int run_recover_first(struct run *r, struct host *h, const struct txn_who *who);

@@ -251,7 +251,7 @@ static int run_verb(struct run *r, struct late *late)
 }
 
 /* What is told without a run: a text that nobody got is none. */
-static int told(void)
+static int flush_stdout(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return EXIT_CLEAN;
@@ -269,7 +269,7 @@ static int help(const char *name)
 		verb_usage(stdout, v);
 	else
 		usage(stdout);
-	return told();
+	return flush_stdout();
 }
 
 int main(int argc, char **argv)
@@ -288,7 +288,7 @@ int main(int argc, char **argv)
 		return help(argc > 2 ? argv[2] : NULL);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		printf("gputune %s\n", GPUTUNE_VERSION);
-		return told();
+		return flush_stdout();
 	}
 	if (module_call(argc, argv))
 		return module_main(argv[1]);
@@ -298,7 +298,7 @@ int main(int argc, char **argv)
 	code = options_parse(&r, argc - 1, argv + 1);
 	if (code == 0 && r.value[OPT_HELP]) {
 		verb_usage(stdout, r.verb);
-		code = told();
+		code = flush_stdout();
 	} else if (code == 0 && (code = open_output(&r, &late)) == 0) {
 		code = run_verb(&r, &late);
 	}

@@ -45,7 +45,8 @@ int predict_constants(struct run *r, struct fits *fits)
 	return 0;
 }
 
-int predict_place(struct run *r, struct words *w, struct place *p, predict_more *more, void *ctx)
+int predict_place(struct run *r, struct infer_options *w, struct target_hw *p, predict_more *more,
+		  void *ctx)
 {
 	struct err e = { 0 };
 	struct host *h;
@@ -304,7 +305,7 @@ int predict_whole(struct run *r, enum option_id id, double high, int *out)
 	return code;
 }
 
-int predict_words(struct run *r, struct words *w, double *claim)
+int predict_words(struct run *r, struct infer_options *w, double *claim)
 {
 	const struct {
 		enum option_id id;
@@ -325,15 +326,15 @@ int predict_words(struct run *r, struct words *w, double *claim)
 	};
 	int code = 0;
 
-	*w = (struct words){ .known = run_knowledge(r),
-			     .model = r->value[OPT_MODEL],
-			     .weights = r->value[OPT_WEIGHTS],
-			     .cache = r->value[OPT_CACHE],
-			     .on = r->value[OPT_ON],
-			     .engine = r->value[OPT_ENGINE],
-			     .eager = r->value[OPT_EAGER] != NULL,
-			     .draft_cost = 0.05,
-			     .accept = 0.7 };
+	*w = (struct infer_options){ .known = run_knowledge(r),
+				     .model = r->value[OPT_MODEL],
+				     .weights = r->value[OPT_WEIGHTS],
+				     .cache = r->value[OPT_CACHE],
+				     .on = r->value[OPT_ON],
+				     .engine = r->value[OPT_ENGINE],
+				     .eager = r->value[OPT_EAGER] != NULL,
+				     .draft_cost = 0.05,
+				     .accept = 0.7 };
 	if (w->engine && engine_parse(w->engine) == ENGINES)
 		code = complain_text(EXIT_USAGE,
 				     "--engine takes vllm, sglang, tensorrt-llm, llama.cpp or "
@@ -480,7 +481,7 @@ static int measure(struct run *r, enum option_id id, const struct unit *units, b
 			     s);
 }
 
-static int with_units(struct run *r, struct train_words *w)
+static int with_units(struct run *r, struct train_options *w)
 {
 	const char *loader = r->value[OPT_LOADER];
 	int code = measure(r, OPT_BUCKET, byte_units, true, 1e4, 1e12,
@@ -501,7 +502,7 @@ static int with_units(struct run *r, struct train_words *w)
 	return 0;
 }
 
-int train_ask_without_effect(struct run *r, const struct train_question *q)
+int train_ask_without_effect(struct run *r, const struct train_config *q)
 {
 	const struct {
 		enum option_id id;
@@ -522,7 +523,7 @@ int train_ask_without_effect(struct run *r, const struct train_question *q)
 	return 0;
 }
 
-static int numbers(struct run *r, struct train_words *w)
+static int numbers(struct run *r, struct train_options *w)
 {
 	const struct {
 		enum option_id id;
@@ -559,7 +560,7 @@ static int numbers(struct run *r, struct train_words *w)
 	return code ? code : with_units(r, w);
 }
 
-int train_ask_words(struct run *r, struct train_words *w, struct model_file *file)
+int train_ask_words(struct run *r, struct train_options *w, struct model_file *file)
 {
 	struct err e = { 0 };
 	int code;
@@ -593,7 +594,7 @@ int train_ask_words(struct run *r, struct train_words *w, struct model_file *fil
 }
 
 /* "442": the same at every size that fills the links. */
-static int told_curve(struct run *r, struct train_question *q)
+static int named_curve(struct run *r, struct train_config *q)
 {
 	const char *text = r->value[OPT_ALL_REDUCE];
 	bool between = q->place.nodes > 1;
@@ -625,7 +626,7 @@ static int told_curve(struct run *r, struct train_question *q)
 }
 
 /* A large BF16 multiplication against what is usual for this hardware moves what is predicted. */
-static void kept_gemm(struct run *r, const struct bench_facts *facts, struct train_question *q)
+static void stored_gemm(struct run *r, const struct bench_facts *facts, struct train_config *q)
 {
 	const char *id;
 	const struct record_case *c = bench_fact(facts, "gemm", "bf16:8192", &id);
@@ -643,7 +644,7 @@ static void kept_gemm(struct run *r, const struct bench_facts *facts, struct tra
 }
 
 /* Results of our benches of such GPUs, the newest of each size and kind. */
-static void kept(struct run *r, struct train_question *q)
+static void kept(struct run *r, struct train_config *q)
 {
 	struct bench_facts facts;
 	struct host *h = run_host(r);
@@ -651,7 +652,7 @@ static void kept(struct run *r, struct train_question *q)
 	if (!h)
 		return;
 	bench_facts_of(r, h, NULL, q->place.gpu->name, &facts);
-	kept_gemm(r, &facts, q);
+	stored_gemm(r, &facts, q);
 	for (size_t i = 0; i < facts.n && !r->value[OPT_ALL_REDUCE]; i++) {
 		const struct record_case *c = facts.cases[i];
 
@@ -663,18 +664,18 @@ static void kept(struct run *r, struct train_question *q)
 	host_close(h);
 }
 
-int train_ask_curves(struct run *r, struct train_question *q)
+int train_ask_curves(struct run *r, struct train_config *q)
 {
 	if (!r->value[OPT_NO_CALIBRATION])
 		kept(r, q);
-	return r->value[OPT_ALL_REDUCE] ? told_curve(r, q) : 0;
+	return r->value[OPT_ALL_REDUCE] ? named_curve(r, q) : 0;
 }
 
-int train_ask(struct run *r, struct place *place, struct train_question *q)
+int train_ask(struct run *r, struct target_hw *place, struct train_config *q)
 {
 	struct model_file *file = ARENA_NEW(&r->arena, struct model_file);
-	struct train_words w;
-	struct words machine = { 0 };
+	struct train_options w;
+	struct infer_options machine = { 0 };
 	struct err e = { 0 };
 	int code = train_ask_words(r, &w, file);
 
@@ -684,7 +685,7 @@ int train_ask(struct run *r, struct place *place, struct train_question *q)
 	if ((code = predict_place(r, &machine, place, NULL, NULL)) != 0)
 		return code;
 	w.place = machine.place;
-	if (train_question_make(&r->arena, &w, q, &e) < 0)
+	if (train_config_make(&r->arena, &w, q, &e) < 0)
 		return complain(EXIT_USAGE, &e);
 	if ((code = train_ask_without_effect(r, q)) != 0)
 		return code;

@@ -34,10 +34,10 @@ int complain(int code, const struct err *e)
 	TEXT_AUTO t = { 0 };
 
 	text_add(&t, "gputune: ");
-	glyph_clean(&t, e->text, false);
+	display_clean(&t, e->text, false);
 	if (e->hint[0]) {
 		text_add(&t, "\n         ");
-		glyph_clean(&t, e->hint, false);
+		display_clean(&t, e->hint, false);
 	}
 	fprintf(stderr, "%s\n", t.s);
 	return code;
@@ -107,7 +107,7 @@ struct machine *run_machine(struct run *r, struct host *h, bool deep)
 			   .config = r->verb->captures };
 
 	probe_machine(&p);
-	run_own_changes(r, h, m);
+	run_our_clock_locks(r, h, m);
 	return m;
 }
 
@@ -217,7 +217,7 @@ int run_check_result_file(const struct run *r)
 
 /* What gputune itself set in this boot: noted in the facts, and told where it is not finished. */
 
-bool run_tell_open(struct run *r, struct host *h, const struct journal *j)
+bool run_report_open(struct run *r, struct host *h, const struct journal *j)
 {
 	const char *holder = NULL;
 	bool open = false;
@@ -248,12 +248,12 @@ bool run_tell_open(struct run *r, struct host *h, const struct journal *j)
 	return open;
 }
 
-void run_own_changes(struct run *r, struct host *h, struct machine *m)
+void run_our_clock_locks(struct run *r, struct host *h, struct machine *m)
 {
 	struct journal j;
 
-	if (own_changes(h, &r->arena, m, &j) && r->verb->judges)
-		run_tell_open(r, h, &j);
+	if (our_clock_locks(h, &r->arena, m, &j) && r->verb->judges)
+		run_report_open(r, h, &j);
 }
 
 /* --since: an earlier reading of this machine, from a result of "show --format json" or a capture.

@@ -352,11 +352,11 @@ int run_journal_code(const struct run *r, int code);
 /* Probes it. */
 struct machine *run_machine(struct run *r, struct host *h, bool deep);
 /* Adds what the journal knows of this boot: done by run_machine. */
-void run_own_changes(struct run *r, struct host *h, struct machine *m);
+void run_our_clock_locks(struct run *r, struct host *h, struct machine *m);
 /* Says which changes are open: of a proof that is under way, or interrupted. True when something
  * was interrupted. */
 struct journal;
-bool run_tell_open(struct run *r, struct host *h, const struct journal *j);
+bool run_report_open(struct run *r, struct host *h, const struct journal *j);
 /* Puts the earlier reading that --since names into m; false after complaining. */
 bool run_since(struct run *r, struct machine *m);
 /* The profile with --only and --skip; false after complaining. */

@@ -52,7 +52,7 @@ bool monitor_for(struct run *r, long long *out)
 	return true;
 }
 
-static sigset_t heard(void)
+static sigset_t handled_signals(void)
 {
 	struct sigaction hangup;
 	sigset_t set;
@@ -70,7 +70,7 @@ static sigset_t heard(void)
 
 bool waiter_open(struct waiter *w, bool keys)
 {
-	sigset_t set = heard();
+	sigset_t set = handled_signals();
 
 	*w = (struct waiter){ .keys = keys ? STDIN_FILENO : -1 };
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -80,7 +80,7 @@ bool waiter_open(struct waiter *w, bool keys)
 
 void waiter_close(struct waiter *w)
 {
-	sigset_t set = heard();
+	sigset_t set = handled_signals();
 
 	close(w->signals);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);

@@ -28,23 +28,23 @@ static void chart_pad(struct text *t, const char *s, int width, bool right, bool
 	size_t room = width > 0 ? (size_t)width : 0, n;
 	uint32_t cp;
 
-	glyph_clean(&clean, s ? s : "", ascii);
+	display_clean(&clean, s ? s : "", ascii);
 	text_add(&cut, "");
-	if (glyph_width(clean.s) <= room) {
+	if (display_width(clean.s) <= room) {
 		text_add(&cut, clean.s);
 	} else if (room) {
 		for (p = clean.s; (n = utf8_next(p, &cp)); p += n) {
 			size_t before = cut.len;
 
 			text_addn(&cut, p, n);
-			if (glyph_width(cut.s) < room)
+			if (display_width(cut.s) < room)
 				continue;
 			cut.s[cut.len = before] = '\0';
 			break;
 		}
 		text_addc(&cut, '~');
 	}
-	n = glyph_width(cut.s);
+	n = display_width(cut.s);
 	text_printf(t, "%*s%s%*s", right && n < room ? (int)(room - n) : 0, "", cut.s,
 		    !right && n < room ? (int)(room - n) : 0, "");
 }
@@ -80,9 +80,9 @@ static void sign_legend(struct text *t, const char *sign, const char *name,
 	TEXT_AUTO lines = { 0 };
 	const char *at;
 
-	glyph_clean(&clean, name, how->ascii);
+	display_clean(&clean, name, how->ascii);
 	text_add(&clean, "");
-	glyph_wrap(&lines, clean.s, (size_t)chart_width(how) - strlen(sign) - 3);
+	display_wrap(&lines, clean.s, (size_t)chart_width(how) - strlen(sign) - 3);
 	text_add(&lines, "");
 	for (at = lines.s; *at;) {
 		size_t n = strcspn(at, "\n");
@@ -148,7 +148,7 @@ struct layout {
 
 static int widest(int most, const char *s)
 {
-	int n = s ? (int)glyph_width(s) : 0;
+	int n = s ? (int)display_width(s) : 0;
 
 	return n > most ? n : most;
 }
@@ -551,7 +551,7 @@ const char *chart_text_timeline(struct arena *a, const struct chart_timeline *c,
 	if (!c->n || !c->n_lanes)
 		return NULL;
 	for (size_t i = 0; i < c->n_lanes; i++)
-		label = (int)fmax(label, fmin(20, (double)glyph_width(c->lanes[i].name)));
+		label = (int)fmax(label, fmin(20, (double)display_width(c->lanes[i].name)));
 	label = (int)fmin(label, chart_width(how) - RANGE - 10);
 	width = chart_width(how) - label - RANGE - 2;
 	for (size_t i = 0; i < c->n_lanes; i++)
@@ -673,7 +673,7 @@ const char *chart_text(struct arena *a, const struct chart *c, const struct term
 	text_printf(&t, "\n%*s", LEFT + 2, "");
 	chart_under(a, &t, &ax.x, wide);
 	text_printf(&t, "\n%*s", LEFT + 2, "");
-	chart_pad(&t, c->x_title, (int)fmin(wide, (double)glyph_width(c->x_title)), false,
+	chart_pad(&t, c->x_title, (int)fmin(wide, (double)display_width(c->x_title)), false,
 		  how->ascii);
 	legend(&t, c, how);
 	return arena_strdup(a, t.s);

@@ -29,7 +29,7 @@ static void cell_html(struct text *t, const struct cell *c)
 				    ? "<%s>"
 				    : "<%s class=\"%s\">",
 			    tag, class);
-	glyph_escape(t, c->text);
+	display_escape(t, c->text);
 	if (class)
 		text_printf(t, "</%s>", tag);
 	if (c->link)
@@ -60,7 +60,7 @@ static void title(struct text *t, const char *open, const struct node *n, const 
 	if (!n->title)
 		return;
 	text_add(t, open);
-	glyph_escape(t, n->title);
+	display_escape(t, n->title);
 	text_add(t, close);
 }
 
@@ -122,7 +122,7 @@ static void table_row(struct text *t, const struct node *n, const struct row *r,
 			text_add(t, c == name ? " role=\"rowheader\"" : " role=\"cell\"");
 		if (cards && *n->columns[c].title) {
 			text_add(t, " data-name=\"");
-			glyph_escape(t, n->columns[c].title);
+			display_escape(t, n->columns[c].title);
 			text_addc(t, '"');
 		}
 		classes_of(t, n, r, c);
@@ -145,7 +145,7 @@ static void table_head(struct text *t, const struct node *n, bool cards)
 		}
 		text_printf(t, "<th scope=\"col\"%s%s>", role,
 			    n->columns[c].right ? " class=\"right\"" : "");
-		glyph_escape(t, n->columns[c].title);
+		display_escape(t, n->columns[c].title);
 		text_add(t, "</th>");
 	}
 	text_printf(t, "</tr></thead>\n<tbody%s>\n", cards ? " role=\"rowgroup\"" : "");
@@ -169,7 +169,7 @@ static void table(struct text *t, const struct node *n, bool tools)
 		    tools && n->n_columns > DENSE ? " dense" : "");
 	if (tools) {
 		text_add(t, " role=\"group\" aria-label=\"");
-		glyph_escape(t, n->title ? n->title : "Table");
+		display_escape(t, n->title ? n->title : "Table");
 		text_addc(t, '"');
 	}
 	text_printf(t, "><table%s>\n",
@@ -186,7 +186,7 @@ static void table(struct text *t, const struct node *n, bool tools)
 static void code(struct text *t, const char *s)
 {
 	text_add(t, "<pre><code>");
-	glyph_escape(t, s);
+	display_escape(t, s);
 	text_add(t, "</code></pre>\n");
 }
 
@@ -220,7 +220,7 @@ static void section(struct text *t, const struct node *n, unsigned level)
 		text_printf(t, " aria-labelledby=\"%s-h\"", n->id);
 	text_printf(t, "><details%s><summary><h%u id=\"%s-h\">", n->open ? " open" : "", level,
 		    n->id);
-	glyph_escape(t, n->title);
+	display_escape(t, n->title);
 	text_printf(t, "</h%u> ", level);
 	cell_html(t, &n->say);
 	text_printf(t, "</summary>\n<div class=\"body\" id=\"%s\">\n", n->id);
@@ -233,7 +233,7 @@ static void draw(struct text *t, const struct node *n, bool tools)
 	switch (n->kind) {
 	case NODE_HEADING:
 		text_printf(t, "<h%u>", level);
-		glyph_escape(t, n->title);
+		display_escape(t, n->title);
 		text_printf(t, "</h%u>\n", level);
 		break;
 	case NODE_PARAGRAPH:
@@ -322,7 +322,7 @@ static void head(FILE *out, const char *title, bool tools)
 		     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		     "<meta name=\"referrer\" content=\"no-referrer\">\n"
 		     "<meta name=\"generator\" content=\"gputune " GPUTUNE_VERSION "\">\n<title>");
-	glyph_escape(&t, title);
+	display_escape(&t, title);
 	text_add(&t, "</title>\n<style>");
 	fputs(t.s, out);
 	put(out, doc_html_style);
@@ -353,7 +353,7 @@ static void navigation(FILE *out, const struct doc *d)
 		if (n->kind != NODE_SECTION || n->level != level)
 			continue;
 		text_printf(&t, "<li><a href=\"#%s\">", n->id);
-		glyph_escape(&t, n->title);
+		display_escape(&t, n->title);
 		text_add(&t, "</a></li>\n");
 	}
 	text_add(&t, "</ul></nav>\n");

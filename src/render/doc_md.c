@@ -11,7 +11,7 @@ static void add_escaped(struct text *t, const char *s)
 {
 	TEXT_AUTO html = { 0 };
 
-	glyph_escape(&html, s);
+	display_escape(&html, s);
 	for (const char *p = html.s ? html.s : ""; *p; p++) {
 		if (*p == '\n' || *p == '\t') {
 			text_addc(t, ' ');
@@ -29,7 +29,7 @@ static void add_code(struct text *t, const char *s, bool table)
 	TEXT_AUTO clean = { 0 };
 	const char *ticks = strchr(s, '`') ? "`` " : "`";
 
-	glyph_clean(&clean, s, false);
+	display_clean(&clean, s, false);
 	text_add(t, ticks);
 	for (const char *p = clean.s ? clean.s : ""; *p; p++) {
 		if (*p == '|' && table)

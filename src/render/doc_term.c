@@ -68,7 +68,7 @@ static void flow_add(struct flow *f, const struct cell *c)
 	const char *s;
 	size_t n;
 
-	glyph_clean(&clean, c->text ? c->text : "", f->t->how->ascii);
+	display_clean(&clean, c->text ? c->text : "", f->t->how->ascii);
 	for (s = clean.s ? clean.s : ""; *s; s += n) {
 		n = strcspn(s, " ");
 		if (n) {
@@ -78,7 +78,7 @@ static void flow_add(struct flow *f, const struct cell *c)
 				text_add(&f->word, colour);
 			text_addn(&f->word, s, n);
 			f->word_width +=
-				glyph_width(f->word.s + start + (colour ? strlen(colour) : 0));
+				display_width(f->word.s + start + (colour ? strlen(colour) : 0));
 			if (colour)
 				text_add(&f->word, "\033[0m");
 			continue;
@@ -133,10 +133,10 @@ static void term_pair(struct term *t, const char *name, size_t columns, const st
 	TEXT_AUTO clean = { 0 };
 
 	/* Names that take the half leave a column of single words. */
-	if (behind > width / 2 && value->text && behind + glyph_width(value->text) > width)
+	if (behind > width / 2 && value->text && behind + display_width(value->text) > width)
 		f.indent = LESS;
-	glyph_clean(&clean, name, t->how->ascii);
-	w = glyph_width(clean.s ? clean.s : "");
+	display_clean(&clean, name, t->how->ascii);
+	w = display_width(clean.s ? clean.s : "");
 	f.pad = w < columns + 2 ? columns + 2 - w : 0;
 	fprintf(t->out, "  %s", clean.s ? clean.s : "");
 	flow_add(&f, value);
@@ -163,7 +163,7 @@ static void pairs(struct term *t, const struct node *n)
 	size_t widest = 0;
 
 	for (size_t i = 0; i < n->n_rows; i++) {
-		size_t w = glyph_width(n->rows[i].cells[0].text);
+		size_t w = display_width(n->rows[i].cells[0].text);
 
 		widest = w > widest ? w : widest;
 	}
@@ -178,7 +178,7 @@ static void code(struct term *t, const char *text)
 		TEXT_AUTO one = { 0 }, clean = { 0 };
 
 		text_addn(&one, text, n);
-		glyph_clean(&clean, one.s ? one.s : "", t->how->ascii);
+		display_clean(&clean, one.s ? one.s : "", t->how->ascii);
 		fprintf(t->out, "    %s\n", clean.s ? clean.s : "");
 		text += n + (text[n] == '\n');
 	}
@@ -291,21 +291,21 @@ static void grid_measure(struct term *t, struct grid *g, const struct node *n)
 	g->titles = arena_array(&t->arena, n->n_columns, sizeof(size_t));
 	g->words = arena_array(&t->arena, n->n_columns, sizeof(size_t));
 	for (size_t c = 0; c < n->n_columns; c++)
-		g->widths[c] = g->titles[c] = glyph_width(n->columns[c].title);
+		g->widths[c] = g->titles[c] = display_width(n->columns[c].title);
 	for (size_t i = 0; i < n->n_rows; i++) {
 		for (size_t c = 0; c < n->n_columns; c++) {
 			const char *s = n->rows[i].cells[c].text;
 			size_t w;
 
 			text_clear(&clean);
-			glyph_clean(&clean, s ? s : "", t->how->ascii);
+			display_clean(&clean, s ? s : "", t->how->ascii);
 			g->texts[i * n->n_columns + c] =
 				arena_strndup(&t->arena, clean.s ? clean.s : "", clean.len);
-			w = glyph_width(g->texts[i * n->n_columns + c]);
+			w = display_width(g->texts[i * n->n_columns + c]);
 			if (c == 0 && n->kind == NODE_TREE)
 				w += TREE_STEP * (size_t)n->rows[i].depth;
 			g->widths[c] = w > g->widths[c] ? w : g->widths[c];
-			w = glyph_word_width(g->texts[i * n->n_columns + c]);
+			w = display_word_width(g->texts[i * n->n_columns + c]);
 			g->words[c] = w > g->words[c] ? w : g->words[c];
 		}
 	}
@@ -374,9 +374,9 @@ static const char *cell_text(struct term *t, const struct grid *g, const struct 
 	size_t limit = column_width(g, c, p->limit, p->whole);
 	TEXT_AUTO wrapped = { 0 };
 
-	if (glyph_width(s) <= limit)
+	if (display_width(s) <= limit)
 		return s;
-	glyph_wrap(&wrapped, s, limit);
+	display_wrap(&wrapped, s, limit);
 	return arena_strndup(&t->arena, wrapped.s, wrapped.len);
 }
 

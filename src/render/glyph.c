@@ -12,7 +12,7 @@ static size_t width_of(uint32_t cp)
 	return w < 0 ? 1 : (size_t)w;
 }
 
-size_t glyph_width(const char *s)
+size_t display_width(const char *s)
 {
 	size_t w = 0, n;
 	uint32_t cp;
@@ -22,7 +22,7 @@ size_t glyph_width(const char *s)
 	return w;
 }
 
-void glyph_clean(struct text *t, const char *s, bool ascii)
+void display_clean(struct text *t, const char *s, bool ascii)
 {
 	const char *start = s;
 	uint32_t cp;
@@ -49,7 +49,7 @@ static size_t colour(const char *s)
 	return n && s[n] == 'm' ? n + 1 : 0;
 }
 
-void glyph_page(struct text *t, const char *s, size_t n)
+void display_page(struct text *t, const char *s, size_t n)
 {
 	const char *end = s + n;
 
@@ -78,7 +78,7 @@ static bool may_end(uint32_t cp)
 	return cp == ' ' || cp == ',' || cp == '/';
 }
 
-size_t glyph_word_width(const char *s)
+size_t display_word_width(const char *s)
 {
 	size_t most = 0, w = 0, n;
 	uint32_t cp;
@@ -112,7 +112,7 @@ static const char *line_end(const char *s, size_t width, const char **next)
 	return p > s && p[-1] == ' ' ? p - 1 : p;
 }
 
-void glyph_wrap(struct text *t, const char *s, size_t width)
+void display_wrap(struct text *t, const char *s, size_t width)
 {
 	while (*s) {
 		const char *next, *end = line_end(s, width, &next);
@@ -124,7 +124,7 @@ void glyph_wrap(struct text *t, const char *s, size_t width)
 	}
 }
 
-void glyph_escape(struct text *t, const char *s)
+void display_escape(struct text *t, const char *s)
 {
 	uint32_t cp;
 	size_t n;
@@ -150,7 +150,7 @@ void glyph_escape(struct text *t, const char *s)
 }
 
 /* Backslash, quote and newline are escaped; nothing else needs to be. */
-void glyph_label(FILE *out, const char *name, const char *value)
+void display_label(FILE *out, const char *name, const char *value)
 {
 	fprintf(out, "%s=\"", name);
 	for (; *value; value++) {

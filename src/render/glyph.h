@@ -13,21 +13,21 @@
 #include "base/utf8.h"
 
 /* Columns that s takes on a terminal, in the locale that is set. */
-size_t glyph_width(const char *s);
+size_t display_width(const char *s);
 /* Adds s: blanks for newlines and tabs, a replacement for what is not harmless or, if ascii, not
  * ASCII. */
-void glyph_clean(struct text *t, const char *s, bool ascii);
+void display_clean(struct text *t, const char *s, bool ascii);
 /* Adds n bytes of a whole page for a terminal: its lines, tabs and colours ("ESC [ 1;31 m") stay,
  * what else is not harmless is replaced. */
-void glyph_page(struct text *t, const char *s, size_t n);
-/* Columns that its longest piece takes, of those that glyph_wrap breaks only for want of room. */
-size_t glyph_word_width(const char *s);
+void display_page(struct text *t, const char *s, size_t n);
+/* Columns that its longest piece takes, of those that display_wrap breaks only for want of room. */
+size_t display_word_width(const char *s);
 /* Adds s broken by newlines so that no line is wider than width; between words where it can be. */
-void glyph_wrap(struct text *t, const char *s, size_t width);
+void display_wrap(struct text *t, const char *s, size_t width);
 /* Adds s for the inside of an HTML, SVG or Markdown element or quoted attribute: escaped,
  * blanks for tabs. */
-void glyph_escape(struct text *t, const char *s);
+void display_escape(struct text *t, const char *s);
 /* A label of an exposition for Prometheus: name="value". */
-void glyph_label(FILE *out, const char *name, const char *value);
+void display_label(FILE *out, const char *name, const char *value);
 
 #endif

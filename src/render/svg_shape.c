@@ -14,9 +14,9 @@ void svg_begin(struct text *t, int w, int h, const char *title, const char *abou
 		    "viewBox=\"0 0 %d %d\" "
 		    "role=\"img\" font-family=\"system-ui,'DejaVu Sans',sans-serif\">\n<title>",
 		    w, h, w, h);
-	glyph_escape(t, title);
+	display_escape(t, title);
 	text_add(t, "</title>\n<desc>");
-	glyph_escape(t, about);
+	display_escape(t, about);
 	text_add(t, "</desc>\n<style>.paper{fill:#fff}.node-paper{fill:#f6f7f9}"
 		    ".node{fill:#f6f7f9;stroke:#c3cad1}.root{fill:#e6eaee;stroke:#9aa5b0}"
 		    ".switch{fill:#fdf3d8;stroke:#c99a2e}"
@@ -49,7 +49,7 @@ void svg_box(struct text *t, struct box b, const char *class, const char *tip)
 		return;
 	}
 	text_add(t, "><title>");
-	glyph_escape(t, tip);
+	display_escape(t, tip);
 	text_add(t, "</title></rect>\n");
 }
 
@@ -83,13 +83,13 @@ void svg_text(struct text *t, int x, int y, const char *anchor, const char *clas
 		return;
 	text_printf(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\" font-size=\"%d\" class=\"%s\">",
 		    x, y, anchor, size, class);
-	if (glyph_width(s) <= most) {
-		glyph_escape(t, s);
+	if (display_width(s) <= most) {
+		display_escape(t, s);
 	} else {
 		TEXT_AUTO cut = { 0 };
 
 		cut_text(&cut, s, most);
-		glyph_escape(t, cut.s);
+		display_escape(t, cut.s);
 	}
 	text_add(t, "</text>\n");
 }
@@ -111,9 +111,9 @@ static const char *one(struct arena *a, bool narrow, const char *title, const ch
 			    "xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
 			    "role=\"img\">\n<title>",
 			    narrow ? "tall" : "broad", c.w, c.y);
-		glyph_escape(&t, title ? title : "Chart");
+		display_escape(&t, title ? title : "Chart");
 		text_add(&t, "</title>\n<desc>");
-		glyph_escape(&t, about ? about : "");
+		display_escape(&t, about ? about : "");
 		text_add(&t, "</desc>\n");
 		text_add(&t, c.body.s);
 		text_add(&t, "</svg></div>\n");
@@ -177,7 +177,7 @@ void canvas_mark(struct canvas *c, size_t shape, double x, double y, const char 
 void canvas_tip(struct canvas *c, const char *tip)
 {
 	text_add(&c->body, "<g><title>");
-	glyph_escape(&c->body, tip ? tip : "");
+	display_escape(&c->body, tip ? tip : "");
 	text_add(&c->body, "</title>\n");
 }
 
@@ -238,7 +238,7 @@ static void note_text(struct canvas *c, const char *s)
 	TEXT_AUTO lines = { 0 };
 	const char *at;
 
-	glyph_wrap(&lines, s, (size_t)((c->w - 34) / 6.6));
+	display_wrap(&lines, s, (size_t)((c->w - 34) / 6.6));
 	text_add(&lines, "");
 	for (at = lines.s; *at;) {
 		size_t n = strcspn(at, "\n");

@@ -95,7 +95,7 @@ static int draw_wrapped(struct text *t, int x, int y, int room, int size, const 
 	TEXT_AUTO lines = { 0 };
 	char *line, *save = NULL;
 
-	glyph_wrap(&lines, s, letters(room, size));
+	display_wrap(&lines, s, letters(room, size));
 	for (line = lines.s ? strtok_r(lines.s, "\n", &save) : NULL; line;
 	     line = strtok_r(NULL, "\n", &save)) {
 		if (t)

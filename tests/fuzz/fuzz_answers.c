@@ -19,7 +19,7 @@ static void before(struct arena *a, const json_t *j)
 	struct cluster_node nodes[2] = { { .name = "a", .failure = "" },
 					 { .name = "b", .failure = "" } };
 	struct cluster c = { .nodes = nodes, .n_nodes = 2 };
-	struct wiring_wish wish = { .topology = "auto", .hosts = true };
+	struct wiring_target wish = { .topology = "auto", .hosts = true };
 	struct wiring_node said[2] = { 0 };
 	struct wiring w = { 0 };
 
@@ -73,7 +73,7 @@ static void want(struct arena *a, const json_t *j)
 
 static void discovery(struct arena *a, const json_t *j)
 {
-	struct wiring_wish wish = { .topology = "auto", .hosts = true };
+	struct wiring_target wish = { .topology = "auto", .hosts = true };
 	struct wiring_node *said;
 	struct check check = { 0 };
 	struct wiring w = { 0 };

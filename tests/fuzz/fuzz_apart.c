@@ -22,8 +22,8 @@
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 int __real_fd_write_all(int fd, const void *data, size_t len);
 int __wrap_fd_write_all(int fd, const void *data, size_t len);
-enum sight __wrap_item_look(struct host *h, struct arena *a, const struct item *it,
-			    const char **now);
+enum observation __wrap_item_look(struct host *h, struct arena *a, const struct watched_knob *it,
+				  const char **now);
 
 enum end { RETURNS, EXITS, KILLED, STAYS, STAYS_SILENT, ENDS };
 enum { SOON_MS = 5, LATE_MS = 20000, BLOCK = 4096 };
@@ -110,21 +110,21 @@ static struct sights {
 	enum wrong wrong;
 	unsigned at, byte;
 	size_t n;
-	struct item items[LOOKS];
-	enum sight sight[LOOKS];
+	struct watched_knob items[LOOKS];
+	enum observation sight[LOOKS];
 	char value[LOOKS][8];
 	const unsigned char *s; /* other bytes */
 	size_t len;
 } sights;
 
-static bool has_value(enum sight s)
+static bool has_value(enum observation s)
 {
 	return s != SIGHT_GONE && s != SIGHT_BLIND;
 }
 
 /* In the child alone. */
-enum sight __wrap_item_look(struct host *h, struct arena *a, const struct item *it,
-			    const char **now)
+enum observation __wrap_item_look(struct host *h, struct arena *a, const struct watched_knob *it,
+				  const char **now)
 {
 	size_t i = (size_t)(it - sights.items);
 
@@ -191,7 +191,7 @@ static void judge_sights(const struct look *looks)
 static void see(const unsigned char *data, size_t size)
 {
 	struct look looks[LOOKS] = { 0 }, *order[LOOKS];
-	struct guard g = { 0 };
+	struct watcher g = { 0 };
 	const unsigned char *at = data + 4;
 
 	sights = (struct sights){
@@ -207,7 +207,7 @@ static void see(const unsigned char *data, size_t size)
 	}
 	sights.s = at;
 	sights.len = (size_t)(data + size - at);
-	apart_look(&g, order, sights.n);
+	nvml_worker_look(&g, order, sights.n);
 	sights.on = false;
 	must(!g.stuck);
 	judge_sights(looks);
@@ -231,7 +231,7 @@ static void run(const unsigned char *data, size_t size)
 		o.code = 1;
 	/* Few are near the bound. */
 	o.blocks = o.blocks < 200 ? o.blocks % 8 : o.blocks + 56;
-	r = apart_run(work, &o, o.end >= STAYS ? SOON_MS : LATE_MS, &reply, &stuck, &cpu_us);
+	r = nvml_worker_run(work, &o, o.end >= STAYS ? SOON_MS : LATE_MS, &reply, &stuck, &cpu_us);
 	must(r == expected(&o));
 	must(stuck == 0 && cpu_us >= 0);
 	if (r == 0)

@@ -145,7 +145,7 @@ static void hostfile_holds(const char *text, const struct gen_cluster *c)
 			abort();
 		memcpy(name, text, n);
 		name[n] = '\0';
-		if (!gen_name_sound(name) ||
+		if (!gen_name_valid(name) ||
 		    strtoull(text + n + strlen(" slots="), NULL, 10) != c->nodes[i].gpus)
 			abort();
 		text = strchr(text, '\n');
@@ -473,7 +473,7 @@ static void words(struct arena *a, char *text)
 	}
 	while (argv[n])
 		n++;
-	if (n < 2 || n > 64 || !cluster_name_sound(t.name) || !cluster_name_sound(t.address))
+	if (n < 2 || n > 64 || !cluster_name_valid(t.name) || !cluster_name_valid(t.address))
 		abort();
 	/* Behind the address everything is for the other machine's shell. */
 	for (size_t i = 0, there = 0; !how.rsh && i < n; i++) {

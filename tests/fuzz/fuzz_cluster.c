@@ -21,7 +21,7 @@ static void node(const unsigned char *data, size_t size)
 	if (j && cluster_node_read(&a, j, &nodes[0], &e) == 0) {
 		json_t *out;
 
-		if (nodes[0].ports.n > CLUSTER_PORTS_MAX || !cluster_name_sound(nodes[0].name))
+		if (nodes[0].ports.n > CLUSTER_PORTS_MAX || !cluster_name_valid(nodes[0].name))
 			abort();
 		nodes[1] = nodes[0];
 		nodes[1].name = "other";

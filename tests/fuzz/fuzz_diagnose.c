@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 static void check(const struct run_evidence *ev)
 {
 	for (size_t i = 0; i < ev->n_figures; i++) {
-		const struct figure_seen *f = &ev->figures[i];
+		const struct metric_sample *f = &ev->figures[i];
 
 		if (!isfinite(f->value) || f->kind >= FIGURE_KINDS || f->file >= ev->n_files ||
 		    f->line > ev->files[f->file].lines || f->rank < -1 || f->step < -1 ||
@@ -42,7 +42,7 @@ static void cause(const struct run_evidence *ev, const struct judged_cause *c)
 			abort();
 }
 
-static void split(const struct run_seen *r)
+static void split(const struct run_summary *r)
 {
 	double sum = 0;
 

@@ -179,9 +179,9 @@ static int change(struct arena *a, const struct kind *k, const char *text, size_
 		  struct train_edit *e, struct train_setup *s)
 {
 	static const struct train_meeting meeting = { "10.0.0.1", 29500 };
-	struct train_question *q = ARENA_NEW(a, struct train_question);
+	struct train_config *q = ARENA_NEW(a, struct train_config);
 	struct train_bounds bounds;
-	struct train_words w;
+	struct train_options w;
 	struct err err = { 0 };
 
 	train_words_none(&w);
@@ -190,7 +190,7 @@ static int change(struct arena *a, const struct kind *k, const char *text, size_
 	if (train_edit_open(a, k->name, text, size, e, &err) < 0)
 		return *err.text ? -1 : (abort(), 0);
 	train_edit_read(e, GPUS, &w);
-	if (train_question_make(a, &w, q, &err) < 0)
+	if (train_config_make(a, &w, q, &err) < 0)
 		return *err.text ? -1 : (abort(), 0);
 	bounds = train_edit_bounds(e);
 	if (train_setup_within(a, q, k->target, NULL, &bounds, s, &err) < 0)
@@ -202,7 +202,7 @@ static int change(struct arena *a, const struct kind *k, const char *text, size_
 	return 0;
 }
 
-static void sound(const struct train_edit *e, const struct train_setup *s, size_t lines)
+static void is_valid(const struct train_edit *e, const struct train_setup *s, size_t lines)
 {
 	if (!isfinite(s->gain.value) || !isfinite(s->after->memory.total))
 		abort();
@@ -228,7 +228,7 @@ static void edit(struct arena *a, const struct kind *k, const char *text, size_t
 		return;
 	for (size_t i = 0; i < size; i++)
 		lines += text[i] == '\n' || text[i] == '\r' || (unsigned char)text[i] >= 0x80;
-	sound(e, s, lines);
+	is_valid(e, s, lines);
 	edits_apply(&e->edits, &now);
 	diff_holds(a, &e->edits, &now);
 	if (!e->edits.n)

@@ -83,9 +83,9 @@ static void policy(struct arena *a, const unsigned char *data, size_t n)
 }
 
 /* Files for the next boot: each where such files lie, a line what a line of ours can be. */
-static void next_boot(struct arena *a, const struct kept *rows, size_t n)
+static void next_boot(struct arena *a, const struct persist_entry *rows, size_t n)
 {
-	struct persist_wish wish = { .rows = rows, .n = n, .program = "/usr/bin/gputune" };
+	struct persist_target wish = { .rows = rows, .n = n, .program = "/usr/bin/gputune" };
 	struct persist p = { 0 };
 
 	persist_make(a, fuzz_captured(), &wish, &p);
@@ -104,7 +104,7 @@ static void next_boot(struct arena *a, const struct kept *rows, size_t n)
 
 static void boot(struct arena *a, const char *text, size_t n)
 {
-	struct kept *rows, *again;
+	struct persist_entry *rows, *again;
 	const char *why, *out;
 	struct err e = { 0 };
 	size_t k, m;
@@ -115,7 +115,7 @@ static void boot(struct arena *a, const char *text, size_t n)
 	}
 	for (size_t i = 0; i < k; i++)
 		if (rows[i].knob.kind != KNOB_NONE &&
-		    !knob_sound(&rows[i].knob, rows[i].value, &why))
+		    !knob_valid(&rows[i].knob, rows[i].value, &why))
 			abort();
 	next_boot(a, rows, k);
 	out = persist_request(a, rows, k);

@@ -149,7 +149,7 @@ static int knows(void *ctx, const char *path, unsigned sm)
 	return path && sm % 2;
 }
 
-static void sound(const struct inventory *inv)
+static void is_valid(const struct inventory *inv)
 {
 	for (size_t i = 0; i < inv->n_items; i++)
 		if (inv->items[i].place >= inv->n_places || inv->items[i].c >= COMPONENTS ||
@@ -193,7 +193,7 @@ static void look(struct arena *a, struct tree *t)
 			abort();
 		return;
 	}
-	sound(&inv);
+	is_valid(&inv);
 	stack_judge(a, &ask, &found);
 	for (size_t i = 0; i < found.n; i++)
 		if (!found.items[i].id || !found.items[i].reason)

@@ -182,12 +182,12 @@ static const struct host_ops toy_ops = {
 };
 
 /* A change that cannot be read names no knob: it is not written, and nothing is written for it. */
-static bool is_sound(const struct entry *x)
+static bool is_valid(const struct entry *x)
 {
 	const char *why;
 
 	return x->unread ? x->knob.kind == KNOB_NONE && !x->n_sides
-			 : knob_sound(&x->knob, NULL, &why);
+			 : knob_valid(&x->knob, NULL, &why);
 }
 
 /* How many of those that cannot be read are open. */
@@ -209,11 +209,11 @@ static size_t look(struct host *h, struct arena *a, bool all, struct journal *j)
 			const struct entry *x = &t->entries[k];
 
 			if (x->txn != t->txn || x->seq <= (k ? t->entries[k - 1].seq : 0) ||
-			    !x->id || !x->target || !x->place || !x->after || !is_sound(x))
+			    !x->id || !x->target || !x->place || !x->after || !is_valid(x))
 				abort();
 			open += x->unread && x->state != ENTRY_UNDONE;
 			for (size_t s = 0; s < x->n_sides; s++)
-				if (!knob_sound(&x->sides[s].knob, NULL, &why))
+				if (!knob_valid(&x->sides[s].knob, NULL, &why))
 					abort();
 		}
 	}

@@ -511,7 +511,7 @@ static inline int kernel_tell(struct host *h, const char *api, const char *objec
 	if (r)
 		return r;
 	k->inside = true;
-	r = told_effects(h, api, object, field, value, kernel_told, k);
+	r = simulate_write(h, api, object, field, value, kernel_told, k);
 	k->inside = false;
 	return r;
 }

@@ -79,7 +79,7 @@ static void put_back(struct play *p, struct host *h, const struct knob *k, const
 	const char *now = NULL;
 	int r;
 
-	if (!knob_sound(k, was, NULL)) {
+	if (!knob_valid(k, was, NULL)) {
 		by_hand(p);
 		return;
 	}
@@ -95,7 +95,7 @@ static void alone(struct play *p, const struct knob *k, const char *value)
 	struct arena *a = &p->k.now;
 	struct kernel_shot shot = kernel_shoot(&p->k);
 	const char *was = NULL, *now = NULL;
-	bool sound = knob_sound(k, NULL, NULL);
+	bool sound = knob_valid(k, NULL, NULL);
 	unsigned writes = p->k.writes;
 	struct err e = { 0 };
 	int got, set;
@@ -108,7 +108,7 @@ static void alone(struct play *p, const struct knob *k, const char *value)
 	    writes != p->k.writes || (!sound && got != -EINVAL))
 		broken("reading", k, was);
 	set = knob_set(h, a, k, value, &e);
-	if (!knob_sound(k, value, NULL) && (set != -EINVAL || writes != p->k.writes))
+	if (!knob_valid(k, value, NULL) && (set != -EINVAL || writes != p->k.writes))
 		broken("unsound, and written", k, value);
 	if (set && got == 0 && (knob_get(h, a, k, &now, &e) || !knob_same(k, now, was)))
 		broken("refused, and changed", k, now);
@@ -151,7 +151,7 @@ static void add_change(struct play *p, const struct knob *k, const char *id, con
 	struct arena *a = &p->k.now;
 	struct err e = { 0 };
 	const char *before = NULL;
-	int r = knob_sound(k, value, NULL) ? knob_get(h, a, k, &before, &e) : -EINVAL;
+	int r = knob_valid(k, value, NULL) ? knob_get(h, a, k, &before, &e) : -EINVAL;
 	bool fits = p->n < CHANGES && (r == 0 || r == -ENODATA);
 
 	for (size_t i = 0; i < p->n && fits; i++)

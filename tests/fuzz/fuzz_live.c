@@ -265,12 +265,12 @@ static void play_local(void)
 
 static void play_taken(void)
 {
-	struct taken_ask asks[3] = { { .port = "eth0", .address = "192.168.100.1/24" },
-				     { .port = "eth1", .address = "10.0.0.1/8" },
-				     { .port = "eth2", .address = "1.2.3.4" } };
+	struct arp_probe_ask asks[3] = { { .port = "eth0", .address = "192.168.100.1/24" },
+					 { .port = "eth1", .address = "10.0.0.1/8" },
+					 { .port = "eth2", .address = "1.2.3.4" } };
 	size_t n = 1 + live_byte() % 3;
 
-	error_holds(taken_probe(asks, n));
+	error_holds(arp_probe(asks, n));
 	for (size_t i = 0; i < n; i++)
 		if (*asks[i].by && strspn(asks[i].by, "0123456789abcdef:") != TAKEN_MAC - 1)
 			abort();
@@ -330,9 +330,9 @@ static void node_holds(const struct cluster_node *n)
 static void play_air(void)
 {
 	static const char *const names[] = { "eth0", "eth1" };
-	const struct air_how how = { .name = "n0" };
+	const struct neighbor_options how = { .name = "n0" };
 	struct cluster_node n = { .name = "n0", .address = "n0", .failure = "" };
-	struct air *air = NULL;
+	struct neighbor_discovery *air = NULL;
 	struct err e = { 0 };
 
 	for (int i = 0; i < 2; i++) {
@@ -344,13 +344,13 @@ static void play_air(void)
 		p->carrier = (struct fact_int){ .f = { .seen = SEEN_OK }, .v = 1 };
 		x->name = "fe80::1/64";
 	}
-	if (air_open(live->a, &how, &n, &air, &e))
+	if (neighbor_open(live->a, &how, &n, &air, &e))
 		abort();
-	if (air_say(air, 300, never_stopped, NULL))
+	if (neighbor_announce(air, 300, never_stopped, NULL))
 		abort();
-	air_hear(air);
+	neighbor_receive(air);
 	live_show();
-	air_close(air);
+	neighbor_close(air);
 	node_holds(&n);
 }
 

@@ -24,7 +24,7 @@ static void sane(const struct log_run *r)
 /* The fit costs far more than reading: one text in sixteen. */
 static void fit(struct arena *a, const struct log_runs *runs)
 {
-	struct words told = {
+	struct infer_options told = {
 		.on = "dgx-spark", .model = "Qwen3-8B", .batch = 4, .prompt = 128, .output = 32
 	};
 	struct calibration c;

@@ -57,8 +57,8 @@ static void diagnose(struct subject *s, struct arena *a)
 		.a = a, .m = &s->m, .findings = &s->findings, .signs = second, .earlier = first
 	};
 
-	signs_read(a, &s->host.host, &s->m, first);
-	signs_read_machine(a, s->host.base, &s->m, second);
+	observations_read(a, &s->host.host, &s->m, first);
+	observations_read_machine(a, s->host.base, &s->m, second);
 	ev.apart_s = 1;
 	for (int i = 0; i < TESTS; i++)
 		ev.not_run[i] = "nobody asked";
@@ -68,7 +68,7 @@ static void diagnose(struct subject *s, struct arena *a)
 
 			doctor_examine(&ev, d, &out);
 			for (size_t i = 0; i < d->n; i++)
-				if (out.state != DOCTOR_NOT_HERE && !out.causes[i].v.says)
+				if (out.state != DOCTOR_NOT_HERE && !out.causes[i].v.text)
 					abort();
 		}
 		ev.signs = first;

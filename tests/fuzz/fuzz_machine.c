@@ -62,7 +62,7 @@ static void pages(struct arena *a, const struct machine *m, const struct profile
 {
 	struct check_view how = { .all = true, .verbose = true };
 	struct plan_view view = { .verbose = true };
-	struct plan_wish w = { .profile = p };
+	struct plan_target w = { .profile = p };
 
 	page_check(a, m, p, f, &how);
 	page_plan(a, m, plan, &view);
@@ -77,7 +77,7 @@ static void use(struct subject *s, struct arena *a, bool whole)
 	struct machine *m = ARENA_NEW(a, struct machine);
 	struct probe p = { .h = h, .a = a, .m = m, .deep = true, .config = true };
 	struct profile profile = { 0 };
-	struct plan_wish w = { .profile = &profile };
+	struct plan_target w = { .profile = &profile };
 	struct findings f = { 0 };
 	struct plan plan = { 0 };
 	struct err e = { 0 };
@@ -97,7 +97,7 @@ static void use(struct subject *s, struct arena *a, bool whole)
 	plan_make(a, m, &w, &f, read_knob, exact_knob, h, &plan);
 	for (size_t i = 0; i < plan.n; i++)
 		if (!plan.changes[i].gate &&
-		    !knob_sound(&plan.changes[i].knob, plan.changes[i].after, &why))
+		    !knob_valid(&plan.changes[i].knob, plan.changes[i].after, &why))
 			abort();
 	json_decref(plan_json(&plan, 0));
 	if (!json_equal(s->findings, found))

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 static void use(struct arena *a, const struct model_file *f)
 {
-	struct words w = {
+	struct infer_options w = {
 		.model = "m", .file = f, .on = "2x dgx-spark", .batch = 3, .weight_bytes = f->bytes
 	};
 	struct prediction p;

@@ -55,8 +55,8 @@ static void check(struct arena *a, const struct machine *m, const struct plan *p
 		if (!object)
 			object = setting_regrouped(a, targets, c->s, c->target, &c->knob);
 		if (!object || !setting_reaches(a, c->s, object, &c->knob) ||
-		    !knob_sound(&c->knob, c->after, &why) ||
-		    (c->before && !knob_sound(&c->knob, c->before, &why)))
+		    !knob_valid(&c->knob, c->after, &why) ||
+		    (c->before && !knob_valid(&c->knob, c->before, &why)))
 			abort();
 	}
 }

@@ -242,7 +242,7 @@ static void orders(struct world *w)
 	struct err e = { 0 };
 
 	for (int i = 0; i < 3; i++) {
-		int r = world_tell(w, &o, &e);
+		int r = world_command(w, &o, &e);
 
 		if (r == 0)
 			r = world_gather(w, 0.1, "a test", &done, &e);

@@ -127,13 +127,13 @@ static void given(struct arena *a, const char *text)
 {
 	json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	const char *schema = json_string_value(json_object_get(j, "schema"));
-	const struct given_kind *kind = schema ? given_kind_of(schema) : NULL;
+	const struct result_file_kind *kind = schema ? result_file_kind_of(schema) : NULL;
 	struct err e = { 0 };
 
-	if (kind && given_sound(kind, j, &e) == 0) {
-		struct doc *d = given_page(a, kind, j);
+	if (kind && result_file_valid(kind, j, &e) == 0) {
+		struct doc *d = result_file_page(a, kind, j);
 
-		given_node(j);
+		result_file_node(j);
 		json_decref(j); /* everything is in the arena */
 		draw(d);
 		return;

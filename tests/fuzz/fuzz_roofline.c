@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	struct arena a = { 0 };
 	struct roof_profile p;
-	struct calibration_kept kept = { 0 };
+	struct calibration_file kept = { 0 };
 	struct err e = { 0 };
 	const char *text = arena_strndup(&a, (const char *)data, size);
 	int r = roof_read_nsys(&a, "fuzz", text, &p, &e);
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		abort();
 	if (r == 0)
 		judge(&a, &p);
-	if (*text == '{' && calibration_kept_read(&a, text, &kept, &e) == 0) {
+	if (*text == '{' && calibration_file_read(&a, text, &kept, &e) == 0) {
 		struct fits f;
 
 		fits_default(&f);

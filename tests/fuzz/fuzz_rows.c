@@ -79,7 +79,7 @@ static void check_value(const struct row_table *t, const struct row_column *c, c
 
 static void ask(struct arena *a, const struct knowledge *k, const char *model, const char *on)
 {
-	struct words w = { .known = k, .model = model, .on = on };
+	struct infer_options w = { .known = k, .model = model, .on = on };
 	struct prediction *p = ARENA_NEW(a, struct prediction);
 	struct query *q = ARENA_NEW(a, struct query);
 	struct fits fits;

@@ -49,7 +49,8 @@ static void listing(struct arena *a, char *list, const char *manifest)
 
 static void answer(struct arena *a, int status, char *output, char *errors)
 {
-	const struct stack_side side = { .folder = "/opt/a", .file = "/opt/a/libcublas.so.12" };
+	const struct library_variant side = { .folder = "/opt/a",
+					      .file = "/opt/a/libcublas.so.12" };
 	const struct command_result said = { .output = output, .errors = errors, .status = status };
 	struct compare_reading r = { 0 };
 	struct err e = { 0 };

@@ -33,7 +33,7 @@ static void rows(struct arena *a, const char *text)
 
 static void curve(struct arena *a, const char *text)
 {
-	static struct train_question q;
+	static struct train_config q;
 	struct err e = { 0 };
 
 	memset(&q, 0, sizeof(q));

@@ -17,20 +17,20 @@ static const struct train_setup *setup(void)
 	static struct arena kept;
 	static struct train_setup s;
 	static bool made;
-	struct train_words w;
-	struct train_question *q;
+	struct train_options w;
+	struct train_config *q;
 	struct err e = { 0 };
 
 	if (made)
 		return &s;
-	q = ARENA_NEW(&kept, struct train_question);
+	q = ARENA_NEW(&kept, struct train_config);
 	train_words_none(&w);
 	w.model = "qwen2.5-1.5b";
 	w.on = "8x h100";
 	w.global_batch = 64;
 	w.micro_batch = 1;
 	w.recompute = "full";
-	if (train_question_make(&kept, &w, q, &e) < 0 ||
+	if (train_config_make(&kept, &w, q, &e) < 0 ||
 	    train_setup_make(&kept, q, TARGET_DEEPSPEED, NULL, &s, &e) < 0)
 		abort();
 	made = true;
@@ -43,7 +43,7 @@ static void change(const char *name, const char *text, size_t size)
 	struct lint_on on = { .nccl = "2.28.9", .nccl_from = "x" };
 	struct arena a = { 0 };
 	struct train_edit *e = ARENA_NEW(&a, struct train_edit);
-	struct train_words w;
+	struct train_options w;
 	struct markup m;
 	struct err err = { 0 };
 	TEXT_AUTO now = { 0 };

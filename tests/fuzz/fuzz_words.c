@@ -123,7 +123,7 @@ static void words(struct arena *a, const char *s)
 {
 	struct environment env = { a, s };
 	struct net_address address;
-	struct place place = { 0 };
+	struct target_hw place = { 0 };
 	struct ranks ranks = { 0 };
 	struct err e = { 0 };
 	char **argv;

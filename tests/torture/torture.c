@@ -104,7 +104,7 @@ static void plan_of(struct torture *t, struct host *h, const char *name, struct 
 	struct profile *profile = ARENA_NEW(&t->a, struct profile);
 	struct findings *f = ARENA_NEW(&t->a, struct findings);
 	const char **allow = arena_array(&t->a, 1000, sizeof(*allow));
-	struct plan_wish w = { .profile = profile, .allow = allow };
+	struct plan_target w = { .profile = profile, .allow = allow };
 	struct err e = { 0 };
 
 	if (profile_load(&t->a, name, profile, &e))

@@ -110,7 +110,7 @@ struct fake_row {
 	const char *says;   /* part of the reason, of what is, or of what is wanted; NULL */
 	const char *target; /* NULL: of the worst finding */
 	enum profile_id profile;
-	struct opinion want; /* of a profile file; .value NULL: none */
+	struct recommendation want; /* of a profile file; .value NULL: none */
 };
 
 #define ROW(id_, facts_, kind_, code_, says_)                                                      \

@@ -27,7 +27,7 @@ static const char *const machines[] = { "cpu-256",  "dev-vm",	"dgx-spark", "h200
 struct aim_row {
 	const char *id, *facts, *reading, *writes;
 	enum profile_id profile;
-	struct opinion want; /* of a profile file; .value NULL: none */
+	struct recommendation want; /* of a profile file; .value NULL: none */
 };
 
 static struct fact_str read_given(void *ctx, struct arena *a, const struct knob *k)
@@ -40,14 +40,14 @@ static struct fact_str read_given(void *ctx, struct arena *a, const struct knob 
 			    : (struct fact_str){ 0 };
 }
 
-static const char *aims_text(struct arena *a, const struct aims *aims)
+static const char *aims_text(struct arena *a, const struct remediations *aims)
 {
 	TEXT_AUTO t = { 0 };
 
 	if (aims->by_hand)
 		text_printf(&t, "hand: %s", aims->by_hand);
 	for (size_t i = 0; i < aims->n; i++) {
-		const struct aim *x = &aims->items[i];
+		const struct remediation *x = &aims->items[i];
 
 		text_printf(&t, "%s%s %s%s%s = %s", i || aims->by_hand ? "; " : "",
 			    knob_kind_name(x->knob.kind), x->knob.name,
@@ -69,7 +69,7 @@ static void check_row(const struct aim_row *row, size_t i)
 			     .overrides = &override,
 			     .n_overrides = row->want.value != NULL };
 	struct findings f;
-	struct aims aims;
+	struct remediations aims;
 	const char *said, *why = NULL;
 
 	if (!override.s)
@@ -82,7 +82,7 @@ static void check_row(const struct aim_row *row, size_t i)
 		arena_free(&a);
 		return;
 	}
-	settings_aims(&a, m, &p, &f.items[0], 0, read_given, (void *)row, &aims);
+	settings_remediations(&a, m, &p, &f.items[0], 0, read_given, (void *)row, &aims);
 	for (size_t n = 0; n < aims.n; n++)
 		if (!knob_allows(&a, &aims.items[n].knob, aims.items[n].value, &why))
 			fail_msg("row %zu, %s: %s", i, row->id, why);
@@ -1062,7 +1062,7 @@ static void look_end(struct look *l)
 
 /* What a write can do is what its row says that it does. */
 static void check_aim(struct arena *a, const char *machine, const struct setting *s,
-		      const struct aim *x)
+		      const struct remediation *x)
 {
 	const char *why = NULL;
 	bool boot = x->knob.kind == KNOB_BOOTARG;
@@ -1089,9 +1089,10 @@ static void test_shape(void **state)
 			for (size_t k = 0; k < l.f.n; k++)
 				for (size_t t = 0; t < l.f.items[k].n_targets; t++) {
 					const struct finding *f = &l.f.items[k];
-					struct aims aims;
+					struct remediations aims;
 
-					settings_aims(&l.a, l.m, &l.p, f, t, read_knob, l.h, &aims);
+					settings_remediations(&l.a, l.m, &l.p, f, t, read_knob, l.h,
+							      &aims);
 					if (!aims.n == !aims.by_hand)
 						fail_msg("%s, %s: %zu writes and %s", machines[i],
 							 f->s->id, aims.n,
@@ -1125,10 +1126,10 @@ static void test_rows(void **state)
 	for (size_t i = 0; i < sizeof(dangerous) / sizeof(dangerous[0]); i++)
 		assert_int_equal(setting_find(dangerous[i])->risk, RISK_DANGER);
 	SETTING_FOR_EACH (s) {
-		if (s->knob == KNOB_NONE && (s->aim || s->health || s->judge) && !s->by_hand &&
-		    strcmp(s->id, "boot.secure-boot") != 0)
+		if (s->knob == KNOB_NONE && (s->remediate || s->health || s->judge) &&
+		    !s->by_hand && strcmp(s->id, "boot.secure-boot") != 0)
 			fail_msg("%s: neither a knob nor a sentence", s->id);
-		if (s->knob != KNOB_NONE && !s->aim && s->judge && !s->n_opinions)
+		if (s->knob != KNOB_NONE && !s->remediate && s->judge && !s->n_opinions)
 			fail_msg("%s: a knob, and nothing says what to write", s->id);
 		for (size_t i = 0; i < s->n_opinions; i++)
 			if (!s->opinions[i].because)
@@ -1138,7 +1139,7 @@ static void test_rows(void **state)
 }
 
 /* Every word or number of an opinion that goes into the row's own knob as it stands. */
-static void check_wished(struct arena *a, const struct setting *s, const struct opinion *o)
+static void check_wished(struct arena *a, const struct setting *s, const struct recommendation *o)
 {
 	const struct knob k = knob_make(a, s->knob, s->name, "0");
 	const char *why = NULL;
@@ -1171,7 +1172,7 @@ static void test_bounds(void **state)
 		if (!knob_known(&k))
 			fail_msg("%s writes %s, which has no bounds", s->id, k.name);
 		rows++;
-		for (size_t i = 0; !s->aim && knob_path(&a, &k) && i < s->n_opinions; i++)
+		for (size_t i = 0; !s->remediate && knob_path(&a, &k) && i < s->n_opinions; i++)
 			if (s->opinions[i].value && s->opinions[i].rel != WANT_NOT &&
 			    s->opinions[i].rel != WANT_LEAVE) {
 				check_wished(&a, s, &s->opinions[i]);
@@ -1190,7 +1191,7 @@ static void test_no_turbo(void **state)
 					.o = { .rel = WANT_IS, .value = "0" },
 					.has_want = true };
 	struct look l = { 0 };
-	struct aims aims;
+	struct remediations aims;
 
 	(void)state;
 	look_at(&l, "cpu-256", NULL, PROFILE_DEFAULT);
@@ -1199,7 +1200,7 @@ static void test_no_turbo(void **state)
 	l.p.overrides = &off;
 	l.p.n_overrides = 1;
 	settings_check(&l.a, l.m, &l.p, read_knob, l.h, &l.f);
-	settings_aims(&l.a, l.m, &l.p, &l.f.items[0], 0, read_knob, l.h, &aims);
+	settings_remediations(&l.a, l.m, &l.p, &l.f.items[0], 0, read_knob, l.h, &aims);
 	assert_string_equal(aims_text(&l.a, &aims),
 			    "sysfs /sys/devices/system/cpu/intel_pstate/no_turbo = 1");
 	look_end(&l);
@@ -1207,7 +1208,7 @@ static void test_no_turbo(void **state)
 
 /* What no second look at the same boot can show: boot arguments, and locks, which have no getter.
  */
-static bool shows_later(const struct aims *aims)
+static bool shows_later(const struct remediations *aims)
 {
 	for (size_t i = 0; i < aims->n; i++)
 		if (aims->items[i].knob.kind != KNOB_BOOTARG &&
@@ -1233,11 +1234,11 @@ static size_t write_all(struct look *l, const char *machine)
 	for (size_t k = 0; k < l->f.n; k++)
 		for (size_t t = 0; t < l->f.items[k].n_targets; t++) {
 			const struct finding *f = &l->f.items[k];
-			struct aims aims;
+			struct remediations aims;
 
-			settings_aims(&l->a, l->m, &l->p, f, t, read_knob, l->h, &aims);
+			settings_remediations(&l->a, l->m, &l->p, f, t, read_knob, l->h, &aims);
 			for (size_t n = 0; n < aims.n; n++) {
-				const struct aim *x = &aims.items[n];
+				const struct remediation *x = &aims.items[n];
 				struct err e = { 0 };
 
 				if (x->knob.kind == KNOB_BOOTARG || !is_readable(l, &x->knob))
@@ -1258,9 +1259,9 @@ static size_t left_over(struct look *l, const char *machine, enum profile_id p)
 	for (size_t k = 0; k < l->f.n; k++)
 		for (size_t t = 0; t < l->f.items[k].n_targets; t++) {
 			const struct finding *f = &l->f.items[k];
-			struct aims aims;
+			struct remediations aims;
 
-			settings_aims(&l->a, l->m, &l->p, f, t, read_knob, l->h, &aims);
+			settings_remediations(&l->a, l->m, &l->p, f, t, read_knob, l->h, &aims);
 			if (!aims.n || shows_later(&aims) || !is_readable(l, &aims.items[0].knob))
 				continue;
 			print_message("%s, %s: %s on %s is still to be written: %s (%s)\n", machine,

@@ -298,7 +298,7 @@ static void test_ahead(void **state)
 
 	(void)state;
 	stub("");
-	f.env.ahead = gpu_ahead_plain(&f.env.ask, "copy:gpu0");
+	f.env.ahead = gpu_preinit_plain(&f.env.ask, "copy:gpu0");
 	assert_non_null(f.env.ahead);
 	assert_int_equal(frame_run(&f, &bench_gpu_memory, "copy:gpu0", r), 0);
 	assert_null(r->cases[0].error);
@@ -307,26 +307,26 @@ static void test_ahead(void **state)
 	assert_string_equal(r->cases[0].early.how, "the first sample of the warm-up");
 	assert_int_equal(frame_run(&f, &bench_gpu_launch, "next:gpu0", r), 0);
 	assert_null(r->cases[1].error);
-	assert_false(gpu_ahead_driver(f.env.ahead, &again, &code, &e));
-	gpu_ahead_end(f.env.ahead);
+	assert_false(gpu_preinit_driver(f.env.ahead, &again, &code, &e));
+	gpu_preinit_end(f.env.ahead);
 	/* No context on a GPU that was not asked for. */
-	f.env.ahead = gpu_ahead_plain(&named, NULL);
-	assert_true(gpu_ahead_driver(f.env.ahead, &first, &code, &e));
+	f.env.ahead = gpu_preinit_plain(&named, NULL);
+	assert_true(gpu_preinit_driver(f.env.ahead, &first, &code, &e));
 	assert_int_equal(code, 0);
 	assert_int_equal(first->n, 2);
 	assert_null(first->gpu[0].context);
 	assert_null(first->gpu[1].context);
-	gpu_ahead_end(f.env.ahead);
+	gpu_preinit_end(f.env.ahead);
 	/* A failure is handed over with its reason; nobody need take it. */
 	stub("gpus=0");
-	f.env.ahead = gpu_ahead_plain(&f.env.ask, NULL);
-	assert_true(gpu_ahead_driver(f.env.ahead, &first, &code, &e));
+	f.env.ahead = gpu_preinit_plain(&f.env.ask, NULL);
+	assert_true(gpu_preinit_driver(f.env.ahead, &first, &code, &e));
 	assert_true(code < 0);
 	assert_non_null(strstr(e.text, "no GPU"));
-	gpu_ahead_end(f.env.ahead);
+	gpu_preinit_end(f.env.ahead);
 	stub("");
-	gpu_ahead_end(gpu_ahead_products(&named, NULL));
-	gpu_ahead_end(NULL);
+	gpu_preinit_end(gpu_preinit_products(&named, NULL));
+	gpu_preinit_end(NULL);
 	arena_free(&a);
 }
 

@@ -108,7 +108,7 @@ static void pair(struct rig *g)
 
 static void plan_as(struct rig *g, const char *topology)
 {
-	const struct wiring_wish wish = { .topology = topology, .hosts = true };
+	const struct wiring_target wish = { .topology = topology, .hosts = true };
 
 	wiring_make(&g->a, &g->c, g->before, &wish, &g->w);
 }
@@ -529,7 +529,7 @@ static void test_keyfiles(void **state)
 static void test_timer(void **state)
 {
 	struct arena a = { 0 };
-	char *const *argv = deadman_timer(&a, "gputune-take-back-7", "/usr/bin/gputune", 60);
+	char *const *argv = rollback_timer_timer(&a, "gputune-take-back-7", "/usr/bin/gputune", 60);
 	size_t n = 0;
 
 	(void)state;

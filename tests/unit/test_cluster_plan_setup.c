@@ -94,8 +94,8 @@ static void test_address(void **state)
 	assert_int_equal(host_ask(l.h, "if", IF0, "ipv4", &list), 0);
 	assert_string_equal(list.text, "169.254.9.9/16");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_false(knob_sound(&bad[i], NULL, NULL));
-	assert_false(knob_sound(&k, "perhaps", NULL));
+		assert_false(knob_valid(&bad[i], NULL, NULL));
+	assert_false(knob_valid(&k, "perhaps", NULL));
 	assert_string_equal(knob_command(&l.a, &k, "present"),
 			    "ip address add 192.168.100.1/24 dev " IF0 " broadcast +");
 	lab_close(&l);
@@ -195,9 +195,9 @@ static void test_block_edited(void **state)
 	host_remove(l.h, HOSTS);
 	host_make_link(l.h, HOSTS, "/etc/elsewhere");
 	assert_int_equal(knob_set(l.h, &l.a, &k, "0644:x\\n", &e), -ELOOP);
-	assert_false(knob_sound(&k, "0644:no end", NULL));
-	assert_false(knob_sound(&k, "0644:# gputune cluster: end\\n", NULL));
-	assert_false(knob_sound(&(struct knob){ KNOB_BLOCK, "/etc/passwd", "" }, NULL, NULL));
+	assert_false(knob_valid(&k, "0644:no end", NULL));
+	assert_false(knob_valid(&k, "0644:# gputune cluster: end\\n", NULL));
+	assert_false(knob_valid(&(struct knob){ KNOB_BLOCK, "/etc/passwd", "" }, NULL, NULL));
 	lab_close(&l);
 }
 
@@ -427,7 +427,7 @@ static void fire(struct lab *l, const char *claim, bool fired)
 	host_make_dir(l->h, DEADMAN_DIR, 0700);
 	if (claim)
 		assert_int_equal(host_put(l->h, claim, "999999 12345 1\n", 15, 0600), 0);
-	if (deadman_fire(l->h, &l->a, &nobody, &report, &e))
+	if (rollback_timer_fire(l->h, &l->a, &nobody, &report, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(report.fired, fired);
 	assert_false(host_exists(l->h, DEADMAN_CLAIM));
@@ -517,8 +517,8 @@ static void test_link_type(void **state)
 	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true, .op = SETUP_OP }), 0);
 	assert_string_equal(value(&l, &k), "1");
 	for (size_t i = 0; i < 2; i++)
-		assert_false(knob_sound(&bad[i], NULL, NULL));
-	assert_false(knob_sound(&k, "4", NULL));
+		assert_false(knob_valid(&bad[i], NULL, NULL));
+	assert_false(knob_valid(&k, "4", NULL));
 	lab_close(&l);
 }
 

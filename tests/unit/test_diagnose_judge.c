@@ -30,32 +30,32 @@ static void file(struct bench_of *b, const char *format, size_t run)
 
 static void one(struct bench_of *b, enum figure_kind k, double v, int rank, long long step)
 {
-	evidence_figure(&b->ev, (struct figure_seen){ .kind = k,
-						      .value = v,
-						      .at = NAN,
-						      .over_s = NAN,
-						      .rank = rank,
-						      .step = step,
-						      .file = b->ev.n_files - 1,
-						      .line = 1 });
+	evidence_figure(&b->ev, (struct metric_sample){ .kind = k,
+							.value = v,
+							.at = NAN,
+							.over_s = NAN,
+							.rank = rank,
+							.step = step,
+							.file = b->ev.n_files - 1,
+							.line = 1 });
 }
 
 static void total(struct bench_of *b, enum figure_kind k, double v, double over, const char *text)
 {
-	evidence_figure(&b->ev, (struct figure_seen){ .kind = k,
-						      .value = v,
-						      .at = NAN,
-						      .over_s = over,
-						      .rank = 0,
-						      .step = -1,
-						      .text = text,
-						      .file = b->ev.n_files - 1,
-						      .total = true });
+	evidence_figure(&b->ev, (struct metric_sample){ .kind = k,
+							.value = v,
+							.at = NAN,
+							.over_s = over,
+							.rank = 0,
+							.step = -1,
+							.text = text,
+							.file = b->ev.n_files - 1,
+							.total = true });
 }
 
 static void text(struct bench_of *b, enum trait_kind k, const char *s, double v)
 {
-	evidence_trait(&b->ev, (struct trait_seen){ k, s, v, -1, b->ev.n_files - 1, 2 });
+	evidence_trait(&b->ev, (struct run_attribute){ k, s, v, -1, b->ev.n_files - 1, 2 });
 }
 
 static void every(struct bench_of *b, enum figure_kind k, double v)
@@ -378,14 +378,14 @@ static void test_gpu(void **state)
 		one(&b, FIGURE_SM_MAX_MHZ, 1980, 3, -1);
 		one(&b, FIGURE_GPU_MEMORY, 20e9, 3, -1);
 		one(&b, FIGURE_GPU_MEMORY_TOTAL, 141e9, 3, -1);
-		evidence_figure(&b.ev, (struct figure_seen){ .kind = FIGURE_THROTTLED,
-							     .value = 0.8,
-							     .at = NAN,
-							     .over_s = NAN,
-							     .rank = 3,
-							     .step = -1,
-							     .text = "too warm",
-							     .file = 1 });
+		evidence_figure(&b.ev, (struct metric_sample){ .kind = FIGURE_THROTTLED,
+							       .value = 0.8,
+							       .at = NAN,
+							       .over_s = NAN,
+							       .rank = 3,
+							       .step = -1,
+							       .text = "too warm",
+							       .file = 1 });
 	}
 	text(&b, TRAIT_CHECKPOINTING, "full", NAN);
 	v = judge(&b, 1);
@@ -523,15 +523,15 @@ static void test_wild(void **state)
 		file(&b, "one", 0);
 		file(&b, "two", next(&s) % 2);
 		for (unsigned i = 0; i < figures; i++) {
-			struct figure_seen f = { .kind = next(&s) % FIGURE_KINDS,
-						 .value = wild(&s),
-						 .at = next(&s) % 3 ? (double)NAN : wild(&s),
-						 .over_s = next(&s) % 2 ? (double)NAN : wild(&s),
-						 .rank = (int)(next(&s) % 5) - 1,
-						 .step = (long long)(next(&s) % 8) - 1,
-						 .text = next(&s) % 3 ? NULL : "fp32",
-						 .file = next(&s) % 2,
-						 .total = next(&s) % 3 == 0 };
+			struct metric_sample f = { .kind = next(&s) % FIGURE_KINDS,
+						   .value = wild(&s),
+						   .at = next(&s) % 3 ? (double)NAN : wild(&s),
+						   .over_s = next(&s) % 2 ? (double)NAN : wild(&s),
+						   .rank = (int)(next(&s) % 5) - 1,
+						   .step = (long long)(next(&s) % 8) - 1,
+						   .text = next(&s) % 3 ? NULL : "fp32",
+						   .file = next(&s) % 2,
+						   .total = next(&s) % 3 == 0 };
 
 			evidence_figure(&b.ev, f);
 		}

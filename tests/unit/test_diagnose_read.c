@@ -36,7 +36,7 @@ static void take_path(struct bag *b, const char *path)
 	if (b->code && !*b->e.text)
 		fail_msg("%s: an error without a word", path);
 	for (size_t i = 0; i < b->ev.n_figures; i++) {
-		const struct figure_seen *f = &b->ev.figures[i];
+		const struct metric_sample *f = &b->ev.figures[i];
 
 		assert_true(isfinite(f->value));
 		assert_true(f->kind < FIGURE_KINDS && f->file == 0);
@@ -62,8 +62,8 @@ static bool near(double a, double b)
 	return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-9 * fmax(1e-3, fabs(b));
 }
 
-static const struct figure_seen *find(const struct bag *b, enum figure_kind kind, double value,
-				      size_t line)
+static const struct metric_sample *find(const struct bag *b, enum figure_kind kind, double value,
+					size_t line)
 {
 	for (size_t i = 0; i < b->ev.n_figures; i++)
 		if (b->ev.figures[i].kind == kind && near(b->ev.figures[i].value, value) &&
@@ -73,10 +73,10 @@ static const struct figure_seen *find(const struct bag *b, enum figure_kind kind
 }
 
 /* The figure must be there, once at that line. */
-static const struct figure_seen *want(const struct bag *b, enum figure_kind kind, double value,
-				      size_t line)
+static const struct metric_sample *want(const struct bag *b, enum figure_kind kind, double value,
+					size_t line)
 {
-	const struct figure_seen *f = find(b, kind, value, line);
+	const struct metric_sample *f = find(b, kind, value, line);
 
 	if (!f) {
 		for (size_t i = 0; i < b->ev.n_figures; i++)
@@ -97,8 +97,8 @@ static size_t count(const struct bag *b, enum figure_kind kind)
 	return n;
 }
 
-static const struct trait_seen *trait(const struct bag *b, enum trait_kind kind, const char *text,
-				      size_t line)
+static const struct run_attribute *trait(const struct bag *b, enum trait_kind kind,
+					 const char *text, size_t line)
 {
 	for (size_t i = 0; i < b->ev.n_traits; i++)
 		if (b->ev.traits[i].kind == kind && strcmp(b->ev.traits[i].text, text) == 0 &&
@@ -132,7 +132,7 @@ static void format_is(const struct bag *b, const char *name)
 static void test_hf(void **state)
 {
 	struct bag b;
-	const struct figure_seen *f;
+	const struct metric_sample *f;
 
 	(void)state;
 	take(&b, "hf.log");
@@ -199,7 +199,7 @@ static void test_hf_json(void **state)
 static void test_lightning(void **state)
 {
 	struct bag b;
-	const struct figure_seen *f;
+	const struct metric_sample *f;
 
 	(void)state;
 	take(&b, "lightning.log");
@@ -245,7 +245,7 @@ static void test_lightning(void **state)
 static void test_megatron(void **state)
 {
 	struct bag b;
-	const struct figure_seen *f;
+	const struct metric_sample *f;
 
 	(void)state;
 	take(&b, "megatron.log");
@@ -319,7 +319,7 @@ static void test_nemo(void **state)
 static void test_deepspeed(void **state)
 {
 	struct bag b;
-	const struct figure_seen *f;
+	const struct metric_sample *f;
 
 	(void)state;
 	take(&b, "deepspeed.log");
@@ -363,7 +363,7 @@ static void test_deepspeed(void **state)
 static void test_titan(void **state)
 {
 	struct bag b;
-	const struct figure_seen *f;
+	const struct metric_sample *f;
 
 	(void)state;
 	take(&b, "torchtitan.log");
@@ -409,7 +409,7 @@ static void test_titan(void **state)
 static void test_plain(void **state)
 {
 	struct bag b;
-	const struct figure_seen *f;
+	const struct metric_sample *f;
 
 	(void)state;
 	take(&b, "plain.log");
@@ -435,7 +435,7 @@ static void test_plain(void **state)
 static void test_nccl_tests(void **state)
 {
 	struct bag b;
-	const struct figure_seen *f;
+	const struct metric_sample *f;
 
 	(void)state;
 	take(&b, "nccl-tests.log");
@@ -528,7 +528,7 @@ static void test_nccl(void **state)
 static void test_smi(void **state)
 {
 	struct bag b;
-	const struct figure_seen *f;
+	const struct metric_sample *f;
 
 	(void)state;
 	take(&b, "smi.csv");
@@ -653,7 +653,7 @@ static void test_recording(void **state)
 static void test_nsys_csv(void **state)
 {
 	struct bag b;
-	const struct figure_seen *f;
+	const struct metric_sample *f;
 
 	(void)state;
 	take(&b, "nsys.csv");
@@ -683,7 +683,7 @@ static void test_nsys_csv(void **state)
 
 static void check_trace(const struct bag *b)
 {
-	const struct figure_seen *f;
+	const struct metric_sample *f;
 
 	trait(b, TRAIT_WORLD_SIZE, "16", 7);
 	assert_int_equal(trait(b, TRAIT_GPU, "NVIDIA H200", 3)->rank, 3);
@@ -933,7 +933,7 @@ static size_t lines_with(const char *path, const char *word)
 static void check_parts(const struct bag *b)
 {
 	for (size_t i = 0; i < b->ev.n_figures; i++) {
-		const struct figure_seen *f = &b->ev.figures[i], *step = NULL;
+		const struct metric_sample *f = &b->ev.figures[i], *step = NULL;
 
 		if (f->kind != FIGURE_DATA_S || f->total)
 			continue;
@@ -1072,7 +1072,7 @@ static void check_prefix(const char *name, const char *prefix, int rank)
 		fail_msg("%s behind '%s': %zu figures of %zu, %zu traits of %zu", name, prefix,
 			 b.ev.n_figures, a.ev.n_figures, b.ev.n_traits, a.ev.n_traits);
 	for (size_t i = 0; i < a.ev.n_figures; i++) {
-		const struct figure_seen *x = &a.ev.figures[i], *y = &b.ev.figures[i];
+		const struct metric_sample *x = &a.ev.figures[i], *y = &b.ev.figures[i];
 
 		/* Behind the label of another node a rank is only that on its node. */
 		bool unknown = y->rank < 0 && x->rank >= 0 && rank != 0;
@@ -1334,8 +1334,8 @@ static void test_bounds(void **state)
 	memset(&b, 0, sizeof(b));
 	b.ev.arena = &b.a;
 	for (size_t i = 0; i < EVIDENCE_FIGURES_MAX + 5; i++)
-		evidence_figure(&b.ev, (struct figure_seen){ .value = 1 });
-	evidence_figure(&b.ev, (struct figure_seen){ .value = (double)NAN });
+		evidence_figure(&b.ev, (struct metric_sample){ .value = 1 });
+	evidence_figure(&b.ev, (struct metric_sample){ .value = (double)NAN });
 	assert_int_equal(b.ev.n_figures, EVIDENCE_FIGURES_MAX);
 	assert_int_equal(b.ev.dropped, 5);
 	drop(&b);

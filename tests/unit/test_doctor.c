@@ -53,11 +53,11 @@ static void test_rules(void **state)
 			fail_msg("row %zu: no rule %s", i, row->id);
 		case_evidence(&a, row, &e);
 		c->rule(&e, &v);
-		if (v.how != row->want || (row->says && !strstr(v.says, row->says)))
+		if (v.likelihood != row->want || (row->says && !strstr(v.text, row->says)))
 			fail_msg("row %zu, %s: %s: %s; expected %s: %s", i, row->id,
-				 likelihood_name(v.how), v.says, likelihood_name(row->want),
+				 likelihood_name(v.likelihood), v.text, likelihood_name(row->want),
 				 row->says ? row->says : "");
-		assert_true(v.says && *v.says);
+		assert_true(v.text && *v.text);
 		arena_free(&a);
 	}
 }
@@ -121,16 +121,16 @@ static void test_by_setting(void **state)
 					arena_printf(&a, "%s=%s", c->setting, rows[k].verdict);
 				case_evidence(&a, &row, &e);
 				rule_by_setting(&e, c->setting, c->weight, &v);
-				assert_int_equal(v.how, rows[k].how);
+				assert_int_equal(v.likelihood, rows[k].how);
 			}
 			row.findings = arena_printf(&a, "%s=pass %s=fail", c->setting, c->setting);
 			case_evidence(&a, &row, &e);
 			rule_by_setting(&e, c->setting, c->weight, &v);
-			assert_int_equal(v.how, c->weight);
+			assert_int_equal(v.likelihood, c->weight);
 			row.findings = NULL;
 			case_evidence(&a, &row, &e);
 			rule_by_setting(&e, c->setting, c->weight, &v);
-			assert_int_equal(v.how, CAUSE_UNSEEN);
+			assert_int_equal(v.likelihood, CAUSE_UNSEEN);
 			arena_free(&a);
 		}
 }
@@ -197,7 +197,7 @@ static void state_is(const char *id, const struct doctor_case *row, enum doctor_
 		fail_msg("%s: %s (%s), expected %s (%s)", id, doctor_state_name(x.state),
 			 x.why ? x.why : "-", doctor_state_name(want), why ? why : "-");
 	for (size_t i = 1; i < x.d->n; i++)
-		assert_true(x.causes[i - 1].v.how <= x.causes[i].v.how);
+		assert_true(x.causes[i - 1].v.likelihood <= x.causes[i].v.likelihood);
 	(void)judged_of(&x, x.d->causes);
 	arena_free(&a);
 }

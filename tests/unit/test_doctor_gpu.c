@@ -70,10 +70,10 @@ static void test_latch(void **state)
 	setenv("GPUTUNE_STUB_CUDA", "gpus=1 gb10=1 mhz=611", 1);
 	nvml_says(14200, 0);
 	diagnose(&a, &x);
-	if (x.state != DOCTOR_FOUND || cause_of(&x, "latch")->how != CAUSE_CERTAIN)
-		fail_msg("%s: %s", doctor_state_name(x.state), cause_of(&x, "latch")->says);
-	assert_non_null(strstr(cause_of(&x, "latch")->says, "14 W"));
-	assert_int_equal(cause_of(&x, "slow")->how, CAUSE_EXCLUDED);
+	if (x.state != DOCTOR_FOUND || cause_of(&x, "latch")->likelihood != CAUSE_CERTAIN)
+		fail_msg("%s: %s", doctor_state_name(x.state), cause_of(&x, "latch")->text);
+	assert_non_null(strstr(cause_of(&x, "latch")->text, "14 W"));
+	assert_int_equal(cause_of(&x, "slow")->likelihood, CAUSE_EXCLUDED);
 	assert_non_null(strstr(doctor_step(x.causes[0].c, fake_machine(&a, GPU0)), "full minute"));
 	arena_free(&a);
 }
@@ -88,8 +88,8 @@ static void test_heat(void **state)
 	setenv("GPUTUNE_STUB_CUDA", "gpus=1 gb10=1 mhz=611", 1);
 	nvml_says(14200, EVENT_HW_THERMAL);
 	diagnose(&a, &x);
-	assert_int_equal(cause_of(&x, "latch")->how, CAUSE_EXCLUDED);
-	assert_non_null(strstr(cause_of(&x, "latch")->says, "thermal"));
+	assert_int_equal(cause_of(&x, "latch")->likelihood, CAUSE_EXCLUDED);
+	assert_non_null(strstr(cause_of(&x, "latch")->text, "thermal"));
 	arena_free(&a);
 }
 
@@ -103,8 +103,8 @@ static void test_no_latch(void **state)
 	setenv("GPUTUNE_STUB_CUDA", "gpus=1 gb10=1 mhz=2400", 1);
 	nvml_says(92000, 0);
 	diagnose(&a, &x);
-	assert_int_equal(cause_of(&x, "latch")->how, CAUSE_EXCLUDED);
-	assert_int_equal(cause_of(&x, "slow")->how, CAUSE_LIKELY);
+	assert_int_equal(cause_of(&x, "latch")->likelihood, CAUSE_EXCLUDED);
+	assert_int_equal(cause_of(&x, "slow")->likelihood, CAUSE_LIKELY);
 	arena_free(&a);
 }
 

@@ -56,7 +56,7 @@ static void check(const struct row *r, size_t i)
 {
 	struct arena a = { 0 };
 	struct machine *m = fake_machine(&a, r->facts);
-	struct plan_wish w = { .allow = &r->allow, .n_allow = r->allow != NULL };
+	struct plan_target w = { .allow = &r->allow, .n_allow = r->allow != NULL };
 	struct plan p = { 0 };
 	const struct change *c;
 
@@ -452,7 +452,7 @@ static void keeps(void **state)
 {
 	struct arena a = { 0 };
 	struct plan p = { 0 };
-	struct plan_wish w = { 0 };
+	struct plan_target w = { 0 };
 
 	(void)state;
 	add_change(&a, &p, "memory.swappiness sysctl vm.swappiness - 60 10");

@@ -135,9 +135,9 @@ static void subnets(void **state)
 	assert_false(gen_subnet("10.1.2/24", &x, &bits));
 	assert_false(gen_subnet("fe80::1/64", &x, &bits));
 	assert_false(gen_subnet("1000000000000000000000.1/8", &x, &bits));
-	assert_true(gen_name_sound("spark-a.local") && gen_name_sound("10.0.0.1"));
-	assert_false(gen_name_sound("") || gen_name_sound("-x") || gen_name_sound("a b") ||
-		     gen_name_sound("a$(b)"));
+	assert_true(gen_name_valid("spark-a.local") && gen_name_valid("10.0.0.1"));
+	assert_false(gen_name_valid("") || gen_name_valid("-x") || gen_name_valid("a b") ||
+		     gen_name_valid("a$(b)"));
 }
 
 static void words(void **state)

@@ -150,8 +150,8 @@ static void keys(void **state)
 static struct train_setup setup_of(struct arena *a, const char *model, const char *on,
 				   enum train_target target)
 {
-	struct train_words w;
-	struct train_question *q = ARENA_NEW(a, struct train_question);
+	struct train_options w;
+	struct train_config *q = ARENA_NEW(a, struct train_config);
 	struct train_setup s;
 	struct err e = { 0 };
 
@@ -160,7 +160,7 @@ static struct train_setup setup_of(struct arena *a, const char *model, const cha
 	w.on = on;
 	w.global_batch = 128;
 	w.micro_batch = 2;
-	assert_int_equal(train_question_make(a, &w, q, &e), 0);
+	assert_int_equal(train_config_make(a, &w, q, &e), 0);
 	assert_int_equal(train_setup_make(a, q, target, NULL, &s, &e), 0);
 	return s;
 }

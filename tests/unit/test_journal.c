@@ -62,7 +62,8 @@ static const struct knob swappiness = { KNOB_SYSCTL, "vm.swappiness", "" };
 
 static void test_round_trip(void **state)
 {
-	struct side side = { .knob = { KNOB_SYSFS, LAB_QUEUE "nr_requests", "" }, .before = "64" };
+	struct side_effect side = { .knob = { KNOB_SYSFS, LAB_QUEUE "nr_requests", "" },
+				    .before = "64" };
 	struct entry entries[] = {
 		{ 3, 1, "memory.swappiness", "", swappiness, "", "60", "10", "10", NULL, 0,
 		  ENTRY_DONE, NULL, false, false, false, false, false, 0 },

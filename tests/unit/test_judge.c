@@ -46,9 +46,9 @@ static void test_relations(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		struct opinion o = { .rel = table[i].rel, .value = table[i].value };
+		struct recommendation o = { .rel = table[i].rel, .value = table[i].value };
 
-		if (opinion_met(&o, table[i].current) != table[i].met)
+		if (recommendation_met(&o, table[i].current) != table[i].met)
 			fail_msg("relation %d of \"%s\" and \"%s\"", (int)o.rel, o.value,
 				 table[i].current);
 	}
@@ -57,7 +57,7 @@ static void test_relations(void **state)
 static void test_texts(void **state)
 {
 	static const struct {
-		struct opinion o;
+		struct recommendation o;
 		const char *unit, *text;
 	} table[] = {
 		{ { .rel = WANT_IS, .value = "10" }, NULL, "10" },
@@ -76,14 +76,15 @@ static void test_texts(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		assert_string_equal(opinion_text(&a, &table[i].o, table[i].unit), table[i].text);
+		assert_string_equal(recommendation_text(&a, &table[i].o, table[i].unit),
+				    table[i].text);
 	arena_free(&a);
 }
 
 /* An opinion of the profile, else the default's; "published" takes nothing from us. */
 static void test_which_opinion(void **state)
 {
-	static const struct opinion list[] = {
+	static const struct recommendation list[] = {
 		{ PROFILE_DEFAULT, ON_SPARK, WANT_IS, "spark", NULL, NULL },
 		{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "default", NULL, NULL },
 		{ PROFILE_TRAINING, ON_HGX, WANT_IS, "training", NULL, NULL },
@@ -92,13 +93,16 @@ static void test_which_opinion(void **state)
 	static const struct setting s = { .id = "x.y", OPINIONS(list) };
 
 	(void)state;
-	assert_string_equal(setting_opinion(&s, PROFILE_DEFAULT, ON_SPARK)->value, "spark");
-	assert_string_equal(setting_opinion(&s, PROFILE_DEFAULT, ON_HGX)->value, "default");
-	assert_string_equal(setting_opinion(&s, PROFILE_TRAINING, ON_HGX)->value, "training");
-	assert_string_equal(setting_opinion(&s, PROFILE_TRAINING, ON_SPARK)->value, "spark");
-	assert_string_equal(setting_opinion(&s, PROFILE_BALANCED, ON_GENERIC)->value, "default");
-	assert_string_equal(setting_opinion(&s, PROFILE_PUBLISHED, ON_IGX)->value, "published");
-	assert_null(setting_opinion(&s, PROFILE_PUBLISHED, ON_SPARK));
+	assert_string_equal(setting_recommendation(&s, PROFILE_DEFAULT, ON_SPARK)->value, "spark");
+	assert_string_equal(setting_recommendation(&s, PROFILE_DEFAULT, ON_HGX)->value, "default");
+	assert_string_equal(setting_recommendation(&s, PROFILE_TRAINING, ON_HGX)->value,
+			    "training");
+	assert_string_equal(setting_recommendation(&s, PROFILE_TRAINING, ON_SPARK)->value, "spark");
+	assert_string_equal(setting_recommendation(&s, PROFILE_BALANCED, ON_GENERIC)->value,
+			    "default");
+	assert_string_equal(setting_recommendation(&s, PROFILE_PUBLISHED, ON_IGX)->value,
+			    "published");
+	assert_null(setting_recommendation(&s, PROFILE_PUBLISHED, ON_SPARK));
 }
 
 static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *k)

@@ -158,7 +158,7 @@ static void test_pair(void **state)
 	memory_file(b->h, "/proc/sys/vm/dirty_ratio", "0\n");
 	assert_string_equal(get(b, &ratio), "0");
 	assert_string_equal(get(b, &bytes), "vm.dirty_ratio=0");
-	assert_false(knob_sound(&bytes, "vm.dirty_ratio=0", &before));
+	assert_false(knob_valid(&bytes, "vm.dirty_ratio=0", &before));
 	refuse(b, &bytes, "vm.dirty_ratio=0", -EINVAL, "both 0");
 	/* A kernel without the other half. */
 	memory_file(b->h, "/proc/sys/vm/overcommit_ratio", "0\n");
@@ -273,7 +273,7 @@ static void test_hostile(void **state)
 		const struct knob *k = &hostile[i].k;
 		const char *why = NULL, *v = hostile[i].value;
 
-		if (knob_sound(k, v, &why))
+		if (knob_valid(k, v, &why))
 			fail_msg("sound: %s of %s = %s", k->name, k->object, v ? v : "-");
 		assert_non_null(why);
 		assert_int_equal(knob_set(b->h, &b->a, k, v ? v : "1", &b->e), -EINVAL);
@@ -342,7 +342,7 @@ static void test_commands(void **state)
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		const char *why = NULL;
 
-		if (!knob_sound(&good[i].k, good[i].value, &why))
+		if (!knob_valid(&good[i].k, good[i].value, &why))
 			fail_msg("%s: %s", good[i].k.name, why);
 		assert_string_equal(knob_command(&b->a, &good[i].k, good[i].value),
 				    good[i].command);
@@ -395,7 +395,7 @@ static void test_disturbs(void **state)
 	k = knob_disturbs(b->h, &b->a, &channels, &n);
 	assert_int_equal(n, 6);
 	for (size_t i = 0; i < n; i++)
-		assert_true(knob_sound(&k[i], "1", NULL) && strcmp(k[i].object, "eth0") == 0);
+		assert_true(knob_valid(&k[i], "1", NULL) && strcmp(k[i].object, "eth0") == 0);
 	k = knob_disturbs(b->h, &b->a, &thp, &n);
 	assert_int_equal(n, 1);
 	assert_int_equal(k[0].kind, KNOB_SYSCTL);
@@ -482,14 +482,14 @@ static void test_put_back(void **state)
 			  thp = sysfs("/sys/kernel/mm/transparent_hugepage/enabled");
 
 	(void)state;
-	assert_true(knob_sound(&pressure, "0", NULL));
-	assert_true(knob_sound(&pressure, "2147483647", NULL));
-	assert_false(knob_sound(&pressure, "|/tmp/x", NULL));
-	assert_false(knob_sound(&pressure, "", NULL));
-	assert_true(knob_sound(&arc, "c_max=8589934592", NULL));
-	assert_false(knob_sound(&arc, "c_max=", NULL));
-	assert_true(knob_sound(&thp, "inherit", NULL));
-	assert_false(knob_sound(&thp, "always never", NULL));
+	assert_true(knob_valid(&pressure, "0", NULL));
+	assert_true(knob_valid(&pressure, "2147483647", NULL));
+	assert_false(knob_valid(&pressure, "|/tmp/x", NULL));
+	assert_false(knob_valid(&pressure, "", NULL));
+	assert_true(knob_valid(&arc, "c_max=8589934592", NULL));
+	assert_false(knob_valid(&arc, "c_max=", NULL));
+	assert_true(knob_valid(&thp, "inherit", NULL));
+	assert_false(knob_valid(&thp, "always never", NULL));
 }
 
 static void test_place(void **state)

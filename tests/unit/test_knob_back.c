@@ -72,8 +72,8 @@ static void test_arc_limit(void **state)
 	assert_int_equal(knob_set(b->h, &b->a, &max, "0", &b->e), -EOPNOTSUPP);
 	assert_non_null(strstr(b->e.text, "takes 0 back"));
 	/* An older journal says so of what was there: such an entry is one that can be read. */
-	assert_true(knob_sound(&max, "0", NULL));
-	assert_false(knob_sound(&max, "c_max=1;reboot", NULL));
+	assert_true(knob_valid(&max, "0", NULL));
+	assert_false(knob_valid(&max, "c_max=1;reboot", NULL));
 }
 
 /* Comments are no arguments; what is taken out is never too long; the command names our file. */
@@ -134,11 +134,11 @@ static void test_listed(void **state)
 	k = knob_disturbs(h, &b->a, &boost, &n);
 	assert_int_equal(n, 1);
 	assert_string_equal(k[0].name, "/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq");
-	assert_true(knob_sound(&k[0], "9", NULL));
+	assert_true(knob_valid(&k[0], "9", NULL));
 	k = knob_disturbs(h, &b->a, &scheduler, &n);
 	assert_int_equal(n, 3);
 	assert_string_equal(k[2].name, "/sys/block/sda/queue/iosched/read_expire");
-	assert_true(knob_sound(&k[2], "500", NULL));
+	assert_true(knob_valid(&k[2], "500", NULL));
 	host_close(h);
 	box_remove(&box);
 }

@@ -274,14 +274,14 @@ static void the_provider_itself_is_strict(void **state)
 	boot(places, "stub clamps=1\n");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(
-			host_tell_text(host, "nvml", rows[i].index, rows[i].field, rows[i].text),
+			host_set_text(host, "nvml", rows[i].index, rows[i].field, rows[i].text),
 			rows[i].error);
-	assert_int_equal(host_tell_int(host, "nvml", "0", "nvmlDeviceGetPersistenceMode", 2),
+	assert_int_equal(host_set_int(host, "nvml", "0", "nvmlDeviceGetPersistenceMode", 2),
 			 -EINVAL);
-	assert_int_equal(host_tell_int(host, "nvml", "0", "nvmlDeviceSetGpuLockedClocks", 0),
+	assert_int_equal(host_set_int(host, "nvml", "0", "nvmlDeviceSetGpuLockedClocks", 0),
 			 -EINVAL);
 	assert_int_equal(
-		host_tell_int(host, "nvml", "0", "nvmlDeviceGetPowerManagementLimit", 1ll << 32),
+		host_set_int(host, "nvml", "0", "nvmlDeviceGetPowerManagementLimit", 1ll << 32),
 		-EINVAL);
 	assert_int_equal(setters_called(), 0);
 	assert_int_equal(set("power-limit", first, "500000"), 0);

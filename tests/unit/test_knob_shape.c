@@ -11,11 +11,11 @@
 
 #define EQUAL(a, b) assert_string_equal(a, b)
 
-static bool sound(enum knob_kind kind, const char *name, const char *object, const char *value)
+static bool is_valid(enum knob_kind kind, const char *name, const char *object, const char *value)
 {
 	const struct knob k = { kind, name, object };
 
-	return knob_sound(&k, value, NULL);
+	return knob_valid(&k, value, NULL);
 }
 
 /* So many letters. */
@@ -34,18 +34,18 @@ static void test_lengths(void **state)
 	struct arena a = { 0 };
 
 	(void)state;
-	assert_true(sound(KNOB_LINK, "mtu", letters(&a, IFNAMSIZ - 1), NULL));
-	assert_false(sound(KNOB_LINK, "mtu", letters(&a, IFNAMSIZ), NULL));
-	assert_true(sound(KNOB_SYSCTL, "vm.x", "", letters(&a, 4096)));
-	assert_false(sound(KNOB_SYSCTL, "vm.x", "", letters(&a, 4097)));
-	assert_true(sound(KNOB_FILE, conf, "", arena_printf(&a, "0644:%s", letters(&a, 5000))));
-	assert_false(sound(KNOB_FILE, conf, "", letters(&a, (1 << 20) + 1)));
-	assert_false(sound(KNOB_FILE, conf, "x", NULL));
-	assert_false(sound(KNOB_SYSCTL, "", "", NULL));
-	assert_false(sound(KNOB_SYSCTL, "vm.x\n", "", NULL));
-	assert_false(sound(KNOB_SYSCTL, "vm.x", "", "\x7f"));
-	assert_false(sound(KNOB_KINDS, "vm.x", "", "1"));
-	assert_false(sound(KNOB_NONE, "vm.x", "", "1"));
+	assert_true(is_valid(KNOB_LINK, "mtu", letters(&a, IFNAMSIZ - 1), NULL));
+	assert_false(is_valid(KNOB_LINK, "mtu", letters(&a, IFNAMSIZ), NULL));
+	assert_true(is_valid(KNOB_SYSCTL, "vm.x", "", letters(&a, 4096)));
+	assert_false(is_valid(KNOB_SYSCTL, "vm.x", "", letters(&a, 4097)));
+	assert_true(is_valid(KNOB_FILE, conf, "", arena_printf(&a, "0644:%s", letters(&a, 5000))));
+	assert_false(is_valid(KNOB_FILE, conf, "", letters(&a, (1 << 20) + 1)));
+	assert_false(is_valid(KNOB_FILE, conf, "x", NULL));
+	assert_false(is_valid(KNOB_SYSCTL, "", "", NULL));
+	assert_false(is_valid(KNOB_SYSCTL, "vm.x\n", "", NULL));
+	assert_false(is_valid(KNOB_SYSCTL, "vm.x", "", "\x7f"));
+	assert_false(is_valid(KNOB_KINDS, "vm.x", "", "1"));
+	assert_false(is_valid(KNOB_NONE, "vm.x", "", "1"));
 	arena_free(&a);
 }
 
@@ -66,7 +66,7 @@ static void test_numbers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (sound(KNOB_LINK, rows[i].name, "eth0", rows[i].value) != rows[i].sound)
+		if (is_valid(KNOB_LINK, rows[i].name, "eth0", rows[i].value) != rows[i].sound)
 			fail_msg("%s %s is %s", rows[i].name, rows[i].value,
 				 rows[i].sound ? "refused" : "taken");
 }
@@ -94,11 +94,11 @@ static void test_addresses(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (sound(KNOB_ADDRESS, rows[i].address, "eth0", "present") != rows[i].sound)
+		if (is_valid(KNOB_ADDRESS, rows[i].address, "eth0", "present") != rows[i].sound)
 			fail_msg("%s is %s", rows[i].address, rows[i].sound ? "refused" : "taken");
-	assert_true(sound(KNOB_ADDRESS, "10.0.0.1/24", "eth0", "absent"));
-	assert_false(sound(KNOB_ADDRESS, "10.0.0.1/24", "eth0", "there"));
-	assert_false(sound(KNOB_ADDRESS, "10.0.0.1/24", "a b", "absent"));
+	assert_true(is_valid(KNOB_ADDRESS, "10.0.0.1/24", "eth0", "absent"));
+	assert_false(is_valid(KNOB_ADDRESS, "10.0.0.1/24", "eth0", "there"));
+	assert_false(is_valid(KNOB_ADDRESS, "10.0.0.1/24", "a b", "absent"));
 }
 
 /* A capture does not say of a file which mode it had: it has the one that its kind has. */
@@ -281,7 +281,7 @@ static void test_sentences(void **state)
 	for (int kind = KNOB_NONE; kind < KNOB_KINDS; kind++) {
 		const char *said[] = { knob_how_read(&a, (enum knob_kind)kind, "vm.a_{}_z"),
 				       knob_how_write(&a, (enum knob_kind)kind, "vm.a_{}_z"),
-				       knob_how_kept(&a, (enum knob_kind)kind, "vm.a_{}_z") };
+				       knob_persistence(&a, (enum knob_kind)kind, "vm.a_{}_z") };
 
 		for (size_t i = 0; i < 3; i++)
 			if (said[i] && (strchr(said[i], '%') || strstr(said[i], "{}")))

@@ -222,8 +222,8 @@ static void names_and_values_of_units_have_a_shape(void **state)
 		assert_int_equal(set_unit(w, names[i], "enabled active"), -EINVAL);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		assert_int_equal(set_unit(w, "on.service", values[i]), -EINVAL);
-	assert_false(knob_sound(&k, "enabled active", NULL));
-	assert_true(unit_name_is_sound("getty@tty1.service"));
+	assert_false(knob_valid(&k, "enabled active", NULL));
+	assert_true(unit_name_valid("getty@tty1.service"));
 }
 
 static void commands_of_units(void **state)

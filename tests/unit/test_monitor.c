@@ -517,7 +517,7 @@ static void test_page(void **state)
 				end = strchr(line, '\n');
 				assert_non_null(end);
 				*end = '\0';
-				assert_true(glyph_width(line) <= (size_t)width);
+				assert_true(display_width(line) <= (size_t)width);
 			}
 			unsee(&s);
 		}
@@ -622,7 +622,7 @@ static void test_names(void **state)
 		for (char *line = page.s, *end; *line; line = end + 1) {
 			end = strchr(line, '\n');
 			*end = '\0';
-			assert_true(glyph_width(line) <= (size_t)width);
+			assert_true(display_width(line) <= (size_t)width);
 		}
 	}
 }

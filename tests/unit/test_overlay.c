@@ -238,11 +238,9 @@ static void test_kernel_files(void **state)
 	/* Files of the kernel are never made. */
 	assert_int_equal(host_write(t.h, "/proc/sys/vm/none", "1"), -ENOENT);
 	assert_int_equal(host_write_at(t.h, "/proc/sys/vm/swappiness", 3, "11", 2), -EINVAL);
-	assert_int_equal(host_tell(t.h, "nvml", "0", "nvmlDeviceGetPersistenceMode", &one), 0);
-	assert_int_equal(host_tell(t.h, "nvml", "1", "nvmlDeviceGetPersistenceMode", &one),
-			 -ENOENT);
-	assert_int_equal(host_tell(t.h, "../x", "0", "nvmlDeviceGetPersistenceMode", &one),
-			 -EINVAL);
+	assert_int_equal(host_set(t.h, "nvml", "0", "nvmlDeviceGetPersistenceMode", &one), 0);
+	assert_int_equal(host_set(t.h, "nvml", "1", "nvmlDeviceGetPersistenceMode", &one), -ENOENT);
+	assert_int_equal(host_set(t.h, "../x", "0", "nvmlDeviceGetPersistenceMode", &one), -EINVAL);
 	two_again(&t, "m");
 	assert_int_equal(host_ask_int(t.h, "nvml", "0", "nvmlDeviceGetPersistenceMode", &v), 0);
 	assert_int_equal(v, 1);
@@ -309,7 +307,7 @@ static void test_hostile(void **state)
 	assert_string_not_equal(text_of(&t, "/proc/sys/vm/swappiness"), "outside\n");
 	host_write(t.h, "/proc/sys/vm/swappiness", "10");
 	host_append(t.h, "/proc/sys/vm/swappiness", "x", 1);
-	host_tell_int(t.h, "nvml", "0", "nvmlDeviceGetPersistenceMode", 1);
+	host_set_int(t.h, "nvml", "0", "nvmlDeviceGetPersistenceMode", 1);
 	f = fopen(out, "r");
 	assert_non_null(f);
 	assert_non_null(fgets(buf, sizeof(buf), f));

@@ -235,9 +235,9 @@ static void make_journal(struct fixture *f, struct journal *j)
 						  .after = f->p.changes[i].after,
 						  .read = f->p.changes[i].after,
 						  .state = ENTRY_DONE };
-	t[0].entries[12].sides = ARENA_NEW(&f->a, struct side);
+	t[0].entries[12].sides = ARENA_NEW(&f->a, struct side_effect);
 	t[0].entries[12].n_sides = 1;
-	t[0].entries[12].sides[0] = (struct side){
+	t[0].entries[12].sides[0] = (struct side_effect){
 		plan_box_knob(KNOB_SYSFS, "/sys/block/nvme0n1/queue/nr_requests", ""), "256", NULL
 	};
 	/* A setting that this program has forgotten. */

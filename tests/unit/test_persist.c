@@ -84,8 +84,8 @@ static void test_quote_modprobe(void **state)
 struct box {
 	struct arena a;
 	struct machine *m;
-	struct kept rows[32];
-	struct persist_wish w;
+	struct persist_entry rows[32];
+	struct persist_target w;
 	struct persist p;
 };
 
@@ -98,7 +98,7 @@ static void make_box(struct box *b, const char *facts)
 static void ask(struct box *b, const char *id, enum knob_kind kind, const char *name,
 		const char *object, const char *value)
 {
-	b->rows[b->w.n++] = (struct kept){
+	b->rows[b->w.n++] = (struct persist_entry){
 		.id = id, .target = "", .knob = { kind, name, object }, .value = value
 	};
 }
@@ -561,7 +561,7 @@ static void test_sysctl_order(void **state)
 
 static void test_request(void **state)
 {
-	struct kept rows[300], *back;
+	struct persist_entry rows[300], *back;
 	struct arena a = { 0 };
 	struct err e = { 0 };
 	const char *text;
@@ -569,7 +569,7 @@ static void test_request(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 256; i++)
-		rows[i] = (struct kept){
+		rows[i] = (struct persist_entry){
 			.id = "cpu.governor",
 			.target = "",
 			.knob = { KNOB_SYSFS,
@@ -583,19 +583,19 @@ static void test_request(void **state)
 			.keeper = KEEPER_UNIT,
 			.by = PERSIST_UNIT_NAME
 		};
-	rows[256] = (struct kept){ .id = "nic.mrrs",
-				   .knob = { KNOB_PCI, "mrrs", "0000:01:00.0" },
-				   .value = "4096",
-				   .device = "15b3:1021",
-				   .keeper = KEEPER_UNIT,
-				   .by = PERSIST_UNIT_NAME };
-	rows[257] = (struct kept){ .id = "memory.memlock",
-				   .knob = { KNOB_NONE, "", "" },
-				   .value = "unlimited",
-				   .device = "",
-				   .keeper = KEEPER_LIMITS,
-				   .by = PERSIST_LIMITS };
-	rows[258] = (struct kept){ .id = "x", .keeper = KEEPER_NONE };
+	rows[256] = (struct persist_entry){ .id = "nic.mrrs",
+					    .knob = { KNOB_PCI, "mrrs", "0000:01:00.0" },
+					    .value = "4096",
+					    .device = "15b3:1021",
+					    .keeper = KEEPER_UNIT,
+					    .by = PERSIST_UNIT_NAME };
+	rows[257] = (struct persist_entry){ .id = "memory.memlock",
+					    .knob = { KNOB_NONE, "", "" },
+					    .value = "unlimited",
+					    .device = "",
+					    .keeper = KEEPER_LIMITS,
+					    .by = PERSIST_LIMITS };
+	rows[258] = (struct persist_entry){ .id = "x", .keeper = KEEPER_NONE };
 	text = persist_request(&a, rows, 259);
 	assert_true(strlen(text) < 3000);
 	assert_non_null(strstr(text, "\"0-6,8-255\""));
@@ -609,7 +609,7 @@ static void test_request(void **state)
 static void refuses(const char *text, const char *part)
 {
 	struct arena a = { 0 };
-	struct kept *rows;
+	struct persist_entry *rows;
 	struct err e = { 0 };
 	size_t n;
 	char *json = arena_strdup(&a, text);
@@ -674,7 +674,8 @@ static void test_find(void **state)
 		    "{'name': 'old0', 'pci': '0000:02:00.0'}]}, 'pci': [{'name': '0000:01:00.0',"
 		    " 'vendor': 5555, 'device': 4129}], 'cpu': {'idle': [{'cpus': '0-3', 'states':"
 		    " [{'index': 2, 'name': 'C6'}]}]}}");
-	struct kept row = { .knob = { KNOB_LINK, "mtu", "old0" }, .device = "0000:01:00.0" };
+	struct persist_entry row = { .knob = { KNOB_LINK, "mtu", "old0" },
+				     .device = "0000:01:00.0" };
 	const struct knob *k;
 	const char *why = NULL;
 
@@ -685,14 +686,16 @@ static void test_find(void **state)
 	assert_string_equal(k->object, "new0");
 	row.device = "0000:09:00.0";
 	assert_null(persist_find(&a, m, &row, &why));
-	row = (struct kept){ .knob = { KNOB_PCI, "mrrs", "0000:01:00.0" }, .device = "15b3:1021" };
+	row = (struct persist_entry){ .knob = { KNOB_PCI, "mrrs", "0000:01:00.0" },
+				      .device = "15b3:1021" };
 	assert_non_null(persist_find(&a, m, &row, &why));
 	row.device = "10de:2330";
 	assert_null(persist_find(&a, m, &row, &why));
 	assert_non_null(strstr(why, "15b3:1021"));
-	row = (struct kept){ .knob = { KNOB_SYSFS,
-				       "/sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "" },
-			     .device = "C6" };
+	row = (struct persist_entry){
+		.knob = { KNOB_SYSFS, "/sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "" },
+		.device = "C6"
+	};
 	assert_non_null(persist_find(&a, m, &row, &why));
 	row.device = "C2";
 	assert_null(persist_find(&a, m, &row, &why));
@@ -725,11 +728,11 @@ static void test_file_value(void **state)
 	arena_free(&a);
 }
 
-static bool sound(const char *name, const char *value)
+static bool is_valid(const char *name, const char *value)
 {
 	const struct knob k = { KNOB_FILE, name, "" };
 
-	return knob_sound(&k, value, NULL);
+	return knob_valid(&k, value, NULL);
 }
 
 static void test_file_names(void **state)
@@ -737,27 +740,27 @@ static void test_file_names(void **state)
 	char longest[HOST_PATH_MAX + 6] = "";
 
 	(void)state;
-	assert_true(sound(PERSIST_SYSCTL, "0644:x"));
-	assert_true(sound(PERSIST_UNIT, "absent"));
-	assert_true(sound(PERSIST_UNIT_LINK, "link:" PERSIST_UNIT));
-	assert_true(sound("/etc/systemd/network/20-lan.network.d/90-gputune.conf", "absent"));
-	assert_true(sound("/etc/gputune/", "0755:"));
-	assert_false(sound("/etc/gputune/", "0755:x"));
-	assert_false(sound("/etc/passwd", NULL));
-	assert_false(sound("/etc/sysctl.d/99-site.conf", NULL));
-	assert_false(sound("/etc/sysctl.d/../gputune.conf", NULL));
-	assert_false(sound("/etc/sysctl.d/x/gputune.conf", NULL));
-	assert_false(sound("/etc/systemd/system/ssh.service", NULL));
-	assert_false(sound("/etc/", NULL));
-	assert_false(sound("/etc/systemd/network/../../x.d/gputune.conf", NULL));
-	assert_false(sound(PERSIST_SYSCTL, "0644:a\nb"));
-	assert_false(sound(PERSIST_SYSCTL, "x"));
-	assert_false(sound(PERSIST_UNIT_LINK, "link:../x"));
+	assert_true(is_valid(PERSIST_SYSCTL, "0644:x"));
+	assert_true(is_valid(PERSIST_UNIT, "absent"));
+	assert_true(is_valid(PERSIST_UNIT_LINK, "link:" PERSIST_UNIT));
+	assert_true(is_valid("/etc/systemd/network/20-lan.network.d/90-gputune.conf", "absent"));
+	assert_true(is_valid("/etc/gputune/", "0755:"));
+	assert_false(is_valid("/etc/gputune/", "0755:x"));
+	assert_false(is_valid("/etc/passwd", NULL));
+	assert_false(is_valid("/etc/sysctl.d/99-site.conf", NULL));
+	assert_false(is_valid("/etc/sysctl.d/../gputune.conf", NULL));
+	assert_false(is_valid("/etc/sysctl.d/x/gputune.conf", NULL));
+	assert_false(is_valid("/etc/systemd/system/ssh.service", NULL));
+	assert_false(is_valid("/etc/", NULL));
+	assert_false(is_valid("/etc/systemd/network/../../x.d/gputune.conf", NULL));
+	assert_false(is_valid(PERSIST_SYSCTL, "0644:a\nb"));
+	assert_false(is_valid(PERSIST_SYSCTL, "x"));
+	assert_false(is_valid(PERSIST_UNIT_LINK, "link:../x"));
 	memset(longest, 'x', sizeof(longest) - 1);
 	memcpy(longest, "link:/", strlen("link:/"));
-	assert_false(sound(PERSIST_UNIT_LINK, longest));
+	assert_false(is_valid(PERSIST_UNIT_LINK, longest));
 	longest[HOST_PATH_MAX + 4] = '\0';
-	assert_true(sound(PERSIST_UNIT_LINK, longest));
+	assert_true(is_valid(PERSIST_UNIT_LINK, longest));
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *f)

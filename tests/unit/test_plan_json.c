@@ -326,11 +326,11 @@ static size_t all_reached(const struct machine *m, struct host *h, enum profile_
 		for (size_t t = 0; t < f.items[i].n_targets; t++) {
 			const struct finding *it = &f.items[i];
 			const void *object = map_get(setting_targets(&a, m, it->s), it->targets[t]);
-			struct aims aims;
+			struct remediations aims;
 
 			if (it->v.kind != VERDICT_FAIL)
 				continue;
-			settings_aims(&a, m, &p, it, t, read_knob, h, &aims);
+			settings_remediations(&a, m, &p, it, t, read_knob, h, &aims);
 			for (size_t k = 0; k < aims.n; k++, n++)
 				if (!object ||
 				    !setting_reaches(&a, it->s, object, &aims.items[k].knob))

@@ -54,7 +54,7 @@ static void test_all(void **state)
 				   .deep = true,
 				   .config = true };
 		struct profile *profile = ARENA_NEW(&a, struct profile);
-		struct plan_wish w = { .profile = profile };
+		struct plan_target w = { .profile = profile };
 		struct findings f = { 0 };
 		struct plan plan;
 		size_t open = 0;

@@ -37,7 +37,7 @@ static void test_memory_of_a_place(void **state)
 		      { "l40s", 46068 * 1048576.0 },
 		      { "gb200", 189471 * 1048576.0 } };
 	struct arena a = { 0 };
-	struct place p;
+	struct target_hw p;
 	struct err e;
 
 	(void)state;
@@ -49,7 +49,7 @@ static void test_memory_of_a_place(void **state)
 	p.memory = 5e9;
 	assert_true(fabs(place_memory_bytes(&p) - 5e9) < 1);
 	for (size_t i = 0; i < n_gpu_kinds; i++) {
-		p = (struct place){ .gpu = &gpu_kinds[i], .gpus = 1, .nodes = 1 };
+		p = (struct target_hw){ .gpu = &gpu_kinds[i], .gpus = 1, .nodes = 1 };
 		assert_true(place_memory_bytes(&p) > 0.98 * gpu_kinds[i].memory * 1e9);
 		assert_true(place_memory_bytes(&p) < 1.08 * gpu_kinds[i].memory * 1e9);
 	}
@@ -326,7 +326,7 @@ static void test_places(void **state)
 					      "2x rtx 2080 ti",
 					      "gaudi 3" };
 	struct arena a = { 0 };
-	struct place p;
+	struct target_hw p;
 	/* Digits that neither count nor name a card. */
 	static const char *const odd[] = { "h100 x-3",	"h100 -8",   "h100 8.5", "h100 xx8",
 					   "h100xx8",	"h100-8",    "h100 8",	 "+2 h100",
@@ -369,7 +369,7 @@ static void test_places(void **state)
 }
 
 /* The constants are the arena's: a prediction refers to them. */
-static void ask(struct arena *a, struct words w, struct prediction *p)
+static void ask(struct arena *a, struct infer_options w, struct prediction *p)
 {
 	struct fits *fits = ARENA_NEW(a, struct fits);
 	struct query q;
@@ -392,11 +392,11 @@ static void test_laws(void **state)
 
 	for (size_t m = 0; m < sizeof(models) / sizeof(models[0]); m++)
 		for (size_t n = 0; n < sizeof(places) / sizeof(places[0]); n++) {
-			struct words w = { .model = models[m],
-					   .on = places[n],
-					   .weights = "bf16",
-					   .prompt = 2000,
-					   .output = 200 };
+			struct infer_options w = { .model = models[m],
+						   .on = places[n],
+						   .weights = "bf16",
+						   .prompt = 2000,
+						   .output = 200 };
 			struct prediction one, many, longer, smaller;
 
 			ask(&a, w, &one);
@@ -431,15 +431,15 @@ static void test_sums(void **state)
 {
 	struct arena a = { 0 };
 	struct prediction p;
-	const struct need *m = &p.memory;
+	const struct memory_footprint *m = &p.memory;
 	const struct decode_step *s = &p.step;
 
 	ask(&a,
-	    (struct words){ .model = "Llama-3.3-70B",
-			    .weights = "nvfp4",
-			    .on = "dgx-spark",
-			    .prompt = 1000,
-			    .output = 100 },
+	    (struct infer_options){ .model = "Llama-3.3-70B",
+				    .weights = "nvfp4",
+				    .on = "dgx-spark",
+				    .prompt = 1000,
+				    .output = 100 },
 	    &p);
 	/* 68.5 billion in 4.5 bits and an output head in 16. */
 	close_to("weights", s->dense_bytes + s->head_bytes, 40.6e9, 0.01);
@@ -463,7 +463,8 @@ static void test_claim(void **state)
 	struct prediction p;
 	const char *why;
 
-	ask(&a, (struct words){ .model = "a dense 200B", .weights = "int4", .on = "dgx-spark" },
+	ask(&a,
+	    (struct infer_options){ .model = "a dense 200B", .weights = "int4", .on = "dgx-spark" },
 	    &p);
 	assert_string_equal(predict_claim(&a, &p, 36, &why), "impossible");
 	assert_non_null(strstr(why, "273 GB/s"));
@@ -587,12 +588,12 @@ static void test_rows(void **state)
 static void test_guesses(void **state)
 {
 	struct arena a = { 0 };
-	struct words w = { .model = "Qwen3-8B",
-			   .weights = "bf16",
-			   .on = "dgx-spark",
-			   .draft = 3,
-			   .accept = 0.8,
-			   .draft_cost = 0.05 };
+	struct infer_options w = { .model = "Qwen3-8B",
+				   .weights = "bf16",
+				   .on = "dgx-spark",
+				   .draft = 3,
+				   .accept = 0.8,
+				   .draft_cost = 0.05 };
 	struct prediction plain, good, bad;
 
 	ask(&a, w, &good);
@@ -616,7 +617,7 @@ static struct sweep_point point(double latency, double throughput, double bytes)
 static void test_front(void **state)
 {
 	struct arena a = { 0 };
-	struct front_list l = { .arena = &a };
+	struct pareto_list l = { .arena = &a };
 	struct sweep_point p[] = {
 		point(5, 5, 5),	 point(4, 6, 5), point(4, 6, 5), point(9, 9, 1),
 		point(10, 8, 1), point(1, 1, 9), point(3, 7, 4), point(1, 2, 9)
@@ -624,9 +625,9 @@ static void test_front(void **state)
 
 	for (size_t i = 0; i < sizeof(p) / sizeof(p[0]); i++) {
 		p[i].batch = (int)i;
-		front_add(&l, &p[i]);
+		pareto_add(&l, &p[i]);
 	}
-	front_sort(&l);
+	pareto_sort(&l);
 	assert_int_equal(l.n, 3);
 	assert_int_equal(l.v[0].batch, 7);
 	assert_int_equal(l.v[1].batch, 6);
@@ -651,33 +652,37 @@ static void test_layout(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		ask(&a, (struct words){ .model = "llama-3.3-70b", .on = cases[i].on }, &p);
+		ask(&a, (struct infer_options){ .model = "llama-3.3-70b", .on = cases[i].on }, &p);
 		if (p.q.ask.tp != cases[i].tp || p.q.ask.pp != cases[i].pp)
 			fail_msg("%s: %d by %d", cases[i].on, p.q.ask.tp, p.q.ask.pp);
 	}
 	/* A ring over two machines has all their adapters, and one way between them. */
-	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "h100 x16", .tp = 16 }, &p);
+	ask(&a, (struct infer_options){ .model = "llama-3.3-70b", .on = "h100 x16", .tp = 16 }, &p);
 	assert_true(p.step.reduce_us < 1.5 * p.q.ask.fit->v[FIT_NET_US]);
 	/* Cards beyond the bridge are in one machine all the same. */
-	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "h100 nvl x4", .tp = 4 }, &p);
+	ask(&a, (struct infer_options){ .model = "llama-3.3-70b", .on = "h100 nvl x4", .tp = 4 },
+	    &p);
 	assert_true(p.step.reduce_us < p.q.ask.fit->v[FIT_NET_US]);
 	/* No GPU reads in one step more than it has. */
-	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "h100 x3", .tp = 1, .pp = 3 }, &p);
+	ask(&a,
+	    (struct infer_options){ .model = "llama-3.3-70b", .on = "h100 x3", .tp = 1, .pp = 3 },
+	    &p);
 	assert_non_null(strstr(p.limit_why, "each GPU reads "));
 	gpu = strtod(strstr(p.limit_why, "reads ") + 6, NULL);
 	assert_true(gpu > 40 && gpu < 50);
 	/* An interval ends where claims are called impossible. */
-	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "hgx-h100", .batch = 2 }, &p);
+	ask(&a, (struct infer_options){ .model = "llama-3.3-70b", .on = "hgx-h100", .batch = 2 },
+	    &p);
 	claim = 1e3 / p.tpot.low;
 	assert_true(claim * step_bytes(&p.step) <= 1.0001 * p.q.ask.place.gpu->bandwidth * 1e9);
 	assert_string_equal(predict_claim(&a, &p, 1.1 * claim, &why), "impossible");
 	assert_true(p.throughput.high <= 2.0001 * claim);
 	assert_non_null(strstr(p.whose[MEASURE_TPOT], "vllm on H100 and H200"));
 	assert_null(strstr(p.whose[MEASURE_TPOT], "too few"));
-	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "hgx-h100" }, &p);
+	ask(&a, (struct infer_options){ .model = "llama-3.3-70b", .on = "hgx-h100" }, &p);
 	assert_non_null(strstr(p.whose[MEASURE_TPOT], "too few of vllm on H100 and H200"));
 	/* No more run than fit, however many come. */
-	ask(&a, (struct words){ .model = "llama-3-8b", .on = "h100", .batch = 100000 }, &p);
+	ask(&a, (struct infer_options){ .model = "llama-3-8b", .on = "h100", .batch = 100000 }, &p);
 	assert_false(p.memory.fits);
 	assert_true(p.memory.most_requests > 50 && p.memory.most_requests < 1000);
 	assert_true(p.served.running <= p.memory.most_requests);
@@ -692,13 +697,19 @@ static void test_stages(void **state)
 	struct ask q;
 	double across, inside;
 
-	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "2x hgx-h100", .tp = 8, .pp = 2 },
+	ask(&a,
+	    (struct infer_options){
+		    .model = "llama-3.3-70b", .on = "2x hgx-h100", .tp = 8, .pp = 2 },
 	    &p);
 	across = link_stage(&p.q.ask, 64);
-	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "hgx-h100", .tp = 4, .pp = 2 }, &p);
+	ask(&a,
+	    (struct infer_options){ .model = "llama-3.3-70b", .on = "hgx-h100", .tp = 4, .pp = 2 },
+	    &p);
 	inside = link_stage(&p.q.ask, 64);
 	assert_true(inside < across);
-	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "2x hgx-h100", .tp = 4, .pp = 4 },
+	ask(&a,
+	    (struct infer_options){
+		    .model = "llama-3.3-70b", .on = "2x hgx-h100", .tp = 4, .pp = 4 },
 	    &p);
 	close_to("stages", link_stage(&p.q.ask, 64), across + 2 * inside, 1e-9);
 	assert_true(p.step.link > link_stage(&p.q.ask, 1));
@@ -707,7 +718,9 @@ static void test_stages(void **state)
 	close_to("three stages", link_stage(&q, 64), across + inside, 1e-9);
 	q.tp = 1, q.pp = 16;
 	close_to("sixteen stages", link_stage(&q, 64), across + 14 * inside, 1e-9);
-	ask(&a, (struct words){ .model = "llama-3.1-8b", .on = "4x hgx-h100", .tp = 1, .pp = 32 },
+	ask(&a,
+	    (struct infer_options){
+		    .model = "llama-3.1-8b", .on = "4x hgx-h100", .tp = 1, .pp = 32 },
 	    &p);
 	assert_true(p.limit != LIMIT_LINK || strstr(p.limit_why, "stages send"));
 	arena_free(&a);
@@ -725,11 +738,11 @@ static void test_answered(void **state)
 		double answer;
 
 		ask(&a,
-		    (struct words){ .model = "llama-3.1-8b",
-				    .on = "h200",
-				    .batch = users[i],
-				    .prompt = 2000,
-				    .output = 300 },
+		    (struct infer_options){ .model = "llama-3.1-8b",
+					    .on = "h200",
+					    .batch = users[i],
+					    .prompt = 2000,
+					    .output = 300 },
 		    &p);
 		answer = 1e-3 * (p.ttft.value + 299 * p.tpot.value);
 		close_to("users", p.throughput.value / 300 * answer, users[i], 1e-9);
@@ -750,7 +763,9 @@ static void test_whole_numbers(void **state)
 	struct prediction half, eight;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct words w = { .model = "llama-3.1-8b", .on = cases[i].on, .prompt = 8000 };
+		struct infer_options w = { .model = "llama-3.1-8b",
+					   .on = cases[i].on,
+					   .prompt = 8000 };
 		double part;
 
 		w.weights = "bf16";
@@ -781,32 +796,35 @@ static void test_besides(void **state)
 	assert_int_equal(config_read(&a, "x", text, strlen(text), &f, &e), 0);
 	assert_true(f.besides && strstr(f.taken, "without those of vision_config"));
 	assert_false(f.arch.guessed);
-	ask(&a, (struct words){ .model = "x", .file = &f, .on = "h200" }, &alone);
-	ask(&a, (struct words){ .model = "x", .file = &f, .on = "h200", .weight_bytes = 16.58e9 },
+	ask(&a, (struct infer_options){ .model = "x", .file = &f, .on = "h200" }, &alone);
+	ask(&a,
+	    (struct infer_options){
+		    .model = "x", .file = &f, .on = "h200", .weight_bytes = 16.58e9 },
 	    &files);
 	close_to("memory", files.weight_bytes, 16.58e9, 1e-9);
 	close_to("read", files.step.dense_bytes, alone.step.dense_bytes, 1e-9);
 	close_to("parameters", arch_parts(&files.q.arch).total, 8.29e9, 0.001);
 	/* Files of BF16 say nothing of FP8, nor files of FP32 of what engines make of them. */
 	ask(&a,
-	    (struct words){ .model = "x",
-			    .file = &f,
-			    .on = "h200",
-			    .weights = "fp8",
-			    .weight_bytes = 16.58e9 },
+	    (struct infer_options){ .model = "x",
+				    .file = &f,
+				    .on = "h200",
+				    .weights = "fp8",
+				    .weight_bytes = 16.58e9 },
 	    &files);
 	assert_true(files.weight_bytes < 9e9);
 	assert_true(files.step.dense_bytes < 0.51 * alone.step.dense_bytes);
-	ask(&a, (struct words){ .model = "x", .file = &f, .on = "h200", .weight_bytes = 31e9 },
+	ask(&a,
+	    (struct infer_options){ .model = "x", .file = &f, .on = "h200", .weight_bytes = 31e9 },
 	    &files);
 	close_to("FP32", files.weight_bytes, alone.weight_bytes, 1e-9);
 	/* What is told of files that do not tell is exact. */
 	ask(&a,
-	    (struct words){ .model = "x",
-			    .file = &f,
-			    .on = "h200",
-			    .weights = "awq",
-			    .weight_bytes = 5.2e9 },
+	    (struct infer_options){ .model = "x",
+				    .file = &f,
+				    .on = "h200",
+				    .weights = "awq",
+				    .weight_bytes = 5.2e9 },
 	    &files);
 	close_to("AWQ", files.weight_bytes, 5.2e9, 1e-9);
 	arena_free(&a);
@@ -818,11 +836,11 @@ static void test_speedup(void **state)
 	struct arena a = { 0 };
 
 	for (int batch = 1; batch <= 256; batch *= 16) {
-		struct words w = { .model = "Llama-3.1-8B",
-				   .weights = "fp8",
-				   .on = "h100 x8",
-				   .batch = batch,
-				   .tp = 1 };
+		struct infer_options w = { .model = "Llama-3.1-8B",
+					   .weights = "fp8",
+					   .on = "h100 x8",
+					   .batch = batch,
+					   .tp = 1 };
 		struct prediction one, eight;
 		double up;
 
@@ -845,7 +863,7 @@ static void test_speedup(void **state)
 static void test_copies(void **state)
 {
 	struct arena a = { 0 };
-	struct words w = {
+	struct infer_options w = {
 		.model = "Qwen3-8B", .weights = "bf16", .on = "h200 x4", .batch = 64, .tp = 1
 	};
 	struct prediction p;

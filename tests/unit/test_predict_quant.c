@@ -250,7 +250,7 @@ static void test_not_understood(void **state)
 	fits_default(&fits);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct model_file f = read_config(&a, DENSE, rows[i]);
-		struct words w = { .model = "x", .file = &f, .on = "h200" };
+		struct infer_options w = { .model = "x", .file = &f, .on = "h200" };
 
 		assert_null(f.format);
 		assert_int_equal(question_make(&a, &w, &fits, &q, &e), -EINVAL);
@@ -294,11 +294,11 @@ static void test_cache(void **state)
 	fits_default(&fits);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct model_file f = read_config(&a, DENSE, rows[i].quantization);
-		struct words w = { .model = "x",
-				   .file = &f,
-				   .on = "h200",
-				   .engine = rows[i].engine,
-				   .cache = rows[i].told };
+		struct infer_options w = { .model = "x",
+					   .file = &f,
+					   .on = "h200",
+					   .engine = rows[i].engine,
+					   .cache = rows[i].told };
 
 		assert_int_equal(question_make(&a, &w, &fits, &q, &e), 0);
 		close_to(rows[i].quantization, q.ask.cache_bytes, rows[i].bytes, 1e-9);
@@ -444,7 +444,9 @@ static void test_paths(void **state)
 	struct fits fits;
 	struct query q;
 	struct err e;
-	struct words w = { .model = "models/fp8-tests/config.json", .file = &f, .on = "h200" };
+	struct infer_options w = { .model = "models/fp8-tests/config.json",
+				   .file = &f,
+				   .on = "h200" };
 	bool said = false;
 
 	fits_default(&fits);

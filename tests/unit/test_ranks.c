@@ -335,7 +335,7 @@ static void measure(struct rank *all, unsigned n)
 	assert_int_equal(world_machines(w), 2);
 	assert_string_equal(world_text(&a, w), "3 processes on 2 machines");
 	assert_non_null(strstr(world_placement(&a, w), "rank 2: 1 GPU of box1"));
-	assert_int_equal(world_tell(w, &o, &e), 0);
+	assert_int_equal(world_command(w, &o, &e), 0);
 	assert_int_equal(world_gather(w, 5, "a test", &d, &e), 0);
 	assert_int_equal(d.picoseconds, 2000);
 	assert_int_equal(d.flags, 1);
@@ -343,11 +343,11 @@ static void measure(struct rank *all, unsigned n)
 	assert_true(world_near_cpu_s(w) > 0 && world_near_cpu_s(w) < 60);
 	/* One fails: named, and the others go on. */
 	o.op = 2;
-	assert_int_equal(world_tell(w, &o, &e), 0);
+	assert_int_equal(world_command(w, &o, &e), 0);
 	assert_int_equal(world_gather(w, 5, "a test", &d, &e), -EILSEQ);
 	assert_string_equal(e.text, "rank 2 (box1): wrong data");
 	o.op = 9;
-	assert_int_equal(world_tell(w, &o, &e), 0);
+	assert_int_equal(world_command(w, &o, &e), 0);
 	assert_int_equal(world_gather(w, 5, "a test", &d, &e), 0);
 	world_close(w);
 	join(all, n);
@@ -488,12 +488,12 @@ static void test_vanished(void **state)
 	all[2].silent = true;
 	go(all, 3);
 	assert_int_equal(world_open(&all[0].ask, &all[0].join, &w, &e), 0);
-	assert_int_equal(world_tell(w, &o, &e), 0);
+	assert_int_equal(world_command(w, &o, &e), 0);
 	assert_int_equal(world_gather(w, 5, "a test", &d, &e), -ECONNRESET);
 	assert_non_null(strstr(e.text, "rank 2 (box1) vanished during a test"));
 	assert_true(world_trouble(w));
 	/* Nobody is asked any more. */
-	assert_true(world_tell(w, &o, &e) < 0);
+	assert_true(world_command(w, &o, &e) < 0);
 	world_close(w);
 	join(all, 3);
 	assert_true(all[1].code < 0);

@@ -447,7 +447,7 @@ static void test_trial(void **state)
 	assert_int_equal(txn_trial_set(t, &l.plan, NULL, &l.report, &l.e), -EBUSY);
 	l.e = (struct err){ 0 };
 	seen.fails = seen.added + 1;
-	assert_int_equal(txn_trial_back(t, &l.report, &l.e), -ENOSPC);
+	assert_int_equal(txn_trial_revert(t, &l.report, &l.e), -ENOSPC);
 	assert_non_null(strstr(l.e.text, "journal"));
 	assert_true(lab_is_original(&l));
 	l.e = (struct err){ 0 };

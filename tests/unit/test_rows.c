@@ -359,7 +359,7 @@ static void test_added(void **state)
 	struct arena a = { 0 };
 	struct warnings w = { 0 };
 	struct knowledge k;
-	struct words words = { .known = &k, .model = "acme/9B", .on = "4x x1" };
+	struct infer_options words = { .known = &k, .model = "acme/9B", .on = "4x x1" };
 	struct query q;
 	struct fits fits;
 	struct prediction p;
@@ -380,7 +380,7 @@ static void test_added(void **state)
 	assert_string_equal(p.q.ask.place.gpu->name, "Acme X1");
 	assert_true(p.memory.fits && p.tpot.value > 0);
 	/* What is compiled in is there as before. */
-	words = (struct words){ .known = &k, .model = "Qwen3-8B", .on = "h100" };
+	words = (struct infer_options){ .known = &k, .model = "Qwen3-8B", .on = "h100" };
 	assert_int_equal(question_make(&a, &words, &fits, &q, &e), 0);
 	assert_true(gpu_kind_of(NULL, "Acme X1") == NULL);
 	arena_free(&a);

@@ -42,7 +42,7 @@ static void check_row(const struct bench_env *env, const struct setting *s)
 {
 	char *words, *save = NULL;
 
-	if (s->knob == KNOB_NONE && !s->aim)
+	if (s->knob == KNOB_NONE && !s->remediate)
 		return;
 	if (!s->shown_by == !s->not_shown)
 		fail_msg("%s has to name what shows its effect, or why nothing does", s->id);

@@ -64,8 +64,8 @@ static void fits(const char *text, int width, bool ascii)
 		assert_true(n < sizeof(line));
 		memcpy(line, text, n);
 		line[n] = '\0';
-		if (glyph_width(line) > (size_t)width)
-			fail_msg("%zu columns where %d are: %s", glyph_width(line), width, line);
+		if (display_width(line) > (size_t)width)
+			fail_msg("%zu columns where %d are: %s", display_width(line), width, line);
 		for (size_t i = 0; ascii && i < n; i++)
 			assert_in_range((unsigned char)line[i], 32, 126);
 		text += n + (text[n] == '\n');

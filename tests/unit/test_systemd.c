@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What systemctl(1) is asked for each value of a service, and what follows when it fails or does
- * not end. The linker puts __wrap_command_say in the place of the function that would run it.
+ * not end. The linker puts __wrap_command_report in the place of the function that would run it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,11 +22,11 @@ static struct {
 	int error;
 } told;
 
-int __wrap_command_say(struct arena *a, char *const *argv, int limit_ms, size_t max,
-		       const char **output);
+int __wrap_command_report(struct arena *a, char *const *argv, int limit_ms, size_t max,
+			  const char **output);
 
-int __wrap_command_say(struct arena *a, char *const *argv, int limit_ms, size_t max,
-		       const char **output)
+int __wrap_command_report(struct arena *a, char *const *argv, int limit_ms, size_t max,
+			  const char **output)
 {
 	static const char *const always[] = { "systemctl", "--no-ask-password", "--quiet",
 					      "--system" };

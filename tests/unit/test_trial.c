@@ -51,8 +51,8 @@ static void test_there_and_back(void **state)
 		assert_int_equal(l.report.txn, i);
 		assert_int_equal(txn_trial_look(t, &l.plan, &l.e), 0);
 		assert_int_equal(txn_trial_set(t, &l.plan, NULL, &l.report, &l.e), -EBUSY);
-		assert_int_equal(txn_trial_back(t, &l.report, &l.e), 0);
-		assert_int_equal(txn_trial_back(t, NULL, &l.e), 0);
+		assert_int_equal(txn_trial_revert(t, &l.report, &l.e), 0);
+		assert_int_equal(txn_trial_revert(t, NULL, &l.e), 0);
 		assert_true(lab_is_original(&l));
 	}
 	set(&l, t, NULL);
@@ -80,7 +80,7 @@ static void test_keep(void **state)
 	t = begin(&l);
 	assert_int_equal(txn_trial_keep(t, &l.e), -ENOENT);
 	set(&l, t, NULL);
-	assert_int_equal(txn_trial_back(t, NULL, &l.e), 0);
+	assert_int_equal(txn_trial_revert(t, NULL, &l.e), 0);
 	set(&l, t, "apply");
 	assert_int_equal(txn_trial_keep(t, &l.e), 0);
 	assert_int_equal(txn_trial_end(t, &l.e), 0);
@@ -125,7 +125,7 @@ static void test_foreign(void **state)
 	lab_by_hand(&l, SWAP_FILE, "77");
 	assert_int_equal(txn_trial_look(t, &l.plan, &l.e), -ESTALE);
 	assert_non_null(strstr(l.e.text, SWAP));
-	assert_int_equal(txn_trial_back(t, NULL, &l.e), -ESTALE);
+	assert_int_equal(txn_trial_revert(t, NULL, &l.e), -ESTALE);
 	/* Theirs stays, ours is back. */
 	assert_string_equal(lab_sysctl(&l, SWAP), "77");
 	assert_string_equal(lab_queue(&l, "nr_requests"), "64");
@@ -231,7 +231,7 @@ static bool crash(struct lab *l, struct fault_plan fault)
 		for (int i = 0; i < 2; i++) {
 			set(l, t, NULL);
 			txn_trial_look(t, &l->plan, &l->e);
-			txn_trial_back(t, NULL, &l->e);
+			txn_trial_revert(t, NULL, &l->e);
 		}
 		txn_trial_end(t, &l->e);
 		_exit(0);

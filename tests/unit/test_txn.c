@@ -719,7 +719,7 @@ static void test_readonly(void **state)
 	h = host_open_readonly(lab_host(&l));
 	assert_int_equal(host_write(h, SWAP_FILE, "1"), -EROFS);
 	assert_int_equal(host_write_at(h, SWAP_FILE, 0, "1", 1), -EROFS);
-	assert_int_equal(host_tell(h, "nvml", "0", "nvmlDeviceGetPersistenceMode", &v), -EROFS);
+	assert_int_equal(host_set(h, "nvml", "0", "nvmlDeviceGetPersistenceMode", &v), -EROFS);
 	assert_int_equal(host_put(h, "/etc/x", "x", 1, 0644), -EROFS);
 	assert_int_equal(host_append(h, "/etc/x", "x", 1), -EROFS);
 	assert_int_equal(host_make_dir(h, "/etc/d", 0755), -EROFS);

@@ -261,21 +261,21 @@ static void lines(void **state)
 	TEXT_AUTO t = { 0 };
 
 	(void)state;
-	glyph_wrap(&t, "aaa bbb ccc", 7);
+	display_wrap(&t, "aaa bbb ccc", 7);
 	assert_string_equal(t.s, "aaa bbb\nccc");
 	text_clear(&t);
-	glyph_wrap(&t, "abcdefghij", 4);
+	display_wrap(&t, "abcdefghij", 4);
 	assert_string_equal(t.s, "abcd\nefgh\nij");
 	text_clear(&t);
-	glyph_wrap(&t, "0-16,18-223,300-400", 12);
+	display_wrap(&t, "0-16,18-223,300-400", 12);
 	assert_string_equal(t.s, "0-16,18-223,\n300-400");
 	text_clear(&t);
-	assert_int_equal(glyph_word_width(""), 0);
-	assert_int_equal(glyph_word_width("one two,three /four"), 5);
-	glyph_clean(&t,
-		    "a\xe2\x80\xae"
-		    "b\x9b\xc2\x9b",
-		    true);
+	assert_int_equal(display_word_width(""), 0);
+	assert_int_equal(display_word_width("one two,three /four"), 5);
+	display_clean(&t,
+		      "a\xe2\x80\xae"
+		      "b\x9b\xc2\x9b",
+		      true);
 	assert_string_equal(t.s, "a?b??");
 }
 
@@ -300,11 +300,11 @@ static void whole_pages(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
 		text_clear(&t);
-		glyph_page(&t, of[i].in, strlen(of[i].in));
+		display_page(&t, of[i].in, strlen(of[i].in));
 		assert_string_equal(t.s, of[i].out);
 	}
 	text_clear(&t);
-	glyph_page(&t, "a\0b", 3);
+	display_page(&t, "a\0b", 3);
 	assert_string_equal(t.s, "a\xef\xbf\xbd"
 				 "b");
 }

@@ -897,8 +897,8 @@ static void test_dear(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(dear) / sizeof(dear[0]); i++)
-		assert_true(item_is_dear(&(struct item){ .knob.kind = dear[i] }));
-	assert_false(item_is_dear(&(struct item){ .knob.kind = KNOB_SYSCTL }));
+		assert_true(item_is_dear(&(struct watched_knob){ .knob.kind = dear[i] }));
+	assert_false(item_is_dear(&(struct watched_knob){ .knob.kind = KNOB_SYSCTL }));
 }
 
 static void say_much(void *ctx, struct text *reply)
@@ -938,16 +938,16 @@ static void test_apart(void **state)
 	pid_t stuck = 0;
 
 	(void)state;
-	assert_int_equal(apart_run(work_ms, &spent, 10000, &reply, &stuck, &cpu_us), 0);
+	assert_int_equal(nvml_worker_run(work_ms, &spent, 10000, &reply, &stuck, &cpu_us), 0);
 	assert_true(cpu_us >= spent * 1000);
-	assert_int_equal(apart_run(say_much, &n, 10000, &reply, &stuck, NULL), 0);
+	assert_int_equal(nvml_worker_run(say_much, &n, 10000, &reply, &stuck, NULL), 0);
 	assert_int_equal(reply.len, 200000);
 	text_clear(&reply);
 	n = APART_MAX + 1;
-	assert_int_equal(apart_run(say_much, &n, 10000, &reply, &stuck, NULL), -EIO);
+	assert_int_equal(nvml_worker_run(say_much, &n, 10000, &reply, &stuck, NULL), -EIO);
 	assert_int_equal(reply.len, 0);
-	assert_int_equal(apart_run(die, &status, 10000, &reply, &stuck, NULL), -EIO);
-	assert_int_equal(apart_run(hang, NULL, 100, &reply, &stuck, NULL), -ETIME);
+	assert_int_equal(nvml_worker_run(die, &status, 10000, &reply, &stuck, NULL), -EIO);
+	assert_int_equal(nvml_worker_run(hang, NULL, 100, &reply, &stuck, NULL), -ETIME);
 	/* None is left behind. */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
@@ -963,11 +963,11 @@ static void test_apart_stuck(void **state)
 	(void)state;
 	if (pid == 0)
 		hang(NULL, NULL);
-	assert_int_equal(apart_run(say_much, &few, 60000, &reply, &stuck, NULL), -ETIME);
+	assert_int_equal(nvml_worker_run(say_much, &few, 60000, &reply, &stuck, NULL), -ETIME);
 	assert_int_equal(stuck, pid);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-	assert_int_equal(apart_run(say_much, &few, 60000, &reply, &stuck, NULL), 0);
+	assert_int_equal(nvml_worker_run(say_much, &few, 60000, &reply, &stuck, NULL), 0);
 	assert_int_equal(stuck, 0);
 	assert_string_equal(reply.s, "xxx");
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -1143,11 +1143,11 @@ static bool has(const struct text *t, const char *part)
 static void test_journal_fields(void **state)
 {
 	struct trial t;
-	struct item it = { .knob = { KNOB_SYSCTL, "vm.swappiness", "" },
-			   .id = SWAP_ID,
-			   .target = "",
-			   .after = "10",
-			   .txn = 4 };
+	struct watched_knob it = { .knob = { KNOB_SYSCTL, "vm.swappiness", "" },
+				   .id = SWAP_ID,
+				   .target = "",
+				   .after = "10",
+				   .txn = 4 };
 	struct event e = { .kind = EVENT_CHANGED,
 			   .item = &it,
 			   .from = "10",

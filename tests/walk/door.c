@@ -152,7 +152,7 @@ static int door_tell(struct host *h, const char *api, const char *object, const 
 {
 	struct door *d = (struct door *)h;
 
-	PASS(SETS, host_tell(d->inner, api, object, field, value));
+	PASS(SETS, host_set(d->inner, api, object, field, value));
 }
 
 static void power_goes(void *ctx)

@@ -27,7 +27,7 @@ static int make_plan(struct host *h, struct arena *a, const char *profile, const
 	};
 	struct profile *wish = ARENA_NEW(a, struct profile);
 	struct findings *f = ARENA_NEW(a, struct findings);
-	struct plan_wish w = { .profile = wish };
+	struct plan_target w = { .profile = wish };
 	struct err e = { 0 };
 	int r = profile_load(a, profile, wish, &e);
 
@@ -52,7 +52,7 @@ void trial_run(struct host *h, const char *profile, const char *only, bool keep)
 	if (make_plan(h, &a, profile, only, &p) == 0 && plan_open_changes(&p) &&
 	    txn_trial_begin(h, &a, &who, "walk", &report, &t, &e) == 0) {
 		if (txn_trial_set(t, &p, NULL, &report, &e) == 0 &&
-		    txn_trial_look(t, &p, &e) == 0 && txn_trial_back(t, &report, &e) == 0 &&
+		    txn_trial_look(t, &p, &e) == 0 && txn_trial_revert(t, &report, &e) == 0 &&
 		    txn_trial_set(t, &p, NULL, &report, &e) == 0 && keep)
 			txn_trial_keep(t, &e);
 		txn_trial_end(t, &e);

@@ -61,7 +61,7 @@ void call_look(struct call *c, bool lean, bool config)
 			   .session = config };
 
 	probe_machine(&p);
-	own_changes(c->host, &c->arena, &c->m, &ignored);
+	our_clock_locks(c->host, &c->arena, &c->m, &ignored);
 }
 
 char *call_end(struct call *c, json_t *result, struct gputune_error *error)

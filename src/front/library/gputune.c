@@ -162,9 +162,9 @@ char *gputune_plan(const struct gputune_machine *machine, const char *options,
 	int code;
 
 	if (begin(&c, machine, options, KEY_PROFILE | KEY_ONLY | KEY_SKIP | KEY_ALLOW)) {
-		struct plan_wish w = { .profile = &c.profile,
-				       .allow = c.allow.only,
-				       .n_allow = c.allow.n_only };
+		struct plan_target w = { .profile = &c.profile,
+					 .allow = c.allow.only,
+					 .n_allow = c.allow.n_only };
 
 		call_look(&c, false, true);
 		settings_check(&c.arena, &c.m, &c.profile, read_knob, c.host, &f);

@@ -156,7 +156,7 @@ static void words(FILE *f, enum word_kind k)
 }
 
 /* Whether a help text has the word. */
-static bool tells(const char *help, const char *word)
+static bool help_mentions(const char *help, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -179,9 +179,9 @@ static void option_words(FILE *f, const struct verb *v, const struct option_row 
 		return;
 	}
 	for (size_t i = 0; w[i]; i++)
-		some = some || tells(help, w[i]);
+		some = some || help_mentions(help, w[i]);
 	for (; *w; w++)
-		if (some ? tells(help, *w) : !tells("all list show serve", *w))
+		if (some ? help_mentions(help, *w) : !help_mentions("all list show serve", *w))
 			fprintf(f, "%s ", *w);
 }
 

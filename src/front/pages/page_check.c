@@ -51,7 +51,7 @@ static const char *or_dash(const char *s)
 }
 
 /* "no lock: SM 345 MHz" says more than "is X, wanted Y", which the columns say already. */
-static const char *say(const struct finding *f)
+static const char *print_group(const struct finding *f)
 {
 	if (f->v.kind == VERDICT_FAIL && str_starts(f->v.reason, "is "))
 		return f->v.why;
@@ -103,7 +103,7 @@ static void add_row(struct doc *d, struct node *t, const struct finding *f,
 	c[3] = cell(or_dash(f->v.current));
 	c[4] = cell(or_dash(f->v.wanted));
 	if (t->n_columns > 5)
-		c[5] = cell(say(f));
+		c[5] = cell(print_group(f));
 	if (how->verbose) {
 		c[6] = cell_as(STYLE_MUTED, f->read_from ? f->read_from : "");
 		c[7] = cell_as(STYLE_MUTED,
@@ -217,7 +217,7 @@ static const char *platforms(struct arena *a, unsigned on)
 	return arena_strdup(a, t.s ? t.s : "");
 }
 
-static void wishes(struct doc *d, const struct setting *s)
+static void recommendations_table(struct doc *d, const struct setting *s)
 {
 	static const struct column columns[] = {
 		{ .title = "Profile" },
@@ -233,12 +233,12 @@ static void wishes(struct doc *d, const struct setting *s)
 	doc_heading(d, 2, "What the profiles want");
 	t = doc_table(d, NULL, columns, 5);
 	for (size_t i = 0; i < s->n_opinions; i++) {
-		const struct opinion *o = &s->opinions[i];
+		const struct recommendation *o = &s->opinions[i];
 		struct cell *c = node_row(d, t);
 
 		c[0] = cell_as(STYLE_CODE, profile_name(o->profile));
 		c[1] = cell(platforms(d->arena, o->on));
-		c[2] = cell(opinion_text(d->arena, o, s->unit));
+		c[2] = cell(recommendation_text(d->arena, o, s->unit));
 		c[3] = cell(o->because ? o->because : "");
 		c[4] = cell(o->source ? o->source : "");
 	}
@@ -250,7 +250,8 @@ static void wishes(struct doc *d, const struct setting *s)
 
 /* A rule without a table of wishes: what it says of this machine under each profile. Profiles that
  * say the same as the default are left out. */
-static void wishes_here(struct doc *d, const struct setting *s, const struct findings *by_profile)
+static void recommendations_here(struct doc *d, const struct setting *s,
+				 const struct findings *by_profile)
 {
 	static const struct column columns[] = {
 		{ .title = "Profile" },
@@ -361,7 +362,7 @@ static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 					      : "derived from facts, see the evidence below"));
 	if (s->knob != KNOB_NONE) {
 		node_pair(d, n, "Written", cell(knob_how_write(a, s->knob, s->name)));
-		node_pair(d, n, "Kept", cell(knob_how_kept(a, s->knob, s->name)));
+		node_pair(d, n, "Kept", cell(knob_persistence(a, s->knob, s->name)));
 	} else {
 		node_pair(d, n, "Written", cell("not by gputune: it is a check"));
 	}
@@ -438,8 +439,8 @@ struct doc *page_explain(struct arena *a, const struct setting *s, const struct 
 	if (s->not_when)
 		doc_text(d, "Does not apply when %s.", s->not_when);
 	here(d, m, f);
-	wishes(d, s);
-	wishes_here(d, s, by_profile);
+	recommendations_table(d, s);
+	recommendations_here(d, s, by_profile);
 	figures(d, s);
 	numbers(d, s);
 	how(d, s, l);

@@ -9,23 +9,23 @@
 #include "render/figure.h"
 #include "render/chart.h"
 
-static const struct given_kind *const lists[] = { given_machine_kinds, given_model_kinds };
+static const struct result_file_kind *const lists[] = { given_machine_kinds, given_model_kinds };
 
-const struct given_kind *given_kind_of(const char *schema)
+const struct result_file_kind *result_file_kind_of(const char *schema)
 {
 	for (size_t l = 0; schema && l < 2; l++)
-		for (const struct given_kind *k = lists[l]; k->schema; k++)
+		for (const struct result_file_kind *k = lists[l]; k->schema; k++)
 			if (strcmp(k->schema, schema) == 0)
 				return k;
 	return NULL;
 }
 
-const char *given_verbs(struct arena *a)
+const char *result_file_verbs(struct arena *a)
 {
 	TEXT_AUTO t = { 0 };
 
 	for (size_t l = 0; l < 2; l++)
-		for (const struct given_kind *k = lists[l]; k->schema; k++)
+		for (const struct result_file_kind *k = lists[l]; k->schema; k++)
 			text_printf(&t, "%s%s",
 				    !t.len		     ? ""
 				    : l == 1 && !k[1].schema ? " and "
@@ -34,12 +34,12 @@ const char *given_verbs(struct arena *a)
 	return arena_strdup(a, t.s);
 }
 
-int given_sound(const struct given_kind *k, const json_t *j, struct err *e)
+int result_file_valid(const struct result_file_kind *k, const json_t *j, struct err *e)
 {
 	for (size_t i = 0; i < k->n_tables; i++) {
-		const struct given_table *t = &k->tables[i];
+		const struct result_file_table *t = &k->tables[i];
 		const char *path = t->outer ? t->outer : t->path;
-		const json_t *list = given_at(j, NULL, path);
+		const json_t *list = result_file_at(j, NULL, path);
 
 		if ((t->must || (list && !json_is_null(list))) && !json_is_array(list))
 			return err_set(e, -EINVAL, "it is no result of %s: \"%s\" is no list",
@@ -53,14 +53,14 @@ int given_sound(const struct given_kind *k, const json_t *j, struct err *e)
 
 struct filling {
 	struct doc *d;
-	const struct given_table *table;
+	const struct result_file_table *table;
 	struct node *node;
 	size_t rows, dropped, beyond;
 };
 
-static bool is_dropped(const struct given_table *t, const json_t *row)
+static bool is_dropped(const struct result_file_table *t, const json_t *row)
 {
-	const char *word = t->drop ? json_string_value(given_at(row, NULL, t->drop)) : NULL;
+	const char *word = t->drop ? json_string_value(result_file_at(row, NULL, t->drop)) : NULL;
 
 	for (size_t i = 0; word && i < 2 && t->words[i]; i++)
 		if (strcmp(word, t->words[i]) == 0)
@@ -87,18 +87,18 @@ static void fill(struct filling *f, const json_t *list, const json_t *outer)
 			f->rows++;
 			c = node_row(f->d, f->node);
 			for (size_t k = 0; k < f->table->n; k++)
-				c[k] = given_cell(f->d, row, outer, &f->table->fields[k]);
+				c[k] = result_file_cell(f->d, row, outer, &f->table->fields[k]);
 		}
 	}
 }
 
-static bool is_figure(enum given_as as)
+static bool is_figure(enum result_file_as as)
 {
 	return as == GIVEN_NUMBER || as == GIVEN_BYTES || as == GIVEN_SHARE || as == GIVEN_TIMES ||
 	       as == GIVEN_INTERVAL;
 }
 
-static void table(struct doc *d, const struct given_table *t, const json_t *j)
+static void table(struct doc *d, const struct result_file_table *t, const json_t *j)
 {
 	struct column columns[16] = { 0 };
 	struct filling f = { .d = d, .table = t };
@@ -112,11 +112,11 @@ static void table(struct doc *d, const struct given_table *t, const json_t *j)
 						      t->fields[i].as == GIVEN_LIST };
 	f.node = doc_table(d, t->title, columns, t->n);
 	if (!t->outer)
-		fill(&f, given_at(j, NULL, t->path), NULL);
+		fill(&f, result_file_at(j, NULL, t->path), NULL);
 	else
-		json_array_foreach(given_at(j, NULL, t->outer), i, outer)
+		json_array_foreach(result_file_at(j, NULL, t->outer), i, outer)
 		{
-			fill(&f, given_at(outer, NULL, t->path), outer);
+			fill(&f, result_file_at(outer, NULL, t->path), outer);
 		}
 	node_drop_empty(f.node);
 	if (f.beyond)
@@ -135,13 +135,13 @@ static void sentences(struct doc *d, const json_t *j)
 	size_t i;
 
 	if (json_is_string(j)) {
-		node_span(d, doc_paragraph(d), cell(given_text(d->arena, j, "")));
+		node_span(d, doc_paragraph(d), cell(result_file_text(d->arena, j, "")));
 		return;
 	}
 	list = doc_bullets(d);
 	json_array_foreach(j, i, item)
 	{
-		const char *s = given_text(d->arena, item, "");
+		const char *s = result_file_text(d->arena, item, "");
 
 		if (s && i < GIVEN_ROWS_MAX)
 			node_bullet(d, list, cell(s));
@@ -149,18 +149,19 @@ static void sentences(struct doc *d, const json_t *j)
 }
 
 /* "Result of gputune check of node7, 2026-11-21T09:34:45Z, by gputune 0.1.0." */
-static void where_from(struct doc *d, const struct given_kind *k, const json_t *j)
+static void where_from(struct doc *d, const struct result_file_kind *k, const json_t *j)
 {
 	struct arena *a = d->arena;
-	const char *node = given_text(a, j, "host.nodename"), *time = given_text(a, j, "time"),
-		   *version = given_text(a, j, "tool_version");
+	const char *node = result_file_text(a, j, "host.nodename"),
+		   *time = result_file_text(a, j, "time"),
+		   *version = result_file_text(a, j, "tool_version");
 
 	doc_text(d, "Result of \"gputune %s\"%s%s%s%s%s%s. %s", k->verb,
 		 node && *node ? " on " : "", node ? node : "", time ? ", " : "", time ? time : "",
 		 version ? ", by gputune " : "", version ? version : "", k->says);
 }
 
-struct doc *given_page(struct arena *a, const struct given_kind *k, const json_t *j)
+struct doc *result_file_page(struct arena *a, const struct result_file_kind *k, const json_t *j)
 {
 	struct doc *d = doc_new(a);
 	struct node *pairs;
@@ -168,19 +169,19 @@ struct doc *given_page(struct arena *a, const struct given_kind *k, const json_t
 	where_from(d, k, j);
 	pairs = doc_pairs(d, NULL);
 	for (size_t i = 0; i < k->n_pairs; i++)
-		node_pair(d, pairs, k->pairs[i].title, given_cell(d, j, NULL, &k->pairs[i]));
+		node_pair(d, pairs, k->pairs[i].title, result_file_cell(d, j, NULL, &k->pairs[i]));
 	node_drop_empty(pairs);
-	given_charts(d, k, j);
+	result_file_charts(d, k, j);
 	for (size_t i = 0; i < k->n_tables; i++)
 		table(d, &k->tables[i], j);
 	for (size_t i = 0; i < 3 && k->texts[i]; i++)
-		sentences(d, given_at(j, NULL, k->texts[i]));
+		sentences(d, result_file_at(j, NULL, k->texts[i]));
 	return d;
 }
 
 /* Values of a result that came as a file, as people read them. */
 
-const json_t *given_at(const json_t *row, const json_t *outer, const char *path)
+const json_t *result_file_at(const json_t *row, const json_t *outer, const char *path)
 {
 	const json_t *j = *path == '^' ? outer : row;
 	char key[64];
@@ -212,21 +213,21 @@ static const char *bounded(struct arena *a, const char *s)
 	return arena_printf(a, "%.*s...", (int)n, s);
 }
 
-const char *given_text(struct arena *a, const json_t *j, const char *path)
+const char *result_file_text(struct arena *a, const json_t *j, const char *path)
 {
-	const char *s = json_string_value(given_at(j, NULL, path));
+	const char *s = json_string_value(result_file_at(j, NULL, path));
 
 	return s ? bounded(a, s) : NULL;
 }
 
-const char *given_node(const json_t *j)
+const char *result_file_node(const json_t *j)
 {
-	const char *node = json_string_value(given_at(j, NULL, "host.nodename"));
+	const char *node = json_string_value(result_file_at(j, NULL, "host.nodename"));
 
 	return node && *node ? node : NULL;
 }
 
-enum style given_style(const char *word)
+enum style result_file_style(const char *word)
 {
 	static const struct {
 		const char *word;
@@ -321,7 +322,7 @@ static const char *bytes_interval(struct arena *a, const json_t *j)
 	return arena_printf(a, "%s (%s to %s)", middle, from, to);
 }
 
-static const char *text_of(struct arena *a, const json_t *j, const struct given_field *f)
+static const char *text_of(struct arena *a, const json_t *j, const struct result_file_field *f)
 {
 	switch (f->as) {
 	case GIVEN_NUMBER:
@@ -343,13 +344,13 @@ static const char *text_of(struct arena *a, const json_t *j, const struct given_
 	}
 }
 
-struct cell given_cell(struct doc *d, const json_t *row, const json_t *outer,
-		       const struct given_field *f)
+struct cell result_file_cell(struct doc *d, const json_t *row, const json_t *outer,
+			     const struct result_file_field *f)
 {
-	const char *text = text_of(d->arena, given_at(row, outer, f->path), f);
+	const char *text = text_of(d->arena, result_file_at(row, outer, f->path), f);
 	enum style style = f->as == GIVEN_CODE	   ? STYLE_CODE
 			   : f->as == GIVEN_STRONG ? STYLE_STRONG
-			   : f->as == GIVEN_WORD   ? given_style(text)
+			   : f->as == GIVEN_WORD   ? result_file_style(text)
 						   : STYLE_PLAIN;
 
 	return cell_as(style, text);
@@ -364,23 +365,23 @@ static double chart_number(const json_t *j)
 	return json_is_number(j) ? json_number_value(j) : (double)NAN;
 }
 
-static const char *label(struct arena *a, const struct given_ratios *r, const json_t *row)
+static const char *label(struct arena *a, const struct result_file_ratios *r, const json_t *row)
 {
 	TEXT_AUTO t = { 0 };
 
 	for (size_t i = 0; i < 3 && r->label[i]; i++) {
-		const char *s = given_text(a, row, r->label[i]);
+		const char *s = result_file_text(a, row, r->label[i]);
 
 		text_printf(&t, "%s%s", t.len ? " " : "", s ? s : "");
 	}
 	return arena_strdup(a, t.s ? t.s : "");
 }
 
-static bool ratio(struct arena *a, const struct given_ratios *r, const json_t *row,
+static bool ratio(struct arena *a, const struct result_file_ratios *r, const json_t *row,
 		  struct chart_ratio *out)
 {
-	const json_t *j = given_at(row, NULL, r->ratio), *v = json_object_get(j, "ratio");
-	const char *word = r->word ? given_text(a, row, r->word) : NULL;
+	const json_t *j = result_file_at(row, NULL, r->ratio), *v = json_object_get(j, "ratio");
+	const char *word = r->word ? result_file_text(a, row, r->word) : NULL;
 
 	if (!v)
 		v = json_object_get(j, "value");
@@ -389,13 +390,13 @@ static bool ratio(struct arena *a, const struct given_ratios *r, const json_t *r
 				     .low = chart_number(json_object_get(j, "low")),
 				     .high = chart_number(json_object_get(j, "high")),
 				     .verdict = word,
-				     .style = given_style(word) };
+				     .style = result_file_style(word) };
 	return out->ratio > 0;
 }
 
-static void ratios(struct doc *d, const struct given_ratios *r, const json_t *j)
+static void ratios(struct doc *d, const struct result_file_ratios *r, const json_t *j)
 {
-	const json_t *list = given_at(j, NULL, r->path), *row;
+	const json_t *list = result_file_at(j, NULL, r->path), *row;
 	struct chart_ratio *rows = arena_array(d->arena, RATIOS_MAX, sizeof(*rows));
 	struct chart_ratios c = { .title = r->title,
 				  .left = r->left,
@@ -416,9 +417,9 @@ static void ratios(struct doc *d, const struct given_ratios *r, const json_t *j)
 }
 
 /* One point is no line; two are. */
-static void curve(struct doc *d, const struct given_curve *g, const json_t *j)
+static void curve(struct doc *d, const struct result_file_curve *g, const json_t *j)
 {
-	const json_t *list = given_at(j, NULL, g->path), *row;
+	const json_t *list = result_file_at(j, NULL, g->path), *row;
 	double *x = arena_array(d->arena, POINTS_MAX, sizeof(*x)),
 	       *y = arena_array(d->arena, POINTS_MAX, sizeof(*y));
 	struct chart_series *s = ARENA_NEW(d->arena, struct chart_series);
@@ -428,8 +429,8 @@ static void curve(struct doc *d, const struct given_curve *g, const json_t *j)
 	{
 		if (n == POINTS_MAX)
 			break;
-		x[n] = chart_number(given_at(row, NULL, g->x));
-		y[n] = chart_number(given_at(row, NULL, g->y));
+		x[n] = chart_number(result_file_at(row, NULL, g->x));
+		y[n] = chart_number(result_file_at(row, NULL, g->y));
 		n += x[n] > 0 && isfinite(y[n]);
 	}
 	if (n < 2)
@@ -446,7 +447,7 @@ static void curve(struct doc *d, const struct given_curve *g, const json_t *j)
 				   .n = 1 });
 }
 
-void given_charts(struct doc *d, const struct given_kind *k, const json_t *j)
+void result_file_charts(struct doc *d, const struct result_file_kind *k, const json_t *j)
 {
 	for (size_t i = 0; i < k->n_ratios; i++)
 		ratios(d, &k->ratios[i], j);

@@ -15,7 +15,7 @@
 enum { GIVEN_ROWS_MAX = 2000, GIVEN_TEXT_MAX = 8192 };
 
 /* How a value is written. */
-enum given_as {
+enum result_file_as {
 	GIVEN_TEXT,
 	GIVEN_STRONG,
 	GIVEN_CODE,
@@ -30,16 +30,16 @@ enum given_as {
 };
 
 /* A path goes by '.' from the row, after '^' from the row's parent; "": the row itself. */
-struct given_field {
+struct result_file_field {
 	const char *path, *title;
-	enum given_as as;
+	enum result_file_as as;
 	const char *unit;
 };
 
 /* A list of objects. With outer, one that lies in each object of another list. */
-struct given_table {
+struct result_file_table {
 	const char *outer, *path, *title;
-	const struct given_field *fields;
+	const struct result_file_field *fields;
 	size_t n;
 	const char *drop; /* rows with one of these two words here are only counted */
 	const char *words[2];
@@ -47,7 +47,7 @@ struct given_table {
 };
 
 /* Ratios around "the same" of a list's rows, or of one object. */
-struct given_ratios {
+struct result_file_ratios {
 	const char *path, *title;
 	const char *label[3]; /* paths, joined by blanks */
 	const char *ratio;    /* path of {ratio or value, low, high} */
@@ -58,42 +58,42 @@ struct given_ratios {
 };
 
 /* A line over a list's rows. */
-struct given_curve {
+struct result_file_curve {
 	const char *path, *title, *x, *y, *x_title, *y_title;
 };
 
-struct given_kind {
+struct result_file_kind {
 	const char *schema, *verb; /* "gputune.check/1", "check" */
 	const char *part;	   /* id of the section of a report in which it is shown */
 	const char *says;	   /* what its figures are: measured, predicted */
-	const struct given_field *pairs;
+	const struct result_file_field *pairs;
 	size_t n_pairs;
-	const struct given_table *tables;
+	const struct result_file_table *tables;
 	size_t n_tables;
-	const struct given_ratios *ratios;
+	const struct result_file_ratios *ratios;
 	size_t n_ratios;
-	struct given_curve curve; /* path NULL: none */
-	const char *texts[3];	  /* lists of sentences, or one sentence each */
+	struct result_file_curve curve; /* path NULL: none */
+	const char *texts[3];		/* lists of sentences, or one sentence each */
 };
 
 /* NULL: no such kind. */
-const struct given_kind *given_kind_of(const char *schema);
+const struct result_file_kind *result_file_kind_of(const char *schema);
 /* All that can be given: "check, prove and diagnose"; arena. */
-const char *given_verbs(struct arena *a);
+const char *result_file_verbs(struct arena *a);
 /* Whether its lists are there. 0 or -EINVAL and *e. */
-int given_sound(const struct given_kind *k, const json_t *j, struct err *e);
+int result_file_valid(const struct result_file_kind *k, const json_t *j, struct err *e);
 /* Everything in the arena; j is not needed afterwards. */
-struct doc *given_page(struct arena *a, const struct given_kind *k, const json_t *j);
+struct doc *result_file_page(struct arena *a, const struct result_file_kind *k, const json_t *j);
 /* The name of the machine that it is about; NULL: it names none. */
-const char *given_node(const json_t *j);
+const char *result_file_node(const json_t *j);
 /* A text of j by its path, in the arena and of bounded length; NULL: there is none. */
-const char *given_text(struct arena *a, const json_t *j, const char *path);
+const char *result_file_text(struct arena *a, const json_t *j, const char *path);
 /* The value at a path from row or, after '^', from outer. NULL: there is none. */
-const json_t *given_at(const json_t *row, const json_t *outer, const char *path);
-struct cell given_cell(struct doc *d, const json_t *row, const json_t *outer,
-		       const struct given_field *f);
-void given_charts(struct doc *d, const struct given_kind *k, const json_t *j);
-enum style given_style(const char *word);
+const json_t *result_file_at(const json_t *row, const json_t *outer, const char *path);
+struct cell result_file_cell(struct doc *d, const json_t *row, const json_t *outer,
+			     const struct result_file_field *f);
+void result_file_charts(struct doc *d, const struct result_file_kind *k, const json_t *j);
+enum style result_file_style(const char *word);
 
 /* The rows of given.h's kinds, and how they are written. */
 
@@ -104,7 +104,7 @@ enum style given_style(const char *word);
 #define GIVEN_RATIOS(list) .ratios = (list), .n_ratios = GIVEN_N(list)
 
 /* A kind without schema ends each. */
-extern const struct given_kind given_machine_kinds[]; /* given_rows.c */
-extern const struct given_kind given_model_kinds[];   /* given_rows_model.c */
+extern const struct result_file_kind given_machine_kinds[]; /* given_rows.c */
+extern const struct result_file_kind given_model_kinds[];   /* given_rows_model.c */
 
 #endif

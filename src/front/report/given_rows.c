@@ -3,7 +3,7 @@
  * stack check, compare. given_rows_model.c has those of models and training. */
 #include "front/report/given.h"
 
-static const struct given_field check_pairs[] = {
+static const struct result_file_field check_pairs[] = {
 	{ "profile.name", "Profile", GIVEN_TEXT, NULL },
 	{ "summary.fail", "To fix", GIVEN_NUMBER, NULL },
 	{ "summary.pass", "Right", GIVEN_NUMBER, NULL },
@@ -11,7 +11,7 @@ static const struct given_field check_pairs[] = {
 	{ "summary.score", "Score of 100", GIVEN_NUMBER, NULL },
 };
 
-static const struct given_field check_findings[] = {
+static const struct result_file_field check_findings[] = {
 	{ "id", "Setting", GIVEN_CODE, NULL },	    { "target", "On", GIVEN_TEXT, NULL },
 	{ "verdict", "Verdict", GIVEN_WORD, NULL }, { "severity", "Weight", GIVEN_WORD, NULL },
 	{ "current", "Is", GIVEN_TEXT, NULL },	    { "wanted", "Should be", GIVEN_TEXT, NULL },
@@ -19,7 +19,7 @@ static const struct given_field check_findings[] = {
 	{ "risk", "Risk", GIVEN_TEXT, NULL },
 };
 
-static const struct given_table check_tables[] = {
+static const struct result_file_table check_tables[] = {
 	{ NULL,
 	  "findings",
 	  "Findings of the file",
@@ -29,7 +29,7 @@ static const struct given_table check_tables[] = {
 	  true },
 };
 
-static const struct given_field prove_pairs[] = {
+static const struct result_file_field prove_pairs[] = {
 	{ "what", "Setting", GIVEN_CODE, NULL },
 	{ "verdict", "Verdict", GIVEN_WORD, NULL },
 	{ "why", "Why", GIVEN_TEXT, NULL },
@@ -43,20 +43,20 @@ static const struct given_field prove_pairs[] = {
 	{ "foreign", "Changed by others meanwhile", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field prove_changes[] = {
+static const struct result_file_field prove_changes[] = {
 	{ "id", "Setting", GIVEN_CODE, NULL },
 	{ "target", "On", GIVEN_TEXT, NULL },
 	{ "before", "Before", GIVEN_TEXT, NULL },
 	{ "after", "After", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field prove_guards[] = {
+static const struct result_file_field prove_guards[] = {
 	{ "figure", "Guard", GIVEN_CODE, NULL },
 	{ "", "After over before", GIVEN_TIMES, NULL },
 	{ "veto", "Got worse", GIVEN_YES, NULL },
 };
 
-static const struct given_field prove_members[] = {
+static const struct result_file_field prove_members[] = {
 	{ "id", "Setting", GIVEN_CODE, NULL },
 	{ "stays", "Stays", GIVEN_YES, NULL },
 	{ "screened", "Screened", GIVEN_TIMES, NULL },
@@ -64,7 +64,7 @@ static const struct given_field prove_members[] = {
 	{ "fault", "Fault", GIVEN_TEXT, NULL },
 };
 
-static const struct given_table prove_tables[] = {
+static const struct result_file_table prove_tables[] = {
 	{ NULL, "changes", "What was switched", GIVEN_FIELDS(prove_changes), NULL, { NULL }, true },
 	{ NULL, "guards", "Guards", GIVEN_FIELDS(prove_guards), NULL, { NULL }, false },
 	{ NULL,
@@ -76,7 +76,7 @@ static const struct given_table prove_tables[] = {
 	  false },
 };
 
-static const struct given_ratios prove_ratios[] = {
+static const struct result_file_ratios prove_ratios[] = {
 	{ "",
 	  "After over before",
 	  { "what" },
@@ -95,20 +95,20 @@ static const struct given_ratios prove_ratios[] = {
 	  "better" },
 };
 
-static const struct given_field doctor_pairs[] = {
+static const struct result_file_field doctor_pairs[] = {
 	{ "summary.found", "Found", GIVEN_NUMBER, NULL },
 	{ "summary.not_tested", "Not tested", GIVEN_NUMBER, NULL },
 	{ "summary.fine", "Fine", GIVEN_NUMBER, NULL },
 };
 
-static const struct given_field doctor_causes[] = {
+static const struct result_file_field doctor_causes[] = {
 	{ "^symptom", "Symptom", GIVEN_TEXT, NULL },  { "^state", "State", GIVEN_WORD, NULL },
 	{ "title", "Cause", GIVEN_TEXT, NULL },	      { "likelihood", "Likely", GIVEN_WORD, NULL },
 	{ "evidence", "Evidence", GIVEN_TEXT, NULL }, { "fix", "Fix", GIVEN_CODE, NULL },
 	{ "by_hand", "By hand", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field doctor_figures[] = {
+static const struct result_file_field doctor_figures[] = {
 	{ "bench", "Bench", GIVEN_TEXT, NULL },
 	{ "case", "Case", GIVEN_TEXT, NULL },
 	{ "figure", "Figure", GIVEN_TEXT, NULL },
@@ -117,13 +117,13 @@ static const struct given_field doctor_figures[] = {
 	{ "samples", "Samples", GIVEN_NUMBER, NULL },
 };
 
-static const struct given_field doctor_fixes[] = {
+static const struct result_file_field doctor_fixes[] = {
 	{ "settings", "Fix tried", GIVEN_CODE, NULL }, { "verdict", "Verdict", GIVEN_WORD, NULL },
 	{ "measured", "Measured", GIVEN_TEXT, NULL },  { "kept", "Kept", GIVEN_YES, NULL },
 	{ "left", "Not set", GIVEN_TEXT, NULL },       { "trouble", "Trouble", GIVEN_TEXT, NULL },
 };
 
-static const struct given_table doctor_tables[] = {
+static const struct result_file_table doctor_tables[] = {
 	{ "diagnoses",
 	  "causes",
 	  "Causes",
@@ -147,7 +147,7 @@ static const struct given_table doctor_tables[] = {
 	  false },
 };
 
-static const struct given_field stack_pairs[] = {
+static const struct result_file_field stack_pairs[] = {
 	{ "rootfs", "Root file system", GIVEN_CODE, NULL },
 	{ "gpus", "For GPUs", GIVEN_LIST, NULL },
 	{ "summary.fail", "Wrong", GIVEN_NUMBER, NULL },
@@ -155,14 +155,14 @@ static const struct given_field stack_pairs[] = {
 	{ "summary.pass", "Right", GIVEN_NUMBER, NULL },
 };
 
-static const struct given_field stack_findings[] = {
+static const struct result_file_field stack_findings[] = {
 	{ "title", "What", GIVEN_TEXT, NULL },	     { "target", "Of", GIVEN_TEXT, NULL },
 	{ "verdict", "Verdict", GIVEN_WORD, NULL },  { "current", "Is", GIVEN_TEXT, NULL },
 	{ "wanted", "Should be", GIVEN_TEXT, NULL }, { "reason", "Because", GIVEN_TEXT, NULL },
 	{ "command", "Fix", GIVEN_CODE, NULL },
 };
 
-static const struct given_field stack_items[] = {
+static const struct result_file_field stack_items[] = {
 	{ "component", "Component", GIVEN_STRONG, NULL },
 	{ "version", "Version", GIVEN_TEXT, NULL },
 	{ "version_from", "Told by", GIVEN_TEXT, NULL },
@@ -170,7 +170,7 @@ static const struct given_field stack_items[] = {
 	{ "gpu_code", "Code for", GIVEN_LIST, NULL },
 };
 
-static const struct given_table stack_tables[] = {
+static const struct result_file_table stack_tables[] = {
 	{ NULL,
 	  "findings",
 	  "Software that does not go together",
@@ -181,7 +181,7 @@ static const struct given_table stack_tables[] = {
 	{ NULL, "items", "Installed", GIVEN_FIELDS(stack_items), NULL, { NULL }, false },
 };
 
-static const struct given_field compare_pairs[] = {
+static const struct result_file_field compare_pairs[] = {
 	{ "a", "Before", GIVEN_CODE, NULL },
 	{ "b", "After", GIVEN_CODE, NULL },
 	{ "summary.better", "Better", GIVEN_NUMBER, NULL },
@@ -191,7 +191,7 @@ static const struct given_field compare_pairs[] = {
 	{ "threshold", "Least difference that counts", GIVEN_SHARE, NULL },
 };
 
-static const struct given_field compare_rows[] = {
+static const struct result_file_field compare_rows[] = {
 	{ "bench", "Bench", GIVEN_TEXT, NULL },
 	{ "case", "Case", GIVEN_STRONG, NULL },
 	{ "figure", "Figure", GIVEN_TEXT, NULL },
@@ -203,12 +203,12 @@ static const struct given_field compare_rows[] = {
 	{ "reason", "Because", GIVEN_TEXT, NULL },
 };
 
-static const struct given_table compare_tables[] = {
+static const struct result_file_table compare_tables[] = {
 	{ NULL, "rows", "Figures of both", GIVEN_FIELDS(compare_rows), NULL, { NULL }, true },
 };
 
 /* B over A as it is: for a latency, left is better. */
-static const struct given_ratios compare_ratios[] = {
+static const struct result_file_ratios compare_ratios[] = {
 	{ "rows",
 	  "After over before",
 	  { "bench", "case", "figure" },
@@ -219,7 +219,7 @@ static const struct given_ratios compare_ratios[] = {
 	  NULL },
 };
 
-const struct given_kind given_machine_kinds[] = {
+const struct result_file_kind given_machine_kinds[] = {
 	{ .schema = "gputune.check/1",
 	  .verb = "check",
 	  .part = "findings",
@@ -259,7 +259,7 @@ const struct given_kind given_machine_kinds[] = {
 /* Results about models and training that a page can show when they come as files: predict, predict
  * training, advise, diagnose. */
 
-static const struct given_field predict_pairs[] = {
+static const struct result_file_field predict_pairs[] = {
 	{ "asked.model", "Model", GIVEN_STRONG, NULL },
 	{ "asked.machine", "Machine", GIVEN_TEXT, NULL },
 	{ "asked.engine", "Engine", GIVEN_TEXT, NULL },
@@ -276,7 +276,7 @@ static const struct given_field predict_pairs[] = {
 	{ "calibration", "Constants", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field predict_curve[] = {
+static const struct result_file_field predict_curve[] = {
 	{ "batch", "Requests at a time", GIVEN_NUMBER, NULL },
 	{ "ttft_ms", "Time to first token", GIVEN_NUMBER, "ms" },
 	{ "tpot_ms", "Time per output token", GIVEN_NUMBER, "ms" },
@@ -284,7 +284,7 @@ static const struct given_field predict_curve[] = {
 	{ "fits", "Fits", GIVEN_YES, NULL },
 };
 
-static const struct given_table predict_tables[] = {
+static const struct result_file_table predict_tables[] = {
 	{ NULL,
 	  "curve",
 	  "With more requests at a time",
@@ -294,7 +294,7 @@ static const struct given_table predict_tables[] = {
 	  true },
 };
 
-static const struct given_field train_pairs[] = {
+static const struct result_file_field train_pairs[] = {
 	{ "asked.model", "Model", GIVEN_STRONG, NULL },
 	{ "asked.machine", "Machine", GIVEN_TEXT, NULL },
 	{ "asked.parallel", "Way", GIVEN_CODE, NULL },
@@ -314,7 +314,7 @@ static const struct given_field train_pairs[] = {
 	{ "judgement.verdict", "The claim", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field train_links[] = {
+static const struct result_file_field train_links[] = {
 	{ "collective", "Collective", GIVEN_CODE, NULL },
 	{ "purpose", "Of", GIVEN_TEXT, NULL },
 	{ "ranks", "Ranks", GIVEN_NUMBER, NULL },
@@ -325,13 +325,13 @@ static const struct given_field train_links[] = {
 	{ "from", "From", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field train_changes[] = {
+static const struct result_file_field train_changes[] = {
 	{ "name", "Change", GIVEN_STRONG, NULL }, { "gain", "Times as fast", GIVEN_TIMES, NULL },
 	{ "fits", "Fits", GIVEN_YES, NULL },	  { "memory_bytes", "Memory", GIVEN_BYTES, NULL },
 	{ "why", "Why", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field train_scale[] = {
+static const struct result_file_field train_scale[] = {
 	{ "gpus", "GPUs", GIVEN_NUMBER, NULL },
 	{ "step_s", "A step", GIVEN_NUMBER, "s" },
 	{ "tokens_per_s", "Throughput", GIVEN_NUMBER, "tokens/s" },
@@ -341,14 +341,14 @@ static const struct given_field train_scale[] = {
 	{ "why_not", "Why not", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field train_causes[] = {
+static const struct result_file_field train_causes[] = {
 	{ "what", "What may be missing", GIVEN_TEXT, NULL },
 	{ "excluded", "Excluded", GIVEN_YES, NULL },
 	{ "why", "Why", GIVEN_TEXT, NULL },
 	{ "measure", "Measure", GIVEN_TEXT, NULL },
 };
 
-static const struct given_table train_tables[] = {
+static const struct result_file_table train_tables[] = {
 	{ NULL, "communication", "Communication", GIVEN_FIELDS(train_links), NULL, { NULL }, true },
 	{ NULL,
 	  "what_if.changes",
@@ -367,7 +367,7 @@ static const struct given_table train_tables[] = {
 	  false },
 };
 
-static const struct given_ratios train_ratios[] = {
+static const struct result_file_ratios train_ratios[] = {
 	{ "what_if.changes",
 	  "What changes would bring, predicted",
 	  { "name" },
@@ -378,7 +378,7 @@ static const struct given_ratios train_ratios[] = {
 	  "better" },
 };
 
-static const struct given_field advise_pairs[] = {
+static const struct result_file_field advise_pairs[] = {
 	{ "asked.model", "Model", GIVEN_STRONG, NULL },
 	{ "asked.machine", "Machine", GIVEN_TEXT, NULL },
 	{ "asked.engine", "Engine", GIVEN_TEXT, NULL },
@@ -392,7 +392,7 @@ static const struct given_field advise_pairs[] = {
 	{ "calibration", "Constants", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field advise_changes[] = {
+static const struct result_file_field advise_changes[] = {
 	{ "change", "Change", GIVEN_STRONG, NULL },
 	{ "gain.answer", "Answer, times as fast", GIVEN_TIMES, NULL },
 	{ "gain.ttft", "First token", GIVEN_TIMES, NULL },
@@ -402,7 +402,7 @@ static const struct given_field advise_changes[] = {
 	{ "to_measure", "Measure first", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field advise_settings[] = {
+static const struct result_file_field advise_settings[] = {
 	{ "id", "Setting", GIVEN_CODE, NULL },
 	{ "target", "On", GIVEN_TEXT, NULL },
 	{ "verdict", "Verdict, measured", GIVEN_WORD, NULL },
@@ -410,7 +410,7 @@ static const struct given_field advise_settings[] = {
 	{ "text", "Why", GIVEN_TEXT, NULL },
 };
 
-static const struct given_table advise_tables[] = {
+static const struct result_file_table advise_tables[] = {
 	{ NULL,
 	  "changes",
 	  "Changes, the best first",
@@ -434,7 +434,7 @@ static const struct given_table advise_tables[] = {
 	  false },
 };
 
-static const struct given_ratios advise_ratios[] = {
+static const struct result_file_ratios advise_ratios[] = {
 	{ "changes",
 	  "Times as fast an answer, predicted",
 	  { "change" },
@@ -445,7 +445,7 @@ static const struct given_ratios advise_ratios[] = {
 	  "better" },
 };
 
-static const struct given_field diagnose_runs[] = {
+static const struct result_file_field diagnose_runs[] = {
 	{ "name", "Run", GIVEN_STRONG, NULL },
 	{ "verdict", "Verdict", GIVEN_WORD, NULL },
 	{ "figures.gpus", "GPUs", GIVEN_NUMBER, NULL },
@@ -455,7 +455,7 @@ static const struct given_field diagnose_runs[] = {
 	{ "sentence", "What holds it back", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field diagnose_causes[] = {
+static const struct result_file_field diagnose_causes[] = {
 	{ "^name", "Run", GIVEN_STRONG, NULL },
 	{ "title", "Cause", GIVEN_TEXT, NULL },
 	{ "certainty", "Certainty", GIVEN_WORD, NULL },
@@ -465,7 +465,7 @@ static const struct given_field diagnose_causes[] = {
 	{ "measure", "To measure", GIVEN_TEXT, NULL },
 };
 
-static const struct given_field diagnose_scale[] = {
+static const struct result_file_field diagnose_scale[] = {
 	{ "gpus", "GPUs", GIVEN_NUMBER, NULL },
 	{ "tokens_per_s", "Throughput", GIVEN_NUMBER, "tokens/s" },
 	{ "efficiency", "Efficiency", GIVEN_SHARE, NULL },
@@ -473,7 +473,7 @@ static const struct given_field diagnose_scale[] = {
 	{ "why", "Why", GIVEN_TEXT, NULL },
 };
 
-static const struct given_table diagnose_tables[] = {
+static const struct result_file_table diagnose_tables[] = {
 	{ NULL, "runs", "Training runs", GIVEN_FIELDS(diagnose_runs), NULL, { NULL }, true },
 	{ "runs",
 	  "causes",
@@ -491,7 +491,7 @@ static const struct given_table diagnose_tables[] = {
 	  false },
 };
 
-const struct given_kind given_model_kinds[] = {
+const struct result_file_kind given_model_kinds[] = {
 	{ .schema = "gputune.predict/1",
 	  .verb = "predict inference",
 	  .part = "predictions",

@@ -124,7 +124,7 @@ static void part(struct doc *d, const struct report_part *p, const char *id, uns
 		doc_section_end(d);
 }
 
-static struct cell machine_say(struct doc *d, const struct report_head *h)
+static struct cell machine_text(struct doc *d, const struct report_head *h)
 {
 	if (!h->judged)
 		return cell_printf(d, STYLE_MUTED, "%s; not judged", h->what);
@@ -140,7 +140,7 @@ struct doc *page_report_machine(struct arena *a, const struct report_machine *m,
 
 	d->tools = true;
 	if (!alone) {
-		doc_section(d, 2, m->head.id, m->head.name, machine_say(d, &m->head), false);
+		doc_section(d, 2, m->head.id, m->head.name, machine_text(d, &m->head), false);
 		d->nodes[d->n - 1]->apart = true;
 	}
 	for (size_t i = 0; i < m->n; i++)

@@ -140,7 +140,7 @@ static enum goal advise_goal(const struct run *r)
 }
 
 /* --context: what a request has before its answer; with --prompt the rest was there before. */
-static int context(struct run *r, struct words *w)
+static int context(struct run *r, struct infer_options *w)
 {
 	double all = 0;
 	int code = predict_number(r, OPT_CONTEXT, 1, QUESTION_TOKENS, &all);
@@ -156,7 +156,7 @@ static int context(struct run *r, struct words *w)
 	return 0;
 }
 
-static int asked_words(struct run *r, struct words *w, struct advise_facts *f)
+static int asked_words(struct run *r, struct infer_options *w, struct advise_facts *f)
 {
 	double claim = 0;
 	int code;
@@ -225,7 +225,7 @@ static void look_besides(struct run *r, struct host *h, const struct machine *m,
 	settings(r, h, m, b->own);
 }
 
-static int tell_sweep(struct run *r, struct sweep *s)
+static int print_sweep(struct run *r, struct sweep *s)
 {
 	struct sweep_result result;
 	struct err e = { 0 };
@@ -244,7 +244,8 @@ static int tell_sweep(struct run *r, struct sweep *s)
 	return run_print_doc(r, page_sweep(&r->arena, &page), "gputune advise", code);
 }
 
-static int tell(struct run *r, const struct serve_advice *o, const struct advise_settings *own)
+static int print_answer(struct run *r, const struct serve_advice *o,
+			const struct advise_settings *own)
 {
 	int code = o->now.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 
@@ -264,8 +265,8 @@ int verb_advise(struct run *r)
 	struct besides besides = { &facts, &own };
 	struct sweep sweep = { 0 };
 	struct serve_advice advice;
-	struct place place;
-	struct words w;
+	struct target_hw place;
+	struct infer_options w;
 	struct fits fits;
 	struct err e = { 0 };
 	const char *on = r->value[OPT_ON];
@@ -296,9 +297,9 @@ int verb_advise(struct run *r)
 		sweep.words = &w;
 		sweep.fits = &fits;
 		sweep.goal = facts.goal;
-		return tell_sweep(r, &sweep);
+		return print_sweep(r, &sweep);
 	}
 	if (advise(&r->arena, &w, &fits, &facts, &advice, &e) < 0)
 		return complain(EXIT_USAGE, &e);
-	return tell(r, &advice, &own);
+	return print_answer(r, &advice, &own);
 }

@@ -279,7 +279,7 @@ static int take_own(const char *key, const json_t *v, struct module_args *out)
 	return 0;
 }
 
-static bool given(const json_t *v)
+static bool is_set(const json_t *v)
 {
 	return !json_is_null(v) && !json_is_false(v) &&
 	       !(json_is_string(v) && json_string_length(v) == 0) &&
@@ -309,7 +309,7 @@ static int take_all(struct arena *a, json_t *j, struct module_args *out, struct 
 			return err_set(e, -EINVAL, "there is no argument \"%.64s\"", key);
 		if (!json_is_null(v) && take(a, &table[i], v, out, e))
 			return -EINVAL;
-		seen[i] = given(v);
+		seen[i] = is_set(v);
 	}
 	if (!ansible)
 		return err_set(e, -EINVAL, "this is no argument file of Ansible");

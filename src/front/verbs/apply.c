@@ -20,7 +20,7 @@ static bool anything_is_so(const struct findings *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *x = &f->items[i];
-		bool so = x->v.kind == VERDICT_PASS && (x->s->knob != KNOB_NONE || x->s->aim);
+		bool so = x->v.kind == VERDICT_PASS && (x->s->knob != KNOB_NONE || x->s->remediate);
 
 		for (size_t k = 0; so && k < f->n; k++)
 			so = f->items[k].s != x->s || f->items[k].v.kind != VERDICT_FAIL;
@@ -59,7 +59,7 @@ static bool is_blind(const struct planned *p, struct err *e)
 		const struct finding *f = &p->findings.items[i];
 
 		if (f->v.kind != VERDICT_UNKNOWN || strcmp(f->v.code, CODE_ERROR) != 0 ||
-		    (f->s->knob == KNOB_NONE && !f->s->aim))
+		    (f->s->knob == KNOB_NONE && !f->s->remediate))
 			continue;
 		why = n++ ? why : f->v.reason;
 		first = first ? first : f->s->id;
@@ -118,7 +118,7 @@ static int apply_plan(struct run *r, struct host *h, const struct txn_who *who,
 		if (!run_agreed(r, arena_printf(&r->arena, "Make %zu changes?", open)))
 			return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED
 									 : EXIT_USAGE;
-		run_tell_lost_at_boot(h);
+		run_report_lost_at_boot(h);
 		result = txn_apply(h, &r->arena, &p->plan, who, &report, &e);
 	}
 	code = all_is_refused(p, &e) ? EXIT_NOT_APPLIED : run_code_of(result);

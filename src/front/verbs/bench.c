@@ -45,7 +45,7 @@ static const char *bench_load(struct run *r, struct host *h, const char *name, s
 	if (name[0] != '/' && getcwd(here, sizeof(here)))
 		path = arena_printf(&r->arena, "%s/%s", here, name);
 	code = host_read(h, path, BENCH_FILE_MAX, &r->arena, &text, NULL);
-	if (code == -ENOENT && store_id_sound(name))
+	if (code == -ENOENT && store_id_valid(name))
 		code = store_get(&r->arena, h, bench_state(r), name, &text, &e);
 	else if (code)
 		err_set(&e, code, "%s cannot be read: %s", path, strerror(-code));
@@ -176,7 +176,7 @@ int verb_compare(struct run *r)
 
 /* gputune bench serve: the other machine of a network measurement. */
 
-static void say(void *ctx, const char *text)
+static void print_note(void *ctx, const char *text)
 {
 	fprintf(ctx, "%s\n", text);
 	fflush(ctx);
@@ -192,7 +192,7 @@ static int serve_at(struct run *r, struct net_address *a, const struct token *t)
 	if (serve_listen(a, &s.listener, &e))
 		return complain(EXIT_BLIND, &e);
 	if (!r->value[OPT_QUIET]) {
-		s.say = say;
+		s.say = print_note;
 		s.ctx = r->out;
 		fprintf(r->out, "listening on %s%s\n", a->text,
 			net_address_loopback(a)
@@ -694,7 +694,7 @@ static const char *id_word(struct run *r)
 }
 
 /* What the first of the benches can begin before there are facts. */
-static struct gpu_ahead *begin_ahead(const struct measuring *g)
+static struct gpu_preinit *begin_preinit(const struct measuring *g)
 {
 	const char *arg = g->r->args[0], *slash = strchr(arg, '/');
 	const struct bench *b = bench_find(
@@ -744,9 +744,9 @@ static int run_bench(struct measuring *g)
 	code = code ? code : run_check_result_file(g->r);
 	if (code)
 		return code;
-	g->frame.env.ahead = begin_ahead(g);
+	g->frame.env.ahead = begin_preinit(g);
 	code = run_checked(g);
-	gpu_ahead_end(g->frame.env.ahead);
+	gpu_preinit_end(g->frame.env.ahead);
 	return code;
 }
 

@@ -27,7 +27,7 @@ struct boot {
 	struct run *r;
 	struct host *h;
 	struct machine *m;
-	struct kept *rows;
+	struct persist_entry *rows;
 	size_t n;
 	const char **told; /* by row: what became of it; NULL: nothing yet */
 	bool *dropped;	   /* by row: not tried again */
@@ -38,7 +38,7 @@ struct boot {
 static int look(struct boot *b, size_t i, struct persist_targets *cache, struct change *out)
 {
 	struct arena *a = &b->r->arena;
-	const struct kept *row = &b->rows[i];
+	const struct persist_entry *row = &b->rows[i];
 	const char *why = "", *now = NULL, *target;
 	const struct knob *k = persist_find(a, b->m, row, &why);
 	struct err e = { 0 };
@@ -71,7 +71,7 @@ static size_t make_plan(struct boot *b)
 {
 	static const char *const all[] = { "*" };
 	const struct profile none = { .name = "" };
-	const struct plan_wish w = { .profile = &none, .allow = all, .n_allow = 1 };
+	const struct plan_target w = { .profile = &none, .allow = all, .n_allow = 1 };
 	struct persist_targets cache = { 0 };
 	size_t missing = 0;
 
@@ -177,7 +177,7 @@ static int exit_of(const struct verify *v)
 }
 
 /* The same of the same setting was said already: one line for 256 CPUs. */
-static bool is_told(const struct verify *v, size_t i)
+static bool already_reported(const struct verify *v, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (v->rows[k].state == VERIFY_DIFFERS &&
@@ -205,7 +205,7 @@ static int apply(struct boot *b)
 	if (boot_report_write(b->r, b->h, b->m, &v, code))
 		code = code ? code : EXIT_FINDINGS;
 	for (size_t i = 0; i < v.n; i++)
-		if (v.rows[i].state == VERIFY_DIFFERS && !is_told(&v, i))
+		if (v.rows[i].state == VERIFY_DIFFERS && !already_reported(&v, i))
 			complain_text(0, "%s: %s asked for, %s%s%s", v.rows[i].id, v.rows[i].wanted,
 				      v.rows[i].now ? v.rows[i].now : "not seen",
 				      v.rows[i].sentence ? ": " : "",
@@ -301,8 +301,8 @@ static const char *pages_sentence(struct arena *a, const struct machine *m, cons
 	return arena_printf(a, "the kernel granted %s: it found no more memory in one piece", now);
 }
 
-static void argument(struct run *r, struct host *h, const struct machine *m, const struct kept *row,
-		     struct verify_row *out)
+static void argument(struct run *r, struct host *h, const struct machine *m,
+		     const struct persist_entry *row, struct verify_row *out)
 {
 	const char *booted = kernel_arg_value(&m->kernel, row->knob.name), *asked;
 	struct err ignored = { 0 };
@@ -333,8 +333,8 @@ static void limit(const struct machine *m, struct verify_row *out)
 	out->sentence = good ? NULL : "this process is limited; new sessions are not";
 }
 
-static void knob(struct run *r, struct host *h, const struct machine *m, const struct kept *row,
-		 const char *told, struct verify_row *out)
+static void knob(struct run *r, struct host *h, const struct machine *m,
+		 const struct persist_entry *row, const char *told, struct verify_row *out)
 {
 	struct arena *a = &r->arena;
 	const char *why = "", *now = NULL;
@@ -417,8 +417,9 @@ static void command_line(struct run *r, const struct machine *m, struct verify *
 	}
 }
 
-void boot_compare(struct run *r, struct host *h, const struct machine *m, const struct kept *rows,
-		  size_t n, const char *const *told, struct verify *out)
+void boot_compare(struct run *r, struct host *h, const struct machine *m,
+		  const struct persist_entry *rows, size_t n, const char *const *told,
+		  struct verify *out)
 {
 	struct persist_targets cache = { 0 };
 
@@ -545,7 +546,7 @@ static int print(struct run *r, const struct machine *m, const struct verify *v,
 	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0)
 		return run_print_json(r, verify_json(m, v, code), code);
 	/* A report in a capture may say anything. */
-	glyph_clean(&line, heading, false);
+	display_clean(&line, heading, false);
 	if (!r->value[OPT_FORMAT] || strcmp(r->value[OPT_FORMAT], "term") == 0)
 		fprintf(r->out, "%s\n", line.s);
 	return run_print_doc(r, page_verify(&r->arena, m, v), "gputune verify --boot", code);
@@ -555,7 +556,7 @@ int boot_verify(struct run *r, struct host *h)
 {
 	struct machine *m = run_change_machine(r, h);
 	struct boot_report report;
-	struct kept *rows;
+	struct persist_entry *rows;
 	struct verify v;
 	size_t n;
 	int code;
@@ -598,7 +599,7 @@ int boot_reboot(struct run *r, struct host *h)
 {
 	char *const argv[] = { "systemctl", "reboot", NULL };
 	struct command_result res = { 0 };
-	struct kept *rows;
+	struct persist_entry *rows;
 	size_t n;
 	int code = persist_installed(r, h, &rows, &n);
 

@@ -17,8 +17,9 @@ int boot_reboot(struct run *r, struct host *h);
 
 /* Every kept value against the machine as it is, and the huge pages that the kernel was started
  * with against those it granted. told: by row, what became of it at boot; NULL: not known. */
-void boot_compare(struct run *r, struct host *h, const struct machine *m, const struct kept *rows,
-		  size_t n, const char *const *told, struct verify *out);
+void boot_compare(struct run *r, struct host *h, const struct machine *m,
+		  const struct persist_entry *rows, size_t n, const char *const *told,
+		  struct verify *out);
 
 /* 0, or a negative errno after complaining. */
 int boot_report_write(struct run *r, struct host *h, const struct machine *m,

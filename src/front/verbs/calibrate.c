@@ -13,9 +13,9 @@
 
 /* One call: what was told, of which machine. */
 struct asked {
-	struct words w;
+	struct infer_options w;
 	struct model_file file;
-	struct place place;
+	struct target_hw place;
 	struct calibrate_place at;
 	const char *digest; /* of this machine; NULL: --on names another */
 };
@@ -95,8 +95,8 @@ static int read_logs(struct run *r, struct log_runs *runs)
 /* Nothing to read: what is kept. */
 static int show(struct run *r, struct host *h, const struct asked *q)
 {
-	struct calibration_kept kept;
-	bool there = calibrate_kept(r, h, &q->at, &kept);
+	struct calibration_file kept;
+	bool there = calibrate_stored(r, h, &q->at, &kept);
 	int code = there && kept.why_not ? EXIT_FINDINGS : EXIT_CLEAN;
 
 	if (r->value[OPT_QUIET])
@@ -106,13 +106,13 @@ static int show(struct run *r, struct host *h, const struct asked *q)
 				      calibration_show_json(there ? &kept : NULL, q->at.taken,
 							    (long long)time(NULL), code),
 				      code);
-	return run_print_doc(r, page_calibration_kept(&r->arena, there ? &kept : NULL, q->at.taken),
+	return run_print_doc(r, page_calibration_file(&r->arena, there ? &kept : NULL, q->at.taken),
 			     "gputune calibrate", EXIT_CLEAN)
 		       ? EXIT_USAGE
 		       : code;
 }
 
-static bool any_kept(const struct calibration *c)
+static bool any_stored(const struct calibration *c)
 {
 	for (size_t i = 0; i < c->n_groups; i++)
 		if (c->groups[i].kept || c->groups[i].hinted)
@@ -120,7 +120,7 @@ static bool any_kept(const struct calibration *c)
 	return false;
 }
 
-static int tell(struct run *r, const struct calibration *c, const struct calibrate_page *p)
+static int print_answer(struct run *r, const struct calibration *c, const struct calibrate_page *p)
 {
 	if (r->value[OPT_QUIET])
 		return p->code;
@@ -154,13 +154,13 @@ static int fit(struct run *r, struct host *h, struct asked *q)
 	p.bench_cases = facts.n;
 	fits_default(&base);
 	calibrate(&r->arena, &runs, &q->w, hardware_of(q->place.gpu), hints, n, &base, &c);
-	p.code = any_kept(&c) ? EXIT_CLEAN : EXIT_FINDINGS;
+	p.code = any_stored(&c) ? EXIT_CLEAN : EXIT_FINDINGS;
 	if (p.code == EXIT_CLEAN && !r->value[OPT_DRY_RUN]) {
 		code = calibrate_keep(r, &q->at, &c, &p.stored);
 		if (code)
 			return code;
 	}
-	return tell(r, &c, &p);
+	return print_answer(r, &c, &p);
 }
 
 static int with_machine(struct run *r, struct host *live, struct asked *q)

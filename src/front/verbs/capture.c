@@ -54,7 +54,7 @@ int verb_capture(struct run *r)
 	h = record_open(h);
 	m = run_machine(r, h, true);
 	read_all_knobs(r, h, m);
-	signs_read_machine(&r->arena, h, m, &ignored);
+	observations_read_machine(&r->arena, h, m, &ignored);
 	if (record_save(h, path, !r->value[OPT_NO_REDACT], &e))
 		code = complain(EXIT_BLIND, &e);
 	else if (!r->value[OPT_QUIET])

@@ -153,7 +153,7 @@ static int cluster_node_run(struct run *r)
 
 enum { MTU_LEAST = 1280, MTU_MOST = 65536 };
 
-static void tell(void *ctx, const char *sentence)
+static void print_answer(void *ctx, const char *sentence)
 {
 	struct run *r = ctx;
 
@@ -193,7 +193,7 @@ static int read_seconds(const char *s, long long low, long long high, long long 
 
 struct planning {
 	struct run *r;
-	struct wiring_wish wish;
+	struct wiring_target wish;
 	struct apply_run how;
 	struct cluster_run run;
 	struct wiring wiring;
@@ -218,7 +218,7 @@ static int read_topology(struct planning *p)
 			     word);
 }
 
-static int read_wish(struct planning *p)
+static int read_target(struct planning *p)
 {
 	const char *const *v = p->r->value;
 	long long seconds = DEADMAN_S;
@@ -242,7 +242,7 @@ static int read_wish(struct planning *p)
 	if (v[OPT_APPLY] && v[OPT_DRY_RUN])
 		return complain_text(EXIT_USAGE, "either --apply or --dry-run");
 	p->how = (struct apply_run){
-		.a = &p->r->arena, .limit_s = (int)seconds, .say = tell, .ctx = p->r
+		.a = &p->r->arena, .limit_s = (int)seconds, .say = print_answer, .ctx = p->r
 	};
 	return 0;
 }
@@ -364,7 +364,7 @@ static int plan(struct planning *p)
 static int cluster_plan_run(struct run *r)
 {
 	struct planning p = { .r = r };
-	int code = read_wish(&p);
+	int code = read_target(&p);
 
 	if (code)
 		return code;
@@ -438,7 +438,7 @@ static void sleep_s(long long seconds)
 	}
 }
 
-static int cluster_take_back_run(struct run *r)
+static int cluster_rollback_run(struct run *r)
 {
 	struct txn_who who = run_who(r);
 	struct deadman_report report;
@@ -454,7 +454,7 @@ static int cluster_take_back_run(struct run *r)
 	who.op = "cluster";
 	who.reason = "nobody confirmed it";
 	h = host_open_live();
-	result = deadman_fire(h, &r->arena, &who, &report, &e);
+	result = rollback_timer_fire(h, &r->arena, &who, &report, &e);
 	if (result)
 		return complain(run_code_of(result), &e);
 	return complain_text(EXIT_CLEAN, report.fired ? "the network is as it was before"
@@ -507,7 +507,7 @@ static json_t *find_earlier(struct run *r, struct host *h, struct check *c)
 			continue;
 		looked++;
 		id = arena_strndup(&r->arena, names[i], strlen(names[i]) - 5);
-		if (!store_id_sound(id) ||
+		if (!store_id_valid(id) ||
 		    host_read(h, arena_printf(&r->arena, "%s/%s", folder, names[i]), EARLIER_MAX,
 			      &r->arena, &text, NULL))
 			continue;
@@ -550,7 +550,7 @@ static void keep(struct run *r, struct host *h, const json_t *j, long long now)
 /* --- the run ------------------------------------------------------------------------------------
  */
 
-static void say(void *ctx, const char *text)
+static void print_note(void *ctx, const char *text)
 {
 	const struct run *r = ctx;
 
@@ -647,7 +647,9 @@ static int cluster_check_run(struct run *r)
 {
 	struct cluster_run run = { 0 };
 	struct check c = { .cluster = &run.cluster };
-	struct check_how how = { .quick = r->value[OPT_QUICK] != NULL, .say = say, .ctx = r };
+	struct check_how how = { .quick = r->value[OPT_QUICK] != NULL,
+				 .say = print_note,
+				 .ctx = r };
 	struct err e = { 0 };
 	HOST_AUTO *h = NULL;
 	int code;
@@ -683,7 +685,7 @@ static const struct part {
 } parts[] = {
 	{ "discover", cluster_discover_run }, { "check", cluster_check_run },
 	{ "node", cluster_node_run },	      { "plan", cluster_plan_run },
-	{ "undo", cluster_undo_run },	      { "take-back", cluster_take_back_run },
+	{ "undo", cluster_undo_run },	      { "take-back", cluster_rollback_run },
 };
 
 int verb_cluster(struct run *r)
@@ -702,7 +704,7 @@ int verb_cluster(struct run *r)
 					"cluster %s asks real nodes: --host and --overlay go with "
 					"\"cluster node\", by --node-command",
 					name);
-			if (parts[i].run != cluster_take_back_run &&
+			if (parts[i].run != cluster_rollback_run &&
 			    library_open(LIBRARY_SODIUM, &e))
 				return complain(EXIT_BLIND, &e);
 			r->args++;

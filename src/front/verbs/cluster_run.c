@@ -28,7 +28,7 @@ static const char *name_of(const char *address)
 static int add_target(struct run *r, struct cluster_run *c, const char *where, const char *name,
 		      const char *address)
 {
-	if (!cluster_name_sound(address) || !cluster_name_sound(name) ||
+	if (!cluster_name_valid(address) || !cluster_name_valid(name) ||
 	    strlen(name) > NAME_MAX_HERE)
 		return complain_text(EXIT_USAGE, "%s\"%.64s\" is no name that a node can have",
 				     where, name);
@@ -156,7 +156,7 @@ static int look(struct run *r, struct cluster_run *c)
 	return 0;
 }
 
-static int read_kept(struct run *r, struct cluster_run *c)
+static int read_stored(struct run *r, struct cluster_run *c)
 {
 	struct err e = { 0 };
 
@@ -189,7 +189,7 @@ int cluster_run_open(struct run *r, struct cluster_run *c, bool need_nodes)
 	int code;
 
 	if (r->value[OPT_FROM] && !need_nodes)
-		return read_kept(r, c);
+		return read_stored(r, c);
 	code = cluster_run_start(r, c);
 	if (code)
 		return code;

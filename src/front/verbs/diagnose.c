@@ -252,7 +252,7 @@ static double *worlds(struct diagnosing *g)
 		if (ev->figures[i].kind <= FIGURE_SAMPLES_PER_S)
 			steps[ev->figures[i].file] = true;
 	for (size_t i = 0; i < ev->n_traits; i++) {
-		const struct trait_seen *t = &ev->traits[i];
+		const struct run_attribute *t = &ev->traits[i];
 
 		/* Communicators of parts of the ranks are smaller. */
 		if (t->kind == TRAIT_WORLD_SIZE && steps[t->file] && t->value > world[t->file])
@@ -334,7 +334,7 @@ static int read_model(struct diagnosing *g, struct model_file *file)
 	return 0;
 }
 
-static int tell(struct diagnosing *g)
+static int print_answer(struct diagnosing *g)
 {
 	struct run *r = g->r;
 	int code;
@@ -371,5 +371,5 @@ int verb_diagnose(struct run *r)
 			r->n_args ? r->args[0] : "");
 	else
 		code = diagnose_files(&g);
-	return code ? code : tell(&g);
+	return code ? code : print_answer(&g);
 }

@@ -26,7 +26,7 @@ static void doctoring_look(struct doctoring *g, struct machine **m, struct findi
 
 	*m = run_machine(g->r, g->h, g->h->id.captured);
 	settings_check(a, *m, &g->profile, run_read_knob, g->h, f);
-	signs_read(a, g->h, *m, s);
+	observations_read(a, g->h, *m, s);
 }
 
 /* What gputune set and no file keeps; NULL: the journal cannot be read. */
@@ -41,7 +41,7 @@ static const char *own_unkept(struct doctoring *g)
 
 	if (journal_load(g->h, a, false, &j, &ignored) || txn_status(g->h, a, &j, &rows, &n))
 		return NULL;
-	persist_fill_kept(g->r, g->h, rows, n);
+	persist_fill_entries(g->r, g->h, rows, n);
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].hold == HOLD_OURS && !rows[i].kept) {
 			unkept++;
@@ -101,7 +101,7 @@ static void look(struct doctoring *g)
 	if (live && clock_mono_s() - begin < 1)
 		usleep(LOOK_MS * 1000);
 	if (live)
-		signs_read(&g->r->arena, g->h, g->m, &g->now);
+		observations_read(&g->r->arena, g->h, g->m, &g->now);
 	g->e.a = &g->r->arena;
 	g->e.m = g->m;
 	g->e.findings = &g->findings;
@@ -137,7 +137,8 @@ static const char *settings_of(struct arena *a, const struct examined *x)
 	for (size_t i = 0; i < x->d->n; i++) {
 		const struct cause_result *r = &x->causes[i];
 
-		if (r->v.how <= CAUSE_LIKELY && r->c->fix && (!t.s || !strstr(t.s, r->c->fix)))
+		if (r->v.likelihood <= CAUSE_LIKELY && r->c->fix &&
+		    (!t.s || !strstr(t.s, r->c->fix)))
 			text_printf(&t, "%s%s", t.len ? "," : "", r->c->fix);
 	}
 	return t.len ? arena_strdup(a, t.s) : NULL;
@@ -181,7 +182,7 @@ static bool writes(const struct plan *p, const char *id)
 }
 
 /* What is to be said of a change: its setting where that is written, else why not. */
-static const char *to_say(const struct change *c)
+static const char *to_report(const struct change *c)
 {
 	return c->gate ? c->refusal : c->s->id;
 }
@@ -191,13 +192,13 @@ static bool is_said(const struct plan *p, size_t n, const struct change *c)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!p->changes[i].gate == !c->gate &&
-		    strcmp(to_say(&p->changes[i]), to_say(c)) == 0)
+		    strcmp(to_report(&p->changes[i]), to_report(c)) == 0)
 			return true;
 	return false;
 }
 
 /* The settings that are written, comma-separated, and why the others are not. */
-static void tell_apart(struct arena *a, const struct plan *p, struct doctor_fix *out)
+static void split_fix(struct arena *a, const struct plan *p, struct doctor_fix *out)
 {
 	TEXT_AUTO set = { 0 };
 	TEXT_AUTO left = { 0 };
@@ -207,7 +208,7 @@ static void tell_apart(struct arena *a, const struct plan *p, struct doctor_fix 
 		struct text *t = c->gate ? &left : &set;
 
 		if (!is_said(p, i, c))
-			text_printf(t, "%s%s", t->len ? c->gate ? "; " : "," : "", to_say(c));
+			text_printf(t, "%s%s", t->len ? c->gate ? "; " : "," : "", to_report(c));
 	}
 	out->settings = arena_strdup(a, set.s);
 	out->left = left.len ? arena_strdup(a, left.s) : NULL;
@@ -220,12 +221,12 @@ static void add_values(struct doctoring *g, const struct examined *x, struct pla
 		const struct cause *c = x->causes[i].c;
 		size_t n;
 
-		if (x->causes[i].v.how > CAUSE_LIKELY || !c->fix || !c->value)
+		if (x->causes[i].v.likelihood > CAUSE_LIKELY || !c->fix || !c->value)
 			continue;
 		n = run_add_value(g->r, g->h, p, c->fix, NULL, c->value);
 		for (size_t k = 0; n && k < p->plan.n; k++)
 			if (strcmp(p->plan.changes[k].s->id, c->fix) == 0)
-				p->plan.changes[k].why = x->causes[i].v.says;
+				p->plan.changes[k].why = x->causes[i].v.text;
 	}
 }
 
@@ -283,7 +284,7 @@ static bool is_gone(struct doctoring *g, const struct examined *x, const struct 
 			e.not_run[t] = why[t];
 	doctor_examine(&e, x->d, &now);
 	for (size_t i = 0; i < x->d->n; i++)
-		if (now.causes[i].v.how <= CAUSE_LIKELY && now.causes[i].c->fix &&
+		if (now.causes[i].v.likelihood <= CAUSE_LIKELY && now.causes[i].c->fix &&
 		    writes(p, now.causes[i].c->fix))
 			return false;
 	return true;
@@ -331,13 +332,13 @@ static int judge(struct doctoring *g, const struct examined *x, const struct pla
 		doctoring_measure(g, tests, after, why, &path);
 	if (stopped(g)) {
 		out->trouble = "interrupted: it was taken back";
-		return txn_trial_back(trial, NULL, e);
+		return txn_trial_revert(trial, NULL, e);
 	}
 	gone = is_gone(g, x, p, after, tests, why, path);
 	doctor_remeasure(&g->r->arena, &g->record, before, after, gone, &out->v);
 	out->measured = true;
 	out->kept = out->v.keep || g->r->value[OPT_KEEP] != NULL;
-	return out->kept ? txn_trial_keep(trial, e) : txn_trial_back(trial, NULL, e);
+	return out->kept ? txn_trial_keep(trial, e) : txn_trial_revert(trial, NULL, e);
 }
 
 /* Only the cases of this diagnosis's tests: others were measured too, and would be compared. */
@@ -414,7 +415,7 @@ static int fix_one(struct doctoring *g, const struct examined *x, const char *se
 		out->trouble = nothing_to_write(a, &p.plan);
 		return 0;
 	}
-	tell_apart(a, &p.plan, out);
+	split_fix(a, &p.plan, out);
 	if (g->r->value[OPT_DRY_RUN]) {
 		out->trouble = "dry run: nothing was written";
 		return 0;
@@ -548,7 +549,7 @@ static struct doctor_view view_of(const struct doctoring *g)
 				     .all = g->r->value[OPT_ALL] != NULL };
 }
 
-int doctor_see(struct run *r, struct host *h, struct doctor_view *out)
+int doctor_collect(struct run *r, struct host *h, struct doctor_view *out)
 {
 	struct doctoring *g = ARENA_NEW(&r->arena, struct doctoring);
 	int code;

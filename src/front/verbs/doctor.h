@@ -29,6 +29,6 @@ struct doctoring {
 
 /* What doctor says without fixing anything; with --passive nothing is tested. 0, or an exit code
  * after complaining. */
-int doctor_see(struct run *r, struct host *h, struct doctor_view *out);
+int doctor_collect(struct run *r, struct host *h, struct doctor_view *out);
 
 #endif

@@ -218,7 +218,7 @@ static void become_reader(struct fenced_run *f)
 /* --- the other ---------------------------------------------------------------------------------
  */
 
-static void hear(struct fenced_run *f, unsigned i)
+static void fenced_receive(struct fenced_run *f, unsigned i)
 {
 	char buf[16384];
 	ssize_t n = read(f->from[i], buf, sizeof(buf));
@@ -249,7 +249,7 @@ static void attend(struct fenced_run *f)
 			return;
 		for (unsigned i = 0; i < PIPES; i++)
 			if (f->from[i] >= 0 && p[i].revents)
-				hear(f, i);
+				fenced_receive(f, i);
 		if (f->requests[0] < 0 || !p[PIPES].revents)
 			continue;
 		got = host_answer_one(f->h, f->requests[0], f->answers[1]);
@@ -265,7 +265,7 @@ static int show(struct fenced_run *f, unsigned which, FILE *out)
 	TEXT_AUTO clean = { 0 };
 
 	if (f->said[which].len)
-		glyph_page(&clean, f->said[which].s, f->said[which].len);
+		display_page(&clean, f->said[which].s, f->said[which].len);
 	if (clean.len)
 		fwrite(clean.s, 1, clean.len, out);
 	return fflush(out) || ferror(out) ? -1 : 0;

@@ -161,7 +161,7 @@ static int exit_code(const struct generate_view *v)
 }
 
 /* Who asks for the file gets no page with it: what is wrong goes to standard error. */
-static void tell_problems(const struct generate_view *v)
+static void print_problems(const struct generate_view *v)
 {
 	for (size_t i = 0; i < v->envs->n_problems; i++) {
 		const struct gen_problem *p = &v->envs->problems[i];
@@ -205,7 +205,7 @@ static int print_file(struct run *r, struct generate_view *v, const char *format
 	return got < 0 ? complain(EXIT_USAGE, &e) : code;
 }
 
-static int tell(struct run *r, struct generate_view *v)
+static int print_answer(struct run *r, struct generate_view *v)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
 	int code = exit_code(v);
@@ -219,7 +219,7 @@ static int tell(struct run *r, struct generate_view *v)
 	    strcmp(format, "compose") != 0) {
 		return run_print_doc(r, page_generate(&r->arena, v), "gputune generate", code);
 	}
-	tell_problems(v);
+	print_problems(v);
 	if (nothing)
 		return code;
 	return print_file(r, v, format, code);
@@ -253,7 +253,7 @@ static int generate(struct run *r, const struct kind *k, const struct generate_n
 		if (!code && k->is == IS_SBATCH)
 			code = job_text(r, &v, &launch);
 	}
-	return code ? code : tell(r, &v);
+	return code ? code : print_answer(r, &v);
 }
 
 int verb_generate(struct run *r)
@@ -426,10 +426,10 @@ int generate_serve(struct run *r, enum engine engine, const struct generate_node
 				     r->args[1]);
 	if (!ask->model)
 		return complain_text(EXIT_USAGE, "generate %s needs --model", r->args[0]);
-	if (ask->head && !gen_name_sound(ask->head))
+	if (ask->head && !gen_name_valid(ask->head))
 		return complain_text(EXIT_USAGE, "--head \"%s\" is no name or address of a machine",
 				     ask->head);
-	if (ask->listen && !gen_name_sound(ask->listen))
+	if (ask->listen && !gen_name_valid(ask->listen))
 		return complain_text(EXIT_USAGE, "--listen \"%s\" is no address", ask->listen);
 	code = predict_constants(r, &fits);
 	if (!code)

@@ -14,8 +14,8 @@ struct generate_nodes {
 	struct gen_cluster cluster;
 	struct host **hosts;
 	size_t n_hosts;
-	const struct place *place; /* by --on: nothing of the machines was seen; NULL */
-	struct place named;
+	const struct target_hw *place; /* by --on: nothing of the machines was seen; NULL */
+	struct target_hw named;
 };
 
 /* By --node, --cluster, --on, --host or this machine, and --nodes. An exit code after complaining.

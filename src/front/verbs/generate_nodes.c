@@ -36,7 +36,7 @@ static int one_node(struct run *r, struct generate_nodes *out, const char *text)
 	if (!h)
 		return complain(EXIT_USAGE, &e);
 	m = look(r, out, h);
-	if (!gen_name_sound(name))
+	if (!gen_name_valid(name))
 		return complain_text(EXIT_USAGE,
 				     "--node takes NAME=CAPTURE; \"%s\" is no name of a machine",
 				     name);
@@ -137,7 +137,7 @@ static int by_host(struct run *r, struct generate_nodes *out)
 	if (!m)
 		return EXIT_BLIND;
 	name = fact_text(&m->nodename, "");
-	add(r, out, m, gen_name_sound(name) ? name : "node-0",
+	add(r, out, m, gen_name_valid(name) ? name : "node-0",
 	    r->value[OPT_HOST] ? arena_printf(&r->arena, "capture %s", r->value[OPT_HOST])
 			       : "this machine");
 	return 0;
@@ -159,7 +159,7 @@ int generate_nodes(struct run *r, struct generate_nodes *out)
 	     n < 1 || n > GEN_NODES_MAX))
 		return complain_text(EXIT_USAGE, "--nodes takes 1 to %d, not \"%s\"", GEN_NODES_MAX,
 				     r->value[OPT_NODES]);
-	if (r->value[OPT_HEAD] && !gen_name_sound(r->value[OPT_HEAD]))
+	if (r->value[OPT_HEAD] && !gen_name_valid(r->value[OPT_HEAD]))
 		return complain_text(EXIT_USAGE, "--head \"%s\" is no name or address of a machine",
 				     r->value[OPT_HEAD]);
 	out->cluster.known = run_knowledge(r);

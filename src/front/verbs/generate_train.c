@@ -18,13 +18,13 @@
 #include "models/generate/page_generate.h"
 
 /* The machines that were looked at as a place to train on. */
-static int cluster_place(struct run *r, const struct gen_cluster *c, struct place *p)
+static int cluster_place(struct run *r, const struct gen_cluster *c, struct target_hw *p)
 {
 	const struct gen_node *n = &c->nodes[0];
 	struct err e = { 0 };
 	double mbps = 0;
 
-	*p = (struct place){ .gpu = gpu_kind_of(c->known, n->gpu) };
+	*p = (struct target_hw){ .gpu = gpu_kind_of(c->known, n->gpu) };
 	if (n->facts && place_of(&r->arena, c->known, n->facts, p, &e) < 0)
 		return complain(EXIT_BLIND, &e);
 	if (!p->gpu)
@@ -45,7 +45,7 @@ static int cluster_place(struct run *r, const struct gen_cluster *c, struct plac
 }
 
 /* Named machines, of which nothing was seen, for the page. */
-static void named(struct run *r, const struct place *p, struct gen_cluster *c)
+static void named(struct run *r, const struct target_hw *p, struct gen_cluster *c)
 {
 	c->n = p->nodes > 0 && p->nodes <= GEN_NODES_MAX ? (size_t)p->nodes : 1;
 	c->nodes = arena_array(&r->arena, c->n, sizeof(*c->nodes));
@@ -87,11 +87,11 @@ static int open_edit(struct run *r, enum train_target target, struct train_edit 
 
 /* What the options and the user's file say, as a question. */
 static int ask(struct run *r, const struct gen_cluster *c, struct train_edit *edit,
-	       struct train_question *q)
+	       struct train_config *q)
 {
 	struct model_file *file = ARENA_NEW(&r->arena, struct model_file);
-	struct place *place = ARENA_NEW(&r->arena, struct place);
-	struct train_words w;
+	struct target_hw *place = ARENA_NEW(&r->arena, struct target_hw);
+	struct train_options w;
 	struct err e = { 0 };
 	int code;
 
@@ -104,7 +104,7 @@ static int ask(struct run *r, const struct gen_cluster *c, struct train_edit *ed
 	w.place = w.on ? NULL : place;
 	if (edit)
 		train_edit_read(edit, w.on ? 1 : place->gpus, &w);
-	if (train_question_make(&r->arena, &w, q, &e) < 0)
+	if (train_config_make(&r->arena, &w, q, &e) < 0)
 		return complain(EXIT_USAGE, &e);
 	if ((code = train_ask_without_effect(r, q)) != 0)
 		return code;
@@ -125,7 +125,7 @@ static int meeting(struct run *r, const struct gen_cluster *c, struct train_meet
 	m->head = r->value[OPT_HEAD] ? r->value[OPT_HEAD] : NULL;
 	if (!m->head && c->n && *c->nodes[0].address)
 		m->head = c->nodes[0].address;
-	if (m->head && !gen_name_sound(m->head))
+	if (m->head && !gen_name_valid(m->head))
 		return complain_text(EXIT_USAGE, "--head \"%s\" is no name or address of a machine",
 				     m->head);
 	if (r->value[OPT_PORT] &&
@@ -202,7 +202,7 @@ static int make_edit(struct run *r, struct train_edit *e, const struct gen_clust
 	return out ? generate_write_new(r, now.s ? now.s : "", now.len) : 0;
 }
 
-static int tell(struct run *r, const struct generate_view *v)
+static int print_answer(struct run *r, const struct generate_view *v)
 {
 	const struct train_edit *e = v->train->edit;
 	bool clean = v->train->setup->fits && !(e && e->n_faults);
@@ -224,7 +224,7 @@ static int tell(struct run *r, const struct generate_view *v)
 
 static int run_train(struct run *r, enum train_target target, struct generate_nodes *nodes)
 {
-	struct train_question *q = ARENA_NEW(&r->arena, struct train_question);
+	struct train_config *q = ARENA_NEW(&r->arena, struct train_config);
 	struct train_setup *s = ARENA_NEW(&r->arena, struct train_setup);
 	struct train_edit *e = r->value[OPT_EDIT] ? ARENA_NEW(&r->arena, struct train_edit) : NULL;
 	struct train_view train = { .setup = s };
@@ -256,13 +256,13 @@ static int run_train(struct run *r, enum train_target target, struct generate_no
 	make_files(r, target, &m, &train);
 	if (e && (code = make_edit(r, e, &nodes->cluster, &m, s, &train)) != 0)
 		return code;
-	return tell(r, &v);
+	return print_answer(r, &v);
 }
 
 int generate_train_launch(struct run *r, const struct gen_cluster *c, struct gen_envs *envs,
 			  struct gen_launch *l)
 {
-	struct train_question *q = ARENA_NEW(&r->arena, struct train_question);
+	struct train_config *q = ARENA_NEW(&r->arena, struct train_config);
 	struct train_setup *s = ARENA_NEW(&r->arena, struct train_setup);
 	struct err e = { 0 };
 	int code;

@@ -25,7 +25,7 @@ static void looked_at(struct linting *w, const char *name)
 	w->files[w->n_files++] = name;
 }
 
-static int given_file(struct linting *w, const char *path)
+static int lint_named_file(struct linting *w, const char *path)
 {
 	size_t len;
 	char *text = predict_file(w->r, path, LINT_TEXT_MAX, &len, NULL);
@@ -186,7 +186,7 @@ static int look(struct linting *w, struct host *h)
 	if (!code && r->value[OPT_ROOTFS])
 		code = image(w);
 	for (int i = 0; i < r->n_before && !code; i++)
-		code = given_file(w, r->args[i]);
+		code = lint_named_file(w, r->args[i]);
 	if (!code && r->n_args > r->n_before) {
 		looked_at(w, "command line");
 		lint_words(&w->lint, r->args + r->n_before, (size_t)(r->n_args - r->n_before));
@@ -202,7 +202,7 @@ static int look(struct linting *w, struct host *h)
 	return code;
 }
 
-static int tell(struct linting *w)
+static int print_answer(struct linting *w)
 {
 	struct lint_view v = { &w->lint, &w->on, w->files, w->n_files };
 	int code = EXIT_CLEAN;
@@ -254,5 +254,5 @@ int verb_lint(struct run *r)
 	}
 	code = look(&w, h);
 	host_close(h);
-	return code ? code : tell(&w);
+	return code ? code : print_answer(&w);
 }

@@ -135,7 +135,7 @@ static void show(struct viewing *s, bool again)
 	screen_draw(s->screen, page.s, again);
 }
 
-static void tell(struct viewing *s)
+static void print_answer(struct viewing *s)
 {
 	struct instant f = instant_now(s);
 	struct timespec ts;
@@ -204,7 +204,7 @@ static void round_of(struct viewing *s, double began_s, double cpu_s)
 	}
 	s->cost = (clock_cpu_s() - cpu_s) / fmax(clock_mono_s() - began_s, 1);
 	if (!s->once || done_once(s))
-		tell(s);
+		print_answer(s);
 }
 
 static int loop(struct viewing *s, struct waiter *w, long long for_ms)

@@ -54,7 +54,7 @@ static int make(struct persisting *s)
 
 /* The files that would keep these rows of the request and no others. 0, or an exit code after
  * complaining. */
-static int persist_make_of(struct persisting *s, struct kept *rows, size_t n)
+static int persist_make_of(struct persisting *s, struct persist_entry *rows, size_t n)
 {
 	int code = persist_collect_of(s, rows, n);
 
@@ -75,7 +75,7 @@ static int refuse(struct persisting *s, size_t others)
 }
 
 /* Something that was asked for and that no file can hold is a finding. */
-static int kept_code(const struct persisting *s)
+static int persist_exit_code(const struct persisting *s)
 {
 	for (size_t i = 0; i < s->p.n; i++)
 		if (s->p.rows[i].refusal)
@@ -92,11 +92,11 @@ static int write_files(struct persisting *s)
 	int result, code;
 
 	who.op = "persist";
-	run_tell_lost_at_boot(s->h);
+	run_report_lost_at_boot(s->h);
 	s->plan.profile = r->value[OPT_PROFILE];
 	result = txn_apply(s->h, &r->arena, &s->plan, &who, &report, &e);
 	if (run_wants_json(r))
-		code = print(s, &report, &e, result ? run_code_of(result) : kept_code(s));
+		code = print(s, &report, &e, result ? run_code_of(result) : persist_exit_code(s));
 	else
 		code = run_code_of(result);
 	if (result)
@@ -109,7 +109,7 @@ static int write_files(struct persisting *s)
 			report.txn, s->plan.n, s->plan.n == 1 ? "" : "s");
 	if (r->value[OPT_UPDATE_GRUB] && (code = persist_update_boot(s)))
 		return code;
-	return kept_code(s);
+	return persist_exit_code(s);
 }
 
 static int install(struct persisting *s)
@@ -135,7 +135,7 @@ static int install(struct persisting *s)
 		return complain_text(0, "dry run: nothing was written");
 	if (!s->plan.n)
 		return r->value[OPT_UPDATE_GRUB] && s->p.n_files ? persist_update_boot(s)
-								 : kept_code(s);
+								 : persist_exit_code(s);
 	if (!run_agreed(r, arena_printf(&r->arena, "Make these %zu changes?", s->plan.n)))
 		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
 	return write_files(s);
@@ -160,7 +160,7 @@ static int diff(struct persisting *s)
 
 enum { NAMED = 3 };
 
-static bool is_of(const struct kept *rows, size_t n, const struct knob *k)
+static bool is_of(const struct persist_entry *rows, size_t n, const struct knob *k)
 {
 	for (size_t i = 0; i < n; i++)
 		if (knob_equal(&rows[i].knob, k))
@@ -169,13 +169,13 @@ static bool is_of(const struct kept *rows, size_t n, const struct knob *k)
 }
 
 /* Values of the boot files that the machine holds now, into the view. */
-static void find(struct persisting *s, const struct kept *only, size_t n_only)
+static void find(struct persisting *s, const struct persist_entry *only, size_t n_only)
 {
 	struct persist_view *v = &s->view;
 	struct arena *a = &s->r->arena;
 	struct journal j;
 	struct hold_row *rows;
-	struct kept *found = NULL;
+	struct persist_entry *found = NULL;
 	struct err ignored = { 0 };
 	size_t n;
 
@@ -190,12 +190,12 @@ static void find(struct persisting *s, const struct kept *only, size_t n_only)
 		    (rows[i].hold != HOLD_OURS && rows[i].hold != HOLD_UNKNOWN))
 			continue;
 		found = arena_grow(a, found, v->n_in_effect, sizeof(*found));
-		found[v->n_in_effect++] = (struct kept){ .id = e->id,
-							 .target = e->target,
-							 .knob = e->knob,
-							 .value = e->after,
-							 .before = e->before,
-							 .by = "" };
+		found[v->n_in_effect++] = (struct persist_entry){ .id = e->id,
+								  .target = e->target,
+								  .knob = e->knob,
+								  .value = e->after,
+								  .before = e->before,
+								  .by = "" };
 	}
 	v->in_effect = found;
 }
@@ -232,7 +232,8 @@ static bool is_asked_for(struct persisting *s)
  * view.in_effect; only these rows, n_only 0: all. Takes it back, into view.now, with --now or where
  * a person at a terminal agrees. 0 where nothing was to be taken back; else what txn_undo says.
  */
-static int persist_now(struct persisting *s, const struct kept *only, size_t n_only, struct err *e)
+static int persist_now(struct persisting *s, const struct persist_entry *only, size_t n_only,
+		       struct err *e)
 {
 	struct txn_select select = { .all = true,
 				     .op = TXN_BOOT,
@@ -411,7 +412,7 @@ static void name_orphan(struct persisting *s, const char *path)
  * them. -ENODATA and *e, with each file named; -ENOENT: there are none. */
 static int find_orphans(struct persisting *s, struct err *e)
 {
-	struct kept *rows;
+	struct persist_entry *rows;
 	size_t n;
 
 	if (!host_exists(s->h, PERSIST_REQUEST))
@@ -461,13 +462,13 @@ static int remove_all(struct persisting *s)
 
 /* The rows of the request, those that stay first: n_rest of them. */
 struct parted {
-	struct kept *rows;
+	struct persist_entry *rows;
 	size_t n, n_rest;
 };
 
 static int part(struct persisting *s, struct parted *out)
 {
-	struct kept *rows;
+	struct persist_entry *rows;
 	size_t n, n_words, rest = 0;
 	const char *const *words = run_words(s->r, s->r->value[OPT_ONLY], &n_words);
 	int code = run_check_ids(words, n_words);
@@ -476,7 +477,7 @@ static int part(struct persisting *s, struct parted *out)
 	if (code)
 		return code;
 	for (size_t i = 0; i < n; i++) {
-		struct kept row = rows[i];
+		struct persist_entry row = rows[i];
 		size_t k = 0;
 
 		while (k < n_words && !id_matches(row.id, words[k]))
@@ -690,11 +691,11 @@ static int persist_remove(struct persisting *s)
 /* --- status ------------------------------------------------------------------------------------
  */
 
-int persist_see(struct persisting *s, size_t *differ)
+int persist_review(struct persisting *s, size_t *differ)
 {
 	struct persist_targets cache = { 0 };
 	struct run *r = s->r;
-	struct kept *rows;
+	struct persist_entry *rows;
 	struct err e = { 0 };
 	size_t n;
 	int code = persist_installed(r, s->h, &rows, &n);
@@ -730,7 +731,7 @@ int persist_see(struct persisting *s, size_t *differ)
 static int status(struct persisting *s)
 {
 	size_t differ = 0;
-	int code = persist_see(s, &differ);
+	int code = persist_review(s, &differ);
 
 	return code ? code : print(s, NULL, NULL, differ ? EXIT_FINDINGS : EXIT_CLEAN);
 }

@@ -12,11 +12,11 @@ struct persisting {
 	struct host *h;
 	struct machine *m;
 	struct journal journal;
-	struct persist_wish wish;
+	struct persist_target wish;
 	struct persist p;
 	struct persist_view view;
-	struct plan plan;	 /* the writes that make the files so */
-	const struct kept *gone; /* remove: the rows that --only names; NULL: all */
+	struct plan plan;		  /* the writes that make the files so */
+	const struct persist_entry *gone; /* remove: the rows that --only names; NULL: all */
 	size_t n_gone;
 	bool writes; /* it changes the machine: neither diff or status nor a dry run */
 };
@@ -25,21 +25,21 @@ struct persisting {
 
 /* What is kept and the state of its files, into s->view; *differ counts what is not as it was left.
  * 0, or an exit code after complaining. */
-int persist_see(struct persisting *s, size_t *differ);
+int persist_review(struct persisting *s, size_t *differ);
 
 /* --- rows: persist_rows.c -------------------------------------------------------------------- */
 
 /* The rows of the request that is installed: 0 rows when there is none. 0, or an exit code after
  * complaining. */
-int persist_installed(struct run *r, struct host *h, struct kept **rows, size_t *n);
+int persist_installed(struct run *r, struct host *h, struct persist_entry **rows, size_t *n);
 /* Fills the wish: what is kept already, and what the options or the journal ask for besides. */
 int persist_collect(struct persisting *s);
 /* Fills the wish with these rows of the request alone, and loads the journal. */
-int persist_collect_of(struct persisting *s, struct kept *rows, size_t n);
+int persist_collect_of(struct persisting *s, struct persist_entry *rows, size_t n);
 /* Others' files that say how links and the boot menu are configured. */
 void persist_read_sources(struct persisting *s);
 /* Everything that the machine keeps at boot: fills kept of the rows. */
-void persist_fill_kept(struct run *r, struct host *h, struct hold_row *rows, size_t n);
+void persist_fill_entries(struct run *r, struct host *h, struct hold_row *rows, size_t n);
 
 /* --- files: persist_files.c ------------------------------------------------------------------ */
 

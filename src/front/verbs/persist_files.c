@@ -183,7 +183,7 @@ static bool menu_has(const char *menu, const char *token)
 static int check_tokens(struct persisting *s, const char *program, const char *menu)
 {
 	for (size_t i = 0; i < s->p.n; i++) {
-		const struct kept *row = &s->p.rows[i];
+		const struct persist_entry *row = &s->p.rows[i];
 		const char *token = arena_printf(&s->r->arena, *row->value ? "%s=%s" : "%s",
 						 row->knob.name, row->value);
 
@@ -490,7 +490,7 @@ static bool compare(struct persisting *s, const char *path, const char *want, bo
 	if (f->state == PERSIST_FILE_CHANGED && (!ours || strcmp(now, ours->after) != 0)) {
 		f->state = PERSIST_FILE_FOREIGN;
 		f->sentence = ours ? "edited since gputune wrote it" : "not written by gputune";
-		if (!force || !knob_sound(&k, now, NULL))
+		if (!force || !knob_valid(&k, now, NULL))
 			return true;
 	}
 	if (f->state != PERSIST_FILE_SAME) {
@@ -505,7 +505,7 @@ static bool compare(struct persisting *s, const char *path, const char *want, bo
 }
 
 /* A boot argument is a token of the drop-in, which its own knob writes. */
-static bool compare_argument(struct persisting *s, const struct kept *row)
+static bool compare_argument(struct persisting *s, const struct persist_entry *row)
 {
 	struct err e = { 0 };
 	struct persist_view_file *f;
@@ -556,7 +556,7 @@ static const char *look_sentence(struct persisting *s, const struct entry *e,
 }
 
 /* What the file of a row does by now; NULL: what it says. */
-static const char *file_trouble(const struct persist_view *v, const struct kept *row)
+static const char *file_trouble(const struct persist_view *v, const struct persist_entry *row)
 {
 	for (size_t i = 0; i < v->n_files && *row->by; i++) {
 		const struct persist_view_file *f = &v->files[i];

@@ -15,7 +15,7 @@
 
 enum { REQUEST_MAX = 4 << 20, SOURCE_MAX = 256 << 10, SOURCES_MAX = 512 };
 
-int persist_installed(struct run *r, struct host *h, struct kept **rows, size_t *n)
+int persist_installed(struct run *r, struct host *h, struct persist_entry **rows, size_t *n)
 {
 	struct err e = { 0 };
 	char *text;
@@ -43,7 +43,7 @@ static bool excludes(const struct knob *x, const struct knob *y)
 	return partner && y->kind == KNOB_SYSCTL && strcmp(partner, y->name) == 0;
 }
 
-static bool is_same(const struct kept *x, const struct kept *y)
+static bool is_same(const struct persist_entry *x, const struct persist_entry *y)
 {
 	return x->knob.kind == KNOB_NONE || y->knob.kind == KNOB_NONE
 		       ? strcmp(x->id, y->id) == 0
@@ -51,9 +51,9 @@ static bool is_same(const struct kept *x, const struct kept *y)
 }
 
 /* A later wish takes the place of an earlier one for the same knob. */
-static void place(struct persisting *s, const struct kept *row)
+static void place(struct persisting *s, const struct persist_entry *row)
 {
-	struct kept *rows = (struct kept *)s->wish.rows;
+	struct persist_entry *rows = (struct persist_entry *)s->wish.rows;
 	bool placed = false;
 	size_t n = 0;
 
@@ -83,14 +83,14 @@ static void skip(struct persisting *s, const char *id, const char *target, const
 	struct persist_view *v = &s->view;
 
 	v->skipped = arena_grow(&s->r->arena, v->skipped, v->n_skipped, sizeof(*v->skipped));
-	v->skipped[v->n_skipped++] = (struct kept){
+	v->skipped[v->n_skipped++] = (struct persist_entry){
 		.id = id, .target = target, .knob = *k, .value = value, .by = "", .refusal = why
 	};
 }
 
 /* What the knob held before anything of ours: the oldest layer knows; of a value that was never
  * applied it is what is there now. */
-static const char *original_of(struct persisting *s, const struct kept *row, bool fresh)
+static const char *original_of(struct persisting *s, const struct persist_entry *row, bool fresh)
 {
 	const struct entry *bottom = layer_bottom(&s->journal, &row->knob);
 	struct err ignored = { 0 };
@@ -102,12 +102,12 @@ static const char *original_of(struct persisting *s, const struct kept *row, boo
 		now = bottom->before;
 	else if (!fresh || knob_get(s->h, &s->r->arena, &row->knob, &now, &ignored))
 		now = row->before;
-	else if (!knob_sound(&row->knob, now, NULL) || strlen(now) >= HOST_PATH_MAX)
+	else if (!knob_valid(&row->knob, now, NULL) || strlen(now) >= HOST_PATH_MAX)
 		return NULL;
 	return layer_original(&s->r->arena, &s->journal, &row->knob, now);
 }
 
-static void add(struct persisting *s, struct kept *row, bool fresh)
+static void add(struct persisting *s, struct persist_entry *row, bool fresh)
 {
 	const char *why = plan_boot_by_hand(&s->r->arena, s->m, &row->knob, row->value);
 
@@ -121,12 +121,12 @@ static void add(struct persisting *s, struct kept *row, bool fresh)
 	}
 }
 
-static void add_installed(struct persisting *s, const struct kept *rows, size_t n)
+static void add_installed(struct persisting *s, const struct persist_entry *rows, size_t n)
 {
 	struct persist_targets cache = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		struct kept row = rows[i];
+		struct persist_entry row = rows[i];
 		const char *why = "", *target;
 		const struct knob *k = persist_find(&s->r->arena, s->m, &row, &why);
 
@@ -149,7 +149,7 @@ static void add_journal(struct persisting *s, const struct profile *only)
 	txn_status(s->h, &s->r->arena, &s->journal, &rows, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct entry *e = rows[i].e;
-		struct kept row = {
+		struct persist_entry row = {
 			.id = e->id, .target = e->target, .knob = e->knob, .value = e->after
 		};
 
@@ -180,7 +180,7 @@ static void add_journal(struct persisting *s, const struct profile *only)
  * first. */
 static void rows_add_change(struct persisting *s, const struct change *c)
 {
-	struct kept row = {
+	struct persist_entry row = {
 		.id = c->s->id, .target = c->target, .knob = c->knob, .value = c->after
 	};
 
@@ -206,10 +206,10 @@ static int add_profile(struct persisting *s)
 		rows_add_change(s, &p.plan.changes[i]);
 	for (size_t i = 0; i < p.findings.n; i++) {
 		const struct finding *f = &p.findings.items[i];
-		struct kept row = { .id = f->s->id,
-				    .target = "",
-				    .knob = { KNOB_NONE, "", "" },
-				    .value = "unlimited" };
+		struct persist_entry row = { .id = f->s->id,
+					     .target = "",
+					     .knob = { KNOB_NONE, "", "" },
+					     .value = "unlimited" };
 
 		if (f->v.kind == VERDICT_FAIL && strcmp(f->s->id, PERSIST_MEMLOCK) == 0)
 			add(s, &row, true);
@@ -270,7 +270,7 @@ void persist_read_sources(struct persisting *s)
 	add_merged(s, systems, ".conf");
 }
 
-static int begin(struct persisting *s, struct kept *rows, size_t n)
+static int begin(struct persisting *s, struct persist_entry *rows, size_t n)
 {
 	struct err e = { 0 };
 	int code = journal_load(s->h, &s->r->arena, false, &s->journal, &e);
@@ -286,7 +286,7 @@ static int begin(struct persisting *s, struct kept *rows, size_t n)
 	return 0;
 }
 
-int persist_collect_of(struct persisting *s, struct kept *rows, size_t n)
+int persist_collect_of(struct persisting *s, struct persist_entry *rows, size_t n)
 {
 	int code = begin(s, rows, n);
 
@@ -298,7 +298,7 @@ int persist_collect(struct persisting *s)
 {
 	struct profile all = { .name = "" };
 	struct run *r = s->r;
-	struct kept *rows;
+	struct persist_entry *rows;
 	size_t n;
 	int code = persist_installed(r, s->h, &rows, &n);
 
@@ -318,8 +318,8 @@ int persist_collect(struct persisting *s)
 	return 0;
 }
 
-static const char *keeper_of(struct host *h, const struct entry *e, const struct kept *rows,
-			     size_t n)
+static const char *backend_of(struct host *h, const struct entry *e,
+			      const struct persist_entry *rows, size_t n)
 {
 	if (e->knob.kind == KNOB_BOOTARG)
 		return host_boot_menu(h) == BOOT_MENU_KERNEL_INSTALL ? PERSIST_KERNEL
@@ -336,10 +336,10 @@ static const char *keeper_of(struct host *h, const struct entry *e, const struct
 	return NULL;
 }
 
-void persist_fill_kept(struct run *r, struct host *h, struct hold_row *rows, size_t n)
+void persist_fill_entries(struct run *r, struct host *h, struct hold_row *rows, size_t n)
 {
 	struct err ignored = { 0 };
-	struct kept *kept = NULL;
+	struct persist_entry *kept = NULL;
 	size_t n_kept = 0, len;
 	char *text;
 
@@ -347,5 +347,5 @@ void persist_fill_kept(struct run *r, struct host *h, struct hold_row *rows, siz
 	    persist_request_read(&r->arena, text, len, &kept, &n_kept, &ignored))
 		n_kept = 0;
 	for (size_t i = 0; i < n; i++)
-		rows[i].kept = keeper_of(h, rows[i].e, kept, n_kept);
+		rows[i].kept = backend_of(h, rows[i].e, kept, n_kept);
 }

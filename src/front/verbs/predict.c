@@ -91,7 +91,7 @@ static void largest(struct run *r, struct train_page *p)
 	p->largest = train_largest_micro_batch(&r->arena, &p->answer.q, false);
 }
 
-static int tell_training(struct run *r, struct train_page *p)
+static int print_training(struct run *r, struct train_page *p)
 {
 	int code = p->answer.memory.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 
@@ -126,9 +126,9 @@ static int predict_foreign_option(struct run *r, bool training)
 static int predict_training(struct run *r)
 {
 	struct train_page *p = ARENA_NEW(&r->arena, struct train_page);
-	struct train_question *q = ARENA_NEW(&r->arena, struct train_question);
+	struct train_config *q = ARENA_NEW(&r->arena, struct train_config);
 	struct train_fit *fit = ARENA_NEW(&r->arena, struct train_fit);
-	struct place place;
+	struct target_hw place;
 	double claim = 0;
 	int code = predict_foreign_option(r, true);
 
@@ -155,10 +155,10 @@ static int predict_training(struct run *r)
 		p->judgement = ARENA_NEW(&r->arena, struct train_judgement);
 		train_judge(&r->arena, q, claim, p->judgement);
 	}
-	return tell_training(r, p);
+	return print_training(r, p);
 }
 
-static int tell(struct run *r, const struct prediction *p, const struct claim *c)
+static int print_answer(struct run *r, const struct prediction *p, const struct claim *c)
 {
 	int code = p->memory.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 
@@ -176,8 +176,8 @@ int verb_predict(struct run *r)
 	struct query q;
 	struct prediction p;
 	struct claim claim = { 0 };
-	struct place place;
-	struct words w;
+	struct target_hw place;
+	struct infer_options w;
 	struct fits fits;
 	struct err e = { 0 };
 	int code;
@@ -210,7 +210,7 @@ int verb_predict(struct run *r)
 	predict(&r->arena, &q, &fits, &p);
 	if (claim.tokens_s > 0)
 		claim.verdict = predict_claim(&r->arena, &p, claim.tokens_s, &claim.why);
-	return tell(r, &p, &claim);
+	return print_answer(r, &p, &claim);
 }
 
 /* The options of predict, and a model's files: what was asked, as the predictor takes it. */

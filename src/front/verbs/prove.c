@@ -162,7 +162,7 @@ static int run_proof(struct proving *g)
 
 /* A dry run's JSON is the plan, as of apply: there is no proof. Also where nothing can be proven.
  */
-static int tell_plan(struct proving *g, int code)
+static int print_plan_of_proof(struct proving *g, int code)
 {
 	if (g->r->value[OPT_DRY_RUN] && run_wants_json(g->r) && !g->r->value[OPT_QUIET] &&
 	    g->planned.m && code != EXIT_USAGE)
@@ -176,7 +176,7 @@ static int announce(struct proving *g)
 	struct plan_view how = { 0 };
 
 	if (run_wants_json(g->r) || g->r->value[OPT_QUIET])
-		return tell_plan(g, EXIT_CLEAN);
+		return print_plan_of_proof(g, EXIT_CLEAN);
 	if (run_print_doc(g->r, page_plan(&g->r->arena, g->planned.m, &g->planned.plan, &how),
 			  "gputune prove", EXIT_CLEAN))
 		return EXIT_USAGE;
@@ -185,7 +185,7 @@ static int announce(struct proving *g)
 }
 
 /* What it comes to, said in advance. */
-static const char *question_of(struct proving *g)
+static const char *rule_ctx_of(struct proving *g)
 {
 	struct arena *a = &g->r->arena;
 	const struct proof *p = &g->proof;
@@ -220,11 +220,11 @@ static int prove(struct proving *g)
 	code = code ? code : prove_plan(g);
 	code = code ? code : prove_window(g);
 	if (code)
-		return tell_plan(g, code);
+		return print_plan_of_proof(g, code);
 	note_changes(g);
 	prove_times(&g->planned.plan, !r->value[OPT_SETTLE], &g->proof);
 	prove_budget(r, &g->proof);
-	question = question_of(g);
+	question = rule_ctx_of(g);
 	if (r->value[OPT_DRY_RUN]) {
 		code = announce(g);
 		complain_text(0, "dry run: nothing was written. It would ask: %s", question);

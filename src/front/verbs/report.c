@@ -22,7 +22,7 @@
 /* --- what changed ------------------------------------------------------------------------------
  */
 
-static struct cell holds_say(struct doc *d, const struct hold_row *rows, size_t n)
+static struct cell holds_report(struct doc *d, const struct hold_row *rows, size_t n)
 {
 	size_t drifted = 0;
 
@@ -59,12 +59,12 @@ static void report_part_changes(struct reporting *g)
 	}
 	txn_status(g->h, a, &now, &rows, &n);
 	run_find_culprits(&g->run, g->p.m, rows, n);
-	persist_fill_kept(&g->run, g->h, rows, n);
+	persist_fill_entries(&g->run, g->h, rows, n);
 	doc_heading(d, 2, "In force, and what drifted");
 	doc_append(d, page_status(a, g->p.m, rows, n, !now.bad_lines), 2);
 	doc_heading(d, 2, "History");
 	doc_append(d, page_history(a, g->p.m, &all, NULL), 2);
-	report_add(g, "changes", "What changed", d, holds_say(d, rows, n))->open = g->alone;
+	report_add(g, "changes", "What changed", d, holds_report(d, rows, n))->open = g->alone;
 	report_keep(g, "status", status_json(g->p.m, rows, n, 0));
 	report_keep(g, "history", history_json(g->p.m, &all, NULL, 0));
 }
@@ -73,7 +73,7 @@ static void report_part_changes(struct reporting *g)
  */
 
 /* Kept ones, from --state here or from the machine itself; the newest of many. */
-static struct record *kept(struct reporting *g, size_t *n, const char **why)
+static struct record *stored_results(struct reporting *g, size_t *n, const char **why)
 {
 	struct arena *a = &g->run.arena;
 	const char *dir = bench_state(&g->run);
@@ -107,7 +107,7 @@ static struct record *kept(struct reporting *g, size_t *n, const char **why)
 /* Files that were given belong to the one machine, or to the one that they were measured on. */
 static struct record *with_files(struct reporting *g, struct record *items, size_t *n)
 {
-	struct report_given *given = g->given;
+	struct report_result_file *given = g->given;
 	struct record *all = arena_array(&g->run.arena, *n + given->n_results + 1, sizeof(*all));
 
 	memcpy(all, items, *n * sizeof(*all));
@@ -133,7 +133,7 @@ static void report_part_benches(struct reporting *g)
 	struct doc *d;
 	size_t n;
 
-	items = with_files(g, kept(g, &n, &why), &n);
+	items = with_files(g, stored_results(g, &n, &why), &n);
 	if (n) {
 		d = report_benches(a, items, n, report_id(g, "benches"));
 		p = report_add(g, "benches", "Measurements", d,
@@ -187,7 +187,7 @@ static void report_part_stack(struct reporting *g)
 	struct stack_root root = { g->h, -1, !g->h || !g->h->id.captured };
 	struct doc *d;
 
-	if (!g->h || stack_see(&g->run, &root, g->p.m, &v)) {
+	if (!g->h || stack_collect(&g->run, &root, g->p.m, &v)) {
 		report_add(g, "stack", "Software stack", NULL,
 			   cell("What software is installed was not looked at."));
 		return;
@@ -210,7 +210,7 @@ static void report_part_persist(struct reporting *g)
 	s->h = g->h;
 	s->m = g->p.m;
 	s->view.action = "status";
-	if (!g->h || persist_see(s, &differ)) {
+	if (!g->h || persist_review(s, &differ)) {
 		report_add(g, "persist", "Kept for the next boot", NULL,
 			   cell("What is kept for the next boot was not looked at."));
 		return;
@@ -233,7 +233,7 @@ static void report_part_doctor(struct reporting *g)
 	struct doctor_count n;
 	struct doc *d;
 
-	if (!g->h || doctor_see(&g->run, g->h, &v)) {
+	if (!g->h || doctor_collect(&g->run, g->h, &v)) {
 		report_add(g, "doctor", "Diagnoses", NULL, cell("Symptoms were not looked for."));
 		return;
 	}
@@ -355,7 +355,7 @@ static int report_gather(struct reporting *g, const struct report_source *from, 
 
 	g->out.head.id = id;
 	if (from->node) {
-		report_told_machine(g, from);
+		report_named_machine(g, from);
 		return 0;
 	}
 	code = look(g, from);
@@ -377,7 +377,7 @@ static int report_gather(struct reporting *g, const struct report_source *from, 
 	report_part_persist(g);
 	report_part_doctor(g);
 	code = report_part_recordings(g);
-	report_part_told(g, from);
+	report_part_named(g, from);
 	return code;
 }
 
@@ -388,7 +388,7 @@ enum report_format { FORMAT_HTML, FORMAT_MD, FORMAT_TERM, FORMAT_JSON };
 struct page {
 	struct run *r;
 	enum report_format format;
-	struct report_given given;
+	struct report_result_file given;
 	struct report_head *heads; /* texts in the run's arena */
 	FILE *body;
 	char *text;
@@ -524,7 +524,7 @@ static int put_json(struct page *p)
 	return code;
 }
 
-static void tell_left_out(struct page *p)
+static void report_left_out(struct page *p)
 {
 	for (size_t i = 0; i < p->given.n_results; i++)
 		if (!p->given.taken[i])
@@ -576,7 +576,7 @@ int verb_report(struct run *r)
 		failed = add_machine(&p, i);
 	fclose(p.body);
 	if (!failed) {
-		tell_left_out(&p);
+		report_left_out(&p);
 		failed = p.format == FORMAT_JSON ? put_json(&p) : put(&p);
 	}
 	report_sources_free(&p.given);

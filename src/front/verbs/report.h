@@ -21,20 +21,20 @@ struct report_source {
 };
 
 /* A result of another verb, given as a file. */
-struct report_told {
+struct report_named_source {
 	const char *path;
-	const struct given_kind *kind;
+	const struct result_file_kind *kind;
 	json_t *j;
 	size_t source; /* whose it is */
 };
 
 /* What the command line named. */
-struct report_given {
+struct report_result_file {
 	struct report_source *sources;
 	size_t n;
 	struct record *results; /* of bench, given as files */
 	size_t n_results;
-	struct report_told *told;
+	struct report_named_source *told;
 	size_t n_told;
 	const char **recordings; /* files of "record" */
 	size_t n_recordings;
@@ -44,7 +44,7 @@ struct report_given {
 /* One machine while it is gathered. run has an arena of its own. */
 struct reporting {
 	struct run run;
-	struct report_given *given;
+	struct report_result_file *given;
 	bool alone;
 	struct host *h; /* NULL: only facts are there */
 	struct planned p;
@@ -56,8 +56,8 @@ struct reporting {
 
 /* Reads the arguments; with several results and no machine, this one. 0, or EXIT_USAGE after
  * complaining. */
-int report_sources(struct run *r, struct report_given *out);
-void report_sources_free(struct report_given *g);
+int report_sources(struct run *r, struct report_result_file *out);
+void report_sources_free(struct report_result_file *g);
 /* Whether -o may be written: 0, or EXIT_USAGE after complaining. */
 int report_may_write(const struct run *r);
 /* The whole text at once: what was there stays until it is on disk. 0, or an exit code. */
@@ -80,9 +80,9 @@ int report_part_recordings(struct reporting *g);
  */
 
 /* A machine of which nothing but results is there: its head and g->code. */
-void report_told_machine(struct reporting *g, const struct report_source *from);
+void report_named_machine(struct reporting *g, const struct report_source *from);
 /* Adds what was given to the sections that are there, or sections of their own. */
-void report_part_told(struct reporting *g, const struct report_source *from);
+void report_part_named(struct reporting *g, const struct report_source *from);
 void report_part_predictions(struct reporting *g);
 
 #endif

@@ -33,20 +33,20 @@ static const struct {
 };
 
 /* Keeps j, a result of that kind. 0, or EXIT_USAGE after complaining. */
-static int report_told_add(struct run *r, struct report_given *g, const char *path,
-			   const struct given_kind *kind, json_t *j)
+static int report_named_add(struct run *r, struct report_result_file *g, const char *path,
+			    const struct result_file_kind *kind, json_t *j)
 {
 	struct err e = { 0 };
 
-	if (given_sound(kind, j, &e))
+	if (result_file_valid(kind, j, &e))
 		return complain_text(EXIT_USAGE, "%s: %s", path, e.text);
 	g->told = arena_grow(&r->arena, g->told, g->n_told, sizeof(*g->told));
 	g->told[g->n_told++] =
-		(struct report_told){ .path = path, .kind = kind, .j = json_incref(j) };
+		(struct report_named_source){ .path = path, .kind = kind, .j = json_incref(j) };
 	return 0;
 }
 
-void report_sources_free(struct report_given *g)
+void report_sources_free(struct report_result_file *g)
 {
 	for (size_t i = 0; i < g->n_told; i++)
 		json_decref(g->told[i].j);
@@ -69,7 +69,7 @@ static const char *name_of(struct run *r, const struct report_source *s)
 		return s->node;
 	if (s->facts) {
 		j = json_loads(s->facts, JSON_REJECT_DUPLICATES, NULL);
-		name = given_text(&r->arena, j, "facts.nodename.value");
+		name = result_file_text(&r->arena, j, "facts.nodename.value");
 		json_decref(j);
 		return name ? name : "";
 	}
@@ -88,7 +88,7 @@ static bool is_of(const char *name, const char *node, bool alone)
 }
 
 /* Nothing but results about other machines was given: then this one is not meant. */
-static bool is_about_here(struct run *r, const struct report_given *g)
+static bool is_about_here(struct run *r, const struct report_result_file *g)
 {
 	const char *here = name_of(r, &(struct report_source){ 0 });
 	bool another = false;
@@ -96,7 +96,7 @@ static bool is_about_here(struct run *r, const struct report_given *g)
 	if (r->value[OPT_HOST] || !g->n_told || g->n_results || g->n_recordings)
 		return true;
 	for (size_t i = 0; i < g->n_told; i++) {
-		const char *node = given_node(g->told[i].j);
+		const char *node = result_file_node(g->told[i].j);
 
 		if (node && strcmp(node, here) == 0)
 			return true;
@@ -106,7 +106,7 @@ static bool is_about_here(struct run *r, const struct report_given *g)
 	return !another;
 }
 
-static size_t told_add_source(struct run *r, struct report_given *g, struct report_source s)
+static size_t named_add_source(struct run *r, struct report_result_file *g, struct report_source s)
 {
 	g->sources = arena_grow(&r->arena, g->sources, g->n, sizeof(*g->sources));
 	g->sources[g->n] = s;
@@ -114,7 +114,7 @@ static size_t told_add_source(struct run *r, struct report_given *g, struct repo
 }
 
 /* Names of machines to the sources: asked for once, as opening a capture is work. */
-static const char **names_of(struct run *r, const struct report_given *g)
+static const char **names_of(struct run *r, const struct report_result_file *g)
 {
 	const char **names = arena_array(&r->arena, g->n + g->n_told + 1, sizeof(*names));
 
@@ -125,18 +125,18 @@ static const char **names_of(struct run *r, const struct report_given *g)
 
 /* Finds each one's machine; a machine that nothing else tells of becomes a source of its own. 0, or
  * EXIT_USAGE after complaining. */
-static int report_told_place(struct run *r, struct report_given *g)
+static int report_named_place(struct run *r, struct report_result_file *g)
 {
 	const char **names;
 	size_t named;
 
 	if (!g->n && is_about_here(r, g))
-		told_add_source(r, g, (struct report_source){ 0 });
+		named_add_source(r, g, (struct report_source){ 0 });
 	names = names_of(r, g);
 	named = g->n;
 	for (size_t i = 0; i < g->n_told; i++) {
-		struct report_told *t = &g->told[i];
-		const char *node = given_node(t->j);
+		struct report_named_source *t = &g->told[i];
+		const char *node = result_file_node(t->j);
 
 		/* A machine that only results tell of is called what they call it. */
 		while (node && t->source < g->n &&
@@ -145,12 +145,12 @@ static int report_told_place(struct run *r, struct report_given *g)
 		if (t->source == g->n) {
 			node = arena_strdup(&r->arena, node);
 			names[g->n] = node;
-			told_add_source(r, g,
-					(struct report_source){ .path = t->path, .node = node });
+			named_add_source(r, g,
+					 (struct report_source){ .path = t->path, .node = node });
 		}
 	}
 	for (size_t i = 0; i < g->n_told && g->n > 1; i++)
-		if (!given_node(g->told[i].j))
+		if (!result_file_node(g->told[i].j))
 			return complain_text(
 				EXIT_USAGE,
 				"%s names no machine: it goes with one machine, not with %zu",
@@ -161,16 +161,16 @@ static int report_told_place(struct run *r, struct report_given *g)
 /* Which models would fit on a machine of a report, in which format. */
 
 /* The widest format in which it fits. */
-static bool predict_one(struct reporting *g, const struct place *place, const struct fits *fits,
+static bool predict_one(struct reporting *g, const struct target_hw *place, const struct fits *fits,
 			const char *model, struct report_prediction *out)
 {
 	static const char *const formats[] = { NULL, "fp8", "nvfp4", "int4" };
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		struct words w = { .known = run_knowledge(&g->run),
-				   .model = model,
-				   .weights = formats[i],
-				   .place = place };
+		struct infer_options w = { .known = run_knowledge(&g->run),
+					   .model = model,
+					   .weights = formats[i],
+					   .place = place };
 		struct query q = { 0 };
 		struct err e = { 0 };
 
@@ -189,7 +189,7 @@ void report_part_predictions(struct reporting *g)
 	struct report_prediction items[16];
 	struct arena *a = &g->run.arena;
 	json_t *list = json_array();
-	struct place place;
+	struct target_hw place;
 	struct err e = { 0 };
 	struct fits fits;
 	struct doc *d;
@@ -253,7 +253,7 @@ static struct report_part *part_of(struct reporting *g, const char *id)
 	return NULL;
 }
 
-static void show(struct reporting *g, const struct report_told *t, size_t number)
+static void show(struct reporting *g, const struct report_named_source *t, size_t number)
 {
 	struct arena *a = &g->run.arena;
 	struct report_part *p = part_of(g, t->kind->part);
@@ -266,19 +266,19 @@ static void show(struct reporting *g, const struct report_told *t, size_t number
 	d = p->given;
 	doc_section(d, 2, report_id(g, arena_printf(a, "given-%zu", number)),
 		    arena_printf(a, "%s: %s", t->kind->verb, t->path),
-		    cell_as(STYLE_MUTED, given_text(a, t->j, "time")), g->alone);
-	doc_append(d, given_page(a, t->kind, t->j), 2);
+		    cell_as(STYLE_MUTED, result_file_text(a, t->j, "time")), g->alone);
+	doc_append(d, result_file_page(a, t->kind, t->j), 2);
 	doc_section_end(d);
 	p->open = p->open || g->alone;
 }
 
-void report_part_told(struct reporting *g, const struct report_source *from)
+void report_part_named(struct reporting *g, const struct report_source *from)
 {
 	size_t source = (size_t)(from - g->given->sources), n = 0;
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < g->given->n_told; i++) {
-		const struct report_told *t = &g->given->told[i];
+		const struct report_named_source *t = &g->given->told[i];
 
 		if (t->source != source)
 			continue;
@@ -305,13 +305,13 @@ static bool is_capture(const char *path)
 	return S_ISDIR(st.st_mode) ? access(meta.s, F_OK) == 0 : str_ends(path, ".tar");
 }
 
-static void add_source(struct run *r, struct report_given *g, struct report_source s)
+static void add_source(struct run *r, struct report_result_file *g, struct report_source s)
 {
 	g->sources = arena_grow(&r->arena, g->sources, g->n, sizeof(*g->sources));
 	g->sources[g->n++] = s;
 }
 
-static void add_recording(struct run *r, struct report_given *g, const char *path)
+static void add_recording(struct run *r, struct report_result_file *g, const char *path)
 {
 	g->recordings =
 		arena_grow(&r->arena, g->recordings, g->n_recordings, sizeof(*g->recordings));
@@ -353,7 +353,7 @@ static char *read_file(struct run *r, const char *path)
 	return text;
 }
 
-static int add_file(struct run *r, struct report_given *g, const char *path)
+static int add_file(struct run *r, struct report_result_file *g, const char *path)
 {
 	char *text = read_file(r, path);
 	struct err e = { 0 };
@@ -376,24 +376,24 @@ static int add_file(struct run *r, struct report_given *g, const char *path)
 			code = complain(EXIT_USAGE, &e);
 		else
 			g->n_results++;
-	} else if (given_kind_of(schema)) {
-		code = report_told_add(r, g, path, given_kind_of(schema), j);
+	} else if (result_file_kind_of(schema)) {
+		code = report_named_add(r, g, path, result_file_kind_of(schema), j);
 	} else {
 		code = complain_text(EXIT_USAGE,
 				     "%s is %s%.64s: a report is made of captures, recordings, and "
 				     "results in JSON of show, bench, %s",
 				     path, schema ? "a " : "no result of gputune",
-				     schema ? schema : "", given_verbs(&r->arena));
+				     schema ? schema : "", result_file_verbs(&r->arena));
 	}
 	json_decref(j);
 	return code;
 }
 
-int report_sources(struct run *r, struct report_given *out)
+int report_sources(struct run *r, struct report_result_file *out)
 {
 	int code = 0;
 
-	*out = (struct report_given){ 0 };
+	*out = (struct report_result_file){ 0 };
 	for (int i = 0; i < r->n_args; i++) {
 		if (is_capture(r->args[i]))
 			add_source(r, out, (struct report_source){ .path = r->args[i] });
@@ -408,7 +408,7 @@ int report_sources(struct run *r, struct report_given *out)
 		return complain_text(
 			EXIT_USAGE,
 			"--host and machines as arguments: name all of them as arguments");
-	if ((code = report_told_place(r, out)) != 0)
+	if ((code = report_named_place(r, out)) != 0)
 		return code;
 	if (out->n > REPORT_MACHINES_MAX)
 		return complain_text(EXIT_USAGE, "a report takes %d machines at most",
@@ -512,7 +512,7 @@ int report_write(struct run *r, const char *text, size_t len)
 
 static size_t count_at(const json_t *j, const char *path)
 {
-	json_int_t n = json_integer_value(given_at(j, NULL, path));
+	json_int_t n = json_integer_value(result_file_at(j, NULL, path));
 
 	return n > 0 ? (size_t)n : 0;
 }
@@ -520,7 +520,7 @@ static size_t count_at(const json_t *j, const char *path)
 static void judged_by(struct reporting *g, const json_t *check)
 {
 	struct report_head *h = &g->out.head;
-	const json_t *score = given_at(check, NULL, "summary.score");
+	const json_t *score = result_file_at(check, NULL, "summary.score");
 
 	h->judged = true;
 	h->count[VERDICT_PASS] = count_at(check, "summary.pass");
@@ -556,7 +556,7 @@ static void worst_of(struct reporting *g, const json_t *check)
 
 		if (!verdict || strcmp(verdict, "fail") != 0 || (h->worst && s <= h->severity))
 			continue;
-		h->worst = given_text(&g->run.arena, f, "id");
+		h->worst = result_file_text(&g->run.arena, f, "id");
 		h->severity = s;
 	}
 	/* Its summary counts what its findings do not name. */
@@ -565,14 +565,14 @@ static void worst_of(struct reporting *g, const json_t *check)
 }
 
 /* The newest check of a machine, of equals the last one; NULL: there is none. */
-static const json_t *check_of(const struct report_given *g, size_t source)
+static const json_t *check_of(const struct report_result_file *g, size_t source)
 {
 	long long newest = LLONG_MIN;
 	const json_t *out = NULL;
 
 	for (size_t i = 0; i < g->n_told; i++) {
-		const struct report_told *t = &g->told[i];
-		const char *time = json_string_value(given_at(t->j, NULL, "time"));
+		const struct report_named_source *t = &g->told[i];
+		const char *time = json_string_value(result_file_at(t->j, NULL, "time"));
 		long long at;
 
 		if (t->source != source || strcmp(t->kind->verb, "check") != 0)
@@ -587,7 +587,7 @@ static const json_t *check_of(const struct report_given *g, size_t source)
 	return out;
 }
 
-void report_told_machine(struct reporting *g, const struct report_source *from)
+void report_named_machine(struct reporting *g, const struct report_source *from)
 {
 	struct arena *a = &g->run.arena;
 	struct report_head *h = &g->out.head;
@@ -601,8 +601,8 @@ void report_told_machine(struct reporting *g, const struct report_source *from)
 	h->score = -1;
 	g->code = EXIT_BLIND;
 	for (size_t i = 0; i < g->given->n_told; i++) {
-		const struct report_told *t = &g->given->told[i];
-		const char *kernel = given_text(a, t->j, "host.kernel");
+		const struct report_named_source *t = &g->given->told[i];
+		const char *kernel = result_file_text(a, t->j, "host.kernel");
 
 		if (t->source == source && kernel && (!*h->kernel || t->j == check))
 			h->kernel = kernel;
@@ -611,7 +611,7 @@ void report_told_machine(struct reporting *g, const struct report_source *from)
 		judged_by(g, check);
 		worst_of(g, check);
 	}
-	report_part_told(g, from);
+	report_part_named(g, from);
 }
 
 /* The section of a report with what the machine did beside a job: recordings that were given. */

@@ -57,7 +57,7 @@ static void more_sheets(struct roof *roof, const struct gpu_kind *g)
 }
 
 /* The roofs: what benches of ours measured on that machine, else its data sheet. */
-static void roof_of(struct run *r, const struct bench_facts *f, const struct place *place,
+static void roof_of(struct run *r, const struct bench_facts *f, const struct target_hw *place,
 		    struct roof *out)
 {
 	static const char *const formats[ROOF_MATHS] = {
@@ -202,7 +202,7 @@ static void roof_bench_points(struct run *r, const struct bench_facts *f, struct
 }
 
 /* The machine under whose roofs things stand; digest NULL: --on names it. */
-static int find_machine(struct run *r, struct host *h, struct place *p, const char **digest)
+static int find_machine(struct run *r, struct host *h, struct target_hw *p, const char **digest)
 {
 	struct record rec = { 0 };
 	struct err e = { 0 };
@@ -281,7 +281,7 @@ static int read_ncu(struct run *r, const char *path, struct roof_profile *p)
 	return roof_read_ncu(&r->arena, path, text, p, &e) < 0 ? complain(EXIT_USAGE, &e) : 0;
 }
 
-static int read_points(struct run *r, const struct bench_facts *f, const struct place *place,
+static int read_points(struct run *r, const struct bench_facts *f, const struct target_hw *place,
 		       struct roof_profile *p, const char **source)
 {
 	const char *nsys = r->value[OPT_NSYS], *ncu = r->value[OPT_NCU];
@@ -302,7 +302,7 @@ static int read_points(struct run *r, const struct bench_facts *f, const struct 
 			     place->taken);
 }
 
-static int tell(struct run *r, const struct roofline_page *p)
+static int print_answer(struct run *r, const struct roofline_page *p)
 {
 	if (r->value[OPT_QUIET])
 		return p->code;
@@ -317,7 +317,7 @@ int verb_roofline(struct run *r)
 	struct roof_profile profile = { 0 };
 	struct bench_facts facts;
 	struct roof roof;
-	struct place place;
+	struct target_hw place;
 	struct roofline_page p = { .roof = &roof,
 				   .profile = &profile,
 				   .verbose = r->value[OPT_VERBOSE] != NULL,
@@ -337,5 +337,5 @@ int verb_roofline(struct run *r)
 	if (code)
 		return code;
 	roof_judge(&r->arena, &roof, &profile);
-	return tell(r, &p);
+	return print_answer(r, &p);
 }

@@ -215,8 +215,8 @@ struct looked {
 	struct stack_view view;
 };
 
-int stack_see(struct run *r, const struct stack_root *root, struct machine *m,
-	      const struct stack_view **out)
+int stack_collect(struct run *r, const struct stack_root *root, struct machine *m,
+		  const struct stack_view **out)
 {
 	struct looked *l = ARENA_NEW(&r->arena, struct looked);
 	struct inventory_options what = { .deep = r->value[OPT_DEEP], .scan = &l->how };
@@ -260,7 +260,7 @@ int stack_see(struct run *r, const struct stack_root *root, struct machine *m,
 static int look(struct run *r, const struct stack_root *root, struct machine *m)
 {
 	const struct stack_view *v;
-	int code = stack_see(r, root, m, &v);
+	int code = stack_collect(r, root, m, &v);
 
 	if (code)
 		return code;
@@ -408,7 +408,7 @@ static int plan_code(const struct build_plan *p)
 
 /* Steps that are done stay done, whatever ends the others. */
 static int run_steps(struct run *r, const struct machine *m, const struct build_env *env,
-		     struct build_wish *w, struct build_plan *p)
+		     struct build_target *w, struct build_plan *p)
 {
 	struct err e = { 0 };
 	int fd = build_plan_take(&r->arena, p, &e), code = 0;
@@ -426,7 +426,7 @@ static int run_steps(struct run *r, const struct machine *m, const struct build_
 	return code;
 }
 
-static int plan(struct run *r, struct host *h, struct build_wish *w)
+static int plan(struct run *r, struct host *h, struct build_target *w)
 {
 	struct machine *m = run_machine(r, h, false);
 	struct build_env env = { 0 };
@@ -450,7 +450,7 @@ static int plan(struct run *r, struct host *h, struct build_wish *w)
 
 int stack_plan(struct run *r)
 {
-	struct build_wish w = { .python = "/usr/bin/python3" };
+	struct build_target w = { .python = "/usr/bin/python3" };
 	char self[4096] = "";
 	struct host *h;
 	int code;

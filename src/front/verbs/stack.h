@@ -26,8 +26,8 @@ int stack_compare(struct run *r);
 
 /* What stack check says of the root, for the machine's GPUs; EXIT_USAGE after complaining, else 0.
  */
-int stack_see(struct run *r, const struct stack_root *root, struct machine *m,
-	      const struct stack_view **out);
+int stack_collect(struct run *r, const struct stack_root *root, struct machine *m,
+		  const struct stack_view **out);
 
 /* What "stack compare" and the processes that measure for it share. */
 
@@ -38,7 +38,7 @@ int stack_compare_one(struct run *r);
 
 struct compare_process {
 	char **argv, **env;
-	const struct stack_side *side;
+	const struct library_variant *side;
 };
 
 /* What one window said. Texts live in the arena. */
@@ -52,7 +52,8 @@ struct compare_reading {
 /* This program with the words that measure one window of that bench, and an environment that
  * names the side's folder. -errno and *e. */
 int compare_process_make(struct arena *a, const struct run *r, const char *bench,
-			 const struct stack_side *side, struct compare_process *out, struct err *e);
+			 const struct library_variant *side, struct compare_process *out,
+			 struct err *e);
 /*
  * One window. -EBADMSG: it crashed, hung, answered nothing that makes sense, or did not load that
  * side's library. -EINTR: stopped. -ENODATA: it cannot measure here, *e says why.
@@ -61,8 +62,8 @@ int compare_process_run(struct arena *a, const struct compare_process *p, double
 			const atomic_bool *stop, struct compare_reading *out, struct err *e);
 
 /* What it printed and how it ended. Errors as above. */
-int compare_answer(struct arena *a, const struct stack_side *side, const struct command_result *r,
-		   struct compare_reading *out, struct err *e);
+int compare_answer(struct arena *a, const struct library_variant *side,
+		   const struct command_result *r, struct compare_reading *out, struct err *e);
 
 /* What another machine's sftp said is there, and what is to be done about it. */
 

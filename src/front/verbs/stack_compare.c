@@ -34,7 +34,7 @@ struct comparing {
 	struct host *h;
 	struct machine *m;
 	enum component c;
-	struct stack_side found[2];
+	struct library_variant found[2];
 	struct compare_process process[2];
 	struct compare_view view;
 	struct versus v;
@@ -258,7 +258,8 @@ static int find_sides(struct comparing *g)
 	for (int b = 0; b < 2; b++) {
 		struct err e = { 0 };
 
-		if (stack_side_find(&g->r->arena, g->h, g->r->args[b], g->c, &g->found[b], &e)) {
+		if (library_variant_find(&g->r->arena, g->h, g->r->args[b], g->c, &g->found[b],
+					 &e)) {
 			struct err named = { 0 };
 
 			err_set(&named, -EINVAL, "%s: %s", side_name(b), e.text);
@@ -349,7 +350,7 @@ static bool figures_of(struct arena *a, json_t *j, struct compare_reading *out)
 	return out->value[0] > 0;
 }
 
-static int take(struct arena *a, const struct stack_side *side, json_t *j,
+static int take(struct arena *a, const struct library_variant *side, json_t *j,
 		struct compare_reading *out, struct err *e)
 {
 	const char *library = text_of(a, j, "library");
@@ -365,8 +366,8 @@ static int take(struct arena *a, const struct stack_side *side, json_t *j,
 	return 0;
 }
 
-int compare_answer(struct arena *a, const struct stack_side *side, const struct command_result *r,
-		   struct compare_reading *out, struct err *e)
+int compare_answer(struct arena *a, const struct library_variant *side,
+		   const struct command_result *r, struct compare_reading *out, struct err *e)
 {
 	json_t *j = json_loads(r->output, JSON_REJECT_DUPLICATES, NULL);
 	const char *why = text_of(a, j, "error"), *said = command_last_line(a, r->errors, SAID);
@@ -521,7 +522,8 @@ static char **environment(struct arena *a, const char *folder)
 }
 
 int compare_process_make(struct arena *a, const struct run *r, const char *bench,
-			 const struct stack_side *side, struct compare_process *out, struct err *e)
+			 const struct library_variant *side, struct compare_process *out,
+			 struct err *e)
 {
 	static const enum option_id passed[] = { OPT_FOR, OPT_GPUS, OPT_FILES, OPT_DIR };
 	char self[4096] = "", **argv = arena_array(a, WORDS, sizeof(*argv));

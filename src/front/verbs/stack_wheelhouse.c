@@ -135,7 +135,7 @@ static int add(struct run *r, const char *dir, bool replace)
 }
 
 /* Prints it, after verifying it where look says so; an exit code. */
-static int wheelhouse_tell(struct run *r, const char *dir, bool look)
+static int wheelhouse_print(struct run *r, const char *dir, bool look)
 {
 	struct house_verdict v;
 	struct wheelhouse h;
@@ -554,7 +554,7 @@ static int wheelhouse_sync(struct run *r, const char *dir, const char *to)
 	} else {
 		code = copy(&s);
 		if (!code)
-			code = colon ? verify_there(&s) : wheelhouse_tell(r, to, true);
+			code = colon ? verify_there(&s) : wheelhouse_print(r, to, true);
 	}
 	wheelhouse_close(&h);
 	return code;
@@ -627,7 +627,7 @@ int stack_wheelhouse(struct run *r)
 	if ((strcmp(action, "add") == 0 || strcmp(action, "update") == 0) && n > 0)
 		return add(r, dir, *action == 'u');
 	if ((strcmp(action, "verify") == 0 || strcmp(action, "list") == 0) && n == 0)
-		return wheelhouse_tell(r, dir, *action == 'v');
+		return wheelhouse_print(r, dir, *action == 'v');
 	if (strcmp(action, "diff") == 0 && n == 1)
 		return diff(r, dir, r->args[0]);
 	if (strcmp(action, "sync") == 0 && n == 1)

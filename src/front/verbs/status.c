@@ -111,13 +111,13 @@ int verb_status(struct run *r)
 	code = load(r, h, false, &j);
 	if (code == 0) {
 		txn_status(h, &r->arena, &j, &rows, &n);
-		code = status_code(&j, run_tell_open(r, h, &j), rows, n);
+		code = status_code(&j, run_report_open(r, h, &j), rows, n);
 		believed = is_believed(h);
 		code = believed_code(believed, left_code(r, h, &j, code));
 		if (n)
-			run_tell_lost_at_boot(h);
+			run_report_lost_at_boot(h);
 		m = machine_for(r, h, rows, n);
-		persist_fill_kept(r, h, rows, n);
+		persist_fill_entries(r, h, rows, n);
 		if (!r->value[OPT_QUIET]) {
 			if (run_wants_json(r))
 				run_print_json(r, status_json(m, rows, n, code), EXIT_CLEAN);
@@ -170,7 +170,7 @@ int verb_history(struct run *r)
 		return EXIT_USAGE;
 	code = load(r, h, true, &j);
 	if (code == 0) {
-		run_tell_open(r, h, &j);
+		run_report_open(r, h, &j);
 		code = print_history(r, h, &j);
 	}
 	host_close(h);

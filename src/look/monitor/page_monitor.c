@@ -19,8 +19,8 @@ static void look_add_word(struct look_page *p, enum style s, const char *text)
 	TEXT_AUTO clean = { 0 };
 	size_t w;
 
-	glyph_clean(&clean, text, p->how->ascii);
-	w = glyph_width(clean.s ? clean.s : "");
+	display_clean(&clean, text, p->how->ascii);
+	w = display_width(clean.s ? clean.s : "");
 	/* A word that does not fit is left out whole: half a figure is a wrong one. */
 	if (!clean.len)
 		return;
@@ -237,7 +237,7 @@ static size_t name_columns(const struct look_page *p)
 	size_t room = p->how->width > 0 ? (size_t)p->how->width : 0, widest = NAME_COLUMNS;
 
 	for (size_t i = 0; i < m->n_gpus; i++) {
-		size_t w = m->gpus[i].name ? glyph_width(gpu_name_short(m->gpus[i].name)) : 0;
+		size_t w = m->gpus[i].name ? display_width(gpu_name_short(m->gpus[i].name)) : 0;
 
 		widest = w > widest ? w : widest;
 	}
@@ -253,13 +253,13 @@ static void name_cell(struct look_page *p, const char *name, size_t columns)
 
 	text_add(&t, "");
 	text_addn(&whole, shown, strnlen(shown, NAME_BYTES));
-	glyph_clean(&t, whole.s, p->how->ascii);
-	while (glyph_width(t.s) > columns) {
+	display_clean(&t, whole.s, p->how->ascii);
+	while (display_width(t.s) > columns) {
 		do
 			t.s[--t.len] = '\0';
 		while (t.len && ((unsigned char)t.s[t.len] & 0xc0) == 0x80);
 	}
-	for (size_t w = glyph_width(t.s); w < columns; w++)
+	for (size_t w = display_width(t.s); w < columns; w++)
 		text_addc(&t, ' ');
 	look_add_word(p, STYLE_PLAIN, t.s);
 }
@@ -695,7 +695,7 @@ static void sample(FILE *out, const struct column_of *c, double v)
 		bool gpu = strncmp(t->name, "gpu.", 4) == 0;
 
 		fputc('{', out);
-		glyph_label(out, gpu ? "gpu" : "device", gpu ? c->target + 3 : c->target);
+		display_label(out, gpu ? "gpu" : "device", gpu ? c->target + 3 : c->target);
 		fputc('}', out);
 	}
 	fprintf(out, " %.15g\n", v * t->factor);

@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 /* Every value of an argument that may stand there several times. */
-static const char *all_of(const struct question *q, const char *name)
+static const char *all_of(const struct rule_ctx *q, const char *name)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -17,7 +17,7 @@ static const char *all_of(const struct question *q, const char *name)
 	return t.len ? arena_strdup(q->a, t.s) : "not set";
 }
 
-static void bus_config(const struct question *q, struct verdict *v)
+static void bus_config(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct kernel *k = &q->m->kernel;
 
@@ -37,7 +37,7 @@ static void bus_config(const struct question *q, struct verdict *v)
 
 /* Arguments that add up when they stand there twice, and words of theirs that exclude each other.
  */
-static bool exclude(const struct question *q, struct verdict *v)
+static bool exclude(const struct rule_ctx *q, struct verdict *v)
 {
 	static const struct {
 		const char *name, *x, *y;
@@ -62,7 +62,7 @@ static bool exclude(const struct question *q, struct verdict *v)
 }
 
 /* The last one of two equal arguments wins, which surprises whoever wrote the first. */
-static void duplicates(const struct question *q, struct verdict *v)
+static void duplicates(const struct rule_ctx *q, struct verdict *v)
 {
 	static const char *const single[] = { "isolcpus",	    "nohz_full",
 					      "rcu_nocbs",	    "irqaffinity",
@@ -92,7 +92,7 @@ static void duplicates(const struct question *q, struct verdict *v)
 		verdict_pass(v, "no argument contradicts another");
 }
 
-static void secure_boot(const struct question *q, struct verdict *v)
+static void secure_boot(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_int *f = &q->m->kernel.secure_boot;
 
@@ -107,18 +107,18 @@ static void secure_boot(const struct question *q, struct verdict *v)
 }
 
 /* Of the built-in profile: what a file of the user's wants is not seen here. */
-static const struct opinion *wish_of(const struct question *q, const char *id)
+static const struct recommendation *target_of(const struct rule_ctx *q, const char *id)
 {
-	return setting_opinion(setting_find(id), q->profile, q->platform);
+	return setting_recommendation(setting_find(id), q->profile, q->platform);
 }
 
 /* A precondition of others: what cannot be written, and which wishes that meets. */
-static void lockdown(const struct question *q, struct verdict *v)
+static void lockdown(const struct rule_ctx *q, struct verdict *v)
 {
 	static const struct {
 		const char *id;
 		bool (*wanted)(const struct machine *m, const struct pci_function *p,
-			       const struct opinion *wish);
+			       const struct recommendation *wish);
 	} writes[] = { { "pcie.acs", wants_no_redirect }, { "nic.mrrs", wants_larger_reads } };
 	const struct fact_str *f = &q->m->kernel.lockdown;
 	const char *blocked = NULL, *id = NULL;
@@ -132,7 +132,7 @@ static void lockdown(const struct question *q, struct verdict *v)
 	}
 	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
 		for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++)
-			if (!blocked && writes[i].wanted(q->m, p, wish_of(q, writes[i].id))) {
+			if (!blocked && writes[i].wanted(q->m, p, target_of(q, writes[i].id))) {
 				blocked = p->name;
 				id = writes[i].id;
 			}
@@ -148,14 +148,14 @@ static void lockdown(const struct question *q, struct verdict *v)
 				"wanted here needs them");
 }
 
-static void mitigations(const struct question *q, struct verdict *v)
+static void mitigations(const struct rule_ctx *q, struct verdict *v)
 {
 	const char *value = kernel_arg_value(&q->m->kernel, "mitigations");
 
 	v->current = value ? value : "not set";
 	/* Looked at in every profile; only a profile of one's own can want them off. */
 	if (q->wish && q->wish->rel == WANT_IS) {
-		if (opinion_met(q->wish, v->current))
+		if (recommendation_met(q->wish, v->current))
 			verdict_pass(v, "as the profile wants");
 		else
 			verdict_fail(v, q->wish->value, q->wish->because);
@@ -167,12 +167,12 @@ static void mitigations(const struct question *q, struct verdict *v)
 		verdict_pass(v, "on");
 }
 
-static const struct opinion protection[] = {
+static const struct recommendation protection[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_NOT, "off",
 	  "the processor's security mitigations belong on; gputune never recommends otherwise",
 	  NULL },
 };
-static const struct opinion zeroing[] = {
+static const struct recommendation zeroing[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "zeroed pages keep stale data from leaking; what it costs here is unmeasured", NULL },
 	{ PROFILE_MAX_PERFORMANCE, ON_HGX, WANT_IS, "0",
@@ -271,7 +271,7 @@ static const char isolation_opt_in[] =
 	"only for programs that poll a NIC; it takes CPUs away from everything else";
 
 /* Where the two published lists name CPUs, for the platform that they name them for. */
-static const struct opinion isolcpus[] = {
+static const struct recommendation isolcpus[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, isolation_opt_in, NULL },
 	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "16-19",
 	  "published as the big cores of a DGX Spark", "S1" },
@@ -279,17 +279,17 @@ static const struct opinion isolcpus[] = {
 	  "S1" },
 };
 /* The published lists name the same CPUs for these as for isolcpus. */
-static const struct opinion as_isolated[] = {
+static const struct recommendation as_isolated[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, isolation_opt_in, NULL },
 	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "16-19", "published beside isolcpus", "S1" },
 	{ PROFILE_PUBLISHED, ON_IGX, WANT_ONE_OF, "8-11 9-11", "published beside isolcpus", "S1" },
 };
-static const struct opinion irqaffinity[] = {
+static const struct recommendation irqaffinity[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, isolation_opt_in, NULL },
 	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "0-15", "published: the other cores", "S1" },
 	{ PROFILE_PUBLISHED, ON_IGX, WANT_ONE_OF, "0-7 0-8", "published: the other cores", "S1" },
 };
-static const struct opinion nocb_poll[] = {
+static const struct recommendation nocb_poll[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "it makes kernel threads poll on the housekeeping CPUs; unmeasured", NULL },
 	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_IS, "", "published beside rcu_nocbs", "S1" },
@@ -316,7 +316,7 @@ static bool is_balanced(const struct machine *m)
 	return flags && !memmem(value, flags, "domain", strlen("domain"));
 }
 
-static bool parse_cpus(const struct question *q, const char *arg, struct idset *out)
+static bool parse_cpus(const struct rule_ctx *q, const char *arg, struct idset *out)
 {
 	const char *value = kernel_arg_value(&q->m->kernel, arg);
 
@@ -327,7 +327,7 @@ static bool parse_cpus(const struct question *q, const char *arg, struct idset *
  * When somebody does isolate: is the isolation consistent? Each argument alone may be right and the
  * set wrong.
  */
-static void isolation(const struct question *q, struct verdict *v)
+static void isolation(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct cpus *c = &q->m->cpu;
 	const struct idset *big = machine_big_cpus(q->m);
@@ -368,15 +368,15 @@ static void isolation(const struct question *q, struct verdict *v)
 }
 
 /* An argument that is not there: a fault where the profile wants it. */
-static void judge_missing(const struct question *q, struct verdict *v)
+static void judge_missing(const struct rule_ctx *q, struct verdict *v)
 {
 	v->current = "not set";
-	if (has_wish(q, v))
-		verdict_fail(v, opinion_text(q->a, q->wish, NULL), q->wish->because);
+	if (has_target(q, v))
+		verdict_fail(v, recommendation_text(q->a, q->wish, NULL), q->wish->because);
 }
 
 /* The parameter is ignored without a word when the kernel lacks the option. */
-static void nohz_active(const struct question *q, struct verdict *v)
+static void nohz_active(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_set *active = &q->m->cpu.nohz_full;
 	struct idset asked;
@@ -398,7 +398,7 @@ static void nohz_active(const struct question *q, struct verdict *v)
 			     "the kernel took another list than was asked for");
 }
 
-static void rcu_nocbs(const struct question *q, struct verdict *v)
+static void rcu_nocbs(const struct rule_ctx *q, struct verdict *v)
 {
 	const char *value = kernel_arg_value(&q->m->kernel, "rcu_nocbs");
 
@@ -411,7 +411,7 @@ static void rcu_nocbs(const struct question *q, struct verdict *v)
 }
 
 /* CPUs that are there, and some left over for everything else. */
-static bool is_possible(const struct question *q, const char *list)
+static bool is_possible(const struct rule_ctx *q, const char *list)
 {
 	const struct cpus *c = &q->m->cpu;
 	struct idset cpus;
@@ -422,7 +422,7 @@ static bool is_possible(const struct question *q, const char *list)
 }
 
 /* The first of the lists that this machine has the CPUs for. */
-static void aim_cpus(const struct question *q, struct aims *out)
+static void remediate_cpus(const struct rule_ctx *q, struct remediations *out)
 {
 	for (const char *p = q->wish->value; *p; p += strcspn(p, " ")) {
 		const char *list;
@@ -430,30 +430,30 @@ static void aim_cpus(const struct question *q, struct aims *out)
 		p += strspn(p, " ");
 		list = arena_strndup(q->a, p, strcspn(p, " "));
 		if (is_possible(q, list)) {
-			aim_argument(q, out, q->s->name, list);
+			remediate_argument(q, out, q->s->name, list);
 			return;
 		}
 	}
-	aim_by_hand(out, "this machine does not have the CPUs that the profile names");
+	remediate_by_hand(out, "this machine does not have the CPUs that the profile names");
 }
 
 /* The CPUs of isolcpus where there is one already. What stands there and is not in force is no
  * matter of writing it again. */
-static void aim_beside(const struct question *q, struct aims *out)
+static void remediate_beside(const struct rule_ctx *q, struct remediations *out)
 {
 	const char *isolated = kernel_arg_value(&q->m->kernel, "isolcpus");
 
 	if (kernel_arg_value(&q->m->kernel, q->s->name))
 		return;
 	if (isolated && is_possible(q, isolated))
-		aim_argument(q, out, q->s->name, cpu_list(isolated));
+		remediate_argument(q, out, q->s->name, cpu_list(isolated));
 	else
-		aim_cpus(q, out);
+		remediate_cpus(q, out);
 }
 
 /* What would be consistent, as words for the command line: CPU 0 keeps the house, and polling
  * belongs on big cores. */
-static void aim_isolation(const struct question *q, struct aims *out)
+static void remediate_isolation(const struct rule_ctx *q, struct remediations *out)
 {
 	const struct cpus *c = &q->m->cpu;
 	const struct idset *big = machine_big_cpus(q->m);
@@ -472,12 +472,12 @@ static void aim_isolation(const struct question *q, struct aims *out)
 	list = idset_format(q->a, &cpus);
 	if (!cpus.n || !rest.n)
 		return;
-	aim_by_hand(out,
-		    arena_printf(q->a,
-				 "one set of CPUs in all arguments, in place of what is on the "
-				 "kernel command line: isolcpus=%s nohz_full=%s rcu_nocbs=%s "
-				 "irqaffinity=%s",
-				 list, list, list, idset_format(q->a, &rest)));
+	remediate_by_hand(
+		out, arena_printf(q->a,
+				  "one set of CPUs in all arguments, in place of what is on the "
+				  "kernel command line: isolcpus=%s nohz_full=%s rcu_nocbs=%s "
+				  "irqaffinity=%s",
+				  list, list, list, idset_format(q->a, &rest)));
 }
 
 #define ARG .scope = SCOPE_HOST, .knob = KNOB_BOOTARG, .effect = EFFECT_REBOOT, .risk = RISK_DANGER
@@ -496,7 +496,7 @@ static const struct setting isolation_rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .effect = EFFECT_REBOOT,
 	  .judge = isolation,
-	  .aim = aim_isolation,
+	  .remediate = remediate_isolation,
 	  .by_hand = "choose CPUs that exist, leave CPU 0 and some others out, and name the same "
 		     "ones in every argument" },
 	{ .id = "boot.isolcpus",
@@ -511,7 +511,7 @@ static const struct setting isolation_rows[] = {
 	  .shown_by = "timer-wake-up/100us hand-over",
 	  .severity = SEVERITY_LOW,
 	  OPINIONS(isolcpus),
-	  .aim = aim_cpus },
+	  .remediate = remediate_cpus },
 	{ .id = "boot.irqaffinity",
 	  .title = "irqaffinity",
 	  ARG,
@@ -522,7 +522,7 @@ static const struct setting isolation_rows[] = {
 	  .shown_by = "timer-wake-up/100us",
 	  .severity = SEVERITY_LOW,
 	  OPINIONS(irqaffinity),
-	  .aim = aim_cpus },
+	  .remediate = remediate_cpus },
 	{ .id = "boot.nohz-full",
 	  .title = "nohz_full in force",
 	  ARG,
@@ -535,7 +535,7 @@ static const struct setting isolation_rows[] = {
 	  .severity = SEVERITY_LOW,
 	  OPINIONS(as_isolated),
 	  .judge = nohz_active,
-	  .aim = aim_beside,
+	  .remediate = remediate_beside,
 	  .by_hand = "boot a kernel that is built with adaptive ticks, and leave CPU 0 out of the "
 		     "list" },
 	{ .id = "boot.rcu-nocbs",
@@ -549,7 +549,7 @@ static const struct setting isolation_rows[] = {
 	  .severity = SEVERITY_LOW,
 	  OPINIONS(as_isolated),
 	  .judge = rcu_nocbs,
-	  .aim = aim_beside },
+	  .remediate = remediate_beside },
 	{ .id = "boot.rcu-nocb-poll",
 	  .title = "rcu_nocb_poll",
 	  ARG,

@@ -27,14 +27,14 @@ struct run {
 
 /* The question that a rule is asked about one target: present value and wish. */
 
-static struct question question_of(const struct asker *by, const struct setting *s,
+static struct rule_ctx rule_ctx_of(const struct asker *by, const struct setting *s,
 				   const void *object, const char *name)
 {
 	const struct profile_override *override = profile_override_of(by->p, s);
-	const struct opinion *o = setting_opinion(s, by->p->base, by->platform);
+	const struct recommendation *o = setting_recommendation(s, by->p->base, by->platform);
 	bool wished = (o && o->rel != WANT_LEAVE) || (override && override->has_want);
 
-	return (struct question){ .a = by->a,
+	return (struct rule_ctx){ .a = by->a,
 				  .m = by->m,
 				  .s = s,
 				  .object = object,
@@ -45,8 +45,8 @@ static struct question question_of(const struct asker *by, const struct setting 
 							     by->read, by->ctx) };
 }
 
-static const struct opinion *question_wish(const struct asker *by, const struct question *q,
-					   struct opinion *room)
+static const struct recommendation *rule_target(const struct asker *by, const struct rule_ctx *q,
+						struct recommendation *room)
 {
 	const struct profile_override *o = profile_override_of(by->p, q->s);
 
@@ -54,31 +54,31 @@ static const struct opinion *question_wish(const struct asker *by, const struct 
 		return &o->o;
 	if (q->s->want && q->s->want(q, room))
 		return room;
-	return setting_opinion(q->s, q->profile, q->platform);
+	return setting_recommendation(q->s, q->profile, q->platform);
 }
 
-static const char *no_wish_reason(const struct question *q)
+static const char *no_target_reason(const struct rule_ctx *q)
 {
 	return arena_printf(q->a, "the profile %s has no wish for it", profile_name(q->profile));
 }
 
-static void compare(const struct question *q, struct verdict *v)
+static void compare(const struct rule_ctx *q, struct verdict *v)
 {
-	const struct opinion *o = q->wish;
+	const struct recommendation *o = q->wish;
 
 	if (!o) {
-		verdict_na(v, CODE_NOT_IN_PROFILE, no_wish_reason(q));
+		verdict_na(v, CODE_NOT_IN_PROFILE, no_target_reason(q));
 		return;
 	}
 	if (o->rel == WANT_LEAVE) {
-		verdict_na(v, CODE_LEFT_ALONE, o->because ? o->because : no_wish_reason(q));
+		verdict_na(v, CODE_LEFT_ALONE, o->because ? o->because : no_target_reason(q));
 		return;
 	}
 	v->why = o->because;
-	v->wanted = opinion_text(q->a, o, q->s->unit);
+	v->wanted = recommendation_text(q->a, o, q->s->unit);
 	if (!is_seen(q, v, &q->current.f, NULL))
 		return;
-	if (opinion_met(o, q->current.v)) {
+	if (recommendation_met(o, q->current.v)) {
 		verdict_pass(v, "as wanted");
 		return;
 	}
@@ -88,13 +88,13 @@ static void compare(const struct question *q, struct verdict *v)
 				 q->s->unit ? q->s->unit : "", v->wanted);
 }
 
-static void judge(struct run *r, struct question *q, struct verdict *v)
+static void judge(struct run *r, struct rule_ctx *q, struct verdict *v)
 {
-	struct opinion room = { 0 };
+	struct recommendation room = { 0 };
 
 	if (q->s->applies && !q->s->applies(q, v))
 		return;
-	q->wish = question_wish(&r->by, q, &room);
+	q->wish = rule_target(&r->by, q, &room);
 	if (q->s->judge)
 		q->s->judge(q, v);
 	else
@@ -102,7 +102,7 @@ static void judge(struct run *r, struct question *q, struct verdict *v)
 	q->wish = NULL;
 }
 
-static void fill(const struct question *q, struct verdict *v)
+static void fill(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!v->current && seen_ok(&q->current.f))
 		v->current = q->s->unit ? arena_printf(q->a, "%s %s", q->current.v, q->s->unit)
@@ -144,7 +144,7 @@ static struct finding *finding_for(struct run *r, const struct verdict *v)
 static void one(const void *object, const char *name, void *ctx)
 {
 	struct run *r = ctx;
-	struct question q = question_of(&r->by, r->s, object, name);
+	struct rule_ctx q = rule_ctx_of(&r->by, r->s, object, name);
 	struct verdict v = { 0 };
 	struct finding *f;
 
@@ -160,7 +160,7 @@ static void one(const void *object, const char *name, void *ctx)
 		f->read_from = r->s->read ? r->s->read : fact_from(r->by.a, &q.current.f);
 }
 
-static void nobody(struct run *r)
+static void no_object(struct run *r)
 {
 	struct verdict v = { .kind = VERDICT_NA,
 			     .code = r->s->none_code ? r->s->none_code : CODE_NO_HARDWARE,
@@ -229,7 +229,7 @@ void settings_check(struct arena *a, const struct machine *m, const struct profi
 		r.s = s;
 		r.first = out->n;
 		if (!setting_subjects(a, m, s, one, &r))
-			nobody(&r);
+			no_object(&r);
 		for (size_t i = r.first; i < out->n; i++)
 			if (!out->items[i].target)
 				out->items[i].target = targets_text(a, s, out->items[i].objects,
@@ -246,7 +246,7 @@ void settings_check(struct arena *a, const struct machine *m, const struct profi
 /* From a failed finding to the writes that make it right. */
 
 /* The words that the target takes, where the facts tell: a choice is made among these. */
-static const char *offered(const struct question *q)
+static const char *offered(const struct rule_ctx *q)
 {
 	if (q->s->scope == SCOPE_DISK && q->s->fact && strcmp(q->s->fact, "scheduler") == 0)
 		return fact_text(&((const struct disk *)q->object)->schedulers, NULL);
@@ -256,9 +256,9 @@ static const char *offered(const struct question *q)
 }
 
 /* The first of the wanted words that the target takes; NULL when it takes none. */
-static const char *choose(const struct question *q, const char *words)
+static const char *choose(const struct rule_ctx *q, const char *words)
 {
-	struct opinion among = { .rel = WANT_ONE_OF, .value = offered(q) };
+	struct recommendation among = { .rel = WANT_ONE_OF, .value = offered(q) };
 	const char *first = NULL;
 
 	for (const char *p = words; *p; p += strcspn(p, " ")) {
@@ -268,7 +268,7 @@ static const char *choose(const struct question *q, const char *words)
 		word = arena_printf(q->a, "%.*s", (int)strcspn(p, " "), p);
 		if (!first && *word)
 			first = word;
-		if (*word && among.value && opinion_met(&among, word))
+		if (*word && among.value && recommendation_met(&among, word))
 			return word;
 	}
 	return among.value ? NULL : first;
@@ -285,48 +285,49 @@ static const char *nothing_to_write(const struct setting *s)
 			 : "no knob holds it: mend it where it was made";
 }
 
-static void aim_wish(const struct question *q, struct aims *out)
+static void remediate_to_target(const struct rule_ctx *q, struct remediations *out)
 {
-	const struct opinion *o = q->wish;
+	const struct recommendation *o = q->wish;
 	const char *word;
 
 	if (q->s->knob == KNOB_NONE || q->s->effect == EFFECT_FIRMWARE)
 		return;
 	if (!o || !o->value || o->rel == WANT_LEAVE || o->rel == WANT_NOT) {
-		aim_by_hand(out,
-			    q->s->by_hand ? q->s->by_hand : "the profile names no value to write");
+		remediate_by_hand(out, q->s->by_hand ? q->s->by_hand
+						     : "the profile names no value to write");
 		return;
 	}
 	word = o->rel == WANT_ONE_OF || (o->rel == WANT_IS && offered(q)) ? choose(q, o->value)
 									  : o->value;
 	if (!word)
-		aim_by_hand(out, arena_printf(q->a, "it offers %s, and none of that is wanted",
-					      offered(q)));
+		remediate_by_hand(
+			out,
+			arena_printf(q->a, "it offers %s, and none of that is wanted", offered(q)));
 	else if (q->s->knob == KNOB_BOOTARG)
-		aim_argument(q, out, q->s->name, word);
+		remediate_argument(q, out, q->s->name, word);
 	else
-		aim_value(q, out, word);
+		remediate_value(q, out, word);
 }
 
-void settings_aims(struct arena *a, const struct machine *m, const struct profile *p,
-		   const struct finding *f, size_t i, knob_reader *read, void *ctx,
-		   struct aims *out)
+void settings_remediations(struct arena *a, const struct machine *m, const struct profile *p,
+			   const struct finding *f, size_t i, knob_reader *read, void *ctx,
+			   struct remediations *out)
 {
 	const struct asker by = { a, m, p, platform_bit(m), read, ctx };
-	struct opinion room = { 0 };
-	struct question q;
+	struct recommendation room = { 0 };
+	struct rule_ctx q;
 
-	*out = (struct aims){ 0 };
+	*out = (struct remediations){ 0 };
 	if (f->v.kind != VERDICT_FAIL || i >= f->n_targets) {
-		aim_by_hand(out, "nothing is wrong");
+		remediate_by_hand(out, "nothing is wrong");
 		return;
 	}
-	q = question_of(&by, f->s, f->objects[i], f->targets[i]);
-	q.wish = question_wish(&by, &q, &room);
-	if (f->s->aim && (!q.wish || q.wish->rel != WANT_NOT))
-		f->s->aim(&q, out);
+	q = rule_ctx_of(&by, f->s, f->objects[i], f->targets[i]);
+	q.wish = rule_target(&by, &q, &room);
+	if (f->s->remediate && (!q.wish || q.wish->rel != WANT_NOT))
+		f->s->remediate(&q, out);
 	else
-		aim_wish(&q, out);
+		remediate_to_target(&q, out);
 	if (!out->n && !out->by_hand)
-		aim_by_hand(out, nothing_to_write(f->s));
+		remediate_by_hand(out, nothing_to_write(f->s));
 }

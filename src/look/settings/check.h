@@ -36,8 +36,8 @@ void settings_check(struct arena *a, const struct machine *m, const struct profi
  * What would have to be written to make target number i of a failed finding right. n is 0 and
  * by_hand says why where nothing of ours does.
  */
-void settings_aims(struct arena *a, const struct machine *m, const struct profile *p,
-		   const struct finding *f, size_t i, knob_reader *read, void *ctx,
-		   struct aims *out);
+void settings_remediations(struct arena *a, const struct machine *m, const struct profile *p,
+			   const struct finding *f, size_t i, knob_reader *read, void *ctx,
+			   struct remediations *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 /* Exit latency in us. The published script names states by number. */
-static const struct opinion deep_states[] = {
+static const struct recommendation deep_states[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "deep states are left on: they save power and heat that the GPU and turbo use; the "
 	  "profile low-latency limits them to 10 us",
@@ -21,20 +21,20 @@ static const struct opinion deep_states[] = {
 	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "states 2 and deeper off",
 	  "published as: no wake-up latency", "S0" },
 };
-static const struct opinion numa_balancing[] = {
+static const struct recommendation numa_balancing[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "0",
 	  "moving pages under pinned training and inference processes stalls them", NULL },
 	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL,
 	  "programs that place no memory themselves can gain from it", NULL },
 };
-static const struct opinion partition[] = {
+static const struct recommendation partition[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "only for programs that poll and are put there by hand; it takes CPUs away from "
 	  "everything else",
 	  NULL },
 };
 
-static bool one_node(const struct question *q, struct verdict *v)
+static bool one_node(const struct rule_ctx *q, struct verdict *v)
 {
 	if (is_numa(q->m))
 		return true;
@@ -43,7 +43,7 @@ static bool one_node(const struct question *q, struct verdict *v)
 }
 
 /* CPU 0 stays with everything else. */
-static bool has_cpus_to_spare(const struct question *q, struct verdict *v)
+static bool has_cpus_to_spare(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!seen_ok(&q->m->cpu.online.f) || idset_count(&q->m->cpu.online.v) > 1)
 		return true;
@@ -54,7 +54,7 @@ static bool has_cpus_to_spare(const struct question *q, struct verdict *v)
 enum { BY_NUMBER = -1, NO_BOUND = -2 };
 
 /* Exit latency in us that a state may have. */
-static long long latency_bound(const struct question *q)
+static long long latency_bound(const struct rule_ctx *q)
 {
 	long long bound;
 
@@ -68,9 +68,9 @@ static bool is_too_deep(const struct idle_state *s, long long bound)
 	return bound == BY_NUMBER ? s->index >= 2 : fact_or(&s->latency, 0) > bound;
 }
 
-static void judge_depth(const struct question *q, struct verdict *v, const struct idle_state *worst)
+static void judge_depth(const struct rule_ctx *q, struct verdict *v, const struct idle_state *worst)
 {
-	const struct opinion *wish = q->wish;
+	const struct recommendation *wish = q->wish;
 	long long bound = latency_bound(q);
 
 	if (!wish)
@@ -91,7 +91,7 @@ static void judge_depth(const struct question *q, struct verdict *v, const struc
 }
 
 /* Deepest exit latency among the states that are not disabled. */
-static void idle_states(const struct question *q, struct verdict *v)
+static void idle_states(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct idle_group *g = q->object;
 	const struct idle_state *worst = NULL;
@@ -109,14 +109,14 @@ static void idle_states(const struct question *q, struct verdict *v)
 			worst = s;
 	}
 	v->current = arena_strdup(q->a, t.s ? t.s : "none enabled");
-	if (has_wish(q, v))
+	if (has_target(q, v))
 		judge_depth(q, v, worst);
 	else if (q->wish)
 		v->code = CODE_OPT_IN;
 }
 
 /* Every CPU has a switch of its own for every state. */
-static void aim_idle_states(const struct question *q, struct aims *out)
+static void remediate_idle_states(const struct rule_ctx *q, struct remediations *out)
 {
 	const struct idle_group *g = q->object;
 
@@ -129,7 +129,7 @@ static void aim_idle_states(const struct question *q, struct aims *out)
 			k.name = arena_printf(
 				q->a, "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/disable", cpu,
 				s->index);
-			aim_knob(q, out, k, "1");
+			remediate_knob(q, out, k, "1");
 		}
 }
 
@@ -141,7 +141,7 @@ static bool is_smt_off(const struct machine *m, const struct idset *off)
 	       idset_count(off) == idset_count(&m->cpu.online.v);
 }
 
-static void online(const struct question *q, struct verdict *v)
+static void online(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct cpus *c = &q->m->cpu;
 	struct idset off;
@@ -165,18 +165,18 @@ static void online(const struct question *q, struct verdict *v)
 }
 
 /* Interrupts start where the default mask lets them; the boot argument is what sets it in time. */
-static void aim_irq_affinity(const struct question *q, struct aims *out)
+static void remediate_irq_affinity(const struct rule_ctx *q, struct remediations *out)
 {
 	const struct cpus *c = &q->m->cpu;
 	struct idset rest = idset_minus(q->a, &c->online.v, &c->isolated.v);
 
 	if (seen_ok(&c->online.f) && rest.n)
-		aim_argument(q, out, "irqaffinity", idset_format(q->a, &rest));
+		remediate_argument(q, out, "irqaffinity", idset_format(q->a, &rest));
 }
 
 /* Interrupts that may run on isolated CPUs disturb what was isolated. The mask is hexadecimal
  * words. */
-static void irq_affinity(const struct question *q, struct verdict *v)
+static void irq_affinity(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct cpus *c = &q->m->cpu;
 	unsigned bit = 0;
@@ -240,7 +240,7 @@ static const struct setting rows[] = {
 	  .risk = RISK_LOW,
 	  OPINIONS(deep_states),
 	  .judge = idle_states,
-	  .aim = aim_idle_states },
+	  .remediate = remediate_idle_states },
 	{ .id = "cpu.numa-balancing",
 	  .title = "Automatic NUMA balancing",
 	  .scope = SCOPE_HOST,
@@ -290,7 +290,7 @@ static const struct setting rows[] = {
 	  .risk = RISK_SERVICE,
 	  .effect = EFFECT_REBOOT,
 	  .judge = irq_affinity,
-	  .aim = aim_irq_affinity,
+	  .remediate = remediate_irq_affinity,
 	  .by_hand = "keep interrupts off the isolated CPUs: irqaffinity= at boot, "
 		     "/proc/irq/N/smp_affinity_list for those that run" },
 };
@@ -299,22 +299,22 @@ const struct setting_table settings_cpu = SETTING_TABLE(rows);
 
 /* The clocks of processors: governor, ceiling, boost, and who selects them on a GB10. */
 
-static const struct opinion governor[] = {
+static const struct recommendation governor[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "performance",
 	  "keeps the clock up for threads that feed the GPU; it does not stop idle states", NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "performance",
 	  "published for every core, not only the isolated ones", "S1" },
 	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL, "the distribution's choice", NULL },
 };
-static const struct opinion ceiling[] = {
+static const struct recommendation ceiling[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "max",
 	  "the clock is capped below what the processor can do, whatever the governor", NULL },
 };
-static const struct opinion auto_select[] = {
+static const struct recommendation auto_select[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "1",
 	  "the processor's own selection also raises the memory fabric of a GB10", NULL },
 };
-static const struct opinion boost[] = {
+static const struct recommendation boost[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "1", "boost off caps every core at its base clock",
 	  NULL },
 };
@@ -326,7 +326,7 @@ static const char no_cpufreq[] =
 #define LEAST_KHZ 1e5
 
 /* "max", "3 GHz", "2800 MHz", "2800000 kHz", "2800000". */
-static const char *ceiling_wish(struct arena *a, const char *text)
+static const char *ceiling_target(struct arena *a, const char *text)
 {
 	static const struct {
 		const char *unit;
@@ -348,7 +348,7 @@ static const char *ceiling_wish(struct arena *a, const char *text)
 }
 
 /* The ceiling that the profile wants, never above the processor's own; -1 when it names none. */
-static long long ceiling_khz(const struct question *q)
+static long long ceiling_khz(const struct rule_ctx *q)
 {
 	const struct freq_policy *p = q->object;
 	long long khz;
@@ -361,7 +361,7 @@ static long long ceiling_khz(const struct question *q)
 }
 
 /* Firmware may let the highest clock be set above what it says is the highest. */
-static bool ceiling_met(const struct question *q)
+static bool ceiling_met(const struct rule_ctx *q)
 {
 	const struct freq_policy *p = q->object;
 	long long want = ceiling_khz(q);
@@ -372,11 +372,11 @@ static bool ceiling_met(const struct question *q)
 }
 
 /* A lowered maximum defeats the governor. */
-static void freq_max(const struct question *q, struct verdict *v)
+static void freq_max(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct freq_policy *p = q->object;
 
-	if (!has_wish(q, v))
+	if (!has_target(q, v))
 		return;
 	if (!seen_ok(&p->max_khz.f) || !seen_ok(&p->hw_max_khz.f)) {
 		verdict_unseen(q, v, seen_ok(&p->max_khz.f) ? &p->hw_max_khz.f : &p->max_khz.f,
@@ -394,26 +394,26 @@ static void freq_max(const struct question *q, struct verdict *v)
 			     q->wish->because ? q->wish->because : "not as the profile wants");
 }
 
-static void aim_freq_max(const struct question *q, struct aims *out)
+static void remediate_freq_max(const struct rule_ctx *q, struct remediations *out)
 {
-	aim_value(q, out, arena_printf(q->a, "%lld", ceiling_khz(q)));
+	remediate_value(q, out, arena_printf(q->a, "%lld", ceiling_khz(q)));
 }
 
 /* Intel's own driver has the switch the other way round. */
-static void aim_boost(const struct question *q, struct aims *out)
+static void remediate_boost(const struct rule_ctx *q, struct remediations *out)
 {
 	const char *from = fact_from(q->a, &q->m->cpu.boost.f);
 
 	if (str_ends(from, "no_turbo"))
-		aim_knob(q, out, (struct knob){ KNOB_SYSFS, from, "" },
-			 strcmp(aim_wished(q), "1") == 0 ? "0" : "1");
+		remediate_knob(q, out, (struct knob){ KNOB_SYSFS, from, "" },
+			       strcmp(remediate_target(q), "1") == 0 ? "0" : "1");
 	else
-		aim_value(q, out, aim_wished(q));
+		remediate_value(q, out, remediate_target(q));
 }
 
 /* On a GB10 without autonomous selection the memory fabric stays slow: 32 against 92 GB/s was
  * measured. */
-static void cppc(const struct question *q, struct verdict *v)
+static void cppc(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct freq_policy *p = q->m->cpu.policies.items;
 
@@ -425,7 +425,7 @@ static void cppc(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NOT_HERE, "known to matter on GB10 only");
 		return;
 	}
-	if (!has_wish(q, v))
+	if (!has_target(q, v))
 		return;
 	if (!seen_ok(&q->m->cpu.cppc_auto_sel_mode.f)) {
 		if (q->m->cpu.cppc_auto_sel_mode.f.seen != SEEN_ABSENT ||
@@ -484,10 +484,10 @@ static const struct setting clock_rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  OPINIONS(ceiling),
-	  .wish = ceiling_wish,
+	  .wish = ceiling_target,
 	  .wish_form = "a clock with its unit (3000 MHz)",
 	  .judge = freq_max,
-	  .aim = aim_freq_max },
+	  .remediate = remediate_freq_max },
 	{ .id = "cpu.boost",
 	  .title = "Turbo or boost",
 	  .scope = SCOPE_HOST,
@@ -504,7 +504,7 @@ static const struct setting clock_rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  OPINIONS(boost),
-	  .aim = aim_boost },
+	  .remediate = remediate_boost },
 	{ .id = "cpu.cppc-auto-select",
 	  .title = "CPPC autonomous selection",
 	  .scope = SCOPE_HOST,

@@ -34,41 +34,46 @@ static bool offers(const struct disk *d, const char *scheduler)
 
 /* none where the device or ZFS orders requests itself; an elevator where a head or a slow bridge is
  * behind. */
-static bool want_scheduler(const struct question *q, struct opinion *o)
+static bool want_scheduler(const struct rule_ctx *q, struct recommendation *o)
 {
 	const struct disk *d = q->object;
 
 	if (q->profile == PROFILE_PUBLISHED) {
 		if (!holds_zfs(d) && !is_usb(d)) {
-			*o = (struct opinion){ .rel = WANT_LEAVE,
-					       .because = "the published rule is for ZFS members" };
+			*o = (struct recommendation){
+				.rel = WANT_LEAVE,
+				.because = "the published rule is for ZFS members"
+			};
 			return true;
 		}
-		*o = (struct opinion){ .rel = WANT_IS,
-				       .value = "none",
-				       .because = "published as: ZFS schedules itself" };
+		*o = (struct recommendation){ .rel = WANT_IS,
+					      .value = "none",
+					      .because = "published as: ZFS schedules itself" };
 		return true;
 	}
 	if (is_nvme(d) || holds_zfs(d) || is_virtual_disk(d)) {
-		*o = (struct opinion){ .rel = WANT_IS,
-				       .value = "none",
-				       .because = holds_zfs(d) ? "ZFS orders its requests itself"
-						  : is_nvme(d) ? "the device has queues of its own"
-							       : "the host orders the requests" };
+		*o = (struct recommendation){
+			.rel = WANT_IS,
+			.value = "none",
+			.because = holds_zfs(d) ? "ZFS orders its requests itself"
+				   : is_nvme(d) ? "the device has queues of its own"
+						: "the host orders the requests"
+		};
 		return true;
 	}
 	if (fact_or(&d->rotational, 0) == 1 && !is_usb(d)) {
-		*o = (struct opinion){ .rel = WANT_ONE_OF,
-				       .value = "mq-deadline bfq",
-				       .because = "a moving head gains from ordered requests" };
+		*o = (struct recommendation){ .rel = WANT_ONE_OF,
+					      .value = "mq-deadline bfq",
+					      .because =
+						      "a moving head gains from ordered requests" };
 		return true;
 	}
-	*o = (struct opinion){ .rel = WANT_LEAVE,
-			       .because = "no measured difference on this kind of disk" };
+	*o = (struct recommendation){ .rel = WANT_LEAVE,
+				      .because = "no measured difference on this kind of disk" };
 	return true;
 }
 
-static bool has_scheduler(const struct question *q, struct verdict *v)
+static bool has_scheduler(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct disk *d = q->object;
 
@@ -83,7 +88,7 @@ static bool has_scheduler(const struct question *q, struct verdict *v)
  * Published: 256. Under "none" the number cannot exceed what the device takes at once, and changing
  * the scheduler resets it; so the published pair of writes never took effect.
  */
-static void nr_requests(const struct question *q, struct verdict *v)
+static void nr_requests(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct disk *d = q->object;
 	long long depth = fact_or(&d->queue_depth, 0);
@@ -119,17 +124,18 @@ static void nr_requests(const struct question *q, struct verdict *v)
  * The scheduler none lets nobody raise the number above the device's depth, and is what this
  * profile sets first: a write of the published 256 could only fail.
  */
-static void aim_nr_requests(const struct question *q, struct aims *out)
+static void remediate_nr_requests(const struct rule_ctx *q, struct remediations *out)
 {
 	const struct disk *d = q->object;
 
 	if (q->profile != PROFILE_PUBLISHED)
-		aim_value(q, out, arena_printf(q->a, "%lld", fact_or(&d->queue_depth, 0)));
+		remediate_value(q, out, arena_printf(q->a, "%lld", fact_or(&d->queue_depth, 0)));
 	else if (offers(d, "none"))
-		aim_by_hand(out, "nothing to write: under the scheduler none, which is published "
-				 "with it, the kernel refuses more than the device's own depth");
+		remediate_by_hand(out,
+				  "nothing to write: under the scheduler none, which is published "
+				  "with it, the kernel refuses more than the device's own depth");
 	else
-		aim_value(q, out, "256");
+		remediate_value(q, out, "256");
 }
 
 /* "/dev/nvme0n1p2" of nvme0n1, "/dev/sda1" of sda. */
@@ -152,7 +158,7 @@ static bool has_files(const struct machine *m, const struct disk *d)
 
 /* LVM, RAID or encryption lies on it, with a read-ahead of its own. Those devices are nobody's
  * subject: their names move from boot to boot. */
-static const char *read_above(const struct question *q, const struct disk *d)
+static const char *read_above(const struct rule_ctx *q, const struct disk *d)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -164,41 +170,46 @@ static const char *read_above(const struct question *q, const struct disk *d)
 			    t.len ? t.s : d->holders.v);
 }
 
-static bool want_read_ahead(const struct question *q, struct opinion *o)
+static bool want_read_ahead(const struct rule_ctx *q, struct recommendation *o)
 {
 	const struct disk *d = q->object;
 
 	if (q->profile == PROFILE_PUBLISHED) {
 		if (holds_zfs(d) || is_usb(d))
-			*o = (struct opinion){
+			*o = (struct recommendation){
 				.rel = WANT_IS,
 				.value = "4096",
 				.because = "published as: fewer round trips for large files"
 			};
 		else
-			*o = (struct opinion){ .rel = WANT_LEAVE,
-					       .because = "the published rule is for ZFS members" };
+			*o = (struct recommendation){
+				.rel = WANT_LEAVE,
+				.because = "the published rule is for ZFS members"
+			};
 		return true;
 	}
 	if (holds_zfs(d))
-		*o = (struct opinion){
+		*o = (struct recommendation){
 			.rel = WANT_LEAVE,
 			.because = "ZFS does not read through the page cache: it has no effect"
 		};
 	else if (*fact_text(&d->holders, "") && !has_files(q->m, d))
-		*o = (struct opinion){ .rel = WANT_LEAVE, .because = read_above(q, d) };
+		*o = (struct recommendation){ .rel = WANT_LEAVE, .because = read_above(q, d) };
 	else if (is_nvme(d) || fact_or(&d->rotational, 0) == 1)
-		*o = (struct opinion){ .rel = WANT_AT_LEAST,
-				       .value = q->platform == ON_HGX ? "4096" : "1024",
-				       .because = "model files are read from front to back; random "
-						  "readers are not helped. Gain unmeasured here" };
+		*o = (struct recommendation){
+			.rel = WANT_AT_LEAST,
+			.value = q->platform == ON_HGX ? "4096" : "1024",
+			.because = "model files are read from front to back; random "
+				   "readers are not helped. Gain unmeasured here"
+		};
 	else
-		*o = (struct opinion){ .rel = WANT_LEAVE,
-				       .because = "no measured difference on this kind of disk" };
+		*o = (struct recommendation){
+			.rel = WANT_LEAVE, .because = "no measured difference on this kind of disk"
+		};
 	return true;
 }
 
-static void usb_transport(const struct question *q, struct verdict *v)
+static void usb_transport(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct disk *d = q->object;
 
@@ -234,7 +245,7 @@ static bool has_queue(const struct machine *m, const void *object)
 
 /* The model folder is unknown; what can be seen is whether the root file system is a network one.
  */
-static void local_root(const struct question *q, struct verdict *v)
+static void local_root(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct mount *root = machine_mount_of(q->m, "/");
 
@@ -263,7 +274,7 @@ static const char *sized(struct arena *a, long long bytes)
 
 /* Less than 5 % free: checkpoints fail, and flash and copy-on-write file systems slow down well
  * before. */
-static void free_space(const struct question *q, struct verdict *v)
+static void free_space(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct mount *root = machine_mount_of(q->m, "/");
 	long long size, left;
@@ -347,7 +358,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  .judge = nr_requests,
-	  .aim = aim_nr_requests },
+	  .remediate = remediate_nr_requests },
 	{ .id = "disk.read-ahead",
 	  .title = "Read-ahead",
 	  QUEUE,
@@ -386,29 +397,29 @@ static bool loaded(const struct machine *m, const void *object)
 	return seen_ok(&m->storage.zfs_version.f);
 }
 
-static const struct opinion autotrim[] = {
+static const struct recommendation autotrim[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "on", "sustains the write speed of flash", NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "on", "published as: prevents write amplification",
 	  "S0" },
 };
-static const struct opinion meta_limit[] = {
+static const struct recommendation meta_limit[] = {
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "8589934592",
 	  "published as: faster look-ups in large model folders", "S0" },
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "OpenZFS balances data and metadata itself",
 	  NULL },
 };
-static const struct opinion meta_balance[] = {
+static const struct recommendation meta_balance[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "the default of 500 has no measured better value here", NULL },
 };
-static const struct opinion prefetch[] = {
+static const struct recommendation prefetch[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "0", "checkpoints are read in order", NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "0", "published as: prefetch verified enabled",
 	  "S0" },
 };
 
 /* A member without discard (common behind USB bridges) cannot be trimmed. */
-static bool can_trim(const struct question *q, struct verdict *v)
+static bool can_trim(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct zpool *pool = q->object;
 	bool any = false;
@@ -423,7 +434,7 @@ static bool can_trim(const struct question *q, struct verdict *v)
 	return false;
 }
 
-static bool has_meta_limit(const struct question *q, struct verdict *v)
+static bool has_meta_limit(const struct rule_ctx *q, struct verdict *v)
 {
 	if (zfs_release(q->m) < 202)
 		return true;
@@ -433,7 +444,7 @@ static bool has_meta_limit(const struct question *q, struct verdict *v)
 	return false;
 }
 
-static bool has_meta_balance(const struct question *q, struct verdict *v)
+static bool has_meta_balance(const struct rule_ctx *q, struct verdict *v)
 {
 	if (zfs_release(q->m) >= 202)
 		return true;
@@ -450,7 +461,7 @@ static long long arc_limit(const struct machine *m)
 }
 
 /* On unified memory the default ceiling lets the cache hold nearly all that CUDA needs. */
-static void arc_max(const struct question *q, struct verdict *v)
+static void arc_max(const struct rule_ctx *q, struct verdict *v)
 {
 	long long c_max = fact_or(&q->m->storage.zfs_arc_c_max, -1);
 	long long set = fact_or(&q->m->storage.zfs_arc_max, 0);
@@ -473,12 +484,12 @@ static void arc_max(const struct question *q, struct verdict *v)
 		verdict_pass(v, "bounded");
 }
 
-static void aim_arc_max(const struct question *q, struct aims *out)
+static void remediate_arc_max(const struct rule_ctx *q, struct remediations *out)
 {
-	aim_value(q, out, arena_printf(q->a, "%lld", arc_limit(q->m)));
+	remediate_value(q, out, arena_printf(q->a, "%lld", arc_limit(q->m)));
 }
 
-static void pool_state(const struct question *q, struct verdict *v)
+static void pool_state(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!seen_ok(&q->current.f))
 		verdict_unseen(q, v, &q->current.f, NULL);
@@ -538,7 +549,7 @@ static const struct setting zfs_rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
 	  .judge = arc_max,
-	  .aim = aim_arc_max },
+	  .remediate = remediate_arc_max },
 	{ .id = "zfs.arc-meta-limit",
 	  .title = "ARC metadata limit",
 	  ZFS_HOST,

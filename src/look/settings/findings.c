@@ -112,7 +112,7 @@ static json_t *opinions_json(const struct setting *s)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < s->n_opinions; i++) {
-		const struct opinion *o = &s->opinions[i];
+		const struct recommendation *o = &s->opinions[i];
 		json_t *on = json_array();
 
 		for (unsigned bit = 0; bit < 4; bit++)
@@ -286,7 +286,7 @@ static void xml(FILE *out, const char *s)
 {
 	TEXT_AUTO t = { 0 };
 
-	glyph_escape(&t, s);
+	display_escape(&t, s);
 	fputs(t.s ? t.s : "", out);
 }
 
@@ -336,13 +336,13 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 		const struct finding *it = &f->items[i];
 
 		fputs("gputune_setting{", out);
-		glyph_label(out, "id", it->s->id);
+		display_label(out, "id", it->s->id);
 		fputc(',', out);
-		glyph_label(out, "target", it->target);
+		display_label(out, "target", it->target);
 		fputc(',', out);
-		glyph_label(out, "verdict", verdict_name(it->v.kind));
+		display_label(out, "verdict", verdict_name(it->v.kind));
 		fputc(',', out);
-		glyph_label(out, "severity", severity_name(it->s->severity));
+		display_label(out, "severity", severity_name(it->s->severity));
 		fputs("} 1\n", out);
 	}
 	fputs("# HELP gputune_findings Findings by verdict.\n# TYPE gputune_findings gauge\n", out);
@@ -358,13 +358,13 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 	fputs("# HELP gputune_info What the machine was read with and what it is; always 1.\n"
 	      "# TYPE gputune_info gauge\ngputune_info{",
 	      out);
-	glyph_label(out, "version", GPUTUNE_VERSION);
+	display_label(out, "version", GPUTUNE_VERSION);
 	fputc(',', out);
-	glyph_label(out, "platform", seen_ok(&m->platform.kind.f) ? m->platform.kind.v : "");
+	display_label(out, "platform", seen_ok(&m->platform.kind.f) ? m->platform.kind.v : "");
 	fputc(',', out);
-	glyph_label(out, "kernel", seen_ok(&m->kernel.release.f) ? m->kernel.release.v : "");
+	display_label(out, "kernel", seen_ok(&m->kernel.release.f) ? m->kernel.release.v : "");
 	fputc(',', out);
-	glyph_label(out, "arch", seen_ok(&m->kernel.arch.f) ? m->kernel.arch.v : "");
+	display_label(out, "arch", seen_ok(&m->kernel.arch.f) ? m->kernel.arch.v : "");
 	fputs("} 1\n", out);
 	fprintf(out,
 		"# HELP gputune_check_timestamp_seconds When the machine was read.\n# TYPE "

@@ -10,7 +10,7 @@
 #include "base/word.h"
 #include "base/text.h"
 
-static const struct opinion persistence[] = {
+static const struct recommendation persistence[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "1",
 	  "locks, accounting and compute mode are lost when the last program ends and the driver "
 	  "unloads",
@@ -18,19 +18,19 @@ static const struct opinion persistence[] = {
 	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_IS, "1",
 	  "published as: faster start of programs", "S0; S1" },
 };
-static const struct opinion compute_mode[] = {
+static const struct recommendation compute_mode[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "default",
 	  "the exclusive modes break desktops and every second process", NULL },
 	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "default",
 	  "the exclusive mode is published as disabled", "S0" },
 };
-static const struct opinion accounting[] = {
+static const struct recommendation accounting[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "a record for audits: no effect on performance either way", NULL },
 	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "1", "published as: per-process figures", "S0" },
 };
 
-static bool mig_off(const struct question *q, struct verdict *v)
+static bool mig_off(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
@@ -40,7 +40,7 @@ static bool mig_off(const struct question *q, struct verdict *v)
 	return false;
 }
 
-static void mig(const struct question *q, struct verdict *v)
+static void mig(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
@@ -70,7 +70,7 @@ static bool has_hbm(const struct gpu *g)
 	return false;
 }
 
-static void ecc(const struct question *q, struct verdict *v)
+static void ecc(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
@@ -92,7 +92,7 @@ static void ecc(const struct question *q, struct verdict *v)
 
 /* GPUDirect RDMA maps GPU memory through BAR1; 1 GiB is the published minimum, the whole memory the
  * goal. */
-static void bar1(const struct question *q, struct verdict *v)
+static void bar1(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	long long mib;
@@ -116,7 +116,7 @@ static void bar1(const struct question *q, struct verdict *v)
 }
 
 /* Capability 0x15 tells before any firmware step whether a larger window is possible. */
-static void rebar(const struct question *q, struct verdict *v)
+static void rebar(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	const struct pci_function *p = machine_pci(q->m, g->pci);
@@ -262,7 +262,7 @@ const struct setting_table settings_gpu = SETTING_TABLE(rows);
 
 /* GPU clocks: locks, the boost slider. Power and what holds clocks back are in gpu_power.c. */
 
-static const struct opinion vboost[] = {
+static const struct recommendation vboost[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "steers power to the tensor cores on some boards; gain unmeasured here", NULL },
 	{ PROFILE_TRAINING, ON_HGX, WANT_IS, "1",
@@ -271,7 +271,7 @@ static const struct opinion vboost[] = {
 	  "published as: raises the core clock by lowering the memory clock", "S0" },
 };
 
-static const struct opinion sm_lock[] = {
+static const struct recommendation sm_lock[] = {
 	{ PROFILE_DEFAULT, ON_SPARK, WANT_LEAVE, NULL,
 	  "left unlocked: a fixed maximum overheats a GB10; a cap, \"<= 2100\", is for machines "
 	  "that hang under load",
@@ -297,7 +297,7 @@ static const struct opinion sm_lock[] = {
 	  "removes the ramp from idle, which a short kernel pays; power and heat still cap it",
 	  NULL },
 };
-static const struct opinion mem_lock[] = {
+static const struct recommendation mem_lock[] = {
 	{ PROFILE_DEFAULT, ON_IGX, WANT_IS, "max", "memory clocks down while a program polls",
 	  "S1" },
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "left unlocked: it rises with load", NULL },
@@ -312,10 +312,10 @@ static const long long held_back =
 	EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL | EVENT_HW_THERMAL | EVENT_HW_POWER;
 
 /* The clock that the profile names: a number, or the GPU's own maximum. False fills the verdict. */
-static bool wanted_clock(const struct question *q, struct verdict *v, const struct fact_int *max,
+static bool wanted_clock(const struct rule_ctx *q, struct verdict *v, const struct fact_int *max,
 			 long long *want)
 {
-	if (!has_wish(q, v))
+	if (!has_target(q, v))
 		return false;
 	if (parse_i64(q->wish->value, want) == 0)
 		return true;
@@ -350,7 +350,7 @@ static void judge_cap(struct verdict *v, long long want, long long now)
  * What gputune's own journal says of a lock, where it says anything: false. A resting GPU below the
  * lock's minimum has lost it (a driver reload, or a program that reset it).
  */
-static bool judge_own_lock(const struct question *q, struct verdict *v, const struct fact_str *lock,
+static bool judge_own_lock(const struct rule_ctx *q, struct verdict *v, const struct fact_str *lock,
 			   long long want, long long now)
 {
 	const struct gpu *g = q->object;
@@ -381,7 +381,7 @@ static bool judge_own_lock(const struct question *q, struct verdict *v, const st
  * that stands there has: a lock holds the clock up. A working GPU shows neither. On a GB10 the lock
  * acts more as a ceiling and is reached to about 83 %.
  */
-static void sm_clock_lock(const struct question *q, struct verdict *v)
+static void sm_clock_lock(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	bool integrated = fact_or(&g->integrated, 0) == 1;
@@ -427,7 +427,7 @@ static void sm_clock_lock(const struct question *q, struct verdict *v)
 				"neither shows nor excludes one");
 }
 
-static void mem_clock_lock(const struct question *q, struct verdict *v)
+static void mem_clock_lock(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	long long now = fact_or(&g->clock_mem_mhz, -1), want;
@@ -464,27 +464,28 @@ static void mem_clock_lock(const struct question *q, struct verdict *v)
 
 /* "V,V" holds the clock there, "0,V" caps it. What the profile names may be the GPU's own maximum.
  */
-static void aim_lock(const struct question *q, struct aims *out, const struct fact_int *max)
+static void remediate_lock(const struct rule_ctx *q, struct remediations *out,
+			   const struct fact_int *max)
 {
 	struct verdict why = { 0 };
 	long long want;
 
 	if (wanted_clock(q, &why, max, &want))
-		aim_value(q, out,
-			  arena_printf(q->a, "%lld,%lld", q->wish->rel == WANT_AT_MOST ? 0 : want,
-				       want));
+		remediate_value(q, out,
+				arena_printf(q->a, "%lld,%lld",
+					     q->wish->rel == WANT_AT_MOST ? 0 : want, want));
 	else
-		aim_by_hand(out, why.reason);
+		remediate_by_hand(out, why.reason);
 }
 
-static void aim_sm_lock(const struct question *q, struct aims *out)
+static void remediate_sm_lock(const struct rule_ctx *q, struct remediations *out)
 {
-	aim_lock(q, out, &((const struct gpu *)q->object)->clock_sm_max_mhz);
+	remediate_lock(q, out, &((const struct gpu *)q->object)->clock_sm_max_mhz);
 }
 
-static void aim_mem_lock(const struct question *q, struct aims *out)
+static void remediate_mem_lock(const struct rule_ctx *q, struct remediations *out)
 {
-	aim_lock(q, out, &((const struct gpu *)q->object)->clock_mem_max_mhz);
+	remediate_lock(q, out, &((const struct gpu *)q->object)->clock_mem_max_mhz);
 }
 
 #define CLOCK_GPU .scope = SCOPE_GPU
@@ -510,7 +511,7 @@ static const struct setting clock_rows[] = {
 	  .risk = RISK_DANGER,
 	  OPINIONS(sm_lock),
 	  .judge = sm_clock_lock,
-	  .aim = aim_sm_lock },
+	  .remediate = remediate_sm_lock },
 	{ .id = "gpu.mem-clock-lock",
 	  .title = "Memory clock lock",
 	  CLOCK_GPU,
@@ -527,7 +528,7 @@ static const struct setting clock_rows[] = {
 	  .risk = RISK_LOW,
 	  OPINIONS(mem_lock),
 	  .judge = mem_clock_lock,
-	  .aim = aim_mem_lock },
+	  .remediate = remediate_mem_lock },
 	{ .id = "gpu.vboost",
 	  .title = "Boost slider (vboost)",
 	  CLOCK_GPU,
@@ -552,7 +553,7 @@ const struct setting_table settings_gpu_clock = SETTING_TABLE(clock_rows);
 /* What may hold a GPU's clock down: application clocks, the power limit, and what it does under
  * load. */
 
-static const struct opinion board_power[] = {
+static const struct recommendation board_power[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "default",
 	  "a limit below the board's default slows everything without saying so", NULL },
 	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_IS, "max",
@@ -564,7 +565,7 @@ static const struct opinion board_power[] = {
 static const long long power_held_back =
 	EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL | EVENT_HW_THERMAL | EVENT_HW_POWER;
 
-static void app_clocks(const struct question *q, struct verdict *v)
+static void app_clocks(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	long long set = fact_or(&g->clock_app_sm_mhz, -1),
@@ -588,7 +589,7 @@ static void app_clocks(const struct question *q, struct verdict *v)
 
 /* The limit that the profile names, mW: a number of watts, the board's default or its highest.
  * False fills the verdict. */
-static bool wanted_limit(const struct question *q, struct verdict *v, long long *want)
+static bool wanted_limit(const struct rule_ctx *q, struct verdict *v, long long *want)
 {
 	const struct gpu *g = q->object;
 	const struct fact_int *named = strcmp(q->wish->value, "default") == 0
@@ -608,18 +609,18 @@ static bool wanted_limit(const struct question *q, struct verdict *v, long long 
 }
 
 /* Of a limit with a name no less is wanted, so that one above the default is left alone. */
-static bool is_named(const struct opinion *wish)
+static bool is_named(const struct recommendation *wish)
 {
 	return strcmp(wish->value, "default") == 0 || strcmp(wish->value, "max") == 0;
 }
 
-static void power_limit(const struct question *q, struct verdict *v)
+static void power_limit(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	const struct fact_int *now = &g->power_limit_mw;
 	long long want = 0, enforced = fact_or(&g->power_limit_enforced_mw, -1);
 
-	if (!not_integrated(q, v, "power limits are fixed by firmware") || !has_wish(q, v))
+	if (!not_integrated(q, v, "power limits are fixed by firmware") || !has_target(q, v))
 		return;
 	if (!is_seen(q, v, &now->f, NULL))
 		return;
@@ -628,9 +629,9 @@ static void power_limit(const struct question *q, struct verdict *v)
 		return;
 	v->why = q->wish->because;
 	v->wanted = is_named(q->wish) ? arena_printf(q->a, ">= %lld W", want / 1000)
-				      : opinion_text(q->a, q->wish, "W");
+				      : recommendation_text(q->a, q->wish, "W");
 	if (!is_named(q->wish)) {
-		if (opinion_met(q->wish, arena_printf(q->a, "%lld", now->v / 1000)))
+		if (recommendation_met(q->wish, arena_printf(q->a, "%lld", now->v / 1000)))
 			verdict_pass(v, "as the profile wants");
 		else
 			verdict_fail(v, v->wanted, "not the limit that the profile wants");
@@ -647,20 +648,20 @@ static void power_limit(const struct question *q, struct verdict *v)
 }
 
 /* What is set already and held down by something else is no matter of this knob. */
-static void aim_power_limit(const struct question *q, struct aims *out)
+static void remediate_power_limit(const struct rule_ctx *q, struct remediations *out)
 {
 	const struct gpu *g = q->object;
 	struct verdict why = { .kind = VERDICT_PASS };
 	long long want = 0;
 
 	if (!wanted_limit(q, &why, &want))
-		aim_by_hand(out, why.reason);
+		remediate_by_hand(out, why.reason);
 	else if (want != g->power_limit_mw.v && !(is_named(q->wish) && g->power_limit_mw.v > want))
-		aim_value(q, out, arena_printf(q->a, "%lld", want));
+		remediate_value(q, out, arena_printf(q->a, "%lld", want));
 }
 
 /* What a lock, an application clock or a latched board looks like from outside. */
-static void working_clock(const struct question *q, struct verdict *v)
+static void working_clock(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	long long util = fact_or(&g->util_gpu_pct, -1), now = fact_or(&g->clock_sm_mhz, -1),
@@ -720,7 +721,7 @@ static const struct setting power_rows[] = {
 	  .risk = RISK_SERVICE,
 	  OPINIONS(board_power),
 	  .judge = power_limit,
-	  .aim = aim_power_limit,
+	  .remediate = remediate_power_limit,
 	  .by_hand = "look for the limit that holds the board down: power supply, platform "
 		     "settings, a service such as a power manager" },
 	{ .id = "gpu.working-clock",

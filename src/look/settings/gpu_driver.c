@@ -22,7 +22,7 @@ static bool held_by(const struct machine *m, const char *driver)
 	return false;
 }
 
-static void driver(const struct question *q, struct verdict *v)
+static void driver(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpus *g = &q->m->gpu;
 	const struct fact *f = &g->driver.f;
@@ -50,7 +50,7 @@ static void driver(const struct question *q, struct verdict *v)
 }
 
 /* The GPUs of the bus that the driver does not list, blank-separated. */
-static const char *missing(const struct question *q)
+static const char *missing(const struct rule_ctx *q)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -78,7 +78,7 @@ static bool of_one_kind(const struct machine *m)
 	return true;
 }
 
-static void all_visible(const struct question *q, struct verdict *v)
+static void all_visible(const struct rule_ctx *q, struct verdict *v)
 {
 	size_t bus = machine_bus_gpus(q->m, false), n = q->m->gpu.gpus.n;
 
@@ -105,7 +105,7 @@ static void all_visible(const struct question *q, struct verdict *v)
 		verdict_pass(v, "the driver knows every GPU on the bus");
 }
 
-static void flavour(const struct question *q, struct verdict *v)
+static void flavour(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_str *f = &q->m->gpu.driver_flavour;
 	const char *needs_open = NULL;
@@ -133,7 +133,7 @@ static void flavour(const struct question *q, struct verdict *v)
 }
 
 /* GPUs of one name with different firmware: one was exchanged, or an update stopped half-way. */
-static void alike(const struct question *q, struct verdict *v)
+static void alike(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *first = machine_gpu(q->m, 0);
 
@@ -224,7 +224,7 @@ const struct setting_table settings_gpu_driver = SETTING_TABLE(rows);
 /* Links between GPUs: NVLink, the NVSwitch fabric, peer-to-peer access. */
 
 /* What the links counted: since the driver was loaded, or since the earlier reading. */
-static void link_errors(const struct question *q, struct verdict *v, size_t errors, bool counted)
+static void link_errors(const struct rule_ctx *q, struct verdict *v, size_t errors, bool counted)
 {
 	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
 	double crc_most = health_figure(q->s->id, "crc", NULL, 0),
@@ -266,7 +266,7 @@ static void link_errors(const struct question *q, struct verdict *v, size_t erro
 					: "all up; their error counters were not asked");
 }
 
-static void nvlinks(const struct question *q, struct verdict *v)
+static void nvlinks(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	const struct fact *unseen = NULL;
@@ -317,7 +317,7 @@ static const char *fabric_trouble(long long mask)
 	return (mask >> 8 & 15) > 1 ? "its configuration is incorrect" : NULL;
 }
 
-static void fabric(const struct question *q, struct verdict *v)
+static void fabric(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	const char *trouble = fabric_trouble(fact_or(&g->fabric_health, 0));
@@ -349,7 +349,7 @@ static bool is_by_design(const struct fact_str *p2p)
 	return fact_is(p2p, "gpu-not-supported") || fact_is(p2p, "not-supported");
 }
 
-static void peer_access(const struct question *q, struct verdict *v)
+static void peer_access(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	const struct fact *unseen = NULL;

@@ -9,7 +9,7 @@
 #include "look/settings/health_data.h"
 
 /* The reasons that take clocks away; idle, application clocks and display are no fault. */
-static void throttle_now(const struct question *q, struct verdict *v)
+static void throttle_now(const struct rule_ctx *q, struct verdict *v)
 {
 	static const struct {
 		long long bit;
@@ -58,7 +58,7 @@ static void throttle_now(const struct question *q, struct verdict *v)
 }
 
 /* What part of the time between two readings hardware held the clock down. */
-static void throttle_growth(const struct question *q, struct verdict *v, const struct gpu *before)
+static void throttle_growth(const struct rule_ctx *q, struct verdict *v, const struct gpu *before)
 {
 	const struct gpu *g = q->object;
 	long long thermal = growth(&g->event_hw_thermal_us, &before->event_hw_thermal_us),
@@ -77,7 +77,7 @@ static void throttle_growth(const struct question *q, struct verdict *v, const s
 
 /* Counters run since the driver was loaded: only their share against each other says anything at
  * rest. */
-static void throttle_history(const struct question *q, struct verdict *v)
+static void throttle_history(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
 	long long thermal, brake,
@@ -111,7 +111,7 @@ static void throttle_history(const struct question *q, struct verdict *v)
 			"hardware never slowed it down; a software power cap under load is normal");
 }
 
-static void temperature(const struct question *q, struct verdict *v)
+static void temperature(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	long long now = fact_or(&g->temperature_c, -1000),
@@ -146,7 +146,7 @@ static void temperature(const struct question *q, struct verdict *v)
  * GB10: a power-delivery fault leaves the GPU at 500 to 850 MHz and under 20 W while it works, with
  * no reason set. It can only be told while the GPU works.
  */
-static void power_latch(const struct question *q, struct verdict *v)
+static void power_latch(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	long long util = fact_or(&g->util_gpu_pct, -1), sm = fact_or(&g->clock_sm_mhz, -1),
@@ -181,7 +181,7 @@ static void power_latch(const struct question *q, struct verdict *v)
 			"not clear it");
 }
 
-static void remapped_rows(const struct question *q, struct verdict *v)
+static void remapped_rows(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
@@ -203,7 +203,7 @@ static void remapped_rows(const struct question *q, struct verdict *v)
 		verdict_pass(v, "no remap failed or waits");
 }
 
-static void ecc_errors(const struct question *q, struct verdict *v)
+static void ecc_errors(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
 	double corrected_most = health_figure(q->s->id, "corrected", NULL, 1e18);
@@ -236,7 +236,7 @@ static void ecc_errors(const struct question *q, struct verdict *v)
 			     "explains: only growth is a fault, look again after a day of work");
 }
 
-static void recovery(const struct question *q, struct verdict *v)
+static void recovery(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
@@ -364,14 +364,14 @@ static const char *ago(struct arena *a, const struct gpu_xid *x)
 
 /* Who gives an earlier reading asks for what came after it: of the GPU that was reset meanwhile,
  * too, of which no log tells. */
-static bool came_before(const struct question *q, const struct gpu_xid *x)
+static bool came_before(const struct rule_ctx *q, const struct gpu_xid *x)
 {
 	return growth_seconds(q->m) > 0 && fact_or(&x->age_s, 0) > growth_seconds(q->m);
 }
 
 /* How much an error number matters: 0 nothing, 1 fresh and unknown, 2 fresh, 3 as long as the log
  * has it. */
-static int weight(const struct question *q, const struct gpu_xid *x, const struct xid_row *row)
+static int weight(const struct rule_ctx *q, const struct gpu_xid *x, const struct xid_row *row)
 {
 	double window = health_figure("gpu.xid", "window", NULL, 0);
 	long long age = fact_or(&x->age_s, 0);
@@ -385,8 +385,8 @@ static int weight(const struct question *q, const struct gpu_xid *x, const struc
 	return row ? 2 : 1;
 }
 
-static void xid_says(const struct question *q, struct verdict *v, const struct gpu_xid *worst,
-		     int heavy)
+static void xid_verdict(const struct rule_ctx *q, struct verdict *v, const struct gpu_xid *worst,
+			int heavy)
 {
 	const struct xid_row *row = worst ? xid_find(worst->index) : NULL;
 
@@ -415,7 +415,7 @@ static void xid_says(const struct question *q, struct verdict *v, const struct g
 			arena_printf(q->a, "Xid %u, %s: %s", worst->index, row->what, row->todo));
 }
 
-static void xid(const struct question *q, struct verdict *v)
+static void xid(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object;
 	const struct gpu_xid *worst = NULL;
@@ -441,7 +441,7 @@ static void xid(const struct question *q, struct verdict *v)
 	if (kinds > KINDS_SHOWN)
 		text_printf(&t, "; %zu more", kinds - KINDS_SHOWN);
 	v->current = t.len ? arena_strndup(q->a, t.s, t.len) : "none";
-	xid_says(q, v, worst, heavy);
+	xid_verdict(q, v, worst, heavy);
 }
 
 static bool has_switches(const struct machine *m, const void *object)
@@ -453,7 +453,7 @@ static bool has_switches(const struct machine *m, const void *object)
 	return false;
 }
 
-static void sxid(const struct question *q, struct verdict *v)
+static void sxid(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpus *g = &q->m->gpu;
 
@@ -474,7 +474,7 @@ static void sxid(const struct question *q, struct verdict *v)
 					: "none in the kernel's log of this boot");
 }
 
-static void replays(const struct question *q, struct verdict *v)
+static void replays(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
 	const char *key = arena_printf(q->a, "gen%lld", fact_or(&g->pcie_gen, 0));
@@ -532,7 +532,7 @@ static long long slowest(const struct gpu *g, long long *fastest, size_t *up,
 	return least;
 }
 
-static void nvlink_speed(const struct question *q, struct verdict *v)
+static void nvlink_speed(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	const struct fact *unseen = NULL;

@@ -9,7 +9,7 @@
 #include "look/settings/tables.h"
 #include "base/text.h"
 
-static const struct opinion swappiness[] = {
+static const struct recommendation swappiness[] = {
 	{ PROFILE_DEFAULT, ON_SPARK | ON_IGX | ON_HGX, WANT_AT_MOST, "10",
 	  "keeps model pages resident while file cache can be dropped instead", NULL },
 	{ PROFILE_DEFAULT, ON_GENERIC, WANT_LEAVE, NULL,
@@ -24,7 +24,7 @@ static const struct opinion swappiness[] = {
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "10", "published as: swap is for emergencies only",
 	  "S0" },
 };
-static const struct opinion thp[] = {
+static const struct recommendation thp[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "madvise always",
 	  "programs that gain ask for it; always is right where it was measured", NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "always",
@@ -32,28 +32,28 @@ static const struct opinion thp[] = {
 	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_ONE_OF, "madvise never",
 	  "a page that is made huge while a program waits is a pause (unmeasured)", NULL },
 };
-static const struct opinion defrag[] = {
+static const struct recommendation defrag[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "madvise defer+madvise defer never",
 	  "always makes the allocating thread compact memory itself", NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "always",
 	  "set by the published script; its guide does not mention it", "S0" },
 };
-static const struct opinion cache_pressure[] = {
+static const struct recommendation cache_pressure[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "it weighs directory entries and inodes, not file data; nothing is known to gain", NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "50", "published as: models stay cached between runs",
 	  "S0" },
 };
-static const struct opinion zone_reclaim[] = {
+static const struct recommendation zone_reclaim[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "0",
 	  "reclaiming locally before looking at another node stalls the allocator", NULL },
 };
-static const struct opinion overcommit[] = {
+static const struct recommendation overcommit[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "0 1",
 	  "CUDA and Python reserve far more address space than they use; 2 refuses it", NULL },
 };
 
-static bool has_swap(const struct question *q, struct verdict *v)
+static bool has_swap(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!seen_ok(&q->m->memory.swap_total_kb.f) || q->m->memory.swap_total_kb.v > 0)
 		return true;
@@ -63,7 +63,7 @@ static bool has_swap(const struct question *q, struct verdict *v)
 
 /* With the kernel's KHO reservation bug all of CMA is handed out at boot: registering memory then
  * fails. */
-static void cma(const struct question *q, struct verdict *v)
+static void cma(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct memory *mem = &q->m->memory;
 
@@ -85,7 +85,7 @@ static void cma(const struct question *q, struct verdict *v)
 		verdict_pass(v, "consistent");
 }
 
-static void memlock(const struct question *q, struct verdict *v)
+static void memlock(const struct rule_ctx *q, struct verdict *v)
 {
 	bool free = seen_ok(&q->current.f) && strcmp(q->current.v, "-1") == 0;
 
@@ -106,7 +106,7 @@ static void memlock(const struct question *q, struct verdict *v)
 	}
 }
 
-static void shm(const struct question *q, struct verdict *v)
+static void shm(const struct rule_ctx *q, struct verdict *v)
 {
 	long long bytes = fact_or(&q->m->memory.shm_size, -1);
 
@@ -248,7 +248,7 @@ const struct setting_table settings_memory = SETTING_TABLE(rows);
 /* Explicit huge pages: asked for, granted, mounted. Only packet-processing programs need them. */
 
 /* Asked for on the command line against what the kernel really set aside, per size and node. */
-static void granted(const struct question *q, struct verdict *v)
+static void granted(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct huge_pool *p = q->object;
 
@@ -273,7 +273,7 @@ static void granted(const struct question *q, struct verdict *v)
 }
 
 /* A size asked for that has no pool: a 64 KiB-page kernel silently drops 1 GiB pages. */
-static void sizes(const struct question *q, struct verdict *v)
+static void sizes(const struct rule_ctx *q, struct verdict *v)
 {
 	unsigned long long bytes;
 	bool any = false;
@@ -308,7 +308,7 @@ static void sizes(const struct question *q, struct verdict *v)
 }
 
 /* The published recipe: four pages of 1 GiB. */
-static const struct opinion packet_pages[] = {
+static const struct recommendation packet_pages[] = {
 	{ PROFILE_DEFAULT, ON_SPARK, WANT_LEAVE, NULL,
 	  "only for packet processing; on unified memory it is taken from the GPU too", NULL },
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "only for packet processing (DPDK, DAQIRI)",
@@ -317,22 +317,22 @@ static const struct opinion packet_pages[] = {
 	  "published for packet buffers: 3 to 4 GiB of huge pages", "S1" },
 };
 
-static void one_gigabyte(const struct question *q, struct verdict *v)
+static void one_gigabyte(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct huge_pool *p = q->object;
 
 	if (!is_seen(q, v, &p->total.f, NULL))
 		return;
 	v->current = arena_printf(q->a, "%lld pages", p->total.v);
-	if (!has_wish(q, v)) {
+	if (!has_target(q, v)) {
 		v->code = q->wish ? CODE_OPT_IN : v->code;
 		return;
 	}
 	v->why = q->wish->because;
-	if (opinion_met(q->wish, arena_printf(q->a, "%lld", p->total.v)))
+	if (recommendation_met(q->wish, arena_printf(q->a, "%lld", p->total.v)))
 		verdict_pass(v, "as wanted");
 	else
-		verdict_fail(v, opinion_text(q->a, q->wish, "pages"),
+		verdict_fail(v, recommendation_text(q->a, q->wish, "pages"),
 			     "what a running kernel grants depends on how much memory lies "
 			     "together: asking at boot is surer");
 }
@@ -346,7 +346,7 @@ static bool is_1g(const struct machine *m, const void *object)
 }
 
 /* Pages of a size other than the default are reached through a mount of that size. */
-static void mounted(const struct question *q, struct verdict *v)
+static void mounted(const struct rule_ctx *q, struct verdict *v)
 {
 	long long def = fact_or(&q->m->memory.hugepage_size_kb, 0), need = 0;
 
@@ -456,19 +456,19 @@ const struct setting_table settings_memory_huge = SETTING_TABLE(huge_rows);
 enum { LEAST_BYTES = 1 << 20 };
 
 /* Numbers up to 100 are per cent of available memory, larger ones bytes. */
-static const struct opinion dirty_limit[] = {
+static const struct recommendation dirty_limit[] = {
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "40",
 	  "published as: better write coalescing; on 120 GiB it lets 48 GiB wait to be written",
 	  "S0" },
 };
-static const struct opinion dirty_background[] = {
+static const struct recommendation dirty_background[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_MOST, "10",
 	  "writing starts early, so that the limit is rarely reached", NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "10", "published unchanged from the kernel's default",
 	  "S0" },
 };
 
-static bool want_dirty_limit(const struct question *q, struct opinion *o)
+static bool want_dirty_limit(const struct rule_ctx *q, struct recommendation *o)
 {
 	bool unified = has_unified_memory(q->m);
 
@@ -476,19 +476,21 @@ static bool want_dirty_limit(const struct question *q, struct opinion *o)
 		return false;
 	/* 4 GiB drain in about two seconds on one NVMe disk, and are what unified memory can spare.
 	 */
-	*o = (struct opinion){ .rel = WANT_AT_MOST,
-			       .value = unified ? "4294967296" : "17179869184",
-			       .because = unified ? "a writer that reaches the limit stalls until "
-						    "the disk catches up, and CUDA cannot have "
-						    "that memory"
-						  : "a writer that reaches the limit stalls until "
-						    "the disk catches up" };
+	*o = (struct recommendation){
+		.rel = WANT_AT_MOST,
+		.value = unified ? "4294967296" : "17179869184",
+		.because = unified ? "a writer that reaches the limit stalls until "
+				     "the disk catches up, and CUDA cannot have "
+				     "that memory"
+				   : "a writer that reaches the limit stalls until "
+				     "the disk catches up"
+	};
 	return true;
 }
 
 /* "20", "20 %", "16 GiB", "16384 MiB", "17179869184"; what is neither per cent nor a sensible
  * number of bytes may be mebibytes as well, and is not guessed. */
-static const char *dirty_wish(struct arena *a, const char *text)
+static const char *dirty_target(struct arena *a, const char *text)
 {
 	unsigned long long bytes;
 	long long percent;
@@ -517,7 +519,7 @@ struct limit {
 	long long bytes; /* what the ratio comes to, -1 when that is not known */
 };
 
-static bool parse_limit(const struct question *q, struct limit *out)
+static bool parse_limit(const struct rule_ctx *q, struct limit *out)
 {
 	const char *twin = strchr(q->current.v, '=');
 	long long available = fact_or(&q->m->memory.available_kb, -1) * 1024, n;
@@ -531,35 +533,35 @@ static bool parse_limit(const struct question *q, struct limit *out)
 	return true;
 }
 
-static bool is_percent(const struct opinion *o, long long *n)
+static bool is_percent(const struct recommendation *o, long long *n)
 {
 	return parse_i64(o->value, n) == 0 && *n >= 0 && *n <= 100;
 }
 
-static bool dirty_met(const struct question *q, const struct limit *have, long long want)
+static bool dirty_met(const struct rule_ctx *q, const struct limit *have, long long want)
 {
-	struct opinion in_bytes = *q->wish;
+	struct recommendation in_bytes = *q->wish;
 
 	if (!is_percent(q->wish, &want))
-		return opinion_met(q->wish, arena_printf(q->a, "%lld", have->bytes));
+		return recommendation_met(q->wish, arena_printf(q->a, "%lld", have->bytes));
 	if (have->ratio >= 0)
-		return opinion_met(q->wish, arena_printf(q->a, "%lld", have->ratio));
+		return recommendation_met(q->wish, arena_printf(q->a, "%lld", have->ratio));
 	in_bytes.value = arena_printf(q->a, "%lld",
 				      fact_or(&q->m->memory.available_kb, 0) * 1024 / 100 * want);
 	return q->wish->rel != WANT_IS &&
-	       opinion_met(&in_bytes, arena_printf(q->a, "%lld", have->bytes));
+	       recommendation_met(&in_bytes, arena_printf(q->a, "%lld", have->bytes));
 }
 
 /*
  * The ratio and the byte count are one setting: writing one zeroes the other. What counts is how
  * much may be dirty before a writer has to wait, in bytes.
  */
-static void dirty(const struct question *q, struct verdict *v)
+static void dirty(const struct rule_ctx *q, struct verdict *v)
 {
 	struct limit have;
 	long long want;
 
-	if (!has_wish(q, v))
+	if (!has_target(q, v))
 		return;
 	v->why = q->wish->because;
 	if (!is_seen(q, v, &q->current.f, NULL))
@@ -577,12 +579,13 @@ static void dirty(const struct question *q, struct verdict *v)
 		return;
 	}
 	v->wanted = is_percent(q->wish, &want)
-			    ? opinion_text(q->a, q->wish, "%")
-			    : opinion_text(q->a,
-					   &(struct opinion){ .rel = q->wish->rel,
-							      .value = arena_printf(q->a, "%lld",
-										    want >> 20) },
-					   "MiB");
+			    ? recommendation_text(q->a, q->wish, "%")
+			    : recommendation_text(
+				      q->a,
+				      &(struct recommendation){
+					      .rel = q->wish->rel,
+					      .value = arena_printf(q->a, "%lld", want >> 20) },
+				      "MiB");
 	/* Above the start of writing in the background, which may be zero. */
 	if (have.ratio == 0 && strcmp(q->s->name, "vm.dirty_ratio") == 0)
 		verdict_fail(
@@ -604,7 +607,7 @@ static void dirty(const struct question *q, struct verdict *v)
 }
 
 /* Of what is available; at least 1, for 0 stops every writer. */
-static long long percent_of(const struct question *q, long long bytes)
+static long long percent_of(const struct rule_ctx *q, long long bytes)
 {
 	long long one = fact_or(&q->m->memory.available_kb, 0) * 1024 / 100,
 		  n = one > 0 ? bytes / one : 1;
@@ -614,23 +617,24 @@ static long long percent_of(const struct question *q, long long bytes)
 
 /* Whichever of the twins the wish is in; where both are zero the ratio, which alone can be put
  * back to that. */
-static void aim_dirty(const struct question *q, struct aims *out)
+static void remediate_dirty(const struct rule_ctx *q, struct remediations *out)
 {
 	long long n;
 
 	if (is_percent(q->wish, &n))
-		aim_value(q, out, q->wish->value);
+		remediate_value(q, out, q->wish->value);
 	else if (q->current.v && strcmp(q->current.v, "0") == 0 &&
 		 parse_i64(q->wish->value, &n) == 0)
-		aim_value(q, out, arena_printf(q->a, "%lld", percent_of(q, n)));
+		remediate_value(q, out, arena_printf(q->a, "%lld", percent_of(q, n)));
 	else
-		aim_knob(q, out,
-			 (struct knob){ KNOB_SYSCTL,
-					arena_printf(q->a, "%.*sbytes",
-						     (int)(strlen(q->s->name) - strlen("ratio")),
-						     q->s->name),
-					"" },
-			 q->wish->value);
+		remediate_knob(
+			q, out,
+			(struct knob){ KNOB_SYSCTL,
+				       arena_printf(q->a, "%.*sbytes",
+						    (int)(strlen(q->s->name) - strlen("ratio")),
+						    q->s->name),
+				       "" },
+			q->wish->value);
 }
 
 #define WRITEBACK_SYSCTL_ROW .scope = SCOPE_HOST, .knob = KNOB_SYSCTL, .effect = EFFECT_NOW
@@ -651,10 +655,10 @@ static const struct setting writeback_rows[] = {
 	  .risk = RISK_SERVICE,
 	  OPINIONS(dirty_limit),
 	  .want = want_dirty_limit,
-	  .wish = dirty_wish,
+	  .wish = dirty_target,
 	  .wish_form = "per cent (20) or bytes with their unit (4 GiB)",
 	  .judge = dirty,
-	  .aim = aim_dirty },
+	  .remediate = remediate_dirty },
 	{ .id = "memory.dirty-background-ratio",
 	  .title = "Writeback start",
 	  WRITEBACK_SYSCTL_ROW,
@@ -667,10 +671,10 @@ static const struct setting writeback_rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(dirty_background),
-	  .wish = dirty_wish,
+	  .wish = dirty_target,
 	  .wish_form = "per cent (20) or bytes with their unit (4 GiB)",
 	  .judge = dirty,
-	  .aim = aim_dirty },
+	  .remediate = remediate_dirty },
 };
 
 const struct setting_table settings_memory_writeback = SETTING_TABLE(writeback_rows);

@@ -7,14 +7,14 @@
 #include "look/settings/predicates.h"
 #include "look/settings/tables.h"
 
-static const struct opinion buffer_max[] = {
+static const struct recommendation buffer_max[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "16777216",
 	  "a ceiling only: programs that ask for large buffers (NCCL sockets, RPC) get them",
 	  NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "16777216",
 	  "published as: prevents drops of large responses", "S0" },
 };
-static const struct opinion buffer_default[] = {
+static const struct recommendation buffer_default[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "tcp_rmem and tcp_wmem override it for TCP; 1 MiB for every UDP, raw and unix socket "
 	  "wastes memory",
@@ -22,11 +22,11 @@ static const struct opinion buffer_default[] = {
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "1048576",
 	  "set by the published script beside the maxima", "S0" },
 };
-static const struct opinion backlog[] = {
+static const struct recommendation backlog[] = {
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "5000", "published as: prevents drops during bursts",
 	  "S0" },
 };
-static const struct opinion fastopen[] = {
+static const struct recommendation fastopen[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "bit 2 only permits servers that set TCP_FASTOPEN themselves; without such a server "
 	  "nothing changes",
@@ -34,7 +34,7 @@ static const struct opinion fastopen[] = {
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "3", "published as: lower first-request latency",
 	  "S0" },
 };
-static const struct opinion slow_start[] = {
+static const struct recommendation slow_start[] = {
 	{ PROFILE_DEFAULT, ON_SPARK | ON_IGX | ON_HGX, WANT_IS, "0",
 	  "keeps the congestion window of long-lived connections between bursts on a local network",
 	  NULL },
@@ -47,23 +47,23 @@ static const struct opinion slow_start[] = {
 	{ PROFILE_INFERENCE, ON_GENERIC, WANT_IS, "0",
 	  "clients that hold their connection pause between requests (gain unmeasured)", NULL },
 };
-static const struct opinion somaxconn[] = {
+static const struct recommendation somaxconn[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "4096", "the kernel's own default since 5.4",
 	  NULL },
 };
 
-static const struct opinion tcp_largest[] = {
+static const struct recommendation tcp_largest[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "16777216",
 	  "autotuning may then reach the bandwidth-delay product of a 25 Gb/s path of 5 ms", NULL },
 };
 
 /* The third number of tcp_rmem or tcp_wmem bounds what autotuning may reach. */
-static void tcp_mem(const struct question *q, struct verdict *v)
+static void tcp_mem(const struct rule_ctx *q, struct verdict *v)
 {
 	long long lowest, initial, largest;
 	bool fast = false;
 
-	if (!has_wish(q, v))
+	if (!has_target(q, v))
 		return;
 	if (!is_seen(q, v, &q->current.f, NULL))
 		return;
@@ -79,8 +79,8 @@ static void tcp_mem(const struct question *q, struct verdict *v)
 			   "bandwidth-delay product");
 		return;
 	}
-	v->wanted = arena_printf(q->a, "largest %s", opinion_text(q->a, q->wish, "bytes"));
-	if (opinion_met(q->wish, arena_printf(q->a, "%lld", largest)))
+	v->wanted = arena_printf(q->a, "largest %s", recommendation_text(q->a, q->wish, "bytes"));
+	if (recommendation_met(q->wish, arena_printf(q->a, "%lld", largest)))
 		verdict_pass(
 			v, "autotuning may reach the bandwidth-delay product of a fast local path");
 	else
@@ -90,32 +90,35 @@ static void tcp_mem(const struct question *q, struct verdict *v)
 }
 
 /* The first two numbers are the administrator's. */
-static void aim_tcp_mem(const struct question *q, struct aims *out)
+static void remediate_tcp_mem(const struct rule_ctx *q, struct remediations *out)
 {
 	long long lowest, initial;
 
 	/* It is read anew, and may have gone since it was judged. */
 	if (seen_ok(&q->current.f) && sscanf(q->current.v, "%lld %lld", &lowest, &initial) == 2)
-		aim_value(q, out,
-			  arena_printf(q->a, "%lld %lld %s", lowest, initial, aim_wished(q)));
+		remediate_value(
+			q, out,
+			arena_printf(q->a, "%lld %lld %s", lowest, initial, remediate_target(q)));
 }
 
 /* NAPI drivers bypass this queue unless RPS or a virtual interface puts packets there. */
-static bool want_backlog(const struct question *q, struct opinion *o)
+static bool want_backlog(const struct rule_ctx *q, struct recommendation *o)
 {
 	if (q->profile == PROFILE_PUBLISHED)
 		return false;
 	if (!seen_ok(&q->m->net.softnet_dropped.f) || q->m->net.softnet_dropped.v == 0) {
-		*o = (struct opinion){ .rel = WANT_LEAVE,
-				       .because =
-					       "no packet was dropped at this queue since boot" };
+		*o = (struct recommendation){
+			.rel = WANT_LEAVE,
+			.because = "no packet was dropped at this queue since boot"
+		};
 		return true;
 	}
-	*o = (struct opinion){ .rel = WANT_AT_LEAST,
-			       .value = "5000",
-			       .because = arena_printf(
-				       q->a, "%lld packets were dropped at this queue since boot",
-				       q->m->net.softnet_dropped.v) };
+	*o = (struct recommendation){
+		.rel = WANT_AT_LEAST,
+		.value = "5000",
+		.because = arena_printf(q->a, "%lld packets were dropped at this queue since boot",
+					q->m->net.softnet_dropped.v)
+	};
 	return true;
 }
 
@@ -187,7 +190,7 @@ static const struct setting rows[] = {
 	  .risk = RISK_LOW,
 	  OPINIONS(tcp_largest),
 	  .judge = tcp_mem,
-	  .aim = aim_tcp_mem },
+	  .remediate = remediate_tcp_mem },
 	{ .id = "net.tcp-wmem",
 	  .title = "TCP send autotuning limits",
 	  SYSCTL_ROW,
@@ -200,7 +203,7 @@ static const struct setting rows[] = {
 	  .risk = RISK_LOW,
 	  OPINIONS(tcp_largest),
 	  .judge = tcp_mem,
-	  .aim = aim_tcp_mem },
+	  .remediate = remediate_tcp_mem },
 	{ .id = "net.tcp-fastopen",
 	  .title = "TCP Fast Open",
 	  SYSCTL_ROW,
@@ -265,7 +268,7 @@ static bool is_data_function(const struct machine *m, const void *object)
 }
 
 /* No cable on a DGX Spark means no PCI function: people debug firmware for nothing. */
-static void spark_cable(const struct question *q, struct verdict *v)
+static void spark_cable(const struct rule_ctx *q, struct verdict *v)
 {
 	size_t functions = 0;
 
@@ -295,7 +298,7 @@ static void spark_cable(const struct question *q, struct verdict *v)
 			"cable are not installed: plug a cable in, then look at firmware");
 }
 
-static void drivers(const struct question *q, struct verdict *v)
+static void drivers(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct network *n = &q->m->net;
 	const struct fact *const parts[] = { &n->ib_core.f, &n->mlx5_core.f, &n->mlx5_ib.f },
@@ -322,7 +325,7 @@ static void drivers(const struct question *q, struct verdict *v)
 		verdict_fail(v, "all loaded", "RDMA is not available without them");
 }
 
-static const struct opinion read_request[] = {
+static const struct recommendation read_request[] = {
 	{ PROFILE_DEFAULT, ON_IGX, WANT_AT_LEAST, "4096",
 	  "larger reads fill the link better (gain unmeasured)", "S1" },
 	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "512",
@@ -347,27 +350,28 @@ static const char *mrrs_obstacle(const struct machine *m)
 }
 
 bool wants_larger_reads(const struct machine *m, const struct pci_function *p,
-			const struct opinion *wish)
+			const struct recommendation *wish)
 {
 	char now[24];
 
 	snprintf(now, sizeof(now), "%lld", fact_or(&p->mrrs, 0));
-	return wish && is_data_function(m, p) && seen_ok(&p->mrrs.f) && !opinion_met(wish, now);
+	return wish && is_data_function(m, p) && seen_ok(&p->mrrs.f) &&
+	       !recommendation_met(wish, now);
 }
 
-static void mrrs(const struct question *q, struct verdict *v)
+static void mrrs(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object;
 	const char *obstacle = mrrs_obstacle(q->m);
 
-	if (!has_wish(q, v))
+	if (!has_target(q, v))
 		return;
-	v->wanted = opinion_text(q->a, q->wish, "bytes");
+	v->wanted = recommendation_text(q->a, q->wish, "bytes");
 	v->why = q->wish->because;
 	if (!is_seen(q, v, &p->mrrs.f, NULL))
 		return;
 	v->current = arena_printf(q->a, "%lld bytes", p->mrrs.v);
-	if (opinion_met(q->wish, arena_printf(q->a, "%lld", p->mrrs.v)))
+	if (recommendation_met(q->wish, arena_printf(q->a, "%lld", p->mrrs.v)))
 		verdict_pass(v, p->mrrs.v >= 4096 ? "as large as it can be" : q->wish->because);
 	else
 		verdict_fail(v, v->wanted,
@@ -392,7 +396,7 @@ static const struct pci_function *root_port(const struct machine *m, const struc
  * it, so firmware gives all of them the payload of the least capable: a GPU that takes 256 bytes
  * holds its neighbours to 256.
  */
-static void mps(const struct question *q, struct verdict *v)
+static void mps(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object, *root = root_port(q->m, p), *least = p;
 	bool whole = is_placed(q->m, p);
@@ -426,7 +430,7 @@ static void mps(const struct question *q, struct verdict *v)
 			"takes");
 }
 
-static void relaxed_ordering(const struct question *q, struct verdict *v)
+static void relaxed_ordering(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object;
 

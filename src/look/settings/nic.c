@@ -10,7 +10,7 @@
 
 static const char no_nic[] = "no network interface with hardware behind it";
 
-static const struct opinion jumbo[] = {
+static const struct recommendation jumbo[] = {
 	{ PROFILE_DEFAULT, ON_SPARK | ON_IGX | ON_HGX, WANT_AT_LEAST, "9000",
 	  "fewer packets, and RoCE with its largest RDMA MTU; both ends and every switch have to "
 	  "change together",
@@ -41,7 +41,7 @@ static long long rdma_mtu(long long mtu)
 }
 
 /* More than the hardware takes. */
-static bool is_beyond(const struct question *q)
+static bool is_beyond(const struct rule_ctx *q)
 {
 	const struct nic *n = q->object;
 	long long want;
@@ -50,18 +50,19 @@ static bool is_beyond(const struct question *q)
 	       n->max_mtu.v < want;
 }
 
-static void aim_mtu(const struct question *q, struct aims *out)
+static void remediate_mtu(const struct rule_ctx *q, struct remediations *out)
 {
 	const struct nic *n = q->object;
 
 	if (*fact_text(&n->bond_master, ""))
-		aim_by_hand(out, arena_printf(q->a, "set it on %s, which decides for this port",
-					      n->bond_master.v));
+		remediate_by_hand(out,
+				  arena_printf(q->a, "set it on %s, which decides for this port",
+					       n->bond_master.v));
 	else
-		aim_value(q, out, aim_wished(q));
+		remediate_value(q, out, remediate_target(q));
 }
 
-static void mtu(const struct question *q, struct verdict *v)
+static void mtu(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 	long long roce;
@@ -75,14 +76,14 @@ static void mtu(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "the link is down");
 		return;
 	}
-	if (!has_wish(q, v))
+	if (!has_target(q, v))
 		return;
 	if (!is_seen(q, v, &n->mtu.f, NULL))
 		return;
 	v->why = q->wish->because;
-	v->wanted = opinion_text(q->a, q->wish, "bytes");
+	v->wanted = recommendation_text(q->a, q->wish, "bytes");
 	roce = rdma_mtu(n->mtu.v);
-	if (opinion_met(q->wish, arena_printf(q->a, "%lld", n->mtu.v)))
+	if (recommendation_met(q->wish, arena_printf(q->a, "%lld", n->mtu.v)))
 		verdict_pass(v, "both ends and the switch must agree, which only an active test "
 				"shows");
 	else if (is_beyond(q))
@@ -102,7 +103,7 @@ static void mtu(const struct question *q, struct verdict *v)
 }
 
 /* Up, or meant to be: an address or a twin in use shows that somebody counts on it. */
-static void carrier(const struct question *q, struct verdict *v)
+static void carrier(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 	bool meant = *fact_text(&n->ipv4, "") || *fact_text(&n->bond_master, "");
@@ -129,7 +130,7 @@ static void carrier(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "no cable or no far end, and nothing is configured");
 }
 
-static void speed(const struct question *q, struct verdict *v)
+static void speed(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 
@@ -151,7 +152,7 @@ static void speed(const struct question *q, struct verdict *v)
 
 /* Counted since boot: a link that comes up damages a frame or two, a burst overruns once. What the
  * counts grow by is not seen in one look. */
-static void errors(const struct question *q, struct verdict *v)
+static void errors(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 	long long crc = fact_or(&n->rx_crc_errors, -1), missed = fact_or(&n->rx_missed, -1);
@@ -191,7 +192,7 @@ static const struct nic *find_twin(const struct machine *m, const struct nic *n,
 	return NULL;
 }
 
-static void judge_twin(const struct question *q, struct verdict *v, const struct nic *twin,
+static void judge_twin(const struct rule_ctx *q, struct verdict *v, const struct nic *twin,
 		       const struct fact *unseen)
 {
 	bool addressed = twin && *fact_text(&twin->ipv4, "");
@@ -217,7 +218,7 @@ static void judge_twin(const struct question *q, struct verdict *v, const struct
 }
 
 /* The port's two halves on a DGX Spark: each reaches half the speed. */
-static void twins(const struct question *q, struct verdict *v)
+static void twins(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 	const struct fact *unseen = NULL;
@@ -319,7 +320,7 @@ static const struct setting rows[] = {
 	  .risk = RISK_SERVICE,
 	  OPINIONS(jumbo),
 	  .judge = mtu,
-	  .aim = aim_mtu },
+	  .remediate = remediate_mtu },
 };
 
 const struct setting_table settings_nic = SETTING_TABLE(rows);
@@ -332,7 +333,7 @@ static bool has_room_to_send(const struct nic *n)
 	return seen_ok(&n->tx_ring.f) && n->tx_ring.v < fact_or(&n->tx_ring_max, 0);
 }
 
-static void rings(const struct question *q, struct verdict *v)
+static void rings(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 
@@ -362,17 +363,17 @@ static void rings(const struct question *q, struct verdict *v)
 
 /* Both: what loses packets to bursts that come in answers with bursts, and one reset of the link is
  * as bad as two. */
-static void aim_rings(const struct question *q, struct aims *out)
+static void remediate_rings(const struct rule_ctx *q, struct remediations *out)
 {
 	const struct nic *n = q->object;
 
-	aim_value(q, out, arena_printf(q->a, "%lld", n->rx_ring_max.v));
+	remediate_value(q, out, arena_printf(q->a, "%lld", n->rx_ring_max.v));
 	if (has_room_to_send(n))
-		aim_knob(q, out, (struct knob){ KNOB_LINK, "tx-ring", n->name },
-			 arena_printf(q->a, "%lld", n->tx_ring_max.v));
+		remediate_knob(q, out, (struct knob){ KNOB_LINK, "tx-ring", n->name },
+			       arena_printf(q->a, "%lld", n->tx_ring_max.v));
 }
 
-static const struct opinion moderation[] = {
+static const struct recommendation moderation[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "adaptive or the driver's default; 0 us is for programs that poll for latency", NULL },
 	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_IS, "0",
@@ -380,7 +381,7 @@ static const struct opinion moderation[] = {
 	  NULL },
 };
 
-static void coalesce(const struct question *q, struct verdict *v)
+static void coalesce(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 
@@ -393,31 +394,31 @@ static void coalesce(const struct question *q, struct verdict *v)
 		     : seen_ok(&n->rx_coalesce_us.f)
 			     ? arena_printf(q->a, "%lld us", n->rx_coalesce_us.v)
 			     : "fixed";
-	if (!has_wish(q, v))
+	if (!has_target(q, v))
 		return;
 	if (!is_up(n)) {
 		verdict_na(v, CODE_NO_EFFECT, "the link is down");
 		return;
 	}
-	v->wanted = opinion_text(q->a, q->wish, "us");
+	v->wanted = recommendation_text(q->a, q->wish, "us");
 	v->why = q->wish->because;
 	if (fact_or(&n->adaptive_rx, 0) == 0 && seen_ok(&n->rx_coalesce_us.f) &&
-	    opinion_met(q->wish, arena_printf(q->a, "%lld", n->rx_coalesce_us.v)))
+	    recommendation_met(q->wish, arena_printf(q->a, "%lld", n->rx_coalesce_us.v)))
 		verdict_pass(v, "as the profile wants");
 	else
 		verdict_fail(v, v->wanted, "not the fixed time that the profile wants");
 }
 
 /* Adaptive moderation would set the time again. */
-static void aim_coalesce(const struct question *q, struct aims *out)
+static void remediate_coalesce(const struct rule_ctx *q, struct remediations *out)
 {
 	const struct nic *n = q->object;
 
 	if (fact_or(&n->adaptive_rx, 0))
-		aim_knob(q, out, (struct knob){ KNOB_LINK, "adaptive-rx", n->name }, "0");
+		remediate_knob(q, out, (struct knob){ KNOB_LINK, "adaptive-rx", n->name }, "0");
 	if (seen_ok(&n->rx_coalesce_us.f) &&
-	    !opinion_met(q->wish, arena_printf(q->a, "%lld", n->rx_coalesce_us.v)))
-		aim_value(q, out, aim_wished(q));
+	    !recommendation_met(q->wish, arena_printf(q->a, "%lld", n->rx_coalesce_us.v)))
+		remediate_value(q, out, remediate_target(q));
 }
 
 #define QUEUE_DATA_PORT                                                                            \
@@ -438,7 +439,7 @@ static const struct setting queue_rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_SERVICE,
 	  .judge = rings,
-	  .aim = aim_rings },
+	  .remediate = remediate_rings },
 	{ .id = "nic.coalesce",
 	  .title = "Interrupt coalescing",
 	  QUEUE_DATA_PORT,
@@ -453,7 +454,7 @@ static const struct setting queue_rows[] = {
 	  .risk = RISK_LOW,
 	  OPINIONS(moderation),
 	  .judge = coalesce,
-	  .aim = aim_coalesce,
+	  .remediate = remediate_coalesce,
 	  .by_hand = "the driver lets nobody choose the time" },
 };
 
@@ -469,7 +470,7 @@ static bool is_published_example(const char *addresses)
 	       strstr(addresses, " 1.1.1.") || strstr(addresses, " 2.2.2.");
 }
 
-static void address(const struct question *q, struct verdict *v)
+static void address(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 
@@ -499,7 +500,7 @@ static void address(const struct question *q, struct verdict *v)
 	}
 }
 
-static void subnets(const struct question *q, struct verdict *v)
+static void subnets(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_int *bad = &q->m->net.bad_subnets;
 
@@ -518,7 +519,7 @@ static void subnets(const struct question *q, struct verdict *v)
 			     "wrong one");
 }
 
-static void owner(const struct question *q, struct verdict *v)
+static void owner(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 	bool nm = service_active(q->m, "NetworkManager.service"),

@@ -45,7 +45,7 @@ static long long both(const struct pci_function *p, const struct pci_function *u
 	return b && b < a ? b : a;
 }
 
-static void link(const struct question *q, struct verdict *v)
+static void link(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object, *up = machine_pci(q->m, p->parent);
 	const struct gpu *g = gpu_of(q->m, p);
@@ -107,7 +107,7 @@ static void link(const struct question *q, struct verdict *v)
 }
 
 /* The nearest NIC of each GPU, by the way between them. */
-static void gpu_nic(const struct question *q, struct verdict *v)
+static void gpu_nic(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	enum path_class best = PATH_UNKNOWN;
@@ -165,7 +165,7 @@ static bool has_errors(const struct machine *m, const void *object)
 }
 
 /* Since the earlier reading: what was there before is no news. */
-static void aer_growth(const struct question *q, struct verdict *v,
+static void aer_growth(const struct rule_ctx *q, struct verdict *v,
 		       const struct pci_function *before)
 {
 	const struct pci_function *p = q->object;
@@ -190,7 +190,7 @@ static void aer_growth(const struct question *q, struct verdict *v,
 		verdict_pass(v, arena_printf(q->a, "no failure %s", span));
 }
 
-static void aer(const struct question *q, struct verdict *v)
+static void aer(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object, *before = earlier_pci(q->m, p);
 	long long fatal = fact_or(&p->aer_fatal, 0), nonfatal = fact_or(&p->aer_nonfatal, 0),
@@ -218,27 +218,27 @@ static void aer(const struct question *q, struct verdict *v)
 		verdict_pass(v, "none that matters since boot");
 }
 
-static const struct opinion link_power[] = {
+static const struct recommendation link_power[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "saves power while the link rests; waking takes microseconds (unmeasured here)", NULL },
 	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_IS, "off",
 	  "a resting link has to wake up before the first packet (unmeasured here)", NULL },
 };
 
-static void aspm(const struct question *q, struct verdict *v)
+static void aspm(const struct rule_ctx *q, struct verdict *v)
 {
 	static const char *const names[] = { "off", "L0s", "L1", "L0s and L1" };
 	const struct pci_function *p = q->object;
 
 	if (seen_ok(&p->aspm.f))
 		v->current = names[p->aspm.v & 3];
-	if (!has_wish(q, v))
+	if (!has_target(q, v))
 		return;
 	v->why = q->wish->because;
-	v->wanted = opinion_text(q->a, q->wish, NULL);
+	v->wanted = recommendation_text(q->a, q->wish, NULL);
 	if (!v->current)
 		verdict_unseen(q, v, &p->aspm.f, NULL);
-	else if (opinion_met(q->wish, v->current))
+	else if (recommendation_met(q->wish, v->current))
 		verdict_pass(v, "as wanted");
 	else
 		verdict_fail(v, v->wanted, "the link may sleep");
@@ -310,14 +310,14 @@ const struct setting_table settings_pcie = SETTING_TABLE(rows);
 
 /* What stands between two devices that want to reach each other: access control, the IOMMU. */
 
-static const struct opinion redirect_off[] = {
+static const struct recommendation redirect_off[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "off",
 	  "traffic between GPU and NIC behind one switch is sent up to the processor and back",
 	  NULL },
 	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL,
 	  "the isolation between devices is kept; direct traffic pays for it", NULL },
 };
-static const struct opinion untranslated[] = {
+static const struct recommendation untranslated[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "identity off",
 	  "every access of a NIC to GPU memory is translated, and peer-to-peer may be refused",
 	  NULL },
@@ -398,7 +398,7 @@ static const char *harmless(const struct machine *m, const struct pci_function *
 }
 
 bool wants_no_redirect(const struct machine *m, const struct pci_function *b,
-		       const struct opinion *wish)
+		       const struct recommendation *wish)
 {
 	const char *code;
 
@@ -407,7 +407,7 @@ bool wants_no_redirect(const struct machine *m, const struct pci_function *b,
 	       !harmless(m, b, &code);
 }
 
-static void acs(const struct question *q, struct verdict *v)
+static void acs(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *b = q->object;
 	const char *why_not, *code;
@@ -421,7 +421,7 @@ static void acs(const struct question *q, struct verdict *v)
 	v->current = b->acs_ctrl.v & REDIRECT
 			     ? arena_printf(q->a, "redirect on (0x%llx)", b->acs_ctrl.v)
 			     : "redirect off";
-	if (!has_wish(q, v))
+	if (!has_target(q, v))
 		return;
 	if (strcmp(q->wish->value, "off") != 0) {
 		verdict_na(v, CODE_LEFT_ALONE, "it is only ever switched off, never on");
@@ -439,11 +439,11 @@ static void acs(const struct question *q, struct verdict *v)
 			     "devices");
 }
 
-static void aim_acs(const struct question *q, struct aims *out)
+static void remediate_acs(const struct rule_ctx *q, struct remediations *out)
 {
 	const struct pci_function *b = q->object;
 
-	aim_value(q, out, arena_printf(q->a, "0x%llx", b->acs_ctrl.v & ~(long long)REDIRECT));
+	remediate_value(q, out, arena_printf(q->a, "0x%llx", b->acs_ctrl.v & ~(long long)REDIRECT));
 }
 
 static bool is_untranslated(const char *mode)
@@ -452,15 +452,15 @@ static bool is_untranslated(const char *mode)
 }
 
 /* The mode's word on the command line; the translating modes are the kernel's own choice. */
-static void aim_iommu(const struct question *q, struct aims *out)
+static void remediate_iommu(const struct rule_ctx *q, struct remediations *out)
 {
 	if (str_starts(q->wish->value, "identity"))
-		aim_argument(q, out, "iommu", "pt");
+		remediate_argument(q, out, "iommu", "pt");
 	else if (str_starts(q->wish->value, "off"))
-		aim_argument(q, out, "iommu", "off");
+		remediate_argument(q, out, "iommu", "off");
 }
 
-static void iommu(const struct question *q, struct verdict *v)
+static void iommu(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_str *f = &q->m->kernel.iommu;
 
@@ -477,13 +477,13 @@ static void iommu(const struct question *q, struct verdict *v)
 	v->current = f->v;
 	if (is_virtual(q->m))
 		verdict_na(v, CODE_VIRTUAL, "the host's IOMMU decides");
-	else if (!has_wish(q, v))
+	else if (!has_target(q, v))
 		return;
-	else if (opinion_met(q->wish, f->v))
+	else if (recommendation_met(q->wish, f->v))
 		verdict_pass(v,
 			     is_untranslated(f->v) ? "addresses are not translated" : "as wanted");
 	else
-		verdict_fail(v, opinion_text(q->a, q->wish, NULL),
+		verdict_fail(v, recommendation_text(q->a, q->wish, NULL),
 			     is_untranslated(f->v) ? "not as the profile wants" : q->wish->because);
 }
 
@@ -508,7 +508,7 @@ static const struct setting access_rows[] = {
 	  .risk = RISK_DANGER,
 	  OPINIONS(redirect_off),
 	  .judge = acs,
-	  .aim = aim_acs },
+	  .remediate = remediate_acs },
 	{ .id = "pcie.iommu",
 	  .title = "IOMMU mode",
 	  .scope = SCOPE_HOST,
@@ -526,7 +526,7 @@ static const struct setting access_rows[] = {
 	  .effect = EFFECT_REBOOT,
 	  OPINIONS(untranslated),
 	  .judge = iommu,
-	  .aim = aim_iommu,
+	  .remediate = remediate_iommu,
 	  .by_hand = "take iommu= and the vendor's argument out of the kernel command line, where "
 		     "they were put" },
 };
@@ -622,7 +622,7 @@ static bool in_order(const struct rdma_port *const *own, size_t n)
 	return true;
 }
 
-static void rails(const struct question *q, struct verdict *v)
+static void rails(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *own[GPUS_MAX] = { 0 };
 	TEXT_AUTO lacking = { 0 };

@@ -83,7 +83,7 @@ bool is_placed(const struct machine *m, const struct pci_function *f)
 	return false;
 }
 
-bool not_integrated(const struct question *q, struct verdict *v, const char *why)
+bool not_integrated(const struct rule_ctx *q, struct verdict *v, const char *why)
 {
 	const struct gpu *g = q->object;
 
@@ -93,7 +93,7 @@ bool not_integrated(const struct question *q, struct verdict *v, const char *why
 	return false;
 }
 
-bool has_wish(const struct question *q, struct verdict *v)
+bool has_target(const struct rule_ctx *q, struct verdict *v)
 {
 	if (q->wish && q->wish->rel != WANT_LEAVE)
 		return true;
@@ -107,7 +107,7 @@ bool has_wish(const struct question *q, struct verdict *v)
 	return false;
 }
 
-bool is_seen(const struct question *q, struct verdict *v, const struct fact *f,
+bool is_seen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 	     const char *absent_reason)
 {
 	if (!seen_ok(f))

@@ -29,13 +29,13 @@ bool is_placed(const struct machine *m, const struct pci_function *f);
 
 /* True for a GPU with its own memory (q's object); otherwise false and *v is NA with the sentence.
  */
-bool not_integrated(const struct question *q, struct verdict *v, const char *why);
+bool not_integrated(const struct rule_ctx *q, struct verdict *v, const char *why);
 
 /* The profile wishes something of this row; otherwise false and *v is NA: left alone, or not in the
  * profile. For rules that judge by q->wish. */
-bool has_wish(const struct question *q, struct verdict *v);
+bool has_target(const struct rule_ctx *q, struct verdict *v);
 /* The fact was seen; otherwise false and *v is what verdict_unseen says. */
-bool is_seen(const struct question *q, struct verdict *v, const struct fact *f,
+bool is_seen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 	     const char *absent_reason);
 /* A physical function of a Mellanox/NVIDIA network adapter. */
 bool is_connectx(const struct pci_function *p);
@@ -49,9 +49,9 @@ bool is_data_port(const struct machine *m, const void *nic);
 /* What could only be written to configuration space: the adapter's read requests are smaller than
  * wished (net.c); the bridge's redirect stands between peers (pcie.c). */
 bool wants_larger_reads(const struct machine *m, const struct pci_function *p,
-			const struct opinion *wish);
+			const struct recommendation *wish);
 bool wants_no_redirect(const struct machine *m, const struct pci_function *b,
-		       const struct opinion *wish);
+		       const struct recommendation *wish);
 /* GPUs that hang from their CPUs by NVLink-C2C (Grace Hopper, Grace Blackwell): no baseboard, and
  * no PCIe switch between them and the NICs. */
 bool is_superchip(const struct machine *m);

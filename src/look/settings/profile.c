@@ -185,10 +185,10 @@ static int parse_want(struct loading *l, struct profile_override *o, const char 
 	    parse_i64(o->s->opinions[0].value ? o->s->opinions[0].value : "", &number) == 0 &&
 	    parse_i64(value, &number))
 		return bad(l, "want of [%s] must be a whole number, not \"%s\"", o->s->id, value);
-	o->o = (struct opinion){ .rel = rel,
-				 .value = arena_strdup(l->a, value),
-				 .because = arena_printf(l->a, "asked for by %s:%d", l->path,
-							 l->line) };
+	o->o = (struct recommendation){ .rel = rel,
+					.value = arena_strdup(l->a, value),
+					.because = arena_printf(l->a, "asked for by %s:%d", l->path,
+								l->line) };
 	o->has_want = true;
 	return 1;
 }

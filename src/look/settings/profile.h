@@ -12,7 +12,8 @@
 
 struct profile_override {
 	const struct setting *s;
-	struct opinion o; /* profile and on are not used; value "" and WANT_LEAVE for "leave" */
+	struct recommendation
+		o; /* profile and on are not used; value "" and WANT_LEAVE for "leave" */
 	bool has_want;
 	const char *waive;   /* reason; NULL when not waived */
 	const char *expires; /* "2027-01-31"; NULL: never */

@@ -36,7 +36,7 @@ static bool is_rail(const struct machine *m, const struct rdma_port *p)
 }
 
 /* Why a port without a link is no fault; NULL when it says that it should have one. */
-static const char *resting(const struct question *q, const struct rdma_port *p)
+static const char *resting(const struct rule_ctx *q, const struct rdma_port *p)
 {
 	if (q->platform == ON_HGX && is_rail(q->m, p))
 		return NULL;
@@ -48,7 +48,7 @@ static const char *resting(const struct question *q, const struct rdma_port *p)
 	return fact_is(&p->phys_state, "Polling") ? "no cable, or the far end is off" : NULL;
 }
 
-static void state(const struct question *q, struct verdict *v)
+static void state(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 
@@ -72,7 +72,7 @@ static void state(const struct question *q, struct verdict *v)
 }
 
 /* On a node of a fabric all ports of one kind should have one rate. */
-static void rate(const struct question *q, struct verdict *v)
+static void rate(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 	long long best = 0;
@@ -102,7 +102,7 @@ static void rate(const struct question *q, struct verdict *v)
 }
 
 /* Integrity errors do not come on a sound link, and a link in use does not go down. */
-static void error_growth(const struct question *q, struct verdict *v, const struct rdma_port *old)
+static void error_growth(const struct rule_ctx *q, struct verdict *v, const struct rdma_port *old)
 {
 	const struct rdma_port *p = q->object;
 	long long symbol = growth(&p->symbol_errors, &old->symbol_errors),
@@ -125,7 +125,7 @@ static void error_growth(const struct question *q, struct verdict *v, const stru
 		verdict_pass(v, arena_printf(q->a, "nothing grew %s", span));
 }
 
-static void errors(const struct question *q, struct verdict *v)
+static void errors(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object, *before = earlier_port(q->m, p);
 	double few = health_figure(q->s->id, "few", NULL, 0),
@@ -156,7 +156,7 @@ static void errors(const struct question *q, struct verdict *v)
 						      : "no integrity error counted");
 }
 
-static void link_layer(const struct question *q, struct verdict *v)
+static void link_layer(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 	bool ethernet = q->platform == ON_SPARK || q->platform == ON_IGX;
@@ -176,7 +176,7 @@ static void link_layer(const struct question *q, struct verdict *v)
 			     "configuration (LINK_TYPE) and needs a reboot");
 }
 
-static void gid(const struct question *q, struct verdict *v)
+static void gid(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 	const struct nic *n;
@@ -222,7 +222,7 @@ static void gid(const struct question *q, struct verdict *v)
 
 /* Adapters of one board with different firmware: an update stopped half-way, or one was exchanged.
  */
-static void firmware(const struct question *q, struct verdict *v)
+static void firmware(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 	size_t alike = 0;
@@ -350,7 +350,7 @@ static bool any_discrete(const struct machine *m)
  * Either way into GPU memory will do: dma-buf, by what CUDA says of the device, or nvidia-peermem.
  * What a module or /dev/dma_heap seems to promise is not asked.
  */
-static void gpudirect(const struct question *q, struct verdict *v)
+static void gpudirect(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	bool peermem = seen_ok(&q->m->net.peermem.f);
@@ -386,7 +386,7 @@ static void gpudirect(const struct question *q, struct verdict *v)
 			   "CUDA: --deep asks");
 }
 
-static void peermem(const struct question *q, struct verdict *v)
+static void peermem(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!q->m->gpu.gpus.n || !any_discrete(q->m)) {
 		verdict_na(v, q->m->gpu.gpus.n ? CODE_INTEGRATED : CODE_NO_HARDWARE,
@@ -416,7 +416,7 @@ static void peermem(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_LEFT_ALONE, "dma-buf has replaced it: see rdma.gpudirect");
 }
 
-static void user_libraries(const struct question *q, struct verdict *v)
+static void user_libraries(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_str *provider = &q->m->net.verbs_provider;
 	const struct library *unread = NULL;

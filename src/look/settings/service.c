@@ -21,7 +21,7 @@ static bool in_use(const struct service *s)
 }
 
 /* More than one of them means that the last writer wins. */
-static void tuners(const struct question *q, struct verdict *v)
+static void tuners(const struct rule_ctx *q, struct verdict *v)
 {
 	static const struct {
 		const char *unit;
@@ -56,19 +56,19 @@ static void tuners(const struct question *q, struct verdict *v)
 }
 
 /* Started now and at every boot; what is not installed has to be installed first. */
-static void aim_start(const struct question *q, struct aims *out)
+static void remediate_start(const struct rule_ctx *q, struct remediations *out)
 {
 	if (machine_service(q->m, q->s->name))
-		aim_value(q, out, "enabled active");
+		remediate_value(q, out, "enabled active");
 }
 
 /* Isolated CPUs and a program that moves interrupts about do not go together. */
-static void aim_stop(const struct question *q, struct aims *out)
+static void remediate_stop(const struct rule_ctx *q, struct remediations *out)
 {
-	aim_value(q, out, "disabled inactive");
+	remediate_value(q, out, "disabled inactive");
 }
 
-static void irqbalance(const struct question *q, struct verdict *v)
+static void irqbalance(const struct rule_ctx *q, struct verdict *v)
 {
 	bool active = service_active(q->m, "irqbalance.service");
 
@@ -89,7 +89,7 @@ static bool some_not_persistent(const struct machine *m)
 	return false;
 }
 
-static void persistenced(const struct question *q, struct verdict *v)
+static void persistenced(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct service *s = machine_service(q->m, "nvidia-persistenced.service");
 	bool active = s && fact_or(&s->active, 0) == 1;
@@ -121,13 +121,13 @@ static void persistenced(const struct question *q, struct verdict *v)
 
 /* A daemon that runs without persistence mode was started so on purpose, by a drop-in or package.
  */
-static void aim_persistenced(const struct question *q, struct aims *out)
+static void remediate_persistenced(const struct rule_ctx *q, struct remediations *out)
 {
 	if (!service_active(q->m, q->s->name))
-		aim_start(q, out);
+		remediate_start(q, out);
 }
 
-static void leftovers(const struct question *q, struct verdict *v)
+static void leftovers(const struct rule_ctx *q, struct verdict *v)
 {
 	static const char *const units[] = { "dgx-optimize.service", "gpu-max-clocks.service",
 					     "cpu-performance.service", "nic-mrrs.service" };
@@ -156,7 +156,7 @@ static void leftovers(const struct question *q, struct verdict *v)
 			      "GPUs or after hot-plug");
 }
 
-static void rc_local(const struct question *q, struct verdict *v)
+static void rc_local(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_str *file = &q->m->software.rc_local;
 	const struct service *s = machine_service(q->m, "rc-local.service");
@@ -178,7 +178,7 @@ static void rc_local(const struct question *q, struct verdict *v)
 
 /* DGX Spark's own service for its NIC: takes it off the bus without a cable, updates its firmware.
  */
-static void spark_nic(const struct question *q, struct verdict *v)
+static void spark_nic(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct service *s =
 		machine_service(q->m, "nvidia-spark-mlnx-firmware-manager.service");
@@ -205,13 +205,13 @@ static bool manager_differs(const struct gpus *g)
 }
 
 /* Starting one of another version mends nothing. */
-static void aim_manager(const struct question *q, struct aims *out)
+static void remediate_manager(const struct rule_ctx *q, struct remediations *out)
 {
 	if (!manager_differs(&q->m->gpu))
-		aim_start(q, out);
+		remediate_start(q, out);
 }
 
-static void fabric_manager(const struct question *q, struct verdict *v)
+static void fabric_manager(const struct rule_ctx *q, struct verdict *v)
 {
 	const char *version = fact_text(&q->m->gpu.fabric_manager_version, NULL);
 	bool switches = false, active = service_active(q->m, "nvidia-fabricmanager.service");
@@ -255,7 +255,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_CRITICAL,
 	  .risk = RISK_SERVICE,
 	  .judge = fabric_manager,
-	  .aim = aim_manager,
+	  .remediate = remediate_manager,
 	  .by_hand = "install the nvidia-fabricmanager package of the driver's own version" },
 	{ .id = "service.persistenced",
 	  .title = "NVIDIA Persistence Daemon",
@@ -271,7 +271,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  .judge = persistenced,
-	  .aim = aim_persistenced,
+	  .remediate = remediate_persistenced,
 	  .by_hand = "install nvidia-persistenced; where it runs with --no-persistence-mode, a "
 		     "drop-in of the unit takes that away" },
 	{ .id = "service.tuners",
@@ -295,7 +295,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
 	  .judge = irqbalance,
-	  .aim = aim_stop },
+	  .remediate = remediate_stop },
 	{ .id = "service.published-units",
 	  .title = "Units of published scripts",
 	  SERVICE,
@@ -317,7 +317,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_SERVICE,
 	  .judge = spark_nic,
-	  .aim = aim_start },
+	  .remediate = remediate_start },
 	{ .id = "service.rc-local",
 	  .title = "Settings by rc.local",
 	  .scope = SCOPE_HOST,
@@ -338,7 +338,7 @@ const struct setting_table settings_service = SETTING_TABLE(rows);
 
 /* The task scheduler. */
 
-static const struct opinion autogroup[] = {
+static const struct recommendation autogroup[] = {
 	{ .profile = PROFILE_DEFAULT,
 	  .on = ON_ALL,
 	  .rel = WANT_LEAVE,

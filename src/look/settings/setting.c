@@ -434,7 +434,7 @@ void verdict_unknown(struct verdict *v, const char *code, const char *reason)
 	v->reason = reason;
 }
 
-void verdict_unseen(const struct question *q, struct verdict *v, const struct fact *f,
+void verdict_unseen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 		    const char *absent_reason)
 {
 	const char *from = fact_from(q->a, f);
@@ -473,8 +473,8 @@ void verdict_unseen(const struct question *q, struct verdict *v, const struct fa
 
 /* Wishes: which one holds, whether a value meets it, and how it reads. */
 
-static const struct opinion *find_opinion(const struct setting *s, enum profile_id p,
-					  enum on platform)
+static const struct recommendation *find_opinion(const struct setting *s, enum profile_id p,
+						 enum on platform)
 {
 	for (size_t i = 0; i < s->n_opinions; i++)
 		if (s->opinions[i].profile == p && (s->opinions[i].on & (unsigned)platform))
@@ -482,9 +482,10 @@ static const struct opinion *find_opinion(const struct setting *s, enum profile_
 	return NULL;
 }
 
-const struct opinion *setting_opinion(const struct setting *s, enum profile_id p, enum on platform)
+const struct recommendation *setting_recommendation(const struct setting *s, enum profile_id p,
+						    enum on platform)
 {
-	const struct opinion *o = find_opinion(s, p, platform);
+	const struct recommendation *o = find_opinion(s, p, platform);
 
 	/* "published" is exactly what was published: nothing is filled in from our own opinions. */
 	if (o || p == PROFILE_DEFAULT || p == PROFILE_PUBLISHED)
@@ -504,7 +505,7 @@ static bool word_in(const char *words, const char *w)
 	return false;
 }
 
-bool opinion_met(const struct opinion *o, const char *current)
+bool recommendation_met(const struct recommendation *o, const char *current)
 {
 	long long have, want;
 	bool numbers = parse_i64(current, &have) == 0 && parse_i64(o->value, &want) == 0;
@@ -541,7 +542,7 @@ static const char *one_of(struct arena *a, const char *words)
 	return arena_strdup(a, t.s ? t.s : "");
 }
 
-const char *opinion_text(struct arena *a, const struct opinion *o, const char *unit)
+const char *recommendation_text(struct arena *a, const struct recommendation *o, const char *unit)
 {
 	static const char *const before[] = {
 		[WANT_IS] = "",
@@ -560,28 +561,30 @@ const char *opinion_text(struct arena *a, const struct opinion *o, const char *u
 
 /* Writes that make a finding right. */
 
-void aim_knob(const struct question *q, struct aims *out, struct knob k, const char *value)
+void remediate_knob(const struct rule_ctx *q, struct remediations *out, struct knob k,
+		    const char *value)
 {
 	out->items = arena_grow(q->a, out->items, out->n, sizeof(*out->items));
-	out->items[out->n++] = (struct aim){ .knob = k, .value = value };
+	out->items[out->n++] = (struct remediation){ .knob = k, .value = value };
 }
 
-void aim_value(const struct question *q, struct aims *out, const char *value)
+void remediate_value(const struct rule_ctx *q, struct remediations *out, const char *value)
 {
-	aim_knob(q, out, setting_place(q->a, q->s, q->object), value);
+	remediate_knob(q, out, setting_place(q->a, q->s, q->object), value);
 }
 
-void aim_by_hand(struct aims *out, const char *sentence)
+void remediate_by_hand(struct remediations *out, const char *sentence)
 {
 	out->by_hand = sentence;
 }
 
-void aim_argument(const struct question *q, struct aims *out, const char *name, const char *value)
+void remediate_argument(const struct rule_ctx *q, struct remediations *out, const char *name,
+			const char *value)
 {
 	const char *present = kernel_arg_value(&q->m->kernel, name);
 
 	if (present && strcmp(present, value) != 0)
-		aim_by_hand(
+		remediate_by_hand(
 			out,
 			arena_printf(
 				q->a,
@@ -589,10 +592,10 @@ void aim_argument(const struct question *q, struct aims *out, const char *name, 
 				"it was put (undo it, if gputune did), then plan again for %s=%s",
 				name, present, name, value));
 	else
-		aim_knob(q, out, (struct knob){ KNOB_BOOTARG, name, "" }, value);
+		remediate_knob(q, out, (struct knob){ KNOB_BOOTARG, name, "" }, value);
 }
 
-const char *aim_wished(const struct question *q)
+const char *remediate_target(const struct rule_ctx *q)
 {
 	const char *value = q->wish->value;
 

@@ -51,7 +51,7 @@ enum relation {
 
 /* First match by profile and platform wins; a profile without a row of its own, other than
  * published, takes the default's. */
-struct opinion {
+struct recommendation {
 	enum profile_id profile;
 	unsigned on; /* platforms */
 	enum relation rel;
@@ -70,7 +70,7 @@ enum effect { EFFECT_NOW, EFFECT_DRIVER_RELOAD, EFFECT_REBOOT, EFFECT_FIRMWARE }
 struct setting;
 
 /* What a rule sees. */
-struct question {
+struct rule_ctx {
 	struct arena *a;
 	const struct machine *m;
 	const struct setting *s;
@@ -79,7 +79,7 @@ struct question {
 	enum on platform;
 	enum profile_id profile;
 	struct fact_str current; /* the knob's or fact's value as text */
-	const struct opinion
+	const struct recommendation
 		*wish; /* of the profile file, the rule's want() or the tables; or NULL */
 };
 
@@ -94,13 +94,13 @@ struct verdict {
 };
 
 /* One write that would make a failed finding right. */
-struct aim {
+struct remediation {
 	struct knob knob;
 	const char *value; /* as machine/knob/io.h describes the kind's values */
 };
 
-struct aims {
-	struct aim *items; /* in the order in which they have to be written; arena */
+struct remediations {
+	struct remediation *items; /* in the order in which they have to be written; arena */
 	size_t n;
 	const char *by_hand; /* a sentence: why no write of ours makes it right, and what does */
 };
@@ -137,7 +137,7 @@ struct setting {
 	double settle_s;  /* from the write until its effect is all there; 0: at once */
 	double warm_up_s; /* of load before anything counts: what it changes depends on heat */
 	bool health;	  /* a precondition: reported before settings, judged in every profile */
-	const struct opinion *opinions;
+	const struct recommendation *opinions;
 	size_t n_opinions;
 	/* Objects of the scope that the question is about at all; NULL: all. */
 	bool (*select)(const struct machine *m, const void *object);
@@ -145,10 +145,10 @@ struct setting {
 	 * scope. */
 	const char *none, *none_code;
 	/* False: not applicable here, *v says why (code and reason). NULL: always applies. */
-	bool (*applies)(const struct question *q, struct verdict *v);
+	bool (*applies)(const struct rule_ctx *q, struct verdict *v);
 	/* A wish that depends on facts: fills rel and value (arena), returns false to fall back to
 	 * opinions. */
-	bool (*want)(const struct question *q, struct opinion *o);
+	bool (*want)(const struct rule_ctx *q, struct recommendation *o);
 	/* What a profile file says is wanted, as the value that rules compare: "4 GiB" as bytes.
 	 * NULL: wish_form says what it must be. Without it: as it stands. */
 	const char *(*wish)(struct arena *a, const char *text);
@@ -156,10 +156,10 @@ struct setting {
 	/* The whole rule, for checks that are not "a value compared with a wish". A row that has
 	 * opinions as well takes its wish from the question, so that a profile file can change it.
 	 */
-	void (*judge)(const struct question *q, struct verdict *v);
+	void (*judge)(const struct rule_ctx *q, struct verdict *v);
 	/* The writes that make it right on this target, for rows with a knob; asked only where the
 	 * verdict is FAIL. NULL: the wish's value (the first of a choice) into the row's knob. */
-	void (*aim)(const struct question *q, struct aims *out);
+	void (*remediate)(const struct rule_ctx *q, struct remediations *out);
 	/* What a person does where no write of ours makes it right; NULL where there always is one.
 	 */
 	const char *by_hand;
@@ -226,10 +226,11 @@ struct knob setting_place(struct arena *a, const struct setting *s, const void *
 const char *source_title(const char *key);
 
 /* The opinion that holds for this profile and platform; NULL when the row has none. */
-const struct opinion *setting_opinion(const struct setting *s, enum profile_id p, enum on platform);
+const struct recommendation *setting_recommendation(const struct setting *s, enum profile_id p,
+						    enum on platform);
 /* "10", ">= 4096", "none or mq-deadline": a wish as people read it. */
-const char *opinion_text(struct arena *a, const struct opinion *o, const char *unit);
-bool opinion_met(const struct opinion *o, const char *current);
+const char *recommendation_text(struct arena *a, const struct recommendation *o, const char *unit);
+bool recommendation_met(const struct recommendation *o, const char *current);
 
 /* --- verdict helpers for rules: each returns nothing and fills *v ----------------------------- */
 void verdict_pass(struct verdict *v, const char *reason);
@@ -238,19 +239,21 @@ void verdict_na(struct verdict *v, const char *code, const char *reason);
 void verdict_unknown(struct verdict *v, const char *code, const char *reason);
 /* UNKNOWN or NA by how the fact was (not) seen: absent -> NA with absent_reason, denied/error ->
  * UNKNOWN. */
-void verdict_unseen(const struct question *q, struct verdict *v, const struct fact *f,
+void verdict_unseen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 		    const char *absent_reason);
 
 /* --- aim helpers ------------------------------------------------------------------------------ */
 /* Adds a write to the row's own knob on this target; to another knob. */
-void aim_value(const struct question *q, struct aims *out, const char *value);
-void aim_knob(const struct question *q, struct aims *out, struct knob k, const char *value);
+void remediate_value(const struct rule_ctx *q, struct remediations *out, const char *value);
+void remediate_knob(const struct rule_ctx *q, struct remediations *out, struct knob k,
+		    const char *value);
 /* The wished value; the first word of a choice. */
-const char *aim_wished(const struct question *q);
-void aim_by_hand(struct aims *out, const char *sentence);
+const char *remediate_target(const struct rule_ctx *q);
+void remediate_by_hand(struct remediations *out, const char *sentence);
 /* A boot argument of our own. By hand where the command line has it with another value already: a
  * second one would contradict the first. */
-void aim_argument(const struct question *q, struct aims *out, const char *name, const char *value);
+void remediate_argument(const struct rule_ctx *q, struct remediations *out, const char *name,
+			const char *value);
 
 /* Reason codes, stable: scripts compare them. */
 #define CODE_OK "ok"

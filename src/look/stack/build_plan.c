@@ -38,7 +38,7 @@ enum { PROJECTS = sizeof(projects) / sizeof(projects[0]) };
 
 struct planner {
 	struct arena *a;
-	const struct build_wish *w;
+	const struct build_target *w;
 	struct build_plan *p;
 };
 
@@ -333,7 +333,7 @@ static void environment(struct planner *k, const struct build_env *env)
 }
 
 int build_plan_make(struct arena *a, const struct machine *m, const struct build_env *env,
-		    const struct build_wish *wish, struct build_plan *out, struct err *e)
+		    const struct build_target *wish, struct build_plan *out, struct err *e)
 {
 	struct planner k = { a, wish, out };
 

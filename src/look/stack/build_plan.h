@@ -43,7 +43,7 @@ struct build_plan {
 	char **env;	   /* for the programs */
 };
 
-struct build_wish {
+struct build_target {
 	const char *dir;	    /* absolute */
 	const char *const *targets; /* "torch", "triton", ..., or a folder with a Python project */
 	size_t n_targets;
@@ -53,7 +53,7 @@ struct build_wish {
 
 /* -EINVAL and *e for a target that is neither known nor a project. Reads, writes nothing. */
 int build_plan_make(struct arena *a, const struct machine *m, const struct build_env *env,
-		    const struct build_wish *wish, struct build_plan *out, struct err *e);
+		    const struct build_target *wish, struct build_plan *out, struct err *e);
 /*
  * Makes DIR and takes it for this process and for every program that it runs: the lock is theirs
  * too, so that a step that outlived a killed gputune is not begun a second time beside itself. A

@@ -117,7 +117,7 @@ static int skip_gap(struct input *in, uint64_t *at, uint64_t end, unsigned char 
 }
 
 /* True when all entries up to end are such as tools make. */
-static bool sound(struct input *in, uint64_t at, uint64_t end)
+static bool is_valid(struct input *in, uint64_t at, uint64_t end)
 {
 	while (at < end) {
 		unsigned char h[FATBIN_ENTRY];
@@ -145,7 +145,7 @@ static int one(struct input *in, uint64_t *at, uint64_t end, const struct fatbin
 
 	if (code)
 		return code;
-	if (search && (!body || !fits || !sound(in, from, from + body))) {
+	if (search && (!body || !fits || !is_valid(in, from, from + body))) {
 		*at += 8;
 		return 0;
 	}

@@ -210,7 +210,7 @@ static const struct question {
 	{ COMPONENT_CUDART, "cudaRuntimeGetVersion", THROUGH_POINTER, BY_CUDART },
 };
 
-static const struct question *question_of(enum component c)
+static const struct question *rule_ctx_of(enum component c)
 {
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
 		if (questions[i].c == c)
@@ -301,7 +301,7 @@ void take_said(struct take *t, struct stack_item *item)
 {
 	static const char *const why[] = { NULL, "it cannot be loaded", "it has no such function",
 					   "it answered with an error" };
-	const struct question *q = question_of(item->c);
+	const struct question *q = rule_ctx_of(item->c);
 	char full[HOST_PATH_MAX];
 	struct said s;
 	int pipes[2];

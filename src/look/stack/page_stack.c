@@ -345,7 +345,7 @@ static void comment(FILE *out, const char *s)
 {
 	TEXT_AUTO t = { 0 };
 
-	glyph_clean(&t, s, false);
+	display_clean(&t, s, false);
 	fprintf(out, "%s\n", t.s ? t.s : "");
 }
 

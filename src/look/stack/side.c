@@ -20,11 +20,11 @@ enum { OUR_MACHINE = ELF_X86_64 };
 #define OUR_NAME "x86_64"
 #endif
 
-struct finding_side {
+struct finding_variant {
 	struct arena *a;
 	struct host *h;
 	enum component c;
-	struct stack_side *out;
+	struct library_variant *out;
 };
 
 /* "libnccl.so.2" of "libnccl.so.": one number and nothing behind it. */
@@ -38,7 +38,7 @@ static bool is_soname(enum component c, const char *name)
 }
 
 /* The highest number of that library in a folder; NULL. */
-static const char *newest_in(struct finding_side *f, const char *folder)
+static const char *newest_in(struct finding_variant *f, const char *folder)
 {
 	const char *best = NULL;
 	char **names;
@@ -52,7 +52,7 @@ static const char *newest_in(struct finding_side *f, const char *folder)
 	return best;
 }
 
-static bool take(struct finding_side *f, const char *place, const char *folder)
+static bool take(struct finding_variant *f, const char *place, const char *folder)
 {
 	const char *name = newest_in(f, folder);
 
@@ -64,7 +64,8 @@ static bool take(struct finding_side *f, const char *place, const char *folder)
 	return true;
 }
 
-static bool take_item_of(struct finding_side *f, const char *place, const struct stack_item *item)
+static bool take_item_of(struct finding_variant *f, const char *place,
+			 const struct stack_item *item)
 {
 	if (!strchr(item->path, '/') || !take(f, place, path_folder(f->a, item->path)))
 		return false;
@@ -74,7 +75,7 @@ static bool take_item_of(struct finding_side *f, const char *place, const struct
 }
 
 /* What an inventory knows of it, of one kind of place; of several toolkits the newest. */
-static bool from_inventory(struct finding_side *f, const struct inventory *inv,
+static bool from_inventory(struct finding_variant *f, const struct inventory *inv,
 			   enum place_kind kind, const char *place)
 {
 	const struct stack_item *best = NULL;
@@ -89,7 +90,7 @@ static bool from_inventory(struct finding_side *f, const struct inventory *inv,
 	return best && take_item_of(f, place, best);
 }
 
-static int look_system(struct finding_side *f, struct err *e)
+static int look_system(struct finding_variant *f, struct err *e)
 {
 	const struct inventory_options none = { .only_envs = true };
 	const struct stack_root root = { .h = f->h, .fd = -1 };
@@ -119,7 +120,7 @@ static int look_system(struct finding_side *f, struct err *e)
 	return -ENOENT;
 }
 
-static int look_folder(struct finding_side *f, const char *path, struct err *e)
+static int look_folder(struct finding_variant *f, const char *path, struct err *e)
 {
 	static const char *const below[] = { "",
 					     "/lib64",
@@ -148,7 +149,7 @@ static int look_folder(struct finding_side *f, const char *path, struct err *e)
 }
 
 /* The loader's name in the same folder has to lead to it: that name is what is opened. */
-static int look_file(struct finding_side *f, const char *path, struct err *e)
+static int look_file(struct finding_variant *f, const char *path, struct err *e)
 {
 	const char *name = path_name(path), *folder = path_folder(f->a, path);
 	char *own = realpath(path, NULL), *theirs = NULL;
@@ -173,7 +174,7 @@ static int look_file(struct finding_side *f, const char *path, struct err *e)
 }
 
 /* What stands behind ".so." of the file's own name. */
-static void version_of_file(struct finding_side *f)
+static void version_of_file(struct finding_variant *f)
 {
 	const char *name = strrchr(f->out->file, '/'), *so = name ? strstr(name, ".so.") : NULL;
 
@@ -184,7 +185,7 @@ static void version_of_file(struct finding_side *f)
 }
 
 /* Before it is loaded by anybody: a library, and of this machine's processor. */
-static int check_file(struct finding_side *f, struct err *e)
+static int check_file(struct finding_variant *f, struct err *e)
 {
 	const char *path = arena_printf(f->a, "%s/%s", f->out->folder, f->out->soname);
 	char *real = realpath(path, NULL);
@@ -213,15 +214,15 @@ static int check_file(struct finding_side *f, struct err *e)
 	return r;
 }
 
-int stack_side_find(struct arena *a, struct host *h, const char *word, enum component c,
-		    struct stack_side *out, struct err *e)
+int library_variant_find(struct arena *a, struct host *h, const char *word, enum component c,
+			 struct library_variant *out, struct err *e)
 {
-	struct finding_side f = { a, h, c, out };
+	struct finding_variant f = { a, h, c, out };
 	struct stat st;
 	char *full;
 	int r;
 
-	*out = (struct stack_side){ .word = word };
+	*out = (struct library_variant){ .word = word };
 	if (strcmp(word, "system") == 0) {
 		r = look_system(&f, e);
 		return r ? r : check_file(&f, e);

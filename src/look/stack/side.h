@@ -9,7 +9,7 @@
 #include "look/stack/component.h"
 #include "look/stack/root.h"
 
-struct stack_side {
+struct library_variant {
 	const char *word;	  /* as it was given */
 	const char *place;	  /* in words: "the system", an environment, a folder */
 	const char *soname;	  /* "libcublasLt.so.13" */
@@ -25,7 +25,7 @@ struct stack_side {
  * loads nothing. -ENOENT: it is not there. -ENOEXEC: it is for another processor. -EBADMSG: it is
  * no library. -EINVAL: its folder leads the loader to another file. *e says which.
  */
-int stack_side_find(struct arena *a, struct host *h, const char *word, enum component c,
-		    struct stack_side *out, struct err *e);
+int library_variant_find(struct arena *a, struct host *h, const char *word, enum component c,
+			 struct library_variant *out, struct err *e);
 
 #endif

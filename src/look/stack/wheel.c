@@ -15,7 +15,7 @@
 enum { METADATA_MAX = 1 << 22, PARTS = 6 };
 
 /* What a name may be made of: it becomes a file and a word of a command. */
-static bool sound_word(const char *s)
+static bool valid_word(const char *s)
 {
 	if (!*s || *s == '-' || *s == '.')
 		return false;
@@ -46,7 +46,7 @@ int wheel_name(struct arena *a, const char *file, struct wheel *out, struct err 
 			"%.200s is no wheel's name: NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM",
 			file);
 	for (size_t i = 0; i < n; i++)
-		if (!sound_word(part[i]))
+		if (!valid_word(part[i]))
 			return err_set(e, -EBADMSG,
 				       "%.200s: \"%.100s\" cannot be part of a wheel's name", file,
 				       part[i]);

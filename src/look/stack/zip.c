@@ -227,14 +227,14 @@ int zip_pass(const struct zip *z, const struct zip_entry *entry,
 	return code;
 }
 
-struct kept {
+struct cached_entry {
 	char *out;
 	size_t n;
 };
 
 static void keep(void *ctx, const void *data, size_t n)
 {
-	struct kept *k = ctx;
+	struct cached_entry *k = ctx;
 
 	memcpy(k->out + k->n, data, n);
 	k->n += n;
@@ -243,7 +243,7 @@ static void keep(void *ctx, const void *data, size_t n)
 int zip_text(struct arena *a, const struct zip *z, const struct zip_entry *entry, size_t max,
 	     char **out, struct err *e)
 {
-	struct kept k = { 0 };
+	struct cached_entry k = { 0 };
 	int code;
 
 	if (entry->size > max)

@@ -27,7 +27,7 @@ int cuda_alloc(struct cuda_gpu *g, size_t bytes, cuda_address *out, struct err *
 	/* What a call that failed left there is nothing to give back. */
 	if (r)
 		*out = 0;
-	if (r != CUDA_ERROR_MEMORY)
+	if (r != CUDA_ERROR_OUT_OF_MEMORY)
 		return cuda_check(g, r, e, "%zu MiB of its memory", bytes >> 20);
 	g->api->memory_info(&left, &total);
 	return err_set(e, -ENOMEM, "GPU %s: no %zu MiB of its memory: %zu of %zu MiB are free",
@@ -48,7 +48,9 @@ static int address_of(struct cuda_gpu *g, void *p, cuda_address *as, struct err 
 
 int cuda_host_alloc(struct cuda_gpu *g, size_t bytes, void **out, cuda_address *as, struct err *e)
 {
-	int r = cuda_check(g, g->api->host_alloc(out, bytes, CUDA_HOST_PORTABLE | CUDA_HOST_MAPPED),
+	int r = cuda_check(g,
+			   g->api->host_alloc(out, bytes,
+					      CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
 			   e, "%zu MiB of pinned host memory", bytes >> 20);
 
 	if (r) {
@@ -72,7 +74,8 @@ void cuda_host_free(struct cuda_gpu *g, void *p)
 int cuda_host_pin(struct cuda_gpu *g, void *p, size_t bytes, cuda_address *as, struct err *e)
 {
 	int r = cuda_check(g,
-			   g->api->host_register(p, bytes, CUDA_HOST_PORTABLE | CUDA_HOST_MAPPED),
+			   g->api->host_register(
+				   p, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
 			   e, "pinning %zu MiB of host memory", bytes >> 20);
 
 	if (r)
@@ -93,7 +96,7 @@ void cuda_host_unpin(struct cuda_gpu *g, void *p)
 
 int cuda_stream_make(struct cuda_gpu *g, struct cuda_stream **out, struct err *e)
 {
-	int r = g->api->stream_create(out, CUDA_STREAM_NON_BLOCKING);
+	int r = g->api->stream_create(out, CU_STREAM_NON_BLOCKING);
 
 	if (r)
 		*out = NULL;

@@ -10,24 +10,24 @@
 /* cublasLtMatmulDescAttributes_t, cublasLtMatmulPreferenceAttributes_t,
  * cublasLtMatmulAlgoConfigAttributes_t. */
 enum {
-	ATTR_TURN_A = 3,
-	ATTR_TURN_B = 4,
-	ATTR_A_SCALE = 17,
-	ATTR_B_SCALE = 18,
-	ATTR_FAST = 25,
-	ATTR_A_SCALE_MODE = 31,
-	ATTR_B_SCALE_MODE = 32,
-	WISH_WORKSPACE = 1,
-	CONFIG_ID = 0,
-	CONFIG_TILE = 1,
-	CONFIG_SPLIT = 2,
-	CONFIG_ORDER = 4, /* of the tiles: "swizzling" */
-	CONFIG_OPTION = 5,
-	CONFIG_STAGES = 6,
-	CONFIG_CLUSTER = 8,
-	CAN_ORDER = 2,
-	CAN_TILES = 6,
-	CAN_OPTIONS = 7 /* the highest */
+	CUBLASLT_MATMUL_DESC_TRANSA = 3,
+	CUBLASLT_MATMUL_DESC_TRANSB = 4,
+	CUBLASLT_MATMUL_DESC_A_SCALE_POINTER = 17,
+	CUBLASLT_MATMUL_DESC_B_SCALE_POINTER = 18,
+	CUBLASLT_MATMUL_DESC_FAST_ACCUM = 25,
+	CUBLASLT_MATMUL_DESC_A_SCALE_MODE = 31,
+	CUBLASLT_MATMUL_DESC_B_SCALE_MODE = 32,
+	CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,
+	CUBLASLT_ALGO_CONFIG_ID = 0,
+	CUBLASLT_ALGO_CONFIG_TILE_ID = 1,
+	CUBLASLT_ALGO_CONFIG_SPLITK_NUM = 2,
+	CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING = 4, /* of the tiles: "swizzling" */
+	CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION = 5,
+	CUBLASLT_ALGO_CONFIG_STAGES_ID = 6,
+	CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID = 8,
+	CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT = 2,
+	CUBLASLT_ALGO_CAP_TILE_IDS = 6,
+	CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX = 7 /* the highest */
 };
 
 enum { TILES_MAX = 1024, OPTIONS_MAX = 64 };
@@ -55,21 +55,21 @@ static const struct vendor_symbol symbols[] = {
 const char *cublaslt_status_name(int status)
 {
 	switch (status) {
-	case CUBLASLT_OK:
+	case CUBLAS_STATUS_SUCCESS:
 		return "CUBLAS_STATUS_SUCCESS";
-	case CUBLASLT_NOT_INITIALISED:
+	case CUBLAS_STATUS_NOT_INITIALIZED:
 		return "CUBLAS_STATUS_NOT_INITIALIZED";
-	case CUBLASLT_NO_MEMORY:
+	case CUBLAS_STATUS_ALLOC_FAILED:
 		return "CUBLAS_STATUS_ALLOC_FAILED";
-	case CUBLASLT_INVALID:
+	case CUBLAS_STATUS_INVALID_VALUE:
 		return "CUBLAS_STATUS_INVALID_VALUE";
-	case CUBLASLT_ARCH:
+	case CUBLAS_STATUS_ARCH_MISMATCH:
 		return "CUBLAS_STATUS_ARCH_MISMATCH";
-	case CUBLASLT_FAILED:
+	case CUBLAS_STATUS_EXECUTION_FAILED:
 		return "CUBLAS_STATUS_EXECUTION_FAILED";
-	case CUBLASLT_INTERNAL:
+	case CUBLAS_STATUS_INTERNAL_ERROR:
 		return "CUBLAS_STATUS_INTERNAL_ERROR";
-	case CUBLASLT_NOT_SUPPORTED:
+	case CUBLAS_STATUS_NOT_SUPPORTED:
 		return "CUBLAS_STATUS_NOT_SUPPORTED";
 	case CUBLASLT_MISSING:
 		return "the library has no such function";
@@ -81,9 +81,9 @@ const char *cublaslt_status_name(int status)
 /* Sets the sentence; the errno tells what cannot be from what went wrong. */
 static int status(int s, struct err *e, const char *what)
 {
-	int r = s == CUBLASLT_NO_MEMORY ? -ENOMEM
-		: s == CUBLASLT_NOT_SUPPORTED || s == CUBLASLT_INVALID || s == CUBLASLT_ARCH ||
-				s == CUBLASLT_MISSING
+	int r = s == CUBLAS_STATUS_ALLOC_FAILED ? -ENOMEM
+		: s == CUBLAS_STATUS_NOT_SUPPORTED || s == CUBLAS_STATUS_INVALID_VALUE ||
+				s == CUBLAS_STATUS_ARCH_MISMATCH || s == CUBLASLT_MISSING
 			? -EOPNOTSUPP
 			: -EIO;
 
@@ -179,13 +179,18 @@ static int set_scales(struct cublaslt_plan *p, const struct cublaslt_shape *s, s
 	int mode = s->scale_mode, r = 0;
 
 	if (mode != CUBLASLT_SCALE_ONE) {
-		r = set(p, ATTR_A_SCALE_MODE, &mode, sizeof(mode), "scales in blocks", e);
-		r = r ? r : set(p, ATTR_B_SCALE_MODE, &mode, sizeof(mode), "scales in blocks", e);
+		r = set(p, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode, sizeof(mode),
+			"scales in blocks", e);
+		r = r ? r
+		      : set(p, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode, sizeof(mode),
+			    "scales in blocks", e);
 	}
 	if (r == 0 && s->a_scale)
-		r = set(p, ATTR_A_SCALE, &s->a_scale, sizeof(s->a_scale), "the scale of A", e);
+		r = set(p, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &s->a_scale, sizeof(s->a_scale),
+			"the scale of A", e);
 	if (r == 0 && s->b_scale)
-		r = set(p, ATTR_B_SCALE, &s->b_scale, sizeof(s->b_scale), "the scale of B", e);
+		r = set(p, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &s->b_scale, sizeof(s->b_scale),
+			"the scale of B", e);
 	return r;
 }
 
@@ -199,10 +204,10 @@ static int describe_product(struct cublaslt_plan *p, const struct cublaslt_shape
 	if (made)
 		p->product = NULL;
 	r = status(made, e, "this arithmetic");
-	r = r ? r : set(p, ATTR_TURN_A, &turned_a, sizeof(turned_a), "A turned", e);
-	r = r ? r : set(p, ATTR_TURN_B, &turned_b, sizeof(turned_b), "B turned", e);
+	r = r ? r : set(p, CUBLASLT_MATMUL_DESC_TRANSA, &turned_a, sizeof(turned_a), "A turned", e);
+	r = r ? r : set(p, CUBLASLT_MATMUL_DESC_TRANSB, &turned_b, sizeof(turned_b), "B turned", e);
 	if (r == 0 && s->fast)
-		r = set(p, ATTR_FAST, &fast, sizeof(fast), "quick sums", e);
+		r = set(p, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof(fast), "quick sums", e);
 	return r ? r : set_scales(p, s, e);
 }
 
@@ -232,7 +237,7 @@ static int start(struct cublaslt_plan *p, const struct cuda_gpu *g, struct err *
 
 	if (s)
 		p->handle = NULL;
-	if (s == CUBLASLT_NOT_INITIALISED && driver && driver < p->lt->version[0])
+	if (s == CUBLAS_STATUS_NOT_INITIALIZED && driver && driver < p->lt->version[0])
 		return err_set(e, -ELIBBAD,
 			       "cuBLASLt %d.%d (%s) needs a driver for CUDA %d; this one runs "
 			       "CUDA %d.%d at most",
@@ -251,9 +256,9 @@ int cublaslt_plan_make(struct cublaslt *l, struct cuda_gpu *g, const struct cubl
 		return err_set(e, -ENOMEM, "no memory");
 	p->lt = l;
 	p->gpu = g;
-	if (shape->scale == CUBLASLT_R64F)
+	if (shape->scale == CUDA_R_64F)
 		p->one.d = 1;
-	else if (shape->scale == CUBLASLT_R32I)
+	else if (shape->scale == CUDA_R_32I)
 		p->one.i = 1;
 	else
 		p->one.f = 1;
@@ -278,8 +283,9 @@ int cublaslt_plan_search(struct cublaslt_plan *p, size_t workspace, struct cubla
 	*n = 0;
 	if (r)
 		return r;
-	r = status(p->lt->api.wish_set(wish, WISH_WORKSPACE, &workspace, sizeof(workspace)), e,
-		   "the size of the workspace");
+	r = status(p->lt->api.wish_set(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+				       sizeof(workspace)),
+		   e, "the size of the workspace");
 	r = r ? r
 	      : status(p->lt->api.heuristic(p->handle, p->product, p->a, p->b, p->d, p->d, wish,
 					    most, out, n),
@@ -315,20 +321,25 @@ int cublaslt_plan_vary(struct cublaslt_plan *p, const struct cublaslt_algorithm 
 	size_t written = 0, n_tiles;
 	int n = 0;
 
-	if (api->algorithm_can(a->algorithm, CAN_TILES, tiles, sizeof(tiles), &written))
+	if (api->algorithm_can(a->algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, tiles, sizeof(tiles),
+			       &written))
 		return 0;
 	n_tiles = written / sizeof(tiles[0]) < TILES_MAX ? written / sizeof(tiles[0]) : TILES_MAX;
-	api->algorithm_can(a->algorithm, CAN_ORDER, &can_order, sizeof(can_order), &written);
+	api->algorithm_can(a->algorithm, CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT, &can_order,
+			   sizeof(can_order), &written);
 	for (size_t t = 0; t < n_tiles; t++)
 		for (size_t c = 0; c < sizeof(clusters) / sizeof(clusters[0]); c++)
 			for (uint32_t order = 0; order <= (can_order ? 1u : 0u) && n < most;
 			     order++) {
 				out[n] = *a;
-				if (!api->algorithm_set(out[n].algorithm, CONFIG_TILE, &tiles[t],
+				if (!api->algorithm_set(out[n].algorithm,
+							CUBLASLT_ALGO_CONFIG_TILE_ID, &tiles[t],
 							sizeof(tiles[t])) &&
-				    !api->algorithm_set(out[n].algorithm, CONFIG_CLUSTER,
+				    !api->algorithm_set(out[n].algorithm,
+							CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
 							&clusters[c], sizeof(clusters[c])) &&
-				    !api->algorithm_set(out[n].algorithm, CONFIG_ORDER, &order,
+				    !api->algorithm_set(out[n].algorithm,
+							CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &order,
 							sizeof(order)) &&
 				    accepted(p, &out[n], workspace))
 					n++;
@@ -344,13 +355,16 @@ int cublaslt_plan_options(struct cublaslt_plan *p, const struct cublaslt_algorit
 	size_t written;
 	int n = 0;
 
-	if (api->algorithm_can(a->algorithm, CAN_OPTIONS, &highest, sizeof(highest), &written) ||
-	    api->algorithm_get(a->algorithm, CONFIG_OPTION, &own, sizeof(own), &written))
+	if (api->algorithm_can(a->algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX, &highest,
+			       sizeof(highest), &written) ||
+	    api->algorithm_get(a->algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, &own, sizeof(own),
+			       &written))
 		return 0;
 	for (uint32_t option = 0; option <= highest && option < OPTIONS_MAX && n < most; option++) {
 		out[n] = *a;
 		if (option != own &&
-		    !api->algorithm_set(out[n].algorithm, CONFIG_OPTION, &option, sizeof(option)) &&
+		    !api->algorithm_set(out[n].algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION,
+					&option, sizeof(option)) &&
 		    accepted(p, &out[n], workspace))
 			n++;
 	}
@@ -372,10 +386,13 @@ void cublaslt_describe(const struct cublaslt *l, const struct cublaslt_algorithm
 		int attribute;
 		size_t bytes;
 		const char *name;
-	} rows[] = { { CONFIG_ID, 4, "algorithm" },  { CONFIG_TILE, 4, "tile" },
-		     { CONFIG_STAGES, 4, "stages" }, { CONFIG_CLUSTER, 2, "cluster" },
-		     { CONFIG_SPLIT, 4, "split" },   { CONFIG_ORDER, 4, "order" },
-		     { CONFIG_OPTION, 4, "option" } };
+	} rows[] = { { CUBLASLT_ALGO_CONFIG_ID, 4, "algorithm" },
+		     { CUBLASLT_ALGO_CONFIG_TILE_ID, 4, "tile" },
+		     { CUBLASLT_ALGO_CONFIG_STAGES_ID, 4, "stages" },
+		     { CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2, "cluster" },
+		     { CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4, "split" },
+		     { CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4, "order" },
+		     { CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4, "option" } };
 	size_t at = 0, written;
 
 	text[0] = '\0';

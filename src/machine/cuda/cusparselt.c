@@ -10,31 +10,32 @@
 /* cusparseStatus_t, cusparseOrder_t, cusparseOperation_t, cusparseComputeType (from 0.6 on),
  * cusparseLtMatmulAlgAttribute_t. */
 enum {
-	STATUS_NO_MEMORY = 2,
-	STATUS_INVALID = 3,
-	STATUS_ARCH = 4,
-	STATUS_INTERNAL = 7,
-	STATUS_NOT_SUPPORTED = 10,
-	ORDER_COLUMN = 1,
-	AS_STORED = 0,
-	TURNED = 1,
-	COMPUTE_32I = 0,
-	COMPUTE_32F = 2,
-	CHOICE_NUMBER = 0,
-	CHOICE_HIGHEST = 1,
-	CHOICE_SPLIT = 3,
+	CUSPARSE_STATUS_ALLOC_FAILED = 2,
+	CUSPARSE_STATUS_INVALID_VALUE = 3,
+	CUSPARSE_STATUS_ARCH_MISMATCH = 4,
+	CUSPARSE_STATUS_INTERNAL_ERROR = 7,
+	CUSPARSE_STATUS_NOT_SUPPORTED = 10,
+	CUSPARSE_ORDER_COL = 1,
+	CUSPARSE_OPERATION_NON_TRANSPOSE = 0,
+	CUSPARSE_OPERATION_TRANSPOSE = 1,
+	CUSPARSE_COMPUTE_32I = 0,
+	CUSPARSE_COMPUTE_32F = 2,
+	CUSPARSELT_MATMUL_ALG_CONFIG_ID = 0,
+	CUSPARSELT_MATMUL_ALG_CONFIG_MAX_ID = 1,
+	CUSPARSELT_MATMUL_SPLIT_K = 3,
 	ALIGNMENT = 16
 };
 
 /* Attribute numbers of a choice's words: number, split, its mode, its buffers. */
-static const int choice_words[CUSPARSELT_WORDS] = { CHOICE_NUMBER, CHOICE_SPLIT, 4, 5 };
+static const int choice_words[CUSPARSELT_WORDS] = { CUSPARSELT_MATMUL_ALG_CONFIG_ID,
+						    CUSPARSELT_MATMUL_SPLIT_K, 4, 5 };
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define CUSPARSELT_CALL(field, symbol, params)                                                     \
 	static int missing_##field params                                                          \
 	{                                                                                          \
-		return STATUS_NOT_SUPPORTED;                                                       \
+		return CUSPARSE_STATUS_NOT_SUPPORTED;                                              \
 	}
 #include "machine/cuda/cusparselt.def"
 #pragma GCC diagnostic pop
@@ -59,15 +60,17 @@ struct cusparselt_plan {
 
 static int status(int s, struct err *e, const char *what)
 {
-	int r = s == STATUS_NO_MEMORY						       ? -ENOMEM
-		: s == STATUS_NOT_SUPPORTED || s == STATUS_INVALID || s == STATUS_ARCH ? -EOPNOTSUPP
-										       : -EIO;
-	const char *name = s == STATUS_NO_MEMORY       ? "CUSPARSE_STATUS_ALLOC_FAILED"
-			   : s == STATUS_INVALID       ? "CUSPARSE_STATUS_INVALID_VALUE"
-			   : s == STATUS_ARCH	       ? "CUSPARSE_STATUS_ARCH_MISMATCH"
-			   : s == STATUS_INTERNAL      ? "CUSPARSE_STATUS_INTERNAL_ERROR"
-			   : s == STATUS_NOT_SUPPORTED ? "CUSPARSE_STATUS_NOT_SUPPORTED"
-						       : "a cuSPARSE status";
+	int r = s == CUSPARSE_STATUS_ALLOC_FAILED ? -ENOMEM
+		: s == CUSPARSE_STATUS_NOT_SUPPORTED || s == CUSPARSE_STATUS_INVALID_VALUE ||
+				s == CUSPARSE_STATUS_ARCH_MISMATCH
+			? -EOPNOTSUPP
+			: -EIO;
+	const char *name = s == CUSPARSE_STATUS_ALLOC_FAILED	 ? "CUSPARSE_STATUS_ALLOC_FAILED"
+			   : s == CUSPARSE_STATUS_INVALID_VALUE	 ? "CUSPARSE_STATUS_INVALID_VALUE"
+			   : s == CUSPARSE_STATUS_ARCH_MISMATCH	 ? "CUSPARSE_STATUS_ARCH_MISMATCH"
+			   : s == CUSPARSE_STATUS_INTERNAL_ERROR ? "CUSPARSE_STATUS_INTERNAL_ERROR"
+			   : s == CUSPARSE_STATUS_NOT_SUPPORTED	 ? "CUSPARSE_STATUS_NOT_SUPPORTED"
+								 : "a cuSPARSE status";
 
 	return s ? err_set(e, r, "cuSPARSELt: %s: %s (%d)", what, name, s) : 0;
 }
@@ -129,21 +132,24 @@ static int describe(struct cusparselt_plan *p, const struct cusparselt_shape *s,
 	p->begun = r == 0;
 	r = r ? r
 	      : status(api->sparse_make(&p->handle, &p->a, k, m, k, ALIGNMENT, s->type,
-					ORDER_COLUMN, 0),
+					CUSPARSE_ORDER_COL, 0),
 		       e, "the sparse matrix A");
 	p->have_a = r == 0;
 	r = r ? r
 	      : status(api->dense_make(&p->handle, &p->b, k, n, k, ALIGNMENT, s->type,
-				       ORDER_COLUMN),
+				       CUSPARSE_ORDER_COL),
 		       e, "the matrix B");
 	p->have_b = r == 0;
 	r = r ? r
-	      : status(api->dense_make(&p->handle, &p->d, m, n, m, ALIGNMENT, s->d, ORDER_COLUMN),
+	      : status(api->dense_make(&p->handle, &p->d, m, n, m, ALIGNMENT, s->d,
+				       CUSPARSE_ORDER_COL),
 		       e, "the matrix D");
 	p->have_d = r == 0;
 	r = r ? r
-	      : status(api->product_make(&p->handle, &p->product, TURNED, AS_STORED, &p->a, &p->b,
-					 &p->d, &p->d, s->integer ? COMPUTE_32I : COMPUTE_32F),
+	      : status(api->product_make(&p->handle, &p->product, CUSPARSE_OPERATION_TRANSPOSE,
+					 CUSPARSE_OPERATION_NON_TRANSPOSE, &p->a, &p->b, &p->d,
+					 &p->d,
+					 s->integer ? CUSPARSE_COMPUTE_32I : CUSPARSE_COMPUTE_32F),
 		       e, "this product");
 	r = r ? r
 	      : status(api->choice_make(&p->handle, &p->choice, &p->product, 0), e,
@@ -165,7 +171,7 @@ static int take(struct cusparselt_plan *p, const struct cusparselt_choice *c, st
 		if (s == 0 && now != c->word[i])
 			s = api->choice_set(&p->handle, &p->choice, choice_words[i], &c->word[i],
 					    sizeof(c->word[i]));
-		if (s && choice_words[i] == CHOICE_NUMBER)
+		if (s && choice_words[i] == CUSPARSELT_MATMUL_ALG_CONFIG_ID)
 			return status(s, e, "the algorithm that was found before");
 	}
 	return 0;
@@ -258,8 +264,8 @@ int cusparselt_search(struct cusparselt_plan *p, const struct cusparselt_buffers
 		if (api->choice_get(&p->handle, &p->choice, choice_words[i], &out->word[i],
 				    sizeof(out->word[i])))
 			out->word[i] = 0;
-	if (r == 0 && api->choice_get(&p->handle, &p->choice, CHOICE_HIGHEST, &out->highest,
-				      sizeof(out->highest)))
+	if (r == 0 && api->choice_get(&p->handle, &p->choice, CUSPARSELT_MATMUL_ALG_CONFIG_MAX_ID,
+				      &out->highest, sizeof(out->highest)))
 		out->highest = 0;
 	return r;
 }

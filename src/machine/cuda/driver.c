@@ -18,7 +18,7 @@ enum { VERSION_MIN = 11040 };
 #define CUDA_CALL(field, symbol, params)                                                           \
 	static int missing_##field params                                                          \
 	{                                                                                          \
-		return CUDA_ERROR_MISSING;                                                         \
+		return CUDA_ERROR_NOT_FOUND;                                                       \
 	}
 #include "machine/cuda/driver.def"
 #pragma GCC diagnostic pop
@@ -176,15 +176,15 @@ static void read_gpu(struct cuda_gpu *g)
 	g->slice = strstr(g->name, " MIG ") != NULL;
 	if (g->slice && *g->uuid)
 		memcpy(g->uuid, "MIG", 3);
-	g->cc_major = attribute(g, CUDA_CC_MAJOR);
-	g->cc_minor = attribute(g, CUDA_CC_MINOR);
-	g->sms = attribute(g, CUDA_SMS);
-	g->copy_engines = attribute(g, CUDA_COPY_ENGINES);
-	g->integrated = attribute(g, CUDA_INTEGRATED);
-	g->memory_khz = attribute(g, CUDA_MEMORY_KHZ);
-	g->bus_bits = attribute(g, CUDA_BUS_BITS);
-	g->l2_bytes = (size_t)attribute(g, CUDA_L2_BYTES);
-	if (g->api->device_attribute(&g->host_node, CUDA_HOST_NODE, g->device))
+	g->cc_major = attribute(g, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+	g->cc_minor = attribute(g, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	g->sms = attribute(g, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+	g->copy_engines = attribute(g, CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
+	g->integrated = attribute(g, CU_DEVICE_ATTRIBUTE_INTEGRATED);
+	g->memory_khz = attribute(g, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+	g->bus_bits = attribute(g, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+	g->l2_bytes = (size_t)attribute(g, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+	if (g->api->device_attribute(&g->host_node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, g->device))
 		g->host_node = -1;
 	if (g->api->device_memory(&g->memory_bytes, g->device))
 		g->memory_bytes = 0;
@@ -197,11 +197,11 @@ static int no_gpu(int result, const struct cuda *c, struct err *e)
 
 	result_text(&c->api, result, text, sizeof(text));
 	err_set(e, r ? -r->error : -EIO, "the NVIDIA driver does not start: %s", text);
-	if (result == CUDA_ERROR_NO_GPU && getenv("CUDA_VISIBLE_DEVICES"))
+	if (result == CUDA_ERROR_NO_DEVICE && getenv("CUDA_VISIBLE_DEVICES"))
 		err_hint(e, "CUDA_VISIBLE_DEVICES is \"%.60s\"", getenv("CUDA_VISIBLE_DEVICES"));
-	else if (result == CUDA_ERROR_MISMATCH)
+	else if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
 		err_hint(e, "the driver was updated: load the new kernel module, or reboot");
-	else if (result == CUDA_ERROR_NOT_UP)
+	else if (result == CUDA_ERROR_SYSTEM_NOT_READY)
 		err_hint(e, "systemctl status nvidia-fabricmanager");
 	return r ? -r->error : -EIO;
 }
@@ -237,7 +237,7 @@ static int list_gpus(struct cuda *c, struct err *e)
 	if (r == 0)
 		r = c->api.device_count(&n);
 	if (r == 0 && n <= 0)
-		r = CUDA_ERROR_NO_GPU;
+		r = CUDA_ERROR_NO_DEVICE;
 	if (r)
 		return no_gpu(r, c, e);
 	for (int i = 0; i < n && i < CUDA_GPUS_MAX; i++) {
@@ -326,7 +326,7 @@ static int peer_one_way(struct cuda_gpu *g, struct cuda_gpu *other, struct err *
 	if (r)
 		return r;
 	r = g->api->context_peer(other->context, 0);
-	if (r == CUDA_ERROR_PEER_ENABLED)
+	if (r == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
 		r = 0;
 	return cuda_check(g, r, e, "peer access to GPU %s", other->pci);
 }

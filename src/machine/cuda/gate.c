@@ -44,8 +44,9 @@ int cuda_gate_hold(struct cuda_gate *gate, struct cuda_gpu *g, struct cuda_strea
 	int r = CUDA_ERROR_NOT_SUPPORTED;
 
 	if (!gate->kernel)
-		r = g->api->stream_wait_value(s, gate->as, gate->turn, CUDA_WAIT_GEQ);
-	if (r == CUDA_ERROR_NOT_SUPPORTED || r == CUDA_ERROR_MISSING || r == CUDA_ERROR_DENIED) {
+		r = g->api->stream_wait_value(s, gate->as, gate->turn, CU_STREAM_WAIT_VALUE_GEQ);
+	if (r == CUDA_ERROR_NOT_SUPPORTED || r == CUDA_ERROR_NOT_FOUND ||
+	    r == CUDA_ERROR_NOT_PERMITTED) {
 		gate->kernel = true;
 		return cuda_launch(g, spin, 1, 1, s, args, e);
 	}

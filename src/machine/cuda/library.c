@@ -46,7 +46,8 @@ struct search {
 };
 
 /* The first stays: it is of what was named, or of the newest. */
-__attribute__((format(printf, 2, 3))) static void say(struct search *s, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void library_report(struct search *s, const char *fmt,
+								 ...)
 {
 	va_list ap;
 
@@ -64,13 +65,15 @@ static bool open_file(struct search *s, const char *soname, const char *path)
 	char *real;
 
 	if (!vendor_literal(path)) {
-		say(s, "the loader would put a folder of its own in the place of '$': %s", path);
+		library_report(s,
+			       "the loader would put a folder of its own in the place of '$': %s",
+			       path);
 		return false;
 	}
 	if (vendor_open(path, s->symbols, s->n, s->table, &s->out->handle)) {
 		why = dlerror();
 		if (strchr(path, '/') && why)
-			say(s, "%s", why);
+			library_report(s, "%s", why);
 		return false;
 	}
 	snprintf(s->out->soname, sizeof(s->out->soname), "%s", soname);
@@ -90,7 +93,7 @@ static bool is_file(struct search *s, const char *path)
 
 	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
 		return true;
-	say(s, "%s is no file", path);
+	library_report(s, "%s is no file", path);
 	return false;
 }
 
@@ -106,15 +109,17 @@ static bool take_file(struct search *s, const char *soname, const char *path, bo
 	real = realpath(path, NULL);
 	taken = real && vendor_trusted(real);
 	if (real && !taken)
-		say(s, "others than root may write to it or to a folder above it: %s", real);
+		library_report(s, "others than root may write to it or to a folder above it: %s",
+			       real);
 	taken = taken && is_file(s, real) && open_file(s, soname, real);
 	free(real);
 	return taken;
 }
 
-static void say_too_long(struct search *s)
+static void report_too_long(struct search *s)
 {
-	say(s, "a folder of GPUTUNE_LIB_DIR is longer than a path may be (%d bytes)", PATH_MAX - 1);
+	library_report(s, "a folder of GPUTUNE_LIB_DIR is longer than a path may be (%d bytes)",
+		       PATH_MAX - 1);
 }
 
 static bool look_in(struct search *s, const char *folder, bool named)
@@ -126,7 +131,7 @@ static bool look_in(struct search *s, const char *folder, bool named)
 
 		if (n >= (int)sizeof(path)) {
 			if (named)
-				say_too_long(s);
+				report_too_long(s);
 		} else if (take_file(s, *name, path, named)) {
 			return true;
 		}
@@ -170,7 +175,7 @@ static bool look_own(struct search *s)
 		size_t n = strcspn(at, ":");
 
 		if (n >= sizeof(folder)) {
-			say_too_long(s);
+			report_too_long(s);
 		} else if (n) {
 			memcpy(folder, at, n);
 			folder[n] = '\0';

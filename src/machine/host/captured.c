@@ -168,7 +168,7 @@ static int captured_link(struct host *h, const char *path, char *buf, size_t cap
 }
 
 /* Version control keeps no empty folders: such a file in one stands for nothing on the machine. */
-static void drop_keeper(char **names, size_t *n)
+static void drop_overlay(char **names, size_t *n)
 {
 	for (size_t i = 0; i < *n; i++)
 		if (strcmp(names[i], ".gitkeep") == 0)
@@ -204,7 +204,7 @@ static int captured_list(struct host *h, const char *path, struct arena *a, char
 		return HOST_NOT_CAPTURED;
 	if (r)
 		return answered(c, path, phys, r);
-	drop_keeper(*names, n);
+	drop_overlay(*names, n);
 	return 0;
 }
 
@@ -588,7 +588,7 @@ static int captured_write_file(struct host *h, const char *path, long long offse
 /* --- answers of libraries --------------------------------------------------------------------- */
 
 /* Loads what an earlier run told this overlay; remembered. Never NULL. */
-static json_t *captured_told(struct captured *c, const char *api)
+static json_t *captured_overrides(struct captured *c, const char *api)
 {
 	json_t **page = (json_t **)map_at(&c->host.arena, &c->told, api);
 	struct err e = { 0 };
@@ -617,7 +617,7 @@ static int captured_ask(struct host *h, const char *api, const char *object, con
 	int r;
 
 	if (c->overlay) {
-		r = api_page_answer(captured_told(c, api), object, field, out);
+		r = api_page_answer(captured_overrides(c, api), object, field, out);
 		if (r != API_PAGE_NONE)
 			return r;
 	}
@@ -656,11 +656,11 @@ static void changed(struct telling *t, const char *api)
 }
 
 /* One answer that is different now; NULL: the capture's own again. */
-static void tell_one(void *ctx, const char *api, const char *object, const char *field,
-		     const struct answer *value)
+static void captured_set_one(void *ctx, const char *api, const char *object, const char *field,
+			     const struct answer *value)
 {
 	struct telling *t = ctx;
-	json_t *page = captured_told(t->c, api), *o = json_object_get(page, object);
+	json_t *page = captured_overrides(t->c, api), *o = json_object_get(page, object);
 
 	changed(t, api);
 	if (value)
@@ -671,7 +671,8 @@ static void tell_one(void *ctx, const char *api, const char *object, const char 
 
 static int save(struct captured *c, const char *api)
 {
-	char name[64], *text = json_dumps(captured_told(c, api), JSON_SORT_KEYS | JSON_INDENT(1));
+	char name[64],
+		*text = json_dumps(captured_overrides(c, api), JSON_SORT_KEYS | JSON_INDENT(1));
 	int r = text ? 0 : -ENOMEM;
 
 	if (snprintf(name, sizeof(name), "told/%s.json", api) >= (int)sizeof(name))
@@ -682,15 +683,15 @@ static int save(struct captured *c, const char *api)
 	return r;
 }
 
-static int captured_tell(struct host *h, const char *api, const char *object, const char *field,
-			 const struct answer *value)
+static int captured_set(struct host *h, const char *api, const char *object, const char *field,
+			const struct answer *value)
 {
 	struct captured *c = (struct captured *)h;
 	struct telling t = { .c = c };
 
 	if (strchr(api, '/'))
 		return -EINVAL;
-	t.r = told_effects(h, api, object, field, value, tell_one, &t);
+	t.r = simulate_write(h, api, object, field, value, captured_set_one, &t);
 	for (size_t i = 0; t.r == 0 && i < t.n; i++)
 		t.r = save(c, t.apis[i]);
 	return t.r;
@@ -784,7 +785,7 @@ static int captured_lock(struct host *h, const char *path)
 
 const struct host_writes captured_writes = {
 	.write = captured_write_file,
-	.tell = captured_tell,
+	.tell = captured_set,
 	.put = captured_put,
 	.append = captured_append,
 	.make = captured_make,

@@ -303,7 +303,8 @@ int command_errno(const struct command_result *r)
 	return -EIO;
 }
 
-int command_say(struct arena *a, char *const *argv, int limit_ms, size_t max, const char **output)
+int command_report(struct arena *a, char *const *argv, int limit_ms, size_t max,
+		   const char **output)
 {
 	struct command_result result = { 0 };
 	int r = command_run(a, argv, limit_ms, max, &result);

@@ -66,7 +66,8 @@ int command_front(const struct command_front *f, struct err *e);
  */
 int command_errno(const struct command_result *r);
 /* Both: a run that ended well, or why not. limit_ms and max as above; *output may be NULL. */
-int command_say(struct arena *a, char *const *argv, int limit_ms, size_t max, const char **output);
+int command_report(struct arena *a, char *const *argv, int limit_ms, size_t max,
+		   const char **output);
 /* The last line of what a program said, without control characters; of a longer one its last max
  * bytes. */
 const char *command_last_line(struct arena *a, const char *text, size_t max);

@@ -107,7 +107,7 @@ static const struct question {
 
 enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
 
-static const struct question *question_of(const char *field)
+static const struct question *rule_ctx_of(const char *field)
 {
 	for (size_t i = 0; i < QUESTIONS; i++)
 		if (strcmp(field, questions[i].field) == 0)
@@ -187,7 +187,7 @@ static struct ethtool_state *ready(void **state, const char *object, int *r)
 static int ethtool_ask(void **state, struct arena *a, const char *object, const char *field,
 		       struct answer *out)
 {
-	const struct question *q = question_of(field);
+	const struct question *q = rule_ctx_of(field);
 	struct ethtool_state *s;
 	unsigned bit;
 	int r;
@@ -205,13 +205,13 @@ static int ethtool_ask(void **state, struct arena *a, const char *object, const 
 }
 
 /* Get, modify, set: a request carries all of its struct, and what is not meant must stay. */
-static int ethtool_tell(void **state, struct arena *a, const char *object, const char *field,
-			const struct answer *value)
+static int ethtool_set(void **state, struct arena *a, const char *object, const char *field,
+		       const struct answer *value)
 {
 	static const unsigned sets[] = { [RING] = ETHTOOL_SRINGPARAM,
 					 [COALESCE] = ETHTOOL_SCOALESCE,
 					 [CHANNELS] = ETHTOOL_SCHANNELS };
-	const struct question *q = question_of(field);
+	const struct question *q = rule_ctx_of(field);
 	struct ethtool_state *s;
 	__u32 v, max;
 	char *data;
@@ -254,5 +254,5 @@ static void ethtool_close(void *state)
 }
 
 const struct provider provider_ethtool = {
-	.api = "ethtool", .ask = ethtool_ask, .tell = ethtool_tell, .close = ethtool_close
+	.api = "ethtool", .ask = ethtool_ask, .tell = ethtool_set, .close = ethtool_close
 };

@@ -99,13 +99,13 @@ static int fault_write(struct host *h, const char *path, long long offset, const
 	return r ? r : done(f, host_write_at(f->inner, path, offset, data, len));
 }
 
-static int fault_tell(struct host *h, const char *api, const char *object, const char *field,
-		      const struct answer *value)
+static int fault_set(struct host *h, const char *api, const char *object, const char *field,
+		     const struct answer *value)
 {
 	struct fault *f = (struct fault *)h;
 	int r = due(f, api, object, field);
 
-	return r ? r : done(f, host_tell(f->inner, api, object, field, value));
+	return r ? r : done(f, host_set(f->inner, api, object, field, value));
 }
 
 /* How much of what is to be written a run that ends in the middle leaves; false: it does not. */
@@ -172,7 +172,7 @@ static int fault_lock(struct host *h, const char *path)
 
 static const struct host_writes fault_writes = {
 	.write = fault_write,
-	.tell = fault_tell,
+	.tell = fault_set,
 	.put = fault_put,
 	.append = fault_append,
 	.make = fault_make,

@@ -235,8 +235,8 @@ static int interface_ask(void **state, struct arena *a, const char *object, cons
 }
 
 /* The addresses that it shall have, as "ipv4" answers them. */
-static int interface_tell(void **state, struct arena *a, const char *object, const char *field,
-			  const struct answer *value)
+static int interface_set(void **state, struct arena *a, const char *object, const char *field,
+			 const struct answer *value)
 {
 	struct answer now;
 	int r;
@@ -253,7 +253,7 @@ static int interface_tell(void **state, struct arena *a, const char *object, con
 }
 
 const struct provider provider_interface = {
-	.api = "if", .ask = interface_ask, .close = interface_close, .tell = interface_tell
+	.api = "if", .ask = interface_ask, .close = interface_close, .tell = interface_set
 };
 
 /* One request to the kernel for each address that an interface gets or loses. Knows nothing of who
@@ -400,7 +400,7 @@ static bool is_among(const struct interface_messages *m, const struct address *x
 }
 
 /* As the kernel told it: with its label, scope, flags and lifetimes. */
-static int tell_back(int fd, const struct nlmsghdr *h)
+static int interface_restore(int fd, const struct nlmsghdr *h)
 {
 	TEXT_AUTO copy = { 0 };
 	struct nlmsghdr *q;
@@ -424,7 +424,7 @@ static int put_back(int fd, const struct lists *l, const struct interface_messag
 
 	for (const struct nlmsghdr *h = interface_message(before, NULL, &x.ip, &x.prefix); h;
 	     h = interface_message(before, h, &x.ip, &x.prefix)) {
-		int code = is_to_go(l, &x) || is_among(after, &x) ? 0 : tell_back(fd, h);
+		int code = is_to_go(l, &x) || is_among(after, &x) ? 0 : interface_restore(fd, h);
 
 		r = r ? r : code;
 	}

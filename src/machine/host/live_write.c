@@ -42,8 +42,8 @@ static int live_write_file(struct host *h, const char *path, long long offset, c
 	return r;
 }
 
-static int live_tell(struct host *h, const char *api, const char *object, const char *field,
-		     const struct answer *value)
+static int live_set(struct host *h, const char *api, const char *object, const char *field,
+		    const struct answer *value)
 {
 	void **state;
 	const struct provider *p = live_provider((struct live *)h, api, &state);
@@ -73,13 +73,13 @@ static int sync_folder_of(int at, const char *path)
 }
 
 /* What a new file gets from the one that it replaces. */
-struct kept_from {
+struct preserved_attributes {
 	int fd; /* -1: there is none */
 	char lost[XATTR_NAME_MAX + 1];
 };
 
 static int fill(int at, const char *path, const void *data, size_t len, unsigned mode,
-		struct kept_from *old)
+		struct preserved_attributes *old)
 {
 	/* Attributes are asked of it as well as given to it. */
 	int fd = openat(at, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), r;
@@ -210,7 +210,7 @@ static bool is_mount_point(int at, const char *path)
 
 /* A new file that takes the name. -EBUSY: nothing can take this one. */
 static int put_new(int at, const char *path, const char *fresh, const void *data, size_t len,
-		   unsigned mode, struct kept_from *old)
+		   unsigned mode, struct preserved_attributes *old)
 {
 	int r = open_old(at, path, &old->fd);
 
@@ -229,7 +229,7 @@ static int put_new(int at, const char *path, const char *fresh, const void *data
 static int live_put(struct host *h, const char *path, const void *data, size_t len, unsigned mode)
 {
 	char fresh[HOST_PATH_MAX];
-	struct kept_from old;
+	struct preserved_attributes old;
 	int at = live_at(h, &path), r = -EBUSY;
 
 	if (snprintf(fresh, sizeof(fresh), "%s" HOST_NEW, path) >= (int)sizeof(fresh))
@@ -339,7 +339,7 @@ static int live_lock(struct host *h, const char *path)
 
 const struct host_writes live_writes = {
 	.write = live_write_file,
-	.tell = live_tell,
+	.tell = live_set,
 	.put = live_put,
 	.append = live_append,
 	.make = live_make,

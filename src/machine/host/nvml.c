@@ -297,7 +297,7 @@ typedef int value_fn(struct nvml_device *, unsigned);
 typedef int range_fn(struct nvml_device *, unsigned, unsigned);
 typedef int reset_fn(struct nvml_device *);
 
-static int tell_value(struct nvml_gpu *g, const struct setter *s, long long value)
+static int nvml_set_named(struct nvml_gpu *g, const struct setter *s, long long value)
 {
 	value_fn *fn;
 
@@ -323,7 +323,7 @@ static int split_range(const struct setter *s, const char *text, long long out[2
 	return out[0] < s->min || out[1] > s->max || out[0] > out[1] || out[1] == 0 ? -EINVAL : 0;
 }
 
-static int tell_range(struct nvml_gpu *g, const struct setter *s, const char *text)
+static int nvml_set_range(struct nvml_gpu *g, const struct setter *s, const char *text)
 {
 	long long v[2];
 	reset_fn *reset;
@@ -343,7 +343,7 @@ static int tell_range(struct nvml_gpu *g, const struct setter *s, const char *te
 
 /* Sets what a question answers, or what can only be set; nvml_write.c lists both. Negative errno.
  */
-static int nvml_tell_gpu(struct nvml_gpu *g, const char *field, const struct answer *value)
+static int nvml_set_gpu(struct nvml_gpu *g, const char *field, const struct answer *value)
 {
 	const struct setter *s = NULL;
 	int r;
@@ -357,26 +357,26 @@ static int nvml_tell_gpu(struct nvml_gpu *g, const char *field, const struct ans
 		return -EINVAL;
 	if (g->result)
 		return nvml_errno(g->result);
-	r = s->range ? tell_range(g, s, value->text) : tell_value(g, s, value->i);
+	r = s->range ? nvml_set_range(g, s, value->text) : nvml_set_named(g, s, value->i);
 	/* Whatever came of it. And a GPU whose memory is a NUMA node of the host loses its handle
 	 * when persistence mode goes off. */
 	nvml_gpu_renew(g);
 	return r;
 }
 
-static int nvml_tell(void **state, struct arena *a, const char *object, const char *field,
-		     const struct answer *value)
+static int nvml_set(void **state, struct arena *a, const char *object, const char *field,
+		    const struct answer *value)
 {
 	struct nvml_gpu *g = NULL;
 	int r = find_gpu(opened(state), object, &g);
 
 	(void)a;
-	return r ? r : nvml_tell_gpu(g, field, value);
+	return r ? r : nvml_set_gpu(g, field, value);
 }
 
 const struct provider provider_nvml = {
 	.api = "nvml",
 	.ask = nvml_ask,
 	.close = nvml_close,
-	.tell = nvml_tell,
+	.tell = nvml_set,
 };

@@ -59,7 +59,7 @@ static int zpool_ask(void **state, struct arena *a, const char *object, const ch
 
 	(void)state;
 	if (r == 0)
-		r = command_say(a, argv, ASK_MS, OUTPUT_MAX, &output);
+		r = command_report(a, argv, ASK_MS, OUTPUT_MAX, &output);
 	if (r)
 		return r;
 	value = str_trim(output, strlen(output), &n);
@@ -70,8 +70,8 @@ static int zpool_ask(void **state, struct arena *a, const char *object, const ch
 	return 0;
 }
 
-static int zpool_tell(void **state, struct arena *a, const char *object, const char *field,
-		      const struct answer *value)
+static int zpool_set(void **state, struct arena *a, const char *object, const char *field,
+		     const struct answer *value)
 {
 	char *argv[] = { "zpool", "set", NULL, arena_strdup(a, object), NULL };
 	int r = check(object, field);
@@ -82,10 +82,10 @@ static int zpool_tell(void **state, struct arena *a, const char *object, const c
 	if (value->kind != ANSWER_TEXT || !is_plain(value->text))
 		return -EINVAL;
 	argv[2] = arena_printf(a, "%s=%s", field, value->text);
-	return command_say(a, argv, TELL_MS, OUTPUT_MAX, NULL);
+	return command_report(a, argv, TELL_MS, OUTPUT_MAX, NULL);
 }
 
-const struct provider provider_zpool = { .api = "zpool", .ask = zpool_ask, .tell = zpool_tell };
+const struct provider provider_zpool = { .api = "zpool", .ask = zpool_ask, .tell = zpool_set };
 
 /*
  * The boost slider "vboost" of a GPU: NVIDIA's management library has no call for it, its program
@@ -121,7 +121,7 @@ static int boost_ask(void **state, struct arena *a, const char *object, const ch
 	(void)state;
 	if (!command_is_pci(object) || (!ask_max && strcmp(field, "vboost") != 0))
 		return -EINVAL;
-	r = command_say(a, argv, BOOST_MS, OUTPUT_LONG, &output);
+	r = command_report(a, argv, BOOST_MS, OUTPUT_LONG, &output);
 	if (r == 0)
 		r = boost_parse(output, &max, &level);
 	if (r)
@@ -130,8 +130,8 @@ static int boost_ask(void **state, struct arena *a, const char *object, const ch
 	return 0;
 }
 
-static int boost_tell(void **state, struct arena *a, const char *object, const char *field,
-		      const struct answer *value)
+static int boost_set(void **state, struct arena *a, const char *object, const char *field,
+		     const struct answer *value)
 {
 	char *argv[] = { "nvidia-smi", "boost-slider", "-i", arena_strdup(a, object),
 			 "--vboost",   NULL,	       NULL };
@@ -143,13 +143,13 @@ static int boost_tell(void **state, struct arena *a, const char *object, const c
 	    value->i > LEVEL_MAX)
 		return -EINVAL;
 	argv[5] = arena_printf(a, "%lld", value->i);
-	return command_say(a, argv, BOOST_MS, OUTPUT_LONG, NULL);
+	return command_report(a, argv, BOOST_MS, OUTPUT_LONG, NULL);
 }
 
 const struct provider provider_boost = {
 	.api = "boost-slider",
 	.ask = boost_ask,
-	.tell = boost_tell,
+	.tell = boost_set,
 };
 
 /*
@@ -198,7 +198,7 @@ static int mlxconfig_ask(void **state, struct arena *a, const char *object, cons
 	(void)state;
 	if (!command_is_pci(object) || !is_type(field))
 		return -EINVAL;
-	r = command_say(a, argv, MLXCONFIG_MS, OUTPUT_LONG, &output);
+	r = command_report(a, argv, MLXCONFIG_MS, OUTPUT_LONG, &output);
 	if (r == 0)
 		r = mlxconfig_parse(output, field, &v);
 	if (r)
@@ -207,8 +207,8 @@ static int mlxconfig_ask(void **state, struct arena *a, const char *object, cons
 	return 0;
 }
 
-static int mlxconfig_tell(void **state, struct arena *a, const char *object, const char *field,
-			  const struct answer *value)
+static int mlxconfig_set(void **state, struct arena *a, const char *object, const char *field,
+			 const struct answer *value)
 {
 	char *argv[] = { "mlxconfig", "-y", "-d", arena_strdup(a, object), "set", NULL, NULL };
 
@@ -217,13 +217,13 @@ static int mlxconfig_tell(void **state, struct arena *a, const char *object, con
 	    value->i < 1 || value->i > TYPE_MAX)
 		return -EINVAL;
 	argv[5] = arena_printf(a, "%s=%lld", field, value->i);
-	return command_say(a, argv, MLXCONFIG_MS, OUTPUT_LONG, NULL);
+	return command_report(a, argv, MLXCONFIG_MS, OUTPUT_LONG, NULL);
 }
 
 const struct provider provider_mlxconfig = {
 	.api = "mlxconfig",
 	.ask = mlxconfig_ask,
-	.tell = mlxconfig_tell,
+	.tell = mlxconfig_set,
 };
 
 /*
@@ -255,7 +255,7 @@ static int systemctl(struct arena *a, const char *verb, const char *unit)
 	char *argv[] = { "systemctl",		"--no-ask-password",   "--quiet", "--system",
 			 arena_strdup(a, verb), arena_strdup(a, unit), NULL };
 
-	return command_say(a, argv, SYSTEMCTL_MS, OUTPUT_LONG, NULL);
+	return command_report(a, argv, SYSTEMCTL_MS, OUTPUT_LONG, NULL);
 }
 
 /* We gave up, systemd has not: later, unseen, the unit would have the state that it does not have
@@ -272,7 +272,7 @@ static void systemctl_gave_up(struct arena *a, const char *back, const char *uni
 			 arena_strdup(a, unit),
 			 NULL };
 
-	command_say(a, argv, SOON_MS, OUTPUT_LONG, NULL);
+	command_report(a, argv, SOON_MS, OUTPUT_LONG, NULL);
 }
 
 static int systemd_ask(void **state, struct arena *a, const char *object, const char *field,
@@ -286,14 +286,14 @@ static int systemd_ask(void **state, struct arena *a, const char *object, const 
 	return -EOPNOTSUPP;
 }
 
-static int systemd_tell(void **state, struct arena *a, const char *object, const char *field,
-			const struct answer *value)
+static int systemd_set(void **state, struct arena *a, const char *object, const char *field,
+		       const struct answer *value)
 {
 	size_t i = 0;
 	int r = 0;
 
 	(void)state;
-	if (value->kind != ANSWER_TEXT || !unit_name_is_sound(object))
+	if (value->kind != ANSWER_TEXT || !unit_name_valid(object))
 		return -EINVAL;
 	while (i < ROWS &&
 	       (strcmp(rows[i].field, field) != 0 || strcmp(rows[i].value, value->text) != 0))
@@ -310,7 +310,7 @@ static int systemd_tell(void **state, struct arena *a, const char *object, const
 const struct provider provider_systemd = {
 	.api = "systemd",
 	.ask = systemd_ask,
-	.tell = systemd_tell,
+	.tell = systemd_set,
 };
 
 /*
@@ -344,7 +344,7 @@ static int manager_ask(void **state, struct arena *a, const char *object, const 
 	(void)state;
 	if (*object || strcmp(field, "version") != 0)
 		return -EINVAL;
-	r = command_say(a, argv, MANAGER_MS, OUTPUT_MAX, &said);
+	r = command_report(a, argv, MANAGER_MS, OUTPUT_MAX, &said);
 	if (r)
 		return r;
 	version = fabric_manager_version(a, said);

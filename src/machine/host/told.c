@@ -86,7 +86,7 @@ static bool memory_locks(const struct telling *t)
  * "MIN,MAX": a resting GPU's clock stands at the least that the lock lets it, a clock above it
  * comes down.
  */
-static int tell_lock(const struct telling *t, const struct lock *l, const struct answer *value)
+static int simulate_lock(const struct telling *t, const struct lock *l, const struct answer *value)
 {
 	unsigned min, max;
 	long long limit, now;
@@ -120,7 +120,7 @@ static int tell_lock(const struct telling *t, const struct lock *l, const struct
 	return 0;
 }
 
-static int tell_power(const struct telling *t, const char *field, long long mw)
+static int simulate_power(const struct telling *t, const char *field, long long mw)
 {
 	long long min, max, old = -1, enforced = -1;
 
@@ -137,7 +137,7 @@ static int tell_power(const struct telling *t, const char *field, long long mw)
 	return 0;
 }
 
-static int tell_gpu(const struct telling *t, const char *field, const struct answer *value)
+static int simulate_gpu(const struct telling *t, const char *field, const struct answer *value)
 {
 	static const struct {
 		const char *field;
@@ -152,7 +152,7 @@ static int tell_gpu(const struct telling *t, const char *field, const struct ans
 
 	for (size_t l = 0; l < LOCKS; l++)
 		if (strcmp(field, locks[l].field) == 0)
-			return tell_lock(t, &locks[l], value);
+			return simulate_lock(t, &locks[l], value);
 	while (i < 4 && strcmp(field, modes[i].field) != 0)
 		i++;
 	if (i == 4)
@@ -162,7 +162,7 @@ static int tell_gpu(const struct telling *t, const char *field, const struct ans
 	/* What cannot be read cannot be set either. */
 	r = number(t, field, &old);
 	if (r == 0 && i == 3)
-		r = tell_power(t, field, value->i);
+		r = simulate_power(t, field, value->i);
 	if (r)
 		return r;
 	set_or_forget(t, field, value);
@@ -175,7 +175,7 @@ static int tell_gpu(const struct telling *t, const char *field, const struct ans
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-static int tell_boost(const struct telling *t, const char *field, const struct answer *value)
+static int simulate_boost(const struct telling *t, const char *field, const struct answer *value)
 {
 	long long max;
 	int r = number(t, "vboost.max", &max);
@@ -191,7 +191,7 @@ static int tell_boost(const struct telling *t, const char *field, const struct a
 }
 
 /* What answers takes a value of the same kind. */
-static int tell_any(const struct telling *t, const char *field, const struct answer *value)
+static int simulate_any(const struct telling *t, const char *field, const struct answer *value)
 {
 	struct answer old;
 	int r = host_ask(t->h, t->api, t->object, field, &old);
@@ -314,13 +314,13 @@ static int start(struct host *h, struct arena *a, const char *unit, const char *
 }
 
 /* Fields and values as the provider "systemd" takes them. 0 or a negative errno. */
-static int told_unit(struct host *h, const char *unit, const char *field,
-		     const struct answer *value)
+static int simulate_unit(struct host *h, const char *unit, const char *field,
+			 const struct answer *value)
 {
 	struct arena a = { 0 };
 	int r = -EINVAL;
 
-	if (value->kind == ANSWER_TEXT && unit_name_is_sound(unit)) {
+	if (value->kind == ANSWER_TEXT && unit_name_valid(unit)) {
 		if (strcmp(field, "enabled") == 0)
 			r = enable(h, &a, unit, value->text);
 		else if (strcmp(field, "active") == 0 && strcmp(value->text, "active") == 0)
@@ -332,16 +332,16 @@ static int told_unit(struct host *h, const char *unit, const char *field,
 	return r;
 }
 
-int told_effects(struct host *h, const char *api, const char *object, const char *field,
-		 const struct answer *value, told_set *set, void *ctx)
+int simulate_write(struct host *h, const char *api, const char *object, const char *field,
+		   const struct answer *value, told_set *set, void *ctx)
 {
 	struct telling t = { h, api, object, set, ctx };
 
 	if (strcmp(api, "nvml") == 0)
-		return tell_gpu(&t, field, value);
+		return simulate_gpu(&t, field, value);
 	if (strcmp(api, "boost-slider") == 0)
-		return tell_boost(&t, field, value);
+		return simulate_boost(&t, field, value);
 	if (strcmp(api, "systemd") == 0)
-		return told_unit(h, object, field, value);
-	return tell_any(&t, field, value);
+		return simulate_unit(h, object, field, value);
+	return simulate_any(&t, field, value);
 }

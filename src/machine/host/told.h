@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   int told_effects(struct host *h, const char *api, const char *object, const char *field,
+ *   int simulate_write(struct host *h, const char *api, const char *object, const char *field,
  *                    const struct answer *value, told_set *set, void *ctx);
  *
  * What a captured machine does when it is told something: what the device answers from then on,
@@ -22,7 +22,7 @@ typedef void told_set(void *ctx, const char *api, const char *object, const char
  * itself included; a service's links and control group were made or removed through h. A negative
  * errno: refused as the device would, and nothing changed. h is the machine that takes the writes.
  */
-int told_effects(struct host *h, const char *api, const char *object, const char *field,
-		 const struct answer *value, told_set *set, void *ctx);
+int simulate_write(struct host *h, const char *api, const char *object, const char *field,
+		   const struct answer *value, told_set *set, void *ctx);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { UNIT_MAX = 128 * 1024, LINKS_MAX = 64 };
 
-bool unit_name_is_sound(const char *unit)
+bool unit_name_valid(const char *unit)
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:@-";

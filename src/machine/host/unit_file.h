@@ -9,7 +9,7 @@
 #define UNIT_ETC "/etc/systemd/system"
 
 /* The name of a service: letters, digits and "._:@-", ".service" at its end. */
-bool unit_name_is_sound(const char *unit);
+bool unit_name_valid(const char *unit);
 /* 0, 1 when it is masked in /etc, or a negative errno. */
 int unit_is_masked(struct host *h, const char *unit);
 /* The file that describes it, in arena memory; -ENOENT when there is none. A mask is no file. */

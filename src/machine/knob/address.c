@@ -109,7 +109,7 @@ static int address_set(struct host *h, struct arena *a, const struct knob *k, co
 			return 0;
 		list = add ? arena_printf(a, "%s%s%s", list, *list ? " " : "", k->name)
 			   : without(a, list, at, strlen(k->name));
-		r = host_tell_text(h, "if", k->object, "ipv4", list);
+		r = host_set_text(h, "if", k->object, "ipv4", list);
 		if (r && !add)
 			return lost(h, a, k, list, r, e);
 	}
@@ -135,7 +135,7 @@ static bool is_address(const char *s)
 	       inet_ntop(AF_INET, &ip, again, sizeof(again)) && strcmp(again, text) == 0;
 }
 
-static bool address_sound(const struct knob *k, const char *value, const char **why)
+static bool address_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (!is_address(k->name))
 		return knob_unsound(why, "an address is written like 192.168.100.1/24");
@@ -173,7 +173,7 @@ static const char *address_place(struct host *h, struct arena *a, const struct k
 const struct knob_ops knob_ops_address = {
 	.get = address_get,
 	.set = address_set,
-	.sound = address_sound,
+	.valid = address_valid,
 	.command = address_command,
 	.command_here = address_command_here,
 	.place = address_place,

@@ -194,7 +194,7 @@ static int block_set(struct host *h, struct arena *a, const struct knob *k, cons
 }
 
 /* Lines of printable characters, none of them a mark. */
-static bool lines_sound(const char *value)
+static bool lines_valid(const char *value)
 {
 	struct arena a = { 0 };
 	const char *text;
@@ -210,7 +210,7 @@ static bool lines_sound(const char *value)
 	return good;
 }
 
-static bool block_sound(const struct knob *k, const char *value, const char **why)
+static bool block_valid(const struct knob *k, const char *value, const char **why)
 {
 	size_t i = 0, n = sizeof(files) / sizeof(files[0]);
 
@@ -220,7 +220,7 @@ static bool block_sound(const struct knob *k, const char *value, const char **wh
 		return knob_unsound(why, "gputune adds lines to no file of that name");
 	if (*k->object)
 		return knob_unsound(why, "lines of a file have no object");
-	if (value && strcmp(value, absent) != 0 && !lines_sound(value))
+	if (value && strcmp(value, absent) != 0 && !lines_valid(value))
 		return knob_unsound(why, "it takes absent, or whole lines of printable characters");
 	return true;
 }
@@ -249,7 +249,7 @@ const struct knob_ops knob_ops_block = {
 	.files = block_files,
 	.get = block_get,
 	.set = block_set,
-	.sound = block_sound,
+	.valid = block_valid,
 	.command = block_command,
 	.same = block_same,
 };

@@ -202,7 +202,7 @@ static const char *token_of(struct arena *a, const struct knob *k, const char *v
 	return *value ? arena_printf(a, "%s=%s", k->name, value) : k->name;
 }
 
-static bool bootarg_sound(const struct knob *k, const char *value, const char **why)
+static bool bootarg_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (!is_name(k->name))
 		return knob_unsound(why, "a kernel argument is named with letters, digits, dots, "
@@ -616,7 +616,7 @@ const struct knob_ops knob_ops_bootarg = {
 	.files = bootarg_files,
 	.get = bootarg_get,
 	.set = bootarg_set,
-	.sound = bootarg_sound,
+	.valid = bootarg_valid,
 	.command = bootarg_command,
 	.command_here = bootarg_command_here,
 	.same = bootarg_same,

@@ -317,7 +317,7 @@ static bool parts_are_names(const char *path)
 	return !*path;
 }
 
-static bool sysctl_sound(const char *name, const char **why)
+static bool sysctl_valid(const char *name, const char **why)
 {
 	struct arena a = { 0 };
 	struct knob k = { .kind = KNOB_SYSCTL, .name = name, .object = "" };
@@ -358,7 +358,7 @@ static bool is_trigger(const char *path)
 	return false;
 }
 
-static bool sysfs_sound(const char *path, const char **why)
+static bool sysfs_valid(const char *path, const char **why)
 {
 	static const char *const roots[] = { "/sys/block/",   "/sys/bus/",	 "/sys/class/",
 					     "/sys/devices/", "/sys/kernel/mm/", "/sys/module/" };
@@ -378,7 +378,7 @@ static bool sysfs_sound(const char *path, const char **why)
 	return !is_trigger(path) || knob_unsound(why, "the file is no value but a command");
 }
 
-static bool parameter_sound(const char *name, const char **why)
+static bool parameter_valid(const char *name, const char **why)
 {
 	const char *dot = strchr(name, '.');
 
@@ -391,12 +391,12 @@ static bool parameter_sound(const char *name, const char **why)
  * *why gets a sentence. */
 static bool knob_file_named(const struct knob *k, const char **why)
 {
-	return k->kind == KNOB_SYSCTL  ? sysctl_sound(k->name, why)
-	       : k->kind == KNOB_SYSFS ? sysfs_sound(k->name, why)
-				       : parameter_sound(k->name, why);
+	return k->kind == KNOB_SYSCTL  ? sysctl_valid(k->name, why)
+	       : k->kind == KNOB_SYSFS ? sysfs_valid(k->name, why)
+				       : parameter_valid(k->name, why);
 }
 
-static bool file_sound(const struct knob *k, const char *value, const char **why)
+static bool file_valid(const struct knob *k, const char *value, const char **why)
 {
 	const char *other = counterpart(k);
 	const char *limit = limit_in_force(k), *its = limit && value ? behind(value, limit) : NULL;
@@ -419,7 +419,7 @@ static bool file_sound(const struct knob *k, const char *value, const char **why
 const struct knob_ops knob_ops_file = {
 	.get = file_get,
 	.set = file_set,
-	.sound = file_sound,
+	.valid = file_valid,
 	.command = file_command,
 	.place = file_place,
 	.same = file_same,

@@ -38,7 +38,7 @@ static int unsound(const struct knob *k, const char *value, struct err *e)
 	struct arena a = { 0 };
 	const char *why = "";
 
-	if (knob_sound(k, value, &why))
+	if (knob_valid(k, value, &why))
 		return 0;
 	err_set(e, -EINVAL, "%s is no setting that can be written: %s", knob_text(&a, k), why);
 	arena_free(&a);
@@ -85,7 +85,7 @@ const char *knob_place(struct host *h, struct arena *a, const struct knob *k)
 {
 	const struct knob_ops *ops = knob_ops_of(k->kind);
 
-	return ops && ops->place && knob_sound(k, NULL, NULL) ? ops->place(h, a, k) : "";
+	return ops && ops->place && knob_valid(k, NULL, NULL) ? ops->place(h, a, k) : "";
 }
 
 /*

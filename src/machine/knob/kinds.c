@@ -43,7 +43,7 @@ static bool clean(const char *s, size_t max)
 
 const char *knob_command(struct arena *a, const struct knob *k, const char *value)
 {
-	return value && knob_sound(k, value, NULL) ? knob_ops_of(k->kind)->command(a, k, value)
+	return value && knob_valid(k, value, NULL) ? knob_ops_of(k->kind)->command(a, k, value)
 						   : NULL;
 }
 
@@ -52,7 +52,7 @@ const char *knob_command_here(struct host *h, struct arena *a, const struct knob
 {
 	const struct knob_ops *ops = knob_ops_of(k->kind);
 
-	if (!ops || !ops->command_here || !value || !knob_sound(k, value, NULL))
+	if (!ops || !ops->command_here || !value || !knob_valid(k, value, NULL))
 		return knob_command(a, k, value);
 	return ops->command_here(h, a, k, value);
 }
@@ -73,7 +73,7 @@ const char *knob_neutral(const struct knob *k)
 
 bool knob_holds(const struct knob *k, const char *now, const char *value)
 {
-	return knob_same(k, now, value) && (strcmp(now, value) == 0 || knob_sound(k, now, NULL));
+	return knob_same(k, now, value) && (strcmp(now, value) == 0 || knob_valid(k, now, NULL));
 }
 
 bool knob_same(const struct knob *k, const char *x, const char *y)
@@ -108,7 +108,7 @@ struct knob_left *knob_left_over(struct host *h, struct arena *a, const struct k
 	const struct knob_ops *ops = knob_ops_of(k->kind);
 	const char *files[KNOB_FILES_MAX];
 	struct knob_left *out = NULL;
-	size_t n_files = ops && ops->files && knob_sound(k, NULL, NULL) ? ops->files(k, files) : 0;
+	size_t n_files = ops && ops->files && knob_valid(k, NULL, NULL) ? ops->files(k, files) : 0;
 
 	*n = 0;
 	for (size_t i = 0; i < n_files * 3; i++) {
@@ -352,7 +352,7 @@ bool knob_allows(struct arena *a, const struct knob *k, const char *value, const
 {
 	const struct bound *b = is_listed(k->kind) ? bound_of(k) : NULL;
 
-	if (!knob_sound(k, value, why))
+	if (!knob_valid(k, value, why))
 		return false;
 	if (!knob_known(k))
 		return knob_unsound(why, arena_printf(a, "no setting writes %s", k->name));
@@ -364,7 +364,7 @@ bool knob_allows(struct arena *a, const struct knob *k, const char *value, const
 
 /* Whether the value has the form of what this place holds: a number, one word, three numbers. Knobs
  * without a row of bounds, and those that hold anything, take all. */
-static bool knob_form_sound(const struct knob *k, const char *value, const char **why)
+static bool knob_form_valid(const struct knob *k, const char *value, const char **why)
 {
 	const struct bound *b =
 		k->kind == KNOB_SYSCTL || k->kind == KNOB_SYSFS || k->kind == KNOB_MODPARAM
@@ -387,7 +387,7 @@ static bool knob_form_sound(const struct knob *k, const char *value, const char 
 	return knob_is_number(number) || knob_unsound(why, "the value is no number");
 }
 
-bool knob_sound(const struct knob *k, const char *value, const char **why)
+bool knob_valid(const struct knob *k, const char *value, const char **why)
 {
 	const struct knob_ops *ops = knob_ops_of(k->kind);
 	const char *unused;
@@ -406,5 +406,5 @@ bool knob_sound(const struct knob *k, const char *value, const char **why)
 										 : VALUE_MAX))
 		return knob_unsound(
 			why, "the value is too long, not UTF-8, or holds control characters");
-	return ops->sound(k, value, why) && (!value || knob_form_sound(k, value, why));
+	return ops->valid(k, value, why) && (!value || knob_form_valid(k, value, why));
 }

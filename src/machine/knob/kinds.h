@@ -26,7 +26,7 @@ struct knob_ops {
 	 * value NULL: only the name and the object are asked about. Before it is called: none of
 	 * the texts is NULL otherwise, too long, or has control characters.
 	 */
-	bool (*sound)(const struct knob *k, const char *value, const char **why);
+	bool (*valid)(const struct knob *k, const char *value, const char **why);
 	/* As knob_command; knob and value are sound. NULL: no program does it. */
 	const char *(*command)(struct arena *a, const struct knob *k, const char *value);
 	/* As knob_command_here. NULL: the same on every machine. */

@@ -185,7 +185,7 @@ const char *knob_how_write(struct arena *a, enum knob_kind kind, const char *pat
 	return sentence(a, kind, kinds[kind].write, pattern);
 }
 
-const char *knob_how_kept(struct arena *a, enum knob_kind kind, const char *pattern)
+const char *knob_persistence(struct arena *a, enum knob_kind kind, const char *pattern)
 {
 	return sentence(a, kind, kinds[kind].kept, pattern);
 }

@@ -46,7 +46,7 @@ const char *knob_path(struct arena *a, const struct knob *k);
 /* How a person would read or write it, as one line without data from the machine: for explain. */
 const char *knob_how_read(struct arena *a, enum knob_kind kind, const char *pattern);
 const char *knob_how_write(struct arena *a, enum knob_kind kind, const char *pattern);
-const char *knob_how_kept(struct arena *a, enum knob_kind kind, const char *pattern);
+const char *knob_persistence(struct arena *a, enum knob_kind kind, const char *pattern);
 const char *knob_how_undone(enum knob_kind kind);
 /* -1 when no kind is called so. */
 int knob_kind_parse(const char *name);
@@ -61,7 +61,7 @@ const char *knob_command(struct arena *a, const struct knob *k, const char *valu
 /* Whether name, object and value have the shape that the kind allows: no control characters, a path
  * below /sys or /proc/sys without "..", a PCI address, an interface name; of a place that holds
  * numbers a number. *why gets a sentence. For knobs that come from files. */
-bool knob_sound(const struct knob *k, const char *value, const char **why);
+bool knob_valid(const struct knob *k, const char *value, const char **why);
 /*
  * Whether this name is ever written: by a setting of the list or of an older version's, or put back
  * because such a write resets it. For knobs that come from files: a sound name may still be any
@@ -71,7 +71,7 @@ bool knob_known(const struct knob *k);
 /*
  * Whether value is one that may be asked for: sound, of a known knob, within what its row of the
  * table of bounds says. *why gets a sentence with the range; literal or arena. What is put back is
- * what the machine held, whatever somebody set it to: for that knob_sound is all there is.
+ * what the machine held, whatever somebody set it to: for that knob_valid is all there is.
  */
 bool knob_allows(struct arena *a, const struct knob *k, const char *value, const char **why);
 /* The value of a file of ours: "0644:TEXT" with \n, \t, \\ and \0NNN; a folder has no text. */

@@ -87,7 +87,7 @@ static int link_set(struct host *h, struct arena *a, const struct knob *k, const
 	int r = parse_i64(value, &v);
 
 	if (r == 0)
-		r = f->ask ? host_tell_int(h, "ethtool", k->object, f->ask, v)
+		r = f->ask ? host_set_int(h, "ethtool", k->object, f->ask, v)
 			   : host_write(h, mtu_path(a, k), value);
 	/* Asked for only now: before the write another program would have had the time for one. */
 	if ((r == -EINVAL || r == -ERANGE) && maximum(h, k, f, &max) && v > max)
@@ -105,7 +105,7 @@ static bool is_interface(const char *s)
 	return knob_is_word(s, IFNAMSIZ - 1, "_.-@");
 }
 
-static bool link_sound(const struct knob *k, const char *value, const char **why)
+static bool link_valid(const struct knob *k, const char *value, const char **why)
 {
 	const struct field *f = field_of(k);
 	long long v;
@@ -146,7 +146,7 @@ static const char *link_place(struct host *h, struct arena *a, const struct knob
 const struct knob_ops knob_ops_link = {
 	.get = link_get,
 	.set = link_set,
-	.sound = link_sound,
+	.valid = link_valid,
 	.command = link_command,
 	.place = link_place,
 };

@@ -187,19 +187,20 @@ static int nvml_get(struct host *h, struct arena *a, const struct knob *k, const
 		       k->object, v);
 }
 
-static int tell(struct host *h, const char *index, const struct setting_row *row, const char *value)
+static int nvml_set_value(struct host *h, const char *index, const struct setting_row *row,
+			  const char *value)
 {
 	long long v = 0;
 
 	if (row->form == LOCK)
-		return host_tell_text(h, "nvml", index, row->field,
-				      strcmp(value, unlocked) == 0 ? "" : value);
+		return host_set_text(h, "nvml", index, row->field,
+				     strcmp(value, unlocked) == 0 ? "" : value);
 	if (row->form != MODE && parse_i64(value, &v))
 		return -EINVAL;
 	for (size_t i = 0; row->form == MODE && i < MODES; i++)
 		if (strcmp(modes[i].name, value) == 0)
 			v = modes[i].number;
-	return host_tell_int(h, "nvml", index, row->field, v);
+	return host_set_int(h, "nvml", index, row->field, v);
 }
 
 static int nvml_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
@@ -210,7 +211,7 @@ static int nvml_set(struct host *h, struct arena *a, const struct knob *k, const
 	int r = find(h, a, k->object, &index);
 
 	if (r == 0)
-		r = tell(h, index, row, value);
+		r = nvml_set_value(h, index, row, value);
 	if (r)
 		fail(e, r, "set", k);
 	if (r == -EINVAL && index)
@@ -229,7 +230,7 @@ static bool is_range(const char *s)
 	       sscanf(s, "%6u,%6u%c", &min, &max, &rest) == 2 && min <= max && max > 0;
 }
 
-static bool value_is_sound(const struct setting_row *row, const char *value, const char **why)
+static bool value_is_valid(const struct setting_row *row, const char *value, const char **why)
 {
 	unsigned long long mw;
 
@@ -255,7 +256,7 @@ static bool value_is_sound(const struct setting_row *row, const char *value, con
 	}
 }
 
-static bool nvml_sound(const struct knob *k, const char *value, const char **why)
+static bool nvml_valid(const struct knob *k, const char *value, const char **why)
 {
 	const struct setting_row *row = row_of(k);
 
@@ -263,7 +264,7 @@ static bool nvml_sound(const struct knob *k, const char *value, const char **why
 		return knob_unsound(why, "it is no setting of a GPU that can be changed");
 	if (!knob_is_pci_address(k->object))
 		return knob_unsound(why, "its object is not the PCI address of a GPU");
-	return value ? value_is_sound(row, value, why) : true;
+	return value ? value_is_valid(row, value, why) : true;
 }
 
 /* --- for people ------------------------------------------------------------------------------- */
@@ -301,7 +302,7 @@ static const char *nvml_neutral(const struct knob *k)
 const struct knob_ops knob_ops_nvml = {
 	.get = nvml_get,
 	.set = nvml_set,
-	.sound = nvml_sound,
+	.valid = nvml_valid,
 	.command = nvml_command,
 	.place = knob_place_pci,
 	.neutral = nvml_neutral,

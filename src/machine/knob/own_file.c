@@ -324,7 +324,7 @@ static int own_set(struct host *h, struct arena *a, const struct knob *k, const 
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-static bool value_sound(const char *name, const char *value)
+static bool value_valid(const char *name, const char *value)
 {
 	struct arena a = { 0 };
 	const char *text;
@@ -343,13 +343,13 @@ static bool value_sound(const char *name, const char *value)
 	return good;
 }
 
-static bool own_sound(const struct knob *k, const char *value, const char **why)
+static bool own_file_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (!usual_mode(k->name) || strstr(k->name, "/../") || strstr(k->name, "/./"))
 		return knob_unsound(why, "no file of that name is ever ours");
 	if (*k->object)
 		return knob_unsound(why, "a file has no object");
-	if (value && !value_sound(k->name, value))
+	if (value && !value_valid(k->name, value))
 		return knob_unsound(why, "it takes absent, link:TARGET, or a mode and a text");
 	return true;
 }
@@ -389,7 +389,7 @@ const struct knob_ops knob_ops_own_file = {
 	.files = own_files,
 	.get = own_get,
 	.set = own_set,
-	.sound = own_sound,
+	.valid = own_file_valid,
 	.command = own_command,
 	.same = own_same,
 };

@@ -202,7 +202,7 @@ static int cpuset_set(struct host *h, struct arena *a, const struct knob *k, con
 	return r && r != -EBUSY ? knob_fail(e, r, "set", k) : r;
 }
 
-static bool cpuset_sound(const struct knob *k, const char *value, const char **why)
+static bool cpuset_valid(const struct knob *k, const char *value, const char **why)
 {
 	struct arena a = { 0 };
 	struct idset cpus = { 0 };
@@ -261,7 +261,7 @@ const struct knob_ops knob_ops_cpuset = {
 	.get = cpuset_get,
 	.set = cpuset_set,
 	.look = cpuset_look,
-	.sound = cpuset_sound,
+	.valid = cpuset_valid,
 	.command = cpuset_command,
 	.same = cpuset_same,
 };

@@ -190,7 +190,7 @@ static int pci_set(struct host *h, struct arena *a, const struct knob *k, const 
 	return r ? write_failed(h, k, r, e) : 0;
 }
 
-static bool pci_sound(const struct knob *k, const char *value, const char **why)
+static bool pci_valid(const struct knob *k, const char *value, const char **why)
 {
 	unsigned long long v;
 
@@ -219,7 +219,7 @@ static const char *pci_command(struct arena *a, const struct knob *k, const char
 const struct knob_ops knob_ops_pci = {
 	.get = pci_get,
 	.set = pci_set,
-	.sound = pci_sound,
+	.valid = pci_valid,
 	.command = pci_command,
 	.place = knob_place_pci,
 };

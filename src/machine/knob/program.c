@@ -27,13 +27,13 @@ static int zprop_get(struct host *h, struct arena *a, const struct knob *k, cons
 static int zprop_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
 		     struct err *e)
 {
-	int r = host_tell_text(h, "zpool", k->object, k->name, value);
+	int r = host_set_text(h, "zpool", k->object, k->name, value);
 
 	(void)a;
 	return r ? knob_fail(e, r, "set", k) : 0;
 }
 
-static bool zprop_sound(const struct knob *k, const char *value, const char **why)
+static bool zprop_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (strcmp(k->name, "autotrim") != 0)
 		return knob_unsound(why, "it is no pool property that can be changed");
@@ -52,7 +52,7 @@ static const char *zprop_command(struct arena *a, const struct knob *k, const ch
 const struct knob_ops knob_ops_zprop = {
 	.get = zprop_get,
 	.set = zprop_set,
-	.sound = zprop_sound,
+	.valid = zprop_valid,
 	.command = zprop_command,
 };
 
@@ -126,11 +126,11 @@ static int vboost_set(struct host *h, struct arena *a, const struct knob *k, con
 		return -ERANGE;
 	}
 	if (r == 0)
-		r = host_tell_int(h, boost_api, gpu, name, level);
+		r = host_set_int(h, boost_api, gpu, name, level);
 	return r ? knob_fail(e, r, "set", k) : 0;
 }
 
-static bool vboost_sound(const struct knob *k, const char *value, const char **why)
+static bool vboost_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (strcmp(k->name, name) != 0)
 		return knob_unsound(why, "no program's switch is called so");
@@ -150,7 +150,7 @@ const struct knob_ops knob_ops_helper = {
 	.look = vboost_look,
 	.get = vboost_get,
 	.set = vboost_set,
-	.sound = vboost_sound,
+	.valid = vboost_valid,
 	.command = vboost_command,
 	.place = knob_place_pci,
 };
@@ -186,11 +186,11 @@ static int firmware_set(struct host *h, struct arena *a, const struct knob *k, c
 
 	(void)a;
 	if (r == 0)
-		r = host_tell_int(h, firmware_api, k->object, k->name, v);
+		r = host_set_int(h, firmware_api, k->object, k->name, v);
 	return r ? knob_fail(e, r, "set", k) : 0;
 }
 
-static bool firmware_sound(const struct knob *k, const char *value, const char **why)
+static bool firmware_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (strcmp(k->name, "LINK_TYPE_P1") != 0 && strcmp(k->name, "LINK_TYPE_P2") != 0)
 		return knob_unsound(why, "no parameter of that name is ever set");
@@ -210,7 +210,7 @@ static const char *firmware_command(struct arena *a, const struct knob *k, const
 const struct knob_ops knob_ops_firmware = {
 	.get = firmware_get,
 	.set = firmware_set,
-	.sound = firmware_sound,
+	.valid = firmware_valid,
 	.command = firmware_command,
 	.place = knob_place_pci,
 };

@@ -144,16 +144,16 @@ static int change(struct host *h, const char *unit, const struct state *now,
 	int r = 0;
 
 	if (stops)
-		r = host_tell_text(h, "systemd", unit, "active", "inactive");
+		r = host_set_text(h, "systemd", unit, "active", "inactive");
 	if (r == 0 && strcmp(now->enabled, want->enabled) != 0)
-		r = host_tell_text(h, "systemd", unit, "enabled", enabled);
+		r = host_set_text(h, "systemd", unit, "enabled", enabled);
 	if (r == 0 && !stops && strcmp(now->active, want->active) != 0)
-		r = host_tell_text(h, "systemd", unit, "active", want->active);
+		r = host_set_text(h, "systemd", unit, "active", want->active);
 	return r;
 }
 
 /* The half that was done of what failed. */
-static void take_back(struct host *h, struct arena *a, const char *unit, const struct state *was)
+static void restore_unit(struct host *h, struct arena *a, const char *unit, const struct state *was)
 {
 	struct state now;
 
@@ -174,7 +174,7 @@ static int unit_set(struct host *h, struct arena *a, const struct knob *k, const
 		return r;
 	r = change(h, k->name, &now, &want);
 	if (r) {
-		take_back(h, a, k->name, &now);
+		restore_unit(h, a, k->name, &now);
 		knob_fail(e, r, "set", k);
 	}
 	if (r == -ETIME)
@@ -183,11 +183,11 @@ static int unit_set(struct host *h, struct arena *a, const struct knob *k, const
 	return r;
 }
 
-static bool unit_sound(const struct knob *k, const char *value, const char **why)
+static bool unit_valid(const struct knob *k, const char *value, const char **why)
 {
 	struct state s;
 
-	if (!unit_name_is_sound(k->name))
+	if (!unit_name_valid(k->name))
 		return knob_unsound(why, "its name is not the name of a service");
 	if (*k->object)
 		return knob_unsound(why, "a service has no object");
@@ -220,6 +220,6 @@ static const char *unit_command(struct arena *a, const struct knob *k, const cha
 const struct knob_ops knob_ops_unit = {
 	.get = unit_get,
 	.set = unit_set,
-	.sound = unit_sound,
+	.valid = unit_valid,
 	.command = unit_command,
 };

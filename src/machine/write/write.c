@@ -18,28 +18,28 @@ int host_write(struct host *h, const char *path, const char *text)
 	return host_write_at(h, path, -1, text, strlen(text));
 }
 
-int host_tell(struct host *h, const char *api, const char *object, const char *field,
-	      const struct answer *value)
+int host_set(struct host *h, const char *api, const char *object, const char *field,
+	     const struct answer *value)
 {
 	const struct host_writes *w = h->ops->writes;
 
 	return w ? w->tell(h, api, object, field, value) : -EROFS;
 }
 
-int host_tell_int(struct host *h, const char *api, const char *object, const char *field,
-		  long long value)
+int host_set_int(struct host *h, const char *api, const char *object, const char *field,
+		 long long value)
 {
 	struct answer a = { .kind = ANSWER_INT, .i = value };
 
-	return host_tell(h, api, object, field, &a);
+	return host_set(h, api, object, field, &a);
 }
 
-int host_tell_text(struct host *h, const char *api, const char *object, const char *field,
-		   const char *value)
+int host_set_text(struct host *h, const char *api, const char *object, const char *field,
+		  const char *value)
 {
 	struct answer a = { .kind = ANSWER_TEXT, .text = value };
 
-	return host_tell(h, api, object, field, &a);
+	return host_set(h, api, object, field, &a);
 }
 
 int host_put(struct host *h, const char *path, const void *data, size_t len, unsigned mode)

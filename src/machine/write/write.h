@@ -23,12 +23,12 @@ int host_write_at(struct host *h, const char *path, long long offset, const void
  * Tells a library, an ioctl or a program: afterwards host_ask with the same words should answer
  * value. Providers list which of their questions can be told, and what can only be told.
  */
-int host_tell(struct host *h, const char *api, const char *object, const char *field,
-	      const struct answer *value);
-int host_tell_int(struct host *h, const char *api, const char *object, const char *field,
-		  long long value);
-int host_tell_text(struct host *h, const char *api, const char *object, const char *field,
-		   const char *value);
+int host_set(struct host *h, const char *api, const char *object, const char *field,
+	     const struct answer *value);
+int host_set_int(struct host *h, const char *api, const char *object, const char *field,
+		 long long value);
+int host_set_text(struct host *h, const char *api, const char *object, const char *field,
+		  const char *value);
 
 /* --- files that are ours ---------------------------------------------------------------------- */
 

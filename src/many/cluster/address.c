@@ -74,7 +74,7 @@ void ipv4_take(struct ipv4_pool *p, struct ipv4 x)
 	p->taken[p->n++] = x;
 }
 
-bool ipv4_is_taken(const struct ipv4_pool *p, struct ipv4 network)
+bool ipv4_in_use(const struct ipv4_pool *p, struct ipv4 network)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (ipv4_overlap(p->taken[i], network))
@@ -88,7 +88,7 @@ static bool next_from(struct ipv4_pool *p, uint32_t first, uint32_t count, struc
 		struct ipv4 x = { .ip = first + (i << (ALL_BITS - ADDRESS_BITS)),
 				  .bits = ADDRESS_BITS };
 
-		if (ipv4_is_taken(p, x))
+		if (ipv4_in_use(p, x))
 			continue;
 		ipv4_take(p, x);
 		*out = x;

@@ -41,7 +41,7 @@ struct ipv4_pool {
 };
 
 void ipv4_take(struct ipv4_pool *p, struct ipv4 x);
-bool ipv4_is_taken(const struct ipv4_pool *p, struct ipv4 network);
+bool ipv4_in_use(const struct ipv4_pool *p, struct ipv4 network);
 /* A free /24, taken from now on; false when there is none left. */
 bool ipv4_next(struct ipv4_pool *p, struct ipv4 *out);
 

@@ -229,7 +229,7 @@ static int open_packet(unsigned index, unsigned type, size_t groups)
 	return fd;
 }
 
-static int air_open_frames(struct air_port *p)
+static int neighbor_open_frames(struct neighbor_port *p)
 {
 	struct sockaddr_ll own = { 0 };
 	socklen_t len = sizeof(own);
@@ -250,7 +250,7 @@ static int air_open_frames(struct air_port *p)
 	return -EOPNOTSUPP;
 }
 
-static int air_open_datagrams(void)
+static int neighbor_open_datagrams(void)
 {
 	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0,
 	    error;
@@ -272,7 +272,7 @@ static int air_open_datagrams(void)
 }
 
 /* Opens what a port can listen with; why says, as an errno, why frames cannot be opened. */
-static int air_open_echo(void)
+static int neighbor_open_echo(void)
 {
 	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
 	int on = 1, off = 0;
@@ -284,7 +284,7 @@ static int air_open_echo(void)
 	return fd;
 }
 
-static void send_frame(const struct air_port *p, const uint8_t to[6])
+static void send_frame(const struct neighbor_port *p, const uint8_t to[6])
 {
 	uint8_t frame[ETH_HLEN + HELLO_MAX] = { 0 };
 	size_t n = ETH_HLEN + p->hello_len;
@@ -305,7 +305,7 @@ static void send_frame(const struct air_port *p, const uint8_t to[6])
 		return;
 }
 
-static void air_send_frames(const struct air_port *p)
+static void neighbor_send_frames(const struct neighbor_port *p)
 {
 	if (p->frames < 0)
 		return;
@@ -325,7 +325,8 @@ static struct sockaddr_in6 all_nodes(unsigned index, unsigned port)
 	return to;
 }
 
-static void air_send_datagram(const struct air *air, const struct air_port *p)
+static void neighbor_send_datagram(const struct neighbor_discovery *air,
+				   const struct neighbor_port *p)
 {
 	struct sockaddr_in6 to = all_nodes(p->index, HELLO_UDP_PORT);
 
@@ -335,7 +336,8 @@ static void air_send_datagram(const struct air *air, const struct air_port *p)
 		return;
 }
 
-static void air_send_echo(const struct air *air, const struct air_port *p, unsigned round)
+static void neighbor_send_echo(const struct neighbor_discovery *air, const struct neighbor_port *p,
+			       unsigned round)
 {
 	struct sockaddr_in6 to = all_nodes(p->index, 0);
 	struct icmp6_hdr h = { .icmp6_type = ICMP6_ECHO_REQUEST };
@@ -358,7 +360,7 @@ static ssize_t receive_frame(int fd, uint8_t *frame, size_t cap)
 	return n < 0 ? -EAGAIN : n;
 }
 
-static int air_take_frame(struct air_port *p, struct air_news *out)
+static int neighbor_read_frame(struct neighbor_port *p, struct neighbor_message *out)
 {
 	uint8_t frame[FRAME_MAX];
 	ssize_t n = receive_frame(p->frames, frame, sizeof(frame));
@@ -373,7 +375,7 @@ static int air_take_frame(struct air_port *p, struct air_news *out)
 	return 1;
 }
 
-static int air_take_lldp(struct air_port *p, struct air_news *out)
+static int neighbor_read_lldp(struct neighbor_port *p, struct neighbor_message *out)
 {
 	uint8_t frame[FRAME_MAX];
 	ssize_t n = receive_frame(p->lldp, frame, sizeof(frame));
@@ -388,7 +390,7 @@ static int air_take_lldp(struct air_port *p, struct air_news *out)
 	return 1;
 }
 
-static struct air_port *by_index(struct air *air, unsigned index)
+static struct neighbor_port *by_index(struct neighbor_discovery *air, unsigned index)
 {
 	for (size_t i = 0; i < air->n_ports; i++)
 		if (air->ports[i].index == index)
@@ -397,7 +399,8 @@ static struct air_port *by_index(struct air *air, unsigned index)
 }
 
 /* A datagram, and the port that it came in by. */
-static ssize_t receive_six(struct air *air, int fd, uint8_t *data, size_t cap, struct air_news *out)
+static ssize_t receive_six(struct neighbor_discovery *air, int fd, uint8_t *data, size_t cap,
+			   struct neighbor_message *out)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 	struct sockaddr_in6 from = { 0 };
@@ -424,7 +427,7 @@ static ssize_t receive_six(struct air *air, int fd, uint8_t *data, size_t cap, s
 	return n;
 }
 
-static int air_take_datagram(struct air *air, struct air_news *out)
+static int neighbor_read_datagram(struct neighbor_discovery *air, struct neighbor_message *out)
 {
 	uint8_t data[HELLO_MAX];
 	ssize_t n = receive_six(air, air->datagrams, data, sizeof(data), out);
@@ -437,7 +440,7 @@ static int air_take_datagram(struct air *air, struct air_news *out)
 
 /* One frame or datagram: 1 when *out was set, 0 when it is nobody's of ours, -EAGAIN when there is
  * none. */
-static int air_take_echo(struct air *air, struct air_news *out)
+static int neighbor_read_echo(struct neighbor_discovery *air, struct neighbor_message *out)
 {
 	uint8_t data[HELLO_MAX];
 	ssize_t n = receive_six(air, air->echo, data, sizeof(data), out);
@@ -475,7 +478,7 @@ static bool has_link_local(const struct cluster_port *p)
 	return false;
 }
 
-static void greeting(const struct air *air, struct air_port *p)
+static void greeting(const struct neighbor_discovery *air, struct neighbor_port *p)
 {
 	struct hello h = { .node = air->how.node };
 	long long mtu = fact_or(&p->port->mtu, 0), speed = fact_or(&p->port->speed_mbps, 0);
@@ -491,9 +494,9 @@ static void greeting(const struct air *air, struct air_port *p)
 	p->hello_len = hello_write(&h, p->hello, sizeof(p->hello));
 }
 
-static void open_port(struct air *air, struct cluster_port *port)
+static void open_port(struct neighbor_discovery *air, struct cluster_port *port)
 {
-	struct air_port *p = &air->ports[air->n_ports];
+	struct neighbor_port *p = &air->ports[air->n_ports];
 	unsigned index = if_nametoindex(port->name);
 	int r;
 
@@ -502,10 +505,10 @@ static void open_port(struct air *air, struct cluster_port *port)
 					  .leaf = "the port has no carrier" };
 	if (!index || !fact_or(&port->carrier, 0) || fact_or(&port->wireless, 0))
 		return;
-	*p = (struct air_port){ .port = port, .index = index, .frames = -1, .lldp = -1 };
+	*p = (struct neighbor_port){ .port = port, .index = index, .frames = -1, .lldp = -1 };
 	p->has_six = has_link_local(port);
 	greeting(air, p);
-	r = air_open_frames(p);
+	r = neighbor_open_frames(p);
 	port->listened.f =
 		(struct fact){ .seen = seen_from_errno(r), .err = -r, .leaf = "socket AF_PACKET" };
 	if (r == 0)
@@ -515,26 +518,26 @@ static void open_port(struct air *air, struct cluster_port *port)
 	air->n_ports++;
 }
 
-int air_open(struct arena *a, const struct air_how *how, struct cluster_node *n, struct air **out,
-	     struct err *e)
+int neighbor_open(struct arena *a, const struct neighbor_options *how, struct cluster_node *n,
+		  struct neighbor_discovery **out, struct err *e)
 {
-	struct air *air = ARENA_NEW(a, struct air);
+	struct neighbor_discovery *air = ARENA_NEW(a, struct neighbor_discovery);
 
 	(void)e;
 	air->a = a;
 	air->node = n;
 	air->how = *how;
 	air->ports = arena_array(a, n->ports.n, sizeof(*air->ports));
-	air->datagrams = air_open_datagrams();
-	air->echo = air_open_echo();
+	air->datagrams = neighbor_open_datagrams();
+	air->echo = neighbor_open_echo();
 	NODE_PORTS(p, n)
 	open_port(air, p);
 	*out = air;
 	return 0;
 }
 
-static bool same(const struct cluster_heard *h, const struct air_news *w, const char *node,
-		 const char *port)
+static bool same(const struct cluster_neighbor *h, const struct neighbor_message *w,
+		 const char *node, const char *port)
 {
 	return strcmp(h->name, w->at->port->name) == 0 && strcmp(h->way, w->way) == 0 &&
 	       strcmp(fact_text(&h->node, ""), node) == 0 &&
@@ -542,15 +545,15 @@ static bool same(const struct cluster_heard *h, const struct air_news *w, const 
 	       strcmp(fact_text(&h->address, ""), w->address) == 0;
 }
 
-static void keep(struct air *air, const struct air_news *w)
+static void keep(struct neighbor_discovery *air, const struct neighbor_message *w)
 {
 	bool lldp = strcmp(w->way, "lldp") == 0;
 	const char *node =
 		lldp ? w->lldp.system[0] ? w->lldp.system : w->lldp.chassis : w->hello.name;
 	const char *port = lldp ? w->lldp.port : w->hello.port;
-	struct cluster_heard *h;
+	struct cluster_neighbor *h;
 
-	LIST_FOR_EACH (struct cluster_heard, old, &air->node->heard)
+	LIST_FOR_EACH (struct cluster_neighbor, old, &air->node->heard)
 		if (same(old, w, node, port)) {
 			old->count.v++;
 			return;
@@ -574,7 +577,7 @@ static void keep(struct air *air, const struct air_news *w)
 }
 
 /* Ours: of this discovery. LLDP and echoes carry no token. */
-static bool counts(const struct air *air, const struct air_news *w)
+static bool counts(const struct neighbor_discovery *air, const struct neighbor_message *w)
 {
 	if (strcmp(w->way, "lldp") == 0 || strcmp(w->way, "echo") == 0)
 		return true;
@@ -582,14 +585,14 @@ static bool counts(const struct air *air, const struct air_news *w)
 }
 
 /* What one socket holds; whoever sends more than a burst is looked at again in the next round. */
-static void drain(struct air *air, struct air_port *p, int kind)
+static void drain(struct neighbor_discovery *air, struct neighbor_port *p, int kind)
 {
 	for (unsigned i = 0; i < BURST; i++) {
-		struct air_news w = { 0 };
-		int r = kind == 0   ? air_take_frame(p, &w)
-			: kind == 1 ? air_take_lldp(p, &w)
-			: kind == 2 ? air_take_datagram(air, &w)
-				    : air_take_echo(air, &w);
+		struct neighbor_message w = { 0 };
+		int r = kind == 0   ? neighbor_read_frame(p, &w)
+			: kind == 1 ? neighbor_read_lldp(p, &w)
+			: kind == 2 ? neighbor_read_datagram(air, &w)
+				    : neighbor_read_echo(air, &w);
 
 		if (r < 0)
 			return;
@@ -598,7 +601,7 @@ static void drain(struct air *air, struct air_port *p, int kind)
 	}
 }
 
-static void drain_all(struct air *air)
+static void drain_all(struct neighbor_discovery *air)
 {
 	for (size_t i = 0; i < air->n_ports; i++) {
 		drain(air, &air->ports[i], 0);
@@ -608,17 +611,17 @@ static void drain_all(struct air *air)
 	drain(air, NULL, 3);
 }
 
-int air_say(struct air *air, int ms, bool (*stopped)(void *ctx), void *ctx)
+int neighbor_announce(struct neighbor_discovery *air, int ms, bool (*stopped)(void *ctx), void *ctx)
 {
 	long long end = clock_mono_ms() + ms;
 	unsigned round = 0;
 
 	do {
 		for (size_t i = 0; i < air->n_ports; i++) {
-			air_send_frames(&air->ports[i]);
-			air_send_datagram(air, &air->ports[i]);
+			neighbor_send_frames(&air->ports[i]);
+			neighbor_send_datagram(air, &air->ports[i]);
 			if (round % 4 == 0)
-				air_send_echo(air, &air->ports[i], round);
+				neighbor_send_echo(air, &air->ports[i], round);
 		}
 		round++;
 		poll(NULL, 0, ROUND_MS);
@@ -629,14 +632,14 @@ int air_say(struct air *air, int ms, bool (*stopped)(void *ctx), void *ctx)
 	return 0;
 }
 
-void air_hear(struct air *air)
+void neighbor_receive(struct neighbor_discovery *air)
 {
 	/* Once more for what was on its way. */
 	poll(NULL, 0, HEAR_MS);
 	drain_all(air);
 }
 
-void air_close(struct air *air)
+void neighbor_close(struct neighbor_discovery *air)
 {
 	for (size_t i = 0; i < air->n_ports; i++) {
 		if (air->ports[i].frames >= 0)

@@ -59,9 +59,9 @@ struct lldp {
  * a field leads out of the frame. */
 bool lldp_read(const uint8_t *bytes, size_t n, struct lldp *out);
 
-struct air;
+struct neighbor_discovery;
 
-struct air_how {
+struct neighbor_options {
 	uint8_t token[HELLO_TOKEN];
 	unsigned node;	  /* number of this node in the discovery */
 	const char *name; /* of this node */
@@ -72,18 +72,19 @@ struct air_how {
  * as the air, whose own memory comes from a. -errno and *e only when there is no memory for
  * anything.
  */
-int air_open(struct arena *a, const struct air_how *how, struct cluster_node *n, struct air **out,
-	     struct err *e);
+int neighbor_open(struct arena *a, const struct neighbor_options *how, struct cluster_node *n,
+		  struct neighbor_discovery **out, struct err *e);
 /* Announces again and again for ms, and listens. 0, or -EINTR when stopped says so. */
-int air_say(struct air *air, int ms, bool (*stopped)(void *ctx), void *ctx);
+int neighbor_announce(struct neighbor_discovery *air, int ms, bool (*stopped)(void *ctx),
+		      void *ctx);
 /* Takes what has come meanwhile and sets n->heard. */
-void air_hear(struct air *air);
-void air_close(struct air *air);
+void neighbor_receive(struct neighbor_discovery *air);
+void neighbor_close(struct neighbor_discovery *air);
 
 /* The sockets of the air, each port has some. */
 
 /* One port on the air. */
-struct air_port {
+struct neighbor_port {
 	struct cluster_port *port;
 	unsigned index;	  /* of the interface */
 	int frames, lldp; /* -1: none */
@@ -93,18 +94,18 @@ struct air_port {
 	size_t hello_len;
 };
 
-struct air {
+struct neighbor_discovery {
 	struct arena *a;
 	struct cluster_node *node;
-	struct air_how how;
-	struct air_port *ports;
+	struct neighbor_options how;
+	struct neighbor_port *ports;
 	size_t n_ports;
 	int datagrams, echo; /* one socket for all ports; -1: none */
 };
 
 /* What came in, once. */
-struct air_news {
-	struct air_port *at;
+struct neighbor_message {
+	struct neighbor_port *at;
 	const char *way;
 	struct hello hello; /* of "link", "broadcast" and "ipv6" */
 	struct lldp lldp;   /* of "lldp" */

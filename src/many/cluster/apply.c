@@ -20,7 +20,7 @@ const char *apply_state_name(enum apply_state s)
 	return names[s];
 }
 
-static void say(const struct apply_run *r, const char *sentence)
+static void apply_report(const struct apply_run *r, const char *sentence)
 {
 	if (r->say)
 		r->say(r->ctx, sentence);
@@ -255,7 +255,7 @@ int apply_ask_before(const struct apply_run *r, const struct cluster *c, struct 
 	return 0;
 }
 
-static json_t *apply_wish(const struct wiring *w, size_t node)
+static json_t *apply_target(const struct wiring *w, size_t node)
 {
 	json_t *ports = json_array(), *types = json_array();
 
@@ -303,7 +303,7 @@ int apply_ask_plan(const struct apply_run *r, const struct wiring *w, struct app
 
 	apply_begin(r, n, out);
 	for (size_t i = 0; i < n; i++)
-		with[i] = apply_wish(w, i);
+		with[i] = apply_target(w, i);
 	code = rsh_ask_all(r->rsh, "network-plan", with, APPLY_ANSWER_MS, answers);
 	if (code)
 		return code;
@@ -359,7 +359,7 @@ static int set_all(const struct apply_run *r, const struct wiring *w, struct app
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		if (!which[i])
 			continue;
-		with[i] = apply_wish(w, i);
+		with[i] = apply_target(w, i);
 		json_object_set_new(with[i], "digest", json_string(p->nodes[i].digest));
 		json_object_set_new(with[i], "limit_s", json_integer(r->limit_s));
 	}
@@ -395,7 +395,7 @@ static int look_all(const struct apply_run *r, const struct wiring *w, struct ap
 
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		all[i] = true;
-		with[i] = apply_wish(w, i);
+		with[i] = apply_target(w, i);
 	}
 	code = apply_ask_some(r, "network-look", all, with, APPLY_ANSWER_MS, answers);
 	for (size_t i = 0; code == 0 && i < p->n_nodes; i++) {
@@ -574,11 +574,12 @@ int apply_make(const struct apply_run *r, const struct wiring *w, struct apply *
 	double begin_s = clock_mono_s();
 	int code;
 
-	say(r, "making the changes on all nodes; each takes them back by itself unless it is "
-	       "confirmed");
+	apply_report(r,
+		     "making the changes on all nodes; each takes them back by itself unless it is "
+		     "confirmed");
 	code = set_all(r, w, p);
 	if (code == 0 && !p->failure) {
-		say(r, "looking at both ends of every path");
+		apply_report(r, "looking at both ends of every path");
 		code = look_all(r, w, p);
 	}
 	if (code == 0 && !p->failure)
@@ -586,12 +587,12 @@ int apply_make(const struct apply_run *r, const struct wiring *w, struct apply *
 	if (code == -EINTR)
 		p->failure = "it was interrupted";
 	if (p->failure || code) {
-		say(r, "taking it back");
+		apply_report(r, "taking it back");
 		back_all(r, p);
 		p->seconds = clock_mono_s() - begin_s;
 		return any(p, APPLY_STUCK) ? -EUCLEAN : -ECANCELED;
 	}
-	say(r, "confirming");
+	apply_report(r, "confirming");
 	code = keep_all(r, w, p);
 	p->seconds = clock_mono_s() - begin_s;
 	return p->failure || code ? -EUCLEAN : 0;

@@ -271,7 +271,7 @@ static void add_others(struct work *w, struct blame_verdict *v, size_t size)
 		}
 }
 
-static void tell(struct work *w, const size_t *chosen, size_t n, bool all, struct blame *out)
+static void blame_emit(struct work *w, const size_t *chosen, size_t n, bool all, struct blame *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct class *c = &w->classes[chosen[i]];
@@ -315,10 +315,10 @@ static void explain(struct work *w, size_t *chosen, struct blame *out)
 		if (!w->n_sets)
 			continue;
 		memcpy(chosen, w->sets[0], most * sizeof(*chosen));
-		tell(w, chosen, most, true, out);
+		blame_emit(w, chosen, most, true, out);
 		return;
 	}
-	tell(w, chosen, greedy(w, chosen, w->n_classes), false, out);
+	blame_emit(w, chosen, greedy(w, chosen, w->n_classes), false, out);
 }
 
 struct blame blame_judge(struct arena *a, const struct blame_set *set)
@@ -342,7 +342,7 @@ struct blame blame_judge(struct arena *a, const struct blame_set *set)
  */
 
 /* Whether a test of this part tells about the part alone. */
-static bool tells(const struct work *w, const struct blame_test *t, size_t part)
+static bool exonerates(const struct work *w, const struct blame_test *t, size_t part)
 {
 	bool has = false;
 
@@ -367,7 +367,7 @@ static bool tells(const struct work *w, const struct blame_test *t, size_t part)
 static bool settled(const struct work *w, size_t part)
 {
 	for (size_t t = 0; t < w->set->n_tests; t++)
-		if (w->set->tests[t].state == BLAME_BAD && tells(w, &w->set->tests[t], part))
+		if (w->set->tests[t].state == BLAME_BAD && exonerates(w, &w->set->tests[t], part))
 			return true;
 	return false;
 }
@@ -387,9 +387,10 @@ size_t blame_next(struct arena *a, const struct blame_set *set, size_t *out, siz
 		if (!suspect(w, p) || settled(w, p))
 			continue;
 		for (size_t i = 0; i < n; i++)
-			asked = asked || tells(w, &set->tests[out[i]], p);
+			asked = asked || exonerates(w, &set->tests[out[i]], p);
 		for (size_t t = 0; t < set->n_tests && !asked && best == set->n_tests; t++)
-			if (set->tests[t].state == BLAME_UNTRIED && tells(w, &set->tests[t], p))
+			if (set->tests[t].state == BLAME_UNTRIED &&
+			    exonerates(w, &set->tests[t], p))
 				best = t;
 		if (best < set->n_tests)
 			out[n++] = best;

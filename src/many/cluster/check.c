@@ -19,7 +19,7 @@ enum { WINDOWS_LEAST = 2, WINDOWS_MOST = 10, JOBS_MAX = 256, AGAIN_WINDOWS = 5, 
 #define WINDOW_S 0.1
 #define AROUND_S 0.25 /* opening, the first window, closing */
 
-static void check_run_say(const struct check_run *r, const char *text)
+static void check_run_report(const struct check_run *r, const char *text)
 {
 	if (r->how->say)
 		r->how->say(r->how->ctx, text);
@@ -157,7 +157,7 @@ static void want(struct check_run *r, struct asked *by_node, const struct check_
 	k->results[k->n++] = *one;
 }
 
-static void hear(struct check_run *r, struct check_result *one, const json_t *echo)
+static void check_receive(struct check_run *r, struct check_result *one, const json_t *echo)
 {
 	const char *error = json_string_value(json_object_get(echo, "error"));
 	double v = check_run_figure(json_object_get(echo, "us"));
@@ -195,7 +195,7 @@ static int ask_all(struct check_run *r, struct asked *by_node)
 
 		for (size_t k = 0; which[i] && k < by_node[i].n; k++)
 			if (r->replies[i].answer)
-				hear(r, &by_node[i].results[k], json_array_get(echoes, k));
+				check_receive(r, &by_node[i].results[k], json_array_get(echoes, k));
 	}
 	return code;
 }
@@ -636,7 +636,7 @@ static int measure_all(struct check_run *r, const struct pairs *all)
 		     : room > WINDOWS_MOST			 ? WINDOWS_MOST
 								 : (size_t)room;
 	for (size_t round = 0; round < all->rounds && code == 0; round++) {
-		check_run_say(r, arena_printf(r->a, "round %zu of %zu", round + 1, all->rounds));
+		check_run_report(r, arena_printf(r->a, "round %zu of %zu", round + 1, all->rounds));
 		code = measure_round(r, all, jobs, round);
 	}
 	return code;
@@ -654,7 +654,7 @@ static int measure_again(struct check_run *r)
 
 	if (!n)
 		return 0;
-	check_run_say(r, arena_printf(r->a, "%zu tests once more", n));
+	check_run_report(r, arena_printf(r->a, "%zu tests once more", n));
 	code = check_run_echoes_again(r, list, n);
 	for (size_t i = 0; i < n && k < JOBS_MAX; i++) {
 		if (!check_job_of(r->c, &list[i], &jobs[k]))
@@ -706,7 +706,7 @@ static int run_all(struct check_run *r)
 	struct pairs all;
 	int code;
 
-	check_run_say(r, "echoes");
+	check_run_report(r, "echoes");
 	code = check_run_count(r, false);
 	code = code ? code : check_run_echoes(r);
 	if (code == 0 && r->how->quick)
@@ -719,7 +719,7 @@ static int run_all(struct check_run *r)
 	check_judge(r->a, r->c);
 	code = code ? code : measure_again(r);
 	if (code == 0 && !r->how->no_gpus) {
-		check_run_say(r, "GPUs");
+		check_run_report(r, "GPUs");
 		code = check_run_nccl(r, &all);
 	}
 	if (code)

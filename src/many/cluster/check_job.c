@@ -209,7 +209,8 @@ static const char *error_of(struct check_run *r, const struct check_job *j,
 	return NULL;
 }
 
-static void hear(struct check_run *r, const struct check_job *j, const struct rsh_reply *reply)
+static void job_receive(struct check_run *r, const struct check_job *j,
+			const struct rsh_reply *reply)
 {
 	const json_t *paths = json_object_get(reply->answer, "paths");
 	struct check_result one = { .test = j->test,
@@ -265,7 +266,7 @@ int check_run_jobs(struct check_run *r, const struct check_job *jobs, size_t n)
 	code = rsh_wait(r->rsh, which, MEASURE_MS, r->replies);
 	for (size_t i = 0; i < n && code == 0; i++)
 		if (which[jobs[i].client])
-			hear(r, &jobs[i], &r->replies[jobs[i].client]);
+			job_receive(r, &jobs[i], &r->replies[jobs[i].client]);
 	return code;
 }
 
@@ -341,8 +342,8 @@ static size_t numbers(const json_t *list, double *out)
 	return n;
 }
 
-static void nccl_hear(struct check_run *r, const struct pair *p, size_t operation,
-		      const json_t *one)
+static void nccl_receive(struct check_run *r, const struct pair *p, size_t operation,
+			 const json_t *one)
 {
 	bool small = operations[operation].small;
 	const char *error = json_string_value(json_object_get(one, "error"));
@@ -382,7 +383,7 @@ static void left_out(struct check_run *r, const struct pair *p, const char *why,
 					  .why = why });
 }
 
-static void hear_all(struct check_run *r, const struct pair *p)
+static void job_receive_all(struct check_run *r, const struct pair *p)
 {
 	const struct rsh_reply *lead = &r->replies[p->a];
 	const json_t *list = json_object_get(lead->answer, "operations");
@@ -396,7 +397,7 @@ static void hear_all(struct check_run *r, const struct pair *p)
 		return;
 	}
 	for (size_t i = 0; i < OPERATIONS && i < json_array_size(list); i++)
-		nccl_hear(r, p, i, json_array_get(list, i));
+		nccl_receive(r, p, i, json_array_get(list, i));
 }
 
 static int one_round(struct check_run *r, const struct pairs *all, size_t round)
@@ -424,7 +425,7 @@ static int one_round(struct check_run *r, const struct pairs *all, size_t round)
 	code = rsh_wait(r->rsh, which, NCCL_ANSWER_MS, r->replies);
 	for (size_t i = 0; i < all->n && code == 0; i++)
 		if (all->items[i].round == round && which[all->items[i].a])
-			hear_all(r, &all->items[i]);
+			job_receive_all(r, &all->items[i]);
 	return code;
 }
 

@@ -473,8 +473,8 @@ static bool known(struct plan *p, struct check *c, const struct check_blame *b)
 	return false;
 }
 
-static void tell(struct plan *p, struct check *c, enum check_test test,
-		 const struct blame_verdict *v)
+static void judge_emit(struct plan *p, struct check *c, enum check_test test,
+		       const struct blame_verdict *v)
 {
 	const struct place *x = &p->places[v->parts[0]];
 	struct check_blame b = { .test = test,
@@ -514,7 +514,7 @@ void check_blame(struct arena *a, struct check *c)
 		set = plan_make(&p, a, c, t);
 		found = blame_judge(a, &set);
 		for (size_t i = 0; i < found.n; i++)
-			tell(&p, c, t, &found.items[i]);
+			judge_emit(&p, c, t, &found.items[i]);
 	}
 }
 

@@ -30,7 +30,7 @@ enum {
 	DECIDE_TRIES = 300,
 };
 
-const char *deadman_how(const struct deadman *d)
+const char *rollback_timer_how(const struct deadman *d)
 {
 	return d->child ? "a process of its own" : "a systemd timer";
 }
@@ -38,7 +38,8 @@ const char *deadman_how(const struct deadman *d)
 /* --- arming ------------------------------------------------------------------------------------
  */
 
-char *const *deadman_timer(struct arena *a, const char *unit, const char *program, int limit_s)
+char *const *rollback_timer_timer(struct arena *a, const char *unit, const char *program,
+				  int limit_s)
 {
 	const char *const words[] = { "systemd-run",
 				      "--quiet",
@@ -75,8 +76,8 @@ static int program_path(char *buf, size_t cap)
 static int start_timer(struct arena *a, const char *program, struct deadman *d)
 {
 	snprintf(d->unit, sizeof(d->unit), "gputune-take-back-%ld", (long)getpid());
-	return command_say(a, deadman_timer(a, d->unit, program, d->limit_s), RUN_MS, SAID_MAX,
-			   NULL);
+	return command_report(a, rollback_timer_timer(a, d->unit, program, d->limit_s), RUN_MS,
+			      SAID_MAX, NULL);
 }
 
 /* In a session of its own, with nothing of ours open. */
@@ -145,7 +146,8 @@ static int put_claim(struct host *h, struct arena *a, int limit_s, struct err *e
 	return r ? err_set(e, r, "%s: %s", DEADMAN_CLAIM, strerror(-r)) : 0;
 }
 
-int deadman_arm(struct host *h, struct arena *a, int limit_s, struct deadman *out, struct err *e)
+int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct deadman *out,
+		       struct err *e)
 {
 	char program[HOST_PATH_MAX];
 	int r = program_path(program, sizeof(program));
@@ -176,12 +178,12 @@ static void stop(struct arena *a, struct deadman *d)
 				       arena_printf(a, "%s.timer", d->unit), NULL };
 
 		/* Without the claim it does nothing anyway. */
-		(void)command_say(a, argv, RUN_MS, SAID_MAX, NULL);
+		(void)command_report(a, argv, RUN_MS, SAID_MAX, NULL);
 	}
 	*d = (struct deadman){ 0 };
 }
 
-int deadman_decide(struct host *h, struct err *e)
+int rollback_timer_decide(struct host *h, struct err *e)
 {
 	char line[128];
 	int r = host_read_line(h, DEADMAN_CLAIM, line, sizeof(line));
@@ -199,7 +201,7 @@ int deadman_decide(struct host *h, struct err *e)
 	return err_set(e, r, "%s: %s", DEADMAN_CLAIM, strerror(-r));
 }
 
-void deadman_end(struct host *h, struct arena *a, struct deadman *d)
+void rollback_timer_end(struct host *h, struct arena *a, struct deadman *d)
 {
 	(void)host_remove(h, DEADMAN_CLAIM);
 	stop(a, d);
@@ -320,8 +322,8 @@ static int recover(struct host *h, struct arena *a, const struct txn_who *who,
 	return r;
 }
 
-int deadman_fire(struct host *h, struct arena *a, const struct txn_who *who,
-		 struct deadman_report *out, struct err *e)
+int rollback_timer_fire(struct host *h, struct arena *a, const struct txn_who *who,
+			struct deadman_report *out, struct err *e)
 {
 	struct txn_report report = { 0 };
 	struct err late = { 0 };

@@ -24,16 +24,17 @@ struct deadman {
 	int limit_s;
 };
 /* "a systemd timer" or "a process of its own". */
-const char *deadman_how(const struct deadman *d);
+const char *rollback_timer_how(const struct deadman *d);
 
 /* From now on what is open is taken back after limit_s, unless it is disarmed before. -EBUSY: one
  * is armed already. -errno and *e: nothing was armed. */
-int deadman_arm(struct host *h, struct arena *a, int limit_s, struct deadman *out, struct err *e);
+int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct deadman *out,
+		       struct err *e);
 /* From now on the caller decides: the dead man acts only should this process end before
- * deadman_end. -ESTALE and *e: he has fired; what was open is his to take back. */
-int deadman_decide(struct host *h, struct err *e);
+ * rollback_timer_end. -ESTALE and *e: he has fired; what was open is his to take back. */
+int rollback_timer_decide(struct host *h, struct err *e);
 /* He is not needed any more, decided or not. */
-void deadman_end(struct host *h, struct arena *a, struct deadman *d);
+void rollback_timer_end(struct host *h, struct arena *a, struct deadman *d);
 
 struct deadman_report {
 	bool fired;	  /* false: there was nothing to take back */
@@ -44,10 +45,11 @@ struct deadman_report {
  * has the owners of the links read their files again. 0, or as txn_recover; also when nothing is
  * armed.
  */
-int deadman_fire(struct host *h, struct arena *a, const struct txn_who *who,
-		 struct deadman_report *out, struct err *e);
+int rollback_timer_fire(struct host *h, struct arena *a, const struct txn_who *who,
+			struct deadman_report *out, struct err *e);
 
 /* The words with which systemd is asked for the timer, ended by NULL. Pure. */
-char *const *deadman_timer(struct arena *a, const char *unit, const char *program, int limit_s);
+char *const *rollback_timer_timer(struct arena *a, const char *unit, const char *program,
+				  int limit_s);
 
 #endif

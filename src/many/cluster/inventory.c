@@ -364,7 +364,7 @@ static void forwarding(struct arena *a, struct cluster_node *n)
 	char *const ask_nft[] = { nft, json, list, chains, NULL };
 	char *const ask_iptables[] = { iptables, wait, rules, chain, NULL };
 	const char *said = NULL, *listed = NULL, *by = NULL, *policy;
-	int r = command_say(a, ask_nft, PROGRAM_MS, LISTING_MAX, &listed), r2 = -ENOENT;
+	int r = command_report(a, ask_nft, PROGRAM_MS, LISTING_MAX, &listed), r2 = -ENOENT;
 	FILE *f = fopen("/proc/sys/net/ipv4/ip_forward", "re");
 	int on = f ? fgetc(f) : EOF;
 
@@ -374,7 +374,7 @@ static void forwarding(struct arena *a, struct cluster_node *n)
 							  : seen("net.ipv4.ip_forward"),
 					   .v = on == '1' };
 	/* iptables sees the tables of its older kind, which nft does not. */
-	r2 = command_say(a, ask_iptables, PROGRAM_MS, LISTING_MAX, &said);
+	r2 = command_report(a, ask_iptables, PROGRAM_MS, LISTING_MAX, &said);
 	policy = local_forward_policy(a, r ? NULL : listed, r2 ? NULL : said, &by);
 	if (policy) {
 		n->forward = (struct fact_str){ .f = seen("nft, iptables"), .v = policy };

@@ -146,7 +146,7 @@ static void doubled(struct arena *a, struct cluster *c, size_t x, size_t y)
 			   cluster_cage_text(a, c, cage)));
 }
 
-static void hears_nobody(struct arena *a, struct cluster *c, size_t cage)
+static void has_no_neighbor(struct arena *a, struct cluster *c, size_t cage)
 {
 	const struct cluster_cage *g = &c->cages[cage];
 	const struct cluster_port *up = NULL;
@@ -212,7 +212,7 @@ static void cluster_judge_cables(struct arena *a, struct cluster *c)
 		for (size_t y = x + 1; y < c->n_nodes; y++)
 			doubled(a, c, x, y);
 	for (size_t i = 0; i < c->n_cages; i++)
-		hears_nobody(a, c, i);
+		has_no_neighbor(a, c, i);
 }
 
 /* Findings about addresses: subnets, doubles, and which way the kernel sends. */

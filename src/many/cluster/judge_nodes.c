@@ -515,7 +515,7 @@ static void pcie(struct arena *a, struct cluster *c, struct cluster_end e)
 }
 
 /* Whether node x hears node y at all on this wire. */
-static bool hears(const struct cluster *c, size_t wire, size_t x, size_t y)
+static bool has_neighbor(const struct cluster *c, size_t wire, size_t x, size_t y)
 {
 	for (size_t i = 0; i < c->n_links; i++) {
 		const struct cluster_link *l = &c->links[i];
@@ -536,7 +536,7 @@ static void one_way(struct arena *a, struct cluster *c, size_t wire, struct clus
 	/* Who could not listen cannot be said to hear nothing. */
 	if (!fact_is(&cluster_end_port(c, x)->listened, "frames") ||
 	    !fact_is(&cluster_end_port(c, y)->listened, "frames") || x.node == y.node ||
-	    hears(c, wire, x.node, y.node) || !hears(c, wire, y.node, x.node))
+	    has_neighbor(c, wire, x.node, y.node) || !has_neighbor(c, wire, y.node, x.node))
 		return;
 	find(a, c, "one-way", CLUSTER_WARNING, x,
 	     arena_printf(a, "%s does not hear %s, which hears it.", cluster_end_text(a, c, x),

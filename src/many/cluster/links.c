@@ -54,7 +54,7 @@ static const char *behind_domain(const char *pci)
 	return colon ? colon + 1 : "";
 }
 
-static bool both_say(const struct fact_str *x, const struct fact_str *y, bool equal)
+static bool both_report(const struct fact_str *x, const struct fact_str *y, bool equal)
 {
 	return seen_ok(&x->f) && seen_ok(&y->f) && (strcmp(x->v, y->v) == 0) == equal;
 }
@@ -62,10 +62,10 @@ static bool both_say(const struct fact_str *x, const struct fact_str *y, bool eq
 static const char *twins_by(const struct cluster_node *n, const struct cluster_port *a,
 			    const struct cluster_port *b)
 {
-	if (!*a->pci || !*b->pci || both_say(&a->port_name, &b->port_name, false))
+	if (!*a->pci || !*b->pci || both_report(&a->port_name, &b->port_name, false))
 		return NULL;
-	if (both_say(&a->port_name, &b->port_name, true) &&
-	    both_say(&a->switch_id, &b->switch_id, true))
+	if (both_report(&a->port_name, &b->port_name, true) &&
+	    both_report(&a->switch_id, &b->switch_id, true))
 		return "equal phys_switch_id and phys_port_name";
 	/* The one machine of which it is known that a card stands on two PCI domains. */
 	if (!fact_is(&n->platform, "dgx-spark") || !fact_is(&a->driver, "mlx5_core") ||
@@ -175,7 +175,7 @@ static bool find_address(const struct cluster *c, const char *address, struct cl
 	return found == 1;
 }
 
-static bool speaker_of(const struct cluster *c, const struct cluster_heard *h,
+static bool speaker_of(const struct cluster *c, const struct cluster_neighbor *h,
 		       struct cluster_end *out)
 {
 	const struct cluster_port *p;
@@ -191,7 +191,7 @@ static bool speaker_of(const struct cluster *c, const struct cluster_heard *h,
 	return true;
 }
 
-static enum cluster_way way_of(const struct cluster_heard *h)
+static enum cluster_way way_of(const struct cluster_neighbor *h)
 {
 	if (strcmp(h->way, "link") == 0)
 		return CLUSTER_CABLE;
@@ -215,7 +215,8 @@ static struct cluster_link *link_between(struct arena *a, struct cluster *c, str
 	return l;
 }
 
-static void hear(struct arena *a, struct cluster *c, size_t node, const struct cluster_heard *h)
+static void link_add_neighbor(struct arena *a, struct cluster *c, size_t node,
+			      const struct cluster_neighbor *h)
 {
 	const struct cluster_port *p = cluster_port_find(&c->nodes[node], h->name);
 	struct cluster_end here = { node, 0 }, there;
@@ -241,7 +242,7 @@ static void hear(struct arena *a, struct cluster *c, size_t node, const struct c
 }
 
 /* Who announces itself most often there: a frame that was cut on its way names less. */
-static void neighbour(struct cluster *c, size_t node, const struct cluster_heard *h,
+static void neighbour(struct cluster *c, size_t node, const struct cluster_neighbor *h,
 		      long long *most)
 {
 	const struct cluster_port *p = cluster_port_find(&c->nodes[node], h->name);
@@ -292,8 +293,8 @@ void cluster_link(struct arena *a, struct cluster *c)
 		make_cages(a, c, i);
 	most = arena_array(a, c->n_cages, sizeof(*most));
 	for (size_t i = 0; i < c->n_nodes; i++)
-		LIST_FOR_EACH (struct cluster_heard, h, &c->nodes[i].heard) {
-			hear(a, c, i, h);
+		LIST_FOR_EACH (struct cluster_neighbor, h, &c->nodes[i].heard) {
+			link_add_neighbor(a, c, i, h);
 			neighbour(c, i, h, most);
 		}
 	demote(c);

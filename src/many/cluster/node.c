@@ -59,19 +59,19 @@ static const struct field port_fields[] = {
 const struct schema schema_cluster_port = SCHEMA(cluster_port, port_fields);
 
 static const struct field heard_fields[] = {
-	FIELD_ROW(cluster_heard, name, FIELD_NAME, "name", "Port", NULL),
-	FIELD_ROW(cluster_heard, way, FIELD_NAME, "way", "Way", NULL),
-	FIELD_ROW(cluster_heard, node, FIELD_STR, "node", "Node", NULL),
-	FIELD_ROW(cluster_heard, port, FIELD_STR, "port", "Their port", NULL),
-	FIELD_ROW(cluster_heard, address, FIELD_STR, "address", "Address", NULL),
-	FIELD_ROW(cluster_heard, pci, FIELD_STR, "pci", "PCI", NULL),
-	FIELD_ROW(cluster_heard, port_name, FIELD_STR, "port_name", "Port name", NULL),
-	FIELD_ROW(cluster_heard, switch_id, FIELD_STR, "switch_id", "Switch id", NULL),
-	FIELD_ROW(cluster_heard, mtu, FIELD_INT, "mtu_bytes", "MTU", "bytes"),
-	FIELD_ROW(cluster_heard, speed_mbps, FIELD_INT, "speed_mbps", "Speed", "Mb/s"),
-	FIELD_ROW(cluster_heard, count, FIELD_INT, "count", "Times", NULL),
+	FIELD_ROW(cluster_neighbor, name, FIELD_NAME, "name", "Port", NULL),
+	FIELD_ROW(cluster_neighbor, way, FIELD_NAME, "way", "Way", NULL),
+	FIELD_ROW(cluster_neighbor, node, FIELD_STR, "node", "Node", NULL),
+	FIELD_ROW(cluster_neighbor, port, FIELD_STR, "port", "Their port", NULL),
+	FIELD_ROW(cluster_neighbor, address, FIELD_STR, "address", "Address", NULL),
+	FIELD_ROW(cluster_neighbor, pci, FIELD_STR, "pci", "PCI", NULL),
+	FIELD_ROW(cluster_neighbor, port_name, FIELD_STR, "port_name", "Port name", NULL),
+	FIELD_ROW(cluster_neighbor, switch_id, FIELD_STR, "switch_id", "Switch id", NULL),
+	FIELD_ROW(cluster_neighbor, mtu, FIELD_INT, "mtu_bytes", "MTU", "bytes"),
+	FIELD_ROW(cluster_neighbor, speed_mbps, FIELD_INT, "speed_mbps", "Speed", "Mb/s"),
+	FIELD_ROW(cluster_neighbor, count, FIELD_INT, "count", "Times", NULL),
 };
-const struct schema schema_cluster_heard = SCHEMA(cluster_heard, heard_fields);
+const struct schema schema_cluster_heard = SCHEMA(cluster_neighbor, heard_fields);
 
 static const struct field route_fields[] = {
 	FIELD_ROW(cluster_route, name, FIELD_NAME, "to", "To", NULL),
@@ -127,7 +127,7 @@ struct cluster_port *cluster_port_find(const struct cluster_node *n, const char 
 enum { DEPTH_MAX = 12, TEXT_MAX = 4096 };
 
 /* Every text short and without control characters, and nothing nested without end. */
-static bool sound(const json_t *j, unsigned depth)
+static bool is_valid(const json_t *j, unsigned depth)
 {
 	const char *key;
 	json_t *v;
@@ -144,12 +144,13 @@ static bool sound(const json_t *j, unsigned depth)
 				return false;
 		return n <= TEXT_MAX;
 	}
-	json_array_foreach(j, i, v) if (!sound(v, depth + 1)) return false;
-	json_object_foreach((json_t *)(uintptr_t)j, key, v) if (!sound(v, depth + 1)) return false;
+	json_array_foreach(j, i, v) if (!is_valid(v, depth + 1)) return false;
+	json_object_foreach((json_t *)(uintptr_t)j, key,
+			    v) if (!is_valid(v, depth + 1)) return false;
 	return true;
 }
 
-bool cluster_name_sound(const char *name)
+bool cluster_name_valid(const char *name)
 {
 	static const char may[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@:%[]";
@@ -178,7 +179,7 @@ static bool within(const struct fact_int *f, long long low, long long high)
 	return !seen_ok(&f->f) || (f->v >= low && f->v <= high);
 }
 
-static bool interface_sound(const char *name)
+static bool interface_valid(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -190,7 +191,7 @@ static int check_port(const struct cluster_node *n, const struct cluster_port *p
 {
 	struct cluster_prefix prefix;
 
-	if (!interface_sound(p->name))
+	if (!interface_valid(p->name))
 		return err_set(e, -EINVAL, "a port has a name that no interface can have");
 	if (cluster_port_find(n, p->name) != p)
 		return err_set(e, -EINVAL, "two ports are called %s", p->name);
@@ -207,11 +208,11 @@ static int check_port(const struct cluster_node *n, const struct cluster_port *p
 	return 0;
 }
 
-static int check_heard(const struct cluster_node *n, struct err *e)
+static int check_neighbors(const struct cluster_node *n, struct err *e)
 {
 	static const char *const ways[] = { "link", "broadcast", "lldp", "ipv6", "echo" };
 
-	LIST_FOR_EACH (struct cluster_heard, h, &n->heard) {
+	LIST_FOR_EACH (struct cluster_neighbor, h, &n->heard) {
 		size_t i = 0;
 
 		while (i < sizeof(ways) / sizeof(ways[0]) && strcmp(ways[i], h->way) != 0)
@@ -231,7 +232,7 @@ static int check(const struct cluster_node *n, struct err *e)
 	struct cluster_prefix prefix;
 	int r = 0;
 
-	if (!cluster_name_sound(n->name) || !cluster_name_sound(n->address))
+	if (!cluster_name_valid(n->name) || !cluster_name_valid(n->address))
 		return err_set(e, -EINVAL, "a node has a name that no machine can have");
 	if (n->ports.n > CLUSTER_PORTS_MAX || n->heard.n > CLUSTER_HEARD_MAX ||
 	    n->routes.n > CLUSTER_ROUTES_MAX)
@@ -249,7 +250,7 @@ static int check(const struct cluster_node *n, struct err *e)
 	LIST_FOR_EACH (struct cluster_route, t, &n->routes)
 		if (cluster_prefix_parse(t->name, &prefix))
 			return err_set(e, -EINVAL, "\"%.64s\" is no address", t->name);
-	return check_heard(n, e);
+	return check_neighbors(n, e);
 }
 
 int cluster_node_read(struct arena *a, const json_t *j, struct cluster_node *out, struct err *e)
@@ -257,7 +258,7 @@ int cluster_node_read(struct arena *a, const json_t *j, struct cluster_node *out
 	struct cluster_node n = { 0 };
 	int r;
 
-	if (!sound(j, 0))
+	if (!is_valid(j, 0))
 		return err_set(e, -EINVAL,
 			       "a text that is too long or has control characters in it");
 	r = schema_from_json(a, &schema_cluster_node, j, &n, e);

@@ -74,7 +74,7 @@ struct cluster_port {
  *   "ipv6"       our datagram to ff02::1
  *   "echo"       an answer to an echo request to ff02::1: only address is known
  */
-struct cluster_heard {
+struct cluster_neighbor {
 	const char *name; /* our port */
 	const char *way;
 	struct fact_str node, port; /* theirs */
@@ -111,7 +111,7 @@ struct cluster_node {
 	struct fact_str forward_by;    /* the program and chain it was read from */
 	struct fact_str default_route; /* interface of the default route */
 	struct list ports;	       /* struct cluster_port */
-	struct list heard;	       /* struct cluster_heard */
+	struct list heard;	       /* struct cluster_neighbor */
 	struct list routes;	       /* struct cluster_route */
 };
 
@@ -134,7 +134,7 @@ struct cluster_port *cluster_port_find(const struct cluster_node *n, const char 
 
 /* A name that may be an argument of ssh and stand in a file name: letters, digits, "._-@:%[]",
  * not beginning with '-' or '.'. */
-bool cluster_name_sound(const char *name);
+bool cluster_name_valid(const char *name);
 /* What another machine says to people, in the arena: whole characters of at most most bytes, each
  * that would control a terminal as '?'. */
 const char *cluster_said(struct arena *a, const char *s, size_t most);

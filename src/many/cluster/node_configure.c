@@ -101,17 +101,17 @@ static void refuse_edited(struct arena *a, const struct journal *j, const struct
 /* Somebody who is no node of the cluster: on a switch there may be anybody. */
 static void refuse_taken(struct arena *a, struct setup *s)
 {
-	struct taken_ask asks[TAKEN_MAX];
+	struct arp_probe_ask asks[TAKEN_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->trial.n && n < TAKEN_MAX; i++) {
 		const struct knob *k = &s->trial.changes[i].knob;
 
 		if (k->kind == KNOB_ADDRESS)
-			asks[n++] = (struct taken_ask){ .port = k->object, .address = k->name };
+			asks[n++] = (struct arp_probe_ask){ .port = k->object, .address = k->name };
 	}
 	/* What cannot be asked is said by the echoes afterwards. */
-	if (!n || taken_probe(asks, n))
+	if (!n || arp_probe(asks, n))
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (*asks[i].by)
@@ -163,7 +163,7 @@ static int answer_plan(struct ask_node *n, void **state, const json_t *with, jso
 /* --- the trial ---------------------------------------------------------------------------------
  */
 
-static int check_wish(struct configure *c, const json_t *with, long long *limit_s, struct err *e)
+static int check_target(struct configure *c, const json_t *with, long long *limit_s, struct err *e)
 {
 	const char *digest = "";
 
@@ -180,12 +180,12 @@ static int check_wish(struct configure *c, const json_t *with, long long *limit_
 }
 
 /* What is open goes back, and the owners of the links hear of it. */
-static int take_back(struct configure *c, struct txn_report *report, struct err *e)
+static int node_rollback(struct configure *c, struct txn_report *report, struct err *e)
 {
 	struct knob *knobs = knobs_of(&c->a, &c->setup.trial);
 	bool made = c->trial && c->setup.trial.n;
 	struct err late = { 0 };
-	int r = c->trial ? txn_trial_back(c->trial, report, e) : 0, ended, reloaded = 0;
+	int r = c->trial ? txn_trial_revert(c->trial, report, e) : 0, ended, reloaded = 0;
 
 	ended = c->trial ? txn_trial_end(c->trial, &late) : 0;
 	c->trial = NULL;
@@ -197,7 +197,7 @@ static int take_back(struct configure *c, struct txn_report *report, struct err 
 	}
 	/* Whether he has fired meanwhile does not matter: it is back, or he could not do more. */
 	if (c->armed)
-		deadman_end(c->h, &c->a, &c->deadman);
+		rollback_timer_end(c->h, &c->a, &c->deadman);
 	c->armed = false;
 	return r;
 }
@@ -206,7 +206,7 @@ static int try_it(struct configure *c, int limit_s, struct err *e)
 {
 	struct txn_report report = { 0 };
 	struct err ignored = { 0 };
-	int r = deadman_arm(c->h, &c->a, limit_s, &c->deadman, e);
+	int r = rollback_timer_arm(c->h, &c->a, limit_s, &c->deadman, e);
 
 	if (r)
 		return r;
@@ -218,7 +218,7 @@ static int try_it(struct configure *c, int limit_s, struct err *e)
 		r = setup_reload(&c->a, c->h, knobs_of(&c->a, &c->setup.trial), c->setup.trial.n,
 				 e);
 	if (r)
-		(void)take_back(c, NULL, &ignored);
+		(void)node_rollback(c, NULL, &ignored);
 	return r;
 }
 
@@ -241,7 +241,7 @@ static int answer_set(struct ask_node *n, void **state, const json_t *with, json
 	want = ARENA_NEW(&c->a, struct setup_want);
 	r = make(n, c->h, &c->a, with, want, &c->setup, e);
 	if (r == 0)
-		r = check_wish(c, with, &limit_s, e);
+		r = check_target(c, with, &limit_s, e);
 	if (r == 0)
 		r = try_it(c, (int)limit_s, e);
 	if (r) {
@@ -249,7 +249,7 @@ static int answer_set(struct ask_node *n, void **state, const json_t *with, json
 		return r;
 	}
 	*out = json_pack("{s:I, s:s, s:I}", "changes", (json_int_t)c->setup.trial.n, "dead_man",
-			 deadman_how(&c->deadman), "limit_s", (json_int_t)limit_s);
+			 rollback_timer_how(&c->deadman), "limit_s", (json_int_t)limit_s);
 	return 0;
 }
 
@@ -259,7 +259,7 @@ static int answer_set(struct ask_node *n, void **state, const json_t *with, json
 static int keep(struct configure *c, struct err *e)
 {
 	struct txn_report report = { 0 };
-	int r = deadman_decide(c->h, e);
+	int r = rollback_timer_decide(c->h, e);
 
 	if (r)
 		return r;
@@ -288,10 +288,10 @@ static int answer_keep(struct ask_node *n, void **state, const json_t *with, jso
 	changes = c->setup.trial.n + c->setup.keep.n;
 	/* What is still open is taken back. */
 	if (r) {
-		(void)take_back(c, NULL, &ignored);
+		(void)node_rollback(c, NULL, &ignored);
 	} else {
 		(void)txn_trial_end(c->trial, &ignored);
-		deadman_end(c->h, &c->a, &c->deadman);
+		rollback_timer_end(c->h, &c->a, &c->deadman);
 	}
 	forget(c);
 	if (r == 0)
@@ -312,7 +312,7 @@ static int answer_back(struct ask_node *n, void **state, const json_t *with, jso
 		*out = json_pack("{s:[]}", "rows");
 		return 0;
 	}
-	r = take_back(c, &report, e);
+	r = node_rollback(c, &report, e);
 	*out = json_pack("{s:o}", "rows", setup_rows_json(&report));
 	forget(c);
 	return r;
@@ -324,7 +324,7 @@ static void configure_end(void *state)
 	struct err ignored = { 0 };
 
 	if (c && c->h) {
-		(void)take_back(c, NULL, &ignored);
+		(void)node_rollback(c, NULL, &ignored);
 		forget(c);
 	}
 	free(c);
@@ -437,7 +437,7 @@ static const char *key_of(struct arena *a, const char *text)
 		return NULL;
 	m = strcspn(text + n + 1, " \n\r");
 	key = arena_strndup(a, text, n + 1 + m);
-	return wiring_host_key_sound(key) ? key : NULL;
+	return wiring_host_key_valid(key) ? key : NULL;
 }
 
 static const char *read_key(struct arena *a, struct host *h, const char *path)

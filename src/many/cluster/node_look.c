@@ -15,7 +15,7 @@ enum { SAY_MS_MAX = 120000 };
 struct look {
 	struct arena arena;
 	struct cluster_node node;
-	struct air *air;
+	struct neighbor_discovery *air;
 };
 
 /* What only the verbs library tells; opening a device changes nothing. */
@@ -43,7 +43,7 @@ static int take_inventory(struct ask_node *n, struct arena *a, const json_t *wit
 
 	if (r)
 		return r;
-	if (!cluster_name_sound(name))
+	if (!cluster_name_valid(name))
 		return err_set(e, -EINVAL, "\"name\" is none that a node can have");
 	n->arena = a;
 	cluster_inventory(a, n->look(n, true), json_is_true(all), out);
@@ -72,7 +72,7 @@ static int inventory(struct ask_node *n, void **state, const json_t *with, json_
 static void forget(struct look *l)
 {
 	if (l->air)
-		air_close(l->air);
+		neighbor_close(l->air);
 	arena_free(&l->arena);
 	memset(l, 0, sizeof(*l));
 }
@@ -113,7 +113,7 @@ static int listen_now(struct ask_node *n, void **state, const json_t *with, json
 		      struct err *e)
 {
 	struct look *l = look_of(state);
-	struct air_how how = { 0 };
+	struct neighbor_options how = { 0 };
 	long long number = 0;
 	int r = read_token(with, how.token, e);
 
@@ -128,7 +128,7 @@ static int listen_now(struct ask_node *n, void **state, const json_t *with, json
 	how.node = (unsigned)number;
 	how.name = l->node.name;
 	if (r == 0)
-		r = air_open(&l->arena, &how, &l->node, &l->air, e);
+		r = neighbor_open(&l->arena, &how, &l->node, &l->air, e);
 	if (r == 0)
 		*out = json_pack("{s:I}", "ports", (json_int_t)l->node.ports.n);
 	return r;
@@ -139,7 +139,8 @@ static bool stopped(void *ctx)
 	return ask_stopped(ctx);
 }
 
-static int say(struct ask_node *n, void **state, const json_t *with, json_t **out, struct err *e)
+static int look_announce(struct ask_node *n, void **state, const json_t *with, json_t **out,
+			 struct err *e)
 {
 	struct look *l = *state;
 	long long ms = 500;
@@ -150,10 +151,11 @@ static int say(struct ask_node *n, void **state, const json_t *with, json_t **ou
 		return r;
 	if (!l || !l->air)
 		return err_set(e, -EINVAL, "\"say\" comes after \"listen\"");
-	return air_say(l->air, (int)ms, stopped, n);
+	return neighbor_announce(l->air, (int)ms, stopped, n);
 }
 
-static int hear(struct ask_node *n, void **state, const json_t *with, json_t **out, struct err *e)
+static int look_receive(struct ask_node *n, void **state, const json_t *with, json_t **out,
+			struct err *e)
 {
 	struct look *l = *state;
 
@@ -161,7 +163,7 @@ static int hear(struct ask_node *n, void **state, const json_t *with, json_t **o
 	(void)with;
 	if (!l || !l->air)
 		return err_set(e, -EINVAL, "\"hear\" comes after \"listen\"");
-	air_hear(l->air);
+	neighbor_receive(l->air);
 	*out = json_pack("{s:o}", "node", cluster_node_json(&l->node));
 	forget(l);
 	return 0;
@@ -201,8 +203,8 @@ static void end(void *state)
 }
 
 static const struct ask_kind kinds[] = {
-	{ "inventory", inventory }, { "listen", listen_now }, { "say", say },
-	{ "hear", hear },	    { "routes", routes },
+	{ "inventory", inventory }, { "listen", listen_now }, { "say", look_announce },
+	{ "hear", look_receive },   { "routes", routes },
 };
 
 const struct ask_group ask_look = {

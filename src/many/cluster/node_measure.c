@@ -248,7 +248,7 @@ static json_t *way_json(const struct way *w)
 			 w->r ? w->e.text : NULL);
 }
 
-struct wish {
+struct measure_request {
 	const struct bench *bench;
 	const char *name;
 	long long windows;
@@ -256,14 +256,14 @@ struct wish {
 	struct token token;
 };
 
-static int read_wish(const json_t *with, struct wish *out, struct err *e)
+static int read_target(const json_t *with, struct measure_request *out, struct err *e)
 {
 	const char *bench = NULL;
 	size_t i;
 	json_t *one;
 	int r = ask_text(with, "bench", 32, &bench, e);
 
-	*out = (struct wish){ .windows = 5, .peers = json_object_get(with, "peers") };
+	*out = (struct measure_request){ .windows = 5, .peers = json_object_get(with, "peers") };
 	r = r ? r : ask_text(with, "case", 64, &out->name, e);
 	r = r ? r : ask_int(with, "windows", 1, MEASURE_WINDOWS_MAX - 1, &out->windows, e);
 	r = r ? r : measure_token(with, &out->token, e);
@@ -290,7 +290,7 @@ static int read_wish(const json_t *with, struct wish *out, struct err *e)
 	return 0;
 }
 
-static json_t *measure(struct ask_node *n, const struct wish *w, const char *token_path)
+static json_t *measure(struct ask_node *n, const struct measure_request *w, const char *token_path)
 {
 	size_t k = json_array_size(w->peers), n_before, n_after;
 	struct passed *before = arena_array(n->arena, PORTS_MAX, sizeof(*before)),
@@ -324,9 +324,9 @@ static json_t *measure(struct ask_node *n, const struct wish *w, const char *tok
 int answer_measure(struct ask_node *n, void **state, const json_t *with, json_t **out,
 		   struct err *e)
 {
-	struct wish w;
+	struct measure_request w;
 	char path[64];
-	int r = read_wish(with, &w, e), fd;
+	int r = read_target(with, &w, e), fd;
 
 	(void)state;
 	fd = r ? r : measure_token_file(&w.token, path, e);
@@ -348,7 +348,7 @@ int answer_measure(struct ask_node *n, void **state, const json_t *with, json_t 
 enum { DRIVER_COUNTERS_MAX = 32768 };
 
 /* Words in the names of counters that tell of something going wrong. */
-static bool tells(const char *name)
+static bool is_error_counter(const char *name)
 {
 	static const char *const words[] = { "err",	 "drop",       "discard",     "crc",
 					     "symbol",	 "timeout",    "out_of_buff", "link_down",
@@ -437,7 +437,7 @@ static void from_driver(struct ask_node *n, int fd, const char *port, json_t *li
 		memcpy(name, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
 		for (char *c = name; *c; c++)
 			*c = *c > ' ' && *c <= '~' ? *c : '_';
-		if (tells(name))
+		if (is_error_counter(name))
 			add(list, port, name, values->data[i]);
 	}
 }
@@ -451,7 +451,7 @@ static void from_folder(struct ask_node *n, const char *port, const char *folder
 	if (host_list(n->h, folder, n->arena, &names, &k))
 		return;
 	for (size_t i = 0; i < k; i++)
-		if (tells(names[i]) && strlen(names[i]) < 64 &&
+		if (is_error_counter(names[i]) && strlen(names[i]) < 64 &&
 		    host_read_line(n->h, arena_printf(n->arena, "%s/%s", folder, names[i]), line,
 				   sizeof(line)) == 0 &&
 		    parse_u64(line, &v) == 0)
@@ -471,7 +471,7 @@ static void from_rdma(struct ask_node *n, const char *port, const char *device, 
 			    list);
 }
 
-static bool device_sound(const char *s)
+static bool device_valid(const char *s)
 {
 	return *s && *s != '.' && !strchr(s, '/');
 }
@@ -497,7 +497,7 @@ int answer_counters(struct ask_node *n, void **state, const json_t *with, json_t
 		r = ask_text(one, "port", IF_NAMESIZE - 1, &port, e);
 		r = r ? r : ask_text(one, "device", 63, &device, e);
 		r = r ? r : ask_int(one, "number", 1, 255, &number, e);
-		if (r || !port || (device && !device_sound(device))) {
+		if (r || !port || (device && !device_valid(device))) {
 			r = r ? r : err_set(e, -EINVAL, "a port without a name");
 			break;
 		}

@@ -245,7 +245,7 @@ static void all_gids(struct doc *d, const struct cluster *c)
 	}
 }
 
-static void all_heard(struct doc *d, const struct cluster *c)
+static void all_neighbors(struct doc *d, const struct cluster *c)
 {
 	static const struct column columns[] = { { .title = "Node" },
 						 { .title = "Port" },
@@ -257,7 +257,7 @@ static void all_heard(struct doc *d, const struct cluster *c)
 	struct node *t = doc_table(d, "Heard", columns, 7);
 
 	for (size_t i = 0; i < c->n_nodes; i++)
-		LIST_FOR_EACH (struct cluster_heard, h, &c->nodes[i].heard) {
+		LIST_FOR_EACH (struct cluster_neighbor, h, &c->nodes[i].heard) {
 			struct cell *row = node_row(d, t);
 
 			row[0] = cell_as(STYLE_STRONG, c->nodes[i].name);
@@ -285,7 +285,7 @@ struct doc *page_cluster(struct arena *a, const struct cluster *c, double second
 	nodes(d, c);
 	if (verbose) {
 		all_gids(d, c);
-		all_heard(d, c);
+		all_neighbors(d, c);
 	}
 	return d;
 }

@@ -15,7 +15,7 @@ struct planning {
 	struct arena *a;
 	const struct cluster *c;
 	const struct wiring_node *before;
-	const struct wiring_wish *wish;
+	const struct wiring_target *wish;
 	struct wiring *w;
 	struct ipv4_pool pool;
 };
@@ -89,7 +89,8 @@ static bool distinct(const struct planning *p, const struct cluster_path *path, 
 }
 
 /* A network that most ends have already and nobody else has; false: none is worth keeping. */
-static bool find_kept(const struct planning *p, const struct cluster_path *path, struct ipv4 *out)
+static bool find_existing(const struct planning *p, const struct cluster_path *path,
+			  struct ipv4 *out)
 {
 	size_t best = 0;
 
@@ -106,7 +107,7 @@ static bool find_kept(const struct planning *p, const struct cluster_path *path,
 				have += address_in(port_of(p, path->ends[k]), network, &ignored);
 			/* One end alone says nothing of where the others belong. */
 			if (have < 2 || have <= best || is_used_elsewhere(p, path, network) ||
-			    ipv4_is_taken(&p->pool, network) || !distinct(p, path, network))
+			    ipv4_in_use(&p->pool, network) || !distinct(p, path, network))
 				continue;
 			best = have;
 			*out = network;
@@ -275,7 +276,7 @@ static void add_names(struct arena *a, const struct wiring *w, size_t node, size
 	}
 }
 
-bool wiring_host_key_sound(const char *key)
+bool wiring_host_key_valid(const char *key)
 {
 	static const char *const types[] = { "ssh-ed25519 ", "ssh-rsa ", "ecdsa-sha2-nistp256 ",
 					     "ecdsa-sha2-nistp384 ", "ecdsa-sha2-nistp521 " };
@@ -308,7 +309,7 @@ static const char *known_lines(struct arena *a, const struct wiring_node *before
 			text_printf(&names, ",%s", name);
 		add_names(a, w, node, other, false, &names);
 		for (size_t i = 0; i < before[other].n_host_keys; i++)
-			if (wiring_host_key_sound(before[other].host_keys[i]))
+			if (wiring_host_key_valid(before[other].host_keys[i]))
 				text_printf(&out, "%s %s\n", names.s, before[other].host_keys[i]);
 	}
 	return arena_strdup(a, out.s);
@@ -381,7 +382,7 @@ static void judge_slow_links(struct arena *a, struct wiring *w, bool meant)
 					      "topology to use these" });
 }
 
-static void judge_topology(struct arena *a, const struct wiring_wish *wish, struct wiring *w)
+static void judge_topology(struct arena *a, const struct wiring_target *wish, struct wiring *w)
 {
 	const struct cluster *c = w->c;
 	const char *is = cluster_topology_name(c->topology);
@@ -546,7 +547,7 @@ static void judge_port(struct arena *a, const struct wiring_port *p, struct wiri
 	}
 }
 
-static void judge_mtu(struct arena *a, const struct wiring_wish *wish, struct wiring *w)
+static void judge_mtu(struct arena *a, const struct wiring_target *wish, struct wiring *w)
 {
 	long long want = wish->mtu ? wish->mtu : WIRING_MTU;
 
@@ -582,7 +583,7 @@ static void judge_switches(struct arena *a, struct wiring *w)
 }
 
 static void wiring_judge(struct arena *a, const struct wiring_node *before,
-			 const struct wiring_wish *wish, struct wiring *w)
+			 const struct wiring_target *wish, struct wiring *w)
 {
 	for (size_t i = 0; i < w->c->n_nodes; i++)
 		judge_node(a, before, i, w);
@@ -609,7 +610,7 @@ static void add_path(struct planning *p, size_t wire, size_t n)
 				      .way = p->c->wires[wire].way,
 				      .mtu = mtu_of(p, from),
 				      .speed_mbps = from->speed_mbps };
-	path->kept = find_kept(p, from, &path->network);
+	path->kept = find_existing(p, from, &path->network);
 	if (path->kept)
 		ipv4_take(&p->pool, path->network);
 }
@@ -656,7 +657,7 @@ static void add_switches(struct planning *p)
  * Whether the wire gets addresses: one for data, never one for management (cluster_wire_data).
  * Where there are none for data, whoever names a topology means those that there are.
  */
-static bool wiring_wanted(const struct cluster *c, const struct wiring_wish *wish, size_t wire)
+static bool wiring_wanted(const struct cluster *c, const struct wiring_target *wish, size_t wire)
 {
 	if (cluster_wire_data(c, &c->wires[wire]))
 		return true;
@@ -667,7 +668,7 @@ static bool wiring_wanted(const struct cluster *c, const struct wiring_wish *wis
 }
 
 void wiring_make(struct arena *a, const struct cluster *c, const struct wiring_node *before,
-		 const struct wiring_wish *wish, struct wiring *out)
+		 const struct wiring_target *wish, struct wiring *out)
 {
 	struct planning p = { .a = a,
 			      .c = c,

@@ -87,7 +87,7 @@ struct wiring {
 	size_t n_troubles;
 };
 
-struct wiring_wish {
+struct wiring_target {
 	const char *topology; /* "pair", "ring", "switch" or "auto" */
 	long long mtu;	      /* 0: WIRING_MTU, or what the ports take */
 	struct ipv4 base;     /* networks come from here; bits 0: as ipv4_next chooses */
@@ -96,7 +96,7 @@ struct wiring_wish {
 
 /* before: one a node of c. Never fails: what cannot be is a trouble that stops. */
 void wiring_make(struct arena *a, const struct cluster *c, const struct wiring_node *before,
-		 const struct wiring_wish *wish, struct wiring *out);
+		 const struct wiring_target *wish, struct wiring *out);
 /* Whether something stands against applying it. */
 bool wiring_stopped(const struct wiring *w);
 
@@ -104,6 +104,6 @@ bool wiring_stopped(const struct wiring *w);
 /* What nodes and topology are not fit for. */
 void wiring_trouble(struct arena *a, struct wiring *w, const struct wiring_trouble *t);
 /* "TYPE BASE64" and nothing else: what may stand in a file of host keys. */
-bool wiring_host_key_sound(const char *key);
+bool wiring_host_key_valid(const char *key);
 
 #endif

@@ -658,7 +658,7 @@ static void ssh(struct words *w, const struct rsh_how *how, const struct rsh_tar
 	add(w, t->address);
 }
 
-static bool files_sound(const struct rsh_how *how, struct err *e)
+static bool files_valid(const struct rsh_how *how, struct err *e)
 {
 	const char *files[] = { how->known_hosts, how->identity };
 
@@ -679,11 +679,11 @@ char **rsh_words(struct arena *a, const struct rsh_target *t, const struct rsh_h
 	size_t begin;
 	char **argv;
 
-	if (!cluster_name_sound(t->name) || !cluster_name_sound(t->address)) {
+	if (!cluster_name_valid(t->name) || !cluster_name_valid(t->address)) {
 		err_set(e, -EINVAL, "\"%.64s\" is no name that a node can have", t->address);
 		return NULL;
 	}
-	if (!files_sound(how, e))
+	if (!files_valid(how, e))
 		return NULL;
 	if (how->rsh)
 		split(&w, how->rsh, t);

@@ -63,7 +63,7 @@ static int read_port(const json_t *j, struct setup_port *out, struct err *e)
 		return -EINVAL;
 	address = (struct knob){ KNOB_ADDRESS, out->address, out->name };
 	mtu = (struct knob){ KNOB_LINK, "mtu", out->name };
-	if (!knob_sound(&address, NULL, &why) || !knob_sound(&mtu, NULL, &why))
+	if (!knob_valid(&address, NULL, &why) || !knob_valid(&mtu, NULL, &why))
 		return err_set(e, -EINVAL, "a port of the request is not sound: %s", why);
 	return out->mtu ? 0 : err_set(e, -EINVAL, "a port of the request has no MTU");
 }
@@ -86,7 +86,7 @@ static int read_types(struct arena *a, const json_t *with, struct setup_want *ou
 		t->pci = arena_strdup(a, t->pci);
 		t->parameter = port == 1 ? "LINK_TYPE_P1" : "LINK_TYPE_P2";
 		k = (struct knob){ KNOB_FIRMWARE, t->parameter, t->pci };
-		if (!knob_sound(&k, NULL, NULL))
+		if (!knob_valid(&k, NULL, NULL))
 			return err_set(e, -EINVAL, "a link type of the request is of no adapter");
 	}
 	return 0;
@@ -104,7 +104,7 @@ static int read_lines(struct arena *a, const json_t *with, const char *key, cons
 	if (!j || (text && !*text))
 		return 0;
 	if (!text || json_string_length(j) > SETUP_TEXT_MAX ||
-	    !knob_sound(&k, knob_file_value(a, 0644, text, strlen(text)), &why))
+	    !knob_valid(&k, knob_file_value(a, 0644, text, strlen(text)), &why))
 		return err_set(e, -EINVAL, "\"%s\" of the request is not sound: %s", key, why);
 	*out = arena_strdup(a, text);
 	return 0;
@@ -207,7 +207,7 @@ static void add_folders(struct making *g, struct plan *p, const char *path)
 		struct err ignored = { 0 };
 		const char *now;
 
-		if (is_planned(p, &k) || !knob_sound(&k, NULL, NULL) ||
+		if (is_planned(p, &k) || !knob_valid(&k, NULL, NULL) ||
 		    knob_get(g->h, g->a, &k, &now, &ignored) || strcmp(now, "absent") != 0)
 			continue;
 		change(g, p, &for_files, "", &k,
@@ -516,7 +516,7 @@ static void gate_rdma(struct arena *a, struct host *h, const struct machine *m,
 		.fix = "end them first: an address moves the GIDs that their queue pairs use"
 	};
 
-	if (command_say(a, argv, ASK_MS, ANSWER_MAX, &listed))
+	if (command_report(a, argv, ASK_MS, ANSWER_MAX, &listed))
 		listed = NULL;
 	for (size_t i = 0; i < want->n; i++) {
 		const char *device = device_of(m, want->ports[i].name);

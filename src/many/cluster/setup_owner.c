@@ -18,7 +18,7 @@ enum { FILES_MAX = 256 };
 struct setup_sources {
 	struct host *h;
 	const struct machine *m;
-	struct persist_wish files;
+	struct persist_target files;
 };
 
 static const char *const names[SETUP_OWNERS] = {

@@ -134,7 +134,7 @@ static void egress(struct arena *a, struct check *c)
 	}
 }
 
-static bool says(const struct check_result *r, const char *word)
+static bool mentions(const struct check_result *r, const char *word)
 {
 	return r->why && strstr(r->why, word) != NULL;
 }
@@ -147,7 +147,7 @@ static void ingress(struct arena *a, struct check *c)
 		struct cluster_end e;
 
 		if (r->state != CHECK_FAILED || r->together || r->path == CHECK_NONE ||
-		    !says(r, "through the peer's") || !stands(c, r))
+		    !mentions(r, "through the peer's") || !stands(c, r))
 			continue;
 		e = check_far(&c->paths[r->path], r->asker);
 		check_find(
@@ -316,15 +316,15 @@ static void rdma(struct arena *a, struct check *c)
 
 		if (r->state != CHECK_FAILED || !stands(c, r))
 			continue;
-		if (says(r, "over TCP sockets") || says(r, "libibverbs") ||
-		    says(r, "no RDMA device"))
+		if (mentions(r, "over TCP sockets") || mentions(r, "libibverbs") ||
+		    mentions(r, "no RDMA device"))
 			add_rdma(a, c, r, "socket-fallback",
 				 "RDMA is there and cannot be used, so NCCL would fall back to TCP "
 				 "sockets: 0.4 to 1 GB/s where 20 are possible.",
 				 "libibverbs1 and ibverbs-providers installed; in containers the "
 				 "device /dev/infiniband, IPC_LOCK and memlock -1; NCCL_IB_HCA "
 				 "that names devices of this node; NCCL_NET=IB makes it an error");
-		else if (says(r, "Cannot allocate memory"))
+		else if (mentions(r, "Cannot allocate memory"))
 			add_rdma(a, c, r, "rdma-memory",
 				 "The kernel refuses to register memory for RDMA.",
 				 "raise the locked-memory limit (ulimit -l unlimited). Where "
@@ -343,7 +343,7 @@ static void wrong_data(struct arena *a, struct check *c)
 	for (size_t i = 0; i < c->n_results; i++) {
 		const struct check_result *r = &c->results[i];
 
-		if (bad(r) && says(r, "other data than was sent"))
+		if (bad(r) && mentions(r, "other data than was sent"))
 			add_rdma(a, c, r, "data-wrong", "Data arrived other than they were sent.",
 				 "take the node out of service: memory, adapter or firmware is "
 				 "faulty; look for machine checks in the kernel's log");
@@ -399,7 +399,7 @@ static bool otherwise_clean(const struct check *c, const struct check_blame *b)
 }
 
 /* An MTU that differs was named by its own symptom. */
-static bool told(const struct check *c, const struct check_blame *b)
+static bool already_reported(const struct check *c, const struct check_blame *b)
 {
 	for (size_t i = 0; i < c->cluster->n_findings; i++) {
 		const struct cluster_finding *f = &c->cluster->findings[i];
@@ -441,7 +441,7 @@ void symptom_blames(struct arena *a, struct check *c)
 		const struct check_blame *b = &c->blames[i];
 		const char *code = b->test == CHECK_PING ? "path-dead" : "slow-path";
 
-		if (told(c, b))
+		if (already_reported(c, b))
 			continue;
 		/* TCP came first and would have found it. */
 		if (is_rdma(b->test) && otherwise_clean(c, b))

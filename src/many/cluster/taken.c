@@ -30,7 +30,7 @@ struct asker {
 	struct sockaddr_ll to;
 };
 
-static int open_asker(struct asker *k, const struct taken_ask *ask)
+static int open_asker(struct asker *k, const struct arp_probe_ask *ask)
 {
 	struct ifreq own = { 0 };
 	struct ipv4 x;
@@ -69,7 +69,7 @@ static int open_asker(struct asker *k, const struct taken_ask *ask)
 }
 
 /* Whoever says that the address is his, and is not this port. */
-static void take(struct asker *k, struct taken_ask *ask)
+static void take(struct asker *k, struct arp_probe_ask *ask)
 {
 	struct ether_arp got;
 	uint32_t ip;
@@ -94,7 +94,7 @@ static void send_all(struct asker *list, size_t n)
 				     (const struct sockaddr *)&list[i].to, sizeof(list[i].to));
 }
 
-static void listen_all(struct asker *list, struct taken_ask *asks, size_t n)
+static void listen_all(struct asker *list, struct arp_probe_ask *asks, size_t n)
 {
 	long long begin = clock_mono_ms(), now;
 	struct pollfd p[TAKEN_MAX];
@@ -114,7 +114,7 @@ static void listen_all(struct asker *list, struct taken_ask *asks, size_t n)
 	}
 }
 
-int taken_probe(struct taken_ask *asks, size_t n)
+int arp_probe(struct arp_probe_ask *asks, size_t n)
 {
 	struct asker list[TAKEN_MAX];
 	size_t open = 0;

@@ -7,7 +7,7 @@
 
 enum { TAKEN_MAX = 64, TAKEN_MAC = 18 };
 
-struct taken_ask {
+struct arp_probe_ask {
 	const char *port, *address; /* "192.168.100.1/24" */
 	char by[TAKEN_MAC];	    /* out: the MAC that answered; "" nobody did */
 };
@@ -16,6 +16,6 @@ struct taken_ask {
  * Asks all ports at once by ARP (RFC 5227: probes with no address of ours) and waits for 250 ms.
  * 0 or -errno when no port could be asked: then nothing is known. TAKEN_MAX of them at most.
  */
-int taken_probe(struct taken_ask *asks, size_t n);
+int arp_probe(struct arp_probe_ask *asks, size_t n);
 
 #endif

@@ -88,7 +88,7 @@ static void take_value(struct fleet *f, struct fleet_bench *b, struct fleet_mach
 	*kept = (struct fleet_value){ .machine = m, .value = v, .time = time };
 }
 
-static bool figure_is_sound(const json_t *c, const json_t *j)
+static bool figure_is_valid(const json_t *c, const json_t *j)
 {
 	const char *bench = get(c, "bench"), *name = get(c, "case"), *key = get(j, "key"),
 		   *unit = get(j, "unit");
@@ -136,7 +136,7 @@ static int check_cases(const json_t *j, struct err *e)
 			return err_set(e, -EINVAL, "case %zu has no list of figures", i);
 		json_array_foreach(figures, k, figure)
 		{
-			if (!figure_is_sound(c, figure))
+			if (!figure_is_valid(c, figure))
 				return err_set(e, -EINVAL, "a figure of case %zu makes no sense",
 					       i);
 		}

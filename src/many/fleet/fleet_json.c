@@ -82,7 +82,7 @@ static json_t *group_json(const struct fleet_group *g)
 	return j;
 }
 
-static json_t *given_json(const struct fleet_answer *an)
+static json_t *shared_answer_json(const struct fleet_answer *an)
 {
 	json_t *j = answer_json(an);
 
@@ -97,7 +97,7 @@ static json_t *difference_json(const struct fleet_subject *s)
 
 	for (size_t i = 0; i < s->n_answers; i++)
 		if (s->answers[i]->count)
-			json_array_append_new(list, given_json(s->answers[i]));
+			json_array_append_new(list, shared_answer_json(s->answers[i]));
 	json_object_set_new(j, "within_platform", json_boolean(s->differs));
 	json_object_set_new(j, "silent", size(s->silent));
 	json_object_set_new(j, "answers", list);
@@ -143,7 +143,7 @@ static json_t *drift_json(const struct fleet *f)
 			row = subject_json(it);
 			json_object_set_new(row, "golden",
 					    wanted ? answer_json(wanted) : json_null());
-			json_object_set_new(row, "here", given_json(it->answers[i]));
+			json_object_set_new(row, "here", shared_answer_json(it->answers[i]));
 			json_array_append_new(list, row);
 		}
 	}

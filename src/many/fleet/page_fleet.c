@@ -580,8 +580,8 @@ static const char *range_text(struct arena *a, const struct fleet_proof *p)
 			 : arena_printf(a, "%+.1f to %+.1f %%", least, most);
 }
 
-static const char *who_says(struct arena *a, const struct fleet_proof *p,
-			    enum fleet_verdict_kind kind, bool all)
+static const char *provers_text(struct arena *a, const struct fleet_proof *p,
+				enum fleet_verdict_kind kind, bool all)
 {
 	TEXT_AUTO t = { 0 };
 	size_t shown = 0;
@@ -626,7 +626,7 @@ static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view
 				d, k == FLEET_HURTS && p->count[k] ? STYLE_BAD : STYLE_PLAIN, "%zu",
 				p->count[k]);
 		c[6] = cell(range_text(d->arena, p));
-		c[7] = cell(who_says(d->arena, p, FLEET_HURTS, how->all));
+		c[7] = cell(provers_text(d->arena, p, FLEET_HURTS, how->all));
 	}
 	doc_text(d, "The newest verdict of each machine and target counts; whether it still holds "
 		    "there, its own check says.");

@@ -141,7 +141,7 @@ static void add_by(struct fleet *f, struct fleet_answer *an, const struct fleet_
 }
 
 /* A machine that gave no status is not different in what status tells. */
-static bool could_say(const struct fleet_machine *m, const struct fleet_subject *s)
+static bool could_report(const struct fleet_machine *m, const struct fleet_subject *s)
 {
 	return s->kind == FLEET_HOST || m->times[s->kind];
 }
@@ -152,7 +152,7 @@ static void settle_subjects(struct fleet *f)
 		for (size_t s = 0; s < f->n_subjects; s++) {
 			if (f->machines[i]->answers[s])
 				f->machines[i]->answers[s]->count++;
-			else if (could_say(f->machines[i], f->subjects[s]))
+			else if (could_report(f->machines[i], f->subjects[s]))
 				f->subjects[s]->silent++;
 		}
 	for (size_t s = 0; s < f->n_subjects; s++)
@@ -360,8 +360,8 @@ void fleet_settle(struct fleet *f)
 		for (size_t s = 0; s < f->n_subjects; s++)
 			f->machines[i]->drifted +=
 				f->machines[i]->answers[s] != f->golden->answers[s] &&
-				could_say(f->machines[i], f->subjects[s]) &&
-				could_say(f->golden, f->subjects[s]);
+				could_report(f->machines[i], f->subjects[s]) &&
+				could_report(f->golden, f->subjects[s]);
 		f->n_drifted += f->machines[i]->drifted > 0;
 	}
 }

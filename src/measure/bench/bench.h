@@ -17,7 +17,7 @@
 #include "machine/model/machine.h"
 
 struct collective_shared;
-struct gpu_ahead;
+struct gpu_preinit;
 
 /* What the user asked for besides the name of a bench; NULL where nothing was said. */
 struct bench_ask {
@@ -46,9 +46,9 @@ struct bench_env {
 	 * about ("by the library's first proposal"). NULL: nobody looks. */
 	void (*early)(void *ctx, double value, const char *how);
 	void *early_ctx;
-	struct gpu_ahead *ahead; /* what was begun before there were facts; NULL: nothing */
-	double seconds;		 /* that each case is to be measured for, warm-up not counted */
-	bool small;		 /* tiny sizes: tests of the bench itself, no figure for anybody */
+	struct gpu_preinit *ahead; /* what was begun before there were facts; NULL: nothing */
+	double seconds;		   /* that each case is to be measured for, warm-up not counted */
+	bool small; /* tiny sizes: tests of the bench itself, no figure for anybody */
 };
 
 struct bench_figure {
@@ -100,7 +100,7 @@ struct bench {
 	unsigned rounds; /* fresh set-ups per case */
 	/* Begins what takes long and needs no facts (gpu_ahead.h), once it is known that this bench
 	 * runs. name: of the case, or NULL. NULL: there is nothing. */
-	struct gpu_ahead *(*ahead)(const struct bench_ask *ask, const char *name);
+	struct gpu_preinit *(*ahead)(const struct bench_ask *ask, const char *name);
 	/* Every case that makes sense on this machine. */
 	void (*cases)(const struct bench_env *env, struct bench_cases *out);
 	size_t state_size; /* of what setup fills */

@@ -341,8 +341,8 @@ static const char *const step_name[COLLECTIVE_STEPS] = {
  */
 
 /* own, *e: how our part went. What the others say goes into *out. */
-static int hear_all(struct collective_shared *s, enum collective_step step, double limit_s, int own,
-		    struct frame_done *out, struct err *e)
+static int team_receive_all(struct collective_shared *s, enum collective_step step, double limit_s,
+			    int own, struct frame_done *out, struct err *e)
 {
 	struct err far = { 0 };
 	int r;
@@ -369,9 +369,9 @@ static int hear_all(struct collective_shared *s, enum collective_step step, doub
 	return r;
 }
 
-static int tell(struct collective_shared *s, const struct frame_order *o, struct err *e)
+static int team_command(struct collective_shared *s, const struct frame_order *o, struct err *e)
 {
-	return s->world ? world_tell(s->world, o, e) : 0;
+	return s->world ? world_command(s->world, o, e) : 0;
 }
 
 int collective_all(struct collective_run *run, enum collective_step step, struct err *e)
@@ -387,7 +387,7 @@ int collective_all(struct collective_run *run, enum collective_step step, struct
 	o.flags = (run->arg->in_place ? (unsigned)FLAG_IN_PLACE : 0u) |
 		  (run->arg->small ? (unsigned)FLAG_SMALL : 0u) |
 		  (run->together ? (unsigned)FLAG_TOGETHER : 0u);
-	r = tell(s, &o, e);
+	r = team_command(s, &o, e);
 	if (r) {
 		s->broken = true;
 		if (step == COLLECTIVE_DROP)
@@ -395,7 +395,7 @@ int collective_all(struct collective_run *run, enum collective_step step, struct
 		return r;
 	}
 	r = collective_local(run, step, e);
-	r = hear_all(s, step, collective_limit_s(run), r, &said, e);
+	r = team_receive_all(s, step, collective_limit_s(run), r, &said, e);
 	run->seconds = fmax(run->seconds, (double)said.picoseconds / 1e12);
 	s->paths.sockets = s->paths.sockets || said.flags & SAID_SOCKETS;
 	if (step == COLLECTIVE_FIRST && !*s->paths.via)
@@ -419,11 +419,11 @@ static int connect_all(struct collective_shared *s, struct err *e)
 	if (r)
 		return r;
 	memcpy(o.id, id.bytes, sizeof(o.id));
-	r = tell(s, &o, e);
+	r = team_command(s, &o, e);
 	r = r ? r : collective_connect(s, &id, e);
 	/* The others cannot connect without us. */
 	s->broken = s->broken || (r && s->world);
-	return hear_all(s, COLLECTIVE_CONNECT, CONNECT_S, r, &said, e);
+	return team_receive_all(s, COLLECTIVE_CONNECT, CONNECT_S, r, &said, e);
 }
 
 int collective_open(struct collective_shared *s, struct err *e)
@@ -448,11 +448,11 @@ void collective_close(struct collective_shared *s)
 	struct frame_order o = { .what = COLLECTIVE_CLOSE };
 	struct frame_done said;
 	struct err ignored = { 0 };
-	bool told = s->open && tell(s, &o, &ignored) == 0;
+	bool told = s->open && team_command(s, &o, &ignored) == 0;
 
 	collective_disconnect(s);
 	if (told)
-		hear_all(s, COLLECTIVE_CLOSE, CONNECT_S, 0, &said, &ignored);
+		team_receive_all(s, COLLECTIVE_CLOSE, CONNECT_S, 0, &said, &ignored);
 	if (!s->world)
 		nccl_log_end(&s->nccl);
 }
@@ -467,7 +467,7 @@ struct follower {
 	bool made;
 };
 
-static bool sound(const struct frame_order *o, const struct collective_shared *s)
+static bool is_valid(const struct frame_order *o, const struct collective_shared *s)
 {
 	if (o->what < COLLECTIVE_CONNECT || o->what >= COLLECTIVE_STEPS)
 		return false;
@@ -516,7 +516,7 @@ static int obey(struct follower *f, const struct frame_order *o, struct err *e)
 {
 	struct collective_shared *s = f->s;
 
-	if (!sound(o, s))
+	if (!is_valid(o, s))
 		return err_set(e, -EBADMSG, "rank 0 asks for what no rank does");
 	if (o->what == COLLECTIVE_CLOSE) {
 		drop_own(f);

@@ -77,7 +77,7 @@ static int sample(struct turn *t, void *state, struct bench_sample *s)
 }
 
 /* done: rounds that are over. */
-static void tell(const struct turn *t, size_t done)
+static void report_progress(const struct turn *t, size_t done)
 {
 	if (t->f->progress)
 		t->f->progress(t->f->ctx, t->out, done, t->b->rounds);
@@ -96,7 +96,7 @@ static void early(void *ctx, double value, const char *how)
 			.known = true, .value = value, .at_s = clock_process_s(), .how = how
 		};
 	e->last = value;
-	tell(t, t->out->rounds);
+	report_progress(t, t->out->rounds);
 }
 
 /* Until the last samples show no trend, or half the case's time is over and they could have. */
@@ -161,7 +161,7 @@ static void measure(struct turn *t, void *state, unsigned left)
 		if (sample(t, state, &s))
 			return;
 		keep(t, &s, at);
-		tell(t, t->b->rounds - left);
+		report_progress(t, t->b->rounds - left);
 	}
 }
 

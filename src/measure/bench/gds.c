@@ -676,7 +676,7 @@ static int gds_run(void *state, struct bench_sample *out, struct err *e)
 }
 
 /* Where it can be said: which way it went. */
-static void tell_way(struct gds *g)
+static void gds_report_way(struct gds *g)
 {
 	const struct cufile *c = g->target.cufile;
 	struct cufile_counts now;
@@ -696,7 +696,7 @@ static int gds_check(void *state, struct err *e)
 	int r;
 
 	if (g->arg->straight)
-		tell_way(g);
+		gds_report_way(g);
 	/* What was measured until somebody asked to stop is checked as well. */
 	t->stop = NULL;
 	r = cuda_use(gpu, e);

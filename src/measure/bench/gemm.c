@@ -125,7 +125,7 @@ static void glance(struct gemm_state *s, const struct bench_env *env)
 		   "by the library's first proposal, not checked yet; looking for a faster one");
 }
 
-static void told(void *ctx, double seconds)
+static void gemm_progress(void *ctx, double seconds)
 {
 	struct lane *l = ctx;
 
@@ -175,7 +175,7 @@ int gemm_open(struct gemm_shared *shared, struct err *e)
 {
 	int r = 0;
 
-	if (!shared->open && !gpu_ahead_cublaslt(shared->ahead, &shared->lt, &r, e))
+	if (!shared->open && !gpu_preinit_cublaslt(shared->ahead, &shared->lt, &r, e))
 		r = cublaslt_open(&shared->lt, e);
 	shared->open = r == 0;
 	return r;
@@ -223,7 +223,7 @@ static int set_up(struct gemm_state *s, const struct bench_env *env, struct err 
 		l->env = env;
 		/* Threads of several GPUs would talk at once. */
 		if (env->early && s->arg->n == 1) {
-			l->unit.tell = told;
+			l->unit.tell = gemm_progress;
 			l->unit.tell_ctx = l;
 		}
 		gpu_watch_open(&l->watch, l->place);
@@ -364,7 +364,7 @@ const struct bench bench_gemm = {
 	.brief = "bf16:8192",
 	.seconds = 2,
 	.rounds = 3,
-	.ahead = gpu_ahead_products,
+	.ahead = gpu_preinit_products,
 	.cases = gemm_cases,
 	.state_size = sizeof(struct gemm_state),
 	.setup = gemm_setup,

@@ -13,7 +13,7 @@ struct gemm_shared {
 	bool open;
 	struct cusparselt sparse;
 	bool sparse_open;
-	struct gpu_ahead *ahead; /* that may have loaded it; NULL: nothing has */
+	struct gpu_preinit *ahead; /* that may have loaded it; NULL: nothing has */
 };
 
 struct gemm_arg {

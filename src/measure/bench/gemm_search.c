@@ -267,7 +267,8 @@ static int propose(struct gemm_search *s, size_t v, struct err *e)
 	      : cublaslt_plan_search(s->variants[v].plan, s->u->workspace_bytes, found, PROPOSALS,
 				     &n, e);
 	for (int i = 0; r == 0 && i < n; i++)
-		if (found[i].state == CUBLASLT_OK && found[i].workspace <= s->u->workspace_bytes)
+		if (found[i].state == CUBLAS_STATUS_SUCCESS &&
+		    found[i].workspace <= s->u->workspace_bytes)
 			s->all[s->n++] = (struct gemm_candidate){ v, found[i], i == 0, INFINITY };
 	free(found);
 	return r == -EOPNOTSUPP ? 0 : r;

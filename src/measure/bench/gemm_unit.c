@@ -21,23 +21,23 @@ static int type_of(enum gemm_code c)
 {
 	switch (c) {
 	case CODE_F64:
-		return CUBLASLT_R64F;
+		return CUDA_R_64F;
 	case CODE_F32:
-		return CUBLASLT_R32F;
+		return CUDA_R_32F;
 	case CODE_F16:
-		return CUBLASLT_R16F;
+		return CUDA_R_16F;
 	case CODE_BF16:
-		return CUBLASLT_R16BF;
+		return CUDA_R_16BF;
 	case CODE_E4M3:
-		return CUBLASLT_E4M3;
+		return CUDA_R_8F_E4M3;
 	case CODE_E5M2:
-		return CUBLASLT_E5M2;
+		return CUDA_R_8F_E5M2;
 	case CODE_E2M1:
-		return CUBLASLT_E2M1;
+		return CUDA_R_4F_E2M1;
 	case CODE_I8:
-		return CUBLASLT_R8I;
+		return CUDA_R_8I;
 	default:
-		return CUBLASLT_R32I;
+		return CUDA_R_32I;
 	}
 }
 
@@ -53,13 +53,13 @@ void gemm_unit_shape(const struct gemm_unit *u, const struct gemm_choice *c,
 		.a = type_of(t->a),
 		.b = type_of(t->b),
 		.d = type_of(t->d),
-		.compute = t->a == CODE_F64  ? CUBLASLT_COMPUTE_64F
-			   : t->a == CODE_I8 ? CUBLASLT_COMPUTE_32I
-			   : t->tf32	     ? CUBLASLT_COMPUTE_TF32
-					     : CUBLASLT_COMPUTE_32F,
-		.scale = t->a == CODE_F64  ? CUBLASLT_R64F
-			 : t->a == CODE_I8 ? CUBLASLT_R32I
-					   : CUBLASLT_R32F,
+		.compute = t->a == CODE_F64  ? CUBLAS_COMPUTE_64F
+			   : t->a == CODE_I8 ? CUBLAS_COMPUTE_32I
+			   : t->tf32	     ? CUBLAS_COMPUTE_32F_FAST_TF32
+					     : CUBLAS_COMPUTE_32F,
+		.scale = t->a == CODE_F64  ? CUDA_R_64F
+			 : t->a == CODE_I8 ? CUDA_R_32I
+					   : CUDA_R_32F,
 		.a_turned = c->a_turned,
 		.b_turned = c->b_turned,
 		.fast = c->fast,
@@ -175,9 +175,9 @@ static int multiply(struct gemm_unit *u, struct err *e)
 	if (u->type->sparse)
 		return gemm_sparse_multiply(u, e);
 	s = cublaslt_multiply(u->plan, &u->choice.algorithm, &at, u->stream);
-	if (s == CUBLASLT_OK)
+	if (s == CUBLAS_STATUS_SUCCESS)
 		return 0;
-	return err_set(e, s == CUBLASLT_NOT_SUPPORTED ? -EOPNOTSUPP : -EIO,
+	return err_set(e, s == CUBLAS_STATUS_NOT_SUPPORTED ? -EOPNOTSUPP : -EIO,
 		       "GPU %s: the product: %s", u->gpu->pci, cublaslt_status_name(s));
 }
 
@@ -416,11 +416,11 @@ void gemm_data_end(struct gemm_unit *u)
 
 static int sparse_type_of(enum gemm_code c)
 {
-	return c == CODE_F16	? CUBLASLT_R16F
-	       : c == CODE_BF16 ? CUBLASLT_R16BF
-	       : c == CODE_E4M3 ? CUBLASLT_E4M3
-	       : c == CODE_I8	? CUBLASLT_R8I
-				: CUBLASLT_R32I;
+	return c == CODE_F16	? CUDA_R_16F
+	       : c == CODE_BF16 ? CUDA_R_16BF
+	       : c == CODE_E4M3 ? CUDA_R_8F_E4M3
+	       : c == CODE_I8	? CUDA_R_8I
+				: CUDA_R_32I;
 }
 
 static struct cusparselt_buffers buffers(const struct gemm_unit *u)

@@ -16,7 +16,7 @@ struct begun {
 	struct err e;
 };
 
-struct gpu_ahead {
+struct gpu_preinit {
 	struct begun driver, library;
 	bool named; /* GPUs were asked for by name: which, the facts tell */
 	struct cuda cuda;
@@ -25,7 +25,7 @@ struct gpu_ahead {
 
 static void *open_driver(void *arg)
 {
-	struct gpu_ahead *h = arg;
+	struct gpu_preinit *h = arg;
 	struct cuda_guard guard;
 	struct err ignored = { 0 };
 
@@ -41,16 +41,16 @@ static void *open_driver(void *arg)
 
 static void *open_library(void *arg)
 {
-	struct gpu_ahead *h = arg;
+	struct gpu_preinit *h = arg;
 
 	h->library.r = cublaslt_load(&h->lt, &h->library.e);
 	return NULL;
 }
 
-static struct gpu_ahead *gpu_ahead_begin(const struct bench_ask *ask, const char *name,
-					 bool cublaslt)
+static struct gpu_preinit *gpu_preinit_begin(const struct bench_ask *ask, const char *name,
+					     bool cublaslt)
 {
-	struct gpu_ahead *h = calloc(1, sizeof(*h));
+	struct gpu_preinit *h = calloc(1, sizeof(*h));
 
 	if (!h)
 		return NULL;
@@ -65,14 +65,14 @@ static struct gpu_ahead *gpu_ahead_begin(const struct bench_ask *ask, const char
 	return h;
 }
 
-struct gpu_ahead *gpu_ahead_products(const struct bench_ask *ask, const char *name)
+struct gpu_preinit *gpu_preinit_products(const struct bench_ask *ask, const char *name)
 {
-	return gpu_ahead_begin(ask, name, true);
+	return gpu_preinit_begin(ask, name, true);
 }
 
-struct gpu_ahead *gpu_ahead_plain(const struct bench_ask *ask, const char *name)
+struct gpu_preinit *gpu_preinit_plain(const struct bench_ask *ask, const char *name)
 {
-	return gpu_ahead_begin(ask, name, false);
+	return gpu_preinit_begin(ask, name, false);
 }
 
 static void join(struct begun *b)
@@ -93,7 +93,7 @@ static bool take(struct begun *b, int *r, struct err *e)
 	return true;
 }
 
-bool gpu_ahead_driver(struct gpu_ahead *h, struct cuda **out, int *r, struct err *e)
+bool gpu_preinit_driver(struct gpu_preinit *h, struct cuda **out, int *r, struct err *e)
 {
 	if (!h || !take(&h->driver, r, e))
 		return false;
@@ -101,7 +101,7 @@ bool gpu_ahead_driver(struct gpu_ahead *h, struct cuda **out, int *r, struct err
 	return true;
 }
 
-bool gpu_ahead_cublaslt(struct gpu_ahead *h, struct cublaslt *out, int *r, struct err *e)
+bool gpu_preinit_cublaslt(struct gpu_preinit *h, struct cublaslt *out, int *r, struct err *e)
 {
 	if (!h || !take(&h->library, r, e))
 		return false;
@@ -109,7 +109,7 @@ bool gpu_ahead_cublaslt(struct gpu_ahead *h, struct cublaslt *out, int *r, struc
 	return true;
 }
 
-void gpu_ahead_end(struct gpu_ahead *h)
+void gpu_preinit_end(struct gpu_preinit *h)
 {
 	if (!h)
 		return;

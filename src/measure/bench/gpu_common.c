@@ -97,7 +97,7 @@ void gpu_places_find(const struct bench_env *env, struct bench_cases *cases, str
 	int r = 0;
 
 	*out = (struct gpu_places){ 0 };
-	if (!gpu_ahead_driver(env->ahead, &c, &r, &e)) {
+	if (!gpu_preinit_driver(env->ahead, &c, &r, &e)) {
 		c = ARENA_NEW(env->a, struct cuda);
 		r = cuda_open(c, &e);
 	}

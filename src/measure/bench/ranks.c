@@ -196,12 +196,13 @@ extern char **environ;
 enum { VARIABLES = 5, VARIABLE_MAX = 128 };
 
 /* The environment of rank i: ours, with what tells a process its rank put before it. */
-struct told {
+struct rank_environment {
 	char text[VARIABLES][VARIABLE_MAX];
 	char **all;
 };
 
-static int tell(struct told *t, unsigned rank, unsigned ranks, const char *job)
+static int ranks_environment(struct rank_environment *t, unsigned rank, unsigned ranks,
+			     const char *job)
 {
 	size_t n = 0, k = VARIABLES;
 
@@ -249,10 +250,10 @@ int ranks_spawn(char *const *argv, unsigned ranks, const char *job, struct ranks
 
 	*out = (struct ranks_children){ .n = 0 };
 	for (unsigned i = 1; i < ranks && i < RANKS_MAX; i++) {
-		struct told t;
+		struct rank_environment t;
 		pid_t pid;
 
-		if (tell(&t, i, ranks, job)) {
+		if (ranks_environment(&t, i, ranks, job)) {
 			ranks_reap(out, 0);
 			return err_set(e, -ENOMEM, "no memory");
 		}

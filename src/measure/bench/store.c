@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "machine/write/write.h"
 
-bool store_id_sound(const char *id)
+bool store_id_valid(const char *id)
 {
 	size_t n = strlen(id);
 
@@ -74,7 +74,7 @@ int store_get(struct arena *a, struct host *h, const char *state, const char *id
 	const char *path = store_path(a, state, id);
 	int r;
 
-	if (!store_id_sound(id))
+	if (!store_id_valid(id))
 		return err_set(e, -EINVAL, "\"%s\" is no id of a result", id);
 	r = host_read(h, path, BENCH_FILE_MAX, a, json, NULL);
 	if (r)
@@ -104,7 +104,7 @@ int store_list(struct arena *a, struct host *h, const char *state, char ***ids, 
 		if (!str_ends(names[i], ".json"))
 			continue;
 		id = arena_strndup(a, names[i], strlen(names[i]) - 5);
-		if (store_id_sound(id))
+		if (store_id_valid(id))
 			(*ids)[(*n)++] = id;
 	}
 	return 0;

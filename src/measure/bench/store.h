@@ -13,7 +13,7 @@ enum { BENCH_FILE_MAX = 256 << 20 };
 const char *store_new_id(struct arena *a, struct host *h, const char *state, long long time_s,
 			 const char *what);
 /* Only letters, digits, '-', '_', '.' and no leading dot: what may become a file's name. */
-bool store_id_sound(const char *id);
+bool store_id_valid(const char *id);
 const char *store_path(struct arena *a, const char *state, const char *id);
 /* Makes the folders when they are missing. -errno and *e. */
 int store_put(struct host *h, const char *state, const char *id, const char *json, struct err *e);

@@ -110,15 +110,15 @@ static int sleeps_verify(const struct sleeps *s, struct err *e)
 /* --- after the timer ----------------------------------------------------------------------------
  */
 
-struct wake_arg {
+struct timer_latency_arg {
 	long interval_ns;
 	size_t window; /* wake-ups a sample */
 	unsigned cpu;
 	bool fifo; /* with real-time scheduling */
 };
 
-struct wake {
-	const struct wake_arg *arg;
+struct timer_latency {
+	const struct timer_latency_arg *arg;
 	struct workers *worker;
 	struct sleeps sleeps;
 	int refused; /* errno of what real-time scheduling answered */
@@ -126,25 +126,25 @@ struct wake {
 
 static void become_fifo(void *ctx, size_t i)
 {
-	struct wake *s = ctx;
+	struct timer_latency *s = ctx;
 	struct sched_param p = { .sched_priority = WAKE_PRIORITY };
 
 	(void)i;
 	s->refused = pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
 }
 
-static void wake_teardown(void *state)
+static void timer_latency_teardown(void *state)
 {
-	struct wake *s = state;
+	struct timer_latency *s = state;
 
 	if (s->worker)
 		workers_end(s->worker);
 }
 
-static int wake_setup(const struct bench_env *env, const struct bench_case *c, void *state,
-		      const char **variant, struct err *e)
+static int timer_latency_setup(const struct bench_env *env, const struct bench_case *c, void *state,
+			       const char **variant, struct err *e)
 {
-	struct wake *s = state;
+	struct timer_latency *s = state;
 	struct idset cpus = { 0 };
 	int r;
 
@@ -169,17 +169,17 @@ static int wake_setup(const struct bench_env *env, const struct bench_case *c, v
 	return 0;
 }
 
-static int wake_run(void *state, struct bench_sample *out, struct err *e)
+static int timer_latency_run(void *state, struct bench_sample *out, struct err *e)
 {
-	struct wake *s = state;
+	struct timer_latency *s = state;
 
 	workers_run(s->worker, sleeps_take, &s->sleeps);
 	return sleeps_sample(&s->sleeps, out, e);
 }
 
-static int wake_verify(void *state, struct err *e)
+static int timer_latency_verify(void *state, struct err *e)
 {
-	return sleeps_verify(&((struct wake *)state)->sleeps, e);
+	return sleeps_verify(&((struct timer_latency *)state)->sleeps, e);
 }
 
 static bool may_fifo(void)
@@ -190,7 +190,7 @@ static bool may_fifo(void)
 	       (getrlimit(RLIMIT_RTPRIO, &most) == 0 && most.rlim_cur >= WAKE_PRIORITY);
 }
 
-static void wake_cases(const struct bench_env *env, struct bench_cases *out)
+static void timer_latency_cases(const struct bench_env *env, struct bench_cases *out)
 {
 	static const struct {
 		const char *name;
@@ -200,13 +200,15 @@ static void wake_cases(const struct bench_env *env, struct bench_cases *out)
 	unsigned cpu = env->cpus.n ? env->cpus.r[env->cpus.n - 1].hi : 0;
 
 	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
-		struct wake_arg *arg = ARENA_NEW(env->a, struct wake_arg);
+		struct timer_latency_arg *arg = ARENA_NEW(env->a, struct timer_latency_arg);
 		bool fifo = i % 2;
 
 		if (fifo && !may_fifo())
 			continue;
-		*arg = (struct wake_arg){ env->small ? rows[i / 2].ns / 20 : rows[i / 2].ns,
-					  env->small ? 10 : rows[i / 2].window, cpu, fifo };
+		*arg = (struct timer_latency_arg){ env->small ? rows[i / 2].ns / 20
+							      : rows[i / 2].ns,
+						   env->small ? 10 : rows[i / 2].window, cpu,
+						   fifo };
 		bench_case_add(
 			env->a, out,
 			(struct bench_case){
@@ -231,12 +233,12 @@ const struct bench bench_wake = {
 	.observed_scale = 1e-3,
 	.seconds = 3,
 	.rounds = 3,
-	.cases = wake_cases,
-	.state_size = sizeof(struct wake),
-	.setup = wake_setup,
-	.run = wake_run,
-	.verify = wake_verify,
-	.teardown = wake_teardown,
+	.cases = timer_latency_cases,
+	.state_size = sizeof(struct timer_latency),
+	.setup = timer_latency_setup,
+	.run = timer_latency_run,
+	.verify = timer_latency_verify,
+	.teardown = timer_latency_teardown,
 	.no_limit = "unknown: the exit latency of the idle state that was entered comes on top",
 };
 
@@ -375,7 +377,7 @@ static int idle_run(void *state, struct bench_sample *out, struct err *e)
 }
 
 /* "C6 90 %, C1 10 %": where the CPU idled, in tenths, the rest left out. */
-static void say_states(const struct idle *s)
+static void note_states(const struct idle *s)
 {
 	long long all = 0;
 	size_t k = 0, at = 0;
@@ -400,7 +402,7 @@ static int idle_verify(void *state, struct err *e)
 {
 	struct idle *s = state;
 
-	say_states(s);
+	note_states(s);
 	return sleeps_verify(&s->sleeps, e);
 }
 

@@ -12,14 +12,15 @@ static void warm(const struct rule_facts *e, struct judged *out)
 				   : 0;
 
 	if (during > 0)
-		says(e, out, CAUSE_CERTAIN,
-		     "CPUs were slowed down for heat %lld times during the "
-		     "tests",
-		     during);
-	else if (!says_unseen(e, out, &e->signs->log_throttled.f, "the kernel's log"))
-		says(e, out, e->signs->log_throttled.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     "the kernel's log of this boot has %lld lines of CPUs that were too warm",
-		     e->signs->log_throttled.v);
+		verdict_set(e, out, CAUSE_CERTAIN,
+			    "CPUs were slowed down for heat %lld times during the "
+			    "tests",
+			    during);
+	else if (!verdict_set_unseen(e, out, &e->signs->log_throttled.f, "the kernel's log"))
+		verdict_set(
+			e, out, e->signs->log_throttled.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			"the kernel's log of this boot has %lld lines of CPUs that were too warm",
+			e->signs->log_throttled.v);
 }
 
 static void clock_measured(const struct rule_facts *e, struct judged *out)
@@ -29,11 +30,11 @@ static void clock_measured(const struct rule_facts *e, struct judged *out)
 
 	rule_by_band(e, TEST_CPU_CLOCK, out);
 	/* One core alone reaches the highest frequency, but for a few per cent. */
-	if (out->how == CAUSE_UNSEEN && c && c->has_limit && c->limit > 0 &&
+	if (out->likelihood == CAUSE_UNSEEN && c && c->has_limit && c->limit > 0 &&
 	    figure_of(c, "frequency", &mhz))
-		says(e, out, mhz < 0.85 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     "one core alone runs at %.0f of %.0f MHz (%s)", mhz, c->limit,
-		     c->limit_source);
+		verdict_set(e, out, mhz < 0.85 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			    "one core alone runs at %.0f of %.0f MHz (%s)", mhz, c->limit,
+			    c->limit_source);
 }
 
 static const struct cause clocks[] = {
@@ -73,19 +74,20 @@ static void sleeps(const struct rule_facts *e, struct judged *out)
 
 	rule_by_setting(e, "cpu.idle-states", CAUSE_POSSIBLE, &by);
 	if (test_missing(e, TEST_WAKE, out)) {
-		if (by.how == CAUSE_POSSIBLE || by.how == CAUSE_NOT_HERE)
+		if (by.likelihood == CAUSE_POSSIBLE || by.likelihood == CAUSE_NOT_HERE)
 			*out = by;
 		return;
 	}
 	if (!figure_of(case_of(e, "idle-wake-up", "10ms"), "p50", &asleep) ||
 	    !figure_of(case_of(e, "idle-wake-up", "10ms:awake"), "p50", &awake)) {
-		says(e, out, CAUSE_UNSEEN, "only one half of the test ran");
+		verdict_set(e, out, CAUSE_UNSEEN, "only one half of the test ran");
 		return;
 	}
-	says(e, out, asleep - awake > WORTH_US ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-	     "a thread that slept 10 ms wakes %.1f us late on an idle CPU and %.1f us on one that "
-	     "is kept awake",
-	     asleep, awake);
+	verdict_set(e, out, asleep - awake > WORTH_US ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+		    "a thread that slept 10 ms wakes %.1f us late on an idle CPU and %.1f us on "
+		    "one that "
+		    "is kept awake",
+		    asleep, awake);
 }
 
 static void stolen(const struct rule_facts *e, struct judged *out)
@@ -93,13 +95,14 @@ static void stolen(const struct rule_facts *e, struct judged *out)
 	const struct record_conditions *c = e->record ? &e->record->conditions : NULL;
 
 	if (!is_virtual(e->m))
-		says(e, out, CAUSE_NOT_HERE, "no virtual machine");
+		verdict_set(e, out, CAUSE_NOT_HERE, "no virtual machine");
 	else if (!c || c->steal_percent < 0 || !e->record->n)
-		says(e, out, CAUSE_UNSEEN,
-		     "no test ran during which stolen time could have been seen");
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "no test ran during which stolen time could have been seen");
 	else
-		says(e, out, c->steal_percent > 2 ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-		     "the host took %.1f %% of the CPU time during the tests", c->steal_percent);
+		verdict_set(e, out, c->steal_percent > 2 ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+			    "the host took %.1f %% of the CPU time during the tests",
+			    c->steal_percent);
 }
 
 static const struct cause late[] = {
@@ -131,22 +134,22 @@ static void loaded(const struct rule_facts *e, struct judged *out)
 	unsigned cpus = (unsigned)idset_count(&e->m->cpu.online.v);
 	double each;
 
-	if (says_unseen(e, out, &e->signs->load.f, "the load") || !cpus)
+	if (verdict_set_unseen(e, out, &e->signs->load.f, "the load") || !cpus)
 		return;
 	each = (double)e->signs->load.v / 100 / cpus;
-	says(e, out, each > 1.2 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-	     "%.2f tasks wanted to run on %u CPUs over the last minute",
-	     (double)e->signs->load.v / 100, cpus);
+	verdict_set(e, out, each > 1.2 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		    "%.2f tasks wanted to run on %u CPUs over the last minute",
+		    (double)e->signs->load.v / 100, cpus);
 }
 
 static void pressed(const struct rule_facts *e, struct judged *out)
 {
 	if (e->signs->pressure_cpu.f.seen == SEEN_ABSENT)
-		says(e, out, CAUSE_NOT_HERE, "the kernel keeps no pressure figures");
-	else if (!says_unseen(e, out, &e->signs->pressure_cpu.f, "CPU pressure"))
-		says(e, out, e->signs->pressure_cpu.v > 2000 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     "in %.1f %% of the last 10 s some task waited for a CPU",
-		     (double)e->signs->pressure_cpu.v / 100);
+		verdict_set(e, out, CAUSE_NOT_HERE, "the kernel keeps no pressure figures");
+	else if (!verdict_set_unseen(e, out, &e->signs->pressure_cpu.f, "CPU pressure"))
+		verdict_set(e, out, e->signs->pressure_cpu.v > 2000 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			    "in %.1f %% of the last 10 s some task waited for a CPU",
+			    (double)e->signs->pressure_cpu.v / 100);
 }
 
 static const struct cause busy[] = {

@@ -10,9 +10,9 @@ static void with_reading(const struct rule_facts *e, const char *setting, struct
 	bool measured = !test_missing(e, TEST_FILES, &test) || !test_missing(e, TEST_DISK, &test);
 
 	rule_by_setting(e, setting, measured ? CAUSE_LIKELY : CAUSE_POSSIBLE, out);
-	if (out->how == CAUSE_POSSIBLE)
-		says(e, out, CAUSE_POSSIBLE,
-		     "%s; what it is worth was not measured (--files or --dir)", out->says);
+	if (out->likelihood == CAUSE_POSSIBLE)
+		verdict_set(e, out, CAUSE_POSSIBLE,
+			    "%s; what it is worth was not measured (--files or --dir)", out->text);
 }
 
 static void read_ahead(const struct rule_facts *e, struct judged *out)
@@ -60,16 +60,16 @@ static void dirty(const struct rule_facts *e, struct judged *out)
 	struct judged by;
 
 	rule_by_setting(e, "memory.dirty-ratio", CAUSE_LIKELY, &by);
-	if (by.how != CAUSE_LIKELY) {
+	if (by.likelihood != CAUSE_LIKELY) {
 		*out = by;
 		return;
 	}
-	if (says_unseen(e, out, &e->m->memory.dirty_kb.f, "what waits to be written"))
+	if (verdict_set_unseen(e, out, &e->m->memory.dirty_kb.f, "what waits to be written"))
 		return;
 	kb = e->m->memory.dirty_kb.v;
 	/* More waits now than the wish would ever let wait. */
-	says(e, out, kb > 1 << 20 ? CAUSE_LIKELY : CAUSE_POSSIBLE, "%s; %lld MiB wait now", by.says,
-	     kb / 1024);
+	verdict_set(e, out, kb > 1 << 20 ? CAUSE_LIKELY : CAUSE_POSSIBLE, "%s; %lld MiB wait now",
+		    by.text, kb / 1024);
 }
 
 static const struct cause saving[] = {

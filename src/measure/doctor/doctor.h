@@ -24,8 +24,8 @@ enum likelihood {
 
 /* What a rule says; says is a literal or arena memory. */
 struct judged {
-	enum likelihood how;
-	const char *says;
+	enum likelihood likelihood;
+	const char *text;
 };
 
 /* Short tests by the benches, where what can be read does not tell. Bits of diagnosis.tests. */

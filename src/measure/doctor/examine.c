@@ -74,7 +74,7 @@ static void judge(const struct rule_facts *e, const struct diagnosis *d, const s
 static void sort(struct cause_result *r, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k && r[k].v.how < r[k - 1].v.how; k--) {
+		for (size_t k = i; k && r[k].v.likelihood < r[k - 1].v.likelihood; k--) {
 			struct cause_result t = r[k];
 
 			r[k] = r[k - 1];
@@ -88,9 +88,10 @@ static const char *open_why(const struct rule_facts *e, const struct examined *x
 	TEXT_AUTO t = { 0 };
 
 	for (size_t i = 0; i < x->d->n; i++)
-		if (x->causes[i].v.how == CAUSE_POSSIBLE || x->causes[i].v.how == CAUSE_UNSEEN)
+		if (x->causes[i].v.likelihood == CAUSE_POSSIBLE ||
+		    x->causes[i].v.likelihood == CAUSE_UNSEEN)
 			text_printf(&t, "%s%s: %s", t.len ? "; " : "", x->causes[i].c->title,
-				    x->causes[i].v.says);
+				    x->causes[i].v.text);
 	if (missing)
 		text_printf(&t, "%s%s", t.len ? "; " : "", x->d->missing);
 	return arena_strdup(e->a, t.s ? t.s : "");
@@ -105,7 +106,7 @@ void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struc
 	for (size_t i = 0; i < d->n; i++) {
 		out->causes[i].c = &d->causes[i];
 		judge(e, d, &d->causes[i], &out->causes[i].v);
-		count[out->causes[i].v.how]++;
+		count[out->causes[i].v.likelihood]++;
 	}
 	sort(out->causes, d->n);
 	for (unsigned t = 0; t < TESTS && missing; t++)
@@ -122,5 +123,5 @@ void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struc
 	if (out->state == DOCTOR_OPEN)
 		out->why = open_why(e, out, missing);
 	else if (out->state == DOCTOR_NOT_HERE)
-		out->why = out->causes[0].v.says;
+		out->why = out->causes[0].v.text;
 }

@@ -39,9 +39,10 @@ static bool by_load(const struct rule_facts *e, enum gpu_load_verdict want, stru
 
 	if (!verdict)
 		return false;
-	says(e, out,
-	     strcmp(verdict, gpu_load_verdict_name(want)) == 0 ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-	     "under load: %s", text);
+	verdict_set(e, out,
+		    strcmp(verdict, gpu_load_verdict_name(want)) == 0 ? CAUSE_CERTAIN
+								      : CAUSE_EXCLUDED,
+		    "under load: %s", text);
 	return true;
 }
 
@@ -54,17 +55,17 @@ static void load_or_setting(const struct rule_facts *e, enum gpu_load_verdict wa
 	if (by_load(e, want, out)) {
 		/* What the driver says now counts beside a test that found something else. */
 		rule_by_setting(e, setting, weight, &test);
-		if (out->how == CAUSE_EXCLUDED && test.how <= CAUSE_LIKELY)
+		if (out->likelihood == CAUSE_EXCLUDED && test.likelihood <= CAUSE_LIKELY)
 			*out = test;
 		return;
 	}
 	rule_by_setting(e, setting, weight, out);
-	if (out->how == CAUSE_EXCLUDED || out->how == CAUSE_UNSEEN) {
-		const char *so_far = out->says;
+	if (out->likelihood == CAUSE_EXCLUDED || out->likelihood == CAUSE_UNSEEN) {
+		const char *so_far = out->text;
 
 		if (test_missing(e, TEST_GPU_LOAD, &test))
-			says(e, out, CAUSE_UNSEEN, "%s; it shows under load, and %s", so_far,
-			     test.says);
+			verdict_set(e, out, CAUSE_UNSEEN, "%s; it shows under load, and %s", so_far,
+				    test.text);
 	}
 }
 
@@ -91,12 +92,13 @@ static void cap(const struct rule_facts *e, struct judged *out)
 static void slow(const struct rule_facts *e, struct judged *out)
 {
 	if (!machine_gpu(e->m, 0))
-		says(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
+		verdict_set(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
 	else if (!by_load(e, GPU_LOAD_SLOW, out) && !test_missing(e, TEST_GPU_LOAD, out))
-		says(e, out, CAUSE_UNSEEN,
-		     "no thresholds are known for this hardware: compare with its neighbours");
-	else if (out->how == CAUSE_CERTAIN)
-		out->how = CAUSE_LIKELY;
+		verdict_set(
+			e, out, CAUSE_UNSEEN,
+			"no thresholds are known for this hardware: compare with its neighbours");
+	else if (out->likelihood == CAUSE_CERTAIN)
+		out->likelihood = CAUSE_LIKELY;
 }
 
 static const struct cause low_clock[] = {
@@ -171,21 +173,22 @@ static void by_links(const struct rule_facts *e, const char *setting, const char
 		discrete = true;
 		f = finding_on(e, setting, g->pci);
 		if (f && f->v.kind == VERDICT_FAIL) {
-			says(e, out, CAUSE_LIKELY, "GPU %u (%s): %s; %s", g->index, g->pci,
-			     f->v.current ? f->v.current : "", f->v.reason);
+			verdict_set(e, out, CAUSE_LIKELY, "GPU %u (%s): %s; %s", g->index, g->pci,
+				    f->v.current ? f->v.current : "", f->v.reason);
 			return;
 		}
 		unseen = unseen || !f || f->v.kind != VERDICT_PASS;
 	}
 	if (!discrete)
-		says(e, out, CAUSE_NOT_HERE, "%s",
-		     machine_gpu(e->m, 0) ? "the GPU shares the host's memory: what it tells of a "
-					    "PCIe link is a placeholder"
-					  : machine_no_gpu(e->a, e->m));
+		verdict_set(e, out, CAUSE_NOT_HERE, "%s",
+			    machine_gpu(e->m, 0)
+				    ? "the GPU shares the host's memory: what it tells of a "
+				      "PCIe link is a placeholder"
+				    : machine_no_gpu(e->a, e->m));
 	else if (unseen)
-		says(e, out, CAUSE_UNSEEN, "the links above the GPUs could not be judged");
+		verdict_set(e, out, CAUSE_UNSEEN, "the links above the GPUs could not be judged");
 	else
-		says(e, out, CAUSE_EXCLUDED, "%s", well);
+		verdict_set(e, out, CAUSE_EXCLUDED, "%s", well);
 }
 
 static void gpu_link(const struct rule_facts *e, struct judged *out)
@@ -203,7 +206,7 @@ static void gpu_copies(const struct rule_facts *e, struct judged *out)
 	const struct gpu *g = machine_gpu(e->m, 0);
 
 	if (!g || fact_or(&g->integrated, 0))
-		says(e, out, CAUSE_NOT_HERE, "no GPU with memory of its own");
+		verdict_set(e, out, CAUSE_NOT_HERE, "no GPU with memory of its own");
 	else
 		rule_by_band(e, TEST_GPU_COPY, out);
 }
@@ -236,11 +239,12 @@ static void xid(const struct rule_facts *e, struct judged *out)
 	if (f && f->v.kind == VERDICT_FAIL)
 		rule_by_setting(e, "gpu.xid", CAUSE_LIKELY, out);
 	else if (!machine_gpu(e->m, 0))
-		says(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
-	else if (!says_unseen(e, out, &e->signs->log_xid.f, "the kernel's log"))
-		says(e, out, e->signs->log_xid.v ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
-		     "the kernel's log of this boot has %lld Xid lines%s", e->signs->log_xid.v,
-		     e->signs->log_xid.v ? "; most come from programs, not from hardware" : "");
+		verdict_set(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
+	else if (!verdict_set_unseen(e, out, &e->signs->log_xid.f, "the kernel's log"))
+		verdict_set(
+			e, out, e->signs->log_xid.v ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
+			"the kernel's log of this boot has %lld Xid lines%s", e->signs->log_xid.v,
+			e->signs->log_xid.v ? "; most come from programs, not from hardware" : "");
 }
 
 static const struct cause broken[] = {
@@ -269,15 +273,17 @@ static void skew(const struct rule_facts *e, struct judged *out)
 	const struct gpus *g = &e->m->gpu;
 
 	if (!seen_ok(&e->signs->module.f) || !seen_ok(&g->driver.f))
-		says(e, out, seen_ok(&e->signs->module.f) ? CAUSE_UNSEEN : CAUSE_NOT_HERE, "%s",
-		     seen_ok(&e->signs->module.f) ? "the driver's library does not tell its version"
-						  : "no nvidia module is loaded, or it cannot be "
-						    "seen");
+		verdict_set(e, out, seen_ok(&e->signs->module.f) ? CAUSE_UNSEEN : CAUSE_NOT_HERE,
+			    "%s",
+			    seen_ok(&e->signs->module.f)
+				    ? "the driver's library does not tell its version"
+				    : "no nvidia module is loaded, or it cannot be "
+				      "seen");
 	else if (strcmp(e->signs->module.v, g->driver.v) != 0)
-		says(e, out, CAUSE_CERTAIN, "the loaded module is %s, the library %s",
-		     e->signs->module.v, g->driver.v);
+		verdict_set(e, out, CAUSE_CERTAIN, "the loaded module is %s, the library %s",
+			    e->signs->module.v, g->driver.v);
 	else
-		says(e, out, CAUSE_EXCLUDED, "module and library are both %s", g->driver.v);
+		verdict_set(e, out, CAUSE_EXCLUDED, "module and library are both %s", g->driver.v);
 }
 
 static const struct cause missing[] = {
@@ -374,7 +380,7 @@ static bool no_gpu(const struct rule_facts *e, struct judged *out)
 {
 	if (machine_gpu(e->m, 0))
 		return false;
-	says(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
+	verdict_set(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
 	return true;
 }
 
@@ -393,14 +399,16 @@ static void flips(const struct rule_facts *e, struct judged *out)
 		if (!c->n || !s->has_summary)
 			continue;
 		if (s->s.modes.found && !s->s.modes.step)
-			says(e, out, CAUSE_CERTAIN,
-			     "%s over %zu samples: two states, %.4g and %.4g %s, %zu changes",
-			     c->name, c->n, s->s.modes.low, s->s.modes.high, s->unit_text,
-			     s->s.modes.switches);
+			verdict_set(
+				e, out, CAUSE_CERTAIN,
+				"%s over %zu samples: two states, %.4g and %.4g %s, %zu changes",
+				c->name, c->n, s->s.modes.low, s->s.modes.high, s->unit_text,
+				s->s.modes.switches);
 		else
-			says(e, out, CAUSE_EXCLUDED, "%s over %zu samples: one state, %.4g %s",
-			     c->name, c->n, s->s.median, s->unit_text);
-		if (out->how == CAUSE_CERTAIN)
+			verdict_set(e, out, CAUSE_EXCLUDED,
+				    "%s over %zu samples: one state, %.4g %s", c->name, c->n,
+				    s->s.median, s->unit_text);
+		if (out->likelihood == CAUSE_CERTAIN)
 			return;
 	}
 }
@@ -412,16 +420,17 @@ static void old_firmware(const struct rule_facts *e, struct judged *out)
 	const char *bios = fact_text(&e->m->platform.bios_version, NULL);
 
 	if (!is_spark(e))
-		says(e, out, CAUSE_NOT_HERE, "known of DGX Spark only");
-	else if (says_unseen(e, out, &e->m->platform.bios_version.f, "firmware version"))
+		verdict_set(e, out, CAUSE_NOT_HERE, "known of DGX Spark only");
+	else if (verdict_set_unseen(e, out, &e->m->platform.bios_version.f, "firmware version"))
 		return;
 	else if (strncmp(bios, good, strlen("5.36_0ACUM")) != 0)
-		says(e, out, CAUSE_UNSEEN, "firmware %s is of another series than the known ones",
-		     bios);
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "firmware %s is of another series than the known ones", bios);
 	else
-		says(e, out, strcmp(bios, good) < 0 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
-		     "firmware %s; owners saw it on ACUM018 and no more on ACUM027 (2026-09)",
-		     bios);
+		verdict_set(
+			e, out, strcmp(bios, good) < 0 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
+			"firmware %s; owners saw it on ACUM018 and no more on ACUM027 (2026-09)",
+			bios);
 }
 
 static const struct cause speeds[] = {
@@ -443,19 +452,20 @@ static void used(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))
 		return;
-	says(e, out, CAUSE_EXCLUDED, "nobody computes on a GPU now");
+	verdict_set(e, out, CAUSE_EXCLUDED, "nobody computes on a GPU now");
 	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus) {
 		if (g->processes.n && fact_or(&g->util_gpu_pct, 0) >= 20) {
 			const struct gpu_process *p = g->processes.items;
 
-			says(e, out, CAUSE_LIKELY,
-			     "GPU %u is %lld %% busy with %zu processes, the first is %u (%s)",
-			     g->index, g->util_gpu_pct.v, g->processes.n, p->index,
-			     fact_text(&p->command, "unnamed"));
+			verdict_set(
+				e, out, CAUSE_LIKELY,
+				"GPU %u is %lld %% busy with %zu processes, the first is %u (%s)",
+				g->index, g->util_gpu_pct.v, g->processes.n, p->index,
+				fact_text(&p->command, "unnamed"));
 			return;
 		}
 		if (!seen_ok(&g->util_gpu_pct.f))
-			(void)says_unseen(e, out, &g->util_gpu_pct.f, "how busy the GPU is");
+			(void)verdict_set_unseen(e, out, &g->util_gpu_pct.f, "how busy the GPU is");
 	}
 }
 
@@ -463,14 +473,14 @@ static void desktop(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))
 		return;
-	says(e, out, CAUSE_EXCLUDED, "no desktop session draws on a GPU");
+	verdict_set(e, out, CAUSE_EXCLUDED, "no desktop session draws on a GPU");
 	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus)
 		LIST_FOR_EACH (struct gpu_process, p, &g->processes)
 			if (fact_is(&p->kind, "graphics")) {
-				says(e, out, CAUSE_LIKELY,
-				     "process %u (%s) draws on GPU %u: its frames interrupt "
-				     "kernels",
-				     p->index, fact_text(&p->command, "unnamed"), g->index);
+				verdict_set(e, out, CAUSE_LIKELY,
+					    "process %u (%s) draws on GPU %u: its frames interrupt "
+					    "kernels",
+					    p->index, fact_text(&p->command, "unnamed"), g->index);
 				return;
 			}
 }
@@ -485,12 +495,13 @@ static void blocking(const struct rule_facts *e, struct judged *out)
 
 		if (!v || !var_takes_away(known_var(names[i]), fact_text(&v->value, "")))
 			continue;
-		says(e, out, CAUSE_LIKELY, "%s: made for finding faults, costs much",
-		     var_text(e, v));
+		verdict_set(e, out, CAUSE_LIKELY, "%s: made for finding faults, costs much",
+			    var_text(e, v));
 		return;
 	}
-	says(e, out, CAUSE_EXCLUDED,
-	     "no variable that makes launches or allocations wait is set in what can be seen");
+	verdict_set(
+		e, out, CAUSE_EXCLUDED,
+		"no variable that makes launches or allocations wait is set in what can be seen");
 }
 
 static const struct cause unsteady[] = {
@@ -521,15 +532,16 @@ static void wrong(const struct rule_facts *e, struct judged *out)
 	size_t at = 0;
 
 	if (no_gpu(e, out) || (c = next_case(e, "gpu-load", "signature", &at)) == NULL) {
-		if (out->how != CAUSE_NOT_HERE)
+		if (out->likelihood != CAUSE_NOT_HERE)
 			(void)test_missing(e, TEST_GPU_LOAD, out);
 		return;
 	}
 	if (c->error && strncmp(c->error, "the result is wrong", 19) == 0)
-		says(e, out, CAUSE_CERTAIN, "%s", c->error);
+		verdict_set(e, out, CAUSE_CERTAIN, "%s", c->error);
 	else if (c->n)
-		says(e, out, CAUSE_EXCLUDED,
-		     "every product of %zu samples under full load had the right bits", c->n);
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "every product of %zu samples under full load had the right bits",
+			    c->n);
 	else
 		(void)test_missing(e, TEST_GPU_LOAD, out);
 }
@@ -545,14 +557,16 @@ static void no_figure(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))
 		return;
-	says(e, out, CAUSE_EXCLUDED, "the driver tells the memory of every GPU");
+	verdict_set(e, out, CAUSE_EXCLUDED, "the driver tells the memory of every GPU");
 	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus)
 		if (fact_or(&g->integrated, 0) && !seen_ok(&g->memory_bytes.f))
-			says(e, out, CAUSE_CERTAIN,
-			     "GPU %u shares the host's memory, so the driver has no figure of its "
-			     "own: %lld MiB of %lld MiB are available to host and GPU together",
-			     g->index, fact_or(&e->m->memory.available_kb, 0) / 1024,
-			     fact_or(&e->m->memory.total_kb, 0) / 1024);
+			verdict_set(
+				e, out, CAUSE_CERTAIN,
+				"GPU %u shares the host's memory, so the driver has no figure of "
+				"its "
+				"own: %lld MiB of %lld MiB are available to host and GPU together",
+				g->index, fact_or(&e->m->memory.available_kb, 0) / 1024,
+				fact_or(&e->m->memory.total_kb, 0) / 1024);
 }
 
 static const struct cause not_shown[] = {

@@ -18,17 +18,18 @@ static void one_thread(const struct rule_facts *e, struct judged *out)
 	double v;
 
 	if (!is_spark(e)) {
-		says(e, out, CAUSE_NOT_HERE, "known of DGX Spark only");
+		verdict_set(e, out, CAUSE_NOT_HERE, "known of DGX Spark only");
 		return;
 	}
 	if (test_missing(e, TEST_MEMORY_ONE, out))
 		return;
 	if (!figure_of(case_of(e, "memory-bandwidth", "triad:1-thread"), "rate", &v))
 		return;
-	says(e, out, v < RAMPED_GB_S ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-	     "one thread moves %.1f GB/s; 32 GB/s were read without autonomous selection, 92 GB/s "
-	     "with it",
-	     v);
+	verdict_set(e, out, v < RAMPED_GB_S ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		    "one thread moves %.1f GB/s; 32 GB/s were read without autonomous selection, "
+		    "92 GB/s "
+		    "with it",
+		    v);
 }
 
 static const struct cause fabric[] = {
@@ -50,47 +51,51 @@ static void exhausted(const struct rule_facts *e, struct judged *out)
 	const struct memory *m = &e->m->memory;
 	long long percent;
 
-	if (says_unseen(e, out, &m->available_kb.f, "available memory") ||
-	    says_unseen(e, out, &m->total_kb.f, "memory") || m->total_kb.v <= 0)
+	if (verdict_set_unseen(e, out, &m->available_kb.f, "available memory") ||
+	    verdict_set_unseen(e, out, &m->total_kb.f, "memory") || m->total_kb.v <= 0)
 		return;
 	percent = 100 * m->available_kb.v / m->total_kb.v;
-	says(e, out,
-	     percent < 5    ? CAUSE_LIKELY
-	     : percent < 15 ? CAUSE_POSSIBLE
-			    : CAUSE_EXCLUDED,
-	     "%lld MiB of %lld MiB are available now (%lld %%)", m->available_kb.v / 1024,
-	     m->total_kb.v / 1024, percent);
+	verdict_set(e, out,
+		    percent < 5	   ? CAUSE_LIKELY
+		    : percent < 15 ? CAUSE_POSSIBLE
+				   : CAUSE_EXCLUDED,
+		    "%lld MiB of %lld MiB are available now (%lld %%)", m->available_kb.v / 1024,
+		    m->total_kb.v / 1024, percent);
 }
 
 static void killed(const struct rule_facts *e, struct judged *out)
 {
 	const struct signs *s = e->signs;
 
-	if (says_unseen(e, out, &s->log_oom.f, "the kernel's log"))
+	if (verdict_set_unseen(e, out, &s->log_oom.f, "the kernel's log"))
 		return;
 	if (fact_or(&s->log_no_memory, 0))
-		says(e, out, CAUSE_CERTAIN,
-		     "the driver ran out of memory: %lld lines in the kernel's log of this boot",
-		     s->log_no_memory.v);
+		verdict_set(
+			e, out, CAUSE_CERTAIN,
+			"the driver ran out of memory: %lld lines in the kernel's log of this boot",
+			s->log_no_memory.v);
 	else
-		says(e, out, s->log_oom.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     "the kernel killed %lld processes for memory in this boot", s->log_oom.v);
+		verdict_set(e, out, s->log_oom.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			    "the kernel killed %lld processes for memory in this boot",
+			    s->log_oom.v);
 }
 
 /* Only where memory that the GPU takes can starve the whole machine. */
 static void unguarded(const struct rule_facts *e, struct judged *out)
 {
 	if (!has_unified_memory(e->m))
-		says(e, out, CAUSE_NOT_HERE, "the GPU has memory of its own");
+		verdict_set(e, out, CAUSE_NOT_HERE, "the GPU has memory of its own");
 	else if (service_active(e->m, "earlyoom.service") ||
 		 service_active(e->m, "systemd-oomd.service"))
-		says(e, out, CAUSE_EXCLUDED, "a service ends programs before memory is gone");
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "a service ends programs before memory is gone");
 	else if (!e->m->software.services.n)
-		says(e, out, CAUSE_UNSEEN, "the services could not be looked at");
+		verdict_set(e, out, CAUSE_UNSEEN, "the services could not be looked at");
 	else
-		says(e, out, CAUSE_POSSIBLE,
-		     "neither earlyoom nor systemd-oomd runs: a program that takes all memory "
-		     "takes the machine with it");
+		verdict_set(
+			e, out, CAUSE_POSSIBLE,
+			"neither earlyoom nor systemd-oomd runs: a program that takes all memory "
+			"takes the machine with it");
 }
 
 static const struct cause freezes[] = {
@@ -117,7 +122,7 @@ static bool not_unified(const struct rule_facts *e, struct judged *out)
 {
 	if (has_unified_memory(e->m))
 		return false;
-	says(e, out, CAUSE_NOT_HERE, "the GPU has memory of its own, or there is none");
+	verdict_set(e, out, CAUSE_NOT_HERE, "the GPU has memory of its own, or there is none");
 	return true;
 }
 
@@ -126,14 +131,16 @@ static void page_cache(const struct rule_facts *e, struct judged *out)
 	const struct memory *m = &e->m->memory;
 	long long free_percent, cached_percent;
 
-	if (not_unified(e, out) || says_unseen(e, out, &m->cached_kb.f, "page cache") ||
-	    says_unseen(e, out, &m->free_kb.f, "free memory") || fact_or(&m->total_kb, 0) <= 0)
+	if (not_unified(e, out) || verdict_set_unseen(e, out, &m->cached_kb.f, "page cache") ||
+	    verdict_set_unseen(e, out, &m->free_kb.f, "free memory") ||
+	    fact_or(&m->total_kb, 0) <= 0)
 		return;
 	free_percent = 100 * m->free_kb.v / m->total_kb.v;
 	cached_percent = 100 * m->cached_kb.v / m->total_kb.v;
-	says(e, out, free_percent < 15 && cached_percent > 30 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-	     "page cache %lld MiB (%lld %%), free %lld MiB (%lld %%)", m->cached_kb.v / 1024,
-	     cached_percent, m->free_kb.v / 1024, free_percent);
+	verdict_set(e, out,
+		    free_percent < 15 && cached_percent > 30 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		    "page cache %lld MiB (%lld %%), free %lld MiB (%lld %%)", m->cached_kb.v / 1024,
+		    cached_percent, m->free_kb.v / 1024, free_percent);
 }
 
 static void huge_unused(const struct rule_facts *e, struct judged *out)
@@ -145,8 +152,8 @@ static void huge_unused(const struct rule_facts *e, struct judged *out)
 	LIST_FOR_EACH (struct huge_pool, p, &e->m->memory.pools)
 		if (fact_or(&p->node, -1) < 0)
 			kb += fact_or(&p->free, 0) * fact_or(&p->size_kb, 0);
-	says(e, out, total && kb > total / 20 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-	     "%lld MiB lie in huge pages that nobody uses", kb / 1024);
+	verdict_set(e, out, total && kb > total / 20 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		    "%lld MiB lie in huge pages that nobody uses", kb / 1024);
 }
 
 static void arc(const struct rule_facts *e, struct judged *out)
@@ -157,11 +164,12 @@ static void arc(const struct rule_facts *e, struct judged *out)
 	if (not_unified(e, out))
 		return;
 	if (!seen_ok(&s->zfs_arc_size.f))
-		says(e, out, CAUSE_NOT_HERE, "no ZFS");
+		verdict_set(e, out, CAUSE_NOT_HERE, "no ZFS");
 	else
-		says(e, out,
-		     total && s->zfs_arc_size.v / 1024 > total / 10 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     "ZFS holds %lld MiB", s->zfs_arc_size.v >> 20);
+		verdict_set(e, out,
+			    total && s->zfs_arc_size.v / 1024 > total / 10 ? CAUSE_LIKELY
+									   : CAUSE_EXCLUDED,
+			    "ZFS holds %lld MiB", s->zfs_arc_size.v >> 20);
 }
 
 static const struct cause cannot_have[] = {
@@ -192,21 +200,22 @@ static void swapping(const struct rule_facts *e, struct judged *out)
 	double in = 0, outward = 0;
 	long long used = fact_or(&m->swap_total_kb, 0) - fact_or(&m->swap_free_kb, 0);
 
-	if (says_unseen(e, out, &m->swap_total_kb.f, "swap"))
+	if (verdict_set_unseen(e, out, &m->swap_total_kb.f, "swap"))
 		return;
 	if (!m->swap_total_kb.v) {
-		says(e, out, CAUSE_NOT_HERE, "no swap");
+		verdict_set(e, out, CAUSE_NOT_HERE, "no swap");
 		return;
 	}
 	if (!e->earlier || !grows(e, &e->earlier->swapped_in, &e->signs->swapped_in, &in) ||
 	    !grows(e, &e->earlier->swapped_out, &e->signs->swapped_out, &outward)) {
-		says(e, out, used > 64 << 10 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
-		     "%lld MiB lie in swap; whether pages move now was not looked at", used / 1024);
+		verdict_set(e, out, used > 64 << 10 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
+			    "%lld MiB lie in swap; whether pages move now was not looked at",
+			    used / 1024);
 		return;
 	}
-	says(e, out, in + outward > 10 ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-	     "%lld MiB lie in swap; %.0f pages/s come in and %.0f go out", used / 1024, in,
-	     outward);
+	verdict_set(e, out, in + outward > 10 ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+		    "%lld MiB lie in swap; %.0f pages/s come in and %.0f go out", used / 1024, in,
+		    outward);
 }
 
 static void eager(const struct rule_facts *e, struct judged *out)
@@ -216,18 +225,19 @@ static void eager(const struct rule_facts *e, struct judged *out)
 	swapping(e, &moving);
 	rule_by_setting(e, "memory.swappiness", CAUSE_LIKELY, out);
 	/* A wish alone is no cause: only where pages move. */
-	if (out->how == CAUSE_LIKELY && moving.how != CAUSE_CERTAIN)
-		says(e, out, moving.how == CAUSE_POSSIBLE ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
-		     "%s; but %s", out->says, moving.says);
+	if (out->likelihood == CAUSE_LIKELY && moving.likelihood != CAUSE_CERTAIN)
+		verdict_set(e, out,
+			    moving.likelihood == CAUSE_POSSIBLE ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
+			    "%s; but %s", out->text, moving.text);
 }
 
 static void ksm(const struct rule_facts *e, struct judged *out)
 {
-	if (says_unseen(e, out, &e->signs->ksm_run.f, "KSM"))
+	if (verdict_set_unseen(e, out, &e->signs->ksm_run.f, "KSM"))
 		return;
-	says(e, out, e->signs->ksm_run.v == 1 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-	     "/sys/kernel/mm/ksm/run is %lld, %lld pages are shared", e->signs->ksm_run.v,
-	     fact_or(&e->signs->ksm_sharing, 0));
+	verdict_set(e, out, e->signs->ksm_run.v == 1 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		    "/sys/kernel/mm/ksm/run is %lld, %lld pages are shared", e->signs->ksm_run.v,
+		    fact_or(&e->signs->ksm_sharing, 0));
 }
 
 static const struct cause swaps[] = {
@@ -259,24 +269,25 @@ static void locked(const struct rule_facts *e, struct judged *out)
 
 	LIST_FOR_EACH (struct sign_process, p, &e->signs->processes)
 		if (seen_ok(&p->memlock.f) && p->memlock.v >= 0 && p->memlock.v < 1 << 30) {
-			says(e, out, CAUSE_LIKELY,
-			     "process %u (%s) may lock %lld KiB, and uses a GPU: in a container "
-			     "--ulimit memlock=-1 is missing",
-			     p->index, fact_text(&p->command, "unnamed"), p->memlock.v / 1024);
+			verdict_set(
+				e, out, CAUSE_LIKELY,
+				"process %u (%s) may lock %lld KiB, and uses a GPU: in a container "
+				"--ulimit memlock=-1 is missing",
+				p->index, fact_text(&p->command, "unnamed"), p->memlock.v / 1024);
 			return;
 		}
-	if (says_unseen(e, out, &e->m->memory.memlock.f, "the limit of locked memory"))
+	if (verdict_set_unseen(e, out, &e->m->memory.memlock.f, "the limit of locked memory"))
 		return;
 	limit = e->m->memory.memlock.v;
 	if (limit < 0 || (total && limit / 1024 > total / 2))
-		says(e, out, CAUSE_EXCLUDED,
-		     limit < 0 ? "this session may lock without limit"
-			       : "this session may lock %lld MiB",
-		     limit >> 20);
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    limit < 0 ? "this session may lock without limit"
+				      : "this session may lock %lld MiB",
+			    limit >> 20);
 	else
-		says(e, out, has_rdma(e->m) ? CAUSE_LIKELY : CAUSE_POSSIBLE,
-		     "this session may lock %lld KiB; a service may have another limit",
-		     limit / 1024);
+		verdict_set(e, out, has_rdma(e->m) ? CAUSE_LIKELY : CAUSE_POSSIBLE,
+			    "this session may lock %lld KiB; a service may have another limit",
+			    limit / 1024);
 }
 
 static const struct cause registering[] = {
@@ -329,21 +340,22 @@ static void no_huge(const struct rule_facts *e, struct judged *out)
 	const struct record_case *c = case_of(e, "memory-latency", "64MiB:huge");
 	double ns = 0;
 
-	if (says_unseen(e, out, &e->m->memory.thp_enabled.f, "transparent huge pages"))
+	if (verdict_set_unseen(e, out, &e->m->memory.thp_enabled.f, "transparent huge pages"))
 		return;
 	if (!fact_is(&e->m->memory.thp_enabled, "never")) {
-		says(e, out, CAUSE_EXCLUDED, "transparent huge pages are %s",
-		     e->m->memory.thp_enabled.v);
+		verdict_set(e, out, CAUSE_EXCLUDED, "transparent huge pages are %s",
+			    e->m->memory.thp_enabled.v);
 		return;
 	}
 	if (figure_of(c, "latency", &ns))
-		says(e, out, CAUSE_CERTAIN,
-		     "transparent huge pages are off: a load from 64 MiB that asked for them takes "
-		     "%.1f ns (%s)",
-		     ns, c->variant);
+		verdict_set(e, out, CAUSE_CERTAIN,
+			    "transparent huge pages are off: a load from 64 MiB that asked for "
+			    "them takes "
+			    "%.1f ns (%s)",
+			    ns, c->variant);
 	else
-		says(e, out, CAUSE_LIKELY,
-		     "transparent huge pages are off, also for programs that ask for them");
+		verdict_set(e, out, CAUSE_LIKELY,
+			    "transparent huge pages are off, also for programs that ask for them");
 }
 
 static void not_granted(const struct rule_facts *e, struct judged *out)
@@ -355,10 +367,10 @@ static void not_granted(const struct rule_facts *e, struct judged *out)
 		return;
 	}
 	if (fact_is(&e->m->memory.thp_enabled, "never"))
-		says(e, out, CAUSE_NOT_HERE, "they are off");
+		verdict_set(e, out, CAUSE_NOT_HERE, "they are off");
 	else
-		says(e, out, strtod(c->variant, NULL) < 50 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     "64 MiB that asked for huge pages lie %s", c->variant);
+		verdict_set(e, out, strtod(c->variant, NULL) < 50 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			    "64 MiB that asked for huge pages lie %s", c->variant);
 }
 
 /* A wish alone is no cause: only where pages move. */
@@ -368,13 +380,14 @@ static void moved(const struct rule_facts *e, struct judged *out)
 	double rate = 0;
 
 	rule_by_setting(e, "cpu.numa-balancing", CAUSE_LIKELY, out);
-	if (out->how != CAUSE_LIKELY)
+	if (out->likelihood != CAUSE_LIKELY)
 		return;
 	if (!e->earlier || !grows(e, &e->earlier->numa_moved, &e->signs->numa_moved, &rate))
-		says(e, out, CAUSE_POSSIBLE, "it is on; whether pages move was not looked at");
+		verdict_set(e, out, CAUSE_POSSIBLE,
+			    "it is on; whether pages move was not looked at");
 	else
-		says(e, out, rate > WORTH_PAGES_S ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     "it is on, and %.0f pages/s move", rate);
+		verdict_set(e, out, rate > WORTH_PAGES_S ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			    "it is on, and %.0f pages/s move", rate);
 }
 
 static const struct cause pages[] = {

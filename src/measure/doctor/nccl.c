@@ -12,31 +12,32 @@
 static void no_device(const struct rule_facts *e, struct judged *out)
 {
 	if (!e->m->net.rdma.n) {
-		says(e, out, CAUSE_NOT_HERE, "no RDMA device");
+		verdict_set(e, out, CAUSE_NOT_HERE, "no RDMA device");
 		return;
 	}
 	if (e->signs->rdma_devices.f.seen == SEEN_ABSENT && fact_or(&e->m->captured, 0))
-		says(e, out, CAUSE_UNSEEN, "the capture does not hold /dev");
+		verdict_set(e, out, CAUSE_UNSEEN, "the capture does not hold /dev");
 	else if (e->signs->rdma_devices.f.seen == SEEN_ABSENT)
-		says(e, out, CAUSE_CERTAIN,
-		     "the kernel has RDMA devices, but there is no /dev/infiniband%s",
-		     seen_ok(&e->m->software.container.f) ? " in this container" : "");
-	else if (!says_unseen(e, out, &e->signs->rdma_devices.f, "/dev/infiniband"))
-		says(e, out, e->signs->rdma_devices.v ? CAUSE_EXCLUDED : CAUSE_CERTAIN,
-		     "/dev/infiniband has %lld devices that programs can open",
-		     e->signs->rdma_devices.v);
+		verdict_set(e, out, CAUSE_CERTAIN,
+			    "the kernel has RDMA devices, but there is no /dev/infiniband%s",
+			    seen_ok(&e->m->software.container.f) ? " in this container" : "");
+	else if (!verdict_set_unseen(e, out, &e->signs->rdma_devices.f, "/dev/infiniband"))
+		verdict_set(e, out, e->signs->rdma_devices.v ? CAUSE_EXCLUDED : CAUSE_CERTAIN,
+			    "/dev/infiniband has %lld devices that programs can open",
+			    e->signs->rdma_devices.v);
 }
 
-static void told_off(const struct rule_facts *e, struct judged *out)
+static void rdma_disabled(const struct rule_facts *e, struct judged *out)
 {
 	const struct sign_var *off = var_of(e, "NCCL_IB_DISABLE"), *net = var_of(e, "NCCL_NET");
 
 	if (off && !fact_is(&off->value, "0") && !fact_is(&off->value, ""))
-		says(e, out, CAUSE_CERTAIN, "%s", var_text(e, off));
+		verdict_set(e, out, CAUSE_CERTAIN, "%s", var_text(e, off));
 	else if (net && strcasecmp(fact_text(&net->value, ""), "socket") == 0)
-		says(e, out, CAUSE_CERTAIN, "%s", var_text(e, net));
+		verdict_set(e, out, CAUSE_CERTAIN, "%s", var_text(e, net));
 	else
-		says(e, out, CAUSE_EXCLUDED, "nothing that can be seen tells NCCL to use sockets");
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "nothing that can be seen tells NCCL to use sockets");
 }
 
 /* Inside a container devices may have other names than here. */
@@ -47,24 +48,26 @@ static void wrong_list(const struct rule_facts *e, struct judged *out)
 	size_t known, names;
 
 	if (!v || !*fact_text(&v->value, "") || *v->value.v == '^') {
-		says(e, out, CAUSE_EXCLUDED, "no list of devices that can be seen leaves all out");
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "no list of devices that can be seen leaves all out");
 		return;
 	}
 	list_count(e, v->value.v, &names, &known);
 	if (str_starts(fact_text(&v->origin, ""), "process"))
 		none = CAUSE_POSSIBLE;
-	says(e, out,
-	     !known	     ? none
-	     : known < names ? CAUSE_LIKELY
-			     : CAUSE_EXCLUDED,
-	     "%s: %zu of %zu names are devices of this machine%s", var_text(e, v), known, names,
-	     !known && none == CAUSE_POSSIBLE ? "; a container may have other names" : "");
+	verdict_set(e, out,
+		    !known	    ? none
+		    : known < names ? CAUSE_LIKELY
+				    : CAUSE_EXCLUDED,
+		    "%s: %zu of %zu names are devices of this machine%s", var_text(e, v), known,
+		    names,
+		    !known && none == CAUSE_POSSIBLE ? "; a container may have other names" : "");
 }
 
 static const struct cause sockets[] = {
 	{ .id = "told",
 	  .title = "NCCL is told to use sockets",
-	  .rule = told_off,
+	  .rule = rdma_disabled,
 	  .steps = ANYWHERE("take it out; NCCL_NET=IB makes a fall-back an error instead") },
 	{ .id = "no-device",
 	  .title = "programs cannot open an RDMA device",
@@ -107,16 +110,16 @@ static void too_old(const struct rule_facts *e, struct judged *out)
 	const char *version = system_nccl(e), *since, *until;
 	const struct sign_var *newest = NULL;
 
-	says(e, out, CAUSE_EXCLUDED,
-	     "no variable that can be seen asks for what only a newer NCCL does");
+	verdict_set(e, out, CAUSE_EXCLUDED,
+		    "no variable that can be seen asks for what only a newer NCCL does");
 	LIST_FOR_EACH (struct sign_var, v, &e->signs->vars) {
 		if (!nccl_name(v->name, &since, &until) || !since)
 			continue;
 		newest = v;
 		if (nccl_knows(v->name, version) == NCCL_NOT_YET) {
-			says(e, out, CAUSE_CERTAIN,
-			     "%s, which NCCL knows since %s; the system's is %s", var_text(e, v),
-			     since, version);
+			verdict_set(e, out, CAUSE_CERTAIN,
+				    "%s, which NCCL knows since %s; the system's is %s",
+				    var_text(e, v), since, version);
 			return;
 		}
 	}
@@ -124,12 +127,13 @@ static void too_old(const struct rule_facts *e, struct judged *out)
 		return;
 	nccl_name(newest->name, &since, &until);
 	if (!version)
-		says(e, out, CAUSE_UNSEEN,
-		     "%s, which NCCL knows since %s; its version could not be seen",
-		     var_text(e, newest), since);
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "%s, which NCCL knows since %s; its version could not be seen",
+			    var_text(e, newest), since);
 	else
-		says(e, out, CAUSE_EXCLUDED, "%s, which NCCL knows since %s; the system's is %s",
-		     var_text(e, newest), since, version);
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "%s, which NCCL knows since %s; the system's is %s",
+			    var_text(e, newest), since, version);
 }
 
 static void several(const struct rule_facts *e, struct judged *out)
@@ -140,16 +144,16 @@ static void several(const struct rule_facts *e, struct judged *out)
 		if (!seen_ok(&p->nccl.f))
 			continue;
 		if (first && strcmp(first, p->nccl.v) != 0) {
-			says(e, out, CAUSE_LIKELY, "running programs use %s and %s", first,
-			     p->nccl.v);
+			verdict_set(e, out, CAUSE_LIKELY, "running programs use %s and %s", first,
+				    p->nccl.v);
 			return;
 		}
 		first = p->nccl.v;
 	}
 	if (first)
-		says(e, out, CAUSE_EXCLUDED, "every running program uses %s", first);
+		verdict_set(e, out, CAUSE_EXCLUDED, "every running program uses %s", first);
 	else
-		says(e, out, CAUSE_UNSEEN, "no program with NCCL runs now");
+		verdict_set(e, out, CAUSE_UNSEEN, "no program with NCCL runs now");
 }
 
 static const struct cause versions[] = {
@@ -168,11 +172,11 @@ static const struct cause versions[] = {
  */
 static void stale_conf(const struct rule_facts *e, struct judged *out)
 {
-	says(e, out, CAUSE_EXCLUDED, "no nccl.conf that can be seen sets anything");
+	verdict_set(e, out, CAUSE_EXCLUDED, "no nccl.conf that can be seen sets anything");
 	LIST_FOR_EACH (struct sign_var, v, &e->signs->vars)
 		if (strstr(fact_text(&v->origin, ""), "nccl.conf")) {
-			says(e, out, CAUSE_LIKELY, "%s, which is read without a word",
-			     var_text(e, v));
+			verdict_set(e, out, CAUSE_LIKELY, "%s, which is read without a word",
+				    var_text(e, v));
 			return;
 		}
 }
@@ -196,16 +200,16 @@ static void diagonal(const struct rule_facts *e, struct judged *out)
 	const struct sign_var *v = var_of(e, "NCCL_ALGO");
 
 	if (!is_spark(e))
-		says(e, out, CAUSE_NOT_HERE, "known of DGX Spark without a switch");
+		verdict_set(e, out, CAUSE_NOT_HERE, "known of DGX Spark without a switch");
 	else if (v && strcasecmp(fact_text(&v->value, ""), "ring") == 0)
-		says(e, out, CAUSE_UNSEEN,
-		     "%s; trees are still connected at the start unless the "
-		     "library is changed",
-		     var_text(e, v));
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "%s; trees are still connected at the start unless the "
+			    "library is changed",
+			    var_text(e, v));
 	else
-		says(e, out, CAUSE_UNSEEN,
-		     "how the machines are cabled is not seen from one of "
-		     "them");
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "how the machines are cabled is not seen from one of "
+			    "them");
 }
 
 static const struct cause ring[] = {
@@ -221,14 +225,15 @@ static const struct cause ring[] = {
  */
 static void forced(const struct rule_facts *e, struct judged *out)
 {
-	says(e, out, CAUSE_EXCLUDED, "no variable that can be seen forces an algorithm or a path");
+	verdict_set(e, out, CAUSE_EXCLUDED,
+		    "no variable that can be seen forces an algorithm or a path");
 	for (size_t i = 0; i < n_known_vars; i++) {
 		const struct sign_var *v =
 			known_vars[i].flags & VAR_FORCES ? var_of(e, known_vars[i].name) : NULL;
 
 		if (v && *fact_text(&v->value, "")) {
-			says(e, out, CAUSE_LIKELY, "%s: made for finding faults, not to be kept",
-			     var_text(e, v));
+			verdict_set(e, out, CAUSE_LIKELY,
+				    "%s: made for finding faults, not to be kept", var_text(e, v));
 			return;
 		}
 	}
@@ -240,20 +245,21 @@ static void library_or_line(const struct rule_facts *e, struct judged *out)
 	double v;
 
 	if (!e->m->net.rdma.n) {
-		says(e, out, CAUSE_NOT_HERE, "no RDMA device");
+		verdict_set(e, out, CAUSE_NOT_HERE, "no RDMA device");
 		return;
 	}
 	if (test_missing(e, TEST_RDMA, out))
 		return;
 	if (!c->has_limit || !figure_of(c, c->series[0].key, &v))
-		says(e, out, CAUSE_UNSEEN, "measured, but the line's speed is not known");
+		verdict_set(e, out, CAUSE_UNSEEN, "measured, but the line's speed is not known");
 	else
-		says(e, out, v < 0.8 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     v < 0.8 * c->limit
-			     ? "the line itself carries %.4g of %.4g %s"
-			     : "the line itself carries %.4g of %.4g %s: if collectives are slow "
-			       "all the same, it is the library's steps, not the network",
-		     v, c->limit, c->series[0].unit_text);
+		verdict_set(e, out, v < 0.8 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			    v < 0.8 * c->limit
+				    ? "the line itself carries %.4g of %.4g %s"
+				    : "the line itself carries %.4g of %.4g %s: if collectives are "
+				      "slow "
+				      "all the same, it is the library's steps, not the network",
+			    v, c->limit, c->series[0].unit_text);
 }
 
 static const struct cause between[] = {

@@ -21,9 +21,9 @@ static void named(const struct rule_facts *e, struct judged *out)
 	static const char *const names[] = { "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
 					     "TP_SOCKET_IFNAME" };
 
-	says(e, out, CAUSE_EXCLUDED,
-	     "no variable that can be seen names an interface that is "
-	     "missing or slow");
+	verdict_set(e, out, CAUSE_EXCLUDED,
+		    "no variable that can be seen names an interface that is "
+		    "missing or slow");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct sign_var *v = var_of(e, names[i]);
 		const struct nic *found = NULL;
@@ -39,11 +39,11 @@ static void named(const struct rule_facts *e, struct judged *out)
 			if (strncmp(n->name, want, strlen(want)) == 0)
 				found = n;
 		if (!found)
-			says(e, out, CAUSE_CERTAIN, "%s: this machine has no such interface",
-			     var_text(e, v));
+			verdict_set(e, out, CAUSE_CERTAIN, "%s: this machine has no such interface",
+				    var_text(e, v));
 		else if (fact_or(&found->wireless, 0))
-			says(e, out, CAUSE_LIKELY, "%s: that is wireless", var_text(e, v));
-		if (out->how != CAUSE_EXCLUDED)
+			verdict_set(e, out, CAUSE_LIKELY, "%s: that is wireless", var_text(e, v));
+		if (out->likelihood != CAUSE_EXCLUDED)
 			return;
 	}
 }
@@ -55,16 +55,16 @@ static void routed(const struct rule_facts *e, struct judged *out)
 	if (test_missing(e, TEST_PATH, out))
 		return;
 	if (!p || !*p->interface)
-		says(e, out, CAUSE_UNSEEN, "which interface leads there is not told");
+		verdict_set(e, out, CAUSE_UNSEEN, "which interface leads there is not told");
 	else if (p->wireless)
-		says(e, out, CAUSE_CERTAIN, "%s is reached over %s, which is wireless", p->to,
-		     p->interface);
+		verdict_set(e, out, CAUSE_CERTAIN, "%s is reached over %s, which is wireless",
+			    p->to, p->interface);
 	else if (p->speed_mbps && p->fastest_mbps >= 4 * p->speed_mbps)
-		says(e, out, CAUSE_LIKELY,
-		     "%s is reached over %s (%lld Mb/s), while %s has %lld Mb/s", p->to,
-		     p->interface, p->speed_mbps, p->fastest, p->fastest_mbps);
+		verdict_set(e, out, CAUSE_LIKELY,
+			    "%s is reached over %s (%lld Mb/s), while %s has %lld Mb/s", p->to,
+			    p->interface, p->speed_mbps, p->fastest, p->fastest_mbps);
 	else
-		says(e, out, CAUSE_EXCLUDED, "%s is reached over %s", p->to, p->interface);
+		verdict_set(e, out, CAUSE_EXCLUDED, "%s is reached over %s", p->to, p->interface);
 }
 
 static const struct cause wrong[] = {
@@ -83,7 +83,7 @@ static const struct cause wrong[] = {
  */
 static void power_save(const struct rule_facts *e, struct judged *out)
 {
-	says(e, out, CAUSE_NOT_HERE, "no wireless interface is up");
+	verdict_set(e, out, CAUSE_NOT_HERE, "no wireless interface is up");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
 		const struct sign_link *s = NULL;
 
@@ -94,15 +94,17 @@ static void power_save(const struct rule_facts *e, struct judged *out)
 				s = l;
 		if (!s || (s->wifi_power_save.f.seen != SEEN_OK &&
 			   s->wifi_power_save.f.seen != SEEN_ABSENT))
-			says(e, out, CAUSE_UNSEEN, "NetworkManager's files could not be seen");
+			verdict_set(e, out, CAUSE_UNSEEN,
+				    "NetworkManager's files could not be seen");
 		else if (seen_ok(&s->wifi_power_save.f) && s->wifi_power_save.v == 2)
-			says(e, out, CAUSE_EXCLUDED, "power saving is off for %s", n->name);
+			verdict_set(e, out, CAUSE_EXCLUDED, "power saving is off for %s", n->name);
 		else
-			says(e, out, seen_ok(&s->wifi_power_save.f) ? CAUSE_LIKELY : CAUSE_POSSIBLE,
-			     "%s is up and power saving is %s", n->name,
-			     seen_ok(&s->wifi_power_save.f) ? "on (wifi.powersave in "
-							      "NetworkManager's files)"
-							    : "as the driver wants it");
+			verdict_set(e, out,
+				    seen_ok(&s->wifi_power_save.f) ? CAUSE_LIKELY : CAUSE_POSSIBLE,
+				    "%s is up and power saving is %s", n->name,
+				    seen_ok(&s->wifi_power_save.f) ? "on (wifi.powersave in "
+								     "NetworkManager's files)"
+								   : "as the driver wants it");
 	}
 }
 
@@ -136,18 +138,21 @@ static bool stands_between(const struct machine *m)
 static void dropped(const struct rule_facts *e, struct judged *out)
 {
 	if (!is_spark(e) || !stands_between(e->m))
-		says(e, out, CAUSE_NOT_HERE, "this machine is no part of a ring without a switch");
-	else if (says_unseen(e, out, &e->signs->ip_forward.f, "ip_forward"))
+		verdict_set(e, out, CAUSE_NOT_HERE,
+			    "this machine is no part of a ring without a switch");
+	else if (verdict_set_unseen(e, out, &e->signs->ip_forward.f, "ip_forward"))
 		return;
 	else if (!e->signs->ip_forward.v)
-		says(e, out, CAUSE_POSSIBLE,
-		     "two cables, and ip_forward is 0: nothing is passed on from one to the other, "
-		     "which a ring of four needs and a ring of three does not");
+		verdict_set(e, out, CAUSE_POSSIBLE,
+			    "two cables, and ip_forward is 0: nothing is passed on from one to the "
+			    "other, "
+			    "which a ring of four needs and a ring of three does not");
 	else if (service_active(e->m, "docker.service"))
-		says(e, out, CAUSE_POSSIBLE,
-		     "Docker runs, which lets nothing pass between other interfaces by default");
+		verdict_set(
+			e, out, CAUSE_POSSIBLE,
+			"Docker runs, which lets nothing pass between other interfaces by default");
 	else
-		says(e, out, CAUSE_EXCLUDED, "ip_forward is 1 and Docker does not run");
+		verdict_set(e, out, CAUSE_EXCLUDED, "ip_forward is 1 and Docker does not run");
 }
 
 static const struct cause forwarding[] = {
@@ -166,16 +171,16 @@ static void flux(const struct rule_facts *e, struct judged *out)
 	bool strict = e->signs->links.n > 0;
 
 	rule_by_setting(e, "nic.subnets", CAUSE_LIKELY, out);
-	if (out->how != CAUSE_LIKELY)
+	if (out->likelihood != CAUSE_LIKELY)
 		return;
 	LIST_FOR_EACH (struct sign_link, l, &e->signs->links)
 		strict = strict && fact_or(&l->arp_ignore, 0) >= 1 &&
 			 fact_or(&l->arp_announce, 0) >= 2;
 	if (strict)
-		says(e, out, CAUSE_EXCLUDED,
-		     "%s; but arp_ignore and arp_announce keep every interface to its own "
-		     "addresses",
-		     out->says);
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "%s; but arp_ignore and arp_announce keep every interface to its own "
+			    "addresses",
+			    out->text);
 }
 
 static const struct cause arp[] = {
@@ -211,21 +216,25 @@ static void buffers(const struct rule_facts *e, const char *setting, enum doctor
 
 	rule_by_setting(e, setting, CAUSE_POSSIBLE, out);
 	if (test_missing(e, t, &test) || test_missing(e, TEST_PATH, &test)) {
-		if (out->how != CAUSE_EXCLUDED)
-			says(e, out, out->how == CAUSE_POSSIBLE ? CAUSE_POSSIBLE : CAUSE_UNSEEN,
-			     "%s; %s", out->says, test.says);
+		if (out->likelihood != CAUSE_EXCLUDED)
+			verdict_set(e, out,
+				    out->likelihood == CAUSE_POSSIBLE ? CAUSE_POSSIBLE
+								      : CAUSE_UNSEEN,
+				    "%s; %s", out->text, test.text);
 		return;
 	}
 	if (!(most > 0) || !e->path || !(e->path->rtt_s > 0) ||
 	    !figure_of(case_of(e, "tcp", doctor_tests[t].cases), "rate", &rate)) {
-		says(e, out, CAUSE_UNSEEN, "the buffer's limit or the round trip is not told");
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "the buffer's limit or the round trip is not told");
 		return;
 	}
 	on_way = rate * 1e9 / 8 * e->path->rtt_s;
-	says(e, out, on_way > 0.35 * most ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-	     "%.3g Gbit/s over a round trip of %.2f ms are %.0f KiB on their way; the buffer may "
-	     "grow to %.0f KiB",
-	     rate, 1e3 * e->path->rtt_s, on_way / 1024, most / 1024);
+	verdict_set(e, out, on_way > 0.35 * most ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		    "%.3g Gbit/s over a round trip of %.2f ms are %.0f KiB on their way; the "
+		    "buffer may "
+		    "grow to %.0f KiB",
+		    rate, 1e3 * e->path->rtt_s, on_way / 1024, most / 1024);
 }
 
 static void receive_buffer(const struct rule_facts *e, struct judged *out)
@@ -263,18 +272,19 @@ static void forgets(const struct rule_facts *e, struct judged *out)
 	double share;
 
 	if (!f || !f->v.current) {
-		says(e, out, CAUSE_UNSEEN, "net.tcp-slow-start-after-idle could not be seen");
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "net.tcp-slow-start-after-idle could not be seen");
 		return;
 	}
 	if (test_missing(e, TEST_TCP_IDLE, &test) || !figure_of(c, "share", &share)) {
-		says(e, out, on ? CAUSE_POSSIBLE : CAUSE_EXCLUDED, "it is %s%s%s", f->v.current,
-		     on ? "; " : "", on ? test.says : "");
+		verdict_set(e, out, on ? CAUSE_POSSIBLE : CAUSE_EXCLUDED, "it is %s%s%s",
+			    f->v.current, on ? "; " : "", on ? test.text : "");
 		return;
 	}
-	says(e, out, share >= 80 || !on ? CAUSE_EXCLUDED : CAUSE_CERTAIN,
-	     "a burst after a pause runs at %.0f %% of one after a burst, and "
-	     "slow start after a pause is %s",
-	     share, on ? "on" : "off");
+	verdict_set(e, out, share >= 80 || !on ? CAUSE_EXCLUDED : CAUSE_CERTAIN,
+		    "a burst after a pause runs at %.0f %% of one after a burst, and "
+		    "slow start after a pause is %s",
+		    share, on ? "on" : "off");
 }
 
 static const struct cause pause_causes[] = {

@@ -56,7 +56,7 @@ static void one_carries(const struct rule_facts *e, struct judged *out)
 {
 	bool twins = false;
 
-	says(e, out, CAUSE_NOT_HERE, "no port of this machine has two halves");
+	verdict_set(e, out, CAUSE_NOT_HERE, "no port of this machine has two halves");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
 		const struct nic *t = twin_of(e->m, n);
 		double mine = traffic_of(e, n), other = t ? traffic_of(e, t) : -1;
@@ -65,19 +65,20 @@ static void one_carries(const struct rule_facts *e, struct judged *out)
 			continue;
 		if (mine < 0 || other < 0) {
 			if (!twins)
-				says(e, out, CAUSE_UNSEEN, "what %s carried is not told", n->name);
+				verdict_set(e, out, CAUSE_UNSEEN, "what %s carried is not told",
+					    n->name);
 			twins = true;
 			continue;
 		}
 		twins = true;
 		/* Below ten gigabytes nobody has used the port for work. */
-		says(e, out,
-		     mine < 10		 ? CAUSE_POSSIBLE
-		     : other < mine / 10 ? CAUSE_LIKELY
-					 : CAUSE_EXCLUDED,
-		     "RDMA carried %.1f GB by %s and %.1f GB by its twin %s%s", mine, n->name,
-		     other, t->name, mine < 10 ? ": too little to tell" : "");
-		if (out->how == CAUSE_LIKELY)
+		verdict_set(e, out,
+			    mine < 10		? CAUSE_POSSIBLE
+			    : other < mine / 10 ? CAUSE_LIKELY
+						: CAUSE_EXCLUDED,
+			    "RDMA carried %.1f GB by %s and %.1f GB by its twin %s%s", mine,
+			    n->name, other, t->name, mine < 10 ? ": too little to tell" : "");
+		if (out->likelihood == CAUSE_LIKELY)
 			return;
 	}
 }
@@ -89,19 +90,21 @@ static void one_listed(const struct rule_facts *e, struct judged *out)
 	const char *list;
 
 	if (!v) {
-		says(e, out, CAUSE_EXCLUDED, "nothing that can be seen sets NCCL_IB_HCA");
+		verdict_set(e, out, CAUSE_EXCLUDED, "nothing that can be seen sets NCCL_IB_HCA");
 		return;
 	}
 	list = fact_text(&v->value, "");
-	says(e, out, CAUSE_EXCLUDED, "%s names both halves, or no half of a port", var_text(e, v));
+	verdict_set(e, out, CAUSE_EXCLUDED, "%s names both halves, or no half of a port",
+		    var_text(e, v));
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
 		const struct nic *t = twin_of(e->m, n);
 		const struct rdma_port *p = rdma_of(e->m, n), *q = t ? rdma_of(e->m, t) : NULL;
 
 		if (p && q && *list != '^' && var_list_names(list, p->device) &&
 		    !var_list_names(list, q->device))
-			says(e, out, CAUSE_CERTAIN, "%s leaves out %s, the other half of %s's port",
-			     var_text(e, v), q->device, p->device);
+			verdict_set(e, out, CAUSE_CERTAIN,
+				    "%s leaves out %s, the other half of %s's port", var_text(e, v),
+				    q->device, p->device);
 	}
 }
 
@@ -128,8 +131,8 @@ static void unplugged(const struct rule_facts *e, struct judged *out)
 {
 	rule_by_setting(e, "nic.cable", CAUSE_LIKELY, out);
 	/* Without a cable the machine takes the NIC away: nothing is broken, but it is why. */
-	if (out->how == CAUSE_NOT_HERE && is_spark(e) && seen_ok(&e->m->net.spark_hotplug.f))
-		out->how = CAUSE_POSSIBLE;
+	if (out->likelihood == CAUSE_NOT_HERE && is_spark(e) && seen_ok(&e->m->net.spark_hotplug.f))
+		out->likelihood = CAUSE_POSSIBLE;
 }
 
 static const struct cause gone[] = {
@@ -173,7 +176,7 @@ static void own_ports(const struct rule_facts *e, struct judged *out)
 {
 	const struct nic *first = NULL;
 
-	says(e, out, CAUSE_NOT_HERE, "no two data ports are up");
+	verdict_set(e, out, CAUSE_NOT_HERE, "no two data ports are up");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
 		if (!is_data_port(e->m, n) || !is_up(n) || !seen_ok(&n->mtu.f))
 			continue;
@@ -182,12 +185,12 @@ static void own_ports(const struct rule_facts *e, struct judged *out)
 			continue;
 		}
 		if (first->mtu.v != n->mtu.v) {
-			says(e, out, CAUSE_LIKELY, "%s has %lld bytes, %s %lld", first->name,
-			     first->mtu.v, n->name, n->mtu.v);
+			verdict_set(e, out, CAUSE_LIKELY, "%s has %lld bytes, %s %lld", first->name,
+				    first->mtu.v, n->name, n->mtu.v);
 			return;
 		}
-		says(e, out, CAUSE_EXCLUDED, "every data port that is up has %lld bytes",
-		     first->mtu.v);
+		verdict_set(e, out, CAUSE_EXCLUDED, "every data port that is up has %lld bytes",
+			    first->mtu.v);
 	}
 }
 
@@ -200,18 +203,20 @@ static void far_end(const struct rule_facts *e, struct judged *out)
 	if (test_missing(e, TEST_PATH, out))
 		return;
 	if (!p || p->segment <= 0 || p->own_segment <= 0)
-		says(e, out, CAUSE_UNSEEN, "the connection does not tell its segment size");
+		verdict_set(e, out, CAUSE_UNSEEN, "the connection does not tell its segment size");
 	else if (p->segment + HEADERS + OPTIONS + SLACK < p->own_segment)
-		says(e, out, CAUSE_CERTAIN,
-		     "%s has %lld bytes here, but %s takes segments of %lld: its end has about "
-		     "%lld",
-		     p->interface, p->mtu, p->to, p->segment, p->segment + HEADERS + OPTIONS);
+		verdict_set(
+			e, out, CAUSE_CERTAIN,
+			"%s has %lld bytes here, but %s takes segments of %lld: its end has about "
+			"%lld",
+			p->interface, p->mtu, p->to, p->segment, p->segment + HEADERS + OPTIONS);
 	else if (p->path_mtu && p->mtu && p->path_mtu < p->mtu)
-		says(e, out, CAUSE_CERTAIN, "%s has %lld bytes, the way to %s carries %lld",
-		     p->interface, p->mtu, p->to, p->path_mtu);
+		verdict_set(e, out, CAUSE_CERTAIN, "%s has %lld bytes, the way to %s carries %lld",
+			    p->interface, p->mtu, p->to, p->path_mtu);
 	else
-		says(e, out, CAUSE_EXCLUDED, "%s has %lld bytes and %s takes segments of %lld",
-		     p->interface, p->mtu, p->to, p->segment);
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "%s has %lld bytes and %s takes segments of %lld", p->interface, p->mtu,
+			    p->to, p->segment);
 }
 
 static const struct cause mtu[] = {
@@ -232,21 +237,23 @@ static const struct cause mtu[] = {
  */
 static void unowned(const struct rule_facts *e, struct judged *out)
 {
-	says(e, out, CAUSE_NOT_HERE, "no data port has an address");
+	verdict_set(e, out, CAUSE_NOT_HERE, "no data port has an address");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
 		if (!is_data_port(e->m, n) || !seen_ok(&n->ipv4.f) || !*n->ipv4.v)
 			continue;
 		if (!seen_ok(&n->owner.f)) {
-			says(e, out, CAUSE_UNSEEN, "who configures %s could not be seen", n->name);
+			verdict_set(e, out, CAUSE_UNSEEN, "who configures %s could not be seen",
+				    n->name);
 			return;
 		}
 		if (fact_is(&n->owner, "none")) {
-			says(e, out, CAUSE_CERTAIN,
-			     "%s has %s, and no file gives it that address at boot", n->name,
-			     n->ipv4.v);
+			verdict_set(e, out, CAUSE_CERTAIN,
+				    "%s has %s, and no file gives it that address at boot", n->name,
+				    n->ipv4.v);
 			return;
 		}
-		says(e, out, CAUSE_EXCLUDED, "%s gets its address from %s", n->name, n->owner.v);
+		verdict_set(e, out, CAUSE_EXCLUDED, "%s gets its address from %s", n->name,
+			    n->owner.v);
 	}
 }
 

@@ -45,9 +45,10 @@ static const char *left(struct arena *a, const struct doctor_view *v, const stru
 	if (x->state != DOCTOR_OPEN)
 		return x->why;
 	for (size_t i = 0; i < x->d->n; i++)
-		if (x->causes[i].v.how == CAUSE_POSSIBLE || x->causes[i].v.how == CAUSE_UNSEEN)
+		if (x->causes[i].v.likelihood == CAUSE_POSSIBLE ||
+		    x->causes[i].v.likelihood == CAUSE_UNSEEN)
 			text_printf(&t, "%s%s (%s)", t.len ? "; " : "", x->causes[i].c->title,
-				    likelihood_name(x->causes[i].v.how));
+				    likelihood_name(x->causes[i].v.likelihood));
 	if (is_missing(v, x->d))
 		text_printf(&t, "%s%s", t.len ? "; " : "", x->d->missing);
 	return arena_strdup(a, t.s ? t.s : "");
@@ -66,12 +67,12 @@ static void causes(struct doc *d, const struct doctor_view *v, const struct exam
 		const struct cause_result *r = &x->causes[i];
 		struct cell *c;
 
-		if (!v->named && !v->all && r->v.how > CAUSE_POSSIBLE)
+		if (!v->named && !v->all && r->v.likelihood > CAUSE_POSSIBLE)
 			continue;
 		c = node_row(d, t);
-		c[0] = cell_as(style_of(r->v.how), likelihood_name(r->v.how));
+		c[0] = cell_as(style_of(r->v.likelihood), likelihood_name(r->v.likelihood));
 		c[1] = cell(r->c->title);
-		c[2] = cell(r->v.says);
+		c[2] = cell(r->v.text);
 	}
 }
 
@@ -100,7 +101,7 @@ static void remedies(struct doc *d, const struct doctor_view *v, const struct ex
 		const struct cause_result *r = &x->causes[i];
 		const char *step = doctor_step(r->c, v->m);
 
-		if (r->v.how > CAUSE_LIKELY)
+		if (r->v.likelihood > CAUSE_LIKELY)
 			continue;
 		if (r->c->fix)
 			node_bullet(d, b,
@@ -256,8 +257,8 @@ struct doc *page_doctor_list(struct arena *a)
 static json_t *cause_json(const struct cause_result *r, const struct machine *m)
 {
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "id", r->c->id, "title",
-			 r->c->title, "likelihood", likelihood_name(r->v.how), "evidence",
-			 json_text(r->v.says), "judged_by",
+			 r->c->title, "likelihood", likelihood_name(r->v.likelihood), "evidence",
+			 json_text(r->v.text), "judged_by",
 			 json_text(r->c->rule ? NULL : r->c->setting), "fix", json_text(r->c->fix),
 			 "by_hand", json_text(doctor_step(r->c, m)));
 }

@@ -9,7 +9,7 @@ static bool no_rdma(const struct rule_facts *e, struct judged *out)
 {
 	if (e->m->net.rdma.n)
 		return false;
-	says(e, out, CAUSE_NOT_HERE, "no RDMA device");
+	verdict_set(e, out, CAUSE_NOT_HERE, "no RDMA device");
 	return true;
 }
 
@@ -23,28 +23,28 @@ static void below_line(const struct rule_facts *e, struct judged *out)
 	if (no_rdma(e, out) || test_missing(e, TEST_RDMA, out))
 		return;
 	if (!c->has_limit || !(c->limit > 0) || !figure_of(c, c->series[0].key, &v)) {
-		says(e, out, CAUSE_UNSEEN, "measured, but the line's speed is not known");
+		verdict_set(e, out, CAUSE_UNSEEN, "measured, but the line's speed is not known");
 		return;
 	}
-	says(e, out, v < 0.6 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-	     "RDMA writes of 1 MiB: %.4g of %.4g %s that the line carries", v, c->limit,
-	     c->series[0].unit_text);
+	verdict_set(e, out, v < 0.6 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		    "RDMA writes of 1 MiB: %.4g of %.4g %s that the line carries", v, c->limit,
+		    c->series[0].unit_text);
 }
 
 static void wedged(const struct rule_facts *e, struct judged *out)
 {
 	const struct signs *s = e->signs;
 
-	if (no_rdma(e, out) || says_unseen(e, out, &s->log_nic_wedged.f, "the kernel's log"))
+	if (no_rdma(e, out) || verdict_set_unseen(e, out, &s->log_nic_wedged.f, "the kernel's log"))
 		return;
 	if (s->log_nic_wedged.v)
-		says(e, out, CAUSE_CERTAIN,
-		     "the NIC's firmware does not answer: %lld lines in the kernel's log",
-		     s->log_nic_wedged.v);
+		verdict_set(e, out, CAUSE_CERTAIN,
+			    "the NIC's firmware does not answer: %lld lines in the kernel's log",
+			    s->log_nic_wedged.v);
 	else
-		says(e, out, fact_or(&s->log_nic_health, 0) ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     "the kernel's log has %lld lines of the NIC's health reports",
-		     fact_or(&s->log_nic_health, 0));
+		verdict_set(e, out, fact_or(&s->log_nic_health, 0) ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			    "the kernel's log has %lld lines of the NIC's health reports",
+			    fact_or(&s->log_nic_health, 0));
 }
 
 /* Of the adapters themselves: a GPU or a disk behind a bad link slows no network. */
@@ -59,17 +59,18 @@ static void nic_link(const struct rule_facts *e, struct judged *out)
 		const struct finding *f = finding_on(e, "pcie.link", pci);
 
 		if (f && f->v.kind == VERDICT_FAIL) {
-			says(e, out, CAUSE_LIKELY, "%s (%s): %s; %s", p->device, pci,
-			     f->v.current ? f->v.current : "", f->v.reason);
+			verdict_set(e, out, CAUSE_LIKELY, "%s (%s): %s; %s", p->device, pci,
+				    f->v.current ? f->v.current : "", f->v.reason);
 			return;
 		}
 		unseen = unseen || !f || f->v.kind != VERDICT_PASS;
 	}
 	if (unseen)
-		says(e, out, CAUSE_UNSEEN, "the links above the adapters could not be judged");
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "the links above the adapters could not be judged");
 	else
-		says(e, out, CAUSE_EXCLUDED,
-		     "every adapter's link is as wide and fast as both ends");
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "every adapter's link is as wide and fast as both ends");
 }
 
 static const struct cause silent[] = {
@@ -156,23 +157,25 @@ static void lossy(const struct rule_facts *e, struct judged *out)
 	if (no_rdma(e, out))
 		return;
 	if (!l.port || !l.told)
-		says(e, out, CAUSE_UNSEEN, "the ports tell no counts of losses");
+		verdict_set(e, out, CAUSE_UNSEEN, "the ports tell no counts of losses");
 	else if (l.per_s > 0)
-		says(e, out, CAUSE_CERTAIN,
-		     "%s lost or repeated %.1f packets/s while it was "
-		     "looked at",
-		     l.port, l.per_s);
+		verdict_set(e, out, CAUSE_CERTAIN,
+			    "%s lost or repeated %.1f packets/s while it was "
+			    "looked at",
+			    l.port, l.per_s);
 	else if (!l.total)
-		says(e, out, CAUSE_EXCLUDED, "no loss was counted since the driver was loaded");
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "no loss was counted since the driver was loaded");
 	else if (l.rate && loaded)
-		says(e, out, CAUSE_EXCLUDED,
-		     "%lld losses are counted on %s, and none came while it was loaded", l.total,
-		     l.port);
+		verdict_set(e, out, CAUSE_EXCLUDED,
+			    "%lld losses are counted on %s, and none came while it was loaded",
+			    l.total, l.port);
 	else
-		says(e, out, CAUSE_POSSIBLE,
-		     "%lld losses are counted on %s since the driver was loaded; whether they grow "
-		     "shows under load%s",
-		     l.total, l.port, l.rate ? ", and it was idle now" : "");
+		verdict_set(e, out, CAUSE_POSSIBLE,
+			    "%lld losses are counted on %s since the driver was loaded; whether "
+			    "they grow "
+			    "shows under load%s",
+			    l.total, l.port, l.rate ? ", and it was idle now" : "");
 }
 
 static void bad_line(const struct rule_facts *e, struct judged *out)
@@ -192,12 +195,13 @@ static void bad_line(const struct rule_facts *e, struct judged *out)
 							fact_or(&p->symbol_errors, 0));
 	}
 	if (!told)
-		says(e, out, CAUSE_UNSEEN, "the ports tell no symbol errors");
+		verdict_set(e, out, CAUSE_UNSEEN, "the ports tell no symbol errors");
 	else
-		says(e, out, grow ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-		     grow ? "symbol errors grow, %lld by now"
-			  : "%lld symbol errors, which did not grow: old counts are no fault",
-		     total);
+		verdict_set(
+			e, out, grow ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+			grow ? "symbol errors grow, %lld by now"
+			     : "%lld symbol errors, which did not grow: old counts are no fault",
+			total);
 }
 
 static const struct cause losses[] = {
@@ -224,13 +228,13 @@ static void pinned(const struct rule_facts *e, struct judged *out)
 	if (no_rdma(e, out))
 		return;
 	if (!v || !*fact_text(&v->value, "")) {
-		says(e, out, CAUSE_EXCLUDED, "nothing that can be seen pins a GID index");
+		verdict_set(e, out, CAUSE_EXCLUDED, "nothing that can be seen pins a GID index");
 		return;
 	}
 	index = strtoul(v->value.v, &end, 10);
-	says(e, out, CAUSE_LIKELY,
-	     "%s: a table that changes with every address makes it point elsewhere",
-	     var_text(e, v));
+	verdict_set(e, out, CAUSE_LIKELY,
+		    "%s: a table that changes with every address makes it point elsewhere",
+		    var_text(e, v));
 	LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma) {
 		bool good = false;
 
@@ -240,9 +244,9 @@ static void pinned(const struct rule_facts *e, struct judged *out)
 			good = good || (g->index == index && fact_is(&g->type, "RoCE v2") &&
 					strstr(fact_text(&g->gid, ""), ":ffff:"));
 		if (!good && p->gids.n)
-			says(e, out, CAUSE_CERTAIN,
-			     "%s: on %s that entry is no RoCE v2 address of IPv4", var_text(e, v),
-			     p->name);
+			verdict_set(e, out, CAUSE_CERTAIN,
+				    "%s: on %s that entry is no RoCE v2 address of IPv4",
+				    var_text(e, v), p->name);
 	}
 }
 
@@ -262,8 +266,9 @@ static void leg(const struct rule_facts *e, struct judged *out)
 {
 	if (no_rdma(e, out))
 		return;
-	says(e, out, CAUSE_UNSEEN,
-	     "which port hears which is seen from both ends only: ping -I PORT along each cable");
+	verdict_set(e, out, CAUSE_UNSEEN,
+		    "which port hears which is seen from both ends only: ping -I PORT along each "
+		    "cable");
 }
 
 static const struct cause connecting[] = {
@@ -294,13 +299,13 @@ static void negotiates(const struct rule_facts *e, struct judged *out)
 	LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma)
 		roce = roce || fact_is(&p->link_layer, "Ethernet");
 	if (!roce)
-		says(e, out, CAUSE_NOT_HERE, "no RDMA over Ethernet");
+		verdict_set(e, out, CAUSE_NOT_HERE, "no RDMA over Ethernet");
 	else if (v && fact_is(&v->value, "0"))
-		says(e, out, CAUSE_EXCLUDED, "%s", var_text(e, v));
+		verdict_set(e, out, CAUSE_EXCLUDED, "%s", var_text(e, v));
 	else
-		says(e, out, CAUSE_POSSIBLE,
-		     "adapters negotiate enhanced connections, which some "
-		     "firmware does badly; nothing switches it off");
+		verdict_set(e, out, CAUSE_POSSIBLE,
+			    "adapters negotiate enhanced connections, which some "
+			    "firmware does badly; nothing switches it off");
 }
 
 static const struct cause swings[] = {

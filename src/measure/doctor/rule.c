@@ -10,7 +10,8 @@
 
 #include "base/text.h"
 
-void says(const struct rule_facts *e, struct judged *out, enum likelihood how, const char *fmt, ...)
+void verdict_set(const struct rule_facts *e, struct judged *out, enum likelihood how,
+		 const char *fmt, ...)
 {
 	TEXT_AUTO t = { 0 };
 	va_list ap;
@@ -21,17 +22,17 @@ void says(const struct rule_facts *e, struct judged *out, enum likelihood how, c
 	*out = (struct judged){ how, arena_strdup(e->a, t.s ? t.s : "") };
 }
 
-bool says_unseen(const struct rule_facts *e, struct judged *out, const struct fact *f,
-		 const char *what)
+bool verdict_set_unseen(const struct rule_facts *e, struct judged *out, const struct fact *f,
+			const char *what)
 {
 	if (seen_ok(f))
 		return false;
-	says(e, out, CAUSE_UNSEEN, "%s: %s", what,
-	     f->seen == SEEN_UNASKED	   ? "not looked at"
-	     : f->seen == SEEN_DENIED	   ? "this user may not see it"
-	     : f->seen == SEEN_ABSENT	   ? "not there"
-	     : f->seen == SEEN_UNSUPPORTED ? "not told here"
-					   : "could not be read");
+	verdict_set(e, out, CAUSE_UNSEEN, "%s: %s", what,
+		    f->seen == SEEN_UNASKED	  ? "not looked at"
+		    : f->seen == SEEN_DENIED	  ? "this user may not see it"
+		    : f->seen == SEEN_ABSENT	  ? "not there"
+		    : f->seen == SEEN_UNSUPPORTED ? "not told here"
+						  : "could not be read");
 	return true;
 }
 
@@ -96,7 +97,7 @@ void rule_by_setting(const struct rule_facts *e, const char *setting, enum likel
 	const struct finding *f = finding_of(e, setting);
 
 	if (!f) {
-		says(e, out, CAUSE_UNSEEN, "%s was not judged", setting);
+		verdict_set(e, out, CAUSE_UNSEEN, "%s was not judged", setting);
 		return;
 	}
 	switch (f->v.kind) {
@@ -159,8 +160,8 @@ bool test_missing(const struct rule_facts *e, enum doctor_test_id t, struct judg
 	const struct record_case *c;
 
 	if (e->not_run[t]) {
-		says(e, out, CAUSE_UNSEEN, "the test %s did not run: %s", test->name,
-		     e->not_run[t]);
+		verdict_set(e, out, CAUSE_UNSEEN, "the test %s did not run: %s", test->name,
+			    e->not_run[t]);
 		return true;
 	}
 	if (!test->bench)
@@ -170,10 +171,11 @@ bool test_missing(const struct rule_facts *e, enum doctor_test_id t, struct judg
 			return false;
 	for (size_t at = 0; (c = next_case(e, test->bench, test->cases, &at)) != NULL;)
 		if (c->error) {
-			says(e, out, CAUSE_UNSEEN, "the test %s failed: %s", test->name, c->error);
+			verdict_set(e, out, CAUSE_UNSEEN, "the test %s failed: %s", test->name,
+				    c->error);
 			return true;
 		}
-	says(e, out, CAUSE_UNSEEN, "the test %s gave no figure", test->name);
+	verdict_set(e, out, CAUSE_UNSEEN, "the test %s gave no figure", test->name);
 	return true;
 }
 
@@ -184,7 +186,8 @@ void rule_by_band(const struct rule_facts *e, enum doctor_test_id t, struct judg
 
 	if (test_missing(e, t, out))
 		return;
-	says(e, out, CAUSE_UNSEEN, "measured, but nobody's figures of this hardware are known");
+	verdict_set(e, out, CAUSE_UNSEEN,
+		    "measured, but nobody's figures of this hardware are known");
 	for (size_t at = 0; (c = next_case(e, test->bench, test->cases, &at)) != NULL;) {
 		const struct record_series *s = &c->series[0];
 		enum record_place place = record_place(s);
@@ -192,9 +195,9 @@ void rule_by_band(const struct rule_facts *e, enum doctor_test_id t, struct judg
 
 		if (!c->n || place == PLACE_UNKNOWN)
 			continue;
-		says(e, out, bad ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     "%s %s: %.4g %s measured, usual %.4g to %.4g (%s)", c->bench, c->name,
-		     s->s.median, s->unit_text, s->band.low, s->band.high, s->band.source);
+		verdict_set(e, out, bad ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			    "%s %s: %.4g %s measured, usual %.4g to %.4g (%s)", c->bench, c->name,
+			    s->s.median, s->unit_text, s->band.low, s->band.high, s->band.source);
 		if (bad)
 			return;
 	}

@@ -6,11 +6,11 @@
 #include "measure/doctor/doctor.h"
 #include "look/settings/predicates.h"
 
-void says(const struct rule_facts *e, struct judged *out, enum likelihood how, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+void verdict_set(const struct rule_facts *e, struct judged *out, enum likelihood how,
+		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* UNSEEN, or NOT_HERE for what is absent. True when the fact was not seen. */
-bool says_unseen(const struct rule_facts *e, struct judged *out, const struct fact *f,
-		 const char *what);
+bool verdict_set_unseen(const struct rule_facts *e, struct judged *out, const struct fact *f,
+			const char *what);
 /* The worst finding of a setting: FAIL, then UNKNOWN, PASS, NA. NULL: it was not judged. */
 const struct finding *finding_of(const struct rule_facts *e, const char *setting);
 /* The finding of a setting on that target; NULL: it was not judged there. */

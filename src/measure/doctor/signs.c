@@ -172,7 +172,8 @@ static struct fact_str module_version(struct arena *a, struct host *h)
 	};
 }
 
-void signs_read_machine(struct arena *a, struct host *h, const struct machine *m, struct signs *out)
+void observations_read_machine(struct arena *a, struct host *h, const struct machine *m,
+			       struct signs *out)
 {
 	*out = (struct signs){ 0 };
 	out->ksm_run = sign_file(a, h, "/sys/kernel/mm/ksm/run");
@@ -187,15 +188,15 @@ void signs_read_machine(struct arena *a, struct host *h, const struct machine *m
 	out->avahi = there(h, "/run/avahi-daemon/pid");
 	out->module = module_version(a, h);
 	read_log(h, out);
-	signs_read_conf(a, h, out);
-	signs_read_links(a, h, m, out);
+	observations_read_conf(a, h, out);
+	observations_read_links(a, h, m, out);
 }
 
-void signs_read(struct arena *a, struct host *h, const struct machine *m, struct signs *out)
+void observations_read(struct arena *a, struct host *h, const struct machine *m, struct signs *out)
 {
-	signs_read_machine(a, h, m, out);
+	observations_read_machine(a, h, m, out);
 	read_home(a, h, out);
-	signs_read_vars(a, h, m, out);
+	observations_read_vars(a, h, m, out);
 }
 
 /* Counters of interfaces and RDMA ports, and what decides which interface answers. */
@@ -275,7 +276,8 @@ static void read_link(struct arena *a, struct host *h, const struct nic *n, stru
 		s->wifi_power_save = power_save(a, h);
 }
 
-void signs_read_links(struct arena *a, struct host *h, const struct machine *m, struct signs *out)
+void observations_read_links(struct arena *a, struct host *h, const struct machine *m,
+			     struct signs *out)
 {
 	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
 		read_port(a, h, p, list_add(a, &out->ports, sizeof(struct sign_port)));
@@ -405,12 +407,13 @@ static void read_process(struct arena *a, struct host *h, struct signs *s,
 	read_conf(a, h, s, arena_printf(a, "%s/root/etc/nccl.conf", base));
 }
 
-void signs_read_conf(struct arena *a, struct host *h, struct signs *out)
+void observations_read_conf(struct arena *a, struct host *h, struct signs *out)
 {
 	read_conf(a, h, out, "/etc/nccl.conf");
 }
 
-void signs_read_vars(struct arena *a, struct host *h, const struct machine *m, struct signs *out)
+void observations_read_vars(struct arena *a, struct host *h, const struct machine *m,
+			    struct signs *out)
 {
 	struct answer v;
 

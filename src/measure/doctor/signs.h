@@ -72,16 +72,18 @@ extern const struct schema schema_signs, schema_sign_var, schema_sign_process, s
 	schema_sign_link;
 
 /* Never fails; what could not be seen stands in the fact. */
-void signs_read(struct arena *a, struct host *h, const struct machine *m, struct signs *out);
+void observations_read(struct arena *a, struct host *h, const struct machine *m, struct signs *out);
 /* The part that is nobody's secret, for captures: without environments and home folders. */
-void signs_read_machine(struct arena *a, struct host *h, const struct machine *m,
-			struct signs *out);
+void observations_read_machine(struct arena *a, struct host *h, const struct machine *m,
+			       struct signs *out);
 /* signs_vars.c: fills vars: of the machine's files; of this user and of processes on GPUs, which it
  * lists. */
-void signs_read_conf(struct arena *a, struct host *h, struct signs *out);
-void signs_read_vars(struct arena *a, struct host *h, const struct machine *m, struct signs *out);
+void observations_read_conf(struct arena *a, struct host *h, struct signs *out);
+void observations_read_vars(struct arena *a, struct host *h, const struct machine *m,
+			    struct signs *out);
 /* signs_links.c: fills ports and links. */
-void signs_read_links(struct arena *a, struct host *h, const struct machine *m, struct signs *out);
+void observations_read_links(struct arena *a, struct host *h, const struct machine *m,
+			     struct signs *out);
 /* The whole file as a number. from: path. */
 struct fact_int sign_file(struct arena *a, struct host *h, const char *path);
 struct fact_int sign_int(long long v, const char *from);

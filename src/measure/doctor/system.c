@@ -25,35 +25,37 @@ static void known_bad(const struct rule_facts *e, struct judged *out)
 	const char *release = fact_text(&e->m->kernel.release, NULL);
 
 	if (!is_spark(e)) {
-		says(e, out, CAUSE_NOT_HERE, "the list is of DGX Spark's kernels");
+		verdict_set(e, out, CAUSE_NOT_HERE, "the list is of DGX Spark's kernels");
 		return;
 	}
-	if (says_unseen(e, out, &e->m->kernel.release.f, "the kernel's release"))
+	if (verdict_set_unseen(e, out, &e->m->kernel.release.f, "the kernel's release"))
 		return;
-	says(e, out, CAUSE_EXCLUDED, "kernel %s is not among the %zu that were reported (2026-10)",
-	     release, sizeof(bad_kernels) / sizeof(bad_kernels[0]));
+	verdict_set(e, out, CAUSE_EXCLUDED,
+		    "kernel %s is not among the %zu that were reported (2026-10)", release,
+		    sizeof(bad_kernels) / sizeof(bad_kernels[0]));
 	for (size_t i = 0; i < sizeof(bad_kernels) / sizeof(bad_kernels[0]); i++)
 		if (str_starts(release, bad_kernels[i].begin))
-			says(e, out, CAUSE_LIKELY, "kernel %s: %s (%s)", release,
-			     bad_kernels[i].what, bad_kernels[i].date);
+			verdict_set(e, out, CAUSE_LIKELY, "kernel %s: %s (%s)", release,
+				    bad_kernels[i].what, bad_kernels[i].date);
 }
 
 static void mailbox(const struct rule_facts *e, struct judged *out)
 {
-	if (!says_unseen(e, out, &e->signs->log_doe.f, "the kernel's log"))
-		says(e, out, e->signs->log_doe.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     "the kernel's log of this boot has %lld lines of PCI DOE errors",
-		     e->signs->log_doe.v);
+	if (!verdict_set_unseen(e, out, &e->signs->log_doe.f, "the kernel's log"))
+		verdict_set(e, out, e->signs->log_doe.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			    "the kernel's log of this boot has %lld lines of PCI DOE errors",
+			    e->signs->log_doe.v);
 }
 
 static void dumps(const struct rule_facts *e, struct judged *out)
 {
 	if (e->signs->crash_dumps.f.seen == SEEN_ABSENT)
-		says(e, out, CAUSE_UNSEEN, "this machine keeps no record of a crash (pstore)");
-	else if (!says_unseen(e, out, &e->signs->crash_dumps.f, "crash records"))
-		says(e, out, e->signs->crash_dumps.v ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-		     "%lld files in /sys/fs/pstore, which a kernel leaves when it crashes",
-		     e->signs->crash_dumps.v);
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "this machine keeps no record of a crash (pstore)");
+	else if (!verdict_set_unseen(e, out, &e->signs->crash_dumps.f, "crash records"))
+		verdict_set(e, out, e->signs->crash_dumps.v ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+			    "%lld files in /sys/fs/pstore, which a kernel leaves when it crashes",
+			    e->signs->crash_dumps.v);
 }
 
 static const struct cause panics[] = {
@@ -80,18 +82,19 @@ static void near_limit(const struct rule_facts *e, struct judged *out)
 	double t;
 
 	if (!g) {
-		says(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
+		verdict_set(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
 		return;
 	}
 	if (test_missing(e, TEST_GPU_LOAD, out))
 		return;
 	if (!figure_of(c, "temperature", &t))
-		says(e, out, CAUSE_UNSEEN, "the GPU told no temperature under load");
+		verdict_set(e, out, CAUSE_UNSEEN, "the GPU told no temperature under load");
 	else
-		says(e, out, t >= 85 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		     "%.0f C after %zu samples under full load; units went off at 91 to 92 C "
-		     "(owners, 2026)",
-		     t, c->n);
+		verdict_set(
+			e, out, t >= 85 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			"%.0f C after %zu samples under full load; units went off at 91 to 92 C "
+			"(owners, 2026)",
+			t, c->n);
 }
 
 static const struct cause power_off[] = {
@@ -116,11 +119,11 @@ static const struct cause power_off[] = {
 static void unkept(const struct rule_facts *e, struct judged *out)
 {
 	if (!e->own_unkept)
-		says(e, out, CAUSE_UNSEEN, "the journal was not read");
+		verdict_set(e, out, CAUSE_UNSEEN, "the journal was not read");
 	else
-		says(e, out, *e->own_unkept ? CAUSE_CERTAIN : CAUSE_EXCLUDED, "%s",
-		     *e->own_unkept ? e->own_unkept
-				    : "gputune set nothing that is in force and not kept");
+		verdict_set(e, out, *e->own_unkept ? CAUSE_CERTAIN : CAUSE_EXCLUDED, "%s",
+			    *e->own_unkept ? e->own_unkept
+					   : "gputune set nothing that is in force and not kept");
 }
 
 static const struct cause lost[] = {
@@ -147,21 +150,25 @@ static const struct cause lost[] = {
 static void ssh(const struct rule_facts *e, struct judged *out)
 {
 	if (fact_or(&e->m->captured, 0))
-		says(e, out, CAUSE_UNSEEN, "a capture does not hold what is in home folders");
-	else if (!says_unseen(e, out, &e->signs->ssh_folder.f, "~/.ssh"))
-		says(e, out, e->signs->ssh_folder.v ? CAUSE_EXCLUDED : CAUSE_LIKELY, "~/.ssh is %s",
-		     e->signs->ssh_folder.v ? "there" : "missing: scripts that write keys fail");
+		verdict_set(e, out, CAUSE_UNSEEN,
+			    "a capture does not hold what is in home folders");
+	else if (!verdict_set_unseen(e, out, &e->signs->ssh_folder.f, "~/.ssh"))
+		verdict_set(e, out, e->signs->ssh_folder.v ? CAUSE_EXCLUDED : CAUSE_LIKELY,
+			    "~/.ssh is %s",
+			    e->signs->ssh_folder.v ? "there"
+						   : "missing: scripts that write keys fail");
 }
 
 static void avahi(const struct rule_facts *e, struct judged *out)
 {
 	if (fact_or(&e->m->captured, 0) && !fact_or(&e->signs->avahi, 0))
-		says(e, out, CAUSE_UNSEEN, "a capture does not hold what runs");
-	else if (!says_unseen(e, out, &e->signs->avahi.f, "the discovery daemon"))
-		says(e, out, e->signs->avahi.v ? CAUSE_EXCLUDED : CAUSE_POSSIBLE,
-		     e->signs->avahi.v ? "avahi-daemon runs"
-				       : "avahi-daemon does not run: names ending in .local are "
-					 "not found");
+		verdict_set(e, out, CAUSE_UNSEEN, "a capture does not hold what runs");
+	else if (!verdict_set_unseen(e, out, &e->signs->avahi.f, "the discovery daemon"))
+		verdict_set(e, out, e->signs->avahi.v ? CAUSE_EXCLUDED : CAUSE_POSSIBLE,
+			    e->signs->avahi.v
+				    ? "avahi-daemon runs"
+				    : "avahi-daemon does not run: names ending in .local are "
+				      "not found");
 }
 
 static const struct cause discovery[] = {

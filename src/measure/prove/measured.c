@@ -8,7 +8,7 @@
 
 static bool can_be_proven(const struct setting *s)
 {
-	return s->knob != KNOB_NONE || s->aim;
+	return s->knob != KNOB_NONE || s->remediate;
 }
 
 bool measured_any(const struct ledger *l)
@@ -141,7 +141,7 @@ static void found_row(struct doc *d, struct node *t, const struct setting *s, co
 	c[3] = cell(text_of(d->arena, answer, value));
 }
 
-static void say_missing(struct doc *d, size_t missing, const char *of_what)
+static void report_missing(struct doc *d, size_t missing, const char *of_what)
 {
 	if (missing)
 		doc_text(
@@ -170,7 +170,7 @@ void measured_findings_page(struct doc *d, const struct findings *f, const struc
 			found_row(d, t, it->s, it->target, &answer, value_of(it));
 	}
 	node_drop_empty(t);
-	say_missing(d, missing, "what is to be fixed");
+	report_missing(d, missing, "what is to be fixed");
 }
 
 /* A row for each verdict, not for each of many targets that it holds for. */
@@ -196,7 +196,7 @@ void measured_changes_page(struct doc *d, const struct plan *p, const struct led
 		shown = answer.row;
 	}
 	node_drop_empty(t);
-	say_missing(d, missing, "the settings to be changed");
+	report_missing(d, missing, "the settings to be changed");
 }
 
 static json_t *words_json(const char *words)

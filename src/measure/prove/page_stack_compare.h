@@ -18,7 +18,7 @@ struct compare_choice {
 enum { COMPARE_CHOICES_MAX = 32 };
 
 struct compare_side_view {
-	const struct stack_side *side;
+	const struct library_variant *side;
 	struct compare_choice choices[COMPARE_CHOICES_MAX]; /* each once; later ones are left out */
 	size_t n_choices;
 	const char *fault; /* why it has no figure; NULL */

@@ -63,7 +63,7 @@ bool switch_is(const struct switcher *s, const bool *on)
 
 static int back(struct switcher *s, struct err *e)
 {
-	int r = s->is_original ? 0 : txn_trial_back(s->trial, NULL, e);
+	int r = s->is_original ? 0 : txn_trial_revert(s->trial, NULL, e);
 
 	s->is_original = true;
 	s->now.n = 0;

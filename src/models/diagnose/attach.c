@@ -32,21 +32,21 @@ static const struct {
 	{ "pressure.io", FIGURE_WAITING_IO, 1 },
 };
 
-static void tell(struct attach *s, enum figure_kind k, double v, int rank, const char *text)
+static void attach_emit(struct attach *s, enum figure_kind k, double v, int rank, const char *text)
 {
-	evidence_figure(s->ev, (struct figure_seen){ .kind = k,
-						     .value = v,
-						     .at = NAN,
-						     .over_s = NAN,
-						     .rank = rank,
-						     .step = -1,
-						     .text = text,
-						     .file = s->file });
+	evidence_figure(s->ev, (struct metric_sample){ .kind = k,
+						       .value = v,
+						       .at = NAN,
+						       .over_s = NAN,
+						       .rank = rank,
+						       .step = -1,
+						       .text = text,
+						       .file = s->file });
 }
 
 static void trait(struct attach *s, enum trait_kind k, const char *text, double v)
 {
-	evidence_trait(s->ev, (struct trait_seen){ k, text, v, -1, s->file, 0 });
+	evidence_trait(s->ev, (struct run_attribute){ k, text, v, -1, s->file, 0 });
 }
 
 static int gpu_of(const char *target)
@@ -54,13 +54,13 @@ static int gpu_of(const char *target)
 	return strncmp(target, "gpu", 3) == 0 ? atoi(target + 3) : -1;
 }
 
-static void tell_reasons(struct attach *s, double bits, int gpu)
+static void attach_emit_reasons(struct attach *s, double bits, int gpu)
 {
 	if (!(bits >= 0 && bits < 0x1p64))
 		return;
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		tell(s, FIGURE_THROTTLED, ((unsigned long long)bits & reasons[i].bits) != 0, gpu,
-		     reasons[i].text);
+		attach_emit(s, FIGURE_THROTTLED, ((unsigned long long)bits & reasons[i].bits) != 0,
+			    gpu, reasons[i].text);
 }
 
 static void machine_look(struct attach *s)
@@ -77,23 +77,24 @@ static void machine_look(struct attach *s)
 
 		for (size_t k = 0; k < sizeof(gauges) / sizeof(gauges[0]); k++)
 			if (strcmp(gauges[k].column, name) == 0)
-				tell(s, gauges[k].kind, gauges[k].factor * v, gpu_of(target), NULL);
+				attach_emit(s, gauges[k].kind, gauges[k].factor * v, gpu_of(target),
+					    NULL);
 		if (strcmp(name, "gpu.reasons") == 0)
-			tell_reasons(s, v, gpu_of(target));
+			attach_emit_reasons(s, v, gpu_of(target));
 		if (strcmp(name, "cpu.busy") == 0 && s->mon.machine.cpus)
-			tell(s, FIGURE_CPU_BUSY, v / s->mon.machine.cpus, -1, NULL);
+			attach_emit(s, FIGURE_CPU_BUSY, v / s->mon.machine.cpus, -1, NULL);
 		if (strcmp(name, "net.received") == 0 || strcmp(name, "rdma.received") == 0)
 			net = fmax(net, 1e-9 * v);
 		if (strcmp(name, "disk.read") == 0)
 			disk = fmax(disk, 1e-9 * v);
 	}
-	tell(s, FIGURE_NET_GBS, net, -1, NULL);
-	tell(s, FIGURE_DISK_GBS, disk, -1, NULL);
+	attach_emit(s, FIGURE_NET_GBS, net, -1, NULL);
+	attach_emit(s, FIGURE_DISK_GBS, disk, -1, NULL);
 	memcpy(s->before, s->values, s->mon.n * sizeof(*s->values));
 	s->before_s = s->now_s;
 }
 
-static void machine_tell(struct attach *s)
+static void machine_describe(struct attach *s)
 {
 	for (size_t i = 0; i < s->mon.machine.n_gpus; i++) {
 		const struct monitor_gpu *g = &s->mon.machine.gpus[i];
@@ -101,14 +102,16 @@ static void machine_tell(struct attach *s)
 		if (g->name)
 			trait(s, TRAIT_GPU, g->name, NAN);
 		if (g->sm_max_mhz > 0)
-			tell(s, FIGURE_SM_MAX_MHZ, g->sm_max_mhz, (int)g->index, NULL);
+			attach_emit(s, FIGURE_SM_MAX_MHZ, g->sm_max_mhz, (int)g->index, NULL);
 		if (g->memory_bytes > 0 && !g->integrated)
-			tell(s, FIGURE_GPU_MEMORY_TOTAL, g->memory_bytes, (int)g->index, NULL);
+			attach_emit(s, FIGURE_GPU_MEMORY_TOTAL, g->memory_bytes, (int)g->index,
+				    NULL);
 		if (g->power_limit_w > 0)
-			tell(s, FIGURE_GPU_POWER_LIMIT_W, g->power_limit_w, (int)g->index, NULL);
+			attach_emit(s, FIGURE_GPU_POWER_LIMIT_W, g->power_limit_w, (int)g->index,
+				    NULL);
 	}
 	if (s->mon.machine.cpus)
-		tell(s, FIGURE_CPUS, s->mon.machine.cpus, -1, NULL);
+		attach_emit(s, FIGURE_CPUS, s->mon.machine.cpus, -1, NULL);
 }
 
 static void add_gpu_pids(struct attach *s, const struct machine *m)
@@ -199,7 +202,7 @@ static void guess_ranks(struct attach *s)
 	}
 }
 
-static void tell_threads(struct attach *s)
+static void attach_emit_threads(struct attach *s)
 {
 	const struct attach_thread *top = NULL;
 	double all = 0, disk = 0, mains = 0;
@@ -215,7 +218,7 @@ static void tell_threads(struct attach *s)
 			continue;
 		if (p->worker && t->main) {
 			workers++;
-			tell(s, FIGURE_THREAD_BUSY, fmin(busy, 1), -1, "loader worker");
+			attach_emit(s, FIGURE_THREAD_BUSY, fmin(busy, 1), -1, "loader worker");
 		}
 		if (!p->worker && (!top || t->last - t->first > top->last - top->first))
 			top = t;
@@ -225,11 +228,11 @@ static void tell_threads(struct attach *s)
 		}
 	}
 	if (top)
-		tell(s, FIGURE_THREAD_BUSY, fmin(busy_of(s, top), 1), -1,
-		     arena_printf(s->a, "thread %d (%s)", top->tid, top->name));
-	tell(s, FIGURE_PROCESS_CPUS, all, -1, NULL);
+		attach_emit(s, FIGURE_THREAD_BUSY, fmin(busy_of(s, top), 1), -1,
+			    arena_printf(s->a, "thread %d (%s)", top->tid, top->name));
+	attach_emit(s, FIGURE_PROCESS_CPUS, all, -1, NULL);
 	if (mains > 0)
-		tell(s, FIGURE_WAITING_IO, disk / mains, -1, "main threads of the ranks");
+		attach_emit(s, FIGURE_WAITING_IO, disk / mains, -1, "main threads of the ranks");
 	if (mains > 0)
 		trait(s, TRAIT_WORKERS, arena_printf(s->a, "%zu loader workers are seen", workers),
 		      (double)workers / mains);
@@ -239,10 +242,10 @@ void attach_close(struct attach *s)
 {
 	double ranks = 0;
 
-	machine_tell(s);
+	machine_describe(s);
 	guess_ranks(s);
-	tell_threads(s);
-	tell(s, FIGURE_CPUS, attach_cpus_allowed(s), -1, "allowed");
+	attach_emit_threads(s);
+	attach_emit(s, FIGURE_CPUS, attach_cpus_allowed(s), -1, "allowed");
 	for (size_t i = 0; i < s->n_processes; i++)
 		if (s->processes[i].rank) {
 			ranks++;
@@ -501,7 +504,7 @@ void attach_environment(struct attach *s, int pid)
 			const char *v = variable(block, len, told[i]);
 
 			if (v)
-				evidence_trait(s->ev, (struct trait_seen){
+				evidence_trait(s->ev, (struct run_attribute){
 							      TRAIT_VARIABLE,
 							      arena_printf(s->a, "%s=%.*s", told[i],
 									   (int)VALUE_MAX, v),

@@ -38,19 +38,19 @@ struct diagnose_ask {
 struct figure_sum {
 	size_t n;
 	double median, mean, p95, low, high;
-	const struct figure_seen *at; /* the one nearest to the median; NULL */
+	const struct metric_sample *at; /* the one nearest to the median; NULL */
 	const char *format;
 };
 
 /* A rank, where ranks are told apart. NAN: not told. */
-struct rank_seen {
+struct rank_summary {
 	int rank;
 	double own_s;	/* step without exposed communication: what it does itself, median */
 	double wait_s;	/* exposed communication, median */
 	double idle_s;	/* of a step: nothing runs on its GPU; NAN */
 	double kernels; /* of a step; NAN */
 	double clock_mhz, throttled, util;
-	const struct figure_seen *at;
+	const struct metric_sample *at;
 };
 
 /* --- where the time of a step goes: split.c ----------------------------------------------------
@@ -75,7 +75,7 @@ struct step_split {
 	double step_s;	  /* NAN: not told, and no split */
 	double s[PARTS];  /* they add up to step_s */
 	bool told[PARTS]; /* by a figure; what is not told is in PART_REST */
-	const struct figure_seen *at[PARTS];
+	const struct metric_sample *at[PARTS];
 	const char *format; /* which files it is from */
 	bool gpu_clock;	    /* by what ran on the GPU; else by the host's clock */
 	bool window;	    /* no file tells a step: step_s is all that was watched */
@@ -97,13 +97,13 @@ struct rank_judged {
 /* --- a run -------------------------------------------------------------------------------------
  */
 
-struct run_seen {
+struct run_summary {
 	const struct run_evidence *ev;
 	size_t run;
 	const char *name;
 	bool live;
 	struct figure_sum sums[FIGURE_KINDS];
-	const struct trait_seen *traits[TRAIT_KINDS]; /* the first of each kind; NULL */
+	const struct run_attribute *traits[TRAIT_KINDS]; /* the first of each kind; NULL */
 	double gpus, nodes, global_batch, micro_batch, accumulation, sequence, parameters; /* NAN */
 	size_t steps;	/* whose time is told, warming-up left out */
 	size_t skipped; /* of warming-up */
@@ -114,7 +114,7 @@ struct run_seen {
 	double tokens_s, tokens_s_gpu;
 	const char *tokens_from;
 	struct step_split split;
-	struct rank_seen *ranks;
+	struct rank_summary *ranks;
 	size_t n_ranks;
 	struct rank_judged slow;
 	double profiler_s; /* that a step takes longer while a profiler looks; 0 */
@@ -137,33 +137,34 @@ struct run_seen {
 /* Steps that it takes for anything to be certain or healthy, and to tell a straggler at all. */
 enum { DIAGNOSE_STEPS_LEAST = 3 };
 
-void run_see(struct arena *a, const struct run_evidence *ev, size_t run,
-	     const struct diagnose_ask *ask, struct run_seen *out);
-void run_note(struct arena *a, struct run_seen *r, const char *fmt, ...)
+void run_analyze(struct arena *a, const struct run_evidence *ev, size_t run,
+		 const struct diagnose_ask *ask, struct run_summary *out);
+void run_note(struct arena *a, struct run_summary *r, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Noted as a contradiction, and kept as r->impossible. */
-void run_impossible(struct arena *a, struct run_seen *r, const char *fmt, ...)
+void run_impossible(struct arena *a, struct run_summary *r, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Too few steps were measured one by one to be certain by them. */
-bool run_too_short(const struct run_seen *r);
+bool run_too_short(const struct run_summary *r);
 /* The text of a trait in lower case, or "". */
-const char *run_trait(struct arena *a, const struct run_seen *r, enum trait_kind k);
+const char *run_trait(struct arena *a, const struct run_summary *r, enum trait_kind k);
 /* A trait of that kind whose text has the word in it, letters of any case; NULL. */
-const struct trait_seen *run_trait_with(const struct run_seen *r, enum trait_kind k,
-					const char *word);
-/* What the data-parallel ranks share and what is computed in: of enum train_way and enum
+const struct run_attribute *run_trait_with(const struct run_summary *r, enum trait_kind k,
+					   const char *word);
+/* What the data-parallel ranks share and what is computed in: of enum train_parallelism and enum
  * train_precision; -1: not told. */
-int run_way(struct arena *a, const struct run_seen *r);
-int run_precision(struct arena *a, const struct run_seen *r);
+int run_way(struct arena *a, const struct run_summary *r);
+int run_precision(struct arena *a, const struct run_summary *r);
 /* One GPU or rank, as far as is told; of a framework for many GPUs that does not tell how many it
  * is not taken for granted. */
-bool run_alone(const struct run_seen *r);
+bool run_alone(const struct run_summary *r);
 /* Gradients are summed as FP32. */
-bool run_sums_fp32(struct arena *a, const struct run_seen *r);
+bool run_sums_fp32(struct arena *a, const struct run_summary *r);
 /* The value of NAME=value that a file shows to be set; NULL: not seen. */
-const char *run_variable(const struct run_seen *r, const char *name, const struct trait_seen **at);
+const char *run_variable(const struct run_summary *r, const char *name,
+			 const struct run_attribute **at);
 /* Figures of a kind with that text (any case), as one sum. */
-struct figure_sum run_sum_text(struct arena *a, const struct run_seen *r, enum figure_kind k,
+struct figure_sum run_sum_text(struct arena *a, const struct run_summary *r, enum figure_kind k,
 			       const char *text);
 
 /* --- scaling: scale.c --------------------------------------------------------------------------
@@ -185,7 +186,7 @@ struct scale_bandwidth {
 	double busbw_gbs, bytes, needs_s; /* of the gradients of a step; a collective at that
 					     bandwidth */
 	double lost_s;			  /* step over the base's step, weak scaling */
-	const struct figure_seen *at;
+	const struct metric_sample *at;
 	const char *says;
 };
 
@@ -196,7 +197,8 @@ struct scaling {
 	struct scale_bandwidth bandwidth;
 };
 
-void scaling_see(struct arena *a, const struct run_seen *runs, size_t n, struct scaling *out);
+void scaling_analyze(struct arena *a, const struct run_summary *runs, size_t n,
+		     struct scaling *out);
 extern const char *const scale_kind_names[SCALE_KINDS];
 
 /* --- causes: judge.c
@@ -234,7 +236,7 @@ struct judged_cause {
 
 struct judging {
 	struct arena *a;
-	const struct run_seen *r;
+	const struct run_summary *r;
 	const struct scaling *scale; /* of all runs */
 };
 
@@ -266,7 +268,7 @@ struct run_verdict {
 
 struct diagnosis_of_runs {
 	const struct run_evidence *ev;
-	struct run_seen *runs;
+	struct run_summary *runs;
 	struct run_verdict *verdicts;
 	size_t n;
 	struct scaling scale;

@@ -93,7 +93,7 @@ static const char *once(struct run_evidence *ev, const char *text)
 	return key;
 }
 
-void evidence_figure(struct run_evidence *ev, struct figure_seen f)
+void evidence_figure(struct run_evidence *ev, struct metric_sample f)
 {
 	if (!isfinite(f.value) || (f.value < 0 && f.kind != FIGURE_LOSS) || f.value >= 1e18)
 		return;
@@ -106,7 +106,7 @@ void evidence_figure(struct run_evidence *ev, struct figure_seen f)
 	ev->figures[ev->n_figures++] = f;
 }
 
-void evidence_trait(struct run_evidence *ev, struct trait_seen t)
+void evidence_trait(struct run_evidence *ev, struct run_attribute t)
 {
 	if (!t.text)
 		return;

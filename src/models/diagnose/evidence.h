@@ -83,7 +83,7 @@ struct figure_type {
 extern const struct figure_type figure_types[FIGURE_KINDS];
 
 /* One figure. */
-struct figure_seen {
+struct metric_sample {
 	enum figure_kind kind;
 	double value;
 	double at;	  /* what it is a figure of: a message size in bytes, a time in s; NAN */
@@ -129,7 +129,7 @@ enum trait_kind {
 	TRAIT_KINDS,
 };
 
-struct trait_seen {
+struct run_attribute {
 	enum trait_kind kind;
 	const char *text; /* as it stood; never NULL */
 	double value;	  /* NAN: no number */
@@ -150,9 +150,9 @@ struct run_evidence {
 	struct arena *arena;
 	struct evidence_file *files;
 	size_t n_files;
-	struct figure_seen *figures;
+	struct metric_sample *figures;
 	size_t n_figures;
-	struct trait_seen *traits;
+	struct run_attribute *traits;
 	size_t n_traits;
 	size_t dropped; /* figures beyond EVIDENCE_FIGURES_MAX, traits beyond EVIDENCE_TRAITS_MAX */
 	struct map texts; /* each text once */
@@ -163,8 +163,8 @@ size_t evidence_warming_up(size_t n);
 
 /* Adds; texts are copied into the arena. A value that is not finite, below zero (but
  * for a loss) or beyond 1e18 is not added: it says that it is not known. */
-void evidence_figure(struct run_evidence *ev, struct figure_seen f);
-void evidence_trait(struct run_evidence *ev, struct trait_seen t);
+void evidence_figure(struct run_evidence *ev, struct metric_sample f);
+void evidence_trait(struct run_evidence *ev, struct run_attribute t);
 
 /*
  * A format: asked in the order of evidence_formats[]. looks: the first up to 64 KiB of the file,

@@ -55,7 +55,7 @@ static bool mostly_unexplained(const struct step_split *s)
 }
 
 /* Why a clean bill cannot be given; NULL: it can. */
-static const char *blind(struct arena *a, const struct run_seen *r)
+static const char *blind(struct arena *a, const struct run_summary *r)
 {
 	const struct step_split *s = &r->split;
 	bool alone = run_alone(r);
@@ -95,7 +95,7 @@ static void add_missing(struct run_verdict *v, const char *text)
 		v->missing[v->n_missing++] = text;
 }
 
-static void sentence(struct arena *a, const struct run_seen *r, struct run_verdict *v)
+static void sentence(struct arena *a, const struct run_summary *r, struct run_verdict *v)
 {
 	const char *why = blind(a, r);
 	const struct judged_cause *c = &v->causes[v->order[0]];
@@ -127,7 +127,7 @@ static void sentence(struct arena *a, const struct run_seen *r, struct run_verdi
 }
 
 /* Shares of a step stand on figures that contradict each other, or on too few steps. */
-static void doubt(struct arena *a, const struct run_seen *r, struct judged_cause *c)
+static void doubt(struct arena *a, const struct run_summary *r, struct judged_cause *c)
 {
 	const char *why =
 		r->impossible ? arena_printf(a, "figures contradict each other: %s", r->impossible)
@@ -143,7 +143,7 @@ static void doubt(struct arena *a, const struct run_seen *r, struct judged_cause
 	c->against = c->against ? arena_printf(a, "%s; %s", c->against, why) : why;
 }
 
-static void judge_run(struct arena *a, const struct run_seen *r, const struct scaling *scale,
+static void judge_run(struct arena *a, const struct run_summary *r, const struct scaling *scale,
 		      struct run_verdict *v)
 {
 	struct judging j = { a, r, scale };
@@ -175,8 +175,8 @@ void diagnose_runs(struct arena *a, const struct run_evidence *ev, const struct 
 	out->runs = arena_array(a, n, sizeof(*out->runs));
 	out->verdicts = arena_array(a, n, sizeof(*out->verdicts));
 	for (size_t i = 0; i < n; i++)
-		run_see(a, ev, i, ask, &out->runs[i]);
-	scaling_see(a, out->runs, n, &out->scale);
+		run_analyze(a, ev, i, ask, &out->runs[i]);
+	scaling_analyze(a, out->runs, n, &out->scale);
 	for (size_t i = 0; i < n; i++) {
 		judge_run(a, &out->runs[i], &out->scale, &out->verdicts[i]);
 		judged_gains(a, &out->runs[i], ask, &out->verdicts[i]);
@@ -206,7 +206,7 @@ static const char *name_of(int is, const char *const *names)
 	return is < 0 ? NULL : names[is];
 }
 
-static const char *recompute_of(struct arena *a, const struct run_seen *r)
+static const char *recompute_of(struct arena *a, const struct run_summary *r)
 {
 	const char *s = run_trait(a, r, TRAIT_CHECKPOINTING);
 
@@ -221,12 +221,12 @@ static int number_of(double v)
 	return v >= 1 && v <= 1e6 ? (int)v : 0;
 }
 
-static bool question(struct arena *a, const struct run_seen *r, const struct diagnose_ask *ask,
-		     bool overlapped, struct train_question *q)
+static bool question(struct arena *a, const struct run_summary *r, const struct diagnose_ask *ask,
+		     bool overlapped, struct train_config *q)
 {
-	const struct trait_seen *tp = r->traits[TRAIT_TP], *pp = r->traits[TRAIT_PP];
-	struct train_words w;
-	struct place place = { .gpu = r->gpu, .gpus = number_of(r->gpus) };
+	const struct run_attribute *tp = r->traits[TRAIT_TP], *pp = r->traits[TRAIT_PP];
+	struct train_options w;
+	struct target_hw place = { .gpu = r->gpu, .gpus = number_of(r->gpus) };
 	struct err ignored = { 0 };
 
 	if (!ask->model || !r->gpu || !place.gpus || !number_of(r->sequence) ||
@@ -250,7 +250,7 @@ static bool question(struct arena *a, const struct run_seen *r, const struct dia
 	w.global_batch = w.accumulation ? 0 : number_of(r->global_batch);
 	w.sequence = number_of(r->sequence);
 	w.overlap = overlapped ? -1 : 0;
-	return train_question_make(a, &w, q, &ignored) == 0;
+	return train_config_make(a, &w, q, &ignored) == 0;
 }
 
 /* The change that mends a cause and gives most. */
@@ -262,11 +262,11 @@ static const struct train_change *change_of(const struct train_what_if *w, const
 	return NULL;
 }
 
-void judged_gains(struct arena *a, const struct run_seen *r, const struct diagnose_ask *ask,
+void judged_gains(struct arena *a, const struct run_summary *r, const struct diagnose_ask *ask,
 		  struct run_verdict *v)
 {
 	struct train_what_if *w = ARENA_NEW(a, struct train_what_if);
-	struct train_question *q = ARENA_NEW(a, struct train_question);
+	struct train_config *q = ARENA_NEW(a, struct train_config);
 	bool overlapped = true;
 
 	for (size_t i = 0; i < cause_rows_n; i++)
@@ -391,22 +391,24 @@ static double fixed(const struct judging *j)
 
 void rule_small_batch(const struct judging *j, struct judged_cause *out)
 {
-	const struct run_seen *r = j->r;
+	const struct run_summary *r = j->r;
 	double tokens = r->micro_batch * r->sequence, cost = fixed(j);
 	double sm = r->sums[FIGURE_SM_ACTIVITY].mean, util = r->sums[FIGURE_GPU_UTIL].mean;
 
 	if (util > 0.8 && sm < 0.5) {
-		judged_say(j, out, IS_LIKELY, 1 - sm / 0.9,
-			   "kernels are resident for %.0f %% of the time, but only %.0f %% of the "
-			   "multiprocessors have work",
-			   100 * util, 100 * sm);
+		judged_set_text(
+			j, out, IS_LIKELY, 1 - sm / 0.9,
+			"kernels are resident for %.0f %% of the time, but only %.0f %% of the "
+			"multiprocessors have work",
+			100 * util, 100 * sm);
 		judged_cite_sum(j, out, FIGURE_SM_ACTIVITY);
 		judged_cite_sum(j, out, FIGURE_GPU_UTIL);
 	}
 	if (!isfinite(tokens)) {
 		if (!out->says && !r->live)
-			judged_say(j, out, IS_UNSEEN, NAN,
-				   "neither micro-batch with sequence nor SM activity is told");
+			judged_set_text(
+				j, out, IS_UNSEEN, NAN,
+				"neither micro-batch with sequence nor SM activity is told");
 		return;
 	}
 	judged_cite_trait(j, out, r->traits[TRAIT_MICRO_BATCH]);
@@ -414,22 +416,23 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 	if (out->says)
 		return;
 	if (tokens < TOKENS_FEW && cost > 0.3 && isfinite(r->split.step_s)) {
-		judged_say(j, out, IS_CERTAIN, cost,
-			   "%.0f tokens a micro-batch: %.0f %% of a step goes to what does not "
-			   "depend on its size",
-			   tokens, 100 * cost);
+		judged_set_text(
+			j, out, IS_CERTAIN, cost,
+			"%.0f tokens a micro-batch: %.0f %% of a step goes to what does not "
+			"depend on its size",
+			tokens, 100 * cost);
 		judged_cite_sum(j, out, FIGURE_OPTIMIZER_S);
 	} else if (tokens < (judging_gpu(j) ? TOKENS_SOME : TOKENS_FEW / 2) &&
 		   (!isfinite(r->mfu) || r->mfu < 0.2)) {
-		judged_say(j, out,
-			   isfinite(r->mfu) && tokens < TOKENS_FEW ? IS_LIKELY : IS_POSSIBLE,
-			   isfinite(r->mfu) ? 1 - r->mfu / 0.4 : (double)NAN,
-			   "%.0f tokens a micro-batch are little for a GPU", tokens);
+		judged_set_text(j, out,
+				isfinite(r->mfu) && tokens < TOKENS_FEW ? IS_LIKELY : IS_POSSIBLE,
+				isfinite(r->mfu) ? 1 - r->mfu / 0.4 : (double)NAN,
+				"%.0f tokens a micro-batch are little for a GPU", tokens);
 		if (isfinite(r->mfu))
 			out->says =
 				arena_printf(j->a, "%s; MFU is %.1f %%", out->says, 100 * r->mfu);
 	} else {
-		judged_say(j, out, IS_EXCLUDED, NAN, "%.0f tokens a micro-batch", tokens);
+		judged_set_text(j, out, IS_EXCLUDED, NAN, "%.0f tokens a micro-batch", tokens);
 	}
 }
 
@@ -443,45 +446,45 @@ static const char *kernels_of(const struct judging *j, double kernels)
 
 void rule_launch(const struct judging *j, struct judged_cause *out)
 {
-	const struct run_seen *r = j->r;
+	const struct run_summary *r = j->r;
 	double idle = judging_share(j, PART_IDLE), kernels = r->sums[FIGURE_KERNELS].mean;
 	double each = r->split.s[PART_COMPUTE] / kernels;
 	double launch = r->sums[FIGURE_LAUNCH_S].mean / fmax(r->split.step_s, r->traced_s);
 
 	if (!r->split.gpu_clock || !isfinite(idle)) {
 		if (judging_gpu(j) && !r->live)
-			judged_say(j, out, IS_UNSEEN, NAN,
-				   "no file tells what ran on the GPU, and when");
+			judged_set_text(j, out, IS_UNSEEN, NAN,
+					"no file tells what ran on the GPU, and when");
 		return;
 	}
 	judged_cite_sum(j, out, FIGURE_IDLE_S);
 	judged_cite_sum(j, out, FIGURE_KERNELS);
 	judged_cite_sum(j, out, FIGURE_LAUNCH_S);
 	if (idle < DIAGNOSE_WORTH || !isfinite(each)) {
-		judged_say(j, out, IS_EXCLUDED, idle, "the GPU idles %.1f %% of a step",
-			   100 * idle);
+		judged_set_text(j, out, IS_EXCLUDED, idle, "the GPU idles %.1f %% of a step",
+				100 * idle);
 	} else if (!r->split.window && r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
-		judged_say(j, out, IS_POSSIBLE, idle,
-			   "%s of %.1f us each, and the GPU idles %.0f %% between them",
-			   kernels_of(j, kernels), 1e6 * each, 100 * idle);
+		judged_set_text(j, out, IS_POSSIBLE, idle,
+				"%s of %.1f us each, and the GPU idles %.0f %% between them",
+				kernels_of(j, kernels), 1e6 * each, 100 * idle);
 		out->against = arena_printf(j->a,
 					    "the host waits for the GPU %.0f times a step: nothing "
 					    "can be launched ahead",
 					    r->sums[FIGURE_SYNCS].median);
 	} else if (each < 15e-6 || launch > 0.5) {
-		judged_say(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
-			   "%s of %.1f us each, and the GPU idles %.0f %% between them",
-			   kernels_of(j, kernels), 1e6 * each, 100 * idle);
+		judged_set_text(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
+				"%s of %.1f us each, and the GPU idles %.0f %% between them",
+				kernels_of(j, kernels), 1e6 * each, 100 * idle);
 	} else {
-		judged_say(j, out, IS_POSSIBLE, idle,
-			   "%s of %.0f us each: launching them is not what takes long",
-			   kernels_of(j, kernels), 1e6 * each);
+		judged_set_text(j, out, IS_POSSIBLE, idle,
+				"%s of %.0f us each: launching them is not what takes long",
+				kernels_of(j, kernels), 1e6 * each);
 	}
 }
 
 /* Where the host was while the GPU had nothing to do: the range of the program's own that holds
  * most of it, with its seconds a step; NULL: nobody marked any. */
-static const char *idle_in(const struct judging *j, double *s, const struct figure_seen **at)
+static const char *idle_in(const struct judging *j, double *s, const struct metric_sample **at)
 {
 	const struct run_evidence *ev = j->r->ev;
 	struct map seen = { 0 };
@@ -489,7 +492,7 @@ static const char *idle_in(const struct judging *j, double *s, const struct figu
 
 	*s = 0;
 	for (size_t i = 0; i < ev->n_figures && seen.n < RANGES_MAX; i++) {
-		const struct figure_seen *f = &ev->figures[i];
+		const struct metric_sample *f = &ev->figures[i];
 		struct figure_sum sum;
 
 		if (f->kind != FIGURE_IDLE_IN_S || ev->files[f->file].run != j->r->run ||
@@ -507,9 +510,9 @@ static const char *idle_in(const struct judging *j, double *s, const struct figu
 }
 
 /* The larger part of what idles is in one range: who reads it knows that name. */
-static void say_where(const struct judging *j, struct judged_cause *out)
+static void cite_where(const struct judging *j, struct judged_cause *out)
 {
-	const struct figure_seen *at = NULL;
+	const struct metric_sample *at = NULL;
 	double s, share;
 	const char *name = idle_in(j, &s, &at);
 
@@ -532,12 +535,12 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 	if (!traced)
 		idle = 1 - util->mean;
 	judged_cite_sum(j, out, traced ? FIGURE_IDLE_S : FIGURE_GPU_UTIL);
-	judged_say(j, out, idle < 2 * DIAGNOSE_WORTH ? IS_EXCLUDED : IS_LIKELY, fmax(idle, 0),
-		   traced ? "nothing runs on the GPU for %.0f %% of a step"
-			  : "no kernel was resident for %.0f %% of the time",
-		   100 * fmax(idle, 0));
+	judged_set_text(j, out, idle < 2 * DIAGNOSE_WORTH ? IS_EXCLUDED : IS_LIKELY, fmax(idle, 0),
+			traced ? "nothing runs on the GPU for %.0f %% of a step"
+			       : "no kernel was resident for %.0f %% of the time",
+			100 * fmax(idle, 0));
 	if (traced)
-		say_where(j, out);
+		cite_where(j, out);
 	if (judging_by_nsys(j) && out->how == IS_LIKELY)
 		out->against = judging_nsys_slows;
 	if (!traced && isfinite(j->r->mfu) && j->r->mfu > 0.45 && out->how == IS_LIKELY) {
@@ -559,15 +562,16 @@ void rule_accumulation(const struct judging *j, struct judged_cause *out)
 	judged_cite_trait(j, out, j->r->traits[TRAIT_ACCUMULATION]);
 	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
 	if (j->r->accumulation > 1 || comm < 2 * DIAGNOSE_WORTH)
-		judged_say(j, out, IS_EXCLUDED, comm,
-			   "%.0f micro-batches a step, %.1f %% of it exposed communication",
-			   j->r->accumulation, 100 * comm);
+		judged_set_text(j, out, IS_EXCLUDED, comm,
+				"%.0f micro-batches a step, %.1f %% of it exposed communication",
+				j->r->accumulation, 100 * comm);
 	else
-		judged_say(j, out, IS_POSSIBLE, comm / 2,
-			   "each micro-batch is a step: with two of them, and twice the global "
-			   "batch%s, half of the communication goes",
-			   room < 0.5 ? " or with a larger micro-batch, for which memory is free"
-				      : "");
+		judged_set_text(
+			j, out, IS_POSSIBLE, comm / 2,
+			"each micro-batch is a step: with two of them, and twice the global "
+			"batch%s, half of the communication goes",
+			room < 0.5 ? " or with a larger micro-batch, for which memory is free"
+				   : "");
 }
 
 void rule_drift(const struct judging *j, struct judged_cause *out)
@@ -578,11 +582,12 @@ void rule_drift(const struct judging *j, struct judged_cause *out)
 		return;
 	judged_cite_sum(j, out, FIGURE_STEP_S);
 	if (d < 0.1)
-		judged_say(j, out, IS_EXCLUDED, fmax(d, 0),
-			   "the last quarter of the steps takes %+.1f %% over the first one",
-			   100 * d);
+		judged_set_text(j, out, IS_EXCLUDED, fmax(d, 0),
+				"the last quarter of the steps takes %+.1f %% over the first one",
+				100 * d);
 	else
-		judged_say(j, out, IS_POSSIBLE, d / (1 + d) / 2,
-			   "the last quarter of the steps takes %.0f %% longer than the first one",
-			   100 * d);
+		judged_set_text(
+			j, out, IS_POSSIBLE, d / (1 + d) / 2,
+			"the last quarter of the steps takes %.0f %% longer than the first one",
+			100 * d);
 }

@@ -13,14 +13,14 @@
 enum { SYNCS_MANY = 20 };
 
 /* Sets how, share and the sentence. */
-void judged_say(const struct judging *j, struct judged_cause *out, enum certainty how, double share,
-		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void judged_set_text(const struct judging *j, struct judged_cause *out, enum certainty how,
+		     double share, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Adds lines that it stands on: a sum's, a figure's, a trait's. NULL or not told adds nothing. */
 void judged_cite_sum(const struct judging *j, struct judged_cause *out, enum figure_kind k);
-void judged_cite(const struct judging *j, struct judged_cause *out, const struct figure_seen *f,
+void judged_cite(const struct judging *j, struct judged_cause *out, const struct metric_sample *f,
 		 const char *says);
 void judged_cite_trait(const struct judging *j, struct judged_cause *out,
-		       const struct trait_seen *t);
+		       const struct run_attribute *t);
 /* Part of the step; NAN where there is no split or the part is not told. */
 double judging_share(const struct judging *j, enum step_part p);
 /* Some GPU is named or was watched; else training is by CPUs, as far as is told. */
@@ -32,7 +32,7 @@ bool judging_by_nsys(const struct judging *j);
 extern const char judging_nsys_slows[];
 
 /* Fills v->predicted and v->gains. */
-void judged_gains(struct arena *a, const struct run_seen *r, const struct diagnose_ask *ask,
+void judged_gains(struct arena *a, const struct run_summary *r, const struct diagnose_ask *ask,
 		  struct run_verdict *v);
 
 /* judge_gpu.c */

@@ -13,8 +13,8 @@ const char *const certainty_names[CERTAINTIES] = { "certain", "likely", "possibl
 /* --- what rules say with -----------------------------------------------------------------------
  */
 
-void judged_say(const struct judging *j, struct judged_cause *out, enum certainty how, double share,
-		const char *fmt, ...)
+void judged_set_text(const struct judging *j, struct judged_cause *out, enum certainty how,
+		     double share, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -25,7 +25,7 @@ void judged_say(const struct judging *j, struct judged_cause *out, enum certaint
 	out->share = share > 1 ? 1 : share;
 }
 
-void judged_cite(const struct judging *j, struct judged_cause *out, const struct figure_seen *f,
+void judged_cite(const struct judging *j, struct judged_cause *out, const struct metric_sample *f,
 		 const char *says)
 {
 	(void)j;
@@ -50,7 +50,7 @@ void judged_cite_sum(const struct judging *j, struct judged_cause *out, enum fig
 }
 
 void judged_cite_trait(const struct judging *j, struct judged_cause *out,
-		       const struct trait_seen *t)
+		       const struct run_attribute *t)
 {
 	(void)j;
 	if (!t || out->n_cites >= CITES_MAX)
@@ -73,7 +73,7 @@ const char *cite_place(struct arena *a, const struct run_evidence *ev, const str
 
 bool judging_gpu(const struct judging *j)
 {
-	const struct run_seen *r = j->r;
+	const struct run_summary *r = j->r;
 
 	return r->traits[TRAIT_GPU] || r->sums[FIGURE_GPU_UTIL].n || r->split.gpu_clock ||
 	       r->sums[FIGURE_GPU_MEMORY].n;

@@ -17,7 +17,7 @@ enum { STEPS_SURE = 8 };
 /* Communication over what there is to hide it behind; NAN: not told. */
 static double against_compute(const struct judging *j)
 {
-	const struct run_seen *r = j->r;
+	const struct run_summary *r = j->r;
 	double back = r->sums[FIGURE_BACKWARD_S].mean;
 
 	if (!isfinite(back))
@@ -56,36 +56,37 @@ void rule_overlap(const struct judging *j, struct judged_cause *out)
 	if (judging_alone(j))
 		return;
 	if (!isfinite(share)) {
-		judged_say(j, out, IS_UNSEEN, NAN,
-			   "no file tells how much of the communication nothing hides");
+		judged_set_text(j, out, IS_UNSEEN, NAN,
+				"no file tells how much of the communication nothing hides");
 		return;
 	}
 	cite_comm(j, out);
 	if (share < (part > NOTHING_HIDDEN ? DIAGNOSE_WORTH : COMM_WORTH) || part < 0.5) {
-		judged_say(j, out, IS_EXCLUDED, share,
-			   "%.1f %% of a step is communication that nothing hides%s", 100 * share,
-			   part < 0.5 ? ", the smaller part of all" : "");
+		judged_set_text(j, out, IS_EXCLUDED, share,
+				"%.1f %% of a step is communication that nothing hides%s",
+				100 * share, part < 0.5 ? ", the smaller part of all" : "");
 		return;
 	}
 	if (isfinite(over) && over > 1 && !(part > NOTHING_HIDDEN)) {
-		judged_say(j, out, IS_POSSIBLE, share,
-			   "communication takes %.1f times the computation that could hide it",
-			   over);
+		judged_set_text(j, out, IS_POSSIBLE, share,
+				"communication takes %.1f times the computation that could hide it",
+				over);
 		return;
 	}
 	/* No more can be hidden than there is to hide it behind. */
 	if (over > 1)
 		share /= over;
 	if (!isfinite(part)) {
-		judged_say(j, out, IS_LIKELY, share,
-			   "communication takes up to %.3g of %.3g s %s beside nothing",
-			   j->r->split.s[PART_COMM], j->r->split.step_s, of_what(j));
+		judged_set_text(j, out, IS_LIKELY, share,
+				"communication takes up to %.3g of %.3g s %s beside nothing",
+				j->r->split.s[PART_COMM], j->r->split.step_s, of_what(j));
 		out->against = "whether some of it is hidden is not told";
 		return;
 	}
-	judged_say(j, out, part > NOTHING_HIDDEN ? IS_CERTAIN : IS_LIKELY, share,
-		   "%.0f %% of the communication runs beside nothing, %.3g of %.3g s %s",
-		   100 * fmin(part, 1), j->r->split.s[PART_COMM], j->r->split.step_s, of_what(j));
+	judged_set_text(j, out, part > NOTHING_HIDDEN ? IS_CERTAIN : IS_LIKELY, share,
+			"%.0f %% of the communication runs beside nothing, %.3g of %.3g s %s",
+			100 * fmin(part, 1), j->r->split.s[PART_COMM], j->r->split.step_s,
+			of_what(j));
 }
 
 void rule_network(const struct judging *j, struct judged_cause *out)
@@ -97,35 +98,38 @@ void rule_network(const struct judging *j, struct judged_cause *out)
 		return;
 	cite_comm(j, out);
 	if (share < COMM_WORTH)
-		judged_say(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_POSSIBLE, share,
-			   "%.1f %% of a step is communication that nothing hides", 100 * share);
+		judged_set_text(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_POSSIBLE, share,
+				"%.1f %% of a step is communication that nothing hides",
+				100 * share);
 	else if (isfinite(over) && over > 1 && part < NOTHING_HIDDEN) {
 		/* Who waits for a slower rank is in a collective meanwhile. */
 		bool apart = isfinite(judging_share(j, PART_WAIT));
 
-		judged_say(j, out, apart ? IS_CERTAIN : IS_LIKELY, share,
-			   "collectives take %.3g s %s, %.1f times the computation that could "
-			   "hide them",
-			   j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
+		judged_set_text(j, out, apart ? IS_CERTAIN : IS_LIKELY, share,
+				"collectives take %.3g s %s, %.1f times the computation that could "
+				"hide them",
+				j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
 		if (!apart)
 			out->against = "how much of that is waiting for a slower rank is not told: "
 				       "it takes figures of every rank";
 	} else if (isfinite(over) && over > 1)
-		judged_say(j, out, IS_LIKELY, share * (1 - 1 / over),
-			   "collectives take %.3g s %s, %.1f times the computation: hiding them "
-			   "would not be enough",
-			   j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
+		judged_set_text(
+			j, out, IS_LIKELY, share * (1 - 1 / over),
+			"collectives take %.3g s %s, %.1f times the computation: hiding them "
+			"would not be enough",
+			j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
 	else if (part < 0.5)
-		judged_say(j, out, IS_LIKELY, share,
-			   "most of the communication is hidden, and %.0f %% of a step is not: the "
-			   "last of it comes after the computation",
-			   100 * share);
+		judged_set_text(
+			j, out, IS_LIKELY, share,
+			"most of the communication is hidden, and %.0f %% of a step is not: the "
+			"last of it comes after the computation",
+			100 * share);
 	else
-		judged_say(j, out, IS_EXCLUDED, share,
-			   "there is enough computation to hide the communication behind");
+		judged_set_text(j, out, IS_EXCLUDED, share,
+				"there is enough computation to hide the communication behind");
 }
 
-static const struct rank_seen *rank_of(const struct run_seen *r, int rank)
+static const struct rank_summary *rank_of(const struct run_summary *r, int rank)
 {
 	for (size_t i = 0; i < r->n_ranks; i++)
 		if (r->ranks[i].rank == rank)
@@ -133,24 +137,24 @@ static const struct rank_seen *rank_of(const struct run_seen *r, int rank)
 	return NULL;
 }
 
-static double idle_of(const struct rank_seen *r)
+static double idle_of(const struct rank_summary *r)
 {
 	return r->idle_s;
 }
 
-static double kernels_of_rank(const struct rank_seen *r)
+static double kernels_of_rank(const struct rank_summary *r)
 {
 	return r->kernels;
 }
 
-static double clock_of(const struct rank_seen *r)
+static double clock_of(const struct rank_summary *r)
 {
 	return r->clock_mhz;
 }
 
 /* The mean of the other ranks; NAN. */
-static double others(const struct judging *j, const struct rank_seen *slow,
-		     double (*of)(const struct rank_seen *))
+static double others(const struct judging *j, const struct rank_summary *slow,
+		     double (*of)(const struct rank_summary *))
 {
 	double sum = 0;
 	size_t n = 0;
@@ -164,20 +168,20 @@ static double others(const struct judging *j, const struct rank_seen *slow,
 }
 
 /* Where what it takes longer is time in which its GPU has nothing to do, that; else NAN. */
-static double rests_longer(const struct judging *j, const struct rank_seen *slow)
+static double rests_longer(const struct judging *j, const struct rank_summary *slow)
 {
 	double more = slow->idle_s - others(j, slow, idle_of);
 
 	return more >= j->r->slow.slowest_s / 2 ? more : (double)NAN;
 }
 
-static bool does_more(const struct judging *j, const struct rank_seen *slow)
+static bool does_more(const struct judging *j, const struct rank_summary *slow)
 {
 	return slow->kernels > 1.1 * others(j, slow, kernels_of_rank);
 }
 
 /* What the slow rank's GPU did differently. */
-static const char *because(const struct judging *j, const struct rank_seen *slow)
+static const char *because(const struct judging *j, const struct rank_summary *slow)
 {
 	double clock = others(j, slow, clock_of), idle = rests_longer(j, slow);
 
@@ -198,7 +202,7 @@ static const char *because(const struct judging *j, const struct rank_seen *slow
 }
 
 /* The same work by a slower host: nsys slows one host more than another. */
-static bool may_be_nsys(const struct judging *j, const struct rank_seen *slow)
+static bool may_be_nsys(const struct judging *j, const struct rank_summary *slow)
 {
 	return judging_by_nsys(j) && isfinite(rests_longer(j, slow)) && !does_more(j, slow);
 }
@@ -206,7 +210,7 @@ static bool may_be_nsys(const struct judging *j, const struct rank_seen *slow)
 void rule_straggler(const struct judging *j, struct judged_cause *out)
 {
 	const struct rank_judged *s = &j->r->slow;
-	const struct rank_seen *slow = rank_of(j->r, s->slowest);
+	const struct rank_summary *slow = rank_of(j->r, s->slowest);
 	/* A profiler does not make all ranks equally slow. */
 	bool traced = s->format && j->r->split.format && strcmp(s->format, j->r->split.format) == 0;
 	double share = (s->slowest_s - (traced ? j->r->profiler_s : 0)) / j->r->split.step_s;
@@ -214,7 +218,7 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 	if (judging_alone(j))
 		return;
 	if (!slow || !isfinite(share)) {
-		judged_say(j, out, IS_UNSEEN, NAN, "ranks are not told apart");
+		judged_set_text(j, out, IS_UNSEEN, NAN, "ranks are not told apart");
 		return;
 	}
 	judged_cite(j, out, slow->at,
@@ -231,31 +235,33 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 					: arena_printf(j->a, "rank %d: %.4g s", j->r->ranks[i].rank,
 						       j->r->ranks[i].own_s));
 	if (s->steps < DIAGNOSE_STEPS_LEAST) {
-		judged_say(j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN,
-			   fmax(share, 0),
-			   "rank %d takes %.3g s longer than the others, but only %zu step%s of "
-			   "all ranks can be compared: one of them is always last; it takes %d "
-			   "steps to tell, and %d to be certain",
-			   s->slowest, s->slowest_s, s->steps, s->steps == 1 ? "" : "s",
-			   DIAGNOSE_STEPS_LEAST, STEPS_SURE);
+		judged_set_text(
+			j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN, fmax(share, 0),
+			"rank %d takes %.3g s longer than the others, but only %zu step%s of "
+			"all ranks can be compared: one of them is always last; it takes %d "
+			"steps to tell, and %d to be certain",
+			s->slowest, s->slowest_s, s->steps, s->steps == 1 ? "" : "s",
+			DIAGNOSE_STEPS_LEAST, STEPS_SURE);
 		return;
 	}
 	/* By chance one of n is last in every n-th step. */
 	if (s->often >= 0.7 && s->often > 1.4 / (double)j->r->n_ranks && share >= DIAGNOSE_WORTH) {
 		bool nsys = may_be_nsys(j, slow);
 
-		judged_say(j, out,
-			   nsys			    ? IS_POSSIBLE
-			   : s->steps >= STEPS_SURE ? IS_CERTAIN
-						    : IS_LIKELY,
-			   share, "rank %d is the last one in %.0f %% of %zu steps, by %.3g s%s",
-			   s->slowest, 100 * s->often, s->steps, s->slowest_s, because(j, slow));
+		judged_set_text(
+			j, out,
+			nsys			 ? IS_POSSIBLE
+			: s->steps >= STEPS_SURE ? IS_CERTAIN
+						 : IS_LIKELY,
+			share, "rank %d is the last one in %.0f %% of %zu steps, by %.3g s%s",
+			s->slowest, 100 * s->often, s->steps, s->slowest_s, because(j, slow));
 		if (nsys)
 			out->against = judging_nsys_slows;
 	} else
-		judged_say(j, out, IS_EXCLUDED, fmax(share, 0),
-			   "rank %d is the last one most often, in %.0f %% of %zu steps, by %.3g s",
-			   s->slowest, 100 * s->often, s->steps, s->slowest_s);
+		judged_set_text(
+			j, out, IS_EXCLUDED, fmax(share, 0),
+			"rank %d is the last one most often, in %.0f %% of %zu steps, by %.3g s",
+			s->slowest, 100 * s->often, s->steps, s->slowest_s);
 }
 
 void rule_uneven(const struct judging *j, struct judged_cause *out)
@@ -269,16 +275,17 @@ void rule_uneven(const struct judging *j, struct judged_cause *out)
 		return;
 	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
 	if (s->steps < DIAGNOSE_STEPS_LEAST)
-		judged_say(j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN, share,
-			   "ranks wait %.1f %% of a step for the last; whether that changes takes "
-			   "%d steps to tell",
-			   100 * share, DIAGNOSE_STEPS_LEAST);
+		judged_set_text(
+			j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN, share,
+			"ranks wait %.1f %% of a step for the last; whether that changes takes "
+			"%d steps to tell",
+			100 * share, DIAGNOSE_STEPS_LEAST);
 	else if (share < DIAGNOSE_WORTH || s->often >= 0.7)
-		judged_say(j, out, IS_EXCLUDED, share,
-			   "ranks wait %.1f %% of a step for the last%s", 100 * share,
-			   s->often >= 0.7 ? ", which is one and the same" : "");
+		judged_set_text(j, out, IS_EXCLUDED, share,
+				"ranks wait %.1f %% of a step for the last%s", 100 * share,
+				s->often >= 0.7 ? ", which is one and the same" : "");
 	else
-		judged_say(
+		judged_set_text(
 			j, out, s->steps >= STEPS_SURE && share > 0.1 ? IS_LIKELY : IS_POSSIBLE,
 			share,
 			"ranks wait %.0f %% of a step for whoever is last, and that changes: rank "
@@ -291,7 +298,7 @@ void rule_scaling(const struct judging *j, struct judged_cause *out)
 {
 	const struct scaling *s = j->scale;
 	const struct scale_point *p = NULL;
-	const struct run_seen *r = j->r;
+	const struct run_summary *r = j->r;
 
 	for (size_t i = 0; s && i < s->n; i++)
 		if (s->points[i].run == r->run && s->points[i].run != s->base)
@@ -306,12 +313,12 @@ void rule_scaling(const struct judging *j, struct judged_cause *out)
 			    ? arena_printf(j->a, "bus bandwidth %.4g GB/s", s->bandwidth.at->value)
 			    : NULL);
 	if (p->efficiency >= 0.9) {
-		judged_say(j, out, IS_EXCLUDED, 1 - p->efficiency,
-			   "%.0f GPUs do %.0f %% of what they would without loss", p->gpus,
-			   100 * p->efficiency);
+		judged_set_text(j, out, IS_EXCLUDED, 1 - p->efficiency,
+				"%.0f GPUs do %.0f %% of what they would without loss", p->gpus,
+				100 * p->efficiency);
 		return;
 	}
-	judged_say(
+	judged_set_text(
 		j, out, p->kind == SCALE_WEAK ? IS_CERTAIN : IS_LIKELY, 1 - p->efficiency,
 		"each of %.0f GPUs does %.0f %% of what each of %.0f does (%s); %s%s. To measure: "
 		"time of each rank's step, exposed communication by a trace on both nodes, "
@@ -349,11 +356,11 @@ static bool many_nodes(const struct judging *j)
 
 void rule_socket(const struct judging *j, struct judged_cause *out)
 {
-	const struct trait_seen *net = run_trait_with(j->r, TRAIT_NCCL_NET, "socket");
-	const struct trait_seen *way = run_trait_with(j->r, TRAIT_NCCL_TRANSPORT, "NET/Socket");
+	const struct run_attribute *net = run_trait_with(j->r, TRAIT_NCCL_NET, "socket");
+	const struct run_attribute *way = run_trait_with(j->r, TRAIT_NCCL_TRANSPORT, "NET/Socket");
 	/* A plug-in's network has a name of its own: "AWS Libfabric", "FasTrak". */
-	const struct trait_seen *other = net ? NULL : run_trait_with(j->r, TRAIT_NCCL_NET, ""),
-				*off = NULL;
+	const struct run_attribute *other = net ? NULL : run_trait_with(j->r, TRAIT_NCCL_NET, ""),
+				   *off = NULL;
 	double share = comm_share(j);
 	const char *disabled = run_variable(j->r, "NCCL_IB_DISABLE", &off);
 
@@ -362,23 +369,25 @@ void rule_socket(const struct judging *j, struct judged_cause *out)
 	if (!net && !way && !other && (!is_on(disabled) || !many_nodes(j))) {
 		judged_cite_trait(j, out, off);
 		if (j->r->nodes > 1)
-			judged_say(j, out, IS_UNSEEN, NAN, "which network NCCL uses is not told");
+			judged_set_text(j, out, IS_UNSEEN, NAN,
+					"which network NCCL uses is not told");
 		return;
 	}
 	judged_cite_trait(j, out, net ? net : other);
 	judged_cite_trait(j, out, way);
 	judged_cite_trait(j, out, off);
 	if (way)
-		judged_say(j, out, isfinite(share) ? IS_CERTAIN : IS_LIKELY, share,
-			   "NCCL's channels go over TCP sockets%s",
-			   is_on(disabled) ? ": NCCL_IB_DISABLE is set" : "");
+		judged_set_text(j, out, isfinite(share) ? IS_CERTAIN : IS_LIKELY, share,
+				"NCCL's channels go over TCP sockets%s",
+				is_on(disabled) ? ": NCCL_IB_DISABLE is set" : "");
 	else if (net && many_nodes(j))
-		judged_say(j, out, IS_LIKELY, share, "NCCL uses sockets between the machines%s",
-			   is_on(disabled) ? ": NCCL_IB_DISABLE is set" : "");
+		judged_set_text(j, out, IS_LIKELY, share,
+				"NCCL uses sockets between the machines%s",
+				is_on(disabled) ? ": NCCL_IB_DISABLE is set" : "");
 	else if (is_on(disabled) && many_nodes(j))
-		judged_say(j, out, IS_LIKELY, share, "NCCL_IB_DISABLE is set");
+		judged_set_text(j, out, IS_LIKELY, share, "NCCL_IB_DISABLE is set");
 	else
-		judged_say(
+		judged_set_text(
 			j, out, IS_EXCLUDED, NAN, "%s",
 			!other ? "sockets are NCCL's network, but no channel between GPUs is seen "
 				 "to use them"
@@ -396,10 +405,10 @@ static bool never_peers(const struct judging *j)
 
 void rule_peer(const struct judging *j, struct judged_cause *out)
 {
-	const struct trait_seen *shm = run_trait_with(j->r, TRAIT_NCCL_TRANSPORT, "SHM");
-	const struct trait_seen *p2p = run_trait_with(j->r, TRAIT_NCCL_TRANSPORT, "P2P"),
-				*off = NULL;
-	const struct trait_seen *way = run_trait_with(j->r, TRAIT_NCCL_TRANSPORT, "NET/");
+	const struct run_attribute *shm = run_trait_with(j->r, TRAIT_NCCL_TRANSPORT, "SHM");
+	const struct run_attribute *p2p = run_trait_with(j->r, TRAIT_NCCL_TRANSPORT, "P2P"),
+				   *off = NULL;
+	const struct run_attribute *way = run_trait_with(j->r, TRAIT_NCCL_TRANSPORT, "NET/");
 	const char *disabled = run_variable(j->r, "NCCL_P2P_DISABLE", &off);
 	double share = comm_share(j);
 	bool one = j->r->nodes <= 1;
@@ -411,20 +420,21 @@ void rule_peer(const struct judging *j, struct judged_cause *out)
 	judged_cite_trait(j, out, shm ? shm : (way && one ? way : p2p));
 	judged_cite_trait(j, out, off);
 	if (never_peers(j))
-		judged_say(j, out, IS_EXCLUDED, NAN,
-			   "%s has no direct way to another GPU, whatever is set",
-			   j->r->traits[TRAIT_GPU]->text);
+		judged_set_text(j, out, IS_EXCLUDED, NAN,
+				"%s has no direct way to another GPU, whatever is set",
+				j->r->traits[TRAIT_GPU]->text);
 	else if (is_on(disabled))
-		judged_say(j, out, IS_CERTAIN, share,
-			   "NCCL_P2P_DISABLE is set: NVLink and direct copies over PCI Express are "
-			   "not "
-			   "used");
+		judged_set_text(
+			j, out, IS_CERTAIN, share,
+			"NCCL_P2P_DISABLE is set: NVLink and direct copies over PCI Express are "
+			"not "
+			"used");
 	else if (!p2p && (shm || way))
-		judged_say(j, out, IS_LIKELY, share,
-			   "GPUs of one machine talk through %s: no direct way was found",
-			   shm ? "the host's memory (SHM)" : "the network");
+		judged_set_text(j, out, IS_LIKELY, share,
+				"GPUs of one machine talk through %s: no direct way was found",
+				shm ? "the host's memory (SHM)" : "the network");
 	else
-		judged_say(j, out, IS_EXCLUDED, NAN, "direct ways between GPUs are used");
+		judged_set_text(j, out, IS_EXCLUDED, NAN, "direct ways between GPUs are used");
 }
 
 void rule_forced(const struct judging *j, struct judged_cause *out)
@@ -434,7 +444,7 @@ void rule_forced(const struct judging *j, struct judged_cause *out)
 					     "NCCL_NTHREADS",	   "NCCL_BUFFSIZE",
 					     "NCCL_NET_GDR_LEVEL", "NCCL_SHM_DISABLE",
 					     "NCCL_CUMEM_ENABLE" };
-	const struct trait_seen *at = NULL;
+	const struct run_attribute *at = NULL;
 	const char *list = "";
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -443,22 +453,22 @@ void rule_forced(const struct judging *j, struct judged_cause *out)
 			list = arena_printf(j->a, "%s%s%s", list, *list ? ", " : "", at->text);
 		}
 	if (*list)
-		judged_say(j, out, IS_POSSIBLE, comm_share(j),
-			   "set by hand, for all sizes alike: %s", list);
+		judged_set_text(j, out, IS_POSSIBLE, comm_share(j),
+				"set by hand, for all sizes alike: %s", list);
 }
 
 void rule_warning(const struct judging *j, struct judged_cause *out)
 {
-	const struct trait_seen *t = j->r->traits[TRAIT_NCCL_WARNING],
-				*w = j->r->traits[TRAIT_WRONG];
+	const struct run_attribute *t = j->r->traits[TRAIT_NCCL_WARNING],
+				   *w = j->r->traits[TRAIT_WRONG];
 
 	judged_cite_trait(j, out, t);
 	if (t)
 		out->cites[0].says = "NCCL WARN";
 	judged_cite_trait(j, out, w);
 	if (w && w->value > 0)
-		judged_say(j, out, IS_CERTAIN, NAN, "nccl-tests counted %.0f wrong results",
-			   w->value);
+		judged_set_text(j, out, IS_CERTAIN, NAN, "nccl-tests counted %.0f wrong results",
+				w->value);
 	else if (t)
-		judged_say(j, out, IS_POSSIBLE, NAN, "%s", t->text);
+		judged_set_text(j, out, IS_POSSIBLE, NAN, "%s", t->text);
 }

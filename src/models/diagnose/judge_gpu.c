@@ -15,7 +15,7 @@ static double held_down(const struct judging *j, const char *reason)
 	double *n = arena_array(j->a, GPUS_MAX, sizeof(*n));
 
 	for (size_t i = 0; i < j->r->ev->n_figures; i++) {
-		const struct figure_seen *f = &j->r->ev->figures[i];
+		const struct metric_sample *f = &j->r->ev->figures[i];
 		int gpu = f->rank < 0 ? 0 : f->rank;
 
 		if (f->kind != FIGURE_THROTTLED || j->r->ev->files[f->file].run != j->r->run ||
@@ -69,7 +69,8 @@ void rule_throttled(const struct judging *j, struct judged_cause *out)
 	if (!judging_gpu(j))
 		return;
 	if (!t->n && !isfinite(slow)) {
-		judged_say(j, out, IS_UNSEEN, NAN, "no recording tells clocks and why they fell");
+		judged_set_text(j, out, IS_UNSEEN, NAN,
+				"no recording tells clocks and why they fell");
 		return;
 	}
 	cite_clocks(j, out);
@@ -77,24 +78,25 @@ void rule_throttled(const struct judging *j, struct judged_cause *out)
 	if (isfinite(slow))
 		by = arena_printf(j->a, ": %.0f of %.0f MHz on average", c->mean, m->median);
 	if (t->n && fmax(fault, capped) < 0.05)
-		judged_say(j, out, IS_EXCLUDED, 0,
-			   "nothing held a clock down for more than %.1f %% of the time",
-			   100 * fmax(fault, capped));
+		judged_set_text(j, out, IS_EXCLUDED, 0,
+				"nothing held a clock down for more than %.1f %% of the time",
+				100 * fmax(fault, capped));
 	else if (t->n && fault >= 0.05)
-		judged_say(j, out, slow >= DIAGNOSE_WORTH ? IS_CERTAIN : IS_POSSIBLE, slow,
-			   "the clock of a GPU was held down for %.0f %% of the time %s%s",
-			   100 * fault, why, by);
+		judged_set_text(j, out, slow >= DIAGNOSE_WORTH ? IS_CERTAIN : IS_POSSIBLE, slow,
+				"the clock of a GPU was held down for %.0f %% of the time %s%s",
+				100 * fault, why, by);
 	else if (t->n) {
 		/* No GPU keeps its highest clock under full load. */
-		judged_say(j, out, IS_POSSIBLE, slow,
-			   "the clock of a GPU was held down for %.0f %% of the time by the power "
-			   "cap%s",
-			   100 * capped, by);
+		judged_set_text(
+			j, out, IS_POSSIBLE, slow,
+			"the clock of a GPU was held down for %.0f %% of the time by the power "
+			"cap%s",
+			100 * capped, by);
 		out->against = "at a board's own limit full load does that; it costs something "
 			       "where the limit was set lower (nvidia-smi -q -d POWER)";
 	} else if (slow > 0.25 && j->r->sums[FIGURE_GPU_UTIL].mean > 0.8)
-		judged_say(j, out, IS_POSSIBLE, slow, "the GPUs ran at %.0f of %.0f MHz under load",
-			   c->mean, m->median);
+		judged_set_text(j, out, IS_POSSIBLE, slow,
+				"the GPUs ran at %.0f of %.0f MHz under load", c->mean, m->median);
 }
 
 void rule_memory(const struct judging *j, struct judged_cause *out)
@@ -108,16 +110,17 @@ void rule_memory(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_GPU_MEMORY);
 	judged_cite_sum(j, out, FIGURE_GPU_MEMORY_TOTAL);
 	if (retries->high > 0)
-		judged_say(j, out, IS_CERTAIN, NAN,
-			   "the allocator gave its cache back and asked again %.0f times%s",
-			   retries->high,
-			   isfinite(part) ? arena_printf(j->a, "; %.0f %% of the memory are in use",
-							 100 * part)
-					  : "");
+		judged_set_text(j, out, IS_CERTAIN, NAN,
+				"the allocator gave its cache back and asked again %.0f times%s",
+				retries->high,
+				isfinite(part)
+					? arena_printf(j->a, "; %.0f %% of the memory are in use",
+						       100 * part)
+					: "");
 	else
-		judged_say(j, out, part > 0.97 ? IS_POSSIBLE : IS_EXCLUDED, NAN,
-			   "%.1f of %.1f GiB are in use at most", j->r->memory_used / 0x1p30,
-			   j->r->memory_total / 0x1p30);
+		judged_set_text(j, out, part > 0.97 ? IS_POSSIBLE : IS_EXCLUDED, NAN,
+				"%.1f of %.1f GiB are in use at most", j->r->memory_used / 0x1p30,
+				j->r->memory_total / 0x1p30);
 }
 
 void rule_recompute(const struct judging *j, struct judged_cause *out)
@@ -132,17 +135,18 @@ void rule_recompute(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_GPU_MEMORY);
 	/* One forward pass of three, with the backward pass two of them, is a quarter. */
 	if (!strstr(how, "full"))
-		judged_say(j, out, IS_EXCLUDED, 0, "activation checkpointing: %s", how);
+		judged_set_text(j, out, IS_EXCLUDED, 0, "activation checkpointing: %s", how);
 	else if (!isfinite(part))
-		judged_say(
+		judged_set_text(
 			j, out, IS_POSSIBLE, compute / 4,
 			"every forward pass runs twice; whether memory would do without it is not "
 			"told");
 	else
-		judged_say(j, out, part < 0.6 ? IS_LIKELY : IS_EXCLUDED,
-			   isfinite(compute) ? compute / 4 : 0.25,
-			   "every forward pass runs twice, and %.0f %% of the memory are in use",
-			   100 * part);
+		judged_set_text(
+			j, out, part < 0.6 ? IS_LIKELY : IS_EXCLUDED,
+			isfinite(compute) ? compute / 4 : 0.25,
+			"every forward pass runs twice, and %.0f %% of the memory are in use",
+			100 * part);
 }
 
 static double gemm(const struct judging *j, const char *text)
@@ -161,28 +165,30 @@ void rule_precision(const struct judging *j, struct judged_cause *out)
 
 	if (!*p && !(all > 0)) {
 		if (judging_gpu(j) && !j->r->live)
-			judged_say(j, out, IS_UNSEEN, NAN,
-				   "no file tells in which format is computed");
+			judged_set_text(j, out, IS_UNSEEN, NAN,
+					"no file tells in which format is computed");
 		return;
 	}
 	judged_cite_trait(j, out, j->r->traits[TRAIT_PRECISION]);
 	judged_cite_sum(j, out, FIGURE_GEMM_S);
 	/* Tensor cores are more than eight times as fast on every GPU that has them. */
 	if (all > 0)
-		judged_say(j, out, part > 0.3 ? IS_CERTAIN : IS_EXCLUDED,
-			   part * 7 / 8 * (isfinite(compute) ? compute : 1),
-			   "%.0f %% of the time of matrix products are without tensor cores",
-			   100 * part);
+		judged_set_text(j, out, part > 0.3 ? IS_CERTAIN : IS_EXCLUDED,
+				part * 7 / 8 * (isfinite(compute) ? compute : 1),
+				"%.0f %% of the time of matrix products are without tensor cores",
+				100 * part);
 	else if (strstr(p, "64"))
-		judged_say(j, out, IS_CERTAIN, isfinite(compute) ? compute / 2 : (double)NAN,
-			   "training in %s: each product takes twice the time of FP32 at least", p);
+		judged_set_text(
+			j, out, IS_CERTAIN, isfinite(compute) ? compute / 2 : (double)NAN,
+			"training in %s: each product takes twice the time of FP32 at least", p);
 	else if (strstr(p, "fp32") || strcmp(p, "float32") == 0 || strcmp(p, "no") == 0)
-		judged_say(j, out, judging_gpu(j) ? IS_LIKELY : IS_EXCLUDED,
-			   isfinite(compute) ? compute / 2 : (double)NAN,
-			   judging_gpu(j) ? "training in FP32: without TF32 no tensor core has work"
-					  : "training in FP32, on CPUs");
+		judged_set_text(j, out, judging_gpu(j) ? IS_LIKELY : IS_EXCLUDED,
+				isfinite(compute) ? compute / 2 : (double)NAN,
+				judging_gpu(j)
+					? "training in FP32: without TF32 no tensor core has work"
+					: "training in FP32, on CPUs");
 	else
-		judged_say(j, out, IS_EXCLUDED, 0, "training in %s", p);
+		judged_set_text(j, out, IS_EXCLUDED, 0, "training in %s", p);
 }
 
 void rule_pageable(const struct judging *j, struct judged_cause *out)
@@ -196,16 +202,16 @@ void rule_pageable(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_COPY_PAGEABLE_S);
 	judged_cite_sum(j, out, FIGURE_COPY_EXPOSED_S);
 	if (isfinite(share) && share < DIAGNOSE_WORTH)
-		judged_say(j, out, IS_EXCLUDED, share, "copies stop the GPU for %.1f %% of a step",
-			   100 * share);
+		judged_set_text(j, out, IS_EXCLUDED, share,
+				"copies stop the GPU for %.1f %% of a step", 100 * share);
 	else if (pageable >= DIAGNOSE_WORTH)
-		judged_say(j, out, isfinite(share) ? IS_CERTAIN : IS_LIKELY,
-			   isfinite(share) ? fmin(share, pageable) : pageable,
-			   "copies from memory that is not pinned take %.0f %% of a step",
-			   100 * pageable);
+		judged_set_text(j, out, isfinite(share) ? IS_CERTAIN : IS_LIKELY,
+				isfinite(share) ? fmin(share, pageable) : pageable,
+				"copies from memory that is not pinned take %.0f %% of a step",
+				100 * pageable);
 	else
-		judged_say(j, out, IS_POSSIBLE, share, "copies stop the GPU for %.0f %% of a step",
-			   100 * share);
+		judged_set_text(j, out, IS_POSSIBLE, share,
+				"copies stop the GPU for %.0f %% of a step", 100 * share);
 }
 
 /* Causes on the host: data, logging, saving, CPUs. */
@@ -229,20 +235,22 @@ static void live_loader(const struct judging *j, struct judged_cause *out, doubl
 	if (!w.n || !isfinite(idle))
 		return;
 	if (w.median > 0.9 && idle > 0.15)
-		judged_say(j, out, IS_LIKELY, idle,
-			   "%zu loader workers are busy for %.0f %% of the time, and the GPUs idle "
-			   "for %.0f %%",
-			   w.n, 100 * w.median, 100 * idle);
+		judged_set_text(
+			j, out, IS_LIKELY, idle,
+			"%zu loader workers are busy for %.0f %% of the time, and the GPUs idle "
+			"for %.0f %%",
+			w.n, 100 * w.median, 100 * idle);
 	else
-		judged_say(j, out, IS_EXCLUDED, idle,
-			   "%zu loader workers are busy for %.0f %% of the time, the GPUs idle for "
-			   "%.0f %%",
-			   w.n, 100 * w.median, 100 * fmax(idle, 0));
+		judged_set_text(
+			j, out, IS_EXCLUDED, idle,
+			"%zu loader workers are busy for %.0f %% of the time, the GPUs idle for "
+			"%.0f %%",
+			w.n, 100 * w.median, 100 * fmax(idle, 0));
 }
 
 void rule_loader(const struct judging *j, struct judged_cause *out)
 {
-	const struct trait_seen *workers = j->r->traits[TRAIT_WORKERS];
+	const struct run_attribute *workers = j->r->traits[TRAIT_WORKERS];
 	double share = judging_share(j, PART_DATA), idle = idle_of(j);
 	bool none = workers && workers->value <= 0;
 
@@ -250,19 +258,19 @@ void rule_loader(const struct judging *j, struct judged_cause *out)
 		if (j->r->live)
 			live_loader(j, out, idle);
 		else
-			judged_say(j, out, IS_UNSEEN, NAN,
-				   "no file tells how long a step waits for its batch");
+			judged_set_text(j, out, IS_UNSEEN, NAN,
+					"no file tells how long a step waits for its batch");
 		return;
 	}
 	judged_cite_sum(j, out, FIGURE_DATA_S);
 	if (share < DIAGNOSE_WORTH) {
-		judged_say(j, out, IS_EXCLUDED, share, "a step waits %.1f %% of its time for data",
-			   100 * share);
+		judged_set_text(j, out, IS_EXCLUDED, share,
+				"a step waits %.1f %% of its time for data", 100 * share);
 		return;
 	}
-	judged_say(j, out, IS_CERTAIN, share, "a step waits %.3g of %.3g s for its batch%s",
-		   j->r->split.s[PART_DATA], j->r->split.step_s,
-		   none ? "; no loader worker makes batches beside it" : "");
+	judged_set_text(j, out, IS_CERTAIN, share, "a step waits %.3g of %.3g s for its batch%s",
+			j->r->split.s[PART_DATA], j->r->split.step_s,
+			none ? "; no loader worker makes batches beside it" : "");
 	if (workers)
 		judged_cite_trait(j, out, workers);
 	/* The host may wait while the GPU still has work. */
@@ -288,16 +296,17 @@ void rule_disk(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_WAITING_IO);
 	judged_cite_sum(j, out, FIGURE_DISK_GBS);
 	if (io < 0.05)
-		judged_say(j, out, IS_EXCLUDED, io, "%.1f %% of the time waits for a disk",
-			   100 * io);
+		judged_set_text(j, out, IS_EXCLUDED, io, "%.1f %% of the time waits for a disk",
+				100 * io);
 	else if (share >= DIAGNOSE_WORTH)
-		judged_say(j, out, IS_LIKELY, fmin(io, share),
-			   "%.0f %% of the time waits for a disk, and a step waits %.0f %% of its "
-			   "time for data",
-			   100 * io, 100 * share);
+		judged_set_text(
+			j, out, IS_LIKELY, fmin(io, share),
+			"%.0f %% of the time waits for a disk, and a step waits %.0f %% of its "
+			"time for data",
+			100 * io, 100 * share);
 	else
-		judged_say(j, out, IS_POSSIBLE, io, "%.0f %% of the time waits for a disk",
-			   100 * io);
+		judged_set_text(j, out, IS_POSSIBLE, io, "%.0f %% of the time waits for a disk",
+				100 * io);
 }
 
 void rule_sync(const struct judging *j, struct judged_cause *out)
@@ -309,16 +318,16 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 
 	if (!sync->n && !n->n) {
 		if (!j->r->live)
-			judged_say(j, out, IS_UNSEEN, NAN,
-				   "no file tells how often the host waits for the GPU");
+			judged_set_text(j, out, IS_UNSEEN, NAN,
+					"no file tells how often the host waits for the GPU");
 		return;
 	}
 	judged_cite_sum(j, out, FIGURE_SYNC_S);
 	judged_cite_sum(j, out, FIGURE_SYNCS);
 	if (!j->r->split.gpu_clock && isfinite(share)) {
-		judged_say(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_CERTAIN, share,
-			   "fetching figures and logging take %.3g of %.3g s of a step",
-			   j->r->split.s[PART_HOST], j->r->split.step_s);
+		judged_set_text(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_CERTAIN, share,
+				"fetching figures and logging take %.3g of %.3g s of a step",
+				j->r->split.s[PART_HOST], j->r->split.step_s);
 		if (judging_gpu(j) && out->how == IS_CERTAIN) {
 			out->how = IS_LIKELY;
 			out->against =
@@ -331,12 +340,13 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 		return;
 	/* A wait costs only what the GPU then idles, until work is launched again. */
 	if (j->r->split.window && n->median > 0 && idle >= DIAGNOSE_WORTH)
-		judged_say(j, out, IS_POSSIBLE, idle,
-			   "the host waits for the GPU %.0f times in %.3g s, and the GPU idles "
-			   "%.0f %% of it; how many steps that were is not told",
-			   n->median, j->r->split.step_s, 100 * idle);
+		judged_set_text(
+			j, out, IS_POSSIBLE, idle,
+			"the host waits for the GPU %.0f times in %.3g s, and the GPU idles "
+			"%.0f %% of it; how many steps that were is not told",
+			n->median, j->r->split.step_s, 100 * idle);
 	else if (n->median >= 4 && idle >= DIAGNOSE_WORTH)
-		judged_say(
+		judged_set_text(
 			j, out,
 			n->median < SYNCS_MANY ? IS_POSSIBLE : (told ? IS_CERTAIN : IS_LIKELY),
 			idle,
@@ -344,18 +354,20 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 			"of it",
 			n->median, 100 * idle);
 	else if (!n->n && told && idle >= DIAGNOSE_WORTH)
-		judged_say(j, out, IS_POSSIBLE, fmin(idle, sync->mean / j->r->step_s),
-			   "fetching figures and logging take %.3g of %.3g s of a step, and the "
-			   "GPU idles %.0f %% of it",
-			   sync->mean, j->r->step_s, 100 * idle);
+		judged_set_text(
+			j, out, IS_POSSIBLE, fmin(idle, sync->mean / j->r->step_s),
+			"fetching figures and logging take %.3g of %.3g s of a step, and the "
+			"GPU idles %.0f %% of it",
+			sync->mean, j->r->step_s, 100 * idle);
 	else if (n->n && idle >= DIAGNOSE_WORTH)
-		judged_say(j, out, IS_EXCLUDED, NAN,
-			   "the host waits for the GPU %.3g times a step, too seldom for the %.0f "
-			   "%% that it idles",
-			   n->median, 100 * idle);
+		judged_set_text(
+			j, out, IS_EXCLUDED, NAN,
+			"the host waits for the GPU %.3g times a step, too seldom for the %.0f "
+			"%% that it idles",
+			n->median, 100 * idle);
 	else
-		judged_say(j, out, IS_EXCLUDED, fmin(idle, 1), "the GPU idles %.1f %% of a step",
-			   100 * idle);
+		judged_set_text(j, out, IS_EXCLUDED, fmin(idle, 1),
+				"the GPU idles %.1f %% of a step", 100 * idle);
 }
 
 void rule_checkpoint(const struct judging *j, struct judged_cause *out)
@@ -365,9 +377,9 @@ void rule_checkpoint(const struct judging *j, struct judged_cause *out)
 	if (!isfinite(share))
 		return;
 	judged_cite_sum(j, out, FIGURE_CHECKPOINT_S);
-	judged_say(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_CERTAIN, share,
-		   "saving takes %.3g s of a step on average, %.1f %% of its time",
-		   j->r->split.s[PART_CHECKPOINT], 100 * share);
+	judged_set_text(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_CERTAIN, share,
+			"saving takes %.3g s of a step on average, %.1f %% of its time",
+			j->r->split.s[PART_CHECKPOINT], 100 * share);
 }
 
 /* Seen from outside: how many CPUs the ranks may use at all, and how many they did use. */
@@ -382,15 +394,15 @@ static bool confined(const struct judging *j, struct judged_cause *out)
 		    arena_printf(j->a, "%.0f CPUs are allowed to the ranks", may.median));
 	judged_cite_sum(j, out, FIGURE_PROCESS_CPUS);
 	if (may.median < ranks)
-		judged_say(j, out, IS_CERTAIN, 1 - may.median / ranks,
-			   "%.0f ranks may use %.0f CPU%s alone, and used %.2f", ranks, may.median,
-			   may.median > 1 ? "s" : "", used);
+		judged_set_text(j, out, IS_CERTAIN, 1 - may.median / ranks,
+				"%.0f ranks may use %.0f CPU%s alone, and used %.2f", ranks,
+				may.median, may.median > 1 ? "s" : "", used);
 	else if (used > 0.97 * may.median)
-		judged_say(j, out, IS_LIKELY, NAN, "the job uses %.2f of the %.0f CPUs that it may",
-			   used, may.median);
+		judged_set_text(j, out, IS_LIKELY, NAN,
+				"the job uses %.2f of the %.0f CPUs that it may", used, may.median);
 	else
-		judged_say(j, out, IS_EXCLUDED, NAN,
-			   "the job uses %.2f of the %.0f CPUs that it may", used, may.median);
+		judged_set_text(j, out, IS_EXCLUDED, NAN,
+				"the job uses %.2f of the %.0f CPUs that it may", used, may.median);
 	return true;
 }
 
@@ -406,27 +418,27 @@ void rule_starved(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_CPU_BUSY);
 	judged_cite_sum(j, out, FIGURE_CPUS);
 	if (isfinite(cpus) && ranks > cpus)
-		judged_say(j, out, IS_CERTAIN, NAN, "%.0f ranks share %.0f CPUs", ranks, cpus);
+		judged_set_text(j, out, IS_CERTAIN, NAN, "%.0f ranks share %.0f CPUs", ranks, cpus);
 	else if (busy > 0.95 && judging_gpu(j) && idle > 0.1)
-		judged_say(
+		judged_set_text(
 			j, out, IS_LIKELY, idle,
 			"all CPUs are busy for %.0f %% of the time, and the GPUs idle for %.0f %%",
 			100 * busy, 100 * idle);
 	else if (busy > 0.95)
-		judged_say(j, out, IS_POSSIBLE, NAN, "all CPUs are busy for %.0f %% of the time",
-			   100 * busy);
+		judged_set_text(j, out, IS_POSSIBLE, NAN,
+				"all CPUs are busy for %.0f %% of the time", 100 * busy);
 	else
-		judged_say(j, out, IS_EXCLUDED, NAN, "CPUs are busy for %.0f %% of the time",
-			   100 * busy);
+		judged_set_text(j, out, IS_EXCLUDED, NAN, "CPUs are busy for %.0f %% of the time",
+				100 * busy);
 }
 
 /* The busiest thread that is no loader worker's; NULL. */
-static const struct figure_seen *busiest(const struct judging *j)
+static const struct metric_sample *busiest(const struct judging *j)
 {
-	const struct figure_seen *out = NULL;
+	const struct metric_sample *out = NULL;
 
 	for (size_t i = 0; i < j->r->ev->n_figures; i++) {
-		const struct figure_seen *f = &j->r->ev->figures[i];
+		const struct metric_sample *f = &j->r->ev->figures[i];
 
 		if (f->kind == FIGURE_THREAD_BUSY && j->r->ev->files[f->file].run == j->r->run &&
 		    !(f->text && strcmp(f->text, "loader worker") == 0) &&
@@ -438,7 +450,7 @@ static const struct figure_seen *busiest(const struct judging *j)
 
 void rule_thread(const struct judging *j, struct judged_cause *out)
 {
-	const struct figure_seen *own = busiest(j);
+	const struct metric_sample *own = busiest(j);
 	const struct figure_sum *one = &j->r->sums[FIGURE_CPU_ONE_MAX];
 	double idle = idle_of(j), busy = own ? own->value : one->median;
 
@@ -449,13 +461,13 @@ void rule_thread(const struct judging *j, struct judged_cause *out)
 	else
 		judged_cite_sum(j, out, FIGURE_CPU_ONE_MAX);
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
-	judged_say(j, out,
-		   busy <= 0.95 || idle <= 0.15 ? IS_EXCLUDED
-		   : own			? IS_LIKELY
-						: IS_POSSIBLE,
-		   idle, "%s is busy for %.0f %% of the time, the GPUs idle for %.0f %%",
-		   !own	       ? "one CPU"
-		   : own->text ? own->text
-			       : "a thread of the job",
-		   100 * busy, 100 * fmax(idle, 0));
+	judged_set_text(j, out,
+			busy <= 0.95 || idle <= 0.15 ? IS_EXCLUDED
+			: own			     ? IS_LIKELY
+						     : IS_POSSIBLE,
+			idle, "%s is busy for %.0f %% of the time, the GPUs idle for %.0f %%",
+			!own	    ? "one CPU"
+			: own->text ? own->text
+				    : "a thread of the job",
+			100 * busy, 100 * fmax(idle, 0));
 }

@@ -26,7 +26,7 @@ static void pair(struct doc *d, struct node *n, const char *name, const char *te
 		node_pair(d, n, name, cell(text));
 }
 
-static void step_time(struct doc *d, struct node *n, const struct run_seen *r)
+static void step_time(struct doc *d, struct node *n, const struct run_summary *r)
 {
 	const char *s = seconds(d->arena, r->step_s), *high = seconds(d->arena, r->step_p95_s);
 	const struct figure_sum *f = &r->sums[FIGURE_STEP_S];
@@ -46,7 +46,7 @@ static void step_time(struct doc *d, struct node *n, const struct run_seen *r)
 	node_pair(d, n, "Step", cell(s));
 }
 
-static void utilisation(struct doc *d, struct node *n, const struct run_seen *r)
+static void utilisation(struct doc *d, struct node *n, const struct run_summary *r)
 {
 	struct arena *a = d->arena;
 
@@ -85,7 +85,7 @@ static void utilisation(struct doc *d, struct node *n, const struct run_seen *r)
 					  : ""));
 }
 
-static void tokens(struct doc *d, struct node *n, const struct run_seen *r)
+static void tokens(struct doc *d, struct node *n, const struct run_summary *r)
 {
 	struct arena *a = d->arena;
 
@@ -106,7 +106,7 @@ static void tokens(struct doc *d, struct node *n, const struct run_seen *r)
 				  r->tokens_s_gpu));
 }
 
-static void figures(struct doc *d, const struct run_seen *r)
+static void figures(struct doc *d, const struct run_summary *r)
 {
 	struct node *n = doc_pairs(d, NULL);
 	struct arena *a = d->arena;
@@ -124,7 +124,7 @@ static void figures(struct doc *d, const struct run_seen *r)
 		     arena_printf(a, "%.2f", r->sums[FIGURE_PROCESS_CPUS].mean));
 }
 
-static void split(struct doc *d, const struct run_seen *r)
+static void split(struct doc *d, const struct run_summary *r)
 {
 	static const struct column columns[] = { { .title = "Part of a step" },
 						 { .title = "Time", .right = true },
@@ -225,7 +225,7 @@ static void remedies(struct doc *d, const struct run_verdict *x)
 				  cause_rows[x->order[i]].mend));
 }
 
-static void predicted(struct doc *d, const struct run_seen *r, const struct run_verdict *x)
+static void predicted(struct doc *d, const struct run_summary *r, const struct run_verdict *x)
 {
 	const struct figure *f;
 	struct node *t;
@@ -259,7 +259,7 @@ static void predicted(struct doc *d, const struct run_seen *r, const struct run_
 
 static void one(struct doc *d, const struct diagnose_view *v, size_t i)
 {
-	const struct run_seen *r = &v->d->runs[i];
+	const struct run_summary *r = &v->d->runs[i];
 	const struct run_verdict *x = &v->d->verdicts[i];
 	struct node *p;
 
@@ -351,7 +351,7 @@ static json_t *place_json(const struct run_evidence *ev, size_t file, size_t lin
 			 line ? json_integer((json_int_t)line) : json_null());
 }
 
-static json_t *split_json(const struct run_seen *r)
+static json_t *split_json(const struct run_summary *r)
 {
 	static const char *const keys[PARTS] = { "compute_s",	"exposed_communication_s",
 						 "wait_s",	"data_s",
@@ -373,7 +373,7 @@ static json_t *split_json(const struct run_seen *r)
 			 parts);
 }
 
-static json_t *rates_json(const struct run_seen *r)
+static json_t *rates_json(const struct run_summary *r)
 {
 	json_t *out = json_object();
 
@@ -403,7 +403,7 @@ static json_t *rates_json(const struct run_seen *r)
 	return out;
 }
 
-static json_t *ranks_json(const struct run_seen *r)
+static json_t *ranks_json(const struct run_summary *r)
 {
 	json_t *out = json_array();
 
@@ -458,7 +458,7 @@ static json_t *predicted_json(const struct run_verdict *x)
 
 static json_t *run_json(const struct diagnose_view *v, size_t i)
 {
-	const struct run_seen *r = &v->d->runs[i];
+	const struct run_summary *r = &v->d->runs[i];
 	const struct run_verdict *x = &v->d->verdicts[i];
 	json_t *causes = json_array();
 

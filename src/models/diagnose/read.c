@@ -74,21 +74,21 @@ int read_rank(double v, int otherwise)
 	return v >= 0 && v <= 1e6 ? (int)v : otherwise;
 }
 
-struct figure_seen read_seen(const struct read_place *p, enum figure_kind kind, double value)
+struct metric_sample read_seen(const struct read_place *p, enum figure_kind kind, double value)
 {
-	return (struct figure_seen){ .kind = kind,
-				     .value = value,
-				     .at = (double)NAN,
-				     .over_s = (double)NAN,
-				     .rank = p->rank,
-				     .step = p->step,
-				     .file = p->file,
-				     .line = p->line };
+	return (struct metric_sample){ .kind = kind,
+				       .value = value,
+				       .at = (double)NAN,
+				       .over_s = (double)NAN,
+				       .rank = p->rank,
+				       .step = p->step,
+				       .file = p->file,
+				       .line = p->line };
 }
 
 void read_figure(const struct read_place *p, enum figure_kind kind, double value, const char *text)
 {
-	struct figure_seen f = read_seen(p, kind, value);
+	struct metric_sample f = read_seen(p, kind, value);
 
 	f.text = text;
 	evidence_figure(p->ev, f);
@@ -97,7 +97,7 @@ void read_figure(const struct read_place *p, enum figure_kind kind, double value
 void read_total(const struct read_place *p, enum figure_kind kind, double value, double over_s,
 		const char *text)
 {
-	struct figure_seen f = read_seen(p, kind, value);
+	struct metric_sample f = read_seen(p, kind, value);
 
 	f.text = text;
 	f.over_s = over_s;
@@ -108,12 +108,12 @@ void read_total(const struct read_place *p, enum figure_kind kind, double value,
 
 void read_trait(const struct read_place *p, enum trait_kind kind, const char *text, double value)
 {
-	evidence_trait(p->ev, (struct trait_seen){ .kind = kind,
-						   .text = text,
-						   .value = value,
-						   .rank = p->rank,
-						   .file = p->file,
-						   .line = p->line });
+	evidence_trait(p->ev, (struct run_attribute){ .kind = kind,
+						      .text = text,
+						      .value = value,
+						      .rank = p->rank,
+						      .file = p->file,
+						      .line = p->line });
 }
 
 void read_trait_count(const struct read_place *p, enum trait_kind kind, double value)

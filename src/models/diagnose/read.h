@@ -58,7 +58,7 @@ struct read_place {
 	long long step;
 };
 /* A figure of one step, or of a summary, at p. */
-struct figure_seen read_seen(const struct read_place *p, enum figure_kind kind, double value);
+struct metric_sample read_seen(const struct read_place *p, enum figure_kind kind, double value);
 void read_figure(const struct read_place *p, enum figure_kind kind, double value, const char *text);
 /* A sum over over_s. */
 void read_total(const struct read_place *p, enum figure_kind kind, double value, double over_s,
@@ -161,7 +161,7 @@ const char *read_prefix(const struct prefix_kinds *k, const char *s, struct pref
  * ranks are seen. */
 int prefix_rank(const struct prefix_kinds *k, const struct prefix *p);
 /* The same for all lines that one rank wrote. */
-unsigned prefix_whose(const struct prefix *p);
+unsigned prefix_owner(const struct prefix *p);
 /* Which kinds a file's lines begin with. */
 void prefix_look(struct prefix_kinds *k, const char *text, size_t size);
 void log_figure(struct log *l, enum figure_kind kind, double value, const char *text);
@@ -217,7 +217,7 @@ struct spans {
 void spans_add(struct spans *s, enum span_kind kind, double from, double to);
 /* The parts of one GPU over the time from from to to (in units of unit_s seconds), as totals.
  * lines: where each kind shows best, or NULL. text: NULL for a GPU, or whose time it is. */
-void spans_tell(const struct spans *s, const struct read_place *p, double from, double to,
+void spans_emit(const struct spans *s, const struct read_place *p, double from, double to,
 		double unit_s, const size_t *lines, const char *text);
 /* A kernel, by its name, that is one of communication. */
 bool span_is_comm(const char *kernel);

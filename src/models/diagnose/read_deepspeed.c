@@ -148,7 +148,7 @@ static double size_of(char **w, size_t n, size_t *used)
 static enum log_row row(struct log *l, const char *s)
 {
 	char copy[512], *w[LOG_CELLS];
-	struct figure_seen f = read_seen(&l->at, FIGURE_COLLECTIVE_US, 0);
+	struct metric_sample f = read_seen(&l->at, FIGURE_COLLECTIVE_US, 0);
 	size_t n, used = 0, skip = l->table.columns > 7;
 	double v[4];
 

@@ -42,8 +42,8 @@ bool read_hf_key(const struct read_place *p, const char *key, double value, doub
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (strcmp(key, keys[i].key) == 0) {
 			bool rate = strcmp(key, "train_steps_per_second") == 0;
-			struct figure_seen f = read_seen(p, of_one(keys[i].kind, results),
-							 rate ? 1 / value : value);
+			struct metric_sample f = read_seen(p, of_one(keys[i].kind, results),
+							   rate ? 1 / value : value);
 
 			f.value *= f.kind == FIGURE_GPU_MEMORY ? 0x1p30 : 1;
 			f.text = key;
@@ -195,7 +195,7 @@ void hf_stretches_end(struct hf_stretches *h, const struct read_place *p, double
 
 	/* One line alone: what it says of all that was before it. */
 	if (!h->n && h->run_s > 0) {
-		struct figure_seen f = read_seen(p, FIGURE_TOKENS_PER_S, h->tokens / h->run_s);
+		struct metric_sample f = read_seen(p, FIGURE_TOKENS_PER_S, h->tokens / h->run_s);
 
 		f.over_s = h->run_s;
 		f.line = h->line;

@@ -93,7 +93,7 @@ static void action(struct log *l, const char *name, double mean, double total)
 		 * all that is set up before. It stands above what it holds. */
 		l->table.over_s = total;
 	} else if (strcmp(name, "run_training_batch") == 0) {
-		struct figure_seen f = read_seen(&l->at, FIGURE_STEP_S, mean);
+		struct metric_sample f = read_seen(&l->at, FIGURE_STEP_S, mean);
 
 		f.over_s = total;
 		f.step = -1;

@@ -97,7 +97,7 @@ static void line(struct walk *w, const char *s, size_t n)
 			bare = read_prefix(&w->l.prefixes, w->buf, &prefix);
 			if (!begun || prefix.task >= 0 || prefix.local >= 0) {
 				first = prefix;
-				w->l.whose = prefix_whose(&first);
+				w->l.whose = prefix_owner(&first);
 			}
 			begun = true;
 			w->l.at.rank = prefix_rank(&w->l.prefixes, &first);

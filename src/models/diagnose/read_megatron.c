@@ -59,7 +59,7 @@ static bool memory(struct log *l, const char *s)
 	const char *rank = strstr(s, "[Rank ");
 	double mib = read_after(s, "max reserved:");
 	struct read_place at = l->at;
-	struct figure_seen f;
+	struct metric_sample f;
 
 	if (isnan(mib) || !strstr(s, "memory (MB) |"))
 		return false;

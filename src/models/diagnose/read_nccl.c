@@ -206,13 +206,14 @@ static bool head(struct log *l, char **w, size_t n)
 	return l->open != NULL;
 }
 
-static void half(struct log *l, char **w, size_t n, int from, double bytes, const char *name)
+static void nccl_in_or_out_of_place(struct log *l, char **w, size_t n, int from, double bytes,
+				    const char *name)
 {
 	static const enum figure_kind kinds[] = { FIGURE_COLLECTIVE_US, FIGURE_ALGBW_GBS,
 						  FIGURE_BUSBW_GBS };
 	const int columns[] = { l->table.time, l->table.algbw, l->table.busbw };
 	int move = from - l->table.time, wrong = l->table.wrong + move;
-	struct figure_seen f = read_seen(&l->at, FIGURE_BUSBW_GBS, 0);
+	struct metric_sample f = read_seen(&l->at, FIGURE_BUSBW_GBS, 0);
 
 	f.at = bytes;
 	f.step = -1;
@@ -250,10 +251,10 @@ static enum log_row row(struct log *l, const char *s)
 	if (n < l->table.columns || n > l->table.columns + 1)
 		return LOG_OTHER;
 	bytes = read_number(w[0], NULL);
-	half(l, w, n, l->table.time, bytes, test_of(l));
+	nccl_in_or_out_of_place(l, w, n, l->table.time, bytes, test_of(l));
 	if (l->table.time2 > 0) {
 		snprintf(name, sizeof(name), "%s, in place", test_of(l));
-		half(l, w, n, l->table.time2, bytes, name);
+		nccl_in_or_out_of_place(l, w, n, l->table.time2, bytes, name);
 	}
 	return LOG_ROW;
 }
@@ -299,7 +300,7 @@ static bool tests_line(struct log *l, const char *s)
 	double v = read_after(s, "Avg bus bandwidth");
 
 	if (!isnan(v)) {
-		struct figure_seen f = read_seen(&l->at, FIGURE_BUSBW_GBS, v);
+		struct metric_sample f = read_seen(&l->at, FIGURE_BUSBW_GBS, v);
 		char name[96];
 
 		snprintf(name, sizeof(name), "%s, average of all rows", test_of(l));

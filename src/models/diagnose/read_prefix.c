@@ -339,7 +339,7 @@ int prefix_rank(const struct prefix_kinds *k, const struct prefix *p)
 		       : -1;
 }
 
-unsigned prefix_whose(const struct prefix *p)
+unsigned prefix_owner(const struct prefix *p)
 {
 	unsigned h = (unsigned)(p->task + 1) * 65599U + (unsigned)(p->local + 1);
 
@@ -393,7 +393,7 @@ static void nodes(struct tally *t, const struct prefix *p)
 		t->local[p->task] |= (uint64_t)1 << p->local;
 		t->tasks = p->task >= t->tasks ? p->task + 1 : t->tasks;
 	}
-	from = prefix_whose(&node);
+	from = prefix_owner(&node);
 	t->many = t->many || p->task > 0 || (t->begun && from != t->from);
 	t->from = t->begun ? t->from : from;
 	t->begun = true;

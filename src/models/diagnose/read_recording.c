@@ -49,10 +49,10 @@ static const struct {
 	{ "gpu.pcie-sent", FIGURE_PCIE_GBS, 1e-9, "sent" },
 };
 
-static void tell(struct walk *w, enum figure_kind kind, double v, double s, int rank,
-		 const char *text)
+static void recording_emit(struct walk *w, enum figure_kind kind, double v, double s, int rank,
+			   const char *text)
 {
-	struct figure_seen f;
+	struct metric_sample f;
 
 	/* The driver's totals and our clock are not read at one moment: a share a little above all
 	 * of the time is all of it. */
@@ -89,13 +89,14 @@ static void columns(struct walk *w, double s)
 
 		for (size_t k = 0; k < sizeof(gauges) / sizeof(gauges[0]); k++)
 			if (strcmp(gauges[k].column, name) == 0)
-				tell(w, gauges[k].kind, gauges[k].factor * v, s, rank,
-				     gauges[k].text);
+				recording_emit(w, gauges[k].kind, gauges[k].factor * v, s, rank,
+					       gauges[k].text);
 		if (strcmp(name, "cpu.busy") == 0 && w->rec.mon.machine.cpus)
 			/* Ticks make it a little more than all. */
-			tell(w, FIGURE_CPU_BUSY,
-			     v / w->rec.mon.machine.cpus > 1 ? 1 : v / w->rec.mon.machine.cpus, s,
-			     -1, NULL);
+			recording_emit(
+				w, FIGURE_CPU_BUSY,
+				v / w->rec.mon.machine.cpus > 1 ? 1 : v / w->rec.mon.machine.cpus,
+				s, -1, NULL);
 		if (strcmp(name, "net.received") == 0)
 			net = fmax(net, pair_rate(w, i, "net.sent"));
 		if (strcmp(name, "rdma.received") == 0)
@@ -103,8 +104,8 @@ static void columns(struct walk *w, double s)
 		if (strcmp(name, "disk.read") == 0)
 			disk = fmax(disk, pair_rate(w, i, "disk.written"));
 	}
-	tell(w, FIGURE_NET_GBS, 1e-9 * net, s, -1, NULL);
-	tell(w, FIGURE_DISK_GBS, 1e-9 * disk, s, -1, NULL);
+	recording_emit(w, FIGURE_NET_GBS, 1e-9 * net, s, -1, NULL);
+	recording_emit(w, FIGURE_DISK_GBS, 1e-9 * disk, s, -1, NULL);
 }
 
 static bool count_row(void *ctx, int64_t ms, const double *values)
@@ -178,7 +179,7 @@ static int open_recording(struct run_evidence *ev, size_t file, const char *path
 		return err_set(e, -ESTALE, "%s was exchanged while it was read", path);
 	/* Of the last line: of the command and all that it waited for. */
 	if (!code && w.rec.end.whole && w.rec.end.command_cpu_s >= 0 && w.rec.ms > 0) {
-		struct figure_seen f =
+		struct metric_sample f =
 			read_seen(&w.at, FIGURE_PROCESS_CPUS,
 				  w.rec.end.command_cpu_s / (1e-3 * (double)w.rec.ms));
 

@@ -152,7 +152,7 @@ static bool reason(struct walk *w, const char *head, const char *cell, double at
 		return false;
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		if (str_ends(head, reasons[i].ends) && strstr(cell, "Active")) {
-			struct figure_seen f = read_seen(&w->at, FIGURE_THROTTLED, active);
+			struct metric_sample f = read_seen(&w->at, FIGURE_THROTTLED, active);
 
 			f.at = at;
 			f.text = reasons[i].text;
@@ -163,13 +163,13 @@ static bool reason(struct walk *w, const char *head, const char *cell, double at
 }
 
 /* Figures that a cell below this head tells; at: seconds. How many. */
-static size_t tell_cell(const struct read_place *p, const struct gpu_column *known, size_t n,
-			const char *head, const char *cell, double at)
+static size_t smi_add_cell(const struct read_place *p, const struct gpu_column *known, size_t n,
+			   const char *head, const char *cell, double at)
 {
 	size_t told = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct figure_seen f;
+		struct metric_sample f;
 
 		if (strcmp(known[i].name, head) != 0)
 			continue;
@@ -203,8 +203,8 @@ static void row(struct walk *w, const char **cell, size_t n)
 			w->told++;
 			continue;
 		}
-		w->told += tell_cell(&w->at, questions, sizeof(questions) / sizeof(questions[0]),
-				     w->head[i], cell[i], at);
+		w->told += smi_add_cell(&w->at, questions, sizeof(questions) / sizeof(questions[0]),
+					w->head[i], cell[i], at);
 	}
 }
 
@@ -356,8 +356,8 @@ static void dmon_row(struct dmon_walk *w, char **words, size_t n)
 		at += at < 0 ? 86400 : 0; /* past midnight */
 	}
 	for (size_t i = 0; i < w->n; i++)
-		w->told += tell_cell(&w->at, columns, sizeof(columns) / sizeof(columns[0]),
-				     w->head[i], words[i], at);
+		w->told += smi_add_cell(&w->at, columns, sizeof(columns) / sizeof(columns[0]),
+					w->head[i], words[i], at);
 }
 
 static void line(struct dmon_walk *w, char *s)

@@ -36,7 +36,7 @@ void spans_add(struct spans *s, enum span_kind kind, double from, double to)
 		cover(&s->kernels, &s->kernels_to, from, to);
 }
 
-void spans_tell(const struct spans *s, const struct read_place *p, double from, double to,
+void spans_emit(const struct spans *s, const struct read_place *p, double from, double to,
 		double unit_s, const size_t *lines, const char *text)
 {
 	const double over = (to - from) * unit_s;

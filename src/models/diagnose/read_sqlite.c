@@ -234,7 +234,7 @@ static void add(struct gpu *g, int64_t from, int64_t to, int64_t kind)
 	nvtx_rounds_add(&g->rounds, as, from, to);
 }
 
-static void tell_ranges(const struct gpu *g, const struct read_place *p, double over_s)
+static void sqlite_emit_ranges(const struct gpu *g, const struct read_place *p, double over_s)
 {
 	for (size_t i = 0; g->idle.p && i < g->idle.p->n_names; i++) {
 		const struct nvtx_name *name = &g->idle.p->names[i];
@@ -247,7 +247,7 @@ static void tell_ranges(const struct gpu *g, const struct read_place *p, double 
 }
 
 /* Where it drives one GPU, the steps are that one's. */
-static void tell_steps(struct gpu *g, struct read_place p)
+static void sqlite_emit_steps(struct gpu *g, struct read_place p)
 {
 	const struct nvtx_process *x = g->idle.p;
 
@@ -263,7 +263,7 @@ static void tell_steps(struct gpu *g, struct read_place p)
 
 /* One GPU is over. Its time is that of the steps, or else from its first to its last kernel or
  * copy. */
-static void tell(struct gpu *g, struct read_place p, struct watched *w)
+static void sqlite_emit(struct gpu *g, struct read_place p, struct watched *w)
 {
 	const struct nvtx_process *x = g->idle.p;
 	bool steps = x && x->to > x->from;
@@ -278,16 +278,16 @@ static void tell(struct gpu *g, struct read_place p, struct watched *w)
 	}
 	w->gpus++;
 	p.rank = g->id >= 0 && g->id < INT_MAX ? (int)g->id : -1;
-	spans_tell(&g->spans, &p, from, to, ns, NULL, NULL);
+	spans_emit(&g->spans, &p, from, to, ns, NULL, NULL);
 	w->most_s = fmax(w->most_s, ns * (to - from));
-	tell_ranges(g, &p, ns * (to - from));
+	sqlite_emit_ranges(g, &p, ns * (to - from));
 	for (size_t i = 0; i < 2; i++)
 		if (g->pageable[i] > 0)
 			read_total(&p, FIGURE_COPY_PAGEABLE_S, ns * (double)g->pageable[i],
 				   ns * (to - from), i ? "from the GPU" : "to the GPU");
 	if (!steps)
 		return;
-	tell_steps(g, p);
+	sqlite_emit_steps(g, p);
 	w->from = w->to > w->from && w->from < x->from ? w->from : x->from;
 	w->to = w->to > x->to ? w->to : x->to;
 }
@@ -315,12 +315,12 @@ static int read_sqlite_gpus(struct sql *q, const struct read_place *p, struct wa
 		if (from < 0 || to < from || d < 0)
 			continue;
 		if (d != g.id) {
-			tell(&g, *p, w);
+			sqlite_emit(&g, *p, w);
 			begin(q->a, &g, d, from, owner(&owners, &ranges, d));
 		}
 		add(&g, from, to, sql_integer(q, s, 3));
 	}
-	tell(&g, *p, w);
+	sqlite_emit(&g, *p, w);
 	sql_end(q, s);
 	return q->late ? sql_broken(q) : 0;
 }

@@ -120,7 +120,7 @@ static void trace_collective(struct trace *t, const json_t *event, double us)
 		   *dtype = json_string_value(json_object_get(args, "dtype"));
 	double in = json_number_value(json_object_get(args, "In msg nelems")),
 	       out = json_number_value(json_object_get(args, "Out msg nelems"));
-	struct figure_seen f = read_seen(&t->at, FIGURE_COLLECTIVE_US, us);
+	struct metric_sample f = read_seen(&t->at, FIGURE_COLLECTIVE_US, us);
 
 	if (!name || !dtype || t->collectives >= COLLECTIVES_TOLD)
 		return;
@@ -346,8 +346,8 @@ static size_t steps_of(const struct trace *t, struct trace_range *out, double *f
 	return n;
 }
 
-static void tell_spans(struct trace *t, const struct trace_span *list, size_t n, double from,
-		       double to, const size_t *lines, bool many)
+static void trace_emit_spans(struct trace *t, const struct trace_span *list, size_t n, double from,
+			     double to, const size_t *lines, bool many)
 {
 	struct spans s = { 0 };
 	struct read_place p = t->at;
@@ -360,11 +360,11 @@ static void tell_spans(struct trace *t, const struct trace_span *list, size_t n,
 	p.rank = t->rank >= 0 && !many ? t->rank : read_rank((double)id, t->rank);
 	p.step = -1;
 	/* The GPU is behind the host: it ends later, and what is idle at the start is waiting. */
-	spans_tell(&s, &p, fmin(from, s.first), fmax(to, s.last), us, lines,
+	spans_emit(&s, &p, fmin(from, s.first), fmax(to, s.last), us, lines,
 		   t->n_spans ? NULL : "operators of the host");
 }
 
-static void tell_gpus(struct trace *t, double from, double to, double *over_s)
+static void trace_emit_gpus(struct trace *t, double from, double to, double *over_s)
 {
 	size_t begin = 0;
 
@@ -372,8 +372,8 @@ static void tell_gpus(struct trace *t, double from, double to, double *over_s)
 	for (size_t i = 1; i <= t->n_spans; i++) {
 		if (i < t->n_spans && t->spans[i].device == t->spans[begin].device)
 			continue;
-		tell_spans(t, t->spans + begin, i - begin, from, to,
-			   t->devices[t->spans[begin].device].lines, t->n_devices > 1);
+		trace_emit_spans(t, t->spans + begin, i - begin, from, to,
+				 t->devices[t->spans[begin].device].lines, t->n_devices > 1);
 		*over_s = fmax(*over_s, us * (fmax(to, t->spans[i - 1].to) -
 					      fmin(from, t->spans[begin].from)));
 		begin = i;
@@ -381,8 +381,8 @@ static void tell_gpus(struct trace *t, double from, double to, double *over_s)
 }
 
 /* What a step held of a kind: ranges that begin in it, joined. */
-static void tell_step(struct trace *t, const struct trace_range *step, const struct trace_range *r,
-		      size_t n)
+static void trace_emit_step(struct trace *t, const struct trace_range *step,
+			    const struct trace_range *r, size_t n)
 {
 	static const enum figure_kind kinds[] = { FIGURE_DATA_S, FIGURE_OPTIMIZER_S,
 						  FIGURE_FORWARD_S, FIGURE_BACKWARD_S,
@@ -410,7 +410,7 @@ static void tell_step(struct trace *t, const struct trace_range *step, const str
 	}
 }
 
-static void tell_steps(struct trace *t, const struct trace_range *steps, size_t n)
+static void trace_emit_steps(struct trace *t, const struct trace_range *steps, size_t n)
 {
 	size_t at = 0;
 
@@ -423,11 +423,11 @@ static void tell_steps(struct trace *t, const struct trace_range *steps, size_t 
 			at++;
 		for (end = at; end < t->n_ranges && t->ranges[end].from < to; end++)
 			;
-		tell_step(t, &steps[i], t->ranges + at, end - at);
+		trace_emit_step(t, &steps[i], t->ranges + at, end - at);
 	}
 }
 
-static void tell_calls(const struct trace *t, double over_s)
+static void trace_emit_calls(const struct trace *t, double over_s)
 {
 	struct read_place p = t->at;
 
@@ -444,7 +444,7 @@ static void tell_calls(const struct trace *t, double over_s)
 }
 
 /* The trace is over: figures. */
-static void trace_tell(struct trace *t)
+static void trace_emit(struct trace *t)
 {
 	struct trace_range *steps;
 	double from, to, over_s = 0;
@@ -457,16 +457,16 @@ static void trace_tell(struct trace *t)
 		return;
 	n = steps_of(t, steps, &from, &to);
 	t->at.rank = t->rank;
-	tell_steps(t, steps, n);
+	trace_emit_steps(t, steps, n);
 	if (t->n_spans) {
-		tell_gpus(t, from, to, &over_s);
+		trace_emit_gpus(t, from, to, &over_s);
 	} else if (t->n_host) {
 		qsort(t->host, t->n_host, sizeof(*t->host), by_device);
-		tell_spans(t, t->host, t->n_host, from, to, t->host_line, false);
+		trace_emit_spans(t, t->host, t->n_host, from, to, t->host_line, false);
 	}
 	if (!(over_s > 0))
 		over_s = n ? us * (to - from) : (double)NAN;
-	tell_calls(t, over_s);
+	trace_emit_calls(t, over_s);
 	free(steps);
 }
 
@@ -707,7 +707,7 @@ static int stream_all(struct stream *s)
 	s->t.at.line = 1;
 	c = peek(s, " \t\r\n");
 	code = c == '[' ? events(s) : c == '{' ? object(s) : broken(s);
-	trace_tell(&s->t);
+	trace_emit(&s->t);
 	s->t.at.ev->files[s->t.at.file].lines = s->t.at.line;
 	s->t.at.ev->files[s->t.at.file].used = s->t.n_spans + s->t.n_ranges + s->t.n_host;
 	if (!code && s->t.dropped)

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "models/diagnose/diagnose.h"
 
-int run_way(struct arena *a, const struct run_seen *r)
+int run_way(struct arena *a, const struct run_summary *r)
 {
 	const char *s = run_trait(a, r, TRAIT_PARALLEL);
 
@@ -18,7 +18,7 @@ int run_way(struct arena *a, const struct run_seen *r)
 	return str_starts(s, "fsdp") ? TRAIN_FSDP : -1;
 }
 
-int run_precision(struct arena *a, const struct run_seen *r)
+int run_precision(struct arena *a, const struct run_summary *r)
 {
 	static const struct {
 		const char *word;
@@ -36,7 +36,7 @@ int run_precision(struct arena *a, const struct run_seen *r)
 	return -1;
 }
 
-bool run_sums_fp32(struct arena *a, const struct run_seen *r)
+bool run_sums_fp32(struct arena *a, const struct run_summary *r)
 {
 	const char *by = run_trait(a, r, TRAIT_FRAMEWORK);
 	int way = run_way(a, r);
@@ -45,13 +45,13 @@ bool run_sums_fp32(struct arena *a, const struct run_seen *r)
 		return true;
 	if (strcmp(by, "deepspeed") == 0)
 		return false;
-	return way < 0 || train_way_fp32((enum train_way)way);
+	return way < 0 || train_parallelism_fp32((enum train_parallelism)way);
 }
 
-bool run_alone(const struct run_seen *r)
+bool run_alone(const struct run_summary *r)
 {
 	static const char *const many[] = { "megatron-lm", "deepspeed", "torchtitan", "nemo" };
-	const struct trait_seen *by = r->traits[TRAIT_FRAMEWORK];
+	const struct run_attribute *by = r->traits[TRAIT_FRAMEWORK];
 
 	if (isfinite(r->gpus))
 		return r->gpus <= 1;

@@ -19,7 +19,7 @@ static bool near(double x, double y)
 	return isfinite(x) && isfinite(y) && fabs(x - y) <= 0.05 * fmax(fabs(x), fabs(y));
 }
 
-static void classify(struct arena *a, const struct run_seen *base, const struct run_seen *r,
+static void classify(struct arena *a, const struct run_summary *base, const struct run_summary *r,
 		     struct scale_point *p)
 {
 	double grown = r->gpus / base->gpus, batch = r->global_batch / base->global_batch;
@@ -58,12 +58,12 @@ static bool of_gradients(const char *what)
 }
 
 /* The best of large ones that some file tells. */
-static const struct figure_seen *bandwidth_of(const struct run_seen *r)
+static const struct metric_sample *bandwidth_of(const struct run_summary *r)
 {
-	const struct figure_seen *best = NULL;
+	const struct metric_sample *best = NULL;
 
 	for (size_t i = 0; i < r->ev->n_figures; i++) {
-		const struct figure_seen *f = &r->ev->figures[i];
+		const struct metric_sample *f = &r->ev->figures[i];
 
 		if (f->kind == FIGURE_BUSBW_GBS && r->ev->files[f->file].run == r->run &&
 		    f->value > 0 && !(f->at < LARGE_BYTES) && of_gradients(f->text) &&
@@ -74,7 +74,7 @@ static const struct figure_seen *bandwidth_of(const struct run_seen *r)
 }
 
 /* Ranks that hold the same parameters, and the part of the model that each of them has. */
-static double shard_of(const struct run_seen *r)
+static double shard_of(const struct run_summary *r)
 {
 	double tp = r->traits[TRAIT_TP] ? r->traits[TRAIT_TP]->value : 1,
 	       pp = r->traits[TRAIT_PP] ? r->traits[TRAIT_PP]->value : 1;
@@ -96,7 +96,7 @@ static double moved(double gradient, double weight, int way)
 		       : 2 * gradient;
 }
 
-static void bandwidth(struct arena *a, const struct run_seen *base, const struct run_seen *r,
+static void bandwidth(struct arena *a, const struct run_summary *base, const struct run_summary *r,
 		      const struct scale_point *p, struct scale_bandwidth *out)
 {
 	int way = run_way(a, r), precision = run_precision(a, r);
@@ -126,7 +126,7 @@ static void bandwidth(struct arena *a, const struct run_seen *base, const struct
 			: "that alone can explain it, if nothing hides it");
 }
 
-void scaling_see(struct arena *a, const struct run_seen *runs, size_t n, struct scaling *out)
+void scaling_analyze(struct arena *a, const struct run_summary *runs, size_t n, struct scaling *out)
 {
 	size_t worst = 0;
 
@@ -139,7 +139,7 @@ void scaling_see(struct arena *a, const struct run_seen *runs, size_t n, struct 
 		return;
 	out->points = arena_array(a, n, sizeof(*out->points));
 	for (size_t i = 0; i < n; i++) {
-		const struct run_seen *r = &runs[i], *b = &runs[out->base];
+		const struct run_summary *r = &runs[i], *b = &runs[out->base];
 		struct scale_point *p = &out->points[out->n++];
 
 		*p = (struct scale_point){ .run = i,

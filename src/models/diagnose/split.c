@@ -30,11 +30,11 @@ enum { FORMATS_MAX = 16 };
 #define OVERLAP 0.02
 
 /* What one format tells, seconds a step; NAN: nothing. */
-struct told {
+struct format_totals {
 	const char *format;
 	double step_s;
 	double v[FIGURE_KINDS];
-	const struct figure_seen *at[FIGURE_KINDS];
+	const struct metric_sample *at[FIGURE_KINDS];
 	size_t parts, steps;
 	bool window; /* no step is marked: parts of the whole that was watched */
 	double watched_s;
@@ -55,7 +55,7 @@ static double window_of(const struct run_evidence *ev, size_t run, const char *f
 	double out = NAN;
 
 	for (size_t i = 0; i < ev->n_figures; i++) {
-		const struct figure_seen *f = &ev->figures[i];
+		const struct metric_sample *f = &ev->figures[i];
 
 		if (f->total && isfinite(f->over_s) && ev->files[f->file].run == run &&
 		    strcmp(ev->files[f->file].format, format) == 0)
@@ -65,16 +65,16 @@ static double window_of(const struct run_evidence *ev, size_t run, const char *f
 }
 
 /* A trace without a GPU: its "idle" is the host's, between operators. */
-static bool on_host(const struct told *t)
+static bool on_host(const struct format_totals *t)
 {
-	const struct figure_seen *f = t->at[FIGURE_IDLE_S];
+	const struct metric_sample *f = t->at[FIGURE_IDLE_S];
 
 	return f && f->text && strstr(f->text, "host");
 }
 
 /* How much of a step a format explains. What ran on the GPU goes before what the host's clock
  * says. */
-static size_t parts_of(const struct told *t)
+static size_t parts_of(const struct format_totals *t)
 {
 	static const enum figure_kind alone[] = { FIGURE_DATA_S, FIGURE_OPTIMIZER_S, FIGURE_SYNC_S,
 						  FIGURE_CHECKPOINT_S };
@@ -105,8 +105,8 @@ static double steps_between(const struct sample *s, size_t n)
 		       : 1;
 }
 
-static void tell(struct arena *a, const struct run_files *rf, const struct run_seen *r,
-		 const char *format, struct told *t)
+static void sum_format(struct arena *a, const struct run_files *rf, const struct run_summary *r,
+		       const char *format, struct format_totals *t)
 {
 	struct run_files own = *rf;
 	struct sample *s, *all;
@@ -146,7 +146,7 @@ static double or_zero(double v)
 	return isfinite(v) ? v : 0;
 }
 
-static void put(struct step_split *out, enum step_part p, double v, const struct figure_seen *at)
+static void put(struct step_split *out, enum step_part p, double v, const struct metric_sample *at)
 {
 	if (!isfinite(v))
 		return;
@@ -156,7 +156,7 @@ static void put(struct step_split *out, enum step_part p, double v, const struct
 }
 
 /* From the time in which the GPU did nothing, what the host did meanwhile. */
-static void from_idle(const struct told *t, struct step_split *out, enum step_part p,
+static void from_idle(const struct format_totals *t, struct step_split *out, enum step_part p,
 		      enum figure_kind k)
 {
 	if (!isfinite(t->v[k]))
@@ -165,7 +165,7 @@ static void from_idle(const struct told *t, struct step_split *out, enum step_pa
 	out->s[PART_IDLE] -= out->s[p];
 }
 
-static void by_gpu(const struct told *t, struct step_split *out)
+static void by_gpu(const struct format_totals *t, struct step_split *out)
 {
 	out->gpu_clock = true;
 	put(out, PART_COMPUTE, t->v[FIGURE_COMPUTE_S], t->at[FIGURE_COMPUTE_S]);
@@ -176,7 +176,7 @@ static void by_gpu(const struct told *t, struct step_split *out)
 	from_idle(t, out, PART_CHECKPOINT, FIGURE_CHECKPOINT_S);
 }
 
-static void by_host(const struct told *t, struct step_split *out)
+static void by_host(const struct format_totals *t, struct step_split *out)
 {
 	double both = or_zero(t->v[FIGURE_FORWARD_S]) + or_zero(t->v[FIGURE_BACKWARD_S]);
 	bool passes = !isfinite(t->v[FIGURE_COMPUTE_S]) ||
@@ -210,7 +210,7 @@ static void by_host(const struct told *t, struct step_split *out)
 }
 
 /* What the chosen format does not tell and another one does: its share of its own step. */
-static void fill_in(struct arena *a, const struct told *t, struct run_seen *r)
+static void fill_in(struct arena *a, const struct format_totals *t, struct run_summary *r)
 {
 	static const struct {
 		enum step_part p;
@@ -241,7 +241,7 @@ static void fill_in(struct arena *a, const struct told *t, struct run_seen *r)
 	}
 }
 
-static void settle(struct arena *a, struct run_seen *r)
+static void settle(struct arena *a, struct run_summary *r)
 {
 	struct step_split *out = &r->split;
 	double sum = 0;
@@ -263,7 +263,7 @@ static void settle(struct arena *a, struct run_seen *r)
 
 /* No part of a step takes longer than it. Of a window sums over streams are told: they may; so may
  * the greatest of all ranks of each timer together, which no rank has. */
-static void longer_than_step(struct arena *a, const struct told *t, struct run_seen *r)
+static void longer_than_step(struct arena *a, const struct format_totals *t, struct run_summary *r)
 {
 	for (size_t i = 0; i < PART_KINDS && !r->split.gpu_clock && !t->window; i++) {
 		enum figure_kind k = parts_kinds[i];
@@ -276,7 +276,7 @@ static void longer_than_step(struct arena *a, const struct told *t, struct run_s
 }
 
 /* What ranks wait for each other is no fault of the network. */
-static void part_wait(struct run_seen *r)
+static void part_wait(struct run_summary *r)
 {
 	struct step_split *out = &r->split;
 	double share;
@@ -292,7 +292,7 @@ static void part_wait(struct run_seen *r)
 
 /* A profiler makes the host slower: steps take longer while it looks, since GPUs wait for launches
  * and ranks for each other. */
-static void without_profiler(struct arena *a, const struct told *t, struct run_seen *r)
+static void without_profiler(struct arena *a, const struct format_totals *t, struct run_summary *r)
 {
 	static const enum step_part parts[] = { PART_IDLE, PART_WAIT };
 	struct step_split *out = &r->split;
@@ -316,8 +316,8 @@ static void without_profiler(struct arena *a, const struct told *t, struct run_s
 		 1e3 * before, t->format, 1e3 * r->step_s, 1e3 * (before - out->step_s));
 }
 
-static size_t formats_of(struct arena *a, const struct run_files *rf, const struct run_seen *r,
-			 struct told *t)
+static size_t formats_of(struct arena *a, const struct run_files *rf, const struct run_summary *r,
+			 struct format_totals *t)
 {
 	size_t n = 0;
 
@@ -327,7 +327,7 @@ static size_t formats_of(struct arena *a, const struct run_files *rf, const stru
 		for (size_t k = 0; k < n; k++)
 			known = known || strcmp(t[k].format, r->ev->files[i].format) == 0;
 		if (!known) {
-			tell(a, rf, r, r->ev->files[i].format, &t[n]);
+			sum_format(a, rf, r, r->ev->files[i].format, &t[n]);
 			n++;
 		}
 	}
@@ -335,9 +335,9 @@ static size_t formats_of(struct arena *a, const struct run_files *rf, const stru
 }
 
 /* Needs r->sums and r->step_s. */
-static void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
+static void split_analyze(struct arena *a, const struct run_files *rf, struct run_summary *r)
 {
-	struct told t[FORMATS_MAX] = { 0 };
+	struct format_totals t[FORMATS_MAX] = { 0 };
 	size_t n = formats_of(a, rf, r, t), best = 0;
 	struct step_split *out = &r->split;
 
@@ -383,7 +383,7 @@ static void split_see(struct arena *a, const struct run_files *rf, struct run_se
  * counts what is done: recomputed forward passes too.
  */
 
-static void operations(struct arena *a, const struct diagnose_ask *ask, struct run_seen *r)
+static void operations(struct arena *a, const struct diagnose_ask *ask, struct run_summary *r)
 {
 	struct arch_parts p;
 	double n;
@@ -417,7 +417,7 @@ static void operations(struct arena *a, const struct diagnose_ask *ask, struct r
 			 ask->model, p.total);
 }
 
-static void peak(struct arena *a, const struct knowledge *known, struct run_seen *r)
+static void peak(struct arena *a, const struct knowledge *known, struct run_summary *r)
 {
 	const char *precision = run_trait(a, r, TRAIT_PRECISION);
 
@@ -437,7 +437,7 @@ static void peak(struct arena *a, const struct knowledge *known, struct run_seen
 				    r->gpu->half, r->gpu->source, r->gpu->date);
 }
 
-static void hardware(struct arena *a, const struct diagnose_ask *ask, struct run_seen *r)
+static void hardware(struct arena *a, const struct diagnose_ask *ask, struct run_summary *r)
 {
 	const char *how = run_trait(a, r, TRAIT_CHECKPOINTING);
 	double base = isfinite(r->mfu_attention) ? r->mfu_attention : r->mfu;
@@ -464,7 +464,7 @@ static void hardware(struct arena *a, const struct diagnose_ask *ask, struct run
 }
 
 /* Needs r->step_s and tokens. */
-static void rate_see(struct arena *a, const struct diagnose_ask *ask, struct run_seen *r)
+static void rate_analyze(struct arena *a, const struct diagnose_ask *ask, struct run_summary *r)
 {
 	double claimed = r->sums[FIGURE_MFU].median;
 
@@ -502,7 +502,7 @@ static void rate_see(struct arena *a, const struct diagnose_ask *ask, struct run
 
 enum { NOTES_MAX = 24, STEPS_FOR_DRIFT = 20, PAIRS_OF = 64 };
 
-void run_note(struct arena *a, struct run_seen *r, const char *fmt, ...)
+void run_note(struct arena *a, struct run_summary *r, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -515,7 +515,7 @@ void run_note(struct arena *a, struct run_seen *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-void run_impossible(struct arena *a, struct run_seen *r, const char *fmt, ...)
+void run_impossible(struct arena *a, struct run_summary *r, const char *fmt, ...)
 {
 	const char *text;
 	va_list ap;
@@ -527,26 +527,26 @@ void run_impossible(struct arena *a, struct run_seen *r, const char *fmt, ...)
 	r->impossible = r->impossible ? r->impossible : text;
 }
 
-bool run_too_short(const struct run_seen *r)
+bool run_too_short(const struct run_summary *r)
 {
-	const struct figure_seen *at = r->sums[FIGURE_STEP_S].at;
+	const struct metric_sample *at = r->sums[FIGURE_STEP_S].at;
 
 	/* A summary is of many steps, whatever their number. */
 	return !r->live && at && !at->total && !isfinite(at->over_s) &&
 	       r->steps < DIAGNOSE_STEPS_LEAST;
 }
 
-static double trait_number(const struct run_seen *r, enum trait_kind k)
+static double trait_number(const struct run_summary *r, enum trait_kind k)
 {
 	return r->traits[k] && r->traits[k]->value > 0 ? r->traits[k]->value : (double)NAN;
 }
 
-static void see_traits(const struct run_evidence *ev, struct run_seen *r)
+static void analyze_attributes(const struct run_evidence *ev, struct run_summary *r)
 {
 	double gpus = NAN;
 
 	for (size_t i = 0; i < ev->n_traits; i++) {
-		const struct trait_seen *t = &ev->traits[i];
+		const struct run_attribute *t = &ev->traits[i];
 
 		if (ev->files[t->file].run != r->run)
 			continue;
@@ -577,7 +577,7 @@ static bool far(double x, double y)
 }
 
 /* A step's time, where only rates are told. */
-static void see_step(struct run_seen *r, double batch)
+static void analyze_step(struct run_summary *r, double batch)
 {
 	const struct figure_sum *samples = &r->sums[FIGURE_SAMPLES_PER_S];
 
@@ -596,7 +596,7 @@ static void see_step(struct run_seen *r, double batch)
 	}
 }
 
-static void see_tokens(struct arena *a, struct run_seen *r)
+static void analyze_tokens(struct arena *a, struct run_summary *r)
 {
 	double batch = r->global_batch, told = r->sums[FIGURE_TOKENS_PER_S].median, counted;
 
@@ -616,7 +616,7 @@ static void see_tokens(struct arena *a, struct run_seen *r)
 		r->tokens_s = r->sums[FIGURE_SAMPLES_PER_S].median * r->sequence;
 		r->tokens_from = "samples a second as the log tells them, times the sequence";
 	}
-	see_step(r, batch);
+	analyze_step(r, batch);
 	counted = batch * r->sequence / r->step_s;
 	if (!isfinite(r->tokens_s) && isfinite(counted)) {
 		r->tokens_s = counted;
@@ -652,7 +652,7 @@ static double later_by(struct arena *a, const struct sample *first, const struct
 }
 
 /* Both ends of the run held beside each other. */
-static void see_drift(struct arena *a, const struct run_files *rf, struct run_seen *r)
+static void analyze_drift(struct arena *a, const struct run_files *rf, struct run_summary *r)
 {
 	struct sample *s;
 	size_t n = run_samples(a, r->ev, rf, FIGURE_STEP_S, NULL, r->sums[FIGURE_STEP_S].format,
@@ -672,7 +672,7 @@ static void see_drift(struct arena *a, const struct run_files *rf, struct run_se
 }
 
 /* Few steps that take much longer than the others: their time is in the mean, not in the middle. */
-static void see_long_steps(struct arena *a, const struct run_files *rf, struct run_seen *r)
+static void analyze_long_steps(struct arena *a, const struct run_files *rf, struct run_summary *r)
 {
 	const struct figure_sum *step = &r->sums[FIGURE_STEP_S];
 	struct sample *s;
@@ -699,7 +699,7 @@ static void see_long_steps(struct arena *a, const struct run_files *rf, struct r
 			r->ev->files[s[longest].f->file].path, s[longest].f->line);
 }
 
-static void see_memory(struct arena *a, const struct run_files *rf, struct run_seen *r)
+static void analyze_memory(struct arena *a, const struct run_files *rf, struct run_summary *r)
 {
 	struct sample *s, *t;
 	size_t n = run_samples(a, r->ev, rf, FIGURE_GPU_MEMORY, NULL, NULL, &s);
@@ -713,15 +713,15 @@ static void see_memory(struct arena *a, const struct run_files *rf, struct run_s
 			fmin(isfinite(r->memory_total) ? r->memory_total : INFINITY, t[i].value);
 }
 
-void run_see(struct arena *a, const struct run_evidence *ev, size_t run,
-	     const struct diagnose_ask *ask, struct run_seen *r)
+void run_analyze(struct arena *a, const struct run_evidence *ev, size_t run,
+		 const struct diagnose_ask *ask, struct run_summary *r)
 {
 	struct run_files rf;
 
-	*r = (struct run_seen){ .ev = ev, .run = run, .live = ask->live, .tokens_s = NAN };
+	*r = (struct run_summary){ .ev = ev, .run = run, .live = ask->live, .tokens_s = NAN };
 	r->name = ask->names && run < ask->n_runs ? ask->names[run] : "run";
-	see_traits(ev, r);
-	run_files_see(a, ev, run, &rf);
+	analyze_attributes(ev, r);
+	run_files_analyze(a, ev, run, &rf);
 	rf.step_s = NAN;
 	r->sums[FIGURE_STEP_S] = run_sum(a, ev, &rf, FIGURE_STEP_S, NULL);
 	rf.step_s = r->step_s = r->sums[FIGURE_STEP_S].median;
@@ -738,12 +738,12 @@ void run_see(struct arena *a, const struct run_evidence *ev, size_t run,
 	for (size_t i = 0; i < ev->n_files; i++)
 		if (ev->files[i].run == run && rf.files[i].n)
 			r->skipped += rf.files[i].from > rf.files[i].first;
-	see_tokens(a, r);
+	analyze_tokens(a, r);
 	rf.step_s = r->step_s;
-	see_drift(a, &rf, r);
-	see_long_steps(a, &rf, r);
-	see_memory(a, &rf, r);
-	ranks_see(a, &rf, r);
-	split_see(a, &rf, r);
-	rate_see(a, ask, r);
+	analyze_drift(a, &rf, r);
+	analyze_long_steps(a, &rf, r);
+	analyze_memory(a, &rf, r);
+	ranks_analyze(a, &rf, r);
+	split_analyze(a, &rf, r);
+	rate_analyze(a, ask, r);
 }

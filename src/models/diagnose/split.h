@@ -9,7 +9,7 @@
 
 struct sample {
 	double value; /* of a step */
-	const struct figure_seen *f;
+	const struct metric_sample *f;
 };
 
 struct file_steps {
@@ -27,11 +27,11 @@ struct run_files {
 	double cut_s; /* the stretch of a recording that is taken for the steps; NAN: all */
 };
 
-void run_files_see(struct arena *a, const struct run_evidence *ev, size_t run,
-		   struct run_files *out);
+void run_files_analyze(struct arena *a, const struct run_evidence *ev, size_t run,
+		       struct run_files *out);
 /* split_sum.c: narrows busy_first and busy_last to the steps that a log tells; called by the
  * former. */
-void run_window_see(struct arena *a, const struct run_evidence *ev, struct run_files *rf);
+void run_window_analyze(struct arena *a, const struct run_evidence *ev, struct run_files *rf);
 /* text, format NULL: any. Totals of one file and rank are added up. */
 size_t run_samples(struct arena *a, const struct run_evidence *ev, const struct run_files *rf,
 		   enum figure_kind k, const char *text, const char *format, struct sample **out);
@@ -49,9 +49,10 @@ struct timers {
 	size_t next;  /* the sample behind the one that was found last */
 };
 /* The sample that f adds to; NULL: it begins one. */
-struct sample *timers_of(struct timers *t, struct sample *s, size_t n, const struct figure_seen *f);
+struct sample *timers_of(struct timers *t, struct sample *s, size_t n,
+			 const struct metric_sample *f);
 /* Sample n begins with f. */
-void timers_begin(struct arena *a, struct timers *t, size_t n, const struct figure_seen *f);
+void timers_begin(struct arena *a, struct timers *t, size_t n, const struct metric_sample *f);
 
 /* split_rank.c: the log's saves are no part of its steps. middle_s: of a step; between: steps
  * from one that is told to the next. */
@@ -59,6 +60,6 @@ bool saving_beside(const struct sample *steps, size_t n, double middle_s, double
 		   const struct sample *saves, size_t n_saves);
 
 /* split_rank.c: needs r->step_s. */
-void ranks_see(struct arena *a, const struct run_files *rf, struct run_seen *r);
+void ranks_analyze(struct arena *a, const struct run_files *rf, struct run_summary *r);
 
 #endif

@@ -19,7 +19,7 @@ struct place_in {
 	long long step;
 	int rank;
 	double step_s, exposed, forward, data, compute;
-	const struct figure_seen *at;
+	const struct metric_sample *at;
 };
 
 struct places {
@@ -68,8 +68,8 @@ static double own_of(const struct place_in *p)
 	return isfinite(p->forward) ? p->forward + (isfinite(p->data) ? p->data : 0) : (double)NAN;
 }
 
-static struct places gather(struct arena *a, const struct run_files *rf, const struct run_seen *r,
-			    const char *format)
+static struct places gather(struct arena *a, const struct run_files *rf,
+			    const struct run_summary *r, const char *format)
 {
 	static const enum figure_kind kinds[] = { FIGURE_STEP_S,	 FIGURE_STEP_EXPOSED_S,
 						  FIGURE_COMM_EXPOSED_S, FIGURE_FORWARD_S,
@@ -140,7 +140,7 @@ static int by_rank(const void *x, const void *y)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static void list_ranks(struct arena *a, const struct places *p, struct run_seen *r)
+static void list_ranks(struct arena *a, const struct places *p, struct run_summary *r)
 {
 	struct place_in *mine = arena_array(a, p->n + 1, sizeof(*mine));
 	double *v = arena_array(a, p->n + 1, sizeof(*v));
@@ -155,15 +155,15 @@ static void list_ranks(struct arena *a, const struct places *p, struct run_seen 
 			n++;
 		r->ranks = arena_grow(a, r->ranks, r->n_ranks, sizeof(*r->ranks));
 		r->ranks[r->n_ranks++] =
-			(struct rank_seen){ .rank = mine[i].rank,
-					    .own_s = middle_of(&mine[i], n, v, true),
-					    .wait_s = middle_of(&mine[i], n, v, false),
-					    .idle_s = NAN,
-					    .kernels = NAN,
-					    .clock_mhz = NAN,
-					    .throttled = NAN,
-					    .util = NAN,
-					    .at = mine[i].at };
+			(struct rank_summary){ .rank = mine[i].rank,
+					       .own_s = middle_of(&mine[i], n, v, true),
+					       .wait_s = middle_of(&mine[i], n, v, false),
+					       .idle_s = NAN,
+					       .kernels = NAN,
+					       .clock_mhz = NAN,
+					       .throttled = NAN,
+					       .util = NAN,
+					       .at = mine[i].at };
 	}
 }
 
@@ -201,7 +201,7 @@ static bool round_of(const struct place_in *p, size_t n, struct round *out)
 	return true;
 }
 
-static void compare(struct arena *a, const struct places *p, struct run_seen *r)
+static void compare(struct arena *a, const struct places *p, struct run_summary *r)
 {
 	struct rank_judged *out = &r->slow;
 	size_t *last = arena_array(a, RANKS_MAX, sizeof(*last)), waits = 0, n;
@@ -244,7 +244,7 @@ static void compare(struct arena *a, const struct places *p, struct run_seen *r)
 }
 
 /* The mean of a kind for each rank: GPUs of one machine carry the numbers of the ranks. */
-static double *of_ranks(struct arena *a, const struct run_files *rf, const struct run_seen *r,
+static double *of_ranks(struct arena *a, const struct run_files *rf, const struct run_summary *r,
 			enum figure_kind kind, const char *format)
 {
 	struct sample *s, *mine;
@@ -263,7 +263,7 @@ static double *of_ranks(struct arena *a, const struct run_files *rf, const struc
 	return out;
 }
 
-static void gpus_of_ranks(struct arena *a, const struct run_files *rf, struct run_seen *r)
+static void gpus_of_ranks(struct arena *a, const struct run_files *rf, struct run_summary *r)
 {
 	const double *idle, *kernels, *clock, *throttled, *util;
 
@@ -283,7 +283,7 @@ static void gpus_of_ranks(struct arena *a, const struct run_files *rf, struct ru
 	}
 }
 
-void ranks_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
+void ranks_analyze(struct arena *a, const struct run_files *rf, struct run_summary *r)
 {
 	struct places p;
 
@@ -312,7 +312,7 @@ void ranks_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
 
 /* The step that is told next after a save; NULL: none. */
 static const struct sample *next_step(const struct sample *steps, size_t n,
-				      const struct figure_seen *save)
+				      const struct metric_sample *save)
 {
 	const struct sample *next = NULL;
 

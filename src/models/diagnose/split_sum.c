@@ -55,7 +55,7 @@ struct figure_sum figure_sum_of(struct arena *a, const struct sample *s, size_t 
 /* --- steps -------------------------------------------------------------------------------------
  */
 
-static bool is_bar(const struct figure_seen *f)
+static bool is_bar(const struct metric_sample *f)
 {
 	return f->text && strcasecmp(f->text, "progress bar") == 0;
 }
@@ -87,8 +87,8 @@ static void leave_traced(const struct run_evidence *ev, struct run_files *rf)
 }
 
 /* First and last step that a file tells the time of, and how many. */
-void run_files_see(struct arena *a, const struct run_evidence *ev, size_t run,
-		   struct run_files *out)
+void run_files_analyze(struct arena *a, const struct run_evidence *ev, size_t run,
+		       struct run_files *out)
 {
 	struct file_steps *f = arena_array(a, ev->n_files, sizeof(*f));
 
@@ -99,7 +99,7 @@ void run_files_see(struct arena *a, const struct run_evidence *ev, size_t run,
 					    .traced_first = 1,
 					    .traced_last = 0 };
 	for (size_t i = 0; i < ev->n_figures; i++) {
-		const struct figure_seen *x = &ev->figures[i];
+		const struct metric_sample *x = &ev->figures[i];
 		struct file_steps *s = &f[x->file];
 
 		if (x->kind == FIGURE_GPU_UTIL && x->value > 0.01 && isfinite(x->at)) {
@@ -125,13 +125,13 @@ void run_files_see(struct arena *a, const struct run_evidence *ev, size_t run,
 						   (double)(s->n - 1));
 	}
 	leave_traced(ev, out);
-	run_window_see(a, ev, out);
+	run_window_analyze(a, ev, out);
 }
 
 /* Left out: another run's, warming-up, the time before the first and after the last work of a
  * GPU. */
 static bool is_out(const struct run_evidence *ev, const struct run_files *rf,
-		   const struct figure_seen *f)
+		   const struct metric_sample *f)
 {
 	const struct file_steps *s = &rf->files[f->file];
 
@@ -158,7 +158,7 @@ static bool same(const char *x, const char *y)
 	return x == y || (x && y && strcasecmp(x, y) == 0);
 }
 
-static struct sample *total_of(struct sample *s, size_t n, const struct figure_seen *f)
+static struct sample *total_of(struct sample *s, size_t n, const struct metric_sample *f)
 {
 	/* Parts of one total stand together. */
 	for (size_t i = n > LOOK_BACK ? n - LOOK_BACK : 0; i < n; i++)
@@ -168,7 +168,7 @@ static struct sample *total_of(struct sample *s, size_t n, const struct figure_s
 }
 
 /* Seconds of a step for what is told of the whole of over_s. */
-static double by_step(const struct run_files *rf, const struct figure_seen *f, double v)
+static double by_step(const struct run_files *rf, const struct metric_sample *f, double v)
 {
 	if (isfinite(f->over_s) && f->over_s > 0 && isfinite(rf->step_s))
 		return v * rf->step_s / f->over_s;
@@ -184,7 +184,7 @@ size_t run_samples(struct arena *a, const struct run_evidence *ev, const struct 
 	bool bars = true;
 
 	for (size_t i = 0; i < ev->n_figures; i++) {
-		const struct figure_seen *f = &ev->figures[i];
+		const struct metric_sample *f = &ev->figures[i];
 
 		if (f->kind != k || is_out(ev, rf, f) || (text && !same(text, f->text)) ||
 		    (format && !same(format, ev->files[f->file].format)))
@@ -256,12 +256,12 @@ struct figure_sum run_sum(struct arena *a, const struct run_evidence *ev,
 	return figure_sum_of(a, s, kept, format);
 }
 
-struct figure_sum run_sum_text(struct arena *a, const struct run_seen *r, enum figure_kind k,
+struct figure_sum run_sum_text(struct arena *a, const struct run_summary *r, enum figure_kind k,
 			       const char *text)
 {
 	struct run_files rf;
 
-	run_files_see(a, r->ev, r->run, &rf);
+	run_files_analyze(a, r->ev, r->run, &rf);
 	rf.step_s = r->step_s;
 	return run_sum(a, r->ev, &rf, k, text);
 }
@@ -269,11 +269,11 @@ struct figure_sum run_sum_text(struct arena *a, const struct run_seen *r, enum f
 /* --- traits ------------------------------------------------------------------------------------
  */
 
-const struct trait_seen *run_trait_with(const struct run_seen *r, enum trait_kind k,
-					const char *word)
+const struct run_attribute *run_trait_with(const struct run_summary *r, enum trait_kind k,
+					   const char *word)
 {
 	for (size_t i = 0; i < r->ev->n_traits; i++) {
-		const struct trait_seen *t = &r->ev->traits[i];
+		const struct run_attribute *t = &r->ev->traits[i];
 
 		if (t->kind == k && r->ev->files[t->file].run == r->run &&
 		    strcasestr(t->text, word))
@@ -282,7 +282,7 @@ const struct trait_seen *run_trait_with(const struct run_seen *r, enum trait_kin
 	return NULL;
 }
 
-const char *run_trait(struct arena *a, const struct run_seen *r, enum trait_kind k)
+const char *run_trait(struct arena *a, const struct run_summary *r, enum trait_kind k)
 {
 	char *s;
 
@@ -294,12 +294,13 @@ const char *run_trait(struct arena *a, const struct run_seen *r, enum trait_kind
 	return s;
 }
 
-const char *run_variable(const struct run_seen *r, const char *name, const struct trait_seen **at)
+const char *run_variable(const struct run_summary *r, const char *name,
+			 const struct run_attribute **at)
 {
 	size_t n = strlen(name);
 
 	for (size_t i = 0; i < r->ev->n_traits; i++) {
-		const struct trait_seen *t = &r->ev->traits[i];
+		const struct run_attribute *t = &r->ev->traits[i];
 
 		if (t->kind == TRAIT_VARIABLE && r->ev->files[t->file].run == r->run &&
 		    strncmp(t->text, name, n) == 0 && t->text[n] == '=') {
@@ -317,7 +318,7 @@ const char *run_variable(const struct run_seen *r, const char *name, const struc
  */
 
 /* The timer's bit; 0: it is none. */
-static uint64_t bit_of(struct timers *t, const struct figure_seen *f)
+static uint64_t bit_of(struct timers *t, const struct metric_sample *f)
 {
 	size_t i = 0;
 
@@ -333,7 +334,7 @@ static uint64_t bit_of(struct timers *t, const struct figure_seen *f)
 	return (uint64_t)1 << i;
 }
 
-static bool same_place(const struct figure_seen *x, const struct figure_seen *y)
+static bool same_place(const struct metric_sample *x, const struct metric_sample *y)
 {
 	return x->file == y->file && x->rank == y->rank && x->step == y->step;
 }
@@ -341,7 +342,7 @@ static bool same_place(const struct figure_seen *x, const struct figure_seen *y)
 /* The newest sample of the same rank and step; n: there is none. Ranks stand in the same order
  * below each timer: first the one behind the last. */
 static size_t newest(const struct timers *t, const struct sample *s, size_t n,
-		     const struct figure_seen *f)
+		     const struct metric_sample *f)
 {
 	size_t i = n;
 
@@ -352,7 +353,8 @@ static size_t newest(const struct timers *t, const struct sample *s, size_t n,
 	return i > 0 && same_place(s[i - 1].f, f) ? i - 1 : n;
 }
 
-struct sample *timers_of(struct timers *t, struct sample *s, size_t n, const struct figure_seen *f)
+struct sample *timers_of(struct timers *t, struct sample *s, size_t n,
+			 const struct metric_sample *f)
 {
 	uint64_t bit = bit_of(t, f);
 	size_t i = bit ? newest(t, s, n, f) : n;
@@ -365,7 +367,7 @@ struct sample *timers_of(struct timers *t, struct sample *s, size_t n, const str
 	return &s[i];
 }
 
-void timers_begin(struct arena *a, struct timers *t, size_t n, const struct figure_seen *f)
+void timers_begin(struct arena *a, struct timers *t, size_t n, const struct metric_sample *f)
 {
 	if (f->kind != FIGURE_COMM_S)
 		return;
@@ -396,7 +398,7 @@ static double steps_together(struct arena *a, const struct run_evidence *ev,
 	double most = NAN;
 
 	for (size_t k = 0; k < ev->n_figures; k++) {
-		const struct figure_seen *f = &ev->figures[k];
+		const struct metric_sample *f = &ev->figures[k];
 		struct steps_of *x = &of[f->file];
 
 		if (f->kind != FIGURE_STEP_S || f->step < rf->files[f->file].from ||
@@ -432,7 +434,7 @@ static size_t looks_of(struct arena *a, const struct run_evidence *ev, size_t fi
 	*at = arena_array(a, all + 1, sizeof(**at));
 	*busy = arena_array(a, all + 1, sizeof(**busy));
 	for (size_t i = 0; i < ev->n_figures; i++) {
-		const struct figure_seen *f = &ev->figures[i];
+		const struct metric_sample *f = &ev->figures[i];
 
 		if (f->kind != FIGURE_GPU_UTIL || f->file != file || !isfinite(f->at))
 			continue;
@@ -465,7 +467,7 @@ static void busiest(const double *at, const double *busy, size_t n, double secon
 	}
 }
 
-void run_window_see(struct arena *a, const struct run_evidence *ev, struct run_files *rf)
+void run_window_analyze(struct arena *a, const struct run_evidence *ev, struct run_files *rf)
 {
 	double seconds = steps_together(a, ev, rf);
 

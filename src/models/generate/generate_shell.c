@@ -43,7 +43,7 @@ static void comment(FILE *out, const char *indent, const char *s)
 	TEXT_AUTO t = { 0 };
 
 	text_printf(&t, "%s# ", indent);
-	glyph_clean(&t, s, false);
+	display_clean(&t, s, false);
 	fprintf(out, "%s\n", t.s);
 }
 

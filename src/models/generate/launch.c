@@ -58,7 +58,7 @@ static int check_nodes(const struct gen_cluster *c, bool reached, struct err *e)
 				       "neither name nor address of machine %zu is known; use "
 				       "--node NAME=CAPTURE or --cluster",
 				       i);
-		if (!gen_name_sound(reach(n)))
+		if (!gen_name_valid(reach(n)))
 			return err_set(e, -EINVAL,
 				       "\"%.80s\" is no name that a launcher takes for a machine",
 				       reach(n));

@@ -486,7 +486,7 @@ void lint_hostfile(struct lint *l, const char *text, size_t len)
 			continue;
 		host = arena_strndup(l->a, own, strcspn(own, " \t#"));
 		l->hosts++;
-		if (!gen_name_sound(host))
+		if (!gen_name_valid(host))
 			lint_add(l, LINT_ERROR, "hostfile-name", line, host, NULL, NULL,
 				 "\"%.60s\" is no name of a machine", host);
 		place = map_at(l->a, &seen, host);

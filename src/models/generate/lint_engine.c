@@ -12,7 +12,7 @@
 #include "models/generate/serve.h"
 
 /* What the options say. 0 and NULL: not told. */
-struct told {
+struct engine_options {
 	struct lint *l;
 	enum engine engine;
 	const char *model;
@@ -71,7 +71,7 @@ static double number(const char *s)
 	return *end ? NAN : v;
 }
 
-static void bad_number(struct told *t, const struct lint_word *w, const char *option,
+static void bad_number(struct engine_options *t, const struct lint_word *w, const char *option,
 		       const char *value)
 {
 	t->bad = true;
@@ -79,8 +79,8 @@ static void bad_number(struct told *t, const struct lint_word *w, const char *op
 		 "%s takes a number, not \"%.40s\"", option, value);
 }
 
-static void take_number(struct told *t, const struct lint_word *w, const struct engine_option *o,
-			const char *value)
+static void take_number(struct engine_options *t, const struct lint_word *w,
+			const struct engine_option *o, const char *value)
 {
 	double v = number(value);
 
@@ -115,8 +115,8 @@ static void take_number(struct told *t, const struct lint_word *w, const struct 
 	}
 }
 
-static void take_option(struct told *t, const struct lint_word *w, const struct engine_option *o,
-			const char *value, bool open)
+static void take_option(struct engine_options *t, const struct lint_word *w,
+			const struct engine_option *o, const char *value, bool open)
 {
 	if (open && !o->flag)
 		return;
@@ -155,7 +155,8 @@ static void take_option(struct told *t, const struct lint_word *w, const struct 
 }
 
 /* An option that this engine has not, and another has. */
-static void of_another(struct told *t, const struct lint_word *w, const char *name, size_t n)
+static void of_another(struct engine_options *t, const struct lint_word *w, const char *name,
+		       size_t n)
 {
 	static const enum engine all[] = { ENGINE_VLLM, ENGINE_SGLANG, ENGINE_TRTLLM,
 					   ENGINE_LLAMACPP };
@@ -184,7 +185,7 @@ static bool is_value(const char *s)
 	return *s != '-' || (s[1] >= '0' && s[1] <= '9') || s[1] == '.';
 }
 
-static void read_options(struct told *t, const struct lint_word *w, size_t n, size_t at)
+static void read_options(struct engine_options *t, const struct lint_word *w, size_t n, size_t at)
 {
 	for (size_t i = at; i < n; i++) {
 		const char *s = w[i].text, *is = strchr(s, '=');
@@ -217,7 +218,7 @@ static void read_options(struct told *t, const struct lint_word *w, size_t n, si
 
 /* --- judging ------------------------------------------------------------------------------------
  */
-static void judge_flags(struct told *t)
+static void judge_flags(struct engine_options *t)
 {
 	struct lint *l = t->l;
 	const struct engine_option *eager =
@@ -243,7 +244,7 @@ static void judge_flags(struct told *t)
 			 "no layer is on the GPU that this machine has");
 }
 
-static void judge_gpus(struct told *t)
+static void judge_gpus(struct engine_options *t)
 {
 	const struct gen_node *n = t->l->on->node;
 	long long need = (long long)(t->tp ? t->tp : 1) * (t->pp ? t->pp : 1);
@@ -259,7 +260,7 @@ static void judge_gpus(struct told *t)
 }
 
 /* A fraction by itself: of what this machine has, can so much be had? */
-static void judge_fraction(struct told *t)
+static void judge_fraction(struct engine_options *t)
 {
 	const struct gen_node *n = t->l->on->node;
 	double total, can, most;
@@ -300,10 +301,10 @@ static void judge_fraction(struct told *t)
 
 /* What the prediction adds for libraries, graphs and activations is on the safe side: where only
  * that is missing, it is a warning. */
-static void judge_need(struct told *t, const struct serve_plan *plan, const struct place *place,
-		       const struct prediction *p, double context)
+static void judge_need(struct engine_options *t, const struct serve_plan *plan,
+		       const struct target_hw *place, const struct prediction *p, double context)
 {
-	const struct need *m = &p->memory;
+	const struct memory_footprint *m = &p->memory;
 	double least = m->weights + m->state + m->cache, all = m->total - m->reserve;
 	double budget = t->memory * plan->total_bytes;
 	struct lint *l = t->l;
@@ -328,21 +329,21 @@ static void judge_need(struct told *t, const struct serve_plan *plan, const stru
 }
 
 /* What fits is asked of the prediction, with what the words say. */
-static void judge_fit(struct told *t)
+static void judge_fit(struct engine_options *t)
 {
 	struct lint *l = t->l;
 	struct gen_cluster c = { .nodes = (struct gen_node *)(uintptr_t)l->on->node,
 				 .n = 1,
 				 .known = l->on->known };
 	struct serve_plan *plan = ARENA_NEW(l->a, struct serve_plan);
-	struct words w = { .known = l->on->known,
-			   .model = t->model,
-			   .cache = t->kv,
-			   .draft_cost = 0.05,
-			   .accept = 0.7 };
+	struct infer_options w = { .known = l->on->known,
+				   .model = t->model,
+				   .cache = t->kv,
+				   .draft_cost = 0.05,
+				   .accept = 0.7 };
 	struct prediction *p = ARENA_NEW(l->a, struct prediction);
 	const char *why;
-	struct place place;
+	struct target_hw place;
 	struct query q;
 	struct err e = { 0 };
 
@@ -377,7 +378,7 @@ static void judge_fit(struct told *t)
 
 void lint_engine(struct lint *l, const struct lint_word *w, size_t n)
 {
-	struct told t = { .l = l };
+	struct engine_options t = { .l = l };
 	size_t at = 0;
 
 	t.engine = find_engine(w, n, &at);

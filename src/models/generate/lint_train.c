@@ -153,8 +153,9 @@ bool lint_train(struct lint *l, const char *name, const char *text, size_t len)
 
 /* Keys and values against the list of what the program reads. */
 
-static void say(const struct train_doc *d, enum lint_level level, const char *code,
-		const struct markup_node *n, const char *path, const char *fix, const char *says)
+static void lint_train_add(const struct train_doc *d, enum lint_level level, const char *code,
+			   const struct markup_node *n, const char *path, const char *fix,
+			   const char *says)
 {
 	lint_add(d->l, level, code, n->key ? n->key->line : n->line, path, fix,
 		 train_schemas[d->format].source, "%s", says);
@@ -176,12 +177,13 @@ static void unknown(const struct train_doc *d, const struct markup_node *n, cons
 	fix = near    ? arena_printf(d->l->a, "%s?", near)
 	      : where ? arena_printf(d->l->a, "it belongs to %s", where)
 		      : "take it out";
-	say(d, refuses ? LINT_ERROR : LINT_WARNING, refuses ? "unknown-key" : "dead-key", n, path,
-	    fix,
-	    d->loose
-		    ? arena_printf(d->l->a, "transformers knows no argument %s", path)
-		    : arena_printf(d->l->a, "no %s from %s to %s knows the key %s%s%s, %s", s->name,
-				   s->oldest, s->newest, path, section ? "" : " here", "", way));
+	lint_train_add(d, refuses ? LINT_ERROR : LINT_WARNING, refuses ? "unknown-key" : "dead-key",
+		       n, path, fix,
+		       d->loose ? arena_printf(d->l->a, "transformers knows no argument %s", path)
+				: arena_printf(d->l->a,
+					       "no %s from %s to %s knows the key %s%s%s, %s",
+					       s->name, s->oldest, s->newest, path,
+					       section ? "" : " here", "", way));
 }
 
 static void age(const struct train_doc *d, const struct markup_node *n, const struct train_key *k,
@@ -190,13 +192,14 @@ static void age(const struct train_doc *d, const struct markup_node *n, const st
 	const struct train_schema *s = &train_schemas[d->format];
 
 	if (k->until)
-		say(d, k->instead && d->format != TRAINER_FILE ? LINT_WARNING : LINT_NOTE,
-		    "removed", n, path, k->instead ? k->instead : "take it out",
-		    arena_printf(d->l->a, "%s %s and later do not know %s any more", s->name,
-				 k->until, path));
+		lint_train_add(d,
+			       k->instead && d->format != TRAINER_FILE ? LINT_WARNING : LINT_NOTE,
+			       "removed", n, path, k->instead ? k->instead : "take it out",
+			       arena_printf(d->l->a, "%s %s and later do not know %s any more",
+					    s->name, k->until, path));
 	else if (k->instead)
-		say(d, LINT_WARNING, "old-key", n, path, k->instead,
-		    arena_printf(d->l->a, "%s is an old name of %s", path, k->instead));
+		lint_train_add(d, LINT_WARNING, "old-key", n, path, k->instead,
+			       arena_printf(d->l->a, "%s is an old name of %s", path, k->instead));
 }
 
 static bool one_of(const char *words, const char *s)
@@ -224,25 +227,28 @@ static void number(const struct train_doc *d, const struct markup_node *n,
 	double v;
 
 	if (!markup_number(n, &v)) {
-		say(d, LINT_ERROR, "bad-value", n, path, NULL,
-		    arena_printf(d->l->a, "%s has to be a%s number, not %s%.40s%s", path,
-				 k->type == KEY_INT ? " whole" : "", r->quoted ? "\"" : "",
-				 r->kind == MARKUP_SCALAR ? r->text : "a map or list",
-				 r->quoted ? "\"" : ""));
+		lint_train_add(d, LINT_ERROR, "bad-value", n, path, NULL,
+			       arena_printf(d->l->a, "%s has to be a%s number, not %s%.40s%s", path,
+					    k->type == KEY_INT ? " whole" : "",
+					    r->quoted ? "\"" : "",
+					    r->kind == MARKUP_SCALAR ? r->text : "a map or list",
+					    r->quoted ? "\"" : ""));
 		return;
 	}
 	if (!d->json && !d->command && !number_to_pyyaml(r->text))
-		say(d, LINT_ERROR, "yaml-number", n, path,
-		    arena_printf(d->l->a, "%s",
-				 strpbrk(r->text, "-") ? "write 2.0e-5 for 2e-5"
-						       : "write 1.0e+9 for 1e9"),
-		    arena_printf(d->l->a,
-				 "Python's YAML reader takes %s for a text: a number with an "
-				 "exponent needs a point and a sign",
-				 r->text));
+		lint_train_add(
+			d, LINT_ERROR, "yaml-number", n, path,
+			arena_printf(d->l->a, "%s",
+				     strpbrk(r->text, "-") ? "write 2.0e-5 for 2e-5"
+							   : "write 1.0e+9 for 1e9"),
+			arena_printf(d->l->a,
+				     "Python's YAML reader takes %s for a text: a number with an "
+				     "exponent needs a point and a sign",
+				     r->text));
 	else if (k->type == KEY_INT && fabs(v - round(v)) > 0)
-		say(d, LINT_ERROR, "bad-value", n, path, NULL,
-		    arena_printf(d->l->a, "%s has to be a whole number, not %.40s", path, r->text));
+		lint_train_add(d, LINT_ERROR, "bad-value", n, path, NULL,
+			       arena_printf(d->l->a, "%s has to be a whole number, not %.40s", path,
+					    r->text));
 }
 
 static void value(const struct train_doc *d, const struct markup_node *n, const struct train_key *k,
@@ -257,26 +263,31 @@ static void value(const struct train_doc *d, const struct markup_node *n, const 
 	if (k->type == KEY_BOOL && !markup_bool(r, &truth)) {
 		/* "true" in quotes is taken as true by all; "false" is true to some. */
 		if (r->kind != MARKUP_SCALAR || strcasecmp(r->text, "true") != 0)
-			say(d, LINT_ERROR, "bad-value", n, path, "true or false, without quotes",
-			    arena_printf(d->l->a, "%s is a switch: %s%.40s%s is none%s", path,
-					 r->quoted ? "\"" : "",
-					 r->kind == MARKUP_SCALAR ? r->text : "a map or list",
-					 r->quoted ? "\"" : "",
-					 r->quoted ? ", and a text that is not empty counts as true"
-						   : ""));
+			lint_train_add(
+				d, LINT_ERROR, "bad-value", n, path,
+				"true or false, without quotes",
+				arena_printf(
+					d->l->a, "%s is a switch: %s%.40s%s is none%s", path,
+					r->quoted ? "\"" : "",
+					r->kind == MARKUP_SCALAR ? r->text : "a map or list",
+					r->quoted ? "\"" : "",
+					r->quoted ? ", and a text that is not empty counts as true"
+						  : ""));
 		else if (d->json && r->quoted)
-			say(d, LINT_WARNING, "bad-value", n, path, "true, without quotes",
-			    arena_printf(d->l->a,
-					 "%s is a switch, and \"%.40s\" is a text: it works "
-					 "where any text counts as true",
-					 path, r->text));
+			lint_train_add(
+				d, LINT_WARNING, "bad-value", n, path, "true, without quotes",
+				arena_printf(d->l->a,
+					     "%s is a switch, and \"%.40s\" is a text: it works "
+					     "where any text counts as true",
+					     path, r->text));
 	} else if (k->type == KEY_INT || k->type == KEY_NUMBER) {
 		number(d, n, k, path);
 	} else if (k->type == KEY_WORDS &&
 		   (r->kind != MARKUP_SCALAR || !one_of(k->words, r->text))) {
-		say(d, LINT_ERROR, "bad-value", n, path, NULL,
-		    arena_printf(d->l->a, "%s takes one of %s, not %.40s", path, k->words,
-				 r->kind == MARKUP_SCALAR ? r->text : "a map or list"));
+		lint_train_add(d, LINT_ERROR, "bad-value", n, path, NULL,
+			       arena_printf(d->l->a, "%s takes one of %s, not %.40s", path,
+					    k->words,
+					    r->kind == MARKUP_SCALAR ? r->text : "a map or list"));
 	}
 }
 
@@ -289,11 +300,12 @@ static void twice(const struct train_doc *d, const struct markup_node *map)
 			if (c->key && o->key && c->key->kind == MARKUP_SCALAR &&
 			    o->key->kind == MARKUP_SCALAR && strcmp(c->key->text, "<<") != 0 &&
 			    strcmp(c->key->text, o->key->text) == 0)
-				say(d, LINT_ERROR, "key-twice", c, c->key->text, "take one out",
-				    arena_printf(d->l->a,
-						 "%s stands in line %u as well: the later one "
-						 "counts, without a word",
-						 c->key->text, o->key->line));
+				lint_train_add(
+					d, LINT_ERROR, "key-twice", c, c->key->text, "take one out",
+					arena_printf(d->l->a,
+						     "%s stands in line %u as well: the later one "
+						     "counts, without a word",
+						     c->key->text, o->key->line));
 }
 
 static void walk(const struct train_doc *d, const struct markup_node *map, const char *prefix,
@@ -464,28 +476,28 @@ static void machines(const struct train_doc *d)
 	size_t gpus = d->l->on->node ? d->l->on->node->gpus : 0;
 
 	if (n > 1 && !train_at(d, "main_process_ip"))
-		train_say(d, LINT_WARNING, "no-value", "num_machines", "main_process_ip: ADDRESS",
-			  source,
-			  "%g machines, and no address where they meet: it fails unless the "
-			  "command line tells it",
-			  n);
+		train_finding(d, LINT_WARNING, "no-value", "num_machines",
+			      "main_process_ip: ADDRESS", source,
+			      "%g machines, and no address where they meet: it fails unless the "
+			      "command line tells it",
+			      n);
 	if (n >= 1 && all > 0 && fmod(all, n) != 0)
-		train_say(d, LINT_ERROR, "batch-arithmetic", "num_processes", NULL, source,
-			  "num_processes is of all machines: %g do not divide by %g", all, n);
+		train_finding(d, LINT_ERROR, "batch-arithmetic", "num_processes", NULL, source,
+			      "num_processes is of all machines: %g do not divide by %g", all, n);
 	else if (n >= 1 && gpus && all / n > (double)gpus)
-		train_say(d, LINT_ERROR, "too-many-processes", "num_processes",
-			  arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
-			  "%g processes on each of %g machines, and this one has %zu GPUs", all / n,
-			  n, gpus);
+		train_finding(d, LINT_ERROR, "too-many-processes", "num_processes",
+			      arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
+			      "%g processes on each of %g machines, and this one has %zu GPUs",
+			      all / n, n, gpus);
 	else if (n > 1 && gpus > 1 && all == (double)gpus)
-		train_say(d, LINT_WARNING, "batch-arithmetic", "num_processes",
-			  arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
-			  "num_processes is of all machines: %g are %g on each, of %zu GPUs", all,
-			  all / n, gpus);
+		train_finding(d, LINT_WARNING, "batch-arithmetic", "num_processes",
+			      arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
+			      "num_processes is of all machines: %g are %g on each, of %zu GPUs",
+			      all, all / n, gpus);
 	if (rank >= n)
-		train_say(d, LINT_ERROR, "bad-value", "machine_rank",
-			  arena_printf(d->l->a, "0 to %.0f", n - 1), source,
-			  "rank %g of %g machines: they count from 0", rank, n);
+		train_finding(d, LINT_ERROR, "bad-value", "machine_rank",
+			      arena_printf(d->l->a, "0 to %.0f", n - 1), source,
+			      "rank %g of %g machines: they count from 0", rank, n);
 }
 
 static void kind(const struct train_doc *d)
@@ -497,24 +509,24 @@ static void kind(const struct train_doc *d)
 
 	/* YAML reads NO without quotes as false; Accelerate then knows no such type. */
 	if (markup_bool(train_at(d, "distributed_type"), &truth))
-		train_say(d, LINT_ERROR, "yaml-no", "distributed_type", "'NO', in quotes", NULL,
-			  "NO without quotes is false to a YAML reader, not the word");
+		train_finding(d, LINT_ERROR, "yaml-no", "distributed_type", "'NO', in quotes", NULL,
+			      "NO without quotes is false to a YAML reader, not the word");
 	if (no && all > 1)
-		train_say(d, LINT_ERROR, "contradiction", "distributed_type", "MULTI_GPU", source,
-			  "%g processes, and distributed_type NO", all);
+		train_finding(d, LINT_ERROR, "contradiction", "distributed_type", "MULTI_GPU",
+			      source, "%g processes, and distributed_type NO", all);
 	if (strcasecmp(type, "MULTI_GPU") == 0 && all == 1)
-		train_say(d, LINT_ERROR, "contradiction", "num_processes", "'NO'", source,
-			  "MULTI_GPU with one process");
+		train_finding(d, LINT_ERROR, "contradiction", "num_processes", "'NO'", source,
+			      "MULTI_GPU with one process");
 	if (strcasecmp(type, "DEEPSPEED") != 0 && train_at(d, "deepspeed_config") &&
 	    train_at(d, "deepspeed_config")->first)
-		train_say(d, LINT_WARNING, "dead-key", "deepspeed_config",
-			  "distributed_type: DEEPSPEED, or take it out", source,
-			  "distributed_type is %s: this section does nothing", type);
+		train_finding(d, LINT_WARNING, "dead-key", "deepspeed_config",
+			      "distributed_type: DEEPSPEED, or take it out", source,
+			      "distributed_type is %s: this section does nothing", type);
 	if (strcasecmp(type, "FSDP") != 0 && train_at(d, "fsdp_config") &&
 	    train_at(d, "fsdp_config")->first)
-		train_say(d, LINT_WARNING, "dead-key", "fsdp_config",
-			  "distributed_type: FSDP, or take it out", source,
-			  "distributed_type is %s: this section does nothing", type);
+		train_finding(d, LINT_WARNING, "dead-key", "fsdp_config",
+			      "distributed_type: FSDP, or take it out", source,
+			      "distributed_type is %s: this section does nothing", type);
 }
 
 static void deepspeed(const struct train_doc *d)
@@ -538,25 +550,25 @@ static void deepspeed(const struct train_doc *d)
 		const char *path = arena_printf(d->l->a, "deepspeed_config.%s", of_file[i]);
 
 		if (train_at(d, path))
-			train_say(d, LINT_ERROR, "contradiction", path,
-				  "take it out: the file says it",
-				  "Accelerate's sources (utils/dataclasses.py)",
-				  "beside deepspeed_config_file this key is refused");
+			train_finding(d, LINT_ERROR, "contradiction", path,
+				      "take it out: the file says it",
+				      "Accelerate's sources (utils/dataclasses.py)",
+				      "beside deepspeed_config_file this key is refused");
 	}
 	if (file && train_at(d, "mixed_precision"))
-		train_say(d, LINT_ERROR, "contradiction", "mixed_precision",
-			  "take it out: the file says it",
-			  "Accelerate's sources (utils/dataclasses.py)",
-			  "beside deepspeed_config_file this key is refused");
+		train_finding(d, LINT_ERROR, "contradiction", "mixed_precision",
+			      "take it out: the file says it",
+			      "Accelerate's sources (utils/dataclasses.py)",
+			      "beside deepspeed_config_file this key is refused");
 	if (!file && stage < 3 && train_flag(d, "deepspeed_config.zero3_init_flag", false))
-		train_say(d, LINT_WARNING, "dead-key", "deepspeed_config.zero3_init_flag", "false",
-			  source, "ZeRO stage %g: weights are not sharded when they are made",
-			  stage);
+		train_finding(d, LINT_WARNING, "dead-key", "deepspeed_config.zero3_init_flag",
+			      "false", source,
+			      "ZeRO stage %g: weights are not sharded when they are made", stage);
 	if (train_number(d, "num_machines", 1) > 1 &&
 	    !train_at(d, "deepspeed_config.deepspeed_multinode_launcher"))
-		train_say(d, LINT_WARNING, "launcher", "deepspeed_config",
-			  "deepspeed_multinode_launcher: standard", source,
-			  "several machines: without a launcher pdsh and a hostfile are used");
+		train_finding(d, LINT_WARNING, "launcher", "deepspeed_config",
+			      "deepspeed_multinode_launcher: standard", source,
+			      "several machines: without a launcher pdsh and a hostfile are used");
 }
 
 void lint_train_accelerate(const struct train_doc *d)
@@ -570,9 +582,9 @@ void lint_train_accelerate(const struct train_doc *d)
 		lint_train_fsdp(d, markup_real(train_at(d, "fsdp_config")));
 	if (n && n->kind == MARKUP_SCALAR && !strchr(n->text, ',') &&
 	    strcasecmp(n->text, "all") != 0 && train_number(d, "num_processes", 1) > 1)
-		train_say(d, LINT_ERROR, "contradiction", "gpu_ids", "all", source,
-			  "one GPU for %g processes", train_number(d, "num_processes", 1));
+		train_finding(d, LINT_ERROR, "contradiction", "gpu_ids", "all", source,
+			      "one GPU for %g processes", train_number(d, "num_processes", 1));
 	if (strcasecmp(train_word(d, "mixed_precision"), "no") == 0)
-		train_say(d, LINT_WARNING, "fp32", "mixed_precision", "bf16", source,
-			  "all multiplications run as FP32 or TF32");
+		train_finding(d, LINT_WARNING, "fp32", "mixed_precision", "bf16", source,
+			      "all multiplications run as FP32 or TF32");
 }

@@ -46,8 +46,8 @@ const struct markup_node *train_at(const struct train_doc *d, const char *path);
 bool train_flag(const struct train_doc *d, const char *path, bool usual);
 double train_number(const struct train_doc *d, const char *path, double usual);
 const char *train_word(const struct train_doc *d, const char *path); /* "" */
-void train_say(const struct train_doc *d, enum lint_level level, const char *code, const char *path,
-	       const char *fix, const char *source, const char *fmt, ...)
+void train_finding(const struct train_doc *d, enum lint_level level, const char *code,
+		   const char *path, const char *fix, const char *source, const char *fmt, ...)
 	__attribute__((format(printf, 7, 8)));
 /* Logical CPUs of the machine that is looked at; 0: not known. */
 size_t train_cpus(const struct lint *l);

@@ -31,26 +31,28 @@ static void number_formats(const struct train_doc *d)
 	const char *wire = train_word(d, "communication_data_type");
 
 	if (bf16 && fp16)
-		train_say(d, LINT_ERROR, "contradiction", "fp16", "\"fp16\": {\"enabled\": false}",
-			  source,
-			  "fp16 and bf16 are both on: DeepSpeed stops with an assertion at the "
-			  "start");
+		train_finding(d, LINT_ERROR, "contradiction", "fp16",
+			      "\"fp16\": {\"enabled\": false}", source,
+			      "fp16 and bf16 are both on: DeepSpeed stops with an assertion at the "
+			      "start");
 	if (on(d, "amp") && (bf16 || fp16))
-		train_say(d, LINT_ERROR, "contradiction", "amp", "take amp out", source,
-			  "amp and %s are both on: DeepSpeed refuses that", bf16 ? "bf16" : "fp16");
+		train_finding(d, LINT_ERROR, "contradiction", "amp", "take amp out", source,
+			      "amp and %s are both on: DeepSpeed refuses that",
+			      bf16 ? "bf16" : "fp16");
 	if (fp16 && train_number(d, "fp16.loss_scale", 0) > 0)
-		train_say(d, LINT_WARNING, "loss-scale", "fp16.loss_scale", "0: it finds its own",
-			  source,
-			  "a fixed loss scale of %g: one overflow is one lost step, each time",
-			  train_number(d, "fp16.loss_scale", 0));
+		train_finding(d, LINT_WARNING, "loss-scale", "fp16.loss_scale",
+			      "0: it finds its own", source,
+			      "a fixed loss scale of %g: one overflow is one lost step, each time",
+			      train_number(d, "fp16.loss_scale", 0));
 	if (strcasecmp(wire, "fp32") == 0 && (bf16 || fp16))
-		train_say(d, LINT_NOTE, "wire-fp32", "communication_data_type", NULL, source,
-			  "gradients travel as FP32: twice the bytes of %s",
-			  bf16 ? "bf16" : "fp16");
+		train_finding(d, LINT_NOTE, "wire-fp32", "communication_data_type", NULL, source,
+			      "gradients travel as FP32: twice the bytes of %s",
+			      bf16 ? "bf16" : "fp16");
 	if (strcasecmp(wire, "fp16") == 0 && bf16)
-		train_say(d, LINT_ERROR, "contradiction", "communication_data_type", "bf16", NULL,
-			  "gradients are bf16 and travel as fp16, whose range is smaller: they "
-			  "overflow");
+		train_finding(d, LINT_ERROR, "contradiction", "communication_data_type", "bf16",
+			      NULL,
+			      "gradients are bf16 and travel as fp16, whose range is smaller: they "
+			      "overflow");
 }
 
 /* What is a number, and none that can be. */
@@ -74,10 +76,10 @@ static void ranges(const struct train_doc *d)
 		double v = train_number(d, all[i].path, all[i].least);
 
 		if (v < all[i].least)
-			train_say(d, LINT_ERROR, "bad-value", all[i].path,
-				  arena_printf(d->l->a, "%g or more", all[i].least), source,
-				  "%s is %g: it has to be %g or more (%s)", all[i].path, v,
-				  all[i].least, all[i].says);
+			train_finding(d, LINT_ERROR, "bad-value", all[i].path,
+				      arena_printf(d->l->a, "%g or more", all[i].least), source,
+				      "%s is %g: it has to be %g or more (%s)", all[i].path, v,
+				      all[i].least, all[i].says);
 	}
 }
 
@@ -92,30 +94,31 @@ static void batches(const struct train_doc *d)
 	if (on(d, "elasticity") &&
 	    !train_flag(d, "elasticity.ignore_non_elastic_batch_info", false) &&
 	    (all > 0 || micro > 0 || steps > 0))
-		train_say(d, LINT_ERROR, "contradiction", "elasticity",
-			  "take the sizes of batches out", source,
-			  "elasticity chooses the sizes of batches itself, and refuses a file "
-			  "that has them too");
+		train_finding(d, LINT_ERROR, "contradiction", "elasticity",
+			      "take the sizes of batches out", source,
+			      "elasticity chooses the sizes of batches itself, and refuses a file "
+			      "that has them too");
 	if (all <= 0 || micro <= 0)
 		return;
 	if (fmod(all, micro * (steps > 0 ? steps : 1)) != 0) {
-		train_say(d, LINT_ERROR, "batch-arithmetic", "train_batch_size",
-			  arena_printf(d->l->a, "%.0f for each GPU, or leave train_batch_size out",
-				       micro * (steps > 0 ? steps : 1)),
-			  source,
-			  "train_batch_size %.0f is no multiple of micro-batch %.0f x "
-			  "accumulation %.0f: no number of GPUs gives it, and DeepSpeed stops",
-			  all, micro, steps > 0 ? steps : 1);
+		train_finding(d, LINT_ERROR, "batch-arithmetic", "train_batch_size",
+			      arena_printf(d->l->a,
+					   "%.0f for each GPU, or leave train_batch_size out",
+					   micro * (steps > 0 ? steps : 1)),
+			      source,
+			      "train_batch_size %.0f is no multiple of micro-batch %.0f x "
+			      "accumulation %.0f: no number of GPUs gives it, and DeepSpeed stops",
+			      all, micro, steps > 0 ? steps : 1);
 		return;
 	}
 	if (steps <= 0)
 		return;
 	world = all / (micro * steps);
 	if (gpus && fmod(world, (double)gpus) != 0 && fmod((double)gpus, world) != 0)
-		train_say(d, LINT_WARNING, "batch-arithmetic", "train_batch_size", NULL, source,
-			  "%.0f = %.0f x %.0f x %.0f data-parallel processes, and this machine "
-			  "has %zu GPUs: with another number DeepSpeed stops",
-			  all, micro, steps, world, gpus);
+		train_finding(d, LINT_WARNING, "batch-arithmetic", "train_batch_size", NULL, source,
+			      "%.0f = %.0f x %.0f x %.0f data-parallel processes, and this machine "
+			      "has %zu GPUs: with another number DeepSpeed stops",
+			      all, micro, steps, world, gpus);
 }
 
 static void left_over(const struct train_doc *d)
@@ -133,12 +136,12 @@ static void left_over(const struct train_doc *d)
 
 	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++)
 		if (train_flag(d, slow[i].path, false))
-			train_say(d, LINT_NOTE, "measuring-left", slow[i].path,
-				  "false when all is measured", source, "%s is on: %s",
-				  slow[i].path, slow[i].does);
+			train_finding(d, LINT_NOTE, "measuring-left", slow[i].path,
+				      "false when all is measured", source, "%s is on: %s",
+				      slow[i].path, slow[i].does);
 	if (train_number(d, "steps_per_print", 10) == 1)
-		train_say(d, LINT_NOTE, "measuring-left", "steps_per_print", "10 or more", source,
-			  "a line is printed in every step");
+		train_finding(d, LINT_NOTE, "measuring-left", "steps_per_print", "10 or more",
+			      source, "a line is printed in every step");
 }
 
 static void optimizer(const struct train_doc *d)
@@ -147,17 +150,19 @@ static void optimizer(const struct train_doc *d)
 	double stage = train_number(d, "zero_optimization.stage", 0);
 
 	if (train_at(d, "optimizer.params.max_grad_norm"))
-		train_say(d, LINT_ERROR, "unknown-key", "optimizer.params.max_grad_norm",
-			  "gradient_clipping", source,
-			  "max_grad_norm is no parameter of an optimizer: DeepSpeed refuses it");
+		train_finding(
+			d, LINT_ERROR, "unknown-key", "optimizer.params.max_grad_norm",
+			"gradient_clipping", source,
+			"max_grad_norm is no parameter of an optimizer: DeepSpeed refuses it");
 	if (stage > 0 &&
 	    (strcasecmp(type, "onebitadam") == 0 || strcasecmp(type, "zerooneadam") == 0 ||
 	     strcasecmp(type, "onebitlamb") == 0))
-		train_say(d, LINT_ERROR, "contradiction", "optimizer.type", NULL, source,
-			  "%s cannot be used with ZeRO: DeepSpeed stops with an assertion", type);
+		train_finding(d, LINT_ERROR, "contradiction", "optimizer.type", NULL, source,
+			      "%s cannot be used with ZeRO: DeepSpeed stops with an assertion",
+			      type);
 	if (train_number(d, "gradient_clipping", 1) == 0)
-		train_say(d, LINT_NOTE, "no-clipping", "gradient_clipping", NULL, source,
-			  "0: gradients are not clipped");
+		train_finding(d, LINT_NOTE, "no-clipping", "gradient_clipping", NULL, source,
+			      "0: gradients are not clipped");
 }
 
 static bool any_auto(const struct markup_node *map, const struct markup_node **at, int depth)
@@ -189,9 +194,10 @@ void lint_train_deepspeed(const struct train_doc *d)
 			 "deepspeed.initialize() alone cannot read it as a size of batches");
 	if (train_at(d, "activation_checkpointing") &&
 	    train_flag(d, "activation_checkpointing.cpu_checkpointing", false))
-		train_say(d, LINT_WARNING, "offload", "activation_checkpointing.cpu_checkpointing",
-			  "only where nothing else fits", source,
-			  "kept activations are copied to the host and back in each step");
+		train_finding(d, LINT_WARNING, "offload",
+			      "activation_checkpointing.cpu_checkpointing",
+			      "only where nothing else fits", source,
+			      "kept activations are copied to the host and back in each step");
 }
 
 /*
@@ -208,13 +214,14 @@ static void only_in_stage(const struct train_doc *d, int stage)
 		int least = k->stages[0], most = k->stages[1];
 
 		if (zero_key_dead(k, stage) && train_at(d, k->path))
-			train_say(d, LINT_WARNING, "dead-key", k->path,
-				  least == most
-					  ? arena_printf(d->l->a, "stage %d, or take it out", least)
-					  : arena_printf(d->l->a, "stage %d to %d, or take it out",
-							 least, most),
-				  zero_source, "%s does nothing with ZeRO stage %d",
-				  k->path + strlen("zero_optimization."), stage);
+			train_finding(
+				d, LINT_WARNING, "dead-key", k->path,
+				least == most
+					? arena_printf(d->l->a, "stage %d, or take it out", least)
+					: arena_printf(d->l->a, "stage %d to %d, or take it out",
+						       least, most),
+				zero_source, "%s does nothing with ZeRO stage %d",
+				k->path + strlen("zero_optimization."), stage);
 	}
 }
 
@@ -223,27 +230,28 @@ static void cannot(const struct train_doc *d, int stage)
 	bool scatter = train_flag(d, "zero_optimization.reduce_scatter", true);
 
 	if (stage == 3 && scatter && train_flag(d, "prescale_gradients", false))
-		train_say(d, LINT_ERROR, "contradiction", "prescale_gradients", "false",
-			  zero_source,
-			  "ZeRO stage 3 with reduce_scatter refuses prescale_gradients");
+		train_finding(d, LINT_ERROR, "contradiction", "prescale_gradients", "false",
+			      zero_source,
+			      "ZeRO stage 3 with reduce_scatter refuses prescale_gradients");
 	if (stage == 3 && scatter && train_number(d, "gradient_predivide_factor", 1) != 1)
-		train_say(d, LINT_ERROR, "contradiction", "gradient_predivide_factor", "1",
-			  zero_source,
-			  "ZeRO stage 3 with reduce_scatter refuses a factor other than 1");
+		train_finding(d, LINT_ERROR, "contradiction", "gradient_predivide_factor", "1",
+			      zero_source,
+			      "ZeRO stage 3 with reduce_scatter refuses a factor other than 1");
 	if (stage == 3 && strcasecmp(train_word(d, "gradient_allreduce_op"), "sum") == 0)
-		train_say(d, LINT_ERROR, "contradiction", "gradient_allreduce_op", "mean",
-			  zero_source, "ZeRO stage 3 refuses \"sum\"");
+		train_finding(d, LINT_ERROR, "contradiction", "gradient_allreduce_op", "mean",
+			      zero_source, "ZeRO stage 3 refuses \"sum\"");
 	if (stage >= 2 && train_at(d, "pipeline.stages") &&
 	    train_number(d, "pipeline.stages", 0) > 1)
-		train_say(d, LINT_ERROR, "contradiction", "pipeline.stages", "ZeRO stage 1",
-			  zero_source, "pipeline parallelism refuses ZeRO stages 2 and 3");
+		train_finding(d, LINT_ERROR, "contradiction", "pipeline.stages", "ZeRO stage 1",
+			      zero_source, "pipeline parallelism refuses ZeRO stages 2 and 3");
 	if (stage != 3 && train_number(d, "zero_optimization.offload_optimizer.ratio", 1) < 1)
-		train_say(d, LINT_ERROR, "contradiction",
-			  "zero_optimization.offload_optimizer.ratio", "1, or stage 3", zero_source,
-			  "a part of the optimizer is offloaded with stage 3 alone");
+		train_finding(d, LINT_ERROR, "contradiction",
+			      "zero_optimization.offload_optimizer.ratio", "1, or stage 3",
+			      zero_source,
+			      "a part of the optimizer is offloaded with stage 3 alone");
 	if (stage < 2 && strcasecmp(train_word(d, "optimizer.type"), "muon") == 0 && stage == 0)
-		train_say(d, LINT_NOTE, "muon", "optimizer.type", NULL, zero_source,
-			  "without ZeRO each GPU orthogonalises every matrix itself");
+		train_finding(d, LINT_NOTE, "muon", "optimizer.type", NULL, zero_source,
+			      "without ZeRO each GPU orthogonalises every matrix itself");
 }
 
 static void traffic(const struct train_doc *d, int stage)
@@ -253,42 +261,46 @@ static void traffic(const struct train_doc *d, int stage)
 	bool told = train_at(d, "zero_optimization.overlap_comm") != NULL;
 
 	if (stage > 0 && !overlap)
-		train_say(d, told ? LINT_WARNING : LINT_NOTE, "no-overlap",
-			  told ? "zero_optimization.overlap_comm" : "zero_optimization",
-			  "\"overlap_comm\": true", zero_source,
-			  "%sgradients are reduced beside nothing: all of that time is waited for",
-			  told ? "overlap_comm is off: "
-			       : "overlap_comm is off unless it is set (it is on by itself with "
-				 "stage 3 alone): ");
+		train_finding(
+			d, told ? LINT_WARNING : LINT_NOTE, "no-overlap",
+			told ? "zero_optimization.overlap_comm" : "zero_optimization",
+			"\"overlap_comm\": true", zero_source,
+			"%sgradients are reduced beside nothing: all of that time is waited for",
+			told ? "overlap_comm is off: "
+			     : "overlap_comm is off unless it is set (it is on by itself with "
+			       "stage 3 alone): ");
 	if (stage > 0 && overlap && bucket > 0 && bucket < 1e7)
-		train_say(d, LINT_WARNING, "small-bucket", "zero_optimization.reduce_bucket_size",
-			  "50000000 or more", zero_source,
-			  "buckets of %.0f elements (%.1f MB in 16 bit): collectives this small "
-			  "are bound by latency, and overlapping them hides little",
-			  bucket, bucket * 2 / 1e6);
+		train_finding(
+			d, LINT_WARNING, "small-bucket", "zero_optimization.reduce_bucket_size",
+			"50000000 or more", zero_source,
+			"buckets of %.0f elements (%.1f MB in 16 bit): collectives this small "
+			"are bound by latency, and overlapping them hides little",
+			bucket, bucket * 2 / 1e6);
 	if (stage > 0 && overlap && bucket > 1e9)
-		train_say(d, LINT_NOTE, "large-bucket", "zero_optimization.reduce_bucket_size",
-			  "500000000", zero_source,
-			  "buckets of %.0f elements: with overlap two of them and copies are held, "
-			  "about %.0f GB",
-			  bucket, bucket * 2 * 4.5 / 1e9);
+		train_finding(
+			d, LINT_NOTE, "large-bucket", "zero_optimization.reduce_bucket_size",
+			"500000000", zero_source,
+			"buckets of %.0f elements: with overlap two of them and copies are held, "
+			"about %.0f GB",
+			bucket, bucket * 2 * 4.5 / 1e9);
 	if (stage > 0 && stage < 3 && !train_flag(d, "zero_optimization.reduce_scatter", true))
-		train_say(d, LINT_WARNING, "all-reduce", "zero_optimization.reduce_scatter", "true",
-			  zero_source,
-			  "each GPU gets all gradients and keeps its part: twice the traffic");
+		train_finding(d, LINT_WARNING, "all-reduce", "zero_optimization.reduce_scatter",
+			      "true", zero_source,
+			      "each GPU gets all gradients and keeps its part: twice the traffic");
 	if (!train_flag(d, "zero_optimization.allgather_partitions", true))
-		train_say(d, LINT_NOTE, "dead-key", "zero_optimization.allgather_partitions",
-			  "take it out", zero_source,
-			  "0.19.6 reads this key and does nothing with it");
+		train_finding(d, LINT_NOTE, "dead-key", "zero_optimization.allgather_partitions",
+			      "take it out", zero_source,
+			      "0.19.6 reads this key and does nothing with it");
 	if (!train_flag(d, "zero_optimization.contiguous_gradients", true))
-		train_say(d, LINT_NOTE, "fragments", "zero_optimization.contiguous_gradients",
-			  "true", zero_source,
-			  "gradients are not copied together: memory fragments");
+		train_finding(d, LINT_NOTE, "fragments", "zero_optimization.contiguous_gradients",
+			      "true", zero_source,
+			      "gradients are not copied together: memory fragments");
 	if (stage == 3 && train_at(d, "zero_optimization.stage3_prefetch_bucket_size") &&
 	    train_number(d, "zero_optimization.stage3_prefetch_bucket_size", 1) == 0)
-		train_say(d, LINT_WARNING, "no-prefetch",
-			  "zero_optimization.stage3_prefetch_bucket_size", "50000000", zero_source,
-			  "weights are fetched when they are needed: nothing hides it");
+		train_finding(d, LINT_WARNING, "no-prefetch",
+			      "zero_optimization.stage3_prefetch_bucket_size", "50000000",
+			      zero_source,
+			      "weights are fetched when they are needed: nothing hides it");
 }
 
 static void offload(const struct train_doc *d, const char *what, const char *cost)
@@ -298,18 +310,19 @@ static void offload(const struct train_doc *d, const char *what, const char *cos
 
 	if (strcasecmp(device, "cpu") != 0 && strcasecmp(device, "nvme") != 0)
 		return;
-	train_say(d, LINT_NOTE, "offload", arena_printf(d->l->a, "%s.device", section),
-		  "only where it does not fit without: gputune predict training", zero_source, "%s",
-		  cost);
+	train_finding(d, LINT_NOTE, "offload", arena_printf(d->l->a, "%s.device", section),
+		      "only where it does not fit without: gputune predict training", zero_source,
+		      "%s", cost);
 	if (!train_flag(d, arena_printf(d->l->a, "%s.pin_memory", section), true))
-		train_say(d, LINT_WARNING, "pageable",
-			  arena_printf(d->l->a, "%s.pin_memory", section), "true", zero_source,
-			  "copies from memory that is not pinned run at a part of the speed and "
-			  "beside nothing");
+		train_finding(
+			d, LINT_WARNING, "pageable",
+			arena_printf(d->l->a, "%s.pin_memory", section), "true", zero_source,
+			"copies from memory that is not pinned run at a part of the speed and "
+			"beside nothing");
 	if (strcasecmp(device, "nvme") == 0 &&
 	    !train_at(d, arena_printf(d->l->a, "%s.nvme_path", section)))
-		train_say(d, LINT_ERROR, "no-value", section, "nvme_path", zero_source,
-			  "offload to NVMe needs nvme_path");
+		train_finding(d, LINT_ERROR, "no-value", section, "nvme_path", zero_source,
+			      "offload to NVMe needs nvme_path");
 }
 
 void lint_train_zero(const struct train_doc *d)
@@ -318,14 +331,14 @@ void lint_train_zero(const struct train_doc *d)
 	bool flag;
 
 	if (markup_bool(train_at(d, "zero_optimization"), &flag)) {
-		train_say(d, LINT_WARNING, "old-key", "zero_optimization",
-			  "\"zero_optimization\": {\"stage\": 1}", zero_source,
-			  "a switch instead of a section is an old form");
+		train_finding(d, LINT_WARNING, "old-key", "zero_optimization",
+			      "\"zero_optimization\": {\"stage\": 1}", zero_source,
+			      "a switch instead of a section is an old form");
 		return;
 	}
 	if (stage < 0 || stage > 3) {
-		train_say(d, LINT_ERROR, "bad-value", "zero_optimization.stage", "0 to 3",
-			  zero_source, "there is no ZeRO stage %g", stage);
+		train_finding(d, LINT_ERROR, "bad-value", "zero_optimization.stage", "0 to 3",
+			      zero_source, "there is no ZeRO stage %g", stage);
 		return;
 	}
 	if (!train_at(d, "zero_optimization") ||
@@ -365,8 +378,8 @@ static const struct markup_node *key(const struct markup_node *fsdp, const char 
 	return n && !markup_null(n) ? n : NULL;
 }
 
-static void say(const struct train_doc *d, enum lint_level level, const char *code,
-		const struct markup_node *n, const char *fix, const char *says)
+static void lint_deepspeed_add(const struct train_doc *d, enum lint_level level, const char *code,
+			       const struct markup_node *n, const char *fix, const char *says)
 {
 	lint_add(d->l, level, code, n->key ? n->key->line : n->line, n->key ? n->key->text : "",
 		 fix, fsdp_source, "%s", says);
@@ -404,20 +417,22 @@ static void version_two(const struct train_doc *d, const struct markup_node *fsd
 	for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++) {
 		n = key(fsdp, gone[i].name);
 		if (n)
-			say(d, LINT_WARNING, "dead-key", n, gone[i].fix,
-			    arena_printf(d->l->a,
-					 "%s is a key of FSDP 1: version 2 does not use it",
-					 gone[i].name));
+			lint_deepspeed_add(
+				d, LINT_WARNING, "dead-key", n, gone[i].fix,
+				arena_printf(d->l->a,
+					     "%s is a key of FSDP 1: version 2 does not use it",
+					     gone[i].name));
 	}
 	n = key(fsdp, "reshard_after_forward");
 	if (n && !markup_bool(n, &v))
-		say(d, LINT_ERROR, "bad-value", n,
-		    called(n, "SHARD_GRAD_OP") || called(n, "NO_SHARD") ? "false" : "true",
-		    "FSDP 2 takes true or false here: the words are those of version 1");
+		lint_deepspeed_add(
+			d, LINT_ERROR, "bad-value", n,
+			called(n, "SHARD_GRAD_OP") || called(n, "NO_SHARD") ? "false" : "true",
+			"FSDP 2 takes true or false here: the words are those of version 1");
 	n = key(fsdp, "state_dict_type");
 	if (n && called(n, "LOCAL_STATE_DICT"))
-		say(d, LINT_ERROR, "bad-value", n, "SHARDED_STATE_DICT",
-		    "FSDP 2 has no LOCAL_STATE_DICT");
+		lint_deepspeed_add(d, LINT_ERROR, "bad-value", n, "SHARDED_STATE_DICT",
+				   "FSDP 2 has no LOCAL_STATE_DICT");
 }
 
 static void version_one(const struct train_doc *d, const struct markup_node *fsdp)
@@ -426,23 +441,28 @@ static void version_one(const struct train_doc *d, const struct markup_node *fsd
 	bool v;
 
 	if (n && markup_bool(n, &v))
-		say(d, LINT_ERROR, "bad-value", n, "fsdp_version: 2",
-		    "true and false are of FSDP 2; version 1 (the usual one) takes FULL_SHARD and "
-		    "the like");
+		lint_deepspeed_add(d, LINT_ERROR, "bad-value", n, "fsdp_version: 2",
+				   "true and false are of FSDP 2; version 1 (the usual one) takes "
+				   "FULL_SHARD and "
+				   "the like");
 	n = key(fsdp, "cpu_ram_efficient_loading");
 	if (is(n, false) && !is(key(fsdp, "sync_module_states"), true))
-		say(d, LINT_ERROR, "contradiction", n, "sync_module_states: true",
-		    "all ranks but the first have empty weights, and nobody sends them any");
+		lint_deepspeed_add(
+			d, LINT_ERROR, "contradiction", n, "sync_module_states: true",
+			"all ranks but the first have empty weights, and nobody sends them any");
 	n = key(fsdp, "backward_prefetch");
 	if (n && (called(n, "NO_PREFETCH") || called(n, "BACKWARD_POST")))
-		say(d, LINT_WARNING, "no-prefetch", n, "BACKWARD_PRE",
-		    called(n, "NO_PREFETCH")
-			    ? "the next weights are gathered when they are needed: nothing hides it"
-			    : "the next weights are gathered after the computation that could "
-			      "hide it");
+		lint_deepspeed_add(
+			d, LINT_WARNING, "no-prefetch", n, "BACKWARD_PRE",
+			called(n, "NO_PREFETCH")
+				? "the next weights are gathered when they are needed: nothing "
+				  "hides it"
+				: "the next weights are gathered after the computation that could "
+				  "hide it");
 	n = d->format == ACCELERATE_FILE ? key(fsdp, "sharding_strategy") : NULL;
 	if (n && (called(n, "NO_SHARD") || called(n, "3")))
-		say(d, LINT_NOTE, "no-shard", n, "DDP", "nothing is sharded: that is DDP, slower");
+		lint_deepspeed_add(d, LINT_NOTE, "no-shard", n, "DDP",
+				   "nothing is sharded: that is DDP, slower");
 }
 
 /* Accelerate's own file and variables have these; the Trainer hands others on to its plugin. */
@@ -469,24 +489,27 @@ void lint_train_fsdp(const struct train_doc *d, const struct markup_node *fsdp)
 	if (!markup_number(version, &number))
 		number = 1;
 	if (!version && d->format != ACCELERATE_FILE)
-		say(d, LINT_NOTE, "fsdp-version", fsdp, "version: 2",
-		    "without it transformers 4 takes FSDP 1, and 5.17 FSDP 2: what the other keys "
-		    "do depends on that");
+		lint_deepspeed_add(d, LINT_NOTE, "fsdp-version", fsdp, "version: 2",
+				   "without it transformers 4 takes FSDP 1, and 5.17 FSDP 2: what "
+				   "the other keys "
+				   "do depends on that");
 	else if (number != 1 && number != 2)
-		say(d, LINT_ERROR, "bad-value", version, "2", "there are versions 1 and 2");
+		lint_deepspeed_add(d, LINT_ERROR, "bad-value", version, "2",
+				   "there are versions 1 and 2");
 	else if (number == 2)
 		version_two(d, fsdp);
 	else
 		version_one(d, fsdp);
 	wrap = key(fsdp, "auto_wrap_policy");
 	if (wrap && called(wrap, "NO_WRAP"))
-		say(d, LINT_WARNING, "one-unit", wrap, "TRANSFORMER_BASED_WRAP",
-		    "the whole model is one unit: all weights are gathered at once, and nothing "
-		    "hides it");
+		lint_deepspeed_add(d, LINT_WARNING, "one-unit", wrap, "TRANSFORMER_BASED_WRAP",
+				   "the whole model is one unit: all weights are gathered at once, "
+				   "and nothing "
+				   "hides it");
 	n = key(fsdp, "transformer_layer_cls_to_wrap");
 	if (wrap && n && called(wrap, "SIZE_BASED_WRAP"))
-		say(d, LINT_WARNING, "dead-key", n, "TRANSFORMER_BASED_WRAP",
-		    "with SIZE_BASED_WRAP classes are not looked at");
+		lint_deepspeed_add(d, LINT_WARNING, "dead-key", n, "TRANSFORMER_BASED_WRAP",
+				   "with SIZE_BASED_WRAP classes are not looked at");
 	if (d->format != ACCELERATE_FILE)
 		of_accelerate(d, key(fsdp, "offload_params"), "cpu_offload", "the word offload");
 	if (d->format != ACCELERATE_FILE && number != 2)
@@ -494,9 +517,10 @@ void lint_train_fsdp(const struct train_doc *d, const struct markup_node *fsdp)
 			      "a word like full_shard");
 	n = key(fsdp, d->format == ACCELERATE_FILE ? "offload_params" : "cpu_offload");
 	if (is(n, false))
-		say(d, LINT_NOTE, "offload", n,
-		    "only where it does not fit without: gputune predict training",
-		    "weights and gradients go over PCIe in each step, and the CPU updates them");
+		lint_deepspeed_add(d, LINT_NOTE, "offload", n,
+				   "only where it does not fit without: gputune predict training",
+				   "weights and gradients go over PCIe in each step, and the CPU "
+				   "updates them");
 }
 
 /*
@@ -525,13 +549,14 @@ static void trainer_number_formats(const struct train_doc *d)
 	bool bf16 = train_flag(d, "bf16", false), fp16 = train_flag(d, "fp16", false);
 
 	if (bf16 && fp16)
-		train_say(d, LINT_ERROR, "contradiction", "fp16", "one of them",
-			  lint_train_trainer_source,
-			  "fp16 and bf16 are both on: the Trainer stops with an error");
+		train_finding(d, LINT_ERROR, "contradiction", "fp16", "one of them",
+			      lint_train_trainer_source,
+			      "fp16 and bf16 are both on: the Trainer stops with an error");
 	if (!d->command && !bf16 && !fp16 && train_at(d, "tf32") && !train_flag(d, "tf32", true))
-		train_say(d, LINT_WARNING, "fp32", "tf32", "bf16: true", lint_train_trainer_source,
-			  "neither bf16 nor fp16 nor tf32: all multiplications run as FP32, "
-			  "without tensor cores");
+		train_finding(d, LINT_WARNING, "fp32", "tf32", "bf16: true",
+			      lint_train_trainer_source,
+			      "neither bf16 nor fp16 nor tf32: all multiplications run as FP32, "
+			      "without tensor cores");
 }
 
 static void recomputation(const struct train_doc *d)
@@ -544,30 +569,32 @@ static void recomputation(const struct train_doc *d)
 	if (how)
 		markup_bool(how, &reentrant);
 	if (on && how && reentrant)
-		train_say(d, LINT_WARNING, "reentrant", "gradient_checkpointing_kwargs",
-			  "use_reentrant: false", torch_source,
-			  "re-entrant checkpointing recomputes all of a block, runs the backward "
-			  "pass in one of its own, and fails with DDP's unused parameters");
+		train_finding(
+			d, LINT_WARNING, "reentrant", "gradient_checkpointing_kwargs",
+			"use_reentrant: false", torch_source,
+			"re-entrant checkpointing recomputes all of a block, runs the backward "
+			"pass in one of its own, and fails with DDP's unused parameters");
 	else if (on && !how && !(kwargs && kwargs->kind == MARKUP_SCALAR))
-		train_say(d, LINT_NOTE, "reentrant", "gradient_checkpointing",
-			  "gradient_checkpointing_kwargs: {use_reentrant: false}", torch_source,
-			  "which kind of checkpointing is used depends on the releases of PyTorch "
-			  "and transformers");
+		train_finding(
+			d, LINT_NOTE, "reentrant", "gradient_checkpointing",
+			"gradient_checkpointing_kwargs: {use_reentrant: false}", torch_source,
+			"which kind of checkpointing is used depends on the releases of PyTorch "
+			"and transformers");
 	if (on && reentrant && train_flag(d, "ddp_find_unused_parameters", false))
-		train_say(d, LINT_ERROR, "contradiction", "ddp_find_unused_parameters", "false",
-			  torch_source,
-			  "with re-entrant gradient checkpointing parameters are marked ready "
-			  "twice: DDP stops with an error");
+		train_finding(d, LINT_ERROR, "contradiction", "ddp_find_unused_parameters", "false",
+			      torch_source,
+			      "with re-entrant gradient checkpointing parameters are marked ready "
+			      "twice: DDP stops with an error");
 	if (on && set(d, "fsdp") && train_flag(d, "fsdp_config.activation_checkpointing", false))
-		train_say(d, LINT_ERROR, "contradiction", "gradient_checkpointing", "false",
-			  lint_train_trainer_source,
-			  "checkpointing is on twice: here and in fsdp_config");
+		train_finding(d, LINT_ERROR, "contradiction", "gradient_checkpointing", "false",
+			      lint_train_trainer_source,
+			      "checkpointing is on twice: here and in fsdp_config");
 	else if (on && set(d, "fsdp") && strstr(train_word(d, "fsdp"), "full_shard"))
-		train_say(d, LINT_WARNING, "gathered-twice", "gradient_checkpointing",
-			  "fsdp_config: {activation_checkpointing: true}",
-			  lint_train_trainer_source,
-			  "with full shard this gathers the weights once more in the backward "
-			  "pass; FSDP's own checkpointing does not");
+		train_finding(d, LINT_WARNING, "gathered-twice", "gradient_checkpointing",
+			      "fsdp_config: {activation_checkpointing: true}",
+			      lint_train_trainer_source,
+			      "with full shard this gathers the weights once more in the backward "
+			      "pass; FSDP's own checkpointing does not");
 }
 
 static void together(const struct train_doc *d)
@@ -577,29 +604,30 @@ static void together(const struct train_doc *d)
 								      : "evaluation_strategy");
 
 	if (set(d, "deepspeed") && set(d, "fsdp"))
-		train_say(d, LINT_ERROR, "contradiction", "fsdp", "one of them",
-			  lint_train_trainer_source,
-			  "deepspeed and fsdp are both on: each wants to shard the model");
+		train_finding(d, LINT_ERROR, "contradiction", "fsdp", "one of them",
+			      lint_train_trainer_source,
+			      "deepspeed and fsdp are both on: each wants to shard the model");
 	/* By epochs neither number counts. */
 	if (train_flag(d, "load_best_model_at_end", false) && eval >= 1 && save >= 1 &&
 	    (!*when || strcasecmp(when, "steps") == 0) && fmod(save, eval) != 0)
-		train_say(d, LINT_ERROR, "contradiction", "save_steps", "a multiple of eval_steps",
-			  lint_train_trainer_source,
-			  "load_best_model_at_end: save_steps %g is no multiple of eval_steps %g, "
-			  "and the Trainer stops",
-			  save, eval);
+		train_finding(
+			d, LINT_ERROR, "contradiction", "save_steps", "a multiple of eval_steps",
+			lint_train_trainer_source,
+			"load_best_model_at_end: save_steps %g is no multiple of eval_steps %g, "
+			"and the Trainer stops",
+			save, eval);
 	if (set(d, "warmup_ratio") && train_number(d, "warmup_steps", 0) > 0)
-		train_say(d, LINT_NOTE, "dead-key", "warmup_ratio", "take it out",
-			  lint_train_trainer_source, "warmup_steps overrides it");
+		train_finding(d, LINT_NOTE, "dead-key", "warmup_ratio", "take it out",
+			      lint_train_trainer_source, "warmup_steps overrides it");
 	if (train_number(d, "max_steps", -1) > 0 && set(d, "num_train_epochs"))
-		train_say(d, LINT_NOTE, "dead-key", "num_train_epochs", "take it out",
-			  lint_train_trainer_source, "max_steps overrides it");
+		train_finding(d, LINT_NOTE, "dead-key", "num_train_epochs", "take it out",
+			      lint_train_trainer_source, "max_steps overrides it");
 	if (train_flag(d, "auto_find_batch_size", false))
-		train_say(d, LINT_WARNING, "batch-changes", "auto_find_batch_size",
-			  "the largest that fits: gputune predict training",
-			  lint_train_trainer_source,
-			  "after running out of memory it goes on with half the batch, and the "
-			  "global batch is another one without a word");
+		train_finding(d, LINT_WARNING, "batch-changes", "auto_find_batch_size",
+			      "the largest that fits: gputune predict training",
+			      lint_train_trainer_source,
+			      "after running out of memory it goes on with half the batch, and the "
+			      "global batch is another one without a word");
 }
 
 static void loader(const struct train_doc *d)
@@ -609,27 +637,28 @@ static void loader(const struct train_doc *d)
 	size_t cpus = train_cpus(d->l), gpus = d->l->on->node ? d->l->on->node->gpus : 0;
 
 	if (workers <= 0 && train_number(d, "dataloader_prefetch_factor", 0) > 0)
-		train_say(d, LINT_ERROR, "contradiction", "dataloader_prefetch_factor",
-			  "dataloader_num_workers: 2 or more", torch_source,
-			  "without loader workers a prefetch factor is an error of DataLoader");
+		train_finding(d, LINT_ERROR, "contradiction", "dataloader_prefetch_factor",
+			      "dataloader_num_workers: 2 or more", torch_source,
+			      "without loader workers a prefetch factor is an error of DataLoader");
 	if (workers <= 0 && train_flag(d, "dataloader_persistent_workers", false))
-		train_say(d, LINT_ERROR, "contradiction", "dataloader_persistent_workers",
-			  "dataloader_num_workers: 2 or more", torch_source,
-			  "without loader workers none can be kept: an error of DataLoader");
+		train_finding(d, LINT_ERROR, "contradiction", "dataloader_persistent_workers",
+			      "dataloader_num_workers: 2 or more", torch_source,
+			      "without loader workers none can be kept: an error of DataLoader");
 	if (told && workers <= 0)
-		train_say(d, LINT_WARNING, "no-workers", "dataloader_num_workers", "2 or more",
-			  torch_source,
-			  "the training process loads each batch itself while the GPU waits");
+		train_finding(d, LINT_WARNING, "no-workers", "dataloader_num_workers", "2 or more",
+			      torch_source,
+			      "the training process loads each batch itself while the GPU waits");
 	if (workers > 0 && cpus && gpus && workers * (double)gpus > (double)cpus)
-		train_say(d, LINT_WARNING, "too-many-workers", "dataloader_num_workers",
-			  arena_printf(d->l->a, "%zu", cpus / gpus > 2 ? cpus / gpus - 1 : 1), NULL,
-			  "%.0f workers for each of %zu GPUs are %.0f processes on %zu CPUs",
-			  workers, gpus, workers * (double)gpus, cpus);
+		train_finding(d, LINT_WARNING, "too-many-workers", "dataloader_num_workers",
+			      arena_printf(d->l->a, "%zu", cpus / gpus > 2 ? cpus / gpus - 1 : 1),
+			      NULL,
+			      "%.0f workers for each of %zu GPUs are %.0f processes on %zu CPUs",
+			      workers, gpus, workers * (double)gpus, cpus);
 	if (!train_flag(d, "dataloader_pin_memory", true))
-		train_say(d, LINT_WARNING, "pageable", "dataloader_pin_memory", "true",
-			  torch_source,
-			  "batches are copied from memory that is not pinned: slower, and the "
-			  "training process waits for it");
+		train_finding(d, LINT_WARNING, "pageable", "dataloader_pin_memory", "true",
+			      torch_source,
+			      "batches are copied from memory that is not pinned: slower, and the "
+			      "training process waits for it");
 }
 
 static void slow(const struct train_doc *d)
@@ -647,30 +676,32 @@ static void slow(const struct train_doc *d)
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (train_flag(d, flags[i].key, false))
-			train_say(d, LINT_WARNING, "slow", flags[i].key, flags[i].fix,
-				  lint_train_trainer_source, "%s: %s", flags[i].key, flags[i].says);
+			train_finding(d, LINT_WARNING, "slow", flags[i].key, flags[i].fix,
+				      lint_train_trainer_source, "%s: %s", flags[i].key,
+				      flags[i].says);
 	if (!train_flag(d, "skip_memory_metrics", true))
-		train_say(d, LINT_WARNING, "slow", "skip_memory_metrics", "true",
-			  lint_train_trainer_source, "memory is traced in each step");
+		train_finding(d, LINT_WARNING, "slow", "skip_memory_metrics", "true",
+			      lint_train_trainer_source, "memory is traced in each step");
 	if (strcmp(backend, "gloo") == 0 || strcmp(backend, "mpi") == 0)
-		train_say(d, LINT_ERROR, "harmful", "ddp_backend", "nccl", torch_source,
-			  "%s takes gradients through host memory", backend);
+		train_finding(d, LINT_ERROR, "harmful", "ddp_backend", "nccl", torch_source,
+			      "%s takes gradients through host memory", backend);
 	if (bucket < 10)
-		train_say(d, LINT_WARNING, "small-bucket", "ddp_bucket_cap_mb", "25 or more",
-			  torch_source,
-			  "buckets of %g MB: collectives this small are bound by latency", bucket);
+		train_finding(d, LINT_WARNING, "small-bucket", "ddp_bucket_cap_mb", "25 or more",
+			      torch_source,
+			      "buckets of %g MB: collectives this small are bound by latency",
+			      bucket);
 	if (train_number(d, "logging_steps", 500) == 1)
-		train_say(d, LINT_NOTE, "measuring-left", "logging_steps", "10 or more",
-			  lint_train_trainer_source,
-			  "the loss is fetched in every step, and the CPU waits for the GPU");
+		train_finding(d, LINT_NOTE, "measuring-left", "logging_steps", "10 or more",
+			      lint_train_trainer_source,
+			      "the loss is fetched in every step, and the CPU waits for the GPU");
 	if (train_number(d, "torch_empty_cache_steps", 0) > 0)
-		train_say(d, LINT_NOTE, "slow", "torch_empty_cache_steps", "take it out",
-			  lint_train_trainer_source,
-			  "memory is given back and taken again each time");
+		train_finding(d, LINT_NOTE, "slow", "torch_empty_cache_steps", "take it out",
+			      lint_train_trainer_source,
+			      "memory is given back and taken again each time");
 	if (strstr(train_word(d, "debug"), "underflow_overflow"))
-		train_say(d, LINT_WARNING, "slow", "debug", "take it out",
-			  lint_train_trainer_source,
-			  "each module's values are looked at; it is for finding faults");
+		train_finding(d, LINT_WARNING, "slow", "debug", "take it out",
+			      lint_train_trainer_source,
+			      "each module's values are looked at; it is for finding faults");
 }
 
 static void sharding(const struct train_doc *d)
@@ -691,23 +722,24 @@ static void sharding(const struct train_doc *d)
 		       (strlen(words[k]) != n || strncasecmp(words[k], at, n) != 0))
 			k++;
 		if (n && k == sizeof(words) / sizeof(words[0]))
-			train_say(d, LINT_ERROR, "bad-value", "fsdp",
-				  "full_shard, shard_grad_op, no_shard, hybrid_shard, "
-				  "hybrid_shard_zero2, offload, auto_wrap",
-				  lint_train_trainer_source, "\"%.*s\" is no word that fsdp knows",
-				  (int)n, at);
+			train_finding(d, LINT_ERROR, "bad-value", "fsdp",
+				      "full_shard, shard_grad_op, no_shard, hybrid_shard, "
+				      "hybrid_shard_zero2, offload, auto_wrap",
+				      lint_train_trainer_source,
+				      "\"%.*s\" is no word that fsdp knows", (int)n, at);
 		at += n + strspn(at + n, " ,");
 	}
 	if (strstr(fsdp, "offload"))
-		train_say(d, LINT_NOTE, "offload", "fsdp",
-			  "only where it does not fit without: gputune predict training",
-			  lint_train_trainer_source,
-			  "weights and gradients go over PCIe in each step");
+		train_finding(d, LINT_NOTE, "offload", "fsdp",
+			      "only where it does not fit without: gputune predict training",
+			      lint_train_trainer_source,
+			      "weights and gradients go over PCIe in each step");
 	if (!strstr(fsdp, "auto_wrap") && strstr(fsdp, "shard"))
-		train_say(d, LINT_WARNING, "one-unit", "fsdp",
-			  arena_printf(d->l->a, "%.60s auto_wrap", fsdp), lint_train_trainer_source,
-			  "the whole model is one unit: all weights are gathered at once and "
-			  "nothing hides it");
+		train_finding(d, LINT_WARNING, "one-unit", "fsdp",
+			      arena_printf(d->l->a, "%.60s auto_wrap", fsdp),
+			      lint_train_trainer_source,
+			      "the whole model is one unit: all weights are gathered at once and "
+			      "nothing hides it");
 }
 
 void lint_train_trainer(const struct train_doc *d)

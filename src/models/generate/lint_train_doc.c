@@ -98,8 +98,8 @@ static unsigned train_line(const struct train_doc *d, const char *path)
 	return n ? n->key ? n->key->line : n->line : 0;
 }
 
-void train_say(const struct train_doc *d, enum lint_level level, const char *code, const char *path,
-	       const char *fix, const char *source, const char *fmt, ...)
+void train_finding(const struct train_doc *d, enum lint_level level, const char *code,
+		   const char *path, const char *fix, const char *source, const char *fmt, ...)
 {
 	const char *says;
 	va_list ap;

@@ -12,7 +12,7 @@ const char *const gen_shape_names[SHAPES] = {
 	"alone", "fabric", "common", "ring", "neighbours", "sockets", "unknown",
 };
 
-bool gen_name_sound(const char *name)
+bool gen_name_valid(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				"._-:");

@@ -81,7 +81,7 @@ bool gen_foreign(const struct fact_str *link_layer);
 /* GPUs of all nodes. */
 size_t gen_gpus(const struct gen_cluster *c);
 /* A name that may stand in hostfiles and as an argument: letters, digits, "._-:", not first '-'. */
-bool gen_name_sound(const char *name);
+bool gen_name_valid(const char *name);
 /* The ports that carry traffic between machines: up, as fast as the fastest, and with an address
  * where any has one, of a kind that NCCL's own transport takes (net_ib: link layers InfiniBand and
  * Ethernet). False: this one does not. */

@@ -320,7 +320,7 @@ static void train_predicted(struct doc *d, const struct train_setup *s, const ch
 
 static bool chosen(const struct train_setup *s, const struct train_try *t)
 {
-	const struct train_question *q = &s->after->q;
+	const struct train_config *q = &s->after->q;
 
 	return t->fits && t->way == q->way && t->recompute == q->recompute &&
 	       t->micro_batch == q->micro_batch && t->reshard == q->reshard;

@@ -23,10 +23,10 @@ const char *serve_not_possible(struct arena *a, const struct arch *m, enum engin
 }
 
 /* Fills words for one way. */
-static struct words words_for(const struct serve_ask *ask, const struct place *place, int tp,
-			      int pp, const char *kv)
+static struct infer_options words_for(const struct serve_ask *ask, const struct target_hw *place,
+				      int tp, int pp, const char *kv)
 {
-	struct words w = ask->words;
+	struct infer_options w = ask->words;
 
 	w.place = place;
 	w.on = NULL;
@@ -42,11 +42,11 @@ static struct words words_for(const struct serve_ask *ask, const struct place *p
 	return w;
 }
 
-static int try_one(struct arena *a, const struct serve_ask *ask, const struct place *place,
+static int try_one(struct arena *a, const struct serve_ask *ask, const struct target_hw *place,
 		   const struct fits *fits, struct serve_try *t, const char *kv,
 		   struct prediction *p, struct err *err)
 {
-	struct words w = words_for(ask, place, t->tp, t->pp, kv);
+	struct infer_options w = words_for(ask, place, t->tp, t->pp, kv);
 	struct query q;
 	int r = question_make(a, &w, fits, &q, err);
 
@@ -75,7 +75,7 @@ static bool better(const struct serve_try *x, const struct serve_try *y)
 }
 
 /* Every tp by pp over all GPUs, or what was asked for. */
-static int try_all(struct arena *a, const struct serve_ask *ask, const struct place *place,
+static int try_all(struct arena *a, const struct serve_ask *ask, const struct target_hw *place,
 		   const struct fits *fits, const char *kv, struct serve_plan *out, size_t *best,
 		   struct err *err)
 {
@@ -123,7 +123,7 @@ static const char *smaller_cache(enum engine e)
 }
 
 /* As asked; else as the model has it; else half as large where only that fits. */
-static int choose(struct arena *a, const struct serve_ask *ask, const struct place *place,
+static int choose(struct arena *a, const struct serve_ask *ask, const struct target_hw *place,
 		  const struct fits *fits, struct serve_plan *out, struct err *err)
 {
 	const char *asked = ask->words.cache;
@@ -216,11 +216,12 @@ static int choose_weights(struct arena *a, const struct serve_ask *ask, struct s
 /* SGLang makes FP8 of a checkpoint of 16 bits once all of it is in memory
  * (github.com/sgl-project/sglang issues 2895 and 8337, read 2026-11-22); vLLM goes layer by layer
  * (vllm-project/vllm pull request 31914). */
-static int hold_wide(struct arena *a, const struct serve_ask *ask, const struct place *place,
+static int hold_wide(struct arena *a, const struct serve_ask *ask, const struct target_hw *place,
 		     const struct fits *fits, struct serve_plan *out, struct err *err)
 {
 	struct prediction *p = ARENA_NEW(a, struct prediction);
-	struct words w = words_for(ask, place, out->tp, out->pp, *out->kv ? out->kv : "auto");
+	struct infer_options w =
+		words_for(ask, place, out->tp, out->pp, *out->kv ? out->kv : "auto");
 	struct query q;
 	double room;
 	int r;
@@ -270,11 +271,11 @@ static int check_ask(struct arena *a, const struct serve_ask *ask, const struct 
 }
 
 int serve_plan_make(struct arena *a, const struct serve_ask *given, const struct gen_envs *e,
-		    const struct place *named, const struct fits *fits, struct serve_plan *out,
+		    const struct target_hw *named, const struct fits *fits, struct serve_plan *out,
 		    struct err *err)
 {
 	struct serve_ask ask = *given;
-	struct place place;
+	struct target_hw place;
 	int r = check_ask(a, &ask, e->c, err);
 
 	*out = (struct serve_plan){ 0 };

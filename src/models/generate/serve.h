@@ -31,13 +31,13 @@ const char *engine_cache_words(struct arena *a, enum engine e);
 
 struct serve_ask {
 	enum engine engine;
-	const char *model;	/* as the engine is given it */
-	struct words words;	/* of the prediction: model, weights, cache, tp, pp, file */
-	double context;		/* tokens that one request may have; 0: 8192 */
-	int users;		/* requests at a time; 0: 4 */
-	const char *head;	/* address of the first node; NULL: its own */
-	const char *listen;	/* where the server answers; NULL: to this machine alone */
-	int port, meeting_port; /* 0: not told */
+	const char *model;	    /* as the engine is given it */
+	struct infer_options words; /* of the prediction: model, weights, cache, tp, pp, file */
+	double context;		    /* tokens that one request may have; 0: 8192 */
+	int users;		    /* requests at a time; 0: 4 */
+	const char *head;	    /* address of the first node; NULL: its own */
+	const char *listen;	    /* where the server answers; NULL: to this machine alone */
+	int port, meeting_port;	    /* 0: not told */
 };
 
 enum { SERVE_TRIES = 64 };
@@ -74,7 +74,7 @@ struct serve_plan {
 /* -EINVAL, -ENOENT with a sentence; -ENODEV: the GPUs or their memory are not seen or not known.
  * on: machines by name, without facts; NULL. */
 int serve_plan_make(struct arena *a, const struct serve_ask *ask, const struct gen_envs *e,
-		    const struct place *place, const struct fits *fits, struct serve_plan *out,
+		    const struct target_hw *place, const struct fits *fits, struct serve_plan *out,
 		    struct err *err);
 /* Fills out->launch from the rest. */
 int serve_flags(struct arena *a, const struct serve_ask *ask, const struct gen_envs *e,
@@ -85,12 +85,12 @@ const char *serve_not_possible(struct arena *a, const struct arch *m, enum engin
 
 /* The machines as a place for the prediction: of memory what is free now, of the poorest one.
  * Fills out->total_bytes, free_bytes, free_from. named: by --on, then nothing is seen. */
-int serve_place(struct arena *a, const struct gen_cluster *c, const struct place *named,
-		struct place *place, struct serve_plan *out, struct err *err);
+int serve_place(struct arena *a, const struct gen_cluster *c, const struct target_hw *named,
+		struct target_hw *place, struct serve_plan *out, struct err *err);
 /* Fills fits, wanted_bytes and fraction from the prediction. */
 void serve_memory(struct arena *a, const struct serve_ask *ask, struct serve_plan *out);
 /* Bytes of one GPU that the engine needs: all but what is left free. */
-double serve_needs(const struct need *m);
+double serve_needs(const struct memory_footprint *m);
 /* Bytes of total that an engine may be given, where can are free (0: not known). */
 double serve_may_take(bool unified, double total, double can);
 /* Tokens of prompts that one step takes, as generated. */

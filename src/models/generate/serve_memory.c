@@ -116,8 +116,8 @@ double serve_may_take(bool unified, double total, double can)
 	return limit - (unified ? fmax(6e9, 0.05 * limit) : 0.03 * limit);
 }
 
-int serve_place(struct arena *a, const struct gen_cluster *c, const struct place *named,
-		struct place *place, struct serve_plan *out, struct err *err)
+int serve_place(struct arena *a, const struct gen_cluster *c, const struct target_hw *named,
+		struct target_hw *place, struct serve_plan *out, struct err *err)
 {
 	const struct gpu_kind *k = named ? named->gpu : NULL;
 	int r = named ? 0 : kind_of(c, &k, err);
@@ -129,7 +129,9 @@ int serve_place(struct arena *a, const struct gen_cluster *c, const struct place
 		out->total_bytes = place_memory_bytes(named);
 		out->free_from = "not seen: the machine is only named";
 	} else {
-		*place = (struct place){ .gpu = k, .gpus = (int)gen_gpus(c), .nodes = (int)c->n };
+		*place = (struct target_hw){ .gpu = k,
+					     .gpus = (int)gen_gpus(c),
+					     .nodes = (int)c->n };
 		place->taken = arena_printf(a, "%d x %s", place->gpus, k->name);
 		least(c, k->unified, &out->total_bytes, &out->free_bytes);
 		out->free_from =
@@ -144,7 +146,7 @@ int serve_place(struct arena *a, const struct gen_cluster *c, const struct place
 	return 0;
 }
 
-double serve_needs(const struct need *m)
+double serve_needs(const struct memory_footprint *m)
 {
 	return m->total - m->reserve;
 }
@@ -162,7 +164,7 @@ static double round_down(double v)
 /* vLLM: part of all memory, for everything of its own. */
 static void of_total(struct arena *a, struct serve_plan *out, double allowed)
 {
-	const struct need *m = &out->p.memory;
+	const struct memory_footprint *m = &out->p.memory;
 	double most = round_down(allowed / out->total_bytes);
 	double want = round_up((serve_needs(m) + 0.02 * out->total_bytes) / out->total_bytes);
 
@@ -185,7 +187,7 @@ static void of_total(struct arena *a, struct serve_plan *out, double allowed)
 /* SGLang: weights and cache as part of what is free before loading. */
 static void of_free(struct arena *a, struct serve_plan *out, double allowed)
 {
-	const struct need *m = &out->p.memory;
+	const struct memory_footprint *m = &out->p.memory;
 	double beside = m->activations + m->workspace + m->graphs + m->framework;
 	double free = out->free_bytes > 0 ? out->free_bytes : out->total_bytes;
 	double most = round_down((allowed - beside) / free);
@@ -204,7 +206,7 @@ static void of_free(struct arena *a, struct serve_plan *out, double allowed)
 /* TensorRT-LLM: the cache as part of what is free when all else is there. */
 static void of_rest(struct arena *a, struct serve_plan *out, double allowed)
 {
-	const struct need *m = &out->p.memory;
+	const struct memory_footprint *m = &out->p.memory;
 	double free = out->free_bytes > 0 ? out->free_bytes : out->total_bytes;
 	double rest = free - (serve_needs(m) - m->cache);
 	double most = round_down((allowed - (serve_needs(m) - m->cache)) / rest);
@@ -218,7 +220,7 @@ static void of_rest(struct arena *a, struct serve_plan *out, double allowed)
 
 static const char *what_would_fit(struct arena *a, const struct serve_plan *out)
 {
-	const struct need *m = &out->p.memory;
+	const struct memory_footprint *m = &out->p.memory;
 	const struct ask *q = &out->p.q.ask;
 	double room = m->limit - (m->total - m->cache - m->state);
 	const char *there = arena_printf(
@@ -241,7 +243,7 @@ static const char *what_would_fit(struct arena *a, const struct serve_plan *out)
 
 void serve_memory(struct arena *a, const struct serve_ask *ask, struct serve_plan *out)
 {
-	const struct need *m = &out->p.memory;
+	const struct memory_footprint *m = &out->p.memory;
 	double allowed = m->limit - m->reserve;
 
 	out->wanted_bytes = serve_needs(m);

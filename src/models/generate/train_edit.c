@@ -97,7 +97,7 @@ static void whole(const struct train_edit *e, const char *path, int most, int *o
 		*out = (int)v;
 }
 
-static void trainer(const struct train_edit *e, struct train_words *w)
+static void trainer(const struct train_edit *e, struct train_options *w)
 {
 	int full = flag_at(e, "gradient_checkpointing");
 	const struct lint_word *fsdp;
@@ -120,7 +120,7 @@ static void trainer(const struct train_edit *e, struct train_words *w)
 		w->compile = flag_at(e, "torch_compile");
 }
 
-static void deepspeed(const struct train_edit *e, int gpus, struct train_words *w)
+static void deepspeed(const struct train_edit *e, int gpus, struct train_options *w)
 {
 	static const char *const ways[] = { "ddp", "zero-1", "zero-2", "zero-3" };
 	const struct markup_node *stage = train_edit_at(e, "zero_optimization.stage");
@@ -155,7 +155,7 @@ static void deepspeed(const struct train_edit *e, int gpus, struct train_words *
 				     : v >= 3;
 }
 
-static void accelerate(const struct train_edit *e, struct train_words *w)
+static void accelerate(const struct train_edit *e, struct train_options *w)
 {
 	const struct markup_node *type = train_edit_at(e, "distributed_type");
 	const char *s = markup_text(type),
@@ -175,7 +175,7 @@ static void accelerate(const struct train_edit *e, struct train_words *w)
 		w->reshard = flag_at(e, "fsdp_config.fsdp_reshard_after_forward");
 }
 
-void train_edit_read(const struct train_edit *e, int gpus, struct train_words *w)
+void train_edit_read(const struct train_edit *e, int gpus, struct train_options *w)
 {
 	if (e->shell || e->format == TRAINER_FILE)
 		trainer(e, w);
@@ -311,14 +311,14 @@ static int word_at(const char *const *names, int n, const char *word)
 }
 
 /* What the changed file says other than the one before. */
-static void take(const struct train_words *was, const struct train_words *now,
-		 enum train_target target, struct train_question *q)
+static void take(const struct train_options *was, const struct train_options *now,
+		 enum train_target target, struct train_config *q)
 {
 	int k;
 
 	if (differ(was->way, now->way) &&
 	    (k = word_at(train_way_names, TRAIN_WAYS, now->way)) >= 0) {
-		train_setup_way(q, target, (enum train_way)k, k == TRAIN_ZERO3);
+		train_setup_parallelism(q, target, (enum train_parallelism)k, k == TRAIN_ZERO3);
 	}
 	if (differ(was->recompute, now->recompute) &&
 	    (k = word_at(train_recompute_names, TRAIN_RECOMPUTES, now->recompute)) >= 0)
@@ -344,7 +344,7 @@ static void take(const struct train_words *was, const struct train_words *now,
 		q->global_batch = q->micro_batch * q->accumulation * q->dp;
 }
 
-static void without_note(struct train_question *q, const char *word)
+static void without_note(struct train_config *q, const char *word)
 {
 	size_t kept = 0;
 
@@ -359,12 +359,12 @@ static void without_note(struct train_question *q, const char *word)
 static void before_mixed(const struct train_edit *e, struct train_setup *s)
 {
 	const char *mixed = markup_text(train_edit_at(e, "mixed_precision"));
-	struct train_question *q;
+	struct train_config *q;
 
 	if (e->shell || e->format != ACCELERATE_FILE || !mixed || strcasecmp(mixed, "no") != 0 ||
 	    s->before->q.precision != TRAIN_BF16)
 		return;
-	q = ARENA_NEW(e->a, struct train_question);
+	q = ARENA_NEW(e->a, struct train_config);
 	*q = s->before->q;
 	q->precision = TRAIN_FP32;
 	train_predict(e->a, q, s->before);
@@ -374,8 +374,8 @@ static void before_mixed(const struct train_edit *e, struct train_setup *s)
 static void predict_again(struct train_edit *e, const struct train_edit *now, int gpus,
 			  struct train_setup *s)
 {
-	struct train_question *q = ARENA_NEW(e->a, struct train_question);
-	struct train_words was, is;
+	struct train_config *q = ARENA_NEW(e->a, struct train_config);
+	struct train_options was, is;
 	struct err err = { 0 };
 
 	*q = s->before->q;
@@ -384,7 +384,7 @@ static void predict_again(struct train_edit *e, const struct train_edit *now, in
 	train_edit_read(e, gpus, &was);
 	train_edit_read(now, gpus, &is);
 	take(&was, &is, s->target, q);
-	if (train_question_settle(e->a, q, &err) < 0)
+	if (train_config_complete(e->a, q, &err) < 0)
 		*q = s->before->q;
 	if (q->compile)
 		without_note(q, "no torch.compile");

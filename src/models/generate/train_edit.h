@@ -47,7 +47,7 @@ struct train_edit {
 int train_edit_open(struct arena *a, const char *name, const char *text, size_t len,
 		    struct train_edit *out, struct err *e);
 /* What the file says, where w does not say it yet. gpus: of all machines; 0: not known. */
-void train_edit_read(const struct train_edit *e, int gpus, struct train_words *w);
+void train_edit_read(const struct train_edit *e, int gpus, struct train_options *w);
 /* What this file cannot say, or what is not changed in it. */
 struct train_bounds train_edit_bounds(const struct train_edit *e);
 /* This file is not what target is for: a sentence that names its kind; NULL: it is. */

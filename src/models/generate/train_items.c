@@ -35,7 +35,7 @@ static const char *flag(bool v)
 
 static void batches(struct arena *a, const struct train_setup *s, struct train_items *out)
 {
-	const struct train_question *q = &s->after->q, *was = &s->before->q;
+	const struct train_config *q = &s->after->q, *was = &s->before->q;
 	const char *memory =
 		arena_printf(a, "%.1f GB of %.1f GB on the fullest GPU (predicted, %.1f to %.1f)",
 			     s->after->memory.total / 1e9, s->after->memory.limit / 1e9,
@@ -56,7 +56,7 @@ static void batches(struct arena *a, const struct train_setup *s, struct train_i
 
 static void precision(struct arena *a, const struct train_setup *s, struct train_items *out)
 {
-	const struct train_question *q = &s->after->q;
+	const struct train_config *q = &s->after->q;
 
 	if (q->precision == TRAIN_FP16) {
 		add(a, out, "fp16.enabled", "true", "as it was told; it needs loss scaling");
@@ -188,7 +188,7 @@ static void fsdp_argument(struct arena *a, const struct train_setup *s, struct t
 
 void train_items_trainer(struct arena *a, const struct train_setup *s, struct train_items *out)
 {
-	const struct train_question *q = &s->after->q, *was = &s->before->q;
+	const struct train_config *q = &s->after->q, *was = &s->before->q;
 	bool full = q->recompute == TRAIN_FULL;
 
 	add(a, out, "per_device_train_batch_size", number(a, q->micro_batch),
@@ -290,7 +290,7 @@ static void fsdp(struct arena *a, const struct train_setup *s, const char *prefi
 static void machines(struct arena *a, const struct train_setup *s, const struct train_meeting *m,
 		     struct train_items *out)
 {
-	const struct place *p = &s->after->q.place;
+	const struct target_hw *p = &s->after->q.place;
 
 	fsdp_add(a, out, "num_machines", arena_printf(a, "%d", p->nodes),
 		 arena_printf(a, "%d machine%s with %d GPU%s in all: those that were asked for",
@@ -324,7 +324,7 @@ static void compiled(struct arena *a, const struct train_setup *s, struct train_
 		 "pad or pack to one length: each new shape is compiled anew");
 	fsdp_add(a, out, "dynamo_config.dynamo_use_fullgraph", "false",
 		 "a model that breaks the graph still runs");
-	if (train_way_shards(s->after->q.way))
+	if (train_parallelism_shards(s->after->q.way))
 		fsdp_add(a, out, "dynamo_config.dynamo_use_regional_compilation", "true",
 			 "each block is a graph, as it is a unit of FSDP: gathering does not break "
 			 "it, "
@@ -335,7 +335,7 @@ static void compiled(struct arena *a, const struct train_setup *s, struct train_
 void train_items_accelerate(struct arena *a, const struct train_setup *s,
 			    const struct train_meeting *m, struct train_items *out)
 {
-	const struct train_question *q = &s->after->q;
+	const struct train_config *q = &s->after->q;
 	bool several = q->place.gpus > 1, fp16 = q->precision == TRAIN_FP16;
 	bool full = q->precision == TRAIN_FP32 || q->precision == TRAIN_TF32;
 
@@ -343,9 +343,9 @@ void train_items_accelerate(struct arena *a, const struct train_setup *s,
 	fsdp_add(a, out, "debug", "false",
 		 "checks of each collective's shapes are for finding faults");
 	word(a, out, "distributed_type",
-	     !several				 ? "NO"
-	     : train_way_shards(s->after->q.way) ? "FSDP"
-						 : "MULTI_GPU",
+	     !several					 ? "NO"
+	     : train_parallelism_shards(s->after->q.way) ? "FSDP"
+							 : "MULTI_GPU",
 	     several ? s->why : "one GPU");
 	machines(a, s, m, out);
 	word(a, out, "mixed_precision",
@@ -361,7 +361,7 @@ void train_items_accelerate(struct arena *a, const struct train_setup *s,
 		fsdp_add(a, out, "enable_cpu_affinity", "true",
 			 arena_printf(a, "%d NUMA nodes: each process stays on the CPUs of its GPU",
 				      s->numa_nodes));
-	if (several && train_way_shards(s->after->q.way))
+	if (several && train_parallelism_shards(s->after->q.way))
 		fsdp(a, s, "fsdp_config.fsdp_", out);
 	if (q->way == TRAIN_HSDP) {
 		int shard = q->shard > 0 ? q->shard : s->gpus_each;
@@ -394,7 +394,7 @@ static void imports(const struct train_setup *s, struct text *t)
 		    s->offload.optimizer ? "CPUOffloadPolicy, " : "");
 }
 
-static void policy(const struct train_question *q, struct text *t)
+static void policy(const struct train_config *q, struct text *t)
 {
 	const char *half = q->precision == TRAIN_FP16 ? "float16" : "bfloat16";
 
@@ -411,7 +411,7 @@ static void policy(const struct train_question *q, struct text *t)
 
 const char *train_torch_call(struct arena *a, const struct train_setup *s)
 {
-	const struct train_question *q = &s->after->q;
+	const struct train_config *q = &s->after->q;
 	const char *offload = s->offload.optimizer ? ", offload_policy=CPUOffloadPolicy()" : "";
 	bool recompute = q->recompute == TRAIN_FULL;
 	int shard = q->shard > 0 ? q->shard : s->gpus_each;

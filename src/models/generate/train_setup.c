@@ -18,12 +18,12 @@
 #define PCIE_GBS 55.5
 
 struct choice {
-	enum train_way way;
+	enum train_parallelism way;
 	bool reshard;
 };
 
 /* From the plainest to what shards most. */
-static size_t choices(enum train_target t, const struct train_question *q, bool fixed,
+static size_t choices(enum train_target t, const struct train_config *q, bool fixed,
 		      struct choice *out)
 {
 	int each = place_per_node(&q->place) / q->tp;
@@ -48,13 +48,13 @@ static size_t choices(enum train_target t, const struct train_question *q, bool 
 	return n;
 }
 
-void train_setup_way(struct train_question *q, enum train_target target, enum train_way way,
-		     bool reshard)
+void train_setup_parallelism(struct train_config *q, enum train_target target,
+			     enum train_parallelism way, bool reshard)
 {
 	if (way != q->way) {
 		q->way = way;
-		q->sync_each_micro = train_way_shards(way) || way == TRAIN_ZERO2;
-		q->reduce_fp32 = target != TARGET_DEEPSPEED && train_way_fp32(way);
+		q->sync_each_micro = train_parallelism_shards(way) || way == TRAIN_ZERO2;
+		q->reduce_fp32 = target != TARGET_DEEPSPEED && train_parallelism_fp32(way);
 	}
 	q->reshard = reshard;
 	/* Groups of a machine each, unless others were told. */
@@ -76,25 +76,25 @@ static double worth(const struct train_try *t)
 }
 
 /* The fastest micro-batch of the same global batch; a larger one has to be worth it. */
-static void try_one(struct arena *a, const struct train_question *told, enum train_target target,
+static void try_one(struct arena *a, const struct train_config *told, enum train_target target,
 		    const struct train_bounds *b, double parameters, struct train_try *t,
-		    struct train_question *best)
+		    struct train_config *best)
 {
 	struct train_answer *p = ARENA_NEW(a, struct train_answer);
-	struct train_question *q = ARENA_NEW(a, struct train_question);
+	struct train_config *q = ARENA_NEW(a, struct train_config);
 	struct train_try now;
 	struct err e = { 0 };
 	int most, all = told->global_batch;
 
 	*q = *told;
-	train_setup_way(q, b->way ? TARGET_LAUNCH : target, t->way, t->reshard);
+	train_setup_parallelism(q, b->way ? TARGET_LAUNCH : target, t->way, t->reshard);
 	q->recompute = t->recompute;
 	if (target == TARGET_DEEPSPEED && t->way != TRAIN_DDP)
 		q->bucket_bytes = 2 * train_bucket(parameters);
 	else if (b->bucket && t->way == told->way)
 		q->bucket_bytes = told->bucket_bytes;
 	*best = *q;
-	if (train_question_settle(a, q, &e) < 0)
+	if (train_config_complete(a, q, &e) < 0)
 		return;
 	most = train_largest_micro_batch(a, q, true);
 	for (int m = 1; m <= most; m++) {
@@ -224,7 +224,7 @@ static double crossing(const struct train_offload *o, bool deepspeed, double mic
 	return (2 + 2) * micros + (o->weights ? (2 + 2) * micros : 0) + 2;
 }
 
-static void offload(struct arena *a, struct train_setup *s, struct train_question *q)
+static void offload(struct arena *a, struct train_setup *s, struct train_config *q)
 {
 	struct train_answer *p = s->after;
 	struct train_offload *o = &s->offload;
@@ -232,7 +232,7 @@ static void offload(struct arena *a, struct train_setup *s, struct train_questio
 	bool narrow = deepspeed && (q->precision == TRAIN_BF16 || q->precision == TRAIN_FP16);
 	double parts;
 
-	train_setup_way(q, s->target, deepspeed ? TRAIN_ZERO3 : TRAIN_FSDP, true);
+	train_setup_parallelism(q, s->target, deepspeed ? TRAIN_ZERO3 : TRAIN_FSDP, true);
 	q->recompute = TRAIN_FULL;
 	q->micro_batch = 1;
 	q->accumulation = q->dp > 0 && q->global_batch >= q->dp ? q->global_batch / q->dp : 1;
@@ -279,9 +279,9 @@ static const char *train_gain_text(struct arena *a, const struct figure *gain)
 	return arena_printf(a, "%.2f times (%.2f to %.2f)", gain->value, gain->low, gain->high);
 }
 
-static void compile(struct arena *a, struct train_setup *s, const struct train_question *told)
+static void compile(struct arena *a, struct train_setup *s, const struct train_config *told)
 {
-	struct train_question *with = ARENA_NEW(a, struct train_question);
+	struct train_config *with = ARENA_NEW(a, struct train_config);
 	struct figure gain;
 
 	*with = s->after->q;
@@ -305,7 +305,7 @@ static void compile(struct arena *a, struct train_setup *s, const struct train_q
 }
 
 /* Every way with everything kept comes before those that recompute. */
-static void list_tries(const struct choice *c, size_t n, const struct train_question *told,
+static void list_tries(const struct choice *c, size_t n, const struct train_config *told,
 		       bool fixed, struct train_setup *out)
 {
 	static const enum train_recompute both[] = { TRAIN_KEEP_ALL, TRAIN_FULL };
@@ -319,12 +319,12 @@ static void list_tries(const struct choice *c, size_t n, const struct train_ques
 							    fixed ? told->recompute : both[k] };
 }
 
-int train_setup_within(struct arena *a, const struct train_question *told, enum train_target target,
+int train_setup_within(struct arena *a, const struct train_config *told, enum train_target target,
 		       const struct gen_cluster *cluster, const struct train_bounds *bounds,
 		       struct train_setup *out, struct err *e)
 {
-	struct train_question *best = arena_array(a, TRAIN_TRIES, sizeof(*best));
-	struct train_question *q = ARENA_NEW(a, struct train_question);
+	struct train_config *best = arena_array(a, TRAIN_TRIES, sizeof(*best));
+	struct train_config *q = ARENA_NEW(a, struct train_config);
 	struct choice c[8];
 	size_t n = choices(target, told, bounds->way, c), taken;
 
@@ -361,7 +361,7 @@ int train_setup_within(struct arena *a, const struct train_question *told, enum 
 	return 0;
 }
 
-int train_setup_make(struct arena *a, const struct train_question *told, enum train_target target,
+int train_setup_make(struct arena *a, const struct train_config *told, enum train_target target,
 		     const struct gen_cluster *cluster, struct train_setup *out, struct err *e)
 {
 	return train_setup_within(a, told, target, cluster, &(struct train_bounds){ 0 }, out, e);
@@ -390,7 +390,7 @@ static void cpus_of(const struct gen_cluster *c, long long *threads, long long *
 
 static void workers(struct arena *a, struct train_setup *s, long long threads)
 {
-	const struct train_question *q = &s->after->q;
+	const struct train_config *q = &s->after->q;
 	double rate = s->after->time.total.value > 0
 			      ? q->micro_batch * q->accumulation / s->after->time.total.value
 			      : 0;

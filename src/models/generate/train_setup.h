@@ -25,7 +25,7 @@ enum { TRAIN_TRIES = 16 };
 
 /* One way to shard, with the micro-batch that is fastest for it. */
 struct train_try {
-	enum train_way way;
+	enum train_parallelism way;
 	enum train_recompute recompute;
 	bool reshard;
 	int micro_batch, accumulation;
@@ -71,17 +71,17 @@ struct train_bounds {
 
 /* Where the machine's facts are not known, cluster is NULL. -EINVAL with a sentence. The choice is
  * made without torch.compile, unless it was told; what that would bring is compile_why. */
-int train_setup_make(struct arena *a, const struct train_question *told, enum train_target target,
+int train_setup_make(struct arena *a, const struct train_config *told, enum train_target target,
 		     const struct gen_cluster *cluster, struct train_setup *out, struct err *e);
 /* The same within bounds. */
-int train_setup_within(struct arena *a, const struct train_question *told, enum train_target target,
+int train_setup_within(struct arena *a, const struct train_config *told, enum train_target target,
 		       const struct gen_cluster *cluster, const struct train_bounds *bounds,
 		       struct train_setup *out, struct err *e);
 /* What follows from another way, as target's program does it: DeepSpeed's stage 0 sums gradients
  * behind the backward pass, its stages 2 and 3 after each micro-batch (runtime/engine.py 0.19.6).
  */
-void train_setup_way(struct train_question *q, enum train_target target, enum train_way way,
-		     bool reshard);
+void train_setup_parallelism(struct train_config *q, enum train_target target,
+			     enum train_parallelism way, bool reshard);
 /* train_cores.c: workers, prefetch, threads. */
 void train_setup_cores(struct arena *a, const struct gen_cluster *cluster, struct train_setup *s);
 /* Elements of a bucket of gradients, as written for DeepSpeed. */

@@ -25,7 +25,7 @@ static int by_goal(const void *x, const void *y, void *how)
 	return strcmp(a->what, b->what);
 }
 
-int advise(struct arena *a, const struct words *w, const struct fits *fits,
+int advise(struct arena *a, const struct infer_options *w, const struct fits *fits,
 	   const struct advise_facts *facts, struct serve_advice *out, struct err *e)
 {
 	struct adviser v = { a, w, fits, facts, out };
@@ -151,7 +151,7 @@ static void try_machines(struct adviser *v, int times, bool copies)
 {
 	const struct ask *q = &v->out->base->q.ask;
 	struct way *way = adviser_copy(v, v->out->base);
-	struct place *p = &way->q.ask.place;
+	struct target_hw *p = &way->q.ask.place;
 	int gpus = q->place.gpus * times;
 	bool cards = q->place.gpu->link > 0 && gpus <= q->place.gpu->per_node;
 	const char *of = q->place.gpu->name;
@@ -200,7 +200,7 @@ static bool rival(const struct arch *a, const struct arch_parts *own)
 
 static void try_model(struct adviser *v, const struct arch *a)
 {
-	struct words w = *v->words;
+	struct infer_options w = *v->words;
 	struct arch_parts p = arch_parts(a);
 	struct way *way;
 

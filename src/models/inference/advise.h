@@ -81,7 +81,7 @@ struct advise_facts {
 };
 
 /* -EINVAL, -ENOENT with a sentence, as question_make. *w has to live as long as the answer. */
-int advise(struct arena *a, const struct words *w, const struct fits *fits,
+int advise(struct arena *a, const struct infer_options *w, const struct fits *fits,
 	   const struct advise_facts *facts, struct serve_advice *out, struct err *e);
 
 void way_outcome(const struct ask *q, int copies, struct outcome *out);
@@ -97,7 +97,7 @@ const char *const *advise_formats(const struct ask *q);
 
 struct adviser {
 	struct arena *arena;
-	const struct words *words;
+	const struct infer_options *words;
 	const struct fits *fits;
 	const struct advise_facts *facts;
 	struct serve_advice *out;
@@ -115,7 +115,7 @@ struct trial {
 /* The base once more, to be changed. */
 struct way *adviser_copy(const struct adviser *v, const struct way *from);
 /* Asked in other words; NULL: it makes no sense. */
-struct way *adviser_ask(const struct adviser *v, const struct words *w, int copies);
+struct way *adviser_ask(const struct adviser *v, const struct infer_options *w, int copies);
 /* Outcome, gains, confidence: fills *c. */
 void adviser_judge(struct adviser *v, const struct trial *t, struct serve_change *c);
 /* Judges it and adds it to the single changes, unless it does not fit or makes nothing better. */

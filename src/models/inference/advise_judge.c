@@ -24,7 +24,7 @@ struct way *adviser_copy(const struct adviser *v, const struct way *from)
 	return w;
 }
 
-struct way *adviser_ask(const struct adviser *v, const struct words *words, int copies)
+struct way *adviser_ask(const struct adviser *v, const struct infer_options *words, int copies)
 {
 	struct way *w = ARENA_NEW(v->arena, struct way);
 	struct err e = { 0 };

@@ -42,7 +42,7 @@ static void find_weights(struct adviser *v, struct mixture *m)
 	m->weights[0] = base;
 	m->n_weights = 1;
 	for (; *names && m->n_weights < FORMATS_MOST; names++) {
-		struct words w = *v->words;
+		struct infer_options w = *v->words;
 		struct way *way;
 
 		w.weights = *names;
@@ -271,7 +271,7 @@ static void try_weights(struct adviser *v)
 	double bytes = weights_total(q);
 
 	for (; *names; names++) {
-		struct words w = *v->words;
+		struct infer_options w = *v->words;
 		struct way *way;
 
 		w.weights = *names;
@@ -447,7 +447,7 @@ static void try_engines(struct adviser *v)
 	if (!q->place.gpu->server || q->weights->gguf || q->engine == ENGINE_TORCH)
 		return;
 	for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
-		struct words w = *v->words;
+		struct infer_options w = *v->words;
 		struct way *way;
 
 		if (servers[i] == q->engine)

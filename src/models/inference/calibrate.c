@@ -17,7 +17,7 @@ static const double far_off = 0.4;
 static double calibrate_predict(const struct ask *q, enum log_figure f)
 {
 	double context = q->depth + q->prompt + q->output / 2;
-	struct need m;
+	struct memory_footprint m;
 	struct served s;
 	struct prompt p;
 	struct decode_step one;
@@ -116,8 +116,9 @@ static const char *hint_of(const struct calibrate_hint *hints, size_t n, enum fi
 }
 
 /* What became of each constant, and the set that predictions use. */
-static struct fit tell(struct calibrate_group *g, const struct fit_problem *p, const bool *asked,
-		       const struct fit *built_in, const struct calibrate_hint *hints, size_t n)
+static struct fit calibrate_note(struct calibrate_group *g, const struct fit_problem *p,
+				 const bool *asked, const struct fit *built_in,
+				 const struct calibrate_hint *hints, size_t n)
 {
 	struct fit f = fit_at(p);
 
@@ -280,7 +281,7 @@ static void fit_group(struct arena *a, struct calibration *c, struct calibrate_g
 		fit_reduce(&p);
 		try_on_unseen(a, g, &p, f);
 	}
-	with = tell(g, &p, asked, built_in, hints, n_hints);
+	with = calibrate_note(g, &p, asked, built_in, hints, n_hints);
 	for (size_t i = 0; i < n; i++) {
 		struct ask q = c->runs[f[i].run].q.ask;
 
@@ -292,7 +293,7 @@ static void fit_group(struct arena *a, struct calibration *c, struct calibrate_g
 	judge(a, g);
 }
 
-void calibrate(struct arena *a, const struct log_runs *logs, const struct words *told,
+void calibrate(struct arena *a, const struct log_runs *logs, const struct infer_options *told,
 	       enum hardware hardware, const struct calibrate_hint *hints, size_t n_hints,
 	       const struct fits *base, struct calibration *out)
 {
@@ -582,7 +583,7 @@ void fit_reduce(struct fit_problem *p)
 
 /* From what logs and the user say to questions with measured answers, by engine and hardware. */
 
-static double told_or(double log, double told)
+static double logged_or(double log, double told)
 {
 	return log > 0 ? log : told;
 }
@@ -599,7 +600,8 @@ static const char *weights_of(const char *text)
 	return format_find(text, true) ? text : NULL;
 }
 
-static void words_of(const struct log_run *l, const struct words *told, struct words *w)
+static void words_of(const struct log_run *l, const struct infer_options *told,
+		     struct infer_options *w)
 {
 	*w = *told;
 	if (!w->model && !w->file)
@@ -617,13 +619,13 @@ static void words_of(const struct log_run *l, const struct words *told, struct w
 	w->tp = l->tp ? l->tp : told->tp;
 	w->pp = l->pp ? l->pp : told->pp;
 	w->batch = l->batch ? l->batch : told->batch;
-	w->prompt = told_or(l->prompt, told->prompt);
-	w->output = told_or(l->output, told->output);
-	w->depth = told_or(l->depth, told->depth);
-	w->rounds = told_or(l->rounds, told->rounds);
+	w->prompt = logged_or(l->prompt, told->prompt);
+	w->output = logged_or(l->output, told->output);
+	w->depth = logged_or(l->depth, told->depth);
+	w->rounds = logged_or(l->rounds, told->rounds);
 }
 
-static const char *not_told(const struct log_run *l, const struct words *w)
+static const char *why_unusable(const struct log_run *l, const struct infer_options *w)
 {
 	if (l->skipped)
 		return l->skipped;
@@ -640,14 +642,14 @@ static const char *not_told(const struct log_run *l, const struct words *w)
 	return NULL;
 }
 
-static void make_run(struct arena *a, const struct log_run *l, const struct words *told,
+static void make_run(struct arena *a, const struct log_run *l, const struct infer_options *told,
 		     const struct fits *base, struct calibrate_run *r)
 {
-	struct words w;
+	struct infer_options w;
 	struct err e = { 0 };
 
 	words_of(l, told, &w);
-	*r = (struct calibrate_run){ .log = l, .skipped = not_told(l, &w) };
+	*r = (struct calibrate_run){ .log = l, .skipped = why_unusable(l, &w) };
 	if (!r->skipped && question_make(a, &w, base, &r->q, &e) < 0)
 		r->skipped = arena_strdup(a, e.text);
 	if (r->skipped)
@@ -708,7 +710,7 @@ static void add_figures(struct arena *a, struct calibration *c, size_t run)
 	c->used++;
 }
 
-void calibrate_runs(struct arena *a, const struct log_runs *logs, const struct words *told,
+void calibrate_runs(struct arena *a, const struct log_runs *logs, const struct infer_options *told,
 		    const struct fits *base, struct calibration *c)
 {
 	size_t every = (logs->n + CALIBRATE_RUNS_MAX - 1) / CALIBRATE_RUNS_MAX;

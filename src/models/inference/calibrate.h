@@ -91,7 +91,7 @@ enum { CALIBRATE_RUNS_MAX = 400 };
  * before what a log says, everything else fills what a log leaves out. hints apply to every engine
  * on hardware. Never fails: runs that cannot be used say why.
  */
-void calibrate(struct arena *a, const struct log_runs *logs, const struct words *told,
+void calibrate(struct arena *a, const struct log_runs *logs, const struct infer_options *told,
 	       enum hardware hardware, const struct calibrate_hint *hints, size_t n_hints,
 	       const struct fits *base, struct calibration *out);
 
@@ -118,7 +118,7 @@ struct fit_problem {
 };
 
 /* Fills runs, figures and groups; every run says why when it does not count. */
-void calibrate_runs(struct arena *a, const struct log_runs *logs, const struct words *told,
+void calibrate_runs(struct arena *a, const struct log_runs *logs, const struct infer_options *told,
 		    const struct fits *base, struct calibration *c);
 /* The group of that name, made when it was not there. */
 size_t calibrate_group_of(struct arena *a, struct calibration *c, enum engine e, enum hardware h);

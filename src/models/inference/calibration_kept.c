@@ -67,7 +67,7 @@ static json_t *set(const struct calibrate_group *g, bool fit)
 			 fit && g->tried ? json_figure(g->left_out[0]) : json_null());
 }
 
-json_t *calibration_kept_json(const struct calibration *c, const char *taken,
+json_t *calibration_file_json(const struct calibration *c, const char *taken,
 			      const struct record_pair *pairs, size_t n, long long now)
 {
 	struct arena a = { 0 };
@@ -102,7 +102,7 @@ static const char *text_of(struct arena *a, const json_t *j, const char *key)
 }
 
 /* Names go into lines that fits_read splits: nothing but what such names are made of. */
-static bool sound_name(const char *s)
+static bool valid_name(const char *s)
 {
 	size_t n = strlen(s);
 
@@ -120,13 +120,13 @@ static bool take_constants(struct arena *a, json_t *j, struct calibration_set *o
 	TEXT_AUTO lines = { 0 };
 
 	if (!json_is_object(o) || json_object_size(o) > FITS || !engine || !hardware ||
-	    !sound_name(engine) || !sound_name(hardware))
+	    !valid_name(engine) || !valid_name(hardware))
 		return false;
 	json_object_foreach(o, key, v)
 	{
 		double x = json_number_value(v);
 
-		if (!sound_name(key) || !json_is_number(v) || !isfinite(x) || x <= 0 || x > 1e6)
+		if (!valid_name(key) || !json_is_number(v) || !isfinite(x) || x <= 0 || x > 1e6)
 			return false;
 		text_printf(&lines, "%s.%s.%s = %.9g\n", engine, hardware, key, x);
 		out->n++;
@@ -155,7 +155,7 @@ static bool take_set(struct arena *a, json_t *j, struct calibration_set *out)
 	return true;
 }
 
-static bool take_sets(struct arena *a, json_t *list, struct calibration_kept *out)
+static bool take_sets(struct arena *a, json_t *list, struct calibration_file *out)
 {
 	size_t n = json_array_size(list);
 
@@ -176,7 +176,7 @@ bool calibration_for(const struct calibration_set *s, const char *model)
 	return s->models == NULL;
 }
 
-static bool take_pairs(struct arena *a, json_t *o, struct calibration_kept *out)
+static bool take_pairs(struct arena *a, json_t *o, struct calibration_file *out)
 {
 	const char *key;
 	json_t *v;
@@ -196,7 +196,7 @@ static bool take_pairs(struct arena *a, json_t *o, struct calibration_kept *out)
 	return true;
 }
 
-int calibration_kept_read(struct arena *a, const char *text, struct calibration_kept *out,
+int calibration_file_read(struct arena *a, const char *text, struct calibration_file *out,
 			  struct err *e)
 {
 	const char *schema;

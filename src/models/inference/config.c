@@ -42,7 +42,7 @@ const struct model_type *config_type(const char *name)
 }
 
 /* What is told at all, each by the name that most files give it. */
-static int told(const struct arch *a, struct err *e)
+static int config_complete(const struct arch *a, struct err *e)
 {
 	const struct {
 		const char *name;
@@ -180,7 +180,7 @@ static int read_object(struct arena *a, const char *name, const json_t *root,
 	sizes(&r);
 	r.s->tied = tied(&r);
 	config_attention(&r);
-	if ((bad = told(r.s, e)) < 0)
+	if ((bad = config_complete(r.s, e)) < 0)
 		return bad;
 	config_feed_forward(&r);
 	config_layers(&r);

@@ -121,13 +121,13 @@ void config_quantization(struct arena *a, const json_t *root, const json_t *c,
 /* Which modules of a checkpoint are not in its format: names, globs and expressions from its
  * configuration, counted by matrix and by layer. */
 
-struct kept;
+struct stored_sizes;
 
 /* The shape has to be whole: shares follow from it. */
-struct kept *kept_new(struct arena *a, const struct arch *arch);
+struct stored_sizes *stored_sizes_new(struct arena *a, const struct arch *arch);
 /* The modules of this name have so many bytes a parameter. What an earlier one names stays. */
-void kept_add(struct kept *k, const char *name, double bytes);
+void stored_sizes_add(struct stored_sizes *k, const char *name, double bytes);
 /* The parts' bytes, where everything not named has base; a sentence about it, or NULL. */
-const char *kept_apply(struct kept *k, double base, struct format *f);
+const char *stored_sizes_apply(struct stored_sizes *k, double base, struct format *f);
 
 #endif

@@ -160,7 +160,7 @@ struct cell {
 	double named, bytes, high;
 };
 
-struct kept {
+struct stored_sizes {
 	struct arena *a;
 	const struct arch *arch;
 	struct module module[MODULES];
@@ -174,11 +174,11 @@ struct kept {
 	size_t unknowns;
 };
 
-struct kept *kept_new(struct arena *a, const struct arch *arch)
+struct stored_sizes *stored_sizes_new(struct arena *a, const struct arch *arch)
 {
-	struct kept *k = ARENA_NEW(a, struct kept);
+	struct stored_sizes *k = ARENA_NEW(a, struct stored_sizes);
 
-	*k = (struct kept){ .a = a, .arch = arch, .left = STEPS };
+	*k = (struct stored_sizes){ .a = a, .arch = arch, .left = STEPS };
 	if (arch->layers < 1 || arch->layers > 4096 || arch->heads < 1 || arch->head_dim < 1)
 		return k; /* such a shape is refused anyway */
 	k->layers = arch->layers;
@@ -265,7 +265,8 @@ struct pattern {
 };
 
 /* From "layers" on, one expert as the first, what is around the language model left out. */
-static bool prepare(const struct kept *k, const char *s, enum name_kind kind, struct pattern *p)
+static bool prepare(const struct stored_sizes *k, const char *s, enum name_kind kind,
+		    struct pattern *p)
 {
 	const char *layers = strstr(s, "layers"), *at, *end;
 	long expert;
@@ -291,7 +292,7 @@ static bool prepare(const struct kept *k, const char *s, enum name_kind kind, st
 	return n > 0 && (size_t)n < sizeof(p->text);
 }
 
-static bool matches(struct kept *k, const struct pattern *p, const char *name)
+static bool matches(struct stored_sizes *k, const struct pattern *p, const char *name)
 {
 	return p->kind == NAME_PLAIN  ? name_plain(p->text, name)
 	       : p->kind == NAME_GLOB ? name_glob(p->text, name, &k->left)
@@ -299,8 +300,8 @@ static bool matches(struct kept *k, const struct pattern *p, const char *name)
 }
 
 /* head: "layers.N.", of so many characters. */
-static bool names_module(struct kept *k, const struct pattern *p, const char *head, size_t n,
-			 const struct module *m)
+static bool names_module(struct stored_sizes *k, const struct pattern *p, const char *head,
+			 size_t n, const struct module *m)
 {
 	char name[128];
 	size_t len;
@@ -318,7 +319,7 @@ static bool names_module(struct kept *k, const struct pattern *p, const char *he
 	return false;
 }
 
-static void mark(struct kept *k, long layer, size_t m, double part, double bytes)
+static void mark(struct stored_sizes *k, long layer, size_t m, double part, double bytes)
 {
 	struct cell *c = &k->cell[(size_t)layer * k->modules + m];
 
@@ -334,7 +335,7 @@ static void mark(struct kept *k, long layer, size_t m, double part, double bytes
  * A name of what every layer has may mean layers of either kind (attention and linear attention, a
  * dense block and experts); which layer is of which is not told, so each kind gets its part.
  */
-static void mark_all(struct kept *k, long layer, const bool *hit, double part, double bytes)
+static void mark_all(struct stored_sizes *k, long layer, const bool *hit, double part, double bytes)
 {
 	bool parts[PARTS] = { false };
 	double share;
@@ -354,7 +355,7 @@ static void mark_all(struct kept *k, long layer, const bool *hit, double part, d
 	}
 }
 
-static bool hits(struct kept *k, const struct pattern *p, long layer, bool *hit)
+static bool hits(struct stored_sizes *k, const struct pattern *p, long layer, bool *hit)
 {
 	char head[32];
 	size_t n = (size_t)snprintf(head, sizeof(head), "layers.%ld.", layer);
@@ -368,7 +369,7 @@ static bool hits(struct kept *k, const struct pattern *p, long layer, bool *hit)
 	return any;
 }
 
-static bool add_one(struct kept *k, const char *text, enum name_kind kind, double bytes)
+static bool add_one(struct stored_sizes *k, const char *text, enum name_kind kind, double bytes)
 {
 	bool hit[MODULES] = { false }, any = false, some = false;
 	struct pattern p;
@@ -388,7 +389,7 @@ static bool add_one(struct kept *k, const char *text, enum name_kind kind, doubl
 	return any;
 }
 
-static void not_understood(struct kept *k, const char *name)
+static void not_understood(struct stored_sizes *k, const char *name)
 {
 	char *shown;
 
@@ -401,7 +402,7 @@ static void not_understood(struct kept *k, const char *name)
 	k->unknown = shown;
 }
 
-void kept_add(struct kept *k, const char *name, double bytes)
+void stored_sizes_add(struct stored_sizes *k, const char *name, double bytes)
 {
 	enum name_kind kind = name_kind_of(name);
 	size_t n = 1;
@@ -423,7 +424,7 @@ void kept_add(struct kept *k, const char *name, double bytes)
 /* --- the parts -----------------------------------------------------------------------------------
  */
 
-static double sum(const struct kept *k, enum part part, double base, double *high)
+static double sum(const struct stored_sizes *k, enum part part, double base, double *high)
 {
 	double named = 0, bytes = 0, scale;
 
@@ -446,7 +447,7 @@ static double sum(const struct kept *k, enum part part, double base, double *hig
 	return base * (1 - named * scale) + bytes * scale;
 }
 
-const char *kept_apply(struct kept *k, double base, struct format *f)
+const char *stored_sizes_apply(struct stored_sizes *k, double base, struct format *f)
 {
 	static const char *const names[] = { "attention", "linear attention", "dense blocks",
 					     "experts", "shared experts" };

@@ -407,7 +407,7 @@ static double scheme_bytes(struct scheme s)
  */
 
 /* Lists of what stays as it was; returns whether there is one. */
-static bool left_alone(const json_t *q, struct kept *k)
+static bool left_alone(const json_t *q, struct stored_sizes *k)
 {
 	static const char *const lists[] = { "ignore",
 					     "exclude_modules",
@@ -425,7 +425,7 @@ static bool left_alone(const json_t *q, struct kept *k)
 		json_array_foreach(json_object_get(q, lists[i]), at, v)
 		{
 			if (json_is_string(v)) {
-				kept_add(k, json_string_value(v), 2);
+				stored_sizes_add(k, json_string_value(v), 2);
 				any = true;
 			}
 		}
@@ -434,7 +434,7 @@ static bool left_alone(const json_t *q, struct kept *k)
 
 /* {"model.layers.3.mlp.down_proj": {"bits": 8}}; GPTQ's "dynamic" says "-:" for what is left alone
  * and then and behind "+:" writes expressions. */
-static bool by_name(const json_t *names, struct kept *k, struct arena *a)
+static bool by_name(const json_t *names, struct stored_sizes *k, struct arena *a)
 {
 	const char *key, *name;
 	const json_t *v;
@@ -446,15 +446,15 @@ static bool by_name(const json_t *names, struct kept *k, struct arena *a)
 
 		name = sign ? arena_printf(a, "re:%.250s", key + 2) : key;
 		if (alone || bits >= 16)
-			kept_add(k, name, 2);
+			stored_sizes_add(k, name, 2);
 		else if (bits)
-			kept_add(k, name, scheme_bytes(scheme_gptq(v)));
+			stored_sizes_add(k, name, scheme_bytes(scheme_gptq(v)));
 	}
 	return json_object_size(names) > 0;
 }
 
 /* Groups of compressed-tensors that are for named modules alone. */
-static bool other_groups(const json_t *q, struct kept *k)
+static bool other_groups(const json_t *q, struct stored_sizes *k)
 {
 	const json_t *g, *v;
 	const char *key;
@@ -467,23 +467,23 @@ static bool other_groups(const json_t *q, struct kept *k)
 			continue;
 		any = true;
 		json_array_foreach(json_object_get(g, "targets"), i, v) if (json_is_string(v))
-			kept_add(k, json_string_value(v), scheme_bytes(scheme_of_group(g)));
+			stored_sizes_add(k, json_string_value(v), scheme_bytes(scheme_of_group(g)));
 	}
 	return any;
 }
 
-static bool quark_layers(const json_t *q, struct kept *k)
+static bool quark_layers(const json_t *q, struct stored_sizes *k)
 {
 	const json_t *layers = json_object_get(q, "layer_quant_config"), *v;
 	const char *key;
 
 	json_object_foreach((json_t *)(uintptr_t)layers, key, v)
-		kept_add(k, key, scheme_bytes(scheme_quark(v)));
+		stored_sizes_add(k, key, scheme_bytes(scheme_quark(v)));
 	return json_object_size(layers) > 0;
 }
 
 /* "MIXED_PRECISION": each module has an algorithm of its own, and what is not named has none. */
-static bool mixed(const json_t *q, struct kept *k, struct scheme *s)
+static bool mixed(const json_t *q, struct stored_sizes *k, struct scheme *s)
 {
 	const json_t *layers = json_object_get(q, "quantized_layers"), *v;
 	const char *key;
@@ -497,7 +497,7 @@ static bool mixed(const json_t *q, struct kept *k, struct scheme *s)
 			s->name = NULL;
 			return false;
 		}
-		kept_add(k, key, scheme_bytes(one));
+		stored_sizes_add(k, key, scheme_bytes(one));
 		if (!s->name || scheme_bytes(one) < scheme_bytes(*s))
 			s->name = one.name;
 	}
@@ -554,11 +554,11 @@ static void read_quantization(struct arena *a, const json_t *q, struct model_fil
 {
 	bool is_mixed, listed, named_alone;
 	struct scheme s = { 0 };
-	struct kept *k;
+	struct stored_sizes *k;
 	struct format f;
 
 	out->quantized = true;
-	k = kept_new(a, &out->arch);
+	k = stored_sizes_new(a, &out->arch);
 	is_mixed = strcasestr(quant_text(q, "quant_algo"), "MIXED") != NULL;
 	listed = left_alone(q, k);
 	if (is_mixed)
@@ -579,7 +579,7 @@ static void read_quantization(struct arena *a, const json_t *q, struct model_fil
 	if (!listed && !named_alone && s.bytes <= 0)
 		return;
 	if (listed || named_alone)
-		out->kept = kept_apply(k, named_alone ? 2 : scheme_bytes(s), &f);
+		out->kept = stored_sizes_apply(k, named_alone ? 2 : scheme_bytes(s), &f);
 	else
 		all_parts(&f, s.bytes);
 	if (s.bytes > 0 && !named_alone)
@@ -605,7 +605,7 @@ void config_quantization(struct arena *a, const json_t *root, const json_t *c,
 }
 
 /* Files of the first AutoGPTQ and AutoAWQ do not say whose they are. */
-static const char *whose(const json_t *q)
+static const char *quant_tool(const json_t *q)
 {
 	if (*quant_text(q, "quant_method") || *quant_text(q, "quant_algo"))
 		return NULL;
@@ -626,7 +626,7 @@ int config_quantization_beside(struct arena *a, const char *name, const char *te
 	}
 	q = json_object_get(root, "quantization");
 	q = json_is_object(q) ? q : root;
-	method = whose(q);
+	method = quant_tool(q);
 	if (method)
 		json_object_set_new(q, "quant_method", json_string(method));
 	read_cache(q, out);

@@ -66,7 +66,7 @@ static double most_context(const struct ask *q, double room)
 }
 
 /* Requests of this length that fit: fewer at a time also need less room for what they compute. */
-static double most_requests(const struct ask *q, const struct need *m, double room)
+static double most_requests(const struct ask *q, const struct memory_footprint *m, double room)
 {
 	struct ask fewer = *q;
 	double low = 0, high = q->batch;
@@ -85,11 +85,11 @@ static double most_requests(const struct ask *q, const struct need *m, double ro
 	return low;
 }
 
-void memory_use(const struct ask *q, struct need *m)
+void memory_use(const struct ask *q, struct memory_footprint *m)
 {
 	double context = q->depth + q->prompt + q->output, split = q->tp * q->pp, room;
 
-	*m = (struct need){ .limit = place_memory_bytes(&q->place) };
+	*m = (struct memory_footprint){ .limit = place_memory_bytes(&q->place) };
 	m->weights = weights_total(q) / split;
 	m->per_sequence = cache_of(q, context) + state_of(q);
 	m->per_token = cache_of(q, context + 1) - cache_of(q, context);
@@ -120,7 +120,7 @@ const char *const goal_names[GOALS] = { "latency", "first-token", "throughput", 
 const char *const confidence_names[CONFIDENCES] = { "low", "medium", "high" };
 
 /* Requests that fit when weights and the rest are so many times what was counted. */
-static double users_if(const struct need *m, double counted, double rest)
+static double users_if(const struct memory_footprint *m, double counted, double rest)
 {
 	double fixed = counted * m->weights +
 		       rest * (m->activations + m->workspace + m->graphs + m->framework) +
@@ -133,7 +133,7 @@ static double users_if(const struct need *m, double counted, double rest)
 void way_outcome(const struct ask *q, int copies, struct outcome *o)
 {
 	struct ask k = *q;
-	struct need m;
+	struct memory_footprint m;
 	struct served s;
 
 	k.batch = (q->batch + copies - 1) / copies;
@@ -186,7 +186,7 @@ double outcome_gain(const struct outcome *a, const struct outcome *b, enum goal 
 
 /* Memory that processes can have: what the kernel counts, or what the driver tells of a card. */
 static void memory_of(struct arena *a, const struct machine *m, const struct gpu *g,
-		      struct place *p)
+		      struct target_hw *p)
 {
 	long long kb = fact_or(&m->memory.total_kb, 0), card = fact_or(&g->memory_bytes, 0);
 
@@ -200,7 +200,7 @@ static void memory_of(struct arena *a, const struct machine *m, const struct gpu
 }
 
 int place_of(struct arena *a, const struct knowledge *known, const struct machine *m,
-	     struct place *out, struct err *e)
+	     struct target_hw *out, struct err *e)
 {
 	const struct gpu *first = m->gpu.gpus.n ? m->gpu.gpus.items : NULL;
 	const char *name = first ? fact_text(&first->name, NULL) : NULL;
@@ -215,7 +215,7 @@ int place_of(struct arena *a, const struct knowledge *known, const struct machin
 			    "\"h100-sxm x8\"");
 		return -ENOENT;
 	}
-	*out = (struct place){ .gpu = k, .gpus = (int)m->gpu.gpus.n, .nodes = 1 };
+	*out = (struct target_hw){ .gpu = k, .gpus = (int)m->gpu.gpus.n, .nodes = 1 };
 	memory_of(a, m, first, out);
 	out->taken = arena_printf(a, "%zu x %s", m->gpu.gpus.n, k->name);
 	return 0;

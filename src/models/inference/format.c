@@ -57,7 +57,7 @@ static const char *word_at(const struct squeezed *s, const char *key, size_t len
 }
 
 /* Where the first of these words stands; NULL: none does. */
-static const char *says(const struct squeezed *s, const char *keys, bool gguf)
+static const char *first_word(const struct squeezed *s, const char *keys, bool gguf)
 {
 	const char *first = NULL, *at;
 
@@ -75,12 +75,12 @@ static const char *width_beside(const struct squeezed *s)
 {
 	static const char methods[] = "awq gptq autoround hqq bnb bitsandbytes quanto";
 
-	if (!says(s, methods, false) || says(s, "4bit int4 w4a16 w4a8", false))
+	if (!first_word(s, methods, false) || first_word(s, "4bit int4 w4a16 w4a8", false))
 		return NULL;
-	return says(s, "8bit int8 w8a16", false)   ? "w8a16"
-	       : says(s, "3bit int3 w3a16", false) ? "int3"
-	       : says(s, "2bit int2 w2a16", false) ? "int2"
-						   : NULL;
+	return first_word(s, "8bit int8 w8a16", false)	 ? "w8a16"
+	       : first_word(s, "3bit int3 w3a16", false) ? "int3"
+	       : first_word(s, "2bit int2 w2a16", false) ? "int2"
+							 : NULL;
 }
 
 const struct format *format_find(const char *text, bool experts)
@@ -95,7 +95,7 @@ const struct format *format_find(const char *text, bool experts)
 	if ((width = width_beside(&s)))
 		squeeze(&s, width);
 	for (size_t i = 0; i < n_format_rows; i++)
-		if (says(&s, format_rows[i].keys, format_rows[i].f.gguf) &&
+		if (first_word(&s, format_rows[i].keys, format_rows[i].f.gguf) &&
 		    format_rows[i].of != (experts ? FORMAT_OF_DENSE : FORMAT_OF_EXPERTS))
 			return &format_rows[i].f;
 	return NULL;
@@ -123,8 +123,8 @@ const struct format *format_in_name(const char *name, bool experts)
 	if (strlen(name) >= LONGEST)
 		name += strlen(name) - LONGEST + 1;
 	squeeze(&s, name);
-	a = says(&s, others, false);
-	b = says(&s, types, true);
+	a = first_word(&s, others, false);
+	b = first_word(&s, types, true);
 	if (!a && !b)
 		return NULL;
 	/* What stands before the first sure word is the model's own name. */

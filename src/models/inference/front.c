@@ -14,7 +14,7 @@ static bool covers(const struct sweep_point *a, const struct sweep_point *b)
 	       a->o.bytes_all <= b->o.bytes_all;
 }
 
-void front_add(struct front_list *l, const struct sweep_point *p)
+void pareto_add(struct pareto_list *l, const struct sweep_point *p)
 {
 	size_t kept = 0;
 
@@ -57,7 +57,7 @@ static int by_latency(const void *x, const void *y)
 	return r ? r : order(a->o.bytes_all, b->o.bytes_all);
 }
 
-void front_sort(struct front_list *l)
+void pareto_sort(struct pareto_list *l)
 {
 	if (l->n)
 		qsort(l->v, l->n, sizeof(*l->v), by_latency);

@@ -246,8 +246,8 @@ static void compare(struct arena *a, const struct part *p, double enough, struct
 				   p->has.params / 1e9, p->name, p->counted / 1e9));
 }
 
-static void say_rest(struct arena *a, const struct gguf_tensors *t, double dense,
-		     struct gguf_said *said)
+static void gguf_note_rest(struct arena *a, const struct gguf_tensors *t, double dense,
+			   struct gguf_said *said)
 {
 	if (t->other.params > SAID * dense)
 		gguf_doubt(
@@ -257,9 +257,9 @@ static void say_rest(struct arena *a, const struct gguf_tensors *t, double dense
 				     "read for each token",
 				     t->other.params / 1e9));
 	if (t->guess.params > 0)
-		gguf_say(a, said,
-			 arena_printf(a, "%.2f GB of layers for guesses alone are left out",
-				      t->guess.bytes / 1e9));
+		gguf_note(a, said,
+			  arena_printf(a, "%.2f GB of layers for guesses alone are left out",
+				       t->guess.bytes / 1e9));
 }
 
 void gguf_format(struct arena *a, const struct gguf_tensors *t, const struct arch *s,
@@ -300,5 +300,5 @@ void gguf_format(struct arena *a, const struct gguf_tensors *t, const struct arc
 	for (size_t i = 0; i < n; i++)
 		compare(a, &parts[i], SAID * dense, said);
 	compare(a, &experts, SAID * c.experts, said);
-	say_rest(a, t, dense, said);
+	gguf_note_rest(a, t, dense, said);
 }

@@ -113,7 +113,7 @@ struct gguf_said {
 };
 
 /* Add a sentence. */
-void gguf_say(struct arena *a, struct gguf_said *said, const char *text);
+void gguf_note(struct arena *a, struct gguf_said *said, const char *text);
 void gguf_doubt(struct arena *a, struct gguf_said *said, const char *text);
 /* The shape that both give. -EINVAL. */
 int gguf_shape(struct arena *a, const char *name, const struct gguf_keys *k,

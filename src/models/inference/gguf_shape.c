@@ -9,14 +9,14 @@
 
 #include "models/inference/gguf.h"
 
-void gguf_say(struct arena *a, struct gguf_said *said, const char *text)
+void gguf_note(struct arena *a, struct gguf_said *said, const char *text)
 {
 	said->text = arena_printf(a, "%s; %s", said->text, text);
 }
 
 void gguf_doubt(struct arena *a, struct gguf_said *said, const char *text)
 {
-	gguf_say(a, said, text);
+	gguf_note(a, said, text);
 	said->doubt = true;
 }
 
@@ -111,8 +111,8 @@ static int latent_attention(const struct gguf_keys *k, const struct gguf_tensors
 }
 
 /* Old files keep one matrix that llama.cpp does not take apart. */
-static void say_latent(struct arena *a, const struct gguf_tensors *t, const struct arch *s,
-		       struct gguf_said *said)
+static void gguf_note_latent(struct arena *a, const struct gguf_tensors *t, const struct arch *s,
+			     struct gguf_said *said)
 {
 	for (int i = 0; i < t->n; i++)
 		if (t->layers[i].latent > 0 && !t->layers[i].absorbed) {
@@ -173,11 +173,11 @@ static int attention(struct arena *a, const struct gguf_keys *k, const struct gg
 	s->index_top = k->index_top;
 	gates(k, t, s);
 	if (gguf_window_unknown(k))
-		gguf_say(a, said,
-			 arena_printf(a,
-				      "its window of %d tokens is not counted: llama.cpp gives no "
-				      "layer of %s one",
-				      k->window, k->family));
+		gguf_note(a, said,
+			  arena_printf(a,
+				       "its window of %d tokens is not counted: llama.cpp gives no "
+				       "layer of %s one",
+				       k->window, k->family));
 	return s->heads || s->linear_layers ? 0 : -EINVAL;
 }
 
@@ -247,7 +247,7 @@ static void blocks(const struct gguf_keys *k, const struct gguf_tensors *t, stru
 	s->shared_ffn = rounded(shared / s->moe_layers);
 }
 
-static bool sound(const struct arch *s)
+static bool is_valid(const struct arch *s)
 {
 	if (s->hidden < 16 || s->hidden > 1 << 20 || s->vocab < 16 || s->heads > 4096 ||
 	    s->head_dim > 65536 || s->window_head_dim > 65536 || s->kv_heads > 65536 ||
@@ -276,11 +276,11 @@ int gguf_shape(struct arena *a, const char *name, const struct gguf_keys *k,
 	if (k->kv_lora && latent_attention(k, t, s) < 0)
 		return err_set(e, -EINVAL, "%.120s: its latent attention does not give its widths",
 			       name);
-	if (!sound(s))
+	if (!is_valid(s))
 		return err_set(e, -EINVAL,
 			       "%.120s does not give layers, widths, heads and vocabulary", name);
 	if (k->kv_lora)
-		say_latent(a, t, s, said);
+		gguf_note_latent(a, t, s, said);
 	return 0;
 }
 

@@ -272,12 +272,12 @@ static bool count_is_odd(const struct knowledge *known, const char *text)
 	return false;
 }
 
-double place_unified_bytes(const struct place *p)
+double place_unified_bytes(const struct target_hw *p)
 {
 	return p->memory > 0 ? p->memory : p->gpu->memory * 1e9 * UNIFIED_SHOWN;
 }
 
-double place_memory_bytes(const struct place *p)
+double place_memory_bytes(const struct target_hw *p)
 {
 	const struct gpu_kind *g = p->gpu;
 
@@ -315,8 +315,8 @@ static int no_such(const char *text, const struct gpu_kind *near, struct err *e)
 	return -ENOENT;
 }
 
-int place_parse(struct arena *a, const struct knowledge *known, const char *text, struct place *out,
-		struct err *e)
+int place_parse(struct arena *a, const struct knowledge *known, const char *text,
+		struct target_hw *out, struct err *e)
 {
 	char rest[128], word[128];
 	const struct gpu_kind *k = NULL;
@@ -338,7 +338,7 @@ int place_parse(struct arena *a, const struct knowledge *known, const char *text
 	if (!k || count < 0 || count > 4096)
 		return no_such(text, longer ? NULL : gpu_name_near(known, rest), e);
 	machines = names_machine(word, k);
-	*out = (struct place){ .gpu = k, .gpus = count ? (int)count : 1 };
+	*out = (struct target_hw){ .gpu = k, .gpus = count ? (int)count : 1 };
 	if (machines) {
 		out->nodes = out->gpus;
 		out->gpus *= k->per_node;

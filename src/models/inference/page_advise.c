@@ -354,7 +354,7 @@ json_t *sweep_json(const struct sweep_page *s, long long now, int exit_code)
 	json_t *j = json_head("gputune.sweep/1", now, exit_code), *fronts = json_array();
 
 	for (size_t i = 0; i < r->n; i++) {
-		const struct front *f = &r->fronts[i];
+		const struct pareto_front *f = &r->fronts[i];
 		json_t *points = json_array();
 
 		for (size_t k = 0; k < f->n; k++)

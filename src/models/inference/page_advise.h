@@ -41,6 +41,7 @@ json_t *sweep_json(const struct sweep_page *s, long long now, int exit_code);
 enum { FRONT_SHOWN = 24 };
 
 /* Adds throughput over latency of these points, both axes logarithmic. */
-void front_plot(struct doc *d, const struct front *f, const struct sweep_point *const *p, size_t n);
+void pareto_plot(struct doc *d, const struct pareto_front *f, const struct sweep_point *const *p,
+		 size_t n);
 
 #endif

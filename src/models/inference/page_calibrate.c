@@ -188,7 +188,7 @@ struct doc *page_calibrate(struct arena *a, const struct calibration *c,
 	return d;
 }
 
-struct doc *page_calibration_kept(struct arena *a, const struct calibration_kept *k,
+struct doc *page_calibration_file(struct arena *a, const struct calibration_file *k,
 				  const char *taken)
 {
 	struct doc *d = doc_new(a);
@@ -332,7 +332,7 @@ static json_t *set_json(const struct calibration_set *s)
 	return json_pack("{s:o, s:o}", "models", models, "constants", json_text(s->constants));
 }
 
-json_t *calibration_show_json(const struct calibration_kept *k, const char *taken, long long now,
+json_t *calibration_show_json(const struct calibration_file *k, const char *taken, long long now,
 			      int code)
 {
 	json_t *j = begin("gputune.calibration-show/1", now, code), *sets = json_array();

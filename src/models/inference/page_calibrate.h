@@ -28,7 +28,7 @@ struct calibration_set {
 };
 
 /* What is kept of a calibration: texts are bounded. Later sets go over earlier ones. */
-struct calibration_kept {
+struct calibration_file {
 	const char *path, *time, *taken, *from;
 	struct calibration_set *sets;
 	size_t n_sets;
@@ -46,17 +46,17 @@ struct doc *page_calibrate(struct arena *a, const struct calibration *c,
 json_t *calibrate_json(const struct calibration *c, const struct calibrate_page *p);
 
 /* k NULL: nothing is kept for that machine. */
-struct doc *page_calibration_kept(struct arena *a, const struct calibration_kept *k,
+struct doc *page_calibration_file(struct arena *a, const struct calibration_file *k,
 				  const char *taken);
 /* Schema gputune.calibration-show/1. */
-json_t *calibration_show_json(const struct calibration_kept *k, const char *taken, long long now,
+json_t *calibration_show_json(const struct calibration_file *k, const char *taken, long long now,
 			      int code);
 
 /* Schema gputune.calibration/1: the file. */
-json_t *calibration_kept_json(const struct calibration *c, const char *taken,
+json_t *calibration_file_json(const struct calibration *c, const char *taken,
 			      const struct record_pair *pairs, size_t n, long long now);
 /* The reverse: fills all but path and why_not. -EINVAL and *e. */
-int calibration_kept_read(struct arena *a, const char *text, struct calibration_kept *out,
+int calibration_file_read(struct arena *a, const char *text, struct calibration_file *out,
 			  struct err *e);
 /* "12 runs: vllm bench serve 10, llama-bench 2; 3 figures of benches" */
 const char *calibration_from(struct arena *a, const struct calibration *c);

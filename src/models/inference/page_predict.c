@@ -46,7 +46,7 @@ static void figures(struct doc *d, const struct prediction *p)
 
 static void memory_pairs(struct doc *d, const struct prediction *p)
 {
-	const struct need *m = &p->memory;
+	const struct memory_footprint *m = &p->memory;
 	struct arena *a = d->arena;
 	bool unified = p->q.ask.place.gpu->unified;
 	const struct {
@@ -127,7 +127,7 @@ static void curve_table(struct doc *d, const struct prediction *p)
 
 static void verdict(struct doc *d, const struct prediction *p, const struct claim *c)
 {
-	const struct need *m = &p->memory;
+	const struct memory_footprint *m = &p->memory;
 	struct node *n = doc_paragraph(d);
 
 	node_span(d, n, m->fits ? cell_as(STYLE_GOOD, "Fits") : cell_as(STYLE_BAD, "Does not fit"));
@@ -322,7 +322,7 @@ static json_t *predict_json_figure(const struct figure *f, const struct spread *
 	return j;
 }
 
-static json_t *memory_json(const struct need *m)
+static json_t *memory_json(const struct memory_footprint *m)
 {
 	json_t *j = json_object();
 

@@ -10,7 +10,7 @@
 
 enum { ROWS = 20, NEXT = 5, LETTERS = 26 };
 
-static const char *whose(const struct roof_limit *l)
+static const char *limit_origin(const struct roof_limit *l)
 {
 	return l->measured ? "measured" : "data sheet";
 }
@@ -25,7 +25,7 @@ static void limit_row(struct doc *d, struct node *t, const char *name, const str
 	c = node_row(d, t);
 	c[0] = cell(name);
 	c[1] = cell_printf(d, STYLE_STRONG, "%s %s", figure_number(d->arena, l->value), unit);
-	c[2] = cell(whose(l));
+	c[2] = cell(limit_origin(l));
 	c[3] = cell_as(STYLE_MUTED, l->source);
 }
 
@@ -108,8 +108,8 @@ static struct chart_series roof_line(struct arena *a, const struct roof *r, enum
 		.name = arena_printf(
 			a, "%s roof: %s TFLOP/s above %s op/byte (%s), memory %s GB/s (%s)",
 			roof_math_names[m], figure_number(a, r->math[m].value),
-			figure_number(a, ridge), whose(&r->math[m]),
-			figure_number(a, r->memory.value), whose(&r->memory)),
+			figure_number(a, ridge), limit_origin(&r->math[m]),
+			figure_number(a, r->memory.value), limit_origin(&r->memory)),
 		.mark = m == ROOF_FP32 || m == ROOF_FP64 ? '.' : '-',
 		.x = x,
 		.y = y,

@@ -11,7 +11,7 @@
 enum { SINGLE = 12 };
 
 /* The letter that stands for the i-th of them. */
-static char front_letter(size_t i)
+static char pareto_letter(size_t i)
 {
 	return (char)(i < 26 ? 'a' + (char)i : '*');
 }
@@ -23,7 +23,7 @@ static bool more(const struct sweep_point *p, const struct sweep_point *than)
 }
 
 /* At most FRONT_SHOWN points over the whole width, in order; returns how many. */
-static size_t front_shown(const struct front *f, const struct sweep_point **out)
+static size_t pareto_shown(const struct pareto_front *f, const struct sweep_point **out)
 {
 	const struct sweep_point *best[FRONT_SHOWN] = { NULL };
 	double from, to;
@@ -60,13 +60,13 @@ static const char *layout(struct arena *a, const struct sweep_point *p)
 			     : arena_printf(a, "tp %d%s", q->tp, stages);
 }
 
-static void front_row(struct doc *d, struct node *t, const struct sweep_point *p, size_t i)
+static void pareto_row(struct doc *d, struct node *t, const struct sweep_point *p, size_t i)
 {
 	const struct ask *q = &p->way->q.ask;
 	struct arena *a = d->arena;
 	struct cell *r = node_row(d, t);
 
-	r[0] = cell_printf(d, STYLE_STRONG, "%c", front_letter(i));
+	r[0] = cell_printf(d, STYLE_STRONG, "%c", pareto_letter(i));
 	r[1] = cell(figure_ms(a, p->latency));
 	r[2] = cell(figure_ms(a, p->o.tpot));
 	r[3] = cell(figure_number(a, p->o.throughput));
@@ -82,7 +82,7 @@ static void front_row(struct doc *d, struct node *t, const struct sweep_point *p
 		r[SINGLE] = cell(q->place.gpu->name);
 }
 
-static bool one_machine(const struct front *f)
+static bool one_machine(const struct pareto_front *f)
 {
 	for (size_t i = 1; i < f->n; i++)
 		if (f->points[i].way->q.ask.place.gpu != f->points[0].way->q.ask.place.gpu)
@@ -90,8 +90,8 @@ static bool one_machine(const struct front *f)
 	return true;
 }
 
-static void front_table(struct doc *d, const struct sweep_page *s, const struct front *f,
-			const struct sweep_point *const *p, size_t n)
+static void pareto_table(struct doc *d, const struct sweep_page *s, const struct pareto_front *f,
+			 const struct sweep_point *const *p, size_t n)
 {
 	const struct column columns[] = {
 		{ "", false, false },
@@ -111,13 +111,13 @@ static void front_table(struct doc *d, const struct sweep_page *s, const struct 
 	struct node *t = doc_table(d, NULL, columns, one_machine(f) ? SINGLE : SINGLE + 1);
 
 	for (size_t i = 0; i < n; i++)
-		front_row(d, t, p[i], i);
+		pareto_row(d, t, p[i], i);
 }
 
-static void one_front(struct doc *d, const struct sweep_page *s, const struct front *f)
+static void pareto_one(struct doc *d, const struct sweep_page *s, const struct pareto_front *f)
 {
 	const struct sweep_point *shown[FRONT_SHOWN];
-	size_t n = front_shown(f, shown);
+	size_t n = pareto_shown(f, shown);
 
 	doc_heading(d, 2,
 		    arena_printf(d->arena, "Requests of %.0f + %.0f tokens", f->depth + f->prompt,
@@ -132,8 +132,8 @@ static void one_front(struct doc *d, const struct sweep_page *s, const struct fr
 		 f->tried, f->fit, f->n,
 		 n < f->n ? arena_printf(d->arena, ", %zu are shown (all in --format json)", n)
 			  : "");
-	front_table(d, s, f, shown, n);
-	front_plot(d, f, shown, n);
+	pareto_table(d, s, f, shown, n);
+	pareto_plot(d, f, shown, n);
 }
 
 struct doc *page_sweep(struct arena *a, const struct sweep_page *s)
@@ -149,13 +149,14 @@ struct doc *page_sweep(struct arena *a, const struct sweep_page *s)
 		 "there are, heads that do not split, more copies than requests). Constants: %s.",
 		 r->senseless, s->asked->fits->origin);
 	for (size_t i = 0; i < r->n; i++)
-		one_front(d, s, &r->fronts[i]);
+		pareto_one(d, s, &r->fronts[i]);
 	return d;
 }
 
 /* A front drawn: tokens a second over latency, both logarithmic, a letter a point. */
 
-void front_plot(struct doc *d, const struct front *f, const struct sweep_point *const *p, size_t n)
+void pareto_plot(struct doc *d, const struct pareto_front *f, const struct sweep_point *const *p,
+		 size_t n)
 {
 	struct chart_series *s = arena_array(d->arena, n ? n : 1, sizeof(*s));
 	const struct chart c = { .x_title = "latency, ms",
@@ -175,7 +176,7 @@ void front_plot(struct doc *d, const struct front *f, const struct sweep_point *
 				    figure_number(d->arena, it->latency),
 				    figure_number(d->arena, it->o.throughput),
 				    it->o.bytes_all / 1e9);
-		s[i] = (struct chart_series){ .mark = front_letter(n - 1 - i),
+		s[i] = (struct chart_series){ .mark = pareto_letter(n - 1 - i),
 					      .x = &it->latency,
 					      .y = &it->o.throughput,
 					      .tips = tip,

@@ -17,7 +17,7 @@ static const char *measured_on(enum hardware h)
 				       : "all kinds";
 }
 
-static const char *spread_whose(struct arena *a, const struct ask *q, const struct spread *s)
+static const char *spread_source(struct arena *a, const struct ask *q, const struct spread *s)
 {
 	const char *engine = s->engine == ENGINES ? "all engines" : engine_names[s->engine];
 
@@ -138,7 +138,7 @@ static void draw_curve(struct prediction *p)
 	bool fits = true;
 
 	for (int batch = 1; p->n_curve < CURVE_POINTS && fits; batch *= 2) {
-		struct need m;
+		struct memory_footprint m;
 		struct served s;
 
 		q.batch = batch;
@@ -154,7 +154,7 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	     struct prediction *out)
 {
 	const struct ask *k;
-	const struct need *m = &out->memory;
+	const struct memory_footprint *m = &out->memory;
 	double rest;
 
 	*out = (struct prediction){ .q = *q, .calibration = fits->origin };
@@ -168,7 +168,7 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	for (int i = 0; i < MEASURES; i++) {
 		out->spread[i] = spread_of(k, i);
 		if (out->spread[i])
-			out->whose[i] = spread_whose(a, k, out->spread[i]);
+			out->whose[i] = spread_source(a, k, out->spread[i]);
 	}
 	out->ttft = with_spread(out, out->spread[MEASURE_TTFT], out->served.ttft);
 	out->tpot = with_spread(out, out->spread[MEASURE_TPOT], out->served.tpot);

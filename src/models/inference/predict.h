@@ -55,7 +55,7 @@ struct prediction {
 	enum limit prompt_limit;
 	struct decode_step step; /* at the requests that run */
 	struct prompt prompt;	 /* of one request alone */
-	struct need memory;
+	struct memory_footprint memory;
 	struct served served;
 	double weight_bytes;			/* of the whole model */
 	struct curve_point curve[CURVE_POINTS]; /* 1, 2, 4, ...; ends with what does not fit */
@@ -80,6 +80,6 @@ const char *predict_claim(struct arena *a, const struct prediction *p, double to
 /* The machine of these facts as a place. -ENOENT: no GPU that is known. */
 struct machine;
 int place_of(struct arena *a, const struct knowledge *known, const struct machine *m,
-	     struct place *out, struct err *e);
+	     struct target_hw *out, struct err *e);
 
 #endif

@@ -11,7 +11,8 @@ static void note(struct query *q, const char *text)
 		q->notes[q->n_notes++] = text;
 }
 
-static int find_model(struct arena *a, const struct words *w, struct query *q, struct err *e)
+static int find_model(struct arena *a, const struct infer_options *w, struct query *q,
+		      struct err *e)
 {
 	const char *taken;
 	int r;
@@ -86,8 +87,8 @@ static const struct format *as_published(const struct query *q, const struct for
 }
 
 /* Where nobody tells: by its files, by its name, or as it is published. */
-static const struct format *format_untold(struct arena *a, const struct words *w, struct query *q,
-					  bool llama)
+static const struct format *format_untold(struct arena *a, const struct infer_options *w,
+					  struct query *q, bool llama)
 {
 	bool experts = q->arch.experts > 0;
 	const struct format *f = w->file    ? format_of_file(a, w->file, w->model, q)
@@ -101,7 +102,8 @@ static const struct format *format_untold(struct arena *a, const struct words *w
 			       experts);
 }
 
-static int find_format(struct arena *a, const struct words *w, struct query *q, struct err *e)
+static int find_format(struct arena *a, const struct infer_options *w, struct query *q,
+		       struct err *e)
 {
 	bool llama = w->engine && engine_parse(w->engine) == ENGINE_LLAMACPP;
 	bool told = w->weights && *w->weights;
@@ -125,7 +127,7 @@ static int find_format(struct arena *a, const struct words *w, struct query *q, 
 	return 0;
 }
 
-static void find_engine(struct arena *a, const struct words *w, struct query *q)
+static void find_engine(struct arena *a, const struct infer_options *w, struct query *q)
 {
 	struct ask *k = &q->ask;
 
@@ -150,7 +152,7 @@ static int most_stages(const struct query *q, int wanted)
 
 /* What is not told: tensor parallelism inside a machine, which the heads divide by, and a stage
  * for each machine. Computers of one GPU share each layer, as their users have them do. */
-static void layout(struct arena *a, const struct words *w, struct query *q)
+static void layout(struct arena *a, const struct infer_options *w, struct query *q)
 {
 	struct ask *k = &q->ask;
 	int all, each = place_per_node(&k->place);
@@ -177,7 +179,8 @@ static void layout(struct arena *a, const struct words *w, struct query *q)
 				     k->pp > 1 ? " of a stage" : ""));
 }
 
-static int find_place(struct arena *a, const struct words *w, struct query *q, struct err *e)
+static int find_place(struct arena *a, const struct infer_options *w, struct query *q,
+		      struct err *e)
 {
 	struct ask *k = &q->ask;
 	int r = 0;
@@ -221,7 +224,7 @@ static int find_place(struct arena *a, const struct words *w, struct query *q, s
 }
 
 /* As the checkpoint has scales for, with the engines that look for such. */
-static const char *cache_of_file(const struct words *w, const struct ask *k)
+static const char *cache_of_file(const struct infer_options *w, const struct ask *k)
 {
 	const struct model_file *f = w->file;
 
@@ -238,7 +241,8 @@ static const char *cache_of_file(const struct words *w, const struct ask *k)
 	}
 }
 
-static int find_cache(struct arena *a, const struct words *w, struct query *q, struct err *e)
+static int find_cache(struct arena *a, const struct infer_options *w, struct query *q,
+		      struct err *e)
 {
 	struct ask *k = &q->ask;
 
@@ -259,7 +263,7 @@ static int find_cache(struct arena *a, const struct words *w, struct query *q, s
 	return 0;
 }
 
-static void numbers(struct arena *a, const struct words *w, struct query *q)
+static void numbers(struct arena *a, const struct infer_options *w, struct query *q)
 {
 	struct ask *k = &q->ask;
 
@@ -298,7 +302,7 @@ static void numbers(struct arena *a, const struct words *w, struct query *q)
  * make 16 bits of 32. What they have besides a language model that has such parts sees or hears,
  * and tokens of text do not read it.
  */
-static void bytes_of_files(struct arena *a, const struct words *w, struct query *q)
+static void bytes_of_files(struct arena *a, const struct infer_options *w, struct query *q)
 {
 	struct ask *k = &q->ask;
 	double known = weights_by_format(k), part = known > 0 ? w->weight_bytes / known : 0;
@@ -319,7 +323,7 @@ static void bytes_of_files(struct arena *a, const struct words *w, struct query 
 }
 
 /* A number that is none, or none of tokens, is in nobody's interest to predict with. */
-static int sizes(const struct words *w, struct err *e)
+static int sizes(const struct infer_options *w, struct err *e)
 {
 	const double tokens[] = { w->prompt, w->output, w->depth };
 
@@ -333,8 +337,8 @@ static int sizes(const struct words *w, struct err *e)
 	return 0;
 }
 
-int question_make(struct arena *a, const struct words *w, const struct fits *fits, struct query *q,
-		  struct err *e)
+int question_make(struct arena *a, const struct infer_options *w, const struct fits *fits,
+		  struct query *q, struct err *e)
 {
 	int r;
 

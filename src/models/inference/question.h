@@ -10,12 +10,12 @@
 #include "models/inference/work.h"
 
 /* NULL and 0: not told, and then chosen; what was chosen is said. */
-struct words {
+struct infer_options {
 	const struct knowledge *known; /* models and GPUs; NULL: what is compiled in */
 	const char *model, *weights, *cache, *on, *engine;
 	const struct model_file *file; /* what was read from files: the name is not looked up */
 	double weight_bytes;	       /* of its files */
-	const struct place *place;     /* of facts: "on" is not read */
+	const struct target_hw *place; /* of facts: "on" is not read */
 	struct model_hint hint;
 	int tp, pp, ep, batch, draft;
 	double prompt, output, depth, cached, rounds, chunk, accept, draft_cost;
@@ -36,7 +36,7 @@ struct query {
 };
 
 /* -EINVAL, -ENOENT with a sentence. */
-int question_make(struct arena *a, const struct words *w, const struct fits *fits, struct query *q,
-		  struct err *e);
+int question_make(struct arena *a, const struct infer_options *w, const struct fits *fits,
+		  struct query *q, struct err *e);
 
 #endif

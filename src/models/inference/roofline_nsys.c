@@ -256,7 +256,7 @@ struct sqlite_reader {
 /* --- what is asked ------------------------------------------------------------------------------
  */
 
-static double sound(double v)
+static double is_valid(double v)
 {
 	return isfinite(v) && v > 0 && v < 1e18 ? v : 0;
 }
@@ -281,17 +281,17 @@ static int kernels(struct sqlite_reader *r)
 	while (sql_row(&r->q, s)) {
 		const char *name = sql_text(&r->q, s, 0);
 		struct roof_point *p = name ? roof_point_of(r->q.a, r->out, name) : NULL;
-		double ns = sound(sql_real(&r->q, s, 2));
+		double ns = is_valid(sql_real(&r->q, s, 2));
 
 		if (!p || !(ns > 0)) {
 			r->out->dropped++;
 			continue;
 		}
-		p->launches += sound(sql_real(&r->q, s, 1));
+		p->launches += is_valid(sql_real(&r->q, s, 1));
 		p->time_ms += 1e-6 * ns;
-		p->shortest_ms = 1e-6 * sound(sql_real(&r->q, s, 3));
-		p->longest_ms = 1e-6 * sound(sql_real(&r->q, s, 4));
-		p->blocks = sound(sql_real(&r->q, s, 5));
+		p->shortest_ms = 1e-6 * is_valid(sql_real(&r->q, s, 3));
+		p->longest_ms = 1e-6 * is_valid(sql_real(&r->q, s, 4));
+		p->blocks = is_valid(sql_real(&r->q, s, 5));
 	}
 	sql_end(&r->q, s);
 	return r->q.late ? sql_broken(&r->q) : 0;
@@ -314,16 +314,16 @@ static void copies(struct sqlite_reader *r)
 	while (s && sql_row(&r->q, s))
 		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 			struct roof_point *p;
-			double ns = sound(sql_real(&r->q, s, 2));
+			double ns = is_valid(sql_real(&r->q, s, 2));
 
 			if (sql_integer(&r->q, s, 0) != kinds[i].kind || !(ns > 0) ||
 			    !(p = roof_point_of(r->q.a, r->out, kinds[i].name)))
 				continue;
 			p->copy = true;
 			p->way = kinds[i].way;
-			p->launches += sound(sql_real(&r->q, s, 1));
+			p->launches += is_valid(sql_real(&r->q, s, 1));
 			p->time_ms += 1e-6 * ns;
-			p->bytes += sound(sql_real(&r->q, s, 3));
+			p->bytes += is_valid(sql_real(&r->q, s, 3));
 		}
 	sql_end(&r->q, s);
 }
@@ -520,7 +520,7 @@ static void details(struct state *s, const char **cell, size_t n)
 }
 
 /* Cells that outlive their record. */
-static const char **kept(struct arena *a, const char **cell, size_t n)
+static const char **copy_cells(struct arena *a, const char **cell, size_t n)
 {
 	const char **out = arena_array(a, n, sizeof(*out));
 
@@ -533,7 +533,7 @@ static void raw(struct state *s, const char **cell, size_t n)
 {
 	/* The row under the head has units and no identity. */
 	if (!s->units && !*cell_at(cell, n, s->t.id)) {
-		s->units = kept(s->a, cell, n);
+		s->units = copy_cells(s->a, cell, n);
 		s->n_units = n;
 		return;
 	}
@@ -549,7 +549,7 @@ static void ncu_record(struct state *s, const char **cell, size_t n)
 	if (!s->t.head) {
 		s->t.head = cell;
 		s->t.n = n;
-		s->t.head = head_of(&s->t) ? kept(s->a, cell, n) : NULL;
+		s->t.head = head_of(&s->t) ? copy_cells(s->a, cell, n) : NULL;
 	} else if (s->t.metric >= 0) {
 		details(s, cell, n);
 	} else {

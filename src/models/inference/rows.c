@@ -55,7 +55,7 @@ static const char *const column_names[COLUMNS] = {
 	"notes",
 };
 
-static bool says(const char *notes, const char *what)
+static bool mentions(const char *notes, const char *what)
 {
 	return notes && strcasestr(notes, what) != NULL;
 }
@@ -67,10 +67,10 @@ static bool speaks_of_guesses(const char *notes)
 					     "speculative", "spec dec", "dspark",
 					     "draft",	    "medusa",	"ngram" };
 
-	if (says(notes, "no speculation"))
+	if (mentions(notes, "no speculation"))
 		return false;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (says(notes, words[i]))
+		if (mentions(notes, words[i]))
 			return true;
 	return false;
 }
@@ -83,27 +83,27 @@ static double after(const char *notes, const char *key)
 	return v > 0 && isfinite(v) ? v : 0;
 }
 
-static void words_of_row(const char **f, struct words *w)
+static void words_of_row(const char **f, struct infer_options *w)
 {
 	const char *notes = f[C_NOTES];
 
-	*w = (struct words){ .model = f[C_MODEL],
-			     .weights = f[C_WEIGHTS],
-			     .cache = f[C_CACHE],
-			     .on = f[C_HARDWARE],
-			     .engine = f[C_ENGINE],
-			     .eager = says(notes, "eager"),
-			     .tp = table_count(f[C_TP]),
-			     .pp = table_count(f[C_PP]),
-			     .batch = table_count(f[C_BATCH]),
-			     .prompt = table_number(f[C_PROMPT]),
-			     .output = table_number(f[C_OUTPUT]),
-			     .depth = after(notes, "depth=") };
+	*w = (struct infer_options){ .model = f[C_MODEL],
+				     .weights = f[C_WEIGHTS],
+				     .cache = f[C_CACHE],
+				     .on = f[C_HARDWARE],
+				     .engine = f[C_ENGINE],
+				     .eager = mentions(notes, "eager"),
+				     .tp = table_count(f[C_TP]),
+				     .pp = table_count(f[C_PP]),
+				     .batch = table_count(f[C_BATCH]),
+				     .prompt = table_number(f[C_PROMPT]),
+				     .output = table_number(f[C_OUTPUT]),
+				     .depth = after(notes, "depth=") };
 	w->hint.total = table_number(f[C_TOTAL]) * 1e9;
 	w->hint.active = table_number(f[C_ACTIVE]) * 1e9;
 	if (w->prompt <= 0)
 		w->prompt = 100;
-	if (says(notes, "llama-benchy") || says(notes, "closed loop"))
+	if (mentions(notes, "llama-benchy") || mentions(notes, "closed loop"))
 		w->rounds = 1;
 }
 
@@ -126,7 +126,7 @@ static void measured(const char **f, struct row_result *r)
 		r->measured[MEASURE_THROUGHPUT] = rate;
 }
 
-static const char *reason_to_skip(const char **f, const struct words *w)
+static const char *reason_to_skip(const char **f, const struct infer_options *w)
 {
 	if (!f[C_BATCH] || !*f[C_BATCH])
 		return "no number of requests at a time";
@@ -147,8 +147,8 @@ struct reading {
 static void predict_row(const struct reading *g, const char **f, struct row_result *r)
 {
 	struct query q;
-	struct words w;
-	struct need m;
+	struct infer_options w;
+	struct memory_footprint m;
 	struct served s;
 	struct err e = { 0 };
 

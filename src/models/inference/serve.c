@@ -131,7 +131,7 @@ static void mix(const struct ask *q, const struct load *l, struct served *out)
 	out->tpot = turn.tpot;
 }
 
-void serve(const struct ask *q, const struct need *m, struct served *s)
+void serve(const struct ask *q, const struct memory_footprint *m, struct served *s)
 {
 	struct load l = { .users = fmax(1, q->batch) };
 	double fresh = q->prompt * (1 - q->cached), found = q->depth + q->prompt * q->cached,

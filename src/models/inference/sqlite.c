@@ -12,12 +12,12 @@
 
 /* The library's own numbers (sqlite3.h, which building does not need). */
 enum {
-	SQL_OK = 0,
-	SQL_ROW = 100,
-	SQL_OPEN_READONLY = 0x1,
-	SQL_OPEN_URI = 0x40,
-	SQL_OPEN_NOMUTEX = 0x8000,
-	SQL_LIMIT_LENGTH = 0,
+	SQLITE_OK = 0,
+	SQLITE_ROW = 100,
+	SQLITE_OPEN_READONLY = 0x1,
+	SQLITE_OPEN_URI = 0x40,
+	SQLITE_OPEN_NOMUTEX = 0x8000,
+	SQLITE_LIMIT_LENGTH = 0,
 };
 
 enum { TEXT_MAX = 4096, VALUE_MAX = 1 << 20 };
@@ -107,10 +107,11 @@ int sql_open(struct sql *q, struct arena *a, const char *path, struct err *e)
 	if (code)
 		return code;
 	q->until = clock_mono_s() + most_s;
-	if (q->lib.open(uri(a, path), &q->db, SQL_OPEN_READONLY | SQL_OPEN_URI | SQL_OPEN_NOMUTEX,
-			NULL) != SQL_OK)
+	if (q->lib.open(uri(a, path), &q->db,
+			SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
+			NULL) != SQLITE_OK)
 		return sql_broken(q);
-	q->lib.limit(q->db, SQL_LIMIT_LENGTH, VALUE_MAX);
+	q->lib.limit(q->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
 	q->lib.progress(q->db, 10000, too_late, q);
 	for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++) {
 		struct sqlite3_stmt *s = sql_ask(q, quiet[i]);
@@ -136,12 +137,12 @@ struct sqlite3_stmt *sql_ask(struct sql *q, const char *sql)
 {
 	struct sqlite3_stmt *s = NULL;
 
-	return q->lib.prepare(q->db, sql, -1, &s, NULL) == SQL_OK ? s : NULL;
+	return q->lib.prepare(q->db, sql, -1, &s, NULL) == SQLITE_OK ? s : NULL;
 }
 
 bool sql_row(struct sql *q, struct sqlite3_stmt *s)
 {
-	return q->lib.step(s) == SQL_ROW;
+	return q->lib.step(s) == SQLITE_ROW;
 }
 
 int64_t sql_integer(struct sql *q, struct sqlite3_stmt *s, int column)

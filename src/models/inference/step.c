@@ -20,7 +20,7 @@
 /* InfiniBand of a server: one 400 Gb/s adapter a GPU. */
 #define NETWORK_SERVER 48.0
 
-int place_per_node(const struct place *p)
+int place_per_node(const struct target_hw *p)
 {
 	int each = p->gpu->per_node, even = (p->gpus + p->nodes - 1) / p->nodes;
 

@@ -52,11 +52,11 @@ struct ways {
 	unsigned long long senseless;
 };
 
-static int add_way(struct arena *a, const struct sweep *s, const struct words *w, struct ways *out,
-		   struct err *e)
+static int add_way(struct arena *a, const struct sweep *s, const struct infer_options *w,
+		   struct ways *out, struct err *e)
 {
 	struct way *way;
-	struct words alone = *w;
+	struct infer_options alone = *w;
 	struct query q;
 	int r;
 
@@ -85,7 +85,7 @@ static int find_ways(struct arena *a, const struct sweep *s, struct ways *out, s
 			for (size_t c = 0; c < s->caches.n; c++)
 				for (size_t t = 0; t < s->tp.n; t++)
 					for (size_t p = 0; p < s->pp.n && r == 0; p++) {
-						struct words w = *s->words;
+						struct infer_options w = *s->words;
 
 						if (s->machines.v[m]) {
 							w.on = s->machines.v[m];
@@ -108,7 +108,7 @@ static int find_ways(struct arena *a, const struct sweep *s, struct ways *out, s
 }
 
 static void look(const struct sweep *s, const struct sweep_point *p, struct ask *k,
-		 struct front_list *list, struct sweep_result *out)
+		 struct pareto_list *list, struct sweep_result *out)
 {
 	struct sweep_point q = *p;
 
@@ -121,12 +121,12 @@ static void look(const struct sweep *s, const struct sweep_point *p, struct ask 
 		return;
 	out->fit++;
 	q.latency = s->goal == GOAL_FIRST ? q.o.ttft : q.o.answer;
-	front_add(list, &q);
+	pareto_add(list, &q);
 }
 
 /* All numbers of one way. */
-static void go_through(const struct sweep *s, const struct way *way, const struct front *f,
-		       struct front_list *list, struct sweep_result *out)
+static void go_through(const struct sweep *s, const struct way *way, const struct pareto_front *f,
+		       struct pareto_list *list, struct sweep_result *out)
 {
 	struct ask k = way->q.ask;
 	int gpus = k.tp * k.pp;
@@ -156,15 +156,15 @@ static void go_through(const struct sweep *s, const struct way *way, const struc
 		}
 }
 
-static void one_front(struct arena *a, const struct sweep *s, const struct ways *ways,
-		      struct front *f, struct sweep_result *out)
+static void pareto_one(struct arena *a, const struct sweep *s, const struct ways *ways,
+		       struct pareto_front *f, struct sweep_result *out)
 {
-	struct front_list list = { .arena = a };
+	struct pareto_list list = { .arena = a };
 	unsigned long long tried = out->tried, fit = out->fit;
 
 	for (size_t i = 0; i < ways->n; i++)
 		go_through(s, &ways->v[i], f, &list, out);
-	front_sort(&list);
+	pareto_sort(&list);
 	f->points = list.v;
 	f->n = list.n;
 	f->tried = out->tried - tried;
@@ -214,13 +214,13 @@ int sweep_run(struct arena *a, const struct sweep *s, struct sweep_result *out, 
 	for (size_t p = 0; p < f.prompt.n; p++)
 		for (size_t o = 0; o < f.output.n; o++)
 			for (size_t d = 0; d < f.depth.n; d++) {
-				struct front *front =
+				struct pareto_front *front =
 					&out->fronts[(p * f.output.n + o) * f.depth.n + d];
 
 				front->prompt = f.prompt.v[p];
 				front->output = f.output.v[o];
 				front->depth = f.depth.v[d];
-				one_front(a, &f, &ways, front, out);
+				pareto_one(a, &f, &ways, front, out);
 			}
 	out->senseless += ways.senseless * f.copies.n * f.batch.n * f.chunk.n * f.draft.n * out->n;
 	return 0;

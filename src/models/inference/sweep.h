@@ -27,7 +27,7 @@ struct names {
 
 /* Lists; an empty one: what the words say or leave open. */
 struct sweep {
-	const struct words *words;
+	const struct infer_options *words;
 	const struct fits *fits;
 	enum goal
 		goal; /* GOAL_FIRST: latency is the time to the first token; else a whole answer */
@@ -44,7 +44,7 @@ struct sweep_point {
 };
 
 /* Of requests of one shape. */
-struct front {
+struct pareto_front {
 	double prompt, output, depth;
 	struct sweep_point *points; /* the fastest first */
 	size_t n;
@@ -52,7 +52,7 @@ struct front {
 };
 
 struct sweep_result {
-	struct front *fronts;
+	struct pareto_front *fronts;
 	size_t n;
 	unsigned long long tried;     /* predicted */
 	unsigned long long fit;	      /* of them */
@@ -64,15 +64,15 @@ int sweep_run(struct arena *a, const struct sweep *s, struct sweep_result *out, 
 
 /* --- the front by itself -----------------------------------------------------------------------
  */
-struct front_list {
+struct pareto_list {
 	struct arena *arena; /* where it lives */
 	struct sweep_point *v;
 	size_t n, room;
 };
 
 /* Keeps it unless another is at least as good in all three; drops those that it beats. */
-void front_add(struct front_list *l, const struct sweep_point *p);
+void pareto_add(struct pareto_list *l, const struct sweep_point *p);
 /* By latency, throughput, memory. */
-void front_sort(struct front_list *l);
+void pareto_sort(struct pareto_list *l);
 
 #endif

@@ -20,7 +20,7 @@ struct ask {
 	double weight_bytes; /* exact, from files; 0: by format */
 	double cache_bytes;  /* an element of keys and values */
 	const char *cache_name;
-	struct place place;
+	struct target_hw place;
 	int tp, pp, ep; /* ep: experts spread over this many GPUs of the tp group; 0: not */
 	int batch;	/* requests at a time */
 	double prompt, output, depth; /* tokens; depth: in the cache before the prompt */
@@ -63,7 +63,7 @@ struct prompt {
 /* Tokens to which a context's length is looked for. */
 #define CONTEXT_MOST 16777216
 
-struct need {
+struct memory_footprint {
 	double weights, cache, state, activations, workspace, graphs, framework, reserve;
 	double total;			    /* of one GPU */
 	double limit;			    /* of one GPU; on unified memory what the machine has */
@@ -97,8 +97,8 @@ void step_time(const struct ask *q, double batch, double context, double width,
 	       struct decode_step *out);
 /* count prompts of n tokens each behind depth others. */
 void prompt_time(const struct ask *q, double count, double n, double depth, struct prompt *out);
-void memory_use(const struct ask *q, struct need *out);
-void serve(const struct ask *q, const struct need *m, struct served *out);
+void memory_use(const struct ask *q, struct memory_footprint *out);
+void serve(const struct ask *q, const struct memory_footprint *m, struct served *out);
 
 /* Bytes a second that a part of the model is read with, given its bytes a parameter. */
 double bandwidth_of(const struct ask *q, enum fit_id part, double bytes_each);

@@ -3,12 +3,12 @@
 #include "models/training/work.h"
 #include "models/training/change.h"
 
-static const char *micro_name(struct arena *a, const struct train_question *q)
+static const char *micro_name(struct arena *a, const struct train_config *q)
 {
 	return arena_printf(a, "micro-batch %d, accumulation %d", q->micro_batch, q->accumulation);
 }
 
-static bool set_micro(struct train_question *q, int micro)
+static bool set_micro(struct train_config *q, int micro)
 {
 	int each = q->global_batch / q->dp;
 
@@ -19,7 +19,7 @@ static bool set_micro(struct train_question *q, int micro)
 	return true;
 }
 
-static bool micro_double(struct arena *a, struct train_question *q, const char **name)
+static bool micro_double(struct arena *a, struct train_config *q, const char **name)
 {
 	if (!set_micro(q, q->micro_batch * 2))
 		return false;
@@ -27,7 +27,7 @@ static bool micro_double(struct arena *a, struct train_question *q, const char *
 	return true;
 }
 
-static bool micro_most(struct arena *a, struct train_question *q, const char **name)
+static bool micro_most(struct arena *a, struct train_config *q, const char **name)
 {
 	int most = train_largest_micro_batch(a, q, true);
 
@@ -37,7 +37,7 @@ static bool micro_most(struct arena *a, struct train_question *q, const char **n
 	return true;
 }
 
-static bool set_recompute(struct train_question *q, enum train_recompute r)
+static bool set_recompute(struct train_config *q, enum train_recompute r)
 {
 	if (q->recompute == r)
 		return false;
@@ -45,14 +45,14 @@ static bool set_recompute(struct train_question *q, enum train_recompute r)
 	return true;
 }
 
-static bool keep_all(struct arena *a, struct train_question *q, const char **name)
+static bool keep_all(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "no activation checkpointing";
 	return set_recompute(q, TRAIN_KEEP_ALL);
 }
 
-static bool selective(struct arena *a, struct train_question *q, const char **name)
+static bool selective(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "selective activation checkpointing";
@@ -62,7 +62,7 @@ static bool selective(struct arena *a, struct train_question *q, const char **na
 	return set_recompute(q, TRAIN_SELECTIVE);
 }
 
-static bool recompute_most(struct arena *a, struct train_question *q, const char **name)
+static bool recompute_most(struct arena *a, struct train_config *q, const char **name)
 {
 	int most, was = q->micro_batch;
 
@@ -77,15 +77,15 @@ static bool recompute_most(struct arena *a, struct train_question *q, const char
 	return true;
 }
 
-static bool set_way(struct train_question *q, enum train_way way)
+static bool set_way(struct train_config *q, enum train_parallelism way)
 {
-	bool sharded = train_way_shards(way);
+	bool sharded = train_parallelism_shards(way);
 
 	if (q->way == way || q->dp * q->cp <= 1)
 		return false;
 	/* Who told the type that gradients are summed in means it with any way. */
-	if (q->reduce_fp32 == train_way_fp32(q->way))
-		q->reduce_fp32 = train_way_fp32(way);
+	if (q->reduce_fp32 == train_parallelism_fp32(q->way))
+		q->reduce_fp32 = train_parallelism_fp32(way);
 	q->bucket_bytes = way == TRAIN_DDP ? 25.0 * 1024 * 1024 : 500e6;
 	q->way = way;
 	q->reshard = sharded;
@@ -93,28 +93,28 @@ static bool set_way(struct train_question *q, enum train_way way)
 	return true;
 }
 
-static bool ddp(struct arena *a, struct train_question *q, const char **name)
+static bool ddp(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "DDP: nothing sharded";
 	return set_way(q, TRAIN_DDP);
 }
 
-static bool zero1(struct arena *a, struct train_question *q, const char **name)
+static bool zero1(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "ZeRO-1: optimizer states sharded";
 	return set_way(q, TRAIN_ZERO1);
 }
 
-static bool fsdp(struct arena *a, struct train_question *q, const char **name)
+static bool fsdp(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "FSDP (ZeRO-3): everything sharded";
 	return q->way != TRAIN_ZERO3 && set_way(q, TRAIN_FSDP);
 }
 
-static bool hsdp(struct arena *a, struct train_question *q, const char **name)
+static bool hsdp(struct arena *a, struct train_config *q, const char **name)
 {
 	int each = place_per_node(&q->place) / q->tp;
 
@@ -125,7 +125,7 @@ static bool hsdp(struct arena *a, struct train_question *q, const char **name)
 	return true;
 }
 
-static bool keep_weights(struct arena *a, struct train_question *q, const char **name)
+static bool keep_weights(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "weights kept after the forward pass (no resharding)";
@@ -135,7 +135,7 @@ static bool keep_weights(struct arena *a, struct train_question *q, const char *
 	return true;
 }
 
-static bool sync_last(struct arena *a, struct train_question *q, const char **name)
+static bool sync_last(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "gradients summed once a step (no_sync)";
@@ -146,7 +146,7 @@ static bool sync_last(struct arena *a, struct train_question *q, const char **na
 	return true;
 }
 
-static bool buckets(struct arena *a, struct train_question *q, const char **name)
+static bool buckets(struct arena *a, struct train_config *q, const char **name)
 {
 	bool bucketed = q->way == TRAIN_DDP || q->way == TRAIN_ZERO1 || q->way == TRAIN_ZERO2;
 
@@ -157,7 +157,7 @@ static bool buckets(struct arena *a, struct train_question *q, const char **name
 	return true;
 }
 
-static bool overlap(struct arena *a, struct train_question *q, const char **name)
+static bool overlap(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "communication overlapped with computation";
@@ -167,7 +167,7 @@ static bool overlap(struct arena *a, struct train_question *q, const char **name
 	return true;
 }
 
-static bool tp_overlap(struct arena *a, struct train_question *q, const char **name)
+static bool tp_overlap(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "tensor parallel communication overlapped";
@@ -177,7 +177,7 @@ static bool tp_overlap(struct arena *a, struct train_question *q, const char **n
 	return true;
 }
 
-static bool compile(struct arena *a, struct train_question *q, const char **name)
+static bool compile(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "torch.compile (fused kernels)";
@@ -187,7 +187,7 @@ static bool compile(struct arena *a, struct train_question *q, const char **name
 	return true;
 }
 
-static bool attention(struct arena *a, struct train_question *q, const char **name)
+static bool attention(struct arena *a, struct train_config *q, const char **name)
 {
 	enum train_family f = train_family_of(q->place.gpu);
 
@@ -204,17 +204,17 @@ static bool attention(struct arena *a, struct train_question *q, const char **na
 	return true;
 }
 
-static bool half(struct arena *a, struct train_question *q, const char **name)
+static bool change_half_precision(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	if (q->precision != TRAIN_FP32 && q->precision != TRAIN_TF32)
 		return false;
-	q->precision = train_half(q->place.gpu);
+	q->precision = train_half_precision(q->place.gpu);
 	*name = q->precision == TRAIN_BF16 ? "BF16 mixed precision" : "FP16 mixed precision";
 	return true;
 }
 
-static bool tf32(struct arena *a, struct train_question *q, const char **name)
+static bool tf32(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	if (q->precision != TRAIN_FP32 || train_peak(q->place.gpu, TRAIN_TF32) <= 0)
@@ -224,7 +224,7 @@ static bool tf32(struct arena *a, struct train_question *q, const char **name)
 	return true;
 }
 
-static bool fp8(struct arena *a, struct train_question *q, const char **name)
+static bool fp8(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	if (q->precision != TRAIN_BF16 || train_peak(q->place.gpu, TRAIN_FP8) <= 0)
@@ -234,7 +234,7 @@ static bool fp8(struct arena *a, struct train_question *q, const char **name)
 	return true;
 }
 
-static bool states8(struct arena *a, struct train_question *q, const char **name)
+static bool states8(struct arena *a, struct train_config *q, const char **name)
 {
 	int was = q->micro_batch;
 
@@ -247,7 +247,7 @@ static bool states8(struct arena *a, struct train_question *q, const char **name
 	return true;
 }
 
-static bool chunks(struct arena *a, struct train_question *q, const char **name)
+static bool chunks(struct arena *a, struct train_config *q, const char **name)
 {
 	if (q->pp <= 1 || q->pp * q->interleave * 2 > q->arch.layers)
 		return false;
@@ -256,7 +256,7 @@ static bool chunks(struct arena *a, struct train_question *q, const char **name)
 	return train_interleave_divides(q);
 }
 
-static bool less_tensor(struct arena *a, struct train_question *q, const char **name)
+static bool less_tensor(struct arena *a, struct train_config *q, const char **name)
 {
 	struct err e;
 
@@ -265,10 +265,10 @@ static bool less_tensor(struct arena *a, struct train_question *q, const char **
 	q->tp /= 2;
 	q->sp = q->sp && q->tp > 1;
 	*name = arena_printf(a, "tensor parallel %d", q->tp);
-	return train_question_settle(a, q, &e) == 0;
+	return train_config_complete(a, q, &e) == 0;
 }
 
-static bool loaders(struct arena *a, struct train_question *q, const char **name)
+static bool loaders(struct arena *a, struct train_config *q, const char **name)
 {
 	if (q->loader_s <= 0)
 		return false;
@@ -300,7 +300,8 @@ const struct train_change_kind train_change_kinds[] = {
 	  NULL },
 	{ "attention", attention, true, "attention reaches more of the tensor cores", NULL },
 	{ "tf32", tf32, false, "tensor cores; 10 bits of mantissa", NULL },
-	{ "bf16", half, false, "tensor cores and half of the bytes; fewer bits of mantissa", NULL },
+	{ "bf16", change_half_precision, false,
+	  "tensor cores and half of the bytes; fewer bits of mantissa", NULL },
 	{ "fp8", fp8, false, "faster tensor cores; needs a check of the loss", NULL },
 	{ "8-bit-states", states8, false,
 	  "memory for a larger micro-batch; needs a check of the loss",

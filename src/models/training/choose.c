@@ -15,25 +15,25 @@
 #define BUCKET_DDP (25.0 * 1024 * 1024)
 #define BUCKET_ZERO 500e6
 
-bool train_way_fp32(enum train_way way)
+bool train_parallelism_fp32(enum train_parallelism way)
 {
 	return way == TRAIN_DDP || way == TRAIN_FSDP || way == TRAIN_HSDP;
 }
 
-bool train_way_shards(enum train_way way)
+bool train_parallelism_shards(enum train_parallelism way)
 {
 	return way == TRAIN_ZERO3 || way == TRAIN_FSDP || way == TRAIN_HSDP;
 }
 
 /* What follows from the way to share. */
-static void follow_way(const struct train_words *w, struct train_question *q)
+static void follow_way(const struct train_options *w, struct train_config *q)
 {
-	bool sharded = train_way_shards(q->way);
+	bool sharded = train_parallelism_shards(q->way);
 
 	q->bucket_bytes = w->bucket_bytes > 0	? w->bucket_bytes
 			  : q->way == TRAIN_DDP ? BUCKET_DDP
 						: BUCKET_ZERO;
-	q->reduce_fp32 = w->reduce_fp32 >= 0 ? w->reduce_fp32 : train_way_fp32(q->way);
+	q->reduce_fp32 = w->reduce_fp32 >= 0 ? w->reduce_fp32 : train_parallelism_fp32(q->way);
 	q->sync_each_micro =
 		w->sync_each_micro >= 0 ? w->sync_each_micro : sharded || q->way == TRAIN_ZERO2;
 	q->reshard = w->reshard >= 0 ? w->reshard : sharded;
@@ -43,9 +43,9 @@ static void follow_way(const struct train_words *w, struct train_question *q)
 		q->shard = 1;
 }
 
-static bool fits_one(const struct train_question *q)
+static bool fits_one(const struct train_config *q)
 {
-	struct train_question one = *q;
+	struct train_config one = *q;
 	struct train_memory m;
 
 	one.micro_batch = one.micro_batch > 0 ? one.micro_batch : 1;
@@ -55,9 +55,9 @@ static bool fits_one(const struct train_question *q)
 }
 
 /* The least sharding that fits, and recomputing where even full sharding does not. */
-static void choose_way(struct arena *a, const struct train_words *w, struct train_question *q)
+static void choose_way(struct arena *a, const struct train_options *w, struct train_config *q)
 {
-	static const enum train_way ways[] = { TRAIN_DDP, TRAIN_ZERO1, TRAIN_FSDP };
+	static const enum train_parallelism ways[] = { TRAIN_DDP, TRAIN_ZERO1, TRAIN_FSDP };
 	bool done = false;
 
 	for (int again = 0; again < (w->recompute ? 1 : TRAIN_RECOMPUTES) && !done; again++) {
@@ -84,7 +84,7 @@ static void choose_way(struct arena *a, const struct train_words *w, struct trai
 						  : "not even with this it fits"));
 }
 
-bool train_interleave_divides(const struct train_question *q)
+bool train_interleave_divides(const struct train_config *q)
 {
 	long long chunks = (long long)q->pp * q->interleave;
 	int more = q->arch.moe_layers ? 3 : 2;
@@ -96,9 +96,9 @@ bool train_interleave_divides(const struct train_question *q)
 }
 
 /* Says which chunks there could be instead. */
-static int odd_chunks(const struct train_question *q, struct err *e)
+static int odd_chunks(const struct train_config *q, struct err *e)
 {
-	struct train_question t = *q;
+	struct train_config t = *q;
 	char fit[64] = "";
 
 	for (t.interleave = 2; t.interleave <= q->arch.layers / q->pp + 1; t.interleave++)
@@ -116,7 +116,7 @@ static int odd_chunks(const struct train_question *q, struct err *e)
 	return -EINVAL;
 }
 
-static int check_layout(struct train_question *q, struct err *e)
+static int check_layout(struct train_config *q, struct err *e)
 {
 	long long cut = 1;
 
@@ -147,9 +147,9 @@ static int check_layout(struct train_question *q, struct err *e)
 	return 0;
 }
 
-int train_largest_micro_batch(struct arena *a, const struct train_question *q, bool hold)
+int train_largest_micro_batch(struct arena *a, const struct train_config *q, bool hold)
 {
-	struct train_question t = *q;
+	struct train_config t = *q;
 	struct train_memory m;
 	int each = q->global_batch / (q->dp > 0 ? q->dp : 1), best = 0;
 
@@ -168,7 +168,7 @@ int train_largest_micro_batch(struct arena *a, const struct train_question *q, b
 	return best;
 }
 
-int train_question_settle(struct arena *a, struct train_question *q, struct err *e)
+int train_config_complete(struct arena *a, struct train_config *q, struct err *e)
 {
 	int r = check_layout(q, e), each;
 
@@ -190,7 +190,7 @@ int train_question_settle(struct arena *a, struct train_question *q, struct err 
 	return 0;
 }
 
-static void choose_micro(struct arena *a, int most, bool held, struct train_question *q)
+static void choose_micro(struct arena *a, int most, bool held, struct train_config *q)
 {
 	if (most < 1) {
 		q->micro_batch = 1;
@@ -211,7 +211,7 @@ static void choose_micro(struct arena *a, int most, bool held, struct train_ques
 }
 
 /* Batches: any two of three that were told give the third. */
-static int batches(struct arena *a, const struct train_words *w, struct train_question *q,
+static int batches(struct arena *a, const struct train_options *w, struct train_config *q,
 		   struct err *e)
 {
 	int each;
@@ -231,7 +231,7 @@ static int batches(struct arena *a, const struct train_words *w, struct train_qu
 		q->micro_batch = each / q->accumulation;
 	}
 	if (!q->micro_batch) {
-		struct train_question t = *q;
+		struct train_config t = *q;
 
 		t.accumulation = q->accumulation ? q->accumulation : q->pp;
 		choose_micro(a, train_largest_micro_batch(a, &t, each > 0), each > 0, q);
@@ -256,7 +256,7 @@ static int batches(struct arena *a, const struct train_words *w, struct train_qu
 	return 0;
 }
 
-static void say_defaults(struct arena *a, const struct train_words *w, struct train_question *q)
+static void note_defaults(struct arena *a, const struct train_options *w, struct train_config *q)
 {
 	if (!w->sequence)
 		train_note(q, arena_printf(a, "samples of %d tokens (--sequence)", q->sequence));
@@ -277,7 +277,7 @@ static void say_defaults(struct arena *a, const struct train_words *w, struct tr
 }
 
 /* What was not told of batches, sharding and checkpointing: chosen so that it fits, and said. */
-static int train_choose(struct arena *a, const struct train_words *w, struct train_question *q,
+static int train_choose(struct arena *a, const struct train_options *w, struct train_config *q,
 			struct err *e)
 {
 	int r = check_layout(q, e);
@@ -286,9 +286,9 @@ static int train_choose(struct arena *a, const struct train_words *w, struct tra
 		return r;
 	q->micro_batch = w->micro_batch > 0 ? w->micro_batch : 1;
 	choose_way(a, w, q);
-	if ((r = batches(a, w, q, e)) < 0 || (r = train_question_settle(a, q, e)) < 0)
+	if ((r = batches(a, w, q, e)) < 0 || (r = train_config_complete(a, q, e)) < 0)
 		return r;
-	say_defaults(a, w, q);
+	note_defaults(a, w, q);
 	return 0;
 }
 
@@ -305,7 +305,7 @@ static int train_choose(struct arena *a, const struct train_words *w, struct tra
 /* Of unified memory: the rest is the system's, the loader's and the page cache's. */
 #define UNIFIED_PART 0.9
 
-static double shards(const struct train_question *q, const struct train_shape *s)
+static double shards(const struct train_config *q, const struct train_shape *s)
 {
 	return q->way == TRAIN_HSDP ? q->shard : s->ranks;
 }
@@ -329,7 +329,7 @@ static double state_bytes(enum train_optimizer o)
 
 /* FP32 weights are their own master copy; FSDP keeps FP32 weights and gathers BF16 ones; ZeRO and
  * DDP with a mixed optimizer keep both, stage 3 each rank its part. */
-static void weights(const struct train_question *q, const struct train_shape *s,
+static void weights(const struct train_config *q, const struct train_shape *s,
 		    struct train_memory *m)
 {
 	double n = shards(q, s), w = train_weight_bytes(q), g = train_gradient_bytes(q);
@@ -342,12 +342,12 @@ static void weights(const struct train_question *q, const struct train_shape *s,
 	m->master = own ? 0 : s->trained * 4;
 	m->gradients = s->trained * g;
 	m->states = s->trained * state_bytes(q->optimizer);
-	if (q->way == TRAIN_ZERO1 || q->way == TRAIN_ZERO2 || train_way_shards(q->way))
+	if (q->way == TRAIN_ZERO1 || q->way == TRAIN_ZERO2 || train_parallelism_shards(q->way))
 		m->states /= n, m->master /= n;
-	if (q->way == TRAIN_ZERO2 || train_way_shards(q->way))
+	if (q->way == TRAIN_ZERO2 || train_parallelism_shards(q->way))
 		m->gradients /= n;
 	/* With FP32 shards the gathered BF16 copy is a buffer, not a weight. */
-	if (train_way_shards(q->way))
+	if (train_parallelism_shards(q->way))
 		m->weights = (own || q->way == TRAIN_ZERO3 ? s->params : frozen) * w / n;
 }
 
@@ -356,7 +356,7 @@ static void weights(const struct train_question *q, const struct train_shape *s,
  * projections and of the activation; queries, keys, values; the attention's output. Kernels of
  * their own keep what fused ones compute again.
  */
-static double train_kept_bytes(const struct train_question *q, const struct train_shape *s)
+static double train_kept_bytes(const struct train_config *q, const struct train_shape *s)
 {
 	const struct arch *a = &q->arch;
 	double w = train_weight_bytes(q), h = a->hidden;
@@ -377,14 +377,14 @@ static double train_kept_bytes(const struct train_question *q, const struct trai
 	return w * (rows + qkv + out + blocks);
 }
 
-static double scores(const struct train_question *q, const struct train_shape *s)
+static double scores(const struct train_config *q, const struct train_shape *s)
 {
 	if (q->attention != TRAIN_EAGER)
 		return 0;
 	return 3 * train_weight_bytes(q) * s->tokens * q->sequence * q->arch.heads / q->tp;
 }
 
-static void activations(const struct train_question *q, const struct train_shape *s,
+static void activations(const struct train_config *q, const struct train_shape *s,
 			struct train_memory *m)
 {
 	double layer = s->tokens * train_kept_bytes(q, s) + scores(q, s), kept = layer;
@@ -409,19 +409,19 @@ static void activations(const struct train_question *q, const struct train_shape
 		m->logits = fmax(0, m->logits - kept * s->layers * (flight - 1));
 }
 
-static void buffers(const struct train_question *q, const struct train_shape *s,
+static void buffers(const struct train_config *q, const struct train_shape *s,
 		    struct train_memory *m)
 {
 	double layer = s->params / fmax(s->layers, 1), w = train_weight_bytes(q);
 
-	if (s->ranks > 1 && !train_way_shards(q->way)) {
+	if (s->ranks > 1 && !train_parallelism_shards(q->way)) {
 		m->buffers = fmin(q->bucket_bytes * 2, s->trained * train_gradient_bytes(q));
 		/* PyTorch's DDP keeps copies of all gradients in its buckets: to have them there
 		 * alone (gradient_as_bucket_view) is not what it does by itself. */
 		if (q->way == TRAIN_DDP && q->reduce_fp32)
 			m->buffers = s->trained * train_gradient_bytes(q);
 	}
-	if (train_way_shards(q->way) && s->ranks > 1) {
+	if (train_parallelism_shards(q->way) && s->ranks > 1) {
 		double largest = fmax(layer, s->head);
 
 		m->buffers = 2 * largest * w + largest * train_gradient_bytes(q);
@@ -433,7 +433,7 @@ static void buffers(const struct train_question *q, const struct train_shape *s,
 
 /* What a stage of so many layers holds; in all but the first each has experts, if those without are
  * few enough to be the first one's. */
-static double stage_experts(const struct train_question *q, const struct train_shape *s,
+static double stage_experts(const struct train_config *q, const struct train_shape *s,
 			    double layers)
 {
 	double moe = q->arch.moe_layers;
@@ -445,7 +445,7 @@ static double stage_experts(const struct train_question *q, const struct train_s
 
 /* Layers that do not divide leave one more to some stages than to the last, which has the output
  * head besides. */
-static void fullest_stage(const struct train_question *q, struct train_shape *s)
+static void fullest_stage(const struct train_config *q, struct train_shape *s)
 {
 	double mean = q->arch.layers / (double)q->pp, least = floor(mean);
 	double layer = (s->dense - s->head) / mean;
@@ -464,7 +464,7 @@ static void fullest_stage(const struct train_question *q, struct train_shape *s)
 	s->trained = s->params * train_trained_part(q);
 }
 
-void train_memory_of(const struct train_question *q, struct train_memory *m)
+void train_memory_of(const struct train_config *q, struct train_memory *m)
 {
 	struct train_shape s;
 
@@ -501,21 +501,21 @@ const char *const train_collective_names[TRAIN_COLLECTIVES] = { "all-reduce", "a
 								"reduce-scatter", "all-to-all",
 								"send" };
 
-void train_note(struct train_question *q, const char *text)
+void train_note(struct train_config *q, const char *text)
 {
 	if (q->n_notes < TRAIN_NOTES)
 		q->notes[q->n_notes++] = text;
 }
 
-void train_words_none(struct train_words *w)
+void train_words_none(struct train_options *w)
 {
-	*w = (struct train_words){ .sp = -1,
-				   .overlap = -1,
-				   .tp_overlap = -1,
-				   .compile = -1,
-				   .reshard = -1,
-				   .reduce_fp32 = -1,
-				   .sync_each_micro = -1 };
+	*w = (struct train_options){ .sp = -1,
+				     .overlap = -1,
+				     .tp_overlap = -1,
+				     .compile = -1,
+				     .reshard = -1,
+				     .reduce_fp32 = -1,
+				     .sync_each_micro = -1 };
 }
 
 static bool same(const char *a, const char *b)
@@ -553,7 +553,7 @@ static int pick(struct arena *a, const char *what, const char *word, const char 
 	return err_set(e, -ENOENT, "%s takes %.200s, not \"%.40s\"", what, all, word);
 }
 
-static int find_model(struct arena *a, const struct train_words *w, struct train_question *q,
+static int find_model(struct arena *a, const struct train_options *w, struct train_config *q,
 		      struct err *e)
 {
 	const char *taken = NULL;
@@ -574,7 +574,7 @@ static int find_model(struct arena *a, const struct train_words *w, struct train
 	return r;
 }
 
-static int find_place(struct arena *a, const struct train_words *w, struct train_question *q,
+static int find_place(struct arena *a, const struct train_options *w, struct train_config *q,
 		      struct err *e)
 {
 	int r;
@@ -611,10 +611,10 @@ static int find_place(struct arena *a, const struct train_words *w, struct train
 	return 0;
 }
 
-static int find_words(struct arena *a, const struct train_words *w, struct train_question *q,
+static int find_words(struct arena *a, const struct train_options *w, struct train_config *q,
 		      struct err *e)
 {
-	int precision = (int)train_half(q->place.gpu), recompute = TRAIN_KEEP_ALL,
+	int precision = (int)train_half_precision(q->place.gpu), recompute = TRAIN_KEEP_ALL,
 	    attention = TRAIN_FLASH;
 	int optimizer = TRAIN_ADAMW, way = TRAIN_DDP, r;
 
@@ -632,29 +632,29 @@ static int find_words(struct arena *a, const struct train_words *w, struct train
 	q->recompute = (enum train_recompute)recompute;
 	q->attention = (enum train_attention)attention;
 	q->optimizer = (enum train_optimizer)optimizer;
-	q->way = (enum train_way)way;
+	q->way = (enum train_parallelism)way;
 	if (train_peak(q->place.gpu, q->precision) <= 0)
 		return err_set(e, -EINVAL, "%s has no tensor cores for %s", q->place.gpu->name,
 			       train_precision_names[q->precision]);
 	return 0;
 }
 
-static int told(int value, int otherwise)
+static int value_or(int value, int otherwise)
 {
 	return value >= 0 ? value : otherwise;
 }
 
-static void switches(const struct train_words *w, struct train_question *q)
+static void switches(const struct train_options *w, struct train_config *q)
 {
 	q->tp = w->tp > 0 ? w->tp : 1;
 	q->pp = w->pp > 0 ? w->pp : 1;
 	q->cp = w->cp > 0 ? w->cp : 1;
 	q->ep = w->ep > 0 ? w->ep : 1;
 	q->interleave = w->interleave > 0 ? w->interleave : 1;
-	q->sp = told(w->sp, q->tp > 1);
-	q->overlap = told(w->overlap, true);
-	q->tp_overlap = told(w->tp_overlap, false);
-	q->compile = told(w->compile, false);
+	q->sp = value_or(w->sp, q->tp > 1);
+	q->overlap = value_or(w->overlap, true);
+	q->tp_overlap = value_or(w->tp_overlap, false);
+	q->compile = value_or(w->compile, false);
 	q->trained = w->trained;
 	q->loader_s = w->loader_s;
 	q->workers = w->workers > 0 ? w->workers : 1;
@@ -662,12 +662,12 @@ static void switches(const struct train_words *w, struct train_question *q)
 	q->shard = w->shard;
 }
 
-int train_question_make(struct arena *a, const struct train_words *w, struct train_question *q,
-			struct err *e)
+int train_config_make(struct arena *a, const struct train_options *w, struct train_config *q,
+		      struct err *e)
 {
 	int r;
 
-	*q = (struct train_question){ .model = w->model };
+	*q = (struct train_config){ .model = w->model };
 	if ((r = find_model(a, w, q, e)) < 0 || (r = find_place(a, w, q, e)) < 0 ||
 	    (r = find_words(a, w, q, e)) < 0)
 		return r;

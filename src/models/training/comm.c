@@ -8,7 +8,7 @@
 /* What one way to train sends, while it is collected. */
 struct sum {
 	struct arena *a;
-	const struct train_question *q;
+	const struct train_config *q;
 	struct train_answer *out;
 };
 
@@ -36,7 +36,7 @@ static struct train_comm *add(struct sum *c, enum train_collective what, const c
 }
 
 /* Hides seconds behind what is left of computation; what cannot be hidden is exposed. */
-static void hide(const struct train_question *q, struct train_comm *t, double *room,
+static void hide(const struct train_config *q, struct train_comm *t, double *room,
 		 struct train_exposed *x, double *exposed)
 {
 	double part = q->overlap ? fmin(t->total_s, fmax(0, *room)) : 0;
@@ -61,7 +61,7 @@ static void at_least(struct train_comm *t, double seconds, struct train_exposed 
 
 /* Parameters of the embedding on this rank: the first that are needed, the last whose gradients are
  * there. */
-static double edge_of(const struct train_question *q)
+static double edge_of(const struct train_config *q)
 {
 	return q->pp > 1 ? 0 : (double)q->arch.hidden * q->arch.vocab / q->tp;
 }
@@ -74,7 +74,7 @@ struct part {
 };
 
 /* Both parts; experts that nobody else holds need no exchange of weights. */
-static int parts_of(const struct train_question *q, const struct train_shape *s, struct part *p)
+static int parts_of(const struct train_config *q, const struct train_shape *s, struct part *p)
 {
 	double part = train_trained_part(q);
 	int in_node = place_per_node(&q->place), n = 1;
@@ -104,7 +104,7 @@ static int parts_of(const struct train_question *q, const struct train_shape *s,
 static void copies(struct sum *c, const struct part *p, double *forward, double *back,
 		   struct train_exposed *x)
 {
-	const struct train_question *q = c->q;
+	const struct train_config *q = c->q;
 	double bytes = p->trained * train_gradient_bytes(q), buckets;
 	double times = q->sync_each_micro ? q->accumulation : 1;
 	struct train_comm *t;
@@ -135,7 +135,7 @@ static void copies(struct sum *c, const struct part *p, double *forward, double 
 static void shards(struct sum *c, const struct train_shape *s, const struct part *p,
 		   double *forward, double *back, struct train_exposed *x)
 {
-	const struct train_question *q = c->q;
+	const struct train_config *q = c->q;
 	int n = q->way == TRAIN_HSDP ? (q->shard < p->ranks ? q->shard : p->ranks) : p->ranks;
 	int near = n < p->near ? n : p->near;
 	double micros = q->accumulation, layers = fmax(s->layers, 1);
@@ -175,8 +175,8 @@ static void shards(struct sum *c, const struct train_shape *s, const struct part
 static void exchanges(struct sum *c, const struct train_shape *s, const struct train_micro *m,
 		      struct train_exposed *x)
 {
-	const struct train_question *q = c->q;
-	bool sharded = train_way_shards(q->way);
+	const struct train_config *q = c->q;
+	bool sharded = train_parallelism_shards(q->way);
 	double hidden = train_fit_of(q)->v[TFIT_HIDE], forward, back;
 	double times = q->sync_each_micro ? q->accumulation : 1;
 	struct part parts[2];
@@ -201,7 +201,7 @@ static void exchanges(struct sum *c, const struct train_shape *s, const struct t
 /* Two sums forward and two backward in each layer, of one micro-batch's activations. */
 static void tensor(struct sum *c, const struct train_shape *s, struct train_exposed *x)
 {
-	const struct train_question *q = c->q;
+	const struct train_config *q = c->q;
 	double bytes = s->tokens * q->arch.hidden * train_weight_bytes(q), hidden;
 	double sums = q->recompute == TRAIN_FULL ? 6 : 4;
 	int in_node = place_per_node(&q->place);
@@ -220,7 +220,7 @@ static void tensor(struct sum *c, const struct train_shape *s, struct train_expo
 	x->contend_s += t->total_s * hidden * train_fit_of(q)->v[TFIT_CONTEND];
 }
 
-static int near_of(const struct train_question *q, int ranks)
+static int near_of(const struct train_config *q, int ranks)
 {
 	int room = place_per_node(&q->place) / q->tp;
 
@@ -235,7 +235,7 @@ static int near_of(const struct train_question *q, int ranks)
  */
 static void experts(struct sum *c, const struct train_shape *s, struct train_exposed *x)
 {
-	const struct train_question *q = c->q;
+	const struct train_config *q = c->q;
 	double width = train_weight_bytes(q) * train_expert_in(q) / q->tp;
 	double top = q->arch.top, in_node = place_per_node(&q->place);
 	int near = (int)fmax(1, fmin(q->ep, in_node));
@@ -259,7 +259,7 @@ static void experts(struct sum *c, const struct train_shape *s, struct train_exp
 static void context(struct sum *c, const struct train_shape *s, const struct train_micro *m,
 		    struct train_exposed *x)
 {
-	const struct train_question *q = c->q;
+	const struct train_config *q = c->q;
 	double kv = 2.0 * q->arch.kv_heads * q->arch.head_dim / q->tp * train_weight_bytes(q);
 	double micros = q->accumulation, exposed = 0, room;
 	struct train_comm *t =
@@ -275,7 +275,7 @@ static void context(struct sum *c, const struct train_shape *s, const struct tra
 
 static void stages(struct sum *c, const struct train_shape *s, struct train_exposed *x)
 {
-	const struct train_question *q = c->q;
+	const struct train_config *q = c->q;
 	double bytes = s->tokens * q->arch.hidden * train_weight_bytes(q) / (q->sp ? q->tp : 1);
 	int in_node = place_per_node(&q->place);
 	bool near = q->tp * q->dp * q->cp * 2 <= in_node;
@@ -293,7 +293,7 @@ static void stages(struct sum *c, const struct train_shape *s, struct train_expo
 void train_comms_of(struct arena *a, const struct train_shape *s, const struct train_micro *m,
 		    struct train_answer *out, struct train_exposed *x)
 {
-	const struct train_question *q = &out->q;
+	const struct train_config *q = &out->q;
 	struct sum c = { a, q, out };
 
 	*x = (struct train_exposed){ 0 };

@@ -28,7 +28,7 @@
 #define ADAPTED 1.05
 
 /* A multiplication of this size reaches this part of what large ones do. */
-static double size_part(const struct train_question *q, double rows, double inner, double columns,
+static double size_part(const struct train_config *q, double rows, double inner, double columns,
 			double rate)
 {
 	double side = 3 / (1 / fmax(rows, 1) + 1 / fmax(inner, 1) + 1 / fmax(columns, 1));
@@ -37,12 +37,12 @@ static double size_part(const struct train_question *q, double rows, double inne
 	return side / (side + half);
 }
 
-static double bandwidth(const struct train_question *q)
+static double bandwidth(const struct train_config *q)
 {
 	return q->place.gpu->bandwidth * 1e9 * train_fit_of(q)->v[TFIT_MEMORY];
 }
 
-static double linear_s(const struct train_question *q, const struct train_shape *s,
+static double linear_s(const struct train_config *q, const struct train_shape *s,
 		       struct train_micro *m)
 {
 	double rate = train_gemm_rate(q, q->precision), h = q->arch.hidden;
@@ -71,7 +71,7 @@ static double linear_s(const struct train_question *q, const struct train_shape 
 }
 
 /* Forward and backward together. */
-static double small_s(const struct train_question *q, const struct train_shape *s)
+static double small_s(const struct train_config *q, const struct train_shape *s)
 {
 	double along = q->arch.hidden / (q->sp ? (double)q->tp : 1);
 	double elements = ROW_PASSES * along + INNER_PASSES * s->widest;
@@ -86,7 +86,7 @@ static double small_s(const struct train_question *q, const struct train_shape *
 	return s->tokens * s->layers * elements / bandwidth(q);
 }
 
-static double head_s(const struct train_question *q, const struct train_shape *s)
+static double head_s(const struct train_config *q, const struct train_shape *s)
 {
 	enum train_precision p = q->precision == TRAIN_FP8 ? TRAIN_BF16 : q->precision;
 	double rate = train_gemm_rate(q, p);
@@ -95,7 +95,7 @@ static double head_s(const struct train_question *q, const struct train_shape *s
 						 q->arch.vocab / (double)q->tp, rate));
 }
 
-static double attention_s(const struct train_question *q, const struct train_shape *s)
+static double attention_s(const struct train_config *q, const struct train_shape *s)
 {
 	double seconds = s->effort_attention / train_flash_rate(q);
 	double scores = s->tokens * q->sequence * q->arch.heads / q->tp * s->layers;
@@ -110,7 +110,7 @@ double train_launch_s(const struct train_micro *m, double cpu)
 	return fmax(0, m->host * cpu - m->busy);
 }
 
-void train_micro_of(const struct train_question *q, const struct train_shape *s,
+void train_micro_of(const struct train_config *q, const struct train_shape *s,
 		    struct train_micro *m)
 {
 	double small = small_s(q, s), logits = s->tokens * q->arch.vocab / q->tp / q->pp;
@@ -143,7 +143,7 @@ void train_micro_of(const struct train_question *q, const struct train_shape *s,
 	m->launch = train_launch_s(m, 1);
 }
 
-double train_optimizer_s(const struct train_question *q, const struct train_shape *s)
+double train_optimizer_s(const struct train_config *q, const struct train_shape *s)
 {
 	double part = train_trained_part(q), n = s->trained;
 	bool own = q->way == TRAIN_DDP || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP;

@@ -13,7 +13,7 @@
 #define START_US 22.0
 #define START_NET_US 45.0
 
-static struct train_curve *curve_of(struct train_question *q, enum train_collective what,
+static struct train_curve *curve_of(struct train_config *q, enum train_collective what,
 				    bool between, int ranks, const char *from)
 {
 	struct train_curve *c;
@@ -41,7 +41,7 @@ static void point(struct train_curve *c, double bytes, double gbs)
 	c->at[c->n++].busbw_gbs = gbs;
 }
 
-void train_curve_flat(struct arena *a, struct train_question *q, double busbw_gbs, bool between)
+void train_curve_flat(struct arena *a, struct train_config *q, double busbw_gbs, bool between)
 {
 	static const enum train_collective like[] = { TRAIN_ALL_REDUCE, TRAIN_ALL_GATHER,
 						      TRAIN_REDUCE_SCATTER };
@@ -103,7 +103,7 @@ static size_t fields(const char *line, size_t len, double *v, size_t most)
 }
 
 int train_curve_read(struct arena *a, const char *name, const char *text, bool between,
-		     struct train_question *q, struct err *e)
+		     struct train_config *q, struct err *e)
 {
 	enum train_collective what = what_of(text, strnlen(text, 4096));
 	const char *from = arena_printf(a, "%.100s", name);
@@ -146,7 +146,7 @@ static bool setup_of(const char *setup, double *bytes, int *ranks)
 	return true;
 }
 
-void train_curve_add(struct arena *a, struct train_question *q, const char *name, const char *setup,
+void train_curve_add(struct arena *a, struct train_config *q, const char *name, const char *setup,
 		     double busbw_gbs, const char *id)
 {
 	int each = place_per_node(&q->place), ranks;
@@ -165,7 +165,7 @@ void train_curve_add(struct arena *a, struct train_question *q, const char *name
 	      bytes, busbw_gbs);
 }
 
-void train_curves_sort(struct train_question *q)
+void train_curves_sort(struct train_config *q)
 {
 	size_t kept = 0;
 

@@ -78,7 +78,7 @@ static const char *wide(struct arena *a, const struct train_shape *s)
 static void compute(struct arena *a, struct train_answer *p, const struct train_shape *s,
 		    const struct train_micro *m)
 {
-	const struct train_question *q = &p->q;
+	const struct train_config *q = &p->q;
 	double rate = train_gemm_rate(q, q->precision);
 
 	operations(a, p);
@@ -103,7 +103,7 @@ static void compute(struct arena *a, struct train_answer *p, const struct train_
 
 static void step(struct arena *a, struct train_answer *p, const struct train_micro *m)
 {
-	const struct train_question *q = &p->q;
+	const struct train_config *q = &p->q;
 	const struct train_time *t = &p->time;
 
 	if (t->contention > 0)

@@ -39,7 +39,7 @@ const char *const train_fit_names[TFITS] = {
 
 void train_fit_default(struct train_fit *f)
 {
-	const struct train_question none = { 0 };
+	const struct train_config none = { 0 };
 
 	*f = *train_fit_of(&none);
 }

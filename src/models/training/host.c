@@ -33,7 +33,7 @@
  * what large ones reach. */
 #define BUCKETED 24.0
 
-bool train_autocast(const struct train_question *q)
+bool train_autocast(const struct train_config *q)
 {
 	/* Frozen weights below adapters are loaded in 16 bits. */
 	/* DeepSpeed's stage 0 has weights of 16 bits as well, and sums them as such. */
@@ -42,21 +42,21 @@ bool train_autocast(const struct train_question *q)
 }
 
 /* Matrices of a layer; a model with two of them in a block has joined queries, keys and values. */
-static double matrices(const struct train_question *q)
+static double matrices(const struct train_config *q)
 {
 	return q->arch.ffn_mats == 2 ? 4 : 7;
 }
 
 /* Parameter tensors of a layer: matrices and norms, in older models with biases. FSDP has one. */
-static double tensors(const struct train_question *q)
+static double tensors(const struct train_config *q)
 {
-	if (train_way_shards(q->way))
+	if (train_parallelism_shards(q->way))
 		return 1;
 	return q->arch.ffn_mats == 2 ? 12 : 9;
 }
 
 /* Kernels of a layer's forward pass. */
-static double kernels(const struct train_question *q)
+static double kernels(const struct train_config *q)
 {
 	double mats = matrices(q), n = mats;
 
@@ -70,12 +70,12 @@ static double kernels(const struct train_question *q)
 	return q->compile ? n * train_fit_of(q)->v[TFIT_LAUNCH_FUSED] : n;
 }
 
-double train_host_s(const struct train_question *q, const struct train_shape *s)
+double train_host_s(const struct train_config *q, const struct train_shape *s)
 {
 	double each = 1e-6 * train_fit_of(q)->v[TFIT_LAUNCH_US], layer;
 
 	layer = kernels(q) * (1 + BACK + (q->recompute == TRAIN_FULL ? 1 : 0));
-	if (train_way_shards(q->way) && s->ranks > 1)
+	if (train_parallelism_shards(q->way) && s->ranks > 1)
 		layer += HOOKS;
 	if (!q->compile)
 		layer += UPDATED * tensors(q) / q->accumulation;
@@ -86,7 +86,7 @@ double train_host_s(const struct train_question *q, const struct train_shape *s)
 
 /* Passes over the weights of a micro-batch; what a step does once is spread over its
  * micro-batches. */
-void train_weights_passes(const struct train_question *q, const struct train_shape *s,
+void train_weights_passes(const struct train_config *q, const struct train_shape *s,
 			  struct train_micro *m)
 {
 	double micros = q->accumulation, forward = 0, backward = 0;
@@ -101,7 +101,7 @@ void train_weights_passes(const struct train_question *q, const struct train_sha
 			backward += BUCKETED * s->trained / micros;
 		if (q->recompute == TRAIN_FULL)
 			m->recompute += CAST * s->params / rate;
-	} else if (train_way_shards(q->way)) {
+	} else if (train_parallelism_shards(q->way)) {
 		double n = q->way == TRAIN_HSDP ? q->shard : s->ranks;
 
 		forward = CAST * s->params / n;

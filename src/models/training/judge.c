@@ -82,7 +82,7 @@ static void by_link(struct state *s)
 
 static void by_overlap(struct state *s)
 {
-	struct train_question *q = ARENA_NEW(s->a, struct train_question);
+	struct train_config *q = ARENA_NEW(s->a, struct train_config);
 	struct train_answer *p = ARENA_NEW(s->a, struct train_answer);
 
 	if (s->bus <= 0 || !s->j->predicted.q.overlap)
@@ -106,7 +106,7 @@ static void by_overlap(struct state *s)
 
 static void by_host(struct state *s)
 {
-	const struct train_question *q = &s->j->predicted.q;
+	const struct train_config *q = &s->j->predicted.q;
 	double samples = (double)q->micro_batch * q->accumulation;
 	int each = place_per_node(&q->place);
 
@@ -169,7 +169,7 @@ static const char *by_bandwidth(const struct state *s)
 			    train_plain(s->a, need, 3), train_plain(s->a, s->known, 4));
 }
 
-static void say(struct state *s)
+static void judge_note(struct state *s)
 {
 	struct train_judgement *j = s->j;
 	const struct figure *f = &j->predicted.tokens_s, *t = &j->predicted.time.total;
@@ -230,7 +230,7 @@ static void add_up(struct state *s)
 		s->known = s->bus / p->time.comm / 1e9;
 }
 
-void train_judge(struct arena *a, const struct train_question *q, double claim,
+void train_judge(struct arena *a, const struct train_config *q, double claim,
 		 struct train_judgement *out)
 {
 	struct state s = { .a = a, .j = out };
@@ -247,7 +247,7 @@ void train_judge(struct arena *a, const struct train_question *q, double claim,
 	       out->predicted.time.contention;
 	if (s.bus > 0 && s.step > bare)
 		out->busbw_needed_gbs = s.bus / (s.step - bare) / 1e9;
-	say(&s);
+	judge_note(&s);
 	if (out->inside || out->lost_s <= 0)
 		return;
 	by_link(&s);

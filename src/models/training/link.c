@@ -46,8 +46,8 @@ static double curve_at(const struct train_curve *c, double bytes)
 }
 
 /* The same collective in the same place; one with as many ranks goes before another. */
-static const struct train_curve *curve_for(const struct train_question *q,
-					   enum train_collective what, bool between, int ranks)
+static const struct train_curve *curve_for(const struct train_config *q, enum train_collective what,
+					   bool between, int ranks)
 {
 	const struct train_curve *best = NULL;
 
@@ -62,7 +62,7 @@ static const struct train_curve *curve_for(const struct train_question *q,
 	return best;
 }
 
-static void by_sheet(struct arena *a, const struct train_question *q, enum train_collective what,
+static void by_sheet(struct arena *a, const struct train_config *q, enum train_collective what,
 		     double bytes, int ranks, int per_node, struct train_link *l)
 {
 	const struct train_fit *f = train_fit_of(q);
@@ -92,7 +92,7 @@ static void by_sheet(struct arena *a, const struct train_question *q, enum train
 	l->busbw_gbs = factor(what, ranks) * bytes / l->seconds / 1e9;
 }
 
-void train_link_of(struct arena *a, const struct train_question *q, enum train_collective what,
+void train_link_of(struct arena *a, const struct train_config *q, enum train_collective what,
 		   double bytes, int ranks, int per_node, struct train_link *out)
 {
 	const struct train_curve *c;

@@ -178,7 +178,7 @@ static void verdict(struct doc *d, const struct train_page *p)
 
 static void asked(struct doc *d, const struct train_answer *p)
 {
-	const struct train_question *q = &p->q;
+	const struct train_config *q = &p->q;
 	struct arena *a = d->arena;
 	const char *cut = "";
 
@@ -223,7 +223,7 @@ static void notes(struct doc *d, const struct train_page *p)
 struct doc *page_train(struct arena *a, const struct train_page *p)
 {
 	struct doc *d = doc_new(a);
-	const struct train_question *q = &p->answer.q;
+	const struct train_config *q = &p->answer.q;
 
 	doc_heading(d, 1,
 		    arena_printf(a, "Training %s on %s",
@@ -434,7 +434,7 @@ struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 
 /* A prediction of training as JSON. Keys and meanings are API: schemas/train.json. */
 
-static json_t *question_json(const struct train_question *q)
+static json_t *question_json(const struct train_config *q)
 {
 	json_t *j = json_object();
 

@@ -43,13 +43,13 @@ double train_peak(const struct gpu_kind *g, enum train_precision p)
 	}
 }
 
-enum train_precision train_half(const struct gpu_kind *g)
+enum train_precision train_half_precision(const struct gpu_kind *g)
 {
 	return train_peak(g, TRAIN_BF16) > 0 ? TRAIN_BF16 : TRAIN_FP16;
 }
 
 /* Hopper with HBM3e keeps higher clocks under load than with HBM3. */
-static double h200_part(const struct train_question *q)
+static double h200_part(const struct train_config *q)
 {
 	const struct gpu_kind *g = q->place.gpu;
 
@@ -58,7 +58,7 @@ static double h200_part(const struct train_question *q)
 		       : 1;
 }
 
-double train_gemm_rate(const struct train_question *q, enum train_precision p)
+double train_gemm_rate(const struct train_config *q, enum train_precision p)
 {
 	static const enum train_fit_id half[] = { TFIT_HALF_AMPERE, TFIT_HALF_HOPPER,
 						  TFIT_HALF_BLACKWELL, TFIT_HALF_OTHER };
@@ -76,15 +76,15 @@ double train_gemm_rate(const struct train_question *q, enum train_precision p)
 	return peak * f->v[half[family]] * h200_part(q);
 }
 
-double train_gemm_usual(const struct train_question *q)
+double train_gemm_usual(const struct train_config *q)
 {
-	struct train_question usual = *q;
+	struct train_config usual = *q;
 
 	usual.gemm_flops = 0;
 	return train_gemm_rate(&usual, TRAIN_FP16);
 }
 
-double train_flash_rate(const struct train_question *q)
+double train_flash_rate(const struct train_config *q)
 {
 	const struct train_fit *f = train_fit_of(q);
 	enum train_family family = train_family_of(q->place.gpu);
@@ -101,14 +101,14 @@ double train_flash_rate(const struct train_question *q)
 	       (q->attention == TRAIN_EAGER ? 0.5 : 1);
 }
 
-double train_link_gbs(const struct train_question *q)
+double train_link_gbs(const struct train_config *q)
 {
 	double link = gpu_link_gbs(q->place.gpu, place_per_node(&q->place));
 
 	return link > 0 ? link : train_network_gbs(q);
 }
 
-double train_network_gbs(const struct train_question *q)
+double train_network_gbs(const struct train_config *q)
 {
 	if (q->place.network > 0)
 		return q->place.network;
@@ -117,24 +117,24 @@ double train_network_gbs(const struct train_question *q)
 	return train_family_of(q->place.gpu) == FAMILY_AMPERE ? NETWORK_AMPERE : NETWORK_SERVER;
 }
 
-double train_weight_bytes(const struct train_question *q)
+double train_weight_bytes(const struct train_config *q)
 {
 	return q->precision == TRAIN_FP32 || q->precision == TRAIN_TF32 ? 4 : 2;
 }
 
-double train_gradient_bytes(const struct train_question *q)
+double train_gradient_bytes(const struct train_config *q)
 {
 	return q->reduce_fp32 ? 4 : train_weight_bytes(q);
 }
 
 /* How far measurements lie from what was predicted without their source; which constants count. */
 
-const struct train_fit *train_fit_of(const struct train_question *q)
+const struct train_fit *train_fit_of(const struct train_config *q)
 {
 	return q->fit ? q->fit : &train_fit_table;
 }
 
-const struct train_spread *train_spread_of(const struct train_question *q)
+const struct train_spread *train_spread_of(const struct train_config *q)
 {
 	size_t n = sizeof(train_spreads) / sizeof(train_spreads[0]), at = n - 1;
 

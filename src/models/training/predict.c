@@ -50,7 +50,7 @@ static struct figure scaled(struct figure f, double by)
 /* Operations of a token that the hardware does. */
 static double hardware_flops(const struct train_answer *p)
 {
-	const struct train_question *q = &p->q;
+	const struct train_config *q = &p->q;
 	struct arch_parts parts;
 
 	if (q->recompute == TRAIN_FULL)
@@ -63,7 +63,7 @@ static double hardware_flops(const struct train_answer *p)
 
 static void rates(struct train_answer *p)
 {
-	const struct train_question *q = &p->q;
+	const struct train_config *q = &p->q;
 
 	p->peak_flops = train_peak(q->place.gpu, q->precision);
 	p->tokens_s_gpu = scaled(p->tokens_s, 1.0 / q->place.gpus);
@@ -72,7 +72,7 @@ static void rates(struct train_answer *p)
 }
 
 /* A step may not begin before its samples are there; workers fetch ahead meanwhile. */
-static double loader_wait(const struct train_question *q, double step)
+static double loader_wait(const struct train_config *q, double step)
 {
 	double samples = (double)q->micro_batch * q->accumulation;
 
@@ -81,7 +81,7 @@ static double loader_wait(const struct train_question *q, double step)
 	return fmax(0, samples * q->loader_s / fmax(1, q->workers) - step);
 }
 
-static void put_together(const struct train_question *q, const struct train_shape *s,
+static void put_together(const struct train_config *q, const struct train_shape *s,
 			 const struct train_micro *m, const struct train_exposed *x,
 			 struct train_time *t)
 {
@@ -148,7 +148,7 @@ static void intervals(struct arena *a, struct train_answer *p, const struct trai
 			: s->of;
 }
 
-void train_predict(struct arena *a, const struct train_question *q, struct train_answer *out)
+void train_predict(struct arena *a, const struct train_config *q, struct train_answer *out)
 {
 	struct train_shape s;
 	struct train_micro m;

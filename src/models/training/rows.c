@@ -106,7 +106,7 @@ int train_shape_parse(const char *text, struct arch *out, struct err *e)
 	return 0;
 }
 
-static void words_of_row(const char **f, struct train_words *w)
+static void words_of_row(const char **f, struct train_options *w)
 {
 	train_words_none(w);
 	w->model = f[C_MODEL];
@@ -133,7 +133,7 @@ static void words_of_row(const char **f, struct train_words *w)
 }
 
 /* Frameworks let a micro-batch not divide what a rank has: the last one is smaller. */
-static void round_batch(struct train_words *w)
+static void round_batch(struct train_options *w)
 {
 	double cut = (w->tp ? w->tp : 1.0) * (w->pp ? w->pp : 1) * (w->cp ? w->cp : 1);
 	int dp = (int)(w->gpus / cut), each;
@@ -157,8 +157,8 @@ static void predict_row(const struct reading *g, const char **f, struct train_ro
 	struct arena *a = g->a;
 	struct model_file file = { 0 };
 	struct train_answer *p = ARENA_NEW(a, struct train_answer);
-	struct train_question *q = ARENA_NEW(a, struct train_question);
-	struct train_words w;
+	struct train_config *q = ARENA_NEW(a, struct train_config);
+	struct train_options w;
 	struct err e = { 0 };
 
 	words_of_row(f, &w);
@@ -175,7 +175,7 @@ static void predict_row(const struct reading *g, const char **f, struct train_ro
 		}
 		w.file = &file;
 	}
-	if (train_question_make(a, &w, q, &e) < 0) {
+	if (train_config_make(a, &w, q, &e) < 0) {
 		r->skipped = arena_strdup(a, e.text);
 		return;
 	}

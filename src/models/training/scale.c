@@ -27,8 +27,8 @@ static const char *causes(struct arena *a, const struct train_answer *p)
 	return *out ? out : "nothing above 1 %";
 }
 
-static bool sized(struct arena *a, const struct train_question *q, int gpus, bool strong,
-		  struct train_question *out, struct err *e)
+static bool sized(struct arena *a, const struct train_config *q, int gpus, bool strong,
+		  struct train_config *out, struct err *e)
 {
 	int each = (q->place.gpus + q->place.nodes - 1) / q->place.nodes;
 	int cut = q->tp * q->pp * q->cp;
@@ -44,20 +44,20 @@ static bool sized(struct arena *a, const struct train_question *q, int gpus, boo
 		return err_set(e, -EINVAL, "a global batch of more than a billion") == 0;
 	if (!strong && gpus % cut == 0)
 		out->global_batch = q->micro_batch * q->accumulation * (gpus / cut);
-	if (train_question_settle(a, out, e) < 0)
+	if (train_config_complete(a, out, e) < 0)
 		return false;
 	if (out->dp * out->cp == 1 && out->way == TRAIN_HSDP)
 		out->shard = 1;
 	return true;
 }
 
-void train_scale(struct arena *a, const struct train_question *q, const int *gpus, size_t n,
+void train_scale(struct arena *a, const struct train_config *q, const int *gpus, size_t n,
 		 bool strong, struct train_point *out)
 {
-	const struct train_question *first = NULL;
+	const struct train_config *first = NULL;
 
 	for (size_t i = 0; i < n; i++) {
-		struct train_question *t = ARENA_NEW(a, struct train_question);
+		struct train_config *t = ARENA_NEW(a, struct train_config);
 		struct train_answer *p = ARENA_NEW(a, struct train_answer);
 		struct err e = { 0 };
 

@@ -4,17 +4,17 @@
 
 #include "models/training/work.h"
 
-double train_trained_part(const struct train_question *q)
+double train_trained_part(const struct train_config *q)
 {
 	return q->trained > 0 ? fmin(1, q->trained / arch_parts(&q->arch).total) : 1;
 }
 
-double train_expert_in(const struct train_question *q)
+double train_expert_in(const struct train_config *q)
 {
 	return q->arch.expert_in ? q->arch.expert_in : q->arch.hidden;
 }
 
-double train_shard(const struct train_question *q, const struct train_shape *s, double dense,
+double train_shard(const struct train_config *q, const struct train_shape *s, double dense,
 		   double experts)
 {
 	double n = q->way == TRAIN_HSDP ? q->shard : s->ranks;
@@ -22,7 +22,7 @@ double train_shard(const struct train_question *q, const struct train_shape *s, 
 	return dense / n + experts / fmax(1, fmin(n, s->expert_ranks));
 }
 
-double train_model_flops(const struct train_question *q)
+double train_model_flops(const struct train_config *q)
 {
 	struct arch_parts p = arch_parts(&q->arch);
 	double attention = arch_attention_ops(&q->arch, q->sequence, 0) / q->sequence;
@@ -40,7 +40,7 @@ static double widest(const struct arch *a)
 	return (dense * a->ffn + a->moe_layers * moe) / fmax(a->layers, 1);
 }
 
-static void flops(const struct train_question *q, struct train_shape *s)
+static void flops(const struct train_config *q, struct train_shape *s)
 {
 	const struct arch *a = &q->arch;
 	const struct arch_parts *p = &s->parts;
@@ -55,7 +55,7 @@ static void flops(const struct train_question *q, struct train_shape *s)
 		arch_attention_effort(a, q->sequence, 0) * q->micro_batch / q->cp / split;
 }
 
-void train_shape_of(const struct train_question *q, struct train_shape *s)
+void train_shape_of(const struct train_config *q, struct train_shape *s)
 {
 	double all, in_node = place_per_node(&q->place);
 

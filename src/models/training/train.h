@@ -24,7 +24,7 @@
 
 /* What the data-parallel ranks share. The rows of train_ways (words.c) give the command line's
  * words. */
-enum train_way {
+enum train_parallelism {
 	TRAIN_DDP,   /* everything on every rank; gradients are all-reduced in buckets */
 	TRAIN_ZERO1, /* optimizer states sharded */
 	TRAIN_ZERO2, /* and gradients */
@@ -76,9 +76,9 @@ enum train_collective {
 
 extern const char *const train_way_names[TRAIN_WAYS]; /* "ddp", "zero-1", "fsdp" */
 /* Whether gradients are summed as FP32 with mixed precision unless somebody says otherwise. */
-bool train_way_fp32(enum train_way way);
+bool train_parallelism_fp32(enum train_parallelism way);
 /* No GPU holds all the weights: they are gathered where they are used. */
-bool train_way_shards(enum train_way way);
+bool train_parallelism_shards(enum train_parallelism way);
 extern const char *const train_precision_names[TRAIN_PRECISIONS];   /* "bf16" */
 extern const char *const train_recompute_names[TRAIN_RECOMPUTES];   /* "none" ... */
 extern const char *const train_optimizer_names[TRAIN_OPTIMIZERS];   /* "adamw", "adamw-8bit" */
@@ -102,12 +102,12 @@ struct train_curve {
 #define TRAIN_CURVES 12
 #define TRAIN_NOTES 24
 
-struct train_question {
+struct train_config {
 	struct arch arch;
-	const char *model;  /* as it was named */
-	struct place place; /* kind of GPU, gpus of all machines, nodes, network (GB/s, one way, of
-			       one GPU; 0: usual) */
-	enum train_way way;
+	const char *model;	/* as it was named */
+	struct target_hw place; /* kind of GPU, gpus of all machines, nodes, network (GB/s, one way,
+			       of one GPU; 0: usual) */
+	enum train_parallelism way;
 	int shard;	    /* ranks of a shard group of HSDP; 0: those of a machine */
 	int tp, pp, cp, ep; /* 1: none */
 	int interleave;	    /* model chunks of a stage; 1: plain 1F1B */
@@ -142,11 +142,11 @@ struct train_question {
 
 /* What people write; NULL, 0: not told, then chosen, and the choice is a note. -1 of a switch:
  * not told. */
-struct train_words {
+struct train_options {
 	const struct knowledge *known; /* models and GPUs; NULL: what is compiled in */
 	const char *model, *on;
 	const struct model_file *file; /* what was read: the name is not looked up */
-	const struct place *place;     /* of facts: on is not read */
+	const struct target_hw *place; /* of facts: on is not read */
 	struct model_hint hint;
 	const char *way, *precision, *recompute, *optimizer, *attention;
 	int gpus, nodes; /* over what "on" says: gpus of all machines */
@@ -158,13 +158,13 @@ struct train_words {
 };
 
 /* All switches -1, everything else not told. */
-void train_words_none(struct train_words *w);
+void train_words_none(struct train_options *w);
 /* -EINVAL (does not divide, out of range), -ENOENT (unknown word) with a sentence that names it. */
-int train_question_make(struct arena *a, const struct train_words *w, struct train_question *q,
-			struct err *e);
+int train_config_make(struct arena *a, const struct train_options *w, struct train_config *q,
+		      struct err *e);
 /* After a field was changed: dp, accumulation or global_batch anew (global_batch is held where it
  * divides). -EINVAL with the sentence. */
-int train_question_settle(struct arena *a, struct train_question *q, struct err *e);
+int train_config_complete(struct arena *a, struct train_config *q, struct err *e);
 
 /* Bytes of the fullest GPU. */
 struct train_memory {
@@ -229,7 +229,7 @@ struct train_time {
 #define TRAIN_LINES 40
 
 struct train_answer {
-	struct train_question q;
+	struct train_config q;
 	double parameters, active; /* counted from the shape */
 	double model_flops;	   /* of a token, forward and backward, without recomputation */
 	double hardware_flops;	   /* with it */
@@ -247,21 +247,21 @@ struct train_answer {
 };
 
 /* FLOP/s of large BF16 multiplications by data sheet and constants, whatever gemm_flops says. */
-double train_gemm_usual(const struct train_question *q);
+double train_gemm_usual(const struct train_config *q);
 
 /* Never fails. Texts live in a. */
-void train_predict(struct arena *a, const struct train_question *q, struct train_answer *out);
+void train_predict(struct arena *a, const struct train_config *q, struct train_answer *out);
 
 /* The largest micro-batch that fits, accumulation lowered to hold the global batch where that
  * divides; 0: not even one sequence. hold: only such ones that divide the global batch. */
-int train_largest_micro_batch(struct arena *a, const struct train_question *q, bool hold);
+int train_largest_micro_batch(struct arena *a, const struct train_config *q, bool hold);
 
 /* One change of the way to train, or the best combination of them. */
 struct train_change {
 	const char *name;	 /* "micro-batch 4, accumulation 2" */
 	const char *key;	 /* "micro-batch", "zero-1", "no-checkpointing", ... "all" */
 	const char *why;	 /* what it does, in a sentence with figures */
-	struct train_question q; /* after it */
+	struct train_config q;	 /* after it */
 	double tokens_s, memory; /* of all GPUs; bytes of a GPU */
 	bool fits;
 	struct figure gain; /* tokens/s after over before: 1.1 is 10 % more */
@@ -278,7 +278,7 @@ struct train_what_if {
 	const char *words;	  /* which of them it holds */
 };
 
-void train_what_if(struct arena *a, const struct train_question *q, struct train_what_if *out);
+void train_what_if(struct arena *a, const struct train_config *q, struct train_what_if *out);
 
 struct train_point {
 	int gpus, nodes;
@@ -291,7 +291,7 @@ struct train_point {
 };
 
 /* The same work per GPU (weak: global batch grows) or the same global batch (strong). */
-void train_scale(struct arena *a, const struct train_question *q, const int *gpus, size_t n,
+void train_scale(struct arena *a, const struct train_config *q, const int *gpus, size_t n,
 		 bool strong, struct train_point *out);
 
 /*
@@ -321,7 +321,7 @@ struct train_judgement {
 };
 
 /* claim: tokens/s of all GPUs that somebody measured for this question. */
-void train_judge(struct arena *a, const struct train_question *q, double claim,
+void train_judge(struct arena *a, const struct train_config *q, double claim,
 		 struct train_judgement *out);
 
 #endif

@@ -14,10 +14,10 @@
 #define WORTH 1.01
 #define MOST_ROUNDS 6
 
-static double rate(struct arena *a, const struct train_question *q, const struct train_fit *fit)
+static double rate(struct arena *a, const struct train_config *q, const struct train_fit *fit)
 {
 	struct train_answer *p = ARENA_NEW(a, struct train_answer);
-	struct train_question *x = ARENA_NEW(a, struct train_question);
+	struct train_config *x = ARENA_NEW(a, struct train_config);
 
 	*x = *q;
 	x->fit = fit;
@@ -25,7 +25,7 @@ static double rate(struct arena *a, const struct train_question *q, const struct
 	return p->tokens_s.value / q->place.gpus;
 }
 
-struct figure train_ratio(const struct train_question *after, const struct train_question *before)
+struct figure train_ratio(const struct train_config *after, const struct train_config *before)
 {
 	struct arena a = { 0 };
 	struct train_fit fit = *train_fit_of(before);
@@ -60,7 +60,7 @@ static int by_gain(const void *x, const void *y)
 	return a > b ? -1 : a < b;
 }
 
-static void fill(struct arena *a, const struct train_question *before, struct train_change *c)
+static void fill(struct arena *a, const struct train_config *before, struct train_change *c)
 {
 	struct train_answer *p = ARENA_NEW(a, struct train_answer);
 
@@ -87,17 +87,17 @@ struct search {
 	const bool *made;
 	double most;
 	int first, second; /* -1: none */
-	struct train_question q;
+	struct train_config q;
 	const char *name;
 };
 
-static bool try_one(struct search *s, size_t i, struct train_question *q, const char **name)
+static bool try_one(struct search *s, size_t i, struct train_config *q, const char **name)
 {
 	return !s->made[i] && train_change_kinds[i].combine &&
 	       train_change_kinds[i].make(s->a, q, name);
 }
 
-static void keep_better(struct search *s, const struct train_question *q, int first, int second,
+static void keep_better(struct search *s, const struct train_config *q, int first, int second,
 			const char *name)
 {
 	struct train_memory m;
@@ -116,21 +116,21 @@ static void keep_better(struct search *s, const struct train_question *q, int fi
 
 /* The change that brings the most to *q of those that fit; or two, where the first makes room for
  * the second. */
-static void best_of(struct search *s, const struct train_question *q)
+static void best_of(struct search *s, const struct train_config *q)
 {
 	const int n = (int)train_change_kind_count;
 
 	s->most = rate(s->a, q, q->fit) * WORTH;
 	s->first = s->second = -1;
 	for (int i = 0; i < n; i++) {
-		struct train_question one = *q;
+		struct train_config one = *q;
 		const char *name = "", *more = "";
 
 		if (!try_one(s, (size_t)i, &one, &name))
 			continue;
 		keep_better(s, &one, i, -1, name);
 		for (int k = 0; k < n; k++) {
-			struct train_question two = one;
+			struct train_config two = one;
 
 			if (k != i && try_one(s, (size_t)k, &two, &more))
 				keep_better(s, &two, i, k,
@@ -141,7 +141,7 @@ static void best_of(struct search *s, const struct train_question *q)
 
 static void combine(struct arena *a, struct train_what_if *out)
 {
-	struct train_question *q = &out->best.q;
+	struct train_config *q = &out->best.q;
 	bool made[64] = { false };
 	int n = 0;
 
@@ -169,7 +169,7 @@ static void combine(struct arena *a, struct train_what_if *out)
 	out->best.why = out->words;
 }
 
-void train_what_if(struct arena *a, const struct train_question *q, struct train_what_if *out)
+void train_what_if(struct arena *a, const struct train_config *q, struct train_what_if *out)
 {
 	*out = (struct train_what_if){ 0 };
 	train_predict(a, q, &out->before);

@@ -14,18 +14,18 @@ enum train_family train_family_of(const struct gpu_kind *g);
 /* FLOP/s by data sheet, dense; 0: the GPU has no such units. */
 double train_peak(const struct gpu_kind *g, enum train_precision p);
 /* What mixed precision is on it: BF16, or FP16 where there is no BF16. */
-enum train_precision train_half(const struct gpu_kind *g);
+enum train_precision train_half_precision(const struct gpu_kind *g);
 /* FLOP/s that the largest multiplications reach; attention. */
-double train_gemm_rate(const struct train_question *q, enum train_precision p);
-double train_flash_rate(const struct train_question *q);
+double train_gemm_rate(const struct train_config *q, enum train_precision p);
+double train_flash_rate(const struct train_config *q);
 /* GB/s one way of a GPU: inside a machine, between machines. */
-double train_link_gbs(const struct train_question *q);
-double train_network_gbs(const struct train_question *q);
+double train_link_gbs(const struct train_config *q);
+double train_network_gbs(const struct train_config *q);
 
-const struct train_fit *train_fit_of(const struct train_question *q);
+const struct train_fit *train_fit_of(const struct train_config *q);
 /* Bytes of a weight as it is multiplied with, and of a gradient as it is summed. */
-double train_weight_bytes(const struct train_question *q);
-double train_gradient_bytes(const struct train_question *q);
+double train_weight_bytes(const struct train_config *q);
+double train_gradient_bytes(const struct train_config *q);
 
 /* --- shape.c: one GPU's part of the model ------------------------------------------------------
  */
@@ -47,22 +47,22 @@ struct train_shape {
 	int per_node;		 /* of them inside one machine */
 };
 
-void train_shape_of(const struct train_question *q, struct train_shape *s);
+void train_shape_of(const struct train_config *q, struct train_shape *s);
 /* Width of what experts take: that of the model, or a narrower one. */
-double train_expert_in(const struct train_question *q);
+double train_expert_in(const struct train_config *q);
 /* Of so many parameters outside experts and in them, what one rank has of what is sharded; the
  * ranks that hold the same experts are fewer. */
-double train_shard(const struct train_question *q, const struct train_shape *s, double dense,
+double train_shard(const struct train_config *q, const struct train_shape *s, double dense,
 		   double experts);
 /* Of the parameters, those that are trained: 1 without adapters. */
-double train_trained_part(const struct train_question *q);
+double train_trained_part(const struct train_config *q);
 /* Operations of one token, forward and backward, that training the whole model needs: without the
  * gradients of frozen weights, and none twice. */
-double train_model_flops(const struct train_question *q);
+double train_model_flops(const struct train_config *q);
 
 /* --- memory.c --------------------------------------------------------------------------------- */
 
-void train_memory_of(const struct train_question *q, struct train_memory *m);
+void train_memory_of(const struct train_config *q, struct train_memory *m);
 
 /* --- compute.c: one micro-batch of one stage, seconds ------------------------------------------
  */
@@ -80,19 +80,19 @@ struct train_micro {
 
 /* What launching takes longer than the GPU, with a CPU that needs cpu times as long for it. */
 double train_launch_s(const struct train_micro *m, double cpu);
-void train_micro_of(const struct train_question *q, const struct train_shape *s,
+void train_micro_of(const struct train_config *q, const struct train_shape *s,
 		    struct train_micro *m);
-double train_optimizer_s(const struct train_question *q, const struct train_shape *s);
+double train_optimizer_s(const struct train_config *q, const struct train_shape *s);
 
 /* --- host.c: what frameworks do besides the model ----------------------------------------------
  */
 
 /* FP32 weights that are cast for each multiplication (torch.autocast). */
-bool train_autocast(const struct train_question *q);
+bool train_autocast(const struct train_config *q);
 /* The CPU's time to launch one micro-batch's kernels, with its part of the update. */
-double train_host_s(const struct train_question *q, const struct train_shape *s);
+double train_host_s(const struct train_config *q, const struct train_shape *s);
 /* Adds casts and sums over the weights to the passes of m. */
-void train_weights_passes(const struct train_question *q, const struct train_shape *s,
+void train_weights_passes(const struct train_config *q, const struct train_shape *s,
 			  struct train_micro *m);
 
 /* --- comm.c ----------------------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ struct train_link {
 
 /* One collective of bytes (as nccl-tests counts them) over ranks, of which per_node share a
  * machine. */
-void train_link_of(struct arena *a, const struct train_question *q, enum train_collective what,
+void train_link_of(struct arena *a, const struct train_config *q, enum train_collective what,
 		   double bytes, int ranks, int per_node, struct train_link *out);
 
 /* What a step's communication leaves exposed; fills out->comms. micro_s: exposed in each
@@ -130,13 +130,13 @@ struct train_spread {
 	int rows, sources;
 	const char *of;
 };
-const struct train_spread *train_spread_of(const struct train_question *q);
+const struct train_spread *train_spread_of(const struct train_config *q);
 
-void train_note(struct train_question *q, const char *text);
+void train_note(struct train_config *q, const char *text);
 
 /* Whether the layers can be cut evenly into the stages' chunks, as Megatron wants them: alone, with
  * embedding, head or both as a layer each, and of models with experts with one that predicts a
  * further token. Without --interleave stages may differ. */
-bool train_interleave_divides(const struct train_question *q);
+bool train_interleave_divides(const struct train_config *q);
 
 #endif

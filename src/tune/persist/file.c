@@ -7,7 +7,7 @@
 
 enum { HEADER_WIDTH = 96 };
 
-const char *keeper_name(enum keeper k)
+const char *persist_backend_name(enum persist_backend k)
 {
 	static const char *const names[KEEPERS] = { "nothing",	"sysctl",	 "tmpfiles", "udev",
 						    "modprobe", "boot-argument", "link",     "unit",
@@ -32,7 +32,7 @@ void persist_note(struct arena *a, struct persist *p, const char *sentence)
 	p->notes[p->n_notes++] = sentence;
 }
 
-void persist_refuse(struct kept *row, const char *sentence)
+void persist_refuse(struct persist_entry *row, const char *sentence)
 {
 	row->keeper = KEEPER_NONE;
 	row->by = "";
@@ -41,13 +41,14 @@ void persist_refuse(struct kept *row, const char *sentence)
 
 /* --- what every file begins with -------------------------------------------------------------- */
 
-static bool is_of(const struct kept *row, enum keeper k, const char *path)
+static bool is_of(const struct persist_entry *row, enum persist_backend k, const char *path)
 {
 	return row->keeper == k && strcmp(row->by, path) == 0;
 }
 
 /* Whether an earlier row of the file has the same setting. */
-static bool is_named(const struct kept *rows, size_t i, enum keeper k, const char *path)
+static bool is_named(const struct persist_entry *rows, size_t i, enum persist_backend k,
+		     const char *path)
 {
 	for (size_t n = 0; n < i; n++)
 		if (is_of(&rows[n], k, path) && strcmp(rows[n].id, rows[i].id) == 0)
@@ -55,8 +56,8 @@ static bool is_named(const struct kept *rows, size_t i, enum keeper k, const cha
 	return false;
 }
 
-void persist_header(struct text *t, const struct kept *rows, size_t n, enum keeper k,
-		    const char *path)
+void persist_header(struct text *t, const struct persist_entry *rows, size_t n,
+		    enum persist_backend k, const char *path)
 {
 	size_t column;
 	bool none = true;

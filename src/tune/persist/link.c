@@ -18,7 +18,7 @@
 struct links {
 	struct arena *a;
 	const struct machine *m;
-	const struct persist_wish *w;
+	const struct persist_target *w;
 	struct persist *p;
 };
 
@@ -29,7 +29,8 @@ static const char *netplan_section(const char *kind)
 
 /* The definition that netplan itself took for the interface: it is in the name of the file that it
  * wrote for networkd, "10-netplan-ID.network". NULL. */
-static const char *generated_id(struct arena *a, const struct persist_wish *w, const struct nic *n)
+static const char *generated_id(struct arena *a, const struct persist_target *w,
+				const struct nic *n)
 {
 	static const char key[] = "netplan-", end[] = ".network";
 
@@ -45,7 +46,7 @@ static const char *generated_id(struct arena *a, const struct persist_wish *w, c
 	return NULL;
 }
 
-static const char *find_id(struct arena *a, const struct persist_wish *w, const char *interface,
+static const char *find_id(struct arena *a, const struct persist_target *w, const char *interface,
 			   const char *mac, const char **section)
 {
 	const char *id = NULL;
@@ -57,7 +58,7 @@ static const char *find_id(struct arena *a, const struct persist_wish *w, const 
 	return id;
 }
 
-const char *persist_netplan_id(struct arena *a, const struct persist_wish *w, const struct nic *n,
+const char *persist_netplan_id(struct arena *a, const struct persist_target *w, const struct nic *n,
 			       const char **section)
 {
 	const char *id = find_id(a, w, n->name, fact_text(&n->mac, ""), section);
@@ -112,8 +113,8 @@ static const char *name_to_keep(struct links *l, const struct nic *n, const char
 	return by_address ? n->name : NULL;
 }
 
-static void netplan_row(struct links *l, struct kept *row, const struct nic *n, const char *section,
-			struct text *body)
+static void netplan_row(struct links *l, struct persist_entry *row, const struct nic *n,
+			const char *section, struct text *body)
 {
 	const char *its = NULL, *why = "", *id = netplan_id(l, n, &its, &why), *name, *key, *set;
 
@@ -142,7 +143,7 @@ static void netplan_rows(struct links *l, struct text *out, const char *section)
 	TEXT_AUTO body = { 0 };
 
 	for (size_t i = 0; i < l->p->n; i++) {
-		struct kept *row = &l->p->rows[i];
+		struct persist_entry *row = &l->p->rows[i];
 		const struct nic *n = machine_nic(l->m, row->knob.object);
 
 		if (row->keeper == KEEPER_LINK && strcmp(row->by, PERSIST_NETPLAN) == 0)
@@ -179,7 +180,7 @@ static void manager_file(struct links *l)
 	TEXT_AUTO body = { 0 }, all = { 0 };
 
 	for (size_t i = 0; i < l->p->n; i++) {
-		struct kept *row = &l->p->rows[i];
+		struct persist_entry *row = &l->p->rows[i];
 		const struct nic *n = machine_nic(l->m, row->knob.object);
 		const char *why = "", *name;
 
@@ -229,7 +230,7 @@ static const char *networkd_drop_in(struct links *l, const char *interface)
 /* Of several interfaces of one file one drop-in: their values have to agree. */
 static void networkd_row(struct links *l, size_t i)
 {
-	struct kept *row = &l->p->rows[i];
+	struct persist_entry *row = &l->p->rows[i];
 	const char *path = networkd_drop_in(l, row->knob.object);
 	TEXT_AUTO all = { 0 };
 
@@ -274,7 +275,7 @@ static const char *owner_of(struct links *l, const struct nic *n)
 }
 
 /* Who keeps it, or why nobody does. */
-static void assign(struct links *l, struct kept *row)
+static void assign(struct links *l, struct persist_entry *row)
 {
 	const struct nic *n = machine_nic(l->m, row->knob.object);
 	const char *owner = n ? owner_of(l, n) : NULL;
@@ -298,7 +299,7 @@ static void assign(struct links *l, struct kept *row)
 	}
 }
 
-void persist_links(struct arena *a, const struct machine *m, const struct persist_wish *w,
+void persist_links(struct arena *a, const struct machine *m, const struct persist_target *w,
 		   struct persist *p)
 {
 	struct links l = { a, m, w, p };

@@ -34,7 +34,7 @@ static bool is_later(const struct persist_source *s, const char *ours)
 
 /* "* hard memlock 65536": our lines are for everybody, and for root. */
 static void session_line(struct arena *a, const struct persist_source *s, unsigned number,
-			 char *line, struct kept *row)
+			 char *line, struct persist_entry *row)
 {
 	char *words[WORDS] = { NULL }, *save = NULL;
 	bool alike;
@@ -57,7 +57,7 @@ static void session_line(struct arena *a, const struct persist_source *s, unsign
 }
 
 static void service_line(struct arena *a, const struct persist_source *s, unsigned number,
-			 char *line, struct kept *row)
+			 char *line, struct persist_entry *row)
 {
 	char *equals = strchr(line, '='), *key, *value;
 	size_t n;
@@ -74,7 +74,8 @@ static void service_line(struct arena *a, const struct persist_source *s, unsign
 
 /* Fills loses and contested of the row of KEEPER_LIMITS, from files of /etc/security and
  * systemd's system.conf.d among the sources. */
-static void persist_limits_losers(struct arena *a, const struct persist_wish *w, struct kept *row)
+static void persist_limits_losers(struct arena *a, const struct persist_target *w,
+				  struct persist_entry *row)
 {
 	for (size_t i = 0; i < w->n_sources; i++) {
 		const struct persist_source *s = &w->sources[i];
@@ -116,14 +117,14 @@ static const char *name_in_order(struct arena *a, const struct machine *m, const
 	return file_name(a, what);
 }
 
-static bool is_later_file(struct arena *a, const struct machine *m, const struct kept *row,
+static bool is_later_file(struct arena *a, const struct machine *m, const struct persist_entry *row,
 			  const char *what)
 {
 	return strcmp(name_in_order(a, m, what), path_name(row->by)) > 0;
 }
 
 /* A pattern of sysctl.d sets nothing that some file names, and ours names it. */
-static bool is_by_pattern(struct arena *a, const struct machine *m, const struct kept *row,
+static bool is_by_pattern(struct arena *a, const struct machine *m, const struct persist_entry *row,
 			  const struct owner *o)
 {
 	if (row->keeper != KEEPER_SYSCTL)
@@ -138,7 +139,7 @@ static bool is_by_pattern(struct arena *a, const struct machine *m, const struct
 
 /* Whether the owner acts after ours. Lines of files of the same kind go by name; the kernel's
  * arguments come before all; services after all but the unit, which waits for them. */
-static bool acts_later(struct arena *a, const struct machine *m, const struct kept *row,
+static bool acts_later(struct arena *a, const struct machine *m, const struct persist_entry *row,
 		       const struct owner *o)
 {
 	/* kernel-install makes the entries anew. */
@@ -173,7 +174,7 @@ static bool is_same_value(const char *x, const char *y)
 	return x && (strcmp(x, y) == 0 || is_number_same(x, y));
 }
 
-static void by_owner(struct arena *a, const struct machine *m, struct kept *row)
+static void by_owner(struct arena *a, const struct machine *m, struct persist_entry *row)
 {
 	struct change c = { .knob = row->knob };
 
@@ -194,7 +195,7 @@ static void by_owner(struct arena *a, const struct machine *m, struct kept *row)
 }
 
 /* A drop-in behind ours that assigns the arguments without the ones before it. */
-static const char *by_boot_menu(struct arena *a, const struct persist_wish *w)
+static const char *by_boot_menu(struct arena *a, const struct persist_target *w)
 {
 	static const char key[] = "GRUB_CMDLINE_LINUX_DEFAULT=";
 
@@ -226,7 +227,7 @@ static bool is_netplan(const struct persist_source *s)
 }
 
 static const char *by_netplan(struct arena *a, const struct machine *m,
-			      const struct persist_wish *w, const struct kept *row)
+			      const struct persist_target *w, const struct persist_entry *row)
 {
 	const struct nic *n = machine_nic(m, row->knob.object);
 	const char *id, *section = NULL;
@@ -247,11 +248,11 @@ static const char *by_netplan(struct arena *a, const struct machine *m,
 	return NULL;
 }
 
-void persist_losers(struct arena *a, const struct machine *m, const struct persist_wish *w,
+void persist_losers(struct arena *a, const struct machine *m, const struct persist_target *w,
 		    struct persist *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		struct kept *row = &p->rows[i];
+		struct persist_entry *row = &p->rows[i];
 
 		if (row->keeper == KEEPER_NONE || row->keeper == KEEPER_SELF)
 			continue;

@@ -16,7 +16,7 @@ static bool is_core_kernel(const char *path)
 	       (str_starts(path, "/sys/devices/system/node/") && strstr(path, "/hugepages/"));
 }
 
-static enum keeper keeper_of(const struct kept *row)
+static enum persist_backend persist_backend_of(const struct persist_entry *row)
 {
 	const struct knob *k = &row->knob;
 
@@ -45,7 +45,7 @@ static enum keeper keeper_of(const struct kept *row)
 	}
 }
 
-static const char *file_of(enum keeper k)
+static const char *file_of(enum persist_backend k)
 {
 	static const char *const files[KEEPERS] = {
 		[KEEPER_SYSCTL] = PERSIST_SYSCTL,  [KEEPER_TMPFILES] = PERSIST_TMPFILES,
@@ -61,17 +61,17 @@ const char *persist_boot_file(const struct machine *m)
 	return fact_is(&m->config.boot_menu, "kernel-install") ? PERSIST_KERNEL : PERSIST_GRUB;
 }
 
-static void assign(struct arena *a, const struct machine *m, struct kept *row)
+static void assign(struct arena *a, const struct machine *m, struct persist_entry *row)
 {
 	const char *why = NULL, *device = persist_device(a, m, &row->knob);
 
-	row->keeper = keeper_of(row);
+	row->keeper = persist_backend_of(row);
 	row->by = row->keeper == KEEPER_BOOT_ARGUMENT ? persist_boot_file(m) : file_of(row->keeper);
 	row->refusal = row->loses = row->contested = NULL;
 	row->device = device ? device : "";
 	if (row->keeper == KEEPER_NONE)
 		persist_refuse(row, "nothing of ours keeps it");
-	else if (row->knob.kind != KNOB_NONE && !knob_sound(&row->knob, row->value, &why))
+	else if (row->knob.kind != KNOB_NONE && !knob_valid(&row->knob, row->value, &why))
 		persist_refuse(row, why);
 	else if (row->keeper == KEEPER_UNIT && !device)
 		persist_refuse(row, "which device it belongs to could not be seen");
@@ -80,8 +80,8 @@ static void assign(struct arena *a, const struct machine *m, struct kept *row)
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* A value "NAME=VALUE" is that of the other one of a pair. */
-static const char *sysctl_line(struct arena *a, const struct machine *m, const struct kept *row,
-			       const char **why)
+static const char *sysctl_line(struct arena *a, const struct machine *m,
+			       const struct persist_entry *row, const char **why)
 {
 	const char *name = row->knob.name, *value = row->value, *equals = strchr(value, '='), *q;
 
@@ -104,8 +104,8 @@ static bool is_set_elsewhere(const struct machine *m, const char *path)
 	return false;
 }
 
-static const char *tmpfiles_line(struct arena *a, const struct machine *m, const struct kept *row,
-				 const char **why)
+static const char *tmpfiles_line(struct arena *a, const struct machine *m,
+				 const struct persist_entry *row, const char **why)
 {
 	const char *path = quote_tmpfiles_path(a, row->knob.name, why),
 		   *value = path ? quote_tmpfiles(a, row->value, why) : NULL;
@@ -115,8 +115,8 @@ static const char *tmpfiles_line(struct arena *a, const struct machine *m, const
 		     : NULL;
 }
 
-static const char *modprobe_line(struct arena *a, const struct machine *m, const struct kept *row,
-				 const char **why)
+static const char *modprobe_line(struct arena *a, const struct machine *m,
+				 const struct persist_entry *row, const char **why)
 {
 	const char *dot = strchr(row->knob.name, '.'),
 		   *option = quote_modprobe(a, dot + 1, row->value, why);
@@ -127,11 +127,11 @@ static const char *modprobe_line(struct arena *a, const struct machine *m, const
 		      : NULL;
 }
 
-typedef const char *line_of(struct arena *a, const struct machine *m, const struct kept *row,
-			    const char **why);
+typedef const char *line_of(struct arena *a, const struct machine *m,
+			    const struct persist_entry *row, const char **why);
 
-static void lines_file(struct arena *a, const struct machine *m, struct persist *p, enum keeper k,
-		       line_of *line)
+static void lines_file(struct arena *a, const struct machine *m, struct persist *p,
+		       enum persist_backend k, line_of *line)
 {
 	TEXT_AUTO body = { 0 }, all = { 0 };
 	const char *id = "";
@@ -211,7 +211,7 @@ static void request_file(struct arena *a, struct persist *p)
 	p->files[0] = request;
 }
 
-static bool keeps_any(const struct persist *p)
+static bool has_entries(const struct persist *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->rows[i].keeper != KEEPER_NONE && p->rows[i].keeper != KEEPER_SELF)
@@ -447,7 +447,7 @@ static const char *conditions(struct arena *a, const struct disk *d, int width)
 
 /* Every token is taken by itself: the attribute may hold no character of the format. */
 static const char *rule(struct arena *a, const struct machine *m, const struct persist *p,
-			const struct kept *row, const char **why)
+			const struct persist_entry *row, const char **why)
 {
 	const char *attribute, *value = quote_udev(a, row->value, why);
 	const struct disk *d = disk_of(a, m, &row->knob, &attribute);
@@ -470,7 +470,7 @@ static const char *rule(struct arena *a, const struct machine *m, const struct p
 }
 
 /* A scheduler sets the queue's depth anew. */
-static bool comes_first(const struct kept *row)
+static bool comes_first(const struct persist_entry *row)
 {
 	return str_ends(row->knob.name, "/queue/scheduler");
 }
@@ -479,7 +479,7 @@ static void add_rules(struct arena *a, const struct machine *m, struct persist *
 		      bool first)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		struct kept *row = &p->rows[i];
+		struct persist_entry *row = &p->rows[i];
 		const char *why = "", *one;
 
 		if (row->keeper != KEEPER_UDEV || comes_first(row) != first)
@@ -506,7 +506,7 @@ static void persist_udev(struct arena *a, const struct machine *m, struct persis
 	persist_add_file(a, p, PERSIST_UDEV, 0644, all.s);
 }
 
-void persist_make(struct arena *a, const struct machine *m, const struct persist_wish *w,
+void persist_make(struct arena *a, const struct machine *m, const struct persist_target *w,
 		  struct persist *out)
 {
 	*out = (struct persist){ .rows = arena_array(a, w->n, sizeof(*out->rows)), .n = w->n };
@@ -520,7 +520,7 @@ void persist_make(struct arena *a, const struct machine *m, const struct persist
 	lines_file(a, m, out, KEEPER_MODPROBE, modprobe_line);
 	limits_files(a, out);
 	persist_links(a, m, w, out);
-	if (!keeps_any(out))
+	if (!has_entries(out))
 		return;
 	persist_losers(a, m, w, out);
 	notes(a, m, out);

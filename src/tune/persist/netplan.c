@@ -151,7 +151,7 @@ static bool is_listed(struct arena *a, const char *list, const char *name, const
 }
 
 /* What the line gives the key, with or without blanks around the sign; NULL: another line. */
-static const char *given(const char *line, const char *key)
+static const char *value_of_key(const char *line, const char *key)
 {
 	size_t n = strlen(key);
 
@@ -176,14 +176,14 @@ bool networkd_matches(struct arena *a, const char *text, const char *interface, 
 		if (!in_match)
 			continue;
 		/* All that is asked for has to be so. */
-		list = given(line, "Name");
+		list = value_of_key(line, "Name");
 		if (list) {
 			if (!is_listed(a, list, interface, ""))
 				return false;
 			matches = true;
 		}
 		for (size_t i = 0; i < 2; i++) {
-			list = given(line, addresses[i]);
+			list = value_of_key(line, addresses[i]);
 			if (!list)
 				continue;
 			if (!is_listed(a, list, NULL, mac))

@@ -27,8 +27,8 @@ static const char *persist_file_state_name(enum persist_file_state s)
 }
 
 /* Rows that say the same but for the target; of what is in effect before counts too. */
-static struct batch *batches(struct arena *a, const struct machine *m, const struct kept *rows,
-			     size_t n, bool before, size_t *n_out)
+static struct batch *batches(struct arena *a, const struct machine *m,
+			     const struct persist_entry *rows, size_t n, bool before, size_t *n_out)
 {
 	struct batch_row *keys = arena_array(a, n, sizeof(*keys));
 
@@ -42,7 +42,7 @@ static struct batch *batches(struct arena *a, const struct machine *m, const str
 	return batch_rows(a, m, keys, n, n_out);
 }
 
-static struct cell keeper_cell(const struct kept *k)
+static struct cell backend_cell(const struct persist_entry *k)
 {
 	if (k->refusal)
 		return cell_as(STYLE_MUTED, "nothing");
@@ -51,7 +51,7 @@ static struct cell keeper_cell(const struct kept *k)
 	return cell_as(STYLE_CODE, k->by);
 }
 
-static struct cell boot_cell(struct doc *d, const struct kept *k)
+static struct cell boot_cell(struct doc *d, const struct persist_entry *k)
 {
 	if (k->refusal)
 		return cell_as(STYLE_WARN, k->refusal);
@@ -62,7 +62,7 @@ static struct cell boot_cell(struct doc *d, const struct kept *k)
 	return cell_as(STYLE_GOOD, "in force");
 }
 
-static void settings_table(struct doc *d, const struct machine *m, const struct kept *rows,
+static void settings_table(struct doc *d, const struct machine *m, const struct persist_entry *rows,
 			   size_t n, const char *title)
 {
 	static const struct column columns[] = {
@@ -78,13 +78,13 @@ static void settings_table(struct doc *d, const struct machine *m, const struct 
 
 	b = batches(d->arena, m, rows, n, false, &n_batches);
 	for (size_t i = 0; i < n_batches; i++) {
-		const struct kept *k = &rows[b[i].first];
+		const struct persist_entry *k = &rows[b[i].first];
 		struct cell *c = node_row(d, t);
 
 		c[0] = cell_as(STYLE_CODE, b[i].what);
 		c[1] = cell(b[i].on);
 		c[2] = cell(*k->value ? k->value : "set");
-		c[3] = keeper_cell(k);
+		c[3] = backend_cell(k);
 		c[4] = boot_cell(d, k);
 	}
 	node_drop_empty(t);
@@ -190,7 +190,7 @@ static void in_effect(struct doc *d, const struct machine *m, const struct persi
 	struct batch *b;
 	size_t n;
 
-	page_taken_back(d, m, &v->now);
+	page_reverted(d, m, &v->now);
 	if (!v->n_in_effect || v->now.dry)
 		return;
 	t = doc_table(d,
@@ -198,7 +198,7 @@ static void in_effect(struct doc *d, const struct machine *m, const struct persi
 		      columns, 4);
 	b = batches(d->arena, m, v->in_effect, v->n_in_effect, true, &n);
 	for (size_t i = 0; i < n; i++) {
-		const struct kept *k = &v->in_effect[b[i].first];
+		const struct persist_entry *k = &v->in_effect[b[i].first];
 		struct cell *c = node_row(d, t);
 
 		c[0] = cell_as(STYLE_CODE, b[i].what);
@@ -254,12 +254,12 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 
 /* What is kept for the next boot, as JSON. Keys and meanings are API: schemas/persist.json. */
 
-static json_t *rows_json(const struct kept *rows, size_t n)
+static json_t *rows_json(const struct persist_entry *rows, size_t n)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < n; i++) {
-		const struct kept *k = &rows[i];
+		const struct persist_entry *k = &rows[i];
 
 		json_array_append_new(
 			list,
@@ -268,7 +268,8 @@ static json_t *rows_json(const struct kept *rows, size_t n)
 				  json_text(k->target ? k->target : ""), "knob", "kind",
 				  knob_kind_name(k->knob.kind), "name", json_text(k->knob.name),
 				  "object", json_text(k->knob.object), "value", json_text(k->value),
-				  "keeper", keeper_name(k->refusal ? KEEPER_NONE : k->keeper),
+				  "keeper",
+				  persist_backend_name(k->refusal ? KEEPER_NONE : k->keeper),
 				  "kept_by", json_text(k->refusal || !*k->by ? NULL : k->by),
 				  "refusal", json_text(k->refusal), "loses", json_text(k->loses),
 				  "contested", json_text(k->contested)));
@@ -306,7 +307,7 @@ static json_t *in_effect_json(const struct persist_view *v)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < v->n_in_effect; i++) {
-		const struct kept *k = &v->in_effect[i];
+		const struct persist_entry *k = &v->in_effect[i];
 
 		json_array_append_new(
 			list,

@@ -26,17 +26,18 @@ struct persist_view_file {
 };
 
 struct persist_view {
-	const char *action;	 /* "install", "status", "diff", "remove" */
-	bool dry;		 /* install, remove: nothing is written */
-	const struct kept *rows; /* kept or refused */
+	const char *action;		  /* "install", "status", "diff", "remove" */
+	bool dry;			  /* install, remove: nothing is written */
+	const struct persist_entry *rows; /* kept or refused */
 	size_t n;
-	struct kept *skipped; /* not looked at: refusal says why */
+	struct persist_entry *skipped; /* not looked at: refusal says why */
 	size_t n_skipped;
 	struct persist_view_file *files;
 	size_t n_files;
 	const char **notes;
 	size_t n_notes;
-	struct kept *in_effect; /* remove: set by the files at this boot, and not taken back */
+	struct persist_entry
+		*in_effect; /* remove: set by the files at this boot, and not taken back */
 	size_t n_in_effect;
 	struct txn_report now; /* remove: of such values, what became of those taken back */
 };

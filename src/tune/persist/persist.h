@@ -28,7 +28,7 @@
 #define PERSIST_MEMLOCK "memory.memlock"
 
 /* What keeps a value. */
-enum keeper {
+enum persist_backend {
 	KEEPER_NONE, /* nothing: the row's refusal says why */
 	KEEPER_SYSCTL,
 	KEEPER_TMPFILES,
@@ -43,7 +43,7 @@ enum keeper {
 };
 
 /* A value that shall hold after every boot. */
-struct kept {
+struct persist_entry {
 	const char *id;	    /* of the setting */
 	const char *target; /* as a plan calls it; "" for the machine */
 	struct knob knob;   /* KNOB_NONE: what only PERSIST_MEMLOCK is */
@@ -51,7 +51,7 @@ struct kept {
 	const char *before; /* what a runtime knob held before anything of ours; NULL: not known */
 	const char *device; /* what has to stand there at boot: "15b3:1021" of a PCI function, the
 			       address of an interface's function, the name of an idle state; "" */
-	enum keeper keeper;
+	enum persist_backend keeper;
 	const char *by;	       /* the file; "" */
 	const char *refusal;   /* KEEPER_NONE: why; NULL */
 	const char *loses;     /* who sets it differently at boot, after us: a sentence; NULL */
@@ -70,8 +70,8 @@ struct persist_source {
 	const char *path, *text;
 };
 
-struct persist_wish {
-	const struct kept *rows; /* keeper, by, refusal and loses are not looked at */
+struct persist_target {
+	const struct persist_entry *rows; /* keeper, by, refusal and loses are not looked at */
 	size_t n;
 	const char *program;		      /* the installed gputune: an absolute path */
 	const struct persist_source *sources; /* in the order of their names */
@@ -79,7 +79,7 @@ struct persist_wish {
 };
 
 struct persist {
-	struct kept *rows; /* as in the wish */
+	struct persist_entry *rows; /* as in the wish */
 	size_t n;
 	struct persist_file *files; /* in the order of writing; none without a row that is kept */
 	size_t n_files;
@@ -87,19 +87,19 @@ struct persist {
 	size_t n_notes;
 };
 
-void persist_make(struct arena *a, const struct machine *m, const struct persist_wish *w,
+void persist_make(struct arena *a, const struct machine *m, const struct persist_target *w,
 		  struct persist *out);
-const char *keeper_name(enum keeper k);
+const char *persist_backend_name(enum persist_backend k);
 /* The file that the boot-argument knob writes on this machine. */
 const char *persist_boot_file(const struct machine *m);
 
 /* --- the request: what the boot-time unit and verify --boot read ------------------------------ */
 
 /* All rows that are kept as JSON, schema gputune.boot/2; 256 CPUs with one value are one row. */
-const char *persist_request(struct arena *a, const struct kept *rows, size_t n);
+const char *persist_request(struct arena *a, const struct persist_entry *rows, size_t n);
 /* The reverse, strict: bounded, no unknown key, every knob and value sound. Targets are left empty.
  * *e names what is wrong. */
-int persist_request_read(struct arena *a, const char *text, size_t len, struct kept **rows,
+int persist_request_read(struct arena *a, const char *text, size_t len, struct persist_entry **rows,
 			 size_t *n, struct err *e);
 /* What stands at the knob's place today, as in device; NULL: unknown, "" nothing that could be
  * another. */
@@ -108,8 +108,8 @@ const char *persist_device(struct arena *a, const struct machine *m, const struc
  * The knob as it is called today: an interface may have another name. NULL and *why: its device is
  * not there, or another one is.
  */
-const struct knob *persist_find(struct arena *a, const struct machine *m, const struct kept *row,
-				const char **why);
+const struct knob *persist_find(struct arena *a, const struct machine *m,
+				const struct persist_entry *row, const char **why);
 
 struct persist_targets {
 	const struct setting *s;
@@ -125,21 +125,21 @@ const char *persist_target(struct arena *a, const struct machine *m, const char 
 /* --- parts, one file each --------------------------------------------------------------------- */
 
 /* file.c: what begins every file, as comments. */
-void persist_header(struct text *t, const struct kept *rows, size_t n, enum keeper k,
-		    const char *path);
+void persist_header(struct text *t, const struct persist_entry *rows, size_t n,
+		    enum persist_backend k, const char *path);
 void persist_add_file(struct arena *a, struct persist *p, const char *path, unsigned mode,
 		      const char *text);
 void persist_note(struct arena *a, struct persist *p, const char *sentence);
-void persist_refuse(struct kept *row, const char *sentence);
+void persist_refuse(struct persist_entry *row, const char *sentence);
 /* link.c: files for the rows of KEEPER_LINK, by owner; hands rows on to the unit where nobody owns
  * the interface. */
-void persist_links(struct arena *a, const struct machine *m, const struct persist_wish *w,
+void persist_links(struct arena *a, const struct machine *m, const struct persist_target *w,
 		   struct persist *p);
 /* The id under which netplan's files of others configure the interface, and its section; NULL. */
-const char *persist_netplan_id(struct arena *a, const struct persist_wish *w, const struct nic *n,
+const char *persist_netplan_id(struct arena *a, const struct persist_target *w, const struct nic *n,
 			       const char **section);
 /* lose.c: fills loses of every row. */
-void persist_losers(struct arena *a, const struct machine *m, const struct persist_wish *w,
+void persist_losers(struct arena *a, const struct machine *m, const struct persist_target *w,
 		    struct persist *p);
 
 #endif

@@ -51,7 +51,7 @@ static bool split_number(struct arena *a, const struct knob *k, const char **pat
 	return false;
 }
 
-static bool is_alike(const struct kept *x, const struct kept *y)
+static bool is_alike(const struct persist_entry *x, const struct persist_entry *y)
 {
 	return x->keeper == y->keeper && strcmp(x->id, y->id) == 0 &&
 	       strcmp(x->value, y->value) == 0 && strcmp(x->device, y->device) == 0 &&
@@ -59,17 +59,17 @@ static bool is_alike(const struct kept *x, const struct kept *y)
 				       : x->before == y->before);
 }
 
-static json_t *row_json(const struct kept *row, const char *name, const char *numbers)
+static json_t *row_json(const struct persist_entry *row, const char *name, const char *numbers)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?}", "id", row->id,
 			 "kind", knob_kind_name(row->knob.kind), "name", name, "object",
 			 row->knob.object, "numbers", numbers, "value", row->value, "device",
-			 row->device, "keeper", keeper_name(row->keeper), "by", row->by, "before",
-			 row->before);
+			 row->device, "keeper", persist_backend_name(row->keeper), "by", row->by,
+			 "before", row->before);
 }
 
 /* The numbers of all rows from i on that are the same but for it; they are marked as told. */
-static const char *gather(struct arena *a, const struct kept *rows, size_t n, size_t i,
+static const char *gather(struct arena *a, const struct persist_entry *rows, size_t n, size_t i,
 			  const char *pattern, bool *told)
 {
 	struct idset set = { 0 };
@@ -87,7 +87,7 @@ static const char *gather(struct arena *a, const struct kept *rows, size_t n, si
 	return idset_format(a, &set);
 }
 
-const char *persist_request(struct arena *a, const struct kept *rows, size_t n)
+const char *persist_request(struct arena *a, const struct persist_entry *rows, size_t n)
 {
 	json_t *j = json_object(), *list = json_array();
 	bool *told = arena_array(a, n, sizeof(*told));
@@ -124,7 +124,7 @@ const char *persist_request(struct arena *a, const struct kept *rows, size_t n)
 
 struct reading {
 	struct arena *a;
-	struct kept *rows;
+	struct persist_entry *rows;
 	size_t n;
 	size_t item; /* counted from 1; 0: the top level */
 	size_t keys; /* of a row: the first format has no "before" */
@@ -160,7 +160,7 @@ static int text_of(struct reading *r, const json_t *j, const char *key, const ch
 	return 0;
 }
 
-static int kind_of(struct reading *r, const json_t *j, struct kept *row)
+static int kind_of(struct reading *r, const json_t *j, struct persist_entry *row)
 {
 	const char *kind = "", *keeper = "";
 	int n, k = KEEPER_SYSCTL;
@@ -171,16 +171,16 @@ static int kind_of(struct reading *r, const json_t *j, struct kept *row)
 	if (n < 0 || n == KNOB_FILE || n == KNOB_ADDRESS || n == KNOB_BLOCK || n == KNOB_FIRMWARE ||
 	    n == KNOB_CPUSET)
 		return bad(r, "there is no kind of knob \"%.40s\" in it", kind);
-	while (k < KEEPERS && strcmp(keeper_name((enum keeper)k), keeper) != 0)
+	while (k < KEEPERS && strcmp(persist_backend_name((enum persist_backend)k), keeper) != 0)
 		k++;
 	if (k == KEEPERS)
 		return bad(r, "nothing called \"%.40s\" keeps anything", keeper);
 	row->knob.kind = (enum knob_kind)n;
-	row->keeper = (enum keeper)k;
+	row->keeper = (enum persist_backend)k;
 	return 0;
 }
 
-static int add(struct reading *r, const struct kept *row)
+static int add(struct reading *r, const struct persist_entry *row)
 {
 	const struct setting *s = setting_find(row->id);
 	const char *why = "";
@@ -189,7 +189,7 @@ static int add(struct reading *r, const struct kept *row)
 		return bad(r, "there is no setting \"%.60s\"", row->id);
 	if (row->knob.kind == KNOB_NONE ? row->keeper != KEEPER_LIMITS
 					: !knob_allows(r->a, &row->knob, row->value, &why) ||
-						  !knob_sound(&row->knob, row->before, &why))
+						  !knob_valid(&row->knob, row->before, &why))
 		return bad(r, "%.60s: %s", row->id, why);
 	if (r->n == EXPANDED_MAX)
 		return bad(r, "it stands for more than %d values", EXPANDED_MAX);
@@ -199,7 +199,7 @@ static int add(struct reading *r, const struct kept *row)
 }
 
 /* One row of the file, or as many as it has numbers. */
-static int expand(struct reading *r, const struct kept *row, const char *numbers)
+static int expand(struct reading *r, const struct persist_entry *row, const char *numbers)
 {
 	struct idset set;
 
@@ -208,7 +208,7 @@ static int expand(struct reading *r, const struct kept *row, const char *numbers
 	if (idset_parse(r->a, numbers, &set) || !set.n || !strstr(row->knob.name, "{}"))
 		return bad(r, "\"numbers\" is no list of numbers for a name with {}");
 	IDSET_FOR_EACH (number, &set) {
-		struct kept one = *row;
+		struct persist_entry one = *row;
 
 		one.knob = knob_make(r->a, row->knob.kind, row->knob.name,
 				     arena_printf(r->a, "%u", number));
@@ -221,7 +221,7 @@ static int expand(struct reading *r, const struct kept *row, const char *numbers
 
 static int row_of(struct reading *r, const json_t *j)
 {
-	struct kept row = { .target = "" };
+	struct persist_entry row = { .target = "" };
 	const char *numbers = "";
 
 	if (!json_is_object(j) || json_object_size(j) != r->keys)
@@ -259,7 +259,7 @@ static int document(struct reading *r, const json_t *j)
 	return 0;
 }
 
-int persist_request_read(struct arena *a, const char *text, size_t len, struct kept **rows,
+int persist_request_read(struct arena *a, const char *text, size_t len, struct persist_entry **rows,
 			 size_t *n, struct err *e)
 {
 	struct reading r = { .a = a, .e = e };
@@ -353,8 +353,8 @@ static const char *interface_of(const struct machine *m, const char *pci, const 
 	return found;
 }
 
-const struct knob *persist_find(struct arena *a, const struct machine *m, const struct kept *row,
-				const char **why)
+const struct knob *persist_find(struct arena *a, const struct machine *m,
+				const struct persist_entry *row, const char **why)
 {
 	struct knob *k = ARENA_NEW(a, struct knob);
 	const char *now;

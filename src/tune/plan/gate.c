@@ -233,7 +233,7 @@ static const char *out_of_bounds(struct gates *g, const struct change *c)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static bool is_allowed(const struct plan_wish *w, const struct setting *s)
+static bool is_allowed(const struct plan_target *w, const struct setting *s)
 {
 	for (size_t i = 0; i < w->n_allow; i++)
 		if (id_matches(s->id, w->allow[i]))
@@ -773,7 +773,8 @@ static const struct {
 	{ GATE_LIMIT, false, gate_huge_pages },
 };
 
-void plan_gates(struct arena *a, const struct machine *m, const struct plan_wish *w, struct plan *p)
+void plan_gates(struct arena *a, const struct machine *m, const struct plan_target *w,
+		struct plan *p)
 {
 	struct gates g = { .a = a, .m = m, .p = p };
 

@@ -12,7 +12,7 @@
 struct making {
 	struct arena *a;
 	const struct machine *m;
-	const struct plan_wish *w;
+	const struct plan_target *w;
 	knob_reader *read;
 	plan_reader *exact;
 	void *ctx;
@@ -20,7 +20,7 @@ struct making {
 };
 
 /* Two settings may ask for the same write. */
-static bool is_planned(const struct plan *p, const struct aim *aim)
+static bool is_planned(const struct plan *p, const struct remediation *aim)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (knob_equal(&p->changes[i].knob, &aim->knob) &&
@@ -30,7 +30,7 @@ static bool is_planned(const struct plan *p, const struct aim *aim)
 }
 
 static void add_change(struct making *k, const struct finding *f, const char *target,
-		       const struct aim *aim)
+		       const struct remediation *aim)
 {
 	struct fact_str now = k->exact(k->ctx, k->a, &aim->knob);
 	struct plan *p = k->out;
@@ -76,9 +76,9 @@ static void plan_finding(struct making *k, const struct finding *f)
 	const char *by_hand = NULL;
 
 	for (size_t i = 0; i < f->n_targets; i++) {
-		struct aims aims = { 0 };
+		struct remediations aims = { 0 };
 
-		settings_aims(k->a, k->m, k->w->profile, f, i, k->read, k->ctx, &aims);
+		settings_remediations(k->a, k->m, k->w->profile, f, i, k->read, k->ctx, &aims);
 		for (size_t n = 0; n < aims.n; n++)
 			add_change(k, f, f->targets[i], &aims.items[n]);
 		if (!aims.n && !by_hand)
@@ -88,7 +88,7 @@ static void plan_finding(struct making *k, const struct finding *f)
 		advise(k, f, by_hand);
 }
 
-void plan_make(struct arena *a, const struct machine *m, const struct plan_wish *w,
+void plan_make(struct arena *a, const struct machine *m, const struct plan_target *w,
 	       const struct findings *f, knob_reader *read, plan_reader *exact, void *ctx,
 	       struct plan *out)
 {

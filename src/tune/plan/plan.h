@@ -73,14 +73,14 @@ struct plan {
 typedef struct fact_str plan_reader(void *ctx, struct arena *a, const struct knob *k);
 
 /* allow: ids or prefixes that lift the gates that can be lifted, n_allow of them. */
-struct plan_wish {
+struct plan_target {
 	const struct profile *profile;
 	const char *const *allow;
 	size_t n_allow;
 };
 
 /* read answers as settings_check's reader does, exact as knob_get does. */
-void plan_make(struct arena *a, const struct machine *m, const struct plan_wish *w,
+void plan_make(struct arena *a, const struct machine *m, const struct plan_target *w,
 	       const struct findings *f, knob_reader *read, plan_reader *exact, void *ctx,
 	       struct plan *out);
 /* Changes that would be made: those without a gate. */
@@ -95,7 +95,7 @@ const char *plan_boot_by_hand(struct arena *a, const struct machine *m, const st
 /* order.c: what has to be written before what. Stable otherwise. */
 void plan_sort(struct plan *p);
 /* gate.c: fills gate and refusal of every change. */
-void plan_gates(struct arena *a, const struct machine *m, const struct plan_wish *w,
+void plan_gates(struct arena *a, const struct machine *m, const struct plan_target *w,
 		struct plan *p);
 /* owner.c: who sets the knob today, and who wins at boot; from the facts of machine/model/config.h.
  */

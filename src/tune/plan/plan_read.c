@@ -204,8 +204,8 @@ static int place(const struct reader *r, const json_t *j, struct change *c)
 	if (knob(r, j, &c->knob) || text(r, j, "target", false, &c->target) ||
 	    text(r, j, "before", true, &c->before) || text(r, j, "after", false, &c->after))
 		return -EINVAL;
-	if (!knob_sound(&c->knob, c->after, &why) ||
-	    (c->before && !knob_sound(&c->knob, c->before, &why)))
+	if (!knob_valid(&c->knob, c->after, &why) ||
+	    (c->before && !knob_valid(&c->knob, c->before, &why)))
 		return bad(r, "%.60s: %s", c->s->id, why);
 	object = target(r, c);
 	if (!object)

@@ -98,7 +98,7 @@ static void comment(FILE *out, const char *what, const char *text)
 
 	if (!text || !*text)
 		return;
-	glyph_clean(&t, text, false);
+	display_clean(&t, text, false);
 	fprintf(out, "# %s%s\n", what, t.s);
 }
 

@@ -59,7 +59,7 @@ static int check_before(struct txn_run *r, const struct knob *k, const char *bef
 {
 	const char *sentence;
 
-	if (knob_sound(k, before, &sentence))
+	if (knob_valid(k, before, &sentence))
 		return 0;
 	return err_set(why, -EINVAL, "%s could not be put back to what it is now: %s",
 		       knob_text(r->a, k), sentence);
@@ -73,13 +73,13 @@ static int set_just_now(struct txn_run *r, const struct knob *k, const char *now
 }
 
 /* A side that is not there cannot be reset; one that cannot be read could not be put back. */
-static int note_sides(struct txn_run *r, struct entry *e, struct err *why)
+static int note_side_effects(struct txn_run *r, struct entry *e, struct err *why)
 {
 	size_t n = 0;
 	struct knob *others = knob_disturbs(r->h, r->a, &e->knob, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		struct side s = { .knob = others[i] };
+		struct side_effect s = { .knob = others[i] };
 		int code = knob_get(r->h, r->a, &s.knob, &s.before, why);
 
 		if (code == -EIO || code == -EACCES || code == -EPERM || code == -EBUSY)
@@ -215,7 +215,7 @@ static int prepare(struct txn_run *r, const struct change *c, struct err *why)
 	int code = note_before(r, &fresh, why);
 
 	if (code == 0)
-		code = note_sides(r, &fresh, why);
+		code = note_side_effects(r, &fresh, why);
 	if (code)
 		return failed(run_row(r, &fresh), OUTCOME_FAILED, r, why);
 	e = new_entry(r, c);
@@ -323,7 +323,7 @@ static void not_tried(struct txn_run *r, const struct plan *p)
 }
 
 /* The rows of what was done turn into what became of them. */
-static bool take_all_back(struct txn_run *r)
+static bool revert_all(struct txn_run *r)
 {
 	struct transaction *t = r->now;
 	bool clean = true;
@@ -338,7 +338,7 @@ static bool take_all_back(struct txn_run *r)
 			write_undone(&r->writer, e, e->txn);
 			continue;
 		}
-		run_take_back(r, e, false, &own);
+		run_revert(r, e, false, &own);
 		if (own.outcome == OUTCOME_STUCK) {
 			clean = false;
 			*row = own;
@@ -354,7 +354,7 @@ static bool take_all_back(struct txn_run *r)
 
 static int roll_back(struct txn_run *r, struct err *e)
 {
-	bool clean = take_all_back(r);
+	bool clean = revert_all(r);
 
 	r->now->state = clean ? TRANSACTION_ROLLED_BACK : TRANSACTION_INCOMPLETE;
 	write_end(&r->writer, r->now->txn, r->now->state);

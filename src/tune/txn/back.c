@@ -75,19 +75,19 @@ static bool is_ours(const struct entry *e, const char *now)
 		return true;
 	if (knob_same(&e->knob, now, e->after))
 		return true;
-	return e->state == ENTRY_INTENDED && run_is_half(e, now);
+	return e->state == ENTRY_INTENDED && is_partial_write(e, now);
 }
 
 /*
  * What the sides hold that is not what the write has left there: somebody's later change, or our
  * own. Taking the write back would reset it. An array with NULL for the others, or NULL.
  */
-static const char **later_sides(struct txn_run *r, const struct entry *e)
+static const char **later_side_effects(struct txn_run *r, const struct entry *e)
 {
 	const char **out = e->n_sides ? arena_array(r->a, e->n_sides, sizeof(*out)) : NULL;
 
 	for (size_t i = 0; i < e->n_sides; i++) {
-		const struct side *s = &e->sides[i];
+		const struct side_effect *s = &e->sides[i];
 		struct err ignored = { 0 };
 		const char *now;
 
@@ -99,9 +99,10 @@ static const char **later_sides(struct txn_run *r, const struct entry *e)
 }
 
 /* A later change of ours that saw what our write had left goes back to what was there before it. */
-static const char *hand_down_side(struct txn_run *r, const struct entry *e, const struct side *s)
+static const char *hand_down_side_effect(struct txn_run *r, const struct entry *e,
+					 const struct side_effect *s)
 {
-	struct entry *above = layer_above_side(&r->journal, &s->knob, e);
+	struct entry *above = layer_above_side_effect(&r->journal, &s->knob, e);
 
 	if (!above)
 		return s->before;
@@ -114,11 +115,12 @@ static const char *hand_down_side(struct txn_run *r, const struct entry *e, cons
 
 /* What other knobs have to hold once this one is taken back: what they held just before (later, may
  * be NULL), our own later change, or what was there. NULL, or why one could not be restored. */
-static const char *restore_sides(struct txn_run *r, const struct entry *e, const char **later)
+static const char *restore_side_effects(struct txn_run *r, const struct entry *e,
+					const char **later)
 {
 	for (size_t i = 0; i < e->n_sides; i++) {
-		const struct side *s = &e->sides[i];
-		const char *want = hand_down_side(r, e, s), *now;
+		const struct side_effect *s = &e->sides[i];
+		const char *want = hand_down_side_effect(r, e, s), *now;
 		struct err why = { 0 };
 		int code = knob_get(r->h, r->a, &s->knob, &now, &why);
 
@@ -152,7 +154,7 @@ static bool is_in_force(struct txn_run *r, const struct entry *above)
 static void is_back(struct txn_run *r, struct entry *e, struct outcome_row *row, enum outcome o,
 		    const char *note, const char **later)
 {
-	const char *trouble = r->dry ? NULL : restore_sides(r, e, later);
+	const char *trouble = r->dry ? NULL : restore_side_effects(r, e, later);
 
 	if (trouble)
 		run_stuck(r, e, row, trouble);
@@ -173,7 +175,7 @@ static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row,
 		row->sentence = run_until_reboot(r, e);
 		return;
 	}
-	later = later_sides(r, e);
+	later = later_side_effects(r, e);
 	if (e->n_sides) {
 		if (!e->restoring) {
 			e->restoring = true;
@@ -213,7 +215,7 @@ static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row,
 			      : arena_printf(r->a, "wrote %s, but it is %s", to, now));
 }
 
-static void take_back_unseen(struct txn_run *r, struct entry *e, struct outcome_row *row)
+static void revert_unseen(struct txn_run *r, struct entry *e, struct outcome_row *row)
 {
 	const char *neutral = knob_neutral(&e->knob);
 
@@ -259,7 +261,7 @@ static struct entry *layer_in_force(struct txn_run *r, struct entry *e)
 		if (!top->before || knob_get(r->h, r->a, &e->knob, &now, &ignored) ||
 		    is_ours(top, now) || !knob_same(&e->knob, now, top->before))
 			return layer_above(&r->journal, e);
-		run_take_back(r, top, false, &own);
+		run_revert(r, top, false, &own);
 		if (own.outcome == OUTCOME_STUCK)
 			return layer_above(&r->journal, e);
 	}
@@ -267,18 +269,18 @@ static struct entry *layer_in_force(struct txn_run *r, struct entry *e)
 
 /* What the write of e reset, the one above saw reset already: it goes back to what was there before
  * either. */
-static void hand_down_sides(struct txn_run *r, const struct entry *e, struct entry *above)
+static void hand_down_side_effects(struct txn_run *r, const struct entry *e, struct entry *above)
 {
 	for (size_t i = 0; i < e->n_sides; i++)
 		for (size_t k = 0; k < above->n_sides; k++) {
-			const struct side *s = &e->sides[i];
-			struct side *other = &above->sides[k];
+			const struct side_effect *s = &e->sides[i];
+			struct side_effect *other = &above->sides[k];
 
 			if (!knob_equal(&s->knob, &other->knob) ||
 			    (s->left && !knob_same(&s->knob, other->before, s->left)))
 				continue;
 			other->before = s->before;
-			write_rebase_side(&r->writer, above, k);
+			write_rebase_side_effect(&r->writer, above, k);
 		}
 }
 
@@ -300,7 +302,7 @@ static bool is_covered(struct txn_run *r, struct entry *e, struct outcome_row *r
 		above->before = e->before;
 		write_rebase(&r->writer, above);
 	}
-	hand_down_sides(r, e, above);
+	hand_down_side_effects(r, e, above);
 	covered(r, e, row, above);
 	return true;
 }
@@ -310,7 +312,7 @@ static bool is_reset(struct txn_run *r, struct entry *e, const char *now, struct
 {
 	size_t i;
 	struct entry *above = layer_resets(&r->journal, e, &i);
-	struct side *s;
+	struct side_effect *s;
 
 	if (!above || !e->before)
 		return false;
@@ -319,7 +321,7 @@ static bool is_reset(struct txn_run *r, struct entry *e, const char *now, struct
 	    !is_in_force(r, above))
 		return false;
 	s->before = e->before;
-	write_rebase_side(&r->writer, above, i);
+	write_rebase_side_effect(&r->writer, above, i);
 	covered(r, e, row, above);
 	return true;
 }
@@ -340,9 +342,9 @@ static void cannot_read(struct txn_run *r, const struct entry *e, struct outcome
 				     version ? version : "unknown");
 }
 
-/* run_take_back without what lies beside the files. */
-static void run_take_back_knob(struct txn_run *r, struct entry *e, bool forced,
-			       struct outcome_row *row)
+/* run_revert without what lies beside the files. */
+static void run_revert_knob(struct txn_run *r, struct entry *e, bool forced,
+			    struct outcome_row *row)
 {
 	struct err why = { 0 };
 	const char *now = NULL, *needs;
@@ -365,7 +367,7 @@ static void run_take_back_knob(struct txn_run *r, struct entry *e, bool forced,
 	code = knob_get(r->h, r->a, &e->knob, &now, &why);
 	row->found = code ? NULL : now;
 	if (code == -ENODATA) {
-		take_back_unseen(r, e, row);
+		revert_unseen(r, e, row);
 	} else if (code == -ENOENT || code == -ENODEV || code == -ENOTDIR) {
 		away(r, e, row, forced, arena_strdup(r->a, why.text));
 	} else if (code == 0 && elsewhere) {
@@ -401,7 +403,7 @@ static void run_take_back_knob(struct txn_run *r, struct entry *e, bool forced,
 /* Temporary files of interrupted writes: undo removes them with the change, and the report names
  * them. */
 
-static void say(struct txn_run *r, const char *sentence)
+static void open_row_note(struct txn_run *r, const char *sentence)
 {
 	struct txn_report *out = r->report;
 
@@ -416,14 +418,16 @@ static const char *clear_one(struct txn_run *r, const struct knob_left *left)
 	int code;
 
 	if (!left->ours) {
-		say(r, arena_printf(r->a, "%s is no plain file of root's: it stays", left->path));
+		open_row_note(r, arena_printf(r->a, "%s is no plain file of root's: it stays",
+					      left->path));
 		return NULL;
 	}
 	if (!left->spare) {
-		say(r, arena_printf(r->a,
-				    "%s holds what %s held before a write that was cut off: it "
-				    "stays; compare the two",
-				    left->path, left->of));
+		open_row_note(
+			r, arena_printf(r->a,
+					"%s holds what %s held before a write that was cut off: it "
+					"stays; compare the two",
+					left->path, left->of));
 		return NULL;
 	}
 	code = host_remove(r->h, left->path);
@@ -431,8 +435,8 @@ static const char *clear_one(struct txn_run *r, const struct knob_left *left)
 		return arena_printf(r->a,
 				    "could not remove %s, which a write that was cut off left: %s",
 				    left->path, strerror(-code));
-	say(r,
-	    arena_printf(r->a, "removed %s, which a write that was cut off had left", left->path));
+	open_row_note(r, arena_printf(r->a, "removed %s, which a write that was cut off had left",
+				      left->path));
 	return NULL;
 }
 
@@ -451,13 +455,13 @@ static const char *clear(struct txn_run *r, const struct entry *e, bool saved)
 	return trouble;
 }
 
-void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row)
+void run_revert(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row)
 {
 	bool clears = !r->dry && !e->unread;
 	/* What was saved is of use until the file holds it again. */
 	const char *half = clears ? clear(r, e, false) : NULL, *saved;
 
-	run_take_back_knob(r, e, forced, row);
+	run_revert_knob(r, e, forced, row);
 	saved = clears ? clear(r, e, true) : NULL;
 	/* The change stays open, so that the next undo tries to remove the file again. */
 	if ((half || saved) && row->outcome != OUTCOME_STUCK)
@@ -467,10 +471,10 @@ void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outco
 void run_add_leftovers(struct txn_run *r, const struct txn_report *from)
 {
 	for (size_t i = 0; r->report && i < from->n_leftovers; i++)
-		say(r, from->leftovers[i]);
+		open_row_note(r, from->leftovers[i]);
 }
 
-bool run_roll_back(struct txn_run *r, struct transaction *t, bool report)
+bool run_rollback(struct txn_run *r, struct transaction *t, bool report)
 {
 	bool clean = true;
 
@@ -483,11 +487,11 @@ bool run_roll_back(struct txn_run *r, struct transaction *t, bool report)
 			continue;
 		if (report) {
 			row = run_row(r, e);
-			run_take_back(r, e, false, row);
+			run_revert(r, e, false, row);
 			if (row->outcome == OUTCOME_RESTORED || row->outcome == OUTCOME_RESET)
 				row->outcome = OUTCOME_ROLLED_BACK;
 		} else {
-			run_take_back(r, e, false, row);
+			run_revert(r, e, false, row);
 		}
 		clean = clean && row->outcome != OUTCOME_STUCK;
 	}

@@ -109,8 +109,8 @@ static struct transaction *begin(struct carrying *c)
 	return c->now;
 }
 
-static struct entry *add(struct carrying *c, const struct kept *row, const struct entry *like,
-			 const char *before)
+static struct entry *add(struct carrying *c, const struct persist_entry *row,
+			 const struct entry *like, const char *before)
 {
 	const char *place = knob_place(c->h, c->a, &row->knob);
 	struct transaction *t = begin(c);
@@ -131,7 +131,7 @@ static struct entry *add(struct carrying *c, const struct kept *row, const struc
 }
 
 /* What the write resets besides, as it is in this boot. */
-static void add_sides(struct carrying *c, struct entry *e, const struct entry *like)
+static void add_side_effects(struct carrying *c, struct entry *e, const struct entry *like)
 {
 	e->n_sides = like ? like->n_sides : 0;
 	e->sides = arena_array(c->a, e->n_sides, sizeof(*e->sides));
@@ -162,7 +162,8 @@ static void close_old(struct carrying *c, struct carried *of, const char *note, 
 }
 
 /* It is in effect: because of our file, and not because it was so before. */
-static void carry(struct carrying *c, struct carried *of, const struct kept *row, const char *now)
+static void carry(struct carrying *c, struct carried *of, const struct persist_entry *row,
+		  const char *now)
 {
 	const struct entry *like = NULL;
 	const char *before =
@@ -178,7 +179,7 @@ static void carry(struct carrying *c, struct carried *of, const struct kept *row
 		return;
 	}
 	e = add(c, row, like, before);
-	add_sides(c, e, like);
+	add_side_effects(c, e, like);
 	e->read = now;
 	e->state = ENTRY_DONE;
 	if (c->w) {
@@ -189,7 +190,7 @@ static void carry(struct carrying *c, struct carried *of, const struct kept *row
 }
 
 /* It is not: whoever sets it from now on is not us. */
-static void pass_over(struct carrying *c, struct carried *of, const struct kept *row)
+static void pass_over(struct carrying *c, struct carried *of, const struct persist_entry *row)
 {
 	struct entry *e = add(c, row, of->n ? of->old[of->n - 1] : NULL,
 			      of->n ? of->old[0]->before : row->before);
@@ -203,7 +204,7 @@ static void pass_over(struct carrying *c, struct carried *of, const struct kept 
 	}
 }
 
-static void look(struct carrying *c, const struct kept *row)
+static void look(struct carrying *c, const struct persist_entry *row)
 {
 	struct carried *of;
 	struct err ignored = { 0 };
@@ -235,17 +236,17 @@ static void look_at_all(struct carrying *c)
 		const struct entry *e = of && of->n ? of->old[of->n - 1] : NULL;
 
 		if (e)
-			look(c, &(struct kept){ .id = e->id,
-						.target = e->target,
-						.knob = e->knob,
-						.value = e->after });
+			look(c, &(struct persist_entry){ .id = e->id,
+							 .target = e->target,
+							 .knob = e->knob,
+							 .value = e->after });
 	}
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
 struct requests {
-	struct kept **rows; /* of each, newest first */
+	struct persist_entry **rows; /* of each, newest first */
 	size_t *sizes;
 	size_t n;
 	bool unsure; /* one cannot be read */
@@ -254,7 +255,7 @@ struct requests {
 static void add_request(struct carrying *c, struct requests *out, const struct entry *e)
 {
 	struct err ignored = { 0 };
-	struct kept *rows = NULL;
+	struct persist_entry *rows = NULL;
 	const char *text;
 	unsigned mode;
 	size_t len, n = 0;

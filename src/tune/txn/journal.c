@@ -189,16 +189,16 @@ static int knob_of(struct arena *a, const json_t *j, struct knob *k)
 	k->object = text_of(a, j, "object");
 	/* What comes from a file is written to the machine again: its shape is checked, and that it
 	 * is a place which is ever written. */
-	return k->name && k->object && knob_sound(k, NULL, &why) && knob_known(k) ? 0 : -EINVAL;
+	return k->name && k->object && knob_valid(k, NULL, &why) && knob_known(k) ? 0 : -EINVAL;
 }
 
-static int sides_of(struct arena *a, const json_t *j, struct entry *e)
+static int side_effects_of(struct arena *a, const json_t *j, struct entry *e)
 {
 	size_t n = json_array_size(j);
 
 	for (size_t i = 0; i < n; i++) {
 		const json_t *one = json_array_get(j, i);
-		struct side s = { .before = text_of(a, one, "before") };
+		struct side_effect s = { .before = text_of(a, one, "before") };
 
 		if (!s.before || knob_of(a, json_object_get(one, "knob"), &s.knob))
 			return -EINVAL;
@@ -226,9 +226,9 @@ static int intend(struct arena *a, struct transaction *t, const json_t *j)
 		     knob_of(a, json_object_get(j, "knob"), &e.knob) == 0 &&
 		     /* Not knob_allows: undo never writes this value, it compares with it. A value
 		      * that an older version allowed has to be undone as well. */
-		     knob_sound(&e.knob, e.after, &why) &&
-		     (!e.before || knob_sound(&e.knob, e.before, &why)) &&
-		     sides_of(a, json_object_get(j, "sides"), &e) == 0;
+		     knob_valid(&e.knob, e.after, &why) &&
+		     (!e.before || knob_valid(&e.knob, e.before, &why)) &&
+		     side_effects_of(a, json_object_get(j, "sides"), &e) == 0;
 
 	if (!seq || (!old && seq <= last_seq(t)))
 		return -EINVAL;
@@ -386,7 +386,7 @@ static bool may_close(const struct line_head *head)
 	       line_is(head, "undoing");
 }
 
-static bool says(const char *line, size_t len, const char *what)
+static bool line_mentions(const char *line, size_t len, const char *what)
 {
 	return memmem(line, len, what, strlen(what)) != NULL;
 }
@@ -399,9 +399,9 @@ static bool closes(const struct line_head *head, const char *line, size_t len)
 	if (line_is(head, "closed"))
 		return true;
 	if (line_is(head, "end"))
-		return says(line, len, "\"result\":\"rolled-back\"");
+		return line_mentions(line, len, "\"result\":\"rolled-back\"");
 	/* An undo holds nothing of its own. */
-	return line_is(head, "begin") && says(line, len, "\"op\":\"undo\"");
+	return line_is(head, "begin") && line_mentions(line, len, "\"op\":\"undo\"");
 }
 
 static void note_boot(struct journal_scan *s, unsigned long txn, const char *line, size_t len)
@@ -467,7 +467,7 @@ static void scan_line(void *ctx, const char *line, size_t n)
 		return;
 	}
 	note_number(s, head.txn);
-	if (line_is(&head, "begin") && says(line, n, "\"op\":\"boot\""))
+	if (line_is(&head, "begin") && line_mentions(line, n, "\"op\":\"boot\""))
 		note_boot(s, head.txn, line, n);
 	if (closes(&head, line, n))
 		s->closed[head.txn] = 1;

@@ -35,7 +35,7 @@ enum entry_state {
 };
 
 /* What was there of a knob that writing another one resets. */
-struct side {
+struct side_effect {
 	struct knob knob;
 	const char *before;
 	const char *left; /* after the write; NULL: not known */
@@ -51,7 +51,7 @@ struct entry {
 	const char *before; /* NULL: unknown */
 	const char *after;  /* what was asked for */
 	const char *read;   /* what was read back; NULL: no getter, or not done */
-	struct side *sides;
+	struct side_effect *sides;
 	size_t n_sides;
 	enum entry_state state;
 	const char

@@ -76,7 +76,7 @@ struct entry *run_pair_above(struct txn_run *r, const struct entry *e, const cha
 {
 	const char *partner = e->knob.kind == KNOB_SYSCTL ? sysctl_partner(e->knob.name) : NULL;
 	const struct knob other = { KNOB_SYSCTL, partner ? partner : "", "" };
-	struct entry *above = partner ? layer_above_side(&r->journal, &other, e) : NULL;
+	struct entry *above = partner ? layer_above_side_effect(&r->journal, &other, e) : NULL;
 	size_t n = strlen(other.name);
 
 	*hands_down = NULL;
@@ -126,7 +126,7 @@ const char *run_foreign(struct txn_run *r, const struct entry *e, const char *no
 
 bool run_can_force(const struct entry *e, const char *now)
 {
-	return e->knob.kind != KNOB_FILE || knob_sound(&e->knob, now, NULL);
+	return e->knob.kind != KNOB_FILE || knob_valid(&e->knob, now, NULL);
 }
 
 /* Half of what was asked for. */
@@ -160,7 +160,7 @@ static bool has_words_of_both(const char *now, const char *before, const char *a
 	return !*s[1] && !*s[2];
 }
 
-bool run_is_half(const struct entry *e, const char *now)
+bool is_partial_write(const struct entry *e, const char *now)
 {
 	if (e->knob.kind == KNOB_UNIT)
 		return has_words_of_both(now, e->before, e->after);

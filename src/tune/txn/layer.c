@@ -41,12 +41,13 @@ struct entry *layer_above(struct journal *j, const struct entry *e)
 	return nearest(j, &e->knob, e, true);
 }
 
-struct entry *layer_above_side(struct journal *j, const struct knob *k, const struct entry *e)
+struct entry *layer_above_side_effect(struct journal *j, const struct knob *k,
+				      const struct entry *e)
 {
 	return nearest(j, k, e, true);
 }
 
-static bool has_side(const struct entry *x, const struct knob *k, size_t *side)
+static bool has_side_effect(const struct entry *x, const struct knob *k, size_t *side)
 {
 	for (*side = 0; *side < x->n_sides; ++*side)
 		if (knob_equal(&x->sides[*side].knob, k))
@@ -64,7 +65,7 @@ struct entry *layer_resets(struct journal *j, const struct entry *e, size_t *sid
 			struct entry *x = &j->items[i].entries[n];
 
 			if (!entry_is_active(x) || !entry_is_newer(x, e) ||
-			    !has_side(x, &e->knob, &at) || (best && entry_is_newer(x, best)))
+			    !has_side_effect(x, &e->knob, &at) || (best && entry_is_newer(x, best)))
 				continue;
 			best = x;
 			*side = at;

@@ -19,7 +19,8 @@ bool entry_is_newer(const struct entry *x, const struct entry *y);
 /* The next active entry of the same knob above (newer than) e; NULL. */
 struct entry *layer_above(struct journal *j, const struct entry *e);
 /* The oldest active entry of the knob that is newer than e, which is of another one; NULL. */
-struct entry *layer_above_side(struct journal *j, const struct knob *k, const struct entry *e);
+struct entry *layer_above_side_effect(struct journal *j, const struct knob *k,
+				      const struct entry *e);
 /* The oldest active entry newer than e whose write has reset e's knob, with *side the place in its
  * sides; NULL. */
 struct entry *layer_resets(struct journal *j, const struct entry *e, size_t *side);

@@ -295,7 +295,7 @@ static void restarts(struct doc *d, const struct machine *m, const struct txn_re
 	boot_menu(d, m, r, OUTCOME_RESTORED, line);
 }
 
-void page_taken_back(struct doc *d, const struct machine *m, const struct txn_report *r)
+void page_reverted(struct doc *d, const struct machine *m, const struct txn_report *r)
 {
 	outcomes(d, m, r, true);
 	commands(d, r);
@@ -308,7 +308,7 @@ struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn
 	struct node *line;
 
 	page_recovered(d, m, r, true);
-	page_taken_back(d, m, r);
+	page_reverted(d, m, r);
 	line = doc_paragraph(d);
 	if (result == -ENOENT && !r->n)
 		node_span(d, line, cell("There is nothing to undo."));

@@ -17,7 +17,7 @@ struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn
  * files; nothing where there was none. */
 void page_recovered(struct doc *d, const struct machine *m, const struct txn_report *r, bool rows);
 /* The rows of page_undo alone, with the commands for what is stuck. */
-void page_taken_back(struct doc *d, const struct machine *m, const struct txn_report *r);
+void page_reverted(struct doc *d, const struct machine *m, const struct txn_report *r);
 /* sure: every line of the journal could be read, and nobody else can have written it. */
 struct doc *page_status(struct arena *a, const struct machine *m, const struct hold_row *rows,
 			size_t n, bool sure);

@@ -58,7 +58,7 @@ static bool roll_back_open(struct txn_run *r, struct transaction *t)
 	bool clean;
 
 	r->report = &rows;
-	clean = run_roll_back(r, t, true);
+	clean = run_rollback(r, t, true);
 	r->report = own;
 	run_add_leftovers(r, &rows);
 	for (size_t i = 0; own && i < rows.n; i++) {

@@ -50,7 +50,7 @@ const char *run_until_reboot(struct txn_run *r, const struct entry *e);
 
 /* Half of what was asked for: numbers that the machine granted in part, a service that was stopped
  * and not yet disabled, a link that was taken away for another. */
-bool run_is_half(const struct entry *e, const char *now);
+bool is_partial_write(const struct entry *e, const char *now);
 
 /* A file of ours that lies in the entry's folder and is not taken back yet; NULL. */
 const char *run_holds_file(struct txn_run *r, const struct entry *e);
@@ -82,14 +82,14 @@ bool run_can_force(const struct entry *e, const char *now);
  * of it that was cut off left beside its files, and notes it. forced: also when somebody changed it
  * since. Fills row.
  */
-void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row);
+void run_revert(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row);
 /* Hands the sentences of from on to the report. */
 void run_add_leftovers(struct txn_run *r, const struct txn_report *from);
 
 /* Row of the report for an entry. */
 struct outcome_row *run_row(struct txn_run *r, const struct entry *e);
 /* Takes back all active entries of t, newest first; true when nothing is stuck. */
-bool run_roll_back(struct txn_run *r, struct transaction *t, bool report);
+bool run_rollback(struct txn_run *r, struct transaction *t, bool report);
 /* Writes "closed" for transactions that have nothing left. */
 void run_settle(struct txn_run *r, struct transaction *t);
 

@@ -140,7 +140,7 @@ static void note_lock(struct arena *a, struct machine *m, const struct entry *e)
 			};
 }
 
-bool own_changes(struct host *h, struct arena *a, struct machine *m, struct journal *j)
+bool our_clock_locks(struct host *h, struct arena *a, struct machine *m, struct journal *j)
 {
 	struct err ignored = { 0 };
 	const char *boot = boot_id_of(h, a);

@@ -304,7 +304,7 @@ static void add_unread(struct text *out, unsigned long txn, const char *line, si
 
 /* Whether the line says something where it stands. What it says nothing of is not known to the
  * lines behind it. */
-static bool is_sound(struct writing *w, const struct line_head *head, const char *line, size_t n)
+static bool is_valid(struct writing *w, const struct line_head *head, const char *line, size_t n)
 {
 	size_t *at = &w->at[head->txn], known = *at ? w->parsed.items[*at - 1].n : 0;
 	json_error_t why;
@@ -330,7 +330,7 @@ static void add_line(void *ctx, const char *line, size_t n)
 	if (headed && head.txn == TXN_MAX && !line_is(&head, "unread"))
 		return;
 	if (w->how == STORE_GIVE_UP &&
-	    (!headed || head.txn == TXN_MAX || !is_sound(w, &head, line, n)))
+	    (!headed || head.txn == TXN_MAX || !is_valid(w, &head, line, n)))
 		return;
 	if (w->sealed)
 		n = seal_object_len(n);

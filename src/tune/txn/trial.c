@@ -49,7 +49,7 @@ int txn_trial_begin(struct host *h, struct arena *a, const struct txn_who *who, 
 	return 0;
 }
 
-static int tell(struct txn_trial *t, int code, struct txn_report *out, struct err *e)
+static int trial_finish(struct txn_trial *t, int code, struct txn_report *out, struct err *e)
 {
 	int flushed = write_flush(&t->run.writer);
 
@@ -70,7 +70,7 @@ int txn_trial_set(struct txn_trial *t, const struct plan *p, const char *op, str
 	t->report = (struct txn_report){ 0 };
 	code = run_apply(&t->run, p, op ? op : TXN_PROVE, e);
 	t->open = code == 0;
-	return tell(t, code, out, e);
+	return trial_finish(t, code, out, e);
 }
 
 /* A later write of the same transaction to the knob, or one that resets it, is what counts. */
@@ -112,7 +112,7 @@ int txn_trial_look(struct txn_trial *t, const struct plan *p, struct err *e)
 	return 0;
 }
 
-int txn_trial_back(struct txn_trial *t, struct txn_report *out, struct err *e)
+int txn_trial_revert(struct txn_trial *t, struct txn_report *out, struct err *e)
 {
 	struct txn_run *r = &t->run;
 	bool clean;
@@ -120,9 +120,9 @@ int txn_trial_back(struct txn_trial *t, struct txn_report *out, struct err *e)
 
 	t->report = (struct txn_report){ 0 };
 	if (!t->open)
-		return tell(t, 0, out, e);
+		return trial_finish(t, 0, out, e);
 	t->open = false;
-	clean = run_roll_back(r, r->now, true);
+	clean = run_rollback(r, r->now, true);
 	r->now->state = clean ? TRANSACTION_ROLLED_BACK : TRANSACTION_INCOMPLETE;
 	write_end(&r->writer, r->now->txn, r->now->state);
 	for (size_t i = 0; i < t->report.n && code == 0; i++)
@@ -139,7 +139,7 @@ int txn_trial_back(struct txn_trial *t, struct txn_report *out, struct err *e)
 		code = err_set(e, -EUCLEAN, "not everything could be taken back");
 		err_hint(e, "gputune status names what is stuck, and the command for it");
 	}
-	return tell(t, code, out, e);
+	return trial_finish(t, code, out, e);
 }
 
 int txn_trial_keep(struct txn_trial *t, struct err *e)
@@ -151,7 +151,7 @@ int txn_trial_keep(struct txn_trial *t, struct err *e)
 		return err_set(e, -ENOENT, "nothing of this trial is open");
 	r->now->state = TRANSACTION_APPLIED;
 	write_end(&r->writer, r->now->txn, r->now->state);
-	code = tell(t, 0, NULL, e);
+	code = trial_finish(t, 0, NULL, e);
 	/* The journal does not say so: the next command takes it back. */
 	if (code)
 		return -EUCLEAN;
@@ -161,7 +161,7 @@ int txn_trial_keep(struct txn_trial *t, struct err *e)
 
 int txn_trial_end(struct txn_trial *t, struct err *e)
 {
-	int code = txn_trial_back(t, NULL, e);
+	int code = txn_trial_revert(t, NULL, e);
 
 	(void)host_remove(t->run.h, TXN_HOLDER);
 	text_free(&t->run.writer.waiting);

@@ -112,10 +112,10 @@ int txn_trial_set(struct txn_trial *t, const struct plan *p, const char *op, str
 int txn_trial_look(struct txn_trial *t, const struct plan *p, struct err *e);
 /* Takes back what is open. -EUCLEAN: something is stuck. -ESTALE: something was changed by somebody
  * else meanwhile and is left to them. */
-int txn_trial_back(struct txn_trial *t, struct txn_report *out, struct err *e);
+int txn_trial_revert(struct txn_trial *t, struct txn_report *out, struct err *e);
 /* What is open stays: from now on it is a transaction as txn_apply makes them. */
 int txn_trial_keep(struct txn_trial *t, struct err *e);
-/* Takes back what is open and frees the trial; what txn_trial_back says. */
+/* Takes back what is open and frees the trial; what txn_trial_revert says. */
 int txn_trial_end(struct txn_trial *t, struct err *e);
 
 /* Who holds the lock: a process that is alive and said so, in words ("prove disk.read-ahead,
@@ -175,6 +175,6 @@ void txn_carry_over(struct host *h, struct arena *a, struct journal *j);
 
 /* Adds them to m and leaves the journal in *j. False where it may not be read: nothing is added,
  * and the rules then say what the driver shows. */
-bool own_changes(struct host *h, struct arena *a, struct machine *m, struct journal *j);
+bool our_clock_locks(struct host *h, struct arena *a, struct machine *m, struct journal *j);
 
 #endif

@@ -93,7 +93,7 @@ static bool undo_one(struct txn_run *r, const struct txn_select *s, size_t which
 		if (!takes(s, e))
 			continue;
 		row = run_row(r, e);
-		run_take_back(r, e, s->force, row);
+		run_revert(r, e, s->force, row);
 		clean = clean && row->outcome != OUTCOME_STUCK;
 	}
 	run_settle(r, &r->journal.items[which]);

@@ -145,7 +145,7 @@ void write_rebase(struct journal_writer *w, const struct entry *e)
 	end_line(w, j);
 }
 
-void write_rebase_side(struct journal_writer *w, const struct entry *e, size_t i)
+void write_rebase_side_effect(struct journal_writer *w, const struct entry *e, size_t i)
 {
 	json_t *j = entry_line("rebase", e);
 

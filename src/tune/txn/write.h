@@ -31,7 +31,7 @@ void write_stuck(struct journal_writer *w, const struct entry *e, unsigned long 
 /* Undone, it goes back to e->before from now on. */
 void write_rebase(struct journal_writer *w, const struct entry *e);
 /* The same of sides[i]. */
-void write_rebase_side(struct journal_writer *w, const struct entry *e, size_t i);
+void write_rebase_side_effect(struct journal_writer *w, const struct entry *e, size_t i);
 /* An undo has begun. On disk (write_flush) before it writes the first knob. */
 void write_undoing(struct journal_writer *w, const struct entry *e);
 /* An undo is about to write a knob that resets others; on disk before that. */

@@ -72,8 +72,8 @@ static int take_reply(int fd, int limit_ms, struct text *reply)
 	}
 }
 
-int apart_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_ms,
-	      struct text *reply, pid_t *stuck, long long *cpu_us)
+int nvml_worker_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_ms,
+		    struct text *reply, pid_t *stuck, long long *cpu_us)
 {
 	struct rusage used = { 0 };
 	int ends[2], status = 0, r;
@@ -105,7 +105,7 @@ int apart_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_
 	return r;
 }
 
-bool apart_is(const struct guard *g, const struct item *it)
+bool nvml_worker_handles(const struct watcher *g, const struct watched_knob *it)
 {
 	return g->w->apart && it->knob.kind == KNOB_NVML;
 }
@@ -113,7 +113,7 @@ bool apart_is(const struct guard *g, const struct item *it)
 /* --- looking ---------------------------------------------------------------------------------- */
 
 struct looking {
-	struct guard *g;
+	struct watcher *g;
 	struct look *const *looks;
 	size_t n;
 };
@@ -132,7 +132,7 @@ static bool has_value(int sight)
 	       sight == SIGHT_UNSEEN;
 }
 
-static bool is_sound(const struct seen *s)
+static bool is_valid(const struct seen *s)
 {
 	return (has_value(s->sight) && s->has_value == 1) ||
 	       ((s->sight == SIGHT_GONE || s->sight == SIGHT_BLIND) && s->has_value == 0 &&
@@ -155,7 +155,7 @@ static void look_in_child(void *ctx, struct text *reply)
 	}
 }
 
-static bool take_seen(struct guard *g, const struct text *reply, size_t *at, struct look *out)
+static bool take_seen(struct watcher *g, const struct text *reply, size_t *at, struct look *out)
 {
 	struct seen s;
 
@@ -163,21 +163,21 @@ static bool take_seen(struct guard *g, const struct text *reply, size_t *at, str
 		return false;
 	memcpy(&s, reply->s + *at, sizeof(s));
 	*at += sizeof(s);
-	if (reply->len - *at < s.len || !is_sound(&s))
+	if (reply->len - *at < s.len || !is_valid(&s))
 		return false;
-	out->sight = (enum sight)s.sight;
+	out->sight = (enum observation)s.sight;
 	out->now = s.has_value ? arena_strndup(&g->round, reply->s + *at, s.len) : NULL;
 	*at += s.len;
 	return true;
 }
 
-void apart_look(struct guard *g, struct look *const *looks, size_t n)
+void nvml_worker_look(struct watcher *g, struct look *const *looks, size_t n)
 {
 	struct looking l = { .g = g, .looks = looks, .n = n };
 	TEXT_AUTO reply = { 0 };
 	size_t at = 0, done = 0;
 	const char *why;
-	int r = apart_run(look_in_child, &l, LOOK_MS, &reply, &g->stuck, &g->apart_us);
+	int r = nvml_worker_run(look_in_child, &l, LOOK_MS, &reply, &g->stuck, &g->apart_us);
 
 	while (r == 0 && done < n && take_seen(g, &reply, &at, looks[done]))
 		done++;

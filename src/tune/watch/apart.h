@@ -19,17 +19,17 @@
  * until it is gone no other is started: -ETIME at once.
  */
 enum { APART_MAX = 1 << 20 };
-int apart_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_ms,
-	      struct text *reply, pid_t *stuck, long long *cpu_us);
+int nvml_worker_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_ms,
+		    struct text *reply, pid_t *stuck, long long *cpu_us);
 
 /* Whether the item is looked at and set in a process of its own. */
-bool apart_is(const struct guard *g, const struct item *it);
+bool nvml_worker_handles(const struct watcher *g, const struct watched_knob *it);
 /* As item_look, of n items at once. Notes what it cost in g->apart_us. */
 struct look {
-	struct item *it;
-	enum sight sight;
+	struct watched_knob *it;
+	enum observation sight;
 	const char *now;
 };
-void apart_look(struct guard *g, struct look *const *looks, size_t n);
+void nvml_worker_look(struct watcher *g, struct look *const *looks, size_t n);
 
 #endif

@@ -28,8 +28,8 @@ enum event_kind {
 
 struct event {
 	enum event_kind kind;
-	const struct item *item; /* NULL: of the watcher itself */
-	const char *from, *to;	 /* NULL: not known */
+	const struct watched_knob *item; /* NULL: of the watcher itself */
+	const char *from, *to;		 /* NULL: not known */
 	enum reaction policy;
 	const char *via;    /* "poll", "start", "fanotify", ... */
 	struct who who;	    /* who.pid 0: unknown */

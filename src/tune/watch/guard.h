@@ -7,7 +7,7 @@
 
 #include "tune/watch/watch.h"
 
-struct guard {
+struct watcher {
 	const struct watch *w;
 	struct host *h;
 	struct host *writer; /* holds the lock; NULL: nothing was written in this round */
@@ -35,9 +35,9 @@ struct guard {
 
 /* Sets it again when it is still what was seen. -EAGAIN: something else is going on, look again;
  * other errors: *why says what went wrong. */
-int guard_reapply(struct guard *g, struct item *it, enum sight sight, const char *seen,
-		  const char **why);
+int guard_reapply(struct watcher *g, struct watched_knob *it, enum observation sight,
+		  const char *seen, const char **why);
 /* Lets go of the lock. */
-void guard_unlock(struct guard *g);
+void guard_unlock(struct watcher *g);
 
 #endif

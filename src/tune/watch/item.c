@@ -59,7 +59,7 @@ static struct map resets(struct arena *a, const struct journal *j)
 			struct entry *e = &j->items[i].entries[k];
 
 			for (size_t n = 0; e->state == ENTRY_DONE && n < e->n_sides; n++) {
-				const struct side *s = &e->sides[n];
+				const struct side_effect *s = &e->sides[n];
 				void **at;
 
 				if (!s->left || knob_same(&s->knob, s->left, s->before))
@@ -73,7 +73,7 @@ static struct map resets(struct arena *a, const struct journal *j)
 }
 
 /* like: a text that is kept already, and may be the same one; NULL. */
-static const char *kept(struct arena *a, const char *s, const char *like)
+static const char *stored_string(struct arena *a, const char *s, const char *like)
 {
 	if (!s || !*s)
 		return s ? "" : NULL;
@@ -81,24 +81,25 @@ static const char *kept(struct arena *a, const char *s, const char *like)
 }
 
 /* Of a setting with many targets most texts are those of the one before it in the list. */
-static struct item make(struct arena *a, const struct entry *e, const struct item *before,
-			bool same_boot)
+static struct watched_knob make(struct arena *a, const struct entry *e,
+				const struct watched_knob *before, bool same_boot)
 {
-	static const struct item none = { 0 };
-	const struct item *like = before ? before : &none;
-	struct item it = { .id = kept(a, e->id, like->id),
-			   .target = kept(a, e->target, like->target),
-			   .before = kept(a, e->before, like->before),
-			   .after = kept(a, e->after, like->after),
-			   .place = kept(a, e->place ? e->place : "", like->place),
-			   .knob = { e->knob.kind, kept(a, e->knob.name, like->knob.name),
-				     kept(a, e->knob.object, like->knob.object) },
-			   .txn = e->txn,
-			   .seq = e->seq,
-			   .same_boot = same_boot,
-			   .lost = e->lost };
+	static const struct watched_knob none = { 0 };
+	const struct watched_knob *like = before ? before : &none;
+	struct watched_knob it = { .id = stored_string(a, e->id, like->id),
+				   .target = stored_string(a, e->target, like->target),
+				   .before = stored_string(a, e->before, like->before),
+				   .after = stored_string(a, e->after, like->after),
+				   .place = stored_string(a, e->place ? e->place : "", like->place),
+				   .knob = { e->knob.kind,
+					     stored_string(a, e->knob.name, like->knob.name),
+					     stored_string(a, e->knob.object, like->knob.object) },
+				   .txn = e->txn,
+				   .seq = e->seq,
+				   .same_boot = same_boot,
+				   .lost = e->lost };
 
-	it.read = kept(a, e->read, it.after);
+	it.read = stored_string(a, e->read, it.after);
 	it.path = knob_path(a, &it.knob);
 	if (it.knob.kind == KNOB_FILE)
 		it.path = it.knob.name;
@@ -108,11 +109,11 @@ static struct item make(struct arena *a, const struct entry *e, const struct ite
 }
 
 /* Both lists are in the journal's order, so that one pass finds what was seen before. */
-static void carry_over(struct item *it, struct items *old, size_t *at)
+static void carry_over(struct watched_knob *it, struct items *old, size_t *at)
 {
 	for (size_t i = 0; i < old->n; i++) {
-		struct item *was = &old->list[(*at + i) % old->n];
-		struct item now = *it;
+		struct watched_knob *was = &old->list[(*at + i) % old->n];
+		struct watched_knob now = *it;
 
 		if (was->txn != it->txn || was->seq != it->seq ||
 		    !knob_equal(&was->knob, &it->knob))
@@ -194,7 +195,7 @@ void items_free(struct items *list)
 	*list = (struct items){ 0 };
 }
 
-void item_set_now(struct item *it, const char *now)
+void item_set_now(struct watched_knob *it, const char *now)
 {
 	char *copy = now ? strdup(now) : NULL;
 
@@ -204,7 +205,7 @@ void item_set_now(struct item *it, const char *now)
 	it->now = copy;
 }
 
-struct item_past *item_past(struct item *it)
+struct item_past *item_past(struct watched_knob *it)
 {
 	if (!it->past)
 		it->past = calloc(1, sizeof(*it->past));
@@ -213,7 +214,7 @@ struct item_past *item_past(struct item *it)
 	return it->past;
 }
 
-struct who item_who(const struct item *it)
+struct who item_who(const struct watched_knob *it)
 {
 	return it->via && it->past ? it->past->who : (struct who){ 0 };
 }
@@ -225,7 +226,7 @@ static bool below(const char *path, const char *folder)
 	return strncmp(path, folder, n) == 0 && path[n] == '/';
 }
 
-static bool is_named_by_path(const struct item *it, const char *path)
+static bool is_named_by_path(const struct watched_knob *it, const char *path)
 {
 	switch (it->knob.kind) {
 	case KNOB_SYSCTL:
@@ -240,7 +241,7 @@ static bool is_named_by_path(const struct item *it, const char *path)
 	}
 }
 
-bool item_is_named(const struct item *it, const struct hint *h)
+bool item_is_named(const struct watched_knob *it, const struct hint *h)
 {
 	switch (h->kind) {
 	case HINT_PATH:
@@ -259,7 +260,7 @@ bool item_is_named(const struct item *it, const struct hint *h)
 	}
 }
 
-bool item_is_dear(const struct item *it)
+bool item_is_dear(const struct watched_knob *it)
 {
 	return it->knob.kind == KNOB_ZPROP || it->knob.kind == KNOB_HELPER ||
 	       it->knob.kind == KNOB_FIRMWARE;

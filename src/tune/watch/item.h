@@ -29,7 +29,7 @@ struct item_past {
 	int n_tried;
 };
 
-struct item {
+struct watched_knob {
 	/* From the journal; the texts live as long as the list. */
 	struct knob knob;
 	const char *id, *target, *before, *after, *read, *place;
@@ -52,7 +52,7 @@ struct item {
 
 struct items {
 	struct arena arena;
-	struct item *list; /* in the order in which they were written */
+	struct watched_knob *list; /* in the order in which they were written */
 	size_t n;
 	size_t transactions;
 	size_t open; /* changes that were interrupted, or their undo was: not watched */
@@ -66,15 +66,15 @@ struct items {
 void items_load(struct host *h, struct items *out, const struct journal *j, struct items *old,
 		const char *const *only, size_t n_only);
 void items_free(struct items *list);
-void item_set_now(struct item *it, const char *now);
+void item_set_now(struct watched_knob *it, const char *now);
 /* Made, with nothing in it, where there is none. */
-struct item_past *item_past(struct item *it);
+struct item_past *item_past(struct watched_knob *it);
 /* Of the hint in via; a pid of 0 when none came or nobody is known. */
-struct who item_who(const struct item *it);
+struct who item_who(const struct watched_knob *it);
 
 /* --- looking ---------------------------------------------------------------------------------- */
 
-enum sight {
+enum observation {
 	SIGHT_OURS,
 	SIGHT_RESET, /* what was there before us */
 	SIGHT_OTHER,
@@ -84,11 +84,12 @@ enum sight {
 };
 
 /* Reads the knob; *now gets the value, in a. */
-enum sight item_look(struct host *h, struct arena *a, const struct item *it, const char **now);
+enum observation item_look(struct host *h, struct arena *a, const struct watched_knob *it,
+			   const char **now);
 /* Whether a hint names it. */
-bool item_is_named(const struct item *it, const struct hint *h);
+bool item_is_named(const struct watched_knob *it, const struct hint *h);
 /* Reading it runs a program: not at every poll. */
-bool item_is_dear(const struct item *it);
+bool item_is_dear(const struct watched_knob *it);
 /* A value as it is shown: cut when it is long. */
 const char *value_shown(struct arena *a, const char *value);
 

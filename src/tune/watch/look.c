@@ -38,8 +38,8 @@ static bool find_gpu(struct host *h, const char *address, char index[8])
 	return false;
 }
 
-static enum sight look_lock(struct host *h, struct arena *a, const struct item *it,
-			    const char **now)
+static enum observation look_lock(struct host *h, struct arena *a, const struct watched_knob *it,
+				  const char **now)
 {
 	bool memory = strcmp(it->knob.name, "memory-clock-lock") == 0;
 	const char *comma = strchr(it->after, ',');
@@ -47,7 +47,7 @@ static enum sight look_lock(struct host *h, struct arena *a, const struct item *
 	char index[8];
 
 	/* What a journal says is no lock unless the kind takes it. */
-	if (it->knob.kind != KNOB_NVML || !knob_sound(&it->knob, it->after, NULL) || !comma ||
+	if (it->knob.kind != KNOB_NVML || !knob_valid(&it->knob, it->after, NULL) || !comma ||
 	    parse_i64(comma + 1, &most) || !find_gpu(h, it->knob.object, index) ||
 	    host_ask_int(h, "nvml", index,
 			 memory ? "nvmlDeviceGetClockInfo(MEM)" : "nvmlDeviceGetClockInfo(SM)",
@@ -60,7 +60,8 @@ static enum sight look_lock(struct host *h, struct arena *a, const struct item *
 	return SIGHT_OTHER;
 }
 
-enum sight item_look(struct host *h, struct arena *a, const struct item *it, const char **now)
+enum observation item_look(struct host *h, struct arena *a, const struct watched_knob *it,
+			   const char **now)
 {
 	struct err e = { 0 };
 	int code = knob_get(h, a, &it->knob, now, &e);

@@ -7,7 +7,7 @@
 #include "machine/knob/io.h"
 #include "tune/watch/apart.h"
 
-static int lock(struct guard *g, const char **why)
+static int lock(struct watcher *g, const char **why)
 {
 	struct err e = { 0 };
 	int code;
@@ -31,7 +31,7 @@ static int lock(struct guard *g, const char **why)
 	return code == 0 || code == -EWOULDBLOCK ? -EAGAIN : code;
 }
 
-void guard_unlock(struct guard *g)
+void guard_unlock(struct watcher *g)
 {
 	host_close(g->writer);
 	g->writer = NULL;
@@ -44,7 +44,7 @@ struct disturbed {
 	size_t n;
 };
 
-static struct disturbed note_disturbed(struct guard *g, const struct knob *k)
+static struct disturbed note_disturbed(struct watcher *g, const struct knob *k)
 {
 	struct disturbed d = { 0 };
 	struct err ignored = { 0 };
@@ -57,7 +57,7 @@ static struct disturbed note_disturbed(struct guard *g, const struct knob *k)
 	return d;
 }
 
-static void put_back(struct guard *g, const struct disturbed *d)
+static void put_back(struct watcher *g, const struct disturbed *d)
 {
 	struct err ignored = { 0 };
 	const char *now;
@@ -70,7 +70,7 @@ static void put_back(struct guard *g, const struct disturbed *d)
 			knob_set(g->writer, &g->round, &d->knobs[i], d->before[i], &ignored);
 }
 
-static int swap(struct guard *g, const struct item *it, const char **why)
+static int swap(struct watcher *g, const struct watched_knob *it, const char **why)
 {
 	struct disturbed d = note_disturbed(g, &it->knob);
 	struct err e = { 0 };
@@ -90,8 +90,8 @@ static int swap(struct guard *g, const struct item *it, const char **why)
 	return code ? code : -EIO;
 }
 
-static int compare_and_swap(struct guard *g, const struct item *it, enum sight sight,
-			    const char *seen, const char **why)
+static int compare_and_swap(struct watcher *g, const struct watched_knob *it,
+			    enum observation sight, const char *seen, const char **why)
 {
 	struct err e = { 0 };
 	const char *now = NULL;
@@ -109,9 +109,9 @@ static int compare_and_swap(struct guard *g, const struct item *it, enum sight s
 enum { SWAP_MS = 60000 };
 
 struct swapping {
-	struct guard *g;
-	const struct item *it;
-	enum sight sight;
+	struct watcher *g;
+	const struct watched_knob *it;
+	enum observation sight;
 	const char *seen;
 };
 
@@ -128,7 +128,7 @@ static void swap_in_child(void *ctx, struct text *reply)
 static int swap_apart(struct swapping *s, const char **why)
 {
 	TEXT_AUTO reply = { 0 };
-	int code, r = apart_run(swap_in_child, s, SWAP_MS, &reply, &s->g->stuck, NULL);
+	int code, r = nvml_worker_run(swap_in_child, s, SWAP_MS, &reply, &s->g->stuck, NULL);
 
 	*why = r == -ETIME ? "the driver does not answer"
 			   : "the process that asks the driver failed";
@@ -139,13 +139,14 @@ static int swap_apart(struct swapping *s, const char **why)
 	return code;
 }
 
-int guard_reapply(struct guard *g, struct item *it, enum sight sight, const char *seen,
-		  const char **why)
+int guard_reapply(struct watcher *g, struct watched_knob *it, enum observation sight,
+		  const char *seen, const char **why)
 {
 	struct swapping s = { .g = g, .it = it, .sight = sight, .seen = seen };
 	int code = lock(g, why);
 
 	if (code)
 		return code;
-	return apart_is(g, it) ? swap_apart(&s, why) : compare_and_swap(g, it, sight, seen, why);
+	return nvml_worker_handles(g, it) ? swap_apart(&s, why)
+					  : compare_and_swap(g, it, sight, seen, why);
 }

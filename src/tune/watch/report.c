@@ -78,7 +78,7 @@ static bool is_noticed_by_event(const char *via)
 	return strcmp(via, "poll") != 0 && strcmp(via, "start") != 0;
 }
 
-static void say_what(struct arena *a, struct text *t, const struct event *e)
+static void report_what(struct arena *a, struct text *t, const struct event *e)
 {
 	static const char *const words[EVENT_KINDS] = {
 		[EVENT_LOST] = "is not in force since the machine was booted",
@@ -127,7 +127,7 @@ static const char *sentence(struct arena *a, const struct line *l)
 			text_printf(&t, "%s%s%s", i ? ", " : " (", l->targets[i],
 				    i + 1 == l->n ? ")" : "");
 	text_add(&t, ": ");
-	say_what(a, &t, e);
+	report_what(a, &t, e);
 	if (e->kind != EVENT_LOST && e->kind != EVENT_UNSEEN)
 		text_printf(&t, "; noticed by %s", e->via);
 	if (e->who.pid)
@@ -160,7 +160,7 @@ static json_t *who_json(struct arena *a, const struct who *w)
 
 static void add_item(struct arena *a, json_t *j, const struct line *l)
 {
-	const struct item *it = l->e->item;
+	const struct watched_knob *it = l->e->item;
 	json_t *targets = json_array();
 
 	for (size_t i = 0; i < l->n; i++)

@@ -16,14 +16,14 @@
 
 enum { HINTS = 64, ONCE_ROUNDS = 60 };
 
-static long long guard_now(const struct guard *g)
+static long long guard_now(const struct watcher *g)
 {
 	return g->w->source->ops->now(g->w->source);
 }
 
 /* Adds an event of the item; from and to are copied. */
-static struct event *guard_say(struct guard *g, enum event_kind kind, struct item *it,
-			       const char *from, const char *to)
+static struct event *watcher_report(struct watcher *g, enum event_kind kind,
+				    struct watched_knob *it, const char *from, const char *to)
 {
 	struct event *e;
 	int limit;
@@ -45,7 +45,7 @@ static struct event *guard_say(struct guard *g, enum event_kind kind, struct ite
 	return e;
 }
 
-static void say_all(struct guard *g)
+static void watch_report_all(struct watcher *g)
 {
 	report_events(g->w->reporter, g->w->source->ops->time(g->w->source), g->events,
 		      g->n_events);
@@ -58,7 +58,7 @@ static void say_all(struct guard *g)
 
 /* --- the service manager ---------------------------------------------------------------------- */
 
-static void sum_up(const struct guard *g, struct watch_sum *out)
+static void sum_up(const struct watcher *g, struct watch_sum *out)
 {
 	*out = (struct watch_sum){ .watched = g->items.n,
 				   .blind = g->blind,
@@ -67,7 +67,7 @@ static void sum_up(const struct guard *g, struct watch_sum *out)
 		out->state[g->items.list[i].state]++;
 }
 
-static void notify(struct guard *g)
+static void notify(struct watcher *g)
 {
 	long long now = guard_now(g);
 	struct watch_sum s;
@@ -96,7 +96,7 @@ static void notify(struct guard *g)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-static long long next_due(const struct guard *g)
+static long long next_due(const struct watcher *g)
 {
 	long long due = g->poll_due;
 
@@ -110,12 +110,12 @@ static long long next_due(const struct guard *g)
 	return due;
 }
 
-static void stop(struct guard *g)
+static void stop(struct watcher *g)
 {
 	if (g->w->notify_fd >= 0)
 		datagram_send(g->w->notify_fd, "STOPPING=1", 10);
-	guard_say(g, EVENT_STOPPED, NULL, NULL, NULL)->note = "nothing was undone";
-	say_all(g);
+	watcher_report(g, EVENT_STOPPED, NULL, NULL, NULL)->note = "nothing was undone";
+	watch_report_all(g);
 }
 
 /* What is watched and by which policy, read anew whenever either changes; and what a hint means for
@@ -123,14 +123,14 @@ static void stop(struct guard *g)
 
 enum { SETTLE_MS = 200, DEVICE_MS = 2000 };
 
-static void trouble(struct guard *g, const struct err *e)
+static void trouble(struct watcher *g, const struct err *e)
 {
-	guard_say(g, EVENT_TROUBLE, NULL, NULL, NULL)->note = arena_strdup(&g->round, e->text);
+	watcher_report(g, EVENT_TROUBLE, NULL, NULL, NULL)->note = arena_strdup(&g->round, e->text);
 }
 
 /* --- what is watched -------------------------------------------------------------------------- */
 
-static void listen(struct guard *g)
+static void listen(struct watcher *g)
 {
 	static const char *const folders[] = { TXN_DIR, "/etc/sysctl.d", "/etc/default/grub.d",
 					       "/etc/kernel", "/etc/systemd/system" };
@@ -141,7 +141,7 @@ static void listen(struct guard *g)
 	for (size_t i = 0; i < n; i++)
 		marks[i] = (struct mark){ folders[i], true };
 	for (size_t i = 0; i < g->items.n; i++) {
-		const struct item *it = &g->items.list[i];
+		const struct watched_knob *it = &g->items.list[i];
 
 		gpus = gpus || (it->knob.kind == KNOB_NVML && g->policy.gpu_events);
 		if (it->path)
@@ -151,7 +151,7 @@ static void listen(struct guard *g)
 }
 
 /* What is lost is not watched. */
-static void tell_bad_lines(struct guard *g, const struct journal *j)
+static void report_bad_lines(struct watcher *g, const struct journal *j)
 {
 	struct err e = { 0 };
 
@@ -164,7 +164,7 @@ static void tell_bad_lines(struct guard *g, const struct journal *j)
 }
 
 /* The old list stays when the journal cannot be read. */
-static void guard_load(struct guard *g)
+static void guard_load(struct watcher *g)
 {
 	struct source *s = g->w->source;
 	unsigned long long stamp = s->ops->stamp(s);
@@ -179,7 +179,7 @@ static void guard_load(struct guard *g)
 			trouble(g, &e);
 		g->blind = true;
 	} else {
-		tell_bad_lines(g, &j);
+		report_bad_lines(g, &j);
 		txn_carry_over(g->h, &scratch, &j);
 		items_load(g->h, &g->items, &j, &old, g->w->only, g->w->n_only);
 		g->blind = false;
@@ -193,7 +193,7 @@ static void guard_load(struct guard *g)
 }
 
 /* -EINVAL and *e; what was in force stays then. */
-static int guard_policy(struct guard *g, struct err *e)
+static int guard_policy(struct watcher *g, struct err *e)
 {
 	struct arena a = { 0 };
 	struct policy p;
@@ -218,7 +218,7 @@ static int guard_policy(struct guard *g, struct err *e)
 	return 0;
 }
 
-static void reload_policy(struct guard *g)
+static void reload_policy(struct watcher *g)
 {
 	struct err e = { 0 };
 
@@ -227,7 +227,7 @@ static void reload_policy(struct guard *g)
 		return;
 	}
 	for (size_t i = 0; i < g->items.n; i++) {
-		struct item *it = &g->items.list[i];
+		struct watched_knob *it = &g->items.list[i];
 
 		/* Asked again: what was given up or left counts as new. */
 		if (it->state == ITEM_GIVEN_UP || it->state == ITEM_LEFT)
@@ -240,14 +240,14 @@ static void reload_policy(struct guard *g)
 	}
 	/* Whether GPUs are to be heard is in it, too. */
 	listen(g);
-	guard_say(g, EVENT_RELOADED, NULL, NULL, NULL)->note = "the policy was read again";
+	watcher_report(g, EVENT_RELOADED, NULL, NULL, NULL)->note = "the policy was read again";
 	g->quiet = 0;
 	g->poll_due = guard_now(g);
 }
 
 /* --- hints ------------------------------------------------------------------------------------ */
 
-static void take_item(struct guard *g, struct item *it, const struct hint *h)
+static void take_item(struct watcher *g, struct watched_knob *it, const struct hint *h)
 {
 	long long due = guard_now(g) + (h->kind == HINT_DEVICE ? DEVICE_MS : SETTLE_MS);
 
@@ -258,7 +258,7 @@ static void take_item(struct guard *g, struct item *it, const struct hint *h)
 }
 
 /* False: to stop. */
-static bool guard_take(struct guard *g, const struct hint *h)
+static bool watcher_take(struct watcher *g, const struct hint *h)
 {
 	if (h->kind == HINT_STOP)
 		return false;
@@ -277,14 +277,14 @@ static bool guard_take(struct guard *g, const struct hint *h)
 	return true;
 }
 
-static bool sleep_and_take(struct guard *g)
+static bool sleep_and_take(struct watcher *g)
 {
 	struct source *s = g->w->source;
 	struct hint hints[HINTS];
 	size_t n = s->ops->wait(s, next_due(g), hints, HINTS);
 
 	for (size_t i = 0; i < n; i++)
-		if (!guard_take(g, &hints[i]))
+		if (!watcher_take(g, &hints[i]))
 			return false;
 	return true;
 }
@@ -297,7 +297,7 @@ enum { RETRY_MS = 60000, RETRY_DOUBLINGS = 2, RECHECK_MS = 2000, AGAIN_MS = 1000
 enum { GAP_MS = 1000, GAP_MAX_MS = 600000 };
 
 /* What changes often is looked at, and spoken of, less and less often. */
-static void slow_down(struct guard *g, struct item *it)
+static void slow_down(struct watcher *g, struct watched_knob *it)
 {
 	long long now = guard_now(g);
 	bool often = it->gap && now - it->changed_at < HOUR_MS;
@@ -307,10 +307,11 @@ static void slow_down(struct guard *g, struct item *it)
 	it->quiet_until = now + it->gap;
 }
 
-static struct event *say(struct guard *g, enum event_kind kind, struct item *it, const char *to)
+static struct event *watch_log(struct watcher *g, enum event_kind kind, struct watched_knob *it,
+			       const char *to)
 {
 	slow_down(g, it);
-	return guard_say(g, kind, it, it->now ? it->now : it->after, to);
+	return watcher_report(g, kind, it, it->now ? it->now : it->after, to);
 }
 
 /* How many are left. */
@@ -338,7 +339,7 @@ static long long wait_of(const struct item_past *p, long long now)
 	return until > now ? until - now : 0;
 }
 
-static const char *blame_text(struct guard *g, struct item *it)
+static const char *blame_text(struct watcher *g, struct watched_knob *it)
 {
 	const struct who *blamed = &item_past(it)->blamed;
 	const char *likely =
@@ -348,9 +349,9 @@ static const char *blame_text(struct guard *g, struct item *it)
 		      : who_text(&g->round, blamed);
 }
 
-static void give_up(struct guard *g, struct item *it, const char *now)
+static void give_up(struct watcher *g, struct watched_knob *it, const char *now)
 {
-	struct event *e = say(g, EVENT_GAVE_UP, it, now);
+	struct event *e = watch_log(g, EVENT_GAVE_UP, it, now);
 	int n = item_past(it)->n_tried;
 
 	e->note = arena_printf(&g->round,
@@ -363,8 +364,8 @@ static void give_up(struct guard *g, struct item *it, const char *now)
 }
 
 /* Everything that was seen is known already: only the time to try again may have come. */
-static void set_again(struct guard *g, struct item *it, enum sight sight, const char *now,
-		      int limit, bool known)
+static void set_again(struct watcher *g, struct watched_knob *it, enum observation sight,
+		      const char *now, int limit, bool known)
 {
 	struct item_past *past = item_past(it);
 	long long at = guard_now(g), wait;
@@ -381,7 +382,7 @@ static void set_again(struct guard *g, struct item *it, enum sight sight, const 
 		it->due = at + wait;
 		it->state = ITEM_CHANGED;
 		if (!known) {
-			e = say(g, EVENT_CHANGED, it, now);
+			e = watch_log(g, EVENT_CHANGED, it, now);
 			e->note = arena_printf(&g->round, "it is set again in %lld s",
 					       (wait + 999) / 1000);
 		}
@@ -394,7 +395,7 @@ static void set_again(struct guard *g, struct item *it, enum sight sight, const 
 		return;
 	}
 	past->tried[past->n_tried++] = at;
-	e = say(g, code ? EVENT_REFUSED : EVENT_REAPPLIED, it, now);
+	e = watch_log(g, code ? EVENT_REFUSED : EVENT_REAPPLIED, it, now);
 	/* Its turn has come: the change is the one that was told of before. */
 	if (known) {
 		e->from = it->after;
@@ -409,12 +410,13 @@ static void set_again(struct guard *g, struct item *it, enum sight sight, const 
 }
 
 /* Files for the next boot are written by who installs them, never from here. */
-static bool can_be_set_again(const struct item *it)
+static bool can_be_set_again(const struct watched_knob *it)
 {
 	return it->knob.kind != KNOB_FILE && it->knob.kind != KNOB_BOOTARG;
 }
 
-static void changed(struct guard *g, struct item *it, enum sight sight, const char *now)
+static void changed(struct watcher *g, struct watched_knob *it, enum observation sight,
+		    const char *now)
 {
 	bool lost = !it->same_boot && knob_is_runtime(it->knob.kind) && it->state == ITEM_NEW,
 	     known = it->state == ITEM_CHANGED && it->now && strcmp(it->now, now) == 0;
@@ -426,7 +428,7 @@ static void changed(struct guard *g, struct item *it, enum sight sight, const ch
 	/* Set again it would be a change of this boot that no journal holds: nobody could undo it.
 	 */
 	if (it->lost && it->state != ITEM_LEFT) {
-		say(g, EVENT_LOST, it, now)->note =
+		watch_log(g, EVENT_LOST, it, now)->note =
 			"it is over with that boot, and is not set again: apply sets it, persist "
 			"install keeps it";
 		it->state = ITEM_LEFT;
@@ -441,7 +443,7 @@ static void changed(struct guard *g, struct item *it, enum sight sight, const ch
 	if (reaction == REACT_BACK_OFF && can_be_set_again(it) &&
 	    ((sight != SIGHT_RESET && !lost) || blamed->login_uid > 0 ||
 	     (blamed->pid && blamed->login_uid == 0))) {
-		say(g, EVENT_LEFT, it, now)->note = "it is left to whoever changed it";
+		watch_log(g, EVENT_LEFT, it, now)->note = "it is left to whoever changed it";
 		it->state = ITEM_LEFT;
 		item_set_now(it, now);
 		return;
@@ -449,44 +451,46 @@ static void changed(struct guard *g, struct item *it, enum sight sight, const ch
 	if (reaction != REACT_REPORT && can_be_set_again(it)) {
 		set_again(g, it, sight, now, limit, known);
 	} else if (!known) {
-		say(g, lost ? EVENT_LOST : EVENT_CHANGED, it, now);
+		watch_log(g, lost ? EVENT_LOST : EVENT_CHANGED, it, now);
 		it->state = ITEM_CHANGED;
 		item_set_now(it, now);
 	}
 }
 
-static void is_ours(struct guard *g, struct item *it, const char *now)
+static void is_ours(struct watcher *g, struct watched_knob *it, const char *now)
 {
 	int tries = forget_old_tries(it->past, guard_now(g));
 
 	if (it->state == ITEM_GIVEN_UP && tries)
 		return;
 	if (it->state == ITEM_CHANGED || it->state == ITEM_LEFT || it->state == ITEM_GIVEN_UP)
-		say(g, EVENT_RETURNED, it, now);
+		watch_log(g, EVENT_RETURNED, it, now);
 	else if (it->state == ITEM_GONE || it->state == ITEM_UNSEEN)
-		say(g, EVENT_BACK, it, now);
+		watch_log(g, EVENT_BACK, it, now);
 	it->state = ITEM_OURS;
 	item_set_now(it, now);
 }
 
 /* The name is another device's now: what that holds is none of our business. */
-static bool is_elsewhere(struct guard *g, const struct item *it)
+static bool is_elsewhere(struct watcher *g, const struct watched_knob *it)
 {
 	return *it->place && strcmp(it->place, knob_place(g->h, &g->round, &it->knob)) != 0;
 }
 
-static void is_away(struct guard *g, struct item *it, enum sight sight, const char *why)
+static void is_away(struct watcher *g, struct watched_knob *it, enum observation sight,
+		    const char *why)
 {
 	enum item_state to = sight == SIGHT_UNSEEN ? ITEM_UNSEEN : ITEM_GONE;
 
 	if (it->state != to)
-		say(g, to == ITEM_GONE ? EVENT_GONE : EVENT_UNSEEN, it, NULL)->note = why;
+		watch_log(g, to == ITEM_GONE ? EVENT_GONE : EVENT_UNSEEN, it, NULL)->note = why;
 	it->state = to;
 	item_set_now(it, NULL);
 }
 
 /* Draws the consequences of what was seen of it. */
-static void guard_react(struct guard *g, struct item *it, enum sight sight, const char *now)
+static void guard_react(struct watcher *g, struct watched_knob *it, enum observation sight,
+			const char *now)
 {
 	if ((sight == SIGHT_RESET || sight == SIGHT_OTHER) && is_elsewhere(g, it)) {
 		sight = SIGHT_GONE;
@@ -523,7 +527,7 @@ enum { APART_SHARE = 2000 };
 
 /* Somebody is applying or undoing: what is seen meanwhile says nothing. A lock that is held for
  * very long is no change any more. */
-static bool is_busy(struct guard *g)
+static bool is_busy(struct watcher *g)
 {
 	struct source *s = g->w->source;
 	long long now = guard_now(g);
@@ -537,24 +541,24 @@ static bool is_busy(struct guard *g)
 	return now - g->busy_since < BUSY_MAX_MS;
 }
 
-static bool is_stale(struct guard *g)
+static bool is_stale(struct watcher *g)
 {
 	return g->w->source->ops->stamp(g->w->source) != g->stamp;
 }
 
-static bool is_news(const struct item *it, enum sight sight)
+static bool is_news(const struct watched_knob *it, enum observation sight)
 {
 	return sight != SIGHT_BLIND && !(sight == SIGHT_OURS && it->state == ITEM_OURS);
 }
 
 /* Nobody tells of a GPU's limit or lock that went (its events are of states and errors): it is
  * looked at by a time of its own, however quiet it is. */
-static bool is_timed(const struct item *it)
+static bool is_timed(const struct watched_knob *it)
 {
 	return it->knob.kind == KNOB_NVML;
 }
 
-static void look_again(struct guard *g, struct item *it)
+static void look_again(struct watcher *g, struct watched_knob *it)
 {
 	long long least = g->apart_us * APART_SHARE / 1000, interval = g->policy.interval_ms;
 
@@ -563,7 +567,7 @@ static void look_again(struct guard *g, struct item *it)
 }
 
 /* Nothing new is most of what is ever seen: it leaves nothing in memory. */
-static void look_at(struct guard *g, struct look *l)
+static void look_at(struct watcher *g, struct look *l)
 {
 	struct arena_mark before = arena_mark(&g->round);
 
@@ -575,14 +579,14 @@ static void look_at(struct guard *g, struct look *l)
 	arena_back(&g->round, before);
 }
 
-static size_t look_at_due(struct guard *g, bool poll, bool dear, struct look *looks)
+static size_t look_at_due(struct watcher *g, bool poll, bool dear, struct look *looks)
 {
 	struct look **others = arena_array(&g->round, g->items.n, sizeof(struct look *));
 	long long now = guard_now(g);
 	size_t n = 0, n_others = 0;
 
 	for (size_t i = 0; i < g->items.n; i++) {
-		struct item *it = &g->items.list[i];
+		struct watched_knob *it = &g->items.list[i];
 		bool due = it->due && it->due <= now;
 
 		if (!due && is_timed(it) && it->due)
@@ -596,18 +600,18 @@ static size_t look_at_due(struct guard *g, bool poll, bool dear, struct look *lo
 		it->due = 0;
 		look_again(g, it);
 		looks[n] = (struct look){ .it = it };
-		if (apart_is(g, it))
+		if (nvml_worker_handles(g, it))
 			others[n_others++] = &looks[n];
 		else
 			look_at(g, &looks[n]);
 		n++;
 	}
 	if (n_others)
-		apart_look(g, others, n_others);
+		nvml_worker_look(g, others, n_others);
 	return n;
 }
 
-static void look_round(struct guard *g, bool poll, bool dear)
+static void look_round(struct watcher *g, bool poll, bool dear)
 {
 	struct look *looks = arena_array(&g->round, g->items.n, sizeof(*looks));
 	size_t n = look_at_due(g, poll, dear, looks);
@@ -620,7 +624,7 @@ static void look_round(struct guard *g, bool poll, bool dear)
 	if (unsettled)
 		g->journal_due = guard_now(g) + (g->busy_since ? BUSY_MS : 1);
 	for (size_t i = 0; i < n; i++) {
-		struct item *it = looks[i].it;
+		struct watched_knob *it = looks[i].it;
 
 		if (unsettled && is_news(it, looks[i].sight)) {
 			it->due = g->journal_due;
@@ -632,7 +636,7 @@ static void look_round(struct guard *g, bool poll, bool dear)
 	guard_unlock(g);
 }
 
-static void schedule(struct guard *g, bool poll)
+static void schedule(struct watcher *g, bool poll)
 {
 	long long interval = g->policy.interval_ms;
 
@@ -649,7 +653,7 @@ static void schedule(struct guard *g, bool poll)
 		g->poll_due = guard_now(g) + interval;
 }
 
-static void reopen(struct guard *g)
+static void reopen(struct watcher *g)
 {
 	struct err e = { 0 };
 	struct host *h = g->w->open(g->w->ctx, &e);
@@ -662,7 +666,7 @@ static void reopen(struct guard *g)
 }
 
 /* Looks at what is due. */
-static void guard_round(struct guard *g)
+static void guard_round(struct watcher *g)
 {
 	long long now = guard_now(g);
 	bool poll = g->poll_due <= now, dear = g->dear_due <= now, wrote = false;
@@ -686,7 +690,7 @@ static void guard_round(struct guard *g)
 		reopen(g);
 }
 
-static void start(struct guard *g)
+static void start(struct watcher *g)
 {
 	struct watch_sum s;
 	struct event *e;
@@ -694,12 +698,12 @@ static void start(struct guard *g)
 	guard_load(g);
 	/* Before the first look, so that the list below it reads as its consequence. */
 	sum_up(g, &s);
-	e = guard_say(g, EVENT_STARTED, NULL, NULL, NULL);
+	e = watcher_report(g, EVENT_STARTED, NULL, NULL, NULL);
 	e->note = arena_printf(&g->round, "%zu settings of %zu transactions are watched", s.watched,
 			       g->items.transactions);
 	g->poll_due = g->dear_due = guard_now(g);
 	guard_round(g);
-	say_all(g);
+	watch_report_all(g);
 	/* What starting took, libraries above all, is not needed again. */
 	malloc_trim(0);
 	notify(g);
@@ -707,7 +711,7 @@ static void start(struct guard *g)
 
 int watch_run(const struct watch *w, struct watch_sum *out, struct err *e)
 {
-	struct guard g = { .w = w };
+	struct watcher g = { .w = w };
 	int code;
 
 	g.h = w->open(w->ctx, e);
@@ -721,7 +725,7 @@ int watch_run(const struct watch *w, struct watch_sum *out, struct err *e)
 		     (w->once ? g.journal_due && i < ONCE_ROUNDS : true) && sleep_and_take(&g);
 		     i = w->once ? i + 1 : 0) {
 			guard_round(&g);
-			say_all(&g);
+			watch_report_all(&g);
 			notify(&g);
 		}
 		if (!w->once)

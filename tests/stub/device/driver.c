@@ -223,14 +223,20 @@ int stub_device_attribute(int *out, int attribute, int device)
 {
 	static const struct {
 		int attribute, value;
-	} rows[] = { { CUDA_SMS, 2 },	     { CUDA_L2_BYTES, 12 << 20 },  { CUDA_COPY_ENGINES, 3 },
-		     { CUDA_INTEGRATED, 0 }, { CUDA_MEMORY_KHZ, 1000000 }, { CUDA_BUS_BITS, 256 } };
+	} rows[] = { { CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 2 },
+		     { CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 12 << 20 },
+		     { CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3 },
+		     { CU_DEVICE_ATTRIBUTE_INTEGRATED, 0 },
+		     { CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1000000 },
+		     { CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 256 } };
 
 	(void)device;
-	if (attribute == CUDA_CC_MAJOR || attribute == CUDA_CC_MINOR) {
+	if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ||
+	    attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) {
 		int cc = (int)stub_number("cc", 90);
 
-		*out = attribute == CUDA_CC_MAJOR ? cc / 10 : cc % 10;
+		*out = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? cc / 10
+										 : cc % 10;
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

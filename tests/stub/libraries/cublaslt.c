@@ -75,9 +75,9 @@ static long long setting(const char *name)
 int stub_create(struct cublaslt_handle **out)
 {
 	if (setting("notinit"))
-		return CUBLASLT_NOT_INITIALISED;
+		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (setting("nomemory"))
-		return CUBLASLT_NO_MEMORY;
+		return CUBLAS_STATUS_ALLOC_FAILED;
 	/* One for all: of a GPU that is lost it is not given back. */
 	static struct cublaslt_handle handle;
 
@@ -104,7 +104,7 @@ int stub_product_make(struct cublaslt_product **out, int compute, int scale)
 	*out = calloc(1, sizeof(**out));
 	if (*out)
 		**out = (struct cublaslt_product){ .compute = compute, .scale = scale };
-	return *out ? 0 : CUBLASLT_NO_MEMORY;
+	return *out ? 0 : CUBLAS_STATUS_ALLOC_FAILED;
 }
 
 int stub_product_end(struct cublaslt_product *p)
@@ -117,20 +117,20 @@ int stub_product_set(struct cublaslt_product *p, int attribute, const void *valu
 {
 	if (attribute == 3 || attribute == 4) {
 		if (size != sizeof(int))
-			return CUBLASLT_INVALID;
+			return CUBLAS_STATUS_INVALID_VALUE;
 		memcpy(&p->turned[attribute - 3], value, size);
 	}
 	if (attribute == 17 || attribute == 18) {
 		if (size != sizeof(cuda_address))
-			return CUBLASLT_INVALID;
+			return CUBLAS_STATUS_INVALID_VALUE;
 		memcpy(&p->scales[attribute - 17], value, size);
 	}
 	if (attribute == 31 || attribute == 32) {
 		if (size != sizeof(int))
-			return CUBLASLT_INVALID;
+			return CUBLAS_STATUS_INVALID_VALUE;
 		memcpy(&p->mode[attribute - 31], value, size);
 	}
-	return attribute == 25 && size != 1 ? CUBLASLT_INVALID : 0;
+	return attribute == 25 && size != 1 ? CUBLAS_STATUS_INVALID_VALUE : 0;
 }
 
 int stub_layout_make(struct cublaslt_layout **out, int type, unsigned long long rows,
@@ -139,7 +139,7 @@ int stub_layout_make(struct cublaslt_layout **out, int type, unsigned long long 
 	*out = calloc(1, sizeof(**out));
 	if (*out)
 		**out = (struct cublaslt_layout){ type, rows, columns, ld };
-	return *out ? 0 : CUBLASLT_NO_MEMORY;
+	return *out ? 0 : CUBLAS_STATUS_ALLOC_FAILED;
 }
 
 int stub_layout_end(struct cublaslt_layout *l)
@@ -151,7 +151,7 @@ int stub_layout_end(struct cublaslt_layout *l)
 int stub_wish_make(struct cublaslt_wish **out)
 {
 	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : CUBLASLT_NO_MEMORY;
+	return *out ? 0 : CUBLAS_STATUS_ALLOC_FAILED;
 }
 
 int stub_wish_end(struct cublaslt_wish *w)
@@ -163,7 +163,7 @@ int stub_wish_end(struct cublaslt_wish *w)
 int stub_wish_set(struct cublaslt_wish *w, int attribute, const void *value, size_t size)
 {
 	if (attribute != 1 || size != sizeof(w->workspace))
-		return CUBLASLT_INVALID;
+		return CUBLAS_STATUS_INVALID_VALUE;
 	memcpy(&w->workspace, value, size);
 	return 0;
 }
@@ -177,14 +177,14 @@ static bool scaled_right(const struct cublaslt_product *p, const struct cublaslt
 {
 	int mode = p->mode[0];
 
-	if (a->type != CUBLASLT_E2M1 && mode == CUBLASLT_SCALE_ONE)
+	if (a->type != CUDA_R_4F_E2M1 && mode == CUBLASLT_SCALE_ONE)
 		return p->mode[1] == CUBLASLT_SCALE_ONE;
-	return mode == (a->type == CUBLASLT_E2M1 ? CUBLASLT_SCALE_VEC16 : CUBLASLT_SCALE_VEC32) &&
+	return mode == (a->type == CUDA_R_4F_E2M1 ? CUBLASLT_SCALE_VEC16 : CUBLASLT_SCALE_VEC32) &&
 	       p->mode[1] == mode && p->scales[0] && p->scales[1] && p->scales[0] % 16 == 0 &&
 	       p->scales[1] % 16 == 0 && p->scales[0] != p->scales[1] && a->type == b->type &&
-	       (a->type == CUBLASLT_E2M1 || a->type == CUBLASLT_E4M3) && a->rows % 32 == 0 &&
-	       a->ld % 32 == 0 && d->type == CUBLASLT_R16BF && p->compute == CUBLASLT_COMPUTE_32F &&
-	       p->scale == CUBLASLT_R32F;
+	       (a->type == CUDA_R_4F_E2M1 || a->type == CUDA_R_8F_E4M3) && a->rows % 32 == 0 &&
+	       a->ld % 32 == 0 && d->type == CUDA_R_16BF && p->compute == CUBLAS_COMPUTE_32F &&
+	       p->scale == CUDA_R_32F;
 }
 
 int stub_heuristic(struct cublaslt_handle *h, struct cublaslt_product *p, struct cublaslt_layout *a,
@@ -195,11 +195,11 @@ int stub_heuristic(struct cublaslt_handle *h, struct cublaslt_product *p, struct
 	(void)c;
 	*n = 0;
 	if (!scaled_right(p, a, b, d))
-		return CUBLASLT_NOT_SUPPORTED;
+		return CUBLAS_STATUS_NOT_SUPPORTED;
 	/* As on the chips that have FP8: only with k running fastest. */
 	if (a->type == setting_or("refuse", -1) ||
 	    (a->type >= 28 && (!p->turned[0] || p->turned[1])))
-		return CUBLASLT_NOT_SUPPORTED;
+		return CUBLAS_STATUS_NOT_SUPPORTED;
 	for (; *n < ALGORITHMS && *n < most; ++*n) {
 		out[*n] = (struct cublaslt_algorithm){ .workspace = w->workspace / 2 };
 		out[*n].algorithm[0] = (uint64_t)*n + FIRST;
@@ -255,7 +255,7 @@ int stub_algorithm_check(struct cublaslt_handle *h, struct cublaslt_product *p,
 	(void)d;
 	memcpy(words, algorithm, sizeof(words));
 	memset(out, 0, sizeof(*out));
-	return words[1] == 4 ? 0 : CUBLASLT_NOT_SUPPORTED;
+	return words[1] == 4 ? 0 : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 /* --- arithmetic ---------------------------------------------------------------------------------
@@ -284,30 +284,30 @@ static double value_of(int type, cuda_address base, uint64_t i)
 	uint8_t b;
 
 	switch (type) {
-	case CUBLASLT_R64F:
+	case CUDA_R_64F:
 		memcpy(&d, p + i * 8, 8);
 		return d;
-	case CUBLASLT_R32F:
+	case CUDA_R_32F:
 		memcpy(&f, p + i * 4, 4);
 		return (double)f;
-	case CUBLASLT_R16F:
+	case CUDA_R_16F:
 		memcpy(&s, p + i * 2, 2);
 		return small_float((s & 0x7fffu) | (s & 0x8000u) << 16, 10, 15);
-	case CUBLASLT_R16BF:
+	case CUDA_R_16BF:
 		memcpy(&s, p + i * 2, 2);
 		w = (uint32_t)s << 16;
 		memcpy(&f, &w, 4);
 		return (double)f;
-	case CUBLASLT_R8I:
+	case CUDA_R_8I:
 		return (double)(int8_t)p[i];
-	case CUBLASLT_E2M1:
+	case CUDA_R_4F_E2M1:
 		/* Two a byte, the first in the low half. */
 		w = (uint32_t)(unsigned char)p[i / 2] >> (i % 2 * 4) & 15u;
 		return small_float((w & 7u) | (w & 8u) << 28, 1, 1);
 	default:
 		memcpy(&b, p + i, 1);
 		w = (b & 0x7fu) | (b & 0x80u) << 24;
-		return type == CUBLASLT_E4M3 ? small_float(w, 3, 7) : small_float(w, 2, 15);
+		return type == CUDA_R_8F_E4M3 ? small_float(w, 3, 7) : small_float(w, 2, 15);
 	}
 }
 
@@ -331,17 +331,17 @@ static void store(int type, cuda_address base, uint64_t i, double v)
 	uint16_t s;
 
 	switch (type) {
-	case CUBLASLT_R64F:
+	case CUDA_R_64F:
 		memcpy(p + i * 8, &v, 8);
 		return;
-	case CUBLASLT_R32F:
+	case CUDA_R_32F:
 		memcpy(p + i * 4, &f, 4);
 		return;
-	case CUBLASLT_R16F:
+	case CUDA_R_16F:
 		s = half_of(v);
 		memcpy(p + i * 2, &s, 2);
 		return;
-	case CUBLASLT_R16BF:
+	case CUDA_R_16BF:
 		memcpy(&w, &f, 4);
 		w += 0x7fff + (w >> 16 & 1);
 		s = (uint16_t)(w >> 16);
@@ -447,7 +447,7 @@ int stub_multiply(struct cublaslt_handle *h, struct cublaslt_product *p, const v
 	(void)s;
 	memcpy(&id, algorithm, sizeof(id));
 	if (id == FIRST && setting("broken"))
-		return CUBLASLT_NOT_SUPPORTED;
+		return CUBLAS_STATUS_NOT_SUPPORTED;
 	product(p, a, la, b, lb, d, ld);
 	if (setting("wrong"))
 		store(ld->type, d, 0, value_of(ld->type, d, 0) + 1e4);

@@ -81,8 +81,7 @@ static int matrix(void *to, int64_t rows, int64_t columns, int64_t ld, uint32_t 
 {
 	/* Columns one after the other, sizes as the documentation wants them: multiples of 16 for
 	 * bytes, of 8 for halves, twice that of the sparse one. */
-	int64_t multiple =
-		(type == CUBLASLT_R16F || type == CUBLASLT_R16BF ? 8 : 16) * (sparse ? 2 : 1);
+	int64_t multiple = (type == CUDA_R_16F || type == CUDA_R_16BF ? 8 : 16) * (sparse ? 2 : 1);
 
 	if (order != 1 || ld != rows || alignment != 16 || rows % multiple || columns % multiple)
 		return INVALID;
@@ -124,7 +123,7 @@ int stub_product_make(const void *handle, void *product, int turn_a, int turn_b,
 	/* Bytes only with k running fastest in both; integers sum as integers. */
 	if (!handle || c != d || turn_a != 1 || turn_b != 0 || !p.a.sparse ||
 	    p.a.rows != p.b.rows || p.a.columns != p.d.rows || p.b.columns != p.d.columns ||
-	    p.integer != (p.a.type == CUBLASLT_R8I) || (compute != 0 && compute != 2))
+	    p.integer != (p.a.type == CUDA_R_8I) || (compute != 0 && compute != 2))
 		return INVALID;
 	memset(product, 0, SIZE);
 	memcpy(product, &p, sizeof(p));
@@ -201,7 +200,7 @@ int stub_workspace(const void *handle, const void *plan, size_t *out)
 
 static unsigned bytes_of(int type)
 {
-	return type == CUBLASLT_R16F || type == CUBLASLT_R16BF ? 2 : 1;
+	return type == CUDA_R_16F || type == CUDA_R_16BF ? 2 : 1;
 }
 
 int stub_check(const void *handle, const void *product, cuda_address at, cuda_address wrong,
@@ -279,11 +278,11 @@ static double value_of(int type, const char *p)
 
 	memcpy(&h, p, bytes_of(type) == 2 ? 2 : 1);
 	switch (type) {
-	case CUBLASLT_R16F:
+	case CUDA_R_16F:
 		return float_of(h, 16, 10, 15);
-	case CUBLASLT_R16BF:
+	case CUDA_R_16BF:
 		return float_of(h, 16, 7, 127);
-	case CUBLASLT_R8I:
+	case CUDA_R_8I:
 		return (double)(signed char)*p;
 	default:
 		return float_of((uint8_t)*p, 8, 3, 7);
@@ -299,11 +298,11 @@ static void store(int type, char *d, uint64_t i, double v)
 	int e;
 
 	memcpy(&w, &f, sizeof(w));
-	if (type == CUBLASLT_R32I) {
+	if (type == CUDA_R_32I) {
 		memcpy(d + i * 4, &n, 4);
 		return;
 	}
-	if (type == CUBLASLT_R16BF) {
+	if (type == CUDA_R_16BF) {
 		h = (uint16_t)((w + 0x7fff + (w >> 16 & 1)) >> 16);
 	} else {
 		double m = frexp(fabs(v), &e);

@@ -18,7 +18,7 @@ enum { TICK_MS = 200, FAST_OPEN_QUEUE = 256 };
 struct door {
 	const struct serve *s;
 	int wake; /* a session is over */
-	struct lobby lobby;
+	struct accept_queue lobby;
 	struct session *session;
 	long long said_ms; /* when a stranger was last spoken of */
 };
@@ -53,7 +53,7 @@ int serve_listen(struct net_address *a, int *fd, struct err *e)
 }
 
 /* Once a second at most: strangers must not fill a log. */
-static void say(struct door *d, const char *client, const char *what)
+static void serve_send(struct door *d, const char *client, const char *what)
 {
 	char line[200];
 
@@ -109,7 +109,7 @@ static enum fate decide_other(struct door *d, struct caller *c, struct opening *
 		answer_request(d, c, o);
 		return FATE_CLOSE;
 	case OPENING_VERSION:
-		say(d, c->name, "speaks another version");
+		serve_send(d, c->name, "speaks another version");
 		return FATE_CLOSE;
 	default:
 		return FATE_CLOSE;
@@ -120,7 +120,7 @@ static enum fate decide(void *ctx, struct caller *c, struct opening *o)
 {
 	struct door *d = ctx;
 
-	switch (lobby_shake(c, d->s->token, o)) {
+	switch (accept_queue_shake(c, d->s->token, o)) {
 	case SHAKE_OTHER:
 		return decide_other(d, c, o);
 	case SHAKE_WAITS:
@@ -128,7 +128,7 @@ static enum fate decide(void *ctx, struct caller *c, struct opening *o)
 	case SHAKE_PROVEN:
 		return admit(d, c) ? FATE_TAKEN : FATE_CLOSE;
 	case SHAKE_REFUSED:
-		say(d, c->name, "does not know the token");
+		serve_send(d, c->name, "does not know the token");
 		return FATE_CLOSE;
 	case SHAKE_ENDS:
 		break;
@@ -141,7 +141,7 @@ static int turn(struct door *d)
 {
 	struct pollfd p[3 + LOBBY_PLACES] = { { .fd = d->wake, .events = POLLIN },
 					      { .fd = d->s->wake, .events = POLLIN } };
-	size_t n = lobby_watch(&d->lobby, p + 2);
+	size_t n = accept_queue_watch(&d->lobby, p + 2);
 	uint64_t gone;
 
 	if (poll(p, (nfds_t)(2 + n), TICK_MS) < 0)
@@ -153,7 +153,7 @@ static int turn(struct door *d)
 		session_end(d->session);
 		d->session = NULL;
 	}
-	lobby_turn(&d->lobby, p + 2);
+	accept_queue_turn(&d->lobby, p + 2);
 	return 0;
 }
 
@@ -170,7 +170,7 @@ int serve_run(const struct serve *s, struct err *e)
 	while (r == 0)
 		r = turn(&d);
 	session_end(d.session);
-	lobby_close(&d.lobby);
+	accept_queue_close(&d.lobby);
 	close(d.wake);
 	return r < 0 ? err_set(e, r, "the server cannot wait: %s", strerror(-r)) : 0;
 }
@@ -179,13 +179,13 @@ int serve_run(const struct serve *s, struct err *e)
 
 enum { PENDING_MS = 5000, NAP_MS = 200 };
 
-static void forget(struct lobby *l, size_t i)
+static void forget(struct accept_queue *l, size_t i)
 {
 	memmove(&l->caller[i], &l->caller[i + 1], (l->n - i - 1) * sizeof(l->caller[0]));
 	l->n--;
 }
 
-static enum fate lobby_decide(struct lobby *l, struct caller *c)
+static enum fate accept_queue_decide(struct accept_queue *l, struct caller *c)
 {
 	struct opening o;
 	int r = opening_read(c->bytes, &o);
@@ -197,7 +197,7 @@ static enum fate lobby_decide(struct lobby *l, struct caller *c)
 	return r && r != -EPROTO ? FATE_CLOSE : l->decide(l->ctx, c, &o);
 }
 
-static enum fate hear(struct lobby *l, struct caller *c)
+static enum fate accept_queue_receive(struct accept_queue *l, struct caller *c)
 {
 	ssize_t n = recv(c->fd, c->bytes + c->n, WIRE_OPENING - c->n, MSG_DONTWAIT);
 
@@ -209,12 +209,12 @@ static enum fate hear(struct lobby *l, struct caller *c)
 	if (c->n < WIRE_OPENING)
 		return FATE_WAIT;
 	c->n = 0;
-	return lobby_decide(l, c);
+	return accept_queue_decide(l, c);
 }
 
-static void meet(struct lobby *l, size_t i)
+static void meet(struct accept_queue *l, size_t i)
 {
-	enum fate f = hear(l, &l->caller[i]);
+	enum fate f = accept_queue_receive(l, &l->caller[i]);
 
 	if (f == FATE_WAIT)
 		return;
@@ -224,7 +224,7 @@ static void meet(struct lobby *l, size_t i)
 }
 
 /* What waits in the queue; the oldest stranger makes place when there is none. */
-static void let_in(struct lobby *l)
+static void let_in(struct accept_queue *l)
 {
 	for (size_t k = 0; k < LOBBY_PLACES; k++) {
 		struct net_address a = { .len = sizeof(a.ss) };
@@ -253,7 +253,7 @@ static void let_in(struct lobby *l)
 	}
 }
 
-static void drop_late(struct lobby *l)
+static void drop_late(struct accept_queue *l)
 {
 	long long now = net_now_ms();
 
@@ -264,7 +264,7 @@ static void drop_late(struct lobby *l)
 		}
 }
 
-enum shake lobby_shake(struct caller *c, const struct token *t, const struct opening *o)
+enum shake accept_queue_shake(struct caller *c, const struct token *t, const struct opening *o)
 {
 	if (c->challenged && o->kind != OPENING_PROOF)
 		return SHAKE_ENDS;
@@ -280,7 +280,7 @@ enum shake lobby_shake(struct caller *c, const struct token *t, const struct ope
 	return handshake_challenge(c->fd, o, &c->auth) ? SHAKE_WAITS : SHAKE_ENDS;
 }
 
-size_t lobby_watch(struct lobby *l, struct pollfd *p)
+size_t accept_queue_watch(struct accept_queue *l, struct pollfd *p)
 {
 	p[0] = (struct pollfd){ .fd = l->listener, .events = POLLIN };
 	for (size_t i = 0; i < l->n; i++)
@@ -289,7 +289,7 @@ size_t lobby_watch(struct lobby *l, struct pollfd *p)
 	return 1 + l->n;
 }
 
-void lobby_turn(struct lobby *l, const struct pollfd *p)
+void accept_queue_turn(struct accept_queue *l, const struct pollfd *p)
 {
 	/* From the last one: forgetting moves those behind. */
 	for (size_t i = l->polled; i-- > 0;)
@@ -300,7 +300,7 @@ void lobby_turn(struct lobby *l, const struct pollfd *p)
 	drop_late(l);
 }
 
-void lobby_close(struct lobby *l)
+void accept_queue_close(struct accept_queue *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		close(l->caller[i].fd);

@@ -59,7 +59,7 @@ enum shake {
 	SHAKE_PROVEN,  /* it knows the token; handshake_admit proves the same to it */
 };
 
-struct lobby {
+struct accept_queue {
 	int listener; /* not blocking; owned by whoever filled this in */
 	/* An opening is whole. OPENING_VERSION: of another version, which it was told already. */
 	enum fate (*decide)(void *ctx, struct caller *c, struct opening *o);
@@ -69,11 +69,11 @@ struct lobby {
 };
 
 /* The step of the handshake that this opening is. */
-enum shake lobby_shake(struct caller *c, const struct token *t, const struct opening *o);
-/* What to wait for, at most 1 + LOBBY_PLACES; returns how many. lobby_turn gets the same. */
-size_t lobby_watch(struct lobby *l, struct pollfd *p);
+enum shake accept_queue_shake(struct caller *c, const struct token *t, const struct opening *o);
+/* What to wait for, at most 1 + LOBBY_PLACES; returns how many. accept_queue_turn gets the same. */
+size_t accept_queue_watch(struct accept_queue *l, struct pollfd *p);
 /* Hears all that spoke, lets in who waits outside, forgets who took too long. */
-void lobby_turn(struct lobby *l, const struct pollfd *p);
-void lobby_close(struct lobby *l);
+void accept_queue_turn(struct accept_queue *l, const struct pollfd *p);
+void accept_queue_close(struct accept_queue *l);
 
 #endif

@@ -40,7 +40,7 @@ struct session {
 	uint64_t cpu_ns; /* at the test's start */
 };
 
-static void say(const struct session *s, const char *what)
+static void session_send(const struct session *s, const char *what)
 {
 	char line[640];
 
@@ -280,11 +280,11 @@ static int one_frame(struct session *s, const struct wire_frame *f, struct err *
 /* --- the thread ---------------------------------------------------------------------------------
  */
 
-static void tell(struct session *s, const struct err *e)
+static void team_command(struct session *s, const struct err *e)
 {
 	struct wire_frame f = { .kind = FRAME_ERROR };
 
-	say(s, e->text);
+	session_send(s, e->text);
 	snprintf(f.error.text, sizeof(f.error.text), "%.*s", WIRE_TEXT_MAX, e->text);
 	frames_put(&s->frames, &f, SESSION_WRITE_MS);
 }
@@ -311,8 +311,8 @@ static void *session_main(void *arg)
 	} while (r == 0);
 	end_test(s);
 	if (r < 0 && r != -EINTR)
-		tell(s, &e);
-	say(s, "gone");
+		team_command(s, &e);
+	session_send(s, "gone");
 	/* In this order: who sees the connection's end finds the place free. */
 	atomic_store(&s->over, true);
 	close(s->frames.fd);
@@ -340,7 +340,7 @@ struct session *session_start(const struct serve *serve, int fd, const uint8_t k
 		free(s);
 		return NULL;
 	}
-	say(s, "measures");
+	session_send(s, "measures");
 	return s;
 }
 

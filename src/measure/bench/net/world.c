@@ -71,7 +71,7 @@ void world_break(struct world *w, const char *why)
 	}
 }
 
-int world_tell(struct world *w, const struct frame_order *o, struct err *e)
+int world_command(struct world *w, const struct frame_order *o, struct err *e)
 {
 	struct wire_frame f = { .kind = FRAME_ORDER, .order = *o };
 	unsigned first = w->member[0].join.gpus;
@@ -97,7 +97,7 @@ int world_tell(struct world *w, const struct frame_order *o, struct err *e)
 }
 
 /* What has come from one of them, waiting at most that long for the first byte. */
-static void hear(struct member *m, int ms)
+static void world_receive(struct member *m, int ms)
 {
 	struct pollfd p = { .fd = m->frames.fd, .events = POLLIN | POLLRDHUP };
 	struct wire_frame f;
@@ -125,7 +125,7 @@ bool world_trouble(struct world *w)
 	for (unsigned i = 1; i < w->ranks; i++) {
 		struct member *m = &w->member[i];
 
-		hear(m, 0);
+		world_receive(m, 0);
 		if (m->gone || (m->answered && m->done.error))
 			return true;
 	}
@@ -202,7 +202,7 @@ int world_gather(struct world *w, double limit_s, const char *what, struct frame
 		for (unsigned i = 1; i < w->ranks; i++) {
 			struct member *m = &w->member[i];
 
-			hear(m, late ? 0 : LOOK_MS);
+			world_receive(m, late ? 0 : LOOK_MS);
 			late = m->answered || m->gone ? late : m;
 		}
 		if (late && world_trouble(w) && end > net_now_ms() + WORLD_GRACE_MS)
@@ -403,7 +403,7 @@ static enum fate decide(void *ctx, struct caller *c, struct opening *o)
 
 	if (m->ask->job && !same_user(c->fd))
 		return FATE_CLOSE;
-	switch (lobby_shake(c, m->token, o)) {
+	switch (accept_queue_shake(c, m->token, o)) {
 	case SHAKE_WAITS:
 		return FATE_WAIT;
 	case SHAKE_PROVEN:
@@ -425,7 +425,7 @@ static unsigned missing(const struct world *w, char *list, size_t size)
 	return n;
 }
 
-static int wait_for_all(struct meeting *m, struct lobby *l, struct err *e)
+static int wait_for_all(struct meeting *m, struct accept_queue *l, struct err *e)
 {
 	struct pollfd p[1 + LOBBY_PLACES];
 	char list[64];
@@ -438,8 +438,8 @@ static int wait_for_all(struct meeting *m, struct lobby *l, struct err *e)
 				       "rank %s of %u did not come: it was not started, cannot "
 				       "reach rank 0, or has another token",
 				       list, m->w->ranks);
-		if (poll(p, (nfds_t)lobby_watch(l, p), STEP_MS) >= 0)
-			lobby_turn(l, p);
+		if (poll(p, (nfds_t)accept_queue_watch(l, p), STEP_MS) >= 0)
+			accept_queue_turn(l, p);
 	}
 	return 0;
 }
@@ -490,7 +490,7 @@ static int meet_judge(struct world *w, struct err *e)
 	return r;
 }
 
-static void tell_why(struct world *w, const struct err *e)
+static void world_report_why(struct world *w, const struct err *e)
 {
 	struct wire_frame f = { .kind = FRAME_ERROR };
 
@@ -503,7 +503,9 @@ static void tell_why(struct world *w, const struct err *e)
 static int lead(struct meeting *m, const struct frame_join *own, struct err *e)
 {
 	struct member *self = &m->w->member[0];
-	struct lobby lobby = { .listener = listen_at(m->ask, e), .decide = decide, .ctx = m };
+	struct accept_queue lobby = { .listener = listen_at(m->ask, e),
+				      .decide = decide,
+				      .ctx = m };
 	int r;
 
 	if (lobby.listener < 0)
@@ -511,11 +513,11 @@ static int lead(struct meeting *m, const struct frame_join *own, struct err *e)
 	self->join = *own;
 	snprintf(self->name, sizeof(self->name), "rank 0 (%s)", own->text);
 	r = wait_for_all(m, &lobby, e);
-	lobby_close(&lobby);
+	accept_queue_close(&lobby);
 	close(lobby.listener);
 	r = r ? r : meet_judge(m->w, e);
 	if (r)
-		tell_why(m->w, e);
+		world_report_why(m->w, e);
 	return r;
 }
 

@@ -47,7 +47,7 @@ bool world_trouble(struct world *w);
 /* --- rank 0 -------------------------------------------------------------------------------------
  */
 /* To all; first and total of it are filled in for each. */
-int world_tell(struct world *w, const struct frame_order *o, struct err *e);
+int world_command(struct world *w, const struct frame_order *o, struct err *e);
 /* All answers. out: the slowest time, all flags, the longest text of those that went well. -errno
  * and *e with the name of who failed; after -ECONNRESET and -ETIME the world is over. */
 int world_gather(struct world *w, double limit_s, const char *what, struct frame_done *out,
