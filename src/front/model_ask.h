@@ -4,7 +4,7 @@
 #define VERBS_PREDICT_H
 
 #include "front/session.h"
-#include "models/inference/question.h"
+#include "models/inference/query.h"
 #include "models/training/train.h"
 #include <stdbool.h>
 

@@ -16,7 +16,7 @@
 #include "knowledge/knowledge.h"
 #include "look/probe/probe.h"
 #include "machine/write/write.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 #include "base/json_print.h"
 #include "tune/txn/txn.h"
 #include "base/fd.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "render/chart_text.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 #include "render/figure.h"
 
 enum { CHART_NARROWEST = 36, CHART_WIDEST = 120, CHART_ROWS = 400 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "render/doc.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 
 static const char *const classes[STYLES] = {
 	[STYLE_GOOD] = "good",	     [STYLE_WARN] = "warn",   [STYLE_BAD] = "bad",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "render/doc.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 
 /* Adds s so that none of it is markup. HTML's escapes hold in Markdown too. */
 static void add_escaped(struct text *t, const char *s)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/glyph.h"
+#include "render/display_text.h"
 #include "render/doc_term.h"
 
 const char *term_colour(enum style s)

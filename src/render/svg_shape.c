@@ -2,7 +2,7 @@
 /* SVG elements. Colours stand here and only here; every drawing has its own paper, so it reads in
  * any theme. */
 #include "render/svg_shape.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 
 #include <math.h>
 #include <string.h>

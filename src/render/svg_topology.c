@@ -6,7 +6,7 @@
 #include "machine/model/gpu.h"
 #include "render/figure.h"
 #include "render/svg_shape.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 
 enum { SPOTS_SHOWN = 12 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "many/cluster/air.h"
+#include "many/cluster/neighbor.h"
 #include "many/cluster/links.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

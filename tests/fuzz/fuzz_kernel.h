@@ -16,7 +16,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "machine/host/kernel_file.h"
-#include "machine/host/told.h"
+#include "machine/host/simulator.h"
 #include "machine/write/write.h"
 #include "machine/knob/knob.h"
 

@@ -19,10 +19,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "many/cluster/air.h"
+#include "many/cluster/neighbor.h"
 #include "many/cluster/inventory.h"
 #include "many/cluster/ask.h"
-#include "many/cluster/taken.h"
+#include "many/cluster/arp_probe.h"
 #include "fuzz_live_child.h"
 #include "fuzz_live_gpu.h"
 #include "fuzz_live_kernel.h"

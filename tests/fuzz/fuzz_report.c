@@ -22,7 +22,7 @@
 #include "measure/prove/page_prove.h"
 #include "look/monitor/figures_recording.h"
 #include "look/settings/findings.h"
-#include "front/report/given.h"
+#include "front/report/result_file.h"
 #include "front/pages/page_check.h"
 #include "front/report/page_report.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "many/cluster/air.h"
+#include "many/cluster/neighbor.h"
 #include "many/cluster/links.h"
 #include "many/cluster/inventory.h"
 #include "many/cluster/rsh.h"

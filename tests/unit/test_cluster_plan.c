@@ -4,7 +4,7 @@
 #include "box.h"
 
 #include "base/text.h"
-#include "many/cluster/deadman.h"
+#include "many/cluster/rollback_timer.h"
 #include "many/cluster/setup.h"
 #include "many/cluster/plan.h"
 

@@ -7,7 +7,7 @@
 #include "lab.h"
 
 #include "base/text.h"
-#include "many/cluster/deadman.h"
+#include "many/cluster/rollback_timer.h"
 #include "many/cluster/setup.h"
 #include "machine/host/program.h"
 #include "look/probe/probe.h"

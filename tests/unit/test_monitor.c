@@ -18,7 +18,7 @@
 
 #include "look/monitor/recording.h"
 #include "look/probe/probe.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 #include "look/monitor/page_monitor.h"
 
 static char folder[64];

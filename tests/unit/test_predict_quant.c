@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "models/inference/name_match.h"
-#include "models/inference/question.h"
+#include "models/inference/query.h"
 
 static void close_to(const char *what, double got, double want, double relative)
 {

@@ -13,7 +13,7 @@
 
 #include "render/chart.h"
 #include "render/chart_text.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 #include "render/svg_shape.h"
 
 static const struct chart_mark none = { NAN, NAN, NULL };

@@ -14,7 +14,7 @@
 
 #include "test_view_machine.h"
 #include "render/figure.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 #include "look/show/page.h"
 #include "render/topology.h"
 

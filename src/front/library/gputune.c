@@ -10,7 +10,7 @@
 #include "measure/prove/ledger.h"
 #include "tune/txn/boot.h"
 #include "look/settings/findings.h"
-#include "measure/prove/measured.h"
+#include "measure/prove/ledger_view.h"
 #include "look/show/page.h"
 
 enum { CLEAN = 0, FINDINGS = 1, BLIND = 5 };

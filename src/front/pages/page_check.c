@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "measure/prove/measured.h"
+#include "measure/prove/ledger_view.h"
 #include "front/pages/page_check.h"
 #include "front/pages/page_plan.h"
 #include "look/settings/health_data.h"

@@ -6,8 +6,8 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "tune/plan/batch.h"
-#include "measure/prove/measured.h"
+#include "tune/plan/group_targets.h"
+#include "measure/prove/ledger_view.h"
 
 bool gate_can_be_lifted(const char *gate)
 {

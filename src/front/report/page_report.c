@@ -5,7 +5,7 @@
 #include "front/report/page_report.h"
 #include "render/figure.h"
 #include "measure/prove/page_prove.h"
-#include "measure/prove/measured.h"
+#include "measure/prove/ledger_view.h"
 #include "look/show/page.h"
 #include "measure/bench/page_bench.h"
 #include "render/topology.h"

@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "machine/host/command.h"
 #include "machine/write/write.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 
 enum { ATTEMPTS = 24, WAIT_S = 30, STEP_S = 2 };
 

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "front/session.h"
-#include "measure/doctor/signs.h"
+#include "measure/doctor/observations.h"
 #include "machine/host/record.h"
 
 /* Every profile, because each may read knobs that the others leave alone. */

@@ -4,7 +4,7 @@
 
 #include "front/session.h"
 #include "look/settings/findings.h"
-#include "measure/prove/measured.h"
+#include "measure/prove/ledger_view.h"
 #include "front/pages/page_check.h"
 
 /* A finding outweighs what could not be seen: it is certain. */

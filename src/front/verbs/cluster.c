@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "front/change.h"
 #include "many/cluster/apply.h"
-#include "many/cluster/deadman.h"
+#include "many/cluster/rollback_timer.h"
 #include "machine/write/write.h"
 #include "many/cluster/check.h"
 #include "measure/bench/store.h"

@@ -22,7 +22,7 @@
 #include "machine/host/asked.h"
 #include "machine/host/confine.h"
 #include "machine/host/libraries.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 
 enum { SAID_MAX = 1 << 30 };
 

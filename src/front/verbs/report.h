@@ -8,7 +8,7 @@
 #include "measure/bench/record.h"
 #include "front/change.h"
 #include "measure/prove/ledger.h"
-#include "front/report/given.h"
+#include "front/report/result_file.h"
 #include "front/report/page_report.h"
 
 enum { REPORT_MACHINES_MAX = 4096, REPORT_RESULTS_SHOWN = 12, REPORT_FILE_MAX = 64 << 20 };

@@ -10,7 +10,7 @@
 #include "look/stack/page_stack.h"
 #include "machine/host/command.h"
 #include "measure/prove/versus.h"
-#include "look/stack/side.h"
+#include "look/stack/library_variant.h"
 #include "base/text.h"
 #include "look/stack/wheelhouse.h"
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "machine/model/gpu.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 #include "look/monitor/page_monitor.h"
 #include "render/doc_term.h"
 #include "base/json_print.h"

@@ -6,7 +6,7 @@
 #include "look/settings/health_data.h"
 #include "look/settings/findings.h"
 #include "base/text.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 
 static json_t *text_or_null(const char *s)
 {

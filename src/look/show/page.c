@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "look/show/page.h"
-#include "render/pick.h"
+#include "render/columns.h"
 #include "base/text.h"
 #include "render/figure.h"
 #include "look/settings/findings.h"

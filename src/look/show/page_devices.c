@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "render/figure.h"
 #include "look/show/page.h"
-#include "render/pick.h"
+#include "render/columns.h"
 #include "render/pci_name.h"
 
 /* Counts come from outside: their sum stops at the largest number. */

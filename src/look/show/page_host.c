@@ -4,7 +4,7 @@
 
 #include "render/figure.h"
 #include "look/show/page.h"
-#include "render/pick.h"
+#include "render/columns.h"
 
 static struct cell threads(struct doc *d, const struct machine *m, const void *object)
 {

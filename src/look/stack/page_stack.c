@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "knowledge/dead_flags.h"
 #include "look/stack/page_stack.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 #include "render/json_value.h"
 
 static enum style answer_style(enum code_answer a)

@@ -18,7 +18,7 @@
 #include "machine/host/captured.h"
 #include "machine/write/write.h"
 #include "machine/host/kernel_file.h"
-#include "machine/host/told.h"
+#include "machine/host/simulator.h"
 
 enum { API_MAX = 16 << 20, SLURP_FIRST = 1 << 16 };
 

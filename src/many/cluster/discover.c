@@ -7,7 +7,7 @@
 #include <sodium.h>
 
 #include "measure/bench/net/handshake.h"
-#include "many/cluster/air.h"
+#include "many/cluster/neighbor.h"
 
 enum { AIR_MS = 500, ANSWER_MS = 10000 };
 

@@ -20,9 +20,9 @@
 #include <sodium.h>
 
 #include "many/cluster/ask.h"
-#include "many/cluster/deadman.h"
+#include "many/cluster/rollback_timer.h"
 #include "many/cluster/setup.h"
-#include "many/cluster/taken.h"
+#include "many/cluster/arp_probe.h"
 #include "machine/knob/io.h"
 #include "tune/txn/layer.h"
 #include "base/clock.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "measure/bench/net/verbs.h"
-#include "many/cluster/air.h"
+#include "many/cluster/neighbor.h"
 #include "many/cluster/ask.h"
 #include "many/cluster/inventory.h"
 

@@ -8,7 +8,7 @@
 #define DOCTOR_DOCTOR_H
 
 #include "measure/bench/record.h"
-#include "measure/doctor/signs.h"
+#include "measure/doctor/observations.h"
 #include "look/settings/check.h"
 
 /* Most telling first. */

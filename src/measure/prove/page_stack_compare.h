@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "measure/prove/versus.h"
-#include "look/stack/side.h"
+#include "look/stack/library_variant.h"
 #include "render/doc.h"
 
 /* What a library said it is and chose, and in how many windows that count. */

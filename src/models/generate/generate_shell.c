@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 #include "tune/persist/quote.h"
 #include "render/json_value.h"
 #include "models/generate/page_generate.h"

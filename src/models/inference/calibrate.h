@@ -8,7 +8,7 @@
 #define INFERENCE_CALIBRATE_H
 
 #include "models/inference/logs.h"
-#include "models/inference/question.h"
+#include "models/inference/query.h"
 
 /* What a bench of ours says of a constant on this machine. */
 struct calibrate_hint {

@@ -8,7 +8,7 @@
 #define INFERENCE_PREDICT_H
 
 #include "models/figure.h"
-#include "models/inference/question.h"
+#include "models/inference/query.h"
 
 /* Measured over predicted: the tenth and the ninetieth of a hundred, of one class. */
 struct spread {

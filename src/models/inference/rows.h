@@ -6,7 +6,7 @@
 #ifndef INFERENCE_ROWS_H
 #define INFERENCE_ROWS_H
 
-#include "models/inference/question.h"
+#include "models/inference/query.h"
 
 /* What a measured figure is of. */
 enum measure { MEASURE_TTFT, MEASURE_TPOT, MEASURE_THROUGHPUT, MEASURES };

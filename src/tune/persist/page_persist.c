@@ -4,7 +4,7 @@
 
 #include "tune/persist/page_persist.h"
 #include "base/text.h"
-#include "tune/plan/batch.h"
+#include "tune/plan/group_targets.h"
 #include "tune/txn/page_txn.h"
 #include "look/settings/findings.h"
 #include "render/json_value.h"

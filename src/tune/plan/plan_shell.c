@@ -6,7 +6,7 @@
 
 #include "base/stamp.h"
 #include "base/text.h"
-#include "render/glyph.h"
+#include "render/display_text.h"
 #include "machine/knob/shell_read.h"
 
 /* The functions of a step are called by number, which shellcheck does not see. */

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "tune/txn/journal.h"
-#include "tune/plan/batch.h"
+#include "tune/plan/group_targets.h"
 #include "render/figure.h"
 #include "tune/txn/page_txn.h"
 #include "look/settings/findings.h"

@@ -5,7 +5,7 @@
 
 #include "machine/write/write.h"
 #include "machine/knob/io.h"
-#include "tune/watch/apart.h"
+#include "tune/watch/nvml_worker.h"
 
 static int lock(struct watcher *g, const char **why)
 {

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "tune/txn/txn.h"
 #include "machine/knob/io.h"
-#include "tune/watch/apart.h"
+#include "tune/watch/nvml_worker.h"
 
 enum { HINTS = 64, ONCE_ROUNDS = 60 };
 

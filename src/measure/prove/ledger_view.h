@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was proven here of a setting, beside what is said of it. */
-#ifndef PROVE_MEASURED_H
-#define PROVE_MEASURED_H
+#ifndef PROVE_LEDGER_VIEW_H
+#define PROVE_LEDGER_VIEW_H
 
 #include "tune/plan/plan.h"
 #include "measure/prove/ledger.h"

@@ -5,8 +5,8 @@
  * its session. Both run "gputune cluster take-back" when the time is over. Who removes the claim
  * file decides: the node program that confirms, or the dead man that fires; never both.
  */
-#ifndef CLUSTER_DEADMAN_H
-#define CLUSTER_DEADMAN_H
+#ifndef CLUSTER_ROLLBACK_TIMER_H
+#define CLUSTER_ROLLBACK_TIMER_H
 
 #include <sys/types.h>
 

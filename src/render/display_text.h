@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a text from a machine may do to a medium: nothing. Cleaning, measuring and breaking lines.
  */
-#ifndef RENDER_GLYPH_H
-#define RENDER_GLYPH_H
+#ifndef RENDER_DISPLAY_TEXT_H
+#define RENDER_DISPLAY_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "machine/host/told.h"
+#include "machine/host/simulator.h"
 #include "base/text.h"
 #include "base/path.h"
 #include "machine/host/unit_file.h"

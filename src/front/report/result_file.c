@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "front/report/given.h"
+#include "front/report/result_file.h"
 #include "base/text.h"
 #include "render/figure.h"
 #include "render/chart.h"

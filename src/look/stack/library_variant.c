@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a word to the file of a library that a loader would take there. */
-#include "look/stack/side.h"
+#include "look/stack/library_variant.h"
 
 #include <ctype.h>
 #include <stdlib.h>

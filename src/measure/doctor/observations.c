@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/doctor/signs.h"
+#include "measure/doctor/observations.h"
 #include "base/text.h"
 #include "knowledge/nccl_vars.h"
 
@@ -432,7 +432,7 @@ void observations_read_vars(struct arena *a, struct host *h, const struct machin
 				read_process(a, h, out, p);
 }
 
-/* The tables behind measure/doctor/signs.h. */
+/* The tables behind measure/doctor/observations.h. */
 
 static const struct field sign_var_fields[] = {
 	FIELD_ROW(sign_var, name, FIELD_NAME, "name", "Variable", NULL),

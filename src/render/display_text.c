@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code points on paper: which are harmless, how wide they are, where a line may break. */
-#include "render/glyph.h"
+#include "render/display_text.h"
 
 #include <string.h>
 #include <wchar.h>

@@ -3,8 +3,8 @@
  * One side of a comparison of software stacks: which file of a library is meant by "system", an
  * environment, a folder or a path, and whether it can run on this machine at all.
  */
-#ifndef STACK_SIDE_H
-#define STACK_SIDE_H
+#ifndef STACK_LIBRARY_VARIANT_H
+#define STACK_LIBRARY_VARIANT_H
 
 #include "look/stack/component.h"
 #include "look/stack/root.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From words that people write (a model's name, a format, machines, an engine) to what is asked. */
-#ifndef INFERENCE_QUESTION_H
-#define INFERENCE_QUESTION_H
+#ifndef INFERENCE_QUERY_H
+#define INFERENCE_QUERY_H
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows about single knobs as few lines: what is alike on 256 CPUs is one line with a range. */
-#ifndef PLAN_BATCH_H
-#define PLAN_BATCH_H
+#ifndef PLAN_GROUP_TARGETS_H
+#define PLAN_GROUP_TARGETS_H
 
 #include "machine/model/machine.h"
 #include "look/settings/settings.h"

@@ -4,8 +4,8 @@
  * are, and each as a page. What a kind holds and how it is shown are rows of data (given_rows.c).
  * The files are not trusted: what is missing or of the wrong type is not shown, lists are bounded.
  */
-#ifndef REPORT_GIVEN_H
-#define REPORT_GIVEN_H
+#ifndef REPORT_RESULT_FILE_H
+#define REPORT_RESULT_FILE_H
 
 #include <jansson.h>
 

@@ -3,8 +3,8 @@
  * Work in a process of its own, which answers and ends: NVML takes 20 MiB and a driver that hangs
  * takes its caller with it. For watch/ alone.
  */
-#ifndef WATCH_APART_H
-#define WATCH_APART_H
+#ifndef WATCH_NVML_WORKER_H
+#define WATCH_NVML_WORKER_H
 
 #include <sys/types.h>
 

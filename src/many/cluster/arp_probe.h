@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether somebody on a link has an address already. */
-#ifndef CLUSTER_TAKEN_H
-#define CLUSTER_TAKEN_H
+#ifndef CLUSTER_ARP_PROBE_H
+#define CLUSTER_ARP_PROBE_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gathering rows by setting, knob and whatever else has to be equal. */
-#include "tune/plan/batch.h"
+#include "tune/plan/group_targets.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arming, disarming and firing. What has to be taken back is known by the journal alone; nothing
  * of it stands in the claim. */
-#include "many/cluster/deadman.h"
+#include "many/cluster/rollback_timer.h"
 
 #include <errno.h>
 #include <fcntl.h>

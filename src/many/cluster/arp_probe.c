@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ARP probes, and who answers them. What comes in is anybody's: only its sender's address counts.
  */
-#include "many/cluster/taken.h"
+#include "many/cluster/arp_probe.h"
 
 #include <errno.h>
 #include <linux/if_packet.h>

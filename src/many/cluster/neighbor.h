@@ -7,8 +7,8 @@
  * in place of frames. Nothing but these is sent, and nothing is changed beyond the ports' list of
  * multicast addresses while they are open.
  */
-#ifndef CLUSTER_AIR_H
-#define CLUSTER_AIR_H
+#ifndef CLUSTER_NEIGHBOR_H
+#define CLUSTER_NEIGHBOR_H
 
 #include <netinet/in.h>
 #include <net/if.h>

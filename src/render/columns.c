@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables, and names with values, out of schema tables. Knows no subject. */
-#include "render/pick.h"
+#include "render/columns.h"
 
 #include <string.h>
 

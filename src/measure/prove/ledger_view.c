@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ledger beside findings, changes and a setting. */
-#include "measure/prove/measured.h"
+#include "measure/prove/ledger_view.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "many/cluster/air.h"
+#include "many/cluster/neighbor.h"
 #include "base/clock.h"
 
 /* Fields of announcements, each bounded by what is left of the frame. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Choosing what was not told, and saying so. */
-#include "models/inference/question.h"
+#include "models/inference/query.h"
 
 #include <errno.h>
 #include <string.h>

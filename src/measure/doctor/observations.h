@@ -4,8 +4,8 @@
  * counters that only mean something when they grow, counts of lines in the kernel's log. Read
  * through the door, so that a captured machine answers what it was asked then.
  */
-#ifndef DOCTOR_SIGNS_H
-#define DOCTOR_SIGNS_H
+#ifndef DOCTOR_OBSERVATIONS_H
+#define DOCTOR_OBSERVATIONS_H
 
 #include "machine/host/host.h"
 #include "machine/model/machine.h"

@@ -7,8 +7,8 @@
  * what it refuses, what else changes with it. It stands in for the providers of the live machine,
  * so that plans can be tried on captures.
  */
-#ifndef HOST_TOLD_H
-#define HOST_TOLD_H
+#ifndef HOST_SIMULATOR_H
+#define HOST_SIMULATOR_H
 
 #include "machine/host/host.h"
 

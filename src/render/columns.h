@@ -3,8 +3,8 @@
  * What a page shows of objects of one schema, as data: a row a column. The same rows make a table
  * of many objects or, for a single one, names and values.
  */
-#ifndef RENDER_PICK_H
-#define RENDER_PICK_H
+#ifndef RENDER_COLUMNS_H
+#define RENDER_COLUMNS_H
 
 #include "machine/model/machine.h"
 #include "render/doc.h"

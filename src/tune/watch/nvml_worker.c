@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tune/watch/apart.h"
+#include "tune/watch/nvml_worker.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/reap.h"
