@@ -17,7 +17,7 @@ static const char *quoted_end(const char *s, size_t *len)
 	return NULL;
 }
 
-static const char *quoted(struct arena *a, const char *s, const char **out)
+static const char *csv_quoted(struct arena *a, const char *s, const char **out)
 {
 	size_t len, at = 0;
 	const char *end = quoted_end(s, &len);
@@ -42,7 +42,7 @@ const char *csv_record(struct arena *a, const char *s, const char **field, size_
 		const char *text = "";
 
 		if (*s == '"') {
-			s = quoted(a, s + 1, &text);
+			s = csv_quoted(a, s + 1, &text);
 			if (!s)
 				return NULL;
 		} else {

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-static void add_range(struct arena *a, struct idset *set, unsigned lo, unsigned hi)
+static void idset_add_range(struct arena *a, struct idset *set, unsigned lo, unsigned hi)
 {
 	size_t i = 0, j, drop;
 
@@ -45,7 +45,7 @@ void idset_add(struct arena *a, struct idset *set, unsigned id)
 	if (last && last->hi + 1 == id)
 		last->hi = id;
 	else if (!idset_has(set, id))
-		add_range(a, set, id, id);
+		idset_add_range(a, set, id, id);
 }
 
 static int parse_number(const char **p, unsigned *out)
@@ -79,7 +79,7 @@ static int parse_element(struct arena *a, const char **p, struct idset *set)
 			return -EINVAL;
 	}
 	if (**p != ':') {
-		add_range(a, set, lo, hi);
+		idset_add_range(a, set, lo, hi);
 		return 0;
 	}
 	(*p)++;
@@ -89,7 +89,7 @@ static int parse_element(struct arena *a, const char **p, struct idset *set)
 	if (parse_number(p, &group) || !used || used > group)
 		return -EINVAL;
 	for (unsigned at = lo; at <= hi; at += group)
-		add_range(a, set, at, at + used - 1 < hi ? at + used - 1 : hi);
+		idset_add_range(a, set, at, at + used - 1 < hi ? at + used - 1 : hi);
 	return 0;
 }
 

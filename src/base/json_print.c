@@ -20,7 +20,7 @@ static bool plain(const char *s, size_t n)
 }
 
 /* s: whole code points, as jansson gives them. What is harmful has four digits. */
-static void escape(struct text *t, const char *s)
+static void json_print_escape(struct text *t, const char *s)
 {
 	uint32_t cp;
 	size_t n;
@@ -32,7 +32,7 @@ static void escape(struct text *t, const char *s)
 			text_printf(t, "\\u%04x", (unsigned)cp);
 }
 
-static int add(const char *s, size_t n, void *ctx)
+static int json_print_add(const char *s, size_t n, void *ctx)
 {
 	struct text *out = ctx;
 	TEXT_AUTO piece = { 0 };
@@ -42,26 +42,26 @@ static int add(const char *s, size_t n, void *ctx)
 		return 0;
 	}
 	text_addn(&piece, s, n);
-	escape(out, piece.s);
+	json_print_escape(out, piece.s);
 	return 0;
 }
 
-static int print(const char *s, size_t n, void *ctx)
+static int json_print_print(const char *s, size_t n, void *ctx)
 {
 	TEXT_AUTO t = { 0 };
 
 	if (plain(s, n))
 		return fwrite(s, 1, n, ctx) == n ? 0 : -1;
-	add(s, n, &t);
+	json_print_add(s, n, &t);
 	return fwrite(t.s, 1, t.len, ctx) == t.len ? 0 : -1;
 }
 
 int json_print(FILE *out, const json_t *j, size_t flags)
 {
-	return json_dump_callback(j, print, out, flags);
+	return json_dump_callback(j, json_print_print, out, flags);
 }
 
 int json_add(struct text *out, const json_t *j, size_t flags)
 {
-	return json_dump_callback(j, add, out, flags);
+	return json_dump_callback(j, json_print_add, out, flags);
 }

@@ -31,7 +31,7 @@ void *map_get(const struct map *m, const char *key)
 	return e && e->key ? e->value : NULL;
 }
 
-static void widen(struct arena *a, struct map *m)
+static void map_widen(struct arena *a, struct map *m)
 {
 	struct map old = *m;
 
@@ -47,7 +47,7 @@ void **map_at(struct arena *a, struct map *m, const char *key)
 	struct map_entry *e;
 
 	if ((m->n + 1) * 4 > m->cap * 3)
-		widen(a, m);
+		map_widen(a, m);
 	e = slot(m, key);
 	if (!e->key) {
 		e->key = arena_strdup(a, key);

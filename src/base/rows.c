@@ -75,7 +75,7 @@ static const char *skip_blanks(const char *s)
 
 /* A word, quoted or not, in arena memory; *at becomes what follows it. what: in sentences. NULL: it
  * is refused. */
-static const char *read_word(struct rows_reading *r, const char **at, const char *what)
+static const char *base_rows_read_word(struct rows_reading *r, const char **at, const char *what)
 {
 	char buf[ROW_VALUE_MAX + 1];
 	const char *s = *at, *wrong = NULL;
@@ -145,7 +145,7 @@ static int read_pairs(struct rows_reading *r, const char *s, const char **values
 		if (values[c - r->t->columns])
 			return rows_refuse(r, "%s is told twice", c->key);
 		s += len + 1;
-		values[c - r->t->columns] = read_word(r, &s, c->key);
+		values[c - r->t->columns] = base_rows_read_word(r, &s, c->key);
 		if (!values[c - r->t->columns])
 			return -EINVAL;
 	}
@@ -361,7 +361,7 @@ static int read_defaults(struct rows_reading *r, const char *rest)
 	return 0;
 }
 
-static int add_row(struct rows_reading *r, const char *rest, struct row_list *out)
+static int base_rows_add_row(struct rows_reading *r, const char *rest, struct row_list *out)
 {
 	size_t size = r->t->size;
 	void **named;
@@ -382,7 +382,7 @@ static int add_row(struct rows_reading *r, const char *rest, struct row_list *ou
 	return fill_row(r, (char *)out->items + out->n++ * size);
 }
 
-static int read_line(struct rows_reading *r, const char *line, struct row_list *out)
+static int base_rows_read_line(struct rows_reading *r, const char *line, struct row_list *out)
 {
 	const char *s = skip_blanks(line);
 	size_t len = strcspn(s, " \t");
@@ -396,13 +396,13 @@ static int read_line(struct rows_reading *r, const char *line, struct row_list *
 		return read_defaults(r, s + len);
 	if (!quoted && memchr(s, '=', len))
 		return rows_refuse(r, "a row begins with its name, not with key=value");
-	name = read_word(r, &s, "the name");
+	name = base_rows_read_word(r, &s, "the name");
 	if (!name)
 		return -EINVAL;
 	if (!*name)
 		return rows_refuse(r, "the name is empty");
 	r->row = name;
-	return add_row(r, s, out);
+	return base_rows_add_row(r, s, out);
 }
 
 int rows_read(struct arena *a, const struct row_table *t, const char *text, size_t len,
@@ -426,7 +426,7 @@ int rows_read(struct arena *a, const struct row_table *t, const char *text, size
 		memcpy(line, s, n);
 		line[n] = '\0';
 		if ((code = check_characters(&r, line, n)) < 0 ||
-		    (code = read_line(&r, line, &list)) < 0)
+		    (code = base_rows_read_line(&r, line, &list)) < 0)
 			return code;
 		s += n + (nl != NULL);
 	}

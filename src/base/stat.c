@@ -52,8 +52,8 @@ static double hull_at(const struct hull *h, const double *x, double v, size_t *s
 }
 
 /* The largest gap between both hulls, plus the step of one sample, and the interval around it. */
-static double widest(const struct hull *g, const struct hull *l, const double *x, size_t *lo,
-		     size_t *hi)
+static double stat_widest(const struct hull *g, const struct hull *l, const double *x, size_t *lo,
+			  size_t *hi)
 {
 	double best = -1;
 	size_t seg = 0;
@@ -118,7 +118,7 @@ double stat_dip(const double *x, size_t n)
 
 		hull_make(&g, x, lo, hi, 1);
 		hull_make(&l, x, lo, hi, -1);
-		d = widest(&g, &l, x, &new_lo, &new_hi);
+		d = stat_widest(&g, &l, x, &new_lo, &new_hi);
 		if (d <= dip)
 			break;
 		dip = fmax(dip, off_hull(&g, x, lo, new_lo, 1));

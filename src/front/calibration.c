@@ -34,7 +34,8 @@ static bool is_of(const struct knowledge *known, const struct record *rec, const
 	       gpu_kind_of(known, gpu);
 }
 
-static void take(struct run *r, const struct record *rec, const char *id, struct bench_facts *out)
+static void calibration_take(struct run *r, const struct record *rec, const char *id,
+			     struct bench_facts *out)
 {
 	for (size_t i = 0; i < rec->n; i++) {
 		const struct record_case *c = &rec->cases[i];
@@ -65,7 +66,7 @@ void bench_facts_of(struct run *r, struct host *h, const char *machine, const ch
 		if (store_get(&r->arena, h, bench_state(r), ids[i], &text, &e) == 0 &&
 		    bench_from_json(&r->arena, ids[i], text, rec, &e) == 0 &&
 		    is_of(run_knowledge(r), rec, machine, gpu))
-			take(r, rec, ids[i], out);
+			calibration_take(r, rec, ids[i], out);
 	}
 }
 
@@ -155,8 +156,9 @@ static void move(struct run *r, const struct mover *m, const struct record_case 
 }
 
 /* Small all-reduces are the latency, large ones the part of the link's bandwidth. */
-static void links(struct run *r, const struct bench_facts *f, const struct target_hw *place,
-		  struct calibrate_hint **list, size_t *n)
+static void calibration_links(struct run *r, const struct bench_facts *f,
+			      const struct target_hw *place, struct calibrate_hint **list,
+			      size_t *n)
 {
 	const char *id;
 	const struct record_case *c = bench_fact(f, "collectives", "all-reduce:64KiB", &id);
@@ -193,7 +195,7 @@ void calibrate_hints(struct run *r, const struct bench_facts *f, const struct ta
 		if (c)
 			move(r, &movers[i], c, id, place, out, n);
 	}
-	links(r, f, place, out, n);
+	calibration_links(r, f, place, out, n);
 }
 
 enum { FILE_MAX = 1 << 20 };
@@ -282,8 +284,8 @@ int calibrate_forget(struct run *r, const struct calibrate_place *at)
 }
 
 /* The first thing that is another than it was, in a sentence; NULL: all is as it was. */
-static const char *changed(struct arena *a, const struct calibration_file *k,
-			   const struct calibrate_place *at)
+static const char *calibration_changed(struct arena *a, const struct calibration_file *k,
+				       const struct calibrate_place *at)
 {
 	for (size_t i = 0; i < at->n; i++) {
 		const char *was = NULL;
@@ -321,7 +323,7 @@ bool calibrate_stored(struct run *r, struct host *h, const struct calibrate_plac
 	if (calibration_file_read(&r->arena, text, out, &e) < 0)
 		out->why_not = arena_strdup(&r->arena, e.text);
 	else
-		out->why_not = changed(&r->arena, out, at);
+		out->why_not = calibration_changed(&r->arena, out, at);
 	fits_default(&fits);
 	for (size_t i = 0; !out->why_not && i < out->n_sets; i++)
 		if (fits_read(&fits, out->sets[i].constants, &e) < 0)
@@ -371,7 +373,8 @@ static const char *model_asked(struct run *r)
 		       : NULL;
 }
 
-static const char *use(struct run *r, const struct calibration_file *kept, struct fits *fits)
+static const char *calibration_use_one(struct run *r, const struct calibration_file *kept,
+				       struct fits *fits)
 {
 	const char *model = model_asked(r);
 	struct err e = { 0 };
@@ -400,6 +403,6 @@ void calibration_use(struct run *r, struct fits *fits)
 		return;
 	h = host_open_live();
 	if (place_asked(r, h, &at) && calibrate_stored(r, h, &at, &kept))
-		fits->origin = use(r, &kept, fits);
+		fits->origin = calibration_use_one(r, &kept, fits);
 	host_close(h);
 }

@@ -173,7 +173,7 @@ static struct change *change_of(struct plan *p, const struct setting *s, const s
 	return NULL;
 }
 
-static void add(const void *object, const char *name, void *ctx)
+static void front_change_add(const void *object, const char *name, void *ctx)
 {
 	struct adding *x = ctx;
 	struct plan *p = x->plan;
@@ -223,7 +223,7 @@ size_t run_add_value(struct run *r, struct host *h, struct planned *planned, con
 	if (!x.s || (x.s->knob != KNOB_SYSCTL && x.s->knob != KNOB_SYSFS &&
 		     x.s->knob != KNOB_LINK && x.s->knob != KNOB_NVML && x.s->knob != KNOB_CPUSET))
 		return 0;
-	setting_subjects(&r->arena, planned->m, x.s, add, &x);
+	setting_subjects(&r->arena, planned->m, x.s, front_change_add, &x);
 	if (x.n) {
 		w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
 		plan_sort(p);

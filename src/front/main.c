@@ -218,7 +218,7 @@ static void hold_descriptors(void)
  * passed on to programs that we run. Who ignores the end of children passes that on to us, and none
  * could be waited for.
  */
-static void prepare(void)
+static void main_prepare(void)
 {
 	const struct sigaction limit = { .sa_handler = too_large, .sa_flags = SA_RESTART };
 
@@ -236,7 +236,7 @@ static int run_here(struct run *r)
 	return flush_output(r) ? code : -1;
 }
 
-static int run_verb(struct run *r, struct late *late)
+static int main_run_verb(struct run *r, struct late *late)
 {
 	enum fence fence = fence_of(r);
 	int code;
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 	struct run r = { .file = -1 };
 	int code;
 
-	prepare();
+	main_prepare();
 	if (argc < 2) {
 		usage(stderr);
 		return EXIT_USAGE;
@@ -300,7 +300,7 @@ int main(int argc, char **argv)
 		verb_usage(stdout, r.verb);
 		code = flush_stdout();
 	} else if (code == 0 && (code = open_output(&r, &late)) == 0) {
-		code = run_verb(&r, &late);
+		code = main_run_verb(&r, &late);
 	}
 	arena_free(&r.arena);
 	return code;

@@ -190,7 +190,7 @@ static int folder_bytes(struct run *r, const char *folder, double *bytes)
 }
 
 /* Quantizers that write a file of their own beside config.json. */
-static int beside(struct run *r, const char *path, struct model_file *f)
+static int model_ask_beside(struct run *r, const char *path, struct model_file *f)
 {
 	static const char *const names[] = { "hf_quant_config.json", "quantize_config.json",
 					     "quant_config.json" };
@@ -227,7 +227,7 @@ static int config_file(struct run *r, const char *path, const char *folder, stru
 		return -EXIT_USAGE;
 	if (config_read(&r->arena, path, text, len, f, &e) < 0)
 		return -complain(EXIT_USAGE, &e);
-	if (beside(r, path, f) != 0)
+	if (model_ask_beside(r, path, f) != 0)
 		return -EXIT_USAGE;
 	if (folder && folder_bytes(r, folder, &f->bytes) != 0)
 		return -EXIT_USAGE;
@@ -387,7 +387,7 @@ static const char *path_of(struct run *r, const char *path, int i)
 	return at ? arena_printf(&r->arena, "%.*s%05d%s", (int)(at - path), path, i, at + 5) : path;
 }
 
-static int later(struct run *r, const char *path, int i, struct gguf *g, struct err *e)
+static int model_ask_later(struct run *r, const char *path, int i, struct gguf *g, struct err *e)
 {
 	const char *name = path_of(r, path, i);
 	bool cut;
@@ -414,7 +414,7 @@ int predict_gguf(struct run *r, const char *path, struct model_file *f)
 	if (gguf_open(&r->arena, first, (const uint8_t *)data, len, &g, &e) < 0)
 		return -complain(EXIT_USAGE, &e);
 	for (int i = 2; number_in(path) && i <= gguf_files(g) && i <= GGUF_MOST_FILES && !code; i++)
-		code = later(r, path, i, g, &e);
+		code = model_ask_later(r, path, i, g, &e);
 	if (code)
 		return -code;
 	return gguf_model(g, f, &e) < 0 ? -complain(EXIT_USAGE, &e) : 1;
@@ -460,8 +460,8 @@ static const struct unit rate_units[] = {
 	{ "Gb/s", 0.125 }, { "Gbit/s", 0.125 }, { "Gbps", 0.125 }, { NULL, 0 },
 };
 
-static int measure(struct run *r, enum option_id id, const struct unit *units, bool any_case,
-		   double low, double high, const char *like, double *out)
+static int model_ask_measure(struct run *r, enum option_id id, const struct unit *units,
+			     bool any_case, double low, double high, const char *like, double *out)
 {
 	const char *s = r->value[id], *end = s;
 	double v = 0;
@@ -484,13 +484,14 @@ static int measure(struct run *r, enum option_id id, const struct unit *units, b
 static int with_units(struct run *r, struct train_options *w)
 {
 	const char *loader = r->value[OPT_LOADER];
-	int code = measure(r, OPT_BUCKET, byte_units, true, 1e4, 1e12,
-			   "bytes from 10 kB to 1 TB like 25MiB or 100M", &w->bucket_bytes);
+	int code =
+		model_ask_measure(r, OPT_BUCKET, byte_units, true, 1e4, 1e12,
+				  "bytes from 10 kB to 1 TB like 25MiB or 100M", &w->bucket_bytes);
 
 	if (!code)
-		code = measure(r, OPT_NETWORK, rate_units, false, 1e-3, 1e4,
-			       "GB/s from 0.001 to 10000 like 50, 50GB/s or 400Gb/s",
-			       &w->network_gbs);
+		code = model_ask_measure(r, OPT_NETWORK, rate_units, false, 1e-3, 1e4,
+					 "GB/s from 0.001 to 10000 like 50, 50GB/s or 400Gb/s",
+					 &w->network_gbs);
 	if (code || !loader)
 		return code;
 	if (loader[strspn(loader, "0123456789.")] == '\0')
@@ -523,7 +524,7 @@ int train_ask_without_effect(struct run *r, const struct train_config *q)
 	return 0;
 }
 
-static int numbers(struct run *r, struct train_options *w)
+static int model_ask_numbers(struct run *r, struct train_options *w)
 {
 	const struct {
 		enum option_id id;
@@ -577,7 +578,7 @@ int train_ask_words(struct run *r, struct train_options *w, struct model_file *f
 	w->compile = r->value[OPT_COMPILE] ? 1 : -1;
 	w->overlap = r->value[OPT_NO_OVERLAP] ? 0 : -1;
 	w->tp_overlap = r->value[OPT_TP_OVERLAP] ? 1 : -1;
-	if ((code = numbers(r, w)) != 0)
+	if ((code = model_ask_numbers(r, w)) != 0)
 		return code;
 	if (!w->model)
 		return complain_text(EXIT_USAGE, "predict training needs --model");

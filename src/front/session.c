@@ -267,8 +267,8 @@ static int bad(struct err *e, const char *path, const char *why)
 }
 
 /* The facts of a result, as a machine. */
-static int facts_of(struct arena *a, const char *path, const json_t *j, struct machine *m,
-		    struct err *e)
+static int front_session_facts_of(struct arena *a, const char *path, const json_t *j,
+				  struct machine *m, struct err *e)
 {
 	const char *schema = json_string_value(json_object_get(j, "schema"));
 
@@ -296,7 +296,7 @@ static int read_result(struct arena *a, const char *path, struct machine *m, str
 	}
 	j = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
 	close(fd);
-	ret = j ? facts_of(a, path, j, m, e) : bad(e, path, why.text);
+	ret = j ? front_session_facts_of(a, path, j, m, e) : bad(e, path, why.text);
 	json_decref(j);
 	return ret;
 }
@@ -317,7 +317,7 @@ static int read_capture(struct run *r, const char *path, struct machine *m, stru
 	return ret;
 }
 
-static bool begins_as_json(const char *path)
+static bool front_session_begins_as_json(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char c = '\0';
@@ -329,8 +329,8 @@ static bool begins_as_json(const char *path)
 }
 
 /* 0, or why the two are no readings of one machine, in order. */
-static int compare(const char *path, const struct machine *now, const struct machine *then,
-		   struct err *e)
+static int front_session_compare(const char *path, const struct machine *now,
+				 const struct machine *then, struct err *e)
 {
 	if (seen_ok(&now->nodename.f) && seen_ok(&then->nodename.f) &&
 	    strcmp(now->nodename.v, then->nodename.v) != 0) {
@@ -356,9 +356,9 @@ bool run_since(struct run *r, struct machine *m)
 		return true;
 	then = ARENA_NEW(&r->arena, struct machine);
 	memset(then, 0, sizeof(*then));
-	ret = begins_as_json(path) ? read_result(&r->arena, path, then, &e)
-				   : read_capture(r, path, then, &e);
-	if (ret || compare(path, m, then, &e)) {
+	ret = front_session_begins_as_json(path) ? read_result(&r->arena, path, then, &e)
+						 : read_capture(r, path, then, &e);
+	if (ret || front_session_compare(path, m, then, &e)) {
 		complain(EXIT_USAGE, &e);
 		return false;
 	}

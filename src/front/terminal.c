@@ -156,7 +156,7 @@ struct screen {
 	int lines;
 };
 
-static void put(const char *s, size_t n)
+static void terminal_put(const char *s, size_t n)
 {
 	while (n) {
 		ssize_t k = write(STDOUT_FILENO, s, n);
@@ -199,7 +199,7 @@ struct screen *screen_open(void)
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
 	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-	put(begin, sizeof(begin) - 1);
+	terminal_put(begin, sizeof(begin) - 1);
 	return s;
 }
 
@@ -234,7 +234,7 @@ void screen_draw(struct screen *s, const char *text, bool again)
 		old += k + (old[k] == '\n');
 	}
 	if (out.len)
-		put(out.s, out.len);
+		terminal_put(out.s, out.len);
 	free(s->drawn);
 	s->drawn = strdup(text);
 }
@@ -245,7 +245,7 @@ void screen_close(struct screen *s)
 
 	if (!s)
 		return;
-	put(end, sizeof(end) - 1);
+	terminal_put(end, sizeof(end) - 1);
 	tcsetattr(STDIN_FILENO, TCSANOW, &s->before);
 	free(s->drawn);
 	free(s);

@@ -101,7 +101,7 @@ static void print_rows(FILE *out, const struct row_table *t, const struct row_li
 }
 
 /* The whole file, with one byte more than rows_read takes so that it refuses a larger one. */
-static char *read_file(struct arena *a, const char *path, size_t *len)
+static char *compile_rows_read_file(struct arena *a, const char *path, size_t *len)
 {
 	char *text = arena_alloc(a, ROW_BYTES_MAX + 1);
 	FILE *in = fopen(path, "r");
@@ -113,12 +113,13 @@ static char *read_file(struct arena *a, const char *path, size_t *len)
 	return text;
 }
 
-static int compile(struct arena *a, const struct row_table *t, const char *from, const char *to)
+static int compile_rows_compile(struct arena *a, const struct row_table *t, const char *from,
+				const char *to)
 {
 	struct row_list rows = { 0 };
 	struct err e = { 0 };
 	size_t len;
-	char *text = read_file(a, from, &len);
+	char *text = compile_rows_read_file(a, from, &len);
 	FILE *out;
 
 	if (!text) {
@@ -156,7 +157,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: compile_rows NAME ROWS OUT, with a NAME of tables.c\n");
 		return EXIT_FAILURE;
 	}
-	code = compile(&a, t, argv[2], argv[3]);
+	code = compile_rows_compile(&a, t, argv[2], argv[3]);
 	arena_free(&a);
 	return code;
 }

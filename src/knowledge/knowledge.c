@@ -42,8 +42,8 @@ static const char *user_folder(struct knowledge_reading *g)
 }
 
 /* The rows of a file; none where there is none, or it is wrong. */
-static struct row_list read_file(struct knowledge_reading *g, const struct row_table *t,
-				 const char *folder)
+static struct row_list knowledge_read_file(struct knowledge_reading *g, const struct row_table *t,
+					   const char *folder)
 {
 	const char *path = arena_printf(g->a, "%s/%s.rows", folder, t->name);
 	struct row_list rows = { 0 };
@@ -110,7 +110,7 @@ static const void *read_table(struct knowledge_reading *g, const struct row_tabl
 		struct row_list rows = { 0 };
 
 		if (g->folders[i])
-			rows = read_file(g, t, g->folders[i]);
+			rows = knowledge_read_file(g, t, g->folders[i]);
 		if (rows.n)
 			lay_over(g->a, t, &all, &rows);
 	}

@@ -91,7 +91,7 @@ const char *nccl_near(struct arena *a, const char *name)
 }
 
 /* The number at *s and what stands behind its dot; false where there is none. */
-static bool part(const char **s, unsigned long *out)
+static bool nccl_vars_part(const char **s, unsigned long *out)
 {
 	char *end;
 
@@ -107,7 +107,7 @@ int version_order(const char *a, const char *b)
 	while (*a || *b) {
 		unsigned long x = 0, y = 0;
 
-		if ((*a && !part(&a, &x)) || (*b && !part(&b, &y)))
+		if ((*a && !nccl_vars_part(&a, &x)) || (*b && !nccl_vars_part(&b, &y)))
 			return 0;
 		if (x != y)
 			return x < y ? -1 : 1;

@@ -46,7 +46,7 @@ double scale_on(const struct scale *s, double v)
 }
 
 /* The smallest of 1, 2 and 5 times a power of ten that is at least v. */
-static double round_up(double v)
+static double chart_scale_round_up(double v)
 {
 	double ten = pow(10, floor(log10(v)));
 
@@ -69,7 +69,7 @@ static void scale_add(struct scale *s, double v)
 
 static void linear(struct scale *s, size_t most, bool tight)
 {
-	double step = round_up((s->to - s->from) / (double)most), first, last;
+	double step = chart_scale_round_up((s->to - s->from) / (double)most), first, last;
 
 	first = floor(s->from / step + 1e-9);
 	last = ceil(s->to / step - 1e-9);
@@ -147,7 +147,7 @@ const char *scale_number(struct arena *a, const struct scale *s, double v)
 /* --- what a chart shows -------------------------------------------------------------------------
  */
 
-static size_t add_name(const char *name, const char **out, size_t n, size_t max)
+static size_t chart_scale_add_name(const char *name, const char **out, size_t n, size_t max)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(out[i], name) == 0)
@@ -165,7 +165,7 @@ size_t chart_bar_names(const struct chart_bars *c, bool bands, const char **out,
 		const struct chart_mark *m = bands ? &c->rows[i].band : &c->rows[i].limit;
 
 		if (bands ? chart_has_band(m) : chart_has_line(m))
-			n = add_name(m->name, out, n, max);
+			n = chart_scale_add_name(m->name, out, n, max);
 	}
 	return n;
 }

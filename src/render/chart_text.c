@@ -226,9 +226,9 @@ static void trim(struct text *t)
 		t->s[--t->len] = '\0';
 }
 
-static void bar_row(struct arena *a, struct text *t, const struct chart_bars *c,
-		    const struct chart_bar *b, const struct scale *s, const struct layout *l,
-		    bool ascii)
+static void chart_text_bar_row(struct arena *a, struct text *t, const struct chart_bars *c,
+			       const struct chart_bar *b, const struct scale *s,
+			       const struct layout *l, bool ascii)
 {
 	char cells[CHART_WIDEST + 1];
 
@@ -293,7 +293,7 @@ const char *chart_text_bars(struct arena *a, const struct chart_bars *c,
 			text_addc(&t, '\n');
 		}
 		group = c->rows[i].group;
-		bar_row(a, &t, c, &c->rows[i], &s, &l, how->ascii);
+		chart_text_bar_row(a, &t, c, &c->rows[i], &s, &l, how->ascii);
 	}
 	if (n < c->n)
 		text_printf(&t, "and %zu more\n", c->n - n);
@@ -631,7 +631,7 @@ static void grid_limits(struct grid *g, const struct chart *c, const struct char
 		}
 }
 
-static void legend(struct text *t, const struct chart *c, const struct term_style *how)
+static void chart_text_legend(struct text *t, const struct chart *c, const struct term_style *how)
 {
 	for (size_t i = 0; i < c->n + c->n_limits; i++) {
 		const char *name = i < c->n ? c->series[i].name : c->limits[i - c->n].name;
@@ -675,6 +675,6 @@ const char *chart_text(struct arena *a, const struct chart *c, const struct term
 	text_printf(&t, "\n%*s", LEFT + 2, "");
 	chart_pad(&t, c->x_title, (int)fmin(wide, (double)display_width(c->x_title)), false,
 		  how->ascii);
-	legend(&t, c, how);
+	chart_text_legend(&t, c, how);
 	return arena_strdup(a, t.s);
 }

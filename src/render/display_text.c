@@ -93,7 +93,7 @@ size_t display_word_width(const char *s)
 }
 
 /* The end of the longest beginning of s that fits, and where the next line begins. */
-static const char *line_end(const char *s, size_t width, const char **next)
+static const char *display_text_line_end(const char *s, size_t width, const char **next)
 {
 	const char *p = s, *gap = NULL; /* gap: just after what may end a line */
 	size_t w = 0, n;
@@ -115,7 +115,7 @@ static const char *line_end(const char *s, size_t width, const char **next)
 void display_wrap(struct text *t, const char *s, size_t width)
 {
 	while (*s) {
-		const char *next, *end = line_end(s, width, &next);
+		const char *next, *end = display_text_line_end(s, width, &next);
 
 		text_addn(t, s, (size_t)(end - s));
 		if (*next)

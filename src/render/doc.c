@@ -12,7 +12,7 @@ struct doc *doc_new(struct arena *a)
 	return d;
 }
 
-static struct node *add(struct doc *d, enum node_kind kind, const char *title)
+static struct node *doc_add(struct doc *d, enum node_kind kind, const char *title)
 {
 	struct node *n = ARENA_NEW(d->arena, struct node);
 
@@ -23,7 +23,7 @@ static struct node *add(struct doc *d, enum node_kind kind, const char *title)
 	return n;
 }
 
-static struct row *add_row(struct doc *d, struct node *n, size_t cells)
+static struct row *doc_add_row(struct doc *d, struct node *n, size_t cells)
 {
 	struct row *r;
 
@@ -36,12 +36,12 @@ static struct row *add_row(struct doc *d, struct node *n, size_t cells)
 
 void doc_heading(struct doc *d, unsigned level, const char *text)
 {
-	add(d, NODE_HEADING, text)->level = level;
+	doc_add(d, NODE_HEADING, text)->level = level;
 }
 
 struct node *doc_paragraph(struct doc *d)
 {
-	return add(d, NODE_PARAGRAPH, NULL);
+	return doc_add(d, NODE_PARAGRAPH, NULL);
 }
 
 struct node *doc_text(struct doc *d, const char *fmt, ...)
@@ -57,13 +57,13 @@ struct node *doc_text(struct doc *d, const char *fmt, ...)
 
 struct node *doc_pairs(struct doc *d, const char *title)
 {
-	return add(d, NODE_PAIRS, title);
+	return doc_add(d, NODE_PAIRS, title);
 }
 
 static struct node *add_columns(struct doc *d, enum node_kind kind, const char *title,
 				const struct column *columns, size_t n)
 {
-	struct node *t = add(d, kind, title);
+	struct node *t = doc_add(d, kind, title);
 
 	t->columns = arena_array(d->arena, n, sizeof(*columns));
 	memcpy(t->columns, columns, n * sizeof(*columns));
@@ -100,17 +100,17 @@ struct node *doc_tree(struct doc *d, const char *title, const struct column *col
 
 struct node *doc_bullets(struct doc *d)
 {
-	return add(d, NODE_BULLETS, NULL);
+	return doc_add(d, NODE_BULLETS, NULL);
 }
 
 void doc_code(struct doc *d, const char *text)
 {
-	add(d, NODE_CODE, NULL)->text = text;
+	doc_add(d, NODE_CODE, NULL)->text = text;
 }
 
 struct node *doc_figure(struct doc *d, const char *title, const char *svg, const char *alternative)
 {
-	struct node *n = add(d, NODE_FIGURE, title);
+	struct node *n = doc_add(d, NODE_FIGURE, title);
 
 	n->svg = svg;
 	n->text = alternative;
@@ -120,7 +120,7 @@ struct node *doc_figure(struct doc *d, const char *title, const char *svg, const
 void doc_section(struct doc *d, unsigned level, const char *id, const char *title, struct cell say,
 		 bool open)
 {
-	struct node *n = add(d, NODE_SECTION, title);
+	struct node *n = doc_add(d, NODE_SECTION, title);
 
 	n->level = level;
 	n->id = id;
@@ -130,13 +130,13 @@ void doc_section(struct doc *d, unsigned level, const char *id, const char *titl
 
 void doc_section_end(struct doc *d)
 {
-	add(d, NODE_SECTION_END, NULL);
+	doc_add(d, NODE_SECTION_END, NULL);
 }
 
 void doc_append(struct doc *d, const struct doc *part, unsigned level)
 {
 	for (size_t i = 0; i < part->n; i++) {
-		struct node *n = add(d, NODE_PARAGRAPH, NULL);
+		struct node *n = doc_add(d, NODE_PARAGRAPH, NULL);
 
 		*n = *part->nodes[i];
 		if (n->kind != NODE_HEADING && n->kind != NODE_SECTION)
@@ -149,12 +149,12 @@ void doc_append(struct doc *d, const struct doc *part, unsigned level)
 
 void node_span(struct doc *d, struct node *paragraph, struct cell span)
 {
-	add_row(d, paragraph, 1)->cells[0] = span;
+	doc_add_row(d, paragraph, 1)->cells[0] = span;
 }
 
 void node_pair(struct doc *d, struct node *pairs, const char *name, struct cell value)
 {
-	struct row *r = add_row(d, pairs, 2);
+	struct row *r = doc_add_row(d, pairs, 2);
 
 	r->cells[0] = cell(name);
 	r->cells[1] = value;
@@ -171,17 +171,17 @@ void node_pairf(struct doc *d, struct node *pairs, const char *name, const char 
 
 void node_bullet(struct doc *d, struct node *bullets, struct cell text)
 {
-	add_row(d, bullets, 1)->cells[0] = text;
+	doc_add_row(d, bullets, 1)->cells[0] = text;
 }
 
 struct cell *node_row(struct doc *d, struct node *table)
 {
-	return add_row(d, table, table->n_columns)->cells;
+	return doc_add_row(d, table, table->n_columns)->cells;
 }
 
 struct cell *node_branch(struct doc *d, struct node *tree, unsigned depth)
 {
-	struct row *r = add_row(d, tree, tree->n_columns);
+	struct row *r = doc_add_row(d, tree, tree->n_columns);
 	/* A row can lie one step below the one before it, not more. */
 	unsigned most = tree->n_rows > 1 ? r[-1].depth + 1 : 0;
 

@@ -44,7 +44,7 @@ static void paragraph(struct text *t, const struct node *n)
 	text_add(t, "</p>\n");
 }
 
-static void bullets(struct text *t, const struct node *n)
+static void doc_html_bullets(struct text *t, const struct node *n)
 {
 	text_add(t, "<ul>\n");
 	for (size_t i = 0; i < n->n_rows; i++) {
@@ -64,7 +64,7 @@ static void title(struct text *t, const char *open, const struct node *n, const 
 	text_add(t, close);
 }
 
-static void pairs(struct text *t, const struct node *n)
+static void doc_html_pairs(struct text *t, const struct node *n)
 {
 	title(t, "<p class=\"caption\">", n, "</p>\n");
 	text_add(t, "<dl>\n");
@@ -105,7 +105,8 @@ static void classes_of(struct text *t, const struct node *n, const struct row *r
 		text_add(t, " class=\"wrap\"");
 }
 
-static void table_row(struct text *t, const struct node *n, const struct row *r, bool cards)
+static void doc_html_table_row(struct text *t, const struct node *n, const struct row *r,
+			       bool cards)
 {
 	size_t name = naming(n);
 
@@ -160,7 +161,7 @@ static bool is_cards(const struct node *n)
 	return false;
 }
 
-static void table(struct text *t, const struct node *n, bool tools)
+static void doc_html_table(struct text *t, const struct node *n, bool tools)
 {
 	bool cards = tools && is_cards(n);
 
@@ -179,7 +180,7 @@ static void table(struct text *t, const struct node *n, bool tools)
 	title(t, "<caption>", n, "</caption>\n");
 	table_head(t, n, cards);
 	for (size_t i = 0; i < n->n_rows; i++)
-		table_row(t, n, &n->rows[i], cards);
+		doc_html_table_row(t, n, &n->rows[i], cards);
 	text_add(t, "</tbody>\n</table></div>\n");
 }
 
@@ -226,7 +227,7 @@ static void section(struct text *t, const struct node *n, unsigned level)
 	text_printf(t, "</summary>\n<div class=\"body\" id=\"%s\">\n", n->id);
 }
 
-static void draw(struct text *t, const struct node *n, bool tools)
+static void doc_html_draw(struct text *t, const struct node *n, bool tools)
 {
 	unsigned level = n->level < 1 ? 1 : n->level < 6 ? n->level : 6;
 
@@ -240,14 +241,14 @@ static void draw(struct text *t, const struct node *n, bool tools)
 		paragraph(t, n);
 		break;
 	case NODE_PAIRS:
-		pairs(t, n);
+		doc_html_pairs(t, n);
 		break;
 	case NODE_TABLE:
 	case NODE_TREE:
-		table(t, n, tools);
+		doc_html_table(t, n, tools);
 		break;
 	case NODE_BULLETS:
-		bullets(t, n);
+		doc_html_bullets(t, n);
 		break;
 	case NODE_CODE:
 		code(t, n->text);
@@ -274,7 +275,7 @@ void doc_html(FILE *out, const struct doc *d, const char *page_title)
 		if (node_nothing(d->nodes[i]))
 			continue;
 		text_clear(&t);
-		draw(&t, d->nodes[i], d->tools);
+		doc_html_draw(&t, d->nodes[i], d->tools);
 		fputs(t.s ? t.s : "", out);
 	}
 	if (page_title)
@@ -306,7 +307,7 @@ static void put(FILE *out, const char *const *pieces)
 		fputs(*pieces, out);
 }
 
-static void head(FILE *out, const char *title, bool tools)
+static void doc_html_head(FILE *out, const char *title, bool tools)
 {
 	struct arena a = { 0 };
 	TEXT_AUTO t = { 0 };
@@ -363,7 +364,7 @@ static void navigation(FILE *out, const struct doc *d)
 
 void doc_html_begin(FILE *out, const char *title, bool tools, const struct doc *sections)
 {
-	head(out, title, tools);
+	doc_html_head(out, title, tools);
 	fputs("<body>\n", out);
 	/* Controls that do nothing without the script are not shown without it. */
 	if (tools)

@@ -24,7 +24,7 @@ static void add_escaped(struct text *t, const char *s)
 }
 
 /* A code span: nothing in it is markup, but in a table a bar still ends the cell. */
-static void add_code(struct text *t, const char *s, bool table)
+static void doc_md_add_code(struct text *t, const char *s, bool table)
 {
 	TEXT_AUTO clean = { 0 };
 	const char *ticks = strchr(s, '`') ? "`` " : "`";
@@ -50,7 +50,7 @@ static void add_cell(struct text *t, const struct cell *c, bool table)
 	if (!*s || *s == ' ' || s[strlen(s) - 1] == ' ')
 		mark = "";
 	if (c->style == STYLE_CODE && *s) {
-		add_code(t, s, table);
+		doc_md_add_code(t, s, table);
 		return;
 	}
 	text_add(t, mark);
@@ -74,7 +74,7 @@ static void bullets(struct text *t, const struct node *n)
 	}
 }
 
-static void row(struct text *t, const struct cell *cells, size_t n)
+static void doc_md_row(struct text *t, const struct cell *cells, size_t n)
 {
 	text_addc(t, '|');
 	for (size_t c = 0; c < n; c++) {
@@ -89,10 +89,10 @@ static void pairs(struct text *t, const struct node *n)
 {
 	text_add(t, "| | |\n|---|---|\n");
 	for (size_t i = 0; i < n->n_rows; i++)
-		row(t, n->rows[i].cells, 2);
+		doc_md_row(t, n->rows[i].cells, 2);
 }
 
-static void table(struct text *t, const struct node *n)
+static void doc_md_table(struct text *t, const struct node *n)
 {
 	for (size_t c = 0; c < n->n_columns; c++) {
 		text_add(t, c ? " | " : "| ");
@@ -103,7 +103,7 @@ static void table(struct text *t, const struct node *n)
 		text_add(t, n->columns[c].right ? "---:|" : "---|");
 	text_addc(t, '\n');
 	for (size_t i = 0; i < n->n_rows; i++)
-		row(t, n->rows[i].cells, n->n_columns);
+		doc_md_row(t, n->rows[i].cells, n->n_columns);
 }
 
 /* Fenced by more ticks than the text has in a row. */
@@ -145,7 +145,7 @@ static void tree(FILE *out, const struct node *n)
 	free(s);
 }
 
-static void figure(FILE *out, const struct node *n)
+static void doc_md_figure(FILE *out, const struct node *n)
 {
 	struct arena scratch = { 0 };
 	const char *s =
@@ -155,7 +155,7 @@ static void figure(FILE *out, const struct node *n)
 	arena_free(&scratch);
 }
 
-static void draw(FILE *out, struct text *t, const struct node *n)
+static void doc_md_draw(FILE *out, struct text *t, const struct node *n)
 {
 	if (n->kind == NODE_HEADING || n->kind == NODE_SECTION) {
 		for (unsigned i = 0; i < (n->level < 6 ? n->level : 6); i++)
@@ -178,14 +178,14 @@ static void draw(FILE *out, struct text *t, const struct node *n)
 	else if (n->kind == NODE_PAIRS)
 		pairs(t, n);
 	else if (n->kind == NODE_TABLE)
-		table(t, n);
+		doc_md_table(t, n);
 	else if (n->kind == NODE_BULLETS)
 		bullets(t, n);
 	fputs(t->s ? t->s : "", out);
 	if (n->kind == NODE_TREE)
 		tree(out, n);
 	else if (n->kind == NODE_FIGURE && n->letters)
-		figure(out, n);
+		doc_md_figure(out, n);
 	else if (n->kind == NODE_CODE || n->kind == NODE_FIGURE)
 		fenced(out, n->text ? n->text : "");
 }
@@ -204,6 +204,6 @@ void doc_md(FILE *out, const struct doc *d)
 		if (!first)
 			fputc('\n', out);
 		first = false;
-		draw(out, &t, d->nodes[i]);
+		doc_md_draw(out, &t, d->nodes[i]);
 	}
 }

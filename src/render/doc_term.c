@@ -113,7 +113,7 @@ static void paragraph(struct term *t, const struct node *n)
 	flow_end(&f);
 }
 
-static void bullets(struct term *t, const struct node *n)
+static void doc_term_bullets(struct term *t, const struct node *n)
 {
 	for (size_t i = 0; i < n->n_rows; i++) {
 		struct flow f = { .t = t, .indent = 2, .column = 2 };
@@ -158,7 +158,7 @@ static void term_line(struct term *t, const struct cell *cells, size_t n)
 	flow_end(&f);
 }
 
-static void pairs(struct term *t, const struct node *n)
+static void doc_term_pairs(struct term *t, const struct node *n)
 {
 	size_t widest = 0;
 
@@ -171,7 +171,7 @@ static void pairs(struct term *t, const struct node *n)
 		term_pair(t, n->rows[i].cells[0].text, widest, &n->rows[i].cells[1]);
 }
 
-static void code(struct term *t, const char *text)
+static void doc_term_code(struct term *t, const char *text)
 {
 	while (*text) {
 		size_t n = strcspn(text, "\n");
@@ -194,10 +194,10 @@ static void term_figure(struct term *t, const struct node *n)
 	how.width = how.width > 0 ? how.width - 4 : 76;
 	if (n->letters)
 		text = n->letters(&t->arena, n->what, &how);
-	code(t, text ? text : "");
+	doc_term_code(t, text ? text : "");
 }
 
-static void draw(struct term *t, const struct node *n)
+static void doc_term_draw(struct term *t, const struct node *n)
 {
 	if (n->title)
 		line(t, n->title, STYLE_STRONG);
@@ -213,20 +213,20 @@ static void draw(struct term *t, const struct node *n)
 		paragraph(t, n);
 		break;
 	case NODE_PAIRS:
-		pairs(t, n);
+		doc_term_pairs(t, n);
 		break;
 	case NODE_TABLE:
 	case NODE_TREE:
 		term_table(t, n);
 		break;
 	case NODE_BULLETS:
-		bullets(t, n);
+		doc_term_bullets(t, n);
 		break;
 	case NODE_FIGURE:
 		term_figure(t, n);
 		break;
 	case NODE_CODE:
-		code(t, n->text ? n->text : "");
+		doc_term_code(t, n->text ? n->text : "");
 		break;
 	}
 }
@@ -244,7 +244,7 @@ void doc_term(FILE *out, const struct doc *d, const struct term_style *how)
 			continue;
 		if (before && before->kind != NODE_HEADING)
 			fputc('\n', out);
-		draw(&t, n);
+		doc_term_draw(&t, n);
 		before = n;
 	}
 	arena_free(&t.arena);
@@ -426,8 +426,8 @@ static struct libscols_line *parent_of(const struct node *n, struct libscols_lin
 	return NULL;
 }
 
-static void add_row(struct term *t, struct libscols_table *tb, const struct grid *g,
-		    const struct part *p, struct libscols_line **lines, size_t i)
+static void doc_term_add_row(struct term *t, struct libscols_table *tb, const struct grid *g,
+			     const struct part *p, struct libscols_line **lines, size_t i)
 {
 	const struct node *n = g->n;
 	bool tree = n->kind == NODE_TREE;
@@ -485,7 +485,7 @@ static void draw_part(struct term *t, const struct grid *g, const struct part *p
 	for (size_t c = p->first; c < p->hi; c = next_in(p, c))
 		add_column(t, tb, g->n, c, p->limit && may_break(g, c));
 	for (size_t i = 0; i < g->n->n_rows; i++)
-		add_row(t, tb, g, p, lines, i);
+		doc_term_add_row(t, tb, g, p, lines, i);
 	must(!scols_print_table_to_string(tb, &drawn));
 	/* It does not tell when it had no room for a line. */
 	must(lines_of(drawn) >= g->n->n_rows);

@@ -8,7 +8,7 @@
 
 /* Three digits that mean something: "1.88", "119.7" (four where the whole part has three), "128".
  */
-static const char *scaled(struct arena *a, double v, const char *unit)
+static const char *figure_scaled(struct arena *a, double v, const char *unit)
 {
 	int digits = v >= 10 || v <= -10 ? 1 : 2;
 	char *s = arena_printf(a, "%.*f", digits, v);
@@ -24,7 +24,7 @@ static const char *scaled(struct arena *a, double v, const char *unit)
 	return arena_printf(a, "%s %s", s, unit);
 }
 
-static const char *bytes(struct arena *a, double v)
+static const char *figure_bytes(struct arena *a, double v)
 {
 	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	size_t i = 0;
@@ -33,13 +33,13 @@ static const char *bytes(struct arena *a, double v)
 		v /= 1024;
 		i++;
 	}
-	return scaled(a, v, names[i]);
+	return figure_scaled(a, v, names[i]);
 }
 
 static const char *thousands(struct arena *a, double v, const char *small, const char *big,
 			     double per)
 {
-	return v >= per || v <= -per ? scaled(a, v / per, big) : scaled(a, v, small);
+	return v >= per || v <= -per ? figure_scaled(a, v / per, big) : figure_scaled(a, v, small);
 }
 
 const char *figure(struct arena *a, const char *unit, long long v)
@@ -47,12 +47,12 @@ const char *figure(struct arena *a, const char *unit, long long v)
 	if (!unit)
 		return arena_printf(a, "%lld", v);
 	if (strcmp(unit, "bytes") == 0)
-		return bytes(a, (double)v);
+		return figure_bytes(a, (double)v);
 	if (strcmp(unit, "KiB") == 0)
-		return v < (1ll << 50) && v > -(1ll << 50) ? bytes(a, (double)v * 1024)
+		return v < (1ll << 50) && v > -(1ll << 50) ? figure_bytes(a, (double)v * 1024)
 							   : "too large";
 	if (strcmp(unit, "kHz") == 0)
-		return v >= 1000000 ? scaled(a, (double)v / 1e6, "GHz")
+		return v >= 1000000 ? figure_scaled(a, (double)v / 1e6, "GHz")
 				    : thousands(a, (double)v, "kHz", "MHz", 1e3);
 	if (strcmp(unit, "Mb/s") == 0)
 		return thousands(a, (double)v, "Mb/s", "Gb/s", 1e3);
@@ -63,7 +63,7 @@ const char *figure(struct arena *a, const char *unit, long long v)
 	if (strcmp(unit, "mW") == 0)
 		return thousands(a, (double)v, "mW", "W", 1e3);
 	if (strcmp(unit, "us") == 0)
-		return v >= 1000000 ? scaled(a, (double)v / 1e6, "s")
+		return v >= 1000000 ? figure_scaled(a, (double)v / 1e6, "s")
 				    : thousands(a, (double)v, "us", "ms", 1e3);
 	if (strcmp(unit, "lanes") == 0)
 		return arena_printf(a, "x%lld", v);

@@ -61,8 +61,8 @@ static const char *bars_about(struct arena *a, const struct chart_bars *c)
 }
 
 /* The band behind, the bar, its interval, the limit before it. */
-static void bar(struct canvas *v, const struct bars *b, const struct chart_bar *r, double y,
-		double h)
+static void svg_bars_bar(struct canvas *v, const struct bars *b, const struct chart_bar *r,
+			 double y, double h)
 {
 	double at = across(b, r->value), zero = b->c->log ? at : across(b, 0);
 
@@ -81,7 +81,7 @@ static void bar(struct canvas *v, const struct bars *b, const struct chart_bar *
 			    "limit");
 }
 
-static void bar_row(struct canvas *v, const struct bars *b, const struct chart_bar *r)
+static void svg_bars_bar_row(struct canvas *v, const struct bars *b, const struct chart_bar *r)
 {
 	double y = v->y, middle = y + ROW_BROAD / 2.0 + 4;
 	const char *figure = chart_figure(v->a, r->value, NAN, NAN, b->c->unit);
@@ -94,12 +94,12 @@ static void bar_row(struct canvas *v, const struct bars *b, const struct chart_b
 
 		canvas_text(v, 4, y + 14, "start", "", fmax(b->w - taken, 60), r->label);
 		canvas_text(v, v->w - 4, y + 14, "end", "strong", v->w, figure);
-		bar(v, b, r, y + 21, 12);
+		svg_bars_bar(v, b, r, y + 21, 12);
 		v->y += ROW_TALL;
 	} else {
 		canvas_text(v, b->x - 8, middle, "end", "", b->x - 12, r->label);
 		canvas_text(v, v->w - 4, middle, "end", "strong", v->w - b->x - b->w - 12, figure);
-		bar(v, b, r, y + 6, ROW_BROAD - 12);
+		svg_bars_bar(v, b, r, y + 6, ROW_BROAD - 12);
 		v->y += ROW_BROAD;
 	}
 	canvas_end(v);
@@ -125,7 +125,7 @@ static void bar_notes(struct canvas *v, const struct chart_bars *c)
 		canvas_note(v, SIGN_BAND, arena_printf(v->a, "usual: %s", names[i]));
 }
 
-static double longest(const struct canvas *v, const struct chart_bars *c, bool figure)
+static double svg_bars_longest(const struct canvas *v, const struct chart_bars *c, bool figure)
 {
 	size_t most = 0;
 
@@ -158,8 +158,8 @@ static void draw_bars(struct canvas *v, const void *what)
 	if (!chart_bar_scale(c, v->narrow ? 4 : 6, &b.s))
 		return;
 	if (!v->narrow) {
-		b.x = fmin(LABEL, longest(v, c, false));
-		b.w = v->w - b.x - fmin(240, longest(v, c, true)) - 6;
+		b.x = fmin(LABEL, svg_bars_longest(v, c, false));
+		b.w = v->w - b.x - fmin(240, svg_bars_longest(v, c, true)) - 6;
 	}
 	v->y = top = 4;
 	/* The grid stands behind the rows, whose height is known afterwards. */
@@ -170,7 +170,7 @@ static void draw_bars(struct canvas *v, const void *what)
 			group_title(v, c->rows[i].group);
 		group = c->rows[i].group;
 		if (isfinite(c->rows[i].value))
-			bar_row(v, &b, &c->rows[i]);
+			svg_bars_bar_row(v, &b, &c->rows[i]);
 	}
 	if (chart_has_line(&c->base))
 		canvas_line(v, across(&b, c->base.low), top, across(&b, c->base.low), v->y, "rule");
@@ -227,7 +227,8 @@ static const char *ratios_about(struct arena *a, const struct chart_ratios *c)
 	return arena_strdup(a, t.s);
 }
 
-static void ratio_row(struct canvas *v, const struct ratios *q, const struct chart_ratio *r)
+static void svg_bars_ratio_row(struct canvas *v, const struct ratios *q,
+			       const struct chart_ratio *r)
 {
 	double h = v->narrow ? ROW_TALL : ROW_BROAD, y = v->y + (v->narrow ? 29 : 14);
 	bool whole = !isnan(r->low) || !isnan(r->high);
@@ -256,7 +257,7 @@ static void ratio_row(struct canvas *v, const struct ratios *q, const struct cha
 	v->y += (int)h;
 }
 
-static void ratio_axis(struct canvas *v, const struct ratios *q, int top)
+static void svg_bars_ratio_axis(struct canvas *v, const struct ratios *q, int top)
 {
 	for (int i = -2; i <= 2; i++) {
 		double x = q->x + q->w * (0.5 + i / 4.0);
@@ -293,11 +294,11 @@ static void draw_ratios(struct canvas *v, const void *what)
 				   q.w,
 			   height, "band");
 	v->y = top + height;
-	ratio_axis(v, &q, top);
+	svg_bars_ratio_axis(v, &q, top);
 	v->y = top;
 	for (size_t i = 0; i < n; i++)
 		if (c->rows[i].ratio > 0 && isfinite(c->rows[i].ratio))
-			ratio_row(v, &q, &c->rows[i]);
+			svg_bars_ratio_row(v, &q, &c->rows[i]);
 	v->y += 22;
 	if (c->left && c->right)
 		canvas_note(v, SIGN_NONE,

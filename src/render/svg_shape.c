@@ -97,8 +97,8 @@ void svg_text(struct text *t, int x, int y, const char *anchor, const char *clas
 /* --- the canvas of a chart ----------------------------------------------------------------------
  */
 
-static const char *one(struct arena *a, bool narrow, const char *title, const char *about,
-		       canvas_draw *draw, const void *what)
+static const char *svg_shape_one(struct arena *a, bool narrow, const char *title, const char *about,
+				 canvas_draw *draw, const void *what)
 {
 	struct canvas c = { .a = a, .w = narrow ? CANVAS_TALL : CANVAS_BROAD, .narrow = narrow };
 	TEXT_AUTO t = { 0 };
@@ -126,9 +126,10 @@ static const char *one(struct arena *a, bool narrow, const char *title, const ch
 const char *canvas_both(struct arena *a, const char *title, const char *about, canvas_draw *draw,
 			const void *what)
 {
-	const char *broad = one(a, false, title, about, draw, what);
+	const char *broad = svg_shape_one(a, false, title, about, draw, what);
 
-	return broad ? arena_printf(a, "%s%s", broad, one(a, true, title, about, draw, what))
+	return broad ? arena_printf(a, "%s%s", broad,
+				    svg_shape_one(a, true, title, about, draw, what))
 		     : NULL;
 }
 

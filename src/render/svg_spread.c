@@ -20,7 +20,7 @@ static double across(const struct spread *s, double v)
 	return LEFT + fmin(fmax(scale_on(&s->x, v), 0), 1) * s->w;
 }
 
-static const char *about(struct arena *a, const struct chart_spread *c)
+static const char *svg_spread_about(struct arena *a, const struct chart_spread *c)
 {
 	double least = INFINITY, most = -INFINITY;
 	const char *unit = c->unit ? c->unit : "";
@@ -118,7 +118,7 @@ static void marks(struct canvas *v, const struct spread *s, double bottom)
 }
 
 /* Named values stand on the line between both halves; names beside them where there is room. */
-static void named(struct canvas *v, const struct spread *s, double y)
+static void svg_spread_named(struct canvas *v, const struct spread *s, double y)
 {
 	static const size_t shapes[STYLES] = { [STYLE_BAD] = 3, [STYLE_WARN] = 2 };
 
@@ -138,7 +138,7 @@ static void named(struct canvas *v, const struct spread *s, double y)
 	}
 }
 
-static void notes(struct canvas *v, const struct spread *s)
+static void svg_spread_notes(struct canvas *v, const struct spread *s)
 {
 	const struct chart_spread *c = s->c;
 	const char *unit = c->unit ? c->unit : "";
@@ -164,7 +164,7 @@ static void notes(struct canvas *v, const struct spread *s)
 		canvas_note(v, SIGN_NONE, arena_printf(v->a, "and %zu more", c->n_named - NAMED));
 }
 
-static void draw(struct canvas *v, const void *what)
+static void svg_spread_draw(struct canvas *v, const void *what)
 {
 	struct spread s = { .c = what, .w = v->w - LEFT - 16 };
 	size_t most = 1;
@@ -193,15 +193,15 @@ static void draw(struct canvas *v, const void *what)
 	canvas_axis_x(v, &s.x, LEFT, s.w, lower, lower + LOWER);
 	cumulative(v, &s, lower);
 	marks(v, &s, lower + LOWER);
-	named(v, &s, TOP + s.upper + 8);
+	svg_spread_named(v, &s, TOP + s.upper + 8);
 	v->y = (int)lower + LOWER + 20;
 	canvas_text(v, LEFT + s.w, v->y + 12, "end", "soft", v->w, s.c->unit);
 	v->y += 18;
-	notes(v, &s);
+	svg_spread_notes(v, &s);
 	v->y += 6;
 }
 
 const char *svg_spread(struct arena *a, const struct chart_spread *c)
 {
-	return canvas_both(a, c->title, about(a, c), draw, c);
+	return canvas_both(a, c->title, svg_spread_about(a, c), svg_spread_draw, c);
 }

@@ -31,7 +31,7 @@ static const char *lane_sentence(struct arena *a, const struct chart_timeline *c
 			    figure_number(a, most), l->unit ? l->unit : "");
 }
 
-static const char *about(struct arena *a, const struct chart_timeline *c)
+static const char *svg_timeline_about(struct arena *a, const struct chart_timeline *c)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -105,7 +105,7 @@ static void spans(struct canvas *v, const struct chart_timeline *c, const struct
 	}
 }
 
-static void notes(struct canvas *v, const struct chart_timeline *c)
+static void svg_timeline_notes(struct canvas *v, const struct chart_timeline *c)
 {
 	double all = 0;
 
@@ -125,7 +125,7 @@ static void notes(struct canvas *v, const struct chart_timeline *c)
 				 figure_number(v->a, all), c->spans[0].name));
 }
 
-static void draw(struct canvas *v, const void *what)
+static void svg_timeline_draw(struct canvas *v, const void *what)
 {
 	const struct chart_timeline *c = what;
 	struct scale x = scale_of(SCALE_LINEAR);
@@ -154,11 +154,11 @@ static void draw(struct canvas *v, const void *what)
 	if (c->n_lanes > LANES_MAX)
 		canvas_note(v, SIGN_NONE,
 			    arena_printf(v->a, "and %zu more lanes", c->n_lanes - LANES_MAX));
-	notes(v, c);
+	svg_timeline_notes(v, c);
 	v->y += 6;
 }
 
 const char *svg_timeline(struct arena *a, const struct chart_timeline *c)
 {
-	return canvas_both(a, c->title, about(a, c), draw, c);
+	return canvas_both(a, c->title, svg_timeline_about(a, c), svg_timeline_draw, c);
 }

@@ -316,7 +316,7 @@ static int fabric_height(const struct drawing *d)
 	return (n ? FABRIC_H : BAR_H) + PAD;
 }
 
-static void legend(struct drawing *d, int y)
+static void svg_topology_legend(struct drawing *d, int y)
 {
 	static const struct {
 		const char *class, *text;
@@ -372,7 +372,7 @@ static void draw_machine(struct drawing *d)
 	draw_spots(d->t, &d->s, MARGIN, y, d->width - 2 * MARGIN, SPOT_SIZE);
 }
 
-static void measure(struct drawing *d)
+static void svg_topology_measure(struct drawing *d)
 {
 	const struct topology_place *machine = d->s.machine;
 	int most = 1, room;
@@ -397,7 +397,7 @@ const char *svg_topology(struct arena *a, const struct machine *m)
 	struct drawing d = { .t = &t, .s = scene_of(a, m) };
 	int below;
 
-	measure(&d);
+	svg_topology_measure(&d);
 	below = draw_spots(NULL, &d.s, MARGIN, HEAD_H + bands_height(&d) + fabric_height(&d),
 			   d.width - 2 * MARGIN, SPOT_SIZE) +
 		PAD;
@@ -410,7 +410,7 @@ const char *svg_topology(struct arena *a, const struct machine *m)
 				  "the device can."
 				: "No GPU, network adapter or NVMe disk was seen on the PCI bus.");
 	draw_machine(&d);
-	legend(&d, below);
+	svg_topology_legend(&d, below);
 	svg_end(&t);
 	return arena_strndup(a, t.s, t.len);
 }
@@ -510,7 +510,7 @@ static void tall_draw_place(struct strip *c, const struct topology_place *p, int
 		svg_line(c->t, x + 5, from - GAP, x + 5, c->y - GAP - 2, "link");
 }
 
-static void draw_node(struct strip *c, const struct topology_place *node)
+static void svg_topology_draw_node(struct strip *c, const struct topology_place *node)
 {
 	if (c->t)
 		svg_text(c->t, TALL_MARGIN, c->y + 19, "start", "strong", 14,
@@ -565,7 +565,7 @@ static int draw_all(struct text *t, struct scene s)
 				   bottleneck_text(s.a, s.spots, s.n_spots, s.machine)) +
 		      GAP;
 	for (size_t i = 0; i < s.machine->n; i++)
-		draw_node(&c, s.machine->children[i]);
+		svg_topology_draw_node(&c, s.machine->children[i]);
 	tall_draw_fabric(&c);
 	return c.y + TALL_MARGIN;
 }

@@ -104,7 +104,7 @@ static void series(struct canvas *v, const struct plot *p, const struct chart_se
 			one_point(v, p, s, color, i);
 }
 
-static void limits(struct canvas *v, const struct chart *c, const struct plot *p)
+static void svg_xy_limits(struct canvas *v, const struct chart *c, const struct plot *p)
 {
 	for (size_t i = 0; i < c->n_limits; i++) {
 		const struct chart_mark *m = &c->limits[i];
@@ -119,7 +119,7 @@ static void limits(struct canvas *v, const struct chart *c, const struct plot *p
 	}
 }
 
-static void legend(struct canvas *v, const struct chart *c)
+static void svg_xy_legend(struct canvas *v, const struct chart *c)
 {
 	size_t color = 0;
 
@@ -144,7 +144,7 @@ static void draw_chart(struct canvas *v, const void *what)
 
 	if (!chart_axes(c, v->narrow ? 5 : 10, v->narrow ? 5 : 6, &p.ax))
 		return;
-	limits(v, c, &p);
+	svg_xy_limits(v, c, &p);
 	canvas_axis_x(v, &p.ax.x, LEFT, p.w, TOP, TOP + p.h);
 	canvas_axis_y(v, &p.ax.y, LEFT, p.w, TOP, p.h);
 	canvas_text(v, 4, 13, "start", "soft", v->w, c->y_title);
@@ -155,7 +155,7 @@ static void draw_chart(struct canvas *v, const void *what)
 	v->y = TOP + (int)p.h + 20;
 	canvas_text(v, LEFT + p.w, v->y + 14, "end", "soft", v->w - 20, c->x_title);
 	v->y += 20;
-	legend(v, c);
+	svg_xy_legend(v, c);
 	v->y += 6;
 }
 

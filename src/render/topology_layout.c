@@ -155,8 +155,8 @@ static struct topology_place *device_place(struct builder *b, const struct pci_f
 
 /* Puts what stands below p into its parent's list, without bridges that lead nowhere or only
  * further. */
-static void collect(struct arena *a, struct topology_place *parent, struct topology_place *p,
-		    const struct machine *m)
+static void topology_layout_collect(struct arena *a, struct topology_place *parent,
+				    struct topology_place *p, const struct machine *m)
 {
 	const struct pci_function *f = p->address[0] ? machine_pci(m, p->address) : NULL;
 	long long port = f ? fact_or(&f->port_type, -1) : -1;
@@ -170,7 +170,7 @@ static void collect(struct arena *a, struct topology_place *parent, struct topol
 	p->children = NULL;
 	p->n = 0;
 	for (size_t i = 0; i < n; i++)
-		collect(a, p, children[i], m);
+		topology_layout_collect(a, p, children[i], m);
 	if (p->n && (port == PORT_UP || (port != PORT_ROOT && port != PORT_DOWN && p->n > 1))) {
 		place_add(a, parent, p);
 		return;
@@ -217,7 +217,7 @@ static void finish_root(struct builder *b, struct topology_place *root, long lon
 	kept.children = NULL;
 	kept.n = 0;
 	for (size_t i = 0; i < root->n; i++)
-		collect(b->a, &kept, root->children[i], b->m);
+		topology_layout_collect(b->a, &kept, root->children[i], b->m);
 	if (!kept.n)
 		return;
 	home = node_place(b, node);

@@ -63,8 +63,8 @@ void gputune_close(struct gputune_machine *machine)
 }
 
 /* Without a machine there is nothing to ask. */
-static bool begin(struct call *c, const struct gputune_machine *m, const char *options,
-		  unsigned allowed)
+static bool gputune_begin(struct call *c, const struct gputune_machine *m, const char *options,
+			  unsigned allowed)
 {
 	static const struct gputune_machine live = { 0 };
 
@@ -81,7 +81,7 @@ char *gputune_facts(const struct gputune_machine *machine, const char *options,
 	json_t *j = NULL;
 	struct call c;
 
-	if (begin(&c, machine, options, KEY_DEEP)) {
+	if (gputune_begin(&c, machine, options, KEY_DEEP)) {
 		call_look(&c, false, false);
 		j = show_json(&c.arena, &c.m, "topology", NULL);
 	}
@@ -105,7 +105,7 @@ char *gputune_check(const struct gputune_machine *machine, const char *options,
 	struct call c;
 	int code;
 
-	if (begin(&c, machine, options, KEY_PROFILE | KEY_ONLY | KEY_SKIP | KEY_DEEP)) {
+	if (gputune_begin(&c, machine, options, KEY_PROFILE | KEY_ONLY | KEY_SKIP | KEY_DEEP)) {
 		call_look(&c, !c.named, false);
 		settings_check(&c.arena, &c.m, &c.profile, read_knob, c.host, &f);
 		code = f.count[VERDICT_FAIL] ? FINDINGS : f.count[VERDICT_UNKNOWN] ? BLIND : CLEAN;
@@ -140,7 +140,7 @@ char *gputune_explain(const struct gputune_machine *machine, const char *id, con
 	json_t *j = NULL;
 	struct call c;
 
-	if (begin(&c, machine, options, KEY_PROFILE) && (s = find_setting(&c, id))) {
+	if (gputune_begin(&c, machine, options, KEY_PROFILE) && (s = find_setting(&c, id))) {
 		profile_one(&c.arena, &c.profile, s->id);
 		call_look(&c, false, false);
 		settings_check(&c.arena, &c.m, &c.profile, read_knob, c.host, &f);
@@ -161,7 +161,7 @@ char *gputune_plan(const struct gputune_machine *machine, const char *options,
 	struct call c;
 	int code;
 
-	if (begin(&c, machine, options, KEY_PROFILE | KEY_ONLY | KEY_SKIP | KEY_ALLOW)) {
+	if (gputune_begin(&c, machine, options, KEY_PROFILE | KEY_ONLY | KEY_SKIP | KEY_ALLOW)) {
 		struct plan_target w = { .profile = &c.profile,
 					 .allow = c.allow.only,
 					 .n_allow = c.allow.n_only };

@@ -27,9 +27,10 @@ static const char *text_of(const json_t *v)
 	return text && strlen(text) == json_string_length(v) ? text : NULL;
 }
 
-static bool bad(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static bool api_options_bad(struct call *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
-static bool bad(struct call *c, const char *fmt, ...)
+static bool api_options_bad(struct call *c, const char *fmt, ...)
 {
 	char what[400];
 	va_list ap;
@@ -47,15 +48,16 @@ static bool read_words(struct call *c, struct profile *p, const char *name, cons
 		       bool skip)
 {
 	if (json_array_size(list) > WORDS_MAX)
-		return bad(c, "\"%s\" has more than %d words", name, WORDS_MAX);
+		return api_options_bad(c, "\"%s\" has more than %d words", name, WORDS_MAX);
 	/* From a list that somebody filtered: to take it for "all" would judge all of them. */
 	if (p == &c->profile && !skip && !json_array_size(list))
-		return bad(c, "\"%s\" needs ids, and the list is empty", name);
+		return api_options_bad(c, "\"%s\" needs ids, and the list is empty", name);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *id = text_of(json_array_get(list, i));
 
 		if (!id || !*id || strchr(id, ','))
-			return bad(c, "\"%s\" is a list of setting ids or prefixes", name);
+			return api_options_bad(c, "\"%s\" is a list of setting ids or prefixes",
+					       name);
 		c->code = profile_narrow(&c->arena, p, id, skip, &c->err);
 		if (c->code)
 			return false;
@@ -63,7 +65,7 @@ static bool read_words(struct call *c, struct profile *p, const char *name, cons
 	return true;
 }
 
-static bool take(struct call *c, const struct key *k, const json_t *v)
+static bool api_options_take(struct call *c, const struct key *k, const json_t *v)
 {
 	switch (k->key) {
 	case KEY_PROFILE:
@@ -84,7 +86,7 @@ static bool take(struct call *c, const struct key *k, const json_t *v)
 	return true;
 }
 
-static const struct key *find(const char *name, const json_t *v, unsigned allowed)
+static const struct key *api_options_find(const char *name, const json_t *v, unsigned allowed)
 {
 	for (size_t i = 0; i < KEYS; i++)
 		if (strcmp(keys[i].name, name) == 0 && (keys[i].key & allowed) &&
@@ -100,13 +102,13 @@ static bool load_profile(struct call *c, const json_t *name)
 	const char *text = name ? text_of(name) : "default";
 
 	if (!text)
-		return bad(c, "\"profile\" is a text");
+		return api_options_bad(c, "\"profile\" is a text");
 	c->named = name != NULL;
 	c->code = profile_load(&c->arena, arena_strdup(&c->arena, text), &c->profile, &c->err);
 	return c->code == 0;
 }
 
-static bool take_all(struct call *c, json_t *options, unsigned allowed)
+static bool api_options_take_all(struct call *c, json_t *options, unsigned allowed)
 {
 	const char *name;
 	json_t *v;
@@ -115,11 +117,12 @@ static bool take_all(struct call *c, json_t *options, unsigned allowed)
 		return false;
 	json_object_foreach(options, name, v)
 	{
-		const struct key *k = find(name, v, allowed);
+		const struct key *k = api_options_find(name, v, allowed);
 
 		if (!k)
-			return bad(c, "\"%.64s\" is not known here, or not of its kind", name);
-		if (!take(c, k, v))
+			return api_options_bad(c, "\"%.64s\" is not known here, or not of its kind",
+					       name);
+		if (!api_options_take(c, k, v))
 			return false;
 	}
 	return true;
@@ -132,17 +135,17 @@ bool options_read(struct call *c, const char *options, unsigned allowed)
 	bool good;
 
 	if (options && strnlen(options, OPTIONS_MAX) == OPTIONS_MAX)
-		return bad(c, "they are longer than %d bytes", OPTIONS_MAX);
+		return api_options_bad(c, "they are longer than %d bytes", OPTIONS_MAX);
 	if (options) {
 		j = json_loads(options, JSON_REJECT_DUPLICATES, &why);
 		if (!j)
-			return bad(c, "%s (line %d)", why.text, why.line);
+			return api_options_bad(c, "%s (line %d)", why.text, why.line);
 		if (!json_is_object(j)) {
 			json_decref(j);
-			return bad(c, "they are no JSON object");
+			return api_options_bad(c, "they are no JSON object");
 		}
 	}
-	good = take_all(c, j, allowed);
+	good = api_options_take_all(c, j, allowed);
 	json_decref(j);
 	if (good && (c->code = profile_check_some(&c->arena, &c->profile, &c->err)))
 		good = false;

@@ -35,7 +35,7 @@ static void head(FILE *f, const char *name, const char *upper, const char *about
 	fputc('\n', f);
 }
 
-static void options(FILE *f, const struct verb *v)
+static void help_options(FILE *f, const struct verb *v)
 {
 	for (size_t i = 0; i < v->n_options; i++) {
 		const struct option_row *o = &option_rows[v->options[i]];
@@ -81,7 +81,7 @@ static void page_of_verb(FILE *f, const struct verb *v)
 	fputs(".RI [ OPTIONS ]\n.SH DESCRIPTION\n", f);
 	roff(f, v->about);
 	fputs("\n.SH OPTIONS\n", f);
-	options(f, v);
+	help_options(f, v);
 	exit_status(f);
 	fputs(".SH SEE ALSO\n.BR gputune (1)\n", f);
 }
@@ -131,7 +131,7 @@ static int manual_print(struct run *r)
 
 #define HELP_SAYS "what a verb does and takes"
 
-static void words(FILE *f, enum word_kind k)
+static void help_words(FILE *f, enum word_kind k)
 {
 	const char *const *w = words_of(k);
 
@@ -175,7 +175,7 @@ static void option_words(FILE *f, const struct verb *v, const struct option_row 
 	bool some = false;
 
 	if (o->arg != WORD_FORMAT && o->arg != WORD_BENCH) {
-		words(f, o->arg);
+		help_words(f, o->arg);
 		return;
 	}
 	for (size_t i = 0; w[i]; i++)
@@ -216,7 +216,7 @@ static void bash_verb(FILE *f, const struct verb *v)
 	for (size_t i = 0; i < v->n_options; i++)
 		fprintf(f, "--%s ", option_rows[v->options[i]].name);
 	fputs("\"\n        words=\"", f);
-	words(f, v->word);
+	help_words(f, v->word);
 	fprintf(f, "\"\n        files=%d ;;\n", files_behind(v));
 }
 
@@ -226,7 +226,7 @@ static void bash(FILE *f)
 	      "    cur=\"${COMP_WORDS[COMP_CWORD]}\"\n    prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
 	      "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"",
 	      f);
-	words(f, WORD_VERB);
+	help_words(f, WORD_VERB);
 	/* Readline takes --format=json for three words. */
 	fputs("help --help --version\" -- \"$cur\"))\n        return\n    fi\n"
 	      "    if [ \"$cur\" = = ]; then\n        cur=\n"
@@ -238,7 +238,7 @@ static void bash(FILE *f)
 	fputs("    help)\n        [ \"$COMP_CWORD\" -eq 2 ] || return\n        opts=\n        "
 	      "words=\"",
 	      f);
-	words(f, WORD_VERB);
+	help_words(f, WORD_VERB);
 	fputs("\"\n        files=0 ;;\n    *)\n        return ;;\n    esac\n"
 	      "    COMPREPLY=($(compgen -W \"$opts $words\" -- \"$cur\"))\n"
 	      "    if [ \"$files\" -gt 0 ] && [ \"$COMP_CWORD\" -gt \"$files\" ]; then\n"
@@ -306,7 +306,7 @@ static void zsh(FILE *f)
 		if (has_words(&verbs[i])) {
 			fprintf(f, " \\\n            '%s:argument:(",
 				verbs[i].max_args > 1 && !files_behind(&verbs[i]) ? "*" : "1:");
-			words(f, verbs[i].word);
+			help_words(f, verbs[i].word);
 			fputs(")'", f);
 		}
 		if (files_behind(&verbs[i]))
@@ -314,7 +314,7 @@ static void zsh(FILE *f)
 		fputs(" ;;\n", f);
 	}
 	fputs("    help)\n        _arguments '1:verb:(", f);
-	words(f, WORD_VERB);
+	help_words(f, WORD_VERB);
 	fputs(")' ;;\n    esac\n}\n_gputune \"$@\"\n", f);
 }
 
@@ -357,7 +357,7 @@ static void fish_verb(FILE *f, const struct verb *v)
 	if (has_words(v)) {
 		fprintf(f, "complete -c gputune %s-n '__fish_seen_subcommand_from %s' -a \"",
 			files_behind(v) ? "" : "-f ", v->name);
-		words(f, v->word);
+		help_words(f, v->word);
 		fputs("\"\n", f);
 	}
 }
@@ -369,7 +369,7 @@ static void fish(FILE *f)
 	fputs("complete -c gputune -f -n __fish_use_subcommand -a help -d '" HELP_SAYS "'\n"
 	      "complete -c gputune -f -n '__fish_seen_subcommand_from help' -a \"",
 	      f);
-	words(f, WORD_VERB);
+	help_words(f, WORD_VERB);
 	fputs("\"\n", f);
 }
 

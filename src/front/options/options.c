@@ -93,7 +93,7 @@ static int check_something(const struct option_row *o, const char *arg)
 	return 0;
 }
 
-static int store(struct run *r, const struct option_row *o, const char *arg)
+static int option_options_store(struct run *r, const struct option_row *o, const char *arg)
 {
 	if (check_number(o, arg))
 		return EXIT_USAGE;
@@ -263,7 +263,7 @@ int options_parse(struct run *r, int argc, char **argv)
 		for (size_t i = 0; i < OPTIONS; i++)
 			if (c == 256 + (int)i || c == option_rows[i].letter)
 				o = &option_rows[i];
-		code = o ? store(r, o, optarg) : EXIT_USAGE;
+		code = o ? option_options_store(r, o, optarg) : EXIT_USAGE;
 		if (code)
 			return code;
 	}

@@ -9,7 +9,7 @@
 #include "look/settings/health_data.h"
 #include "look/settings/settings.h"
 
-static enum style severity_style(const struct finding *f)
+static enum style check_page_severity_style(const struct finding *f)
 {
 	if (f->v.kind == VERDICT_PASS)
 		return STYLE_GOOD;
@@ -21,7 +21,7 @@ static enum style severity_style(const struct finding *f)
 }
 
 /* One word that says both what it is and how much it matters. */
-static const char *mark(const struct finding *f)
+static const char *check_page_mark(const struct finding *f)
 {
 	switch (f->v.kind) {
 	case VERDICT_FAIL:
@@ -91,13 +91,13 @@ static struct cell finding_fix(struct arena *a, const struct finding *f, const s
 		       : cell_as(STYLE_CODE, arena_printf(a, "gputune explain %s", id));
 }
 
-static void add_row(struct doc *d, struct node *t, const struct finding *f,
-		    const struct check_view *how)
+static void check_page_add_row(struct doc *d, struct node *t, const struct finding *f,
+			       const struct check_view *how)
 {
 	struct cell *c = node_row(d, t);
-	enum style style = severity_style(f);
+	enum style style = check_page_severity_style(f);
 
-	c[0] = cell_as(style, mark(f));
+	c[0] = cell_as(style, check_page_mark(f));
 	c[1] = cell_as(STYLE_CODE, f->s->id);
 	c[2] = cell(short_target(d->arena, f));
 	c[3] = cell(or_dash(f->v.current));
@@ -116,8 +116,8 @@ static void add_row(struct doc *d, struct node *t, const struct finding *f,
 		c[8] = finding_fix(d->arena, f, how->plan);
 }
 
-static void table(struct doc *d, const char *title, const struct findings *f,
-		  const struct check_view *how, bool health)
+static void check_page_table(struct doc *d, const char *title, const struct findings *f,
+			     const struct check_view *how, bool health)
 {
 	static const struct column columns[] = {
 		{ .title = "" },
@@ -140,7 +140,7 @@ static void table(struct doc *d, const char *title, const struct findings *f,
 		const struct finding *it = &f->items[i];
 
 		if ((it->s->health && it->v.kind == VERDICT_FAIL) == health && shown(it, how))
-			add_row(d, t, it, how);
+			check_page_add_row(d, t, it, how);
 	}
 	node_drop_empty(t);
 }
@@ -159,8 +159,8 @@ static const char *machine_line(struct arena *a, const struct machine *m)
 			    fact_text(&m->kernel.release, "?"));
 }
 
-static void summary(struct doc *d, const struct machine *m, const struct profile *p,
-		    const struct findings *f, const struct check_view *how)
+static void check_page_summary(struct doc *d, const struct machine *m, const struct profile *p,
+			       const struct findings *f, const struct check_view *how)
 {
 	struct node *line = doc_paragraph(d);
 
@@ -188,10 +188,10 @@ struct doc *page_check(struct arena *a, const struct machine *m, const struct pr
 	struct doc *d = doc_new(a);
 
 	doc_text(d, "%s", machine_line(a, m));
-	table(d, "Health first: these come before any setting", f, how, true);
-	table(d, "Settings", f, how, false);
+	check_page_table(d, "Health first: these come before any setting", f, how, true);
+	check_page_table(d, "Settings", f, how, false);
 	measured_findings_page(d, f, how->ledger);
-	summary(d, m, p, f, how);
+	check_page_summary(d, m, p, f, how);
 	return d;
 }
 
@@ -291,7 +291,7 @@ static void recommendations_here(struct doc *d, const struct setting *s,
 }
 
 /* What the rule measures by: figures that others publish, and when they did. */
-static void figures(struct doc *d, const struct setting *s)
+static void check_page_figures(struct doc *d, const struct setting *s)
 {
 	static const struct column columns[] = {
 		{ .title = "Figure", .wrap = true }, { .title = "Of" },
@@ -317,7 +317,7 @@ static void figures(struct doc *d, const struct setting *s)
 }
 
 /* What the driver's error numbers mean, for the row that judges them. */
-static void numbers(struct doc *d, const struct setting *s)
+static void check_page_numbers(struct doc *d, const struct setting *s)
 {
 	static const char *const kinds[] = { "a program", "while fresh",
 					     "until a boot or --since" };
@@ -397,7 +397,7 @@ static void cited(struct doc *d, const char *source)
 	}
 }
 
-static void here(struct doc *d, const struct machine *m, const struct findings *f)
+static void check_page_here(struct doc *d, const struct machine *m, const struct findings *f)
 {
 	static const struct column columns[] = {
 		{ .title = "Verdict" },
@@ -438,11 +438,11 @@ struct doc *page_explain(struct arena *a, const struct setting *s, const struct 
 		doc_text(d, "%s", s->note);
 	if (s->not_when)
 		doc_text(d, "Does not apply when %s.", s->not_when);
-	here(d, m, f);
+	check_page_here(d, m, f);
 	recommendations_table(d, s);
 	recommendations_here(d, s, by_profile);
-	figures(d, s);
-	numbers(d, s);
+	check_page_figures(d, s);
+	check_page_numbers(d, s);
 	how(d, s, l);
 	measured_setting_page(d, s, l);
 	doc_heading(d, 2, "Sources");

@@ -54,8 +54,8 @@ static const char *why_text(struct arena *a, const struct change *c, const struc
 			    c->why[strlen(c->why) - 1] == '.' ? "" : ".");
 }
 
-static struct batch *batches(struct arena *a, const struct machine *m, const struct plan *p,
-			     size_t *n)
+static struct batch *plan_page_batches(struct arena *a, const struct machine *m,
+				       const struct plan *p, size_t *n)
 {
 	struct batch_row *rows = arena_array(a, p->n, sizeof(*rows));
 
@@ -82,7 +82,7 @@ static const char *place_text(struct arena *a, const struct change *c)
 	return arena_printf(a, "%s: %s", knob_kind_name(c->knob.kind), knob_text(a, &c->knob));
 }
 
-static void changes(struct doc *d, const struct plan *p, const struct batch *b, size_t n)
+static void plan_page_changes(struct doc *d, const struct plan *p, const struct batch *b, size_t n)
 {
 	static const struct column columns[] = {
 		{ .title = "Setting" },
@@ -115,8 +115,8 @@ static void changes(struct doc *d, const struct plan *p, const struct batch *b, 
 	node_drop_empty(t);
 }
 
-static void reasons(struct doc *d, const struct plan *p, const struct batch *b, size_t n,
-		    const struct ledger *l)
+static void plan_page_reasons(struct doc *d, const struct plan *p, const struct batch *b, size_t n,
+			      const struct ledger *l)
 {
 	static const struct column why[] = {
 		{ .title = "Setting" },
@@ -162,7 +162,7 @@ static struct cell lifted_by(struct doc *d, const struct change *c)
 	return cell_printf(d, STYLE_CODE, "--allow %s", c->s->id);
 }
 
-static void refusals(struct doc *d, const struct plan *p, const struct batch *b, size_t n)
+static void plan_page_refusals(struct doc *d, const struct plan *p, const struct batch *b, size_t n)
 {
 	static const struct column columns[] = {
 		{ .title = "Setting" },
@@ -287,16 +287,16 @@ struct doc *page_plan(struct arena *a, const struct machine *m, const struct pla
 {
 	struct doc *d = doc_new(a);
 	size_t n;
-	const struct batch *b = batches(a, m, p, &n);
+	const struct batch *b = plan_page_batches(a, m, p, &n);
 	struct node *line;
 
 	line = doc_text(d, "Plan for %s, profile ", p->nodename ? p->nodename : "this machine");
 	node_span(d, line, cell_as(STYLE_CODE, p->profile));
-	changes(d, p, b, n);
+	plan_page_changes(d, p, b, n);
 	measured_changes_page(d, p, how->ledger);
-	refusals(d, p, b, n);
+	plan_page_refusals(d, p, b, n);
 	if (how->verbose)
-		reasons(d, p, b, n, how->ledger);
+		plan_page_reasons(d, p, b, n, how->ledger);
 	fights(d, p);
 	by_hand(d, p);
 	line = doc_paragraph(d);

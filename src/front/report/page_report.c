@@ -103,7 +103,8 @@ struct doc *page_report_front(struct arena *a, const char *title, long long time
 	return d;
 }
 
-static void part(struct doc *d, const struct report_part *p, const char *id, unsigned level)
+static void report_page_part(struct doc *d, const struct report_part *p, const char *id,
+			     unsigned level)
 {
 	bool folds = p->doc || p->given;
 
@@ -144,9 +145,10 @@ struct doc *page_report_machine(struct arena *a, const struct report_machine *m,
 		d->nodes[d->n - 1]->apart = true;
 	}
 	for (size_t i = 0; i < m->n; i++)
-		part(d, &m->parts[i],
-		     alone ? m->parts[i].id : arena_printf(a, "%s-%s", m->head.id, m->parts[i].id),
-		     alone ? 2 : 3);
+		report_page_part(d, &m->parts[i],
+				 alone ? m->parts[i].id
+				       : arena_printf(a, "%s-%s", m->head.id, m->parts[i].id),
+				 alone ? 2 : 3);
 	if (!alone)
 		doc_section_end(d);
 	return d;
@@ -156,7 +158,7 @@ struct doc *page_report_machine(struct arena *a, const struct report_machine *m,
  * was proven. */
 
 /* The drawing is the first thing that is seen of a machine; tables lie below it, folded. */
-static void topology(struct doc *d, const struct machine *m, const char *id)
+static void report_page_topology(struct doc *d, const struct machine *m, const char *id)
 {
 	struct doc *page = page_topology(d->arena, m), *rest = doc_new(d->arena);
 	size_t n;
@@ -191,7 +193,7 @@ struct doc *report_hardware(struct arena *a, const struct machine *m, const char
 	struct doc *d = doc_new(a);
 
 	doc_append(d, page_overview(a, m), 1);
-	topology(d, m, id);
+	report_page_topology(d, m, id);
 	return d;
 }
 

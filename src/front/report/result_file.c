@@ -68,7 +68,7 @@ static bool is_dropped(const struct result_file_table *t, const json_t *row)
 	return false;
 }
 
-static void fill(struct filling *f, const json_t *list, const json_t *outer)
+static void result_file_fill(struct filling *f, const json_t *list, const json_t *outer)
 {
 	const json_t *row;
 	size_t i;
@@ -98,7 +98,7 @@ static bool is_figure(enum result_file_as as)
 	       as == GIVEN_INTERVAL;
 }
 
-static void table(struct doc *d, const struct result_file_table *t, const json_t *j)
+static void result_file_table_one(struct doc *d, const struct result_file_table *t, const json_t *j)
 {
 	struct column columns[16] = { 0 };
 	struct filling f = { .d = d, .table = t };
@@ -112,11 +112,11 @@ static void table(struct doc *d, const struct result_file_table *t, const json_t
 						      t->fields[i].as == GIVEN_LIST };
 	f.node = doc_table(d, t->title, columns, t->n);
 	if (!t->outer)
-		fill(&f, result_file_at(j, NULL, t->path), NULL);
+		result_file_fill(&f, result_file_at(j, NULL, t->path), NULL);
 	else
 		json_array_foreach(result_file_at(j, NULL, t->outer), i, outer)
 		{
-			fill(&f, result_file_at(outer, NULL, t->path), outer);
+			result_file_fill(&f, result_file_at(outer, NULL, t->path), outer);
 		}
 	node_drop_empty(f.node);
 	if (f.beyond)
@@ -173,7 +173,7 @@ struct doc *result_file_page(struct arena *a, const struct result_file_kind *k, 
 	node_drop_empty(pairs);
 	result_file_charts(d, k, j);
 	for (size_t i = 0; i < k->n_tables; i++)
-		table(d, &k->tables[i], j);
+		result_file_table_one(d, &k->tables[i], j);
 	for (size_t i = 0; i < 3 && k->texts[i]; i++)
 		sentences(d, result_file_at(j, NULL, k->texts[i]));
 	return d;
@@ -252,7 +252,7 @@ enum style result_file_style(const char *word)
 	return STYLE_PLAIN;
 }
 
-static const char *joined(struct arena *a, const json_t *list)
+static const char *result_file_joined(struct arena *a, const json_t *list)
 {
 	TEXT_AUTO t = { 0 };
 	const json_t *item;
@@ -270,7 +270,7 @@ static const char *joined(struct arena *a, const json_t *list)
 	return t.len ? bounded(a, t.s) : NULL;
 }
 
-static const char *number(struct arena *a, const json_t *j, const char *unit)
+static const char *result_file_number(struct arena *a, const json_t *j, const char *unit)
 {
 	double v = json_number_value(j);
 	/* A count is written as one: "14", not "14.00". */
@@ -291,14 +291,15 @@ static const char *interval(struct arena *a, const json_t *j, const char *unit, 
 		v = json_object_get(j, "ratio");
 	if (!json_is_number(v))
 		return NULL;
-	middle = times ? arena_printf(a, "%.3f", json_number_value(v)) : number(a, v, unit);
+	middle = times ? arena_printf(a, "%.3f", json_number_value(v))
+		       : result_file_number(a, v, unit);
 	if (!json_is_number(low) || !json_is_number(high))
 		return middle;
 	if (times)
 		return arena_printf(a, "%s (%.3f to %.3f)", middle, json_number_value(low),
 				    json_number_value(high));
-	return arena_printf(a, "%s (%s to %s)", middle, number(a, low, NULL),
-			    number(a, high, NULL));
+	return arena_printf(a, "%s (%s to %s)", middle, result_file_number(a, low, NULL),
+			    result_file_number(a, high, NULL));
 }
 
 /* A file may hold any number: beyond what a byte count can be it is none. */
@@ -322,11 +323,12 @@ static const char *bytes_interval(struct arena *a, const json_t *j)
 	return arena_printf(a, "%s (%s to %s)", middle, from, to);
 }
 
-static const char *text_of(struct arena *a, const json_t *j, const struct result_file_field *f)
+static const char *result_file_text_of(struct arena *a, const json_t *j,
+				       const struct result_file_field *f)
 {
 	switch (f->as) {
 	case GIVEN_NUMBER:
-		return json_is_number(j) ? number(a, j, f->unit) : NULL;
+		return json_is_number(j) ? result_file_number(a, j, f->unit) : NULL;
 	case GIVEN_BYTES:
 		return json_is_number(j) ? bytes(a, j) : bytes_interval(a, j);
 	case GIVEN_SHARE:
@@ -338,7 +340,7 @@ static const char *text_of(struct arena *a, const json_t *j, const struct result
 	case GIVEN_YES:
 		return json_is_boolean(j) ? json_is_true(j) ? "yes" : "no" : NULL;
 	case GIVEN_LIST:
-		return joined(a, j);
+		return result_file_joined(a, j);
 	default:
 		return json_is_string(j) ? bounded(a, json_string_value(j)) : NULL;
 	}
@@ -347,7 +349,7 @@ static const char *text_of(struct arena *a, const json_t *j, const struct result
 struct cell result_file_cell(struct doc *d, const json_t *row, const json_t *outer,
 			     const struct result_file_field *f)
 {
-	const char *text = text_of(d->arena, result_file_at(row, outer, f->path), f);
+	const char *text = result_file_text_of(d->arena, result_file_at(row, outer, f->path), f);
 	enum style style = f->as == GIVEN_CODE	   ? STYLE_CODE
 			   : f->as == GIVEN_STRONG ? STYLE_STRONG
 			   : f->as == GIVEN_WORD   ? result_file_style(text)

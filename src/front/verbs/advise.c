@@ -140,7 +140,7 @@ static enum goal advise_goal(const struct run *r)
 }
 
 /* --context: what a request has before its answer; with --prompt the rest was there before. */
-static int context(struct run *r, struct infer_options *w)
+static int verb_advise_context(struct run *r, struct infer_options *w)
 {
 	double all = 0;
 	int code = predict_number(r, OPT_CONTEXT, 1, QUESTION_TOKENS, &all);
@@ -156,7 +156,7 @@ static int context(struct run *r, struct infer_options *w)
 	return 0;
 }
 
-static int asked_words(struct run *r, struct infer_options *w, struct advise_facts *f)
+static int verb_advise_asked_words(struct run *r, struct infer_options *w, struct advise_facts *f)
 {
 	double claim = 0;
 	int code;
@@ -169,7 +169,7 @@ static int asked_words(struct run *r, struct infer_options *w, struct advise_fac
 		code = predict_whole(r, OPT_USERS, QUESTION_REQUESTS, &w->batch);
 	if (!code)
 		code = predict_whole(r, OPT_COPIES, 4096, &f->copies);
-	return code ? code : context(r, w);
+	return code ? code : verb_advise_context(r, w);
 }
 
 /* The clock that the first GPU is held to, and what it could have. */
@@ -244,8 +244,8 @@ static int print_sweep(struct run *r, struct sweep *s)
 	return run_print_doc(r, page_sweep(&r->arena, &page), "gputune advise", code);
 }
 
-static int print_answer(struct run *r, const struct serve_advice *o,
-			const struct advise_settings *own)
+static int verb_advise_print_answer(struct run *r, const struct serve_advice *o,
+				    const struct advise_settings *own)
 {
 	int code = o->now.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 
@@ -278,7 +278,7 @@ int verb_advise(struct run *r)
 	if (!code && r->value[OPT_SWEEP])
 		code = advise_lists(r, &sweep);
 	if (!code)
-		code = asked_words(r, &w, &facts);
+		code = verb_advise_asked_words(r, &w, &facts);
 	if (code)
 		return code;
 	if (!w.model)
@@ -301,5 +301,5 @@ int verb_advise(struct run *r)
 	}
 	if (advise(&r->arena, &w, &fits, &facts, &advice, &e) < 0)
 		return complain(EXIT_USAGE, &e);
-	return print_answer(r, &advice, &own);
+	return verb_advise_print_answer(r, &advice, &own);
 }

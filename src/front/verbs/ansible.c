@@ -27,7 +27,7 @@ static json_t *list_of(const struct module_ran *r, const char *key)
 	return r && r->result ? json_object_get(r->result, key) : NULL;
 }
 
-static bool is(const json_t *row, const char *key, const char *const *words)
+static bool verb_ansible_is(const json_t *row, const char *key, const char *const *words)
 {
 	const char *v = get(row, key);
 
@@ -42,7 +42,7 @@ static size_t count(const json_t *list, const char *key, const char *const *word
 	size_t n = 0;
 
 	for (size_t i = 0; i < json_array_size(list); i++)
-		n += is(json_array_get(list, i), key, words);
+		n += verb_ansible_is(json_array_get(list, i), key, words);
 	return n;
 }
 
@@ -232,8 +232,8 @@ static int number_from(const json_t *v, long long *out)
 	return *out < 1 ? -EINVAL : 0;
 }
 
-static int take(struct arena *a, const struct arg *arg, const json_t *v, struct module_args *out,
-		struct err *e)
+static int verb_ansible_take(struct arena *a, const struct arg *arg, const json_t *v,
+			     struct module_args *out, struct err *e)
 {
 	void *to = (char *)out + arg->offset;
 
@@ -286,7 +286,7 @@ static bool is_set(const json_t *v)
 	       !(json_is_array(v) && json_array_size(v) == 0);
 }
 
-static int take_all(struct arena *a, json_t *j, struct module_args *out, struct err *e)
+static int verb_ansible_take_all(struct arena *a, json_t *j, struct module_args *out, struct err *e)
 {
 	unsigned seen[ARGS] = { 0 };
 	const char *key;
@@ -307,7 +307,7 @@ static int take_all(struct arena *a, json_t *j, struct module_args *out, struct 
 			i++;
 		if (i == ARGS)
 			return err_set(e, -EINVAL, "there is no argument \"%.64s\"", key);
-		if (!json_is_null(v) && take(a, &table[i], v, out, e))
+		if (!json_is_null(v) && verb_ansible_take(a, &table[i], v, out, e))
 			return -EINVAL;
 		seen[i] = is_set(v);
 	}
@@ -320,7 +320,7 @@ static int take_all(struct arena *a, json_t *j, struct module_args *out, struct 
 	return 0;
 }
 
-static int load(const char *path, json_t **out, struct err *e)
+static int verb_ansible_load(const char *path, json_t **out, struct err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	json_error_t why = { 0 };
@@ -346,7 +346,7 @@ int module_args_read(struct arena *a, const char *path, struct module_args *out,
 	int code;
 
 	*out = (struct module_args){ .state = MODULE_STATES };
-	if (load(path, &j, e))
+	if (verb_ansible_load(path, &j, e))
 		return -EINVAL;
 	/* Without a state the module applies, and the one that only looks checks. */
 	if (!json_object_get(j, "state")) {
@@ -355,7 +355,7 @@ int module_args_read(struct arena *a, const char *path, struct module_args *out,
 
 		json_object_set_new(j, "state", json_string(info ? "check" : "apply"));
 	}
-	code = take_all(a, j, out, e);
+	code = verb_ansible_take_all(a, j, out, e);
 	json_decref(j);
 	if (code)
 		return code;
@@ -430,7 +430,7 @@ static void rows_diff(const json_t *rows, const char *before, const char *after,
 		const json_t *row = json_array_get(rows, i);
 
 		if (plan ? !json_is_null(json_object_get(row, "gate"))
-			 : !is(row, "outcome", put_back))
+			 : !verb_ansible_is(row, "outcome", put_back))
 			continue;
 		line(from, row, get(row, before));
 		line(to, row, get(row, after));
@@ -490,7 +490,7 @@ static const char *first_sentence(const struct module_ran *r)
 	json_t *rows = list_of(r, "rows");
 
 	for (size_t i = 0; i < json_array_size(rows); i++)
-		if (is(json_array_get(rows, i), "outcome", bad))
+		if (verb_ansible_is(json_array_get(rows, i), "outcome", bad))
 			return get(json_array_get(rows, i), "sentence");
 	return NULL;
 }
@@ -596,7 +596,7 @@ static json_t *parsed(const char *text, size_t len)
 }
 
 /* One verb as if its words stood on a command line. */
-static struct module_ran run_verb(struct arena *a, char **words, int errors)
+static struct module_ran verb_ansible_run_verb(struct arena *a, char **words, int errors)
 {
 	struct module_ran out = { .code = EXIT_USAGE };
 	struct run r = { .verb = verb_find(words[0]) };
@@ -623,9 +623,10 @@ static struct module_ran run_verb(struct arena *a, char **words, int errors)
 }
 
 /* Looks first; writes only when there is something to write. */
-static json_t *work(struct arena *a, const struct module_args *m, int errors)
+static json_t *verb_ansible_work(struct arena *a, const struct module_args *m, int errors)
 {
-	struct module_ran look = run_verb(a, module_words(a, m, false), errors), did = { 0 };
+	struct module_ran look = verb_ansible_run_verb(a, module_words(a, m, false), errors),
+			  did = { 0 };
 	bool go = m->state < MODULE_CHECK && !m->check && look.result && module_needed(m, &look);
 	json_t *j;
 
@@ -636,7 +637,7 @@ static json_t *work(struct arena *a, const struct module_args *m, int errors)
 		json_decref(j);
 	}
 	if (go)
-		did = run_verb(a, module_words(a, m, true), errors);
+		did = verb_ansible_run_verb(a, module_words(a, m, true), errors);
 	j = module_result(a, m, &look, go ? &did : NULL);
 	/* Nothing was written, so nothing has changed, whatever would have been. */
 	if (!go && !m->check)
@@ -667,7 +668,7 @@ int module_main(const char *path)
 	} else if (module_args_read(&a, path, &m, &e)) {
 		j = failure(&a, &e);
 	} else {
-		j = work(&a, &m, errors);
+		j = verb_ansible_work(&a, &m, errors);
 	}
 	fflush(stderr);
 	if (kept >= 0)

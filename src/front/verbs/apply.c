@@ -79,7 +79,7 @@ static bool is_blind(const struct planned *p, struct err *e)
 	return true;
 }
 
-static void print_plan(struct run *r, struct host *h, const struct planned *p)
+static void verb_apply_print_plan(struct run *r, struct host *h, const struct planned *p)
 {
 	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
 
@@ -132,7 +132,7 @@ static int apply_plan(struct run *r, struct host *h, const struct txn_who *who,
 	return failed ? failed : code;
 }
 
-static int apply(struct run *r, struct host *h, const struct txn_who *who)
+static int verb_apply_apply(struct run *r, struct host *h, const struct txn_who *who)
 {
 	struct planned p = { 0 };
 	int code = run_recover_first(r, h, who);
@@ -142,7 +142,7 @@ static int apply(struct run *r, struct host *h, const struct txn_who *who)
 	code = r->n_args ? run_plan_file(r, h, r->args[0], &p) : run_plan(r, h, &p);
 	if (code)
 		return code;
-	print_plan(r, h, &p);
+	verb_apply_print_plan(r, h, &p);
 	return apply_plan(r, h, who, &p);
 }
 
@@ -156,7 +156,7 @@ int verb_apply(struct run *r)
 		return EXIT_USAGE;
 	code = run_check_overlay(r);
 	if (!code)
-		code = r->value[OPT_BOOT] ? boot_apply(r, &h) : apply(r, h, &who);
+		code = r->value[OPT_BOOT] ? boot_apply(r, &h) : verb_apply_apply(r, h, &who);
 	host_close(h);
 	return code;
 }
@@ -212,7 +212,7 @@ static bool has_argument(const struct txn_report *report)
 	return i < report->n;
 }
 
-static int undo(struct run *r, struct host *h, const struct txn_select *s)
+static int verb_apply_undo(struct run *r, struct host *h, const struct txn_select *s)
 {
 	const char *what = s->all      ? "Undo everything?"
 			   : s->txn    ? arena_printf(&r->arena, "Undo transaction %lu?", s->txn)
@@ -259,7 +259,7 @@ int verb_undo(struct run *r)
 		return EXIT_USAGE;
 	code = run_check_overlay(r);
 	code = code ? code : check_only(r, h, &s);
-	code = code ? code : undo(r, h, &s);
+	code = code ? code : verb_apply_undo(r, h, &s);
 	host_close(h);
 	return code;
 }

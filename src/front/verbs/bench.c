@@ -67,7 +67,7 @@ static struct doc *list_page(struct run *r, const struct record *kept, size_t n)
 	return d;
 }
 
-static json_t *list_json(const struct record *kept, size_t n)
+static json_t *verb_bench_list_json(const struct record *kept, size_t n)
 {
 	json_t *names = json_array(), *results = json_array();
 
@@ -108,7 +108,7 @@ static int bench_list(struct run *r, struct host *h)
 		return EXIT_CLEAN;
 	if (!run_wants_json(r))
 		return run_print_doc(r, list_page(r, kept, k), "gputune bench list", EXIT_CLEAN);
-	return run_print_json(r, list_json(kept, k), EXIT_CLEAN);
+	return run_print_json(r, verb_bench_list_json(kept, k), EXIT_CLEAN);
 }
 
 /* In the asked format. m: who asks. */
@@ -262,7 +262,7 @@ static size_t collectives(const struct run *r)
 }
 
 /* 0, or the exit code of a complaint. */
-static int number(struct run *r, enum option_id id, unsigned most, unsigned *out)
+static int verb_bench_number(struct run *r, enum option_id id, unsigned most, unsigned *out)
 {
 	unsigned long long v;
 
@@ -286,7 +286,7 @@ static int read_ranks(struct run *r, struct ranks *out)
 			       : 0;
 	if (!r->value[OPT_RANKS])
 		return complain_text(EXIT_USAGE, "--rank needs --ranks: of how many");
-	code = number(r, OPT_RANKS, RANKS_MAX, &out->ranks);
+	code = verb_bench_number(r, OPT_RANKS, RANKS_MAX, &out->ranks);
 	if (code || out->ranks < 2) {
 		out->ranks = 0;
 		return code;
@@ -295,7 +295,7 @@ static int read_ranks(struct run *r, struct ranks *out)
 		return complain_text(EXIT_USAGE, "--ranks %u needs --rank: which one this is",
 				     out->ranks);
 	out->by = "--ranks";
-	return number(r, OPT_RANK, out->ranks - 1, &out->rank);
+	return verb_bench_number(r, OPT_RANK, out->ranks - 1, &out->rank);
 }
 
 static int local_job(struct run *r, char **job)
@@ -346,7 +346,8 @@ static const char *token_file(const struct run *r)
 }
 
 /* Ctrl-C reaches all processes of a terminal; rank 0 decides, and says good-bye or is gone. */
-static int follow(struct run *r, const struct bench_env *env, struct collective_shared *team)
+static int verb_bench_follow(struct run *r, const struct bench_env *env,
+			     struct collective_shared *team)
 {
 	struct err e = { 0 };
 	int code;
@@ -368,8 +369,8 @@ static void bench_ranks_end(struct bench_ranks *b)
 	ranks_reap(&b->children, LEAVE_S);
 }
 
-static int join(struct run *r, struct bench_env *env, const struct ranks *ranks,
-		struct bench_ranks *out)
+static int verb_bench_join(struct run *r, struct bench_env *env, const struct ranks *ranks,
+			   struct bench_ranks *out)
 {
 	struct err e = { 0 };
 	int code = team_join(env, ranks, token_file(r), &out->team, &e);
@@ -418,12 +419,12 @@ static bool bench_ranks_begin(struct run *r, struct bench_env *env, struct bench
 		ranks.meet = r->value[OPT_PEER];
 		ranks.job = NULL;
 	}
-	*code = join(r, env, &ranks, out);
+	*code = verb_bench_join(r, env, &ranks, out);
 	if (*code)
 		return true;
 	env->ask.team = out->team;
 	if (ranks.rank) {
-		*code = follow(r, env, out->team);
+		*code = verb_bench_follow(r, env, out->team);
 		return true;
 	}
 	return false;
@@ -447,7 +448,7 @@ struct measuring {
 };
 
 /* Five times a second at most: drawing must not be what is measured. */
-static void progress(void *ctx, const struct record_case *c, size_t done, size_t of)
+static void verb_bench_progress(void *ctx, const struct record_case *c, size_t done, size_t of)
 {
 	struct measuring *g = ctx;
 	double last[PROGRESS_SAMPLES], value;
@@ -476,7 +477,7 @@ static void progress(void *ctx, const struct record_case *c, size_t done, size_t
 }
 
 /* A node of eight GPUs has some hundred copies to measure: whoever waits should know. */
-static void begins(void *ctx, const struct bench *b, size_t n, double seconds)
+static void verb_bench_begins(void *ctx, const struct bench *b, size_t n, double seconds)
 {
 	const struct measuring *g = ctx;
 	/* Warm-up and set-ups take at least half as long again. */
@@ -527,7 +528,7 @@ static void note_settings(struct measuring *g)
 	rec->settings_digest = record_digest(a, rec->settings, rec->n_settings);
 }
 
-static int read_options(struct measuring *g)
+static int verb_bench_read_options(struct measuring *g)
 {
 	const char *time = g->r->value[OPT_FOR], *runs = g->r->value[OPT_RUNS];
 	long long n;
@@ -599,7 +600,7 @@ static int check_left_out(struct measuring *g)
 			     r->skipped[r->n_skipped - 1].reason);
 }
 
-static int measure(struct measuring *g)
+static int verb_bench_measure(struct measuring *g)
 {
 	struct record_conditions *c = &g->record.conditions;
 	struct record_moment first;
@@ -649,7 +650,7 @@ static int write_json_file(struct measuring *g, const char *text)
 
 /* In the state folder, and where --json says. A result that cannot be kept is still printed; one
  * without any figure is not kept among those that have some. */
-static int keep(struct measuring *g, int code)
+static int verb_bench_keep(struct measuring *g, int code)
 {
 	json_t *j = bench_json(g->m, &g->record, code);
 	char *text = json_dumps(j, JSON_INDENT(1));
@@ -714,9 +715,9 @@ static int run_checked(struct measuring *g)
 	g->frame.env.h = g->h;
 	g->frame.env.stop = &g->stop;
 	g->frame.ctx = g;
-	g->frame.begins = begins;
+	g->frame.begins = verb_bench_begins;
 	if (isatty(STDERR_FILENO) && !r->value[OPT_QUIET])
-		g->frame.progress = progress;
+		g->frame.progress = verb_bench_progress;
 	if (bench_ranks_begin(r, &g->frame.env, &g->ranks, &code))
 		return code;
 	g->record.version = GPUTUNE_VERSION;
@@ -724,7 +725,7 @@ static int run_checked(struct measuring *g)
 	record_fingerprint(&r->arena, g->h, g->m, &g->record);
 	note_settings(g);
 	g->record.id = store_new_id(&r->arena, g->h, bench_state(r), g->record.time_s, id_word(r));
-	code = measure(g);
+	code = verb_bench_measure(g);
 	bench_ranks_end(&g->ranks);
 	code = code ? code : check_left_out(g);
 	if (code)
@@ -732,15 +733,15 @@ static int run_checked(struct measuring *g)
 	record_summarise(&g->record);
 	record_judge(&r->arena, &g->record);
 	code = result_code(&g->record);
-	code = keep(g, code ? code : g->left_out);
+	code = verb_bench_keep(g, code ? code : g->left_out);
 	return bench_print(r, g->m, &g->record, code);
 }
 
-static int run_bench(struct measuring *g)
+static int verb_bench_run(struct measuring *g)
 {
 	int code = check_names(g->r);
 
-	code = code ? code : read_options(g);
+	code = code ? code : verb_bench_read_options(g);
 	code = code ? code : run_check_result_file(g->r);
 	if (code)
 		return code;
@@ -762,7 +763,7 @@ int verb_bench(struct run *r)
 	else if (strcmp(r->args[0], "serve") == 0)
 		code = bench_serve(r);
 	else
-		code = run_bench(&g);
+		code = verb_bench_run(&g);
 	host_close(g.h);
 	return code;
 }

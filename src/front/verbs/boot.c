@@ -35,7 +35,8 @@ struct boot {
 };
 
 /* The knob of a row and what is there now. 0; 1: nothing to write; or a negative errno, told. */
-static int look(struct boot *b, size_t i, struct persist_targets *cache, struct change *out)
+static int verb_boot_look(struct boot *b, size_t i, struct persist_targets *cache,
+			  struct change *out)
 {
 	struct arena *a = &b->r->arena;
 	const struct persist_entry *row = &b->rows[i];
@@ -67,7 +68,7 @@ static int look(struct boot *b, size_t i, struct persist_targets *cache, struct 
 }
 
 /* The unit's share of the request as a plan; returns how many devices are not there (yet). */
-static size_t make_plan(struct boot *b)
+static size_t verb_boot_make_plan(struct boot *b)
 {
 	static const char *const all[] = { "*" };
 	const struct profile none = { .name = "" };
@@ -82,7 +83,7 @@ static size_t make_plan(struct boot *b)
 
 		if (b->rows[i].keeper != KEEPER_UNIT || b->dropped[i])
 			continue;
-		r = look(b, i, &cache, &c);
+		r = verb_boot_look(b, i, &cache, &c);
 		missing += r < 0;
 		if (r)
 			continue;
@@ -102,7 +103,7 @@ static void wait_for_devices(struct boot *b)
 {
 	for (int waited = 0;; waited += STEP_S) {
 		b->m = run_change_machine(b->r, b->h);
-		if (!make_plan(b) || b->h->id.captured || waited >= WAIT_S)
+		if (!verb_boot_make_plan(b) || b->h->id.captured || waited >= WAIT_S)
 			return;
 		sleep(STEP_S);
 		host_close(b->h);
@@ -146,7 +147,7 @@ static void note_gates(struct boot *b)
 }
 
 /* Transactions until one holds: whatever fails is left out of the next. */
-static int write_all(struct boot *b, struct err *e)
+static int verb_boot_write_all(struct boot *b, struct err *e)
 {
 	struct txn_who who = { .user = "root (" PERSIST_UNIT_NAME ")",
 			       .reason = "at boot, as " PERSIST_REQUEST " asks",
@@ -166,7 +167,7 @@ static int write_all(struct boot *b, struct err *e)
 		} else if (!note_report(b, &report)) {
 			return result;
 		}
-		make_plan(b);
+		verb_boot_make_plan(b);
 	}
 	return result;
 }
@@ -177,7 +178,7 @@ static int exit_of(const struct verify *v)
 }
 
 /* The same of the same setting was said already: one line for 256 CPUs. */
-static bool already_reported(const struct verify *v, size_t i)
+static bool verb_boot_already_reported(const struct verify *v, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (v->rows[k].state == VERIFY_DIFFERS &&
@@ -187,7 +188,7 @@ static bool already_reported(const struct verify *v, size_t i)
 	return false;
 }
 
-static int apply(struct boot *b)
+static int verb_boot_apply(struct boot *b)
 {
 	struct verify v;
 	struct err e = { 0 };
@@ -196,7 +197,7 @@ static int apply(struct boot *b)
 	b->told = arena_array(&b->r->arena, b->n, sizeof(*b->told));
 	b->dropped = arena_array(&b->r->arena, b->n, sizeof(*b->dropped));
 	wait_for_devices(b);
-	result = write_all(b, &e);
+	result = verb_boot_write_all(b, &e);
 	if (result)
 		complain(0, &e);
 	/* Facts name things here; values are read anew. */
@@ -205,7 +206,7 @@ static int apply(struct boot *b)
 	if (boot_report_write(b->r, b->h, b->m, &v, code))
 		code = code ? code : EXIT_FINDINGS;
 	for (size_t i = 0; i < v.n; i++)
-		if (v.rows[i].state == VERIFY_DIFFERS && !already_reported(&v, i))
+		if (v.rows[i].state == VERIFY_DIFFERS && !verb_boot_already_reported(&v, i))
 			complain_text(0, "%s: %s asked for, %s%s%s", v.rows[i].id, v.rows[i].wanted,
 				      v.rows[i].now ? v.rows[i].now : "not seen",
 				      v.rows[i].sentence ? ": " : "",
@@ -214,7 +215,7 @@ static int apply(struct boot *b)
 }
 
 /* What the unit would write now, and what it could not; waits for no device. */
-static int show(struct boot *b)
+static int verb_boot_show(struct boot *b)
 {
 	struct run *r = b->r;
 	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
@@ -226,7 +227,7 @@ static int show(struct boot *b)
 	b->told = arena_array(&r->arena, b->n, sizeof(*b->told));
 	b->dropped = arena_array(&r->arena, b->n, sizeof(*b->dropped));
 	b->m = run_change_machine(r, b->h);
-	make_plan(b);
+	verb_boot_make_plan(b);
 	b->plan.profile = "boot.json";
 	b->plan.time_s = fact_or(&b->m->time_s, 0);
 	how.ledger = run_ledger(r, b->h, b->m);
@@ -266,7 +267,7 @@ int boot_apply(struct run *r, struct host **h)
 		return code;
 	if (!b.n)
 		return complain_text(EXIT_CLEAN, "%s asks for nothing", PERSIST_REQUEST);
-	code = r->value[OPT_DRY_RUN] ? show(&b) : apply(&b);
+	code = r->value[OPT_DRY_RUN] ? verb_boot_show(&b) : verb_boot_apply(&b);
 	*h = b.h;
 	return code;
 }
@@ -301,8 +302,8 @@ static const char *pages_sentence(struct arena *a, const struct machine *m, cons
 	return arena_printf(a, "the kernel granted %s: it found no more memory in one piece", now);
 }
 
-static void argument(struct run *r, struct host *h, const struct machine *m,
-		     const struct persist_entry *row, struct verify_row *out)
+static void verb_boot_argument(struct run *r, struct host *h, const struct machine *m,
+			       const struct persist_entry *row, struct verify_row *out)
 {
 	const char *booted = kernel_arg_value(&m->kernel, row->knob.name), *asked;
 	struct err ignored = { 0 };
@@ -323,7 +324,7 @@ static void argument(struct run *r, struct host *h, const struct machine *m,
 			"kernel-install, then a reboot";
 }
 
-static void limit(const struct machine *m, struct verify_row *out)
+static void verb_boot_limit(const struct machine *m, struct verify_row *out)
 {
 	bool good = fact_or(&m->memory.memlock, 0) == -1;
 
@@ -333,8 +334,9 @@ static void limit(const struct machine *m, struct verify_row *out)
 	out->sentence = good ? NULL : "this process is limited; new sessions are not";
 }
 
-static void knob(struct run *r, struct host *h, const struct machine *m,
-		 const struct persist_entry *row, const char *told, struct verify_row *out)
+static void verb_boot_knob(struct run *r, struct host *h, const struct machine *m,
+			   const struct persist_entry *row, const char *told,
+			   struct verify_row *out)
 {
 	struct arena *a = &r->arena;
 	const char *why = "", *now = NULL;
@@ -433,11 +435,11 @@ void boot_compare(struct run *r, struct host *h, const struct machine *m,
 					  .wanted = rows[i].value };
 
 		if (rows[i].knob.kind == KNOB_NONE)
-			limit(m, &row);
+			verb_boot_limit(m, &row);
 		else if (rows[i].knob.kind == KNOB_BOOTARG)
-			argument(r, h, m, &rows[i], &row);
+			verb_boot_argument(r, h, m, &rows[i], &row);
 		else
-			knob(r, h, m, &rows[i], told ? told[i] : NULL, &row);
+			verb_boot_knob(r, h, m, &rows[i], told ? told[i] : NULL, &row);
 		add(&r->arena, out, &row);
 	}
 	command_line(r, m, out);
@@ -459,7 +461,7 @@ static const char *boot_id(struct run *r, struct host *h)
 		       : arena_strdup(&r->arena, buf);
 }
 
-static int put_json(struct host *h, const char *path, json_t *j, struct err *e)
+static int verb_boot_put_json(struct host *h, const char *path, json_t *j, struct err *e)
 {
 	char *text = json_dumps(j, JSON_INDENT(1));
 	int r;
@@ -473,7 +475,7 @@ static int put_json(struct host *h, const char *path, json_t *j, struct err *e)
 	return r ? err_set(e, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
-static json_t *load(struct run *r, struct host *h, const char *path)
+static json_t *verb_boot_load(struct run *r, struct host *h, const char *path)
 {
 	json_error_t why;
 	char *text;
@@ -487,7 +489,7 @@ static json_t *load(struct run *r, struct host *h, const char *path)
 /* Who asked for the reboot that this boot follows; NULL: nobody. */
 static const char *asked_by(struct run *r, struct host *h)
 {
-	json_t *j = load(r, h, REBOOT_FILE);
+	json_t *j = verb_boot_load(r, h, REBOOT_FILE);
 	const char *from = boot_text(&r->arena, j, "boot_id"),
 		   *user = boot_text(&r->arena, j, "user");
 
@@ -507,7 +509,7 @@ int boot_report_write(struct run *r, struct host *h, const struct machine *m,
 	json_object_set_new(j, "boot_id", json_string(boot_id(r, h)));
 	json_object_set_new(j, "reboot_by", asked ? json_string(asked) : json_null());
 	json_object_set_new(j, "verify", verify_json(m, v, code));
-	result = put_json(h, PERSIST_REPORT, j, &e);
+	result = verb_boot_put_json(h, PERSIST_REPORT, j, &e);
 	if (result)
 		return complain(result, &e);
 	if (asked)
@@ -521,7 +523,7 @@ int boot_report_write(struct run *r, struct host *h, const struct machine *m,
 /* The report of this boot. */
 static bool stored(struct run *r, struct host *h, struct boot_report *out)
 {
-	json_t *j = load(r, h, PERSIST_REPORT);
+	json_t *j = verb_boot_load(r, h, PERSIST_REPORT);
 	bool good = boot_report_read(&r->arena, j, out) && strcmp(out->boot_id, boot_id(r, h)) == 0;
 
 	json_decref(j);
@@ -535,8 +537,8 @@ static int verify_code(const struct verify *v)
 	return v->count[VERIFY_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
 }
 
-static int print(struct run *r, const struct machine *m, const struct verify *v,
-		 const char *heading)
+static int verb_boot_print(struct run *r, const struct machine *m, const struct verify *v,
+			   const char *heading)
 {
 	int code = verify_code(v);
 	TEXT_AUTO line = { 0 };
@@ -562,18 +564,20 @@ int boot_verify(struct run *r, struct host *h)
 	int code;
 
 	if (stored(r, h, &report))
-		return print(r, m, &report.verify,
-			     arena_printf(&r->arena,
-					  "Report of this boot, written by " PERSIST_UNIT_NAME
-					  " at %s%s%s.",
-					  report.time ? report.time : "an unknown time",
-					  report.asked ? "; reboot asked for by " : "",
-					  report.asked ? report.asked : ""));
+		return verb_boot_print(
+			r, m, &report.verify,
+			arena_printf(&r->arena,
+				     "Report of this boot, written by " PERSIST_UNIT_NAME
+				     " at %s%s%s.",
+				     report.time ? report.time : "an unknown time",
+				     report.asked ? "; reboot asked for by " : "",
+				     report.asked ? report.asked : ""));
 	code = persist_installed(r, h, &rows, &n);
 	if (code)
 		return code;
 	boot_compare(r, h, m, rows, n, NULL, &v);
-	return print(r, m, &v, "There is no report of this boot; this is what is to be seen now.");
+	return verb_boot_print(r, m, &v,
+			       "There is no report of this boot; this is what is to be seen now.");
 }
 
 /* --- verify --reboot ---------------------------------------------------------------------------
@@ -587,10 +591,10 @@ static int save_request(struct run *r, struct host *h)
 
 	if (stamp_format(h->id.time_s, stamp))
 		stamp[0] = '\0';
-	return put_json(h, REBOOT_FILE,
-			json_pack("{s:s, s:s, s:s}", "boot_id", boot_id(r, h), "time", stamp,
-				  "user", who.user),
-			&e)
+	return verb_boot_put_json(h, REBOOT_FILE,
+				  json_pack("{s:s, s:s, s:s}", "boot_id", boot_id(r, h), "time",
+					    stamp, "user", who.user),
+				  &e)
 		       ? complain(EXIT_NOT_APPLIED, &e)
 		       : 0;
 }

@@ -21,7 +21,7 @@ struct asked {
 };
 
 /* The machine that is calibrated; its digest is that of bench results. */
-static int find_machine(struct run *r, struct host *h, struct asked *q)
+static int verb_calibrate_find_machine(struct run *r, struct host *h, struct asked *q)
 {
 	struct record rec = { 0 };
 	struct err e = { 0 };
@@ -45,7 +45,7 @@ static int find_machine(struct run *r, struct host *h, struct asked *q)
 	return 0;
 }
 
-static int asked_words(struct run *r, struct asked *q)
+static int verb_calibrate_asked_words(struct run *r, struct asked *q)
 {
 	double claim = 0;
 	int code = predict_words(r, &q->w, &claim);
@@ -62,7 +62,7 @@ static int asked_words(struct run *r, struct asked *q)
 	return 0;
 }
 
-static int read_log(struct run *r, const char *path, struct log_runs *runs)
+static int verb_calibrate_read_log(struct run *r, const char *path, struct log_runs *runs)
 {
 	struct err e = { 0 };
 	size_t len;
@@ -84,16 +84,16 @@ static int read_logs(struct run *r, struct log_runs *runs)
 	while (!code && list && *list) {
 		size_t n = strcspn(list, "\n");
 
-		code = read_log(r, arena_strndup(&r->arena, list, n), runs);
+		code = verb_calibrate_read_log(r, arena_strndup(&r->arena, list, n), runs);
 		list += n + (list[n] == '\n');
 	}
 	for (int i = 0; !code && i < r->n_args; i++)
-		code = read_log(r, r->args[i], runs);
+		code = verb_calibrate_read_log(r, r->args[i], runs);
 	return code;
 }
 
 /* Nothing to read: what is kept. */
-static int show(struct run *r, struct host *h, const struct asked *q)
+static int verb_calibrate_show(struct run *r, struct host *h, const struct asked *q)
 {
 	struct calibration_file kept;
 	bool there = calibrate_stored(r, h, &q->at, &kept);
@@ -129,7 +129,7 @@ static int print_answer(struct run *r, const struct calibration *c, const struct
 	return run_print_doc(r, page_calibrate(&r->arena, c, p), "gputune calibrate", p->code);
 }
 
-static int fit(struct run *r, struct host *h, struct asked *q)
+static int verb_calibrate_fit(struct run *r, struct host *h, struct asked *q)
 {
 	struct calibrate_page p = { .taken = q->w.on ? q->place.taken : q->at.taken,
 				    .gpu = q->place.gpu->name,
@@ -170,21 +170,21 @@ static int with_machine(struct run *r, struct host *live, struct asked *q)
 	if (r->value[OPT_FORGET])
 		return nothing ? calibrate_forget(r, &q->at)
 			       : complain_text(EXIT_USAGE, "--forget stands alone");
-	return nothing ? show(r, live, q) : fit(r, live, q);
+	return nothing ? verb_calibrate_show(r, live, q) : verb_calibrate_fit(r, live, q);
 }
 
 int verb_calibrate(struct run *r)
 {
 	struct asked *q = ARENA_NEW(&r->arena, struct asked);
 	struct host *h, *live;
-	int code = asked_words(r, q);
+	int code = verb_calibrate_asked_words(r, q);
 
 	if (code)
 		return code;
 	h = run_host(r);
 	if (!h)
 		return EXIT_USAGE;
-	code = find_machine(r, h, q);
+	code = verb_calibrate_find_machine(r, h, q);
 	host_close(h);
 	if (code)
 		return code;

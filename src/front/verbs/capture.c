@@ -20,7 +20,7 @@ static void read_all_knobs(struct run *r, struct host *h, const struct machine *
 }
 
 /* Else it would become a folder of that name. */
-static bool compressed(const char *path)
+static bool verb_capture_compressed(const char *path)
 {
 	static const char *const ends[] = { ".tgz", ".txz", ".gz", ".xz", ".zst", ".bz2" };
 
@@ -43,7 +43,7 @@ int verb_capture(struct run *r)
 		return complain_text(
 			EXIT_USAGE,
 			"capture needs -o PATH: a new folder, or a name that ends in .tar");
-	if (compressed(path))
+	if (verb_capture_compressed(path))
 		return complain_text(EXIT_USAGE,
 				     "%s: a capture is a folder or an uncompressed tar; name it "
 				     ".tar, and compress that",

@@ -16,8 +16,8 @@ static int exit_code(const struct findings *f)
 }
 
 /* Monitors have exit codes of their own. */
-static int print(struct run *r, const struct findings *f, const struct machine *m,
-		 const struct profile *p, const struct ledger *l, int *code)
+static int verb_check_print(struct run *r, const struct findings *f, const struct machine *m,
+			    const struct profile *p, const struct ledger *l, int *code)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
 	/* On a narrow terminal a column of reasons makes ten lines of one: explain has them. */
@@ -66,7 +66,7 @@ int verb_check(struct run *r)
 	}
 	settings_check(&r->arena, m, &p, run_read_knob, h, &f);
 	code = exit_code(&f);
-	failed = print(r, &f, m, &p, run_ledger(r, h, m), &code);
+	failed = verb_check_print(r, &f, m, &p, run_ledger(r, h, m), &code);
 	host_close(h);
 	return failed ? failed : code;
 }

@@ -25,7 +25,7 @@
 
 /* gputune cluster discover: which port hears which, and what is wrong with that. */
 
-static int exit_code(const struct cluster *c)
+static int verb_cluster_exit_code(const struct cluster *c)
 {
 	size_t answered = 0;
 
@@ -38,7 +38,7 @@ static int exit_code(const struct cluster *c)
 									: EXIT_CLEAN;
 }
 
-static int print(struct run *r, const struct cluster_run *c, int code)
+static int verb_cluster_print(struct run *r, const struct cluster_run *c, int code)
 {
 	char stamp[STAMP_SIZE] = "";
 
@@ -78,7 +78,7 @@ static int cluster_discover_run(struct run *r)
 			return complain(EXIT_USAGE, &e);
 		cluster_judge(&r->arena, &c.cluster, against ? &before : NULL);
 	}
-	code = print(r, &c, exit_code(&c.cluster));
+	code = verb_cluster_print(r, &c, verb_cluster_exit_code(&c.cluster));
 	cluster_run_close(&c);
 	return code;
 }
@@ -218,7 +218,7 @@ static int read_topology(struct planning *p)
 			     word);
 }
 
-static int read_target(struct planning *p)
+static int verb_cluster_read_target(struct planning *p)
 {
 	const char *const *v = p->r->value;
 	long long seconds = DEADMAN_S;
@@ -264,7 +264,7 @@ static void print_plan(struct planning *p)
 			      EXIT_CLEAN);
 }
 
-static int finish(struct planning *p, int code)
+static int verb_cluster_finish(struct planning *p, int code)
 {
 	struct run *r = p->r;
 
@@ -296,7 +296,7 @@ static int check_plan(struct planning *p)
 	return complain_text(EXIT_NOT_APPLIED, "nothing is changed");
 }
 
-static int make(struct planning *p)
+static int verb_cluster_make(struct planning *p)
 {
 	struct run *r = p->r;
 	int result, code;
@@ -337,7 +337,7 @@ static int ask_nodes(struct planning *p)
 	return apply_ask_plan(&p->how, &p->wiring, &p->apply);
 }
 
-static int plan(struct planning *p)
+static int verb_cluster_plan(struct planning *p)
 {
 	struct run *r = p->r;
 	int code;
@@ -349,22 +349,23 @@ static int plan(struct planning *p)
 	if (!r->value[OPT_APPLY]) {
 		if (!code)
 			complain_text(0, "nothing was written; --apply makes it so");
-		return finish(p, code || !p->run.rsh || apply_has_changes(&p->apply) ? EXIT_FINDINGS
-										     : EXIT_CLEAN);
+		return verb_cluster_finish(p, code || !p->run.rsh || apply_has_changes(&p->apply)
+						      ? EXIT_FINDINGS
+						      : EXIT_CLEAN);
 	}
 	if (code)
-		return finish(p, code);
+		return verb_cluster_finish(p, code);
 	if (!apply_has_changes(&p->apply)) {
 		complain_text(0, "all nodes are as planned already");
-		return finish(p, EXIT_CLEAN);
+		return verb_cluster_finish(p, EXIT_CLEAN);
 	}
-	return finish(p, make(p));
+	return verb_cluster_finish(p, verb_cluster_make(p));
 }
 
 static int cluster_plan_run(struct run *r)
 {
 	struct planning p = { .r = r };
-	int code = read_target(&p);
+	int code = verb_cluster_read_target(&p);
 
 	if (code)
 		return code;
@@ -372,7 +373,7 @@ static int cluster_plan_run(struct run *r)
 		return complain_text(EXIT_USAGE, "\"cluster plan\" takes no argument");
 	code = cluster_run_open(r, &p.run, r->value[OPT_APPLY] != NULL);
 	if (code == 0)
-		code = plan(&p);
+		code = verb_cluster_plan(&p);
 	cluster_run_close(&p.run);
 	return code;
 }
@@ -380,7 +381,7 @@ static int cluster_plan_run(struct run *r)
 /* --- undo --------------------------------------------------------------------------------------
  */
 
-static int undo(struct run *r, struct cluster_run *c)
+static int verb_cluster_undo(struct run *r, struct cluster_run *c)
 {
 	struct apply_run how = { .a = &r->arena, .rsh = c->rsh };
 	const char **names = arena_array(&r->arena, c->n, sizeof(*names));
@@ -418,7 +419,7 @@ static int cluster_undo_run(struct run *r)
 		return complain_text(EXIT_USAGE, "\"cluster undo\" takes no argument");
 	code = cluster_run_start(r, &c);
 	if (code == 0)
-		code = undo(r, &c);
+		code = verb_cluster_undo(r, &c);
 	cluster_run_close(&c);
 	return code;
 }
@@ -523,7 +524,7 @@ static json_t *find_earlier(struct run *r, struct host *h, struct check *c)
 }
 
 /* A result that cannot be kept is still a result. */
-static void keep(struct run *r, struct host *h, const json_t *j, long long now)
+static void verb_cluster_keep(struct run *r, struct host *h, const json_t *j, long long now)
 {
 	const char *folder = folder_of(r), *path = NULL;
 	char *text = json_dumps(j, JSON_INDENT(1)), when[32];
@@ -571,7 +572,7 @@ static void note(struct run *r, struct check *c, const char *text)
 }
 
 /* Nodes that went out while they were measured. */
-static void lost(struct run *r, struct cluster_run *run)
+static void verb_cluster_lost(struct run *r, struct cluster_run *run)
 {
 	for (size_t i = 0; i < run->cluster.n_nodes; i++) {
 		const char *why = rsh_failure(run->rsh, i);
@@ -594,7 +595,7 @@ static void lost(struct run *r, struct cluster_run *run)
 	}
 }
 
-static void earlier(struct run *r, struct host *h, struct check *c)
+static void verb_cluster_earlier(struct run *r, struct host *h, struct check *c)
 {
 	json_t *j = find_earlier(r, h, c);
 	struct err e = { 0 };
@@ -608,7 +609,7 @@ static void earlier(struct run *r, struct host *h, struct check *c)
 	json_decref(j);
 }
 
-static int code_of(const struct check *c)
+static int verb_cluster_code_of(const struct check *c)
 {
 	bool any = false;
 
@@ -622,7 +623,7 @@ static int code_of(const struct check *c)
 
 static int print_check(struct run *r, struct host *h, const struct check *c)
 {
-	int code = code_of(c);
+	int code = verb_cluster_code_of(c);
 	long long now = (long long)time(NULL);
 	char stamp[STAMP_SIZE] = "";
 	json_t *j;
@@ -631,7 +632,7 @@ static int print_check(struct run *r, struct host *h, const struct check *c)
 	j = check_json(c, stamp, code);
 	/* With nothing in it there would be nothing to compare with. */
 	if (c->n_results)
-		keep(r, h, j, now);
+		verb_cluster_keep(r, h, j, now);
 	if (r->value[OPT_QUIET]) {
 		json_decref(j);
 		return code;
@@ -669,9 +670,9 @@ static int cluster_check_run(struct run *r)
 		cluster_run_close(&run);
 		return complain(EXIT_BLIND, &e);
 	}
-	lost(r, &run);
+	verb_cluster_lost(r, &run);
 	cluster_run_close(&run);
-	earlier(r, h, &c);
+	verb_cluster_earlier(r, h, &c);
 	check_symptoms(&r->arena, &c);
 	return print_check(r, h, &c);
 }

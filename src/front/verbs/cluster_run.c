@@ -25,8 +25,8 @@ static const char *name_of(const char *address)
 }
 
 /* where: "list:3: ", or "" for a word of the command line. */
-static int add_target(struct run *r, struct cluster_run *c, const char *where, const char *name,
-		      const char *address)
+static int verb_cluster_run_add_target(struct run *r, struct cluster_run *c, const char *where,
+				       const char *name, const char *address)
 {
 	if (!cluster_name_valid(address) || !cluster_name_valid(name) ||
 	    strlen(name) > NAME_MAX_HERE)
@@ -49,7 +49,7 @@ static int from_list(struct run *r, struct cluster_run *c)
 	char *list = arena_strdup(&r->arena, r->value[OPT_NODES]), *save = NULL;
 
 	for (char *p = strtok_r(list, ", ", &save); p; p = strtok_r(NULL, ", ", &save)) {
-		int code = add_target(r, c, "", name_of(p), p);
+		int code = verb_cluster_run_add_target(r, c, "", name_of(p), p);
 
 		if (code)
 			return code;
@@ -80,8 +80,9 @@ static int from_file(struct run *r, struct cluster_run *c)
 		name = strtok_r(line, " \t\r", &save);
 		address = name ? strtok_r(NULL, " \t\r", &save) : NULL;
 		if (name)
-			code = add_target(r, c, arena_printf(&r->arena, "%s:%ld: ", path, number),
-					  address ? name : name_of(name), address ? address : name);
+			code = verb_cluster_run_add_target(
+				r, c, arena_printf(&r->arena, "%s:%ld: ", path, number),
+				address ? name : name_of(name), address ? address : name);
 	}
 	fclose(f);
 	if (code == 0 && !c->n)
@@ -112,7 +113,7 @@ static const char *self(struct run *r)
 	return n > 0 ? arena_strndup(&r->arena, path, (size_t)n) : "gputune";
 }
 
-static int start(struct run *r, struct cluster_run *c)
+static int verb_cluster_run_start(struct run *r, struct cluster_run *c)
 {
 	double limit = 0;
 	struct err e = { 0 };
@@ -132,7 +133,7 @@ static int start(struct run *r, struct cluster_run *c)
 	return 0;
 }
 
-static int look(struct run *r, struct cluster_run *c)
+static int verb_cluster_run_look(struct run *r, struct cluster_run *c)
 {
 	struct discover_how how = { .answer_ms = c->answer_ms,
 				    .all_links = r->value[OPT_ALL_LINKS] != NULL };
@@ -177,7 +178,7 @@ int cluster_run_start(struct run *r, struct cluster_run *c)
 	if (code)
 		return code;
 	cluster_stop_begin(&c->stop);
-	code = start(r, c);
+	code = verb_cluster_run_start(r, c);
 	if (code)
 		cluster_run_close(c);
 	return code;
@@ -193,7 +194,7 @@ int cluster_run_open(struct run *r, struct cluster_run *c, bool need_nodes)
 	code = cluster_run_start(r, c);
 	if (code)
 		return code;
-	code = look(r, c);
+	code = verb_cluster_run_look(r, c);
 	c->seconds = clock_mono_s() - begin;
 	if (code)
 		cluster_run_close(c);

@@ -49,7 +49,8 @@ static int pid_of(struct run *r, int *out)
 	return 0;
 }
 
-static void looks(struct attach *s, struct waiter *w, int interval_ms, long long for_ms)
+static void verb_diagnose_looks(struct attach *s, struct waiter *w, int interval_ms,
+				long long for_ms)
 {
 	long long begin = clock_mono_ms(), due = begin;
 
@@ -98,7 +99,7 @@ static int diagnose_attach(struct diagnosing *g)
 		host_close(h);
 		return complain_text(EXIT_BLIND, "no descriptor for signals is to be had");
 	}
-	looks(&s, &w, interval_ms, for_ms ? for_ms : STANDARD_FOR_MS);
+	verb_diagnose_looks(&s, &w, interval_ms, for_ms ? for_ms : STANDARD_FOR_MS);
 	waiter_close(&w);
 	attach_close(&s);
 	host_close(h);
@@ -125,7 +126,7 @@ static const char *last_part(struct arena *a, const char *path)
 	return slash && slash[1] ? slash + 1 : own;
 }
 
-static void trouble(struct diagnosing *g, const char *path, const struct err *e)
+static void verb_diagnose_trouble(struct diagnosing *g, const char *path, const struct err *e)
 {
 	const char *why = *e->hint ? arena_printf(&g->r->arena, "%s; %s", e->text, e->hint)
 				   : arena_strdup(&g->r->arena, e->text);
@@ -136,7 +137,7 @@ static void trouble(struct diagnosing *g, const char *path, const struct err *e)
 }
 
 /* A file that was named has to be there; a broken one is said and the others are read. */
-static int read_file(struct diagnosing *g, const char *path, size_t run, bool named)
+static int verb_diagnose_read_file(struct diagnosing *g, const char *path, size_t run, bool named)
 {
 	struct err e = { 0 };
 	int code;
@@ -149,7 +150,7 @@ static int read_file(struct diagnosing *g, const char *path, size_t run, bool na
 	if (code == 0)
 		g->read++;
 	else if (named || code != -ENOTSUP)
-		trouble(g, path, &e);
+		verb_diagnose_trouble(g, path, &e);
 	return 0;
 }
 
@@ -169,7 +170,7 @@ static int read_folder(struct diagnosing *g, const char *folder, size_t run)
 		struct stat st;
 
 		if (names[i][0] != '.' && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size)
-			code = read_file(g, path, run, false);
+			code = verb_diagnose_read_file(g, path, run, false);
 	}
 	host_close(h);
 	return code;
@@ -177,7 +178,8 @@ static int read_folder(struct diagnosing *g, const char *folder, size_t run)
 
 static int read_path(struct diagnosing *g, const char *path, size_t run)
 {
-	return is_folder(path) ? read_folder(g, path, run) : read_file(g, path, run, true);
+	return is_folder(path) ? read_folder(g, path, run)
+			       : verb_diagnose_read_file(g, path, run, true);
 }
 
 static bool is_taken(const struct diagnosing *g, const char *name)
@@ -334,7 +336,7 @@ static int read_model(struct diagnosing *g, struct model_file *file)
 	return 0;
 }
 
-static int print_answer(struct diagnosing *g)
+static int verb_diagnose_print_answer(struct diagnosing *g)
 {
 	struct run *r = g->r;
 	int code;
@@ -371,5 +373,5 @@ int verb_diagnose(struct run *r)
 			r->n_args ? r->args[0] : "");
 	else
 		code = diagnose_files(&g);
-	return code ? code : print_answer(&g);
+	return code ? code : verb_diagnose_print_answer(&g);
 }

@@ -85,7 +85,7 @@ static void doctoring_measure(struct doctoring *g, const struct doctor_plan *p, 
 	record_judge(&g->r->arena, out);
 }
 
-static void look(struct doctoring *g)
+static void verb_doctor_look(struct doctoring *g)
 {
 	double begin = clock_mono_s();
 	struct path_look *path = NULL;
@@ -145,7 +145,7 @@ static const char *settings_of(struct arena *a, const struct examined *x)
 }
 
 /* Refusals of the plan's gates, or that it has nothing to write. */
-static const char *nothing_to_write(struct arena *a, const struct plan *p)
+static const char *verb_doctor_nothing_to_write(struct arena *a, const struct plan *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->changes[i].gate)
@@ -215,7 +215,7 @@ static void split_fix(struct arena *a, const struct plan *p, struct doctor_fix *
 }
 
 /* What found causes name a value for and the profile leaves alone. */
-static void add_values(struct doctoring *g, const struct examined *x, struct planned *p)
+static void verb_doctor_add_values(struct doctoring *g, const struct examined *x, struct planned *p)
 {
 	for (size_t i = 0; i < x->d->n; i++) {
 		const struct cause *c = x->causes[i].c;
@@ -230,8 +230,8 @@ static void add_values(struct doctoring *g, const struct examined *x, struct pla
 	}
 }
 
-static int make_plan(struct doctoring *g, const struct examined *x, const char *settings,
-		     struct planned *p)
+static int verb_doctor_make_plan(struct doctoring *g, const struct examined *x,
+				 const char *settings, struct planned *p)
 {
 	struct run *r = g->r;
 	const char *only = r->value[OPT_ONLY];
@@ -242,12 +242,12 @@ static int make_plan(struct doctoring *g, const struct examined *x, const char *
 	r->value[OPT_ONLY] = only;
 	if (code)
 		return code;
-	add_values(g, x, p);
+	verb_doctor_add_values(g, x, p);
 	leave_for_later(&r->arena, &p->plan);
 	return 0;
 }
 
-static bool agreed(struct doctoring *g, const struct planned *p, const char *id)
+static bool verb_doctor_agreed(struct doctoring *g, const struct planned *p, const char *id)
 {
 	struct run *r = g->r;
 	struct plan_view how = { 0 };
@@ -262,9 +262,9 @@ static bool agreed(struct doctoring *g, const struct planned *p, const char *id)
 }
 
 /* What had found the causes, once more: true when it finds none that p has set something for. */
-static bool is_gone(struct doctoring *g, const struct examined *x, const struct plan *p,
-		    const struct record *after, const struct doctor_plan *tests,
-		    const char *why[TESTS], const struct path_look *path)
+static bool verb_doctor_is_gone(struct doctoring *g, const struct examined *x, const struct plan *p,
+				const struct record *after, const struct doctor_plan *tests,
+				const char *why[TESTS], const struct path_look *path)
 {
 	struct findings f;
 	struct signs s;
@@ -307,7 +307,7 @@ static sigset_t stopping(void)
 	return set;
 }
 
-static bool stopped(struct doctoring *g)
+static bool verb_doctor_stopped(struct doctoring *g)
 {
 	const struct timespec at_once = { 0 };
 	sigset_t set = stopping();
@@ -318,9 +318,9 @@ static bool stopped(struct doctoring *g)
 }
 
 /* The change is in force: measure, then keep or take back. */
-static int judge(struct doctoring *g, const struct examined *x, const struct plan *p,
-		 const struct doctor_plan *tests, const struct record *before,
-		 struct txn_trial *trial, struct doctor_fix *out, struct err *e)
+static int verb_doctor_judge(struct doctoring *g, const struct examined *x, const struct plan *p,
+			     const struct doctor_plan *tests, const struct record *before,
+			     struct txn_trial *trial, struct doctor_fix *out, struct err *e)
 {
 	struct record *after = ARENA_NEW(&g->r->arena, struct record);
 	const char *why[TESTS] = { 0 };
@@ -328,13 +328,13 @@ static int judge(struct doctoring *g, const struct examined *x, const struct pla
 	bool gone;
 
 	usleep(SETTLE_MS * 1000);
-	if (!stopped(g))
+	if (!verb_doctor_stopped(g))
 		doctoring_measure(g, tests, after, why, &path);
-	if (stopped(g)) {
+	if (verb_doctor_stopped(g)) {
 		out->trouble = "interrupted: it was taken back";
 		return txn_trial_revert(trial, NULL, e);
 	}
-	gone = is_gone(g, x, p, after, tests, why, path);
+	gone = verb_doctor_is_gone(g, x, p, after, tests, why, path);
 	doctor_remeasure(&g->r->arena, &g->record, before, after, gone, &out->v);
 	out->measured = true;
 	out->kept = out->v.keep || g->r->value[OPT_KEEP] != NULL;
@@ -342,8 +342,8 @@ static int judge(struct doctoring *g, const struct examined *x, const struct pla
 }
 
 /* Only the cases of this diagnosis's tests: others were measured too, and would be compared. */
-static int try_it(struct doctoring *g, const struct examined *x, const struct plan *p,
-		  struct doctor_fix *out)
+static int verb_doctor_try_it(struct doctoring *g, const struct examined *x, const struct plan *p,
+			      struct doctor_fix *out)
 {
 	struct doctor_plan tests = { .tests = x->d->tests & ~TEST_BIT(TEST_PATH),
 				     .named = g->plan.named,
@@ -374,7 +374,7 @@ static int try_it(struct doctoring *g, const struct examined *x, const struct pl
 		r = txn_trial_set(trial, p, "apply", &report, &e);
 		out->txn = r == 0 ? report.txn : 0;
 		if (r == 0)
-			r = judge(g, x, p, &tests, &before, trial, out, &e);
+			r = verb_doctor_judge(g, x, p, &tests, &before, trial, out, &e);
 		code = txn_trial_end(trial, r ? &(struct err){ 0 } : &e);
 		r = r ? r : code;
 	}
@@ -393,8 +393,8 @@ static int try_held(struct doctoring *g, const struct examined *x, const struct 
 	int code;
 
 	pthread_sigmask(SIG_BLOCK, &set, &old);
-	code = try_it(g, x, p, out);
-	(void)stopped(g);
+	code = verb_doctor_try_it(g, x, p, out);
+	(void)verb_doctor_stopped(g);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return code;
 }
@@ -404,7 +404,7 @@ static int fix_one(struct doctoring *g, const struct examined *x, const char *se
 	struct arena *a = &g->r->arena;
 	struct planned p = { 0 };
 	struct doctor_fix *out;
-	int code = make_plan(g, x, settings, &p);
+	int code = verb_doctor_make_plan(g, x, settings, &p);
 
 	if (code)
 		return code;
@@ -412,7 +412,7 @@ static int fix_one(struct doctoring *g, const struct examined *x, const char *se
 	out = &g->fixes[g->n_fixes++];
 	*out = (struct doctor_fix){ .diagnosis = x->d->id, .settings = settings };
 	if (!plan_open_changes(&p.plan)) {
-		out->trouble = nothing_to_write(a, &p.plan);
+		out->trouble = verb_doctor_nothing_to_write(a, &p.plan);
 		return 0;
 	}
 	split_fix(a, &p.plan, out);
@@ -420,7 +420,7 @@ static int fix_one(struct doctoring *g, const struct examined *x, const char *se
 		out->trouble = "dry run: nothing was written";
 		return 0;
 	}
-	if (!agreed(g, &p, x->d->id)) {
+	if (!verb_doctor_agreed(g, &p, x->d->id)) {
 		out->trouble = "not agreed to";
 		return isatty(STDIN_FILENO) ? 0 : EXIT_USAGE;
 	}
@@ -456,7 +456,7 @@ static int doctoring_fix(struct doctoring *g)
 /* --- the verb ----------------------------------------------------------------------------------
  */
 
-static int choose(struct doctoring *g)
+static int verb_doctor_choose(struct doctoring *g)
 {
 	struct run *r = g->r;
 	const char *const *ids, *bad = NULL;
@@ -489,7 +489,7 @@ static int choose(struct doctoring *g)
 	return 0;
 }
 
-static int read_options(struct doctoring *g)
+static int verb_doctor_read_options(struct doctoring *g)
 {
 	struct run *r = g->r;
 	const char *only;
@@ -511,7 +511,7 @@ static int read_options(struct doctoring *g)
 	r->value[OPT_ONLY] = NULL;
 	sound = run_profile(r, &g->profile);
 	r->value[OPT_ONLY] = only;
-	return sound ? choose(g) : EXIT_USAGE;
+	return sound ? verb_doctor_choose(g) : EXIT_USAGE;
 }
 
 static bool is_mended(const struct doctoring *g, const struct diagnosis *d)
@@ -523,7 +523,7 @@ static bool is_mended(const struct doctoring *g, const struct diagnosis *d)
 }
 
 /* What was asked for by name has to be tested; otherwise something has. */
-static int code_of(const struct doctoring *g, const struct doctor_view *v)
+static int verb_doctor_code_of(const struct doctoring *g, const struct doctor_view *v)
 {
 	struct doctor_count n = doctor_count(v);
 
@@ -556,21 +556,21 @@ int doctor_collect(struct run *r, struct host *h, struct doctor_view *out)
 
 	g->r = r;
 	g->h = h;
-	code = read_options(g);
+	code = verb_doctor_read_options(g);
 	if (code)
 		return code;
 	g->plan.tests = doctor_tests_of(&g->chosen);
-	look(g);
+	verb_doctor_look(g);
 	examine(g);
 	*out = view_of(g);
 	return 0;
 }
 
-static int print(struct doctoring *g, int fixed)
+static int verb_doctor_print(struct doctoring *g, int fixed)
 {
 	struct run *r = g->r;
 	struct doctor_view v = view_of(g);
-	int code = fixed ? fixed : code_of(g, &v);
+	int code = fixed ? fixed : verb_doctor_code_of(g, &v);
 
 	if (r->value[OPT_QUIET])
 		return code;
@@ -595,7 +595,7 @@ int verb_doctor(struct run *r)
 
 	if (r->n_args && strcmp(r->args[0], "list") == 0)
 		return list(r);
-	code = read_options(&g);
+	code = verb_doctor_read_options(&g);
 	if (code)
 		return code;
 	g.h = r->value[OPT_FIX] ? run_change_host(r) : run_host(r);
@@ -603,10 +603,10 @@ int verb_doctor(struct run *r)
 		return EXIT_USAGE;
 	g.plan.tests = doctor_tests_of(&g.chosen);
 	g.plan.named = g.chosen.named;
-	look(&g);
+	verb_doctor_look(&g);
 	examine(&g);
 	code = r->value[OPT_FIX] ? doctoring_fix(&g) : 0;
-	code = print(&g, code);
+	code = verb_doctor_print(&g, code);
 	host_close(g.h);
 	return code;
 }

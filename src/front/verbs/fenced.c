@@ -120,7 +120,7 @@ static void open_libraries(const struct run *r)
 			library_open(of_readers[i], &unsaid);
 }
 
-static unsigned needs_of(const struct run *r)
+static unsigned verb_fenced_needs_of(const struct run *r)
 {
 	unsigned needs = 0;
 
@@ -138,7 +138,7 @@ static unsigned needs_of(const struct run *r)
 void fence_here(const struct run *r)
 {
 	open_libraries(r);
-	confine(needs_of(r) | CONFINE_SCREEN);
+	confine(verb_fenced_needs_of(r) | CONFINE_SCREEN);
 }
 
 /* --- the reader --------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ static void become_reader(struct fenced_run *f)
 	host_close(f->h);
 	r->machine = machine;
 	open_libraries(r);
-	confine(needs_of(r));
+	confine(verb_fenced_needs_of(r));
 }
 
 /* --- the other ---------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ static void fenced_receive(struct fenced_run *f, unsigned i)
 }
 
 /* Until it asks and says no more. */
-static void attend(struct fenced_run *f)
+static void verb_fenced_attend(struct fenced_run *f)
 {
 	for (;;) {
 		struct pollfd p[PIPES + 1];
@@ -260,7 +260,7 @@ static void attend(struct fenced_run *f)
 }
 
 /* To the terminal: lines, colours and nothing else. */
-static int show(struct fenced_run *f, unsigned which, FILE *out)
+static int verb_fenced_show(struct fenced_run *f, unsigned which, FILE *out)
 {
 	TEXT_AUTO clean = { 0 };
 
@@ -280,7 +280,7 @@ static int keep_file(struct fenced_run *f)
 }
 
 /* How it ended. A signal that ended it ends us, but for those that its fence or a fault sent. */
-static int code_of(struct fenced_run *f)
+static int verb_fenced_code_of(struct fenced_run *f)
 {
 	int status = 0, code;
 
@@ -309,12 +309,12 @@ static int take_result(struct fenced_run *f)
 {
 	int code, failed;
 
-	attend(f);
+	verb_fenced_attend(f);
 	if (f->broken)
 		kill(f->pid, SIGKILL);
-	show(f, TO_ERR, stderr);
-	code = code_of(f);
-	if (show(f, TO_OUT, stdout))
+	verb_fenced_show(f, TO_ERR, stderr);
+	code = verb_fenced_code_of(f);
+	if (verb_fenced_show(f, TO_OUT, stdout))
 		code = -1;
 	if (f->said[TO_FILE].len && code >= 0 && !f->broken && (failed = keep_file(f)) != 0)
 		code = failed;

@@ -35,7 +35,7 @@ static void refuse(struct gather *g, const char *path, const char *why)
 }
 
 /* "node7" of "/results/node7.json". */
-static const char *name_of(struct arena *a, const char *path)
+static const char *verb_fleet_name_of(struct arena *a, const char *path)
 {
 	char *name = basename(arena_strdup(a, path));
 	char *dot = strrchr(name, '.');
@@ -51,14 +51,14 @@ static void add_text(struct gather *g, const char *path, const char *text, size_
 	struct err e = { 0 };
 
 	if (!g->golden)
-		fleet_add(g->f, path, name_of(&a, path), text, len);
+		fleet_add(g->f, path, verb_fleet_name_of(&a, path), text, len);
 	else if (fleet_golden(g->f, path, text, len, &e))
 		refuse(g, path, e.text);
 	arena_free(&a);
 }
 
 /* A regular file only: a pipe or device among the results would hold us up. */
-static void add_file(struct gather *g, const char *path)
+static void verb_fleet_add_file(struct gather *g, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
@@ -118,7 +118,7 @@ static void add_capture(struct gather *g, const char *path)
 	host_close(h);
 }
 
-static void add_path(struct gather *g, const char *path, int depth, bool named);
+static void verb_fleet_add_path(struct gather *g, const char *path, int depth, bool named);
 
 static int natural(const struct dirent **a, const struct dirent **b)
 {
@@ -130,7 +130,7 @@ static int visible(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-static void add_folder(struct gather *g, const char *path, int depth)
+static void verb_fleet_add_folder(struct gather *g, const char *path, int depth)
 {
 	struct dirent **names = NULL;
 	int n = scandir(path, &names, visible, natural);
@@ -144,7 +144,7 @@ static void add_folder(struct gather *g, const char *path, int depth)
 
 		text_printf(&child, "%s/%s", path, names[i]->d_name);
 		if (depth < FOLDERS_DEEP)
-			add_path(g, child.s, depth + 1, false);
+			verb_fleet_add_path(g, child.s, depth + 1, false);
 		text_free(&child);
 		free(names[i]);
 	}
@@ -152,7 +152,7 @@ static void add_folder(struct gather *g, const char *path, int depth)
 }
 
 /* In folders only what is called like a result is read, and no link is followed. */
-static void add_path(struct gather *g, const char *path, int depth, bool named)
+static void verb_fleet_add_path(struct gather *g, const char *path, int depth, bool named)
 {
 	struct text meta = { 0 };
 	struct stat st;
@@ -170,10 +170,10 @@ static void add_path(struct gather *g, const char *path, int depth, bool named)
 	else if (S_ISDIR(st.st_mode) && g->golden)
 		refuse(g, path, "the golden machine is one file or capture");
 	else if (S_ISDIR(st.st_mode))
-		add_folder(g, path, depth);
+		verb_fleet_add_folder(g, path, depth);
 	else if (named ||
 		 (S_ISREG(st.st_mode) && (str_ends(path, ".json") || str_ends(path, ".jsonl"))))
-		add_file(g, path);
+		verb_fleet_add_file(g, path);
 }
 
 static int fleet_code(const struct fleet *f)
@@ -186,7 +186,7 @@ static int fleet_code(const struct fleet *f)
 	return f->n_refused ? EXIT_BLIND : EXIT_CLEAN;
 }
 
-static int print(struct run *r, const struct fleet *f, int code)
+static int verb_fleet_print(struct run *r, const struct fleet *f, int code)
 {
 	/* In HTML everything has room: it can be filtered and folded. */
 	bool html = r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "html") == 0;
@@ -211,14 +211,14 @@ int verb_fleet(struct run *r)
 	g.f = fleet_new(&r->arena, r->value[OPT_VALUES] != NULL);
 	if (r->value[OPT_GOLDEN]) {
 		g.golden = true;
-		add_path(&g, r->value[OPT_GOLDEN], 0, true);
+		verb_fleet_add_path(&g, r->value[OPT_GOLDEN], 0, true);
 		g.golden = false;
 	}
 	for (int i = 0; i < r->n_args && !g.code; i++)
-		add_path(&g, r->args[i], 0, true);
+		verb_fleet_add_path(&g, r->args[i], 0, true);
 	if (!g.code) {
 		fleet_settle(g.f);
-		code = print(r, g.f, fleet_code(g.f));
+		code = verb_fleet_print(r, g.f, fleet_code(g.f));
 	}
 	text_free(&g.buffer);
 	fleet_free(g.f);

@@ -68,7 +68,7 @@ static int unknown_kind(struct run *r)
 }
 
 /* A TCP port. */
-static int port_of(struct run *r, int usual, int *out)
+static int verb_generate_port_of(struct run *r, int usual, int *out)
 {
 	long long v;
 
@@ -96,7 +96,7 @@ static int make_launch(struct run *r, const struct kind *k, const struct gen_env
 	size_t n = (size_t)r->n_args - 1;
 	struct err e = { 0 };
 	bool starts = k->is == IS_TORCHRUN || k->is == IS_MPI || k->is == IS_SBATCH;
-	int port, code = port_of(r, 29500, &port), got = 0;
+	int port, code = verb_generate_port_of(r, 29500, &port), got = 0;
 
 	if (code)
 		return code;
@@ -150,7 +150,7 @@ static int only_rank(struct run *r, const struct gen_cluster *c, long long *out)
 	return 0;
 }
 
-static int exit_code(const struct generate_view *v)
+static int verb_generate_exit_code(const struct generate_view *v)
 {
 	if (v->serve && !v->serve->fits)
 		return EXIT_FINDINGS;
@@ -205,10 +205,10 @@ static int print_file(struct run *r, struct generate_view *v, const char *format
 	return got < 0 ? complain(EXIT_USAGE, &e) : code;
 }
 
-static int print_answer(struct run *r, struct generate_view *v)
+static int verb_generate_print_answer(struct run *r, struct generate_view *v)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
-	int code = exit_code(v);
+	int code = verb_generate_exit_code(v);
 	bool nothing = v->serve && !v->serve->fits;
 
 	if (r->value[OPT_QUIET])
@@ -253,7 +253,7 @@ static int generate(struct run *r, const struct kind *k, const struct generate_n
 		if (!code && k->is == IS_SBATCH)
 			code = job_text(r, &v, &launch);
 	}
-	return code ? code : print_answer(r, &v);
+	return code ? code : verb_generate_print_answer(r, &v);
 }
 
 int verb_generate(struct run *r)
@@ -357,7 +357,7 @@ int generate_options_used(struct run *r, const struct generate_use *u)
 
 /* gputune generate vllm and the like: what was asked, for the plan of serving. */
 
-static int port(struct run *r, enum option_id id, int *out)
+static int verb_generate_port(struct run *r, enum option_id id, int *out)
 {
 	long long v;
 
@@ -370,7 +370,7 @@ static int port(struct run *r, enum option_id id, int *out)
 	return 0;
 }
 
-static int numbers(struct run *r, struct serve_ask *ask)
+static int verb_generate_numbers(struct run *r, struct serve_ask *ask)
 {
 	double users = 0;
 	int code = predict_number(r, OPT_CONTEXT, 256, QUESTION_TOKENS, &ask->context);
@@ -381,7 +381,7 @@ static int numbers(struct run *r, struct serve_ask *ask)
 		code = complain_text(EXIT_USAGE, "--users takes a whole number, not \"%s\"",
 				     r->value[OPT_USERS]);
 	if (!code)
-		code = port(r, OPT_PORT, &ask->port);
+		code = verb_generate_port(r, OPT_PORT, &ask->port);
 	ask->users = (int)users;
 	ask->context = floor(ask->context);
 	/* The defaults are part of what is told. */
@@ -435,7 +435,7 @@ int generate_serve(struct run *r, enum engine engine, const struct generate_node
 	if (!code)
 		code = predict_words(r, &ask->words, &claim);
 	if (!code)
-		code = numbers(r, ask);
+		code = verb_generate_numbers(r, ask);
 	if (code)
 		return code;
 	code = predict_model_file(r, ask->model, file);
@@ -476,7 +476,7 @@ static const char *whole_path(struct arena *a, const char *path)
 
 /* A file's own folder: a GGUF file may be one of several. In the hub's cache
  * (models--OWNER--NAME/snapshots/REVISION) files are links to what lies beside the snapshots. */
-static const char *folder_of(struct arena *a, const char *path)
+static const char *verb_generate_folder_of(struct arena *a, const char *path)
 {
 	const char *hub = strstr(path, "/snapshots/"), *folder = path_folder(a, path);
 
@@ -515,7 +515,7 @@ const char *generate_in_container(struct run *r, struct generate_view *v)
 	if (is_local(v->ask->model)) {
 		path = whole_path(&r->arena, v->ask->model);
 		replace(l, v->ask->model, path);
-		v->model_folder = folder_of(&r->arena, path);
+		v->model_folder = verb_generate_folder_of(&r->arena, path);
 		return "# The model's folder has to be there on each machine.\n";
 	}
 	v->model_cache = v->ask->engine == ENGINE_LLAMACPP ? "LLAMA_CACHE" : "HF_HOME";

@@ -25,7 +25,7 @@ static void add(struct run *r, struct generate_nodes *out, const struct machine 
 }
 
 /* "NAME=CAPTURE", or NAME for this machine. */
-static int one_node(struct run *r, struct generate_nodes *out, const char *text)
+static int verb_generate_nodes_one_node(struct run *r, struct generate_nodes *out, const char *text)
 {
 	const char *is = strchr(text, '=');
 	const char *name = is ? arena_strndup(&r->arena, text, (size_t)(is - text)) : text;
@@ -56,7 +56,7 @@ static int by_nodes(struct run *r, struct generate_nodes *out)
 	while ((one = strsep(&list, "\n")) != NULL) {
 		int code = out->cluster.n >= GEN_NODES_MAX
 				   ? complain_text(EXIT_USAGE, "at most %d machines", GEN_NODES_MAX)
-				   : one_node(r, out, one);
+				   : verb_generate_nodes_one_node(r, out, one);
 
 		if (code)
 			return code;
@@ -65,7 +65,7 @@ static int by_nodes(struct run *r, struct generate_nodes *out)
 }
 
 /* N machines like the one that was looked at: alike, but with addresses of their own. */
-static int alike(struct run *r, struct generate_nodes *out, long long n)
+static int verb_generate_nodes_alike(struct run *r, struct generate_nodes *out, long long n)
 {
 	struct gen_node first = out->cluster.nodes[0];
 
@@ -95,7 +95,7 @@ static int alike(struct run *r, struct generate_nodes *out, long long n)
 }
 
 /* Named: only how many there are of which is known. */
-static int by_name(struct run *r, struct generate_nodes *out)
+static int verb_generate_nodes_by_name(struct run *r, struct generate_nodes *out)
 {
 	struct err e = { 0 };
 	struct gen_cluster *c = &out->cluster;
@@ -125,7 +125,7 @@ static int by_name(struct run *r, struct generate_nodes *out)
 	return 0;
 }
 
-static int by_host(struct run *r, struct generate_nodes *out)
+static int verb_generate_nodes_by_host(struct run *r, struct generate_nodes *out)
 {
 	struct host *h = run_host(r);
 	struct machine *m;
@@ -168,11 +168,11 @@ int generate_nodes(struct run *r, struct generate_nodes *out)
 	else if (r->value[OPT_CLUSTER])
 		code = generate_cluster(r, r->value[OPT_CLUSTER], &out->cluster);
 	else if (r->value[OPT_ON])
-		code = by_name(r, out);
+		code = verb_generate_nodes_by_name(r, out);
 	else
-		code = by_host(r, out);
+		code = verb_generate_nodes_by_host(r, out);
 	if (!code && n > 1 && out->cluster.n == 1 && !out->place)
-		code = alike(r, out, n);
+		code = verb_generate_nodes_alike(r, out, n);
 	else if (!code && r->value[OPT_NODES] && (size_t)n != out->cluster.n)
 		code = complain_text(EXIT_USAGE, "--nodes %lld, and %zu machine%s named", n,
 				     out->cluster.n, out->cluster.n == 1 ? " is" : "s are");
@@ -187,7 +187,7 @@ void generate_nodes_close(struct generate_nodes *n)
 		host_close(n->hosts[i]);
 }
 
-static const char *first_address(const struct cluster_port *p)
+static const char *verb_generate_nodes_first_address(const struct cluster_port *p)
 {
 	LIST_FOR_EACH (struct cluster_address, x, &p->addresses) {
 		unsigned long net;
@@ -199,9 +199,10 @@ static const char *first_address(const struct cluster_port *p)
 	return "";
 }
 
-static void add_port(struct arena *a, const struct cluster_port *p, struct gen_node *n)
+static void verb_generate_nodes_add_port(struct arena *a, const struct cluster_port *p,
+					 struct gen_node *n)
 {
-	const char *address = first_address(p);
+	const char *address = verb_generate_nodes_first_address(p);
 
 	if (seen_ok(&p->rdma_device.f)) {
 		if (n->n_ports >= GEN_PORTS_MAX)
@@ -230,8 +231,8 @@ static void add_port(struct arena *a, const struct cluster_port *p, struct gen_n
 	}
 }
 
-static void take(struct arena *a, const struct cluster_node *d, const char *path,
-		 struct gen_node *n)
+static void verb_generate_nodes_take(struct arena *a, const struct cluster_node *d,
+				     const char *path, struct gen_node *n)
 {
 	*n = (struct gen_node){
 		.name = d->name,
@@ -246,7 +247,7 @@ static void take(struct arena *a, const struct cluster_node *d, const char *path
 		.total_bytes = fact_or(&d->memory_bytes, 0),
 	};
 	NODE_PORTS(p, d)
-	add_port(a, p, n);
+	verb_generate_nodes_add_port(a, p, n);
 }
 
 int generate_cluster(struct run *r, const char *path, struct gen_cluster *out)
@@ -263,7 +264,7 @@ int generate_cluster(struct run *r, const char *path, struct gen_cluster *out)
 		if (*c.nodes[i].failure)
 			return complain_text(EXIT_BLIND, "%s did not answer that discovery: %s",
 					     c.nodes[i].name, c.nodes[i].failure);
-		take(&r->arena, &c.nodes[i], path, &out->nodes[out->n++]);
+		verb_generate_nodes_take(&r->arena, &c.nodes[i], path, &out->nodes[out->n++]);
 	}
 	return 0;
 }

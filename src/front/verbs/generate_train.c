@@ -45,7 +45,8 @@ static int cluster_place(struct run *r, const struct gen_cluster *c, struct targ
 }
 
 /* Named machines, of which nothing was seen, for the page. */
-static void named(struct run *r, const struct target_hw *p, struct gen_cluster *c)
+static void verb_generate_train_named(struct run *r, const struct target_hw *p,
+				      struct gen_cluster *c)
 {
 	c->n = p->nodes > 0 && p->nodes <= GEN_NODES_MAX ? (size_t)p->nodes : 1;
 	c->nodes = arena_array(&r->arena, c->n, sizeof(*c->nodes));
@@ -86,8 +87,8 @@ static int open_edit(struct run *r, enum train_target target, struct train_edit 
 }
 
 /* What the options and the user's file say, as a question. */
-static int ask(struct run *r, const struct gen_cluster *c, struct train_edit *edit,
-	       struct train_config *q)
+static int verb_generate_train_ask(struct run *r, const struct gen_cluster *c,
+				   struct train_edit *edit, struct train_config *q)
 {
 	struct model_file *file = ARENA_NEW(&r->arena, struct model_file);
 	struct target_hw *place = ARENA_NEW(&r->arena, struct target_hw);
@@ -118,7 +119,8 @@ static int ask(struct run *r, const struct gen_cluster *c, struct train_edit *ed
 	return train_ask_curves(r, q);
 }
 
-static int meeting(struct run *r, const struct gen_cluster *c, struct train_meeting *m)
+static int verb_generate_train_meeting(struct run *r, const struct gen_cluster *c,
+				       struct train_meeting *m)
 {
 	long long port = 29500;
 
@@ -136,8 +138,8 @@ static int meeting(struct run *r, const struct gen_cluster *c, struct train_meet
 	return 0;
 }
 
-static void make_files(struct run *r, enum train_target target, const struct train_meeting *m,
-		       struct train_view *v)
+static void verb_generate_train_make_files(struct run *r, enum train_target target,
+					   const struct train_meeting *m, struct train_view *v)
 {
 	struct arena *a = &r->arena;
 
@@ -202,7 +204,7 @@ static int make_edit(struct run *r, struct train_edit *e, const struct gen_clust
 	return out ? generate_write_new(r, now.s ? now.s : "", now.len) : 0;
 }
 
-static int print_answer(struct run *r, const struct generate_view *v)
+static int verb_generate_train_print_answer(struct run *r, const struct generate_view *v)
 {
 	const struct train_edit *e = v->train->edit;
 	bool clean = v->train->setup->fits && !(e && e->n_faults);
@@ -240,12 +242,12 @@ static int run_train(struct run *r, enum train_target target, struct generate_no
 	int code = e ? open_edit(r, target, e) : 0;
 
 	if (!code)
-		code = ask(r, &nodes->cluster, e, q);
+		code = verb_generate_train_ask(r, &nodes->cluster, e, q);
 	if (code)
 		return code;
 	if (r->value[OPT_ON])
-		named(r, &q->place, &nodes->cluster);
-	if ((code = meeting(r, &nodes->cluster, &m)) != 0)
+		verb_generate_train_named(r, &q->place, &nodes->cluster);
+	if ((code = verb_generate_train_meeting(r, &nodes->cluster, &m)) != 0)
 		return code;
 	gen_envs_make(&r->arena, &nodes->cluster, FOR_OTHERS, &envs);
 	if (e)
@@ -253,10 +255,10 @@ static int run_train(struct run *r, enum train_target target, struct generate_no
 	bounds.bucket = e && r->value[OPT_BUCKET];
 	if (train_setup_within(&r->arena, q, target, &nodes->cluster, &bounds, s, &err) < 0)
 		return complain(EXIT_USAGE, &err);
-	make_files(r, target, &m, &train);
+	verb_generate_train_make_files(r, target, &m, &train);
 	if (e && (code = make_edit(r, e, &nodes->cluster, &m, s, &train)) != 0)
 		return code;
-	return print_answer(r, &v);
+	return verb_generate_train_print_answer(r, &v);
 }
 
 int generate_train_launch(struct run *r, const struct gen_cluster *c, struct gen_envs *envs,
@@ -269,7 +271,7 @@ int generate_train_launch(struct run *r, const struct gen_cluster *c, struct gen
 
 	if (!r->value[OPT_MODEL])
 		return 0;
-	if ((code = ask(r, c, NULL, q)) != 0)
+	if ((code = verb_generate_train_ask(r, c, NULL, q)) != 0)
 		return code;
 	if (train_setup_make(&r->arena, q, TARGET_LAUNCH, c, s, &e) < 0)
 		return complain(EXIT_USAGE, &e);

@@ -162,7 +162,7 @@ static int image(struct linting *w)
 }
 
 /* A model's files, where the command names a path of this machine. */
-static const struct model_file *model_of(void *ctx, const char *name)
+static const struct model_file *verb_lint_model_of(void *ctx, const char *name)
 {
 	struct run *r = ctx;
 	struct model_file *f = ARENA_NEW(&r->arena, struct model_file);
@@ -173,7 +173,7 @@ static const struct model_file *model_of(void *ctx, const char *name)
 	return predict_model_file(r, name, f) > 0 ? f : NULL;
 }
 
-static int look(struct linting *w, struct host *h)
+static int verb_lint_look(struct linting *w, struct host *h)
 {
 	struct run *r = w->r;
 	int code = 0;
@@ -202,7 +202,7 @@ static int look(struct linting *w, struct host *h)
 	return code;
 }
 
-static int print_answer(struct linting *w)
+static int verb_lint_print_answer(struct linting *w)
 {
 	struct lint_view v = { &w->lint, &w->on, w->files, w->n_files };
 	int code = EXIT_CLEAN;
@@ -239,7 +239,7 @@ int verb_lint(struct run *r)
 	w.lint = (struct lint){ .a = &r->arena, .on = &w.on };
 	w.on.fits = &fits;
 	w.on.known = run_knowledge(r);
-	w.on.model = r->value[OPT_HOST] ? NULL : model_of;
+	w.on.model = r->value[OPT_HOST] ? NULL : verb_lint_model_of;
 	w.on.model_ctx = r;
 	if (m) {
 		gen_node_of(&r->arena, m, fact_text(&m->nodename, ""),
@@ -252,7 +252,7 @@ int verb_lint(struct run *r)
 		w.on.nccl = nccl;
 		w.on.nccl_from = "--nccl";
 	}
-	code = look(&w, h);
+	code = verb_lint_look(&w, h);
 	host_close(h);
-	return code ? code : print_answer(&w);
+	return code ? code : verb_lint_print_answer(&w);
 }

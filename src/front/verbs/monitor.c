@@ -81,7 +81,7 @@ static void look_at_settings(struct viewing *s)
 /* --- rows ----------------------------------------------------------------------------------------
  */
 
-static void look(struct viewing *s)
+static void verb_monitor_look(struct viewing *s)
 {
 	double *old = s->before;
 
@@ -111,7 +111,7 @@ static struct instant instant_now(const struct viewing *s)
 	return f;
 }
 
-static void show(struct viewing *s, bool again)
+static void verb_monitor_show(struct viewing *s, bool again)
 {
 	struct instant f = instant_now(s), first = { .mon = &s->mon, .now = s->first };
 	time_t t = time(NULL);
@@ -135,7 +135,7 @@ static void show(struct viewing *s, bool again)
 	screen_draw(s->screen, page.s, again);
 }
 
-static void print_answer(struct viewing *s)
+static void verb_monitor_print_answer(struct viewing *s)
 {
 	struct instant f = instant_now(s);
 	struct timespec ts;
@@ -148,7 +148,7 @@ static void print_answer(struct viewing *s)
 		return;
 	}
 	if (s->format != FORMAT_JSON) {
-		show(s, false);
+		verb_monitor_show(s, false);
 		return;
 	}
 	clock_gettime(CLOCK_REALTIME, &ts);
@@ -162,7 +162,7 @@ static void print_answer(struct viewing *s)
 /* --- the loop ------------------------------------------------------------------------------------
  */
 
-static void key(struct viewing *s, char c)
+static void verb_monitor_key(struct viewing *s, char c)
 {
 	static const int steps[] = { 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
 	enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
@@ -189,14 +189,14 @@ static bool done_once(const struct viewing *s)
 	return s->once && (s->rows > 1 || is_exposition(s->format) || s->h->id.captured);
 }
 
-static void round_of(struct viewing *s, double began_s, double cpu_s)
+static void verb_monitor_round_of(struct viewing *s, double began_s, double cpu_s)
 {
 	if (clock_mono_ms() >= s->settings_due) {
 		look_at_settings(s);
 		s->settings_due = clock_mono_ms() + SETTINGS_MS;
 	}
 	if (!s->paused)
-		look(s);
+		verb_monitor_look(s);
 	/* Not at each look: the driver takes longer for it. */
 	if (!s->paused && !is_exposition(s->format) && clock_mono_ms() >= s->users_due) {
 		monitor_processes(&s->mon, s->h, &s->users);
@@ -204,10 +204,10 @@ static void round_of(struct viewing *s, double began_s, double cpu_s)
 	}
 	s->cost = (clock_cpu_s() - cpu_s) / fmax(clock_mono_s() - began_s, 1);
 	if (!s->once || done_once(s))
-		print_answer(s);
+		verb_monitor_print_answer(s);
 }
 
-static int loop(struct viewing *s, struct waiter *w, long long for_ms)
+static int verb_monitor_loop(struct viewing *s, struct waiter *w, long long for_ms)
 {
 	long long begin = clock_mono_ms(), due = begin, end = for_ms ? begin + for_ms : 0;
 	double began_s = clock_mono_s(), cpu_s = clock_cpu_s();
@@ -215,7 +215,7 @@ static int loop(struct viewing *s, struct waiter *w, long long for_ms)
 	for (;;) {
 		enum wake k;
 
-		round_of(s, began_s, cpu_s);
+		verb_monitor_round_of(s, began_s, cpu_s);
 		if (done_once(s) || ferror(s->r->out))
 			return EXIT_CLEAN;
 		due += s->interval_ms;
@@ -225,7 +225,7 @@ static int loop(struct viewing *s, struct waiter *w, long long for_ms)
 			if (k == WAKE_STOP || (k == WAKE_KEY && w->key == 'q'))
 				return EXIT_CLEAN;
 			if (k == WAKE_KEY) {
-				key(s, w->key);
+				verb_monitor_key(s, w->key);
 				due = clock_mono_ms();
 				break;
 			}
@@ -233,7 +233,7 @@ static int loop(struct viewing *s, struct waiter *w, long long for_ms)
 				int lines;
 
 				screen_size(&s->style.width, &lines);
-				show(s, true);
+				verb_monitor_show(s, true);
 			}
 		}
 		if (end && clock_mono_ms() >= end)
@@ -257,14 +257,14 @@ static int run_session(struct viewing *s, long long for_ms)
 		screen_close(s->screen);
 		return complain_text(EXIT_BLIND, "no descriptor for signals is to be had");
 	}
-	code = loop(s, &w, for_ms);
+	code = verb_monitor_loop(s, &w, for_ms);
 	waiter_close(&w);
 	screen_close(s->screen);
 	monitor_state_free(&s->state);
 	return code;
 }
 
-static int format_of(struct run *r, enum format *out)
+static int verb_monitor_format_of(struct run *r, enum format *out)
 {
 	static const char *const names[] = { [FORMAT_PAGE] = "term",
 					     [FORMAT_JSON] = "json",
@@ -302,7 +302,7 @@ int verb_monitor(struct run *r)
 	struct viewing s = { .r = r, .style = monitor_style_of(r) };
 	struct machine *m;
 	long long for_ms;
-	int code = format_of(r, &s.format);
+	int code = verb_monitor_format_of(r, &s.format);
 
 	if (code || !monitor_interval(r, STANDARD_MS, &s.interval_ms) || !monitor_for(r, &for_ms))
 		return EXIT_USAGE;
@@ -358,7 +358,7 @@ static unsigned char asked_bits(struct tape *t, int64_t ms, const double *values
 	return (unsigned char)bits;
 }
 
-static bool keep(void *ctx, int64_t ms, const double *values)
+static bool verb_monitor_keep(void *ctx, int64_t ms, const double *values)
 {
 	struct tape *t = ctx;
 	size_t width = t->rec.mon.n * sizeof(*values);
@@ -385,7 +385,7 @@ static bool keep(void *ctx, int64_t ms, const double *values)
 }
 
 /* The row that is shown at a time of the recording. */
-static size_t row_at(const struct tape *t, double ms)
+static size_t verb_monitor_row_at(const struct tape *t, double ms)
 {
 	size_t low = 0, high = t->n - 1;
 
@@ -470,7 +470,7 @@ static int play(struct run *r, const struct tape *t, struct screen *screen)
 
 		at = paused ? at : fmin(at + speed * (double)(now - last), end);
 		last = now;
-		page_at(r, t, row_at(t, at), speed, paused, &how, &page);
+		page_at(r, t, verb_monitor_row_at(t, at), speed, paused, &how, &page);
 		screen_draw(screen, page.s, again);
 		again = false;
 		k = waiter_until(&w, now + (paused || at >= end ? 60000 : 100));
@@ -538,7 +538,7 @@ int monitor_replay(struct run *r, const char *path)
 	struct err e = { 0 };
 	int code;
 
-	code = recording_read(&r->arena, path, &t.rec, keep, &t, &e);
+	code = recording_read(&r->arena, path, &t.rec, verb_monitor_keep, &t, &e);
 	if (code)
 		code = complain(EXIT_USAGE, &e);
 	else if (t.full)

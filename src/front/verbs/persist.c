@@ -19,8 +19,8 @@ static void fill_view(struct persisting *s)
 	s->view.n_notes = s->p.n_notes;
 }
 
-static int print(struct persisting *s, const struct txn_report *report, const struct err *e,
-		 int code)
+static int verb_persist_print(struct persisting *s, const struct txn_report *report,
+			      const struct err *e, int code)
 {
 	struct run *r = s->r;
 
@@ -62,9 +62,9 @@ static int persist_make_of(struct persisting *s, struct persist_entry *rows, siz
 }
 
 /* What somebody else wrote is not replaced. */
-static int refuse(struct persisting *s, size_t others)
+static int verb_persist_refuse(struct persisting *s, size_t others)
 {
-	int code = print(s, NULL, NULL, EXIT_NOT_APPLIED);
+	int code = verb_persist_print(s, NULL, NULL, EXIT_NOT_APPLIED);
 	struct err e = { 0 };
 
 	err_set(&e, -EEXIST, "%zu file%s not as gputune left %s; nothing was written", others,
@@ -96,7 +96,8 @@ static int write_files(struct persisting *s)
 	s->plan.profile = r->value[OPT_PROFILE];
 	result = txn_apply(s->h, &r->arena, &s->plan, &who, &report, &e);
 	if (run_wants_json(r))
-		code = print(s, &report, &e, result ? run_code_of(result) : persist_exit_code(s));
+		code = verb_persist_print(s, &report, &e,
+					  result ? run_code_of(result) : persist_exit_code(s));
 	else
 		code = run_code_of(result);
 	if (result)
@@ -125,9 +126,9 @@ static int install(struct persisting *s)
 		return code;
 	others = persist_compare(s, r->value[OPT_FORCE] != NULL);
 	if (others)
-		return refuse(s, others);
+		return verb_persist_refuse(s, others);
 	if (!run_wants_json(r) || !s->plan.n || r->value[OPT_DRY_RUN]) {
-		code = print(s, NULL, NULL, 0);
+		code = verb_persist_print(s, NULL, NULL, 0);
 		if (code)
 			return code;
 	}
@@ -141,7 +142,7 @@ static int install(struct persisting *s)
 	return write_files(s);
 }
 
-static int diff(struct persisting *s)
+static int verb_persist_diff(struct persisting *s)
 {
 	size_t others;
 	int code = make(s);
@@ -149,7 +150,7 @@ static int diff(struct persisting *s)
 	if (code)
 		return code;
 	others = persist_compare(s, true);
-	return print(s, NULL, NULL, s->plan.n || others ? EXIT_FINDINGS : EXIT_CLEAN);
+	return verb_persist_print(s, NULL, NULL, s->plan.n || others ? EXIT_FINDINGS : EXIT_CLEAN);
 }
 
 /*
@@ -169,7 +170,7 @@ static bool is_of(const struct persist_entry *rows, size_t n, const struct knob 
 }
 
 /* Values of the boot files that the machine holds now, into the view. */
-static void find(struct persisting *s, const struct persist_entry *only, size_t n_only)
+static void verb_persist_find(struct persisting *s, const struct persist_entry *only, size_t n_only)
 {
 	struct persist_view *v = &s->view;
 	struct arena *a = &s->r->arena;
@@ -242,7 +243,7 @@ static int persist_now(struct persisting *s, const struct persist_entry *only, s
 	struct knob *knobs;
 	int result;
 
-	find(s, only, n_only);
+	verb_persist_find(s, only, n_only);
 	if (!is_asked_for(s))
 		return 0;
 	knobs = arena_array(&s->r->arena, s->view.n_in_effect, sizeof(*knobs));
@@ -254,7 +255,7 @@ static int persist_now(struct persisting *s, const struct persist_entry *only, s
 	*e = (struct err){ 0 };
 	result = txn_undo(s->h, &s->r->arena, &select, &who, &s->view.now, e);
 	if (!select.dry)
-		find(s, only, n_only);
+		verb_persist_find(s, only, n_only);
 	return result;
 }
 
@@ -466,7 +467,7 @@ struct parted {
 	size_t n, n_rest;
 };
 
-static int part(struct persisting *s, struct parted *out)
+static int verb_persist_part(struct persisting *s, struct parted *out)
 {
 	struct persist_entry *rows;
 	size_t n, n_words, rest = 0;
@@ -648,7 +649,7 @@ static int remove_some(struct persisting *s)
 	struct txn_select select = selection(s->r);
 	struct parted p;
 	const char *blocked;
-	int code = part(s, &p);
+	int code = verb_persist_part(s, &p);
 
 	if (code)
 		return code;
@@ -733,7 +734,7 @@ static int status(struct persisting *s)
 	size_t differ = 0;
 	int code = persist_review(s, &differ);
 
-	return code ? code : print(s, NULL, NULL, differ ? EXIT_FINDINGS : EXIT_CLEAN);
+	return code ? code : verb_persist_print(s, NULL, NULL, differ ? EXIT_FINDINGS : EXIT_CLEAN);
 }
 
 int verb_persist(struct run *r)
@@ -744,7 +745,7 @@ int verb_persist(struct run *r)
 		bool writes;
 	} actions[] = { { "install", install, true },
 			{ "status", status, false },
-			{ "diff", diff, false },
+			{ "diff", verb_persist_diff, false },
 			{ "remove", persist_remove, true } };
 	struct persisting s = { .r = r };
 	size_t i = 0;

@@ -26,7 +26,7 @@ struct lines {
 };
 
 /* Text beyond the bound is left out: our files are far below it. */
-static void split(const char *text, struct lines *out)
+static void verb_persist_files_split(const char *text, struct lines *out)
 {
 	out->n = 0;
 	while (text && *text && out->n < LINES_MAX) {
@@ -44,7 +44,8 @@ static bool same(const struct lines *x, size_t i, const struct lines *y, size_t 
 }
 
 /* table[i][k]: the longest common part of what follows line i and line k. */
-static unsigned short *common(struct arena *a, const struct lines *x, const struct lines *y)
+static unsigned short *verb_persist_files_common(struct arena *a, const struct lines *x,
+						 const struct lines *y)
 {
 	size_t w = y->n + 1;
 	unsigned short *t = arena_array(a, (x->n + 1) * w, sizeof(*t));
@@ -67,8 +68,8 @@ struct step {
 	size_t i, k;
 };
 
-static size_t steps_of(const struct lines *x, const struct lines *y, const unsigned short *t,
-		       struct step *out)
+static size_t verb_persist_files_steps_of(const struct lines *x, const struct lines *y,
+					  const unsigned short *t, struct step *out)
 {
 	size_t i = 0, k = 0, n = 0, w = y->n + 1;
 
@@ -122,10 +123,10 @@ static const char *persist_diff(struct arena *a, const char *path, const char *b
 	TEXT_AUTO out = { 0 };
 	size_t n, done = 0;
 
-	split(before, x);
-	split(after, y);
+	verb_persist_files_split(before, x);
+	verb_persist_files_split(after, y);
 	s = arena_array(a, x->n + y->n, sizeof(*s));
-	n = steps_of(x, y, common(a, x, y), s);
+	n = verb_persist_files_steps_of(x, y, verb_persist_files_common(a, x, y), s);
 	for (size_t i = 0; i < n; i++) {
 		size_t from, to;
 
@@ -299,7 +300,7 @@ static const char *entry_options(struct persisting *s)
 	return NULL;
 }
 
-static int kernel_install(struct persisting *s)
+static int verb_persist_files_kernel_install(struct persisting *s)
 {
 	int code = add_kernels(s);
 	const char *text = code ? NULL : entry_options(s);
@@ -317,8 +318,9 @@ int persist_update_boot(struct persisting *s)
 	if (s->h->id.captured)
 		return complain_text(EXIT_USAGE,
 				     "--update-grub is for this machine, not for a captured one");
-	return host_boot_menu(s->h) == BOOT_MENU_KERNEL_INSTALL ? kernel_install(s)
-								: update_grub(s);
+	return host_boot_menu(s->h) == BOOT_MENU_KERNEL_INSTALL
+		       ? verb_persist_files_kernel_install(s)
+		       : update_grub(s);
 }
 
 enum { RELOAD_MS = 60000, OUTPUT_MAX = 1 << 20 };
@@ -396,8 +398,9 @@ static const struct setting for_files = { .id = "persist.files",
 					  .risk = RISK_LOW,
 					  .effect = EFFECT_REBOOT };
 
-static void add_change(struct persisting *s, const struct setting *of, const char *target,
-		       const struct knob *k, const char *before, const char *after)
+static void verb_persist_files_add_change(struct persisting *s, const struct setting *of,
+					  const char *target, const struct knob *k,
+					  const char *before, const char *after)
 {
 	struct plan *p = &s->plan;
 
@@ -430,7 +433,7 @@ static bool is_planned(const struct persisting *s, const struct knob *k)
 }
 
 /* Folders on the way to path that are not there, outermost first. */
-static void add_folders(struct persisting *s, const char *path)
+static void verb_persist_files_add_folders(struct persisting *s, const char *path)
 {
 	struct arena *a = &s->r->arena;
 
@@ -444,12 +447,13 @@ static void add_folders(struct persisting *s, const char *path)
 		if (is_planned(s, &k) || knob_get(s->h, a, &k, &now, &ignored) ||
 		    strcmp(now, "absent") != 0)
 			continue;
-		add_change(s, &for_files, "", &k, now, knob_file_value(a, 0755, "", 0));
+		verb_persist_files_add_change(s, &for_files, "", &k, now,
+					      knob_file_value(a, 0755, "", 0));
 	}
 }
 
 /* The text behind a value; NULL: no file. */
-static const char *text_of(struct arena *a, const char *value)
+static const char *verb_persist_files_text_of(struct arena *a, const char *value)
 {
 	const char *text;
 	unsigned mode;
@@ -469,7 +473,8 @@ void persist_stays(struct persisting *s, const struct knob *k, const char *value
 }
 
 /* One file or link that shall be; true when it is somebody else's. */
-static bool compare(struct persisting *s, const char *path, const char *want, bool force)
+static bool verb_persist_files_compare(struct persisting *s, const char *path, const char *want,
+				       bool force)
 {
 	struct arena *a = &s->r->arena;
 	const struct knob k = { KNOB_FILE, path, "" };
@@ -483,7 +488,8 @@ static bool compare(struct persisting *s, const char *path, const char *want, bo
 		f->sentence = arena_strdup(a, e.text);
 		return true;
 	}
-	f->diff = persist_diff(a, path, text_of(a, now), text_of(a, want));
+	f->diff = persist_diff(a, path, verb_persist_files_text_of(a, now),
+			       verb_persist_files_text_of(a, want));
 	f->state = strcmp(now, want) == 0	? PERSIST_FILE_SAME
 		   : strcmp(now, "absent") == 0 ? PERSIST_FILE_NEW
 						: PERSIST_FILE_CHANGED;
@@ -494,8 +500,8 @@ static bool compare(struct persisting *s, const char *path, const char *want, bo
 			return true;
 	}
 	if (f->state != PERSIST_FILE_SAME) {
-		add_folders(s, path);
-		add_change(s, &for_files, "", &k, now, want);
+		verb_persist_files_add_folders(s, path);
+		verb_persist_files_add_change(s, &for_files, "", &k, now, want);
 	} else {
 		s->plan.stays =
 			arena_grow(a, s->plan.stays, s->plan.n_stays, sizeof(*s->plan.stays));
@@ -515,7 +521,8 @@ static bool compare_argument(struct persisting *s, const struct persist_entry *r
 	if (r == 0 && knob_same(&row->knob, now, row->value))
 		return false;
 	if (r == 0) {
-		add_change(s, setting_find(row->id), row->target, &row->knob, now, row->value);
+		verb_persist_files_add_change(s, setting_find(row->id), row->target, &row->knob,
+					      now, row->value);
 		return false;
 	}
 	f = add_file(s, persist_boot_file(s->m));
@@ -535,11 +542,12 @@ size_t persist_compare(struct persisting *s, bool force)
 	for (size_t i = 0; i < s->p.n_files; i++) {
 		const struct persist_file *f = &s->p.files[i];
 
-		others += compare(s, f->path, knob_file_value(a, f->mode, f->text, strlen(f->text)),
-				  force);
+		others += verb_persist_files_compare(
+			s, f->path, knob_file_value(a, f->mode, f->text, strlen(f->text)), force);
 	}
 	if (s->p.n_files)
-		others += compare(s, PERSIST_UNIT_LINK, "link:" PERSIST_UNIT, force);
+		others += verb_persist_files_compare(s, PERSIST_UNIT_LINK, "link:" PERSIST_UNIT,
+						     force);
 	return others;
 }
 

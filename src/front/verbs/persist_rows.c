@@ -51,7 +51,7 @@ static bool is_same(const struct persist_entry *x, const struct persist_entry *y
 }
 
 /* A later wish takes the place of an earlier one for the same knob. */
-static void place(struct persisting *s, const struct persist_entry *row)
+static void verb_persist_rows_place(struct persisting *s, const struct persist_entry *row)
 {
 	struct persist_entry *rows = (struct persist_entry *)s->wish.rows;
 	bool placed = false;
@@ -77,8 +77,8 @@ static void place(struct persisting *s, const struct persist_entry *row)
 	s->wish.n = n;
 }
 
-static void skip(struct persisting *s, const char *id, const char *target, const struct knob *k,
-		 const char *value, const char *why)
+static void verb_persist_rows_skip(struct persisting *s, const char *id, const char *target,
+				   const struct knob *k, const char *value, const char *why)
 {
 	struct persist_view *v = &s->view;
 
@@ -107,17 +107,17 @@ static const char *original_of(struct persisting *s, const struct persist_entry 
 	return layer_original(&s->r->arena, &s->journal, &row->knob, now);
 }
 
-static void add(struct persisting *s, struct persist_entry *row, bool fresh)
+static void verb_persist_rows_add(struct persisting *s, struct persist_entry *row, bool fresh)
 {
 	const char *why = plan_boot_by_hand(&s->r->arena, s->m, &row->knob, row->value);
 
 	/* It may be from a journal of a version with other bounds. */
 	if (why || (row->knob.kind != KNOB_NONE &&
 		    !knob_allows(&s->r->arena, &row->knob, row->value, &why)))
-		skip(s, row->id, row->target, &row->knob, row->value, why);
+		verb_persist_rows_skip(s, row->id, row->target, &row->knob, row->value, why);
 	else {
 		row->before = original_of(s, row, fresh);
-		place(s, row);
+		verb_persist_rows_place(s, row);
 	}
 }
 
@@ -131,13 +131,13 @@ static void add_installed(struct persisting *s, const struct persist_entry *rows
 		const struct knob *k = persist_find(&s->r->arena, s->m, &row, &why);
 
 		if (!k) {
-			skip(s, row.id, "", &row.knob, row.value, why);
+			verb_persist_rows_skip(s, row.id, "", &row.knob, row.value, why);
 			continue;
 		}
 		row.knob = *k;
 		target = persist_target(&s->r->arena, s->m, row.id, k, &cache);
 		row.target = target ? target : "";
-		add(s, &row, false);
+		verb_persist_rows_add(s, &row, false);
 	}
 }
 
@@ -156,23 +156,25 @@ static void add_journal(struct persisting *s, const struct profile *only)
 		if (!profile_selects(only, e->id))
 			continue;
 		if (e->unread)
-			skip(s, e->id, e->target, &e->knob, e->after,
-			     "what the journal says of it cannot be read");
+			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
+					       "what the journal says of it cannot be read");
 		else if (rows[i].t->state == TRANSACTION_OPEN)
-			skip(s, e->id, e->target, &e->knob, e->after,
-			     "a transaction that was interrupted set it: it is rolled back, not "
-			     "kept");
+			verb_persist_rows_skip(
+				s, e->id, e->target, &e->knob, e->after,
+				"a transaction that was interrupted set it: it is rolled back, not "
+				"kept");
 		else if (e->state == ENTRY_STUCK)
-			skip(s, e->id, e->target, &e->knob, e->after,
-			     "it was to be taken back, and is stuck");
+			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
+					       "it was to be taken back, and is stuck");
 		else if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK)
-			skip(s, e->id, e->target, &e->knob, e->after,
-			     "somebody changed it since: what is there now is theirs");
+			verb_persist_rows_skip(
+				s, e->id, e->target, &e->knob, e->after,
+				"somebody changed it since: what is there now is theirs");
 		else if (!setting_find(e->id))
-			skip(s, e->id, e->target, &e->knob, e->after,
-			     "this version does not know the setting");
+			verb_persist_rows_skip(s, e->id, e->target, &e->knob, e->after,
+					       "this version does not know the setting");
 		else
-			add(s, &row, true);
+			verb_persist_rows_add(s, &row, true);
 	}
 }
 
@@ -185,12 +187,12 @@ static void rows_add_change(struct persisting *s, const struct change *c)
 	};
 
 	if (c->gate)
-		skip(s, c->s->id, c->target, &c->knob, c->after, c->refusal);
+		verb_persist_rows_skip(s, c->s->id, c->target, &c->knob, c->after, c->refusal);
 	else if (c->knob.kind == KNOB_UNIT || c->knob.kind == KNOB_ZPROP)
-		skip(s, c->s->id, c->target, &c->knob, c->after,
-		     "apply sets it, and it outlives a boot by itself");
+		verb_persist_rows_skip(s, c->s->id, c->target, &c->knob, c->after,
+				       "apply sets it, and it outlives a boot by itself");
 	else
-		add(s, &row, true);
+		verb_persist_rows_add(s, &row, true);
 }
 
 static int add_profile(struct persisting *s)
@@ -212,12 +214,12 @@ static int add_profile(struct persisting *s)
 					     .value = "unlimited" };
 
 		if (f->v.kind == VERDICT_FAIL && strcmp(f->s->id, PERSIST_MEMLOCK) == 0)
-			add(s, &row, true);
+			verb_persist_rows_add(s, &row, true);
 	}
 	return 0;
 }
 
-static void add_source(struct persisting *s, const char *path)
+static void verb_persist_rows_add_source(struct persisting *s, const char *path)
 {
 	struct persist_source *list = (struct persist_source *)s->wish.sources;
 	struct arena *a = &s->r->arena;
@@ -232,7 +234,8 @@ static void add_source(struct persisting *s, const char *path)
 	s->wish.sources = list;
 }
 
-static void add_sources(struct persisting *s, const char *folder, const char *suffix)
+static void verb_persist_rows_add_sources(struct persisting *s, const char *folder,
+					  const char *suffix)
 {
 	struct arena *a = &s->r->arena;
 	char **names;
@@ -244,7 +247,7 @@ static void add_sources(struct persisting *s, const char *folder, const char *su
 		const char *path = arena_printf(a, "%s/%s", folder, names[i]);
 
 		if (str_ends(path, suffix))
-			add_source(s, path);
+			verb_persist_rows_add_source(s, path);
 	}
 }
 
@@ -254,7 +257,7 @@ static void add_merged(struct persisting *s, const char *const *folders, const c
 	char **paths = host_merged(s->h, &s->r->arena, folders, MERGED_N, suffix, NULL, &n);
 
 	for (size_t i = 0; i < n; i++)
-		add_source(s, paths[i]);
+		verb_persist_rows_add_source(s, paths[i]);
 }
 
 void persist_read_sources(struct persisting *s)
@@ -262,15 +265,15 @@ void persist_read_sources(struct persisting *s)
 	static const char *const networks[MERGED_N] = MERGED_FOLDERS("network");
 	static const char *const systems[MERGED_N] = MERGED_FOLDERS("system.conf.d");
 
-	add_sources(s, "/etc/netplan", ".yaml");
+	verb_persist_rows_add_sources(s, "/etc/netplan", ".yaml");
 	add_merged(s, networks, ".network");
-	add_sources(s, "/etc/default/grub.d", ".cfg");
-	add_sources(s, "/etc/security", "/limits.conf");
-	add_sources(s, "/etc/security/limits.d", ".conf");
+	verb_persist_rows_add_sources(s, "/etc/default/grub.d", ".cfg");
+	verb_persist_rows_add_sources(s, "/etc/security", "/limits.conf");
+	verb_persist_rows_add_sources(s, "/etc/security/limits.d", ".conf");
 	add_merged(s, systems, ".conf");
 }
 
-static int begin(struct persisting *s, struct persist_entry *rows, size_t n)
+static int verb_persist_rows_begin(struct persisting *s, struct persist_entry *rows, size_t n)
 {
 	struct err e = { 0 };
 	int code = journal_load(s->h, &s->r->arena, false, &s->journal, &e);
@@ -288,7 +291,7 @@ static int begin(struct persisting *s, struct persist_entry *rows, size_t n)
 
 int persist_collect_of(struct persisting *s, struct persist_entry *rows, size_t n)
 {
-	int code = begin(s, rows, n);
+	int code = verb_persist_rows_begin(s, rows, n);
 
 	persist_read_sources(s);
 	return code;
@@ -302,7 +305,7 @@ int persist_collect(struct persisting *s)
 	size_t n;
 	int code = persist_installed(r, s->h, &rows, &n);
 
-	code = code ? code : begin(s, rows, n);
+	code = code ? code : verb_persist_rows_begin(s, rows, n);
 	if (code)
 		return code;
 	if (r->value[OPT_PROFILE] || r->value[OPT_ONLY]) {

@@ -40,7 +40,7 @@ static int predict_table(struct run *r, const struct fits *fits)
 
 #define MOST_TRAIN_TABLE (64u << 20)
 
-static int table(struct run *r, const struct train_fit *fit)
+static int verb_predict_table(struct run *r, const struct train_fit *fit)
 {
 	struct err e = { 0 };
 	struct train_rows rows;
@@ -135,7 +135,7 @@ static int predict_training(struct run *r)
 	if (code || (code = train_ask_constants(r, fit)) != 0)
 		return code;
 	if (r->value[OPT_ROWS])
-		return table(r, fit);
+		return verb_predict_table(r, fit);
 	if ((code = predict_number(r, OPT_CLAIM, 1e-3, 1e12, &claim)) != 0 ||
 	    (code = train_ask(r, &place, q)) != 0)
 		return code;
@@ -158,7 +158,8 @@ static int predict_training(struct run *r)
 	return print_training(r, p);
 }
 
-static int print_answer(struct run *r, const struct prediction *p, const struct claim *c)
+static int verb_predict_print_answer(struct run *r, const struct prediction *p,
+				     const struct claim *c)
 {
 	int code = p->memory.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 
@@ -210,7 +211,7 @@ int verb_predict(struct run *r)
 	predict(&r->arena, &q, &fits, &p);
 	if (claim.tokens_s > 0)
 		claim.verdict = predict_claim(&r->arena, &p, claim.tokens_s, &claim.why);
-	return print_answer(r, &p, &claim);
+	return verb_predict_print_answer(r, &p, &claim);
 }
 
 /* The options of predict, and a model's files: what was asked, as the predictor takes it. */

@@ -14,8 +14,8 @@
 
 enum { LOOK_MS = 400 };
 
-static void progress(void *ctx, const struct engine *e, enum proof_part part, size_t pair,
-		     size_t of)
+static void verb_prove_progress(void *ctx, const struct engine *e, enum proof_part part,
+				size_t pair, size_t of)
 {
 	static const char *const texts[] = { "warming up, window",
 					     "the machine against itself, pair",
@@ -84,7 +84,7 @@ static int verdict_code(const struct proof *p)
 					      : EXIT_CLEAN;
 }
 
-static void keep(struct proving *g)
+static void verb_prove_keep(struct proving *g)
 {
 	struct err e = { 0 };
 	int r;
@@ -98,7 +98,7 @@ static void keep(struct proving *g)
 		g->proof.trouble = arena_printf(&g->r->arena, "it could not be kept: %s", e.text);
 }
 
-static void measure(struct proving *g)
+static void verb_prove_measure(struct proving *g)
 {
 	struct record_conditions *c = &g->proof.conditions;
 	struct record_moment first;
@@ -116,7 +116,7 @@ static void measure(struct proving *g)
 		engine_prove_many(&g->engine, &g->good);
 	else
 		engine_prove(&g->engine, g->good);
-	keep(g);
+	verb_prove_keep(g);
 	if (s)
 		sampler_end(&g->r->arena, s, c);
 	end_line(g);
@@ -147,12 +147,12 @@ static int run_proof(struct proving *g)
 	g->engine.p = &g->proof;
 	g->engine.clock = &engine_real;
 	g->engine.stop = &g->stop;
-	g->engine.progress = progress;
+	g->engine.progress = verb_prove_progress;
 	g->engine.ctx = g;
 	g->tty = isatty(STDERR_FILENO) && !g->r->value[OPT_QUIET];
 	record_fingerprint(a, g->h, g->planned.m, &g->proof.machine);
 	g->proof.machine.time_s = fact_or(&g->planned.m->time_s, 0);
-	measure(g);
+	verb_prove_measure(g);
 	code = switch_end(g->engine.sw, &e);
 	if (code && code != -ESTALE && !g->proof.trouble)
 		g->proof.trouble = arena_printf(a, "%s: %s", e.text, e.hint);
@@ -171,7 +171,7 @@ static int print_plan_of_proof(struct proving *g, int code)
 }
 
 /* What will be done, for who is asked to agree. */
-static int announce(struct proving *g)
+static int verb_prove_announce(struct proving *g)
 {
 	struct plan_view how = { 0 };
 
@@ -185,7 +185,7 @@ static int announce(struct proving *g)
 }
 
 /* What it comes to, said in advance. */
-static const char *rule_ctx_of(struct proving *g)
+static const char *verb_prove_rule_ctx_of(struct proving *g)
 {
 	struct arena *a = &g->r->arena;
 	const struct proof *p = &g->proof;
@@ -210,7 +210,7 @@ static const char *rule_ctx_of(struct proving *g)
 			    p->budget_s);
 }
 
-static int prove(struct proving *g)
+static int verb_prove_prove(struct proving *g)
 {
 	struct run *r = g->r;
 	const char *question;
@@ -224,11 +224,11 @@ static int prove(struct proving *g)
 	note_changes(g);
 	prove_times(&g->planned.plan, !r->value[OPT_SETTLE], &g->proof);
 	prove_budget(r, &g->proof);
-	question = rule_ctx_of(g);
+	question = verb_prove_rule_ctx_of(g);
 	if (r->value[OPT_DRY_RUN]) {
-		code = announce(g);
+		code = verb_prove_announce(g);
 		complain_text(0, "dry run: nothing was written. It would ask: %s", question);
-	} else if (!r->value[OPT_YES] && (code = announce(g)) != 0) {
+	} else if (!r->value[OPT_YES] && (code = verb_prove_announce(g)) != 0) {
 		return code;
 	} else {
 		code = run_agreed(r, question) ? run_proof(g)
@@ -246,7 +246,7 @@ int verb_prove(struct run *r)
 
 	if (!g.h)
 		return EXIT_USAGE;
-	code = prove(&g);
+	code = verb_prove_prove(&g);
 	host_close(g.h);
 	return code;
 }
@@ -263,7 +263,7 @@ struct word {
 	const char *id, *target, *value; /* NULL: not given */
 };
 
-static struct word read_word(struct arena *a, const char *text)
+static struct word verb_prove_read_word(struct arena *a, const char *text)
 {
 	size_t n = strcspn(text, "@=");
 	struct word w = { .id = arena_strndup(a, text, n) };
@@ -308,7 +308,7 @@ static bool is_asked(const struct change *c, const struct word *words, size_t n)
 }
 
 /* Other targets than the ones named, and what waits for a reboot, are not part of it. */
-static void narrow(struct proving *g, const struct word *words, size_t n)
+static void verb_prove_narrow(struct proving *g, const struct word *words, size_t n)
 {
 	struct plan *p = &g->planned.plan;
 	size_t kept = 0;
@@ -381,7 +381,7 @@ int prove_plan(struct proving *g)
 		return complain_text(EXIT_USAGE,
 				     "prove what? a setting's id, --profile NAME or --all");
 	for (size_t i = 0; i < n; i++) {
-		words[i] = read_word(&r->arena, r->args[i]);
+		words[i] = verb_prove_read_word(&r->arena, r->args[i]);
 		if (run_check_ids(&words[i].id, 1))
 			return EXIT_USAGE;
 		text_printf(&only, "%s%s", i ? "," : "", words[i].id);
@@ -403,7 +403,7 @@ int prove_plan(struct proving *g)
 		if (words[i].value)
 			run_add_value(g->r, g->h, &g->planned, words[i].id, words[i].target,
 				      words[i].value);
-	narrow(g, words, n);
+	verb_prove_narrow(g, words, n);
 	return plan_open_changes(&g->planned.plan) ? 0 : complain_nothing(g);
 }
 
@@ -512,7 +512,7 @@ static bool for_words(struct proving *g, const struct setting *s,
 	return false;
 }
 
-static bool names(const struct setting *s, const char *word)
+static bool verb_prove_names(const struct setting *s, const char *word)
 {
 	const char *at = s->shown_by ? s->shown_by : "";
 	size_t n = strlen(word);
@@ -540,19 +540,19 @@ static bool try_word(struct proving *g, const char *word)
 }
 
 /* How many settings name the word. */
-static size_t count(const struct plan *p, const char *word)
+static size_t verb_prove_count(const struct plan *p, const char *word)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		n += is_open(&p->changes[i]) && names(p->changes[i].s, word) &&
+		n += is_open(&p->changes[i]) && verb_prove_names(p->changes[i].s, word) &&
 		     (!i || p->changes[i - 1].s != p->changes[i].s);
 	return n;
 }
 
 static bool note_word(struct proving *g, const char *word)
 {
-	size_t n = count(&g->planned.plan, word);
+	size_t n = verb_prove_count(&g->planned.plan, word);
 
 	for (size_t i = 0; i < g->n_words; i++)
 		if (strcmp(g->words[i].word, word) == 0)
@@ -563,7 +563,7 @@ static bool note_word(struct proving *g, const char *word)
 }
 
 /* The word that most settings name, of those not tried yet; NULL: there is none. */
-static const char *next_word(struct proving *g)
+static const char *verb_prove_next_word(struct proving *g)
 {
 	struct proving_word *best = NULL;
 
@@ -577,14 +577,14 @@ static const char *next_word(struct proving *g)
 }
 
 /* What the chosen bench does not show takes no part. */
-static void leave_out(struct proving *g, const char *word)
+static void verb_prove_leave_out(struct proving *g, const char *word)
 {
 	struct plan *p = &g->planned.plan;
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct change *c = &p->changes[i];
 
-		if (!is_open(c) || names(c->s, word))
+		if (!is_open(c) || verb_prove_names(c->s, word))
 			continue;
 		c->gate = "not-shown";
 		c->refusal = c->s->shown_by
@@ -607,9 +607,9 @@ int prove_pick_window(struct proving *g)
 		for_words(g, p->changes[i].s, note_word);
 		why = why ? why : p->changes[i].s->not_shown;
 	}
-	while ((word = next_word(g)) != NULL)
+	while ((word = verb_prove_next_word(g)) != NULL)
 		if (try_word(g, word)) {
-			leave_out(g, word);
+			verb_prove_leave_out(g, word);
 			return 0;
 		}
 	return complain_text(EXIT_BLIND,

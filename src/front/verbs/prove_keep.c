@@ -39,7 +39,7 @@ struct keeping {
 	int failed;
 };
 
-static void store(struct keeping *k, const struct ledger_row *row)
+static void verb_prove_keep_store(struct keeping *k, const struct ledger_row *row)
 {
 	struct err e = { 0 };
 
@@ -60,7 +60,7 @@ static void store_targets(struct keeping *k, const char *id, struct ledger_row r
 		n += strcmp(p->changes[i].id, id) == 0;
 	row.setting = id;
 	if (n == 0 || n > TARGETS_MAX) {
-		store(k, &row);
+		verb_prove_keep_store(k, &row);
 		return;
 	}
 	for (size_t i = 0; i < p->n_changes; i++) {
@@ -74,7 +74,7 @@ static void store_targets(struct keeping *k, const char *id, struct ledger_row r
 		row.target = c->target;
 		row.before = c->before;
 		row.after = c->after;
-		store(k, &row);
+		verb_prove_keep_store(k, &row);
 	}
 }
 
@@ -143,7 +143,7 @@ static void store_whole(struct keeping *k, size_t tried)
 	else
 		row.setting = joined.s;
 	if (row.setting == p->what || tried > 1)
-		store(k, &row);
+		verb_prove_keep_store(k, &row);
 }
 
 static void store_many(struct keeping *k)

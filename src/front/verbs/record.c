@@ -36,7 +36,7 @@ struct taping {
 };
 
 /* The job has our terminal, our environment and our folder; signals as they were. */
-static int start(struct job *j, char **argv, struct err *e)
+static int verb_record_start(struct job *j, char **argv, struct err *e)
 {
 	int fds[2], error = 0;
 	sigset_t none;
@@ -67,7 +67,7 @@ static int start(struct job *j, char **argv, struct err *e)
 	return -error;
 }
 
-static void reap(struct job *j)
+static void verb_record_reap(struct job *j)
 {
 	struct rusage u;
 	int status;
@@ -87,10 +87,10 @@ static bool wait_until(struct taping *s, struct waiter *w, long long due)
 	bool over;
 
 	/* A thread that some library began may have swallowed the signal. */
-	reap(&s->job);
+	verb_record_reap(&s->job);
 	over = s->job.ended;
 	for (enum wake k; !over && (k = waiter_until(w, due)) != WAKE_TIME;) {
-		reap(&s->job);
+		verb_record_reap(&s->job);
 		/* Ctrl-C reaches the job by itself; who told us alone means both. */
 		if (k == WAKE_STOP && s->job.pid && w->signal != SIGINT)
 			kill(s->job.pid, w->signal);
@@ -135,7 +135,7 @@ static int rows(struct taping *s, struct waiter *w)
 	}
 }
 
-static int finish(struct taping *s, int e, double cpu_before)
+static int verb_record_finish(struct taping *s, int e, double cpu_before)
 {
 	struct recording_end end = { .whole = true,
 				     .status = s->job.pid ? s->job.status : -1,
@@ -160,7 +160,7 @@ static bool is_full(int error)
 	return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
 }
 
-static int record(struct taping *s, char **argv)
+static int verb_record_record(struct taping *s, char **argv)
 {
 	double cpu = clock_cpu_s();
 	struct waiter w;
@@ -175,7 +175,7 @@ static int record(struct taping *s, char **argv)
 		waiter_close(&w);
 		return complain(code, &e);
 	}
-	code = argv ? start(&s->job, argv, &e) : 0;
+	code = argv ? verb_record_start(&s->job, argv, &e) : 0;
 	if (code) {
 		recorder_close(s->out, NULL);
 		unlink(s->path);
@@ -183,7 +183,7 @@ static int record(struct taping *s, char **argv)
 		complain(EXIT_USAGE, &e);
 		return code == -ENOENT ? NOT_FOUND : NOT_RUN;
 	}
-	code = finish(s, rows(s, &w), cpu);
+	code = verb_record_finish(s, rows(s, &w), cpu);
 	waiter_close(&w);
 	return code;
 }
@@ -205,7 +205,7 @@ int verb_record(struct run *r)
 		return EXIT_USAGE;
 	m = run_machine(r, s.h, false);
 	monitor_make(&r->arena, s.h, m, &s.mon);
-	code = record(&s, r->n_args ? r->args : NULL);
+	code = verb_record_record(&s, r->n_args ? r->args : NULL);
 	monitor_state_free(&s.state);
 	host_close(s.h);
 	return code;

@@ -257,7 +257,7 @@ static struct fact_str read_nothing(void *ctx, struct arena *a, const struct kno
 	return (struct fact_str){ .f = { .seen = SEEN_UNASKED } };
 }
 
-static int facts_of(struct reporting *g, const struct report_source *from)
+static int verb_report_facts_of(struct reporting *g, const struct report_source *from)
 {
 	struct arena *a = &g->run.arena;
 	json_t *j = json_loads(from->facts, JSON_REJECT_DUPLICATES, NULL);
@@ -338,10 +338,10 @@ static void ledger_of(struct reporting *g)
 	g->ledger = l;
 }
 
-static int look(struct reporting *g, const struct report_source *from)
+static int verb_report_look(struct reporting *g, const struct report_source *from)
 {
 	if (from->facts)
-		return facts_of(g, from);
+		return verb_report_facts_of(g, from);
 	g->run.value[OPT_HOST] = from->path ? from->path : g->run.value[OPT_HOST];
 	/* Whatever a section does, it cannot write. */
 	g->h = run_host(&g->run);
@@ -358,7 +358,7 @@ static int report_gather(struct reporting *g, const struct report_source *from, 
 		report_named_machine(g, from);
 		return 0;
 	}
-	code = look(g, from);
+	code = verb_report_look(g, from);
 	if (code)
 		return code;
 	ledger_of(g);
@@ -487,7 +487,7 @@ static const char *title_of(struct page *p)
 			       : arena_printf(&p->r->arena, "Report of %zu machines", p->given.n);
 }
 
-static int put(struct page *p)
+static int verb_report_put(struct page *p)
 {
 	const char *title = title_of(p);
 	char *text = NULL;
@@ -510,7 +510,7 @@ static int put(struct page *p)
 	return code;
 }
 
-static int put_json(struct page *p)
+static int verb_report_put_json(struct page *p)
 {
 	json_t *j = json_pack("{s:s, s:s, s:I, s:i, s:O}", "schema", "gputune.report/1",
 			      "tool_version", GPUTUNE_VERSION, "time_s", (json_int_t)time(NULL),
@@ -534,7 +534,7 @@ static void report_left_out(struct page *p)
 				p->given.results[i].id ? p->given.results[i].id : "?");
 }
 
-static bool format_of(struct run *r, enum report_format *out)
+static bool verb_report_format_of(struct run *r, enum report_format *out)
 {
 	static const char *const names[] = { "html", "md", "term", "json" };
 	const char *name = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "html";
@@ -564,7 +564,7 @@ int verb_report(struct run *r)
 	struct page p = { .r = r };
 	int code = EXIT_USAGE, failed = 0;
 
-	if (!format_of(r, &p.format) || (code = may_hash(&p)) != 0 ||
+	if (!verb_report_format_of(r, &p.format) || (code = may_hash(&p)) != 0 ||
 	    (code = report_may_write(r)) != 0 || (code = report_sources(r, &p.given)) != 0) {
 		report_sources_free(&p.given);
 		return code;
@@ -577,7 +577,7 @@ int verb_report(struct run *r)
 	fclose(p.body);
 	if (!failed) {
 		report_left_out(&p);
-		failed = p.format == FORMAT_JSON ? put_json(&p) : put(&p);
+		failed = p.format == FORMAT_JSON ? verb_report_put_json(&p) : verb_report_put(&p);
 	}
 	report_sources_free(&p.given);
 	json_decref(p.machines);

@@ -57,7 +57,7 @@ void report_sources_free(struct report_result_file *g)
  */
 
 /* In the arena; "": it does not tell, or cannot be opened, which is said when it is looked at. */
-static const char *name_of(struct run *r, const struct report_source *s)
+static const char *verb_report_sources_name_of(struct run *r, const struct report_source *s)
 {
 	const char *capture = s->path ? s->path : r->value[OPT_HOST], *name = NULL;
 	struct utsname here;
@@ -90,7 +90,7 @@ static bool is_of(const char *name, const char *node, bool alone)
 /* Nothing but results about other machines was given: then this one is not meant. */
 static bool is_about_here(struct run *r, const struct report_result_file *g)
 {
-	const char *here = name_of(r, &(struct report_source){ 0 });
+	const char *here = verb_report_sources_name_of(r, &(struct report_source){ 0 });
 	bool another = false;
 
 	if (r->value[OPT_HOST] || !g->n_told || g->n_results || g->n_recordings)
@@ -119,7 +119,7 @@ static const char **names_of(struct run *r, const struct report_result_file *g)
 	const char **names = arena_array(&r->arena, g->n + g->n_told + 1, sizeof(*names));
 
 	for (size_t i = 0; i < g->n && g->n_told; i++)
-		names[i] = name_of(r, &g->sources[i]);
+		names[i] = verb_report_sources_name_of(r, &g->sources[i]);
 	return names;
 }
 
@@ -242,7 +242,7 @@ void report_keep(struct reporting *g, const char *key, json_t *j)
 /* --- sections ----------------------------------------------------------------------------------
  */
 
-static struct report_part *part_of(struct reporting *g, const char *id)
+static struct report_part *verb_report_sources_part_of(struct reporting *g, const char *id)
 {
 	for (size_t i = 0; i < g->out.n; i++)
 		if (strcmp(g->out.parts[i].id, id) == 0)
@@ -253,10 +253,11 @@ static struct report_part *part_of(struct reporting *g, const char *id)
 	return NULL;
 }
 
-static void show(struct reporting *g, const struct report_named_source *t, size_t number)
+static void verb_report_sources_show(struct reporting *g, const struct report_named_source *t,
+				     size_t number)
 {
 	struct arena *a = &g->run.arena;
-	struct report_part *p = part_of(g, t->kind->part);
+	struct report_part *p = verb_report_sources_part_of(g, t->kind->part);
 	struct doc *d;
 
 	if (!p)
@@ -282,7 +283,7 @@ void report_part_named(struct reporting *g, const struct report_source *from)
 
 		if (t->source != source)
 			continue;
-		show(g, t, ++n);
+		verb_report_sources_show(g, t, ++n);
 		json_array_append(list, t->j);
 	}
 	if (n)
@@ -329,7 +330,7 @@ static bool read_all(int fd, char *to, size_t len)
 }
 
 /* A regular file only, in the run's arena; NULL after complaining. */
-static char *read_file(struct run *r, const char *path)
+static char *verb_report_sources_read_file(struct run *r, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char *text = NULL;
@@ -353,9 +354,10 @@ static char *read_file(struct run *r, const char *path)
 	return text;
 }
 
-static int add_file(struct run *r, struct report_result_file *g, const char *path)
+static int verb_report_sources_add_file(struct run *r, struct report_result_file *g,
+					const char *path)
 {
-	char *text = read_file(r, path);
+	char *text = verb_report_sources_read_file(r, path);
 	struct err e = { 0 };
 	json_error_t why;
 	const char *schema;
@@ -400,7 +402,7 @@ int report_sources(struct run *r, struct report_result_file *out)
 		else if (report_is_recording(r->args[i]))
 			add_recording(r, out, r->args[i]);
 		else
-			code = add_file(r, out, r->args[i]);
+			code = verb_report_sources_add_file(r, out, r->args[i]);
 		if (code)
 			return code;
 	}
@@ -649,7 +651,7 @@ static void add_pairs(struct doc *d, const struct recording *rec)
 }
 
 /* 0, or -errno and *e. */
-static int add_one(struct doc *d, const char *path, struct err *e)
+static int verb_report_sources_add_one(struct doc *d, const char *path, struct err *e)
 {
 	struct recording *rec = ARENA_NEW(d->arena, struct recording);
 	struct timeline *t = timeline_new(d->arena, &rec->mon);
@@ -671,7 +673,7 @@ int report_part_recordings(struct reporting *g)
 	if (!g->alone || !g->given->n_recordings)
 		return 0;
 	for (size_t i = 0; i < g->given->n_recordings; i++)
-		if (add_one(d, g->given->recordings[i], &e))
+		if (verb_report_sources_add_one(d, g->given->recordings[i], &e))
 			return complain(EXIT_USAGE, &e);
 	report_add(g, "recordings", "Beside a job", d,
 		   cell_printf(d, STYLE_MUTED, "%zu recording%s", g->given->n_recordings,

@@ -92,7 +92,7 @@ static void roof_of(struct run *r, const struct bench_facts *f, const struct tar
 /* --- points -------------------------------------------------------------------------------------
  */
 
-static enum roof_math math_of(const struct gemm_type *t)
+static enum roof_math verb_roofline_math_of(const struct gemm_type *t)
 {
 	switch (t->a) {
 	case CODE_F64:
@@ -127,7 +127,8 @@ static bool sizes_of(const char *setup, double *m, double *n, double *k)
 	return true;
 }
 
-static void product(struct run *r, const struct record_case *c, struct roof_profile *out)
+static void verb_roofline_product(struct run *r, const struct record_case *c,
+				  struct roof_profile *out)
 {
 	const struct gemm_type *t = gemm_type_find(c->name, strcspn(c->name, ":"));
 	double m, n, k, rate = c->series[0].s.median;
@@ -142,7 +143,7 @@ static void product(struct run *r, const struct record_case *c, struct roof_prof
 		   8;
 	if (t->block)
 		p->bytes += (m + n) * k / t->block;
-	p->math = math_of(t);
+	p->math = verb_roofline_math_of(t);
 	p->time_ms = p->ops / (rate * 1e12) * 1e3;
 	p->launches = 1;
 	p->counted = "by its sizes; each matrix is read or written once";
@@ -195,14 +196,15 @@ static void roof_bench_points(struct run *r, const struct bench_facts *f, struct
 		if (!newest(f, i))
 			continue;
 		if (strcmp(c->bench, "gemm") == 0)
-			product(r, c, out);
+			verb_roofline_product(r, c, out);
 		else if (strcmp(c->bench, "gpu-memory") == 0 || strcmp(c->bench, "copy") == 0)
 			streamed(r, c, out);
 	}
 }
 
 /* The machine under whose roofs things stand; digest NULL: --on names it. */
-static int find_machine(struct run *r, struct host *h, struct target_hw *p, const char **digest)
+static int verb_roofline_find_machine(struct run *r, struct host *h, struct target_hw *p,
+				      const char **digest)
 {
 	struct record rec = { 0 };
 	struct err e = { 0 };
@@ -224,7 +226,7 @@ static int find_machine(struct run *r, struct host *h, struct target_hw *p, cons
 }
 
 /* The first bytes tell an SQLite file and nsys's own format. */
-static int kind_of(const char *path, bool *sqlite)
+static int verb_roofline_kind_of(const char *path, bool *sqlite)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -248,7 +250,7 @@ static int read_nsys(struct run *r, const char *path, struct roof_profile *p)
 	bool sqlite = false;
 	size_t len;
 	char *text;
-	int code = kind_of(path, &sqlite);
+	int code = verb_roofline_kind_of(path, &sqlite);
 
 	if (code)
 		return code;
@@ -323,7 +325,7 @@ int verb_roofline(struct run *r)
 				   .verbose = r->value[OPT_VERBOSE] != NULL,
 				   .now = (long long)time(NULL) };
 	const char *digest;
-	int code = find_machine(r, h, &place, &digest);
+	int code = verb_roofline_find_machine(r, h, &place, &digest);
 
 	if (!code) {
 		bench_facts_of(r, h, digest, place.gpu->name, &facts);

@@ -107,7 +107,8 @@ static int act(struct slurm *s, const char *reason)
 
 /* Passive: no library is started that check would not start, nothing runs on a GPU. False: the
  * earlier reading is none, which is said. */
-static bool examine(struct run *r, const struct profile *p, bool *seen, const char **reason)
+static bool verb_slurm_examine(struct run *r, const struct profile *p, bool *seen,
+			       const char **reason)
 {
 	struct host *h = host_open_live();
 	struct machine *m = ARENA_NEW(&r->arena, struct machine);
@@ -142,7 +143,7 @@ static const char *node_name(struct run *r)
 	return arena_strdup(&r->arena, host);
 }
 
-static int prepare(struct run *r, struct slurm *s)
+static int verb_slurm_prepare(struct run *r, struct slurm *s)
 {
 	const char *conf = getenv("SLURM_CONF");
 
@@ -173,9 +174,9 @@ int verb_slurm(struct run *r)
 	if (!prolog && strcmp(r->args[0], "healthcheck") != 0)
 		return complain_text(EXIT_USAGE, "slurm knows no mode \"%s\"; it knows %s",
 				     r->args[0], "healthcheck, prolog");
-	if (!run_profile(r, &p) || prepare(r, &s) != 0)
+	if (!run_profile(r, &p) || verb_slurm_prepare(r, &s) != 0)
 		return EXIT_USAGE;
-	if (!examine(r, &p, &seen, &reason))
+	if (!verb_slurm_examine(r, &p, &seen, &reason))
 		return EXIT_USAGE;
 	/* A job starts without a question to the controller when nothing is wrong. */
 	if (prolog && !reason)

@@ -107,7 +107,7 @@ static int stack_targets(struct run *r, struct machine *m, struct scan_options *
 
 /* gputune stack arch: which GPU architectures files carry. */
 
-static int exit_code(const struct arch_view *v)
+static int verb_stack_exit_code(const struct arch_view *v)
 {
 	int code = EXIT_CLEAN;
 
@@ -149,7 +149,7 @@ int stack_arch(struct run *r)
 		}
 	}
 	v.files = all;
-	code = exit_code(&v);
+	code = verb_stack_exit_code(&v);
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
@@ -167,7 +167,7 @@ static int ptxas_knows(void *ctx, const char *path, unsigned sm)
 	return stack_find_text(ctx, path, text);
 }
 
-static const char **named(struct run *r, size_t *n)
+static const char **verb_stack_named(struct run *r, size_t *n)
 {
 	const char **list = NULL;
 	char *save = NULL,
@@ -233,7 +233,7 @@ int stack_collect(struct run *r, const struct stack_root *root, struct machine *
 	l->view.how = &l->how;
 	l->view.rootfs = r->value[OPT_ROOTFS];
 	l->view.all = r->value[OPT_ALL];
-	what.envs = named(r, &what.n_envs);
+	what.envs = verb_stack_named(r, &what.n_envs);
 	what.only_envs = what.n_envs > 0;
 	usual = what.n_envs || root->fd >= 0 ? NULL : python_on_path(r, root->h);
 	if (usual && host_exists(root->h, arena_printf(&r->arena, "%s/lib", usual))) {
@@ -257,7 +257,7 @@ int stack_collect(struct run *r, const struct stack_root *root, struct machine *
 	return 0;
 }
 
-static int look(struct run *r, const struct stack_root *root, struct machine *m)
+static int verb_stack_look(struct run *r, const struct stack_root *root, struct machine *m)
 {
 	const struct stack_view *v;
 	int code = stack_collect(r, root, m, &v);
@@ -294,7 +294,7 @@ int stack_check(struct run *r)
 	}
 	root.h = image ? image : h;
 	root.contents = image || !r->value[OPT_HOST];
-	code = look(r, &root, run_machine(r, h, false));
+	code = verb_stack_look(r, &root, run_machine(r, h, false));
 	if (image)
 		host_close(image);
 	host_close(h);
@@ -426,7 +426,7 @@ static int run_steps(struct run *r, const struct machine *m, const struct build_
 	return code;
 }
 
-static int plan(struct run *r, struct host *h, struct build_target *w)
+static int verb_stack_plan(struct run *r, struct host *h, struct build_target *w)
 {
 	struct machine *m = run_machine(r, h, false);
 	struct build_env env = { 0 };
@@ -474,7 +474,7 @@ int stack_plan(struct run *r)
 	h = run_host(r);
 	if (!h)
 		return EXIT_USAGE;
-	code = plan(r, h, &w);
+	code = verb_stack_plan(r, h, &w);
 	host_close(h);
 	return code;
 }

@@ -54,7 +54,7 @@ static const struct {
 	{ "gds", COMPONENT_CUFILE },
 };
 
-static enum component component_of(const char *bench)
+static enum component verb_stack_compare_component_of(const char *bench)
 {
 	for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
 		size_t n = strlen(measured[i].bench);
@@ -69,7 +69,7 @@ static enum component component_of(const char *bench)
 /* How the names begin of the library that a bench measures ("libcublasLt.so."); NULL: none. */
 static const char *stack_compare_prefix(const char *bench)
 {
-	enum component c = component_of(bench);
+	enum component c = verb_stack_compare_component_of(bench);
 
 	return c == COMPONENTS ? NULL : components[c].soname;
 }
@@ -77,7 +77,7 @@ static const char *stack_compare_prefix(const char *bench)
 /* --- measuring ---------------------------------------------------------------------------------
  */
 
-static void progress(void *ctx, const struct versus *v)
+static void verb_stack_compare_progress(void *ctx, const struct versus *v)
 {
 	struct comparing *g = ctx;
 
@@ -103,7 +103,8 @@ static void note_choice(struct compare_side_view *s, const char *text, size_t wi
 	s->choices[i].windows += windows;
 }
 
-static int measure(void *ctx, bool b, double value[VERSUS_FIGURES], struct err *e)
+static int verb_stack_compare_measure(void *ctx, bool b, double value[VERSUS_FIGURES],
+				      struct err *e)
 {
 	struct comparing *g = ctx;
 	struct compare_reading got;
@@ -126,7 +127,7 @@ static const char *side_name(bool b)
 }
 
 /* What a side that has no figure means. */
-static void fail(struct comparing *g, bool b, int code, const struct err *e)
+static void verb_stack_compare_fail(struct comparing *g, bool b, int code, const struct err *e)
 {
 	g->view.failed = code != -EINTR;
 	if (!g->view.failed) {
@@ -150,7 +151,7 @@ static int look_first(struct comparing *g)
 					    &got[b], &e);
 
 		if (r) {
-			fail(g, b, r, &e);
+			verb_stack_compare_fail(g, b, r, &e);
 			return r;
 		}
 		note_choice(&g->view.sides[b], got[b].variant, 0);
@@ -167,7 +168,7 @@ static int look_first(struct comparing *g)
 	return 0;
 }
 
-static void compare(struct comparing *g)
+static void verb_stack_compare_compare(struct comparing *g)
 {
 	struct err e = { 0 };
 	int r = look_first(g);
@@ -182,7 +183,7 @@ static void compare(struct comparing *g)
 	if (r == -ETIME) {
 		g->view.why = arena_printf(&g->r->arena, "%s; %s does", e.text, e.hint);
 	} else if (r) {
-		fail(g, b, r, &e);
+		verb_stack_compare_fail(g, b, r, &e);
 	} else {
 		g->view.verdict = g->v.ruling[0].kind;
 		g->view.why = g->v.ruling[0].why;
@@ -211,7 +212,7 @@ static int run_compare(struct comparing *g)
 	c->cpus = watch.cpus;
 	conditions_look(g->h, &watch, &c->before);
 	s = sampler_start(g->h, &watch, &g->stop);
-	compare(g);
+	verb_stack_compare_compare(g);
 	if (s)
 		sampler_end(&g->r->arena, s, c);
 	if (g->live_line)
@@ -230,7 +231,7 @@ static int run_compare(struct comparing *g)
 /* --- from the command line ---------------------------------------------------------------------
  */
 
-static int read_options(struct comparing *g)
+static int verb_stack_compare_read_options(struct comparing *g)
 {
 	struct run *r = g->r;
 	double ignored;
@@ -239,7 +240,7 @@ static int read_options(struct comparing *g)
 	g->limit_s = TIMEOUT_S;
 	g->v.budget_s = BUDGET_S;
 	g->view.bench = r->value[OPT_BENCH] ? r->value[OPT_BENCH] : "gemm";
-	g->c = component_of(g->view.bench);
+	g->c = verb_stack_compare_component_of(g->view.bench);
 	if (g->c == COMPONENTS)
 		return complain_text(EXIT_USAGE,
 				     "no library of an environment does \"%s\"; gemm, collectives "
@@ -284,13 +285,13 @@ int stack_compare(struct run *r)
 						 "an environment, a folder or a library");
 	if (r->value[OPT_HOST])
 		return complain_text(EXIT_USAGE, "a captured machine runs nothing");
-	code = read_options(&g);
+	code = verb_stack_compare_read_options(&g);
 	if (code)
 		return code;
 	g.v.a = &r->arena;
 	g.v.clock = &engine_real;
-	g.v.measure = measure;
-	g.v.progress = progress;
+	g.v.measure = verb_stack_compare_measure;
+	g.v.progress = verb_stack_compare_progress;
 	g.v.ctx = &g;
 	g.view.v = &g.v;
 	g.view.verdict = RULING_UNDECIDED;
@@ -330,7 +331,7 @@ static bool figure_of(struct arena *a, json_t *j, struct bench_figure *out, doub
 	return out->key && out->title && out->unit && out->unit_text && isfinite(*value);
 }
 
-static bool figures_of(struct arena *a, json_t *j, struct compare_reading *out)
+static bool verb_stack_compare_figures_of(struct arena *a, json_t *j, struct compare_reading *out)
 {
 	json_t *list = json_object_get(j, "figures"), *first = json_object_get(j, "first");
 	size_t n = json_array_size(list);
@@ -350,15 +351,15 @@ static bool figures_of(struct arena *a, json_t *j, struct compare_reading *out)
 	return out->value[0] > 0;
 }
 
-static int take(struct arena *a, const struct library_variant *side, json_t *j,
-		struct compare_reading *out, struct err *e)
+static int verb_stack_compare_take(struct arena *a, const struct library_variant *side, json_t *j,
+				   struct compare_reading *out, struct err *e)
 {
 	const char *library = text_of(a, j, "library");
 
 	out->name = text_of(a, j, "name");
 	out->setup = text_of(a, j, "setup");
 	out->variant = text_of(a, j, "variant");
-	if (!out->name || !figures_of(a, j, out))
+	if (!out->name || !verb_stack_compare_figures_of(a, j, out))
 		return err_set(e, -EBADMSG, "its answer makes no sense");
 	if (!library || strcmp(library, side->file) != 0)
 		return err_set(e, -EBADMSG, "%s was loaded, not %s",
@@ -383,7 +384,7 @@ int compare_answer(struct arena *a, const struct library_variant *side,
 		code = err_set(e, -EBADMSG, "the process that measures it ended with status %d%s%s",
 			       r->status, *said ? ": " : "", said);
 	else
-		code = take(a, side, j, out, e);
+		code = verb_stack_compare_take(a, side, j, out, e);
 	json_decref(j);
 	return code;
 }
@@ -446,7 +447,8 @@ static int failed(struct run *r, int code, const struct err *e)
 	return run_print_json(r, json_pack("{s:o}", "error", json_text(e->text)), code);
 }
 
-static int one(struct run *r, const struct bench_env *env, const struct first *first)
+static int verb_stack_compare_one(struct run *r, const struct bench_env *env,
+				  const struct first *first)
 {
 	const char *name = r->args[0];
 	struct loaded l = { .prefix = stack_compare_prefix(name) };
@@ -495,7 +497,7 @@ int stack_compare_one(struct run *r)
 	if (!env.h)
 		return EXIT_USAGE;
 	env.m = run_machine(r, env.h, false);
-	code = one(r, &env, &first);
+	code = verb_stack_compare_one(r, &env, &first);
 	host_close(env.h);
 	return code;
 }
@@ -506,7 +508,7 @@ enum { ANSWER_MAX = 256 << 10, WORDS = 20 };
 
 static const char folder_variable[] = "GPUTUNE_LIB_DIR=";
 
-static char **environment(struct arena *a, const char *folder)
+static char **verb_stack_compare_environment(struct arena *a, const char *folder)
 {
 	size_t n = 0, kept = 0;
 	char **out;
@@ -543,7 +545,8 @@ int compare_process_make(struct arena *a, const struct run *r, const char *bench
 			argv[n++] = arena_printf(a, "--%s", option_rows[passed[i]].name);
 			argv[n++] = arena_strdup(a, r->value[passed[i]]);
 		}
-	*out = (struct compare_process){ argv, environment(a, side->folder), side };
+	*out = (struct compare_process){ argv, verb_stack_compare_environment(a, side->folder),
+					 side };
 	return 0;
 }
 

@@ -31,7 +31,8 @@ static int complain_by(int code, const struct err *e)
 			e);
 }
 
-static int print(struct run *r, const struct wheelhouse *h, const struct house_verdict *v, int code)
+static int verb_stack_wheelhouse_print(struct run *r, const struct wheelhouse *h,
+				       const struct house_verdict *v, int code)
 {
 	if (r->value[OPT_QUIET])
 		return code;
@@ -83,13 +84,13 @@ static int create(struct run *r, const char *dir)
 	if (code)
 		return complain(EXIT_USAGE, &e);
 	code = wheelhouse_save(&r->arena, &h, r->value[OPT_KEY], &e);
-	code = code ? complain_by(code, &e) : print(r, &h, NULL, EXIT_CLEAN);
+	code = code ? complain_by(code, &e) : verb_stack_wheelhouse_print(r, &h, NULL, EXIT_CLEAN);
 	wheelhouse_close(&h);
 	return code;
 }
 
 /* One bad wheel does not keep the others out. */
-static int add(struct run *r, const char *dir, bool replace)
+static int verb_stack_wheelhouse_add(struct run *r, const char *dir, bool replace)
 {
 	static const char *const words[] = { "added", "is there already", "replaced" };
 	struct wheelhouse h;
@@ -129,7 +130,7 @@ static int add(struct run *r, const char *dir, bool replace)
 			worst = complain_by(code, &e);
 	}
 	if (run_wants_json(r))
-		print(r, &h, NULL, worst);
+		verb_stack_wheelhouse_print(r, &h, NULL, worst);
 	wheelhouse_close(&h);
 	return worst;
 }
@@ -145,17 +146,17 @@ static int wheelhouse_print(struct run *r, const char *dir, bool look)
 	if (code)
 		return complain(code == -EBADMSG ? EXIT_FINDINGS : EXIT_USAGE, &e);
 	if (!look) {
-		code = print(r, &h, NULL, EXIT_CLEAN);
+		code = verb_stack_wheelhouse_print(r, &h, NULL, EXIT_CLEAN);
 	} else if (wheelhouse_verify(&r->arena, &h, r->value[OPT_KEY], &v, &e)) {
 		code = complain(EXIT_BLIND, &e);
 	} else {
-		code = print(r, &h, &v, v.n ? EXIT_FINDINGS : EXIT_CLEAN);
+		code = verb_stack_wheelhouse_print(r, &h, &v, v.n ? EXIT_FINDINGS : EXIT_CLEAN);
 	}
 	wheelhouse_close(&h);
 	return code;
 }
 
-static int diff(struct run *r, const char *a, const char *b)
+static int verb_stack_wheelhouse_diff(struct run *r, const char *a, const char *b)
 {
 	struct wheelhouse x, y;
 	struct err e = { 0 };
@@ -216,7 +217,7 @@ static int nameless(void)
 }
 
 /* What a nameless file holds, at most so much; NULL: more, or it cannot be read. */
-static char *text_in(struct arena *a, int fd)
+static char *verb_stack_wheelhouse_text_in(struct arena *a, int fd)
 {
 	enum { TEXT_MAX = 1 << 24 };
 	off_t size = lseek(fd, 0, SEEK_END);
@@ -231,7 +232,7 @@ static char *text_in(struct arena *a, int fd)
 /* What was kept of a program's words, for who has to know why it failed. */
 static void repeat(struct arena *a, int fd)
 {
-	const char *text = text_in(a, fd);
+	const char *text = verb_stack_wheelhouse_text_in(a, fd);
 
 	fputs(text ? text : "", stderr);
 }
@@ -423,8 +424,8 @@ static int look_there(const struct syncing *s, struct over_there *out)
 	if (r > 0)
 		repeat(a, list);
 	if (r == 0) {
-		out->list = text_in(a, list);
-		text = text_in(a, manifest);
+		out->list = verb_stack_wheelhouse_text_in(a, list);
+		text = verb_stack_wheelhouse_text_in(a, manifest);
 		out->manifest = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
 		r = out->list ? 0 : -EIO;
 	}
@@ -516,7 +517,7 @@ static bool plain_place(const char *to)
 	return true;
 }
 
-static int copy(const struct syncing *s)
+static int verb_stack_wheelhouse_copy(const struct syncing *s)
 {
 	int code = by_rsync(s);
 
@@ -552,7 +553,7 @@ static int wheelhouse_sync(struct run *r, const char *dir, const char *to)
 				     dir, v.n ? v.items[0].file : dir,
 				     v.n ? v.items[0].what : e.text);
 	} else {
-		code = copy(&s);
+		code = verb_stack_wheelhouse_copy(&s);
 		if (!code)
 			code = colon ? verify_there(&s) : wheelhouse_print(r, to, true);
 	}
@@ -562,7 +563,8 @@ static int wheelhouse_sync(struct run *r, const char *dir, const char *to)
 
 /* --- use --- */
 
-static const struct house_wheel *newest(const struct wheelhouse *h, const char *name)
+static const struct house_wheel *verb_stack_wheelhouse_newest(const struct wheelhouse *h,
+							      const char *name)
 {
 	const struct house_wheel *best = NULL;
 	char x[256], y[256];
@@ -577,7 +579,7 @@ static const struct house_wheel *newest(const struct wheelhouse *h, const char *
 	return best;
 }
 
-static int use(struct run *r, const char *dir)
+static int verb_stack_wheelhouse_use(struct run *r, const char *dir)
 {
 	struct wheelhouse h;
 	struct err e = { 0 };
@@ -591,7 +593,7 @@ static int use(struct run *r, const char *dir)
 		snprintf(full, sizeof(full), "%s", dir);
 	text_printf(&t, "python3 -m pip install --no-index --find-links '%s'", full);
 	for (int i = 0; i < r->n_args && !code; i++) {
-		const struct house_wheel *w = newest(&h, r->args[i]);
+		const struct house_wheel *w = verb_stack_wheelhouse_newest(&h, r->args[i]);
 
 		if (w)
 			text_printf(&t, " '%s==%s'", w->name, w->version);
@@ -600,7 +602,7 @@ static int use(struct run *r, const char *dir)
 					     r->args[i]);
 	}
 	for (size_t i = 0; i < h.n && !r->n_args; i++)
-		if (newest(&h, h.wheels[i].name) == &h.wheels[i])
+		if (verb_stack_wheelhouse_newest(&h, h.wheels[i].name) == &h.wheels[i])
 			text_printf(&t, " '%s==%s'", h.wheels[i].name, h.wheels[i].version);
 	if (strchr(full, '\''))
 		code = complain_text(EXIT_USAGE, "%s: a name with a quote is no place for pip",
@@ -625,15 +627,15 @@ int stack_wheelhouse(struct run *r)
 	if (strcmp(action, "create") == 0 && n == 0)
 		return create(r, dir);
 	if ((strcmp(action, "add") == 0 || strcmp(action, "update") == 0) && n > 0)
-		return add(r, dir, *action == 'u');
+		return verb_stack_wheelhouse_add(r, dir, *action == 'u');
 	if ((strcmp(action, "verify") == 0 || strcmp(action, "list") == 0) && n == 0)
 		return wheelhouse_print(r, dir, *action == 'v');
 	if (strcmp(action, "diff") == 0 && n == 1)
-		return diff(r, dir, r->args[0]);
+		return verb_stack_wheelhouse_diff(r, dir, r->args[0]);
 	if (strcmp(action, "sync") == 0 && n == 1)
 		return wheelhouse_sync(r, dir, r->args[0]);
 	if (strcmp(action, "use") == 0)
-		return use(r, dir);
+		return verb_stack_wheelhouse_use(r, dir);
 	return complain_text(EXIT_USAGE,
 			     "stack wheelhouse takes: create DIR, add|update DIR WHEEL..., "
 			     "verify|list DIR, diff A B, sync DIR HOST:DIR, use DIR [PACKAGE...]");

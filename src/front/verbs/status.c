@@ -13,7 +13,7 @@
 #include "tune/txn/page_txn.h"
 #include "tune/txn/txn_json.h"
 
-static int load(struct run *r, struct host *h, bool all, struct journal *j)
+static int verb_status_load(struct run *r, struct host *h, bool all, struct journal *j)
 {
 	struct err e = { 0 };
 	int code = journal_load(h, &r->arena, all, j, &e);
@@ -108,7 +108,7 @@ int verb_status(struct run *r)
 
 	if (!h)
 		return EXIT_USAGE;
-	code = load(r, h, false, &j);
+	code = verb_status_load(r, h, false, &j);
 	if (code == 0) {
 		txn_status(h, &r->arena, &j, &rows, &n);
 		code = status_code(&j, run_report_open(r, h, &j), rows, n);
@@ -168,7 +168,7 @@ int verb_history(struct run *r)
 
 	if (!h)
 		return EXIT_USAGE;
-	code = load(r, h, true, &j);
+	code = verb_status_load(r, h, true, &j);
 	if (code == 0) {
 		run_report_open(r, h, &j);
 		code = print_history(r, h, &j);
@@ -184,7 +184,7 @@ static int verify_code(const struct verify *v)
 	return v->count[VERIFY_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
 }
 
-static int verify(struct run *r, struct host *h)
+static int verb_status_verify(struct run *r, struct host *h)
 {
 	struct planned p = { 0 };
 	struct hold_row *rows;
@@ -199,7 +199,7 @@ static int verify(struct run *r, struct host *h)
 			return code;
 		verify_plan(&r->arena, p.m, &p.plan, run_exact_knob, knob_same, h, &v);
 	} else {
-		code = load(r, h, false, &j);
+		code = verb_status_load(r, h, false, &j);
 		if (code)
 			return code;
 		p.m = run_machine(r, h, false);
@@ -226,7 +226,7 @@ int verb_verify(struct run *r)
 		return EXIT_USAGE;
 	code = r->value[OPT_REBOOT] ? boot_reboot(r, h)
 	       : r->value[OPT_BOOT] ? boot_verify(r, h)
-				    : verify(r, h);
+				    : verb_status_verify(r, h);
 	host_close(h);
 	return code;
 }
@@ -244,7 +244,7 @@ static int code_of(const struct journal *j)
 									     : EXIT_CLEAN;
 }
 
-static int print(struct run *r, struct host *h, const struct journal *j, int code)
+static int verb_status_print(struct run *r, struct host *h, const struct journal *j, int code)
 {
 	int failed = 0;
 
@@ -257,14 +257,14 @@ static int print(struct run *r, struct host *h, const struct journal *j, int cod
 	return failed ? failed : code;
 }
 
-static int check(struct run *r, struct host *h)
+static int verb_status_check(struct run *r, struct host *h)
 {
 	struct journal j;
 	struct err e = { 0 };
 
 	if (journal_load(h, &r->arena, true, &j, &e))
 		return complain(EXIT_STUCK, &e);
-	return print(r, h, &j, code_of(&j));
+	return verb_status_print(r, h, &j, code_of(&j));
 }
 
 static int tend(struct run *r, struct host *h, enum txn_tend how, const char *question)
@@ -278,7 +278,7 @@ static int tend(struct run *r, struct host *h, enum txn_tend how, const char *qu
 	if (code)
 		return complain(EXIT_STUCK, &e);
 	if (r->value[OPT_DRY_RUN] || !j.files.format)
-		return print(r, h, &j, code_of(&j));
+		return verb_status_print(r, h, &j, code_of(&j));
 	if (!run_agreed(r, question))
 		return EXIT_NOT_APPLIED;
 	code = txn_tend(h, &r->arena, how, &who, &report, &e);
@@ -291,7 +291,7 @@ static int tend(struct run *r, struct host *h, enum txn_tend how, const char *qu
 	if (j.bad_lines && how == TXN_REPAIR)
 		complain_text(0, "what is lost in both files cannot be mended; \"gputune journal "
 				 "repair --force\" gives it up");
-	return print(r, h, &j, code_of(&j));
+	return verb_status_print(r, h, &j, code_of(&j));
 }
 
 static int repair(struct run *r, struct host *h)
@@ -328,7 +328,7 @@ int verb_journal(struct run *r)
 		const char *name;
 		int (*run)(struct run *r, struct host *h);
 		bool writes;
-	} actions[] = { { "check", check, false },
+	} actions[] = { { "check", verb_status_check, false },
 			{ "repair", repair, true },
 			{ "compact", compact, true },
 			{ "export", export, false } };

@@ -23,7 +23,7 @@ static struct host *open_machine(void *ctx, struct err *e)
 }
 
 /* The words of the command line. 0, or an exit code. */
-static int read_options(struct run *r, struct watch *w)
+static int verb_watch_read_options(struct run *r, struct watch *w)
 {
 	const char *policy = r->value[OPT_POLICY], *interval = r->value[OPT_INTERVAL];
 	const char *format = r->value[OPT_FORMAT];
@@ -65,7 +65,7 @@ static long long watchdog_ms(void)
 	return n / 1000;
 }
 
-static int code_of(const struct run *r, const struct watch_sum *s)
+static int verb_watch_code_of(const struct run *r, const struct watch_sum *s)
 {
 	if (!r->value[OPT_ONCE])
 		return EXIT_CLEAN;
@@ -96,7 +96,7 @@ static int watch_with(struct run *r, struct watch *w)
 	code = watch_run(w, &sum, &e);
 	if (say.journal_fd >= 0)
 		close(say.journal_fd);
-	return code ? complain(EXIT_USAGE, &e) : code_of(r, &sum);
+	return code ? complain(EXIT_USAGE, &e) : verb_watch_code_of(r, &sum);
 }
 
 int verb_watch(struct run *r)
@@ -110,7 +110,7 @@ int verb_watch(struct run *r)
 			   .notify_fd = -1 };
 	struct err e = { 0 };
 	struct host *processes;
-	int code = read_options(r, &w);
+	int code = verb_watch_read_options(r, &w);
 
 	if (code)
 		return code;

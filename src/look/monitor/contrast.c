@@ -29,7 +29,7 @@ const char *contrast_verdict_name(enum contrast_verdict v)
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-static bool count_row(void *ctx, int64_t ms, const double *values)
+static bool contrast_count_row(void *ctx, int64_t ms, const double *values)
 {
 	struct filling *f = ctx;
 
@@ -39,7 +39,7 @@ static bool count_row(void *ctx, int64_t ms, const double *values)
 	return true;
 }
 
-static bool take_row(void *ctx, int64_t ms, const double *values)
+static bool contrast_take_row(void *ctx, int64_t ms, const double *values)
 {
 	struct filling *f = ctx;
 	struct contrast_side *s = f->side;
@@ -58,7 +58,7 @@ static bool take_row(void *ctx, int64_t ms, const double *values)
 static int read_side(struct arena *a, const char *path, struct contrast_side *s, struct err *e)
 {
 	struct filling f = { .a = a, .side = s };
-	int code = recording_read(a, path, &s->rec, count_row, &f, e);
+	int code = recording_read(a, path, &s->rec, contrast_count_row, &f, e);
 	size_t n = s->rec.mon.n, rows = f.row;
 
 	s->path = path;
@@ -74,7 +74,7 @@ static int read_side(struct arena *a, const char *path, struct contrast_side *s,
 	s->series = arena_array(a, n, sizeof(*s->series));
 	for (size_t i = 0; i < n; i++)
 		s->series[i] = arena_array(a, f.cap, sizeof(**s->series));
-	code = recording_read(a, path, &f.again, take_row, &f, e);
+	code = recording_read(a, path, &f.again, contrast_take_row, &f, e);
 	if (!code && !recording_alike(&s->rec, &f.again))
 		return err_set(e, -ESTALE, "%s was exchanged while it was read", path);
 	return code;
@@ -90,7 +90,7 @@ static double worth(const double *x, size_t n)
 	return e / (1 + 2 / sqrt(e));
 }
 
-static struct contrast_figures figures_of(struct arena *a, const double *x, size_t n)
+static struct contrast_figures contrast_figures_of(struct arena *a, const double *x, size_t n)
 {
 	struct contrast_figures f = { .n = n };
 	double *sorted, square = 0;
@@ -119,7 +119,7 @@ static struct contrast_figures figures_of(struct arena *a, const double *x, size
 /* --- rows ------------------------------------------------------------------------------------- */
 
 /* Welch's t over the independent samples that the dependent ones are worth. */
-static void judge(struct arena *a, struct contrast_row *r, double level)
+static void contrast_judge(struct arena *a, struct contrast_row *r, double level)
 {
 	const struct contrast_figures *x = &r->a, *y = &r->b;
 	double vx, vy, df, t, se, least;
@@ -155,7 +155,8 @@ static bool is_quantity(const struct column_of *c)
 	return strcmp(c->type->unit, "bits") != 0;
 }
 
-static void add_row(struct arena *a, struct contrast *v, const struct column_of *c, long i, long k)
+static void contrast_add_row(struct arena *a, struct contrast *v, const struct column_of *c, long i,
+			     long k)
 {
 	struct contrast_row *r;
 	struct contrast_figures none = { 0 };
@@ -167,8 +168,8 @@ static void add_row(struct arena *a, struct contrast *v, const struct column_of 
 	*r = (struct contrast_row){
 		.type = c->type,
 		.target = c->target,
-		.a = i < 0 ? none : figures_of(a, v->a.series[i], v->a.n[i]),
-		.b = k < 0 ? none : figures_of(a, v->b.series[k], v->b.n[k]),
+		.a = i < 0 ? none : contrast_figures_of(a, v->a.series[i], v->a.n[i]),
+		.b = k < 0 ? none : contrast_figures_of(a, v->b.series[k], v->b.n[k]),
 		.verdict = CONTRAST_CANNOT,
 	};
 	/* Neither was told: nothing to say. */
@@ -179,7 +180,7 @@ static void add_row(struct arena *a, struct contrast *v, const struct column_of 
 	v->n++;
 }
 
-static void add_rows(struct arena *a, struct contrast *v)
+static void contrast_add_rows(struct arena *a, struct contrast *v)
 {
 	const struct monitor *x = &v->a.rec.mon, *y = &v->b.rec.mon;
 	size_t judged = 0;
@@ -192,14 +193,14 @@ static void add_rows(struct arena *a, struct contrast *v)
 			       y->columns[k].type->kind != c->type->kind))
 			k = -1;
 		if (monitor_find(x, c->type->name, c->target) == (long)i)
-			add_row(a, v, c, (long)i, k);
+			contrast_add_row(a, v, c, (long)i, k);
 	}
 	for (size_t k = 0; k < y->n; k++) {
 		const struct column_of *c = &y->columns[k];
 
 		if (monitor_find(x, c->type->name, c->target) < 0 &&
 		    monitor_find(y, c->type->name, c->target) == (long)k)
-			add_row(a, v, c, -1, (long)k);
+			contrast_add_row(a, v, c, -1, (long)k);
 	}
 	for (size_t i = 0; i < v->n; i++)
 		judged += !v->rows[i].reason;
@@ -207,15 +208,15 @@ static void add_rows(struct arena *a, struct contrast *v)
 	v->level = 1 - CONTRAST_ALPHA / (double)(judged ? judged : 1);
 	for (size_t i = 0; i < v->n; i++) {
 		if (!v->rows[i].reason)
-			judge(a, &v->rows[i], v->level);
+			contrast_judge(a, &v->rows[i], v->level);
 		v->count[v->rows[i].verdict]++;
 	}
 }
 
 /* --- what else -------------------------------------------------------------------------------- */
 
-static void differ(struct arena *a, struct contrast *v, const char *what, const char *x,
-		   const char *y)
+static void contrast_differ(struct arena *a, struct contrast *v, const char *what, const char *x,
+			    const char *y)
 {
 	x = x && *x ? x : "not told";
 	y = y && *y ? y : "not told";
@@ -246,15 +247,16 @@ static void add_differs(struct arena *a, struct contrast *v)
 	const struct recording *x = &v->a.rec, *y = &v->b.rec;
 	const struct monitor_machine *m = &x->mon.machine, *n = &y->mon.machine;
 
-	differ(a, v, "machine", m->name, n->name);
-	differ(a, v, "platform", m->platform, n->platform);
-	differ(a, v, "kernel", m->kernel, n->kernel);
-	differ(a, v, "driver", m->driver, n->driver);
-	differ(a, v, "GPUs", gpus_of(a, m), gpus_of(a, n));
-	differ(a, v, "CPUs", arena_printf(a, "%u", m->cpus), arena_printf(a, "%u", n->cpus));
-	differ(a, v, "command", words_of(a, x->command), words_of(a, y->command));
-	differ(a, v, "a look every", arena_printf(a, "%d ms", x->interval_ms),
-	       arena_printf(a, "%d ms", y->interval_ms));
+	contrast_differ(a, v, "machine", m->name, n->name);
+	contrast_differ(a, v, "platform", m->platform, n->platform);
+	contrast_differ(a, v, "kernel", m->kernel, n->kernel);
+	contrast_differ(a, v, "driver", m->driver, n->driver);
+	contrast_differ(a, v, "GPUs", gpus_of(a, m), gpus_of(a, n));
+	contrast_differ(a, v, "CPUs", arena_printf(a, "%u", m->cpus),
+			arena_printf(a, "%u", n->cpus));
+	contrast_differ(a, v, "command", words_of(a, x->command), words_of(a, y->command));
+	contrast_differ(a, v, "a look every", arena_printf(a, "%d ms", x->interval_ms),
+			arena_printf(a, "%d ms", y->interval_ms));
 }
 
 int contrast_read(struct arena *a, const char *path_a, const char *path_b, struct contrast *out,
@@ -267,7 +269,7 @@ int contrast_read(struct arena *a, const char *path_a, const char *path_b, struc
 	code = code ? code : read_side(a, path_b, &out->b, e);
 	if (code)
 		return code;
-	add_rows(a, out);
+	contrast_add_rows(a, out);
 	add_differs(a, out);
 	return 0;
 }

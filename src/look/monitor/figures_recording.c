@@ -176,8 +176,8 @@ struct tracks {
 	double begun_s; /* of the window; NAN: there was no row yet */
 };
 
-static void take_columns(struct arena *a, const struct monitor *mon, const char *type,
-			 struct track *t)
+static void figures_recording_take_columns(struct arena *a, const struct monitor *mon,
+					   const char *type, struct track *t)
 {
 	for (size_t i = 0; i < mon->n; i++) {
 		if (strcmp(mon->columns[i].type->name, type) != 0)
@@ -202,7 +202,7 @@ static struct tracks *tracks_new(struct arena *a, const struct monitor *mon, siz
 	for (size_t i = 0; i < TRACKS; i++) {
 		struct track *t = &k->of[i];
 
-		take_columns(a, mon, tracks_kinds[i].type, t);
+		figures_recording_take_columns(a, mon, tracks_kinds[i].type, t);
 		if (!t->n)
 			continue;
 		t->last = arena_array(a, t->n, sizeof(*t->last));
@@ -211,7 +211,7 @@ static struct tracks *tracks_new(struct arena *a, const struct monitor *mon, siz
 	return k;
 }
 
-static void begin(struct timeline *t)
+static void figures_recording_begin(struct timeline *t)
 {
 	t->begun = true;
 	t->t = arena_array(t->a, TIMELINE_KEPT, sizeof(*t->t));
@@ -254,7 +254,7 @@ static double gauge_of(const struct tracks *k, size_t i, const double *values)
 }
 
 /* Of all columns that were told at both ends. One that went back began anew: there is no rate. */
-static double rate_of(const struct track *t, double seconds, const double *values)
+static double figures_recording_rate_of(const struct track *t, double seconds, const double *values)
 {
 	double sum = 0;
 	size_t told = 0;
@@ -289,7 +289,8 @@ static void end_window(struct tracks *k, const double *t, size_t n, double now,
 
 		if (!k->of[i].n || !k->of[i].total || k->of[i].beat != BEAT_LOOK)
 			continue;
-		v = rate_of(&k->of[i], now - k->begun_s, values) * tracks_kinds[i].factor;
+		v = figures_recording_rate_of(&k->of[i], now - k->begun_s, values) *
+		    tracks_kinds[i].factor;
 		for (size_t m = n; m-- > 0 && (m + 1 == n || t[m] > k->begun_s);)
 			put(&k->of[i].y[m], v);
 	}
@@ -368,7 +369,7 @@ bool timeline_row(void *ctx, int64_t ms, const double *values)
 	bool fresh;
 
 	if (!t->begun)
-		begin(t);
+		figures_recording_begin(t);
 	fresh = !t->n || t->waiting == t->every;
 	if (fresh && t->n == TIMELINE_KEPT)
 		halve(t);
@@ -392,7 +393,7 @@ bool timeline_row(void *ctx, int64_t ms, const double *values)
 	return true;
 }
 
-static struct chart_mark limit_of(const struct tracks *k, size_t i)
+static struct chart_mark figures_recording_limit_of(const struct tracks *k, size_t i)
 {
 	const struct monitor_machine *m = &k->mon->machine;
 	double v = i == 0	 ? (double)m->cpus
@@ -403,7 +404,7 @@ static struct chart_mark limit_of(const struct tracks *k, size_t i)
 		     : (struct chart_mark){ NAN, NAN, NULL };
 }
 
-static const char *name_of(struct arena *a, const struct tracks *k, size_t i)
+static const char *figures_recording_name_of(struct arena *a, const struct tracks *k, size_t i)
 {
 	const struct track *t = &k->of[i];
 
@@ -433,11 +434,13 @@ static void tracks_add(struct doc *d, const struct tracks *k, const double *t, s
 
 	for (size_t i = 0; i < TRACKS; i++)
 		if (k->of[i].n && has_any(&k->of[i], n))
-			lanes[c.n_lanes++] = (struct chart_lane){ .name = name_of(d->arena, k, i),
-								  .unit = tracks_kinds[i].unit,
-								  .y = k->of[i].y,
-								  .limit = limit_of(k, i),
-								  .zero = true };
+			lanes[c.n_lanes++] =
+				(struct chart_lane){ .name = figures_recording_name_of(d->arena, k,
+										       i),
+						     .unit = tracks_kinds[i].unit,
+						     .y = k->of[i].y,
+						     .limit = figures_recording_limit_of(k, i),
+						     .zero = true };
 	if (c.n_lanes)
 		chart_add_timeline(d, &c);
 }

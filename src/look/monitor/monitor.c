@@ -206,7 +206,8 @@ static const struct gpu_tier tiers[] = { TIER(0, each), TIER(0.25, paced), TIER(
 /* What this driver does not know for this GPU is asked again after a minute. */
 enum { REFUSED_S = 60 };
 
-static void take(const struct look *l, struct host *h, struct monitor_state *s, double *out)
+static void monitor_monitor_take(const struct look *l, struct host *h, struct monitor_state *s,
+				 double *out)
 {
 	for (size_t i = 0; i < l->tier->n; i++) {
 		const struct gpu_question *q = &l->tier->q[i];
@@ -229,12 +230,13 @@ static void take(const struct look *l, struct host *h, struct monitor_state *s, 
 	}
 }
 
-static void add(struct arena *a, struct monitor *mon, const struct gpu *g, const struct gpu_tier *t)
+static void monitor_monitor_add(struct arena *a, struct monitor *mon, const struct gpu *g,
+				const struct gpu_tier *t)
 {
 	const char *target = arena_printf(a, "gpu%u", g->index);
 	struct look *l = look_add(a, mon);
 
-	l->take = take;
+	l->take = monitor_monitor_take;
 	l->tier = t;
 	l->every_s = t->every_s;
 	l->target = arena_printf(a, "%u", g->index);
@@ -242,7 +244,7 @@ static void add(struct arena *a, struct monitor *mon, const struct gpu *g, const
 		look_column(a, mon, t->q[i].type, target);
 }
 
-static void describe(struct arena *a, const struct gpu *g, struct monitor_gpu *out)
+static void monitor_monitor_describe(struct arena *a, const struct gpu *g, struct monitor_gpu *out)
 {
 	const char *lock = fact_text(&g->clock_sm_lock, "");
 
@@ -267,16 +269,16 @@ static void look_gpus(struct arena *a, const struct machine *m, struct monitor *
 		struct monitor_machine *mm = &mon->machine;
 
 		mm->gpus = arena_grow(a, mm->gpus, mm->n_gpus, sizeof(*mm->gpus));
-		describe(a, g, &mm->gpus[mm->n_gpus++]);
+		monitor_monitor_describe(a, g, &mm->gpus[mm->n_gpus++]);
 		for (size_t i = 0; i < sizeof(tiers) / sizeof(tiers[0]); i++)
-			add(a, mon, g, &tiers[i]);
+			monitor_monitor_add(a, mon, g, &tiers[i]);
 	}
 }
 
 /* Interfaces, RDMA ports and disks: bytes that went through. */
 
 /* One number in a file of its own. */
-static double number(struct host *h, const char *path, double factor)
+static double monitor_monitor_number(struct host *h, const char *path, double factor)
 {
 	char line[64], *end;
 	unsigned long long v;
@@ -292,7 +294,7 @@ static double below(struct host *h, const char *folder, const char *name, double
 	char path[256];
 
 	return snprintf(path, sizeof(path), "%s/%s", folder, name) < (int)sizeof(path)
-		       ? number(h, path, factor)
+		       ? monitor_monitor_number(h, path, factor)
 		       : (double)NAN;
 }
 
@@ -335,10 +337,11 @@ static void take_disk(const struct look *l, struct host *h, struct monitor_state
 	out[2] = 1e-3 * v[9];
 }
 
-static void pair(struct arena *a, struct monitor *mon, const char *in, const char *out,
-		 const char *target, const char *folder, double every_s,
-		 void (*taker)(const struct look *, struct host *, struct monitor_state *,
-			       double *))
+static void monitor_monitor_pair(struct arena *a, struct monitor *mon, const char *in,
+				 const char *out, const char *target, const char *folder,
+				 double every_s,
+				 void (*taker)(const struct look *, struct host *,
+					       struct monitor_state *, double *))
 {
 	struct look *l = look_add(a, mon);
 
@@ -357,16 +360,18 @@ static void look_net(struct arena *a, const struct machine *m, struct monitor *m
 		/* Loopback, bridges and the like carry what others have carried already. */
 		if (!*n->pci || !fact_is(&n->operstate, "up"))
 			continue;
-		pair(a, mon, "net.received", "net.sent", name,
-		     arena_printf(a, "/sys/class/net/%s/statistics", name), 0, take_nic);
+		monitor_monitor_pair(a, mon, "net.received", "net.sent", name,
+				     arena_printf(a, "/sys/class/net/%s/statistics", name), 0,
+				     take_nic);
 	}
 	LIST_FOR_EACH (const struct rdma_port, p, &m->net.rdma)
 		if (fact_is(&p->state, "ACTIVE"))
-			pair(a, mon, "rdma.received", "rdma.sent", arena_strdup(a, p->name),
-			     arena_printf(a, "/sys/class/infiniband/%s/ports/%u/counters",
-					  p->device, p->number),
-			     /* The adapter's firmware is asked for them. */
-			     LOOK_SLOW_S, take_rdma);
+			monitor_monitor_pair(
+				a, mon, "rdma.received", "rdma.sent", arena_strdup(a, p->name),
+				arena_printf(a, "/sys/class/infiniband/%s/ports/%u/counters",
+					     p->device, p->number),
+				/* The adapter's firmware is asked for them. */
+				LOOK_SLOW_S, take_rdma);
 }
 
 static void look_disks(struct arena *a, const struct machine *m, struct monitor *mon)
@@ -530,7 +535,7 @@ static void add_pressure(struct arena *a, struct monitor *mon, const char *type,
 }
 
 /* look_gpu.c, look_system.c, look_net.c: add their looks and columns. */
-static void look_system(struct arena *a, struct monitor *mon)
+static void monitor_monitor_look_system(struct arena *a, struct monitor *mon)
 {
 	static const char *const cpu[CPU_COLUMNS] = { "cpu.busy", "cpu.waiting", "cpu.stolen",
 						      "cpu.busiest", "cpu.runnable" };
@@ -566,7 +571,7 @@ void monitor_make(struct arena *a, const struct host *h, const struct machine *m
 	out->machine.cpus = (unsigned)idset_count(&m->cpu.online.v);
 	out->machine.memory_bytes = 1024.0 * (double)fact_or(&m->memory.total_kb, -1);
 	look_gpus(a, m, out);
-	look_system(a, out);
+	monitor_monitor_look_system(a, out);
 	look_net(a, m, out);
 	look_disks(a, m, out);
 	monitor_index(a, out);

@@ -20,7 +20,7 @@ static bool is_a(const struct contrast_row *r, const char *group)
 }
 
 /* What people read it in: both sides in one unit. */
-static struct scale_of scale_of(const struct contrast_row *r)
+static struct scale_of contrast_page_scale_of(const struct contrast_row *r)
 {
 	static const struct scale_of rates[] = { { 1e-9, "GB/s" },
 						 { 1e-6, "MB/s" },
@@ -49,7 +49,7 @@ static bool still(const struct contrast_row *r)
 	       !(r->b.deviation > 0);
 }
 
-static struct cell verdict_cell(const struct contrast_row *r)
+static struct cell contrast_page_verdict_cell(const struct contrast_row *r)
 {
 	static const struct {
 		const char *text;
@@ -77,9 +77,9 @@ static void side_cells(struct doc *d, const struct contrast_figures *f, const st
 			     number(d, f->median, s), number(d, f->p95, s));
 }
 
-static void add_row(struct doc *d, struct node *t, const struct contrast_row *r)
+static void contrast_page_add_row(struct doc *d, struct node *t, const struct contrast_row *r)
 {
-	struct scale_of s = scale_of(r);
+	struct scale_of s = contrast_page_scale_of(r);
 	struct cell *row = node_row(d, t);
 	const char *name = strchr(r->type->name, '.');
 
@@ -92,7 +92,7 @@ static void add_row(struct doc *d, struct node *t, const struct contrast_row *r)
 		row[6] = cell_printf(d, STYLE_PLAIN, "%s (%s to %s)", number(d, r->difference, &s),
 				     number(d, r->interval.low, &s),
 				     number(d, r->interval.high, &s));
-	row[7] = verdict_cell(r);
+	row[7] = contrast_page_verdict_cell(r);
 }
 
 static size_t group_length(const char *name)
@@ -101,7 +101,8 @@ static size_t group_length(const char *name)
 }
 
 /* All rows of the group that row at opens; false where an earlier row has opened it. */
-static bool table_of(struct doc *d, const struct contrast *v, size_t at, size_t *stood)
+static bool contrast_page_table_of(struct doc *d, const struct contrast *v, size_t at,
+				   size_t *stood)
 {
 	static const struct column columns[] = {
 		{ .title = "Quantity" },
@@ -133,7 +134,7 @@ static bool table_of(struct doc *d, const struct contrast *v, size_t at, size_t 
 			(*stood)++;
 			continue;
 		}
-		add_row(d, t, r);
+		contrast_page_add_row(d, t, r);
 		if (r->reason)
 			node_bullet(d, why,
 				    cell_printf(d, STYLE_UNKNOWN, "%s%s%s: %s", r->target,
@@ -161,7 +162,7 @@ static const char *cpu(struct doc *d, const struct recording *rec)
 }
 
 /* How the jobs went: one each, so that there is nothing to judge by. */
-static void jobs(struct doc *d, const struct contrast *v)
+static void contrast_page_jobs(struct doc *d, const struct contrast *v)
 {
 	static const struct column columns[] = {
 		{ .title = "" },
@@ -195,9 +196,9 @@ struct doc *page_contrast(struct arena *a, const struct contrast *v)
 	struct node *list;
 	size_t stood = 0;
 
-	jobs(d, v);
+	contrast_page_jobs(d, v);
 	for (size_t i = 0; i < v->n; i++)
-		table_of(d, v, i, &stood);
+		contrast_page_table_of(d, v, i, &stood);
 	if (stood)
 		doc_text(d, "%zu quantit%s stood still at the same value on both sides.", stood,
 			 stood == 1 ? "y" : "ies");
@@ -222,7 +223,7 @@ struct doc *page_contrast(struct arena *a, const struct contrast *v)
 
 /* gputune.compare-recordings/1. */
 
-static json_t *figures_json(const struct contrast_figures *f)
+static json_t *contrast_page_figures_json(const struct contrast_figures *f)
 {
 	if (!f->n)
 		return json_null();
@@ -232,22 +233,22 @@ static json_t *figures_json(const struct contrast_figures *f)
 			 json_figure(f->p95), "effective_samples", json_figure(f->effective));
 }
 
-static json_t *row_json(const struct contrast_row *r)
+static json_t *contrast_page_row_json(const struct contrast_row *r)
 {
 	bool told = r->verdict != CONTRAST_CANNOT;
 
 	return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "quantity",
 			 json_text(r->type->name), "target", json_text(r->target), "unit",
 			 json_text(r->type->unit), "is",
-			 r->type->kind == COLUMN_TOTAL ? "rate" : "gauge", "a", figures_json(&r->a),
-			 "b", figures_json(&r->b), "difference",
-			 told ? json_figure(r->difference) : json_null(), "low",
+			 r->type->kind == COLUMN_TOTAL ? "rate" : "gauge", "a",
+			 contrast_page_figures_json(&r->a), "b", contrast_page_figures_json(&r->b),
+			 "difference", told ? json_figure(r->difference) : json_null(), "low",
 			 told ? json_figure(r->interval.low) : json_null(), "high",
 			 told ? json_figure(r->interval.high) : json_null(), "verdict",
 			 contrast_verdict_name(r->verdict), "reason", json_text(r->reason));
 }
 
-static json_t *side_json(const struct contrast_side *s)
+static json_t *contrast_page_side_json(const struct contrast_side *s)
 {
 	const struct recording_end *end = &s->rec.end;
 
@@ -266,7 +267,7 @@ json_t *contrast_json(const struct contrast *v, long long time_s, int exit_code)
 	char when[STAMP_SIZE];
 
 	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(rows, row_json(&v->rows[i]));
+		json_array_append_new(rows, contrast_page_row_json(&v->rows[i]));
 	for (size_t i = 0; i < v->n_differs; i++)
 		json_array_append_new(differs, json_text(v->differs[i]));
 	if (stamp_format(time_s, when))
@@ -274,9 +275,9 @@ json_t *contrast_json(const struct contrast *v, long long time_s, int exit_code)
 	return json_pack(
 		"{s:s, s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:{s:I, s:I, s:I, s:I}, s:o, s:o}",
 		"schema", "gputune.compare-recordings/1", "tool_version", GPUTUNE_VERSION, "time",
-		when, "exit_code", exit_code, "a", side_json(&v->a), "b", side_json(&v->b), "level",
-		v->level, "threshold", CONTRAST_THRESHOLD, "summary", "higher",
-		(json_int_t)v->count[CONTRAST_HIGHER], "lower",
+		when, "exit_code", exit_code, "a", contrast_page_side_json(&v->a), "b",
+		contrast_page_side_json(&v->b), "level", v->level, "threshold", CONTRAST_THRESHOLD,
+		"summary", "higher", (json_int_t)v->count[CONTRAST_HIGHER], "lower",
 		(json_int_t)v->count[CONTRAST_LOWER], "no_difference",
 		(json_int_t)v->count[CONTRAST_SAME], "not_comparable",
 		(json_int_t)v->count[CONTRAST_CANNOT], "differs", differs, "rows", rows);

@@ -74,7 +74,7 @@ static void look_bytes(struct text *t, double v)
 }
 
 /* Decimal, as networks and disks are sold. */
-static void rate(struct text *t, double v, const char *unit)
+static void monitor_page_rate(struct text *t, double v, const char *unit)
 {
 	static const char *const prefix[] = { "", "k", "M", "G", "T" };
 	size_t i = 0;
@@ -91,7 +91,7 @@ static void look_add_rate(struct look_page *p, const char *what, double v, doubl
 
 	if (isnan(v))
 		return;
-	rate(&t, v * factor, unit);
+	monitor_page_rate(&t, v * factor, unit);
 	look_addf(p, STYLE_MUTED, "  %s ", what);
 	look_addf(p, STYLE_PLAIN, "%11s", t.s);
 }
@@ -202,8 +202,8 @@ static void pressure_line(struct look_page *p)
 }
 
 /* A line for each target of the type, in the order of the columns. */
-static void traffic(struct look_page *p, const char *title, const char *in, const char *out,
-		    double factor, const char *unit)
+static void monitor_page_traffic(struct look_page *p, const char *title, const char *in,
+				 const char *out, double factor, const char *unit)
 {
 	const struct monitor *mon = p->f->mon;
 
@@ -291,7 +291,8 @@ static void power_cell(struct look_page *p, const struct monitor_gpu *g, const c
 		look_addf(p, STYLE_PLAIN, "%4.0f     ", w);
 }
 
-static void memory_cell(struct look_page *p, const struct monitor_gpu *g, const char *target)
+static void monitor_page_memory_cell(struct look_page *p, const struct monitor_gpu *g,
+				     const char *target)
 {
 	double used = look_of(p, "gpu.memory-used", target);
 
@@ -431,7 +432,7 @@ static void gpu_lines(struct look_page *p, const struct monitor_gpu *g, size_t c
 	power_cell(p, g, target);
 	look_addf(p, g->slowdown_c > 0 && warm >= g->slowdown_c - 3 ? STYLE_BAD : STYLE_PLAIN,
 		  isnan(warm) ? "   -  " : "%4.0f  ", warm);
-	memory_cell(p, g, target);
+	monitor_page_memory_cell(p, g, target);
 	if (!g->integrated && gen > 0)
 		look_addf(p, STYLE_MUTED, "  gen%.0f x%.0f", gen, width);
 	look_end_line(p);
@@ -480,9 +481,9 @@ void monitor_page(const struct instant *f, const struct instant *first,
 	cpu_line(&p);
 	memory_line(&p);
 	pressure_line(&p);
-	traffic(&p, "Net", "net.received", "net.sent", 8, "bit/s");
-	traffic(&p, "RDMA", "rdma.received", "rdma.sent", 8, "bit/s");
-	traffic(&p, "Disk", "disk.read", "disk.written", 1, "B/s");
+	monitor_page_traffic(&p, "Net", "net.received", "net.sent", 8, "bit/s");
+	monitor_page_traffic(&p, "RDMA", "rdma.received", "rdma.sent", 8, "bit/s");
+	monitor_page_traffic(&p, "Disk", "disk.read", "disk.written", 1, "B/s");
 	if (p.cut) {
 		look_addf(&p, STYLE_MUTED, "left out: %zu cell%s beyond %d columns", p.cut,
 			  p.cut == 1 ? "" : "s", how->width);
@@ -516,7 +517,7 @@ struct place {
 };
 
 /* A word in quotes; NULL: there is none for it. */
-static const char *quoted(struct arena *a, const char *s)
+static const char *monitor_page_quoted(struct arena *a, const char *s)
 {
 	json_t *v = json_string(s);
 	TEXT_AUTO text = { 0 };
@@ -529,7 +530,7 @@ static const char *quoted(struct arena *a, const char *s)
 }
 
 /* "gpu" of "gpu.sm-clock", "gpu0" where there is a target. A target may hold any bytes. */
-static struct place place_of(struct arena *a, const struct column_of *c)
+static struct place monitor_page_place_of(struct arena *a, const struct column_of *c)
 {
 	static const char *const taken[] = { "\"schema\"", "\"time_ms\"", "\"processes\"" };
 	const char *dot = strchr(c->type->name, '.');
@@ -537,10 +538,10 @@ static struct place place_of(struct arena *a, const struct column_of *c)
 
 	if (!dot)
 		return p;
-	p.group = quoted(
+	p.group = monitor_page_quoted(
 		a, *c->target ? c->target
 			      : arena_printf(a, "%.*s", (int)(dot - c->type->name), c->type->name));
-	p.key = quoted(a, dot + 1);
+	p.key = monitor_page_quoted(a, dot + 1);
 	for (size_t i = 0; p.group && i < sizeof(taken) / sizeof(taken[0]); i++)
 		if (strcmp(taken[i], p.group) == 0)
 			p.group = NULL;
@@ -577,7 +578,7 @@ static void add_group(struct arena *a, struct monitor_line *l, const struct moni
 				strcmp(places[k].key, key) == 0;
 		if (again)
 			continue;
-		unit = quoted(a, t->unit);
+		unit = monitor_page_quoted(a, t->unit);
 		add(a, l,
 		    arena_printf(a, "%s%s%s:{\"%s\":", *before, l->n > first ? "," : "", key,
 				 t->kind == COLUMN_TOTAL ? "total" : "value"),
@@ -600,7 +601,7 @@ struct monitor_line *monitor_line_make(struct arena *a, const struct monitor *mo
 
 	*l = (struct monitor_line){ .end = "" };
 	for (size_t i = 0; i < mon->n; i++)
-		places[i] = place_of(a, &mon->columns[i]);
+		places[i] = monitor_page_place_of(a, &mon->columns[i]);
 	for (size_t i = 0; i < mon->n; i++)
 		if (places[i].group)
 			add_group(a, l, mon, places, i, &l->end);
@@ -685,7 +686,7 @@ static const char *suffix(const struct column_type *t)
 	return t->kind == COLUMN_TOTAL ? "_total" : "";
 }
 
-static void sample(FILE *out, const struct column_of *c, double v)
+static void monitor_page_sample(FILE *out, const struct column_of *c, double v)
 {
 	const struct column_type *t = c->type;
 
@@ -702,7 +703,7 @@ static void sample(FILE *out, const struct column_of *c, double v)
 }
 
 /* The unit that the name ends in, or NULL: counts and bits have none. */
-static const char *unit_of(const char *metric)
+static const char *monitor_page_unit_of(const char *metric)
 {
 	static const char *const units[] = { "hertz",	"watts", "ratio",
 					     "celsius", "bytes", "seconds" };
@@ -714,9 +715,10 @@ static const char *unit_of(const char *metric)
 	return NULL;
 }
 
-static void head(FILE *out, const struct column_type *t, enum exposition how)
+static void monitor_page_head(FILE *out, const struct column_type *t, enum exposition how)
 {
-	const char *end = how == EXPOSITION_TEXT ? suffix(t) : "", *unit = unit_of(t->metric);
+	const char *end = how == EXPOSITION_TEXT ? suffix(t) : "",
+		   *unit = monitor_page_unit_of(t->metric);
 
 	fprintf(out, "# HELP gputune_%s%s %s\n# TYPE gputune_%s%s %s\n", t->metric, end, t->what,
 		t->metric, end, t->kind == COLUMN_TOTAL ? "counter" : "gauge");
@@ -734,9 +736,9 @@ void monitor_exposition(FILE *out, const struct instant *f, enum exposition how)
 			if (f->mon->columns[i].type != t || isnan(f->now[i]))
 				continue;
 			if (!headed)
-				head(out, t, how);
+				monitor_page_head(out, t, how);
 			headed = true;
-			sample(out, &f->mon->columns[i], f->now[i]);
+			monitor_page_sample(out, &f->mon->columns[i], f->now[i]);
 		}
 	}
 	if (how == EXPOSITION_OPENMETRICS)

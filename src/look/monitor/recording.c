@@ -91,7 +91,7 @@ static int take_machine(struct reader *r, const json_t *o)
 }
 
 /* A column of a later version is kept as one that nobody asks for. */
-static const struct column_type *type_of(struct reader *r, const json_t *x)
+static const struct column_type *recording_type_of(struct reader *r, const json_t *x)
 {
 	const char *name = text_in(r, x, "name"), *unit = text_in(r, x, "unit");
 	const char *kind = json_string_value(json_object_get(x, "kind"));
@@ -120,7 +120,7 @@ static enum monitor_beat beat_in(const json_t *column)
 		       : BEAT_RARE;
 }
 
-static int take_columns(struct reader *r, const json_t *columns)
+static int recording_take_columns(struct reader *r, const json_t *columns)
 {
 	struct monitor *mon = &r->out->mon;
 
@@ -132,8 +132,8 @@ static int take_columns(struct reader *r, const json_t *columns)
 	for (size_t i = 0; i < mon->n; i++) {
 		const json_t *x = json_array_get(columns, i);
 
-		mon->columns[i] =
-			(struct column_of){ type_of(r, x), text_in(r, x, "target"), beat_in(x) };
+		mon->columns[i] = (struct column_of){ recording_type_of(r, x),
+						      text_in(r, x, "target"), beat_in(x) };
 		if (!mon->columns[i].type || !mon->columns[i].target)
 			return bad(r, "a column is not described, or has another unit than it has "
 				      "here");
@@ -173,13 +173,13 @@ static int take_head(struct reader *r, const json_t *o)
 	r->out->started_s = json_integer_value(json_object_get(o, "started_s"));
 	r->out->interval_ms = ms > 0 && ms <= 86400000 ? (int)ms : 1000;
 	e = take_machine(r, json_object_get(o, "machine"));
-	e = e ? e : take_columns(r, json_object_get(o, "columns"));
+	e = e ? e : recording_take_columns(r, json_object_get(o, "columns"));
 	return e ? e : take_command(r, json_object_get(o, "command"));
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static int take_row(struct reader *r, const json_t *row)
+static int recording_take_row(struct reader *r, const json_t *row)
 {
 	size_t n = json_array_size(row);
 	const json_t *first = json_array_get(row, 0);
@@ -219,7 +219,7 @@ static int take_end(struct reader *r, const json_t *o)
 	return 0;
 }
 
-static int take_line(struct reader *r, const char *s, size_t n)
+static int recording_take_line(struct reader *r, const char *s, size_t n)
 {
 	json_t *o;
 	int e;
@@ -233,7 +233,7 @@ static int take_line(struct reader *r, const char *s, size_t n)
 	if (r->line == 1)
 		e = json_is_object(o) ? take_head(r, o) : bad(r, "it is no recording");
 	else if (json_is_array(o))
-		e = take_row(r, o);
+		e = recording_take_row(r, o);
 	else
 		e = json_is_object(o) ? take_end(r, o) : bad(r, "it is no row");
 	json_decref(o);
@@ -242,7 +242,7 @@ static int take_line(struct reader *r, const char *s, size_t n)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static int take_text(struct reader *r, struct text *line, const char *s, size_t n)
+static int recording_take_text(struct reader *r, struct text *line, const char *s, size_t n)
 {
 	int e = 0;
 
@@ -254,7 +254,7 @@ static int take_text(struct reader *r, struct text *line, const char *s, size_t 
 			return bad(r, "it is longer than 4 MiB");
 		text_addn(line, s, k);
 		if (nl) {
-			e = take_line(r, line->s ? line->s : "", line->len);
+			e = recording_take_line(r, line->s ? line->s : "", line->len);
 			text_clear(line);
 			k++;
 		}
@@ -286,7 +286,7 @@ static int take_piece(struct reader *r, ZSTD_DCtx *z, struct text *line, ZSTD_in
 		r->torn = ZSTD_isError(left);
 		if (r->torn)
 			return 0;
-		e = take_text(r, line, r->plain, out.pos);
+		e = recording_take_text(r, line, r->plain, out.pos);
 		*ask = left ? left : 1;
 		if (in->pos == in->size && out.pos < out.size)
 			break;
@@ -294,7 +294,7 @@ static int take_piece(struct reader *r, ZSTD_DCtx *z, struct text *line, ZSTD_in
 	return e;
 }
 
-static int take_file(struct reader *r, int fd, ZSTD_DCtx *z)
+static int recording_take_file(struct reader *r, int fd, ZSTD_DCtx *z)
 {
 	TEXT_AUTO line = { 0 };
 	size_t ask = 1;
@@ -350,7 +350,7 @@ int recording_read(struct arena *a, const char *path, struct recording *out, rec
 					   : err_set(e, -EINVAL, "%s is no file", path);
 	}
 	ZSTD_DCtx_setParameter(z, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
-	code = take_file(&r, fd, z);
+	code = recording_take_file(&r, fd, z);
 	ZSTD_freeDCtx(z);
 	close(fd);
 	return code;
@@ -464,7 +464,7 @@ struct recorder {
 	int error;
 };
 
-static int put(struct recorder *r, const char *s, size_t n, ZSTD_EndDirective how)
+static int recording_put(struct recorder *r, const char *s, size_t n, ZSTD_EndDirective how)
 {
 	ZSTD_inBuffer in = { s, n, 0 };
 	size_t left;
@@ -561,17 +561,17 @@ static json_t *head_json(const struct monitor *mon, char *const *command, long l
 	return o;
 }
 
-static int put_json(struct recorder *r, json_t *o, ZSTD_EndDirective how)
+static int recording_put_json(struct recorder *r, json_t *o, ZSTD_EndDirective how)
 {
 	char *s = json_dumps(o, JSON_COMPACT);
-	int e = s ? put(r, s, strlen(s), ZSTD_e_continue) : -ENOMEM;
+	int e = s ? recording_put(r, s, strlen(s), ZSTD_e_continue) : -ENOMEM;
 
 	free(s);
 	json_decref(o);
-	return e ? e : put(r, "\n", 1, how);
+	return e ? e : recording_put(r, "\n", 1, how);
 }
 
-static void drop(struct recorder *r)
+static void recording_drop(struct recorder *r)
 {
 	if (r->fd >= 0)
 		close(r->fd);
@@ -603,7 +603,7 @@ struct recorder *recorder_open(const char *path, const struct monitor *mon, char
 	r->z = ZSTD_createCCtx();
 	if (!r->last || !r->z) {
 		err_set(e, -ENOMEM, "no memory");
-		drop(r);
+		recording_drop(r);
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -614,15 +614,16 @@ struct recorder *recorder_open(const char *path, const struct monitor *mon, char
 	if (r->fd < 0) {
 		error = errno;
 		err_set(e, -error, "%s cannot be made: %s", path, strerror(error));
-		drop(r);
+		recording_drop(r);
 		errno = error;
 		return NULL;
 	}
-	error = put_json(r, head_json(mon, command, started_s, interval_ms), ZSTD_e_flush);
+	error = recording_put_json(r, head_json(mon, command, started_s, interval_ms),
+				   ZSTD_e_flush);
 	if (error) {
 		err_set(e, error, "%s cannot be written: %s", path, strerror(-error));
 		unlink(path);
-		drop(r);
+		recording_drop(r);
 		errno = -error;
 		return NULL;
 	}
@@ -654,7 +655,7 @@ int recorder_row(struct recorder *r, int64_t ms, const double *values)
 			text_printf(&r->line, ",%zu,null", i);
 	}
 	text_add(&r->line, "]\n");
-	e = put(r, r->line.s, r->line.len, flush ? ZSTD_e_flush : ZSTD_e_continue);
+	e = recording_put(r, r->line.s, r->line.len, flush ? ZSTD_e_flush : ZSTD_e_continue);
 	if (flush)
 		r->flushed_ms = ms;
 	if (full)
@@ -676,10 +677,10 @@ int recorder_close(struct recorder *r, const struct recording_end *end)
 				    end->status >= 0 ? json_integer(end->status) : json_null());
 		record_write_figure(o, "cpu_s", end->cpu_s);
 		record_write_figure(o, "command_cpu_s", end->command_cpu_s);
-		e = put_json(r, o, ZSTD_e_end);
+		e = recording_put_json(r, o, ZSTD_e_end);
 	}
 	if (e == 0 && fsync(r->fd) && errno != EINVAL && errno != EROFS)
 		e = -errno;
-	drop(r);
+	recording_drop(r);
 	return e;
 }

@@ -27,7 +27,7 @@ static void dotted_key(char *key)
 			*c = '.';
 }
 
-static void sysctl_line(struct config_reader *r, char *line, bool boot)
+static void probe_config_sysctl_line(struct config_reader *r, char *line, bool boot)
 {
 	char *eq = strchr(line, '='), *key = line;
 	enum config_layer layer = boot ? LAYER_SYSCTL : LAYER_NONE;
@@ -54,7 +54,7 @@ static void sysctl_file(struct config_reader *r, const char *path, bool boot)
 	char *line;
 
 	while ((line = config_line(r, &l)))
-		sysctl_line(r, line, boot);
+		probe_config_sysctl_line(r, line, boot);
 }
 
 /* /etc/sysctl.conf is read at boot where a folder links to it, and where no systemd is. */
@@ -85,7 +85,7 @@ static void config_sysctl(struct config_reader *r)
 
 /* "w /sys/kernel/mm/ksm/run - - - - 1": the argument is the seventh field, to the end of the line.
  * Of plain lines with one path the first counts; those with "+" all do, in their order. */
-static void tmpfiles_line(struct config_reader *r, char *line, struct map *seen)
+static void probe_config_tmpfiles_line(struct config_reader *r, char *line, struct map *seen)
 {
 	char *type = config_word(&line), *path = config_word(&line);
 	enum config_layer layer = LAYER_TMPFILES;
@@ -119,12 +119,12 @@ static void config_tmpfiles(struct config_reader *r)
 		char *line;
 
 		while ((line = config_line(r, &l)))
-			tmpfiles_line(r, line, &seen);
+			probe_config_tmpfiles_line(r, line, &seen);
 	}
 }
 
 /* "options zfs zfs_arc_max=1 zfs_prefetch_disable=1". */
-static void modprobe_line(struct config_reader *r, char *line)
+static void probe_config_modprobe_line(struct config_reader *r, char *line)
 {
 	char *word = config_word(&line), *module, *value;
 
@@ -154,7 +154,7 @@ static void config_modprobe(struct config_reader *r)
 		char *line;
 
 		while ((line = config_line(r, &l)))
-			modprobe_line(r, line);
+			probe_config_modprobe_line(r, line);
 	}
 }
 
@@ -312,7 +312,7 @@ static void section_line(struct tuned *t, const char *section, char *key, char *
 					tuned_rows[i].path ? tuned_rows[i].path : key, value);
 }
 
-static void profile(struct tuned *t, const char *name, int depth);
+static void probe_config_profile(struct tuned *t, const char *name, int depth);
 
 /* "include=a, b" of [main]: those first, so that this profile's own lines stand over them. */
 static void includes(struct tuned *t, char *names, int depth)
@@ -323,7 +323,7 @@ static void includes(struct tuned *t, char *names, int depth)
 		if (*c == ',' || *c == ';')
 			*c = ' ';
 	while ((name = config_word(&names)))
-		profile(t, name, depth + 1);
+		probe_config_profile(t, name, depth + 1);
 }
 
 static void profile_text(struct tuned *t, const char *path, char *text, int depth)
@@ -351,7 +351,7 @@ static void profile_text(struct tuned *t, const char *path, char *text, int dept
 	}
 }
 
-static void profile(struct tuned *t, const char *name, int depth)
+static void probe_config_profile(struct tuned *t, const char *name, int depth)
 {
 	static const char *const folders[] = { "/etc/tuned/profiles", "/etc/tuned",
 					       "/usr/lib/tuned/profiles", "/usr/lib/tuned" };
@@ -401,7 +401,7 @@ static void config_tuned(struct config_reader *r)
 	t.sysctl = reapplies_sysctl(r) ? LAYER_TUNED_EARLY : LAYER_TUNED;
 	names = arena_strdup(r->p->a, r->p->m->config.tuned_profile.v);
 	while ((name = config_word(&names)))
-		profile(&t, name, 0);
+		probe_config_profile(&t, name, 0);
 }
 
 void probe_config(struct probe *p)

@@ -56,7 +56,8 @@ static char *quoted_part(char *s)
 	return s + 1;
 }
 
-static void assign(struct config_reader *r, struct variable *v, char *value, bool append)
+static void config_boot_assign(struct config_reader *r, struct variable *v, char *value,
+			       bool append)
 {
 	struct variable *old = ARENA_NEW(r->p->a, struct variable);
 	char *word;
@@ -91,7 +92,7 @@ static void grub_file(struct config_reader *r, const char *path, struct variable
 		eq[append ? -1 : 0] = '\0';
 		for (size_t i = 0; i < n; i++)
 			if (strcmp(line, vars[i].name) == 0)
-				assign(r, &vars[i], quoted_part(eq + 1), append);
+				config_boot_assign(r, &vars[i], quoted_part(eq + 1), append);
 	}
 }
 
@@ -126,7 +127,7 @@ static void add_arguments(struct config_reader *r, char *words)
 			config_add_argument(r, word);
 }
 
-static void kernel_install(struct config_reader *r)
+static void config_boot_kernel_install(struct config_reader *r)
 {
 	struct config_lines l = { .next = config_text(r, "/etc/kernel/cmdline", true),
 				  .comment = "#" };
@@ -185,7 +186,7 @@ static void extlinux(struct config_reader *r)
 void config_boot(struct config_reader *r)
 {
 	grub(r);
-	kernel_install(r);
+	config_boot_kernel_install(r);
 	loader_entry(r);
 	extlinux(r);
 }

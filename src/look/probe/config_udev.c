@@ -122,8 +122,8 @@ static void end_guards(struct udev_file *f, const char *label)
 	f->n = kept;
 }
 
-static const char *conditions(struct config_reader *r, const struct udev_file *f,
-			      const struct term *terms, size_t n)
+static const char *config_udev_conditions(struct config_reader *r, const struct udev_file *f,
+					  const struct term *terms, size_t n)
 {
 	TEXT_AUTO when = { 0 };
 
@@ -135,7 +135,7 @@ static const char *conditions(struct config_reader *r, const struct udev_file *f
 	return arena_strdup(r->p->a, when.s ? when.s : "");
 }
 
-static void add(struct config_reader *r, const struct term *t, const char *when)
+static void config_udev_add(struct config_reader *r, const struct term *t, const char *when)
 {
 	struct assignment *it = NULL;
 
@@ -148,7 +148,7 @@ static void add(struct config_reader *r, const struct term *t, const char *when)
 		it->when = fact_str_of(when, "", r->file);
 }
 
-static void rule(struct config_reader *r, struct udev_file *f, char *line)
+static void config_udev_rule(struct config_reader *r, struct udev_file *f, char *line)
 {
 	struct term terms[TERMS_MAX];
 	const char *when = NULL;
@@ -163,8 +163,8 @@ static void rule(struct config_reader *r, struct udev_file *f, char *line)
 		if (is_condition(&terms[i]) || !terms[i].attribute || *terms[i].op == '-')
 			continue;
 		if (!when)
-			when = conditions(r, f, terms, n);
-		add(r, &terms[i], when);
+			when = config_udev_conditions(r, f, terms, n);
+		config_udev_add(r, &terms[i], when);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(terms[i].key, "GOTO") == 0)
@@ -185,6 +185,6 @@ void config_udev(struct config_reader *r)
 		char *line;
 
 		while ((line = config_line(r, &l)))
-			rule(r, &f, line);
+			config_udev_rule(r, &f, line);
 	}
 }

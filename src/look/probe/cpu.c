@@ -208,7 +208,7 @@ static struct fact_int node_memory(const char *dir, const char *text, const char
 	return fact_int_of(kb * 1024, dir, "meminfo");
 }
 
-static void nodes(struct probe *p)
+static void probe_cpu_nodes(struct probe *p)
 {
 	static const char base[] = "/sys/devices/system/node/";
 	struct fact_set online = probe_set(p, base, "online");
@@ -304,7 +304,7 @@ static bool has_clusters(struct probe *p)
 /* Frequency policies: one row a clock domain, never one a CPU that shares it. */
 
 /* cpufreq separates CPUs with blanks, unlike every other list of the kernel. */
-static struct fact_set cpu_list(struct probe *p, const char *dir, const char *leaf)
+static struct fact_set probe_cpu_list(struct probe *p, const char *dir, const char *leaf)
 {
 	struct fact_str text = probe_str(p, dir, leaf);
 	struct fact_set out = { .f = text.f };
@@ -334,9 +334,9 @@ static void add_policy(struct probe *p, const char *name, bool alone)
 		f->cpus.f = fact_seen("/sys/devices/system/cpu/cpufreq/", name);
 		idset_add(p->a, &f->cpus.v, f->index);
 	} else {
-		f->cpus = cpu_list(p, dir, "affected_cpus");
+		f->cpus = probe_cpu_list(p, dir, "affected_cpus");
 		if (!seen_ok(&f->cpus.f))
-			f->cpus = cpu_list(p, dir, "related_cpus");
+			f->cpus = probe_cpu_list(p, dir, "related_cpus");
 	}
 	/* The kernel has one driver for all policies. */
 	f->driver = f == first ? probe_str(p, dir, "scaling_driver") : first->driver;
@@ -722,7 +722,7 @@ void probe_cpu(struct probe *p)
 		c->idle_governor = probe_str(p, CPU_DIR "cpuidle/", "current_governor_ro");
 	c->cppc_auto_sel_mode = cppc_auto_sel(p);
 	c->default_smp_affinity = probe_str(p, "/proc/irq/", "default_smp_affinity");
-	nodes(p);
+	probe_cpu_nodes(p);
 	probe_cpu_freq(p);
 	probe_cpu_types(p);
 	caches(p);

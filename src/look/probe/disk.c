@@ -90,7 +90,7 @@ static size_t partition_dirs(struct probe *p, const char *name, const char *dir,
 	return kept;
 }
 
-static void queue(struct probe *p, struct disk *d, const char *dir)
+static void probe_disk_queue(struct probe *p, struct disk *d, const char *dir)
 {
 	const char *q = arena_printf(p->a, "%squeue/", dir), *all = NULL;
 
@@ -154,7 +154,8 @@ static const char *nvme_controller(struct probe *p, struct disk *d, const char *
 	return NULL;
 }
 
-static void device(struct probe *p, struct disk *d, const char *dir, const char *controller)
+static void probe_disk_device(struct probe *p, struct disk *d, const char *dir,
+			      const char *controller)
 {
 	const char *dev = arena_printf(p->a, "%sdevice/", dir);
 	bool nvme = fact_is(&d->transport, "nvme") || fact_is(&d->transport, "nvme-of");
@@ -189,7 +190,7 @@ static const struct kind {
 	{ "ocfs2", false },	{ "gfs2", false },
 };
 
-static const struct kind *kind_of(const char *type, const char *where)
+static const struct kind *probe_disk_kind_of(const char *type, const char *where)
 {
 	static const struct kind memory = { "tmpfs", true }, user = { "fuse", false };
 
@@ -213,7 +214,7 @@ static bool is_octal(const char *s)
 }
 
 /* Blanks, tabs, newlines and backslashes stand as \040 and so on. */
-static char *unescape(struct probe *p, const char *s, size_t n)
+static char *probe_disk_unescape(struct probe *p, const char *s, size_t n)
 {
 	char *out = arena_alloc(p->a, n + 1);
 	size_t len = 0;
@@ -231,7 +232,7 @@ static char *unescape(struct probe *p, const char *s, size_t n)
 }
 
 /* The n-th blank-separated word of a line, from 0. */
-static const char *word(const char *line, unsigned n, size_t *len)
+static const char *probe_disk_word(const char *line, unsigned n, size_t *len)
 {
 	for (;; n--) {
 		line += strspn(line, " ");
@@ -243,7 +244,7 @@ static const char *word(const char *line, unsigned n, size_t *len)
 }
 
 /* Adds a word to blank-separated ones, once. */
-static void add_word(struct text *t, const char *word)
+static void probe_disk_add_word(struct text *t, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -265,7 +266,7 @@ static void partitions(struct probe *p, const char *name, const char *dir, const
 
 		value = seen_ok(&dev.f) ? udev_value(p, dev.v, key, r) : NULL;
 		if (value && *value)
-			add_word(out, value);
+			probe_disk_add_word(out, value);
 	}
 }
 
@@ -284,7 +285,7 @@ static struct fact_str disk_udev(struct probe *p, const char *name, const char *
 		return dev;
 	value = udev_value(p, dev.v, key, &whole);
 	if (value && *value)
-		add_word(&t, value);
+		probe_disk_add_word(&t, value);
 	partitions(p, name, dir, key, &t, &part);
 	if (whole && part && !t.len)
 		return (struct fact_str){ .f = fact_unseen(whole, "", from) };
@@ -298,7 +299,7 @@ static int add_holders(struct probe *p, const char *dir, struct text *out)
 	int r = host_list(p->h, arena_printf(p->a, "%sholders", dir), p->a, &names, &n);
 
 	for (size_t i = 0; !r && i < n; i++)
-		add_word(out, names[i]);
+		probe_disk_add_word(out, names[i]);
 	return r;
 }
 
@@ -319,7 +320,7 @@ static struct fact_str holders(struct probe *p, const char *name, const char *di
 	return fact_str_of(arena_strdup(p->a, t.s ? t.s : ""), "", path);
 }
 
-static void add(struct probe *p, const char *name)
+static void probe_disk_add(struct probe *p, const char *name)
 {
 	const char *dir = arena_printf(p->a, "/sys/block/%s/", name);
 	const struct role *role = role_of(name);
@@ -344,11 +345,11 @@ static void add(struct probe *p, const char *name)
 	if (fact_is(&d->transport, "nvme") && !*d->pci)
 		controller = nvme_controller(p, d, dir);
 	if (role->queue)
-		queue(p, d, dir);
+		probe_disk_queue(p, d, dir);
 	d->holders = holders(p, d->name, dir);
 	if (*role->prefix)
 		return;
-	device(p, d, dir, controller);
+	probe_disk_device(p, d, dir, controller);
 	d->content = disk_udev(p, name, "ID_FS_TYPE");
 }
 
@@ -360,19 +361,19 @@ void probe_disk(struct probe *p)
 	if (host_list(p->h, "/sys/block", p->a, &names, &n))
 		return;
 	for (size_t i = 0; i < n; i++)
-		add(p, names[i]);
+		probe_disk_add(p, names[i]);
 }
 
 static char *word_at(struct probe *p, const char *line, unsigned n)
 {
 	size_t len;
-	const char *w = word(line, n, &len);
+	const char *w = probe_disk_word(line, n, &len);
 
-	return unescape(p, w, len);
+	return probe_disk_unescape(p, w, len);
 }
 
 /* Those of the mount, then those of the file system, which repeat "rw". */
-static char *options(struct probe *p, const char *line, const char *tail)
+static char *probe_disk_options(struct probe *p, const char *line, const char *tail)
 {
 	const char *mount = word_at(p, line, 5), *super = word_at(p, tail, 2);
 	size_t n = strcspn(mount, ",");
@@ -396,14 +397,14 @@ static void fs_add(struct probe *p, const char *line)
 	tail += strlen(" - ");
 	type = word_at(p, tail, 0);
 	where = word_at(p, line, 4);
-	kind = kind_of(type, where);
+	kind = probe_disk_kind_of(type, where);
 	if (!kind)
 		return;
 	m = list_add(p->a, &p->m->storage.mounts, sizeof(*m));
 	m->name = where;
 	m->type = fact_str_of(type, "", from);
 	m->device = fact_str_of(word_at(p, tail, 1), "", from);
-	m->options = fact_str_of(options(p, line, tail), "", from);
+	m->options = fact_str_of(probe_disk_options(p, line, tail), "", from);
 	if (kind->sized && p->m->storage.mounts.n <= SIZED_MAX) {
 		m->size_bytes = probe_ask_int(p, "statfs", where, "total_bytes");
 		m->free_bytes = probe_ask_int(p, "statfs", where, "avail_bytes");
@@ -413,7 +414,7 @@ static void fs_add(struct probe *p, const char *line)
 /* OpenZFS: version, cache sizes, pools. Nothing is asked of a machine without the module. */
 
 /* "c_max                           4    67108864000": the third column; 4 is a 64-bit number. */
-static struct fact_int arc(struct probe *p, const char *text, int r, const char *key)
+static struct fact_int probe_disk_arc(struct probe *p, const char *text, int r, const char *key)
 {
 	static const char from[] = "/proc/spl/kstat/zfs/arcstats";
 	const char *rest = r ? NULL : text_value(p->a, text, arena_printf(p->a, "%s ", key), '4');
@@ -424,7 +425,7 @@ static struct fact_int arc(struct probe *p, const char *text, int r, const char 
 	return fact_int_of(v, "", from);
 }
 
-static bool has_word(const char *words, const char *word)
+static bool probe_disk_has_word(const char *words, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -436,17 +437,17 @@ static bool has_word(const char *words, const char *word)
 
 /* The label of a member is its pool's name. Where udev kept none, the only pool there is has them
  * all. */
-static struct fact_str members(struct probe *p, const char *pool, bool only)
+static struct fact_str probe_disk_members(struct probe *p, const char *pool, bool only)
 {
 	TEXT_AUTO t = { 0 };
 
 	LIST_FOR_EACH (struct disk, d, &p->m->storage.disks) {
 		struct fact_str label;
 
-		if (!seen_ok(&d->content.f) || !has_word(d->content.v, "zfs_member"))
+		if (!seen_ok(&d->content.f) || !probe_disk_has_word(d->content.v, "zfs_member"))
 			continue;
 		label = disk_udev(p, d->name, "ID_FS_LABEL");
-		if (seen_ok(&label.f) && (*label.v ? has_word(label.v, pool) : only))
+		if (seen_ok(&label.f) && (*label.v ? probe_disk_has_word(label.v, pool) : only))
 			text_printf(&t, "%s%s", t.len ? " " : "", d->name);
 	}
 	if (!t.len)
@@ -477,7 +478,7 @@ static void pools(struct probe *p)
 		pool->autotrim = probe_ask_str(p, "zpool", names[i], "autotrim");
 	}
 	LIST_FOR_EACH (struct zpool, pool, list)
-		pool->members = members(p, pool->name, list->n == 1);
+		pool->members = probe_disk_members(p, pool->name, list->n == 1);
 }
 
 /* ZFS: version, cache, pools. Looks at the disks' contents. */
@@ -491,8 +492,8 @@ static void probe_zfs(struct probe *p)
 	if (!seen_ok(&s->zfs_version.f))
 		return;
 	r = host_read(p->h, "/proc/spl/kstat/zfs/arcstats", HOST_READ_MAX, p->a, &text, NULL);
-	s->zfs_arc_size = arc(p, text, r, "size");
-	s->zfs_arc_c_max = arc(p, text, r, "c_max");
+	s->zfs_arc_size = probe_disk_arc(p, text, r, "size");
+	s->zfs_arc_c_max = probe_disk_arc(p, text, r, "c_max");
 	s->zfs_arc_max = probe_int(p, "/sys/module/zfs/parameters/", "zfs_arc_max");
 	pools(p);
 }

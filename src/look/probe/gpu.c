@@ -145,7 +145,7 @@ static const struct name_row name_rows[] = {
 };
 
 /* The name of a number that was seen; a number without a name is an error that keeps its source. */
-static struct fact_str gpu_named(struct fact_int f, const struct gpu_names *names)
+static struct fact_str probe_gpu_named(struct fact_int f, const struct gpu_names *names)
 {
 	struct fact_str out = { .f = f.f };
 
@@ -182,7 +182,8 @@ static void ask_rows(struct probe *p, struct gpu *g, const char *object, const s
 
 static void ask_name(struct probe *p, struct gpu *g, const char *object, const struct name_row *row)
 {
-	struct fact_str f = gpu_named(probe_ask_int(p, "nvml", object, row->field), &row->names);
+	struct fact_str f =
+		probe_gpu_named(probe_ask_int(p, "nvml", object, row->field), &row->names);
 
 	memcpy((char *)g + row->offset, &f, sizeof(f));
 }
@@ -221,7 +222,7 @@ static void derive_sm_count(struct probe *p, struct gpu *g, const char *object)
  * map of the whole machine for that (28 ms on four GPUs), while the kernel has the answer in a
  * file.
  */
-static void place(struct probe *p, struct gpu *g, const char *object)
+static void probe_gpu_place(struct probe *p, struct gpu *g, const char *object)
 {
 	struct fact_str busid = probe_ask_str(p, "nvml", object, "nvmlDeviceGetPciInfo.busId");
 	char *address = seen_ok(&busid.f) ? gpu_address(p->a, busid.v) : NULL;
@@ -246,7 +247,7 @@ static void probe_more(struct probe *p, struct gpu *g, const char *object)
 
 /* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build": first
  * number with a dot. */
-static char *version_in(struct arena *a, const char *line)
+static char *probe_gpu_version_in(struct arena *a, const char *line)
 {
 	for (const char *s = line; (s = strpbrk(s, " \t"));) {
 		size_t n;
@@ -269,7 +270,7 @@ static void probe_driver(struct probe *p, struct gpus *g)
 	if (r)
 		return;
 	line = arena_strndup(p->a, text, strcspn(text, "\n"));
-	version = version_in(p->a, line);
+	version = probe_gpu_version_in(p->a, line);
 	if (version)
 		g->driver = fact_str_of(version, NULL, path);
 	else
@@ -337,7 +338,7 @@ static struct fact_str remote_type(struct fact_int f)
 
 	if (seen_ok(&f.f) && f.v == 0xff)
 		return fact_str_of("unknown", f.f.dir, f.f.leaf);
-	return gpu_named(f, &names);
+	return probe_gpu_named(f, &names);
 }
 
 static struct fact_str remote(struct probe *p, const char *object, unsigned link)
@@ -356,8 +357,8 @@ static struct fact_str remote(struct probe *p, const char *object, unsigned link
 }
 
 /* The first of two questions that is answered: generations of GPUs count under different names. */
-static struct fact_int either(struct probe *p, const char *object, const char *first,
-			      const char *second, unsigned link)
+static struct fact_int probe_gpu_either(struct probe *p, const char *object, const char *first,
+					const char *second, unsigned link)
 {
 	struct fact_int f = link_int(p, object, first, link), g;
 
@@ -367,19 +368,20 @@ static struct fact_int either(struct probe *p, const char *object, const char *f
 	return seen_ok(&g.f) ? g : f;
 }
 
-static void link_errors(struct probe *p, struct nvlink *l, const char *object)
+static void probe_gpu_link_errors(struct probe *p, struct nvlink *l, const char *object)
 {
-	l->replay_errors = either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_REPLAY,%u)",
-				  "nvmlDeviceGetNvLinkErrorCounter(%u,REPLAY)", l->index);
-	l->recovery_errors =
-		either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_RECOVERY,%u)",
-		       "nvmlDeviceGetFieldValues(NVLINK_COUNT_LINK_RECOVERY_EVENTS,%u)", l->index);
+	l->replay_errors =
+		probe_gpu_either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_REPLAY,%u)",
+				 "nvmlDeviceGetNvLinkErrorCounter(%u,REPLAY)", l->index);
+	l->recovery_errors = probe_gpu_either(
+		p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_RECOVERY,%u)",
+		"nvmlDeviceGetFieldValues(NVLINK_COUNT_LINK_RECOVERY_EVENTS,%u)", l->index);
 	if (l->recovery_errors.f.seen == SEEN_UNSUPPORTED)
 		l->recovery_errors = link_int(
 			p, object, "nvmlDeviceGetNvLinkErrorCounter(%u,RECOVERY)", l->index);
-	l->crc_errors =
-		either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_CRC,%u)",
-		       "nvmlDeviceGetFieldValues(NVLINK_COUNT_EFFECTIVE_ERRORS,%u)", l->index);
+	l->crc_errors = probe_gpu_either(
+		p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_CRC,%u)",
+		"nvmlDeviceGetFieldValues(NVLINK_COUNT_EFFECTIVE_ERRORS,%u)", l->index);
 	if (l->crc_errors.f.seen == SEEN_UNSUPPORTED)
 		l->crc_errors = link_int(p, object, "nvmlDeviceGetNvLinkErrorCounter(%u,CRC_FLIT)",
 					 l->index);
@@ -418,7 +420,7 @@ static void probe_gpu_links(struct probe *p, struct gpu *g, const char *object)
 				probe_ask_int(p, "nvml", object,
 					      "nvmlDeviceGetFieldValues(NVLINK_SPEED_MBPS_COMMON)");
 		if (p->deep)
-			link_errors(p, l, object);
+			probe_gpu_link_errors(p, l, object);
 	}
 }
 
@@ -433,7 +435,7 @@ static struct fact_str p2p(struct probe *p, const char *object, unsigned peer, c
 					      "unknown" };
 	static const struct gpu_names names = { states, 7 };
 
-	return gpu_named(
+	return probe_gpu_named(
 		probe_ask_int(p, "nvml", object,
 			      arena_printf(p->a, "nvmlDeviceGetP2PStatus(%u,%s)", peer, caps)),
 		&names);
@@ -603,7 +605,7 @@ static void probe_one(struct probe *p, struct gpu *g)
 	g->name = probe_ask_str(p, "nvml", object, "nvmlDeviceGetName");
 	g->uuid = probe_ask_str(p, "nvml", object, "nvmlDeviceGetUUID");
 	g->serial = probe_ask_str(p, "nvml", object, "nvmlDeviceGetSerial");
-	place(p, g, object);
+	probe_gpu_place(p, g, object);
 	for (size_t i = 0; i < sizeof(name_rows) / sizeof(name_rows[0]); i++)
 		ask_name(p, g, object, &name_rows[i]);
 	ask_rows(p, g, object, lean_rows, sizeof(lean_rows) / sizeof(lean_rows[0]));

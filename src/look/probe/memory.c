@@ -78,7 +78,7 @@ static long long asked_in(const char *value, long long node)
 }
 
 /* hugepages= belongs to the hugepagesz= before it, or to the default size when none came before. */
-static struct fact_int requested(struct probe *p, long long size_kb, long long node)
+static struct fact_int probe_memory_requested(struct probe *p, long long size_kb, long long node)
 {
 	static const char from[] = "/proc/cmdline";
 	const char *def = kernel_arg_value(&p->m->kernel, "default_hugepagesz");
@@ -120,7 +120,7 @@ static void add_pool(struct probe *p, const char *base, const char *name, long l
 	if (node < 0)
 		pool->reserved = probe_int(p, dir, "resv_hugepages");
 	pool->surplus = probe_int(p, dir, "surplus_hugepages");
-	pool->requested = requested(p, size, node);
+	pool->requested = probe_memory_requested(p, size, node);
 }
 
 static void add_pools(struct probe *p, const char *base, long long node)
@@ -197,7 +197,7 @@ static void swaps(struct probe *p)
 	}
 }
 
-static struct fact_int memlock(struct probe *p)
+static struct fact_int probe_memory_memlock(struct probe *p)
 {
 	static const char from[] = "/proc/self/limits";
 	long long v = -1;
@@ -224,5 +224,5 @@ void probe_memory(struct probe *p)
 	swaps(p);
 	m->page_size = fact_int_of(p->h->id.page_size, "", "sysconf(_SC_PAGESIZE)");
 	m->shm_size = probe_ask_int(p, "statfs", "/dev/shm", "total_bytes");
-	m->memlock = memlock(p);
+	m->memlock = probe_memory_memlock(p);
 }

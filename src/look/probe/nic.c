@@ -30,7 +30,7 @@ const char *class_device_pci(struct probe *p, const char *dir)
 	return last;
 }
 
-static struct fact_str type_of(struct probe *p, const char *dir)
+static struct fact_str probe_nic_type_of(struct probe *p, const char *dir)
 {
 	struct fact_int type = probe_int(p, dir, "type");
 
@@ -69,7 +69,7 @@ static struct fact_int node_of(struct probe *p, const struct nic *n, const char 
 	return f ? f->numa_node : node;
 }
 
-static void hardware(struct probe *p, struct nic *n, const char *dir)
+static void probe_nic_hardware(struct probe *p, struct nic *n, const char *dir)
 {
 	const char *stats = arena_printf(p->a, "%sstatistics/", dir);
 
@@ -216,10 +216,10 @@ static struct fact_str nic_owner(const struct nic_owners *owners, const char *na
 						   "netplan, NetworkManager and networkd files") };
 }
 
-static void add(struct probe *p, const char *name, const struct nic_owners *owners)
+static void probe_nic_add(struct probe *p, const char *name, const struct nic_owners *owners)
 {
 	const char *dir = arena_printf(p->a, NET "/%s/", name);
-	struct fact_str type = type_of(p, dir);
+	struct fact_str type = probe_nic_type_of(p, dir);
 	struct nic *n;
 
 	/* "bonding_masters" stands there too and is a file. */
@@ -239,7 +239,7 @@ static void add(struct probe *p, const char *name, const struct nic_owners *owne
 	n->max_mtu = probe_ask_int(p, "if", name, "max_mtu");
 	n->bond_master = probe_link_name(p, dir, "master");
 	n->owner = nic_owner(owners, name);
-	hardware(p, n, dir);
+	probe_nic_hardware(p, n, dir);
 }
 
 struct subnet {
@@ -248,7 +248,7 @@ struct subnet {
 };
 
 /* The subnets of "10.0.0.1/24 10.0.1.1/24"; at most max. */
-static size_t subnets(const char *text, struct subnet *out, size_t max)
+static size_t probe_nic_subnets(const char *text, struct subnet *out, size_t max)
 {
 	size_t n = 0;
 
@@ -271,7 +271,7 @@ static bool collide(const char *x, const char *y)
 {
 	enum { MAX = 16 };
 	struct subnet a[MAX], b[MAX];
-	size_t na = subnets(x, a, MAX), nb = subnets(y, b, MAX);
+	size_t na = probe_nic_subnets(x, a, MAX), nb = probe_nic_subnets(y, b, MAX);
 
 	for (size_t i = 0; i < na; i++)
 		for (size_t j = 0; j < nb; j++)
@@ -311,7 +311,7 @@ void probe_nic(struct probe *p)
 		return;
 	owners = nic_owners_read(p);
 	for (size_t i = 0; i < n; i++)
-		add(p, names[i], owners);
+		probe_nic_add(p, names[i], owners);
 	p->m->net.bad_subnets = nic_bad_subnets(&p->m->net.nics);
 }
 
@@ -333,7 +333,7 @@ static struct fact_str after_colon(struct probe *p, const char *dir, const char 
 }
 
 /* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" */
-static struct fact_int rate(const struct fact_str *text)
+static struct fact_int probe_nic_rate(const struct fact_str *text)
 {
 	double gbit;
 
@@ -385,8 +385,8 @@ static struct fact_str netdev(struct probe *p, const char *port_dir, const char 
 	return fact_str_of(names[0], "", dir);
 }
 
-static void add_port(struct probe *p, const char *device, const char *device_dir,
-		     const char *number)
+static void probe_nic_add_port(struct probe *p, const char *device, const char *device_dir,
+			       const char *number)
 {
 	const char *dir = arena_printf(p->a, "%sports/%s/", device_dir, number);
 	struct rdma_port *port;
@@ -404,7 +404,7 @@ static void add_port(struct probe *p, const char *device, const char *device_dir
 	port->phys_state = after_colon(p, dir, "phys_state");
 	port->link_layer = probe_str(p, dir, "link_layer");
 	port->rate_text = probe_str(p, dir, "rate");
-	port->rate_mbps = rate(&port->rate_text);
+	port->rate_mbps = probe_nic_rate(&port->rate_text);
 	port->firmware = probe_str(p, device_dir, "fw_ver");
 	port->board_id = probe_str(p, device_dir, "board_id");
 	port->hca_type = probe_str(p, device_dir, "hca_type");
@@ -427,10 +427,10 @@ static void add_device(struct probe *p, const char *device)
 	if (host_list(p->h, arena_printf(p->a, "%sports", dir), p->a, &ports, &n))
 		return;
 	for (size_t i = 0; i < n; i++)
-		add_port(p, device, dir, ports[i]);
+		probe_nic_add_port(p, device, dir, ports[i]);
 }
 
-static struct fact_str module(struct probe *p, const char *name)
+static struct fact_str probe_nic_module(struct probe *p, const char *name)
 {
 	const char *dir = arena_printf(p->a, "/sys/module/%s", name);
 	enum host_kind kind;
@@ -457,10 +457,10 @@ void probe_rdma(struct probe *p)
 	char **devices;
 	size_t n;
 
-	net->ib_core = module(p, "ib_core");
-	net->mlx5_core = module(p, "mlx5_core");
-	net->mlx5_ib = module(p, "mlx5_ib");
-	net->peermem = module(p, "nvidia_peermem");
+	net->ib_core = probe_nic_module(p, "ib_core");
+	net->mlx5_core = probe_nic_module(p, "mlx5_core");
+	net->mlx5_ib = probe_nic_module(p, "mlx5_ib");
+	net->peermem = probe_nic_module(p, "nvidia_peermem");
 	/* The kernel's own driver has no version; the vendor's has. */
 	net->ofed_version = probe_str(p, "/sys/module/mlx5_core/", "version");
 	net->peermem_client = probe_str(p, "/sys/kernel/mm/memory_peers/nv_mem/", "version");

@@ -23,7 +23,7 @@ enum {
 
 /* "/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0": parent "0000:15:01.0", root "pci0000:15". A
  * domain behind a function (VMD) begins a root of its own. */
-static void place(struct probe *p, struct pci_function *f)
+static void probe_pci_place(struct probe *p, struct pci_function *f)
 {
 	const char *above = NULL;
 	size_t above_len = 0, n;
@@ -133,7 +133,7 @@ static void link_from_kernel(struct probe *p, struct pci_function *f, const char
 }
 
 /* "TOTAL_ERR_FATAL 0" is the last line. */
-static struct fact_int aer(struct probe *p, const char *dir, const char *leaf)
+static struct fact_int probe_pci_aer(struct probe *p, const char *dir, const char *leaf)
 {
 	const char *total;
 	char *text;
@@ -185,15 +185,15 @@ static bool matters(const struct pci_function *f)
 	       base == CLASS_ACCELERATOR;
 }
 
-static void errors(struct probe *p, struct pci_function *f, const char *dir)
+static void probe_pci_errors(struct probe *p, struct pci_function *f, const char *dir)
 {
-	f->aer_correctable = aer(p, dir, "aer_dev_correctable");
+	f->aer_correctable = probe_pci_aer(p, dir, "aer_dev_correctable");
 	if (f->aer_correctable.f.seen == SEEN_ABSENT || f->aer_correctable.f.seen == SEEN_UNASKED) {
 		f->aer_nonfatal.f = f->aer_fatal.f = f->aer_correctable.f;
 		return;
 	}
-	f->aer_nonfatal = aer(p, dir, "aer_dev_nonfatal");
-	f->aer_fatal = aer(p, dir, "aer_dev_fatal");
+	f->aer_nonfatal = probe_pci_aer(p, dir, "aer_dev_nonfatal");
+	f->aer_fatal = probe_pci_aer(p, dir, "aer_dev_fatal");
 }
 
 /* More of the devices that matter; the processor's own dummy functions, hundreds of them, need
@@ -202,7 +202,7 @@ static void details(struct probe *p, struct pci_function *f, const char *dir, st
 {
 	f->iommu_group = group_number(p, dir);
 	f->iommu_type = group_type(p, types, &f->iommu_group);
-	errors(p, f, dir);
+	probe_pci_errors(p, f, dir);
 	if (pci_base_class(f) == CLASS_NETWORK)
 		f->sriov_numvfs = probe_int(p, dir, "sriov_numvfs");
 }
@@ -225,7 +225,7 @@ static void errors_above(struct probe *p)
 		/* Where somebody asked already, the rest of the way is done as well. A capture may
 		 * name itself its parent. */
 		while (up && up->aer_correctable.f.leaf == NULL) {
-			errors(p, up, arena_printf(p->a, "%s/", up->path));
+			probe_pci_errors(p, up, arena_printf(p->a, "%s/", up->path));
 			up = map_get(&all, up->parent);
 		}
 	}
@@ -271,7 +271,7 @@ static struct fact_int payload(const struct space *s, unsigned n)
 	return n <= 5 ? value(s, 128ll << n) : unseen(s, -EPROTO);
 }
 
-static void pcie(struct pci_function *f, const struct space *s, size_t at)
+static void probe_pci_pcie(struct pci_function *f, const struct space *s, size_t at)
 {
 	unsigned flags = pci_get16(&s->s, at + PCI_EXP_FLAGS),
 		 devcap = pci_get32(&s->s, at + PCI_EXP_DEVCAP),
@@ -374,7 +374,7 @@ bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_
 		no_capabilities(f, &s, -ENOENT);
 		return true;
 	}
-	pcie(f, &s, at);
+	probe_pci_pcie(f, &s, at);
 	extended(f, &s);
 	return true;
 }
@@ -472,7 +472,7 @@ static void pci_config_virtual(struct pci_function *f, const char *dir)
 }
 
 /* Identity and configuration space, or what the kernel keeps where that cannot be read. */
-static void describe(struct probe *p, struct pci_function *f, const char *dir, bool known)
+static void probe_pci_describe(struct probe *p, struct pci_function *f, const char *dir, bool known)
 {
 	/* Reading configuration space, and the link files of newer kernels, wakes a suspended
 	 * device. */
@@ -519,7 +519,7 @@ static bool needs_little(struct probe *p, struct pci_function *f, const char *di
 	return f->is_vf.v == 1;
 }
 
-static void add(struct probe *p, const char *address, struct map *types)
+static void probe_pci_add(struct probe *p, const char *address, struct map *types)
 {
 	struct pci_function *f = list_take(&p->m->pci, sizeof(*f));
 	char path[HOST_PATH_MAX];
@@ -531,7 +531,7 @@ static void add(struct probe *p, const char *address, struct map *types)
 	if (host_link_path(p->h, arena_printf(p->a, DEVICES "/%s", address), path, sizeof(path)) ==
 	    0) {
 		f->path = arena_strdup(p->a, path);
-		place(p, f);
+		probe_pci_place(p, f);
 	}
 	/* The function's own folder, not the link to it: one look-up less a file. */
 	dir = *f->path ? arena_printf(p->a, "%s/", f->path)
@@ -541,7 +541,7 @@ static void add(struct probe *p, const char *address, struct map *types)
 	if (known && needs_little(p, f, dir))
 		return;
 	f->runtime_status = probe_str(p, dir, "power/runtime_status");
-	describe(p, f, dir, known);
+	probe_pci_describe(p, f, dir, known);
 	if (!known)
 		f->driver = probe_link_name(p, dir, "driver");
 	if (matters(f))
@@ -659,7 +659,7 @@ void probe_pci(struct probe *p)
 		qsort(names, n, sizeof(*names), bus_order);
 	list_reserve(p->a, &p->m->pci, n, sizeof(struct pci_function));
 	for (size_t i = 0; i < n; i++)
-		add(p, names[i], &types);
+		probe_pci_add(p, names[i], &types);
 	LIST_FOR_EACH (struct pci_function, f, &p->m->pci) {
 		const char *name = pci_known_name(f);
 

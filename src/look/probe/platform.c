@@ -11,7 +11,7 @@
 enum { VENDOR_NVIDIA = 0x10de, DEVICE_GB10 = 0x2e12, CLASS_NVSWITCH = 0x0680 };
 
 /* Firmware's words: DMI, or the device tree's model. */
-static void firmware(struct probe *p)
+static void platform_firmware(struct probe *p)
 {
 	static const char dmi[] = "/sys/class/dmi/id/";
 	struct platform *f = &p->m->platform;
@@ -43,7 +43,7 @@ static const struct gpu *gpu_named(const struct machine *m, const char *word)
 	return NULL;
 }
 
-static bool is_spark(struct probe *p)
+static bool platform_is_spark(struct probe *p)
 {
 	const struct platform *f = &p->m->platform;
 
@@ -139,9 +139,9 @@ static struct fact_int virtual_machine(struct probe *p)
 
 void probe_platform(struct probe *p)
 {
-	firmware(p);
+	platform_firmware(p);
 	p->m->platform.virtual_ = virtual_machine(p);
-	if (is_spark(p) || is_igx(p) || is_hgx(p))
+	if (platform_is_spark(p) || is_igx(p) || is_hgx(p))
 		return;
 	decide(p, "generic",
 	       p->m->gpu.gpus.n ? "none of the known products"
@@ -212,7 +212,7 @@ static struct fact_str boot_mode(struct probe *p)
 }
 
 /* Four bytes of attributes, then the value. */
-static struct fact_int secure_boot(struct probe *p)
+static struct fact_int platform_secure_boot(struct probe *p)
 {
 	static const char path[] =
 		"/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
@@ -242,7 +242,7 @@ static struct fact_str preempt(const struct host_identity *id)
 }
 
 /* The one type that all groups share, or "mixed". */
-static struct fact_str iommu(struct probe *p)
+static struct fact_str platform_iommu(struct probe *p)
 {
 	static const char dir[] = "/sys/kernel/iommu_groups";
 	const char *common = NULL;
@@ -295,14 +295,14 @@ void probe_kernel(struct probe *p)
 	if (seen_ok(&k->cmdline.f))
 		parse_args(p, k->cmdline.v);
 	k->boot_mode = boot_mode(p);
-	k->secure_boot = secure_boot(p);
+	k->secure_boot = platform_secure_boot(p);
 	k->lockdown = probe_choice(p, "/sys/kernel/security/", "lockdown", NULL);
 	k->clocksource = probe_str(p, "/sys/devices/system/clocksource/clocksource0/",
 				   "current_clocksource");
 	k->preempt = preempt(id);
 	k->modules = module_count(p);
 	k->tainted = probe_int(p, "/proc/sys/kernel/", "tainted");
-	k->iommu = iommu(p);
+	k->iommu = platform_iommu(p);
 }
 
 /* The distribution and the libraries that GPU programs load, by version. No file larger than a page
@@ -340,7 +340,7 @@ static void distribution(struct probe *p)
 
 /* "{"cuda": {"name": "CUDA SDK", "version": "13.0.1"}, ...": the version of the first member is the
  * toolkit's. */
-static struct fact_str toolkit(struct probe *p)
+static struct fact_str platform_toolkit(struct probe *p)
 {
 	static const char path[] = "/usr/local/cuda/version.json";
 	struct fact_str out = { 0 };
@@ -376,7 +376,7 @@ static const char *library_dir(struct probe *p)
 							: "/usr/lib/x86_64-linux-gnu/";
 }
 
-static void add_library(struct probe *p, const char *dir, const char *soname)
+static void platform_add_library(struct probe *p, const char *dir, const char *soname)
 {
 	char target[HOST_PATH_MAX];
 	const char *path = arena_printf(p->a, "%s%s", dir, soname), *base, *version;
@@ -418,11 +418,11 @@ static void libraries(struct probe *p)
 	const char *cuda_dir = "/usr/local/cuda/lib64/";
 
 	for (size_t i = 0; i < sizeof(system) / sizeof(system[0]); i++)
-		add_library(p, library_dir(p), system[i]);
+		platform_add_library(p, library_dir(p), system[i]);
 	if (!host_exists(p->h, "/usr/local/cuda"))
 		return;
 	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
-		add_library(p, cuda_dir, cuda[i]);
+		platform_add_library(p, cuda_dir, cuda[i]);
 }
 
 /* The path when it exists. */
@@ -436,7 +436,7 @@ static struct fact_str present(struct probe *p, const char *path)
 	return fact_str_of(path, "", path);
 }
 
-static struct fact_str container(struct probe *p)
+static struct fact_str platform_container(struct probe *p)
 {
 	struct fact_str f = present(p, "/.dockerenv");
 
@@ -474,9 +474,9 @@ void probe_software(struct probe *p)
 	s->init = host_exists(p->h, "/run/systemd/system")
 			  ? fact_str_of("systemd", "", "/run/systemd/system")
 			  : fact_str_of("other", "", "/run/systemd/system");
-	s->cuda_toolkit = toolkit(p);
+	s->cuda_toolkit = platform_toolkit(p);
 	s->nvcc = present(p, "/usr/local/cuda/bin/nvcc");
-	s->container = container(p);
+	s->container = platform_container(p);
 	s->container_runtime = present(p, "/usr/bin/nvidia-container-runtime");
 	libraries(p);
 	probe_services(p);

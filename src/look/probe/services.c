@@ -44,7 +44,7 @@ static const struct {
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 /* Names in a set of folders: one listing a folder instead of one look-up a unit and folder. */
-static void add_names(struct probe *p, struct map *set, const char *dir, const char *what)
+static void services_add_names(struct probe *p, struct map *set, const char *dir, const char *what)
 {
 	char **names;
 	size_t n;
@@ -66,8 +66,8 @@ static void enabled_units(struct probe *p, struct map *set)
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (str_ends(names[i], ".wants") || str_ends(names[i], ".requires"))
-			add_names(p, set, arena_printf(p->a, "%s/%s", etc, names[i]),
-				  arena_printf(p->a, "%s/%s", etc, names[i]));
+			services_add_names(p, set, arena_printf(p->a, "%s/%s", etc, names[i]),
+					   arena_printf(p->a, "%s/%s", etc, names[i]));
 }
 
 static const char *installed_in(struct probe *p, const char *unit)
@@ -93,7 +93,8 @@ static void fabric_manager_version(struct probe *p)
 			probe_ask_str(p, "fabric-manager", "", "version");
 }
 
-static void add(struct probe *p, size_t row, const struct map *enabled, const struct map *active)
+static void services_add(struct probe *p, size_t row, const struct map *enabled,
+			 const struct map *active)
 {
 	const char *unit = rows[row].name, *on = map_get(enabled, unit),
 		   *runs = map_get(active, unit);
@@ -111,7 +112,7 @@ static void add(struct probe *p, size_t row, const struct map *enabled, const st
 }
 
 /* Whether it is there; what an administrator's script says is not for captures. */
-static struct fact_str rc_local(struct probe *p)
+static struct fact_str services_rc_local(struct probe *p)
 {
 	static const char path[] = "/etc/rc.local";
 	enum host_kind kind;
@@ -128,13 +129,13 @@ void probe_services(struct probe *p)
 	struct map enabled = { 0 }, active = { 0 };
 	const struct service *fm;
 
-	p->m->software.rc_local = rc_local(p);
+	p->m->software.rc_local = services_rc_local(p);
 	enabled_units(p, &enabled);
-	add_names(p, &active, v2, v2);
+	services_add_names(p, &active, v2, v2);
 	if (!active.n)
-		add_names(p, &active, v1, v1);
+		services_add_names(p, &active, v1, v1);
 	for (size_t i = 0; i < ROWS; i++)
-		add(p, i, &enabled, &active);
+		services_add(p, i, &enabled, &active);
 	fm = machine_service(p->m, "nvidia-fabricmanager.service");
 	if (fm)
 		p->m->gpu.fabric_manager = fact_str_of(fm->active.v    ? "active"
@@ -220,7 +221,7 @@ static void by_ipv6(struct probe *p, struct links *l, const struct in6_addr *add
 }
 
 /* "10.0.0.3", "2001:db8::1", "::ffff:10.0.0.3", "fe80::1%eth0". */
-static void by_address(struct probe *p, struct links *l, const char *text)
+static void services_by_address(struct probe *p, struct links *l, const char *text)
 {
 	char plain[INET6_ADDRSTRLEN], dotted[INET_ADDRSTRLEN];
 	const char *scope = strchr(text, '%');
@@ -288,7 +289,7 @@ static int scan_table(struct probe *p, const char *path, struct text *found)
 	return 0;
 }
 
-static struct fact_str addresses(struct probe *p)
+static struct fact_str services_addresses(struct probe *p)
 {
 	static const char from[] = "/proc/net/tcp, /proc/net/tcp6";
 	struct fact_str ssh = probe_ask_str(p, "env", "", "SSH_CONNECTION");
@@ -319,13 +320,13 @@ void probe_session(struct probe *p)
 	TEXT_AUTO names = { 0 };
 	char *words, *save = NULL;
 
-	s->address = addresses(p);
+	s->address = services_addresses(p);
 	s->links.f = s->address.f;
 	if (!seen_ok(&s->address.f))
 		return;
 	words = arena_strdup(p->a, s->address.v);
 	for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save))
-		by_address(p, &l, w);
+		services_by_address(p, &l, w);
 	for (size_t i = 0; i < l.n; i++)
 		text_printf(&names, "%s%s", i ? " " : "", l.names[i]);
 	s->links = l.n ? fact_str_of(arena_strdup(p->a, names.s), "", "/sys/class/net")

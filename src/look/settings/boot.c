@@ -37,7 +37,7 @@ static void bus_config(const struct rule_ctx *q, struct verdict *v)
 
 /* Arguments that add up when they stand there twice, and words of theirs that exclude each other.
  */
-static bool exclude(const struct rule_ctx *q, struct verdict *v)
+static bool rule_boot_exclude(const struct rule_ctx *q, struct verdict *v)
 {
 	static const struct {
 		const char *name, *x, *y;
@@ -62,7 +62,7 @@ static bool exclude(const struct rule_ctx *q, struct verdict *v)
 }
 
 /* The last one of two equal arguments wins, which surprises whoever wrote the first. */
-static void duplicates(const struct rule_ctx *q, struct verdict *v)
+static void rule_boot_duplicates(const struct rule_ctx *q, struct verdict *v)
 {
 	static const char *const single[] = { "isolcpus",	    "nohz_full",
 					      "rcu_nocbs",	    "irqaffinity",
@@ -88,11 +88,11 @@ static void duplicates(const struct rule_ctx *q, struct verdict *v)
 			first = arg->value.v;
 		}
 	}
-	if (!exclude(q, v))
+	if (!rule_boot_exclude(q, v))
 		verdict_pass(v, "no argument contradicts another");
 }
 
-static void secure_boot(const struct rule_ctx *q, struct verdict *v)
+static void rule_boot_secure(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_int *f = &q->m->kernel.secure_boot;
 
@@ -113,7 +113,7 @@ static const struct recommendation *target_of(const struct rule_ctx *q, const ch
 }
 
 /* A precondition of others: what cannot be written, and which wishes that meets. */
-static void lockdown(const struct rule_ctx *q, struct verdict *v)
+static void rule_boot_lockdown(const struct rule_ctx *q, struct verdict *v)
 {
 	static const struct {
 		const char *id;
@@ -192,7 +192,7 @@ static const struct setting rows[] = {
 	  .source = "S1",
 	  .severity = SEVERITY_INFO,
 	  .effect = EFFECT_FIRMWARE,
-	  .judge = secure_boot },
+	  .judge = rule_boot_secure },
 	{ .id = "boot.lockdown",
 	  .title = "Kernel lockdown",
 	  .scope = SCOPE_HOST,
@@ -205,7 +205,7 @@ static const struct setting rows[] = {
 	  .source = "S1; kernel_lockdown(7)",
 	  .severity = SEVERITY_LOW,
 	  .effect = EFFECT_FIRMWARE,
-	  .judge = lockdown,
+	  .judge = rule_boot_lockdown,
 	  .by_hand = "switching Secure Boot off in firmware setup lifts it, and with it what it "
 		     "protects from: a decision for whoever answers for this machine's security" },
 	{ .id = "boot.arguments",
@@ -217,7 +217,7 @@ static const struct setting rows[] = {
 	  .source = "kernel-parameters",
 	  .severity = SEVERITY_MEDIUM,
 	  .effect = EFFECT_REBOOT,
-	  .judge = duplicates,
+	  .judge = rule_boot_duplicates,
 	  .by_hand = "take all but one away where they were put: the boot loader's defaults and "
 		     "their drop-ins" },
 	{ .id = "boot.pcie-bus",
@@ -296,7 +296,7 @@ static const struct recommendation nocb_poll[] = {
 };
 
 /* isolcpus may carry flags before the list: "domain,managed_irq,15-19". */
-static const char *cpu_list(const char *value)
+static const char *rule_boot_cpu_list(const char *value)
 {
 	while (value && *value && (*value < '0' || *value > '9')) {
 		const char *comma = strchr(value, ',');
@@ -320,7 +320,7 @@ static bool parse_cpus(const struct rule_ctx *q, const char *arg, struct idset *
 {
 	const char *value = kernel_arg_value(&q->m->kernel, arg);
 
-	return value && idset_parse(q->a, cpu_list(value), out) == 0;
+	return value && idset_parse(q->a, rule_boot_cpu_list(value), out) == 0;
 }
 
 /*
@@ -416,7 +416,7 @@ static bool is_possible(const struct rule_ctx *q, const char *list)
 	const struct cpus *c = &q->m->cpu;
 	struct idset cpus;
 
-	return idset_parse(q->a, cpu_list(list), &cpus) == 0 && cpus.n &&
+	return idset_parse(q->a, rule_boot_cpu_list(list), &cpus) == 0 && cpus.n &&
 	       (!seen_ok(&c->present.f) ||
 		(idset_contains(&c->present.v, &cpus) && !idset_contains(&cpus, &c->present.v)));
 }
@@ -446,7 +446,7 @@ static void remediate_beside(const struct rule_ctx *q, struct remediations *out)
 	if (kernel_arg_value(&q->m->kernel, q->s->name))
 		return;
 	if (isolated && is_possible(q, isolated))
-		remediate_argument(q, out, q->s->name, cpu_list(isolated));
+		remediate_argument(q, out, q->s->name, rule_boot_cpu_list(isolated));
 	else
 		remediate_cpus(q, out);
 }

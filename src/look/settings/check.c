@@ -27,8 +27,8 @@ struct run {
 
 /* The question that a rule is asked about one target: present value and wish. */
 
-static struct rule_ctx rule_ctx_of(const struct asker *by, const struct setting *s,
-				   const void *object, const char *name)
+static struct rule_ctx rule_check_rule_ctx_of(const struct asker *by, const struct setting *s,
+					      const void *object, const char *name)
 {
 	const struct profile_override *override = profile_override_of(by->p, s);
 	const struct recommendation *o = setting_recommendation(s, by->p->base, by->platform);
@@ -62,7 +62,7 @@ static const char *no_target_reason(const struct rule_ctx *q)
 	return arena_printf(q->a, "the profile %s has no wish for it", profile_name(q->profile));
 }
 
-static void compare(const struct rule_ctx *q, struct verdict *v)
+static void rule_check_compare(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct recommendation *o = q->wish;
 
@@ -88,7 +88,7 @@ static void compare(const struct rule_ctx *q, struct verdict *v)
 				 q->s->unit ? q->s->unit : "", v->wanted);
 }
 
-static void judge(struct run *r, struct rule_ctx *q, struct verdict *v)
+static void rule_check_judge(struct run *r, struct rule_ctx *q, struct verdict *v)
 {
 	struct recommendation room = { 0 };
 
@@ -98,11 +98,11 @@ static void judge(struct run *r, struct rule_ctx *q, struct verdict *v)
 	if (q->s->judge)
 		q->s->judge(q, v);
 	else
-		compare(q, v);
+		rule_check_compare(q, v);
 	q->wish = NULL;
 }
 
-static void fill(const struct rule_ctx *q, struct verdict *v)
+static void rule_check_fill(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!v->current && seen_ok(&q->current.f))
 		v->current = q->s->unit ? arena_printf(q->a, "%s %s", q->current.v, q->s->unit)
@@ -141,15 +141,15 @@ static struct finding *finding_for(struct run *r, const struct verdict *v)
 	return f;
 }
 
-static void one(const void *object, const char *name, void *ctx)
+static void rule_check_one(const void *object, const char *name, void *ctx)
 {
 	struct run *r = ctx;
-	struct rule_ctx q = rule_ctx_of(&r->by, r->s, object, name);
+	struct rule_ctx q = rule_check_rule_ctx_of(&r->by, r->s, object, name);
 	struct verdict v = { 0 };
 	struct finding *f;
 
-	judge(r, &q, &v);
-	fill(&q, &v);
+	rule_check_judge(r, &q, &v);
+	rule_check_fill(&q, &v);
 	waive(r->by.a, r->by.p, r->s, name, fact_or(&r->by.m->time_s, 0), &v);
 	f = finding_for(r, &v);
 	f->targets = arena_grow(r->by.a, f->targets, f->n_targets, sizeof(*f->targets));
@@ -228,7 +228,7 @@ void settings_check(struct arena *a, const struct machine *m, const struct profi
 			continue;
 		r.s = s;
 		r.first = out->n;
-		if (!setting_subjects(a, m, s, one, &r))
+		if (!setting_subjects(a, m, s, rule_check_one, &r))
 			no_object(&r);
 		for (size_t i = r.first; i < out->n; i++)
 			if (!out->items[i].target)
@@ -256,7 +256,7 @@ static const char *offered(const struct rule_ctx *q)
 }
 
 /* The first of the wanted words that the target takes; NULL when it takes none. */
-static const char *choose(const struct rule_ctx *q, const char *words)
+static const char *rule_check_choose(const struct rule_ctx *q, const char *words)
 {
 	struct recommendation among = { .rel = WANT_ONE_OF, .value = offered(q) };
 	const char *first = NULL;
@@ -274,7 +274,7 @@ static const char *choose(const struct rule_ctx *q, const char *words)
 	return among.value ? NULL : first;
 }
 
-static const char *nothing_to_write(const struct setting *s)
+static const char *rule_check_nothing_to_write(const struct setting *s)
 {
 	if (s->by_hand)
 		return s->by_hand;
@@ -297,8 +297,9 @@ static void remediate_to_target(const struct rule_ctx *q, struct remediations *o
 						     : "the profile names no value to write");
 		return;
 	}
-	word = o->rel == WANT_ONE_OF || (o->rel == WANT_IS && offered(q)) ? choose(q, o->value)
-									  : o->value;
+	word = o->rel == WANT_ONE_OF || (o->rel == WANT_IS && offered(q))
+		       ? rule_check_choose(q, o->value)
+		       : o->value;
 	if (!word)
 		remediate_by_hand(
 			out,
@@ -322,12 +323,12 @@ void settings_remediations(struct arena *a, const struct machine *m, const struc
 		remediate_by_hand(out, "nothing is wrong");
 		return;
 	}
-	q = rule_ctx_of(&by, f->s, f->objects[i], f->targets[i]);
+	q = rule_check_rule_ctx_of(&by, f->s, f->objects[i], f->targets[i]);
 	q.wish = rule_target(&by, &q, &room);
 	if (f->s->remediate && (!q.wish || q.wish->rel != WANT_NOT))
 		f->s->remediate(&q, out);
 	else
 		remediate_to_target(&q, out);
 	if (!out->n && !out->by_hand)
-		remediate_by_hand(out, nothing_to_write(f->s));
+		remediate_by_hand(out, rule_check_nothing_to_write(f->s));
 }

@@ -91,7 +91,7 @@ static void judge_depth(const struct rule_ctx *q, struct verdict *v, const struc
 }
 
 /* Deepest exit latency among the states that are not disabled. */
-static void idle_states(const struct rule_ctx *q, struct verdict *v)
+static void rule_cpu_idle_states(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct idle_group *g = q->object;
 	const struct idle_state *worst = NULL;
@@ -239,7 +239,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(deep_states),
-	  .judge = idle_states,
+	  .judge = rule_cpu_idle_states,
 	  .remediate = remediate_idle_states },
 	{ .id = "cpu.numa-balancing",
 	  .title = "Automatic NUMA balancing",

@@ -14,7 +14,7 @@ static json_t *text_or_null(const char *s)
 }
 
 /* RFC 3339, UTC. */
-static json_t *time_json(long long s)
+static json_t *findings_time_json(long long s)
 {
 	char buf[32];
 	time_t t = (time_t)s;
@@ -45,7 +45,7 @@ json_t *result_json(const char *verb, const struct machine *m, int exit_code)
 	snprintf(schema, sizeof(schema), "gputune.%s/1", verb);
 	return json_pack("{s:s, s:s, s:o, s:o, s:i}", "schema", schema, "tool_version",
 			 GPUTUNE_VERSION, "host", host_json(m), "time",
-			 time_json(fact_or(&m->time_s, 0)), "exit_code", exit_code);
+			 findings_time_json(fact_or(&m->time_s, 0)), "exit_code", exit_code);
 }
 
 static json_t *targets_json(const struct finding *f)
@@ -58,7 +58,7 @@ static json_t *targets_json(const struct finding *f)
 	return list;
 }
 
-static json_t *finding_json(const struct finding *f)
+static json_t *findings_finding_json(const struct finding *f)
 {
 	size_t group = strcspn(f->s->id, ".");
 	json_t *j = json_object();
@@ -99,7 +99,7 @@ json_t *findings_json(const struct findings *f, const struct machine *m, const s
 				      (json_int_t)f->count[VERDICT_UNKNOWN], "score",
 				      f->score < 0 ? json_null() : json_integer(f->score)));
 	for (size_t i = 0; i < f->n; i++)
-		json_array_append_new(list, finding_json(&f->items[i]));
+		json_array_append_new(list, findings_finding_json(&f->items[i]));
 	json_object_set_new(j, "findings", list);
 	return j;
 }
@@ -128,7 +128,7 @@ static json_t *opinions_json(const struct setting *s)
 }
 
 /* What the rule measures by. */
-static json_t *figures_json(const struct setting *s)
+static json_t *findings_figures_json(const struct setting *s)
 {
 	json_t *list = json_array();
 
@@ -160,9 +160,9 @@ json_t *explain_json(const struct setting *s, const struct machine *m, const str
 	json_object_set_new(j, "effect", json_string(effect_name(s->effect)));
 	json_object_set_new(j, "source", json_string(s->source));
 	json_object_set_new(j, "opinions", opinions_json(s));
-	json_object_set_new(j, "figures", figures_json(s));
+	json_object_set_new(j, "figures", findings_figures_json(s));
 	for (size_t i = 0; i < f->n; i++)
-		json_array_append_new(list, finding_json(&f->items[i]));
+		json_array_append_new(list, findings_finding_json(&f->items[i]));
 	json_object_set_new(j, "findings", list);
 	return j;
 }
@@ -201,7 +201,7 @@ static void word(FILE *out, const char *s)
 		fputc((unsigned char)*s < ' ' || *s == '|' ? ' ' : *s, out);
 }
 
-static void names(FILE *out, const struct findings *f, enum verdict_kind kind, bool unfit)
+static void findings_names(FILE *out, const struct findings *f, enum verdict_kind kind, bool unfit)
 {
 	size_t n = 0;
 
@@ -242,13 +242,13 @@ int findings_nagios(FILE *out, const struct findings *f)
 	fprintf(out, "GPUTUNE %s - ", words[code]);
 	if (unfit) {
 		fprintf(out, "%zu of the machine's health", unfit);
-		names(out, f, VERDICT_FAIL, true);
+		findings_names(out, f, VERDICT_FAIL, true);
 	} else if (fail) {
 		fprintf(out, "%zu not as wanted", fail);
-		names(out, f, VERDICT_FAIL, false);
+		findings_names(out, f, VERDICT_FAIL, false);
 	} else if (unknown) {
 		fprintf(out, "%zu could not be seen", unknown);
-		names(out, f, VERDICT_UNKNOWN, false);
+		findings_names(out, f, VERDICT_UNKNOWN, false);
 	} else if (f->score < 0) {
 		fputs("nothing could be judged", out);
 	} else {
@@ -268,7 +268,7 @@ int findings_npd(FILE *out, const struct findings *f)
 
 	if (unfit) {
 		fprintf(out, "%zu unhealthy", unfit);
-		names(out, f, VERDICT_FAIL, true);
+		findings_names(out, f, VERDICT_FAIL, true);
 		fputc('\n', out);
 		return 1;
 	}
@@ -375,7 +375,7 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 
 /* The lists of settings and of facts, from their tables. */
 
-static const char *kind_name(const struct field *f)
+static const char *findings_kind_name(const struct field *f)
 {
 	static const char *const names[] = {
 		[FIELD_INT] = "integer", [FIELD_BOOL] = "boolean", [FIELD_HEX] = "integer",
@@ -395,9 +395,10 @@ static void add_facts(struct arena *a, const struct schema *s, const char *prefi
 		if (f->kind == FIELD_PART || f->kind == FIELD_LIST)
 			add_facts(a, f->sub, path, out);
 		else
-			json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:s?}", "path", path,
-							     "title", f->title, "kind",
-							     kind_name(f), "unit", f->unit));
+			json_array_append_new(out,
+					      json_pack("{s:s, s:s, s:s, s:s?}", "path", path,
+							"title", f->title, "kind",
+							findings_kind_name(f), "unit", f->unit));
 	}
 }
 

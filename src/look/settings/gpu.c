@@ -70,7 +70,7 @@ static bool has_hbm(const struct gpu *g)
 	return false;
 }
 
-static void ecc(const struct rule_ctx *q, struct verdict *v)
+static void rule_gpu_ecc(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
@@ -224,7 +224,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_DANGER,
 	  .effect = EFFECT_REBOOT,
-	  .judge = ecc,
+	  .judge = rule_gpu_ecc,
 	  .by_hand = "nvidia-smi -i GPU -e 1 (or 0), then reset the GPU or reboot with nothing "
 		     "running on it" },
 	{ .id = "gpu.bar1-size",

@@ -22,7 +22,7 @@ static bool held_by(const struct machine *m, const char *driver)
 	return false;
 }
 
-static void driver(const struct rule_ctx *q, struct verdict *v)
+static void gpu_driver_driver(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpus *g = &q->m->gpu;
 	const struct fact *f = &g->driver.f;
@@ -50,7 +50,7 @@ static void driver(const struct rule_ctx *q, struct verdict *v)
 }
 
 /* The GPUs of the bus that the driver does not list, blank-separated. */
-static const char *missing(const struct rule_ctx *q)
+static const char *gpu_driver_missing(const struct rule_ctx *q)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -96,7 +96,7 @@ static void all_visible(const struct rule_ctx *q, struct verdict *v)
 					  "on the bus but not offered by the driver: %s. It fell "
 					  "off, another driver holds it, or this driver is too old "
 					  "or new for it",
-					  missing(q)));
+					  gpu_driver_missing(q)));
 	/* Baseboards carry 4, 8 or 16: a GPU that left the bus too is missed here alone. */
 	else if (q->platform == ON_HGX && !is_virtual(q->m) && !machine_bus_gpus(q->m, true) &&
 		 !is_superchip(q->m) && of_one_kind(q->m) && bus != 4 && bus != 8 && bus != 16)
@@ -133,7 +133,7 @@ static void flavour(const struct rule_ctx *q, struct verdict *v)
 }
 
 /* GPUs of one name with different firmware: one was exchanged, or an update stopped half-way. */
-static void alike(const struct rule_ctx *q, struct verdict *v)
+static void gpu_driver_alike(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *first = machine_gpu(q->m, 0);
 
@@ -176,7 +176,7 @@ static const struct setting rows[] = {
 	  .why = "Everything else about the GPU depends on it.",
 	  .source = "nvml",
 	  .severity = SEVERITY_CRITICAL,
-	  .judge = driver,
+	  .judge = gpu_driver_driver,
 	  .by_hand = "install the driver for this kernel, or load the nvidia module; after an "
 		     "update reboot" },
 	{ .id = "gpu.count",
@@ -215,7 +215,7 @@ static const struct setting rows[] = {
 	  .source = "Meta GPU cluster monitoring; nvml",
 	  .severity = SEVERITY_LOW,
 	  .effect = EFFECT_FIRMWARE,
-	  .judge = alike,
+	  .judge = gpu_driver_alike,
 	  .by_hand = "let the board's vendor bring the GPUs to one firmware" },
 };
 
@@ -224,7 +224,8 @@ const struct setting_table settings_gpu_driver = SETTING_TABLE(rows);
 /* Links between GPUs: NVLink, the NVSwitch fabric, peer-to-peer access. */
 
 /* What the links counted: since the driver was loaded, or since the earlier reading. */
-static void link_errors(const struct rule_ctx *q, struct verdict *v, size_t errors, bool counted)
+static void gpu_driver_link_errors(const struct rule_ctx *q, struct verdict *v, size_t errors,
+				   bool counted)
 {
 	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
 	double crc_most = health_figure(q->s->id, "crc", NULL, 0),
@@ -266,7 +267,7 @@ static void link_errors(const struct rule_ctx *q, struct verdict *v, size_t erro
 					: "all up; their error counters were not asked");
 }
 
-static void nvlinks(const struct rule_ctx *q, struct verdict *v)
+static void gpu_driver_nvlinks(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	const struct fact *unseen = NULL;
@@ -300,7 +301,7 @@ static void nvlinks(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, arena_printf(q->a, "%zu up", all),
 			     "NVLinks are down: collectives run on what is left");
 	else
-		link_errors(q, v, errors, counted);
+		gpu_driver_link_errors(q, v, errors, counted);
 }
 
 /* Two bits a condition: 0 not told, 1 true, 2 false; then four bits of configuration, 1 is good.
@@ -397,7 +398,7 @@ static const struct setting link_rows[] = {
 	  .why = "A missing link lowers every collective to the slowest GPU.",
 	  .source = "nvml; S4",
 	  .severity = SEVERITY_CRITICAL,
-	  .judge = nvlinks,
+	  .judge = gpu_driver_nvlinks,
 	  .by_hand = "restart Fabric Manager where there is one; a link that stays down is a case "
 		     "for the vendor" },
 	{ .id = "gpu.fabric",

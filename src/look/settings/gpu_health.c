@@ -371,7 +371,8 @@ static bool came_before(const struct rule_ctx *q, const struct gpu_xid *x)
 
 /* How much an error number matters: 0 nothing, 1 fresh and unknown, 2 fresh, 3 as long as the log
  * has it. */
-static int weight(const struct rule_ctx *q, const struct gpu_xid *x, const struct xid_row *row)
+static int gpu_health_weight(const struct rule_ctx *q, const struct gpu_xid *x,
+			     const struct xid_row *row)
 {
 	double window = health_figure("gpu.xid", "window", NULL, 0);
 	long long age = fact_or(&x->age_s, 0);
@@ -415,7 +416,7 @@ static void xid_verdict(const struct rule_ctx *q, struct verdict *v, const struc
 			arena_printf(q->a, "Xid %u, %s: %s", worst->index, row->what, row->todo));
 }
 
-static void xid(const struct rule_ctx *q, struct verdict *v)
+static void gpu_health_xid(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object;
 	const struct gpu_xid *worst = NULL;
@@ -426,7 +427,7 @@ static void xid(const struct rule_ctx *q, struct verdict *v)
 	if (!is_seen(q, v, &q->m->gpu.xid_events.f, "there is no kernel log here"))
 		return;
 	LIST_FOR_EACH (struct gpu_xid, x, &q->m->gpu.xids) {
-		int w = weight(q, x, xid_find(x->index));
+		int w = gpu_health_weight(q, x, xid_find(x->index));
 
 		if (strcmp(x->pci, p->name) != 0)
 			continue;
@@ -578,7 +579,7 @@ static const struct setting errors_rows[] = {
 		 "mean that the GPU needs a reset, a reboot or a person.",
 	  .source = "NVIDIA Xid catalog; Azure HPC node health checks; leptonai gpud",
 	  .severity = SEVERITY_CRITICAL,
-	  .judge = xid,
+	  .judge = gpu_health_xid,
 	  .by_hand = "drain the GPU and do what the finding says; the kernel log has the line" },
 	{ .id = "gpu.sxid",
 	  .title = "NVSwitch errors in the log",

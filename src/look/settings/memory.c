@@ -85,7 +85,7 @@ static void cma(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "consistent");
 }
 
-static void memlock(const struct rule_ctx *q, struct verdict *v)
+static void rule_memory_memlock(const struct rule_ctx *q, struct verdict *v)
 {
 	bool free = seen_ok(&q->current.f) && strcmp(q->current.v, "-1") == 0;
 
@@ -228,7 +228,7 @@ static const struct setting rows[] = {
 	  .why = "RDMA registers memory by locking it.",
 	  .source = "NVIDIA DGX Spark playbooks; S3",
 	  .severity = SEVERITY_LOW,
-	  .judge = memlock,
+	  .judge = rule_memory_memlock,
 	  .by_hand = "a limits.d file or LimitMEMLOCK=infinity of the service that uses RDMA, then "
 		     "log in or start it again" },
 	{ .id = "memory.shm-size",
@@ -273,7 +273,7 @@ static void granted(const struct rule_ctx *q, struct verdict *v)
 }
 
 /* A size asked for that has no pool: a 64 KiB-page kernel silently drops 1 GiB pages. */
-static void sizes(const struct rule_ctx *q, struct verdict *v)
+static void rule_memory_sizes(const struct rule_ctx *q, struct verdict *v)
 {
 	unsigned long long bytes;
 	bool any = false;
@@ -412,7 +412,7 @@ static const struct setting huge_rows[] = {
 	  .source = "hugetlbpage.rst",
 	  .severity = SEVERITY_MEDIUM,
 	  .effect = EFFECT_REBOOT,
-	  .judge = sizes,
+	  .judge = rule_memory_sizes,
 	  .by_hand = "ask for a size of /sys/kernel/mm/hugepages, or boot the kernel variant that "
 		     "has the one asked for" },
 	{ .id = "memory.hugepages-1g",
@@ -556,7 +556,7 @@ static bool dirty_met(const struct rule_ctx *q, const struct limit *have, long l
  * The ratio and the byte count are one setting: writing one zeroes the other. What counts is how
  * much may be dirty before a writer has to wait, in bytes.
  */
-static void dirty(const struct rule_ctx *q, struct verdict *v)
+static void rule_memory_dirty(const struct rule_ctx *q, struct verdict *v)
 {
 	struct limit have;
 	long long want;
@@ -657,7 +657,7 @@ static const struct setting writeback_rows[] = {
 	  .want = want_dirty_limit,
 	  .wish = dirty_target,
 	  .wish_form = "per cent (20) or bytes with their unit (4 GiB)",
-	  .judge = dirty,
+	  .judge = rule_memory_dirty,
 	  .remediate = remediate_dirty },
 	{ .id = "memory.dirty-background-ratio",
 	  .title = "Writeback start",
@@ -673,7 +673,7 @@ static const struct setting writeback_rows[] = {
 	  OPINIONS(dirty_background),
 	  .wish = dirty_target,
 	  .wish_form = "per cent (20) or bytes with their unit (4 GiB)",
-	  .judge = dirty,
+	  .judge = rule_memory_dirty,
 	  .remediate = remediate_dirty },
 };
 

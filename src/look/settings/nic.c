@@ -62,7 +62,7 @@ static void remediate_mtu(const struct rule_ctx *q, struct remediations *out)
 		remediate_value(q, out, remediate_target(q));
 }
 
-static void mtu(const struct rule_ctx *q, struct verdict *v)
+static void rule_nic_mtu(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 	long long roce;
@@ -130,7 +130,7 @@ static void carrier(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "no cable or no far end, and nothing is configured");
 }
 
-static void speed(const struct rule_ctx *q, struct verdict *v)
+static void rule_nic_speed(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 
@@ -152,7 +152,7 @@ static void speed(const struct rule_ctx *q, struct verdict *v)
 
 /* Counted since boot: a link that comes up damages a frame or two, a burst overruns once. What the
  * counts grow by is not seen in one look. */
-static void errors(const struct rule_ctx *q, struct verdict *v)
+static void rule_nic_errors(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 	long long crc = fact_or(&n->rx_crc_errors, -1), missed = fact_or(&n->rx_missed, -1);
@@ -192,8 +192,8 @@ static const struct nic *find_twin(const struct machine *m, const struct nic *n,
 	return NULL;
 }
 
-static void judge_twin(const struct rule_ctx *q, struct verdict *v, const struct nic *twin,
-		       const struct fact *unseen)
+static void rule_nic_judge_twin(const struct rule_ctx *q, struct verdict *v, const struct nic *twin,
+				const struct fact *unseen)
 {
 	bool addressed = twin && *fact_text(&twin->ipv4, "");
 
@@ -218,7 +218,7 @@ static void judge_twin(const struct rule_ctx *q, struct verdict *v, const struct
 }
 
 /* The port's two halves on a DGX Spark: each reaches half the speed. */
-static void twins(const struct rule_ctx *q, struct verdict *v)
+static void rule_nic_twins(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 	const struct fact *unseen = NULL;
@@ -241,7 +241,7 @@ static void twins(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "this half has no address: see nic.address");
 		return;
 	}
-	judge_twin(q, v, find_twin(q->m, n, &unseen), unseen);
+	rule_nic_judge_twin(q, v, find_twin(q->m, n, &unseen), unseen);
 }
 
 #define PORT .scope = SCOPE_NIC, .none = no_nic
@@ -258,7 +258,7 @@ static const struct setting rows[] = {
 	  .why = "Counted since boot by the interface: a count is no rate.",
 	  .source = "kernel networking/statistics.rst",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = errors,
+	  .judge = rule_nic_errors,
 	  .by_hand = "cable, module or port: exchange one at a time and look whether the count "
 		     "still grows" },
 	{ .id = "nic.carrier",
@@ -284,7 +284,7 @@ static const struct setting rows[] = {
 	  .why = "What cable and far end agreed on.",
 	  .source = "S1; S3",
 	  .severity = SEVERITY_HIGH,
-	  .judge = speed,
+	  .judge = rule_nic_speed,
 	  .by_hand = "a cable and a far end of the port's own speed" },
 	{ .id = "nic.twins",
 	  .title = "Both halves of a port in use",
@@ -297,7 +297,7 @@ static const struct setting rows[] = {
 		  "the sum of both.",
 	  .source = "S3; NVIDIA DGX Spark playbooks",
 	  .severity = SEVERITY_HIGH,
-	  .judge = twins,
+	  .judge = rule_nic_twins,
 	  .by_hand = "give the twin an address in a subnet of its own, in the files of whoever "
 		     "owns the interface" },
 	{ .id = "nic.mtu",
@@ -319,7 +319,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
 	  OPINIONS(jumbo),
-	  .judge = mtu,
+	  .judge = rule_nic_mtu,
 	  .remediate = remediate_mtu },
 };
 
@@ -500,7 +500,7 @@ static void address(const struct rule_ctx *q, struct verdict *v)
 	}
 }
 
-static void subnets(const struct rule_ctx *q, struct verdict *v)
+static void rule_nic_subnets(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_int *bad = &q->m->net.bad_subnets;
 
@@ -519,7 +519,7 @@ static void subnets(const struct rule_ctx *q, struct verdict *v)
 			     "wrong one");
 }
 
-static void owner(const struct rule_ctx *q, struct verdict *v)
+static void rule_nic_owner(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 	bool nm = service_active(q->m, "NetworkManager.service"),
@@ -571,7 +571,7 @@ static const struct setting address_rows[] = {
 	  .why = "With two interfaces in a subnet Linux answers for either on both.",
 	  .source = "S3; arp_ignore in ip-sysctl.rst",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = subnets,
+	  .judge = rule_nic_subnets,
 	  .by_hand = "one subnet for each interface, in the files of whoever owns them" },
 	{ .id = "nic.owner",
 	  .title = "Who configures the interface",
@@ -582,7 +582,7 @@ static const struct setting address_rows[] = {
 	  .why = "A change made with another tool is lost at boot. On DGX OS the owner is netplan.",
 	  .source = "S1; S3",
 	  .severity = SEVERITY_LOW,
-	  .judge = owner,
+	  .judge = rule_nic_owner,
 	  .by_hand = "leave the interface to one manager and take it out of the other's files" },
 };
 

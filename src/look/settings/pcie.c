@@ -190,7 +190,7 @@ static void aer_growth(const struct rule_ctx *q, struct verdict *v,
 		verdict_pass(v, arena_printf(q->a, "no failure %s", span));
 }
 
-static void aer(const struct rule_ctx *q, struct verdict *v)
+static void pcie_aer(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object, *before = earlier_pci(q->m, p);
 	long long fatal = fact_or(&p->aer_fatal, 0), nonfatal = fact_or(&p->aer_nonfatal, 0),
@@ -275,7 +275,7 @@ static const struct setting rows[] = {
 	  .why = "Corrected errors cost time, uncorrected ones data.",
 	  .source = "kernel PCI/pcieaer-howto.rst",
 	  .severity = SEVERITY_HIGH,
-	  .judge = aer,
+	  .judge = pcie_aer,
 	  .by_hand = "reseat or exchange the card, the riser or the cable; look whether the counts "
 		     "grow" },
 	{ .id = "pcie.gpu-nic-path",
@@ -460,7 +460,7 @@ static void remediate_iommu(const struct rule_ctx *q, struct remediations *out)
 		remediate_argument(q, out, "iommu", "off");
 }
 
-static void iommu(const struct rule_ctx *q, struct verdict *v)
+static void pcie_iommu(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_str *f = &q->m->kernel.iommu;
 
@@ -525,7 +525,7 @@ static const struct setting access_rows[] = {
 	  .risk = RISK_DANGER,
 	  .effect = EFFECT_REBOOT,
 	  OPINIONS(untranslated),
-	  .judge = iommu,
+	  .judge = pcie_iommu,
 	  .remediate = remediate_iommu,
 	  .by_hand = "take iommu= and the vendor's argument out of the kernel command line, where "
 		     "they were put" },
@@ -579,7 +579,8 @@ static void strays(const struct machine *m, const struct rdma_port *const *own, 
 
 /* The map as far as it is right: "gpu0 mlx5_0, gpu1 mlx5_1". A port serves the first GPU that has
  * it. */
-static size_t assign(const struct machine *m, const struct rdma_port **own, struct text *lacking)
+static size_t pcie_assign(const struct machine *m, const struct rdma_port **own,
+			  struct text *lacking)
 {
 	size_t n = 0;
 
@@ -643,7 +644,7 @@ static void rails(const struct rule_ctx *q, struct verdict *v)
 				: "no GPU and NIC share a switch: this machine has no rails");
 		return;
 	}
-	n = assign(m, own, &lacking);
+	n = pcie_assign(m, own, &lacking);
 	strays(m, own, n, &stray);
 	for (size_t i = 0; i < n; i++)
 		lacks += !own[i];

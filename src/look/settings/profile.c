@@ -27,11 +27,12 @@ struct loading {
 	int result;
 };
 
-static int bad(struct loading *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int profile_bad(struct loading *l, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* The first complaint is kept: later ones usually follow from it. 0 tells inih that the line
  * failed. */
-static int bad(struct loading *l, const char *fmt, ...)
+static int profile_bad(struct loading *l, const char *fmt, ...)
 {
 	char what[400];
 	va_list ap;
@@ -46,7 +47,7 @@ static int bad(struct loading *l, const char *fmt, ...)
 	return 0;
 }
 
-static char *next_line(char *buf, int cap, void *stream)
+static char *profile_next_line(char *buf, int cap, void *stream)
 {
 	struct loading *l = stream;
 	char line[4096];
@@ -58,9 +59,9 @@ static char *next_line(char *buf, int cap, void *stream)
 	n = strlen(line);
 	l->bytes += n;
 	if (l->bytes > FILE_MAX_BYTES)
-		bad(l, "the file is larger than 1 MiB");
+		profile_bad(l, "the file is larger than 1 MiB");
 	else if (n > LINE_MAX_BYTES || n >= (size_t)cap)
-		bad(l, "the line is longer than %d characters", LINE_MAX_BYTES);
+		profile_bad(l, "the line is longer than %d characters", LINE_MAX_BYTES);
 	if (l->result)
 		return NULL;
 	memcpy(buf, line, n + 1);
@@ -131,16 +132,16 @@ static int profile_key(struct loading *l, const char *key, const char *value)
 	if (strcmp(key, "base") == 0) {
 		id = profile_parse(value);
 		if (id < 0)
-			return bad(l, "base \"%s\" is not a built-in profile", value);
+			return profile_bad(l, "base \"%s\" is not a built-in profile", value);
 		l->p->base = (enum profile_id)id;
 		return 1;
 	}
 	if (strcmp(key, "only") == 0 || strcmp(key, "skip") == 0) {
 		if (profile_narrow(l->a, l->p, value, key[0] == 's', &e))
-			return bad(l, "%s%s%s", e.text, e.hint[0] ? "; " : "", e.hint);
+			return profile_bad(l, "%s%s%s", e.text, e.hint[0] ? "; " : "", e.hint);
 		return 1;
 	}
-	return bad(l, "unknown key \"%s\" in [profile]; known are base, only, skip", key);
+	return profile_bad(l, "unknown key \"%s\" in [profile]; known are base, only, skip", key);
 }
 
 /* "10", ">= 10", "<= 10", "not 1", "one of none mq-deadline", "leave" */
@@ -166,25 +167,28 @@ static int parse_want(struct loading *l, struct profile_override *o, const char 
 		}
 	value += strspn(value, " ");
 	if (!*value)
-		return bad(l, "want of [%s] is empty", o->s->id);
+		return profile_bad(l, "want of [%s] is empty", o->s->id);
 	if (strcmp(value, "leave") == 0)
 		rel = WANT_LEAVE;
 	if (o->s->wish && rel != WANT_LEAVE) {
 		const char *said = value;
 
 		if (!(value = o->s->wish(l->a, said)))
-			return bad(l, "want of [%s] must be %s, not \"%s\"", o->s->id,
-				   o->s->wish_form, said);
+			return profile_bad(l, "want of [%s] must be %s, not \"%s\"", o->s->id,
+					   o->s->wish_form, said);
 	}
 	if ((rel == WANT_AT_LEAST || rel == WANT_AT_MOST) && parse_i64(value, &number))
-		return bad(l, "want of [%s] must be a whole number after >= or <=, not \"%s\"",
-			   o->s->id, value);
+		return profile_bad(l,
+				   "want of [%s] must be a whole number after >= or <=, not \"%s\"",
+				   o->s->id, value);
 	if (o->s->judge && !o->s->n_opinions)
-		return bad(l, "[%s] is a check without a wanted value; it can be waived", o->s->id);
+		return profile_bad(l, "[%s] is a check without a wanted value; it can be waived",
+				   o->s->id);
 	if (o->s->n_opinions && o->s->opinions[0].rel != WANT_ONE_OF && rel == WANT_IS &&
 	    parse_i64(o->s->opinions[0].value ? o->s->opinions[0].value : "", &number) == 0 &&
 	    parse_i64(value, &number))
-		return bad(l, "want of [%s] must be a whole number, not \"%s\"", o->s->id, value);
+		return profile_bad(l, "want of [%s] must be a whole number, not \"%s\"", o->s->id,
+				   value);
 	o->o = (struct recommendation){ .rel = rel,
 					.value = arena_strdup(l->a, value),
 					.because = arena_printf(l->a, "asked for by %s:%d", l->path,
@@ -215,13 +219,14 @@ static int setting_key(struct loading *l, const struct setting *s, const char *k
 		return parse_want(l, o, value);
 	if (strcmp(key, "waive") == 0) {
 		if (!*value)
-			return bad(l, "a waiver needs a reason");
+			return profile_bad(l, "a waiver needs a reason");
 		o->waive = arena_strdup(l->a, value);
 		return 1;
 	}
 	if (strcmp(key, "expires") == 0) {
 		if (waive_deadline(value, &deadline))
-			return bad(l, "expires must be a date like 2027-01-31, not \"%s\"", value);
+			return profile_bad(l, "expires must be a date like 2027-01-31, not \"%s\"",
+					   value);
 		o->expires = arena_strdup(l->a, value);
 		return 1;
 	}
@@ -229,11 +234,11 @@ static int setting_key(struct loading *l, const struct setting *s, const char *k
 		o->target = arena_strdup(l->a, value);
 		return 1;
 	}
-	return bad(l, "unknown key \"%s\" in [%s]; known are want, waive, expires, target", key,
-		   s->id);
+	return profile_bad(l, "unknown key \"%s\" in [%s]; known are want, waive, expires, target",
+			   key, s->id);
 }
 
-static int on_key(void *user, const char *section, const char *key, const char *value)
+static int profile_on_key(void *user, const char *section, const char *key, const char *value)
 {
 	struct loading *l = user;
 	const struct setting *s;
@@ -242,13 +247,13 @@ static int on_key(void *user, const char *section, const char *key, const char *
 	if (strcmp(section, "profile") == 0)
 		return profile_key(l, key, value);
 	if (!*section)
-		return bad(l, "\"%s\" stands before any section", key);
+		return profile_bad(l, "\"%s\" stands before any section", key);
 	s = setting_find(section);
 	if (s)
 		return setting_key(l, s, key, value);
 	near = setting_suggest(section);
-	return bad(l, "[%s] is not a setting%s%s%s", section, near ? "; did you mean [" : "",
-		   near ? near : "", near ? "]?" : "");
+	return profile_bad(l, "[%s] is not a setting%s%s%s", section,
+			   near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
 }
 
 static int check_waivers(struct loading *l)
@@ -258,8 +263,8 @@ static int check_waivers(struct loading *l)
 
 		l->line = o->line;
 		if ((o->expires || o->target) && !o->waive)
-			bad(l, "[%s] has %s but no waive", o->s->id,
-			    o->expires ? "expires" : "target");
+			profile_bad(l, "[%s] has %s but no waive", o->s->id,
+				    o->expires ? "expires" : "target");
 	}
 	return l->result;
 }
@@ -274,7 +279,7 @@ static int load_file(struct arena *a, const char *path, struct profile *out, str
 	if (!l.f)
 		return err_set(e, fd < 0 ? fd : -ENOMEM, "profile %s: %s", path,
 			       fd < 0 ? strerror(-fd) : "out of memory");
-	r = ini_parse_stream(next_line, &l, on_key, &l);
+	r = ini_parse_stream(profile_next_line, &l, profile_on_key, &l);
 	if (!l.result && ferror(l.f))
 		l.result = err_set(e, -EIO, "profile %s could not be read", path);
 	fclose(l.f);
@@ -284,7 +289,7 @@ static int load_file(struct arena *a, const char *path, struct profile *out, str
 		l.result = 0;
 	if (!l.result && r) {
 		l.line = r > 0 ? r : l.line;
-		bad(&l, "not \"key = value\", not \"[section]\" and not a comment");
+		profile_bad(&l, "not \"key = value\", not \"[section]\" and not a comment");
 	}
 	return l.result ? l.result : check_waivers(&l);
 }
@@ -343,7 +348,7 @@ bool profile_selects(const struct profile *p, const char *id)
 	return in;
 }
 
-static const char *joined(struct arena *a, const char **words, size_t n)
+static const char *profile_joined(struct arena *a, const char **words, size_t n)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -369,10 +374,11 @@ int profile_check_some(struct arena *a, const struct profile *p, struct err *e)
 		return err_set(e, -EINVAL,
 			       "no setting is left: the profile has \"only\" (%.120s), and none of "
 			       "these is one of %.120s",
-			       joined(a, p->within, p->n_within), joined(a, only, n));
+			       profile_joined(a, p->within, p->n_within),
+			       profile_joined(a, only, n));
 	err_set(e, -EINVAL, "no setting is left: \"skip\" (%.120s) takes away all of %s%.120s%s",
-		joined(a, p->skip, p->n_skip), n ? "\"only\" (" : "them", joined(a, only, n),
-		n ? ")" : "");
+		profile_joined(a, p->skip, p->n_skip), n ? "\"only\" (" : "them",
+		profile_joined(a, only, n), n ? ")" : "");
 	err_hint(e, "an id that stands in both is skipped");
 	return -EINVAL;
 }

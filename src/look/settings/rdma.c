@@ -48,7 +48,7 @@ static const char *resting(const struct rule_ctx *q, const struct rdma_port *p)
 	return fact_is(&p->phys_state, "Polling") ? "no cable, or the far end is off" : NULL;
 }
 
-static void state(const struct rule_ctx *q, struct verdict *v)
+static void rule_rdma_state(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 
@@ -72,7 +72,7 @@ static void state(const struct rule_ctx *q, struct verdict *v)
 }
 
 /* On a node of a fabric all ports of one kind should have one rate. */
-static void rate(const struct rule_ctx *q, struct verdict *v)
+static void rule_rdma_rate(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 	long long best = 0;
@@ -125,7 +125,7 @@ static void error_growth(const struct rule_ctx *q, struct verdict *v, const stru
 		verdict_pass(v, arena_printf(q->a, "nothing grew %s", span));
 }
 
-static void errors(const struct rule_ctx *q, struct verdict *v)
+static void rule_rdma_errors(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object, *before = earlier_port(q->m, p);
 	double few = health_figure(q->s->id, "few", NULL, 0),
@@ -156,7 +156,7 @@ static void errors(const struct rule_ctx *q, struct verdict *v)
 						      : "no integrity error counted");
 }
 
-static void link_layer(const struct rule_ctx *q, struct verdict *v)
+static void rule_rdma_link_layer(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 	bool ethernet = q->platform == ON_SPARK || q->platform == ON_IGX;
@@ -222,7 +222,7 @@ static void gid(const struct rule_ctx *q, struct verdict *v)
 
 /* Adapters of one board with different firmware: an update stopped half-way, or one was exchanged.
  */
-static void firmware(const struct rule_ctx *q, struct verdict *v)
+static void rule_rdma_firmware(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 	size_t alike = 0;
@@ -265,7 +265,7 @@ static const struct setting rows[] = {
 	  .why = "A port that is not active carries nothing.",
 	  .source = "S1; S3; S4",
 	  .severity = SEVERITY_HIGH,
-	  .judge = state,
+	  .judge = rule_rdma_state,
 	  .by_hand =
 		  "cable, far end and switch port; on InfiniBand the subnet manager has to run" },
 	{ .id = "rdma.rate",
@@ -278,7 +278,7 @@ static const struct setting rows[] = {
 	  .why = "One slow rail slows every collective.",
 	  .source = "S4; Azure HPC node health checks",
 	  .severity = SEVERITY_HIGH,
-	  .judge = rate,
+	  .judge = rule_rdma_rate,
 	  .by_hand = "a cable and a far end of the port's own rate" },
 	{ .id = "rdma.errors",
 	  .title = "Port errors",
@@ -289,7 +289,7 @@ static const struct setting rows[] = {
 	  .why = "Integrity errors mean retransmission. A count since a reset is no rate.",
 	  .source = "kernel ABI sysfs-class-infiniband",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = errors,
+	  .judge = rule_rdma_errors,
 	  .by_hand = "clean or exchange the cable, then the module; look whether the count grows" },
 	{ .id = "rdma.firmware",
 	  .title = "Same firmware on like adapters",
@@ -302,7 +302,7 @@ static const struct setting rows[] = {
 	  .source = "Meta GPU cluster monitoring; Azure HPC node health checks",
 	  .severity = SEVERITY_LOW,
 	  .effect = EFFECT_FIRMWARE,
-	  .judge = firmware,
+	  .judge = rule_rdma_firmware,
 	  .by_hand = "bring equal boards to one firmware with the vendor's updater" },
 	{ .id = "rdma.link-layer",
 	  .title = "Link layer",
@@ -315,7 +315,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_HIGH,
 	  .risk = RISK_DANGER,
 	  .effect = EFFECT_REBOOT,
-	  .judge = link_layer,
+	  .judge = rule_rdma_link_layer,
 	  .by_hand = "mlxconfig -d PCI set LINK_TYPE_P1=2 (Ethernet), then reboot; the fabric has "
 		     "to be of the same kind" },
 	{ .id = "rdma.gid",

@@ -156,7 +156,7 @@ static void leftovers(const struct rule_ctx *q, struct verdict *v)
 			      "GPUs or after hot-plug");
 }
 
-static void rc_local(const struct rule_ctx *q, struct verdict *v)
+static void service_rc_local(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_str *file = &q->m->software.rc_local;
 	const struct service *s = machine_service(q->m, "rc-local.service");
@@ -329,7 +329,7 @@ static const struct setting rows[] = {
 		 "without a copy.",
 	  .source = "S0",
 	  .severity = SEVERITY_LOW,
-	  .judge = rc_local,
+	  .judge = service_rc_local,
 	  .by_hand =
 		  "take the lines out of /etc/rc.local; gputune persist writes what has to stay" },
 };

@@ -528,7 +528,7 @@ bool recommendation_met(const struct recommendation *o, const char *current)
 }
 
 /* "none mq-deadline kyber" -> "none, mq-deadline or kyber" */
-static const char *one_of(struct arena *a, const char *words)
+static const char *setting_one_of(struct arena *a, const char *words)
 {
 	TEXT_AUTO t = { 0 };
 	const char *last = strrchr(words, ' ');
@@ -555,7 +555,8 @@ const char *recommendation_text(struct arena *a, const struct recommendation *o,
 	if (o->rel == WANT_LEAVE)
 		return "left alone";
 	if (o->rel == WANT_ONE_OF)
-		return arena_printf(a, "%s%s%s", one_of(a, o->value), sep, unit ? unit : "");
+		return arena_printf(a, "%s%s%s", setting_one_of(a, o->value), sep,
+				    unit ? unit : "");
 	return arena_printf(a, "%s%s%s%s", before[o->rel], o->value, sep, unit ? unit : "");
 }
 

@@ -90,8 +90,9 @@ static const char *finish(struct arena *a, struct text *t)
 }
 
 /* Adds a part after a comma. */
-static void part(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void part(struct text *t, const char *fmt, ...)
+static void show_page_part(struct text *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void show_page_part(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -107,13 +108,13 @@ static struct cell machine_cell(struct doc *d, const struct machine *m)
 	TEXT_AUTO t = { 0 };
 
 	if (seen_ok(&m->platform.product.f))
-		part(&t, "%s", m->platform.product.v);
+		show_page_part(&t, "%s", m->platform.product.v);
 	if (seen_ok(&m->platform.vendor.f))
-		part(&t, "%s", m->platform.vendor.v);
+		show_page_part(&t, "%s", m->platform.vendor.v);
 	if (fact_or(&m->platform.virtual_, 0))
-		part(&t, "virtual machine");
+		show_page_part(&t, "virtual machine");
 	if (seen_ok(&m->software.container.f))
-		part(&t, "seen from inside a container (%s)", m->software.container.v);
+		show_page_part(&t, "seen from inside a container (%s)", m->software.container.v);
 	return cell_as(STYLE_STRONG, finish(d->arena, &t));
 }
 
@@ -122,13 +123,13 @@ static struct cell system_cell(struct doc *d, const struct machine *m)
 	TEXT_AUTO t = { 0 };
 
 	if (seen_ok(&m->software.os_name.f))
-		part(&t, "%s", m->software.os_name.v);
+		show_page_part(&t, "%s", m->software.os_name.v);
 	if (seen_ok(&m->kernel.release.f))
-		part(&t, "Linux %s", m->kernel.release.v);
+		show_page_part(&t, "Linux %s", m->kernel.release.v);
 	if (seen_ok(&m->kernel.arch.f))
-		part(&t, "%s", m->kernel.arch.v);
+		show_page_part(&t, "%s", m->kernel.arch.v);
 	if (seen_ok(&m->software.dgx_release.f))
-		part(&t, "DGX OS %s", m->software.dgx_release.v);
+		show_page_part(&t, "DGX OS %s", m->software.dgx_release.v);
 	return cell(finish(d->arena, &t));
 }
 
@@ -143,7 +144,7 @@ static struct cell cpu_cell(struct doc *d, const struct machine *m)
 						  ? idset_format(d->arena, &type->cpus.v)
 						  : "?";
 
-			part(&t, "%zu x %s", idset_count(&type->cpus.v), type->name);
+			show_page_part(&t, "%zu x %s", idset_count(&type->cpus.v), type->name);
 			if (seen_ok(&type->max_khz.f))
 				text_printf(&t, " to %s", figure(d->arena, "kHz", type->max_khz.v));
 			text_printf(&t, " (%s)", set);
@@ -151,49 +152,49 @@ static struct cell cpu_cell(struct doc *d, const struct machine *m)
 		return cell(finish(d->arena, &t));
 	}
 	if (seen_ok(&c->model.f))
-		part(&t, "%s", c->model.v);
+		show_page_part(&t, "%s", c->model.v);
 	if (seen_ok(&c->sockets.f) && seen_ok(&c->cores.f))
-		part(&t, "%lld socket%s, %lld cores", c->sockets.v, c->sockets.v == 1 ? "" : "s",
-		     c->cores.v);
+		show_page_part(&t, "%lld socket%s, %lld cores", c->sockets.v,
+			       c->sockets.v == 1 ? "" : "s", c->cores.v);
 	if (seen_ok(&c->threads.f))
-		part(&t, "%lld threads", c->threads.v);
+		show_page_part(&t, "%lld threads", c->threads.v);
 	if (c->nodes.n > 1)
-		part(&t, "%zu NUMA nodes", c->nodes.n);
+		show_page_part(&t, "%zu NUMA nodes", c->nodes.n);
 	return cell(finish(d->arena, &t));
 }
 
-static struct cell memory_cell(struct doc *d, const struct machine *m)
+static struct cell show_page_memory_cell(struct doc *d, const struct machine *m)
 {
 	const struct memory *mem = &m->memory;
 	TEXT_AUTO t = { 0 };
 
 	if (!seen_ok(&mem->total_kb.f))
 		return cell_unseen(&mem->total_kb.f);
-	part(&t, "%s", figure(d->arena, "KiB", mem->total_kb.v));
+	show_page_part(&t, "%s", figure(d->arena, "KiB", mem->total_kb.v));
 	if (seen_ok(&mem->available_kb.f))
-		part(&t, "%s available", figure(d->arena, "KiB", mem->available_kb.v));
+		show_page_part(&t, "%s available", figure(d->arena, "KiB", mem->available_kb.v));
 	if (seen_ok(&mem->swap_total_kb.f))
-		part(&t, mem->swap_total_kb.v ? "swap %s" : "no swap",
-		     figure(d->arena, "KiB", mem->swap_total_kb.v));
+		show_page_part(&t, mem->swap_total_kb.v ? "swap %s" : "no swap",
+			       figure(d->arena, "KiB", mem->swap_total_kb.v));
 	if (fact_or(&mem->hugetlb_kb, 0) > 0)
-		part(&t, "%s in huge pages", figure(d->arena, "KiB", mem->hugetlb_kb.v));
+		show_page_part(&t, "%s in huge pages", figure(d->arena, "KiB", mem->hugetlb_kb.v));
 	return cell(finish(d->arena, &t));
 }
 
-static void gpus(struct doc *d, struct node *n, const struct machine *m)
+static void show_page_gpus(struct doc *d, struct node *n, const struct machine *m)
 {
 	struct tallies t = { 0 };
 
 	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus) {
 		TEXT_AUTO s = { 0 };
 
-		part(&s, "%s", fact_text(&g->name, "GPU without a name"));
+		show_page_part(&s, "%s", fact_text(&g->name, "GPU without a name"));
 		if (fact_or(&g->integrated, 0))
-			part(&s, "shares the host's memory");
+			show_page_part(&s, "shares the host's memory");
 		else if (seen_ok(&g->memory_bytes.f))
-			part(&s, "%s", figure(d->arena, "bytes", g->memory_bytes.v));
+			show_page_part(&s, "%s", figure(d->arena, "bytes", g->memory_bytes.v));
 		if (g->links.n)
-			part(&s, "%zu NVLinks", g->links.n);
+			show_page_part(&s, "%zu NVLinks", g->links.n);
 		tally_add(d->arena, &t, finish(d->arena, &s));
 	}
 	tally_pairs(d, n, "GPU", &t);
@@ -211,14 +212,14 @@ static struct cell driver_cell(struct doc *d, const struct machine *m)
 	TEXT_AUTO t = { 0 };
 
 	if (seen_ok(&m->gpu.driver.f))
-		part(&t, "NVIDIA %s%s%s", m->gpu.driver.v,
-		     seen_ok(&m->gpu.driver_flavour.f) ? " " : "",
-		     fact_text(&m->gpu.driver_flavour, ""));
+		show_page_part(&t, "NVIDIA %s%s%s", m->gpu.driver.v,
+			       seen_ok(&m->gpu.driver_flavour.f) ? " " : "",
+			       fact_text(&m->gpu.driver_flavour, ""));
 	if (fact_or(&m->gpu.cuda_driver, 0) > 0)
-		part(&t, "CUDA to %lld.%lld", m->gpu.cuda_driver.v / 1000,
-		     m->gpu.cuda_driver.v % 1000 / 10);
+		show_page_part(&t, "CUDA to %lld.%lld", m->gpu.cuda_driver.v / 1000,
+			       m->gpu.cuda_driver.v % 1000 / 10);
 	if (seen_ok(&m->software.cuda_toolkit.f))
-		part(&t, "toolkit %s", m->software.cuda_toolkit.v);
+		show_page_part(&t, "toolkit %s", m->software.cuda_toolkit.v);
 	return cell(finish(d->arena, &t));
 }
 
@@ -234,11 +235,11 @@ static void nics(struct doc *d, struct node *n, const struct machine *m)
 
 		if (!nic->pci || !*nic->pci || (f && fact_or(&f->is_vf, 0)))
 			continue;
-		part(&s, "%s", fact_text(&nic->driver, "no driver"));
+		show_page_part(&s, "%s", fact_text(&nic->driver, "no driver"));
 		if (fact_or(&nic->speed_mbps, 0) > 0)
-			part(&s, "%s", figure(d->arena, "Mb/s", nic->speed_mbps.v));
+			show_page_part(&s, "%s", figure(d->arena, "Mb/s", nic->speed_mbps.v));
 		if (seen_ok(&nic->operstate.f))
-			part(&s, "%s", nic->operstate.v);
+			show_page_part(&s, "%s", nic->operstate.v);
 		tally_add(d->arena, &t, finish(d->arena, &s));
 	}
 	tally_pairs(d, n, "Network", &t);
@@ -246,10 +247,10 @@ static void nics(struct doc *d, struct node *n, const struct machine *m)
 	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma) {
 		TEXT_AUTO s = { 0 };
 
-		part(&s, "%s", fact_text(&p->link_layer, "unknown link layer"));
+		show_page_part(&s, "%s", fact_text(&p->link_layer, "unknown link layer"));
 		if (fact_or(&p->rate_mbps, 0) > 0 && fact_is(&p->state, "ACTIVE"))
-			part(&s, "%s", figure(d->arena, "Mb/s", p->rate_mbps.v));
-		part(&s, "%s", fact_text(&p->state, "state not seen"));
+			show_page_part(&s, "%s", figure(d->arena, "Mb/s", p->rate_mbps.v));
+		show_page_part(&s, "%s", fact_text(&p->state, "state not seen"));
 		tally_add(d->arena, &t, finish(d->arena, &s));
 	}
 	tally_pairs(d, n, "RDMA", &t);
@@ -264,11 +265,11 @@ static void disks(struct doc *d, struct node *n, const struct machine *m)
 
 		if (seen_ok(&k->role.f) && !fact_is(&k->role, "disk"))
 			continue;
-		part(&s, "%s", fact_text(&k->model, k->name));
+		show_page_part(&s, "%s", fact_text(&k->model, k->name));
 		if (seen_ok(&k->size_bytes.f))
-			part(&s, "%s", figure(d->arena, "bytes", k->size_bytes.v));
+			show_page_part(&s, "%s", figure(d->arena, "bytes", k->size_bytes.v));
 		if (seen_ok(&k->transport.f))
-			part(&s, "%s", k->transport.v);
+			show_page_part(&s, "%s", k->transport.v);
 		tally_add(d->arena, &t, finish(d->arena, &s));
 	}
 	tally_pairs(d, n, "Storage", &t);
@@ -289,8 +290,8 @@ struct doc *page_overview(struct arena *a, const struct machine *m)
 				      fact_text(&m->platform.why, "")));
 	node_pair(d, n, "System", system_cell(d, m));
 	node_pair(d, n, "CPU", cpu_cell(d, m));
-	node_pair(d, n, "Memory", memory_cell(d, m));
-	gpus(d, n, m);
+	node_pair(d, n, "Memory", show_page_memory_cell(d, m));
+	show_page_gpus(d, n, m);
 	node_pair(d, n, "Driver", driver_cell(d, m));
 	nics(d, n, m);
 	disks(d, n, m);

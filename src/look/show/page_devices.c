@@ -18,7 +18,7 @@ static long long sum(long long a, long long b)
 	return __builtin_add_overflow(a, b, &c) ? (a < 0 ? LLONG_MIN : LLONG_MAX) : c;
 }
 
-static struct cell memory(struct doc *d, const struct machine *m, const void *object)
+static struct cell devices_page_memory(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct gpu *g = object;
 
@@ -132,7 +132,7 @@ static struct cell slowed_by(struct doc *d, const struct machine *m, const void 
 		     : cell("nothing");
 }
 
-static struct cell pcie(struct doc *d, const struct machine *m, const void *object)
+static struct cell devices_page_pcie(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct gpu *g = object;
 	const char *now;
@@ -162,7 +162,7 @@ static struct cell c2c(struct doc *d, const struct machine *m, const void *objec
 	return c;
 }
 
-static struct cell ecc(struct doc *d, const struct machine *m, const void *object)
+static struct cell devices_page_ecc(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct gpu *g = object;
 
@@ -203,7 +203,7 @@ static struct cell remapped(struct doc *d, const struct machine *m, const void *
 			   sum(g->remap_corrected.v, g->remap_uncorrected.v));
 }
 
-static struct cell nvlinks(struct doc *d, const struct machine *m, const void *object)
+static struct cell devices_page_nvlinks(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct gpu *g = object;
 	const char *to = NULL;
@@ -225,7 +225,8 @@ static struct cell nvlinks(struct doc *d, const struct machine *m, const void *o
 			   speed ? figure(d->arena, "MB/s", speed) : "");
 }
 
-static struct cell link_errors(struct doc *d, const struct machine *m, const void *object)
+static struct cell devices_page_link_errors(struct doc *d, const struct machine *m,
+					    const void *object)
 {
 	const struct gpu *g = object;
 	struct fact_int total = { 0 };
@@ -251,7 +252,7 @@ static const struct pick identity_picks[] = {
 	GPU_INDEX,
 	PICK(gpu, name, "Name"),
 	PICK(gpu, pci, "PCI"),
-	PICK_FIGURE(memory, "Memory"),
+	PICK_FIGURE(devices_page_memory, "Memory"),
 	PICK_FIGURE(memory_used, "Used"),
 	PICK(gpu, sm_count, "SMs"),
 	PICK_MADE(capability, "CC"),
@@ -276,7 +277,7 @@ static const struct pick mode_picks[] = {
 	PICK(gpu, persistence, "Persistence"),
 	PICK(gpu, compute_mode, "Compute mode"),
 	PICK(gpu, accounting, "Accounting"),
-	PICK_MADE(ecc, "ECC"),
+	PICK_MADE(devices_page_ecc, "ECC"),
 	PICK(gpu, mig, "MIG"),
 	PICK(gpu, addressing_mode, "Addressing"),
 	PICK_MADE(c2c, "C2C"),
@@ -284,11 +285,11 @@ static const struct pick mode_picks[] = {
 };
 static const struct pick link_picks[] = {
 	GPU_INDEX,
-	PICK_MADE(pcie, "PCIe"),
+	PICK_MADE(devices_page_pcie, "PCIe"),
 	PICK(gpu, pcie_replays, "Replays"),
 	PICK(gpu, bar1_bytes, "BAR1"),
-	PICK_MADE(nvlinks, "NVLink"),
-	PICK_FIGURE(link_errors, "Link errors"),
+	PICK_MADE(devices_page_nvlinks, "NVLink"),
+	PICK_FIGURE(devices_page_link_errors, "Link errors"),
 	PICK(gpu, cuda_gpudirect_rdma, "GPUDirect RDMA"),
 	PICK(gpu, cuda_dma_buf, "dma-buf"),
 };
@@ -362,7 +363,7 @@ struct doc *page_gpu(struct arena *a, const struct machine *m)
 
 /* show nic: interfaces and RDMA ports. */
 
-static struct cell state(struct doc *d, const struct machine *m, const void *object)
+static struct cell devices_page_state(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct nic *n = object;
 
@@ -373,7 +374,7 @@ static struct cell state(struct doc *d, const struct machine *m, const void *obj
 }
 
 /* The kernel says -1 where there is no link. */
-static struct cell speed(struct doc *d, const struct machine *m, const void *object)
+static struct cell devices_page_speed(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct nic *n = object;
 
@@ -456,12 +457,18 @@ static struct cell roce_gid(struct doc *d, const struct machine *m, const void *
 }
 
 static const struct pick nic_picks[] = {
-	PICK(nic, name, "Interface"),	PICK_MADE(state, "State"),
-	PICK_FIGURE(speed, "Speed"),	PICK_FIGURE(mtu, "MTU"),
-	PICK(nic, type, "Type"),	PICK(nic, driver, "Driver"),
-	PICK(nic, pci, "PCI"),		PICK_FIGURE(nic_node, "NUMA"),
-	PICK(nic, ipv4, "IPv4"),	PICK(nic, owner, "Managed by"),
-	PICK(nic, bond_master, "Bond"), PICK_WRAP(nic, firmware, "Firmware"),
+	PICK(nic, name, "Interface"),
+	PICK_MADE(devices_page_state, "State"),
+	PICK_FIGURE(devices_page_speed, "Speed"),
+	PICK_FIGURE(mtu, "MTU"),
+	PICK(nic, type, "Type"),
+	PICK(nic, driver, "Driver"),
+	PICK(nic, pci, "PCI"),
+	PICK_FIGURE(nic_node, "NUMA"),
+	PICK(nic, ipv4, "IPv4"),
+	PICK(nic, owner, "Managed by"),
+	PICK(nic, bond_master, "Bond"),
+	PICK_WRAP(nic, firmware, "Firmware"),
 };
 static const struct pick queue_picks[] = {
 	PICK(nic, name, "Interface"),	       PICK_FIGURE(rx_ring, "RX ring"),

@@ -6,7 +6,7 @@
 #include "look/show/page.h"
 #include "render/columns.h"
 
-static struct cell threads(struct doc *d, const struct machine *m, const void *object)
+static struct cell host_page_threads(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct cpus *c = object;
 
@@ -87,7 +87,7 @@ static const struct pick cpu_picks[] = {
 	PICK(cpus, model, "Model"),
 	PICK(cpus, arch, "Architecture"),
 	PICK(cpus, vendor, "Vendor"),
-	PICK_MADE(threads, "CPUs"),
+	PICK_MADE(host_page_threads, "CPUs"),
 	PICK(cpus, online, "Online"),
 	PICK(cpus, isolated, "Isolated"),
 	PICK(cpus, nohz_full, "Without tick (nohz_full)"),
@@ -140,7 +140,7 @@ static const struct picks caches = PICKS(schema_cpu_cache, cache_picks);
 static const struct picks nodes = PICKS(schema_numa_node, node_picks);
 
 /* A line a state, below the CPUs that have it. */
-static void idle_states(struct doc *d, const struct machine *m)
+static void host_page_idle_states(struct doc *d, const struct machine *m)
 {
 	static const struct column columns[] = {
 		{ "CPUs", false, false },     { "Idle state", false, false },
@@ -174,7 +174,7 @@ struct doc *page_cpu(struct arena *a, const struct machine *m)
 	show_object(d, m, NULL, &cpu, &m->cpu);
 	show_table(d, m, "Core types", &types, &m->cpu.types);
 	show_merged(d, m, "Frequency", &policies, &m->cpu.policies);
-	idle_states(d, m);
+	host_page_idle_states(d, m);
 	show_table(d, m, "NUMA nodes", &nodes, &m->cpu.nodes);
 	show_table(d, m, "Clusters", &clusters, &m->cpu.clusters);
 	show_table(d, m, "Caches", &caches, &m->cpu.caches);
@@ -193,7 +193,7 @@ static struct cell pool_place(struct doc *d, const struct machine *m, const void
 	return cell("machine");
 }
 
-static struct cell requested(struct doc *d, const struct machine *m, const void *object)
+static struct cell host_page_requested(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct huge_pool *p = object;
 
@@ -225,9 +225,12 @@ static const struct pick memory_picks[] = {
 	PICK(memory, memlock, "Lockable memory (memlock)"),
 };
 static const struct pick pool_picks[] = {
-	PICK(huge_pool, size_kb, "Page size"), PICK_MADE(pool_place, "Of"),
-	PICK_FIGURE(requested, "Requested"),   PICK(huge_pool, total, "Granted"),
-	PICK(huge_pool, free, "Free"),	       PICK(huge_pool, reserved, "Reserved"),
+	PICK(huge_pool, size_kb, "Page size"),
+	PICK_MADE(pool_place, "Of"),
+	PICK_FIGURE(host_page_requested, "Requested"),
+	PICK(huge_pool, total, "Granted"),
+	PICK(huge_pool, free, "Free"),
+	PICK(huge_pool, reserved, "Reserved"),
 	PICK(huge_pool, surplus, "Surplus"),
 };
 static const struct pick thp_picks[] = { PICK(thp_size, size_kb, "Size"),

@@ -34,7 +34,8 @@ static struct cell class_cell(struct doc *d, const struct machine *m, const stru
 }
 
 /* A machine with one node need not say which a device belongs to. */
-static const struct numa_node *node_of(const struct machine *m, const struct endpoint *e)
+static const struct numa_node *topology_page_node_of(const struct machine *m,
+						     const struct endpoint *e)
 {
 	const struct pci_function *f = machine_pci(m, e->pci);
 	long long index = f ? fact_or(&f->numa_node, -1) : -1;
@@ -71,7 +72,7 @@ static void matrix(struct doc *d, const struct machine *m, const struct endpoint
 	columns[n + 1].title = "NUMA";
 	t = doc_table(d, NULL, columns, n + 2);
 	for (size_t i = 0; i < n; i++) {
-		const struct numa_node *node = node_of(m, &list[i]);
+		const struct numa_node *node = topology_page_node_of(m, &list[i]);
 		struct cell *row = node_row(d, t);
 
 		row[0] = cell_as(STYLE_STRONG, names[i]);
@@ -99,7 +100,7 @@ static void affinity(struct doc *d, const struct machine *m, const struct endpoi
 		struct cell *row;
 
 		for (size_t i = 0; i < n; i++)
-			if (node_of(m, &list[i]) == node)
+			if (topology_page_node_of(m, &list[i]) == node)
 				text_printf(&near, "%s%s", near.len ? " " : "", names[i]);
 		if (!near.len)
 			continue;
@@ -110,8 +111,8 @@ static void affinity(struct doc *d, const struct machine *m, const struct endpoi
 	}
 }
 
-static void nearest(struct doc *d, const struct machine *m, const struct endpoint *list, size_t n,
-		    const char **names)
+static void topology_page_nearest(struct doc *d, const struct machine *m,
+				  const struct endpoint *list, size_t n, const char **names)
 {
 	static const struct column columns[] = {
 		{ "GPU", false, false },
@@ -134,7 +135,8 @@ static void nearest(struct doc *d, const struct machine *m, const struct endpoin
 	}
 }
 
-static void legend(struct doc *d, const struct endpoint *list, size_t n, const char **names)
+static void topology_page_legend(struct doc *d, const struct endpoint *list, size_t n,
+				 const char **names)
 {
 	static const char *const classes[][2] = {
 		{ "NV#", "# NVLinks" },
@@ -179,9 +181,9 @@ struct doc *page_topology(struct arena *a, const struct machine *m)
 	names = short_names(a, m, list, n);
 	matrix(d, m, list, n, names);
 	affinity(d, m, list, n, names);
-	nearest(d, m, list, n, names);
+	topology_page_nearest(d, m, list, n, names);
 	if (n > 1)
-		legend(d, list, n, names);
+		topology_page_legend(d, list, n, names);
 	return d;
 }
 
@@ -196,7 +198,8 @@ static const char *spot_text(struct doc *d, const struct topology_place *p)
 			    p->spot);
 }
 
-static void add(struct doc *d, struct node *t, const struct topology_place *p, unsigned depth)
+static void topology_page_add(struct doc *d, struct node *t, const struct topology_place *p,
+			      unsigned depth)
 {
 	enum style marked = p->degraded ? STYLE_BAD
 			    : p->spot	? STYLE_WARN
@@ -213,10 +216,10 @@ static void add(struct doc *d, struct node *t, const struct topology_place *p, u
 	row[4] = cell(p->address);
 	row[5] = cell_as(marked, spot_text(d, p));
 	for (size_t i = 0; i < p->n; i++)
-		add(d, t, p->children[i], depth + 1);
+		topology_page_add(d, t, p->children[i], depth + 1);
 }
 
-static void nvlinks(struct doc *d, const struct machine *m)
+static void topology_page_nvlinks(struct doc *d, const struct machine *m)
 {
 	static const struct column columns[] = {
 		{ "GPU", false, false },
@@ -259,7 +262,7 @@ static const char *amount(struct doc *d, const struct narrow *s, double v)
 				v < 1e15 ? (long long)(v + 0.5) : 1000000000000000);
 }
 
-static void narrow(struct doc *d, const struct narrow *spots, size_t n)
+static void topology_page_narrow(struct doc *d, const struct narrow *spots, size_t n)
 {
 	static const struct column columns[] = {
 		{ "", true, false },	  { "Narrow at", false, false }, { "Carries", true, false },
@@ -298,9 +301,9 @@ struct doc *page_topology_tree(struct arena *a, const struct machine *m)
 		doc_text(d, "%s", bottleneck_text(a, spots, n, machine));
 	t = doc_tree(d, NULL, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < machine->n; i++)
-		add(d, t, machine->children[i], 0);
+		topology_page_add(d, t, machine->children[i], 0);
 	node_drop_empty(t);
-	nvlinks(d, m);
-	narrow(d, spots, n);
+	topology_page_nvlinks(d, m);
+	topology_page_narrow(d, spots, n);
 	return d;
 }

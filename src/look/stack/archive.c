@@ -24,7 +24,7 @@ static int broken(struct err *e, uint64_t at, const char *what)
 }
 
 /* Decimal digits, then blanks. */
-static bool number(const unsigned char *p, size_t n, uint64_t *out)
+static bool archive_number(const unsigned char *p, size_t n, uint64_t *out)
 {
 	uint64_t v = 0;
 	size_t i = 0;
@@ -88,16 +88,16 @@ static int read_member(struct input *in, uint64_t at, struct input_window *names
 	*m = (struct member){ .at = at + HEADER };
 	if (input_read(in, at, h, HEADER))
 		return broken(e, at, "cut off");
-	if (h[58] != '`' || h[59] != '\n' || !number(h + 48, 10, &m->size))
+	if (h[58] != '`' || h[59] != '\n' || !archive_number(h + 48, 10, &m->size))
 		return broken(e, at, "no member begins there");
 	if (m->size > in->size - m->at)
 		return broken(e, at, "the member is longer than the file");
-	if (memcmp(h, "#1/", 3) == 0 && number(h + 3, NAME - 3, &place))
+	if (memcmp(h, "#1/", 3) == 0 && archive_number(h + 3, NAME - 3, &place))
 		return bsd_name(in, place, m, e);
 	if (h[0] == '/' && h[1] == '/') {
 		m->table = true;
 		input_window(names, in, m->at, m->size);
-	} else if (h[0] == '/' && number(h + 1, NAME - 1, &place)) {
+	} else if (h[0] == '/' && archive_number(h + 1, NAME - 1, &place)) {
 		long_name(in, names, place, m);
 	} else if (h[0] == '/') {
 		m->table = true; /* "/" and "/SYM64/" */

@@ -68,7 +68,7 @@ static bool on_spark(const struct maker *k)
 }
 
 /* A toolkit that has dropped one of the GPUs makes nothing for it. */
-static bool dropped(const struct maker *k, const char *version)
+static bool build_env_dropped(const struct maker *k, const char *version)
 {
 	for (size_t i = 0; i < k->how->n_gpus; i++) {
 		unsigned since, until;
@@ -84,14 +84,15 @@ static bool dropped(const struct maker *k, const char *version)
 }
 
 /* The newest toolkit with a compiler that serves the GPUs. */
-static const struct stack_place *toolkit(const struct maker *k)
+static const struct stack_place *build_env_toolkit(const struct maker *k)
 {
 	const struct stack_place *best = NULL;
 
 	for (size_t i = 0; i < k->inv->n_places; i++) {
 		const struct stack_place *p = &k->inv->places[i];
 
-		if (p->kind == PLACE_TOOLKIT && p->nvcc && p->version && !dropped(k, p->version) &&
+		if (p->kind == PLACE_TOOLKIT && p->nvcc && p->version &&
+		    !build_env_dropped(k, p->version) &&
 		    (!best || version_compare(p->version, best->version) > 0))
 			best = p;
 	}
@@ -132,7 +133,7 @@ static void compiler(struct maker *k, const struct stack_place *t)
 	     "the same of Triton before 3.5, and for older GPUs");
 }
 
-static void jobs(struct maker *k)
+static void build_env_jobs(struct maker *k)
 {
 	long long memory = fact_or(&k->m->memory.available_kb, 0);
 	const char *text;
@@ -205,7 +206,7 @@ void build_env_make(struct arena *a, const struct machine *m, const struct inven
 		    const struct scan_options *how, struct build_env *out)
 {
 	struct maker k = { a, m, inv, how, out };
-	const struct stack_place *t = toolkit(&k);
+	const struct stack_place *t = build_env_toolkit(&k);
 
 	*out = (struct build_env){ 0 };
 	if (!inv->system_seen)
@@ -222,7 +223,7 @@ void build_env_make(struct arena *a, const struct machine *m, const struct inven
 		out->toolkit = t->path;
 		compiler(&k, t);
 	}
-	jobs(&k);
+	build_env_jobs(&k);
 	features(&k);
 }
 
@@ -265,7 +266,7 @@ int build_plan_take(struct arena *a, const struct build_plan *p, struct err *e)
 }
 
 /* The last argument of "wheelhouse update" is a folder: the wheels in it are meant. */
-static char **expand(struct arena *a, char **argv, struct err *e)
+static char **build_env_expand(struct arena *a, char **argv, struct err *e)
 {
 	char **list = NULL;
 	size_t n = 0, words = 0;
@@ -297,8 +298,8 @@ static char **expand(struct arena *a, char **argv, struct err *e)
 	return list;
 }
 
-static void last_words(struct arena *a, const char *log, const char *what, int status,
-		       struct err *e)
+static void build_env_last_words(struct arena *a, const char *log, const char *what, int status,
+				 struct err *e)
 {
 	char buf[TAIL + 1] = "";
 	struct input_file f;
@@ -344,7 +345,7 @@ int build_step_run(struct arena *a, const struct build_plan *p, struct build_ste
 
 	if (code)
 		return code;
-	run.argv = expand(a, s->argv, e);
+	run.argv = build_env_expand(a, s->argv, e);
 	if (!run.argv)
 		return -ENOENT;
 	run.output = open(s->log, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -355,7 +356,7 @@ int build_step_run(struct arena *a, const struct build_plan *p, struct build_ste
 	if (status < 0)
 		return status;
 	if (status) {
-		last_words(a, s->log, s->title, status, e);
+		build_env_last_words(a, s->log, s->title, status, e);
 		return -ECANCELED;
 	}
 	code = stamp(a, s, e);

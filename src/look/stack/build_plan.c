@@ -51,7 +51,7 @@ const char *build_targets(struct arena *a)
 	return text;
 }
 
-static struct build_step *step(struct planner *k, const char *id, const char *title)
+static struct build_step *build_plan_step(struct planner *k, const char *id, const char *title)
 {
 	struct build_plan *p = k->p;
 
@@ -66,7 +66,7 @@ static struct build_step *step(struct planner *k, const char *id, const char *ti
 }
 
 /* A copy of the words up to NULL. */
-static char **words(struct planner *k, const char *const *from)
+static char **build_plan_words(struct planner *k, const char *const *from)
 {
 	size_t n = 0;
 	char **list;
@@ -79,21 +79,21 @@ static char **words(struct planner *k, const char *const *from)
 	return list;
 }
 
-#define WORDS(k, ...) words((k), (const char *const[]){ __VA_ARGS__, NULL })
+#define WORDS(k, ...) build_plan_words((k), (const char *const[]){ __VA_ARGS__, NULL })
 
 static const char *in(struct planner *k, const char *leaf)
 {
 	return arena_printf(k->a, "%s/%s", k->p->dir, leaf);
 }
 
-static void prepare(struct planner *k)
+static void build_plan_prepare(struct planner *k)
 {
 	static const char *const python[] = { "python3", NULL };
-	struct build_step *s = step(k, "venv", "A Python environment to build in");
+	struct build_step *s = build_plan_step(k, "venv", "A Python environment to build in");
 
 	s->argv = WORDS(k, k->w->python, "-m", "venv", "--system-site-packages", in(k, "venv"));
 	s->tools = python;
-	s = step(k, "house", "A wheelhouse for what is built");
+	s = build_plan_step(k, "house", "A wheelhouse for what is built");
 	s->argv = WORDS(k, k->w->self, "stack", "wheelhouse", "create", "--quiet", in(k, "house"),
 			NULL);
 }
@@ -103,8 +103,8 @@ static void wheel_steps(struct planner *k, const char *name, const char *source,
 {
 	static const char *const compilers[] = { "gcc", NULL };
 	const char *dist = arena_printf(k->a, "%s/dist/%s", k->p->dir, name);
-	struct build_step *s = step(k, arena_printf(k->a, "%s-wheel", name),
-				    arena_printf(k->a, "Build the wheel of %s", name));
+	struct build_step *s = build_plan_step(k, arena_printf(k->a, "%s-wheel", name),
+					       arena_printf(k->a, "Build the wheel of %s", name));
 
 	s->argv = WORDS(k, in(k, "venv/bin/python"), "-m", "pip", "wheel", "--verbose", "--no-deps",
 			"--no-build-isolation", "--wheel-dir", dist, source);
@@ -113,8 +113,8 @@ static void wheel_steps(struct planner *k, const char *name, const char *source,
 	s->disk_gib = disk;
 	s->memory_gib = memory;
 	s->hours = hours;
-	s = step(k, arena_printf(k->a, "%s-house", name),
-		 arena_printf(k->a, "Check it and put it into the wheelhouse"));
+	s = build_plan_step(k, arena_printf(k->a, "%s-house", name),
+			    arena_printf(k->a, "Check it and put it into the wheelhouse"));
 	s->argv = WORDS(k, k->w->self, "stack", "wheelhouse", "update", in(k, "house"), dist);
 }
 
@@ -122,28 +122,29 @@ static void project(struct planner *k, const struct project *p)
 {
 	static const char *const git[] = { "git", NULL };
 	const char *source = arena_printf(k->a, "%s/src/%s", k->p->dir, p->name);
-	struct build_step *s = step(k, arena_printf(k->a, "%s-source", p->name),
-				    arena_printf(k->a, "Sources of %s %s", p->name, p->tag));
+	struct build_step *s =
+		build_plan_step(k, arena_printf(k->a, "%s-source", p->name),
+				arena_printf(k->a, "Sources of %s %s", p->name, p->tag));
 
 	s->argv = WORDS(k, "git", "clone", "--depth", "1", "--branch", p->tag, p->url, source);
 	s->tools = git;
 	s->there = arena_printf(k->a, "%s/.git/HEAD", source);
 	/* By itself, because it goes on where it was interrupted. */
-	s = step(k, arena_printf(k->a, "%s-modules", p->name),
-		 arena_printf(k->a, "What %s brings along", p->name));
+	s = build_plan_step(k, arena_printf(k->a, "%s-modules", p->name),
+			    arena_printf(k->a, "What %s brings along", p->name));
 	s->argv = WORDS(k, "git", "-C", source, "submodule", "update", "--init", "--recursive",
 			"--depth", "1");
 	s->tools = git;
 	if (p->needs) {
-		s = step(k, arena_printf(k->a, "%s-needs", p->name),
-			 arena_printf(k->a, "What building %s needs", p->name));
+		s = build_plan_step(k, arena_printf(k->a, "%s-needs", p->name),
+				    arena_printf(k->a, "What building %s needs", p->name));
 		s->argv = WORDS(k, in(k, "venv/bin/python"), "-m", "pip", "install", "-r",
 				arena_printf(k->a, "%s/%s", source, p->needs));
 	}
 	wheel_steps(k, p->name, source, p->disk_gib, p->memory_gib, p->hours);
 	if (p->first) {
-		s = step(k, arena_printf(k->a, "%s-install", p->name),
-			 "Install it where the others are built");
+		s = build_plan_step(k, arena_printf(k->a, "%s-install", p->name),
+				    "Install it where the others are built");
 		s->argv = WORDS(k, in(k, "venv/bin/python"), "-m", "pip", "install", "--no-index",
 				"--find-links", in(k, "house"), "--no-deps", p->name);
 	}
@@ -157,7 +158,8 @@ static void llvm(struct planner *k)
 	struct input_file f;
 	struct err e = { 0 };
 	char commit[41] = "";
-	struct build_step *s = step(k, "llvm-source", "Sources of LLVM as Triton wants them");
+	struct build_step *s =
+		build_plan_step(k, "llvm-source", "Sources of LLVM as Triton wants them");
 
 	if (input_open(&f, hash, &e) == 0) {
 		if (f.in.size < 40 || input_read(&f.in, 0, commit, 40) ||
@@ -171,13 +173,13 @@ static void llvm(struct planner *k)
 	if (!*commit)
 		s->lacks = "which commit is told by the sources of Triton: do \"triton-source\" "
 			   "first";
-	s = step(k, "llvm-configure", "Configure LLVM");
+	s = build_plan_step(k, "llvm-configure", "Configure LLVM");
 	s->argv = WORDS(k, "cmake", "-G", "Ninja", "-S", arena_printf(k->a, "%s/llvm", source),
 			"-B", arena_printf(k->a, "%s/build", source), "-DCMAKE_BUILD_TYPE=Release",
 			"-DLLVM_ENABLE_ASSERTIONS=ON", "-DLLVM_ENABLE_PROJECTS=mlir;llvm;lld",
 			"-DLLVM_TARGETS_TO_BUILD=host;NVPTX;AMDGPU");
 	s->tools = tools;
-	s = step(k, "llvm-build", "Build LLVM");
+	s = build_plan_step(k, "llvm-build", "Build LLVM");
 	s->argv = WORDS(k, "ninja", "-C", arena_printf(k->a, "%s/build", source), "-j",
 			arena_printf(k->a, "%u", k->p->jobs));
 	s->tools = tools;
@@ -198,7 +200,7 @@ static char *plain_name(struct planner *k, const char *path)
 	return name;
 }
 
-static int target(struct planner *k, const char *name, struct err *e)
+static int build_plan_target(struct planner *k, const char *name, struct err *e)
 {
 	char full[4096];
 
@@ -251,7 +253,7 @@ static bool stamped(struct arena *a, const struct build_step *s)
 	return same;
 }
 
-static void look(struct planner *k, struct build_step *s)
+static void build_plan_look(struct planner *k, struct build_step *s)
 {
 	char buf[4096];
 
@@ -283,7 +285,7 @@ static double free_gib(struct arena *a, const char *dir)
 	return (double)st.f_bavail * (double)st.f_frsize / (double)(1 << 30);
 }
 
-static void add_up(struct planner *k, const struct machine *m)
+static void build_plan_add_up(struct planner *k, const struct machine *m)
 {
 	struct build_plan *p = k->p;
 	unsigned memory = 0;
@@ -310,7 +312,7 @@ static void add_up(struct planner *k, const struct machine *m)
 					memory, p->memory_gib);
 }
 
-static void environment(struct planner *k, const struct build_env *env)
+static void build_plan_environment(struct planner *k, const struct build_env *env)
 {
 	char **list = arena_array(k->a, env->n + 8, sizeof(char *));
 	const char *home = getenv("HOME");
@@ -338,16 +340,16 @@ int build_plan_make(struct arena *a, const struct machine *m, const struct build
 	struct planner k = { a, wish, out };
 
 	*out = (struct build_plan){ .dir = wish->dir, .jobs = env->jobs };
-	prepare(&k);
+	build_plan_prepare(&k);
 	for (size_t i = 0; i < wish->n_targets; i++) {
-		int code = target(&k, wish->targets[i], e);
+		int code = build_plan_target(&k, wish->targets[i], e);
 
 		if (code)
 			return code;
 	}
-	environment(&k, env);
+	build_plan_environment(&k, env);
 	for (size_t i = 0; i < out->n; i++)
-		look(&k, &out->steps[i]);
-	add_up(&k, m);
+		build_plan_look(&k, &out->steps[i]);
+	build_plan_add_up(&k, m);
 	return 0;
 }

@@ -12,7 +12,7 @@ enum { KIND_PTX = 1, KIND_CUBIN = 2, KIND_LTO = 8, KIND_CUBIN_OTHER = 16, HEADER
 enum { FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000, FLAG_A = 1 << 20, FLAG_F = 1 << 21 };
 enum { GAP_FIRST = 1 << 8, GAP = 1 << 16 };
 
-static enum code_kind kind_of(unsigned kind)
+static enum code_kind fatbin_kind_of(unsigned kind)
 {
 	switch (kind) {
 	case KIND_PTX:
@@ -33,7 +33,7 @@ static void decode(const unsigned char *h, uint64_t payload_at, struct fatbin_en
 	uint32_t packed = le32(h + 16);
 
 	*out = (struct fatbin_entry){
-		.code = { .kind = kind_of(le16(h)), .sm = le32(h + 28), .n = 1 },
+		.code = { .kind = fatbin_kind_of(le16(h)), .sm = le32(h + 28), .n = 1 },
 		.at = payload_at,
 		.size = packed && packed <= padded ? packed : padded
 	};
@@ -117,7 +117,7 @@ static int skip_gap(struct input *in, uint64_t *at, uint64_t end, unsigned char 
 }
 
 /* True when all entries up to end are such as tools make. */
-static bool is_valid(struct input *in, uint64_t at, uint64_t end)
+static bool fatbin_is_valid(struct input *in, uint64_t at, uint64_t end)
 {
 	while (at < end) {
 		unsigned char h[FATBIN_ENTRY];
@@ -135,8 +135,8 @@ static bool is_valid(struct input *in, uint64_t at, uint64_t end)
 	return true;
 }
 
-static int one(struct input *in, uint64_t *at, uint64_t end, const struct fatbin_visitor *v,
-	       bool search)
+static int fatbin_one(struct input *in, uint64_t *at, uint64_t end, const struct fatbin_visitor *v,
+		      bool search)
 {
 	unsigned char h[FATBIN_HEADER];
 	int code = input_read(in, *at, h, sizeof(h));
@@ -145,7 +145,7 @@ static int one(struct input *in, uint64_t *at, uint64_t end, const struct fatbin
 
 	if (code)
 		return code;
-	if (search && (!body || !fits || !is_valid(in, from, from + body))) {
+	if (search && (!body || !fits || !fatbin_is_valid(in, from, from + body))) {
 		*at += 8;
 		return 0;
 	}
@@ -160,8 +160,8 @@ static int one(struct input *in, uint64_t *at, uint64_t end, const struct fatbin
 	return code;
 }
 
-static int walk(struct input *in, uint64_t at, uint64_t size, const struct fatbin_visitor *v,
-		bool search)
+static int fatbin_walk_one(struct input *in, uint64_t at, uint64_t size,
+			   const struct fatbin_visitor *v, bool search)
 {
 	unsigned char *buf = malloc(size < GAP ? (size_t)size + 1 : GAP);
 	uint64_t end = at + size;
@@ -174,7 +174,7 @@ static int walk(struct input *in, uint64_t at, uint64_t size, const struct fatbi
 		if (odd && !search)
 			v->problem(v->ctx, odd, "bytes that are no container");
 		if (!code && at < end)
-			code = one(in, &at, end, v, search);
+			code = fatbin_one(in, &at, end, v, search);
 	}
 	free(buf);
 	return code;
@@ -184,14 +184,14 @@ int fatbin_walk(struct input *in, uint64_t at, uint64_t size, const struct fatbi
 {
 	if (at > in->size || size > in->size - at)
 		return -ENODATA;
-	return walk(in, at, size, v, false);
+	return fatbin_walk_one(in, at, size, v, false);
 }
 
 int fatbin_search(struct input *in, uint64_t at, uint64_t size, const struct fatbin_visitor *v)
 {
 	if (at > in->size || size > in->size - at)
 		return -ENODATA;
-	return walk(in, at, size, v, true);
+	return fatbin_walk_one(in, at, size, v, true);
 }
 
 /* LZ4 blocks and zstd frames, unpacked only as far as they are needed. */

@@ -98,7 +98,7 @@ bool cuda_makes(unsigned sm, unsigned *since, unsigned *until)
 	return false;
 }
 
-static bool covers(const struct gpu_code *c, unsigned sm)
+static bool gpu_code_covers(const struct gpu_code *c, unsigned sm)
 {
 	if (c->suffix == 'a')
 		return c->sm == sm;
@@ -112,7 +112,7 @@ static bool covers(const struct gpu_code *c, unsigned sm)
 
 enum code_answer code_answer(const struct gpu_code *c, const struct gpu_target *gpu)
 {
-	if (c->kind == CODE_LTO || c->kind == CODE_OTHER || !covers(c, gpu->sm))
+	if (c->kind == CODE_LTO || c->kind == CODE_OTHER || !gpu_code_covers(c, gpu->sm))
 		return CODE_CANNOT;
 	if (c->kind == CODE_CUBIN)
 		return c->sm == gpu->sm ? CODE_NATIVE : CODE_FAMILY;

@@ -15,7 +15,7 @@ int input_read(struct input *in, uint64_t at, void *buf, size_t n)
 	return n ? in->read(in, at, buf, n) : 0;
 }
 
-static int read_file(struct input *in, uint64_t at, void *buf, size_t n)
+static int input_read_file(struct input *in, uint64_t at, void *buf, size_t n)
 {
 	struct input_file *f = (struct input_file *)in;
 	char *p = buf;
@@ -49,7 +49,7 @@ int input_open_fd(struct input_file *f, int fd, const char *name, struct err *e)
 		close(fd);
 		return code;
 	}
-	*f = (struct input_file){ { read_file, (uint64_t)st.st_size }, fd };
+	*f = (struct input_file){ { input_read_file, (uint64_t)st.st_size }, fd };
 	return 0;
 }
 

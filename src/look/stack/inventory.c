@@ -23,8 +23,8 @@ size_t take_place(struct take *t, enum place_kind kind, const char *path)
 	return v->n_places++;
 }
 
-static struct stack_item *take_item(struct take *t, enum component c, size_t place,
-				    const char *path)
+static struct stack_item *stack_inventory_take_item(struct take *t, enum component c, size_t place,
+						    const char *path)
 {
 	struct inventory *v = t->out;
 
@@ -50,7 +50,8 @@ static bool plain_soname(const char *name)
 	return true;
 }
 
-static void add_library(struct take *t, size_t place, const char *name, const char *path)
+static void stack_inventory_add_library(struct take *t, size_t place, const char *name,
+					const char *path)
 {
 	enum component c = component_of_soname(name);
 	struct stack_item *item;
@@ -58,7 +59,7 @@ static void add_library(struct take *t, size_t place, const char *name, const ch
 	if (c == COMPONENTS ||
 	    !(c == COMPONENT_LLVM ? strstr(name, ".so.") != NULL : plain_soname(name)))
 		return;
-	item = take_item(t, c, place, path);
+	item = stack_inventory_take_item(t, c, place, path);
 	if (item)
 		item->soname = arena_strdup(t->a, name);
 }
@@ -71,7 +72,8 @@ void take_folder(struct take *t, size_t place, const char *dir)
 	if (host_list(t->root->h, dir, t->a, &names, &n))
 		return;
 	for (size_t i = 0; i < n; i++)
-		add_library(t, place, names[i], arena_printf(t->a, "%s/%s", dir, names[i]));
+		stack_inventory_add_library(t, place, names[i],
+					    arena_printf(t->a, "%s/%s", dir, names[i]));
 }
 
 static int on_cached(void *ctx, const char *name, const char *path)
@@ -80,7 +82,7 @@ static int on_cached(void *ctx, const char *name, const char *path)
 
 	/* A toolkit whose folder the loader knows is the toolkit's, not a second one. */
 	if (!str_starts(path, "/usr/local/cuda"))
-		add_library(t, 0, name, path);
+		stack_inventory_add_library(t, 0, name, path);
 	return 0;
 }
 
@@ -157,7 +159,7 @@ static void take_toolkits(struct take *t)
 
 /* --- GPU code --- */
 
-static void merge(struct arena *a, struct scan *into, const struct scan *s)
+static void stack_inventory_merge(struct arena *a, struct scan *into, const struct scan *s)
 {
 	for (size_t i = 0; i < s->codes.n; i++)
 		code_add(a, &into->codes, &s->codes.items[i]);
@@ -180,7 +182,7 @@ static void scan_one(struct take *t, struct stack_item *item, const char *path)
 	}
 	scan_input(t->a, &f.in, path, t->how->scan, &s);
 	input_close(&f);
-	merge(t->a, &item->code, &s);
+	stack_inventory_merge(t->a, &item->code, &s);
 	item->scanned = true;
 }
 
@@ -342,7 +344,7 @@ static void add_dist(struct take *t, size_t place, const char *folder)
 	/* Packages of libraries are seen by their libraries. */
 	if (c == COMPONENTS || components[c].soname)
 		return;
-	item = take_item(t, c, place, d.info);
+	item = stack_inventory_take_item(t, c, place, d.info);
 	if (item) {
 		item->version = d.version;
 		item->version_from = "its package";

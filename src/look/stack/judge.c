@@ -111,7 +111,7 @@ static int by_gravity(const void *a, const void *b)
 static const char nccl_spark[] = "2.28.3";
 
 /* What the file is called and what it is when it is loaded. */
-static void loaded(struct judge *j, const struct stack_item *item)
+static void stack_judge_loaded(struct judge *j, const struct stack_item *item)
 {
 	struct stack_finding *f;
 	bool same;
@@ -221,7 +221,7 @@ static const char *cuda_text(struct judge *j, unsigned v)
 	return arena_printf(j->a, "%u.%u", v / 100, v / 10 % 10);
 }
 
-static void driver(struct judge *j)
+static void stack_judge_driver(struct judge *j)
 {
 	const struct gpus *g = &j->ask->m->gpu;
 	unsigned cuda = judge_driver_cuda(j);
@@ -383,7 +383,7 @@ static void judge_partners(struct judge *j)
 
 		if (item->c == COMPONENT_NCCL)
 			nccl_version(j, item);
-		loaded(j, item);
+		stack_judge_loaded(j, item);
 		one_version(j, item);
 	}
 }
@@ -518,7 +518,7 @@ static void toolkit_for_gpu(struct judge *j, const struct stack_place *p, unsign
 /* driver, toolkits */
 static void judge_system(struct judge *j)
 {
-	driver(j);
+	stack_judge_driver(j);
 	for (size_t i = 0; i < j->inv->n_places; i++)
 		for (size_t g = 0; g < j->ask->how->n_gpus; g++)
 			if (j->inv->places[i].kind == PLACE_TOOLKIT)

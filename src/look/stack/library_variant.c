@@ -52,7 +52,7 @@ static const char *newest_in(struct finding_variant *f, const char *folder)
 	return best;
 }
 
-static bool take(struct finding_variant *f, const char *place, const char *folder)
+static bool library_variant_take(struct finding_variant *f, const char *place, const char *folder)
 {
 	const char *name = newest_in(f, folder);
 
@@ -67,7 +67,8 @@ static bool take(struct finding_variant *f, const char *place, const char *folde
 static bool take_item_of(struct finding_variant *f, const char *place,
 			 const struct stack_item *item)
 {
-	if (!strchr(item->path, '/') || !take(f, place, path_folder(f->a, item->path)))
+	if (!strchr(item->path, '/') ||
+	    !library_variant_take(f, place, path_folder(f->a, item->path)))
 		return false;
 	f->out->version = item->version;
 	f->out->version_from = item->version_from;
@@ -90,7 +91,7 @@ static bool from_inventory(struct finding_variant *f, const struct inventory *in
 	return best && take_item_of(f, place, best);
 }
 
-static int look_system(struct finding_variant *f, struct err *e)
+static int library_variant_look_system(struct finding_variant *f, struct err *e)
 {
 	const struct inventory_options none = { .only_envs = true };
 	const struct stack_root root = { .h = f->h, .fd = -1 };
@@ -102,7 +103,8 @@ static int look_system(struct finding_variant *f, struct err *e)
 		char *list = arena_strdup(f->a, said.text), *save = NULL;
 
 		for (char *p = strtok_r(list, ":", &save); p; p = strtok_r(NULL, ":", &save))
-			if (*p == '/' && take(f, "the system, by LD_LIBRARY_PATH", p))
+			if (*p == '/' &&
+			    library_variant_take(f, "the system, by LD_LIBRARY_PATH", p))
 				return 0;
 	}
 	r = inventory_take(f->a, &root, &none, &inv, e);
@@ -134,8 +136,8 @@ static int look_folder(struct finding_variant *f, const char *path, struct err *
 	struct err ignored = { 0 };
 
 	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++)
-		if (take(f, arena_printf(f->a, "the folder %s", path),
-			 arena_printf(f->a, "%s%s", path, below[i])))
+		if (library_variant_take(f, arena_printf(f->a, "the folder %s", path),
+					 arena_printf(f->a, "%s%s", path, below[i])))
 			return 0;
 	if (inventory_take(f->a, &root, &how, &inv, &ignored) == 0) {
 		if (from_inventory(f, &inv, PLACE_PYTHON,
@@ -149,7 +151,7 @@ static int look_folder(struct finding_variant *f, const char *path, struct err *
 }
 
 /* The loader's name in the same folder has to lead to it: that name is what is opened. */
-static int look_file(struct finding_variant *f, const char *path, struct err *e)
+static int library_variant_look_file(struct finding_variant *f, const char *path, struct err *e)
 {
 	const char *name = path_name(path), *folder = path_folder(f->a, path);
 	char *own = realpath(path, NULL), *theirs = NULL;
@@ -158,7 +160,7 @@ static int look_file(struct finding_variant *f, const char *path, struct err *e)
 	if (!str_starts(name, components[f->c].soname))
 		r = err_set(e, -EINVAL, "%s is not %s: its name does not begin with %s", path,
 			    components[f->c].name, components[f->c].soname);
-	else if (!take(f, arena_printf(f->a, "the file %s", path), folder))
+	else if (!library_variant_take(f, arena_printf(f->a, "the file %s", path), folder))
 		r = err_set(e, -EINVAL, "%s has no file that a loader knows: %sN", folder,
 			    components[f->c].soname);
 	if (r == 0) {
@@ -224,7 +226,7 @@ int library_variant_find(struct arena *a, struct host *h, const char *word, enum
 
 	*out = (struct library_variant){ .word = word };
 	if (strcmp(word, "system") == 0) {
-		r = look_system(&f, e);
+		r = library_variant_look_system(&f, e);
 		return r ? r : check_file(&f, e);
 	}
 	/* Not behind all links: the folder of a link is what its loader's name stands in. */
@@ -240,6 +242,6 @@ int library_variant_find(struct arena *a, struct host *h, const char *word, enum
 		free(full);
 		full = copy;
 	}
-	r = S_ISDIR(st.st_mode) ? look_folder(&f, full, e) : look_file(&f, full, e);
+	r = S_ISDIR(st.st_mode) ? look_folder(&f, full, e) : library_variant_look_file(&f, full, e);
 	return r ? r : check_file(&f, e);
 }

@@ -22,7 +22,7 @@
 enum { BLOCK = 1 << 20, KEEP = 128 };
 
 /* "libnccl.so.2.28.9" says more than "libnccl.so.2". */
-static const char *by_name(struct take *t, const struct stack_item *item)
+static const char *library_version_by_name(struct take *t, const struct stack_item *item)
 {
 	char target[HOST_PATH_MAX];
 	const char *base, *so;
@@ -170,7 +170,7 @@ void take_version(struct take *t, struct stack_item *item)
 	version = p->kind == PLACE_PYTHON ? by_dist(p, item, &from) : NULL;
 	if (version)
 		set(item, version, arena_printf(t->a, "the package %s", from));
-	set(item, by_name(t, item), "its file name");
+	set(item, library_version_by_name(t, item), "its file name");
 	if (!item->version && p->kind == PLACE_TOOLKIT)
 		set(item, by_toolkit_dist(t, p, item), "the package it came in");
 	if (!item->version)
@@ -218,7 +218,7 @@ static const struct question *rule_ctx_of(enum component c)
 	return NULL;
 }
 
-static struct said ask(const char *path, const struct question *q)
+static struct said library_version_ask(const char *path, const struct question *q)
 {
 	struct said s = { SAID_NOT_LOADED, 0 };
 	void *lib = vendor_literal(path) ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL, *symbol;
@@ -246,7 +246,7 @@ static struct said ask(const char *path, const struct question *q)
 	return s;
 }
 
-static void child(const char *path, const struct question *q, int out)
+static void library_version_child(const char *path, const struct question *q, int out)
 {
 	struct rlimit cpu = { CPU_S, CPU_S }, none = { 0, 0 };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -259,7 +259,7 @@ static void child(const char *path, const struct question *q, int out)
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
 	}
-	s = ask(path, q);
+	s = library_version_ask(path, q);
 	_exit(write(out, &s, sizeof(s)) == (ssize_t)sizeof(s) ? 0 : 1);
 }
 
@@ -318,7 +318,7 @@ void take_said(struct take *t, struct stack_item *item)
 		return;
 	pid = fork();
 	if (pid == 0)
-		child(geteuid() == 0 ? full : item->path, q, pipes[1]);
+		library_version_child(geteuid() == 0 ? full : item->path, q, pipes[1]);
 	close(pipes[1]);
 	if (pid > 0 && !listen_to(pipes[0], pid, &s))
 		item->said_error = "it did not answer: it hung or ended the process";

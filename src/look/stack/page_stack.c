@@ -17,7 +17,8 @@ static enum style answer_style(enum code_answer a)
 	return styles[a];
 }
 
-static const char *answer_text(struct arena *a, enum code_answer answer, const struct gpu_code *by)
+static const char *stack_page_answer_text(struct arena *a, enum code_answer answer,
+					  const struct gpu_code *by)
 {
 	switch (answer) {
 	case CODE_NATIVE:
@@ -33,7 +34,7 @@ static const char *answer_text(struct arena *a, enum code_answer answer, const s
 	}
 }
 
-static const char *codes_text(struct arena *a, const struct code_set *set)
+static const char *stack_page_codes_text(struct arena *a, const struct code_set *set)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -70,14 +71,15 @@ static void file_row(struct doc *d, struct node *t, const struct scan *s, const 
 		const struct gpu_code *by = NULL;
 		enum code_answer answer = code_best(&s->codes, &v->how->gpus[i], &by);
 
-		c[i + 1] = cell_as(answer_style(answer), answer_text(d->arena, answer, by));
+		c[i + 1] =
+			cell_as(answer_style(answer), stack_page_answer_text(d->arena, answer, by));
 	}
-	c[n + 1] = cell(codes_text(d->arena, &s->codes));
+	c[n + 1] = cell(stack_page_codes_text(d->arena, &s->codes));
 	if (n)
 		c[n + 2] = cell(containers_text(d->arena, s));
 }
 
-static struct node *table(struct doc *d, const struct arch_view *v)
+static struct node *stack_page_table(struct doc *d, const struct arch_view *v)
 {
 	struct column columns[GPU_TARGETS_MAX + 3] = { { .title = "File" } };
 	size_t n = 1;
@@ -92,7 +94,7 @@ static struct node *table(struct doc *d, const struct arch_view *v)
 	return doc_tree(d, NULL, columns, n);
 }
 
-static void problems(struct doc *d, const struct arch_view *v)
+static void stack_page_problems(struct doc *d, const struct arch_view *v)
 {
 	struct node *b = NULL;
 
@@ -108,7 +110,7 @@ static void problems(struct doc *d, const struct arch_view *v)
 		}
 }
 
-static void summary(struct doc *d, const struct arch_view *v, size_t with_code)
+static void stack_page_summary(struct doc *d, const struct arch_view *v, size_t with_code)
 {
 	uint64_t bytes = 0;
 	size_t opened = 0;
@@ -148,8 +150,8 @@ struct doc *page_stack_arch(struct arena *a, const struct arch_view *v)
 	for (size_t i = 0; i < v->n; i++)
 		with_code += v->files[i].entries > 0;
 	doc_heading(d, 1, "GPU code");
-	summary(d, v, with_code);
-	t = table(d, v);
+	stack_page_summary(d, v, with_code);
+	t = stack_page_table(d, v);
 	for (size_t i = 0; i < v->n; i++) {
 		const struct scan *s = &v->files[i];
 
@@ -159,7 +161,7 @@ struct doc *page_stack_arch(struct arena *a, const struct arch_view *v)
 		for (size_t k = 0; k < s->n_parts; k++)
 			file_row(d, t, &s->parts[k], v, 1);
 	}
-	problems(d, v);
+	stack_page_problems(d, v);
 	return d;
 }
 
@@ -194,7 +196,7 @@ static void check_summary(struct doc *d, const struct stack_view *v)
 		 f->count[VERDICT_NA]);
 }
 
-static void findings(struct doc *d, const struct stack_view *v)
+static void stack_page_findings(struct doc *d, const struct stack_view *v)
 {
 	static const struct column columns[] = { { .title = "Verdict" },
 						 { .title = "Finding" },
@@ -222,7 +224,7 @@ static void findings(struct doc *d, const struct stack_view *v)
 }
 
 /* One command mends several findings as a rule. */
-static void commands(struct doc *d, const struct stack_view *v)
+static void stack_page_commands(struct doc *d, const struct stack_view *v)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -275,8 +277,8 @@ struct doc *page_stack_check(struct arena *a, const struct stack_view *v)
 
 	doc_heading(d, 1, "Software stack");
 	check_summary(d, v);
-	findings(d, v);
-	commands(d, v);
+	stack_page_findings(d, v);
+	stack_page_commands(d, v);
 	if (v->inv->n_items) {
 		doc_heading(d, 2, "What is there");
 		places(d, v);
@@ -328,7 +330,7 @@ struct doc *page_stack_env(struct arena *a, const struct env_view *v)
 }
 
 /* In single quotes nothing means anything but a single quote. */
-static void quoted(FILE *out, const char *s)
+static void stack_page_quoted(FILE *out, const char *s)
 {
 	fputc('\'', out);
 	for (; *s; s++) {
@@ -366,7 +368,7 @@ void stack_env_shell(FILE *out, const struct env_view *v)
 		fputs("\n# ", out);
 		comment(out, l->reason);
 		fprintf(out, "export %s=", l->name);
-		quoted(out, l->value);
+		stack_page_quoted(out, l->value);
 		fputs(l->before ? "${PATH:+:$PATH}\n" : "\n", out);
 	}
 	for (size_t i = 0; i < n_dead_flags; i++)
@@ -408,7 +410,7 @@ json_t *stack_env_json(const struct env_view *v, long long time_s, int exit_code
 
 static const char *const states[] = { "to do", "done", "lacks" };
 
-static const char *command(struct arena *a, const struct build_step *s)
+static const char *stack_page_command(struct arena *a, const struct build_step *s)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -448,7 +450,7 @@ struct doc *page_build_plan(struct arena *a, const struct build_plan *p)
 				    : s->title);
 		if (s->disk_gib)
 			c[3] = cell_printf(d, STYLE_PLAIN, "%u", s->disk_gib);
-		c[4] = cell_as(STYLE_CODE, command(a, s));
+		c[4] = cell_as(STYLE_CODE, stack_page_command(a, s));
 	}
 	return d;
 }
@@ -552,8 +554,8 @@ static const struct house_wheel *same_file(const struct wheelhouse *h, const cha
 	return NULL;
 }
 
-static size_t missing(struct doc *d, struct node *t, const struct wheelhouse *x,
-		      const struct wheelhouse *y, bool changed)
+static size_t stack_page_missing(struct doc *d, struct node *t, const struct wheelhouse *x,
+				 const struct wheelhouse *y, bool changed)
 {
 	size_t n = 0;
 
@@ -583,7 +585,7 @@ struct doc *page_wheelhouse_diff(struct arena *a, const struct wheelhouse *x,
 	doc_text(d, "%s: %zu wheels for %s. %s: %zu wheels for %s.", x->dir, x->n, target(a, x),
 		 y->dir, y->n, target(a, y));
 	t = doc_table(d, NULL, columns, 2);
-	*differ = missing(d, t, x, y, true) + missing(d, t, y, x, false);
+	*differ = stack_page_missing(d, t, x, y, true) + stack_page_missing(d, t, y, x, false);
 	if (!*differ)
 		doc_text(d, "They hold the same wheels.");
 	return d;

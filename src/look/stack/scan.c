@@ -57,7 +57,7 @@ static void best_reset(struct scanner *c)
 		c->best[i] = CODE_NONE;
 }
 
-static void add_code(struct scanner *c, const struct gpu_code *code)
+static void scan_add_code(struct scanner *c, const struct gpu_code *code)
 {
 	code_add(c->a, &c->s->codes, code);
 	c->s->entries++;
@@ -136,7 +136,7 @@ static void cubin_target(unsigned abi, uint32_t flags, unsigned *sm, char *suffi
 }
 
 /* The value of a directive at the begin of a line: ".target sm_121a". */
-static const char *directive(const char *text, const char *name)
+static const char *scan_directive(const char *text, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -162,7 +162,8 @@ static unsigned digits(const char **p)
 /* -EINVAL when text does not begin like PTX. ptx: 90 for ".version 9.0". */
 static int ptx_target(const char *text, unsigned *sm, char *suffix, unsigned *ptx)
 {
-	const char *version = directive(text, ".version"), *target = directive(text, ".target");
+	const char *version = scan_directive(text, ".version"),
+		   *target = scan_directive(text, ".target");
 	unsigned major;
 
 	if (!version || !target)
@@ -193,7 +194,7 @@ static int scan_ptx(struct scanner *c, struct input *in, bool *is)
 	if (*is) {
 		c->s->kind = SCAN_PTX;
 		best_reset(c);
-		add_code(c, &code_of);
+		scan_add_code(c, &code_of);
 		on_container(c);
 	}
 	return code;
@@ -286,7 +287,7 @@ static void on_entry(void *ctx, struct input *in, const struct fatbin_entry *ent
 
 	code.inside = c->inside;
 	code.empty = head_empty(in, entry);
-	add_code(c, &code);
+	scan_add_code(c, &code);
 	if (!c->how->deep)
 		return;
 	switch (head_compare(c->a, in, entry, &why)) {
@@ -308,7 +309,7 @@ static int walk(struct scanner *c, struct input *in, uint64_t at, uint64_t size)
 	return fatbin_walk(in, at, size, &v);
 }
 
-static int search(struct scanner *c, const struct elf_section *s)
+static int scan_search(struct scanner *c, const struct elf_section *s)
 {
 	struct fatbin_visitor v = { c, on_entry, on_container, on_problem };
 	int code;
@@ -329,7 +330,7 @@ static int on_section(void *ctx, const struct elf_section *s)
 	if (strcmp(s->name, ".nvFatBinSegment") == 0)
 		return count_wrappers(c, s);
 	if (s->type == PROGBITS && (s->flags & ALLOC) && !(s->flags & EXEC) && s->size >= LEAST)
-		return search(c, s);
+		return scan_search(c, s);
 	return 0;
 }
 
@@ -347,7 +348,7 @@ static int scan_elf(struct scanner *c, struct input *in, struct err *e)
 
 		cubin_target(f.abi, f.flags, &code_of.sm, &code_of.suffix);
 		best_reset(c);
-		add_code(c, &code_of);
+		scan_add_code(c, &code_of);
 		on_container(c);
 		c->s->kind = SCAN_CUBIN;
 		return 0;
@@ -454,7 +455,7 @@ static bool first_time(struct found *f, const struct stat *st)
 	return true;
 }
 
-static void gather(struct found *f, int dir, const char *path, int depth)
+static void scan_gather(struct found *f, int dir, const char *path, int depth)
 {
 	DIR *d = fdopendir(dir);
 	struct dirent *it;
@@ -476,7 +477,7 @@ static void gather(struct found *f, int dir, const char *path, int depth)
 
 			child = arena_printf(f->a, "%s/%s", path, it->d_name);
 			if (fd >= 0)
-				gather(f, fd, child, depth + 1);
+				scan_gather(f, fd, child, depth + 1);
 		} else if (S_ISREG(st.st_mode) && st.st_size >= TREE_LEAST &&
 			   scan_name(it->d_name) && first_time(f, &st)) {
 			f->paths = arena_grow(f->a, f->paths, f->n, sizeof(*f->paths));
@@ -502,7 +503,7 @@ struct worker {
 	bool started;
 };
 
-static void *work(void *ctx)
+static void *scan_work(void *ctx)
 {
 	struct worker *w = ctx;
 	const struct job *j = w->job;
@@ -538,7 +539,7 @@ static void adopt(struct arena *a, struct scan *s)
 	}
 }
 
-static unsigned how_many(unsigned threads, size_t files)
+static unsigned scan_how_many(unsigned threads, size_t files)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -549,8 +550,8 @@ static unsigned how_many(unsigned threads, size_t files)
 	return files < threads ? (unsigned)files : threads;
 }
 
-static void run(struct arena *a, const struct found *f, const struct scan_options *how,
-		unsigned threads, struct scan *out)
+static void scan_run(struct arena *a, const struct found *f, const struct scan_options *how,
+		     unsigned threads, struct scan *out)
 {
 	size_t next = 0;
 	struct job j = { f, how, out, &next };
@@ -559,9 +560,9 @@ static void run(struct arena *a, const struct found *f, const struct scan_option
 	/* The first one is this thread. */
 	for (unsigned i = 0; i < threads; i++) {
 		w[i].job = &j;
-		w[i].started = i && pthread_create(&w[i].thread, NULL, work, &w[i]) == 0;
+		w[i].started = i && pthread_create(&w[i].thread, NULL, scan_work, &w[i]) == 0;
 	}
-	work(&w[0]);
+	scan_work(&w[0]);
 	for (unsigned i = 1; i < threads; i++)
 		if (w[i].started)
 			pthread_join(w[i].thread, NULL);
@@ -587,7 +588,7 @@ int scan_tree(struct arena *a, const char *path, const struct scan_options *how,
 			return err_set(e, -errno, "%s: %s", path, strerror(errno));
 		while (len > 1 && path[len - 1] == '/')
 			len--;
-		gather(&f, fd, len == 1 && *path == '/' ? "" : arena_strndup(a, path, len), 0);
+		scan_gather(&f, fd, len == 1 && *path == '/' ? "" : arena_strndup(a, path, len), 0);
 		if (f.n)
 			qsort(f.paths, f.n, sizeof(*f.paths), str_natural_qsort);
 	} else {
@@ -597,7 +598,7 @@ int scan_tree(struct arena *a, const char *path, const struct scan_options *how,
 	*out = arena_array(a, f.n + 1, sizeof(**out));
 	*n = f.n;
 	if (f.n)
-		run(a, &f, how, how_many(threads, f.n), *out);
+		scan_run(a, &f, how, scan_how_many(threads, f.n), *out);
 	return 0;
 }
 
@@ -635,7 +636,7 @@ bool scan_name(const char *name)
 	return versioned(name);
 }
 
-static void add_part(struct arena *a, struct scan *out, const struct scan *part)
+static void scan_add_part(struct arena *a, struct scan *out, const struct scan *part)
 {
 	for (size_t i = 0; i < part->codes.n; i++)
 		code_add(a, &out->codes, &part->codes.items[i]);
@@ -678,7 +679,7 @@ void scan_wheel(struct arena *a, const struct zip *z, const struct scan_options 
 			scan_input(a, m.in, entry->name, how, &part);
 			zip_close(&m);
 		}
-		add_part(a, out, &part);
+		scan_add_part(a, out, &part);
 	}
 	code_sort(&out->codes);
 }

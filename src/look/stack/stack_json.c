@@ -120,7 +120,7 @@ json_t *stack_arch_json(const struct arch_view *v, long long time_s, int exit_co
 
 /* The software stack as JSON. Keys and meanings are API: schemas/stack-check.json holds them. */
 
-static json_t *finding_json(const struct stack_finding *f)
+static json_t *stack_json_finding(const struct stack_finding *f)
 {
 	static const char *const verdicts[] = { "pass", "fail", "na", "unknown" };
 	json_t *j = json_object();
@@ -160,7 +160,7 @@ static json_t *item_json(const struct stack_view *v, const struct stack_item *it
 	return j;
 }
 
-static json_t *place_json(const struct stack_place *p)
+static json_t *stack_json_place(const struct stack_place *p)
 {
 	static const char *const kinds[] = { "system", "toolkit", "python" };
 	json_t *j = json_object();
@@ -192,10 +192,10 @@ json_t *stack_check_json(const struct stack_view *v, long long time_s, int exit_
 				      (json_int_t)n[VERDICT_NA], "unknown",
 				      (json_int_t)n[VERDICT_UNKNOWN]));
 	for (size_t i = 0; i < v->found->n; i++)
-		json_array_append_new(found, finding_json(&v->found->items[i]));
+		json_array_append_new(found, stack_json_finding(&v->found->items[i]));
 	json_object_set_new(j, "findings", found);
 	for (size_t i = 0; i < v->inv->n_places; i++)
-		json_array_append_new(places, place_json(&v->inv->places[i]));
+		json_array_append_new(places, stack_json_place(&v->inv->places[i]));
 	json_object_set_new(j, "places", places);
 	for (size_t i = 0; i < v->inv->n_items; i++)
 		json_array_append_new(items, item_json(v, &v->inv->items[i]));

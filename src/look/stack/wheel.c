@@ -159,7 +159,7 @@ static const struct zip_entry *info_file(const struct zip *z, const char *leaf, 
 }
 
 /* The value of "Name: value" among the headers; of several the nth. */
-static char *header(struct arena *a, const char *text, const char *name, size_t nth)
+static char *wheel_header(struct arena *a, const char *text, const char *name, size_t nth)
 {
 	size_t len = strlen(name);
 
@@ -180,10 +180,11 @@ static char *header(struct arena *a, const char *text, const char *name, size_t 
 
 static int check_metadata(struct arena *a, const char *text, struct wheel *w, struct err *e)
 {
-	char *name = header(a, text, "Name", 0), *version = header(a, text, "Version", 0);
+	char *name = wheel_header(a, text, "Name", 0),
+	     *version = wheel_header(a, text, "Version", 0);
 	char x[256], y[256];
 
-	w->requires_python = header(a, text, "Requires-Python", 0);
+	w->requires_python = wheel_header(a, text, "Requires-Python", 0);
 	if (!name || !version)
 		return err_set(e, -EBADMSG, "%.200s: its metadata lack a name or version", w->file);
 	dist_normalise(name, x, sizeof(x));
@@ -217,7 +218,7 @@ static int check_tags(struct arena *a, const char *text, const struct wheel *w, 
 {
 	size_t n = 0;
 
-	for (char *tag; n < WHEEL_TAGS && (tag = header(a, text, "Tag", n)); n++) {
+	for (char *tag; n < WHEEL_TAGS && (tag = wheel_header(a, text, "Tag", n)); n++) {
 		char *abi = strchr(tag, '-'), *platform = abi ? strchr(abi + 1, '-') : NULL;
 
 		if (platform) {
@@ -235,8 +236,8 @@ static int check_tags(struct arena *a, const char *text, const struct wheel *w, 
 	return n ? 0 : err_set(e, -EBADMSG, "%.200s: inside it has no tag", w->file);
 }
 
-static int text_of(struct arena *a, const struct zip *z, const char *leaf, const struct wheel *w,
-		   char **out, struct err *e)
+static int wheel_text_of(struct arena *a, const struct zip *z, const char *leaf,
+			 const struct wheel *w, char **out, struct err *e)
 {
 	const struct zip_entry *entry = info_file(z, leaf, a, w);
 
@@ -279,7 +280,7 @@ static const char *line_path(struct arena *a, const char *p, size_t n, char **pa
 }
 
 /* Path -> hash as it stands there; "" where a line has none. */
-static void read_lines(struct arena *a, const char *text, struct map *lines)
+static void wheel_read_lines(struct arena *a, const char *text, struct map *lines)
 {
 	while (*text) {
 		size_t n = strcspn(text, "\n"), k = n;
@@ -395,7 +396,7 @@ static int wheel_record(struct arena *a, const struct zip *z, struct wheel *w, s
 	code = zip_text(a, z, record, RECORD_MAX, &text, e);
 	if (code)
 		return code;
-	read_lines(a, text, &lines);
+	wheel_read_lines(a, text, &lines);
 	for (size_t i = 0; i < z->n && !code; i++)
 		if (!z->entries[i].folder)
 			code = check_member(a, z, &z->entries[i], &lines, w, e);
@@ -419,11 +420,11 @@ int wheel_read(struct arena *a, struct input *in, const char *file, const struct
 		return code;
 	code = zip_open(a, in, &z, e);
 	if (!code)
-		code = text_of(a, &z, "METADATA", &w, &metadata, e);
+		code = wheel_text_of(a, &z, "METADATA", &w, &metadata, e);
 	if (!code)
 		code = check_metadata(a, metadata, &w, e);
 	if (!code)
-		code = text_of(a, &z, "WHEEL", &w, &tags, e);
+		code = wheel_text_of(a, &z, "WHEEL", &w, &tags, e);
 	if (!code)
 		code = check_tags(a, tags, &w, e);
 	if (!code)

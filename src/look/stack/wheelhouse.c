@@ -235,7 +235,7 @@ static int write_new(struct wheelhouse *h, const char *name, const char *text, s
 
 /* A wheel on its way into a wheelhouse: checked, copied, and the copy compared. */
 
-static const char *codes_text(struct arena *a, const struct code_set *set)
+static const char *wheelhouse_codes_text(struct arena *a, const struct code_set *set)
 {
 	const char *text = "";
 
@@ -246,7 +246,8 @@ static const char *codes_text(struct arena *a, const struct code_set *set)
 }
 
 /* "sm_90,sm_121" */
-static int gpus_of(struct arena *a, const char *text, struct scan_options *how, struct err *e)
+static int wheelhouse_gpus_of(struct arena *a, const char *text, struct scan_options *how,
+			      struct err *e)
 {
 	char *list = arena_strdup(a, text), *save = NULL;
 
@@ -369,7 +370,7 @@ static void enter(struct arena *a, struct wheelhouse *h, const struct wheel *w, 
 				    .abi = w->abi,
 				    .platform = w->platform,
 				    .requires_python = w->requires_python,
-				    .gpu_code = codes_text(a, &w->code.codes),
+				    .gpu_code = wheelhouse_codes_text(a, &w->code.codes),
 				    .added = arena_strdup(a, stamp) };
 }
 
@@ -415,7 +416,7 @@ int wheelhouse_add(struct arena *a, struct wheelhouse *h, const char *path, bool
 	struct scan_options how = { 0 };
 	struct input_file f;
 	struct wheel w;
-	int code = gpus_of(a, h->gpus, &how, e);
+	int code = wheelhouse_gpus_of(a, h->gpus, &how, e);
 
 	if (!code)
 		code = input_open(&f, path, e);
@@ -439,7 +440,7 @@ int wheelhouse_add(struct arena *a, struct wheelhouse *h, const char *path, bool
 enum { LIMIT_S = 60, SAID_MAX = 16384 };
 
 /* What holds these bytes and has no name; -1. */
-static int nameless(const char *bytes, size_t n)
+static int wheelhouse_nameless(const char *bytes, size_t n)
 {
 	int fd = memfd_create("gputune-signed", MFD_CLOEXEC);
 
@@ -455,7 +456,7 @@ static int nameless(const char *bytes, size_t n)
 static int keygen(struct arena *a, char *const *argv, const char *bytes, size_t n, bool apart,
 		  char **said, struct err *e)
 {
-	int in = nameless(bytes, n), out = nameless("", 0), status = -EIO;
+	int in = wheelhouse_nameless(bytes, n), out = wheelhouse_nameless("", 0), status = -EIO;
 	struct command_front p = { .argv = argv,
 				   .input = arena_printf(a, "/proc/self/fd/%d", in),
 				   .output = out,

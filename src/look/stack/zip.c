@@ -52,7 +52,7 @@ static int feed(struct inflate_state *s)
 }
 
 /* Unpacks until `until` bytes are made, or the ring's end is reached. */
-static int step(struct inflate_state *s, uint64_t until)
+static int zip_step(struct inflate_state *s, uint64_t until)
 {
 	size_t at = (size_t)(s->made % s->ring_size), room = s->ring_size - at, want;
 	int code = s->z.avail_in ? 0 : feed(s);
@@ -88,7 +88,7 @@ static int read_inflate(struct input *in, uint64_t at, void *buf, size_t n)
 		if (until > at + s->ring_size / 2 + 1)
 			until = at + s->ring_size / 2 + 1;
 		while (s->made < until) {
-			code = step(s, until);
+			code = zip_step(s, until);
 			if (code)
 				return code;
 		}
@@ -354,7 +354,7 @@ static const char *bad_name(const char *name, size_t n)
 }
 
 /* Sizes and places beyond 4 GiB stand in the extra field 1, in this order, only where needed. */
-static bool wide(const unsigned char *x, size_t n, struct zip_entry *z)
+static bool zip_wide(const unsigned char *x, size_t n, struct zip_entry *z)
 {
 	uint64_t *const want[] = { &z->size, &z->packed_size, &z->header_at };
 
@@ -382,8 +382,8 @@ static bool wide(const unsigned char *x, size_t n, struct zip_entry *z)
 	return false;
 }
 
-static int judge(const struct zip_entry *z, unsigned flags, unsigned method,
-		 const struct directory *d, struct err *e)
+static int zip_judge(const struct zip_entry *z, unsigned flags, unsigned method,
+		     const struct directory *d, struct err *e)
 {
 	if (flags & 1)
 		return err_set(e, -EBADMSG, "the member %.200s is encrypted", z->name);
@@ -427,9 +427,9 @@ static int read_entry(struct arena *a, const unsigned char *p, size_t left, stru
 				 .packed_size = le32(p + 20),
 				 .size = le32(p + 24),
 				 .header_at = le32(p + 42) };
-	if (!wide(p + ENTRY + name, extra, z))
+	if (!zip_wide(p + ENTRY + name, extra, z))
 		return err_set(e, -EBADMSG, "the member %.200s lacks its zip64 sizes", z->name);
-	return judge(z, le16(p + 8), le16(p + 10), d, e);
+	return zip_judge(z, le16(p + 8), le16(p + 10), d, e);
 }
 
 static int by_place(const void *a, const void *b)
@@ -441,7 +441,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* One name for one member, one place for one member. */
-static int distinct(struct arena *a, struct zip *z, struct err *e)
+static int zip_distinct(struct arena *a, struct zip *z, struct err *e)
 {
 	const struct zip_entry **by = arena_array(a, z->n, sizeof(*by));
 
@@ -490,7 +490,7 @@ int zip_open(struct arena *a, struct input *in, struct zip *out, struct err *e)
 	}
 	free(p);
 	if (!code)
-		code = distinct(a, &z, e);
+		code = zip_distinct(a, &z, e);
 	if (!code)
 		*out = z;
 	return code;

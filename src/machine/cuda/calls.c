@@ -130,8 +130,8 @@ int cuda_record(struct cuda_gpu *g, struct cuda_event *ev, struct cuda_stream *s
 }
 
 /* Asks until the answer is another than "not yet": at once again at first, later after naps. */
-static int wait_for(struct cuda_gpu *g, struct cuda_event *ev, struct cuda_stream *s,
-		    double seconds, const char *what, struct err *e)
+static int calls_wait_for(struct cuda_gpu *g, struct cuda_event *ev, struct cuda_stream *s,
+			  double seconds, const char *what, struct err *e)
 {
 	static const struct timespec nap = { .tv_nsec = NAP_NS };
 	long long begin = clock_mono_ns(), at;
@@ -161,13 +161,13 @@ static int wait_for(struct cuda_gpu *g, struct cuda_event *ev, struct cuda_strea
 int cuda_wait_event(struct cuda_gpu *g, struct cuda_event *ev, double seconds, const char *what,
 		    struct err *e)
 {
-	return wait_for(g, ev, NULL, seconds, what, e);
+	return calls_wait_for(g, ev, NULL, seconds, what, e);
 }
 
 int cuda_wait_stream(struct cuda_gpu *g, struct cuda_stream *s, double seconds, const char *what,
 		     struct err *e)
 {
-	return wait_for(g, NULL, s, seconds, what, e);
+	return calls_wait_for(g, NULL, s, seconds, what, e);
 }
 
 int cuda_elapsed(struct cuda_gpu *g, struct cuda_event *from, struct cuda_event *to, double *out,

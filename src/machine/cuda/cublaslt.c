@@ -79,7 +79,7 @@ const char *cublaslt_status_name(int status)
 }
 
 /* Sets the sentence; the errno tells what cannot be from what went wrong. */
-static int status(int s, struct err *e, const char *what)
+static int cublaslt_status(int s, struct err *e, const char *what)
 {
 	int r = s == CUBLAS_STATUS_ALLOC_FAILED ? -ENOMEM
 		: s == CUBLAS_STATUS_NOT_SUPPORTED || s == CUBLAS_STATUS_INVALID_VALUE ||
@@ -171,7 +171,7 @@ void cublaslt_plan_end(struct cublaslt_plan *p)
 static int set(struct cublaslt_plan *p, int attribute, const void *value, size_t size,
 	       const char *what, struct err *e)
 {
-	return status(p->lt->api.product_set(p->product, attribute, value, size), e, what);
+	return cublaslt_status(p->lt->api.product_set(p->product, attribute, value, size), e, what);
 }
 
 static int set_scales(struct cublaslt_plan *p, const struct cublaslt_shape *s, struct err *e)
@@ -203,7 +203,7 @@ static int describe_product(struct cublaslt_plan *p, const struct cublaslt_shape
 	/* What a call that failed left there is nothing to end; so below. */
 	if (made)
 		p->product = NULL;
-	r = status(made, e, "this arithmetic");
+	r = cublaslt_status(made, e, "this arithmetic");
 	r = r ? r : set(p, CUBLASLT_MATMUL_DESC_TRANSA, &turned_a, sizeof(turned_a), "A turned", e);
 	r = r ? r : set(p, CUBLASLT_MATMUL_DESC_TRANSB, &turned_b, sizeof(turned_b), "B turned", e);
 	if (r == 0 && s->fast)
@@ -218,7 +218,7 @@ static int describe_matrix(struct cublaslt_plan *p, struct cublaslt_layout **out
 
 	if (s)
 		*out = NULL;
-	return status(s, e, what);
+	return cublaslt_status(s, e, what);
 }
 
 static int describe_matrices(struct cublaslt_plan *p, const struct cublaslt_shape *s, struct err *e)
@@ -231,7 +231,7 @@ static int describe_matrices(struct cublaslt_plan *p, const struct cublaslt_shap
 	return r ? r : describe_matrix(p, &p->d, s->d, s->m, s->n, "the matrix D", e);
 }
 
-static int start(struct cublaslt_plan *p, const struct cuda_gpu *g, struct err *e)
+static int cublaslt_start(struct cublaslt_plan *p, const struct cuda_gpu *g, struct err *e)
 {
 	int s = p->lt->api.create(&p->handle), driver = g->cuda ? g->cuda->version / 1000 : 0;
 
@@ -243,7 +243,7 @@ static int start(struct cublaslt_plan *p, const struct cuda_gpu *g, struct err *
 			       "CUDA %d.%d at most",
 			       p->lt->version[0], p->lt->version[1], p->lt->lib.path,
 			       p->lt->version[0], driver, g->cuda->version % 1000 / 10);
-	return status(s, e, "starting on this GPU");
+	return cublaslt_status(s, e, "starting on this GPU");
 }
 
 int cublaslt_plan_make(struct cublaslt *l, struct cuda_gpu *g, const struct cublaslt_shape *shape,
@@ -263,7 +263,7 @@ int cublaslt_plan_make(struct cublaslt *l, struct cuda_gpu *g, const struct cubl
 	else
 		p->one.f = 1;
 	r = cuda_use(g, e);
-	r = r ? r : start(p, g, e);
+	r = r ? r : cublaslt_start(p, g, e);
 	r = r ? r : describe_product(p, shape, e);
 	r = r ? r : describe_matrices(p, shape, e);
 	if (r) {
@@ -278,18 +278,18 @@ int cublaslt_plan_search(struct cublaslt_plan *p, size_t workspace, struct cubla
 			 int most, int *n, struct err *e)
 {
 	struct cublaslt_wish *wish = NULL;
-	int r = status(p->lt->api.wish_make(&wish), e, "what is wished for");
+	int r = cublaslt_status(p->lt->api.wish_make(&wish), e, "what is wished for");
 
 	*n = 0;
 	if (r)
 		return r;
-	r = status(p->lt->api.wish_set(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-				       sizeof(workspace)),
-		   e, "the size of the workspace");
+	r = cublaslt_status(p->lt->api.wish_set(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+						&workspace, sizeof(workspace)),
+			    e, "the size of the workspace");
 	r = r ? r
-	      : status(p->lt->api.heuristic(p->handle, p->product, p->a, p->b, p->d, p->d, wish,
-					    most, out, n),
-		       e, "looking for algorithms");
+	      : cublaslt_status(p->lt->api.heuristic(p->handle, p->product, p->a, p->b, p->d, p->d,
+						     wish, most, out, n),
+				e, "looking for algorithms");
 	p->lt->api.wish_end(wish);
 	/* What the library says it gave is not taken beyond what there is room for. */
 	if (*n < 0 || *n > most)

@@ -67,7 +67,7 @@ static const struct vendor_symbol symbols[] = {
 #include "machine/cuda/cufile.def"
 };
 
-static const char *sentence(int error)
+static const char *cufile_sentence(int error)
 {
 	static const struct {
 		int error;
@@ -106,8 +106,8 @@ int cufile_check(struct cufile_answer a, struct err *e, const char *what)
 		return 0;
 	if (a.error == CUFILE_CUDA)
 		snprintf(cuda, sizeof(cuda), ", CUDA error %d", a.cuda);
-	return err_set(e, -EOPNOTSUPP, "cuFile: %s: %s (error %d%s)", what, sentence(a.error),
-		       a.error, cuda);
+	return err_set(e, -EOPNOTSUPP, "cuFile: %s: %s (error %d%s)", what,
+		       cufile_sentence(a.error), a.error, cuda);
 }
 
 #define MOST (1ull << 40)

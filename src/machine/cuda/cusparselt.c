@@ -58,7 +58,7 @@ struct cusparselt_plan {
 	bool begun, have_a, have_b, have_d, chosen, planned;
 };
 
-static int status(int s, struct err *e, const char *what)
+static int cusparselt_status(int s, struct err *e, const char *what)
 {
 	int r = s == CUSPARSE_STATUS_ALLOC_FAILED ? -ENOMEM
 		: s == CUSPARSE_STATUS_NOT_SUPPORTED || s == CUSPARSE_STATUS_INVALID_VALUE ||
@@ -123,44 +123,47 @@ void cusparselt_plan_end(struct cusparselt_plan *p)
 	free(p);
 }
 
-static int describe(struct cusparselt_plan *p, const struct cusparselt_shape *s, struct err *e)
+static int cusparselt_describe(struct cusparselt_plan *p, const struct cusparselt_shape *s,
+			       struct err *e)
 {
 	const struct cusparselt_api *api = &p->lt->api;
 	int64_t m = (int64_t)s->m, n = (int64_t)s->n, k = (int64_t)s->k;
-	int r = status(api->begin(&p->handle), e, "starting on this GPU");
+	int r = cusparselt_status(api->begin(&p->handle), e, "starting on this GPU");
 
 	p->begun = r == 0;
 	r = r ? r
-	      : status(api->sparse_make(&p->handle, &p->a, k, m, k, ALIGNMENT, s->type,
-					CUSPARSE_ORDER_COL, 0),
-		       e, "the sparse matrix A");
+	      : cusparselt_status(api->sparse_make(&p->handle, &p->a, k, m, k, ALIGNMENT, s->type,
+						   CUSPARSE_ORDER_COL, 0),
+				  e, "the sparse matrix A");
 	p->have_a = r == 0;
 	r = r ? r
-	      : status(api->dense_make(&p->handle, &p->b, k, n, k, ALIGNMENT, s->type,
-				       CUSPARSE_ORDER_COL),
-		       e, "the matrix B");
+	      : cusparselt_status(api->dense_make(&p->handle, &p->b, k, n, k, ALIGNMENT, s->type,
+						  CUSPARSE_ORDER_COL),
+				  e, "the matrix B");
 	p->have_b = r == 0;
 	r = r ? r
-	      : status(api->dense_make(&p->handle, &p->d, m, n, m, ALIGNMENT, s->d,
-				       CUSPARSE_ORDER_COL),
-		       e, "the matrix D");
+	      : cusparselt_status(api->dense_make(&p->handle, &p->d, m, n, m, ALIGNMENT, s->d,
+						  CUSPARSE_ORDER_COL),
+				  e, "the matrix D");
 	p->have_d = r == 0;
 	r = r ? r
-	      : status(api->product_make(&p->handle, &p->product, CUSPARSE_OPERATION_TRANSPOSE,
-					 CUSPARSE_OPERATION_NON_TRANSPOSE, &p->a, &p->b, &p->d,
-					 &p->d,
-					 s->integer ? CUSPARSE_COMPUTE_32I : CUSPARSE_COMPUTE_32F),
-		       e, "this product");
+	      : cusparselt_status(
+			api->product_make(&p->handle, &p->product, CUSPARSE_OPERATION_TRANSPOSE,
+					  CUSPARSE_OPERATION_NON_TRANSPOSE, &p->a, &p->b, &p->d,
+					  &p->d,
+					  s->integer ? CUSPARSE_COMPUTE_32I : CUSPARSE_COMPUTE_32F),
+			e, "this product");
 	r = r ? r
-	      : status(api->choice_make(&p->handle, &p->choice, &p->product, 0), e,
-		       "choosing an algorithm");
+	      : cusparselt_status(api->choice_make(&p->handle, &p->choice, &p->product, 0), e,
+				  "choosing an algorithm");
 	p->chosen = r == 0;
 	return r;
 }
 
 /* One that a search found. It has to be taken before there is a plan: storage of a plan that was
  * ended takes no other (0.8). */
-static int take(struct cusparselt_plan *p, const struct cusparselt_choice *c, struct err *e)
+static int cusparselt_take(struct cusparselt_plan *p, const struct cusparselt_choice *c,
+			   struct err *e)
 {
 	const struct cusparselt_api *api = &p->lt->api;
 
@@ -172,15 +175,15 @@ static int take(struct cusparselt_plan *p, const struct cusparselt_choice *c, st
 			s = api->choice_set(&p->handle, &p->choice, choice_words[i], &c->word[i],
 					    sizeof(c->word[i]));
 		if (s && choice_words[i] == CUSPARSELT_MATMUL_ALG_CONFIG_ID)
-			return status(s, e, "the algorithm that was found before");
+			return cusparselt_status(s, e, "the algorithm that was found before");
 	}
 	return 0;
 }
 
 static int plan(struct cusparselt_plan *p, struct err *e)
 {
-	int r = status(p->lt->api.plan_make(&p->handle, &p->plan, &p->product, &p->choice), e,
-		       "a plan");
+	int r = cusparselt_status(
+		p->lt->api.plan_make(&p->handle, &p->plan, &p->product, &p->choice), e, "a plan");
 
 	p->planned = r == 0;
 	return r;
@@ -199,9 +202,9 @@ int cusparselt_plan_make(struct cusparselt *l, struct cuda_gpu *g,
 	memset(p, 0, sizeof(*p));
 	p->lt = l;
 	p->gpu = g;
-	r = describe(p, shape, e);
+	r = cusparselt_describe(p, shape, e);
 	if (r == 0 && known)
-		r = take(p, known, e);
+		r = cusparselt_take(p, known, e);
 	r = r ? r : plan(p, e);
 	if (r) {
 		cusparselt_plan_end(p);
@@ -215,30 +218,30 @@ int cusparselt_plan_bytes(struct cusparselt_plan *p, size_t *compressed, size_t 
 			  struct err *e)
 {
 	*compressed = *scratch = 0;
-	return status(p->lt->api.compressed(&p->handle, &p->plan, compressed, scratch), e,
-		      "the size without zeros");
+	return cusparselt_status(p->lt->api.compressed(&p->handle, &p->plan, compressed, scratch),
+				 e, "the size without zeros");
 }
 
 int cusparselt_check(struct cusparselt_plan *p, cuda_address a, cuda_address wrong,
 		     struct cuda_stream *s, struct err *e)
 {
-	return status(p->lt->api.check(&p->handle, &p->product, a, wrong, s), e,
-		      "looking for the zeros");
+	return cusparselt_status(p->lt->api.check(&p->handle, &p->product, a, wrong, s), e,
+				 "looking for the zeros");
 }
 
 int cusparselt_compress(struct cusparselt_plan *p, cuda_address a, cuda_address to,
 			cuda_address scratch, struct cuda_stream *s, struct err *e)
 {
-	return status(p->lt->api.compress(&p->handle, &p->plan, a, to, scratch, s), e,
-		      "taking the zeros out");
+	return cusparselt_status(p->lt->api.compress(&p->handle, &p->plan, a, to, scratch, s), e,
+				 "taking the zeros out");
 }
 
 /* The plan's algorithm must not need more than there is. */
-static int fits(struct cusparselt_plan *p, size_t have, struct err *e)
+static int cusparselt_fits(struct cusparselt_plan *p, size_t have, struct err *e)
 {
 	size_t want = 0;
-	int r = status(p->lt->api.workspace(&p->handle, &p->plan, &want), e,
-		       "the size of the workspace");
+	int r = cusparselt_status(p->lt->api.workspace(&p->handle, &p->plan, &want), e,
+				  "the size of the workspace");
 
 	if (r == 0 && want > have)
 		r = err_set(e, -EOPNOTSUPP,
@@ -252,13 +255,13 @@ int cusparselt_search(struct cusparselt_plan *p, const struct cusparselt_buffers
 {
 	const struct cusparselt_api *api = &p->lt->api;
 	const float one = 1, zero = 0;
-	int r = fits(p, at->workspace_bytes, e);
+	int r = cusparselt_fits(p, at->workspace_bytes, e);
 
 	r = r ? r
-	      : status(api->search(&p->handle, &p->plan, &one, at->a, at->b, &zero, at->d, at->d,
-				   at->workspace, &s, 1),
-		       e, "the search for an algorithm");
-	r = r ? r : fits(p, at->workspace_bytes, e);
+	      : cusparselt_status(api->search(&p->handle, &p->plan, &one, at->a, at->b, &zero,
+					      at->d, at->d, at->workspace, &s, 1),
+				  e, "the search for an algorithm");
+	r = r ? r : cusparselt_fits(p, at->workspace_bytes, e);
 	*out = (struct cusparselt_choice){ 0 };
 	for (size_t i = 0; i < CUSPARSELT_WORDS && r == 0; i++)
 		if (api->choice_get(&p->handle, &p->choice, choice_words[i], &out->word[i],
@@ -275,7 +278,7 @@ int cusparselt_multiply(struct cusparselt_plan *p, const struct cusparselt_buffe
 {
 	const float one = 1, zero = 0;
 
-	return status(p->lt->api.multiply(&p->handle, &p->plan, &one, at->a, at->b, &zero, at->d,
-					  at->d, at->workspace, &s, 1),
-		      e, "the product");
+	return cusparselt_status(p->lt->api.multiply(&p->handle, &p->plan, &one, at->a, at->b,
+						     &zero, at->d, at->d, at->workspace, &s, 1),
+				 e, "the product");
 }

@@ -190,7 +190,7 @@ static void read_gpu(struct cuda_gpu *g)
 		g->memory_bytes = 0;
 }
 
-static int no_gpu(int result, const struct cuda *c, struct err *e)
+static int driver_no_gpu(int result, const struct cuda *c, struct err *e)
 {
 	const struct result *r = find_result(result);
 	char text[200];
@@ -239,7 +239,7 @@ static int list_gpus(struct cuda *c, struct err *e)
 	if (r == 0 && n <= 0)
 		r = CUDA_ERROR_NO_DEVICE;
 	if (r)
-		return no_gpu(r, c, e);
+		return driver_no_gpu(r, c, e);
 	for (int i = 0; i < n && i < CUDA_GPUS_MAX; i++) {
 		struct cuda_gpu *g = &c->gpu[c->n];
 

@@ -19,7 +19,7 @@ static void later(struct timespec *t, double seconds)
 	t->tv_nsec = (long)((all - (double)(time_t)all) * 1e9);
 }
 
-static void give_up(const struct cuda_guard *g)
+static void guard_give_up(const struct cuda_guard *g)
 {
 	char line[320];
 	int n = snprintf(
@@ -50,7 +50,7 @@ static void *guard_main(void *arg)
 		idle = now == seen ? idle + 1 : 0;
 		seen = now;
 		if (!g->over && idle >= 2)
-			give_up(g);
+			guard_give_up(g);
 	}
 	pthread_mutex_unlock(&g->lock);
 	return NULL;

@@ -57,7 +57,8 @@ unsigned cuda_op_factor(enum cuda_op op)
 	return op == CUDA_OP_TRIAD ? 3 : op == CUDA_OP_COPY ? 2 : 1;
 }
 
-static void load(struct text *t, const struct cuda_shape *s, const char *reg, const char *from)
+static void kernels_load(struct text *t, const struct cuda_shape *s, const char *reg,
+			 const char *from)
 {
 	/* Reading alone goes past the first cache, so that it cannot serve what the second should.
 	 */
@@ -109,7 +110,7 @@ static void triad_words(struct text *t, const struct cuda_shape *s)
 }
 
 /* The warp's sums together, and one addition to memory. */
-static void add_up(struct text *t)
+static void kernels_add_up(struct text *t)
 {
 	for (unsigned lanes = 16; lanes; lanes /= 2)
 		text_printf(t,
@@ -127,9 +128,9 @@ static void body(struct text *t, const struct cuda_shape *s)
 	if (s->op == CUDA_OP_WRITE)
 		write_words(t, s);
 	else
-		load(t, s, "x", "from");
+		kernels_load(t, s, "x", "from");
 	if (s->op == CUDA_OP_TRIAD) {
-		load(t, s, "y", "other");
+		kernels_load(t, s, "y", "other");
 		triad_words(t, s);
 	}
 	if (s->op == CUDA_OP_READ)
@@ -138,7 +139,7 @@ static void body(struct text *t, const struct cuda_shape *s)
 		store(t, s, u, "x");
 }
 
-static void head(struct text *t, const struct cuda_shape *s)
+static void kernels_head(struct text *t, const struct cuda_shape *s)
 {
 	char name[64];
 
@@ -152,11 +153,11 @@ static void head(struct text *t, const struct cuda_shape *s)
 
 /* One entry: passes over all pieces that are this block's; the next pass begins with another
  * block's pieces, so that the first cache cannot serve it. */
-static void entry(struct text *t, const struct cuda_shape *s)
+static void kernels_entry(struct text *t, const struct cuda_shape *s)
 {
 	const char *type = s->op == CUDA_OP_TRIAD ? "f32" : "b32";
 
-	head(t, s);
+	kernels_head(t, s);
 	text_add(t, ".reg .pred %p;\n.reg .b32 %r<8>;\n"
 		    ".reg .b64 %to, %from, %other, %end, %sum, %slot, %step, %at, %w, %policy;\n");
 	for (unsigned u = 0; u < s->unroll; u++)
@@ -179,7 +180,7 @@ static void entry(struct text *t, const struct cuda_shape *s)
 		    "add.u32 %r6, %r6, 1; setp.ge.u32 %p, %r6, %r7;\n@%p mov.u32 %r6, 0;\n"
 		    "sub.u32 %r5, %r5, 1; setp.gt.u32 %p, %r5, 0;\n@%p bra pass;\n");
 	if (s->op == CUDA_OP_READ)
-		add_up(t);
+		kernels_add_up(t);
 	text_add(t, "ret;\n}\n");
 }
 
@@ -188,5 +189,5 @@ void cuda_stream_text(struct text *out, enum cuda_op op, int cc_major)
 	text_printf(out, ".version 7.4\n.target sm_%d0\n.address_size 64\n", cc_major >= 8 ? 8 : 7);
 	for (size_t i = 0; i < cuda_shape_count; i++)
 		if (cuda_shapes[i].op == op && cuda_shape_runs(&cuda_shapes[i], cc_major))
-			entry(out, &cuda_shapes[i]);
+			kernels_entry(out, &cuda_shapes[i]);
 }

@@ -58,7 +58,7 @@ __attribute__((format(printf, 2, 3))) static void library_report(struct search *
 	va_end(ap);
 }
 
-static bool open_file(struct search *s, const char *soname, const char *path)
+static bool library_open_file(struct search *s, const char *soname, const char *path)
 {
 	struct link_map *map = NULL;
 	const char *why;
@@ -99,19 +99,20 @@ static bool is_file(struct search *s, const char *path)
 
 /* Root takes nothing that somebody else could have written, by a name that nobody can exchange;
  * unless the folder was named. */
-static bool take_file(struct search *s, const char *soname, const char *path, bool named)
+static bool library_take_file(struct search *s, const char *soname, const char *path, bool named)
 {
 	bool taken;
 	char *real;
 
 	if (named || geteuid() != 0)
-		return access(path, R_OK) == 0 && is_file(s, path) && open_file(s, soname, path);
+		return access(path, R_OK) == 0 && is_file(s, path) &&
+		       library_open_file(s, soname, path);
 	real = realpath(path, NULL);
 	taken = real && vendor_trusted(real);
 	if (real && !taken)
 		library_report(s, "others than root may write to it or to a folder above it: %s",
 			       real);
-	taken = taken && is_file(s, real) && open_file(s, soname, real);
+	taken = taken && is_file(s, real) && library_open_file(s, soname, real);
 	free(real);
 	return taken;
 }
@@ -132,7 +133,7 @@ static bool look_in(struct search *s, const char *folder, bool named)
 		if (n >= (int)sizeof(path)) {
 			if (named)
 				report_too_long(s);
-		} else if (take_file(s, *name, path, named)) {
+		} else if (library_take_file(s, *name, path, named)) {
 			return true;
 		}
 	}
@@ -189,7 +190,7 @@ static bool look_own(struct search *s)
 
 /* What glob() takes for that very text: a folder may be called "a[1]". False: no path is as long.
  */
-static bool escape(const char *text, char out[2 * PATH_MAX])
+static bool library_escape(const char *text, char out[2 * PATH_MAX])
 {
 	size_t n = 0;
 
@@ -214,7 +215,7 @@ static bool look_wheels(struct search *s)
 	char root[2 * PATH_MAX], pattern[2 * PATH_MAX + 64];
 
 	for (size_t r = 0; r < sizeof(roots) / sizeof(roots[0]); r++) {
-		if (!roots[r] || !*roots[r] || !escape(roots[r], root))
+		if (!roots[r] || !*roots[r] || !library_escape(roots[r], root))
 			continue;
 		for (size_t f = 0; f < sizeof(folders) / sizeof(folders[0]); f++)
 			for (size_t b = 0; b < sizeof(below) / sizeof(below[0]); b++) {
@@ -239,7 +240,7 @@ static bool look_list(struct search *s, const char *const *patterns)
 static bool look_loader(struct search *s)
 {
 	for (const char *const *name = s->sonames; *name; name++)
-		if (open_file(s, *name, *name))
+		if (library_open_file(s, *name, *name))
 			return true;
 	return false;
 }

@@ -128,7 +128,7 @@ void nccl_log_end(struct nccl *n)
 }
 
 /* Adds a word to a list unless it is there. */
-static void add_word(char *list, size_t size, const char *word, size_t len)
+static void cuda_nccl_add_word(char *list, size_t size, const char *word, size_t len)
 {
 	size_t at = strlen(list);
 
@@ -157,9 +157,10 @@ static void parse_algorithm(const char *line, struct nccl_paths *out)
 	if (!proto)
 		return;
 	out->algorithm[0] = '\0';
-	add_word(out->algorithm, sizeof(out->algorithm), algorithm, strcspn(algorithm, " \n"));
+	cuda_nccl_add_word(out->algorithm, sizeof(out->algorithm), algorithm,
+			   strcspn(algorithm, " \n"));
 	proto += 7;
-	add_word(out->algorithm, sizeof(out->algorithm), proto, strcspn(proto, " \n"));
+	cuda_nccl_add_word(out->algorithm, sizeof(out->algorithm), proto, strcspn(proto, " \n"));
 }
 
 void nccl_log_parse(const char *text, struct nccl_paths *out)
@@ -181,7 +182,7 @@ void nccl_log_parse(const char *text, struct nccl_paths *out)
 			n = strcspn(via, "/ ");
 			if (via[n] == '/')
 				n += 1 + strcspn(via + n + 1, "/ (");
-			add_word(out->via, sizeof(out->via), via, n);
+			cuda_nccl_add_word(out->via, sizeof(out->via), via, n);
 			out->sockets = out->sockets || strncmp(via, "NET/Socket", 10) == 0;
 		}
 		at += len + (at[len] == '\n');

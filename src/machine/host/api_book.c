@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 
-static int value_of(const json_t *v, struct answer *out)
+static int api_book_value_of(const json_t *v, struct answer *out)
 {
 	const json_t *error = json_object_get(v, "error");
 	int code;
@@ -50,7 +50,7 @@ int api_page_answer(const json_t *page, const char *object, const char *field, s
 	v = member_of(o, field);
 	if (!v)
 		v = json_object_get(o, any);
-	return v ? value_of(v, out) : API_PAGE_NONE;
+	return v ? api_book_value_of(v, out) : API_PAGE_NONE;
 }
 
 int api_page_check(const json_t *page, const char *file, struct err *e)
@@ -67,7 +67,7 @@ int api_page_check(const json_t *page, const char *file, struct err *e)
 			return err_set(e, -EBADMSG, "%s: \"%s\" is not an object", file, object);
 		json_object_foreach(
 			fields, field,
-			value) if (value_of(value, &ignored) ==
+			value) if (api_book_value_of(value, &ignored) ==
 				   -EPROTO) return err_set(e, -EBADMSG,
 							   "%s: \"%s\" of \"%s\" is neither a "
 							   "whole number, a text nor a known "

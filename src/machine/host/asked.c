@@ -31,7 +31,7 @@ struct reply {
 };
 
 /* All of it: 0, or -EPIPE. */
-static int take(int fd, void *to, size_t len)
+static int asked_take(int fd, void *to, size_t len)
 {
 	for (size_t done = 0; done < len;) {
 		ssize_t n = read(fd, (char *)to + done, len - done);
@@ -90,7 +90,7 @@ static void look_link(struct looking *l)
 	l->bytes = buf;
 }
 
-static void look_list(struct looking *l)
+static void asked_look_list(struct looking *l)
 {
 	struct text all = { 0 };
 	char **names = NULL;
@@ -131,7 +131,7 @@ static void look_ask(struct looking *l)
 	l->reply.len = l->bytes ? strlen(l->bytes) : 0;
 }
 
-static void look(struct looking *l)
+static void asked_look(struct looking *l)
 {
 	enum host_kind kind = HOST_OTHER;
 
@@ -143,7 +143,7 @@ static void look(struct looking *l)
 		look_link(l);
 		break;
 	case LIST:
-		look_list(l);
+		asked_look_list(l);
 		break;
 	case KIND:
 		l->reply.r = host_kind(l->h, l->words[0], &kind);
@@ -161,7 +161,7 @@ static void look(struct looking *l)
 /* Paths are absolute; nothing is longer than a path, and no word holds a NUL. */
 static int take_request(struct looking *l, int fd)
 {
-	int r = take(fd, &l->ask, sizeof(l->ask));
+	int r = asked_take(fd, &l->ask, sizeof(l->ask));
 	size_t all = 0;
 	char *p;
 
@@ -173,7 +173,7 @@ static int take_request(struct looking *l, int fd)
 		all += l->ask.len[i];
 	}
 	p = arena_alloc(&l->a, all + 1);
-	r = take(fd, p, all);
+	r = asked_take(fd, p, all);
 	for (unsigned i = 0; i < WORDS && r == 0; p += l->ask.len[i++]) {
 		l->words[i] = arena_strndup(&l->a, p, l->ask.len[i]);
 		if (strlen(l->words[i]) != l->ask.len[i])
@@ -204,7 +204,7 @@ int host_answer_one(struct host *h, int requests, int answers)
 	int r = take_request(&l, requests);
 
 	if (r == 0) {
-		look(&l);
+		asked_look(&l);
 		r = send_reply(&l, answers);
 		if (l.ask.what != LINK)
 			free((void *)(uintptr_t)l.bytes);
@@ -223,8 +223,8 @@ struct asked {
 
 /* Asks and reads the head; what follows is read into buf, of which there are cap bytes. A machine
  * that nobody looks at any more cannot be seen. */
-static int ask(struct host *h, enum what what, const char *const *words, size_t cap, char *buf,
-	       struct reply *out)
+static int asked_ask_one(struct host *h, enum what what, const char *const *words, size_t cap,
+			 char *buf, struct reply *out)
 {
 	struct asked *x = (struct asked *)h;
 	char q[sizeof(struct request) + WORDS * (size_t)WORD_MAX];
@@ -244,9 +244,9 @@ static int ask(struct host *h, enum what what, const char *const *words, size_t 
 	}
 	memcpy(q, &head, sizeof(head));
 	r = fd_write_all(x->requests, q, n);
-	r = r ? r : take(x->answers, out, sizeof(*out));
+	r = r ? r : asked_take(x->answers, out, sizeof(*out));
 	if (r == 0 && buf && out->len <= cap)
-		r = take(x->answers, buf, out->len);
+		r = asked_take(x->answers, buf, out->len);
 	return r ? -EIO : out->r;
 }
 
@@ -257,7 +257,7 @@ static int ask_path(struct host *h, enum what what, const char *path, size_t cap
 	int r;
 
 	pthread_mutex_lock(&x->one);
-	r = ask(h, what, (const char *const[WORDS]){ path }, cap, buf, out);
+	r = asked_ask_one(h, what, (const char *const[WORDS]){ path }, cap, buf, out);
 	pthread_mutex_unlock(&x->one);
 	return r;
 }
@@ -291,7 +291,7 @@ static int asked_link(struct host *h, const char *path, char *buf, size_t cap)
 static int take_bytes(struct asked *x, struct arena *a, uint64_t len, char **out)
 {
 	*out = arena_alloc(a, len + 1);
-	return take(x->answers, *out, len) ? -EIO : 0;
+	return asked_take(x->answers, *out, len) ? -EIO : 0;
 }
 
 static int asked_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
@@ -302,7 +302,7 @@ static int asked_list(struct host *h, const char *path, struct arena *a, char **
 	int r;
 
 	pthread_mutex_lock(&x->one);
-	r = ask(h, LIST, (const char *const[WORDS]){ path }, 0, NULL, &got);
+	r = asked_ask_one(h, LIST, (const char *const[WORDS]){ path }, 0, NULL, &got);
 	if (r == 0)
 		r = take_bytes(x, a, got.len, &p);
 	pthread_mutex_unlock(&x->one);
@@ -345,7 +345,7 @@ static int asked_ask(struct host *h, const char *api, const char *object, const 
 	int r;
 
 	pthread_mutex_lock(&x->one);
-	r = ask(h, ASK, (const char *const[WORDS]){ api, object, field }, 0, NULL, &got);
+	r = asked_ask_one(h, ASK, (const char *const[WORDS]){ api, object, field }, 0, NULL, &got);
 	if (r == 0)
 		r = take_bytes(x, &h->arena, got.len, &text);
 	pthread_mutex_unlock(&x->one);

@@ -28,7 +28,7 @@ enum { API_MAX = 16 << 20, SLURP_FIRST = 1 << 16 };
 #define ROOT "root"
 enum { ROOT_LEN = sizeof(ROOT) - 1 };
 
-static int inside(const char *phys, char *out, size_t cap)
+static int captured_inside(const char *phys, char *out, size_t cap)
 {
 	size_t n = strlen(phys);
 
@@ -43,7 +43,7 @@ static int captured_store_kind(void *ctx, const char *phys, enum host_kind *out)
 {
 	struct captured *c = ctx;
 	char path[HOST_PATH_MAX];
-	int r = inside(phys, path, sizeof(path));
+	int r = captured_inside(phys, path, sizeof(path));
 
 	return r ? r : c->store->ops->kind(c->store, path, out);
 }
@@ -54,14 +54,14 @@ static int captured_store_link(void *ctx, const char *phys, char *buf, size_t ca
 {
 	struct captured *c = ctx;
 	char path[HOST_PATH_MAX];
-	int r = inside(phys, path, sizeof(path));
+	int r = captured_inside(phys, path, sizeof(path));
 
 	return r ? r : c->store->ops->link(c->store, path, buf, cap);
 }
 
 /* What a path means that is not in the store: the stored refusal, or the rule for what is not
  * listed. */
-static int missing(struct captured *c, const char *phys)
+static int captured_missing(struct captured *c, const char *phys)
 {
 	intptr_t code = (intptr_t)map_get(&c->answers, phys);
 	const char *slash;
@@ -94,7 +94,7 @@ static int missing(struct captured *c, const char *phys)
 static int answered(struct captured *c, const char *path, const char *phys, int r)
 {
 	if (r == -ENOENT || r == -ENOTDIR)
-		return missing(c, *phys ? phys : path);
+		return captured_missing(c, *phys ? phys : path);
 	return r;
 }
 
@@ -103,7 +103,7 @@ static int answered(struct captured *c, const char *path, const char *phys, int 
 static int read_at(struct captured *c, const char *phys, char *buf, size_t cap, size_t *len)
 {
 	char full[HOST_PATH_MAX];
-	int r = inside(phys, full, sizeof(full));
+	int r = captured_inside(phys, full, sizeof(full));
 
 	return r ? r : c->store->ops->read(c->store, full, buf, cap, len);
 }
@@ -191,7 +191,7 @@ static int captured_list(struct host *h, const char *path, struct arena *a, char
 			resolve_walk(&c->resolver, full, true, full, sizeof(full));
 		return answered(c, path, full, r);
 	}
-	r = inside(phys, full, sizeof(full));
+	r = captured_inside(phys, full, sizeof(full));
 	if (r == 0)
 		r = c->store->ops->list(c->store, full, a, names, n);
 	if (r == -ENOTDIR) /* it is there, and a file: whatever reading it would say */
@@ -355,7 +355,7 @@ static int load_identity(struct captured *c, const json_t *meta, struct err *e)
 }
 
 /* \t, \n and \\ stand for what separates columns and lines, and for the backslash itself. */
-static void unescape(char *s)
+static void captured_unescape(char *s)
 {
 	char *out = s;
 
@@ -370,7 +370,7 @@ static void unescape(char *s)
 	*out = '\0';
 }
 
-static int answer_line(struct captured *c, char *line, int n, struct err *e)
+static int captured_answer_line(struct captured *c, char *line, int n, struct err *e)
 {
 	char *tab = strchr(line, '\t');
 	intptr_t code;
@@ -381,7 +381,7 @@ static int answer_line(struct captured *c, char *line, int n, struct err *e)
 		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: not \"/path TAB NAME\"",
 			       c->host.id.source, n);
 	*tab = '\0';
-	unescape(line);
+	captured_unescape(line);
 	code = strcmp(tab + 1, "LISTED") == 0 ? LISTED : errno_number(tab + 1);
 	/* That machine was short of memory, and not we. */
 	if (code == ENOMEM)
@@ -409,7 +409,7 @@ static int load_answers(struct captured *c, struct err *e)
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		r = answer_line(c, line, ++n, e);
+		r = captured_answer_line(c, line, ++n, e);
 	}
 	free(text);
 	return r;
@@ -510,7 +510,7 @@ enum { FILE_MAX = 1 << 20, TOLD_MAX = 8 << 20 };
 
 /* Where the path lies in the store: links resolved as far as folders are known; a folder that the
  * capture never saw has no links. */
-static int place(struct captured *c, const char *path, char *out, size_t cap)
+static int captured_place(struct captured *c, const char *path, char *out, size_t cap)
 {
 	char phys[HOST_PATH_MAX];
 	int r = resolve_place(&c->resolver, path, phys, sizeof(phys));
@@ -669,7 +669,7 @@ static void captured_set_one(void *ctx, const char *api, const char *object, con
 		json_object_del(o, field);
 }
 
-static int save(struct captured *c, const char *api)
+static int captured_save(struct captured *c, const char *api)
 {
 	char name[64],
 		*text = json_dumps(captured_overrides(c, api), JSON_SORT_KEYS | JSON_INDENT(1));
@@ -693,7 +693,7 @@ static int captured_set(struct host *h, const char *api, const char *object, con
 		return -EINVAL;
 	t.r = simulate_write(h, api, object, field, value, captured_set_one, &t);
 	for (size_t i = 0; t.r == 0 && i < t.n; i++)
-		t.r = save(c, t.apis[i]);
+		t.r = captured_save(c, t.apis[i]);
 	return t.r;
 }
 
@@ -704,7 +704,7 @@ static int captured_put(struct host *h, const char *path, const void *data, size
 {
 	struct captured *c = (struct captured *)h;
 	char name[HOST_PATH_MAX];
-	int r = place(c, path, name, sizeof(name));
+	int r = captured_place(c, path, name, sizeof(name));
 
 	return r ? r : overlay_put(c->overlay, name, data, len, mode);
 }
@@ -714,7 +714,7 @@ static int captured_stat(struct host *h, const char *path, struct host_stat *out
 	struct captured *c = (struct captured *)h;
 	struct host_stat st = { .uid = h->id.euid, .links = 1 };
 	char name[HOST_PATH_MAX];
-	int r = place(c, path, name, sizeof(name));
+	int r = captured_place(c, path, name, sizeof(name));
 
 	if (r == 0)
 		r = overlay_mode(c->overlay, name, &st.mode);
@@ -740,7 +740,7 @@ static int captured_append(struct host *h, const char *path, const void *data, s
 {
 	struct captured *c = (struct captured *)h;
 	char name[HOST_PATH_MAX];
-	int r = place(c, path, name, sizeof(name));
+	int r = captured_place(c, path, name, sizeof(name));
 
 	return r ? r : overlay_append(c->overlay, name, data, len);
 }
@@ -750,7 +750,7 @@ static int captured_make(struct host *h, enum host_kind kind, const char *path, 
 {
 	struct captured *c = (struct captured *)h;
 	char name[HOST_PATH_MAX];
-	int r = place(c, path, name, sizeof(name));
+	int r = captured_place(c, path, name, sizeof(name));
 
 	resolve_forget(&c->resolver);
 	return r ? r : overlay_make(c->overlay, kind, name, target, mode);
@@ -760,7 +760,7 @@ static int captured_remove(struct host *h, const char *path)
 {
 	struct captured *c = (struct captured *)h;
 	char name[HOST_PATH_MAX];
-	int r = place(c, path, name, sizeof(name));
+	int r = captured_place(c, path, name, sizeof(name));
 
 	resolve_forget(&c->resolver);
 	return r ? r : overlay_remove(c->overlay, name);
@@ -774,7 +774,7 @@ static int captured_lock(struct host *h, const char *path)
 
 	if (c->lock_fd >= 0)
 		return 0;
-	r = place(c, path, name, sizeof(name));
+	r = captured_place(c, path, name, sizeof(name));
 	if (r == 0)
 		r = overlay_lock(c->overlay, name);
 	if (r < 0)

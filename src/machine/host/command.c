@@ -45,7 +45,7 @@ static void cut_head(struct text *t, size_t max)
 
 /* Takes what one of the two pipes holds; what does not fit of its errors is dropped. 1 at the end
  * of the pipe, 0, -EFBIG or another negative errno. */
-static int take(struct child *c, bool errors)
+static int command_take(struct child *c, bool errors)
 {
 	struct text *t = errors ? &c->errors : &c->text;
 	char buf[4096];
@@ -85,7 +85,7 @@ static bool stopped(const struct child *c)
 
 /* Reads both pipes until their end, the time limit or the size limit. 0, -EINTR, -ETIME or
  * -EFBIG. */
-static int collect(struct child *c)
+static int command_collect(struct child *c)
 {
 	while (c->out >= 0 || c->err >= 0) {
 		struct pollfd p[2] = { { .fd = c->out, .events = POLLIN },
@@ -102,7 +102,7 @@ static int collect(struct child *c)
 		if (ready < 0)
 			return -errno;
 		for (int i = 0; i < 2; i++) {
-			int r = p[i].fd >= 0 && p[i].revents ? take(c, i) : 0;
+			int r = p[i].fd >= 0 && p[i].revents ? command_take(c, i) : 0;
 
 			if (r < 0)
 				return r;
@@ -114,7 +114,7 @@ static int collect(struct child *c)
 }
 
 /* A program may close its output and go on: the limit holds for its end too. */
-static int await(const struct child *c, int *status)
+static int command_await(const struct child *c, int *status)
 {
 	for (;;) {
 		int left = slice(c), r = reap_wait(c->pid, left, status, NULL);
@@ -144,17 +144,17 @@ static int open_pipes(int out[2], int err[2])
 /* Until it ends by itself or has to: its exit status, or 128 + signal. */
 static int see_out(struct child *c)
 {
-	int status = 0, r = collect(c);
+	int status = 0, r = command_collect(c);
 
 	if (r == 0)
-		r = await(c, &status);
+		r = command_await(c, &status);
 	if (r == 0)
 		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	reap_kill(c->pid, !c->front, &status, NULL);
 	return r;
 }
 
-static int attend(struct arena *a, struct child *c, struct command_result *out)
+static int command_attend(struct arena *a, struct child *c, struct command_result *out)
 {
 	int r = see_out(c);
 
@@ -171,8 +171,8 @@ static int attend(struct arena *a, struct child *c, struct command_result *out)
 	return 0;
 }
 
-static int run(struct arena *a, struct spawn *s, const struct command_own *how, bool own,
-	       struct command_result *out)
+static int command_run_one(struct arena *a, struct spawn *s, const struct command_own *how,
+			   bool own, struct command_result *out)
 {
 	struct child c = { .pid = -1,
 			   .max = how->max,
@@ -192,7 +192,7 @@ static int run(struct arena *a, struct spawn *s, const struct command_own *how, 
 	c.out = o[0];
 	c.err = e[0];
 	if (r == 0 && c.pid > 0)
-		r = attend(a, &c, out);
+		r = command_attend(a, &c, out);
 	close(o[0]);
 	close(e[0]);
 	text_free(&c.text);
@@ -213,8 +213,9 @@ int command_run(struct arena *a, char *const *argv, int limit_ms, size_t max,
 			   .argv = argv,
 			   .env = environment };
 
-	return s.path ? run(a, &s, &(struct command_own){ .limit_ms = limit_ms, .max = max }, false,
-			    out)
+	return s.path ? command_run_one(a, &s,
+					&(struct command_own){ .limit_ms = limit_ms, .max = max },
+					false, out)
 		      : -ENOENT;
 }
 
@@ -223,7 +224,7 @@ int command_run_own(struct arena *a, char *const *argv, const struct command_own
 {
 	struct spawn s = { .argv = argv, .env = how->env ? how->env : environ };
 
-	return run(a, &s, how, true, out);
+	return command_run_one(a, &s, how, true, out);
 }
 
 int command_front(const struct command_front *f, struct err *e)

@@ -34,7 +34,7 @@ struct ethtool_state {
 	struct interface last; /* probes ask all of one interface before the next */
 };
 
-static int request(struct ethtool_state *s, unsigned command, void *data)
+static int ethtool_request(struct ethtool_state *s, unsigned command, void *data)
 {
 	struct ifreq ifr = { 0 };
 
@@ -47,12 +47,12 @@ static int request(struct ethtool_state *s, unsigned command, void *data)
 static int once(struct ethtool_state *s, int *r, unsigned command, void *data)
 {
 	if (*r == 1)
-		*r = request(s, command, data);
+		*r = ethtool_request(s, command, data);
 	return *r;
 }
 
 /* A text field of the kernel's, perhaps without its end. */
-static int text(struct arena *a, const char *field, size_t cap, struct answer *out)
+static int ethtool_text(struct arena *a, const char *field, size_t cap, struct answer *out)
 {
 	size_t n = strnlen(field, cap);
 
@@ -71,10 +71,10 @@ static int driver_field(struct ethtool_state *s, struct arena *a, const char *fi
 	if (r)
 		return r;
 	if (strcmp(field, "driver") == 0)
-		return text(a, d->driver, sizeof(d->driver), out);
+		return ethtool_text(a, d->driver, sizeof(d->driver), out);
 	if (strcmp(field, "version") == 0)
-		return text(a, d->version, sizeof(d->version), out);
-	return text(a, d->fw_version, sizeof(d->fw_version), out);
+		return ethtool_text(a, d->version, sizeof(d->version), out);
+	return ethtool_text(a, d->fw_version, sizeof(d->fw_version), out);
 }
 
 enum request { DRIVER, RING, COALESCE, CHANNELS };
@@ -116,7 +116,7 @@ static const struct question *rule_ctx_of(const char *field)
 }
 
 /* The struct of the question's request, got from the driver; NULL and *r when that failed. */
-static char *numbers(struct ethtool_state *s, const struct question *q, int *r)
+static char *ethtool_numbers(struct ethtool_state *s, const struct question *q, int *r)
 {
 	struct interface *i = &s->last;
 
@@ -135,7 +135,7 @@ static char *numbers(struct ethtool_state *s, const struct question *q, int *r)
 static int number_field(struct ethtool_state *s, const struct question *q, struct answer *out)
 {
 	int r = 0;
-	const char *data = numbers(s, q, &r);
+	const char *data = ethtool_numbers(s, q, &r);
 	__u32 v;
 
 	if (!data)
@@ -228,7 +228,7 @@ static int ethtool_set(void **state, struct arena *a, const char *object, const 
 	if (!s)
 		return r;
 	forget(&s->last);
-	data = numbers(s, q, &r);
+	data = ethtool_numbers(s, q, &r);
 	if (!data)
 		return r;
 	if (q->limit) {
@@ -238,7 +238,7 @@ static int ethtool_set(void **state, struct arena *a, const char *object, const 
 	}
 	v = (__u32)value->i;
 	memcpy(data + q->offset, &v, sizeof(v));
-	r = request(s, sets[q->request], data);
+	r = ethtool_request(s, sets[q->request], data);
 	/* One setting can move another: whatever is asked next is asked anew. */
 	forget(&s->last);
 	return r;

@@ -45,7 +45,7 @@ bool netlink_ok(const struct nlmsghdr *h, int left)
 	return mnl_nlmsg_ok(h, left) && h->nlmsg_len <= (unsigned)left;
 }
 
-static int on_link_attribute(const struct nlattr *a, void *to)
+static int interface_on_link_attribute(const struct nlattr *a, void *to)
 {
 	struct link *l = to;
 
@@ -68,7 +68,7 @@ static void on_link(void *to, const struct nlmsghdr *h)
 		return;
 	l->index = info->ifi_index;
 	l->max_mtu = -1;
-	mnl_attr_parse(h, sizeof(*info), on_link_attribute, l);
+	mnl_attr_parse(h, sizeof(*info), interface_on_link_attribute, l);
 	l->next = s->links;
 	s->links = l;
 }
@@ -83,7 +83,7 @@ static int on_address_attribute(const struct nlattr *a, void *ip)
 }
 
 /* The IPv4 address of a message; NULL: it has none. */
-static const struct ifaddrmsg *address_of(const struct nlmsghdr *h, struct in_addr *ip)
+static const struct ifaddrmsg *interface_address_of(const struct nlmsghdr *h, struct in_addr *ip)
 {
 	const struct ifaddrmsg *info = mnl_nlmsg_get_payload(h);
 
@@ -96,7 +96,7 @@ static const struct ifaddrmsg *address_of(const struct nlmsghdr *h, struct in_ad
 static void on_address(void *to, const struct nlmsghdr *h)
 {
 	struct in_addr ip;
-	const struct ifaddrmsg *info = address_of(h, &ip);
+	const struct ifaddrmsg *info = interface_address_of(h, &ip);
 	struct link *l = info ? by_index(to, (int)info->ifa_index) : NULL;
 	char dotted[INET_ADDRSTRLEN];
 
@@ -160,7 +160,7 @@ static int open_route(void)
 	return fd;
 }
 
-static struct interfaces *load(void)
+static struct interfaces *interface_load(void)
 {
 	struct interfaces *s = calloc(1, sizeof(*s));
 	int fd;
@@ -214,7 +214,7 @@ static int interface_ask(void **state, struct arena *a, const char *object, cons
 	}
 	s = *state;
 	if (!s)
-		s = *state = load();
+		s = *state = interface_load();
 	if (!s || s->error)
 		return s ? s->error : -ENOMEM;
 	for (l = s->links; l && strcmp(l->name, object) != 0; l = l->next)
@@ -268,7 +268,7 @@ struct address {
 	unsigned prefix;
 };
 
-static int parse_word(const char *word, size_t n, struct address *out)
+static int interface_parse_word(const char *word, size_t n, struct address *out)
 {
 	char text[WORD_MAX], *slash;
 	long long prefix;
@@ -296,7 +296,7 @@ static int parse_list(const char *list, struct address out[ADDRESSES_MAX])
 	for (const char *p = list + strspn(list, " "); *p; p += strspn(p, " ")) {
 		size_t len = strcspn(p, " ");
 
-		if (n == ADDRESSES_MAX || parse_word(p, len, &out[n++]))
+		if (n == ADDRESSES_MAX || interface_parse_word(p, len, &out[n++]))
 			return -EINVAL;
 		p += len;
 	}
@@ -416,8 +416,9 @@ static int interface_restore(int fd, const struct nlmsghdr *h)
 }
 
 /* All are tried; the first error. */
-static int put_back(int fd, const struct lists *l, const struct interface_messages *before,
-		    const struct interface_messages *after)
+static int interface_put_back(int fd, const struct lists *l,
+			      const struct interface_messages *before,
+			      const struct interface_messages *after)
 {
 	struct address x;
 	int r = 0;
@@ -449,7 +450,7 @@ static int take_away(int fd, unsigned index, const struct lists *l)
 		r = each_missing(fd, index, l->have, l->n_have, l->want, l->n_want, false);
 		back = interface_messages(fd, index, &after);
 		if (back == 0)
-			back = put_back(fd, l, &before, &after);
+			back = interface_put_back(fd, l, &before, &after);
 		r = r ? r : back;
 	}
 	text_free(&before.bytes);
@@ -482,12 +483,12 @@ int interface_set_ipv4(const char *name, const char *now, const char *wanted)
 /* The addresses of an interface as the kernel tells them, with all their attributes, so that one
  * can be told back to it. */
 
-static void keep(void *to, const struct nlmsghdr *h)
+static void interface_keep(void *to, const struct nlmsghdr *h)
 {
 	static const char padding[NLMSG_ALIGNTO];
 	struct interface_messages *m = to;
 	struct in_addr ip;
-	const struct ifaddrmsg *info = address_of(h, &ip);
+	const struct ifaddrmsg *info = interface_address_of(h, &ip);
 
 	if (!info || info->ifa_index != m->index)
 		return;
@@ -498,7 +499,7 @@ static void keep(void *to, const struct nlmsghdr *h)
 int interface_messages(int fd, unsigned index, struct interface_messages *out)
 {
 	*out = (struct interface_messages){ .index = index };
-	return interface_dump(fd, RTM_GETADDR, RTM_NEWADDR, keep, out);
+	return interface_dump(fd, RTM_GETADDR, RTM_NEWADDR, interface_keep, out);
 }
 
 const struct nlmsghdr *interface_message(const struct interface_messages *m,
@@ -512,6 +513,6 @@ const struct nlmsghdr *interface_message(const struct interface_messages *m,
 	h = h ? mnl_nlmsg_next(h, &left) : (const void *)m->bytes.s;
 	if (!netlink_ok(h, left))
 		return NULL;
-	*prefix = address_of(h, ip)->ifa_prefixlen;
+	*prefix = interface_address_of(h, ip)->ifa_prefixlen;
 	return h;
 }

@@ -19,7 +19,7 @@ static const char *sibling(const struct kernel_file *f, const char *name)
 }
 
 /* Whether word is one of the blank-separated words of list, brackets aside. */
-static bool offers(const char *list, const char *word)
+static bool kernel_file_offers(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -36,7 +36,7 @@ static bool offers(const char *list, const char *word)
 }
 
 /* "always [madvise] never" after "never" was written. */
-static const char *choose(const struct kernel_file *f, const char *word)
+static const char *kernel_file_choose(const struct kernel_file *f, const char *word)
 {
 	TEXT_AUTO out = { 0 };
 	size_t n = strlen(word);
@@ -116,8 +116,8 @@ static const char *in_its_style(const struct kernel_file *f, const char *text)
 
 /* vm.dirty_ratio and vm.dirty_bytes are one setting: who changes one zeroes the other, and zero
  * bytes are refused. */
-static int dirty(const struct kernel_file *f, const char *text, kernel_file_beside *beside,
-		 void *ctx)
+static int kernel_file_dirty(const struct kernel_file *f, const char *text,
+			     kernel_file_beside *beside, void *ctx)
 {
 	static const char *const pairs[][2] = {
 		{ "dirty_ratio", "dirty_bytes" },
@@ -157,7 +157,7 @@ static int governor(const struct kernel_file *f, const char *text)
 	    host_read(f->h, sibling(f, "scaling_available_governors"), HOST_READ_MAX, f->a, &list,
 		      NULL))
 		return 0;
-	return offers(list, text) ? 0 : -EINVAL;
+	return kernel_file_offers(list, text) ? 0 : -EINVAL;
 }
 
 int kernel_file_write(struct kernel_file *f, const char *text, kernel_file_beside *beside,
@@ -168,9 +168,9 @@ int kernel_file_write(struct kernel_file *f, const char *text, kernel_file_besid
 	int r;
 
 	if (strchr(f->old, '[')) {
-		if (!offers(f->old, word))
+		if (!kernel_file_offers(f->old, word))
 			return -EINVAL;
-		f->now = choose(f, word);
+		f->now = kernel_file_choose(f, word);
 		return scheduler(f, word, beside, ctx);
 	}
 	if (is_numbers(f->old))
@@ -179,7 +179,7 @@ int kernel_file_write(struct kernel_file *f, const char *text, kernel_file_besid
 		return -EINVAL;
 	r = governor(f, word);
 	if (r == 0)
-		r = dirty(f, word, beside, ctx);
+		r = kernel_file_dirty(f, word, beside, ctx);
 	if (r == 0)
 		f->now = in_its_style(f, word);
 	return r;

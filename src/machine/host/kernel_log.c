@@ -47,7 +47,7 @@ static double line_time(const char *log, const char *at)
 }
 
 /* The number behind the parenthesis that ends the place; -1 when the line has another shape. */
-static long number_after(const char *at)
+static long kernel_log_number_after(const char *at)
 {
 	size_t n = strcspn(at, ")\n");
 	char *end;
@@ -62,7 +62,7 @@ static long number_after(const char *at)
 	return v > 0 && v <= XID_MAX && end - at <= 5 ? v : -1;
 }
 
-static void note(struct xid *kinds, size_t *n, long number, double when)
+static void kernel_log_note(struct xid *kinds, size_t *n, long number, double when)
 {
 	size_t i = 0;
 
@@ -95,8 +95,8 @@ const char *xid_summary(struct arena *a, const char *log, const char *pci, doubl
 	for (const char *at = log; len && (at = strstr(at, mark));) {
 		at += sizeof(mark) - 1;
 		if (strncasecmp(at, pci, len) == 0 && (at[len] == ')' || at[len] == ' ') &&
-		    number_after(at) > 0)
-			note(kinds, &n, number_after(at), line_time(log, at));
+		    kernel_log_number_after(at) > 0)
+			kernel_log_note(kinds, &n, kernel_log_number_after(at), line_time(log, at));
 	}
 	qsort(kinds, n, sizeof(kinds[0]), by_number);
 	for (size_t i = 0; i < n; i++) {
@@ -118,7 +118,7 @@ long long sxid_count(const char *log, const char *severity)
 		const char *comma;
 
 		at += sizeof(mark) - 1;
-		if (number_after(at) < 0)
+		if (kernel_log_number_after(at) < 0)
 			continue;
 		comma = at + strcspn(at, ",\n");
 		n += *comma == ',' && comma[1] == ' ' && strncmp(comma + 2, severity, len) == 0 &&
@@ -135,7 +135,7 @@ struct log {
 	int r;
 };
 
-static void take(struct log *l)
+static void kernel_log_take(struct log *l)
 {
 	int size = klogctl(BUFFER_SIZE, NULL, 0), n;
 
@@ -171,13 +171,13 @@ static struct log *log_of(void **state)
 	if (!l) {
 		l = *state = calloc(1, sizeof(*l));
 		if (l)
-			take(l);
+			kernel_log_take(l);
 	}
 	return l;
 }
 
 /* The text between "NAME(" and the ")" that ends the field; NULL when it is another question. */
-static const char *argument(const char *field, const char *name, size_t *len)
+static const char *kernel_log_argument(const char *field, const char *name, size_t *len)
 {
 	size_t n = strlen(field), skip = strlen(name);
 
@@ -195,8 +195,8 @@ static int log_ask(void **state, struct arena *a, const char *object, const char
 	size_t len = 0;
 	struct log *l;
 
-	part = argument(field, "lines", &len);
-	severity = part ? NULL : argument(field, "sxids", &len);
+	part = kernel_log_argument(field, "lines", &len);
+	severity = part ? NULL : kernel_log_argument(field, "sxids", &len);
 	if (!xids && !part && !severity)
 		return -EINVAL;
 	l = log_of(state);

@@ -12,7 +12,7 @@
 #include "machine/host/folder.h"
 #include "machine/host/live.h"
 
-static int read_all(int fd, char *buf, size_t cap, size_t *len)
+static int host_live_read_all(int fd, char *buf, size_t cap, size_t *len)
 {
 	size_t n = 0;
 	char more;
@@ -35,7 +35,7 @@ static int read_all(int fd, char *buf, size_t cap, size_t *len)
 }
 
 /* The same for what only looks, at that folder itself too. */
-static int look_at(const struct host *h, const char **path)
+static int host_live_look_at(const struct host *h, const char **path)
 {
 	const struct live *l = (const struct live *)h;
 	size_t n = l->own_fd < 0 ? 0 : strlen(l->own);
@@ -54,14 +54,14 @@ static int live_read(struct host *h, const char *path, char *buf, size_t cap, si
 
 	if (fd < 0)
 		return -errno;
-	r = read_all(fd, buf, cap, len);
+	r = host_live_read_all(fd, buf, cap, len);
 	close(fd);
 	return r;
 }
 
 static int live_link(struct host *h, const char *path, char *buf, size_t cap)
 {
-	int at = look_at(h, &path);
+	int at = host_live_look_at(h, &path);
 	ssize_t n = readlinkat(at, path, buf, cap);
 
 	if (n < 0)
@@ -74,7 +74,7 @@ static int live_link(struct host *h, const char *path, char *buf, size_t cap)
 
 static int live_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
 {
-	int at = look_at(h, &path);
+	int at = host_live_look_at(h, &path);
 	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
 
 	return folder_names(fd < 0 ? -errno : fd, a, names, n);
@@ -82,7 +82,7 @@ static int live_list(struct host *h, const char *path, struct arena *a, char ***
 
 static int live_kind(struct host *h, const char *path, enum host_kind *out)
 {
-	int at = look_at(h, &path);
+	int at = host_live_look_at(h, &path);
 	struct stat st;
 
 	if (fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -93,7 +93,7 @@ static int live_kind(struct host *h, const char *path, enum host_kind *out)
 
 static int live_stat(struct host *h, const char *path, struct host_stat *out)
 {
-	int at = look_at(h, &path);
+	int at = host_live_look_at(h, &path);
 	struct stat st;
 
 	if (fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -114,7 +114,7 @@ static int live_ask(struct host *h, const char *api, const char *object, const c
 	return p ? p->ask(state, &h->arena, object, field, out) : -ENOSYS;
 }
 
-static void live_close(struct host *h)
+static void host_live_close(struct host *h)
 {
 	struct live *live = (struct live *)h;
 
@@ -133,7 +133,7 @@ static const struct host_ops live_ops = {
 	.list = live_list,
 	.kind = live_kind,
 	.ask = live_ask,
-	.close = live_close,
+	.close = host_live_close,
 	.writes = &live_writes,
 	.stat = live_stat,
 };

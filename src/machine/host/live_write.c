@@ -78,8 +78,8 @@ struct preserved_attributes {
 	char lost[XATTR_NAME_MAX + 1];
 };
 
-static int fill(int at, const char *path, const void *data, size_t len, unsigned mode,
-		struct preserved_attributes *old)
+static int live_write_fill(int at, const char *path, const void *data, size_t len, unsigned mode,
+			   struct preserved_attributes *old)
 {
 	/* Attributes are asked of it as well as given to it. */
 	int fd = openat(at, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), r;
@@ -108,7 +108,7 @@ static int overwrite(int fd, const void *data, size_t len)
 }
 
 /* A copy that has its name once it is whole. -EEXIST: there is one. */
-static int save(int at, const char *name, const void *data, size_t len)
+static int live_write_save(int at, const char *name, const void *data, size_t len)
 {
 	char part[HOST_PATH_MAX];
 	int r;
@@ -117,7 +117,7 @@ static int save(int at, const char *name, const void *data, size_t len)
 		return -ENAMETOOLONG;
 	if (unlinkat(at, part, 0) < 0 && errno != ENOENT)
 		return -errno;
-	r = fill(at, part, data, len, 0600, NULL);
+	r = live_write_fill(at, part, data, len, 0600, NULL);
 	if (r == 0 && linkat(at, part, at, name, 0) < 0)
 		r = -errno;
 	unlinkat(at, part, 0);
@@ -132,8 +132,8 @@ static int save(int at, const char *name, const void *data, size_t len)
 
 /* Both, or neither: what is refused is refused before a byte is written. *back: what was there is
  * there again. */
-static int replace(int fd, const struct stat *was, const void *old, const void *data, size_t len,
-		   unsigned mode, bool *back)
+static int live_write_replace(int fd, const struct stat *was, const void *old, const void *data,
+			      size_t len, unsigned mode, bool *back)
 {
 	bool other = (was->st_mode & 07777) != mode;
 	int r;
@@ -169,12 +169,12 @@ static int put_in_place(int at, const char *path, const void *data, size_t len, 
 		r = !old ? -ENOMEM : pread(fd, old, (size_t)st.st_size, 0) != st.st_size ? -EIO : 0;
 	}
 	if (r == 0)
-		r = save(at, saved, old, (size_t)st.st_size);
+		r = live_write_save(at, saved, old, (size_t)st.st_size);
 	/* One that is there already is of an earlier crash: the whole one. It stays, as ours does
 	 * where the old text cannot be put back. */
 	mine = r == 0;
 	if (r == 0 || r == -EEXIST) {
-		r = replace(fd, &st, old, data, len, mode, &back);
+		r = live_write_replace(fd, &st, old, data, len, mode, &back);
 		if (mine && back)
 			unlinkat(at, saved, 0);
 	}
@@ -216,7 +216,7 @@ static int put_new(int at, const char *path, const char *fresh, const void *data
 
 	if (r)
 		return r;
-	r = fill(at, fresh, data, len, mode, old);
+	r = live_write_fill(at, fresh, data, len, mode, old);
 	if (old->fd >= 0)
 		close(old->fd);
 	if (r == 0 && renameat(at, fresh, at, path) < 0)

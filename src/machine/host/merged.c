@@ -15,8 +15,8 @@ static bool is_masked(struct host *h, const char *path)
 	return host_link(h, path, target, sizeof(target)) == 0 && strcmp(target, "/dev/null") == 0;
 }
 
-static void add_folder(struct arena *a, struct map *found, const char *folder, const char *suffix,
-		       char **names, size_t n)
+static void merged_add_folder(struct arena *a, struct map *found, const char *folder,
+			      const char *suffix, char **names, size_t n)
 {
 	for (size_t i = 0; i < n && found->n < MERGED_FILES_MAX; i++) {
 		void **at;
@@ -43,7 +43,7 @@ char **host_merged(struct host *h, struct arena *a, const char *const *folders, 
 		if (why)
 			why[i] = r;
 		if (r == 0)
-			add_folder(a, &found, folders[i], suffix, names, count);
+			merged_add_folder(a, &found, folders[i], suffix, names, count);
 	}
 	sorted = map_sorted(a, &found);
 	paths = arena_array(a, found.n + 1, sizeof(*paths));

@@ -139,7 +139,7 @@ static int ask_question(struct nvml_gpu *g, const struct nvml_question *q, struc
 	return 0;
 }
 
-static int split(const char *field, size_t name, struct tail *t)
+static int host_nvml_split(const char *field, size_t name, struct tail *t)
 {
 	const char *s = field + name, *close;
 
@@ -157,7 +157,7 @@ static int split(const char *field, size_t name, struct tail *t)
 	return *s && *s != '.' ? -EINVAL : 0;
 }
 
-static const struct nvml_question *question(struct nvml *n, const char *field, size_t len)
+static const struct nvml_question *host_nvml_question(struct nvml *n, const char *field, size_t len)
 {
 	for (size_t i = 0; i < nvml_questions_n; i++) {
 		size_t at = (n->hint + i) % nvml_questions_n;
@@ -186,9 +186,9 @@ static int ask_gpu(struct nvml_gpu *g, struct arena *a, const char *field, struc
 
 	if (g->result)
 		return nvml_errno(g->result);
-	if (split(field, len, &t))
+	if (host_nvml_split(field, len, &t))
 		return -EINVAL;
-	q = question(g->nvml, field, len);
+	q = host_nvml_question(g->nvml, field, len);
 	if (q)
 		return ask_question(g, q, a, &t, out);
 	r = -EINVAL;
@@ -216,7 +216,7 @@ static struct nvml *opened(void **state)
 }
 
 /* The GPU of that index: 0 and *g, or why there is none. */
-static int find_gpu(struct nvml *n, const char *object, struct nvml_gpu **g)
+static int host_nvml_find_gpu(struct nvml *n, const char *object, struct nvml_gpu **g)
 {
 	unsigned long long index = 0;
 
@@ -243,7 +243,7 @@ static int nvml_ask(void **state, struct arena *a, const char *object, const cha
 	if (!*object) {
 		r = ask_system(n, a, field, &ans);
 	} else {
-		r = find_gpu(n, object, &g);
+		r = host_nvml_find_gpu(n, object, &g);
 		if (r == 0 && g)
 			r = ask_gpu(g, a, field, &ans);
 	}
@@ -368,7 +368,7 @@ static int nvml_set(void **state, struct arena *a, const char *object, const cha
 		    const struct answer *value)
 {
 	struct nvml_gpu *g = NULL;
-	int r = find_gpu(opened(state), object, &g);
+	int r = host_nvml_find_gpu(opened(state), object, &g);
 
 	(void)a;
 	return r ? r : nvml_set_gpu(g, field, value);

@@ -420,7 +420,7 @@ static void call(struct nvml_gpu *g, struct nvml_field *f, size_t n)
 		f[i].result = r;
 }
 
-static int value_of(const struct nvml_field *f, long long *out)
+static int nvml_read_value_of(const struct nvml_field *f, long long *out)
 {
 	if (f->result)
 		return f->result;
@@ -448,7 +448,7 @@ static int value_of(const struct nvml_field *f, long long *out)
 	}
 }
 
-static size_t find(const char *s, size_t len)
+static size_t nvml_read_find(const char *s, size_t len)
 {
 	size_t i = 0;
 
@@ -471,7 +471,7 @@ static bool is_time(struct nvml_gpu *g, unsigned id)
 /* The driver's version does not tell: the numbers went back within R580. */
 static void learn_numbering(struct nvml_gpu *g)
 {
-	size_t i = find(NVML_FIELD_RENUMBERED, strlen(NVML_FIELD_RENUMBERED));
+	size_t i = nvml_read_find(NVML_FIELD_RENUMBERED, strlen(NVML_FIELD_RENUMBERED));
 
 	if (g->fields->numbered || i == NVML_FIELD_NAMES)
 		return;
@@ -487,7 +487,7 @@ static unsigned id_of(const struct nvml_gpu *g, size_t i)
 	return g->fields->as_575 && f->id_575 ? f->id_575 : f->id;
 }
 
-static void fetch(struct nvml_gpu *g, enum nvml_field_group group, unsigned links)
+static void nvml_read_fetch(struct nvml_gpu *g, enum nvml_field_group group, unsigned links)
 {
 	struct nvml_field *batch = calloc(BATCH_MAX, sizeof(*batch));
 	size_t n = 0, k = 0;
@@ -527,7 +527,7 @@ static unsigned link_count(struct nvml_gpu *g)
 int nvml_field(struct nvml_gpu *g, const char *s, size_t len, long long *out)
 {
 	const char *comma = memchr(s, ',', len);
-	size_t n = comma ? (size_t)(comma - s) : len, i = find(s, n);
+	size_t n = comma ? (size_t)(comma - s) : len, i = nvml_read_find(s, n);
 	unsigned link = 0, links = 1;
 
 	if (i == NVML_FIELD_NAMES || nvml_field_of_link(&nvml_field_names[i]) != (comma != NULL))
@@ -544,10 +544,10 @@ int nvml_field(struct nvml_gpu *g, const char *s, size_t len, long long *out)
 			links = link_count(g);
 		if (link >= links)
 			return NVML_NOT_SUPPORTED;
-		fetch(g, nvml_field_names[i].group, links);
+		nvml_read_fetch(g, nvml_field_names[i].group, links);
 	}
 	g->fields->fresh[i][link] = false;
-	return value_of(&g->fields->f[i][link], out);
+	return nvml_read_value_of(&g->fields->f[i][link], out);
 }
 
 /* Who uses a GPU: the lists of processes, in whichever of NVML's three versions the library has. */
@@ -571,7 +571,7 @@ static int list_v1(struct nvml_gpu *g, list_v1_fn *fn, struct nvml_processes *p)
 	return r;
 }
 
-static int list(struct nvml_gpu *g, unsigned kind, struct nvml_processes *p)
+static int nvml_read_list(struct nvml_gpu *g, unsigned kind, struct nvml_processes *p)
 {
 	const struct nvml_api *api = &g->nvml->api;
 	list_fn *const newest[] = { api->nvmlDeviceGetComputeRunningProcesses_v3,
@@ -614,7 +614,7 @@ int nvml_process_ask(struct nvml_gpu *g, unsigned kind, const char *rest, long l
 			p->items = calloc(PROCESSES_MAX, sizeof(*p->items));
 		if (!p->items)
 			out_of_memory(0);
-		p->result = list(g, kind, p);
+		p->result = nvml_read_list(g, kind, p);
 	}
 	if (p->result)
 		return nvml_errno(p->result);

@@ -24,7 +24,7 @@ static int overlay_marker(const char *path, char *buf, size_t cap)
 }
 
 /* Whether the path or a folder on its way was removed. */
-static bool is_gone(struct overlay *o, const char *path)
+static bool overlay_is_gone(struct overlay *o, const char *path)
 {
 	char mark[HOST_PATH_MAX + sizeof(OVERLAY_MARK)];
 	enum host_kind kind;
@@ -45,7 +45,7 @@ static bool is_gone(struct overlay *o, const char *path)
 /* The answer is the lower store's: the upper has nothing there. */
 static bool below(struct overlay *o, const char *path, int r)
 {
-	return (r == -ENOENT || r == -ENOTDIR) && !is_gone(o, path);
+	return (r == -ENOENT || r == -ENOTDIR) && !overlay_is_gone(o, path);
 }
 
 static int overlay_read(struct store *s, const char *path, char *buf, size_t cap, size_t *len)
@@ -92,7 +92,7 @@ static int overlay_list(struct store *s, const char *path, struct arena *a, char
 	struct store *above = upper_of(o);
 	int r = above->ops->list(above, path, a, names, n), lower;
 
-	if (is_gone(o, path))
+	if (overlay_is_gone(o, path))
 		return r;
 	if (r) {
 		*names = NULL;
@@ -104,7 +104,7 @@ static int overlay_list(struct store *s, const char *path, struct arena *a, char
 	upper = *n;
 	for (size_t i = 0; i < n_more; i++) {
 		if (snprintf(full, sizeof(full), "%s/%s", path, more[i]) >= (int)sizeof(full) ||
-		    among(*names, upper, more[i]) || is_gone(o, full))
+		    among(*names, upper, more[i]) || overlay_is_gone(o, full))
 			continue;
 		*names = arena_grow(a, *names, *n, sizeof(**names));
 		(*names)[(*n)++] = more[i];

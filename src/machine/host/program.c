@@ -30,7 +30,7 @@ static bool is_plain(const char *s)
 	return *s && *s != '-' && strlen(s) < 256 && !s[strspn(s, plain)];
 }
 
-static int check(const char *pool, const char *property)
+static int host_program_check(const char *pool, const char *property)
 {
 	static const char *const properties[] = { "autotrim" };
 
@@ -55,7 +55,7 @@ static int zpool_ask(void **state, struct arena *a, const char *object, const ch
 			 NULL };
 	const char *output, *value;
 	size_t n;
-	int r = check(object, field);
+	int r = host_program_check(object, field);
 
 	(void)state;
 	if (r == 0)
@@ -74,7 +74,7 @@ static int zpool_set(void **state, struct arena *a, const char *object, const ch
 		     const struct answer *value)
 {
 	char *argv[] = { "zpool", "set", NULL, arena_strdup(a, object), NULL };
-	int r = check(object, field);
+	int r = host_program_check(object, field);
 
 	(void)state;
 	if (r)
@@ -109,8 +109,8 @@ int boost_parse(const char *output, unsigned *max, unsigned *level)
 	return strstr(row + 1, name) || *level > *max ? -EPROTO : 0;
 }
 
-static int boost_ask(void **state, struct arena *a, const char *object, const char *field,
-		     struct answer *out)
+static int host_program_boost_ask(void **state, struct arena *a, const char *object,
+				  const char *field, struct answer *out)
 {
 	char *argv[] = { "nvidia-smi", "boost-slider", "-i", arena_strdup(a, object), "-l", NULL };
 	bool ask_max = strcmp(field, "vboost.max") == 0;
@@ -148,7 +148,7 @@ static int boost_set(void **state, struct arena *a, const char *object, const ch
 
 const struct provider provider_boost = {
 	.api = "boost-slider",
-	.ask = boost_ask,
+	.ask = host_program_boost_ask,
 	.tell = boost_set,
 };
 

@@ -19,7 +19,7 @@ struct record {
 	struct map pages;
 };
 
-static struct recorded *place_of(struct record *r, const char *phys)
+static struct recorded *host_record_place_of(struct record *r, const char *phys)
 {
 	struct recorded **at =
 		(struct recorded **)map_at(&r->host.arena, &r->places, *phys ? phys : "/");
@@ -34,7 +34,7 @@ static struct recorded *place_of(struct record *r, const char *phys)
 /* Something stands there. A device or FIFO is kept as a file that was not read. */
 static void saw(struct record *r, const char *phys, enum host_kind kind)
 {
-	struct recorded *p = place_of(r, phys);
+	struct recorded *p = host_record_place_of(r, phys);
 
 	if (p->kind == HOST_OTHER)
 		p->kind = kind == HOST_DIR ? HOST_DIR : HOST_FILE;
@@ -44,9 +44,9 @@ static void saw(struct record *r, const char *phys, enum host_kind kind)
  * A refusal is stored once, and what was seen there is not taken back by it. That a folder is no
  * file or a file no folder is no refusal: the capture says the same by itself.
  */
-static void refuse(struct record *r, const char *phys, int code)
+static void host_record_refuse(struct record *r, const char *phys, int code)
 {
-	struct recorded *p = place_of(r, phys);
+	struct recorded *p = host_record_place_of(r, phys);
 
 	if (code == -EISDIR || code == -ELOOP || (code == -ENOTDIR && p->kind != HOST_OTHER))
 		return;
@@ -71,7 +71,7 @@ static int inner_link(void *ctx, const char *phys, char *buf, size_t cap)
 	struct recorded *p;
 
 	if (e == 0) {
-		p = place_of(r, phys);
+		p = host_record_place_of(r, phys);
 		p->kind = HOST_LINK;
 		p->data = arena_strdup(&r->host.arena, buf);
 		p->len = strlen(buf);
@@ -120,10 +120,10 @@ static int record_read(struct host *h, const char *path, char *buf, size_t cap, 
 
 	locate(r, path, true, phys, sizeof(phys));
 	if (e) {
-		refuse(r, phys, e);
+		host_record_refuse(r, phys, e);
 		return e;
 	}
-	p = place_of(r, phys);
+	p = host_record_place_of(r, phys);
 	n = *len < cap ? *len : cap;
 	if (p->kind == HOST_FILE && p->data && *len <= p->len)
 		return 0;
@@ -147,12 +147,12 @@ static int record_link(struct host *h, const char *path, char *buf, size_t cap)
 	if (e == 0)
 		inner_link(r, phys, buf, cap);
 	else if (e != -EINVAL || inner_kind(r, phys, &kind))
-		refuse(r, phys, e);
+		host_record_refuse(r, phys, e);
 	return e;
 }
 
 /* Every name of a listed folder becomes a place, so that the listing is the same on the capture. */
-static void add_name(struct record *r, const char *folder, const char *name)
+static void host_record_add_name(struct record *r, const char *folder, const char *name)
 {
 	char path[HOST_PATH_MAX], target[HOST_PATH_MAX];
 	enum host_kind kind;
@@ -179,16 +179,16 @@ static int record_list(struct host *h, const char *path, struct arena *a, char *
 
 	locate(r, path, true, phys, sizeof(phys));
 	if (e) {
-		refuse(r, phys, e);
+		host_record_refuse(r, phys, e);
 		return e;
 	}
-	p = place_of(r, phys);
+	p = host_record_place_of(r, phys);
 	if (p->listed)
 		return 0;
 	p->kind = HOST_DIR;
 	p->listed = true;
 	for (size_t i = 0; i < *n; i++)
-		add_name(r, phys, (*names)[i]);
+		host_record_add_name(r, phys, (*names)[i]);
 	return 0;
 }
 
@@ -200,7 +200,7 @@ static int record_kind(struct host *h, const char *path, enum host_kind *out)
 
 	locate(r, path, false, phys, sizeof(phys));
 	if (e) {
-		refuse(r, phys, e);
+		host_record_refuse(r, phys, e);
 		return e;
 	}
 	if (*out == HOST_LINK)
@@ -343,7 +343,7 @@ static int make_parents(struct saving *s, struct map *made, const char *name)
 }
 
 /* Names of files may hold what separates lines and columns. */
-static void answer_line(struct saving *s, const char *path, const char *answer)
+static void host_record_answer_line(struct saving *s, const char *path, const char *answer)
 {
 	for (const char *c = path; *c; c++) {
 		if (*c == '\t')
@@ -367,9 +367,9 @@ static int save_place(struct saving *s, struct map *made, const char *path,
 	int r;
 
 	if (p->listed)
-		answer_line(s, shown, "LISTED");
+		host_record_answer_line(s, shown, "LISTED");
 	else if (p->refused)
-		answer_line(s, shown, errno_name(p->refused));
+		host_record_answer_line(s, shown, errno_name(p->refused));
 	if (p->kind == HOST_OTHER)
 		return 0;
 	if (p->kind == HOST_DIR)
@@ -381,7 +381,7 @@ static int save_place(struct saving *s, struct map *made, const char *path,
 		return sink_link(s->sink, name, redacted_path(s, p->data), s->e);
 	if (!p->data) { /* seen, never read or refused */
 		if (!p->refused)
-			answer_line(s, shown, "ENOMEDIUM");
+			host_record_answer_line(s, shown, "ENOMEDIUM");
 		return sink_file(s->sink, name, "", 0, s->e);
 	}
 	data = redacted_data(s, path, p, &len);

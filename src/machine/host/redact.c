@@ -243,7 +243,8 @@ static size_t named_host(const struct redactor *r, const char *s, size_t left)
 
 /* A user's name after "/home/"; and the machine's own name, unless it is inside a longer one: on a
  * machine called spark "nvidia-spark-mlnx.service" is no secret. */
-static size_t named(struct redactor *r, const char *s, size_t left, bool joined, const char **with)
+static size_t redact_named(struct redactor *r, const char *s, size_t left, bool joined,
+			   const char **with)
 {
 	static const char home[] = "/home/";
 	size_t k = sizeof(home) - 1, len = 0,
@@ -282,7 +283,7 @@ char *redact_text(struct redactor *r, const char *s, size_t *len)
 		if (!n && (i == 0 || !isalnum((unsigned char)s[i - 1])))
 			n = known_serial(r, s + i, *len - i, &with);
 		if (!n && (start || s[i] == '/'))
-			n = named(r, s + i, *len - i, i && s[i - 1] == '-', &with);
+			n = redact_named(r, s + i, *len - i, i && s[i - 1] == '-', &with);
 		if (n) {
 			text_add(&out, with);
 			i += n;
@@ -372,7 +373,7 @@ static bool has_part(const char *path, const char *name, size_t n)
 }
 
 /* Whether it stands in the text between characters that are none of a name, in whatever case. */
-static bool has_word(const struct recorded *p, const char *name, size_t n)
+static bool redact_has_word(const struct recorded *p, const char *name, size_t n)
 {
 	for (size_t i = 0; p->data && i + n <= p->len; i++)
 		if (strncasecmp(p->data + i, name, n) == 0 &&
@@ -401,7 +402,7 @@ bool redact_host_is_word(const char *nodename, const struct map *places)
 		if (!path)
 			continue;
 		if ((str_starts(path, "/sys/") && has_part(path, nodename, n)) ||
-		    (names_product(path) && has_word(places->slots[i].value, nodename, n)))
+		    (names_product(path) && redact_has_word(places->slots[i].value, nodename, n)))
 			return true;
 	}
 	return false;

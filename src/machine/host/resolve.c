@@ -21,7 +21,7 @@ static int splice(char *rest, size_t cap, const char *target, const char *tail)
 	return 0;
 }
 
-static int append(char *phys, size_t cap, const char *name, size_t n)
+static int resolve_append(char *phys, size_t cap, const char *name, size_t n)
 {
 	size_t len = strlen(phys);
 
@@ -34,14 +34,14 @@ static int append(char *phys, size_t cap, const char *name, size_t n)
 }
 
 /* folder/name, or the folder alone without a name. */
-static int put_together(char *phys, size_t cap, const char *folder, const char *name)
+static int resolve_put_together(char *phys, size_t cap, const char *folder, const char *name)
 {
 	size_t n = strlen(folder);
 
 	if (n >= cap)
 		return -ENAMETOOLONG;
 	memcpy(phys, folder, n + 1);
-	return *name ? append(phys, cap, name, strlen(name)) : 0;
+	return *name ? resolve_append(phys, cap, name, strlen(name)) : 0;
 }
 
 static const char *known_place(const struct resolver *r, const char *dir)
@@ -104,7 +104,7 @@ int resolve_walk(struct resolver *r, const char *path, bool follow_last, char *p
 				return -EXDEV;
 			*slash = '\0';
 		} else if (!(n == 1 && p[0] == '.')) {
-			e = append(phys, cap, p, n);
+			e = resolve_append(phys, cap, p, n);
 			if (e == 0)
 				e = link_at(r, phys, &is_link);
 			if (e)
@@ -141,7 +141,7 @@ static int folder_below(struct resolver *r, const char *parent, const char *dir,
 	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
 		e = resolve_walk(r, dir, true, phys, sizeof(phys));
 	} else {
-		e = put_together(phys, sizeof(phys), parent, name);
+		e = resolve_put_together(phys, sizeof(phys), parent, name);
 		if (e == 0)
 			e = link_at(r, phys, &is_link);
 		if (e == 0 && is_link)
@@ -199,7 +199,7 @@ int resolve_place(struct resolver *r, const char *path, char *phys, size_t cap)
 	memcpy(dir, path, n);
 	dir[n] = '\0';
 	e = resolve_folder(r, dir, &folder);
-	return e ? e : put_together(phys, cap, folder, slash + 1);
+	return e ? e : resolve_put_together(phys, cap, folder, slash + 1);
 }
 
 bool resolve_known(const struct resolver *r, const char *path, char *phys, size_t cap)
@@ -214,7 +214,7 @@ bool resolve_known(const struct resolver *r, const char *path, char *phys, size_
 	memcpy(dir, path, n);
 	dir[n] = '\0';
 	folder = known_place(r, dir);
-	return folder && put_together(phys, cap, folder, slash + 1) == 0;
+	return folder && resolve_put_together(phys, cap, folder, slash + 1) == 0;
 }
 
 void resolve_saw(struct resolver *r, const char *path)

@@ -281,7 +281,7 @@ static int enable(struct host *h, struct arena *a, const char *unit, const char 
 	return *value == 'e' ? make_links(h, a, unit) : remove_links(h, a, unit);
 }
 
-static int stop(struct host *h, struct arena *a, const char *cgroup)
+static int simulator_stop(struct host *h, struct arena *a, const char *cgroup)
 {
 	char **names;
 	size_t n = 0;
@@ -296,7 +296,7 @@ static int stop(struct host *h, struct arena *a, const char *cgroup)
 	return r ? r : host_remove(h, cgroup);
 }
 
-static int start(struct host *h, struct arena *a, const char *unit, const char *cgroup)
+static int simulator_start(struct host *h, struct arena *a, const char *unit, const char *cgroup)
 {
 	static const char events[] = "populated 1\nfrozen 0\n";
 	const char *path;
@@ -324,9 +324,9 @@ static int simulate_unit(struct host *h, const char *unit, const char *field,
 		if (strcmp(field, "enabled") == 0)
 			r = enable(h, &a, unit, value->text);
 		else if (strcmp(field, "active") == 0 && strcmp(value->text, "active") == 0)
-			r = start(h, &a, unit, unit_cgroup(h, &a, unit));
+			r = simulator_start(h, &a, unit, unit_cgroup(h, &a, unit));
 		else if (strcmp(field, "active") == 0 && strcmp(value->text, "inactive") == 0)
-			r = stop(h, &a, unit_cgroup(h, &a, unit));
+			r = simulator_stop(h, &a, unit_cgroup(h, &a, unit));
 	}
 	arena_free(&a);
 	return r;

@@ -240,7 +240,7 @@ static bool folder_is_on_disk(struct sink *s)
 	return r == 0;
 }
 
-static int finish(struct sink *s, struct err *e)
+static int sink_finish(struct sink *s, struct err *e)
 {
 	static const char zero[2 * RECORD];
 	/* RENAME_NOREPLACE: what appeared under the name meanwhile is somebody's. */
@@ -277,7 +277,7 @@ static int finish(struct sink *s, struct err *e)
 
 int sink_close(struct sink *s, int ok, struct err *e)
 {
-	int r = ok ? finish(s, e) : 0;
+	int r = ok ? sink_finish(s, e) : 0;
 
 	if (s->tar)
 		fclose(s->tar);

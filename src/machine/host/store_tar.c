@@ -176,7 +176,7 @@ static int broken(const char **why, const char *what)
 	return -EBADMSG;
 }
 
-static int keep(char *out, const char *value, size_t n, const char **why)
+static int store_tar_keep(char *out, const char *value, size_t n, const char **why)
 {
 	n = strnlen(value, n);
 	if (n >= HOST_PATH_MAX)
@@ -197,9 +197,9 @@ static int one_key(struct tar_extension *x, const char *key, size_t n, const cha
 	value++;
 	left = n - 1 - (size_t)(value - key);
 	if (str_starts(key, "path="))
-		return keep(x->name, value, left, why);
+		return store_tar_keep(x->name, value, left, why);
 	if (str_starts(key, "linkpath="))
-		return keep(x->link, value, left, why);
+		return store_tar_keep(x->link, value, left, why);
 	if (str_starts(key, "size=") || str_starts(key, "GNU.sparse"))
 		return broken(why, "a pax extension that no capture needs");
 	return 0;
@@ -237,7 +237,7 @@ static int tar_extension_read(struct tar_extension *x, char type, const char *te
 {
 	if (type == 'x')
 		return pax(x, text, n, why);
-	return keep(type == 'L' ? x->name : x->link, text, n, why);
+	return store_tar_keep(type == 'L' ? x->name : x->link, text, n, why);
 }
 
 struct tar {

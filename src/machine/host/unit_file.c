@@ -85,7 +85,7 @@ static void add_word(struct links *l, const char *kind, const char *unit, const 
 		     : arena_printf(l->a, UNIT_ETC "/%s", word));
 }
 
-static void add_line(struct links *l, const char *unit, char *line)
+static void unit_file_add_line(struct links *l, const char *unit, char *line)
 {
 	static const struct {
 		const char *key, *kind;
@@ -123,7 +123,7 @@ int unit_file_links(struct host *h, struct arena *a, const char *unit, const cha
 		if (*line == '[')
 			install = str_starts(line, "[Install]");
 		else if (install && *line != '#' && *line != ';')
-			add_line(&l, unit, line);
+			unit_file_add_line(&l, unit, line);
 	}
 	*links = l.items;
 	*n = l.n;

@@ -16,7 +16,7 @@ enum { WORD_MAX = 24, BITS = 32 };
 static const char present[] = "present", absent[] = "absent";
 
 /* Anew, where somebody may have changed it since; a capture has one answer alone. */
-static int list_of(struct host *h, const struct knob *k, const char **list)
+static int knob_address_list_of(struct host *h, const struct knob *k, const char **list)
 {
 	struct answer now;
 	int r = host_ask(h, "if", k->object, "ipv4-now", &now);
@@ -32,7 +32,7 @@ static int list_of(struct host *h, const struct knob *k, const char **list)
 }
 
 /* Where the word stands in the list; NULL. */
-static const char *find(const char *list, const char *word)
+static const char *knob_address_find(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -50,12 +50,12 @@ static int address_get(struct host *h, struct arena *a, const struct knob *k, co
 		       struct err *e)
 {
 	const char *list;
-	int r = list_of(h, k, &list);
+	int r = knob_address_list_of(h, k, &list);
 
 	(void)a;
 	if (r)
 		return knob_fail(e, r == -ENODATA ? -EIO : r, "read", k);
-	*value = find(list, k->name) ? present : absent;
+	*value = knob_address_find(list, k->name) ? present : absent;
 	return 0;
 }
 
@@ -71,19 +71,19 @@ static const char *without(struct arena *a, const char *list, const char *at, si
 
 /* Our address is gone, and others' with it that could not be put back: they are named. 0: all is as
  * wanted after all. */
-static int lost(struct host *h, struct arena *a, const struct knob *k, const char *wanted, int r,
-		struct err *e)
+static int knob_address_lost(struct host *h, struct arena *a, const struct knob *k,
+			     const char *wanted, int r, struct err *e)
 {
 	TEXT_AUTO out = { 0 };
 	const char *now;
 
-	if (list_of(h, k, &now) || find(now, k->name))
+	if (knob_address_list_of(h, k, &now) || knob_address_find(now, k->name))
 		return knob_fail(e, r, "remove", k);
 	for (const char *p = wanted; *p; p += strspn(p, " ")) {
 		size_t n = strcspn(p, " ");
 		const char *word = arena_strndup(a, p, n);
 
-		if (!find(now, word))
+		if (!knob_address_find(now, word))
 			text_printf(&out, "%s%s", out.len ? ", " : "", word);
 		p += n;
 	}
@@ -101,17 +101,17 @@ static int address_set(struct host *h, struct arena *a, const struct knob *k, co
 {
 	bool add = strcmp(value, present) == 0;
 	const char *list, *at;
-	int r = list_of(h, k, &list);
+	int r = knob_address_list_of(h, k, &list);
 
 	if (r == 0) {
-		at = find(list, k->name);
+		at = knob_address_find(list, k->name);
 		if ((at != NULL) == add)
 			return 0;
 		list = add ? arena_printf(a, "%s%s%s", list, *list ? " " : "", k->name)
 			   : without(a, list, at, strlen(k->name));
 		r = host_set_text(h, "if", k->object, "ipv4", list);
 		if (r && !add)
-			return lost(h, a, k, list, r, e);
+			return knob_address_lost(h, a, k, list, r, e);
 	}
 	return r ? knob_fail(e, r, add ? "add" : "remove", k) : 0;
 }
@@ -159,8 +159,8 @@ static const char *address_command_here(struct host *h, struct arena *a, const s
 {
 	const char *list;
 
-	if (list_of(h, k, &list) == 0 &&
-	    (find(list, k->name) != NULL) == (strcmp(value, present) == 0))
+	if (knob_address_list_of(h, k, &list) == 0 &&
+	    (knob_address_find(list, k->name) != NULL) == (strcmp(value, present) == 0))
 		return NULL;
 	return address_command(a, k, value);
 }

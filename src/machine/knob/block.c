@@ -49,7 +49,7 @@ static const char *mark_at(const char *s, const char *mark)
 }
 
 /* False: a mark without its other, or two of them. */
-static bool find_place(const char *s, struct place *out)
+static bool block_find_place(const char *s, struct place *out)
 {
 	const char *end = mark_at(s, end_mark);
 
@@ -75,7 +75,7 @@ static bool find_place(const char *s, struct place *out)
 }
 
 /* -ENOENT: there is no file. Links and what is no text are refused. */
-static int read_file(struct host *h, struct arena *a, const char *path, char **text)
+static int block_read_file(struct host *h, struct arena *a, const char *path, char **text)
 {
 	enum host_kind kind;
 	size_t len;
@@ -96,14 +96,14 @@ static int block_get(struct host *h, struct arena *a, const struct knob *k, cons
 {
 	struct place p;
 	char *text;
-	int r = read_file(h, a, k->name, &text);
+	int r = block_read_file(h, a, k->name, &text);
 
 	*value = absent;
 	if (r == -ENOENT)
 		return 0;
 	if (r)
 		return knob_fail(e, r, "read", k);
-	if (!find_place(text, &p))
+	if (!block_find_place(text, &p))
 		*value = broken;
 	else if (p.begin)
 		*value = knob_file_value(a, MODE, p.text, (size_t)(p.end - p.text));
@@ -118,13 +118,13 @@ static int broken_marks(const struct knob *k, struct err *e)
 }
 
 /* Only what can be read again, with its lines found. */
-static int put(struct host *h, const struct knob *k, const struct text *t, struct err *e)
+static int block_put(struct host *h, const struct knob *k, const struct text *t, struct err *e)
 {
 	unsigned mode = MODE;
 	struct place p;
 	int r = t->len > FILE_MAX ? -EFBIG : 0;
 
-	if (r == 0 && !find_place(t->s ? t->s : "", &p))
+	if (r == 0 && !block_find_place(t->s ? t->s : "", &p))
 		return broken_marks(k, e);
 	if (r == 0 && knob_check_links(h, e, k, k->name))
 		return -EMLINK;
@@ -151,11 +151,11 @@ static int take_out(struct host *h, const struct knob *k, const char *text, cons
 	}
 	text_addn(&out, text, head);
 	text_add(&out, p->rest);
-	return put(h, k, &out, e);
+	return block_put(h, k, &out, e);
 }
 
-static int put_in(struct host *h, const struct knob *k, const char *text, const struct place *p,
-		  const char *lines, struct err *e)
+static int block_put_in(struct host *h, const struct knob *k, const char *text,
+			const struct place *p, const char *lines, struct err *e)
 {
 	enum before before = p->begin			      ? p->before
 			     : !text			      ? BEFORE_NOTHING
@@ -169,7 +169,7 @@ static int put_in(struct host *h, const struct knob *k, const char *text, const 
 		text_printf(&out, "%s%s", text, before == BEFORE_OPEN ? "\n" : "");
 	text_printf(&out, "%s%s%s%s", begin_marks[before], lines, end_mark,
 		    p->begin ? p->rest : "");
-	return put(h, k, &out, e);
+	return block_put(h, k, &out, e);
 }
 
 static int block_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
@@ -180,16 +180,16 @@ static int block_set(struct host *h, struct arena *a, const struct knob *k, cons
 	char *text = NULL;
 	unsigned mode;
 	size_t len;
-	int r = read_file(h, a, k->name, &text);
+	int r = block_read_file(h, a, k->name, &text);
 
 	if (r == -ENOENT)
 		r = 0;
-	if (r == 0 && text && !find_place(text, &p))
+	if (r == 0 && text && !block_find_place(text, &p))
 		return broken_marks(k, e);
 	if (r == 0 && strcmp(value, absent) == 0)
 		return p.begin ? take_out(h, k, text, &p, e) : 0;
 	if (r == 0 && knob_file_parse(a, value, &mode, &lines, &len))
-		return put_in(h, k, text, &p, lines, e);
+		return block_put_in(h, k, text, &p, lines, e);
 	return knob_fail(e, r ? r : -EINVAL, "set", k);
 }
 

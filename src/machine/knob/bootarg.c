@@ -59,7 +59,7 @@ static bool is_token(const char *s)
 }
 
 /* Exactly what format() makes; -EBADMSG for anything else. */
-static int parse(struct arena *a, const char *text, struct tokens *out)
+static int bootarg_parse(struct arena *a, const char *text, struct tokens *out)
 {
 	if (!str_starts(text, header))
 		return -EBADMSG;
@@ -93,8 +93,8 @@ static const char *format(struct arena *a, const struct tokens *t)
 }
 
 /* -ENOENT: there is no drop-in of ours. */
-static int load(struct host *h, struct arena *a, const char *verb, const struct knob *k,
-		struct tokens *out, struct err *e)
+static int bootarg_load(struct host *h, struct arena *a, const char *verb, const struct knob *k,
+			struct tokens *out, struct err *e)
 {
 	char *text;
 	size_t len;
@@ -104,7 +104,7 @@ static int load(struct host *h, struct arena *a, const char *verb, const struct 
 		return -ENOENT;
 	if (r)
 		return knob_fail(e, r, verb, k);
-	if (strlen(text) == len && parse(a, text, out) == 0)
+	if (strlen(text) == len && bootarg_parse(a, text, out) == 0)
 		return 0;
 	err_set(e, -EBADMSG, "could not %s %s: %s holds lines that gputune did not write", verb,
 		k->name, DROP_IN);
@@ -150,7 +150,7 @@ static int tidy(struct host *h)
 	return host_remove(h, FOLDER_MARK);
 }
 
-static int make_folder(struct host *h, const struct knob *k, struct err *e)
+static int bootarg_make_folder(struct host *h, const struct knob *k, struct err *e)
 {
 	static const char mark[] = "gputune made the folder grub.d next to this file.\n";
 	int r = takes_drop_ins(h, "set", k, e);
@@ -163,8 +163,8 @@ static int make_folder(struct host *h, const struct knob *k, struct err *e)
 	return r ? knob_fail(e, r, "set", k) : 0;
 }
 
-static int store(struct host *h, struct arena *a, const struct knob *k, const struct tokens *t,
-		 struct err *e)
+static int bootarg_store(struct host *h, struct arena *a, const struct knob *k,
+			 const struct tokens *t, struct err *e)
 {
 	const char *text = format(a, t);
 	int r;
@@ -180,14 +180,14 @@ static int store(struct host *h, struct arena *a, const struct knob *k, const st
 }
 
 /* The first argument makes the file, and the folder where there is none. */
-static int begin(struct host *h, struct arena *a, const struct knob *k, const char *token,
-		 struct err *e)
+static int bootarg_begin(struct host *h, struct arena *a, const struct knob *k, const char *token,
+			 struct err *e)
 {
 	const struct tokens t = { .items = { token }, .n = 1 };
-	int r = make_folder(h, k, e);
+	int r = bootarg_make_folder(h, k, e);
 
 	if (r == 0)
-		r = store(h, a, k, &t, e);
+		r = bootarg_store(h, a, k, &t, e);
 	/* A folder without the file is of no use; what stays now goes when it is undone. */
 	if (r)
 		(void)tidy(h);
@@ -364,7 +364,7 @@ static int drop_in_get(struct host *h, struct arena *a, const struct knob *k, co
 {
 	struct tokens t = { .n = 0 };
 	const char *found = not_set;
-	int r = load(h, a, "read", k, &t, e);
+	int r = bootarg_load(h, a, "read", k, &t, e);
 
 	if (r && r != -ENOENT)
 		return r;
@@ -382,7 +382,7 @@ static int drop_in_get(struct host *h, struct arena *a, const struct knob *k, co
 }
 
 /* Puts token in the place of the one with the same name, or behind all; NULL takes that one out. */
-static bool replace(struct tokens *t, const char *name, const char *token)
+static bool bootarg_replace(struct tokens *t, const char *name, const char *token)
 {
 	size_t at = 0;
 
@@ -405,18 +405,18 @@ static int drop_in_set(struct host *h, struct arena *a, const struct knob *k, co
 		       struct err *e)
 {
 	struct tokens t = { .n = 0 };
-	int r = load(h, a, "set", k, &t, e);
+	int r = bootarg_load(h, a, "set", k, &t, e);
 
 	if (r == -ENOENT && token)
-		return begin(h, a, k, token, e);
+		return bootarg_begin(h, a, k, token, e);
 	if (r == -ENOENT) {
 		r = tidy(h);
 		return r ? knob_fail(e, r, "set", k) : 0;
 	}
 	if (r)
 		return r;
-	if (replace(&t, k->name, token))
-		return store(h, a, k, &t, e);
+	if (bootarg_replace(&t, k->name, token))
+		return bootarg_store(h, a, k, &t, e);
 	return token ? err_set(e, -ENOSPC, "could not set %s: %s has %d arguments already", k->name,
 			       DROP_IN, TOKENS_MAX)
 		     : 0;
@@ -445,7 +445,7 @@ static int in_kernel_cmdline(struct host *h, struct arena *a, const struct knob 
 {
 	struct tokens t = { .n = 0 };
 	struct err ignored = { 0 };
-	bool dropped = load(h, a, "read", k, &t, &ignored) == 0;
+	bool dropped = bootarg_load(h, a, "read", k, &t, &ignored) == 0;
 	int r = kernel_cmdline_get(h, a, k, value, e);
 
 	for (size_t i = 0; dropped && i < t.n; i++)

@@ -81,7 +81,7 @@ static const char *statistic(struct host *h, struct arena *a, const char *name)
 }
 
 /* A choice is a word of its own in brackets: "always [madvise] never". */
-static bool chosen(char *s)
+static bool knob_file_chosen(char *s)
 {
 	for (char *open = strchr(s, '['); open; open = strchr(open + 1, '[')) {
 		size_t n = strcspn(open + 1, "[] \t\n");
@@ -101,7 +101,7 @@ static void knob_file_normalise(enum knob_kind kind, char *s)
 {
 	char *out = s;
 
-	if (kind != KNOB_SYSCTL && chosen(s))
+	if (kind != KNOB_SYSCTL && knob_file_chosen(s))
 		return;
 	for (const char *c = s; *c; c++) {
 		if (!isspace((unsigned char)*c))
@@ -169,8 +169,8 @@ static int file_get(struct host *h, struct arena *a, const struct knob *k, const
 }
 
 /* A refused word of a list of choices, or a number that the device does not take. */
-static int refused(struct host *h, const struct knob *k, const char *path, const char *value, int r,
-		   struct err *e)
+static int knob_file_refused(struct host *h, const struct knob *k, const char *path,
+			     const char *value, int r, struct err *e)
 {
 	char choices[256];
 
@@ -219,7 +219,7 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 	/* Without a newline, which text parameters of modules would keep; an empty text has no
 	 * other way to arrive. */
 	r = host_write(h, path, *value ? value : "\n");
-	return r ? refused(h, &target, path, value, r, e) : 0;
+	return r ? knob_file_refused(h, &target, path, value, r, e) : 0;
 }
 
 static const char *file_command(struct arena *a, const struct knob *k, const char *value)

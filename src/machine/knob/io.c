@@ -33,7 +33,7 @@ struct fact_str knob_read(struct host *h, struct arena *a, const struct knob *k)
 }
 
 /* Names from a plan or a journal never get further than here when they are not sound. */
-static int unsound(const struct knob *k, const char *value, struct err *e)
+static int knob_io_unsound(const struct knob *k, const char *value, struct err *e)
 {
 	struct arena a = { 0 };
 	const char *why = "";
@@ -49,7 +49,7 @@ int knob_get(struct host *h, struct arena *a, const struct knob *k, const char *
 	     struct err *e)
 {
 	const char *found = NULL;
-	int r = unsound(k, NULL, e);
+	int r = knob_io_unsound(k, NULL, e);
 
 	if (r)
 		return r;
@@ -76,7 +76,7 @@ struct fact_str knob_exact(struct host *h, struct arena *a, const struct knob *k
 int knob_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
 	     struct err *e)
 {
-	int r = unsound(k, value, e);
+	int r = knob_io_unsound(k, value, e);
 
 	return r ? r : knob_ops_of(k->kind)->set(h, a, k, value, e);
 }

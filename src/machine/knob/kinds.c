@@ -30,7 +30,7 @@ const struct knob_ops *knob_ops_of(enum knob_kind kind)
 
 /* At most max bytes, none of them a control character, all of them UTF-8: plans and journals keep
  * nothing else. */
-static bool clean(const char *s, size_t max)
+static bool kinds_clean(const char *s, size_t max)
 {
 	size_t at = 0, n;
 	uint32_t cp;
@@ -236,7 +236,7 @@ static bool is_listed(enum knob_kind kind)
 	       kind == KNOB_BOOTARG || kind == KNOB_UNIT;
 }
 
-static bool matches(const char *pattern, const char *name)
+static bool kinds_matches(const char *pattern, const char *name)
 {
 	size_t plain = strcspn(pattern, "*");
 
@@ -249,7 +249,7 @@ static bool matches(const char *pattern, const char *name)
 static const struct bound *bound_of(const struct knob *k)
 {
 	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
-		if (bounds[i].kind == k->kind && matches(bounds[i].name, k->name))
+		if (bounds[i].kind == k->kind && kinds_matches(bounds[i].name, k->name))
 			return &bounds[i];
 	return NULL;
 }
@@ -259,7 +259,7 @@ bool knob_known(const struct knob *k)
 	return !is_listed(k->kind) ? knob_ops_of(k->kind) != NULL : bound_of(k) != NULL;
 }
 
-static bool has_word(const char *words, const char *word, size_t n)
+static bool kinds_has_word(const char *words, const char *word, size_t n)
 {
 	for (const char *p = words; *p; p += strcspn(p, " ")) {
 		p += strspn(p, " ");
@@ -299,8 +299,8 @@ static bool are_cpus(const struct bound *b, const char *value)
 	struct idset cpus;
 	bool good;
 
-	for (size_t n = strcspn(value, ","); b->words && value[n] && has_word(b->words, value, n);
-	     n = strcspn(value, ","))
+	for (size_t n = strcspn(value, ",");
+	     b->words && value[n] && kinds_has_word(b->words, value, n); n = strcspn(value, ","))
 		value += n + 1;
 	good = strspn(value, "0123456789,-") == strlen(value) &&
 	       idset_parse(&a, value, &cpus) == 0 && cpus.n > 0;
@@ -316,7 +316,7 @@ static bool is_within(const struct bound *b, const char *value)
 	case FORM_RANGE:
 		return in_range(b, value, &n);
 	case FORM_WORDS:
-		return has_word(b->words, value, strlen(value));
+		return kinds_has_word(b->words, value, strlen(value));
 	case FORM_THREE:
 		return are_three(b, value);
 	case FORM_CPUS:
@@ -328,7 +328,7 @@ static bool is_within(const struct bound *b, const char *value)
 	}
 }
 
-static const char *range_text(struct arena *a, const struct bound *b)
+static const char *kinds_range_text(struct arena *a, const struct bound *b)
 {
 	const char *unit = b->words ? b->words : "";
 
@@ -359,7 +359,7 @@ bool knob_allows(struct arena *a, const struct knob *k, const char *value, const
 	if (!b || is_within(b, value))
 		return true;
 	return knob_unsound(why, arena_printf(a, "%s takes %s, not \"%.60s\"", k->name,
-					      range_text(a, b), value));
+					      kinds_range_text(a, b), value));
 }
 
 /* Whether the value has the form of what this place holds: a number, one word, three numbers. Knobs
@@ -396,14 +396,15 @@ bool knob_valid(const struct knob *k, const char *value, const char **why)
 		why = &unused;
 	if (!ops)
 		return knob_unsound(why, "it is of no kind that can be written");
-	if (!k->name || !*k->name || !clean(k->name, NAME_MAX_LEN))
+	if (!k->name || !*k->name || !kinds_clean(k->name, NAME_MAX_LEN))
 		return knob_unsound(
 			why, "its name is empty, too long, not UTF-8, or holds control characters");
-	if (!k->object || !clean(k->object, OBJECT_MAX))
+	if (!k->object || !kinds_clean(k->object, OBJECT_MAX))
 		return knob_unsound(
 			why, "its object is too long, not UTF-8, or holds control characters");
-	if (value && !clean(value, k->kind == KNOB_FILE || k->kind == KNOB_BLOCK ? CONTENT_VALUE_MAX
-										 : VALUE_MAX))
+	if (value &&
+	    !kinds_clean(value, k->kind == KNOB_FILE || k->kind == KNOB_BLOCK ? CONTENT_VALUE_MAX
+									      : VALUE_MAX))
 		return knob_unsound(
 			why, "the value is too long, not UTF-8, or holds control characters");
 	return ops->valid(k, value, why) && (!value || knob_form_valid(k, value, why));

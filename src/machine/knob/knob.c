@@ -161,8 +161,8 @@ const char *knob_path(struct arena *a, const struct knob *k)
 }
 
 /* Puts the pattern into the kind's sentence, with "{}" shown as "*". */
-static const char *sentence(struct arena *a, enum knob_kind kind, const char *text,
-			    const char *pattern)
+static const char *knob_sentence(struct arena *a, enum knob_kind kind, const char *text,
+				 const char *pattern)
 {
 	const char *hole = strstr(text, "%s");
 	struct knob k;
@@ -177,17 +177,17 @@ static const char *sentence(struct arena *a, enum knob_kind kind, const char *te
 
 const char *knob_how_read(struct arena *a, enum knob_kind kind, const char *pattern)
 {
-	return sentence(a, kind, kinds[kind].read, pattern);
+	return knob_sentence(a, kind, kinds[kind].read, pattern);
 }
 
 const char *knob_how_write(struct arena *a, enum knob_kind kind, const char *pattern)
 {
-	return sentence(a, kind, kinds[kind].write, pattern);
+	return knob_sentence(a, kind, kinds[kind].write, pattern);
 }
 
 const char *knob_persistence(struct arena *a, enum knob_kind kind, const char *pattern)
 {
-	return sentence(a, kind, kinds[kind].kept, pattern);
+	return knob_sentence(a, kind, kinds[kind].kept, pattern);
 }
 
 const char *knob_how_undone(enum knob_kind kind)

@@ -79,8 +79,8 @@ static bool maximum(struct host *h, const struct knob *k, const struct field *f,
 	return r == 0 && *out > 0;
 }
 
-static int link_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
-		    struct err *e)
+static int knob_link_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+			 struct err *e)
 {
 	const struct field *f = field_of(k);
 	long long v = 0, max;
@@ -145,7 +145,7 @@ static const char *link_place(struct host *h, struct arena *a, const struct knob
 
 const struct knob_ops knob_ops_link = {
 	.get = link_get,
-	.set = link_set,
+	.set = knob_link_set,
 	.valid = link_valid,
 	.command = link_command,
 	.place = link_place,

@@ -80,7 +80,7 @@ enum { GPUS_MAX = 256 };
 
 /* The index by which NVML knows the GPU now. A GPU that does not even give its address may be the
  * one that is looked for: its reason is the answer then. */
-static int find(struct host *h, struct arena *a, const char *pci, const char **index)
+static int knob_nvml_find(struct host *h, struct arena *a, const char *pci, const char **index)
 {
 	long long n = 0;
 	int r = host_ask_int(h, "nvml", "", "nvmlDeviceGetCount", &n), mute = 0;
@@ -102,7 +102,7 @@ static int find(struct host *h, struct arena *a, const char *pci, const char **i
 
 /* --- sentences of refusal --------------------------------------------------------------------- */
 
-static int fail(struct err *e, int r, const char *verb, const struct knob *k)
+static int knob_nvml_fail(struct err *e, int r, const char *verb, const struct knob *k)
 {
 	switch (r) {
 	case -EHOSTDOWN:
@@ -169,11 +169,11 @@ static int nvml_get(struct host *h, struct arena *a, const struct knob *k, const
 		*value = NULL;
 		return -ENODATA;
 	}
-	r = find(h, a, k->object, &index);
+	r = knob_nvml_find(h, a, k->object, &index);
 	if (r == 0)
 		r = host_ask_int(h, "nvml", index, row->field, &v);
 	if (r)
-		return fail(e, r, "read", k);
+		return knob_nvml_fail(e, r, "read", k);
 	if (row->form != MODE) {
 		*value = arena_printf(a, "%lld", v);
 		return 0;
@@ -203,17 +203,17 @@ static int nvml_set_value(struct host *h, const char *index, const struct settin
 	return host_set_int(h, "nvml", index, row->field, v);
 }
 
-static int nvml_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
-		    struct err *e)
+static int knob_nvml_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+			 struct err *e)
 {
 	const struct setting_row *row = row_of(k);
 	const char *index = NULL;
-	int r = find(h, a, k->object, &index);
+	int r = knob_nvml_find(h, a, k->object, &index);
 
 	if (r == 0)
 		r = nvml_set_value(h, index, row, value);
 	if (r)
-		fail(e, r, "set", k);
+		knob_nvml_fail(e, r, "set", k);
 	if (r == -EINVAL && index)
 		hint_range(h, index, row, e);
 	return r;
@@ -301,7 +301,7 @@ static const char *nvml_neutral(const struct knob *k)
 
 const struct knob_ops knob_ops_nvml = {
 	.get = nvml_get,
-	.set = nvml_set,
+	.set = knob_nvml_set,
 	.valid = nvml_valid,
 	.command = nvml_command,
 	.place = knob_place_pci,

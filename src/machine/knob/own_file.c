@@ -116,7 +116,7 @@ static bool is_octal(char c)
 }
 
 /* The character that an escape behind a backslash stands for, -1 when it is none; *s is moved. */
-static int unescape(const char **s)
+static int own_file_unescape(const char **s)
 {
 	const char *p = *s;
 
@@ -150,7 +150,7 @@ bool knob_file_parse(struct arena *a, const char *value, unsigned *mode, const c
 		int c = (unsigned char)*s++;
 
 		if (c == '\\')
-			c = unescape(&s);
+			c = own_file_unescape(&s);
 		else if (!is_plain((char)c))
 			c = -1;
 		if (c < 0)
@@ -269,7 +269,7 @@ static int folder_remove(struct host *h, struct arena *a, const char *path)
 }
 
 /* What was there before a write that failed, whatever was done of it. */
-static void bring_back(struct host *h, struct arena *a, const char *path, const char *was)
+static void own_file_bring_back(struct host *h, struct arena *a, const char *path, const char *was)
 {
 	const char *now, *text;
 	unsigned mode;
@@ -283,7 +283,7 @@ static void bring_back(struct host *h, struct arena *a, const char *path, const 
 		(void)host_put(h, path, text, len, mode);
 }
 
-static int link_set(struct host *h, struct arena *a, const char *path, const char *target)
+static int own_file_link_set(struct host *h, struct arena *a, const char *path, const char *target)
 {
 	const char *was;
 	int r = plain_get(h, a, path, &was);
@@ -294,12 +294,12 @@ static int link_set(struct host *h, struct arena *a, const char *path, const cha
 	if (r == 0)
 		r = host_make_link(h, path, target);
 	if (r)
-		bring_back(h, a, path, was);
+		own_file_bring_back(h, a, path, was);
 	return r;
 }
 
-static int own_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
-		   struct err *e)
+static int own_file_own_set(struct host *h, struct arena *a, const struct knob *k,
+			    const char *value, struct err *e)
 {
 	const char *text;
 	unsigned mode;
@@ -311,7 +311,7 @@ static int own_set(struct host *h, struct arena *a, const struct knob *k, const 
 	} else if (strcmp(value, absent) == 0) {
 		r = remove_path(h, k->name);
 	} else if (str_starts(value, link_start)) {
-		r = link_set(h, a, k->name, value + strlen(link_start));
+		r = own_file_link_set(h, a, k->name, value + strlen(link_start));
 	} else if (!knob_file_parse(a, value, &mode, &text, &len)) {
 		r = -EINVAL;
 	} else if (is_folder(k->name)) {
@@ -388,7 +388,7 @@ static size_t own_files(const struct knob *k, const char **out)
 const struct knob_ops knob_ops_own_file = {
 	.files = own_files,
 	.get = own_get,
-	.set = own_set,
+	.set = own_file_own_set,
 	.valid = own_file_valid,
 	.command = own_command,
 	.same = own_same,

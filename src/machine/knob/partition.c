@@ -32,7 +32,7 @@ enum { LINE = 512, LIST = 4096 + 1 };
 static const char none[] = "none", none_off[] = "none, controller off", cut[] = "not finished";
 
 /* A word of a line of words. */
-static bool has_word(const char *line, const char *word)
+static bool partition_has_word(const char *line, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -52,13 +52,13 @@ static int handed(struct host *h)
 
 	if (r < 0)
 		return r;
-	if (!has_word(line, "cpuset"))
+	if (!partition_has_word(line, "cpuset"))
 		return -EOPNOTSUPP;
 	r = host_read_line(h, HANDED, line, sizeof(line));
-	return r < 0 ? r : has_word(line, "cpuset");
+	return r < 0 ? r : partition_has_word(line, "cpuset");
 }
 
-static int read_state(struct host *h, struct arena *a, const char **value)
+static int partition_read_state(struct host *h, struct arena *a, const char **value)
 {
 	char line[LINE], list[LIST];
 	int r = handed(h);
@@ -82,7 +82,7 @@ static int read_state(struct host *h, struct arena *a, const char **value)
 static int cpuset_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
 		      struct err *e)
 {
-	int r = read_state(h, a, value);
+	int r = partition_read_state(h, a, value);
 
 	if (r == -EOPNOTSUPP)
 		return err_set(e, r,
@@ -95,7 +95,7 @@ static int cpuset_get(struct host *h, struct arena *a, const struct knob *k, con
 static struct fact_str cpuset_look(struct host *h, struct arena *a, const struct knob *k)
 {
 	struct fact_str out = { .f = { .seen = SEEN_OK, .leaf = CGROUPS } };
-	int r = read_state(h, a, &out.v);
+	int r = partition_read_state(h, a, &out.v);
 
 	(void)k;
 	if (r)
@@ -145,7 +145,7 @@ static int give_list(struct host *h, const char *value)
 }
 
 /* What was there before a write that failed; where it does not come back either, no group. */
-static void bring_back(struct host *h, const char *old, bool off)
+static void partition_bring_back(struct host *h, const char *old, bool off)
 {
 	char line[LINE];
 
@@ -181,7 +181,7 @@ static int isolate(struct host *h, const struct knob *k, const char *value, cons
 		knob_fail(e, r, "set", k);
 	}
 	if (r)
-		bring_back(h, old, on == 0);
+		partition_bring_back(h, old, on == 0);
 	return r;
 }
 
@@ -193,7 +193,7 @@ static int cpuset_set(struct host *h, struct arena *a, const struct knob *k, con
 	int r;
 
 	if (!off && strcmp(value, none) != 0) {
-		(void)read_state(h, a, &old);
+		(void)partition_read_state(h, a, &old);
 		return isolate(h, k, value, isdigit((unsigned char)*old) ? old : "", e);
 	}
 	r = dissolve(h, off);

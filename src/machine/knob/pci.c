@@ -61,7 +61,7 @@ static int find_acs(const struct pci_space *s, struct place16 *out)
 	return 0;
 }
 
-static int find(struct host *h, struct arena *a, const struct knob *k, struct place16 *out)
+static int knob_pci_find(struct host *h, struct arena *a, const struct knob *k, struct place16 *out)
 {
 	unsigned char config[PCI_CFG_SPACE_EXP_SIZE];
 	struct pci_space s = { config, 0 };
@@ -100,7 +100,7 @@ static int pci_get(struct host *h, struct arena *a, const struct knob *k, const 
 {
 	struct place16 p;
 	unsigned code;
-	int r = find(h, a, k, &p);
+	int r = knob_pci_find(h, a, k, &p);
 
 	if (r)
 		return pci_fail(e, r, "read", k);
@@ -139,7 +139,7 @@ static unsigned encode(const struct knob *k, const char *value)
 }
 
 /* "none [integrity] confidentiality": the chosen word, NULL when the kernel is not locked down. */
-static const char *lockdown(struct host *h, char *buf, size_t cap)
+static const char *knob_pci_lockdown(struct host *h, char *buf, size_t cap)
 {
 	char *open, *close;
 
@@ -156,7 +156,7 @@ static const char *lockdown(struct host *h, char *buf, size_t cap)
 static int write_failed(struct host *h, const struct knob *k, int r, struct err *e)
 {
 	char buf[128];
-	const char *mode = r == -EPERM ? lockdown(h, buf, sizeof(buf)) : NULL;
+	const char *mode = r == -EPERM ? knob_pci_lockdown(h, buf, sizeof(buf)) : NULL;
 
 	if (!mode)
 		return pci_fail(e, r, "set", k);
@@ -175,7 +175,7 @@ static int pci_set(struct host *h, struct arena *a, const struct knob *k, const 
 	struct place16 p;
 	unsigned bits = encode(k, value), now;
 	unsigned char word[2];
-	int r = find(h, a, k, &p);
+	int r = knob_pci_find(h, a, k, &p);
 
 	if (r)
 		return pci_fail(e, r, "set", k);

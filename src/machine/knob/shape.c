@@ -79,7 +79,7 @@ bool knob_is_number(const char *s)
 }
 
 /* The next word of *s, which is moved behind it; false at the end. */
-static bool next_word(const char **s, const char **word, size_t *len)
+static bool knob_shape_next_word(const char **s, const char **word, size_t *len)
 {
 	while (isspace((unsigned char)**s))
 		++*s;
@@ -113,7 +113,8 @@ bool knob_same_text(const char *x, const char *y)
 	size_t nx, ny;
 
 	for (;;) {
-		bool more_x = next_word(&x, &wx, &nx), more_y = next_word(&y, &wy, &ny);
+		bool more_x = knob_shape_next_word(&x, &wx, &nx),
+		     more_y = knob_shape_next_word(&y, &wy, &ny);
 		long long vx, vy;
 
 		if (!more_x || !more_y)
@@ -126,7 +127,7 @@ bool knob_same_text(const char *x, const char *y)
 }
 
 /* Why, in words that hold for every kind. */
-static const char *reason(int r)
+static const char *knob_shape_reason(int r)
 {
 	switch (r) {
 	case HOST_NOT_CAPTURED:
@@ -168,7 +169,7 @@ static const char *reason(int r)
 int knob_fail(struct err *e, int r, const char *verb, const struct knob *k)
 {
 	struct arena a = { 0 };
-	const char *why = reason(r);
+	const char *why = knob_shape_reason(r);
 
 	err_set(e, r, "could not %s %s: %s%s%s", verb, knob_text(&a, k), why ? why : "",
 		why ? "" : "error ", why ? "" : errno_name(r));

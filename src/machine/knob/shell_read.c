@@ -103,7 +103,7 @@ static const struct {
 	  "ethtool -c %s | awk '/^Adaptive/ { print ($5 == \"on\"); exit }'" },
 };
 
-static const char *read_object(struct arena *a, const struct knob *k)
+static const char *shell_read_object(struct arena *a, const struct knob *k)
 {
 	if (k->kind == KNOB_LINK && strcmp(k->name, "mtu") == 0)
 		return arena_printf(
@@ -126,7 +126,7 @@ const char *shell_read(struct arena *a, const struct knob *k)
 	case KNOB_NVML:
 	case KNOB_PCI:
 	case KNOB_LINK:
-		return read_object(a, k);
+		return shell_read_object(a, k);
 	case KNOB_UNIT:
 		return arena_printf(a, "now_unit %s", shell_quote(a, k->name));
 	case KNOB_BOOTARG:

@@ -86,7 +86,7 @@ static int read_enabled(struct host *h, struct arena *a, const char *unit, const
 	return r;
 }
 
-static int read_state(struct host *h, struct arena *a, const char *unit, struct state *out)
+static int unit_read_state(struct host *h, struct arena *a, const char *unit, struct state *out)
 {
 	enum host_kind kind;
 	int r = read_enabled(h, a, unit, &out->enabled), k;
@@ -104,7 +104,7 @@ static int unit_get(struct host *h, struct arena *a, const struct knob *k, const
 		    struct err *e)
 {
 	struct state s;
-	int r = read_state(h, a, k->name, &s);
+	int r = unit_read_state(h, a, k->name, &s);
 
 	if (r)
 		return knob_fail(e, r, "read", k);
@@ -136,8 +136,8 @@ static int check_change(struct host *h, struct arena *a, const struct knob *k,
 
 /* Stopping comes before masking, starting after unmasking. A service whose file is static is given
  * back by unmasking alone, which "disabled" does too. */
-static int change(struct host *h, const char *unit, const struct state *now,
-		  const struct state *want)
+static int unit_change(struct host *h, const char *unit, const struct state *now,
+		       const struct state *want)
 {
 	bool stops = strcmp(now->active, "active") == 0 && strcmp(want->active, "active") != 0;
 	const char *enabled = strcmp(want->enabled, "static") == 0 ? "disabled" : want->enabled;
@@ -157,22 +157,22 @@ static void restore_unit(struct host *h, struct arena *a, const char *unit, cons
 {
 	struct state now;
 
-	if (read_state(h, a, unit, &now) == 0)
-		(void)change(h, unit, &now, was);
+	if (unit_read_state(h, a, unit, &now) == 0)
+		(void)unit_change(h, unit, &now, was);
 }
 
 static int unit_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
 		    struct err *e)
 {
 	struct state now, want;
-	int r = parse(value, &want) ? read_state(h, a, k->name, &now) : -EINVAL;
+	int r = parse(value, &want) ? unit_read_state(h, a, k->name, &now) : -EINVAL;
 
 	if (r)
 		return knob_fail(e, r, "set", k);
 	r = check_change(h, a, k, &now, &want, e);
 	if (r)
 		return r;
-	r = change(h, k->name, &now, &want);
+	r = unit_change(h, k->name, &now, &want);
 	if (r) {
 		restore_unit(h, a, k->name, &now);
 		knob_fail(e, r, "set", k);

@@ -36,7 +36,7 @@ static json_t *string_json(struct writer *w, const char *s)
 	return j ? j : json_string(utf8_clean(&w->arena, s));
 }
 
-static json_t *from_json(struct writer *w, const struct fact *f)
+static json_t *json_from(struct writer *w, const struct fact *f)
 {
 	if (!f->dir)
 		return string_json(w, f->leaf);
@@ -46,7 +46,7 @@ static json_t *from_json(struct writer *w, const struct fact *f)
 	return string_json(w, w->from.s);
 }
 
-static json_t *value_json(struct writer *w, const struct field *f, const struct fact *fact)
+static json_t *json_value_json(struct writer *w, const struct field *f, const struct fact *fact)
 {
 	long long v;
 
@@ -61,19 +61,19 @@ static json_t *value_json(struct writer *w, const struct field *f, const struct 
 	}
 }
 
-static json_t *fact_json(struct writer *w, const struct field *f, const struct fact *fact)
+static json_t *json_fact(struct writer *w, const struct field *f, const struct fact *fact)
 {
 	json_t *j = json_object();
 
 	if (seen_ok(fact)) {
-		json_object_set_new(j, "value", value_json(w, f, fact));
+		json_object_set_new(j, "value", json_value_json(w, f, fact));
 	} else {
 		json_object_set_new(j, "seen", json_string(seen_name(fact->seen)));
 		if (fact->err)
 			json_object_set_new(j, "error", json_string(errno_name(fact->err)));
 	}
 	if (fact->leaf)
-		json_object_set_new(j, "from", from_json(w, fact));
+		json_object_set_new(j, "from", json_from(w, fact));
 	return j;
 }
 
@@ -99,7 +99,7 @@ static json_t *field_json(struct writer *w, const struct field *f, const void *a
 	case FIELD_LIST:
 		return list_json(w, f, at);
 	default:
-		return ((const struct fact *)at)->seen == SEEN_UNASKED ? NULL : fact_json(w, f, at);
+		return ((const struct fact *)at)->seen == SEEN_UNASKED ? NULL : json_fact(w, f, at);
 	}
 }
 

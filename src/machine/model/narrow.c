@@ -94,8 +94,8 @@ static const char *device_name(struct finder *d, const struct pci_function *f)
 	return class_of(f) == CLASS_NVME || class_of(f) >> 8 == 0x02 ? safe(f->name) : NULL;
 }
 
-static void add(struct finder *d, enum narrow_kind kind, const struct pci_function *f,
-		const char *name, double now, double could, const char *reason)
+static void narrow_add(struct finder *d, enum narrow_kind kind, const struct pci_function *f,
+		       const char *name, double now, double could, const char *reason)
 {
 	d->list = arena_grow(d->a, d->list, d->n, sizeof(*d->list));
 	d->list[d->n++] = (struct narrow){ .kind = kind,
@@ -130,8 +130,8 @@ static bool rests(const struct finder *d, const struct pci_function *f)
 }
 
 /* The link of one function against its two ends. */
-static void own_link(struct finder *d, const struct pci_function *f, const char *name,
-		     bool is_switch)
+static void narrow_own_link(struct finder *d, const struct pci_function *f, const char *name,
+			    bool is_switch)
 {
 	const struct pci_function *up = machine_pci(d->m, f->parent);
 	double now = now_of(f), could = both_mbs(f, up);
@@ -142,27 +142,30 @@ static void own_link(struct finder *d, const struct pci_function *f, const char 
 	if (now <= 0 || could <= 0)
 		return;
 	if (narrow)
-		add(d, NARROW_LANES, f, name, now, could,
-		    arena_printf(d->a,
-				 "%lld of %lld lanes came up: %s instead of %s each way; seat, "
-				 "slot or riser",
-				 width, lanes, rate(d->a, now), rate(d->a, could)));
+		narrow_add(
+			d, NARROW_LANES, f, name, now, could,
+			arena_printf(d->a,
+				     "%lld of %lld lanes came up: %s instead of %s each way; seat, "
+				     "slot or riser",
+				     width, lanes, rate(d->a, now), rate(d->a, could)));
 	else if (now < could && !rests(d, f))
-		add(d, NARROW_SPEED, f, name, now, could,
-		    arena_printf(d->a,
-				 "the link trained at a lower speed than both ends can do: %s "
-				 "instead of %s each way",
-				 rate(d->a, now), rate(d->a, could)));
+		narrow_add(
+			d, NARROW_SPEED, f, name, now, could,
+			arena_printf(d->a,
+				     "the link trained at a lower speed than both ends can do: %s "
+				     "instead of %s each way",
+				     rate(d->a, now), rate(d->a, could)));
 	else if (!is_switch && could < most_of(f) && up && most_of(up) > 0)
-		add(d, NARROW_SLOT, f, name, could, most_of(f),
-		    arena_printf(d->a,
-				 "the port above it gives %s each way, the device could take %s: "
-				 "this is how the board is built",
-				 rate(d->a, could), rate(d->a, most_of(f))));
+		narrow_add(d, NARROW_SLOT, f, name, could, most_of(f),
+			   arena_printf(
+				   d->a,
+				   "the port above it gives %s each way, the device could take %s: "
+				   "this is how the board is built",
+				   rate(d->a, could), rate(d->a, most_of(f))));
 }
 
 /* What the port of a NIC carries, MB/s; 0 where it has no link. */
-static double wire_of(const struct finder *d, const struct pci_function *f)
+static double narrow_wire_of(const struct finder *d, const struct pci_function *f)
 {
 	double wire = 0;
 
@@ -177,16 +180,18 @@ static double wire_of(const struct finder *d, const struct pci_function *f)
 
 /* A port faster than the way behind it. Ports of one adapter share no link here: each function is
  * asked by itself. */
-static void port(struct finder *d, const struct pci_function *f, const char *name)
+static void narrow_port(struct finder *d, const struct pci_function *f, const char *name)
 {
-	double link = both_mbs(f, machine_pci(d->m, f->parent)), wire = wire_of(d, f);
+	double link = both_mbs(f, machine_pci(d->m, f->parent)), wire = narrow_wire_of(d, f);
 
 	if (link > 0 && wire > link)
-		add(d, NARROW_PORT, f, name, link, wire,
-		    arena_printf(d->a,
-				 "the port runs at %.0f Gb/s, its PCIe link carries at most %.0f: "
-				 "one function alone cannot fill the cable",
-				 wire * 8 / 1000, link * 8 / 1000));
+		narrow_add(
+			d, NARROW_PORT, f, name, link, wire,
+			arena_printf(
+				d->a,
+				"the port runs at %.0f Gb/s, its PCIe link carries at most %.0f: "
+				"one function alone cannot fill the cable",
+				wire * 8 / 1000, link * 8 / 1000));
 }
 
 static bool below(const struct pci_function *f, const struct pci_function *b)
@@ -211,8 +216,8 @@ static void uplink(struct finder *d, const struct pci_function *f)
 		double takes = name ? both_mbs(p, machine_pci(d->m, p->parent)) : 0;
 
 		/* A NIC takes no more than its port brings. */
-		if (pci_base_class(p) == 0x02 && wire_of(d, p) < takes)
-			takes = wire_of(d, p);
+		if (pci_base_class(p) == 0x02 && narrow_wire_of(d, p) < takes)
+			takes = narrow_wire_of(d, p);
 		if (takes > most) {
 			most = takes;
 			who = name;
@@ -220,16 +225,18 @@ static void uplink(struct finder *d, const struct pci_function *f)
 	}
 	/* A slow way up that still carries what the neediest device takes holds nobody back. */
 	if (who && now_of(f) < most)
-		own_link(d, f, arena_printf(d->a, "switch %s", f->name), true);
+		narrow_own_link(d, f, arena_printf(d->a, "switch %s", f->name), true);
 	if (most > way)
-		add(d, NARROW_UPLINK, f, arena_printf(d->a, "switch %s", f->name), way, most,
-		    arena_printf(d->a,
-				 "its way up carries %s each way, %s below it could take %s: what "
-				 "goes past the switch shares that",
-				 rate(d->a, way), who, rate(d->a, most)));
+		narrow_add(
+			d, NARROW_UPLINK, f, arena_printf(d->a, "switch %s", f->name), way, most,
+			arena_printf(
+				d->a,
+				"its way up carries %s each way, %s below it could take %s: what "
+				"goes past the switch shares that",
+				rate(d->a, way), who, rate(d->a, most)));
 }
 
-static void nvlinks(struct finder *d)
+static void narrow_nvlinks(struct finder *d)
 {
 	LIST_FOR_EACH (struct gpu, g, &d->m->gpu.gpus) {
 		const struct pci_function *f = machine_pci(d->m, g->pci);
@@ -243,11 +250,12 @@ static void nvlinks(struct finder *d)
 		/* Where no GPU has one up, nothing is linked by design. */
 		if (!f || !g->links.n || up == g->links.n || (up == 0 && others == 0))
 			continue;
-		add(d, NARROW_NVLINK, f, arena_printf(d->a, "GPU %u", g->index), (double)up,
-		    (double)g->links.n,
-		    arena_printf(d->a,
-				 "%zu of %zu NVLinks are up: every collective waits for this GPU",
-				 up, g->links.n));
+		narrow_add(d, NARROW_NVLINK, f, arena_printf(d->a, "GPU %u", g->index), (double)up,
+			   (double)g->links.n,
+			   arena_printf(
+				   d->a,
+				   "%zu of %zu NVLinks are up: every collective waits for this GPU",
+				   up, g->links.n));
 	}
 }
 
@@ -266,12 +274,13 @@ static void far_gpus(struct finder *d)
 		nic = topology_nearest_nic(d->m, list, n, g);
 		if (!f || !nic || near == 0 || topology_path(d->m, g->pci, nic->pci) <= PATH_PXB)
 			continue;
-		add(d, NARROW_FAR, f, arena_printf(d->a, "GPU %u", g->index), 0, 0,
-		    arena_printf(d->a,
-				 "no NIC behind its own switch, while other GPUs have one: its "
-				 "traffic crosses the processor (%s to %s)",
-				 path_class_name(topology_path(d->m, g->pci, nic->pci)),
-				 nic->name));
+		narrow_add(
+			d, NARROW_FAR, f, arena_printf(d->a, "GPU %u", g->index), 0, 0,
+			arena_printf(d->a,
+				     "no NIC behind its own switch, while other GPUs have one: its "
+				     "traffic crosses the processor (%s to %s)",
+				     path_class_name(topology_path(d->m, g->pci, nic->pci)),
+				     nic->name));
 	}
 }
 
@@ -303,12 +312,12 @@ struct narrow *narrow_spots(struct arena *a, const struct machine *m, size_t *n)
 		const char *name = device_name(&d, f);
 
 		if (name && !is_placeholder(&d, f)) {
-			own_link(&d, f, name, false);
-			port(&d, f, name);
+			narrow_own_link(&d, f, name, false);
+			narrow_port(&d, f, name);
 		}
 		uplink(&d, f);
 	}
-	nvlinks(&d);
+	narrow_nvlinks(&d);
 	far_gpus(&d);
 	if (d.n)
 		qsort(d.list, d.n, sizeof(*d.list), worst_first);

@@ -17,7 +17,7 @@ struct place {
 	size_t root; /* bytes up to the end of the first host bridge, 0 when the path has none */
 };
 
-static struct place place_of(const struct pci_function *f)
+static struct place topology_place_of(const struct pci_function *f)
 {
 	struct place p = { f->path ? f->path : "", 0 };
 
@@ -41,7 +41,7 @@ static size_t functions(const char *s)
 }
 
 /* Bytes of the longest common part of two paths that ends where a component ends. */
-static size_t common(const char *a, const char *b)
+static size_t topology_common(const char *a, const char *b)
 {
 	size_t i = 0, end = 0;
 
@@ -65,8 +65,8 @@ static bool ends_in_root(const char *path, size_t n)
 }
 
 /* No host bridge in common. */
-static enum path_class across(const struct machine *m, const struct pci_function *x,
-			      const struct pci_function *y)
+static enum path_class topology_across(const struct machine *m, const struct pci_function *x,
+				       const struct pci_function *y)
 {
 	long long a = fact_or(&x->numa_node, -1), b = fact_or(&y->numa_node, -1);
 
@@ -95,13 +95,13 @@ static enum path_class between(const struct machine *m, const struct pci_functio
 		return PATH_SELF;
 	if (same_device(x->name, y->name))
 		return PATH_PIX;
-	a = place_of(x);
-	b = place_of(y);
+	a = topology_place_of(x);
+	b = topology_place_of(y);
 	if (!a.root || !b.root)
 		return PATH_UNKNOWN;
-	same = common(a.path, b.path);
+	same = topology_common(a.path, b.path);
 	if (same < a.root)
-		return across(m, x, y);
+		return topology_across(m, x, y);
 	if (ends_in_root(a.path, same))
 		return PATH_PHB;
 	/*
@@ -119,7 +119,7 @@ enum path_class topology_path(const struct machine *m, const char *a, const char
 	return x && y ? between(m, x, y) : PATH_UNKNOWN;
 }
 
-static size_t links(const struct gpu *g, const char *to, bool *switched)
+static size_t topology_links(const struct gpu *g, const char *to, bool *switched)
 {
 	size_t n = 0;
 
@@ -157,8 +157,8 @@ size_t topology_nvlinks(const struct machine *m, const struct gpu *a, const stru
 	(void)m;
 	if (a == b)
 		return 0;
-	na = links(a, b->pci, &switched_a);
-	nb = links(b, a->pci, &switched_b);
+	na = topology_links(a, b->pci, &switched_a);
+	nb = topology_links(b, a->pci, &switched_b);
 	if (na == 0 && nb == 0) {
 		na = hidden_links(a, b);
 		nb = hidden_links(b, a);
@@ -166,8 +166,8 @@ size_t topology_nvlinks(const struct machine *m, const struct gpu *a, const stru
 	return na < nb ? na : nb;
 }
 
-static void add(struct arena *a, const struct machine *m, struct endpoint **list, size_t *n,
-		struct endpoint e)
+static void topology_add(struct arena *a, const struct machine *m, struct endpoint **list,
+			 size_t *n, struct endpoint e)
 {
 	if (!e.pci || !*e.pci)
 		return;
@@ -185,19 +185,22 @@ struct endpoint *topology_endpoints(struct arena *a, const struct machine *m, si
 
 	*n = 0;
 	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
-		add(a, m, &list, n,
-		    (struct endpoint){
-			    .name = arena_printf(a, "GPU%u", g->index), .pci = g->pci, .gpu = g });
+		topology_add(a, m, &list, n,
+			     (struct endpoint){ .name = arena_printf(a, "GPU%u", g->index),
+						.pci = g->pci,
+						.gpu = g });
 	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
-		add(a, m, &list, n,
-		    (struct endpoint){ .name = p->device, .pci = p->pci, .nic = true });
+		topology_add(a, m, &list, n,
+			     (struct endpoint){ .name = p->device, .pci = p->pci, .nic = true });
 	if (!m->net.rdma.n)
 		LIST_FOR_EACH (struct nic, c, &m->net.nics)
-			add(a, m, &list, n,
-			    (struct endpoint){ .name = c->name, .pci = c->pci, .nic = true });
+			topology_add(
+				a, m, &list, n,
+				(struct endpoint){ .name = c->name, .pci = c->pci, .nic = true });
 	LIST_FOR_EACH (struct disk, d, &m->storage.disks)
 		if (fact_is(&d->transport, "nvme"))
-			add(a, m, &list, n, (struct endpoint){ .name = d->name, .pci = d->pci });
+			topology_add(a, m, &list, n,
+				     (struct endpoint){ .name = d->name, .pci = d->pci });
 	return list;
 }
 

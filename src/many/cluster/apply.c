@@ -95,7 +95,7 @@ void apply_read_before(struct arena *a, const json_t *j, struct wiring_node *out
 		texts(a, json_object_get(j, "host_keys"), WIRING_KEYS_MAX, &out->n_host_keys);
 }
 
-static const char *words(struct arena *a, const json_t *list)
+static const char *cluster_apply_words(struct arena *a, const json_t *list)
 {
 	TEXT_AUTO out = { 0 };
 
@@ -156,7 +156,7 @@ void apply_read_plan(struct arena *a, const json_t *j, struct apply_node *out)
 	out->n_commands = count(commands, APPLY_ITEMS_MAX);
 	out->commands = arena_array(a, out->n_commands, sizeof(*out->commands));
 	for (size_t i = 0; i < out->n_commands; i++)
-		out->commands[i] = words(a, json_array_get(commands, i));
+		out->commands[i] = cluster_apply_words(a, json_array_get(commands, i));
 }
 
 void apply_read_rows(struct arena *a, const json_t *j, struct apply_node *out)
@@ -447,8 +447,8 @@ static const char *bare(struct arena *a, const char *address)
 	return arena_strndup(a, address, strcspn(address, "/"));
 }
 
-static json_t *targets_of(const struct apply_run *r, const struct wiring *w, const struct apply *p,
-			  size_t node)
+static json_t *cluster_apply_targets_of(const struct apply_run *r, const struct wiring *w,
+					const struct apply *p, size_t node)
 {
 	json_t *list = json_array();
 
@@ -505,7 +505,7 @@ static int apply_ping(const struct apply_run *r, const struct wiring *w, struct 
 	add_echoes(r, w, p);
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		all[i] = true;
-		with[i] = targets_of(r, w, p, i);
+		with[i] = cluster_apply_targets_of(r, w, p, i);
 	}
 	code = apply_ask_some(r, "ping", all, with, APPLY_ANSWER_MS, answers);
 	for (size_t i = 0; code == 0 && i < p->n_nodes; i++) {
@@ -539,7 +539,8 @@ static void back_all(const struct apply_run *r, struct apply *p)
 	}
 }
 
-static int keep_all(const struct apply_run *r, const struct wiring *w, struct apply *p)
+static int cluster_apply_keep_all(const struct apply_run *r, const struct wiring *w,
+				  struct apply *p)
 {
 	struct rsh_reply *answers = apply_replies(r);
 	bool *which = in_state(r, p, APPLY_SET);
@@ -593,7 +594,7 @@ int apply_make(const struct apply_run *r, const struct wiring *w, struct apply *
 		return any(p, APPLY_STUCK) ? -EUCLEAN : -ECANCELED;
 	}
 	apply_report(r, "confirming");
-	code = keep_all(r, w, p);
+	code = cluster_apply_keep_all(r, w, p);
 	p->seconds = clock_mono_s() - begin_s;
 	return p->failure || code ? -EUCLEAN : 0;
 }

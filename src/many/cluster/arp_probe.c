@@ -69,7 +69,7 @@ static int open_asker(struct asker *k, const struct arp_probe_ask *ask)
 }
 
 /* Whoever says that the address is his, and is not this port. */
-static void take(struct asker *k, struct arp_probe_ask *ask)
+static void arp_probe_take(struct asker *k, struct arp_probe_ask *ask)
 {
 	struct ether_arp got;
 	uint32_t ip;
@@ -110,7 +110,7 @@ static void listen_all(struct asker *list, struct arp_probe_ask *asks, size_t n)
 		poll(p, (nfds_t)n, GAP_MS / 3);
 		for (size_t i = 0; i < n; i++)
 			if (list[i].fd >= 0 && p[i].revents)
-				take(&list[i], &asks[i]);
+				arp_probe_take(&list[i], &asks[i]);
 	}
 }
 

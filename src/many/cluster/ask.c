@@ -70,7 +70,7 @@ static int greet(struct server *s)
 	return send_answer(s, 0, json_pack("{s:s, s:o}", "version", GPUTUNE_VERSION, "asks", asks));
 }
 
-static const struct ask_kind *find(const char *name, size_t *group)
+static const struct ask_kind *ask_find(const char *name, size_t *group)
 {
 	for (size_t i = 0; i < GROUPS; i++)
 		for (size_t k = 0; k < groups[i]->n; k++)
@@ -92,7 +92,7 @@ static int answer_one(struct server *s, const json_t *ask)
 	size_t group = 0;
 	int r;
 
-	kind = name ? find(name, &group) : NULL;
+	kind = name ? ask_find(name, &group) : NULL;
 	if (!schema || strcmp(schema, CLUSTER_NODE_SCHEMA) != 0 || id <= 0 ||
 	    (with && !json_is_object(with)))
 		r = err_set(&e, -EINVAL, "a request that is not of the form %s",
@@ -111,7 +111,7 @@ static int answer_one(struct server *s, const json_t *ask)
 	return send_error(s, id, &e);
 }
 
-static int on_line(struct server *s, const char *line, size_t n)
+static int ask_on_line(struct server *s, const char *line, size_t n)
 {
 	struct err e = { 0 };
 	json_error_t why;
@@ -141,7 +141,7 @@ static int on_text(struct server *s)
 		size_t n = (size_t)(nl - s->line.s) - begin;
 
 		if (n)
-			r = on_line(s, s->line.s + begin, n);
+			r = ask_on_line(s, s->line.s + begin, n);
 		begin += n + 1;
 	}
 	memmove(s->line.s, s->line.s + begin, s->line.len - begin + 1);

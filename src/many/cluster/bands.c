@@ -15,7 +15,8 @@ static bool is_of(const struct band *b, const struct cluster_node *n)
 }
 
 /* "one:200000:cable", "all-reduce:8B". */
-static const char *name_of(struct arena *a, const struct check *c, const struct check_result *r)
+static const char *cluster_bands_name_of(struct arena *a, const struct check *c,
+					 const struct check_result *r)
 {
 	const struct check_path *p;
 	long long speed, other;
@@ -33,7 +34,7 @@ struct record_band cluster_band(struct arena *a, const struct check *c,
 				const struct check_result *r)
 {
 	const struct check_kind *k = &check_kinds[r->test];
-	const char *name = name_of(a, c, r);
+	const char *name = cluster_bands_name_of(a, c, r);
 
 	for (size_t i = 0; i < n_cluster_bands && k->unit; i++) {
 		const struct band *b = &cluster_bands[i];

@@ -57,7 +57,7 @@ static bool same(const struct cover *x, const struct cover *y)
 	return memcmp(x, y, sizeof(*x)) == 0;
 }
 
-static void count(struct work *w, struct blame *out)
+static void blame_count(struct work *w, struct blame *out)
 {
 	const struct blame_set *s = w->set;
 
@@ -89,7 +89,7 @@ static void count(struct work *w, struct blame *out)
 }
 
 /* A part joins a class: of a chain the narrowest is its place. */
-static void join(struct work *w, struct class *c, size_t part)
+static void blame_join(struct work *w, struct class *c, size_t part)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		if (contains(w->set, part, c->parts[i])) {
@@ -108,7 +108,7 @@ static void join(struct work *w, struct class *c, size_t part)
 	c->n++;
 }
 
-static void classify(struct work *w)
+static void blame_classify(struct work *w)
 {
 	for (size_t p = 0; p < w->set->n_parts; p++) {
 		size_t k = 0;
@@ -125,7 +125,7 @@ static void classify(struct work *w)
 			w->n_classes++;
 		}
 		w->class_of[p] = k;
-		join(w, &w->classes[k], p);
+		blame_join(w, &w->classes[k], p);
 	}
 }
 
@@ -173,7 +173,7 @@ static size_t make_groups(struct work *w)
 	return n;
 }
 
-static void keep(struct work *w, const size_t *chosen, size_t n)
+static void blame_keep(struct work *w, const size_t *chosen, size_t n)
 {
 	for (size_t s = 0; s < w->n_sets; s++) {
 		size_t found = 0;
@@ -189,12 +189,12 @@ static void keep(struct work *w, const size_t *chosen, size_t n)
 }
 
 /* All sets of exactly so many classes that explain everything. */
-static void search(struct work *w, size_t *chosen, size_t n, size_t most)
+static void blame_search(struct work *w, size_t *chosen, size_t n, size_t most)
 {
 	size_t t = first_open(w, chosen, n), tried[BLAME_TEST_PARTS], n_tried = 0;
 
 	if (t == w->n_wrong) {
-		keep(w, chosen, n);
+		blame_keep(w, chosen, n);
 		return;
 	}
 	if (n == most)
@@ -208,7 +208,7 @@ static void search(struct work *w, size_t *chosen, size_t n, size_t most)
 			continue;
 		tried[n_tried++] = k;
 		chosen[n] = k;
-		search(w, chosen, n + 1, most);
+		blame_search(w, chosen, n + 1, most);
 	}
 }
 
@@ -311,7 +311,7 @@ static void explain(struct work *w, size_t *chosen, struct blame *out)
 {
 	w->n_sets = 0;
 	for (size_t most = 1; most <= BLAME_CAUSES_MAX; most++) {
-		search(w, chosen, 0, most);
+		blame_search(w, chosen, 0, most);
 		if (!w->n_sets)
 			continue;
 		memcpy(chosen, w->sets[0], most * sizeof(*chosen));
@@ -328,8 +328,8 @@ struct blame blame_judge(struct arena *a, const struct blame_set *set)
 	size_t *chosen, groups;
 
 	work_init(w, a, set);
-	count(w, &out);
-	classify(w);
+	blame_count(w, &out);
+	blame_classify(w);
 	groups = make_groups(w);
 	chosen = arena_array(a, w->n_classes + BLAME_CAUSES_MAX, sizeof(*chosen));
 	for (w->group = 0; w->group < groups; w->group++)
@@ -379,7 +379,7 @@ size_t blame_next(struct arena *a, const struct blame_set *set, size_t *out, siz
 	size_t n = 0;
 
 	work_init(w, a, set);
-	count(w, &ignored);
+	blame_count(w, &ignored);
 	for (size_t p = 0; p < set->n_parts && n < most; p++) {
 		size_t best = set->n_tests;
 		bool asked = false;

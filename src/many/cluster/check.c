@@ -42,7 +42,7 @@ static bool echoed(const struct check *c, size_t path, enum check_test test)
 }
 
 /* Why RDMA is not tried on a path; "": there is no such thing on it; NULL: it is. */
-static const char *no_rdma(struct arena *a, const struct check *c, size_t path)
+static const char *cluster_check_no_rdma(struct arena *a, const struct check *c, size_t path)
 {
 	const struct check_path *p = &c->paths[path];
 	const struct cluster_end ends[] = { p->a, p->b };
@@ -346,7 +346,7 @@ static void want_test(struct check_run *r, struct jobs *j, size_t path, enum che
 
 static void want_path(struct check_run *r, struct jobs *j, size_t path)
 {
-	const char *why = no_rdma(r->a, r->c, path);
+	const char *why = cluster_check_no_rdma(r->a, r->c, path);
 
 	want_test(r, j, path, CHECK_TCP, false, true);
 	want_test(r, j, path, CHECK_TCP_LATENCY, false, false);
@@ -397,7 +397,7 @@ static void want_together(struct check_run *r, struct jobs *j, const struct pair
 			continue;
 		want_test(r, j, i, CHECK_TCP, true, true);
 		for (size_t k = 0; k < all.n_paths; k++)
-			good = good && !no_rdma(r->a, r->c, all.paths[k]);
+			good = good && !cluster_check_no_rdma(r->a, r->c, all.paths[k]);
 		if (good)
 			want_test(r, j, i, CHECK_RDMA_WRITE, true, true);
 	}
@@ -441,7 +441,7 @@ static bool is_end(const struct check *c, const struct cluster_port *p)
 	return false;
 }
 
-static json_t *ports_of(const struct check *c, size_t node)
+static json_t *cluster_check_ports_of(const struct check *c, size_t node)
 {
 	json_t *list = json_array();
 
@@ -470,7 +470,7 @@ static struct check_count *find(struct check *c, size_t node, const char *port, 
 	return NULL;
 }
 
-static void keep(struct check_run *r, size_t node, const json_t *one, bool after)
+static void cluster_check_keep(struct check_run *r, size_t node, const json_t *one, bool after)
 {
 	const char *port = json_string_value(json_object_get(one, "port"));
 	const char *name = json_string_value(json_object_get(one, "name"));
@@ -505,9 +505,10 @@ static int check_run_count(struct check_run *r, bool after)
 
 	for (size_t i = 0; i < n; i++) {
 		r->replies[i] = (struct rsh_reply){ 0 };
-		which[i] = check_run_lives(r, i) &&
-			   rsh_send(r->rsh, i, "counters",
-				    json_pack("{s:o}", "ports", ports_of(r->c, i))) == 0;
+		which[i] =
+			check_run_lives(r, i) &&
+			rsh_send(r->rsh, i, "counters",
+				 json_pack("{s:o}", "ports", cluster_check_ports_of(r->c, i))) == 0;
 	}
 	code = rsh_wait(r->rsh, which, ANSWER_MS, r->replies);
 	for (size_t i = 0; i < n && code == 0; i++) {
@@ -520,7 +521,7 @@ static int check_run_count(struct check_run *r, bool after)
 		json_array_foreach(list, k, one)
 		{
 			if (k < CHECK_NODE_COUNTS_MAX)
-				keep(r, i, one, after);
+				cluster_check_keep(r, i, one, after);
 		}
 	}
 	return code;
@@ -528,7 +529,8 @@ static int check_run_count(struct check_run *r, bool after)
 
 /* Round robin by the circle method: one node stands still, the others move on by one place. */
 
-static bool taken(const struct pairs *p, size_t n, const struct pair *one, size_t round)
+static bool cluster_check_taken(const struct pairs *p, size_t n, const struct pair *one,
+				size_t round)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct pair *q = &p->items[i];
@@ -551,7 +553,7 @@ struct pairs pairs_of(struct arena *a, const struct pair *list, size_t n)
 		struct pair one = list[i];
 
 		one.round = 0;
-		while (taken(&out, i, &one, one.round))
+		while (cluster_check_taken(&out, i, &one, one.round))
 			one.round++;
 		out.items[i] = one;
 		if (one.round >= out.rounds)

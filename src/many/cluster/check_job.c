@@ -155,7 +155,8 @@ static const char *egress_of(const struct check *c, size_t node, const char *to)
 }
 
 /* Adds one path's windows to those of the others at the same time. */
-static size_t add_values(const json_t *path, double *sum, size_t most, size_t n, bool first)
+static size_t check_job_add_values(const json_t *path, double *sum, size_t most, size_t n,
+				   bool first)
 {
 	const json_t *values = json_object_get(path, "values");
 	size_t k = json_array_size(values);
@@ -228,7 +229,7 @@ static void job_receive(struct check_run *r, const struct check_job *j,
 	one.how = how ? cluster_said(r->a, how, 160) : NULL;
 	one.egress = egress_of(r->c, one.from, check_address(&r->c->paths[one.path], one.to));
 	for (size_t i = 0; i < j->n_paths; i++)
-		n = add_values(json_array_get(paths, i), sum, most, n, i == 0);
+		n = check_job_add_values(json_array_get(paths, i), sum, most, n, i == 0);
 	read_traffic(r, &one, j->client, json_object_get(reply->answer, "traffic"));
 	one.state = one.why || !n ? CHECK_FAILED : CHECK_GOOD;
 	if (!one.why && !n)
@@ -304,7 +305,7 @@ static const char *hindrance(struct arena *a, const struct cluster_node *x,
 }
 
 /* Where rank 0 is to be met: its address on a path to the other. */
-static const char *meeting(const struct check *c, const struct pair *p)
+static const char *check_job_meeting(const struct check *c, const struct pair *p)
 {
 	for (size_t i = 0; i < c->n_paths; i++) {
 		const struct check_path *x = &c->paths[i];
@@ -315,7 +316,8 @@ static const char *meeting(const struct check *c, const struct pair *p)
 	return NULL;
 }
 
-static json_t *request(const struct check_run *r, const char *address, size_t pair, int rank)
+static json_t *check_job_request(const struct check_run *r, const char *address, size_t pair,
+				 int rank)
 {
 	json_t *list = json_array();
 	char meet[NET_TEXT];
@@ -328,7 +330,7 @@ static json_t *request(const struct check_run *r, const char *address, size_t pa
 			 2, "meet", meet, "windows", WINDOWS, "operations", list);
 }
 
-static size_t numbers(const json_t *list, double *out)
+static size_t check_job_numbers(const json_t *list, double *out)
 {
 	size_t n = 0;
 
@@ -349,7 +351,7 @@ static void nccl_receive(struct check_run *r, const struct pair *p, size_t opera
 	const char *error = json_string_value(json_object_get(one, "error"));
 	const char *how = json_string_value(json_object_get(one, "how"));
 	double x[WINDOWS];
-	size_t n = numbers(json_object_get(one, small ? "time_us" : "bus_gb_per_s"), x);
+	size_t n = check_job_numbers(json_object_get(one, small ? "time_us" : "bus_gb_per_s"), x);
 	struct check_result out = { .test = small ? CHECK_NCCL_LATENCY : CHECK_NCCL,
 				    .from = p->a,
 				    .to = p->b,
@@ -369,8 +371,8 @@ static void nccl_receive(struct check_run *r, const struct pair *p, size_t opera
 	check_add(r->a, r->c, &out);
 }
 
-static void left_out(struct check_run *r, const struct pair *p, const char *why,
-		     enum check_state state)
+static void check_job_left_out(struct check_run *r, const struct pair *p, const char *why,
+			       enum check_state state)
 {
 	check_add(r->a, r->c,
 		  &(struct check_result){ .test = CHECK_NCCL,
@@ -392,35 +394,37 @@ static void job_receive_all(struct check_run *r, const struct pair *p)
 		/* The GPUs of a capture need not be here. */
 		bool captured = fact_or(&check_node(r->c, p->a)->captured, 0);
 
-		left_out(r, p, cluster_said(r->a, lead->failure ? lead->failure : "?", 300),
-			 captured ? CHECK_LEFT_OUT : CHECK_FAILED);
+		check_job_left_out(r, p,
+				   cluster_said(r->a, lead->failure ? lead->failure : "?", 300),
+				   captured ? CHECK_LEFT_OUT : CHECK_FAILED);
 		return;
 	}
 	for (size_t i = 0; i < OPERATIONS && i < json_array_size(list); i++)
 		nccl_receive(r, p, i, json_array_get(list, i));
 }
 
-static int one_round(struct check_run *r, const struct pairs *all, size_t round)
+static int check_job_one_round(struct check_run *r, const struct pairs *all, size_t round)
 {
 	bool *which = arena_array(r->a, r->c->cluster->n_nodes, sizeof(*which));
 	int code;
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct pair *p = &all->items[i];
-		const char *address = meeting(r->c, p), *why;
+		const char *address = check_job_meeting(r->c, p), *why;
 
 		if (p->round != round || !address || !check_run_lives(r, p->a) ||
 		    !check_run_lives(r, p->b))
 			continue;
 		why = hindrance(r->a, check_node(r->c, p->a), check_node(r->c, p->b));
 		if (why) {
-			left_out(r, p, why, CHECK_LEFT_OUT);
+			check_job_left_out(r, p, why, CHECK_LEFT_OUT);
 			continue;
 		}
 		r->replies[p->a] = r->replies[p->b] = (struct rsh_reply){ 0 };
-		which[p->a] = rsh_send(r->rsh, p->a, "collective", request(r, address, i, 0)) == 0;
-		which[p->b] = which[p->a] &&
-			      rsh_send(r->rsh, p->b, "collective", request(r, address, i, 1)) == 0;
+		which[p->a] = rsh_send(r->rsh, p->a, "collective",
+				       check_job_request(r, address, i, 0)) == 0;
+		which[p->b] = which[p->a] && rsh_send(r->rsh, p->b, "collective",
+						      check_job_request(r, address, i, 1)) == 0;
 	}
 	code = rsh_wait(r->rsh, which, NCCL_ANSWER_MS, r->replies);
 	for (size_t i = 0; i < all->n && code == 0; i++)
@@ -437,7 +441,7 @@ int check_run_nccl(struct check_run *r, const struct pairs *pairs)
 	for (size_t i = 0; i < r->c->cluster->n_nodes; i++)
 		any = any || fact_or(&check_node(r->c, i)->gpus, 0) > 0;
 	for (size_t round = 0; any && code == 0 && round < pairs->rounds; round++)
-		code = one_round(r, pairs, round);
+		code = check_job_one_round(r, pairs, round);
 	return code;
 }
 

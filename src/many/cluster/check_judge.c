@@ -157,7 +157,7 @@ const char *check_figure_text(struct arena *a, enum check_test test, double valu
 	return arena_printf(a, "%.3g %s", value, unit ? unit : "");
 }
 
-static void judge(struct arena *a, const struct check *c, struct check_result *r)
+static void check_judge_judge(struct arena *a, const struct check *c, struct check_result *r)
 {
 	bool lower = lower_is_better(r);
 	double figure = r->value;
@@ -184,7 +184,7 @@ void check_judge(struct arena *a, struct check *c)
 
 		if (r->n && check_kinds[r->test].judged &&
 		    (r->state == CHECK_GOOD || r->state == CHECK_LOW))
-			judge(a, c, r);
+			check_judge_judge(a, c, r);
 	}
 }
 
@@ -351,7 +351,7 @@ static const char *cable_text(struct plan *p, const struct check_path *x)
 			: arena_printf(p->a, "the path through the switch of %s", text);
 }
 
-static const char *place_text(struct plan *p, size_t part)
+static const char *check_judge_place_text(struct plan *p, size_t part)
 {
 	const struct place *x = &p->places[part];
 	const struct check *c = p->c;
@@ -386,7 +386,7 @@ static const char *others_text(struct plan *p, const struct blame_verdict *v)
 	TEXT_AUTO t = { 0 };
 
 	for (size_t i = 1; i < v->n; i++)
-		text_printf(&t, "%s%s", i > 1 ? "; " : "", place_text(p, v->parts[i]));
+		text_printf(&t, "%s%s", i > 1 ? "; " : "", check_judge_place_text(p, v->parts[i]));
 	return t.len ? arena_strdup(p->a, t.s) : NULL;
 }
 
@@ -452,7 +452,7 @@ static const char *next_text(struct plan *p, const struct blame_verdict *v)
 }
 
 /* The same place by another test: the first one stays, and says so. */
-static bool known(struct plan *p, struct check *c, const struct check_blame *b)
+static bool check_judge_known(struct plan *p, struct check *c, const struct check_blame *b)
 {
 	for (size_t i = 0; i < c->n_blames; i++) {
 		struct check_blame *x = &c->blames[i];
@@ -478,7 +478,7 @@ static void judge_emit(struct plan *p, struct check *c, enum check_test test,
 {
 	const struct place *x = &p->places[v->parts[0]];
 	struct check_blame b = { .test = test,
-				 .what = place_text(p, v->parts[0]),
+				 .what = check_judge_place_text(p, v->parts[0]),
 				 .node = "",
 				 .port = "",
 				 .tests = check_kinds[test].name,
@@ -495,7 +495,7 @@ static void judge_emit(struct plan *p, struct check *c, enum check_test test,
 		b.node = check_node(c, x->node)->name;
 	if (x->port != CHECK_NONE)
 		b.port = check_port(c, (struct cluster_end){ x->node, x->port })->name;
-	if (known(p, c, &b))
+	if (check_judge_known(p, c, &b))
 		return;
 	c->blames = arena_grow(p->a, c->blames, c->n_blames, sizeof(*c->blames));
 	c->blames[c->n_blames++] = b;

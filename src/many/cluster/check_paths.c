@@ -142,7 +142,7 @@ static const char *bare(struct arena *a, const char *with_prefix)
 }
 
 /* How good it is to measure by; 0: not usable. */
-static int worth(const struct cluster_prefix *x, const struct cluster_prefix *y)
+static int check_paths_worth(const struct cluster_prefix *x, const struct cluster_prefix *y)
 {
 	if (x->family != y->family || x->bits != y->bits || !cluster_prefix_same(x, y))
 		return 0;
@@ -164,7 +164,7 @@ static int find_addresses(struct arena *a, const struct check *c, struct check_p
 			if (cluster_prefix_parse(x->name, &one) ||
 			    cluster_prefix_parse(y->name, &two) || strcmp(x->name, y->name) == 0)
 				continue;
-			w = worth(&one, &two);
+			w = check_paths_worth(&one, &two);
 			if (w <= best)
 				continue;
 			best = w;
@@ -196,7 +196,7 @@ static const char *why_not(struct arena *a, const struct check *c, const struct 
 	return "its ends have no addresses in one subnet";
 }
 
-static void add_path(struct arena *a, struct check *c, struct check_path p)
+static void check_paths_add_path(struct arena *a, struct check *c, struct check_path p)
 {
 	if (c->n_paths == CHECK_PATHS_MAX || *check_node(c, p.a.node)->failure ||
 	    *check_node(c, p.b.node)->failure)
@@ -213,7 +213,7 @@ static void add_path(struct arena *a, struct check *c, struct check_path p)
 	c->paths[c->n_paths++] = p;
 }
 
-static void add_wire(struct arena *a, struct check *c, size_t wire)
+static void check_paths_add_wire(struct arena *a, struct check *c, size_t wire)
 {
 	const struct cluster_wire *w = &c->cluster->wires[wire];
 
@@ -224,13 +224,14 @@ static void add_wire(struct arena *a, struct check *c, size_t wire)
 						   two = w->paths[i].ends[y];
 
 				if (one.node != two.node)
-					add_path(a, c,
-						 (struct check_path){ .a = one,
-								      .b = two,
-								      .wire = wire,
-								      .place = i,
-								      .cable = w->way ==
-									       CLUSTER_CABLE });
+					check_paths_add_path(
+						a, c,
+						(struct check_path){ .a = one,
+								     .b = two,
+								     .wire = wire,
+								     .place = i,
+								     .cable = w->way ==
+									      CLUSTER_CABLE });
 			}
 }
 
@@ -264,7 +265,7 @@ static void add_subnets(struct arena *a, struct check *c, size_t x, size_t y)
 
 			if (is_fabric(c, check_node(c, x), p) &&
 			    is_fabric(c, check_node(c, y), q) && find_addresses(a, c, &path))
-				add_path(a, c, path);
+				check_paths_add_path(a, c, path);
 			two.port++;
 		}
 		one.port++;
@@ -288,7 +289,7 @@ void check_paths(struct arena *a, struct check *c)
 	c->n_paths = 0;
 	for (size_t i = 0; i < c->cluster->n_wires; i++)
 		if (!data || cluster_wire_data(c->cluster, &c->cluster->wires[i]))
-			add_wire(a, c, i);
+			check_paths_add_wire(a, c, i);
 	heard = c->n_paths;
 	for (size_t x = 0; x < c->cluster->n_nodes; x++)
 		for (size_t y = x + 1; y < c->cluster->n_nodes; y++) {

@@ -175,7 +175,7 @@ static json_t *check_text(const char *s)
 	return j ? j : s ? json_string_nocheck("?") : json_null();
 }
 
-static json_t *end(const struct check *c, size_t node, const struct check_result *r)
+static json_t *cluster_json_end(const struct check *c, size_t node, const struct check_result *r)
 {
 	const char *port = NULL;
 
@@ -215,10 +215,10 @@ static json_t *band_json(const struct check_result *r)
 
 static json_t *result_json(const struct check *c, const struct check_result *r)
 {
-	json_t *o =
-		json_pack("{s:s, s:o, s:o, s:b, s:i, s:s}", "test", check_kinds[r->test].name,
-			  "from", end(c, r->from, r), "to", end(c, r->to, r), "together",
-			  r->together, "pass", (int)r->pass, "state", check_state_name(r->state));
+	json_t *o = json_pack("{s:s, s:o, s:o, s:b, s:i, s:s}", "test", check_kinds[r->test].name,
+			      "from", cluster_json_end(c, r->from, r), "to",
+			      cluster_json_end(c, r->to, r), "together", r->together, "pass",
+			      (int)r->pass, "state", check_state_name(r->state));
 
 	json_object_set_new(o, "bytes",
 			    r->bytes ? json_integer((json_int_t)r->bytes) : json_null());

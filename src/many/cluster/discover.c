@@ -22,7 +22,7 @@ struct discovery {
 };
 
 /* Nodes that did not do a step are out of the discovery, with the reason. */
-static int step(struct discovery *d, const char *ask, int ms)
+static int discover_step(struct discovery *d, const char *ask, int ms)
 {
 	int code = rsh_ask_all(d->r, ask, d->with, ms, d->replies);
 
@@ -40,7 +40,7 @@ static int step(struct discovery *d, const char *ask, int ms)
 	return 0;
 }
 
-static void tokens(struct discovery *d)
+static void discover_tokens(struct discovery *d)
 {
 	uint8_t token[HELLO_TOKEN];
 	char hex[2 * HELLO_TOKEN + 1];
@@ -104,13 +104,13 @@ static json_t *goals(struct discovery *d, size_t node)
 	return to;
 }
 
-static int routes(struct discovery *d)
+static int discover_routes(struct discovery *d)
 {
 	int code;
 
 	for (size_t i = 0; i < d->c->n_nodes; i++)
 		d->with[i] = json_pack("{s:o}", "to", goals(d, i));
-	code = step(d, "routes", d->answer_ms);
+	code = discover_step(d, "routes", d->answer_ms);
 	for (size_t i = 0; code == 0 && i < d->c->n_nodes; i++) {
 		struct cluster_node got = { 0 };
 		struct err e = { 0 };
@@ -124,7 +124,7 @@ static int routes(struct discovery *d)
 	return code;
 }
 
-static void begin(struct discovery *d, const struct rsh_target *targets)
+static void discover_begin(struct discovery *d, const struct rsh_target *targets)
 {
 	struct cluster *c = d->c;
 
@@ -148,20 +148,20 @@ int cluster_discover(struct arena *a, struct rsh *r, const struct rsh_target *ta
 	int air_ms = how->air_ms ? how->air_ms : AIR_MS, code;
 
 	d.answer_ms = how->answer_ms ? how->answer_ms : ANSWER_MS;
-	begin(&d, targets);
-	tokens(&d);
-	code = step(&d, "listen", d.answer_ms);
+	discover_begin(&d, targets);
+	discover_tokens(&d);
+	code = discover_step(&d, "listen", d.answer_ms);
 	for (size_t i = 0; i < out->n_nodes; i++)
 		d.with[i] = json_pack("{s:I}", "for_ms", (json_int_t)air_ms);
 	if (code == 0)
-		code = step(&d, "say", air_ms + d.answer_ms);
+		code = discover_step(&d, "say", air_ms + d.answer_ms);
 	if (code == 0)
-		code = step(&d, "hear", d.answer_ms);
+		code = discover_step(&d, "hear", d.answer_ms);
 	for (size_t i = 0; code == 0 && i < out->n_nodes; i++)
 		take_node(&d, i);
 	cluster_link(a, out);
 	if (code == 0)
-		code = routes(&d);
+		code = discover_routes(&d);
 	if (code)
 		return err_set(e, code, "interrupted");
 	cluster_judge(a, out, how->before);

@@ -44,7 +44,7 @@ static struct fact_str word(const char *v, const char *from)
 	return (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = from }, .v = v };
 }
 
-static void rdma(const struct rdma_port *r, struct cluster_port *p)
+static void cluster_inventory_rdma(const struct rdma_port *r, struct cluster_port *p)
 {
 	static const char from[] = "/sys/class/infiniband";
 
@@ -65,7 +65,8 @@ static void rdma(const struct rdma_port *r, struct cluster_port *p)
 	p->out_of_sequence = r->out_of_sequence;
 }
 
-static void addresses(struct arena *a, const struct nic *n, struct cluster_port *p)
+static void cluster_inventory_addresses(struct arena *a, const struct nic *n,
+					struct cluster_port *p)
 {
 	char *text = arena_strdup(a, fact_text(&n->ipv4, "")), *save = NULL;
 
@@ -79,8 +80,8 @@ static void addresses(struct arena *a, const struct nic *n, struct cluster_port 
 	}
 }
 
-static void port(struct arena *a, const struct machine *m, const struct nic *n,
-		 struct cluster_port *p)
+static void cluster_inventory_port(struct arena *a, const struct machine *m, const struct nic *n,
+				   struct cluster_port *p)
 {
 	const struct pci_function *f = *n->pci ? machine_pci(m, n->pci) : NULL;
 
@@ -108,8 +109,8 @@ static void port(struct arena *a, const struct machine *m, const struct nic *n,
 		p->pci_width = f->width;
 		p->pci_max_width = f->max_width;
 	}
-	addresses(a, n, p);
-	rdma(rdma_by(m, n), p);
+	cluster_inventory_addresses(a, n, p);
+	cluster_inventory_rdma(rdma_by(m, n), p);
 }
 
 /* Of virtual ones no driver was asked for. */
@@ -126,7 +127,7 @@ static bool stands_before(const struct cluster_port *x, const struct cluster_por
 	return strcmp(x->pci, y->pci) < 0;
 }
 
-static void in_order(struct list *ports)
+static void cluster_inventory_in_order(struct list *ports)
 {
 	struct cluster_port *p = ports->items;
 
@@ -139,16 +140,17 @@ static void in_order(struct list *ports)
 		}
 }
 
-static void ports(struct arena *a, const struct machine *m, bool all_links,
-		  struct cluster_node *out)
+static void cluster_inventory_ports(struct arena *a, const struct machine *m, bool all_links,
+				    struct cluster_node *out)
 {
 	LIST_FOR_EACH (struct nic, n, &m->net.nics) {
 		if (fact_is(&n->type, "loopback") || (is_virtual_link(n) && !all_links) ||
 		    out->ports.n == CLUSTER_PORTS_MAX)
 			continue;
-		port(a, m, n, list_add(a, &out->ports, sizeof(struct cluster_port)));
+		cluster_inventory_port(a, m, n,
+				       list_add(a, &out->ports, sizeof(struct cluster_port)));
 	}
-	in_order(&out->ports);
+	cluster_inventory_in_order(&out->ports);
 }
 
 static struct fact_str nccl(const struct machine *m)
@@ -206,7 +208,7 @@ void cluster_inventory(struct arena *a, const struct machine *m, bool all_links,
 	out->adapters = number(adapters(m), "/sys/bus/pci/devices");
 	out->hotplug = m->net.spark_hotplug;
 	out->version = word(GPUTUNE_VERSION, "gputune");
-	ports(a, m, all_links, out);
+	cluster_inventory_ports(a, m, all_links, out);
 }
 
 /* getifaddrs, ioctl, /proc and two programs, all of this process's own network namespace. */
@@ -357,7 +359,7 @@ static void digest(struct arena *a, struct cluster_node *n)
 	n->digest = (struct fact_str){ .f = seen(from), .v = arena_strdup(a, hex) };
 }
 
-static void forwarding(struct arena *a, struct cluster_node *n)
+static void cluster_inventory_forwarding(struct arena *a, struct cluster_node *n)
 {
 	char nft[] = "nft", json[] = "-j", list[] = "list", chains[] = "chains";
 	char iptables[] = "iptables", rules[] = "-S", chain[] = "FORWARD", wait[] = "-w";
@@ -438,7 +440,7 @@ void local_lay_over(struct arena *a, struct cluster_node *n)
 	local_ports(a, n);
 	default_route(a, n);
 	digest(a, n);
-	forwarding(a, n);
+	cluster_inventory_forwarding(a, n);
 }
 
 void local_routes(struct arena *a, const char *const *to, size_t n, struct list *out)

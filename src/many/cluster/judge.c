@@ -16,8 +16,8 @@ static bool is_spark(const struct cluster *c, size_t cage)
 	return fact_is(&c->nodes[c->cages[cage].node].platform, "dgx-spark");
 }
 
-static void wrong(struct arena *a, struct cluster *c, size_t cage, enum cluster_severity severity,
-		  const char *text, const char *fix)
+static void cluster_judge_wrong(struct arena *a, struct cluster *c, size_t cage,
+				enum cluster_severity severity, const char *text, const char *fix)
 {
 	cluster_find(a, c,
 		     &(struct cluster_finding){ .code = "wrong-cable",
@@ -29,7 +29,7 @@ static void wrong(struct arena *a, struct cluster *c, size_t cage, enum cluster_
 						.fix = fix });
 }
 
-static void loop(struct arena *a, struct cluster *c, const struct cluster_wire *w)
+static void cluster_judge_loop(struct arena *a, struct cluster *c, const struct cluster_wire *w)
 {
 	for (size_t i = 0; i < w->n_cages; i++)
 		for (size_t k = i + 1; k < w->n_cages; k++) {
@@ -37,11 +37,12 @@ static void loop(struct arena *a, struct cluster *c, const struct cluster_wire *
 				continue;
 			if (w->way == CLUSTER_SWITCH)
 				continue;
-			wrong(a, c, w->cages[i], CLUSTER_FAULT,
-			      arena_printf(a, "A cable joins %s and %s of the same machine.",
-					   cluster_cage_text(a, c, w->cages[i]),
-					   c->cages[w->cages[k]].name),
-			      "take one end to the other machine");
+			cluster_judge_wrong(
+				a, c, w->cages[i], CLUSTER_FAULT,
+				arena_printf(a, "A cable joins %s and %s of the same machine.",
+					     cluster_cage_text(a, c, w->cages[i]),
+					     c->cages[w->cages[k]].name),
+				"take one end to the other machine");
 		}
 }
 
@@ -56,18 +57,20 @@ static void cages(struct arena *a, struct cluster *c, const struct cluster_wire 
 	    c->cages[x].node == c->cages[y].node)
 		return;
 	if (c->topology == CLUSTER_PAIR && !equal)
-		wrong(a, c, x, CLUSTER_WARNING,
-		      arena_printf(a, "The cable joins %s to %s: different cages.",
-				   cluster_cage_text(a, c, x), cluster_cage_text(a, c, y)),
-		      arena_printf(a, "move one end, so that it stands in %s of both",
-				   c->cages[x].name));
+		cluster_judge_wrong(a, c, x, CLUSTER_WARNING,
+				    arena_printf(a, "The cable joins %s to %s: different cages.",
+						 cluster_cage_text(a, c, x),
+						 cluster_cage_text(a, c, y)),
+				    arena_printf(a, "move one end, so that it stands in %s of both",
+						 c->cages[x].name));
 	if (ring && equal)
-		wrong(a, c, x, CLUSTER_WARNING,
-		      arena_printf(a, "The cable joins %s to %s: in a ring, p0 goes to p1.",
-				   cluster_cage_text(a, c, x), cluster_cage_text(a, c, y)),
-		      arena_printf(a, "swap the two cables of %s or of %s",
-				   c->nodes[c->cages[x].node].name,
-				   c->nodes[c->cages[y].node].name));
+		cluster_judge_wrong(
+			a, c, x, CLUSTER_WARNING,
+			arena_printf(a, "The cable joins %s to %s: in a ring, p0 goes to p1.",
+				     cluster_cage_text(a, c, x), cluster_cage_text(a, c, y)),
+			arena_printf(a, "swap the two cables of %s or of %s",
+				     c->nodes[c->cages[x].node].name,
+				     c->nodes[c->cages[y].node].name));
 }
 
 /* The cage that most of a switch's nodes use is the right one. */
@@ -93,10 +96,11 @@ static void on_switch(struct arena *a, struct cluster *c, const struct cluster_w
 		if (!is_spark(c, cage) ||
 		    strcmp(c->cages[cage].name, c->cages[w->cages[most]].name) == 0)
 			continue;
-		wrong(a, c, cage, CLUSTER_WARNING,
-		      arena_printf(a, "%s is on the switch, where the other nodes use %s.",
-				   cluster_cage_text(a, c, cage), c->cages[w->cages[most]].name),
-		      arena_printf(a, "move the cable to %s", c->cages[w->cages[most]].name));
+		cluster_judge_wrong(
+			a, c, cage, CLUSTER_WARNING,
+			arena_printf(a, "%s is on the switch, where the other nodes use %s.",
+				     cluster_cage_text(a, c, cage), c->cages[w->cages[most]].name),
+			arena_printf(a, "move the cable to %s", c->cages[w->cages[most]].name));
 	}
 }
 
@@ -118,7 +122,7 @@ static size_t cables_between(const struct cluster *c, size_t x, size_t y, size_t
 }
 
 /* Two cables between two nodes: of no use to a pair, and missing elsewhere among more. */
-static void doubled(struct arena *a, struct cluster *c, size_t x, size_t y)
+static void cluster_judge_doubled(struct arena *a, struct cluster *c, size_t x, size_t y)
 {
 	size_t last = 0, n = cables_between(c, x, y, &last), cage;
 
@@ -139,11 +143,12 @@ static void doubled(struct arena *a, struct cluster *c, size_t x, size_t y)
 				     .fix = "leave it, or take it out; nothing is gained by it" });
 		return;
 	}
-	wrong(a, c, cage, CLUSTER_FAULT,
-	      arena_printf(a, "%zu cables join %s and %s, while others have none: %s", n,
-			   c->nodes[x].name, c->nodes[y].name, c->topology_why),
-	      arena_printf(a, "take an end of the cable in %s to a node that lacks one",
-			   cluster_cage_text(a, c, cage)));
+	cluster_judge_wrong(a, c, cage, CLUSTER_FAULT,
+			    arena_printf(a, "%zu cables join %s and %s, while others have none: %s",
+					 n, c->nodes[x].name, c->nodes[y].name, c->topology_why),
+			    arena_printf(a,
+					 "take an end of the cable in %s to a node that lacks one",
+					 cluster_cage_text(a, c, cage)));
 }
 
 static void has_no_neighbor(struct arena *a, struct cluster *c, size_t cage)
@@ -179,7 +184,7 @@ static void has_no_neighbor(struct arena *a, struct cluster *c, size_t cage)
 			       "that does not answer, or a switch in another VLAN" });
 }
 
-static void topology(struct arena *a, struct cluster *c)
+static void cluster_judge_topology(struct arena *a, struct cluster *c)
 {
 	size_t alive = 0;
 
@@ -202,15 +207,15 @@ static void topology(struct arena *a, struct cluster *c)
 
 static void cluster_judge_cables(struct arena *a, struct cluster *c)
 {
-	topology(a, c);
+	cluster_judge_topology(a, c);
 	for (size_t i = 0; i < c->n_wires; i++) {
-		loop(a, c, &c->wires[i]);
+		cluster_judge_loop(a, c, &c->wires[i]);
 		cages(a, c, &c->wires[i]);
 		on_switch(a, c, &c->wires[i]);
 	}
 	for (size_t x = 0; x < c->n_nodes; x++)
 		for (size_t y = x + 1; y < c->n_nodes; y++)
-			doubled(a, c, x, y);
+			cluster_judge_doubled(a, c, x, y);
 	for (size_t i = 0; i < c->n_cages; i++)
 		has_no_neighbor(a, c, i);
 }
@@ -226,7 +231,7 @@ static bool counts(const struct cluster_address *x, struct cluster_prefix *out)
 }
 
 /* The address of p that shares a subnet with one of q; NULL. */
-static const char *shared(const struct cluster_port *p, const struct cluster_port *q)
+static const char *cluster_judge_shared(const struct cluster_port *p, const struct cluster_port *q)
 {
 	LIST_FOR_EACH (struct cluster_address, x, &p->addresses)
 		LIST_FOR_EACH (struct cluster_address, y, &q->addresses) {
@@ -250,8 +255,8 @@ static const char *addressed(const struct cluster_port *p)
 }
 
 /* By PCI address, so that a sentence begins with the first twin; the first one's port. */
-static const struct cluster_port *in_order(const struct cluster *c, struct cluster_end *x,
-					   struct cluster_end *y)
+static const struct cluster_port *
+cluster_judge_in_order(const struct cluster *c, struct cluster_end *x, struct cluster_end *y)
 {
 	if (strcmp(cluster_end_port(c, *x)->pci, cluster_end_port(c, *y)->pci) > 0) {
 		struct cluster_end z = *x;
@@ -269,9 +274,9 @@ static void same_subnet(struct arena *a, struct cluster *c, size_t node)
 	for (size_t i = 0; i < ports->n; i++)
 		for (size_t k = i + 1; k < ports->n; k++) {
 			struct cluster_end x = { node, i }, y = { node, k };
-			const struct cluster_port *p = in_order(c, &x, &y);
+			const struct cluster_port *p = cluster_judge_in_order(c, &x, &y);
 			const struct cluster_port *q = cluster_end_port(c, y);
-			const char *subnet = shared(p, q);
+			const char *subnet = cluster_judge_shared(p, q);
 			size_t cage = cluster_cage_of(c, node, p);
 
 			if (!subnet || !cluster_port_up(p) || !cluster_port_up(q))
@@ -303,8 +308,8 @@ static bool same_address(const struct cluster_prefix *x, const struct cluster_pr
 	       memcmp(x->bytes, y->bytes, x->family == AF_INET ? 4 : 16) == 0;
 }
 
-static void duplicates(struct arena *a, struct cluster *c, struct cluster_end x,
-		       struct cluster_end y)
+static void cluster_judge_duplicates(struct arena *a, struct cluster *c, struct cluster_end x,
+				     struct cluster_end y)
 {
 	LIST_FOR_EACH (struct cluster_address, p, &cluster_end_port(c, x)->addresses)
 		LIST_FOR_EACH (struct cluster_address, q, &cluster_end_port(c, y)->addresses) {
@@ -337,9 +342,9 @@ static void on_wire(struct arena *a, struct cluster *c, const struct cluster_wir
 
 			for (size_t k = 0; k < x->n_ports; k++)
 				for (size_t l = 0; l < y->n_ports; l++)
-					duplicates(a, c,
-						   (struct cluster_end){ x->node, x->ports[k] },
-						   (struct cluster_end){ y->node, y->ports[l] });
+					cluster_judge_duplicates(
+						a, c, (struct cluster_end){ x->node, x->ports[k] },
+						(struct cluster_end){ y->node, y->ports[l] });
 		}
 }
 
@@ -352,7 +357,7 @@ static void mismatch(struct arena *a, struct cluster *c, const struct cluster_pa
 		const struct cluster_port *px = cluster_end_port(c, x);
 		const struct cluster_port *py = cluster_end_port(c, y);
 
-		if (!addressed(px) || !addressed(py) || shared(px, py))
+		if (!addressed(px) || !addressed(py) || cluster_judge_shared(px, py))
 			continue;
 		cluster_find(a, c,
 			     &(struct cluster_finding){
@@ -370,7 +375,7 @@ static void mismatch(struct arena *a, struct cluster *c, const struct cluster_pa
 	}
 }
 
-static void none(struct arena *a, struct cluster *c, const struct cluster_wire *w)
+static void cluster_judge_none(struct arena *a, struct cluster *c, const struct cluster_wire *w)
 {
 	size_t cage = w->cages[0];
 	struct cluster_end first = { c->cages[cage].node, c->cages[cage].ports[0] };
@@ -404,7 +409,8 @@ static const struct cluster_route *route_to(const struct cluster_node *n, const 
 }
 
 /* From x, an address of the path's other end has to be reached by x's own port. */
-static void egress(struct arena *a, struct cluster *c, struct cluster_end x, struct cluster_end y)
+static void cluster_judge_egress(struct arena *a, struct cluster *c, struct cluster_end x,
+				 struct cluster_end y)
 {
 	const struct cluster_port *px = cluster_end_port(c, x), *py = cluster_end_port(c, y);
 
@@ -443,7 +449,7 @@ static void cluster_judge_addresses(struct arena *a, struct cluster *c)
 		same_subnet(a, c, i);
 	for (size_t w = 0; w < c->n_wires; w++) {
 		on_wire(a, c, &c->wires[w]);
-		none(a, c, &c->wires[w]);
+		cluster_judge_none(a, c, &c->wires[w]);
 		for (size_t k = 0; k < c->wires[w].n_paths; k++) {
 			const struct cluster_path *p = &c->wires[w].paths[k];
 
@@ -451,7 +457,7 @@ static void cluster_judge_addresses(struct arena *a, struct cluster *c)
 			for (size_t i = 0; i < p->n_ends; i++)
 				for (size_t j = 0; j < p->n_ends; j++)
 					if (i != j)
-						egress(a, c, p->ends[i], p->ends[j]);
+						cluster_judge_egress(a, c, p->ends[i], p->ends[j]);
 		}
 	}
 }

@@ -148,7 +148,7 @@ static bool find_node(const struct cluster *c, const char *name, size_t *out)
 	return false;
 }
 
-static bool has_address(const struct cluster_port *p, const char *address)
+static bool links_has_address(const struct cluster_port *p, const char *address)
 {
 	size_t n = strlen(address);
 
@@ -167,7 +167,7 @@ static bool find_address(const struct cluster *c, const char *address, struct cl
 		for (size_t k = 0; k < c->nodes[i].ports.n; k++) {
 			struct cluster_end e = { i, k };
 
-			if (!has_address(cluster_end_port(c, e), address))
+			if (!links_has_address(cluster_end_port(c, e), address))
 				continue;
 			*out = e;
 			found++;
@@ -356,7 +356,7 @@ static void count_wire(struct shape *s, const struct cluster_wire *w)
 	s->neighbours[y]++;
 }
 
-static struct shape look(const struct cluster *c)
+static struct shape links_look(const struct cluster *c)
 {
 	struct shape s = { .c = c, .all = true };
 
@@ -468,7 +468,7 @@ static bool has_data(const struct cluster *c)
 
 void cluster_make_topology(struct arena *a, struct cluster *c)
 {
-	struct shape s = look(c);
+	struct shape s = links_look(c);
 
 	c->topology = of_shape(a, &s, &c->topology_why);
 	c->supported = c->topology == CLUSTER_PAIR || c->topology == CLUSTER_RING ||
@@ -508,7 +508,7 @@ const char *cluster_cage_text(struct arena *a, const struct cluster *c, size_t c
 }
 
 /* Every link joins the sets of its two cages: set[i] is the smallest cage of the set. */
-static size_t *join(struct arena *a, const struct cluster *c)
+static size_t *links_join(struct arena *a, const struct cluster *c)
 {
 	size_t *set = arena_array(a, c->n_cages, sizeof(*set));
 
@@ -562,7 +562,7 @@ static size_t partner(const struct cluster *c, struct cluster_end port, size_t g
 	return found;
 }
 
-static bool taken(const struct cluster_wire *w, struct cluster_end e)
+static bool links_taken(const struct cluster_wire *w, struct cluster_end e)
 {
 	for (size_t i = 0; i < w->n_paths; i++)
 		for (size_t k = 0; k < w->paths[i].n_ends; k++)
@@ -572,7 +572,7 @@ static bool taken(const struct cluster_wire *w, struct cluster_end e)
 	return false;
 }
 
-static struct cluster_path *add_path(struct arena *a, struct cluster_wire *w)
+static struct cluster_path *links_add_path(struct arena *a, struct cluster_wire *w)
 {
 	struct cluster_path *p;
 
@@ -603,7 +603,7 @@ static void paths_by_ear(struct arena *a, const struct cluster *c, struct cluste
 		to.port = partner(c, from, w->cages[1]);
 		if (to.port == CLUSTER_NONE || partner(c, to, w->cages[0]) != from.port)
 			continue;
-		p = add_path(a, w);
+		p = links_add_path(a, w);
 		add_end(c, p, from);
 		add_end(c, p, to);
 	}
@@ -630,8 +630,9 @@ static bool next_end(const struct cluster *c, const struct cluster_wire *w, size
 		for (size_t k = 0; k < g->n_ports; k++) {
 			struct cluster_end e = { g->node, g->ports[k] };
 
-			if (taken(w, e) || (found && strcmp(cluster_end_port(c, e)->pci,
-							    cluster_end_port(c, *out)->pci) >= 0))
+			if (links_taken(w, e) ||
+			    (found && strcmp(cluster_end_port(c, e)->pci,
+					     cluster_end_port(c, *out)->pci) >= 0))
 				continue;
 			*out = e;
 			found = true;
@@ -663,11 +664,11 @@ static void paths_by_order(struct arena *a, const struct cluster *c, struct clus
 		}
 		if (next.n_ends < 2)
 			return;
-		*add_path(a, w) = next;
+		*links_add_path(a, w) = next;
 	}
 }
 
-static void add_wire(struct arena *a, struct cluster *c, const size_t *set, size_t first)
+static void links_add_wire(struct arena *a, struct cluster *c, const size_t *set, size_t first)
 {
 	struct cluster_wire w = { 0 };
 
@@ -691,9 +692,9 @@ static void add_wire(struct arena *a, struct cluster *c, const size_t *set, size
 
 void cluster_make_wires(struct arena *a, struct cluster *c)
 {
-	size_t *set = join(a, c);
+	size_t *set = links_join(a, c);
 
 	for (size_t i = 0; i < c->n_cages; i++)
 		if (set[i] == i)
-			add_wire(a, c, set, i);
+			links_add_wire(a, c, set, i);
 }

@@ -38,7 +38,7 @@ struct out {
 	bool full;
 };
 
-static void put(struct out *o, unsigned what, const void *value, size_t len)
+static void neighbor_put(struct out *o, unsigned what, const void *value, size_t len)
 {
 	if (!len || o->full)
 		return;
@@ -58,7 +58,7 @@ static void put_number(struct out *o, unsigned what, uint32_t v)
 				  (uint8_t)v };
 
 	if (v)
-		put(o, what, bytes, sizeof(bytes));
+		neighbor_put(o, what, bytes, sizeof(bytes));
 }
 
 size_t hello_write(const struct hello *h, uint8_t *out, size_t n)
@@ -73,11 +73,13 @@ size_t hello_write(const struct hello *h, uint8_t *out, size_t n)
 	out[6] = (uint8_t)(h->node >> 8);
 	out[7] = (uint8_t)h->node;
 	memcpy(out + 8, h->token, HELLO_TOKEN);
-	put(&o, FIELD_NODE_NAME, h->name, strnlen(h->name, sizeof(h->name)));
-	put(&o, FIELD_INTERFACE, h->port, strnlen(h->port, sizeof(h->port)));
-	put(&o, FIELD_PCI, h->pci, strnlen(h->pci, sizeof(h->pci)));
-	put(&o, FIELD_PORT_NAME, h->port_name, strnlen(h->port_name, sizeof(h->port_name)));
-	put(&o, FIELD_SWITCH_ID, h->switch_id, strnlen(h->switch_id, sizeof(h->switch_id)));
+	neighbor_put(&o, FIELD_NODE_NAME, h->name, strnlen(h->name, sizeof(h->name)));
+	neighbor_put(&o, FIELD_INTERFACE, h->port, strnlen(h->port, sizeof(h->port)));
+	neighbor_put(&o, FIELD_PCI, h->pci, strnlen(h->pci, sizeof(h->pci)));
+	neighbor_put(&o, FIELD_PORT_NAME, h->port_name,
+		     strnlen(h->port_name, sizeof(h->port_name)));
+	neighbor_put(&o, FIELD_SWITCH_ID, h->switch_id,
+		     strnlen(h->switch_id, sizeof(h->switch_id)));
 	put_number(&o, FIELD_MTU, h->mtu);
 	put_number(&o, FIELD_SPEED, h->speed_mbps);
 	return o.full ? 0 : o.n;
@@ -100,7 +102,7 @@ static uint32_t number(const uint8_t *p, size_t n)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static void take(struct hello *h, unsigned what, const uint8_t *p, size_t n)
+static void neighbor_take(struct hello *h, unsigned what, const uint8_t *p, size_t n)
 {
 	switch (what) {
 	case FIELD_NODE_NAME:
@@ -144,7 +146,7 @@ bool hello_read(const uint8_t *bytes, size_t n, struct hello *out)
 
 		if (n - at - 2 < len)
 			return false;
-		take(&h, bytes[at], bytes + at + 2, len);
+		neighbor_take(&h, bytes[at], bytes + at + 2, len);
 		at += 2 + len;
 	}
 	if (!h.port[0])
@@ -545,7 +547,7 @@ static bool same(const struct cluster_neighbor *h, const struct neighbor_message
 	       strcmp(fact_text(&h->address, ""), w->address) == 0;
 }
 
-static void keep(struct neighbor_discovery *air, const struct neighbor_message *w)
+static void neighbor_keep(struct neighbor_discovery *air, const struct neighbor_message *w)
 {
 	bool lldp = strcmp(w->way, "lldp") == 0;
 	const char *node =
@@ -585,7 +587,7 @@ static bool counts(const struct neighbor_discovery *air, const struct neighbor_m
 }
 
 /* What one socket holds; whoever sends more than a burst is looked at again in the next round. */
-static void drain(struct neighbor_discovery *air, struct neighbor_port *p, int kind)
+static void neighbor_drain(struct neighbor_discovery *air, struct neighbor_port *p, int kind)
 {
 	for (unsigned i = 0; i < BURST; i++) {
 		struct neighbor_message w = { 0 };
@@ -597,18 +599,18 @@ static void drain(struct neighbor_discovery *air, struct neighbor_port *p, int k
 		if (r < 0)
 			return;
 		if (r && counts(air, &w))
-			keep(air, &w);
+			neighbor_keep(air, &w);
 	}
 }
 
 static void drain_all(struct neighbor_discovery *air)
 {
 	for (size_t i = 0; i < air->n_ports; i++) {
-		drain(air, &air->ports[i], 0);
-		drain(air, &air->ports[i], 1);
+		neighbor_drain(air, &air->ports[i], 0);
+		neighbor_drain(air, &air->ports[i], 1);
 	}
-	drain(air, NULL, 2);
-	drain(air, NULL, 3);
+	neighbor_drain(air, NULL, 2);
+	neighbor_drain(air, NULL, 3);
 }
 
 int neighbor_announce(struct neighbor_discovery *air, int ms, bool (*stopped)(void *ctx), void *ctx)

@@ -127,7 +127,7 @@ struct cluster_port *cluster_port_find(const struct cluster_node *n, const char 
 enum { DEPTH_MAX = 12, TEXT_MAX = 4096 };
 
 /* Every text short and without control characters, and nothing nested without end. */
-static bool is_valid(const json_t *j, unsigned depth)
+static bool cluster_node_is_valid(const json_t *j, unsigned depth)
 {
 	const char *key;
 	json_t *v;
@@ -144,9 +144,9 @@ static bool is_valid(const json_t *j, unsigned depth)
 				return false;
 		return n <= TEXT_MAX;
 	}
-	json_array_foreach(j, i, v) if (!is_valid(v, depth + 1)) return false;
+	json_array_foreach(j, i, v) if (!cluster_node_is_valid(v, depth + 1)) return false;
 	json_object_foreach((json_t *)(uintptr_t)j, key,
-			    v) if (!is_valid(v, depth + 1)) return false;
+			    v) if (!cluster_node_is_valid(v, depth + 1)) return false;
 	return true;
 }
 
@@ -227,7 +227,7 @@ static int check_neighbors(const struct cluster_node *n, struct err *e)
 	return 0;
 }
 
-static int check(const struct cluster_node *n, struct err *e)
+static int cluster_node_check(const struct cluster_node *n, struct err *e)
 {
 	struct cluster_prefix prefix;
 	int r = 0;
@@ -258,12 +258,12 @@ int cluster_node_read(struct arena *a, const json_t *j, struct cluster_node *out
 	struct cluster_node n = { 0 };
 	int r;
 
-	if (!is_valid(j, 0))
+	if (!cluster_node_is_valid(j, 0))
 		return err_set(e, -EINVAL,
 			       "a text that is too long or has control characters in it");
 	r = schema_from_json(a, &schema_cluster_node, j, &n, e);
 	if (r == 0)
-		r = check(&n, e);
+		r = cluster_node_check(&n, e);
 	if (r == 0)
 		*out = n;
 	return r;

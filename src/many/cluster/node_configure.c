@@ -126,8 +126,9 @@ static void refuse_taken(struct arena *a, struct setup *s)
 					.fix = "take another range with --subnets" });
 }
 
-static int make(struct ask_node *n, struct host *h, struct arena *a, const json_t *with,
-		struct setup_want *want, struct setup *out, struct err *e)
+static int node_configure_make(struct ask_node *n, struct host *h, struct arena *a,
+			       const json_t *with, struct setup_want *want, struct setup *out,
+			       struct err *e)
 {
 	struct journal j;
 	int r = setup_want_read(a, with, want, e);
@@ -152,7 +153,7 @@ static int answer_plan(struct ask_node *n, void **state, const json_t *with, jso
 {
 	struct setup_want *want = ARENA_NEW(n->arena, struct setup_want);
 	struct setup s;
-	int r = make(n, n->h, n->arena, with, want, &s, e);
+	int r = node_configure_make(n, n->h, n->arena, with, want, &s, e);
 
 	(void)state;
 	if (r == 0)
@@ -202,7 +203,7 @@ static int node_rollback(struct configure *c, struct txn_report *report, struct 
 	return r;
 }
 
-static int try_it(struct configure *c, int limit_s, struct err *e)
+static int node_configure_try_it(struct configure *c, int limit_s, struct err *e)
 {
 	struct txn_report report = { 0 };
 	struct err ignored = { 0 };
@@ -239,11 +240,11 @@ static int answer_set(struct ask_node *n, void **state, const json_t *with, json
 	c->h = host_open_live();
 	c->who = who_is(&c->a);
 	want = ARENA_NEW(&c->a, struct setup_want);
-	r = make(n, c->h, &c->a, with, want, &c->setup, e);
+	r = node_configure_make(n, c->h, &c->a, with, want, &c->setup, e);
 	if (r == 0)
 		r = check_target(c, with, &limit_s, e);
 	if (r == 0)
-		r = try_it(c, (int)limit_s, e);
+		r = node_configure_try_it(c, (int)limit_s, e);
 	if (r) {
 		forget(c);
 		return r;
@@ -256,7 +257,7 @@ static int answer_set(struct ask_node *n, void **state, const json_t *with, json
 /* --- keeping and taking back --------------------------------------------------------------------
  */
 
-static int keep(struct configure *c, struct err *e)
+static int node_configure_keep(struct configure *c, struct err *e)
 {
 	struct txn_report report = { 0 };
 	int r = rollback_timer_decide(c->h, e);
@@ -284,7 +285,7 @@ static int answer_keep(struct ask_node *n, void **state, const json_t *with, jso
 	(void)with;
 	if (!c || !c->trial)
 		return err_set(e, -ENOENT, "nothing waits to be kept");
-	r = keep(c, e);
+	r = node_configure_keep(c, e);
 	changes = c->setup.trial.n + c->setup.keep.n;
 	/* What is still open is taken back. */
 	if (r) {
@@ -373,7 +374,7 @@ const struct ask_group ask_configure = { .name = "configure",
 enum { SETTLE_MS = 8000, LOOK_MS = 100 };
 
 /* NULL: the port is as wished. */
-static const char *trouble_of(struct arena *a, const struct setup_port *p)
+static const char *node_configure_trouble_of(struct arena *a, const struct setup_port *p)
 {
 	const struct knob address = { KNOB_ADDRESS, p->address, p->name },
 			  mtu = { KNOB_LINK, "mtu", p->name };
@@ -402,11 +403,11 @@ int answer_settled(struct ask_node *n, void **state, const json_t *with, json_t 
 
 	(void)state;
 	for (size_t i = 0; r == 0 && i < want->n; i++) {
-		const char *trouble = trouble_of(n->arena, &want->ports[i]);
+		const char *trouble = node_configure_trouble_of(n->arena, &want->ports[i]);
 
 		while (trouble && clock_mono_ms() < until && !atomic_load(n->stop)) {
 			poll(NULL, 0, LOOK_MS);
-			trouble = trouble_of(n->arena, &want->ports[i]);
+			trouble = node_configure_trouble_of(n->arena, &want->ports[i]);
 		}
 		json_array_append_new(list, json_pack("{s:s, s:s?}", "port", want->ports[i].name,
 						      "trouble", trouble));
@@ -428,7 +429,7 @@ int answer_settled(struct ask_node *n, void **state, const json_t *with, json_t 
 enum { KEY_FILE_MAX = 16384 };
 
 /* "TYPE BASE64" of a line "TYPE BASE64 COMMENT"; NULL: no key. */
-static const char *key_of(struct arena *a, const char *text)
+static const char *node_configure_key_of(struct arena *a, const char *text)
 {
 	size_t n = strcspn(text, " "), m;
 	const char *key;
@@ -444,7 +445,8 @@ static const char *read_key(struct arena *a, struct host *h, const char *path)
 {
 	char *text;
 
-	return host_read(h, path, KEY_FILE_MAX, a, &text, NULL) ? NULL : key_of(a, text);
+	return host_read(h, path, KEY_FILE_MAX, a, &text, NULL) ? NULL
+								: node_configure_key_of(a, text);
 }
 
 static const char *digest_of(struct arena *a, const char *key)

@@ -169,7 +169,8 @@ static int look_receive(struct ask_node *n, void **state, const json_t *with, js
 	return 0;
 }
 
-static int routes(struct ask_node *n, void **state, const json_t *with, json_t **out, struct err *e)
+static int node_look_routes(struct ask_node *n, void **state, const json_t *with, json_t **out,
+			    struct err *e)
 {
 	const json_t *list = json_object_get(with, "to");
 	struct cluster_node node = { .name = "node", .address = "node", .failure = "" };
@@ -192,7 +193,7 @@ static int routes(struct ask_node *n, void **state, const json_t *with, json_t *
 	return 0;
 }
 
-static void end(void *state)
+static void node_look_end(void *state)
 {
 	struct look *l = state;
 
@@ -203,13 +204,13 @@ static void end(void *state)
 }
 
 static const struct ask_kind kinds[] = {
-	{ "inventory", inventory }, { "listen", listen_now }, { "say", look_announce },
-	{ "hear", look_receive },   { "routes", routes },
+	{ "inventory", inventory }, { "listen", listen_now },	    { "say", look_announce },
+	{ "hear", look_receive },   { "routes", node_look_routes },
 };
 
 const struct ask_group ask_look = {
 	.name = "look",
 	.kinds = kinds,
 	.n = sizeof(kinds) / sizeof(kinds[0]),
-	.end = end,
+	.end = node_look_end,
 };

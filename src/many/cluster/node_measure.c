@@ -68,7 +68,7 @@ static void open_meeting(struct meeting *m)
 	pthread_cond_broadcast(&m->all_here);
 }
 
-static void meet(struct meeting *m)
+static void node_measure_meet(struct meeting *m)
 {
 	unsigned now;
 
@@ -90,7 +90,7 @@ static void leave(struct meeting *m)
 	pthread_mutex_unlock(&m->lock);
 }
 
-static const struct bench_case *find_case(struct way *w)
+static const struct bench_case *node_measure_find_case(struct way *w)
 {
 	struct bench_cases all = { 0 };
 
@@ -103,7 +103,7 @@ static const struct bench_case *find_case(struct way *w)
 	return NULL;
 }
 
-static void run_windows(struct way *w, void *state)
+static void node_measure_run_windows(struct way *w, void *state)
 {
 	struct bench_sample s = { 0 };
 
@@ -120,7 +120,7 @@ static void run_windows(struct way *w, void *state)
 static void *way_main(void *arg)
 {
 	struct way *w = arg;
-	const struct bench_case *c = find_case(w);
+	const struct bench_case *c = node_measure_find_case(w);
 	const char *variant = NULL;
 	void *state = NULL;
 
@@ -130,10 +130,10 @@ static void *way_main(void *arg)
 		leave(w->meeting);
 		return NULL;
 	}
-	meet(w->meeting);
-	run_windows(w, state);
+	node_measure_meet(w->meeting);
+	node_measure_run_windows(w, state);
 	/* Others may still be measuring: nobody stops before all have. */
-	meet(w->meeting);
+	node_measure_meet(w->meeting);
 	if (w->r == 0)
 		w->r = w->bench->verify(state, &w->e);
 	if (variant)
@@ -216,8 +216,8 @@ static double grown(uint64_t before, uint64_t after)
 	return after > before ? (double)(after - before) : 0;
 }
 
-static json_t *traffic(const struct passed *before, size_t n_before, const struct passed *after,
-		       size_t n_after)
+static json_t *node_measure_traffic(const struct passed *before, size_t n_before,
+				    const struct passed *after, size_t n_after)
 {
 	json_t *list = json_array();
 
@@ -238,7 +238,7 @@ static json_t *traffic(const struct passed *before, size_t n_before, const struc
 /* --- the request --------------------------------------------------------------------------------
  */
 
-static json_t *way_json(const struct way *w)
+static json_t *node_measure_way_json(const struct way *w)
 {
 	json_t *values = json_array();
 
@@ -256,7 +256,7 @@ struct measure_request {
 	struct token token;
 };
 
-static int read_target(const json_t *with, struct measure_request *out, struct err *e)
+static int node_measure_read_target(const json_t *with, struct measure_request *out, struct err *e)
 {
 	const char *bench = NULL;
 	size_t i;
@@ -290,7 +290,8 @@ static int read_target(const json_t *with, struct measure_request *out, struct e
 	return 0;
 }
 
-static json_t *measure(struct ask_node *n, const struct measure_request *w, const char *token_path)
+static json_t *node_measure_measure(struct ask_node *n, const struct measure_request *w,
+				    const char *token_path)
 {
 	size_t k = json_array_size(w->peers), n_before, n_after;
 	struct passed *before = arena_array(n->arena, PORTS_MAX, sizeof(*before)),
@@ -314,11 +315,11 @@ static json_t *measure(struct ask_node *n, const struct measure_request *w, cons
 	run_ways(ways, k);
 	n_after = look_at_ports(n, env.m, after);
 	for (size_t i = 0; i < k; i++) {
-		json_array_append_new(paths, way_json(&ways[i]));
+		json_array_append_new(paths, node_measure_way_json(&ways[i]));
 		arena_free(&ways[i].arena);
 	}
 	return json_pack("{s:o, s:o}", "paths", paths, "traffic",
-			 traffic(before, n_before, after, n_after));
+			 node_measure_traffic(before, n_before, after, n_after));
 }
 
 int answer_measure(struct ask_node *n, void **state, const json_t *with, json_t **out,
@@ -326,14 +327,14 @@ int answer_measure(struct ask_node *n, void **state, const json_t *with, json_t 
 {
 	struct measure_request w;
 	char path[64];
-	int r = read_target(with, &w, e), fd;
+	int r = node_measure_read_target(with, &w, e), fd;
 
 	(void)state;
 	fd = r ? r : measure_token_file(&w.token, path, e);
 	explicit_bzero(&w.token, sizeof(w.token));
 	if (fd < 0)
 		return fd;
-	*out = measure(n, &w, path);
+	*out = node_measure_measure(n, &w, path);
 	close(fd);
 	return 0;
 }

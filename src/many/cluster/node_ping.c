@@ -186,7 +186,7 @@ static const char *error_text(const struct echo *x, const struct err *e)
 	return x->error ? strerror(x->error) : "no answer";
 }
 
-static json_t *echoes_json(const struct echo *all, const struct err *errors, size_t n)
+static json_t *node_ping_echoes_json(const struct echo *all, const struct err *errors, size_t n)
 {
 	json_t *list = json_array();
 
@@ -245,7 +245,7 @@ int answer_ping(struct ask_node *n, void **state, const json_t *with, json_t **o
 	for (long long i = 0; r == 0 && i < tries; i++)
 		one_try(all, k, packet, (int)limit_ms, n->stop);
 	if (r == 0)
-		*out = echoes_json(all, errors, k);
+		*out = node_ping_echoes_json(all, errors, k);
 	for (size_t i = 0; i < k; i++)
 		if (all[i].fd >= 0)
 			close(all[i].fd);

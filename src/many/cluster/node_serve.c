@@ -105,7 +105,7 @@ static int read_part(const json_t *with, struct part *out, struct err *e)
 	return 0;
 }
 
-static json_t *lead(struct bench_env *env, const struct part *p)
+static json_t *node_serve_lead(struct bench_env *env, const struct part *p)
 {
 	json_t *list = json_array(), *one;
 	size_t i;
@@ -136,7 +136,7 @@ static int take_part(struct ask_node *n, const struct part *p, const char *token
 		return r;
 	env.ask.team = team;
 	if (p->rank == 0)
-		*out = lead(&env, p);
+		*out = node_serve_lead(&env, p);
 	else
 		r = team_follow(&env, team, e);
 	team_end(team);
@@ -209,7 +209,8 @@ static void *serve_main(void *arg)
 	return NULL;
 }
 
-static int start(struct node_servers *all, const char *address, char text[NET_TEXT], struct err *e)
+static int node_serve_start(struct node_servers *all, const char *address, char text[NET_TEXT],
+			    struct err *e)
 {
 	struct node_server *s = &all->list[all->n];
 	struct net_address at;
@@ -305,10 +306,11 @@ static int answer_serve(struct ask_node *n, void **state, const json_t *with, js
 	{
 		char text[NET_TEXT];
 		struct err why = { 0 };
-		int failed = r ? r
-			     : json_is_string(one)
-				     ? start(s->servers, json_string_value(one), text, &why)
-				     : err_set(&why, -EINVAL, "an address that is no text");
+		int failed =
+			r ? r
+			: json_is_string(one)
+				? node_serve_start(s->servers, json_string_value(one), text, &why)
+				: err_set(&why, -EINVAL, "an address that is no text");
 
 		if (r)
 			break;

@@ -36,7 +36,7 @@ static void first_of_all(struct doc *d, const struct cluster *c)
 	}
 }
 
-static void summary(struct doc *d, const struct cluster *c, double seconds)
+static void cluster_page_summary(struct doc *d, const struct cluster *c, double seconds)
 {
 	struct node *p = doc_paragraph(d);
 	size_t captured = 0;
@@ -60,7 +60,7 @@ static void summary(struct doc *d, const struct cluster *c, double seconds)
 			 captured);
 }
 
-static void findings(struct doc *d, const struct cluster *c)
+static void cluster_page_findings(struct doc *d, const struct cluster *c)
 {
 	static const struct column columns[] = { { .title = "" },
 						 { .title = "Code" },
@@ -143,7 +143,7 @@ static void port_row(struct doc *d, struct node *t, const struct cluster *c,
 	row[11] = cell(fact_text(&p->owner, ""));
 }
 
-static void ports(struct doc *d, const struct cluster *c)
+static void cluster_page_ports(struct doc *d, const struct cluster *c)
 {
 	static const struct column columns[] = {
 		{ .title = "Node" },
@@ -167,7 +167,7 @@ static void ports(struct doc *d, const struct cluster *c)
 	node_drop_empty(t);
 }
 
-static void paths(struct doc *d, const struct cluster *c)
+static void cluster_page_paths(struct doc *d, const struct cluster *c)
 {
 	static const struct column columns[] = { { .title = "Path" },
 						 { .title = "Over" },
@@ -193,7 +193,7 @@ static void paths(struct doc *d, const struct cluster *c)
 		}
 }
 
-static void nodes(struct doc *d, const struct cluster *c)
+static void cluster_page_nodes(struct doc *d, const struct cluster *c)
 {
 	static const struct column columns[] = {
 		{ .title = "Node" },   { .title = "Machine" }, { .title = "GPU" },
@@ -276,13 +276,13 @@ struct doc *page_cluster(struct arena *a, const struct cluster *c, double second
 
 	doc_heading(d, 1, "Cluster");
 	first_of_all(d, c);
-	summary(d, c, seconds);
+	cluster_page_summary(d, c, seconds);
 	doc_figure(d, NULL, svg_cluster(a, c), c->n_wires ? cluster_picture(a, c) : NULL);
-	findings(d, c);
+	cluster_page_findings(d, c);
 	doc_heading(d, 2, "Links and nodes");
-	paths(d, c);
-	ports(d, c);
-	nodes(d, c);
+	cluster_page_paths(d, c);
+	cluster_page_ports(d, c);
+	cluster_page_nodes(d, c);
 	if (verbose) {
 		all_gids(d, c);
 		all_neighbors(d, c);
@@ -369,7 +369,7 @@ static struct face face_of(struct arena *a, const struct cluster *c, size_t cage
 }
 
 /* "=== cable ======" in the first line of ports, "================" in the others. */
-static void middle(struct text *t, const char *word, bool first)
+static void cluster_page_middle(struct text *t, const char *word, bool first)
 {
 	size_t n = first ? strlen(word) + 2 : 0, left = 3;
 
@@ -394,8 +394,9 @@ static void draw_two(struct arena *a, const struct cluster *c, const struct clus
 
 		text_printf(t, "%-*s", (int)x.width, i < x.n ? x.lines[i] : "");
 		if (ports)
-			middle(t, w->way == CLUSTER_UNSURE ? "?" : cluster_way_name(w->way),
-			       i == 1);
+			cluster_page_middle(
+				t, w->way == CLUSTER_UNSURE ? "?" : cluster_way_name(w->way),
+				i == 1);
 		else
 			text_printf(t, "%*s", GAP, "");
 		text_printf(t, "%s\n", i < y.n ? y.lines[i] : "");
@@ -483,7 +484,7 @@ static size_t ports_of(const struct cluster *c, size_t node)
 	return n;
 }
 
-static void place(struct svg_canvas *v)
+static void cluster_page_place(struct svg_canvas *v)
 {
 	int x = MARGIN;
 
@@ -546,7 +547,7 @@ static void draw_port(struct svg_canvas *v, const struct cluster_node *n,
 	svg_text(v->t, mid, v->ports_y + 49, "middle", "soft", 11, w, address_of(p));
 }
 
-static void draw_node(struct svg_canvas *v, size_t i)
+static void cluster_page_draw_node(struct svg_canvas *v, size_t i)
 {
 	const struct cluster_node *n = &v->c->nodes[i];
 	const struct cluster_finding *f = finding_at(v->c, n->name, "");
@@ -640,7 +641,7 @@ const char *svg_cluster(struct arena *a, const struct cluster *c)
 	v.node_x = arena_array(a, c->n_nodes, sizeof(int));
 	v.node_w = arena_array(a, c->n_nodes, sizeof(int));
 	v.cage_x = arena_array(a, c->n_cages, sizeof(int));
-	place(&v);
+	cluster_page_place(&v);
 	height = v.bottom + (int)c->n_wires * LANE + MARGIN;
 	svg_begin(&t, v.width, height, "Cluster",
 		  "Nodes with their network ports by cage, and the cables and switches that join "
@@ -651,7 +652,7 @@ const char *svg_cluster(struct arena *a, const struct cluster *c)
 	svg_text(&t, MARGIN, 52, "start", c->supported ? "soft" : "bad", 12, v.width - 2 * MARGIN,
 		 c->topology_why);
 	for (size_t i = 0; i < c->n_nodes; i++)
-		draw_node(&v, i);
+		cluster_page_draw_node(&v, i);
 	draw_wires(&v);
 	svg_end(&t);
 	return arena_strndup(a, t.s, t.len);

@@ -29,7 +29,7 @@ static const char *where(struct arena *a, const struct cluster_finding *f)
 	return *f->port ? arena_printf(a, "%s %s", f->node, f->port) : f->node;
 }
 
-static void findings(struct doc *d, const struct check *c)
+static void cluster_check_page_findings(struct doc *d, const struct check *c)
 {
 	doc_heading(d, 2, "What is wrong");
 	if (!c->cluster->n_findings)
@@ -60,7 +60,7 @@ static const enum check_test shown[COLUMN_TESTS] = { CHECK_PING,	CHECK_TCP,
 						     CHECK_TCP_LATENCY, CHECK_RDMA_WRITE,
 						     CHECK_RDMA_READ,	CHECK_RDMA_LATENCY };
 
-static struct cell figure(struct doc *d, const struct check_result *r)
+static struct cell cluster_check_page_figure(struct doc *d, const struct check_result *r)
 {
 	if (!r)
 		return (struct cell){ .text = "", .nothing = true };
@@ -90,12 +90,12 @@ static void path_row(struct doc *d, struct node *t, const struct check *c, size_
 	row[0] = cell(check_result_text(d->arena, c, &like));
 	for (size_t i = 0; i < COLUMN_TESTS; i++) {
 		like.test = shown[i];
-		row[1 + i + (i > 0)] =
-			figure(d, together && echo_tests(shown[i]) ? NULL : check_newest(c, &like));
+		row[1 + i + (i > 0)] = cluster_check_page_figure(
+			d, together && echo_tests(shown[i]) ? NULL : check_newest(c, &like));
 	}
 	like.test = CHECK_JUMBO;
 	jumbo = together ? NULL : check_newest(c, &like);
-	row[2] = figure(d, jumbo);
+	row[2] = cluster_check_page_figure(d, jumbo);
 	if (jumbo && jumbo->state == CHECK_GOOD)
 		row[2] = cell_printf(d, STYLE_GOOD, "%llu", jumbo->bytes);
 }
@@ -109,7 +109,7 @@ static bool has_together(const struct check *c, size_t path, size_t from)
 	return false;
 }
 
-static void paths(struct doc *d, const struct check *c)
+static void cluster_check_page_paths(struct doc *d, const struct check *c)
 {
 	static const struct column columns[] = {
 		{ .title = "From and to", .wrap = true },
@@ -147,7 +147,8 @@ static struct node *untried_list(struct doc *d, struct node *list)
 }
 
 /* One line for all tests that were left out for the same reason. */
-static void left_out(struct doc *d, const struct check *c, size_t first, struct node *list)
+static void cluster_check_page_left_out(struct doc *d, const struct check *c, size_t first,
+					struct node *list)
 {
 	const struct check_result *r = &c->results[first];
 	size_t n = 0;
@@ -185,14 +186,14 @@ static void untried(struct doc *d, const struct check *c)
 		if (c->results[i].state != CHECK_LEFT_OUT)
 			continue;
 		list = untried_list(d, list);
-		left_out(d, c, i, list);
+		cluster_check_page_left_out(d, c, i, list);
 	}
 }
 
 /* --- the rest -----------------------------------------------------------------------------------
  */
 
-static void collectives(struct doc *d, const struct check *c)
+static void cluster_check_page_collectives(struct doc *d, const struct check *c)
 {
 	static const struct column columns[] = {
 		{ .title = "Nodes" },
@@ -256,7 +257,7 @@ static void counters(struct doc *d, const struct check *c)
 }
 
 /* What figures were compared with: the same sentence for many. */
-static void sources(struct doc *d, const struct check *c)
+static void cluster_check_page_sources(struct doc *d, const struct check *c)
 {
 	struct node *list = NULL;
 
@@ -284,7 +285,7 @@ static void sources(struct doc *d, const struct check *c)
 	}
 }
 
-static void summary(struct doc *d, const struct check *c)
+static void cluster_check_page_summary(struct doc *d, const struct check *c)
 {
 	size_t tests = 0, bad = 0, faults = 0;
 
@@ -316,13 +317,13 @@ struct doc *page_cluster_check(struct arena *a, const struct check *c, bool all)
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Cluster check");
-	summary(d, c);
-	findings(d, c);
-	paths(d, c);
-	collectives(d, c);
+	cluster_check_page_summary(d, c);
+	cluster_check_page_findings(d, c);
+	cluster_check_page_paths(d, c);
+	cluster_check_page_collectives(d, c);
 	counters(d, c);
 	untried(d, c);
 	if (all)
-		sources(d, c);
+		cluster_check_page_sources(d, c);
 	return d;
 }

@@ -101,7 +101,8 @@ static void troubles_table(struct doc *d, const struct wiring *w)
  */
 
 /* A file's value would be its text: that stands below. */
-static struct cell value_cell(struct doc *d, const struct apply_change *c, const char *value)
+static struct cell cluster_plan_page_value_cell(struct doc *d, const struct apply_change *c,
+						const char *value)
 {
 	if (strcmp(c->kind, "file") != 0 && strcmp(c->kind, "block") != 0)
 		return value ? cell_as(STYLE_CODE, value) : cell("");
@@ -135,8 +136,8 @@ static void changes_table(struct doc *d, const struct apply_node *n)
 
 		c[0] = cell(strcmp(x->step, "keep") == 0 ? "when confirmed" : "at once");
 		c[1] = cell_as(STYLE_CODE, where_of(d, x));
-		c[2] = value_cell(d, x, x->before);
-		c[3] = value_cell(d, x, x->after);
+		c[2] = cluster_plan_page_value_cell(d, x, x->before);
+		c[3] = cluster_plan_page_value_cell(d, x, x->after);
 	}
 }
 
@@ -148,7 +149,7 @@ static void lines(struct doc *d, const char *const *texts, size_t n, enum style 
 		node_bullet(d, b, cell_as(style, texts[i]));
 }
 
-static void refusals(struct doc *d, const struct apply_node *n)
+static void cluster_plan_page_refusals(struct doc *d, const struct apply_node *n)
 {
 	struct node *b = n->n_refusals ? doc_bullets(d) : NULL;
 
@@ -161,7 +162,7 @@ static void refusals(struct doc *d, const struct apply_node *n)
 	}
 }
 
-static void one_node(struct doc *d, const struct cluster_plan_view *v, size_t i)
+static void cluster_plan_page_one_node(struct doc *d, const struct cluster_plan_view *v, size_t i)
 {
 	const struct apply_node *n = &v->apply->nodes[i];
 
@@ -170,7 +171,7 @@ static void one_node(struct doc *d, const struct cluster_plan_view *v, size_t i)
 		doc_text(d, "%s: %s", states[n->state].text, n->sentence);
 	else if (!n->n_changes)
 		doc_text(d, "Nothing to change: %s.", states[APPLY_NOTHING].text);
-	refusals(d, n);
+	cluster_plan_page_refusals(d, n);
 	changes_table(d, n);
 	if (n->n_commands) {
 		doc_text(d, "Programs that it runs then:");
@@ -201,7 +202,7 @@ struct doc *page_cluster_plan(struct arena *a, const struct cluster_plan_view *v
 	paths_table(d, w);
 	troubles_table(d, w);
 	for (size_t i = 0; v->apply && i < v->apply->n_nodes; i++)
-		one_node(d, v, i);
+		cluster_plan_page_one_node(d, v, i);
 	return d;
 }
 
@@ -374,7 +375,7 @@ static json_t *troubles_json(const struct wiring *w)
 	return out;
 }
 
-static json_t *changes_json(const struct apply_node *n)
+static json_t *cluster_plan_page_changes_json(const struct apply_node *n)
 {
 	json_t *out = json_array();
 
@@ -396,7 +397,7 @@ static json_t *changes_json(const struct apply_node *n)
 	return out;
 }
 
-static json_t *node_json(const struct cluster_plan_view *v, size_t i)
+static json_t *cluster_plan_page_node_json(const struct cluster_plan_view *v, size_t i)
 {
 	const struct wiring_node *b = &v->before[i];
 	json_t *j = json_pack(
@@ -422,7 +423,7 @@ static json_t *node_json(const struct cluster_plan_view *v, size_t i)
 	json_object_set_new(j, "state", n ? json_string(apply_state_name(n->state)) : json_null());
 	json_object_set_new(j, "sentence", json_text(n ? n->sentence : NULL));
 	json_object_set_new(j, "dead_man", json_text(n ? n->dead_man : NULL));
-	json_object_set_new(j, "changes", n ? changes_json(n) : json_array());
+	json_object_set_new(j, "changes", n ? cluster_plan_page_changes_json(n) : json_array());
 	json_object_set_new(j, "files", files);
 	json_object_set_new(j, "refusals", refusals);
 	json_object_set_new(j, "notes", n ? json_texts(n->notes, n->n_notes) : json_array());
@@ -432,7 +433,7 @@ static json_t *node_json(const struct cluster_plan_view *v, size_t i)
 	return j;
 }
 
-static json_t *echoes_json(const struct wiring *w, const struct apply *p)
+static json_t *cluster_plan_page_echoes_json(const struct wiring *w, const struct apply *p)
 {
 	json_t *out = json_array();
 
@@ -472,7 +473,7 @@ json_t *cluster_plan_json(const struct cluster_plan_view *v, const char *time, i
 	json_t *nodes = json_array(), *out;
 
 	for (size_t i = 0; i < w->c->n_nodes; i++)
-		json_array_append_new(nodes, node_json(v, i));
+		json_array_append_new(nodes, cluster_plan_page_node_json(v, i));
 	out = json_pack(
 		"{s:s, s:s, s:s, s:i, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"schema", "gputune.cluster-plan/1", "tool_version", GPUTUNE_VERSION, "time", time,
@@ -480,9 +481,10 @@ json_t *cluster_plan_json(const struct cluster_plan_view *v, const char *time, i
 		"topology_why", json_text(w->c->topology_why), "supported", w->c->supported,
 		"applied", v->applied, "paths", paths_json(&a, w), "nodes", nodes, "troubles",
 		troubles_json(w), "link_types", switches_json(w), "echoes",
-		echoes_json(w, v->apply), "failure", json_text(v->apply ? v->apply->failure : NULL),
-		"seconds", v->applied && v->apply ? json_figure(v->apply->seconds) : json_null(),
-		"limit_s", v->apply ? json_integer(v->apply->limit_s) : json_null());
+		cluster_plan_page_echoes_json(w, v->apply), "failure",
+		json_text(v->apply ? v->apply->failure : NULL), "seconds",
+		v->applied && v->apply ? json_figure(v->apply->seconds) : json_null(), "limit_s",
+		v->apply ? json_integer(v->apply->limit_s) : json_null());
 	arena_free(&a);
 	return out;
 }
@@ -495,10 +497,11 @@ json_t *cluster_undo_json(const char *const *names, const struct apply *p, const
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		const struct apply_node *n = &p->nodes[i];
 
-		json_array_append_new(
-			nodes, json_pack("{s:o, s:s, s:o, s:o}", "name", json_text(names[i]),
-					 "state", apply_state_name(n->state), "sentence",
-					 json_text(n->sentence), "changes", changes_json(n)));
+		json_array_append_new(nodes,
+				      json_pack("{s:o, s:s, s:o, s:o}", "name", json_text(names[i]),
+						"state", apply_state_name(n->state), "sentence",
+						json_text(n->sentence), "changes",
+						cluster_plan_page_changes_json(n)));
 	}
 	return json_pack("{s:s, s:s, s:s, s:i, s:o}", "schema", "gputune.cluster-undo/1",
 			 "tool_version", GPUTUNE_VERSION, "time", time, "exit_code", exit_code,

@@ -75,7 +75,8 @@ static bool address_in(const struct cluster_port *port, struct ipv4 network, str
 	return n == 1;
 }
 
-static bool distinct(const struct planning *p, const struct cluster_path *path, struct ipv4 network)
+static bool cluster_plan_distinct(const struct planning *p, const struct cluster_path *path,
+				  struct ipv4 network)
 {
 	for (size_t i = 0; i < path->n_ends; i++)
 		for (size_t k = i + 1; k < path->n_ends; k++) {
@@ -107,7 +108,8 @@ static bool find_existing(const struct planning *p, const struct cluster_path *p
 				have += address_in(port_of(p, path->ends[k]), network, &ignored);
 			/* One end alone says nothing of where the others belong. */
 			if (have < 2 || have <= best || is_used_elsewhere(p, path, network) ||
-			    ipv4_in_use(&p->pool, network) || !distinct(p, path, network))
+			    ipv4_in_use(&p->pool, network) ||
+			    !cluster_plan_distinct(p, path, network))
 				continue;
 			best = have;
 			*out = network;
@@ -177,8 +179,8 @@ static uint32_t host_of(const struct planning *p, const struct wiring_path *path
 	return 0;
 }
 
-static void add_port(struct planning *p, struct wiring_path *path, const struct cluster_path *from,
-		     struct cluster_end end)
+static void cluster_plan_add_port(struct planning *p, struct wiring_path *path,
+				  const struct cluster_path *from, struct cluster_end end)
 {
 	struct wiring *w = p->w;
 	const struct cluster_port *port = port_of(p, end);
@@ -260,8 +262,8 @@ static const char *bare(struct arena *a, const char *address)
 }
 
 /* Addresses of other on paths that node has too, each with its name: as lines, or with commas. */
-static void add_names(struct arena *a, const struct wiring *w, size_t node, size_t other,
-		      bool lines, struct text *out)
+static void cluster_plan_add_names(struct arena *a, const struct wiring *w, size_t node,
+				   size_t other, bool lines, struct text *out)
 {
 	unsigned nth = 0;
 
@@ -307,7 +309,7 @@ static const char *known_lines(struct arena *a, const struct wiring_node *before
 		text_add(&names, w->labels[other]);
 		if (strcmp(name, w->labels[other]) != 0 && is_label(name))
 			text_printf(&names, ",%s", name);
-		add_names(a, w, node, other, false, &names);
+		cluster_plan_add_names(a, w, node, other, false, &names);
 		for (size_t i = 0; i < before[other].n_host_keys; i++)
 			if (wiring_host_key_valid(before[other].host_keys[i]))
 				text_printf(&out, "%s %s\n", names.s, before[other].host_keys[i]);
@@ -334,7 +336,7 @@ static void wiring_names(struct arena *a, const struct wiring_node *before, stru
 
 		text_add(&lines, "");
 		for (size_t other = 0; other < n; other++)
-			add_names(a, w, i, other, true, &lines);
+			cluster_plan_add_names(a, w, i, other, true, &lines);
 		w->hosts[i] = arena_strdup(a, lines.s);
 		w->known_hosts[i] = w->n_ports ? known_lines(a, before, w, i) : "";
 	}
@@ -597,7 +599,7 @@ static void wiring_judge(struct arena *a, const struct wiring_node *before,
 /* --- all paths ---------------------------------------------------------------------------------
  */
 
-static void add_path(struct planning *p, size_t wire, size_t n)
+static void cluster_plan_add_path(struct planning *p, size_t wire, size_t n)
 {
 	struct wiring *w = p->w;
 	const struct cluster_path *from = &p->c->wires[wire].paths[n];
@@ -632,7 +634,7 @@ static void fill_path(struct planning *p, struct wiring_path *path)
 	for (size_t node = 0; node < p->c->n_nodes; node++)
 		for (size_t i = 0; i < from->n_ends; i++)
 			if (from->ends[i].node == node)
-				add_port(p, path, from, from->ends[i]);
+				cluster_plan_add_port(p, path, from, from->ends[i]);
 }
 
 static void add_switches(struct planning *p)
@@ -681,7 +683,7 @@ void wiring_make(struct arena *a, const struct cluster *c, const struct wiring_n
 	/* Before anything is taken: what is kept lies in networks that its own ports have. */
 	for (size_t i = 0; i < c->n_wires; i++)
 		for (size_t k = 0; wiring_wanted(c, wish, i) && k < c->wires[i].n_paths; k++)
-			add_path(&p, i, k);
+			cluster_plan_add_path(&p, i, k);
 	take_networks(&p);
 	for (size_t i = 0; i < out->n_paths; i++)
 		fill_path(&p, &out->paths[i]);

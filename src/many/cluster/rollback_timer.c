@@ -117,7 +117,7 @@ static int start_process(struct arena *a, const char *program, struct deadman *d
 
 /* Whose time is long over: the dead man himself was ended. What is open is rolled back by whoever
  * writes next, and that is us. */
-static bool is_stale(struct host *h)
+static bool rollback_timer_is_stale(struct host *h)
 {
 	char line[128], *at;
 	long long until;
@@ -135,7 +135,7 @@ static int put_claim(struct host *h, struct arena *a, int limit_s, struct err *e
 			     clock_mono_ms() + limit_s * 1000LL);
 	int r;
 
-	if (host_exists(h, DEADMAN_CLAIM) && !is_stale(h)) {
+	if (host_exists(h, DEADMAN_CLAIM) && !rollback_timer_is_stale(h)) {
 		err_set(e, -EBUSY, "another change of the network waits to be confirmed here");
 		err_hint(e, "it is taken back by itself within %d s of its beginning", DEADMAN_S);
 		return -EBUSY;
@@ -167,7 +167,7 @@ int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct dead
 	return err_set(e, r, "nobody could be started who would take it back: %s", strerror(-r));
 }
 
-static void stop(struct arena *a, struct deadman *d)
+static void rollback_timer_stop(struct arena *a, struct deadman *d)
 {
 	if (d->child) {
 		kill(d->child, SIGKILL);
@@ -204,7 +204,7 @@ int rollback_timer_decide(struct host *h, struct err *e)
 void rollback_timer_end(struct host *h, struct arena *a, struct deadman *d)
 {
 	(void)host_remove(h, DEADMAN_CLAIM);
-	stop(a, d);
+	rollback_timer_stop(a, d);
 	(void)host_remove(h, DEADMAN_DECIDED);
 }
 
@@ -308,8 +308,8 @@ static struct knob *open_knobs(struct host *h, struct arena *a, size_t *n)
 }
 
 /* Another command may hold the lock for a moment. */
-static int recover(struct host *h, struct arena *a, const struct txn_who *who,
-		   struct txn_report *report, struct err *e)
+static int rollback_timer_recover(struct host *h, struct arena *a, const struct txn_who *who,
+				  struct txn_report *report, struct err *e)
 {
 	int r = 0;
 
@@ -338,7 +338,7 @@ int rollback_timer_fire(struct host *h, struct arena *a, const struct txn_who *w
 		return err_set(e, r, "%s: %s", DEADMAN_CLAIM, strerror(-r));
 	out->fired = true;
 	knobs = open_knobs(h, a, &n);
-	r = recover(h, a, who, &report, e);
+	r = rollback_timer_recover(h, a, who, &report, e);
 	out->recovered = report.recovered;
 	reloaded = n ? setup_reload(a, h, knobs, n, &late) : 0;
 	if (r == 0 && reloaded) {

@@ -24,7 +24,7 @@ enum { CONNECT_MS = 10000, LEAVE_MS = 2000, TERM_MS = 500, SENTENCE_MAX = 1000 }
  * What ssh needs of ours: whose keys, agent and tickets. Its PATH, its language, and the SHELL by
  * which it runs a ProxyCommand, are not for the environment of who became root to say.
  */
-static char **environment(struct arena *a)
+static char **rsh_environment(struct arena *a)
 {
 	static const char *const kept[] = { "HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK",
 					    "KRB5CCNAME" };
@@ -73,7 +73,7 @@ static int spawn(const struct rsh *run, struct rsh_node *n, int in, int out, int
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
 						POSIX_SPAWN_SETSIGDEF);
 	r = posix_spawn(&n->pid, path, &actions, &attr, n->argv,
-			self ? environ : environment(run->a));
+			self ? environ : rsh_environment(run->a));
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	if (r)
@@ -87,7 +87,7 @@ static void shut(int fd)
 		close(fd);
 }
 
-static void start(struct rsh *r, struct rsh_node *n)
+static void rsh_start(struct rsh *r, struct rsh_node *n)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, err[2] = { -1, -1 }, error;
 
@@ -153,7 +153,7 @@ int rsh_open(struct arena *a, const struct rsh_target *targets, size_t n, const 
 	}
 	r->kept = json_array();
 	for (size_t i = 0; i < n; i++)
-		start(r, &r->nodes[i]);
+		rsh_start(r, &r->nodes[i]);
 	code = await_greetings(r, e);
 	if (code)
 		rsh_close(r);
@@ -163,7 +163,7 @@ int rsh_open(struct arena *a, const struct rsh_target *targets, size_t n, const 
 }
 
 /* True when none is left. */
-static bool reap(struct rsh *r, int ms)
+static bool rsh_reap(struct rsh *r, int ms)
 {
 	long long until = clock_mono_ms() + ms;
 	bool left;
@@ -203,11 +203,11 @@ void rsh_close(struct rsh *r)
 		shut(n->err);
 		n->in = n->out = n->err = -1;
 	}
-	if (!reap(r, LEAVE_MS)) {
+	if (!rsh_reap(r, LEAVE_MS)) {
 		signal_all(r, SIGTERM);
-		if (!reap(r, TERM_MS)) {
+		if (!rsh_reap(r, TERM_MS)) {
 			signal_all(r, SIGKILL);
-			reap(r, TERM_MS);
+			rsh_reap(r, TERM_MS);
 		}
 	}
 	for (size_t i = 0; i < r->n; i++) {
@@ -383,7 +383,7 @@ void rsh_put_out(struct rsh *r, struct rsh_node *n, const char *fmt, ...)
 }
 
 /* The last line that it wrote to its standard error. */
-static const char *last_words(struct rsh *r, struct rsh_node *n)
+static const char *rsh_last_words(struct rsh *r, struct rsh_node *n)
 {
 	char *s = n->errors.s, *nl;
 	size_t len = n->errors.len;
@@ -415,7 +415,7 @@ static void on_end(struct rsh *r, struct rsh_node *n)
 		}
 		poll(NULL, 0, 2);
 	}
-	said = last_words(r, n);
+	said = rsh_last_words(r, n);
 	if (n->status >= 0 && WIFEXITED(n->status))
 		snprintf(how, sizeof(how), "ended with exit code %d", WEXITSTATUS(n->status));
 	else if (n->status >= 0)
@@ -451,7 +451,7 @@ static void on_greeting(struct rsh *r, struct rsh_node *n, json_t *j, size_t len
 		rsh_put_out(r, n, "%s: what answers there is not gputune", n->target.name);
 }
 
-static void on_line(struct rsh *r, struct rsh_node *n, const char *line, size_t len)
+static void rsh_on_line(struct rsh *r, struct rsh_node *n, const char *line, size_t len)
 {
 	json_t *j = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 
@@ -486,7 +486,7 @@ static void on_output(struct rsh *r, struct rsh_node *n)
 		size_t len = (size_t)(nl - n->line.s) - begin;
 
 		if (len)
-			on_line(r, n, n->line.s + begin, len);
+			rsh_on_line(r, n, n->line.s + begin, len);
 		begin += len + 1;
 	}
 	memmove(n->line.s, n->line.s + begin, n->line.len - begin + 1);
@@ -527,7 +527,7 @@ static void on_room(struct rsh_node *n)
 	n->sending.len -= (size_t)put;
 }
 
-static void look_at(struct rsh *r, struct pollfd *p)
+static void rsh_look_at(struct rsh *r, struct pollfd *p)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		struct rsh_node *n = &r->nodes[i];
@@ -563,7 +563,7 @@ int rsh_pump(struct rsh *r, bool (*done)(const struct rsh *r, const void *ctx), 
 							.events = POLLOUT };
 		}
 		if (poll(p, 3 * r->n, left < SLICE_MS ? (int)left : SLICE_MS) > 0)
-			look_at(r, p);
+			rsh_look_at(r, p);
 	}
 	return 0;
 }
@@ -589,7 +589,7 @@ static void add(struct words *w, const char *word)
 }
 
 /* {node} and {name} replaced. */
-static const char *fill(struct arena *a, const char *word, const struct rsh_target *t)
+static const char *rsh_fill(struct arena *a, const char *word, const struct rsh_target *t)
 {
 	TEXT_AUTO out = { 0 };
 
@@ -613,7 +613,7 @@ static void split(struct words *w, const char *line, const struct rsh_target *t)
 	char *copy = arena_strdup(w->a, line), *save = NULL;
 
 	for (char *p = strtok_r(copy, " \t\n", &save); p; p = strtok_r(NULL, " \t\n", &save))
-		add(w, fill(w->a, p, t));
+		add(w, rsh_fill(w->a, p, t));
 }
 
 /* One word to any shell. */
@@ -625,7 +625,7 @@ static bool plain(const char *word)
 	return *word && strspn(word, may) == strlen(word);
 }
 
-static void ssh(struct words *w, const struct rsh_how *how, const struct rsh_target *t)
+static void rsh_ssh(struct words *w, const struct rsh_how *how, const struct rsh_target *t)
 {
 	static const char *const options[] = {
 		/* Never a question, never a key that is not known, nothing that a user's
@@ -688,7 +688,7 @@ char **rsh_words(struct arena *a, const struct rsh_target *t, const struct rsh_h
 	if (how->rsh)
 		split(&w, how->rsh, t);
 	else if (!here)
-		ssh(&w, how, t);
+		rsh_ssh(&w, how, t);
 	begin = w.n;
 	if (here && !how->program) {
 		add(&w, how->self);

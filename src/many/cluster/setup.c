@@ -51,7 +51,7 @@ struct making {
 /* --- the wish ----------------------------------------------------------------------------------
  */
 
-static int read_port(const json_t *j, struct setup_port *out, struct err *e)
+static int setup_read_port(const json_t *j, struct setup_port *out, struct err *e)
 {
 	struct knob address, mtu;
 	const char *why = "";
@@ -93,8 +93,8 @@ static int read_types(struct arena *a, const json_t *with, struct setup_want *ou
 }
 
 /* Lines of text have newlines, which ask_text refuses: their knob is who checks them. */
-static int read_lines(struct arena *a, const json_t *with, const char *key, const char *file,
-		      const char **out, struct err *e)
+static int setup_read_lines(struct arena *a, const json_t *with, const char *key, const char *file,
+			    const char **out, struct err *e)
 {
 	const json_t *j = json_object_get(with, key);
 	const struct knob k = { KNOB_BLOCK, file, "" };
@@ -120,7 +120,7 @@ int setup_want_read(struct arena *a, const json_t *with, struct setup_want *out,
 	for (size_t i = 0; i < json_array_size(ports); i++) {
 		struct setup_port *p = &out->ports[i];
 
-		if (read_port(json_array_get(ports, i), p, e))
+		if (setup_read_port(json_array_get(ports, i), p, e))
 			return -EINVAL;
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(out->ports[k].name, p->name) == 0)
@@ -131,8 +131,9 @@ int setup_want_read(struct arena *a, const json_t *with, struct setup_want *out,
 		out->n++;
 	}
 	if (read_types(a, with, out, e) ||
-	    read_lines(a, with, "hosts", "/etc/hosts", &out->hosts, e) ||
-	    read_lines(a, with, "known_hosts", "/etc/ssh/ssh_known_hosts", &out->known_hosts, e))
+	    setup_read_lines(a, with, "hosts", "/etc/hosts", &out->hosts, e) ||
+	    setup_read_lines(a, with, "known_hosts", "/etc/ssh/ssh_known_hosts", &out->known_hosts,
+			     e))
 		return -EINVAL;
 	return 0;
 }
@@ -155,8 +156,8 @@ static void setup_note(struct arena *a, struct setup *s, const char *sentence)
 }
 
 /* Only what is not so yet. True when the knob could be read. */
-static bool change(struct making *g, struct plan *p, const struct setting *of, const char *port,
-		   const struct knob *k, const char *after)
+static bool setup_change(struct making *g, struct plan *p, const struct setting *of,
+			 const char *port, const struct knob *k, const char *after)
 {
 	struct err e = { 0 };
 	const char *now;
@@ -193,7 +194,7 @@ static bool is_planned(const struct plan *p, const struct knob *k)
 }
 
 /* Folders on the way that are not there, outermost first; those above them are the system's. */
-static void add_folders(struct making *g, struct plan *p, const char *path)
+static void setup_add_folders(struct making *g, struct plan *p, const char *path)
 {
 	static const char *const tops[] = { "/etc/", "/run/" };
 	const char *from = path;
@@ -210,25 +211,26 @@ static void add_folders(struct making *g, struct plan *p, const char *path)
 		if (is_planned(p, &k) || !knob_valid(&k, NULL, NULL) ||
 		    knob_get(g->h, g->a, &k, &now, &ignored) || strcmp(now, "absent") != 0)
 			continue;
-		change(g, p, &for_files, "", &k,
-		       knob_file_value(g->a, str_ends(k.name, "system-connections/") ? 0700 : 0755,
-				       "", 0));
+		setup_change(g, p, &for_files, "", &k,
+			     knob_file_value(g->a,
+					     str_ends(k.name, "system-connections/") ? 0700 : 0755,
+					     "", 0));
 	}
 }
 
 /* The same file below /run for the trial, and below /etc for good. One that stands there with
  * another text is ours of an earlier plan, or edited: the journal tells when it is written. */
-static void add_file(struct making *g, const char *run, const char *etc, const char *name,
-		     unsigned mode, const char *text)
+static void setup_add_file(struct making *g, const char *run, const char *etc, const char *name,
+			   unsigned mode, const char *text)
 {
 	const char *value = knob_file_value(g->a, mode, text, strlen(text));
 	struct knob trial = { KNOB_FILE, arena_printf(g->a, "%s/%s", run, name), "" },
 		    keep = { KNOB_FILE, arena_printf(g->a, "%s/%s", etc, name), "" };
 
-	add_folders(g, &g->s->trial, trial.name);
-	change(g, &g->s->trial, &for_files, "", &trial, value);
-	add_folders(g, &g->s->keep, keep.name);
-	change(g, &g->s->keep, &for_files, "", &keep, value);
+	setup_add_folders(g, &g->s->trial, trial.name);
+	setup_change(g, &g->s->trial, &for_files, "", &trial, value);
+	setup_add_folders(g, &g->s->keep, keep.name);
+	setup_change(g, &g->s->keep, &for_files, "", &keep, value);
 	g->s->files = arena_grow(g->a, g->s->files, g->s->n_files, sizeof(*g->s->files));
 	g->s->files[g->s->n_files++] = (struct setup_file){ keep.name, text };
 }
@@ -242,15 +244,15 @@ static void unquotable(struct making *g, const char *port, const char *why)
 }
 
 /* Whether anything about the port is not as wished yet. */
-static bool is_open(struct making *g, const struct setup_port *p)
+static bool setup_is_open(struct making *g, const struct setup_port *p)
 {
 	const struct knob address = { KNOB_ADDRESS, p->address, p->name },
 			  mtu = { KNOB_LINK, "mtu", p->name };
 	const char *mtu_text = arena_printf(g->a, "%lld", p->mtu);
 	size_t before = g->s->trial.n;
 
-	if (change(g, &g->s->trial, &for_mtu, p->name, &mtu, mtu_text))
-		change(g, &g->s->trial, &for_address, p->name, &address, "present");
+	if (setup_change(g, &g->s->trial, &for_mtu, p->name, &mtu, mtu_text))
+		setup_change(g, &g->s->trial, &for_address, p->name, &address, "present");
 	return g->s->trial.n > before;
 }
 
@@ -268,13 +270,14 @@ static void add_port_file(struct making *g, const struct setup_port *p, enum set
 	if (!text)
 		unquotable(g, p->name, why);
 	else if (o == SETUP_MANAGER)
-		add_file(g, "/run/NetworkManager/system-connections",
-			 "/etc/NetworkManager/system-connections",
-			 arena_printf(g->a, "gputune-cluster-%s.nmconnection", p->name), 0600,
-			 text);
+		setup_add_file(g, "/run/NetworkManager/system-connections",
+			       "/etc/NetworkManager/system-connections",
+			       arena_printf(g->a, "gputune-cluster-%s.nmconnection", p->name), 0600,
+			       text);
 	else
-		add_file(g, "/run/systemd/network", "/etc/systemd/network",
-			 arena_printf(g->a, "05-gputune-cluster-%s.network", p->name), 0644, text);
+		setup_add_file(g, "/run/systemd/network", "/etc/systemd/network",
+			       arena_printf(g->a, "05-gputune-cluster-%s.network", p->name), 0644,
+			       text);
 }
 
 /* One file for all of netplan's ports, also those that need no change: it is whole each time. */
@@ -285,7 +288,7 @@ static void add_netplan(struct making *g, const struct wire_port *ports, size_t 
 	if (n && !text)
 		unquotable(g, "", why);
 	else if (text)
-		add_file(g, "/run/netplan", "/etc/netplan", SETUP_NETPLAN, 0600, text);
+		setup_add_file(g, "/run/netplan", "/etc/netplan", SETUP_NETPLAN, 0600, text);
 }
 
 static bool has_file(struct making *g, const char *path)
@@ -293,7 +296,7 @@ static bool has_file(struct making *g, const char *path)
 	return host_exists(g->h, path);
 }
 
-static void add_ports(struct making *g)
+static void setup_add_ports(struct making *g)
 {
 	struct wire_port netplan[SETUP_PORTS_MAX];
 	bool open = false, nobody = false;
@@ -303,7 +306,7 @@ static void add_ports(struct making *g)
 		const struct setup_port *p = &g->want->ports[i];
 		const struct nic *nic = machine_nic(g->m, p->name);
 		enum setup_owner o = nic ? setup_owner_of(g->sources, nic) : SETUP_NOBODY;
-		bool changes = nic && is_open(g, p);
+		bool changes = nic && setup_is_open(g, p);
 
 		g->s->owners[i] = o;
 		nobody = nobody || (nic && o == SETUP_NOBODY);
@@ -329,7 +332,7 @@ static void add_types(struct making *g)
 		const struct setup_type *t = &g->want->types[i];
 		const struct knob k = { KNOB_FIRMWARE, t->parameter, t->pci };
 
-		if (change(g, &g->s->keep, &for_type, t->pci, &k, ETHERNET))
+		if (setup_change(g, &g->s->keep, &for_type, t->pci, &k, ETHERNET))
 			setup_note(g->a, g->s,
 				   arena_printf(g->a,
 						"%s of %s: the adapter takes it up at the next "
@@ -338,7 +341,7 @@ static void add_types(struct making *g)
 	}
 }
 
-static void add_lines(struct making *g, const char *file, const char *lines)
+static void setup_add_lines(struct making *g, const char *file, const char *lines)
 {
 	const struct knob k = { KNOB_BLOCK, file, "" };
 
@@ -348,8 +351,8 @@ static void add_lines(struct making *g, const char *file, const char *lines)
 		setup_note(g->a, g->s, "There is no /etc/ssh here: host keys are not written.");
 		return;
 	}
-	change(g, &g->s->keep, &for_names, "", &k,
-	       knob_file_value(g->a, 0644, lines, strlen(lines)));
+	setup_change(g, &g->s->keep, &for_names, "", &k,
+		     knob_file_value(g->a, 0644, lines, strlen(lines)));
 	g->s->files = arena_grow(g->a, g->s->files, g->s->n_files, sizeof(*g->s->files));
 	g->s->files[g->s->n_files++] = (struct setup_file){ file, lines };
 }
@@ -361,10 +364,10 @@ void setup_make(struct arena *a, struct host *h, const struct machine *m,
 
 	*out = (struct setup){ 0 };
 	out->trial.profile = out->keep.profile = SETUP_OP;
-	add_ports(&g);
+	setup_add_ports(&g);
 	add_types(&g);
-	add_lines(&g, "/etc/hosts", want->hosts);
-	add_lines(&g, "/etc/ssh/ssh_known_hosts", want->known_hosts);
+	setup_add_lines(&g, "/etc/hosts", want->hosts);
+	setup_add_lines(&g, "/etc/ssh/ssh_known_hosts", want->known_hosts);
 	if (out->trial.n)
 		setup_gates(a, h, m, want, out);
 }
@@ -495,7 +498,7 @@ const char *setup_rdma_openers(struct arena *a, struct host *h)
 	return arena_strdup(a, out.s);
 }
 
-static const char *device_of(const struct machine *m, const char *interface)
+static const char *setup_device_of(const struct machine *m, const char *interface)
 {
 	const struct nic *n = machine_nic(m, interface);
 
@@ -519,7 +522,7 @@ static void gate_rdma(struct arena *a, struct host *h, const struct machine *m,
 	if (command_report(a, argv, ASK_MS, ANSWER_MAX, &listed))
 		listed = NULL;
 	for (size_t i = 0; i < want->n; i++) {
-		const char *device = device_of(m, want->ports[i].name);
+		const char *device = setup_device_of(m, want->ports[i].name);
 
 		users = listed && device ? setup_rdma_users(a, *listed ? listed : "[]", device)
 					 : "";
@@ -560,7 +563,7 @@ static void gate_gpus(struct arena *a, const struct machine *m, struct setup *ou
 		}
 }
 
-static bool has_word(const char *list, const char *word)
+static bool setup_has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -570,8 +573,8 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-static const char *trouble_of(const struct machine *m, const struct setup_port *p,
-			      const char **code, const char **fix)
+static const char *setup_trouble_of(const struct machine *m, const struct setup_port *p,
+				    const char **code, const char **fix)
 {
 	const struct nic *n = machine_nic(m, p->name);
 
@@ -581,7 +584,8 @@ static const char *trouble_of(const struct machine *m, const struct setup_port *
 		return "there is no such interface here";
 	*code = "own-link";
 	*fix = "reach the node over another interface (management, Wi-Fi)";
-	if (seen_ok(&m->config.session.links.f) && has_word(m->config.session.links.v, p->name))
+	if (seen_ok(&m->config.session.links.f) &&
+	    setup_has_word(m->config.session.links.v, p->name))
 		return "this connection itself comes in over it";
 	*code = "part-of-bond";
 	*fix = "take it out of the bond first";
@@ -623,7 +627,7 @@ void setup_gates(struct arena *a, struct host *h, const struct machine *m,
 		const struct setup_port *p = &want->ports[i];
 		struct setup_refusal r = { .port = p->name };
 
-		r.text = trouble_of(m, p, &r.code, &r.fix);
+		r.text = setup_trouble_of(m, p, &r.code, &r.fix);
 		if (!r.text && is_default_route(a, h, p->name)) {
 			r.code = "default-route";
 			r.text = "the default route of the node leads over it";
@@ -645,7 +649,8 @@ static json_t *text(struct arena *a, const char *s)
 }
 
 /* A file's value is long and stands among the files; its mode and presence are told. */
-static json_t *changes_json(struct arena *a, const struct plan *p, const char *step, json_t *out)
+static json_t *setup_changes_json(struct arena *a, const struct plan *p, const char *step,
+				  json_t *out)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
@@ -684,8 +689,9 @@ json_t *setup_json(struct arena *a, struct host *h, const struct setup *s,
 {
 	json_t *files = json_array(), *refusals = json_array(), *notes = json_array(),
 	       *owners = json_array(),
-	       *changes = changes_json(a, &s->keep, "keep",
-				       changes_json(a, &s->trial, "trial", json_array()));
+	       *changes =
+		       setup_changes_json(a, &s->keep, "keep",
+					  setup_changes_json(a, &s->trial, "trial", json_array()));
 
 	for (size_t i = 0; i < s->n_files; i++)
 		json_array_append_new(files,

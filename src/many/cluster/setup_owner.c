@@ -33,8 +33,8 @@ const char *setup_owner_name(enum setup_owner o)
 	return names[o];
 }
 
-static void add_sources(struct arena *a, struct setup_sources *s, const char *const *folders,
-			size_t n_folders, const char *end)
+static void setup_owner_add_sources(struct arena *a, struct setup_sources *s,
+				    const char *const *folders, size_t n_folders, const char *end)
 {
 	struct persist_source *list = (struct persist_source *)s->files.sources;
 	size_t n;
@@ -60,8 +60,8 @@ struct setup_sources *setup_sources_read(struct arena *a, struct host *h, const 
 	struct setup_sources *s = ARENA_NEW(a, struct setup_sources);
 
 	*s = (struct setup_sources){ .h = h, .m = m };
-	add_sources(a, s, netplans, 1, ".yaml");
-	add_sources(a, s, networks, MERGED_N, ".network");
+	setup_owner_add_sources(a, s, netplans, 1, ".yaml");
+	setup_owner_add_sources(a, s, networks, MERGED_N, ".network");
 	return s;
 }
 
@@ -161,7 +161,7 @@ struct lists {
 	size_t n_ports;
 };
 
-static void add(struct lists *l, const char *const *words)
+static void setup_owner_add(struct lists *l, const char *const *words)
 {
 	size_t n = 0;
 	char **argv;
@@ -198,21 +198,22 @@ static void networkd(struct lists *l)
 {
 	const char *words[WORDS_MAX] = { "networkctl", "reconfigure" };
 
-	add(l, (const char *const[]){ "networkctl", "reload", NULL });
+	setup_owner_add(l, (const char *const[]){ "networkctl", "reload", NULL });
 	for (size_t i = 0; i < l->n_ports; i++)
 		words[2 + i] = l->ports[i];
 	if (l->n_ports)
-		add(l, words);
+		setup_owner_add(l, words);
 }
 
 /* The profile of each port is ours or, without one, whatever else NetworkManager has for it. */
 static void manager(struct lists *l, const char *const *ids)
 {
-	add(l, (const char *const[]){ "nmcli", "connection", "reload", NULL });
+	setup_owner_add(l, (const char *const[]){ "nmcli", "connection", "reload", NULL });
 	for (size_t i = 0; ids && i < l->n_ports; i++)
 		if (ids[i])
-			add(l, (const char *const[]){ "nmcli", "--wait", "10", "connection", "up",
-						      ids[i], "ifname", l->ports[i], NULL });
+			setup_owner_add(l, (const char *const[]){ "nmcli", "--wait", "10",
+								  "connection", "up", ids[i],
+								  "ifname", l->ports[i], NULL });
 }
 
 /* What brings our own profiles up; a port whose file is gone has none. */
@@ -237,15 +238,15 @@ static void netplan(struct lists *l, struct host *h)
 {
 	bool there = host_exists(h, "/run/netplan/" SETUP_NETPLAN);
 
-	add(l, (const char *const[]){ "netplan", "generate", NULL });
+	setup_owner_add(l, (const char *const[]){ "netplan", "generate", NULL });
 	if (setup_runs(h, SETUP_NETWORKD)) {
 		networkd(l);
 	} else if (setup_runs(h, SETUP_MANAGER)) {
 		manager(l, NULL);
 		/* Without a profile it would make one of its own. */
 		for (size_t i = 0; there && i < l->n_ports; i++)
-			add(l, (const char *const[]){ "nmcli", "--wait", "10", "device", "connect",
-						      l->ports[i], NULL });
+			setup_owner_add(l, (const char *const[]){ "nmcli", "--wait", "10", "device",
+								  "connect", l->ports[i], NULL });
 	}
 }
 
@@ -270,7 +271,7 @@ char ***setup_reloads(struct arena *a, struct host *h, const struct knob *knobs,
 	return out;
 }
 
-static int run(struct arena *a, char *const *argv, struct err *e)
+static int setup_owner_run(struct arena *a, char *const *argv, struct err *e)
 {
 	struct command_result result = { 0 };
 	int r = command_run(a, argv, RUN_MS, SAID_MAX, &result);
@@ -292,7 +293,7 @@ int setup_reload(struct arena *a, struct host *h, const struct knob *knobs, size
 	int r = 0;
 
 	for (size_t i = 0; i < lists && r == 0; i++)
-		r = run(a, argvs[i], e);
+		r = setup_owner_run(a, argvs[i], e);
 	return r;
 }
 

@@ -91,7 +91,7 @@ static double through(const struct check_result *r, size_t node, const char *por
 }
 
 /* The port of the measuring node that carried most. */
-static const struct check_traffic *busiest(const struct check_result *r)
+static const struct check_traffic *symptoms_busiest(const struct check_result *r)
 {
 	const struct check_traffic *best = NULL;
 
@@ -101,11 +101,11 @@ static const struct check_traffic *busiest(const struct check_result *r)
 	return best;
 }
 
-static void egress(struct arena *a, struct check *c)
+static void symptoms_egress(struct arena *a, struct check *c)
 {
 	for (size_t i = 0; i < c->n_results; i++) {
 		const struct check_result *r = &c->results[i];
-		const struct check_traffic *t = busiest(r);
+		const struct check_traffic *t = symptoms_busiest(r);
 		const char *port;
 
 		if (!t || r->together || r->path == CHECK_NONE || !check_kinds[r->test].one_way ||
@@ -184,7 +184,7 @@ static void twin_unused(struct arena *a, struct check *c)
 {
 	for (size_t i = 0; i < c->n_results; i++) {
 		const struct check_result *r = &c->results[i];
-		const struct check_traffic *t = busiest(r);
+		const struct check_traffic *t = symptoms_busiest(r);
 
 		if (!r->together || !t || r->state == CHECK_FAILED || !stands(c, r))
 			continue;
@@ -253,7 +253,7 @@ static const char *forwards(struct arena *a, const struct cluster_node *n)
 			: fact_text(&n->forward, "judged by a firewall that was not seen"));
 }
 
-static void forwarding(struct arena *a, struct check *c)
+static void symptoms_forwarding(struct arena *a, struct check *c)
 {
 	for (size_t i = 0; i < c->n_results; i++) {
 		const struct check_result *r = &c->results[i];
@@ -309,7 +309,7 @@ static void add_rdma(struct arena *a, struct check *c, const struct check_result
 			   .fix = fix });
 }
 
-static void rdma(struct arena *a, struct check *c)
+static void symptoms_rdma(struct arena *a, struct check *c)
 {
 	for (size_t i = 0; i < c->n_results; i++) {
 		const struct check_result *r = &c->results[i];
@@ -353,17 +353,17 @@ static void wrong_data(struct arena *a, struct check *c)
 void check_symptoms(struct arena *a, struct check *c)
 {
 	static void (*const look[])(struct arena * a, struct check * c) = {
-		jumbo,		  /* echoes that fill the MTU and do not come back */
-		egress,		  /* traffic that went through another port than the path's */
-		ingress,	  /* traffic that came in through another port than the path's */
-		twin_unused,	  /* one half of a cage without traffic while both are used */
-		forwarding,	  /* echoes through another node that do not come back */
-		rdma,		  /* RDMA tests that could not be run, and NCCL over sockets */
-		wrong_data,	  /* data that were compared and found wrong */
-		symptom_blames,	  /* whom the tests that went wrong have in common */
-		symptom_counters, /* counters of errors that grew during the tests */
-		symptom_earlier,  /* figures far below those of an earlier check */
-		symptom_unsteady, /* tests that were bad once and good again */
+		jumbo,		     /* echoes that fill the MTU and do not come back */
+		symptoms_egress,     /* traffic that went through another port than the path's */
+		ingress,	     /* traffic that came in through another port than the path's */
+		twin_unused,	     /* one half of a cage without traffic while both are used */
+		symptoms_forwarding, /* echoes through another node that do not come back */
+		symptoms_rdma,	     /* RDMA tests that could not be run, and NCCL over sockets */
+		wrong_data,	     /* data that were compared and found wrong */
+		symptom_blames,	     /* whom the tests that went wrong have in common */
+		symptom_counters,    /* counters of errors that grew during the tests */
+		symptom_earlier,     /* figures far below those of an earlier check */
+		symptom_unsteady,    /* tests that were bad once and good again */
 	};
 
 	for (size_t i = 0; i < sizeof(look) / sizeof(look[0]); i++)
@@ -399,7 +399,7 @@ static bool otherwise_clean(const struct check *c, const struct check_blame *b)
 }
 
 /* An MTU that differs was named by its own symptom. */
-static bool already_reported(const struct check *c, const struct check_blame *b)
+static bool symptoms_already_reported(const struct check *c, const struct check_blame *b)
 {
 	for (size_t i = 0; i < c->cluster->n_findings; i++) {
 		const struct cluster_finding *f = &c->cluster->findings[i];
@@ -424,7 +424,7 @@ static const char *blame_fix(const struct check_blame *b, const char *code)
 			 "the CPU frequency of the node; then exchange the cable";
 }
 
-static const char *blame_text(struct arena *a, const struct check_blame *b)
+static const char *symptoms_blame_text(struct arena *a, const struct check_blame *b)
 {
 	const char *what = b->test == CHECK_PING    ? "No echo comes back over"
 			   : b->test == CHECK_JUMBO ? "Large packets do not come through"
@@ -441,7 +441,7 @@ void symptom_blames(struct arena *a, struct check *c)
 		const struct check_blame *b = &c->blames[i];
 		const char *code = b->test == CHECK_PING ? "path-dead" : "slow-path";
 
-		if (already_reported(c, b))
+		if (symptoms_already_reported(c, b))
 			continue;
 		/* TCP came first and would have found it. */
 		if (is_rdma(b->test) && otherwise_clean(c, b))
@@ -454,7 +454,7 @@ void symptom_blames(struct arena *a, struct check *c)
 				   .severity = b->certain ? CLUSTER_FAULT : CLUSTER_WARNING,
 				   .node = b->node,
 				   .port = b->port,
-				   .text = blame_text(a, b),
+				   .text = symptoms_blame_text(a, b),
 				   .evidence = arena_printf(a, "%s (by %s)", b->evidence, b->tests),
 				   .fix = blame_fix(b, code) });
 	}

@@ -237,7 +237,7 @@ static void second_state(struct fleet *f, struct fleet_bench *b, bool above, dou
 	f->n_states += s->n > 0;
 }
 
-static void judge(struct fleet *f, struct fleet_bench *b, double *x)
+static void benches_judge(struct fleet *f, struct fleet_bench *b, double *x)
 {
 	double sigma = sigma_of(b->mad, b->median);
 
@@ -270,7 +270,7 @@ static void settle_bench(struct fleet *f, struct fleet_bench *b)
 		x[i] = b->by[i]->value;
 	if (b->n && stat_median(x, b->n, &b->median) == 0 && stat_mad(x, b->n, &b->mad) == 0 &&
 	    b->n >= FLEET_PEERS_MIN)
-		judge(f, b, x);
+		benches_judge(f, b, x);
 	arena_free(&a);
 }
 

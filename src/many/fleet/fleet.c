@@ -46,7 +46,7 @@ void fleet_refuse(struct fleet *f, const char *file, const char *why)
 	*r = (struct fleet_refused){ arena_strdup(f->arena, file), arena_strdup(f->arena, why) };
 }
 
-static int kind_of(const json_t *j, struct err *e)
+static int fleet_fleet_kind_of(const json_t *j, struct err *e)
 {
 	static const char *const schemas[] = { [FLEET_CHECK] = "gputune.check/1",
 					       [FLEET_STATUS] = "gputune.status/1",
@@ -63,7 +63,8 @@ static int kind_of(const json_t *j, struct err *e)
 }
 
 /* Times are RFC 3339 in UTC, so their order is that of their letters. */
-static void take(struct fleet *f, struct fleet_machine *m, const json_t *j, const char *file)
+static void fleet_fleet_take(struct fleet *f, struct fleet_machine *m, const json_t *j,
+			     const char *file)
 {
 	struct fleet_store *st = f->store;
 	const char *time = json_string_value(json_object_get(j, "time"));
@@ -121,7 +122,7 @@ static int read_document(struct fleet *f, struct split *s, json_t **frame, struc
 	*frame = json_loadb(s->frame.s, s->frame.len, JSON_REJECT_DUPLICATES, &why);
 	if (!*frame)
 		return err_set(e, -EINVAL, "it is no JSON: %s", why.text);
-	kind = kind_of(*frame, e);
+	kind = fleet_fleet_kind_of(*frame, e);
 	if (kind >= 0 && kind != (int)st->kind)
 		kind = err_set(e, -EINVAL, "its schema does not stand at its beginning");
 	if (kind >= 0 &&
@@ -165,7 +166,7 @@ void fleet_add(struct fleet *f, const char *file, const char *name, const char *
 			break;
 		m = store_machine(f, j, name, &e);
 		if (m) {
-			take(f, m, j, file);
+			fleet_fleet_take(f, m, j, file);
 			f->documents++;
 		}
 		json_decref(j);
@@ -190,7 +191,7 @@ int fleet_golden(struct fleet *f, const char *file, const char *text, size_t len
 		if (code)
 			break;
 		f->golden->name = arena_strdup(f->arena, store_name(j, "golden"));
-		take(f, f->golden, j, file);
+		fleet_fleet_take(f, f->golden, j, file);
 		json_decref(j);
 	}
 	if (code == 0 && !f->golden->name)
@@ -328,7 +329,7 @@ static const char *proofs_take(struct fleet *f, struct fleet_proof *p, const jso
 	return NULL;
 }
 
-static const char *add_row(struct fleet *f, const json_t *j)
+static const char *fleet_fleet_add_row(struct fleet *f, const json_t *j)
 {
 	const char *setting = get(j, "setting"), *bench = get(j, "bench"),
 		   *command = get(j, "command"), *schema = get(j, "schema"), *why;
@@ -348,7 +349,7 @@ static const char *add_row(struct fleet *f, const json_t *j)
 	return p ? proofs_take(f, p, j, &v) : "with it there are too many settings";
 }
 
-static const char *add_line(struct fleet *f, const char *line, size_t len)
+static const char *fleet_fleet_add_line(struct fleet *f, const char *line, size_t len)
 {
 	json_error_t e;
 	const char *why;
@@ -357,7 +358,7 @@ static const char *add_line(struct fleet *f, const char *line, size_t len)
 	if (len > LINE_MAX_BYTES)
 		return "it is longer than any row";
 	j = json_loadb(line, len, JSON_REJECT_DUPLICATES, &e);
-	why = j ? add_row(f, j) : "it is no JSON";
+	why = j ? fleet_fleet_add_row(f, j) : "it is no JSON";
 	json_decref(j);
 	return why;
 }
@@ -370,7 +371,7 @@ void proofs_add(struct fleet *f, const char *file, const char *text, size_t len)
 	while (text < end) {
 		const char *nl = memchr(text, '\n', (size_t)(end - text));
 		size_t n = (size_t)((nl ? nl : end) - text);
-		const char *wrong = n ? add_line(f, text, n) : NULL;
+		const char *wrong = n ? fleet_fleet_add_line(f, text, n) : NULL;
 
 		number++;
 		text += n + 1;
@@ -442,7 +443,7 @@ struct shape {
 	unsigned long number;
 };
 
-static struct shape shape_of(const char *name)
+static struct shape fleet_fleet_shape_of(const char *name)
 {
 	struct shape s = { .name = name };
 	size_t end = strlen(name);
@@ -474,10 +475,10 @@ static bool same_series(const struct shape *a, const struct shape *b)
 /* A run of counting names from machine i on; the index behind it. */
 static size_t run_end(const struct fleet_machine *const *m, size_t n, size_t i)
 {
-	struct shape last = shape_of(m[i]->name);
+	struct shape last = fleet_fleet_shape_of(m[i]->name);
 
 	for (i++; i < n; i++) {
-		struct shape next = shape_of(m[i]->name);
+		struct shape next = fleet_fleet_shape_of(m[i]->name);
 
 		if (!same_series(&last, &next) || next.number != last.number + 1)
 			break;
@@ -491,11 +492,11 @@ static size_t run_end(const struct fleet_machine *const *m, size_t n, size_t i)
 static size_t fold(struct text *t, const struct fleet_machine *const *m, size_t n, size_t i,
 		   size_t max)
 {
-	struct shape first = shape_of(m[i]->name);
+	struct shape first = fleet_fleet_shape_of(m[i]->name);
 	size_t begin = i;
 
 	if (i + 1 < n) {
-		struct shape next = shape_of(m[i + 1]->name);
+		struct shape next = fleet_fleet_shape_of(m[i + 1]->name);
 
 		if (same_series(&first, &next))
 			text_printf(t, "%.*s[", (int)first.before, m[i]->name);
@@ -509,14 +510,14 @@ static size_t fold(struct text *t, const struct fleet_machine *const *m, size_t 
 		return i + 1;
 	}
 	while (i < n && (i == begin || !max || t->len < max)) {
-		struct shape from = shape_of(m[i]->name), to;
+		struct shape from = fleet_fleet_shape_of(m[i]->name), to;
 
 		if (!same_series(&first, &from))
 			break;
 		text_printf(t, "%s%.*s", i == begin ? "" : ",", (int)from.digits,
 			    from.name + from.before);
 		i = run_end(m, n, i);
-		to = shape_of(m[i - 1]->name);
+		to = fleet_fleet_shape_of(m[i - 1]->name);
 		if (to.number != from.number)
 			text_printf(t, "-%.*s", (int)to.digits, to.name + to.before);
 	}

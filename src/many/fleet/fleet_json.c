@@ -36,7 +36,7 @@ static const char *mark_name(enum fleet_mark m)
 	return names[m];
 }
 
-static json_t *answer_json(const struct fleet_answer *an)
+static json_t *fleet_json_answer(const struct fleet_answer *an)
 {
 	json_t *j = json_object(), *parts = json_array();
 
@@ -60,7 +60,7 @@ static json_t *subject_json(const struct fleet_subject *s)
 	return json_pack("{s:o, s:s}", "id", json_text(s->id), "from", kind_name(s->kind));
 }
 
-static json_t *group_json(const struct fleet_group *g)
+static json_t *fleet_json_group(const struct fleet_group *g)
 {
 	json_t *j = json_object(), *names = json_array(), *list = json_array();
 
@@ -75,7 +75,7 @@ static json_t *group_json(const struct fleet_group *g)
 	for (size_t i = 0; i < g->n_answers; i++) {
 		json_t *row = subject_json(g->answers[i]->subject);
 
-		json_object_set_new(row, "answer", answer_json(g->answers[i]));
+		json_object_set_new(row, "answer", fleet_json_answer(g->answers[i]));
 		json_array_append_new(list, row);
 	}
 	json_object_set_new(j, "findings", list);
@@ -84,7 +84,7 @@ static json_t *group_json(const struct fleet_group *g)
 
 static json_t *shared_answer_json(const struct fleet_answer *an)
 {
-	json_t *j = answer_json(an);
+	json_t *j = fleet_json_answer(an);
 
 	json_object_set_new(j, "machines", size(an->n_by));
 	json_object_set_new(j, "hosts", hosts_json(an->by, an->n_by));
@@ -111,8 +111,8 @@ static json_t *outlier_json(const struct fleet_machine *m)
 	for (size_t i = 0; i < m->n_rare; i++) {
 		json_t *row = subject_json(m->rare[i].answer->subject);
 
-		json_object_set_new(row, "here", answer_json(m->rare[i].answer));
-		json_object_set_new(row, "usual", answer_json(m->rare[i].usual));
+		json_object_set_new(row, "here", fleet_json_answer(m->rare[i].answer));
+		json_object_set_new(row, "usual", fleet_json_answer(m->rare[i].usual));
 		json_object_set_new(row, "shared_by", size(m->rare[i].answer->count));
 		json_object_set_new(row, "peers", size(m->rare[i].peers));
 		json_array_append_new(rare, row);
@@ -142,7 +142,7 @@ static json_t *drift_json(const struct fleet *f)
 				continue;
 			row = subject_json(it);
 			json_object_set_new(row, "golden",
-					    wanted ? answer_json(wanted) : json_null());
+					    wanted ? fleet_json_answer(wanted) : json_null());
 			json_object_set_new(row, "here", shared_answer_json(it->answers[i]));
 			json_array_append_new(list, row);
 		}
@@ -194,7 +194,7 @@ static json_t *proofs_json(const struct fleet *f)
 	return list;
 }
 
-static json_t *value_json(const struct fleet_bench *b, const struct fleet_value *v)
+static json_t *fleet_json_value(const struct fleet_bench *b, const struct fleet_value *v)
 {
 	struct arena a = { 0 };
 	json_t *j = json_pack("{s:o, s:f, s:f, s:b, s:o}", "name", json_text(v->machine->name),
@@ -223,7 +223,7 @@ static json_t *benches_json(const struct fleet *f)
 
 		for (size_t k = 0; k < b->n; k++)
 			if (b->by[k]->outlier)
-				json_array_append_new(far_off, value_json(b, b->by[k]));
+				json_array_append_new(far_off, fleet_json_value(b, b->by[k]));
 		json_array_append_new(
 			list,
 			json_pack("{s:o, s:o, s:o, s:s, s:o, s:f, s:f, s:o, s:o, s:o}", "figure",
@@ -242,7 +242,7 @@ static json_t *lists_json(const struct fleet *f, json_t *j)
 	       *refused = json_array();
 
 	for (size_t i = 0; i < f->n_groups; i++)
-		json_array_append_new(groups, group_json(f->groups[i]));
+		json_array_append_new(groups, fleet_json_group(f->groups[i]));
 	for (size_t i = 0; i < f->n_subjects; i++)
 		if (f->subjects[i]->differs || f->subjects[i]->between)
 			json_array_append_new(differences, difference_json(f->subjects[i]));

@@ -27,7 +27,7 @@ static const char *get(const json_t *print, const char *key)
 }
 
 /* GPUs of the first one's kind are counted. */
-static void gpus(struct text *t, const json_t *print)
+static void hardware_gpus(struct text *t, const json_t *print)
 {
 	const char *first = get(print, "gpu0");
 	size_t same = 0, other = 0;
@@ -77,7 +77,7 @@ const char *hardware_text(struct fleet *f, const json_t *print)
 		   *adapters = get(print, "adapters");
 	TEXT_AUTO t = { 0 };
 
-	gpus(&t, print);
+	hardware_gpus(&t, print);
 	if (sockets && strcmp(sockets, "1") != 0)
 		text_printf(&t, "%s x ", sockets);
 	text_add(&t, cpu ? cpu : "CPU not told");
@@ -97,7 +97,7 @@ void hardware_software(struct fleet *f, const json_t *print, const char **out)
 }
 
 /* What more than half of them have; NULL: nothing is. */
-static const char *usual(const struct fleet_bench *b, int kind)
+static const char *hardware_usual(const struct fleet_bench *b, int kind)
 {
 	const char *it = NULL;
 	size_t votes = 0, n = 0;
@@ -125,7 +125,7 @@ const char *fleet_unusual(struct arena *a, const struct fleet_bench *b,
 	TEXT_AUTO t = { 0 };
 
 	for (int i = 0; i < FLEET_SOFTWARE; i++) {
-		const char *most = m->software[i] ? usual(b, i) : NULL;
+		const char *most = m->software[i] ? hardware_usual(b, i) : NULL;
 
 		if (most && strcmp(most, m->software[i]) != 0)
 			text_printf(&t, "%s%s %s, most have %s", t.len ? "; " : "",

@@ -165,7 +165,8 @@ static bool is_id(const char *id)
 	return n && n <= 128 && !id[n];
 }
 
-static const struct fleet_part *parse(struct fleet *f, const char *raw, size_t len, struct err *e)
+static const struct fleet_part *fleet_item_parse(struct fleet *f, const char *raw, size_t len,
+						 struct err *e)
 {
 	enum fleet_kind kind = f->store->kind;
 	struct fleet_part p = { 0 };
@@ -195,7 +196,7 @@ static const struct fleet_part *parse(struct fleet *f, const char *raw, size_t l
 }
 
 /* Seeded: who writes a result must not choose where it falls. */
-static uint64_t hash(uint64_t seed, const char *s, size_t n)
+static uint64_t fleet_item_hash(uint64_t seed, const char *s, size_t n)
 {
 	uint64_t h = seed ^ (n * 0x9e3779b97f4a7c15u), w;
 
@@ -210,8 +211,8 @@ static uint64_t hash(uint64_t seed, const char *s, size_t n)
 	return h ^ (h >> 29);
 }
 
-static struct fleet_item **slot(const struct fleet_store *st, uint64_t h, enum fleet_kind kind,
-				const char *raw, size_t len)
+static struct fleet_item **fleet_item_slot(const struct fleet_store *st, uint64_t h,
+					   enum fleet_kind kind, const char *raw, size_t len)
 {
 	size_t i = (size_t)h & (st->cap - 1);
 
@@ -225,7 +226,7 @@ static struct fleet_item **slot(const struct fleet_store *st, uint64_t h, enum f
 	return &st->slots[i];
 }
 
-static void widen(struct fleet *f)
+static void fleet_item_widen(struct fleet *f)
 {
 	struct fleet_store *st = f->store;
 	struct fleet_item **old = st->slots;
@@ -235,7 +236,8 @@ static void widen(struct fleet *f)
 	st->slots = arena_array(f->arena, st->cap, sizeof(*st->slots));
 	for (size_t i = 0; i < cap; i++)
 		if (old[i])
-			*slot(st, old[i]->hash, old[i]->kind, old[i]->raw, old[i]->len) = old[i];
+			*fleet_item_slot(st, old[i]->hash, old[i]->kind, old[i]->raw, old[i]->len) =
+				old[i];
 }
 
 static void see(struct fleet_store *st, const struct fleet_part *part)
@@ -274,12 +276,12 @@ int store_item(void *ctx, const char *raw, size_t len, struct err *e)
 	 */
 	if (!it || it->kind != st->kind || it->len != len || memcmp(it->raw, raw, len) != 0) {
 		if ((st->n_items + 1) * 2 > st->cap)
-			widen(f);
-		h = hash(st->seed, raw, len);
-		place = slot(st, h, st->kind, raw, len);
+			fleet_item_widen(f);
+		h = fleet_item_hash(st->seed, raw, len);
+		place = fleet_item_slot(st, h, st->kind, raw, len);
 		it = *place;
 		if (!it) {
-			const struct fleet_part *part = parse(f, raw, len, e);
+			const struct fleet_part *part = fleet_item_parse(f, raw, len, e);
 
 			if (!part)
 				return -EINVAL;
@@ -375,7 +377,7 @@ static int skip_nested(struct split *s, struct err *e)
 }
 
 /* A guess is a whole object, so what begins with it is it. */
-static bool guessed(struct split *s, const char **raw, size_t *len)
+static bool fleet_item_guessed(struct split *s, const char **raw, size_t *len)
 {
 	const char *g = s->guess ? s->guess(s->ctx, len) : NULL;
 
@@ -401,7 +403,7 @@ static int walk_list(struct split *s, struct err *e)
 			return err_set(e, -EINVAL, "its list holds something other than objects");
 		if (n++ == SPLIT_ITEMS_MAX)
 			return err_set(e, -EINVAL, "its list is longer than %d", SPLIT_ITEMS_MAX);
-		if (!guessed(s, &raw, &len)) {
+		if (!fleet_item_guessed(s, &raw, &len)) {
 			raw = s->p;
 			if (skip_nested(s, e))
 				return -EINVAL;

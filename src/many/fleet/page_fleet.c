@@ -35,7 +35,7 @@ static int by_distance(const void *a, const void *b)
 	return p > q ? -1 : p < q;
 }
 
-static struct found *find(struct arena *a, const struct fleet *f, size_t *n)
+static struct found *fleet_page_find(struct arena *a, const struct fleet *f, size_t *n)
 {
 	struct found *list = NULL;
 
@@ -68,7 +68,7 @@ static void bench_outliers(struct doc *d, const struct fleet *f, const struct fl
 	};
 	struct arena *a = d->arena;
 	size_t n, shown = 0;
-	struct found *list = find(a, f, &n);
+	struct found *list = fleet_page_find(a, f, &n);
 	struct node *t;
 
 	if (!n) {
@@ -103,8 +103,8 @@ static void bench_outliers(struct doc *d, const struct fleet *f, const struct fl
 		    "(processors, GPUs, memory, adapters), of which there must be five.");
 }
 
-static void state(struct doc *d, struct node *t, const struct fleet_bench *b,
-		  const struct fleet_state *s, bool all)
+static void fleet_page_state(struct doc *d, struct node *t, const struct fleet_bench *b,
+			     const struct fleet_state *s, bool all)
 {
 	struct arena *a = d->arena;
 	struct cell *c;
@@ -123,7 +123,7 @@ static void state(struct doc *d, struct node *t, const struct fleet_bench *b,
 }
 
 /* Too many to stand alone. */
-static void states(struct doc *d, const struct fleet *f, bool all)
+static void fleet_page_states(struct doc *d, const struct fleet *f, bool all)
 {
 	static const struct column columns[] = {
 		{ .title = "Measured" },
@@ -139,13 +139,13 @@ static void states(struct doc *d, const struct fleet *f, bool all)
 		return;
 	t = doc_table(d, "In a state of their own: too many to stand alone", columns, 6);
 	for (size_t i = 0; i < f->n_benches; i++) {
-		state(d, t, f->benches[i], &f->benches[i]->below, all);
-		state(d, t, f->benches[i], &f->benches[i]->above, all);
+		fleet_page_state(d, t, f->benches[i], &f->benches[i]->below, all);
+		fleet_page_state(d, t, f->benches[i], &f->benches[i]->above, all);
 	}
 }
 
 /* Between the others and the nearest of a second state. */
-static double split_of(const struct fleet_bench *b)
+static double fleet_page_split_of(const struct fleet_bench *b)
 {
 	const struct fleet_state *s = b->below.n >= b->above.n ? &b->below : &b->above;
 	double edge = s == &b->below ? INFINITY : -INFINITY;
@@ -163,7 +163,7 @@ static double split_of(const struct fleet_bench *b)
 	return (edge + s->nearest) / 2;
 }
 
-static struct chart_spread spread_of(struct arena *a, const struct fleet_bench *b)
+static struct chart_spread fleet_page_spread_of(struct arena *a, const struct fleet_bench *b)
 {
 	double *x = arena_array(a, b->n, sizeof(*x));
 	size_t most = b->n_outliers < NAMED ? b->n_outliers : NAMED;
@@ -177,7 +177,7 @@ static struct chart_spread spread_of(struct arena *a, const struct fleet_bench *
 				  .median = b->median,
 				  .low = NAN,
 				  .high = NAN,
-				  .split = split_of(b),
+				  .split = fleet_page_split_of(b),
 				  .limit = { NAN, NAN, NULL },
 				  .band = { NAN, NAN, NULL },
 				  .named = named };
@@ -232,14 +232,14 @@ static void page_fleet_benches(struct doc *d, const struct fleet *f, const struc
 				f->n_bench_outliers),
 		    true);
 	bench_outliers(d, f, how);
-	states(d, f, how->all);
+	fleet_page_states(d, f, how->all);
 	for (size_t i = 0; i < f->n_benches && drawn < charts; i++) {
 		struct chart_spread s;
 
-		if (f->benches[i]->n < 2 ||
-		    (!how->html && !f->benches[i]->n_outliers && isnan(split_of(f->benches[i]))))
+		if (f->benches[i]->n < 2 || (!how->html && !f->benches[i]->n_outliers &&
+					     isnan(fleet_page_split_of(f->benches[i]))))
 			continue;
-		s = spread_of(d->arena, f->benches[i]);
+		s = fleet_page_spread_of(d->arena, f->benches[i]);
 		chart_add_spread(d, &s);
 		drawn++;
 	}
@@ -306,7 +306,7 @@ static const char *kind_text(struct arena *a, const struct fleet_subject *s)
 	}
 }
 
-static enum style mark_style(enum fleet_mark m)
+static enum style fleet_page_mark_style(enum fleet_mark m)
 {
 	static const enum style styles[] = { [FLEET_GOOD] = STYLE_GOOD,
 					     [FLEET_NEUTRAL] = STYLE_PLAIN,
@@ -344,7 +344,7 @@ static const char *plural_verb(struct arena *a, size_t n)
 	return arena_printf(a, n == 1 ? "%zu setting differs" : "%zu settings differ", n);
 }
 
-static void summary(struct doc *d, const struct fleet *f)
+static void fleet_page_summary(struct doc *d, const struct fleet *f)
 {
 	struct arena *a = d->arena;
 
@@ -434,7 +434,7 @@ static void difference(struct doc *d, struct node *t, const struct fleet_subject
 		c = node_row(d, t);
 		c[0] = cell_as(STYLE_STRONG, shown++ && !how->html ? "" : kind_text(d->arena, s));
 		c[1] = cell_printf(d, STYLE_PLAIN, "%zu", an->count);
-		c[2] = cell_as(mark_style(an->mark), an->text);
+		c[2] = cell_as(fleet_page_mark_style(an->mark), an->text);
 		c[3] = cell(hosts(d, an->by, an->n_by, how));
 	}
 	if (rest) {
@@ -517,7 +517,7 @@ static void outliers(struct doc *d, const struct fleet *f, const struct fleet_vi
 			c = node_row(d, t);
 			c[0] = cell_as(STYLE_STRONG, i && !how->html ? "" : list[shown]->name);
 			c[1] = cell(kind_text(d->arena, r->answer->subject));
-			c[2] = cell_as(mark_style(r->answer->mark), r->answer->text);
+			c[2] = cell_as(fleet_page_mark_style(r->answer->mark), r->answer->text);
 			c[3] = cell_printf(d, STYLE_PLAIN, "%s", r->usual->text);
 		}
 	left_out(d, shown, n, "outliers");
@@ -532,7 +532,7 @@ static void drift_row(struct doc *d, struct node *t, const struct fleet_subject 
 
 	c[0] = cell_as(STYLE_STRONG, kind_text(d->arena, s));
 	c[1] = wanted ? cell(wanted->text) : cell_as(STYLE_MUTED, "says nothing of it");
-	c[2] = cell_as(mark_style(here->mark), here->text);
+	c[2] = cell_as(fleet_page_mark_style(here->mark), here->text);
 	c[3] = cell_printf(d, STYLE_PLAIN, "%zu", here->n_by);
 	c[4] = cell(hosts(d, here->by, here->n_by, how));
 }
@@ -633,7 +633,7 @@ static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view
 	doc_section_end(d);
 }
 
-static void refused(struct doc *d, const struct fleet *f)
+static void fleet_page_refused(struct doc *d, const struct fleet *f)
 {
 	static const struct column columns[] = { { .title = "File" },
 						 { .title = "Why", .wrap = true } };
@@ -661,7 +661,7 @@ struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct flee
 	doc_heading(d, 1, "Fleet");
 	d->tools = how->html;
 	if (f->n || !f->n_proofs)
-		summary(d, f);
+		fleet_page_summary(d, f);
 	else
 		doc_text(d, "%s in %s.", plural(a, f->verdicts, "verdict"),
 			 plural(a, f->files, "ledger"));
@@ -676,6 +676,6 @@ struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct flee
 	proofs(d, f, how);
 	if (f->n && how->html)
 		page_fleet_machines(d, f);
-	refused(d, f);
+	fleet_page_refused(d, f);
 	return d;
 }

@@ -35,7 +35,7 @@ static void part_text(struct text *t, const struct fleet_part *p)
 		text_printf(t, " (%s)", p->target);
 }
 
-static const char *answer_text(struct arena *a, const struct fleet_part **parts, size_t n)
+static const char *settle_answer_text(struct arena *a, const struct fleet_part **parts, size_t n)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -51,8 +51,8 @@ static const char *answer_text(struct arena *a, const struct fleet_part **parts,
 }
 
 /* The one answer made of these parts, which are sorted. */
-static struct fleet_answer *answer_of(struct fleet *f, struct map *known, size_t *number,
-				      const struct fleet_part **parts, size_t n)
+static struct fleet_answer *settle_answer_of(struct fleet *f, struct map *known, size_t *number,
+					     const struct fleet_part **parts, size_t n)
 {
 	struct fleet_subject *s = parts[0]->subject;
 	struct text *key = &f->store->key;
@@ -75,7 +75,7 @@ static struct fleet_answer *answer_of(struct fleet *f, struct map *known, size_t
 	for (size_t i = 0; i < n; i++)
 		if (parts[i]->mark > an->mark)
 			an->mark = parts[i]->mark;
-	an->text = answer_text(f->arena, parts, n);
+	an->text = settle_answer_text(f->arena, parts, n);
 	s->answers = arena_grow(f->arena, s->answers, s->n_answers, sizeof(*s->answers));
 	s->answers[s->n_answers++] = an;
 	return an;
@@ -119,7 +119,7 @@ static void settle_machine(struct fleet *f, struct map *known, size_t *number,
 		for (j = i + 1; j < n && st->seen[j]->subject == st->seen[i]->subject; j++)
 			;
 		m->answers[st->seen[i]->subject->number] =
-			answer_of(f, known, number, st->seen + i, j - i);
+			settle_answer_of(f, known, number, st->seen + i, j - i);
 	}
 }
 
@@ -198,8 +198,8 @@ static size_t add_answers(struct fleet *f, struct fleet_group *g, const struct f
 	return g->n_answers;
 }
 
-static struct fleet_group *group_of(struct fleet *f, struct map *known,
-				    const struct fleet_machine *m)
+static struct fleet_group *settle_group_of(struct fleet *f, struct map *known,
+					   const struct fleet_machine *m)
 {
 	struct text *key = &f->store->key;
 	struct fleet_group *g;
@@ -223,7 +223,7 @@ static struct fleet_group *group_of(struct fleet *f, struct map *known,
 	return g;
 }
 
-static int by_size(const void *a, const void *b)
+static int settle_by_size(const void *a, const void *b)
 {
 	const struct fleet_group *x = *(struct fleet_group *const *)a,
 				 *y = *(struct fleet_group *const *)b;
@@ -238,14 +238,14 @@ static void settle_groups(struct fleet *f)
 	struct map known = { 0 };
 
 	for (size_t i = 0; i < f->n; i++) {
-		struct fleet_group *g = group_of(f, &known, f->machines[i]);
+		struct fleet_group *g = settle_group_of(f, &known, f->machines[i]);
 
 		g->machines = arena_grow(f->arena, g->machines, g->n, sizeof(*g->machines));
 		g->machines[g->n++] = f->machines[i];
 		f->machines[i]->group = g;
 	}
 	if (f->n_groups)
-		qsort(f->groups, f->n_groups, sizeof(struct fleet_group *), by_size);
+		qsort(f->groups, f->n_groups, sizeof(struct fleet_group *), settle_by_size);
 	for (size_t i = 0; i < f->n_groups; i++)
 		f->groups[i]->number = i + 1;
 }

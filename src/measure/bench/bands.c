@@ -6,7 +6,8 @@
 #include "measure/bench/bands.h"
 
 /* Whether the row is about the hardware that this case runs on. */
-static bool is_of(const struct band *b, const struct machine *m, const char *hardware, bool whole)
+static bool bench_bands_is_of(const struct band *b, const struct machine *m, const char *hardware,
+			      bool whole)
 {
 	bool part = fact_or(&m->platform.virtual_, 0) || fact_or(&m->cpu.hypervisor, 0);
 
@@ -35,8 +36,8 @@ struct record_band band_of(struct arena *a, const struct machine *m, bool whole,
 		const struct band *b = &bands[i];
 
 		if (strcmp(b->bench, bench) == 0 && strcmp(b->figure, figure->key) == 0 &&
-		    strcmp(b->unit, figure->unit) == 0 && is_of(b, m, hardware, whole) &&
-		    is_named(b, name))
+		    strcmp(b->unit, figure->unit) == 0 &&
+		    bench_bands_is_of(b, m, hardware, whole) && is_named(b, name))
 			return (struct record_band){
 				true, b->low, b->high, arena_printf(a, "%s, %s", b->source, b->date)
 			};
@@ -50,7 +51,7 @@ struct record_band band_of(struct arena *a, const struct machine *m, bool whole,
  */
 
 /* The part as a word of its own: an 8558P is no 8558. */
-static bool names(const char *model, const char *part)
+static bool bench_bands_names(const char *model, const char *part)
 {
 	size_t n = strlen(part);
 
@@ -60,14 +61,14 @@ static bool names(const char *model, const char *part)
 	return false;
 }
 
-static const struct limit_row *row_of(const struct machine *m)
+static const struct limit_row *bench_bands_row_of(const struct machine *m)
 {
 	const char *kind = fact_text(&m->platform.kind, ""), *model = fact_text(&m->cpu.model, "");
 
 	for (size_t i = 0; i < n_memory_limits; i++) {
 		const struct limit_row *r = &memory_limits[i];
 
-		if (r->platform ? strcmp(kind, r->part) == 0 : names(model, r->part))
+		if (r->platform ? strcmp(kind, r->part) == 0 : bench_bands_names(model, r->part))
 			return r;
 	}
 	return NULL;
@@ -101,7 +102,7 @@ struct bench_limit limit_memory(const struct bench_env *env, double sockets)
 	if (fact_or(&m->platform.virtual_, 0) || fact_or(&m->cpu.hypervisor, 0))
 		return (struct bench_limit){ .source = "unknown: a virtual machine does not tell "
 						       "what memory it has" };
-	r = row_of(m);
+	r = bench_bands_row_of(m);
 	if (!r)
 		return (struct bench_limit){
 			.source = "unknown: no fact tells channels and rate of this memory"

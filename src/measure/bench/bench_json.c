@@ -67,7 +67,7 @@ static json_t *moment(const struct record_moment *m)
 	return j;
 }
 
-static json_t *conditions(const struct record_conditions *c)
+static json_t *bench_json_conditions(const struct record_conditions *c)
 {
 	json_t *track = json_array();
 
@@ -121,7 +121,7 @@ static void put_summary(json_t *j, const struct record_series *s)
 }
 
 /* Where the figure lies to what is usual for this hardware. */
-static json_t *band_json(const struct record_series *s)
+static json_t *bench_json_band(const struct record_series *s)
 {
 	const char *place = record_place_name(record_place(s));
 	json_t *j = json_pack("{s:b, s:o, s:o}", "known", s->band.known, "verdict",
@@ -134,7 +134,7 @@ static json_t *band_json(const struct record_series *s)
 	return j;
 }
 
-static json_t *figure_json(const struct record_case *c, const struct record_series *s)
+static json_t *bench_json_figure(const struct record_case *c, const struct record_series *s)
 {
 	json_t *j =
 		json_pack("{s:o, s:o, s:o, s:o, s:s, s:I}", "key", json_text(s->key), "title",
@@ -147,7 +147,7 @@ static json_t *figure_json(const struct record_case *c, const struct record_seri
 		put_summary(j, s);
 	snprintf(key, sizeof(key), "samples_%s", s->unit);
 	json_object_set_new(j, key, numbers(s->x, c->n));
-	json_object_set_new(j, "band", band_json(s));
+	json_object_set_new(j, "band", bench_json_band(s));
 	return j;
 }
 
@@ -199,7 +199,7 @@ static json_t *case_json(const struct record_case *c)
 	json_t *figures = json_array(), *rounds = json_array(), *j;
 
 	for (size_t i = 0; i < c->n_series; i++)
-		json_array_append_new(figures, figure_json(c, &c->series[i]));
+		json_array_append_new(figures, bench_json_figure(c, &c->series[i]));
 	for (size_t i = 0; i < c->rounds; i++)
 		json_array_append_new(rounds, json_integer((json_int_t)c->first[i]));
 	j = json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:o}", "bench", json_text(c->bench), "case",
@@ -240,14 +240,14 @@ json_t *bench_json(const struct machine *m, const struct record *r, int exit_cod
 	json_object_set_new(j, "fingerprint", pairs(r->fingerprint, r->n_fingerprint));
 	json_object_set_new(j, "settings_digest", json_text(r->settings_digest));
 	json_object_set_new(j, "settings", pairs(r->settings, r->n_settings));
-	json_object_set_new(j, "conditions", conditions(&r->conditions));
+	json_object_set_new(j, "conditions", bench_json_conditions(&r->conditions));
 	json_object_set_new(j, "cases", cases);
 	json_object_set_new(j, "not_run", skips);
 	json_object_set_new(j, "notes", notes);
 	return j;
 }
 
-static json_t *row_json(const struct compare_row *r)
+static json_t *bench_json_row(const struct compare_row *r)
 {
 	bool can = r->verdict != COMPARE_CANNOT;
 
@@ -268,7 +268,7 @@ json_t *compare_json(const struct compare *c, long long time_s, int exit_code)
 	char when[STAMP_SIZE];
 
 	for (size_t i = 0; i < c->n; i++)
-		json_array_append_new(rows, row_json(&c->rows[i]));
+		json_array_append_new(rows, bench_json_row(&c->rows[i]));
 	for (size_t i = 0; i < c->n_differs; i++)
 		json_array_append_new(differs, json_text(c->differs[i]));
 	if (stamp_format(time_s, when))
@@ -299,7 +299,7 @@ static bool take_flag(json_t *o, const char *key)
 	return json_is_true(json_object_get(o, key));
 }
 
-static bool take_pairs(struct arena *a, json_t *o, struct record_pair **out, size_t *n)
+static bool bench_json_take_pairs(struct arena *a, json_t *o, struct record_pair **out, size_t *n)
 {
 	const char *key;
 	json_t *v;
@@ -529,8 +529,10 @@ static int take_record(struct arena *a, const char *name, json_t *j, struct reco
 	r->partial = take_flag(j, "partial");
 	if (!r->id || !r->machine || !r->version || !time || stamp_parse(time, &r->time_s) ||
 	    json_array_size(cases) > RECORD_CASES_MAX || json_array_size(notes) > NOTES_MAX ||
-	    !take_pairs(a, json_object_get(j, "fingerprint"), &r->fingerprint, &r->n_fingerprint) ||
-	    !take_pairs(a, json_object_get(j, "settings"), &r->settings, &r->n_settings) ||
+	    !bench_json_take_pairs(a, json_object_get(j, "fingerprint"), &r->fingerprint,
+				   &r->n_fingerprint) ||
+	    !bench_json_take_pairs(a, json_object_get(j, "settings"), &r->settings,
+				   &r->n_settings) ||
 	    !take_skips(a, json_object_get(j, "not_run"), r))
 		return err_set(e, -EINVAL, "%s: not a result of gputune bench as it writes them",
 			       name);

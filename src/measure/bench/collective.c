@@ -31,9 +31,9 @@ enum { FIGURE_BUS, FIGURE_ALGORITHM, FIGURE_TIME };
 /* Collectives by name: "all-reduce:8GiB", "all-gather:1GiB:in-place", and any size asked for. */
 
 /* name: as it was asked for; NULL: by operation and size. */
-static void add(const struct bench_env *env, struct bench_cases *out,
-		struct collective_shared *shared, enum collective_op op, uint64_t bytes,
-		bool in_place, const char *name)
+static void collective_add(const struct bench_env *env, struct bench_cases *out,
+			   struct collective_shared *shared, enum collective_op op, uint64_t bytes,
+			   bool in_place, const char *name)
 {
 	struct collective_arg *arg = ARENA_NEW(env->a, struct collective_arg);
 	struct collective_sizes z;
@@ -64,8 +64,8 @@ static void add(const struct bench_env *env, struct bench_cases *out,
 			.arg = arg });
 }
 
-static bool add_named(const struct bench_env *env, struct bench_cases *out,
-		      struct collective_shared *shared)
+static bool collective_add_named(const struct bench_env *env, struct bench_cases *out,
+				 struct collective_shared *shared)
 {
 	static const char in_place[] = ":in-place";
 	const char *name = env->ask.name;
@@ -81,7 +81,7 @@ static bool add_named(const struct bench_env *env, struct bench_cases *out,
 				     strlen(name + len + 1) - (inside ? sizeof(in_place) - 1 : 0));
 		if (!collective_size_parse(name, &bytes) || (inside && !collective_in_place(op)))
 			return false;
-		add(env, out, shared, op, bytes, inside, env->ask.name);
+		collective_add(env, out, shared, op, bytes, inside, env->ask.name);
 		return true;
 	}
 	return false;
@@ -107,12 +107,12 @@ static void collective_cases(const struct bench_env *env, struct bench_cases *ou
 					 shared->places.items[0].gpu->name);
 		return;
 	}
-	if (add_named(env, out, shared))
+	if (collective_add_named(env, out, shared))
 		return;
 	for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++)
 		for (int inside = 0; inside < (collective_in_place(op) ? 2 : 1); inside++)
 			for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-				add(env, out, shared, op, sizes[i], inside, NULL);
+				collective_add(env, out, shared, op, sizes[i], inside, NULL);
 }
 
 /* --- the bench's functions ----------------------------------------------------------------------
@@ -130,7 +130,7 @@ static void collective_teardown(void *state)
 		free(run);
 }
 
-static const char *describe(const struct collective_run *run)
+static const char *collective_describe(const struct collective_run *run)
 {
 	const struct collective_shared *s = run->arg->shared;
 	const struct nccl *n = &s->nccl;
@@ -152,7 +152,7 @@ static const char *describe(const struct collective_run *run)
 }
 
 /* Small operations wait for the host: which way to queue them is faster is found out. */
-static int choose_way(struct collective_run *run, struct err *e)
+static int collective_choose_way(struct collective_run *run, struct err *e)
 {
 	double best[2] = { INFINITY, INFINITY };
 	int r = 0;
@@ -170,11 +170,11 @@ static int choose_way(struct collective_run *run, struct err *e)
 }
 
 /* The first operation; how they are queued; how many make a sample. */
-static int warm(struct collective_run *run, struct err *e)
+static int collective_warm(struct collective_run *run, struct err *e)
 {
 	int r = collective_all(run, COLLECTIVE_FIRST, e);
 
-	r = r ? r : choose_way(run, e);
+	r = r ? r : collective_choose_way(run, e);
 	run->times = 1;
 	r = r ? r : collective_all(run, COLLECTIVE_ROW, e);
 	if (r == 0 && !run->arg->small)
@@ -197,8 +197,8 @@ static int collective_setup(const struct bench_env *env, const struct bench_case
 	run->env = env;
 	r = collective_open(arg->shared, e);
 	r = r ? r : collective_all(run, COLLECTIVE_MAKE, e);
-	r = r ? r : warm(run, e);
-	*variant = describe(run);
+	r = r ? r : collective_warm(run, e);
+	*variant = collective_describe(run);
 	return r;
 }
 

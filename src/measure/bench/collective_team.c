@@ -18,7 +18,7 @@
 enum { UNABLE_S = 10 };
 
 /* 64 bits that differ where the text does. */
-static uint64_t mark_of(const char *text)
+static uint64_t collective_team_mark_of(const char *text)
 {
 	uint8_t sum[crypto_hash_sha256_BYTES];
 	uint64_t v;
@@ -37,10 +37,10 @@ static uint64_t machine_mark(const char *host)
 
 	if (fd >= 0)
 		close(fd);
-	return mark_of(n > 0 ? text : host);
+	return collective_team_mark_of(n > 0 ? text : host);
 }
 
-static void describe(const struct collective_shared *s, struct frame_join *j)
+static void collective_team_describe(const struct collective_shared *s, struct frame_join *j)
 {
 	char host[WIRE_NAME_MAX + 1] = "";
 
@@ -60,7 +60,7 @@ static void describe(const struct collective_shared *s, struct frame_join *j)
 
 		snprintf(text, sizeof(text), "%llx %s %s", (unsigned long long)j->machine,
 			 *g->uuid ? g->uuid : host, g->pci);
-		j->gpu[i] = mark_of(text);
+		j->gpu[i] = collective_team_mark_of(text);
 	}
 }
 
@@ -139,7 +139,7 @@ int team_join(const struct bench_env *env, const struct ranks *r, const char *to
 		return err_set(e, -ENOMEM, "no memory");
 	code = ask_of(r, token_file, &ask, e);
 	can = code ? 0 : find_own(env, r, s, &unable);
-	describe(s, &own);
+	collective_team_describe(s, &own);
 	if (can)
 		ask.limit_s = UNABLE_S;
 	/* Who cannot tells the others too: they need not wait. */
@@ -467,7 +467,7 @@ struct follower {
 	bool made;
 };
 
-static bool is_valid(const struct frame_order *o, const struct collective_shared *s)
+static bool collective_team_is_valid(const struct frame_order *o, const struct collective_shared *s)
 {
 	if (o->what < COLLECTIVE_CONNECT || o->what >= COLLECTIVE_STEPS)
 		return false;
@@ -516,7 +516,7 @@ static int obey(struct follower *f, const struct frame_order *o, struct err *e)
 {
 	struct collective_shared *s = f->s;
 
-	if (!is_valid(o, s))
+	if (!collective_team_is_valid(o, s))
 		return err_set(e, -EBADMSG, "rank 0 asks for what no rank does");
 	if (o->what == COLLECTIVE_CLOSE) {
 		drop_own(f);

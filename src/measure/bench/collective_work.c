@@ -134,7 +134,7 @@ static int hung_error(struct collective_run *run, double limit_s, const char *wh
 }
 
 /* A thread that does not end keeps everything it may touch. */
-static void give_up(struct collective_run *run, struct job *jobs)
+static void collective_work_give_up(struct collective_run *run, struct job *jobs)
 {
 	if (!join_until(run, ABORT_S)) {
 		free(jobs);
@@ -181,7 +181,7 @@ static int collective_each(struct collective_run *run, void (*work)(struct colle
 			*e = bad->e;
 		code = bad ? bad->r : hung_error(run, limit_s, what, e);
 		abort_all(run);
-		give_up(run, jobs);
+		collective_work_give_up(run, jobs);
 		return code;
 	}
 	free(jobs);
@@ -199,8 +199,8 @@ static int collective_each(struct collective_run *run, void (*work)(struct colle
 /* --- one operation ------------------------------------------------------------------------------
  */
 
-static int pairs(struct collective_rank *r, size_t to, size_t from, uint64_t to_offset,
-		 uint64_t from_offset, struct err *e)
+static int collective_work_pairs(struct collective_rank *r, size_t to, size_t from,
+				 uint64_t to_offset, uint64_t from_offset, struct err *e)
 {
 	const struct nccl_api *api = &r->run->arg->shared->nccl.api;
 	size_t count = r->run->sizes.segment / 4;
@@ -226,9 +226,9 @@ static int grouped(struct collective_rank *r, struct err *e)
 	if (s)
 		return s;
 	if (r->run->arg->op == COLLECTIVE_SEND_RECEIVE)
-		s = pairs(r, (r->index + 1) % n, (r->index + n - 1) % n, 0, 0, e);
+		s = collective_work_pairs(r, (r->index + 1) % n, (r->index + n - 1) % n, 0, 0, e);
 	for (size_t i = 0; r->run->arg->op == COLLECTIVE_ALL_TO_ALL && i < n && s == 0; i++)
-		s = pairs(r, i, i, i * segment, i * segment, e);
+		s = collective_work_pairs(r, i, i, i * segment, i * segment, e);
 	end = nccl_check(r->place->gpu, api->group_end(), e, "the end of a group");
 	return s ? s : end;
 }
@@ -303,7 +303,8 @@ static void rank_end(struct collective_rank *r)
 }
 
 /* The memory gate: what is needed, and something left for everybody else. */
-static int room(const struct collective_run *run, struct gpu_place *p, struct err *e)
+static int collective_work_room(const struct collective_run *run, struct gpu_place *p,
+				struct err *e)
 {
 	uint64_t need = run->sizes.to + (run->arg->in_place ? 0 : run->sizes.from) + (512ull << 20);
 	long long host = fact_or(&run->env->m->memory.available_kb, -1) * 1024;
@@ -352,7 +353,7 @@ static int rank_make(struct collective_rank *r, struct err *e)
 	struct cuda_gpu *g = r->place->gpu;
 	int s = gpu_place_open(r->place, e);
 
-	s = s ? s : room(r->run, r->place, e);
+	s = s ? s : collective_work_room(r->run, r->place, e);
 	s = s ? s : cuda_stream_make(g, &r->stream, e);
 	s = s ? s : cuda_event_make(g, &r->begin, e);
 	s = s ? s : cuda_event_make(g, &r->end, e);
@@ -381,7 +382,7 @@ static void check(struct collective_rank *r)
 }
 
 /* One bit turned in what the rank got: the check must find it. */
-static void plant(struct collective_rank *r)
+static void collective_work_plant(struct collective_rank *r)
 {
 	struct cuda_gpu *g = r->place->gpu;
 	cuda_address at = r->to + r->run->sizes.to / 2 / 8 * 8;
@@ -426,7 +427,7 @@ static int read_time(struct collective_rank *r, struct err *e)
 }
 
 /* Behind two that bring the ranks into step. In one thread for all, or in one for each. */
-static void row(struct collective_rank *r)
+static void collective_work_row(struct collective_rank *r)
 {
 	struct collective_run *run = r->run;
 	struct collective_rank *last = run->together ? run->ranks + run->n : r + 1;
@@ -453,7 +454,7 @@ double collective_limit_s(const struct collective_run *run)
 	return run->arg->small ? 2 : SLOWEST_S;
 }
 
-static int make(struct collective_run *run, struct err *e)
+static int collective_work_make(struct collective_run *run, struct err *e)
 {
 	struct collective_shared *s = run->arg->shared;
 	int r = 0;
@@ -477,7 +478,7 @@ static int make(struct collective_run *run, struct err *e)
 }
 
 /* Threads that hang may still touch all of it. */
-static void drop(struct collective_run *run)
+static void collective_work_drop(struct collective_run *run)
 {
 	if (run->stuck)
 		return;
@@ -503,13 +504,13 @@ static int first(struct collective_run *run, const char *what, struct err *e)
 	return r;
 }
 
-static int measure(struct collective_run *run, const char *what, struct err *e)
+static int collective_work_measure(struct collective_run *run, const char *what, struct err *e)
 {
 	int r;
 
 	for (size_t i = 0; i < run->n; i++)
 		run->ranks[i].seconds = 0;
-	r = collective_each(run, row, collective_limit_s(run), what, e);
+	r = collective_each(run, collective_work_row, collective_limit_s(run), what, e);
 	run->seconds = 0;
 	for (size_t i = 0; i < run->n && r == 0; i++)
 		run->seconds = fmax(run->seconds, run->ranks[i].seconds);
@@ -523,19 +524,19 @@ int collective_local(struct collective_run *run, enum collective_step step, stru
 
 	switch (step) {
 	case COLLECTIVE_MAKE:
-		return make(run, e);
+		return collective_work_make(run, e);
 	case COLLECTIVE_FIRST:
 		return first(run, what, e);
 	case COLLECTIVE_ROW:
-		return measure(run, what, e);
+		return collective_work_measure(run, what, e);
 	case COLLECTIVE_AGAIN:
 		return collective_each(run, fill_and_run, limit, what, e);
 	case COLLECTIVE_CHECK:
 		return collective_each(run, check, limit, "checking", e);
 	case COLLECTIVE_PLANT:
-		return collective_each(run, plant, limit, "checking the check", e);
+		return collective_each(run, collective_work_plant, limit, "checking the check", e);
 	case COLLECTIVE_DROP:
-		drop(run);
+		collective_work_drop(run);
 		return 0;
 	default:
 		return err_set(e, -EINVAL, "no step of a collective");

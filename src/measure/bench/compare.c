@@ -37,8 +37,8 @@ static const char *unlike(struct arena *a, const struct record_case *x, const st
 	return NULL;
 }
 
-static void judge(struct arena *a, const struct record_case *x, const struct record_case *y,
-		  size_t k, struct compare_row *row)
+static void bench_compare_judge(struct arena *a, const struct record_case *x,
+				const struct record_case *y, size_t k, struct compare_row *row)
 {
 	struct stat_arm ax = { x->series[k].x, x->n, x->first, x->rounds },
 			ay = { y->series[k].x, y->n, y->first, y->rounds };
@@ -72,8 +72,8 @@ static void judge(struct arena *a, const struct record_case *x, const struct rec
 			100 * fmax(row->ratio.ratio - i->low, i->high - row->ratio.ratio));
 }
 
-static void add_rows(struct arena *a, const struct record_case *x, const struct record_case *y,
-		     struct compare *out)
+static void bench_compare_add_rows(struct arena *a, const struct record_case *x,
+				   const struct record_case *y, struct compare *out)
 {
 	const char *why = y ? unlike(a, x, y) : "the second has no such case";
 
@@ -100,7 +100,7 @@ static void add_rows(struct arena *a, const struct record_case *x, const struct 
 				     strcmp(s->unit, t->unit) != 0 || s->better != t->better))
 			row->reason = "different figures or units";
 		if (!row->reason)
-			judge(a, x, y, k, row);
+			bench_compare_judge(a, x, y, k, row);
 		out->count[row->verdict]++;
 	}
 }
@@ -138,8 +138,8 @@ static const char *value_of(const struct record_pair *pairs, size_t n, const cha
 	return NULL;
 }
 
-static void differ(struct arena *a, struct compare *out, const struct record_pair *x, size_t nx,
-		   const struct record_pair *y, size_t ny)
+static void bench_compare_differ(struct arena *a, struct compare *out, const struct record_pair *x,
+				 size_t nx, const struct record_pair *y, size_t ny)
 {
 	for (size_t i = 0; i < nx + ny; i++) {
 		const struct record_pair *p = i < nx ? &x[i] : &y[i - nx];
@@ -161,18 +161,19 @@ void compare_records(struct arena *a, const struct record *x, const struct recor
 	if (strcmp(x->machine, y->machine) != 0)
 		out->cannot = "different machines";
 	for (size_t i = 0; i < x->n; i++)
-		add_rows(a, &x->cases[i], find_case(y, &x->cases[i]), out);
+		bench_compare_add_rows(a, &x->cases[i], find_case(y, &x->cases[i]), out);
 	for (size_t i = 0; i < y->n; i++)
 		if (!find_case(x, &y->cases[i])) {
 			size_t from = out->n;
 
-			add_rows(a, &y->cases[i], NULL, out);
+			bench_compare_add_rows(a, &y->cases[i], NULL, out);
 			for (size_t k = from; k < out->n && !out->cannot; k++)
 				out->rows[k].reason = "the first has no such case";
 		}
 	note_variants(a, out);
-	differ(a, out, x->fingerprint, x->n_fingerprint, y->fingerprint, y->n_fingerprint);
-	differ(a, out, x->settings, x->n_settings, y->settings, y->n_settings);
+	bench_compare_differ(a, out, x->fingerprint, x->n_fingerprint, y->fingerprint,
+			     y->n_fingerprint);
+	bench_compare_differ(a, out, x->settings, x->n_settings, y->settings, y->n_settings);
 	note_busy(a, out, "the first", x);
 	note_busy(a, out, "the second", y);
 }

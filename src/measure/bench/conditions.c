@@ -90,7 +90,7 @@ void conditions_track(struct host *h, const struct watch_list *w, struct record_
 }
 
 /* The value after "name " at the start of a line. */
-static bool line_number(const char *text, const char *name, double *out)
+static bool conditions_line_number(const char *text, const char *name, double *out)
 {
 	size_t n = strlen(name);
 
@@ -120,9 +120,9 @@ static void read_stat(struct host *h, struct record_moment *out)
 		out->irq_s = t[5] + t[6];
 		out->busy_s = t[0] + t[1] + t[2] + out->irq_s;
 		out->steal_s = t[7];
-		if (line_number(text, "intr", &v))
+		if (conditions_line_number(text, "intr", &v))
 			out->interrupts = (long long)v;
-		if (line_number(text, "ctxt", &v))
+		if (conditions_line_number(text, "ctxt", &v))
 			out->switches = (long long)v;
 	}
 	arena_free(&a);
@@ -176,7 +176,7 @@ void conditions_look(struct host *h, const struct watch_list *w, struct record_m
 	if (host_read_line(h, "/proc/loadavg", line, sizeof(line)) == 0)
 		out->load1 = strtod(line, NULL);
 	if (host_read(h, "/proc/meminfo", HOST_READ_MAX, &a, &text, NULL) == 0 &&
-	    line_number(text, "MemAvailable", &d))
+	    conditions_line_number(text, "MemAvailable", &d))
 		out->available_mib = d / 1024;
 	arena_free(&a);
 	for (size_t i = 0; i < w->n_throttle; i++)

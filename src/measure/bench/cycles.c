@@ -105,7 +105,7 @@ bool cycles_vector_load(double length)
 	return right;
 }
 
-static double count_once(int fd)
+static double cycles_count_once(int fd)
 {
 	uint64_t cycles = 0;
 
@@ -137,7 +137,7 @@ double cycles_an_add(void)
 		return 0;
 	/* The least: what else the counter saw only adds. */
 	for (int i = 0; i < COUNTED_TIMES; i++) {
-		double c = count_once(fd);
+		double c = cycles_count_once(fd);
 
 		if (c > 0 && (!(least > 0) || c < least))
 			least = c;

@@ -50,7 +50,7 @@ static uint64_t next_block(struct disk_load *s)
 	return b;
 }
 
-static void put(struct disk_load *s, unsigned i, int64_t now)
+static void bench_disk_put(struct disk_load *s, unsigned i, int64_t now)
 {
 	uint64_t b = next_block(s);
 	struct disk_slot *it = &s->slots[i];
@@ -87,7 +87,8 @@ static int bad_result(const struct disk_load *s, const struct disk_slot *it, int
 		       s->arg->block);
 }
 
-static int finish(struct disk_load *s, const struct uring_done *d, int64_t now, struct err *e)
+static int bench_disk_finish(struct disk_load *s, const struct uring_done *d, int64_t now,
+			     struct err *e)
 {
 	struct disk_slot *it = &s->slots[d->slot];
 
@@ -115,7 +116,7 @@ static int finish(struct disk_load *s, const struct uring_done *d, int64_t now, 
 }
 
 /* Takes what is done, and sends as much again unless it is the end. */
-static int turn(struct disk_load *s, bool again, struct err *e)
+static int bench_disk_turn(struct disk_load *s, bool again, struct err *e)
 {
 	int n = disk_queue_wait(s->q, s->done), r = 0;
 	int64_t now = clock_mono_ns();
@@ -123,11 +124,11 @@ static int turn(struct disk_load *s, bool again, struct err *e)
 	if (n < 0)
 		return err_set(e, n, "waiting for the disk failed: %s", strerror(-n));
 	for (int i = 0; i < n; i++) {
-		int failed = finish(s, &s->done[i], now, e);
+		int failed = bench_disk_finish(s, &s->done[i], now, e);
 
 		r = r ? r : failed;
 		if (again && r == 0)
-			put(s, s->done[i].slot, now);
+			bench_disk_put(s, s->done[i].slot, now);
 	}
 	s->at_ns = now;
 	return r;
@@ -138,13 +139,13 @@ static int disk_drain(struct disk_load *s, struct err *e)
 	int r = 0;
 
 	while (s->under_way && r == 0)
-		r = turn(s, false, e);
+		r = bench_disk_turn(s, false, e);
 	return r;
 }
 
 /* --- a sample -----------------------------------------------------------------------------------
  */
-static void begin(struct disk_load *s)
+static void bench_disk_begin(struct disk_load *s)
 {
 	memset(&s->times, 0, sizeof(s->times));
 	s->bytes = s->requests = 0;
@@ -152,12 +153,12 @@ static void begin(struct disk_load *s)
 		return;
 	s->at_ns = clock_mono_ns();
 	for (unsigned i = 0; i < s->arg->depth; i++)
-		put(s, i, s->at_ns);
+		bench_disk_put(s, i, s->at_ns);
 }
 
 /* Nothing that was read once may come from memory: before a round through the file begins anew, and
  * before each window of random reads. Its time does not count. */
-static int forget(struct disk_load *s, struct err *e)
+static int bench_disk_forget(struct disk_load *s, struct err *e)
 {
 	int64_t from = clock_mono_ns();
 	double cpu = clock_cpu_s();
@@ -177,19 +178,19 @@ static int window_buffered(struct disk_load *s, struct err *e)
 	int r = 0;
 
 	if (!s->arg->write && (s->arg->random || s->cursor >= s->blocks))
-		r = forget(s, e);
+		r = bench_disk_forget(s, e);
 	if (r)
 		return r;
-	begin(s);
+	bench_disk_begin(s);
 	while (r == 0) {
-		r = turn(s, false, e);
+		r = bench_disk_turn(s, false, e);
 		if (r || s->at_ns - s->skipped_ns - from >= s->window_ns || stopped(s) ||
 		    (s->arg->write && s->bytes >= SYNC_BYTES))
 			break;
 		if (!s->arg->write && !s->arg->random && s->cursor >= s->blocks)
-			r = forget(s, e);
+			r = bench_disk_forget(s, e);
 		if (r == 0)
-			put(s, 0, clock_mono_ns());
+			bench_disk_put(s, 0, clock_mono_ns());
 	}
 	if (r == 0 && s->arg->write && fdatasync(s->file->fd))
 		r = err_set(e, -errno, "what was written does not reach the device: %s",
@@ -203,14 +204,15 @@ static int window_queued(struct disk_load *s, struct err *e)
 	int64_t end;
 	int r = 0;
 
-	begin(s);
+	bench_disk_begin(s);
 	end = s->at_ns + s->window_ns;
 	while (r == 0 && !stopped(s) && (s->at_ns < end || !s->requests))
-		r = turn(s, true, e);
+		r = bench_disk_turn(s, true, e);
 	return r;
 }
 
-static void give(struct disk_load *s, double seconds, double cpu, struct bench_sample *out)
+static void bench_disk_give(struct disk_load *s, double seconds, double cpu,
+			    struct bench_sample *out)
 {
 	struct histogram *all = out->observed;
 
@@ -247,7 +249,7 @@ static int disk_run(void *state, struct bench_sample *out, struct err *e)
 	if (stopped(s))
 		return err_set(e, -EINTR, "interrupted");
 	s->cpu_s = clock_cpu_s();
-	give(s, (double)(s->at_ns - from) / 1e9, s->cpu_s - s->skipped_cpu_s - cpu, out);
+	bench_disk_give(s, (double)(s->at_ns - from) / 1e9, s->cpu_s - s->skipped_cpu_s - cpu, out);
 	return 0;
 }
 
@@ -268,7 +270,7 @@ static int check_read(struct disk_load *s, struct err *e)
 	return r;
 }
 
-static int check_written(struct disk_load *s, struct err *e)
+static int bench_disk_check_written(struct disk_load *s, struct err *e)
 {
 	size_t n = s->n_kept < s->kept_max ? s->n_kept : s->kept_max;
 	struct iovec v = { disk_queue_buffer(s->q, 0), s->arg->block };
@@ -301,7 +303,7 @@ static int disk_verify(void *state, struct err *e)
 		*e = s->first_wrong;
 		return -EILSEQ;
 	}
-	return s->arg->write ? check_written(s, e) : check_read(s, e);
+	return s->arg->write ? bench_disk_check_written(s, e) : check_read(s, e);
 }
 
 /* --- before and after ---------------------------------------------------------------------------
@@ -334,7 +336,7 @@ static bool load_init(struct disk_load *s, const struct bench_env *env, const st
 	return s->slots && s->done && s->kept && (s->busy || !arg->write);
 }
 
-static int prepare(struct disk_load *s, const struct bench_env *env, struct err *e)
+static int bench_disk_prepare(struct disk_load *s, const struct bench_env *env, struct err *e)
 {
 	const struct disk_arg *arg = s->arg;
 	struct disk_shared *shared = arg->shared;
@@ -377,7 +379,7 @@ static int disk_setup(const struct bench_env *env, const struct bench_case *c, v
 	if (!load_init(s, env, arg))
 		return err_set(e, -ENOMEM, "no memory for requests");
 	s->cpus_before = pin_to(&arg->shared->cpus);
-	r = prepare(s, env, e);
+	r = bench_disk_prepare(s, env, e);
 	if (r)
 		return r;
 	*variant = arena_printf(env->a, "%s, %s%s", disk_queue_engine(s->q),
@@ -435,7 +437,7 @@ static uint64_t most_bytes(const struct disk_place *p)
 	return p->n_disks ? 4 * GIB : GIB;
 }
 
-static int look(const struct bench_env *env, struct disk_shared *s, struct err *e)
+static int bench_disk_look(const struct bench_env *env, struct disk_shared *s, struct err *e)
 {
 	uint64_t least = env->small ? SMALL_FILE : LEAST_FILE, room;
 	int r = disk_place_look(env, env->ask.dir, &s->place, e), fd;
@@ -501,7 +503,7 @@ static void disk_cases(const struct bench_env *env, struct bench_cases *out)
 		return;
 	}
 	s->file.fd = -1;
-	if (look(env, s, &e)) {
+	if (bench_disk_look(env, s, &e)) {
 		out->none = arena_strdup(env->a, e.text);
 		out->usage = true;
 		return;

@@ -24,7 +24,7 @@
 
 enum { FILL_BLOCK = 1 << 20, FILL_DEPTH = 8, EXTENTS = 64, LOOKS = 64, TRIES = 25 };
 
-static int cannot(struct err *e, int code, const char *dir)
+static int disk_file_cannot(struct err *e, int code, const char *dir)
 {
 	if (code == -EROFS)
 		return err_set(e, code, "%.200s is on a file system that can only be read", dir);
@@ -60,7 +60,7 @@ int disk_file_make(const char *dir, struct err *e)
 	fd = -errno;
 	if (fd == -EOPNOTSUPP || fd == -EISDIR || fd == -EINVAL || fd == -ENOENT)
 		fd = make_named(dir);
-	return fd < 0 ? cannot(e, fd, dir) : fd;
+	return fd < 0 ? disk_file_cannot(e, fd, dir) : fd;
 }
 
 int disk_file_lend(int fd, const char *dir, char *path, size_t cap, struct err *e)
@@ -169,9 +169,9 @@ static int fill_all(struct filling *s, const char *dir, const atomic_bool *stop,
 		s->under_way -= (unsigned)n;
 		for (int i = 0; i < n; i++) {
 			if (done[i].result < 0)
-				return cannot(e, done[i].result, dir);
+				return disk_file_cannot(e, done[i].result, dir);
 			if (done[i].result != FILL_BLOCK)
-				return cannot(e, -ENOSPC, dir);
+				return disk_file_cannot(e, -ENOSPC, dir);
 			if (s->next < s->f->bytes)
 				fill_one(s, done[i].slot);
 		}
@@ -182,7 +182,7 @@ static int fill_all(struct filling *s, const char *dir, const atomic_bool *stop,
 }
 
 /* A hole or an extent that was only promised is read without touching the disk. */
-static int check_written(const struct disk_file *f, struct err *e)
+static int disk_file_check_written(const struct disk_file *f, struct err *e)
 {
 	union {
 		struct fiemap map;
@@ -233,8 +233,8 @@ static int allow_size(uint64_t bytes, struct err *e)
 	return 0;
 }
 
-static int write_all(struct disk_file *f, const char *dir, bool direct, const atomic_bool *stop,
-		     struct err *e)
+static int disk_file_write_all(struct disk_file *f, const char *dir, bool direct,
+			       const atomic_bool *stop, struct err *e)
 {
 	struct disk_queue_ask ask = { .fd = f->fd,
 				      .depth = FILL_DEPTH,
@@ -248,9 +248,9 @@ static int write_all(struct disk_file *f, const char *dir, bool direct, const at
 		return r;
 	/* In one piece, where the file system can promise one. */
 	if (fallocate(f->fd, 0, 0, (off_t)f->bytes) && errno != EOPNOTSUPP && errno != ENOSYS)
-		return cannot(e, -errno, dir);
+		return disk_file_cannot(e, -errno, dir);
 	if (ftruncate(f->fd, (off_t)f->bytes))
-		return cannot(e, -errno, dir);
+		return disk_file_cannot(e, -errno, dir);
 	r = disk_file_mode(f, direct, e);
 	r = r ? r : disk_queue_open(&ask, &s.q, e);
 	if (r)
@@ -258,8 +258,8 @@ static int write_all(struct disk_file *f, const char *dir, bool direct, const at
 	r = fill_all(&s, dir, stop, e);
 	disk_queue_close(s.q);
 	if (r == 0 && fsync(f->fd))
-		r = cannot(e, -errno, dir);
-	return r ? r : check_written(f, e);
+		r = disk_file_cannot(e, -errno, dir);
+	return r ? r : disk_file_check_written(f, e);
 }
 
 int disk_file_open(struct disk_file *f, const char *dir, uint64_t bytes, bool direct,
@@ -275,7 +275,7 @@ int disk_file_open(struct disk_file *f, const char *dir, uint64_t bytes, bool di
 	if (!made.turns || getrandom(&made.id, sizeof(made.id), 0) != sizeof(made.id))
 		r = err_set(e, -ENOMEM, "no memory for the file's page numbers");
 	else
-		r = write_all(&made, dir, direct, stop, e);
+		r = disk_file_write_all(&made, dir, direct, stop, e);
 	r = r ? r : disk_file_drop(&made, e);
 	if (r)
 		disk_file_close(&made);

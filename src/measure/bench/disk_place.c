@@ -28,8 +28,8 @@ static void add_disk(const struct machine *m, const char *name, struct disk_plac
 }
 
 /* path: a block device's place below /sys/devices. */
-static void walk(const struct bench_env *env, const char *path, unsigned depth,
-		 struct disk_place *p)
+static void disk_place_walk(const struct bench_env *env, const char *path, unsigned depth,
+			    struct disk_place *p)
 {
 	const char *slaves = arena_printf(env->a, "%s/slaves", path);
 	char **names, below[HOST_PATH_MAX];
@@ -41,21 +41,21 @@ static void walk(const struct bench_env *env, const char *path, unsigned depth,
 		char *whole = arena_strdup(env->a, path);
 
 		*strrchr(whole, '/') = '\0';
-		walk(env, whole, depth + 1, p);
+		disk_place_walk(env, whole, depth + 1, p);
 		return;
 	}
 	if (host_list(env->h, slaves, env->a, &names, &n) == 0 && n) {
 		for (size_t i = 0; i < n && i < DISK_MEMBERS; i++)
 			if (host_link_path(env->h, arena_printf(env->a, "%s/%s", slaves, names[i]),
 					   below, sizeof(below)) == 0)
-				walk(env, below, depth + 1, p);
+				disk_place_walk(env, below, depth + 1, p);
 		return;
 	}
 	add_disk(env->m, path_name(path), p);
 }
 
 /* btrfs and others give their files a device number of their own: the mount's device counts. */
-static dev_t device_of(const struct stat *dir, const struct mount *m)
+static dev_t disk_place_device_of(const struct stat *dir, const struct mount *m)
 {
 	const char *device = m ? fact_text(&m->device, "") : "";
 	struct stat st;
@@ -77,7 +77,7 @@ void disk_place_members(const struct bench_env *env, dev_t dev, struct disk_plac
 			   arena_printf(env->a, "/sys/dev/block/%u:%u", major(dev), minor(dev)),
 			   path, sizeof(path)))
 		return;
-	walk(env, path, 0, p);
+	disk_place_walk(env, path, 0, p);
 	for (size_t i = 0; i < p->n_disks; i++) {
 		int node = (int)fact_or(&p->disks[i]->numa_node, -1);
 
@@ -87,7 +87,7 @@ void disk_place_members(const struct bench_env *env, dev_t dev, struct disk_plac
 	}
 }
 
-static const char *name_of(long type)
+static const char *disk_place_name_of(long type)
 {
 	static const struct {
 		long type;
@@ -124,8 +124,8 @@ int disk_place_look(const struct bench_env *env, const char *path, struct disk_p
 	if (m && p.memory && !fact_is(&m->type, "tmpfs"))
 		m = NULL;
 	p.mount = m ? m->name : p.dir;
-	p.fs = m ? fact_text(&m->type, "a file system") : name_of((long)fs.f_type);
-	disk_place_members(env, device_of(&st, m), &p);
+	p.fs = m ? fact_text(&m->type, "a file system") : disk_place_name_of((long)fs.f_type);
+	disk_place_members(env, disk_place_device_of(&st, m), &p);
 	*out = p;
 	return 0;
 }

@@ -205,7 +205,7 @@ static int start_threads(struct disk_queue *q, const char *why, struct err *e)
 	return disk_threads_open(q->fd, q->slots, q->depth, &q->threads, e);
 }
 
-static int start(struct disk_queue *q, enum disk_engine engine, struct err *e)
+static int disk_queue_start(struct disk_queue *q, enum disk_engine engine, struct err *e)
 {
 	struct err why = { 0 };
 
@@ -249,7 +249,7 @@ int disk_queue_open(const struct disk_queue_ask *ask, struct disk_queue **out, s
 		q->buffers = buffers;
 		for (unsigned i = 0; i < q->depth; i++)
 			q->slots[i] = (struct iovec){ q->buffers + i * ask->block, ask->block };
-		r = start(q, ask->engine, e);
+		r = disk_queue_start(q, ask->engine, e);
 	}
 	if (r)
 		disk_queue_close(q);

@@ -101,7 +101,7 @@ void figures_bars(struct doc *d, const struct record *r, const char *bench)
 /* --- distributions ------------------------------------------------------------------------------
  */
 
-static struct chart_spread spread_of(struct arena *a, const struct record_case *c)
+static struct chart_spread figures_bench_spread_of(struct arena *a, const struct record_case *c)
 {
 	const struct record_series *s = &c->series[0];
 
@@ -133,7 +133,7 @@ void figures_spreads(struct doc *d, const struct record *r, bool all)
 
 		if (!c->n_series || !c->series[0].has_summary || !c->series[0].x || c->error)
 			continue;
-		s = spread_of(d->arena, c);
+		s = figures_bench_spread_of(d->arena, c);
 		if (c->series[0].s.modes.found || all)
 			chart_add_spread(d, &s);
 		else if (r->n <= SPREADS && c->n >= SPREAD_LEAST && drawn++ < SPREADS)
@@ -182,7 +182,7 @@ void figures_percentiles(struct doc *d, const struct record *r)
 enum { LINES = 8, SIZES_LEAST = 3 };
 
 /* "64KiB" of len bytes; 0: it is no size. */
-static double size_of(const char *s, size_t len)
+static double figures_bench_size_of(const char *s, size_t len)
 {
 	static const struct {
 		const char *suffix;
@@ -208,7 +208,7 @@ bool figures_size(struct arena *a, const char *name, double *bytes, const char *
 {
 	for (const char *p = name; *p;) {
 		size_t n = strcspn(p, ":");
-		double size = size_of(p, n);
+		double size = figures_bench_size_of(p, n);
 
 		if (size > 0) {
 			const char *rest = p + n + (p[n] == ':');
@@ -248,8 +248,8 @@ static void line_point(struct sweep_line *l, double size, const struct record_se
 	l->high[at] = s->s.has_interval ? s->s.interval.high : NAN;
 }
 
-static struct sweep_line *line_of(struct arena *a, struct sweep_line *lines, size_t *n,
-				  const char *kind, size_t room)
+static struct sweep_line *figures_bench_line_of(struct arena *a, struct sweep_line *lines,
+						size_t *n, const char *kind, size_t room)
 {
 	struct sweep_line *l = lines;
 
@@ -268,8 +268,9 @@ static struct sweep_line *line_of(struct arena *a, struct sweep_line *lines, siz
 }
 
 /* Cases of which the first figure has one unit; the first case's. */
-static size_t gather(struct arena *a, const struct record *r, const char *bench,
-		     struct sweep_line *lines, struct chart_mark *limit, const char **unit)
+static size_t figures_bench_gather(struct arena *a, const struct record *r, const char *bench,
+				   struct sweep_line *lines, struct chart_mark *limit,
+				   const char **unit)
 {
 	bool same = true;
 	size_t n = 0;
@@ -286,7 +287,7 @@ static size_t gather(struct arena *a, const struct record *r, const char *bench,
 			continue;
 		if (*unit && strcmp(*unit, c->series[0].unit_text) != 0)
 			continue;
-		l = line_of(a, lines, &n, kind, r->n);
+		l = figures_bench_line_of(a, lines, &n, kind, r->n);
 		if (!l)
 			continue;
 		line_point(l, size, &c->series[0]);
@@ -308,7 +309,7 @@ static bool sweep(struct arena *a, const struct record *r, const char *bench, st
 	struct chart_series *s = arena_array(a, LINES, sizeof(*s));
 	struct chart_mark *limit = arena_array(a, 1, sizeof(*limit));
 	const char *unit;
-	size_t n = gather(a, r, bench, lines, limit, &unit);
+	size_t n = figures_bench_gather(a, r, bench, lines, limit, &unit);
 
 	*out = (struct chart){ .x_title = "size",
 			       .log_x = true,

@@ -61,7 +61,7 @@ static void fail(struct turn *t, const char *what, const struct err *e)
 	t->done = true;
 }
 
-static int sample(struct turn *t, void *state, struct bench_sample *s)
+static int frame_sample(struct turn *t, void *state, struct bench_sample *s)
 {
 	struct err e = { 0 };
 	int r = t->b->run(state, s, &e);
@@ -84,7 +84,7 @@ static void report_progress(const struct turn *t, size_t done)
 }
 
 /* What there is before the first sample that counts. */
-static void early(void *ctx, double value, const char *how)
+static void frame_early(void *ctx, double value, const char *how)
 {
 	struct turn *t = ctx;
 	struct record_early *e = &t->out->early;
@@ -107,14 +107,14 @@ static int warm_up(struct turn *t, void *state, bool again)
 	size_t n = 0;
 
 	while (!stopped(t->f)) {
-		int r = sample(t, state, &s);
+		int r = frame_sample(t, state, &s);
 
 		if (r)
 			return r;
 		t->out->warmup++;
 		t->warm = arena_grow(t->f->env.a, t->warm, n, sizeof(*t->warm));
 		t->warm[n++] = s.value[0];
-		early(t, s.value[0], "the first sample of the warm-up");
+		frame_early(t, s.value[0], "the first sample of the warm-up");
 		if (again && n >= WARM_AGAIN)
 			return 0;
 		if (!again && stat_steady(t->warm, n, WARM_WINDOW, 0.01)) {
@@ -128,7 +128,7 @@ static int warm_up(struct turn *t, void *state, bool again)
 	return -EINTR;
 }
 
-static void keep(struct turn *t, const struct bench_sample *s, double at)
+static void frame_keep(struct turn *t, const struct bench_sample *s, double at)
 {
 	struct record_case *c = t->out;
 	struct arena *a = t->f->env.a;
@@ -142,7 +142,7 @@ static void keep(struct turn *t, const struct bench_sample *s, double at)
 }
 
 /* The samples of one round. *left: rounds still to come, this one included. */
-static void measure(struct turn *t, void *state, unsigned left)
+static void frame_measure(struct turn *t, void *state, unsigned left)
 {
 	struct bench_sample s = { .observed = t->seen };
 	size_t want = t->f->samples, before = t->out->n;
@@ -158,15 +158,15 @@ static void measure(struct turn *t, void *state, unsigned left)
 		if (at >= end && t->out->n >= before + SAMPLES_PER_ROUND_MIN &&
 		    (!want || t->f->seconds > 0))
 			return;
-		if (sample(t, state, &s))
+		if (frame_sample(t, state, &s))
 			return;
-		keep(t, &s, at);
+		frame_keep(t, &s, at);
 		report_progress(t, t->b->rounds - left);
 	}
 }
 
 /* What was asked to stop while it looked has said nothing of the samples. */
-static void check(struct turn *t, void *state)
+static void frame_check(struct turn *t, void *state)
 {
 	struct err e = { 0 };
 	int r = t->b->verify(state, &e);
@@ -179,13 +179,13 @@ static void check(struct turn *t, void *state)
 		t->out->verified = t->out->n > 0;
 }
 
-static void one_round(struct turn *t, unsigned left)
+static void frame_one_round(struct turn *t, unsigned left)
 {
 	struct err e = { 0 };
 	void *state = NULL;
 	int r;
 
-	t->f->env.early = early;
+	t->f->env.early = frame_early;
 	t->f->env.early_ctx = t;
 	t->f->env.seconds = t->seconds;
 	r = bench_set_up(t->b, &t->f->env, t->c, &state, &t->out->variant, &e);
@@ -199,10 +199,10 @@ static void one_round(struct turn *t, unsigned left)
 		t->out->first = arena_grow(t->f->env.a, t->out->first, t->out->rounds,
 					   sizeof(*t->out->first));
 		t->out->first[t->out->rounds++] = t->out->n;
-		measure(t, state, left);
+		frame_measure(t, state, left);
 	}
 	if (!t->out->error)
-		check(t, state);
+		frame_check(t, state);
 	bench_tear_down(t->b, state);
 }
 
@@ -232,8 +232,8 @@ static void add_series(struct frame *f, const struct bench *b, const struct benc
 	}
 }
 
-static void begin(struct frame *f, const struct bench *b, const struct bench_case *c,
-		  struct record_case *out, struct turn *t)
+static void frame_begin(struct frame *f, const struct bench *b, const struct bench_case *c,
+			struct record_case *out, struct turn *t)
 {
 	struct bench_limit limit =
 		b->limit ? b->limit(&f->env, c) : (struct bench_limit){ .source = b->no_limit };
@@ -258,7 +258,7 @@ static void begin(struct frame *f, const struct bench *b, const struct bench_cas
 			    .seconds = f->seconds > 0 ? f->seconds : b->seconds };
 }
 
-static void finish(struct turn *t)
+static void frame_finish(struct turn *t)
 {
 	const struct histogram *h = t->seen;
 	double scale = t->b->observed_scale;
@@ -277,7 +277,7 @@ static void finish(struct turn *t)
 }
 
 /* The case of that name; where there is none, all that begin so. */
-static size_t choose(const struct bench_cases *all, const char *name, struct turn *turns)
+static size_t frame_choose(const struct bench_cases *all, const char *name, struct turn *turns)
 {
 	size_t n = 0;
 
@@ -292,7 +292,7 @@ static size_t choose(const struct bench_cases *all, const char *name, struct tur
 	return n;
 }
 
-static void rounds(struct frame *f, const struct bench *b, struct turn *turns, size_t n)
+static void frame_rounds(struct frame *f, const struct bench *b, struct turn *turns, size_t n)
 {
 	for (unsigned round = 0; round < b->rounds; round++)
 		for (size_t i = 0; i < n && !stopped(f); i++) {
@@ -300,7 +300,7 @@ static void rounds(struct frame *f, const struct bench *b, struct turn *turns, s
 
 			if (t->done)
 				continue;
-			one_round(t, b->rounds - round);
+			frame_one_round(t, b->rounds - round);
 			if (!t->done && !(f->seconds > 0) && !f->samples &&
 			    round + 1 >= ROUNDS_MIN && narrow(t)) {
 				t->done = true;
@@ -339,7 +339,7 @@ int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct
 	f->env.ask.name = prefix;
 	b->cases(&f->env, &all);
 	turns = arena_array(f->env.a, all.n, sizeof(*turns));
-	n = choose(&all, prefix, turns);
+	n = frame_choose(&all, prefix, turns);
 	absent = skip_absent(f, b, n ? NULL : prefix, &all, r);
 	if (!all.n && !all.n_absent)
 		record_skip(f->env.a, r, b->name,
@@ -355,12 +355,12 @@ int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct
 	for (size_t i = 0; i < n; i++)
 		r->cases = arena_grow(f->env.a, r->cases, r->n + i, sizeof(*r->cases));
 	for (size_t i = 0; i < n; i++)
-		begin(f, b, turns[i].c, &r->cases[r->n + i], &turns[i]);
+		frame_begin(f, b, turns[i].c, &r->cases[r->n + i], &turns[i]);
 	if (f->begins)
 		f->begins(f->ctx, b, n, turns[0].seconds);
-	rounds(f, b, turns, n);
+	frame_rounds(f, b, turns, n);
 	for (size_t i = 0; i < n; i++)
-		finish(&turns[i]);
+		frame_finish(&turns[i]);
 	if (b->end)
 		b->end(&all);
 	r->n += n;

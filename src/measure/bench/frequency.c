@@ -42,7 +42,7 @@ struct frequency {
 };
 
 /* The rate of one piece in additions a second. */
-static double piece(const struct frequency *s, struct frequency_core *core)
+static double frequency_piece(const struct frequency *s, struct frequency_core *core)
 {
 	double from = clock_mono_s(), to;
 	uint64_t sum = cycles_chain(1, STEP, s->loops);
@@ -52,7 +52,7 @@ static double piece(const struct frequency *s, struct frequency_core *core)
 	return (double)(CYCLES_CHAIN * s->loops) / (to - from);
 }
 
-static void work(void *ctx, size_t i)
+static void frequency_work(void *ctx, size_t i)
 {
 	struct frequency *s = ctx;
 	struct frequency_core *core = &s->cores[i];
@@ -62,7 +62,7 @@ static void work(void *ctx, size_t i)
 	do {
 		if (s->arg->vector)
 			core->wrong += !cycles_vector_load(load_s);
-		rates[n++] = piece(s, core);
+		rates[n++] = frequency_piece(s, core);
 	} while (n < PIECES_MAX && clock_mono_s() < end);
 	/* The median: a piece in which an interrupt came is no frequency. */
 	core->mhz = stat_median_in_place(rates, n) * s->cycles_an_add / 1e6;
@@ -96,7 +96,7 @@ static void frequency_teardown(void *state)
 	free(s->counts);
 }
 
-static int prepare(struct frequency *s, struct err *e)
+static int frequency_prepare(struct frequency *s, struct err *e)
 {
 	size_t n = idset_count(&s->arg->cpus), i = 0;
 
@@ -118,7 +118,7 @@ static int frequency_setup(const struct bench_env *env, const struct bench_case 
 
 	s->arg = c->arg;
 	s->sample_s = env->small ? 1e-3 : 10e-3;
-	r = prepare(s, e);
+	r = frequency_prepare(s, e);
 	if (r)
 		return r;
 	workers_run(s->workers, calibrate, s);
@@ -135,7 +135,7 @@ static int frequency_run(void *state, struct bench_sample *out, struct err *e)
 	struct frequency *s = state;
 	size_t n = 0;
 
-	workers_run(s->workers, work, s);
+	workers_run(s->workers, frequency_work, s);
 	for (size_t i = 0; i < workers_count(s->workers); i++)
 		if (s->counts[i])
 			s->sorted[n++] = s->cores[i].mhz;
@@ -162,8 +162,8 @@ static int frequency_verify(void *state, struct err *e)
 /* --- cases --------------------------------------------------------------------------------------
  */
 
-static void add(const struct bench_env *env, struct bench_cases *out, const char *name,
-		const struct frequency_arg *want)
+static void frequency_add(const struct bench_env *env, struct bench_cases *out, const char *name,
+			  const struct frequency_arg *want)
 {
 	struct frequency_arg *arg = ARENA_NEW(env->a, struct frequency_arg);
 	const char *list = idset_format(env->a, &want->cpus), *of;
@@ -200,12 +200,12 @@ static void add_type(const struct bench_env *env, struct bench_cases *out, const
 	last = of->r[of->n - 1].hi;
 	idset_add(env->a, &arg.of, last);
 	arg.cpus = arg.of;
-	add(env, out, arena_printf(env->a, "one%s", suffix), &arg);
+	frequency_add(env, out, arena_printf(env->a, "one%s", suffix), &arg);
 	arg = (struct frequency_arg){ env->cpus, *of, false };
 	if (idset_count(&env->cpus) > 1)
-		add(env, out, arena_printf(env->a, "all%s", suffix), &arg);
+		frequency_add(env, out, arena_printf(env->a, "all%s", suffix), &arg);
 	arg.vector = true;
-	add(env, out, arena_printf(env->a, "all%s:vector", suffix), &arg);
+	frequency_add(env, out, arena_printf(env->a, "all%s:vector", suffix), &arg);
 }
 
 static void frequency_cases(const struct bench_env *env, struct bench_cases *out)

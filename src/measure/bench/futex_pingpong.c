@@ -49,7 +49,7 @@ static double now_ns(void)
 	return (double)clock_mono_ns();
 }
 
-static void give(struct hand *to)
+static void futex_pingpong_give(struct hand *to)
 {
 	double end = now_ns() + pause_ns;
 
@@ -61,7 +61,7 @@ static void give(struct hand *to)
 }
 
 /* False when nobody came. */
-static bool take(struct hand *mine, uint32_t seen)
+static bool futex_pingpong_take(struct hand *mine, uint32_t seen)
 {
 	struct timespec most = { WAIT_S, 0 };
 	bool slept = false;
@@ -84,7 +84,7 @@ static bool take(struct hand *mine, uint32_t seen)
 	return true;
 }
 
-static void exchange(void *ctx, size_t i)
+static void futex_pingpong_exchange(void *ctx, size_t i)
 {
 	struct hands *s = ctx;
 	struct hand *mine = &s->side[i], *other = &s->side[1 - i];
@@ -93,11 +93,11 @@ static void exchange(void *ctx, size_t i)
 	mine->n = 0;
 	for (size_t k = 0; k < s->arg->turns; k++) {
 		if (i == 0)
-			give(other);
-		if (!take(mine, seen++))
+			futex_pingpong_give(other);
+		if (!futex_pingpong_take(mine, seen++))
 			return;
 		if (i == 1)
-			give(other);
+			futex_pingpong_give(other);
 	}
 }
 
@@ -128,7 +128,7 @@ static int hand_run(void *state, struct bench_sample *out, struct err *e)
 	size_t n = 0;
 
 	s->turn = atomic_load(&s->side[0].word);
-	workers_run(s->workers, exchange, s);
+	workers_run(s->workers, futex_pingpong_exchange, s);
 	for (size_t i = 0; i < 2; i++) {
 		if (s->side[i].lost)
 			return err_set(e, -ETIMEDOUT, "a thread was not woken within %d s", WAIT_S);
@@ -174,8 +174,8 @@ static int hand_verify(void *state, struct err *e)
 /* --- cases --------------------------------------------------------------------------------------
  */
 
-static void add(const struct bench_env *env, struct bench_cases *out, const char *name, unsigned x,
-		unsigned y)
+static void futex_pingpong_add(const struct bench_env *env, struct bench_cases *out,
+			       const char *name, unsigned x, unsigned y)
 {
 	struct hand_arg *arg = ARENA_NEW(env->a, struct hand_arg);
 
@@ -189,7 +189,8 @@ static void add(const struct bench_env *env, struct bench_cases *out, const char
 			       .arg = arg });
 }
 
-static struct idset both(struct arena *a, const struct idset *x, const struct idset *y)
+static struct idset futex_pingpong_both(struct arena *a, const struct idset *x,
+					const struct idset *y)
 {
 	struct idset out = { 0 };
 
@@ -203,7 +204,7 @@ static struct idset both(struct arena *a, const struct idset *x, const struct id
  * Two CPUs of one set. The third is taken where there are enough: threads of one core are numbered
  * either next to each other or half the machine apart.
  */
-static bool pair(const struct idset *of, unsigned *x, unsigned *y)
+static bool futex_pingpong_pair(const struct idset *of, unsigned *x, unsigned *y)
 {
 	size_t n = idset_count(of), at = n >= 6 ? 2 : 1, i = 0;
 
@@ -224,17 +225,18 @@ static void hand_cases(const struct bench_env *env, struct bench_cases *out)
 	size_t others = 0;
 
 	LIST_FOR_EACH (const struct core_type, t, &m->types) {
-		struct idset of = both(env->a, &t->cpus.v, &env->cpus);
+		struct idset of = futex_pingpong_both(env->a, &t->cpus.v, &env->cpus);
 
-		if (pair(&of, &x, &y))
-			add(env, out,
-			    m->types.n > 1 ? arena_printf(env->a, "near:%s", t->name) : "near", x,
-			    y);
+		if (futex_pingpong_pair(&of, &x, &y))
+			futex_pingpong_add(env, out,
+					   m->types.n > 1 ? arena_printf(env->a, "near:%s", t->name)
+							  : "near",
+					   x, y);
 	}
-	if (!m->types.n && pair(&env->cpus, &x, &y))
-		add(env, out, "near", x, y);
+	if (!m->types.n && futex_pingpong_pair(&env->cpus, &x, &y))
+		futex_pingpong_add(env, out, "near", x, y);
 	LIST_FOR_EACH (const struct numa_node, n, &m->nodes) {
-		struct idset of = both(env->a, &n->cpus.v, &env->cpus);
+		struct idset of = futex_pingpong_both(env->a, &n->cpus.v, &env->cpus);
 
 		if (!of.n || others > NODES_MOST)
 			continue;
@@ -243,8 +245,9 @@ static void hand_cases(const struct bench_env *env, struct bench_cases *out)
 			x = of.r[0].lo;
 			continue;
 		}
-		add(env, out, arena_printf(env->a, "node%u-node%u", home->index, n->index), x,
-		    of.r[0].lo);
+		futex_pingpong_add(env, out,
+				   arena_printf(env->a, "node%u-node%u", home->index, n->index), x,
+				   of.r[0].lo);
 	}
 	if (!out->n)
 		out->none = "it takes two CPUs, and this process may run on one";

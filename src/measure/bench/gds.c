@@ -74,8 +74,8 @@ static int open_anew(int fd, const char *path, struct err *e)
 
 /* cuFile opens it once more by the name that the kernel tells for it. The bench's own file has one
  * for that long; it can have one only once. */
-static int take(struct gds_files *f, const struct cufile *c, int fd, const char *own_dir,
-		struct err *e)
+static int gds_take_one(struct gds_files *f, const struct cufile *c, int fd, const char *own_dir,
+			struct err *e)
 {
 	struct cufile_file file = { .kind = CUFILE_DESCRIPTOR };
 	char path[PATH_MAX];
@@ -107,7 +107,7 @@ static int gds_take(struct gds_files *f, const struct cufile *c, const struct lo
 	if (!f->tried) {
 		f->tried = true;
 		for (size_t i = 0; i < set->n && f->code == 0; i++)
-			f->code = take(f, c, set->files[i].fd, own_dir, &f->why);
+			f->code = gds_take_one(f, c, set->files[i].fd, own_dir, &f->why);
 	}
 	if (f->code)
 		*e = f->why;
@@ -200,7 +200,7 @@ struct piece {
 	size_t bytes;
 };
 
-static bool next(struct team *t, struct piece *out)
+static bool gds_next(struct team *t, struct piece *out)
 {
 	const struct load_set *set = t->target->set;
 	const atomic_bool *stop = t->target->stop;
@@ -254,7 +254,7 @@ static int straight(struct member *m, const struct piece *p)
 }
 
 /* Past the page cache only whole blocks can be asked for. */
-static int read_piece(const struct load_file *f, const struct piece *p, char *to, struct err *e)
+static int gds_read_piece(const struct load_file *f, const struct piece *p, char *to, struct err *e)
 {
 	for (size_t got = 0; got < p->bytes;) {
 		size_t ask = (p->bytes - got + GDS_ALIGN - 1) / GDS_ALIGN * GDS_ALIGN;
@@ -283,21 +283,21 @@ static int through_host(struct member *m, const struct piece *p, size_t turn)
 	cuda_address to = t->at + gds_offset(t->set, p->file) + p->at;
 	int r = turn < GDS_BUFFERS ? 0 : cuda_wait_event(g, done, COPY_MOST_S, "a copy", &m->e);
 
-	r = r ? r : read_piece(&t->set->files[p->file], p, buffer, &m->e);
+	r = r ? r : gds_read_piece(&t->set->files[p->file], p, buffer, &m->e);
 	r = r ? r : cuda_check(g, g->api->copy_in(to, buffer, p->bytes, s), &m->e, "a copy");
 	r = r ? r : cuda_record(g, done, s, &m->e);
 	m->bytes += r ? 0 : p->bytes;
 	return r;
 }
 
-static void *member_main(void *arg)
+static void *gds_member_main(void *arg)
 {
 	struct member *m = arg;
 	struct gds_target *t = m->team->target;
 	struct piece p;
 
 	m->error = cuda_use(t->place->gpu, &m->e);
-	for (size_t turn = 0; m->error == 0 && next(m->team, &p); turn++)
+	for (size_t turn = 0; m->error == 0 && gds_next(m->team, &p); turn++)
 		m->error = t->handles ? straight(m, &p) : through_host(m, &p, turn);
 	if (m->error == 0 && !t->handles)
 		m->error = cuda_wait_stream(t->place->gpu, t->lane[m->index].stream, COPY_MOST_S,
@@ -323,7 +323,7 @@ static int gds_load(struct gds_target *t, uint64_t *bytes, struct err *e)
 	for (size_t i = 0; i < GDS_THREADS && r == 0; i++) {
 		m[i].team = &team;
 		m[i].index = i;
-		r = -pthread_create(&m[i].thread, NULL, member_main, &m[i]);
+		r = -pthread_create(&m[i].thread, NULL, gds_member_main, &m[i]);
 		started += r == 0;
 	}
 	if (r) {
@@ -350,7 +350,8 @@ static int gds_load(struct gds_target *t, uint64_t *bytes, struct err *e)
  */
 
 /* What the GPU has of a piece, into far; what the file has, into near. */
-static int fetch(struct gds_target *t, const struct piece *p, char *far, char *near, struct err *e)
+static int gds_fetch(struct gds_target *t, const struct piece *p, char *far, char *near,
+		     struct err *e)
 {
 	struct cuda_gpu *g = t->place->gpu;
 	const struct load_file *f = &t->set->files[p->file];
@@ -359,14 +360,14 @@ static int fetch(struct gds_target *t, const struct piece *p, char *far, char *n
 		g, g->api->copy_out(far, t->at + gds_offset(t->set, p->file) + p->at, p->bytes, s),
 		e, "fetching what came");
 
-	r = r ? r : read_piece(f, p, near, e);
+	r = r ? r : gds_read_piece(f, p, near, e);
 	return r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "fetching what came", e);
 }
 
-static int compare(struct gds_target *t, const struct piece *p, char *far, char *near,
-		   struct err *e)
+static int gds_compare(struct gds_target *t, const struct piece *p, char *far, char *near,
+		       struct err *e)
 {
-	int r = fetch(t, p, far, near, e);
+	int r = gds_fetch(t, p, far, near, e);
 	size_t i = 0;
 
 	if (r || memcmp(far, near, p->bytes) == 0)
@@ -378,7 +379,8 @@ static int compare(struct gds_target *t, const struct piece *p, char *far, char 
 }
 
 /* One bit of the last piece. */
-static int plant(struct gds_target *t, const struct piece *p, char *far, char *near, struct err *e)
+static int gds_plant(struct gds_target *t, const struct piece *p, char *far, char *near,
+		     struct err *e)
 {
 	struct cuda_gpu *g = t->place->gpu;
 	cuda_address at = t->at + gds_offset(t->set, p->file) + p->at + p->bytes / 2;
@@ -389,7 +391,7 @@ static int plant(struct gds_target *t, const struct piece *p, char *far, char *n
 	far[p->bytes / 2] ^= 16;
 	r = cuda_check(g, g->api->copy_in(at, far + p->bytes / 2, 1, s), e, "a planted fault");
 	r = r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "a planted fault", e);
-	if (r == 0 && compare(t, p, far, near, &ignored) != -EILSEQ)
+	if (r == 0 && gds_compare(t, p, far, near, &ignored) != -EILSEQ)
 		r = err_set(e, -EILSEQ,
 			    "GPU %u: a flipped bit was not noticed: the check does not work",
 			    t->place->index);
@@ -406,10 +408,10 @@ static int gds_verify(struct gds_target *t, struct err *e)
 	int r = 0;
 
 	pthread_mutex_init(&all.lock, NULL);
-	while (r == 0 && next(&all, &p))
-		r = compare(t, &p, far, near, e);
+	while (r == 0 && gds_next(&all, &p))
+		r = gds_compare(t, &p, far, near, e);
 	pthread_mutex_destroy(&all.lock);
-	return r || !p.bytes ? r : plant(t, &p, far, near, e);
+	return r || !p.bytes ? r : gds_plant(t, &p, far, near, e);
 }
 
 /* --- the bench ----------------------------------------------------------------------------------
@@ -450,7 +452,7 @@ struct gds {
  */
 
 /* A set of one file that is made when the first case begins. */
-static int own_set(const struct bench_env *env, struct shared *s, struct err *e)
+static int gds_own_set(const struct bench_env *env, struct shared *s, struct err *e)
 {
 	uint64_t bytes, left;
 	int fd, r = disk_place_look(env, env->ask.dir, &s->place, e);
@@ -475,13 +477,13 @@ static int own_set(const struct bench_env *env, struct shared *s, struct err *e)
 	return 0;
 }
 
-static int look(const struct bench_env *env, struct shared *s, struct err *e)
+static int gds_look(const struct bench_env *env, struct shared *s, struct err *e)
 {
 	int r;
 
 	s->own.fd = -1;
 	if (!env->ask.files)
-		return own_set(env, s, e);
+		return gds_own_set(env, s, e);
 	r = load_find(env->a, env->ask.files, env->small ? SMALL_LEAST : LEAST,
 		      env->small ? SMALL_MOST : MOST, &s->set, e);
 	return r ? r : disk_place_look(env, s->set.folder, &s->place, e);
@@ -515,8 +517,8 @@ static int open_files(struct shared *s, const struct bench_env *env, struct err 
 /* --- cases --------------------------------------------------------------------------------------
  */
 
-static void add(const struct bench_env *env, struct bench_cases *out, struct shared *s,
-		struct gpu_place *p, bool straight)
+static void gds_add(const struct bench_env *env, struct bench_cases *out, struct shared *s,
+		    struct gpu_place *p, bool straight)
 {
 	const char *name =
 		arena_printf(env->a, "%s:gpu%u", straight ? "cufile" : "through-host", p->index);
@@ -554,7 +556,7 @@ static void gds_cases(const struct bench_env *env, struct bench_cases *out)
 	gpu_places_find(env, out, &s->gpus);
 	if (!s->gpus.n)
 		return;
-	if (look(env, s, &e)) {
+	if (gds_look(env, s, &e)) {
 		out->usage = true;
 		out->none = arena_strdup(env->a, e.text);
 		return;
@@ -563,8 +565,8 @@ static void gds_cases(const struct bench_env *env, struct bench_cases *out)
 	s->has_cufile = cufile_open(&s->cufile, &e) == 0;
 	s->why = s->has_cufile ? NULL : arena_strdup(env->a, e.text);
 	for (size_t i = 0; i < s->gpus.n; i++) {
-		add(env, out, s, &s->gpus.items[i], true);
-		add(env, out, s, &s->gpus.items[i], false);
+		gds_add(env, out, s, &s->gpus.items[i], true);
+		gds_add(env, out, s, &s->gpus.items[i], false);
 	}
 }
 
@@ -622,7 +624,7 @@ static int make_straight(struct gds *g, struct err *e)
 	return r;
 }
 
-static int prepare(struct gds *g, const struct bench_env *env, struct err *e)
+static int gds_prepare(struct gds *g, const struct bench_env *env, struct err *e)
 {
 	struct gds_target *t = &g->target;
 	struct gpu_place *p = t->place;
@@ -652,7 +654,7 @@ static int gds_setup(const struct bench_env *env, const struct bench_case *c, vo
 		 arg->straight ? "cuFile"
 			       : "read past the page cache into pinned memory, two "
 				 "buffers a thread, copied meanwhile");
-	r = prepare(g, env, e);
+	r = gds_prepare(g, env, e);
 	if (r)
 		return r;
 	*variant = g->variant;

@@ -69,7 +69,7 @@ static void one_lane(void *ctx, size_t i)
 }
 
 /* The first error of any. */
-static int each(struct gemm_state *s, void (*of)(struct lane *l), struct err *e)
+static int gemm_each(struct gemm_state *s, void (*of)(struct lane *l), struct err *e)
 {
 	struct work w = { s, of };
 
@@ -117,7 +117,7 @@ static void glance(struct gemm_state *s, const struct bench_env *env)
 
 	if (!env->early || s->arg->choice->made)
 		return;
-	each(s, lane_glance, &ignored);
+	gemm_each(s, lane_glance, &ignored);
 	for (size_t i = 0; i < s->arg->n; i++)
 		if (s->lanes[i].seconds > 0)
 			low = fmin(low, tera(&s->lanes[i]));
@@ -206,7 +206,7 @@ static void describe(struct gemm_state *s)
 		 *lt->cleared ? "; taken out of the environment: " : "", lt->cleared);
 }
 
-static int set_up(struct gemm_state *s, const struct bench_env *env, struct err *e)
+static int gemm_set_up(struct gemm_state *s, const struct bench_env *env, struct err *e)
 {
 	struct gemm_shared *shared = s->arg->shared;
 	bool sparse = s->arg->type->sparse;
@@ -228,11 +228,11 @@ static int set_up(struct gemm_state *s, const struct bench_env *env, struct err 
 		}
 		gpu_watch_open(&l->watch, l->place);
 	}
-	r = r ? r : each(s, lane_make, e);
+	r = r ? r : gemm_each(s, lane_make, e);
 	if (r)
 		return r;
 	glance(s, env);
-	r = each(s, lane_choose, e);
+	r = gemm_each(s, lane_choose, e);
 	if (r)
 		return r;
 	if (sparse)
@@ -253,7 +253,7 @@ static int gemm_setup(const struct bench_env *env, const struct bench_case *c, v
 	s->stop = env->stop;
 	s->variant = arena_alloc(env->a, VARIANT_MAX);
 	s->lanes = calloc(s->arg->n, sizeof(*s->lanes));
-	r = s->lanes ? set_up(s, env, e) : err_set(e, -ENOMEM, "no memory");
+	r = s->lanes ? gemm_set_up(s, env, e) : err_set(e, -ENOMEM, "no memory");
 	if (r)
 		s->variant = NULL;
 	else
@@ -264,7 +264,7 @@ static int gemm_setup(const struct bench_env *env, const struct bench_case *c, v
 /* --- running ------------------------------------------------------------------------------------
  */
 
-static void lane_sample(struct lane *l)
+static void gemm_lane_sample(struct lane *l)
 {
 	double want = l->arg->small ? SMALL_S : l->arg->burn ? BURN_S : SAMPLE_S;
 	double one = l->seconds > 0 ? l->seconds : l->choice.seconds;
@@ -289,7 +289,7 @@ static void lane_sample(struct lane *l)
 static int gemm_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct gemm_state *s = state;
-	int r = each(s, lane_sample, e);
+	int r = gemm_each(s, gemm_lane_sample, e);
 	double share = INFINITY;
 
 	if (r)
@@ -327,7 +327,7 @@ static void lane_verify(struct lane *l)
 
 static int gemm_verify(void *state, struct err *e)
 {
-	return each(state, lane_verify, e);
+	return gemm_each(state, lane_verify, e);
 }
 
 static struct bench_limit gemm_limit(const struct bench_env *env, const struct bench_case *c)
@@ -484,7 +484,7 @@ const char *gemm_why_not(struct arena *a, const struct gemm_type *t, struct gemm
 }
 
 /* What NVML does not tell is no figure of the case. */
-static size_t figures_of(const struct gpu_place *p, size_t n, const struct gemm_type *t)
+static size_t gemm_figures_of(const struct gpu_place *p, size_t n, const struct gemm_type *t)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!p[i].facts || !seen_ok(&p[i].facts->power_mw.f) ||
@@ -519,8 +519,8 @@ static bool wanted(const struct bench_env *env, const char *name)
 }
 
 /* suffix: "" or ":gpu3". */
-static void add(const struct bench_env *env, struct bench_cases *out, const char *name,
-		const char *suffix, struct gemm_arg arg)
+static void gemm_add(const struct bench_env *env, struct bench_cases *out, const char *name,
+		     const char *suffix, struct gemm_arg arg)
 {
 	struct arena *a = env->a;
 	struct gemm_arg *kept = ARENA_NEW(a, struct gemm_arg);
@@ -552,7 +552,7 @@ static void add(const struct bench_env *env, struct bench_cases *out, const char
 			.placement = arena_printf(a, "%s%s", gpu_list(a, arg.places, arg.n),
 						  arg.n > 1 ? ", all at once" : ""),
 			.hardware = arg.places[0].gpu->name,
-			.n_figures = figures_of(arg.places, arg.n, arg.type),
+			.n_figures = gemm_figures_of(arg.places, arg.n, arg.type),
 			.arg = kept });
 }
 
@@ -565,12 +565,12 @@ static void add_on(const struct bench_env *env, struct bench_cases *out, const c
 	arg.places = on->items;
 	arg.n = arg.burn ? on->n : 1;
 	if (arg.burn || on->n == 1) {
-		add(env, out, name, "", arg);
+		gemm_add(env, out, name, "", arg);
 		return;
 	}
 	for (size_t i = 0; i < on->n; i++) {
 		arg.places = &on->items[i];
-		add(env, out, name, arena_printf(env->a, ":gpu%u", arg.places->index), arg);
+		gemm_add(env, out, name, arena_printf(env->a, ":gpu%u", arg.places->index), arg);
 	}
 }
 
@@ -590,8 +590,8 @@ static const char *strip_gpu(const struct bench_env *env, const char *name, stru
 	return name;
 }
 
-static bool add_named(const struct bench_env *env, struct bench_cases *out, struct gpu_places on,
-		      struct gemm_shared *shared)
+static bool gemm_add_named(const struct bench_env *env, struct bench_cases *out,
+			   struct gpu_places on, struct gemm_shared *shared)
 {
 	struct gemm_arg arg = { .shared = shared };
 	const char *name = strip_gpu(env, env->ask.name, &on);
@@ -604,7 +604,7 @@ static bool add_named(const struct bench_env *env, struct bench_cases *out, stru
 		arg.n = 1;
 		if (env->small)
 			arg.dims = small_dims(arg.type);
-		add(env, out, env->ask.name, "", arg);
+		gemm_add(env, out, env->ask.name, "", arg);
 	} else {
 		add_on(env, out, name, &on, arg);
 	}
@@ -618,7 +618,7 @@ void gemm_cases(const struct bench_env *env, struct bench_cases *out)
 
 	shared->ahead = env->ahead;
 	gpu_places_find(env, out, &on);
-	if (!on.n || (env->ask.name && add_named(env, out, on, shared)))
+	if (!on.n || (env->ask.name && gemm_add_named(env, out, on, shared)))
 		return;
 	for (size_t i = 0; i < gemm_type_count; i++) {
 		struct gemm_arg arg = { .type = &gemm_types[i],

@@ -114,8 +114,8 @@ static size_t batch(double seconds, double one)
 }
 
 /* One window of one candidate. */
-static int window(struct gemm_search *s, struct gemm_candidate *c, double lead_s, double seconds,
-		  double *out, struct err *e)
+static int gemm_search_window(struct gemm_search *s, struct gemm_candidate *c, double lead_s,
+			      double seconds, double *out, struct err *e)
 {
 	double one = c->seconds;
 	int r = 0;
@@ -139,7 +139,7 @@ static int gemm_search_each(struct gemm_search *s, size_t n, double lead_s, doub
 	for (size_t i = 0; i < n && r == 0; i++) {
 		double t = 0;
 
-		r = window(s, &s->all[i], lead_s, seconds, &t, e);
+		r = gemm_search_window(s, &s->all[i], lead_s, seconds, &t, e);
 		if (r == 0)
 			s->all[i].seconds = t;
 	}
@@ -188,7 +188,8 @@ static void rank(struct gemm_search *s, size_t n)
 
 /* Several rounds of the first n; each is as fast as the mean of its windows and of the one before.
  */
-static int rounds(struct gemm_search *s, size_t n, double lead, double seconds, struct err *e)
+static int gemm_search_rounds(struct gemm_search *s, size_t n, double lead, double seconds,
+			      struct err *e)
 {
 	double sum[FINALISTS];
 	int r = 0;
@@ -199,7 +200,7 @@ static int rounds(struct gemm_search *s, size_t n, double lead, double seconds, 
 		for (size_t i = 0; i < n && r == 0; i++) {
 			double t = 0;
 
-			r = window(s, &s->all[i], lead, seconds, &t, e);
+			r = gemm_search_window(s, &s->all[i], lead, seconds, &t, e);
 			sum[i] += t;
 		}
 	for (size_t i = 0; i < n && r == 0; i++)
@@ -223,7 +224,7 @@ static int gemm_search_finals(struct gemm_search *s, double cold_mhz, struct err
 	seconds = lead > 0 ? HELD_S : FREE_S;
 	r = gemm_search_each(s, n, lead, seconds, e);
 	rank(s, n);
-	return r ? r : rounds(s, n < LAST_LOOK ? n : LAST_LOOK, lead, seconds, e);
+	return r ? r : gemm_search_rounds(s, n < LAST_LOOK ? n : LAST_LOOK, lead, seconds, e);
 }
 
 /* --- the search ---------------------------------------------------------------------------------
@@ -275,7 +276,7 @@ static int propose(struct gemm_search *s, size_t v, struct err *e)
 }
 
 /* One candidate that may not run; the second of two runs counts. */
-static int try_one(struct gemm_search *s, struct gemm_candidate *c, struct err *e)
+static int gemm_search_try_one(struct gemm_search *s, struct gemm_candidate *c, struct err *e)
 {
 	double seconds = 0;
 	int r = gemm_search_time(s, c, 1, &seconds, e);
@@ -304,7 +305,7 @@ static int first_look(struct gemm_search *s, struct err *e)
 				return err_set(e, -EINTR, "interrupted");
 			if (clock_mono_s() > s->deadline + (i < 4 ? 2 * s->budget : 0) && i > 0)
 				return 0;
-			r = try_one(s, c, e);
+			r = gemm_search_try_one(s, c, e);
 			if (r)
 				return r;
 		}
@@ -336,14 +337,14 @@ static int vary(struct gemm_search *s, gemm_change *change, size_t most_seeds, i
 		     k++) {
 			s->all[s->n] =
 				(struct gemm_candidate){ seed->variant, found[k], false, INFINITY };
-			r = try_one(s, &s->all[s->n++], e);
+			r = gemm_search_try_one(s, &s->all[s->n++], e);
 		}
 	}
 	free(found);
 	return r;
 }
 
-static void take(struct gemm_search *s)
+static void gemm_search_take(struct gemm_search *s)
 {
 	struct gemm_choice *c = &s->u->choice;
 	struct gemm_variant *v = &s->variants[s->all[0].variant];
@@ -362,7 +363,7 @@ static void take(struct gemm_search *s)
 	v->plan = NULL;
 }
 
-static int search(struct gemm_search *s, struct err *e)
+static int gemm_search_search(struct gemm_search *s, struct err *e)
 {
 	double cold_mhz = 0;
 	int r = 0;
@@ -420,9 +421,9 @@ int gemm_unit_choose(struct gemm_unit *u, struct gemm_choice *known, double budg
 	s.all = calloc(ALL, sizeof(*s.all));
 	if (!s.all)
 		return err_set(e, -ENOMEM, "no memory");
-	r = search(&s, e);
+	r = gemm_search_search(&s, e);
 	if (r == 0)
-		take(&s);
+		gemm_search_take(&s);
 	else
 		u->plan = NULL; /* one of those that end here */
 	for (size_t v = 0; v < s.n_variants; v++)
@@ -477,7 +478,7 @@ const size_t gemm_unit_count = sizeof(gemm_units) / sizeof(gemm_units[0]);
 /* Both tables have the columns in the same order. */
 enum column { FP64, FP32, TF32, HALF, FP8, FP4, INT8 };
 
-static enum column column_of(const struct gemm_type *t)
+static enum column gemm_search_column_of(const struct gemm_type *t)
 {
 	switch (t->a) {
 	case CODE_F64:
@@ -516,8 +517,9 @@ double gemm_peak_at(const struct gemm_type *t, const char *gpu, unsigned cc, uns
 		};
 
 		if (r->cc == cc)
-			return ops[column_of(t)] * geforce_part(gpu, cc, column_of(t)) * sms * mhz /
-			       1e6 * (t->sparse ? 2 : 1);
+			return ops[gemm_search_column_of(t)] *
+			       geforce_part(gpu, cc, gemm_search_column_of(t)) * sms * mhz / 1e6 *
+			       (t->sparse ? 2 : 1);
 	}
 	return 0;
 }
@@ -530,10 +532,11 @@ double gemm_peak_sheet(const struct gemm_type *t, const char *gpu, const struct 
 			g->fp64, g->fp32, g->tf32, g->half, g->fp8, g->fp4, g->int8
 		};
 
-		if (strcmp(g->name, gpu) == 0 && g->tf32 > 0 && tera[column_of(t)] > 0) {
+		if (strcmp(g->name, gpu) == 0 && g->tf32 > 0 &&
+		    tera[gemm_search_column_of(t)] > 0) {
 			*s = g;
 			/* Sheets say the double for two zeros in four. */
-			return tera[column_of(t)] * (t->sparse ? 2 : 1);
+			return tera[gemm_search_column_of(t)] * (t->sparse ? 2 : 1);
 		}
 	}
 	return 0;

@@ -17,7 +17,7 @@ static unsigned gemm_blocks(const struct cuda_gpu *g)
 	return (unsigned)(g->sms > 0 ? g->sms : 1) * BLOCKS_PER_SM;
 }
 
-static int type_of(enum gemm_code c)
+static int gemm_unit_type_of(enum gemm_code c)
 {
 	switch (c) {
 	case CODE_F64:
@@ -50,9 +50,9 @@ void gemm_unit_shape(const struct gemm_unit *u, const struct gemm_choice *c,
 		.m = u->dims.m,
 		.n = u->dims.n,
 		.k = u->dims.k,
-		.a = type_of(t->a),
-		.b = type_of(t->b),
-		.d = type_of(t->d),
+		.a = gemm_unit_type_of(t->a),
+		.b = gemm_unit_type_of(t->b),
+		.d = gemm_unit_type_of(t->d),
 		.compute = t->a == CODE_F64  ? CUBLAS_COMPUTE_64F
 			   : t->a == CODE_I8 ? CUBLAS_COMPUTE_32I
 			   : t->tf32	     ? CUBLAS_COMPUTE_32F_FAST_TF32
@@ -280,7 +280,8 @@ struct drawing {
 	const char *what;
 };
 
-static int draw(struct gemm_unit *u, const struct drawing *d, const uint64_t *table, struct err *e)
+static int gemm_unit_draw(struct gemm_unit *u, const struct drawing *d, const uint64_t *table,
+			  struct err *e)
 {
 	struct cuda_gpu *g = u->gpu;
 	size_t bytes = GEMM_TABLE * sizeof(*table);
@@ -317,7 +318,7 @@ static int draw_matrix(struct gemm_unit *u, cuda_address to, enum gemm_code code
 	gemm_table_fill(u->type, code, seed, table);
 	for (size_t i = 0; i < GEMM_TABLE; i++)
 		(*values)[i] = gemm_decode(code, table[i]);
-	r = draw(u, &d, table, e);
+	r = gemm_unit_draw(u, &d, table, e);
 	free(table);
 	return r;
 }
@@ -339,8 +340,8 @@ static int draw_scales(struct gemm_unit *u, struct err *e)
 		return err_set(e, -ENOMEM, "no memory");
 	}
 	gemm_scale_table(t, GEMM_SEED_SCALE_A, table, u->values_scale);
-	r = draw(u, &a, table, e);
-	r = r ? r : draw(u, &b, table, e);
+	r = gemm_unit_draw(u, &a, table, e);
+	r = r ? r : gemm_unit_draw(u, &b, table, e);
 	free(table);
 	return r;
 }
@@ -437,7 +438,7 @@ int gemm_sparse_multiply(struct gemm_unit *u, struct err *e)
 }
 
 /* The library must find the zeros too, and must miss them in B, which has none. */
-static int check(struct gemm_unit *u, struct err *e)
+static int gemm_unit_check(struct gemm_unit *u, struct err *e)
 {
 	struct cuda_gpu *g = u->gpu;
 	uint64_t out[2] = { 0, 0 };
@@ -482,7 +483,8 @@ static int compress(struct gemm_unit *u, struct err *e)
 	return 0;
 }
 
-static int prepare(struct gemm_unit *u, const struct cusparselt_choice *known, struct err *e)
+static int gemm_unit_prepare(struct gemm_unit *u, const struct cusparselt_choice *known,
+			     struct err *e)
 {
 	const struct gemm_type *t = u->type;
 	const struct cusparselt_shape shape = { .m = u->dims.m,
@@ -501,7 +503,7 @@ static int prepare(struct gemm_unit *u, const struct cusparselt_choice *known, s
 	cusparselt_plan_end(u->sparse);
 	u->sparse = NULL;
 	r = cusparselt_plan_make(u->sparse_lt, u->gpu, &shape, known, &u->sparse, e);
-	r = r ? r : check(u, e);
+	r = r ? r : gemm_unit_check(u, e);
 	return r ? r : compress(u, e);
 }
 
@@ -523,12 +525,12 @@ static int time_few(struct gemm_unit *u, double for_s, double *seconds, struct e
 
 int gemm_sparse_glance(struct gemm_unit *u, double for_s, double *seconds, struct err *e)
 {
-	int r = prepare(u, NULL, e);
+	int r = gemm_unit_prepare(u, NULL, e);
 
 	return r ? r : time_few(u, for_s, seconds, e);
 }
 
-static int search(struct gemm_unit *u, struct err *e)
+static int gemm_unit_search(struct gemm_unit *u, struct err *e)
 {
 	const struct cusparselt_buffers at = buffers(u);
 	struct gemm_choice *c = &u->choice;
@@ -556,9 +558,9 @@ int gemm_sparse_choose(struct gemm_unit *u, struct gemm_choice *known, struct er
 
 	if (known->made)
 		u->choice = *known;
-	r = prepare(u, known->made ? &known->sparse : NULL, e);
+	r = gemm_unit_prepare(u, known->made ? &known->sparse : NULL, e);
 	if (r == 0 && !known->made)
-		r = search(u, e);
+		r = gemm_unit_search(u, e);
 	if (r == 0)
 		*known = u->choice;
 	return r;
@@ -594,8 +596,8 @@ static double value_b(const struct gemm_unit *u, uint64_t column, uint64_t p)
 }
 
 /* One element by sums in double precision, from the tables that the operands were drawn from. */
-static void reference(const struct gemm_unit *u, uint64_t row, uint64_t column, double *exact,
-		      double *magnitude)
+static void gemm_unit_reference(const struct gemm_unit *u, uint64_t row, uint64_t column,
+				double *exact, double *magnitude)
 {
 	*exact = *magnitude = 0;
 	for (uint64_t p = 0; p < u->dims.k; p++) {
@@ -625,7 +627,7 @@ int gemm_unit_sample(struct gemm_unit *u, struct err *e)
 		if (r)
 			return r;
 		got = gemm_decode(u->type->d, code);
-		reference(u, at % d->m, at / d->m, &exact, &magnitude);
+		gemm_unit_reference(u, at % d->m, at / d->m, &exact, &magnitude);
 		if (!gemm_close(u->type, got, exact, magnitude, d->k))
 			return err_set(e, -EILSEQ,
 				       "GPU %s: element (%llu, %llu) of the product is %.9g, not "

@@ -82,7 +82,7 @@ static void join(struct begun *b)
 	b->running = false;
 }
 
-static bool take(struct begun *b, int *r, struct err *e)
+static bool gpu_ahead_take(struct begun *b, int *r, struct err *e)
 {
 	if (!b->running || b->taken)
 		return false;
@@ -95,7 +95,7 @@ static bool take(struct begun *b, int *r, struct err *e)
 
 bool gpu_preinit_driver(struct gpu_preinit *h, struct cuda **out, int *r, struct err *e)
 {
-	if (!h || !take(&h->driver, r, e))
+	if (!h || !gpu_ahead_take(&h->driver, r, e))
 		return false;
 	*out = &h->cuda;
 	return true;
@@ -103,7 +103,7 @@ bool gpu_preinit_driver(struct gpu_preinit *h, struct cuda **out, int *r, struct
 
 bool gpu_preinit_cublaslt(struct gpu_preinit *h, struct cublaslt *out, int *r, struct err *e)
 {
-	if (!h || !take(&h->library, r, e))
+	if (!h || !gpu_ahead_take(&h->library, r, e))
 		return false;
 	*out = h->lt;
 	return true;

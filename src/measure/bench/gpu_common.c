@@ -33,8 +33,8 @@ static bool word_means(struct arena *a, const char *word, const struct gpu_place
 	return strlen(word) >= 8 && strncmp(p->gpu->uuid, word, strlen(word)) == 0;
 }
 
-static bool mark(const struct bench_env *env, const char *word, const struct gpu_places *all,
-		 bool *wanted)
+static bool gpu_common_mark(const struct bench_env *env, const char *word,
+			    const struct gpu_places *all, bool *wanted)
 {
 	bool any = false;
 
@@ -45,7 +45,8 @@ static bool mark(const struct bench_env *env, const char *word, const struct gpu
 }
 
 /* Keeps those that --gpus names. */
-static void choose(const struct bench_env *env, struct bench_cases *cases, struct gpu_places *all)
+static void gpu_common_choose(const struct bench_env *env, struct bench_cases *cases,
+			      struct gpu_places *all)
 {
 	bool wanted[CUDA_GPUS_MAX] = { false };
 	const char *at = env->ask.gpus;
@@ -61,7 +62,7 @@ static void choose(const struct bench_env *env, struct bench_cases *cases, struc
 		size_t len = strcspn(at, ",");
 		const char *word = arena_strndup(env->a, at, len);
 
-		if (len && !mark(env, word, all, wanted)) {
+		if (len && !gpu_common_mark(env, word, all, wanted)) {
 			cases->none = arena_printf(env->a,
 						   "--gpus: no GPU that this process may use is "
 						   "\"%.60s\"",
@@ -79,7 +80,7 @@ static void choose(const struct bench_env *env, struct bench_cases *cases, struc
 }
 
 /* In the order of the indices that the user sees. */
-static void sort(struct gpu_places *all)
+static void gpu_common_sort(struct gpu_places *all)
 {
 	for (size_t i = 1; i < all->n; i++)
 		for (size_t k = i; k > 0 && all->items[k].index < all->items[k - 1].index; k--) {
@@ -120,9 +121,9 @@ void gpu_places_find(const struct bench_env *env, struct bench_cases *cases, str
 		p->facts = facts_of(env->m, p->gpu->pci);
 		p->index = p->facts ? p->facts->index : (unsigned)p->gpu->ordinal;
 	}
-	sort(out);
+	gpu_common_sort(out);
 	if (env->ask.gpus)
-		choose(env, cases, out);
+		gpu_common_choose(env, cases, out);
 }
 
 const char *gpu_place_text(struct arena *a, const struct gpu_place *p)
@@ -215,7 +216,7 @@ static int find_tools(struct gpu_place *p, struct err *e)
 }
 
 /* Making a context is where a sick GPU is met first. */
-static int use(struct gpu_place *p, struct err *e)
+static int gpu_common_use(struct gpu_place *p, struct err *e)
 {
 	struct cuda_guard guard = { 0 };
 	int r;
@@ -229,7 +230,7 @@ static int use(struct gpu_place *p, struct err *e)
 
 int gpu_place_use(struct gpu_place *p, struct err *e)
 {
-	int r = use(p, e);
+	int r = gpu_common_use(p, e);
 
 	if (r)
 		return r;
@@ -280,8 +281,8 @@ static struct cuda_stream *first_stream(const struct gpu_timer *t, const struct 
 	return NULL;
 }
 
-static int run(struct gpu_place *p, struct gpu_timer *t, struct cuda_function *f, void **args,
-	       const char *what, struct err *e)
+static int gpu_common_run(struct gpu_place *p, struct gpu_timer *t, struct cuda_function *f,
+			  void **args, const char *what, struct err *e)
 {
 	struct cuda_stream *s = first_stream(t, p);
 	int r = cuda_use(p->gpu, e);
@@ -307,7 +308,7 @@ int gpu_fill(struct gpu_place *p, struct gpu_timer *t, cuda_address at, size_t b
 	uint64_t n = bytes / 8, and = and_of(d), or = or_of(d);
 	void *args[] = { &at, &n, &d.seed, &and, & or };
 
-	return run(p, t, p->tools.fill, args, "making data", e);
+	return gpu_common_run(p, t, p->tools.fill, args, "making data", e);
 }
 
 int gpu_poison(struct gpu_place *p, struct gpu_timer *t, cuda_address at, size_t bytes,
@@ -359,7 +360,7 @@ struct compare {
 };
 
 /* found[0]: how many words are wrong, found[1]: the first. */
-static int compare(struct compare *c, uint64_t found[2], struct err *e)
+static int gpu_common_compare(struct compare *c, uint64_t found[2], struct err *e)
 {
 	static const uint64_t none[2] = { 0, UINT64_MAX };
 	struct gpu_tools *tools = &c->p->tools;
@@ -370,15 +371,16 @@ static int compare(struct compare *c, uint64_t found[2], struct err *e)
 
 	if (r == 0)
 		r = c->how == GPU_CHECK_DATA
-			    ? run(c->p, c->t, tools->check, data, "checking data", e)
-		    : c->how == GPU_CHECK_TRIAD
-			    ? run(c->p, c->t, tools->check_triad, triad, "checking data", e)
-			    : run(c->p, c->t, tools->check_write, wrote, "checking data", e);
+			    ? gpu_common_run(c->p, c->t, tools->check, data, "checking data", e)
+		    : c->how == GPU_CHECK_TRIAD ? gpu_common_run(c->p, c->t, tools->check_triad,
+								 triad, "checking data", e)
+						: gpu_common_run(c->p, c->t, tools->check_write,
+								 wrote, "checking data", e);
 	return r ? r : fetch(c->p, c->s, found, c->result, 2 * sizeof(uint64_t), e);
 }
 
 /* Turns one bit in the middle, looks whether it is found, and turns it back. */
-static int prove(struct compare *c, struct err *e)
+static int gpu_common_prove(struct compare *c, struct err *e)
 {
 	uint64_t at = c->n / 2, found[2] = { 0 }, word = 0, turned;
 	cuda_address address = c->at + at * 8;
@@ -386,7 +388,7 @@ static int prove(struct compare *c, struct err *e)
 
 	turned = word ^ 1ull << (at % 64);
 	r = r ? r : put(c->p, c->s, address, &turned, sizeof(turned), e);
-	r = r ? r : compare(c, found, e);
+	r = r ? r : gpu_common_compare(c, found, e);
 	if (r == 0 && (found[0] != 1 || found[1] != at))
 		r = err_set(e, -EILSEQ,
 			    "GPU %u: the check is blind: one bit was turned in word %llu, and %llu "
@@ -409,13 +411,13 @@ int gpu_verify(struct gpu_place *p, struct gpu_timer *t, enum gpu_check how, cud
 		c.or = (uint64_t)gpu_set_word(d) << 32 | gpu_set_word(d);
 	}
 	r = r ? r : cuda_alloc(p->gpu, 16, &c.result, e);
-	r = r ? r : compare(&c, found, e);
+	r = r ? r : gpu_common_compare(&c, found, e);
 	if (r == 0 && found[0])
 		r = err_set(e, -EILSEQ,
 			    "GPU %u: %s: %llu of %llu words are wrong, the first is number %llu",
 			    p->index, what, (unsigned long long)found[0], (unsigned long long)c.n,
 			    (unsigned long long)found[1]);
-	r = r ? r : prove(&c, e);
+	r = r ? r : gpu_common_prove(&c, e);
 	cuda_free(p->gpu, c.result);
 	return r;
 }
@@ -431,7 +433,7 @@ int gpu_sum(struct gpu_place *p, struct gpu_timer *t, size_t bytes, struct gpu_d
 
 	r = r ? r : cuda_alloc(p->gpu, 8, &sum, e);
 	r = r ? r : put(p, s, sum, &zero, sizeof(zero), e);
-	r = r ? r : run(p, t, p->tools.add, args, "adding up data", e);
+	r = r ? r : gpu_common_run(p, t, p->tools.add, args, "adding up data", e);
 	r = r ? r : fetch(p, s, out, sum, sizeof(*out), e);
 	cuda_free(p->gpu, sum);
 	return r;
@@ -446,7 +448,8 @@ void gpu_state_begin(struct gpu_state *s, const struct gpu_place *p)
 	s->begun = true;
 }
 
-static void add(char *text, size_t size, const char *what, double before, double after, double us)
+static void gpu_common_add(char *text, size_t size, const char *what, double before, double after,
+			   double us)
 {
 	size_t len = strlen(text);
 	double percent = us > 0 ? 100 * (after - before) / us : 0;
@@ -465,9 +468,10 @@ void gpu_state_end(struct gpu_state *s, char *text, size_t size)
 		return;
 	gpu_watch_look(&s->watch, &after);
 	us = (after.at_s - s->before.at_s) * 1e6;
-	add(text, size, "held by its power cap", s->before.capped_us, after.capped_us, us);
-	add(text, size, "too warm", s->before.warm_us, after.warm_us, us);
-	add(text, size, "under the power brake", s->before.brake_us, after.brake_us, us);
+	gpu_common_add(text, size, "held by its power cap", s->before.capped_us, after.capped_us,
+		       us);
+	gpu_common_add(text, size, "too warm", s->before.warm_us, after.warm_us, us);
+	gpu_common_add(text, size, "under the power brake", s->before.brake_us, after.brake_us, us);
 	gpu_watch_close(&s->watch);
 	s->begun = false;
 }
@@ -498,7 +502,7 @@ void gpu_state_link(const struct gpu_place *p, char *text, size_t size)
 /* What no window of ours takes: then the GPU hangs. */
 enum { WINDOW_MOST_S = 30 };
 
-static int lane_make(struct gpu_lane *l, struct gpu_place *p, struct err *e)
+static int gpu_common_lane_make(struct gpu_lane *l, struct gpu_place *p, struct err *e)
 {
 	int r;
 
@@ -524,7 +528,7 @@ int gpu_timer_make(struct gpu_timer *t, struct gpu_place *const *places, size_t 
 	r = cuda_gate_make(places[0]->gpu, &t->gate, e);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		t->n++;
-		r = lane_make(&t->lane[i], places[i], e);
+		r = gpu_common_lane_make(&t->lane[i], places[i], e);
 	}
 	/* The first launch of a kernel may wait for all streams: not behind the gate. */
 	for (size_t i = 0; r == 0 && i < n; i++) {

@@ -103,7 +103,7 @@ static struct gpu_place *filler(struct gpu_jobs *j, struct gpu_place *owner,
 	return driver;
 }
 
-static int fill(struct gpu_jobs *j, struct gpu_job *b, struct err *e)
+static int gpu_copy_fill(struct gpu_jobs *j, struct gpu_job *b, struct err *e)
 {
 	struct gpu_data source = { b->seed, false }, poison = { b->seed ^ other_data, false };
 	int r = gpu_fill(b->place, &j->timer, b->near, j->bytes, b->in ? poison : source, e);
@@ -175,7 +175,7 @@ static int gpu_jobs_open(struct gpu_jobs *j, const struct bench_env *env, struct
 			places[n++] = j->job[i].other;
 	r = r ? r : gpu_timer_make(&j->timer, places, n, e);
 	for (size_t i = 0; r == 0 && i < j->n; i++)
-		r = fill(j, &j->job[i], e);
+		r = gpu_copy_fill(j, &j->job[i], e);
 	return r ? r : find_kernels(j, e);
 }
 
@@ -202,7 +202,7 @@ static int kernel_copy(struct gpu_jobs *j, size_t i, struct cuda_stream *s, stru
 	return cuda_launch(b->place->gpu, j->kernel[i], blocks, j->shape->threads, s, args, e);
 }
 
-static int work(void *ctx, size_t lane, struct err *e)
+static int gpu_copy_work(void *ctx, size_t lane, struct err *e)
 {
 	struct gpu_jobs *j = ctx;
 	struct gpu_job *b = &j->job[lane];
@@ -239,7 +239,7 @@ static int run_driven(struct gpu_jobs *j, size_t n, double *seconds, struct err 
 	for (size_t k = 0; r == 0 && k < n; k++)
 		for (size_t i = 0; r == 0 && i < j->n; i++) {
 			r = cuda_use(j->job[i].place->gpu, e);
-			r = r ? r : work(j, i, e);
+			r = r ? r : gpu_copy_work(j, i, e);
 		}
 	for (size_t i = 0; r == 0 && i < j->n; i++) {
 		r = cuda_use(j->job[i].place->gpu, e);
@@ -255,7 +255,7 @@ static int run_driven(struct gpu_jobs *j, size_t n, double *seconds, struct err 
 static int gpu_jobs_run(struct gpu_jobs *j, size_t n, double *seconds, struct err *e)
 {
 	return driven(j) ? run_driven(j, n, seconds, e)
-			 : gpu_window(&j->timer, work, j, n, seconds, e);
+			 : gpu_window(&j->timer, gpu_copy_work, j, n, seconds, e);
 }
 
 /* How many copies fit in that time. */
@@ -265,7 +265,7 @@ static int gpu_jobs_fit(struct gpu_jobs *j, double seconds, size_t *n, struct er
 	int r;
 
 	if (!driven(j))
-		return gpu_window_fit(&j->timer, work, j, seconds, n, e);
+		return gpu_window_fit(&j->timer, gpu_copy_work, j, seconds, n, e);
 	r = run_driven(j, 1, &one, e);
 	r = r ? r : run_driven(j, 1, &one, e);
 	*n = one > 0 ? (size_t)fmin(seconds / one, CUDA_GATE_QUEUE) : 1;
@@ -401,7 +401,7 @@ static int copy_verify(void *state, struct err *e)
 /* --- cases --------------------------------------------------------------------------------------
  */
 
-static size_t copy_bytes(const struct bench_env *env, size_t jobs, size_t most)
+static size_t gpu_copy_bytes(const struct bench_env *env, size_t jobs, size_t most)
 {
 	size_t room = (size_t)fact_or(&env->m->memory.available_kb, 1 << 20) * 1024 / 8 / jobs,
 	       bytes = 1 << 20;
@@ -411,15 +411,15 @@ static size_t copy_bytes(const struct bench_env *env, size_t jobs, size_t most)
 	return bytes;
 }
 
-static void add(const struct bench_env *env, struct bench_cases *out, const char *name,
-		const struct gpu_job *jobs, size_t n)
+static void gpu_copy_add(const struct bench_env *env, struct bench_cases *out, const char *name,
+			 const struct gpu_job *jobs, size_t n)
 {
 	struct copy_arg *arg = ARENA_NEW(env->a, struct copy_arg);
 	const struct gpu_job *first = &jobs[0];
 	const char *far;
 
 	arg->n = n;
-	arg->bytes = copy_bytes(env, n, first->pageable ? PAGEABLE_MOST : COPY_MOST);
+	arg->bytes = gpu_copy_bytes(env, n, first->pageable ? PAGEABLE_MOST : COPY_MOST);
 	for (size_t i = 0; i < n; i++)
 		arg->job[i] = jobs[i];
 	far = first->other	 ? gpu_place_text(env->a, first->other)
@@ -450,25 +450,27 @@ static void add_host(const struct bench_env *env, struct bench_cases *out, struc
 
 	both[0] = in;
 	both[1] = from;
-	add(env, out, arena_printf(env->a, "h2d:gpu%u", p->index), &in, 1);
-	add(env, out, arena_printf(env->a, "d2h:gpu%u", p->index), &from, 1);
-	add(env, out, arena_printf(env->a, "both:gpu%u", p->index), both, 2);
+	gpu_copy_add(env, out, arena_printf(env->a, "h2d:gpu%u", p->index), &in, 1);
+	gpu_copy_add(env, out, arena_printf(env->a, "d2h:gpu%u", p->index), &from, 1);
+	gpu_copy_add(env, out, arena_printf(env->a, "both:gpu%u", p->index), both, 2);
 	in.pageable = from.pageable = true;
-	add(env, out, arena_printf(env->a, "h2d-pageable:gpu%u", p->index), &in, 1);
-	add(env, out, arena_printf(env->a, "d2h-pageable:gpu%u", p->index), &from, 1);
+	gpu_copy_add(env, out, arena_printf(env->a, "h2d-pageable:gpu%u", p->index), &in, 1);
+	gpu_copy_add(env, out, arena_printf(env->a, "d2h-pageable:gpu%u", p->index), &from, 1);
 	in.pageable = from.pageable = false;
 	in.kernel = from.kernel = true;
-	add(env, out, arena_printf(env->a, "h2d-kernel:gpu%u", p->index), &in, 1);
-	add(env, out, arena_printf(env->a, "d2h-kernel:gpu%u", p->index), &from, 1);
+	gpu_copy_add(env, out, arena_printf(env->a, "h2d-kernel:gpu%u", p->index), &in, 1);
+	gpu_copy_add(env, out, arena_printf(env->a, "d2h-kernel:gpu%u", p->index), &from, 1);
 	in.kernel = from.kernel = false;
 	LIST_FOR_EACH (const struct numa_node, node, &env->m->cpu.nodes) {
 		if (env->m->cpu.nodes.n < 2 || fact_or(&node->mem_total_bytes, 0) <= 0)
 			continue;
 		in.node = from.node = (int)node->index;
-		add(env, out, arena_printf(env->a, "h2d:gpu%u:node%u", p->index, node->index), &in,
-		    1);
-		add(env, out, arena_printf(env->a, "d2h:gpu%u:node%u", p->index, node->index),
-		    &from, 1);
+		gpu_copy_add(env, out,
+			     arena_printf(env->a, "h2d:gpu%u:node%u", p->index, node->index), &in,
+			     1);
+		gpu_copy_add(env, out,
+			     arena_printf(env->a, "d2h:gpu%u:node%u", p->index, node->index), &from,
+			     1);
 	}
 }
 
@@ -477,9 +479,9 @@ static void add_local(const struct bench_env *env, struct bench_cases *out, stru
 {
 	struct gpu_job job = { .place = p, .other = p, .node = -1 };
 
-	add(env, out, arena_printf(env->a, "local:gpu%u", p->index), &job, 1);
+	gpu_copy_add(env, out, arena_printf(env->a, "local:gpu%u", p->index), &job, 1);
 	job.kernel = true;
-	add(env, out, arena_printf(env->a, "local-kernel:gpu%u", p->index), &job, 1);
+	gpu_copy_add(env, out, arena_printf(env->a, "local-kernel:gpu%u", p->index), &job, 1);
 }
 
 static void add_all(const struct bench_env *env, struct bench_cases *out,
@@ -493,12 +495,12 @@ static void add_all(const struct bench_env *env, struct bench_cases *out,
 		in[i] = (struct gpu_job){ .place = &all->items[i], .in = true, .node = -1 };
 		from[i] = (struct gpu_job){ .place = &all->items[i], .node = -1 };
 	}
-	add(env, out, "h2d:all", in, all->n);
-	add(env, out, "d2h:all", from, all->n);
+	gpu_copy_add(env, out, "h2d:all", in, all->n);
+	gpu_copy_add(env, out, "d2h:all", from, all->n);
 }
 
-static void add_pair(const struct bench_env *env, struct bench_cases *out, struct gpu_place *a,
-		     struct gpu_place *b)
+static void gpu_copy_add_pair(const struct bench_env *env, struct bench_cases *out,
+			      struct gpu_place *a, struct gpu_place *b)
 {
 	int can = 0;
 	bool reach = a->gpu->api->device_can_peer(&can, a->gpu->device, b->gpu->device) == 0 && can;
@@ -508,22 +510,28 @@ static void add_pair(const struct bench_env *env, struct bench_cases *out, struc
 	from.in = true;
 	both[0] = to;
 	both[1] = (struct gpu_job){ .place = b, .other = a, .staged = !reach, .node = -1 };
-	add(env, out, arena_printf(env->a, "peer-write:gpu%u-gpu%u", a->index, b->index), &to, 1);
-	add(env, out, arena_printf(env->a, "peer-read:gpu%u-gpu%u", a->index, b->index), &from, 1);
+	gpu_copy_add(env, out, arena_printf(env->a, "peer-write:gpu%u-gpu%u", a->index, b->index),
+		     &to, 1);
+	gpu_copy_add(env, out, arena_printf(env->a, "peer-read:gpu%u-gpu%u", a->index, b->index),
+		     &from, 1);
 	if (a->index < b->index)
-		add(env, out, arena_printf(env->a, "peer-both:gpu%u-gpu%u", a->index, b->index),
-		    both, 2);
+		gpu_copy_add(env, out,
+			     arena_printf(env->a, "peer-both:gpu%u-gpu%u", a->index, b->index),
+			     both, 2);
 	if (!reach)
 		return;
 	to.kernel = from.kernel = both[0].kernel = both[1].kernel = true;
-	add(env, out, arena_printf(env->a, "peer-write-kernel:gpu%u-gpu%u", a->index, b->index),
-	    &to, 1);
-	add(env, out, arena_printf(env->a, "peer-read-kernel:gpu%u-gpu%u", a->index, b->index),
-	    &from, 1);
+	gpu_copy_add(env, out,
+		     arena_printf(env->a, "peer-write-kernel:gpu%u-gpu%u", a->index, b->index), &to,
+		     1);
+	gpu_copy_add(env, out,
+		     arena_printf(env->a, "peer-read-kernel:gpu%u-gpu%u", a->index, b->index),
+		     &from, 1);
 	if (a->index < b->index)
-		add(env, out,
-		    arena_printf(env->a, "peer-both-kernel:gpu%u-gpu%u", a->index, b->index), both,
-		    2);
+		gpu_copy_add(
+			env, out,
+			arena_printf(env->a, "peer-both-kernel:gpu%u-gpu%u", a->index, b->index),
+			both, 2);
 }
 
 static void copy_cases(const struct bench_env *env, struct bench_cases *out)
@@ -539,7 +547,7 @@ static void copy_cases(const struct bench_env *env, struct bench_cases *out)
 	for (size_t i = 0; i < all.n; i++)
 		for (size_t k = 0; k < all.n; k++)
 			if (i != k)
-				add_pair(env, out, &all.items[i], &all.items[k]);
+				gpu_copy_add_pair(env, out, &all.items[i], &all.items[k]);
 }
 
 /* --- limits -------------------------------------------------------------------------------------

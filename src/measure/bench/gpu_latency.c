@@ -37,7 +37,7 @@ static size_t bytes_of(const struct latency_arg *a)
 	return (size_t)STRIDE << a->bits;
 }
 
-static int walk(void *ctx, size_t lane, struct err *e)
+static int gpu_latency_walk(void *ctx, size_t lane, struct err *e)
 {
 	struct latency *s = ctx;
 	struct gpu_place *p = s->arg->place;
@@ -58,7 +58,7 @@ static int walk_on(struct latency *s, uint64_t steps, uint64_t out[3], double *s
 	int r;
 
 	s->steps = steps;
-	r = gpu_window(&s->timer, walk, s, 1, seconds, e);
+	r = gpu_window(&s->timer, gpu_latency_walk, s, 1, seconds, e);
 	r = r ? r
 	      : cuda_check(p->gpu, p->gpu->api->copy_out(out, s->result, 24, stream), e,
 			   "fetching where the walk ended");
@@ -192,8 +192,8 @@ static int latency_verify(void *state, struct err *e)
 /* --- cases --------------------------------------------------------------------------------------
  */
 
-static void add(const struct bench_env *env, struct bench_cases *out, const char *name,
-		struct latency_arg arg)
+static void gpu_latency_add(const struct bench_env *env, struct bench_cases *out, const char *name,
+			    struct latency_arg arg)
 {
 	struct latency_arg *kept = ARENA_NEW(env->a, struct latency_arg);
 	const char *where = arg.host   ? "pinned memory of the host"
@@ -229,9 +229,10 @@ static void add_own(const struct bench_env *env, struct bench_cases *out, struct
 
 	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
 		if (((size_t)STRIDE << bits[i]) <= most && (!env->small || bits[i] < 14))
-			add(env, out,
-			    arena_printf(env->a, "%s:gpu%u", size_text(env->a, bits[i]), p->index),
-			    (struct latency_arg){ .place = p, .bits = bits[i] });
+			gpu_latency_add(env, out,
+					arena_printf(env->a, "%s:gpu%u", size_text(env->a, bits[i]),
+						     p->index),
+					(struct latency_arg){ .place = p, .bits = bits[i] });
 }
 
 static void latency_cases(const struct bench_env *env, struct bench_cases *out)
@@ -243,17 +244,19 @@ static void latency_cases(const struct bench_env *env, struct bench_cases *out)
 	for (size_t i = 0; i < all.n; i++)
 		add_own(env, out, &all.items[i]);
 	for (size_t i = 0; i < all.n; i++)
-		add(env, out, arena_printf(env->a, "host:gpu%u", all.items[i].index),
-		    (struct latency_arg){ .place = &all.items[i], .host = true, .bits = far });
+		gpu_latency_add(
+			env, out, arena_printf(env->a, "host:gpu%u", all.items[i].index),
+			(struct latency_arg){ .place = &all.items[i], .host = true, .bits = far });
 	for (size_t i = 0; i < all.n; i++)
 		for (size_t k = 0; k < all.n; k++)
 			if (i != k)
-				add(env, out,
-				    arena_printf(env->a, "peer:gpu%u-gpu%u", all.items[i].index,
-						 all.items[k].index),
-				    (struct latency_arg){ .place = &all.items[i],
-							  .peer = &all.items[k],
-							  .bits = far });
+				gpu_latency_add(env, out,
+						arena_printf(env->a, "peer:gpu%u-gpu%u",
+							     all.items[i].index,
+							     all.items[k].index),
+						(struct latency_arg){ .place = &all.items[i],
+								      .peer = &all.items[k],
+								      .bits = far });
 }
 
 static const struct bench_figure figures[] = {

@@ -45,7 +45,7 @@ static atomic_uint *word(const struct launch *s, size_t i)
 }
 
 /* Until the GPU's word is v. -ETIME: it never came. */
-static int await(struct launch *s, unsigned v, struct err *e)
+static int gpu_launch_await(struct launch *s, unsigned v, struct err *e)
 {
 	double end = 0;
 
@@ -105,7 +105,7 @@ static int run_seen(struct launch *s, struct err *e)
 		s->said++;
 		t = now_us();
 		r = start(s, s->arg->place->tools.flag, args, e);
-		r = r ? r : await(s, s->said, e);
+		r = r ? r : gpu_launch_await(s, s->said, e);
 		s->us[i] = now_us() - t;
 	}
 	return r ? r : settle(s, e);
@@ -125,7 +125,7 @@ static int run_signal(struct launch *s, struct err *e)
 		double t = now_us();
 
 		atomic_store_explicit(word(s, 0), i, memory_order_release);
-		r = await(s, i, e);
+		r = gpu_launch_await(s, i, e);
 		s->us[i - 1] = now_us() - t;
 	}
 	/* The first one waits for the kernel itself. */
@@ -153,7 +153,7 @@ static int work_graph(void *ctx, size_t lane, struct err *e)
 }
 
 /* Windows timed by the GPU: one value each, of a kernel or a node. */
-static int run_windows(struct launch *s, struct err *e)
+static int gpu_launch_run_windows(struct launch *s, struct err *e)
 {
 	bool graph = s->arg->way == GRAPH_NODE;
 	size_t n = graph ? 5 : WINDOW, each = graph ? n * NODES : n;
@@ -272,7 +272,7 @@ static int launch_run(void *state, struct bench_sample *out, struct err *e)
 		    : s->arg->way == SEEN    ? run_seen(s, e)
 		    : s->arg->way == SIGNAL  ? run_signal(s, e)
 		    : s->arg->way == GRAPH   ? run_graph(s, e)
-					     : run_windows(s, e);
+					     : gpu_launch_run_windows(s, e);
 	if (r)
 		return r;
 	bench_times(out, s->us, s->arg->window);

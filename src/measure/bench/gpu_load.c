@@ -62,7 +62,7 @@ static void one_lane(void *ctx, size_t i)
 	w->of(&w->s->lanes[i]);
 }
 
-static int each(struct load_state *s, void (*of)(struct lane *l), struct err *e)
+static int gpu_load_each(struct load_state *s, void (*of)(struct lane *l), struct err *e)
 {
 	struct work w = { s, of };
 
@@ -86,7 +86,7 @@ static size_t copy_bytes(const struct lane *l)
 	return l->place->gpu->integrated ? 256 << 20 : 512 << 20;
 }
 
-static void lane_make(struct lane *l)
+static void gpu_load_lane_make(struct lane *l)
 {
 	uint64_t d = l->arg->small ? SMALL : SQUARE;
 	const struct gemm_dims dims = { d, d, d };
@@ -118,7 +118,7 @@ static void lane_make(struct lane *l)
 }
 
 /* Copies in a row; seconds of one. */
-static int copy(struct lane *l, size_t n, struct err *e)
+static int gpu_load_copy(struct lane *l, size_t n, struct err *e)
 {
 	struct gemm_unit *u = &l->unit;
 	struct cuda_gpu *g = u->gpu;
@@ -146,7 +146,7 @@ static double gained(double from, double to)
 	return from < 0 || to < 0 ? -1 : fmax(to - from, 0) / 1e6;
 }
 
-static void keep(struct lane *l, const struct gpu_look *during, double mhz)
+static void gpu_load_keep(struct lane *l, const struct gpu_look *during, double mhz)
 {
 	const struct gemm_dims *d = &l->unit.dims;
 	struct gpu_load_sample *s = &l->samples[l->n];
@@ -172,7 +172,7 @@ static void keep(struct lane *l, const struct gpu_look *during, double mhz)
 	l->n += l->n + 1 < SAMPLES_MAX;
 }
 
-static void lane_sample(struct lane *l)
+static void gpu_load_lane_sample(struct lane *l)
 {
 	double one = l->product_s > 0 ? l->product_s : l->choice.seconds, mhz = -1;
 	size_t n = fit(l, PRODUCTS_S, one);
@@ -187,9 +187,9 @@ static void lane_sample(struct lane *l)
 	if (l->r == 0)
 		l->r = gemm_unit_repeat(&l->unit, &l->e);
 	if (l->r == 0)
-		l->r = copy(l, fit(l, COPIES_S, l->copy_s), &l->e);
+		l->r = gpu_load_copy(l, fit(l, COPIES_S, l->copy_s), &l->e);
 	if (l->r == 0)
-		keep(l, &during, mhz);
+		gpu_load_keep(l, &during, mhz);
 }
 
 /* --- the bench's functions ----------------------------------------------------------------------
@@ -216,7 +216,7 @@ static void load_teardown(void *state)
 	free(s->lanes);
 }
 
-static int set_up(const struct bench_env *env, struct load_state *s, struct err *e)
+static int gpu_load_set_up(const struct bench_env *env, struct load_state *s, struct err *e)
 {
 	int r = gemm_open(s->arg->shared, e);
 
@@ -232,7 +232,7 @@ static int set_up(const struct bench_env *env, struct load_state *s, struct err 
 		l->unit.stop = env->stop;
 		gpu_watch_open(&l->watch, l->place);
 	}
-	r = r ? r : each(s, lane_make, e);
+	r = r ? r : gpu_load_each(s, gpu_load_lane_make, e);
 	if (r == 0)
 		s->arg->choice = s->lanes[0].choice;
 	return r;
@@ -247,7 +247,7 @@ static int load_setup(const struct bench_env *env, const struct bench_case *c, v
 	/* The case's own, and kept from one set-up to the next. */
 	memcpy(&s->arg, &c->arg, sizeof(s->arg));
 	s->variant = arena_alloc(env->a, VARIANT_MAX);
-	r = set_up(env, s, e);
+	r = gpu_load_set_up(env, s, e);
 	if (r)
 		return r;
 	*variant = s->variant;
@@ -257,7 +257,7 @@ static int load_setup(const struct bench_env *env, const struct bench_case *c, v
 static int load_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct load_state *s = state;
-	int r = each(s, lane_sample, e);
+	int r = gpu_load_each(s, gpu_load_lane_sample, e);
 	double *v = out->value;
 
 	if (r)
@@ -281,7 +281,7 @@ static long long least(long long a, long long b)
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-static struct gpu_load_facts facts_of(const struct gpu_place *p)
+static struct gpu_load_facts gpu_load_facts_of(const struct gpu_place *p)
 {
 	const struct gpu *g = p->facts;
 	struct gpu_load_facts f = { .name = p->gpu->name,
@@ -307,7 +307,7 @@ static int load_verify(void *state, struct err *e)
 
 	for (size_t i = 0; i < s->arg->on.n; i++) {
 		struct lane *l = &s->lanes[i];
-		struct gpu_load_facts f = facts_of(l->place);
+		struct gpu_load_facts f = gpu_load_facts_of(l->place);
 		const struct gpu_load_limit *limit = gpu_load_limit_of(f.name);
 		struct gpu_load_answer a;
 
@@ -487,7 +487,7 @@ static double share_of(const struct gpu_load_sample *s, size_t n, size_t offset)
 }
 
 /* Percent of the samples in which NVML gave one of these reasons. */
-static double said(const struct gpu_load_sample *s, size_t n, long long bits)
+static double gpu_load_said(const struct gpu_load_sample *s, size_t n, long long bits)
 {
 	size_t told = 0, yes = 0;
 
@@ -536,26 +536,27 @@ static bool narrow_link(const struct gpu_load_sample *s, size_t n, const struct 
 	return told && 2 * low > told;
 }
 
-static enum gpu_load_verdict rule(const struct gpu_load_sample *s, size_t n,
-				  const struct gpu_load_facts *f, const struct gpu_load_limit *l,
-				  struct gpu_load_answer *out)
+static enum gpu_load_verdict gpu_load_rule(const struct gpu_load_sample *s, size_t n,
+					   const struct gpu_load_facts *f,
+					   const struct gpu_load_limit *l,
+					   struct gpu_load_answer *out)
 {
 	bool slow = l && ((out->tflop_s >= 0 && out->tflop_s < l->tflop_s) ||
 			  (out->copy_gb_s >= 0 && out->copy_gb_s < l->copy_gb_s));
-	double held = said(s, n,
-			   EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL |
-				   EVENT_HW_THERMAL | EVENT_HW_POWER);
+	double held = gpu_load_said(s, n,
+				    EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL |
+					    EVENT_HW_THERMAL | EVENT_HW_POWER);
 	bool low = starved(s, n, out, l);
 	bool lowered =
 		f->limit_w > 0 && f->limit_default_w > 0 && f->limit_w < 0.99 * f->limit_default_w;
 
 	if (out->warm > WARM_SHARE ||
-	    said(s, n, EVENT_SW_THERMAL | EVENT_HW_THERMAL) > CAPPED_SHARE)
+	    gpu_load_said(s, n, EVENT_SW_THERMAL | EVENT_HW_THERMAL) > CAPPED_SHARE)
 		return give(
 			out, GPU_LOAD_THERMAL,
 			"too warm: look at fans, air flow, filters, the cold plate's contact and "
 			"the temperature of what cools it");
-	if (out->brake > BRAKE_SHARE || said(s, n, EVENT_HW_POWER) > CAPPED_SHARE)
+	if (out->brake > BRAKE_SHARE || gpu_load_said(s, n, EVENT_HW_POWER) > CAPPED_SHARE)
 		return give(out, GPU_LOAD_BRAKE,
 			    "the server pulls its power brake: look at power supplies, their "
 			    "redundancy and the chassis' power limit");
@@ -598,7 +599,7 @@ static size_t value_text(char *text, size_t size, const char *name, double v, co
 	return n > 0 && (size_t)n < size ? (size_t)n : size - 1;
 }
 
-static void describe(struct gpu_load_answer *a, const struct gpu_load_limit *l)
+static void gpu_load_describe(struct gpu_load_answer *a, const struct gpu_load_limit *l)
 {
 	const struct {
 		const char *name, *unit;
@@ -646,6 +647,6 @@ void gpu_load_judge(const struct gpu_load_sample *s, size_t n, const struct gpu_
 	out->capped = SHARE(s, n, capped_s);
 	out->warm = SHARE(s, n, warm_s);
 	out->brake = SHARE(s, n, brake_s);
-	describe(out, limit);
-	out->verdict = rule(s, n, f, limit, out);
+	gpu_load_describe(out, limit);
+	out->verdict = gpu_load_rule(s, n, f, limit, out);
 }

@@ -45,7 +45,7 @@ static bool is_engine(const struct streaming *s)
 	return s->arg->way >= CUDA_OPS;
 }
 
-static int work(void *ctx, size_t lane, struct err *e)
+static int gpu_memory_work(void *ctx, size_t lane, struct err *e)
 {
 	struct streaming *s = ctx;
 	struct cuda_gpu *g = s->arg->place->gpu;
@@ -77,7 +77,7 @@ static int use_shape(struct streaming *s, const struct cuda_shape *shape, struct
 }
 
 /* Tries the shapes that fit and gives the fastest. */
-static int tune(struct streaming *s, const struct cuda_shape **out, struct err *e)
+static int gpu_memory_tune(struct streaming *s, const struct cuda_shape **out, struct err *e)
 {
 	double fastest = INFINITY, t;
 	size_t n = 1;
@@ -90,9 +90,9 @@ static int tune(struct streaming *s, const struct cuda_shape **out, struct err *
 		    !cuda_shape_runs(shape, s->arg->place->gpu->cc_major))
 			continue;
 		r = use_shape(s, shape, e);
-		r = r ? r : gpu_window_fit(&s->timer, work, s, tune_s, &n, e);
+		r = r ? r : gpu_window_fit(&s->timer, gpu_memory_work, s, tune_s, &n, e);
 		for (int again = 0; r == 0 && again < 2; again++) {
-			r = gpu_window(&s->timer, work, s, n, &t, e);
+			r = gpu_window(&s->timer, gpu_memory_work, s, n, &t, e);
 			if (r == 0 && t / (double)n < fastest) {
 				fastest = t / (double)n;
 				*out = shape;
@@ -103,7 +103,7 @@ static int tune(struct streaming *s, const struct cuda_shape **out, struct err *
 }
 
 /* What was chosen is chosen for the whole run, so that rounds compare. */
-static int choose(struct streaming *s, struct err *e)
+static int gpu_memory_choose(struct streaming *s, struct err *e)
 {
 	const struct cuda_shape **best, *found;
 	char name[64];
@@ -116,7 +116,7 @@ static int choose(struct streaming *s, struct err *e)
 	}
 	best = &s->arg->place->best[s->arg->way][s->arg->near];
 	if (!*best)
-		r = tune(s, best, e);
+		r = gpu_memory_tune(s, best, e);
 	found = *best;
 	if (r == 0 && !found)
 		r = err_set(e, -EOPNOTSUPP, "no kernel fits %zu bytes", s->arg->bytes);
@@ -159,7 +159,7 @@ static int make_data(struct streaming *s, struct err *e)
 }
 
 /* From here on all that is written is poison, and the sum is nought. */
-static int clear(struct streaming *s, struct err *e)
+static int gpu_memory_clear(struct streaming *s, struct err *e)
 {
 	struct gpu_place *p = s->arg->place;
 	struct cuda_stream *stream = s->timer.lane[0].s;
@@ -202,9 +202,11 @@ static int memory_setup(const struct bench_env *env, const struct bench_case *c,
 	r = gpu_place_open(place, e);
 	r = r ? r : gpu_timer_make(&s->timer, &place, 1, e);
 	r = r ? r : make_data(s, e);
-	r = r ? r : choose(s, e);
-	r = r ? r : clear(s, e);
-	r = r ? r : gpu_window_fit(&s->timer, work, s, env->small ? 1e-4 : window_s, &s->n, e);
+	r = r ? r : gpu_memory_choose(s, e);
+	r = r ? r : gpu_memory_clear(s, e);
+	r = r ? r
+	      : gpu_window_fit(&s->timer, gpu_memory_work, s, env->small ? 1e-4 : window_s, &s->n,
+			       e);
 	if (r)
 		return r;
 	gpu_state_begin(&s->held, place);
@@ -217,7 +219,7 @@ static int memory_run(void *state, struct bench_sample *out, struct err *e)
 	struct streaming *s = state;
 	unsigned factor = s->arg->way == ENGINE_COPY ? 2 : 1;
 	double t;
-	int r = gpu_window(&s->timer, work, s, s->n, &t, e);
+	int r = gpu_window(&s->timer, gpu_memory_work, s, s->n, &t, e);
 
 	if (r)
 		return r;
@@ -311,8 +313,8 @@ static const struct way {
 	{ "l2-read", CUDA_OP_READ, true, 1 },	  { "l2-write", CUDA_OP_WRITE, true, 1 },
 };
 
-static void add(const struct bench_env *env, struct bench_cases *out, struct gpu_place *p,
-		const struct way *w)
+static void gpu_memory_add(const struct bench_env *env, struct bench_cases *out,
+			   struct gpu_place *p, const struct way *w)
 {
 	struct stream_arg *arg = ARENA_NEW(env->a, struct stream_arg);
 
@@ -339,7 +341,7 @@ static void memory_cases(const struct bench_env *env, struct bench_cases *out)
 	for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
 		for (size_t i = 0; i < all.n; i++)
 			if (!ways[w].near || all.items[i].gpu->l2_bytes)
-				add(env, out, &all.items[i], &ways[w]);
+				gpu_memory_add(env, out, &all.items[i], &ways[w]);
 }
 
 static struct bench_limit memory_limit(const struct bench_env *env, const struct bench_case *c)

@@ -36,7 +36,7 @@ static struct map_guard_ctx *guard_of(const ucontext_t *u, const siginfo_t *s)
 }
 
 /* What comes behind it is gone as well. Reads go on, and find zeros. */
-static bool replace(struct map_guard_ctx *g, uintptr_t at)
+static bool map_guard_replace(struct map_guard_ctx *g, uintptr_t at)
 {
 	uintptr_t page = at / g->page * g->page;
 	void *p = mmap((void *)page, g->to - page, PROT_READ,
@@ -55,7 +55,7 @@ static void on_bus(int sig, siginfo_t *s, void *context)
 	int error = errno;
 
 	/* Without a cure the same access faults again, and ends the program. */
-	if (!g || !replace(g, (uintptr_t)s->si_addr))
+	if (!g || !map_guard_replace(g, (uintptr_t)s->si_addr))
 		sigaction(sig, &usual, NULL);
 	errno = error;
 }

@@ -48,7 +48,7 @@ static void part_of(const struct bandwidth *s, size_t i, size_t *from, size_t *n
 	*n = *from >= s->n ? 0 : s->n - *from < s->part ? s->n - *from : s->part;
 }
 
-static void touch(void *ctx, size_t i)
+static void memory_bandwidth_touch(void *ctx, size_t i)
 {
 	struct bandwidth *s = ctx;
 	size_t from, n;
@@ -67,7 +67,7 @@ static void touch(void *ctx, size_t i)
 	}
 }
 
-static void pass(void *ctx, size_t i)
+static void memory_bandwidth_pass(void *ctx, size_t i)
 {
 	struct bandwidth *s = ctx;
 	size_t from, n;
@@ -90,7 +90,7 @@ static void pass(void *ctx, size_t i)
 }
 
 /* Tries all kernels, keeps the fastest, and how many passes make a sample. */
-static void choose(struct bandwidth *s)
+static void memory_bandwidth_choose(struct bandwidth *s)
 {
 	double best = INFINITY;
 
@@ -103,7 +103,7 @@ static void choose(struct bandwidth *s)
 			continue;
 		s->kernel = k;
 		for (int again = 0; again < 3; again++)
-			t = fmin(t, workers_run(s->workers, pass, s));
+			t = fmin(t, workers_run(s->workers, memory_bandwidth_pass, s));
 		if (t < best)
 			best = t;
 		else
@@ -182,8 +182,8 @@ static int bandwidth_setup(const struct bench_env *env, const struct bench_case 
 	}
 	if (r)
 		return r;
-	workers_run(s->workers, touch, s);
-	choose(s);
+	workers_run(s->workers, memory_bandwidth_touch, s);
+	memory_bandwidth_choose(s);
 	*variant = s->kernel->name;
 	return 0;
 }
@@ -191,7 +191,7 @@ static int bandwidth_setup(const struct bench_env *env, const struct bench_case 
 static int bandwidth_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct bandwidth *s = state;
-	double t = workers_run(s->workers, pass, s);
+	double t = workers_run(s->workers, memory_bandwidth_pass, s);
 
 	if (!(t > 0))
 		return err_set(e, -ETIME, "the clock stood still");
@@ -199,7 +199,7 @@ static int bandwidth_run(void *state, struct bench_sample *out, struct err *e)
 	return 0;
 }
 
-static double wanted(const struct bandwidth *s, size_t i)
+static double memory_bandwidth_wanted(const struct bandwidth *s, size_t i)
 {
 	switch (s->arg->op) {
 	case MEMORY_WRITE:
@@ -223,17 +223,18 @@ static int bandwidth_verify(void *state, struct err *e)
 				       i, (unsigned long long)s->wrong[i]);
 	for (size_t i = 0; s->a && i < s->n; i++)
 		/* Bit for bit: all values are exact. */
-		if (s->a[i] < wanted(s, i) || s->a[i] > wanted(s, i) || isnan(s->a[i]))
+		if (s->a[i] < memory_bandwidth_wanted(s, i) ||
+		    s->a[i] > memory_bandwidth_wanted(s, i) || isnan(s->a[i]))
 			return err_set(e, -EILSEQ, "element %zu of %zu is %g, not %g", i, s->n,
-				       s->a[i], wanted(s, i));
+				       s->a[i], memory_bandwidth_wanted(s, i));
 	return 0;
 }
 
 /* --- cases --------------------------------------------------------------------------------------
  */
 
-static void add(const struct bench_env *env, struct bench_cases *out, enum memory_op op,
-		const char *suffix, struct idset cpus, int node)
+static void memory_bandwidth_add(const struct bench_env *env, struct bench_cases *out,
+				 enum memory_op op, const char *suffix, struct idset cpus, int node)
 {
 	struct bandwidth_arg *arg = ARENA_NEW(env->a, struct bandwidth_arg);
 	const char *list = idset_format(env->a, &cpus);
@@ -257,7 +258,8 @@ static void add(const struct bench_env *env, struct bench_cases *out, enum memor
 			.arg = arg });
 }
 
-static struct idset both(struct arena *a, const struct idset *x, const struct idset *y)
+static struct idset memory_bandwidth_both(struct arena *a, const struct idset *x,
+					  const struct idset *y)
 {
 	struct idset out = { 0 };
 
@@ -271,16 +273,18 @@ static struct idset both(struct arena *a, const struct idset *x, const struct id
 static void add_nodes(const struct bench_env *env, struct bench_cases *out)
 {
 	LIST_FOR_EACH (const struct numa_node, n, &env->m->cpu.nodes) {
-		struct idset cpus = both(env->a, &n->cpus.v, &env->cpus);
+		struct idset cpus = memory_bandwidth_both(env->a, &n->cpus.v, &env->cpus);
 
 		if (!idset_count(&cpus))
 			continue;
 		LIST_FOR_EACH (const struct numa_node, memory, &env->m->cpu.nodes)
 			if (fact_or(&memory->mem_total_bytes, 0) > 0)
-				add(env, out, n == memory ? MEMORY_TRIAD : MEMORY_READ,
-				    arena_printf(env->a, n == memory ? ":node%u" : ":node%u-from%u",
-						 n->index, memory->index),
-				    cpus, (int)memory->index);
+				memory_bandwidth_add(
+					env, out, n == memory ? MEMORY_TRIAD : MEMORY_READ,
+					arena_printf(env->a,
+						     n == memory ? ":node%u" : ":node%u-from%u",
+						     n->index, memory->index),
+					cpus, (int)memory->index);
 	}
 }
 
@@ -290,16 +294,17 @@ static void bandwidth_cases(const struct bench_env *env, struct bench_cases *out
 	struct idset some = { 0 };
 
 	for (enum memory_op op = 0; op < MEMORY_OPS; op++)
-		add(env, out, op, "", env->cpus, -1);
+		memory_bandwidth_add(env, out, op, "", env->cpus, -1);
 	if (env->m->cpu.nodes.n > 1)
 		add_nodes(env, out);
 	if (env->m->cpu.types.n > 1)
 		LIST_FOR_EACH (const struct core_type, t, &env->m->cpu.types) {
-			struct idset cpus = both(env->a, &t->cpus.v, &env->cpus);
+			struct idset cpus = memory_bandwidth_both(env->a, &t->cpus.v, &env->cpus);
 
 			if (idset_count(&cpus))
-				add(env, out, MEMORY_TRIAD, arena_printf(env->a, ":%s", t->name),
-				    cpus, -1);
+				memory_bandwidth_add(env, out, MEMORY_TRIAD,
+						     arena_printf(env->a, ":%s", t->name), cpus,
+						     -1);
 		}
 	/* How many threads it takes: 1, 2, 4, ... in the order of the CPUs' numbers. */
 	IDSET_FOR_EACH (cpu, &env->cpus) {
@@ -311,8 +316,9 @@ static void bandwidth_cases(const struct bench_env *env, struct bench_cases *out
 			continue;
 		IDSET_FOR_EACH (id, &some)
 			idset_add(env->a, &copy, id);
-		add(env, out, MEMORY_TRIAD,
-		    arena_printf(env->a, ":%zu-thread%s", n, n > 1 ? "s" : ""), copy, -1);
+		memory_bandwidth_add(env, out, MEMORY_TRIAD,
+				     arena_printf(env->a, ":%zu-thread%s", n, n > 1 ? "s" : ""),
+				     copy, -1);
 	}
 }
 

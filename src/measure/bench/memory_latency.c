@@ -71,7 +71,7 @@ static void prepare(void *ctx, size_t i)
 	link_lines(ctx);
 }
 
-static void walk(void *ctx, size_t i)
+static void memory_latency_walk(void *ctx, size_t i)
 {
 	struct chase *s = ctx;
 	struct line *at = s->at;
@@ -123,7 +123,7 @@ static int chase_setup(const struct bench_env *env, const struct bench_case *c, 
 			     : arena_printf(env->a, "%.0f %% on huge pages", 100 * share);
 	/* One whole cycle first: its time says how many steps make 5 ms. */
 	s->steps = (s->n + 7) / 8 * 8;
-	t = workers_run(s->worker, walk, s) / (double)s->steps;
+	t = workers_run(s->worker, memory_latency_walk, s) / (double)s->steps;
 	s->steps = t > 0 ? (size_t)(0.005 / t) / 8 * 8 : 1 << 16;
 	s->steps = s->steps < 4096 ? 4096 : s->steps > 1u << 24 ? 1u << 24 : s->steps;
 	return 0;
@@ -132,7 +132,7 @@ static int chase_setup(const struct bench_env *env, const struct bench_case *c, 
 static int chase_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct chase *s = state;
-	double t = workers_run(s->worker, walk, s);
+	double t = workers_run(s->worker, memory_latency_walk, s);
 
 	if (!(t > 0))
 		return err_set(e, -ETIME, "the clock stood still");

@@ -71,7 +71,8 @@ static const struct {
 /* --- which cases there are ----------------------------------------------------------------------
  */
 /* Why a case makes no sense here; NULL: it does. */
-static const char *absent(size_t i, const struct shared *s, const struct disk_direct *direct)
+static const char *model_load_absent(size_t i, const struct shared *s,
+				     const struct disk_direct *direct)
 {
 	if (rows[i].cold && s->place.memory)
 		return "the files lie in memory";
@@ -86,8 +87,8 @@ static const char *absent(size_t i, const struct shared *s, const struct disk_di
 	return NULL;
 }
 
-static int look(const struct bench_env *env, struct shared *s, struct disk_direct *direct,
-		struct err *e)
+static int model_load_look(const struct bench_env *env, struct shared *s,
+			   struct disk_direct *direct, struct err *e)
 {
 	int r = load_find(env->a, env->ask.files, env->small ? SMALL_LEAST : LEAST,
 			  env->small ? SMALL_MOST : MOST, &s->set, e);
@@ -130,7 +131,7 @@ static void cases(const struct bench_env *env, struct bench_cases *out)
 		out->none = "no file or folder was named that may be read: --files PATH";
 		return;
 	}
-	if (look(env, s, &direct, &e)) {
+	if (model_load_look(env, s, &direct, &e)) {
 		out->none = arena_strdup(env->a, e.text);
 		return;
 	}
@@ -140,7 +141,7 @@ static void cases(const struct bench_env *env, struct bench_cases *out)
 	cpus = idset_count(&s->cpus);
 	s->threads = cpus < 4 ? 4 : cpus < LOAD_THREADS ? (unsigned)cpus : LOAD_THREADS;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const char *why = absent(i, s, &direct);
+		const char *why = model_load_absent(i, s, &direct);
 		struct arg *arg;
 
 		if (why) {
@@ -161,7 +162,7 @@ static void cases(const struct bench_env *env, struct bench_cases *out)
 	}
 }
 
-static struct bench_limit limit(const struct bench_env *env, const struct bench_case *c)
+static struct bench_limit model_load_limit(const struct bench_env *env, const struct bench_case *c)
 {
 	const struct arg *arg = c->arg;
 
@@ -174,7 +175,7 @@ static struct bench_limit limit(const struct bench_env *env, const struct bench_
 	return arg->shared->limit;
 }
 
-static void end(const struct bench_cases *all)
+static void model_load_end(const struct bench_cases *all)
 {
 	const struct arg *arg = all->n ? all->items[0].arg : NULL;
 
@@ -196,7 +197,7 @@ static void teardown(void *state)
 	pin_back(l->cpus_before);
 }
 
-static int prepare(struct load *l, struct err *e)
+static int model_load_prepare(struct load *l, struct err *e)
 {
 	struct shared *s = l->arg->shared;
 	struct load_result all;
@@ -235,7 +236,7 @@ static int setup(const struct bench_env *env, const struct bench_case *c, void *
 	l->buffers_bytes =
 		(size_t)LOAD_BLOCK * (arg->way >= LOAD_PARALLEL ? arg->shared->threads : 1);
 	l->cpus_before = pin_to(&arg->shared->cpus);
-	r = prepare(l, e);
+	r = model_load_prepare(l, e);
 	if (r)
 		return r;
 	*variant = arena_printf(env->a, "%s%s",
@@ -250,7 +251,7 @@ static int setup(const struct bench_env *env, const struct bench_case *c, void *
 
 /* --- a sample -----------------------------------------------------------------------------------
  */
-static int run(void *state, struct bench_sample *out, struct err *e)
+static int model_load_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct load *l = state;
 	struct load_set *set = &l->arg->shared->set;
@@ -278,7 +279,7 @@ static int run(void *state, struct bench_sample *out, struct err *e)
 }
 
 /* A plain read says what the bytes are; every other way has to say the same. */
-static int reference(struct load *l, struct err *e)
+static int model_load_reference(struct load *l, struct err *e)
 {
 	struct shared *s = l->arg->shared;
 	struct load_job job = l->job;
@@ -302,7 +303,7 @@ static int reference(struct load *l, struct err *e)
 	return 0;
 }
 
-static int verify(void *state, struct err *e)
+static int model_load_verify(void *state, struct err *e)
 {
 	struct load *l = state;
 	struct shared *s = l->arg->shared;
@@ -310,7 +311,7 @@ static int verify(void *state, struct err *e)
 	struct load_result all;
 	int r = load_same(&s->set, e);
 
-	r = r ? r : reference(l, e);
+	r = r ? r : model_load_reference(l, e);
 	job.sum = true;
 	/* What was measured until somebody asked to stop is checked as well. */
 	job.stop = NULL;
@@ -351,11 +352,11 @@ const struct bench bench_model_load = {
 	.cases = cases,
 	.state_size = sizeof(struct load),
 	.setup = setup,
-	.run = run,
-	.verify = verify,
+	.run = model_load_run,
+	.verify = model_load_verify,
 	.teardown = teardown,
-	.end = end,
-	.limit = limit,
+	.end = model_load_end,
+	.limit = model_load_limit,
 };
 
 /*
@@ -393,7 +394,7 @@ static bool known(const struct load_set *set, const struct stat *st)
 	return false;
 }
 
-static void add(struct search *s, const char *name, const struct stat *st)
+static void model_load_add(struct search *s, const char *name, const struct stat *st)
 {
 	struct load_set *set = s->set;
 	uint64_t size = (uint64_t)st->st_size, room = s->most - set->bytes;
@@ -415,7 +416,7 @@ static void add(struct search *s, const char *name, const struct stat *st)
 	set->bytes += size < room ? size : room;
 }
 
-static void walk(struct search *s, const char *name, unsigned depth);
+static void model_load_walk(struct search *s, const char *name, unsigned depth);
 
 static void files_look(struct search *s, const char *name, unsigned depth)
 {
@@ -425,7 +426,7 @@ static void files_look(struct search *s, const char *name, unsigned depth)
 	if (fstatat(s->root, name, &st, AT_SYMLINK_NOFOLLOW))
 		return;
 	if (S_ISDIR(st.st_mode) && depth < LOAD_DEPTH)
-		walk(s, name, depth + 1);
+		model_load_walk(s, name, depth + 1);
 	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 		return;
 	fd = open_below(s->root, name, 0);
@@ -434,11 +435,11 @@ static void files_look(struct search *s, const char *name, unsigned depth)
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		add(s, name, &st);
+		model_load_add(s, name, &st);
 	close(fd);
 }
 
-static void walk(struct search *s, const char *name, unsigned depth)
+static void model_load_walk(struct search *s, const char *name, unsigned depth)
 {
 	int fd = open_below(s->root, name, O_DIRECTORY);
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -465,7 +466,7 @@ static void walk(struct search *s, const char *name, unsigned depth)
 		files_look(s, names[i], depth);
 }
 
-static int none(const struct load_set *set, uint64_t least, struct err *e)
+static int model_load_none(const struct load_set *set, uint64_t least, struct err *e)
 {
 	err_set(e, -ENODATA, "%.200s holds no file of at least %llu KiB that may be read",
 		set->path, (unsigned long long)(least >> 10));
@@ -495,19 +496,19 @@ int load_find(struct arena *a, const char *path, uint64_t least, uint64_t most,
 		if (access(real, R_OK))
 			return err_set(e, -errno, "%.200s cannot be read: %s", real,
 				       strerror(errno));
-		add(&s, path_name(set.path), &st);
+		model_load_add(&s, path_name(set.path), &st);
 	} else if (S_ISDIR(st.st_mode)) {
 		s.root = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (s.root < 0)
 			return err_set(e, -errno, "%.200s cannot be read: %s", real,
 				       strerror(errno));
-		walk(&s, ".", 0);
+		model_load_walk(&s, ".", 0);
 		close(s.root);
 	} else {
 		return err_set(e, -EINVAL, "%.200s is neither a file nor a folder", path);
 	}
 	if (!set.n)
-		return none(&set, least, e);
+		return model_load_none(&set, least, e);
 	*out = set;
 	return 0;
 }

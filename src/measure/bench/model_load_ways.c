@@ -99,8 +99,9 @@ static int map_file(const struct load_job *job, const struct load_file *f, struc
 }
 
 /* One piece of a file into buffer. Past the page cache only whole blocks can be asked for. */
-static int read_piece(const struct load_job *job, const struct load_file *f, uint64_t at,
-		      char *buffer, struct load_result *out, struct err *e)
+static int model_load_ways_read_piece(const struct load_job *job, const struct load_file *f,
+				      uint64_t at, char *buffer, struct load_result *out,
+				      struct err *e)
 {
 	size_t n = f->bytes - at < LOAD_BLOCK ? f->bytes - at : LOAD_BLOCK, got = 0;
 
@@ -170,7 +171,7 @@ static void call_off(struct team *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-static void *member_main(void *arg)
+static void *model_load_ways_member_main(void *arg)
 {
 	struct member *m = arg;
 	const struct load_job *job = m->team->job;
@@ -179,7 +180,8 @@ static void *member_main(void *arg)
 
 	while (m->error == 0 && next_piece(m->team, &f, &at)) {
 		m->error = stopped(job) ? err_set(&m->e, -EINTR, "interrupted")
-					: read_piece(job, f, at, m->buffer, &m->result, &m->e);
+					: model_load_ways_read_piece(job, f, at, m->buffer,
+								     &m->result, &m->e);
 		if (m->error)
 			call_off(m->team);
 	}
@@ -187,7 +189,8 @@ static void *member_main(void *arg)
 }
 
 /* The caller is one of them. */
-static int read_all(const struct load_job *job, struct load_result *out, struct err *e)
+static int model_load_ways_read_all(const struct load_job *job, struct load_result *out,
+				    struct err *e)
 {
 	struct team team = { .job = job };
 	struct member members[LOAD_THREADS] = { 0 };
@@ -200,13 +203,14 @@ static int read_all(const struct load_job *job, struct load_result *out, struct 
 		members[i].buffer = job->buffers + (size_t)i * LOAD_BLOCK;
 	}
 	while (started < n && r == 0) {
-		r = -pthread_create(&members[started].thread, NULL, member_main, &members[started]);
+		r = -pthread_create(&members[started].thread, NULL, model_load_ways_member_main,
+				    &members[started]);
 		started += r == 0;
 	}
 	if (r)
 		call_off(&team);
 	else
-		member_main(&members[0]);
+		model_load_ways_member_main(&members[0]);
 	for (unsigned i = 1; i < started; i++)
 		pthread_join(members[i].thread, NULL);
 	pthread_mutex_destroy(&team.lock);
@@ -232,7 +236,7 @@ int load_run(const struct load_job *job, struct load_result *out, struct err *e)
 		for (size_t i = 0; i < job->set->n && r == 0; i++)
 			r = map_file(job, &job->set->files[i], &sum, e);
 	else
-		r = read_all(job, &sum, e);
+		r = model_load_ways_read_all(job, &sum, e);
 	if (r == 0)
 		*out = sum;
 	return r;

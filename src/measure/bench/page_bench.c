@@ -41,7 +41,7 @@ static struct walk *walk_of(struct walk *walks, size_t *n, const char *name, siz
 	return &walks[(*n)++];
 }
 
-static size_t gather(struct arena *a, const struct record *r, struct walk *walks)
+static size_t bench_page_gather(struct arena *a, const struct record *r, struct walk *walks)
 {
 	size_t n = 0;
 
@@ -79,7 +79,7 @@ static size_t length(double v, double most, size_t width)
 }
 
 /* "#####o   x2.1": small pages, huge ones, and how much more than the size before. */
-static const char *bar(struct arena *a, const struct plot *p, size_t i, size_t width)
+static const char *bench_page_bar(struct arena *a, const struct plot *p, size_t i, size_t width)
 {
 	const struct walk *w = &p->walks[i], *before = i ? w - 1 : NULL;
 	char *s = arena_alloc(a, width + 2);
@@ -103,7 +103,8 @@ static const char *number(struct arena *a, bool there, double v)
 	return there ? figure_number(a, v) : "";
 }
 
-static const char *letters(struct arena *a, const void *what, const struct term_style *how)
+static const char *bench_page_letters(struct arena *a, const void *what,
+				      const struct term_style *how)
 {
 	const char *signs = "# small pages, o huge pages", *step = "x: a step up";
 	const struct plot *p = what;
@@ -122,7 +123,8 @@ static const char *letters(struct arena *a, const void *what, const struct term_
 	for (size_t i = 0; i < p->n; i++)
 		text_printf(&t, "%8.8s %7s %7s  %s\n", p->walks[i].name,
 			    number(a, p->walks[i].has_small, p->walks[i].small),
-			    number(a, p->walks[i].has_huge, p->walks[i].huge), bar(a, p, i, width));
+			    number(a, p->walks[i].has_huge, p->walks[i].huge),
+			    bench_page_bar(a, p, i, width));
 	return arena_strdup(a, t.s);
 }
 
@@ -133,7 +135,7 @@ static void page_bench_latency(struct doc *d, const struct record *r)
 	struct plot *p = ARENA_NEW(d->arena, struct plot);
 	struct node *n;
 
-	*p = (struct plot){ .walks = walks, .n = gather(d->arena, r, walks) };
+	*p = (struct plot){ .walks = walks, .n = bench_page_gather(d->arena, r, walks) };
 	for (size_t i = 0; i < p->n; i++)
 		p->most = fmax(p->most, fmax(walks[i].small, walks[i].huge));
 	/* One size is no plot. */
@@ -143,8 +145,8 @@ static void page_bench_latency(struct doc *d, const struct record *r)
 	n = doc_figure(d, NULL,
 		       figures_sweep_svg(d->arena, r, "memory-latency",
 					 "Latency by size of the region, logarithmic"),
-		       letters(d->arena, p, NULL));
-	n->letters = letters;
+		       bench_page_letters(d->arena, p, NULL));
+	n->letters = bench_page_letters;
 	n->what = p;
 }
 
@@ -197,8 +199,8 @@ static struct cell band_cell(struct doc *d, const struct record_series *s)
 			   figure_number(d->arena, s->band.high));
 }
 
-static void figure_row(struct doc *d, struct node *t, const struct record_case *c, size_t k,
-		       bool verbose)
+static void bench_page_figure_row(struct doc *d, struct node *t, const struct record_case *c,
+				  size_t k, bool verbose)
 {
 	const struct record_series *s = &c->series[k];
 	struct cell *row = node_row(d, t);
@@ -227,7 +229,7 @@ static const char *collect(struct arena *a, const char *list, const char *text)
 }
 
 /* Below the table: what limits and bands rest on, or why there is none. */
-static void sources(struct doc *d, const struct record *r, const char *bench)
+static void bench_page_sources(struct doc *d, const struct record *r, const char *bench)
 {
 	const char *limits = "", *bands = "";
 	struct node *list = doc_bullets(d);
@@ -267,7 +269,8 @@ static size_t pairs_apart(const struct record *r, const char *bench)
 	return n > PAIRS_MANY ? n : 0;
 }
 
-static void figures_of(struct doc *d, const struct record *r, const char *bench, bool verbose)
+static void bench_page_figures_of(struct doc *d, const struct record *r, const char *bench,
+				  bool verbose)
 {
 	static const struct column columns[] = {
 		{ .title = "Case" },
@@ -295,7 +298,7 @@ static void figures_of(struct doc *d, const struct record *r, const char *bench,
 			continue;
 		}
 		for (size_t k = 0; k < c->n_series; k++)
-			figure_row(d, t, c, k, verbose);
+			bench_page_figure_row(d, t, c, k, verbose);
 	}
 	node_drop_empty(t);
 	if (apart)
@@ -308,7 +311,7 @@ static void figures_of(struct doc *d, const struct record *r, const char *bench,
 	/* Of memory there is a drawing of its own, with the steps of the caches. */
 	if (strcmp(bench, "memory-latency") != 0)
 		figures_sweeps(d, r, bench);
-	sources(d, r, bench);
+	bench_page_sources(d, r, bench);
 }
 
 static void percentiles(struct doc *d, const struct record *r)
@@ -342,7 +345,7 @@ static void percentiles(struct doc *d, const struct record *r)
 	}
 }
 
-static void details(struct doc *d, const struct record *r)
+static void bench_page_details(struct doc *d, const struct record *r)
 {
 	struct node *p = doc_pairs(d, "Methods and placement");
 
@@ -386,7 +389,7 @@ static void skipped(struct doc *d, const struct record *r)
 }
 
 /* As far as it was seen: a result that was read back has no looks before and after. */
-static void conditions(struct doc *d, const struct record_conditions *c)
+static void bench_page_conditions(struct doc *d, const struct record_conditions *c)
 {
 	struct node *p = doc_pairs(d, "Conditions");
 
@@ -418,7 +421,7 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 
 	for (size_t i = 0; i < r->n; i++)
 		if (i == 0 || strcmp(r->cases[i].bench, r->cases[i - 1].bench) != 0)
-			figures_of(d, r, r->cases[i].bench, verbose);
+			bench_page_figures_of(d, r, r->cases[i].bench, verbose);
 	page_bench_latency(d, r);
 	page_bench_matrix(d, r);
 	if (verbose)
@@ -427,12 +430,12 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 	figures_spreads(d, r, verbose);
 	no_band(d, r);
 	skipped(d, r);
-	conditions(d, &r->conditions);
+	bench_page_conditions(d, &r->conditions);
 	notes = doc_bullets(d);
 	for (size_t i = 0; i < r->n_notes; i++)
 		node_bullet(d, notes, cell_as(STYLE_WARN, r->notes[i]));
 	if (verbose)
-		details(d, r);
+		bench_page_details(d, r);
 	doc_text(d, "%s: %s. %s%s.", figure_time(a, r->time_s),
 		 r->partial	   ? "interrupted"
 		 : record_empty(r) ? "nothing was measured"
@@ -487,7 +490,7 @@ void page_bench_names(struct doc *d, const struct record_pair *names, size_t n)
 
 /* Two measurements against each other: a table a bench, and all intervals in one plot. */
 
-static struct cell verdict_cell(const struct compare_row *r)
+static struct cell bench_page_verdict_cell(const struct compare_row *r)
 {
 	static const struct {
 		const char *text;
@@ -522,7 +525,7 @@ static void compare_row(struct doc *d, struct node *t, const struct compare_row 
 		row[4] = cell_printf(d, STYLE_STRONG, "%.3f", r->ratio.ratio);
 		row[5] = cell(interval_text(d->arena, &r->ratio.interval));
 	}
-	row[6] = verdict_cell(r);
+	row[6] = bench_page_verdict_cell(r);
 }
 
 /* True when the rows of this bench, from at on, are all about one figure. */
@@ -535,7 +538,7 @@ static bool one_figure(const struct compare *c, size_t at)
 }
 
 /* The rows from *at on that are of one bench. */
-static void table_of(struct doc *d, const struct compare *c, size_t *at)
+static void bench_page_table_of(struct doc *d, const struct compare *c, size_t *at)
 {
 	static const struct column columns[] = {
 		{ .title = "Case" },
@@ -576,7 +579,7 @@ static const char *seen_text(struct arena *a, const struct compare_row *r)
 }
 
 /* All intervals below each other. */
-static void plot(struct doc *d, const struct compare *c)
+static void bench_page_plot(struct doc *d, const struct compare *c)
 {
 	static const enum style styles[] = { STYLE_GOOD, STYLE_BAD, STYLE_PLAIN, STYLE_UNKNOWN };
 	struct chart_ratio *rows = arena_array(d->arena, c->n ? c->n : 1, sizeof(*rows));
@@ -613,8 +616,8 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 	struct node *list;
 
 	for (size_t at = 0; at < c->n;)
-		table_of(d, c, &at);
-	plot(d, c);
+		bench_page_table_of(d, c, &at);
+	bench_page_plot(d, c);
 	if (c->count[COMPARE_SAME])
 		doc_text(d,
 			 "Where there is no difference: the least one that would have been seen.");

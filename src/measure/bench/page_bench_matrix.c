@@ -56,7 +56,7 @@ static const struct kind {
 	  NULL },
 };
 
-static bool number(const char **at, const char *word, unsigned *out)
+static bool bench_matrix_page_number(const char **at, const char *word, unsigned *out)
 {
 	size_t n = strlen(word);
 	const char *p = *at;
@@ -71,11 +71,11 @@ static bool number(const char **at, const char *word, unsigned *out)
 }
 
 /* False: it is of no pair. One GPU is a pair with itself. */
-static bool parse(const char *name, struct pair *out)
+static bool bench_matrix_page_parse(const char *name, struct pair *out)
 {
 	const char *colon = strchr(name, ':'), *at = colon ? colon + 1 : NULL;
 
-	if (!colon || !number(&at, "gpu", &out->a))
+	if (!colon || !bench_matrix_page_number(&at, "gpu", &out->a))
 		return false;
 	out->kind = name;
 	out->kind_len = (size_t)(colon - name);
@@ -84,7 +84,7 @@ static bool parse(const char *name, struct pair *out)
 	if (!*at)
 		return true;
 	at++;
-	return number(&at, out->node ? "node" : "gpu", &out->b) && !*at;
+	return bench_matrix_page_number(&at, out->node ? "node" : "gpu", &out->b) && !*at;
 }
 
 static bool is_kind(const struct pair *p, const char *kind)
@@ -96,7 +96,7 @@ bool page_bench_is_pair(const struct record_case *c)
 {
 	struct pair p;
 
-	if (!c->n_series || !c->series[0].has_summary || !parse(c->name, &p) ||
+	if (!c->n_series || !c->series[0].has_summary || !bench_matrix_page_parse(c->name, &p) ||
 	    (p.a == p.b && !p.node))
 		return false;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -111,7 +111,8 @@ static void set(struct matrix *m, unsigned row, unsigned column, double v)
 	m->has[row][column] = m->row[row] = m->column[column] = true;
 }
 
-static void add(struct matrix *m, const struct kind *k, const struct pair *p, double v)
+static void bench_matrix_page_add(struct matrix *m, const struct kind *k, const struct pair *p,
+				  double v)
 {
 	if (p->a == p->b && !p->node) {
 		/* Alone it makes no matrix. */
@@ -128,14 +129,14 @@ static void add(struct matrix *m, const struct kind *k, const struct pair *p, do
 		m->best = v;
 }
 
-static void gather(const struct record *r, const struct kind *k, struct matrix *m)
+static void bench_matrix_page_gather(const struct record *r, const struct kind *k, struct matrix *m)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		const struct record_case *c = &r->cases[i];
 		struct pair p;
 
 		if (strcmp(c->bench, k->bench) != 0 || !c->n_series || !c->series[0].has_summary ||
-		    !parse(c->name, &p))
+		    !bench_matrix_page_parse(c->name, &p))
 			continue;
 		if (is_kind(&p, k->diagonal) ? p.a != p.b || p.node : !is_kind(&p, k->kind))
 			continue;
@@ -143,7 +144,7 @@ static void gather(const struct record *r, const struct kind *k, struct matrix *
 		if (!k->diagonal && !p.node)
 			continue;
 		m->unit = c->series[0].unit_text;
-		add(m, k, &p, c->series[0].s.median);
+		bench_matrix_page_add(m, k, &p, c->series[0].s.median);
 	}
 }
 
@@ -199,7 +200,7 @@ static void colours(struct doc *d, const struct matrix *m, const char *title, co
 		doc_figure(d, title, svg_heat(d->arena, &h), NULL);
 }
 
-static void draw(struct doc *d, const struct matrix *m)
+static void bench_matrix_page_draw(struct doc *d, const struct matrix *m)
 {
 	struct column columns[SIDE + 1] = { { .title = m->nodes ? "GPU" : "from \\ to" } };
 	unsigned from[SIDE + 1];
@@ -241,10 +242,10 @@ void page_bench_matrix(struct doc *d, const struct record *r)
 				    .title = kinds[i].title,
 				    .lower = kinds[i].lower };
 
-		gather(r, &kinds[i], &m);
+		bench_matrix_page_gather(r, &kinds[i], &m);
 		if (m.n + kinds[i].both < 2)
 			continue;
-		draw(d, &m);
+		bench_matrix_page_draw(d, &m);
 		for (unsigned k = 0; k < SIDE; k++)
 			diagonal = diagonal || (!m.nodes && m.has[k][k]);
 	}

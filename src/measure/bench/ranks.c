@@ -82,8 +82,8 @@ static const char *value(const struct reader *r, const char *name)
 	return v && *v ? v : NULL;
 }
 
-static int number(const struct reader *r, const char *name, unsigned most, unsigned *out,
-		  struct err *e)
+static int ranks_number(const struct reader *r, const char *name, unsigned most, unsigned *out,
+			struct err *e)
 {
 	const char *v = value(r, name);
 	unsigned long long n;
@@ -149,15 +149,15 @@ static int read_launcher(const struct reader *r, const struct launcher *l, struc
 			 struct err *e)
 {
 	unsigned nodes = 0;
-	int s = number(r, l->ranks, RANKS_MAX, &out->ranks, e);
+	int s = ranks_number(r, l->ranks, RANKS_MAX, &out->ranks, e);
 
-	s = s || out->ranks < 2 ? s : number(r, l->rank, out->ranks - 1, &out->rank, e);
+	s = s || out->ranks < 2 ? s : ranks_number(r, l->rank, out->ranks - 1, &out->rank, e);
 	if (s == 0 && value(r, l->local))
-		s = number(r, l->local, RANKS_MAX - 1, &out->local, e);
+		s = ranks_number(r, l->local, RANKS_MAX - 1, &out->local, e);
 	if (s == 0 && value(r, l->locals))
-		s = number(r, l->locals, RANKS_MAX, &out->locals, e);
+		s = ranks_number(r, l->locals, RANKS_MAX, &out->locals, e);
 	if (s == 0 && value(r, l->nodes))
-		s = number(r, l->nodes, 1u << 20, &nodes, e);
+		s = ranks_number(r, l->nodes, 1u << 20, &nodes, e);
 	if (s)
 		return s;
 	out->by = l->by;
@@ -227,7 +227,7 @@ static int ranks_environment(struct rank_environment *t, unsigned rank, unsigned
 }
 
 /* Only what may be called between fork and exec in a process with threads. */
-static void child_main(char *const *argv, char *const *environment, pid_t parent)
+static void ranks_child_main(char *const *argv, char *const *environment, pid_t parent)
 {
 	int null = open("/dev/null", O_RDWR);
 
@@ -259,7 +259,7 @@ int ranks_spawn(char *const *argv, unsigned ranks, const char *job, struct ranks
 		}
 		pid = fork();
 		if (pid == 0)
-			child_main(argv, t.all, self);
+			ranks_child_main(argv, t.all, self);
 		free(t.all);
 		if (pid < 0) {
 			ranks_reap(out, 0);

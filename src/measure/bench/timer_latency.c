@@ -42,7 +42,7 @@ struct sleeps {
 	size_t early, failed;
 };
 
-static struct timespec later(struct timespec t, long ns)
+static struct timespec timer_latency_later(struct timespec t, long ns)
 {
 	t.tv_nsec += ns;
 	while (t.tv_nsec >= 1000000000L) {
@@ -72,7 +72,7 @@ static void sleeps_take(void *ctx, size_t i)
 		if (s->stop && atomic_load(s->stop))
 			return;
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		at = later(now, s->interval_ns);
+		at = timer_latency_later(now, s->interval_ns);
 		/* Between the two calls nothing that lies in memory: after an idle state it is far
 		 * away, and the clock waits for what is under way. */
 		r = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
@@ -310,7 +310,7 @@ static int start_spinner(struct idle *s, struct err *e)
 }
 
 /* Adds what passed since the last look to the totals; the first one only looks. */
-static void look(struct idle *s, bool add)
+static void timer_latency_look(struct idle *s, bool add)
 {
 	size_t k = 0;
 
@@ -332,7 +332,7 @@ static void look(struct idle *s, bool add)
 	}
 }
 
-static void idle_teardown(void *state)
+static void timer_latency_idle_teardown(void *state)
 {
 	struct idle *s = state;
 
@@ -343,8 +343,8 @@ static void idle_teardown(void *state)
 		workers_end(s->worker);
 }
 
-static int idle_setup(const struct bench_env *env, const struct bench_case *c, void *state,
-		      const char **variant, struct err *e)
+static int timer_latency_idle_setup(const struct bench_env *env, const struct bench_case *c,
+				    void *state, const char **variant, struct err *e)
 {
 	struct idle *s = state;
 	struct idset cpus = { 0 };
@@ -366,13 +366,13 @@ static int idle_setup(const struct bench_env *env, const struct bench_case *c, v
 	return 0;
 }
 
-static int idle_run(void *state, struct bench_sample *out, struct err *e)
+static int timer_latency_idle_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct idle *s = state;
 
-	look(s, false);
+	timer_latency_look(s, false);
 	workers_run(s->worker, sleeps_take, &s->sleeps);
-	look(s, true);
+	timer_latency_look(s, true);
 	return sleeps_sample(&s->sleeps, out, e);
 }
 
@@ -417,8 +417,8 @@ static const struct idle_group *group_of(const struct cpus *m, unsigned cpu)
 	return NULL;
 }
 
-static void add(const struct bench_env *env, struct bench_cases *out, const char *name,
-		const struct idle_arg *want)
+static void timer_latency_add(const struct bench_env *env, struct bench_cases *out,
+			      const char *name, const struct idle_arg *want)
 {
 	struct idle_arg *arg = ARENA_NEW(env->a, struct idle_arg);
 
@@ -432,7 +432,7 @@ static void add(const struct bench_env *env, struct bench_cases *out, const char
 			.arg = arg });
 }
 
-static void idle_cases(const struct bench_env *env, struct bench_cases *out)
+static void timer_latency_idle_cases(const struct bench_env *env, struct bench_cases *out)
 {
 	static const struct {
 		const char *name;
@@ -457,7 +457,7 @@ static void idle_cases(const struct bench_env *env, struct bench_cases *out)
 		struct idle_arg arg = { env->small ? rows[i / 2].ns / 50 : rows[i / 2].ns,
 					env->small ? 5 : rows[i / 2].window, cpu, i % 2, group };
 
-		add(env, out, rows[i / 2].name, &arg);
+		timer_latency_add(env, out, rows[i / 2].name, &arg);
 	}
 }
 
@@ -496,11 +496,11 @@ const struct bench bench_idle_wake = {
 	.observed_scale = 1e-3,
 	.seconds = 1.5,
 	.rounds = 3,
-	.cases = idle_cases,
+	.cases = timer_latency_idle_cases,
 	.state_size = sizeof(struct idle),
-	.setup = idle_setup,
-	.run = idle_run,
+	.setup = timer_latency_idle_setup,
+	.run = timer_latency_idle_run,
 	.verify = idle_verify,
-	.teardown = idle_teardown,
+	.teardown = timer_latency_idle_teardown,
 	.limit = idle_limit,
 };

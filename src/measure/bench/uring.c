@@ -134,7 +134,7 @@ static void put_tick(struct uring *u)
 	u->ticking = true;
 }
 
-static unsigned take(struct uring *u, struct uring_done *out, unsigned max, bool *ticked)
+static unsigned uring_take(struct uring *u, struct uring_done *out, unsigned max, bool *ticked)
 {
 	struct io_uring_cqe *c;
 	unsigned head, seen = 0, n = 0;
@@ -167,7 +167,7 @@ int uring_wait(struct uring *u, struct uring_done *out, unsigned max)
 		r = io_uring_submit_and_wait(&u->ring, 1);
 		if (r < 0 && r != -EINTR && r != -EAGAIN && r != -EBUSY)
 			return r;
-		n = take(u, out, max, &ticked);
+		n = uring_take(u, out, max, &ticked);
 	} while (!n && !ticked);
 	return (int)n;
 }

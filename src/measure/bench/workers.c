@@ -72,7 +72,7 @@ static void nothing(void *ctx, size_t i)
 	(void)i;
 }
 
-static int start_threads(struct workers *w, const struct idset *cpus, struct err *e)
+static int workers_start_threads(struct workers *w, const struct idset *cpus, struct err *e)
 {
 	size_t i = 0;
 
@@ -122,7 +122,7 @@ int workers_start(const struct idset *cpus, struct workers **out, struct err *e)
 	pthread_mutex_init(&w->start, NULL);
 	pthread_barrier_init(&w->go, NULL, (unsigned)w->n + 1);
 	pthread_barrier_init(&w->done, NULL, (unsigned)w->n + 1);
-	r = start_threads(w, cpus, e);
+	r = workers_start_threads(w, cpus, e);
 	if (r) {
 		release(w);
 		return r;

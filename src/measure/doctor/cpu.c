@@ -4,7 +4,7 @@
 
 #include "measure/doctor/rule.h"
 
-static void warm(const struct rule_facts *e, struct judged *out)
+static void doctor_cpu_warm(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_conditions *c = e->record ? &e->record->conditions : NULL;
 	long long during = c && c->before.throttles >= 0 && c->after.throttles >= 0
@@ -56,7 +56,7 @@ static const struct cause clocks[] = {
 			    "set-up") },
 	{ .id = "warm",
 	  .title = "too warm",
-	  .rule = warm,
+	  .rule = doctor_cpu_warm,
 	  .steps = ANYWHERE("fans, air flow, filters, the heat sink's contact") },
 	{ .id = "measured",
 	  .title = "it really runs slower than its kind does",
@@ -129,7 +129,7 @@ static const struct cause late[] = {
 
 /* --- others ----------------------------------------------------------------------------------
  */
-static void loaded(const struct rule_facts *e, struct judged *out)
+static void doctor_cpu_loaded(const struct rule_facts *e, struct judged *out)
 {
 	unsigned cpus = (unsigned)idset_count(&e->m->cpu.online.v);
 	double each;
@@ -155,7 +155,7 @@ static void pressed(const struct rule_facts *e, struct judged *out)
 static const struct cause busy[] = {
 	{ .id = "load",
 	  .title = "more tasks than CPUs",
-	  .rule = loaded,
+	  .rule = doctor_cpu_loaded,
 	  .steps = ANYWHERE("top; end or move what is not wanted, give the job CPUs of its own") },
 	{ .id = "pressure",
 	  .title = "tasks wait for CPUs",

@@ -54,7 +54,7 @@ static const struct cause slow[] = {
 	  .steps = ANYWHERE("none for NVMe, mq-deadline for others") },
 };
 
-static void dirty(const struct rule_facts *e, struct judged *out)
+static void doctor_disk_dirty(const struct rule_facts *e, struct judged *out)
 {
 	long long kb;
 	struct judged by;
@@ -75,7 +75,7 @@ static void dirty(const struct rule_facts *e, struct judged *out)
 static const struct cause saving[] = {
 	{ .id = "writeback",
 	  .title = "so much may wait to be written that writers stall",
-	  .rule = dirty,
+	  .rule = doctor_disk_dirty,
 	  .fix = "memory.dirty-ratio",
 	  .steps = ANYWHERE("sysctl vm.dirty_bytes and vm.dirty_background_bytes of a few GiB") },
 	{ .id = "full",

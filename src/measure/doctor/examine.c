@@ -58,8 +58,8 @@ static const char *no_part(const struct rule_facts *e, enum doctor_part part)
 	return "no port for data between machines";
 }
 
-static void judge(const struct rule_facts *e, const struct diagnosis *d, const struct cause *c,
-		  struct judged *out)
+static void examine_judge(const struct rule_facts *e, const struct diagnosis *d,
+			  const struct cause *c, struct judged *out)
 {
 	const char *none = no_part(e, d->part);
 
@@ -71,7 +71,7 @@ static void judge(const struct rule_facts *e, const struct diagnosis *d, const s
 		rule_by_setting(e, c->setting, c->weight, out);
 }
 
-static void sort(struct cause_result *r, size_t n)
+static void examine_sort(struct cause_result *r, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		for (size_t k = i; k && r[k].v.likelihood < r[k - 1].v.likelihood; k--) {
@@ -105,10 +105,10 @@ void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struc
 	*out = (struct examined){ .d = d, .causes = arena_array(e->a, d->n, sizeof(*out->causes)) };
 	for (size_t i = 0; i < d->n; i++) {
 		out->causes[i].c = &d->causes[i];
-		judge(e, d, &d->causes[i], &out->causes[i].v);
+		examine_judge(e, d, &d->causes[i], &out->causes[i].v);
 		count[out->causes[i].v.likelihood]++;
 	}
-	sort(out->causes, d->n);
+	examine_sort(out->causes, d->n);
 	for (unsigned t = 0; t < TESTS && missing; t++)
 		if ((d->missing_test & TEST_BIT(t)) && !e->not_run[t])
 			missing = false;

@@ -89,7 +89,7 @@ static void cap(const struct rule_facts *e, struct judged *out)
 	load_or_setting(e, GPU_LOAD_CAPPED, "gpu.power-limit", CAUSE_LIKELY, out);
 }
 
-static void slow(const struct rule_facts *e, struct judged *out)
+static void doctor_gpu_slow(const struct rule_facts *e, struct judged *out)
 {
 	if (!machine_gpu(e->m, 0))
 		verdict_set(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
@@ -119,7 +119,7 @@ static const struct cause low_clock[] = {
 			    "then at heat and power") },
 	{ .id = "slow",
 	  .title = "slow under load without any reason told",
-	  .rule = slow,
+	  .rule = doctor_gpu_slow,
 	  .steps = ANYWHERE("look who else uses it, at remapped rows and the link, and compare "
 			    "with its neighbours under the same load") },
 };
@@ -232,7 +232,7 @@ static const struct cause links[] = {
  */
 
 /* The setting knows the numbers that are of hardware; the rest are lines of programs. */
-static void xid(const struct rule_facts *e, struct judged *out)
+static void doctor_gpu_xid(const struct rule_facts *e, struct judged *out)
 {
 	const struct finding *f = finding_of(e, "gpu.xid");
 
@@ -263,12 +263,12 @@ static const struct cause broken[] = {
 	  .steps = ANYWHERE("do what it asks for: drain, reset or reboot") },
 	{ .id = "xid",
 	  .title = "Xid lines in the kernel's log",
-	  .rule = xid,
+	  .rule = doctor_gpu_xid,
 	  .steps = ANYWHERE("dmesg | grep Xid: 13, 31, 43 and 45 are a program's own; 48, 63, 64, "
 			    "74, 79, 92, 94, 95, 119 and 120 are not") },
 };
 
-static void skew(const struct rule_facts *e, struct judged *out)
+static void doctor_gpu_skew(const struct rule_facts *e, struct judged *out)
 {
 	const struct gpus *g = &e->m->gpu;
 
@@ -294,7 +294,7 @@ static const struct cause missing[] = {
 			    "again; otherwise install the driver for this kernel") },
 	{ .id = "skew",
 	  .title = "module and library of different versions",
-	  .rule = skew,
+	  .rule = doctor_gpu_skew,
 	  .steps = ANYWHERE("reboot, or unload all nvidia modules and load them again; in a "
 			    "container the library has to come from the host") },
 	{ .id = "count",
@@ -526,7 +526,7 @@ static const struct cause unsteady[] = {
 
 /* --- wrong results, and what is no fault ------------------------------------------------------
  */
-static void wrong(const struct rule_facts *e, struct judged *out)
+static void doctor_gpu_wrong(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c;
 	size_t at = 0;
@@ -549,7 +549,7 @@ static void wrong(const struct rule_facts *e, struct judged *out)
 static const struct cause garbage[] = {
 	{ .id = "hardware",
 	  .title = "the GPU computes wrong",
-	  .rule = wrong,
+	  .rule = doctor_gpu_wrong,
 	  .steps = ANYWHERE("take the GPU out of work and have it exchanged") },
 };
 

@@ -156,7 +156,7 @@ static void huge_unused(const struct rule_facts *e, struct judged *out)
 		    "%lld MiB lie in huge pages that nobody uses", kb / 1024);
 }
 
-static void arc(const struct rule_facts *e, struct judged *out)
+static void doctor_memory_arc(const struct rule_facts *e, struct judged *out)
 {
 	const struct storage *s = &e->m->storage;
 	long long total = fact_or(&e->m->memory.total_kb, 0);
@@ -187,7 +187,7 @@ static const struct cause cannot_have[] = {
 			    "command line") },
 	{ .id = "arc",
 	  .title = "ZFS's cache holds it",
-	  .rule = arc,
+	  .rule = doctor_memory_arc,
 	  .fix = "zfs.arc-max",
 	  .steps = ANYWHERE("a smaller zfs_arc_max") },
 };
@@ -374,7 +374,7 @@ static void not_granted(const struct rule_facts *e, struct judged *out)
 }
 
 /* A wish alone is no cause: only where pages move. */
-static void moved(const struct rule_facts *e, struct judged *out)
+static void doctor_memory_moved(const struct rule_facts *e, struct judged *out)
 {
 	enum { WORTH_PAGES_S = 1000 };
 	double rate = 0;
@@ -408,7 +408,7 @@ static const struct cause pages[] = {
 	  .steps = ANYWHERE("ask at boot, for as many as there is memory") },
 	{ .id = "balancing",
 	  .title = "the kernel moves pages between nodes",
-	  .rule = moved,
+	  .rule = doctor_memory_moved,
 	  .fix = "cpu.numa-balancing",
 	  .steps = ANYWHERE("sysctl kernel.numa_balancing=0, and bind programs to nodes") },
 };

@@ -105,7 +105,7 @@ static const char *system_nccl(const struct rule_facts *e)
 }
 
 /* A variable that the library does not know is ignored without a word. */
-static void too_old(const struct rule_facts *e, struct judged *out)
+static void doctor_nccl_too_old(const struct rule_facts *e, struct judged *out)
 {
 	const char *version = system_nccl(e), *since, *until;
 	const struct sign_var *newest = NULL;
@@ -159,7 +159,7 @@ static void several(const struct rule_facts *e, struct judged *out)
 static const struct cause versions[] = {
 	{ .id = "too-old",
 	  .title = "the library is older than what it is told",
-	  .rule = too_old,
+	  .rule = doctor_nccl_too_old,
 	  .steps = ANYWHERE("a release of 2.30.7 or later; wheels bring one of their own") },
 	{ .id = "several",
 	  .title = "programs use different libraries",

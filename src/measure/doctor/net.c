@@ -16,7 +16,7 @@ static const char *first_name(struct arena *a, const char *list, bool *excludes)
 	return arena_strndup(a, list, strcspn(list, ",:"));
 }
 
-static void named(const struct rule_facts *e, struct judged *out)
+static void doctor_net_named(const struct rule_facts *e, struct judged *out)
 {
 	static const char *const names[] = { "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
 					     "TP_SOCKET_IFNAME" };
@@ -70,7 +70,7 @@ static void routed(const struct rule_facts *e, struct judged *out)
 static const struct cause wrong[] = {
 	{ .id = "variable",
 	  .title = "a variable names the wrong interface",
-	  .rule = named,
+	  .rule = doctor_net_named,
 	  .steps = ANYWHERE("set it on each machine by that machine's own name, or not at all") },
 	{ .id = "route",
 	  .title = "the route takes a slow interface",
@@ -81,7 +81,7 @@ static const struct cause wrong[] = {
 
 /* --- Wi-Fi ---------------------------------------------------------------------------------------
  */
-static void power_save(const struct rule_facts *e, struct judged *out)
+static void doctor_net_power_save(const struct rule_facts *e, struct judged *out)
 {
 	verdict_set(e, out, CAUSE_NOT_HERE, "no wireless interface is up");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
@@ -111,7 +111,7 @@ static void power_save(const struct rule_facts *e, struct judged *out)
 static const struct cause wifi[] = {
 	{ .id = "power-save",
 	  .title = "Wi-Fi saves power",
-	  .rule = power_save,
+	  .rule = doctor_net_power_save,
 	  .steps = ANYWHERE("wifi.powersave = 2 in a file of /etc/NetworkManager/conf.d, or a "
 			    "cable") },
 };
@@ -135,7 +135,7 @@ static bool stands_between(const struct machine *m)
 	return false;
 }
 
-static void dropped(const struct rule_facts *e, struct judged *out)
+static void doctor_net_dropped(const struct rule_facts *e, struct judged *out)
 {
 	if (!is_spark(e) || !stands_between(e->m))
 		verdict_set(e, out, CAUSE_NOT_HERE,
@@ -158,7 +158,7 @@ static void dropped(const struct rule_facts *e, struct judged *out)
 static const struct cause forwarding[] = {
 	{ .id = "drop",
 	  .title = "this machine does not pass packets on",
-	  .rule = dropped,
+	  .rule = doctor_net_dropped,
 	  .steps = ANYWHERE("in a ring: net.ipv4.ip_forward=1 and iptables -I DOCKER-USER -i A -o "
 			    "B -j ACCEPT for the ports of the ring, in a unit, because neither "
 			    "stays; without a ring nothing has to be passed on") },
@@ -208,8 +208,8 @@ static double largest_of(const struct finding *f)
  * Bytes on their way are rate times round trip. Where they come near what the buffer allows, the
  * buffer is the limit; of a buffer about half is data, the rest is what the kernel keeps beside it.
  */
-static void buffers(const struct rule_facts *e, const char *setting, enum doctor_test_id t,
-		    struct judged *out)
+static void doctor_net_buffers(const struct rule_facts *e, const char *setting,
+			       enum doctor_test_id t, struct judged *out)
 {
 	double most = largest_of(finding_of(e, setting)), rate, on_way;
 	struct judged test;
@@ -239,12 +239,12 @@ static void buffers(const struct rule_facts *e, const char *setting, enum doctor
 
 static void receive_buffer(const struct rule_facts *e, struct judged *out)
 {
-	buffers(e, "net.tcp-rmem", TEST_TCP_BACK, out);
+	doctor_net_buffers(e, "net.tcp-rmem", TEST_TCP_BACK, out);
 }
 
 static void send_buffer(const struct rule_facts *e, struct judged *out)
 {
-	buffers(e, "net.tcp-wmem", TEST_TCP, out);
+	doctor_net_buffers(e, "net.tcp-wmem", TEST_TCP, out);
 }
 
 static const struct cause stream[] = {

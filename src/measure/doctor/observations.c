@@ -81,7 +81,7 @@ static struct fact_int pressure(struct host *h, const char *path)
 	return sign_int(100LL * whole + part, path);
 }
 
-static struct fact_int load(struct host *h)
+static struct fact_int observations_load(struct host *h)
 {
 	static const char path[] = "/proc/loadavg";
 	char line[128];
@@ -94,7 +94,8 @@ static struct fact_int load(struct host *h)
 }
 
 /* How many names of a folder begin so. */
-static struct fact_int names(struct arena *a, struct host *h, const char *path, const char *begin)
+static struct fact_int observations_names(struct arena *a, struct host *h, const char *path,
+					  const char *begin)
 {
 	long long count = 0;
 	char **list;
@@ -107,7 +108,7 @@ static struct fact_int names(struct arena *a, struct host *h, const char *path, 
 }
 
 /* 1 or 0; not known where a capture was never asked. */
-static struct fact_int there(struct host *h, const char *path)
+static struct fact_int observations_there(struct host *h, const char *path)
 {
 	enum host_kind kind;
 	int r = host_kind(h, path, &kind);
@@ -117,7 +118,7 @@ static struct fact_int there(struct host *h, const char *path)
 	return sign_int(r == 0, path);
 }
 
-static void read_log(struct host *h, struct signs *s)
+static void observations_read_log(struct host *h, struct signs *s)
 {
 	const struct {
 		struct fact_int *to;
@@ -148,8 +149,8 @@ static void read_home(struct arena *a, struct host *h, struct signs *s)
 
 	if (r == 0 && (home.kind != ANSWER_TEXT || home.text[0] != '/'))
 		r = -EPROTO;
-	s->ssh_folder =
-		r ? sign_unseen(r, "HOME") : there(h, arena_printf(a, "%s/.ssh", home.text));
+	s->ssh_folder = r ? sign_unseen(r, "HOME")
+			  : observations_there(h, arena_printf(a, "%s/.ssh", home.text));
 }
 
 /* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release ...": the first
@@ -181,13 +182,13 @@ void observations_read_machine(struct arena *a, struct host *h, const struct mac
 	read_vmstat(a, h, out);
 	out->pressure_memory = pressure(h, "/proc/pressure/memory");
 	out->pressure_cpu = pressure(h, "/proc/pressure/cpu");
-	out->load = load(h);
-	out->rdma_devices = names(a, h, "/dev/infiniband", "uverbs");
+	out->load = observations_load(h);
+	out->rdma_devices = observations_names(a, h, "/dev/infiniband", "uverbs");
 	out->ip_forward = sign_file(a, h, "/proc/sys/net/ipv4/ip_forward");
-	out->crash_dumps = names(a, h, "/sys/fs/pstore", "");
-	out->avahi = there(h, "/run/avahi-daemon/pid");
+	out->crash_dumps = observations_names(a, h, "/sys/fs/pstore", "");
+	out->avahi = observations_there(h, "/run/avahi-daemon/pid");
 	out->module = module_version(a, h);
-	read_log(h, out);
+	observations_read_log(h, out);
 	observations_read_conf(a, h, out);
 	observations_read_links(a, h, m, out);
 }
@@ -206,8 +207,8 @@ static struct fact_int at(struct arena *a, struct host *h, const char *folder, c
 	return sign_file(a, h, arena_printf(a, "%s/%s", folder, leaf));
 }
 
-static void read_port(struct arena *a, struct host *h, const struct rdma_port *p,
-		      struct sign_port *s)
+static void observations_read_port(struct arena *a, struct host *h, const struct rdma_port *p,
+				   struct sign_port *s)
 {
 	const char *base = arena_printf(a, "/sys/class/infiniband/%s/ports/%u", p->device,
 					p->number),
@@ -229,7 +230,7 @@ static void read_port(struct arena *a, struct host *h, const struct rdma_port *p
 }
 
 /* The last file that says it stands; NetworkManager reads them in the order of their names. */
-static struct fact_int power_save(struct arena *a, struct host *h)
+static struct fact_int observations_power_save(struct arena *a, struct host *h)
 {
 	static const char folder[] = "/etc/NetworkManager/conf.d", key[] = "wifi.powersave";
 	struct fact_int out = sign_unseen(-ENOENT, folder);
@@ -273,14 +274,14 @@ static void read_link(struct arena *a, struct host *h, const struct nic *n, stru
 	s->arp_announce = at(a, h, conf, "arp_announce");
 	s->rp_filter = at(a, h, conf, "rp_filter");
 	if (fact_or(&n->wireless, 0))
-		s->wifi_power_save = power_save(a, h);
+		s->wifi_power_save = observations_power_save(a, h);
 }
 
 void observations_read_links(struct arena *a, struct host *h, const struct machine *m,
 			     struct signs *out)
 {
 	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
-		read_port(a, h, p, list_add(a, &out->ports, sizeof(struct sign_port)));
+		observations_read_port(a, h, p, list_add(a, &out->ports, sizeof(struct sign_port)));
 	LIST_FOR_EACH (struct nic, n, &m->net.nics)
 		if (!fact_is(&n->type, "loopback"))
 			read_link(a, h, n, list_add(a, &out->links, sizeof(struct sign_link)));
@@ -304,8 +305,8 @@ static void add(struct arena *a, struct signs *s, const char *name, const char *
 }
 
 /* "NAME=value" when NAME is one of ours, or (prefix) any of NCCL's, which its files may hold. */
-static void add_line(struct arena *a, struct signs *s, const char *line, size_t n, bool all_nccl,
-		     const char *origin)
+static void observations_add_line(struct arena *a, struct signs *s, const char *line, size_t n,
+				  bool all_nccl, const char *origin)
 {
 	const char *is = memchr(line, '=', n);
 	size_t len, len_value;
@@ -331,7 +332,7 @@ static void read_conf(struct arena *a, struct host *h, struct signs *s, const ch
 	if (host_read(h, path, CONF_MAX, a, &text, NULL))
 		return;
 	while ((line = strsep(&text, "\n")) != NULL)
-		add_line(a, s, line, strlen(line), true, path);
+		observations_add_line(a, s, line, strlen(line), true, path);
 }
 
 static void read_environ(struct arena *a, struct host *h, struct signs *s, const char *path,
@@ -343,7 +344,7 @@ static void read_environ(struct arena *a, struct host *h, struct signs *s, const
 	if (host_read(h, path, ENVIRON_MAX, a, &text, &len))
 		return;
 	for (size_t at = 0; at < len; at += strlen(text + at) + 1)
-		add_line(a, s, text + at, strlen(text + at), false, origin);
+		observations_add_line(a, s, text + at, strlen(text + at), false, origin);
 }
 
 /* The path at the end of the first line that names NCCL's library. */

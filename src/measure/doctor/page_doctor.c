@@ -38,7 +38,8 @@ static bool is_missing(const struct doctor_view *v, const struct diagnosis *d)
 }
 
 /* The causes that are left, by name: the evidence is shown for what is asked for. */
-static const char *left(struct arena *a, const struct doctor_view *v, const struct examined *x)
+static const char *doctor_page_left(struct arena *a, const struct doctor_view *v,
+				    const struct examined *x)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -54,7 +55,7 @@ static const char *left(struct arena *a, const struct doctor_view *v, const stru
 	return arena_strdup(a, t.s ? t.s : "");
 }
 
-static void causes(struct doc *d, const struct doctor_view *v, const struct examined *x)
+static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const struct examined *x)
 {
 	static const struct column columns[] = {
 		{ .title = "" },
@@ -93,7 +94,8 @@ static const char *fix_of(struct arena *a, const struct examined *x, const struc
 }
 
 /* What mends the causes that were found, one bullet each. */
-static void remedies(struct doc *d, const struct doctor_view *v, const struct examined *x)
+static void doctor_page_remedies(struct doc *d, const struct doctor_view *v,
+				 const struct examined *x)
 {
 	struct node *b = doc_bullets(d);
 
@@ -113,14 +115,14 @@ static void remedies(struct doc *d, const struct doctor_view *v, const struct ex
 	}
 }
 
-static void one(struct doc *d, const struct doctor_view *v, const struct examined *x)
+static void doctor_page_one(struct doc *d, const struct doctor_view *v, const struct examined *x)
 {
 	doc_heading(d, 2, x->d->id);
 	doc_text(d, "%s: %s.%s", v->named ? "Symptom" : "Would show so", x->d->symptom,
 		 x->d->normal && x->state == DOCTOR_FOUND ? " This is no fault." : "");
-	causes(d, v, x);
+	doctor_page_causes(d, v, x);
 	if (x->state == DOCTOR_FOUND)
-		remedies(d, v, x);
+		doctor_page_remedies(d, v, x);
 	if (is_missing(v, x->d) && x->state != DOCTOR_NOT_HERE)
 		doc_text(d, "Not seen from here: %s.", x->d->missing);
 }
@@ -161,8 +163,8 @@ static void fixes(struct doc *d, const struct doctor_view *v)
 	}
 }
 
-static void others(struct doc *d, const struct doctor_view *v, enum doctor_state state,
-		   const char *title)
+static void doctor_page_others(struct doc *d, const struct doctor_view *v, enum doctor_state state,
+			       const char *title)
 {
 	static const struct column columns[] = {
 		{ .title = "Diagnosis" },
@@ -181,7 +183,7 @@ static void others(struct doc *d, const struct doctor_view *v, enum doctor_state
 		c[0] = cell_as(STYLE_CODE, v->items[i].d->id);
 		c[1] = cell(v->items[i].d->symptom);
 		if (why)
-			c[2] = cell(left(d->arena, v, &v->items[i]));
+			c[2] = cell(doctor_page_left(d->arena, v, &v->items[i]));
 	}
 }
 
@@ -215,12 +217,12 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 
 	for (size_t i = 0; i < v->n; i++)
 		if (v->named || v->items[i].state == DOCTOR_FOUND)
-			one(d, v, &v->items[i]);
+			doctor_page_one(d, v, &v->items[i]);
 	fixes(d, v);
-	others(d, v, DOCTOR_OPEN, "Not tested, or not to the end");
-	others(d, v, DOCTOR_FINE, "Tested and fine");
+	doctor_page_others(d, v, DOCTOR_OPEN, "Not tested, or not to the end");
+	doctor_page_others(d, v, DOCTOR_FINE, "Tested and fine");
 	if (v->all)
-		others(d, v, DOCTOR_NOT_HERE, "Not on this machine");
+		doctor_page_others(d, v, DOCTOR_NOT_HERE, "Not on this machine");
 	tests(d, v);
 	doc_text(d,
 		 "%zu found, %zu tested and fine, %zu not tested, %zu not on this machine. What "
@@ -288,7 +290,7 @@ static json_t *tests_json(const struct doctor_view *v)
 	return out;
 }
 
-static void add_figures(json_t *out, const struct record_case *c)
+static void doctor_page_add_figures(json_t *out, const struct record_case *c)
 {
 	for (size_t i = 0; i < c->n_series; i++) {
 		const struct record_series *s = &c->series[i];
@@ -307,7 +309,7 @@ static json_t *figures_json(const struct record *r)
 	json_t *out = json_array();
 
 	for (size_t i = 0; r && i < r->n; i++)
-		add_figures(out, &r->cases[i]);
+		doctor_page_add_figures(out, &r->cases[i]);
 	return out;
 }
 

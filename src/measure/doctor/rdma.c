@@ -106,8 +106,8 @@ struct loss {
 	bool told, rate;
 };
 
-static void look(const struct rule_facts *e, const struct sign_port *now,
-		 const struct sign_port *then, struct loss *out)
+static void doctor_rdma_look(const struct rule_facts *e, const struct sign_port *now,
+			     const struct sign_port *then, struct loss *out)
 {
 	const struct fact_int *const n[] = { &now->retransmits, &now->sequence_errors,
 					     &now->timeouts, &now->out_of_sequence },
@@ -141,7 +141,7 @@ static struct loss worst_loss(const struct rule_facts *e)
 			LIST_FOR_EACH (struct sign_port, p, &e->earlier->ports)
 				if (strcmp(p->name, now->name) == 0)
 					then = p;
-		look(e, now, then, &l);
+		doctor_rdma_look(e, now, then, &l);
 		if (!out.port || l.per_s > out.per_s || (!(out.per_s > 0) && l.total > out.total))
 			out = l;
 	}
@@ -178,7 +178,7 @@ static void lossy(const struct rule_facts *e, struct judged *out)
 			    l.total, l.port, l.rate ? ", and it was idle now" : "");
 }
 
-static void bad_line(const struct rule_facts *e, struct judged *out)
+static void doctor_rdma_bad_line(const struct rule_facts *e, struct judged *out)
 {
 	long long total = 0;
 	bool grow = false, told = false;
@@ -212,7 +212,7 @@ static const struct cause losses[] = {
 			    "port at a time") },
 	{ .id = "line",
 	  .title = "the line itself is bad",
-	  .rule = bad_line,
+	  .rule = doctor_rdma_bad_line,
 	  .steps = ANYWHERE("clean or exchange the cable, then the module") },
 };
 

@@ -18,7 +18,8 @@ const char *remeasured_name(enum remeasured r)
 	return names[r];
 }
 
-static const struct compare_row *row_of(const struct compare *c, const struct compare_row *like)
+static const struct compare_row *remeasure_row_of(const struct compare *c,
+						  const struct compare_row *like)
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (strcmp(c->rows[i].bench, like->bench) == 0 &&
@@ -36,7 +37,7 @@ static bool moved(const struct compare_row *r)
 /* The machine moved so far by itself as well. */
 static bool drifts(const struct compare *same, const struct compare_row *r)
 {
-	const struct compare_row *by_itself = row_of(same, r);
+	const struct compare_row *by_itself = remeasure_row_of(same, r);
 
 	return by_itself && moved(by_itself) &&
 	       fabs(log(by_itself->ratio.ratio)) * 2 > fabs(log(r->ratio.ratio));

@@ -26,7 +26,7 @@ static bool is_noise(const char *w)
 }
 
 /* The next word in lower case; NULL at the end. */
-static const char *next_word(const char *at, char *word)
+static const char *search_next_word(const char *at, char *word)
 {
 	size_t n = 0;
 
@@ -41,12 +41,12 @@ static const char *next_word(const char *at, char *word)
 	return at;
 }
 
-static bool has_word(const char *text, const char *word)
+static bool search_has_word(const char *text, const char *word)
 {
 	char here[WORD_MAX];
 	size_t n = strlen(word);
 
-	while (text && (text = next_word(text, here)) != NULL)
+	while (text && (text = search_next_word(text, here)) != NULL)
 		if (strncmp(here, word, n) == 0 ||
 		    (n >= NEAR && strlen(here) >= NEAR && str_distance(here, word, 1) <= 1))
 			return true;
@@ -59,10 +59,10 @@ static size_t score(const struct diagnosis *d, const char *const *words, size_t 
 	size_t out = 0;
 
 	for (size_t i = 0; i < n; i++)
-		for (const char *at = words[i]; (at = next_word(at, word)) != NULL;)
+		for (const char *at = words[i]; (at = search_next_word(at, word)) != NULL;)
 			out += !is_noise(word) &&
-			       (has_word(d->id, word) || has_word(d->symptom, word) ||
-				has_word(d->words, word));
+			       (search_has_word(d->id, word) || search_has_word(d->symptom, word) ||
+				search_has_word(d->words, word));
 	return out;
 }
 

@@ -147,7 +147,7 @@ static const struct cause lost[] = {
 
 /* --- setting up a cluster ------------------------------------------------------------------------
  */
-static void ssh(const struct rule_facts *e, struct judged *out)
+static void doctor_system_ssh(const struct rule_facts *e, struct judged *out)
 {
 	if (fact_or(&e->m->captured, 0))
 		verdict_set(e, out, CAUSE_UNSEEN,
@@ -174,7 +174,7 @@ static void avahi(const struct rule_facts *e, struct judged *out)
 static const struct cause discovery[] = {
 	{ .id = "ssh",
 	  .title = "no ~/.ssh",
-	  .rule = ssh,
+	  .rule = doctor_system_ssh,
 	  .steps = ANYWHERE("ssh-keygen makes it, with a key of its own for each machine") },
 	{ .id = "avahi",
 	  .title = "no discovery daemon",

@@ -176,8 +176,8 @@ static const char *run_path(struct frame *f, struct path_look **path)
 	return NULL;
 }
 
-static const char *run_bench(struct frame *f, const struct doctor_test *t, double seconds,
-			     struct record *r)
+static const char *doctor_test_run_bench(struct frame *f, const struct doctor_test *t,
+					 double seconds, struct record *r)
 {
 	const struct bench *b = bench_find(t->bench);
 	size_t skipped = r->n_skipped, first = r->n;
@@ -222,7 +222,7 @@ void doctor_run_tests(struct frame *f, const struct doctor_plan *p, struct recor
 		else if (f->env.stop && atomic_load(f->env.stop))
 			why[t] = "interrupted before it began";
 		else
-			why[t] =
-				test->bench ? run_bench(f, test, p->seconds, r) : run_path(f, path);
+			why[t] = test->bench ? doctor_test_run_bench(f, test, p->seconds, r)
+					     : run_path(f, path);
 	}
 }

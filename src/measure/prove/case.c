@@ -25,7 +25,7 @@ static bool stopped(const struct measured *s)
 	return s->env->stop && atomic_load(s->env->stop);
 }
 
-static int sample(struct window *w, void *state, bool keep, struct err *e)
+static int case_sample(struct window *w, void *state, bool keep, struct err *e)
 {
 	struct measured *s = w->state;
 	struct bench_sample one = { 0 };
@@ -42,7 +42,7 @@ static int sample(struct window *w, void *state, bool keep, struct err *e)
 	return r;
 }
 
-static int samples(struct window *w, void *state, struct err *e)
+static int case_samples(struct window *w, void *state, struct err *e)
 {
 	struct measured *s = w->state;
 	double begin = clock_mono_s(), end;
@@ -51,12 +51,12 @@ static int samples(struct window *w, void *state, struct err *e)
 	/* Where one sample takes longer than a window should, one is enough of either. */
 	for (int i = 0; r == 0 && i < WARM_SAMPLES; i++)
 		if (i == 0 || clock_mono_s() < begin + w->seconds)
-			r = sample(w, state, false, e);
+			r = case_sample(w, state, false, e);
 	begin = clock_mono_s();
 	end = begin + w->seconds;
 	s->n = 0;
 	while (r == 0 && s->n < SAMPLES_MAX) {
-		r = sample(w, state, true, e);
+		r = case_sample(w, state, true, e);
 		if (clock_mono_s() >= (s->n < SAMPLES_MIN ? begin + w->seconds * SAMPLES_MIN : end))
 			break;
 	}
@@ -106,7 +106,7 @@ static int follow_cpus(struct window *w, struct err *e)
 		       idset_format(a, &now));
 }
 
-static int measure(struct window *w, struct window_reading *out, struct err *e)
+static int case_measure(struct window *w, struct window_reading *out, struct err *e)
 {
 	struct measured *s = w->state;
 	const char *variant = "";
@@ -117,7 +117,7 @@ static int measure(struct window *w, struct window_reading *out, struct err *e)
 	r = r ? r : bench_set_up(s->b, s->env, s->c, &state, &variant, e);
 	if (r)
 		return stopped(s) ? -EINTR : r;
-	r = samples(w, state, e);
+	r = case_samples(w, state, e);
 	wrong = r ? 0 : s->b->verify(state, e);
 	bench_tear_down(s->b, state);
 	if (r)
@@ -190,7 +190,7 @@ int window_bench(struct arena *a, const struct bench_env *env, const char *name,
 				.of = "",
 				.seconds = 1,
 				.version = s->b->version,
-				.measure = measure,
+				.measure = case_measure,
 				.close = close_it,
 				.state = s };
 	if (r == 0) {

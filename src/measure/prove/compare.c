@@ -158,7 +158,7 @@ void engine_finish(struct engine *g)
 			  g->p->compared.pairs.n, true, &g->p->compared.ruling);
 }
 
-static int prove(struct engine *g, const bool *on, struct err *e)
+static int prove_compare_prove(struct engine *g, const bool *on, struct err *e)
 {
 	struct arm off = { .name = "off", .other = on }, with = { .name = "on", .on = on };
 	struct proof *p = g->p;
@@ -193,7 +193,7 @@ void engine_prove(struct engine *g, const bool *on)
 	int r;
 
 	engine_start(g);
-	r = prove(g, on, &e);
+	r = prove_compare_prove(g, on, &e);
 	if (r)
 		engine_fail(g, r, &e);
 	engine_finish(g);

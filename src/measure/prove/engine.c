@@ -88,7 +88,8 @@ static int switch_side(struct engine *g, const struct arm *s, struct err *e)
 	return r ? r : switch_to(g->sw, s->on, true, e);
 }
 
-static int measure(struct engine *g, struct proof_window *w, const struct arm *s, struct err *e)
+static int engine_measure(struct engine *g, struct proof_window *w, const struct arm *s,
+			  struct err *e)
 {
 	struct window_reading reading = { 0 };
 	int r = switch_side(g, s, e);
@@ -117,7 +118,7 @@ static int one_window(struct engine *g, enum proof_part part, size_t pair, const
 	w->b = b;
 	if (g->progress)
 		g->progress(g->ctx, g, part, pair, g->expect);
-	r = stopped(g) ? -EINTR : measure(g, w, s, e);
+	r = stopped(g) ? -EINTR : engine_measure(g, w, s, e);
 	if (r)
 		w->fault = r == -EINTR ? "stopped" : arena_strdup(g->a, e->text);
 	*out = *w;
@@ -135,8 +136,8 @@ double engine_log_ratio(const struct bench_figure *f, double a, double b)
 	return f->better == BENCH_HIGHER ? log(b / a) : log(a / b);
 }
 
-static void add_pair(struct engine *g, struct proof_pairs *out, const struct proof_window *a,
-		     const struct proof_window *b)
+static void engine_add_pair(struct engine *g, struct proof_pairs *out, const struct proof_window *a,
+			    const struct proof_window *b)
 {
 	const struct window *w = &g->p->window;
 
@@ -160,8 +161,8 @@ static void void_pair(struct engine *g, size_t from, const char *why)
  * no proof of harm: it is harmful when it goes wrong again, and without it does not. None of these
  * windows counts.
  */
-static int again(struct engine *g, enum proof_part part, const struct arm *a, const struct arm *b,
-		 struct err *e)
+static int engine_again(struct engine *g, enum proof_part part, const struct arm *a,
+			const struct arm *b, struct err *e)
 {
 	size_t number = g->coin++, from = g->p->n_windows;
 	struct proof_window w;
@@ -200,10 +201,10 @@ static int try_pair(struct engine *g, enum proof_part part, const struct arm *a,
 		void_pair(g, from, "the other window of the pair does not count");
 		/* Of mixtures another one tells, and the same against itself is no setting's. */
 		return r == -EBADMSG && part != PART_SCREEN && part != PART_SAME
-			       ? again(g, part, a, b, e)
+			       ? engine_again(g, part, a, b, e)
 			       : r;
 	}
-	add_pair(g, out, &w[0], &w[1]);
+	engine_add_pair(g, out, &w[0], &w[1]);
 	/* The slowest of late, so that the budget holds. */
 	g->pair_s = fmax(now(g) - begin, 0.9 * g->pair_s);
 	return 0;
@@ -222,7 +223,7 @@ int engine_pair(struct engine *g, enum proof_part part, const struct arm *a, con
 /* --- before the pairs --------------------------------------------------------------------------
  */
 
-static int too_short(struct engine *g, size_t pairs, struct err *e)
+static int engine_too_short(struct engine *g, size_t pairs, struct err *e)
 {
 	double need = now(g) - g->start + (double)pairs * g->pair_s;
 
@@ -264,7 +265,7 @@ int engine_warm_up(struct engine *g, size_t min_pairs, struct err *e)
 	}
 	return engine_has_time(g, min_pairs + SAME_SHORT_PAIRS)
 		       ? 0
-		       : too_short(g, min_pairs + SAME_SHORT_PAIRS, e);
+		       : engine_too_short(g, min_pairs + SAME_SHORT_PAIRS, e);
 }
 
 int engine_admit(struct engine *g, const bool *on, struct err *e)
@@ -275,7 +276,7 @@ int engine_admit(struct engine *g, const bool *on, struct err *e)
 	struct err ignored = { 0 };
 
 	if (r == -EBADMSG)
-		r = again(g, PART_WARM_UP, &off, &with, e);
+		r = engine_again(g, PART_WARM_UP, &off, &with, e);
 	/* It can be set, and the pairs will tell. */
 	if (r == -EAGAIN)
 		r = 0;

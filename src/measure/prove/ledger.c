@@ -74,8 +74,8 @@ static void bad_line(struct ledger *l, size_t line, const char *why)
 	l->n_bad++;
 }
 
-static void take_line(struct arena *a, struct ledger *l, size_t number, const char *line,
-		      size_t len)
+static void ledger_take_line(struct arena *a, struct ledger *l, size_t number, const char *line,
+			     size_t len)
 {
 	struct ledger_row row;
 	struct err e = { 0 };
@@ -112,7 +112,7 @@ void ledger_load(struct arena *a, struct host *h, const struct machine *m, const
 		number++;
 		/* What a crash cut short was never a row. */
 		if (n && nl)
-			take_line(a, out, number, at, n);
+			ledger_take_line(a, out, number, at, n);
 		else if (n)
 			bad_line(out, number, "it was cut short");
 		at += n + 1;
@@ -146,7 +146,8 @@ static int is_torn(struct host *h, const char *file, bool *torn, struct err *e)
 	return r;
 }
 
-static int add_line(struct host *h, const char *file, const struct ledger_row *row, struct err *e)
+static int ledger_add_line(struct host *h, const char *file, const struct ledger_row *row,
+			   struct err *e)
 {
 	TEXT_AUTO line = { 0 };
 	json_t *j = ledger_row_json(row);
@@ -176,7 +177,7 @@ int ledger_add(struct host *h, const char *dir, const struct ledger_row *row, st
 	if (r == 0)
 		r = make_folder(h, dir ? dir : LEDGER_DIR, e);
 	if (r == 0)
-		r = add_line(h, file_in(&a, dir), row, e);
+		r = ledger_add_line(h, file_in(&a, dir), row, e);
 	arena_free(&a);
 	return r;
 }
@@ -184,8 +185,8 @@ int ledger_add(struct host *h, const char *dir, const struct ledger_row *row, st
 /* What the ledger says of a setting on this machine today. */
 
 /* "kernel 6.17 became 6.18, driver 580 became 590"; NULL: all as it was. */
-static const char *changed(struct arena *a, const struct ledger_here *then,
-			   const struct ledger_here *now)
+static const char *ledger_changed(struct arena *a, const struct ledger_here *then,
+				  const struct ledger_here *now)
 {
 	const struct {
 		const char *what, *then, *now;
@@ -209,7 +210,7 @@ static const char *changed(struct arena *a, const struct ledger_here *then,
 }
 
 /* Where the setting stands in "a+b+c"; NULL: it does not. */
-static const char *part_of(const char *joined, const char *setting)
+static const char *ledger_part_of(const char *joined, const char *setting)
 {
 	size_t n = strlen(setting);
 	const char *at = joined;
@@ -224,7 +225,7 @@ static const char *part_of(const char *joined, const char *setting)
 }
 
 /* "a+c" of "a+b+c", where b of n bytes stands in it; NULL: it is this setting's alone. */
-static const char *others(struct arena *a, const char *joined, const char *at, size_t n)
+static const char *ledger_others(struct arena *a, const char *joined, const char *at, size_t n)
 {
 	const char *after = at + n;
 	int before = (int)(at - joined);
@@ -255,13 +256,14 @@ static bool outranks(const struct ledger_answer *x, const struct ledger_answer *
 bool ledger_judge(struct arena *a, const struct ledger *l, const struct ledger_row *row,
 		  const char *setting, struct ledger_answer *out)
 {
-	const char *at = part_of(row->setting, setting);
+	const char *at = ledger_part_of(row->setting, setting);
 
 	if (!at || strcmp(row->where.machine, l->here.machine) != 0)
 		return false;
 	*out = (struct ledger_answer){ .row = row,
-				       .changed = changed(a, &row->where, &l->here),
-				       .with = others(a, row->setting, at, strlen(setting)) };
+				       .changed = ledger_changed(a, &row->where, &l->here),
+				       .with = ledger_others(a, row->setting, at,
+							     strlen(setting)) };
 	out->valid = out->changed ? LEDGER_EXPIRED : LEDGER_VALID;
 	return true;
 }
@@ -297,7 +299,7 @@ static double percent(double ratio)
 }
 
 /* "+3.1 % [2.4, 3.9]"; without an interval the estimate alone. */
-static const char *effect(struct arena *a, const struct ledger_row *r)
+static const char *ledger_effect(struct arena *a, const struct ledger_row *r)
 {
 	double widest = fmax(fabs(percent(r->low)), fabs(percent(r->high)));
 
@@ -325,9 +327,9 @@ const char *ledger_row_text(struct arena *a, const struct ledger_row *r)
 		   *driver =
 			   *r->where.driver ? arena_printf(a, ", driver %s", r->where.driver) : "";
 
-	return arena_printf(a, "%s on %s%s%s, kernel %s%s", effect(a, r), r->bench ? "" : "\"", on,
-			    r->bench ? "" : "\"", *r->where.kernel ? r->where.kernel : "unknown",
-			    driver);
+	return arena_printf(a, "%s on %s%s%s, kernel %s%s", ledger_effect(a, r),
+			    r->bench ? "" : "\"", on, r->bench ? "" : "\"",
+			    *r->where.kernel ? r->where.kernel : "unknown", driver);
 }
 
 const char *ledger_text(struct arena *a, const struct ledger_answer *w)
@@ -430,7 +432,7 @@ static bool is_setting(const char *id)
 }
 
 /* NULL: it is sound. */
-static const char *unsound(const struct ledger_row *r)
+static const char *ledger_unsound(const struct ledger_row *r)
 {
 	for (size_t i = 0; i < TEXTS; i++) {
 		const char *text = text_of(r, &texts[i]);
@@ -460,7 +462,7 @@ static const char *unsound(const struct ledger_row *r)
 
 int ledger_row_check(const struct ledger_row *row, struct err *e)
 {
-	const char *why = unsound(row);
+	const char *why = ledger_unsound(row);
 	char stamp[STAMP_SIZE];
 
 	if (!why && stamp_format(row->time_s, stamp))

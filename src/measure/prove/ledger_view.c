@@ -26,7 +26,7 @@ static const char *value_of(const struct finding *f)
 	return f->v.kind == VERDICT_PASS && f->v.current ? f->v.current : f->v.wanted;
 }
 
-static bool has_word(const char *text, const char *word)
+static bool ledger_view_has_word(const char *text, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -41,7 +41,7 @@ static bool is_on(const void *ctx, const struct ledger_row *r)
 {
 	const char *value = ctx, *last = r->after ? strrchr(r->after, ' ') : NULL;
 
-	return !r->after || has_word(value, last ? last + 1 : r->after);
+	return !r->after || ledger_view_has_word(value, last ? last + 1 : r->after);
 }
 
 /* What was found of the value that counts goes before what was found of another one. */
@@ -54,7 +54,8 @@ static void find_of(struct arena *a, const struct ledger *l, const char *setting
 }
 
 /* A verdict on another value says which one. */
-static const char *text_of(struct arena *a, const struct ledger_answer *answer, const char *value)
+static const char *ledger_view_text_of(struct arena *a, const struct ledger_answer *answer,
+				       const char *value)
 {
 	const struct ledger_row *r = answer->row;
 	const char *text = ledger_text(a, answer);
@@ -66,8 +67,8 @@ static const char *text_of(struct arena *a, const struct ledger_answer *answer, 
 }
 
 /* Of several targets the first that something holds for; else the first that something held for. */
-static struct ledger_answer answer_of(struct arena *a, const struct ledger *l,
-				      const struct finding *f)
+static struct ledger_answer ledger_view_answer_of(struct arena *a, const struct ledger *l,
+						  const struct finding *f)
 {
 	const char *value = value_of(f);
 	struct ledger_answer best = { 0 };
@@ -89,7 +90,7 @@ const char *measured_change(struct arena *a, const struct ledger *l, const struc
 	struct ledger_answer answer;
 
 	find_of(a, l, c->s->id, c->target, c->after, &answer);
-	return answer.row ? text_of(a, &answer, c->after) : NULL;
+	return answer.row ? ledger_view_text_of(a, &answer, c->after) : NULL;
 }
 
 void measured_findings_json(struct arena *a, json_t *result, const struct findings *f,
@@ -103,7 +104,7 @@ void measured_findings_json(struct arena *a, json_t *result, const struct findin
 
 		if (!can_be_proven(it->s))
 			continue;
-		answer = answer_of(a, l, it);
+		answer = ledger_view_answer_of(a, l, it);
 		json_object_set_new(json_array_get(list, i), "measured",
 				    ledger_answer_json(a, &answer));
 	}
@@ -138,7 +139,7 @@ static void found_row(struct doc *d, struct node *t, const struct setting *s, co
 	c[0] = cell_as(STYLE_CODE, s->id);
 	c[1] = cell(*answer->row->target ? answer->row->target : on);
 	c[2] = cell_as(verdict_style(answer), ruling_name(answer->row->verdict));
-	c[3] = cell(text_of(d->arena, answer, value));
+	c[3] = cell(ledger_view_text_of(d->arena, answer, value));
 }
 
 static void report_missing(struct doc *d, size_t missing, const char *of_what)
@@ -164,7 +165,7 @@ void measured_findings_page(struct doc *d, const struct findings *f, const struc
 
 		if (!can_be_proven(it->s))
 			continue;
-		answer = answer_of(d->arena, l, it);
+		answer = ledger_view_answer_of(d->arena, l, it);
 		missing += !answer.row && it->v.kind == VERDICT_FAIL;
 		if (answer.row)
 			found_row(d, t, it->s, it->target, &answer, value_of(it));

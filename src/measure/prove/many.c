@@ -24,7 +24,7 @@ struct items {
 	size_t n;
 };
 
-static bool resets(struct arena *a, const struct knob *x, const struct knob *y)
+static bool many_resets(struct arena *a, const struct knob *x, const struct knob *y)
 {
 	size_t n = 0;
 	struct knob *others = knob_disturbs(NULL, a, x, &n);
@@ -35,7 +35,7 @@ static bool resets(struct arena *a, const struct knob *x, const struct knob *y)
 	return false;
 }
 
-static bool joined(void *ctx, size_t i, size_t j)
+static bool many_joined(void *ctx, size_t i, size_t j)
 {
 	const struct items *x = ctx;
 
@@ -45,8 +45,9 @@ static bool joined(void *ctx, size_t i, size_t j)
 
 			if (c->gate || d->gate || c->s != x->s[i] || d->s != x->s[j])
 				continue;
-			if (knob_equal(&c->knob, &d->knob) || resets(x->a, &c->knob, &d->knob) ||
-			    resets(x->a, &d->knob, &c->knob))
+			if (knob_equal(&c->knob, &d->knob) ||
+			    many_resets(x->a, &c->knob, &d->knob) ||
+			    many_resets(x->a, &d->knob, &c->knob))
 				return true;
 		}
 	return false;
@@ -76,7 +77,7 @@ static void groups_make(struct arena *a, const struct plan *p, struct groups *ou
 
 	find_items(&x);
 	group = arena_array(a, x.n, sizeof(*group));
-	*out = (struct groups){ .n = screen_groups(x.n, joined, &x, group) };
+	*out = (struct groups){ .n = screen_groups(x.n, many_joined, &x, group) };
 	out->ids = arena_array(a, out->n, sizeof(*out->ids));
 	out->on = arena_array(a, out->n, sizeof(*out->on));
 	for (size_t i = 0; i < out->n; i++)
@@ -127,7 +128,7 @@ static void add_set(struct many *m, bool *mask, size_t but)
 
 /* --- each alone, once: can it be set, and does what is measured survive it? ---------------------
  */
-static int admit(struct many *m, struct err *e)
+static int many_admit(struct many *m, struct err *e)
 {
 	struct proof *p = m->g->p;
 
@@ -172,8 +173,8 @@ static size_t reserve(const struct many *m)
 	return WHOLE_PAIRS + (m->n > 1 ? half * screen_confirm_pairs(half, 0.05) : 0);
 }
 
-static int one_round(struct many *m, const struct screen_design *s, size_t round, size_t *broken,
-		     struct err *e)
+static int many_one_round(struct many *m, const struct screen_design *s, size_t round,
+			  size_t *broken, struct err *e)
 {
 	size_t *at = arena_array(m->g->a, s->rows, sizeof(*at));
 
@@ -208,7 +209,7 @@ static int screen(struct many *m, struct err *e)
 		    (round && !engine_has_time(g, s.rows + reserve(m))))
 			break;
 		g->expect = m->pairs.n + s.rows;
-		r = one_round(m, &s, round, &broken, e);
+		r = many_one_round(m, &s, round, &broken, e);
 	}
 	if (r)
 		return r;
@@ -227,7 +228,7 @@ static int screen(struct many *m, struct err *e)
 
 /* --- leaving one out ---------------------------------------------------------------------------
  */
-static int leave_out(struct many *m, size_t group, struct proof_pairs *out, struct err *e)
+static int many_leave_out(struct many *m, size_t group, struct proof_pairs *out, struct err *e)
 {
 	struct engine *g = m->g;
 	struct arm a = { .name = arena_printf(g->a, "all but %s", m->groups.ids[group]),
@@ -253,7 +254,7 @@ static int confirm_pairs(struct many *m, struct proof_pairs *of, size_t want, st
 {
 	for (size_t k = 0; k < want; k++)
 		for (size_t i = 0; i < m->groups.n; i++) {
-			int r = m->set[i] ? leave_out(m, i, &of[i], e) : 0;
+			int r = m->set[i] ? many_leave_out(m, i, &of[i], e) : 0;
 
 			if (r)
 				return r;
@@ -342,7 +343,7 @@ static void no_difference(struct many *m)
 			     isfinite(most) ? proof_percent(m->g->a, most) : "anything");
 }
 
-static int whole(struct many *m, struct err *e)
+static int many_whole(struct many *m, struct err *e)
 {
 	struct engine *g = m->g;
 	struct arm off = { .name = "off", .other = m->b }, with = { .name = "on", .on = m->b };
@@ -374,7 +375,7 @@ static int whole(struct many *m, struct err *e)
 	return 0;
 }
 
-static int prove(struct many *m, struct err *e)
+static int many_prove(struct many *m, struct err *e)
 {
 	struct engine *g = m->g;
 	struct proof *p = g->p;
@@ -386,7 +387,7 @@ static int prove(struct many *m, struct err *e)
 	r = engine_warm_up(g, (m->groups.n + 1) / 2 + screen_rows(m->groups.n) + p->rule.looks[0],
 			   e);
 	if (r == 0)
-		r = admit(m, e);
+		r = many_admit(m, e);
 	if (r == 0 && !m->n)
 		return err_set(e, -ECANCELED, "none of them");
 	add_set(m, m->b, m->groups.n);
@@ -403,7 +404,7 @@ static int prove(struct many *m, struct err *e)
 	r = screen(m, e);
 	if (r == 0)
 		r = confirm(m, e);
-	return r ? r : whole(m, e);
+	return r ? r : many_whole(m, e);
 }
 
 void engine_prove_many(struct engine *g, const bool **on)
@@ -424,7 +425,7 @@ void engine_prove_many(struct engine *g, const bool **on)
 	for (size_t i = 0; i < m.groups.n; i++)
 		g->p->members[i].id = m.groups.ids[i];
 	engine_start(g);
-	r = prove(&m, &e);
+	r = many_prove(&m, &e);
 	if (r)
 		engine_fail(g, r, &e);
 	engine_finish(g);

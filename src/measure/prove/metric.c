@@ -84,7 +84,7 @@ static json_t *find_json(const char *output)
 	return NULL;
 }
 
-static int from_json(const struct metric *m, const char *output, double *out, struct err *e)
+static int metric_from_json(const struct metric *m, const char *output, double *out, struct err *e)
 {
 	json_t *top = find_json(output);
 	const json_t *j = top;
@@ -121,7 +121,7 @@ static const char *behind_bracket(const char *s)
 }
 
 /* How often a repeat writes out what stands before it; *s is put on its last character. */
-static double copies(const char **s)
+static double metric_copies(const char **s)
 {
 	double most = 1;
 
@@ -143,7 +143,7 @@ struct shape {
 };
 
 /* With one group nothing is nested deeper than once. */
-static struct shape shape_of(const char *s)
+static struct shape metric_shape_of(const char *s)
 {
 	struct shape out = { 0 };
 	double within = 0, last = 0;
@@ -155,7 +155,7 @@ static struct shape shape_of(const char *s)
 		if (strchr("*?+{", *s)) {
 			out.stacked = out.stacked || repeated;
 			repeated = true;
-			more = last * (copies(&s) - 1);
+			more = last * (metric_copies(&s) - 1);
 			last += more;
 		} else if (*s == '(') {
 			out.groups++;
@@ -193,7 +193,7 @@ static int needs_a_group(const struct metric *m, struct err *e)
  */
 static int parse_pattern(struct metric *m, struct err *e)
 {
-	struct shape shape = shape_of(m->text);
+	struct shape shape = metric_shape_of(m->text);
 	char why[TEXT_LENGTH];
 	int r;
 
@@ -265,7 +265,7 @@ bool metric_is_wall(const struct metric *m)
 
 int metric_find(const struct metric *m, const char *output, double *out, struct err *e)
 {
-	return m->kind == METRIC_JSON ? from_json(m, output, out, e)
+	return m->kind == METRIC_JSON ? metric_from_json(m, output, out, e)
 				      : from_pattern(m, output, out, e);
 }
 

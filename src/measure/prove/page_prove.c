@@ -18,8 +18,8 @@ static enum style style_of(enum ruling_kind k)
 					   : STYLE_UNKNOWN;
 }
 
-static struct chart_ratio ratio_row(const char *label, double ratio, double low, double high,
-				    const char *verdict, enum style style)
+static struct chart_ratio prove_page_ratio_row(const char *label, double ratio, double low,
+					       double high, const char *verdict, enum style style)
 {
 	bool none = !(low > 0) && !isfinite(high);
 
@@ -72,8 +72,8 @@ void figures_ledger(struct doc *d, const struct ledger *l)
 				     r->bench	  ? r->bench
 				     : r->command ? r->command
 						  : "");
-		rows[c.n++] = ratio_row(label, r->ratio, r->low, r->high, ruling_name(r->verdict),
-					style_of(r->verdict));
+		rows[c.n++] = prove_page_ratio_row(label, r->ratio, r->low, r->high,
+						   ruling_name(r->verdict), style_of(r->verdict));
 	}
 	chart_add_ratios(d, &c);
 }
@@ -111,10 +111,10 @@ static size_t guard_rows(struct arena *a, const struct proof *p, struct chart_ra
 								  : "figure";
 
 		if (!g->guard.early)
-			rows[n++] = ratio_row(arena_printf(a, "guard: %s", key), g->guard.ratio,
-					      g->guard.low, g->guard.high,
-					      g->guard.veto ? "worse" : "not worse",
-					      g->guard.veto ? STYLE_BAD : STYLE_PLAIN);
+			rows[n++] = prove_page_ratio_row(
+				arena_printf(a, "guard: %s", key), g->guard.ratio, g->guard.low,
+				g->guard.high, g->guard.veto ? "worse" : "not worse",
+				g->guard.veto ? STYLE_BAD : STYLE_PLAIN);
 	}
 	return n;
 }
@@ -133,21 +133,22 @@ static void figures_proof(struct doc *d, const struct proof *p)
 				  .rows = rows };
 
 	if (p->compared.done)
-		rows[c.n++] = ratio_row(p->what, p->compared.ruling.ratio, p->compared.ruling.low,
-					p->compared.ruling.high, ruling_name(p->verdict),
-					style_of(p->verdict));
+		rows[c.n++] = prove_page_ratio_row(p->what, p->compared.ruling.ratio,
+						   p->compared.ruling.low, p->compared.ruling.high,
+						   ruling_name(p->verdict), style_of(p->verdict));
 	c.n += guard_rows(d->arena, p, rows + c.n);
 	for (size_t i = 0; i < p->n_members; i++) {
 		const struct proof_member *m = &p->members[i];
 
 		if (m->confirmed)
-			rows[c.n++] =
-				ratio_row(m->id, m->member.ratio, m->member.low, m->member.high,
-					  m->state >= MEMBER_STAYS ? "stays" : "goes",
-					  m->state >= MEMBER_STAYS ? STYLE_GOOD : STYLE_PLAIN);
+			rows[c.n++] = prove_page_ratio_row(
+				m->id, m->member.ratio, m->member.low, m->member.high,
+				m->state >= MEMBER_STAYS ? "stays" : "goes",
+				m->state >= MEMBER_STAYS ? STYLE_GOOD : STYLE_PLAIN);
 		else if (m->screened)
-			rows[c.n++] = ratio_row(m->id, m->effect.ratio, m->effect.low,
-						m->effect.high, "screened", STYLE_UNKNOWN);
+			rows[c.n++] =
+				prove_page_ratio_row(m->id, m->effect.ratio, m->effect.low,
+						     m->effect.high, "screened", STYLE_UNKNOWN);
 	}
 	chart_add_ratios(d, &c);
 	pairs_of(d, p);
@@ -185,7 +186,7 @@ static const char *share_text(struct arena *a, double share)
 	return isfinite(share) ? arena_printf(a, "%.1f %%", share * 100) : "anything";
 }
 
-static void headline(struct doc *d, const struct proof *p)
+static void prove_page_headline(struct doc *d, const struct proof *p)
 {
 	struct node *line = doc_paragraph(d);
 	const struct ruling *r = &p->compared.ruling;
@@ -209,7 +210,7 @@ static void headline(struct doc *d, const struct proof *p)
 		doc_text(d, "About %zu pairs would decide; these were %zu.", r->needed, r->pairs);
 }
 
-static void changes(struct doc *d, const struct proof *p)
+static void prove_page_changes(struct doc *d, const struct proof *p)
 {
 	static const struct column columns[] = {
 		{ .title = "Setting" },
@@ -247,7 +248,7 @@ static const char *level_text(struct arena *a, const struct proof *p, size_t fig
 	return arena_printf(a, "%.4g %s", m, p->window.figures[figure].unit_text);
 }
 
-static void figures(struct doc *d, const struct proof *p)
+static void prove_page_figures(struct doc *d, const struct proof *p)
 {
 	static const struct column columns[] = {
 		{ .title = "Figure", .wrap = true }, { .title = "Without", .right = true },
@@ -279,7 +280,7 @@ static void figures(struct doc *d, const struct proof *p)
 	}
 }
 
-static const char *said(const struct proof_member *m)
+static const char *prove_page_said(const struct proof_member *m)
 {
 	if (m->fault)
 		return m->fault;
@@ -296,7 +297,7 @@ static const char *said(const struct proof_member *m)
 					      : "not confirmed: time was over";
 }
 
-static void members(struct doc *d, const struct proof *p)
+static void prove_page_members(struct doc *d, const struct proof *p)
 {
 	static const struct column columns[] = {
 		{ .title = "Setting", .wrap = true },
@@ -317,7 +318,8 @@ static void members(struct doc *d, const struct proof *p)
 		if (m->confirmed)
 			c[2] = cell(effect_text(d->arena, m->member.ratio, m->member.low,
 						m->member.high));
-		c[3] = cell_as(m->state >= MEMBER_STAYS ? STYLE_GOOD : STYLE_MUTED, said(m));
+		c[3] = cell_as(m->state >= MEMBER_STAYS ? STYLE_GOOD : STYLE_MUTED,
+			       prove_page_said(m));
 	}
 }
 
@@ -354,7 +356,7 @@ static void grounds(struct doc *d, const struct proof *p)
 		  cell_printf(d, STYLE_PLAIN, "%llu", (unsigned long long)p->seed));
 }
 
-static void end(struct doc *d, const struct proof *p)
+static void prove_page_end(struct doc *d, const struct proof *p)
 {
 	struct node *line = doc_paragraph(d);
 
@@ -384,13 +386,13 @@ struct doc *page_prove(struct arena *a, const struct proof *p)
 {
 	struct doc *d = doc_new(a);
 
-	headline(d, p);
-	changes(d, p);
-	figures(d, p);
-	members(d, p);
+	prove_page_headline(d, p);
+	prove_page_changes(d, p);
+	prove_page_figures(d, p);
+	prove_page_members(d, p);
 	figures_proof(d, p);
 	grounds(d, p);
-	end(d, p);
+	prove_page_end(d, p);
 	return d;
 }
 
@@ -451,7 +453,7 @@ static json_t *window_json(const struct proof *p)
 	return j;
 }
 
-static json_t *windows_json(const struct proof *p)
+static json_t *prove_page_windows_json(const struct proof *p)
 {
 	json_t *list = json_array();
 
@@ -472,7 +474,7 @@ static json_t *windows_json(const struct proof *p)
 	return list;
 }
 
-static json_t *changes_json(const struct proof *p)
+static json_t *prove_page_changes_json(const struct proof *p)
 {
 	json_t *list = json_array();
 
@@ -592,7 +594,7 @@ json_t *prove_json(const struct machine *m, const struct proof *p, int exit_code
 	json_object_set_new(j, "trouble", json_text(p->trouble));
 	json_object_set_new(j, "foreign", json_text(p->foreign));
 	json_object_set_new(j, "partial", json_boolean(p->stopped));
-	json_object_set_new(j, "changes", changes_json(p));
+	json_object_set_new(j, "changes", prove_page_changes_json(p));
 	json_object_set_new(j, "measured_with", window_json(p));
 	json_object_set_new(j, "rule", rule);
 	json_object_set_new(j, "same", same_json(p));
@@ -606,6 +608,6 @@ json_t *prove_json(const struct machine *m, const struct proof *p, int exit_code
 	json_object_set_new(j, "machine", json_text(p->machine.machine));
 	json_object_set_new(j, "fingerprint", fingerprint_json(&p->machine));
 	json_object_set_new(j, "conditions", conditions_json(&p->conditions));
-	json_object_set_new(j, "windows", windows_json(p));
+	json_object_set_new(j, "windows", prove_page_windows_json(p));
 	return j;
 }

@@ -31,7 +31,7 @@ static const char *effect_text(struct arena *a, const struct ruling *r)
 			    proof_percent(a, r->low), proof_percent(a, r->high));
 }
 
-static struct cell verdict_cell(const struct compare_view *v)
+static struct cell stack_compare_page_verdict_cell(const struct compare_view *v)
 {
 	if (v->failed)
 		return cell_as(STYLE_BAD, v->sides[1].fault ? "B fails" : "A fails");
@@ -47,7 +47,7 @@ static struct cell verdict_cell(const struct compare_view *v)
 	}
 }
 
-static void headline(struct doc *d, const struct compare_view *v)
+static void stack_compare_page_headline(struct doc *d, const struct compare_view *v)
 {
 	const struct ruling *r = &v->v->ruling[0];
 	const char *effect = effect_text(d->arena, r);
@@ -55,7 +55,7 @@ static void headline(struct doc *d, const struct compare_view *v)
 
 	node_span(d, line, cell_as(STYLE_CODE, v->bench));
 	node_span(d, line, cell_printf(d, STYLE_PLAIN, " by %s: ", v->component));
-	node_span(d, line, verdict_cell(v));
+	node_span(d, line, stack_compare_page_verdict_cell(v));
 	if (effect && !v->failed)
 		node_span(d, line, cell_printf(d, STYLE_STRONG, ", %s", effect));
 	node_span(d, line, cell("."));
@@ -94,7 +94,7 @@ static void sides(struct doc *d, const struct compare_view *v)
 	}
 }
 
-static void figures(struct doc *d, const struct compare_view *v)
+static void stack_compare_page_figures(struct doc *d, const struct compare_view *v)
 {
 	static const struct column columns[] = {
 		{ .title = "Figure", .wrap = true },
@@ -121,8 +121,8 @@ struct doc *page_stack_compare(struct arena *a, const struct compare_view *v)
 {
 	struct doc *d = doc_new(a);
 
-	headline(d, v);
-	figures(d, v);
+	stack_compare_page_headline(d, v);
+	stack_compare_page_figures(d, v);
 	sides(d, v);
 	if (v->v->pairs)
 		doc_text(d,
@@ -146,7 +146,7 @@ static json_t *effect_json(const struct ruling *r)
 			 json_figure(r->resolution));
 }
 
-static json_t *figure_json(const struct versus *v, size_t i)
+static json_t *stack_compare_page_figure_json(const struct versus *v, size_t i)
 {
 	const struct bench_figure *f = &v->figures[i];
 
@@ -158,7 +158,7 @@ static json_t *figure_json(const struct versus *v, size_t i)
 		json_figure(compare_median(v, i, true)), "effect", effect_json(&v->ruling[i]));
 }
 
-static json_t *side_json(const struct compare_side_view *s)
+static json_t *stack_compare_page_side_json(const struct compare_side_view *s)
 {
 	json_t *chosen = json_array();
 
@@ -173,7 +173,7 @@ static json_t *side_json(const struct compare_side_view *s)
 		json_text(s->side->version_from), "chosen", chosen, "fault", json_text(s->fault));
 }
 
-static json_t *windows_json(const struct versus *v)
+static json_t *stack_compare_page_windows_json(const struct versus *v)
 {
 	json_t *list = json_array();
 
@@ -201,7 +201,7 @@ json_t *stack_compare_json(const struct compare_view *v, long long time_s, int e
 		json_object_set_new(machine, m->fingerprint[i].name,
 				    json_text(m->fingerprint[i].value));
 	for (size_t i = 0; i < v->v->n_figures; i++)
-		json_array_append_new(figures, figure_json(v->v, i));
+		json_array_append_new(figures, stack_compare_page_figure_json(v->v, i));
 	json_object_set_new(j, "machine", json_text(m->machine));
 	json_object_set_new(j, "fingerprint", machine);
 	json_object_set_new(j, "bench", json_text(v->bench));
@@ -211,8 +211,8 @@ json_t *stack_compare_json(const struct compare_view *v, long long time_s, int e
 			    json_string(v->failed ? "fails" : ruling_name(v->verdict)));
 	json_object_set_new(j, "why", json_text(v->why));
 	json_object_set_new(j, "effect", effect_json(&v->v->ruling[0]));
-	json_object_set_new(j, "a", side_json(&v->sides[0]));
-	json_object_set_new(j, "b", side_json(&v->sides[1]));
+	json_object_set_new(j, "a", stack_compare_page_side_json(&v->sides[0]));
+	json_object_set_new(j, "b", stack_compare_page_side_json(&v->sides[1]));
 	json_object_set_new(j, "figures", figures);
 	json_object_set_new(j, "pairs", json_integer((json_int_t)v->v->pairs));
 	/* 64 bits: more than numbers of JSON are sure to keep. */
@@ -220,6 +220,6 @@ json_t *stack_compare_json(const struct compare_view *v, long long time_s, int e
 	json_object_set_new(j, "min_effect", json_figure(v->v->min_effect));
 	json_object_set_new(j, "budget_s", json_figure(v->v->budget_s));
 	json_object_set_new(j, "took_s", json_figure(v->v->took_s));
-	json_object_set_new(j, "windows", windows_json(v->v));
+	json_object_set_new(j, "windows", stack_compare_page_windows_json(v->v));
 	return j;
 }

@@ -34,7 +34,7 @@ size_t rule_next(const struct rule *r, size_t n)
 }
 
 /* The look that n pairs are, or are counted as; n_looks: it is none. */
-static size_t look_of(const struct rule *r, size_t n, bool last)
+static size_t prove_rule_look_of(const struct rule *r, size_t n, bool last)
 {
 	size_t i = 0;
 
@@ -46,7 +46,7 @@ static size_t look_of(const struct rule *r, size_t n, bool last)
 	return r->looks[i] == n || last ? i : r->n_looks;
 }
 
-static void decide(const struct rule *r, struct ruling *out)
+static void prove_rule_decide(const struct rule *r, struct ruling *out)
 {
 	double matters = 1 + r->min_effect;
 
@@ -63,7 +63,7 @@ static void decide(const struct rule *r, struct ruling *out)
 }
 
 /* Why it stays undecided, and how much more would do: intervals shrink with the root of n. */
-static void give_up(const struct rule *r, struct ruling *out)
+static void prove_rule_give_up(const struct rule *r, struct ruling *out)
 {
 	double size = fabs(log(out->ratio)), matters = log1p(r->min_effect),
 	       half = (log(out->high) - log(out->low)) / 2, goal, n;
@@ -88,7 +88,7 @@ static void give_up(const struct rule *r, struct ruling *out)
 
 void rule_look(const struct rule *r, const double *d, size_t n, bool last, struct ruling *out)
 {
-	size_t look = look_of(r, n, last);
+	size_t look = prove_rule_look_of(r, n, last);
 	struct rank_interval i = { 0, -(double)INFINITY, (double)INFINITY, 1 };
 
 	*out = (struct ruling){ .kind = RULING_GO_ON, .pairs = n, .why = "more pairs are needed" };
@@ -100,9 +100,9 @@ void rule_look(const struct rule *r, const double *d, size_t n, bool last, struc
 	out->low = exp(i.low);
 	out->high = exp(i.high);
 	out->resolution = expm1(fmax(fabs(i.low), fabs(i.high)));
-	decide(r, out);
+	prove_rule_decide(r, out);
 	if (out->kind == RULING_GO_ON && (last || look + 1 == r->n_looks))
-		give_up(r, out);
+		prove_rule_give_up(r, out);
 }
 
 const char *ruling_name(enum ruling_kind k)

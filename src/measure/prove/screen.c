@@ -312,7 +312,7 @@ int screen_effects(struct arena *a, const struct screen_design *s, const size_t 
  */
 
 /* The member with the least p of those that are not done; n: none. */
-static size_t next_member(const struct screen_member *m, size_t n, const bool *done)
+static size_t screen_next_member(const struct screen_member *m, size_t n, const bool *done)
 {
 	size_t best = n;
 
@@ -343,7 +343,7 @@ void screen_confirm(struct screen_member *m, size_t n, double alpha, double min_
 	}
 	/* The surest first; each that is sure leaves the others more room. */
 	for (size_t left = n; left; left--) {
-		size_t i = next_member(m, n, done);
+		size_t i = screen_next_member(m, n, done);
 
 		if (m[i].p > alpha / (double)left)
 			break;

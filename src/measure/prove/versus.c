@@ -12,7 +12,8 @@ static double now(const struct versus *v)
 	return v->clock->now(v->clock->ctx);
 }
 
-static int window(struct versus *v, double start, bool b, struct versus_window *out, struct err *e)
+static int versus_window_one(struct versus *v, double start, bool b, struct versus_window *out,
+			     struct err *e)
 {
 	struct versus_window *w;
 	int r;
@@ -29,7 +30,7 @@ static int window(struct versus *v, double start, bool b, struct versus_window *
 	return 0;
 }
 
-static int pair(struct versus *v, double start, struct err *e)
+static int versus_pair(struct versus *v, double start, struct err *e)
 {
 	bool b_first = order_b_first(v->seed, v->pairs);
 	struct versus_window w[2];
@@ -39,7 +40,7 @@ static int pair(struct versus *v, double start, struct err *e)
 	for (int i = 0; r == 0 && i < 2; i++) {
 		bool b = (i == 0) == b_first;
 
-		r = window(v, start, b, &w[b], e);
+		r = versus_window_one(v, start, b, &w[b], e);
 	}
 	if (r)
 		return r;
@@ -58,7 +59,7 @@ static bool has_time(const struct versus *v, double start, size_t pairs)
 	return now(v) + (double)pairs * v->pair_s <= start + v->budget_s;
 }
 
-static int too_short(const struct versus *v, double start, struct err *e)
+static int versus_too_short(const struct versus *v, double start, struct err *e)
 {
 	double need = now(v) - start + (double)v->rule.looks[0] * v->pair_s;
 
@@ -76,14 +77,14 @@ static int pairs_until_decided(struct versus *v, double start, struct err *e)
 
 	while ((next = rule_next(&v->rule, v->pairs)) != 0) {
 		/* How long one takes is known when there was one. */
-		int r = v->pairs || v->pair_s > 0 ? 0 : pair(v, start, e);
+		int r = v->pairs || v->pair_s > 0 ? 0 : versus_pair(v, start, e);
 
 		if (r)
 			return r;
 		if (!has_time(v, start, next - v->pairs))
 			break;
 		while (r == 0 && v->pairs < next)
-			r = pair(v, start, e);
+			r = versus_pair(v, start, e);
 		if (r)
 			return r;
 		rule_look(&v->rule, v->d[0], v->pairs, !rule_next(&v->rule, v->pairs),
@@ -92,7 +93,7 @@ static int pairs_until_decided(struct versus *v, double start, struct err *e)
 			return 0;
 	}
 	if (v->pairs < v->rule.looks[0])
-		return too_short(v, start, e);
+		return versus_too_short(v, start, e);
 	rule_look(&v->rule, v->d[0], v->pairs, true, &v->ruling[0]);
 	return 0;
 }

@@ -16,7 +16,7 @@ struct splitter {
 	struct err *e;
 };
 
-static int quoted(struct splitter *s, char quote)
+static int prove_words_quoted(struct splitter *s, char quote)
 {
 	const char *from = s->at;
 
@@ -35,12 +35,12 @@ static int quoted(struct splitter *s, char quote)
 	return 0;
 }
 
-static int one(struct splitter *s)
+static int prove_words_one(struct splitter *s)
 {
 	char c = *s->at++;
 
 	if (c == '\'' || c == '"')
-		return quoted(s, c);
+		return prove_words_quoted(s, c);
 	if (c == '\\') {
 		if (!*s->at)
 			return err_set(s->e, -EINVAL, "the command ends with a backslash");
@@ -80,7 +80,7 @@ int words_split(struct arena *a, const char *line, char ***argv, struct err *e)
 		if (blank)
 			s.at++;
 		else if (r == 0)
-			r = one(&s);
+			r = prove_words_one(&s);
 	}
 	text_free(&s.word);
 	if (r == 0 && !n)

@@ -15,8 +15,8 @@ struct running {
 	char **argv;
 };
 
-static int judge(const struct running *s, struct arena *a, const struct command_result *r,
-		 struct window_reading *out, struct err *e)
+static int workload_judge(const struct running *s, struct arena *a, const struct command_result *r,
+			  struct window_reading *out, struct err *e)
 {
 	const char *said = command_last_line(a, *r->errors ? r->errors : r->output, SAID);
 	int code;
@@ -37,7 +37,7 @@ static int judge(const struct running *s, struct arena *a, const struct command_
 	return 0;
 }
 
-static int measure(struct window *w, struct window_reading *out, struct err *e)
+static int workload_measure(struct window *w, struct window_reading *out, struct err *e)
 {
 	struct running *s = w->state;
 	struct command_own how = { .limit_ms = (int)(s->w.limit_s * 1e3),
@@ -48,7 +48,7 @@ static int measure(struct window *w, struct window_reading *out, struct err *e)
 	int r = command_run_own(&own, s->argv, &how, &result);
 
 	if (r == 0)
-		r = judge(s, &own, &result, out, e);
+		r = workload_judge(s, &own, &result, out, e);
 	else if (r == -ETIME)
 		r = err_set(e, -EBADMSG, "%s did not end within %.0f s", s->argv[0], s->w.limit_s);
 	else if (r != -EINTR)
@@ -80,7 +80,7 @@ int window_command(struct arena *a, const struct workload *w, struct window *out
 				.of = arena_strdup(a, w->metric),
 				.argv = (const char *const *)s->argv,
 				.n_figures = 1,
-				.measure = measure,
+				.measure = workload_measure,
 				.close = close_it,
 				.state = s };
 	out->figures[0] =

@@ -308,7 +308,7 @@ static bool uses_gpu(const struct attach *s, int pid)
 }
 
 /* The variable's value in a block of "NAME=value\0"; NULL. */
-static const char *variable(const char *block, size_t len, const char *name)
+static const char *attach_variable(const char *block, size_t len, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -327,7 +327,7 @@ static bool environment(struct attach *s, struct arena *a, int pid, char **block
 }
 
 /* A launcher's child has a number; its own children inherit it: they are workers. */
-static bool is_rank(struct attach *s, const struct attach_process *p)
+static bool attach_is_rank(struct attach *s, const struct attach_process *p)
 {
 	const struct attach_process *above = attach_process_of(s, p->parent);
 	struct arena own = { 0 };
@@ -340,7 +340,7 @@ static bool is_rank(struct attach *s, const struct attach_process *p)
 	if (uses_gpu(s, p->pid))
 		return true;
 	if (!s->n_gpu_pids && environment(s, &own, p->pid, &block, &len))
-		yes = variable(block, len, "RANK") != NULL;
+		yes = attach_variable(block, len, "RANK") != NULL;
 	arena_free(&own);
 	return yes;
 }
@@ -356,7 +356,7 @@ static void add_process(struct attach *s, int pid, const struct stat_line *line)
 	p = &s->processes[s->n_processes];
 	*p = (struct attach_process){ .pid = pid, .parent = line->parent };
 	snprintf(p->name, sizeof(p->name), "%s", line->name);
-	p->rank = is_rank(s, p);
+	p->rank = attach_is_rank(s, p);
 	above = attach_process_of(s, line->parent);
 	p->worker = above && (above->rank || above->worker);
 	s->n_processes++;
@@ -501,7 +501,7 @@ void attach_environment(struct attach *s, int pid)
 
 	if (environment(s, &own, pid, &block, &len))
 		for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
-			const char *v = variable(block, len, told[i]);
+			const char *v = attach_variable(block, len, told[i]);
 
 			if (v)
 				evidence_trait(s->ev, (struct run_attribute){

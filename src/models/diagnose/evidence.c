@@ -76,7 +76,7 @@ size_t evidence_warming_up(size_t n)
 }
 
 /* Each text once: a log names the same few a million times. */
-static const char *once(struct run_evidence *ev, const char *text)
+static const char *evidence_once(struct run_evidence *ev, const char *text)
 {
 	char *cut = NULL;
 	const char *key;
@@ -101,7 +101,7 @@ void evidence_figure(struct run_evidence *ev, struct metric_sample f)
 		ev->dropped++;
 		return;
 	}
-	f.text = f.text ? once(ev, f.text) : NULL;
+	f.text = f.text ? evidence_once(ev, f.text) : NULL;
 	ev->figures = arena_grow(ev->arena, ev->figures, ev->n_figures, sizeof(*ev->figures));
 	ev->figures[ev->n_figures++] = f;
 }
@@ -114,7 +114,7 @@ void evidence_trait(struct run_evidence *ev, struct run_attribute t)
 		ev->dropped++;
 		return;
 	}
-	t.text = once(ev, t.text);
+	t.text = evidence_once(ev, t.text);
 	ev->traits = arena_grow(ev->arena, ev->traits, ev->n_traits, sizeof(*ev->traits));
 	ev->traits[ev->n_traits++] = t;
 }

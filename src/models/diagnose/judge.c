@@ -25,7 +25,7 @@ static bool is_found(const struct judged_cause *c)
 	       (c->how == IS_CERTAIN || isfinite(c->share));
 }
 
-static void order(struct run_verdict *v)
+static void diag_judge_order(struct run_verdict *v)
 {
 	for (size_t i = 0; i < cause_rows_n; i++) {
 		size_t k = i;
@@ -95,7 +95,7 @@ static void add_missing(struct run_verdict *v, const char *text)
 		v->missing[v->n_missing++] = text;
 }
 
-static void sentence(struct arena *a, const struct run_summary *r, struct run_verdict *v)
+static void diag_judge_sentence(struct arena *a, const struct run_summary *r, struct run_verdict *v)
 {
 	const char *why = blind(a, r);
 	const struct judged_cause *c = &v->causes[v->order[0]];
@@ -157,13 +157,13 @@ static void judge_run(struct arena *a, const struct run_summary *r, const struct
 		doubt(a, r, &v->causes[i]);
 		v->found += is_found(&v->causes[i]);
 	}
-	order(v);
+	diag_judge_order(v);
 	v->main = v->found ? &cause_rows[v->order[0]] : NULL;
 	for (size_t i = 0; i < cause_rows_n; i++)
 		if (v->causes[i].how == IS_UNSEEN && v->causes[i].says && cause_rows[i].measure)
 			add_missing(v, arena_printf(a, "%s: %s", cause_rows[i].title,
 						    cause_rows[i].measure));
-	sentence(a, r, v);
+	diag_judge_sentence(a, r, v);
 }
 
 void diagnose_runs(struct arena *a, const struct run_evidence *ev, const struct diagnose_ask *ask,
@@ -221,8 +221,9 @@ static int number_of(double v)
 	return v >= 1 && v <= 1e6 ? (int)v : 0;
 }
 
-static bool question(struct arena *a, const struct run_summary *r, const struct diagnose_ask *ask,
-		     bool overlapped, struct train_config *q)
+static bool diag_judge_question(struct arena *a, const struct run_summary *r,
+				const struct diagnose_ask *ask, bool overlapped,
+				struct train_config *q)
 {
 	const struct run_attribute *tp = r->traits[TRAIT_TP], *pp = r->traits[TRAIT_PP];
 	struct train_options w;
@@ -272,7 +273,7 @@ void judged_gains(struct arena *a, const struct run_summary *r, const struct dia
 	for (size_t i = 0; i < cause_rows_n; i++)
 		if (strcmp(cause_rows[i].id, "overlap") == 0 && v->causes[i].how <= IS_LIKELY)
 			overlapped = false;
-	if (!question(a, r, ask, overlapped, q))
+	if (!diag_judge_question(a, r, ask, overlapped, q))
 		return;
 	train_what_if(a, q, w);
 	v->predicted = w;

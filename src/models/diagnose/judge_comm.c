@@ -153,8 +153,8 @@ static double clock_of(const struct rank_summary *r)
 }
 
 /* The mean of the other ranks; NAN. */
-static double others(const struct judging *j, const struct rank_summary *slow,
-		     double (*of)(const struct rank_summary *))
+static double judge_comm_others(const struct judging *j, const struct rank_summary *slow,
+				double (*of)(const struct rank_summary *))
 {
 	double sum = 0;
 	size_t n = 0;
@@ -170,24 +170,25 @@ static double others(const struct judging *j, const struct rank_summary *slow,
 /* Where what it takes longer is time in which its GPU has nothing to do, that; else NAN. */
 static double rests_longer(const struct judging *j, const struct rank_summary *slow)
 {
-	double more = slow->idle_s - others(j, slow, idle_of);
+	double more = slow->idle_s - judge_comm_others(j, slow, idle_of);
 
 	return more >= j->r->slow.slowest_s / 2 ? more : (double)NAN;
 }
 
 static bool does_more(const struct judging *j, const struct rank_summary *slow)
 {
-	return slow->kernels > 1.1 * others(j, slow, kernels_of_rank);
+	return slow->kernels > 1.1 * judge_comm_others(j, slow, kernels_of_rank);
 }
 
 /* What the slow rank's GPU did differently. */
 static const char *because(const struct judging *j, const struct rank_summary *slow)
 {
-	double clock = others(j, slow, clock_of), idle = rests_longer(j, slow);
+	double clock = judge_comm_others(j, slow, clock_of), idle = rests_longer(j, slow);
 
 	if (does_more(j, slow))
 		return arena_printf(j->a, "; it launches %.0f kernels %s, the others %.0f",
-				    slow->kernels, a_step(j), others(j, slow, kernels_of_rank));
+				    slow->kernels, a_step(j),
+				    judge_comm_others(j, slow, kernels_of_rank));
 	if (isfinite(idle))
 		return arena_printf(
 			j->a, "; its GPU rests %.3g s longer: it is the host that is slower", idle);

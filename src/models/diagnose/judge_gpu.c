@@ -433,7 +433,7 @@ void rule_starved(const struct judging *j, struct judged_cause *out)
 }
 
 /* The busiest thread that is no loader worker's; NULL. */
-static const struct metric_sample *busiest(const struct judging *j)
+static const struct metric_sample *judge_gpu_busiest(const struct judging *j)
 {
 	const struct metric_sample *out = NULL;
 
@@ -450,7 +450,7 @@ static const struct metric_sample *busiest(const struct judging *j)
 
 void rule_thread(const struct judging *j, struct judged_cause *out)
 {
-	const struct metric_sample *own = busiest(j);
+	const struct metric_sample *own = judge_gpu_busiest(j);
 	const struct figure_sum *one = &j->r->sums[FIGURE_CPU_ONE_MAX];
 	double idle = idle_of(j), busy = own ? own->value : one->median;
 

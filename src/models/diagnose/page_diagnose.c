@@ -85,7 +85,7 @@ static void utilisation(struct doc *d, struct node *n, const struct run_summary 
 					  : ""));
 }
 
-static void tokens(struct doc *d, struct node *n, const struct run_summary *r)
+static void diagnose_page_tokens(struct doc *d, struct node *n, const struct run_summary *r)
 {
 	struct arena *a = d->arena;
 
@@ -106,13 +106,13 @@ static void tokens(struct doc *d, struct node *n, const struct run_summary *r)
 				  r->tokens_s_gpu));
 }
 
-static void figures(struct doc *d, const struct run_summary *r)
+static void diagnose_page_figures(struct doc *d, const struct run_summary *r)
 {
 	struct node *n = doc_pairs(d, NULL);
 	struct arena *a = d->arena;
 
 	step_time(d, n, r);
-	tokens(d, n, r);
+	diagnose_page_tokens(d, n, r);
 	if (r->sums[FIGURE_SAMPLES_PER_S].n)
 		pair(d, n, "Samples",
 		     arena_printf(a, "%.4g samples/s (as the log tells it)",
@@ -124,7 +124,7 @@ static void figures(struct doc *d, const struct run_summary *r)
 		     arena_printf(a, "%.2f", r->sums[FIGURE_PROCESS_CPUS].mean));
 }
 
-static void split(struct doc *d, const struct run_summary *r)
+static void diagnose_page_split(struct doc *d, const struct run_summary *r)
 {
 	static const struct column columns[] = { { .title = "Part of a step" },
 						 { .title = "Time", .right = true },
@@ -174,7 +174,8 @@ static bool is_shown(const struct diagnose_view *v, const struct judged_cause *c
 	return v->all || (c->how <= IS_POSSIBLE && !(c->share < DIAGNOSE_WORTH));
 }
 
-static void causes(struct doc *d, const struct diagnose_view *v, const struct run_verdict *x)
+static void diagnose_page_causes(struct doc *d, const struct diagnose_view *v,
+				 const struct run_verdict *x)
 {
 	struct node *t = DOC_TABLE(d, "Causes", "", "~Cause", ">At most", "~Evidence");
 
@@ -199,7 +200,7 @@ static void causes(struct doc *d, const struct diagnose_view *v, const struct ru
 	}
 }
 
-static void list(struct doc *d, const char *title, const char *const *texts, size_t n)
+static void diagnose_page_list(struct doc *d, const char *title, const char *const *texts, size_t n)
 {
 	struct node *b;
 
@@ -211,7 +212,7 @@ static void list(struct doc *d, const char *title, const char *const *texts, siz
 		node_bullet(d, b, cell(texts[i]));
 }
 
-static void remedies(struct doc *d, const struct run_verdict *x)
+static void diagnose_page_remedies(struct doc *d, const struct run_verdict *x)
 {
 	struct node *b;
 
@@ -225,7 +226,8 @@ static void remedies(struct doc *d, const struct run_verdict *x)
 				  cause_rows[x->order[i]].mend));
 }
 
-static void predicted(struct doc *d, const struct run_summary *r, const struct run_verdict *x)
+static void diagnose_page_predicted(struct doc *d, const struct run_summary *r,
+				    const struct run_verdict *x)
 {
 	const struct figure *f;
 	struct node *t;
@@ -257,7 +259,7 @@ static void predicted(struct doc *d, const struct run_summary *r, const struct r
 	}
 }
 
-static void one(struct doc *d, const struct diagnose_view *v, size_t i)
+static void diagnose_page_one(struct doc *d, const struct diagnose_view *v, size_t i)
 {
 	const struct run_summary *r = &v->d->runs[i];
 	const struct run_verdict *x = &v->d->verdicts[i];
@@ -274,14 +276,15 @@ static void one(struct doc *d, const struct diagnose_view *v, size_t i)
 			  : x->healthy ? "Healthy: "
 				       : ""));
 	node_span(d, p, cell(x->verdict));
-	figures(d, r);
-	split(d, r);
-	causes(d, v, x);
-	remedies(d, x);
-	predicted(d, r, x);
+	diagnose_page_figures(d, r);
+	diagnose_page_split(d, r);
+	diagnose_page_causes(d, v, x);
+	diagnose_page_remedies(d, x);
+	diagnose_page_predicted(d, r, x);
 	if (!x->healthy || v->all)
-		list(d, "Not seen, and what would show it:", x->missing, x->n_missing);
-	list(d, "Notes:", r->notes, r->n_notes);
+		diagnose_page_list(d, "Not seen, and what would show it:", x->missing,
+				   x->n_missing);
+	diagnose_page_list(d, "Notes:", r->notes, r->n_notes);
 }
 
 static void scaling(struct doc *d, const struct diagnosis_of_runs *x)
@@ -335,7 +338,7 @@ struct doc *page_diagnose(struct arena *a, const struct diagnose_view *v)
 	struct doc *d = doc_new(a);
 
 	for (size_t i = 0; i < v->d->n; i++)
-		one(d, v, i);
+		diagnose_page_one(d, v, i);
 	scaling(d, v->d);
 	files(d, v);
 	if (v->model_taken)
@@ -416,8 +419,8 @@ static json_t *ranks_json(const struct run_summary *r)
 	return out;
 }
 
-static json_t *cause_json(const struct run_evidence *ev, const struct cause_row *row,
-			  const struct judged_cause *c)
+static json_t *diagnose_page_cause_json(const struct run_evidence *ev, const struct cause_row *row,
+					const struct judged_cause *c)
 {
 	json_t *cites = json_array();
 
@@ -456,15 +459,16 @@ static json_t *predicted_json(const struct run_verdict *x)
 			 interval_json(&x->predicted->before.tokens_s), "gains", gains);
 }
 
-static json_t *run_json(const struct diagnose_view *v, size_t i)
+static json_t *diagnose_page_run_json(const struct diagnose_view *v, size_t i)
 {
 	const struct run_summary *r = &v->d->runs[i];
 	const struct run_verdict *x = &v->d->verdicts[i];
 	json_t *causes = json_array();
 
 	for (size_t k = 0; k < cause_rows_n; k++)
-		json_array_append_new(causes, cause_json(v->d->ev, &cause_rows[x->order[k]],
-							 &x->causes[x->order[k]]));
+		json_array_append_new(causes,
+				      diagnose_page_cause_json(v->d->ev, &cause_rows[x->order[k]],
+							       &x->causes[x->order[k]]));
 	return json_pack("{s:o, s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
 			 json_text(r->name), "verdict",
 			 x->main      ? "bottleneck"
@@ -496,7 +500,7 @@ static json_t *scaling_json(const struct scaling *s)
 			 json_text(s->bandwidth.told ? s->bandwidth.says : NULL));
 }
 
-static json_t *files_json(const struct diagnose_view *v)
+static json_t *diagnose_page_files_json(const struct diagnose_view *v)
 {
 	const struct run_evidence *ev = v->d->ev;
 	json_t *out = json_array();
@@ -518,14 +522,14 @@ json_t *diagnose_json(struct arena *a, const struct diagnose_view *v, long long 
 
 	(void)a;
 	for (size_t i = 0; i < v->d->n; i++)
-		json_array_append_new(runs, run_json(v, i));
+		json_array_append_new(runs, diagnose_page_run_json(v, i));
 	for (size_t i = 0; i < v->n_troubles; i++)
 		json_array_append_new(troubles, json_pack("{s:o, s:o}", "path",
 							  json_text(v->troubles[i].path), "why",
 							  json_text(v->troubles[i].why)));
 	json_object_set_new(j, "runs", runs);
 	json_object_set_new(j, "scaling", scaling_json(&v->d->scale));
-	json_object_set_new(j, "files", files_json(v));
+	json_object_set_new(j, "files", diagnose_page_files_json(v));
 	json_object_set_new(j, "not_read", troubles);
 	json_put_text(j, "model", v->model_taken);
 	return j;

@@ -308,7 +308,7 @@ static uint16_t *edge(const struct marks *m, size_t state, char c)
 	return &m->next[state * m->classes + m->class[(unsigned char)c]];
 }
 
-static void insert(struct marks *m, const char *s, size_t reader)
+static void read_insert(struct marks *m, const char *s, size_t reader)
 {
 	size_t state = 0;
 
@@ -368,7 +368,7 @@ struct marks *marks_make(struct arena *a, const struct log_reader *const *list, 
 	for (size_t i = 0; i < n; i++)
 		for (const char *const *s = list[i]->marks; *s; s++)
 			if (m->n + strlen(*s) <= states)
-				insert(m, *s, i);
+				read_insert(m, *s, i);
 	link_up(a, m);
 	return m;
 }

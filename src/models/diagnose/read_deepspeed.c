@@ -25,7 +25,7 @@ static bool step(struct log *l, const char *s)
 
 /* "0/40, SamplesPerSec=83.4, ..." or "epoch=0/micro_step=20/global_step=10,
  * RunningAvgSamplesPerSec=1, CurrSamplesPerSec=2, MemAllocated=1.8GB, MaxMemAllocated=6.1GB". */
-static bool samples(struct log *l, const char *s)
+static bool deepspeed_samples(struct log *l, const char *s)
 {
 	double now = read_after(s, "CurrSamplesPerSec="), mean = read_after(s, "SamplesPerSec="),
 	       memory = read_after(s, "MaxMemAllocated=");
@@ -63,7 +63,7 @@ static bool pipeline(struct log *l, const char *s)
 
 /* Of the profile of operations: "iter latency:   184.73 ms", "FLOPS per GPU = 3 * fwd flops per GPU
  * / iter latency:   101.98 TFLOPS". */
-static bool profile(struct log *l, const char *s)
+static bool deepspeed_profile(struct log *l, const char *s)
 {
 	static const struct {
 		const char *begins;
@@ -111,7 +111,7 @@ static bool line(struct log *l, const char *s)
 {
 	bool told = step(l, s) || flushes(l, s);
 
-	return samples(l, s) || pipeline(l, s) || told || profile(l, s);
+	return deepspeed_samples(l, s) || pipeline(l, s) || told || deepspeed_profile(l, s);
 }
 
 static const char *const marks[] = { ", skipped=",
@@ -129,7 +129,7 @@ const struct log_reader log_deepspeed = {
  */
 
 /* "2.0 KB" or "0B": bytes; NAN: it is no size. */
-static double size_of(char **w, size_t n, size_t *used)
+static double deepspeed_size_of(char **w, size_t n, size_t *used)
 {
 	static const char units[] = "BKMGTP";
 	const char *end = "";
@@ -145,7 +145,7 @@ static double size_of(char **w, size_t n, size_t *used)
 	return unit && *unit ? v * pow(1024, (double)(unit - units)) : (double)NAN;
 }
 
-static enum log_row row(struct log *l, const char *s)
+static enum log_row deepspeed_row(struct log *l, const char *s)
 {
 	char copy[512], *w[LOG_CELLS];
 	struct metric_sample f = read_seen(&l->at, FIGURE_COLLECTIVE_US, 0);
@@ -162,7 +162,7 @@ static enum log_row row(struct log *l, const char *s)
 		snprintf(l->table.op, sizeof(l->table.op), "%.60s", w[0]);
 		return LOG_ROW;
 	}
-	f.at = size_of(w, n, &used);
+	f.at = deepspeed_size_of(w, n, &used);
 	if (isnan(f.at) || !*l->table.op || n < used + 5 + skip)
 		return LOG_END;
 	v[0] = read_number(w[used + 1], NULL);
@@ -197,4 +197,4 @@ const struct log_reader log_deepspeed_comm = { .framework = "deepspeed",
 					       .format = "DeepSpeed communication summary",
 					       .marks = comm_marks,
 					       .line = comm,
-					       .row = row };
+					       .row = deepspeed_row };

@@ -19,8 +19,8 @@ const struct evidence_format *const evidence_formats[] = {
 
 /* The whole text, unpacked if it is packed; size without the zero. A log that still grows is taken
  * as long as it was when it was opened. */
-static int whole(struct run_evidence *ev, const char *path, gzFile in, char **out, size_t *size,
-		 struct err *e)
+static int file_whole(struct run_evidence *ev, const char *path, gzFile in, char **out,
+		      size_t *size, struct err *e)
 {
 	struct stat st;
 	size_t most = (size_t)EVIDENCE_FILE_MAX + 1, n = 0;
@@ -76,7 +76,7 @@ static int with_format(struct run_evidence *ev, const struct evidence_format *f,
 	if (!in)
 		return err_set(e, errno ? -errno : -EIO, "%s: %s", path,
 			       strerror(errno ? errno : EIO));
-	code = whole(ev, path, in, &text, &size, e);
+	code = file_whole(ev, path, in, &text, &size, e);
 	gzclose(in);
 	if (code)
 		return code;
@@ -85,7 +85,7 @@ static int with_format(struct run_evidence *ev, const struct evidence_format *f,
 }
 
 /* The beginning, unpacked if it is packed: its bytes, or -errno. */
-static int head_of(const char *path, char *head)
+static int file_head_of(const char *path, char *head)
 {
 	struct stat st;
 	gzFile in;
@@ -117,7 +117,7 @@ int evidence_add(struct run_evidence *ev, const char *path, size_t run, struct e
 	head = calloc(1, HEAD_MAX + 1);
 	if (!head)
 		return err_set(e, -ENOMEM, "%s: not enough memory to read it", path);
-	n = head_of(path, head);
+	n = file_head_of(path, head);
 	if (n < 0) {
 		free(head);
 		return err_set(e, n, "%s: %s", path,

@@ -113,7 +113,7 @@ static bool of_page(struct log *l, const char *s)
 	return strcmp(key, "loss") != 0 && read_hf_key(&l->at, key, v, l->run_s, true);
 }
 
-static bool before(struct log *l, const char *s)
+static bool hf_before(struct log *l, const char *s)
 {
 	static const struct {
 		const char *words;
@@ -137,7 +137,7 @@ static bool before(struct log *l, const char *s)
 
 static bool line(struct log *l, const char *s)
 {
-	return before(l, s) || dictionary(l, s) || of_page(l, s);
+	return hf_before(l, s) || dictionary(l, s) || of_page(l, s);
 }
 
 static void end(struct log *l)

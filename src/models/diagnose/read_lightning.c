@@ -64,7 +64,7 @@ static size_t cells_of(char *s, char **cells)
 	return n;
 }
 
-static bool head(struct log *l, char **cells, size_t n)
+static bool lightning_head(struct log *l, char **cells, size_t n)
 {
 	log_table(l, &log_lightning);
 	l->table.action = l->table.mean = l->table.calls = l->table.total = -1;
@@ -114,7 +114,7 @@ static void action(struct log *l, const char *name, double mean, double total)
 }
 
 /* What the step's closure did not take is the update. */
-static void finish(struct log *l)
+static void lightning_finish(struct log *l)
 {
 	struct read_place p = l->at;
 
@@ -127,7 +127,7 @@ static void finish(struct log *l)
 	l->table.step = 0;
 }
 
-static enum log_row table_row(struct log *l, const char *s)
+static enum log_row lightning_table_row(struct log *l, const char *s)
 {
 	char copy[4096], *cells[LOG_CELLS];
 	size_t n, most;
@@ -136,7 +136,7 @@ static enum log_row table_row(struct log *l, const char *s)
 	if (strspn(s, "-= \t") == strlen(s) && l->at.line - l->open_line < 2000 && *s)
 		return LOG_ROW;
 	if (!strchr(s, '|') || strlen(s) >= sizeof(copy)) {
-		finish(l);
+		lightning_finish(l);
 		return LOG_END;
 	}
 	strcpy(copy, s);
@@ -196,10 +196,10 @@ static bool block(struct log *l, const char *s)
 
 static enum log_row row(struct log *l, const char *s)
 {
-	return *l->table.op ? block_row(l, s) : table_row(l, s);
+	return *l->table.op ? block_row(l, s) : lightning_table_row(l, s);
 }
 
-static bool line(struct log *l, const char *s)
+static bool lightning_line(struct log *l, const char *s)
 {
 	char copy[4096], *cells[LOG_CELLS];
 
@@ -208,20 +208,20 @@ static bool line(struct log *l, const char *s)
 	if (!strchr(s, '|') || strlen(s) >= sizeof(copy))
 		return false;
 	strcpy(copy, s);
-	return head(l, cells, cells_of(copy, cells));
+	return lightning_head(l, cells, cells_of(copy, cells));
 }
 
 static void end(struct log *l)
 {
 	if (l->open == &log_lightning && !*l->table.op)
-		finish(l);
+		lightning_finish(l);
 }
 
 static const char *const marks[] = { "Mean duration (s)", "Profile stats for:", NULL };
 const struct log_reader log_lightning = { .framework = "lightning",
 					  .format = "Lightning profiler report",
 					  .marks = marks,
-					  .line = line,
+					  .line = lightning_line,
 					  .row = row,
 					  .end = end };
 
@@ -229,7 +229,7 @@ const struct log_reader log_lightning = { .framework = "lightning",
 
 enum { COLUMNS_MAX = 256, NAME_MOST = 96 };
 
-static bool column(const char *head, const char *name)
+static bool lightning_column(const char *head, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -240,7 +240,7 @@ static bool column(const char *head, const char *name)
 }
 
 /* Some column is a figure's that is known. Cuts head. */
-static bool known(char *head)
+static bool lightning_known(char *head)
 {
 	char *save = NULL;
 
@@ -250,7 +250,7 @@ static bool known(char *head)
 	return false;
 }
 
-static bool looks(const char *head, size_t n, const char *path)
+static bool lightning_looks(const char *head, size_t n, const char *path)
 {
 	char first[4096];
 	size_t len = strcspn(head, "\n");
@@ -262,12 +262,14 @@ static bool looks(const char *head, size_t n, const char *path)
 	memcpy(first, head, len);
 	first[len] = '\0';
 	return strchr(first, ',') && !strchr(first, '{') &&
-	       (column(first, "step") || column(first, "iter") || column(first, "iteration")) &&
-	       (column(first, "epoch") || column(first, "train_loss") || known(first));
+	       (lightning_column(first, "step") || lightning_column(first, "iter") ||
+		lightning_column(first, "iteration")) &&
+	       (lightning_column(first, "epoch") || lightning_column(first, "train_loss") ||
+		lightning_known(first));
 }
 
-static size_t one(struct read_place *p, const char **head, size_t columns, const char **cell,
-		  size_t n)
+static size_t lightning_one(struct read_place *p, const char **head, size_t columns,
+			    const char **cell, size_t n)
 {
 	size_t told = 0;
 
@@ -289,8 +291,8 @@ static size_t one(struct read_place *p, const char **head, size_t columns, const
 	return told;
 }
 
-static int read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
-		    struct err *e)
+static int lightning_read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
+			      struct err *e)
 {
 	struct read_place p = { .ev = ev, .file = file, .line = 1, .rank = -1, .step = -1 };
 	const char *cell[COLUMNS_MAX], *head[COLUMNS_MAX], *s = text, *next = NULL;
@@ -307,7 +309,7 @@ static int read_all(struct run_evidence *ev, size_t file, const char *text, size
 				head[columns] = arena_strndup(&heads, cell[columns],
 							      strnlen(cell[columns], NAME_MOST));
 		} else {
-			told += one(&p, head, columns, cell, n) > 0;
+			told += lightning_one(&p, head, columns, cell, n) > 0;
 		}
 		p.line += (size_t)csv_lines(s, next);
 		if (++rows % 1024 == 0)
@@ -325,5 +327,5 @@ static int read_all(struct run_evidence *ev, size_t file, const char *text, size
 }
 
 const struct evidence_format evidence_metrics = { .name = "metrics CSV",
-						  .looks = looks,
-						  .read = read_all };
+						  .looks = lightning_looks,
+						  .read = lightning_read_all };

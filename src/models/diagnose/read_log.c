@@ -34,7 +34,7 @@ struct walk {
  */
 
 /* Without what terminals take for colours. */
-static size_t plain(char *to, const char *s, size_t n)
+static size_t log_plain_one(char *to, const char *s, size_t n)
 {
 	size_t k = 0;
 
@@ -52,7 +52,7 @@ static size_t plain(char *to, const char *s, size_t n)
 	return k;
 }
 
-static bool ask(struct walk *w, const char *s, unsigned found)
+static bool log_ask_one(struct walk *w, const char *s, unsigned found)
 {
 	struct log *l = &w->l;
 	bool told = false;
@@ -77,7 +77,7 @@ static bool ask(struct walk *w, const char *s, unsigned found)
 	return told;
 }
 
-static void line(struct walk *w, const char *s, size_t n)
+static void log_line_one(struct walk *w, const char *s, size_t n)
 {
 	unsigned found = marks_find(w->marks, s, n);
 	const char *end = s + n;
@@ -93,7 +93,7 @@ static void line(struct walk *w, const char *s, size_t n)
 		const char *bare;
 
 		if (part) {
-			plain(w->buf, s, part);
+			log_plain_one(w->buf, s, part);
 			bare = read_prefix(&w->l.prefixes, w->buf, &prefix);
 			if (!begun || prefix.task >= 0 || prefix.local >= 0) {
 				first = prefix;
@@ -101,7 +101,7 @@ static void line(struct walk *w, const char *s, size_t n)
 			}
 			begun = true;
 			w->l.at.rank = prefix_rank(&w->l.prefixes, &first);
-			told = ask(w, bare, found) || told;
+			told = log_ask_one(w, bare, found) || told;
 		}
 		if (!stop)
 			break;
@@ -120,7 +120,7 @@ static bool looks(const char *head, size_t n, const char *path)
 }
 
 /* A framework's name says more than that of what it prints besides. */
-static const char *format_of(const struct walk *w)
+static const char *log_format_of(const struct walk *w)
 {
 	const char *name = evidence_log.name;
 	size_t most = 0;
@@ -135,8 +135,8 @@ static const char *format_of(const struct walk *w)
 	return name;
 }
 
-static int read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
-		    struct err *e)
+static int log_read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
+			struct err *e)
 {
 	struct walk *w = calloc(1, sizeof(*w));
 	const char *s = text, *end = text + size;
@@ -156,14 +156,14 @@ static int read_all(struct run_evidence *ev, size_t file, const char *text, size
 		const char *stop = memchr(s, '\n', (size_t)(end - s));
 
 		w->l.at.line++;
-		line(w, s, (size_t)((stop ? stop : end) - s));
+		log_line_one(w, s, (size_t)((stop ? stop : end) - s));
 		s = stop ? stop + 1 : end;
 	}
 	for (size_t i = 0; i < READERS; i++)
 		if (readers[i]->end)
 			readers[i]->end(&w->l);
 	ev->files[file].used = w->used_lines;
-	ev->files[file].format = format_of(w);
+	ev->files[file].format = log_format_of(w);
 	if (!w->used_lines)
 		code = err_set(e, -ENOTSUP, "%s: no line in it is known here; %s",
 			       ev->files[file].path, read_names_said);
@@ -172,4 +172,4 @@ static int read_all(struct run_evidence *ev, size_t file, const char *text, size
 	return code;
 }
 
-const struct evidence_format evidence_log = { .name = "log", .looks = looks, .read = read_all };
+const struct evidence_format evidence_log = { .name = "log", .looks = looks, .read = log_read_all };

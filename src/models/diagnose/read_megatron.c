@@ -54,7 +54,7 @@ static bool iteration(struct log *l, const char *s)
 }
 
 /* "[Rank 0] (after 1 iterations) memory (MB) | allocated: 9334.4 | ... | max reserved: 16334.0" */
-static bool memory(struct log *l, const char *s)
+static bool megatron_memory(struct log *l, const char *s)
 {
 	const char *rank = strstr(s, "[Rank ");
 	double mib = read_after(s, "max reserved:");
@@ -73,7 +73,7 @@ static bool memory(struct log *l, const char *s)
 
 /* Megatron Bridge, before the line of an iteration: "Step Time : 5.39s GPU utilization:
  * 2347.0MODEL_TFLOP/s/GPU". The time stands there as well, in milliseconds. */
-static bool operations(struct log *l, const char *s)
+static bool megatron_operations(struct log *l, const char *s)
 {
 	double v = read_after(s, "GPU utilization:");
 	struct read_place at = l->at;
@@ -108,7 +108,7 @@ static bool line(struct log *l, const char *s)
 {
 	if (strstr(s, "elapsed time per iteration ("))
 		return iteration(l, s);
-	return memory(l, s) || operations(l, s) || parameters(l, s);
+	return megatron_memory(l, s) || megatron_operations(l, s) || parameters(l, s);
 }
 
 static const char *const marks[] = { "elapsed time per iteration (",
@@ -139,7 +139,7 @@ static const struct {
 };
 
 /* The number of a key that is the whole word before ':' or '='; NAN: none. */
-static double value_of(const char *s, const char *key)
+static double megatron_value_of(const char *s, const char *key)
 {
 	size_t n = strlen(key);
 
@@ -151,14 +151,15 @@ static double value_of(const char *s, const char *key)
 
 static bool nemo_line(struct log *l, const char *s)
 {
-	double step = value_of(s, "global_step"), batch = value_of(s, "global_batch_size");
+	double step = megatron_value_of(s, "global_step"),
+	       batch = megatron_value_of(s, "global_batch_size");
 	bool told = false;
 
-	if (isnan(value_of(s, nemo_keys[0].key)))
+	if (isnan(megatron_value_of(s, nemo_keys[0].key)))
 		return false;
 	l->at.step = read_whole(step, -1);
 	for (size_t i = 0; i < sizeof(nemo_keys) / sizeof(nemo_keys[0]); i++) {
-		double v = value_of(s, nemo_keys[i].key);
+		double v = megatron_value_of(s, nemo_keys[i].key);
 
 		if (isnan(v))
 			continue;
@@ -274,7 +275,7 @@ static bool in_line(struct log *l, const char *s)
 }
 
 /* "    forward-compute ......: (1.0, 2.0)", "...: 2.0", or a name and then "rank  0: 1.0". */
-static enum log_row row(struct log *l, const char *s)
+static enum log_row megatron_row(struct log *l, const char *s)
 {
 	const char *name = s + strspn(s, " \t"), *colon, *end;
 	size_t n = strcspn(name, " :");
@@ -319,9 +320,11 @@ static bool timers_line(struct log *l, const char *s)
 	log_table(l, &log_timers);
 	/* Some loggers put the first timer behind the title. */
 	rest = strstr(s, "(ms):");
-	return rest && rest[5] == ' ' ? row(l, rest + 5) == LOG_ROW : true;
+	return rest && rest[5] == ' ' ? megatron_row(l, rest + 5) == LOG_ROW : true;
 }
 
 static const char *const timers_marks[] = { "time (ms) |", "time across ranks (ms):",
 					    "times across ranks (ms):", "time (ms):", NULL };
-const struct log_reader log_timers = { .marks = timers_marks, .line = timers_line, .row = row };
+const struct log_reader log_timers = { .marks = timers_marks,
+				       .line = timers_line,
+				       .row = megatron_row };

@@ -136,7 +136,7 @@ static double read_unit(const char *s)
 }
 
 /* The name in small letters, with underscores, without the loggers' folder. */
-static bool plain(const char *key, char *out)
+static bool names_plain(const char *key, char *out)
 {
 	static const char *const folders[] = { "train/", "perf/", "timing/", "time/" };
 	size_t n;
@@ -189,13 +189,13 @@ static double by_convention(const char *key)
 
 /* The kind, and what its value times *factor is the figure of; FIGURE_KINDS: no name that is known,
  * or a time whose unit is not told. */
-static enum figure_kind kind_of(const char *key, double unit_s, double *factor)
+static enum figure_kind names_kind_of(const char *key, double unit_s, double *factor)
 {
 	char name[NAME_MOST];
 	double own;
 
 	*factor = 1;
-	if (!plain(key, name))
+	if (!names_plain(key, name))
 		return FIGURE_KINDS;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
 		if (strcmp(rates[i].key, name) == 0)
@@ -234,7 +234,7 @@ enum figure_kind read_range(const char *name)
 static bool read_own_unit(const struct read_place *p, const char *key, double value, double unit_s)
 {
 	double factor;
-	enum figure_kind kind = kind_of(key, unit_s, &factor);
+	enum figure_kind kind = names_kind_of(key, unit_s, &factor);
 
 	if (kind == FIGURE_KINDS || isnan(value))
 		return false;
@@ -251,7 +251,7 @@ bool read_own_name(const char *key)
 {
 	double factor;
 
-	return kind_of(key, (double)NAN, &factor) != FIGURE_KINDS;
+	return names_kind_of(key, (double)NAN, &factor) != FIGURE_KINDS;
 }
 
 /*
@@ -290,7 +290,7 @@ struct pair {
 	double unit_s; /* that stands behind the number; NAN: none */
 };
 
-static void take(struct pair *p, const char *value, size_t n)
+static void names_take(struct pair *p, const char *value, size_t n)
 {
 	const char *end;
 
@@ -306,7 +306,7 @@ static void take(struct pair *p, const char *value, size_t n)
 }
 
 /* The next word "key=value" of the line. */
-static bool next_word(const char **s, struct pair *p)
+static bool names_next_word(const char **s, struct pair *p)
 {
 	for (const char *w = *s; *(w += strspn(w, " \t")); w += strcspn(w, " \t")) {
 		size_t n = strcspn(w, " \t"), k = strcspn(w, "= \t");
@@ -315,14 +315,14 @@ static bool next_word(const char **s, struct pair *p)
 			continue;
 		memcpy(p->key, w, k);
 		p->key[k] = '\0';
-		take(p, w + k + 1, n - k - 1);
+		names_take(p, w + k + 1, n - k - 1);
 		*s = w + n;
 		return true;
 	}
 	return false;
 }
 
-static bool next_member(const char **s, struct pair *p)
+static bool names_next_member(const char **s, struct pair *p)
 {
 	const char *at = NULL;
 	size_t n;
@@ -331,12 +331,12 @@ static bool next_member(const char **s, struct pair *p)
 		return false;
 	at += strspn(at, " ");
 	n = *at == '"' ? strcspn(at + 1, "\"") : strcspn(at, ",} ");
-	take(p, at + (*at == '"'), n);
+	names_take(p, at + (*at == '"'), n);
 	return true;
 }
 
 /* Names that other readers know as well; in a line of Hugging Face's they take them themselves. */
-static bool shared(const struct log *l, const struct pair *p, const char *s)
+static bool names_shared(const struct log *l, const struct pair *p, const char *s)
 {
 	static const char *const theirs[] = { "\"loss\":", "train_runtime",
 					      "train_samples_per_second", "train_steps_per_second",
@@ -354,7 +354,7 @@ static bool keys_figure(const struct log *l, const struct pair *p, const char *s
 	/* "step_time" is one of those. */
 	if (hf && strcmp(p->key, "step_time") == 0)
 		return false;
-	return read_own_unit(&l->at, p->key, p->number, p->unit_s) || shared(l, p, s);
+	return read_own_unit(&l->at, p->key, p->number, p->unit_s) || names_shared(l, p, s);
 }
 
 /* Detectron2 and MMEngine call a step's seconds "time", and those for data "data_time". */
@@ -369,7 +369,7 @@ static void plain_time(struct pair *pairs, size_t n)
 			memcpy(pairs[i].key, "step_s", sizeof("step_s"));
 }
 
-static bool trait(struct log *l, struct pair *p)
+static bool names_trait(struct log *l, struct pair *p)
 {
 	for (size_t i = 0; i < sizeof(traits) / sizeof(traits[0]); i++)
 		if (strcmp(traits[i].key, p->key) == 0 && *p->value) {
@@ -390,7 +390,7 @@ static const char *json_begin(const char *s)
 	return brace && brace[1 + strspn(brace + 1, " ")] == '"' ? brace : NULL;
 }
 
-static bool line(struct log *l, const char *s)
+static bool names_line(struct log *l, const char *s)
 {
 	struct pair pairs[PAIRS_MOST];
 	size_t n = 0, told = 0;
@@ -404,7 +404,8 @@ static bool line(struct log *l, const char *s)
 		log_trait_once(l, TRAIT_VARIABLE, s + 4 + strspn(s + 4, " "), (double)NAN);
 		return true;
 	}
-	while (n < PAIRS_MOST && (brace ? next_member(&p, &pairs[n]) : next_word(&p, &pairs[n])))
+	while (n < PAIRS_MOST &&
+	       (brace ? names_next_member(&p, &pairs[n]) : names_next_word(&p, &pairs[n])))
 		n++;
 	plain_time(pairs, n);
 	/* Whose the line is, before what it says. */
@@ -418,7 +419,7 @@ static bool line(struct log *l, const char *s)
 	}
 	for (size_t i = 0; i < n; i++)
 		told += run || strcmp(pairs[i].key, "world_size") == 0
-				? trait(l, &pairs[i])
+				? names_trait(l, &pairs[i])
 				: keys_figure(l, &pairs[i], s, hf);
 	return told > 0;
 }
@@ -460,7 +461,7 @@ static const char *const marks[] = { "step_s=",
 				     "run global_batch=",
 				     "run micro_batch=",
 				     NULL };
-const struct log_reader log_keys = { .format = "training log", .marks = marks, .line = line };
+const struct log_reader log_keys = { .format = "training log", .marks = marks, .line = names_line };
 
 /* Settings as Megatron-LM and DeepSpeed print them at the start: "  name ..... value". */
 
@@ -493,7 +494,7 @@ static bool on(const char *value)
 	return strcasecmp(value, "true") == 0;
 }
 
-static bool word(struct log *l, enum trait_kind kind, const char *name, const char *value)
+static bool names_word(struct log *l, enum trait_kind kind, const char *name, const char *value)
 {
 	char zero[] = "zero-?";
 
@@ -516,7 +517,7 @@ static bool word(struct log *l, enum trait_kind kind, const char *name, const ch
 	return true;
 }
 
-static bool setting(struct log *l, const char *name, const char *value)
+static bool names_setting(struct log *l, const char *name, const char *value)
 {
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		double v;
@@ -530,7 +531,7 @@ static bool setting(struct log *l, const char *name, const char *value)
 			l->pp = v;
 		if (names[i].kind >= TRAIT_PRECISION && names[i].kind != TRAIT_WORKERS &&
 		    names[i].kind != TRAIT_TP && names[i].kind != TRAIT_PP)
-			return word(l, names[i].kind, name, value);
+			return names_word(l, names[i].kind, name, value);
 		if (v >= 0 && log_first(l, names[i].kind, value))
 			read_trait(&l->at, names[i].kind, value, v);
 		return v >= 0;
@@ -560,7 +561,7 @@ static bool arguments_line(struct log *l, const char *s)
 		name[n] = '\0';
 		memcpy(value, p, m);
 		value[m] = '\0';
-		return setting(l, name, value);
+		return names_setting(l, name, value);
 	}
 	return false;
 }

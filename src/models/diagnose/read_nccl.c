@@ -29,7 +29,7 @@ static const char *upto(const char *s, const char *ends, char *buf)
 
 /* "NCCL_IB_DISABLE set by environment to 1.", and of a file or of a plugin; since 2.28 some are
  * "set to" alone, as other things are that are no variables. */
-static bool variable(struct log *l, const char *s)
+static bool nccl_variable(struct log *l, const char *s)
 {
 	static const char *const words[] = { " set by environment to ", " set to " };
 	const char *at = strstr(s, words[0]), *name;
@@ -94,7 +94,7 @@ static bool way(struct log *l, const char *s)
 
 /* "comm 0x1 rank 3 nranks 16 ... - Init COMPLETE", "comm 0x1 rank 0 nRanks 32 nNodes 4 ...",
  * "comm:0x2, nRanks:2, nNodes:1, coll channels:2", "24 coll channels, 16 nvls channels, ..." */
-static bool sizes(struct log *l, const char *s)
+static bool nccl_sizes(struct log *l, const char *s)
 {
 	double ranks = read_after(s, " nranks "), nodes = read_after(s, "nNodes"), channels;
 	const char *at = strstr(s, " coll channels"), *p = at;
@@ -141,7 +141,7 @@ static bool algorithm(struct log *l, const char *s)
 	return true;
 }
 
-static bool plain(struct log *l, const char *s)
+static bool nccl_plain(struct log *l, const char *s)
 {
 	static const struct {
 		const char *words, *ends;
@@ -169,8 +169,8 @@ static bool plain(struct log *l, const char *s)
 
 static bool line(struct log *l, const char *s)
 {
-	return way(l, s) || variable(l, s) || devices(l, s) || algorithm(l, s) || plain(l, s) ||
-	       sizes(l, s);
+	return way(l, s) || nccl_variable(l, s) || devices(l, s) || algorithm(l, s) ||
+	       nccl_plain(l, s) || nccl_sizes(l, s);
 }
 
 static const char *const marks[] = { "NCCL INFO", "NCCL WARN", "NCCL version ", NULL };
@@ -182,7 +182,7 @@ const struct log_reader log_nccl = { .format = "NCCL log", .marks = marks, .line
  */
 
 /* "#       size         count      type   redop    root     time   algbw   busbw #wrong ..." */
-static bool head(struct log *l, char **w, size_t n)
+static bool nccl_head(struct log *l, char **w, size_t n)
 {
 	int *const at[] = { &l->table.time, &l->table.algbw, &l->table.busbw, &l->table.wrong };
 	static const char *const names[] = { "time", "algbw", "busbw", "#wrong" };
@@ -236,7 +236,7 @@ static const char *test_of(const struct log *l)
 	return *l->test ? l->test : "collective";
 }
 
-static enum log_row row(struct log *l, const char *s)
+static enum log_row nccl_row(struct log *l, const char *s)
 {
 	char copy[1024], *w[LOG_CELLS], name[96];
 	const char *p = s + strspn(s, " ");
@@ -260,7 +260,7 @@ static enum log_row row(struct log *l, const char *s)
 }
 
 /* "all_reduce_perf" out of a command line or "# Collective test starting: all_reduce_perf". */
-static bool which(struct log *l, const char *s)
+static bool nccl_which(struct log *l, const char *s)
 {
 	static const char *const tests[] = { "all_reduce", "all_gather", "reduce_scatter",
 					     "alltoall",   "broadcast",	 "sendrecv",
@@ -279,7 +279,7 @@ static bool which(struct log *l, const char *s)
 }
 
 /* "#  Rank  0 Group  0 Pid 1234 on node1 device  0 [0x00] NVIDIA H200" */
-static bool device(struct log *l, const char *s)
+static bool nccl_device(struct log *l, const char *s)
 {
 	double r = read_after(s, "Rank ");
 	const char *name = strstr(s, " device "), *close = name ? strchr(name, ']') : NULL;
@@ -313,13 +313,13 @@ static bool tests_line(struct log *l, const char *s)
 		if (l->ranks > 0)
 			read_trait_count(&l->at, TRAIT_WORLD_SIZE, l->ranks);
 		strcpy(copy, p);
-		return head(l, w, read_words(copy, " \t", w, LOG_CELLS));
+		return nccl_head(l, w, read_words(copy, " \t", w, LOG_CELLS));
 	}
-	return device(l, s) || (strstr(s, "_perf") && which(l, s));
+	return nccl_device(l, s) || (strstr(s, "_perf") && nccl_which(l, s));
 }
 
 static const char *const tests_marks[] = { " busbw ", "Avg bus bandwidth", " device ", "_perf",
 					   NULL };
 const struct log_reader log_nccl_tests = {
-	.format = "nccl-tests output", .marks = tests_marks, .line = tests_line, .row = row
+	.format = "nccl-tests output", .marks = tests_marks, .line = tests_line, .row = nccl_row
 };

@@ -47,7 +47,7 @@ static double unit_of(const char *head)
 
 /* The head of a report, or none. "Num Calls" is the host's (older versions, too, write
  * "Instances" for ranges), "Operation" a copy's, "Range" NVTX's. */
-static enum report begin(struct walk *w)
+static enum report nsys_begin(struct walk *w)
 {
 	w->label = column(w, "Name");
 	w->time = column(w, "Total Time");
@@ -108,7 +108,7 @@ static void kernel(struct walk *w, const char *name, double s, double count)
 	w->rest_s[comm] += s;
 }
 
-static void row(struct walk *w, const char **cell)
+static void nsys_row(struct walk *w, const char **cell)
 {
 	double s = w->unit_s * read_number(cell[w->time], NULL);
 	const char *full = cell[w->label];
@@ -136,7 +136,7 @@ static void row(struct walk *w, const char **cell)
 		read_total(&w->at, FIGURE_SYNCS, count, (double)NAN, name);
 }
 
-static void record(struct walk *w, const char **cell, size_t n)
+static void nsys_record(struct walk *w, const char **cell, size_t n)
 {
 	if (n < 3) { /* blank lines and titles end a report */
 		flush(w);
@@ -146,7 +146,7 @@ static void record(struct walk *w, const char **cell, size_t n)
 	if (w->report != NONE &&
 	    strcmp(cell[w->time < (int)n ? w->time : 0], w->head[w->time]) != 0) {
 		if (w->label < (int)n && w->time < (int)n && w->count < (int)n)
-			row(w, cell);
+			nsys_row(w, cell);
 		return;
 	}
 	flush(w);
@@ -157,12 +157,12 @@ static void record(struct walk *w, const char **cell, size_t n)
 		memcpy(w->head[i], cell[i], len);
 		w->head[i][len] = '\0';
 	}
-	w->report = begin(w);
+	w->report = nsys_begin(w);
 	w->known |= w->report != NONE;
 }
 
-static int read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
-		    struct err *e)
+static int nsys_read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
+			 struct err *e)
 {
 	struct walk w = { .at = { .ev = ev, .file = file, .line = 1, .rank = -1, .step = -1 },
 			  .path = ev->files[file].path };
@@ -174,7 +174,7 @@ static int read_all(struct run_evidence *ev, size_t file, const char *text, size
 		next = csv_record(&scratch, s, cell, COLUMNS_MAX, &n);
 		if (!next)
 			break;
-		record(&w, cell, n < COLUMNS_MAX ? n : COLUMNS_MAX);
+		nsys_record(&w, cell, n < COLUMNS_MAX ? n : COLUMNS_MAX);
 		w.at.line += (size_t)csv_lines(s, next);
 		if (++count % 1024 == 0)
 			arena_free(&scratch);
@@ -200,4 +200,4 @@ static bool looks(const char *head, size_t n, const char *path)
 
 const struct evidence_format evidence_nsys = { .name = "nsys stats CSV",
 					       .looks = looks,
-					       .read = read_all };
+					       .read = nsys_read_all };

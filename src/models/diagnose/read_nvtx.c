@@ -30,7 +30,7 @@ struct thread {
  */
 
 /* Those of torch's own operators, and those that people give. */
-static enum figure_kind kind_of(const char *name)
+static enum figure_kind nvtx_kind_of(const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	enum figure_kind kind = read_range(name);
@@ -103,7 +103,7 @@ static void find_outer(struct thread *t)
 	}
 }
 
-static size_t name_of(struct nvtx_process *p, const struct range *r)
+static size_t nvtx_name_of(struct nvtx_process *p, const struct range *r)
 {
 	size_t i = 0;
 
@@ -129,7 +129,7 @@ static void put_phases(struct arena *a, const struct thread *t, struct nvtx_proc
 		if (r->step || r->outer || r->from < end)
 			continue;
 		end = r->to;
-		name = name_of(p, r);
+		name = nvtx_name_of(p, r);
 		if (name < NVTX_NAMES)
 			p->phases[p->n_phases++] = (struct nvtx_phase){ r->from, r->to, name };
 	}
@@ -241,7 +241,7 @@ void nvtx_read(struct sql *q, struct nvtx *out)
 		}
 		t.tid = tid;
 		r.marks = read_range_step(name, &r.number);
-		r.kind = kind_of(name);
+		r.kind = nvtx_kind_of(name);
 		r.name = read_range_stem(q->a, name);
 		t.items = arena_grow(q->a, t.items, t.n, sizeof(*t.items));
 		t.items[t.n++] = r;
@@ -299,7 +299,7 @@ void nvtx_rounds_begin(struct arena *a, struct nvtx_rounds *r, const struct nvtx
 		r->exposed[r->at++] = NAN;
 }
 
-static void cover(struct nvtx_rounds *r, enum span_kind kind, int64_t from, int64_t to)
+static void nvtx_cover(struct nvtx_rounds *r, enum span_kind kind, int64_t from, int64_t to)
 {
 	const struct nvtx_step *s = &r->p->steps[r->at];
 
@@ -309,7 +309,7 @@ static void cover(struct nvtx_rounds *r, enum span_kind kind, int64_t from, int6
 		  (double)((to < s->to ? to : s->to) - s->from));
 }
 
-static void next(struct nvtx_rounds *r)
+static void nvtx_next(struct nvtx_rounds *r)
 {
 	r->exposed[r->at] = r->now.kernels - r->now.sum[SPAN_COMPUTE];
 	r->now = (struct spans){ 0 };
@@ -317,7 +317,7 @@ static void next(struct nvtx_rounds *r)
 		return;
 	for (enum span_kind k = SPAN_COMPUTE; k <= SPAN_COMM; k++)
 		if (r->until[k] > r->p->steps[r->at].from)
-			cover(r, k, r->p->steps[r->at].from, r->until[k]);
+			nvtx_cover(r, k, r->p->steps[r->at].from, r->until[k]);
 }
 
 void nvtx_rounds_add(struct nvtx_rounds *r, enum span_kind kind, int64_t from, int64_t to)
@@ -325,18 +325,18 @@ void nvtx_rounds_add(struct nvtx_rounds *r, enum span_kind kind, int64_t from, i
 	if (!r->exposed || kind == SPAN_COPY)
 		return;
 	while (r->at < r->p->n_steps && from >= r->p->steps[r->at].to)
-		next(r);
+		nvtx_next(r);
 	if (r->at == r->p->n_steps)
 		return;
 	if (to > r->until[kind])
 		r->until[kind] = to;
-	cover(r, kind, from, to);
+	nvtx_cover(r, kind, from, to);
 }
 
 void nvtx_rounds_end(struct nvtx_rounds *r)
 {
 	while (r->exposed && r->at < r->p->n_steps)
-		next(r);
+		nvtx_next(r);
 }
 
 /* Names that people give the ranges of a profiler: which are steps, and their numbers. */
@@ -345,7 +345,7 @@ enum { STEM_MOST = 64 };
 
 /* Where the number at the end of a name begins, "step 12", "Iteration 5/100", "ProfilerStep#3";
  * its end: there is none. */
-static const char *number_at(const char *name)
+static const char *nvtx_number_at(const char *name)
 {
 	const char *end = name + strlen(name), *p = end;
 
@@ -363,7 +363,7 @@ static const char *number_at(const char *name)
 
 const char *read_range_stem(struct arena *a, const char *name)
 {
-	const char *end = number_at(name);
+	const char *end = nvtx_number_at(name);
 
 	while (*end && end > name && strchr(" #_-:=.[(", end[-1]))
 		end--;
@@ -376,7 +376,7 @@ bool read_range_step(const char *name, long long *number)
 					     "train_step",     "trainstep",    "training_step",
 					     "global_step",    "profilerstep", "train_iter",
 					     "train_iteration" };
-	const char *at = number_at(name), *end = at, *from = name;
+	const char *at = nvtx_number_at(name), *end = at, *from = name;
 	char stem[STEM_MOST];
 
 	*number = *at ? read_whole(read_number(at, NULL), -1) : -1;

@@ -59,7 +59,7 @@ bool read_metric_key(const struct read_place *p, const char *key, double value)
 }
 
 /* A key with a slash anywhere in a line, its number behind ':', '=' or a quote. */
-static bool shared(struct log *l, const char *s)
+static bool plain_shared(struct log *l, const char *s)
 {
 	bool told = false;
 
@@ -76,8 +76,8 @@ static bool shared(struct log *l, const char *s)
 }
 
 /* The number before unit, behind what and the like. */
-static void before(struct log *l, const char *s, const char *unit, enum figure_kind kind,
-		   double factor)
+static void plain_before(struct log *l, const char *s, const char *unit, enum figure_kind kind,
+			 double factor)
 {
 	const char *at = strstr(s, unit), *p = at;
 
@@ -117,13 +117,13 @@ static bool gpt2(struct log *l, const char *s)
 	if (strstr(bar, "dt:"))
 		log_figure(l, FIGURE_STEP_S, 1e-3 * read_after(bar, "dt:"), NULL);
 	else
-		before(l, bar, " ms |", FIGURE_STEP_S, 1e-3);
+		plain_before(l, bar, " ms |", FIGURE_STEP_S, 1e-3);
 	rate = read_after(bar, "tok/sec:");
 	if (!isnan(rate))
 		log_figure(l, FIGURE_TOKENS_PER_S, rate, NULL);
 	else
-		before(l, bar, " tok/s", FIGURE_TOKENS_PER_S, 1);
-	before(l, bar, "% bf16 MFU", FIGURE_MFU, 0.01);
+		plain_before(l, bar, " tok/s", FIGURE_TOKENS_PER_S, 1);
+	plain_before(l, bar, "% bf16 MFU", FIGURE_MFU, 0.01);
 	return true;
 }
 
@@ -141,7 +141,7 @@ static bool lit(struct log *l, const char *s)
 }
 
 /* "Step 10 | loss:1.2 lr:2e-5 tokens_per_second_per_gpu:1234.5 peak_memory_alloc:..." */
-static bool tune(struct log *l, const char *s)
+static bool plain_tune(struct log *l, const char *s)
 {
 	double v = read_after(s, "tokens_per_second_per_gpu:"), n = read_after(s, "Step ");
 
@@ -173,7 +173,7 @@ static bool maxtext(struct log *l, const char *s)
 	return true;
 }
 
-static bool line(struct log *l, const char *s)
+static bool plain_line(struct log *l, const char *s)
 {
 	const char *batch = strstr(s, "[batch=");
 
@@ -181,7 +181,8 @@ static bool line(struct log *l, const char *s)
 		l->at.step = read_whole(read_number(batch + 7, NULL), -1);
 		return true;
 	}
-	return nano(l, s) || maxtext(l, s) || lit(l, s) || gpt2(l, s) || tune(l, s) || shared(l, s);
+	return nano(l, s) || maxtext(l, s) || lit(l, s) || gpt2(l, s) || plain_tune(l, s) ||
+	       plain_shared(l, s);
 }
 
 static const char *const marks[] = { ", time ",		"tok/s",
@@ -189,4 +190,6 @@ static const char *const marks[] = { ", time ",		"tok/s",
 				     "time_metrics/",	"throughput(tps)",
 				     "[batch=",		"tokens_per_second_per_gpu:",
 				     "completed step:", NULL };
-const struct log_reader log_plain = { .format = "training log", .marks = marks, .line = line };
+const struct log_reader log_plain = { .format = "training log",
+				      .marks = marks,
+				      .line = plain_line };

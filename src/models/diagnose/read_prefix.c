@@ -54,7 +54,7 @@ static const char *name(const char *s, const char *more)
 	return p > s ? p : NULL;
 }
 
-static bool rank_of(const char *s, int *rank, const char **end)
+static bool prefix_rank_of(const char *s, int *rank, const char **end)
 {
 	char *stop;
 	long v;
@@ -73,7 +73,7 @@ static bool rank_of(const char *s, int *rank, const char **end)
  */
 
 /* "[rank3]:", "[default3]:": the role's name and the rank on its node. */
-static const char *torchrun(const char *s, struct prefix *p)
+static const char *prefix_torchrun(const char *s, struct prefix *p)
 {
 	static const char *const roles[] = { "[rank", "[default", "[trainer" };
 	const char *end;
@@ -81,7 +81,7 @@ static const char *torchrun(const char *s, struct prefix *p)
 
 	s += strspn(s, " ");
 	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
-		if (str_starts(s, roles[i]) && rank_of(s + strlen(roles[i]), &r, &end) &&
+		if (str_starts(s, roles[i]) && prefix_rank_of(s + strlen(roles[i]), &r, &end) &&
 		    str_starts(end, "]:")) {
 			p->local = r;
 			return end + 2;
@@ -113,10 +113,11 @@ static const char *mpirun(const char *s, struct prefix *p)
 	}
 	if (*s != '[')
 		return NULL;
-	if (!(at = name(s + 1, "._-@")) || (*at == ',' && !rank_of(at + 1, &r, &at)) || *at != ']')
+	if (!(at = name(s + 1, "._-@")) || (*at == ',' && !prefix_rank_of(at + 1, &r, &at)) ||
+	    *at != ']')
 		return NULL;
 	/* Without a comma the name is the rank. */
-	if (!memchr(s, ',', (size_t)(at - s)) && (!rank_of(s + 1, &r, &end) || end != at))
+	if (!memchr(s, ',', (size_t)(at - s)) && (!prefix_rank_of(s + 1, &r, &end) || end != at))
 		return NULL;
 	at++;
 	if (*at == '[') {
@@ -137,7 +138,7 @@ static const char *srun(const char *s, struct prefix *p)
 	int r;
 
 	s += strspn(s, " ");
-	if (!rank_of(s, &r, &end) || *end != ':' || (end[1] && end[1] != ' '))
+	if (!prefix_rank_of(s, &r, &end) || *end != ':' || (end[1] && end[1] != ' '))
 		return NULL;
 	p->task = r;
 	return one_blank(end + 1);
@@ -264,7 +265,7 @@ static const char *compose(const char *s, struct prefix *prefix)
 
 /* "node01: " of pdsh (and what starts jobs by it, as DeepSpeed does) and clush: only where all of
  * the file is like that, since many other words stand before a colon. */
-static const char *host(const char *s, struct prefix *prefix)
+static const char *prefix_host(const char *s, struct prefix *prefix)
 {
 	const char *p = isalpha((unsigned char)*s) ? name(s, "._-") : NULL;
 	char word[64];
@@ -291,24 +292,23 @@ static const char *hydra(const char *s, struct prefix *p)
 	const char *end;
 	int r;
 
-	if (*s != '[' || !rank_of(s + 1, &r, &end) || *end != ']')
+	if (*s != '[' || !prefix_rank_of(s + 1, &r, &end) || *end != ']')
 		return NULL;
 	p->hydra = true;
 	p->task = r;
 	return one_blank(end + 1);
 }
 
-static const char *take(const struct prefix_kinds *k, const char *s, struct prefix *p)
+static const char *prefix_take(const struct prefix_kinds *k, const char *s, struct prefix *p)
 {
-	static const taker takers[] = {
-		torchrun, mpirun, srun, ray, iso, syslog_line, pod, compose
-	};
+	static const taker takers[] = { prefix_torchrun, mpirun, srun,	 ray, iso,
+					syslog_line,	 pod,	 compose };
 	const char *next = NULL;
 
 	for (size_t i = 0; !next && i < sizeof(takers) / sizeof(takers[0]); i++)
 		next = takers[i](s, p);
 	if (!next && k && k->host)
-		next = host(s, p);
+		next = prefix_host(s, p);
 	if (!next && k && k->hydra)
 		next = hydra(s, p);
 	return next;
@@ -318,7 +318,7 @@ const char *read_prefix(const struct prefix_kinds *k, const char *s, struct pref
 {
 	*p = (struct prefix){ .task = -1, .local = -1 };
 	for (int left = PREFIXES_MOST; left; left--) {
-		const char *next = take(k, s, p);
+		const char *next = prefix_take(k, s, p);
 
 		if (!next)
 			break;
@@ -381,7 +381,7 @@ static void count(struct tally *t, const struct prefix *p)
 }
 
 /* Beside a rank on a node the other labels are the node's. */
-static void nodes(struct tally *t, const struct prefix *p)
+static void prefix_nodes(struct tally *t, const struct prefix *p)
 {
 	struct prefix node = *p;
 	unsigned from;
@@ -446,7 +446,7 @@ void prefix_look(struct prefix_kinds *k, const char *text, size_t size)
 	k->host = t.host > 0 && 3 * t.host >= 2 * t.lines;
 	k->hydra = t.hydra >= NUMBERS_LEAST && 3 * t.hydra >= 2 * t.lines &&
 		   (t.falls || (!t.differ && t.first == 0));
-	each_line(k, text, size, &t, nodes);
+	each_line(k, text, size, &t, prefix_nodes);
 	k->nodes = t.many;
 	k->per_node = per_node(&t);
 }

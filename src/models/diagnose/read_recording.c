@@ -108,7 +108,7 @@ static void columns(struct walk *w, double s)
 	recording_emit(w, FIGURE_DISK_GBS, 1e-9 * disk, s, -1, NULL);
 }
 
-static bool count_row(void *ctx, int64_t ms, const double *values)
+static bool recording_count_row(void *ctx, int64_t ms, const double *values)
 {
 	struct walk *w = ctx;
 
@@ -118,7 +118,7 @@ static bool count_row(void *ctx, int64_t ms, const double *values)
 	return true;
 }
 
-static bool take_row(void *ctx, int64_t ms, const double *values)
+static bool recording_take_row_one(void *ctx, int64_t ms, const double *values)
 {
 	struct walk *w = ctx;
 	double s = 1e-3 * (double)ms;
@@ -134,7 +134,7 @@ static bool take_row(void *ctx, int64_t ms, const double *values)
 }
 
 /* What the first line says of the machine and the command. */
-static void head(struct walk *w)
+static void recording_head(struct walk *w)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -164,7 +164,7 @@ static void head(struct walk *w)
 static int open_recording(struct run_evidence *ev, size_t file, const char *path, struct err *e)
 {
 	struct walk w = { .at = { .ev = ev, .file = file, .rank = -1, .step = -1 }, .every = 1 };
-	int code = recording_read(ev->arena, path, &w.rec, count_row, &w, e);
+	int code = recording_read(ev->arena, path, &w.rec, recording_count_row, &w, e);
 
 	if (code)
 		return code;
@@ -172,9 +172,9 @@ static int open_recording(struct run_evidence *ev, size_t file, const char *path
 	ev->files[file].used = w.row;
 	w.every = 1 + w.row * w.rec.mon.n / FIGURES_TOLD;
 	w.v = arena_array(ev->arena, w.rec.mon.n, sizeof(*w.v));
-	head(&w);
+	recording_head(&w);
 	w.row = 0;
-	code = recording_read(ev->arena, path, &w.again, take_row, &w, e);
+	code = recording_read(ev->arena, path, &w.again, recording_take_row_one, &w, e);
 	if (!code && !recording_alike(&w.rec, &w.again))
 		return err_set(e, -ESTALE, "%s was exchanged while it was read", path);
 	/* Of the last line: of the command and all that it waited for. */
@@ -226,7 +226,7 @@ static double number(const json_t *j)
 }
 
 /* An entry of the history: a step's loss, or at the end the rates of all. */
-static bool entry(struct read_place *p, const json_t *o, struct hf_stretches *h)
+static bool recording_entry(struct read_place *p, const json_t *o, struct hf_stretches *h)
 {
 	double run_s = number(json_object_get(o, "train_runtime")),
 	       tokens = number(json_object_get(o, "num_input_tokens_seen"));
@@ -258,15 +258,15 @@ static size_t history(struct read_place *p, const struct json_piece *list, const
 
 		p->line += (size_t)csv_lines(counted, item.value);
 		counted = item.value;
-		told += o && entry(p, o, &stretches);
+		told += o && recording_entry(p, o, &stretches);
 		json_decref(o);
 	}
 	hf_stretches_end(&stretches, p, (double)NAN);
 	return told;
 }
 
-static int read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
-		    struct err *e)
+static int recording_read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
+			      struct err *e)
 {
 	struct read_place p = { .ev = ev, .file = file, .line = 1, .rank = -1, .step = -1 };
 	const char *s = strchr(text, '{') + 1, *end = text + size, *counted = text;
@@ -312,4 +312,4 @@ static int read_all(struct run_evidence *ev, size_t file, const char *text, size
 
 const struct evidence_format evidence_json = { .name = "Hugging Face Trainer results",
 					       .looks = results_looks,
-					       .read = read_all };
+					       .read = recording_read_all };

@@ -62,7 +62,7 @@ struct walk {
 	double first_s;
 };
 
-static bool looks(const char *head, size_t n, const char *path)
+static bool smi_looks(const char *head, size_t n, const char *path)
 {
 	static const char *const words[] = { "utilization.gpu",	  "power.draw",	 "clocks.sm",
 					     "clocks.current.sm", "memory.used", "pci.bus_id",
@@ -83,7 +83,7 @@ static bool looks(const char *head, size_t n, const char *path)
 }
 
 /* Without blanks at both ends and without the unit behind a name. */
-static void take(char *to, size_t most, const char *s, bool unit)
+static void smi_take(char *to, size_t most, const char *s, bool unit)
 {
 	size_t n;
 
@@ -97,12 +97,12 @@ static void take(char *to, size_t most, const char *s, bool unit)
 	to[n] = '\0';
 }
 
-static void begin(struct walk *w, const char **cell, size_t n)
+static void smi_begin(struct walk *w, const char **cell, size_t n)
 {
 	w->n = n;
 	w->index = w->id = w->stamp = w->name = -1;
 	for (size_t i = 0; i < n; i++) {
-		take(w->head[i], sizeof(w->head[i]), cell[i], false);
+		smi_take(w->head[i], sizeof(w->head[i]), cell[i], false);
 		if (strcmp(w->head[i], "index") == 0)
 			w->index = (int)i;
 		else if (strcmp(w->head[i], "timestamp") == 0)
@@ -114,7 +114,7 @@ static void begin(struct walk *w, const char **cell, size_t n)
 	}
 }
 
-static int gpu_of(struct walk *w, const char **cell)
+static int smi_gpu_of(struct walk *w, const char **cell)
 {
 	char id[ID_MOST];
 	size_t i;
@@ -123,7 +123,7 @@ static int gpu_of(struct walk *w, const char **cell)
 		return read_rank(read_number(cell[w->index], NULL), -1);
 	if (w->id < 0)
 		return -1;
-	take(id, sizeof(id), cell[w->id], true);
+	smi_take(id, sizeof(id), cell[w->id], true);
 	for (i = 0; i < w->gpus && strcmp(w->ids[i], id) != 0; i++)
 		;
 	if (i == w->gpus && i < GPUS_MAX)
@@ -132,7 +132,7 @@ static int gpu_of(struct walk *w, const char **cell)
 }
 
 /* "2025/01/31 12:00:01.234": seconds of the month; a look more than a month long has none. */
-static double seconds_of(const char *s)
+static double smi_seconds_of(const char *s)
 {
 	int year, month, day, hour, minute;
 	double second;
@@ -143,7 +143,7 @@ static double seconds_of(const char *s)
 	return 86400.0 * day + 3600.0 * hour + 60.0 * minute + second;
 }
 
-static bool reason(struct walk *w, const char *head, const char *cell, double at)
+static bool smi_reason(struct walk *w, const char *head, const char *cell, double at)
 {
 	bool active = strstr(cell, "Active") && !strstr(cell, "Not");
 
@@ -184,22 +184,22 @@ static size_t smi_add_cell(const struct read_place *p, const struct gpu_column *
 	return told;
 }
 
-static void row(struct walk *w, const char **cell, size_t n)
+static void smi_row(struct walk *w, const char **cell, size_t n)
 {
-	double at = w->stamp >= 0 ? seconds_of(cell[w->stamp]) : (double)NAN;
+	double at = w->stamp >= 0 ? smi_seconds_of(cell[w->stamp]) : (double)NAN;
 
 	w->first_s = isnan(w->first_s) ? at : w->first_s;
 	at -= w->first_s;
-	w->at.rank = gpu_of(w, cell);
+	w->at.rank = smi_gpu_of(w, cell);
 	if (w->name >= 0 && w->at.rank >= 0 && w->at.rank < GPUS_MAX && !w->named[w->at.rank]) {
 		char name[128];
 
-		take(name, sizeof(name), cell[w->name], true);
+		smi_take(name, sizeof(name), cell[w->name], true);
 		w->named[w->at.rank] = true;
 		read_trait(&w->at, TRAIT_GPU, name, (double)NAN);
 	}
 	for (size_t i = 0; i < n && i < w->n; i++) {
-		if (reason(w, w->head[i], cell[i], at)) {
+		if (smi_reason(w, w->head[i], cell[i], at)) {
 			w->told++;
 			continue;
 		}
@@ -223,9 +223,9 @@ static int walk_all(struct walk *w, const char *text, size_t size, const char *p
 		}
 		if (!w->n || (n == w->n && strstr(cell[0], w->head[0]) && *w->head[0] &&
 			      !isdigit((unsigned char)*w->head[0])))
-			begin(w, cell, n);
+			smi_begin(w, cell, n);
 		else if (n == w->n)
-			row(w, cell, n);
+			smi_row(w, cell, n);
 		w->at.line += (size_t)csv_lines(s, next);
 		if (++count % 1024 == 0)
 			arena_free(&scratch);
@@ -234,8 +234,8 @@ static int walk_all(struct walk *w, const char *text, size_t size, const char *p
 	return 0;
 }
 
-static int read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
-		    struct err *e)
+static int smi_read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
+			struct err *e)
 {
 	struct arena own = { 0 };
 	struct walk *w = ARENA_NEW(&own, struct walk);
@@ -253,8 +253,8 @@ static int read_all(struct run_evidence *ev, size_t file, const char *text, size
 }
 
 const struct evidence_format evidence_smi_csv = { .name = "nvidia-smi CSV",
-						  .looks = looks,
-						  .read = read_all };
+						  .looks = smi_looks,
+						  .read = smi_read_all };
 
 /*
  * nvidia-smi dmon (text or --format csv) and dcgmi dmon: a head of short names, then a row a GPU
@@ -360,7 +360,7 @@ static void dmon_row(struct dmon_walk *w, char **words, size_t n)
 					w->head[i], words[i], at);
 }
 
-static void line(struct dmon_walk *w, char *s)
+static void smi_line(struct dmon_walk *w, char *s)
 {
 	char *words[DMON_COLUMNS_MAX], *p = s + strspn(s, " \t");
 	bool comment = *p == '#';
@@ -397,7 +397,7 @@ static int dmon_read_all(struct run_evidence *ev, size_t file, const char *text,
 		if (n < sizeof(buf)) {
 			memcpy(buf, s, n);
 			buf[n] = '\0';
-			line(&w, buf);
+			smi_line(&w, buf);
 		}
 		s = stop ? stop + 1 : end;
 	}

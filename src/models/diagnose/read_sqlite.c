@@ -117,8 +117,8 @@ enum { COPIES = sizeof(copies) / sizeof(copies[0]) };
 static const char *const tables[] = { "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
 				      "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" };
 
-static struct sqlite3_stmt *ask_rows(struct sql *q, const struct numbering *n, const char *label,
-				     const char *copy)
+static struct sqlite3_stmt *sqlite_ask_rows(struct sql *q, const struct numbering *n,
+					    const char *label, const char *copy)
 {
 	char *all = arena_printf(q->a,
 				 "SELECT %s, t.start, t.\"end\", " IS_COMM
@@ -146,7 +146,7 @@ static struct sqlite3_stmt *ask_spans(struct sql *q, struct numbering *by)
 		struct sqlite3_stmt *s;
 
 		*by = ways[k / (2 * COPIES)];
-		s = ask_rows(q, by, labels[k / COPIES % 2], copies[k % COPIES]);
+		s = sqlite_ask_rows(q, by, labels[k / COPIES % 2], copies[k % COPIES]);
 		if (s)
 			return s;
 	}
@@ -213,7 +213,7 @@ static void begin(struct arena *a, struct gpu *g, int64_t id, int64_t from,
 	nvtx_rounds_begin(a, &g->rounds, p);
 }
 
-static void add(struct gpu *g, int64_t from, int64_t to, int64_t kind)
+static void sqlite_add(struct gpu *g, int64_t from, int64_t to, int64_t kind)
 {
 	const struct nvtx_process *p = g->idle.p;
 	enum span_kind as = kind >= ROW_COPY   ? SPAN_COPY
@@ -318,7 +318,7 @@ static int read_sqlite_gpus(struct sql *q, const struct read_place *p, struct wa
 			sqlite_emit(&g, *p, w);
 			begin(q->a, &g, d, from, owner(&owners, &ranges, d));
 		}
-		add(&g, from, to, sql_integer(q, s, 3));
+		sqlite_add(&g, from, to, sql_integer(q, s, 3));
 	}
 	sqlite_emit(&g, *p, w);
 	sql_end(q, s);
@@ -337,7 +337,7 @@ static const char *within(struct arena *a, const struct watched *w, const char *
 }
 
 /* Of all threads of all processes together: a GPU's part of it. */
-static void host(struct sql *q, const struct read_place *p, const struct watched *w)
+static void sqlite_host(struct sql *q, const struct read_place *p, const struct watched *w)
 {
 	struct sqlite3_stmt *s = sql_ask(
 		q, arena_printf(q->a,
@@ -383,7 +383,7 @@ static void products(struct sql *q, const struct read_place *p, const struct wat
 
 /* nsys says so where it stopped: one that is older than the CUDA it watched. Of what is missing
  * then a GPU would seem to rest. */
-static int is_whole(struct sql *q, const char *path, struct err *e)
+static int sqlite_is_whole(struct sql *q, const char *path, struct err *e)
 {
 	static const char *const places[] = {
 		"SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE "
@@ -409,7 +409,7 @@ static int is_whole(struct sql *q, const char *path, struct err *e)
 	return 0;
 }
 
-static void gpus(struct sql *q, struct read_place p)
+static void sqlite_gpus(struct sql *q, struct read_place p)
 {
 	struct sqlite3_stmt *s = sql_ask(q, "SELECT id, name FROM TARGET_INFO_GPU LIMIT 64");
 
@@ -441,7 +441,7 @@ static int open_sqlite(struct run_evidence *ev, size_t file, const char *path, s
 					"CUPTI_ACTIVITY_KIND_KERNEL and StringIds)",
 					path);
 	if (!code) {
-		code = is_whole(&q, path, e);
+		code = sqlite_is_whole(&q, path, e);
 		if (code)
 			err_hint(e, "record with an nsys that is not older than the driver's CUDA; "
 				    "what is missing would look like a GPU that rests");
@@ -449,11 +449,11 @@ static int open_sqlite(struct run_evidence *ev, size_t file, const char *path, s
 	if (!code)
 		code = read_sqlite_gpus(&q, &p, &w);
 	if (!code && w.gpus > 0) {
-		host(&q, &p, &w);
+		sqlite_host(&q, &p, &w);
 		products(&q, &p, &w);
 	}
 	if (!code && sql_has(&q, "TARGET_INFO_GPU"))
-		gpus(&q, p);
+		sqlite_gpus(&q, p);
 	sql_close(&q);
 	ev->files[file].lines = ev->files[file].used = w.rows;
 	if (code == -EINVAL)

@@ -8,7 +8,7 @@
 
 static const double gib = 1073741824.0;
 
-static bool step(struct log *l, const char *s)
+static bool titan_step(struct log *l, const char *s)
 {
 	const char *at = strstr(s, "step:"), *memory;
 	double rate = read_after(s, "tps:"), v;
@@ -57,7 +57,7 @@ static bool capacity(struct log *l, const char *s)
 }
 
 /* "Model llama3 8B size: 8,030,261,248 total parameters" */
-static bool size(struct log *l, const char *s)
+static bool titan_size(struct log *l, const char *s)
 {
 	const char *at = strstr(s, "Model "), *size_at = at ? strstr(at, " size: ") : NULL;
 	TEXT_AUTO t = { 0 };
@@ -73,7 +73,7 @@ static bool size(struct log *l, const char *s)
 
 /* "Trainer is initialized with local batch size 1, global batch size 8, gradient accumulation steps
  * 1, sequence length 8192, ..."; before late 2025 "Training starts at step 1, with" all of it. */
-static bool starts(struct log *l, const char *s)
+static bool titan_starts(struct log *l, const char *s)
 {
 	static const struct {
 		const char *words;
@@ -172,7 +172,7 @@ static bool mesh(struct log *l, const char *s)
 }
 
 /* "Applied FSDP to the model", "Applied selective activation checkpointing to the model" */
-static bool applied(struct log *l, const char *s)
+static bool titan_applied(struct log *l, const char *s)
 {
 	static const struct {
 		const char *words, *text;
@@ -195,8 +195,8 @@ static bool applied(struct log *l, const char *s)
 
 static bool line(struct log *l, const char *s)
 {
-	return step(l, s) || capacity(l, s) || size(l, s) || starts(l, s) || mesh(l, s) ||
-	       applied(l, s);
+	return titan_step(l, s) || capacity(l, s) || titan_size(l, s) || titan_starts(l, s) ||
+	       mesh(l, s) || titan_applied(l, s);
 }
 
 static const char *const marks[] = { "tps:",

@@ -70,7 +70,7 @@ struct trace {
 
 enum { COLLECTIVES_TOLD = 20000 };
 
-static double bytes_of(const char *dtype)
+static double trace_bytes_of(const char *dtype)
 {
 	static const struct {
 		const char *name;
@@ -90,7 +90,7 @@ static double bytes_of(const char *dtype)
 }
 
 /* As nccl-tests calls it. */
-static const char *name_of(const char *name)
+static const char *trace_name_of(const char *name)
 {
 	static const struct {
 		const char *begins, *name;
@@ -125,10 +125,10 @@ static void trace_collective(struct trace *t, const json_t *event, double us)
 	if (!name || !dtype || t->collectives >= COLLECTIVES_TOLD)
 		return;
 	/* nccl-tests, too, counts the larger side. */
-	f.at = fmax(in, out) * bytes_of(dtype);
+	f.at = fmax(in, out) * trace_bytes_of(dtype);
 	f.rank = t->rank;
 	f.step = -1;
-	f.text = name_of(name);
+	f.text = trace_name_of(name);
 	if (!read_sane(f.at))
 		return;
 	t->collectives++;
@@ -160,7 +160,7 @@ static void add_span(struct trace *t, struct trace_span **list, size_t *n, struc
 	larger[(*n)++] = s;
 }
 
-static void add_range(struct trace *t, struct trace_range r)
+static void trace_add_range(struct trace *t, struct trace_range r)
 {
 	struct trace_range *larger =
 		t->n_ranges < TRACE_RANGES_MAX ? room(t->ranges, t->n_ranges, sizeof(r)) : NULL;
@@ -183,7 +183,7 @@ static void trace_free(struct trace *t)
 /* --- events --------------------------------------------------------------------------------------
  */
 
-static int device_of(struct trace *t, const json_t *event)
+static int trace_device_of(struct trace *t, const json_t *event)
 {
 	const json_t *id = json_object_get(json_object_get(event, "args"), "device");
 	long long v;
@@ -204,7 +204,7 @@ static int device_of(struct trace *t, const json_t *event)
 static void on_gpu(struct trace *t, const json_t *event, enum span_kind kind, double from,
 		   double to)
 {
-	int device = device_of(t, event);
+	int device = trace_device_of(t, event);
 	struct trace_device *d;
 
 	if (device < 0)
@@ -217,7 +217,7 @@ static void on_gpu(struct trace *t, const json_t *event, enum span_kind kind, do
 	add_span(t, &t->spans, &t->n_spans, (struct trace_span){ from, to, device, kind });
 }
 
-static void call(struct trace *t, const char *name, enum figure_kind kind, double s)
+static void trace_call_one(struct trace *t, const char *name, enum figure_kind kind, double s)
 {
 	struct trace_call *c = t->calls, *end = t->calls + t->n_calls;
 
@@ -244,7 +244,8 @@ static bool of_cat(const char *cat, const char *now, const char *before)
 }
 
 /* What the host did. cat is empty in traces before Kineto. */
-static void on_host(struct trace *t, const char *name, const char *cat, double from, double to)
+static void trace_on_host(struct trace *t, const char *name, const char *cat, double from,
+			  double to)
 {
 	struct trace_range r = { from, to, FIGURE_KINDS, -1, t->at.line };
 	bool comm =
@@ -263,9 +264,9 @@ static void on_host(struct trace *t, const char *name, const char *cat, double f
 		r.kind = read_range(name);
 	}
 	if (r.kind != FIGURE_KINDS)
-		add_range(t, r);
+		trace_add_range(t, r);
 	if (t->host_only && strcmp(name, "aten::item") == 0)
-		call(t, ".item()", FIGURE_SYNCS, us * (to - from));
+		trace_call_one(t, ".item()", FIGURE_SYNCS, us * (to - from));
 	if (t->host_only && (comm || str_starts(name, "aten::"))) {
 		t->host_line[comm ? SPAN_COMM : SPAN_COMPUTE] = t->at.line;
 		add_span(t, &t->host, &t->n_host,
@@ -292,12 +293,12 @@ static void trace_event(struct trace *t, const json_t *event)
 		if (span_is_comm(name))
 			trace_collective(t, event, dur);
 		if (span_gemm(name))
-			call(t, span_gemm(name), FIGURE_GEMM_S, us * dur);
+			trace_call_one(t, span_gemm(name), FIGURE_GEMM_S, us * dur);
 		on_gpu(t, event, span_is_comm(name) ? SPAN_COMM : SPAN_COMPUTE, from, to);
 	} else if (of_cat(cat, "gpu_memcpy", "Memcpy")) {
 		if (strstr(name, "Pageable"))
-			call(t, strstr(name, "HtoD") ? "to the GPU" : "from the GPU",
-			     FIGURE_COPY_PAGEABLE_S, us * dur);
+			trace_call_one(t, strstr(name, "HtoD") ? "to the GPU" : "from the GPU",
+				       FIGURE_COPY_PAGEABLE_S, us * dur);
 		/* From a GPU to itself it is work like any other. */
 		on_gpu(t, event, strstr(name, "DtoD") ? SPAN_COMPUTE : SPAN_COPY, from, to);
 	} else if (of_cat(cat, "gpu_memset", "Memset")) {
@@ -305,9 +306,9 @@ static void trace_event(struct trace *t, const json_t *event)
 	} else if (of_cat(cat, "cuda_runtime", "Runtime") || strcmp(cat, "cuda_driver") == 0) {
 		kind = span_host_call(name);
 		if (kind != FIGURE_KINDS)
-			call(t, name, kind, us * dur);
+			trace_call_one(t, name, kind, us * dur);
 	} else if (strcmp(cat, "gpu_user_annotation") != 0) {
-		on_host(t, name, cat, from, to);
+		trace_on_host(t, name, cat, from, to);
 	}
 }
 
@@ -331,7 +332,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Steps, in order; the time from the first one's start to the last one's end. */
-static size_t steps_of(const struct trace *t, struct trace_range *out, double *from, double *to)
+static size_t trace_steps_of(const struct trace *t, struct trace_range *out, double *from,
+			     double *to)
 {
 	size_t n = 0;
 
@@ -455,7 +457,7 @@ static void trace_emit(struct trace *t)
 	steps = calloc(t->n_ranges + 1, sizeof(*steps));
 	if (!steps)
 		return;
-	n = steps_of(t, steps, &from, &to);
+	n = trace_steps_of(t, steps, &from, &to);
 	t->at.rank = t->rank;
 	trace_emit_steps(t, steps, n);
 	if (t->n_spans) {
@@ -496,7 +498,7 @@ struct stream {
 };
 
 /* More of the file behind what is left; false: it is over, or the piece is too large. */
-static bool more(struct stream *s)
+static bool trace_more(struct stream *s)
 {
 	int got;
 
@@ -534,7 +536,7 @@ static void step_over(struct stream *s, size_t n)
 }
 
 /* The next character that is no blank; '\0': the file is over. */
-static char peek(struct stream *s, const char *blanks)
+static char trace_peek(struct stream *s, const char *blanks)
 {
 	for (;;) {
 		size_t k = 0;
@@ -544,7 +546,7 @@ static char peek(struct stream *s, const char *blanks)
 		step_over(s, k);
 		if (s->at < s->n)
 			return s->buf[s->at];
-		if (!more(s))
+		if (!trace_more(s))
 			return '\0';
 	}
 }
@@ -553,7 +555,7 @@ static char peek(struct stream *s, const char *blanks)
 static bool piece(struct stream *s, struct json_piece *p)
 {
 	while (!(p->size = json_cut(s->buf + s->at, s->n - s->at)))
-		if (!more(s))
+		if (!trace_more(s))
 			return false;
 	p->value = s->buf + s->at;
 	return true;
@@ -568,13 +570,13 @@ static int broken(struct stream *s)
 /* --- pieces --------------------------------------------------------------------------------------
  */
 
-static int events(struct stream *s)
+static int trace_events(struct stream *s)
 {
 	struct json_piece p;
 	char c;
 
 	step_over(s, 1);
-	while ((c = peek(s, " \t\r\n,")) && c != ']') {
+	while ((c = trace_peek(s, " \t\r\n,")) && c != ']') {
 		unsigned found;
 
 		if (!piece(s, &p))
@@ -633,15 +635,15 @@ static void properties(struct stream *s)
 	}
 }
 
-static int member(struct stream *s, const char *key)
+static int trace_member(struct stream *s, const char *key)
 {
 	struct json_piece p;
 	json_t *o = NULL;
-	char c = peek(s, " \t\r\n:");
+	char c = trace_peek(s, " \t\r\n:");
 
 	if (strcmp(key, "traceEvents") == 0 && c == '[') {
 		properties(s);
-		return events(s);
+		return trace_events(s);
 	}
 	if (!c || !piece(s, &p))
 		return broken(s);
@@ -658,14 +660,14 @@ static int member(struct stream *s, const char *key)
 	return 0;
 }
 
-static int object(struct stream *s)
+static int trace_object(struct stream *s)
 {
 	struct json_piece p;
 	char key[64], c;
 	int code;
 
 	step_over(s, 1);
-	while ((c = peek(s, " \t\r\n,")) && c != '}') {
+	while ((c = trace_peek(s, " \t\r\n,")) && c != '}') {
 		if (c != '"' || !piece(s, &p))
 			return broken(s);
 		key[0] = '\0';
@@ -674,7 +676,7 @@ static int object(struct stream *s)
 			key[p.size - 2] = '\0';
 		}
 		step_over(s, p.size);
-		code = member(s, key);
+		code = trace_member(s, key);
 		if (code)
 			return code;
 	}
@@ -685,7 +687,7 @@ static int object(struct stream *s)
  */
 
 /* "rank3", "rank_3" or "rank-3" in the file's own name. */
-static int rank_of(const char *path)
+static int trace_rank_of(const char *path)
 {
 	const char *at = strstr(path_name(path), "rank");
 
@@ -705,8 +707,8 @@ static int stream_all(struct stream *s)
 	s->marks = marks_make(s->t.at.ev->arena, both, 2);
 	s->t.host_only = true;
 	s->t.at.line = 1;
-	c = peek(s, " \t\r\n");
-	code = c == '[' ? events(s) : c == '{' ? object(s) : broken(s);
+	c = trace_peek(s, " \t\r\n");
+	code = c == '[' ? trace_events(s) : c == '{' ? trace_object(s) : broken(s);
 	trace_emit(&s->t);
 	s->t.at.ev->files[s->t.at.file].lines = s->t.at.line;
 	s->t.at.ev->files[s->t.at.file].used = s->t.n_spans + s->t.n_ranges + s->t.n_host;
@@ -730,7 +732,7 @@ static int open_trace(struct run_evidence *ev, size_t file, const char *path, st
 	s->cap = 2 * WINDOW;
 	s->path = path;
 	s->e = e;
-	s->t.rank = rank_of(path);
+	s->t.rank = trace_rank_of(path);
 	s->t.at = (struct read_place){ .ev = ev, .file = file, .rank = s->t.rank, .step = -1 };
 	errno = 0;
 	s->in = gzopen(path, "rbe");
@@ -748,7 +750,7 @@ static int open_trace(struct run_evidence *ev, size_t file, const char *path, st
 	return code;
 }
 
-static bool looks(const char *head, size_t n, const char *path)
+static bool trace_looks(const char *head, size_t n, const char *path)
 {
 	const char *s = head + strspn(head, " \t\r\n");
 
@@ -761,5 +763,5 @@ static bool looks(const char *head, size_t n, const char *path)
 }
 
 const struct evidence_format evidence_trace = { .name = "PyTorch profiler trace",
-						.looks = looks,
+						.looks = trace_looks,
 						.open = open_trace };

@@ -19,8 +19,8 @@ static bool near(double x, double y)
 	return isfinite(x) && isfinite(y) && fabs(x - y) <= 0.05 * fmax(fabs(x), fabs(y));
 }
 
-static void classify(struct arena *a, const struct run_summary *base, const struct run_summary *r,
-		     struct scale_point *p)
+static void diag_scale_classify(struct arena *a, const struct run_summary *base,
+				const struct run_summary *r, struct scale_point *p)
 {
 	double grown = r->gpus / base->gpus, batch = r->global_batch / base->global_batch;
 
@@ -96,8 +96,9 @@ static double moved(double gradient, double weight, int way)
 		       : 2 * gradient;
 }
 
-static void bandwidth(struct arena *a, const struct run_summary *base, const struct run_summary *r,
-		      const struct scale_point *p, struct scale_bandwidth *out)
+static void diag_scale_bandwidth(struct arena *a, const struct run_summary *base,
+				 const struct run_summary *r, const struct scale_point *p,
+				 struct scale_bandwidth *out)
 {
 	int way = run_way(a, r), precision = run_precision(a, r);
 	double ranks = r->gpus / shard_of(r), own = r->parameters / shard_of(r);
@@ -152,9 +153,10 @@ void scaling_analyze(struct arena *a, const struct run_summary *runs, size_t n, 
 			p->why = "held beside the others";
 			continue;
 		}
-		classify(a, b, r, p);
+		diag_scale_classify(a, b, r, p);
 		if (p->efficiency < out->points[worst].efficiency || (worst == 0 && out->base == 0))
 			worst = i;
 	}
-	bandwidth(a, &runs[out->base], &runs[worst], &out->points[worst], &out->bandwidth);
+	diag_scale_bandwidth(a, &runs[out->base], &runs[worst], &out->points[worst],
+			     &out->bandwidth);
 }

@@ -74,7 +74,7 @@ static bool on_host(const struct format_totals *t)
 
 /* How much of a step a format explains. What ran on the GPU goes before what the host's clock
  * says. */
-static size_t parts_of(const struct format_totals *t)
+static size_t split_parts_of(const struct format_totals *t)
 {
 	static const enum figure_kind alone[] = { FIGURE_DATA_S, FIGURE_OPTIMIZER_S, FIGURE_SYNC_S,
 						  FIGURE_CHECKPOINT_S };
@@ -138,7 +138,7 @@ static void sum_format(struct arena *a, const struct run_files *rf, const struct
 	}
 	t->steps = steps;
 	t->step_s += t->beside_s;
-	t->parts = parts_of(t);
+	t->parts = split_parts_of(t);
 }
 
 static double or_zero(double v)
@@ -176,7 +176,7 @@ static void by_gpu(const struct format_totals *t, struct step_split *out)
 	from_idle(t, out, PART_CHECKPOINT, FIGURE_CHECKPOINT_S);
 }
 
-static void by_host(const struct format_totals *t, struct step_split *out)
+static void split_by_host(const struct format_totals *t, struct step_split *out)
 {
 	double both = or_zero(t->v[FIGURE_FORWARD_S]) + or_zero(t->v[FIGURE_BACKWARD_S]);
 	bool passes = !isfinite(t->v[FIGURE_COMPUTE_S]) ||
@@ -241,7 +241,7 @@ static void fill_in(struct arena *a, const struct format_totals *t, struct run_s
 	}
 }
 
-static void settle(struct arena *a, struct run_summary *r)
+static void split_settle(struct arena *a, struct run_summary *r)
 {
 	struct step_split *out = &r->split;
 	double sum = 0;
@@ -354,7 +354,7 @@ static void split_analyze(struct arena *a, const struct run_files *rf, struct ru
 	if (isfinite(t[best].v[FIGURE_IDLE_S]) && !on_host(&t[best])) {
 		by_gpu(&t[best], out);
 	} else {
-		by_host(&t[best], out);
+		split_by_host(&t[best], out);
 	}
 	out->window = t[best].window && !isfinite(r->step_s);
 	if (t[best].window)
@@ -370,7 +370,7 @@ static void split_analyze(struct arena *a, const struct run_files *rf, struct ru
 	part_wait(r);
 	if (out->gpu_clock)
 		without_profiler(a, &t[best], r);
-	settle(a, r);
+	split_settle(a, r);
 	for (size_t i = 0; i < n; i++)
 		if (i != best && isfinite(t[i].step_s) && t[i].step_s > 0)
 			fill_in(a, &t[i], r);
@@ -383,7 +383,7 @@ static void split_analyze(struct arena *a, const struct run_files *rf, struct ru
  * counts what is done: recomputed forward passes too.
  */
 
-static void operations(struct arena *a, const struct diagnose_ask *ask, struct run_summary *r)
+static void split_operations(struct arena *a, const struct diagnose_ask *ask, struct run_summary *r)
 {
 	struct arch_parts p;
 	double n;
@@ -417,7 +417,7 @@ static void operations(struct arena *a, const struct diagnose_ask *ask, struct r
 			 ask->model, p.total);
 }
 
-static void peak(struct arena *a, const struct knowledge *known, struct run_summary *r)
+static void split_peak(struct arena *a, const struct knowledge *known, struct run_summary *r)
 {
 	const char *precision = run_trait(a, r, TRAIT_PRECISION);
 
@@ -437,7 +437,7 @@ static void peak(struct arena *a, const struct knowledge *known, struct run_summ
 				    r->gpu->half, r->gpu->source, r->gpu->date);
 }
 
-static void hardware(struct arena *a, const struct diagnose_ask *ask, struct run_summary *r)
+static void split_hardware(struct arena *a, const struct diagnose_ask *ask, struct run_summary *r)
 {
 	const char *how = run_trait(a, r, TRAIT_CHECKPOINTING);
 	double base = isfinite(r->mfu_attention) ? r->mfu_attention : r->mfu;
@@ -468,15 +468,15 @@ static void rate_analyze(struct arena *a, const struct diagnose_ask *ask, struct
 {
 	double claimed = r->sums[FIGURE_MFU].median;
 
-	operations(a, ask, r);
-	peak(a, ask->known, r);
+	split_operations(a, ask, r);
+	split_peak(a, ask->known, r);
 	r->mfu = r->tokens_s_gpu * r->flops_token / r->peak_flops;
 	r->mfu_attention = r->tokens_s_gpu * r->attention_flops_token / r->peak_flops;
 	if (!isfinite(r->flops_token) && r->sums[FIGURE_TFLOPS_PER_GPU].n && r->peak_flops > 0) {
 		r->mfu_attention = r->sums[FIGURE_TFLOPS_PER_GPU].median * 1e12 / r->peak_flops;
 		r->formula = "operations as the log counts them";
 	}
-	hardware(a, ask, r);
+	split_hardware(a, ask, r);
 	if (r->mfu > 1 || r->mfu_attention > 1)
 		run_impossible(a, r,
 			       "an MFU of %.0f %%, more operations a second than the GPU can do: "

@@ -36,7 +36,7 @@ static int by_step_rank(const void *x, const void *y)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static void set(struct place_in *p, enum figure_kind k, double v)
+static void split_rank_set(struct place_in *p, enum figure_kind k, double v)
 {
 	switch (k) {
 	case FIGURE_STEP_S:
@@ -68,8 +68,8 @@ static double own_of(const struct place_in *p)
 	return isfinite(p->forward) ? p->forward + (isfinite(p->data) ? p->data : 0) : (double)NAN;
 }
 
-static struct places gather(struct arena *a, const struct run_files *rf,
-			    const struct run_summary *r, const char *format)
+static struct places split_rank_gather(struct arena *a, const struct run_files *rf,
+				       const struct run_summary *r, const char *format)
 {
 	static const enum figure_kind kinds[] = { FIGURE_STEP_S,	 FIGURE_STEP_EXPOSED_S,
 						  FIGURE_COMM_EXPOSED_S, FIGURE_FORWARD_S,
@@ -92,7 +92,7 @@ static struct places gather(struct arena *a, const struct run_files *rf,
 			out.items[out.n] =
 				(struct place_in){ s[i].f->step, s[i].f->rank, NAN, NAN,
 						   NAN,		 NAN,	       NAN, s[i].f };
-			set(&out.items[out.n++], kinds[k], s[i].value);
+			split_rank_set(&out.items[out.n++], kinds[k], s[i].value);
 		}
 	}
 	if (out.n)
@@ -120,7 +120,7 @@ static double middle(double *v, size_t n)
 }
 
 /* The middle over steps of a rank's own time, or of its waiting. v: room for n. */
-static double middle_of(const struct place_in *p, size_t n, double *v, bool own)
+static double split_rank_middle_of(const struct place_in *p, size_t n, double *v, bool own)
 {
 	size_t m = 0;
 
@@ -156,8 +156,9 @@ static void list_ranks(struct arena *a, const struct places *p, struct run_summa
 		r->ranks = arena_grow(a, r->ranks, r->n_ranks, sizeof(*r->ranks));
 		r->ranks[r->n_ranks++] =
 			(struct rank_summary){ .rank = mine[i].rank,
-					       .own_s = middle_of(&mine[i], n, v, true),
-					       .wait_s = middle_of(&mine[i], n, v, false),
+					       .own_s = split_rank_middle_of(&mine[i], n, v, true),
+					       .wait_s =
+						       split_rank_middle_of(&mine[i], n, v, false),
 					       .idle_s = NAN,
 					       .kernels = NAN,
 					       .clock_mhz = NAN,
@@ -173,7 +174,7 @@ struct round {
 	double wait, comm;
 };
 
-static bool round_of(const struct place_in *p, size_t n, struct round *out)
+static bool split_rank_round_of(const struct place_in *p, size_t n, struct round *out)
 {
 	double most = -INFINITY, least_own = INFINITY, least = INFINITY, sum = 0;
 
@@ -201,7 +202,7 @@ static bool round_of(const struct place_in *p, size_t n, struct round *out)
 	return true;
 }
 
-static void compare(struct arena *a, const struct places *p, struct run_summary *r)
+static void split_rank_compare(struct arena *a, const struct places *p, struct run_summary *r)
 {
 	struct rank_judged *out = &r->slow;
 	size_t *last = arena_array(a, RANKS_MAX, sizeof(*last)), waits = 0, n;
@@ -213,7 +214,7 @@ static void compare(struct arena *a, const struct places *p, struct run_summary 
 
 		for (n = 1; i + n < p->n && p->items[i + n].step == p->items[i].step;)
 			n++;
-		if (n != r->n_ranks || !round_of(&p->items[i], n, &one))
+		if (n != r->n_ranks || !split_rank_round_of(&p->items[i], n, &one))
 			continue;
 		out->steps++;
 		if (one.last >= 0)
@@ -296,10 +297,10 @@ void ranks_analyze(struct arena *a, const struct run_files *rf, struct run_summa
 				 : r->sums[FIGURE_STEP_S].n	  ? FIGURE_STEP_S
 								  : FIGURE_COMPUTE_S]
 				 .format;
-	p = gather(a, rf, r, r->slow.format);
+	p = split_rank_gather(a, rf, r, r->slow.format);
 	list_ranks(a, &p, r);
 	if (r->n_ranks > 1)
-		compare(a, &p, r);
+		split_rank_compare(a, &p, r);
 	gpus_of_ranks(a, rf, r);
 }
 

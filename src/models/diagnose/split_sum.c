@@ -341,8 +341,8 @@ static bool same_place(const struct metric_sample *x, const struct metric_sample
 
 /* The newest sample of the same rank and step; n: there is none. Ranks stand in the same order
  * below each timer: first the one behind the last. */
-static size_t newest(const struct timers *t, const struct sample *s, size_t n,
-		     const struct metric_sample *f)
+static size_t split_sum_newest(const struct timers *t, const struct sample *s, size_t n,
+			       const struct metric_sample *f)
 {
 	size_t i = n;
 
@@ -357,7 +357,7 @@ struct sample *timers_of(struct timers *t, struct sample *s, size_t n,
 			 const struct metric_sample *f)
 {
 	uint64_t bit = bit_of(t, f);
-	size_t i = bit ? newest(t, s, n, f) : n;
+	size_t i = bit ? split_sum_newest(t, s, n, f) : n;
 
 	/* One that comes again is of another step. */
 	if (i == n || !t->of[i] || (t->of[i] & bit))
@@ -449,8 +449,8 @@ static size_t looks_of(struct arena *a, const struct run_evidence *ev, size_t fi
 }
 
 /* The stretch of that many seconds with the largest sum. */
-static void busiest(const double *at, const double *busy, size_t n, double seconds,
-		    struct file_steps *s)
+static void split_sum_busiest(const double *at, const double *busy, size_t n, double seconds,
+			      struct file_steps *s)
 {
 	double sum = 0, best = -1;
 	size_t from = 0;
@@ -482,7 +482,7 @@ void run_window_analyze(struct arena *a, const struct run_evidence *ev, struct r
 		n = looks_of(a, ev, i, &at, &busy);
 		if (n <= LOOKS_LEAST)
 			continue;
-		busiest(at, busy, n, seconds, s);
+		split_sum_busiest(at, busy, n, seconds, s);
 		rf->cut_s = s->busy_last - s->busy_first;
 	}
 }

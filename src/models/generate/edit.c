@@ -63,7 +63,7 @@ struct lines {
 	size_t n;
 };
 
-static struct lines split(struct arena *a, const char *s, size_t len)
+static struct lines edit_split(struct arena *a, const char *s, size_t len)
 {
 	struct lines l = { .s = s };
 	size_t n = 0, k = 0;
@@ -113,7 +113,7 @@ static void put_line(struct text *out, char mark, const struct lines *l, size_t 
 
 /* Without what is the same at both ends: a line that was put in behind another did not change it.
  */
-static void narrow(const struct lines *o, const struct lines *n, struct change *c)
+static void edit_narrow(const struct lines *o, const struct lines *n, struct change *c)
 {
 	while (c->from < c->to && c->new_from < c->new_to) {
 		size_t k = o->at[c->from + 1] - o->at[c->from];
@@ -152,8 +152,8 @@ static long long breaks(const char *s, size_t n)
 }
 
 /* From places to lines; those that touch the same lines are one. */
-static size_t changes(struct arena *a, const struct edits *e, const struct lines *o,
-		      const struct lines *n, struct change *out)
+static size_t edit_changes(struct arena *a, const struct edits *e, const struct lines *o,
+			   const struct lines *n, struct change *out)
 {
 	long long shift = 0;
 	size_t k = 0;
@@ -179,7 +179,7 @@ static size_t changes(struct arena *a, const struct edits *e, const struct lines
 		}
 	}
 	for (size_t i = 0; i < k; i++)
-		narrow(o, n, &out[i]);
+		edit_narrow(o, n, &out[i]);
 	return k;
 }
 
@@ -228,9 +228,9 @@ void edits_diff(struct arena *a, struct edits *e, const char *before, const char
 	edits_apply(e, &now);
 	if (now.len == e->len && memcmp(now.s ? now.s : "", e->text, e->len) == 0)
 		return;
-	o = split(a, e->text, e->len);
-	n = split(a, now.s ? now.s : "", now.len);
-	k = changes(a, e, &o, &n, c);
+	o = edit_split(a, e->text, e->len);
+	n = edit_split(a, now.s ? now.s : "", now.len);
+	k = edit_changes(a, e, &o, &n, c);
 	text_printf(out, "--- %s\n+++ %s\n", before, after);
 	while (i < k) {
 		size_t m = i + 1;

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-static void add(struct arena *a, struct gen_env *e, struct gen_var v)
+static void env_add(struct arena *a, struct gen_env *e, struct gen_var v)
 {
 	const char *since = NULL, *until;
 
@@ -98,23 +98,25 @@ static void network_vars(struct arena *a, struct gen_envs *e, struct gen_env *ou
 
 	if (e->c->shape == SHAPE_SOCKETS)
 		return;
-	add(a, out,
-	    (struct gen_var){ "NCCL_NET", "IB",
-			      .reason = "without RDMA the start fails with a message, instead of "
-					"running many times slower over sockets" });
+	env_add(a, out,
+		(struct gen_var){ "NCCL_NET", "IB",
+				  .reason =
+					  "without RDMA the start fails with a message, instead of "
+					  "running many times slower over sockets" });
 	if (used && (is_spark(n) || left_out))
-		add(a, out,
-		    (struct gen_var){
-			    "NCCL_IB_HCA", list,
-			    .reason = left_out && !is_spark(n)
-					      ? arena_printf(
-							a,
-							"exactly the %zu fast port%s; %zu other%s "
-							"slower or without address",
-							used, used == 1 ? "" : "s", left_out,
-							left_out == 1 ? " that is up is"
-								      : "s that are up are")
-					      : exactly });
+		env_add(a, out,
+			(struct gen_var){
+				"NCCL_IB_HCA", list,
+				.reason =
+					left_out && !is_spark(n)
+						? arena_printf(a,
+							       "exactly the %zu fast port%s; %zu "
+							       "other%s "
+							       "slower or without address",
+							       used, used == 1 ? "" : "s", left_out,
+							       left_out == 1 ? " that is up is"
+									     : "s that are up are")
+						: exactly });
 	if (is_spark(n))
 		judge_twins(a, e, n);
 }
@@ -123,25 +125,27 @@ static void ring_vars(struct arena *a, struct gen_envs *e, struct gen_env *out)
 {
 	if (e->c->shape != SHAPE_RING && e->c->shape != SHAPE_NEIGHBOURS)
 		return;
-	add(a, out,
-	    (struct gen_var){ "NCCL_IB_SUBNET_AWARE_ROUTING", "1",
-			      .reason = "each cable is a subnet of its own: a port has to talk to "
-					"the peer's port of the same subnet" });
+	env_add(a, out,
+		(struct gen_var){
+			"NCCL_IB_SUBNET_AWARE_ROUTING", "1",
+			.reason = "each cable is a subnet of its own: a port has to talk to "
+				  "the peer's port of the same subnet" });
 	if (e->c->prefix && e->c->prefix != 24)
-		add(a, out,
-		    (struct gen_var){ "NCCL_IB_SUBNET_PREFIX_LEN",
-				      arena_printf(a, "%u", e->c->prefix),
-				      .reason = "the subnets are not of 24 bits" });
-	add(a, out,
-	    (struct gen_var){ "NCCL_IB_MERGE_NICS", "0",
-			      .reason = "merged, ports of different cages, and so of different "
-					"neighbours, would be one device" });
-	add(a, out,
-	    (struct gen_var){ "NCCL_NET_PLUGIN", "none",
-			      .reason = "a plug-in of an image would not know of subnets" });
-	add(a, out,
-	    (struct gen_var){ "NCCL_CROSS_NIC", "1",
-			      .reason = "a ring has to leave by another port than it came in" });
+		env_add(a, out,
+			(struct gen_var){ "NCCL_IB_SUBNET_PREFIX_LEN",
+					  arena_printf(a, "%u", e->c->prefix),
+					  .reason = "the subnets are not of 24 bits" });
+	env_add(a, out,
+		(struct gen_var){ "NCCL_IB_MERGE_NICS", "0",
+				  .reason = "merged, ports of different cages, and so of different "
+					    "neighbours, would be one device" });
+	env_add(a, out,
+		(struct gen_var){ "NCCL_NET_PLUGIN", "none",
+				  .reason = "a plug-in of an image would not know of subnets" });
+	env_add(a, out,
+		(struct gen_var){ "NCCL_CROSS_NIC", "1",
+				  .reason =
+					  "a ring has to leave by another port than it came in" });
 }
 
 static void control_vars(struct arena *a, struct gen_envs *e, struct gen_env *out,
@@ -153,36 +157,39 @@ static void control_vars(struct arena *a, struct gen_envs *e, struct gen_env *ou
 
 	if (!*n->control)
 		return;
-	add(a, out,
-	    (struct gen_var){ "NCCL_SOCKET_IFNAME", arena_printf(a, "=%s", n->control),
-			      .reason = arena_printf(a, "first contact of the ranks: %s", why) });
+	env_add(a, out,
+		(struct gen_var){ "NCCL_SOCKET_IFNAME", arena_printf(a, "=%s", n->control),
+				  .reason =
+					  arena_printf(a, "first contact of the ranks: %s", why) });
 	if (what == FOR_TORCH || what == FOR_VLLM || what == FOR_SGLANG) {
-		add(a, out,
-		    (struct gen_var){ "GLOO_SOCKET_IFNAME", n->control, .library = "PyTorch (gloo)",
-				      .reason = "the same for PyTorch's CPU groups; it takes whole "
-						"names, without \"=\"" });
-		add(a, out,
-		    (struct gen_var){ "TP_SOCKET_IFNAME", n->control,
-				      .library = "PyTorch (tensorpipe)",
-				      .reason = "the same for PyTorch's RPC" });
+		env_add(a, out,
+			(struct gen_var){
+				"GLOO_SOCKET_IFNAME", n->control, .library = "PyTorch (gloo)",
+				.reason = "the same for PyTorch's CPU groups; it takes whole "
+					  "names, without \"=\"" });
+		env_add(a, out,
+			(struct gen_var){ "TP_SOCKET_IFNAME", n->control,
+					  .library = "PyTorch (tensorpipe)",
+					  .reason = "the same for PyTorch's RPC" });
 	}
 	if (!*n->address || (what != FOR_VLLM && what != FOR_SGLANG))
 		return;
-	add(a, out,
-	    (struct gen_var){ what == FOR_VLLM ? "VLLM_HOST_IP" : "SGLANG_HOST_IP", n->address,
-			      .library = what == FOR_VLLM ? "vLLM" : "SGLang",
-			      .reason = "the address that this machine tells the others; guessed, "
-					"it may be that of another interface" });
+	env_add(a, out,
+		(struct gen_var){
+			what == FOR_VLLM ? "VLLM_HOST_IP" : "SGLANG_HOST_IP", n->address,
+			.library = what == FOR_VLLM ? "vLLM" : "SGLang",
+			.reason = "the address that this machine tells the others; guessed, "
+				  "it may be that of another interface" });
 }
 
 static void memory_vars(struct arena *a, struct gen_env *out, enum gen_for what)
 {
 	if (what == FOR_VLLM && out->node->unified)
-		add(a, out,
-		    (struct gen_var){ "RAY_memory_monitor_refresh_ms", "0", .library = "Ray",
-				      .reason =
-					      "with Ray: weights in memory that CPU and GPU share "
-					      "count as pressure, and workers are killed" });
+		env_add(a, out,
+			(struct gen_var){
+				"RAY_memory_monitor_refresh_ms", "0", .library = "Ray",
+				.reason = "with Ray: weights in memory that CPU and GPU share "
+					  "count as pressure, and workers are killed" });
 }
 
 static void judge_versions(struct arena *a, struct gen_envs *e)
@@ -222,7 +229,7 @@ static void judge_versions(struct arena *a, struct gen_envs *e)
 	}
 }
 
-static void judge_shape(struct arena *a, struct gen_envs *e)
+static void env_judge_shape(struct arena *a, struct gen_envs *e)
 {
 	static const struct gen_problem no_address = {
 		.node = "",
@@ -259,7 +266,7 @@ static void judge_shape(struct arena *a, struct gen_envs *e)
 					.fix = "set it to that of the management network" });
 }
 
-static void left_alone(struct arena *a, struct gen_envs *e)
+static void env_left_alone(struct arena *a, struct gen_envs *e)
 {
 	bool spark = false;
 
@@ -314,6 +321,6 @@ void gen_envs_make(struct arena *a, const struct gen_cluster *c, enum gen_for wh
 	if (what == FOR_OTHERS || c->n < 2)
 		return;
 	judge_versions(a, out);
-	judge_shape(a, out);
-	left_alone(a, out);
+	env_judge_shape(a, out);
+	env_left_alone(a, out);
 }

@@ -30,7 +30,7 @@ static json_t *vars_json(const struct gen_env *e)
 	return list;
 }
 
-static json_t *node_json(const struct gen_envs *e, size_t i)
+static json_t *generate_json_node(const struct gen_envs *e, size_t i)
 {
 	const struct gen_node *n = &e->c->nodes[i];
 	json_t *o = json_object();
@@ -168,7 +168,7 @@ json_t *generate_json(const struct generate_view *v, long long now, int exit_cod
 	json_put_text(j, "joined_reason", v->envs->c->shape_why);
 	for (size_t i = 0; i < v->envs->c->n; i++)
 		if (v->only < 0 || (size_t)v->only == i)
-			json_array_append_new(nodes, node_json(v->envs, i));
+			json_array_append_new(nodes, generate_json_node(v->envs, i));
 	json_object_set_new(j, "nodes", nodes);
 	json_object_set_new(j, "commands", launch_json(v));
 	json_put_text(j, "file_name",
@@ -243,7 +243,7 @@ static json_t *items_json(const struct train_items *l)
 	return list;
 }
 
-static json_t *answer_json(const struct train_answer *p)
+static json_t *generate_json_answer(const struct train_answer *p)
 {
 	return json_pack("{s:o, s:o, s:b, s:i, s:i, s:i, s:i, s:o, s:b, s:o, s:o, s:o, s:o}", "way",
 			 json_text(train_way_names[p->q.way]), "recompute",
@@ -322,8 +322,8 @@ json_t *generate_train_json(const struct train_view *v)
 	json_put_bool(o, "fits", s->fits);
 	json_put_text(o, "fits_why", s->fits_why);
 	json_put_text(o, "why", s->why);
-	json_object_set_new(o, "before", answer_json(s->before));
-	json_object_set_new(o, "after", answer_json(s->after));
+	json_object_set_new(o, "before", generate_json_answer(s->before));
+	json_object_set_new(o, "after", generate_json_answer(s->after));
 	json_object_set_new(o, "gain", s->gain.value > 0 ? figure_json(&s->gain) : json_null());
 	json_object_set_new(o, "offload", offload_json(&s->offload));
 	json_put_bool(o, "compile", s->compile);

@@ -180,8 +180,8 @@ static int unit_word(struct arena *a, const char *s, const char **out, struct er
 	return *out ? 0 : err_set(e, -EINVAL, "\"%.80s\" cannot stand in a unit: %s", s, why);
 }
 
-static int unit_of(FILE *out, struct arena *a, const struct generate_view *v,
-		   const struct gen_command *c, struct err *e)
+static int generate_shell_unit_of(FILE *out, struct arena *a, const struct generate_view *v,
+				  const struct gen_command *c, struct err *e)
 {
 	const char *word;
 	int r;
@@ -229,7 +229,7 @@ int generate_systemd(FILE *out, struct arena *a, const struct generate_view *v, 
 
 		if (v->launch->n > 1 && !wanted(v, c->rank))
 			continue;
-		r = unit_of(out, a, v, c, e);
+		r = generate_shell_unit_of(out, a, v, c, e);
 		if (r < 0)
 			return r;
 		if (i + 1 < v->launch->n)
@@ -243,7 +243,7 @@ int generate_systemd(FILE *out, struct arena *a, const struct generate_view *v, 
 static const char models_inside[] = "/models";
 
 /* JSON's strings are YAML's; a "$" of compose is written twice. */
-static void scalar(FILE *out, const char *s)
+static void generate_shell_scalar(FILE *out, const char *s)
 {
 	json_t *j = json_text(s);
 	char *text = json_dumps(j, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
@@ -257,14 +257,15 @@ static void scalar(FILE *out, const char *s)
 	json_decref(j);
 }
 
-static void environment(FILE *out, const struct generate_view *v, const struct gen_command *c)
+static void generate_shell_environment(FILE *out, const struct generate_view *v,
+				       const struct gen_command *c)
 {
 	if ((c->env && c->env->n) || v->model_cache)
 		fputs("    environment:\n", out);
 	for (size_t i = 0; c->env && i < c->env->n; i++) {
 		comment(out, "      ", c->env->vars[i].reason);
 		fprintf(out, "      %s: ", c->env->vars[i].name);
-		scalar(out, c->env->vars[i].value);
+		generate_shell_scalar(out, c->env->vars[i].value);
 		fputc('\n', out);
 	}
 	if (v->model_cache)
@@ -278,9 +279,9 @@ static void volumes(FILE *out, const struct generate_view *v)
 {
 	if (v->model_folder) {
 		fputs("    volumes:\n      - type: bind\n        source: ", out);
-		scalar(out, v->model_folder);
+		generate_shell_scalar(out, v->model_folder);
 		fputs("\n        target: ", out);
-		scalar(out, v->model_folder);
+		generate_shell_scalar(out, v->model_folder);
 		fputs("\n        read_only: true\n        bind:\n"
 		      "          create_host_path: false\n",
 		      out);
@@ -296,7 +297,7 @@ static void service(FILE *out, const struct generate_view *v, const struct gen_c
 	for (size_t i = 0; c->node && i < c->node->n_ports; i++)
 		rdma = rdma || gen_port_used(c->node, &c->node->ports[i]);
 	fprintf(out, "  %s-%zu:\n    image: ", v->kind, c->rank);
-	scalar(out, v->image);
+	generate_shell_scalar(out, v->image);
 	fputs("\n    network_mode: host\n    ipc: host\n    ulimits:\n      memlock: -1\n", out);
 	if (rdma && v->envs->c->n > 1)
 		fputs("    cap_add: [\"IPC_LOCK\"]\n    devices: [\"/dev/infiniband:/dev/"
@@ -306,16 +307,16 @@ static void service(FILE *out, const struct generate_view *v, const struct gen_c
 	      "            - driver: nvidia\n              count: all\n"
 	      "              capabilities: [\"gpu\"]\n",
 	      out);
-	environment(out, v, c);
+	generate_shell_environment(out, v, c);
 	volumes(out, v);
 	fputs("    entrypoint: [", out);
-	scalar(out, c->words[0].text);
+	generate_shell_scalar(out, c->words[0].text);
 	fputs("]\n    command:\n", out);
 	for (size_t i = 1; i < c->n; i++) {
 		if (c->words[i].reason)
 			comment(out, "      ", c->words[i].reason);
 		fputs("      - ", out);
-		scalar(out, c->words[i].text);
+		generate_shell_scalar(out, c->words[i].text);
 		fputc('\n', out);
 	}
 }

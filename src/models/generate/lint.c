@@ -233,7 +233,7 @@ void lint_text(struct lint *l, const char *name, const char *text, size_t len)
  * By how it begins: a script may carry an archive behind it. Bytes beyond ASCII are text in some
  * encoding; a byte of zero is in none but UTF-16 and UTF-32, which no shell reads.
  */
-static bool is_text(const char *s, size_t len)
+static bool gen_lint_is_text(const char *s, size_t len)
 {
 	enum { LOOKED_AT = 8192, ODD_IN = 20 };
 	size_t odd = 0, n = len < LOOKED_AT ? len : LOOKED_AT;
@@ -250,7 +250,7 @@ static bool is_text(const char *s, size_t len)
 
 void lint_file(struct lint *l, const char *name, const char *text, size_t len)
 {
-	if (is_text(text, len)) {
+	if (gen_lint_is_text(text, len)) {
 		lint_text(l, name, text, len);
 		return;
 	}
@@ -338,7 +338,7 @@ static void look_for_marks(struct reader *r, const char *word, unsigned line)
 }
 
 /* Up to the closing quote; complains when there is none. */
-static void quoted(struct reader *r, struct text *t, char quote, struct lint_word *w)
+static void gen_lint_quoted(struct reader *r, struct text *t, char quote, struct lint_word *w)
 {
 	unsigned line = r->line;
 
@@ -363,7 +363,7 @@ static void quoted(struct reader *r, struct text *t, char quote, struct lint_wor
 		 quote == '"' ? "double" : "single");
 }
 
-static void add_word(struct reader *r)
+static void gen_lint_add_word(struct reader *r)
 {
 	struct lint_word w = { .line = r->line, .end = r->end, .begin = r->at };
 	TEXT_AUTO t = { 0 };
@@ -374,7 +374,7 @@ static void add_word(struct reader *r)
 		if (c == '\'' || c == '"') {
 			w.quoted_first = w.quoted_first || !t.len;
 			w.quoted_inside = w.quoted_inside || t.len;
-			quoted(r, &t, c, &w);
+			gen_lint_quoted(r, &t, c, &w);
 		} else if (c == '\\' && r->at < r->len) {
 			c = take(r);
 			if (c != '\n' && c)
@@ -435,11 +435,11 @@ struct lint_word *lint_split(struct lint *l, const char *text, size_t len, size_
 			while (r.at < r.len && peek(&r) != '\n' && !directive)
 				take(&r);
 			if (directive)
-				add_word(&r);
+				gen_lint_add_word(&r);
 		} else {
 			if (c == '\\')
 				continuation(&r);
-			add_word(&r);
+			gen_lint_add_word(&r);
 		}
 	}
 	*n = r.n;

@@ -27,7 +27,7 @@ struct engine_options {
 };
 
 /* Which engine the words start, and where its own words begin; ENGINES: none. */
-static enum engine find_engine(const struct lint_word *w, size_t n, size_t *at)
+static enum engine lint_engine_find(const struct lint_word *w, size_t n, size_t *at)
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *b = path_name(w[i].text);
@@ -55,7 +55,7 @@ static enum engine find_engine(const struct lint_word *w, size_t n, size_t *at)
 
 /* A number with k, m, g or t behind it, as some engines take it (in capitals by 1024); NAN: none.
  */
-static double number(const char *s)
+static double lint_engine_number(const char *s)
 {
 	static const char letters[] = "kmgt";
 	const char *at, *end;
@@ -82,7 +82,7 @@ static void bad_number(struct engine_options *t, const struct lint_word *w, cons
 static void take_number(struct engine_options *t, const struct lint_word *w,
 			const struct engine_option *o, const char *value)
 {
-	double v = number(value);
+	double v = lint_engine_number(value);
 
 	if (isnan(v)) {
 		if (o->means != MEANS_LAYERS && strcmp(value, "auto") != 0)
@@ -185,7 +185,8 @@ static bool is_value(const char *s)
 	return *s != '-' || (s[1] >= '0' && s[1] <= '9') || s[1] == '.';
 }
 
-static void read_options(struct engine_options *t, const struct lint_word *w, size_t n, size_t at)
+static void lint_engine_read_options(struct engine_options *t, const struct lint_word *w, size_t n,
+				     size_t at)
 {
 	for (size_t i = at; i < n; i++) {
 		const char *s = w[i].text, *is = strchr(s, '=');
@@ -381,12 +382,12 @@ void lint_engine(struct lint *l, const struct lint_word *w, size_t n)
 	struct engine_options t = { .l = l };
 	size_t at = 0;
 
-	t.engine = find_engine(w, n, &at);
+	t.engine = lint_engine_find(w, n, &at);
 	if (t.engine == ENGINES)
 		return;
 	t.line = w[0].line;
 	l->commands++;
-	read_options(&t, w, n, at);
+	lint_engine_read_options(&t, w, n, at);
 	judge_flags(&t);
 	judge_gpus(&t);
 	judge_fraction(&t);

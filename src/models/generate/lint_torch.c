@@ -261,7 +261,7 @@ struct look {
 	const char *none; /* a name that no device has; NULL */
 };
 
-static void look_at(struct lint *l, const char *list, bool exact, struct look *out)
+static void lint_torch_look_at(struct lint *l, const char *list, bool exact, struct look *out)
 {
 	const struct gen_node *n = l->on->node;
 	const char *name;
@@ -307,7 +307,7 @@ static const char *own_devices(struct lint *l)
 }
 
 /* A cage of a DGX Spark with one of its twins in the list. */
-static void judge_twin(struct lint *l, const struct lint_var *v)
+static void lint_torch_judge_twin(struct lint *l, const struct lint_var *v)
 {
 	const struct gen_node *n = l->on->node;
 
@@ -358,7 +358,7 @@ static void judge_own(struct lint *l, const struct lint_var *v, const char *list
 {
 	struct look k;
 
-	look_at(l, list, exact, &k);
+	lint_torch_look_at(l, list, exact, &k);
 	if (k.named && !k.known)
 		lint_add(l, l->on->image ? LINT_NOTE : LINT_ERROR, "hca-unknown", v->line, v->name,
 			 "ibv_devices, where the program runs", NULL,
@@ -378,7 +378,7 @@ static void judge_own(struct lint *l, const struct lint_var *v, const char *list
 		lint_add(l, LINT_WARNING, "hca-down", v->line, v->name, NULL, NULL,
 			 "%zu of the %zu ports that it takes are down now", k.down, k.matches);
 	if (strcmp(l->on->node->platform, "dgx-spark") == 0 && k.known)
-		judge_twin(l, v);
+		lint_torch_judge_twin(l, v);
 }
 
 void lint_hca(struct lint *l, const struct lint_var *v)
@@ -414,7 +414,7 @@ static const struct gen_link *link_of(const struct gen_node *n, const char *name
 }
 
 /* Whether an RDMA port's or any other interface of the machine is named so. */
-static bool there(const struct gen_node *n, const char *name, size_t len, bool exact)
+static bool lint_torch_there(const struct gen_node *n, const char *name, size_t len, bool exact)
 {
 	for (size_t i = 0; i < n->n_ports; i++)
 		if (strncmp(n->ports[i].netdev, name, len) == 0 &&
@@ -444,7 +444,7 @@ void lint_interface(struct lint *l, const struct lint_var *v)
 		    (len == 7 && strncmp(name, "docker0", 7) == 0))
 			lint_add(l, LINT_ERROR, "interface-local", v->line, v->name, NULL, NULL,
 				 "%.*s reaches no other machine", (int)len, name);
-		else if (!there(n, name, len, exact))
+		else if (!lint_torch_there(n, name, len, exact))
 			lint_add(l, l->on->image ? LINT_NOTE : LINT_ERROR, "interface-unknown",
 				 v->line, v->name, "ip -br link", NULL,
 				 "%s=%.60s: this machine has no interface %.*s", v->name, v->value,
@@ -474,7 +474,7 @@ struct batch {
 };
 
 /* The value of "--name=VALUE" or of "--name VALUE"; NULL: it is another option. "_" is "-". */
-static const char *value_of(const struct lint_word *w, size_t n, const char *name)
+static const char *lint_torch_value_of(const struct lint_word *w, size_t n, const char *name)
 {
 	const char *s = w->text;
 	size_t len = strlen(name);
@@ -500,36 +500,36 @@ static bool gpu_count(const char *s, long long *out)
 	return number(colon ? colon + 1 : s, out);
 }
 
-static void directive(struct batch *b, const struct lint_word *w, size_t n)
+static void lint_torch_directive(struct batch *b, const struct lint_word *w, size_t n)
 {
 	long long v;
 
 	for (size_t i = 0; i < n && w[i].line == w[0].line; i++) {
 		size_t left = n - i;
 
-		if (number(value_of(&w[i], left, "--nodes"), &v) ||
-		    number(value_of(&w[i], left, "-N"), &v)) {
+		if (number(lint_torch_value_of(&w[i], left, "--nodes"), &v) ||
+		    number(lint_torch_value_of(&w[i], left, "-N"), &v)) {
 			b->nodes = v;
 			b->line_nodes = w[i].line;
-		} else if (number(value_of(&w[i], left, "--ntasks-per-node"), &v)) {
+		} else if (number(lint_torch_value_of(&w[i], left, "--ntasks-per-node"), &v)) {
 			b->tasks = v;
 			b->line_tasks = w[i].line;
-		} else if (gpu_count(value_of(&w[i], left, "--gpus-per-node"), &v) ||
-			   gpu_count(value_of(&w[i], left, "--gres"), &v)) {
+		} else if (gpu_count(lint_torch_value_of(&w[i], left, "--gpus-per-node"), &v) ||
+			   gpu_count(lint_torch_value_of(&w[i], left, "--gres"), &v)) {
 			b->gpus = v;
 		}
 	}
 }
 
-static void torchrun(struct batch *b, const struct lint_word *w, size_t n)
+static void lint_torch_torchrun(struct batch *b, const struct lint_word *w, size_t n)
 {
 	b->line_torchrun = w[0].line;
 	b->launched = true;
 	b->per_node = 1;
 	b->nnodes = 1;
 	for (size_t i = 1; i < n && !w[i].end; i++) {
-		const char *nodes = value_of(&w[i], n - i, "--nnodes");
-		const char *each = value_of(&w[i], n - i, "--nproc-per-node");
+		const char *nodes = lint_torch_value_of(&w[i], n - i, "--nnodes");
+		const char *each = lint_torch_value_of(&w[i], n - i, "--nproc-per-node");
 
 		if (nodes && !number(nodes, &b->nnodes))
 			b->nnodes = 0; /* "1:4", or a variable */
@@ -540,7 +540,7 @@ static void torchrun(struct batch *b, const struct lint_word *w, size_t n)
 	}
 }
 
-static void judge(struct lint *l, const struct batch *b)
+static void lint_torch_judge(struct lint *l, const struct batch *b)
 {
 	size_t have = l->on->node ? l->on->node->gpus : 0;
 
@@ -569,14 +569,14 @@ static void judge(struct lint *l, const struct batch *b)
 }
 
 /* "accelerate launch": its processes are those of all machines. */
-static void accelerate(struct lint *l, const struct lint_word *w, size_t n)
+static void lint_torch_accelerate(struct lint *l, const struct lint_word *w, size_t n)
 {
 	long long all = 0, machines = 1;
 	size_t have = l->on->node ? l->on->node->gpus : 0;
 
 	for (size_t i = 1; i < n && !w[i].end; i++) {
-		const char *processes = value_of(&w[i], n - i, "--num-processes");
-		const char *of = value_of(&w[i], n - i, "--num-machines");
+		const char *processes = lint_torch_value_of(&w[i], n - i, "--num-processes");
+		const char *of = lint_torch_value_of(&w[i], n - i, "--num-machines");
 
 		if (processes && !number(processes, &all))
 			return;
@@ -600,13 +600,13 @@ static void accelerate(struct lint *l, const struct lint_word *w, size_t n)
 
 /* "deepspeed": --num_gpus of each machine, which its launcher does not compare with what is there.
  */
-static void deepspeed(struct lint *l, const struct lint_word *w, size_t n)
+static void lint_torch_deepspeed(struct lint *l, const struct lint_word *w, size_t n)
 {
 	size_t have = l->on->node ? l->on->node->gpus : 0;
 	long long each = 0;
 
 	for (size_t i = 1; i < n && !w[i].end; i++) {
-		const char *gpus = value_of(&w[i], n - i, "--num-gpus");
+		const char *gpus = lint_torch_value_of(&w[i], n - i, "--num-gpus");
 
 		if (gpus && !number(gpus, &each))
 			return;
@@ -652,13 +652,13 @@ static void launched(struct lint *l, struct batch *b, const struct lint_word *w,
 {
 	switch (launcher_at(w, n, i)) {
 	case LAUNCH_TORCH:
-		torchrun(b, w + i, n - i);
+		lint_torch_torchrun(b, w + i, n - i);
 		break;
 	case LAUNCH_ACCELERATE:
-		accelerate(l, w + i, n - i);
+		lint_torch_accelerate(l, w + i, n - i);
 		break;
 	case LAUNCH_DEEPSPEED:
-		deepspeed(l, w + i, n - i);
+		lint_torch_deepspeed(l, w + i, n - i);
 		break;
 	case LAUNCH_NONE:
 		break;
@@ -666,7 +666,7 @@ static void launched(struct lint *l, struct batch *b, const struct lint_word *w,
 }
 
 /* Each process of a machine has so many threads. */
-static void threads(struct lint *l, const struct lint_word *w)
+static void lint_torch_threads(struct lint *l, const struct lint_word *w)
 {
 	static const char name[] = "OMP_NUM_THREADS=";
 	const struct gen_node *node = l->on->node;
@@ -693,11 +693,11 @@ void lint_batch(struct lint *l, const struct lint_word *w, size_t n)
 	unsigned line = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		threads(l, &w[i]);
+		lint_torch_threads(l, &w[i]);
 		if (w[i].end && strcmp(w[i].text, "#SBATCH") == 0) {
 			line = w[i].line;
 			if (directives)
-				directive(&b, w + i, n - i);
+				lint_torch_directive(&b, w + i, n - i);
 			else
 				lint_add(l, LINT_ERROR, "directive-late", line, "#SBATCH",
 					 "move it up, behind the first line",
@@ -710,5 +710,5 @@ void lint_batch(struct lint *l, const struct lint_word *w, size_t n)
 			launched(l, &b, w, n, i);
 		}
 	}
-	judge(l, &b);
+	lint_torch_judge(l, &b);
 }

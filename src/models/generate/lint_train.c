@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/path.h"
 
-static void judge(struct lint *l, const struct markup *m, enum train_format f)
+static void lint_train_judge(struct lint *l, const struct markup *m, enum train_format f)
 {
 	struct train_doc d = {
 		.l = l, .format = f, .root = m->root, .json = m->json, .loose = f == TRAINER_FILE
@@ -48,7 +48,7 @@ static bool speaks_of_training(const char *text, size_t len)
 }
 
 /* A brace and what follows it in JSON; "{ command" is a shell's. */
-static bool begins_as_json(const char *text, size_t len)
+static bool lint_train_begins_as_json(const char *text, size_t len)
 {
 	size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 
@@ -101,7 +101,7 @@ enum train_language train_language_of(const char *name, const char *text, size_t
 	if (str_ends(name, ".sh") || str_ends(name, ".bash") || str_ends(name, ".sbatch") ||
 	    str_ends(name, ".slurm"))
 		return TRAIN_SHELL;
-	if (begins_as_json(text, len))
+	if (lint_train_begins_as_json(text, len))
 		return TRAIN_JSON;
 	return begins_as_yaml(text, len) ? TRAIN_YAML : TRAIN_SHELL;
 }
@@ -147,7 +147,7 @@ bool lint_train(struct lint *l, const char *name, const char *text, size_t len)
 		lint_add(l, LINT_ERROR, "documents", m.second, name, "one file each", NULL,
 			 "a second document begins here: the loaders of Accelerate and "
 			 "transformers take one alone and stop");
-	judge(l, &m, f);
+	lint_train_judge(l, &m, f);
 	return true;
 }
 
@@ -161,8 +161,8 @@ static void lint_train_add(const struct train_doc *d, enum lint_level level, con
 		 train_schemas[d->format].source, "%s", says);
 }
 
-static void unknown(const struct train_doc *d, const struct markup_node *n, const char *path,
-		    const struct train_key *section)
+static void lint_train_unknown(const struct train_doc *d, const struct markup_node *n,
+			       const char *path, const struct train_key *section)
 {
 	const struct train_schema *s = &train_schemas[d->format];
 	const char *near = train_key_near(d->l->a, d->format, path), *where = NULL, *fix;
@@ -202,7 +202,7 @@ static void age(const struct train_doc *d, const struct markup_node *n, const st
 			       arena_printf(d->l->a, "%s is an old name of %s", path, k->instead));
 }
 
-static bool one_of(const char *words, const char *s)
+static bool lint_train_one_of(const char *words, const char *s)
 {
 	size_t len = strlen(s);
 
@@ -220,8 +220,8 @@ static bool number_to_pyyaml(const char *s)
 	return !e || (point && point < e && (e[1] == '-' || e[1] == '+'));
 }
 
-static void number(const struct train_doc *d, const struct markup_node *n,
-		   const struct train_key *k, const char *path)
+static void lint_train_number(const struct train_doc *d, const struct markup_node *n,
+			      const struct train_key *k, const char *path)
 {
 	const struct markup_node *r = markup_real(n);
 	double v;
@@ -251,8 +251,8 @@ static void number(const struct train_doc *d, const struct markup_node *n,
 					    r->text));
 }
 
-static void value(const struct train_doc *d, const struct markup_node *n, const struct train_key *k,
-		  const char *path)
+static void lint_train_value(const struct train_doc *d, const struct markup_node *n,
+			     const struct train_key *k, const char *path)
 {
 	const struct markup_node *r = markup_real(n);
 	bool truth;
@@ -281,9 +281,9 @@ static void value(const struct train_doc *d, const struct markup_node *n, const 
 					     "where any text counts as true",
 					     path, r->text));
 	} else if (k->type == KEY_INT || k->type == KEY_NUMBER) {
-		number(d, n, k, path);
+		lint_train_number(d, n, k, path);
 	} else if (k->type == KEY_WORDS &&
-		   (r->kind != MARKUP_SCALAR || !one_of(k->words, r->text))) {
+		   (r->kind != MARKUP_SCALAR || !lint_train_one_of(k->words, r->text))) {
 		lint_train_add(d, LINT_ERROR, "bad-value", n, path, NULL,
 			       arena_printf(d->l->a, "%s takes one of %s, not %.40s", path,
 					    k->words,
@@ -308,8 +308,8 @@ static void twice(const struct train_doc *d, const struct markup_node *map)
 						     c->key->text, o->key->line));
 }
 
-static void walk(const struct train_doc *d, const struct markup_node *map, const char *prefix,
-		 const struct train_key *section, int depth)
+static void lint_train_walk(const struct train_doc *d, const struct markup_node *map,
+			    const char *prefix, const struct train_key *section, int depth)
 {
 	twice(d, map);
 	for (const struct markup_node *c = map->first; c; c = c->next) {
@@ -323,25 +323,25 @@ static void walk(const struct train_doc *d, const struct markup_node *map, const
 		path = *prefix ? arena_printf(d->l->a, "%s.%s", prefix, name) : name;
 		k = train_key(d->format, path);
 		if (!k && d->loose && r && r->kind == MARKUP_MAP && depth < 3) {
-			walk(d, r, "", NULL, depth + 1);
+			lint_train_walk(d, r, "", NULL, depth + 1);
 			continue;
 		}
 		if (!k) {
-			unknown(d, c, path, section);
+			lint_train_unknown(d, c, path, section);
 			continue;
 		}
 		age(d, c, k, path);
 		if (k->type != KEY_OBJECT && k->type != KEY_STRICT)
-			value(d, c, k, path);
+			lint_train_value(d, c, k, path);
 		else if (r && r->kind == MARKUP_MAP && depth < 3)
-			walk(d, r, path, k, depth + 1);
+			lint_train_walk(d, r, path, k, depth + 1);
 	}
 }
 
 void lint_train_keys(const struct train_doc *d)
 {
 	if (!d->command)
-		walk(d, d->root, "", NULL, 0);
+		lint_train_walk(d, d->root, "", NULL, 0);
 }
 
 /*
@@ -369,7 +369,7 @@ static struct markup_node *scalar(struct arena *a, const char *text, const struc
 }
 
 /* "--name", "--name=VALUE" or "--name VALUE" of a known argument; NULL: it is none. */
-static struct markup_node *argument(struct arena *a, const struct lint_word *w, size_t n)
+static struct markup_node *lint_train_argument(struct arena *a, const struct lint_word *w, size_t n)
 {
 	char name[64];
 	const char *s = w->text + 2, *value;
@@ -397,7 +397,7 @@ static struct markup_node *argument(struct arena *a, const struct lint_word *w, 
 	return v;
 }
 
-static void unquoted(struct lint *l, const struct lint_word *w)
+static void lint_train_unquoted(struct lint *l, const struct lint_word *w)
 {
 	const char *brace = strchr(w->text, '{');
 
@@ -423,15 +423,15 @@ static void srun_of_deepspeed(struct lint *l, const struct lint_word *w, size_t 
 	}
 }
 
-static void command(struct lint *l, const struct lint_word *w, size_t n)
+static void lint_train_command(struct lint *l, const struct lint_word *w, size_t n)
 {
 	struct markup_node map = { .kind = MARKUP_MAP, .text = "" };
 	struct train_doc d = { .l = l, .format = TRAINER_FILE, .root = &map, .command = true };
 
 	for (size_t i = 0; i < n; i++) {
-		struct markup_node *v = argument(l->a, &w[i], n - i);
+		struct markup_node *v = lint_train_argument(l->a, &w[i], n - i);
 
-		unquoted(l, &w[i]);
+		lint_train_unquoted(l, &w[i]);
 		if (!v)
 			continue;
 		v->parent = &map;
@@ -457,7 +457,7 @@ void lint_train_words(struct lint *l, const struct lint_word *w, size_t n)
 
 		while (k < n && !w[k].end)
 			k++;
-		command(l, w + i, k - i);
+		lint_train_command(l, w + i, k - i);
 		i = k;
 	}
 }
@@ -469,7 +469,7 @@ void lint_train_words(struct lint *l, const struct lint_word *w, size_t n)
 
 static const char source[] = "Accelerate's sources (commands/launch.py)";
 
-static void machines(const struct train_doc *d)
+static void lint_train_machines(const struct train_doc *d)
 {
 	double n = train_number(d, "num_machines", 1), all = train_number(d, "num_processes", 0);
 	double rank = train_number(d, "machine_rank", 0);
@@ -500,7 +500,7 @@ static void machines(const struct train_doc *d)
 			      "rank %g of %g machines: they count from 0", rank, n);
 }
 
-static void kind(const struct train_doc *d)
+static void lint_train_kind(const struct train_doc *d)
 {
 	const char *type = train_word(d, "distributed_type");
 	bool no = strcasecmp(type, "NO") == 0 || markup_null(train_at(d, "distributed_type"));
@@ -529,7 +529,7 @@ static void kind(const struct train_doc *d)
 			      "distributed_type is %s: this section does nothing", type);
 }
 
-static void deepspeed(const struct train_doc *d)
+static void lint_train_deepspeed_one(const struct train_doc *d)
 {
 	static const char *const of_file[] = {
 		"gradient_accumulation_steps",
@@ -575,9 +575,9 @@ void lint_train_accelerate(const struct train_doc *d)
 {
 	const struct markup_node *n = train_at(d, "gpu_ids");
 
-	machines(d);
-	kind(d);
-	deepspeed(d);
+	lint_train_machines(d);
+	lint_train_kind(d);
+	lint_train_deepspeed_one(d);
 	if (strcasecmp(train_word(d, "distributed_type"), "FSDP") == 0)
 		lint_train_fsdp(d, markup_real(train_at(d, "fsdp_config")));
 	if (n && n->kind == MARKUP_SCALAR && !strchr(n->text, ',') &&

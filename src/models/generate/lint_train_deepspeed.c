@@ -12,7 +12,7 @@
 
 static const char source[] = "DeepSpeed's sources (runtime/config.py, engine.py)";
 
-static bool on(const struct train_doc *d, const char *section)
+static bool lint_deepspeed_on(const struct train_doc *d, const char *section)
 {
 	const struct markup_node *n;
 	char path[64];
@@ -27,7 +27,8 @@ static bool on(const struct train_doc *d, const char *section)
 
 static void number_formats(const struct train_doc *d)
 {
-	bool bf16 = on(d, "bf16") || on(d, "bfloat16"), fp16 = on(d, "fp16");
+	bool bf16 = lint_deepspeed_on(d, "bf16") || lint_deepspeed_on(d, "bfloat16"),
+	     fp16 = lint_deepspeed_on(d, "fp16");
 	const char *wire = train_word(d, "communication_data_type");
 
 	if (bf16 && fp16)
@@ -35,7 +36,7 @@ static void number_formats(const struct train_doc *d)
 			      "\"fp16\": {\"enabled\": false}", source,
 			      "fp16 and bf16 are both on: DeepSpeed stops with an assertion at the "
 			      "start");
-	if (on(d, "amp") && (bf16 || fp16))
+	if (lint_deepspeed_on(d, "amp") && (bf16 || fp16))
 		train_finding(d, LINT_ERROR, "contradiction", "amp", "take amp out", source,
 			      "amp and %s are both on: DeepSpeed refuses that",
 			      bf16 ? "bf16" : "fp16");
@@ -84,14 +85,14 @@ static void ranges(const struct train_doc *d)
 }
 
 /* Numbers of processes that the sizes of batches allow. */
-static void batches(const struct train_doc *d)
+static void lint_deepspeed_batches(const struct train_doc *d)
 {
 	double all = train_number(d, "train_batch_size", 0);
 	double micro = train_number(d, "train_micro_batch_size_per_gpu", 0);
 	double steps = train_number(d, "gradient_accumulation_steps", 0), world;
 	size_t gpus = d->l->on->node ? d->l->on->node->gpus : 0;
 
-	if (on(d, "elasticity") &&
+	if (lint_deepspeed_on(d, "elasticity") &&
 	    !train_flag(d, "elasticity.ignore_non_elastic_batch_info", false) &&
 	    (all > 0 || micro > 0 || steps > 0))
 		train_finding(d, LINT_ERROR, "contradiction", "elasticity",
@@ -184,7 +185,7 @@ void lint_train_deepspeed(const struct train_doc *d)
 
 	number_formats(d);
 	ranges(d);
-	batches(d);
+	lint_deepspeed_batches(d);
 	left_over(d);
 	optimizer(d);
 	if (any_auto(d->root, &at, 0))
@@ -225,7 +226,7 @@ static void only_in_stage(const struct train_doc *d, int stage)
 	}
 }
 
-static void cannot(const struct train_doc *d, int stage)
+static void lint_deepspeed_cannot(const struct train_doc *d, int stage)
 {
 	bool scatter = train_flag(d, "zero_optimization.reduce_scatter", true);
 
@@ -254,7 +255,7 @@ static void cannot(const struct train_doc *d, int stage)
 			      "without ZeRO each GPU orthogonalises every matrix itself");
 }
 
-static void traffic(const struct train_doc *d, int stage)
+static void lint_deepspeed_traffic(const struct train_doc *d, int stage)
 {
 	double bucket = train_number(d, "zero_optimization.reduce_bucket_size", 5e8);
 	bool overlap = train_flag(d, "zero_optimization.overlap_comm", stage == 3);
@@ -303,7 +304,7 @@ static void traffic(const struct train_doc *d, int stage)
 			      "weights are fetched when they are needed: nothing hides it");
 }
 
-static void offload(const struct train_doc *d, const char *what, const char *cost)
+static void lint_deepspeed_offload(const struct train_doc *d, const char *what, const char *cost)
 {
 	const char *section = arena_printf(d->l->a, "zero_optimization.offload_%s", what);
 	const char *device = train_word(d, arena_printf(d->l->a, "%s.device", section));
@@ -345,14 +346,16 @@ void lint_train_zero(const struct train_doc *d)
 	    strcmp(train_word(d, "zero_optimization.stage"), "auto") == 0)
 		return;
 	only_in_stage(d, (int)stage);
-	cannot(d, (int)stage);
-	traffic(d, (int)stage);
+	lint_deepspeed_cannot(d, (int)stage);
+	lint_deepspeed_traffic(d, (int)stage);
 	if (stage > 0)
-		offload(d, "optimizer",
+		lint_deepspeed_offload(
+			d, "optimizer",
 			"gradients go to the host, the CPU updates the weights, and these come "
 			"back: in each step, over PCIe");
 	if (stage == 3)
-		offload(d, "param",
+		lint_deepspeed_offload(
+			d, "param",
 			"weights come from the host for each forward and backward pass, over PCIe");
 }
 
@@ -366,7 +369,8 @@ static const char fsdp_source[] = "Accelerate's sources (utils/dataclasses.py)";
 static const char trainer_source[] = "transformers' sources (training_args.py)";
 
 /* With or without "fsdp_" in front. */
-static const struct markup_node *key(const struct markup_node *fsdp, const char *name)
+static const struct markup_node *lint_deepspeed_key(const struct markup_node *fsdp,
+						    const char *name)
 {
 	const struct markup_node *n = markup_get(fsdp, name);
 	char full[64] = "fsdp_";
@@ -415,7 +419,7 @@ static void version_two(const struct train_doc *d, const struct markup_node *fsd
 	bool v;
 
 	for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++) {
-		n = key(fsdp, gone[i].name);
+		n = lint_deepspeed_key(fsdp, gone[i].name);
 		if (n)
 			lint_deepspeed_add(
 				d, LINT_WARNING, "dead-key", n, gone[i].fix,
@@ -423,13 +427,13 @@ static void version_two(const struct train_doc *d, const struct markup_node *fsd
 					     "%s is a key of FSDP 1: version 2 does not use it",
 					     gone[i].name));
 	}
-	n = key(fsdp, "reshard_after_forward");
+	n = lint_deepspeed_key(fsdp, "reshard_after_forward");
 	if (n && !markup_bool(n, &v))
 		lint_deepspeed_add(
 			d, LINT_ERROR, "bad-value", n,
 			called(n, "SHARD_GRAD_OP") || called(n, "NO_SHARD") ? "false" : "true",
 			"FSDP 2 takes true or false here: the words are those of version 1");
-	n = key(fsdp, "state_dict_type");
+	n = lint_deepspeed_key(fsdp, "state_dict_type");
 	if (n && called(n, "LOCAL_STATE_DICT"))
 		lint_deepspeed_add(d, LINT_ERROR, "bad-value", n, "SHARDED_STATE_DICT",
 				   "FSDP 2 has no LOCAL_STATE_DICT");
@@ -437,7 +441,7 @@ static void version_two(const struct train_doc *d, const struct markup_node *fsd
 
 static void version_one(const struct train_doc *d, const struct markup_node *fsdp)
 {
-	const struct markup_node *n = key(fsdp, "reshard_after_forward");
+	const struct markup_node *n = lint_deepspeed_key(fsdp, "reshard_after_forward");
 	bool v;
 
 	if (n && markup_bool(n, &v))
@@ -445,12 +449,12 @@ static void version_one(const struct train_doc *d, const struct markup_node *fsd
 				   "true and false are of FSDP 2; version 1 (the usual one) takes "
 				   "FULL_SHARD and "
 				   "the like");
-	n = key(fsdp, "cpu_ram_efficient_loading");
-	if (is(n, false) && !is(key(fsdp, "sync_module_states"), true))
+	n = lint_deepspeed_key(fsdp, "cpu_ram_efficient_loading");
+	if (is(n, false) && !is(lint_deepspeed_key(fsdp, "sync_module_states"), true))
 		lint_deepspeed_add(
 			d, LINT_ERROR, "contradiction", n, "sync_module_states: true",
 			"all ranks but the first have empty weights, and nobody sends them any");
-	n = key(fsdp, "backward_prefetch");
+	n = lint_deepspeed_key(fsdp, "backward_prefetch");
 	if (n && (called(n, "NO_PREFETCH") || called(n, "BACKWARD_POST")))
 		lint_deepspeed_add(
 			d, LINT_WARNING, "no-prefetch", n, "BACKWARD_PRE",
@@ -459,7 +463,7 @@ static void version_one(const struct train_doc *d, const struct markup_node *fsd
 				  "hides it"
 				: "the next weights are gathered after the computation that could "
 				  "hide it");
-	n = d->format == ACCELERATE_FILE ? key(fsdp, "sharding_strategy") : NULL;
+	n = d->format == ACCELERATE_FILE ? lint_deepspeed_key(fsdp, "sharding_strategy") : NULL;
 	if (n && (called(n, "NO_SHARD") || called(n, "3")))
 		lint_deepspeed_add(d, LINT_NOTE, "no-shard", n, "DDP",
 				   "nothing is sharded: that is DDP, slower");
@@ -485,7 +489,7 @@ void lint_train_fsdp(const struct train_doc *d, const struct markup_node *fsdp)
 
 	if (!fsdp || fsdp->kind != MARKUP_MAP)
 		return;
-	version = key(fsdp, "version");
+	version = lint_deepspeed_key(fsdp, "version");
 	if (!markup_number(version, &number))
 		number = 1;
 	if (!version && d->format != ACCELERATE_FILE)
@@ -500,22 +504,24 @@ void lint_train_fsdp(const struct train_doc *d, const struct markup_node *fsdp)
 		version_two(d, fsdp);
 	else
 		version_one(d, fsdp);
-	wrap = key(fsdp, "auto_wrap_policy");
+	wrap = lint_deepspeed_key(fsdp, "auto_wrap_policy");
 	if (wrap && called(wrap, "NO_WRAP"))
 		lint_deepspeed_add(d, LINT_WARNING, "one-unit", wrap, "TRANSFORMER_BASED_WRAP",
 				   "the whole model is one unit: all weights are gathered at once, "
 				   "and nothing "
 				   "hides it");
-	n = key(fsdp, "transformer_layer_cls_to_wrap");
+	n = lint_deepspeed_key(fsdp, "transformer_layer_cls_to_wrap");
 	if (wrap && n && called(wrap, "SIZE_BASED_WRAP"))
 		lint_deepspeed_add(d, LINT_WARNING, "dead-key", n, "TRANSFORMER_BASED_WRAP",
 				   "with SIZE_BASED_WRAP classes are not looked at");
 	if (d->format != ACCELERATE_FILE)
-		of_accelerate(d, key(fsdp, "offload_params"), "cpu_offload", "the word offload");
+		of_accelerate(d, lint_deepspeed_key(fsdp, "offload_params"), "cpu_offload",
+			      "the word offload");
 	if (d->format != ACCELERATE_FILE && number != 2)
-		of_accelerate(d, key(fsdp, "sharding_strategy"), "reshard_after_forward",
-			      "a word like full_shard");
-	n = key(fsdp, d->format == ACCELERATE_FILE ? "offload_params" : "cpu_offload");
+		of_accelerate(d, lint_deepspeed_key(fsdp, "sharding_strategy"),
+			      "reshard_after_forward", "a word like full_shard");
+	n = lint_deepspeed_key(fsdp,
+			       d->format == ACCELERATE_FILE ? "offload_params" : "cpu_offload");
 	if (is(n, false))
 		lint_deepspeed_add(d, LINT_NOTE, "offload", n,
 				   "only where it does not fit without: gputune predict training",
@@ -532,7 +538,7 @@ void lint_train_fsdp(const struct train_doc *d, const struct markup_node *fsdp)
 static const char lint_train_trainer_source[] = "transformers documentation (Trainer)";
 static const char torch_source[] = "PyTorch documentation";
 
-static bool set(const struct train_doc *d, const char *key)
+static bool lint_deepspeed_set(const struct train_doc *d, const char *key)
 {
 	const struct markup_node *n = train_at(d, key);
 	bool v;
@@ -585,11 +591,12 @@ static void recomputation(const struct train_doc *d)
 			      torch_source,
 			      "with re-entrant gradient checkpointing parameters are marked ready "
 			      "twice: DDP stops with an error");
-	if (on && set(d, "fsdp") && train_flag(d, "fsdp_config.activation_checkpointing", false))
+	if (on && lint_deepspeed_set(d, "fsdp") &&
+	    train_flag(d, "fsdp_config.activation_checkpointing", false))
 		train_finding(d, LINT_ERROR, "contradiction", "gradient_checkpointing", "false",
 			      lint_train_trainer_source,
 			      "checkpointing is on twice: here and in fsdp_config");
-	else if (on && set(d, "fsdp") && strstr(train_word(d, "fsdp"), "full_shard"))
+	else if (on && lint_deepspeed_set(d, "fsdp") && strstr(train_word(d, "fsdp"), "full_shard"))
 		train_finding(d, LINT_WARNING, "gathered-twice", "gradient_checkpointing",
 			      "fsdp_config: {activation_checkpointing: true}",
 			      lint_train_trainer_source,
@@ -597,13 +604,13 @@ static void recomputation(const struct train_doc *d)
 			      "pass; FSDP's own checkpointing does not");
 }
 
-static void together(const struct train_doc *d)
+static void lint_deepspeed_together(const struct train_doc *d)
 {
 	double eval = train_number(d, "eval_steps", 0), save = train_number(d, "save_steps", 0);
 	const char *when = train_word(d, train_at(d, "eval_strategy") ? "eval_strategy"
 								      : "evaluation_strategy");
 
-	if (set(d, "deepspeed") && set(d, "fsdp"))
+	if (lint_deepspeed_set(d, "deepspeed") && lint_deepspeed_set(d, "fsdp"))
 		train_finding(d, LINT_ERROR, "contradiction", "fsdp", "one of them",
 			      lint_train_trainer_source,
 			      "deepspeed and fsdp are both on: each wants to shard the model");
@@ -616,10 +623,10 @@ static void together(const struct train_doc *d)
 			"load_best_model_at_end: save_steps %g is no multiple of eval_steps %g, "
 			"and the Trainer stops",
 			save, eval);
-	if (set(d, "warmup_ratio") && train_number(d, "warmup_steps", 0) > 0)
+	if (lint_deepspeed_set(d, "warmup_ratio") && train_number(d, "warmup_steps", 0) > 0)
 		train_finding(d, LINT_NOTE, "dead-key", "warmup_ratio", "take it out",
 			      lint_train_trainer_source, "warmup_steps overrides it");
-	if (train_number(d, "max_steps", -1) > 0 && set(d, "num_train_epochs"))
+	if (train_number(d, "max_steps", -1) > 0 && lint_deepspeed_set(d, "num_train_epochs"))
 		train_finding(d, LINT_NOTE, "dead-key", "num_train_epochs", "take it out",
 			      lint_train_trainer_source, "max_steps overrides it");
 	if (train_flag(d, "auto_find_batch_size", false))
@@ -630,7 +637,7 @@ static void together(const struct train_doc *d)
 			      "global batch is another one without a word");
 }
 
-static void loader(const struct train_doc *d)
+static void lint_deepspeed_loader(const struct train_doc *d)
 {
 	bool told = train_at(d, "dataloader_num_workers") != NULL;
 	double workers = train_number(d, "dataloader_num_workers", 0);
@@ -661,7 +668,7 @@ static void loader(const struct train_doc *d)
 			      "training process waits for it");
 }
 
-static void slow(const struct train_doc *d)
+static void lint_deepspeed_slow(const struct train_doc *d)
 {
 	static const struct {
 		const char *key, *says, *fix;
@@ -746,8 +753,8 @@ void lint_train_trainer(const struct train_doc *d)
 {
 	trainer_number_formats(d);
 	recomputation(d);
-	together(d);
-	loader(d);
-	slow(d);
+	lint_deepspeed_together(d);
+	lint_deepspeed_loader(d);
+	lint_deepspeed_slow(d);
 	sharding(d);
 }

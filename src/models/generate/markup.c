@@ -59,7 +59,8 @@ static size_t byte_of(const struct reader *r, size_t character)
 	return at < r->m->len ? at : r->m->len;
 }
 
-static struct markup_node *add(struct reader *r, enum markup_kind kind, const yaml_event_t *ev)
+static struct markup_node *markup_add(struct reader *r, enum markup_kind kind,
+				      const yaml_event_t *ev)
 {
 	struct markup_node *n = ARENA_NEW(r->a, struct markup_node);
 
@@ -123,9 +124,9 @@ static void close_node(struct reader *r, const yaml_event_t *ev)
 	r->depth--;
 }
 
-static void scalar(struct reader *r, const yaml_event_t *ev)
+static void markup_scalar(struct reader *r, const yaml_event_t *ev)
 {
-	struct markup_node *n = add(r, MARKUP_SCALAR, ev);
+	struct markup_node *n = markup_add(r, MARKUP_SCALAR, ev);
 	yaml_scalar_style_t style = ev->data.scalar.style;
 
 	n->text = arena_strndup(r->a, (const char *)ev->data.scalar.value, ev->data.scalar.length);
@@ -135,7 +136,7 @@ static void scalar(struct reader *r, const yaml_event_t *ev)
 	anchor(r, n, ev->data.scalar.anchor);
 }
 
-static int take(struct reader *r, const yaml_event_t *ev, struct err *e)
+static int markup_take(struct reader *r, const yaml_event_t *ev, struct err *e)
 {
 	struct markup_node *n;
 
@@ -146,22 +147,22 @@ static int take(struct reader *r, const yaml_event_t *ev, struct err *e)
 			r->m->second = (unsigned)ev->start_mark.line + 1;
 		return 0;
 	case YAML_SCALAR_EVENT:
-		scalar(r, ev);
+		markup_scalar(r, ev);
 		return 0;
 	case YAML_ALIAS_EVENT:
-		n = add(r, MARKUP_ALIAS, ev);
+		n = markup_add(r, MARKUP_ALIAS, ev);
 		n->text = arena_strdup(r->a, (const char *)ev->data.alias.anchor);
 		n->target = map_get(&r->anchors, n->text);
 		r->m->anchors = true;
 		return 0;
 	case YAML_MAPPING_START_EVENT:
-		n = add(r, MARKUP_MAP, ev);
+		n = markup_add(r, MARKUP_MAP, ev);
 		n->flow = ev->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
 		n->tagged = ev->data.mapping_start.tag != NULL;
 		anchor(r, n, ev->data.mapping_start.anchor);
 		return open_node(r, n, e);
 	case YAML_SEQUENCE_START_EVENT:
-		n = add(r, MARKUP_LIST, ev);
+		n = markup_add(r, MARKUP_LIST, ev);
 		n->flow = ev->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
 		n->tagged = ev->data.sequence_start.tag != NULL;
 		anchor(r, n, ev->data.sequence_start.anchor);
@@ -175,7 +176,7 @@ static int take(struct reader *r, const yaml_event_t *ev, struct err *e)
 	}
 }
 
-static int events(struct reader *r, yaml_parser_t *p, unsigned *line, struct err *e)
+static int markup_events(struct reader *r, yaml_parser_t *p, unsigned *line, struct err *e)
 {
 	yaml_event_t ev;
 	bool end = false;
@@ -191,7 +192,7 @@ static int events(struct reader *r, yaml_parser_t *p, unsigned *line, struct err
 		if (r->nodes >= MARKUP_NODES_MAX)
 			got = err_set(e, -E2BIG, "it has more than %d parts", MARKUP_NODES_MAX);
 		else
-			got = take(r, &ev, e);
+			got = markup_take(r, &ev, e);
 		end = ev.type == YAML_STREAM_END_EVENT;
 		yaml_event_delete(&ev);
 	}
@@ -250,7 +251,7 @@ int markup_read(struct arena *a, const char *text, size_t len, bool json, struct
 		return err_set(e, -ENOMEM, "out of memory");
 	yaml_parser_set_input_string(&p, (const unsigned char *)text + r.skip, len - r.skip);
 	yaml_parser_set_encoding(&p, YAML_UTF8_ENCODING);
-	got = events(&r, &p, line, e);
+	got = markup_events(&r, &p, line, e);
 	yaml_parser_delete(&p);
 	if (got == 0)
 		*line = 0;
@@ -274,7 +275,8 @@ static const struct markup_node *own_entry(const struct markup_node *map, const 
 	return NULL;
 }
 
-static const struct markup_node *get(const struct markup_node *map, const char *key, int depth)
+static const struct markup_node *markup_get_one(const struct markup_node *map, const char *key,
+						int depth)
 {
 	const struct markup_node *c, *found;
 
@@ -286,9 +288,9 @@ static const struct markup_node *get(const struct markup_node *map, const char *
 		return c;
 	c = markup_real(own_entry(map, "<<"));
 	if (!c || c->kind != MARKUP_LIST)
-		return c ? get(c, key, depth + 1) : NULL;
+		return c ? markup_get_one(c, key, depth + 1) : NULL;
 	for (c = c->first; c; c = c->next) {
-		found = get(c, key, depth + 1);
+		found = markup_get_one(c, key, depth + 1);
 		if (found)
 			return found;
 	}
@@ -297,7 +299,7 @@ static const struct markup_node *get(const struct markup_node *map, const char *
 
 const struct markup_node *markup_get(const struct markup_node *map, const char *key)
 {
-	return get(map, key, 0);
+	return markup_get_one(map, key, 0);
 }
 
 const struct markup_node *markup_find(const struct markup_node *map, const char *path)

@@ -63,7 +63,7 @@ static bool has_rdma(const struct machine *m, const char *netdev)
 	return false;
 }
 
-static void add_ports(struct arena *a, const struct machine *m, struct gen_node *n)
+static void nodes_add_ports(struct arena *a, const struct machine *m, struct gen_node *n)
 {
 	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma) {
 		const char *netdev = fact_text(&p->netdev, "");
@@ -125,7 +125,7 @@ void gen_node_of(struct arena *a, const struct machine *m, const char *name, con
 	LIST_FOR_EACH (struct library, l, &m->software.libraries)
 		if (str_starts(l->name, "libnccl.so") && seen_ok(&l->version.f))
 			out->nccl = l->version.v;
-	add_ports(a, m, out);
+	nodes_add_ports(a, m, out);
 	add_links(a, m, out);
 }
 
@@ -181,7 +181,7 @@ static size_t nodes_in(const struct gen_cluster *c, unsigned long net, unsigned 
 }
 
 /* Whether nodes i and k share a subnet of RDMA ports. */
-static bool share(const struct gen_cluster *c, size_t i, size_t k)
+static bool nodes_share(const struct gen_cluster *c, size_t i, size_t k)
 {
 	const struct gen_node *x = &c->nodes[i], *y = &c->nodes[k];
 
@@ -204,14 +204,14 @@ static bool all_pairs_share(const struct gen_cluster *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		for (size_t k = i + 1; k < c->n; k++)
-			if (!share(c, i, k))
+			if (!nodes_share(c, i, k))
 				return false;
 	return true;
 }
 
 /* What every node has: up ports, InfiniBand alone, an address on each used one; what any has. */
-static void look(const struct gen_cluster *c, bool *ports, bool *infiniband, bool *addresses,
-		 bool *foreign)
+static void nodes_look(const struct gen_cluster *c, bool *ports, bool *infiniband, bool *addresses,
+		       bool *foreign)
 {
 	*ports = *infiniband = *addresses = true;
 	*foreign = false;
@@ -232,7 +232,7 @@ static void look(const struct gen_cluster *c, bool *ports, bool *infiniband, boo
 }
 
 /* The largest number of nodes that one subnet of RDMA ports has, and its prefix. */
-static size_t widest(const struct gen_cluster *c, unsigned *prefix)
+static size_t nodes_widest(const struct gen_cluster *c, unsigned *prefix)
 {
 	size_t best = 0;
 
@@ -260,15 +260,15 @@ static void set_shape(struct gen_cluster *c, enum gen_shape s, const char *why)
 	c->shape_why = why;
 }
 
-static void judge_shape(struct gen_cluster *c)
+static void nodes_judge_shape(struct gen_cluster *c)
 {
 	static const char passed_by[] =
 		"RDMA ports speak neither InfiniBand nor Ethernet (EFA does not): NCCL reaches "
 		"them by a plug-in of the image, or not";
 	bool ports, infiniband, addresses, foreign;
-	size_t wide = widest(c, &c->prefix);
+	size_t wide = nodes_widest(c, &c->prefix);
 
-	look(c, &ports, &infiniband, &addresses, &foreign);
+	nodes_look(c, &ports, &infiniband, &addresses, &foreign);
 	if (c->n < 2)
 		set_shape(c, SHAPE_ALONE, "one machine: nothing goes over a network");
 	else if (!ports)
@@ -378,7 +378,7 @@ void gen_cluster_judge(struct arena *a, struct gen_cluster *c)
 		if (c->nodes[i].n_ports)
 			qsort(c->nodes[i].ports, c->nodes[i].n_ports, sizeof(struct gen_port),
 			      by_place);
-	judge_shape(c);
+	nodes_judge_shape(c);
 	/* The best interface of the first machine whose subnet all others have as well. */
 	for (;;) {
 		const struct gen_node *d = &c->nodes[0];

@@ -39,7 +39,7 @@ static bool wanted(const struct generate_view *v, size_t rank)
 	return v->only < 0 || (size_t)v->only == rank;
 }
 
-static void variables(struct doc *d, const struct generate_view *v)
+static void generate_page_variables(struct doc *d, const struct generate_view *v)
 {
 	const struct gen_envs *e = v->envs;
 	bool any = false;
@@ -67,7 +67,7 @@ static void variables(struct doc *d, const struct generate_view *v)
 			env_table(d, &e->of[i], e->of[i].node->name);
 }
 
-static void problems(struct doc *d, const struct gen_envs *e)
+static void generate_page_problems(struct doc *d, const struct gen_envs *e)
 {
 	struct node *t;
 
@@ -85,7 +85,7 @@ static void problems(struct doc *d, const struct gen_envs *e)
 	}
 }
 
-static void left_alone(struct doc *d, const struct gen_envs *e)
+static void generate_page_left_alone(struct doc *d, const struct gen_envs *e)
 {
 	struct node *t;
 
@@ -101,7 +101,7 @@ static void left_alone(struct doc *d, const struct gen_envs *e)
 	}
 }
 
-static void machines(struct doc *d, const struct generate_view *v)
+static void generate_page_machines(struct doc *d, const struct generate_view *v)
 {
 	const struct gen_cluster *c = v->envs->c;
 	struct node *t;
@@ -147,7 +147,7 @@ static void word_table(struct doc *d, const struct gen_command *c)
 	}
 }
 
-static void commands(struct doc *d, const struct generate_view *v)
+static void generate_page_commands(struct doc *d, const struct generate_view *v)
 {
 	const struct gen_launch *l = v->launch;
 	bool first = true;
@@ -211,7 +211,7 @@ static void tries(struct doc *d, const struct serve_plan *p)
 	}
 }
 
-static void predicted(struct doc *d, const struct serve_plan *p)
+static void generate_page_predicted(struct doc *d, const struct serve_plan *p)
 {
 	struct node *n = doc_pairs(d, "What to expect (predicted, not measured)");
 	const struct prediction *q = &p->p;
@@ -234,7 +234,7 @@ static void predicted(struct doc *d, const struct serve_plan *p)
 		node_pair(d, n, i ? "" : "taken", cell_as(STYLE_MUTED, q->q.notes[i]));
 }
 
-static void serving(struct doc *d, const struct generate_view *v)
+static void generate_page_serving(struct doc *d, const struct generate_view *v)
 {
 	const struct serve_plan *p = v->serve;
 	const struct engine_source *s;
@@ -244,7 +244,7 @@ static void serving(struct doc *d, const struct generate_view *v)
 	s = engine_source(v->ask->engine);
 	if (!p->fits)
 		doc_text(d, "It does not fit: %s.", p->fits_why);
-	predicted(d, p);
+	generate_page_predicted(d, p);
 	tries(d, p);
 	if (p->quant || p->expert_parallel || *p->expert_why)
 		doc_text(d, "Experts: %s. Weights: %s.", *p->expert_why ? p->expert_why : "none",
@@ -258,16 +258,16 @@ struct doc *page_generate(struct arena *a, const struct generate_view *v)
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, arena_printf(a, "Generated: %s", v->kind));
-	machines(d, v);
-	problems(d, v->envs);
+	generate_page_machines(d, v);
+	generate_page_problems(d, v->envs);
 	if (v->train) {
 		page_generate_train(d, v->train);
 		return d;
 	}
-	commands(d, v);
-	serving(d, v);
-	variables(d, v);
-	left_alone(d, v->envs);
+	generate_page_commands(d, v);
+	generate_page_serving(d, v);
+	generate_page_variables(d, v);
+	generate_page_left_alone(d, v->envs);
 	return d;
 }
 

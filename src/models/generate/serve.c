@@ -42,9 +42,10 @@ static struct infer_options words_for(const struct serve_ask *ask, const struct 
 	return w;
 }
 
-static int try_one(struct arena *a, const struct serve_ask *ask, const struct target_hw *place,
-		   const struct fits *fits, struct serve_try *t, const char *kv,
-		   struct prediction *p, struct err *err)
+static int gen_serve_try_one(struct arena *a, const struct serve_ask *ask,
+			     const struct target_hw *place, const struct fits *fits,
+			     struct serve_try *t, const char *kv, struct prediction *p,
+			     struct err *err)
 {
 	struct infer_options w = words_for(ask, place, t->tp, t->pp, kv);
 	struct query q;
@@ -63,7 +64,7 @@ static int try_one(struct arena *a, const struct serve_ask *ask, const struct ta
 }
 
 /* More tokens a second of all users; of nearly equal ones the one with the shorter wait. */
-static bool better(const struct serve_try *x, const struct serve_try *y)
+static bool gen_serve_better(const struct serve_try *x, const struct serve_try *y)
 {
 	if (x->fits != y->fits)
 		return x->fits;
@@ -93,11 +94,12 @@ static int try_all(struct arena *a, const struct serve_ask *ask, const struct ta
 			t.pp = asked_pp;
 		if (!asked_tp && t.tp * t.pp != gpus)
 			continue;
-		r = try_one(a, ask, place, fits, &t, kv, p, err);
+		r = gen_serve_try_one(a, ask, place, fits, &t, kv, p, err);
 		if (r < 0)
 			return r;
 		out->tries[out->n_tries] = t;
-		if (!t.not_possible && (*best == SERVE_TRIES || better(&t, &out->tries[*best]))) {
+		if (!t.not_possible &&
+		    (*best == SERVE_TRIES || gen_serve_better(&t, &out->tries[*best]))) {
 			*best = out->n_tries;
 			out->p = *p;
 			out->tp = t.tp;
@@ -123,8 +125,9 @@ static const char *smaller_cache(enum engine e)
 }
 
 /* As asked; else as the model has it; else half as large where only that fits. */
-static int choose(struct arena *a, const struct serve_ask *ask, const struct target_hw *place,
-		  const struct fits *fits, struct serve_plan *out, struct err *err)
+static int gen_serve_choose(struct arena *a, const struct serve_ask *ask,
+			    const struct target_hw *place, const struct fits *fits,
+			    struct serve_plan *out, struct err *err)
 {
 	const char *asked = ask->words.cache;
 	size_t best;
@@ -286,7 +289,7 @@ int serve_plan_make(struct arena *a, const struct serve_ask *given, const struct
 	if (r == 0)
 		r = serve_place(a, e->c, named, &place, out, err);
 	if (r == 0)
-		r = choose(a, &ask, &place, fits, out, err);
+		r = gen_serve_choose(a, &ask, &place, fits, out, err);
 	if (r == 0)
 		r = choose_weights(a, &ask, out, err);
 	if (r < 0)
@@ -456,7 +459,7 @@ static void sglang(const struct flags *f, const struct gen_envs *e, size_t rank)
 		put_port(f);
 }
 
-static void trtllm(const struct flags *f, const struct gen_envs *e)
+static void gen_serve_trtllm(const struct flags *f, const struct gen_envs *e)
 {
 	struct arena *a = f->a;
 
@@ -579,7 +582,7 @@ static void node_command(struct arena *a, const struct flags *f, const struct ge
 			llamacpp(f, e);
 		break;
 	case ENGINE_TRTLLM:
-		trtllm(f, e);
+		gen_serve_trtllm(f, e);
 		break;
 	default:
 		vllm(f, e, rank);

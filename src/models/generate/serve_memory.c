@@ -58,7 +58,8 @@ static double network_of(const struct gen_node *n)
 }
 
 /* 0; -ENODEV: what it is could not be seen, or is not known; -EINVAL: there are several. */
-static int kind_of(const struct gen_cluster *c, const struct gpu_kind **out, struct err *err)
+static int serve_memory_kind_of(const struct gen_cluster *c, const struct gpu_kind **out,
+				struct err *err)
 {
 	*out = NULL;
 	for (size_t i = 0; i < c->n; i++) {
@@ -82,7 +83,8 @@ static int kind_of(const struct gen_cluster *c, const struct gpu_kind **out, str
 }
 
 /* The poorest machine's memory, all and free. */
-static void least(const struct gen_cluster *c, bool unified, double *total, double *can)
+static void serve_memory_least(const struct gen_cluster *c, bool unified, double *total,
+			       double *can)
 {
 	*total = *can = 0;
 	for (size_t i = 0; i < c->n; i++) {
@@ -120,7 +122,7 @@ int serve_place(struct arena *a, const struct gen_cluster *c, const struct targe
 		struct target_hw *place, struct serve_plan *out, struct err *err)
 {
 	const struct gpu_kind *k = named ? named->gpu : NULL;
-	int r = named ? 0 : kind_of(c, &k, err);
+	int r = named ? 0 : serve_memory_kind_of(c, &k, err);
 
 	if (r)
 		return r;
@@ -133,7 +135,7 @@ int serve_place(struct arena *a, const struct gen_cluster *c, const struct targe
 					     .gpus = (int)gen_gpus(c),
 					     .nodes = (int)c->n };
 		place->taken = arena_printf(a, "%d x %s", place->gpus, k->name);
-		least(c, k->unified, &out->total_bytes, &out->free_bytes);
+		serve_memory_least(c, k->unified, &out->total_bytes, &out->free_bytes);
 		out->free_from =
 			k->unified ? "read: MemAvailable" : "read: the driver's total less used";
 		if (c->n > 1)

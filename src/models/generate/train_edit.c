@@ -68,7 +68,7 @@ int train_edit_open(struct arena *a, const char *name, const char *text, size_t 
 
 /* --- reading ------------------------------------------------------------------------------------
  */
-static double number_at(const struct train_edit *e, const char *path)
+static double train_edit_number_at(const struct train_edit *e, const char *path)
 {
 	const struct lint_word *w = e->shell ? train_edit_word(e, path) : NULL;
 	struct markup_node n = { .kind = MARKUP_SCALAR, .text = w ? w->text : "" };
@@ -91,13 +91,13 @@ static int flag_at(const struct train_edit *e, const char *path)
 
 static void whole(const struct train_edit *e, const char *path, int most, int *out)
 {
-	double v = number_at(e, path);
+	double v = train_edit_number_at(e, path);
 
 	if (!*out && v >= 1 && v <= most)
 		*out = (int)v;
 }
 
-static void trainer(const struct train_edit *e, struct train_options *w)
+static void train_edit_trainer(const struct train_edit *e, struct train_options *w)
 {
 	int full = flag_at(e, "gradient_checkpointing");
 	const struct lint_word *fsdp;
@@ -120,12 +120,12 @@ static void trainer(const struct train_edit *e, struct train_options *w)
 		w->compile = flag_at(e, "torch_compile");
 }
 
-static void deepspeed(const struct train_edit *e, int gpus, struct train_options *w)
+static void train_edit_deepspeed(const struct train_edit *e, int gpus, struct train_options *w)
 {
 	static const char *const ways[] = { "ddp", "zero-1", "zero-2", "zero-3" };
 	const struct markup_node *stage = train_edit_at(e, "zero_optimization.stage");
-	double v = number_at(e, "zero_optimization.stage");
-	double bucket = number_at(e, "zero_optimization.reduce_bucket_size");
+	double v = train_edit_number_at(e, "zero_optimization.stage");
+	double bucket = train_edit_number_at(e, "zero_optimization.reduce_bucket_size");
 
 	whole(e, "train_micro_batch_size_per_gpu", 1 << 16, &w->micro_batch);
 	whole(e, "gradient_accumulation_steps", 1 << 16, &w->accumulation);
@@ -155,7 +155,7 @@ static void deepspeed(const struct train_edit *e, int gpus, struct train_options
 				     : v >= 3;
 }
 
-static void accelerate(const struct train_edit *e, struct train_options *w)
+static void train_edit_accelerate(const struct train_edit *e, struct train_options *w)
 {
 	const struct markup_node *type = train_edit_at(e, "distributed_type");
 	const char *s = markup_text(type),
@@ -178,11 +178,11 @@ static void accelerate(const struct train_edit *e, struct train_options *w)
 void train_edit_read(const struct train_edit *e, int gpus, struct train_options *w)
 {
 	if (e->shell || e->format == TRAINER_FILE)
-		trainer(e, w);
+		train_edit_trainer(e, w);
 	else if (e->format == DEEPSPEED_FILE)
-		deepspeed(e, gpus, w);
+		train_edit_deepspeed(e, gpus, w);
 	else if (e->format == ACCELERATE_FILE)
-		accelerate(e, w);
+		train_edit_accelerate(e, w);
 }
 
 /* What a file of the user's can say, and what has become of it by the changes: read anew, predicted
@@ -260,8 +260,8 @@ static bool changed_already(const struct train_edit *e, const struct markup_node
 	return false;
 }
 
-static void bare(struct train_edit *e, const struct markup_node *n, const struct train_key *k,
-		 const char *path)
+static void train_edit_bare_one(struct train_edit *e, const struct markup_node *n,
+				const struct train_key *k, const char *path)
 {
 	struct markup_node own;
 	const struct markup_node *plain = train_edit_bare(n, &own);
@@ -291,7 +291,7 @@ void train_edit_types(struct train_edit *e, const struct markup_node *map, const
 		if (c->kind == MARKUP_MAP && depth < 3 && (k || e->format == TRAINER_FILE))
 			train_edit_types(e, c, k ? path : "", depth + 1);
 		else if (k && c->kind == MARKUP_SCALAR)
-			bare(e, c, k, path);
+			train_edit_bare_one(e, c, k, path);
 	}
 }
 
@@ -311,8 +311,8 @@ static int word_at(const char *const *names, int n, const char *word)
 }
 
 /* What the changed file says other than the one before. */
-static void take(const struct train_options *was, const struct train_options *now,
-		 enum train_target target, struct train_config *q)
+static void train_edit_take(const struct train_options *was, const struct train_options *now,
+			    enum train_target target, struct train_config *q)
 {
 	int k;
 
@@ -383,7 +383,7 @@ static void predict_again(struct train_edit *e, const struct train_edit *now, in
 	train_words_none(&is);
 	train_edit_read(e, gpus, &was);
 	train_edit_read(now, gpus, &is);
-	take(&was, &is, s->target, q);
+	train_edit_take(&was, &is, s->target, q);
 	if (train_config_complete(e->a, q, &err) < 0)
 		*q = s->before->q;
 	if (q->compile)
@@ -487,7 +487,8 @@ int train_edit_settle(struct train_edit *e, int gpus, const struct lint_on *on,
  */
 
 /* "--name=VALUE" or "--name VALUE": the word that holds the value; *skip: bytes of it in front. */
-static const struct lint_word *find(const struct train_edit *e, const char *name, size_t *skip)
+static const struct lint_word *train_edit_find(const struct train_edit *e, const char *name,
+					       size_t *skip)
 {
 	size_t n = strlen(name);
 
@@ -512,7 +513,7 @@ static const struct lint_word *find(const struct train_edit *e, const char *name
 const struct lint_word *train_edit_word(const struct train_edit *e, const char *name)
 {
 	size_t skip = 0;
-	const struct lint_word *w = find(e, name, &skip);
+	const struct lint_word *w = train_edit_find(e, name, &skip);
 	struct lint_word *own;
 
 	if (!w || w->open || strlen(w->text) < skip)
@@ -523,12 +524,12 @@ const struct lint_word *train_edit_word(const struct train_edit *e, const char *
 	return own;
 }
 
-static void set(struct train_edit *e, const char *name, const struct train_items *items,
-		const char *more)
+static void train_edit_set_one(struct train_edit *e, const char *name,
+			       const struct train_items *items, const char *more)
 {
 	const struct train_item *i = train_item_find(items, name);
 	size_t skip = 0;
-	const struct lint_word *w = find(e, name, &skip);
+	const struct lint_word *w = train_edit_find(e, name, &skip);
 	struct err err = { 0 };
 	const char *what;
 
@@ -579,7 +580,7 @@ static bool alone(const struct train_edit *e, unsigned line, const char *name, s
 	return true;
 }
 
-static bool worth(const struct lint_finding *f)
+static bool train_edit_worth(const struct lint_finding *f)
 {
 	static const char *const codes[] = { "forced",	"gid-pinned",	    "harmful", "not-here",
 					     "removed", "unknown-variable", "gdr-off" };
@@ -590,7 +591,7 @@ static bool worth(const struct lint_finding *f)
 	return false;
 }
 
-static void variables(struct train_edit *e, const struct lint_on *on)
+static void train_edit_variables(struct train_edit *e, const struct lint_on *on)
 {
 	struct lint l = { .a = e->a, .on = on };
 
@@ -602,7 +603,7 @@ static void variables(struct train_edit *e, const struct lint_on *on)
 		size_t from, to;
 		struct err err = { 0 };
 
-		if (!worth(f) || !f->line)
+		if (!train_edit_worth(f) || !f->line)
 			continue;
 		if (!alone(e, f->line, f->subject, &from, &to))
 			train_edit_leave(e, f->line, what, "it does not stand alone in its line");
@@ -626,14 +627,14 @@ void train_edit_shell(struct train_edit *e, const struct train_setup *s, const s
 	size_t skip;
 
 	train_items_trainer(e->a, s, &items);
-	variables(e, on);
-	if (pays && find(e, "per_device_train_batch_size", &skip) &&
-	    find(e, "gradient_accumulation_steps", &skip)) {
-		set(e, "per_device_train_batch_size", &items, why);
-		set(e, "gradient_accumulation_steps", &items, NULL);
+	train_edit_variables(e, on);
+	if (pays && train_edit_find(e, "per_device_train_batch_size", &skip) &&
+	    train_edit_find(e, "gradient_accumulation_steps", &skip)) {
+		train_edit_set_one(e, "per_device_train_batch_size", &items, why);
+		train_edit_set_one(e, "gradient_accumulation_steps", &items, NULL);
 	}
 	if (pays && s->after->q.recompute != s->before->q.recompute)
-		set(e, "gradient_checkpointing", &items, why);
+		train_edit_set_one(e, "gradient_checkpointing", &items, why);
 	if (s->after->q.loader_s > 0)
-		set(e, "dataloader_num_workers", &items, NULL);
+		train_edit_set_one(e, "dataloader_num_workers", &items, NULL);
 }

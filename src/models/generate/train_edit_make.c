@@ -15,7 +15,7 @@ static bool pays(const struct train_setup *s)
 	return s->fits && (!s->before->memory.fits || s->gain.value >= WORTH);
 }
 
-static const char *gain_of(const struct train_edit *e, const struct train_setup *s)
+static const char *train_edit_make_gain_of(const struct train_edit *e, const struct train_setup *s)
 {
 	if (!s->before->memory.fits)
 		return arena_printf(e->a,
@@ -136,7 +136,8 @@ static void dead_in_stage(struct train_edit *e, int stage)
 	}
 }
 
-static void no_offload(struct train_edit *e, const struct train_setup *s, const char *section)
+static void train_edit_make_no_offload(struct train_edit *e, const struct train_setup *s,
+				       const char *section)
 {
 	const char *path = arena_printf(e->a, "zero_optimization.offload_%s", section);
 	const char *device = markup_text(train_edit_at(e, arena_printf(e->a, "%s.device", path)));
@@ -157,8 +158,8 @@ static void no_offload(struct train_edit *e, const struct train_setup *s, const 
 			  s->after->memory.total / 1e9, s->after->memory.limit / 1e9));
 }
 
-static void batches(struct train_edit *e, const struct train_setup *s,
-		    const struct train_items *items, const char *why)
+static void train_edit_make_batches(struct train_edit *e, const struct train_setup *s,
+				    const struct train_items *items, const char *why)
 {
 	double all = number(e, "train_batch_size", 0);
 	double micro = number(e, "train_micro_batch_size_per_gpu", 0);
@@ -181,17 +182,17 @@ static void batches(struct train_edit *e, const struct train_setup *s,
 		apply(e, items, "train_batch_size", NULL);
 }
 
-static void deepspeed(struct train_edit *e, const struct train_setup *s,
-		      const struct train_items *items)
+static void train_edit_make_deepspeed(struct train_edit *e, const struct train_setup *s,
+				      const struct train_items *items)
 {
 	static const char *const slow[] = { "wall_clock_breakdown", "comms_logger.enabled",
 					    "flops_profiler.enabled", "memory_breakdown" };
-	const char *why = pays(s) ? gain_of(e, s) : NULL;
+	const char *why = pays(s) ? train_edit_make_gain_of(e, s) : NULL;
 	double told = number(e, "zero_optimization.stage", 0);
 	int was = told > 0 && told <= 3 ? (int)told : 0, stage = was;
 	double bucket = number(e, "zero_optimization.reduce_bucket_size", 5e8);
 
-	batches(e, s, items, why);
+	train_edit_make_batches(e, s, items, why);
 	if (on(e, "bf16.enabled") && on(e, "fp16.enabled"))
 		train_edit_set(e, "fp16.enabled", "false", false,
 			       "fp16 and bf16 are both on: DeepSpeed stops with an assertion");
@@ -200,8 +201,8 @@ static void deepspeed(struct train_edit *e, const struct train_setup *s,
 		if (stage != was)
 			apply(e, items, "zero_optimization.stage", why);
 	}
-	no_offload(e, s, "optimizer");
-	no_offload(e, s, "param");
+	train_edit_make_no_offload(e, s, "optimizer");
+	train_edit_make_no_offload(e, s, "param");
 	if (s->offload.optimizer && !train_edit_at(e, "zero_optimization.offload_optimizer"))
 		train_edit_set(e, "zero_optimization.offload_optimizer",
 			       "{\"device\": \"cpu\", \"pin_memory\": true}", false,
@@ -223,8 +224,8 @@ static void deepspeed(struct train_edit *e, const struct train_setup *s,
 
 /* --- the Trainer --------------------------------------------------------------------------------
  */
-static void loaders(struct train_edit *e, const struct train_setup *s,
-		    const struct train_items *items)
+static void train_edit_make_loaders(struct train_edit *e, const struct train_setup *s,
+				    const struct train_items *items)
 {
 	const struct markup_node *n = train_edit_at(e, "dataloader_num_workers");
 	double has = number(e, "dataloader_num_workers", 0);
@@ -239,12 +240,12 @@ static void loaders(struct train_edit *e, const struct train_setup *s,
 		apply(e, items, "dataloader_pin_memory", NULL);
 }
 
-static void trainer(struct train_edit *e, const struct train_setup *s,
-		    const struct train_items *items)
+static void train_edit_make_trainer(struct train_edit *e, const struct train_setup *s,
+				    const struct train_items *items)
 {
 	const struct markup_node *kwargs = train_edit_at(e, "gradient_checkpointing_kwargs");
 	const struct markup_node *how = kwargs ? markup_get(kwargs, "use_reentrant") : NULL;
-	const char *why = pays(s) ? gain_of(e, s) : NULL;
+	const char *why = pays(s) ? train_edit_make_gain_of(e, s) : NULL;
 	bool reentrant;
 
 	if (pays(s)) {
@@ -265,7 +266,7 @@ static void trainer(struct train_edit *e, const struct train_setup *s,
 	if (how && markup_bool(how, &reentrant) && reentrant)
 		train_edit_set(e, "gradient_checkpointing_kwargs.use_reentrant", "false", false,
 			       "re-entrant checkpointing runs a backward pass of its own");
-	loaders(e, s, items);
+	train_edit_make_loaders(e, s, items);
 	if (s->after->q.way != TRAIN_DDP && s->after->q.place.gpus > 1 &&
 	    !markup_text(train_edit_at(e, "deepspeed")) && !markup_text(train_edit_at(e, "fsdp")))
 		train_edit_leave(
@@ -279,7 +280,8 @@ static void trainer(struct train_edit *e, const struct train_setup *s,
 /* --- Accelerate and FSDP ------------------------------------------------------------------------
  */
 /* The Trainer's file has another key for it than Accelerate's. */
-static void offload(struct train_edit *e, const char *front, const struct train_items *items)
+static void train_edit_make_offload(struct train_edit *e, const char *front,
+				    const struct train_items *items)
 {
 	const char *old = arena_printf(e->a, "%soffload_params", front),
 		   *its = arena_printf(e->a, "%scpu_offload", front),
@@ -299,7 +301,8 @@ static void offload(struct train_edit *e, const char *front, const struct train_
 		drop(e, old, why);
 }
 
-static void fsdp(struct train_edit *e, const char *section, const struct train_items *items)
+static void train_edit_make_fsdp(struct train_edit *e, const char *section,
+				 const struct train_items *items)
 {
 	const char *prefix = *section ? arena_printf(e->a, "%s.", section) : "";
 
@@ -316,14 +319,14 @@ static void fsdp(struct train_edit *e, const char *section, const struct train_i
 			    train_edit_at(e, arena_printf(e->a, "%sreshard_after_forward", front))))
 			apply(e, items, arena_printf(e->a, "%sreshard_after_forward", front),
 			      "FSDP 2 takes true or false");
-		offload(e, front, items);
+		train_edit_make_offload(e, front, items);
 	}
 }
 
-static void accelerate(struct train_edit *e, const struct train_setup *s,
-		       const struct train_items *items)
+static void train_edit_make_accelerate(struct train_edit *e, const struct train_setup *s,
+				       const struct train_items *items)
 {
-	const char *why = pays(s) ? gain_of(e, s) : NULL;
+	const char *why = pays(s) ? train_edit_make_gain_of(e, s) : NULL;
 	const char *mixed = markup_text(train_edit_at(e, "mixed_precision"));
 
 	if (train_edit_at(e, "num_processes"))
@@ -336,7 +339,7 @@ static void accelerate(struct train_edit *e, const struct train_setup *s,
 	}
 	if (mixed && strcasecmp(mixed, "no") == 0)
 		apply(e, items, "mixed_precision", NULL);
-	fsdp(e, "fsdp_config", items);
+	train_edit_make_fsdp(e, "fsdp_config", items);
 	if (!pays(s))
 		return;
 	if (s->after->q.way == s->before->q.way && s->after->q.recompute != s->before->q.recompute)
@@ -381,16 +384,16 @@ void train_edit_make(struct train_edit *e, const struct train_setup *s,
 	slips(e, e->root, "", 0);
 	if (e->format == DEEPSPEED_FILE) {
 		train_items_deepspeed(e->a, s, &items);
-		deepspeed(e, s, &items);
+		train_edit_make_deepspeed(e, s, &items);
 	} else if (e->format == TRAINER_FILE) {
 		train_items_trainer(e->a, s, &items);
-		trainer(e, s, &items);
+		train_edit_make_trainer(e, s, &items);
 	} else if (e->format == ACCELERATE_FILE) {
 		train_items_accelerate(e->a, s, m, &items);
-		accelerate(e, s, &items);
+		train_edit_make_accelerate(e, s, &items);
 	} else {
 		train_items_fsdp(e->a, s, &items);
-		fsdp(e, "", &items);
+		train_edit_make_fsdp(e, "", &items);
 	}
 	train_edit_types(e, e->root, "", 0);
 	read_again(e);

@@ -54,7 +54,7 @@ static void change(struct train_edit *e, const struct markup_node *n, size_t at,
 }
 
 /* Shared with other places, or of a form that is not changed here. */
-static const char *shared(const struct markup_node *n)
+static const char *train_edit_place_shared(const struct markup_node *n)
 {
 	for (const struct markup_node *p = n; p; p = p->parent) {
 		if (p->kind == MARKUP_ALIAS)
@@ -67,7 +67,7 @@ static const char *shared(const struct markup_node *n)
 	return n->tagged ? "it has a tag" : n->block ? "a text of several lines" : NULL;
 }
 
-static bool same(const struct markup_node *n, const char *value, bool text)
+static bool train_edit_place_same(const struct markup_node *n, const char *value, bool text)
 {
 	struct markup_node other = { .kind = MARKUP_SCALAR, .text = value, .quoted = text };
 	double x, y;
@@ -148,7 +148,7 @@ static size_t line_behind(const struct train_edit *e, size_t at)
 }
 
 /* Taken out already. */
-static bool gone(const struct train_edit *e, const struct markup_node *n)
+static bool train_edit_place_gone(const struct train_edit *e, const struct markup_node *n)
 {
 	for (size_t i = 0; i < e->edits.n; i++) {
 		const struct edit *x = &e->edits.at[i];
@@ -163,7 +163,7 @@ static bool gone(const struct train_edit *e, const struct markup_node *n)
 static bool emptied(const struct train_edit *e, const struct markup_node *map)
 {
 	for (const struct markup_node *c = map->first; c; c = c->next)
-		if (!c->key || !gone(e, c))
+		if (!c->key || !train_edit_place_gone(e, c))
 			return false;
 	return true;
 }
@@ -180,8 +180,8 @@ static void without_comma(struct train_edit *e, const struct markup_node *map)
 }
 
 /* entry: "key: value" of this language. */
-static void put_in(struct train_edit *e, const struct markup_node *map, const char *entry,
-		   const char *what, const char *reason)
+static void train_edit_place_put_in(struct train_edit *e, const struct markup_node *map,
+				    const char *entry, const char *what, const char *reason)
 {
 	const char *newline = e->m.crlf ? "\r\n" : "\n", *with;
 	size_t at;
@@ -213,7 +213,7 @@ static const char *entry_of(const struct train_edit *e, const char *name, const 
 }
 
 /* The map where the Trainer's arguments stand: that of the first that is there. */
-static const struct markup_node *beside(const struct train_edit *e)
+static const struct markup_node *train_edit_place_beside(const struct train_edit *e)
 {
 	static const char *const keys[] = { "per_device_train_batch_size",
 					    "gradient_accumulation_steps",
@@ -231,8 +231,8 @@ static const struct markup_node *beside(const struct train_edit *e)
 	return e->root;
 }
 
-static void insert(struct train_edit *e, const char *path, const char *value, bool text,
-		   const char *what, const char *reason)
+static void train_edit_place_insert(struct train_edit *e, const char *path, const char *value,
+				    bool text, const char *what, const char *reason)
 {
 	const char *name = last_of(path), *entry;
 	const struct markup_node *map = e->root;
@@ -243,7 +243,7 @@ static void insert(struct train_edit *e, const char *path, const char *value, bo
 		map = train_edit_at(e, section);
 	}
 	if (e->format == TRAINER_FILE && !section)
-		map = beside(e);
+		map = train_edit_place_beside(e);
 	entry = entry_of(e, name, written(e, value, text, NULL));
 	if (!map && section && !strchr(section, '.')) {
 		/* The whole section, on one line. */
@@ -254,11 +254,11 @@ static void insert(struct train_edit *e, const char *path, const char *value, bo
 		train_edit_leave(e, map ? map->line : 0, what, "there is no section for it");
 		return;
 	}
-	if (shared(map)) {
-		train_edit_leave(e, map->line, what, shared(map));
+	if (train_edit_place_shared(map)) {
+		train_edit_leave(e, map->line, what, train_edit_place_shared(map));
 		return;
 	}
-	put_in(e, map, entry, what, reason);
+	train_edit_place_put_in(e, map, entry, what, reason);
 }
 
 void train_edit_set(struct train_edit *e, const char *path, const char *value, bool text,
@@ -268,16 +268,20 @@ void train_edit_set(struct train_edit *e, const char *path, const char *value, b
 	const char *what;
 
 	if (!n) {
-		insert(e, path, value, text, arena_printf(e->a, "%s: %s", path, value), reason);
+		train_edit_place_insert(e, path, value, text,
+					arena_printf(e->a, "%s: %s", path, value), reason);
 		return;
 	}
-	if (same(n, value, text) || (n->kind == MARKUP_SCALAR && strcmp(n->text, "auto") == 0))
+	if (train_edit_place_same(n, value, text) ||
+	    (n->kind == MARKUP_SCALAR && strcmp(n->text, "auto") == 0))
 		return;
 	what = arena_printf(e->a, "%s: %s%.60s%s -> %s", path, n->quoted && !text ? "\"" : "",
 			    n->kind == MARKUP_SCALAR ? n->text : "...",
 			    n->quoted && !text ? "\"" : "", value);
-	if (n->kind != MARKUP_SCALAR || shared(n)) {
-		train_edit_leave(e, n->line, what, shared(n) ? shared(n) : "it is a section");
+	if (n->kind != MARKUP_SCALAR || train_edit_place_shared(n)) {
+		train_edit_leave(e, n->line, what,
+				 train_edit_place_shared(n) ? train_edit_place_shared(n)
+							    : "it is a section");
 		return;
 	}
 	change(e, n, n->begin, n->end - n->begin,
@@ -300,13 +304,15 @@ void train_edit_drop(struct train_edit *e, const struct markup_node *n, const ch
 
 	if (!map || !n->key)
 		return;
-	if (n->anchor || shared(map)) {
-		train_edit_leave(e, n->line, what, n->anchor ? shared(n) : shared(map));
+	if (n->anchor || train_edit_place_shared(map)) {
+		train_edit_leave(e, n->line, what,
+				 n->anchor ? train_edit_place_shared(n)
+					   : train_edit_place_shared(map));
 		return;
 	}
 	for (const struct markup_node *c = map->first; c && c != n; c = c->next) {
 		before = c;
-		first = first && c->key && gone(e, c);
+		first = first && c->key && train_edit_place_gone(e, c);
 	}
 	/* With the comma in front of it; what nothing stands in front of, with the one behind. */
 	if (map->flow) {
@@ -334,8 +340,10 @@ void train_edit_rename(struct train_edit *e, const struct markup_node *n, const 
 	const struct markup_node *k = n->key;
 	const char *name = last_of(path), *what = arena_printf(e->a, "%s -> %s", k->text, name);
 
-	if (shared(k) || e->n_renamed >= TRAIN_RENAMES_MAX) {
-		train_edit_leave(e, k->line, what, shared(k) ? shared(k) : "too many of them");
+	if (train_edit_place_shared(k) || e->n_renamed >= TRAIN_RENAMES_MAX) {
+		train_edit_leave(e, k->line, what,
+				 train_edit_place_shared(k) ? train_edit_place_shared(k)
+							    : "too many of them");
 		return;
 	}
 	e->renamed[e->n_renamed].path = path;

@@ -33,7 +33,8 @@ static const char *flag(bool v)
 	return v ? "true" : "false";
 }
 
-static void batches(struct arena *a, const struct train_setup *s, struct train_items *out)
+static void train_items_batches(struct arena *a, const struct train_setup *s,
+				struct train_items *out)
 {
 	const struct train_config *q = &s->after->q, *was = &s->before->q;
 	const char *memory =
@@ -136,7 +137,7 @@ static void zero(struct arena *a, const struct train_setup *s, struct train_item
 
 void train_items_deepspeed(struct arena *a, const struct train_setup *s, struct train_items *out)
 {
-	batches(a, s, out);
+	train_items_batches(a, s, out);
 	precision(a, s, out);
 	if (s->clip)
 		add(a, out, "gradient_clipping", "1.0", "the usual norm; nothing else was told");
@@ -156,7 +157,8 @@ void train_items_deepspeed(struct arena *a, const struct train_setup *s, struct 
 	add(a, out, "steps_per_print", "10", "a line every ten steps");
 }
 
-static void loader(struct arena *a, const struct train_setup *s, struct train_items *out)
+static void train_items_loader(struct arena *a, const struct train_setup *s,
+			       struct train_items *out)
 {
 	add(a, out, "dataloader_num_workers", number(a, s->workers), s->workers_why);
 	add(a, out, "dataloader_prefetch_factor", number(a, s->prefetch), s->prefetch_why);
@@ -212,7 +214,7 @@ void train_items_trainer(struct arena *a, const struct train_setup *s, struct tr
 		    full ? "without recomputation it does not fit, or only a slower micro-batch "
 			   "does (predicted)"
 			 : "everything fits: computing it again would cost about a third more");
-	loader(a, s, out);
+	train_items_loader(a, s, out);
 	add(a, out, "torch_compile", flag(s->compile), s->compile_why);
 	if (s->target == TARGET_DEEPSPEED)
 		train_item_add(a, out,
@@ -250,8 +252,8 @@ static bool resharded(const struct train_setup *s)
 
 /* prefix: "fsdp_config.fsdp_" in Accelerate's file, "" in the Trainer's, which calls offload by
  * another name. */
-static void fsdp(struct arena *a, const struct train_setup *s, const char *prefix,
-		 struct train_items *out)
+static void train_items_fsdp_one(struct arena *a, const struct train_setup *s, const char *prefix,
+				 struct train_items *out)
 {
 	bool offload = s->offload.optimizer, again = resharded(s);
 
@@ -287,8 +289,8 @@ static void fsdp(struct arena *a, const struct train_setup *s, const char *prefi
 			 : "everything fits: computing it again would cost about a third more");
 }
 
-static void machines(struct arena *a, const struct train_setup *s, const struct train_meeting *m,
-		     struct train_items *out)
+static void train_items_machines(struct arena *a, const struct train_setup *s,
+				 const struct train_meeting *m, struct train_items *out)
 {
 	const struct target_hw *p = &s->after->q.place;
 
@@ -347,7 +349,7 @@ void train_items_accelerate(struct arena *a, const struct train_setup *s,
 	     : train_parallelism_shards(s->after->q.way) ? "FSDP"
 							 : "MULTI_GPU",
 	     several ? s->why : "one GPU");
-	machines(a, s, m, out);
+	train_items_machines(a, s, m, out);
 	word(a, out, "mixed_precision",
 	     full   ? "no"
 	     : fp16 ? "fp16"
@@ -362,7 +364,7 @@ void train_items_accelerate(struct arena *a, const struct train_setup *s,
 			 arena_printf(a, "%d NUMA nodes: each process stays on the CPUs of its GPU",
 				      s->numa_nodes));
 	if (several && train_parallelism_shards(s->after->q.way))
-		fsdp(a, s, "fsdp_config.fsdp_", out);
+		train_items_fsdp_one(a, s, "fsdp_config.fsdp_", out);
 	if (q->way == TRAIN_HSDP) {
 		int shard = q->shard > 0 ? q->shard : s->gpus_each;
 
@@ -378,7 +380,7 @@ void train_items_accelerate(struct arena *a, const struct train_setup *s,
 
 void train_items_fsdp(struct arena *a, const struct train_setup *s, struct train_items *out)
 {
-	fsdp(a, s, "", out);
+	train_items_fsdp_one(a, s, "", out);
 }
 
 /* What the calls below need of PyTorch. */

@@ -25,7 +25,7 @@ static const struct train_key *exactly(enum train_format f, const char *path)
 
 /* "fsdp_config.version" is "fsdp_config.fsdp_version"; the Trainer's own file has it the other way.
  */
-static const struct train_key *with_prefix(enum train_format f, const char *path)
+static const struct train_key *gen_train_keys_with_prefix(enum train_format f, const char *path)
 {
 	static const char *const sections[][2] = {
 		{ "fsdp_config.", "fsdp_" },
@@ -53,7 +53,7 @@ const struct train_key *train_key(enum train_format f, const char *path)
 	const struct train_key *k = exactly(f, path);
 
 	if (!k && f == ACCELERATE_FILE)
-		k = with_prefix(f, path);
+		k = gen_train_keys_with_prefix(f, path);
 	if (!k && f == FSDP_FILE && str_starts(path, "fsdp_"))
 		k = exactly(f, path + strlen("fsdp_"));
 	return k;

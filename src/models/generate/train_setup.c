@@ -76,9 +76,9 @@ static double worth(const struct train_try *t)
 }
 
 /* The fastest micro-batch of the same global batch; a larger one has to be worth it. */
-static void try_one(struct arena *a, const struct train_config *told, enum train_target target,
-		    const struct train_bounds *b, double parameters, struct train_try *t,
-		    struct train_config *best)
+static void train_setup_try_one(struct arena *a, const struct train_config *told,
+				enum train_target target, const struct train_bounds *b,
+				double parameters, struct train_try *t, struct train_config *best)
 {
 	struct train_answer *p = ARENA_NEW(a, struct train_answer);
 	struct train_config *q = ARENA_NEW(a, struct train_config);
@@ -121,7 +121,7 @@ static void try_one(struct arena *a, const struct train_config *told, enum train
 	}
 }
 
-static const char *name_of(struct arena *a, const struct train_try *t)
+static const char *train_setup_name_of(struct arena *a, const struct train_try *t)
 {
 	const char *way = train_way_names[t->way];
 
@@ -132,7 +132,7 @@ static const char *name_of(struct arena *a, const struct train_try *t)
 }
 
 /* Which of all is taken: the first of those that are as fast as the fastest. */
-static size_t pick(const struct train_setup *s)
+static size_t train_setup_pick(const struct train_setup *s)
 {
 	double most = 0;
 
@@ -167,29 +167,32 @@ static const char *choice_why(struct arena *a, const struct train_setup *s, size
 	}
 	if (!plainer)
 		return arena_printf(a, "%s fits (%.1f GB of a GPU, predicted), and %s%s",
-				    name_of(a, t), t->memory / 1e9,
+				    train_setup_name_of(a, t), t->memory / 1e9,
 				    !faster ? "nothing that shards more is predicted to be faster"
 					    : arena_printf(a, "%s is predicted to be only %s",
-							   name_of(a, faster), apart(a, faster, t)),
+							   train_setup_name_of(a, faster),
+							   apart(a, faster, t)),
 				    !faster || faster->sure
 					    ? ""
 					    : arena_printf(a, " and may need as much as %.1f GB",
 							   faster->memory_high / 1e9));
 	if (!plainer->fits)
 		return arena_printf(a, "%s does not fit; %s does (%.1f GB of a GPU, predicted)",
-				    name_of(a, plainer), name_of(a, t), t->memory / 1e9);
+				    train_setup_name_of(a, plainer), train_setup_name_of(a, t),
+				    t->memory / 1e9);
 	if (t->sure && !plainer->sure)
 		return arena_printf(a,
 				    "%s may need as much as %.1f GB of a GPU and then not fit; %s "
 				    "has room (%.1f GB, predicted), and is predicted to be %s",
-				    name_of(a, plainer), plainer->memory_high / 1e9, name_of(a, t),
-				    t->memory / 1e9, apart(a, t, plainer));
+				    train_setup_name_of(a, plainer), plainer->memory_high / 1e9,
+				    train_setup_name_of(a, t), t->memory / 1e9,
+				    apart(a, t, plainer));
 	return arena_printf(a,
 			    "%s (%.1f GB of a GPU) is predicted to be %.0f %% faster than %s "
 			    "(%.1f GB%s)",
-			    name_of(a, t), t->memory / 1e9,
-			    100 * (t->tokens_s / plainer->tokens_s - 1), name_of(a, plainer),
-			    plainer->memory / 1e9,
+			    train_setup_name_of(a, t), t->memory / 1e9,
+			    100 * (t->tokens_s / plainer->tokens_s - 1),
+			    train_setup_name_of(a, plainer), plainer->memory / 1e9,
 			    plainer->micro_batch == t->micro_batch
 				    ? ""
 				    : arena_printf(a, " with the micro-batch of %d that fits there",
@@ -197,7 +200,7 @@ static const char *choice_why(struct arena *a, const struct train_setup *s, size
 }
 
 /* Where CPU and GPU share one memory, what is moved to the host stays where it was. */
-static void no_offload(struct arena *a, struct train_setup *s)
+static void train_setup_no_offload(struct arena *a, struct train_setup *s)
 {
 	*s->after = *s->before;
 	s->fits = false;
@@ -224,7 +227,7 @@ static double crossing(const struct train_offload *o, bool deepspeed, double mic
 	return (2 + 2) * micros + (o->weights ? (2 + 2) * micros : 0) + 2;
 }
 
-static void offload(struct arena *a, struct train_setup *s, struct train_config *q)
+static void train_setup_offload(struct arena *a, struct train_setup *s, struct train_config *q)
 {
 	struct train_answer *p = s->after;
 	struct train_offload *o = &s->offload;
@@ -279,7 +282,8 @@ static const char *train_gain_text(struct arena *a, const struct figure *gain)
 	return arena_printf(a, "%.2f times (%.2f to %.2f)", gain->value, gain->low, gain->high);
 }
 
-static void compile(struct arena *a, struct train_setup *s, const struct train_config *told)
+static void train_setup_compile(struct arena *a, struct train_setup *s,
+				const struct train_config *told)
 {
 	struct train_config *with = ARENA_NEW(a, struct train_config);
 	struct figure gain;
@@ -338,22 +342,23 @@ int train_setup_within(struct arena *a, const struct train_config *told, enum tr
 	train_predict(a, told, out->before);
 	list_tries(c, n, told, bounds->recompute, out);
 	for (size_t i = 0; i < out->n_tries; i++)
-		try_one(a, told, target, bounds, out->before->parameters, &out->tries[i], &best[i]);
-	taken = pick(out);
+		train_setup_try_one(a, told, target, bounds, out->before->parameters,
+				    &out->tries[i], &best[i]);
+	taken = train_setup_pick(out);
 	*q = *told;
 	if (taken < out->n_tries) {
 		train_predict(a, &best[taken], out->after);
 		out->why = choice_why(a, out, taken);
 		out->gain = train_ratio(&out->after->q, told);
-		compile(a, out, told);
+		train_setup_compile(a, out, told);
 	} else if (target == TARGET_LAUNCH) {
 		*out->after = *out->before;
 		out->fits = false;
 		out->fits_why = out->before->limit_why;
 	} else if (told->place.gpu && told->place.gpu->unified) {
-		no_offload(a, out);
+		train_setup_no_offload(a, out);
 	} else {
-		offload(a, out, q);
+		train_setup_offload(a, out, q);
 		out->why = out->offload.why;
 		out->compile_why = "with offload the GPU waits for PCIe, not for kernels";
 	}

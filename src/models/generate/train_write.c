@@ -22,7 +22,7 @@ const struct train_item *train_item_find(const struct train_items *l, const char
 }
 
 /* JSON's quoting is YAML's and Python's. */
-static void quoted(struct text *t, const char *s)
+static void train_write_quoted(struct text *t, const char *s)
 {
 	json_t *j = json_string(s);
 	char *own = j ? json_dumps(j, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
@@ -69,7 +69,7 @@ static const char *name_at(const char *path, size_t depth, size_t *n)
 static void value(struct text *t, const struct train_item *i)
 {
 	if (i->text)
-		quoted(t, i->value);
+		train_write_quoted(t, i->value);
 	else
 		text_add(t, i->value);
 }
@@ -110,7 +110,7 @@ const char *train_write_json(struct arena *a, const struct train_items *l)
 }
 
 /* Comments end with their line; long ones go on in the next. */
-static void comment(struct text *t, size_t depth, const char *s)
+static void train_write_comment(struct text *t, size_t depth, const char *s)
 {
 	size_t room = 96 - 2 * depth, len = strlen(s);
 
@@ -140,7 +140,7 @@ const char *train_write_yaml(struct arena *a, const struct train_items *l, const
 	size_t n;
 
 	if (head)
-		comment(&t, 0, head);
+		train_write_comment(&t, 0, head);
 	for (size_t i = 0; i < l->n; i++) {
 		const char *path = l->at[i].path;
 		size_t depth = depth_of(path), same = i ? common(l->at[i - 1].path, path) : 0;
@@ -152,7 +152,7 @@ const char *train_write_yaml(struct arena *a, const struct train_items *l, const
 			text_printf(&t, "%.*s:\n", (int)n, s);
 		}
 		if (l->at[i].reason)
-			comment(&t, depth, l->at[i].reason);
+			train_write_comment(&t, depth, l->at[i].reason);
 		indent(&t, depth);
 		text_printf(&t, "%s: ", name_at(path, depth, &n));
 		value(&t, &l->at[i]);

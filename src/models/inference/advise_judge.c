@@ -88,8 +88,9 @@ static double gain_answer(const struct outcome *a, const struct outcome *b, doub
 	return (a->ttft + rest) / (b->ttft / first + after / token);
 }
 
-static struct figure gain_of(const struct adviser *v, const struct trial *t, enum goal goal,
-			     const struct outcome *now, const struct outcome *o)
+static struct figure advise_judge_gain_of(const struct adviser *v, const struct trial *t,
+					  enum goal goal, const struct outcome *now,
+					  const struct outcome *o)
 {
 	struct figure f = { outcome_gain(now, o, goal), 0, 0 };
 	struct range first = range_of(v, t, MEASURE_TTFT), token = range_of(v, t, MEASURE_TPOT),
@@ -208,7 +209,7 @@ static const struct sentences {
 };
 
 /* "first token 1.4 x later": what else gets worse, for whoever looks at the goal alone. */
-static const char *worse(struct adviser *v, const struct serve_change *c)
+static const char *advise_judge_worse(struct adviser *v, const struct serve_change *c)
 {
 	static const struct {
 		const char *what, *unit;
@@ -245,8 +246,9 @@ static void advise_words(struct adviser *v, const struct trial *t, struct serve_
 	const char *note = t->way->q.ask.weights->note;
 	bool weights = t->kind == CHANGE_WEIGHTS || t->kinds & 1u << CHANGE_WEIGHTS;
 
-	c->trade = arena_printf(v->arena, "%s%s%s%s%s", s->trade, weights && note ? "; kept: " : "",
-				weights && note ? note : "", memory(v, c), worse(v, c));
+	c->trade =
+		arena_printf(v->arena, "%s%s%s%s%s", s->trade, weights && note ? "; kept: " : "",
+			     weights && note ? note : "", memory(v, c), advise_judge_worse(v, c));
 	c->measure = s->measure;
 }
 
@@ -260,14 +262,14 @@ void adviser_judge(struct adviser *v, const struct trial *t, struct serve_change
 	};
 	way_outcome(&t->way->q.ask, t->way->copies, &c->after);
 	for (int g = 0; g < GOALS; g++)
-		c->gain[g] = gain_of(v, t, (enum goal)g, now, &c->after);
+		c->gain[g] = advise_judge_gain_of(v, t, (enum goal)g, now, &c->after);
 	for (size_t i = 0; i < 2; i++)
 		for (int g = 0; g < GOALS && ends[i]; g++) {
 			struct outcome o;
 			struct figure f;
 
 			way_outcome(&ends[i]->q.ask, ends[i]->copies, &o);
-			f = gain_of(v, t, (enum goal)g, now, &o);
+			f = advise_judge_gain_of(v, t, (enum goal)g, now, &o);
 			widen(&c->gain[g], &f);
 		}
 	c->includes_nothing = c->gain[v->out->goal].low <= 1 && c->gain[v->out->goal].high >= 1;

@@ -87,7 +87,7 @@ static void find_mixture(struct adviser *v, struct mixture *m)
 	m->n_drafts = q->draft > 0 ? 1 : 4;
 }
 
-static void mix(const struct mixture *m, const struct pick *p, struct way *out)
+static void advise_many_mix(const struct mixture *m, const struct pick *p, struct way *out)
 {
 	const struct layout *l = &m->layouts[p->layout];
 
@@ -118,7 +118,7 @@ static struct pick best_pick(struct adviser *v, const struct mixture *m, unsigne
 	struct outcome top, o;
 	struct way way;
 
-	mix(m, &best, &way);
+	advise_many_mix(m, &best, &way);
 	way_outcome(&way.q.ask, way.copies, &top);
 	for (p.weights = 0; p.weights < (allowed & 1u << CHANGE_WEIGHTS ? m->n_weights : 1);
 	     p.weights++)
@@ -130,7 +130,7 @@ static struct pick best_pick(struct adviser *v, const struct mixture *m, unsigne
 				for (p.draft = 0;
 				     p.draft < (allowed & 1u << CHANGE_DRAFT ? m->n_drafts : 1);
 				     p.draft++) {
-					mix(m, &p, &way);
+					advise_many_mix(m, &p, &way);
 					way_outcome(&way.q.ask, way.copies, &o);
 					v->out->tried++;
 					if (better(&o, &top, v->out->goal)) {
@@ -142,15 +142,15 @@ static struct pick best_pick(struct adviser *v, const struct mixture *m, unsigne
 }
 
 /* Adds one part to what is said of all. */
-static void add_part(struct adviser *v, const struct mixture *m, struct trial *t,
-		     enum change_kind kind, const struct pick *alone, const char *what,
-		     const char *options)
+static void advise_many_add_part(struct adviser *v, const struct mixture *m, struct trial *t,
+				 enum change_kind kind, const struct pick *alone, const char *what,
+				 const char *options)
 {
 	struct way way;
 	struct outcome o;
 	double gain;
 
-	mix(m, alone, &way);
+	advise_many_mix(m, alone, &way);
 	way_outcome(&way.q.ask, way.copies, &o);
 	gain = outcome_gain(&v->out->now, &o, v->out->goal);
 	t->parts *= gain > 0 ? gain : NAN;
@@ -159,31 +159,35 @@ static void add_part(struct adviser *v, const struct mixture *m, struct trial *t
 	t->options = t->options ? arena_printf(v->arena, "%s %s", t->options, options) : options;
 }
 
-static void describe(struct adviser *v, const struct mixture *m, const struct pick *p,
-		     struct trial *t)
+static void advise_many_describe(struct adviser *v, const struct mixture *m, const struct pick *p,
+				 struct trial *t)
 {
 	const struct layout *l = &m->layouts[p->layout];
 	struct arena *a = v->arena;
 
 	if (p->weights)
-		add_part(v, m, t, CHANGE_WEIGHTS, &(struct pick){ .weights = p->weights },
-			 arena_printf(a, "weights in %s",
-				      m->weights[p->weights]->q.ask.weights->name),
-			 arena_printf(a, "--weights %s", m->names[p->weights]));
+		advise_many_add_part(v, m, t, CHANGE_WEIGHTS,
+				     &(struct pick){ .weights = p->weights },
+				     arena_printf(a, "weights in %s",
+						  m->weights[p->weights]->q.ask.weights->name),
+				     arena_printf(a, "--weights %s", m->names[p->weights]));
 	if (p->cache)
-		add_part(v, m, t, CHANGE_CACHE, &(struct pick){ .cache = p->cache },
-			 arena_printf(a, "keys and values in %s", m->cache_names[p->cache]),
-			 arena_printf(a, "--kv %s", m->cache_names[p->cache]));
+		advise_many_add_part(
+			v, m, t, CHANGE_CACHE, &(struct pick){ .cache = p->cache },
+			arena_printf(a, "keys and values in %s", m->cache_names[p->cache]),
+			arena_printf(a, "--kv %s", m->cache_names[p->cache]));
 	if (p->layout)
-		add_part(v, m, t, CHANGE_LAYOUT, &(struct pick){ .layout = p->layout },
-			 arena_printf(a, "%d x tensor parallelism %d, stages %d", l->copies, l->tp,
-				      l->pp),
-			 arena_printf(a, "--tp %d --pp %d --copies %d", l->tp, l->pp, l->copies));
+		advise_many_add_part(
+			v, m, t, CHANGE_LAYOUT, &(struct pick){ .layout = p->layout },
+			arena_printf(a, "%d x tensor parallelism %d, stages %d", l->copies, l->tp,
+				     l->pp),
+			arena_printf(a, "--tp %d --pp %d --copies %d", l->tp, l->pp, l->copies));
 	if (p->draft)
-		add_part(v, m, t, CHANGE_DRAFT, &(struct pick){ .draft = p->draft },
-			 arena_printf(a, "%d token%s guessed ahead", m->drafts[p->draft],
-				      m->drafts[p->draft] == 1 ? "" : "s"),
-			 arena_printf(a, "--draft %d", m->drafts[p->draft]));
+		advise_many_add_part(v, m, t, CHANGE_DRAFT, &(struct pick){ .draft = p->draft },
+				     arena_printf(a, "%d token%s guessed ahead",
+						  m->drafts[p->draft],
+						  m->drafts[p->draft] == 1 ? "" : "s"),
+				     arena_printf(a, "--draft %d", m->drafts[p->draft]));
 }
 
 static int parts_of(unsigned kinds)
@@ -219,9 +223,9 @@ static void add_together(struct adviser *v, const struct mixture *m, unsigned al
 	struct trial t = { .kind = CHANGE_SEVERAL, .way = way, .parts = 1 };
 	struct serve_change c;
 
-	mix(m, &p, way);
+	advise_many_mix(m, &p, way);
 	way->q.ask.arch = &way->q.arch;
-	describe(v, m, &p, &t);
+	advise_many_describe(v, m, &p, &t);
 	if (parts_of(t.kinds) < 2 || known(o, t.options))
 		return;
 	if (p.draft && !v->facts->accept_told) {

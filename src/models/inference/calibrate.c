@@ -141,8 +141,9 @@ static struct fit calibrate_note(struct calibrate_group *g, const struct fit_pro
 }
 
 /* Each part predicted by a fit that had not seen it, into left_out of its figures. */
-static void leave_out(struct arena *a, const struct fit_problem *whole, struct calibrate_figure *f,
-		      const size_t *part, size_t parts, double errors[2])
+static void infer_calibrate_leave_out(struct arena *a, const struct fit_problem *whole,
+				      struct calibrate_figure *f, const size_t *part, size_t parts,
+				      double errors[2])
 {
 	bool *out = arena_array(a, whole->n, sizeof(*out));
 
@@ -188,19 +189,20 @@ static void try_on_unseen(struct arena *a, struct calibrate_group *g, const stru
 	for (size_t i = 0; i < p->n; i++)
 		part[i] = model_of(g, p->runs[f[i].run].q.arch.name) % PARTS_MAX;
 	if (g->tried_models)
-		leave_out(a, p, f, part, g->n_models < PARTS_MAX ? g->n_models : PARTS_MAX,
-			  g->left_model);
+		infer_calibrate_leave_out(a, p, f, part,
+					  g->n_models < PARTS_MAX ? g->n_models : PARTS_MAX,
+					  g->left_model);
 	g->tried = parts >= 2;
 	for (size_t i = 0; i < p->n; i++) {
 		at += i && f[i].run != f[i - 1].run;
 		part[i] = at % parts;
 	}
 	if (g->tried)
-		leave_out(a, p, f, part, parts, g->left_out);
+		infer_calibrate_leave_out(a, p, f, part, parts, g->left_out);
 }
 
 /* Why a fit that was tried is not used; NULL: it is. */
-static const char *refused(struct arena *a, const struct calibrate_group *g)
+static const char *infer_calibrate_refused(struct arena *a, const struct calibrate_group *g)
 {
 	if (g->fitted[0] > far_off)
 		return arena_printf(a,
@@ -237,13 +239,13 @@ static const char *scope(struct arena *a, struct calibrate_group *g)
 		g->n_models == 1 ? g->models[0] : "these two models", MODELS_MIN);
 }
 
-static void judge(struct arena *a, struct calibrate_group *g)
+static void infer_calibrate_judge(struct arena *a, struct calibrate_group *g)
 {
 	bool fitted = false;
 
 	for (int k = 0; k < FITS; k++)
 		fitted = fitted || g->constants[k].state == CONSTANT_FITTED;
-	g->why = g->runs ? refused(a, g) : NULL;
+	g->why = g->runs ? infer_calibrate_refused(a, g) : NULL;
 	g->kept = !g->why && fitted;
 	if (g->why)
 		return;
@@ -290,7 +292,7 @@ static void fit_group(struct arena *a, struct calibration *c, struct calibrate_g
 	}
 	errors_of(a, f, n, BUILT_IN, g->built_in);
 	errors_of(a, f, n, FITTED, g->fitted);
-	judge(a, g);
+	infer_calibrate_judge(a, g);
 }
 
 void calibrate(struct arena *a, const struct log_runs *logs, const struct infer_options *told,
@@ -352,7 +354,7 @@ static double prior_of(int id)
 }
 
 /* log(predicted / measured) of each figure; 0 where the model says nothing. */
-static void residuals(const struct fit_problem *p, const struct fit *f, double *out)
+static void infer_calibrate_residuals(const struct fit_problem *p, const struct fit *f, double *out)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct calibrate_figure *g = &p->figures[i];
@@ -380,7 +382,7 @@ static void slopes(struct fit_problem *p, const double *r, double *jacobian, dou
 		p->u[k] = u + by;
 		f = fit_at(p);
 		p->u[k] = u;
-		residuals(p, &f, scratch);
+		infer_calibrate_residuals(p, &f, scratch);
 		for (size_t i = 0; i < p->n; i++)
 			jacobian[i * FITS + (size_t)k] = (scratch[i] - r[i]) / by;
 	}
@@ -426,7 +428,7 @@ static int normal(const struct fit_problem *p, const double *r, const double *ja
 }
 
 /* Cholesky in place; the prior makes it positive. */
-static void factor(double h[FITS][FITS], int n)
+static void infer_calibrate_factor(double h[FITS][FITS], int n)
 {
 	for (int x = 0; x < n; x++)
 		for (int y = 0; y <= x; y++) {
@@ -478,7 +480,8 @@ static void clamp(struct fit_problem *p)
 }
 
 /* A step along g, halved until it makes things better. False: it does not. */
-static bool step(struct fit_problem *p, const double *g, const int *ids, int n, double *r)
+static bool infer_calibrate_step(struct fit_problem *p, const double *g, const int *ids, int n,
+				 double *r)
 {
 	double before = cost(p, r), old[FITS], size = 1, most = 0;
 
@@ -494,7 +497,7 @@ static bool step(struct fit_problem *p, const double *g, const int *ids, int n, 
 			p->u[ids[x]] = old[ids[x]] - size * g[x];
 		clamp(p);
 		f = fit_at(p);
-		residuals(p, &f, r);
+		infer_calibrate_residuals(p, &f, r);
 		if (cost(p, r) < before)
 			return size * most > 1e-4;
 	}
@@ -525,14 +528,14 @@ void fit_solve(struct fit_problem *p, int steps)
 	for (int i = 0;; i++) {
 		struct fit f = fit_at(p);
 
-		residuals(p, &f, r);
+		infer_calibrate_residuals(p, &f, r);
 		slopes(p, r, jacobian, scratch);
 		n = normal(p, r, jacobian, h, g, ids);
-		factor(h, n);
+		infer_calibrate_factor(h, n);
 		if (!moving || i >= steps)
 			break;
 		solve(h, n, g);
-		moving = step(p, g, ids, n, r);
+		moving = infer_calibrate_step(p, g, ids, n, r);
 	}
 	widths(p, h, ids, n);
 }
@@ -550,7 +553,7 @@ void fit_sensitive(struct fit_problem *p)
 		p->sigma[k] = prior_of(k);
 	}
 	f = fit_at(p);
-	residuals(p, &f, r);
+	infer_calibrate_residuals(p, &f, r);
 	slopes(p, r, jacobian, scratch);
 	for (int k = 0; k < FITS; k++) {
 		double most = 0;
@@ -600,8 +603,8 @@ static const char *weights_of(const char *text)
 	return format_find(text, true) ? text : NULL;
 }
 
-static void words_of(const struct log_run *l, const struct infer_options *told,
-		     struct infer_options *w)
+static void infer_calibrate_words_of(const struct log_run *l, const struct infer_options *told,
+				     struct infer_options *w)
 {
 	*w = *told;
 	if (!w->model && !w->file)
@@ -648,7 +651,7 @@ static void make_run(struct arena *a, const struct log_run *l, const struct infe
 	struct infer_options w;
 	struct err e = { 0 };
 
-	words_of(l, told, &w);
+	infer_calibrate_words_of(l, told, &w);
 	*r = (struct calibrate_run){ .log = l, .skipped = why_unusable(l, &w) };
 	if (!r->skipped && question_make(a, &w, base, &r->q, &e) < 0)
 		r->skipped = arena_strdup(a, e.text);
@@ -679,7 +682,7 @@ static void add_model(struct arena *a, struct calibrate_group *g, const char *na
 	g->models[g->n_models++] = name;
 }
 
-static void add_figures(struct arena *a, struct calibration *c, size_t run)
+static void infer_calibrate_add_figures(struct arena *a, struct calibration *c, size_t run)
 {
 	struct calibrate_run *r = &c->runs[run];
 	size_t before = c->n_figures;
@@ -722,6 +725,6 @@ void calibrate_runs(struct arena *a, const struct log_runs *logs, const struct i
 		if (!c->runs[i].skipped && i % every)
 			c->runs[i].skipped = "thinned out: there are more runs than the fit takes";
 		if (!c->runs[i].skipped)
-			add_figures(a, c, i);
+			infer_calibrate_add_figures(a, c, i);
 	}
 }

@@ -43,7 +43,7 @@ static bool stored(const struct calibrate_group *g, int k, bool fit)
 }
 
 /* What benches say alone, or the fit. */
-static json_t *set(const struct calibrate_group *g, bool fit)
+static json_t *calibration_file_set(const struct calibrate_group *g, bool fit)
 {
 	json_t *values = json_object(), *models = json_array();
 
@@ -78,9 +78,9 @@ json_t *calibration_file_json(const struct calibration *c, const char *taken,
 		json_put_text(print, pairs[i].name, pairs[i].value);
 	for (size_t i = 0; i < c->n_groups; i++) {
 		if (c->groups[i].hinted)
-			json_array_append_new(sets, set(&c->groups[i], false));
+			json_array_append_new(sets, calibration_file_set(&c->groups[i], false));
 		if (c->groups[i].kept)
-			json_array_append_new(sets, set(&c->groups[i], true));
+			json_array_append_new(sets, calibration_file_set(&c->groups[i], true));
 	}
 	json_object_set_new(j, "schema", json_string("gputune.calibration/1"));
 	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
@@ -176,7 +176,7 @@ bool calibration_for(const struct calibration_set *s, const char *model)
 	return s->models == NULL;
 }
 
-static bool take_pairs(struct arena *a, json_t *o, struct calibration_file *out)
+static bool calibration_file_take_pairs(struct arena *a, json_t *o, struct calibration_file *out)
 {
 	const char *key;
 	json_t *v;
@@ -213,7 +213,7 @@ int calibration_file_read(struct arena *a, const char *text, struct calibration_
 	out->from = text_of(a, j, "from");
 	good = schema && strcmp(schema, "gputune.calibration/1") == 0 && out->time &&
 	       stamp_parse(out->time, &when) == 0 && out->taken && out->from &&
-	       take_pairs(a, json_object_get(j, "fingerprint"), out) &&
+	       calibration_file_take_pairs(a, json_object_get(j, "fingerprint"), out) &&
 	       take_sets(a, json_object_get(j, "sets"), out);
 	json_decref(j);
 	return good ? 0

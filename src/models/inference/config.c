@@ -117,7 +117,7 @@ static bool tied(struct config_reading *r)
 	return config_is(r, TYPE_TIED);
 }
 
-static void sizes(struct config_reading *r)
+static void infer_config_sizes(struct config_reading *r)
 {
 	struct arch *s = r->s;
 	int vocab = INT(r->root, r->known ? r->known->vocab : 0, "vocab_size");
@@ -150,7 +150,7 @@ static const char *besides(const json_t *root)
 }
 
 /* What the answer says of where its figures are from, and of what was not understood. */
-static const char *taken(struct config_reading *r, const char *other)
+static const char *infer_config_taken(struct config_reading *r, const char *other)
 {
 	const char *doubts;
 
@@ -163,8 +163,8 @@ static const char *taken(struct config_reading *r, const char *other)
 			    other ? other : "", doubts ? "; in doubt: " : "", doubts ? doubts : "");
 }
 
-static int read_object(struct arena *a, const char *name, const json_t *root,
-		       struct model_file *out, struct err *e)
+static int infer_config_read_object(struct arena *a, const char *name, const json_t *root,
+				    struct model_file *out, struct err *e)
 {
 	const json_t *c = language_part(root);
 	const char *type = type_of(root, c);
@@ -177,7 +177,7 @@ static int read_object(struct arena *a, const char *name, const json_t *root,
 	r.s->name = arena_strdup(a, name);
 	r.s->source = "its config.json";
 	config_unknown(&r);
-	sizes(&r);
+	infer_config_sizes(&r);
 	r.s->tied = tied(&r);
 	config_attention(&r);
 	if ((bad = config_complete(r.s, e)) < 0)
@@ -188,7 +188,7 @@ static int read_object(struct arena *a, const char *name, const json_t *root,
 		return bad;
 	config_quantization(a, root, c, out);
 	out->besides = besides(root) != NULL;
-	out->taken = taken(&r, besides(root));
+	out->taken = infer_config_taken(&r, besides(root));
 	return 0;
 }
 
@@ -205,7 +205,7 @@ int config_read(struct arena *a, const char *name, const char *text, size_t len,
 	root = config_json(a, text, len, &bad);
 	if (!root)
 		return err_set(e, -EINVAL, "%.120s, line %d: %.160s", name, bad.line, bad.text);
-	r = json_is_object(root) ? read_object(a, name, root, &f, e)
+	r = json_is_object(root) ? infer_config_read_object(a, name, root, &f, e)
 				 : err_set(e, -EINVAL, "%.120s is no JSON object", name);
 	json_decref(root);
 	if (r == 0)
@@ -227,7 +227,7 @@ static int falcon_heads(struct config_reading *r, int told)
 	return config_false(r, "multi_query") ? r->s->heads : 1;
 }
 
-static int kv_heads(struct config_reading *r)
+static int infer_config_kv_heads(struct config_reading *r)
 {
 	const json_t *c = r->c;
 	int told = ATTENTION_NUM(c, 0, "num_key_value_heads", "num_kv_heads", "n_head_kv",
@@ -280,7 +280,7 @@ void config_attention(struct config_reading *r)
 	int heads = r->known ? r->known->heads : 0;
 
 	a->heads = ATTENTION_NUM(r->c, heads, "num_attention_heads", "n_head", "n_heads");
-	a->kv_heads = kv_heads(r);
+	a->kv_heads = infer_config_kv_heads(r);
 	a->head_dim = head_dim(r);
 	a->gated_attention =
 		config_true(r, "attn_output_gate") || config_true(r, "use_attn_output_gate");
@@ -306,7 +306,7 @@ static bool is(const json_t *o, const char *name)
 	return json_is_true(json_object_get(o, name));
 }
 
-static void attention(struct config_reading *r, const json_t *o, struct sums *s)
+static void infer_config_attention(struct config_reading *r, const json_t *o, struct sums *s)
 {
 	static const char *const other[] = { "mamba", "window_length", "sparsify", "llama4" };
 	int group = BLOCKS_NUM(o, 0, "n_heads_in_group");
@@ -326,7 +326,7 @@ static void attention(struct config_reading *r, const json_t *o, struct sums *s)
 }
 
 /* A multiple of two thirds of the model's width, rounded up to 256. */
-static double width(struct config_reading *r, const json_t *o)
+static double infer_config_width(struct config_reading *r, const json_t *o)
 {
 	const json_t *by = json_object_get(o, "ffn_mult");
 	double times = json_is_number(by) ? json_number_value(by) : 0;
@@ -341,12 +341,12 @@ static void feed_forward(struct config_reading *r, const json_t *o, struct sums 
 	if (is(o, "no_op"))
 		return;
 	s->dense++;
-	s->width += is(o, "replace_with_linear") ? r->s->hidden / 3.0 : width(r, o);
+	s->width += is(o, "replace_with_linear") ? r->s->hidden / 3.0 : infer_config_width(r, o);
 	if (json_is_object(json_object_get(o, "moe")))
 		config_doubt(r, "block_configs has moe, which is not read");
 }
 
-static void put(struct config_reading *r, const struct sums *s)
+static void infer_config_put(struct config_reading *r, const struct sums *s)
 {
 	struct arch *a = r->s;
 	double kv = s->attention ? s->kv_heads / s->attention : 1;
@@ -383,9 +383,9 @@ int config_blocks(struct config_reading *r, struct err *e)
 			return err_set(e, -EINVAL,
 				       "%.120s: block_configs has a layer without attention or ffn",
 				       r->s->name);
-		attention(r, heads, &s);
+		infer_config_attention(r, heads, &s);
 		feed_forward(r, dense, &s);
 	}
-	put(r, &s);
+	infer_config_put(r, &s);
 	return 0;
 }

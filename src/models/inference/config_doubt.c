@@ -108,7 +108,7 @@ static int mean(struct config_reading *r, const char *name, const json_t *list)
 	return (int)sum;
 }
 
-static int figure(struct config_reading *r, const char *name, const json_t *v)
+static int config_doubt_figure(struct config_reading *r, const char *name, const json_t *v)
 {
 	const char *s = json_string_value(v);
 
@@ -124,7 +124,7 @@ static int figure(struct config_reading *r, const char *name, const json_t *v)
 int config_num(struct config_reading *r, const json_t *o, int fallback, const char *const *names)
 {
 	for (; *names; names++) {
-		int n = figure(r, *names, member(r, o, *names));
+		int n = config_doubt_figure(r, *names, member(r, o, *names));
 
 		if (n > 0)
 			return n;

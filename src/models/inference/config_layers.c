@@ -115,7 +115,7 @@ static void window_heads(struct config_reading *r)
 }
 
 /* The window's width; where the file has none of its names, the class's. */
-static int window_width(struct config_reading *r)
+static int config_layers_window_width(struct config_reading *r)
 {
 	static const char *const names[] = { "sliding_window", "sliding_window_size",
 					     "attention_chunk_size", NULL };
@@ -130,7 +130,7 @@ static int window_width(struct config_reading *r)
 static void windows(struct config_reading *r, const json_t *kinds)
 {
 	struct arch *a = r->s;
-	int window = window_width(r);
+	int window = config_layers_window_width(r);
 	int n;
 
 	if (!window || (a->trained && window >= a->trained) ||
@@ -245,7 +245,7 @@ static void single(struct config_reading *r, int mamba, int attention, int dense
 }
 
 /* "M-M*-": M a state space, * attention, - a dense block, E experts. */
-static void letters(struct config_reading *r, const char *pattern)
+static void config_layers_letters(struct config_reading *r, const char *pattern)
 {
 	int kinds[128] = { 0 };
 	size_t len = strlen(pattern);
@@ -279,7 +279,7 @@ static bool numbered(struct config_reading *r)
 }
 
 /* State spaces and convolutions that a list names. */
-static bool named(struct config_reading *r, const json_t *kinds)
+static bool config_layers_named(struct config_reading *r, const json_t *kinds)
 {
 	int mamba = config_count(kinds, "mamba"), conv = config_count(kinds, "conv");
 	int linear = config_count(kinds, "linear");
@@ -351,10 +351,10 @@ void config_layers(struct config_reading *r)
 		return;
 	}
 	if (json_is_string(pattern)) {
-		letters(r, json_string_value(pattern));
+		config_layers_letters(r, json_string_value(pattern));
 		return;
 	}
-	if (!numbered(r) && !named(r, kinds))
+	if (!numbered(r) && !config_layers_named(r, kinds))
 		by_type(r);
 	if (r->s->linear_layers >= r->s->layers && !r->s->attention_layers)
 		r->s->attention_layers = -1;
@@ -402,7 +402,7 @@ struct spread {
 	int first, last, step, at; /* layers whose number is at, modulo step */
 };
 
-static bool listed(const json_t *list, int layer)
+static bool config_layers_listed(const json_t *list, int layer)
 {
 	size_t i;
 	json_t *v;
@@ -445,7 +445,7 @@ static int spread_layers(struct config_reading *r)
 		s.at = member(r, "expert_layer_offset", 1) % s.step;
 	}
 	for (int i = s.first; i <= s.last && i < r->s->layers; i++)
-		n += i % s.step == s.at && !listed(dense, i);
+		n += i % s.step == s.at && !config_layers_listed(dense, i);
 	return n;
 }
 
@@ -550,7 +550,7 @@ static bool seeing_experts(struct config_reading *r)
 	return true;
 }
 
-static void experts(struct config_reading *r)
+static void config_layers_experts(struct config_reading *r)
 {
 	struct arch *a = r->s;
 	const json_t *c = r->c, *part = config_get(r, "ffn_config");
@@ -592,7 +592,7 @@ static void longcat(struct config_reading *r)
 
 /* Matrices of a block: two where the class has no gate. Of a class that is not known the activation
  * tells it: most that square it have none. */
-static void gates(struct config_reading *r)
+static void config_layers_gates(struct config_reading *r)
 {
 	static const char *const names[] = { "mlp_hidden_act", "hidden_act" };
 
@@ -612,7 +612,7 @@ void config_feed_forward(struct config_reading *r)
 {
 	struct arch *a = r->s;
 
-	gates(r);
+	config_layers_gates(r);
 	a->ffn = dense_width(r);
 	a->experts = FFN_NUM(r->c, 0, "num_local_experts", "n_routed_experts", "num_experts",
 			     "moe_num_experts");
@@ -621,7 +621,7 @@ void config_feed_forward(struct config_reading *r)
 	if (a->experts < 2 || config_false(r, "enable_moe_block"))
 		without_experts(r);
 	else
-		experts(r);
+		config_layers_experts(r);
 	longcat(r);
 	if (!a->ffn && !a->expert_ffn && !config_get(r, "block_configs")) {
 		config_doubt(r, "intermediate_size is not told, four times hidden_size is counted");

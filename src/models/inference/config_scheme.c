@@ -314,7 +314,7 @@ static bool no_group_for_all(const json_t *q)
 	return json_object_size(groups) > 0;
 }
 
-static struct scheme compressed(const json_t *q)
+static struct scheme config_scheme_compressed(const json_t *q)
 {
 	const json_t *groups = json_object_get(q, "config_groups"), *g;
 	struct scheme s = { NULL, 0 };
@@ -367,8 +367,8 @@ static const struct {
 	{ "bitnet", bitnet, { NULL, 0 } },
 	{ "torchao", torchao, { NULL, 0 } },
 	{ "quark", quark, { NULL, 0 } },
-	{ "compressed-tensors", compressed, { NULL, 0 } },
-	{ "compressed_tensors", compressed, { NULL, 0 } },
+	{ "compressed-tensors", config_scheme_compressed, { NULL, 0 } },
+	{ "compressed_tensors", config_scheme_compressed, { NULL, 0 } },
 };
 
 /* Of the whole model. */
@@ -382,7 +382,7 @@ static struct scheme scheme_read(const json_t *q)
 		if (strcasecmp(method, methods[i].method) == 0)
 			return methods[i].read ? methods[i].read(q) : methods[i].fixed;
 	if (!*method && json_object_get(q, "config_groups"))
-		return compressed(q);
+		return config_scheme_compressed(q);
 	if (!*method)
 		return bitsandbytes(q);
 	return (struct scheme){ NULL, 0 };
@@ -407,7 +407,7 @@ static double scheme_bytes(struct scheme s)
  */
 
 /* Lists of what stays as it was; returns whether there is one. */
-static bool left_alone(const json_t *q, struct stored_sizes *k)
+static bool config_scheme_left_alone(const json_t *q, struct stored_sizes *k)
 {
 	static const char *const lists[] = { "ignore",
 					     "exclude_modules",
@@ -434,7 +434,7 @@ static bool left_alone(const json_t *q, struct stored_sizes *k)
 
 /* {"model.layers.3.mlp.down_proj": {"bits": 8}}; GPTQ's "dynamic" says "-:" for what is left alone
  * and then and behind "+:" writes expressions. */
-static bool by_name(const json_t *names, struct stored_sizes *k, struct arena *a)
+static bool config_scheme_by_name(const json_t *names, struct stored_sizes *k, struct arena *a)
 {
 	const char *key, *name;
 	const json_t *v;
@@ -483,7 +483,7 @@ static bool quark_layers(const json_t *q, struct stored_sizes *k)
 }
 
 /* "MIXED_PRECISION": each module has an algorithm of its own, and what is not named has none. */
-static bool mixed(const json_t *q, struct stored_sizes *k, struct scheme *s)
+static bool config_scheme_mixed(const json_t *q, struct stored_sizes *k, struct scheme *s)
 {
 	const json_t *layers = json_object_get(q, "quantized_layers"), *v;
 	const char *key;
@@ -507,7 +507,7 @@ static bool mixed(const json_t *q, struct stored_sizes *k, struct scheme *s)
 /* --- the whole -----------------------------------------------------------------------------------
  */
 
-static const char *named(struct arena *a, const json_t *q)
+static const char *config_scheme_named(struct arena *a, const json_t *q)
 {
 	const char *method = quant_text(q, "quant_method"), *algo = quant_text(q, "quant_algo");
 	char *s = arena_printf(a, "%.40s%s%.40s", *method ? method : "no quant_method",
@@ -560,18 +560,18 @@ static void read_quantization(struct arena *a, const json_t *q, struct model_fil
 	out->quantized = true;
 	k = stored_sizes_new(a, &out->arch);
 	is_mixed = strcasestr(quant_text(q, "quant_algo"), "MIXED") != NULL;
-	listed = left_alone(q, k);
+	listed = config_scheme_left_alone(q, k);
 	if (is_mixed)
-		mixed(q, k, &s);
+		config_scheme_mixed(q, k, &s);
 	else
 		s = scheme_read(q);
 	if (!s.name) {
-		out->unknown = named(a, q);
+		out->unknown = config_scheme_named(a, q);
 		return;
 	}
 	named_alone = is_mixed || no_group_for_all(q);
-	listed |= by_name(json_object_get(q, "dynamic"), k, a);
-	listed |= by_name(json_object_get(q, "extra_config"), k, a);
+	listed |= config_scheme_by_name(json_object_get(q, "dynamic"), k, a);
+	listed |= config_scheme_by_name(json_object_get(q, "extra_config"), k, a);
 	listed |= other_groups(q, k);
 	listed |= quark_layers(q, k);
 	f = *format_find(s.name, out->arch.experts > 0);
@@ -583,8 +583,9 @@ static void read_quantization(struct arena *a, const json_t *q, struct model_fil
 	else
 		all_parts(&f, s.bytes);
 	if (s.bytes > 0 && !named_alone)
-		out->kept = arena_printf(a, "%s, %.4g bits a weight%s%s", named(a, q), 8 * s.bytes,
-					 out->kept ? "; " : "", out->kept ? out->kept : "");
+		out->kept = arena_printf(a, "%s, %.4g bits a weight%s%s", config_scheme_named(a, q),
+					 8 * s.bytes, out->kept ? "; " : "",
+					 out->kept ? out->kept : "");
 	f.note = out->kept;
 	out->exact = f;
 }

@@ -24,7 +24,7 @@ static double framework(const struct ask *q)
 	return q->tp > 1 ? v + 1.0 * GB : v;
 }
 
-static double activations(const struct ask *q)
+static double deployment_activations(const struct ask *q)
 {
 	const struct arch *a = q->arch;
 	double wide = a->hidden * 6.0 +
@@ -77,7 +77,7 @@ static double most_requests(const struct ask *q, const struct memory_footprint *
 		double at = floor((low + high) / 2);
 
 		fewer.batch = (int)at;
-		if (at * m->per_sequence <= room + m->activations - activations(&fewer))
+		if (at * m->per_sequence <= room + m->activations - deployment_activations(&fewer))
 			low = at;
 		else
 			high = at;
@@ -95,7 +95,7 @@ void memory_use(const struct ask *q, struct memory_footprint *m)
 	m->per_token = cache_of(q, context + 1) - cache_of(q, context);
 	m->cache = q->batch * cache_of(q, context);
 	m->state = q->batch * state_of(q);
-	m->activations = activations(q);
+	m->activations = deployment_activations(q);
 	m->workspace = q->engine == ENGINE_LLAMACPP ? 0.3 * GB : 0.6 * GB;
 	m->graphs = q->eager || q->engine == ENGINE_LLAMACPP ? 0.1 * GB
 							     : (0.3 + 0.008 * q->arch->layers) * GB;

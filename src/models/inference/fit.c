@@ -38,7 +38,7 @@ static int name_in(const char *const *names, int n, const char *s, size_t len)
 }
 
 /* "ENGINE.HARDWARE.NAME = VALUE" */
-static int read_line(struct fits *f, const char *line, size_t len)
+static int infer_fit_read_line(struct fits *f, const char *line, size_t len)
 {
 	const char *eq = memchr(line, '=', len), *first, *second;
 	size_t key, value;
@@ -78,7 +78,7 @@ int fits_read(struct fits *f, const char *text, struct err *e)
 		const char *line = str_trim(s, whole, &len);
 
 		n++;
-		if (len && *line != '#' && read_line(f, line, len) < 0)
+		if (len && *line != '#' && infer_fit_read_line(f, line, len) < 0)
 			return err_set(e, -EINVAL, "line %d is no \"engine.hardware.name = value\"",
 				       n);
 		s += whole + (s[whole] == '\n');

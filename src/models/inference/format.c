@@ -46,7 +46,7 @@ static bool stands_alone(const struct squeezed *s, size_t at, size_t len, bool g
 	       (!isalnum((unsigned char)after) && after != '_');
 }
 
-static const char *word_at(const struct squeezed *s, const char *key, size_t len, bool gguf)
+static const char *format_word_at(const struct squeezed *s, const char *key, size_t len, bool gguf)
 {
 	const char *at = s->text;
 
@@ -63,7 +63,7 @@ static const char *first_word(const struct squeezed *s, const char *keys, bool g
 
 	for (size_t len; *keys; keys += len + (keys[len] == ' ')) {
 		len = strcspn(keys, " ");
-		at = word_at(s, keys, len, gguf);
+		at = format_word_at(s, keys, len, gguf);
 		if (at && (!first || at < first))
 			first = at;
 	}

@@ -32,7 +32,7 @@ static int refuse(const struct gguf_reader *r, const char *name, struct err *e)
 			   : err_set(e, -EINVAL, "%.120s is no GGUF file that is understood", name);
 }
 
-static int start(struct gguf_reader *r, const char *name, struct counts *n, struct err *e)
+static int gguf_start(struct gguf_reader *r, const char *name, struct counts *n, struct err *e)
 {
 	uint32_t magic = 0, version = 0;
 
@@ -43,8 +43,8 @@ static int start(struct gguf_reader *r, const char *name, struct counts *n, stru
 	return 0;
 }
 
-static int keys(struct arena *a, struct gguf_reader *r, const char *name, uint64_t n,
-		struct gguf_keys *k, struct err *e)
+static int gguf_keys_one(struct arena *a, struct gguf_reader *r, const char *name, uint64_t n,
+			 struct gguf_keys *k, struct err *e)
 {
 	const char *key;
 	uint64_t len;
@@ -59,8 +59,8 @@ static int keys(struct arena *a, struct gguf_reader *r, const char *name, uint64
 	return 0;
 }
 
-static int tensors(struct gguf *g, struct gguf_reader *r, const char *name, uint64_t n,
-		   struct err *e)
+static int gguf_tensors_one(struct gguf *g, struct gguf_reader *r, const char *name, uint64_t n,
+			    struct err *e)
 {
 	uint32_t unknown = UINT32_MAX;
 
@@ -76,7 +76,7 @@ static int tensors(struct gguf *g, struct gguf_reader *r, const char *name, uint
 }
 
 /* Layers that only guess are the last ones, and counted among the others. */
-static int room(struct gguf *g, struct err *e)
+static int gguf_room(struct gguf *g, struct err *e)
 {
 	const struct gguf_keys *k = &g->keys;
 
@@ -102,9 +102,10 @@ int gguf_open(struct arena *a, const char *name, const uint8_t *data, size_t len
 
 	g->arena = a;
 	g->name = arena_strdup(a, name);
-	if ((code = start(&r, name, &n, e)) < 0 ||
-	    (code = keys(a, &r, name, n.keys, &g->keys, e)) < 0 || (code = room(g, e)) < 0 ||
-	    (code = tensors(g, &r, name, n.tensors, e)) < 0)
+	if ((code = gguf_start(&r, name, &n, e)) < 0 ||
+	    (code = gguf_keys_one(a, &r, name, n.keys, &g->keys, e)) < 0 ||
+	    (code = gguf_room(g, e)) < 0 ||
+	    (code = gguf_tensors_one(g, &r, name, n.tensors, e)) < 0)
 		return code;
 	*out = g;
 	return 0;
@@ -122,13 +123,13 @@ int gguf_more(struct gguf *g, const char *name, const uint8_t *data, size_t len,
 	struct counts n = { 0 };
 	int code;
 
-	if ((code = start(&r, name, &n, e)) < 0 ||
-	    (code = keys(g->arena, &r, name, n.keys, &own, e)) < 0)
+	if ((code = gguf_start(&r, name, &n, e)) < 0 ||
+	    (code = gguf_keys_one(g->arena, &r, name, n.keys, &own, e)) < 0)
 		return code;
 	if (own.part != g->files || own.parts != g->keys.parts)
 		return err_set(e, -EINVAL, "%.120s is not file %d of %d of the same model", name,
 			       g->files + 1, gguf_files(g));
-	return tensors(g, &r, name, n.tensors, e);
+	return gguf_tensors_one(g, &r, name, n.tensors, e);
 }
 
 /* Of layers with both kinds each keeps its own; of layers with a state alone it is one. */
@@ -235,7 +236,8 @@ static double average(const struct part *parts, size_t n)
 	return sum.params > 0 ? sum.bytes / sum.params : 2;
 }
 
-static void compare(struct arena *a, const struct part *p, double enough, struct gguf_said *said)
+static void gguf_compare(struct arena *a, const struct part *p, double enough,
+			 struct gguf_said *said)
 {
 	if (fabs(p->has.params - p->counted) > enough)
 		gguf_doubt(a, said,
@@ -298,7 +300,7 @@ void gguf_format(struct arena *a, const struct gguf_tensors *t, const struct arc
 	if (embeds > 0)
 		f->embed = (t->aside.bytes + (s->tied ? 0 : t->embed.bytes)) / embeds;
 	for (size_t i = 0; i < n; i++)
-		compare(a, &parts[i], SAID * dense, said);
-	compare(a, &experts, SAID * c.experts, said);
+		gguf_compare(a, &parts[i], SAID * dense, said);
+	gguf_compare(a, &experts, SAID * c.experts, said);
 	gguf_note_rest(a, t, dense, said);
 }

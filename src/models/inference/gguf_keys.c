@@ -65,7 +65,7 @@ static void keep_list(struct arena *a, struct gguf_list *l, const struct gguf_va
 	l->v = items;
 }
 
-static double largest(const struct gguf_value *v)
+static double gguf_keys_largest(const struct gguf_value *v)
 {
 	double most = v->number;
 
@@ -103,7 +103,7 @@ void gguf_keep(struct arena *a, struct gguf_keys *k, const char *key, size_t len
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
 		if (!is(what, rest, kept[i].what))
 			continue;
-		*(int *)((char *)k + kept[i].at) = small(largest(v));
+		*(int *)((char *)k + kept[i].at) = small(gguf_keys_largest(v));
 		if (kept[i].list && v->items)
 			keep_list(a, (struct gguf_list *)((char *)k + kept[i].list), v);
 		k->told_window |= kept[i].at == AT(window);
@@ -150,7 +150,7 @@ static size_t size_of(uint32_t type)
 	return type < sizeof(sizes) / sizeof(sizes[0]) ? sizes[type] : 0;
 }
 
-static double number_of(const uint8_t *at, uint32_t type)
+static double gguf_keys_number_of(const uint8_t *at, uint32_t type)
 {
 	uint64_t u = 0;
 
@@ -162,7 +162,8 @@ static double number_of(const uint8_t *at, uint32_t type)
 
 double gguf_item(const struct gguf_value *v, uint64_t i)
 {
-	return v->items && i < v->length ? number_of(v->items + i * size_of(v->of), v->of) : 0;
+	return v->items && i < v->length ? gguf_keys_number_of(v->items + i * size_of(v->of), v->of)
+					 : 0;
 }
 
 static bool take_texts(struct gguf_reader *r, uint64_t n)
@@ -211,7 +212,7 @@ bool gguf_take_value(struct gguf_reader *r, struct gguf_value *v)
 	at = r->at;
 	if (!size_of(type) || !gguf_take(r, NULL, size_of(type)))
 		return false;
-	v->number = number_of(at, type);
+	v->number = gguf_keys_number_of(at, type);
 	return true;
 }
 
@@ -263,7 +264,7 @@ static bool in_period(int layer, int period, bool first)
 }
 
 /* The width that llama.cpp gives layers with a window. */
-static int width(const struct gguf_keys *k, const struct family *f)
+static int gguf_keys_width(const struct gguf_keys *k, const struct family *f)
 {
 	/* Llama 4's chunks, SmallThinker's windows: of one width whatever is told, unless none is.
 	 */
@@ -284,7 +285,7 @@ int gguf_window(const struct gguf_keys *k, int layer)
 		has = k->windows_of.v[layer % k->windows_of.n] > 0;
 	else if (k->told_period || f)
 		has = in_period(layer, k->told_period ? k->period : f->period, f && f->first);
-	return has ? width(k, f) : 0;
+	return has ? gguf_keys_width(k, f) : 0;
 }
 
 bool gguf_window_unknown(const struct gguf_keys *k)

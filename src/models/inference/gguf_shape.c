@@ -54,7 +54,8 @@ static int value_width(const struct gguf_keys *k, bool window)
 }
 
 /* Cached heads of a layer: as its tensor shows, else as the keys tell. */
-static double kv_heads(const struct gguf_keys *k, const struct gguf_layer *l, int i, bool window)
+static double gguf_shape_kv_heads(const struct gguf_keys *k, const struct gguf_layer *l, int i,
+				  bool window)
 {
 	int key = key_width(k, window);
 	int told = gguf_of(&k->kv_heads_of, i, k->told_kv_heads ? k->kv_heads : k->heads);
@@ -69,14 +70,14 @@ static void add_layer(struct kind *to, const struct gguf_keys *k, const struct g
 {
 	to->n++;
 	to->heads += gguf_of(&k->heads_of, i, k->heads);
-	to->kv_heads += kv_heads(k, l, i, window);
+	to->kv_heads += gguf_shape_kv_heads(k, l, i, window);
 }
 
 /*
  * Heads of layers that differ, as ones that are alike: their sum stays, which is what the cache is
  * made of, if need be by another number of layers.
  */
-static int alike(struct arena *a, struct kind *kind, int *heads, struct gguf_said *said)
+static int gguf_shape_alike(struct arena *a, struct kind *kind, int *heads, struct gguf_said *said)
 {
 	double each = kind->n ? kind->kv_heads / kind->n : 0, off;
 	int n = kind->n;
@@ -130,7 +131,8 @@ static void gguf_note_latent(struct arena *a, const struct gguf_tensors *t, cons
 		}
 }
 
-static void gates(const struct gguf_keys *k, const struct gguf_tensors *t, struct arch *s)
+static void gguf_shape_gates(const struct gguf_keys *k, const struct gguf_tensors *t,
+			     struct arch *s)
 {
 	for (int i = 0; i < t->n; i++) {
 		const struct gguf_layer *l = &t->layers[i];
@@ -142,8 +144,9 @@ static void gates(const struct gguf_keys *k, const struct gguf_tensors *t, struc
 	}
 }
 
-static int attention(struct arena *a, const struct gguf_keys *k, const struct gguf_tensors *t,
-		     struct arch *s, struct gguf_said *said)
+static int gguf_shape_attention(struct arena *a, const struct gguf_keys *k,
+				const struct gguf_tensors *t, struct arch *s,
+				struct gguf_said *said)
 {
 	struct kind full = { 0 }, windows = { 0 };
 	int counted;
@@ -156,8 +159,8 @@ static int attention(struct arena *a, const struct gguf_keys *k, const struct gg
 			add_layer(window ? &windows : &full, k, l, i, window > 0);
 		s->window = window ? window : s->window;
 	}
-	s->window_layers = alike(a, &windows, &s->window_kv_heads, said);
-	counted = alike(a, &full, &s->kv_heads, said);
+	s->window_layers = gguf_shape_alike(a, &windows, &s->window_kv_heads, said);
+	counted = gguf_shape_alike(a, &full, &s->kv_heads, said);
 	s->heads = rounded((full.heads + windows.heads) / fmax(1, counted + s->window_layers));
 	s->head_dim = width(key_width(k, false), value_width(k, false));
 	s->window_head_dim = s->window_layers ? width(key_width(k, true), value_width(k, true)) : 0;
@@ -171,7 +174,7 @@ static int attention(struct arena *a, const struct gguf_keys *k, const struct gg
 		s->attention_layers = counted ? counted : -1;
 	s->kv_shared_layers = k->shared_kv < t->n ? k->shared_kv : 0;
 	s->index_top = k->index_top;
-	gates(k, t, s);
+	gguf_shape_gates(k, t, s);
 	if (gguf_window_unknown(k))
 		gguf_note(a, said,
 			  arena_printf(a,
@@ -188,8 +191,8 @@ static void family_facts(const struct gguf_keys *k, struct arch *s)
 		s->kv_shared_layers = s->layers - 20;
 }
 
-static void states(struct arena *a, const struct gguf_keys *k, const struct gguf_tensors *t,
-		   struct arch *s, struct gguf_said *said)
+static void gguf_shape_states(struct arena *a, const struct gguf_keys *k,
+			      const struct gguf_tensors *t, struct arch *s, struct gguf_said *said)
 {
 	double params = 0, convolving = 0;
 
@@ -217,7 +220,8 @@ static void states(struct arena *a, const struct gguf_keys *k, const struct gguf
 			   "not counted");
 }
 
-static void blocks(const struct gguf_keys *k, const struct gguf_tensors *t, struct arch *s)
+static void gguf_shape_blocks(const struct gguf_keys *k, const struct gguf_tensors *t,
+			      struct arch *s)
 {
 	double ffn = 0, expert = 0, shared = 0, in = 0;
 	double mats = t->experts_down > 0 ? t->experts.params / t->experts_down
@@ -247,7 +251,7 @@ static void blocks(const struct gguf_keys *k, const struct gguf_tensors *t, stru
 	s->shared_ffn = rounded(shared / s->moe_layers);
 }
 
-static bool is_valid(const struct arch *s)
+static bool gguf_shape_is_valid(const struct arch *s)
 {
 	if (s->hidden < 16 || s->hidden > 1 << 20 || s->vocab < 16 || s->heads > 4096 ||
 	    s->head_dim > 65536 || s->window_head_dim > 65536 || s->kv_heads > 65536 ||
@@ -267,16 +271,16 @@ int gguf_shape(struct arena *a, const char *name, const struct gguf_keys *k,
 	s->vocab = t->vocab > 0 ? rounded(t->vocab) : k->vocab ? k->vocab : k->tokens;
 	s->tied = t->head.params <= 0;
 	s->aside = t->aside.params;
-	states(a, k, t, s, said);
-	blocks(k, t, s);
-	if (attention(a, k, t, s, said) < 0)
+	gguf_shape_states(a, k, t, s, said);
+	gguf_shape_blocks(k, t, s);
+	if (gguf_shape_attention(a, k, t, s, said) < 0)
 		return err_set(e, -EINVAL, "%.120s: no layers of \"%.40s\" are understood", name,
 			       k->family);
 	family_facts(k, s);
 	if (k->kv_lora && latent_attention(k, t, s) < 0)
 		return err_set(e, -EINVAL, "%.120s: its latent attention does not give its widths",
 			       name);
-	if (!is_valid(s))
+	if (!gguf_shape_is_valid(s))
 		return err_set(e, -EINVAL,
 			       "%.120s does not give layers, widths, heads and vocabulary", name);
 	if (k->kv_lora)
@@ -336,7 +340,7 @@ static bool is(const struct tensor *t, const char *word)
 }
 
 /* A number before a dot; -1: none. */
-static int number(const char **s, const char *end)
+static int gguf_shape_number(const char **s, const char *end)
 {
 	int n = -1;
 
@@ -355,7 +359,7 @@ static bool split_name(const char *s, size_t len, struct tensor *t)
 	t->layer = -1;
 	if (len > 4 && memcmp(s, "blk.", 4) == 0) {
 		s += 4;
-		t->layer = number(&s, end);
+		t->layer = gguf_shape_number(&s, end);
 		if (t->layer < 0)
 			return false;
 	}

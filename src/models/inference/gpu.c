@@ -107,8 +107,8 @@ static bool understood(const struct gpu_kind *k, const char *s, size_t len)
 }
 
 /* The longest key in a squeezed name; with all that stands beside it understood, or whatever. */
-static const struct gpu_kind *longest(const struct knowledge *known, const char *name,
-				      bool whatever)
+static const struct gpu_kind *infer_gpu_longest(const struct knowledge *known, const char *name,
+						bool whatever)
 {
 	const struct gpu_kind *best = NULL;
 	size_t most = whatever ? 2 : 1;
@@ -133,7 +133,7 @@ static const struct gpu_kind *gpu_name_means(const struct knowledge *known, cons
 	char name[128];
 
 	gpu_name_squeeze(name, sizeof(name), text, strlen(text));
-	return strlen(text) < sizeof(name) ? longest(known, name, false) : NULL;
+	return strlen(text) < sizeof(name) ? infer_gpu_longest(known, name, false) : NULL;
 }
 
 /* The card whose name is a part of this one: not it, but the nearest. NULL: none. */
@@ -142,7 +142,7 @@ static const struct gpu_kind *gpu_name_near(const struct knowledge *known, const
 	char name[128];
 
 	gpu_name_squeeze(name, sizeof(name), text, strlen(text));
-	return longest(known, name, true);
+	return infer_gpu_longest(known, name, true);
 }
 
 /*

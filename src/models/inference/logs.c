@@ -185,7 +185,7 @@ static const char *value_at(const char *line, const char *s, const char *key)
 	return *s && *s != '-' && *s != ',' ? s : NULL;
 }
 
-static void take(struct log_walk *w, size_t k, const char *value)
+static void logs_take(struct log_walk *w, size_t k, const char *value)
 {
 	size_t len = strcspn(value, " ,'\")}]\\");
 	char *to = (char *)&w->ctx + keys[k].to;
@@ -237,7 +237,7 @@ void log_context_line(struct log_walk *w, const char *line)
 				same(*s, *keys[k].name) ? value_at(line, s, keys[k].name) : NULL;
 
 			if (v)
-				take(w, k, v);
+				logs_take(w, k, v);
 		}
 }
 
@@ -253,7 +253,7 @@ static const char *text(struct log_walk *w, const json_t *j, const char *key)
 }
 
 /* A number, or a text that is one (llama-bench's SQL and vLLM's "inf" have texts). 0: none. */
-static double number(const json_t *j, const char *key)
+static double logs_number(const json_t *j, const char *key)
 {
 	const json_t *v = json_object_get(j, key);
 	double x = json_number_value(v);
@@ -275,16 +275,18 @@ static double either(double a, double b)
 	return a > 0 ? a : b;
 }
 
-static void serving(struct log_walk *w, const json_t *j, double item)
+static void logs_serving(struct log_walk *w, const json_t *j, double item)
 {
 	bool sglang = has(j, "total_output_tokens_retokenized") || has(j, "server_info");
 	const json_t *server = json_object_get(j, "server_info");
 	const char *backend = text(w, j, "backend"), *model = text(w, j, "model_id");
 	struct log_run *r = log_add(w, sglang ? LOG_SGLANG_SERVING : LOG_VLLM_SERVE,
 				    sglang ? "sglang" : "vllm", item);
-	struct log_counts c = { number(j, "completed"),		  number(j, "total_input_tokens"),
-				number(j, "total_output_tokens"), number(j, "max_concurrency"),
-				number(j, "request_rate"),	  number(j, "concurrency") };
+	struct log_counts c = {
+		logs_number(j, "completed"),	       logs_number(j, "total_input_tokens"),
+		logs_number(j, "total_output_tokens"), logs_number(j, "max_concurrency"),
+		logs_number(j, "request_rate"),	       logs_number(j, "concurrency")
+	};
 
 	if (!r)
 		return;
@@ -292,36 +294,39 @@ static void serving(struct log_walk *w, const json_t *j, double item)
 	if (backend && !str_starts(backend, "openai"))
 		r->engine = backend;
 	r->model = model ? model : text(w, server, "model_path");
-	r->tp = log_whole(number(server, "tp_size"));
+	r->tp = log_whole(logs_number(server, "tp_size"));
 	r->weights = text(w, server, "quantization");
 	r->cache = text(w, server, "kv_cache_dtype");
-	r->figure[LOG_TTFT] = either(number(j, "mean_ttft_ms"), number(j, "median_ttft_ms"));
-	r->figure[LOG_TPOT] = either(either(number(j, "mean_tpot_ms"), number(j, "median_tpot_ms")),
-				     number(j, "mean_itl_ms"));
-	r->figure[LOG_THROUGHPUT] = number(j, "output_throughput");
-	r->speculative = number(j, "accept_length") > 1.01 ||
-			 number(j, "spec_decode_acceptance_length") > 1.01;
+	r->figure[LOG_TTFT] =
+		either(logs_number(j, "mean_ttft_ms"), logs_number(j, "median_ttft_ms"));
+	r->figure[LOG_TPOT] =
+		either(either(logs_number(j, "mean_tpot_ms"), logs_number(j, "median_tpot_ms")),
+		       logs_number(j, "mean_itl_ms"));
+	r->figure[LOG_THROUGHPUT] = logs_number(j, "output_throughput");
+	r->speculative = logs_number(j, "accept_length") > 1.01 ||
+			 logs_number(j, "spec_decode_acceptance_length") > 1.01;
 	log_counted(r, &c);
 }
 
-static void latency(struct log_walk *w, const json_t *j, double item)
+static void logs_latency(struct log_walk *w, const json_t *j, double item)
 {
 	struct log_run *r = log_add(w, LOG_VLLM_LATENCY, "vllm", item);
 
 	if (!r)
 		return;
-	r->figure[LOG_LATENCY] = 1e3 * number(j, "avg_latency");
+	r->figure[LOG_LATENCY] = 1e3 * logs_number(j, "avg_latency");
 	r->batch = log_whole(w->ctx.batch);
 	r->prompt = w->ctx.input;
 	r->output = w->ctx.output;
 }
 
 /* Tokens of prompts and answers together: what answers are of them is told by nobody else. */
-static void throughput(struct log_walk *w, const json_t *j, double item)
+static void logs_throughput(struct log_walk *w, const json_t *j, double item)
 {
 	struct log_run *r = log_add(w, LOG_VLLM_THROUGHPUT, "vllm", item);
-	double n = number(j, "num_requests"), s = number(j, "elapsed_time"),
-	       out = number(j, "total_num_output_tokens"), all = number(j, "total_num_tokens");
+	double n = logs_number(j, "num_requests"), s = logs_number(j, "elapsed_time"),
+	       out = logs_number(j, "total_num_output_tokens"),
+	       all = logs_number(j, "total_num_tokens");
 
 	if (!r)
 		return;
@@ -345,30 +350,30 @@ static void one_batch(struct log_walk *w, const json_t *j, double item)
 
 	if (!r)
 		return;
-	r->batch = log_whole(number(j, "batch_size"));
-	r->prompt = number(j, "input_len");
-	r->output = number(j, "output_len");
-	r->figure[LOG_PREFILL] = 1e3 * number(j, "prefill_latency");
-	r->figure[LOG_STEP] = 1e3 * number(j, "median_decode_latency");
+	r->batch = log_whole(logs_number(j, "batch_size"));
+	r->prompt = logs_number(j, "input_len");
+	r->output = logs_number(j, "output_len");
+	r->figure[LOG_PREFILL] = 1e3 * logs_number(j, "prefill_latency");
+	r->figure[LOG_STEP] = 1e3 * logs_number(j, "median_decode_latency");
 	if (!has(j, "prefill_latency"))
-		r->figure[LOG_LATENCY] = 1e3 * number(j, "latency");
-	r->speculative = number(j, "acc_length") > 1.01;
-	if (number(j, "cache_hit_rate") > 0.01)
+		r->figure[LOG_LATENCY] = 1e3 * logs_number(j, "latency");
+	r->speculative = logs_number(j, "acc_length") > 1.01;
+	if (logs_number(j, "cache_hit_rate") > 0.01)
 		r->skipped = "part of the prompts was in the prefix cache";
 }
 
-static void trtllm(struct log_walk *w, const json_t *j, double item)
+static void logs_trtllm(struct log_walk *w, const json_t *j, double item)
 {
 	const json_t *engine = json_object_get(j, "engine"), *p = json_object_get(j, "performance"),
 		     *world = json_object_get(j, "world_info"),
 		     *asked = json_object_get(j, "request_info"),
 		     *stream = json_object_get(j, "streaming_metrics");
 	struct log_run *r = log_add(w, LOG_TRTLLM, "tensorrt-llm", item);
-	double n = number(asked, "num_requests");
+	double n = logs_number(asked, "num_requests");
 	struct log_counts c = { n,
-				n * number(asked, "avg_input_length"),
-				n * number(asked, "avg_output_length"),
-				number(asked, "avg_num_concurrent_requests"),
+				n * logs_number(asked, "avg_input_length"),
+				n * logs_number(asked, "avg_output_length"),
+				logs_number(asked, "avg_num_concurrent_requests"),
 				0,
 				0 };
 
@@ -378,11 +383,11 @@ static void trtllm(struct log_walk *w, const json_t *j, double item)
 	r->weights = text(w, engine, "quantization") ? text(w, engine, "quantization")
 						     : text(w, engine, "dtype");
 	r->cache = text(w, engine, "kv_cache_dtype");
-	r->tp = log_whole(number(world, "tp_size"));
-	r->pp = log_whole(number(world, "pp_size"));
-	r->figure[LOG_THROUGHPUT] = number(p, "system_output_throughput_tok_s");
-	r->figure[LOG_TTFT] = number(stream, "avg_ttft_ms");
-	r->figure[LOG_TPOT] = number(stream, "avg_tpot_ms");
+	r->tp = log_whole(logs_number(world, "tp_size"));
+	r->pp = log_whole(logs_number(world, "pp_size"));
+	r->figure[LOG_THROUGHPUT] = logs_number(p, "system_output_throughput_tok_s");
+	r->figure[LOG_TTFT] = logs_number(stream, "avg_ttft_ms");
+	r->figure[LOG_TPOT] = logs_number(stream, "avg_tpot_ms");
 	r->speculative = json_is_object(json_object_get(j, "decoding_stats"));
 	log_counted(r, &c);
 }
@@ -396,12 +401,12 @@ static void timings(struct log_walk *w, const json_t *j, const char *model, doub
 		return;
 	r->model = model ? model : r->model;
 	r->batch = 1;
-	r->prompt = number(j, "prompt_n");
-	r->depth = number(j, "cache_n");
-	r->output = number(j, "predicted_n");
-	r->figure[LOG_PREFILL] = number(j, "prompt_ms");
-	r->figure[LOG_STEP] = number(j, "predicted_per_token_ms");
-	r->speculative = number(j, "draft_n") > 0;
+	r->prompt = logs_number(j, "prompt_n");
+	r->depth = logs_number(j, "cache_n");
+	r->output = logs_number(j, "predicted_n");
+	r->figure[LOG_PREFILL] = logs_number(j, "prompt_ms");
+	r->figure[LOG_STEP] = logs_number(j, "predicted_per_token_ms");
+	r->speculative = logs_number(j, "draft_n") > 0;
 }
 
 /* --- rows of llama-bench ------------------------------------------------------------------------
@@ -412,7 +417,7 @@ struct json_row {
 	const json_t *j;
 };
 
-static const char *member(const void *row, const char *key)
+static const char *logs_member(const void *row, const char *key)
 {
 	const struct json_row *r = row;
 	const json_t *v = json_object_get(r->j, key);
@@ -425,7 +430,7 @@ static const char *member(const void *row, const char *key)
 static void bench_row(struct log_walk *w, const json_t *j, double item)
 {
 	struct json_row row = { w->a, j };
-	struct log_cells c = { member, &row };
+	struct log_cells c = { logs_member, &row };
 
 	log_llama_row(w, &c, item);
 }
@@ -433,23 +438,23 @@ static void bench_row(struct log_walk *w, const json_t *j, double item)
 /* --- which it is --------------------------------------------------------------------------------
  */
 
-static bool object(struct log_walk *w, const json_t *j, double item)
+static bool logs_object(struct log_walk *w, const json_t *j, double item)
 {
 	if (has(j, "avg_ts") && (has(j, "n_prompt") || has(j, "n_gen")))
 		bench_row(w, j, item);
 	else if (has(j, "completed") && has(j, "total_output_tokens") &&
 		 has(j, "total_input_tokens"))
-		serving(w, j, item);
+		logs_serving(w, j, item);
 	else if (has(j, "avg_latency") && has(j, "percentiles"))
-		latency(w, j, item);
+		logs_latency(w, j, item);
 	else if (has(j, "elapsed_time") && has(j, "num_requests"))
-		throughput(w, j, item);
+		logs_throughput(w, j, item);
 	else if (has(j, "batch_size") && has(j, "input_len") &&
 		 (has(j, "prefill_latency") || has(j, "latency")))
 		one_batch(w, j, item);
 	else if (json_is_object(json_object_get(j, "performance")) &&
 		 json_is_object(json_object_get(j, "request_info")))
-		trtllm(w, j, item);
+		logs_trtllm(w, j, item);
 	else if (json_is_object(json_object_get(j, "timings")))
 		timings(w, json_object_get(j, "timings"), text(w, j, "model"), item);
 	else if (has(j, "predicted_per_token_ms") && has(j, "prompt_ms"))
@@ -472,7 +477,7 @@ void log_json(struct log_walk *w, const json_t *j, unsigned depth, double item)
 			log_json(w, v, depth + 1, depth == 0 ? (double)i + 1 : item);
 		return;
 	}
-	if (!json_is_object(j) || object(w, j, item))
+	if (!json_is_object(j) || logs_object(w, j, item))
 		return;
 	json_object_foreach((json_t *)j, key, v) log_json(w, v, depth + 1, item);
 }

@@ -63,7 +63,7 @@ static void test_of(const char *s, double *prompt, double *gen, double *depth)
 }
 
 /* GiB, or a number with B for thousands of millions, as the Markdown has them; else plain. */
-static double scaled(const char *s)
+static double logs_llama_scaled(const char *s)
 {
 	const char *end = s;
 	double v;
@@ -115,8 +115,8 @@ void log_llama_row(struct log_walk *w, const struct log_cells *c, double item)
 				 : NULL;
 	r->weights = type ? log_gguf_type(w->a, type) : NULL;
 	r->cache = c->get(c->row, "type_k") ? arena_strdup(w->a, c->get(c->row, "type_k")) : NULL;
-	r->bytes = scaled(c->get(c->row, "model_size"));
-	r->params = scaled(c->get(c->row, "model_n_params"));
+	r->bytes = logs_llama_scaled(c->get(c->row, "model_size"));
+	r->params = logs_llama_scaled(c->get(c->row, "model_n_params"));
 	times(r, prompt, gen, rate);
 	if (ngl && strcmp(ngl, "0") == 0)
 		r->skipped = "no layer is on the GPU";
@@ -130,7 +130,7 @@ struct named_row {
 	bool markdown;
 };
 
-static const char *by_name(const void *row, const char *key)
+static const char *logs_llama_by_name(const void *row, const char *key)
 {
 	static const char *const alias[][2] = {
 		{ "model_type", "model" }, { "model_size", "size" }, { "model_n_params", "params" },
@@ -149,7 +149,7 @@ static const char *by_name(const void *row, const char *key)
 
 static void named(struct log_walk *w, struct named_row *r)
 {
-	struct log_cells c = { by_name, r };
+	struct log_cells c = { logs_llama_by_name, r };
 
 	log_llama_row(w, &c, 0);
 }
@@ -193,7 +193,7 @@ const char *log_llama_csv(struct log_walk *w, const char *s)
 /* --- Markdown -----------------------------------------------------------------------------------
  */
 
-static size_t split(struct log_walk *w, const char *line, const char **out)
+static size_t logs_llama_split(struct log_walk *w, const char *line, const char **out)
 {
 	size_t n = 0, len;
 
@@ -221,13 +221,13 @@ static bool markdown(struct log_walk *w, const char *line)
 	}
 	if (strstr(s, " t/s |") && strstr(s, " test ") && str_starts(s, "| model ")) {
 		w->head = arena_array(w->a, COLUMNS_MAX, sizeof(*w->head));
-		w->n_head = split(w, s, w->head);
+		w->n_head = logs_llama_split(w, s, w->head);
 		return true;
 	}
 	if (!w->head || strspn(s, "|-: ") == strlen(s))
 		return w->head != NULL;
 	r.head = w->head;
-	r.n = split(w, s, cells);
+	r.n = logs_llama_split(w, s, cells);
 	r.n = r.n < w->n_head ? r.n : w->n_head;
 	named(w, &r);
 	return true;
@@ -381,7 +381,7 @@ static const struct {
 	{ "Acceptance length", F_ACCEPTED },
 };
 
-static int field_of(const char *line, const char **value)
+static int logs_llama_field_of(const char *line, const char **value)
 {
 	const char *colon = strchr(line, ':');
 	size_t len;
@@ -416,7 +416,8 @@ static void page_figure(struct log_run *r, enum log_figure f, double v, bool bet
 		r->figure[f] = v;
 }
 
-static void inside(struct log_walk *w, struct log_run *r, enum field f, const char *value)
+static void logs_llama_inside(struct log_walk *w, struct log_run *r, enum field f,
+			      const char *value)
 {
 	double v = log_number(value, NULL);
 
@@ -469,7 +470,7 @@ bool log_serving_line(struct log_walk *w, const char *line)
 			w->open = w->out->n;
 		return true;
 	}
-	f = field_of(line, &value);
+	f = logs_llama_field_of(line, &value);
 	if (f == F_RATE)
 		w->ctx.rate = rate_of(value);
 	else if (f == F_CONCURRENCY)
@@ -478,7 +479,7 @@ bool log_serving_line(struct log_walk *w, const char *line)
 	if (!r || (r->tool != LOG_VLLM_SERVE && r->tool != LOG_SGLANG_SERVING))
 		return f == F_RATE || f == F_CONCURRENCY;
 	if (f >= 0)
-		inside(w, r, (enum field)f, value);
+		logs_llama_inside(w, r, (enum field)f, value);
 	else if (strlen(line) >= 20 && strspn(line, "=") == strlen(line))
 		log_close(w);
 	return true;
@@ -515,7 +516,7 @@ void log_close(struct log_walk *w)
 /* --- offline benchmarks of vLLM -----------------------------------------------------------------
  */
 
-static void latency(struct log_walk *w, const char *line)
+static void logs_llama_latency(struct log_walk *w, const char *line)
 {
 	struct log_run *r = log_add(w, LOG_VLLM_LATENCY, "vllm", 0);
 
@@ -528,7 +529,7 @@ static void latency(struct log_walk *w, const char *line)
 }
 
 /* "Throughput: 34.14 requests/s, 17466.30 total tokens/s, 8739.16 output tokens/s" */
-static void throughput(struct log_walk *w, const char *line)
+static void logs_llama_throughput(struct log_walk *w, const char *line)
 {
 	struct log_run *r = log_add(w, LOG_VLLM_THROUGHPUT, "vllm", 0);
 	const char *s = strstr(line, "total tokens/s,");
@@ -562,9 +563,9 @@ static void prompt_tokens(struct log_walk *w, const char *line)
 bool log_offline_line(struct log_walk *w, const char *line)
 {
 	if (str_starts(line, "Avg latency:"))
-		latency(w, line);
+		logs_llama_latency(w, line);
 	else if (str_starts(line, "Throughput:") && strstr(line, "requests/s"))
-		throughput(w, line);
+		logs_llama_throughput(w, line);
 	else if (str_starts(line, "Total num prompt tokens:"))
 		prompt_tokens(w, line);
 	else

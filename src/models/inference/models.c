@@ -31,7 +31,7 @@ static void words_of_name(char *to, size_t size, const char *name)
 
 /* Where the word of key ends in the name, when it stands there from a word's beginning to a word's
  * end; hyphens of the name do not count. NULL: it does not. */
-static const char *word_at(const char *at, const char *key, size_t len)
+static const char *infer_models_word_at(const char *at, const char *key, size_t len)
 {
 	for (size_t i = 0; i < len; i++, at++) {
 		if (i && *at == '-')
@@ -55,7 +55,7 @@ static size_t match_key(const char *words, const char *key, size_t len)
 		while (n < len && key[n] != '|')
 			n++;
 		for (; *from && !end; from++)
-			if (*from == '-' && (end = word_at(from + 1, key, n)))
+			if (*from == '-' && (end = infer_models_word_at(from + 1, key, n)))
 				break;
 		if (!end)
 			return 0;
@@ -159,7 +159,8 @@ static double distance(const struct arch *a, double total, double active)
 	return (a->experts > 0) == likely ? d : d + 3;
 }
 
-static const struct arch *nearest(const struct knowledge *known, double total, double active)
+static const struct arch *infer_models_nearest(const struct knowledge *known, double total,
+					       double active)
 {
 	const struct arch *best = NULL;
 	double least = 1e9;
@@ -173,7 +174,7 @@ static const struct arch *nearest(const struct knowledge *known, double total, d
 	return best;
 }
 
-static const struct model_row *by_name(const struct knowledge *known, const char *name)
+static const struct model_row *infer_models_by_name(const struct knowledge *known, const char *name)
 {
 	char words[256];
 	const struct model_row *best = NULL;
@@ -218,7 +219,7 @@ int model_find(struct arena *a, const struct knowledge *known, const char *name,
 	const struct arch *like;
 
 	known = knowledge_or_built_in(known);
-	r = by_name(known, name);
+	r = infer_models_by_name(known, name);
 	if (r) {
 		*out = r->a;
 		*taken = arena_printf(a, "%s, by its name (%s%s)%s", r->a.name, r->a.source,
@@ -244,7 +245,7 @@ int model_find(struct arena *a, const struct knowledge *known, const char *name,
 		err_hint(e, "give its config.json or GGUF file instead of a name, or --params 8e9");
 		return -ENOENT;
 	}
-	like = nearest(known, total, active);
+	like = infer_models_nearest(known, total, active);
 	*out = *like;
 	out->name = arena_strdup(a, name);
 	out->guessed = true;

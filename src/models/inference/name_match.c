@@ -62,7 +62,7 @@ static size_t element(const char *p)
 	return end ? (size_t)(end - p) + 1 : 1;
 }
 
-static bool in_set(const char *p, size_t n, char c)
+static bool name_match_in_set(const char *p, size_t n, char c)
 {
 	bool not = p[1] == '^', in = false;
 
@@ -77,7 +77,7 @@ static bool in_set(const char *p, size_t n, char c)
 	return in != not ;
 }
 
-static bool one(const char *p, size_t n, char c)
+static bool name_match_one(const char *p, size_t n, char c)
 {
 	if (!c)
 		return false;
@@ -86,12 +86,12 @@ static bool one(const char *p, size_t n, char c)
 		       : p[1] == 'w' ? isalnum((unsigned char)c) || c == '_'
 				     : p[1] == c;
 	if (*p == '[' && n > 1)
-		return in_set(p, n, c);
+		return name_match_in_set(p, n, c);
 	return *p == '.' || *p == c;
 }
 
 /* depth: of the stack; a pattern has at most 256 characters. */
-static bool here(const char *p, const char *s, long *left)
+static bool name_match_here(const char *p, const char *s, long *left)
 {
 	size_t n;
 	const char *from = s;
@@ -106,14 +106,14 @@ static bool here(const char *p, const char *s, long *left)
 		times = p[n];
 		if (times == '*' || times == '+' || times == '?')
 			break;
-		if (!one(p, n, *s))
+		if (!name_match_one(p, n, *s))
 			return false;
 		s++;
 	}
-	for (from = s; one(p, n, *s) && (times != '?' || s == from); s++)
+	for (from = s; name_match_one(p, n, *s) && (times != '?' || s == from); s++)
 		;
 	for (;; s--) {
-		if ((times != '+' || s > from) && here(p + n + 1, s, left))
+		if ((times != '+' || s > from) && name_match_here(p + n + 1, s, left))
 			return true;
 		if (s == from || *left <= 0)
 			return false;
@@ -123,9 +123,9 @@ static bool here(const char *p, const char *s, long *left)
 bool name_expression(const char *pattern, const char *module, long *left)
 {
 	if (*pattern == '^')
-		return here(pattern + 1, module, left);
+		return name_match_here(pattern + 1, module, left);
 	for (const char *s = module;; s++) {
-		if (here(pattern, s, left))
+		if (name_match_here(pattern, s, left))
 			return true;
 		if (!*s || *left <= 0)
 			return false;

@@ -48,8 +48,8 @@ static void now_pairs(struct doc *d, const struct serve_advice *o)
 		   o->before.limit_why);
 }
 
-static void change_row(struct doc *d, struct node *t, const struct serve_advice *o,
-		       const struct serve_change *c)
+static void advise_page_change_row(struct doc *d, struct node *t, const struct serve_advice *o,
+				   const struct serve_change *c)
 {
 	const struct figure *g = &c->gain[o->goal];
 	struct arena *a = d->arena;
@@ -79,7 +79,7 @@ static void change_table(struct doc *d, const struct serve_advice *o, const char
 				   ">memory of a GPU", "~asked for by");
 
 	for (size_t i = 0; i < n; i++)
-		change_row(d, t, o, &list[i]);
+		advise_page_change_row(d, t, o, &list[i]);
 }
 
 /* Gains of the goal beside each other, against how it is. */
@@ -133,7 +133,7 @@ static void costs(struct doc *d, const struct serve_advice *o, size_t n, bool ve
 	}
 }
 
-static void together(struct doc *d, const struct serve_advice *o)
+static void advise_page_together(struct doc *d, const struct serve_advice *o)
 {
 	struct node *b;
 
@@ -200,7 +200,7 @@ struct doc *page_advise(struct arena *a, const struct serve_advice *o,
 	if (n < o->n)
 		doc_text(d, "%zu more with --verbose.", o->n - n);
 	gains(d, o, n);
-	together(d, o);
+	advise_page_together(d, o);
 	costs(d, o, n, verbose);
 	own_settings(d, own);
 	b = doc_bullets(d);
@@ -240,7 +240,7 @@ static json_t *gain_json(const struct figure *f)
 			 json_figure(f->low), "high", json_figure(f->high));
 }
 
-static json_t *change_json(const struct serve_advice *o, const struct serve_change *c)
+static json_t *advise_page_change_json(const struct serve_advice *o, const struct serve_change *c)
 {
 	static const char *const keys[GOALS] = { "answer", "ttft", "throughput", "requests" };
 	json_t *j = json_object(), *gains = json_object();
@@ -269,11 +269,11 @@ static json_t *changes_json(const struct serve_advice *o, const struct serve_cha
 	json_t *j = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(j, change_json(o, &list[i]));
+		json_array_append_new(j, advise_page_change_json(o, &list[i]));
 	return j;
 }
 
-static json_t *way_json(const struct way *w)
+static json_t *advise_page_way_json(const struct way *w)
 {
 	const struct ask *q = &w->q.ask;
 
@@ -286,7 +286,7 @@ static json_t *way_json(const struct way *w)
 static json_t *asked_json(const struct serve_advice *o)
 {
 	const struct ask *q = &o->base->q.ask;
-	json_t *j = way_json(o->base);
+	json_t *j = advise_page_way_json(o->base);
 
 	json_put_int(j, "copies", o->base->copies);
 	json_put_int(j, "batch", q->batch);
@@ -337,7 +337,7 @@ json_t *advise_json(const struct serve_advice *o, const struct advise_settings *
 
 static json_t *point_json(const struct sweep_point *p)
 {
-	json_t *j = way_json(p->way);
+	json_t *j = advise_page_way_json(p->way);
 
 	json_put_int(j, "copies", p->copies);
 	json_put_int(j, "batch", p->batch);

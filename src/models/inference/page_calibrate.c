@@ -14,7 +14,7 @@ static const char *percent(struct arena *a, double predicted, double measured)
 	return predicted > 0 ? arena_printf(a, "%+.1f %%", 100 * (predicted / measured - 1)) : "-";
 }
 
-static void residuals(struct doc *d, const struct calibration *c)
+static void calibrate_page_residuals(struct doc *d, const struct calibration *c)
 {
 	struct node *t =
 		DOC_TABLE(d, "Predicted against measured", "~run", "~model", ">requests", ">tokens",
@@ -75,8 +75,8 @@ static void constants(struct doc *d, const struct calibrate_group *g)
 }
 
 /* Constants by what would decide them: the same measurement is named once. */
-static void missing(struct doc *d, const struct calibrate_group *g, enum constant_state state,
-		    const char *intro)
+static void calibrate_page_missing(struct doc *d, const struct calibrate_group *g,
+				   enum constant_state state, const char *intro)
 {
 	struct node *n = NULL;
 
@@ -102,7 +102,7 @@ static size_t count(const struct calibrate_group *g, enum constant_state state)
 	return n;
 }
 
-static void group(struct doc *d, const struct calibrate_group *g, bool verbose)
+static void calibrate_page_group(struct doc *d, const struct calibrate_group *g, bool verbose)
 {
 	size_t others;
 	struct node *n;
@@ -127,15 +127,17 @@ static void group(struct doc *d, const struct calibrate_group *g, bool verbose)
 	constants(d, g);
 	if (!g->runs)
 		return;
-	missing(d, g, CONSTANT_OPEN, "The runs depend on these and do not decide them (built in):");
+	calibrate_page_missing(d, g, CONSTANT_OPEN,
+			       "The runs depend on these and do not decide them (built in):");
 	if (verbose)
-		missing(d, g, CONSTANT_UNTOUCHED, "No run here depends on these (built in):");
+		calibrate_page_missing(d, g, CONSTANT_UNTOUCHED,
+				       "No run here depends on these (built in):");
 	else if ((others = count(g, CONSTANT_UNTOUCHED)))
 		doc_text(d, "No run here depends on %zu more; --verbose says what would show them.",
 			 others);
 }
 
-static void skipped(struct doc *d, const struct calibration *c)
+static void calibrate_page_skipped(struct doc *d, const struct calibration *c)
 {
 	struct node *n = NULL;
 	size_t more = 0, shown = 0;
@@ -175,9 +177,9 @@ struct doc *page_calibrate(struct arena *a, const struct calibration *c,
 			 "bench gpu-memory gemm collectives measures what does.",
 			 p->bench_cases);
 	for (size_t i = 0; i < c->n_groups; i++)
-		group(d, &c->groups[i], p->verbose);
-	residuals(d, c);
-	skipped(d, c);
+		calibrate_page_group(d, &c->groups[i], p->verbose);
+	calibrate_page_residuals(d, c);
+	calibrate_page_skipped(d, c);
 	if (p->stored)
 		doc_text(d,
 			 "Kept in %s: predictions for this machine take it from now on "
@@ -226,7 +228,7 @@ static json_t *measured_json(const struct calibrate_figure *f)
 			 "fitted", json_figure(f->fitted), "left_out", json_positive(f->left_out));
 }
 
-static json_t *run_json(const struct calibration *c, size_t i)
+static json_t *calibrate_page_run_json(const struct calibration *c, size_t i)
 {
 	const struct calibrate_run *r = &c->runs[i];
 	const struct ask *q = &r->q.ask;
@@ -266,7 +268,7 @@ static json_t *pair(const double v[2], bool known)
 		     : json_null();
 }
 
-static json_t *group_json(const struct calibrate_group *g)
+static json_t *calibrate_page_group_json(const struct calibrate_group *g)
 {
 	json_t *j = json_object(), *constants = json_array(), *models = json_array();
 
@@ -307,9 +309,9 @@ json_t *calibrate_json(const struct calibration *c, const struct calibrate_page 
 	       *groups = json_array();
 
 	for (size_t i = 0; i < c->n_runs; i++)
-		json_array_append_new(runs, run_json(c, i));
+		json_array_append_new(runs, calibrate_page_run_json(c, i));
 	for (size_t i = 0; i < c->n_groups; i++)
-		json_array_append_new(groups, group_json(&c->groups[i]));
+		json_array_append_new(groups, calibrate_page_group_json(&c->groups[i]));
 	json_put_text(j, "machine", p->taken);
 	json_put_text(j, "gpu", p->gpu);
 	json_put_int(j, "bench_cases", (json_int_t)p->bench_cases);

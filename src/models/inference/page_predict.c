@@ -14,8 +14,9 @@ static const char *gb(struct arena *a, double bytes)
 	return arena_printf(a, "%.2f GB", bytes / 1e9);
 }
 
-static void figure_row(struct doc *d, struct node *t, const char *name, const char *value,
-		       const char *low, const char *high, const struct prediction *p, int measure)
+static void predict_page_figure_row(struct doc *d, struct node *t, const char *name,
+				    const char *value, const char *low, const char *high,
+				    const struct prediction *p, int measure)
 {
 	const struct spread *s = p->spread[measure];
 	struct cell *c = node_row(d, t);
@@ -28,23 +29,24 @@ static void figure_row(struct doc *d, struct node *t, const char *name, const ch
 			    : cell_as(STYLE_MUTED, "no measurement of this kind: a guess");
 }
 
-static void figures(struct doc *d, const struct prediction *p)
+static void predict_page_figures(struct doc *d, const struct prediction *p)
 {
 	struct node *t = DOC_TABLE(d, NULL, "predicted", ">", "four of five lie in", "~known from");
 	struct arena *a = d->arena;
 	const struct figure *r = &p->throughput;
 
-	figure_row(d, t, "time to first token", figure_ms(a, p->ttft.value),
-		   figure_ms(a, p->ttft.low), figure_ms(a, p->ttft.high), p, 0);
-	figure_row(d, t, "time per token", figure_ms(a, p->tpot.value), figure_ms(a, p->tpot.low),
-		   figure_ms(a, p->tpot.high), p, 1);
-	figure_row(d, t, "tokens/s of one request", figure_number(a, 1e3 / p->tpot.value),
-		   figure_number(a, 1e3 / p->tpot.high), figure_number(a, 1e3 / p->tpot.low), p, 1);
-	figure_row(d, t, "tokens/s of all requests", figure_number(a, r->value),
-		   figure_number(a, r->low), figure_number(a, r->high), p, 2);
+	predict_page_figure_row(d, t, "time to first token", figure_ms(a, p->ttft.value),
+				figure_ms(a, p->ttft.low), figure_ms(a, p->ttft.high), p, 0);
+	predict_page_figure_row(d, t, "time per token", figure_ms(a, p->tpot.value),
+				figure_ms(a, p->tpot.low), figure_ms(a, p->tpot.high), p, 1);
+	predict_page_figure_row(
+		d, t, "tokens/s of one request", figure_number(a, 1e3 / p->tpot.value),
+		figure_number(a, 1e3 / p->tpot.high), figure_number(a, 1e3 / p->tpot.low), p, 1);
+	predict_page_figure_row(d, t, "tokens/s of all requests", figure_number(a, r->value),
+				figure_number(a, r->low), figure_number(a, r->high), p, 2);
 }
 
-static void memory_pairs(struct doc *d, const struct prediction *p)
+static void predict_page_memory_pairs(struct doc *d, const struct prediction *p)
 {
 	const struct memory_footprint *m = &p->memory;
 	struct arena *a = d->arena;
@@ -125,7 +127,7 @@ static void curve_table(struct doc *d, const struct prediction *p)
 	}
 }
 
-static void verdict(struct doc *d, const struct prediction *p, const struct claim *c)
+static void predict_page_verdict(struct doc *d, const struct prediction *p, const struct claim *c)
 {
 	const struct memory_footprint *m = &p->memory;
 	struct node *n = doc_paragraph(d);
@@ -158,9 +160,9 @@ struct doc *page_predict(struct arena *a, const struct prediction *p, const stru
 	doc_text(d, "%s, tensor parallelism %d, stages %d, %d request%s of %.0f + %.0f tokens.",
 		 engine_names[q->engine], q->tp, q->pp, q->batch, q->batch == 1 ? "" : "s",
 		 q->prompt, q->output);
-	verdict(d, p, c);
-	figures(d, p);
-	memory_pairs(d, p);
+	predict_page_verdict(d, p, c);
+	predict_page_figures(d, p);
+	predict_page_memory_pairs(d, p);
 	step_pairs(d, p);
 	curve_table(d, p);
 	n = doc_bullets(d);
@@ -193,8 +195,8 @@ struct kind {
 	size_t n;
 };
 
-static struct kind *kind_of(struct arena *a, struct kind **list, size_t *n,
-			    const struct row_result *r, int m, size_t most)
+static struct kind *predict_page_kind_of(struct arena *a, struct kind **list, size_t *n,
+					 const struct row_result *r, int m, size_t most)
 {
 	struct kind *k;
 
@@ -220,7 +222,7 @@ static bool counts(const struct row_result *r, int m)
 	return !r->skipped && !r->speculative && r->measured[m] > 0 && r->predicted[m] > 0;
 }
 
-static void table(struct doc *d, struct kind *list, size_t n)
+static void predict_page_table(struct doc *d, struct kind *list, size_t n)
 {
 	struct node *t = DOC_TABLE(d, NULL, "figure", "requests", "engine", "hardware", ">rows",
 				   ">median error", ">9 of 10 below", ">predicted / measured");
@@ -259,7 +261,7 @@ struct doc *page_predict_rows(struct arena *a, const struct rows *r)
 		for (int m = 0; m < MEASURES; m++)
 			if (counts(&r->items[i], m)) {
 				const struct row_result *x = &r->items[i];
-				struct kind *k = kind_of(a, &list, &n, x, m, most);
+				struct kind *k = predict_page_kind_of(a, &list, &n, x, m, most);
 
 				k->error[k->n] = fabs(x->predicted[m] / x->measured[m] - 1);
 				k->ratio[k->n++] = x->predicted[m] / x->measured[m];
@@ -268,11 +270,11 @@ struct doc *page_predict_rows(struct arena *a, const struct rows *r)
 	doc_text(d,
 		 "%zu rows; %zu not predicted, %zu with guesses ahead and left out of the errors.",
 		 r->n, skipped, guesses);
-	table(d, list, n);
+	predict_page_table(d, list, n);
 	return d;
 }
 
-static json_t *row_json(const struct row_result *r)
+static json_t *predict_page_row_json(const struct row_result *r)
 {
 	json_t *j = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:b, s:b, s:o}", "line",
 			      (json_int_t)r->line, "model", json_text(r->model), "hardware",
@@ -297,7 +299,7 @@ json_t *predict_rows_json(const struct rows *r, long long now, int exit_code)
 	json_t *rows = json_array();
 
 	for (size_t i = 0; i < r->n; i++)
-		json_array_append_new(rows, row_json(&r->items[i]));
+		json_array_append_new(rows, predict_page_row_json(&r->items[i]));
 	return json_pack("{s:s, s:s, s:o, s:i, s:o}", "schema", "gputune.predict-rows/1",
 			 "tool_version", GPUTUNE_VERSION, "time",
 			 stamp_format(now, stamp) < 0 ? json_null() : json_string(stamp),
@@ -322,7 +324,7 @@ static json_t *predict_json_figure(const struct figure *f, const struct spread *
 	return j;
 }
 
-static json_t *memory_json(const struct memory_footprint *m)
+static json_t *predict_page_memory_json(const struct memory_footprint *m)
 {
 	json_t *j = json_object();
 
@@ -382,7 +384,7 @@ static json_t *prompt_json(const struct prompt *r)
 	return j;
 }
 
-static json_t *asked(const struct prediction *p)
+static json_t *predict_page_asked(const struct prediction *p)
 {
 	const struct ask *q = &p->q.ask;
 	json_t *j = json_object();
@@ -426,7 +428,7 @@ json_t *predict_json(const struct prediction *p, const struct claim *c, long lon
 {
 	json_t *j = json_head("gputune.predict/1", now, exit_code);
 
-	json_object_set_new(j, "asked", asked(p));
+	json_object_set_new(j, "asked", predict_page_asked(p));
 	json_object_set_new(j, "ttft_ms", predict_json_figure(&p->ttft, p->spread[0], p->whose[0]));
 	json_object_set_new(j, "tpot_ms", predict_json_figure(&p->tpot, p->spread[1], p->whose[1]));
 	json_object_set_new(j, "throughput_tok_s",
@@ -438,7 +440,7 @@ json_t *predict_json(const struct prediction *p, const struct claim *c, long lon
 	json_object_set_new(j, "prompt_limit", json_string(limit_names[p->prompt_limit]));
 	json_put_figure(j, "running_requests", p->served.running);
 	json_put_figure(j, "waiting_ms", p->served.waiting);
-	json_object_set_new(j, "memory", memory_json(&p->memory));
+	json_object_set_new(j, "memory", predict_page_memory_json(&p->memory));
 	json_object_set_new(j, "step", step_json(&p->step));
 	json_object_set_new(j, "prompt", prompt_json(&p->prompt));
 	json_object_set_new(j, "curve", curve_json(p));

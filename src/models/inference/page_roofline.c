@@ -29,7 +29,7 @@ static void limit_row(struct doc *d, struct node *t, const char *name, const str
 	c[3] = cell_as(STYLE_MUTED, l->source);
 }
 
-static void limits(struct doc *d, const struct roof *r)
+static void roofline_page_limits(struct doc *d, const struct roof *r)
 {
 	static const char *const ways[COPIES] = { "host to GPU", "GPU to host", "within the GPU",
 						  "GPU to GPU", "setting memory" };
@@ -119,7 +119,7 @@ static struct chart_series roof_line(struct arena *a, const struct roof *r, enum
 	};
 }
 
-static void plot(struct doc *d, const struct roofline_page *p)
+static void roofline_page_plot(struct doc *d, const struct roofline_page *p)
 {
 	struct chart_series *s = arena_array(d->arena, ROOF_MATHS + LETTERS, sizeof(*s));
 	struct chart c = { .x_title = "operations a byte",
@@ -160,7 +160,7 @@ static void plot(struct doc *d, const struct roofline_page *p)
 	chart_add(d, "Roofline", &c);
 }
 
-static void loop(struct doc *d, const struct roof_profile *p)
+static void roofline_page_loop(struct doc *d, const struct roof_profile *p)
 {
 	struct node *n;
 
@@ -192,11 +192,11 @@ struct doc *page_roofline(struct arena *a, const struct roofline_page *p)
 		doc_text(d, "The profile is of \"%s\": --on names the machine it was made on.",
 			 f->gpu);
 	points(d, p, p->verbose ? f->n : ROWS);
-	plot(d, p);
-	limits(d, p->roof);
+	roofline_page_plot(d, p);
+	roofline_page_limits(d, p->roof);
 	if (f->dropped)
 		doc_text(d, "%zu rows made no sense and were left out.", f->dropped);
-	loop(d, f);
+	roofline_page_loop(d, f);
 	return d;
 }
 
@@ -227,7 +227,7 @@ static json_t *json_limits(const struct roof *r)
 	return j;
 }
 
-static json_t *point(const struct roof_point *p)
+static json_t *roofline_page_point(const struct roof_point *p)
 {
 	json_t *j = json_object();
 	const struct {
@@ -271,7 +271,7 @@ json_t *roofline_json(const struct roofline_page *p)
 	json_t *j = json_head("gputune.roofline/1", p->now, p->code), *points = json_array();
 
 	for (size_t i = 0; i < f->n; i++)
-		json_array_append_new(points, point(&f->points[i]));
+		json_array_append_new(points, roofline_page_point(&f->points[i]));
 	json_put_text(j, "machine", p->roof->machine);
 	json_put_text(j, "source", p->source);
 	json_put_text(j, "kind", f->source);

@@ -114,7 +114,8 @@ static void pareto_table(struct doc *d, const struct sweep_page *s, const struct
 		pareto_row(d, t, p[i], i);
 }
 
-static void pareto_one(struct doc *d, const struct sweep_page *s, const struct pareto_front *f)
+static void sweep_page_pareto_one(struct doc *d, const struct sweep_page *s,
+				  const struct pareto_front *f)
 {
 	const struct sweep_point *shown[FRONT_SHOWN];
 	size_t n = pareto_shown(f, shown);
@@ -149,7 +150,7 @@ struct doc *page_sweep(struct arena *a, const struct sweep_page *s)
 		 "there are, heads that do not split, more copies than requests). Constants: %s.",
 		 r->senseless, s->asked->fits->origin);
 	for (size_t i = 0; i < r->n; i++)
-		pareto_one(d, s, &r->fronts[i]);
+		sweep_page_pareto_one(d, s, &r->fronts[i]);
 	return d;
 }
 

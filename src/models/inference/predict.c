@@ -27,7 +27,7 @@ static const char *spread_source(struct arena *a, const struct ask *q, const str
 			    engine_names[q->engine], measured_on(hardware_of(q->place.gpu)));
 }
 
-static const struct spread *spread_of(const struct ask *q, int measure)
+static const struct spread *infer_predict_spread_of(const struct ask *q, int measure)
 {
 	const struct spread *best = NULL;
 	enum hardware h = hardware_of(q->place.gpu);
@@ -166,7 +166,7 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	prompt_time(k, 1, k->prompt * (1 - k->cached), k->depth + k->prompt * k->cached,
 		    &out->prompt);
 	for (int i = 0; i < MEASURES; i++) {
-		out->spread[i] = spread_of(k, i);
+		out->spread[i] = infer_predict_spread_of(k, i);
 		if (out->spread[i])
 			out->whose[i] = spread_source(a, k, out->spread[i]);
 	}

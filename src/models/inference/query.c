@@ -11,8 +11,8 @@ static void note(struct query *q, const char *text)
 		q->notes[q->n_notes++] = text;
 }
 
-static int find_model(struct arena *a, const struct infer_options *w, struct query *q,
-		      struct err *e)
+static int query_find_model(struct arena *a, const struct infer_options *w, struct query *q,
+			    struct err *e)
 {
 	const char *taken;
 	int r;
@@ -127,7 +127,7 @@ static int find_format(struct arena *a, const struct infer_options *w, struct qu
 	return 0;
 }
 
-static void find_engine(struct arena *a, const struct infer_options *w, struct query *q)
+static void query_find_engine(struct arena *a, const struct infer_options *w, struct query *q)
 {
 	struct ask *k = &q->ask;
 
@@ -152,7 +152,7 @@ static int most_stages(const struct query *q, int wanted)
 
 /* What is not told: tensor parallelism inside a machine, which the heads divide by, and a stage
  * for each machine. Computers of one GPU share each layer, as their users have them do. */
-static void layout(struct arena *a, const struct infer_options *w, struct query *q)
+static void query_layout(struct arena *a, const struct infer_options *w, struct query *q)
 {
 	struct ask *k = &q->ask;
 	int all, each = place_per_node(&k->place);
@@ -179,8 +179,8 @@ static void layout(struct arena *a, const struct infer_options *w, struct query 
 				     k->pp > 1 ? " of a stage" : ""));
 }
 
-static int find_place(struct arena *a, const struct infer_options *w, struct query *q,
-		      struct err *e)
+static int query_find_place(struct arena *a, const struct infer_options *w, struct query *q,
+			    struct err *e)
 {
 	struct ask *k = &q->ask;
 	int r = 0;
@@ -200,7 +200,7 @@ static int find_place(struct arena *a, const struct infer_options *w, struct que
 		     arena_printf(a, "stages: %d, llama.cpp gives each GPU its layers (not told)",
 				  k->pp));
 	}
-	layout(a, w, q);
+	query_layout(a, w, q);
 	k->ep = w->ep;
 	if (k->pp > q->arch.layers)
 		return err_set(e, -EINVAL, "%d stages are more than the %d layers that there are",
@@ -263,7 +263,7 @@ static int find_cache(struct arena *a, const struct infer_options *w, struct que
 	return 0;
 }
 
-static void numbers(struct arena *a, const struct infer_options *w, struct query *q)
+static void query_numbers(struct arena *a, const struct infer_options *w, struct query *q)
 {
 	struct ask *k = &q->ask;
 
@@ -323,7 +323,7 @@ static void bytes_of_files(struct arena *a, const struct infer_options *w, struc
 }
 
 /* A number that is none, or none of tokens, is in nobody's interest to predict with. */
-static int sizes(const struct infer_options *w, struct err *e)
+static int query_sizes(const struct infer_options *w, struct err *e)
 {
 	const double tokens[] = { w->prompt, w->output, w->depth };
 
@@ -343,14 +343,14 @@ int question_make(struct arena *a, const struct infer_options *w, const struct f
 	int r;
 
 	*q = (struct query){ 0 };
-	if ((r = sizes(w, e)) < 0)
+	if ((r = query_sizes(w, e)) < 0)
 		return r;
-	if ((r = find_model(a, w, q, e)) < 0 || (r = find_format(a, w, q, e)) < 0)
+	if ((r = query_find_model(a, w, q, e)) < 0 || (r = find_format(a, w, q, e)) < 0)
 		return r;
-	find_engine(a, w, q);
-	if ((r = find_place(a, w, q, e)) < 0 || (r = find_cache(a, w, q, e)) < 0)
+	query_find_engine(a, w, q);
+	if ((r = query_find_place(a, w, q, e)) < 0 || (r = find_cache(a, w, q, e)) < 0)
 		return r;
-	numbers(a, w, q);
+	query_numbers(a, w, q);
 	q->ask.arch = &q->arch;
 	bytes_of_files(a, w, q);
 	q->ask.fit = &fits->of[q->ask.engine][hardware_of(q->ask.place.gpu)];

@@ -42,7 +42,7 @@ static double each_us(const struct roof_point *p)
 	return p->launches > 0 ? 1e3 * p->time_ms / p->launches : 0;
 }
 
-static void rates(const struct roof *r, struct roof_point *p)
+static void infer_roofline_rates(const struct roof *r, struct roof_point *p)
 {
 	double s = p->time_ms * 1e-3;
 
@@ -61,7 +61,7 @@ static void rates(const struct roof *r, struct roof_point *p)
 /* --- what to try --------------------------------------------------------------------------------
  */
 
-static const char *next_of(struct arena *a, const struct roof_point *p)
+static const char *infer_roofline_next_of(struct arena *a, const struct roof_point *p)
 {
 	switch (p->bound) {
 	case BOUND_MEMORY:
@@ -182,9 +182,9 @@ static void judge_time(struct arena *a, const struct roof *r, struct roof_point 
 	}
 }
 
-static void judge(struct arena *a, const struct roof *r, struct roof_point *p)
+static void infer_roofline_judge(struct arena *a, const struct roof *r, struct roof_point *p)
 {
-	rates(r, p);
+	infer_roofline_rates(r, p);
 	if (p->copy)
 		judge_copy(a, r, p);
 	else if (p->memory_share > 0 || p->cache_share > 0 || p->compute_share > 0) {
@@ -200,7 +200,7 @@ static void judge(struct arena *a, const struct roof *r, struct roof_point *p)
 			judge_time(a, r, p);
 	} else
 		judge_time(a, r, p);
-	p->next = next_of(a, p);
+	p->next = infer_roofline_next_of(a, p);
 }
 
 static int by_time(const void *x, const void *y)
@@ -229,7 +229,7 @@ void roof_judge(struct arena *a, const struct roof *r, struct roof_profile *p)
 	for (size_t i = 0; i < p->n; i++)
 		p->all_ms += p->points[i].time_ms;
 	for (size_t i = 0; i < p->n; i++) {
-		judge(a, r, &p->points[i]);
+		infer_roofline_judge(a, r, &p->points[i]);
 		p->points[i].share_of_time =
 			p->all_ms > 0 && !p->separate ? p->points[i].time_ms / p->all_ms : 0;
 	}
@@ -296,7 +296,7 @@ static const struct metric metrics[] = {
 _Static_assert(sizeof(metrics) / sizeof(metrics[0]) == NCU_METRICS, "a place each");
 
 /* Units by their beginning; values are in ms, bytes, bytes a second, per cent. */
-static bool scale_of(const char *unit, enum ncu_kind k, double *out)
+static bool infer_roofline_scale_of(const char *unit, enum ncu_kind k, double *out)
 {
 	static const struct {
 		const char *name;
@@ -330,7 +330,7 @@ static bool scale_of(const char *unit, enum ncu_kind k, double *out)
 }
 
 /* "12,943,820" and "1.5"; false: no number. */
-static bool value_of(const char *s, double *out)
+static bool infer_roofline_value_of(const char *s, double *out)
 {
 	char plain[64], *end;
 	size_t n = 0;
@@ -380,11 +380,11 @@ void ncu_take(struct ncu_launch *l, const char *name, const char *unit, const ch
 	enum ncu_kind kind;
 	double v, scale;
 
-	if (!m || !value_of(text, &v))
+	if (!m || !infer_roofline_value_of(text, &v))
 		return;
 	/* "Memory Throughput" is a share in one section and a rate in another. */
 	kind = m->kind == M_MEMORY && strstr(unit, "byte") ? M_BYTES_S : m->kind;
-	if (!scale_of(unit, kind, &scale))
+	if (!infer_roofline_scale_of(unit, kind, &scale))
 		return;
 	if (kind == M_OPS) {
 		struct ncu_count *c = per_cycle ? &l->cycle : &l->all;

@@ -64,7 +64,7 @@ static void common(struct reader *r, int time)
 }
 
 /* Which report begins with this head; NONE: another one, or no head at all. */
-static enum report begin(struct reader *r)
+static enum report roofline_nsys_begin(struct reader *r)
 {
 	int total = column(r, "Total Time"), sizes = column(r, "Total"),
 	    starts = column(r, "Start");
@@ -98,7 +98,7 @@ static enum report begin(struct reader *r)
 	return NONE;
 }
 
-static double number(const char **cell, size_t n, int at)
+static double roofline_nsys_number(const char **cell, size_t n, int at)
 {
 	char *end;
 	double v;
@@ -109,7 +109,7 @@ static double number(const char **cell, size_t n, int at)
 	return *end == '\0' && isfinite(v) && v > 0 && v < 1e18 ? v : 0;
 }
 
-static bool copy_of(const char *name, enum roof_copy *way)
+static bool roofline_nsys_copy_of(const char *name, enum roof_copy *way)
 {
 	static const struct {
 		const char *word;
@@ -130,7 +130,7 @@ static bool copy_of(const char *name, enum roof_copy *way)
 	return false;
 }
 
-static struct roof_point *point(struct reader *r, const char *name)
+static struct roof_point *roofline_nsys_point(struct reader *r, const char *name)
 {
 	struct roof_point *p = NULL;
 	enum roof_copy way;
@@ -139,8 +139,9 @@ static struct roof_point *point(struct reader *r, const char *name)
 		p = roof_point_of(r->a, r->out, name);
 	if (!p)
 		r->out->dropped++;
-	else if ((r->report != KERNELS && *name == '[' && copy_of(name, &way)) ||
-		 (r->report != KERNELS && r->report != TRACE && copy_of(name, &way))) {
+	else if ((r->report != KERNELS && *name == '[' && roofline_nsys_copy_of(name, &way)) ||
+		 (r->report != KERNELS && r->report != TRACE &&
+		  roofline_nsys_copy_of(name, &way))) {
 		p->copy = true;
 		p->way = way;
 	}
@@ -158,30 +159,31 @@ static void add_time(struct roof_point *p, double ms, double n, double least, do
 
 static void trace_row(struct reader *r, const char **cell, size_t n, struct roof_point *p)
 {
-	double ms = number(cell, n, r->time) * r->time_ms, blocks = 1;
+	double ms = roofline_nsys_number(cell, n, r->time) * r->time_ms, blocks = 1;
 
 	for (int i = 0; i < 3; i++)
-		blocks *= number(cell, n, r->grid[i]);
+		blocks *= roofline_nsys_number(cell, n, r->grid[i]);
 	p->blocks = (p->blocks * p->launches + blocks) / (p->launches + 1);
 	add_time(p, ms, 1, ms, ms);
 	if (p->copy)
-		p->bytes += number(cell, n, r->bytes) * r->byte_unit;
+		p->bytes += roofline_nsys_number(cell, n, r->bytes) * r->byte_unit;
 }
 
-static void row(struct reader *r, const char **cell, size_t n)
+static void roofline_nsys_row(struct reader *r, const char **cell, size_t n)
 {
-	struct roof_point *p = point(r, cell[r->label]);
+	struct roof_point *p = roofline_nsys_point(r, cell[r->label]);
 
 	if (!p)
 		return;
 	if (r->report == TRACE)
 		trace_row(r, cell, n, p);
 	else if (r->report == COPY_SIZES)
-		p->bytes += number(cell, n, r->bytes) * r->byte_unit;
+		p->bytes += roofline_nsys_number(cell, n, r->bytes) * r->byte_unit;
 	else
-		add_time(p, number(cell, n, r->time) * r->time_ms, number(cell, n, r->count),
-			 number(cell, n, r->least) * r->time_ms,
-			 number(cell, n, r->most) * r->time_ms);
+		add_time(p, roofline_nsys_number(cell, n, r->time) * r->time_ms,
+			 roofline_nsys_number(cell, n, r->count),
+			 roofline_nsys_number(cell, n, r->least) * r->time_ms,
+			 roofline_nsys_number(cell, n, r->most) * r->time_ms);
 }
 
 /* Sizes without times are no work that was measured. */
@@ -196,7 +198,7 @@ static void without_time(struct roof_profile *p)
 	p->n = k;
 }
 
-static void record(struct reader *r, const char **cell, size_t n)
+static void roofline_nsys_record(struct reader *r, const char **cell, size_t n)
 {
 	if (n < 3) { /* blank lines and titles end a report */
 		r->report = NONE;
@@ -204,13 +206,13 @@ static void record(struct reader *r, const char **cell, size_t n)
 	}
 	if (r->report != NONE) {
 		if ((size_t)r->label < n)
-			row(r, cell, n);
+			roofline_nsys_row(r, cell, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
 		r->head[i] = arena_strndup(r->a, cell[i], strnlen(cell[i], 256));
 	r->n = n;
-	r->report = begin(r);
+	r->report = roofline_nsys_begin(r);
 }
 
 int roof_read_nsys(struct arena *a, const char *name, const char *text, struct roof_profile *out,
@@ -226,7 +228,7 @@ int roof_read_nsys(struct arena *a, const char *name, const char *text, struct r
 	for (; s && *s; s = next) {
 		next = csv_record(&scratch, s, cell, COLUMNS_MAX, &n);
 		if (next) {
-			record(&r, cell, n);
+			roofline_nsys_record(&r, cell, n);
 			line += csv_lines(s, next);
 		}
 		if (++count % 1024 == 0)
@@ -261,7 +263,7 @@ static double is_valid(double v)
 	return isfinite(v) && v > 0 && v < 1e18 ? v : 0;
 }
 
-static int kernels(struct sqlite_reader *r)
+static int roofline_nsys_kernels(struct sqlite_reader *r)
 {
 	static const char *const asks[] = {
 		"SELECT s.value, count(*), sum(k.\"end\" - k.start), min(k.\"end\" - k.start), "
@@ -297,7 +299,7 @@ static int kernels(struct sqlite_reader *r)
 	return r->q.late ? sql_broken(&r->q) : 0;
 }
 
-static void copies(struct sqlite_reader *r)
+static void roofline_nsys_copies(struct sqlite_reader *r)
 {
 	static const struct {
 		int kind; /* CUpti_ActivityMemcpyKind */
@@ -371,11 +373,11 @@ static int all(struct sqlite_reader *r)
 					   "%s: no export of nsys with kernels in it (tables "
 					   "CUPTI_ACTIVITY_KIND_KERNEL and StringIds)",
 					   r->q.path);
-	code = kernels(r);
+	code = roofline_nsys_kernels(r);
 	if (code)
 		return code;
 	if (sql_has(&r->q, "CUPTI_ACTIVITY_KIND_MEMCPY"))
-		copies(r);
+		roofline_nsys_copies(r);
 	busy(r);
 	if (sql_has(&r->q, "TARGET_INFO_GPU")) {
 		s = sql_ask(&r->q, "SELECT name FROM TARGET_INFO_GPU LIMIT 1");
@@ -417,8 +419,8 @@ static double mixed(double now, double before_ms, double v, double ms)
 	return before_ms + ms > 0 ? (now * before_ms + v * ms) / (before_ms + ms) : v;
 }
 
-static void finish(struct arena *a, struct roof_profile *out, const char *name,
-		   struct ncu_launch *l)
+static void roofline_nsys_finish(struct arena *a, struct roof_profile *out, const char *name,
+				 struct ncu_launch *l)
 {
 	struct roof_point *p;
 	double ms = l->v[M_TIME], most = 0, all = 0;
@@ -474,7 +476,7 @@ static int ncu_column(const struct table *t, const char *name)
 	return -1;
 }
 
-static bool head_of(struct table *t)
+static bool roofline_nsys_head_of(struct table *t)
 {
 	t->id = ncu_column(t, "ID");
 	t->name = ncu_column(t, "Kernel Name");
@@ -502,14 +504,14 @@ struct state {
 static void next_launch(struct state *s, const char *id, const char *name)
 {
 	if (s->id)
-		finish(s->a, s->out, s->name, &s->now);
+		roofline_nsys_finish(s->a, s->out, s->name, &s->now);
 	s->now = (struct ncu_launch){ .counted = false };
 	s->id = id ? arena_strdup(s->a, id) : NULL;
 	s->name = id ? arena_strndup(s->a, name, strnlen(name, NCU_NAME_MAX_BYTES + 1)) : NULL;
 	s->launches += id != NULL;
 }
 
-static void details(struct state *s, const char **cell, size_t n)
+static void roofline_nsys_details(struct state *s, const char **cell, size_t n)
 {
 	const char *id = cell_at(cell, n, s->t.id), *name = cell_at(cell, n, s->t.name);
 
@@ -549,9 +551,9 @@ static void ncu_record(struct state *s, const char **cell, size_t n)
 	if (!s->t.head) {
 		s->t.head = cell;
 		s->t.n = n;
-		s->t.head = head_of(&s->t) ? copy_cells(s->a, cell, n) : NULL;
+		s->t.head = roofline_nsys_head_of(&s->t) ? copy_cells(s->a, cell, n) : NULL;
 	} else if (s->t.metric >= 0) {
-		details(s, cell, n);
+		roofline_nsys_details(s, cell, n);
 	} else {
 		raw(s, cell, n);
 	}

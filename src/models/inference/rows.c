@@ -83,7 +83,7 @@ static double after(const char *notes, const char *key)
 	return v > 0 && isfinite(v) ? v : 0;
 }
 
-static void words_of_row(const char **f, struct infer_options *w)
+static void infer_rows_words_of_row(const char **f, struct infer_options *w)
 {
 	const char *notes = f[C_NOTES];
 
@@ -108,7 +108,7 @@ static void words_of_row(const char **f, struct infer_options *w)
 }
 
 /* What a row measured, in our three figures: rates of one request are times, of many a total. */
-static void measured(const char **f, struct row_result *r)
+static void infer_rows_measured(const char **f, struct row_result *r)
 {
 	double rate = table_number(f[C_DECODE]), each = after(f[C_NOTES], "per request ");
 
@@ -144,7 +144,7 @@ struct reading {
 	struct rows *out;
 };
 
-static void predict_row(const struct reading *g, const char **f, struct row_result *r)
+static void infer_rows_predict_row(const struct reading *g, const char **f, struct row_result *r)
 {
 	struct query q;
 	struct infer_options w;
@@ -152,12 +152,12 @@ static void predict_row(const struct reading *g, const char **f, struct row_resu
 	struct served s;
 	struct err e = { 0 };
 
-	words_of_row(f, &w);
+	infer_rows_words_of_row(f, &w);
 	w.known = g->known;
 	r->batch = w.batch;
 	r->prompt = w.prompt, r->output = w.output;
 	r->speculative = speaks_of_guesses(f[C_NOTES]);
-	measured(f, r);
+	infer_rows_measured(f, r);
 	r->skipped = reason_to_skip(f, &w);
 	if (r->skipped)
 		return;
@@ -175,7 +175,7 @@ static void predict_row(const struct reading *g, const char **f, struct row_resu
 	r->predicted[MEASURE_THROUGHPUT] = s.throughput;
 }
 
-static void add_row(void *ctx, const char **cell, long line)
+static void infer_rows_add_row(void *ctx, const char **cell, long line)
 {
 	struct reading *g = ctx;
 	struct rows *out = g->out;
@@ -190,7 +190,7 @@ static void add_row(void *ctx, const char **cell, long line)
 				     .weights = cell[C_WEIGHTS],
 				     .source = cell[C_SOURCE],
 				     .notes = cell[C_NOTES] };
-	predict_row(g, cell, item);
+	infer_rows_predict_row(g, cell, item);
 }
 
 int rows_predict(struct arena *a, const struct knowledge *known, const char *csv,
@@ -201,5 +201,6 @@ int rows_predict(struct arena *a, const struct knowledge *known, const char *csv
 				 MOST_ROWS };
 
 	*out = (struct rows){ 0 };
-	return table_read(a, &t, csv, add_row, &(struct reading){ a, known, fits, out }, e);
+	return table_read(a, &t, csv, infer_rows_add_row, &(struct reading){ a, known, fits, out },
+			  e);
 }

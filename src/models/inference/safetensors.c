@@ -22,7 +22,7 @@ static double extent(const json_t *tensor)
 	return from >= 0 && to >= from ? (double)(to - from) : -1;
 }
 
-static int sum(const json_t *root, double *bytes, struct err *e)
+static int safetensors_sum(const json_t *root, double *bytes, struct err *e)
 {
 	const json_t *total = json_object_get(json_object_get(root, "metadata"), "total_size");
 	const char *key;
@@ -63,7 +63,7 @@ int safetensors_read(const char *text, size_t len, double *bytes, struct err *e)
 		return err_set(e, -EINVAL, "the header is no JSON object (line %d: %.160s)",
 			       bad.line, bad.text);
 	}
-	r = sum(root, bytes, e);
+	r = safetensors_sum(root, bytes, e);
 	json_decref(root);
 	return r;
 }

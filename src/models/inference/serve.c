@@ -15,7 +15,7 @@ struct load {
 };
 
 /* Tokens that a step of guesses brings, and what it costs against a plain one. */
-static double guessed(const struct ask *q, double batch, double context, double *cost)
+static double infer_serve_guessed(const struct ask *q, double batch, double context, double *cost)
 {
 	struct decode_step plain, wide;
 	double a = fmin(q->accept, 0.999), tokens = (1 - pow(a, q->draft + 1)) / (1 - a);
@@ -26,14 +26,14 @@ static double guessed(const struct ask *q, double batch, double context, double 
 	return tokens;
 }
 
-static double step_of(const struct ask *q, double batch, double *tokens)
+static double infer_serve_step_of(const struct ask *q, double batch, double *tokens)
 {
 	double context = q->depth + q->prompt + q->output / 2, cost;
 	struct decode_step s;
 
 	*tokens = 1;
 	if (q->draft > 0) {
-		*tokens = guessed(q, batch, context, &cost);
+		*tokens = infer_serve_guessed(q, batch, context, &cost);
 		return cost / *tokens;
 	}
 	step_time(q, batch, context, 1, &s);
@@ -113,7 +113,7 @@ static double one_of_several(const struct ask *q, const struct load *l)
 	return p.total / share;
 }
 
-static void mix(const struct ask *q, const struct load *l, struct served *out)
+static void infer_serve_mix(const struct ask *q, const struct load *l, struct served *out)
 {
 	struct served once = { 0 }, turn = { 0 };
 	struct load turning = *l;
@@ -146,8 +146,8 @@ void serve(const struct ask *q, const struct memory_footprint *m, struct served 
 	l.each = l.running > 1 ? all.total / l.running : one.total;
 	l.all = all.total;
 	l.alone = one.total;
-	l.step = step_of(q, l.running, &tokens);
-	mix(q, &l, s);
+	l.step = infer_serve_step_of(q, l.running, &tokens);
+	infer_serve_mix(q, &l, s);
 	s->running = l.running;
 	s->step = l.step;
 	s->tokens_a_step = tokens;

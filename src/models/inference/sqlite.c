@@ -44,7 +44,7 @@ static const struct vendor_symbol symbols[] = {
 
 enum { SYMBOLS = sizeof(symbols) / sizeof(symbols[0]) };
 
-static int load(struct sql *q)
+static int sqlite_load(struct sql *q)
 {
 	void (*all[SYMBOLS])(void);
 
@@ -103,7 +103,7 @@ int sql_open(struct sql *q, struct arena *a, const char *path, struct err *e)
 	int code;
 
 	*q = (struct sql){ .a = a, .path = path, .e = e };
-	code = load(q);
+	code = sqlite_load(q);
 	if (code)
 		return code;
 	q->until = clock_mono_s() + most_s;

@@ -42,7 +42,7 @@ static bool between_nodes(const struct ask *q)
 }
 
 /* A ring passes each machine once over each of its adapters: a server has one for each GPU. */
-static double bandwidth(const struct ask *q, bool between, int gpus, int adapters)
+static double infer_step_bandwidth(const struct ask *q, bool between, int gpus, int adapters)
 {
 	const struct gpu_kind *g = q->place.gpu;
 	double link = gpu_link_gbs(g, gpus), net = q->place.network;
@@ -65,8 +65,9 @@ static double link_reduce_us(const struct ask *q, double bytes)
 	/* Steps over the network go from machine to machine. */
 	if (between)
 		latency *= sqrt(fmax(1, ceil(n / each) / 2));
-	return latency + 1e6 * 2 * (n - 1) / n * bytes /
-				 (bandwidth(q, between, q->tp, each) * q->fit->v[FIT_LINK]);
+	return latency +
+	       1e6 * 2 * (n - 1) / n * bytes /
+		       (infer_step_bandwidth(q, between, q->tp, each) * q->fit->v[FIT_LINK]);
 }
 
 /* Milliseconds from one stage to the next. */
@@ -75,7 +76,7 @@ static double handed_on(const struct ask *q, double bytes, bool between)
 	int each = place_per_node(&q->place), gpus = q->tp * q->pp < each ? q->tp * q->pp : each;
 
 	return 1e3 * (1e-6 * q->fit->v[between ? FIT_NET_US : FIT_LINK_US] +
-		      bytes / (bandwidth(q, between, gpus, 1) * q->fit->v[FIT_LINK]));
+		      bytes / (infer_step_bandwidth(q, between, gpus, 1) * q->fit->v[FIT_LINK]));
 }
 
 double link_stage(const struct ask *q, double tokens)
@@ -158,7 +159,7 @@ static double eight_bits(const struct ask *q)
  * The type that a part's multiplications run in: what a checkpoint leaves in BF16 runs so; experts
  * in FP4 are unpacked first where the chip's own FP4 instructions serve dense matrices alone.
  */
-static enum math math_of(const struct ask *q, bool experts)
+static enum math infer_step_math_of(const struct ask *q, bool experts)
 {
 	const struct gpu_kind *g = q->place.gpu;
 	enum math m = q->weights->math;
@@ -172,7 +173,7 @@ static enum math math_of(const struct ask *q, bool experts)
 	return m;
 }
 
-static double peak(const struct ask *q, enum math m)
+static double infer_step_peak(const struct ask *q, enum math m)
 {
 	const struct gpu_kind *g = q->place.gpu;
 
@@ -194,10 +195,10 @@ static double math_rate(const struct ask *q, double rows, bool experts)
 {
 	static const enum fit_id ids[] = { FIT_MATH_HALF, FIT_MATH_FP8,	   FIT_MATH_BLOCK,
 					   FIT_MATH_FP4,  FIT_MATH_WEIGHT, FIT_MATH_GGML };
-	enum math m = math_of(q, experts);
+	enum math m = infer_step_math_of(q, experts);
 	double part = q->fit->v[ids[m]] * (experts ? q->fit->v[FIT_MATH_EXPERT] : 1);
 
-	return peak(q, m) * 1e12 * part * rows /
+	return infer_step_peak(q, m) * 1e12 * part * rows /
 	       (rows + q->fit->v[experts ? FIT_EXPERT_ROWS : FIT_ROWS]);
 }
 
@@ -225,7 +226,7 @@ static double cache_split(const struct ask *q)
 	return fmax(1, fmin(q->tp, heads));
 }
 
-static void compute(const struct ask *q, double tokens, struct decode_step *s)
+static void infer_step_compute(const struct ask *q, double tokens, struct decode_step *s)
 {
 	struct arch_parts p = arch_parts(q->arch);
 	double per_expert =
@@ -276,7 +277,7 @@ void step_time(const struct ask *q, double batch, double context, double width,
 	s->cache = 1e3 * seconds_to_read(q, s->cache_read, FIT_CACHE, 2);
 	s->state = 1e3 * seconds_to_read(q, s->state_read, FIT_CACHE, 4);
 	s->memory = s->dense + s->expert + s->head + s->cache + s->state;
-	compute(q, tokens, s);
+	infer_step_compute(q, tokens, s);
 	s->launch = f->v[FIT_STEP_MS] +
 		    1e-3 * (a->layers * f->v[FIT_LAYER_US] +
 			    (a->linear_state > 65536 ? a->linear_layers : 0) * f->v[FIT_LINEAR_US]);

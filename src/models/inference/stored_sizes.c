@@ -265,8 +265,8 @@ struct pattern {
 };
 
 /* From "layers" on, one expert as the first, what is around the language model left out. */
-static bool prepare(const struct stored_sizes *k, const char *s, enum name_kind kind,
-		    struct pattern *p)
+static bool stored_sizes_prepare(const struct stored_sizes *k, const char *s, enum name_kind kind,
+				 struct pattern *p)
 {
 	const char *layers = strstr(s, "layers"), *at, *end;
 	long expert;
@@ -319,7 +319,8 @@ static bool names_module(struct stored_sizes *k, const struct pattern *p, const 
 	return false;
 }
 
-static void mark(struct stored_sizes *k, long layer, size_t m, double part, double bytes)
+static void stored_sizes_mark(struct stored_sizes *k, long layer, size_t m, double part,
+			      double bytes)
 {
 	struct cell *c = &k->cell[(size_t)layer * k->modules + m];
 
@@ -351,7 +352,7 @@ static void mark_all(struct stored_sizes *k, long layer, const bool *hit, double
 
 		share = mixed ? k->of[p] / k->layers : 1;
 		if (hit[m])
-			mark(k, layer, m, share * (p == EXPERTS ? part : 1), bytes);
+			stored_sizes_mark(k, layer, m, share * (p == EXPERTS ? part : 1), bytes);
 	}
 }
 
@@ -369,12 +370,13 @@ static bool hits(struct stored_sizes *k, const struct pattern *p, long layer, bo
 	return any;
 }
 
-static bool add_one(struct stored_sizes *k, const char *text, enum name_kind kind, double bytes)
+static bool stored_sizes_add_one(struct stored_sizes *k, const char *text, enum name_kind kind,
+				 double bytes)
 {
 	bool hit[MODULES] = { false }, any = false, some = false;
 	struct pattern p;
 
-	if (!prepare(k, text, kind, &p))
+	if (!stored_sizes_prepare(k, text, kind, &p))
 		return false;
 	if (p.layer >= k->layers)
 		return true; /* layers that guess ahead stand behind the others */
@@ -389,7 +391,7 @@ static bool add_one(struct stored_sizes *k, const char *text, enum name_kind kin
 	return any;
 }
 
-static void not_understood(struct stored_sizes *k, const char *name)
+static void stored_sizes_not_understood(struct stored_sizes *k, const char *name)
 {
 	char *shown;
 
@@ -416,15 +418,17 @@ void stored_sizes_add(struct stored_sizes *k, const char *name, double bytes)
 		n = name_alternatives(name, k->each, ALTERNATIVES);
 	}
 	for (size_t i = 0; i < n && k->left > 0; i++)
-		any |= add_one(k, kind == NAME_EXPRESSION ? k->each[i] : name, kind, bytes);
+		any |= stored_sizes_add_one(k, kind == NAME_EXPRESSION ? k->each[i] : name, kind,
+					    bytes);
 	if (k->left <= 0 || (!any && !elsewhere(name)))
-		not_understood(k, name);
+		stored_sizes_not_understood(k, name);
 }
 
 /* --- the parts -----------------------------------------------------------------------------------
  */
 
-static double sum(const struct stored_sizes *k, enum part part, double base, double *high)
+static double stored_sizes_sum(const struct stored_sizes *k, enum part part, double base,
+			       double *high)
 {
 	double named = 0, bytes = 0, scale;
 
@@ -455,7 +459,7 @@ const char *stored_sizes_apply(struct stored_sizes *k, double base, struct forma
 	const char *said = "";
 
 	for (enum part p = ATTENTION; p < PARTS; p++) {
-		*to[p] = sum(k, p, base, &high);
+		*to[p] = stored_sizes_sum(k, p, base, &high);
 		if (high >= 0.995)
 			said = arena_printf(k->a, "%s%s %s", said, *said ? "," : "", names[p]);
 		else if (high >= 0.001)

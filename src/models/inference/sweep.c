@@ -107,8 +107,8 @@ static int find_ways(struct arena *a, const struct sweep *s, struct ways *out, s
 	return r;
 }
 
-static void look(const struct sweep *s, const struct sweep_point *p, struct ask *k,
-		 struct pareto_list *list, struct sweep_result *out)
+static void sweep_look(const struct sweep *s, const struct sweep_point *p, struct ask *k,
+		       struct pareto_list *list, struct sweep_result *out)
 {
 	struct sweep_point q = *p;
 
@@ -151,13 +151,13 @@ static void go_through(const struct sweep *s, const struct way *way, const struc
 				for (size_t d = 0; d < s->draft.n; d++) {
 					p.chunk = s->chunk.v[h];
 					p.draft = (int)s->draft.v[d];
-					look(s, &p, &k, list, out);
+					sweep_look(s, &p, &k, list, out);
 				}
 		}
 }
 
-static void pareto_one(struct arena *a, const struct sweep *s, const struct ways *ways,
-		       struct pareto_front *f, struct sweep_result *out)
+static void sweep_pareto_one(struct arena *a, const struct sweep *s, const struct ways *ways,
+			     struct pareto_front *f, struct sweep_result *out)
 {
 	struct pareto_list list = { .arena = a };
 	unsigned long long tried = out->tried, fit = out->fit;
@@ -220,7 +220,7 @@ int sweep_run(struct arena *a, const struct sweep *s, struct sweep_result *out, 
 				front->prompt = f.prompt.v[p];
 				front->output = f.output.v[o];
 				front->depth = f.depth.v[d];
-				pareto_one(a, &f, &ways, front, out);
+				sweep_pareto_one(a, &f, &ways, front, out);
 			}
 	out->senseless += ways.senseless * f.copies.n * f.batch.n * f.chunk.n * f.draft.n * out->n;
 	return 0;

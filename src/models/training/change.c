@@ -157,7 +157,7 @@ static bool buckets(struct arena *a, struct train_config *q, const char **name)
 	return true;
 }
 
-static bool overlap(struct arena *a, struct train_config *q, const char **name)
+static bool train_change_overlap(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "communication overlapped with computation";
@@ -177,7 +177,7 @@ static bool tp_overlap(struct arena *a, struct train_config *q, const char **nam
 	return true;
 }
 
-static bool compile(struct arena *a, struct train_config *q, const char **name)
+static bool train_change_compile(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	*name = "torch.compile (fused kernels)";
@@ -187,7 +187,7 @@ static bool compile(struct arena *a, struct train_config *q, const char **name)
 	return true;
 }
 
-static bool attention(struct arena *a, struct train_config *q, const char **name)
+static bool train_change_attention(struct arena *a, struct train_config *q, const char **name)
 {
 	enum train_family f = train_family_of(q->place.gpu);
 
@@ -224,7 +224,7 @@ static bool tf32(struct arena *a, struct train_config *q, const char **name)
 	return true;
 }
 
-static bool fp8(struct arena *a, struct train_config *q, const char **name)
+static bool train_change_fp8(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
 	if (q->precision != TRAIN_BF16 || train_peak(q->place.gpu, TRAIN_FP8) <= 0)
@@ -293,16 +293,17 @@ const struct train_change_kind train_change_kinds[] = {
 	{ "no-sync", sync_last, true, "gradients are sent once a step, not once a micro-batch",
 	  NULL },
 	{ "buckets", buckets, true, "fewer and larger messages, the last one later", NULL },
-	{ "overlap", overlap, true, "communication runs beside computation", NULL },
+	{ "overlap", train_change_overlap, true, "communication runs beside computation", NULL },
 	{ "tp-overlap", tp_overlap, true, "tensor parallel sums run beside multiplications", NULL },
-	{ "compile", compile, true,
+	{ "compile", train_change_compile, true,
 	  "small kernels move fewer bytes and are fewer, those of the update too (fused=True)",
 	  NULL },
-	{ "attention", attention, true, "attention reaches more of the tensor cores", NULL },
+	{ "attention", train_change_attention, true, "attention reaches more of the tensor cores",
+	  NULL },
 	{ "tf32", tf32, false, "tensor cores; 10 bits of mantissa", NULL },
 	{ "bf16", change_half_precision, false,
 	  "tensor cores and half of the bytes; fewer bits of mantissa", NULL },
-	{ "fp8", fp8, false, "faster tensor cores; needs a check of the loss", NULL },
+	{ "fp8", train_change_fp8, false, "faster tensor cores; needs a check of the loss", NULL },
 	{ "8-bit-states", states8, false,
 	  "memory for a larger micro-batch; needs a check of the loss",
 	  "fewer bytes an update and less memory; the micro-batch stays; needs a check of the "

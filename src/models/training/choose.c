@@ -211,8 +211,8 @@ static void choose_micro(struct arena *a, int most, bool held, struct train_conf
 }
 
 /* Batches: any two of three that were told give the third. */
-static int batches(struct arena *a, const struct train_options *w, struct train_config *q,
-		   struct err *e)
+static int choose_batches(struct arena *a, const struct train_options *w, struct train_config *q,
+			  struct err *e)
 {
 	int each;
 
@@ -286,7 +286,7 @@ static int train_choose(struct arena *a, const struct train_options *w, struct t
 		return r;
 	q->micro_batch = w->micro_batch > 0 ? w->micro_batch : 1;
 	choose_way(a, w, q);
-	if ((r = batches(a, w, q, e)) < 0 || (r = train_config_complete(a, q, e)) < 0)
+	if ((r = choose_batches(a, w, q, e)) < 0 || (r = train_config_complete(a, q, e)) < 0)
 		return r;
 	note_defaults(a, w, q);
 	return 0;
@@ -384,8 +384,8 @@ static double scores(const struct train_config *q, const struct train_shape *s)
 	return 3 * train_weight_bytes(q) * s->tokens * q->sequence * q->arch.heads / q->tp;
 }
 
-static void activations(const struct train_config *q, const struct train_shape *s,
-			struct train_memory *m)
+static void choose_activations(const struct train_config *q, const struct train_shape *s,
+			       struct train_memory *m)
 {
 	double layer = s->tokens * train_kept_bytes(q, s) + scores(q, s), kept = layer;
 	double row = s->tokens * q->arch.hidden * train_weight_bytes(q) / (q->sp ? q->tp : 1);
@@ -409,8 +409,8 @@ static void activations(const struct train_config *q, const struct train_shape *
 		m->logits = fmax(0, m->logits - kept * s->layers * (flight - 1));
 }
 
-static void buffers(const struct train_config *q, const struct train_shape *s,
-		    struct train_memory *m)
+static void choose_buffers(const struct train_config *q, const struct train_shape *s,
+			   struct train_memory *m)
 {
 	double layer = s->params / fmax(s->layers, 1), w = train_weight_bytes(q);
 
@@ -472,8 +472,8 @@ void train_memory_of(const struct train_config *q, struct train_memory *m)
 	train_shape_of(q, &s);
 	fullest_stage(q, &s);
 	weights(q, &s, m);
-	activations(q, &s, m);
-	buffers(q, &s, m);
+	choose_activations(q, &s, m);
+	choose_buffers(q, &s, m);
 	m->waste = WASTE * (m->activations + m->working + m->logits + m->buffers);
 	m->total = m->weights + m->master + m->gradients + m->states + m->activations + m->working +
 		   m->logits + m->buffers + m->context + m->waste;
@@ -518,7 +518,7 @@ void train_words_none(struct train_options *w)
 				     .sync_each_micro = -1 };
 }
 
-static bool same(const char *a, const char *b)
+static bool choose_same(const char *a, const char *b)
 {
 	while (*a || *b) {
 		if (*a == '-' || *a == '_' || *a == ' ')
@@ -532,15 +532,15 @@ static bool same(const char *a, const char *b)
 }
 
 /* Which of n names a word is; *out stays where there is none. */
-static int pick(struct arena *a, const char *what, const char *word, const char *const *names,
-		int n, int *out, struct err *e)
+static int choose_pick(struct arena *a, const char *what, const char *word,
+		       const char *const *names, int n, int *out, struct err *e)
 {
 	const char *all = "";
 
 	if (!word || !*word)
 		return 0;
 	for (int i = 0; i < n; i++) {
-		if (same(names[i], word)) {
+		if (choose_same(names[i], word)) {
 			*out = i;
 			return 0;
 		}
@@ -553,8 +553,8 @@ static int pick(struct arena *a, const char *what, const char *word, const char 
 	return err_set(e, -ENOENT, "%s takes %.200s, not \"%.40s\"", what, all, word);
 }
 
-static int find_model(struct arena *a, const struct train_options *w, struct train_config *q,
-		      struct err *e)
+static int choose_find_model(struct arena *a, const struct train_options *w, struct train_config *q,
+			     struct err *e)
 {
 	const char *taken = NULL;
 	int r;
@@ -574,8 +574,8 @@ static int find_model(struct arena *a, const struct train_options *w, struct tra
 	return r;
 }
 
-static int find_place(struct arena *a, const struct train_options *w, struct train_config *q,
-		      struct err *e)
+static int choose_find_place(struct arena *a, const struct train_options *w, struct train_config *q,
+			     struct err *e)
 {
 	int r;
 
@@ -618,15 +618,15 @@ static int find_words(struct arena *a, const struct train_options *w, struct tra
 	    attention = TRAIN_FLASH;
 	int optimizer = TRAIN_ADAMW, way = TRAIN_DDP, r;
 
-	if ((r = pick(a, "--precision", w->precision, train_precision_names, TRAIN_PRECISIONS,
-		      &precision, e)) < 0 ||
-	    (r = pick(a, "--checkpointing", w->recompute, train_recompute_names, TRAIN_RECOMPUTES,
-		      &recompute, e)) < 0 ||
-	    (r = pick(a, "--attention", w->attention, train_attention_names, TRAIN_ATTENTIONS,
-		      &attention, e)) < 0 ||
-	    (r = pick(a, "--optimizer", w->optimizer, train_optimizer_names, TRAIN_OPTIMIZERS,
-		      &optimizer, e)) < 0 ||
-	    (r = pick(a, "--parallel", w->way, train_way_names, TRAIN_WAYS, &way, e)) < 0)
+	if ((r = choose_pick(a, "--precision", w->precision, train_precision_names,
+			     TRAIN_PRECISIONS, &precision, e)) < 0 ||
+	    (r = choose_pick(a, "--checkpointing", w->recompute, train_recompute_names,
+			     TRAIN_RECOMPUTES, &recompute, e)) < 0 ||
+	    (r = choose_pick(a, "--attention", w->attention, train_attention_names,
+			     TRAIN_ATTENTIONS, &attention, e)) < 0 ||
+	    (r = choose_pick(a, "--optimizer", w->optimizer, train_optimizer_names,
+			     TRAIN_OPTIMIZERS, &optimizer, e)) < 0 ||
+	    (r = choose_pick(a, "--parallel", w->way, train_way_names, TRAIN_WAYS, &way, e)) < 0)
 		return r;
 	q->precision = (enum train_precision)precision;
 	q->recompute = (enum train_recompute)recompute;
@@ -668,7 +668,7 @@ int train_config_make(struct arena *a, const struct train_options *w, struct tra
 	int r;
 
 	*q = (struct train_config){ .model = w->model };
-	if ((r = find_model(a, w, q, e)) < 0 || (r = find_place(a, w, q, e)) < 0 ||
+	if ((r = choose_find_model(a, w, q, e)) < 0 || (r = choose_find_place(a, w, q, e)) < 0 ||
 	    (r = find_words(a, w, q, e)) < 0)
 		return r;
 	switches(w, q);

@@ -13,8 +13,8 @@ struct sum {
 };
 
 /* Adds count calls of so many bytes; returns their seconds. */
-static struct train_comm *add(struct sum *c, enum train_collective what, const char *purpose,
-			      double count, double bytes, int ranks, int per_node)
+static struct train_comm *comm_add(struct sum *c, enum train_collective what, const char *purpose,
+				   double count, double bytes, int ranks, int per_node)
 {
 	struct train_comm *t;
 	struct train_link link;
@@ -49,7 +49,7 @@ static void hide(const struct train_config *q, struct train_comm *t, double *roo
 }
 
 /* What cannot be hidden, whatever room there is: the first or the last of them. */
-static void at_least(struct train_comm *t, double seconds, struct train_exposed *x)
+static void comm_at_least(struct train_comm *t, double seconds, struct train_exposed *x)
 {
 	double more = fmin(seconds, t->total_s) - t->exposed_s;
 
@@ -74,7 +74,7 @@ struct part {
 };
 
 /* Both parts; experts that nobody else holds need no exchange of weights. */
-static int parts_of(const struct train_config *q, const struct train_shape *s, struct part *p)
+static int comm_parts_of(const struct train_config *q, const struct train_shape *s, struct part *p)
 {
 	double part = train_trained_part(q);
 	int in_node = place_per_node(&q->place), n = 1;
@@ -101,8 +101,8 @@ static int parts_of(const struct train_config *q, const struct train_shape *s, s
 }
 
 /* Gradients that are summed at the end of a step, in buckets, behind the last backward pass. */
-static void copies(struct sum *c, const struct part *p, double *forward, double *back,
-		   struct train_exposed *x)
+static void comm_copies(struct sum *c, const struct part *p, double *forward, double *back,
+			struct train_exposed *x)
 {
 	const struct train_config *q = c->q;
 	double bytes = p->trained * train_gradient_bytes(q), buckets;
@@ -110,30 +110,31 @@ static void copies(struct sum *c, const struct part *p, double *forward, double 
 	struct train_comm *t;
 
 	buckets = ceil(bytes / fmin(fmax(q->bucket_bytes, 1e5), bytes + 1));
-	t = add(c, q->way == TRAIN_DDP ? TRAIN_ALL_REDUCE : TRAIN_REDUCE_SCATTER, p->gradients,
-		buckets * times, bytes / fmax(buckets, 1), p->ranks, p->near);
+	t = comm_add(c, q->way == TRAIN_DDP ? TRAIN_ALL_REDUCE : TRAIN_REDUCE_SCATTER, p->gradients,
+		     buckets * times, bytes / fmax(buckets, 1), p->ranks, p->near);
 	if (t)
 		hide(q, t, back, x, &x->step_s);
 	if (q->way == TRAIN_DDP) {
 		/* The last bucket waits for the last gradient: that of the embedding. */
 		if (t)
-			at_least(t,
-				 t->total_s * fmax(1 / t->count,
+			comm_at_least(t,
+				      t->total_s *
+					      fmax(1 / t->count,
 						   edge_of(q) * train_trained_part(q) / p->params),
-				 x);
+				      x);
 		return;
 	}
 	bytes = p->trained * train_weight_bytes(q);
 	buckets = ceil(bytes / fmin(fmax(q->bucket_bytes, 1e5), bytes + 1));
-	t = add(c, TRAIN_ALL_GATHER, p->updated, buckets, bytes / fmax(buckets, 1), p->ranks,
-		p->near);
+	t = comm_add(c, TRAIN_ALL_GATHER, p->updated, buckets, bytes / fmax(buckets, 1), p->ranks,
+		     p->near);
 	if (t)
 		hide(q, t, forward, x, &x->step_s);
 }
 
 /* Weights gathered layer by layer, gradients scattered; all of it again for each micro-batch. */
-static void shards(struct sum *c, const struct train_shape *s, const struct part *p,
-		   double *forward, double *back, struct train_exposed *x)
+static void comm_shards(struct sum *c, const struct train_shape *s, const struct part *p,
+			double *forward, double *back, struct train_exposed *x)
 {
 	const struct train_config *q = c->q;
 	int n = q->way == TRAIN_HSDP ? (q->shard < p->ranks ? q->shard : p->ranks) : p->ranks;
@@ -149,24 +150,24 @@ static void shards(struct sum *c, const struct train_shape *s, const struct part
 
 	if (p->params < s->dense) /* experts */
 		edge = 0;
-	t = add(c, TRAIN_ALL_GATHER, p->forward, layers * micros, layer, n, near);
+	t = comm_add(c, TRAIN_ALL_GATHER, p->forward, layers * micros, layer, n, near);
 	if (t) {
 		hide(q, t, forward, x, &x->step_s);
-		at_least(t, t->total_s * edge, x);
+		comm_at_least(t, t->total_s * edge, x);
 	}
-	t = q->reshard ? add(c, TRAIN_ALL_GATHER, p->backward, layers * micros, layer, n, near)
+	t = q->reshard ? comm_add(c, TRAIN_ALL_GATHER, p->backward, layers * micros, layer, n, near)
 		       : NULL;
 	if (t)
 		hide(q, t, back, x, &x->step_s);
-	t = add(c, TRAIN_REDUCE_SCATTER, p->gradients, layers * syncs, scattered, n, near);
+	t = comm_add(c, TRAIN_REDUCE_SCATTER, p->gradients, layers * syncs, scattered, n, near);
 	if (t) {
 		hide(q, t, back, x, &x->step_s);
-		at_least(t, t->total_s * edge * train_trained_part(q), x);
+		comm_at_least(t, t->total_s * edge * train_trained_part(q), x);
 	}
 	if (q->way != TRAIN_HSDP || n >= p->ranks)
 		return;
-	t = add(c, TRAIN_ALL_REDUCE, "gradients between groups", layers * syncs, scattered / n,
-		p->ranks / n, p->near / n > 1 ? p->near / n : 1);
+	t = comm_add(c, TRAIN_ALL_REDUCE, "gradients between groups", layers * syncs, scattered / n,
+		     p->ranks / n, p->near / n > 1 ? p->near / n : 1);
 	if (t)
 		hide(q, t, back, x, &x->step_s);
 }
@@ -180,7 +181,7 @@ static void exchanges(struct sum *c, const struct train_shape *s, const struct t
 	double hidden = train_fit_of(q)->v[TFIT_HIDE], forward, back;
 	double times = q->sync_each_micro ? q->accumulation : 1;
 	struct part parts[2];
-	int n = parts_of(q, s, parts);
+	int n = comm_parts_of(q, s, parts);
 
 	back = m->backward + m->recompute;
 	if (sharded) {
@@ -192,9 +193,9 @@ static void exchanges(struct sum *c, const struct train_shape *s, const struct t
 	}
 	for (int i = 0; i < n; i++) {
 		if (sharded)
-			shards(c, s, &parts[i], &forward, &back, x);
+			comm_shards(c, s, &parts[i], &forward, &back, x);
 		else
-			copies(c, &parts[i], &forward, &back, x);
+			comm_copies(c, &parts[i], &forward, &back, x);
 	}
 }
 
@@ -208,9 +209,9 @@ static void tensor(struct sum *c, const struct train_shape *s, struct train_expo
 	struct train_comm *t;
 
 	/* With sequence parallelism a sum is a scatter and a gather: the same bytes. */
-	t = add(c, q->sp ? TRAIN_REDUCE_SCATTER : TRAIN_ALL_REDUCE, "tensor parallel",
-		sums * (q->sp ? 2 : 1) * s->layers * q->accumulation, bytes, q->tp,
-		q->tp < in_node ? q->tp : in_node);
+	t = comm_add(c, q->sp ? TRAIN_REDUCE_SCATTER : TRAIN_ALL_REDUCE, "tensor parallel",
+		     sums * (q->sp ? 2 : 1) * s->layers * q->accumulation, bytes, q->tp,
+		     q->tp < in_node ? q->tp : in_node);
 	if (!t)
 		return;
 	hidden = q->tp_overlap ? train_fit_of(q)->v[TFIT_TP_HIDDEN] : 0;
@@ -233,7 +234,7 @@ static int near_of(const struct train_config *q, int ranks)
  * each choice; fused dispatchers (DeepEP, HybridEP) send one to each machine and copy there, so
  * that the network carries what a token's choices reach of the other machines.
  */
-static void experts(struct sum *c, const struct train_shape *s, struct train_exposed *x)
+static void comm_experts(struct sum *c, const struct train_shape *s, struct train_exposed *x)
 {
 	const struct train_config *q = c->q;
 	double width = train_weight_bytes(q) * train_expert_in(q) / q->tp;
@@ -246,8 +247,9 @@ static void experts(struct sum *c, const struct train_shape *s, struct train_exp
 	if (q->compile && nodes > 1)
 		copies = fmin(top, (nodes * (1 - pow(1 - 1 / nodes, top))) * (nodes - 1) / nodes *
 					   q->ep / (q->ep - 1.0));
-	t = add(c, TRAIN_ALL_TO_ALL, "experts", 4.0 * q->arch.moe_layers / q->pp * q->accumulation,
-		s->tokens * copies * width, q->ep, near);
+	t = comm_add(c, TRAIN_ALL_TO_ALL, "experts",
+		     4.0 * q->arch.moe_layers / q->pp * q->accumulation, s->tokens * copies * width,
+		     q->ep, near);
 	if (!t)
 		return;
 	t->exposed_s = t->total_s * (q->overlap ? train_fit_of(q)->v[TFIT_EP_EXPOSED] : 1);
@@ -256,15 +258,15 @@ static void experts(struct sum *c, const struct train_shape *s, struct train_exp
 }
 
 /* Keys and values travel around the ranks of one sequence, behind attention. */
-static void context(struct sum *c, const struct train_shape *s, const struct train_micro *m,
-		    struct train_exposed *x)
+static void comm_context(struct sum *c, const struct train_shape *s, const struct train_micro *m,
+			 struct train_exposed *x)
 {
 	const struct train_config *q = c->q;
 	double kv = 2.0 * q->arch.kv_heads * q->arch.head_dim / q->tp * train_weight_bytes(q);
 	double micros = q->accumulation, exposed = 0, room;
 	struct train_comm *t =
-		add(c, TRAIN_ALL_GATHER, "sequence (context) parallel", 3 * s->layers * micros,
-		    s->tokens * q->cp * kv, q->cp, near_of(q, q->cp));
+		comm_add(c, TRAIN_ALL_GATHER, "sequence (context) parallel", 3 * s->layers * micros,
+			 s->tokens * q->cp * kv, q->cp, near_of(q, q->cp));
 
 	if (!t)
 		return;
@@ -279,8 +281,9 @@ static void stages(struct sum *c, const struct train_shape *s, struct train_expo
 	double bytes = s->tokens * q->arch.hidden * train_weight_bytes(q) / (q->sp ? q->tp : 1);
 	int in_node = place_per_node(&q->place);
 	bool near = q->tp * q->dp * q->cp * 2 <= in_node;
-	struct train_comm *t = add(c, TRAIN_SEND, "stages", 2.0 * q->interleave * q->accumulation,
-				   bytes, q->pp > 1 ? 2 : 1, near ? 2 : 1);
+	struct train_comm *t =
+		comm_add(c, TRAIN_SEND, "stages", 2.0 * q->interleave * q->accumulation, bytes,
+			 q->pp > 1 ? 2 : 1, near ? 2 : 1);
 
 	if (!t)
 		return;
@@ -301,9 +304,9 @@ void train_comms_of(struct arena *a, const struct train_shape *s, const struct t
 	if (q->tp > 1)
 		tensor(&c, s, x);
 	if (q->ep > 1)
-		experts(&c, s, x);
+		comm_experts(&c, s, x);
 	if (q->cp > 1)
-		context(&c, s, m, x);
+		comm_context(&c, s, m, x);
 	if (q->pp > 1)
 		stages(&c, s, x);
 }

@@ -29,7 +29,7 @@ static struct train_curve *curve_of(struct train_config *q, enum train_collectiv
 	return c;
 }
 
-static void point(struct train_curve *c, double bytes, double gbs)
+static void curve_point_one(struct train_curve *c, double bytes, double gbs)
 {
 	if (!c || c->n >= TRAIN_CURVE_POINTS || !(bytes >= 1) || !(gbs > 0) || bytes > 1e13 ||
 	    gbs > 1e5)
@@ -53,7 +53,8 @@ void train_curve_flat(struct arena *a, struct train_config *q, double busbw_gbs,
 
 		/* The bandwidth that a latency leaves of it at each size. */
 		for (double bytes = 65536; c && bytes <= 5e12; bytes *= 4)
-			point(c, bytes, bytes / (start + bytes / (busbw_gbs * 1e9)) / 1e9);
+			curve_point_one(c, bytes,
+					bytes / (start + bytes / (busbw_gbs * 1e9)) / 1e9);
 	}
 }
 
@@ -117,9 +118,9 @@ int train_curve_read(struct arena *a, const char *name, const char *text, bool b
 		n = *text == '#' ? 0 : fields(text, len < 1000 ? len : 1000, v, 16);
 		/* size count type redop root time algbw busbw wrong time algbw busbw wrong */
 		if (n >= 8 && v[0] >= 1 && v[5] > 0)
-			point(c, v[0], v[7]);
+			curve_point_one(c, v[0], v[7]);
 		else if (n == 2 && v[0] >= 1)
-			point(c, v[0], v[1]);
+			curve_point_one(c, v[0], v[1]);
 		text += len + (text[len] == '\n');
 	}
 	train_curves_sort(q);
@@ -160,9 +161,9 @@ void train_curve_add(struct arena *a, struct train_config *q, const char *name, 
 		return;
 	if (!str_starts(name, "all-reduce") && what_of(name, strlen(name)) == TRAIN_ALL_REDUCE)
 		return;
-	point(curve_of(q, what_of(name, strlen(name)), between, ranks,
-		       arena_printf(a, "measured here: collectives %s (%s)", name, id)),
-	      bytes, busbw_gbs);
+	curve_point_one(curve_of(q, what_of(name, strlen(name)), between, ranks,
+				 arena_printf(a, "measured here: collectives %s (%s)", name, id)),
+			bytes, busbw_gbs);
 }
 
 void train_curves_sort(struct train_config *q)

@@ -27,7 +27,7 @@ static const char *ms(struct arena *a, double seconds)
 	return train_plain(a, 1e3 * seconds, 4);
 }
 
-static void operations(struct arena *a, struct train_answer *p)
+static void train_explain_operations(struct arena *a, struct train_answer *p)
 {
 	double part = train_trained_part(&p->q);
 
@@ -41,7 +41,8 @@ static void operations(struct arena *a, struct train_answer *p)
 }
 
 /* The passes of a micro-batch, each with all of its parts. */
-static void passes(struct arena *a, struct train_answer *p, const struct train_micro *m)
+static void train_explain_passes(struct arena *a, struct train_answer *p,
+				 const struct train_micro *m)
 {
 	const char *routes = "";
 
@@ -75,13 +76,13 @@ static const char *wide(struct arena *a, const struct train_shape *s)
 	return more > 1.005 ? arena_printf(a, " x %.2f for heads wider than 128", more) : "";
 }
 
-static void compute(struct arena *a, struct train_answer *p, const struct train_shape *s,
-		    const struct train_micro *m)
+static void train_explain_compute(struct arena *a, struct train_answer *p,
+				  const struct train_shape *s, const struct train_micro *m)
 {
 	const struct train_config *q = &p->q;
 	double rate = train_gemm_rate(q, q->precision);
 
-	operations(a, p);
+	train_explain_operations(a, p);
 	line(p,
 	     arena_printf(a,
 			  "layers forward, one micro-batch of %.0f tokens: %s TFLOP / (%s "
@@ -93,7 +94,7 @@ static void compute(struct arena *a, struct train_answer *p, const struct train_
 			     train_plain(a, train_flash_rate(q) / 1e12, 4), wide(a, s),
 			     q->attention == TRAIN_EAGER ? " x 2, and scores through memory" : "",
 			     ms(a, m->attention)));
-	passes(a, p, m);
+	train_explain_passes(a, p, m);
 	if (m->launch > 0)
 		line(p, arena_printf(a,
 				     "the CPU needs %s ms more than the GPU to launch the kernels "
@@ -101,7 +102,7 @@ static void compute(struct arena *a, struct train_answer *p, const struct train_
 				     ms(a, m->launch)));
 }
 
-static void step(struct arena *a, struct train_answer *p, const struct train_micro *m)
+static void train_explain_step(struct arena *a, struct train_answer *p, const struct train_micro *m)
 {
 	const struct train_config *q = &p->q;
 	const struct train_time *t = &p->time;
@@ -130,7 +131,7 @@ static void step(struct arena *a, struct train_answer *p, const struct train_mic
 void train_explain(struct arena *a, struct train_answer *p, const struct train_shape *s,
 		   const struct train_micro *m)
 {
-	compute(a, p, s, m);
+	train_explain_compute(a, p, s, m);
 	for (size_t i = 0; i < p->n_comms; i++) {
 		const struct train_comm *c = &p->comms[i];
 
@@ -143,5 +144,5 @@ void train_explain(struct arena *a, struct train_answer *p, const struct train_s
 				train_plain(a, c->bytes / 1e6, 4), train_plain(a, c->busbw_gbs, 4),
 				c->from, ms(a, c->total_s), ms(a, c->exposed_s)));
 	}
-	step(a, p, m);
+	train_explain_step(a, p, m);
 }

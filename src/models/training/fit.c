@@ -44,7 +44,7 @@ void train_fit_default(struct train_fit *f)
 	*f = *train_fit_of(&none);
 }
 
-static int read_line(struct train_fit *f, const char *line, size_t len)
+static int train_fit_read_line(struct train_fit *f, const char *line, size_t len)
 {
 	const char *eq = memchr(line, '=', len);
 	size_t key, value;
@@ -80,7 +80,7 @@ int train_fit_read(struct train_fit *f, const char *text, struct err *e)
 		const char *line = str_trim(text, len, &n);
 
 		number++;
-		if (n && *line != '#' && read_line(f, line, n) < 0)
+		if (n && *line != '#' && train_fit_read_line(f, line, n) < 0)
 			return err_set(
 				e, -EINVAL,
 				"line %d is no \"NAME = VALUE\" of a training constant, 0 to "

@@ -56,7 +56,7 @@ static double tensors(const struct train_config *q)
 }
 
 /* Kernels of a layer's forward pass. */
-static double kernels(const struct train_config *q)
+static double train_host_kernels(const struct train_config *q)
 {
 	double mats = matrices(q), n = mats;
 
@@ -74,7 +74,7 @@ double train_host_s(const struct train_config *q, const struct train_shape *s)
 {
 	double each = 1e-6 * train_fit_of(q)->v[TFIT_LAUNCH_US], layer;
 
-	layer = kernels(q) * (1 + BACK + (q->recompute == TRAIN_FULL ? 1 : 0));
+	layer = train_host_kernels(q) * (1 + BACK + (q->recompute == TRAIN_FULL ? 1 : 0));
 	if (train_parallelism_shards(q->way) && s->ranks > 1)
 		layer += HOOKS;
 	if (!q->compile)

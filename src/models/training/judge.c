@@ -104,7 +104,7 @@ static void by_overlap(struct state *s)
 					   train_plain(s->a, 1e3 * s->step, 4)) });
 }
 
-static void by_host(struct state *s)
+static void train_judge_by_host(struct state *s)
 {
 	const struct train_config *q = &s->j->predicted.q;
 	double samples = (double)q->micro_batch * q->accumulation;
@@ -206,7 +206,7 @@ static void judge_note(struct state *s)
 			by_bandwidth(s));
 }
 
-static void add_up(struct state *s)
+static void train_judge_add_up(struct state *s)
 {
 	const struct train_answer *p = &s->j->predicted;
 
@@ -242,7 +242,7 @@ void train_judge(struct arena *a, const struct train_config *q, double claim,
 	s.ratio = s.step / out->predicted.time.total.value;
 	out->lost_s = s.step - out->predicted.time.total.value;
 	out->inside = claim >= out->predicted.tokens_s.low && claim <= out->predicted.tokens_s.high;
-	add_up(&s);
+	train_judge_add_up(&s);
 	bare = out->predicted.time.total.value - out->predicted.time.exposed -
 	       out->predicted.time.contention;
 	if (s.bus > 0 && s.step > bare)
@@ -252,5 +252,5 @@ void train_judge(struct arena *a, const struct train_config *q, double claim,
 		return;
 	by_link(&s);
 	by_overlap(&s);
-	by_host(&s);
+	train_judge_by_host(&s);
 }

@@ -16,7 +16,7 @@
 #define NET_START_US 25.0
 
 /* From bytes on the bus to bytes of the call, as nccl-tests defines it. */
-static double factor(enum train_collective what, int n)
+static double train_link_factor(enum train_collective what, int n)
 {
 	switch (what) {
 	case TRAIN_ALL_REDUCE:
@@ -88,8 +88,8 @@ static void by_sheet(struct arena *a, const struct train_config *q, enum train_c
 		l->from = arena_printf(a, "%.4g GB/s of the link one way, %.0f %% of it",
 				       train_link_gbs(q), 100 * f->v[TFIT_LINK]);
 	}
-	l->seconds = 1e-6 * us + factor(what, ranks) * bytes / (most * 1e9);
-	l->busbw_gbs = factor(what, ranks) * bytes / l->seconds / 1e9;
+	l->seconds = 1e-6 * us + train_link_factor(what, ranks) * bytes / (most * 1e9);
+	l->busbw_gbs = train_link_factor(what, ranks) * bytes / l->seconds / 1e9;
 }
 
 void train_link_of(struct arena *a, const struct train_config *q, enum train_collective what,
@@ -104,6 +104,6 @@ void train_link_of(struct arena *a, const struct train_config *q, enum train_col
 		return;
 	}
 	out->busbw_gbs = curve_at(c, bytes);
-	out->seconds = factor(what, ranks) * bytes / (out->busbw_gbs * 1e9);
+	out->seconds = train_link_factor(what, ranks) * bytes / (out->busbw_gbs * 1e9);
 	out->from = c->from;
 }

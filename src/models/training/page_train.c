@@ -43,7 +43,7 @@ static const char *percent(struct arena *a, double v)
 	return arena_printf(a, "%.1f %%", 100 * v);
 }
 
-static void figures(struct doc *d, const struct train_answer *p)
+static void train_page_figures(struct doc *d, const struct train_answer *p)
 {
 	struct node *t = DOC_TABLE(d, NULL, "predicted", ">", "four of five lie in");
 	struct arena *a = d->arena;
@@ -63,7 +63,7 @@ static void figures(struct doc *d, const struct train_answer *p)
 		 p->interval_of, p->peak_flops / 1e12, train_precision_names[p->q.precision]);
 }
 
-static void memory_pairs(struct doc *d, const struct train_memory *m)
+static void train_page_memory_pairs(struct doc *d, const struct train_memory *m)
 {
 	struct arena *a = d->arena;
 	const struct {
@@ -153,7 +153,7 @@ static struct cell fits(const struct train_memory *m)
 				     : cell_as(STYLE_BAD, "Does not fit");
 }
 
-static void verdict(struct doc *d, const struct train_page *p)
+static void train_page_verdict(struct doc *d, const struct train_page *p)
 {
 	const struct train_answer *t = &p->answer;
 	const struct train_memory *m = &t->memory;
@@ -176,7 +176,7 @@ static void verdict(struct doc *d, const struct train_page *p)
 		doc_text(d, "Not even a micro-batch of 1 fits.");
 }
 
-static void asked(struct doc *d, const struct train_answer *p)
+static void train_page_asked(struct doc *d, const struct train_answer *p)
 {
 	const struct train_config *q = &p->q;
 	struct arena *a = d->arena;
@@ -202,7 +202,7 @@ static void asked(struct doc *d, const struct train_answer *p)
 		q->compile ? ", fused kernels" : "");
 }
 
-static void notes(struct doc *d, const struct train_page *p)
+static void train_page_notes(struct doc *d, const struct train_page *p)
 {
 	const struct train_answer *t = &p->answer;
 	struct node *n = doc_bullets(d);
@@ -229,19 +229,19 @@ struct doc *page_train(struct arena *a, const struct train_page *p)
 		    arena_printf(a, "Training %s on %s",
 				 q->arch.name && *q->arch.name ? q->arch.name : q->model,
 				 q->place.taken));
-	asked(d, &p->answer);
-	verdict(d, p);
+	train_page_asked(d, &p->answer);
+	train_page_verdict(d, p);
 	if (p->judgement)
 		page_train_judgement(d, p->judgement);
-	figures(d, &p->answer);
-	memory_pairs(d, &p->answer.memory);
+	train_page_figures(d, &p->answer);
+	train_page_memory_pairs(d, &p->answer.memory);
 	time_pairs(d, &p->answer);
 	comm_table(d, &p->answer);
 	if (p->n_points)
 		page_train_scale(d, p);
 	if (p->what_if)
 		page_train_what_if(d, p->what_if);
-	notes(d, p);
+	train_page_notes(d, p);
 	return d;
 }
 
@@ -252,7 +252,7 @@ static const char *gain(struct arena *a, double v)
 	return arena_printf(a, "%+.1f %%", 100 * (v - 1));
 }
 
-static void change_row(struct doc *d, struct node *t, const struct train_change *c)
+static void train_page_change_row(struct doc *d, struct node *t, const struct train_change *c)
 {
 	struct arena *a = d->arena;
 	struct cell *r = node_row(d, t);
@@ -281,9 +281,9 @@ void page_train_what_if(struct doc *d, const struct train_what_if *w)
 	t = DOC_TABLE(d, NULL, "~change", ">predicted gain", "interval", ">tokens/s", ">memory",
 		      "~why");
 	for (size_t i = 0; i < w->n; i++)
-		change_row(d, t, &w->changes[i]);
+		train_page_change_row(d, t, &w->changes[i]);
 	if (w->has_best) {
-		change_row(d, t, &w->best);
+		train_page_change_row(d, t, &w->best);
 		doc_text(d,
 			 "Together, without another number format: %s. Gains of single changes do "
 			 "not add up.",
@@ -358,8 +358,8 @@ struct kind {
 	size_t n, inside;
 };
 
-static struct kind *kind_of(struct arena *a, struct kind **list, size_t *n,
-			    const struct train_row *r, size_t most)
+static struct kind *train_page_kind_of(struct arena *a, struct kind **list, size_t *n,
+				       const struct train_row *r, size_t most)
 {
 	struct kind *k;
 
@@ -417,10 +417,10 @@ struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 	if (!counted)
 		return d;
 	/* The first of the list counts all; growing the list moves it. */
-	kind_of(a, &list, &n, NULL, counted);
+	train_page_kind_of(a, &list, &n, NULL, counted);
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->items[i].skipped && r->items[i].predicted > 0) {
-			all = kind_of(a, &list, &n, &r->items[i], counted);
+			all = train_page_kind_of(a, &list, &n, &r->items[i], counted);
 			count(all, &r->items[i]);
 			count(&list[0], &r->items[i]);
 		}
@@ -466,7 +466,7 @@ static json_t *question_json(const struct train_config *q)
 	return j;
 }
 
-static json_t *memory_json(const struct train_memory *m)
+static json_t *train_page_memory_json(const struct train_memory *m)
 {
 	json_t *j = json_object();
 
@@ -486,7 +486,7 @@ static json_t *memory_json(const struct train_memory *m)
 	return j;
 }
 
-static json_t *time_json(const struct train_time *t)
+static json_t *train_page_time_json(const struct train_time *t)
 {
 	json_t *j = json_object();
 
@@ -528,7 +528,7 @@ static json_t *comms_json(const struct train_answer *p)
 	return list;
 }
 
-static json_t *change_json(const struct train_change *c)
+static json_t *train_page_change_json(const struct train_change *c)
 {
 	json_t *j = json_object();
 
@@ -553,9 +553,9 @@ static json_t *what_if_json(const struct train_what_if *w)
 		return json_null();
 	}
 	for (size_t i = 0; i < w->n; i++)
-		json_array_append_new(list, change_json(&w->changes[i]));
+		json_array_append_new(list, train_page_change_json(&w->changes[i]));
 	return json_pack("{s:o, s:o}", "changes", list, "best",
-			 w->has_best ? change_json(&w->best) : json_null());
+			 w->has_best ? train_page_change_json(&w->best) : json_null());
 }
 
 static json_t *scale_json(const struct train_page *p)
@@ -630,8 +630,8 @@ json_t *train_json(const struct train_page *page, long long now, int exit_code)
 	json_put_text(j, "limit", train_limit_names[p->limit]);
 	json_put_text(j, "limit_reason", p->limit_why);
 	json_put_text(j, "interval_of", p->interval_of);
-	json_object_set_new(j, "memory", memory_json(&p->memory));
-	json_object_set_new(j, "time", time_json(&p->time));
+	json_object_set_new(j, "memory", train_page_memory_json(&p->memory));
+	json_object_set_new(j, "time", train_page_time_json(&p->time));
 	json_object_set_new(j, "communication", comms_json(p));
 	json_object_set_new(j, "largest",
 			    page->asked_largest

@@ -61,7 +61,7 @@ static double hardware_flops(const struct train_answer *p)
 	return p->model_flops + 0.4 * 2 * (parts.active - parts.head);
 }
 
-static void rates(struct train_answer *p)
+static void train_predict_rates(struct train_answer *p)
 {
 	const struct train_config *q = &p->q;
 
@@ -81,9 +81,9 @@ static double loader_wait(const struct train_config *q, double step)
 	return fmax(0, samples * q->loader_s / fmax(1, q->workers) - step);
 }
 
-static void put_together(const struct train_config *q, const struct train_shape *s,
-			 const struct train_micro *m, const struct train_exposed *x,
-			 struct train_time *t)
+static void train_predict_put_together(const struct train_config *q, const struct train_shape *s,
+				       const struct train_micro *m, const struct train_exposed *x,
+				       struct train_time *t)
 {
 	double micros = q->accumulation, work, machines;
 
@@ -116,7 +116,7 @@ static double step_with(const struct train_answer *p, const struct train_shape *
 	struct train_time t;
 
 	m.launch = train_launch_s(&m, cpu);
-	put_together(&p->q, s, &m, x, &t);
+	train_predict_put_together(&p->q, s, &m, x, &t);
 	return t.total.value;
 }
 
@@ -160,11 +160,11 @@ void train_predict(struct arena *a, const struct train_config *q, struct train_a
 	train_micro_of(q, &s, &m);
 	train_memory_of(q, &out->memory);
 	train_comms_of(a, &s, &m, out, &x);
-	put_together(q, &s, &m, &x, &out->time);
+	train_predict_put_together(q, &s, &m, &x, &out->time);
 	out->model_flops = train_model_flops(q);
 	out->hardware_flops = hardware_flops(out);
 	intervals(a, out, &s, &m, &x);
-	rates(out);
+	train_predict_rates(out);
 	name_limit(a, out, &m);
 	train_explain(a, out, &s, &m);
 }

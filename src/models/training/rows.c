@@ -106,7 +106,7 @@ int train_shape_parse(const char *text, struct arch *out, struct err *e)
 	return 0;
 }
 
-static void words_of_row(const char **f, struct train_options *w)
+static void train_rows_words_of_row(const char **f, struct train_options *w)
 {
 	train_words_none(w);
 	w->model = f[C_MODEL];
@@ -152,7 +152,7 @@ struct reading {
 	struct train_rows *out;
 };
 
-static void predict_row(const struct reading *g, const char **f, struct train_row *r)
+static void train_rows_predict_row(const struct reading *g, const char **f, struct train_row *r)
 {
 	struct arena *a = g->a;
 	struct model_file file = { 0 };
@@ -161,7 +161,7 @@ static void predict_row(const struct reading *g, const char **f, struct train_ro
 	struct train_options w;
 	struct err e = { 0 };
 
-	words_of_row(f, &w);
+	train_rows_words_of_row(f, &w);
 	w.known = g->known;
 	round_batch(&w);
 	if (r->measured <= 0 || !w.micro_batch || !w.global_batch || !w.gpus) {
@@ -193,7 +193,7 @@ static void predict_row(const struct reading *g, const char **f, struct train_ro
 	r->memory_predicted = p->memory.total / 1024 / 1024 / 1024;
 }
 
-static void add_row(void *ctx, const char **cell, long line)
+static void train_rows_add_row(void *ctx, const char **cell, long line)
 {
 	struct reading *g = ctx;
 	struct train_rows *out = g->out;
@@ -209,7 +209,7 @@ static void add_row(void *ctx, const char **cell, long line)
 				 .url = cell[C_URL],
 				 .measured = table_number(cell[C_RATE]),
 				 .memory = table_number(cell[C_MEMORY]) };
-	predict_row(g, cell, r);
+	train_rows_predict_row(g, cell, r);
 }
 
 int train_rows_predict(struct arena *a, const struct knowledge *known, const char *csv,
@@ -220,5 +220,6 @@ int train_rows_predict(struct arena *a, const struct knowledge *known, const cha
 				 TRAIN_ROWS_MAX };
 
 	*out = (struct train_rows){ 0 };
-	return table_read(a, &t, csv, add_row, &(struct reading){ a, known, fit, out }, e);
+	return table_read(a, &t, csv, train_rows_add_row, &(struct reading){ a, known, fit, out },
+			  e);
 }

@@ -5,7 +5,7 @@
 #include "models/training/change.h"
 
 /* Where a step's time goes that does no work for the model. */
-static const char *causes(struct arena *a, const struct train_answer *p)
+static const char *train_scale_causes(struct arena *a, const struct train_answer *p)
 {
 	const struct train_time *t = &p->time;
 	const struct {
@@ -27,8 +27,8 @@ static const char *causes(struct arena *a, const struct train_answer *p)
 	return *out ? out : "nothing above 1 %";
 }
 
-static bool sized(struct arena *a, const struct train_config *q, int gpus, bool strong,
-		  struct train_config *out, struct err *e)
+static bool train_scale_sized(struct arena *a, const struct train_config *q, int gpus, bool strong,
+			      struct train_config *out, struct err *e)
 {
 	int each = (q->place.gpus + q->place.nodes - 1) / q->place.nodes;
 	int cut = q->tp * q->pp * q->cp;
@@ -62,7 +62,7 @@ void train_scale(struct arena *a, const struct train_config *q, const int *gpus,
 		struct err e = { 0 };
 
 		out[i] = (struct train_point){ .gpus = gpus[i] };
-		if (!sized(a, q, gpus[i], strong, t, &e)) {
+		if (!train_scale_sized(a, q, gpus[i], strong, t, &e)) {
 			out[i].nodes = t->place.nodes;
 			out[i].why = arena_strdup(a, e.text);
 			continue;
@@ -72,7 +72,7 @@ void train_scale(struct arena *a, const struct train_config *q, const int *gpus,
 		out[i].step_s = p->time.total.value;
 		out[i].tokens_s = p->tokens_s.value;
 		out[i].exposed_part = p->time.exposed / p->time.total.value;
-		out[i].causes = causes(a, p);
+		out[i].causes = train_scale_causes(a, p);
 		out[i].possible = p->memory.fits;
 		if (!p->memory.fits) {
 			out[i].why = arena_printf(a, "does not fit: %s", p->limit_why);

@@ -14,7 +14,8 @@
 #define WORTH 1.01
 #define MOST_ROUNDS 6
 
-static double rate(struct arena *a, const struct train_config *q, const struct train_fit *fit)
+static double what_if_rate(struct arena *a, const struct train_config *q,
+			   const struct train_fit *fit)
 {
 	struct train_answer *p = ARENA_NEW(a, struct train_answer);
 	struct train_config *x = ARENA_NEW(a, struct train_config);
@@ -29,7 +30,8 @@ struct figure train_ratio(const struct train_config *after, const struct train_c
 {
 	struct arena a = { 0 };
 	struct train_fit fit = *train_fit_of(before);
-	double value = rate(&a, after, &fit) / rate(&a, before, &fit), sum = NOISE * NOISE;
+	double value = what_if_rate(&a, after, &fit) / what_if_rate(&a, before, &fit),
+	       sum = NOISE * NOISE;
 
 	for (int i = 0; i < TFITS; i++) {
 		double was = fit.v[i], most = 0;
@@ -41,8 +43,8 @@ struct figure train_ratio(const struct train_config *after, const struct train_c
 			if (was <= 1)
 				moved = fmin(moved, 1);
 			fit.v[i] = moved;
-			most = fmax(most, fabs(log(rate(&a, after, &fit) / rate(&a, before, &fit) /
-						   value)));
+			most = fmax(most, fabs(log(what_if_rate(&a, after, &fit) /
+						   what_if_rate(&a, before, &fit) / value)));
 			fit.v[i] = was;
 			arena_free(&a);
 		}
@@ -60,7 +62,7 @@ static int by_gain(const void *x, const void *y)
 	return a > b ? -1 : a < b;
 }
 
-static void fill(struct arena *a, const struct train_config *before, struct train_change *c)
+static void what_if_fill(struct arena *a, const struct train_config *before, struct train_change *c)
 {
 	struct train_answer *p = ARENA_NEW(a, struct train_answer);
 
@@ -104,7 +106,7 @@ static void keep_better(struct search *s, const struct train_config *q, int firs
 	double v;
 
 	train_memory_of(q, &m);
-	v = m.fits ? rate(s->a, q, q->fit) : 0;
+	v = m.fits ? what_if_rate(s->a, q, q->fit) : 0;
 	if (v <= s->most)
 		return;
 	s->most = v;
@@ -116,11 +118,11 @@ static void keep_better(struct search *s, const struct train_config *q, int firs
 
 /* The change that brings the most to *q of those that fit; or two, where the first makes room for
  * the second. */
-static void best_of(struct search *s, const struct train_config *q)
+static void what_if_best_of(struct search *s, const struct train_config *q)
 {
 	const int n = (int)train_change_kind_count;
 
-	s->most = rate(s->a, q, q->fit) * WORTH;
+	s->most = what_if_rate(s->a, q, q->fit) * WORTH;
 	s->first = s->second = -1;
 	for (int i = 0; i < n; i++) {
 		struct train_config one = *q;
@@ -151,7 +153,7 @@ static void combine(struct arena *a, struct train_what_if *out)
 		struct search *found = ARENA_NEW(a, struct search);
 
 		*found = (struct search){ .a = a, .made = made };
-		best_of(found, q);
+		what_if_best_of(found, q);
 		if (found->first < 0)
 			break;
 		made[found->first] = true;
@@ -165,7 +167,7 @@ static void combine(struct arena *a, struct train_what_if *out)
 	out->has_best = true;
 	out->best.key = "all";
 	out->best.name = "the best combination";
-	fill(a, &out->before.q, &out->best);
+	what_if_fill(a, &out->before.q, &out->best);
 	out->best.why = out->words;
 }
 
@@ -179,7 +181,7 @@ void train_what_if(struct arena *a, const struct train_config *q, struct train_w
 		*c = (struct train_change){ .key = train_change_kinds[i].key, .q = *q };
 		if (!train_change_kinds[i].make(a, &c->q, &c->name))
 			continue;
-		fill(a, q, c);
+		what_if_fill(a, q, c);
 		c->why = reason(a, &train_change_kinds[i], &out->before, c);
 		out->n++;
 	}

@@ -275,7 +275,7 @@ static const char *owner_of(struct links *l, const struct nic *n)
 }
 
 /* Who keeps it, or why nobody does. */
-static void assign(struct links *l, struct persist_entry *row)
+static void persist_link_assign(struct links *l, struct persist_entry *row)
 {
 	const struct nic *n = machine_nic(l->m, row->knob.object);
 	const char *owner = n ? owner_of(l, n) : NULL;
@@ -306,7 +306,7 @@ void persist_links(struct arena *a, const struct machine *m, const struct persis
 
 	for (size_t i = 0; i < p->n; i++)
 		if (p->rows[i].keeper == KEEPER_LINK)
-			assign(&l, &p->rows[i]);
+			persist_link_assign(&l, &p->rows[i]);
 	netplan_file(&l);
 	manager_file(&l);
 	for (size_t i = 0; i < p->n; i++)

@@ -45,7 +45,7 @@ static enum persist_backend persist_backend_of(const struct persist_entry *row)
 	}
 }
 
-static const char *file_of(enum persist_backend k)
+static const char *persist_make_file_of(enum persist_backend k)
 {
 	static const char *const files[KEEPERS] = {
 		[KEEPER_SYSCTL] = PERSIST_SYSCTL,  [KEEPER_TMPFILES] = PERSIST_TMPFILES,
@@ -61,12 +61,13 @@ const char *persist_boot_file(const struct machine *m)
 	return fact_is(&m->config.boot_menu, "kernel-install") ? PERSIST_KERNEL : PERSIST_GRUB;
 }
 
-static void assign(struct arena *a, const struct machine *m, struct persist_entry *row)
+static void persist_make_assign(struct arena *a, const struct machine *m, struct persist_entry *row)
 {
 	const char *why = NULL, *device = persist_device(a, m, &row->knob);
 
 	row->keeper = persist_backend_of(row);
-	row->by = row->keeper == KEEPER_BOOT_ARGUMENT ? persist_boot_file(m) : file_of(row->keeper);
+	row->by = row->keeper == KEEPER_BOOT_ARGUMENT ? persist_boot_file(m)
+						      : persist_make_file_of(row->keeper);
 	row->refusal = row->loses = row->contested = NULL;
 	row->device = device ? device : "";
 	if (row->keeper == KEEPER_NONE)
@@ -80,8 +81,8 @@ static void assign(struct arena *a, const struct machine *m, struct persist_entr
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* A value "NAME=VALUE" is that of the other one of a pair. */
-static const char *sysctl_line(struct arena *a, const struct machine *m,
-			       const struct persist_entry *row, const char **why)
+static const char *persist_make_sysctl_line(struct arena *a, const struct machine *m,
+					    const struct persist_entry *row, const char **why)
 {
 	const char *name = row->knob.name, *value = row->value, *equals = strchr(value, '='), *q;
 
@@ -104,8 +105,8 @@ static bool is_set_elsewhere(const struct machine *m, const char *path)
 	return false;
 }
 
-static const char *tmpfiles_line(struct arena *a, const struct machine *m,
-				 const struct persist_entry *row, const char **why)
+static const char *persist_make_tmpfiles_line(struct arena *a, const struct machine *m,
+					      const struct persist_entry *row, const char **why)
 {
 	const char *path = quote_tmpfiles_path(a, row->knob.name, why),
 		   *value = path ? quote_tmpfiles(a, row->value, why) : NULL;
@@ -115,8 +116,8 @@ static const char *tmpfiles_line(struct arena *a, const struct machine *m,
 		     : NULL;
 }
 
-static const char *modprobe_line(struct arena *a, const struct machine *m,
-				 const struct persist_entry *row, const char **why)
+static const char *persist_make_modprobe_line(struct arena *a, const struct machine *m,
+					      const struct persist_entry *row, const char **why)
 {
 	const char *dot = strchr(row->knob.name, '.'),
 		   *option = quote_modprobe(a, dot + 1, row->value, why);
@@ -153,9 +154,9 @@ static void lines_file(struct arena *a, const struct machine *m, struct persist 
 	}
 	if (!body.len)
 		return;
-	persist_header(&all, p->rows, p->n, k, file_of(k));
+	persist_header(&all, p->rows, p->n, k, persist_make_file_of(k));
 	text_add(&all, body.s);
-	persist_add_file(a, p, file_of(k), 0644, all.s);
+	persist_add_file(a, p, persist_make_file_of(k), 0644, all.s);
 }
 
 static void limits_files(struct arena *a, struct persist *p)
@@ -178,7 +179,7 @@ static void limits_files(struct arena *a, struct persist *p)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static void notes(struct arena *a, const struct machine *m, struct persist *p)
+static void persist_make_notes(struct arena *a, const struct machine *m, struct persist *p)
 {
 	const char *maker = strcmp(persist_boot_file(m), PERSIST_KERNEL) == 0 ? "kernel-install"
 									      : "update-grub";
@@ -229,7 +230,7 @@ struct needs {
 	bool loads_driver; /* nobody else loads the GPU driver and makes its devices */
 };
 
-static struct needs needs_of(const struct machine *m, const struct persist *p)
+static struct needs persist_make_needs_of(const struct machine *m, const struct persist *p)
 {
 	const struct service *daemon = machine_service(m, "nvidia-persistenced.service");
 	struct needs out = { 0 };
@@ -305,7 +306,7 @@ static const char *persist_unit(struct arena *a, const struct machine *m, const 
 				const char *program)
 {
 	TEXT_AUTO t = { 0 };
-	struct needs n = needs_of(m, p);
+	struct needs n = persist_make_needs_of(m, p);
 
 	persist_header(&t, p->rows, p->n, KEEPER_UNIT, PERSIST_UNIT_NAME);
 	text_add(&t, "[Unit]\n"
@@ -342,7 +343,7 @@ static const struct {
 };
 enum { CLASSES = sizeof(classes) / sizeof(classes[0]), NO_CLASS = CLASSES };
 
-static size_t class_of(const struct disk *d)
+static size_t persist_make_class_of(const struct disk *d)
 {
 	for (size_t i = 0; i < CLASSES; i++)
 		if (str_starts(d->name, classes[i].prefix) &&
@@ -354,9 +355,9 @@ static size_t class_of(const struct disk *d)
 
 static bool is_same_class(const struct disk *x, const struct disk *y)
 {
-	size_t c = class_of(x);
+	size_t c = persist_make_class_of(x);
 
-	return c != NO_CLASS && c == class_of(y) &&
+	return c != NO_CLASS && c == persist_make_class_of(y) &&
 	       (!classes[c].spins || fact_or(&x->rotational, 0) == fact_or(&y->rotational, 0));
 }
 
@@ -379,7 +380,7 @@ static const struct disk *disk_of(struct arena *a, const struct machine *m, cons
 }
 
 /* What the disk has now, as far as the facts go; NULL: not known. */
-static const char *now_of(struct arena *a, const struct disk *d, const char *attribute)
+static const char *persist_make_now_of(struct arena *a, const struct disk *d, const char *attribute)
 {
 	const struct {
 		const char *name;
@@ -412,13 +413,14 @@ static bool agrees(struct arena *a, const struct machine *m, const struct persis
 		    str_starts(p->rows[i].knob.name, "/sys/block/") &&
 		    disk_of(a, m, &p->rows[i].knob, &its) == other && strcmp(its, attribute) == 0)
 			return strcmp(p->rows[i].value, value) == 0;
-	now = now_of(a, other, attribute);
+	now = persist_make_now_of(a, other, attribute);
 	return now && strcmp(now, value) == 0;
 }
 
 /* Whether every disk that a rule of this width meets agrees. */
-static bool fits(struct arena *a, const struct machine *m, const struct persist *p,
-		 const struct disk *d, int width, const char *attribute, const char *value)
+static bool persist_make_fits(struct arena *a, const struct machine *m, const struct persist *p,
+			      const struct disk *d, int width, const char *attribute,
+			      const char *value)
 {
 	LIST_FOR_EACH (struct disk, other, &m->storage.disks) {
 		if (width == WIDTH_CLASS ? !is_same_class(d, other) : !is_same_model(d, other))
@@ -429,9 +431,9 @@ static bool fits(struct arena *a, const struct machine *m, const struct persist 
 	return width == WIDTH_CLASS || (seen_ok(&d->model.f) && *d->model.v);
 }
 
-static const char *conditions(struct arena *a, const struct disk *d, int width)
+static const char *persist_make_conditions(struct arena *a, const struct disk *d, int width)
 {
-	size_t c = class_of(d);
+	size_t c = persist_make_class_of(d);
 	const char *text = arena_printf(
 		a, "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", %s",
 		classes[c].match);
@@ -446,8 +448,9 @@ static const char *conditions(struct arena *a, const struct disk *d, int width)
 }
 
 /* Every token is taken by itself: the attribute may hold no character of the format. */
-static const char *rule(struct arena *a, const struct machine *m, const struct persist *p,
-			const struct persist_entry *row, const char **why)
+static const char *persist_make_rule(struct arena *a, const struct machine *m,
+				     const struct persist *p, const struct persist_entry *row,
+				     const char **why)
 {
 	const char *attribute, *value = quote_udev(a, row->value, why);
 	const struct disk *d = disk_of(a, m, &row->knob, &attribute);
@@ -458,13 +461,13 @@ static const char *rule(struct arena *a, const struct machine *m, const struct p
 	if (!d)
 		return NULL;
 	*why = "no rule tells this kind of disk from others";
-	if (class_of(d) == NO_CLASS ||
+	if (persist_make_class_of(d) == NO_CLASS ||
 	    strspn(attribute, "abcdefghijklmnopqrstuvwxyz_/") != strlen(attribute))
 		return NULL;
 	for (int width = WIDTH_CLASS; width < WIDTHS; width++)
-		if (fits(a, m, p, d, width, attribute, row->value))
-			return arena_printf(a, "%s, ATTR{%s}=%s\n", conditions(a, d, width),
-					    attribute, value);
+		if (persist_make_fits(a, m, p, d, width, attribute, row->value))
+			return arena_printf(a, "%s, ATTR{%s}=%s\n",
+					    persist_make_conditions(a, d, width), attribute, value);
 	*why = "disks of the same model have different values: no rule tells them apart";
 	return NULL;
 }
@@ -484,7 +487,7 @@ static void add_rules(struct arena *a, const struct machine *m, struct persist *
 
 		if (row->keeper != KEEPER_UDEV || comes_first(row) != first)
 			continue;
-		one = rule(a, m, p, row, &why);
+		one = persist_make_rule(a, m, p, row, &why);
 		if (!one)
 			persist_refuse(row, why);
 		else if (!out->s || !strstr(out->s, one))
@@ -512,18 +515,18 @@ void persist_make(struct arena *a, const struct machine *m, const struct persist
 	*out = (struct persist){ .rows = arena_array(a, w->n, sizeof(*out->rows)), .n = w->n };
 	for (size_t i = 0; i < w->n; i++) {
 		out->rows[i] = w->rows[i];
-		assign(a, m, &out->rows[i]);
+		persist_make_assign(a, m, &out->rows[i]);
 	}
-	lines_file(a, m, out, KEEPER_SYSCTL, sysctl_line);
-	lines_file(a, m, out, KEEPER_TMPFILES, tmpfiles_line);
+	lines_file(a, m, out, KEEPER_SYSCTL, persist_make_sysctl_line);
+	lines_file(a, m, out, KEEPER_TMPFILES, persist_make_tmpfiles_line);
 	persist_udev(a, m, out);
-	lines_file(a, m, out, KEEPER_MODPROBE, modprobe_line);
+	lines_file(a, m, out, KEEPER_MODPROBE, persist_make_modprobe_line);
 	limits_files(a, out);
 	persist_links(a, m, w, out);
 	if (!has_entries(out))
 		return;
 	persist_losers(a, m, w, out);
-	notes(a, m, out);
+	persist_make_notes(a, m, out);
 	request_file(a, out);
 	/* Last: it is what acts on the others. */
 	persist_add_file(a, out, PERSIST_UNIT, 0644, persist_unit(a, m, out, w->program));

@@ -139,7 +139,7 @@ bool netplan_is_by_address(struct arena *a, const char *text, const char *sectio
 }
 
 /* Whether a word of the list, globs for names, is the one that is looked for. */
-static bool is_listed(struct arena *a, const char *list, const char *name, const char *mac)
+static bool netplan_is_listed(struct arena *a, const char *list, const char *name, const char *mac)
 {
 	char *words = arena_strdup(a, list), *save = NULL;
 
@@ -178,7 +178,7 @@ bool networkd_matches(struct arena *a, const char *text, const char *interface, 
 		/* All that is asked for has to be so. */
 		list = value_of_key(line, "Name");
 		if (list) {
-			if (!is_listed(a, list, interface, ""))
+			if (!netplan_is_listed(a, list, interface, ""))
 				return false;
 			matches = true;
 		}
@@ -186,7 +186,7 @@ bool networkd_matches(struct arena *a, const char *text, const char *interface, 
 			list = value_of_key(line, addresses[i]);
 			if (!list)
 				continue;
-			if (!is_listed(a, list, NULL, mac))
+			if (!netplan_is_listed(a, list, NULL, mac))
 				return false;
 			matches = true;
 		}

@@ -27,8 +27,9 @@ static const char *persist_file_state_name(enum persist_file_state s)
 }
 
 /* Rows that say the same but for the target; of what is in effect before counts too. */
-static struct batch *batches(struct arena *a, const struct machine *m,
-			     const struct persist_entry *rows, size_t n, bool before, size_t *n_out)
+static struct batch *persist_page_batches(struct arena *a, const struct machine *m,
+					  const struct persist_entry *rows, size_t n, bool before,
+					  size_t *n_out)
 {
 	struct batch_row *keys = arena_array(a, n, sizeof(*keys));
 
@@ -76,7 +77,7 @@ static void settings_table(struct doc *d, const struct machine *m, const struct 
 	struct batch *b;
 	size_t n_batches;
 
-	b = batches(d->arena, m, rows, n, false, &n_batches);
+	b = persist_page_batches(d->arena, m, rows, n, false, &n_batches);
 	for (size_t i = 0; i < n_batches; i++) {
 		const struct persist_entry *k = &rows[b[i].first];
 		struct cell *c = node_row(d, t);
@@ -196,7 +197,7 @@ static void in_effect(struct doc *d, const struct machine *m, const struct persi
 	t = doc_table(d,
 		      "Set by these files at boot, and in effect until taken back or until reboot",
 		      columns, 4);
-	b = batches(d->arena, m, v->in_effect, v->n_in_effect, true, &n);
+	b = persist_page_batches(d->arena, m, v->in_effect, v->n_in_effect, true, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct persist_entry *k = &v->in_effect[b[i].first];
 		struct cell *c = node_row(d, t);
@@ -277,7 +278,7 @@ static json_t *rows_json(const struct persist_entry *rows, size_t n)
 	return list;
 }
 
-static json_t *files_json(const struct persist_view *v)
+static json_t *persist_page_files_json(const struct persist_view *v)
 {
 	json_t *list = json_array();
 
@@ -340,7 +341,7 @@ json_t *persist_json(const struct machine *m, const struct persist_view *v,
 	json_object_set_new(j, "hint", json_text(e && *e->text && *e->hint ? e->hint : NULL));
 	json_object_set_new(j, "rows", rows_json(v->rows, v->n));
 	json_object_set_new(j, "skipped", rows_json(v->skipped, v->n_skipped));
-	json_object_set_new(j, "files", files_json(v));
+	json_object_set_new(j, "files", persist_page_files_json(v));
 	add_outcomes(outcomes, report);
 	add_outcomes(outcomes, &v->now);
 	json_object_set_new(j, "outcomes", outcomes);

@@ -28,7 +28,7 @@ static bool has_edges(const char *s)
 	return *s == ' ' || (*s && s[strlen(s) - 1] == ' ');
 }
 
-static const char *doubled(struct arena *a, const char *s, const char *set)
+static const char *quote_doubled(struct arena *a, const char *s, const char *set)
 {
 	TEXT_AUTO out = { 0 };
 
@@ -66,7 +66,7 @@ const char *quote_tmpfiles_path(struct arena *a, const char *s, const char **why
 {
 	if (*s != '/' || !is_plain(s) || strpbrk(s, " *?[]\\\"'"))
 		return cannot(why, "tmpfiles.d would read the path as a pattern");
-	return doubled(a, s, "%");
+	return quote_doubled(a, s, "%");
 }
 
 /* The argument reaches to the end of the line; a lone dash means none. */
@@ -77,7 +77,7 @@ const char *quote_tmpfiles(struct arena *a, const char *s, const char **why)
 				   "ends or control characters");
 	if (strcmp(s, "-") == 0)
 		return "\\x2d";
-	return doubled(a, s, "%\\");
+	return quote_doubled(a, s, "%\\");
 }
 
 const char *quote_udev(struct arena *a, const char *s, const char **why)
@@ -85,7 +85,7 @@ const char *quote_udev(struct arena *a, const char *s, const char **why)
 	if (!is_plain(s) || strpbrk(s, "\"\\"))
 		return cannot(why, "a udev rule cannot hold quotes, backslashes or control "
 				   "characters");
-	return arena_printf(a, "\"%s\"", doubled(a, s, "%$"));
+	return arena_printf(a, "\"%s\"", quote_doubled(a, s, "%$"));
 }
 
 /* What is special in a pattern becomes "any one character": there is no way to quote it. */
@@ -120,7 +120,7 @@ const char *quote_unit(struct arena *a, const char *s, const char **why)
 {
 	if (!*s || !is_plain(s))
 		return cannot(why, "a unit's command line holds printable ASCII only");
-	s = doubled(a, s, "%$");
+	s = quote_doubled(a, s, "%$");
 	return strpbrk(s, " \"'\\;") ? arena_printf(a, "\"%s\"", escaped(a, s, "\"\\")) : s;
 }
 

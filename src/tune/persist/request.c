@@ -69,8 +69,8 @@ static json_t *row_json(const struct persist_entry *row, const char *name, const
 }
 
 /* The numbers of all rows from i on that are the same but for it; they are marked as told. */
-static const char *gather(struct arena *a, const struct persist_entry *rows, size_t n, size_t i,
-			  const char *pattern, bool *told)
+static const char *persist_request_gather(struct arena *a, const struct persist_entry *rows,
+					  size_t n, size_t i, const char *pattern, bool *told)
 {
 	struct idset set = { 0 };
 
@@ -103,8 +103,10 @@ const char *persist_request(struct arena *a, const struct persist_entry *rows, s
 		if (rows[i].keeper == KEEPER_NONE || told[i])
 			continue;
 		if (split_number(a, &rows[i].knob, &pattern, &number))
-			json_array_append_new(list, row_json(&rows[i], pattern,
-							     gather(a, rows, n, i, pattern, told)));
+			json_array_append_new(
+				list,
+				row_json(&rows[i], pattern,
+					 persist_request_gather(a, rows, n, i, pattern, told)));
 		else
 			json_array_append_new(
 				list,
@@ -144,7 +146,8 @@ __attribute__((format(printf, 2, 3))) static int bad(struct reading *r, const ch
 	return err_set(r->e, -EINVAL, "%s: %s", PERSIST_REQUEST, text);
 }
 
-static int text_of(struct reading *r, const json_t *j, const char *key, const char **out)
+static int persist_request_text_of(struct reading *r, const json_t *j, const char *key,
+				   const char **out)
 {
 	const json_t *v = json_object_get(j, key);
 	const char *s = json_string_value(v);
@@ -160,12 +163,13 @@ static int text_of(struct reading *r, const json_t *j, const char *key, const ch
 	return 0;
 }
 
-static int kind_of(struct reading *r, const json_t *j, struct persist_entry *row)
+static int persist_request_kind_of(struct reading *r, const json_t *j, struct persist_entry *row)
 {
 	const char *kind = "", *keeper = "";
 	int n, k = KEEPER_SYSCTL;
 
-	if (text_of(r, j, "kind", &kind) || text_of(r, j, "keeper", &keeper))
+	if (persist_request_text_of(r, j, "kind", &kind) ||
+	    persist_request_text_of(r, j, "keeper", &keeper))
 		return -EINVAL;
 	n = knob_kind_parse(kind);
 	if (n < 0 || n == KNOB_FILE || n == KNOB_ADDRESS || n == KNOB_BLOCK || n == KNOB_FIRMWARE ||
@@ -180,7 +184,7 @@ static int kind_of(struct reading *r, const json_t *j, struct persist_entry *row
 	return 0;
 }
 
-static int add(struct reading *r, const struct persist_entry *row)
+static int persist_request_add(struct reading *r, const struct persist_entry *row)
 {
 	const struct setting *s = setting_find(row->id);
 	const char *why = "";
@@ -199,12 +203,13 @@ static int add(struct reading *r, const struct persist_entry *row)
 }
 
 /* One row of the file, or as many as it has numbers. */
-static int expand(struct reading *r, const struct persist_entry *row, const char *numbers)
+static int persist_request_expand(struct reading *r, const struct persist_entry *row,
+				  const char *numbers)
 {
 	struct idset set;
 
 	if (!*numbers)
-		return add(r, row);
+		return persist_request_add(r, row);
 	if (idset_parse(r->a, numbers, &set) || !set.n || !strstr(row->knob.name, "{}"))
 		return bad(r, "\"numbers\" is no list of numbers for a name with {}");
 	IDSET_FOR_EACH (number, &set) {
@@ -213,13 +218,13 @@ static int expand(struct reading *r, const struct persist_entry *row, const char
 		one.knob = knob_make(r->a, row->knob.kind, row->knob.name,
 				     arena_printf(r->a, "%u", number));
 		one.knob.object = row->knob.object;
-		if (add(r, &one))
+		if (persist_request_add(r, &one))
 			return -EINVAL;
 	}
 	return 0;
 }
 
-static int row_of(struct reading *r, const json_t *j)
+static int persist_request_row_of(struct reading *r, const json_t *j)
 {
 	struct persist_entry row = { .target = "" };
 	const char *numbers = "";
@@ -227,14 +232,17 @@ static int row_of(struct reading *r, const json_t *j)
 	if (!json_is_object(j) || json_object_size(j) != r->keys)
 		return bad(r, "it has not the %zu keys of a row", r->keys);
 	if (r->keys == KEYS && !json_is_null(json_object_get(j, "before")) &&
-	    text_of(r, j, "before", &row.before))
+	    persist_request_text_of(r, j, "before", &row.before))
 		return -EINVAL;
-	if (text_of(r, j, "id", &row.id) || kind_of(r, j, &row) ||
-	    text_of(r, j, "name", &row.knob.name) || text_of(r, j, "object", &row.knob.object) ||
-	    text_of(r, j, "numbers", &numbers) || text_of(r, j, "value", &row.value) ||
-	    text_of(r, j, "device", &row.device) || text_of(r, j, "by", &row.by))
+	if (persist_request_text_of(r, j, "id", &row.id) || persist_request_kind_of(r, j, &row) ||
+	    persist_request_text_of(r, j, "name", &row.knob.name) ||
+	    persist_request_text_of(r, j, "object", &row.knob.object) ||
+	    persist_request_text_of(r, j, "numbers", &numbers) ||
+	    persist_request_text_of(r, j, "value", &row.value) ||
+	    persist_request_text_of(r, j, "device", &row.device) ||
+	    persist_request_text_of(r, j, "by", &row.by))
 		return -EINVAL;
-	return expand(r, &row, numbers);
+	return persist_request_expand(r, &row, numbers);
 }
 
 static int document(struct reading *r, const json_t *j)
@@ -244,7 +252,8 @@ static int document(struct reading *r, const json_t *j)
 
 	if (!json_is_object(j) || json_object_size(j) != 3)
 		return bad(r, "it is no request of gputune");
-	if (text_of(r, j, "schema", &schema) || text_of(r, j, "written_by", &ignored))
+	if (persist_request_text_of(r, j, "schema", &schema) ||
+	    persist_request_text_of(r, j, "written_by", &ignored))
 		return -EINVAL;
 	r->keys = strcmp(schema, "gputune.boot/1") == 0 ? KEYS - 1 : KEYS;
 	if (r->keys == KEYS && strcmp(schema, "gputune.boot/2") != 0)
@@ -253,7 +262,7 @@ static int document(struct reading *r, const json_t *j)
 		return bad(r, "\"rows\" is no list of at most %d rows", ROWS_MAX);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		r->item = i + 1;
-		if (row_of(r, json_array_get(list, i)))
+		if (persist_request_row_of(r, json_array_get(list, i)))
 			return -EINVAL;
 	}
 	return 0;

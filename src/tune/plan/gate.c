@@ -99,7 +99,8 @@ static bool argument_against(const struct machine *m, const struct change *argum
 	       strcmp(argument->after, c->after) != 0;
 }
 
-static bool exclude(const struct machine *m, const struct change *x, const struct change *y)
+static bool plan_gate_exclude(const struct machine *m, const struct change *x,
+			      const struct change *y)
 {
 	const char *partner;
 
@@ -125,7 +126,7 @@ static const char *overridden(struct gates *g, const struct change *c)
 	for (size_t i = 0; i < g->i; i++) {
 		const struct change *x = &g->p->changes[i];
 
-		if (!x->gate && exclude(g->m, x, c))
+		if (!x->gate && plan_gate_exclude(g->m, x, c))
 			return arena_printf(g->a,
 					    "%s sets %s to %s in this plan, and both cannot hold: "
 					    "leave one out with --skip %s or --skip %s",
@@ -158,7 +159,8 @@ static bool is_driver_of(const struct nic *n, const char *parameter)
 }
 
 /* The interface that the change would drop, of those that carry the connection. */
-static const char *dropped(const struct machine *m, const struct change *c, const char *links)
+static const char *plan_gate_dropped(const struct machine *m, const struct change *c,
+				     const char *links)
 {
 	static const char *const managers[] = { "NetworkManager.service",
 						"systemd-networkd.service", "openibd.service" };
@@ -175,13 +177,13 @@ static const char *dropped(const struct machine *m, const struct change *c, cons
 	return NULL;
 }
 
-static const char *own_link(struct gates *g, const struct change *c)
+static const char *plan_gate_own_link(struct gates *g, const struct change *c)
 {
 	const struct session *s = &g->m->config.session;
 	const char *name;
 
 	if (seen_ok(&s->links.f)) {
-		name = dropped(g->m, c, s->links.v);
+		name = plan_gate_dropped(g->m, c, s->links.v);
 		return name ? arena_printf(g->a,
 					   "your own connection to %s comes in over %s, and this "
 					   "takes the link down for a moment: use the console, or "
@@ -201,7 +203,7 @@ static const char *own_link(struct gates *g, const struct change *c)
 	return NULL;
 }
 
-static const char *lockdown(struct gates *g, const struct change *c)
+static const char *plan_gate_lockdown(struct gates *g, const struct change *c)
 {
 	if (c->knob.kind != KNOB_PCI || !is_locked_down(g->m))
 		return NULL;
@@ -265,7 +267,7 @@ static unsigned last_of(const struct idset *s)
 }
 
 /* "all" is every CPU, "N" the last one: "8-N". */
-static bool parse(struct gates *g, const char *value, struct idset *out)
+static bool plan_gate_parse(struct gates *g, const char *value, struct idset *out)
 {
 	const struct cpus *c = &g->m->cpu;
 	const struct idset *all = seen_ok(&c->possible.f) ? &c->possible.v : &c->online.v;
@@ -297,7 +299,7 @@ static const char *gate_housekeeping(struct gates *g, const struct change *c)
 				    "which CPUs are online is not known, so %s cannot be "
 				    "judged: set it by hand",
 				    arg);
-	if (!parse(g, c->after, &apart))
+	if (!plan_gate_parse(g, c->after, &apart))
 		return arena_printf(g->a, "%s=%s is no list of CPUs: write it like 4-7,12", arg,
 				    c->after);
 	if (idset_contains(&apart, &cpus->online.v))
@@ -372,7 +374,8 @@ static bool disturbs_all(const struct change *c)
 	       str_starts(c->knob.name, "nvidia");
 }
 
-static const char *sentence(struct gates *g, const struct change *c, const struct gpu *gpu)
+static const char *plan_gate_sentence(struct gates *g, const struct change *c,
+				      const struct gpu *gpu)
 {
 	const struct gpu_process *it = gpu->processes.items;
 	size_t n = gpu->processes.n;
@@ -400,7 +403,7 @@ static const char *gate_gpu_busy(struct gates *g, const struct change *c)
 		bool mine = all || (strcmp(gpu->pci, c->knob.object) == 0 && disturbs(c, gpu));
 
 		if (mine && gpu->processes.n)
-			return sentence(g, c, gpu);
+			return plan_gate_sentence(g, c, gpu);
 	}
 	return NULL;
 }
@@ -444,8 +447,8 @@ static bool memory_parse(const struct machine *m, const struct change *c, struct
 	return r->pages > 0;
 }
 
-static const char *refuse(struct gates *g, const struct request *r, long long room,
-			  const char *where)
+static const char *plan_gate_refuse(struct gates *g, const struct request *r, long long room,
+				    const char *where)
 {
 	long long fit = room > 0 ? room / r->size_kb : 0;
 
@@ -469,7 +472,8 @@ static const char *on_node(struct gates *g, const struct request *r, long long n
 		room = n->mem_free_bytes.v / 1024 - fact_or(&n->mem_total_bytes, 0) / 1024 / SPARE -
 		       g->node_huge_kb[n->index];
 		if (need_kb > room)
-			return refuse(g, r, room, arena_printf(g->a, "of node %u only", n->index));
+			return plan_gate_refuse(g, r, room,
+						arena_printf(g->a, "of node %u only", n->index));
 		g->node_huge_kb[n->index] += need_kb;
 		return NULL;
 	}
@@ -486,12 +490,12 @@ static const char *gate_huge_pages(struct gates *g, const struct change *c)
 	if (!memory_parse(g->m, c, &r))
 		return NULL;
 	if (__builtin_mul_overflow(r.pages, r.size_kb, &need_kb))
-		return refuse(g, &r, 0, "only");
+		return plan_gate_refuse(g, &r, 0, "only");
 	if (seen_ok(&mem->available_kb.f) || seen_ok(&mem->free_kb.f)) {
 		room = (seen_ok(&mem->available_kb.f) ? mem->available_kb.v : mem->free_kb.v) -
 		       fact_or(&mem->total_kb, 0) / SPARE - g->huge_kb;
 		if (need_kb > room)
-			return refuse(g, &r, room, "only");
+			return plan_gate_refuse(g, &r, room, "only");
 	}
 	why = r.node >= 0 ? on_node(g, &r, need_kb) : NULL;
 	if (!why)
@@ -513,7 +517,8 @@ static const char *above(struct gates *g, const struct change *c, const struct f
 			    max->v, unit, v);
 }
 
-static const char *below(struct gates *g, const struct change *c, long long min, const char *unit)
+static const char *plan_gate_below(struct gates *g, const struct change *c, long long min,
+				   const char *unit)
 {
 	long long v;
 
@@ -570,7 +575,7 @@ static const char *gpu_limit(struct gates *g, const struct change *c)
 		why = above(g, c, &gpu->power_limit_max_mw, " mW");
 		return why || !seen_ok(&gpu->power_limit_min_mw.f)
 			       ? why
-			       : below(g, c, gpu->power_limit_min_mw.v, " mW");
+			       : plan_gate_below(g, c, gpu->power_limit_min_mw.v, " mW");
 	}
 	return NULL;
 }
@@ -588,7 +593,7 @@ static const char *link_limit(struct gates *g, const struct change *c)
 		return NULL;
 	if (strcmp(c->knob.name, "mtu") == 0) {
 		why = above(g, c, &n->max_mtu, " bytes");
-		return why ? why : below(g, c, MTU_MIN, " bytes");
+		return why ? why : plan_gate_below(g, c, MTU_MIN, " bytes");
 	}
 	if (strcmp(c->knob.name, "rx-ring") == 0)
 		return above(g, c, &n->rx_ring_max, "");
@@ -596,9 +601,9 @@ static const char *link_limit(struct gates *g, const struct change *c)
 		return above(g, c, &n->tx_ring_max, "");
 	if (strcmp(c->knob.name, "channels") == 0) {
 		why = above(g, c, &n->channels_max, "");
-		return why ? why : below(g, c, 1, "");
+		return why ? why : plan_gate_below(g, c, 1, "");
 	}
-	return below(g, c, 0, "");
+	return plan_gate_below(g, c, 0, "");
 }
 
 /* Three bits of Device Control: 128 shifted by 0 to 5. */
@@ -663,7 +668,7 @@ static const char *queue_limit(struct gates *g, const struct change *c, const st
 	if (strcmp(leaf, "read_ahead_kb") == 0) {
 		most.v = UINT_MAX;
 		why = above(g, c, &most, " KiB");
-		return why ? why : below(g, c, 0, " KiB");
+		return why ? why : plan_gate_below(g, c, 0, " KiB");
 	}
 	if (strcmp(leaf, "nr_requests") != 0)
 		return NULL;
@@ -671,7 +676,7 @@ static const char *queue_limit(struct gates *g, const struct change *c, const st
 	if (strcmp(scheduler_then(g, d), "none") == 0)
 		most = d->queue_depth;
 	why = above(g, c, &most, " requests");
-	return why ? why : below(g, c, REQUESTS_MIN, " requests");
+	return why ? why : plan_gate_below(g, c, REQUESTS_MIN, " requests");
 }
 
 static const char *policy_limit(struct gates *g, const struct change *c)
@@ -692,8 +697,9 @@ static const char *policy_limit(struct gates *g, const struct change *c)
 		if (strcmp(leaf, "scaling_max_freq") != 0 && strcmp(leaf, "scaling_min_freq") != 0)
 			return NULL;
 		why = above(g, c, &p->hw_max_khz, " kHz");
-		return why || !seen_ok(&p->hw_min_khz.f) ? why
-							 : below(g, c, p->hw_min_khz.v, " kHz");
+		return why || !seen_ok(&p->hw_min_khz.f)
+			       ? why
+			       : plan_gate_below(g, c, p->hw_min_khz.v, " kHz");
 	}
 	return NULL;
 }
@@ -765,8 +771,8 @@ static const struct {
 	{ GATE_LIMIT, false, gate_limit },
 	{ GATE_HOUSEKEEPING, false, gate_housekeeping },
 	{ GATE_LIMIT, false, out_of_bounds },
-	{ GATE_LOCKDOWN, false, lockdown },
-	{ GATE_OWN_LINK, true, own_link },
+	{ GATE_LOCKDOWN, false, plan_gate_lockdown },
+	{ GATE_OWN_LINK, true, plan_gate_own_link },
 	{ GATE_GPU_BUSY, true, gate_gpu_busy },
 	{ GATE_ALLOW, true, dangerous },
 	/* Last, because it counts what all others let through. */

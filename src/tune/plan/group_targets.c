@@ -54,7 +54,8 @@ static size_t component_of(const char *path, const char *at)
 }
 
 /* Which of the setting's knobs, where its id alone does not say it. */
-static const char *which(struct arena *a, const struct setting *s, const struct knob *k)
+static const char *group_targets_which(struct arena *a, const struct setting *s,
+				       const struct knob *k)
 {
 	const char *star, *own, *last;
 
@@ -73,7 +74,7 @@ static const char *which(struct arena *a, const struct setting *s, const struct 
 static struct batch *batch_of(struct gather *g, const struct batch_row *row, size_t i)
 {
 	const struct setting *s = setting_find(row->id);
-	const char *extra = which(g->a, s, row->knob);
+	const char *extra = group_targets_which(g->a, s, row->knob);
 	const char *const texts[] = { row->id, extra, row->key };
 	void **at = map_at(g->a, &g->by_key, batch_key(g->a, texts, 3));
 	struct batch *b;
@@ -90,7 +91,7 @@ static struct batch *batch_of(struct gather *g, const struct batch_row *row, siz
 	return b;
 }
 
-static void add_target(struct gather *g, struct batch *b, const char *target)
+static void group_targets_add_target(struct gather *g, struct batch *b, const char *target)
 {
 	void **at = map_at(g->a, &g->seen,
 			   arena_printf(g->a, "%zu:%s", (size_t)(b - g->items), target));
@@ -113,7 +114,7 @@ static const struct map *objects_of(struct gather *g, const struct setting *s)
 }
 
 /* Long lists end in a count: the full list is in the JSON. */
-static const char *listed(struct arena *a, const struct batch *b)
+static const char *group_targets_listed(struct arena *a, const struct batch *b)
 {
 	enum { SHOWN = 2 };
 	TEXT_AUTO t = { 0 };
@@ -126,7 +127,7 @@ static const char *listed(struct arena *a, const struct batch *b)
 	return arena_strdup(a, t.s ? t.s : "");
 }
 
-static const char *targets_of(struct gather *g, const struct batch *b, const char *id)
+static const char *group_targets_of(struct gather *g, const struct batch *b, const char *id)
 {
 	const struct setting *s = setting_find(id);
 	const void **objects;
@@ -135,13 +136,13 @@ static const char *targets_of(struct gather *g, const struct batch *b, const cha
 	if (b->n_targets == 1)
 		return b->targets[0];
 	if (!s || (s->scope != SCOPE_POLICY && s->scope != SCOPE_IDLE && s->scope != SCOPE_GPU))
-		return listed(g->a, b);
+		return group_targets_listed(g->a, b);
 	known = objects_of(g, s);
 	objects = arena_array(g->a, b->n_targets, sizeof(*objects));
 	for (size_t i = 0; i < b->n_targets; i++) {
 		objects[i] = map_get(known, b->targets[i]);
 		if (!objects[i])
-			return listed(g->a, b);
+			return group_targets_listed(g->a, b);
 	}
 	return targets_text(g->a, s, objects, b->targets, b->n_targets);
 }
@@ -152,11 +153,11 @@ struct batch *batch_rows(struct arena *a, const struct machine *m, const struct 
 	struct gather g = { .a = a, .m = m };
 
 	for (size_t i = 0; i < n; i++)
-		add_target(&g, batch_of(&g, &rows[i], i), rows[i].target);
+		group_targets_add_target(&g, batch_of(&g, &rows[i], i), rows[i].target);
 	for (size_t i = 0; i < g.n; i++) {
 		struct batch *b = &g.items[i];
 
-		b->on = targets_of(&g, b, rows[b->first].id);
+		b->on = group_targets_of(&g, b, rows[b->first].id);
 		if (b->n > b->n_targets)
 			b->on = arena_printf(a, "%s%s(%zu writes)", b->on, *b->on ? " " : "", b->n);
 	}

@@ -89,7 +89,7 @@ static bool is_then(const struct knob *k, size_t pair)
 				     : strcmp(k->name, pairs[pair].then) == 0;
 }
 
-static void place(struct sorter *s, size_t i);
+static void plan_order_place(struct sorter *s, size_t i);
 
 /* Places whatever has to stand before change i. The pairs hold no circle. */
 static void place_before(struct sorter *s, size_t i)
@@ -99,7 +99,7 @@ static void place_before(struct sorter *s, size_t i)
 			continue;
 		for (size_t k = 0; k < s->n; k++)
 			if (!s->placed[k] && goes_before(&s->in[k].knob, &s->in[i].knob, pair))
-				place(s, k);
+				plan_order_place(s, k);
 	}
 }
 
@@ -112,10 +112,10 @@ static void place_partner(struct sorter *s, size_t i)
 	for (size_t k = 0; partner && k < s->n; k++)
 		if (!s->placed[k] && s->in[k].knob.kind == KNOB_SYSCTL &&
 		    strcmp(s->in[k].knob.name, partner) == 0)
-			place(s, k);
+			plan_order_place(s, k);
 }
 
-static void place(struct sorter *s, size_t i)
+static void plan_order_place(struct sorter *s, size_t i)
 {
 	if (s->placed[i])
 		return;
@@ -142,7 +142,7 @@ void plan_sort(struct plan *p)
 	for (int phase = 0; phase < PHASES; phase++)
 		for (size_t i = 0; i < p->n; i++)
 			if (phase_of(&in[i]) == (enum phase)phase)
-				place(&s, i);
+				plan_order_place(&s, i);
 	free(in);
 	free(s.placed);
 }

@@ -77,7 +77,7 @@ struct found {
 	size_t n;
 };
 
-static void add(struct found *f, const struct owner *o, unsigned rank, enum match match)
+static void owner_add(struct found *f, const struct owner *o, unsigned rank, enum match match)
 {
 	size_t at = f->n;
 
@@ -123,7 +123,7 @@ static const char *line_text(struct found *f, const struct assignment *it, enum 
 	return place;
 }
 
-static void add_line(struct found *f, const struct assignment *it, enum match match)
+static void owner_add_line(struct found *f, const struct assignment *it, enum match match)
 {
 	bool tuned = is_tuned_file(it->file);
 	struct owner o = { .what = line_text(f, it, match),
@@ -135,7 +135,7 @@ static void add_line(struct found *f, const struct assignment *it, enum match ma
 		o.value = arena_printf(f->a, "%s=%s", it->name, o.value);
 	if (tuned && !starts(machine_service(f->m, "tuned.service")))
 		o.at_boot = false;
-	add(f, &o, it->rank, match);
+	owner_add(f, &o, it->rank, match);
 }
 
 static bool is_pattern(const char *name)
@@ -144,7 +144,7 @@ static bool is_pattern(const char *name)
 }
 
 /* Arguments in force that no file of the next boot names. */
-static void add_arguments(struct found *f)
+static void owner_add_arguments(struct found *f)
 {
 	LIST_FOR_EACH (struct kernel_arg, arg, &f->m->kernel.args) {
 		enum match match = argument_match(f->m, arg->name, f->k);
@@ -162,7 +162,7 @@ static void add_arguments(struct found *f)
 							 arg->name),
 				    .value = fact_text(&arg->value, NULL),
 				    .at_boot = true };
-		add(f, &o, RANK_CMDLINE, match);
+		owner_add(f, &o, RANK_CMDLINE, match);
 	}
 }
 
@@ -173,7 +173,7 @@ static void add_unit(struct found *f, const struct service *s, const char *value
 	};
 
 	if (o.at_boot || runs(s))
-		add(f, &o, o.at_boot ? RANK_SERVICE : 0, MATCH_YES);
+		owner_add(f, &o, o.at_boot ? RANK_SERVICE : 0, MATCH_YES);
 }
 
 static void add_daemons(struct found *f)
@@ -210,7 +210,7 @@ static void add_link_owner(struct found *f)
 	o.what = arena_printf(f->a, "%s (%s)", n->owner.v,
 			      n->owner.f.leaf ? n->owner.f.leaf : "its files");
 	o.fights = strcmp(n->owner.v, "ifupdown") != 0 && strcmp(f->k->name, "mtu") == 0;
-	add(f, &o, RANK_SERVICE, MATCH_YES);
+	owner_add(f, &o, RANK_SERVICE, MATCH_YES);
 }
 
 /* systemd's own links say whether a unit starts. */
@@ -222,7 +222,7 @@ static void add_unit_state(struct found *f)
 			   .at_boot = true };
 
 	if (starts(s))
-		add(f, &o, RANK_SERVICE, MATCH_YES);
+		owner_add(f, &o, RANK_SERVICE, MATCH_YES);
 }
 
 /* Among those at boot that are certain row i is to be preferred to row best. A unit starts after
@@ -403,7 +403,7 @@ struct condition {
 	bool equal;
 };
 
-static bool device_of(const struct machine *m, const char *path, size_t n, struct device *d)
+static bool owner_device_of(const struct machine *m, const char *path, size_t n, struct device *d)
 {
 	char dir[VALUE_MAX];
 
@@ -423,7 +423,7 @@ static bool device_of(const struct machine *m, const char *path, size_t n, struc
 }
 
 /* One of "sd*|nvme*" matches. */
-static bool any_of(const char *patterns, const char *s, int flags)
+static bool owner_any_of(const char *patterns, const char *s, int flags)
 {
 	char copy[VALUE_MAX], *save = NULL;
 
@@ -436,7 +436,7 @@ static bool any_of(const char *patterns, const char *s, int flags)
 
 static bool any_matches(const char *patterns, const char *s)
 {
-	return any_of(patterns, s, 0);
+	return owner_any_of(patterns, s, 0);
 }
 
 static enum match is_true(const struct device *d, const struct condition *c)
@@ -455,7 +455,7 @@ static enum match is_true(const struct device *d, const struct condition *c)
 		snprintf(text, sizeof(text), "%lld", number->v);
 		yes = any_matches(c->value, text);
 	} else if (nic && strcmp(c->key, "MAC") == 0 && seen_ok(&nic->mac.f)) {
-		yes = any_of(c->value, nic->mac.v, FNM_CASEFOLD);
+		yes = owner_any_of(c->value, nic->mac.v, FNM_CASEFOLD);
 	} else if (strcmp(c->key, "KERNEL") == 0) {
 		yes = any_matches(c->value, d->name);
 	} else if (strcmp(c->key, "SUBSYSTEM") == 0) {
@@ -524,7 +524,7 @@ static enum match udev_match(const struct machine *m, const struct assignment *i
 	struct device d;
 
 	if (n <= k + 1 || path[n - k - 1] != '/' || strcmp(path + n - k, it->name) != 0 ||
-	    !device_of(m, path, n - k - 1, &d))
+	    !owner_device_of(m, path, n - k - 1, &d))
 		return MATCH_NO;
 	match = conditions_match(&d, fact_text(&it->when, ""));
 	/* What "$env{X}" and "%k" stand for is not known. */
@@ -588,7 +588,7 @@ static bool is_named(struct found *f)
 	return false;
 }
 
-static void add_lines(struct found *f)
+static void owner_add_lines(struct found *f)
 {
 	bool named = f->k->kind == KNOB_SYSCTL && is_named(f);
 
@@ -603,7 +603,7 @@ static void add_lines(struct found *f)
 			continue;
 		if (named && is_pattern(it->name) && strcmp(it->kind, "sysctl") == 0)
 			continue;
-		add_line(f, it, match);
+		owner_add_line(f, it, match);
 	}
 }
 
@@ -612,8 +612,8 @@ void plan_owners(struct arena *a, const struct machine *m, struct change *c)
 	struct found f = { .a = a, .m = m, .k = &c->knob };
 	struct owner *rows;
 
-	add_lines(&f);
-	add_arguments(&f);
+	owner_add_lines(&f);
+	owner_add_arguments(&f);
 	add_daemons(&f);
 	if (c->knob.kind == KNOB_LINK)
 		add_link_owner(&f);

@@ -29,8 +29,8 @@ static bool is_planned(const struct plan *p, const struct remediation *aim)
 	return false;
 }
 
-static void add_change(struct making *k, const struct finding *f, const char *target,
-		       const struct remediation *aim)
+static void plan_plan_add_change(struct making *k, const struct finding *f, const char *target,
+				 const struct remediation *aim)
 {
 	struct fact_str now = k->exact(k->ctx, k->a, &aim->knob);
 	struct plan *p = k->out;
@@ -80,7 +80,7 @@ static void plan_finding(struct making *k, const struct finding *f)
 
 		settings_remediations(k->a, k->m, k->w->profile, f, i, k->read, k->ctx, &aims);
 		for (size_t n = 0; n < aims.n; n++)
-			add_change(k, f, f->targets[i], &aims.items[n]);
+			plan_plan_add_change(k, f, f->targets[i], &aims.items[n]);
 		if (!aims.n && !by_hand)
 			by_hand = aims.by_hand ? aims.by_hand : "mend it by hand";
 	}
@@ -147,7 +147,7 @@ static json_t *owners_json(const struct change *c)
 	return list;
 }
 
-static json_t *change_json(const struct change *c)
+static json_t *plan_plan_change_json(const struct change *c)
 {
 	json_t *j = json_object();
 
@@ -208,7 +208,7 @@ json_t *plan_json(const struct plan *p, int exit_code)
 	json_object_set_new(j, "profile", text(p->profile));
 	json_object_set_new(j, "summary", summary_json(p));
 	for (size_t i = 0; i < p->n; i++)
-		json_array_append_new(changes, change_json(&p->changes[i]));
+		json_array_append_new(changes, plan_plan_change_json(&p->changes[i]));
 	json_object_set_new(j, "changes", changes);
 	for (size_t i = 0; i < p->n_advice; i++)
 		json_array_append_new(advice, advice_json(&p->advice[i]));

@@ -36,8 +36,8 @@ __attribute__((format(printf, 2, 3))) static int bad(const struct reader *r, con
 }
 
 /* Exactly these keys, n of them. */
-static int keys(const struct reader *r, const json_t *j, const char *what, const char *const *names,
-		size_t n)
+static int plan_read_keys(const struct reader *r, const json_t *j, const char *what,
+			  const char *const *names, size_t n)
 {
 	const char *key;
 	json_t *value;
@@ -68,8 +68,8 @@ static bool plain(const char *s)
 	return true;
 }
 
-static int text(const struct reader *r, const json_t *j, const char *key, bool nullable,
-		const char **out)
+static int plan_read_text(const struct reader *r, const json_t *j, const char *key, bool nullable,
+			  const char **out)
 {
 	const json_t *v = json_object_get(j, key);
 	const char *s = json_string_value(v);
@@ -88,7 +88,7 @@ static int text(const struct reader *r, const json_t *j, const char *key, bool n
 	return 0;
 }
 
-static int flag(const struct reader *r, const json_t *j, const char *key, bool *out)
+static int plan_read_flag(const struct reader *r, const json_t *j, const char *key, bool *out)
 {
 	const json_t *v = json_object_get(j, key);
 
@@ -98,8 +98,8 @@ static int flag(const struct reader *r, const json_t *j, const char *key, bool *
 	return 0;
 }
 
-static int list(const struct reader *r, const json_t *j, const char *key, size_t max,
-		const json_t **out)
+static int plan_read_list(const struct reader *r, const json_t *j, const char *key, size_t max,
+			  const json_t **out)
 {
 	const json_t *v = json_object_get(j, key);
 
@@ -111,25 +111,27 @@ static int list(const struct reader *r, const json_t *j, const char *key, size_t
 	return 0;
 }
 
-static int setting(const struct reader *r, const json_t *j, const struct setting **out)
+static int plan_read_setting(const struct reader *r, const json_t *j, const struct setting **out)
 {
 	const char *id = "";
 
-	if (text(r, j, "id", false, &id))
+	if (plan_read_text(r, j, "id", false, &id))
 		return -EINVAL;
 	*out = setting_find(id);
 	return *out ? 0 : bad(r, "there is no setting \"%.60s\"", id);
 }
 
-static int knob(const struct reader *r, const json_t *j, struct knob *out)
+static int plan_read_knob(const struct reader *r, const json_t *j, struct knob *out)
 {
 	static const char *const names[] = { "kind", "name", "object" };
 	const json_t *k = json_object_get(j, "knob");
 	const char *kind;
 	int number;
 
-	if (keys(r, k, "the knob", names, 3) || text(r, k, "kind", false, &kind) ||
-	    text(r, k, "name", false, &out->name) || text(r, k, "object", false, &out->object))
+	if (plan_read_keys(r, k, "the knob", names, 3) ||
+	    plan_read_text(r, k, "kind", false, &kind) ||
+	    plan_read_text(r, k, "name", false, &out->name) ||
+	    plan_read_text(r, k, "object", false, &out->object))
 		return -EINVAL;
 	number = knob_kind_parse(kind);
 	if (number <= KNOB_NONE)
@@ -144,7 +146,8 @@ static int risk_and_effect(const struct reader *r, const json_t *j, struct chang
 	const char *risk = "", *effect = "";
 	int n = RISK_NONE, k = EFFECT_NOW;
 
-	if (text(r, j, "risk", false, &risk) || text(r, j, "effect", false, &effect))
+	if (plan_read_text(r, j, "risk", false, &risk) ||
+	    plan_read_text(r, j, "effect", false, &effect))
 		return -EINVAL;
 	while (n <= RISK_DANGER && strcmp(risk, risk_name((enum risk)n)) != 0)
 		n++;
@@ -165,16 +168,18 @@ static int owners(const struct reader *r, const json_t *j, struct change *c)
 	const json_t *l = NULL;
 	struct owner *o;
 
-	if (list(r, j, "owners", MAX_OWNERS, &l))
+	if (plan_read_list(r, j, "owners", MAX_OWNERS, &l))
 		return -EINVAL;
 	o = arena_array(r->a, json_array_size(l), sizeof(*o));
 	for (size_t i = 0; i < json_array_size(l); i++) {
 		const json_t *it = json_array_get(l, i);
 
-		if (keys(r, it, "an owner", names, 5) || text(r, it, "what", false, &o[i].what) ||
-		    text(r, it, "value", true, &o[i].value) ||
-		    flag(r, it, "at_boot", &o[i].at_boot) || flag(r, it, "wins", &o[i].wins) ||
-		    flag(r, it, "fights", &o[i].fights))
+		if (plan_read_keys(r, it, "an owner", names, 5) ||
+		    plan_read_text(r, it, "what", false, &o[i].what) ||
+		    plan_read_text(r, it, "value", true, &o[i].value) ||
+		    plan_read_flag(r, it, "at_boot", &o[i].at_boot) ||
+		    plan_read_flag(r, it, "wins", &o[i].wins) ||
+		    plan_read_flag(r, it, "fights", &o[i].fights))
 			return -EINVAL;
 	}
 	c->owners = o;
@@ -184,7 +189,7 @@ static int owners(const struct reader *r, const json_t *j, struct change *c)
 
 /* Names are made once a setting, not once a change. A group that is called otherwise by now was
  * there when the plan was made: the knob itself will say what changed. */
-static const void *target(const struct reader *r, const struct change *c)
+static const void *plan_read_target(const struct reader *r, const struct change *c)
 {
 	void **at = map_at(r->a, r->targets, c->s->id);
 	const void *object;
@@ -196,18 +201,19 @@ static const void *target(const struct reader *r, const struct change *c)
 }
 
 /* The part that decides what would be written where. */
-static int place(const struct reader *r, const json_t *j, struct change *c)
+static int plan_read_place(const struct reader *r, const json_t *j, struct change *c)
 {
 	const void *object;
 	const char *why = "not sound", *code;
 
-	if (knob(r, j, &c->knob) || text(r, j, "target", false, &c->target) ||
-	    text(r, j, "before", true, &c->before) || text(r, j, "after", false, &c->after))
+	if (plan_read_knob(r, j, &c->knob) || plan_read_text(r, j, "target", false, &c->target) ||
+	    plan_read_text(r, j, "before", true, &c->before) ||
+	    plan_read_text(r, j, "after", false, &c->after))
 		return -EINVAL;
 	if (!knob_valid(&c->knob, c->after, &why) ||
 	    (c->before && !knob_valid(&c->knob, c->before, &why)))
 		return bad(r, "%.60s: %s", c->s->id, why);
-	object = target(r, c);
+	object = plan_read_target(r, c);
 	if (!object)
 		return bad(r, "%s has no target \"%.60s\" on this machine", c->s->id, c->target);
 	if (!setting_reaches(r->a, c->s, object, &c->knob))
@@ -236,7 +242,8 @@ static int gate(const struct reader *r, const json_t *j, struct change *c)
 					     GATE_UNREADABLE,	GATE_OVERRIDDEN };
 	const char *code = NULL, *refusal = NULL;
 
-	if (text(r, j, "gate", true, &code) || text(r, j, "refusal", true, &refusal))
+	if (plan_read_text(r, j, "gate", true, &code) ||
+	    plan_read_text(r, j, "refusal", true, &refusal))
 		return -EINVAL;
 	if (!code)
 		return 0;
@@ -252,17 +259,19 @@ static int gate(const struct reader *r, const json_t *j, struct change *c)
 	return bad(r, "there is no gate \"%.40s\"", code);
 }
 
-static int change(const struct reader *r, const json_t *j, struct change *c)
+static int plan_read_change(const struct reader *r, const json_t *j, struct change *c)
 {
 	static const char *const names[] = { "id",     "title", "target", "knob", "before",
 					     "after",  "why",	"source", "risk", "effect",
 					     "owners", "gate",	"refusal" };
 	const char *title;
 
-	if (keys(r, j, "the change", names, sizeof(names) / sizeof(names[0])) ||
-	    setting(r, j, &c->s) || place(r, j, c) || text(r, j, "title", false, &title) ||
-	    text(r, j, "why", true, &c->why) || text(r, j, "source", true, &c->source) ||
-	    risk_and_effect(r, j, c) || owners(r, j, c))
+	if (plan_read_keys(r, j, "the change", names, sizeof(names) / sizeof(names[0])) ||
+	    plan_read_setting(r, j, &c->s) || plan_read_place(r, j, c) ||
+	    plan_read_text(r, j, "title", false, &title) ||
+	    plan_read_text(r, j, "why", true, &c->why) ||
+	    plan_read_text(r, j, "source", true, &c->source) || risk_and_effect(r, j, c) ||
+	    owners(r, j, c))
 		return -EINVAL;
 	return gate(r, j, c);
 }
@@ -272,10 +281,11 @@ static int advice(const struct reader *r, const json_t *j, struct advice *out)
 	static const char *const names[] = { "id", "target", "current", "wanted", "sentence" };
 	struct finding *f = ARENA_NEW(r->a, struct finding);
 
-	if (keys(r, j, "the advice", names, 5) || setting(r, j, &f->s) ||
-	    text(r, j, "target", false, &f->target) || text(r, j, "current", true, &f->v.current) ||
-	    text(r, j, "wanted", true, &f->v.wanted) ||
-	    text(r, j, "sentence", true, &out->sentence))
+	if (plan_read_keys(r, j, "the advice", names, 5) || plan_read_setting(r, j, &f->s) ||
+	    plan_read_text(r, j, "target", false, &f->target) ||
+	    plan_read_text(r, j, "current", true, &f->v.current) ||
+	    plan_read_text(r, j, "wanted", true, &f->v.wanted) ||
+	    plan_read_text(r, j, "sentence", true, &out->sentence))
 		return -EINVAL;
 	f->v.kind = VERDICT_FAIL;
 	f->v.code = CODE_DIFFERS;
@@ -292,14 +302,15 @@ static int lists(struct reader *r, const json_t *j, struct plan *p)
 {
 	const json_t *changes = NULL, *hand = NULL;
 
-	if (list(r, j, "changes", MAX_CHANGES, &changes) || list(r, j, "advice", MAX_ADVICE, &hand))
+	if (plan_read_list(r, j, "changes", MAX_CHANGES, &changes) ||
+	    plan_read_list(r, j, "advice", MAX_ADVICE, &hand))
 		return -EINVAL;
 	p->n = json_array_size(changes);
 	p->changes = arena_array(r->a, p->n, sizeof(*p->changes));
 	r->in = "change";
 	for (size_t i = 0; i < p->n; i++) {
 		r->item = i + 1;
-		if (change(r, json_array_get(changes, i), &p->changes[i]))
+		if (plan_read_change(r, json_array_get(changes, i), &p->changes[i]))
 			return -EINVAL;
 	}
 	p->n_advice = json_array_size(hand);
@@ -314,12 +325,12 @@ static int lists(struct reader *r, const json_t *j, struct plan *p)
 }
 
 /* Derived from the changes, so only its form is looked at. */
-static int summary(const struct reader *r, const json_t *j)
+static int plan_read_summary(const struct reader *r, const json_t *j)
 {
 	static const char *const names[] = { "now",	 "driver_reload", "reboot",
 					     "firmware", "refused",	  "by_hand" };
 
-	if (keys(r, j, "the summary", names, 6))
+	if (plan_read_keys(r, j, "the summary", names, 6))
 		return -EINVAL;
 	for (size_t i = 0; i < 6; i++)
 		if (!json_is_integer(json_object_get(j, names[i])))
@@ -327,7 +338,7 @@ static int summary(const struct reader *r, const json_t *j)
 	return 0;
 }
 
-static int head(const struct reader *r, const json_t *j, struct plan *p)
+static int plan_read_head(const struct reader *r, const json_t *j, struct plan *p)
 {
 	static const char *const names[] = { "schema",	"tool_version", "host",
 					     "time",	"exit_code",	"profile",
@@ -338,17 +349,20 @@ static int head(const struct reader *r, const json_t *j, struct plan *p)
 
 	if (!json_is_object(j) || !json_is_string(json_object_get(j, "schema")))
 		return bad(r, "not a plan: there is no \"schema\"");
-	if (text(r, j, "schema", false, &schema))
+	if (plan_read_text(r, j, "schema", false, &schema))
 		return -EINVAL;
 	if (strcmp(schema, "gputune.plan/1") != 0)
 		return bad(r, "not a plan that this version reads: its schema is \"%.60s\"",
 			   schema);
 	host = json_object_get(j, "host");
-	if (keys(r, j, "the plan", names, sizeof(names) / sizeof(names[0])) ||
-	    text(r, j, "tool_version", false, &version) || keys(r, host, "host", in_host, 2) ||
-	    text(r, host, "nodename", true, &p->nodename) ||
-	    text(r, host, "boot_id", true, &p->boot_id) || text(r, j, "time", true, &when) ||
-	    text(r, j, "profile", false, &p->profile) || summary(r, json_object_get(j, "summary")))
+	if (plan_read_keys(r, j, "the plan", names, sizeof(names) / sizeof(names[0])) ||
+	    plan_read_text(r, j, "tool_version", false, &version) ||
+	    plan_read_keys(r, host, "host", in_host, 2) ||
+	    plan_read_text(r, host, "nodename", true, &p->nodename) ||
+	    plan_read_text(r, host, "boot_id", true, &p->boot_id) ||
+	    plan_read_text(r, j, "time", true, &when) ||
+	    plan_read_text(r, j, "profile", false, &p->profile) ||
+	    plan_read_summary(r, json_object_get(j, "summary")))
 		return -EINVAL;
 	if (!json_is_integer(json_object_get(j, "exit_code")))
 		return bad(r, "\"exit_code\" is not a number");
@@ -364,7 +378,7 @@ int plan_from_json(struct arena *a, const struct machine *m, const json_t *j, co
 	struct reader r = { .a = a, .m = m, .file = file, .e = e, .targets = &targets };
 	struct plan p = { 0 };
 
-	if (head(&r, j, &p))
+	if (plan_read_head(&r, j, &p))
 		return -EINVAL;
 	if (p.nodename && seen_ok(&m->nodename.f) && strcmp(p.nodename, m->nodename.v) != 0) {
 		bad(&r, "it was made for \"%.100s\", and this machine is \"%.100s\"", p.nodename,

@@ -92,7 +92,7 @@ static const char end[] = "\n"
 			  "esac\n";
 
 /* A comment ends with its line: nothing of the text may begin another, or be shown as one. */
-static void comment(FILE *out, const char *what, const char *text)
+static void plan_shell_comment(FILE *out, const char *what, const char *text)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -130,7 +130,8 @@ static const char *prior(const struct change *c)
 	return c->before;
 }
 
-static struct step step_of(struct arena *a, const struct machine *m, const struct change *c)
+static struct step plan_shell_step_of(struct arena *a, const struct machine *m,
+				      const struct change *c)
 {
 	struct step s = { .c = c };
 	const char *before = prior(c);
@@ -148,35 +149,38 @@ static struct step step_of(struct arena *a, const struct machine *m, const struc
 	return s;
 }
 
-static void functions(FILE *out, struct arena *a, const struct step *s, size_t n)
+static void plan_shell_functions(FILE *out, struct arena *a, const struct step *s, size_t n)
 {
 	const struct change *c = s->c;
 
 	fprintf(out, "\n");
-	comment(out, arena_printf(a, "%zu. ", n), s->label);
-	comment(out, "   ",
-		arena_printf(a, "%s: %s -> %s", knob_text(a, &c->knob), shown(c->before),
-			     shown(c->after)));
-	comment(out, "   Why: ", c->why);
-	comment(out, "   ",
-		arena_printf(a, "Risk: %s. Takes effect: %s.", risk_name(c->risk),
-			     effect_name(c->effect)));
+	plan_shell_comment(out, arena_printf(a, "%zu. ", n), s->label);
+	plan_shell_comment(out, "   ",
+			   arena_printf(a, "%s: %s -> %s", knob_text(a, &c->knob), shown(c->before),
+					shown(c->after)));
+	plan_shell_comment(out, "   Why: ", c->why);
+	plan_shell_comment(out, "   ",
+			   arena_printf(a, "Risk: %s. Takes effect: %s.", risk_name(c->risk),
+					effect_name(c->effect)));
 	if (c->knob.kind == KNOB_SYSFS && str_ends(c->knob.name, "/queue/scheduler"))
-		comment(out, "   ",
+		plan_shell_comment(
+			out, "   ",
 			"The kernel then resets the queue's nr_requests, which is taken back only "
 			"where a step sets it too.");
 	if (!s->read)
-		comment(out, "   ",
+		plan_shell_comment(
+			out, "   ",
 			"No program prints its value: it is set, and reset by undo, without "
 			"comparing.");
 	for (size_t i = 0; i < c->n_owners; i++)
-		comment(out, "   Also set by ",
-			arena_printf(a, "%s%s", c->owners[i].what,
-				     c->owners[i].wins && c->owners[i].at_boot ? " (wins at boot)"
-									       : ""));
-	comment(out, "   Undone: ",
-		s->unset ? knob_how_undone(c->knob.kind)
-			 : "not by this script: the value before is not known");
+		plan_shell_comment(out, "   Also set by ",
+				   arena_printf(a, "%s%s", c->owners[i].what,
+						c->owners[i].wins && c->owners[i].at_boot
+							? " (wins at boot)"
+							: ""));
+	plan_shell_comment(out, "   Undone: ",
+			   s->unset ? knob_how_undone(c->knob.kind)
+				    : "not by this script: the value before is not known");
 	if (s->read)
 		fprintf(out, "now_%zu() { %s; }\n", n, s->read);
 	fprintf(out, "set_%zu() { %s; }\n", n, s->set);
@@ -192,18 +196,20 @@ static void call(FILE *out, struct arena *a, const struct step *s, size_t n)
 		shell_quote(a, s->c->after));
 }
 
-static void header(FILE *out, struct arena *a, const struct machine *m, const struct plan *p)
+static void plan_shell_header(FILE *out, struct arena *a, const struct machine *m,
+			      const struct plan *p)
 {
 	char when[STAMP_SIZE];
 
 	fputs("#!/bin/sh\n", out);
-	comment(out, "Changes for ",
-		arena_printf(a, "%s (%s, %s)", p->nodename ? p->nodename : "a machine without name",
-			     fact_text(&m->platform.kind, "unknown platform"),
-			     fact_text(&m->kernel.release, "unknown kernel")));
-	comment(out, "Profile ", p->profile);
-	comment(out, "Made by gputune " GPUTUNE_VERSION " on ",
-		stamp_format(p->time_s, when) ? "an unknown day" : when);
+	plan_shell_comment(out, "Changes for ",
+			   arena_printf(a, "%s (%s, %s)",
+					p->nodename ? p->nodename : "a machine without name",
+					fact_text(&m->platform.kind, "unknown platform"),
+					fact_text(&m->kernel.release, "unknown kernel")));
+	plan_shell_comment(out, "Profile ", p->profile);
+	plan_shell_comment(out, "Made by gputune " GPUTUNE_VERSION " on ",
+			   stamp_format(p->time_s, when) ? "an unknown day" : when);
 	fputs("#\n"
 	      "# sh FILE         compares the machine with what the plan saw; writes nothing\n"
 	      "# sh FILE apply   compares, writes in this order, reads back, stops at the first "
@@ -216,24 +222,27 @@ static void header(FILE *out, struct arena *a, const struct machine *m, const st
 }
 
 /* What the script does not do, and why: a reader must not think that it was forgotten. */
-static void left_out(FILE *out, struct arena *a, const struct plan *p, const struct step *steps)
+static void plan_shell_left_out(FILE *out, struct arena *a, const struct plan *p,
+				const struct step *steps)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
 
 		if (c->gate)
-			comment(out, "Refused: ",
-				arena_printf(a, "%s: %s", steps[i].label,
-					     c->refusal ? c->refusal : c->gate));
+			plan_shell_comment(out, "Refused: ",
+					   arena_printf(a, "%s: %s", steps[i].label,
+							c->refusal ? c->refusal : c->gate));
 		else if (!steps[i].set)
-			comment(out, "Not in this script: ",
+			plan_shell_comment(
+				out, "Not in this script: ",
 				arena_printf(a,
 					     "%s (%s -> %s): no program sets it with one "
 					     "command",
 					     steps[i].label, shown(c->before), shown(c->after)));
 	}
 	for (size_t i = 0; i < p->n_advice; i++)
-		comment(out, "By hand: ",
+		plan_shell_comment(
+			out, "By hand: ",
 			arena_printf(a, "%s: %s", p->advice[i].finding->s->id,
 				     p->advice[i].sentence ? p->advice[i].sentence : ""));
 }
@@ -244,15 +253,15 @@ void plan_shell(FILE *out, const struct machine *m, const struct plan *p)
 	struct step *steps = arena_array(&a, p->n, sizeof(*steps));
 
 	for (size_t i = 0; i < p->n; i++)
-		steps[i] = step_of(&a, m, &p->changes[i]);
-	header(out, &a, m, p);
-	left_out(out, &a, p, steps);
+		steps[i] = plan_shell_step_of(&a, m, &p->changes[i]);
+	plan_shell_header(out, &a, m, p);
+	plan_shell_left_out(out, &a, p, steps);
 	fputs(frame, out);
 	fputs(shell_functions, out);
 	fputs(steps_frame, out);
 	for (size_t i = 0; i < p->n; i++)
 		if (!p->changes[i].gate && steps[i].set)
-			functions(out, &a, &steps[i], i + 1);
+			plan_shell_functions(out, &a, &steps[i], i + 1);
 	fputs("\nforward() {\n\t:\n", out);
 	for (size_t i = 0; i < p->n; i++)
 		if (!p->changes[i].gate && steps[i].set)

@@ -82,7 +82,7 @@ static bool is_knob(const struct knob *k, const struct knob *mine)
 }
 
 /* An idle state of one of these CPUs, not of another's. */
-static bool is_of(const struct setting *s, const struct idset *cpus, const struct knob *k)
+static bool reach_is_of(const struct setting *s, const struct idset *cpus, const struct knob *k)
 {
 	static const char prefix[] = "/sys/devices/system/cpu/cpu";
 	unsigned cpu = 0;
@@ -111,7 +111,7 @@ bool setting_reaches(struct arena *a, const struct setting *s, const void *objec
 		return false;
 	mine = setting_knob(a, s, object);
 	if (is_knob(k, &mine))
-		return is_of(s, group(s, object), k);
+		return reach_is_of(s, group(s, object), k);
 	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
 		if (strcmp(beside[i].id, s->id) != 0)
 			continue;
@@ -129,7 +129,7 @@ const void *setting_regrouped(struct arena *a, const struct map *targets, const 
 	struct idset then;
 
 	if ((s->scope != SCOPE_IDLE && s->scope != SCOPE_POLICY) || !str_starts(target, "cpu") ||
-	    idset_parse(a, target + strlen("cpu"), &then) || !is_of(s, &then, k))
+	    idset_parse(a, target + strlen("cpu"), &then) || !reach_is_of(s, &then, k))
 		return NULL;
 	for (size_t i = 0; i < targets->cap; i++) {
 		const void *object = targets->slots[i].value;

@@ -203,7 +203,7 @@ static int read_back(struct txn_run *r, struct entry *e, struct outcome_row *row
 }
 
 /* What was there, and the line that says so; the line waits. */
-static int prepare(struct txn_run *r, const struct change *c, struct err *why)
+static int txn_apply_prepare(struct txn_run *r, const struct change *c, struct err *why)
 {
 	/* Before it is in the journal it is no entry: a failed reading leaves nothing behind. */
 	struct entry fresh = { .id = c->s->id,
@@ -291,7 +291,7 @@ static int make_batch(struct txn_run *r, const struct plan *p, size_t from, size
 
 	for (size_t i = from; code == 0 && i < end; i++)
 		if (!p->changes[i].gate)
-			code = prepare(r, &p->changes[i], why);
+			code = txn_apply_prepare(r, &p->changes[i], why);
 	if (code)
 		return code;
 	code = write_flush(&r->writer);
@@ -385,7 +385,7 @@ int run_apply(struct txn_run *r, const struct plan *p, const char *op, struct er
 	return 0;
 }
 
-static int apply(struct txn_run *r, const struct plan *p, struct err *e)
+static int txn_apply_apply(struct txn_run *r, const struct plan *p, struct err *e)
 {
 	int code = run_apply(r, p, r->who->op ? r->who->op : "apply", e);
 
@@ -405,7 +405,7 @@ int txn_apply(struct host *h, struct arena *a, const struct plan *p, const struc
 	*out = (struct txn_report){ 0 };
 	code = run_open(&r, h, a, who, out, (struct txn_how){ 0 }, e);
 	if (code == 0)
-		code = apply(&r, p, e);
+		code = txn_apply_apply(&r, p, e);
 	if (code == 0) {
 		code = run_close(&r, e);
 		/* All is in force, but the journal does not say so: the next run would roll it

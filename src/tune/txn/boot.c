@@ -62,7 +62,7 @@ static struct carried *carried_of(struct carrying *c, const struct knob *k)
 	return *at;
 }
 
-static void gather(struct carrying *c)
+static void txn_boot_gather(struct carrying *c)
 {
 	for (size_t i = 0; i < c->j->n; i++)
 		for (size_t k = 0; k < c->j->items[i].n; k++) {
@@ -90,7 +90,7 @@ static void gather(struct carrying *c)
 /* --- carrying over ---------------------------------------------------------------------------- */
 
 /* The transaction of this boot, begun with its first entry. */
-static struct transaction *begin(struct carrying *c)
+static struct transaction *txn_boot_begin(struct carrying *c)
 {
 	struct journal *j = c->j;
 
@@ -109,11 +109,11 @@ static struct transaction *begin(struct carrying *c)
 	return c->now;
 }
 
-static struct entry *add(struct carrying *c, const struct persist_entry *row,
-			 const struct entry *like, const char *before)
+static struct entry *txn_boot_add(struct carrying *c, const struct persist_entry *row,
+				  const struct entry *like, const char *before)
 {
 	const char *place = knob_place(c->h, c->a, &row->knob);
-	struct transaction *t = begin(c);
+	struct transaction *t = txn_boot_begin(c);
 	struct entry *e;
 
 	t->entries = arena_grow(c->a, t->entries, t->n, sizeof(*t->entries));
@@ -178,7 +178,7 @@ static void carry(struct carrying *c, struct carried *of, const struct persist_e
 		close_old(c, of, "lost at reboot", true);
 		return;
 	}
-	e = add(c, row, like, before);
+	e = txn_boot_add(c, row, like, before);
 	add_side_effects(c, e, like);
 	e->read = now;
 	e->state = ENTRY_DONE;
@@ -192,8 +192,8 @@ static void carry(struct carrying *c, struct carried *of, const struct persist_e
 /* It is not: whoever sets it from now on is not us. */
 static void pass_over(struct carrying *c, struct carried *of, const struct persist_entry *row)
 {
-	struct entry *e = add(c, row, of->n ? of->old[of->n - 1] : NULL,
-			      of->n ? of->old[0]->before : row->before);
+	struct entry *e = txn_boot_add(c, row, of->n ? of->old[of->n - 1] : NULL,
+				       of->n ? of->old[0]->before : row->before);
 
 	e->state = ENTRY_UNDONE;
 	e->note = "not in effect at boot";
@@ -204,7 +204,7 @@ static void pass_over(struct carrying *c, struct carried *of, const struct persi
 	}
 }
 
-static void look(struct carrying *c, const struct persist_entry *row)
+static void txn_boot_look(struct carrying *c, const struct persist_entry *row)
 {
 	struct carried *of;
 	struct err ignored = { 0 };
@@ -236,10 +236,10 @@ static void look_at_all(struct carrying *c)
 		const struct entry *e = of && of->n ? of->old[of->n - 1] : NULL;
 
 		if (e)
-			look(c, &(struct persist_entry){ .id = e->id,
-							 .target = e->target,
-							 .knob = e->knob,
-							 .value = e->after });
+			txn_boot_look(c, &(struct persist_entry){ .id = e->id,
+								  .target = e->target,
+								  .knob = e->knob,
+								  .value = e->after });
 	}
 }
 
@@ -313,10 +313,10 @@ void boot_carry_over(struct host *h, struct arena *a, struct journal *j, const c
 	struct carrying c = { .h = h, .a = a, .j = j, .boot_id = boot_id, .w = w };
 	struct requests requests = requests_of(&c);
 
-	gather(&c);
+	txn_boot_gather(&c);
 	for (size_t r = 0; r < requests.n; r++)
 		for (size_t i = 0; i < requests.sizes[r]; i++)
-			look(&c, &requests.rows[r][i]);
+			txn_boot_look(&c, &requests.rows[r][i]);
 	if (requests.unsure)
 		look_at_all(&c);
 	for (size_t r = 0; r < requests.n; r++)

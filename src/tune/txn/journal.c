@@ -106,7 +106,7 @@ static unsigned last_seq(const struct transaction *t)
 	return t->n ? t->entries[t->n - 1].seq : 0;
 }
 
-static struct entry *entry_of(struct transaction *t, unsigned seq)
+static struct entry *journal_entry_of(struct transaction *t, unsigned seq)
 {
 	size_t lo = 0, hi = t->n;
 
@@ -211,7 +211,7 @@ static int side_effects_of(struct arena *a, const json_t *j, struct entry *e)
 static int intend(struct arena *a, struct transaction *t, const json_t *j)
 {
 	unsigned seq = seq_of(j);
-	const struct entry *old = entry_of(t, seq);
+	const struct entry *old = journal_entry_of(t, seq);
 	const char *why;
 	struct entry e = { .txn = t->txn,
 			   .seq = seq,
@@ -247,7 +247,7 @@ static int intend(struct arena *a, struct transaction *t, const json_t *j)
 	return 0;
 }
 
-static int done(struct arena *a, struct entry *e, const json_t *j)
+static int journal_done(struct arena *a, struct entry *e, const json_t *j)
 {
 	const json_t *left = json_object_get(j, "left");
 
@@ -291,7 +291,7 @@ static void undoing(struct transaction *t, struct entry *e)
 	e->undoing = true;
 }
 
-static int ended(struct transaction *t, const json_t *j)
+static int journal_ended(struct transaction *t, const json_t *j)
 {
 	const char *result = json_string_value(json_object_get(j, "result"));
 
@@ -320,12 +320,12 @@ int line_apply(struct arena *a, struct journal *out, size_t *at, const struct li
 	if (line_is(head, "intend"))
 		return intend(a, t, j);
 	if (line_is(head, "end"))
-		return ended(t, j);
+		return journal_ended(t, j);
 	if (line_is(head, "closed")) {
 		t->state = t->state == TRANSACTION_ROLLED_BACK ? t->state : TRANSACTION_UNDONE;
 		return 0;
 	}
-	e = entry_of(t, seq_of(j));
+	e = journal_entry_of(t, seq_of(j));
 	/* Nothing is done that was not to be: its intent is what could not be read. */
 	if (!e && line_is(head, "done") && seq_of(j) > last_seq(t)) {
 		append_unread(a, t, seq_of(j), NULL);
@@ -334,7 +334,7 @@ int line_apply(struct arena *a, struct journal *out, size_t *at, const struct li
 	if (!e)
 		return -EINVAL;
 	if (line_is(head, "done"))
-		return done(a, e, j);
+		return journal_done(a, e, j);
 	if (line_is(head, "undoing")) {
 		undoing(t, e);
 		return 0;
@@ -358,7 +358,7 @@ int line_apply(struct arena *a, struct journal *out, size_t *at, const struct li
 
 /* The first pass over a journal. It parses no line: a long history is passed over in one go. */
 
-static void *grown(void *list, size_t *cap, size_t want, size_t size)
+static void *journal_grown(void *list, size_t *cap, size_t want, size_t size)
 {
 	size_t n = *cap ? *cap : 1024;
 
@@ -375,7 +375,7 @@ static void *grown(void *list, size_t *cap, size_t want, size_t size)
 static void note_number(struct journal_scan *s, unsigned long txn)
 {
 	if (txn >= s->cap)
-		s->closed = grown(s->closed, &s->cap, txn + 1, sizeof(*s->closed));
+		s->closed = journal_grown(s->closed, &s->cap, txn + 1, sizeof(*s->closed));
 	if (txn > s->last)
 		s->last = txn;
 }
@@ -411,7 +411,8 @@ static void note_boot(struct journal_scan *s, unsigned long txn, const char *lin
 	struct scanned_boot *b;
 
 	if (s->n_boots == s->room_boots)
-		s->boots = grown(s->boots, &s->room_boots, s->n_boots + 1, sizeof(*s->boots));
+		s->boots =
+			journal_grown(s->boots, &s->room_boots, s->n_boots + 1, sizeof(*s->boots));
 	b = &s->boots[s->n_boots++];
 	*b = (struct scanned_boot){ .txn = txn };
 	id = id ? id + sizeof(key) - 1 : NULL;
@@ -476,8 +477,8 @@ static void scan_line(void *ctx, const char *line, size_t n)
 		s->closed[head.txn] = 0;
 	if (!s->n || s->stretches[s->n - 1].txn != head.txn) {
 		if (s->n == s->room)
-			s->stretches =
-				grown(s->stretches, &s->room, s->n + 1, sizeof(*s->stretches));
+			s->stretches = journal_grown(s->stretches, &s->room, s->n + 1,
+						     sizeof(*s->stretches));
 		s->stretches[s->n++] = (struct stretch){ .from = line, .txn = head.txn };
 		s->heads[0] = s->heads[1] = (struct begun){ 0 };
 	}

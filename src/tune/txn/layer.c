@@ -18,8 +18,8 @@ bool entry_is_newer(const struct entry *x, const struct entry *y)
 }
 
 /* The active entry of the knob that is nearest to e on one side; e NULL: the newest of all. */
-static struct entry *nearest(struct journal *j, const struct knob *k, const struct entry *e,
-			     bool above)
+static struct entry *layer_nearest(struct journal *j, const struct knob *k, const struct entry *e,
+				   bool above)
 {
 	struct entry *best = NULL;
 
@@ -38,13 +38,13 @@ static struct entry *nearest(struct journal *j, const struct knob *k, const stru
 
 struct entry *layer_above(struct journal *j, const struct entry *e)
 {
-	return nearest(j, &e->knob, e, true);
+	return layer_nearest(j, &e->knob, e, true);
 }
 
 struct entry *layer_above_side_effect(struct journal *j, const struct knob *k,
 				      const struct entry *e)
 {
-	return nearest(j, k, e, true);
+	return layer_nearest(j, k, e, true);
 }
 
 static bool has_side_effect(const struct entry *x, const struct knob *k, size_t *side)
@@ -75,17 +75,17 @@ struct entry *layer_resets(struct journal *j, const struct entry *e, size_t *sid
 
 struct entry *layer_top(struct journal *j, const struct knob *k)
 {
-	return nearest(j, k, NULL, false);
+	return layer_nearest(j, k, NULL, false);
 }
 
 struct entry *layer_below(struct journal *j, const struct entry *e)
 {
-	return nearest(j, &e->knob, e, false);
+	return layer_nearest(j, &e->knob, e, false);
 }
 
 struct entry *layer_bottom(struct journal *j, const struct knob *k)
 {
-	return nearest(j, k, NULL, true);
+	return layer_nearest(j, k, NULL, true);
 }
 
 static bool has_set(struct journal *j, const struct knob *k, const char *value)

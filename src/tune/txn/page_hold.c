@@ -28,8 +28,8 @@ static const char *number(struct arena *a, unsigned long n)
 	return arena_printf(a, "%lu", n);
 }
 
-static struct batch *batches(struct arena *a, const struct machine *m, const struct hold_row *rows,
-			     size_t n, size_t *n_out)
+static struct batch *hold_page_batches(struct arena *a, const struct machine *m,
+				       const struct hold_row *rows, size_t n, size_t *n_out)
 {
 	struct batch_row *keys = arena_array(a, n, sizeof(*keys));
 
@@ -98,7 +98,7 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 		return d;
 	}
 	t = doc_table(d, NULL, columns, 9);
-	b = batches(a, m, rows, n, &n_batches);
+	b = hold_page_batches(a, m, rows, n, &n_batches);
 	for (size_t i = 0; i < n_batches; i++) {
 		const struct hold_row *r = &rows[b[i].first];
 		struct cell *c = node_row(d, t);
@@ -263,7 +263,7 @@ static struct cell bytes(struct doc *d, const char *path, size_t n)
 		 : cell_printf(d, STYLE_MUTED, "%s, not there", path);
 }
 
-static struct cell lines(struct doc *d, const struct journal *j)
+static struct cell hold_page_lines(struct doc *d, const struct journal *j)
 {
 	if (j->bad_lines && j->bad_at)
 		return cell_printf(d, STYLE_BAD, "%zu could not be read, the first is line %zu",
@@ -306,7 +306,7 @@ struct doc *page_journal(struct arena *a, const struct journal *j)
 	node_pair(d, p, "Format",
 		  f->format == 1 ? cell("1: no checksums; the next change writes it as format 2")
 				 : cell_printf(d, STYLE_PLAIN, "%d", f->format));
-	node_pair(d, p, "Lines", lines(d, j));
+	node_pair(d, p, "Lines", hold_page_lines(d, j));
 	node_pair(d, p, "Transactions",
 		  cell_printf(d, STYLE_PLAIN, "%zu, of which %zu may still hold a change", j->n,
 			      count_open(j)));

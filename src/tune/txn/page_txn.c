@@ -121,7 +121,7 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 }
 
 /* By hand, in the order in which they have to be run. */
-static void commands(struct doc *d, const struct txn_report *r)
+static void txn_page_commands(struct doc *d, const struct txn_report *r)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -166,7 +166,7 @@ void page_recovered(struct doc *d, const struct machine *m, const struct txn_rep
 	if (!with_rows)
 		return;
 	outcomes(d, m, &rows, true);
-	commands(d, &rows);
+	txn_page_commands(d, &rows);
 }
 
 static const char *changes_text(struct arena *a, size_t n)
@@ -192,8 +192,8 @@ static void boot_menu(struct doc *d, const struct machine *m, const struct txn_r
 	node_span(d, line, cell(", which is yours to run, before that reboot."));
 }
 
-static void applied(struct doc *d, const struct machine *m, const struct txn_report *r,
-		    struct node *line)
+static void txn_page_applied(struct doc *d, const struct machine *m, const struct txn_report *r,
+			     struct node *line)
 {
 	size_t later = 0;
 
@@ -224,10 +224,10 @@ struct doc *page_apply(struct arena *a, const struct machine *m, const struct tx
 
 	page_recovered(d, m, r, true);
 	outcomes(d, m, r, false);
-	commands(d, r);
+	txn_page_commands(d, r);
 	line = doc_paragraph(d);
 	if (result == 0)
-		applied(d, m, r, line);
+		txn_page_applied(d, m, r, line);
 	else if (result == -EUCLEAN)
 		node_span(d, line,
 			  cell_printf(d, STYLE_BAD,
@@ -298,7 +298,7 @@ static void restarts(struct doc *d, const struct machine *m, const struct txn_re
 void page_reverted(struct doc *d, const struct machine *m, const struct txn_report *r)
 {
 	outcomes(d, m, r, true);
-	commands(d, r);
+	txn_page_commands(d, r);
 }
 
 struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn_report *r,
@@ -335,7 +335,7 @@ const struct transaction *history_find(const struct journal *j, unsigned long tx
 	return NULL;
 }
 
-static enum style state_style(enum transaction_state s)
+static enum style txn_page_state_style(enum transaction_state s)
 {
 	switch (s) {
 	case TRANSACTION_APPLIED:
@@ -384,7 +384,7 @@ static void overview(struct doc *d, const struct journal *j)
 		c[2] = cell(it->user);
 		c[3] = cell(it->op);
 		c[4] = cell(it->profile);
-		c[5] = cell_as(state_style(it->state), state_text(it));
+		c[5] = cell_as(txn_page_state_style(it->state), state_text(it));
 		c[6] = it->n ? cell_printf(d, STYLE_PLAIN, "%zu", it->n) : cell(NULL);
 		c[7] = cell(it->reason);
 	}
@@ -396,7 +396,7 @@ static void overview(struct doc *d, const struct journal *j)
 			 trials);
 }
 
-static void changes(struct doc *d, const struct machine *m, const struct transaction *t)
+static void txn_page_changes(struct doc *d, const struct machine *m, const struct transaction *t)
 {
 	static const struct column columns[] = {
 		{ .title = "Setting" },
@@ -437,7 +437,7 @@ static void changes(struct doc *d, const struct machine *m, const struct transac
 	node_drop_empty(table);
 }
 
-static void one(struct doc *d, const struct machine *m, const struct transaction *t)
+static void txn_page_one(struct doc *d, const struct machine *m, const struct transaction *t)
 {
 	struct node *p = doc_pairs(d, NULL);
 
@@ -447,11 +447,11 @@ static void one(struct doc *d, const struct machine *m, const struct transaction
 	node_pair(d, p, "Who", cell(t->user));
 	node_pair(d, p, "Why", cell(t->reason));
 	node_pair(d, p, "Profile", cell(t->profile));
-	node_pair(d, p, "State", cell_as(state_style(t->state), state_text(t)));
+	node_pair(d, p, "State", cell_as(txn_page_state_style(t->state), state_text(t)));
 	node_pair(d, p, "Boot", cell_as(STYLE_MUTED, t->boot_id));
 	node_pair(d, p, "Program", cell_as(STYLE_MUTED, t->version));
 	node_drop_empty(p);
-	changes(d, m, t);
+	txn_page_changes(d, m, t);
 }
 
 struct doc *page_history(struct arena *a, const struct machine *m, const struct journal *j,
@@ -460,7 +460,7 @@ struct doc *page_history(struct arena *a, const struct machine *m, const struct 
 	struct doc *d = doc_new(a);
 
 	if (only)
-		one(d, m, only);
+		txn_page_one(d, m, only);
 	else if (j->n)
 		overview(d, j);
 	else if (!j->bad_lines)

@@ -441,7 +441,7 @@ static const char *clear_one(struct txn_run *r, const struct knob_left *left)
 }
 
 /* Those that hold what was there before, or the others. The last trouble that there was; NULL. */
-static const char *clear(struct txn_run *r, const struct entry *e, bool saved)
+static const char *revert_clear(struct txn_run *r, const struct entry *e, bool saved)
 {
 	const char *trouble = NULL;
 	size_t n = 0;
@@ -459,10 +459,10 @@ void run_revert(struct txn_run *r, struct entry *e, bool forced, struct outcome_
 {
 	bool clears = !r->dry && !e->unread;
 	/* What was saved is of use until the file holds it again. */
-	const char *half = clears ? clear(r, e, false) : NULL, *saved;
+	const char *half = clears ? revert_clear(r, e, false) : NULL, *saved;
 
 	run_revert_knob(r, e, forced, row);
-	saved = clears ? clear(r, e, true) : NULL;
+	saved = clears ? revert_clear(r, e, true) : NULL;
 	/* The change stays open, so that the next undo tries to remove the file again. */
 	if ((half || saved) && row->outcome != OUTCOME_STUCK)
 		run_stuck(r, e, row, half ? half : saved);

@@ -10,7 +10,7 @@
 #include "tune/txn/journal.h"
 #include "tune/txn/state.h"
 
-static int lock(struct host *h, struct arena *a, struct err *e)
+static int txn_run_lock(struct host *h, struct arena *a, struct err *e)
 {
 	int r = host_own_dir(h, TXN_DIR);
 	const char *holder;
@@ -75,7 +75,7 @@ static bool roll_back_open(struct txn_run *r, struct transaction *t)
 
 /* First what a reboot means, on disk before anything else is done: files that go now are what says
  * whose the values are. */
-static int recover(struct txn_run *r, struct err *e)
+static int txn_run_recover(struct txn_run *r, struct err *e)
 {
 	bool clean = true;
 	int code;
@@ -102,7 +102,7 @@ static int recover(struct txn_run *r, struct err *e)
 int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct txn_who *who,
 	     struct txn_report *report, struct txn_how how, struct err *e)
 {
-	int code = how.dry ? 0 : lock(h, a, e);
+	int code = how.dry ? 0 : txn_run_lock(h, a, e);
 
 	*r = (struct txn_run){ .h = h,
 			       .a = a,
@@ -126,7 +126,7 @@ int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct tx
 	code = boot_id_read(h, a, &r->boot_id);
 	if (code)
 		return err_set(e, code, "%s: %s", BOOT_ID, strerror(-code));
-	code = recover(r, e);
+	code = txn_run_recover(r, e);
 	/* What is stuck is stuck: that must not keep anybody from undoing the rest. */
 	if (code == 0 || code == -EUCLEAN)
 		return 0;

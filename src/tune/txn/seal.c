@@ -27,7 +27,7 @@ size_t seal_object_len(size_t len)
 }
 
 /* ,"k":"0123abcd" at s. */
-static bool number_at(const char *s, char key, uint32_t *out)
+static bool seal_number_at(const char *s, char key, uint32_t *out)
 {
 	const char start[] = { ',', '"', key, '"', ':', '"' };
 
@@ -48,8 +48,9 @@ static bool number_at(const char *s, char key, uint32_t *out)
 bool seal_matches(const char *line, size_t len, uint32_t *p, uint32_t *c)
 {
 	return len > P_LEN + C_LEN && line[len - 1] == '}' &&
-	       number_at(line + len - C_LEN, 'c', c) &&
-	       number_at(line + len - C_LEN - P_LEN, 'p', p) && crc32c(line, len - C_LEN) == *c;
+	       seal_number_at(line + len - C_LEN, 'c', c) &&
+	       seal_number_at(line + len - C_LEN - P_LEN, 'p', p) &&
+	       crc32c(line, len - C_LEN) == *c;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -91,7 +92,7 @@ static bool has_seal(struct seal_file f)
 }
 
 /* All of it, if nothing is wrong with it. */
-static bool is_whole(struct seal_file f, uint32_t *chain)
+static bool seal_is_whole(struct seal_file f, uint32_t *chain)
 {
 	uint32_t p;
 
@@ -116,7 +117,7 @@ static int by_p(const void *x, const void *y, void *lines)
 	return a < b ? -1 : a > b;
 }
 
-static void split(struct arena *a, struct seal_file f, struct lines *l)
+static void seal_split(struct arena *a, struct seal_file f, struct lines *l)
 {
 	*l = (struct lines){ .cut = f.len && f.text[f.len - 1] != '\n' };
 	for (size_t at = 0, end; at < f.len; at = end + 1) {
@@ -143,7 +144,7 @@ static void split(struct arena *a, struct seal_file f, struct lines *l)
 }
 
 /* The first line from at on that continues p; l->n: none. */
-static size_t next_of(const struct lines *l, uint32_t p, size_t at)
+static size_t seal_next_of(const struct lines *l, uint32_t p, size_t at)
 {
 	size_t lo = 0, hi = l->n_order;
 
@@ -163,9 +164,9 @@ static size_t next_of(const struct lines *l, uint32_t p, size_t at)
 static bool taken_already(const struct lines *l, const struct line *x)
 {
 	enum { REPEATED_MAX = 64 };
-	size_t i = next_of(l, x->p, 0);
+	size_t i = seal_next_of(l, x->p, 0);
 
-	for (int k = 0; i < l->n && k < REPEATED_MAX; k++, i = next_of(l, x->p, i + 1))
+	for (int k = 0; i < l->n && k < REPEATED_MAX; k++, i = seal_next_of(l, x->p, i + 1))
 		if (l->v[i].taken && l->v[i].c == x->c)
 			return true;
 	return false;
@@ -191,7 +192,7 @@ struct merge {
  * by a crash leaves a fragment, or lines that the next addition repeats: the chain goes on over
  * both, and nothing is lost. Without the chain at least so many are.
  */
-static void pass(struct merge *m, size_t i, bool chained, size_t least)
+static void seal_pass(struct merge *m, size_t i, bool chained, size_t least)
 {
 	struct lines *l = &m->mine;
 	size_t lost = 0, first = l->at;
@@ -208,11 +209,11 @@ static void pass(struct merge *m, size_t i, bool chained, size_t least)
 	m->out->bad += lost;
 }
 
-static void take(struct merge *m, struct lines *l, size_t i)
+static void seal_take(struct merge *m, struct lines *l, size_t i)
 {
 	struct lines *other = l == &m->mine ? &m->copy : &m->mine;
 	struct line *x = &l->v[i];
-	size_t twin = next_of(other, x->p, other->at);
+	size_t twin = seal_next_of(other, x->p, other->at);
 
 	text_addn(&m->text, x->s, x->n);
 	text_addc(&m->text, '\n');
@@ -238,26 +239,26 @@ static bool copy_is_first(const struct merge *m, size_t i, size_t k)
 
 	if (i == mine->n || k == copy->n)
 		return i == mine->n;
-	twin = next_of(mine, copy->v[k].p, i);
+	twin = seal_next_of(mine, copy->v[k].p, i);
 	if ((twin < mine->n && mine->v[twin].c == copy->v[k].c) ||
-	    next_of(copy, mine->v[i].c, k) < copy->n)
+	    seal_next_of(copy, mine->v[i].c, k) < copy->n)
 		return false;
-	return next_of(mine, copy->v[k].c, i) < mine->n || k < i;
+	return seal_next_of(mine, copy->v[k].c, i) < mine->n || k < i;
 }
 
-static bool step(struct merge *m)
+static bool seal_step(struct merge *m)
 {
 	struct lines *mine = &m->mine, *copy = &m->copy;
-	size_t i = next_of(mine, m->out->chain, mine->at), k;
+	size_t i = seal_next_of(mine, m->out->chain, mine->at), k;
 
 	if (i < mine->n) {
-		pass(m, i, true, 0);
-		take(m, mine, i);
+		seal_pass(m, i, true, 0);
+		seal_take(m, mine, i);
 		return true;
 	}
-	k = next_of(copy, m->out->chain, copy->at);
+	k = seal_next_of(copy, m->out->chain, copy->at);
 	if (k < copy->n) {
-		take(m, copy, k);
+		seal_take(m, copy, k);
 		return true;
 	}
 	/* Lost in both. */
@@ -267,10 +268,10 @@ static bool step(struct merge *m)
 		return false;
 	if (copy_is_first(m, i, k)) {
 		m->out->bad_at = m->out->bad++ ? m->out->bad_at : k + 1;
-		take(m, copy, k);
+		seal_take(m, copy, k);
 	} else {
-		pass(m, i, false, 1);
-		take(m, mine, i);
+		seal_pass(m, i, false, 1);
+		seal_take(m, mine, i);
 	}
 	return true;
 }
@@ -296,9 +297,9 @@ static void merge_lines(struct arena *a, struct seal_file journal, struct seal_f
 	size_t end;
 
 	out->chain = 0;
-	split(a, journal, &m.mine);
-	split(a, copy, &m.copy);
-	while (step(&m))
+	seal_split(a, journal, &m.mine);
+	seal_split(a, copy, &m.copy);
+	while (seal_step(&m))
 		;
 	/* Behind the last line: a fragment of an addition that was cut has no newline, and what the
 	 * copy has given stood there. */
@@ -306,7 +307,7 @@ static void merge_lines(struct arena *a, struct seal_file journal, struct seal_f
 	while (m.mine.at < end && m.from_copy > m.mine.v[m.mine.at].n)
 		m.from_copy -= m.mine.v[m.mine.at++].n + 1;
 	if (m.mine.at < end)
-		pass(&m, end, false, 0);
+		seal_pass(&m, end, false, 0);
 	out->text = m.text.s ? arena_strndup(a, m.text.s, m.text.len) : "";
 	out->len = m.text.len;
 	text_free(&m.text);
@@ -321,7 +322,7 @@ void seal_merge(struct arena *a, struct seal_file journal, struct seal_file copy
 	out->sealed = has_seal(journal) || has_seal(copy);
 	if (!out->sealed)
 		return;
-	if (is_whole(journal, &out->chain) && copy.len == journal.len &&
+	if (seal_is_whole(journal, &out->chain) && copy.len == journal.len &&
 	    memcmp(copy.text, journal.text, copy.len) == 0) {
 		out->same = true;
 		return;

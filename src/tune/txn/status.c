@@ -75,8 +75,8 @@ static const struct entry *reset_by(struct host *h, struct arena *a, const struc
 		       : NULL;
 }
 
-static enum hold judge(struct host *h, struct arena *a, const struct journal *j,
-		       const struct entry *e, struct hold_row *row)
+static enum hold txn_status_judge(struct host *h, struct arena *a, const struct journal *j,
+				  const struct entry *e, struct hold_row *row)
 {
 	const struct entry *reset;
 	struct err ignored = { 0 };
@@ -115,7 +115,7 @@ int txn_status(struct host *h, struct arena *a, struct journal *j, struct hold_r
 			if (!entry_is_active(e) || layer_above(j, e) ||
 			    strcmp(t->op, "persist") == 0)
 				continue;
-			row.hold = e->unread ? HOLD_UNKNOWN : judge(h, a, j, e, &row);
+			row.hold = e->unread ? HOLD_UNKNOWN : txn_status_judge(h, a, j, e, &row);
 			*rows = arena_grow(a, *rows, *n, sizeof(**rows));
 			(*rows)[(*n)++] = row;
 		}

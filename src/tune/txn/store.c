@@ -15,7 +15,8 @@
 /* A journal of this length is still read in a few milliseconds. */
 enum { LONG_BYTES = 1 << 20 };
 
-static int read_file(struct host *h, struct arena *a, const char *path, struct seal_file *out)
+static int txn_store_read_file(struct host *h, struct arena *a, const char *path,
+			       struct seal_file *out)
 {
 	char *text;
 	int r = host_read(h, path, FILE_BYTES_MAX, a, &text, &out->len);
@@ -38,13 +39,13 @@ int store_load(struct host *h, struct arena *a, struct store *out, struct err *e
 {
 	struct seal_file journal, copy;
 	const char *line, *nl;
-	int r = read_file(h, a, TXN_JOURNAL, &journal);
+	int r = txn_store_read_file(h, a, TXN_JOURNAL, &journal);
 
 	*out = (struct store){ .next = 1 };
 	if (r)
 		return err_set(e, r, "%s: %s", TXN_JOURNAL, strerror(-r));
 	/* It is read for what the journal has lost: without it that is still lost. */
-	if (read_file(h, a, TXN_COPY, &copy))
+	if (txn_store_read_file(h, a, TXN_COPY, &copy))
 		copy = (struct seal_file){ "", 0 };
 	seal_merge(a, journal, copy, &out->read);
 	out->files = (struct journal_files){ .format = out->read.sealed ? STORE_FORMAT
@@ -73,7 +74,7 @@ int store_history(struct host *h, struct arena *a, struct journal_files *files,
 		  struct seal_read *out, struct err *e)
 {
 	struct seal_file history;
-	int r = read_file(h, a, TXN_HISTORY, &history);
+	int r = txn_store_read_file(h, a, TXN_HISTORY, &history);
 	TEXT_AUTO good = { 0 };
 	uint32_t p, c;
 
@@ -110,7 +111,7 @@ static void note_bad(struct journal *out, size_t line)
 	out->bad_at = out->bad_lines++ ? out->bad_at : line;
 }
 
-static size_t line_number(const char *text, const char *line)
+static size_t txn_store_line_number(const char *text, const char *line)
 {
 	size_t n = 1;
 
@@ -121,7 +122,7 @@ static size_t line_number(const char *text, const char *line)
 	return n;
 }
 
-static void read_line(void *ctx, const char *line, size_t n)
+static void txn_store_read_line(void *ctx, const char *line, size_t n)
 {
 	struct reader *r = ctx;
 	struct line_head head;
@@ -133,7 +134,7 @@ static void read_line(void *ctx, const char *line, size_t n)
 		return;
 	j = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
 	if (!j || line_apply(r->a, r->out, &r->at[head.txn], &head, j))
-		note_bad(r->out, r->out->bad_lines ? 0 : line_number(r->text, line));
+		note_bad(r->out, r->out->bad_lines ? 0 : txn_store_line_number(r->text, line));
 	json_decref(j);
 }
 
@@ -150,11 +151,12 @@ static void read_stretches(struct reader *r, const struct journal_scan *s, const
 
 		r->txn = one->txn;
 		if (all || !scan_is_past(s, one->txn))
-			scan_lines(one->from, (size_t)(one->to - one->from), read_line, r);
+			scan_lines(one->from, (size_t)(one->to - one->from), txn_store_read_line,
+				   r);
 	}
 }
 
-static void settle(struct transaction *t)
+static void txn_store_settle(struct transaction *t)
 {
 	size_t undone = 0, stuck = 0;
 	bool over = transaction_is_over(t);
@@ -182,8 +184,8 @@ static int by_number(const void *x, const void *y)
 }
 
 /* Both texts; past is empty unless everything is asked for. */
-static void read_all(struct arena *a, const struct store *now, const struct seal_read *past,
-		     bool all, struct journal *out)
+static void txn_store_read_all(struct arena *a, const struct store *now,
+			       const struct seal_read *past, bool all, struct journal *out)
 {
 	struct journal_scan s = { .sealed = now->read.sealed }, old = { .sealed = true };
 	struct reader r = { .a = a, .out = out };
@@ -199,7 +201,7 @@ static void read_all(struct arena *a, const struct store *now, const struct seal
 	read_stretches(&r, &old, past->text, true);
 	read_stretches(&r, &s, now->read.text, all);
 	for (size_t i = 0; i < out->n; i++)
-		settle(&out->items[i]);
+		txn_store_settle(&out->items[i]);
 	if (past->len)
 		qsort(out->items, out->n, sizeof(*out->items), by_number);
 	free(r.at);
@@ -223,7 +225,7 @@ int journal_load(struct host *h, struct arena *a, bool all, struct journal *out,
 	out->mended = now.read.mended;
 	out->torn = now.torn;
 	out->files = now.files;
-	read_all(a, &now, &past, all, out);
+	txn_store_read_all(a, &now, &past, all, out);
 	return 0;
 }
 
@@ -304,7 +306,8 @@ static void add_unread(struct text *out, unsigned long txn, const char *line, si
 
 /* Whether the line says something where it stands. What it says nothing of is not known to the
  * lines behind it. */
-static bool is_valid(struct writing *w, const struct line_head *head, const char *line, size_t n)
+static bool txn_store_is_valid(struct writing *w, const struct line_head *head, const char *line,
+			       size_t n)
 {
 	size_t *at = &w->at[head->txn], known = *at ? w->parsed.items[*at - 1].n : 0;
 	json_error_t why;
@@ -317,7 +320,7 @@ static bool is_valid(struct writing *w, const struct line_head *head, const char
 	return sound;
 }
 
-static void add_line(void *ctx, const char *line, size_t n)
+static void txn_store_add_line(void *ctx, const char *line, size_t n)
 {
 	struct writing *w = ctx;
 	struct line_head head;
@@ -330,7 +333,7 @@ static void add_line(void *ctx, const char *line, size_t n)
 	if (headed && head.txn == TXN_MAX && !line_is(&head, "unread"))
 		return;
 	if (w->how == STORE_GIVE_UP &&
-	    (!headed || head.txn == TXN_MAX || !is_valid(w, &head, line, n)))
+	    (!headed || head.txn == TXN_MAX || !txn_store_is_valid(w, &head, line, n)))
 		return;
 	if (w->sealed)
 		n = seal_object_len(n);
@@ -360,7 +363,7 @@ static int write_anew(struct host *h, const struct store *s, enum store_how how,
 	if (how == STORE_GIVE_UP)
 		w.at = arena_array(&w.a, w.scan.last + 1, sizeof(*w.at));
 	add_first(&w, s);
-	scan_lines(s->read.text, s->read.len, add_line, &w);
+	scan_lines(s->read.text, s->read.len, txn_store_add_line, &w);
 	if (is_worth_it(&w, s, how)) {
 		/* The history first: what a crash leaves in both is read as what it is. */
 		if (w.history.len)

@@ -7,7 +7,7 @@
 #include "tune/txn/store.h"
 
 /* Changes of which too little can be read to take them back. */
-static void give_up(struct txn_run *r)
+static void tend_give_up(struct txn_run *r)
 {
 	for (size_t i = 0; i < r->journal.n; i++) {
 		struct transaction *t = &r->journal.items[i];
@@ -38,7 +38,7 @@ int txn_tend(struct host *h, struct arena *a, enum txn_tend how, const struct tx
 	if (code)
 		return code;
 	if (how == TXN_GIVE_UP)
-		give_up(&r);
+		tend_give_up(&r);
 	code = run_close(&r, e);
 	if (code)
 		return code;

@@ -6,7 +6,7 @@
 #include "tune/txn/boot.h"
 #include "tune/txn/run.h"
 
-static bool selects(const struct txn_select *s, const struct entry *e)
+static bool undo_selects(const struct txn_select *s, const struct entry *e)
 {
 	bool is_meant = !s->n_knobs;
 
@@ -34,7 +34,7 @@ static bool is_numbered(const struct txn_select *s, const struct entry *e)
 
 static bool takes(const struct txn_select *s, const struct entry *e)
 {
-	return is_open(s, e) && selects(s, e) && is_numbered(s, e);
+	return is_open(s, e) && undo_selects(s, e) && is_numbered(s, e);
 }
 
 static size_t count_open(const struct txn_select *s, const struct transaction *t)
@@ -102,7 +102,7 @@ static bool undo_one(struct txn_run *r, const struct txn_select *s, size_t which
 
 /* What is to be taken back, before any of it is: where that cannot be said nothing is. What was
  * left to somebody, in a transaction that is over, is open again from here on. */
-static void announce(struct txn_run *r, const struct txn_select *s, struct transaction *t)
+static void undo_announce(struct txn_run *r, const struct txn_select *s, struct transaction *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		struct entry *e = &t->entries[i];
@@ -117,7 +117,7 @@ static void announce(struct txn_run *r, const struct txn_select *s, struct trans
 	}
 }
 
-static int nothing(const struct txn_select *s, const struct journal *j, struct err *e)
+static int undo_nothing(const struct txn_select *s, const struct journal *j, struct err *e)
 {
 	if (j->bad_lines) {
 		err_set(e, -ENOENT, "there is nothing to undo among what can be read");
@@ -151,7 +151,7 @@ static int check_order(struct txn_run *r, const struct txn_select *s, struct err
 	return 0;
 }
 
-static int undo(struct txn_run *r, const struct txn_select *s, struct err *e)
+static int undo_undo(struct txn_run *r, const struct txn_select *s, struct err *e)
 {
 	unsigned long newest = newest_open(s, &r->journal);
 	size_t n = r->journal.n, changes = 0;
@@ -162,14 +162,14 @@ static int undo(struct txn_run *r, const struct txn_select *s, struct err *e)
 		if (is_meant(s, &r->journal.items[i], newest))
 			changes += count_open(s, &r->journal.items[i]);
 	if (!changes)
-		return r->report->recovered ? 0 : nothing(s, &r->journal, e);
+		return r->report->recovered ? 0 : undo_nothing(s, &r->journal, e);
 	code = check_order(r, s, e);
 	if (code)
 		return code;
 	run_begin(r, "undo", NULL, changes);
 	for (size_t i = n; i-- > 0;)
 		if (is_meant(s, &r->journal.items[i], newest))
-			announce(r, s, &r->journal.items[i]);
+			undo_announce(r, s, &r->journal.items[i]);
 	code = write_flush(&r->writer);
 	if (code) {
 		text_clear(&r->writer.waiting);
@@ -202,7 +202,7 @@ int txn_undo(struct host *h, struct arena *a, const struct txn_select *s, const 
 	code = run_open(&r, h, a, who, out, how, e);
 	if (code)
 		return code;
-	code = undo(&r, s, e);
+	code = undo_undo(&r, s, e);
 	closed = run_close(&r, &ignored);
 	if (!closed || (code && code != -EUCLEAN))
 		return code;

@@ -27,7 +27,7 @@ static void add(json_t *j, const char *key, const char *text)
 	json_object_set_new(j, key, json_text(text));
 }
 
-static void end_line(struct journal_writer *w, json_t *j)
+static void txn_write_end_line(struct journal_writer *w, json_t *j)
 {
 	char *text = json_dumps(j, JSON_COMPACT);
 
@@ -74,7 +74,7 @@ void write_begin(struct journal_writer *w, const struct transaction *t, size_t c
 	add(j, "profile", t->profile);
 	add(j, "version", t->version);
 	json_object_set_new(j, "changes", json_integer((json_int_t)changes));
-	end_line(w, j);
+	txn_write_end_line(w, j);
 }
 
 void write_intend(struct journal_writer *w, const struct transaction *t, const struct entry *e)
@@ -100,7 +100,7 @@ void write_intend(struct journal_writer *w, const struct transaction *t, const s
 	if (e->n_sides)
 		json_object_set(j, "sides", sides);
 	json_decref(sides);
-	end_line(w, j);
+	txn_write_end_line(w, j);
 }
 
 void write_done(struct journal_writer *w, const struct entry *e)
@@ -114,7 +114,7 @@ void write_done(struct journal_writer *w, const struct entry *e)
 	if (e->n_sides)
 		json_object_set(j, "left", left);
 	json_decref(left);
-	end_line(w, j);
+	txn_write_end_line(w, j);
 }
 
 void write_undone(struct journal_writer *w, const struct entry *e, unsigned long by)
@@ -123,7 +123,7 @@ void write_undone(struct journal_writer *w, const struct entry *e, unsigned long
 
 	json_object_set_new(j, "by", json_integer((json_int_t)by));
 	add(j, "note", e->note);
-	end_line(w, j);
+	txn_write_end_line(w, j);
 }
 
 void write_stuck(struct journal_writer *w, const struct entry *e, unsigned long by,
@@ -134,7 +134,7 @@ void write_stuck(struct journal_writer *w, const struct entry *e, unsigned long 
 	json_object_set_new(j, "by", json_integer((json_int_t)by));
 	add(j, "note", e->note);
 	add(j, "command", command);
-	end_line(w, j);
+	txn_write_end_line(w, j);
 }
 
 void write_rebase(struct journal_writer *w, const struct entry *e)
@@ -142,7 +142,7 @@ void write_rebase(struct journal_writer *w, const struct entry *e)
 	json_t *j = entry_line("rebase", e);
 
 	add(j, "before", e->before);
-	end_line(w, j);
+	txn_write_end_line(w, j);
 }
 
 void write_rebase_side_effect(struct journal_writer *w, const struct entry *e, size_t i)
@@ -151,22 +151,22 @@ void write_rebase_side_effect(struct journal_writer *w, const struct entry *e, s
 
 	json_object_set_new(j, "side", json_integer((json_int_t)i + 1));
 	add(j, "before", e->sides[i].before);
-	end_line(w, j);
+	txn_write_end_line(w, j);
 }
 
 void write_undoing(struct journal_writer *w, const struct entry *e)
 {
-	end_line(w, entry_line("undoing", e));
+	txn_write_end_line(w, entry_line("undoing", e));
 }
 
 void write_restoring(struct journal_writer *w, const struct entry *e)
 {
-	end_line(w, entry_line("restoring", e));
+	txn_write_end_line(w, entry_line("restoring", e));
 }
 
 void write_closed(struct journal_writer *w, unsigned long txn)
 {
-	end_line(w, line_of("closed", txn));
+	txn_write_end_line(w, line_of("closed", txn));
 }
 
 void write_end(struct journal_writer *w, unsigned long txn, enum transaction_state s)
@@ -174,7 +174,7 @@ void write_end(struct journal_writer *w, unsigned long txn, enum transaction_sta
 	json_t *j = line_of("end", txn);
 
 	add(j, "result", transaction_state_name(s));
-	end_line(w, j);
+	txn_write_end_line(w, j);
 }
 
 /* Sealed only now: a line that waits does not know which one it will follow. */

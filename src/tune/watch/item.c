@@ -50,7 +50,7 @@ static struct map tops(struct arena *a, const struct journal *j)
 
 /* The newest entry that has reset the knob to something else than what it was to be: what of ours
  * it held was not in force from then on. By keys. */
-static struct map resets(struct arena *a, const struct journal *j)
+static struct map watch_item_resets(struct arena *a, const struct journal *j)
 {
 	struct map m = { 0 };
 
@@ -81,8 +81,8 @@ static const char *stored_string(struct arena *a, const char *s, const char *lik
 }
 
 /* Of a setting with many targets most texts are those of the one before it in the list. */
-static struct watched_knob make(struct arena *a, const struct entry *e,
-				const struct watched_knob *before, bool same_boot)
+static struct watched_knob watch_item_make(struct arena *a, const struct entry *e,
+					   const struct watched_knob *before, bool same_boot)
 {
 	static const struct watched_knob none = { 0 };
 	const struct watched_knob *like = before ? before : &none;
@@ -154,7 +154,7 @@ void items_load(struct host *h, struct items *out, const struct journal *j, stru
 		const char *const *only, size_t n_only)
 {
 	struct arena scratch = { 0 };
-	struct map m = tops(&scratch, j), reset = resets(&scratch, j);
+	struct map m = tops(&scratch, j), reset = watch_item_resets(&scratch, j);
 	const char *boot = boot_id_of(h, &scratch);
 	size_t at = 0;
 
@@ -174,9 +174,9 @@ void items_load(struct host *h, struct items *out, const struct journal *j, stru
 			    !selects(only, n_only, e->id) || is_folder(&e->knob) ||
 			    map_get(&m, key) != e || (by && is_newer(by, e)))
 				continue;
-			out->list[out->n] =
-				make(&out->arena, e, out->n ? &out->list[out->n - 1] : NULL,
-				     !t->boot_id || !*boot || strcmp(t->boot_id, boot) == 0);
+			out->list[out->n] = watch_item_make(
+				&out->arena, e, out->n ? &out->list[out->n - 1] : NULL,
+				!t->boot_id || !*boot || strcmp(t->boot_id, boot) == 0);
 			carry_over(&out->list[out->n++], old, &at);
 		}
 		out->transactions += out->n > had;

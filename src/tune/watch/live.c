@@ -617,7 +617,7 @@ static void live_gpu_stop(struct live_source *s)
 	s->gpu = NULL;
 }
 
-static void live_close(struct source *src)
+static void watch_live_close(struct source *src)
 {
 	struct live_source *s = live_of(src);
 
@@ -638,7 +638,7 @@ static const struct source_ops live_ops = {
 	.busy = live_busy,
 	.stamp = live_stamp,
 	.listen = live_listen,
-	.close = live_close,
+	.close = watch_live_close,
 };
 
 struct source *live_source_open(struct host *h, const char *root, bool devices, struct err *e)
@@ -656,7 +656,7 @@ struct source *live_source_open(struct host *h, const char *root, bool devices, 
 	s->signals = live_add(s, open_signals());
 	if (s->epoll < 0 || s->signals < 0) {
 		err_set(e, -EIO, "cannot wait for events: %s", strerror(errno));
-		live_close(&s->source);
+		watch_live_close(&s->source);
 		return NULL;
 	}
 	if (s->root)
@@ -714,7 +714,7 @@ static ssize_t next_message(int fd, char *buf, size_t cap, const char *via, stru
 	return from.nl_pid == 0 ? n : -1;
 }
 
-static int on_link_attribute(const struct nlattr *a, void *to)
+static int watch_live_on_link_attribute(const struct nlattr *a, void *to)
 {
 	const char *name = mnl_attr_get_payload(a);
 	size_t n = mnl_attr_get_payload_len(a);
@@ -735,7 +735,8 @@ void live_route_read(struct live_source *s, struct hint_list *l)
 		for (const struct nlmsghdr *h = (const void *)buf; netlink_ok(h, left);
 		     h = mnl_nlmsg_next(h, &left))
 			if (h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK)
-				mnl_attr_parse(h, sizeof(struct ifinfomsg), on_link_attribute, l);
+				mnl_attr_parse(h, sizeof(struct ifinfomsg),
+					       watch_live_on_link_attribute, l);
 	}
 }
 

@@ -21,7 +21,7 @@ static bool same_address(const char *x, const char *y)
 	return a && b && strcasecmp(a, b) == 0 && strtoul(x, NULL, 16) == strtoul(y, NULL, 16);
 }
 
-static bool find_gpu(struct host *h, const char *address, char index[8])
+static bool look_find_gpu(struct host *h, const char *address, char index[8])
 {
 	long long n;
 
@@ -48,7 +48,7 @@ static enum observation look_lock(struct host *h, struct arena *a, const struct 
 
 	/* What a journal says is no lock unless the kind takes it. */
 	if (it->knob.kind != KNOB_NVML || !knob_valid(&it->knob, it->after, NULL) || !comma ||
-	    parse_i64(comma + 1, &most) || !find_gpu(h, it->knob.object, index) ||
+	    parse_i64(comma + 1, &most) || !look_find_gpu(h, it->knob.object, index) ||
 	    host_ask_int(h, "nvml", index,
 			 memory ? "nvmlDeviceGetClockInfo(MEM)" : "nvmlDeviceGetClockInfo(SM)",
 			 &mhz) ||

@@ -30,7 +30,8 @@ static long long time_us(const struct timeval *t)
 }
 
 /* Never returns. Its parent's end is its own. */
-static void child(void (*work)(void *ctx, struct text *reply), void *ctx, int fd, pid_t parent)
+static void nvml_worker_child(void (*work)(void *ctx, struct text *reply), void *ctx, int fd,
+			      pid_t parent)
 {
 	struct text reply = { 0 };
 
@@ -87,7 +88,7 @@ int nvml_worker_run(void (*work)(void *ctx, struct text *reply), void *ctx, int 
 	pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
-		child(work, ctx, ends[1], parent);
+		nvml_worker_child(work, ctx, ends[1], parent);
 	}
 	close(ends[1]);
 	r = pid < 0 ? -EIO : take_reply(ends[0], limit_ms, reply);

@@ -70,10 +70,11 @@ int interval_parse(const char *text, long long *ms)
 	return -EINVAL;
 }
 
-static int bad(struct reading *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int policy_bad(struct reading *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* The first complaint is kept. 0 tells inih that the line failed. */
-static int bad(struct reading *r, const char *fmt, ...)
+static int policy_bad(struct reading *r, const char *fmt, ...)
 {
 	char what[400];
 	va_list ap;
@@ -88,7 +89,7 @@ static int bad(struct reading *r, const char *fmt, ...)
 	return 0;
 }
 
-static char *next_line(char *buf, int cap, void *stream)
+static char *policy_next_line(char *buf, int cap, void *stream)
 {
 	struct reading *r = stream;
 	size_t n = strcspn(r->rest, "\n");
@@ -98,7 +99,7 @@ static char *next_line(char *buf, int cap, void *stream)
 		return NULL;
 	r->line++;
 	if (n > LINE_BYTES || n >= (size_t)cap) {
-		bad(r, "the line is longer than %d characters", LINE_BYTES);
+		policy_bad(r, "the line is longer than %d characters", LINE_BYTES);
 		return NULL;
 	}
 	memcpy(buf, r->rest, n);
@@ -125,12 +126,12 @@ static struct policy_row *row_for(struct reading *r, const char *pattern)
 			return &p->rows[i];
 	if (!any_setting(pattern)) {
 		near = setting_suggest(pattern);
-		bad(r, "[%s] is not a setting%s%s%s", pattern, near ? "; did you mean [" : "",
-		    near ? near : "", near ? "]?" : "");
+		policy_bad(r, "[%s] is not a setting%s%s%s", pattern,
+			   near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
 		return NULL;
 	}
 	if (p->n == ROWS_MAX) {
-		bad(r, "more than %d sections", ROWS_MAX);
+		policy_bad(r, "more than %d sections", ROWS_MAX);
 		return NULL;
 	}
 	p->rows = arena_grow(r->a, p->rows, p->n, sizeof(*p->rows));
@@ -149,13 +150,14 @@ static int common_key(struct reading *r, const char *key, const char *value, int
 	if (strcmp(key, "policy") == 0) {
 		*reaction = reaction_parse(value);
 		return *reaction < 0
-			       ? bad(r, "policy is report, re-apply or back-off, not \"%s\"", value)
+			       ? policy_bad(r, "policy is report, re-apply or back-off, not \"%s\"",
+					    value)
 			       : 1;
 	}
 	if (strcmp(key, "limit") == 0) {
 		if (parse_i64(value, &n) || n < 1 || n > POLICY_LIMIT_MAX)
-			return bad(r, "limit is 1 to %d re-applications an hour, not \"%s\"",
-				   POLICY_LIMIT_MAX, value);
+			return policy_bad(r, "limit is 1 to %d re-applications an hour, not \"%s\"",
+					  POLICY_LIMIT_MAX, value);
 		*limit = (int)n;
 		return 1;
 	}
@@ -176,20 +178,21 @@ static int watch_key(struct reading *r, const char *key, const char *value)
 		r->p->gpu_events = strcmp(value, "on") == 0;
 		return r->p->gpu_events || strcmp(value, "off") == 0
 			       ? 1
-			       : bad(r, "gpu-events is on or off, not \"%s\"", value);
+			       : policy_bad(r, "gpu-events is on or off, not \"%s\"", value);
 	}
 	if (!longest && strcmp(key, "interval") != 0)
-		return bad(r,
-			   "unknown key \"%s\" in [watch]; known are policy, limit, interval, "
-			   "max-interval, gpu-events",
-			   key);
+		return policy_bad(
+			r,
+			"unknown key \"%s\" in [watch]; known are policy, limit, interval, "
+			"max-interval, gpu-events",
+			key);
 	if (interval_parse(value, longest ? &r->p->max_interval_ms : &r->p->interval_ms))
-		return bad(r, "%s is a time from 100ms to 24h like 30s or 5m, not \"%s\"", key,
-			   value);
+		return policy_bad(r, "%s is a time from 100ms to 24h like 30s or 5m, not \"%s\"",
+				  key, value);
 	return 1;
 }
 
-static int on_key(void *user, const char *section, const char *key, const char *value)
+static int policy_on_key(void *user, const char *section, const char *key, const char *value)
 {
 	struct reading *r = user;
 	struct policy_row *row;
@@ -198,7 +201,7 @@ static int on_key(void *user, const char *section, const char *key, const char *
 	if (r->result)
 		return 0;
 	if (!*section)
-		return bad(r, "\"%s\" stands before any section", key);
+		return policy_bad(r, "\"%s\" stands before any section", key);
 	if (strcmp(section, "watch") == 0)
 		return watch_key(r, key, value);
 	row = row_for(r, section);
@@ -206,8 +209,8 @@ static int on_key(void *user, const char *section, const char *key, const char *
 		return 0;
 	code = common_key(r, key, value, &row->reaction, &row->limit);
 	return code >= 0 ? code
-			 : bad(r, "unknown key \"%s\" in [%s]; known are policy, limit", key,
-			       section);
+			 : policy_bad(r, "unknown key \"%s\" in [%s]; known are policy, limit", key,
+				      section);
 }
 
 int policy_load(struct host *h, struct arena *a, const char *path, struct policy *out,
@@ -228,13 +231,13 @@ int policy_load(struct host *h, struct arena *a, const char *path, struct policy
 		return err_set(e, code, "%s: %s", path, strerror(-code));
 	r.p = &p;
 	r.rest = text;
-	line = strlen(text) == len ? ini_parse_stream(next_line, &r, on_key, &r) : 1;
+	line = strlen(text) == len ? ini_parse_stream(policy_next_line, &r, policy_on_key, &r) : 1;
 	/* A line that is no INI is passed over by the parser; what follows must not hide it. */
 	if (line > 0 && r.complained > line)
 		r.result = 0;
 	if (!r.result && line) {
 		r.line = line > 0 ? line : r.line;
-		bad(&r, "not \"key = value\", not \"[section]\" and not a comment");
+		policy_bad(&r, "not \"key = value\", not \"[section]\" and not a comment");
 	}
 	if (r.result)
 		return r.result;

@@ -7,7 +7,7 @@
 #include "machine/knob/io.h"
 #include "tune/watch/nvml_worker.h"
 
-static int lock(struct watcher *g, const char **why)
+static int reapply_lock(struct watcher *g, const char **why)
 {
 	struct err e = { 0 };
 	int code;
@@ -57,7 +57,7 @@ static struct disturbed note_disturbed(struct watcher *g, const struct knob *k)
 	return d;
 }
 
-static void put_back(struct watcher *g, const struct disturbed *d)
+static void reapply_put_back(struct watcher *g, const struct disturbed *d)
 {
 	struct err ignored = { 0 };
 	const char *now;
@@ -70,14 +70,14 @@ static void put_back(struct watcher *g, const struct disturbed *d)
 			knob_set(g->writer, &g->round, &d->knobs[i], d->before[i], &ignored);
 }
 
-static int swap(struct watcher *g, const struct watched_knob *it, const char **why)
+static int reapply_swap(struct watcher *g, const struct watched_knob *it, const char **why)
 {
 	struct disturbed d = note_disturbed(g, &it->knob);
 	struct err e = { 0 };
 	const char *now = NULL;
 	int code = knob_set(g->writer, &g->round, &it->knob, it->after, &e), got;
 
-	put_back(g, &d);
+	reapply_put_back(g, &d);
 	got = knob_get(g->writer, &g->round, &it->knob, &now, &e);
 	if (got == 0 && (knob_holds(&it->knob, now, it->after) ||
 			 (it->read && knob_holds(&it->knob, now, it->read))))
@@ -101,7 +101,7 @@ static int compare_and_swap(struct watcher *g, const struct watched_knob *it,
 	/* A lock of the clocks has no getter: the sight itself is the reason. */
 	if (code == -ENODATA ? sight != SIGHT_OTHER : code || !knob_same(&it->knob, now, seen))
 		return -EAGAIN;
-	return swap(g, it, why);
+	return reapply_swap(g, it, why);
 }
 
 /* --- in a process of its own ------------------------------------------------------------------ */
@@ -143,7 +143,7 @@ int guard_reapply(struct watcher *g, struct watched_knob *it, enum observation s
 		  const char *seen, const char **why)
 {
 	struct swapping s = { .g = g, .it = it, .sight = sight, .seen = seen };
-	int code = lock(g, why);
+	int code = reapply_lock(g, why);
 
 	if (code)
 		return code;

@@ -61,7 +61,7 @@ struct line {
 	size_t n;
 };
 
-static void add_target(struct arena *a, struct line *l, const struct event *e)
+static void watch_report_add_target(struct arena *a, struct line *l, const struct event *e)
 {
 	const char *name = !e->item	      ? NULL
 			   : *e->item->target ? e->item->target
@@ -97,7 +97,7 @@ static void report_what(struct arena *a, struct text *t, const struct event *e)
 }
 
 /* Values may hold anything; a line is one line, moves no cursor and turns no direction. */
-static const char *one_line(struct arena *a, const char *s)
+static const char *watch_report_one_line(struct arena *a, const char *s)
 {
 	TEXT_AUTO out = { 0 };
 	uint32_t cp;
@@ -112,13 +112,13 @@ static const char *one_line(struct arena *a, const char *s)
 	return arena_strdup(a, out.s);
 }
 
-static const char *sentence(struct arena *a, const struct line *l)
+static const char *watch_report_sentence(struct arena *a, const struct line *l)
 {
 	const struct event *e = l->e;
 	TEXT_AUTO t = { 0 };
 
 	if (!e->item)
-		return one_line(a, e->note ? e->note : "");
+		return watch_report_one_line(a, e->note ? e->note : "");
 	text_printf(&t, "%s", e->item->id);
 	if (l->n > TARGETS_SHOWN)
 		text_printf(&t, " (%zu targets, %s and others)", l->n, l->targets[0]);
@@ -136,7 +136,7 @@ static const char *sentence(struct arena *a, const struct line *l)
 		text_printf(&t, ", perhaps by %s, which is running", e->likely);
 	if (e->note)
 		text_printf(&t, "; %s", e->note);
-	return one_line(a, t.s);
+	return watch_report_one_line(a, t.s);
 }
 
 static json_t *text_or_null(struct arena *a, const char *s)
@@ -196,7 +196,7 @@ static void print_json(struct reporter *r, struct arena *a, const char *time, co
 	json_object_set_new(j, "via", value_or_null(a, e->via));
 	json_object_set_new(j, "who", who_json(a, &e->who));
 	json_object_set_new(j, "likely", text_or_null(a, e->likely));
-	json_object_set_new(j, "sentence", json_string(sentence(a, l)));
+	json_object_set_new(j, "sentence", json_string(watch_report_sentence(a, l)));
 	json_print(r->out, j, JSON_COMPACT);
 	fputc('\n', r->out);
 	json_decref(j);
@@ -213,7 +213,7 @@ static void send_journal(struct reporter *r, struct arena *a, const struct line 
 	const struct event *e = l->e;
 	TEXT_AUTO t = { 0 };
 
-	journal_field(&t, "MESSAGE", sentence(a, l));
+	journal_field(&t, "MESSAGE", watch_report_sentence(a, l));
 	journal_field(&t, "MESSAGE_ID", kinds[e->kind].message_id);
 	text_printf(&t, "PRIORITY=%d\nSYSLOG_IDENTIFIER=gputune\n", kinds[e->kind].priority);
 	journal_field(&t, "GPUTUNE_EVENT", event_name(e->kind));
@@ -244,7 +244,8 @@ static void print_line(struct reporter *r, struct arena *a, long long time_s, co
 	if (r->out && r->json)
 		print_json(r, a, time, l);
 	else if (r->out)
-		fprintf(r->out, "%s %s: %s\n", time, event_name(l->e->kind), sentence(a, l));
+		fprintf(r->out, "%s %s: %s\n", time, event_name(l->e->kind),
+			watch_report_sentence(a, l));
 }
 
 void report_events(struct reporter *r, long long time_s, const struct event *list, size_t n)
@@ -262,7 +263,7 @@ void report_events(struct reporter *r, long long time_s, const struct event *lis
 			lines = arena_grow(&a, lines, n_lines, sizeof(*lines));
 			lines[n_lines++] = (struct line){ .e = &list[i] };
 		}
-		add_target(&a, &lines[k], &list[i]);
+		watch_report_add_target(&a, &lines[k], &list[i]);
 	}
 	for (size_t i = 0; i < n_lines; i++)
 		print_line(r, &a, time_s, &lines[i]);

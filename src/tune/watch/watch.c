@@ -247,7 +247,7 @@ static void reload_policy(struct watcher *g)
 
 /* --- hints ------------------------------------------------------------------------------------ */
 
-static void take_item(struct watcher *g, struct watched_knob *it, const struct hint *h)
+static void watch_watch_take_item(struct watcher *g, struct watched_knob *it, const struct hint *h)
 {
 	long long due = guard_now(g) + (h->kind == HINT_DEVICE ? DEVICE_MS : SETTLE_MS);
 
@@ -270,7 +270,7 @@ static bool watcher_take(struct watcher *g, const struct hint *h)
 		g->journal_due = guard_now(g) + SETTLE_MS;
 	for (size_t i = 0; i < g->items.n; i++)
 		if (item_is_named(&g->items.list[i], h))
-			take_item(g, &g->items.list[i], h);
+			watch_watch_take_item(g, &g->items.list[i], h);
 	/* A device that came back has other files than those that were listened to. */
 	if (h->kind == HINT_DEVICE || h->kind == HINT_ALL)
 		listen(g);
@@ -339,7 +339,7 @@ static long long wait_of(const struct item_past *p, long long now)
 	return until > now ? until - now : 0;
 }
 
-static const char *blame_text(struct watcher *g, struct watched_knob *it)
+static const char *watch_watch_blame_text(struct watcher *g, struct watched_knob *it)
 {
 	const struct who *blamed = &item_past(it)->blamed;
 	const char *likely =
@@ -349,7 +349,7 @@ static const char *blame_text(struct watcher *g, struct watched_knob *it)
 		      : who_text(&g->round, blamed);
 }
 
-static void give_up(struct watcher *g, struct watched_knob *it, const char *now)
+static void watch_watch_give_up(struct watcher *g, struct watched_knob *it, const char *now)
 {
 	struct event *e = watch_log(g, EVENT_GAVE_UP, it, now);
 	int n = item_past(it)->n_tried;
@@ -358,7 +358,7 @@ static void give_up(struct watcher *g, struct watched_knob *it, const char *now)
 			       "it was set again %d time%s within an hour, and something sets it "
 			       "back each time: %s; it is left alone until it is applied again or "
 			       "the watcher is reloaded",
-			       n, n == 1 ? "" : "s", blame_text(g, it));
+			       n, n == 1 ? "" : "s", watch_watch_blame_text(g, it));
 	it->state = ITEM_GIVEN_UP;
 	item_set_now(it, now);
 }
@@ -374,7 +374,7 @@ static void set_again(struct watcher *g, struct watched_knob *it, enum observati
 	int code;
 
 	if (forget_old_tries(past, at) >= limit) {
-		give_up(g, it, now);
+		watch_watch_give_up(g, it, now);
 		return;
 	}
 	wait = wait_of(past, at);
@@ -415,8 +415,8 @@ static bool can_be_set_again(const struct watched_knob *it)
 	return it->knob.kind != KNOB_FILE && it->knob.kind != KNOB_BOOTARG;
 }
 
-static void changed(struct watcher *g, struct watched_knob *it, enum observation sight,
-		    const char *now)
+static void watch_watch_changed(struct watcher *g, struct watched_knob *it, enum observation sight,
+				const char *now)
 {
 	bool lost = !it->same_boot && knob_is_runtime(it->knob.kind) && it->state == ITEM_NEW,
 	     known = it->state == ITEM_CHANGED && it->now && strcmp(it->now, now) == 0;
@@ -457,7 +457,7 @@ static void changed(struct watcher *g, struct watched_knob *it, enum observation
 	}
 }
 
-static void is_ours(struct watcher *g, struct watched_knob *it, const char *now)
+static void watch_watch_is_ours(struct watcher *g, struct watched_knob *it, const char *now)
 {
 	int tries = forget_old_tries(it->past, guard_now(g));
 
@@ -477,8 +477,8 @@ static bool is_elsewhere(struct watcher *g, const struct watched_knob *it)
 	return *it->place && strcmp(it->place, knob_place(g->h, &g->round, &it->knob)) != 0;
 }
 
-static void is_away(struct watcher *g, struct watched_knob *it, enum observation sight,
-		    const char *why)
+static void watch_watch_is_away(struct watcher *g, struct watched_knob *it, enum observation sight,
+				const char *why)
 {
 	enum item_state to = sight == SIGHT_UNSEEN ? ITEM_UNSEEN : ITEM_GONE;
 
@@ -498,7 +498,7 @@ static void guard_react(struct watcher *g, struct watched_knob *it, enum observa
 	}
 	switch (sight) {
 	case SIGHT_OURS:
-		is_ours(g, it, now);
+		watch_watch_is_ours(g, it, now);
 		break;
 	case SIGHT_BLIND:
 		/* Nothing speaks against it; that is no proof that a change was taken back. */
@@ -507,10 +507,10 @@ static void guard_react(struct watcher *g, struct watched_knob *it, enum observa
 		break;
 	case SIGHT_GONE:
 	case SIGHT_UNSEEN:
-		is_away(g, it, sight, now);
+		watch_watch_is_away(g, it, sight, now);
 		break;
 	default:
-		changed(g, it, sight, now);
+		watch_watch_changed(g, it, sight, now);
 		break;
 	}
 }
@@ -567,7 +567,7 @@ static void look_again(struct watcher *g, struct watched_knob *it)
 }
 
 /* Nothing new is most of what is ever seen: it leaves nothing in memory. */
-static void look_at(struct watcher *g, struct look *l)
+static void watch_watch_look_at(struct watcher *g, struct look *l)
 {
 	struct arena_mark before = arena_mark(&g->round);
 
@@ -603,7 +603,7 @@ static size_t look_at_due(struct watcher *g, bool poll, bool dear, struct look *
 		if (nvml_worker_handles(g, it))
 			others[n_others++] = &looks[n];
 		else
-			look_at(g, &looks[n]);
+			watch_watch_look_at(g, &looks[n]);
 		n++;
 	}
 	if (n_others)
@@ -690,7 +690,7 @@ static void guard_round(struct watcher *g)
 		reopen(g);
 }
 
-static void start(struct watcher *g)
+static void watch_watch_start(struct watcher *g)
 {
 	struct watch_sum s;
 	struct event *e;
@@ -719,7 +719,7 @@ int watch_run(const struct watch *w, struct watch_sum *out, struct err *e)
 		return -EIO;
 	code = guard_policy(&g, e);
 	if (code == 0) {
-		start(&g);
+		watch_watch_start(&g);
 		/* One look waits for a change that is being made. */
 		for (int i = 0;
 		     (w->once ? g.journal_due && i < ONCE_ROUNDS : true) && sleep_and_take(&g);

@@ -32,8 +32,9 @@ int handshake_fail(const char *who, int r, const char *what, struct err *e)
 /* --- client -------------------------------------------------------------------------------------
  */
 
-static int exchange(int fd, const char *who, const struct opening *mine, struct opening *theirs,
-		    const struct net_wait *w, const char *what, struct err *e)
+static int handshake_exchange(int fd, const char *who, const struct opening *mine,
+			      struct opening *theirs, const struct net_wait *w, const char *what,
+			      struct err *e)
 {
 	uint8_t bytes[WIRE_OPENING];
 	int r;
@@ -49,15 +50,15 @@ static int exchange(int fd, const char *who, const struct opening *mine, struct 
 	return r ? handshake_fail(who, r, what, e) : 0;
 }
 
-static int prove(int fd, const char *who, const struct token *t, const struct net_wait *w,
-		 const struct wire_auth *auth, struct err *e)
+static int handshake_prove(int fd, const char *who, const struct token *t, const struct net_wait *w,
+			   const struct wire_auth *auth, struct err *e)
 {
 	struct opening mine = { .kind = OPENING_PROOF, .version = WIRE_VERSION }, theirs = { 0 };
 	uint8_t want[WIRE_SECRET];
 	int r;
 
 	wire_proof(t->secret, t->n, auth, PROOF_CLIENT, mine.secret);
-	r = exchange(fd, who, &mine, &theirs, w, "while it checked our token", e);
+	r = handshake_exchange(fd, who, &mine, &theirs, w, "while it checked our token", e);
 	if (r)
 		return r;
 	if (theirs.kind == OPENING_REFUSED)
@@ -81,13 +82,13 @@ int handshake_client(int fd, const char *who, const struct token *t, const struc
 
 	randombytes_buf(auth.client, WIRE_SECRET);
 	memcpy(hello.secret, auth.client, WIRE_SECRET);
-	r = exchange(fd, who, &hello, &theirs, w, "after our hello", e);
+	r = handshake_exchange(fd, who, &hello, &theirs, w, "after our hello", e);
 	if (r == 0 && theirs.kind != OPENING_CHALLENGE)
 		r = handshake_fail(who, -EBADMSG, "after our hello", e);
 	if (r)
 		return r;
 	memcpy(auth.server, theirs.secret, WIRE_SECRET);
-	r = prove(fd, who, t, w, &auth, e);
+	r = handshake_prove(fd, who, t, w, &auth, e);
 	if (r == 0)
 		wire_proof(t->secret, t->n, &auth, PROOF_KEY, key);
 	return r;
@@ -134,7 +135,7 @@ bool handshake_admit(int fd, const struct token *t, const struct wire_auth *a,
 
 /* Reads the token's file, and only one that others cannot read. */
 
-static int judge(const char *path, const struct stat *st, struct err *e)
+static int handshake_judge(const char *path, const struct stat *st, struct err *e)
 {
 	if (!S_ISREG(st->st_mode))
 		return err_set(e, -EINVAL, "%s is no regular file", path);
@@ -184,7 +185,7 @@ int token_load(const char *path, struct token *out, struct err *e)
 	if (fd < 0)
 		return err_set(e, -errno, "%s cannot be read: %s", path, strerror(errno));
 	r = fstat(fd, &st) ? err_set(e, -errno, "%s cannot be looked at", path)
-			   : judge(path, &st, e);
+			   : handshake_judge(path, &st, e);
 	if (r == 0)
 		r = read_secret(fd, path, out, e);
 	/* Whoever has a token proves it. */

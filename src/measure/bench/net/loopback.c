@@ -13,7 +13,7 @@
 enum { CHILD_LISTENER = 3 };
 
 /* The C library lets a child of a process with threads allocate and start threads of its own. */
-static void child_main(int listener, const struct token *t, pid_t parent)
+static void loopback_child_main(int listener, const struct token *t, pid_t parent)
 {
 	struct serve s = { .listener = CHILD_LISTENER, .wake = -1, .token = t };
 	struct err e;
@@ -40,7 +40,7 @@ int loopback_start(const struct token *t, struct net_address *out, pid_t *child,
 		return r;
 	*child = fork();
 	if (*child == 0)
-		child_main(listener, t, parent);
+		loopback_child_main(listener, t, parent);
 	close(listener);
 	if (*child < 0) {
 		*child = 0;

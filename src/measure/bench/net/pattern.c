@@ -41,7 +41,7 @@ void stream_mark(uint8_t *buffer, uint64_t test, size_t index, uint64_t offset)
 }
 
 /* n bytes of one block, in bytes after its begin. */
-static void look(struct stream_check *c, size_t in, const uint8_t *bytes, size_t n)
+static void pattern_look(struct stream_check *c, size_t in, const uint8_t *bytes, size_t n)
 {
 	size_t skip = 0;
 
@@ -68,7 +68,7 @@ void stream_check(struct stream_check *c, const uint8_t *bytes, size_t n)
 		size_t in = c->seen % STREAM_BLOCK, most = STREAM_BLOCK - in,
 		       k = n < most ? n : most;
 
-		look(c, in, bytes, k);
+		pattern_look(c, in, bytes, k);
 		c->seen += k;
 		if (k == most)
 			end_block(c);

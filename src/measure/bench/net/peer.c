@@ -19,7 +19,7 @@ int peer_fail(const struct peer *p, int r, const char *what, struct err *e)
 /* --- handshake ----------------------------------------------------------------------------------
  */
 
-static int dial(struct peer *p, struct err *e)
+static int peer_dial(struct peer *p, struct err *e)
 {
 	struct net_wait w = { PEER_DIAL_MS, p->frames.stop };
 	int fd = net_dial(&p->address, 0, &w);
@@ -39,7 +39,7 @@ static int dial(struct peer *p, struct err *e)
 static int shake_hands(struct peer *p, const struct token *t, struct err *e)
 {
 	struct net_wait w = { PEER_DIAL_MS, p->frames.stop };
-	int fd = dial(p, e), r;
+	int fd = peer_dial(p, e), r;
 
 	if (fd < 0)
 		return fd;
@@ -88,8 +88,8 @@ int peer_open(const struct peer_ask *ask, struct peer *p, struct err *e)
 /* --- questions ----------------------------------------------------------------------------------
  */
 
-static int ask(struct peer *p, const struct wire_frame *f, enum frame_kind want,
-	       struct wire_frame *answer, const char *what, struct err *e)
+static int peer_ask_one(struct peer *p, const struct wire_frame *f, enum frame_kind want,
+			struct wire_frame *answer, const char *what, struct err *e)
 {
 	int r = frames_put(&p->frames, f, PEER_MS);
 
@@ -108,7 +108,7 @@ static int ask(struct peer *p, const struct wire_frame *f, enum frame_kind want,
 int peer_start(struct peer *p, const struct frame_start_test *t, struct err *e)
 {
 	struct wire_frame f = { .kind = FRAME_START, .start = *t }, answer = { 0 };
-	int r = ask(p, &f, FRAME_STARTED, &answer, "starting a test", e);
+	int r = peer_ask_one(p, &f, FRAME_STARTED, &answer, "starting a test", e);
 
 	if (r)
 		return r;
@@ -145,11 +145,11 @@ int peer_ready(struct peer *p, struct err *e)
 	struct wire_frame f = { .kind = FRAME_READY }, answer = { 0 };
 
 	/* It may wait for connections itself before it answers. */
-	return ask(p, &f, FRAME_READY, &answer, "waiting for it to begin", e);
+	return peer_ask_one(p, &f, FRAME_READY, &answer, "waiting for it to begin", e);
 }
 
-static int counts(struct peer *p, enum frame_kind kind, struct peer_counts *out, const char *what,
-		  struct err *e)
+static int peer_counts_one(struct peer *p, enum frame_kind kind, struct peer_counts *out,
+			   const char *what, struct err *e)
 {
 	struct wire_frame f = { .kind = kind }, answer = { 0 };
 	const atomic_bool *stop = p->frames.stop;
@@ -158,7 +158,7 @@ static int counts(struct peer *p, enum frame_kind kind, struct peer_counts *out,
 	/* Not cut short: an answer left unread would be taken for that of the next question. */
 	p->frames.stop = NULL;
 	out->asked_ns = net_now_ns();
-	r = ask(p, &f, FRAME_COUNTS, &answer, what, e);
+	r = peer_ask_one(p, &f, FRAME_COUNTS, &answer, what, e);
 	out->answered_ns = net_now_ns();
 	p->frames.stop = stop;
 	if (r == 0)
@@ -168,12 +168,12 @@ static int counts(struct peer *p, enum frame_kind kind, struct peer_counts *out,
 
 int peer_count(struct peer *p, struct peer_counts *out, struct err *e)
 {
-	return counts(p, FRAME_COUNT, out, "while measuring", e);
+	return peer_counts_one(p, FRAME_COUNT, out, "while measuring", e);
 }
 
 int peer_stop(struct peer *p, struct peer_counts *out, struct err *e)
 {
-	int r = counts(p, FRAME_STOP, out, "ending the test", e);
+	int r = peer_counts_one(p, FRAME_STOP, out, "ending the test", e);
 
 	p->test = 0;
 	return r;
@@ -188,7 +188,7 @@ int peer_verbs(struct peer *p, const struct frame_verbs *own, struct frame_verbs
 	       struct err *e)
 {
 	struct wire_frame f = { .kind = FRAME_VERBS, .verbs = *own }, answer = { 0 };
-	int r = ask(p, &f, FRAME_VERBS, &answer, "connecting queue pairs", e);
+	int r = peer_ask_one(p, &f, FRAME_VERBS, &answer, "connecting queue pairs", e);
 
 	if (r == 0)
 		*theirs = answer.verbs;

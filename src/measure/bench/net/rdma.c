@@ -190,7 +190,7 @@ static void check_reads(struct flow *s, uint64_t to)
 					i % RDMA_SAMPLED == RDMA_SAMPLED - 1 ? s->like : NULL);
 }
 
-static int reap(struct flow *s, struct err *e)
+static int net_rdma_reap(struct flow *s, struct err *e)
 {
 	struct verbs_done d;
 	int r = rdma_client_wait(&s->c, &d, e);
@@ -218,7 +218,7 @@ static int pump(struct flow *s, int ms, struct err *e)
 			if (r)
 				return r;
 		}
-		r = reap(s, e);
+		r = net_rdma_reap(s, e);
 	}
 	return r;
 }
@@ -249,18 +249,18 @@ static int flow_run(void *state, struct bench_sample *out, struct err *e)
 }
 
 /* Every request that was posted is done; those without a completion of their own precede one. */
-static int drain(struct flow *s, struct err *e)
+static int net_rdma_drain(struct flow *s, struct err *e)
 {
 	int r = 0;
 
 	while (r == 0 && s->posted % s->moderation)
 		r = post_one(s, e);
 	while (r == 0 && s->done < s->posted)
-		r = reap(s, e);
+		r = net_rdma_reap(s, e);
 	return r;
 }
 
-static int check_link(const struct flow *s, const struct peer_counts *end, struct err *e)
+static int net_rdma_check_link(const struct flow *s, const struct peer_counts *end, struct err *e)
 {
 	struct link_bytes now = rdma_count(&s->c.port);
 	bool out = s->op != VERBS_READ, known = now.known && s->first_link.known,
@@ -283,7 +283,7 @@ static int flow_verify(void *state, struct err *e)
 	int r;
 
 	peer_finishing(&s->c.peer);
-	r = drain(s, e);
+	r = net_rdma_drain(s, e);
 
 	/* A message is done here when it arrived; the thread there may need a moment to see it. */
 	for (int i = 0; r == 0 && s->op == VERBS_SEND && i < 100; i++) {
@@ -302,7 +302,7 @@ static int flow_verify(void *state, struct err *e)
 	if (wrong)
 		return err_set(e, -EILSEQ, "%llu messages arrived with other data than was sent",
 			       wrong);
-	return check_link(s, &end, e);
+	return net_rdma_check_link(s, &end, e);
 }
 
 static void flow_cases(const struct bench_env *env, struct bench_cases *out)
@@ -400,7 +400,7 @@ static int ping_setup(const struct bench_env *env, const struct bench_case *c, v
 }
 
 /* Spins on our memory until the answer stands there. */
-static int answered(struct ping *s, const _Atomic uint64_t *word, struct err *e)
+static int net_rdma_answered(struct ping *s, const _Atomic uint64_t *word, struct err *e)
 {
 	const atomic_bool *stop = s->c.peer.frames.stop;
 	struct rdma_spin spin = { 0 };
@@ -433,7 +433,7 @@ static int one_write(struct ping *s, struct err *e)
 	r = verbs_post(&s->c.pair, VERBS_WRITE, 0, size, s->count, true);
 	if (r)
 		return refused(&s->c, r, e);
-	r = answered(s, in, e);
+	r = net_rdma_answered(s, in, e);
 	return r ? r : rdma_client_wait(&s->c, &d, e);
 }
 

@@ -97,7 +97,7 @@ static void answer_pings(struct rdma_serve *s)
 	}
 }
 
-static void *serve_main(void *arg)
+static void *rdma_serve_main(void *arg)
 {
 	struct rdma_serve *s = arg;
 
@@ -108,7 +108,7 @@ static void *serve_main(void *arg)
 	return NULL;
 }
 
-static int prepare(struct rdma_serve *s, struct err *e)
+static int rdma_serve_prepare(struct rdma_serve *s, struct err *e)
 {
 	size_t slots = s->t.kind == TEST_RDMA_PING ? 0 : rdma_slots(s->t.size);
 	struct verbs_want want = rdma_want(&s->t);
@@ -143,7 +143,7 @@ int rdma_serve_start(const struct frame_start_test *t, uint64_t test, const char
 	s->t = *t;
 	s->test = test;
 	r = verbs_port_open(netdev, &s->port, e);
-	r = r ? r : prepare(s, e);
+	r = r ? r : rdma_serve_prepare(s, e);
 	if (r) {
 		rdma_serve_end(s);
 		return r;
@@ -165,7 +165,7 @@ int rdma_serve_connect(struct rdma_serve *s, const struct frame_verbs *theirs,
 	*own = s->pair.own;
 	if (s->t.kind != TEST_RDMA_SEND && s->t.kind != TEST_RDMA_PING)
 		return 0;
-	r = -pthread_create(&s->thread, NULL, serve_main, s);
+	r = -pthread_create(&s->thread, NULL, rdma_serve_main, s);
 	s->running = r == 0;
 	return r ? err_set(e, r, "no thread: %s", strerror(-r)) : 0;
 }
@@ -320,7 +320,7 @@ bool rdma_spin(struct rdma_spin *s)
 	return true;
 }
 
-static bool number(const struct verbs_port *p, const char *name, uint64_t *out)
+static bool rdma_serve_number(const struct verbs_port *p, const char *name, uint64_t *out)
 {
 	char path[192], line[32];
 	FILE *f;
@@ -343,7 +343,8 @@ struct link_bytes rdma_count(const struct verbs_port *p)
 	struct net_link l = { 0 };
 
 	/* They count words of four bytes. */
-	if (number(p, "port_xmit_data", &out.tx) && number(p, "port_rcv_data", &out.rx)) {
+	if (rdma_serve_number(p, "port_xmit_data", &out.tx) &&
+	    rdma_serve_number(p, "port_rcv_data", &out.rx)) {
 		out.known = true;
 		out.tx *= 4;
 		out.rx *= 4;

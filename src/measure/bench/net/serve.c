@@ -65,7 +65,7 @@ static void serve_send(struct door *d, const char *client, const char *what)
 }
 
 /* It knows the token. True when a session took the connection. */
-static bool admit(struct door *d, struct caller *c)
+static bool net_serve_admit(struct door *d, struct caller *c)
 {
 	const struct token *t = d->s->token;
 	uint8_t key[WIRE_SECRET];
@@ -116,7 +116,7 @@ static enum fate decide_other(struct door *d, struct caller *c, struct opening *
 	}
 }
 
-static enum fate decide(void *ctx, struct caller *c, struct opening *o)
+static enum fate net_serve_decide(void *ctx, struct caller *c, struct opening *o)
 {
 	struct door *d = ctx;
 
@@ -126,7 +126,7 @@ static enum fate decide(void *ctx, struct caller *c, struct opening *o)
 	case SHAKE_WAITS:
 		return FATE_WAIT;
 	case SHAKE_PROVEN:
-		return admit(d, c) ? FATE_TAKEN : FATE_CLOSE;
+		return net_serve_admit(d, c) ? FATE_TAKEN : FATE_CLOSE;
 	case SHAKE_REFUSED:
 		serve_send(d, c->name, "does not know the token");
 		return FATE_CLOSE;
@@ -137,7 +137,7 @@ static enum fate decide(void *ctx, struct caller *c, struct opening *o)
 }
 
 /* 1: end. */
-static int turn(struct door *d)
+static int net_serve_turn(struct door *d)
 {
 	struct pollfd p[3 + LOBBY_PLACES] = { { .fd = d->wake, .events = POLLIN },
 					      { .fd = d->s->wake, .events = POLLIN } };
@@ -165,10 +165,10 @@ int serve_run(const struct serve *s, struct err *e)
 	if (d.wake < 0)
 		return err_set(e, -errno, "no event: %s", strerror(errno));
 	d.lobby.listener = s->listener;
-	d.lobby.decide = decide;
+	d.lobby.decide = net_serve_decide;
 	d.lobby.ctx = &d;
 	while (r == 0)
-		r = turn(&d);
+		r = net_serve_turn(&d);
 	session_end(d.session);
 	accept_queue_close(&d.lobby);
 	close(d.wake);
@@ -212,7 +212,7 @@ static enum fate accept_queue_receive(struct accept_queue *l, struct caller *c)
 	return accept_queue_decide(l, c);
 }
 
-static void meet(struct accept_queue *l, size_t i)
+static void net_serve_meet(struct accept_queue *l, size_t i)
 {
 	enum fate f = accept_queue_receive(l, &l->caller[i]);
 
@@ -224,7 +224,7 @@ static void meet(struct accept_queue *l, size_t i)
 }
 
 /* What waits in the queue; the oldest stranger makes place when there is none. */
-static void let_in(struct accept_queue *l)
+static void net_serve_let_in(struct accept_queue *l)
 {
 	for (size_t k = 0; k < LOBBY_PLACES; k++) {
 		struct net_address a = { .len = sizeof(a.ss) };
@@ -249,7 +249,7 @@ static void let_in(struct accept_queue *l)
 		memcpy(c->name, a.text, sizeof(c->name));
 		net_no_delay(fd, true);
 		/* Often it is all there already. */
-		meet(l, l->n - 1);
+		net_serve_meet(l, l->n - 1);
 	}
 }
 
@@ -294,9 +294,9 @@ void accept_queue_turn(struct accept_queue *l, const struct pollfd *p)
 	/* From the last one: forgetting moves those behind. */
 	for (size_t i = l->polled; i-- > 0;)
 		if (p[1 + i].revents)
-			meet(l, i);
+			net_serve_meet(l, i);
 	if (p[0].revents)
-		let_in(l);
+		net_serve_let_in(l);
 	drop_late(l);
 }
 

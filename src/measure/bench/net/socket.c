@@ -32,7 +32,7 @@ void net_address_name(struct net_address *a)
 }
 
 /* Cuts the port off; false when the text is no address at all. */
-static bool split(const char *text, char host[256], const char **port)
+static bool socket_split(const char *text, char host[256], const char **port)
 {
 	const char *end, *colon = strchr(text, ':');
 	size_t n;
@@ -68,7 +68,7 @@ int net_address_parse(const char *text, bool numeric, struct net_address *out, s
 	const char *port_text;
 	int r;
 
-	if (!split(text, host, &port_text) ||
+	if (!socket_split(text, host, &port_text) ||
 	    (port_text && (parse_u64(port_text, &port) || port > 65535)))
 		return err_set(e, -EINVAL,
 			       "\"%.100s\" is no address like 10.0.0.2, host:%d or "
@@ -106,7 +106,7 @@ bool net_address_any(const struct net_address *a)
 /* --- waiting ------------------------------------------------------------------------------------
  */
 
-static int wait_for(int fd, short events, long long end, const struct net_wait *w)
+static int socket_wait_for(int fd, short events, long long end, const struct net_wait *w)
 {
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = events };
@@ -136,7 +136,8 @@ int net_dial(const struct net_address *to, int segment, const struct net_wait *w
 	if (segment && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment)))
 		r = -errno;
 	if (r == 0 && connect(fd, (const struct sockaddr *)&to->ss, to->len))
-		r = errno == EINPROGRESS ? wait_for(fd, POLLOUT, net_now_ms() + w->ms, w) : -errno;
+		r = errno == EINPROGRESS ? socket_wait_for(fd, POLLOUT, net_now_ms() + w->ms, w)
+					 : -errno;
 	if (r == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0)
 		r = -error;
 	if (r) {
@@ -147,7 +148,7 @@ int net_dial(const struct net_address *to, int segment, const struct net_wait *w
 }
 
 /* What one send or recv answered: bytes, 0 for "wait", or -errno. */
-static long long moved(ssize_t n, bool reading)
+static long long socket_moved(ssize_t n, bool reading)
 {
 	if (n > 0)
 		return n;
@@ -164,8 +165,8 @@ int net_read(int fd, void *p, size_t n, const struct net_wait *w)
 	char *at = p;
 
 	while (n) {
-		long long got = moved(recv(fd, at, n, MSG_DONTWAIT), true);
-		int r = got ? 0 : wait_for(fd, POLLIN, end, w);
+		long long got = socket_moved(recv(fd, at, n, MSG_DONTWAIT), true);
+		int r = got ? 0 : socket_wait_for(fd, POLLIN, end, w);
 
 		if (got < 0 || r)
 			return got < 0 ? (int)got : r;
@@ -181,8 +182,8 @@ int net_write(int fd, const void *p, size_t n, const struct net_wait *w)
 	const char *at = p;
 
 	while (n) {
-		long long put = moved(send(fd, at, n, MSG_DONTWAIT | MSG_NOSIGNAL), false);
-		int r = put ? 0 : wait_for(fd, POLLOUT, end, w);
+		long long put = socket_moved(send(fd, at, n, MSG_DONTWAIT | MSG_NOSIGNAL), false);
+		int r = put ? 0 : socket_wait_for(fd, POLLOUT, end, w);
 
 		if (put < 0 || r)
 			return put < 0 ? (int)put : r;
@@ -233,7 +234,7 @@ void net_drop(int fd)
 /* --- numbers below /proc/sys/net ----------------------------------------------------------------
  */
 
-static int number(const char *path)
+static int socket_number(const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char line[32];
@@ -249,12 +250,12 @@ static int number(const char *path)
 
 int sysctl_fast_open(void)
 {
-	int v = number("/proc/sys/net/ipv4/tcp_fastopen");
+	int v = socket_number("/proc/sys/net/ipv4/tcp_fastopen");
 
 	return v < 0 ? 0 : v;
 }
 
 int sysctl_slow_start_after_idle(void)
 {
-	return number("/proc/sys/net/ipv4/tcp_slow_start_after_idle");
+	return socket_number("/proc/sys/net/ipv4/tcp_slow_start_after_idle");
 }

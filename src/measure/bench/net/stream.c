@@ -24,7 +24,7 @@ static bool bulk(enum stream_role role)
  * Half of the CPUs: the other half is for the kernel's side of the work, or for the other side when
  * it is the same machine. More threads than CPUs take turns, and a turn costs more than a call.
  */
-static size_t how_many(enum stream_role role, size_t n, const struct idset *cpus)
+static size_t stream_how_many(enum stream_role role, size_t n, const struct idset *cpus)
 {
 	cpu_set_t set;
 	size_t have = 1;
@@ -39,7 +39,7 @@ static size_t how_many(enum stream_role role, size_t n, const struct idset *cpus
 	return have < n ? have : n;
 }
 
-static int prepare(struct streams *s, struct stream *one)
+static int stream_prepare(struct streams *s, struct stream *one)
 {
 	one->check = (struct stream_check){ .test = s->test,
 					    .index = one->index,
@@ -49,7 +49,7 @@ static int prepare(struct streams *s, struct stream *one)
 	return net_blocking(one->fd, STREAM_QUIET_MS);
 }
 
-static int start(struct streams *s, struct stream_thread *t)
+static int stream_start(struct streams *s, struct stream_thread *t)
 {
 	int r;
 
@@ -97,7 +97,7 @@ static struct streams *streams_new(const int *fds, size_t n, size_t threads)
 int streams_start(enum stream_role role, const int *fds, size_t n, uint64_t test, uint32_t size,
 		  const struct idset *cpus, struct streams **out, struct err *e)
 {
-	struct streams *s = streams_new(fds, n, how_many(role, n, cpus));
+	struct streams *s = streams_new(fds, n, stream_how_many(role, n, cpus));
 	int r = 0;
 
 	if (!s)
@@ -108,9 +108,9 @@ int streams_start(enum stream_role role, const int *fds, size_t n, uint64_t test
 	s->cpus = cpus;
 	stream_fill(s->pattern, test);
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = prepare(s, &s->one[i]);
+		r = stream_prepare(s, &s->one[i]);
 	for (size_t i = 0; r == 0 && i < s->threads; i++)
-		r = start(s, &s->thread[i]);
+		r = stream_start(s, &s->thread[i]);
 	if (r) {
 		streams_end(s);
 		return err_set(e, r, "no thread for a connection: %s", strerror(-r));
@@ -145,7 +145,7 @@ int streams_error(const struct streams *s)
 }
 
 /* By force when it takes too long. */
-static int join(struct streams *s, struct stream_thread *t, const struct timespec *end)
+static int stream_join(struct streams *s, struct stream_thread *t, const struct timespec *end)
 {
 	int r = 0;
 
@@ -174,7 +174,7 @@ int streams_finish(struct streams *s)
 		int k;
 
 		ran |= s->thread[i].running;
-		k = join(s, &s->thread[i], &end);
+		k = stream_join(s, &s->thread[i], &end);
 		r = r ? r : k;
 	}
 	r = r ? r : streams_error(s);
@@ -303,8 +303,8 @@ static bool receive_some(const struct stream_thread *t, struct stream *s)
 }
 
 /* The thread's connections that still go on. */
-static size_t gather(const struct stream_thread *t, short events, struct pollfd *p,
-		     struct stream **of)
+static size_t stream_gather(const struct stream_thread *t, short events, struct pollfd *p,
+			    struct stream **of)
 {
 	const struct streams *all = t->all;
 	size_t n = 0;
@@ -318,7 +318,7 @@ static size_t gather(const struct stream_thread *t, short events, struct pollfd 
 }
 
 /* Which of them can go on; false: none within the time limit, or the kernel cannot tell. */
-static bool await(struct pollfd *p, struct stream **of, size_t n)
+static bool stream_await(struct pollfd *p, struct stream **of, size_t n)
 {
 	int r;
 
@@ -346,7 +346,7 @@ static void take_turns(struct stream_thread *t, short events,
 
 	/* A receiver goes on until the other side has ended it. */
 	while ((events == POLLIN || !atomic_load_explicit(&t->all->stop, memory_order_relaxed)) &&
-	       (n = gather(t, events, p, of)) > 0 && (flows || await(p, of, n))) {
+	       (n = stream_gather(t, events, p, of)) > 0 && (flows || stream_await(p, of, n))) {
 		flows = true;
 		for (size_t i = 0; i < n; i++)
 			flows &= p[i].revents && some(t, of[i]);
@@ -372,7 +372,7 @@ static void receive_data(struct stream_thread *t)
  */
 
 /* n bytes in or out; false when it is over. */
-static bool whole(const struct stream_thread *t, bool reading, size_t n)
+static bool stream_whole(const struct stream_thread *t, bool reading, size_t n)
 {
 	struct stream *s = &t->all->one[t->first];
 
@@ -398,16 +398,16 @@ static void echo(struct stream_thread *t)
 	struct stream *s = &t->all->one[t->first];
 	size_t n = t->all->size;
 
-	while (whole(t, true, n)) {
+	while (stream_whole(t, true, n)) {
 		for (size_t i = 0; i < n; i++)
 			t->buffer[i] = (uint8_t)~t->buffer[i];
-		if (!whole(t, false, n))
+		if (!stream_whole(t, false, n))
 			return;
 		atomic_fetch_add_explicit(&s->bytes, n, memory_order_relaxed);
 	}
 }
 
-static void burst(struct stream_thread *t)
+static void stream_burst(struct stream_thread *t)
 {
 	struct stream *s = &t->all->one[t->first];
 
@@ -415,14 +415,14 @@ static void burst(struct stream_thread *t)
 		for (size_t left = t->all->size; left;) {
 			size_t n = left < STREAM_BUFFER ? left : STREAM_BUFFER;
 
-			if (!whole(t, true, n))
+			if (!stream_whole(t, true, n))
 				return;
 			left -= n;
 		}
 		total += t->all->size;
 		atomic_store_explicit(&s->bytes, total, memory_order_relaxed);
 		memcpy(t->buffer, &total, sizeof(total));
-		if (!whole(t, false, sizeof(total)))
+		if (!stream_whole(t, false, sizeof(total)))
 			return;
 	}
 }
@@ -432,7 +432,7 @@ void *stream_work(void *arg)
 	static void (*const work[])(struct stream_thread *) = { [STREAM_SENDER] = send_data,
 								[STREAM_RECEIVER] = receive_data,
 								[STREAM_ECHO] = echo,
-								[STREAM_BURST] = burst };
+								[STREAM_BURST] = stream_burst };
 	struct stream_thread *t = arg;
 
 	pin(t->all->cpus);

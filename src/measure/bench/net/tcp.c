@@ -125,7 +125,7 @@ static int sleep_window(const struct rate *s)
 
 /* Nobody can have received what was not sent. A sender counts a call when it returns, so there may
  * be one under way on each connection. */
-static int check(struct rate *s, const struct moment *now, struct err *e)
+static int tcp_check(struct rate *s, const struct moment *now, struct err *e)
 {
 	uint64_t sent = sending(s) ? now->own.bytes : now->peer.c.bytes,
 		 got = sending(s) ? now->peer.c.bytes : s->last.own.bytes;
@@ -165,7 +165,7 @@ static int rate_run(void *state, struct bench_sample *out, struct err *e)
 		r = look(s, &now, e);
 		if (r)
 			return r;
-		r = check(s, &now, e);
+		r = tcp_check(s, &now, e);
 		if (r)
 			return r;
 		bytes = sending(s) ? (double)(now.peer.c.bytes - s->last.peer.c.bytes)
@@ -189,7 +189,8 @@ static int rate_run(void *state, struct bench_sample *out, struct err *e)
 /* --- verdict ------------------------------------------------------------------------------------
  */
 
-static int check_link(const struct rate *s, const struct moment *end, double payload, struct err *e)
+static int tcp_check_link(const struct rate *s, const struct moment *end, double payload,
+			  struct err *e)
 {
 	bool out = sending(s), known = end->link.known && s->first.link.known,
 	     told = !((end->peer.c.flags | s->first.peer.c.flags) & COUNTS_NO_NIC);
@@ -231,9 +232,9 @@ static int rate_verify(void *state, struct err *e)
 		return err_set(e, -EPROTO, "%llu bytes were sent, %llu received",
 			       (unsigned long long)(sending(s) ? end.own.bytes : end.peer.c.bytes),
 			       (unsigned long long)(sending(s) ? end.peer.c.bytes : end.own.bytes));
-	r = check(s, &end, e);
+	r = tcp_check(s, &end, e);
 	payload = (double)(end.own.bytes - s->first.own.bytes);
-	r = r ? r : check_link(s, &end, payload, e);
+	r = r ? r : tcp_check_link(s, &end, payload, e);
 	again = sending(s) ? end.own.retransmits : end.peer.c.retransmits;
 	if (r == 0 && again)
 		snprintf(s->variant + n, VARIANT_MAX - n,
@@ -541,7 +542,7 @@ struct idle {
 	bool warm;
 };
 
-static void idle_teardown(void *state)
+static void tcp_idle_teardown(void *state)
 {
 	struct idle *s = state;
 
@@ -551,8 +552,8 @@ static void idle_teardown(void *state)
 	free(s->data);
 }
 
-static int idle_setup(const struct bench_env *env, const struct bench_case *c, void *state,
-		      const char **variant, struct err *e)
+static int tcp_idle_setup(const struct bench_env *env, const struct bench_case *c, void *state,
+			  const char **variant, struct err *e)
 {
 	struct idle *s = state;
 	char text[NET_TEXT];
@@ -594,7 +595,7 @@ static int pause_ms(const struct idle *s)
 }
 
 /* Gbit/s from the first byte's sending to the answer that all are there. */
-static int burst(struct idle *s, double *rate)
+static int tcp_burst(struct idle *s, double *rate)
 {
 	/* Not cut short: the peer counts whole bursts only. */
 	struct net_wait w = { STREAM_QUIET_MS, NULL };
@@ -614,13 +615,13 @@ static int steady(struct idle *s, double *median)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < STEADY; i++)
-		r = interrupted(s) ? -EINTR : burst(s, &rate[i]);
+		r = interrupted(s) ? -EINTR : tcp_burst(s, &rate[i]);
 	if (r == 0)
 		*median = stat_median_in_place(rate, STEADY);
 	return r;
 }
 
-static int idle_run(void *state, struct bench_sample *out, struct err *e)
+static int tcp_idle_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct idle *s = state;
 	struct timespec slice = { 0, 1000000 };
@@ -636,7 +637,7 @@ static int idle_run(void *state, struct bench_sample *out, struct err *e)
 		nanosleep(&slice, NULL);
 		r = interrupted(s) ? -EINTR : 0;
 	}
-	r = r ? r : burst(s, &out->value[0]);
+	r = r ? r : tcp_burst(s, &out->value[0]);
 	if (r == -EPROTO)
 		return err_set(e, r, "%s says that another number of bytes arrived than were sent",
 			       s->peer.address.text);
@@ -647,7 +648,7 @@ static int idle_run(void *state, struct bench_sample *out, struct err *e)
 	return 0;
 }
 
-static int idle_verify(void *state, struct err *e)
+static int tcp_idle_verify(void *state, struct err *e)
 {
 	struct idle *s = state;
 	struct peer_counts counts;
@@ -662,7 +663,7 @@ static int idle_verify(void *state, struct err *e)
 	return r;
 }
 
-static void idle_cases(const struct bench_env *env, struct bench_cases *out)
+static void tcp_idle_cases(const struct bench_env *env, struct bench_cases *out)
 {
 	struct frame_start_test t = { .kind = TEST_BURST, .streams = 1, .size = 1 << 20 };
 	struct net_place p;
@@ -693,11 +694,11 @@ const struct bench bench_tcp_idle = {
 	.brief = "-",
 	.seconds = 4,
 	.rounds = 3,
-	.cases = idle_cases,
+	.cases = tcp_idle_cases,
 	.state_size = sizeof(struct idle),
-	.setup = idle_setup,
-	.run = idle_run,
-	.verify = idle_verify,
-	.teardown = idle_teardown,
+	.setup = tcp_idle_setup,
+	.run = tcp_idle_run,
+	.verify = tcp_idle_verify,
+	.teardown = tcp_idle_teardown,
 	.no_limit = "unknown: it depends on the way's length",
 };

@@ -49,7 +49,7 @@ static int request_setup(const struct bench_env *env, const struct bench_case *c
 }
 
 /* n bytes by a blocking call; looks at the stop flag once a second at least. */
-static int whole(const struct request *s, bool reading, uint8_t *p, size_t n)
+static int tcp_latency_whole(const struct request *s, bool reading, uint8_t *p, size_t n)
 {
 	long long end = 0;
 
@@ -81,8 +81,8 @@ static int one_request(struct request *s)
 
 	memcpy(s->out, &s->count, sizeof(s->count));
 	s->count++;
-	r = whole(s, false, s->out, n);
-	r = r ? r : whole(s, true, s->in, n);
+	r = tcp_latency_whole(s, false, s->out, n);
+	r = r ? r : tcp_latency_whole(s, true, s->in, n);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		s->wrong += (s->in[i] ^ s->out[i]) != 0xff;
 	return r;

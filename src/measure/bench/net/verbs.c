@@ -68,7 +68,7 @@ static bool holds_ipv4(const uint8_t gid[16])
 }
 
 /* How good it is; 0: not usable. */
-static int rank(const struct gid_entry *g, const char *netdev, struct verbs_port *p)
+static int net_verbs_rank(const struct gid_entry *g, const char *netdev, struct verbs_port *p)
 {
 	static const uint8_t none[16];
 
@@ -100,7 +100,7 @@ static int look_at_port(struct verbs_port *p, uint8_t number, const char *netdev
 
 		if (p->fn.query_gid_ex(p->context, number, i, &g, 0, sizeof(g)))
 			continue;
-		r = rank(&g, netdev, &at);
+		r = net_verbs_rank(&g, netdev, &at);
 		if (r <= best)
 			continue;
 		best = r;
@@ -203,7 +203,7 @@ void verbs_port_describe(const struct verbs_port *p, char *buf, size_t n)
 
 enum { READS = 16, RNR_TIMER = 12, TIMEOUT = 14, RETRIES = 7, HOPS = 64 };
 
-static int refused(const struct verbs_pair *p, const char *what, int code, struct err *e)
+static int net_verbs_refused(const struct verbs_pair *p, const char *what, int code, struct err *e)
 {
 	int error = code ? code : errno ? errno : EIO;
 
@@ -221,7 +221,7 @@ static int to_init(struct verbs_pair *p, struct err *e)
 				       ACCESS_REMOTE_READ };
 	int r = p->port->fn.modify_qp(p->qp, &a, MASK_STATE | MASK_PKEY | MASK_PORT | MASK_ACCESS);
 
-	return r ? refused(p, "initialising a queue pair", r, e) : 0;
+	return r ? net_verbs_refused(p, "initialising a queue pair", r, e) : 0;
 }
 
 static int make_pair(struct verbs_pair *p, const struct verbs_want *w, struct err *e)
@@ -238,7 +238,7 @@ static int make_pair(struct verbs_pair *p, const struct verbs_want *w, struct er
 	}
 	/* What it granted, which may be more than was asked for. */
 	p->inlined = w->inlined < init.cap.inline_bytes ? w->inlined : init.cap.inline_bytes;
-	return p->qp ? 0 : refused(p, "a queue pair", 0, e);
+	return p->qp ? 0 : net_verbs_refused(p, "a queue pair", 0, e);
 }
 
 static int make_queues(struct verbs_pair *p, const struct verbs_want *w, struct err *e)
@@ -249,14 +249,14 @@ static int make_queues(struct verbs_pair *p, const struct verbs_want *w, struct 
 	errno = 0;
 	p->pd = fn->alloc_pd(p->port->context);
 	if (!p->pd)
-		return refused(p, "a protection domain", 0, e);
+		return net_verbs_refused(p, "a protection domain", 0, e);
 	p->mr = fn->reg_mr(p->pd, p->memory, p->bytes,
 			   ACCESS_LOCAL_WRITE | ACCESS_REMOTE_WRITE | ACCESS_REMOTE_READ);
 	if (!p->mr)
-		return refused(p, "registering memory", 0, e);
+		return net_verbs_refused(p, "registering memory", 0, e);
 	p->cq = fn->create_cq(p->port->context, (int)(2 * w->depth), NULL, NULL, 0);
 	if (!p->cq)
-		return refused(p, "a completion queue", 0, e);
+		return net_verbs_refused(p, "a completion queue", 0, e);
 	r = make_pair(p, w, e);
 	return r ? r : to_init(p, e);
 }
@@ -320,7 +320,7 @@ int verbs_pair_connect(struct verbs_pair *p, const struct frame_verbs *t, struct
 			  MASK_STATE | MASK_ADDRESS | MASK_MTU | MASK_QP | MASK_RECEIVE_PSN |
 				  MASK_READS_THERE | MASK_RNR_TIMER);
 	if (r)
-		return refused(p, "reaching the other queue pair", r, e);
+		return net_verbs_refused(p, "reaching the other queue pair", r, e);
 	a = (struct qp_attr){ .state = STATE_READY_TO_SEND,
 			      .send_psn = p->own.psn,
 			      .timeout = TIMEOUT,
@@ -331,7 +331,7 @@ int verbs_pair_connect(struct verbs_pair *p, const struct frame_verbs *t, struct
 			  MASK_STATE | MASK_SEND_PSN | MASK_TIMEOUT | MASK_RETRIES |
 				  MASK_RNR_RETRIES | MASK_READS);
 	p->theirs = *t;
-	return r ? refused(p, "readying a queue pair", r, e) : 0;
+	return r ? net_verbs_refused(p, "readying a queue pair", r, e) : 0;
 }
 
 void verbs_pair_close(struct verbs_pair *p)

@@ -132,7 +132,7 @@ bool world_trouble(struct world *w)
 	return false;
 }
 
-static int gone(struct world *w, const struct member *m, const char *what, struct err *e)
+static int world_gone(struct world *w, const struct member *m, const char *what, struct err *e)
 {
 	int r = m->gone == -EBADMSG || m->gone == -EKEYREJECTED ? m->gone : -ECONNRESET;
 
@@ -148,7 +148,7 @@ static int gone(struct world *w, const struct member *m, const char *what, struc
 }
 
 /* Who failed; one that only gave up because of others (-ECANCELED) where there is no better. */
-static const struct member *failed(const struct world *w)
+static const struct member *world_failed(const struct world *w)
 {
 	const struct member *victim = NULL;
 
@@ -164,14 +164,14 @@ static const struct member *failed(const struct world *w)
 }
 
 /* Who is gone comes before who failed: the others fail because of it. */
-static int judge(struct world *w, const char *what, struct frame_done *out, struct err *e)
+static int world_judge(struct world *w, const char *what, struct frame_done *out, struct err *e)
 {
-	const struct member *bad = failed(w);
+	const struct member *bad = world_failed(w);
 
 	*out = (struct frame_done){ 0 };
 	for (unsigned i = 1; i < w->ranks; i++)
 		if (w->member[i].gone)
-			return gone(w, &w->member[i], what, e);
+			return world_gone(w, &w->member[i], what, e);
 	if (bad)
 		return err_set(e, -(int)bad->done.error, "%s: %s", bad->name, bad->done.text);
 	for (unsigned i = 1; i < w->ranks; i++) {
@@ -208,7 +208,7 @@ int world_gather(struct world *w, double limit_s, const char *what, struct frame
 		if (late && world_trouble(w) && end > net_now_ms() + WORLD_GRACE_MS)
 			end = net_now_ms() + WORLD_GRACE_MS;
 	} while (late && net_now_ms() < end);
-	r = judge(w, what, out, e);
+	r = world_judge(w, what, out, e);
 	if (r == 0 && late) {
 		r = err_set(e, -ETIME, "%s did not answer within %.0f s, %s", late->name, limit_s,
 			    what);
@@ -381,7 +381,7 @@ static bool joins(struct meeting *m, struct frames *frames)
 }
 
 /* It knows the token. */
-static bool let_in(struct meeting *m, struct caller *c)
+static bool world_let_in(struct meeting *m, struct caller *c)
 {
 	struct frames frames = { .fd = c->fd, .stop = m->ask->stop };
 	uint8_t key[WIRE_SECRET];
@@ -397,7 +397,7 @@ static bool let_in(struct meeting *m, struct caller *c)
 }
 
 /* A stranger is forgotten. */
-static enum fate decide(void *ctx, struct caller *c, struct opening *o)
+static enum fate world_decide(void *ctx, struct caller *c, struct opening *o)
 {
 	struct meeting *m = ctx;
 
@@ -407,13 +407,13 @@ static enum fate decide(void *ctx, struct caller *c, struct opening *o)
 	case SHAKE_WAITS:
 		return FATE_WAIT;
 	case SHAKE_PROVEN:
-		return let_in(m, c) ? FATE_TAKEN : FATE_CLOSE;
+		return world_let_in(m, c) ? FATE_TAKEN : FATE_CLOSE;
 	default:
 		return FATE_CLOSE;
 	}
 }
 
-static unsigned missing(const struct world *w, char *list, size_t size)
+static unsigned world_missing(const struct world *w, char *list, size_t size)
 {
 	unsigned n = 0;
 	size_t at = 0;
@@ -430,7 +430,7 @@ static int wait_for_all(struct meeting *m, struct accept_queue *l, struct err *e
 	struct pollfd p[1 + LOBBY_PLACES];
 	char list[64];
 
-	while (missing(m->w, list, sizeof(list))) {
+	while (world_missing(m->w, list, sizeof(list))) {
 		if (stopped(m))
 			return err_set(e, -EINTR, "interrupted");
 		if (net_now_ms() > m->end)
@@ -500,11 +500,11 @@ static void world_report_why(struct world *w, const struct err *e)
 			frames_put(&w->member[i].frames, &f, STEP_MS);
 }
 
-static int lead(struct meeting *m, const struct frame_join *own, struct err *e)
+static int world_lead(struct meeting *m, const struct frame_join *own, struct err *e)
 {
 	struct member *self = &m->w->member[0];
 	struct accept_queue lobby = { .listener = listen_at(m->ask, e),
-				      .decide = decide,
+				      .decide = world_decide,
 				      .ctx = m };
 	int r;
 
@@ -540,7 +540,7 @@ static int dial_local(const char *job)
 }
 
 /* Rank 0 may begin later than the others. */
-static int dial(struct meeting *m, struct err *e)
+static int world_dial(struct meeting *m, struct err *e)
 {
 	struct timespec nap = { 0, STEP_MS / 2 * 1000000 };
 	int fd;
@@ -573,7 +573,7 @@ static int follow_once(struct meeting *m, const struct frame_join *own, struct e
 	struct wire_frame f = { .kind = FRAME_JOIN, .join = *own };
 	struct net_wait w = { SHAKE_MS * 5, m->ask->stop };
 	uint8_t key[WIRE_SECRET];
-	int fd = dial(m, e), r;
+	int fd = world_dial(m, e), r;
 
 	if (fd < 0)
 		return fd;
@@ -594,7 +594,7 @@ static int follow_once(struct meeting *m, const struct frame_join *own, struct e
 
 /* Rank 0 has places for so many at a time: strangers can push out one whose answer has a long way.
  */
-static int follow(struct meeting *m, const struct frame_join *own, struct err *e)
+static int world_follow(struct meeting *m, const struct frame_join *own, struct err *e)
 {
 	struct timespec nap = { 0, STEP_MS / 2 * 1000000 };
 	struct frames *frames = &m->w->member[0].frames;
@@ -629,7 +629,7 @@ int world_open(const struct world_ask *ask, const struct frame_join *own, struct
 	m.end = net_now_ms() + (long long)((ask->limit_s > 0 ? ask->limit_s : WORLD_JOIN_S) * 1e3);
 	join.rank = ask->rank;
 	join.ranks = ask->ranks;
-	r = ask->rank ? follow(&m, &join, e) : lead(&m, &join, e);
+	r = ask->rank ? world_follow(&m, &join, e) : world_lead(&m, &join, e);
 	if (r) {
 		world_break(m.w, e->text);
 		world_close(m.w);
