@@ -645,7 +645,7 @@ static void stored_gemm(struct run *r, const struct bench_facts *facts, struct t
 }
 
 /* Results of our benches of such GPUs, the newest of each size and kind. */
-static void kept(struct run *r, struct train_config *q)
+static void read_stored_benches(struct run *r, struct train_config *q)
 {
 	struct bench_facts facts;
 	struct host *h = run_host(r);
@@ -668,7 +668,7 @@ static void kept(struct run *r, struct train_config *q)
 int train_ask_curves(struct run *r, struct train_config *q)
 {
 	if (!r->value[OPT_NO_CALIBRATION])
-		kept(r, q);
+		read_stored_benches(r, q);
 	return r->value[OPT_ALL_REDUCE] ? named_curve(r, q) : 0;
 }
 

@@ -52,7 +52,8 @@ static struct subject *subject_of(const char *name)
 
 static void diagnose(struct subject *s, struct arena *a)
 {
-	struct signs *first = ARENA_NEW(a, struct signs), *second = ARENA_NEW(a, struct signs);
+	struct observations *first = ARENA_NEW(a, struct observations),
+			    *second = ARENA_NEW(a, struct observations);
 	struct rule_facts ev = {
 		.a = a, .m = &s->m, .findings = &s->findings, .signs = second, .earlier = first
 	};

@@ -46,9 +46,9 @@ static inline json_t *case_json(struct arena *a, const char *text)
 	return j;
 }
 
-static inline struct signs *case_signs(struct arena *a, const char *text)
+static inline struct observations *case_signs(struct arena *a, const char *text)
 {
-	struct signs *s = ARENA_NEW(a, struct signs);
+	struct observations *s = ARENA_NEW(a, struct observations);
 	struct err e = { 0 };
 	json_t *plain, *facts;
 

@@ -421,7 +421,7 @@ static void test_gates(void **state)
 static void fire(struct lab *l, const char *claim, bool fired)
 {
 	static const struct txn_who nobody = { .user = "dead man", .version = "1", .op = SETUP_OP };
-	struct deadman_report report;
+	struct rollback_report report;
 	struct err e = { 0 };
 
 	host_make_dir(l->h, DEADMAN_DIR, 0700);

@@ -33,7 +33,7 @@ static bool verb_capture_compressed(const char *path)
 int verb_capture(struct run *r)
 {
 	const char *path = r->value[OPT_OUTPUT];
-	struct signs ignored;
+	struct observations ignored;
 	struct err e = { 0 };
 	struct machine *m;
 	struct host *h;

@@ -442,7 +442,7 @@ static void sleep_s(long long seconds)
 static int cluster_rollback_run(struct run *r)
 {
 	struct txn_who who = run_who(r);
-	struct deadman_report report;
+	struct rollback_report report;
 	struct err e = { 0 };
 	long long seconds = 0;
 	HOST_AUTO *h = NULL;
@@ -559,7 +559,7 @@ static void print_note(void *ctx, const char *text)
 		fprintf(stderr, "\r\033[K%s", text);
 }
 
-static void said(const struct run *r)
+static void cluster_text(const struct run *r)
 {
 	if (!r->value[OPT_QUIET] && isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K");
@@ -665,7 +665,7 @@ static int cluster_check_run(struct run *r)
 	h = host_open_live();
 	c.discover_seconds = run.seconds;
 	code = cluster_check(&r->arena, run.rsh, &how, &c, &e);
-	said(r);
+	cluster_text(r);
 	if (code && code != -EINTR) {
 		cluster_run_close(&run);
 		return complain(EXIT_BLIND, &e);

@@ -20,7 +20,7 @@ enum { LOOK_MS = 1000, DAY_S = 86400 };
 
 /* Facts, findings and signs as they are now. */
 static void doctoring_look(struct doctoring *g, struct machine **m, struct findings *f,
-			   struct signs *s)
+			   struct observations *s)
 {
 	struct arena *a = &g->r->arena;
 
@@ -188,7 +188,7 @@ static const char *to_report(const struct change *c)
 }
 
 /* A setting with many targets is one word. */
-static bool is_said(const struct plan *p, size_t n, const struct change *c)
+static bool is_mentioned(const struct plan *p, size_t n, const struct change *c)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!p->changes[i].gate == !c->gate &&
@@ -207,7 +207,7 @@ static void split_fix(struct arena *a, const struct plan *p, struct doctor_fix *
 		const struct change *c = &p->changes[i];
 		struct text *t = c->gate ? &left : &set;
 
-		if (!is_said(p, i, c))
+		if (!is_mentioned(p, i, c))
 			text_printf(t, "%s%s", t->len ? c->gate ? "; " : "," : "", to_report(c));
 	}
 	out->settings = arena_strdup(a, set.s);
@@ -267,7 +267,7 @@ static bool verb_doctor_is_gone(struct doctoring *g, const struct examined *x, c
 				const char *why[TESTS], const struct path_look *path)
 {
 	struct findings f;
-	struct signs s;
+	struct observations s;
 	struct rule_facts e = g->e;
 	struct machine *m;
 	struct examined now;

@@ -18,7 +18,7 @@ struct doctoring {
 	struct doctor_plan plan; /* of the tests */
 	struct bench_ask ask;
 	struct idset cpus;
-	struct signs first, now;
+	struct observations first, now;
 	struct record record;
 	struct rule_facts e;
 	struct examined *results;

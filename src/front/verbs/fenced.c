@@ -339,7 +339,7 @@ static bool make_pipe(int *from, int *to, bool wanted)
 }
 
 /* A file of -o that is written as a whole by who reads, not by whoever reads for it. */
-static bool keeps_file(const struct run *r)
+static bool protects_file(const struct run *r)
 {
 	return r->value[OPT_OUTPUT] && (r->verb->run == verb_report || r->value[OPT_EDIT]);
 }
@@ -347,7 +347,7 @@ static bool keeps_file(const struct run *r)
 static bool make_pipes(struct fenced_run *f)
 {
 	const bool wanted[PIPES] = { isatty(STDOUT_FILENO), isatty(STDERR_FILENO),
-				     keeps_file(f->r) };
+				     protects_file(f->r) };
 	bool good = true;
 
 	for (unsigned i = 0; i < PIPES; i++)

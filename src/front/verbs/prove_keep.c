@@ -119,7 +119,7 @@ static void store_member(struct keeping *k, const struct proof_member *m, bool a
 }
 
 /* What never came to a comparison says nothing of the setting. */
-static bool has_said(const struct proof *p)
+static bool has_reported(const struct proof *p)
 {
 	return p->compared.ruling.pairs || p->verdict != RULING_UNDECIDED;
 }
@@ -133,7 +133,7 @@ static void store_whole(struct keeping *k, size_t tried)
 	TEXT_AUTO joined = { 0 };
 
 	/* That none by itself is worth it says nothing of all together. */
-	if (!has_said(p) || (p->verdict == RULING_NO_DIFFERENCE && !p->compared.done))
+	if (!has_reported(p) || (p->verdict == RULING_NO_DIFFERENCE && !p->compared.done))
 		return;
 	for (size_t i = 0; i < p->n_members; i++)
 		if (p->members[i].state >= MEMBER_TRIED)
@@ -157,7 +157,7 @@ static void store_many(struct keeping *k)
 	for (size_t i = 0; i < p->n_members; i++)
 		tried += p->members[i].state >= MEMBER_TRIED;
 	for (size_t i = 0; i < p->n_members; i++)
-		store_member(k, &p->members[i], tried == 1 && has_said(p));
+		store_member(k, &p->members[i], tried == 1 && has_reported(p));
 	store_whole(k, tried);
 }
 
@@ -196,7 +196,7 @@ int prove_store(struct proving *g, int code)
 {
 	const struct proof *p = &g->proof;
 
-	if (!p->stopped && (p->many || has_said(p)))
+	if (!p->stopped && (p->many || has_reported(p)))
 		keep_rows(g);
 	return g->r->value[OPT_JSON] ? write_file(g, code) : code;
 }

@@ -553,7 +553,7 @@ int compare_process_make(struct arena *a, const struct run *r, const char *bench
 int compare_process_run(struct arena *a, const struct compare_process *p, double limit_s,
 			const atomic_bool *stop, struct compare_reading *out, struct err *e)
 {
-	const struct command_own how = {
+	const struct command_of_user how = {
 		.limit_ms = (int)(limit_s * 1e3), .max = ANSWER_MAX, .stop = stop, .env = p->env
 	};
 	struct command_result said;

@@ -9,7 +9,7 @@
 #include "look/settings/health_data.h"
 
 /* Given to a virtual machine: no business of this machine's driver. */
-static bool is_given_away(const struct pci_function *p)
+static bool is_passed_through(const struct pci_function *p)
 {
 	return fact_is(&p->driver, "vfio-pci");
 }
@@ -57,7 +57,7 @@ static const char *gpu_driver_missing(const struct rule_ctx *q)
 	LIST_FOR_EACH (struct pci_function, p, &q->m->pci) {
 		bool known = false;
 
-		if (!is_nvidia_display(p) || is_given_away(p))
+		if (!is_nvidia_display(p) || is_passed_through(p))
 			continue;
 		LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus)
 			known = known || strcmp(g->pci, p->name) == 0;

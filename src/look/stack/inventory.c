@@ -481,7 +481,7 @@ int inventory_take(struct arena *a, const struct stack_root *root,
 	for (size_t i = 0; i < out->n_items; i++) {
 		take_version(&t, &out->items[i]);
 		if (how->deep && out->items[i].soname)
-			take_said(&t, &out->items[i]);
+			library_take_answer(&t, &out->items[i]);
 		if (root->contents)
 			take_code(&t, &out->items[i]);
 	}

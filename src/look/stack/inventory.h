@@ -92,6 +92,6 @@ void take_folder(struct take *t, size_t place, const char *dir);
 /* Version by the name of the file, the package that owns it, or its text. */
 void take_version(struct take *t, struct stack_item *item);
 /* Loads the library in a child process and asks it (live machines alone). */
-void take_said(struct take *t, struct stack_item *item);
+void library_take_answer(struct take *t, struct stack_item *item);
 
 #endif

@@ -190,7 +190,7 @@ enum { LIMIT_MS = 20000, CPU_S = 20 };
 /* What is in the first word of what the child says. */
 enum { SAID_OK, SAID_NOT_LOADED, SAID_NO_FUNCTION, SAID_REFUSED };
 
-struct said {
+struct library_answer {
 	int how;
 	long long version;
 };
@@ -218,9 +218,9 @@ static const struct question *rule_ctx_of(enum component c)
 	return NULL;
 }
 
-static struct said library_version_ask(const char *path, const struct question *q)
+static struct library_answer library_version_ask(const char *path, const struct question *q)
 {
-	struct said s = { SAID_NOT_LOADED, 0 };
+	struct library_answer s = { SAID_NOT_LOADED, 0 };
 	void *lib = vendor_literal(path) ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL, *symbol;
 	int x = 0, y = 0, failed = 0;
 
@@ -250,7 +250,7 @@ static void library_version_child(const char *path, const struct question *q, in
 {
 	struct rlimit cpu = { CPU_S, CPU_S }, none = { 0, 0 };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct said s;
+	struct library_answer s;
 
 	setrlimit(RLIMIT_CPU, &cpu);
 	setrlimit(RLIMIT_CORE, &none);
@@ -264,7 +264,7 @@ static void library_version_child(const char *path, const struct question *q, in
 }
 
 /* False when the child said nothing in time; it is ended then. */
-static bool listen_to(int in, pid_t pid, struct said *out)
+static bool listen_to(int in, pid_t pid, struct library_answer *out)
 {
 	struct pollfd p = { .fd = in, .events = POLLIN };
 	long long until = clock_mono_ms() + LIMIT_MS, left;
@@ -297,13 +297,13 @@ static const char *version_text(struct arena *a, const struct question *q, long 
 	}
 }
 
-void take_said(struct take *t, struct stack_item *item)
+void library_take_answer(struct take *t, struct stack_item *item)
 {
 	static const char *const why[] = { NULL, "it cannot be loaded", "it has no such function",
 					   "it answered with an error" };
 	const struct question *q = rule_ctx_of(item->c);
 	char full[HOST_PATH_MAX];
-	struct said s;
+	struct library_answer s;
 	int pipes[2];
 	pid_t pid;
 

@@ -504,7 +504,7 @@ struct host *host_open_overlay(const char *capture, const char *overlay, struct 
 }
 
 /* Writes to a captured machine's overlay. Files of the kernel answer a write as the kernel would;
- * what a device would do stands in told.c. */
+ * what a device would do stands in simulator.c. */
 
 enum { FILE_MAX = 1 << 20, TOLD_MAX = 8 << 20 };
 

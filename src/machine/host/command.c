@@ -171,7 +171,7 @@ static int command_attend(struct arena *a, struct child *c, struct command_resul
 	return 0;
 }
 
-static int command_run_one(struct arena *a, struct spawn *s, const struct command_own *how,
+static int command_run_one(struct arena *a, struct spawn *s, const struct command_of_user *how,
 			   bool own, struct command_result *out)
 {
 	struct child c = { .pid = -1,
@@ -213,13 +213,13 @@ int command_run(struct arena *a, char *const *argv, int limit_ms, size_t max,
 			   .argv = argv,
 			   .env = environment };
 
-	return s.path ? command_run_one(a, &s,
-					&(struct command_own){ .limit_ms = limit_ms, .max = max },
-					false, out)
+	return s.path ? command_run_one(
+				a, &s, &(struct command_of_user){ .limit_ms = limit_ms, .max = max },
+				false, out)
 		      : -ENOENT;
 }
 
-int command_run_own(struct arena *a, char *const *argv, const struct command_own *how,
+int command_run_own(struct arena *a, char *const *argv, const struct command_of_user *how,
 		    struct command_result *out)
 {
 	struct spawn s = { .argv = argv, .env = how->env ? how->env : environ };

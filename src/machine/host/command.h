@@ -30,7 +30,7 @@ enum { COMMAND_ERRORS_MAX = 4096 };
 int command_run(struct arena *a, char *const *argv, int limit_ms, size_t max,
 		struct command_result *out);
 /* How a program runs that is not the machine's but the user's own. */
-struct command_own {
+struct command_of_user {
 	int limit_ms;
 	size_t max; /* of its output the last so many bytes are kept */
 	const atomic_bool
@@ -40,7 +40,7 @@ struct command_own {
 
 /* As command_run, but found by this process's PATH, with its environment and in its folder. -EINTR:
  * stopped. */
-int command_run_own(struct arena *a, char *const *argv, const struct command_own *how,
+int command_run_own(struct arena *a, char *const *argv, const struct command_of_user *how,
 		    struct command_result *out);
 /* Whether s is a PCI address and nothing else, so that a program may be given it. */
 bool command_is_pci(const char *s);

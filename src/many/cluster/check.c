@@ -165,7 +165,7 @@ static void check_receive(struct check_run *r, struct check_result *one, const j
 
 	one->state = came ? CHECK_GOOD : CHECK_FAILED;
 	one->how = NULL;
-	one->why = came ? NULL : cluster_said(r->a, error ? error : "no answer", 200);
+	one->why = came ? NULL : cluster_clean_text(r->a, error ? error : "no answer", 200);
 	if (came && one->test == CHECK_PING) {
 		one->n = 1;
 		one->value = one->low = one->high = v;
@@ -479,8 +479,8 @@ static void cluster_check_keep(struct check_run *r, size_t node, const json_t *o
 	struct check_count *k;
 
 	/* Of what was asked for alone. Names are shown: no more than a counter's has. */
-	if (!p || !is_end(r->c, p) || !name || strcmp(cluster_said(r->a, name, 63), name) != 0 ||
-	    value < 0)
+	if (!p || !is_end(r->c, p) || !name ||
+	    strcmp(cluster_clean_text(r->a, name, 63), name) != 0 || value < 0)
 		return;
 	k = find(r->c, node, p->name, name);
 	if (after) {

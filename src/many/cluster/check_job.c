@@ -36,9 +36,10 @@ static void keep_server(struct check_run *r, size_t node, size_t path, const jso
 		*(p->a.node == node ? &r->server_a[path] : &r->server_b[path]) =
 			arena_strdup(r->a, text);
 	else if (!p->untestable)
-		p->untestable = arena_printf(r->a, "%s does not serve on %s: %s",
-					     check_node(r->c, node)->name, check_address(p, node),
-					     cluster_said(r->a, why ? why : "no answer", 160));
+		p->untestable =
+			arena_printf(r->a, "%s does not serve on %s: %s",
+				     check_node(r->c, node)->name, check_address(p, node),
+				     cluster_clean_text(r->a, why ? why : "no answer", 160));
 }
 
 static struct ends *ends_of_all(struct check_run *r)
@@ -200,12 +201,12 @@ static const char *error_of(struct check_run *r, const struct check_job *j,
 	const json_t *paths = json_object_get(reply->answer, "paths");
 
 	if (!reply->answer)
-		return cluster_said(r->a, reply->failure ? reply->failure : "no answer", 200);
+		return cluster_clean_text(r->a, reply->failure ? reply->failure : "no answer", 200);
 	for (size_t i = 0; i < j->n_paths; i++) {
 		const json_t *e = json_object_get(json_array_get(paths, i), "error");
 
 		if (json_is_string(e))
-			return cluster_said(r->a, json_string_value(e), 300);
+			return cluster_clean_text(r->a, json_string_value(e), 300);
 	}
 	return NULL;
 }
@@ -226,7 +227,7 @@ static void job_receive(struct check_run *r, const struct check_job *j,
 	const char *how = json_string_value(json_object_get(json_array_get(paths, 0), "how"));
 
 	one.why = error_of(r, j, reply);
-	one.how = how ? cluster_said(r->a, how, 160) : NULL;
+	one.how = how ? cluster_clean_text(r->a, how, 160) : NULL;
 	one.egress = egress_of(r->c, one.from, check_address(&r->c->paths[one.path], one.to));
 	for (size_t i = 0; i < j->n_paths; i++)
 		n = check_job_add_values(json_array_get(paths, i), sum, most, n, i == 0);
@@ -360,8 +361,8 @@ static void nccl_receive(struct check_run *r, const struct pair *p, size_t opera
 				    .pass = 1,
 				    .state = error || !n ? CHECK_FAILED : CHECK_GOOD };
 
-	out.how = how ? cluster_said(r->a, how, 160) : NULL;
-	out.why = error ? cluster_said(r->a, error, 300) : n ? NULL : "it measured nothing";
+	out.how = how ? cluster_clean_text(r->a, how, 160) : NULL;
+	out.why = error ? cluster_clean_text(r->a, error, 300) : n ? NULL : "it measured nothing";
 	if (out.state == CHECK_GOOD) {
 		out.n = n;
 		out.low = x[0];
@@ -394,9 +395,9 @@ static void job_receive_all(struct check_run *r, const struct pair *p)
 		/* The GPUs of a capture need not be here. */
 		bool captured = fact_or(&check_node(r->c, p->a)->captured, 0);
 
-		check_job_left_out(r, p,
-				   cluster_said(r->a, lead->failure ? lead->failure : "?", 300),
-				   captured ? CHECK_LEFT_OUT : CHECK_FAILED);
+		check_job_left_out(
+			r, p, cluster_clean_text(r->a, lead->failure ? lead->failure : "?", 300),
+			captured ? CHECK_LEFT_OUT : CHECK_FAILED);
 		return;
 	}
 	for (size_t i = 0; i < OPERATIONS && i < json_array_size(list); i++)

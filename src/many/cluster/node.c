@@ -159,7 +159,7 @@ bool cluster_name_valid(const char *name)
 	       strspn(name, may) == strlen(name);
 }
 
-const char *cluster_said(struct arena *a, const char *s, size_t most)
+const char *cluster_clean_text(struct arena *a, const char *s, size_t most)
 {
 	TEXT_AUTO t = { 0 };
 	uint32_t cp;

@@ -137,7 +137,7 @@ struct cluster_port *cluster_port_find(const struct cluster_node *n, const char 
 bool cluster_name_valid(const char *name);
 /* What another machine says to people, in the arena: whole characters of at most most bytes, each
  * that would control a terminal as '?'. */
-const char *cluster_said(struct arena *a, const char *s, size_t most);
+const char *cluster_clean_text(struct arena *a, const char *s, size_t most);
 
 /* --- addresses --- */
 struct cluster_prefix {

@@ -40,7 +40,7 @@ struct configure {
 	struct txn_trial *trial; /* NULL: nothing was begun */
 	struct txn_who who;
 	struct setup setup;
-	struct deadman deadman;
+	struct rollback_timer deadman;
 	bool armed;
 };
 

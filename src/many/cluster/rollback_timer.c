@@ -30,7 +30,7 @@ enum {
 	DECIDE_TRIES = 300,
 };
 
-const char *rollback_timer_how(const struct deadman *d)
+const char *rollback_timer_how(const struct rollback_timer *d)
 {
 	return d->child ? "a process of its own" : "a systemd timer";
 }
@@ -73,7 +73,7 @@ static int program_path(char *buf, size_t cap)
 	return access(buf, X_OK) < 0 ? -errno : 0;
 }
 
-static int start_timer(struct arena *a, const char *program, struct deadman *d)
+static int start_timer(struct arena *a, const char *program, struct rollback_timer *d)
 {
 	snprintf(d->unit, sizeof(d->unit), "gputune-take-back-%ld", (long)getpid());
 	return command_report(a, rollback_timer_timer(a, d->unit, program, d->limit_s), RUN_MS,
@@ -81,7 +81,7 @@ static int start_timer(struct arena *a, const char *program, struct deadman *d)
 }
 
 /* In a session of its own, with nothing of ours open. */
-static int start_process(struct arena *a, const char *program, struct deadman *d)
+static int start_process(struct arena *a, const char *program, struct rollback_timer *d)
 {
 	char *const argv[] = { arena_strdup(a, program),	   arena_strdup(a, "cluster"),
 			       arena_strdup(a, "take-back"),	   arena_strdup(a, "--for"),
@@ -146,13 +146,13 @@ static int put_claim(struct host *h, struct arena *a, int limit_s, struct err *e
 	return r ? err_set(e, r, "%s: %s", DEADMAN_CLAIM, strerror(-r)) : 0;
 }
 
-int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct deadman *out,
+int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct rollback_timer *out,
 		       struct err *e)
 {
 	char program[HOST_PATH_MAX];
 	int r = program_path(program, sizeof(program));
 
-	*out = (struct deadman){ .limit_s = limit_s };
+	*out = (struct rollback_timer){ .limit_s = limit_s };
 	if (r)
 		return err_set(e, r, "this program's own file is not to be found: %s",
 			       strerror(-r));
@@ -167,7 +167,7 @@ int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct dead
 	return err_set(e, r, "nobody could be started who would take it back: %s", strerror(-r));
 }
 
-static void rollback_timer_stop(struct arena *a, struct deadman *d)
+static void rollback_timer_stop(struct arena *a, struct rollback_timer *d)
 {
 	if (d->child) {
 		kill(d->child, SIGKILL);
@@ -180,7 +180,7 @@ static void rollback_timer_stop(struct arena *a, struct deadman *d)
 		/* Without the claim it does nothing anyway. */
 		(void)command_report(a, argv, RUN_MS, SAID_MAX, NULL);
 	}
-	*d = (struct deadman){ 0 };
+	*d = (struct rollback_timer){ 0 };
 }
 
 int rollback_timer_decide(struct host *h, struct err *e)
@@ -201,7 +201,7 @@ int rollback_timer_decide(struct host *h, struct err *e)
 	return err_set(e, r, "%s: %s", DEADMAN_CLAIM, strerror(-r));
 }
 
-void rollback_timer_end(struct host *h, struct arena *a, struct deadman *d)
+void rollback_timer_end(struct host *h, struct arena *a, struct rollback_timer *d)
 {
 	(void)host_remove(h, DEADMAN_CLAIM);
 	rollback_timer_stop(a, d);
@@ -323,7 +323,7 @@ static int rollback_timer_recover(struct host *h, struct arena *a, const struct 
 }
 
 int rollback_timer_fire(struct host *h, struct arena *a, const struct txn_who *who,
-			struct deadman_report *out, struct err *e)
+			struct rollback_report *out, struct err *e)
 {
 	struct txn_report report = { 0 };
 	struct err late = { 0 };
@@ -331,7 +331,7 @@ int rollback_timer_fire(struct host *h, struct arena *a, const struct txn_who *w
 	int r = claim(h, a), reloaded;
 	size_t n;
 
-	*out = (struct deadman_report){ 0 };
+	*out = (struct rollback_report){ 0 };
 	if (r == -ENOENT || r == -ENOTDIR)
 		return 0;
 	if (r)

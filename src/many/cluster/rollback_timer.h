@@ -18,25 +18,25 @@
 
 enum { DEADMAN_LEAST_S = 3, DEADMAN_MOST_S = 600, DEADMAN_S = 60 };
 
-struct deadman {
+struct rollback_timer {
 	pid_t child; /* 0: a timer */
 	char unit[64];
 	int limit_s;
 };
 /* "a systemd timer" or "a process of its own". */
-const char *rollback_timer_how(const struct deadman *d);
+const char *rollback_timer_how(const struct rollback_timer *d);
 
 /* From now on what is open is taken back after limit_s, unless it is disarmed before. -EBUSY: one
  * is armed already. -errno and *e: nothing was armed. */
-int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct deadman *out,
+int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct rollback_timer *out,
 		       struct err *e);
 /* From now on the caller decides: the dead man acts only should this process end before
  * rollback_timer_end. -ESTALE and *e: he has fired; what was open is his to take back. */
 int rollback_timer_decide(struct host *h, struct err *e);
 /* He is not needed any more, decided or not. */
-void rollback_timer_end(struct host *h, struct arena *a, struct deadman *d);
+void rollback_timer_end(struct host *h, struct arena *a, struct rollback_timer *d);
 
-struct deadman_report {
+struct rollback_report {
 	bool fired;	  /* false: there was nothing to take back */
 	size_t recovered; /* transactions */
 };
@@ -46,7 +46,7 @@ struct deadman_report {
  * armed.
  */
 int rollback_timer_fire(struct host *h, struct arena *a, const struct txn_who *who,
-			struct deadman_report *out, struct err *e);
+			struct rollback_report *out, struct err *e);
 
 /* The words with which systemd is asked for the timer, ended by NULL. Pure. */
 char *const *rollback_timer_timer(struct arena *a, const char *unit, const char *program,

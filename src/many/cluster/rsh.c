@@ -294,9 +294,9 @@ static void hand_over(struct rsh *r, struct rsh_node *n, struct rsh_reply *out)
 		out->answer = json_object_get(m, "answer");
 		return;
 	}
-	out->failure = text && *text ? cluster_said(r->a, text, SENTENCE_MAX)
+	out->failure = text && *text ? cluster_clean_text(r->a, text, SENTENCE_MAX)
 				     : "it refused without a word";
-	out->hint = hint && *hint ? cluster_said(r->a, hint, SENTENCE_MAX) : NULL;
+	out->hint = hint && *hint ? cluster_clean_text(r->a, hint, SENTENCE_MAX) : NULL;
 }
 
 int rsh_wait(struct rsh *r, const bool *which, int limit_ms, struct rsh_reply *replies)
@@ -394,8 +394,8 @@ static const char *rsh_last_words(struct rsh *r, struct rsh_node *n)
 		return NULL;
 	nl = memrchr(s, '\n', len);
 	s = nl ? nl + 1 : s;
-	return cluster_said(r->a, arena_strndup(r->a, s, len - (size_t)(s - n->errors.s)),
-			    ERRORS_MAX);
+	return cluster_clean_text(r->a, arena_strndup(r->a, s, len - (size_t)(s - n->errors.s)),
+				  ERRORS_MAX);
 }
 
 /* Its output is at its end: what became of it? */

@@ -68,7 +68,7 @@ const char *rsh_failure(const struct rsh *r, size_t i);
 
 struct rsh_reply {
 	const json_t *answer; /* NULL: failure says why. Lives until rsh_close. */
-	const char *failure;  /* the node's own sentence (cluster_said), or why none came */
+	const char *failure;  /* the node's own sentence (cluster_clean_text), or why none came */
 	const char *hint;     /* NULL: none */
 	bool out;	      /* the node is out, not only the request refused */
 	double seconds;	      /* from asking to answer */

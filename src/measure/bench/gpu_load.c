@@ -487,7 +487,7 @@ static double share_of(const struct gpu_load_sample *s, size_t n, size_t offset)
 }
 
 /* Percent of the samples in which NVML gave one of these reasons. */
-static double gpu_load_said(const struct gpu_load_sample *s, size_t n, long long bits)
+static double gpu_load_text(const struct gpu_load_sample *s, size_t n, long long bits)
 {
 	size_t told = 0, yes = 0;
 
@@ -543,7 +543,7 @@ static enum gpu_load_verdict gpu_load_rule(const struct gpu_load_sample *s, size
 {
 	bool slow = l && ((out->tflop_s >= 0 && out->tflop_s < l->tflop_s) ||
 			  (out->copy_gb_s >= 0 && out->copy_gb_s < l->copy_gb_s));
-	double held = gpu_load_said(s, n,
+	double held = gpu_load_text(s, n,
 				    EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL |
 					    EVENT_HW_THERMAL | EVENT_HW_POWER);
 	bool low = starved(s, n, out, l);
@@ -551,12 +551,12 @@ static enum gpu_load_verdict gpu_load_rule(const struct gpu_load_sample *s, size
 		f->limit_w > 0 && f->limit_default_w > 0 && f->limit_w < 0.99 * f->limit_default_w;
 
 	if (out->warm > WARM_SHARE ||
-	    gpu_load_said(s, n, EVENT_SW_THERMAL | EVENT_HW_THERMAL) > CAPPED_SHARE)
+	    gpu_load_text(s, n, EVENT_SW_THERMAL | EVENT_HW_THERMAL) > CAPPED_SHARE)
 		return give(
 			out, GPU_LOAD_THERMAL,
 			"too warm: look at fans, air flow, filters, the cold plate's contact and "
 			"the temperature of what cools it");
-	if (out->brake > BRAKE_SHARE || gpu_load_said(s, n, EVENT_HW_POWER) > CAPPED_SHARE)
+	if (out->brake > BRAKE_SHARE || gpu_load_text(s, n, EVENT_HW_POWER) > CAPPED_SHARE)
 		return give(out, GPU_LOAD_BRAKE,
 			    "the server pulls its power brake: look at power supplies, their "
 			    "redundancy and the chassis' power limit");

@@ -82,8 +82,8 @@ struct rule_facts {
 	struct arena *a;
 	const struct machine *m;
 	const struct findings *findings;
-	const struct signs *signs;
-	const struct signs *earlier; /* apart_s before; NULL: looked at once */
+	const struct observations *signs;
+	const struct observations *earlier; /* apart_s before; NULL: looked at once */
 	double apart_s;
 	const struct record *record;  /* of the tests that ran; NULL: none */
 	const struct path_look *path; /* NULL: not looked at */

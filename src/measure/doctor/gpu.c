@@ -491,7 +491,7 @@ static void blocking(const struct rule_facts *e, struct judged *out)
 					     "PYTORCH_NO_CUDA_MEMORY_CACHING" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const struct sign_var *v = var_of(e, names[i]);
+		const struct observed_var *v = var_of(e, names[i]);
 
 		if (!v || !var_takes_away(known_var(names[i]), fact_text(&v->value, "")))
 			continue;

@@ -65,7 +65,7 @@ static void exhausted(const struct rule_facts *e, struct judged *out)
 
 static void killed(const struct rule_facts *e, struct judged *out)
 {
-	const struct signs *s = e->signs;
+	const struct observations *s = e->signs;
 
 	if (verdict_set_unseen(e, out, &s->log_oom.f, "the kernel's log"))
 		return;
@@ -267,7 +267,7 @@ static void locked(const struct rule_facts *e, struct judged *out)
 {
 	long long total = fact_or(&e->m->memory.total_kb, 0), limit;
 
-	LIST_FOR_EACH (struct sign_process, p, &e->signs->processes)
+	LIST_FOR_EACH (struct observed_process, p, &e->signs->processes)
 		if (seen_ok(&p->memlock.f) && p->memlock.v >= 0 && p->memlock.v < 1 << 30) {
 			verdict_set(
 				e, out, CAUSE_LIKELY,

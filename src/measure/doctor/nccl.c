@@ -29,7 +29,7 @@ static void no_device(const struct rule_facts *e, struct judged *out)
 
 static void rdma_disabled(const struct rule_facts *e, struct judged *out)
 {
-	const struct sign_var *off = var_of(e, "NCCL_IB_DISABLE"), *net = var_of(e, "NCCL_NET");
+	const struct observed_var *off = var_of(e, "NCCL_IB_DISABLE"), *net = var_of(e, "NCCL_NET");
 
 	if (off && !fact_is(&off->value, "0") && !fact_is(&off->value, ""))
 		verdict_set(e, out, CAUSE_CERTAIN, "%s", var_text(e, off));
@@ -43,7 +43,7 @@ static void rdma_disabled(const struct rule_facts *e, struct judged *out)
 /* Inside a container devices may have other names than here. */
 static void wrong_list(const struct rule_facts *e, struct judged *out)
 {
-	const struct sign_var *v = var_of(e, "NCCL_IB_HCA");
+	const struct observed_var *v = var_of(e, "NCCL_IB_HCA");
 	enum likelihood none = CAUSE_CERTAIN;
 	size_t known, names;
 
@@ -108,11 +108,11 @@ static const char *system_nccl(const struct rule_facts *e)
 static void doctor_nccl_too_old(const struct rule_facts *e, struct judged *out)
 {
 	const char *version = system_nccl(e), *since, *until;
-	const struct sign_var *newest = NULL;
+	const struct observed_var *newest = NULL;
 
 	verdict_set(e, out, CAUSE_EXCLUDED,
 		    "no variable that can be seen asks for what only a newer NCCL does");
-	LIST_FOR_EACH (struct sign_var, v, &e->signs->vars) {
+	LIST_FOR_EACH (struct observed_var, v, &e->signs->vars) {
 		if (!nccl_name(v->name, &since, &until) || !since)
 			continue;
 		newest = v;
@@ -140,7 +140,7 @@ static void several(const struct rule_facts *e, struct judged *out)
 {
 	const char *first = NULL;
 
-	LIST_FOR_EACH (struct sign_process, p, &e->signs->processes) {
+	LIST_FOR_EACH (struct observed_process, p, &e->signs->processes) {
 		if (!seen_ok(&p->nccl.f))
 			continue;
 		if (first && strcmp(first, p->nccl.v) != 0) {
@@ -173,7 +173,7 @@ static const struct cause versions[] = {
 static void stale_conf(const struct rule_facts *e, struct judged *out)
 {
 	verdict_set(e, out, CAUSE_EXCLUDED, "no nccl.conf that can be seen sets anything");
-	LIST_FOR_EACH (struct sign_var, v, &e->signs->vars)
+	LIST_FOR_EACH (struct observed_var, v, &e->signs->vars)
 		if (strstr(fact_text(&v->origin, ""), "nccl.conf")) {
 			verdict_set(e, out, CAUSE_LIKELY, "%s, which is read without a word",
 				    var_text(e, v));
@@ -197,7 +197,7 @@ static const struct cause hangs[] = {
  */
 static void diagonal(const struct rule_facts *e, struct judged *out)
 {
-	const struct sign_var *v = var_of(e, "NCCL_ALGO");
+	const struct observed_var *v = var_of(e, "NCCL_ALGO");
 
 	if (!is_spark(e))
 		verdict_set(e, out, CAUSE_NOT_HERE, "known of DGX Spark without a switch");
@@ -228,7 +228,7 @@ static void forced(const struct rule_facts *e, struct judged *out)
 	verdict_set(e, out, CAUSE_EXCLUDED,
 		    "no variable that can be seen forces an algorithm or a path");
 	for (size_t i = 0; i < n_known_vars; i++) {
-		const struct sign_var *v =
+		const struct observed_var *v =
 			known_vars[i].flags & VAR_FORCES ? var_of(e, known_vars[i].name) : NULL;
 
 		if (v && *fact_text(&v->value, "")) {

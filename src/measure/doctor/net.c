@@ -25,7 +25,7 @@ static void doctor_net_named(const struct rule_facts *e, struct judged *out)
 		    "no variable that can be seen names an interface that is "
 		    "missing or slow");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const struct sign_var *v = var_of(e, names[i]);
+		const struct observed_var *v = var_of(e, names[i]);
 		const struct nic *found = NULL;
 		const char *want;
 		bool excludes;
@@ -85,11 +85,11 @@ static void doctor_net_power_save(const struct rule_facts *e, struct judged *out
 {
 	verdict_set(e, out, CAUSE_NOT_HERE, "no wireless interface is up");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
-		const struct sign_link *s = NULL;
+		const struct observed_link *s = NULL;
 
 		if (!fact_or(&n->wireless, 0) || !is_up(n))
 			continue;
-		LIST_FOR_EACH (struct sign_link, l, &e->signs->links)
+		LIST_FOR_EACH (struct observed_link, l, &e->signs->links)
 			if (strcmp(l->name, n->name) == 0)
 				s = l;
 		if (!s || (s->wifi_power_save.f.seen != SEEN_OK &&
@@ -173,7 +173,7 @@ static void flux(const struct rule_facts *e, struct judged *out)
 	rule_by_setting(e, "nic.subnets", CAUSE_LIKELY, out);
 	if (out->likelihood != CAUSE_LIKELY)
 		return;
-	LIST_FOR_EACH (struct sign_link, l, &e->signs->links)
+	LIST_FOR_EACH (struct observed_link, l, &e->signs->links)
 		strict = strict && fact_or(&l->arp_ignore, 0) >= 1 &&
 			 fact_or(&l->arp_announce, 0) >= 2;
 	if (strict)

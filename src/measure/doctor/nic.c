@@ -31,11 +31,11 @@ static const struct nic *twin_of(const struct machine *m, const struct nic *n)
 	return NULL;
 }
 
-static const struct sign_port *counters_of(const struct rule_facts *e, const struct nic *n)
+static const struct observed_port *counters_of(const struct rule_facts *e, const struct nic *n)
 {
 	const struct rdma_port *p = rdma_of(e->m, n);
 
-	LIST_FOR_EACH (struct sign_port, s, &e->signs->ports)
+	LIST_FOR_EACH (struct observed_port, s, &e->signs->ports)
 		if (p && strcmp(s->name, p->name) == 0)
 			return s;
 	return NULL;
@@ -44,7 +44,7 @@ static const struct sign_port *counters_of(const struct rule_facts *e, const str
 /* Gigabytes that a port sent and received since its driver was loaded; negative: not told. */
 static double traffic_of(const struct rule_facts *e, const struct nic *n)
 {
-	const struct sign_port *s = counters_of(e, n);
+	const struct observed_port *s = counters_of(e, n);
 
 	return s && seen_ok(&s->sent.f) && seen_ok(&s->received.f)
 		       ? 4e-9 * ((double)s->sent.v + (double)s->received.v)
@@ -86,7 +86,7 @@ static void one_carries(const struct rule_facts *e, struct judged *out)
 /* The devices that a list names, of those that are up. "=a,b" is exact, "^a" excludes. */
 static void one_listed(const struct rule_facts *e, struct judged *out)
 {
-	const struct sign_var *v = var_of(e, "NCCL_IB_HCA");
+	const struct observed_var *v = var_of(e, "NCCL_IB_HCA");
 	const char *list;
 
 	if (!v) {

@@ -52,7 +52,7 @@ static struct fact_int of_lines(const char *text, int r, const char *key, const 
 	return sign_unseen(r ? r : -ENOENT, from);
 }
 
-static void read_vmstat(struct arena *a, struct host *h, struct signs *s)
+static void read_vmstat(struct arena *a, struct host *h, struct observations *s)
 {
 	static const char path[] = "/proc/vmstat";
 	char *text = NULL;
@@ -118,7 +118,7 @@ static struct fact_int observations_there(struct host *h, const char *path)
 	return sign_int(r == 0, path);
 }
 
-static void observations_read_log(struct host *h, struct signs *s)
+static void observations_read_log(struct host *h, struct observations *s)
 {
 	const struct {
 		struct fact_int *to;
@@ -142,7 +142,7 @@ static void observations_read_log(struct host *h, struct signs *s)
 	}
 }
 
-static void read_home(struct arena *a, struct host *h, struct signs *s)
+static void read_home(struct arena *a, struct host *h, struct observations *s)
 {
 	struct answer home;
 	int r = host_ask(h, "env", "", "HOME", &home);
@@ -174,9 +174,9 @@ static struct fact_str module_version(struct arena *a, struct host *h)
 }
 
 void observations_read_machine(struct arena *a, struct host *h, const struct machine *m,
-			       struct signs *out)
+			       struct observations *out)
 {
-	*out = (struct signs){ 0 };
+	*out = (struct observations){ 0 };
 	out->ksm_run = sign_file(a, h, "/sys/kernel/mm/ksm/run");
 	out->ksm_sharing = sign_file(a, h, "/sys/kernel/mm/ksm/pages_sharing");
 	read_vmstat(a, h, out);
@@ -193,7 +193,8 @@ void observations_read_machine(struct arena *a, struct host *h, const struct mac
 	observations_read_links(a, h, m, out);
 }
 
-void observations_read(struct arena *a, struct host *h, const struct machine *m, struct signs *out)
+void observations_read(struct arena *a, struct host *h, const struct machine *m,
+		       struct observations *out)
 {
 	observations_read_machine(a, h, m, out);
 	read_home(a, h, out);
@@ -208,7 +209,7 @@ static struct fact_int at(struct arena *a, struct host *h, const char *folder, c
 }
 
 static void observations_read_port(struct arena *a, struct host *h, const struct rdma_port *p,
-				   struct sign_port *s)
+				   struct observed_port *s)
 {
 	const char *base = arena_printf(a, "/sys/class/infiniband/%s/ports/%u", p->device,
 					p->number),
@@ -260,7 +261,7 @@ static struct fact_int observations_power_save(struct arena *a, struct host *h)
 	return out;
 }
 
-static void read_link(struct arena *a, struct host *h, const struct nic *n, struct sign_link *s)
+static void read_link(struct arena *a, struct host *h, const struct nic *n, struct observed_link *s)
 {
 	const char *base = arena_printf(a, "/sys/class/net/%s/statistics", n->name),
 		   *conf = arena_printf(a, "/proc/sys/net/ipv4/conf/%s", n->name);
@@ -278,13 +279,14 @@ static void read_link(struct arena *a, struct host *h, const struct nic *n, stru
 }
 
 void observations_read_links(struct arena *a, struct host *h, const struct machine *m,
-			     struct signs *out)
+			     struct observations *out)
 {
 	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
-		observations_read_port(a, h, p, list_add(a, &out->ports, sizeof(struct sign_port)));
+		observations_read_port(a, h, p,
+				       list_add(a, &out->ports, sizeof(struct observed_port)));
 	LIST_FOR_EACH (struct nic, n, &m->net.nics)
 		if (!fact_is(&n->type, "loopback"))
-			read_link(a, h, n, list_add(a, &out->links, sizeof(struct sign_link)));
+			read_link(a, h, n, list_add(a, &out->links, sizeof(struct observed_link)));
 }
 
 /*
@@ -294,10 +296,10 @@ void observations_read_links(struct arena *a, struct host *h, const struct machi
 
 enum { ENVIRON_MAX = 1 << 20, CONF_MAX = 1 << 16, MAPS_MAX = 8 << 20, PROCESSES_MAX = 32 };
 
-static void add(struct arena *a, struct signs *s, const char *name, const char *value, size_t n,
-		const char *origin)
+static void add(struct arena *a, struct observations *s, const char *name, const char *value,
+		size_t n, const char *origin)
 {
-	struct sign_var *v = list_add(a, &s->vars, sizeof(*v));
+	struct observed_var *v = list_add(a, &s->vars, sizeof(*v));
 
 	v->name = name;
 	v->value = sign_text(arena_strndup(a, value, n), origin);
@@ -305,8 +307,8 @@ static void add(struct arena *a, struct signs *s, const char *name, const char *
 }
 
 /* "NAME=value" when NAME is one of ours, or (prefix) any of NCCL's, which its files may hold. */
-static void observations_add_line(struct arena *a, struct signs *s, const char *line, size_t n,
-				  bool all_nccl, const char *origin)
+static void observations_add_line(struct arena *a, struct observations *s, const char *line,
+				  size_t n, bool all_nccl, const char *origin)
 {
 	const char *is = memchr(line, '=', n);
 	size_t len, len_value;
@@ -325,7 +327,7 @@ static void observations_add_line(struct arena *a, struct signs *s, const char *
 		add(a, s, arena_strndup(a, name, len), value, len_value, origin);
 }
 
-static void read_conf(struct arena *a, struct host *h, struct signs *s, const char *path)
+static void read_conf(struct arena *a, struct host *h, struct observations *s, const char *path)
 {
 	char *text, *line;
 
@@ -335,7 +337,7 @@ static void read_conf(struct arena *a, struct host *h, struct signs *s, const ch
 		observations_add_line(a, s, line, strlen(line), true, path);
 }
 
-static void read_environ(struct arena *a, struct host *h, struct signs *s, const char *path,
+static void read_environ(struct arena *a, struct host *h, struct observations *s, const char *path,
 			 const char *origin)
 {
 	char *text;
@@ -388,13 +390,13 @@ static struct fact_int memlock_of(struct arena *a, struct host *h, const char *p
 	return sign_unseen(r, path);
 }
 
-static void read_process(struct arena *a, struct host *h, struct signs *s,
+static void read_process(struct arena *a, struct host *h, struct observations *s,
 			 const struct gpu_process *p)
 {
 	const char *base = arena_printf(a, "/proc/%u", p->index);
-	struct sign_process *out;
+	struct observed_process *out;
 
-	LIST_FOR_EACH (struct sign_process, known, &s->processes)
+	LIST_FOR_EACH (struct observed_process, known, &s->processes)
 		if (known->index == p->index)
 			return;
 	out = list_add(a, &s->processes, sizeof(*out));
@@ -408,13 +410,13 @@ static void read_process(struct arena *a, struct host *h, struct signs *s,
 	read_conf(a, h, s, arena_printf(a, "%s/root/etc/nccl.conf", base));
 }
 
-void observations_read_conf(struct arena *a, struct host *h, struct signs *out)
+void observations_read_conf(struct arena *a, struct host *h, struct observations *out)
 {
 	read_conf(a, h, out, "/etc/nccl.conf");
 }
 
 void observations_read_vars(struct arena *a, struct host *h, const struct machine *m,
-			    struct signs *out)
+			    struct observations *out)
 {
 	struct answer v;
 
@@ -436,85 +438,95 @@ void observations_read_vars(struct arena *a, struct host *h, const struct machin
 /* The tables behind measure/doctor/observations.h. */
 
 static const struct field sign_var_fields[] = {
-	FIELD_ROW(sign_var, name, FIELD_NAME, "name", "Variable", NULL),
-	FIELD_ROW(sign_var, value, FIELD_STR, "value", "Value", NULL),
-	FIELD_ROW(sign_var, origin, FIELD_STR, "origin", "Set in", NULL),
+	FIELD_ROW(observed_var, name, FIELD_NAME, "name", "Variable", NULL),
+	FIELD_ROW(observed_var, value, FIELD_STR, "value", "Value", NULL),
+	FIELD_ROW(observed_var, origin, FIELD_STR, "origin", "Set in", NULL),
 };
-const struct schema schema_sign_var = SCHEMA(sign_var, sign_var_fields);
+const struct schema schema_sign_var = SCHEMA(observed_var, sign_var_fields);
 
 static const struct field sign_process_fields[] = {
-	FIELD_ROW(sign_process, index, FIELD_ID, "pid", "Process", NULL),
-	FIELD_ROW(sign_process, command, FIELD_STR, "command", "Command", NULL),
-	FIELD_ROW(sign_process, nccl, FIELD_STR, "nccl", "NCCL in use", NULL),
-	FIELD_ROW(sign_process, memlock, FIELD_INT, "memlock_bytes", "Locked memory", "bytes"),
+	FIELD_ROW(observed_process, index, FIELD_ID, "pid", "Process", NULL),
+	FIELD_ROW(observed_process, command, FIELD_STR, "command", "Command", NULL),
+	FIELD_ROW(observed_process, nccl, FIELD_STR, "nccl", "NCCL in use", NULL),
+	FIELD_ROW(observed_process, memlock, FIELD_INT, "memlock_bytes", "Locked memory", "bytes"),
 };
-const struct schema schema_sign_process = SCHEMA(sign_process, sign_process_fields);
+const struct schema schema_sign_process = SCHEMA(observed_process, sign_process_fields);
 
 static const struct field sign_port_fields[] = {
-	FIELD_ROW(sign_port, name, FIELD_NAME, "name", "Port", NULL),
-	FIELD_ROW(sign_port, retransmits, FIELD_INT, "retransmits", "Adaptive retransmits", NULL),
-	FIELD_ROW(sign_port, sequence_errors, FIELD_INT, "sequence_errors", "Sequence errors",
+	FIELD_ROW(observed_port, name, FIELD_NAME, "name", "Port", NULL),
+	FIELD_ROW(observed_port, retransmits, FIELD_INT, "retransmits", "Adaptive retransmits",
 		  NULL),
-	FIELD_ROW(sign_port, timeouts, FIELD_INT, "timeouts", "Acknowledge timeouts", NULL),
-	FIELD_ROW(sign_port, rnr_retries, FIELD_INT, "rnr_retries", "Receiver not ready", NULL),
-	FIELD_ROW(sign_port, congestion_marks, FIELD_INT, "congestion_marks", "Congestion marks",
+	FIELD_ROW(observed_port, sequence_errors, FIELD_INT, "sequence_errors", "Sequence errors",
 		  NULL),
-	FIELD_ROW(sign_port, out_of_sequence, FIELD_INT, "out_of_sequence", "Out of sequence",
+	FIELD_ROW(observed_port, timeouts, FIELD_INT, "timeouts", "Acknowledge timeouts", NULL),
+	FIELD_ROW(observed_port, rnr_retries, FIELD_INT, "rnr_retries", "Receiver not ready", NULL),
+	FIELD_ROW(observed_port, congestion_marks, FIELD_INT, "congestion_marks",
+		  "Congestion marks", NULL),
+	FIELD_ROW(observed_port, out_of_sequence, FIELD_INT, "out_of_sequence", "Out of sequence",
 		  NULL),
-	FIELD_ROW(sign_port, symbol_errors, FIELD_INT, "symbol_errors", "Symbol errors", NULL),
-	FIELD_ROW(sign_port, link_downed, FIELD_INT, "link_downed", "Times down", NULL),
-	FIELD_ROW(sign_port, receive_errors, FIELD_INT, "receive_errors", "Receive errors", NULL),
-	FIELD_ROW(sign_port, sent, FIELD_INT, "sent_words", "Sent", "4-byte words"),
-	FIELD_ROW(sign_port, received, FIELD_INT, "received_words", "Received", "4-byte words"),
+	FIELD_ROW(observed_port, symbol_errors, FIELD_INT, "symbol_errors", "Symbol errors", NULL),
+	FIELD_ROW(observed_port, link_downed, FIELD_INT, "link_downed", "Times down", NULL),
+	FIELD_ROW(observed_port, receive_errors, FIELD_INT, "receive_errors", "Receive errors",
+		  NULL),
+	FIELD_ROW(observed_port, sent, FIELD_INT, "sent_words", "Sent", "4-byte words"),
+	FIELD_ROW(observed_port, received, FIELD_INT, "received_words", "Received", "4-byte words"),
 };
-const struct schema schema_sign_port = SCHEMA(sign_port, sign_port_fields);
+const struct schema schema_sign_port = SCHEMA(observed_port, sign_port_fields);
 
 static const struct field sign_link_fields[] = {
-	FIELD_ROW(sign_link, name, FIELD_NAME, "name", "Interface", NULL),
-	FIELD_ROW(sign_link, receive_errors, FIELD_INT, "receive_errors", "Receive errors", NULL),
-	FIELD_ROW(sign_link, crc_errors, FIELD_INT, "crc_errors", "CRC errors", NULL),
-	FIELD_ROW(sign_link, missed, FIELD_INT, "missed", "Missed", NULL),
-	FIELD_ROW(sign_link, dropped, FIELD_INT, "dropped", "Dropped", NULL),
-	FIELD_ROW(sign_link, arp_ignore, FIELD_INT, "arp_ignore", "arp_ignore", NULL),
-	FIELD_ROW(sign_link, arp_announce, FIELD_INT, "arp_announce", "arp_announce", NULL),
-	FIELD_ROW(sign_link, rp_filter, FIELD_INT, "rp_filter", "rp_filter", NULL),
-	FIELD_ROW(sign_link, wifi_power_save, FIELD_INT, "wifi_power_save", "Wi-Fi power save",
+	FIELD_ROW(observed_link, name, FIELD_NAME, "name", "Interface", NULL),
+	FIELD_ROW(observed_link, receive_errors, FIELD_INT, "receive_errors", "Receive errors",
+		  NULL),
+	FIELD_ROW(observed_link, crc_errors, FIELD_INT, "crc_errors", "CRC errors", NULL),
+	FIELD_ROW(observed_link, missed, FIELD_INT, "missed", "Missed", NULL),
+	FIELD_ROW(observed_link, dropped, FIELD_INT, "dropped", "Dropped", NULL),
+	FIELD_ROW(observed_link, arp_ignore, FIELD_INT, "arp_ignore", "arp_ignore", NULL),
+	FIELD_ROW(observed_link, arp_announce, FIELD_INT, "arp_announce", "arp_announce", NULL),
+	FIELD_ROW(observed_link, rp_filter, FIELD_INT, "rp_filter", "rp_filter", NULL),
+	FIELD_ROW(observed_link, wifi_power_save, FIELD_INT, "wifi_power_save", "Wi-Fi power save",
 		  NULL),
 };
-const struct schema schema_sign_link = SCHEMA(sign_link, sign_link_fields);
+const struct schema schema_sign_link = SCHEMA(observed_link, sign_link_fields);
 
 static const struct field signs_fields[] = {
-	FIELD_ROW(signs, ksm_run, FIELD_INT, "ksm_run", "KSM", NULL),
-	FIELD_ROW(signs, ksm_sharing, FIELD_INT, "ksm_sharing_pages", "KSM shares", "pages"),
-	FIELD_ROW(signs, swapped_in, FIELD_INT, "swapped_in_pages", "Swapped in", "pages"),
-	FIELD_ROW(signs, swapped_out, FIELD_INT, "swapped_out_pages", "Swapped out", "pages"),
-	FIELD_ROW(signs, compaction_stalls, FIELD_INT, "compaction_stalls", "Compaction stalls",
-		  NULL),
-	FIELD_ROW(signs, thp_fallback, FIELD_INT, "thp_fallback", "Huge-page faults that failed",
-		  NULL),
-	FIELD_ROW(signs, numa_moved, FIELD_INT, "numa_moved_pages", "Moved between nodes", "pages"),
-	FIELD_ROW(signs, pressure_memory, FIELD_INT, "pressure_memory", "Memory pressure",
+	FIELD_ROW(observations, ksm_run, FIELD_INT, "ksm_run", "KSM", NULL),
+	FIELD_ROW(observations, ksm_sharing, FIELD_INT, "ksm_sharing_pages", "KSM shares", "pages"),
+	FIELD_ROW(observations, swapped_in, FIELD_INT, "swapped_in_pages", "Swapped in", "pages"),
+	FIELD_ROW(observations, swapped_out, FIELD_INT, "swapped_out_pages", "Swapped out",
+		  "pages"),
+	FIELD_ROW(observations, compaction_stalls, FIELD_INT, "compaction_stalls",
+		  "Compaction stalls", NULL),
+	FIELD_ROW(observations, thp_fallback, FIELD_INT, "thp_fallback",
+		  "Huge-page faults that failed", NULL),
+	FIELD_ROW(observations, numa_moved, FIELD_INT, "numa_moved_pages", "Moved between nodes",
+		  "pages"),
+	FIELD_ROW(observations, pressure_memory, FIELD_INT, "pressure_memory", "Memory pressure",
 		  "1/100 %"),
-	FIELD_ROW(signs, pressure_cpu, FIELD_INT, "pressure_cpu", "CPU pressure", "1/100 %"),
-	FIELD_ROW(signs, load, FIELD_INT, "load", "Load", "1/100"),
-	FIELD_ROW(signs, rdma_devices, FIELD_INT, "rdma_devices", "RDMA device files", NULL),
-	FIELD_ROW(signs, ip_forward, FIELD_INT, "ip_forward", "Forwarding", NULL),
-	FIELD_ROW(signs, crash_dumps, FIELD_INT, "crash_dumps", "Kept crash records", NULL),
-	FIELD_ROW(signs, ssh_folder, FIELD_INT, "ssh_folder", "~/.ssh", NULL),
-	FIELD_ROW(signs, avahi, FIELD_INT, "avahi", "Discovery daemon", NULL),
-	FIELD_ROW(signs, log_no_memory, FIELD_INT, "log_no_memory", "Log: driver out of memory",
+	FIELD_ROW(observations, pressure_cpu, FIELD_INT, "pressure_cpu", "CPU pressure", "1/100 %"),
+	FIELD_ROW(observations, load, FIELD_INT, "load", "Load", "1/100"),
+	FIELD_ROW(observations, rdma_devices, FIELD_INT, "rdma_devices", "RDMA device files", NULL),
+	FIELD_ROW(observations, ip_forward, FIELD_INT, "ip_forward", "Forwarding", NULL),
+	FIELD_ROW(observations, crash_dumps, FIELD_INT, "crash_dumps", "Kept crash records", NULL),
+	FIELD_ROW(observations, ssh_folder, FIELD_INT, "ssh_folder", "~/.ssh", NULL),
+	FIELD_ROW(observations, avahi, FIELD_INT, "avahi", "Discovery daemon", NULL),
+	FIELD_ROW(observations, log_no_memory, FIELD_INT, "log_no_memory",
+		  "Log: driver out of memory", "lines"),
+	FIELD_ROW(observations, log_xid, FIELD_INT, "log_xid", "Log: Xid", "lines"),
+	FIELD_ROW(observations, log_nic_wedged, FIELD_INT, "log_nic_wedged", "Log: NIC firmware",
 		  "lines"),
-	FIELD_ROW(signs, log_xid, FIELD_INT, "log_xid", "Log: Xid", "lines"),
-	FIELD_ROW(signs, log_nic_wedged, FIELD_INT, "log_nic_wedged", "Log: NIC firmware", "lines"),
-	FIELD_ROW(signs, log_nic_health, FIELD_INT, "log_nic_health", "Log: NIC health", "lines"),
-	FIELD_ROW(signs, log_doe, FIELD_INT, "log_doe", "Log: PCI DOE", "lines"),
-	FIELD_ROW(signs, log_aer, FIELD_INT, "log_aer", "Log: PCI errors", "lines"),
-	FIELD_ROW(signs, log_oom, FIELD_INT, "log_oom", "Log: killed for memory", "lines"),
-	FIELD_ROW(signs, log_throttled, FIELD_INT, "log_throttled", "Log: CPU too warm", "lines"),
-	FIELD_ROW(signs, module, FIELD_STR, "module", "Loaded nvidia module", NULL),
-	FIELD_SUB(signs, vars, FIELD_LIST, "vars", "Variables", &schema_sign_var),
-	FIELD_SUB(signs, processes, FIELD_LIST, "processes", "Processes", &schema_sign_process),
-	FIELD_SUB(signs, ports, FIELD_LIST, "ports", "RDMA counters", &schema_sign_port),
-	FIELD_SUB(signs, links, FIELD_LIST, "links", "Interface counters", &schema_sign_link),
+	FIELD_ROW(observations, log_nic_health, FIELD_INT, "log_nic_health", "Log: NIC health",
+		  "lines"),
+	FIELD_ROW(observations, log_doe, FIELD_INT, "log_doe", "Log: PCI DOE", "lines"),
+	FIELD_ROW(observations, log_aer, FIELD_INT, "log_aer", "Log: PCI errors", "lines"),
+	FIELD_ROW(observations, log_oom, FIELD_INT, "log_oom", "Log: killed for memory", "lines"),
+	FIELD_ROW(observations, log_throttled, FIELD_INT, "log_throttled", "Log: CPU too warm",
+		  "lines"),
+	FIELD_ROW(observations, module, FIELD_STR, "module", "Loaded nvidia module", NULL),
+	FIELD_SUB(observations, vars, FIELD_LIST, "vars", "Variables", &schema_sign_var),
+	FIELD_SUB(observations, processes, FIELD_LIST, "processes", "Processes",
+		  &schema_sign_process),
+	FIELD_SUB(observations, ports, FIELD_LIST, "ports", "RDMA counters", &schema_sign_port),
+	FIELD_SUB(observations, links, FIELD_LIST, "links", "Interface counters",
+		  &schema_sign_link),
 };
-const struct schema schema_signs = SCHEMA(signs, signs_fields);
+const struct schema schema_signs = SCHEMA(observations, signs_fields);

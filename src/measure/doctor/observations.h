@@ -11,14 +11,14 @@
 #include "machine/model/machine.h"
 
 /* A variable that changes what a communication library does, and who has it. */
-struct sign_var {
+struct observed_var {
 	const char *name;	/* "NCCL_IB_HCA" */
 	struct fact_str value;	/* "" when set to nothing */
 	struct fact_str origin; /* "/etc/nccl.conf", "process 4711 (python3)", "this shell" */
 };
 
 /* A process that uses a GPU. */
-struct sign_process {
+struct observed_process {
 	unsigned index; /* process id */
 	struct fact_str command;
 	struct fact_str nccl;	 /* path of the libnccl.so.2 that it has loaded */
@@ -26,7 +26,7 @@ struct sign_process {
 };
 
 /* Counters of an RDMA port since the driver was loaded. */
-struct sign_port {
+struct observed_port {
 	const char *name; /* "mlx5_0/1" */
 	struct fact_int retransmits, sequence_errors, timeouts, rnr_retries, congestion_marks;
 	struct fact_int out_of_sequence, symbol_errors, link_downed, receive_errors;
@@ -34,14 +34,14 @@ struct sign_port {
 };
 
 /* Counters of an interface since it is there. */
-struct sign_link {
+struct observed_link {
 	const char *name;
 	struct fact_int receive_errors, crc_errors, missed, dropped;
 	struct fact_int arp_ignore, arp_announce, rp_filter;
 	struct fact_int wifi_power_save; /* NetworkManager's wifi.powersave: 2 off, 3 on */
 };
 
-struct signs {
+struct observations {
 	struct fact_int ksm_run, ksm_sharing;		 /* pages */
 	struct fact_int swapped_in, swapped_out;	 /* pages since boot */
 	struct fact_int compaction_stalls, thp_fallback; /* since boot */
@@ -62,28 +62,29 @@ struct signs {
 	struct fact_int log_oom;       /* the kernel killed a process for memory */
 	struct fact_int log_throttled; /* a CPU was too warm */
 	struct fact_str module;	       /* version of the loaded nvidia module */
-	struct list vars;	       /* struct sign_var */
-	struct list processes;	       /* struct sign_process */
-	struct list ports;	       /* struct sign_port */
-	struct list links;	       /* struct sign_link */
+	struct list vars;	       /* struct observed_var */
+	struct list processes;	       /* struct observed_process */
+	struct list ports;	       /* struct observed_port */
+	struct list links;	       /* struct observed_link */
 };
 
 extern const struct schema schema_signs, schema_sign_var, schema_sign_process, schema_sign_port,
 	schema_sign_link;
 
 /* Never fails; what could not be seen stands in the fact. */
-void observations_read(struct arena *a, struct host *h, const struct machine *m, struct signs *out);
+void observations_read(struct arena *a, struct host *h, const struct machine *m,
+		       struct observations *out);
 /* The part that is nobody's secret, for captures: without environments and home folders. */
 void observations_read_machine(struct arena *a, struct host *h, const struct machine *m,
-			       struct signs *out);
+			       struct observations *out);
 /* signs_vars.c: fills vars: of the machine's files; of this user and of processes on GPUs, which it
  * lists. */
-void observations_read_conf(struct arena *a, struct host *h, struct signs *out);
+void observations_read_conf(struct arena *a, struct host *h, struct observations *out);
 void observations_read_vars(struct arena *a, struct host *h, const struct machine *m,
-			    struct signs *out);
+			    struct observations *out);
 /* signs_links.c: fills ports and links. */
 void observations_read_links(struct arena *a, struct host *h, const struct machine *m,
-			     struct signs *out);
+			     struct observations *out);
 /* The whole file as a number. from: path. */
 struct fact_int sign_file(struct arena *a, struct host *h, const char *path);
 struct fact_int sign_int(long long v, const char *from);

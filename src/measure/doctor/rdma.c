@@ -33,7 +33,7 @@ static void below_line(const struct rule_facts *e, struct judged *out)
 
 static void wedged(const struct rule_facts *e, struct judged *out)
 {
-	const struct signs *s = e->signs;
+	const struct observations *s = e->signs;
 
 	if (no_rdma(e, out) || verdict_set_unseen(e, out, &s->log_nic_wedged.f, "the kernel's log"))
 		return;
@@ -106,8 +106,8 @@ struct loss {
 	bool told, rate;
 };
 
-static void doctor_rdma_look(const struct rule_facts *e, const struct sign_port *now,
-			     const struct sign_port *then, struct loss *out)
+static void doctor_rdma_look(const struct rule_facts *e, const struct observed_port *now,
+			     const struct observed_port *then, struct loss *out)
 {
 	const struct fact_int *const n[] = { &now->retransmits, &now->sequence_errors,
 					     &now->timeouts, &now->out_of_sequence },
@@ -133,12 +133,12 @@ static struct loss worst_loss(const struct rule_facts *e)
 {
 	struct loss out = { 0 };
 
-	LIST_FOR_EACH (struct sign_port, now, &e->signs->ports) {
-		const struct sign_port *then = NULL;
+	LIST_FOR_EACH (struct observed_port, now, &e->signs->ports) {
+		const struct observed_port *then = NULL;
 		struct loss l;
 
 		if (e->earlier)
-			LIST_FOR_EACH (struct sign_port, p, &e->earlier->ports)
+			LIST_FOR_EACH (struct observed_port, p, &e->earlier->ports)
 				if (strcmp(p->name, now->name) == 0)
 					then = p;
 		doctor_rdma_look(e, now, then, &l);
@@ -185,11 +185,11 @@ static void doctor_rdma_bad_line(const struct rule_facts *e, struct judged *out)
 
 	if (no_rdma(e, out))
 		return;
-	LIST_FOR_EACH (struct sign_port, now, &e->signs->ports) {
+	LIST_FOR_EACH (struct observed_port, now, &e->signs->ports) {
 		told = told || seen_ok(&now->symbol_errors.f);
 		total += fact_or(&now->symbol_errors, 0);
 		if (e->earlier)
-			LIST_FOR_EACH (struct sign_port, p, &e->earlier->ports)
+			LIST_FOR_EACH (struct observed_port, p, &e->earlier->ports)
 				grow = grow || (strcmp(p->name, now->name) == 0 &&
 						fact_or(&now->symbol_errors, 0) >
 							fact_or(&p->symbol_errors, 0));
@@ -221,7 +221,7 @@ static const struct cause losses[] = {
  */
 static void pinned(const struct rule_facts *e, struct judged *out)
 {
-	const struct sign_var *v = var_of(e, "NCCL_IB_GID_INDEX");
+	const struct observed_var *v = var_of(e, "NCCL_IB_GID_INDEX");
 	char *end;
 	unsigned long index;
 
@@ -293,7 +293,7 @@ static const struct cause connecting[] = {
  */
 static void negotiates(const struct rule_facts *e, struct judged *out)
 {
-	const struct sign_var *v = var_of(e, "NCCL_IB_ECE_ENABLE");
+	const struct observed_var *v = var_of(e, "NCCL_IB_ECE_ENABLE");
 	bool roce = false;
 
 	LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma)

@@ -206,15 +206,15 @@ void rule_by_band(const struct rule_facts *e, enum doctor_test_id t, struct judg
 /* --- signs --------------------------------------------------------------------------------------
  */
 
-const struct sign_var *var_of(const struct rule_facts *e, const char *name)
+const struct observed_var *var_of(const struct rule_facts *e, const char *name)
 {
-	LIST_FOR_EACH (struct sign_var, v, &e->signs->vars)
+	LIST_FOR_EACH (struct observed_var, v, &e->signs->vars)
 		if (strcmp(v->name, name) == 0)
 			return v;
 	return NULL;
 }
 
-const char *var_text(const struct rule_facts *e, const struct sign_var *v)
+const char *var_text(const struct rule_facts *e, const struct observed_var *v)
 {
 	return arena_printf(e->a, "%s=%s in %s", v->name, fact_text(&v->value, ""),
 			    fact_text(&v->origin, "?"));

@@ -33,9 +33,9 @@ bool test_missing(const struct rule_facts *e, enum doctor_test_id t, struct judg
 void rule_by_band(const struct rule_facts *e, enum doctor_test_id t, struct judged *out);
 
 /* A variable of a program; NULL: nobody has it. */
-const struct sign_var *var_of(const struct rule_facts *e, const char *name);
+const struct observed_var *var_of(const struct rule_facts *e, const char *name);
 /* The named one, or the first that begins so ("NCCL_"). */
-const char *var_text(const struct rule_facts *e, const struct sign_var *v);
+const char *var_text(const struct rule_facts *e, const struct observed_var *v);
 /* How many names NCCL_IB_HCA's list holds, and how many of them name some device of this machine.
  */
 void list_count(const struct rule_facts *e, const char *list, size_t *names, size_t *known);

@@ -280,7 +280,7 @@ static void prove_page_figures(struct doc *d, const struct proof *p)
 	}
 }
 
-static const char *prove_page_said(const struct proof_member *m)
+static const char *prove_page_text(const struct proof_member *m)
 {
 	if (m->fault)
 		return m->fault;
@@ -319,7 +319,7 @@ static void prove_page_members(struct doc *d, const struct proof *p)
 			c[2] = cell(effect_text(d->arena, m->member.ratio, m->member.low,
 						m->member.high));
 		c[3] = cell_as(m->state >= MEMBER_STAYS ? STYLE_GOOD : STYLE_MUTED,
-			       prove_page_said(m));
+			       prove_page_text(m));
 	}
 }
 

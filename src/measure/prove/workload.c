@@ -40,9 +40,9 @@ static int workload_judge(const struct running *s, struct arena *a, const struct
 static int workload_measure(struct window *w, struct window_reading *out, struct err *e)
 {
 	struct running *s = w->state;
-	struct command_own how = { .limit_ms = (int)(s->w.limit_s * 1e3),
-				   .max = OUTPUT_MAX,
-				   .stop = s->w.stop };
+	struct command_of_user how = { .limit_ms = (int)(s->w.limit_s * 1e3),
+				      .max = OUTPUT_MAX,
+				      .stop = s->w.stop };
 	struct command_result result = { 0 };
 	struct arena own = { 0 };
 	int r = command_run_own(&own, s->argv, &how, &result);

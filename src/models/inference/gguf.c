@@ -160,7 +160,7 @@ int gguf_model(const struct gguf *g, struct model_file *out, struct err *e)
 	struct arena *a = g->arena;
 	struct gguf_tensors t = g->tensors;
 	struct model_file f = { 0 };
-	struct gguf_said said = { .text = "" };
+	struct gguf_notes said = { .text = "" };
 	int code;
 
 	if (g->files < gguf_files(g) || (g->keys.tensors && t.count < g->keys.tensors))
@@ -237,7 +237,7 @@ static double average(const struct part *parts, size_t n)
 }
 
 static void gguf_compare(struct arena *a, const struct part *p, double enough,
-			 struct gguf_said *said)
+			 struct gguf_notes *said)
 {
 	if (fabs(p->has.params - p->counted) > enough)
 		gguf_doubt(a, said,
@@ -249,7 +249,7 @@ static void gguf_compare(struct arena *a, const struct part *p, double enough,
 }
 
 static void gguf_note_rest(struct arena *a, const struct gguf_tensors *t, double dense,
-			   struct gguf_said *said)
+			   struct gguf_notes *said)
 {
 	if (t->other.params > SAID * dense)
 		gguf_doubt(
@@ -265,7 +265,7 @@ static void gguf_note_rest(struct arena *a, const struct gguf_tensors *t, double
 }
 
 void gguf_format(struct arena *a, const struct gguf_tensors *t, const struct arch *s,
-		 struct format *f, struct gguf_said *said)
+		 struct format *f, struct gguf_notes *said)
 {
 	struct arch_parts c = arch_parts(s);
 	struct part parts[] = {

@@ -107,19 +107,20 @@ bool gguf_is_linear(const struct gguf_layer *l);
 bool gguf_is_attention(const struct gguf_layer *l);
 
 /* What has to be said ("": nothing), and whether a figure is in doubt for it. */
-struct gguf_said {
+struct gguf_notes {
 	const char *text;
 	bool doubt;
 };
 
 /* Add a sentence. */
-void gguf_note(struct arena *a, struct gguf_said *said, const char *text);
-void gguf_doubt(struct arena *a, struct gguf_said *said, const char *text);
+void gguf_note(struct arena *a, struct gguf_notes *said, const char *text);
+void gguf_doubt(struct arena *a, struct gguf_notes *said, const char *text);
 /* The shape that both give. -EINVAL. */
 int gguf_shape(struct arena *a, const char *name, const struct gguf_keys *k,
-	       const struct gguf_tensors *t, struct arch *s, struct gguf_said *said, struct err *e);
+	       const struct gguf_tensors *t, struct arch *s, struct gguf_notes *said,
+	       struct err *e);
 /* Bytes a parameter of each part, so that the bytes are what the file has; adds to what is said. */
 void gguf_format(struct arena *a, const struct gguf_tensors *t, const struct arch *s,
-		 struct format *f, struct gguf_said *said);
+		 struct format *f, struct gguf_notes *said);
 
 #endif

@@ -9,12 +9,12 @@
 
 #include "models/inference/gguf.h"
 
-void gguf_note(struct arena *a, struct gguf_said *said, const char *text)
+void gguf_note(struct arena *a, struct gguf_notes *said, const char *text)
 {
 	said->text = arena_printf(a, "%s; %s", said->text, text);
 }
 
-void gguf_doubt(struct arena *a, struct gguf_said *said, const char *text)
+void gguf_doubt(struct arena *a, struct gguf_notes *said, const char *text)
 {
 	gguf_note(a, said, text);
 	said->doubt = true;
@@ -77,7 +77,7 @@ static void add_layer(struct kind *to, const struct gguf_keys *k, const struct g
  * Heads of layers that differ, as ones that are alike: their sum stays, which is what the cache is
  * made of, if need be by another number of layers.
  */
-static int gguf_shape_alike(struct arena *a, struct kind *kind, int *heads, struct gguf_said *said)
+static int gguf_shape_alike(struct arena *a, struct kind *kind, int *heads, struct gguf_notes *said)
 {
 	double each = kind->n ? kind->kv_heads / kind->n : 0, off;
 	int n = kind->n;
@@ -113,7 +113,7 @@ static int latent_attention(const struct gguf_keys *k, const struct gguf_tensors
 
 /* Old files keep one matrix that llama.cpp does not take apart. */
 static void gguf_note_latent(struct arena *a, const struct gguf_tensors *t, const struct arch *s,
-			     struct gguf_said *said)
+			     struct gguf_notes *said)
 {
 	for (int i = 0; i < t->n; i++)
 		if (t->layers[i].latent > 0 && !t->layers[i].absorbed) {
@@ -146,7 +146,7 @@ static void gguf_shape_gates(const struct gguf_keys *k, const struct gguf_tensor
 
 static int gguf_shape_attention(struct arena *a, const struct gguf_keys *k,
 				const struct gguf_tensors *t, struct arch *s,
-				struct gguf_said *said)
+				struct gguf_notes *said)
 {
 	struct kind full = { 0 }, windows = { 0 };
 	int counted;
@@ -192,7 +192,7 @@ static void family_facts(const struct gguf_keys *k, struct arch *s)
 }
 
 static void gguf_shape_states(struct arena *a, const struct gguf_keys *k,
-			      const struct gguf_tensors *t, struct arch *s, struct gguf_said *said)
+			      const struct gguf_tensors *t, struct arch *s, struct gguf_notes *said)
 {
 	double params = 0, convolving = 0;
 
@@ -265,7 +265,7 @@ static bool gguf_shape_is_valid(const struct arch *s)
 }
 
 int gguf_shape(struct arena *a, const char *name, const struct gguf_keys *k,
-	       const struct gguf_tensors *t, struct arch *s, struct gguf_said *said, struct err *e)
+	       const struct gguf_tensors *t, struct arch *s, struct gguf_notes *said, struct err *e)
 {
 	*s = (struct arch){ .layers = t->n, .trained = k->trained, .hidden = k->hidden };
 	s->vocab = t->vocab > 0 ? rounded(t->vocab) : k->vocab ? k->vocab : k->tokens;

@@ -356,7 +356,7 @@ static void weights(const struct train_config *q, const struct train_shape *s,
  * projections and of the activation; queries, keys, values; the attention's output. Kernels of
  * their own keep what fused ones compute again.
  */
-static double train_kept_bytes(const struct train_config *q, const struct train_shape *s)
+static double train_stored_bytes(const struct train_config *q, const struct train_shape *s)
 {
 	const struct arch *a = &q->arch;
 	double w = train_weight_bytes(q), h = a->hidden;
@@ -387,7 +387,7 @@ static double scores(const struct train_config *q, const struct train_shape *s)
 static void choose_activations(const struct train_config *q, const struct train_shape *s,
 			       struct train_memory *m)
 {
-	double layer = s->tokens * train_kept_bytes(q, s) + scores(q, s), kept = layer;
+	double layer = s->tokens * train_stored_bytes(q, s) + scores(q, s), kept = layer;
 	double row = s->tokens * q->arch.hidden * train_weight_bytes(q) / (q->sp ? q->tp : 1);
 	double flight = 1;
 
