@@ -50,7 +50,7 @@ static void chart_pad(struct text *t, const char *s, int width, bool right, bool
 }
 
 /* Signs as they are in ASCII, or with fuller ones. */
-static void chart_signs(struct text *t, const char *cells, bool ascii)
+static void chart_markers(struct text *t, const char *cells, bool ascii)
 {
 	static const struct {
 		char from;
@@ -89,7 +89,7 @@ static void sign_legend(struct text *t, const char *sign, const char *name,
 
 		text_add(t, "\n  ");
 		if (at == lines.s)
-			chart_signs(t, sign, how->ascii || plain);
+			chart_markers(t, sign, how->ascii || plain);
 		else
 			text_printf(t, "%*s", (int)strlen(sign), "");
 		text_addc(t, ' ');
@@ -236,7 +236,7 @@ static void chart_text_bar_row(struct arena *a, struct text *t, const struct cha
 	chart_pad(t, b->label, l->label, false, ascii);
 	text_addc(t, ' ');
 	if (!l->two) {
-		chart_signs(t, cells, ascii);
+		chart_markers(t, cells, ascii);
 		text_addc(t, ' ');
 	}
 	chart_pad(t, chart_figure(a, b->value, NAN, NAN, c->unit), l->value, true, ascii);
@@ -247,7 +247,7 @@ static void chart_text_bar_row(struct arena *a, struct text *t, const struct cha
 	trim(t);
 	if (l->two) {
 		text_addc(t, '\n');
-		chart_signs(t, cells, ascii);
+		chart_markers(t, cells, ascii);
 		trim(t);
 	}
 	text_addc(t, '\n');
@@ -374,7 +374,7 @@ const char *chart_text_ratios(struct arena *a, const struct chart_ratios *c,
 		chart_pad(&t, c->rows[i].label, label, false, how->ascii);
 		text_addc(&t, ' ');
 		ratio_cells(cells, c, &c->rows[i], &s, strip);
-		chart_signs(&t, cells, how->ascii);
+		chart_markers(&t, cells, how->ascii);
 		text_addc(&t, ' ');
 		chart_pad(&t, c->rows[i].verdict, verdict, false, how->ascii);
 		trim(&t);
@@ -411,7 +411,7 @@ static void spread_row(struct arena *a, struct text *t, const struct scale *s, s
 	text_addc(t, ' ');
 	memset(cells, '#', (size_t)n);
 	cells[n] = '\0';
-	chart_signs(t, cells, ascii);
+	chart_markers(t, cells, ascii);
 	text_printf(t, "%s%zu\n", n ? " " : "", count);
 }
 

@@ -161,19 +161,19 @@ int __wrap_fd_write_all(int fd, const void *data, size_t len)
 	return code;
 }
 
-static bool as_it_was(const struct look *l, size_t i)
+static bool as_it_was(const struct nvml_look *l, size_t i)
 {
 	return l->sight == sights.sight[i] &&
 	       (l->now ? has_value(l->sight) && strcmp(l->now, sights.value[i]) == 0
 		       : !has_value(l->sight));
 }
 
-static void judge_sights(const struct look *looks)
+static void judge_sights(const struct nvml_look *looks)
 {
 	size_t same = 0, failed = 0;
 
 	for (size_t i = 0; i < sights.n; i++) {
-		const struct look *l = &looks[i];
+		const struct nvml_look *l = &looks[i];
 
 		must(l->it == &sights.items[i] && (int)l->sight >= 0 && (int)l->sight < SIGHTS);
 		must((l->now != NULL) == has_value(l->sight));
@@ -190,7 +190,7 @@ static void judge_sights(const struct look *looks)
 
 static void see(const unsigned char *data, size_t size)
 {
-	struct look looks[LOOKS] = { 0 }, *order[LOOKS];
+	struct nvml_look looks[LOOKS] = { 0 }, *order[LOOKS];
 	struct watcher g = { 0 };
 	const unsigned char *at = data + 4;
 

@@ -867,7 +867,7 @@ static void test_copies(void **state)
 		.model = "Qwen3-8B", .weights = "bf16", .on = "h200 x4", .batch = 64, .tp = 1
 	};
 	struct prediction p;
-	struct outcome one, four;
+	struct advise_outcome one, four;
 	struct fits fits;
 
 	ask(&a, w, &p);

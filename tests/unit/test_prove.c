@@ -33,7 +33,7 @@ struct world {
 	double time;
 	atomic_bool stop;
 	struct proof proof;
-	struct engine engine;
+	struct prove_engine engine;
 };
 
 static bool is_set(struct world *w, enum knob_kind kind, const char *name, const char *value)
@@ -119,11 +119,11 @@ static int try_begin(struct world *w, const struct engine_clock *clock, struct e
 		.settle_s = 1,
 		.budget_s = 3600
 	};
-	w->engine = (struct engine){ .a = &w->lab.a,
-				     .p = &w->proof,
-				     .clock = clock,
-				     .stop = &w->stop,
-				     .plan = &w->lab.plan };
+	w->engine = (struct prove_engine){ .a = &w->lab.a,
+					   .p = &w->proof,
+					   .clock = clock,
+					   .stop = &w->stop,
+					   .plan = &w->lab.plan };
 	return switch_begin(w->lab.h, &w->lab.a, &who, "prove test", &w->lab.plan, &w->engine.sw,
 			    e);
 }

@@ -14,7 +14,7 @@
 
 enum { LOOK_MS = 400 };
 
-static void verb_prove_progress(void *ctx, const struct engine *e, enum proof_part part,
+static void verb_prove_progress(void *ctx, const struct prove_engine *e, enum proof_part part,
 				size_t pair, size_t of)
 {
 	static const char *const texts[] = { "warming up, window",

@@ -19,7 +19,7 @@ struct proving {
 	struct host *h;
 	struct planned planned;
 	struct proof proof;
-	struct engine engine;
+	struct prove_engine engine;
 	struct bench_env env;
 	struct bench_ask ask;
 	struct idset cpus;

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "look/stack/elf.h"
 
-size_t take_place(struct take *t, enum place_kind kind, const char *path)
+size_t take_place(struct take *t, enum stack_place_kind kind, const char *path)
 {
 	struct inventory *v = t->out;
 

@@ -10,7 +10,7 @@
 #include "look/stack/root.h"
 #include "look/stack/scan.h"
 
-enum place_kind { PLACE_SYSTEM, PLACE_TOOLKIT, PLACE_PYTHON };
+enum stack_place_kind { PLACE_SYSTEM, PLACE_TOOLKIT, PLACE_PYTHON };
 
 /* A version that a package insists on: "Requires-Dist: triton==3.5.0". */
 struct dist_pin {
@@ -26,7 +26,7 @@ struct dist {
 };
 
 struct stack_place {
-	enum place_kind kind;
+	enum stack_place_kind kind;
 	const char *path;     /* the environment, the toolkit; "/" for the system */
 	const char *packages; /* site-packages; NULL */
 	const char *version;  /* of the toolkit, of Python; NULL: not known */
@@ -86,7 +86,7 @@ struct take {
 };
 
 /* A new place, or the one that is there already; its index. */
-size_t take_place(struct take *t, enum place_kind kind, const char *path);
+size_t take_place(struct take *t, enum stack_place_kind kind, const char *path);
 /* Every component library in a folder, by soname. */
 void take_folder(struct take *t, size_t place, const char *dir);
 /* Version by the name of the file, the package that owns it, or its text. */

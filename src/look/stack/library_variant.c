@@ -77,7 +77,7 @@ static bool take_item_of(struct finding_variant *f, const char *place,
 
 /* What an inventory knows of it, of one kind of place; of several toolkits the newest. */
 static bool from_inventory(struct finding_variant *f, const struct inventory *inv,
-			   enum place_kind kind, const char *place)
+			   enum stack_place_kind kind, const char *place)
 {
 	const struct stack_item *best = NULL;
 

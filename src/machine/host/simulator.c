@@ -16,7 +16,7 @@
 struct telling {
 	struct host *h;
 	const char *api, *object;
-	told_set *set;
+	simulate_set *set;
 	void *ctx;
 };
 
@@ -333,7 +333,7 @@ static int simulate_unit(struct host *h, const char *unit, const char *field,
 }
 
 int simulate_write(struct host *h, const char *api, const char *object, const char *field,
-		   const struct answer *value, told_set *set, void *ctx)
+		   const struct answer *value, simulate_set *set, void *ctx)
 {
 	struct telling t = { h, api, object, set, ctx };
 

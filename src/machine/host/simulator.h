@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  *   int simulate_write(struct host *h, const char *api, const char *object, const char *field,
- *                    const struct answer *value, told_set *set, void *ctx);
+ *                    const struct answer *value, simulate_set *set, void *ctx);
  *
  * What a captured machine does when it is told something: what the device answers from then on,
  * what it refuses, what else changes with it. It stands in for the providers of the live machine,
@@ -14,8 +14,8 @@
 
 /* This question answers value from now on; NULL: what the capture itself says. Has to be in force
  * for host_ask(h, ...) when it returns. */
-typedef void told_set(void *ctx, const char *api, const char *object, const char *field,
-		      const struct answer *value);
+typedef void simulate_set(void *ctx, const char *api, const char *object, const char *field,
+			  const struct answer *value);
 
 /*
  * 0: taken, and set was called for everything that answers differently now, the told question
@@ -23,6 +23,6 @@ typedef void told_set(void *ctx, const char *api, const char *object, const char
  * errno: refused as the device would, and nothing changed. h is the machine that takes the writes.
  */
 int simulate_write(struct host *h, const char *api, const char *object, const char *field,
-		   const struct answer *value, told_set *set, void *ctx);
+		   const struct answer *value, simulate_set *set, void *ctx);
 
 #endif

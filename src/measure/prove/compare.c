@@ -7,7 +7,7 @@
 #include "measure/prove/engine.h"
 
 /* The other figures, when there are pairs enough for them. */
-static bool judge_guards(struct engine *g, struct compared *c)
+static bool judge_guards(struct prove_engine *g, struct compared *c)
 {
 	const struct window *w = &g->p->window;
 	bool early = false;
@@ -26,7 +26,7 @@ static bool judge_guards(struct engine *g, struct compared *c)
 	return !early;
 }
 
-static void conclude(struct engine *g, struct compared *c)
+static void conclude(struct prove_engine *g, struct compared *c)
 {
 	const struct window *w = &g->p->window;
 
@@ -46,7 +46,7 @@ static void conclude(struct engine *g, struct compared *c)
 	}
 }
 
-static int pairs_until(struct engine *g, size_t n, const struct arm *a, const struct arm *b,
+static int pairs_until(struct prove_engine *g, size_t n, const struct arm *a, const struct arm *b,
 		       struct compared *c, struct err *e)
 {
 	int r = 0;
@@ -56,7 +56,7 @@ static int pairs_until(struct engine *g, size_t n, const struct arm *a, const st
 	return r;
 }
 
-int engine_compare(struct engine *g, const struct rule *rule, const struct arm *a,
+int engine_compare(struct prove_engine *g, const struct rule *rule, const struct arm *a,
 		   const struct arm *b, struct compared *c, struct err *e)
 {
 	const double **d = (const double **)&c->pairs.d[g->p->window.main];
@@ -86,7 +86,7 @@ int engine_compare(struct engine *g, const struct rule *rule, const struct arm *
 	return 0;
 }
 
-void engine_rule(struct engine *g)
+void engine_rule(struct prove_engine *g)
 {
 	struct rule *r = &g->p->rule;
 
@@ -99,7 +99,7 @@ void engine_rule(struct engine *g)
 /* --- the whole ---------------------------------------------------------------------------------
  */
 
-void engine_fail(struct engine *g, int code, const struct err *e)
+void engine_fail(struct prove_engine *g, int code, const struct err *e)
 {
 	struct proof *p = g->p;
 
@@ -141,7 +141,7 @@ void engine_fail(struct engine *g, int code, const struct err *e)
 	}
 }
 
-void engine_finish(struct engine *g)
+void engine_finish(struct prove_engine *g)
 {
 	struct err e = { 0 };
 	int r = switch_to(g->sw, NULL, false, &e);
@@ -158,7 +158,7 @@ void engine_finish(struct engine *g)
 			  g->p->compared.pairs.n, true, &g->p->compared.ruling);
 }
 
-static int prove_compare_prove(struct engine *g, const bool *on, struct err *e)
+static int prove_compare_prove(struct prove_engine *g, const bool *on, struct err *e)
 {
 	struct arm off = { .name = "off", .other = on }, with = { .name = "on", .on = on };
 	struct proof *p = g->p;
@@ -187,7 +187,7 @@ static int prove_compare_prove(struct engine *g, const bool *on, struct err *e)
 	return 0;
 }
 
-void engine_prove(struct engine *g, const bool *on)
+void engine_prove(struct prove_engine *g, const bool *on)
 {
 	struct err e = { 0 };
 	int r;

@@ -35,27 +35,27 @@ static void real_wait(void *ctx, double seconds, const atomic_bool *stop)
 
 const struct engine_clock engine_real = { .now = real_now, .wait = real_wait };
 
-static double now(const struct engine *g)
+static double now(const struct prove_engine *g)
 {
 	return g->clock->now(g->clock->ctx);
 }
 
-static bool stopped(const struct engine *g)
+static bool stopped(const struct prove_engine *g)
 {
 	return g->stop && atomic_load(g->stop);
 }
 
-static void settle(struct engine *g)
+static void settle(struct prove_engine *g)
 {
 	g->clock->wait(g->clock->ctx, g->p->settle_s, g->stop);
 }
 
-void engine_start(struct engine *g)
+void engine_start(struct prove_engine *g)
 {
 	g->start = now(g);
 }
 
-bool engine_has_time(const struct engine *g, size_t pairs)
+bool engine_has_time(const struct prove_engine *g, size_t pairs)
 {
 	return now(g) + (double)pairs * g->pair_s <= g->start + g->p->budget_s;
 }
@@ -63,7 +63,7 @@ bool engine_has_time(const struct engine *g, size_t pairs)
 /* --- one window --------------------------------------------------------------------------------
  */
 
-static struct proof_window *new_window(struct engine *g, enum proof_part part, size_t pair,
+static struct proof_window *new_window(struct prove_engine *g, enum proof_part part, size_t pair,
 				       const struct arm *s)
 {
 	struct proof *p = g->p;
@@ -79,7 +79,7 @@ static struct proof_window *new_window(struct engine *g, enum proof_part part, s
 
 /* Made anew, also where it is that state already: whatever a switch brings by chance must not stay
  * for two windows, or their pairs are not independent (docs/PROVE.md). */
-static int switch_side(struct engine *g, const struct arm *s, struct err *e)
+static int switch_side(struct prove_engine *g, const struct arm *s, struct err *e)
 {
 	int r = 0;
 
@@ -88,7 +88,7 @@ static int switch_side(struct engine *g, const struct arm *s, struct err *e)
 	return r ? r : switch_to(g->sw, s->on, true, e);
 }
 
-static int engine_measure(struct engine *g, struct proof_window *w, const struct arm *s,
+static int engine_measure(struct prove_engine *g, struct proof_window *w, const struct arm *s,
 			  struct err *e)
 {
 	struct window_reading reading = { 0 };
@@ -109,8 +109,8 @@ static int engine_measure(struct engine *g, struct proof_window *w, const struct
 	return r;
 }
 
-static int one_window(struct engine *g, enum proof_part part, size_t pair, const struct arm *s,
-		      bool b, struct proof_window *out, struct err *e)
+static int one_window(struct prove_engine *g, enum proof_part part, size_t pair,
+		      const struct arm *s, bool b, struct proof_window *out, struct err *e)
 {
 	struct proof_window *w = new_window(g, part, pair, s);
 	int r;
@@ -136,8 +136,8 @@ double engine_log_ratio(const struct bench_figure *f, double a, double b)
 	return f->better == BENCH_HIGHER ? log(b / a) : log(a / b);
 }
 
-static void engine_add_pair(struct engine *g, struct proof_pairs *out, const struct proof_window *a,
-			    const struct proof_window *b)
+static void engine_add_pair(struct prove_engine *g, struct proof_pairs *out,
+			    const struct proof_window *a, const struct proof_window *b)
 {
 	const struct window *w = &g->p->window;
 
@@ -149,7 +149,7 @@ static void engine_add_pair(struct engine *g, struct proof_pairs *out, const str
 }
 
 /* Both windows of a void pair are void. */
-static void void_pair(struct engine *g, size_t from, const char *why)
+static void void_pair(struct prove_engine *g, size_t from, const char *why)
 {
 	for (size_t i = from; i < g->p->n_windows; i++)
 		if (!g->p->windows[i].fault)
@@ -161,7 +161,7 @@ static void void_pair(struct engine *g, size_t from, const char *why)
  * no proof of harm: it is harmful when it goes wrong again, and without it does not. None of these
  * windows counts.
  */
-static int engine_again(struct engine *g, enum proof_part part, const struct arm *a,
+static int engine_again(struct prove_engine *g, enum proof_part part, const struct arm *a,
 			const struct arm *b, struct err *e)
 {
 	size_t number = g->coin++, from = g->p->n_windows;
@@ -180,7 +180,7 @@ static int engine_again(struct engine *g, enum proof_part part, const struct arm
 	return r;
 }
 
-static int try_pair(struct engine *g, enum proof_part part, const struct arm *a,
+static int try_pair(struct prove_engine *g, enum proof_part part, const struct arm *a,
 		    const struct arm *b, struct proof_pairs *out, struct err *e)
 {
 	size_t number = g->coin++, from = g->p->n_windows;
@@ -210,8 +210,8 @@ static int try_pair(struct engine *g, enum proof_part part, const struct arm *a,
 	return 0;
 }
 
-int engine_pair(struct engine *g, enum proof_part part, const struct arm *a, const struct arm *b,
-		struct proof_pairs *out, struct err *e)
+int engine_pair(struct prove_engine *g, enum proof_part part, const struct arm *a,
+		const struct arm *b, struct proof_pairs *out, struct err *e)
 {
 	int r = -ESTALE;
 
@@ -223,7 +223,7 @@ int engine_pair(struct engine *g, enum proof_part part, const struct arm *a, con
 /* --- before the pairs --------------------------------------------------------------------------
  */
 
-static int engine_too_short(struct engine *g, size_t pairs, struct err *e)
+static int engine_too_short(struct prove_engine *g, size_t pairs, struct err *e)
 {
 	double need = now(g) - g->start + (double)pairs * g->pair_s;
 
@@ -235,7 +235,7 @@ static int engine_too_short(struct engine *g, size_t pairs, struct err *e)
 	return -ETIME;
 }
 
-int engine_warm_up(struct engine *g, size_t min_pairs, struct err *e)
+int engine_warm_up(struct prove_engine *g, size_t min_pairs, struct err *e)
 {
 	static const struct arm off = { .name = "off" };
 	struct proof *p = g->p;
@@ -268,7 +268,7 @@ int engine_warm_up(struct engine *g, size_t min_pairs, struct err *e)
 		       : engine_too_short(g, min_pairs + SAME_SHORT_PAIRS, e);
 }
 
-int engine_admit(struct engine *g, const bool *on, struct err *e)
+int engine_admit(struct prove_engine *g, const bool *on, struct err *e)
 {
 	const struct arm off = { .name = "off" }, with = { .name = "on", .on = on };
 	struct proof_window w;
@@ -285,7 +285,8 @@ int engine_admit(struct engine *g, const bool *on, struct err *e)
 	return r ? r : back;
 }
 
-int engine_same(struct engine *g, const bool *on, size_t later_pairs, bool *usable, struct err *e)
+int engine_same(struct prove_engine *g, const bool *on, size_t later_pairs, bool *usable,
+		struct err *e)
 {
 	const struct arm off = { .name = "off", .other = on };
 	struct proof *p = g->p;

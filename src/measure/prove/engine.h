@@ -20,7 +20,7 @@ struct engine_clock {
 /* The machine's. */
 extern const struct engine_clock engine_real;
 
-struct engine {
+struct prove_engine {
 	struct arena *a;
 	struct switcher *sw;
 	/* The caller fills what, changes, window, min_effect_asked, seed, settle_s,
@@ -29,7 +29,7 @@ struct engine {
 	const struct engine_clock *clock;
 	const atomic_bool *stop;
 	/* Called before each window. NULL: nobody looks. */
-	void (*progress)(void *ctx, const struct engine *g, enum proof_part part, size_t pair,
+	void (*progress)(void *ctx, const struct prove_engine *g, enum proof_part part, size_t pair,
 			 size_t of);
 	void *ctx;
 	const struct plan *plan; /* the switcher's */
@@ -52,7 +52,7 @@ struct arm {
  * B (on) against A (as it was): fills p. It never fails: what went wrong is in p->why, and where
  * the machine could not be put back in p->trouble. The switcher is back at "none" afterwards.
  */
-void engine_prove(struct engine *g, const bool *on);
+void engine_prove(struct prove_engine *g, const bool *on);
 
 /*
  * The plan's settings against each other: what cannot be set or breaks what is measured is left
@@ -60,40 +60,41 @@ void engine_prove(struct engine *g, const bool *on);
  * and what is left is proven as a whole. Fills p and its members. *on: the changes that helped, by
  * change of the plan; all false where none did.
  */
-void engine_prove_many(struct engine *g, const bool **on);
+void engine_prove_many(struct prove_engine *g, const bool **on);
 
 /* --- steps, for those who compare more than two states ---------------------------------------- */
 
-void engine_start(struct engine *g);
+void engine_start(struct prove_engine *g);
 /* 0. -ETIME: the budget is too small for min_pairs, and *e says how large it has to be. Others as
  * engine_pair. */
-int engine_warm_up(struct engine *g, size_t min_pairs, struct err *e);
+int engine_warm_up(struct prove_engine *g, size_t min_pairs, struct err *e);
 /* One window with on, which counts for nothing but that it can be set and that what is measured
  * survives it. As engine_pair. */
-int engine_admit(struct engine *g, const bool *on, struct err *e);
+int engine_admit(struct prove_engine *g, const bool *on, struct err *e);
 /* The machine as it was against itself; on: what is switched to in between. 0, also when it is
  * biased: then p->why says so and *usable is false. */
-int engine_same(struct engine *g, const bool *on, size_t later_pairs, bool *usable, struct err *e);
+int engine_same(struct prove_engine *g, const bool *on, size_t later_pairs, bool *usable,
+		struct err *e);
 /*
  * One pair that counts, added to out. -EINTR: stopped. -EBADMSG: side b made the workload fail.
  * -ENODATA: it fails without b. -ESTALE: somebody else changes the knobs. -EAGAIN: it failed with
  * b, and not a second time. -ECANCELED: b cannot be made. -EUCLEAN: it cannot be put back.
  */
-int engine_pair(struct engine *g, enum proof_part part, const struct arm *a, const struct arm *b,
-		struct proof_pairs *out, struct err *e);
-bool engine_has_time(const struct engine *g, size_t pairs);
+int engine_pair(struct prove_engine *g, enum proof_part part, const struct arm *a,
+		const struct arm *b, struct proof_pairs *out, struct err *e);
+bool engine_has_time(const struct prove_engine *g, size_t pairs);
 /* Pairs of a and b until rule says enough or time is over; fills out with its verdict. 0, or what
  * engine_pair says (then out has no verdict). */
-int engine_compare(struct engine *g, const struct rule *rule, const struct arm *a,
+int engine_compare(struct prove_engine *g, const struct rule *rule, const struct arm *a,
 		   const struct arm *b, struct compared *out, struct err *e);
 /* The rule for what the machine against itself has shown: of a coarse one only the first looks,
  * which find what is too large to be missed. */
-void engine_rule(struct engine *g);
+void engine_rule(struct prove_engine *g);
 /* The verdict of a proof that ended early, by what engine_pair returned. */
-void engine_fail(struct engine *g, int code, const struct err *e);
+void engine_fail(struct prove_engine *g, int code, const struct err *e);
 /* Of one pair: positive where b is better. 0 where one of both is not above 0. */
 double engine_log_ratio(const struct bench_figure *f, double a, double b);
 /* Puts the machine back and says what time it took. */
-void engine_finish(struct engine *g);
+void engine_finish(struct prove_engine *g);
 
 #endif

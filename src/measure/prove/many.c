@@ -97,7 +97,7 @@ static void groups_make(struct arena *a, const struct plan *p, struct groups *ou
 enum { BROKEN_MAX = 8, WHOLE_PAIRS = 16, ROUNDS_MAX = 8, ROUND_SEED = 1000 };
 
 struct many {
-	struct engine *g;
+	struct prove_engine *g;
 	struct groups groups;
 	size_t *in; /* groups that take part, n of them */
 	size_t n;
@@ -154,7 +154,7 @@ static int many_admit(struct many *m, struct err *e)
  */
 static int mixture(struct many *m, const struct screen_design *s, size_t row, struct err *e)
 {
-	struct engine *g = m->g;
+	struct prove_engine *g = m->g;
 	struct arm a = { .name = arena_printf(g->a, "mirror of row %zu", row), .on = m->mirror },
 		   b = { .name = arena_printf(g->a, "row %zu", row), .on = m->p };
 
@@ -194,7 +194,7 @@ static int many_one_round(struct many *m, const struct screen_design *s, size_t 
 
 static int screen(struct many *m, struct err *e)
 {
-	struct engine *g = m->g;
+	struct prove_engine *g = m->g;
 	struct screen_effect *x = arena_array(g->a, m->n, sizeof(*x));
 	struct screen_design s;
 	size_t broken = 0;
@@ -230,7 +230,7 @@ static int screen(struct many *m, struct err *e)
  */
 static int many_leave_out(struct many *m, size_t group, struct proof_pairs *out, struct err *e)
 {
-	struct engine *g = m->g;
+	struct prove_engine *g = m->g;
 	struct arm a = { .name = arena_printf(g->a, "all but %s", m->groups.ids[group]),
 			 .on = m->mirror },
 		   b = { .name = "all", .on = m->b };
@@ -264,7 +264,7 @@ static int confirm_pairs(struct many *m, struct proof_pairs *of, size_t want, st
 
 static void judge_members(struct many *m, const struct proof_pairs *of)
 {
-	struct engine *g = m->g;
+	struct prove_engine *g = m->g;
 	struct screen_member *x = arena_array(g->a, m->groups.n, sizeof(*x));
 	size_t n = 0, stays = 0;
 
@@ -290,7 +290,7 @@ static void judge_members(struct many *m, const struct proof_pairs *of)
 
 static int confirm(struct many *m, struct err *e)
 {
-	struct engine *g = m->g;
+	struct prove_engine *g = m->g;
 	size_t k = count_set(m), want = screen_confirm_pairs(k, g->p->rule.alpha);
 	struct proof_pairs *of = arena_array(g->a, m->groups.n, sizeof(*of));
 	int r;
@@ -345,7 +345,7 @@ static void no_difference(struct many *m)
 
 static int many_whole(struct many *m, struct err *e)
 {
-	struct engine *g = m->g;
+	struct prove_engine *g = m->g;
 	struct arm off = { .name = "off", .other = m->b }, with = { .name = "on", .on = m->b };
 	struct proof *p = g->p;
 	size_t k = count_set(m);
@@ -377,7 +377,7 @@ static int many_whole(struct many *m, struct err *e)
 
 static int many_prove(struct many *m, struct err *e)
 {
-	struct engine *g = m->g;
+	struct prove_engine *g = m->g;
 	struct proof *p = g->p;
 	bool usable = false;
 	int r;
@@ -407,7 +407,7 @@ static int many_prove(struct many *m, struct err *e)
 	return r ? r : many_whole(m, e);
 }
 
-void engine_prove_many(struct engine *g, const bool **on)
+void engine_prove_many(struct prove_engine *g, const bool **on)
 {
 	size_t n = g->plan->n;
 	struct many m = { .g = g,

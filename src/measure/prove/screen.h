@@ -33,7 +33,7 @@ int screen_design(struct arena *a, size_t factors, struct screen_design *out);
 size_t screen_rows(size_t factors);
 bool screen_on(const struct screen_design *s, size_t row, size_t factor, bool mirror);
 
-enum screen_say {
+enum screen_note {
 	SCREEN_KEEP,  /* goes on to confirmation */
 	SCREEN_DROP,  /* hurts, or would help by less than matters */
 	SCREEN_HURTS, /* proven to hurt: said so in the result */
@@ -41,7 +41,7 @@ enum screen_say {
 
 struct screen_effect {
 	double ratio, low, high; /* with it on over off, all others mixed */
-	enum screen_say say;
+	enum screen_note say;
 };
 
 /*

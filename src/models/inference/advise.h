@@ -28,7 +28,7 @@ struct way {
 };
 
 /* What comes of it. Times in ms, of a request. */
-struct outcome {
+struct advise_outcome {
 	double ttft, tpot, answer, throughput;
 	double users, users_low, users_high; /* that fit, of all copies */
 	double bytes;			     /* of one GPU */
@@ -45,7 +45,7 @@ struct serve_change {
 	enum change_kind kind;
 	const char *what;    /* "weights in nvfp4 instead of bf16" */
 	const char *options; /* of predict and advise, that ask for it: "--weights nvfp4" */
-	struct outcome after;
+	struct advise_outcome after;
 	struct figure gain[GOALS]; /* value 0: cannot be told */
 	bool includes_nothing;	   /* the goal's interval holds 1 */
 	enum confidence confidence;
@@ -61,7 +61,7 @@ struct serve_advice {
 	enum goal goal;
 	const struct way *base;
 	struct prediction before; /* of one copy */
-	struct outcome now;
+	struct advise_outcome now;
 	struct serve_change *changes; /* the best for the goal first */
 	size_t n;
 	struct serve_change *together;
@@ -84,12 +84,12 @@ struct advise_facts {
 int advise(struct arena *a, const struct infer_options *w, const struct fits *fits,
 	   const struct advise_facts *facts, struct serve_advice *out, struct err *e);
 
-void way_outcome(const struct ask *q, int copies, struct outcome *out);
+void way_outcome(const struct ask *q, int copies, struct advise_outcome *out);
 /* The figure of a goal, and whether less of it is better. */
-double outcome_of(const struct outcome *o, enum goal goal);
+double outcome_of(const struct advise_outcome *o, enum goal goal);
 bool goal_less(enum goal goal);
 /* How many times better b is; 0: cannot be told. */
-double outcome_gain(const struct outcome *a, const struct outcome *b, enum goal goal);
+double outcome_gain(const struct advise_outcome *a, const struct advise_outcome *b, enum goal goal);
 /* Formats worth trying for this engine on this GPU, NULL at the end. */
 const char *const *advise_formats(const struct ask *q);
 

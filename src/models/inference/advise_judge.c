@@ -80,8 +80,8 @@ static struct range range_of(const struct adviser *v, const struct trial *t, int
 	return all;
 }
 
-static double gain_answer(const struct outcome *a, const struct outcome *b, double first,
-			  double token)
+static double gain_answer(const struct advise_outcome *a, const struct advise_outcome *b,
+			  double first, double token)
 {
 	double rest = a->answer - a->ttft, after = b->answer - b->ttft;
 
@@ -89,8 +89,8 @@ static double gain_answer(const struct outcome *a, const struct outcome *b, doub
 }
 
 static struct figure advise_judge_gain_of(const struct adviser *v, const struct trial *t,
-					  enum goal goal, const struct outcome *now,
-					  const struct outcome *o)
+					  enum goal goal, const struct advise_outcome *now,
+					  const struct advise_outcome *o)
 {
 	struct figure f = { outcome_gain(now, o, goal), 0, 0 };
 	struct range first = range_of(v, t, MEASURE_TTFT), token = range_of(v, t, MEASURE_TPOT),
@@ -254,7 +254,7 @@ static void advise_words(struct adviser *v, const struct trial *t, struct serve_
 
 void adviser_judge(struct adviser *v, const struct trial *t, struct serve_change *c)
 {
-	const struct outcome *now = &v->out->now;
+	const struct advise_outcome *now = &v->out->now;
 	const struct way *ends[] = { t->worst, t->best };
 
 	*c = (struct serve_change){
@@ -265,7 +265,7 @@ void adviser_judge(struct adviser *v, const struct trial *t, struct serve_change
 		c->gain[g] = advise_judge_gain_of(v, t, (enum goal)g, now, &c->after);
 	for (size_t i = 0; i < 2; i++)
 		for (int g = 0; g < GOALS && ends[i]; g++) {
-			struct outcome o;
+			struct advise_outcome o;
 			struct figure f;
 
 			way_outcome(&ends[i]->q.ask, ends[i]->copies, &o);

@@ -102,7 +102,7 @@ static void advise_many_mix(const struct mixture *m, const struct pick *p, struc
 }
 
 /* a better than b for the goal by more than a thousandth. */
-static bool better(const struct outcome *a, const struct outcome *b, enum goal goal)
+static bool better(const struct advise_outcome *a, const struct advise_outcome *b, enum goal goal)
 {
 	double x = outcome_of(a, goal), y = outcome_of(b, goal);
 
@@ -115,7 +115,7 @@ static bool better(const struct outcome *a, const struct outcome *b, enum goal g
 static struct pick best_pick(struct adviser *v, const struct mixture *m, unsigned allowed)
 {
 	struct pick best = { 0 }, p;
-	struct outcome top, o;
+	struct advise_outcome top, o;
 	struct way way;
 
 	advise_many_mix(m, &best, &way);
@@ -147,7 +147,7 @@ static void advise_many_add_part(struct adviser *v, const struct mixture *m, str
 				 const char *options)
 {
 	struct way way;
-	struct outcome o;
+	struct advise_outcome o;
 	double gain;
 
 	advise_many_mix(m, alone, &way);

@@ -130,7 +130,7 @@ static double users_if(const struct memory_footprint *m, double counted, double 
 	return room > 0 && m->per_sequence > 0 ? floor(room / (counted * m->per_sequence)) : 0;
 }
 
-void way_outcome(const struct ask *q, int copies, struct outcome *o)
+void way_outcome(const struct ask *q, int copies, struct advise_outcome *o)
 {
 	struct ask k = *q;
 	struct memory_footprint m;
@@ -159,7 +159,7 @@ bool goal_less(enum goal goal)
 	return goal == GOAL_LATENCY || goal == GOAL_FIRST;
 }
 
-double outcome_of(const struct outcome *o, enum goal goal)
+double outcome_of(const struct advise_outcome *o, enum goal goal)
 {
 	switch (goal) {
 	case GOAL_FIRST:
@@ -173,7 +173,7 @@ double outcome_of(const struct outcome *o, enum goal goal)
 	}
 }
 
-double outcome_gain(const struct outcome *a, const struct outcome *b, enum goal goal)
+double outcome_gain(const struct advise_outcome *a, const struct advise_outcome *b, enum goal goal)
 {
 	double before = outcome_of(a, goal), after = outcome_of(b, goal);
 

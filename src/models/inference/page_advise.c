@@ -28,7 +28,7 @@ static const char *goal_text(enum goal g)
 
 static void now_pairs(struct doc *d, const struct serve_advice *o)
 {
-	const struct outcome *n = &o->now;
+	const struct advise_outcome *n = &o->now;
 	const struct figure *t = &o->before.tpot, *f = &o->before.ttft;
 	struct arena *a = d->arena;
 	struct node *p = doc_pairs(d, "As it is asked");
@@ -216,7 +216,7 @@ struct doc *page_advise(struct arena *a, const struct serve_advice *o,
 
 /* Advice and sweeps as JSON. Keys and meanings are API. */
 
-static json_t *outcome_json(const struct outcome *o)
+static json_t *outcome_json(const struct advise_outcome *o)
 {
 	json_t *j = json_object();
 

@@ -39,7 +39,7 @@ struct sweep_point {
 	const struct way *way; /* machine, weights, cache, tensor parallelism, stages */
 	int copies, batch, draft;
 	double chunk;
-	struct outcome o;
+	struct advise_outcome o;
 	double latency; /* ms */
 };
 

@@ -35,13 +35,13 @@ static long long number_after(const char *line, size_t n, const char *key)
 	return at ? strtoll(at + strlen(key), NULL, 10) : 0;
 }
 
-int store_load(struct host *h, struct arena *a, struct store *out, struct err *e)
+int store_load(struct host *h, struct arena *a, struct journal_store *out, struct err *e)
 {
 	struct seal_file journal, copy;
 	const char *line, *nl;
 	int r = txn_store_read_file(h, a, TXN_JOURNAL, &journal);
 
-	*out = (struct store){ .next = 1 };
+	*out = (struct journal_store){ .next = 1 };
 	if (r)
 		return err_set(e, r, "%s: %s", TXN_JOURNAL, strerror(-r));
 	/* It is read for what the journal has lost: without it that is still lost. */
@@ -184,7 +184,7 @@ static int by_number(const void *x, const void *y)
 }
 
 /* Both texts; past is empty unless everything is asked for. */
-static void txn_store_read_all(struct arena *a, const struct store *now,
+static void txn_store_read_all(struct arena *a, const struct journal_store *now,
 			       const struct seal_read *past, bool all, struct journal *out)
 {
 	struct journal_scan s = { .sealed = now->read.sealed }, old = { .sealed = true };
@@ -212,7 +212,7 @@ static void txn_store_read_all(struct arena *a, const struct store *now,
 int journal_load(struct host *h, struct arena *a, bool all, struct journal *out, struct err *e)
 {
 	struct seal_read past = { .text = "" };
-	struct store now;
+	struct journal_store now;
 	int code = store_load(h, a, &now, e);
 
 	*out = (struct journal){ .next = 1 };
@@ -248,7 +248,7 @@ struct writing {
  * no formats, finds a change that it cannot read and the last number there is. So it neither says
  * that nothing is held nor adds anything.
  */
-static void add_first(struct writing *w, const struct store *s)
+static void add_first(struct writing *w, const struct journal_store *s)
 {
 	struct text line = { 0 };
 	unsigned long next = s->next > w->scan.last ? s->next : w->scan.last + 1;
@@ -345,12 +345,12 @@ static void txn_store_add_line(void *ctx, const char *line, size_t n)
 }
 
 /* A long journal is written anew when that makes it shorter by half. */
-static bool is_worth_it(const struct writing *w, const struct store *s, enum store_how how)
+static bool is_worth_it(const struct writing *w, const struct journal_store *s, enum store_how how)
 {
 	return how != STORE_MEND || !s->whole || w->history.len > w->journal.len;
 }
 
-static int write_anew(struct host *h, const struct store *s, enum store_how how,
+static int write_anew(struct host *h, const struct journal_store *s, enum store_how how,
 		      struct store_end *out)
 {
 	struct writing w = { .scan = { .sealed = s->read.sealed },
@@ -385,7 +385,7 @@ int store_ready(struct host *h, enum store_how how, struct store_end *out)
 {
 	struct arena a = { 0 };
 	struct err ignored = { 0 };
-	struct store s;
+	struct journal_store s;
 	int r = store_load(h, &a, &s, &ignored);
 
 	*out = (struct store_end){ .chain = s.read.chain, .torn = s.torn, .copied = true };

@@ -13,7 +13,7 @@
 
 #define STORE_FORMAT 2
 
-struct store {
+struct journal_store {
 	struct seal_read read;
 	bool whole;	     /* the journal is of this format and holds read.text alone */
 	bool torn;	     /* the journal does not end with a newline */
@@ -24,7 +24,7 @@ struct store {
 
 /* Reads both files. A machine without them has an empty journal. -EPROTONOSUPPORT: a newer version
  * has written it. */
-int store_load(struct host *h, struct arena *a, struct store *out, struct err *e);
+int store_load(struct host *h, struct arena *a, struct journal_store *out, struct err *e);
 
 /* What is over: the same lines, each block of which begins a chain of its own. Empty where there is
  * none. Fills files->history_bytes. */

@@ -49,7 +49,7 @@ int txn_tend(struct host *h, struct arena *a, enum txn_tend how, const struct tx
 int txn_export(struct host *h, struct arena *a, const char **text, size_t *len, struct err *e)
 {
 	struct seal_read past;
-	struct store now;
+	struct journal_store now;
 	char *all;
 	int code = store_load(h, a, &now, e);
 

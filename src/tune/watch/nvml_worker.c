@@ -115,7 +115,7 @@ bool nvml_worker_handles(const struct watcher *g, const struct watched_knob *it)
 
 struct looking {
 	struct watcher *g;
-	struct look *const *looks;
+	struct nvml_look *const *looks;
 	size_t n;
 };
 
@@ -156,7 +156,8 @@ static void look_in_child(void *ctx, struct text *reply)
 	}
 }
 
-static bool take_seen(struct watcher *g, const struct text *reply, size_t *at, struct look *out)
+static bool take_seen(struct watcher *g, const struct text *reply, size_t *at,
+		      struct nvml_look *out)
 {
 	struct seen s;
 
@@ -172,7 +173,7 @@ static bool take_seen(struct watcher *g, const struct text *reply, size_t *at, s
 	return true;
 }
 
-void nvml_worker_look(struct watcher *g, struct look *const *looks, size_t n)
+void nvml_worker_look(struct watcher *g, struct nvml_look *const *looks, size_t n)
 {
 	struct looking l = { .g = g, .looks = looks, .n = n };
 	TEXT_AUTO reply = { 0 };

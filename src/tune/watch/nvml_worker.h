@@ -25,11 +25,11 @@ int nvml_worker_run(void (*work)(void *ctx, struct text *reply), void *ctx, int 
 /* Whether the item is looked at and set in a process of its own. */
 bool nvml_worker_handles(const struct watcher *g, const struct watched_knob *it);
 /* As item_look, of n items at once. Notes what it cost in g->apart_us. */
-struct look {
+struct nvml_look {
 	struct watched_knob *it;
 	enum observation sight;
 	const char *now;
 };
-void nvml_worker_look(struct watcher *g, struct look *const *looks, size_t n);
+void nvml_worker_look(struct watcher *g, struct nvml_look *const *looks, size_t n);
 
 #endif

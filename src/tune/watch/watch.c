@@ -567,7 +567,7 @@ static void look_again(struct watcher *g, struct watched_knob *it)
 }
 
 /* Nothing new is most of what is ever seen: it leaves nothing in memory. */
-static void watch_watch_look_at(struct watcher *g, struct look *l)
+static void watch_watch_look_at(struct watcher *g, struct nvml_look *l)
 {
 	struct arena_mark before = arena_mark(&g->round);
 
@@ -579,9 +579,9 @@ static void watch_watch_look_at(struct watcher *g, struct look *l)
 	arena_back(&g->round, before);
 }
 
-static size_t look_at_due(struct watcher *g, bool poll, bool dear, struct look *looks)
+static size_t look_at_due(struct watcher *g, bool poll, bool dear, struct nvml_look *looks)
 {
-	struct look **others = arena_array(&g->round, g->items.n, sizeof(struct look *));
+	struct nvml_look **others = arena_array(&g->round, g->items.n, sizeof(struct nvml_look *));
 	long long now = guard_now(g);
 	size_t n = 0, n_others = 0;
 
@@ -599,7 +599,7 @@ static size_t look_at_due(struct watcher *g, bool poll, bool dear, struct look *
 		}
 		it->due = 0;
 		look_again(g, it);
-		looks[n] = (struct look){ .it = it };
+		looks[n] = (struct nvml_look){ .it = it };
 		if (nvml_worker_handles(g, it))
 			others[n_others++] = &looks[n];
 		else
@@ -613,7 +613,7 @@ static size_t look_at_due(struct watcher *g, bool poll, bool dear, struct look *
 
 static void look_round(struct watcher *g, bool poll, bool dear)
 {
-	struct look *looks = arena_array(&g->round, g->items.n, sizeof(*looks));
+	struct nvml_look *looks = arena_array(&g->round, g->items.n, sizeof(*looks));
 	size_t n = look_at_due(g, poll, dear, looks);
 	bool news = false, unsettled;
 
