@@ -378,8 +378,8 @@ static void run_program(unsigned how)
 	enum { LIMIT_MS = 5000, LONGEST_MS = LIMIT_MS + 30000 };
 	char name[] = "program", *argv[] = { name, NULL };
 	const struct command_of_user own = { .limit_ms = LIMIT_MS,
-					    .max = 200,
-					    .stop = &children.stop };
+					     .max = 200,
+					     .stop = &children.stop };
 	const struct command_front front = { .argv = argv, .output = -1, .limit_s = 5 };
 	struct command_result x = { 0 };
 	long long begin = clock_mono_ms();

@@ -214,7 +214,8 @@ int command_run(struct arena *a, char *const *argv, int limit_ms, size_t max,
 			   .env = environment };
 
 	return s.path ? command_run_one(
-				a, &s, &(struct command_of_user){ .limit_ms = limit_ms, .max = max },
+				a, &s,
+				&(struct command_of_user){ .limit_ms = limit_ms, .max = max },
 				false, out)
 		      : -ENOENT;
 }

@@ -41,8 +41,8 @@ static int workload_measure(struct window *w, struct window_reading *out, struct
 {
 	struct running *s = w->state;
 	struct command_of_user how = { .limit_ms = (int)(s->w.limit_s * 1e3),
-				      .max = OUTPUT_MAX,
-				      .stop = s->w.stop };
+				       .max = OUTPUT_MAX,
+				       .stop = s->w.stop };
 	struct command_result result = { 0 };
 	struct arena own = { 0 };
 	int r = command_run_own(&own, s->argv, &how, &result);
