@@ -34,17 +34,16 @@ void out_of_memory(size_t n)
 	_exit(OUT_OF_MEMORY);
 }
 
-void *arena_alloc(struct arena *a, size_t n)
+/* n bytes at a multiple of align, a power of two. */
+static void *arena_take(struct arena *a, size_t n, size_t align)
 {
-	size_t need = (n + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
 	struct arena_block *b = a->head;
+	size_t at = b ? (b->used + align - 1) & ~(align - 1) : 0;
 
-	if (need < n)
-		out_of_memory(n);
-	if (!b || b->size - b->used < need) {
-		size_t size = need > BLOCK / 4 ? need : b || need > FIRST ? BLOCK : FIRST;
+	if (!b || at > b->size || b->size - at < n) {
+		size_t size = n > BLOCK / 4 ? n : b || n > FIRST ? BLOCK : FIRST;
 
-		b = calloc(1, sizeof(*b) + size);
+		b = size < SIZE_MAX / 2 ? calloc(1, sizeof(*b) + size) : NULL;
 		if (!b)
 			out_of_memory(n);
 		b->size = size;
@@ -56,9 +55,15 @@ void *arena_alloc(struct arena *a, size_t n)
 			b->next = a->head;
 			a->head = b;
 		}
+		at = 0;
 	}
-	b->used += need;
-	return b->data + b->used - need;
+	b->used = at + n;
+	return b->data + at;
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+	return arena_take(a, n, _Alignof(max_align_t));
 }
 
 void *arena_array(struct arena *a, size_t n, size_t size)
@@ -112,7 +117,7 @@ void arena_drop(char *room)
 
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
-	char *copy = arena_alloc(a, n + 1);
+	char *copy = arena_take(a, n + 1, 1);
 
 	memcpy(copy, s, n);
 	return copy;

@@ -23,7 +23,11 @@ static void arena_gives_zeroed_aligned_memory(void **state)
 
 	(void)state;
 	for (size_t n = 0; n < 300000; n = n * 3 + 1) {
-		unsigned char *p = arena_alloc(&a, n);
+		unsigned char *p;
+
+		/* A text in front of it, of any length. */
+		arena_strndup(&a, "text", n % 5);
+		p = arena_alloc(&a, n);
 
 		assert_int_equal((uintptr_t)p % _Alignof(max_align_t), 0);
 		for (size_t i = 0; i < n; i++)
