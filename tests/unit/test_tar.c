@@ -94,6 +94,33 @@ static void test_plain(void **state)
 	host_close(h);
 }
 
+/* Each path is looked up from where the one before it led. */
+static void test_order(void **state)
+{
+	static const char *const paths[] = { "/a/b/c/d", "/a/bc/d", "/a/b/d",
+					     "/d",	 "/ab/d",   "/a/b/c/dd" };
+	enum { PATHS = sizeof(paths) / sizeof(paths[0]) };
+	struct bytes b;
+	struct host *h;
+	char name[64], buf[64];
+
+	(void)state;
+	start(&b);
+	for (size_t i = 0; i < PATHS; i++) {
+		snprintf(name, sizeof(name), "root%s", paths[i]);
+		file(&b, name, paths[i]);
+	}
+	end(&b);
+	h = accepted(&b);
+	for (size_t i = 0; i < PATHS * PATHS; i++) {
+		reads(h, paths[i / PATHS], paths[i / PATHS]);
+		reads(h, paths[i % PATHS], paths[i % PATHS]);
+		assert_int_equal(host_read_line(h, "/a/b/x/d", buf, sizeof(buf)), -ENOENT);
+		assert_int_equal(host_read_line(h, "/a/b/c/x", buf, sizeof(buf)), -ENOENT);
+	}
+	host_close(h);
+}
+
 static void test_names(void **state)
 {
 	static const char *const bad[] = { "../x", "root/../../x", "/etc/passwd", "root/a/..",
@@ -397,17 +424,12 @@ static void test_fifo(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_pax),
-		cmocka_unit_test(test_long_names),
-		cmocka_unit_test(test_members),
-		cmocka_unit_test(test_implied_folders),
-		cmocka_unit_test(test_bounded_read),
-		cmocka_unit_test(test_fifo),
+		cmocka_unit_test(test_plain),	     cmocka_unit_test(test_order),
+		cmocka_unit_test(test_names),	     cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_headers),	     cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_pax),	     cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_members),	     cmocka_unit_test(test_implied_folders),
+		cmocka_unit_test(test_bounded_read), cmocka_unit_test(test_fifo),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,26 +37,29 @@ struct tar_extension {
 enum {
 	MEMBERS_MAX = 200000,
 	EXTENSION_MAX = 65536,
-	NAMES_MAX = 64 << 20,
+	NAMES_MAX = 28 << 20,
 	WINDOW = 1 << 17,
-	BUCKETS = 1 << 10 /* at first */
+	FIRST_NODES = 1 << 10
 };
 
-/* Found by its folder and its name, so that no path is kept whole. */
+/*
+ * Found by its folder and its name, so that no path is kept whole. Captures have tens of thousands
+ * of them: they stand in one array and name each other by their place in it. The root is the first;
+ * as it is in no folder, 0 also stands for none.
+ */
 struct node {
-	const char *name;
-	struct node *folder, *next; /* next: of the same folder */
-	struct node *chain;	    /* of the same bucket */
-	uint32_t hash;
-	uint8_t kind; /* enum host_kind */
-	bool fresh;   /* made for the member that is being added */
-	union {
-		struct {
-			long long offset, size;
-		};
-		const char *target;    /* of a link */
-		struct node *children; /* of a folder */
-	};
+	uint32_t name;	       /* where it begins in tar.texts */
+	uint32_t folder, next; /* next: of the same folder */
+	uint32_t at; /* of a file: its record; of a link: its target in tar.texts; of a folder: its
+			first child */
+	uint32_t size; /* of a file; UINT32_MAX, more than any reader takes, for larger ones too */
+	uint8_t kind;  /* enum host_kind */
+};
+
+/* A hash table with linear probing, at most three quarters full, of nodes or of texts; 0: free. */
+struct table {
+	uint32_t *slots;
+	uint32_t cap, n; /* cap: a power of two */
 };
 
 /* The part of the archive that is being indexed: most members are shorter than what one read can
@@ -66,16 +69,6 @@ struct window {
 	size_t len;
 	char bytes[WINDOW];
 };
-
-/* FNV-1a of the name, begun at its folder's. */
-static uint32_t node_hash(const struct node *folder, const char *name, size_t len)
-{
-	uint32_t h = folder->hash ^ 2166136261u;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)name[i]) * 16777619u;
-	return h ^ h >> 15;
-}
 
 static int pread_all(int fd, char *buf, size_t n, long long at)
 {
@@ -243,13 +236,13 @@ static int tar_extension_read(struct tar_extension *x, char type, const char *te
 struct tar {
 	struct store store;
 	int fd;
-	const char *path;
-	struct arena arena;
-	struct node root;
-	struct node **buckets;
-	size_t n_buckets, n_nodes;
-	struct node *last; /* folder of the last member */
-	char last_path[HOST_PATH_MAX];
+	char *path;
+	struct node *nodes;
+	uint32_t n_nodes, nodes_cap;
+	struct text texts; /* names and link targets, each once */
+	struct table by_name, by_text;
+	uint32_t last;		       /* folder of the last path */
+	char last_path[HOST_PATH_MAX]; /* of the folder, with a slash */
 	size_t members;
 	size_t names; /* bytes of names and nodes so far */
 	struct tar_extension extension;
@@ -262,119 +255,192 @@ static int wrong(struct tar *t, long long at, const char *what, const char *name
 		       *name ? " " : "", name, at);
 }
 
-static struct node *node_find(const struct tar *t, const struct node *folder, const char *name,
-			      size_t len, uint32_t hash)
+/* FNV-1a. */
+static uint32_t text_hash(const char *s, size_t len)
 {
-	struct node *n = t->buckets[hash & (t->n_buckets - 1)];
+	uint32_t h = 2166136261u;
 
-	while (n && (n->hash != hash || n->folder != folder || strncmp(n->name, name, len) != 0 ||
-		     n->name[len]))
-		n = n->chain;
-	return n;
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)s[i]) * 16777619u;
+	return h ^ h >> 15;
 }
 
-/* The node of a clean path; NULL: there is none. */
-static struct node *node_at(struct tar *t, const char *path)
+static uint32_t node_hash(uint32_t folder, uint32_t name)
 {
-	struct node *at = &t->root;
+	uint32_t h = (folder * 2654435761u ^ name) * 2246822519u;
 
-	while (*path && at) {
-		size_t n = (size_t)(strchrnul(path, '/') - path);
+	return h ^ h >> 15;
+}
 
-		at = node_find(t, at, path, n, node_hash(at, path, n));
-		path += n + (path[n] == '/');
+static void table_widen(const struct tar *t, struct table *b)
+{
+	struct table old = *b;
+
+	b->cap = old.cap ? old.cap * 2 : FIRST_NODES;
+	b->slots = calloc(b->cap, sizeof(*b->slots));
+	if (!b->slots)
+		out_of_memory(b->cap * sizeof(*b->slots));
+	for (uint32_t i = 0; i < old.cap; i++) {
+		uint32_t item = old.slots[i], h;
+
+		if (!item)
+			continue;
+		h = b == &t->by_name ? node_hash(t->nodes[item].folder, t->nodes[item].name)
+				     : text_hash(t->texts.s + item, strlen(t->texts.s + item));
+		while (b->slots[h & (b->cap - 1)])
+			h++;
+		b->slots[h & (b->cap - 1)] = item;
 	}
+	free(old.slots);
+}
+
+static void table_put(const struct tar *t, struct table *b, uint32_t *slot, uint32_t item)
+{
+	*slot = item;
+	if (++b->n > b->cap / 4 * 3)
+		table_widen(t, b);
+}
+
+/* Where a text of len bytes stands in the table, or would; it holds no NUL. */
+static uint32_t *text_slot(const struct tar *t, const char *s, size_t len)
+{
+	uint32_t h = text_hash(s, len), *slot;
+
+	while (*(slot = &t->by_text.slots[h & (t->by_text.cap - 1)])) {
+		const char *have = t->texts.s + *slot;
+
+		if (strncmp(have, s, len) == 0 && !have[len])
+			break;
+		h++;
+	}
+	return slot;
+}
+
+static uint32_t *node_slot(const struct tar *t, uint32_t folder, uint32_t name)
+{
+	uint32_t h = node_hash(folder, name), *slot;
+
+	while (*(slot = &t->by_name.slots[h & (t->by_name.cap - 1)]) &&
+	       (t->nodes[*slot].folder != folder || t->nodes[*slot].name != name))
+		h++;
+	return slot;
+}
+
+/* Where a text stands in tar.texts; put there when it is new. */
+static uint32_t text_keep(struct tar *t, const char *s, size_t len)
+{
+	uint32_t *slot = text_slot(t, s, len), at = *slot;
+
+	if (at || !len)
+		return at;
+	at = (uint32_t)t->texts.len;
+	text_addn(&t->texts, s, len);
+	text_addc(&t->texts, '\0');
+	table_put(t, &t->by_text, slot, at);
 	return at;
 }
 
-static void buckets_widen(struct tar *t)
+static uint32_t node_add(struct tar *t, struct node n)
 {
-	size_t wide = t->n_buckets * 2;
-	struct node **buckets = calloc(wide, sizeof(struct node *));
-
-	if (!buckets)
-		out_of_memory(wide * sizeof(struct node *));
-	for (size_t i = 0; i < t->n_buckets; i++)
-		for (struct node *n = t->buckets[i], *chain; n; n = chain) {
-			struct node **to = &buckets[n->hash & (wide - 1)];
-
-			chain = n->chain;
-			n->chain = *to;
-			*to = n;
-		}
-	free(t->buckets);
-	t->buckets = buckets;
-	t->n_buckets = wide;
+	if (t->n_nodes == t->nodes_cap) {
+		t->nodes_cap = t->nodes_cap ? t->nodes_cap * 2 : FIRST_NODES;
+		t->nodes = reallocarray(t->nodes, t->nodes_cap, sizeof(n));
+		if (!t->nodes)
+			out_of_memory(t->nodes_cap * sizeof(n));
+	}
+	t->nodes[t->n_nodes] = n;
+	return t->n_nodes++;
 }
 
-/* The node of a name in a folder; made as a folder when there is none. */
-static int node_below(struct tar *t, struct node *folder, const char *name, size_t len,
-		      struct node **out)
+/* The node of a name in a folder: 0, -ENOENT. make: made as a folder when there is none; then
+ * -ENOTDIR when the folder is a file, -E2BIG when that would take too much memory. */
+static int node_below(struct tar *t, uint32_t folder, const char *name, size_t len, bool make,
+		      uint32_t *out)
 {
-	uint32_t hash = node_hash(folder, name, len);
-	struct node **bucket;
+	uint32_t text = make ? text_keep(t, name, len) : *text_slot(t, name, len), *slot;
 
-	*out = node_find(t, folder, name, len, hash);
+	if (!text)
+		return -ENOENT;
+	slot = node_slot(t, folder, text);
+	*out = *slot;
 	if (*out)
 		return 0;
-	if (folder->kind != HOST_DIR)
+	if (!make)
+		return -ENOENT;
+	if (t->nodes[folder].kind != HOST_DIR)
 		return -ENOTDIR;
-	t->names += len + sizeof(**out);
+	t->names += len + sizeof(struct node);
 	if (t->names > NAMES_MAX)
 		return -E2BIG;
-	if (++t->n_nodes > t->n_buckets)
-		buckets_widen(t);
-	bucket = &t->buckets[hash & (t->n_buckets - 1)];
-	*out = ARENA_NEW(&t->arena, struct node);
-	**out = (struct node){ .name = arena_strndup(&t->arena, name, len),
-			       .folder = folder,
-			       .next = folder->children,
-			       .chain = *bucket,
-			       .hash = hash,
-			       .kind = HOST_DIR,
-			       .fresh = true };
-	*bucket = folder->children = *out;
+	*out = node_add(t, (struct node){ .name = text,
+					  .folder = folder,
+					  .next = t->nodes[folder].at,
+					  .kind = HOST_DIR });
+	t->nodes[folder].at = *out;
+	table_put(t, &t->by_name, slot, *out);
 	return 0;
 }
 
-/* The node of a path, made with its folders as needed: 0, -ENOTDIR when a file stands where a
- * folder must be, -E2BIG when that would take too much memory. */
-static int node_make(struct tar *t, const char *path, struct node **out)
+/* How much of a clean path is folders of the path before it, and the last of them: most paths begin
+ * like the one before. */
+static size_t same_folders(const struct tar *t, const char *path, uint32_t *folder)
 {
-	const char *slash = strrchr(path, '/');
-	size_t folder = slash ? (size_t)(slash - path) : 0, n = 0;
-	struct node *at = &t->root;
+	const char *last = t->last_path;
+	size_t same = 0;
+
+	*folder = t->last;
+	if (str_starts(path, last))
+		return strlen(last);
+	for (size_t i = 0; last[i] && last[i] == path[i]; i++)
+		if (last[i] == '/')
+			same = i + 1;
+	for (last += same; *last; last++)
+		if (*last == '/')
+			*folder = t->nodes[*folder].folder;
+	return same;
+}
+
+/* The node of a clean path; make: made with its folders. As node_below. */
+static int node_walk(struct tar *t, const char *path, bool make, uint32_t *out)
+{
+	uint32_t at;
+	size_t from = same_folders(t, path, &at), n = from, len;
 	int r;
 
-	/* Its folder is that of the member before it most of the time. */
-	if (folder && strncmp(path, t->last_path, folder) == 0 && !t->last_path[folder]) {
-		at = t->last;
-		n = folder + 1;
-	}
-	for (;;) {
-		size_t len = (size_t)(strchrnul(path + n, '/') - (path + n));
-
-		r = node_below(t, at, path + n, len, out);
+	*out = 0;
+	if (!*path)
+		return 0;
+	for (;; n += len + 1) {
+		len = (size_t)(strchrnul(path + n, '/') - (path + n));
+		if (!path[n + len])
+			break;
+		r = node_below(t, at, path + n, len, make, &at);
 		if (r)
 			return r;
-		n += len;
-		if (!path[n])
-			break;
-		at = *out;
-		at->fresh = false;
-		n++;
 	}
-	t->last = at;
-	memcpy(t->last_path, path, folder);
-	t->last_path[folder] = '\0';
-	return 0;
+	if (n > from || t->last_path[from]) {
+		t->last = at;
+		memcpy(t->last_path + from, path + from, n - from);
+		t->last_path[n] = '\0';
+	}
+	return node_below(t, at, path + n, len, make, out);
+}
+
+/* NULL: there is none. */
+static const struct node *node_at(struct tar *t, const char *path)
+{
+	uint32_t at;
+
+	return strlen(path) >= HOST_PATH_MAX || node_walk(t, path, false, &at) ? NULL
+									       : &t->nodes[at];
 }
 
 static int add_member(struct tar *t, const struct tar_header *h, const char *raw, const char *link,
 		      long long at, long long size)
 {
 	char name[HOST_PATH_MAX];
-	struct node *n = NULL;
+	uint32_t before = t->n_nodes, made = 0;
+	struct node *n;
 	int r;
 
 	if (!tar_clean_name(raw, name, sizeof(name)))
@@ -383,24 +449,24 @@ static int add_member(struct tar *t, const struct tar_header *h, const char *raw
 		return 0;
 	if (++t->members > MEMBERS_MAX)
 		return wrong(t, at, "more than 200000 members", "");
-	r = node_make(t, name, &n);
+	r = node_walk(t, name, true, &made);
 	if (r == -E2BIG)
 		return wrong(t, at, "its names are too long in all:", name);
 	if (r)
 		return wrong(t, at, "a file used as a folder:", name);
-	if (!n->fresh && (h->type != '5' || n->kind != HOST_DIR))
+	n = &t->nodes[made];
+	if (made < before && (h->type != '5' || n->kind != HOST_DIR))
 		return wrong(t, at, "a name that stands there twice:", name);
-	n->fresh = false;
 	switch (h->type) {
 	case '0':
 	case '\0':
 		n->kind = HOST_FILE;
-		n->offset = at + TAR_RECORD;
-		n->size = size;
+		n->at = (uint32_t)(at / TAR_RECORD);
+		n->size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 		return 0;
 	case '2':
 		n->kind = HOST_LINK;
-		n->target = arena_strdup(&t->arena, link);
+		n->at = text_keep(t, link, strlen(link));
 		return 0;
 	case '5':
 		return 0;
@@ -511,30 +577,34 @@ static int tar_read(struct store *s, const char *path, char *buf, size_t cap, si
 		return -ENOENT;
 	if (n->kind != HOST_FILE)
 		return n->kind == HOST_LINK ? -ELOOP : -EISDIR;
-	want = n->size > (long long)cap ? cap : (size_t)n->size;
-	r = pread_all(t->fd, buf, want, n->offset);
+	want = n->size > cap ? cap : n->size;
+	r = pread_all(t->fd, buf, want, ((long long)n->at + 1) * TAR_RECORD);
 	if (r == 0)
-		*len = n->size > (long long)cap ? cap + 1 : want;
+		*len = n->size > cap ? cap + 1 : want;
 	return r;
 }
 
 static int tar_link(struct store *s, const char *path, char *buf, size_t cap)
 {
-	const struct node *n = node_at((struct tar *)s, path);
+	struct tar *t = (struct tar *)s;
+	const struct node *n = node_at(t, path);
+	const char *target;
 
 	if (!n)
 		return -ENOENT;
 	if (n->kind != HOST_LINK)
 		return -EINVAL;
-	if (strlen(n->target) >= cap)
+	target = t->texts.s + n->at;
+	if (strlen(target) >= cap)
 		return -ENAMETOOLONG;
-	strcpy(buf, n->target);
+	strcpy(buf, target);
 	return 0;
 }
 
 static int tar_list(struct store *s, const char *path, struct arena *a, char ***names, size_t *n)
 {
-	const struct node *dir = node_at((struct tar *)s, path);
+	struct tar *t = (struct tar *)s;
+	const struct node *dir = node_at(t, path);
 	char **list = NULL;
 	size_t count = 0;
 
@@ -542,9 +612,9 @@ static int tar_list(struct store *s, const char *path, struct arena *a, char ***
 		return -ENOENT;
 	if (dir->kind != HOST_DIR)
 		return -ENOTDIR;
-	for (const struct node *c = dir->children; c; c = c->next) {
+	for (uint32_t c = dir->at; c; c = t->nodes[c].next) {
 		list = arena_grow(a, list, count, sizeof(*list));
-		list[count++] = arena_strdup(a, c->name);
+		list[count++] = arena_strdup(a, t->texts.s + t->nodes[c].name);
 	}
 	*names = list;
 	*n = count;
@@ -566,8 +636,11 @@ static void tar_close(struct store *s)
 	struct tar *t = (struct tar *)s;
 
 	close(t->fd);
-	free(t->buckets);
-	arena_free(&t->arena);
+	free(t->nodes);
+	free(t->by_name.slots);
+	free(t->by_text.slots);
+	text_free(&t->texts);
+	free(t->path);
 	free(t);
 }
 
@@ -593,15 +666,17 @@ struct store *store_open_tar(const char *path, struct err *e)
 	if (!t)
 		out_of_memory(0);
 	*t = (struct tar){ .store.ops = &tar_ops, .fd = fd, .e = e };
-	t->path = arena_strdup(&t->arena, path);
-	t->root = (struct node){ .name = "", .kind = HOST_DIR };
-	t->last = &t->root;
-	t->n_buckets = BUCKETS;
-	t->buckets = calloc(BUCKETS, sizeof(struct node *));
-	if (!t->buckets)
+	t->path = strdup(path);
+	if (!t->path)
 		out_of_memory(0);
+	text_addc(&t->texts, '\0'); /* the root's name */
+	node_add(t, (struct node){ .kind = HOST_DIR });
+	table_widen(t, &t->by_name);
+	table_widen(t, &t->by_text);
 	if (!S_ISREG(st.st_mode))
 		err_set(e, -EINVAL, "%s is neither a folder nor a tar", path);
+	else if (st.st_size / TAR_RECORD > UINT32_MAX)
+		err_set(e, -EFBIG, "%s is larger than any capture", path);
 	else if (index_all(t, st.st_size) == 0)
 		return &t->store;
 	tar_close(&t->store);
