@@ -50,6 +50,7 @@ static int verb_check_print(struct run *r, const struct findings *f, const struc
 
 int verb_check(struct run *r)
 {
+	const struct ledger *ledger;
 	struct host *h;
 	struct machine *m;
 	struct findings f;
@@ -66,8 +67,10 @@ int verb_check(struct run *r)
 	}
 	settings_check(&r->arena, m, &p, run_read_knob, h, &f);
 	code = exit_code(&f);
-	failed = verb_check_print(r, &f, m, &p, run_ledger(r, h, m), &code);
+	ledger = run_ledger(r, h, m);
+	/* What a capture takes is as much as all that was found in it. */
 	host_close(h);
+	failed = verb_check_print(r, &f, m, &p, ledger, &code);
 	return failed ? failed : code;
 }
 

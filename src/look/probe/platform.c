@@ -284,13 +284,13 @@ void probe_kernel(struct probe *p)
 	const struct host_identity *id = &p->h->id;
 	struct kernel *k = &p->m->kernel;
 
-	p->m->nodename = fact_str_of(id->nodename, "", "uname -n");
+	p->m->nodename = fact_str_of(arena_strdup(p->a, id->nodename), "", "uname -n");
 	p->m->euid = fact_int_of(id->euid, "", "geteuid");
 	p->m->captured = fact_int_of(id->captured, "", "gputune");
 	p->m->time_s = fact_int_of(id->time_s, "", "time");
-	k->release = fact_str_of(id->release, "", "uname -r");
-	k->version = fact_str_of(id->version, "", "uname -v");
-	k->arch = fact_str_of(id->machine, "", "uname -m");
+	k->release = fact_str_of(arena_strdup(p->a, id->release), "", "uname -r");
+	k->version = fact_str_of(arena_strdup(p->a, id->version), "", "uname -v");
+	k->arch = fact_str_of(arena_strdup(p->a, id->machine), "", "uname -m");
 	k->cmdline = probe_str(p, "/proc/", "cmdline");
 	if (seen_ok(&k->cmdline.f))
 		parse_args(p, k->cmdline.v);
