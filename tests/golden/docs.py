@@ -3,8 +3,9 @@
 """What the documentation tells people to type. Every command in a code block or between backticks is run, in the order of its page: as it
 stands, on a captured machine that takes writes; or with something in the place of words that stand for something; or, where it needs
 other machines, a GPU, minutes or no end, by the suite that ELSEWHERE names. A command that is none of these fails, so do a verb or an
-option that does not exist. Ids of settings and diagnoses exist, and so does every file that a page points to; every verb and every option
-stands somewhere in the pages; what a page shows as output is what comes out. A page names its machine with <!-- machine: NAME -->."""
+option that does not exist. Ids of settings and diagnoses exist, and so does every file that a page points to, and every function, struct and
+macro that it names; every verb and every option stands somewhere in the pages; what a page shows as output is what comes out. A page names its
+machine with <!-- machine: NAME -->."""
 import json
 import os
 import pathlib
@@ -267,7 +268,15 @@ with tempfile.TemporaryDirectory(prefix="gputune-docs-") as base:
                     run(name, command, desk)
 expect("commands are run", tally["run here"] > 150, tally)
 
-sources = [str(p.relative_to(root)) for top in ("src", "tests", "include", "examples") for p in (root / top).rglob("*.[ch]")]
+# Names between backticks that are others' or made at run time, and so stand in no source.
+OTHERS = {"data_load_time_s", "gputune_cpu_busiest_ratio", "mnl_cb_run", "node_textfile_mtime_seconds", "nvml.h"}
+listed = ["meson.build", *(str(p.relative_to(root)) for top in ("src", "tests", "include", "examples", "schemas", "scripts", "contrib", "ansible", "packaging")
+                           for p in (root / top).rglob("*") if p.is_file() and "__pycache__" not in p.parts)]
+sources = [f for f in listed if re.match(r"(src|tests|include|examples)/.*\.([ch]|def|rows)$", f)]
+code = "\n".join((root / f).read_text(errors="replace") for f in listed if
+                 re.search(r"\.([ch]|def|rows|pml|map)$|^(schemas|scripts|contrib|ansible)/|^(tests|packaging)/.*\.(py|csv|build)$|/meson.build$", f))
+words = set(re.findall(r"\w+", code)) | {pathlib.Path(f).stem for f in listed} | {p.stem for p in pages} | OTHERS
+types = set(re.findall(r"\b((?:struct|enum) \w+)\b(?=[ \n]*[{;])", code))
 for name, text in prose.items():
     page = root / name
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
@@ -279,8 +288,20 @@ for name, text in prose.items():
         pattern = re.sub(r"(?<![a-z\d])[A-Z]+(-[A-Z])*(?![a-z\d]|\.md)", "*", target)
         expect(f"{name}: {target}", place.exists() or pattern != target and any(root.glob(pattern)) or "*" in target and any(root.glob(target)),
                "no such file")
-    for target in set(re.findall(r"`((?:[a-z_]+/)*[a-z][a-z0-9_]*\.[ch])`", text)):
-        expect(f"{name}: {target}", any(s == target or s.endswith("/" + target) for s in sources), "no such file")
+    for section in re.split(r"^## ", text, flags=re.M):
+        for target in set(re.findall(r"`((?:[a-z_]+/)*[a-z][a-z0-9_]*\.(?:[ch]|def|rows))`", section)):
+            places = [s for s in sources if s == target or s.endswith("/" + target)]
+            # Of files with one name in several folders the section says which, by a path.
+            near = [s for s in places if s.startswith(str(page.parent.relative_to(root)) + "/") or str(pathlib.PurePath(s).parent) in section]
+            expect(f"{name}: {target}", target in OTHERS or len(places) == 1 or near, f"no such file, or not clear which of {places}")
+    # A name with an underscore is in the code; capitals stand for any name, and what ends in "_" is how some begin.
+    prose_alone = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    for span in re.findall(r"`([^`]+)`", prose_alone):
+        for word in re.findall(r"(?<![\w.*-])[A-Za-z]\w*_\w*(?![\w-])", span):
+            shape = re.compile(re.sub(r"(?<=_)(NAME|X)(_libfuzzer$|(?=_|$))", r"\\w+", word) + (r"\w+" if word.endswith("_") else ""))
+            expect(f"{name}: {word}", word in words or shape.pattern != word and any(map(shape.fullmatch, words)), "no such name in the code")
+        for word in re.findall(r"\b(?:struct|enum) [a-z]\w*", span):
+            expect(f"{name}: {word}", word in types, "no such type")
     for script in set(re.findall(r"(?<![\w/])scripts/[a-z][\w/.-]*\w", text)):
         expect(f"{name}: {script}", (root / script).exists(), "no such script")
     # A word like an id of a group that exists is one.
