@@ -85,7 +85,7 @@ char *arena_room_large(size_t max)
 	char *room = arena_room(max);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = page - (uintptr_t)room % page;
 
-	/* A wish: where it is not granted the room is as good, and only slower to fill. */
+	/* A hint: where it is not taken the room is as good, and only slower to fill. */
 	if (room && max > skip)
 		madvise(room + skip, max - skip, MADV_HUGEPAGE);
 	return room;

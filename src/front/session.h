@@ -380,7 +380,7 @@ int run_print_json(struct run *r, json_t *j, int code);
  * verb: 0, or an exit code after complaining. */
 int run_check_result_file(const struct run *r);
 
-/* The door that settings read knobs through; ctx is the struct host. */
+/* What settings read knobs through; ctx is the struct host. */
 struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k);
 
 /* Reads the ledger, and says on stderr which of its lines were skipped. Never NULL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a chart shows, apart from how: figures in, the same for letters on a terminal (chart_text.h)
- * and for SVG (svg_chart.h). A chart's arrays and texts are the caller's and must live as long as
+ * and for SVG (svg_shape.h). A chart's arrays and texts are the caller's and must live as long as
  * the document. Texts may hold any bytes. NAN: there is no such value; what is not finite, or not
  * positive on a logarithmic axis, is not drawn. A chart in which nothing can be drawn adds nothing.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A document's nodes as HTML. The page around them is doc_html_page.c's. */
+/* A document's nodes as HTML, and the page around them. */
 #include <sodium.h>
 #include <string.h>
 

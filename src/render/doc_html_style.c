@@ -124,7 +124,7 @@ const char *const doc_html_style[] = {
 	".drawing text.bad{fill:var(--bad);font-weight:600}"
 	".drawing text.warn{fill:var(--warn);font-weight:600}"
 	".drawing text.on-badge{fill:var(--on-badge);font-weight:600}\n",
-	/* Charts: svg_chart.h. */
+	/* Charts: svg_shape.h. */
 	"svg.chart{width:100%;max-width:720px;height:auto;font:12px system-ui,sans-serif}"
 	"svg.chart text{fill:var(--ink)}svg.chart text.soft{fill:var(--soft)}"
 	"svg.chart .axis{stroke:var(--edge);stroke-width:1;fill:none}"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A document on a terminal: running text, pairs and lists. Tables and trees are drawn in
- * term_table.c. */
+/* A document on a terminal: running text, pairs, lists, tables and trees. */
 #include <ctype.h>
 #include <libsmartcols.h>
 #include <stdlib.h>

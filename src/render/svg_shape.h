@@ -39,7 +39,7 @@ const char *svg_chart(struct arena *a, const char *title, const struct chart *c)
 const char *svg_heat(struct arena *a, const struct chart_heat *c);
 const char *svg_timeline(struct arena *a, const struct chart_timeline *c);
 
-/* What the drawings of charts are made of. Not for pages: svg_chart.h is. */
+/* What the drawings of charts are made of. Not for pages. */
 
 enum { CANVAS_BROAD = 720, CANVAS_TALL = 360, CANVAS_FONT = 12, CANVAS_LINE = 17 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A small machine that is made up, in memory, whose kernel, libraries and programs take writes as
- * real ones do (kernel_file.h, told.h; control groups are here). It is honest: who puts back what
- * was there has the machine that was there, to the byte. One write can be refused, and from one on
- * all can be, as when the process dies there. Answers of libraries are nodes too: "?API OBJECT
- * FIELD".
+ * real ones do (kernel_file.h, simulator.h; control groups are here). It is honest: who puts back
+ * what was there has the machine that was there, to the byte. One write can be refused, and from
+ * one on all can be, as when the process dies there. Answers of libraries are nodes too: "?API
+ * OBJECT FIELD".
  */
 #ifndef FUZZ_KERNEL_H
 #define FUZZ_KERNEL_H

@@ -48,7 +48,7 @@ void call_look(struct call *c, bool lean, bool config);
 /* Closes what was opened; takes result and returns its text for the caller, or NULL and *error. */
 char *call_end(struct call *c, json_t *result, struct gputune_error *error);
 
-/* options.c: false and c->err when they are not sound. */
+/* options.c: false and c->err when they are not valid. */
 bool options_read(struct call *c, const char *options, unsigned allowed);
 /* NULL and *e: it cannot be opened. */
 struct host *call_open_host(const char *capture, struct err *e, int *code);

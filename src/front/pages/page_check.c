@@ -195,8 +195,8 @@ struct doc *page_check(struct arena *a, const struct machine *m, const struct pr
 	return d;
 }
 
-/* Everything about one setting: what, why, when not, how, risk, wishes of the profiles, sources,
- * state here. */
+/* Everything about one setting: what, why, when not, how, risk, recommendations of the profiles,
+ * sources, state here. */
 
 static const char *platforms(struct arena *a, unsigned on)
 {
@@ -248,8 +248,8 @@ static void recommendations_table(struct doc *d, const struct setting *s)
 			    "is the fallback.");
 }
 
-/* A rule without a table of wishes: what it says of this machine under each profile. Profiles that
- * say the same as the default are left out. */
+/* A rule without a table of recommendations: what it says of this machine under each profile.
+ * Profiles that say the same as the default are left out. */
 static void recommendations_here(struct doc *d, const struct setting *s,
 				 const struct findings *by_profile)
 {

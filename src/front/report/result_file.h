@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Results of other verbs that come as files ("check --format json > node7.json"): which kinds there
- * are, and each as a page. What a kind holds and how it is shown are rows of data (given_rows.c).
- * The files are not trusted: what is missing or of the wrong type is not shown, lists are bounded.
+ * are, and each as a page. What a kind holds and how it is shown are rows of data
+ * (result_file_rows.c). The files are not trusted: what is missing or of the wrong type is not
+ * shown, lists are bounded.
  */
 #ifndef REPORT_RESULT_FILE_H
 #define REPORT_RESULT_FILE_H
@@ -95,7 +96,7 @@ struct cell result_file_cell(struct doc *d, const json_t *row, const json_t *out
 void result_file_charts(struct doc *d, const struct result_file_kind *k, const json_t *j);
 enum style result_file_style(const char *word);
 
-/* The rows of given.h's kinds, and how they are written. */
+/* How the rows of kinds are written. */
 
 #define GIVEN_N(list) (sizeof(list) / sizeof((list)[0]))
 #define GIVEN_FIELDS(list) (list), GIVEN_N(list)
@@ -103,8 +104,8 @@ enum style result_file_style(const char *word);
 #define GIVEN_TABLES(list) .tables = (list), .n_tables = GIVEN_N(list)
 #define GIVEN_RATIOS(list) .ratios = (list), .n_ratios = GIVEN_N(list)
 
-/* A kind without schema ends each. */
-extern const struct result_file_kind given_machine_kinds[]; /* given_rows.c */
-extern const struct result_file_kind given_model_kinds[];   /* given_rows_model.c */
+/* result_file_rows.c; a kind without schema ends each. */
+extern const struct result_file_kind given_machine_kinds[];
+extern const struct result_file_kind given_model_kinds[];
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which results a page can show when they come as files, and what of each: check, prove, doctor,
- * stack check, compare. given_rows_model.c has those of models and training. */
+/* Which results a page can show when they come as files, and what of each. */
 #include "front/report/result_file.h"
 
 static const struct result_file_field check_pairs[] = {

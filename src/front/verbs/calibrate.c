@@ -194,7 +194,7 @@ int verb_calibrate(struct run *r)
 	return code;
 }
 
-/* What kept results of our benches say of a machine: the newest sound one of each case, and which
+/* What kept results of our benches say of a machine: the newest valid one of each case, and which
  * constants of predictions they move. */
 
 /*

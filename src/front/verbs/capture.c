@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gputune capture: run everything that reads through a recording door, and store the answers. */
+/* gputune capture: run everything that reads on a recording backend, and store the answers. */
 #include <string.h>
 
 #include "base/text.h"

@@ -23,7 +23,7 @@
 #include "measure/bench/store.h"
 #include "machine/host/libraries.h"
 
-/* gputune cluster discover: which port hears which, and what is wrong with that. */
+/* gputune cluster discover: which port is a neighbor of which, and what is wrong with that. */
 
 static int verb_cluster_exit_code(const struct cluster *c)
 {
@@ -85,8 +85,8 @@ static int cluster_discover_run(struct run *r)
 
 /* gputune cluster node: the program that a coordinator starts on each node. */
 
-/* Whoever looks again has to see what changed: what the door has read it keeps, so each look gets
- * a door of its own. Facts point into their door, which therefore stays open. */
+/* Whoever looks again has to see what changed: a backend keeps what it has read, so each look opens
+ * one of its own. Facts point into it, so it stays open. */
 struct looker {
 	struct run *r;
 	struct host **doors;
@@ -202,7 +202,7 @@ struct planning {
 	struct cluster_plan_view view;
 };
 
-/* --- the wish ----------------------------------------------------------------------------------
+/* --- the target --------------------------------------------------------------------------------
  */
 
 static int read_topology(struct planning *p)
@@ -427,7 +427,7 @@ static int cluster_undo_run(struct run *r)
 /* --- take-back ---------------------------------------------------------------------------------
  */
 
-/* Whatever happens to who started it: for the dead man. */
+/* Whatever happens to who started it: for the rollback timer. */
 static void sleep_s(long long seconds)
 {
 	long long until = clock_mono_ms() + seconds * 1000, left;

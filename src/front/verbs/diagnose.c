@@ -66,7 +66,7 @@ static void verb_diagnose_looks(struct attach *s, struct waiter *w, int interval
 	}
 }
 
-/* diagnose_attach.c: looks at a job. An exit code after complaining. */
+/* Looks at a job. An exit code after complaining. */
 static int diagnose_attach(struct diagnosing *g)
 {
 	static const char *const name = "what runs now";
@@ -283,7 +283,7 @@ static int one_world(struct diagnosing *g)
 	return 0;
 }
 
-/* diagnose_files.c: reads what the arguments and --run name. An exit code after complaining. */
+/* Reads what the arguments and --run name. An exit code after complaining. */
 static int diagnose_files(struct diagnosing *g)
 {
 	const char *runs = g->r->value[OPT_RUN_FILES];

@@ -35,7 +35,7 @@ static int verb_persist_print(struct persisting *s, const struct txn_report *rep
 /* --- install and diff --------------------------------------------------------------------------
  */
 
-/* The wish is there: what the files would be. */
+/* The target is there: what the files would be. */
 static int make_files(struct persisting *s)
 {
 	s->wish.program = persist_program(s);

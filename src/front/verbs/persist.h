@@ -21,7 +21,7 @@ struct persisting {
 	bool writes; /* it changes the machine: neither diff or status nor a dry run */
 };
 
-/* --- persist.c, persist_remove.c -------------------------------------------------------------- */
+/* --- persist.c -------------------------------------------------------------------------------- */
 
 /* What is kept and the state of its files, into s->view; *differ counts what is not as it was left.
  * 0, or an exit code after complaining. */
@@ -32,9 +32,9 @@ int persist_review(struct persisting *s, size_t *differ);
 /* The rows of the request that is installed: 0 rows when there is none. 0, or an exit code after
  * complaining. */
 int persist_installed(struct run *r, struct host *h, struct persist_entry **rows, size_t *n);
-/* Fills the wish: what is kept already, and what the options or the journal ask for besides. */
+/* Fills the target: what is kept already, and what the options or the journal ask for besides. */
 int persist_collect(struct persisting *s);
-/* Fills the wish with these rows of the request alone, and loads the journal. */
+/* Fills the target with these rows of the request alone, and loads the journal. */
 int persist_collect_of(struct persisting *s, struct persist_entry *rows, size_t n);
 /* Others' files that say how links and the boot menu are configured. */
 void persist_read_sources(struct persisting *s);

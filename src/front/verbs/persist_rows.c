@@ -50,7 +50,7 @@ static bool is_same(const struct persist_entry *x, const struct persist_entry *y
 		       : knob_equal(&x->knob, &y->knob);
 }
 
-/* A later wish takes the place of an earlier one for the same knob. */
+/* A later row takes the place of an earlier one for the same knob. */
 static void verb_persist_rows_place(struct persisting *s, const struct persist_entry *row)
 {
 	struct persist_entry *rows = (struct persist_entry *)s->wish.rows;

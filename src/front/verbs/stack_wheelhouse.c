@@ -184,7 +184,7 @@ static int verb_stack_wheelhouse_diff(struct run *r, const char *a, const char *
 }
 
 /*
- * gputune stack wheelhouse sync: a sound wheelhouse onto another machine or into another folder. By
+ * gputune stack wheelhouse sync: a valid wheelhouse onto another machine or into another folder. By
  * rsync, and where either machine lacks it by sftp; both go on where they were cut off. Wheels go
  * first and the manifest last, so that the other side has its old one, whole, until all are there.
  */
@@ -529,7 +529,7 @@ static int verb_stack_wheelhouse_copy(const struct syncing *s)
 	return EXIT_USAGE;
 }
 
-/* Copies a sound wheelhouse to DIR or HOST:DIR and verifies the copy; an exit code. */
+/* Copies a valid wheelhouse to DIR or HOST:DIR and verifies the copy; an exit code. */
 static int wheelhouse_sync(struct run *r, const char *dir, const char *to)
 {
 	const char *colon = strchr(to, ':');

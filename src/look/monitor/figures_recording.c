@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording as charts: clock, power, temperature, use and memory of each GPU, and when it was
- * throttled; the machine around them is figures_tracks.c's. */
+/* A recording as charts: clock, power, temperature, use and memory of each GPU, when it was
+ * throttled, and the machine around them. */
 #include <math.h>
 #include <string.h>
 

@@ -534,7 +534,7 @@ static void add_pressure(struct arena *a, struct monitor *mon, const char *type,
 	look_column(a, mon, type, "");
 }
 
-/* look_gpu.c, look_system.c, look_net.c: add their looks and columns. */
+/* The processor, memory and what else the machine has one of. */
 static void monitor_monitor_look_system(struct arena *a, struct monitor *mon)
 {
 	static const char *const cpu[CPU_COLUMNS] = { "cpu.busy", "cpu.waiting", "cpu.stolen",

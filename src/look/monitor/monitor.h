@@ -107,7 +107,7 @@ void monitor_state_free(struct monitor_state *s);
 void monitor_look(const struct monitor *mon, struct host *h, struct monitor_state *s, double now_s,
 		  double *values);
 
-/* --- who uses the GPUs: processes.c ----------------------------------------------------------- */
+/* --- who uses the GPUs ------------------------------------------------------------------------ */
 
 enum { MONITOR_PROCESSES_MAX = 64 };
 
@@ -167,7 +167,7 @@ struct look {
 	void (*take)(const struct look *l, struct host *h, struct monitor_state *s, double *out);
 	const char *target; /* what the kernel or driver calls it */
 	const char *path;
-	const struct gpu_tier *tier; /* look_gpu.c's own */
+	const struct gpu_tier *tier; /* of a GPU's looks */
 	size_t first;		     /* of its columns */
 	double every_s;		     /* 0: at each look */
 };

@@ -440,7 +440,6 @@ static void gpu_lines(struct look_page *p, const struct monitor_gpu *g, size_t c
 	details_line(p, g, target);
 }
 
-/* page_monitor_gpu.c */
 static void look_gpu_lines(struct look_page *p)
 {
 	const struct monitor_machine *m = &p->f->mon->machine;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading single facts through the door, and making them. */
+/* Reading single facts through the host interface, and making them. */
 #include "look/probe/probe.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes: the door in, facts out. One file a subject. A probe never fails and never judges; what it
- * could not see stands in the fact. It reads as little as the fact needs, and in the order of
- * directories, because implementations of the door keep the last directory at hand.
+ * Probes: from the host interface to facts. One file a subject. A probe never fails and never
+ * judges; what it could not see stands in the fact. It reads as little as the fact needs, and in
+ * the order of directories, because backends keep the last directory at hand.
  */
 #ifndef PROBE_PROBE_H
 #define PROBE_PROBE_H
@@ -76,7 +76,7 @@ struct fact_str probe_ask_str(struct probe *p, const char *api, const char *obje
 /* --- making facts ----------------------------------------------------------------------------- */
 struct fact fact_seen(const char *dir, const char *leaf);
 struct fact fact_unseen(int r, const char *dir,
-			const char *leaf); /* r: negative errno of the door */
+			const char *leaf); /* r: negative errno of the host interface */
 struct fact_int fact_int_of(long long v, const char *dir, const char *leaf);
 struct fact_str fact_str_of(const char *v, const char *dir, const char *leaf);
 /* Value of "Key: value" or "Key=value" in a text, trimmed, in arena memory; NULL when it is not

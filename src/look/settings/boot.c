@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boot arguments, and what boot security blocks. CPU isolation is in boot_isolation.c. */
+/* Boot arguments, what boot security blocks, and CPU isolation. */
 #include <string.h>
 
 #include "look/settings/predicates.h"
@@ -112,7 +112,7 @@ static const struct recommendation *target_of(const struct rule_ctx *q, const ch
 	return setting_recommendation(setting_find(id), q->profile, q->platform);
 }
 
-/* A precondition of others: what cannot be written, and which wishes that meets. */
+/* A precondition of others: what cannot be written, and which target values that meets. */
 static void rule_boot_lockdown(const struct rule_ctx *q, struct verdict *v)
 {
 	static const struct {

@@ -25,7 +25,7 @@ struct run {
 	size_t first; /* index of this setting's first finding */
 };
 
-/* The question that a rule is asked about one target: present value and wish. */
+/* The question that a rule is asked about one target: present and target value. */
 
 static struct rule_ctx rule_check_rule_ctx_of(const struct asker *by, const struct setting *s,
 					      const void *object, const char *name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processors: idle states, NUMA balancing, online CPUs, interrupts. Clocks are in cpu_clock.c,
- * isolation is in boot_isolation.c. */
+/* Processors: idle states, NUMA balancing, online CPUs, interrupts, clocks. Isolation is in
+ * boot.c. */
 #include <limits.h>
 #include <string.h>
 

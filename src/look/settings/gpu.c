@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU settings: driver state, modes, BAR1. Clocks and power are in gpu_clock.c, health in
+/* GPU settings: modes, BAR1, clocks, power. The driver is in gpu_driver.c, health in
  * gpu_health.c. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,7 +260,7 @@ static const struct setting rows[] = {
 
 const struct setting_table settings_gpu = SETTING_TABLE(rows);
 
-/* GPU clocks: locks, the boost slider. Power and what holds clocks back are in gpu_power.c. */
+/* GPU clocks: locks, the boost slider. */
 
 static const struct recommendation vboost[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU health: preconditions. A setting is not to blame for a throttled or degraded GPU. Whether it
- * answers at all is in gpu_driver.c, links are in gpu_link.c. */
+ * answers at all is in gpu_driver.c. */
 #include <string.h>
 
 #include "look/settings/predicates.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory: reclaim, transparent huge pages, limits. Explicit huge pages are in
- * memory_huge.c, writeback is in memory_writeback.c. */
+/* Host memory: reclaim, huge pages, writeback, limits. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -615,7 +614,7 @@ static long long percent_of(const struct rule_ctx *q, long long bytes)
 	return n < 1 ? 1 : n > 100 ? 100 : n;
 }
 
-/* Whichever of the twins the wish is in; where both are zero the ratio, which alone can be put
+/* Whichever of the two has the target value; where both are zero the ratio, which alone can be put
  * back to that. */
 static void remediate_dirty(const struct rule_ctx *q, struct remediations *out)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Network interfaces: link, MTU, queues. Addresses are in nic_address.c, the PCIe side in
- * nic_function.c. */
+/* Network interfaces: link, MTU, queues, addresses, and the PCIe side. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PCI Express: links, errors, the way between GPU and NIC. What stands between peers is in
- * pcie_access.c. */
+/* PCI Express: links, errors, the way between GPU and NIC, what stands between peers. */
 #include <string.h>
 
 #include "look/settings/predicates.h"

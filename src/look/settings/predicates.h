@@ -31,8 +31,8 @@ bool is_placed(const struct machine *m, const struct pci_function *f);
  */
 bool not_integrated(const struct rule_ctx *q, struct verdict *v, const char *why);
 
-/* The profile wishes something of this row; otherwise false and *v is NA: left alone, or not in the
- * profile. For rules that judge by q->wish. */
+/* The profile has a target value for this row; otherwise false and *v is NA: left alone, or not in
+ * the profile. For rules that judge by q->wish. */
 bool has_target(const struct rule_ctx *q, struct verdict *v);
 /* The fact was seen; otherwise false and *v is what verdict_unseen says. */
 bool is_seen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
@@ -47,7 +47,7 @@ const struct rdma_port *rdma_of(const struct machine *m, const struct nic *n);
  * the machine's fastest, as a management port is. */
 bool is_data_port(const struct machine *m, const void *nic);
 /* What could only be written to configuration space: the adapter's read requests are smaller than
- * wished (net.c); the bridge's redirect stands between peers (pcie.c). */
+ * the target (net.c); the bridge's redirect stands between peers (pcie.c). */
 bool wants_larger_reads(const struct machine *m, const struct pci_function *p,
 			const struct recommendation *wish);
 bool wants_no_redirect(const struct machine *m, const struct pci_function *b,

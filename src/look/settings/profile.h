@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile: which opinions hold. A built-in one by name, or an INI file that starts from one and
- * overrides, waives or narrows it. Files are untrusted input: bounded, unknown sections, keys and
- * ids are errors with their line.
+ * A profile: which recommendations hold. A built-in one by name, or an INI file that starts from
+ * one and overrides, waives or narrows it. Files are untrusted input: bounded, unknown sections,
+ * keys and ids are errors with their line.
  */
 #ifndef SETTINGS_PROFILE_H
 #define SETTINGS_PROFILE_H

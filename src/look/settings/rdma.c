@@ -101,7 +101,7 @@ static void rule_rdma_rate(const struct rule_ctx *q, struct verdict *v)
 			     "port");
 }
 
-/* Integrity errors do not come on a sound link, and a link in use does not go down. */
+/* Integrity errors do not come on a healthy link, and a link in use does not go down. */
 static void error_growth(const struct rule_ctx *q, struct verdict *v, const struct rdma_port *old)
 {
 	const struct rdma_port *p = q->object;

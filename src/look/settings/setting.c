@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A row of the tables: its names, its targets on a machine, where its value stands, the wish for
- * it, and how rules say what they found and what to write. Judges nothing; knows no single setting.
+ * A row of the tables: its names, its targets on a machine, where its value stands, its target
+ * value, and how rules say what they found and what to write. Judges nothing; knows no single
+ * setting.
  */
 #include <string.h>
 
@@ -396,7 +397,8 @@ struct fact_str setting_current(struct arena *a, const struct setting *s, const 
 		return from_boot_argument(m, s->name);
 	if (s->knob == KNOB_NONE || !read)
 		return (struct fact_str){ 0 };
-	/* The vendor's program costs a process and a second: only for a profile that has a wish. */
+	/* The vendor's program costs a process and a second: only for a profile that has a target
+	 * value. */
 	if (s->knob == KNOB_HELPER && !wished)
 		return (struct fact_str){ 0 };
 	k = setting_knob(a, s, object);
@@ -487,7 +489,8 @@ const struct recommendation *setting_recommendation(const struct setting *s, enu
 {
 	const struct recommendation *o = find_opinion(s, p, platform);
 
-	/* "published" is exactly what was published: nothing is filled in from our own opinions. */
+	/* "published" is exactly what was published: nothing is filled in from our own
+	 * recommendations. */
 	if (o || p == PROFILE_DEFAULT || p == PROFILE_PUBLISHED)
 		return o;
 	return find_opinion(s, PROFILE_DEFAULT, platform);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings: opinions about knobs and about health, one const row each, one table a topic. A rule is
- * pure: facts in, verdict out; it cannot reach the machine and prints nothing.
+ * Settings: what knobs and health figures should be, one const row each, one table a topic. A rule
+ * is pure: facts in, verdict out; it cannot reach the machine and prints nothing.
  */
 #ifndef SETTINGS_SETTINGS_H
 #define SETTINGS_SETTINGS_H
@@ -26,7 +26,7 @@ enum scope {
 	SCOPES,
 };
 
-/* The platforms of our sources' columns; a bit each so that an opinion can name several. */
+/* Platforms, a bit each, so that a recommendation can name several. */
 enum on { ON_SPARK = 1, ON_IGX = 2, ON_HGX = 4, ON_GENERIC = 8, ON_ALL = 15 };
 
 enum profile_id {
@@ -41,7 +41,7 @@ enum profile_id {
 };
 
 enum relation {
-	WANT_LEAVE,    /* no wish: because says why it is left alone */
+	WANT_LEAVE,    /* no target value: because says why it is left alone */
 	WANT_IS,       /* equal, as number where both are numbers */
 	WANT_AT_LEAST, /* numbers */
 	WANT_AT_MOST,
@@ -89,8 +89,8 @@ struct verdict {
 	const char *code;    /* stable reason code, see codes below; NULL is filled in by judge */
 	const char *reason;  /* a sentence */
 	const char *current; /* NULL: taken from question.current */
-	const char *wanted;  /* NULL when there is no wish */
-	const char *why;     /* NULL: the opinion's because, or the row's why */
+	const char *wanted;  /* NULL when there is no target value */
+	const char *why;     /* NULL: the recommendation's because, or the row's why */
 };
 
 /* One write that would make a failed finding right. */
@@ -146,19 +146,20 @@ struct setting {
 	const char *none, *none_code;
 	/* False: not applicable here, *v says why (code and reason). NULL: always applies. */
 	bool (*applies)(const struct rule_ctx *q, struct verdict *v);
-	/* A wish that depends on facts: fills rel and value (arena), returns false to fall back to
-	 * opinions. */
+	/* A target value that depends on facts: fills rel and value (arena), returns false to fall
+	 * back to the table of recommendations. */
 	bool (*want)(const struct rule_ctx *q, struct recommendation *o);
 	/* What a profile file says is wanted, as the value that rules compare: "4 GiB" as bytes.
 	 * NULL: wish_form says what it must be. Without it: as it stands. */
 	const char *(*wish)(struct arena *a, const char *text);
 	const char *wish_form;
-	/* The whole rule, for checks that are not "a value compared with a wish". A row that has
-	 * opinions as well takes its wish from the question, so that a profile file can change it.
+	/* The whole rule, for checks that are not "a value compared with its target". A row that
+	 * has recommendations as well takes its target value from q->wish, so that a profile file
+	 * can change it.
 	 */
 	void (*judge)(const struct rule_ctx *q, struct verdict *v);
 	/* The writes that make it right on this target, for rows with a knob; asked only where the
-	 * verdict is FAIL. NULL: the wish's value (the first of a choice) into the row's knob. */
+	 * verdict is FAIL. NULL: the target value (the first of a choice) into the row's knob. */
 	void (*remediate)(const struct rule_ctx *q, struct remediations *out);
 	/* What a person does where no write of ours makes it right; NULL where there always is one.
 	 */
@@ -197,7 +198,7 @@ const char *risk_name(enum risk r);
 const char *effect_name(enum effect e);
 enum on platform_bit(const struct machine *m);
 
-/* Reads one knob; the door stands behind it, so that settings need not know the machine. */
+/* Reads one knob through the host interface, so that settings need not know the machine. */
 typedef struct fact_str knob_reader(void *ctx, struct arena *a, const struct knob *k);
 
 /* Calls each(object, name, ctx) for every object of the scope that the setting selects. name is
@@ -212,7 +213,7 @@ const char *targets_text(struct arena *a, const struct setting *s, const void *c
 
 /* The current value of a setting on one target, as text, from the facts or from its knob. */
 
-/* wished: the profile wants something of it; a knob that is costly to read is not read otherwise.
+/* wished: the profile has a target value; a knob that is costly to read is not read otherwise.
  */
 struct fact_str setting_current(struct arena *a, const struct setting *s, const struct machine *m,
 				const void *object, bool wished, knob_reader *read, void *ctx);
@@ -225,10 +226,10 @@ struct knob setting_place(struct arena *a, const struct setting *s, const void *
 /* The title behind a key such as "S0"; NULL when the text is a title already. */
 const char *source_title(const char *key);
 
-/* The opinion that holds for this profile and platform; NULL when the row has none. */
+/* The recommendation for this profile and platform; NULL when the row has none. */
 const struct recommendation *setting_recommendation(const struct setting *s, enum profile_id p,
 						    enum on platform);
-/* "10", ">= 4096", "none or mq-deadline": a wish as people read it. */
+/* "10", ">= 4096", "none or mq-deadline": a target value as people read it. */
 const char *recommendation_text(struct arena *a, const struct recommendation *o, const char *unit);
 bool recommendation_met(const struct recommendation *o, const char *current);
 
@@ -242,12 +243,12 @@ void verdict_unknown(struct verdict *v, const char *code, const char *reason);
 void verdict_unseen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 		    const char *absent_reason);
 
-/* --- aim helpers ------------------------------------------------------------------------------ */
+/* --- remediation helpers ---------------------------------------------------------------------- */
 /* Adds a write to the row's own knob on this target; to another knob. */
 void remediate_value(const struct rule_ctx *q, struct remediations *out, const char *value);
 void remediate_knob(const struct rule_ctx *q, struct remediations *out, struct knob k,
 		    const char *value);
-/* The wished value; the first word of a choice. */
+/* The target value; the first word of a choice. */
 const char *remediate_target(const struct rule_ctx *q);
 void remediate_by_hand(struct remediations *out, const char *sentence);
 /* A boot argument of our own. By hand where the command line has it with another value already: a
@@ -262,7 +263,7 @@ void remediate_argument(const struct rule_ctx *q, struct remediations *out, cons
 #define CODE_INTEGRATED "integrated-gpu"
 #define CODE_VIRTUAL "virtual-machine"
 #define CODE_NO_SUPPORT "not-supported" /* kernel, driver or chip has no such thing */
-#define CODE_LEFT_ALONE "left-alone"	/* the profile has no wish, on purpose */
+#define CODE_LEFT_ALONE "left-alone"	/* the profile has no target value, on purpose */
 #define CODE_NOT_IN_PROFILE "not-in-profile"
 #define CODE_OPT_IN "opt-in" /* only for a workload that asks for it */
 #define CODE_NOT_HERE "not-this-platform"

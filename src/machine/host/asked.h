@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The live machine through another process: a confined reader asks, and who started it looks, by
- * the door of host.h. The looking side parses nothing but these requests, which are taken to be
+ * host.h. The looking side parses nothing but these requests, which are taken to be
  * hostile; it never writes to the machine.
  */
 #ifndef HOST_ASKED_H

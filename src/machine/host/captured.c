@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A captured machine behind the door: resolves paths and links inside the capture, and answers
- * absences and refusals as the machine did. Where the files lie is the store's matter. The format
- * is docs/CAPTURE.md.
+ * A captured machine as a backend of host.h: resolves paths and links inside the capture, and
+ * answers absences and refusals as the machine did. Where the files lie is the store's matter. The
+ * format is docs/CAPTURE.md.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -98,7 +98,7 @@ static int answered(struct captured *c, const char *path, const char *phys, int 
 	return r;
 }
 
-/* --- the door's operations -------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 static int read_at(struct captured *c, const char *phys, char *buf, size_t cap, size_t *len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A captured machine: what captured.c (answering) and captured_open.c (opening) share. */
+/* A captured machine: its state and operations. For captured.c. */
 #ifndef HOST_CAPTURED_H
 #define HOST_CAPTURED_H
 
@@ -25,7 +25,7 @@ struct captured {
 };
 
 extern const struct host_ops captured_ops;
-/* The same with captured_write.c's half. */
+/* The same with the writing half. */
 extern const struct host_ops overlaid_ops;
 extern const struct host_writes captured_writes;
 

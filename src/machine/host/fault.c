@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting what goes through the door, and failing the one operation that was asked for. */
+/* A backend that counts operations, and fails the one that was asked for. */
 #include "machine/host/fault.h"
 
 #include <stdlib.h>

@@ -22,7 +22,7 @@ enum { FAULT_EXIT = 86 };
 
 /* Wraps inner, which it owns from then on: closing it closes inner. */
 struct host *fault_open(struct host *inner, struct fault_plan plan);
-/* Operations so far: every question and every write that reached the door. */
+/* Operations so far: every question and every write. */
 size_t fault_operations(const struct host *fault);
 /* What the operation that failed was about ("/proc/meminfo", "nvml 0 nvmlDeviceGetName"); "" when
  * none failed yet. */

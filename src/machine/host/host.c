@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all implementations of the door share: buffers, order of names, and path arithmetic. */
+/* What all backends share: buffers, order of names, and path arithmetic. */
 #include <stdlib.h>
 #include <string.h>
 

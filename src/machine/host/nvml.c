@@ -2,8 +2,8 @@
 /*
  * The provider "nvml". Object "" is the machine, "0".."N" a GPU by NVML's index. A question is a
  * function's name without its version, arguments in parentheses, members after a dot; all of them
- * stand in nvml.def and nvml_read.c, what can be told in nvml_write.c. The library is opened and
- * initialised once, at the first question.
+ * stand in nvml.def and nvml_read.c, what can be set in the table of nvml_set_gpu. The library is
+ * opened and initialised once, at the first question.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -341,7 +341,7 @@ static int nvml_set_range(struct nvml_gpu *g, const struct setter *s, const char
 	return nvml_errno(fn(g->dev, (unsigned)v[0], (unsigned)v[1]));
 }
 
-/* Sets what a question answers, or what can only be set; nvml_write.c lists both. Negative errno.
+/* Sets what a question answers, or what can only be set. Negative errno.
  */
 static int nvml_set_gpu(struct nvml_gpu *g, const char *field, const struct answer *value)
 {

@@ -31,8 +31,6 @@ int overlay_mode(struct overlay *o, const char *path, unsigned *out);
 /* A descriptor that holds the lock until it is closed, or a negative errno. */
 int overlay_lock(struct overlay *o, const char *path);
 
-/* --- between overlay.c and overlay_write.c ---------------------------------------------------- */
-
 /* What was removed has this file in a folder of its name below gone/: a folder and what was in it
  * can both be gone. */
 #define OVERLAY_MARK "/.gputune-gone"

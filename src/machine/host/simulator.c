@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How GPUs, pools and services of a captured machine answer after they were told something. GPUs
- * clamp nothing here: what is out of range is refused, as most drivers do. Services stand in
- * told_unit.c.
+ * How GPUs, pools and services of a captured machine answer after a write. GPUs clamp nothing here:
+ * what is out of range is refused, as most drivers do.
  */
 #include <stdio.h>
 #include <string.h>

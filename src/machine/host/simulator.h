@@ -3,7 +3,7 @@
  *   int simulate_write(struct host *h, const char *api, const char *object, const char *field,
  *                    const struct answer *value, simulate_set *set, void *ctx);
  *
- * What a captured machine does when it is told something: what the device answers from then on,
+ * What a captured machine does after a write: what the device answers from then on,
  * what it refuses, what else changes with it. It stands in for the providers of the live machine,
  * so that plans can be tried on captures.
  */

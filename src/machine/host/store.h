@@ -27,7 +27,7 @@ struct store {
 	bool finds_links;
 };
 
-/* NULL and *e when it cannot be opened or is not sound. */
+/* NULL and *e when it cannot be opened or is not valid. */
 struct store *store_open_folder(const char *path, struct err *e);
 struct store *store_open_tar(const char *path, struct err *e);
 

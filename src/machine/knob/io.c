@@ -32,7 +32,7 @@ struct fact_str knob_read(struct host *h, struct arena *a, const struct knob *k)
 		 : (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = path }, .v = value };
 }
 
-/* Names from a plan or a journal never get further than here when they are not sound. */
+/* Names from a plan or a journal never get further than here when they are not valid. */
 static int knob_io_unsound(const struct knob *k, const char *value, struct err *e)
 {
 	struct arena a = { 0 };

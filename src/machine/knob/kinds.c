@@ -131,7 +131,7 @@ struct knob_left *knob_left_over(struct host *h, struct arena *a, const struct k
  * Which names of files of the kernel, boot arguments and services are ever written, and which
  * values are ever asked for there. A table of places and not of settings: a setting may write
  * several places, several settings one, and a journal names places, also those of settings that are
- * gone. Knows no opinion; reads no machine.
+ * gone. Knows no target values; reads no machine.
  */
 
 enum form {

@@ -13,7 +13,7 @@ enum { KNOB_FILES_MAX = 3 };
 
 struct knob_ops {
 	/*
-	 * As knob_get and knob_set. The caller has asked sound(): name, object and value have the
+	 * As knob_get and knob_set. The caller has asked valid(): name, object and value have the
 	 * kind's shape. A failure sets *e, with knob_fail() where there is nothing better to say.
 	 */
 	int (*get)(struct host *h, struct arena *a, const struct knob *k, const char **value,
@@ -27,7 +27,7 @@ struct knob_ops {
 	 * the texts is NULL otherwise, too long, or has control characters.
 	 */
 	bool (*valid)(const struct knob *k, const char *value, const char **why);
-	/* As knob_command; knob and value are sound. NULL: no program does it. */
+	/* As knob_command; knob and value are valid. NULL: no program does it. */
 	const char *(*command)(struct arena *a, const struct knob *k, const char *value);
 	/* As knob_command_here. NULL: the same on every machine. */
 	const char *(*command_here)(struct host *h, struct arena *a, const struct knob *k,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A knob is a place in the machine that holds a value which can be changed. What value it should
- * hold is an opinion and stands in settings/. Names only; reading is in machine/knob/io.h.
+ * hold is a recommendation and stands in settings/. Names only; reading is in machine/knob/io.h.
  */
 #ifndef KNOB_KNOB_H
 #define KNOB_KNOB_H
@@ -64,12 +64,12 @@ const char *knob_command(struct arena *a, const struct knob *k, const char *valu
 bool knob_valid(const struct knob *k, const char *value, const char **why);
 /*
  * Whether this name is ever written: by a setting of the list or of an older version's, or put back
- * because such a write resets it. For knobs that come from files: a sound name may still be any
+ * because such a write resets it. For knobs that come from files: a valid name may still be any
  * sysctl of the machine.
  */
 bool knob_known(const struct knob *k);
 /*
- * Whether value is one that may be asked for: sound, of a known knob, within what its row of the
+ * Whether value is one that may be asked for: valid, of a known knob, within what its row of the
  * table of bounds says. *why gets a sentence with the range; literal or arena. What is put back is
  * what the machine held, whatever somebody set it to: for that knob_valid is all there is.
  */

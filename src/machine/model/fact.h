@@ -52,7 +52,7 @@ static inline bool seen_ok(const struct fact *f)
 	return f->seen == SEEN_OK;
 }
 
-/* The state that a negative errno of the door means. */
+/* The state that a negative errno of the host interface means. */
 enum seen seen_from_errno(int r);
 /* "ok", "absent", "denied", "unsupported", "error", "unasked" and back (-1 when unknown). */
 const char *seen_name(enum seen s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The door's other half: changing the machine. Kept apart from host.h so that what only looks
- * cannot write; src/LAYERS lists who may include it.
+ * The writing half of the host interface: changing the machine. Kept apart from host.h so that what
+ * only looks cannot write; src/LAYERS lists who may include it.
  *
  * Every call returns 0 or a negative errno. -EROFS: this host takes no writes (a capture opened to
  * be looked at, a dry run). Nothing here creates a file of the kernel's or follows a link in the
@@ -20,8 +20,8 @@ int host_write(struct host *h, const char *path, const char *text);
 /* len bytes at an offset of a binary file: configuration space. One pwrite(2). */
 int host_write_at(struct host *h, const char *path, long long offset, const void *data, size_t len);
 /*
- * Tells a library, an ioctl or a program: afterwards host_ask with the same words should answer
- * value. Providers list which of their questions can be told, and what can only be told.
+ * Sets a value by a library, an ioctl or a program: afterwards host_ask with the same words should
+ * answer value. Providers list which of their questions can be set, and what can only be set.
  */
 int host_set(struct host *h, const char *api, const char *object, const char *field,
 	     const struct answer *value);

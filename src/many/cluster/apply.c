@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All nodes in step: nobody keeps anything before everybody has made it and heard the others. */
+/* All nodes in step: none keeps anything before all have made it and reached the others. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>

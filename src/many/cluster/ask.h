@@ -53,7 +53,7 @@ struct ask_group {
 	void (*end)(void *state); /* NULL: nothing to end; state may be NULL */
 };
 
-/* look: inventory, air, routes (node_look.c). */
+/* look: inventory, neighbors, routes (node_look.c). */
 extern const struct ask_group ask_look;
 /* preflight, network-plan, -set, -look, -keep, -back, -undo (node_configure.c). */
 extern const struct ask_group ask_configure;

@@ -106,7 +106,7 @@ static void routed_keep(struct check_run *r, size_t node, const json_t *answer)
 				*route;
 }
 
-/* check_routed.c: routes to nodes without a path of their own, added to the nodes'. */
+/* Routes to nodes without a path of their own, added to the nodes'. */
 static int check_run_routes(struct check_run *r)
 {
 	size_t n = r->c->cluster->n_nodes;
@@ -289,7 +289,7 @@ static int check_run_echoes(struct check_run *r)
 	return ask_all(r, by_node);
 }
 
-/* check_echo.c: all that make sense; or only these again. */
+/* All that make sense; or only these again. */
 static int check_run_echoes_again(struct check_run *r, const struct check_result *list, size_t n)
 {
 	struct asked *by_node = arena_array(r->a, r->c->cluster->n_nodes, sizeof(*by_node));
@@ -496,7 +496,7 @@ static void cluster_check_keep(struct check_run *r, size_t node, const json_t *o
 	};
 }
 
-/* check_count.c: before: first reading; else the second. */
+/* Before: the first reading of the counters; after: the second. */
 static int check_run_count(struct check_run *r, bool after)
 {
 	size_t n = r->c->cluster->n_nodes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A check of a cluster: what was tried between which ports, what came out, what it was compared
- * with, and who is to blame. Data and its pure parts; the asking is in check_run.c. Everything
+ * with, and who is to blame. Data and its pure parts; the asking is in check.c. Everything
  * lives in the arena of the check.
  */
 #ifndef CLUSTER_CHECK_H
@@ -168,7 +168,7 @@ struct check {
 /* --- check_paths.c: pure ------------------------------------------------------------------------
  */
 /* From what discovery found: wires' paths, and pairs of ports in one subnet where nothing was
- * heard. */
+ * received. */
 void check_paths(struct arena *a, struct check *c);
 const struct cluster_node *check_node(const struct check *c, size_t node);
 const struct cluster_port *check_port(const struct check *c, struct cluster_end e);
@@ -203,7 +203,7 @@ void check_blame(struct arena *a, struct check *c);
  * with CHECK_LEFT_OUT; they are not added. */
 size_t check_again(struct arena *a, const struct check *c, struct check_result **out);
 
-/* --- JSON: gputune.cluster-check/1: check_json.c ------------------------------------------------
+/* --- JSON: gputune.cluster-check/1 ------------------------------------------------------------
  */
 json_t *check_json(const struct check *c, const char *time, int exit_code);
 /* Figures of an earlier one as before of ours, where both ends are the same nodes' ports; and GIDs

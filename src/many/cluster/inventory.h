@@ -5,7 +5,7 @@
 
 #include "many/cluster/node.h"
 
-/* Fills everything but name, address, heard, routes and what only the network namespace tells.
+/* Fills everything but name, address, neighbors, routes and what only the network namespace has.
  * Texts are the machine's own. all_links: virtual interfaces too. */
 void cluster_inventory(struct arena *a, const struct machine *m, bool all_links,
 		       struct cluster_node *out);

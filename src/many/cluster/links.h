@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What nodes said and heard, put together: which ports share a cage, which cages a cable or a
- * switch joins, what topology that is, and what is wrong with it. Pure: nodes in, cluster out.
+ * What nodes report and have received, put together: which ports share a cage, which cages a cable
+ * or a switch joins, what topology that is, and what is wrong with it. Pure: nodes in, cluster out.
  *
  * A cage is one socket for a cable. Its ports (twins on a DGX Spark) are those of one node with
  * equal phys_switch_id and phys_port_name, or, on a DGX Spark, the same device and function number
@@ -24,8 +24,8 @@ enum cluster_way {
 	CLUSTER_WAYS,
 };
 
-/* Two ports that hear each other (or one of them the other). A twin hears both twins of the cage
- * at the other end, so one cable may show as four links; wires fold them. */
+/* Two ports that receive from each other (or one of them from the other). A twin receives from both
+ * twins of the cage at the other end, so one cable may show as four links; wires fold them. */
 struct cluster_link {
 	struct cluster_end a, b; /* a before b */
 	enum cluster_way way;
@@ -38,7 +38,7 @@ struct cluster_cage {
 	size_t *ports;	  /* its twins, by PCI address */
 	size_t n_ports;
 	const char *twins_by;  /* how twins are known, in words; NULL: one port */
-	size_t wire;	       /* CLUSTER_NONE: nothing heard */
+	size_t wire;	       /* CLUSTER_NONE: nothing received */
 	const char *neighbour; /* system name that LLDP tells of the other end; NULL */
 };
 #define CLUSTER_NONE ((size_t)-1)
@@ -137,7 +137,7 @@ int cluster_read(struct arena *a, const json_t *j, struct cluster *out, struct e
 /* The same from a file of at most 64 MiB. */
 int cluster_load(struct arena *a, const char *path, struct cluster *out, struct err *e);
 
-/* Between links.c, wires.c, topology.c and the judges. */
+/* For links.c and the judges. */
 
 /* From links to wires and their paths; sets each cage's wire. */
 void cluster_make_wires(struct arena *a, struct cluster *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Announcing in rounds, and keeping each thing that was heard once, with how often. */
+/* Announcing in rounds, and keeping each thing that was received once, with how often. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_ether.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wires themselves: every port that is up announces itself and keeps what it hears. Three
- * steps, so that no node can be too late: all open, then all say, then all hear. Layer-2 frames of
- * our own EtherType to 01:80:C2:00:00:0E, which no bridge forwards, and to everybody; LLDP is only
- * listened to; datagrams to ff02::1 for whoever may not open a raw socket, and echo requests there
- * in place of frames. Nothing but these is sent, and nothing is changed beyond the ports' list of
- * multicast addresses while they are open.
+ * Neighbor discovery: every port that is up announces itself and keeps what it receives. Three
+ * steps, so that no node can be too late: all open, then all announce, then all listen. Layer-2
+ * frames of our own EtherType to 01:80:C2:00:00:0E, which no bridge forwards, and to everybody;
+ * LLDP is only listened to; datagrams to ff02::1 for whoever may not open a raw socket, and echo
+ * requests there in place of frames. Nothing but these is sent, and nothing is changed beyond the
+ * ports' list of multicast addresses while they are open.
  */
 #ifndef CLUSTER_NEIGHBOR_H
 #define CLUSTER_NEIGHBOR_H
@@ -69,7 +69,7 @@ struct neighbor_options {
 
 /*
  * Opens the ports of n that are up and wired and notes in each port's listened how. n lives as long
- * as the air, whose own memory comes from a. -errno and *e only when there is no memory for
+ * as the discovery, whose own memory comes from a. -errno and *e only when there is no memory for
  * anything.
  */
 int neighbor_open(struct arena *a, const struct neighbor_options *how, struct cluster_node *n,
@@ -81,9 +81,9 @@ int neighbor_announce(struct neighbor_discovery *air, int ms, bool (*stopped)(vo
 void neighbor_receive(struct neighbor_discovery *air);
 void neighbor_close(struct neighbor_discovery *air);
 
-/* The sockets of the air, each port has some. */
+/* The sockets of a discovery, each port has some. */
 
-/* One port on the air. */
+/* One port of a discovery. */
 struct neighbor_port {
 	struct cluster_port *port;
 	unsigned index;	  /* of the interface */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One node of a cluster as it describes itself: what it is, its ports, what these heard, and which
+ * One node of a cluster as it describes itself: what it is, its ports, their neighbors, and which
  * way its kernel would send. All of it comes from another machine, so whoever reads it from JSON
  * goes through cluster_node_read, which believes no size and no name. Texts and lists live as long
  * as the arena they were built in. Facts carry how they were seen (machine/model/fact.h): what a
@@ -67,7 +67,7 @@ struct cluster_port {
 };
 
 /*
- * Something that a port heard from somebody. way:
+ * A neighbor of a port. way:
  *   "link"       our frame to the address that bridges never forward: one cable lies between
  *   "broadcast"  our frame to everybody
  *   "lldp"       an announcement of a switch or host (IEEE 802.1AB): node is its system name
@@ -102,7 +102,8 @@ struct cluster_node {
 	struct fact_str gpu;		    /* name of the GPUs, "NVIDIA GB10" */
 	struct fact_int gpus, memory_bytes;
 	struct fact_int euid;
-	struct fact_int captured; /* 1: the inventory is that of a capture, only the air is live */
+	struct fact_int
+		captured; /* 1: the inventory is that of a capture, only the neighbors are live */
 	struct fact_int adapters; /* ConnectX functions on PCI */
 	struct fact_str
 		hotplug; /* DGX Spark's scripts that take the adapter away without a cable */

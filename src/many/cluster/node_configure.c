@@ -2,7 +2,7 @@
 /*
  * Requests that change a node's network, in this order:
  *   "network-plan" {"ports", "hosts", "known_hosts"}: what would be changed; writes nothing
- *   "network-set"  the same and {"digest", "limit_s"}: arms the dead man, makes the trial
+ *   "network-set"  the same and {"digest", "limit_s"}: arms the rollback timer, makes the trial
  *   "network-look" {"ports"}: whether addresses and MTUs are there now
  *   "network-keep" {}: disarms, and writes what is kept
  *   "network-back" {}: takes the trial back
@@ -373,7 +373,7 @@ const struct ask_group ask_configure = { .name = "configure",
 
 enum { SETTLE_MS = 8000, LOOK_MS = 100 };
 
-/* NULL: the port is as wished. */
+/* NULL: the port is as asked for. */
 static const char *node_configure_trouble_of(struct arena *a, const struct setup_port *p)
 {
 	const struct knob address = { KNOB_ADDRESS, p->address, p->name },

@@ -317,7 +317,7 @@ static const char *known_lines(struct arena *a, const struct wiring_node *before
 	return arena_strdup(a, out.s);
 }
 
-/* plan_names.c: labels, hosts and known_hosts. */
+/* Labels, hosts and known_hosts. */
 static void wiring_names(struct arena *a, const struct wiring_node *before, struct wiring *w)
 {
 	size_t n = w->c->n_nodes;

@@ -115,7 +115,7 @@ static int start_process(struct arena *a, const char *program, struct rollback_t
 	return -r;
 }
 
-/* Whose time is long over: the dead man himself was ended. What is open is rolled back by whoever
+/* Time is long over: the timer itself was ended. What is open is rolled back by whoever
  * writes next, and that is us. */
 static bool rollback_timer_is_stale(struct host *h)
 {

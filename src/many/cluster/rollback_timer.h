@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Somebody else who takes a node's network back when nobody confirms it: a timer of systemd's, or
- * where that does not run a process of its own, which outlives the node program, its connection and
- * its session. Both run "gputune cluster take-back" when the time is over. Who removes the claim
- * file decides: the node program that confirms, or the dead man that fires; never both.
+ * Takes a node's network back when nobody confirms it: a timer of systemd's, or where that does not
+ * run a process of its own, which outlives the node program, its connection and its session. Both
+ * run "gputune cluster take-back" when the time is over. Who removes the claim file decides: the
+ * node program that confirms, or the timer that fires; never both.
  */
 #ifndef CLUSTER_ROLLBACK_TIMER_H
 #define CLUSTER_ROLLBACK_TIMER_H
@@ -30,8 +30,8 @@ const char *rollback_timer_how(const struct rollback_timer *d);
  * is armed already. -errno and *e: nothing was armed. */
 int rollback_timer_arm(struct host *h, struct arena *a, int limit_s, struct rollback_timer *out,
 		       struct err *e);
-/* From now on the caller decides: the dead man acts only should this process end before
- * rollback_timer_end. -ESTALE and *e: he has fired; what was open is his to take back. */
+/* From now on the caller decides: the timer acts only should this process end before
+ * rollback_timer_end. -ESTALE and *e: it has fired, and takes back what was open. */
 int rollback_timer_decide(struct host *h, struct err *e);
 /* He is not needed any more, decided or not. */
 void rollback_timer_end(struct host *h, struct arena *a, struct rollback_timer *d);
@@ -41,9 +41,9 @@ struct rollback_report {
 	size_t recovered; /* transactions */
 };
 /*
- * The dead man's end: ends the node program if it is still there, rolls back what it left open and
- * has the owners of the links read their files again. 0, or as txn_recover; also when nothing is
- * armed.
+ * What runs when the time is over: ends the node program if it is still there, rolls back what it
+ * left open and has the owners of the links read their files again. 0, or as txn_recover; also when
+ * nothing is armed.
  */
 int rollback_timer_fire(struct host *h, struct arena *a, const struct txn_who *who,
 			struct rollback_report *out, struct err *e);

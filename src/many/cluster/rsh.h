@@ -53,7 +53,7 @@ struct rsh; /* all programs of one run */
 
 /*
  * Starts a program on every target at once and waits for their greetings. 0 even when none greets:
- * rsh_failure says so of each. -errno and *e when the words of how are not sound or -EINTR. The
+ * rsh_failure says so of each. -errno and *e when the words of how are not valid or -EINTR. The
  * texts of targets must outlive it; *out is closed with rsh_close.
  */
 int rsh_open(struct arena *a, const struct rsh_target *targets, size_t n, const struct rsh_how *how,
@@ -120,7 +120,7 @@ struct rsh {
 	json_t *kept; /* an array: answers live as long as this */
 };
 
-/* The command line for a target, in the arena; NULL and *e when a word is not sound. */
+/* The command line for a target, in the arena; NULL and *e when a word is not valid. */
 char **rsh_words(struct arena *a, const struct rsh_target *t, const struct rsh_how *how,
 		 struct err *e);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a node's wish to changes of knobs. A port that is as wished already is left alone, whoever
- * made it so. */
+/* From a node's configuration to changes of knobs. A port that is as asked for already is left
+ * alone, whoever made it so. */
 #include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ struct making {
 	struct setup_sources *sources;
 };
 
-/* --- the wish ----------------------------------------------------------------------------------
+/* --- the configuration -------------------------------------------------------------------------
  */
 
 static int setup_read_port(const json_t *j, struct setup_port *out, struct err *e)
@@ -243,7 +243,7 @@ static void unquotable(struct making *g, const char *port, const char *why)
 			.code = "name", .port = port, .text = why, .fix = "rename the interface" });
 }
 
-/* Whether anything about the port is not as wished yet. */
+/* Whether anything about the port is not as asked for yet. */
 static bool setup_is_open(struct making *g, const struct setup_port *p)
 {
 	const struct knob address = { KNOB_ADDRESS, p->address, p->name },

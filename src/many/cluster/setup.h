@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one node has to change for its part of a wiring: from the wish that came over the network to
- * knobs with values, the texts of files, and what stands against it. Two steps: a trial, which is
- * gone after a reboot and is taken back unless it is confirmed (addresses, MTU, files below /run),
- * and what is kept afterwards (files below /etc). Reads the machine through the door, writes
- * nothing.
+ * What one node has to change for its part of a wiring: from the configuration that came over the
+ * network to knobs with values, the texts of files, and what stands against it. Two steps: a trial,
+ * which is gone after a reboot and is taken back unless it is confirmed (addresses, MTU, files
+ * below /run), and what is kept afterwards (files below /etc). Reads the machine through the host
+ * interface, writes nothing.
  */
 #ifndef CLUSTER_SETUP_H
 #define CLUSTER_SETUP_H
@@ -20,7 +20,7 @@
 
 /*
  * Texts of files that give ports of a cluster their address and MTU: netplan's (here),
- * NetworkManager's and networkd's (nm_text.h). Each file is wholly ours. Pure.
+ * NetworkManager's and networkd's (below). Each file is wholly ours. Pure.
  */
 
 /* What a port shall have. */
@@ -40,7 +40,7 @@ struct wire_port {
 const char *netplan_text(struct arena *a, const struct wire_port *ports, size_t n,
 			 const char **why);
 
-/* Files of NetworkManager and of networkd for one port each (see netplan_text.h). Pure. */
+/* Files of NetworkManager and of networkd for one port each. Pure. */
 
 enum { NM_UUID_SIZE = 37 };
 
@@ -59,7 +59,7 @@ const char *networkd_text(struct arena *a, const struct wire_port *p, const char
 enum { SETUP_PORTS_MAX = 64, SETUP_TEXT_MAX = 1 << 16 };
 
 struct setup_port {
-	const char *name, *address; /* sound, as wire_port has them */
+	const char *name, *address; /* valid, as wire_port has them */
 	long long mtu;		    /* bytes, 576 to 65536 */
 };
 
@@ -95,7 +95,7 @@ struct setup_file {
 
 struct setup {
 	struct plan trial, keep;		  /* of both every change is open */
-	enum setup_owner owners[SETUP_PORTS_MAX]; /* by the wish's ports */
+	enum setup_owner owners[SETUP_PORTS_MAX]; /* by the configuration's ports */
 	struct setup_file *files;
 	size_t n_files;
 	struct setup_refusal *refusals;

@@ -43,7 +43,7 @@ static void setup_owner_add_sources(struct arena *a, struct setup_sources *s,
 	for (size_t i = 0; i < n && s->files.n_sources < FILES_MAX; i++) {
 		const char *path = found[i];
 
-		/* What is ours says what was wished, not whose the link is. */
+		/* A file of ours says what was asked for, not who owns the link. */
 		if (strstr(path_name(path), "gputune-cluster") ||
 		    host_read(s->h, path, HOST_READ_MAX, a, &text, NULL))
 			continue;

@@ -97,7 +97,7 @@ static bool figure_is_valid(const json_t *c, const json_t *j)
 	       strlen(bench) + strlen(name) + strlen(key) <= FLEET_TEXT_MAX / 4;
 }
 
-/* Of a sound one. */
+/* Of a valid one. */
 static void take_figure(struct fleet *f, struct fleet_machine *m, const json_t *c, const json_t *j,
 			const char *time)
 {

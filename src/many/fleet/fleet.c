@@ -244,7 +244,7 @@ static double number(const json_t *j, const char *key, double missing)
 	return json_is_number(v) ? json_number_value(v) : missing;
 }
 
-/* NULL: it is sound. */
+/* NULL: it is valid. */
 static const char *read_verdict(struct fleet *f, const json_t *j, struct fleet_verdict *v)
 {
 	const char *kind = get(j, "verdict"), *time = get(j, "time"), *name = get(j, "name");

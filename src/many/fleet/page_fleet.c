@@ -220,7 +220,7 @@ static void all_benches(struct doc *d, const struct fleet *f)
 	}
 }
 
-/* page_fleet_bench.c: figures that were measured, who lies far from its peers, and how all lie. */
+/* Figures that were measured, who lies far from its peers, and how all lie. */
 static void page_fleet_benches(struct doc *d, const struct fleet *f, const struct fleet_view *how)
 {
 	size_t charts = how->html ? CHARTS_HTML : CHARTS_TERM, drawn = 0;

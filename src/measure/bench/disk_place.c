@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a folder to its disks. Looks at the machine through the door; makes nothing. */
+/* From a folder to its disks. Looks at the machine through the host interface; makes nothing. */
 #include "measure/bench/disk_place.h"
 
 #include <errno.h>

@@ -661,7 +661,7 @@ int gpu_window_fit(struct gpu_timer *t, gpu_work *work, void *ctx, double second
 
 void gpu_watch_open(struct gpu_watch *w, const struct gpu_place *p)
 {
-	/* The measurement's own door: the sampler beside it uses the other one. */
+	/* The measurement's own backend: the sampler beside it uses the other one. */
 	w->h = p->facts ? host_open_live() : NULL;
 	snprintf(w->object, sizeof(w->object), "%u", p->index);
 }

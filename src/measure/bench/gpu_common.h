@@ -132,7 +132,7 @@ int gpu_sum(struct gpu_place *p, struct gpu_timer *t, size_t bytes, struct gpu_d
 	    uint64_t *out, struct err *e);
 
 /*
- * What NVML tells about a GPU under load, through a door of its own: clocks, power, temperature,
+ * What NVML tells about a GPU under load, through a backend of its own: clocks, power, temperature,
  * why it is slow, and for how long it was.
  */
 

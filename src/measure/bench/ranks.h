@@ -48,7 +48,7 @@ void team_end(struct collective_shared *team);
 /* How many GPUs a process here could drive. 0: *why says so. */
 size_t team_gpus(const struct bench_env *env, const char **why);
 
-/* --- children: ranks_spawn.c --------------------------------------------------------------------
+/* --- children -----------------------------------------------------------------------------------
  */
 struct ranks_children {
 	pid_t pid[RANKS_MAX];

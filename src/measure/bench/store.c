@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of results, through the door. */
+/* The folder of results, through the host interface. */
 #include "measure/bench/store.h"
 
 #include <ctype.h>

@@ -2,8 +2,8 @@
 /* Loading and saving that take long. */
 #include "measure/doctor/rule.h"
 
-/* A setting that differs from the wish is a cause only where reading was measured: what it is worth
- * shows after the fix. */
+/* A setting that differs from its target value is a cause only where reading was measured: what it
+ * is worth shows after the fix. */
 static void with_reading(const struct rule_facts *e, const char *setting, struct judged *out)
 {
 	struct judged test;
@@ -67,7 +67,7 @@ static void doctor_disk_dirty(const struct rule_facts *e, struct judged *out)
 	if (verdict_set_unseen(e, out, &e->m->memory.dirty_kb.f, "what waits to be written"))
 		return;
 	kb = e->m->memory.dirty_kb.v;
-	/* More waits now than the wish would ever let wait. */
+	/* More waits now than the target value would ever let wait. */
 	verdict_set(e, out, kb > 1 << 20 ? CAUSE_LIKELY : CAUSE_POSSIBLE, "%s; %lld MiB wait now",
 		    by.text, kb / 1024);
 }

@@ -105,7 +105,8 @@ struct cause {
 	void (*rule)(const struct rule_facts *e, struct judged *out);
 	/* The setting that mends it, by a transaction; NULL: none does. */
 	const char *fix;
-	const char *value; /* for it, where the profile has no wish; NULL: then it is left */
+	const char
+		*value; /* for it, where the profile has no target value; NULL: then it is left */
 	/* What a person does, the first that fits the platform; with fix: what else. */
 	struct remedy steps[3];
 };

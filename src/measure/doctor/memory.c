@@ -224,7 +224,7 @@ static void eager(const struct rule_facts *e, struct judged *out)
 
 	swapping(e, &moving);
 	rule_by_setting(e, "memory.swappiness", CAUSE_LIKELY, out);
-	/* A wish alone is no cause: only where pages move. */
+	/* A target value that is not met is no cause alone: only where pages move. */
 	if (out->likelihood == CAUSE_LIKELY && moving.likelihood != CAUSE_CERTAIN)
 		verdict_set(e, out,
 			    moving.likelihood == CAUSE_POSSIBLE ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
@@ -373,7 +373,7 @@ static void not_granted(const struct rule_facts *e, struct judged *out)
 			    "64 MiB that asked for huge pages lie %s", c->variant);
 }
 
-/* A wish alone is no cause: only where pages move. */
+/* A target value that is not met is no cause alone: only where pages move. */
 static void doctor_memory_moved(const struct rule_facts *e, struct judged *out)
 {
 	enum { WORTH_PAGES_S = 1000 };

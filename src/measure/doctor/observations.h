@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a diagnosis looks at besides the facts: what programs are told (environment, NCCL's files),
- * counters that only mean something when they grow, counts of lines in the kernel's log. Read
- * through the door, so that a captured machine answers what it was asked then.
+ * What a diagnosis looks at besides the facts: how programs are configured (environment, NCCL's
+ * files), counters that only mean something when they grow, counts of lines in the kernel's log.
+ * Read through the host interface, so that a captured machine answers what it was asked then.
  */
 #ifndef DOCTOR_OBSERVATIONS_H
 #define DOCTOR_OBSERVATIONS_H
@@ -77,12 +77,12 @@ void observations_read(struct arena *a, struct host *h, const struct machine *m,
 /* The part that is nobody's secret, for captures: without environments and home folders. */
 void observations_read_machine(struct arena *a, struct host *h, const struct machine *m,
 			       struct observations *out);
-/* signs_vars.c: fills vars: of the machine's files; of this user and of processes on GPUs, which it
+/* Fills vars: of the machine's files; of this user and of processes on GPUs, which it
  * lists. */
 void observations_read_conf(struct arena *a, struct host *h, struct observations *out);
 void observations_read_vars(struct arena *a, struct host *h, const struct machine *m,
 			    struct observations *out);
-/* signs_links.c: fills ports and links. */
+/* Fills ports and links. */
 void observations_read_links(struct arena *a, struct host *h, const struct machine *m,
 			     struct observations *out);
 /* The whole file as a number. from: path. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of verdicts, through the door: read as a whole, added to line by line. */
+/* The file of verdicts, through the host interface: read as a whole, added to line by line. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -431,7 +431,7 @@ static bool is_setting(const char *id)
 	return n && !id[n];
 }
 
-/* NULL: it is sound. */
+/* NULL: it is valid. */
 static const char *ledger_unsound(const struct ledger_row *r)
 {
 	for (size_t i = 0; i < TEXTS; i++) {

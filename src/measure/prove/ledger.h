@@ -76,10 +76,10 @@ void ledger_here(struct arena *a, struct host *h, const struct machine *m, struc
 void ledger_load(struct arena *a, struct host *h, const struct machine *m, const char *dir,
 		 struct ledger *out);
 /* Adds one line, on disk when it returns 0; makes folder and file when they are missing. A torn
- * last line is ended first. -EINVAL: the row is not sound. */
+ * last line is ended first. -EINVAL: the row is not valid. */
 int ledger_add(struct host *h, const char *dir, const struct ledger_row *row, struct err *e);
 
-/* 0, or -EINVAL and *e: what is not sound about it. */
+/* 0, or -EINVAL and *e: what is not valid about it. */
 int ledger_row_check(const struct ledger_row *row, struct err *e);
 /* One line without its newline, and back. -EINVAL and *e: not a row. */
 json_t *ledger_row_json(const struct ledger_row *row);

@@ -19,7 +19,7 @@ bool measured_any(const struct ledger *l)
 	return false;
 }
 
-/* The value that a verdict is shown beside, as people are told (">= 1024 KiB"): what is wished for,
+/* The value that a verdict is shown beside, as people are told (">= 1024 KiB"): the target value,
  * or what is right already. NULL: not known. */
 static const char *value_of(const struct finding *f)
 {

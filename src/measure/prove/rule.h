@@ -69,7 +69,8 @@ struct same {
 	enum same_kind kind;
 	double ratio, low, high; /* as in struct ruling; 99 % */
 	double resolution;	 /* half the interval of RULE_SAME_PAIRS pairs, as a share */
-	double min_effect; /* what to ask rule_default for: the wish, or what A/A itself shows */
+	double min_effect; /* what to ask rule_default for: the one asked for, or what A/A itself
+			      shows */
 	const char *why;
 };
 void rule_same(const double *d, size_t n, double min_effect, struct same *out);

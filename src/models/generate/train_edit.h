@@ -75,10 +75,10 @@ void train_edit_leave(struct train_edit *e, unsigned line, const char *what, con
 const struct markup_node *train_edit_at(const struct train_edit *e, const char *path);
 /* A scalar as if it had no quotes: own is of the caller. */
 const struct markup_node *train_edit_bare(const struct markup_node *n, struct markup_node *own);
-/* train_edit_check.c: numbers and switches in quotes. */
+/* Numbers and switches in quotes. */
 void train_edit_types(struct train_edit *e, const struct markup_node *map, const char *prefix,
 		      int depth);
-/* train_edit_shell.c */
+/* Options of a shell file. */
 void train_edit_shell(struct train_edit *e, const struct train_setup *s, const struct lint_on *on);
 /* The value of --name in a shell file; NULL: not there, or not known. */
 const struct lint_word *train_edit_word(const struct train_edit *e, const char *name);

@@ -82,7 +82,7 @@ int train_setup_within(struct arena *a, const struct train_config *told, enum tr
  */
 void train_setup_parallelism(struct train_config *q, enum train_target target,
 			     enum train_parallelism way, bool reshard);
-/* train_cores.c: workers, prefetch, threads. */
+/* Workers, prefetch, threads. */
 void train_setup_cores(struct arena *a, const struct gen_cluster *cluster, struct train_setup *s);
 /* Elements of a bucket of gradients, as written for DeepSpeed. */
 double train_bucket(double parameters);

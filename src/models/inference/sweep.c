@@ -60,7 +60,7 @@ static int add_way(struct arena *a, const struct sweep *s, const struct infer_op
 	struct query q;
 	int r;
 
-	/* Everything but the layout has to be sound by itself. */
+	/* Everything but the layout has to be valid by itself. */
 	alone.tp = alone.pp = 0;
 	r = question_make(a, &alone, s->fits, &q, e);
 	if (r < 0)

@@ -22,8 +22,7 @@
 #include "models/inference/gpu.h"
 #include "models/inference/models.h"
 
-/* What the data-parallel ranks share. The rows of train_ways (words.c) give the command line's
- * words. */
+/* What the data-parallel ranks share. */
 enum train_parallelism {
 	TRAIN_DDP,   /* everything on every rank; gradients are all-reduced in buckets */
 	TRAIN_ZERO1, /* optimizer states sharded */

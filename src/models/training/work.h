@@ -118,7 +118,7 @@ struct train_exposed {
 void train_comms_of(struct arena *a, const struct train_shape *s, const struct train_micro *m,
 		    struct train_answer *out, struct train_exposed *x);
 
-/* --- explain.c, spread.c ---------------------------------------------------------------------- */
+/* --- explain.c, what_if.c --------------------------------------------------------------------- */
 
 /* A number for people: so many figures that mean something, never an exponent. */
 const char *train_plain(struct arena *a, double v, int figures);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file of ours: its keeper's name, what it begins with, and what is noted of rows. */
+/* A file of ours: its backend's name, what it begins with, and what is noted of rows. */
 #include <string.h>
 
 #include "base/text.h"

@@ -27,7 +27,7 @@
 #define PERSIST_REPORT "/var/lib/gputune/boot-report.json"
 #define PERSIST_MEMLOCK "memory.memlock"
 
-/* What keeps a value. */
+/* What sets a value at boot. */
 enum persist_backend {
 	KEEPER_NONE, /* nothing: the row's refusal says why */
 	KEEPER_SYSCTL,
@@ -79,7 +79,7 @@ struct persist_target {
 };
 
 struct persist {
-	struct persist_entry *rows; /* as in the wish */
+	struct persist_entry *rows; /* as in the target */
 	size_t n;
 	struct persist_file *files; /* in the order of writing; none without a row that is kept */
 	size_t n_files;
@@ -97,7 +97,7 @@ const char *persist_boot_file(const struct machine *m);
 
 /* All rows that are kept as JSON, schema gputune.boot/2; 256 CPUs with one value are one row. */
 const char *persist_request(struct arena *a, const struct persist_entry *rows, size_t n);
-/* The reverse, strict: bounded, no unknown key, every knob and value sound. Targets are left empty.
+/* The reverse, strict: bounded, no unknown key, every knob and value valid. Targets are left empty.
  * *e names what is wrong. */
 int persist_request_read(struct arena *a, const char *text, size_t len, struct persist_entry **rows,
 			 size_t *n, struct err *e);

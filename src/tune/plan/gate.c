@@ -504,7 +504,7 @@ static const char *gate_huge_pages(struct gates *g, const struct change *c)
 }
 
 /* Values that the hardware or the kernel does not take: the machine's own maxima where they are
- * facts. Memory for huge pages is in gate_memory.c. */
+ * facts. */
 
 static const char *above(struct gates *g, const struct change *c, const struct fact_int *max,
 			 const char *unit)

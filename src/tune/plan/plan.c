@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From failed findings to a plan: what each one's aim would write, what is there now, in what
- * order, and what stands against it. */
+/* From failed findings to a plan: what each one's remediation would write, what is there now, in
+ * what order, and what stands against it. */
 #include <string.h>
 
 #include "tune/plan/plan.h"

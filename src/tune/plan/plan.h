@@ -107,7 +107,7 @@ void plan_owners(struct arena *a, const struct machine *m, struct change *c);
 json_t *plan_json(const struct plan *p, int exit_code);
 /*
  * Reads one. It is untrusted: each change must name a setting that exists, the knob must be one
- * that this setting has on a target of this machine, and the value must be sound. *e names the file
+ * that this setting has on a target of this machine, and the value must be valid. *e names the file
  * and the change. Gates are judged anew by the caller (plan_gates).
  */
 int plan_from_json(struct arena *a, const struct machine *m, const json_t *j, const char *file,

@@ -75,7 +75,7 @@ const char *run_foreign(struct txn_run *r, const struct entry *e, const char *no
 /* A folder of ours in which another program put something cannot go, whatever is asked for. */
 bool run_can_force(const struct entry *e, const char *now);
 
-/* --- run.c, back.c ---------------------------------------------------------------------------- */
+/* --- run.c, revert.c -------------------------------------------------------------------------- */
 
 /*
  * Takes one entry back as far as it is ours, restores what writing it reset, removes what a write

@@ -33,8 +33,8 @@ struct policy {
 };
 
 void policy_default(struct policy *p);
-/* The INI file at path, through the door; one that is missing is the default. -EINVAL with the line
- * in *e; *out is untouched then. Texts live in a. */
+/* The INI file at path, through the host interface; one that is missing is the default. -EINVAL
+ * with the line in *e; *out is untouched then. Texts live in a. */
 int policy_load(struct host *h, struct arena *a, const char *path, struct policy *out,
 		struct err *e);
 /* Of all rows that match the id the longest decides. */

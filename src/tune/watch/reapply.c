@@ -98,7 +98,7 @@ static int compare_and_swap(struct watcher *g, const struct watched_knob *it,
 	int code;
 
 	code = knob_get(g->writer, &g->round, &it->knob, &now, &e);
-	/* A lock of the clocks has no getter: the sight itself is the reason. */
+	/* A lock of the clocks has no getter: that it was seen is the reason. */
 	if (code == -ENODATA ? sight != SIGHT_OTHER : code || !knob_same(&it->knob, now, seen))
 		return -EAGAIN;
 	return reapply_swap(g, it, why);

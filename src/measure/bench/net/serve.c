@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The door: who comes in by the lobby is a client, a stream of one, or a stranger. */
+/* The listener: who connects is a client, a stream of one, or a stranger. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>

@@ -50,9 +50,9 @@ struct caller {
 /* TAKEN: the descriptor is somebody else's from now on. */
 enum fate { FATE_WAIT, FATE_CLOSE, FATE_TAKEN };
 
-/* What an opening is of the handshake that every door begins with. */
+/* What an opening is of the handshake that every listener begins with. */
 enum shake {
-	SHAKE_OTHER,   /* nothing of it: the door's own affair */
+	SHAKE_OTHER,   /* nothing of it: the listener's own affair */
 	SHAKE_WAITS,   /* a hello, which was answered: FATE_WAIT */
 	SHAKE_ENDS,    /* a hello that could not be answered, or no proof where one is due */
 	SHAKE_REFUSED, /* another token, which it was told */

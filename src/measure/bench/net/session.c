@@ -25,7 +25,7 @@ struct session {
 	int wake;
 	pthread_t thread;
 	atomic_bool quit, over;
-	/* What the door hands in. */
+	/* What the listener hands over. */
 	pthread_mutex_t lock;
 	pthread_cond_t arrived;
 	uint64_t test; /* 0: none expects connections */
@@ -50,7 +50,7 @@ static void session_send(const struct session *s, const char *what)
 	s->serve->say(s->serve->ctx, line);
 }
 
-/* --- the door's side ----------------------------------------------------------------------------
+/* --- the listener's side ------------------------------------------------------------------------
  */
 
 static bool expects(const struct session *s, const struct opening *o, bool request)

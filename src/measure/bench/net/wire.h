@@ -272,7 +272,7 @@ static inline void take_text(struct cursor *c, char *out, size_t most)
 	c->at = c->end;
 }
 
-/* --- wire_ranks.c: join, order, done ------------------------------------------------------------
+/* --- join, order, done --------------------------------------------------------------------------
  */
 void wire_ranks_write(struct cursor *c, const struct wire_frame *f);
 void wire_ranks_read(struct cursor *c, struct wire_frame *f);

@@ -372,7 +372,7 @@ static bool joins(struct meeting *m, struct frames *frames)
 	if (frames_get(frames, &f, SHAKE_MS) || f.kind != FRAME_JOIN || f.join.rank == 0 ||
 	    f.join.rank >= m->w->ranks || m->w->member[f.join.rank].there)
 		return false;
-	/* From here on a wish to stop cuts no answer short: what was begun is ended by all. */
+	/* From here on a stop cuts no answer short: what was begun is ended by all. */
 	frames->stop = NULL;
 	it = &m->w->member[f.join.rank];
 	*it = (struct member){ .frames = *frames, .join = f.join, .there = true };

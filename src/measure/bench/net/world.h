@@ -64,7 +64,7 @@ void world_break(struct world *w, const char *why);
 int world_next(struct world *w, struct frame_order *out, struct err *e);
 int world_answer(struct world *w, const struct frame_done *d, struct err *e);
 
-/* What world.c and world_meet.c share. Not for anybody else. */
+/* For world.c alone. */
 
 enum { WORLD_GRACE_MS = 3000 };
 
