@@ -11,7 +11,7 @@
 
 /* What the process ends with where there is no memory; nothing else does. */
 enum { OUT_OF_MEMORY = 71 };
-/* Says so (n bytes were asked for; 0: not told) and ends the process at once. What a transaction
+/* Says so (n bytes were asked for; 0: not given) and ends the process at once. What a transaction
  * had begun is rolled back by the next run, as after a crash. */
 _Noreturn void out_of_memory(size_t n);
 

@@ -7,7 +7,7 @@
 long long clock_mono_ns(void);
 long long clock_mono_ms(void);
 double clock_mono_s(void);
-/* How long this process has been there, by the kernel, within its tick of 10 ms; -1: not told. */
+/* How long this process has been there, by the kernel, within its tick of 10 ms; -1: not known. */
 double clock_process_s(void);
 /* CPU time of the whole process: its threads and the kernel's work for them included. */
 long long clock_cpu_ns(void);

@@ -22,7 +22,7 @@ struct rows_reading {
 	size_t line;
 	const char *row;  /* its name; NULL: not read yet */
 	struct map names; /* of all rows before it */
-	/* By column, as text; NULL: not told. */
+	/* By column, as text; NULL: not known. */
 	const char *defaults[ROW_COLUMNS_MAX], *values[ROW_COLUMNS_MAX];
 };
 

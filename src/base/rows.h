@@ -32,7 +32,7 @@ enum {
 };
 
 enum row_kind {
-	ROW_KIND_TEXT,	 /* const char *; not told: NULL */
+	ROW_KIND_TEXT,	 /* const char *; not known: NULL */
 	ROW_KIND_DATE,	 /* const char *: 2025, 2025-08 or 2025-08-31 */
 	ROW_KIND_COUNT,	 /* a whole number; the member is an integer of any width */
 	ROW_KIND_COUNTS, /* int[]: as many whole numbers as it holds, with commas between */
@@ -42,7 +42,7 @@ enum row_kind {
 	ROW_KIND_SET,	 /* unsigned: some of the choices, with commas between; a bit each */
 };
 
-/* What is not told is 0, no or NULL. The first column of a table is the row's name. */
+/* What is not known is 0, no or NULL. The first column of a table is the row's name. */
 struct row_column {
 	const char *key;    /* in text */
 	const char *member; /* in C, below the row */

@@ -7,7 +7,8 @@
 #include "base/rows.h"
 
 struct band {
-	/* platform.kind, a part of the processor's model name, or a GPU's name as NVML tells it. */
+	/* platform.kind, a part of the processor's model name, or a GPU's name as NVML reports it.
+	 */
 	const char *hardware;
 	const char *bench;
 	const char *name;   /* of the case, on any GPU where it names none; '*' and '?' as in file
@@ -25,7 +26,7 @@ extern const size_t n_bands;
 
 /*
  * Of paths between machines. bench: a test's name. name: "one:SPEED:WAY" for one path,
- * "both:SPEED:WAY" for both twins at once (SPEED in Mb/s as the port tells it, WAY cable or
+ * "both:SPEED:WAY" for both twins at once (SPEED in Mb/s as the port reports it, WAY cable or
  * switch), or a collective's "all-reduce:8B". figure: "rate" or "latency".
  */
 extern const struct row_table cluster_band_table;

@@ -24,7 +24,7 @@ enum format_of { FORMAT_OF_ALL, FORMAT_OF_EXPERTS, FORMAT_OF_DENSE };
 struct format_row {
 	const char *keys;
 	enum format_of of; /* models with experts, or without */
-	double bits;	   /* a parameter of the parts that are not told */
+	double bits;	   /* a parameter of the parts that are not known */
 	struct format f;
 };
 

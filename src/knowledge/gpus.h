@@ -11,8 +11,8 @@ struct gpu_kind {
 	const char *keys; /* words that name it, separated by blanks; letters and digits alone */
 	double memory, bandwidth;
 	double half, fp8, fp4, int8;
-	double fp32;   /* without tensor cores; 0: not told */
-	double tf32;   /* 0: not told; the benches of products take rows that tell it */
+	double fp32;   /* without tensor cores; 0: not known */
+	double tf32;   /* 0: not known; the benches of products take rows that tell it */
 	double fp64;   /* with tensor cores where it has such */
 	double link;   /* one way to another GPU of the same machine; 0: none is there */
 	int per_node;  /* GPUs of a machine, or of a rack that one link joins */

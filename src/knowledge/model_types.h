@@ -22,7 +22,7 @@ enum type_flag {
 	TYPE_FOUR = 8,	   /* a block is four times as wide as the model */
 	TYPE_WINDOWS = 16, /* a window is that of all layers */
 	TYPE_ASKED = 32,   /* a window counts where use_sliding_window is true alone */
-	TYPE_FALCON = 64,  /* multi_query unless told, and what new_decoder_architecture changes */
+	TYPE_FALCON = 64,  /* multi_query unless given, and what new_decoder_architecture changes */
 };
 
 extern const struct row_table model_type_table;

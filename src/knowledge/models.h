@@ -13,13 +13,13 @@ struct arch {
 	bool guessed;	    /* shape taken from a model of a similar size, or not checked */
 	double total;	    /* published number of parameters; 0: counted from the shape */
 	double scale;	    /* what the counted parts are multiplied by; 0: 1 */
-	int trained;	    /* tokens of context that it was made for; 0: not told */
+	int trained;	    /* tokens of context that it was made for; 0: not known */
 	int layers, hidden, vocab;
 	bool tied;		       /* output head and embedding are one matrix */
 	int heads, kv_heads, head_dim; /* of the layers with full attention */
 	bool gated_attention;	       /* the query projection makes a gate as well */
 	int ffn;		       /* inner width of a dense feed-forward block */
-	int ffn_mats;		       /* matrices of a block: 3 (gated) unless told; 2 */
+	int ffn_mats;		       /* matrices of a block: 3 (gated) unless given; 2 */
 	int ffn_layers;		       /* layers with a dense block; 0: all that have no experts */
 	int moe_layers, experts, top, expert_ffn, expert_in; /* expert_in 0: hidden */
 	int shared_ffn;			      /* inner width of what every token takes */

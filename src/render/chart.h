@@ -119,7 +119,7 @@ struct chart_span {
 
 struct chart_lane {
 	const char *name, *unit; /* "GPU 0 clock", "MHz" */
-	const double *y;	 /* one a moment; NAN: not told */
+	const double *y;	 /* one a moment; NAN: not known */
 	struct chart_mark limit;
 	bool zero; /* the axis begins at zero */
 };

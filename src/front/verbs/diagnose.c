@@ -243,7 +243,7 @@ static int plain_runs(struct diagnosing *g)
 	return code;
 }
 
-/* GPUs of each file that tells of steps; 0: none or not told. */
+/* GPUs of each file that tells of steps; 0: none or not known. */
 static double *worlds(struct diagnosing *g)
 {
 	const struct run_evidence *ev = &g->ev;

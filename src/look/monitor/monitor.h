@@ -51,7 +51,7 @@ struct beat_asked {
 	double *before; /* may be NULL */
 };
 
-/* What does not change while it is looked at. Negative or NULL: not told. */
+/* What does not change while it is looked at. Negative or NULL: not known. */
 struct monitor_gpu {
 	unsigned index;
 	const char *name;
@@ -101,8 +101,8 @@ struct monitor_state {
 void monitor_state_free(struct monitor_state *s);
 
 /*
- * Looks now and fills values[mon->n]; NAN: not told. now_s: monotonic seconds. Reads only; a driver
- * that answers slowly makes it slow.
+ * Looks now and fills values[mon->n]; NAN: not known. now_s: monotonic seconds. Reads only; a
+ * driver that answers slowly makes it slow.
  */
 void monitor_look(const struct monitor *mon, struct host *h, struct monitor_state *s, double now_s,
 		  double *values);
@@ -115,8 +115,8 @@ struct monitor_process {
 	unsigned gpu;
 	int pid;
 	const char *kind; /* "compute", "graphics" */
-	char command[32]; /* as the kernel tells it; "": it may not be seen from here */
-	double memory;	  /* bytes of the GPU's; NAN: not told */
+	char command[32]; /* as the kernel reports it; "": it may not be seen from here */
+	double memory;	  /* bytes of the GPU's; NAN: not known */
 };
 
 struct monitor_processes {
@@ -148,7 +148,7 @@ struct instant {
 /* Of the two last looks. */
 struct instant instant_of(const struct monitor *mon, const struct monitor_state *s, double at_s,
 			  const double *now, double before_s, const double *before);
-/* The gauge, or the rate a second of a total; NAN: not told, or there is no row before. A total
+/* The gauge, or the rate a second of a total; NAN: not known, or there is no row before. A total
  * that went back (a driver that was loaded again) has no rate. */
 double instant_value(const struct instant *f, const char *type, const char *target);
 /* The same of column i. */

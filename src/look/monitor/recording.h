@@ -3,7 +3,7 @@
  * Looks kept in a file: zstd frames of JSON lines, so that "zstdcat FILE | jq" reads it. The first
  * line says what the columns are (schema gputune.recording/1), the last one how it ended; the lines
  * between are [milliseconds since the start, column, value, column, value, ...] with the columns
- * that changed; null: not told any more. What was written up to a second before a crash can be
+ * that changed; null: not known any more. What was written up to a second before a crash can be
  * read.
  */
 #ifndef MONITOR_RECORDING_H

@@ -304,7 +304,7 @@ static void gpu_driver_nvlinks(const struct rule_ctx *q, struct verdict *v)
 		gpu_driver_link_errors(q, v, errors, counted);
 }
 
-/* Two bits a condition: 0 not told, 1 true, 2 false; then four bits of configuration, 1 is good.
+/* Two bits a condition: 0 not known, 1 true, 2 false; then four bits of configuration, 1 is good.
  * Source: nvml.h, NVML_GPU_FABRIC_HEALTH_MASK_*. */
 static const char *fabric_trouble(long long mask)
 {

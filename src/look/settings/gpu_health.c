@@ -509,7 +509,7 @@ static void replays(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, n ? "within what a link of its generation may" : "did not grow");
 }
 
-/* The slowest active link; unseen is one whose speed was not told. */
+/* The slowest active link; unseen is one whose speed was not known. */
 static long long slowest(const struct gpu *g, long long *fastest, size_t *up,
 			 const struct fact **unseen)
 {

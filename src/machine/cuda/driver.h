@@ -93,7 +93,7 @@ struct cuda_gpu {
 	int ordinal;   /* the driver's own numbering: not NVML's, and changed by the environment */
 	int device;    /* the driver's handle */
 	char name[96]; /* "NVIDIA H200" */
-	char uuid[48]; /* "GPU-..." as NVML writes it, "MIG-..." for a slice; "" when not told */
+	char uuid[48]; /* "GPU-..." as NVML writes it, "MIG-..." for a slice; "" when not known */
 	char pci[24];  /* "0000:18:00.0", as in struct gpu (machine/model/gpu.h) */
 	bool slice;    /* a MIG instance: figures are the slice's */
 	/* What the driver did not tell is 0. */

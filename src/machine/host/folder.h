@@ -22,7 +22,7 @@ int folder_open_below(int at, const char *path, int flags, unsigned long long re
  * another process has one of them. -errno.
  */
 int folder_lock(int dir, const char *name);
-/* Of a file's mode, as lstat tells it. */
+/* Of a file's mode, as lstat reports it. */
 enum host_kind folder_kind_of(mode_t mode);
 
 #endif

@@ -480,7 +480,7 @@ int interface_set_ipv4(const char *name, const char *now, const char *wanted)
 	return r;
 }
 
-/* The addresses of an interface as the kernel tells them, with all their attributes, so that one
+/* The addresses of an interface as the kernel reports them, with all their attributes, so that one
  * can be told back to it. */
 
 static void interface_keep(void *to, const struct nlmsghdr *h)

@@ -26,7 +26,7 @@ enum { XID_MAX = 99999, KINDS_MAX = 64 };
 
 struct xid {
 	long number, count;
-	double last; /* seconds on the log's clock; below 0: not told */
+	double last; /* seconds on the log's clock; below 0: not known */
 };
 
 /* "<6>[  123.456789] ...": the time of the line that at points into. */

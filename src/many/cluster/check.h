@@ -123,7 +123,7 @@ struct check_result {
 	double before;		       /* in an earlier check; 0: none */
 	const char *why;	       /* the error, or why it was left out; NULL */
 	const char *how;	       /* what the bench chose; NULL */
-	const char *egress;	       /* interface that the sender used; NULL: not told */
+	const char *egress;	       /* interface that the sender used; NULL: not known */
 	struct check_traffic *traffic; /* both nodes' ports that carried anything */
 	size_t n_traffic;
 };
@@ -285,7 +285,7 @@ void symptom_counters(struct arena *a, struct check *c);
 /*
  * What paths between machines are known to carry, measured on healthy machines of the kind, with
  * source and date: knowledge/cluster_bands.rows. Both nodes have to be of the kind. speed_mbps: 0:
- * not told.
+ * not known.
  */
 struct record_band cluster_band(struct arena *a, const struct check *c,
 				const struct check_result *r);

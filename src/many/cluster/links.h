@@ -49,7 +49,7 @@ struct cluster_cage {
 struct cluster_path {
 	struct cluster_end *ends;
 	size_t n_ends;
-	long long speed_mbps; /* the slowest end's; 0: not told */
+	long long speed_mbps; /* the slowest end's; 0: not known */
 };
 
 /* A cable between two cages, or a switch with all cages on it. */

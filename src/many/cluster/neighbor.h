@@ -43,8 +43,8 @@ struct hello {
 	unsigned node;		    /* number of the sender in the discovery, to 65535 */
 	char name[HELLO_TEXT];	    /* the node's; cut where it is longer */
 	char port[IF_NAMESIZE];
-	char pci[HELLO_TEXT], port_name[HELLO_TEXT], switch_id[HELLO_TEXT]; /* "": not told */
-	uint32_t mtu, speed_mbps;					    /* 0: not told */
+	char pci[HELLO_TEXT], port_name[HELLO_TEXT], switch_id[HELLO_TEXT]; /* "": not known */
+	uint32_t mtu, speed_mbps;					    /* 0: not known */
 };
 
 /* Bytes written; 0 when they do not fit into n. */
@@ -53,7 +53,7 @@ size_t hello_write(const struct hello *h, uint8_t *out, size_t n);
 bool hello_read(const uint8_t *bytes, size_t n, struct hello *out);
 
 struct lldp {
-	char chassis[HELLO_TEXT], port[HELLO_TEXT], system[HELLO_TEXT]; /* "": not told */
+	char chassis[HELLO_TEXT], port[HELLO_TEXT], system[HELLO_TEXT]; /* "": not known */
 };
 /* The payload of an LLDP frame, from its first field on. False when chassis or port is missing or
  * a field leads out of the frame. */

@@ -364,4 +364,4 @@ const struct ask_group ask_measure = {
 /* "network-look": whether ports have what they were to have. Owners of links do what they were told
  * in their own time, so it is looked at for a while. */
 
-/* Nodes as another machine or a file tells them: nothing of it is believed beyond its form. */
+/* Nodes as another machine or a file reports them: nothing of it is believed beyond its form. */

@@ -54,7 +54,7 @@ struct wiring_path {
 	struct ipv4 network;
 	bool kept; /* it is there today, with at least one of its ports */
 	long long mtu;
-	long long speed_mbps; /* 0: not told */
+	long long speed_mbps; /* 0: not known */
 	size_t first, n;      /* its ports */
 };
 

@@ -488,7 +488,7 @@ static size_t run_end(const struct fleet_machine *const *m, size_t n, size_t i)
 }
 
 /* One series from machine i on: its text into t, the index behind what was told returned. Beyond
- * max bytes (0: no bound) the rest of the series is not told. */
+ * max bytes (0: no bound) the rest of the series is not known. */
 static size_t fold(struct text *t, const struct fleet_machine *const *m, size_t n, size_t i,
 		   size_t max)
 {

@@ -44,7 +44,7 @@ struct fleet_part {
 	const char *target; /* "" for the machine */
 	const char *state;  /* "fail", "foreign", or the value of a FLEET_HOST subject */
 	const char *now;    /* what is there; NULL: not compared */
-	const char *wanted; /* NULL: not told */
+	const char *wanted; /* NULL: not known */
 	size_t number;
 };
 
@@ -97,7 +97,7 @@ struct fleet_machine {
 	size_t n_fast;	      /* better */
 	size_t n_values;      /* figures that it measured */
 	const char *hardware; /* as its newest bench result tells; NULL: none */
-	const char *software[FLEET_SOFTWARE]; /* driver, kernel, firmware, VBIOS; NULL: not told */
+	const char *software[FLEET_SOFTWARE]; /* driver, kernel, firmware, VBIOS; NULL: not known */
 };
 
 /* Machines whose bad and unknown answers are the same. */

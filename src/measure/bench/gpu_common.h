@@ -136,7 +136,7 @@ int gpu_sum(struct gpu_place *p, struct gpu_timer *t, size_t bytes, struct gpu_d
  * why it is slow, and for how long it was.
  */
 
-/* Negative: not told. */
+/* Negative: not known. */
 struct gpu_look {
 	double at_s; /* monotonic */
 	double sm_mhz, memory_mhz;

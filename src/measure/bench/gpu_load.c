@@ -589,7 +589,7 @@ static enum gpu_load_verdict gpu_load_rule(const struct gpu_load_sample *s, size
 	return give(out, GPU_LOAD_HEALTHY, "");
 }
 
-/* "clock 1335 MHz", or that it was not told. */
+/* "clock 1335 MHz", or that it was not known. */
 static size_t value_text(char *text, size_t size, const char *name, double v, const char *unit,
 			 int digits)
 {

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* About a second under load. Negative: not told. */
+/* About a second under load. Negative: not known. */
 struct gpu_load_sample {
 	double seconds;	  /* that it took */
 	double tflop_s;	  /* products of BF16 */
@@ -21,7 +21,7 @@ struct gpu_load_sample {
 	long long link_gen, link_width;
 };
 
-/* What does not change, and is compared with. Negative: not told. */
+/* What does not change, and is compared with. Negative: not known. */
 struct gpu_load_facts {
 	const char *name;
 	long long link_gen_max, link_width_max; /* of what card and slot can do together */
@@ -56,7 +56,7 @@ const struct gpu_load_limit *gpu_load_limit_of(const char *name);
 
 struct gpu_load_answer {
 	enum gpu_load_verdict verdict;
-	/* Medians of the second half, and shares of its time in percent; negative: not told. */
+	/* Medians of the second half, and shares of its time in percent; negative: not known. */
 	double tflop_s, copy_gb_s, mhz, power_w, temperature_c;
 	double capped, warm, brake;
 	char text[320];	  /* what was seen */

@@ -14,11 +14,11 @@ enum { RANKS_MAX = 64 };
 
 struct ranks {
 	unsigned rank, ranks;	/* ranks 0: nobody told of others */
-	unsigned local, locals; /* among those of this machine; locals 0: not told */
+	unsigned local, locals; /* among those of this machine; locals 0: not known */
 	const char *by;		/* "Slurm", "--ranks" */
 	/* All on this machine: what names their meeting place. NULL: they meet at an address. */
 	const char *job;
-	const char *meet; /* where rank 0 listens: "host", "host:port"; NULL: not told */
+	const char *meet; /* where rank 0 listens: "host", "host:port"; NULL: not known */
 };
 
 /*

@@ -67,9 +67,9 @@ extern const struct doctor_test doctor_tests[TESTS];
 struct path_look {
 	const char *to, *interface; /* "": not known */
 	bool wireless;
-	double rtt_s;		/* round trip of the first packets; 0: not told */
+	double rtt_s;		/* round trip of the first packets; 0: not known */
 	long long mtu;		/* of our interface, bytes */
-	long long path_mtu;	/* that the kernel believes in; 0: not told */
+	long long path_mtu;	/* that the kernel believes in; 0: not known */
 	long long own_segment;	/* largest segment that we announce */
 	long long segment;	/* that may be sent: the smaller of both ends and the way */
 	long long speed_mbps;	/* of our interface; 0: not known */

@@ -41,7 +41,7 @@ static const struct observed_port *counters_of(const struct rule_facts *e, const
 	return NULL;
 }
 
-/* Gigabytes that a port sent and received since its driver was loaded; negative: not told. */
+/* Gigabytes that a port sent and received since its driver was loaded; negative: not known. */
 static double traffic_of(const struct rule_facts *e, const struct nic *n)
 {
 	const struct observed_port *s = counters_of(e, n);

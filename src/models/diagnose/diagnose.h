@@ -2,7 +2,7 @@
 /*
  * What holds a training run back, judged from evidence (evidence.h) alone: its speed, where the
  * time of a step goes, how it scales, and which causes that speaks for. Pure: evidence in, verdict
- * out; every verdict names the lines that it stands on. What cannot be told is said, with the
+ * out; every verdict names the lines that it stands on. What cannot be known is said, with the
  * measurement that would tell.
  */
 #ifndef DIAGNOSE_DIAGNOSE_H
@@ -19,7 +19,7 @@
 
 struct diagnose_ask {
 	const struct knowledge *known; /* models and GPUs; NULL: what is compiled in */
-	const char *model;	       /* as it was named; NULL: not told */
+	const char *model;	       /* as it was named; NULL: not known */
 	const struct arch *arch;       /* its shape; NULL: not known */
 	const struct model_file *file; /* that the shape was read from; NULL: found by name */
 	const char *const *names;      /* of the runs */
@@ -33,7 +33,7 @@ struct diagnose_ask {
 /*
  * Figures of one kind in one run, steps of warming-up left out. Of files of several formats only
  * those of the format that has most of them: what two tools saw is not mixed. Totals are told as
- * seconds a step. n 0: not told, every figure NAN then.
+ * seconds a step. n 0: not known, every figure NAN then.
  */
 struct figure_sum {
 	size_t n;
@@ -42,7 +42,7 @@ struct figure_sum {
 	const char *format;
 };
 
-/* A rank, where ranks are told apart. NAN: not told. */
+/* A rank, where ranks are told apart. NAN: not known. */
 struct rank_summary {
 	int rank;
 	double own_s;	/* step without exposed communication: what it does itself, median */
@@ -72,9 +72,9 @@ enum step_part {
 extern const char *const step_part_names[PARTS];
 
 struct step_split {
-	double step_s;	  /* NAN: not told, and no split */
+	double step_s;	  /* NAN: not known, and no split */
 	double s[PARTS];  /* they add up to step_s */
-	bool told[PARTS]; /* by a figure; what is not told is in PART_REST */
+	bool told[PARTS]; /* by a figure; what is not known is in PART_REST */
 	const struct metric_sample *at[PARTS];
 	const char *format; /* which files it is from */
 	bool gpu_clock;	    /* by what ran on the GPU; else by the host's clock */
@@ -152,10 +152,10 @@ const char *run_trait(struct arena *a, const struct run_summary *r, enum trait_k
 const struct run_attribute *run_trait_with(const struct run_summary *r, enum trait_kind k,
 					   const char *word);
 /* What the data-parallel ranks share and what is computed in: of enum train_parallelism and enum
- * train_precision; -1: not told. */
+ * train_precision; -1: not known. */
 int run_way(struct arena *a, const struct run_summary *r);
 int run_precision(struct arena *a, const struct run_summary *r);
-/* One GPU or rank, as far as is told; of a framework for many GPUs that does not tell how many it
+/* One GPU or rank, as far as known; of a framework for many GPUs that does not tell how many it
  * is not taken for granted. */
 bool run_alone(const struct run_summary *r);
 /* Gradients are summed as FP32. */
@@ -227,7 +227,7 @@ struct cite {
 struct judged_cause {
 	enum certainty how;
 	double share; /* of the step that it costs at most: what mending it can give; NAN: not
-			 told */
+			 known */
 	const char *says;
 	const char *against; /* what speaks against it; NULL */
 	struct cite cites[CITES_MAX];

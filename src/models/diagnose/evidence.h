@@ -87,18 +87,19 @@ struct metric_sample {
 	enum figure_kind kind;
 	double value;
 	double at;	  /* what it is a figure of: a message size in bytes, a time in s; NAN */
-	double over_s;	  /* the time that it was taken over, seconds; NAN: a step, or not told */
-	int rank;	  /* -1: not told or all of them */
+	double over_s;	  /* the time that it was taken over, seconds; NAN: a step, or not known */
+	int rank;	  /* -1: not known or all of them */
 	long long step;	  /* -1: a summary */
 	const char *text; /* NULL, or what belongs to it: "all_reduce", "SW power cap" */
 	size_t file;	  /* index into evidence.files */
 	size_t line;	  /* 1 on; 0: the file as a whole */
-	/* A sum over over_s (NAN: how long is not told), not of one step. Several of one kind, file
-	   and rank with different texts are parts that add up. */
+	/* A sum over over_s (NAN: how long is not known), not of one step. Several of one kind,
+	   file and rank with different texts are parts that add up. */
 	bool total;
 };
 
-/* What a run was, where a file tells it. NAN, 0 or NULL: not told. Each with where it was read. */
+/* What a run was, where a file reports it. NAN, 0 or NULL: not known. Each with where it was read.
+ */
 enum trait_kind {
 	TRAIT_FRAMEWORK,  /* "megatron-lm", "deepspeed", "hf-trainer", "lightning", "torchtitan" */
 	TRAIT_MODEL,	  /* a name */

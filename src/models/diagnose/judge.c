@@ -200,7 +200,7 @@ int diagnose_code(const struct diagnosis_of_runs *d)
  * with its interval, beside what was measured. Only where model, GPUs and batch are known.
  */
 
-/* A name of the model's for what a run was; NULL: not told. */
+/* A name of the model's for what a run was; NULL: not known. */
 static const char *name_of(int is, const char *const *names)
 {
 	return is < 0 ? NULL : names[is];

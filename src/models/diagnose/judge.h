@@ -15,17 +15,17 @@ enum { SYNCS_MANY = 20 };
 /* Sets how, share and the sentence. */
 void judged_set_text(const struct judging *j, struct judged_cause *out, enum certainty how,
 		     double share, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Adds lines that it stands on: a sum's, a figure's, a trait's. NULL or not told adds nothing. */
+/* Adds lines that it stands on: a sum's, a figure's, a trait's. NULL or not known adds nothing. */
 void judged_cite_sum(const struct judging *j, struct judged_cause *out, enum figure_kind k);
 void judged_cite(const struct judging *j, struct judged_cause *out, const struct metric_sample *f,
 		 const char *says);
 void judged_cite_trait(const struct judging *j, struct judged_cause *out,
 		       const struct run_attribute *t);
-/* Part of the step; NAN where there is no split or the part is not told. */
+/* Part of the step; NAN where there is no split or the part is not known. */
 double judging_share(const struct judging *j, enum step_part p);
-/* Some GPU is named or was watched; else training is by CPUs, as far as is told. */
+/* Some GPU is named or was watched; else training is by CPUs, as far as known. */
 bool judging_gpu(const struct judging *j);
-/* One GPU or rank alone, as far as is told. */
+/* One GPU or rank alone, as far as known. */
 bool judging_alone(const struct judging *j);
 /* The parts of a step are nsys's; what it does to them. */
 bool judging_by_nsys(const struct judging *j);

@@ -14,7 +14,7 @@ enum { STEPS_SURE = 8 };
 #define COMM_WORTH 0.1
 #define NOTHING_HIDDEN 0.97
 
-/* Communication over what there is to hide it behind; NAN: not told. */
+/* Communication over what there is to hide it behind; NAN: not known. */
 static double against_compute(const struct judging *j)
 {
 	const struct run_summary *r = j->r;
@@ -25,7 +25,7 @@ static double against_compute(const struct judging *j)
 	return r->sums[FIGURE_COMM_S].mean / back;
 }
 
-/* Exposed of all communication; NAN: not told. */
+/* Exposed of all communication; NAN: not known. */
 static double exposed_part(const struct judging *j)
 {
 	return j->r->sums[FIGURE_COMM_EXPOSED_S].mean / j->r->sums[FIGURE_COMM_S].mean;

@@ -119,7 +119,7 @@ struct hf_stretch {
 
 struct hf_stretches {
 	double tokens, run_s; /* of the line before */
-	long long step;	      /* -1: not told */
+	long long step;	      /* -1: not known */
 	size_t line;
 	struct hf_stretch *items;
 	size_t n;
@@ -221,8 +221,8 @@ void spans_emit(const struct spans *s, const struct read_place *p, double from, 
 		double unit_s, const size_t *lines, const char *text);
 /* A kernel, by its name, that is one of communication. */
 bool span_is_comm(const char *kernel);
-/* What a kernel of matrix products computes in, by its name: "bf16", "format not told"; NULL: it is
- * none. */
+/* What a kernel of matrix products computes in, by its name: "bf16", "format not told"; NULL: it
+ * is none. */
 const char *span_gemm(const char *kernel);
 /* What a function of CUDA does that the host calls; FIGURE_KINDS: none of waiting and launching. */
 enum figure_kind span_host_call(const char *name);

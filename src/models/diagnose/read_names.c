@@ -188,7 +188,7 @@ static double by_convention(const char *key)
 }
 
 /* The kind, and what its value times *factor is the figure of; FIGURE_KINDS: no name that is known,
- * or a time whose unit is not told. */
+ * or a time whose unit is not known. */
 static enum figure_kind names_kind_of(const char *key, double unit_s, double *factor)
 {
 	char name[NAME_MOST];

@@ -202,7 +202,7 @@ static void split_by_host(const struct format_totals *t, struct step_split *out)
 	for (size_t p = 0; p < PARTS; p++)
 		used += out->s[p];
 	left = fmax(0, out->step_s - used);
-	/* Hidden or not is not told: no more than what is left can be exposed. What nobody told is
+	/* Hidden or not is not known: no more than what is left can be exposed. What nobody told is
 	 * no communication: fmin() would take the other one for NAN. */
 	if (isfinite(t->v[comm]))
 		put(out, PART_COMM, comm == FIGURE_COMM_S ? fmin(t->v[comm], left) : t->v[comm],

@@ -11,7 +11,7 @@
 #include "models/generate/lint.h"
 #include "models/generate/serve.h"
 
-/* What the options say. 0 and NULL: not told. */
+/* What the options say. 0 and NULL: not known. */
 struct engine_options {
 	struct lint *l;
 	enum engine engine;

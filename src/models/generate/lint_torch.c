@@ -464,7 +464,7 @@ void lint_interface(struct lint *l, const struct lint_var *v)
  * numbers of machines and processes that do not go together.
  */
 
-/* 0: not told. */
+/* 0: not known. */
 struct batch {
 	long long nodes, tasks, gpus; /* of #SBATCH */
 	unsigned line_nodes, line_tasks;

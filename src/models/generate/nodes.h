@@ -16,7 +16,7 @@ struct gen_port {
 	const char *device; /* "rocep1s0f0" */
 	unsigned number;    /* from 1 */
 	const char *netdev, *pci;
-	const char *cage; /* "p0": ports of a machine with an equal one are twins; "": not told */
+	const char *cage; /* "p0": ports of a machine with an equal one are twins; "": not known */
 	bool infiniband;
 	bool foreign; /* neither of InfiniBand and Ethernet (EFA): not for NCCL's own transport */
 	bool up;

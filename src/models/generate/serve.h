@@ -37,7 +37,7 @@ struct serve_ask {
 	int users;		    /* requests at a time; 0: 4 */
 	const char *head;	    /* address of the first node; NULL: its own */
 	const char *listen;	    /* where the server answers; NULL: to this machine alone */
-	int port, meeting_port;	    /* 0: not told */
+	int port, meeting_port;	    /* 0: not given */
 };
 
 enum { SERVE_TRIES = 64 };

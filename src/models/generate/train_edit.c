@@ -78,7 +78,7 @@ static double train_edit_number_at(const struct train_edit *e, const char *path)
 											      : 0;
 }
 
-/* -1: not told. */
+/* -1: not known. */
 static int flag_at(const struct train_edit *e, const char *path)
 {
 	const struct lint_word *w = e->shell ? train_edit_word(e, path) : NULL;

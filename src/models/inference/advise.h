@@ -46,7 +46,7 @@ struct serve_change {
 	const char *what;    /* "weights in nvfp4 instead of bf16" */
 	const char *options; /* of predict and advise, that ask for it: "--weights nvfp4" */
 	struct advise_outcome after;
-	struct figure gain[GOALS]; /* value 0: cannot be told */
+	struct figure gain[GOALS]; /* value 0: cannot be known */
 	bool includes_nothing;	   /* the goal's interval holds 1 */
 	enum confidence confidence;
 	const char *known_from; /* why no more and no less */
@@ -88,7 +88,7 @@ void way_outcome(const struct ask *q, int copies, struct advise_outcome *out);
 /* The figure of a goal, and whether less of it is better. */
 double outcome_of(const struct advise_outcome *o, enum goal goal);
 bool goal_less(enum goal goal);
-/* How many times better b is; 0: cannot be told. */
+/* How many times better b is; 0: cannot be known. */
 double outcome_gain(const struct advise_outcome *a, const struct advise_outcome *b, enum goal goal);
 /* Formats worth trying for this engine on this GPU, NULL at the end. */
 const char *const *advise_formats(const struct ask *q);

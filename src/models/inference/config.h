@@ -18,15 +18,15 @@
 
 struct model_file {
 	struct arch arch;
-	const char *format;  /* of the weights, as a name for format_find; NULL: not told */
-	const char *cache;   /* keys and values, of format_cache_bytes; NULL: not told */
+	const char *format;  /* of the weights, as a name for format_find; NULL: not known */
+	const char *cache;   /* keys and values, of format_cache_bytes; NULL: not known */
 	bool cache_scheme;   /* as compressed tensors tell it, which not every engine reads */
-	const char *kept;    /* modules that stay in BF16, in a sentence; NULL: not told */
-	double bytes;	     /* exact, of all tensors; 0: not told */
+	const char *kept;    /* modules that stay in BF16, in a sentence; NULL: not known */
+	double bytes;	     /* exact, of all tensors; 0: not known */
 	bool besides;	     /* its files have what sees or hears besides, which is not counted */
 	bool quantized;	     /* it speaks of a quantization, understood or not */
 	const char *unknown; /* the quantization that it names and that is not understood */
-	struct format exact; /* bytes by part as the file has them; name NULL: not told */
+	struct format exact; /* bytes by part as the file has them; name NULL: not known */
 	const char *taken;   /* what was read, in a sentence */
 };
 
@@ -67,7 +67,7 @@ int config_int(const json_t *o, const char *const *names, int fallback);
 struct config_reading {
 	struct arena *a;
 	const json_t *root, *c;		/* the file, and what in it speaks of the language model */
-	const char *type;		/* "": not told */
+	const char *type;		/* "": not known */
 	const struct model_type *known; /* NULL: not known */
 	struct arch *s;
 	const char *doubts[CONFIG_DOUBTS]; /* what is not understood, each a clause */

@@ -19,7 +19,7 @@ struct scheme {
 #define INT(o, fallback, ...)                                                                      \
 	config_int((o), (const char *const[]){ __VA_ARGS__, NULL }, (fallback))
 
-/* "": no text. -1: one group a row, 0: not told. */
+/* "": no text. -1: one group a row, 0: not known. */
 static const char *quant_text(const json_t *o, const char *key)
 {
 	const char *s = json_string_value(json_object_get(o, key));

@@ -18,7 +18,7 @@ int gguf_open(struct arena *a, const char *name, const uint8_t *data, size_t len
 int gguf_files(const struct gguf *g);
 /* The next file, in order. */
 int gguf_more(struct gguf *g, const char *name, const uint8_t *data, size_t len, struct err *e);
-/* -EINVAL: the shape is not told, or files are missing. */
+/* -EINVAL: the shape is not known, or files are missing. */
 int gguf_model(const struct gguf *g, struct model_file *out, struct err *e);
 
 /* Parts of reading GGUF files: values, what the keys tell, what the tensors show, the shape. */
@@ -53,7 +53,7 @@ struct gguf_list {
 	int n;
 };
 
-/* Zero: not told. */
+/* Zero: not known. */
 struct gguf_keys {
 	char family[48]; /* "deepseek2" */
 	int layers, trained, hidden, heads, kv_heads, vocab, tokens;

@@ -110,9 +110,9 @@ struct log_run *log_open(struct log_walk *w);
 /* From counts of a serving benchmark to lengths, requests at a time, rounds. */
 struct log_counts {
 	double completed, input, output; /* requests, tokens of all */
-	double concurrency;		 /* asked for; 0: not told */
-	double rate;			 /* requests a second; HUGE_VAL: at once; 0: not told */
-	double seen;			 /* requests at a time as measured; 0: not told */
+	double concurrency;		 /* asked for; 0: not known */
+	double rate;			 /* requests a second; HUGE_VAL: at once; 0: not known */
+	double seen;			 /* requests at a time as measured; 0: not known */
 };
 void log_counted(struct log_run *r, const struct log_counts *c);
 /* The lines of the open run are over. */

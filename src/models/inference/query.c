@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Choosing what was not told, and saying so. */
+/* Choosing what was not given, and saying so. */
 #include "models/inference/query.h"
 
 #include <errno.h>
@@ -150,7 +150,7 @@ static int most_stages(const struct query *q, int wanted)
 	return wanted < q->arch.layers ? wanted : q->arch.layers;
 }
 
-/* What is not told: tensor parallelism inside a machine, which the heads divide by, and a stage
+/* What is not given: tensor parallelism inside a machine, which the heads divide by, and a stage
  * for each machine. Computers of one GPU share each layer, as their users have them do. */
 static void query_layout(struct arena *a, const struct infer_options *w, struct query *q)
 {

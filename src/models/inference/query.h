@@ -9,7 +9,7 @@
 #include "models/inference/models.h"
 #include "models/inference/work.h"
 
-/* NULL and 0: not told, and then chosen; what was chosen is said. */
+/* NULL and 0: not given, and then chosen; what was chosen is said. */
 struct infer_options {
 	const struct knowledge *known; /* models and GPUs; NULL: what is compiled in */
 	const char *model, *weights, *cache, *on, *engine;
@@ -31,7 +31,7 @@ struct query {
 	struct ask ask;
 	struct arch arch;
 	const char *model;		   /* as it was named */
-	const char *notes[QUESTION_NOTES]; /* what was taken for what was not told */
+	const char *notes[QUESTION_NOTES]; /* what was taken for what was not given */
 	size_t n_notes;
 };
 

@@ -29,7 +29,7 @@ enum roof_math {
 	ROOF_FP8,
 	ROOF_FP4,
 	ROOF_INT8,
-	ROOF_MATHS, /* not told */
+	ROOF_MATHS, /* not known */
 };
 
 extern const char *const roof_math_names[ROOF_MATHS + 1];
@@ -71,10 +71,10 @@ struct roof_point {
 	enum roof_math math; /* of the largest part of ops */
 	bool other_math;     /* tensor cores ran and what they did was not counted */
 	double memory_share,
-		compute_share; /* of the peaks as a profiler says, 0 to 1; 0: not told */
+		compute_share; /* of the peaks as a profiler says, 0 to 1; 0: not known */
 	double cache_share;    /* of the busiest of L1, L2 and DRAM, likewise */
-	double occupancy;      /* 0 to 1; 0: not told */
-	double blocks;	       /* of a launch on average; 0: not told */
+	double occupancy;      /* 0 to 1; 0: not known */
+	double blocks;	       /* of a launch on average; 0: not known */
 	bool copy;
 	enum roof_copy way;
 	/* --- judged --- */
@@ -94,7 +94,7 @@ struct roof_profile {
 	size_t n;
 	struct map by_name;	 /* of points, + 1 */
 	double span_ms, busy_ms; /* from the first to the last, and the part in which anything ran;
-				    0: not told */
+				    0: not known */
 	size_t dropped;		 /* rows that made no sense */
 	bool separate;		 /* points are no parts of one run: their times do not add up */
 	double all_ms;		 /* set by roof_judge */

@@ -334,7 +334,7 @@ static void stored_sizes_mark(struct stored_sizes *k, long layer, size_t m, doub
 
 /*
  * A name of what every layer has may mean layers of either kind (attention and linear attention, a
- * dense block and experts); which layer is of which is not told, so each kind gets its part.
+ * dense block and experts); which layer is of which is not known, so each kind gets its part.
  */
 static void mark_all(struct stored_sizes *k, long layer, const bool *hit, double part, double bytes)
 {

@@ -19,7 +19,7 @@ struct train_row {
 	bool experts, fits;
 	double measured, predicted;	 /* tokens/s of a GPU */
 	double low, high;		 /* the interval of predicted */
-	double memory, memory_predicted; /* GiB; 0: not told */
+	double memory, memory_predicted; /* GiB; 0: not known */
 	const char *skipped;		 /* NULL: it counts */
 };
 

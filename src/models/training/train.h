@@ -90,7 +90,7 @@ extern const char *const train_collective_names[TRAIN_COLLECTIVES]; /* "all-redu
 struct train_curve {
 	enum train_collective what;
 	bool between;	  /* over the network; else inside one machine */
-	int ranks;	  /* that it was measured with; 0: not told */
+	int ranks;	  /* that it was measured with; 0: not known */
 	const char *from; /* "collectives all-reduce, measured (20261121-...)" */
 	size_t n;	  /* sorted by size */
 	struct {
@@ -135,12 +135,12 @@ struct train_config {
 	struct train_curve curves[TRAIN_CURVES];
 	size_t n_curves;
 	const struct train_fit *fit;	/* NULL: the built-in constants (fit.h) */
-	const char *notes[TRAIN_NOTES]; /* what was taken for what was not told */
+	const char *notes[TRAIN_NOTES]; /* what was taken for what was not given */
 	size_t n_notes;
 };
 
-/* What people write; NULL, 0: not told, then chosen, and the choice is a note. -1 of a switch:
- * not told. */
+/* What people write; NULL, 0: not given, then chosen, and the choice is a note. -1 of a switch:
+ * not given. */
 struct train_options {
 	const struct knowledge *known; /* models and GPUs; NULL: what is compiled in */
 	const char *model, *on;
@@ -156,7 +156,7 @@ struct train_options {
 	int workers;
 };
 
-/* All switches -1, everything else not told. */
+/* All switches -1, everything else not given. */
 void train_words_none(struct train_options *w);
 /* -EINVAL (does not divide, out of range), -ENOENT (unknown word) with a sentence that names it. */
 int train_config_make(struct arena *a, const struct train_options *w, struct train_config *q,

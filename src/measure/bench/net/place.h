@@ -40,7 +40,7 @@ int net_peer_start(const struct bench_env *env, const struct net_arg *arg, struc
 /*
  * Whether what was measured went over the line: 90 % of payload, less slack for what was under way
  * while counters were read. here and there: bytes that our interface and the peer's counted, NAN:
- * not told; the text says what of the peer's they did not pass. -EXDEV and *e.
+ * not known; the text says what of the peer's they did not pass. -EXDEV and *e.
  */
 int net_line_check(double payload, double slack, double here, const char *name, double there,
 		   const char *text, struct err *e);
