@@ -26,7 +26,7 @@ void *arena_alloc(struct arena *a, size_t n);
 /* n objects of size bytes each; an overflowing product ends the process like out of memory. */
 void *arena_array(struct arena *a, size_t n, size_t size);
 /*
- * Room for up to max bytes of which nobody knows yet how many they will be; it is in no arena.
+ * Room for up to max bytes whose number is not known yet; it is in no arena.
  * NULL: there is not so much. arena_keep puts the first n of them, ended by a NUL, into the arena
  * without copying and returns where they are; arena_drop gives the room back instead.
  */

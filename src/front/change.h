@@ -36,7 +36,7 @@ int run_check_id(const char *word);
 int run_check_ids(const char *const *words, size_t n);
 /* As plan_reader; ctx is the struct host. */
 struct fact_str run_exact_knob(void *ctx, struct arena *a, const struct knob *k);
-/* Asks on the terminal; true with --yes. Complains where nobody can be asked. */
+/* Asks on the terminal; true with --yes. Complains where there is no terminal. */
 bool run_agreed(struct run *r, const char *question);
 /* Who runs this, for the journal. */
 struct txn_who;

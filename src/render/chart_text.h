@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Charts as letters: no line wider than how->width (36 at least), in ASCII alone where how->ascii,
- * never with colour. In the arena; NULL when nothing can be drawn. What each sign means is told
- * below the chart.
+ * never with colour. In the arena; NULL when nothing can be drawn. A legend below the chart says
+ * what each sign means.
  */
 #ifndef RENDER_CHART_TEXT_H
 #define RENDER_CHART_TEXT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gputune bench NAME...: measure, say, keep. */
+/* gputune bench NAME...: measure, print, store. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>

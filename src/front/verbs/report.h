@@ -50,7 +50,7 @@ struct reporting {
 	struct planned p;
 	const struct ledger *ledger;
 	struct report_machine out;
-	json_t *json; /* NULL: nobody asked */
+	json_t *json; /* NULL: not asked for */
 	int code;     /* as check's */
 };
 

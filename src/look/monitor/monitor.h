@@ -57,7 +57,7 @@ struct monitor_gpu {
 	const char *name;
 	double sm_max_mhz, lock_low_mhz, lock_high_mhz; /* the lock as gputune set it */
 	double power_limit_w, memory_bytes, slowdown_c;
-	bool integrated; /* shares the host's memory: its driver tells no memory of its own */
+	bool integrated; /* shares the host's memory: its driver reports no memory of its own */
 };
 
 struct monitor_machine {

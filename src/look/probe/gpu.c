@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs: the driver, and of every GPU what NVML tells. A question that goes to the GPU's firmware
+ * GPUs: the driver, and of every GPU what NVML answers. A question that goes to the GPU's firmware
  * costs 0.1 to 3 ms, on an idle GPU twice as much as on a busy one, and NVML answers one at a time
  * for all GPUs. So what no rule reads is left out of a lean probe, and what costs most is asked in
  * a deep probe only. Answers that share a call to the firmware stand together.

@@ -14,7 +14,7 @@ struct provider {
 	int (*ask)(void **state, struct arena *a, const char *object, const char *field,
 		   struct answer *out);
 	void (*close)(void *state);
-	/* As host_set (machine/write/write.h); NULL: nothing of it can be told. -EOPNOTSUPP for a
+	/* As host_set (machine/write/write.h); NULL: nothing of it can be set. -EOPNOTSUPP for a
 	 * question that only answers. */
 	int (*tell)(void **state, struct arena *a, const char *object, const char *field,
 		    const struct answer *value);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which program makes the entries that the machine boots from, and so which file the kernel's
- * arguments of the next boot come from. Told by files alone, so that a capture tells it too. */
+ * arguments of the next boot come from. Known from files alone, so that a capture has it too. */
 #ifndef HOST_BOOT_MENU_H
 #define HOST_BOOT_MENU_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this system's folders and files say of themselves, as host_list and host_kind tell it. */
+/* Names and kinds of this system's files, as host_list and host_kind return them. */
 #ifndef HOST_FOLDER_H
 #define HOST_FOLDER_H
 

@@ -130,7 +130,7 @@ int host_link_path(struct host *h, const char *path, char *buf, size_t cap);
 int host_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n);
 /* Does not follow a link in the last component. */
 int host_kind(struct host *h, const char *path, enum host_kind *out);
-/* Links are not followed in the last component. HOST_NOT_CAPTURED: a capture does not tell. */
+/* Links are not followed in the last component. HOST_NOT_CAPTURED: a capture does not have it. */
 int host_stat(struct host *h, const char *path, struct host_stat *out);
 /* The permission bits alone. */
 int host_mode(struct host *h, const char *path, unsigned *out);

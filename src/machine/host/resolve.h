@@ -17,7 +17,7 @@ struct resolver {
 	int (*link)(void *ctx, const char *phys, char *buf, size_t cap);
 	struct arena *arena;
 	struct map folders; /* asked folder -> its place */
-	/* The folder that resolve_saw() was told of last. */
+	/* The folder that resolve_saw() was called with last. */
 	char plain[HOST_PATH_MAX];
 };
 

@@ -18,7 +18,7 @@ typedef void simulate_set(void *ctx, const char *api, const char *object, const 
 			  const struct answer *value);
 
 /*
- * 0: taken, and set was called for everything that answers differently now, the told question
+ * 0: taken, and set was called for everything that answers differently now, the written question
  * itself included; a service's links and control group were made or removed through h. A negative
  * errno: refused as the device would, and nothing changed. h is the machine that takes the writes.
  */

@@ -81,7 +81,7 @@ struct apply_run {
 	struct arena *a;
 	struct rsh *rsh;
 	int limit_s; /* after which a node that was not confirmed takes all back */
-	/* What is being done now, for a person; NULL: nobody is told. */
+	/* What is being done now, for a person; NULL: not reported. */
 	void (*say)(void *ctx, const char *sentence);
 	void *ctx;
 };
@@ -90,7 +90,7 @@ struct apply_run {
 int apply_ask_before(const struct apply_run *r, const struct cluster *c, struct wiring_node **out);
 /* What every node would change. -EINTR. */
 int apply_ask_plan(const struct apply_run *r, const struct wiring *w, struct apply *out);
-/* True when a node refuses, or could not say. */
+/* True when a node refuses, or did not answer. */
 bool apply_refused(const struct apply *p);
 bool apply_has_changes(const struct apply *p);
 /*

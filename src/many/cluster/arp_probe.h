@@ -9,7 +9,7 @@ enum { TAKEN_MAX = 64, TAKEN_MAC = 18 };
 
 struct arp_probe_ask {
 	const char *port, *address; /* "192.168.100.1/24" */
-	char by[TAKEN_MAC];	    /* out: the MAC that answered; "" nobody did */
+	char by[TAKEN_MAC];	    /* out: the MAC that answered; "": none did */
 };
 
 /*

@@ -144,7 +144,7 @@ struct check_blame {
 	const char *others;	 /* what explains it as well; NULL: nothing */
 	size_t explains;
 	bool certain;
-	const char *next; /* what would tell them apart; NULL */
+	const char *next; /* what would distinguish them; NULL */
 	const char *evidence;
 };
 
@@ -179,7 +179,7 @@ const char *check_address(const struct check_path *p, size_t node);
 /* "a enp1s0f0np0 - b enp1s0f0np0"; of a result also with its direction. */
 const char *check_path_text(struct arena *a, const struct check *c, const struct check_path *p);
 const char *check_result_text(struct arena *a, const struct check *c, const struct check_result *r);
-/* The echo that fills the MTU of the path's ends; 0: an end tells none. */
+/* The echo that fills the MTU of the path's ends; 0: not known of an end. */
 unsigned check_jumbo_bytes(const struct check *c, const struct check_path *p);
 /* Adds one, zeroed but for what is given. */
 struct check_result *check_add(struct arena *a, struct check *c, const struct check_result *r);
@@ -220,7 +220,7 @@ struct check_how {
 	bool quick;	/* echoes alone */
 	bool no_gpus;	/* nothing of NCCL */
 	double seconds; /* of each measurement; 0: as many as fit into a minute */
-	/* What goes on, a few words; NULL: nobody listens. */
+	/* What goes on, a few words; NULL: not called. */
 	void (*say)(void *ctx, const char *text);
 	void *ctx;
 };
@@ -253,8 +253,8 @@ struct check_job {
 	unsigned pass;
 };
 
-/* A measured figure as a node tells it; 0 where it is none that there can be: what follows from it
- * would not be finite. */
+/* A measured figure as a node reports it; 0 where it is none that there can be: what follows from
+ * it would not be finite. */
 double check_run_figure(const json_t *told);
 /* Whether the node still answers. */
 bool check_run_lives(const struct check_run *r, size_t node);

@@ -11,7 +11,7 @@ void cluster_inventory(struct arena *a, const struct machine *m, bool all_links,
 		       struct cluster_node *out);
 
 /*
- * What only the network namespace that this process runs in can tell, and tells at any time: MTU,
+ * What only the network namespace of this process has: MTU,
  * MAC, carrier and addresses of interfaces, forwarding and its firewall, which way a packet would
  * go. It is read live even where everything else comes from a capture. Sends nothing, changes
  * nothing.
@@ -23,7 +23,7 @@ void local_lay_over(struct arena *a, struct cluster_node *n);
 /* Which way the kernel would send to each of n addresses (without prefix), as routes. */
 void local_routes(struct arena *a, const char *const *to, size_t n, struct list *out);
 /* The strictest policy of what may drop forwarded packets in these listings: "drop" or "accept";
- * *by gets the chain. NULL: they do not tell. Pure: nft is what "nft -j list chains" prints, save
+ * *by gets the chain. NULL: not known. Pure: nft is what "nft -j list chains" prints, save
  * what "iptables -S FORWARD" prints; each may be NULL. */
 const char *local_forward_policy(struct arena *a, const char *nft, const char *save,
 				 const char **by);

@@ -34,12 +34,12 @@ struct cluster_link {
 
 struct cluster_cage {
 	size_t node;
-	const char *name; /* "p0"; the port's name where the driver tells no other */
+	const char *name; /* "p0"; the port's name where the driver has no other */
 	size_t *ports;	  /* its twins, by PCI address */
 	size_t n_ports;
 	const char *twins_by;  /* how twins are known, in words; NULL: one port */
 	size_t wire;	       /* CLUSTER_NONE: nothing received */
-	const char *neighbour; /* system name that LLDP tells of the other end; NULL */
+	const char *neighbour; /* system name of the other end by LLDP; NULL */
 };
 #define CLUSTER_NONE ((size_t)-1)
 

@@ -12,7 +12,7 @@
 
 enum {
 	WIRING_MTU = 9000,	    /* bytes */
-	WIRING_SKEW_MS = 1000,	    /* clocks that differ by more are told */
+	WIRING_SKEW_MS = 1000,	    /* clocks that differ by more are reported */
 	WIRING_NETWORKS_MAX = 4096, /* of one node */
 	WIRING_KEYS_MAX = 32,
 };

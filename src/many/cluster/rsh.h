@@ -99,7 +99,7 @@ struct rsh_node {
 	char **argv;
 	pid_t pid;	  /* 0: none, or its end was seen */
 	int in, out, err; /* our ends; -1: closed */
-	int status;	  /* of its end, as waitpid tells; -1: not known */
+	int status;	  /* of its end, as waitpid has it; -1: not known */
 	struct text line, errors, sending;
 	size_t noise; /* bytes before the greeting */
 	const char *failure;

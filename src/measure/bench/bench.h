@@ -40,10 +40,10 @@ struct bench_env {
 	/* Set when the user asked to stop; long work looks at it. */
 	const atomic_bool *stop;
 	struct bench_ask ask;
-	/* To look at the machine before and after samples, never within one. NULL: nobody looks. */
+	/* To look at the machine before and after samples, never within one. NULL: it is not. */
 	struct host *h;
 	/* A set-up that takes long tells what it has seen so far: the first figure, and how it came
-	 * about ("by the library's first proposal"). NULL: nobody looks. */
+	 * about ("by the library's first proposal"). NULL: not called. */
 	void (*early)(void *ctx, double value, const char *how);
 	void *early_ctx;
 	struct gpu_preinit *ahead; /* what was begun before there were facts; NULL: nothing */
@@ -96,7 +96,7 @@ struct bench {
 	unsigned observed_of; /* another figure's unit than the first's */
 	/* How the cases' names begin that "bench all" runs; NULL: all of them, "-": none. */
 	const char *brief;
-	double seconds;	 /* of measuring per case, when nobody says otherwise */
+	double seconds;	 /* of measuring per case, by default */
 	unsigned rounds; /* fresh set-ups per case */
 	/* Begins what takes long and needs no facts (gpu_ahead.h), once it is known that this bench
 	 * runs. name: of the case, or NULL. NULL: there is nothing. */
@@ -157,11 +157,11 @@ struct frame {
 	double width;	/* half the interval's width that is narrow enough; 0: 1 % */
 	/* Seconds, monotonic. NULL: the clock. */
 	double (*now)(void *ctx);
-	/* Called after each sample, of the warm-up too: c->n is 0 in the first. NULL: nobody looks.
+	/* Called after each sample, of the warm-up too: c->n is 0 in the first. NULL: not called.
 	 */
 	void (*progress)(void *ctx, const struct record_case *c, size_t done, size_t of);
 	/* Called before the first of n cases, each of so many seconds without set-ups and warm-up.
-	 * NULL: nobody looks. */
+	 * NULL: not called. */
 	void (*begins)(void *ctx, const struct bench *b, size_t n, double seconds);
 	void *ctx;
 	double start; /* set by frame_start */

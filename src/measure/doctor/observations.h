@@ -74,7 +74,7 @@ extern const struct schema schema_signs, schema_sign_var, schema_sign_process, s
 /* Never fails; what could not be seen stands in the fact. */
 void observations_read(struct arena *a, struct host *h, const struct machine *m,
 		       struct observations *out);
-/* The part that is nobody's secret, for captures: without environments and home folders. */
+/* The part without secrets, for captures: without environments and home folders. */
 void observations_read_machine(struct arena *a, struct host *h, const struct machine *m,
 			       struct observations *out);
 /* Fills vars: of the machine's files; of this user and of processes on GPUs, which it

@@ -28,7 +28,7 @@ struct prove_engine {
 	struct proof *p;
 	const struct engine_clock *clock;
 	const atomic_bool *stop;
-	/* Called before each window. NULL: nobody looks. */
+	/* Called before each window. NULL: not called. */
 	void (*progress)(void *ctx, const struct prove_engine *g, enum proof_part part, size_t pair,
 			 size_t of);
 	void *ctx;

@@ -25,7 +25,7 @@ enum {
 	LEDGER_BAD_MAX = 16,	/* bad lines of which number and reason are kept */
 };
 
-/* What a verdict holds for. Texts are "" where the machine does not tell. */
+/* What a verdict holds for. Texts are "" where they are not known. */
 struct ledger_here {
 	const char *machine;  /* digest: record_fingerprint's */
 	const char *name;     /* of the machine, for people */

@@ -30,7 +30,7 @@ struct versus {
 	const struct engine_clock *clock;
 	/* One window of that side. -EBADMSG: it fails there; any code but 0 ends the comparison. */
 	int (*measure)(void *ctx, bool b, double value[VERSUS_FIGURES], struct err *e);
-	/* Called before each window. NULL: nobody looks. */
+	/* Called before each window. NULL: not called. */
 	void (*progress)(void *ctx, const struct versus *v);
 	void *ctx;
 	/* --- found */

@@ -279,7 +279,7 @@ struct diagnosis_of_runs {
 
 void diagnose_runs(struct arena *a, const struct run_evidence *ev, const struct diagnose_ask *ask,
 		   struct diagnosis_of_runs *out);
-/* 0: all healthy; 1: something was found; 5: cannot tell. */
+/* 0: all healthy; 1: something was found; 5: not enough was seen. */
 int diagnose_code(const struct diagnosis_of_runs *d);
 /* "FILE:LINE" in arena memory. */
 const char *cite_place(struct arena *a, const struct run_evidence *ev, const struct cite *c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the time of a step goes. The parts are of one tool, the one that told most; what it did
- * not tell another one may, as a share of its own step. They add up to the step: what nobody told
- * is the rest.
+ * Where the time of a step goes. The parts are of one tool, the one that reports most; what it
+ * leaves out another one may report, as a share of its own step. They add up to the step: what no
+ * tool reports is the rest.
  */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of PyTorch and CUDA whose values have an inside: options of the caching allocator,
+/* Variables of PyTorch and CUDA whose values have a structure: options of the caching allocator,
  * lists of GPUs, workspaces of cuBLAS. */
 #include <ctype.h>
 #include <stdlib.h>

@@ -131,7 +131,7 @@ void advise_together(struct adviser *v);
 /* Sentences: what a change costs, what would show that it is worth it. */
 void advise_notes(struct adviser *v);
 
-/* Guesses ahead that are tried, and how often they may be right when nobody said so. */
+/* Guesses ahead that are tried, and how often they may be right by default. */
 enum { ADVISE_GUESSES = 3 };
 #define ADVISE_ACCEPT_LOW 0.5
 #define ADVISE_ACCEPT_HIGH 0.85

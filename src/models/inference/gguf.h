@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A model that is several GGUF files: the first one tells the shape, each its own tensors. One file
+ * A model that is several GGUF files: the first one has the shape, each its own tensors. One file
  * alone: gguf_read of config.h.
  */
 #ifndef INFERENCE_GGUF_H
@@ -21,7 +21,7 @@ int gguf_more(struct gguf *g, const char *name, const uint8_t *data, size_t len,
 /* -EINVAL: the shape is not known, or files are missing. */
 int gguf_model(const struct gguf *g, struct model_file *out, struct err *e);
 
-/* Parts of reading GGUF files: values, what the keys tell, what the tensors show, the shape. */
+/* Parts of reading GGUF files: values, keys, tensors, the shape. */
 
 #define GGUF_LAYERS 4096
 
@@ -73,7 +73,7 @@ void gguf_keep(struct arena *a, struct gguf_keys *k, const char *key, size_t len
 int gguf_of(const struct gguf_list *l, int layer, int fallback);
 /* The width of the window of a layer, as llama.cpp gives that family windows; 0: it has none. */
 int gguf_window(const struct gguf_keys *k, int layer);
-/* A window is told, and nothing of which layers have it. */
+/* A window is given, and not which layers have it. */
 bool gguf_window_unknown(const struct gguf_keys *k);
 
 struct gguf_sum {
@@ -99,7 +99,7 @@ struct gguf_tensors {
 	const char *most; /* the type that most bytes are in */
 };
 
-/* One tensor's name, widths and type. false: no such thing; *type is told if that was it. */
+/* One tensor's name, widths and type. false: no such thing; *type is set if that was it. */
 bool gguf_take_tensor(struct gguf_reader *r, const struct gguf_keys *k, struct gguf_tensors *t,
 		      uint32_t *unknown);
 /* Whose attention's tensors are, where a layer has both kinds. */

@@ -2,7 +2,7 @@
 /*
  * What people have measured: the outputs of the engines' own benchmarks, as they are written. Each
  * run becomes what was asked and what came of it, in our units. All of it is somebody else's text:
- * bounded and checked; what a run does not tell stays zero or NULL. Pure.
+ * bounded and checked; what a run does not say stays zero or NULL. Pure.
  *
  * Read are (versions whose formats were looked at): vLLM 0.6 to 0.14 "bench serve" (page and
  * --save-result), "bench latency" and "bench throughput" (page and JSON); SGLang 0.4 to 0.5
@@ -78,7 +78,7 @@ int logs_read(struct arena *a, const char *file, const char *text, struct log_ru
 
 /* The pieces that reading of logs is made of. Not for others. */
 
-/* What command lines and printed arguments before a result tell of it; zero: nothing. */
+/* What command lines and printed arguments before a result say of it; zero: nothing. */
 struct log_context {
 	const char *model, *weights, *cache;
 	double input, output, batch, concurrency, requests, sequences, tp, pp, depth;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches and sharding of a question: what follows from what was told, and what is chosen so that
+/* Batches and sharding of a question: what follows from what was given, and what is chosen so that
  * the model fits. */
 #include <ctype.h>
 #include <errno.h>

@@ -74,7 +74,7 @@ enum train_collective {
 };
 
 extern const char *const train_way_names[TRAIN_WAYS]; /* "ddp", "zero-1", "fsdp" */
-/* Whether gradients are summed as FP32 with mixed precision unless somebody says otherwise. */
+/* Whether gradients are summed as FP32 with mixed precision by default. */
 bool train_parallelism_fp32(enum train_parallelism way);
 /* No GPU holds all the weights: they are gathered where they are used. */
 bool train_parallelism_shards(enum train_parallelism way);

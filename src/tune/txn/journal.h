@@ -57,9 +57,9 @@ struct entry {
 	const char
 		*note;	/* of the last state: "restored", "already", "covered", "left", an error */
 	bool restoring; /* an undo has begun to write, which resets the sides as well */
-	bool undoing;	/* an undo has begun; only the machine tells how far it came */
+	bool undoing;	/* an undo has begun; only the machine shows how far it came */
 	/* The line that says what was changed makes no sense to this version: it stands here as an
-	 * entry without a knob, so that nobody takes it for undone. */
+	 * entry without a knob, so that it is not taken for undone. */
 	bool unread;
 	bool lost;	  /* it went with an earlier boot; see txn_carry_over */
 	bool written;	  /* the knob's write was tried; of this run alone */

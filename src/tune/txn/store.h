@@ -17,7 +17,7 @@ struct journal_store {
 	struct seal_read read;
 	bool whole;	     /* the journal is of this format and holds read.text alone */
 	bool torn;	     /* the journal does not end with a newline */
-	unsigned long next;  /* number of the next transaction; 1: the text tells */
+	unsigned long next;  /* number of the next transaction; 1: the text has it */
 	long long rewritten; /* times */
 	struct journal_files files;
 };

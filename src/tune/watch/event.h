@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the watcher has to say, and how it is said: lines for people, JSON lines, the system's
+/* What the watcher reports, and how: lines for people, JSON lines, the system's
  * journal. */
 #ifndef WATCH_EVENT_H
 #define WATCH_EVENT_H

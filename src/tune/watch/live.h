@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The hints of a real machine. Files: fanotify, which also says what process wrote, else inotify;
- * both hear what programs write to /proc/sys and /sys, and neither hears the kernel or a driver
+ * both see what programs write to /proc/sys and /sys, and neither sees the kernel or a driver
  * change a value of its own: those are polled. Links: rtnetlink. Devices: the kernel's uevents.
  * GPUs: NVML's events, when the library is there. For watch/ alone but for opening.
  */

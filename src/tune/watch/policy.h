@@ -19,8 +19,8 @@ enum { POLICY_LIMIT_MAX = 12 };
 
 struct policy_row {
 	const char *pattern; /* an id or a prefix */
-	int reaction;	     /* enum reaction; -1: not said */
-	int limit;	     /* -1: not said */
+	int reaction;	     /* enum reaction; -1: not given */
+	int limit;	     /* -1: not given */
 };
 
 struct policy {

@@ -53,7 +53,7 @@ struct hint {
 	struct who who;
 };
 
-/* A file whose writing is to be heard of, or (folder) every change in a folder. */
+/* A file whose writing is watched for, or (folder) every change in a folder. */
 struct mark {
 	const char *path;
 	bool folder;
@@ -71,8 +71,8 @@ struct source_ops {
 	bool (*busy)(struct source *s);
 	/* Another number when the journal has changed. */
 	unsigned long long (*stamp)(struct source *s);
-	/* What is to be heard of from now on; asked for again after anything has changed. The texts
-	 * are the caller's. gpus: also what the driver says. */
+	/* What is watched for from now on; asked for again after anything has changed. The texts
+	 * are the caller's. gpus: also the driver's events. */
 	void (*listen)(struct source *s, const struct mark *marks, size_t n, bool gpus);
 	void (*close)(struct source *s);
 };

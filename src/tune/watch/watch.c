@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The watcher's loop: sleep until a hint or the time for a poll, look at what is due, draw the
- * consequences, say them. Reading the journal takes no lock: a change that is being made is
+ * The watcher's loop: sleep until a hint or the time for a poll, look at what is due, act,
+ * report. Reading the journal takes no lock: a change that is being made is
  * waited for, and what is in the journal afterwards counts.
  */
 #include <malloc.h>

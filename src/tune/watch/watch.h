@@ -24,7 +24,7 @@ struct watch {
 	bool once;	       /* one look */
 	bool apart;	       /* GPUs are asked by a process of its own, which ends */
 	int notify_fd;	       /* the service manager; -1: none */
-	long long watchdog_ms; /* it has to be told of us this often; 0: never */
+	long long watchdog_ms; /* how often the service manager has to hear from us; 0: never */
 };
 
 struct watch_sum {
@@ -34,7 +34,7 @@ struct watch_sum {
 	size_t bad_lines;	   /* of the journal that could not be read */
 };
 
-/* Until it is told to stop. -EINVAL and *e: the policy is wrong; other errors: the machine cannot
+/* Until it is stopped. -EINVAL and *e: the policy is wrong; other errors: the machine cannot
  * be opened. */
 int watch_run(const struct watch *w, struct watch_sum *out, struct err *e);
 

@@ -19,7 +19,7 @@ struct serve {
 	int wake;     /* readable: end; -1: none */
 	const atomic_bool *stop;
 	const struct token *token;
-	/* One line, printable ASCII, no newline; NULL: nobody listens. Called from two threads. */
+	/* One line, printable ASCII, no newline; NULL: not called. Called from two threads. */
 	void (*say)(void *ctx, const char *text);
 	void *ctx;
 };

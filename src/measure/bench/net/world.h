@@ -81,7 +81,7 @@ struct member {
 struct world {
 	unsigned rank, ranks, total;
 	uint64_t cpu_ns; /* CPU time of this process when it joined */
-	char over[256];	 /* why nobody is asked any more; "": it goes on */
+	char over[256];	 /* why no more ranks are asked; "": it goes on */
 	struct member member[WIRE_RANKS_MAX];
 };
 
