@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cluster plan, undo and the dead man as a user meets them. A node is a process with network, mount and host name namespaces of its own:
+"""cluster plan, undo and the rollback timer as a user meets them. A node is a process with network, mount and host name namespaces of its own:
 its /etc, /run and /var/lib are its alone, its ports are veth pairs, so that everything is really changed and really taken back. What needs
 hardware (RDMA, twins of a cage) is in tests/unit. Takes the file of the program."""
 import hashlib
@@ -315,11 +315,11 @@ try:
         os.kill(pid, signal.SIGKILL)
     expect("it had been made", any(x[1] == 9000 for x in made) and mine, (made, mine))
     took = until_back(pair, before, 60)
-    expect("node program killed, coordinator stopped: the dead man takes it back", took is not None, [n.addresses() for n in pair])
+    expect("node program killed, coordinator stopped: the rollback timer takes it back", took is not None, [n.addresses() for n in pair])
     p.send_signal(signal.SIGCONT)
     p.communicate(timeout=30)
     expect("the coordinator says so", p.returncode in (3, 4), p.returncode)
-    is_clean("dead man", pair)
+    is_clean("rollback timer", pair)
     expect("it stays so", [a.state(), b.state()] == before)
     deaf(b, False)
 
