@@ -916,10 +916,8 @@ def namespaces():
     *said, last = p.stdout.splitlines() or [""]
     for line in said:
         print(line)
-    try:
-        good, bad = (int(w) for w in last.replace("passed,", "").replace("failed", "").split())
-    except ValueError:
-        good, bad = 0, 1
+    counts = re.match(r"(\d+) passed, (\d+) failed", last)
+    good, bad = map(int, counts.groups()) if counts else (0, 1)
     tally[True] += good
     tally[False] += bad
     return ""
