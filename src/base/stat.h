@@ -21,8 +21,7 @@ struct stat_interval {
 /* 0; -ENODATA when there are none; -EINVAL when one is NaN or infinite. */
 int stat_check(const double *x, size_t n);
 
-/* --- order --------------------------------------------------------------------------------------
- */
+/* --- order ------------------------------------------------------------------------------------ */
 void stat_sort(double *x, size_t n);
 /* The median of n >= 1 samples; reorders x. The mean of the middle two when n is even. */
 double stat_median_in_place(double *x, size_t n);
@@ -43,8 +42,7 @@ struct stat_outliers {
 };
 int stat_outliers(const double *x, size_t n, double sigmas, struct stat_outliers *out);
 
-/* --- order in time ------------------------------------------------------------------------------
- */
+/* --- order in time ---------------------------------------------------------------------------- */
 /*
  * The integrated autocorrelation time: how many samples are worth one independent one. Initial
  * positive, monotone sequence (Geyer 1992). At least 1: what alternates is not called more than
@@ -69,8 +67,7 @@ int stat_drift(const double *x, size_t n, double tolerance, struct stat_drift *o
  */
 bool stat_steady(const double *x, size_t n, size_t window, double tolerance);
 
-/* --- two states ---------------------------------------------------------------------------------
- */
+/* --- two states ------------------------------------------------------------------------------- */
 struct stat_modes {
 	bool found;	   /* two modes that are apart by at least tolerance of the median */
 	bool step;	   /* and the change happened once: a level shift, no flipping */
@@ -88,8 +85,7 @@ double stat_dip_critical(size_t n);
 /* At least 10 samples. */
 int stat_modes(const double *x, size_t n, double tolerance, struct stat_modes *out);
 
-/* --- intervals by resampling --------------------------------------------------------------------
- */
+/* --- intervals by resampling ------------------------------------------------------------------ */
 /* A small generator of its own: results do not depend on a library's. */
 struct stat_random {
 	uint64_t state;
@@ -137,8 +133,7 @@ int stat_ratio(const struct stat_arm *a, const struct stat_arm *b, double level,
 /* The quantile p of Student's t with df >= 1 (not only whole) degrees of freedom. */
 double stat_t_quantile(double p, double df);
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 struct stat_summary {
 	size_t n;
 	double median, mad, mean, min, max;

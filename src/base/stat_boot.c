@@ -122,8 +122,7 @@ int stat_median_interval(const double *x, size_t n, double level, uint64_t seed,
 	return 0;
 }
 
-/* --- Student's t --------------------------------------------------------------------------------
- */
+/* --- Student's t ------------------------------------------------------------------------------ */
 
 /* The continued fraction of the incomplete beta function, by Lentz's method. */
 static double beta_fraction(double a, double b, double x)
@@ -179,8 +178,7 @@ double stat_t_quantile(double p, double df)
 	return p < 0.5 ? -lo : lo;
 }
 
-/* --- ratio --------------------------------------------------------------------------------------
- */
+/* --- ratio ------------------------------------------------------------------------------------ */
 
 /* ln of the median of each round: their mean, and the variance of that mean. */
 static size_t round_means(const struct stat_arm *arm, double *mean, double *var)
@@ -275,8 +273,7 @@ int stat_ratio(const struct stat_arm *a, const struct stat_arm *b, double level,
 	return 0;
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 static void order_figures(const double *x, size_t n, struct stat_summary *out)
 {
 	struct arena a = { 0 };

@@ -364,8 +364,7 @@ bool run_profile(struct run *r, struct profile *p);
 /* --only and --skip alone, into a profile that is there. */
 bool run_narrow(struct run *r, struct profile *p);
 
-/* --- printing a result: a document in the asked format, or JSON ----------------------------------
- */
+/* --- printing a result: a document in the asked format, or JSON ------------------------------- */
 
 /* Colours, width and character set as options, environment and terminal have them. */
 struct term_style run_style(const struct run *r);
@@ -386,8 +385,7 @@ struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k);
 /* Reads the ledger, and says on stderr which of its lines were skipped. Never NULL. */
 const struct ledger *run_ledger(struct run *r, struct host *h, const struct machine *m);
 
-/* --- options ------------------------------------------------------------------------------------
- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 struct bench_ask;
 struct idset;

@@ -6,8 +6,7 @@
 #include "front/session.h"
 #include "look/monitor/page_monitor.h"
 
-/* --- waiting ------------------------------------------------------------------------------------
- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 enum wake {
 	WAKE_TIME,
@@ -30,8 +29,7 @@ bool waiter_open(struct waiter *w, bool keys);
 enum wake waiter_until(struct waiter *w, long long end_ms);
 void waiter_close(struct waiter *w);
 
-/* --- the screen ---------------------------------------------------------------------------------
- */
+/* --- the screen ------------------------------------------------------------------------------- */
 
 struct screen;
 

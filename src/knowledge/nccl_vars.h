@@ -12,8 +12,7 @@
 #include "base/arena.h"
 #include "base/rows.h"
 
-/* --- every name that NCCL reads: nccl_releases.rows --------------------------------------------
- */
+/* --- every name that NCCL reads: nccl_releases.rows ------------------------------------------- */
 struct nccl_release {
 	const char *version;
 	const char *until; /* the first that has these names no more; NULL: they are still there */
@@ -45,8 +44,7 @@ const char *nccl_near(struct arena *a, const char *name);
 /* "2.30.7" is less than "2.31". 0 when equal, or when one is no version. */
 int version_order(const char *a, const char *b);
 
-/* --- variables about which more is known: known_vars.rows --------------------------------------
- */
+/* --- variables about which more is known: known_vars.rows ------------------------------------- */
 enum var_values {
 	VALUES_ANY,
 	VALUES_INT,   /* digits, maybe with a sign: "4MB" is read as 4 */

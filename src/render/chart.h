@@ -16,8 +16,7 @@ struct chart_mark {
 	const char *name; /* with its source: "data sheet 4.8 TB/s", "usual, measured on 12" */
 };
 
-/* --- bars: figures of one unit from an honest zero ----------------------------------------------
- */
+/* --- bars: figures of one unit from an honest zero -------------------------------------------- */
 struct chart_bar {
 	const char *label;
 	double value, low, high; /* its interval; NAN: none */
@@ -36,8 +35,7 @@ struct chart_bars {
 	bool log; /* of values apart by more than a hundred: dots, no bars, and no zero */
 };
 
-/* --- ratios around "the same" -------------------------------------------------------------------
- */
+/* --- ratios around "the same" ----------------------------------------------------------------- */
 struct chart_ratio {
 	const char *label;
 	double ratio, low, high; /* above 1 is better; NAN: no interval on that side */
@@ -54,8 +52,7 @@ struct chart_ratios {
 	size_t n;
 };
 
-/* --- distribution -------------------------------------------------------------------------------
- */
+/* --- distribution ----------------------------------------------------------------------------- */
 struct chart_named { /* one of the values that is named */
 	double value;
 	const char *name;
@@ -73,8 +70,7 @@ struct chart_spread {
 	size_t n_named;
 };
 
-/* --- lines and points over two axes -------------------------------------------------------------
- */
+/* --- lines and points over two axes ----------------------------------------------------------- */
 struct chart_series {
 	const char *name; /* NULL: not in the legend */
 	char mark;	  /* ASCII */
@@ -97,8 +93,7 @@ struct chart {
 	size_t n_limits;
 };
 
-/* --- matrix -------------------------------------------------------------------------------------
- */
+/* --- matrix ----------------------------------------------------------------------------------- */
 /* Drawn for HTML alone (svg_heat): a table beside it has the figures. */
 struct chart_heat {
 	const char *title, *unit;
@@ -110,8 +105,7 @@ struct chart_heat {
 	bool diagonal;	 /* stands for something else and is not coloured */
 };
 
-/* --- what happened when -------------------------------------------------------------------------
- */
+/* --- what happened when ----------------------------------------------------------------------- */
 struct chart_span {
 	double from, to;  /* seconds */
 	const char *name; /* "thermal" */

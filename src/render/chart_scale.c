@@ -9,8 +9,7 @@
 
 #include "render/figure.h"
 
-/* --- an axis ------------------------------------------------------------------------------------
- */
+/* --- an axis ---------------------------------------------------------------------------------- */
 
 /* Beyond them differences and logarithms lose their meaning. */
 static const double largest = 1e100, smallest = 1e-100;
@@ -144,8 +143,7 @@ const char *scale_number(struct arena *a, const struct scale *s, double v)
 	return arena_printf(a, "%.9g%s", v, ten[i]);
 }
 
-/* --- what a chart shows -------------------------------------------------------------------------
- */
+/* --- what a chart shows ----------------------------------------------------------------------- */
 
 static size_t chart_scale_add_name(const char *name, const char **out, size_t n, size_t max)
 {
@@ -332,8 +330,7 @@ const char *chart_figure(struct arena *a, double v, double low, double high, con
 			    figure_number(a, low), figure_number(a, high));
 }
 
-/* --- lines and points ---------------------------------------------------------------------------
- */
+/* --- lines and points ------------------------------------------------------------------------- */
 bool chart_drawn(const struct chart_axes *x, double vx, double vy)
 {
 	return scale_takes(&x->x, vx) && scale_takes(&x->y, vy);

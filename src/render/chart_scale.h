@@ -40,8 +40,7 @@ double scale_on(const struct scale *s, double v);
 /* A tick's number: "0.5", "250k", "64 MiB". */
 const char *scale_number(struct arena *a, const struct scale *s, double v);
 
-/* --- charts -------------------------------------------------------------------------------------
- */
+/* --- charts ----------------------------------------------------------------------------------- */
 enum { CHART_BINS = 60 };
 
 static inline bool chart_has_line(const struct chart_mark *m)

@@ -9,8 +9,7 @@
 
 enum { CHART_NARROWEST = 36, CHART_WIDEST = 120, CHART_ROWS = 400 };
 
-/* --- the signs that they are made of, and what stands below and beside them ---------------------
- */
+/* --- the signs that they are made of, and what stands below and beside them ------------------- */
 
 int chart_width(const struct term_style *how)
 {
@@ -138,8 +137,7 @@ static void chart_under(struct arena *a, struct text *t, const struct scale *s, 
 
 enum { LABEL_MAX = 30, BAR_LEAST = 16, NAMES_MAX = 6 };
 
-/* --- bars ---------------------------------------------------------------------------------------
- */
+/* --- bars ------------------------------------------------------------------------------------- */
 
 struct layout {
 	int label, value, note, bar;
@@ -305,8 +303,7 @@ const char *chart_text_bars(struct arena *a, const struct chart_bars *c,
 	return arena_strdup(a, t.s);
 }
 
-/* --- ratios -------------------------------------------------------------------------------------
- */
+/* --- ratios ----------------------------------------------------------------------------------- */
 
 static void ratio_cells(char *cells, const struct chart_ratios *c, const struct chart_ratio *r,
 			const struct chart_ratio_scale *s, int width)
@@ -393,8 +390,7 @@ const char *chart_text_ratios(struct arena *a, const struct chart_ratios *c,
 
 /* Distributions, and what happened when, as letters. */
 
-/* --- distribution -------------------------------------------------------------------------------
- */
+/* --- distribution ----------------------------------------------------------------------------- */
 
 enum { TEXT_BINS = 12, NAMED_MAX = 12, EDGE = 10 };
 
@@ -460,8 +456,7 @@ const char *chart_text_spread(struct arena *a, const struct chart_spread *c,
 	return arena_strdup(a, t.s);
 }
 
-/* --- timeline -----------------------------------------------------------------------------------
- */
+/* --- timeline --------------------------------------------------------------------------------- */
 
 enum { LEVELS = 8, RANGE = 20 };
 

@@ -8,8 +8,7 @@
 
 enum { ROW_BROAD = 26, ROW_TALL = 42, NAMES = 6, TOLD = 40, GROUP = 24, LABEL = 250 };
 
-/* --- bars ---------------------------------------------------------------------------------------
- */
+/* --- bars ------------------------------------------------------------------------------------- */
 
 struct bars {
 	const struct chart_bars *c;
@@ -196,8 +195,7 @@ const char *svg_bars(struct arena *a, const struct chart_bars *c)
 	return canvas_both(a, c->title, bars_about(a, c), draw_bars, c);
 }
 
-/* --- ratios -------------------------------------------------------------------------------------
- */
+/* --- ratios ----------------------------------------------------------------------------------- */
 
 struct ratios {
 	const struct chart_ratios *c;

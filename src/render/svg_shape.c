@@ -94,8 +94,7 @@ void svg_text(struct text *t, int x, int y, const char *anchor, const char *clas
 	text_add(t, "</text>\n");
 }
 
-/* --- the canvas of a chart ----------------------------------------------------------------------
- */
+/* --- the canvas of a chart -------------------------------------------------------------------- */
 
 static const char *svg_shape_one(struct arena *a, bool narrow, const char *title, const char *about,
 				 canvas_draw *draw, const void *what)

@@ -8,8 +8,7 @@
 
 enum { LEFT = 58, TOP = 26, TOLD = 8, CELL_MAX = 64, SIDE_MAX = 128, STEPS = 9 };
 
-/* --- lines and points ---------------------------------------------------------------------------
- */
+/* --- lines and points ------------------------------------------------------------------------- */
 
 struct plot {
 	struct chart_axes ax;
@@ -164,8 +163,7 @@ const char *svg_chart(struct arena *a, const char *title, const struct chart *c)
 	return canvas_both(a, title, chart_about(a, c), draw_chart, c);
 }
 
-/* --- matrix -------------------------------------------------------------------------------------
- */
+/* --- matrix ----------------------------------------------------------------------------------- */
 
 struct heat {
 	const struct chart_heat *c;

@@ -41,8 +41,7 @@ struct topology_place {
 struct topology_place *places_of(struct arena *a, const struct machine *m,
 				 const struct narrow *spots, size_t n);
 
-/* --- words --------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 /* "NVSwitch: 8 GPUs, 18 links each, 26.6 GB/s a link and direction"; NULL where no NVLink is up. */
 const char *fabric_text(struct arena *a, const struct machine *m);
 /* Active and all NVLinks of a GPU. g may be NULL. */
@@ -68,8 +67,7 @@ const char *topology_words(struct arena *a, const struct machine *m,
 			   const struct topology_place *machine, const struct narrow *spots,
 			   size_t n);
 
-/* --- drawings -----------------------------------------------------------------------------------
- */
+/* --- drawings --------------------------------------------------------------------------------- */
 /* Drawings as SVG text: self-contained, escaped, the same for the same facts. */
 
 /* The machine from its NUMA nodes down to GPUs, NICs and NVMe disks, with every link and what is

@@ -30,8 +30,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 enum { GPUS_MAX = 4096, WINDOWS_OF_NCCL = 3, SENTENCE_MAX = 4096 };
 
-/* --- texts --------------------------------------------------------------------------------------
- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 static void no_control(const char *s)
 {
@@ -75,8 +74,7 @@ static void draw(const struct doc *d)
 	}
 }
 
-/* --- nodes for launch files ---------------------------------------------------------------------
- */
+/* --- nodes for launch files ------------------------------------------------------------------- */
 
 int __wrap_complain(int code, const struct err *e);
 int __wrap_complain_text(int code, const char *fmt, ...);
@@ -214,8 +212,7 @@ static void kept_discovery(struct arena *a, const char *text, size_t n)
 	json_decref(j);
 }
 
-/* --- a check ------------------------------------------------------------------------------------
- */
+/* --- a check ---------------------------------------------------------------------------------- */
 
 static bool is_port(const struct check *c, size_t node, const char *port)
 {
@@ -446,8 +443,7 @@ static void conversation(struct arena *a, const char *s, const char *end)
 	talk_close(t, r);
 }
 
-/* --- words for ssh ------------------------------------------------------------------------------
- */
+/* --- words for ssh ---------------------------------------------------------------------------- */
 
 static void words(struct arena *a, char *text)
 {
@@ -487,8 +483,7 @@ static void words(struct arena *a, char *text)
 	}
 }
 
-/* --- a folder as root ---------------------------------------------------------------------------
- */
+/* --- a folder as root ------------------------------------------------------------------------- */
 
 #define OUTSIDE "nothing of this is inside"
 

@@ -31,8 +31,7 @@ static const struct kind kinds[] = { { 'j', "ds.json", TARGET_DEEPSPEED },
 
 static const struct lint_on on = { .nccl = "2.28.9", .nccl_from = "x" };
 
-/* --- the tree -----------------------------------------------------------------------------------
- */
+/* --- the tree --------------------------------------------------------------------------------- */
 struct leaves {
 	struct arena *a;
 	const struct edits *edits; /* NULL: all leaves */
@@ -95,8 +94,7 @@ static void tree_stays(struct arena *a, const struct train_edit *e, const struct
 	}
 }
 
-/* --- the diff -----------------------------------------------------------------------------------
- */
+/* --- the diff --------------------------------------------------------------------------------- */
 static const char *end_of_line(const char *s, const char *end)
 {
 	const char *nl = memchr(s, '\n', (size_t)(end - s));
@@ -172,8 +170,7 @@ static void diff_holds(struct arena *a, struct edits *e, const struct text *now)
 		abort();
 }
 
-/* --- a change -----------------------------------------------------------------------------------
- */
+/* --- a change --------------------------------------------------------------------------------- */
 /* As generate does. 0: it was changed, perhaps by nothing. */
 static int change(struct arena *a, const struct kind *k, const char *text, size_t size,
 		  struct train_edit *e, struct train_setup *s)

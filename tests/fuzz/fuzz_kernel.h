@@ -65,8 +65,7 @@ static inline struct made *kernel_of(struct host *h)
 	return ((struct kernel_door *)h)->k;
 }
 
-/* --- nodes -------------------------------------------------------------------------------------
- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static inline struct kernel_node *kernel_find(struct made *k, const char *path)
 {
@@ -186,8 +185,7 @@ static inline struct kernel_node *kernel_at(struct made *k, const char *path, bo
 	return kernel_find(k, kernel_place(k, path, follow));
 }
 
-/* --- reading -----------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static inline int kernel_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
 {
@@ -283,8 +281,7 @@ static inline int kernel_stat(struct host *h, const char *path, struct host_stat
 	return 0;
 }
 
-/* --- writing -----------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* What knobs of a kind may write to: the beginnings of paths and questions. */
 static inline bool kernel_belongs(enum knob_kind kind, const char *path)
@@ -666,8 +663,7 @@ static inline struct host *kernel_open(struct made *k)
 	return &d->host;
 }
 
-/* --- the machine as it was at a moment ---------------------------------------------------------
- */
+/* --- the machine as it was at a moment -------------------------------------------------------- */
 
 struct kernel_shot {
 	struct kernel_node *nodes;

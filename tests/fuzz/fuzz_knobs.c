@@ -28,8 +28,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 enum { FIELDS = 6, LONGEST_MS = 7200000 };
 
-/* --- a knob alone ------------------------------------------------------------------------------
- */
+/* --- a knob alone ----------------------------------------------------------------------------- */
 
 /* Texts of the kernel with more than one choice are none that a kernel has: they go back by value.
  * Clocks go with the lock, and the lock with persistence mode. */
@@ -126,8 +125,7 @@ static void alone(struct play *p, const struct knob *k, const char *value)
 	host_close(h);
 }
 
-/* --- transactions ------------------------------------------------------------------------------
- */
+/* --- transactions ----------------------------------------------------------------------------- */
 
 static const struct txn_who who = { .user = "u", .version = "1" };
 
@@ -273,8 +271,7 @@ static void undo(struct play *p, bool force)
 	journal_holds(p, &j);
 }
 
-/* --- the input ---------------------------------------------------------------------------------
- */
+/* --- the input -------------------------------------------------------------------------------- */
 
 static const char *knob_at(char *const *f, struct knob *k, const char **value)
 {

@@ -184,8 +184,7 @@ static void machine_is(struct made *k)
 	config_is(k);
 }
 
-/* --- steps by hand -----------------------------------------------------------------------------
- */
+/* --- steps by hand ---------------------------------------------------------------------------- */
 
 static void file_by_hand(struct play *p, const char *path, const char *value)
 {

@@ -41,8 +41,7 @@ int __wrap_poll(struct pollfd *p, nfds_t n, int timeout)
 	return kernel_net ? kernel_poll(p, n, timeout) : child_poll(p, n, timeout, __real_poll);
 }
 
-/* --- the kernel ---------------------------------------------------------------------------------
- */
+/* --- the kernel ------------------------------------------------------------------------------- */
 
 static void play_ethtool(void)
 {
@@ -229,8 +228,7 @@ static void play_files(void)
 	host_close(h);
 }
 
-/* --- the network --------------------------------------------------------------------------------
- */
+/* --- the network ------------------------------------------------------------------------------ */
 
 static void play_local(void)
 {
@@ -354,8 +352,7 @@ static void play_air(void)
 	node_holds(&n);
 }
 
-/* --- programs -----------------------------------------------------------------------------------
- */
+/* --- programs --------------------------------------------------------------------------------- */
 
 static void result_holds(int r, const struct command_result *x, size_t max)
 {
@@ -490,8 +487,7 @@ static void play_nodes(void)
 	rsh_close(r);
 }
 
-/* --- one input ----------------------------------------------------------------------------------
- */
+/* --- one input -------------------------------------------------------------------------------- */
 
 static void play(char what)
 {

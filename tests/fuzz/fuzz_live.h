@@ -38,8 +38,7 @@ struct live {
 /* NULL: nobody plays, and the system's own calls are meant. */
 static struct live *live;
 
-/* --- taking -------------------------------------------------------------------------------------
- */
+/* --- taking ----------------------------------------------------------------------------------- */
 
 static inline bool live_empty(void)
 {
@@ -140,8 +139,7 @@ static inline ssize_t live_piece(void *buf, size_t n)
 	return (ssize_t)k;
 }
 
-/* --- what stays as it was -----------------------------------------------------------------------
- */
+/* --- what stays as it was --------------------------------------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__)
 #define LIVE_SHADOW 1
@@ -182,8 +180,7 @@ static inline void live_received(void *buf, size_t n, size_t cap)
 	LIVE_HIDE(live->over, live->over_n);
 }
 
-/* --- clocks and threads -------------------------------------------------------------------------
- */
+/* --- clocks and threads ----------------------------------------------------------------------- */
 
 #define LIVE_NS_PER_MS 1000000ll
 

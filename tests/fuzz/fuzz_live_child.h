@@ -103,8 +103,7 @@ static void child_answer(struct child_peer *c, const char *key, const char *what
 	child_say(c, 1, line, (size_t)n);
 }
 
-/* --- what they do -------------------------------------------------------------------------------
- */
+/* --- what they do ----------------------------------------------------------------------------- */
 
 static void child_read_line(struct child_peer *c, const char *s, size_t n)
 {
@@ -238,8 +237,7 @@ static int child_poll(struct pollfd *p, nfds_t n, int timeout,
 	return r;
 }
 
-/* --- calls --------------------------------------------------------------------------------------
- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 int __real_posix_spawn_file_actions_init(posix_spawn_file_actions_t *x);
 int __wrap_posix_spawn_file_actions_init(posix_spawn_file_actions_t *x);

@@ -19,8 +19,7 @@
 #include "machine/host/nvml_read.h"
 #include "machine/host/vendor.h"
 
-/* --- what all of them answer --------------------------------------------------------------------
- */
+/* --- what all of them answer ------------------------------------------------------------------ */
 
 static inline int driver_result(void)
 {
@@ -98,8 +97,7 @@ static inline int driver_give(void **out)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-/* --- NVML ---------------------------------------------------------------------------------------
- */
+/* --- NVML ------------------------------------------------------------------------------------- */
 
 #define NVML_FN(name, params)                                                                      \
 	static int plain_##name params                                                             \
@@ -270,8 +268,7 @@ static int nvml_field_values(struct nvml_device *d, int n, struct nvml_field *f)
 	return driver_result();
 }
 
-/* --- CUDA ---------------------------------------------------------------------------------------
- */
+/* --- CUDA ------------------------------------------------------------------------------------- */
 
 static int plain_cuDeviceGetByPCIBusId(int *device, const char *address)
 {
@@ -377,8 +374,7 @@ static int cuda_module_of(struct cuda_module **out, const void *image, unsigned 
 	return driver_give((void **)out);
 }
 
-/* --- its libraries ------------------------------------------------------------------------------
- */
+/* --- its libraries ---------------------------------------------------------------------------- */
 
 #define NCCL_CALL(field, symbol, params)                                                           \
 	static int plain_nccl_##field params                                                       \
@@ -551,8 +547,7 @@ static struct cufile_answer plain_file_count_read(void *out)
 
 #pragma GCC diagnostic pop
 
-/* --- loading ------------------------------------------------------------------------------------
- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 typedef void any_fn(void);
 

@@ -176,8 +176,7 @@ static void use_driver(struct cuda *c)
 		refusal_holds(cuda_peer(&c->gpu[0], &c->gpu[1], &e), &e);
 }
 
-/* --- its libraries ------------------------------------------------------------------------------
- */
+/* --- its libraries ---------------------------------------------------------------------------- */
 
 static void play_nccl(void)
 {

@@ -27,8 +27,7 @@
 /* What a driver counts at most, at any time. */
 enum { KERNEL_COUNTERS = 4096 };
 
-/* --- network drivers ----------------------------------------------------------------------------
- */
+/* --- network drivers -------------------------------------------------------------------------- */
 
 static size_t kernel_struct_of(unsigned command)
 {
@@ -112,8 +111,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	return 0;
 }
 
-/* --- the log ------------------------------------------------------------------------------------
- */
+/* --- the log ---------------------------------------------------------------------------------- */
 
 int __real_klogctl(int type, char *buf, int n);
 int __wrap_klogctl(int type, char *buf, int n);
@@ -138,8 +136,7 @@ int __wrap_klogctl(int type, char *buf, int n)
 	return (int)left;
 }
 
-/* --- sockets ------------------------------------------------------------------------------------
- */
+/* --- sockets ---------------------------------------------------------------------------------- */
 
 int __real_socket(int family, int type, int protocol);
 int __wrap_socket(int family, int type, int protocol);
@@ -310,8 +307,7 @@ static int kernel_poll(struct pollfd *p, nfds_t n, int timeout)
 	return ready;
 }
 
-/* --- files --------------------------------------------------------------------------------------
- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 int __real_openat(int at, const char *path, int flags, ...);
 int __wrap_openat(int at, const char *path, int flags, ...);
@@ -360,8 +356,7 @@ int __wrap_statfs(const char *path, struct statfs *out)
 	return 0;
 }
 
-/* --- interfaces ---------------------------------------------------------------------------------
- */
+/* --- interfaces ------------------------------------------------------------------------------- */
 
 int __real_getifaddrs(struct ifaddrs **out);
 int __wrap_getifaddrs(struct ifaddrs **out);

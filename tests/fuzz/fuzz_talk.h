@@ -70,8 +70,7 @@ struct talk {
 /* Whose clock and polls these are; NULL: nobody's. */
 static struct talk *talking;
 
-/* --- the input ----------------------------------------------------------------------------------
- */
+/* --- the input -------------------------------------------------------------------------------- */
 
 static inline void talk_cut(struct talk *t, struct arena *a, const char *s, const char *end)
 {
@@ -115,8 +114,7 @@ static inline const struct talk_section *talk_find(const struct talk *t, size_t 
 	return found;
 }
 
-/* --- honest answers -----------------------------------------------------------------------------
- */
+/* --- honest answers --------------------------------------------------------------------------- */
 
 static inline json_t *talk_fact(json_t *v)
 {
@@ -315,8 +313,7 @@ static inline json_t *talk_honest(const struct talk *t, size_t node, const char 
 	return strcmp(ask, "collective") == 0 ? talk_collective(with) : json_object();
 }
 
-/* --- changes ------------------------------------------------------------------------------------
- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 static inline json_t *talk_member(json_t *j, const char *key)
 {
@@ -367,8 +364,7 @@ static inline void talk_changes(json_t *j, const struct talk_section *x)
 	free(text);
 }
 
-/* --- saying -------------------------------------------------------------------------------------
- */
+/* --- saying ----------------------------------------------------------------------------------- */
 
 static inline void talk_shut(int *fd)
 {
@@ -446,8 +442,7 @@ static inline void talk_say(struct talk *t, size_t node, const char *ask, long l
 	}
 }
 
-/* --- what the driver asks -----------------------------------------------------------------------
- */
+/* --- what the driver asks --------------------------------------------------------------------- */
 
 static inline bool talk_is_address(const char *s)
 {
@@ -632,8 +627,7 @@ double __wrap_clock_mono_s(void)
 	return talking ? (double)talking->now_ms / 1e3 : __real_clock_mono_s();
 }
 
-/* --- from beginning to end ----------------------------------------------------------------------
- */
+/* --- from beginning to end -------------------------------------------------------------------- */
 
 static inline void talk_join(struct talk_peer *p, struct rsh_node *n)
 {

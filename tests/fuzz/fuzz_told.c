@@ -82,8 +82,7 @@ static void report(struct arena *a, const char *text, size_t n)
 	json_decref(j);
 }
 
-/* --- requests -----------------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* Whatever is asked for is asked of the machine by a path from the root. */
 static int path_holds(const char *path)

@@ -156,8 +156,7 @@ static int get_pair(struct nvml_device *d, const char *name, const char *a, cons
 	}
 #include "machine/host/nvml.def"
 
-/* --- the machine ---------------------------------------------------------------------------------
- */
+/* --- the machine ------------------------------------------------------------------------------ */
 
 static int init(void)
 {

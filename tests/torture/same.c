@@ -187,8 +187,7 @@ bool same_as_capture(const char *capture, const char *overlay, char *where, size
 	return same;
 }
 
-/* --- folders ----------------------------------------------------------------------------------
- */
+/* --- folders ---------------------------------------------------------------------------------- */
 
 static void must(bool done, const char *path)
 {

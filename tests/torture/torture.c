@@ -81,8 +81,7 @@ static struct host *open_overlay(const char *overlay)
 	return h;
 }
 
-/* --- the plan ---------------------------------------------------------------------------------
- */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *k)
 {
@@ -136,8 +135,7 @@ static void make_plan(struct torture *t, struct host *h)
 	       plan_open_changes(&t->plan));
 }
 
-/* --- one interruption -------------------------------------------------------------------------
- */
+/* --- one interruption ------------------------------------------------------------------------- */
 
 static size_t apply_to(struct torture *t, const char *overlay, struct fault_plan fault, int *result)
 {
@@ -237,8 +235,7 @@ static bool one_point(struct torture *t, const struct way *way, size_t at, const
 	return true;
 }
 
-/* --- all of them ------------------------------------------------------------------------------
- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 /* The points of all ways in a row; 0 after the last. */
 static size_t point(const struct torture *t, size_t i, const struct way **way)

@@ -31,8 +31,7 @@
 
 #include "memory_host.h"
 
-/* --- a bench that does what it is told, on a clock of its own ------------------------------------
- */
+/* --- a bench that does what it is told, on a clock of its own --------------------------------- */
 struct script {
 	double clock;
 	double cost;			   /* of a sample, seconds */

@@ -97,8 +97,7 @@ static void lab_close(struct lab *l)
 
 static const char *places[] = { "/var/tmp", "/dev/shm" };
 
-/* --- pages that describe themselves --------------------------------------------------------------
- */
+/* --- pages that describe themselves ----------------------------------------------------------- */
 static void pages(void **state)
 {
 	enum { N = 4 };
@@ -134,8 +133,7 @@ static void pages(void **state)
 		assert_int_not_equal(memcmp(block + 64, block + i * DISK_PAGE + 64, 64), 0);
 }
 
-/* --- every case ----------------------------------------------------------------------------------
- */
+/* --- every case ------------------------------------------------------------------------------- */
 static void check_cases(const struct record *r, bool direct)
 {
 	size_t through = 0;
@@ -180,8 +178,7 @@ static void every_case(void **state)
 	}
 }
 
-/* --- one case by hand ----------------------------------------------------------------------------
- */
+/* --- one case by hand ------------------------------------------------------------------------- */
 struct one {
 	struct lab l;
 	struct bench_cases all;
@@ -401,8 +398,7 @@ static void interrupted(void **state)
 	one_close(&o);
 }
 
-/* --- what cannot be measured ---------------------------------------------------------------------
- */
+/* --- what cannot be measured ------------------------------------------------------------------ */
 static const char *none_for(struct lab *l, const char *dir)
 {
 	struct bench_cases all = { 0 };
@@ -596,8 +592,7 @@ static void killed(void **state)
 	lab_close(&l);
 }
 
-/* --- the way to the disk -------------------------------------------------------------------------
- */
+/* --- the way to the disk ---------------------------------------------------------------------- */
 static struct fact_int seen_int(long long v)
 {
 	return (struct fact_int){ .f = { .seen = SEEN_OK, .leaf = "test" }, .v = v };
@@ -654,8 +649,7 @@ static void links(void **state)
 	arena_free(&a);
 }
 
-/* --- files that are there ------------------------------------------------------------------------
- */
+/* --- files that are there --------------------------------------------------------------------- */
 static void put_file(const char *dir, const char *name, size_t bytes)
 {
 	char path[256];
@@ -922,8 +916,7 @@ static void changed_load(void **state)
 	lab_close(&l);
 }
 
-/* --- a mapped file that is cut ------------------------------------------------------------------
- */
+/* --- a mapped file that is cut ---------------------------------------------------------------- */
 
 /* Half is read, then the file gets another length. The sum of what was read; whether it was lost.
  */
@@ -1006,8 +999,7 @@ static void cut_while_mapped(void **state)
 	lab_close(&l);
 }
 
-/* --- what a folder stands on ---------------------------------------------------------------------
- */
+/* --- what a folder stands on ------------------------------------------------------------------ */
 static const struct {
 	const char *path, *target; /* "": a file; NULL: a folder */
 } tree[] = {

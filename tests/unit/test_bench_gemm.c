@@ -23,8 +23,7 @@
 #include "measure/bench/gpu_load.h"
 #include "measure/bench/bench.h"
 
-/* --- number formats -----------------------------------------------------------------------------
- */
+/* --- number formats --------------------------------------------------------------------------- */
 
 static void test_codes_there_and_back(void **state)
 {
@@ -179,8 +178,7 @@ static void test_names(void **state)
 	arena_free(&a);
 }
 
-/* --- the load signature -------------------------------------------------------------------------
- */
+/* --- the load signature ----------------------------------------------------------------------- */
 
 static void test_verdicts(void **state)
 {
@@ -323,8 +321,7 @@ static void test_verdicts(void **state)
 	}
 }
 
-/* --- collectives, the pure part -----------------------------------------------------------------
- */
+/* --- collectives, the pure part --------------------------------------------------------------- */
 
 static void test_collective_numbers(void **state)
 {
@@ -373,8 +370,7 @@ static void test_nccl_log(void **state)
 	assert_string_equal(p.via, "");
 }
 
-/* --- on stand-ins -------------------------------------------------------------------------------
- */
+/* --- on stand-ins ----------------------------------------------------------------------------- */
 
 static void stub(const char *cuda, const char *cublaslt, const char *nccl)
 {

@@ -88,8 +88,7 @@ static const char *error_of(struct arena *a, const struct bench *b, const char *
 	return r->cases[0].error;
 }
 
-/* --- what goes right ----------------------------------------------------------------------------
- */
+/* --- what goes right -------------------------------------------------------------------------- */
 
 static void test_all(void **state)
 {
@@ -221,8 +220,7 @@ static void test_twins(void **state)
 	assert_true(cuda_random(0, 2) == UINT64_C(0x6e789e6aa1b965f4));
 }
 
-/* --- what goes wrong ----------------------------------------------------------------------------
- */
+/* --- what goes wrong -------------------------------------------------------------------------- */
 
 static void test_wrong_results(void **state)
 {
@@ -353,8 +351,7 @@ static void test_lost(void **state)
 	arena_free(&a);
 }
 
-/* --- the driver ---------------------------------------------------------------------------------
- */
+/* --- the driver ------------------------------------------------------------------------------- */
 
 static void test_waits_end(void **state)
 {

@@ -34,8 +34,7 @@
 #include "measure/bench/net/serve.h"
 #include "measure/bench/net/stream.h"
 
-/* --- messages -----------------------------------------------------------------------------------
- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void test_openings(void **state)
 {
@@ -169,8 +168,7 @@ static void test_error_text(void **state)
 	assert_string_equal(back.error.text, "a?[2Jb?c?");
 }
 
-/* --- data ---------------------------------------------------------------------------------------
- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 static uint8_t *stream_bytes(uint64_t test, size_t index, size_t n)
 {
@@ -399,8 +397,7 @@ static void test_no_rdma(void **state)
 	arena_free(&a);
 }
 
-/* --- small things -------------------------------------------------------------------------------
- */
+/* --- small things ----------------------------------------------------------------------------- */
 
 static void test_addresses(void **state)
 {
@@ -490,8 +487,7 @@ static void test_tokens(void **state)
 	unlink(fifo);
 }
 
-/* --- a server to play with ----------------------------------------------------------------------
- */
+/* --- a server to play with -------------------------------------------------------------------- */
 
 static const struct token secret = { "a token for tests", 17 };
 
@@ -840,8 +836,7 @@ static void test_senseless_client(void **state)
 	house_close(&h);
 }
 
-/* --- a peer that lies ---------------------------------------------------------------------------
- */
+/* --- a peer that lies ------------------------------------------------------------------------- */
 
 enum lie {
 	LIE_NONE,
@@ -1096,8 +1091,7 @@ static void test_liars(void **state)
 	}
 }
 
-/* --- the benches --------------------------------------------------------------------------------
- */
+/* --- the benches ------------------------------------------------------------------------------ */
 
 static const struct bench *const network_benches[] = { &bench_tcp, &bench_tcp_latency,
 						       &bench_tcp_connect, &bench_tcp_idle };

@@ -367,8 +367,7 @@ static void says_what_did_not_run(void **state)
 	arena_free(&a);
 }
 
-/* --- frequency, waking, idle states ------------------------------------------------------------
- */
+/* --- frequency, waking, idle states ----------------------------------------------------------- */
 
 static void chain_adds_up(void **state)
 {
@@ -523,8 +522,7 @@ static void idle_states_are_named(void **state)
 	arena_free(&a);
 }
 
-/* --- pages and JSON ----------------------------------------------------------------------------
- */
+/* --- pages and JSON --------------------------------------------------------------------------- */
 
 static double series_of(double level, size_t i)
 {

@@ -16,8 +16,7 @@
 #include "many/cluster/inventory.h"
 #include "many/cluster/rsh.h"
 
-/* --- announcements ------------------------------------------------------------------------------
- */
+/* --- announcements ---------------------------------------------------------------------------- */
 
 static const struct hello full = {
 	.token = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
@@ -134,8 +133,7 @@ static void lldp_names_its_sender(void **state)
 	assert_false(lldp_read(lldp_frame, 9, &l));
 }
 
-/* --- addresses, firewall, command lines ---------------------------------------------------------
- */
+/* --- addresses, firewall, command lines ------------------------------------------------------- */
 
 static bool same(const char *x, const char *y)
 {
@@ -240,8 +238,7 @@ static void command_lines(void **state)
 	arena_free(&a);
 }
 
-/* --- nodes as text ------------------------------------------------------------------------------
- */
+/* --- nodes as text ---------------------------------------------------------------------------- */
 
 /* 'KEY' for "KEY"; a node a text, the last NULL. */
 static struct cluster nodes_of(struct arena *a, const char *const *texts)

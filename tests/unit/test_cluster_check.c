@@ -30,8 +30,7 @@ static size_t roll(size_t n)
 	return (size_t)(dice % n);
 }
 
-/* --- pairs --------------------------------------------------------------------------------------
- */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 static bool not_zero_one(void *ctx, size_t a, size_t b)
 {
@@ -63,8 +62,7 @@ static void test_pairs(void **state)
 	arena_free(&arena);
 }
 
-/* --- clusters made by hand ----------------------------------------------------------------------
- */
+/* --- clusters made by hand -------------------------------------------------------------------- */
 
 enum { TWINS = 2 };
 
@@ -196,8 +194,7 @@ static struct check make_check(struct cluster *k)
 	return c;
 }
 
-/* --- planted faults -----------------------------------------------------------------------------
- */
+/* --- planted faults --------------------------------------------------------------------------- */
 
 enum fault { FAULT_NODE, FAULT_CAGE, FAULT_PORT, FAULT_OUT, FAULT_IN, FAULT_PATH, FAULTS };
 
@@ -421,8 +418,7 @@ static void test_nothing_wrong(void **state)
 	}
 }
 
-/* --- two passes ---------------------------------------------------------------------------------
- */
+/* --- two passes ------------------------------------------------------------------------------- */
 
 /* A node that is measured only in one round at first: its partner is as suspect as it is, until the
  * second pass pairs both with good ones. */
@@ -544,8 +540,7 @@ static void test_odd_sets(void **state)
 	arena_free(&arena);
 }
 
-/* --- figures ------------------------------------------------------------------------------------
- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 static void test_bands(void **state)
 {
@@ -627,8 +622,7 @@ static void test_paths(void **state)
 	arena_free(&arena);
 }
 
-/* --- symptoms -----------------------------------------------------------------------------------
- */
+/* --- symptoms --------------------------------------------------------------------------------- */
 
 static const struct cluster_finding *find(const struct check *c, const char *code)
 {
@@ -791,8 +785,7 @@ static void test_forwarding(void **state)
 	arena_free(&arena);
 }
 
-/* --- JSON ---------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static void test_earlier(void **state)
 {

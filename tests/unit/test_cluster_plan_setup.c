@@ -49,8 +49,7 @@ static void open_lab(struct lab *l)
 	l->h = lab_host(l);
 }
 
-/* --- the two knobs -----------------------------------------------------------------------------
- */
+/* --- the two knobs ---------------------------------------------------------------------------- */
 
 static const char *value(struct lab *l, const struct knob *k)
 {
@@ -201,8 +200,7 @@ static void test_block_edited(void **state)
 	lab_close(&l);
 }
 
-/* --- a node's setup ----------------------------------------------------------------------------
- */
+/* --- a node's setup --------------------------------------------------------------------------- */
 
 static const struct machine *probe(struct lab *l)
 {

@@ -256,8 +256,7 @@ static void threads(void **state)
 		assert_int_equal(confined(0, CONFINED_CALLS, starts_thread), EPERM);
 }
 
-/* --- a terminal --------------------------------------------------------------------------------
- */
+/* --- a terminal ------------------------------------------------------------------------------- */
 
 /* In a session whose terminal this is, as root's shell has one: 1 when a key was put into it. */
 static int in_terminal(unsigned needs, bool fenced)
@@ -293,8 +292,7 @@ static void terminal(void **state)
 	assert_int_equal(in_terminal(CONFINE_SCREEN, true), 0);
 }
 
-/* --- rights -------------------------------------------------------------------------------------
- */
+/* --- rights ----------------------------------------------------------------------------------- */
 
 static int without_rights(void)
 {

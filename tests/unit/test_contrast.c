@@ -34,8 +34,7 @@ static void assert_near(double got, double wanted, double within)
 		fail_msg("%.12g, not %.12g", got, wanted);
 }
 
-/* --- how often is asked --------------------------------------------------------------------------
- */
+/* --- how often is asked ----------------------------------------------------------------------- */
 
 /* Passes everything on to a capture, and counts. */
 struct counting {
@@ -141,8 +140,7 @@ static void test_every_second(void **state)
 	arena_free(&a);
 }
 
-/* --- rows ----------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static void test_rates(void **state)
 {
@@ -184,8 +182,7 @@ static void test_rates(void **state)
 	arena_free(&a);
 }
 
-/* --- two recordings ------------------------------------------------------------------------------
- */
+/* --- two recordings --------------------------------------------------------------------------- */
 
 enum { QUIET = 24, ROWS = 400 };
 

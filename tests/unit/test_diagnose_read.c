@@ -126,8 +126,7 @@ static void format_is(const struct bag *b, const char *name)
 	assert_true(b->ev.files[0].used > 0);
 }
 
-/* --- logs ----------------------------------------------------------------------------------------
- */
+/* --- logs ------------------------------------------------------------------------------------- */
 
 static void test_hf(void **state)
 {
@@ -429,8 +428,7 @@ static void test_plain(void **state)
 	drop(&b);
 }
 
-/* --- communication -------------------------------------------------------------------------------
- */
+/* --- communication ---------------------------------------------------------------------------- */
 
 static void test_nccl_tests(void **state)
 {
@@ -522,8 +520,7 @@ static void test_nccl(void **state)
 	drop(&b);
 }
 
-/* --- machines ------------------------------------------------------------------------------------
- */
+/* --- machines --------------------------------------------------------------------------------- */
 
 static void test_smi(void **state)
 {
@@ -647,8 +644,7 @@ static void test_recording(void **state)
 	rmdir(dir);
 }
 
-/* --- profiles ------------------------------------------------------------------------------------
- */
+/* --- profiles --------------------------------------------------------------------------------- */
 
 static void test_nsys_csv(void **state)
 {
@@ -776,8 +772,7 @@ static void test_packed(void **state)
 	rmdir(dir);
 }
 
-/* --- SQLite --------------------------------------------------------------------------------------
- */
+/* --- SQLite ----------------------------------------------------------------------------------- */
 
 /* The functions are asked of the library itself: building needs no header of it. */
 static bool make_db(const char *path, const char *sql)
@@ -908,8 +903,7 @@ static void test_sqlite(void **state)
 	rmdir(dir);
 }
 
-/* --- real runs -----------------------------------------------------------------------------------
- */
+/* --- real runs -------------------------------------------------------------------------------- */
 
 static bool ends(const char *s, const char *with)
 {
@@ -977,8 +971,7 @@ static void test_real(void **state)
 	globfree(&g);
 }
 
-/* --- what is no evidence -------------------------------------------------------------------------
- */
+/* --- what is no evidence ---------------------------------------------------------------------- */
 
 static void write_file(const char *path, const char *text, size_t n)
 {
@@ -1035,8 +1028,7 @@ static void test_unknown(void **state)
 	rmdir(dir);
 }
 
-/* --- behind what passes a job's output on --------------------------------------------------------
- */
+/* --- behind what passes a job's output on ----------------------------------------------------- */
 
 /* Each line of the file behind the prefix. */
 static void prefixed(char *path, size_t n, const char *name, const char *prefix)

@@ -182,8 +182,7 @@ static void test_tables(void **state)
 	arena_free(&a);
 }
 
-/* --- what is made of the answers ---------------------------------------------------------------
- */
+/* --- what is made of the answers -------------------------------------------------------------- */
 static void state_is(const char *id, const struct doctor_case *row, enum doctor_state want,
 		     const char *why)
 {
@@ -298,8 +297,7 @@ static void test_choosing(void **state)
 	arena_free(&a);
 }
 
-/* --- before a test ------------------------------------------------------------------------------
- */
+/* --- before a test ---------------------------------------------------------------------------- */
 static void test_gate(void **state)
 {
 	static const struct {
@@ -333,8 +331,7 @@ static void test_gate(void **state)
 	}
 }
 
-/* --- after a fix --------------------------------------------------------------------------------
- */
+/* --- after a fix ------------------------------------------------------------------------------ */
 static struct record *run_of(struct arena *a, double level, double spread, unsigned seed)
 {
 	enum { N = 60, EACH = 20 };

@@ -188,8 +188,7 @@ static int put(struct host *h, const char *text)
 	return host_put(h, in_box("file"), text, strlen(text), 0640);
 }
 
-/* --- adding ------------------------------------------------------------------------------------
- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 static void test_append(void **state)
 {
@@ -236,8 +235,7 @@ static void test_append_link(void **state)
 	host_close(h);
 }
 
-/* --- replacing ---------------------------------------------------------------------------------
- */
+/* --- replacing -------------------------------------------------------------------------------- */
 
 static void test_put(void **state)
 {
@@ -389,8 +387,7 @@ static void test_put_on_mount_lost(void **state)
 	host_close(h);
 }
 
-/* --- folders, links, names ---------------------------------------------------------------------
- */
+/* --- folders, links, names -------------------------------------------------------------------- */
 
 static void test_names(void **state)
 {
@@ -433,8 +430,7 @@ static void test_names(void **state)
 	host_close(h);
 }
 
-/* --- files of the kernel -----------------------------------------------------------------------
- */
+/* --- files of the kernel ---------------------------------------------------------------------- */
 
 static void test_write(void **state)
 {
@@ -461,8 +457,7 @@ static void test_write(void **state)
 	host_close(h);
 }
 
-/* --- the lock ----------------------------------------------------------------------------------
- */
+/* --- the lock --------------------------------------------------------------------------------- */
 
 static void test_lock(void **state)
 {

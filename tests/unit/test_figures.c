@@ -50,8 +50,7 @@ static void test_size(void **state)
 	arena_free(&a);
 }
 
-/* --- a recording --------------------------------------------------------------------------------
- */
+/* --- a recording ------------------------------------------------------------------------------ */
 
 enum { CLOCK, REASONS, POWER, COLUMNS };
 
@@ -116,8 +115,7 @@ static void test_no_gpu(void **state)
 	arena_free(&a);
 }
 
-/* --- a ledger -----------------------------------------------------------------------------------
- */
+/* --- a ledger --------------------------------------------------------------------------------- */
 
 static struct ledger_row row(const char *setting, const char *machine, double ratio, double low,
 			     double high, enum ruling_kind verdict)

@@ -81,8 +81,7 @@ static struct instant instant_two(const struct monitor *mon, double *before, con
 					 { 2, 1, before }, { 2, 1, before }, { 2, 1, before } } };
 }
 
-/* --- looks ---------------------------------------------------------------------------------------
- */
+/* --- looks ------------------------------------------------------------------------------------ */
 
 static void test_columns(void **state)
 {
@@ -195,8 +194,7 @@ static void test_unified(void **state)
 	unsee(&s);
 }
 
-/* --- instants ------------------------------------------------------------------------------------
- */
+/* --- instants --------------------------------------------------------------------------------- */
 
 static const struct column_of two[] = { { NULL, "", false }, { NULL, "eth0", false } };
 
@@ -233,8 +231,7 @@ static void test_frames(void **state)
 	assert_near(instant_value(&f, "net.received", "eth0"), 2000, 1e-9);
 }
 
-/* --- recordings ----------------------------------------------------------------------------------
- */
+/* --- recordings ------------------------------------------------------------------------------- */
 
 struct tally {
 	size_t rows;
@@ -489,8 +486,7 @@ static void test_flipped(void **state)
 	}
 }
 
-/* --- pages ---------------------------------------------------------------------------------------
- */
+/* --- pages ------------------------------------------------------------------------------------ */
 
 static void test_page(void **state)
 {

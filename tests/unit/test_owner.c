@@ -558,8 +558,7 @@ static void every_failure(void **state)
 	assert_true(named > 5);
 }
 
-/* --- the user's own connection -----------------------------------------------------------------
- */
+/* --- the user's own connection ---------------------------------------------------------------- */
 
 static const char *links_for(struct world *w, const char *connection)
 {

@@ -474,8 +474,7 @@ static void schemas(void **state)
 	arena_free(&f.a);
 }
 
-/* --- the script ----------------------------------------------------------------------------------
- */
+/* --- the script ------------------------------------------------------------------------------- */
 
 static const char *script_of(struct fixture *f, const struct plan *p)
 {

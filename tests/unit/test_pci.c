@@ -185,8 +185,7 @@ static void test_without_link(void **state)
 	assert_int_equal(f.pcie_cap.f.seen, SEEN_ABSENT);
 }
 
-/* --- whole machines ------------------------------------------------------------------------------
- */
+/* --- whole machines --------------------------------------------------------------------------- */
 
 #define DEV "c/root/sys/bus/pci/devices/"
 

@@ -12,8 +12,7 @@
 #include "tune/persist/persist.h"
 #include "tune/persist/quote.h"
 
-/* --- quoting -----------------------------------------------------------------------------------
- */
+/* --- quoting ---------------------------------------------------------------------------------- */
 
 typedef const char *quoter(struct arena *a, const char *s, const char **why);
 
@@ -78,8 +77,7 @@ static void test_quote_modprobe(void **state)
 	arena_free(&a);
 }
 
-/* --- making ------------------------------------------------------------------------------------
- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 struct box {
 	struct arena a;
@@ -170,8 +168,7 @@ static void test_nothing(void **state)
 	arena_free(&b.a);
 }
 
-/* --- udev --------------------------------------------------------------------------------------
- */
+/* --- udev ------------------------------------------------------------------------------------- */
 
 static const char disks[] =
 	"{'storage': {'disks': ["
@@ -276,8 +273,7 @@ static void test_udev_class(void **state)
 	arena_free(&b.a);
 }
 
-/* --- links -------------------------------------------------------------------------------------
- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 static const char links[] =
 	"{'net': {'nics': ["
@@ -386,8 +382,7 @@ static void test_netplan(void **state)
 	arena_free(&a);
 }
 
-/* --- who would win -----------------------------------------------------------------------------
- */
+/* --- who would win ---------------------------------------------------------------------------- */
 
 static void test_losers(void **state)
 {
@@ -556,8 +551,7 @@ static void test_sysctl_order(void **state)
 	}
 }
 
-/* --- the request -------------------------------------------------------------------------------
- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 static void test_request(void **state)
 {
@@ -702,8 +696,7 @@ static void test_find(void **state)
 	arena_free(&a);
 }
 
-/* --- the files themselves ----------------------------------------------------------------------
- */
+/* --- the files themselves --------------------------------------------------------------------- */
 
 static void test_file_value(void **state)
 {

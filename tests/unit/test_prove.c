@@ -560,8 +560,7 @@ static void test_many_short(void **state)
 	assert_true(unshown);
 }
 
-/* --- cut off anywhere --------------------------------------------------------------------------
- */
+/* --- cut off anywhere ------------------------------------------------------------------------- */
 
 enum { POINTS = 500 };
 

@@ -26,8 +26,7 @@ static void near_to(double got, double want, double within)
 		fail_msg("%.15g, not %.15g", got, want);
 }
 
-/* --- ranks --------------------------------------------------------------------------------------
- */
+/* --- ranks ------------------------------------------------------------------------------------ */
 
 /* By hand: the negative ranks are 1 and 5, and 14 of 256 signs give a sum of up to 6. A sum of up
  * to 3 comes up 5 times, of up to 4 seven times, more than 2.5 %: four means of two are cut off. */
@@ -114,8 +113,7 @@ static void test_rank_zeros(void **state)
 	assert_true(i.low <= 0);
 }
 
-/* --- looks --------------------------------------------------------------------------------------
- */
+/* --- looks ------------------------------------------------------------------------------------ */
 static void test_looks(void **state)
 {
 	struct ruling out;
@@ -182,8 +180,7 @@ static void test_kinds(void **state)
 	assert_string_equal(ruling_name(RULING_NO_DIFFERENCE), "no-difference");
 }
 
-/* --- A/A and guards -----------------------------------------------------------------------------
- */
+/* --- A/A and guards --------------------------------------------------------------------------- */
 static void test_same(void **state)
 {
 	struct same out;
@@ -261,8 +258,7 @@ static void test_guards(void **state)
 	assert_true(g.early && !g.veto);
 }
 
-/* --- simulated machines -------------------------------------------------------------------------
- */
+/* --- simulated machines ----------------------------------------------------------------------- */
 struct count {
 	size_t kind[RULING_UNDECIDED + 1];
 	double windows; /* of a trial */
@@ -343,8 +339,7 @@ static void test_scenes(void **state)
 	assert_true(wrong[SCENE_WANDER] >= 40 && wrong[SCENE_STEP] >= 40);
 }
 
-/* --- order --------------------------------------------------------------------------------------
- */
+/* --- order ------------------------------------------------------------------------------------ */
 static void test_order(void **state)
 {
 	size_t b = 0, same = 0, at[30];

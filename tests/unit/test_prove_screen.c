@@ -184,8 +184,7 @@ static void test_screen_rates(void **state)
 	arena_free(&a);
 }
 
-/* --- confirmation -------------------------------------------------------------------------------
- */
+/* --- confirmation ----------------------------------------------------------------------------- */
 static void test_confirm(void **state)
 {
 	enum { MEMBERS = 6, TRIALS = 4000, N = 24 };
@@ -240,8 +239,7 @@ static void test_confirm_edges(void **state)
 	}
 }
 
-/* --- time and groups ----------------------------------------------------------------------------
- */
+/* --- time and groups -------------------------------------------------------------------------- */
 static void test_time(void **state)
 {
 	struct screen_cost c = { .window_s = 5, .switch_s = 2, .warm_up_s = 30, .settings = 30 };

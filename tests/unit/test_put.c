@@ -217,8 +217,7 @@ static void test_names(void **state)
 		skip();
 }
 
-/* --- the lock ----------------------------------------------------------------------------------
- */
+/* --- the lock --------------------------------------------------------------------------------- */
 
 /* Takes the place of the C library's: the file may be another by the time it is locked. */
 static char swapped[320];

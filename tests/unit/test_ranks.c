@@ -21,8 +21,7 @@
 #include "measure/bench/net/world.h"
 #include "measure/bench/ranks.h"
 
-/* --- environments -------------------------------------------------------------------------------
- */
+/* --- environments ----------------------------------------------------------------------------- */
 
 /* "NAME=value" lines. */
 static const char *get(void *ctx, const char *name)
@@ -166,8 +165,7 @@ static void test_hosts(void **state)
 	arena_free(&a);
 }
 
-/* --- frames -------------------------------------------------------------------------------------
- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static int there_and_back(const struct wire_frame *f, struct wire_frame *out)
 {
@@ -226,8 +224,7 @@ static void test_frames(void **state)
 	assert_int_equal(there_and_back(&f, &out), -EBADMSG);
 }
 
-/* --- coming together ----------------------------------------------------------------------------
- */
+/* --- coming together -------------------------------------------------------------------------- */
 
 struct rank {
 	struct world_ask ask;

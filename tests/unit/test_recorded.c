@@ -102,8 +102,7 @@ static void change_two(struct lab *l)
 	lab_change(l, "memory.dirty", KNOB_SYSCTL, "vm.dirty_ratio", "5");
 }
 
-/* --- the writer --------------------------------------------------------------------------------
- */
+/* --- the writer ------------------------------------------------------------------------------- */
 
 /* An addition that failed in its middle is made again, and nothing is lost by its first half. */
 static void test_again(void **state)
@@ -154,8 +153,7 @@ static void test_again(void **state)
 	lab_close(&l);
 }
 
-/* --- before a write ----------------------------------------------------------------------------
- */
+/* --- before a write --------------------------------------------------------------------------- */
 
 static void test_intent_first(void **state)
 {
@@ -207,8 +205,7 @@ static void test_boot_first(void **state)
 	lab_close(&l);
 }
 
-/* --- at the write itself -----------------------------------------------------------------------
- */
+/* --- at the write itself ---------------------------------------------------------------------- */
 
 /* While the intent was on its way to the disk somebody set another value: it stays. */
 static void test_meanwhile(void **state)
@@ -276,8 +273,7 @@ static void test_side_unreadable(void **state)
 	assert_int_equal(unread, 1);
 }
 
-/* --- taking back -------------------------------------------------------------------------------
- */
+/* --- taking back ------------------------------------------------------------------------------ */
 
 /* Whether it is still the same device has to be seen. */
 static void test_place_unseen(void **state)
@@ -334,8 +330,7 @@ static void test_unread_is_left(void **state)
 	}
 }
 
-/* --- what is said of it ------------------------------------------------------------------------
- */
+/* --- what is said of it ----------------------------------------------------------------------- */
 
 static void test_said_is_recorded(void **state)
 {

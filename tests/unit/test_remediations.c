@@ -19,8 +19,7 @@
 static const char *const machines[] = { "cpu-256",  "dev-vm",	"dgx-spark", "h200-x4",
 					"hgx-h100", "igx-orin", "nothing" };
 
-/* --- rows of facts -----------------------------------------------------------------------------
- */
+/* --- rows of facts ---------------------------------------------------------------------------- */
 
 /* What should be written: "kind name[ of object] = value", "; "-separated; or, after "hand: ", a
  * part of the sentence. NULL: the finding does not fail. */
@@ -1019,8 +1018,7 @@ static void test_units(void **state)
 	CHECK_ROWS(rows);
 }
 
-/* --- captured machines -------------------------------------------------------------------------
- */
+/* --- captured machines ------------------------------------------------------------------------ */
 
 static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *k)
 {

@@ -18,8 +18,7 @@
 
 static const struct chart_mark none = { NAN, NAN, NULL };
 
-/* --- what every chart has to keep ----------------------------------------------------------------
- */
+/* --- what every chart has to keep ------------------------------------------------------------- */
 
 /* Tags open and close in order, nothing is NAN, nothing runs as a program. */
 static void well_formed(const char *svg)
@@ -72,8 +71,7 @@ static void fits(const char *text, int width, bool ascii)
 	}
 }
 
-/* --- samples ------------------------------------------------------------------------------------
- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 enum { MANY = 100000, MOMENTS = 3000 };
 
@@ -227,8 +225,7 @@ static struct chart_timeline timeline(void)
 					.n_spans = 2 };
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void test_scale(void **state)
 {

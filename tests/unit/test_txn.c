@@ -259,8 +259,7 @@ static void test_no_way_back(void **state)
 	}
 }
 
-/* --- what a write resets besides --------------------------------------------------------------
- */
+/* --- what a write resets besides -------------------------------------------------------------- */
 
 static void test_sides(void **state)
 {
@@ -411,8 +410,7 @@ static void test_side_status(void **state)
 	lab_close(&l);
 }
 
-/* --- knobs that cannot be read ----------------------------------------------------------------
- */
+/* --- knobs that cannot be read ---------------------------------------------------------------- */
 
 static void test_no_getter(void **state)
 {
@@ -443,8 +441,7 @@ static void test_no_getter(void **state)
 	lab_close(&l);
 }
 
-/* --- reboots ----------------------------------------------------------------------------------
- */
+/* --- reboots ---------------------------------------------------------------------------------- */
 
 static void reboot(struct lab *l)
 {
@@ -662,8 +659,7 @@ static void test_boot_unknown(void **state)
 	lab_close(&l);
 }
 
-/* --- several at a time, and none --------------------------------------------------------------
- */
+/* --- several at a time, and none -------------------------------------------------------------- */
 
 static void test_locked(void **state)
 {
@@ -736,8 +732,7 @@ static void test_readonly(void **state)
 	lab_close(&l);
 }
 
-/* --- crashes ----------------------------------------------------------------------------------
- */
+/* --- crashes ---------------------------------------------------------------------------------- */
 
 static void fill(struct lab *l)
 {

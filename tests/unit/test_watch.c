@@ -20,8 +20,7 @@
 #define SWAP_ID "memory.swappiness"
 #define CONF "m/root/etc/gputune/watch.conf"
 
-/* --- a source that is told what happens when ---------------------------------------------------
- */
+/* --- a source that is told what happens when -------------------------------------------------- */
 
 struct fake;
 
@@ -119,8 +118,7 @@ static void fake_listen(struct source *s, const struct mark *marks, size_t n, bo
 static const struct source_ops fake_ops = { fake_now,	fake_time,   fake_wait, fake_busy,
 					    fake_stamp, fake_listen, NULL };
 
-/* --- a run -------------------------------------------------------------------------------------
- */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 enum { LINES = 200 };
 
@@ -252,8 +250,7 @@ static void set10(struct fake *f)
 	}
 #define WROTE .kind = HINT_PATH, .via = "fanotify", .what = SWAP
 
-/* --- noticing ----------------------------------------------------------------------------------
- */
+/* --- noticing --------------------------------------------------------------------------------- */
 
 static void test_quiet(void **state)
 {
@@ -397,8 +394,7 @@ static void unlock_clock(struct fake *f)
 	assert_int_equal(knob_set(f->lab->h, &f->lab->a, &k, "unlocked", &e), 0);
 }
 
-/* --- transactions of our own -------------------------------------------------------------------
- */
+/* --- transactions of our own ------------------------------------------------------------------ */
 
 static void apply_again(struct fake *f)
 {
@@ -578,8 +574,7 @@ static void test_journal_replaced(void **state)
 	trial_end(&t);
 }
 
-/* --- policies ----------------------------------------------------------------------------------
- */
+/* --- policies --------------------------------------------------------------------------------- */
 
 static void test_reapply(void **state)
 {
@@ -973,8 +968,7 @@ static void test_apart_stuck(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-/* --- the policy file ---------------------------------------------------------------------------
- */
+/* --- the policy file -------------------------------------------------------------------------- */
 
 static void refused(struct trial *t, const char *text, const char *where, const char *what)
 {
@@ -1077,8 +1071,7 @@ static void test_interval(void **state)
 	assert_int_equal(ms, 86400000);
 }
 
-/* --- the service manager and the journal -------------------------------------------------------
- */
+/* --- the service manager and the journal ------------------------------------------------------ */
 
 static int listener(struct trial *t, const char *name, char *path, size_t cap)
 {

@@ -204,8 +204,7 @@ static void test_bench(void **state)
 	arena_free(&a);
 }
 
-/* --- a bench that tells for how long it was asked -----------------------------------------------
- */
+/* --- a bench that tells for how long it was asked --------------------------------------------- */
 
 static double told_s;
 

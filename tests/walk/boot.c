@@ -95,8 +95,7 @@ static void tmpfiles_line(struct line *l)
 	host_write(l->h, word[1], at);
 }
 
-/* --- udev --------------------------------------------------------------------------------------
- */
+/* --- udev ------------------------------------------------------------------------------------- */
 
 /* The text between quotes behind key. */
 static const char *quoted(struct line *l, const char *key)
@@ -163,8 +162,7 @@ static void udev_line(struct line *l)
 				   value);
 }
 
-/* --- links, modules, boot arguments ------------------------------------------------------------
- */
+/* --- links, modules, boot arguments ----------------------------------------------------------- */
 
 static const char *interface;
 

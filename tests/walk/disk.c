@@ -142,8 +142,7 @@ const struct node *disk_node(const char *path)
 	return n && n->kind != NODE_LOWER ? n : NULL;
 }
 
-/* --- looking -----------------------------------------------------------------------------------
- */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 /* What was written there; one that is gone where it or a folder on its way is. NULL: ask below. */
 static const struct node *above(struct map *m, const char *path)
@@ -334,8 +333,7 @@ struct overlay *overlay_open(struct store *below, const char *folder, struct err
 	return &m->o;
 }
 
-/* --- writing -----------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void make_folders(struct memory *m, const char *path)
 {

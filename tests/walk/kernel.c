@@ -74,8 +74,7 @@ static struct node node_copy(const struct node *n)
 	return out;
 }
 
-/* --- making a change ---------------------------------------------------------------------------
- */
+/* --- making a change -------------------------------------------------------------------------- */
 
 /* len: of its data, how much of it. */
 static void make(const struct change *c, size_t len)
@@ -149,8 +148,7 @@ static int change(struct change c)
 	return 0;
 }
 
-/* --- what is on disk ---------------------------------------------------------------------------
- */
+/* --- what is on disk -------------------------------------------------------------------------- */
 
 void kernel_sync(void)
 {
@@ -217,8 +215,7 @@ static void sync_path(const char *path, bool mode_too)
 		kernel_sync();
 }
 
-/* --- calls -------------------------------------------------------------------------------------
- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 void kernel_cut_at(unsigned calls, void (*cut)(void *ctx), void *ctx)
 {

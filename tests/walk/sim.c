@@ -85,8 +85,7 @@ struct host *__wrap_host_open_overlay(const char *capture, const char *overlay, 
 	return h ? door_open(h) : NULL;
 }
 
-/* --- verbs -------------------------------------------------------------------------------------
- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 enum { KILLED = -1 };
 
@@ -282,8 +281,7 @@ static bool make_move(const char *text)
 		       : wrong("\"%s\" ends with %d", text, code);
 }
 
-/* --- judging -----------------------------------------------------------------------------------
- */
+/* --- judging ---------------------------------------------------------------------------------- */
 
 struct compared {
 	struct host *ours, *twin;
@@ -471,8 +469,7 @@ bool sim_walk(const char *machine, const struct walk *w, char *why)
 	return end(false);
 }
 
-/* --- choosing ----------------------------------------------------------------------------------
- */
+/* --- choosing --------------------------------------------------------------------------------- */
 
 static void choose_happening(char *out, size_t cap, unsigned (*next)(void *ctx), void *ctx)
 {

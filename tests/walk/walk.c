@@ -27,8 +27,7 @@ static const char *machine = MACHINES "/igx-orin";
 static FILE *said; /* where we speak: the verbs write into nothing */
 static unsigned long long played;
 
-/* --- chance: splitmix64 ------------------------------------------------------------------------
- */
+/* --- chance: splitmix64 ----------------------------------------------------------------------- */
 
 static unsigned next_number(void *ctx)
 {
@@ -50,8 +49,7 @@ static void choose_walk(unsigned long long seed, struct walk *w)
 		strcpy(w->moves[w->n++], "end remove");
 }
 
-/* --- shortening --------------------------------------------------------------------------------
- */
+/* --- shortening ------------------------------------------------------------------------------- */
 
 /* In a process of its own: what a killed run leaves in memory goes with it. */
 static bool fails(const struct walk *w)
@@ -120,8 +118,7 @@ static void report(unsigned long long seed, struct walk *w)
 	print_walk(w);
 }
 
-/* --- many --------------------------------------------------------------------------------------
- */
+/* --- many ------------------------------------------------------------------------------------- */
 
 static void be_silent(void)
 {
@@ -193,8 +190,7 @@ static int many(unsigned long long seed, unsigned long long walks, int keep)
 	return bad;
 }
 
-/* --- earlier faults ----------------------------------------------------------------------------
- */
+/* --- earlier faults --------------------------------------------------------------------------- */
 
 static void parse(char *line, struct walk *w)
 {

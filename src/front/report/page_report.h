@@ -52,8 +52,7 @@ struct doc *page_report_machine(struct arena *a, const struct report_machine *m,
 struct report_head report_head_of(struct arena *a, const struct machine *m,
 				  const struct findings *f);
 
-/* --- sections ----------------------------------------------------------------------------------
- */
+/* --- sections --------------------------------------------------------------------------------- */
 
 /* Overview, drawing with the bottleneck, and, unless id is NULL, who is near whom. */
 struct doc *report_hardware(struct arena *a, const struct machine *m, const char *id);

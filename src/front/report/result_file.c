@@ -48,8 +48,7 @@ int result_file_valid(const struct result_file_kind *k, const json_t *j, struct 
 	return 0;
 }
 
-/* --- tables ------------------------------------------------------------------------------------
- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 struct filling {
 	struct doc *d;
@@ -125,8 +124,7 @@ static void result_file_table_one(struct doc *d, const struct result_file_table 
 		doc_text(d, "%s: %zu more, of which nothing is to be done.", t->title, f.dropped);
 }
 
-/* --- the rest ----------------------------------------------------------------------------------
- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static void sentences(struct doc *d, const json_t *j)
 {

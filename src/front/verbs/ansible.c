@@ -411,8 +411,7 @@ char **module_words(struct arena *a, const struct module_args *m, bool real)
 	return (char **)w;
 }
 
-/* --- before and after ----------------------------------------------------------------------------
- */
+/* --- before and after ------------------------------------------------------------------------- */
 
 static void line(struct text *t, const json_t *row, const char *value)
 {
@@ -462,8 +461,7 @@ static json_t *diff_json(const struct module_args *m, const struct module_ran *l
 	return j;
 }
 
-/* --- what it says --------------------------------------------------------------------------------
- */
+/* --- what it says ----------------------------------------------------------------------------- */
 
 /* The complaint without the program's name, its hint and the note of a dry run. */
 static const char *complaint(struct arena *a, const char *errors)

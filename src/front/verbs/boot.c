@@ -364,8 +364,7 @@ static void verb_boot_knob(struct run *r, struct host *h, const struct machine *
 	}
 }
 
-/* --- huge pages of the command line ------------------------------------------------------------
- */
+/* --- huge pages of the command line ----------------------------------------------------------- */
 
 static const struct huge_pool *pool_of(const struct machine *m, unsigned long long kb)
 {
@@ -517,8 +516,7 @@ int boot_report_write(struct run *r, struct host *h, const struct machine *m,
 	return 0;
 }
 
-/* --- verify --boot -----------------------------------------------------------------------------
- */
+/* --- verify --boot ---------------------------------------------------------------------------- */
 
 /* The report of this boot. */
 static bool stored(struct run *r, struct host *h, struct boot_report *out)
@@ -580,8 +578,7 @@ int boot_verify(struct run *r, struct host *h)
 			       "There is no report of this boot; this is what is to be seen now.");
 }
 
-/* --- verify --reboot ---------------------------------------------------------------------------
- */
+/* --- verify --reboot -------------------------------------------------------------------------- */
 
 static int save_request(struct run *r, struct host *h)
 {

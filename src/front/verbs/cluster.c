@@ -140,11 +140,9 @@ static int cluster_node_run(struct run *r)
 	return code ? EXIT_BLIND : EXIT_CLEAN;
 }
 
-/* --- the nodes that a run is about --------------------------------------------------------------
- */
+/* --- the nodes that a run is about ------------------------------------------------------------ */
 
-/* --- opening and closing ------------------------------------------------------------------------
- */
+/* --- opening and closing ---------------------------------------------------------------------- */
 
 /* Signals that end a run, taken by a thread and kept as a flag. */
 
@@ -202,8 +200,7 @@ struct planning {
 	struct cluster_plan_view view;
 };
 
-/* --- the target --------------------------------------------------------------------------------
- */
+/* --- the target ------------------------------------------------------------------------------- */
 
 static int read_topology(struct planning *p)
 {
@@ -247,8 +244,7 @@ static int verb_cluster_read_target(struct planning *p)
 	return 0;
 }
 
-/* --- plan --------------------------------------------------------------------------------------
- */
+/* --- plan ------------------------------------------------------------------------------------- */
 
 static int stopped(void)
 {
@@ -378,8 +374,7 @@ static int cluster_plan_run(struct run *r)
 	return code;
 }
 
-/* --- undo --------------------------------------------------------------------------------------
- */
+/* --- undo ------------------------------------------------------------------------------------- */
 
 static int verb_cluster_undo(struct run *r, struct cluster_run *c)
 {
@@ -424,8 +419,7 @@ static int cluster_undo_run(struct run *r)
 	return code;
 }
 
-/* --- take-back ---------------------------------------------------------------------------------
- */
+/* --- take-back -------------------------------------------------------------------------------- */
 
 /* Whatever happens to who started it: for the rollback timer. */
 static void sleep_s(long long seconds)
@@ -466,8 +460,7 @@ static int cluster_rollback_run(struct run *r)
 
 enum { EARLIER_MAX = 64 << 20, LOOK_BACK = 50 };
 
-/* --- what is kept -------------------------------------------------------------------------------
- */
+/* --- what is kept ----------------------------------------------------------------------------- */
 
 static const char *folder_of(struct run *r)
 {
@@ -548,8 +541,7 @@ static void verb_cluster_keep(struct run *r, struct host *h, const json_t *j, lo
 			path ? path : folder, strerror(-code));
 }
 
-/* --- the run ------------------------------------------------------------------------------------
- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static void print_note(void *ctx, const char *text)
 {
@@ -677,8 +669,7 @@ static int cluster_check_run(struct run *r)
 	return print_check(r, h, &c);
 }
 
-/* --- the parts ---------------------------------------------------------------------------------
- */
+/* --- the parts -------------------------------------------------------------------------------- */
 
 static const struct part {
 	const char *name;

@@ -15,8 +15,7 @@
 
 enum { LOOK_MS = 1000, DAY_S = 86400 };
 
-/* --- looking -----------------------------------------------------------------------------------
- */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 /* Facts, findings and signs as they are now. */
 static void doctoring_look(struct doctoring *g, struct machine **m, struct findings *f,
@@ -453,8 +452,7 @@ static int doctoring_fix(struct doctoring *g)
 	return code;
 }
 
-/* --- the verb ----------------------------------------------------------------------------------
- */
+/* --- the verb --------------------------------------------------------------------------------- */
 
 static int verb_doctor_choose(struct doctoring *g)
 {

@@ -39,8 +39,7 @@ struct fenced_run {
 	bool broken; /* it said what no reader says */
 };
 
-/* --- which verbs -------------------------------------------------------------------------------
- */
+/* --- which verbs ------------------------------------------------------------------------------ */
 
 /* Of files that are named; NULL: whatever the first word is. */
 static bool reads_files(const struct run *r)
@@ -141,8 +140,7 @@ void fence_here(const struct run *r)
 	confine(verb_fenced_needs_of(r) | CONFINE_SCREEN);
 }
 
-/* --- the reader --------------------------------------------------------------------------------
- */
+/* --- the reader ------------------------------------------------------------------------------- */
 
 static void shut(int *fd)
 {
@@ -215,8 +213,7 @@ static void become_reader(struct fenced_run *f)
 	confine(verb_fenced_needs_of(r));
 }
 
-/* --- the other ---------------------------------------------------------------------------------
- */
+/* --- the other -------------------------------------------------------------------------------- */
 
 static void fenced_receive(struct fenced_run *f, unsigned i)
 {
@@ -321,8 +318,7 @@ static int take_result(struct fenced_run *f)
 	return code;
 }
 
-/* --- both --------------------------------------------------------------------------------------
- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 static bool make_pipe(int *from, int *to, bool wanted)
 {

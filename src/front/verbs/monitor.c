@@ -42,8 +42,7 @@ static bool is_exposition(enum format f)
 	return f == FORMAT_PROM || f == FORMAT_OPENMETRICS;
 }
 
-/* --- our settings --------------------------------------------------------------------------------
- */
+/* --- our settings ----------------------------------------------------------------------------- */
 
 static void look_at_settings(struct viewing *s)
 {
@@ -78,8 +77,7 @@ static void look_at_settings(struct viewing *s)
 	arena_free(&a);
 }
 
-/* --- rows ----------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static void verb_monitor_look(struct viewing *s)
 {
@@ -159,8 +157,7 @@ static void verb_monitor_print_answer(struct viewing *s)
 	fflush(s->r->out);
 }
 
-/* --- the loop ------------------------------------------------------------------------------------
- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static void verb_monitor_key(struct viewing *s, char c)
 {

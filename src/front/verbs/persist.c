@@ -32,8 +32,7 @@ static int verb_persist_print(struct persisting *s, const struct txn_report *rep
 	return run_print_doc(r, page_persist(&r->arena, s->m, &s->view), "gputune persist", code);
 }
 
-/* --- install and diff --------------------------------------------------------------------------
- */
+/* --- install and diff ------------------------------------------------------------------------- */
 
 /* The target is there: what the files would be. */
 static int make_files(struct persisting *s)
@@ -458,8 +457,7 @@ static int remove_all(struct persisting *s)
 	return removed(s, &report, result, rest, &e);
 }
 
-/* --- some of it --------------------------------------------------------------------------------
- */
+/* --- some of it ------------------------------------------------------------------------------- */
 
 /* The rows of the request, those that stay first: n_rest of them. */
 struct parted {
@@ -689,8 +687,7 @@ static int persist_remove(struct persisting *s)
 	return s->r->value[OPT_ONLY] ? remove_some(s) : remove_all(s);
 }
 
-/* --- status ------------------------------------------------------------------------------------
- */
+/* --- status ----------------------------------------------------------------------------------- */
 
 int persist_review(struct persisting *s, size_t *differ)
 {
@@ -775,7 +772,6 @@ int verb_persist(struct run *r)
 /* Making the boot entries anew, on demand, by the program whose they are; and looking whether they
  * have what was asked for. */
 
-/* --- kernel-install ----------------------------------------------------------------------------
- */
+/* --- kernel-install --------------------------------------------------------------------------- */
 
 /* Programs of the system that persist runs: by their names and fixed arguments, never with data. */

@@ -59,14 +59,12 @@ size_t persist_note_open(struct persisting *s);
  */
 void persist_doubt_rows(struct persisting *s);
 
-/* --- what stays ---------------------------------------------------------------------------------
- */
+/* --- what stays ------------------------------------------------------------------------------- */
 
 /* A file beside path that holds the text of value: it was moved or copied there. NULL: none. */
 const char *persist_copy_of(struct persisting *s, const char *path, const char *value);
 
-/* --- programs -----------------------------------------------------------------------------------
- */
+/* --- programs --------------------------------------------------------------------------------- */
 
 /* Lets systemd and udev know; says what could not be done. Does nothing on a captured machine. */
 void persist_reload(struct persisting *s);

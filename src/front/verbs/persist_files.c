@@ -631,8 +631,7 @@ size_t persist_look(struct persisting *s)
 	return differ;
 }
 
-/* --- what was interrupted ----------------------------------------------------------------------
- */
+/* --- what was interrupted --------------------------------------------------------------------- */
 
 /* Adds the entry's file, unless it holds what it held before, and temporary files next to it. */
 static void add_there(struct persisting *s, const struct entry *e, struct text *out)
@@ -685,8 +684,6 @@ size_t persist_note_open(struct persisting *s)
 /* What shall be kept: the installed request, the journal's changes, a profile's plan; and the files
  * of others that it depends on. */
 
-/* --- files of others ---------------------------------------------------------------------------
- */
+/* --- files of others -------------------------------------------------------------------------- */
 
-/* --- status ------------------------------------------------------------------------------------
- */
+/* --- status ----------------------------------------------------------------------------------- */

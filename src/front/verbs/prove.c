@@ -72,8 +72,7 @@ static void note_changes(struct proving *g)
 		out->what = arena_printf(a, "profile:%s", g->planned.profile.name);
 }
 
-/* --- measuring ---------------------------------------------------------------------------------
- */
+/* --- measuring -------------------------------------------------------------------------------- */
 
 static int verdict_code(const struct proof *p)
 {
@@ -255,8 +254,7 @@ int verb_prove(struct run *r)
 
 enum { ONE_BUDGET_S = 600, MANY_BUDGET_S = 7200, TIMEOUT_S = 600, SETTLE_S = 1 };
 
-/* --- settings ----------------------------------------------------------------------------------
- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 /* ID[@TARGET][=VALUE] */
 struct word {
@@ -407,8 +405,7 @@ int prove_plan(struct proving *g)
 	return plan_open_changes(&g->planned.plan) ? 0 : complain_nothing(g);
 }
 
-/* --- figures -----------------------------------------------------------------------------------
- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 void prove_budget(const struct run *r, struct proof *out)
 {
@@ -430,8 +427,7 @@ int prove_options(struct proving *g)
 	return code ? code : run_check_result_file(g->r);
 }
 
-/* --- what is measured --------------------------------------------------------------------------
- */
+/* --- what is measured ------------------------------------------------------------------------- */
 
 static int command_window(struct proving *g)
 {

@@ -34,8 +34,7 @@ struct proving {
 	bool tty;
 };
 
-/* --- from the command line ----------------------------------------------------------------------
- */
+/* --- from the command line -------------------------------------------------------------------- */
 
 /* The plan of what is to be proven: ID[@TARGET][=VALUE] words, or a whole profile. 0, or an exit
  * code after complaining. */
@@ -47,8 +46,7 @@ void prove_budget(const struct run *r, struct proof *out);
 /* The bench's case or the workload. */
 int prove_window(struct proving *g);
 
-/* --- from the settings' rows --------------------------------------------------------------------
- */
+/* --- from the settings' rows ------------------------------------------------------------------ */
 
 /* The bench that most of the plan's settings name and that runs here; changes that it does not
  * show are closed. 0, or an exit code after complaining. */
@@ -56,8 +54,7 @@ int prove_pick_window(struct proving *g);
 /* Lengthens warm-up, and settling where asked, to what the open changes need. */
 void prove_times(const struct plan *p, bool settle, struct proof *out);
 
-/* --- prove_keep.c: what stays -----------------------------------------------------------------
- */
+/* --- prove_keep.c: what stays ----------------------------------------------------------------- */
 
 /* Ledger, and where --json says. An exit code: code, or worse. */
 int prove_store(struct proving *g, int code);

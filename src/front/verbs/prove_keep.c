@@ -29,8 +29,7 @@ static int write_file(struct proving *g, int code)
 	return r ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-r)) : code;
 }
 
-/* --- ledger ------------------------------------------------------------------------------------
- */
+/* --- ledger ----------------------------------------------------------------------------------- */
 
 struct keeping {
 	struct proving *g;

@@ -19,8 +19,7 @@
 #include "tune/txn/page_txn.h"
 #include "tune/txn/txn_json.h"
 
-/* --- what changed ------------------------------------------------------------------------------
- */
+/* --- what changed ----------------------------------------------------------------------------- */
 
 static struct cell holds_report(struct doc *d, const struct hold_row *rows, size_t n)
 {
@@ -69,8 +68,7 @@ static void report_part_changes(struct reporting *g)
 	report_keep(g, "history", history_json(g->p.m, &all, NULL, 0));
 }
 
-/* --- results -----------------------------------------------------------------------------------
- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 /* Kept ones, from --state here or from the machine itself; the newest of many. */
 static struct record *stored_results(struct reporting *g, size_t *n, const char **why)
@@ -177,8 +175,7 @@ static void report_part_proofs(struct reporting *g)
 			arena_printf(a, "%zu lines of %s that make no sense", l->n_bad, l->file);
 }
 
-/* --- software, boot, diagnoses -----------------------------------------------------------------
- */
+/* --- software, boot, diagnoses ---------------------------------------------------------------- */
 
 static void report_part_stack(struct reporting *g)
 {

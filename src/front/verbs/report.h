@@ -63,8 +63,7 @@ int report_may_write(const struct run *r);
 /* The whole text at once: what was there stays until it is on disk. 0, or an exit code. */
 int report_write(struct run *r, const char *text, size_t len);
 
-/* --- sections -----------------------------------------------------------------------------------
- */
+/* --- sections --------------------------------------------------------------------------------- */
 
 /* A section with a page; doc NULL: say takes its place. */
 struct report_part *report_add(struct reporting *g, const char *id, const char *title,
@@ -76,8 +75,7 @@ const char *report_id(struct reporting *g, const char *id);
 /* 0, or an exit code after complaining. */
 int report_part_recordings(struct reporting *g);
 
-/* --- results of other verbs ---------------------------------------------------------------------
- */
+/* --- results of other verbs ------------------------------------------------------------------- */
 
 /* A machine of which nothing but results is there: its head and g->code. */
 void report_named_machine(struct reporting *g, const struct report_source *from);

@@ -53,8 +53,7 @@ void report_sources_free(struct report_result_file *g)
 	g->n_told = 0;
 }
 
-/* --- whose -------------------------------------------------------------------------------------
- */
+/* --- whose ------------------------------------------------------------------------------------ */
 
 /* In the arena; "": it does not tell, or cannot be opened, which is said when it is looked at. */
 static const char *verb_report_sources_name_of(struct run *r, const struct report_source *s)
@@ -239,8 +238,7 @@ void report_keep(struct reporting *g, const char *key, json_t *j)
 		json_decref(j);
 }
 
-/* --- sections ----------------------------------------------------------------------------------
- */
+/* --- sections --------------------------------------------------------------------------------- */
 
 static struct report_part *verb_report_sources_part_of(struct reporting *g, const char *id)
 {
@@ -422,8 +420,7 @@ int report_sources(struct run *r, struct report_result_file *out)
 	return 0;
 }
 
-/* --- the file ----------------------------------------------------------------------------------
- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 int report_may_write(const struct run *r)
 {
@@ -509,8 +506,7 @@ int report_write(struct run *r, const char *text, size_t len)
 	return why ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(why)) : 0;
 }
 
-/* --- a machine that only results tell of --------------------------------------------------------
- */
+/* --- a machine that only results tell of ------------------------------------------------------ */
 
 static size_t count_at(const json_t *j, const char *path)
 {

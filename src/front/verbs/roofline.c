@@ -89,8 +89,7 @@ static void roof_of(struct run *r, const struct bench_facts *f, const struct tar
 	sheet(&out->copy[COPY_P2P], g->link, g->source);
 }
 
-/* --- points -------------------------------------------------------------------------------------
- */
+/* --- points ----------------------------------------------------------------------------------- */
 
 static enum roof_math verb_roofline_math_of(const struct gemm_type *t)
 {

@@ -74,8 +74,7 @@ static const char *stack_compare_prefix(const char *bench)
 	return c == COMPONENTS ? NULL : components[c].soname;
 }
 
-/* --- measuring ---------------------------------------------------------------------------------
- */
+/* --- measuring -------------------------------------------------------------------------------- */
 
 static void verb_stack_compare_progress(void *ctx, const struct versus *v)
 {
@@ -228,8 +227,7 @@ static int run_compare(struct comparing *g)
 			     "gputune stack compare", code);
 }
 
-/* --- from the command line ---------------------------------------------------------------------
- */
+/* --- from the command line -------------------------------------------------------------------- */
 
 static int verb_stack_compare_read_options(struct comparing *g)
 {

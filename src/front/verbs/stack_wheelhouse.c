@@ -379,8 +379,7 @@ void sync_lines(struct arena *a, const struct sync_pair *s, const struct over_th
 		    s->place, WHEELHOUSE_MANIFEST, s->place, WHEELHOUSE_MANIFEST);
 }
 
-/* --- sftp --------------------------------------------------------------------------------------
- */
+/* --- sftp ------------------------------------------------------------------------------------- */
 
 /* Runs these lines there; what it prints goes into out, what it says too unless apart. Its exit
  * status, or -errno. */
@@ -474,8 +473,7 @@ static int by_sftp(const struct syncing *s)
 			     status);
 }
 
-/* --- all ---------------------------------------------------------------------------------------
- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 /* On the other machine, by the gputune there. */
 static int verify_there(const struct syncing *s)

@@ -233,8 +233,7 @@ int verb_verify(struct run *r)
 
 /* gputune journal, and what every verb that relies on the journal says of a damaged one. */
 
-/* --- the verb ----------------------------------------------------------------------------------
- */
+/* --- the verb --------------------------------------------------------------------------------- */
 
 static int code_of(const struct journal *j)
 {

@@ -17,8 +17,7 @@
 #include "machine/host/ask.h"
 #include "machine/host/kernel_log.h"
 
-/* --- lines of the log ---------------------------------------------------------------------------
- */
+/* --- lines of the log ------------------------------------------------------------------------- */
 
 /* Xid numbers are below 200 today, those of switches have five digits; a log with more kinds than
  * the table has is nonsense. */

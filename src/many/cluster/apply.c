@@ -337,8 +337,7 @@ bool apply_has_changes(const struct apply *p)
 	return false;
 }
 
-/* --- making it so ------------------------------------------------------------------------------
- */
+/* --- making it so ----------------------------------------------------------------------------- */
 
 static bool *in_state(const struct apply_run *r, const struct apply *p, enum apply_state s)
 {
@@ -517,8 +516,7 @@ static int apply_ping(const struct apply_run *r, const struct wiring *w, struct 
 	return code;
 }
 
-/* --- the end -----------------------------------------------------------------------------------
- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void back_all(const struct apply_run *r, struct apply *p)
 {

@@ -338,8 +338,7 @@ struct blame blame_judge(struct arena *a, const struct blame_set *set)
 	return out;
 }
 
-/* --- which test next ----------------------------------------------------------------------------
- */
+/* --- which test next -------------------------------------------------------------------------- */
 
 /* Whether a test of this part tells about the part alone. */
 static bool exonerates(const struct work *w, const struct blame_test *t, size_t part)

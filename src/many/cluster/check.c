@@ -311,8 +311,7 @@ static int check_run_echoes_again(struct check_run *r, const struct check_result
 	return ask_all(r, by_node);
 }
 
-/* --- which measurements -------------------------------------------------------------------------
- */
+/* --- which measurements ----------------------------------------------------------------------- */
 
 struct jobs {
 	struct check_job *items;
@@ -587,8 +586,7 @@ struct pairs pairs_make(struct arena *a, size_t n, bool (*wanted)(void *ctx, siz
 	return pairs_of(a, list, k);
 }
 
-/* --- rounds -------------------------------------------------------------------------------------
- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
 static int measure_round(struct check_run *r, const struct pairs *all, const struct jobs *jobs,
 			 size_t round)

@@ -165,8 +165,7 @@ struct check {
 	bool quick, partial;
 };
 
-/* --- check_paths.c: pure ------------------------------------------------------------------------
- */
+/* --- check_paths.c: pure ---------------------------------------------------------------------- */
 /* From what discovery found: wires' paths, and pairs of ports in one subnet where nothing was
  * received. */
 void check_paths(struct arena *a, struct check *c);
@@ -184,8 +183,7 @@ unsigned check_jumbo_bytes(const struct check *c, const struct check_path *p);
 /* Adds one, zeroed but for what is given. */
 struct check_result *check_add(struct arena *a, struct check *c, const struct check_result *r);
 
-/* --- check_judge.c: pure ------------------------------------------------------------------------
- */
+/* --- check_judge.c: pure ---------------------------------------------------------------------- */
 /* What every figure is compared with, and its state. Again after more results came. */
 void check_judge(struct arena *a, struct check *c);
 /* "12.3 Gbit/s", "12.3 us". */
@@ -195,16 +193,14 @@ const struct check_result *check_newest(const struct check *c, const struct chec
 /* Whether nodes x and y have a path of their own. */
 bool check_has_path(const struct check *c, size_t x, size_t y);
 
-/* --- pure ---------------------------------------------------------------------------------------
- */
+/* --- pure ------------------------------------------------------------------------------------- */
 /* Fills blames from the results' states, the newest of each counting. */
 void check_blame(struct arena *a, struct check *c);
 /* What to try again: bad ones, and what tells suspects apart. Results of pass 2 without a figure,
  * with CHECK_LEFT_OUT; they are not added. */
 size_t check_again(struct arena *a, const struct check *c, struct check_result **out);
 
-/* --- JSON: gputune.cluster-check/1 ------------------------------------------------------------
- */
+/* --- JSON: gputune.cluster-check/1 ------------------------------------------------------------ */
 json_t *check_json(const struct check *c, const char *time, int exit_code);
 /* Figures of an earlier one as before of ours, where both ends are the same nodes' ports; and GIDs
  * that moved since, as findings. -EINVAL and *e: it is no such thing. */

@@ -11,8 +11,7 @@
 
 enum { ANSWER_MS = 8000, MEASURE_MS = 30000 };
 
-/* --- servers ------------------------------------------------------------------------------------
- */
+/* --- servers ---------------------------------------------------------------------------------- */
 
 /* By node the paths whose ends its addresses are, in the order that they are asked in. */
 struct ends {
@@ -100,8 +99,7 @@ void check_run_servers_end(struct check_run *r)
 	rsh_ask_all(r->rsh, "serve-end", NULL, ANSWER_MS, r->replies);
 }
 
-/* --- measurements -------------------------------------------------------------------------------
- */
+/* --- measurements ----------------------------------------------------------------------------- */
 
 bool check_job_of(const struct check *c, const struct check_result *r, struct check_job *out)
 {

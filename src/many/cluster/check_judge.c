@@ -340,8 +340,7 @@ static struct blame_set plan_make(struct plan *p, struct arena *a, const struct 
 	return (struct blame_set){ p->parts, p->n, p->tests, p->n_tests };
 }
 
-/* --- words --------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static const char *cable_text(struct plan *p, const struct check_path *x)
 {
@@ -518,8 +517,7 @@ void check_blame(struct arena *a, struct check *c)
 	}
 }
 
-/* --- once more ----------------------------------------------------------------------------------
- */
+/* --- once more -------------------------------------------------------------------------------- */
 
 size_t check_again(struct arena *a, const struct check *c, struct check_result **out)
 {

@@ -133,8 +133,7 @@ unsigned check_jumbo_bytes(const struct check *c, const struct check_path *p)
 	return most > 1280 && most <= 65535 ? (unsigned)(most - (six ? 48 : 28)) : 0;
 }
 
-/* --- addresses ----------------------------------------------------------------------------------
- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 static const char *bare(struct arena *a, const char *with_prefix)
 {

@@ -43,8 +43,7 @@ const char *cluster_end_text(struct arena *a, const struct cluster *c, struct cl
 	return arena_printf(a, "%s %s", c->nodes[e.node].name, cluster_end_port(c, e)->name);
 }
 
-/* --- cages --------------------------------------------------------------------------------------
- */
+/* --- cages ------------------------------------------------------------------------------------ */
 
 /* "01:00.0" of "0002:01:00.0": what stands behind the domain. */
 static const char *behind_domain(const char *pci)
@@ -135,8 +134,7 @@ static void make_cages(struct arena *a, struct cluster *c, size_t node)
 	}
 }
 
-/* --- links --------------------------------------------------------------------------------------
- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 static bool find_node(const struct cluster *c, const char *name, size_t *out)
 {

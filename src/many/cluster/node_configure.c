@@ -71,8 +71,7 @@ static void forget(struct configure *c)
 	*c = (struct configure){ 0 };
 }
 
-/* --- planning ----------------------------------------------------------------------------------
- */
+/* --- planning --------------------------------------------------------------------------------- */
 
 /* A file of our name that somebody edited, or wrote, is theirs. */
 static void refuse_edited(struct arena *a, const struct journal *j, const struct plan *p,
@@ -161,8 +160,7 @@ static int answer_plan(struct ask_node *n, void **state, const json_t *with, jso
 	return r;
 }
 
-/* --- the trial ---------------------------------------------------------------------------------
- */
+/* --- the trial -------------------------------------------------------------------------------- */
 
 static int check_target(struct configure *c, const json_t *with, long long *limit_s, struct err *e)
 {
@@ -254,8 +252,7 @@ static int answer_set(struct ask_node *n, void **state, const json_t *with, json
 	return 0;
 }
 
-/* --- keeping and taking back --------------------------------------------------------------------
- */
+/* --- keeping and taking back ------------------------------------------------------------------ */
 
 static int node_configure_keep(struct configure *c, struct err *e)
 {

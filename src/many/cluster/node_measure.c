@@ -164,8 +164,7 @@ static void run_ways(struct way *ways, size_t n)
 	pthread_mutex_destroy(&m.lock);
 }
 
-/* --- what went through the ports ----------------------------------------------------------------
- */
+/* --- what went through the ports -------------------------------------------------------------- */
 
 struct passed {
 	char name[IF_NAMESIZE];
@@ -235,8 +234,7 @@ static json_t *node_measure_traffic(const struct passed *before, size_t n_before
 	return list;
 }
 
-/* --- the request --------------------------------------------------------------------------------
- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 static json_t *node_measure_way_json(const struct way *w)
 {

@@ -596,8 +596,7 @@ static void wiring_judge(struct arena *a, const struct wiring_node *before,
 	judge_switches(a, w);
 }
 
-/* --- all paths ---------------------------------------------------------------------------------
- */
+/* --- all paths -------------------------------------------------------------------------------- */
 
 static void cluster_plan_add_path(struct planning *p, size_t wire, size_t n)
 {

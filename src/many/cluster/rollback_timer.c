@@ -35,8 +35,7 @@ const char *rollback_timer_how(const struct rollback_timer *d)
 	return d->child ? "a process of its own" : "a systemd timer";
 }
 
-/* --- arming ------------------------------------------------------------------------------------
- */
+/* --- arming ----------------------------------------------------------------------------------- */
 
 char *const *rollback_timer_timer(struct arena *a, const char *unit, const char *program,
 				  int limit_s)
@@ -208,8 +207,7 @@ void rollback_timer_end(struct host *h, struct arena *a, struct rollback_timer *
 	(void)host_remove(h, DEADMAN_DECIDED);
 }
 
-/* --- firing ------------------------------------------------------------------------------------
- */
+/* --- firing ----------------------------------------------------------------------------------- */
 
 /* The node program, if it is still that one. It holds the lock, and it was told to be quicker. */
 static void end_node(struct host *h, struct arena *a, long long pid, const char *began)

@@ -48,8 +48,7 @@ struct making {
 	struct setup_sources *sources;
 };
 
-/* --- the configuration -------------------------------------------------------------------------
- */
+/* --- the configuration ------------------------------------------------------------------------ */
 
 static int setup_read_port(const json_t *j, struct setup_port *out, struct err *e)
 {
@@ -138,8 +137,7 @@ int setup_want_read(struct arena *a, const json_t *with, struct setup_want *out,
 	return 0;
 }
 
-/* --- changes -----------------------------------------------------------------------------------
- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 void setup_refuse(struct arena *a, struct setup *s, const struct setup_refusal *r)
 {
@@ -411,8 +409,7 @@ const char *setup_digest(struct arena *a, const struct setup *s)
 
 enum { ASK_MS = 5000, ANSWER_MAX = 4 << 20, SHOWN = 8 };
 
-/* --- RDMA --------------------------------------------------------------------------------------
- */
+/* --- RDMA ------------------------------------------------------------------------------------- */
 
 /* One of every adapter's own, for management: it is always there. */
 static bool is_management(const char *type)
@@ -543,8 +540,7 @@ static void gate_rdma(struct arena *a, struct host *h, const struct machine *m,
 		setup_refuse(a, out, &r);
 }
 
-/* --- the rest ----------------------------------------------------------------------------------
- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static void gate_gpus(struct arena *a, const struct machine *m, struct setup *out)
 {

@@ -117,8 +117,7 @@ enum setup_owner setup_owner_of(const struct setup_sources *s, const struct nic 
 void setup_definition(struct arena *a, const struct setup_sources *s, const struct nic *n,
 		      struct wire_port *p);
 
-/* --- what stands against changing these ports ---------------------------------------------------
- */
+/* --- what stands against changing these ports ------------------------------------------------- */
 void setup_gates(struct arena *a, struct host *h, const struct machine *m,
 		 const struct setup_want *want, struct setup *out);
 void setup_refuse(struct arena *a, struct setup *s, const struct setup_refusal *r);
@@ -128,8 +127,7 @@ const char *setup_rdma_users(struct arena *a, const char *json, const char *devi
 /* Where no program lists queue pairs: who has an RDMA device open, in the same words; "" nobody. */
 const char *setup_rdma_openers(struct arena *a, struct host *h);
 
-/* --- having owners read their files -------------------------------------------------------------
- */
+/* --- having owners read their files ----------------------------------------------------------- */
 /* Programs that make those knobs' files hold, as argument vectors ended by NULL; *n of them. */
 char ***setup_reloads(struct arena *a, struct host *h, const struct knob *knobs, size_t n_knobs,
 		      size_t *n);

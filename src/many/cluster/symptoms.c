@@ -38,8 +38,7 @@ static bool stands(const struct check *c, const struct check_result *r)
 	return check_newest(c, r) == r;
 }
 
-/* --- large packets ------------------------------------------------------------------------------
- */
+/* --- large packets ---------------------------------------------------------------------------- */
 
 static void jumbo(struct arena *a, struct check *c)
 {
@@ -79,8 +78,7 @@ static void jumbo(struct arena *a, struct check *c)
 	}
 }
 
-/* --- which port it went by ----------------------------------------------------------------------
- */
+/* --- which port it went by -------------------------------------------------------------------- */
 
 static double through(const struct check_result *r, size_t node, const char *port)
 {
@@ -226,8 +224,7 @@ static void twin_unused(struct arena *a, struct check *c)
 	}
 }
 
-/* --- through another node -----------------------------------------------------------------------
- */
+/* --- through another node --------------------------------------------------------------------- */
 
 /* Who sits at the other end of the port that a packet leaves by. */
 static size_t next_node(const struct check *c, size_t node, const char *port)
@@ -284,8 +281,7 @@ static void symptoms_forwarding(struct arena *a, struct check *c)
 	}
 }
 
-/* --- RDMA and data ------------------------------------------------------------------------------
- */
+/* --- RDMA and data ---------------------------------------------------------------------------- */
 
 static void add_rdma(struct arena *a, struct check *c, const struct check_result *r,
 		     const char *code, const char *text, const char *fix)
@@ -377,8 +373,7 @@ void check_symptoms(struct arena *a, struct check *c)
 #define EARLIER_TIMES 1.5
 #define EARLIER_SLACK_US 20.0
 
-/* --- blames -------------------------------------------------------------------------------------
- */
+/* --- blames ----------------------------------------------------------------------------------- */
 
 static bool is_rdma(enum check_test t)
 {
@@ -460,8 +455,7 @@ void symptom_blames(struct arena *a, struct check *c)
 	}
 }
 
-/* --- counters -----------------------------------------------------------------------------------
- */
+/* --- counters --------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *word; /* in the counter's name */
@@ -515,8 +509,7 @@ void symptom_counters(struct arena *a, struct check *c)
 	}
 }
 
-/* --- earlier ------------------------------------------------------------------------------------
- */
+/* --- earlier ---------------------------------------------------------------------------------- */
 
 static bool fell(const struct check_result *r)
 {

@@ -188,8 +188,7 @@ int benches_add(struct fleet *f, const char *file, const char *name, const char 
 	return code;
 }
 
-/* --- comparing ----------------------------------------------------------------------------------
- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 static int by_machine(const void *a, const void *b)
 {

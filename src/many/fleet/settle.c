@@ -181,8 +181,7 @@ static void settle_differences(struct fleet *f)
 				add_by(f, f->machines[i]->answers[s], f->machines[i]);
 }
 
-/* --- groups ------------------------------------------------------------------------------------
- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static size_t add_answers(struct fleet *f, struct fleet_group *g, const struct fleet_machine *m,
 			  enum fleet_mark mark)
@@ -250,8 +249,7 @@ static void settle_groups(struct fleet *f)
 		f->groups[i]->number = i + 1;
 }
 
-/* --- who stands alone --------------------------------------------------------------------------
- */
+/* --- who stands alone ------------------------------------------------------------------------- */
 
 static size_t class_of(const struct fleet_machine *m)
 {

@@ -148,8 +148,7 @@ void bench_case_add(struct arena *a, struct bench_cases *cases, struct bench_cas
 void bench_case_absent(struct arena *a, struct bench_cases *cases, const char *name,
 		       const char *why);
 
-/* --- frame: frame.c -----------------------------------------------------------------------------
- */
+/* --- frame: frame.c --------------------------------------------------------------------------- */
 struct frame {
 	struct bench_env env;
 	double seconds; /* per case; 0: the bench's own, or less when the interval is narrow */
@@ -175,8 +174,7 @@ int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct
 /* The short form of each of n benches; those that do not run are noted in r->skipped. */
 void frame_run_all(struct frame *f, const struct bench *const *list, size_t n, struct record *r);
 
-/* --- what stands around it ----------------------------------------------------------------------
- */
+/* --- what stands around it -------------------------------------------------------------------- */
 /* Fills fingerprint and machine digest from facts. */
 void record_fingerprint(struct arena *a, struct host *h, const struct machine *m, struct record *r);
 /* CPUs that this process may use. */

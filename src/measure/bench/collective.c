@@ -25,8 +25,7 @@ enum { TRIAL_BYTES = 1 << 20 };
 
 enum { FIGURE_BUS, FIGURE_ALGORITHM, FIGURE_TIME };
 
-/* --- cases --------------------------------------------------------------------------------------
- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 /* Collectives by name: "all-reduce:8GiB", "all-gather:1GiB:in-place", and any size asked for. */
 
@@ -115,8 +114,7 @@ static void collective_cases(const struct bench_env *env, struct bench_cases *ou
 				collective_add(env, out, shared, op, sizes[i], inside, NULL);
 }
 
-/* --- the bench's functions ----------------------------------------------------------------------
- */
+/* --- the bench's functions -------------------------------------------------------------------- */
 
 static void collective_teardown(void *state)
 {

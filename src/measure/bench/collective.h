@@ -23,8 +23,7 @@ enum collective_op {
 	COLLECTIVE_OPS
 };
 
-/* --- pure ---------------------------------------------------------------------------------------
- */
+/* --- pure ------------------------------------------------------------------------------------- */
 const char *collective_name(enum collective_op op);
 /* Whether it can be done in place. */
 bool collective_in_place(enum collective_op op);
@@ -42,8 +41,7 @@ struct collective_sizes {
 };
 struct collective_sizes collective_sizes(enum collective_op op, uint64_t bytes, size_t n);
 
-/* --- one process's ranks ------------------------------------------------------------------------
- */
+/* --- one process's ranks ---------------------------------------------------------------------- */
 struct collective_shared {
 	struct nccl nccl;
 	bool open;

@@ -337,8 +337,7 @@ static const char *const step_name[COLLECTIVE_STEPS] = {
 	[COLLECTIVE_CLOSE] = "disconnecting the GPUs",
 };
 
-/* --- rank 0 -------------------------------------------------------------------------------------
- */
+/* --- rank 0 ----------------------------------------------------------------------------------- */
 
 /* own, *e: how our part went. What the others say goes into *out. */
 static int team_receive_all(struct collective_shared *s, enum collective_step step, double limit_s,
@@ -457,8 +456,7 @@ void collective_close(struct collective_shared *s)
 		nccl_log_end(&s->nccl);
 }
 
-/* --- the others ---------------------------------------------------------------------------------
- */
+/* --- the others ------------------------------------------------------------------------------- */
 struct follower {
 	const struct bench_env *env;
 	struct collective_shared *s;

@@ -40,8 +40,7 @@ static struct timespec deadline(double seconds)
 	return t;
 }
 
-/* --- all at once --------------------------------------------------------------------------------
- */
+/* --- all at once ------------------------------------------------------------------------------ */
 struct job {
 	struct collective_rank *rank;
 	void (*work)(struct collective_rank *r);
@@ -196,8 +195,7 @@ static int collective_each(struct collective_run *run, void (*work)(struct colle
 	return code;
 }
 
-/* --- one operation ------------------------------------------------------------------------------
- */
+/* --- one operation ---------------------------------------------------------------------------- */
 
 static int collective_work_pairs(struct collective_rank *r, size_t to, size_t from,
 				 uint64_t to_offset, uint64_t from_offset, struct err *e)
@@ -282,8 +280,7 @@ static int collective_queue_all(struct collective_run *run, struct err *e)
 	return r ? r : end;
 }
 
-/* --- what a rank has ----------------------------------------------------------------------------
- */
+/* --- what a rank has -------------------------------------------------------------------------- */
 
 static void rank_end(struct collective_rank *r)
 {
@@ -362,8 +359,7 @@ static int rank_make(struct collective_rank *r, struct err *e)
 	return s ? s : alloc(r, e);
 }
 
-/* --- work in each rank's thread -----------------------------------------------------------------
- */
+/* --- work in each rank's thread --------------------------------------------------------------- */
 
 /* In place, poisoning the result would poison what is given: fill comes after. */
 static void fill_and_run(struct collective_rank *r)
@@ -446,8 +442,7 @@ static void collective_work_row(struct collective_rank *r)
 		r->r = read_time(k, &r->e);
 }
 
-/* --- steps --------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 double collective_limit_s(const struct collective_run *run)
 {
@@ -626,8 +621,7 @@ struct collective_sizes collective_sizes(enum collective_op op, uint64_t bytes, 
 	return s;
 }
 
-/* --- data ---------------------------------------------------------------------------------------
- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 /* Ranks draw from streams that share no stretch. */
 static uint64_t seed_of(size_t rank)

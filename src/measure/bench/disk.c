@@ -29,8 +29,7 @@ static bool stopped(const struct disk_load *s)
 	return s->stop && atomic_load_explicit(s->stop, memory_order_relaxed);
 }
 
-/* --- requests -----------------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------------- */
 static uint64_t next_block(struct disk_load *s)
 {
 	uint64_t b;
@@ -143,8 +142,7 @@ static int disk_drain(struct disk_load *s, struct err *e)
 	return r;
 }
 
-/* --- a sample -----------------------------------------------------------------------------------
- */
+/* --- a sample --------------------------------------------------------------------------------- */
 static void bench_disk_begin(struct disk_load *s)
 {
 	memset(&s->times, 0, sizeof(s->times));
@@ -257,8 +255,7 @@ static int disk_run(void *state, struct bench_sample *out, struct err *e)
 
 enum { KEPT = 4096, KEPT_BYTES = 64 << 20 };
 
-/* --- was it right -------------------------------------------------------------------------------
- */
+/* --- was it right ----------------------------------------------------------------------------- */
 static int check_read(struct disk_load *s, struct err *e)
 {
 	int r = 0;
@@ -306,8 +303,7 @@ static int disk_verify(void *state, struct err *e)
 	return s->arg->write ? bench_disk_check_written(s, e) : check_read(s, e);
 }
 
-/* --- before and after ---------------------------------------------------------------------------
- */
+/* --- before and after ------------------------------------------------------------------------- */
 static void disk_teardown(void *state)
 {
 	struct disk_load *s = state;
@@ -391,8 +387,7 @@ static int disk_setup(const struct bench_env *env, const struct bench_case *c, v
 	return 0;
 }
 
-/* --- the bench ----------------------------------------------------------------------------------
- */
+/* --- the bench -------------------------------------------------------------------------------- */
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 #define GIB (1024ull * MIB)

@@ -10,8 +10,7 @@
 #include "measure/bench/disk_queue.h"
 #include "measure/bench/memory_latency.h"
 
-/* --- threads ------------------------------------------------------------------------------------
- */
+/* --- threads ---------------------------------------------------------------------------------- */
 /* A list of requests that wait and one of those that are done, under one lock. */
 
 enum { WAIT_NS = 250000000, STACK = 128 << 10 };
@@ -161,8 +160,7 @@ static int disk_threads_wait(struct disk_threads *t, struct uring_done *out, uns
 	return (int)n;
 }
 
-/* --- the queue ----------------------------------------------------------------------------------
- */
+/* --- the queue -------------------------------------------------------------------------------- */
 /* Buffers, and the choice of who does the work. */
 
 struct disk_queue {

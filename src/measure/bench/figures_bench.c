@@ -98,8 +98,7 @@ void figures_bars(struct doc *d, const struct record *r, const char *bench)
 		bars_of_unit(d, r, bench, units[k], take);
 }
 
-/* --- distributions ------------------------------------------------------------------------------
- */
+/* --- distributions ---------------------------------------------------------------------------- */
 
 static struct chart_spread figures_bench_spread_of(struct arena *a, const struct record_case *c)
 {
@@ -141,8 +140,7 @@ void figures_spreads(struct doc *d, const struct record *r, bool all)
 	}
 }
 
-/* --- percentiles --------------------------------------------------------------------------------
- */
+/* --- percentiles ------------------------------------------------------------------------------ */
 
 void figures_percentiles(struct doc *d, const struct record *r)
 {

@@ -159,8 +159,7 @@ static int frequency_verify(void *state, struct err *e)
 	return 0;
 }
 
-/* --- cases --------------------------------------------------------------------------------------
- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 static void frequency_add(const struct bench_env *env, struct bench_cases *out, const char *name,
 			  const struct frequency_arg *want)

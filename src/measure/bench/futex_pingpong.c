@@ -171,8 +171,7 @@ static int hand_verify(void *state, struct err *e)
 	return 0;
 }
 
-/* --- cases --------------------------------------------------------------------------------------
- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 static void futex_pingpong_add(const struct bench_env *env, struct bench_cases *out,
 			       const char *name, unsigned x, unsigned y)

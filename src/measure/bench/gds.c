@@ -142,8 +142,7 @@ static uint64_t gds_bytes(const struct load_set *set)
 	return (gds_offset(set, last) + set->files[last].bytes + GDS_ALIGN) / GDS_ALIGN * GDS_ALIGN;
 }
 
-/* --- what the way through the host needs --------------------------------------------------------
- */
+/* --- what the way through the host needs ------------------------------------------------------ */
 
 /* Streams and pinned memory of the way through the host; what was made goes with gds_lanes_end. */
 static int gds_lanes_make(struct gds_target *t, struct err *e)
@@ -175,8 +174,7 @@ static void gds_lanes_end(struct gds_target *t)
 	memset(t->lane, 0, sizeof(t->lane));
 }
 
-/* --- pieces -------------------------------------------------------------------------------------
- */
+/* --- pieces ----------------------------------------------------------------------------------- */
 struct team {
 	struct gds_target *target;
 	pthread_mutex_t lock;
@@ -346,8 +344,7 @@ static int gds_load(struct gds_target *t, uint64_t *bytes, struct err *e)
 	return r;
 }
 
-/* --- checking -----------------------------------------------------------------------------------
- */
+/* --- checking --------------------------------------------------------------------------------- */
 
 /* What the GPU has of a piece, into far; what the file has, into near. */
 static int gds_fetch(struct gds_target *t, const struct piece *p, char *far, char *near,
@@ -448,8 +445,7 @@ struct gds {
 	char *variant;
 };
 
-/* --- what is read -------------------------------------------------------------------------------
- */
+/* --- what is read ----------------------------------------------------------------------------- */
 
 /* A set of one file that is made when the first case begins. */
 static int gds_own_set(const struct bench_env *env, struct shared *s, struct err *e)
@@ -514,8 +510,7 @@ static int open_files(struct shared *s, const struct bench_env *env, struct err 
 	return 0;
 }
 
-/* --- cases --------------------------------------------------------------------------------------
- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 static void gds_add(const struct bench_env *env, struct bench_cases *out, struct shared *s,
 		    struct gpu_place *p, bool straight)
@@ -592,8 +587,7 @@ static void gds_end(const struct bench_cases *all)
 	cufile_close(&s->cufile);
 }
 
-/* --- before and after ---------------------------------------------------------------------------
- */
+/* --- before and after ------------------------------------------------------------------------- */
 
 static void gds_teardown(void *state)
 {

@@ -54,8 +54,7 @@ static double tera(const struct lane *l)
 	return 2.0 * (double)d->m * (double)d->n * (double)d->k / l->seconds / 1e12;
 }
 
-/* --- all lanes at once --------------------------------------------------------------------------
- */
+/* --- all lanes at once ------------------------------------------------------------------------ */
 struct work {
 	struct gemm_state *s;
 	void (*of)(struct lane *l);
@@ -82,8 +81,7 @@ static int gemm_each(struct gemm_state *s, void (*of)(struct lane *l), struct er
 	return 0;
 }
 
-/* --- setting up ---------------------------------------------------------------------------------
- */
+/* --- setting up ------------------------------------------------------------------------------- */
 
 static int lane_settle(struct lane *l)
 {
@@ -261,8 +259,7 @@ static int gemm_setup(const struct bench_env *env, const struct bench_case *c, v
 	return r;
 }
 
-/* --- running ------------------------------------------------------------------------------------
- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 static void gemm_lane_sample(struct lane *l)
 {

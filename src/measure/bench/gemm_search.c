@@ -227,8 +227,7 @@ static int gemm_search_finals(struct gemm_search *s, double cold_mhz, struct err
 	return r ? r : gemm_search_rounds(s, n < LAST_LOOK ? n : LAST_LOOK, lead, seconds, e);
 }
 
-/* --- the search ---------------------------------------------------------------------------------
- */
+/* --- the search ------------------------------------------------------------------------------- */
 
 static void add_variant(struct gemm_search *s, bool a_turned, bool b_turned, bool fast)
 {

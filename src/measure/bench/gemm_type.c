@@ -75,8 +75,7 @@ const struct gemm_type *gemm_type_find(const char *name, size_t len)
 	return NULL;
 }
 
-/* --- codes --------------------------------------------------------------------------------------
- */
+/* --- codes ------------------------------------------------------------------------------------ */
 struct layout {
 	unsigned bits, mantissa; /* mantissa 0: an integer */
 	int bias;
@@ -179,8 +178,7 @@ unsigned char gemm_poison(enum gemm_code c)
 	return layouts[c].mantissa ? 0xff : 0x80;
 }
 
-/* --- random tables ------------------------------------------------------------------------------
- */
+/* --- random tables ---------------------------------------------------------------------------- */
 void gemm_table_fill(const struct gemm_type *t, enum gemm_code c, uint64_t seed, uint64_t *table)
 {
 	struct stat_random r = { seed };
@@ -215,8 +213,7 @@ bool gemm_stays(uint64_t seed, uint64_t i)
 	return 0xca6953u >> (4 * pair + i % 4) & 1;
 }
 
-/* --- scales of blocks ---------------------------------------------------------------------------
- */
+/* --- scales of blocks ------------------------------------------------------------------------- */
 enum { TILE_ROWS = 128, TILE_BLOCKS = 4, TILE_BYTES = 512, TILE_STRIDE = 32 };
 
 size_t gemm_scale_bytes(const struct gemm_type *t, uint64_t rows, uint64_t k)

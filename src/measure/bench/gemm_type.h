@@ -62,8 +62,7 @@ extern const size_t gemm_type_count;
 /* NULL when there is none of that name. */
 const struct gemm_type *gemm_type_find(const char *name, size_t len);
 
-/* --- random matrices ----------------------------------------------------------------------------
- */
+/* --- random matrices -------------------------------------------------------------------------- */
 /*
  * A matrix is drawn from a table of codes whose values are normally distributed; the element at
  * index i takes entry gemm_pick(seed, i). The kernel in gemm_kernels.c does the same, so that the

@@ -71,8 +71,7 @@ void gemm_unit_shape(const struct gemm_unit *u, const struct gemm_choice *c,
 	};
 }
 
-/* --- setting up ---------------------------------------------------------------------------------
- */
+/* --- setting up ------------------------------------------------------------------------------- */
 
 static int load_kernels(struct gemm_unit *u, struct err *e)
 {
@@ -164,8 +163,7 @@ void gemm_unit_end(struct gemm_unit *u)
 	*u = (struct gemm_unit){ 0 };
 }
 
-/* --- running ------------------------------------------------------------------------------------
- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 static int multiply(struct gemm_unit *u, struct err *e)
 {

@@ -12,8 +12,7 @@
 #include "measure/bench/gpu_ahead.h"
 #include "base/clock.h"
 
-/* --- which --------------------------------------------------------------------------------------
- */
+/* --- which ------------------------------------------------------------------------------------ */
 
 static const struct gpu *facts_of(const struct machine *m, const char *pci)
 {
@@ -132,8 +131,7 @@ const char *gpu_place_text(struct arena *a, const struct gpu_place *p)
 			    p->gpu->slice ? ", a MIG slice of it" : "");
 }
 
-/* --- who ----------------------------------------------------------------------------------------
- */
+/* --- who -------------------------------------------------------------------------------------- */
 
 /* "pid 4711 (python3, 2048 MiB)" of all other processes that the facts name, "" without any. */
 static void gpu_users(const struct gpu_place *p, char *out, size_t size)
@@ -184,8 +182,7 @@ int gpu_alloc(struct gpu_place *p, size_t bytes, cuda_address *out, struct err *
 	return blame(p, cuda_alloc(p->gpu, bytes, out, e), e);
 }
 
-/* --- kernels ------------------------------------------------------------------------------------
- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 static int find_tools(struct gpu_place *p, struct err *e)
 {

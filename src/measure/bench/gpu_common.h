@@ -68,8 +68,7 @@ int gpu_alloc(struct gpu_place *p, size_t bytes, cuda_address *out, struct err *
 int gpu_stream_kernel(struct gpu_place *p, const struct cuda_shape *s, struct cuda_function **out,
 		      struct err *e);
 
-/* --- windows ------------------------------------------------------------------------------------
- */
+/* --- windows ---------------------------------------------------------------------------------- */
 struct gpu_lane {
 	struct gpu_place *place;
 	struct cuda_stream *s;
@@ -97,8 +96,7 @@ int gpu_window(struct gpu_timer *t, gpu_work *work, void *ctx, size_t n, double 
 int gpu_window_fit(struct gpu_timer *t, gpu_work *work, void *ctx, double seconds, size_t *n,
 		   struct err *e);
 
-/* --- data ---------------------------------------------------------------------------------------
- */
+/* --- data ------------------------------------------------------------------------------------- */
 /* What memory should hold. */
 struct gpu_data {
 	uint64_t seed;

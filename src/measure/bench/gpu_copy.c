@@ -51,8 +51,7 @@ enum { JOB_MOST_S = 60 };
 
 static const uint64_t other_data = 0x5555aaaa00000000u;
 
-/* --- buffers ------------------------------------------------------------------------------------
- */
+/* --- buffers ---------------------------------------------------------------------------------- */
 
 static void host_fill(void *p, size_t bytes, uint64_t seed)
 {
@@ -179,8 +178,7 @@ static int gpu_jobs_open(struct gpu_jobs *j, const struct bench_env *env, struct
 	return r ? r : find_kernels(j, e);
 }
 
-/* --- runs ---------------------------------------------------------------------------------------
- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static int peer_copy(struct gpu_jobs *j, struct gpu_job *b, struct cuda_stream *s, struct err *e)
 {
@@ -273,8 +271,7 @@ static int gpu_jobs_fit(struct gpu_jobs *j, double seconds, size_t *n, struct er
 	return r;
 }
 
-/* --- what came of it ----------------------------------------------------------------------------
- */
+/* --- what came of it -------------------------------------------------------------------------- */
 
 static int verify_host(const struct gpu_jobs *j, const struct gpu_job *b, struct err *e)
 {
@@ -313,8 +310,7 @@ static int gpu_jobs_verify(struct gpu_jobs *j, struct err *e)
 	return r;
 }
 
-/* --- the bench's functions ----------------------------------------------------------------------
- */
+/* --- the bench's functions -------------------------------------------------------------------- */
 
 /* A sample's time; of a short measurement (--for 150ms: a node of eight GPUs has 354 cases) a
  * twentieth, since the warm-up is made of whole samples. */
@@ -398,8 +394,7 @@ static int copy_verify(void *state, struct err *e)
 	return gpu_jobs_verify(&((struct copying *)state)->jobs, e);
 }
 
-/* --- cases --------------------------------------------------------------------------------------
- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 static size_t gpu_copy_bytes(const struct bench_env *env, size_t jobs, size_t most)
 {
@@ -550,8 +545,7 @@ static void copy_cases(const struct bench_env *env, struct bench_cases *out)
 				gpu_copy_add_pair(env, out, &all.items[i], &all.items[k]);
 }
 
-/* --- limits -------------------------------------------------------------------------------------
- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 /* Both ways count twice when both are run. */
 static double ways_of(const struct copy_arg *arg)

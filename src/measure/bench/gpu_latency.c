@@ -189,8 +189,7 @@ static int latency_verify(void *state, struct err *e)
 	return 0;
 }
 
-/* --- cases --------------------------------------------------------------------------------------
- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 static void gpu_latency_add(const struct bench_env *env, struct bench_cases *out, const char *name,
 			    struct latency_arg arg)

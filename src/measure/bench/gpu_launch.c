@@ -73,8 +73,7 @@ static int settle(struct launch *s, struct err *e)
 				"the kernels", e);
 }
 
-/* --- one sample of each way ---------------------------------------------------------------------
- */
+/* --- one sample of each way ------------------------------------------------------------------- */
 
 /* How long the call takes; the stream is emptied now and then, so that the queue never fills. */
 static int run_hand_over(struct launch *s, struct err *e)
@@ -191,8 +190,7 @@ static int run_graph(struct launch *s, struct err *e)
 	return r;
 }
 
-/* --- the bench ----------------------------------------------------------------------------------
- */
+/* --- the bench -------------------------------------------------------------------------------- */
 
 static int make_graph(struct launch *s, struct err *e)
 {

@@ -75,8 +75,7 @@ static int gpu_load_each(struct load_state *s, void (*of)(struct lane *l), struc
 	return 0;
 }
 
-/* --- one GPU ------------------------------------------------------------------------------------
- */
+/* --- one GPU ---------------------------------------------------------------------------------- */
 
 /* Far beyond the cache; little of a memory that is shared with the host. */
 static size_t copy_bytes(const struct lane *l)
@@ -192,8 +191,7 @@ static void gpu_load_lane_sample(struct lane *l)
 		gpu_load_keep(l, &during, mhz);
 }
 
-/* --- the bench's functions ----------------------------------------------------------------------
- */
+/* --- the bench's functions -------------------------------------------------------------------- */
 
 static void load_teardown(void *state)
 {
@@ -448,8 +446,7 @@ const char *gpu_load_verdict_name(enum gpu_load_verdict v)
 	return names[v];
 }
 
-/* --- from samples to one number each ------------------------------------------------------------
- */
+/* --- from samples to one number each ---------------------------------------------------------- */
 
 static double median_of(const struct gpu_load_sample *s, size_t n, size_t offset)
 {
@@ -501,8 +498,7 @@ static double gpu_load_text(const struct gpu_load_sample *s, size_t n, long long
 #define MEDIAN(s, n, member) median_of(s, n, offsetof(struct gpu_load_sample, member))
 #define SHARE(s, n, member) share_of(s, n, offsetof(struct gpu_load_sample, member))
 
-/* --- rules --------------------------------------------------------------------------------------
- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static enum gpu_load_verdict give(struct gpu_load_answer *out, enum gpu_load_verdict v,
 				  const char *remedy)

@@ -130,8 +130,7 @@ static int gpu_memory_choose(struct streaming *s, struct err *e)
 	return 0;
 }
 
-/* --- data ---------------------------------------------------------------------------------------
- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 static bool reads(const struct streaming *s)
 {
@@ -276,8 +275,7 @@ static int memory_verify(void *state, struct err *e)
 	}
 }
 
-/* --- cases --------------------------------------------------------------------------------------
- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 /* Far more than the cache, and at most a share of the memory; a power of two. */
 static size_t far_bytes(const struct bench_env *env, const struct gpu_place *p)

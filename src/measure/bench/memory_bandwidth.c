@@ -230,8 +230,7 @@ static int bandwidth_verify(void *state, struct err *e)
 	return 0;
 }
 
-/* --- cases --------------------------------------------------------------------------------------
- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 static void memory_bandwidth_add(const struct bench_env *env, struct bench_cases *out,
 				 enum memory_op op, const char *suffix, struct idset cpus, int node)

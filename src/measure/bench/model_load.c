@@ -68,8 +68,7 @@ static const struct {
 	{ "warm:pread-parallel", LOAD_PARALLEL, false },
 };
 
-/* --- which cases there are ----------------------------------------------------------------------
- */
+/* --- which cases there are -------------------------------------------------------------------- */
 /* Why a case makes no sense here; NULL: it does. */
 static const char *model_load_absent(size_t i, const struct shared *s,
 				     const struct disk_direct *direct)
@@ -185,8 +184,7 @@ static void model_load_end(const struct bench_cases *all)
 	}
 }
 
-/* --- before and after ---------------------------------------------------------------------------
- */
+/* --- before and after ------------------------------------------------------------------------- */
 static void teardown(void *state)
 {
 	struct load *l = state;
@@ -249,8 +247,7 @@ static int setup(const struct bench_env *env, const struct bench_case *c, void *
 	return 0;
 }
 
-/* --- a sample -----------------------------------------------------------------------------------
- */
+/* --- a sample --------------------------------------------------------------------------------- */
 static int model_load_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct load *l = state;

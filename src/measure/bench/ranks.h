@@ -31,8 +31,7 @@ int ranks_from_environment(struct arena *a, const char *(*get)(void *ctx, const 
 /* The first name of a list as Slurm writes it: "n[07-09,12],x" is "n07". NULL: none. Pure. */
 const char *ranks_first_host(struct arena *a, const char *list);
 
-/* --- team: collective_team.c --------------------------------------------------------------------
- */
+/* --- team: collective_team.c ------------------------------------------------------------------ */
 /*
  * This process's GPUs (the one of its place on the machine, where there are several processes), its
  * NCCL, and all others'. Waits until everybody is there. token_file: NULL with r->job. env->ask of
@@ -48,8 +47,7 @@ void team_end(struct collective_shared *team);
 /* How many GPUs a process here could drive. 0: *why says so. */
 size_t team_gpus(const struct bench_env *env, const char **why);
 
-/* --- children -----------------------------------------------------------------------------------
- */
+/* --- children --------------------------------------------------------------------------------- */
 struct ranks_children {
 	pid_t pid[RANKS_MAX];
 	size_t n;

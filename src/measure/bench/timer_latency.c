@@ -25,8 +25,7 @@
 
 enum { WAKE_PRIORITY = 80 };
 
-/* --- sleeping by the clock ----------------------------------------------------------------------
- */
+/* --- sleeping by the clock -------------------------------------------------------------------- */
 
 /* A thread that sleeps until a point in time, again and again, and how late it woke each time. */
 enum { SLEEPS_MAX = 500 };
@@ -107,8 +106,7 @@ static int sleeps_verify(const struct sleeps *s, struct err *e)
 	return 0;
 }
 
-/* --- after the timer ----------------------------------------------------------------------------
- */
+/* --- after the timer -------------------------------------------------------------------------- */
 
 struct timer_latency_arg {
 	long interval_ns;
@@ -406,8 +404,7 @@ static int idle_verify(void *state, struct err *e)
 	return sleeps_verify(&s->sleeps, e);
 }
 
-/* --- cases --------------------------------------------------------------------------------------
- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 static const struct idle_group *group_of(const struct cpus *m, unsigned cpu)
 {

@@ -64,8 +64,7 @@ static const struct cause clocks[] = {
 	  .steps = ANYWHERE("look at power and heat limits in firmware set-up") },
 };
 
-/* --- late ------------------------------------------------------------------------------------
- */
+/* --- late ------------------------------------------------------------------------------------- */
 static void sleeps(const struct rule_facts *e, struct judged *out)
 {
 	enum { WORTH_US = 50 };
@@ -127,8 +126,7 @@ static const struct cause late[] = {
 	  .steps = ANYWHERE("ask who runs the host for CPUs of your own") },
 };
 
-/* --- others ----------------------------------------------------------------------------------
- */
+/* --- others ----------------------------------------------------------------------------------- */
 static void doctor_cpu_loaded(const struct rule_facts *e, struct judged *out)
 {
 	unsigned cpus = (unsigned)idset_count(&e->m->cpu.online.v);

@@ -178,8 +178,7 @@ const char *doctor_step(const struct cause *c, const struct machine *m);
 /* Tests of all of them. */
 unsigned doctor_tests_of(const struct chosen *c);
 
-/* --- after a fix: remeasure.c ------------------------------------------------------------------
- */
+/* --- after a fix: remeasure.c ----------------------------------------------------------------- */
 enum remeasured { FIX_BETTER, FIX_SAME, FIX_WORSE, FIX_UNDECIDED, FIX_GONE, FIX_STAYS };
 struct fix_verdict {
 	enum remeasured how;

@@ -7,8 +7,7 @@
 #include "measure/doctor/rule.h"
 #include "knowledge/nccl_vars.h"
 
-/* --- what the load test found ----------------------------------------------------------------
- */
+/* --- what the load test found ----------------------------------------------------------------- */
 
 /* The verdict that the load test gave a GPU, "healthy" when all are; NULL: it gave none. */
 static const char *load_verdict(const struct rule_facts *e, const char **text)
@@ -155,8 +154,7 @@ static const struct cause capped[] = {
 	  .steps = ANYWHERE("nvidia-smi -pl with the default of nvidia-smi -q -d POWER") },
 };
 
-/* --- link ------------------------------------------------------------------------------------
- */
+/* --- link ------------------------------------------------------------------------------------- */
 
 /* What a setting says of the links of the GPUs themselves: a disk's or an adapter's slows none. A
  * GPU that shares the host's memory shows a link that carries nothing. */
@@ -228,8 +226,7 @@ static const struct cause links[] = {
 	  .steps = ANYWHERE("exchange slot, riser or cable, one at a time") },
 };
 
-/* --- broken ----------------------------------------------------------------------------------
- */
+/* --- broken ----------------------------------------------------------------------------------- */
 
 /* The setting knows the numbers that are of hardware; the rest are lines of programs. */
 static void doctor_gpu_xid(const struct rule_facts *e, struct judged *out)
@@ -384,8 +381,7 @@ static bool no_gpu(const struct rule_facts *e, struct judged *out)
 	return true;
 }
 
-/* --- two speeds ------------------------------------------------------------------------------
- */
+/* --- two speeds ------------------------------------------------------------------------------- */
 static void flips(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c;
@@ -446,8 +442,7 @@ static const struct cause speeds[] = {
 	  .steps = ANYWHERE("update the firmware (fwupdmgr)") },
 };
 
-/* --- others ----------------------------------------------------------------------------------
- */
+/* --- others ----------------------------------------------------------------------------------- */
 static void used(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))
@@ -524,8 +519,7 @@ static const struct cause unsteady[] = {
 	  .steps = ANYWHERE("take them out of the environment of the program") },
 };
 
-/* --- wrong results, and what is no fault ------------------------------------------------------
- */
+/* --- wrong results, and what is no fault ------------------------------------------------------ */
 static void doctor_gpu_wrong(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c;

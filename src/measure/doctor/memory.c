@@ -5,8 +5,7 @@
 
 #include "measure/doctor/rule.h"
 
-/* --- fabric ----------------------------------------------------------------------------------
- */
+/* --- fabric ----------------------------------------------------------------------------------- */
 
 /*
  * One thread of a GB10 reads 92 GB/s with the fabric ramped up and 32 without (owners of NixOS and
@@ -44,8 +43,7 @@ static const struct cause fabric[] = {
 	  .steps = ANYWHERE("kernel argument cppc_cpufreq.auto_sel_mode=1, then measure again") },
 };
 
-/* --- short -----------------------------------------------------------------------------------
- */
+/* --- short ------------------------------------------------------------------------------------ */
 static void exhausted(const struct rule_facts *e, struct judged *out)
 {
 	const struct memory *m = &e->m->memory;
@@ -116,8 +114,7 @@ static const struct cause freezes[] = {
 	  .steps = ANYWHERE("install earlyoom, or enable systemd-oomd") },
 };
 
-/* --- CUDA cannot have it ---------------------------------------------------------------------
- */
+/* --- CUDA cannot have it ---------------------------------------------------------------------- */
 static bool not_unified(const struct rule_facts *e, struct judged *out)
 {
 	if (has_unified_memory(e->m))
@@ -192,8 +189,7 @@ static const struct cause cannot_have[] = {
 	  .steps = ANYWHERE("a smaller zfs_arc_max") },
 };
 
-/* --- swapping, merging -------------------------------------------------------------------------
- */
+/* --- swapping, merging ------------------------------------------------------------------------ */
 static void swapping(const struct rule_facts *e, struct judged *out)
 {
 	const struct memory *m = &e->m->memory;
@@ -261,8 +257,7 @@ static const struct cause merging[] = {
 			    "own pages), and disable ksmtuned") },
 };
 
-/* --- locked memory -----------------------------------------------------------------------------
- */
+/* --- locked memory ---------------------------------------------------------------------------- */
 static void locked(const struct rule_facts *e, struct judged *out)
 {
 	long long total = fact_or(&e->m->memory.total_kb, 0), limit;

@@ -5,8 +5,7 @@
 
 #include "measure/doctor/rule.h"
 
-/* --- the wrong interface ------------------------------------------------------------------------
- */
+/* --- the wrong interface ---------------------------------------------------------------------- */
 
 /* The first name of "=a:1,b" or "^a", and whether it excludes. */
 static const char *first_name(struct arena *a, const char *list, bool *excludes)
@@ -79,8 +78,7 @@ static const struct cause wrong[] = {
 			    "VLLM_HOST_IP, SGLANG_HOST_IP and the like") },
 };
 
-/* --- Wi-Fi ---------------------------------------------------------------------------------------
- */
+/* --- Wi-Fi ------------------------------------------------------------------------------------ */
 static void doctor_net_power_save(const struct rule_facts *e, struct judged *out)
 {
 	verdict_set(e, out, CAUSE_NOT_HERE, "no wireless interface is up");
@@ -164,8 +162,7 @@ static const struct cause forwarding[] = {
 			    "stays; without a ring nothing has to be passed on") },
 };
 
-/* --- ARP -----------------------------------------------------------------------------------------
- */
+/* --- ARP -------------------------------------------------------------------------------------- */
 static void flux(const struct rule_facts *e, struct judged *out)
 {
 	bool strict = e->signs->links.n > 0;
@@ -191,8 +188,7 @@ static const struct cause arp[] = {
 			    "arp_announce=2, rp_filter=2") },
 };
 
-/* --- TCP -----------------------------------------------------------------------------------------
- */
+/* --- TCP -------------------------------------------------------------------------------------- */
 
 /* The third figure of "4096 16384 4194304", as the setting's finding shows it; 0: not seen. */
 static double largest_of(const struct finding *f)

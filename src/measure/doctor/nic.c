@@ -5,8 +5,7 @@
 #include "measure/doctor/rule.h"
 #include "knowledge/nccl_vars.h"
 
-/* --- twins -----------------------------------------------------------------------------------
- */
+/* --- twins ------------------------------------------------------------------------------------ */
 static bool on_one_switch(const struct nic *a, const struct nic *b)
 {
 	return seen_ok(&a->switch_id.f) && seen_ok(&b->switch_id.f) &&
@@ -125,8 +124,7 @@ static const struct cause half[] = {
 	  .steps = ANYWHERE("both halves in NCCL_IB_HCA; two streams at once when measuring") },
 };
 
-/* --- there, and fast ---------------------------------------------------------------------------
- */
+/* --- there, and fast -------------------------------------------------------------------------- */
 static void unplugged(const struct rule_facts *e, struct judged *out)
 {
 	rule_by_setting(e, "nic.cable", CAUSE_LIKELY, out);
@@ -168,8 +166,7 @@ static const struct cause slow_link[] = {
 	  .steps = ANYWHERE("cable; on InfiniBand the subnet manager has to run") },
 };
 
-/* --- MTU ---------------------------------------------------------------------------------------
- */
+/* --- MTU -------------------------------------------------------------------------------------- */
 
 /* Ports of one adapter that are up with an address belong to one fabric. */
 static void own_ports(const struct rule_facts *e, struct judged *out)
@@ -233,8 +230,7 @@ static const struct cause mtu[] = {
 	  .steps = ANYWHERE("one MTU on every port of one network") },
 };
 
-/* --- configuration -------------------------------------------------------------------------------
- */
+/* --- configuration ---------------------------------------------------------------------------- */
 static void unowned(const struct rule_facts *e, struct judged *out)
 {
 	verdict_set(e, out, CAUSE_NOT_HERE, "no data port has an address");

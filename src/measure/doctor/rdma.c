@@ -13,8 +13,7 @@ static bool no_rdma(const struct rule_facts *e, struct judged *out)
 	return true;
 }
 
-/* --- slow without a sign -------------------------------------------------------------------------
- */
+/* --- slow without a sign ---------------------------------------------------------------------- */
 static void below_line(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c = case_of(e, "rdma", "write:1MiB");
@@ -97,8 +96,7 @@ static const struct cause wedge[] = {
 	  .steps = ANYWHERE("take all power off for a minute, then update the NIC's firmware") },
 };
 
-/* --- losses --------------------------------------------------------------------------------------
- */
+/* --- losses ----------------------------------------------------------------------------------- */
 struct loss {
 	const char *port;
 	long long total;

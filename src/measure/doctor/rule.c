@@ -117,8 +117,7 @@ void rule_by_setting(const struct rule_facts *e, const char *setting, enum likel
 	}
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 const struct record_case *next_case(const struct rule_facts *e, const char *bench, const char *name,
 				    size_t *at)
@@ -203,8 +202,7 @@ void rule_by_band(const struct rule_facts *e, enum doctor_test_id t, struct judg
 	}
 }
 
-/* --- signs --------------------------------------------------------------------------------------
- */
+/* --- signs ------------------------------------------------------------------------------------ */
 
 const struct observed_var *var_of(const struct rule_facts *e, const char *name)
 {

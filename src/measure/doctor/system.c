@@ -5,8 +5,7 @@
 #include "base/text.h"
 #include "measure/doctor/rule.h"
 
-/* --- kernels ---------------------------------------------------------------------------------
- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 struct bad_kernel {
 	const char *begin; /* of the release */
 	const char *what, *date;
@@ -73,8 +72,7 @@ static const struct cause panics[] = {
 	  .steps = ANYWHERE("read /sys/fs/pstore (systemd-pstore moves it to /var/lib/systemd)") },
 };
 
-/* --- power-off ---------------------------------------------------------------------------------
- */
+/* --- power-off -------------------------------------------------------------------------------- */
 static void near_limit(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c = case_of(e, "gpu-load", "signature");
@@ -114,8 +112,7 @@ static const struct cause power_off[] = {
 	  .steps = ANYWHERE("cooling and power supply") },
 };
 
-/* --- settings ----------------------------------------------------------------------------------
- */
+/* --- settings --------------------------------------------------------------------------------- */
 static void unkept(const struct rule_facts *e, struct judged *out)
 {
 	if (!e->own_unkept)
@@ -145,8 +142,7 @@ static const struct cause lost[] = {
 	  .steps = ANYWHERE("keep one of them; \"gputune watch\" says who wins") },
 };
 
-/* --- setting up a cluster ------------------------------------------------------------------------
- */
+/* --- setting up a cluster --------------------------------------------------------------------- */
 static void doctor_system_ssh(const struct rule_facts *e, struct judged *out)
 {
 	if (fact_or(&e->m->captured, 0))

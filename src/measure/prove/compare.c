@@ -96,8 +96,7 @@ void engine_rule(struct prove_engine *g)
 		r->n_looks--;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 void engine_fail(struct prove_engine *g, int code, const struct err *e)
 {

@@ -60,8 +60,7 @@ bool engine_has_time(const struct prove_engine *g, size_t pairs)
 	return now(g) + (double)pairs * g->pair_s <= g->start + g->p->budget_s;
 }
 
-/* --- one window --------------------------------------------------------------------------------
- */
+/* --- one window ------------------------------------------------------------------------------- */
 
 static struct proof_window *new_window(struct prove_engine *g, enum proof_part part, size_t pair,
 				       const struct arm *s)
@@ -125,8 +124,7 @@ static int one_window(struct prove_engine *g, enum proof_part part, size_t pair,
 	return r;
 }
 
-/* --- pairs -------------------------------------------------------------------------------------
- */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 double engine_log_ratio(const struct bench_figure *f, double a, double b)
 {
@@ -220,8 +218,7 @@ int engine_pair(struct prove_engine *g, enum proof_part part, const struct arm *
 	return r;
 }
 
-/* --- before the pairs --------------------------------------------------------------------------
- */
+/* --- before the pairs ------------------------------------------------------------------------- */
 
 static int engine_too_short(struct prove_engine *g, size_t pairs, struct err *e)
 {

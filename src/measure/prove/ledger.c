@@ -14,8 +14,7 @@
 #include "base/stamp.h"
 #include "base/utf8.h"
 
-/* --- which machine ------------------------------------------------------------------------------
- */
+/* --- which machine ---------------------------------------------------------------------------- */
 static const char *pair_value(const struct record *r, const char *name)
 {
 	for (size_t i = 0; i < r->n_fingerprint; i++)
@@ -60,8 +59,7 @@ void ledger_here(struct arena *a, struct host *h, const struct machine *m, struc
 				     .hardware = hardware_digest(a, &r) };
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 static const char *file_in(struct arena *a, const char *dir)
 {
 	return dir ? arena_printf(a, "%s/ledger.jsonl", dir) : LEDGER_FILE;
@@ -119,8 +117,7 @@ void ledger_load(struct arena *a, struct host *h, const struct machine *m, const
 	}
 }
 
-/* --- adding -------------------------------------------------------------------------------------
- */
+/* --- adding ----------------------------------------------------------------------------------- */
 static int make_folder(struct host *h, const char *dir, struct err *e)
 {
 	int r = host_own_dir(h, dir);

@@ -9,8 +9,7 @@
 #include "machine/knob/io.h"
 #include "measure/prove/screen.h"
 
-/* --- which settings of the plan are switched together -------------------------------------------
- */
+/* --- which settings of the plan are switched together ----------------------------------------- */
 struct groups {
 	size_t n;
 	const char **ids; /* "a.b", or "a.b+c.d" for those that touch the same knobs */
@@ -92,8 +91,7 @@ static void groups_make(struct arena *a, const struct plan *p, struct groups *ou
 	}
 }
 
-/* --- the course ---------------------------------------------------------------------------------
- */
+/* --- the course ------------------------------------------------------------------------------- */
 enum { BROKEN_MAX = 8, WHOLE_PAIRS = 16, ROUNDS_MAX = 8, ROUND_SEED = 1000 };
 
 struct many {
@@ -126,8 +124,7 @@ static void add_set(struct many *m, bool *mask, size_t but)
 			add(m, mask, i);
 }
 
-/* --- each alone, once: can it be set, and does what is measured survive it? ---------------------
- */
+/* --- each alone, once: can it be set, and does what is measured survive it? ------------------- */
 static int many_admit(struct many *m, struct err *e)
 {
 	struct proof *p = m->g->p;
@@ -150,8 +147,7 @@ static int many_admit(struct many *m, struct err *e)
 	return 0;
 }
 
-/* --- mixtures ----------------------------------------------------------------------------------
- */
+/* --- mixtures --------------------------------------------------------------------------------- */
 static int mixture(struct many *m, const struct screen_design *s, size_t row, struct err *e)
 {
 	struct prove_engine *g = m->g;
@@ -226,8 +222,7 @@ static int screen(struct many *m, struct err *e)
 	return 0;
 }
 
-/* --- leaving one out ---------------------------------------------------------------------------
- */
+/* --- leaving one out -------------------------------------------------------------------------- */
 static int many_leave_out(struct many *m, size_t group, struct proof_pairs *out, struct err *e)
 {
 	struct prove_engine *g = m->g;
@@ -309,8 +304,7 @@ static int confirm(struct many *m, struct err *e)
 	return r;
 }
 
-/* --- all ---------------------------------------------------------------------------------------
- */
+/* --- all -------------------------------------------------------------------------------------- */
 /* What one of those that are not in the set might be worth all the same. */
 static double most_left(const struct many *m)
 {

@@ -26,8 +26,7 @@ struct metric {
 	regex_t pattern;
 };
 
-/* --- json:.a.b[0] ------------------------------------------------------------------------------
- */
+/* --- json:.a.b[0] ----------------------------------------------------------------------------- */
 
 static bool index_step(const char **at, struct step *out)
 {
@@ -103,8 +102,7 @@ static int metric_from_json(const struct metric *m, const char *output, double *
 	return r;
 }
 
-/* --- a pattern ---------------------------------------------------------------------------------
- */
+/* --- a pattern -------------------------------------------------------------------------------- */
 
 /* The character behind a bracket expression; a ] that comes first in it is one of its own. */
 static const char *behind_bracket(const char *s)
@@ -240,8 +238,7 @@ static int from_pattern(const struct metric *m, const char *output, double *out,
 	return 0;
 }
 
-/* --- all ---------------------------------------------------------------------------------------
- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 int metric_parse(struct arena *a, const char *text, struct metric **out, struct err *e)
 {

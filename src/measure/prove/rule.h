@@ -55,8 +55,7 @@ size_t rule_next(const struct rule *r, size_t n);
 void rule_look(const struct rule *r, const double *d, size_t n, bool last, struct ruling *out);
 const char *ruling_name(enum ruling_kind k); /* "helps", "no-difference", ... "go-on" */
 
-/* --- A/A: the same procedure where both windows are without the setting ------------------------
- */
+/* --- A/A: the same procedure where both windows are without the setting ----------------------- */
 enum same_kind {
 	SAME_OK,
 	SAME_BIASED, /* the procedure favours one side: nothing it says can be believed */
@@ -75,8 +74,7 @@ struct same {
 };
 void rule_same(const double *d, size_t n, double min_effect, struct same *out);
 
-/* --- guards: what must not get worse while something else gets better --------------------------
- */
+/* --- guards: what must not get worse while something else gets better ------------------------- */
 struct guard_ruling {
 	bool veto;		 /* proven worse, by more than the tolerance */
 	bool early;		 /* fewer than RULE_GUARD_PAIRS pairs: nothing is said yet */
@@ -90,8 +88,7 @@ struct guard_ruling {
  */
 void rule_guard(const double *d, size_t n, double tolerance, struct guard_ruling *out);
 
-/* --- what the above is made of ------------------------------------------------------------------
- */
+/* --- what the above is made of ---------------------------------------------------------------- */
 struct rank_interval {
 	double estimate, low, high; /* logs; low and high infinite where n is too small */
 	double p;		    /* two-sided, of "no effect" */

@@ -7,8 +7,7 @@
 #include "measure/prove/screen.h"
 #include "base/stat.h"
 
-/* --- Hadamard matrices: orthogonal rows of +1 and -1 -------------------------------------------
- */
+/* --- Hadamard matrices: orthogonal rows of +1 and -1 ------------------------------------------ */
 static bool is_prime(size_t q)
 {
 	for (size_t i = 2; i * i <= q; i++)
@@ -104,8 +103,7 @@ bool screen_on(const struct screen_design *s, size_t row, size_t factor, bool mi
 	return (s->level[row * s->factors + factor] > 0) != mirror;
 }
 
-/* --- what goes together -------------------------------------------------------------------------
- */
+/* --- what goes together ----------------------------------------------------------------------- */
 size_t screen_groups(size_t n, bool (*joined)(void *ctx, size_t i, size_t j), void *ctx,
 		     size_t *group)
 {
@@ -130,8 +128,7 @@ size_t screen_groups(size_t n, bool (*joined)(void *ctx, size_t i, size_t j), vo
 	return count;
 }
 
-/* --- time ---------------------------------------------------------------------------------------
- */
+/* --- time ------------------------------------------------------------------------------------- */
 void screen_time(const struct screen_cost *c, struct screen_time *out)
 {
 	double pair_s = 2 * (c->window_s + c->switch_s);
@@ -154,8 +151,7 @@ void screen_time(const struct screen_cost *c, struct screen_time *out)
 
 /* Mixtures of settings: what they showed, and whether it stands on fresh data. */
 
-/* --- effects of all factors at once -------------------------------------------------------------
- */
+/* --- effects of all factors at once ----------------------------------------------------------- */
 struct fit {
 	size_t m;
 	double *x;     /* m by m: X'X, then its factor L with X'X = L L' */
@@ -308,8 +304,7 @@ int screen_effects(struct arena *a, const struct screen_design *s, const size_t 
 	return 0;
 }
 
-/* --- confirmation -------------------------------------------------------------------------------
- */
+/* --- confirmation ----------------------------------------------------------------------------- */
 
 /* The member with the least p of those that are not done; n: none. */
 static size_t screen_next_member(const struct screen_member *m, size_t n, const bool *done)

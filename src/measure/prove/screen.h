@@ -54,8 +54,7 @@ struct screen_effect {
 int screen_effects(struct arena *a, const struct screen_design *s, const size_t *rows,
 		   const double *d, size_t n, double min_effect, struct screen_effect *out);
 
-/* --- confirmation -------------------------------------------------------------------------------
- */
+/* --- confirmation ----------------------------------------------------------------------------- */
 struct screen_member {
 	const double *d; /* B: the whole set, A: without this member */
 	size_t n;
@@ -67,8 +66,7 @@ void screen_confirm(struct screen_member *m, size_t n, double alpha, double min_
 /* The least pairs with which Holm's first step can find anything among n members. */
 size_t screen_confirm_pairs(size_t n, double alpha);
 
-/* --- time, to be said in advance ----------------------------------------------------------------
- */
+/* --- time, to be said in advance -------------------------------------------------------------- */
 struct screen_cost {
 	double window_s, switch_s; /* of one window; from one state to the other until it counts */
 	double warm_up_s;	   /* once a phase */
@@ -81,8 +79,7 @@ struct screen_time {
 };
 void screen_time(const struct screen_cost *c, struct screen_time *out);
 
-/* --- what goes together -------------------------------------------------------------------------
- */
+/* --- what goes together ----------------------------------------------------------------------- */
 /* Union of items that must be switched together: group[i] becomes the number of its group, counted
  * from 0 in order of first members; returns how many there are. joined(ctx, i, j): i and j touch
  * the same knob, or one resets the other. */

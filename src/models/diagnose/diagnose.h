@@ -14,8 +14,7 @@
 #include "models/inference/gpu.h"
 #include "models/training/train.h"
 
-/* --- what was asked besides files --------------------------------------------------------------
- */
+/* --- what was asked besides files ------------------------------------------------------------- */
 
 struct diagnose_ask {
 	const struct knowledge *known; /* models and GPUs; NULL: what is compiled in */
@@ -27,8 +26,7 @@ struct diagnose_ask {
 	bool live; /* a look from outside at what runs now: no steps are expected */
 };
 
-/* --- figures of a run: split_sum.c -------------------------------------------------------------
- */
+/* --- figures of a run: split_sum.c ------------------------------------------------------------ */
 
 /*
  * Figures of one kind in one run, steps of warming-up left out. Of files of several formats only
@@ -53,8 +51,7 @@ struct rank_summary {
 	const struct metric_sample *at;
 };
 
-/* --- where the time of a step goes: split.c ----------------------------------------------------
- */
+/* --- where the time of a step goes: split.c --------------------------------------------------- */
 
 enum step_part {
 	PART_COMPUTE, /* forward and backward */
@@ -94,8 +91,7 @@ struct rank_judged {
 	double comm_s;	  /* least exposed communication among ranks: of the collective itself */
 };
 
-/* --- a run -------------------------------------------------------------------------------------
- */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 struct run_summary {
 	const struct run_evidence *ev;
@@ -167,8 +163,7 @@ const char *run_variable(const struct run_summary *r, const char *name,
 struct figure_sum run_sum_text(struct arena *a, const struct run_summary *r, enum figure_kind k,
 			       const char *text);
 
-/* --- scaling: scale.c --------------------------------------------------------------------------
- */
+/* --- scaling: scale.c ------------------------------------------------------------------------- */
 
 enum scaling_kind { SCALE_UNKNOWN, SCALE_WEAK, SCALE_STRONG, SCALE_SAME, SCALE_KINDS };
 

@@ -9,8 +9,7 @@
 
 enum { MISSING_MAX = 12 };
 
-/* --- the order ---------------------------------------------------------------------------------
- */
+/* --- the order -------------------------------------------------------------------------------- */
 
 static double weight(const struct judged_cause *c)
 {
@@ -46,8 +45,7 @@ static void diag_judge_order(struct run_verdict *v)
 	}
 }
 
-/* --- enough for "healthy"? ---------------------------------------------------------------------
- */
+/* --- enough for "healthy"? -------------------------------------------------------------------- */
 
 static bool mostly_unexplained(const struct step_split *s)
 {

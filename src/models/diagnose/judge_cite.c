@@ -10,8 +10,7 @@
 const char *const certainty_names[CERTAINTIES] = { "certain", "likely", "possible", "unseen",
 						   "excluded" };
 
-/* --- what rules say with -----------------------------------------------------------------------
- */
+/* --- what rules say with ---------------------------------------------------------------------- */
 
 void judged_set_text(const struct judging *j, struct judged_cause *out, enum certainty how,
 		     double share, const char *fmt, ...)

@@ -16,8 +16,7 @@ extern const struct evidence_format evidence_sqlite, evidence_recording, evidenc
 	evidence_json, evidence_metrics, evidence_nsys, evidence_smi_csv, evidence_dmon,
 	evidence_log;
 
-/* --- numbers ------------------------------------------------------------------------------------
- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 /* The number at s behind blanks, ':', '=' and quotes: decimal, maybe with commas between thousands;
  * NAN: none. *end (may be NULL) is behind it, or where it should begin. */
 double read_number(const char *s, const char **end);
@@ -33,8 +32,7 @@ int read_rank(double v, int otherwise);
 /* A sum of files' numbers may be anything: bounded. */
 bool read_sane(double v);
 
-/* --- JSON that is taken piece by piece -----------------------------------------------------------
- */
+/* --- JSON that is taken piece by piece -------------------------------------------------------- */
 /* Bytes of the value that begins at s; 0: its end is not within n. What is inside is for jansson.
  */
 size_t json_cut(const char *s, size_t n);
@@ -49,8 +47,7 @@ bool json_next(const char **s, const char *end, struct json_piece *p, bool membe
 /* Parsed; NULL: it is broken. */
 json_t *json_piece_load(const struct json_piece *p);
 
-/* --- a file's place -----------------------------------------------------------------------------
- */
+/* --- a file's place --------------------------------------------------------------------------- */
 struct read_place {
 	struct run_evidence *ev;
 	size_t file, line;
@@ -67,8 +64,7 @@ void read_trait(const struct read_place *p, enum trait_kind kind, const char *te
 /* A count as text and value. */
 void read_trait_count(const struct read_place *p, enum trait_kind kind, double value);
 
-/* --- lines of logs ------------------------------------------------------------------------------
- */
+/* --- lines of logs ---------------------------------------------------------------------------- */
 struct log;
 
 enum log_row {
@@ -194,15 +190,13 @@ extern const char read_names_said[];
 /* Words of s between blanks, at most most, cut into buf. */
 size_t read_words(char *s, const char *between, char **words, size_t most);
 
-/* --- marks --------------------------------------------------------------------------------------
- */
+/* --- marks ------------------------------------------------------------------------------------ */
 struct marks;
 /* Bit i: a mark of readers[i] stands in the text. */
 struct marks *marks_make(struct arena *a, const struct log_reader *const *readers, size_t n);
 unsigned marks_find(const struct marks *m, const char *s, size_t n);
 
-/* --- times that lie over one another ------------------------------------------------------------
- */
+/* --- times that lie over one another ---------------------------------------------------------- */
 enum span_kind { SPAN_COMPUTE, SPAN_COMM, SPAN_COPY, SPAN_KINDS };
 /* Fed in order of start. Times in any one unit. */
 struct spans {

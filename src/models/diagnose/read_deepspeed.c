@@ -125,8 +125,7 @@ const struct log_reader log_deepspeed = {
 	.framework = "deepspeed", .format = "DeepSpeed log", .marks = marks, .line = line
 };
 
-/* --- the communication logger --------------------------------------------------------------------
- */
+/* --- the communication logger ----------------------------------------------------------------- */
 
 /* "2.0 KB" or "0B": bytes; NAN: it is no size. */
 static double deepspeed_size_of(char **w, size_t n, size_t *used)

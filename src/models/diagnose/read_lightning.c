@@ -42,8 +42,7 @@ static bool is_step(const char *action)
 	       (strstr(action, "[LightningModule]") && str_ends(action, ".optimizer_step"));
 }
 
-/* --- the simple profiler -------------------------------------------------------------------------
- */
+/* --- the simple profiler ---------------------------------------------------------------------- */
 
 static size_t cells_of(char *s, char **cells)
 {
@@ -152,8 +151,7 @@ static enum log_row lightning_table_row(struct log *l, const char *s)
 	return LOG_ROW;
 }
 
-/* --- the advanced profiler -----------------------------------------------------------------------
- */
+/* --- the advanced profiler -------------------------------------------------------------------- */
 
 /* "Profile stats for: ACTION rank: 0", then "  12 function calls (10 primitive calls) in 1.5
  * seconds". How long the run was, no block says. */

@@ -30,8 +30,7 @@ struct walk {
 	char *buf;
 };
 
-/* --- a line --------------------------------------------------------------------------------------
- */
+/* --- a line ----------------------------------------------------------------------------------- */
 
 /* Without what terminals take for colours. */
 static size_t log_plain_one(char *to, const char *s, size_t n)
@@ -110,8 +109,7 @@ static void log_line_one(struct walk *w, const char *s, size_t n)
 	w->used_lines += told;
 }
 
-/* --- a file --------------------------------------------------------------------------------------
- */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 static bool looks(const char *head, size_t n, const char *path)
 {

@@ -26,8 +26,7 @@ struct thread {
 	int64_t tid;
 };
 
-/* --- names ---------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* Those of torch's own operators, and those that people give. */
 static enum figure_kind nvtx_kind_of(const char *name)
@@ -43,8 +42,7 @@ static enum figure_kind nvtx_kind_of(const char *name)
 	return kind == FIGURE_KINDS && dot ? read_range(dot + 1) : kind;
 }
 
-/* --- a thread ------------------------------------------------------------------------------------
- */
+/* --- a thread --------------------------------------------------------------------------------- */
 
 /* Which range each lies in. */
 static void nest(struct thread *t)
@@ -194,8 +192,7 @@ static void thread_over(struct arena *a, struct nvtx *out, struct thread *t)
 	put_phases(a, t, p);
 }
 
-/* --- the table -----------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 /* Ranges alone (59: pushed and popped, 60: begun and ended). Operators and calls of libraries are
  * millions. Older exports have all texts in the table. */

@@ -69,8 +69,7 @@ static bool prefix_rank_of(const char *s, int *rank, const char **end)
 	return true;
 }
 
-/* --- whose line it is ----------------------------------------------------------------------------
- */
+/* --- whose line it is ------------------------------------------------------------------------- */
 
 /* "[rank3]:", "[default3]:": the role's name and the rank on its node. */
 static const char *prefix_torchrun(const char *s, struct prefix *p)
@@ -156,8 +155,7 @@ static const char *ray(const char *s, struct prefix *p)
 	return one_blank(end + 1);
 }
 
-/* --- when it came --------------------------------------------------------------------------------
- */
+/* --- when it came ----------------------------------------------------------------------------- */
 
 /* ".123456789" or ",123", then "Z", "+01:00" or "+0100"; each may be missing. */
 static const char *fraction_and_zone(const char *s)
@@ -230,8 +228,7 @@ static const char *syslog_line(const char *s, struct prefix *prefix)
 	return p ? journal(p, false) : NULL;
 }
 
-/* --- where from ----------------------------------------------------------------------------------
- */
+/* --- where from ------------------------------------------------------------------------------- */
 
 /* "[pod/train-0/main] " */
 static const char *pod(const char *s, struct prefix *prefix)

@@ -90,8 +90,7 @@ static size_t sqlite_numberings(struct sql *q, struct numbering *out)
 
 enum { ROWS_MAX = 50000000 };
 
-/* --- rows ----------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* What is communication: the same words as everywhere. */
 #define IS_COMM                                                                                    \
@@ -153,8 +152,7 @@ static struct sqlite3_stmt *ask_spans(struct sql *q, struct numbering *by)
 	return NULL;
 }
 
-/* --- whose GPU it is -----------------------------------------------------------------------------
- */
+/* --- whose GPU it is -------------------------------------------------------------------------- */
 
 /* Processes set a GPU up that they do not use: the one with most kernels has it. */
 struct owners {
@@ -192,8 +190,7 @@ static const struct nvtx_process *owner(const struct owners *o, const struct nvt
 	return NULL;
 }
 
-/* --- a GPU ---------------------------------------------------------------------------------------
- */
+/* --- a GPU ------------------------------------------------------------------------------------ */
 
 struct gpu {
 	int64_t id, base, end; /* base: times since the boot do not fit a double to the ns */

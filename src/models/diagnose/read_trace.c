@@ -180,8 +180,7 @@ static void trace_free(struct trace *t)
 	free(t->ranges);
 }
 
-/* --- events --------------------------------------------------------------------------------------
- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static int trace_device_of(struct trace *t, const json_t *event)
 {
@@ -312,8 +311,7 @@ static void trace_event(struct trace *t, const json_t *event)
 	}
 }
 
-/* --- figures -------------------------------------------------------------------------------------
- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 static int by_device(const void *a, const void *b)
 {
@@ -567,8 +565,7 @@ static int broken(struct stream *s)
 		       s->t.at.line);
 }
 
-/* --- pieces --------------------------------------------------------------------------------------
- */
+/* --- pieces ----------------------------------------------------------------------------------- */
 
 static int trace_events(struct stream *s)
 {
@@ -683,8 +680,7 @@ static int trace_object(struct stream *s)
 	return c == '}' ? 0 : broken(s);
 }
 
-/* --- a file --------------------------------------------------------------------------------------
- */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 /* "rank3", "rank_3" or "rank-3" in the file's own name. */
 static int trace_rank_of(const char *path)

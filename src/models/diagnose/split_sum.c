@@ -52,8 +52,7 @@ struct figure_sum figure_sum_of(struct arena *a, const struct sample *s, size_t 
 	return out;
 }
 
-/* --- steps -------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static bool is_bar(const struct metric_sample *f)
 {
@@ -150,8 +149,7 @@ static bool is_out(const struct run_evidence *ev, const struct run_files *rf,
 	       (f->at < s->busy_first || f->at > s->busy_last);
 }
 
-/* --- one kind ----------------------------------------------------------------------------------
- */
+/* --- one kind --------------------------------------------------------------------------------- */
 
 static bool same(const char *x, const char *y)
 {
@@ -266,8 +264,7 @@ struct figure_sum run_sum_text(struct arena *a, const struct run_summary *r, enu
 	return run_sum(a, r->ev, &rf, k, text);
 }
 
-/* --- traits ------------------------------------------------------------------------------------
- */
+/* --- traits ----------------------------------------------------------------------------------- */
 
 const struct run_attribute *run_trait_with(const struct run_summary *r, enum trait_kind k,
 					   const char *word)

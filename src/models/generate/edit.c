@@ -55,8 +55,7 @@ void edits_apply(struct edits *e, struct text *out)
 	text_addn(out, e->text + at, e->len - at);
 }
 
-/* --- the diff -----------------------------------------------------------------------------------
- */
+/* --- the diff --------------------------------------------------------------------------------- */
 struct lines {
 	const char *s;
 	size_t *at; /* where each begins, and the end */

@@ -170,8 +170,7 @@ void generate_shell(FILE *out, struct arena *a, const struct generate_view *v)
 	end_case(out, "exit 2");
 }
 
-/* --- systemd ------------------------------------------------------------------------------------
- */
+/* --- systemd ---------------------------------------------------------------------------------- */
 static int unit_word(struct arena *a, const char *s, const char **out, struct err *e)
 {
 	const char *why = NULL;
@@ -238,8 +237,7 @@ int generate_systemd(FILE *out, struct arena *a, const struct generate_view *v, 
 	return 0;
 }
 
-/* --- compose ------------------------------------------------------------------------------------
- */
+/* --- compose ---------------------------------------------------------------------------------- */
 static const char models_inside[] = "/models";
 
 /* JSON's strings are YAML's; a "$" of compose is written twice. */

@@ -97,8 +97,7 @@ void lint_file(struct lint *l, const char *name, const char *text, size_t len);
 /* A command line as words. */
 void lint_words(struct lint *l, char *const *words, size_t n);
 
-/* --- parts --------------------------------------------------------------------------------------
- */
+/* --- parts ------------------------------------------------------------------------------------ */
 /* lint.c: the words of a text, in the arena; complains about quotes that do not end. */
 struct lint_word *lint_split(struct lint *l, const char *text, size_t len, size_t *n);
 /* lint_vars.c */

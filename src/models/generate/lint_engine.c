@@ -217,8 +217,7 @@ static void lint_engine_read_options(struct engine_options *t, const struct lint
 	}
 }
 
-/* --- judging ------------------------------------------------------------------------------------
- */
+/* --- judging ---------------------------------------------------------------------------------- */
 static void judge_flags(struct engine_options *t)
 {
 	struct lint *l = t->l;

@@ -10,8 +10,7 @@
 #include "knowledge/nccl_vars.h"
 #include "base/path.h"
 
-/* --- PYTORCH_ALLOC_CONF: "key:value,key:[64:8,>:1]", blanks anywhere ----------------------------
- */
+/* --- PYTORCH_ALLOC_CONF: "key:value,key:[64:8,>:1]", blanks anywhere -------------------------- */
 enum option_kind {
 	OPTION_FLAG,  /* True or False, so written */
 	OPTION_MB,    /* at least so many */
@@ -163,8 +162,7 @@ void lint_allocator(struct lint *l, const struct lint_var *v)
 			 v->name);
 }
 
-/* --- CUDA_VISIBLE_DEVICES -----------------------------------------------------------------------
- */
+/* --- CUDA_VISIBLE_DEVICES --------------------------------------------------------------------- */
 static bool names_gpu(const char *s)
 {
 	return isdigit((unsigned char)*s) || str_starts(s, "GPU-") || str_starts(s, "MIG-");
@@ -215,8 +213,7 @@ void lint_visible(struct lint *l, const struct lint_var *v)
 			 v->name, v->value);
 }
 
-/* --- CUBLAS_WORKSPACE_CONFIG: ":KiB:COUNT", one or more -----------------------------------------
- */
+/* --- CUBLAS_WORKSPACE_CONFIG: ":KiB:COUNT", one or more --------------------------------------- */
 void lint_workspace(struct lint *l, const struct lint_var *v)
 {
 	const struct known_var *k = known_var(v->name);

@@ -29,8 +29,7 @@ enum train_language train_language_of(const char *name, const char *text, size_t
 /* Which file a map is; TRAIN_FORMATS: none that is known. */
 enum train_format train_format_of(const struct markup_node *root);
 
-/* --- parts --------------------------------------------------------------------------------------
- */
+/* --- parts ------------------------------------------------------------------------------------ */
 /* lint_train.c */
 void lint_train_keys(const struct train_doc *d);
 void lint_train_deepspeed(const struct train_doc *d);  /* lint_train_deepspeed.c */

@@ -122,8 +122,7 @@ static void harmful(struct lint *l, const struct lint_var *v, enum lint_level le
 		 here && k->harm ? k->harm : "");
 }
 
-/* --- single variables ---------------------------------------------------------------------------
- */
+/* --- single variables ------------------------------------------------------------------------- */
 static void gid_index(struct lint *l, const struct lint_var *v)
 {
 	const struct gen_node *n = l->on->node;

@@ -260,8 +260,7 @@ int markup_read(struct arena *a, const char *text, size_t len, bool json, struct
 	return got;
 }
 
-/* --- looking up ---------------------------------------------------------------------------------
- */
+/* --- looking up ------------------------------------------------------------------------------- */
 const struct markup_node *markup_real(const struct markup_node *n)
 {
 	return n && n->kind == MARKUP_ALIAS ? n->target : n;

@@ -39,8 +39,7 @@ bool gen_subnet(const char *address, unsigned long *net, unsigned *bits)
 	return true;
 }
 
-/* --- one node -----------------------------------------------------------------------------------
- */
+/* --- one node --------------------------------------------------------------------------------- */
 /* The first address of a blank-separated list. */
 static const char *first_address(struct arena *a, const struct fact_str *f)
 {
@@ -144,8 +143,7 @@ bool gen_port_used(const struct gen_node *n, const struct gen_port *p)
 	       (p->infiniband || *p->address || !any_address);
 }
 
-/* --- many nodes ---------------------------------------------------------------------------------
- */
+/* --- many nodes ------------------------------------------------------------------------------- */
 size_t gen_gpus(const struct gen_cluster *c)
 {
 	size_t n = 0;

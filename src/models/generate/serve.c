@@ -409,8 +409,7 @@ static const char *model_why(const char *model)
 				    "of a hub, or a folder";
 }
 
-/* --- engines ------------------------------------------------------------------------------------
- */
+/* --- engines ---------------------------------------------------------------------------------- */
 static void vllm(const struct flags *f, const struct gen_envs *e, size_t rank)
 {
 	struct arena *a = f->a;
@@ -539,8 +538,7 @@ static void rpc_worker(const struct flags *f, const struct gen_node *n)
 		       "where the first machine finds it");
 }
 
-/* --- all of them --------------------------------------------------------------------------------
- */
+/* --- all of them ------------------------------------------------------------------------------ */
 static int trtllm_nodes(struct arena *a, const struct gen_envs *e, struct serve_plan *out,
 			struct gen_command *serve, struct err *err)
 {

@@ -66,8 +66,7 @@ int train_edit_open(struct arena *a, const char *name, const char *text, size_t 
 				       : open_markup(out, text, len, language == TRAIN_JSON, e);
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 static double train_edit_number_at(const struct train_edit *e, const char *path)
 {
 	const struct lint_word *w = e->shell ? train_edit_word(e, path) : NULL;
@@ -247,8 +246,7 @@ const char *train_edit_other(const struct train_edit *e, enum train_target targe
 	return NULL;
 }
 
-/* --- numbers and switches in quotes -------------------------------------------------------------
- */
+/* --- numbers and switches in quotes ----------------------------------------------------------- */
 static bool changed_already(const struct train_edit *e, const struct markup_node *n)
 {
 	for (size_t i = 0; i < e->edits.n; i++) {
@@ -295,8 +293,7 @@ void train_edit_types(struct train_edit *e, const struct markup_node *map, const
 	}
 }
 
-/* --- after all changes --------------------------------------------------------------------------
- */
+/* --- after all changes ------------------------------------------------------------------------ */
 static bool differ(const char *before, const char *after)
 {
 	return after && (!before || strcasecmp(before, after) != 0);

@@ -61,8 +61,7 @@ int train_edit_settle(struct train_edit *e, int gpus, const struct lint_on *on,
 void train_edit_make(struct train_edit *e, const struct train_setup *s,
 		     const struct train_meeting *m, const struct lint_on *on);
 
-/* --- parts --------------------------------------------------------------------------------------
- */
+/* --- parts ------------------------------------------------------------------------------------ */
 /* train_edit_place.c: single changes of a tree. value as it is written; text: it is one. */
 void train_edit_set(struct train_edit *e, const char *path, const char *value, bool text,
 		    const char *reason);

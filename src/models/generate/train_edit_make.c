@@ -73,8 +73,7 @@ static bool gone_in_two(const struct train_edit *e, const char *prefix, const ch
 	return false;
 }
 
-/* --- what any of these files can have -----------------------------------------------------------
- */
+/* --- what any of these files can have --------------------------------------------------------- */
 static void slips(struct train_edit *e, const struct markup_node *map, const char *prefix,
 		  int depth)
 {
@@ -115,8 +114,7 @@ static void drop(struct train_edit *e, const char *path, const char *reason)
 		train_edit_drop(e, n, reason);
 }
 
-/* --- DeepSpeed ----------------------------------------------------------------------------------
- */
+/* --- DeepSpeed -------------------------------------------------------------------------------- */
 /* In the order of the file, so that what is taken out from one map does not overlap. */
 static void dead_in_stage(struct train_edit *e, int stage)
 {
@@ -222,8 +220,7 @@ static void train_edit_make_deepspeed(struct train_edit *e, const struct train_s
 				       "it waits for the GPU; on only while measuring");
 }
 
-/* --- the Trainer --------------------------------------------------------------------------------
- */
+/* --- the Trainer ------------------------------------------------------------------------------ */
 static void train_edit_make_loaders(struct train_edit *e, const struct train_setup *s,
 				    const struct train_items *items)
 {
@@ -277,8 +274,7 @@ static void train_edit_make_trainer(struct train_edit *e, const struct train_set
 				     s->why, s->target == TARGET_DEEPSPEED ? "deepspeed" : "fsdp"));
 }
 
-/* --- Accelerate and FSDP ------------------------------------------------------------------------
- */
+/* --- Accelerate and FSDP ---------------------------------------------------------------------- */
 /* The Trainer's file has another key for it than Accelerate's. */
 static void train_edit_make_offload(struct train_edit *e, const char *front,
 				    const struct train_items *items)

@@ -115,8 +115,7 @@ static const char *last_of(const char *path)
 	return dot ? dot + 1 : path;
 }
 
-/* --- putting in ---------------------------------------------------------------------------------
- */
+/* --- putting in ------------------------------------------------------------------------------- */
 /* Bytes in front of a key in its line: the indentation, or "- " with it. */
 static const char *indent_of(const struct train_edit *e, const struct markup_node *key)
 {
@@ -293,8 +292,7 @@ void train_edit_set(struct train_edit *e, const char *path, const char *value, b
 	       what, reason);
 }
 
-/* --- taking out ---------------------------------------------------------------------------------
- */
+/* --- taking out ------------------------------------------------------------------------------- */
 void train_edit_drop(struct train_edit *e, const struct markup_node *n, const char *reason)
 {
 	const struct markup_node *map = n->parent, *before = NULL;

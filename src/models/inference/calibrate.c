@@ -45,8 +45,7 @@ static double calibrate_predict(const struct ask *q, enum log_figure f)
 	}
 }
 
-/* --- errors -------------------------------------------------------------------------------------
- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static int by_size(const void *x, const void *y)
 {
@@ -79,8 +78,7 @@ static void errors_of(struct arena *a, const struct calibrate_figure *f, size_t 
 	}
 }
 
-/* --- a group ------------------------------------------------------------------------------------
- */
+/* --- a group ---------------------------------------------------------------------------------- */
 
 static void begin_at(struct fit_problem *p, const struct fit *built_in,
 		     const struct calibrate_hint *hints, size_t n)

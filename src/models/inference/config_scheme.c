@@ -54,8 +54,7 @@ static int quant_group_size(const json_t *o)
 		       : 0;
 }
 
-/* --- by program ----------------------------------------------------------------------------------
- */
+/* --- by program ------------------------------------------------------------------------------- */
 
 static struct scheme scheme_gptq(const json_t *q)
 {
@@ -233,8 +232,7 @@ static struct scheme quark(const json_t *q)
 	return scheme_quark(json_object_get(q, "global_quant_config"));
 }
 
-/* --- Model Optimizer, compressed-tensors ---------------------------------------------------------
- */
+/* --- Model Optimizer, compressed-tensors ------------------------------------------------------ */
 
 /* "W4A16_AWQ", "NVFP4": the first row that is in it. */
 static struct scheme scheme_algorithm(const char *name, int group)
@@ -403,8 +401,7 @@ static double scheme_bytes(struct scheme s)
 #define QUANT_INT(o, fallback, ...)                                                                \
 	config_int((o), (const char *const[]){ __VA_ARGS__, NULL }, (fallback))
 
-/* --- modules of another width --------------------------------------------------------------------
- */
+/* --- modules of another width ----------------------------------------------------------------- */
 
 /* Lists of what stays as it was; returns whether there is one. */
 static bool config_scheme_left_alone(const json_t *q, struct stored_sizes *k)
@@ -504,8 +501,7 @@ static bool config_scheme_mixed(const json_t *q, struct stored_sizes *k, struct 
 	return s->name != NULL;
 }
 
-/* --- the whole -----------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static const char *config_scheme_named(struct arena *a, const json_t *q)
 {

@@ -409,8 +409,7 @@ static void timings(struct log_walk *w, const json_t *j, const char *model, doub
 	r->speculative = logs_number(j, "draft_n") > 0;
 }
 
-/* --- rows of llama-bench ------------------------------------------------------------------------
- */
+/* --- rows of llama-bench ---------------------------------------------------------------------- */
 
 struct json_row {
 	struct arena *a;
@@ -435,8 +434,7 @@ static void bench_row(struct log_walk *w, const json_t *j, double item)
 	log_llama_row(w, &c, item);
 }
 
-/* --- which it is --------------------------------------------------------------------------------
- */
+/* --- which it is ------------------------------------------------------------------------------ */
 
 static bool logs_object(struct log_walk *w, const json_t *j, double item)
 {

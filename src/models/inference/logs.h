@@ -124,8 +124,7 @@ double log_after(const char *line, const char *key);
 /* A whole number that fits, or 0. */
 int log_whole(double v);
 
-/* --- lines: each answers whether the line was its own ------------------------------------------
- */
+/* --- lines: each answers whether the line was its own ----------------------------------------- */
 void log_context_line(struct log_walk *w, const char *line);
 bool log_serving_line(struct log_walk *w, const char *line);
 bool log_offline_line(struct log_walk *w, const char *line);
@@ -136,8 +135,7 @@ bool log_llama_line(struct log_walk *w, const char *line);
  * head of such a table. */
 const char *log_llama_csv(struct log_walk *w, const char *s);
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 /* Every result in j, however deep (to a bound). item: counts the members of the outer list. */
 void log_json(struct log_walk *w, const json_t *j, unsigned depth, double item);
 /* A row of llama-bench, by keys. get: the value of a column as text; NULL: it has none. */

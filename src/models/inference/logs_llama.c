@@ -42,8 +42,7 @@ static const char *log_gguf_type(struct arena *a, const char *type)
 	return out;
 }
 
-/* --- a row --------------------------------------------------------------------------------------
- */
+/* --- a row ------------------------------------------------------------------------------------ */
 
 static double cell(const struct log_cells *c, const char *key)
 {
@@ -154,8 +153,7 @@ static void named(struct log_walk *w, struct named_row *r)
 	log_llama_row(w, &c, 0);
 }
 
-/* --- CSV ----------------------------------------------------------------------------------------
- */
+/* --- CSV -------------------------------------------------------------------------------------- */
 
 const char *log_llama_csv(struct log_walk *w, const char *s)
 {
@@ -190,8 +188,7 @@ const char *log_llama_csv(struct log_walk *w, const char *s)
 	return s ? s : from + strlen(from);
 }
 
-/* --- Markdown -----------------------------------------------------------------------------------
- */
+/* --- Markdown --------------------------------------------------------------------------------- */
 
 static size_t logs_llama_split(struct log_walk *w, const char *line, const char **out)
 {
@@ -233,8 +230,7 @@ static bool markdown(struct log_walk *w, const char *line)
 	return true;
 }
 
-/* --- SQL ----------------------------------------------------------------------------------------
- */
+/* --- SQL -------------------------------------------------------------------------------------- */
 
 /* Names or quoted values up to the closing bracket; returns what follows it. */
 static const char *sql_list(struct log_walk *w, const char *s, const char **out, size_t *n)
@@ -284,8 +280,7 @@ static bool sql(struct log_walk *w, const char *line)
 	return true;
 }
 
-/* --- timings ------------------------------------------------------------------------------------
- */
+/* --- timings ---------------------------------------------------------------------------------- */
 
 /* "... = 123.45 ms / 14 tokens (...": milliseconds and how many. */
 static bool timing(const char *s, double *ms, double *n)
@@ -513,8 +508,7 @@ void log_close(struct log_walk *w)
 	w->completed = w->total_in = w->total_out = 0;
 }
 
-/* --- offline benchmarks of vLLM -----------------------------------------------------------------
- */
+/* --- offline benchmarks of vLLM --------------------------------------------------------------- */
 
 static void logs_llama_latency(struct log_walk *w, const char *line)
 {
@@ -573,8 +567,7 @@ bool log_offline_line(struct log_walk *w, const char *line)
 	return true;
 }
 
-/* --- SGLang's single batches --------------------------------------------------------------------
- */
+/* --- SGLang's single batches ------------------------------------------------------------------ */
 
 /* What was printed until now was the warm-up. */
 static void measuring(struct log_walk *w)

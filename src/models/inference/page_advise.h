@@ -36,8 +36,7 @@ struct doc *page_sweep(struct arena *a, const struct sweep_page *s);
 /* Schema gputune.sweep/1. */
 json_t *sweep_json(const struct sweep_page *s, long long now, int exit_code);
 
-/* --- the drawing of a front: page_sweep.c ----------------------------------------
- */
+/* --- the drawing of a front: page_sweep.c ----------------------------------------------------- */
 enum { FRONT_SHOWN = 24 };
 
 /* Adds throughput over latency of these points, both axes logarithmic. */

@@ -58,8 +58,7 @@ static void infer_roofline_rates(const struct roof *r, struct roof_point *p)
 		p->compute_share = p->tflops / r->math[p->math].value;
 }
 
-/* --- what to try --------------------------------------------------------------------------------
- */
+/* --- what to try ------------------------------------------------------------------------------ */
 
 static const char *infer_roofline_next_of(struct arena *a, const struct roof_point *p)
 {
@@ -99,8 +98,7 @@ static const char *infer_roofline_next_of(struct arena *a, const struct roof_poi
 	}
 }
 
-/* --- judging ------------------------------------------------------------------------------------
- */
+/* --- judging ---------------------------------------------------------------------------------- */
 
 static const char *percent(struct arena *a, double part)
 {

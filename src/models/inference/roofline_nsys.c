@@ -255,8 +255,7 @@ struct sqlite_reader {
 	struct roof_profile *out;
 };
 
-/* --- what is asked ------------------------------------------------------------------------------
- */
+/* --- what is asked ---------------------------------------------------------------------------- */
 
 static double is_valid(double v)
 {
@@ -459,8 +458,7 @@ static void roofline_nsys_finish(struct arena *a, struct roof_profile *out, cons
 	p->longest_ms = fmax(p->longest_ms, ms);
 }
 
-/* --- the two pages ------------------------------------------------------------------------------
- */
+/* --- the two pages ---------------------------------------------------------------------------- */
 
 struct table {
 	const char **head;

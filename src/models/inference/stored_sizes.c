@@ -194,8 +194,7 @@ struct stored_sizes *stored_sizes_new(struct arena *a, const struct arch *arch)
 	return k;
 }
 
-/* --- one name ------------------------------------------------------------------------------------
- */
+/* --- one name --------------------------------------------------------------------------------- */
 
 /* What is no matrix of a layer of the language model, or stays as it is in every format. */
 static bool elsewhere(const char *s)
@@ -424,8 +423,7 @@ void stored_sizes_add(struct stored_sizes *k, const char *name, double bytes)
 		stored_sizes_not_understood(k, name);
 }
 
-/* --- the parts -----------------------------------------------------------------------------------
- */
+/* --- the parts -------------------------------------------------------------------------------- */
 
 static double stored_sizes_sum(const struct stored_sizes *k, enum part part, double base,
 			       double *high)

@@ -62,8 +62,7 @@ struct sweep_result {
 /* -EINVAL: a list has something that is not known, or there are more than SWEEP_MOST mixtures. */
 int sweep_run(struct arena *a, const struct sweep *s, struct sweep_result *out, struct err *e);
 
-/* --- the front by itself -----------------------------------------------------------------------
- */
+/* --- the front by itself ---------------------------------------------------------------------- */
 struct pareto_list {
 	struct arena *arena; /* where it lives */
 	struct sweep_point *v;

@@ -27,8 +27,7 @@ const struct train_fit *train_fit_of(const struct train_config *q);
 double train_weight_bytes(const struct train_config *q);
 double train_gradient_bytes(const struct train_config *q);
 
-/* --- shape.c: one GPU's part of the model ------------------------------------------------------
- */
+/* --- shape.c: one GPU's part of the model ----------------------------------------------------- */
 
 struct train_shape {
 	struct arch_parts parts;
@@ -64,8 +63,7 @@ double train_model_flops(const struct train_config *q);
 
 void train_memory_of(const struct train_config *q, struct train_memory *m);
 
-/* --- compute.c: one micro-batch of one stage, seconds ------------------------------------------
- */
+/* --- compute.c: one micro-batch of one stage, seconds ----------------------------------------- */
 
 struct train_micro {
 	double linear, attention, small, head, routing; /* forward */
@@ -84,8 +82,7 @@ void train_micro_of(const struct train_config *q, const struct train_shape *s,
 		    struct train_micro *m);
 double train_optimizer_s(const struct train_config *q, const struct train_shape *s);
 
-/* --- host.c: what frameworks do besides the model ----------------------------------------------
- */
+/* --- host.c: what frameworks do besides the model --------------------------------------------- */
 
 /* FP32 weights that are cast for each multiplication (torch.autocast). */
 bool train_autocast(const struct train_config *q);

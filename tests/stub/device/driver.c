@@ -142,8 +142,7 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* --- devices ------------------------------------------------------------------------------------
- */
+/* --- devices ---------------------------------------------------------------------------------- */
 
 static int count(void)
 {
@@ -294,8 +293,7 @@ int stub_context_peer(struct cuda_context *peer, unsigned flags)
 	return 704;
 }
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static size_t used(int device)
 {
@@ -441,8 +439,7 @@ int stub_set_bytes(cuda_address to, unsigned char byte, size_t bytes, struct cud
 	return 0;
 }
 
-/* --- streams and events -------------------------------------------------------------------------
- */
+/* --- streams and events ----------------------------------------------------------------------- */
 
 int stub_stream_create(struct cuda_stream **out, unsigned flags)
 {
@@ -530,8 +527,7 @@ int stub_event_elapsed(float *ms, struct cuda_event *from, struct cuda_event *to
 	return 0;
 }
 
-/* --- kernels ------------------------------------------------------------------------------------
- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 int stub_module_load(struct cuda_module **out, const void *image, unsigned n, const int *options,
 		     void **values)

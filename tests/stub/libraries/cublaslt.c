@@ -258,8 +258,7 @@ int stub_algorithm_check(struct cublaslt_handle *h, struct cublaslt_product *p,
 	return words[1] == 4 ? 0 : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-/* --- arithmetic ---------------------------------------------------------------------------------
- */
+/* --- arithmetic ------------------------------------------------------------------------------- */
 
 /* The sign is the highest bit. */
 static double small_float(unsigned code, unsigned mantissa, int bias)

@@ -29,8 +29,7 @@ int handshake_fail(const char *who, int r, const char *what, struct err *e)
 	}
 }
 
-/* --- client -------------------------------------------------------------------------------------
- */
+/* --- client ----------------------------------------------------------------------------------- */
 
 static int handshake_exchange(int fd, const char *who, const struct opening *mine,
 			      struct opening *theirs, const struct net_wait *w, const char *what,
@@ -94,8 +93,7 @@ int handshake_client(int fd, const char *who, const struct token *t, const struc
 	return r;
 }
 
-/* --- server -------------------------------------------------------------------------------------
- */
+/* --- server ----------------------------------------------------------------------------------- */
 
 bool handshake_put(int fd, enum opening_kind kind, const uint8_t *secret)
 {

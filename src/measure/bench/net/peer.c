@@ -16,8 +16,7 @@ int peer_fail(const struct peer *p, int r, const char *what, struct err *e)
 	return handshake_fail(p->address.text, r, what, e);
 }
 
-/* --- handshake ----------------------------------------------------------------------------------
- */
+/* --- handshake -------------------------------------------------------------------------------- */
 
 static int peer_dial(struct peer *p, struct err *e)
 {
@@ -85,8 +84,7 @@ int peer_open(const struct peer_ask *ask, struct peer *p, struct err *e)
 	return r;
 }
 
-/* --- questions ----------------------------------------------------------------------------------
- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 static int peer_ask_one(struct peer *p, const struct wire_frame *f, enum frame_kind want,
 			struct wire_frame *answer, const char *what, struct err *e)

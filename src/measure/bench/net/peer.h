@@ -59,8 +59,7 @@ int peer_believable(const struct peer *p, const struct peer_counts *from,
 /* A sentence for -errno of what was to be done with the peer. */
 int peer_fail(const struct peer *p, int r, const char *what, struct err *e);
 
-/* --- loopback.c ---------------------------------------------------------------------------------
- */
+/* --- loopback.c ------------------------------------------------------------------------------- */
 /* A child that serves on 127.0.0.1 for who knows the token; it ends with this process. */
 int loopback_start(const struct token *t, struct net_address *out, pid_t *child, struct err *e);
 void loopback_end(pid_t child);

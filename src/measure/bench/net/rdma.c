@@ -11,8 +11,7 @@
 #include "measure/bench/net/place.h"
 #include "measure/bench/net/rdma_serve.h"
 
-/* --- a connected queue pair on the measuring side ------------------------------------------------
- */
+/* --- a connected queue pair on the measuring side --------------------------------------------- */
 
 struct rdma_client {
 	const struct net_arg *arg;
@@ -111,8 +110,7 @@ static bool rdma_place_find(const struct bench_env *env, struct net_place *out,
 	return true;
 }
 
-/* --- how much it carries ------------------------------------------------------------------------
- */
+/* --- how much it carries ---------------------------------------------------------------------- */
 
 enum { WINDOW_MS = 100, SMALL_WINDOW_MS = 10, BATCH = 16 };
 

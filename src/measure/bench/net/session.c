@@ -50,8 +50,7 @@ static void session_send(const struct session *s, const char *what)
 	s->serve->say(s->serve->ctx, line);
 }
 
-/* --- the listener's side ------------------------------------------------------------------------
- */
+/* --- the listener's side ---------------------------------------------------------------------- */
 
 static bool expects(const struct session *s, const struct opening *o, bool request)
 {
@@ -85,8 +84,7 @@ bool session_take_request(struct session *s, const struct opening *o)
 	return taken;
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 /* Nothing is expected any more; what came and was not used is closed. */
 static void close_expected(struct session *s)
@@ -277,8 +275,7 @@ static int one_frame(struct session *s, const struct wire_frame *f, struct err *
 	}
 }
 
-/* --- the thread ---------------------------------------------------------------------------------
- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 static void team_command(struct session *s, const struct err *e)
 {

@@ -16,8 +16,7 @@
 
 enum { SLICE_MS = 50 };
 
-/* --- addresses ----------------------------------------------------------------------------------
- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 void net_address_name(struct net_address *a)
 {
@@ -103,8 +102,7 @@ bool net_address_any(const struct net_address *a)
 					  : IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr);
 }
 
-/* --- waiting ------------------------------------------------------------------------------------
- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 static int socket_wait_for(int fd, short events, long long end, const struct net_wait *w)
 {
@@ -201,8 +199,7 @@ int net_read_end(int fd, const struct net_wait *w)
 	return r ? r : -EBADMSG;
 }
 
-/* --- options ------------------------------------------------------------------------------------
- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 void net_no_delay(int fd, bool on)
 {
@@ -231,8 +228,7 @@ void net_drop(int fd)
 	close(fd);
 }
 
-/* --- numbers below /proc/sys/net ----------------------------------------------------------------
- */
+/* --- numbers below /proc/sys/net -------------------------------------------------------------- */
 
 static int socket_number(const char *path)
 {

@@ -250,8 +250,7 @@ static void pin(const struct idset *cpus)
 	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
-/* --- many connections a thread ------------------------------------------------------------------
- */
+/* --- many connections a thread ---------------------------------------------------------------- */
 
 /* What a call that moved nothing means: wait, or it is over; with an error unless the other side
  * has ended it in order. */
@@ -368,8 +367,7 @@ static void receive_data(struct stream_thread *t)
 	take_turns(t, POLLIN, receive_some);
 }
 
-/* --- one connection a thread --------------------------------------------------------------------
- */
+/* --- one connection a thread ------------------------------------------------------------------ */
 
 /* n bytes in or out; false when it is over. */
 static bool stream_whole(const struct stream_thread *t, bool reading, size_t n)

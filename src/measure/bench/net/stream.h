@@ -57,8 +57,7 @@ double stream_segment(int fd);
 /* For tests that look at a connection from outside. */
 int streams_fd(const struct streams *s, size_t i);
 
-/* --- data, also for tests -----------------------------------------------------------------------
- */
+/* --- data, also for tests --------------------------------------------------------------------- */
 /* STREAM_BUFFER bytes, the same for all streams of a test; marks left out. */
 void stream_fill(uint8_t *buffer, uint64_t test);
 /* Marks the blocks of the buffer that begins at this offset. */

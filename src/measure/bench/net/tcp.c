@@ -55,8 +55,7 @@ static int look(struct rate *s, struct moment *m, struct err *e)
 	return r;
 }
 
-/* --- set-up -------------------------------------------------------------------------------------
- */
+/* --- set-up ----------------------------------------------------------------------------------- */
 
 static void rate_teardown(void *state)
 {
@@ -107,8 +106,7 @@ static int rate_setup(const struct bench_env *env, const struct bench_case *c, v
 	return 0;
 }
 
-/* --- samples ------------------------------------------------------------------------------------
- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 static int sleep_window(const struct rate *s)
 {
@@ -186,8 +184,7 @@ static int rate_run(void *state, struct bench_sample *out, struct err *e)
 	return 0;
 }
 
-/* --- verdict ------------------------------------------------------------------------------------
- */
+/* --- verdict ---------------------------------------------------------------------------------- */
 
 static int tcp_check_link(const struct rate *s, const struct moment *end, double payload,
 			  struct err *e)
@@ -243,8 +240,7 @@ static int rate_verify(void *state, struct err *e)
 	return r;
 }
 
-/* --- cases --------------------------------------------------------------------------------------
- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 static void add_segments(const struct bench_env *env, struct bench_cases *out,
 			 const struct net_place *p)

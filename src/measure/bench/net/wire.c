@@ -10,8 +10,7 @@ _Static_assert(WIRE_SEAL == crypto_auth_hmacsha256_BYTES, "a seal is one HMAC-SH
 
 static const uint8_t magic[8] = { 'g', 'p', 'u', 't', 'u', 'n', 'e', '\n' };
 
-/* --- openings -----------------------------------------------------------------------------------
- */
+/* --- openings --------------------------------------------------------------------------------- */
 
 void opening_write(const struct opening *o, uint8_t out[WIRE_OPENING])
 {
@@ -85,8 +84,7 @@ bool opening_sealed(const struct opening *o, const uint8_t key[WIRE_SECRET])
 	return sodium_memcmp(want, o->secret, WIRE_SECRET) == 0;
 }
 
-/* --- bodies -------------------------------------------------------------------------------------
- */
+/* --- bodies ----------------------------------------------------------------------------------- */
 
 static void write_counts(struct cursor *c, const struct frame_counts *k)
 {
@@ -206,8 +204,7 @@ static int read_body(struct cursor *c, struct wire_frame *f)
 	return c->bad || c->at != c->end ? -EBADMSG : 0;
 }
 
-/* --- frames -------------------------------------------------------------------------------------
- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 void wire_sides(const uint8_t key[WIRE_SECRET], struct wire_side *client, struct wire_side *server)
 {

@@ -31,8 +31,7 @@ enum {
 	WIRE_ID = 128
 };
 
-/* --- openings -----------------------------------------------------------------------------------
- */
+/* --- openings --------------------------------------------------------------------------------- */
 enum opening_kind {
 	OPENING_HELLO = 1, /* client: nonce */
 	OPENING_CHALLENGE, /* server: nonce */
@@ -72,8 +71,7 @@ void wire_proof(const void *token, size_t n, const struct wire_auth *a, enum pro
 void opening_seal(struct opening *o, const uint8_t key[WIRE_SECRET]);
 bool opening_sealed(const struct opening *o, const uint8_t key[WIRE_SECRET]);
 
-/* --- frames -------------------------------------------------------------------------------------
- */
+/* --- frames ----------------------------------------------------------------------------------- */
 enum frame_kind {
 	FRAME_START = 1, /* client */
 	FRAME_STARTED,	 /* server: openings for that test may come */
@@ -272,8 +270,7 @@ static inline void take_text(struct cursor *c, char *out, size_t most)
 	c->at = c->end;
 }
 
-/* --- join, order, done --------------------------------------------------------------------------
- */
+/* --- join, order, done ------------------------------------------------------------------------ */
 void wire_ranks_write(struct cursor *c, const struct wire_frame *f);
 void wire_ranks_read(struct cursor *c, struct wire_frame *f);
 

@@ -57,8 +57,7 @@ const char *world_placement(struct arena *a, const struct world *w)
 	return text;
 }
 
-/* --- rank 0 -------------------------------------------------------------------------------------
- */
+/* --- rank 0 ----------------------------------------------------------------------------------- */
 
 void world_break(struct world *w, const char *why)
 {
@@ -227,8 +226,7 @@ double world_near_cpu_s(const struct world *w)
 	return sum;
 }
 
-/* --- the others ---------------------------------------------------------------------------------
- */
+/* --- the others ------------------------------------------------------------------------------- */
 
 int world_next(struct world *w, struct frame_order *out, struct err *e)
 {
@@ -330,8 +328,7 @@ static void keep_alive(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
 }
 
-/* --- rank 0 -------------------------------------------------------------------------------------
- */
+/* --- rank 0 ----------------------------------------------------------------------------------- */
 
 static int listen_local(const char *job, struct err *e)
 {
@@ -521,8 +518,7 @@ static int world_lead(struct meeting *m, const struct frame_join *own, struct er
 	return r;
 }
 
-/* --- the others ---------------------------------------------------------------------------------
- */
+/* --- the others ------------------------------------------------------------------------------- */
 
 static int dial_local(const char *job)
 {

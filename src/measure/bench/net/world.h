@@ -44,8 +44,7 @@ const char *world_placement(struct arena *a, const struct world *w);
 /* Without waiting: rank 0: one of the others is gone or failed; else: rank 0 is gone. */
 bool world_trouble(struct world *w);
 
-/* --- rank 0 -------------------------------------------------------------------------------------
- */
+/* --- rank 0 ----------------------------------------------------------------------------------- */
 /* To all; first and total of it are filled in for each. */
 int world_command(struct world *w, const struct frame_order *o, struct err *e);
 /* All answers. out: the slowest time, all flags, the longest text of those that went well. -errno
@@ -58,8 +57,7 @@ double world_near_cpu_s(const struct world *w);
 /* Nobody is asked anything any more: connections are closed, so that others stop waiting. */
 void world_break(struct world *w, const char *why);
 
-/* --- the others ---------------------------------------------------------------------------------
- */
+/* --- the others ------------------------------------------------------------------------------- */
 /* 1: good-bye. */
 int world_next(struct world *w, struct frame_order *out, struct err *e);
 int world_answer(struct world *w, const struct frame_done *d, struct err *e);
