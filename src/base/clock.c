@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readings of the clocks that say how long something took. */
+/* Readings of the clocks, and points in time as text and back. */
 #include "base/clock.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,4 +65,33 @@ long long clock_cpu_ns(void)
 double clock_cpu_s(void)
 {
 	return (double)clock_cpu_ns() / 1e9;
+}
+
+/* Seconds since 1970 as text and back. */
+
+int stamp_format(long long seconds, char out[STAMP_SIZE])
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+
+	if (!gmtime_r(&t, &tm) || tm.tm_year < -900 || tm.tm_year > 8099)
+		return -ERANGE;
+	return strftime(out, STAMP_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm) ? 0 : -ERANGE;
+}
+
+/* strptime takes more than is meant, February 31 too: only what is written back alike is taken. */
+int stamp_parse(const char *text, long long *out)
+{
+	struct tm tm = { 0 };
+	char again[STAMP_SIZE];
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	long long seconds;
+
+	if (!end || *end)
+		return -EINVAL;
+	seconds = (long long)timegm(&tm);
+	if (stamp_format(seconds, again) || strcmp(again, text) != 0)
+		return -EINVAL;
+	*out = seconds;
+	return 0;
 }

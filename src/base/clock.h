@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks: for how long something takes, until when to wait, what it cost. */
+/* Clocks: for how long something takes, until when to wait, what it cost; points in time. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -12,5 +12,14 @@ double clock_process_s(void);
 /* CPU time of the whole process: its threads and the kernel's work for them included. */
 long long clock_cpu_ns(void);
 double clock_cpu_s(void);
+
+/* Points in time as results and files write them: RFC 3339, UTC, whole seconds. */
+
+enum { STAMP_SIZE = 32 };
+
+/* "2026-11-21T04:50:00Z" for seconds since 1970; -ERANGE when the year has not four digits. */
+int stamp_format(long long seconds, char out[STAMP_SIZE]);
+/* The reverse, for exactly that form; -EINVAL otherwise. */
+int stamp_parse(const char *text, long long *out);
 
 #endif

@@ -10,9 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 struct rows_reading {
 	struct arena *a;

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text buffers, strict number parsing and name comparison. Knows nothing of the machine. */
+/* Text buffers, strict number parsing, name comparison, UTF-8 and CSV. */
 #include "base/text.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
 
 void text_reserve(struct text *t, size_t more)
 {
@@ -367,4 +363,134 @@ bool id_matches(const char *id, const char *pattern)
 	if (strncmp(id, pattern, n) != 0)
 		return false;
 	return id[n] == '\0' || id[n] == '.' || (n && pattern[n - 1] == '.');
+}
+
+/* Strict UTF-8 decoding. It knows code points, not what they look like. */
+
+size_t utf8_next(const char *s, uint32_t *cp)
+{
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *p = (const unsigned char *)s;
+	size_t n = *p < 0x80		     ? 1
+		   : *p >= 0xc2 && *p < 0xe0 ? 2
+		   : (*p & 0xf0) == 0xe0     ? 3
+		   : *p >= 0xf0 && *p < 0xf5 ? 4
+					     : 0;
+	uint32_t v;
+
+	if (n == 1) {
+		*cp = *p;
+		return *p ? 1 : 0;
+	}
+	*cp = UTF8_BAD;
+	if (!n)
+		return 1;
+	v = *p & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 1;
+		v = v << 6 | (p[i] & 0x3f);
+	}
+	if (v < smallest[n] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+		return 1;
+	*cp = v;
+	return n;
+}
+
+const char *utf8_clean(struct arena *a, const char *s)
+{
+	TEXT_AUTO t = { 0 };
+	const char *start = s;
+	uint32_t cp;
+	size_t n;
+
+	while ((n = utf8_next(s, &cp)) && !(n == 1 && cp == UTF8_BAD))
+		s += n;
+	if (!n)
+		return start;
+	text_addn(&t, start, (size_t)(s - start));
+	for (; (n = utf8_next(s, &cp)); s += n) {
+		if (n == 1 && cp == UTF8_BAD)
+			text_add(&t, "\xef\xbf\xbd");
+		else
+			text_addn(&t, s, n);
+	}
+	return arena_strndup(a, t.s, t.len);
+}
+
+bool utf8_harmless(uint32_t cp)
+{
+	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
+		return false;
+	/* Marks and overrides of direction, line and paragraph separators, invisible joiners. */
+	return !(cp >= 0x200b && cp <= 0x200f) && !(cp >= 0x2028 && cp <= 0x202e) &&
+	       !(cp >= 0x2060 && cp <= 0x206f) && cp != 0xfeff && cp != 0x61c;
+}
+
+/* Bytes that the quoted field at s (behind its first quote) takes, and what it ends with. */
+static const char *quoted_end(const char *s, size_t *len)
+{
+	*len = 0;
+	for (; *s; s++) {
+		if (*s == '"' && *++s != '"')
+			return s;
+		if (++*len > CSV_FIELD_MAX)
+			return NULL;
+	}
+	return NULL;
+}
+
+static const char *csv_quoted(struct arena *a, const char *s, const char **out)
+{
+	size_t len, at = 0;
+	const char *end = quoted_end(s, &len);
+	char *text;
+
+	if (!end)
+		return NULL;
+	text = arena_alloc(a, len + 1);
+	for (; at < len; s++) {
+		text[at++] = *s;
+		s += *s == '"';
+	}
+	*out = text;
+	/* What stands between the closing quote and the comma belongs to nothing. */
+	return end + strcspn(end, ",\r\n");
+}
+
+const char *csv_record(struct arena *a, const char *s, const char **field, size_t most, size_t *n)
+{
+	*n = 0;
+	for (;;) {
+		const char *text = "";
+
+		if (*s == '"') {
+			s = csv_quoted(a, s + 1, &text);
+			if (!s)
+				return NULL;
+		} else {
+			size_t len = strcspn(s, ",\r\n");
+
+			if (*n < most)
+				text = arena_strndup(a, s, len);
+			s += len;
+		}
+		if (*n < most)
+			field[(*n)++] = text;
+		if (*s != ',')
+			break;
+		s++;
+	}
+	s += *s == '\r';
+	s += *s == '\n';
+	return s;
+}
+
+long csv_lines(const char *from, const char *to)
+{
+	long n = 0;
+
+	for (const char *s = from; s < to && (s = memchr(s, '\n', (size_t)(to - s))); s++)
+		n++;
+	return n;
 }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing text buffers and strict parsing. A parser takes the whole string or refuses it. */
+/* Texts: growing, strictly parsed, UTF-8, CSV, paths. A parser takes all of it or refuses it. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "base/arena.h"
 
 /* Heap text, always NUL-terminated once anything was added. Zero-initialise; text_free to release.
  */
@@ -57,5 +61,69 @@ int str_natural_qsort(const void *a, const void *b);
 size_t str_distance(const char *a, const char *b, size_t max);
 /* True when id equals pattern or lies below it: "gpu" matches "gpu.bar1-size"; '*' and '?' work. */
 bool id_matches(const char *id, const char *pattern);
+
+/* UTF-8 of unknown origin: what a machine names may hold any bytes, what we write may not. */
+
+/* What stands for a byte that is not part of UTF-8. */
+enum { UTF8_BAD = 0xfffd };
+
+/*
+ * The first code point of the NUL-terminated s and how many bytes it takes: 0 at the end; a byte
+ * that starts no valid sequence (overlong, surrogate, beyond U+10FFFF, cut off) counts alone, as
+ * UTF8_BAD.
+ */
+size_t utf8_next(const char *s, uint32_t *cp);
+/* s with every bad byte replaced by U+FFFD; in the arena when anything had to be replaced, else s.
+ */
+const char *utf8_clean(struct arena *a, const char *s);
+/* False for control characters (newline and tab too) and for those that turn the direction of
+ * writing. */
+bool utf8_harmless(uint32_t cp);
+
+/*
+ * Records of comma-separated text (RFC 4180), as measuring programs write them: fields may be
+ * quoted, a quoted one may hold commas, doubled quotes and line ends. Nothing is trimmed.
+ */
+
+/* A quoted field longer than this is refused. */
+enum { CSV_FIELD_MAX = 65536 };
+
+/*
+ * The record at s: at most most fields in arena memory, the rest of them skipped; *n gets how many
+ * there are in field. Returns what follows its line end; NULL: a quote is not closed, or a field is
+ * too long.
+ */
+const char *csv_record(struct arena *a, const char *s, const char **field, size_t most, size_t *n);
+/* Line ends between two places of a text: from counting records to counting lines. */
+long csv_lines(const char *from, const char *to);
+
+/* text has word as a word of its own: "GB10" is in "NVIDIA GB10", not in "NVIDIA GB100". */
+static inline bool word_in(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *s = text; (s = strstr(s, word)); s += n)
+		if ((s == text || !isalnum((unsigned char)s[-1])) && !isalnum((unsigned char)s[n]))
+			return true;
+	return false;
+}
+
+/* Parts of paths, as text: nothing is looked up. */
+
+/* What follows the last '/'; all of it where there is none. */
+static inline const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The folder of that name, as open() takes it: "." where there is no '/', "/" right below it. */
+static inline const char *path_folder(struct arena *a, const char *path)
+{
+	size_t n = (size_t)(path_name(path) - path);
+
+	return n ? arena_strndup(a, path, n > 1 ? n - 1 : 1) : ".";
+}
 
 #endif

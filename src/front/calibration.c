@@ -9,11 +9,9 @@
 
 #include "front/calibration.h"
 #include "base/text.h"
-#include "front/session.h"
 #include "machine/write/write.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/bench_json.h"
-#include "measure/bench/store.h"
 
 enum { RESULTS_MAX = 200 };
 

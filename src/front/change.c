@@ -9,18 +9,13 @@
 
 #include "front/change.h"
 #include "base/fd.h"
-#include "front/session.h"
 #include "look/settings/check.h"
 #include "look/settings/settings.h"
 #include "machine/write/write.h"
-#include "tune/plan/plan.h"
 #include "tune/txn/boot.h"
 #include "tune/txn/page_txn.h"
-#include "tune/txn/state.h"
 #include "tune/txn/txn.h"
 #include "machine/knob/io.h"
-#include "base/text.h"
-#include "look/probe/probe.h"
 
 enum { PLAN_FILE_MAX = 16 << 20 };
 

@@ -14,9 +14,7 @@
 #include "front/verbs/ansible.h"
 #include "front/session.h"
 #include "front/verbs/fenced.h"
-#include "machine/write/write.h"
 #include "look/probe/probe.h"
-#include "render/display_text.h"
 
 /* A collector may read the file at any moment: it gets the old one or the new one. */
 static FILE *open_partial(struct run *r, const char *path)

@@ -15,7 +15,6 @@
 #include "front/model_ask.h"
 #include "base/text.h"
 #include "front/calibration.h"
-#include "front/session.h"
 #include "models/inference/gguf.h"
 #include "models/inference/page_predict.h"
 #include "models/inference/predict.h"

@@ -17,16 +17,15 @@
 #include "look/probe/probe.h"
 #include "machine/write/write.h"
 #include "render/display_text.h"
-#include "base/json_print.h"
+#include "base/json.h"
 #include "tune/txn/txn.h"
 #include "base/fd.h"
 #include "machine/host/asked.h"
 #include "look/settings/settings.h"
-#include "measure/bench/store.h"
+#include "measure/bench/record.h"
 #include "machine/knob/io.h"
 #include "render/doc.h"
 #include "machine/host/libraries.h"
-#include "knowledge/knowledge.h"
 
 /* A sentence may hold a name or a text of others: none of it moves the cursor or sets a colour. */
 int complain(int code, const struct err *e)

@@ -13,7 +13,6 @@
 
 #include "front/terminal.h"
 #include "base/clock.h"
-#include "front/session.h"
 #include "tune/watch/policy.h"
 
 struct term_style monitor_style_of(const struct run *r)

@@ -1,47 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The columns of health_limits.rows and xids.rows. */
+/* Looking up figures and error numbers. */
 #include "knowledge/health.h"
 
-#define L struct health_limit
-#define X struct xid_row
+#include <string.h>
 
-static const struct row_column limit_columns[] = {
-	ROW_NAME(L, setting, .meaning = "id of the setting that uses it"),
-	ROW_TEXT(L, key, "key", .required = true, .meaning = "of the figure within the setting"),
-	ROW_TEXT(L, gpu, "gpu", .meaning = "a word of the GPU's name; not told: any GPU"),
-	ROW_REAL(L, value, "value", .required = true, .meaning = "the figure"),
-	ROW_TEXT(L, unit, "unit", .required = true, .meaning = "of value"),
-	ROW_TEXT(L, what, "what", .required = true, .meaning = "the figure in words"),
-	ROW_TEXT(L, source, "source", .required = true, .meaning = "where it stands"),
-	ROW_DATE(L, date, "date", .required = true, .meaning = "when that was read"),
-};
+#include "base/text.h"
 
-const struct row_table health_limit_table =
-	ROW_TABLE("health_limits", struct health_limit, health_limits, "knowledge/health.h",
-		  limit_columns, .repeats = true);
-
-static const char *const kinds[] = { "program", "event", "lasting", NULL };
-
-static const struct row_column xid_columns[] = {
-	ROW_NAME(X, what, .meaning = "what it says"),
-	ROW_COUNT(X, first, "first", .min = 1, .required = true, .meaning = "its number"),
-	ROW_COUNT(X, last, "last", .min = 1,
-		  .meaning = "the last number that means the same; not told: first"),
-	ROW_CHOICE(X, kind, "kind", .choices = kinds, .required = true,
-		   .meaning = "program: its own fault, or the trace of its end; event: hardware, "
-			      "mended or survived; lasting: the GPU needs a reset, a reboot or a "
-			      "person"),
-	ROW_TEXT(X, todo, "todo", .meaning = "what to do; of programs nothing"),
-};
-
-static const char *finish_xid(void *row)
+const struct health_limit *health_limit(const char *setting, const char *key, const char *gpu)
 {
-	X *x = row;
+	const struct health_limit *any = NULL;
 
-	if (!x->last)
-		x->last = x->first;
-	return (x->kind == XID_PROGRAM) == !x->todo ? NULL : "all but programs need todo";
+	for (size_t i = 0; i < n_health_limits; i++) {
+		const struct health_limit *l = &health_limits[i];
+
+		if (strcmp(l->setting, setting) != 0 || strcmp(l->key, key) != 0)
+			continue;
+		if (!l->gpu)
+			any = l;
+		else if (gpu && word_in(gpu, l->gpu))
+			return l;
+	}
+	return any;
 }
 
-const struct row_table xid_table = ROW_TABLE("xids", struct xid_row, xid_rows, "knowledge/health.h",
-					     xid_columns, .repeats = true, .finish = finish_xid);
+double health_figure(const char *setting, const char *key, const char *gpu, double fallback)
+{
+	const struct health_limit *l = health_limit(setting, key, gpu);
+
+	return l ? l->value : fallback;
+}
+
+const char xid_source[] =
+	"NVIDIA Xid catalog, immediate actions and trigger conditions; NVIDIA's open "
+	"kernel modules 595.45.04 (175); Azure HPC node health checks, the fatal set";
+const char xid_date[] = "2026-11";
+
+const struct xid_row *xid_find(unsigned number)
+{
+	for (size_t i = 0; i < n_xid_rows; i++)
+		if (number >= xid_rows[i].first && number <= xid_rows[i].last)
+			return &xid_rows[i];
+	return NULL;
+}

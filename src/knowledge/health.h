@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What health is measured by: rows of health_limits.rows, and of xids.rows. */
+/*
+ * What health is measured by: figures that somebody publishes for a kind of hardware, each with its
+ * source and date (health_limits.rows), and what the driver's error numbers mean (xids.rows). Rules
+ * look figures up here and hold none themselves.
+ */
 #ifndef KNOWLEDGE_HEALTH_H
 #define KNOWLEDGE_HEALTH_H
 
@@ -36,5 +40,16 @@ struct xid_row {
 extern const struct row_table xid_table;
 extern const struct xid_row xid_rows[];
 extern const size_t n_xid_rows;
+
+/* The row for this GPU, one that names it before one for any; NULL when there is none. gpu may be
+ * NULL. */
+const struct health_limit *health_limit(const char *setting, const char *key, const char *gpu);
+/* Its value; fallback where there is no row. */
+double health_figure(const char *setting, const char *key, const char *gpu, double fallback);
+
+extern const char xid_source[], xid_date[];
+
+/* NULL for a number that the table does not have. */
+const struct xid_row *xid_find(unsigned number);
 
 #endif

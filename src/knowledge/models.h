@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of models by name: rows of models.rows. */
+/* Models: shapes by name, types of configurations, formats of weights (rows). */
 #ifndef KNOWLEDGE_MODELS_H
 #define KNOWLEDGE_MODELS_H
 
@@ -58,5 +58,60 @@ struct model_row {
 extern const struct row_table model_table;
 extern const struct model_row model_rows[];
 extern const size_t n_model_rows;
+
+/* Configuration classes of models by model_type: rows of model_types.rows. */
+
+/* What the class of a model_type has where the file says nothing. */
+struct model_type {
+	const char *name;
+	unsigned flags; /* enum type_flag */
+	int every;	/* one layer of so many sees more than the window; 0: told otherwise */
+	int heads, kv_heads, head_dim, vocab; /* 0: the file has them */
+	int window, shared, inputs;	      /* sliding_window, num_kv_shared_layers, and
+						 hidden_size_per_layer_input */
+};
+
+enum type_flag {
+	TYPE_TIED = 1,	   /* head and embedding are one matrix */
+	TYPE_UNTOLD = 2,   /* no class says whether they are */
+	TYPE_PLAIN = 4,	   /* blocks of two matrices */
+	TYPE_FOUR = 8,	   /* a block is four times as wide as the model */
+	TYPE_WINDOWS = 16, /* a window is that of all layers */
+	TYPE_ASKED = 32,   /* a window counts where use_sliding_window is true alone */
+	TYPE_FALCON = 64,  /* multi_query unless given, and what new_decoder_architecture changes */
+};
+
+extern const struct row_table model_type_table;
+extern const struct model_type model_types[];
+extern const size_t n_model_types;
+
+/* Formats that weights are stored in: rows of formats.rows. */
+
+/* In which number type the big multiplications of a prompt run. */
+enum math { MATH_HALF, MATH_FP8, MATH_FP8_BLOCK, MATH_FP4, MATH_WEIGHT_ONLY, MATH_GGML };
+
+/* Bytes a parameter, scales included. */
+struct format {
+	const char *name;
+	const char *note; /* what stays in another format, in a sentence; NULL: nothing */
+	enum math math;
+	double experts, dense, shared, attention, linear, head, embed;
+	bool gguf;
+	double read; /* how fast it is read against others of its engine; 0: 1 */
+};
+
+enum format_of { FORMAT_OF_ALL, FORMAT_OF_EXPERTS, FORMAT_OF_DENSE };
+
+/* keys: words, without what people write between letters. Earlier rows win. */
+struct format_row {
+	const char *keys;
+	enum format_of of; /* models with experts, or without */
+	double bits;	   /* a parameter of the parts that are not known */
+	struct format f;
+};
+
+extern const struct row_table format_table;
+extern const struct format_row format_rows[];
+extern const size_t n_format_rows;
 
 #endif

@@ -1,18 +1,538 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of tables. A table is a NAME.rows, its columns in a .c file, a line here and its words
- * in meson.build. */
+/* The columns of each table, and the list of them. A table is a NAME.rows, its columns and its line
+ * in the list here, and its words in meson.build. */
 #include "knowledge/tables.h"
+
+#include <ctype.h>
 
 #include "knowledge/bands.h"
 #include "knowledge/dead_flags.h"
 #include "knowledge/engine_options.h"
-#include "knowledge/formats.h"
 #include "knowledge/gpus.h"
 #include "knowledge/health.h"
-#include "knowledge/model_types.h"
 #include "knowledge/models.h"
 #include "knowledge/nccl_vars.h"
 #include "knowledge/train_keys.h"
+
+/* The columns of train_keys.rows. */
+
+#define K struct train_key
+
+static const char *const files[] = { "deepspeed", "accelerate", "trainer", "fsdp", NULL };
+static const char *const types[] = { "bool", "int", "number", "text",	"words",
+				     "list", "any", "object", "strict", NULL };
+
+static const struct row_column key_columns[] = {
+	ROW_NAME(K, path, .meaning = "the key with the maps that it is in, dots between"),
+	ROW_CHOICE(K, file, "file", .choices = files, .required = true, .meaning = "whose"),
+	ROW_CHOICE(K, type, "type", .choices = types, .required = true,
+		   .meaning = "words: one of words, in any case; any: not judged, nor what is in "
+			      "it; object and strict: a map, of which the reader ignores or "
+			      "refuses what it does not know"),
+	ROW_TEXT(K, usual, "usual", .meaning = "its usual value; not told: none, or it depends"),
+	ROW_TEXT(K, since, "since", .meaning = "the first release that knows it"),
+	ROW_TEXT(K, until, "until", .meaning = "the first release that knows it no more"),
+	ROW_TEXT(K, instead, "instead", .meaning = "what to write for it: it is old"),
+	ROW_TEXT(K, words, "words", .meaning = "its values, with blanks between"),
+	ROW_COUNTS(K, stages, "stages", .min = 1, .max = 3,
+		   .meaning = "of zero_optimization, the first and the last stage in which it "
+			      "does something; not told: all"),
+};
+
+static const char *finish_key(void *row)
+{
+	K *k = row;
+
+	if (!k->usual)
+		k->usual = "";
+	return (k->type == KEY_WORDS) == (k->words != NULL) ? NULL : "words go with type=words";
+}
+
+const struct row_table train_key_table =
+	ROW_TABLE("train_keys", struct train_key, train_keys, "knowledge/train_keys.h", key_columns,
+		  .repeats = true, .finish = finish_key);
+
+/* The columns of known_vars.rows and nccl_releases.rows. */
+
+#define V struct known_var
+#define R struct nccl_release
+
+static const char *const flags[] = { "watched", "forces", "off", "set", NULL };
+static const char *const value_kinds[] = { "any", "int", "bool", "words", "list", NULL };
+
+static const struct row_column var_columns[] = {
+	ROW_NAME(V, name, .meaning = "the variable"),
+	ROW_TEXT(V, library, "library", .required = true, .meaning = "who reads it"),
+	ROW_SET(V, flags, "flags", .choices = flags,
+		.meaning = "watched: read out of this shell's and GPU processes' environments; "
+			   "forces: for finding faults, forces an algorithm or a path; off: takes "
+			   "the fast way away when it is neither empty nor 0; set: whenever it is "
+			   "set"),
+	ROW_CHOICE(V, values, "values", .choices = value_kinds,
+		   .meaning = "int: digits, maybe with a sign; bool: 0 or 1; words: one of words, "
+			      "in any case; list: some of them with commas between, or all but "
+			      "those behind ^"),
+	ROW_TEXT(V, words, "words", .meaning = "of values=words and list, with blanks between"),
+	ROW_TEXT(V, does, "does", .required = true, .meaning = "what it sets"),
+	ROW_TEXT(V, harm, "harm", .meaning = "when it does harm, a sentence"),
+	ROW_TEXT(V, instead, "instead", .meaning = "what to do instead"),
+	ROW_TEXT(V, source, "source", .required = true, .meaning = "where that stands"),
+	ROW_COUNT(V, least, "least", .meaning = "of values=int"),
+	ROW_COUNT(V, most, "most", .meaning = "of values=int; not told: no bounds are known"),
+};
+
+static const char *finish_var(void *row)
+{
+	const V *v = row;
+	bool worded = v->values == VALUES_WORDS || v->values == VALUES_LIST;
+
+	return worded == (v->words != NULL) ? NULL : "words go with values=words and values=list";
+}
+
+const struct row_table known_var_table =
+	ROW_TABLE("known_vars", struct known_var, known_vars, "knowledge/nccl_vars.h", var_columns,
+		  .finish = finish_var);
+
+static const struct row_column release_columns[] = {
+	ROW_NAME(R, version, .meaning = "the first release that has the names"),
+	ROW_TEXT(R, until, "until", .meaning = "the first release that has them no more"),
+	ROW_TEXT(R, names, "names", .required = true,
+		 .meaning = "variables without NCCL_, with blanks between"),
+};
+
+const struct row_table nccl_release_table =
+	ROW_TABLE("nccl_releases", struct nccl_release, nccl_releases, "knowledge/nccl_vars.h",
+		  release_columns, .repeats = true);
+
+/* The columns of models.rows, and what follows from them. */
+
+#define M struct model_row
+
+static const struct row_column model_columns[] = {
+	ROW_NAME(M, a.name, .meaning = "as its maker writes it"),
+	ROW_TEXT(M, keys, "keys", .required = true,
+		 .meaning = "words of its names in order, a bar between words, a blank between "
+			    "alternatives"),
+	ROW_COUNT(M, a.layers, "layers", .min = 1, .max = 4096, .required = true,
+		  .meaning = "layers of all kinds"),
+	ROW_COUNT(M, a.hidden, "hidden", .min = 16, .max = 1 << 20, .required = true,
+		  .meaning = "width of the model"),
+	ROW_COUNT(M, a.vocab, "vocab", .min = 16, .max = 1 << 24, .required = true,
+		  .meaning = "size of the vocabulary"),
+	ROW_FLAG(M, a.tied, "tied", .meaning = "output head and embedding are one matrix"),
+	ROW_COUNT(M, a.heads, "heads", .max = 4096,
+		  .meaning = "query heads of a layer with full attention"),
+	ROW_COUNT(M, a.kv_heads, "kv_heads", .max = 4096,
+		  .meaning = "its heads of keys and values"),
+	ROW_COUNT(M, a.head_dim, "head_dim", .max = 65536, .meaning = "width of a head"),
+	ROW_FLAG(M, a.gated_attention, "gated_attention",
+		 .meaning = "the query projection makes a gate as well"),
+	ROW_COUNT(M, a.ffn, "ffn", .max = 1 << 20,
+		  .meaning = "inner width of a dense feed-forward block"),
+	ROW_COUNT(M, a.ffn_mats, "ffn_mats", .max = 3,
+		  .meaning = "matrices of a block: 3 (gated) unless told"),
+	ROW_COUNT(M, a.ffn_layers, "ffn_layers", .max = 4096,
+		  .meaning = "layers with a dense block; not told: all, or none beside experts"),
+	ROW_COUNT(M, a.moe_layers, "moe_layers", .max = 4096, .meaning = "layers with experts"),
+	ROW_COUNT(M, a.experts, "experts", .max = 65536, .meaning = "experts of such a layer"),
+	ROW_COUNT(M, a.top, "top", .max = 65536, .meaning = "experts that a token takes"),
+	ROW_COUNT(M, a.expert_ffn, "expert_ffn", .max = 1 << 20,
+		  .meaning = "inner width of an expert"),
+	ROW_COUNT(M, a.expert_in, "expert_in", .max = 1 << 20,
+		  .meaning = "width that experts see; not told: hidden"),
+	ROW_COUNT(M, a.shared_ffn, "shared_ffn", .max = 1 << 20,
+		  .meaning = "inner width of what every token takes beside experts"),
+	ROW_COUNT(M, a.window_layers, "window_layers", .max = 4096,
+		  .meaning = "layers that see the last window tokens alone"),
+	ROW_COUNT(M, a.window, "window", .unit = "tokens", .meaning = "how many these are"),
+	ROW_COUNT(M, a.window_kv_heads, "window_kv_heads", .max = 4096,
+		  .meaning = "heads of keys and values there; not told: kv_heads"),
+	ROW_COUNT(M, a.window_head_dim, "window_head_dim", .max = 65536,
+		  .meaning = "width of a head there; not told: head_dim"),
+	ROW_COUNT(M, a.attention_layers, "attention_layers", .min = -1, .max = 4096,
+		  .meaning =
+			  "layers with full attention; not told: all of no other kind; -1: none"),
+	ROW_COUNT(M, a.kv_shared_layers, "kv_shared_layers", .max = 4096,
+		  .meaning = "layers that use the cache of an earlier one"),
+	ROW_COUNT(M, a.cross_layers, "cross_layers", .max = 4096,
+		  .meaning = "layers with full attention that make no keys of their own"),
+	ROW_COUNT(M, a.kv_lora, "kv_lora", .max = 1 << 20,
+		  .meaning = "latent attention: rank of keys and values"),
+	ROW_COUNT(M, a.rope_dim, "rope_dim", .max = 65536,
+		  .meaning = "of a head there, what turns with the place"),
+	ROW_COUNT(M, a.nope_dim, "nope_dim", .max = 65536, .meaning = "and what does not"),
+	ROW_COUNT(M, a.v_dim, "v_dim", .max = 65536, .meaning = "width of a head's values there"),
+	ROW_COUNT(M, a.q_lora, "q_lora", .max = 1 << 20,
+		  .meaning = "rank of queries; not told: they are made directly"),
+	ROW_COUNT(M, a.index_top, "index_top", .unit = "tokens",
+		  .meaning = "sparse attention reads at most so many"),
+	ROW_COUNT(M, a.linear_layers, "linear_layers", .max = 4096,
+		  .meaning = "layers of linear attention, state space or short convolution"),
+	ROW_COUNTS(M, mamba, "mamba", .max = 1 << 20,
+		   .meaning = "each a Mamba: inner width, rank of steps, states"),
+	ROW_COUNTS(M, mamba2, "mamba2", .max = 1 << 20,
+		   .meaning = "each a Mamba-2: inner width, groups, states, heads"),
+	ROW_COUNTS(M, delta, "delta", .max = 4096,
+		   .meaning = "each a gated delta rule: key heads, value heads, of 128"),
+	ROW_FLAG(M, short_conv, "short_conv", .meaning = "each a gated short convolution"),
+	ROW_REAL(M, a.linear_params, "linear_params", .max = 1e13,
+		 .meaning = "parameters of one of another kind"),
+	ROW_REAL(M, a.linear_state, "linear_state", .max = 1e13, .unit = "bytes",
+		 .meaning = "state of a sequence in it"),
+	ROW_REAL(M, a.fp4_shared, "fp4_shared", .max = 8, .unit = "bytes",
+		 .meaning = "a parameter of shared_ffn in FP4 checkpoints, where not as usual"),
+	ROW_REAL(M, a.fp4_linear, "fp4_linear", .max = 8, .unit = "bytes",
+		 .meaning = "the same of linear layers"),
+	ROW_FLAG(M, a.fp8_blocks, "fp8_blocks",
+		 .meaning = "FP8 checkpoints have a scale for each block of a matrix"),
+	ROW_REAL(M, a.aside, "aside", .max = 1e14,
+		 .meaning = "parameters that a token does not read"),
+	ROW_REAL(M, a.total, "total", .max = 1e14,
+		 .meaning = "published parameters; not told: counted"),
+	ROW_COUNT(M, a.trained, "context", .unit = "tokens",
+		  .meaning = "context that it was made for"),
+	ROW_TEXT(M, a.format, "format",
+		 .meaning = "in which its maker publishes it; not told: bf16"),
+	ROW_FLAG(M, a.guessed, "guessed", .meaning = "not all figures were checked"),
+	ROW_TEXT(M, a.source, "source", .required = true, .meaning = "where the figures are from"),
+};
+
+/* Parameters and state of a linear layer by its kind; states are kept in FP32. */
+static void count_linear(struct model_row *r)
+{
+	double hidden = r->a.hidden, *params = &r->a.linear_params, *state = &r->a.linear_state;
+
+	if (*r->mamba) {
+		double inner = r->mamba[0], rank = r->mamba[1], states = r->mamba[2];
+
+		/* Values and gate, and values back; steps and states; steps by their rank. */
+		*params = hidden * inner * 3 + inner * (rank + 2 * states) + rank * inner;
+		*state = inner * states * 4;
+	} else if (*r->mamba2) {
+		double inner = r->mamba2[0], groups = r->mamba2[1], states = r->mamba2[2];
+
+		/* Hidden to gate, values, two groups of states, a step a head; values back. */
+		*params =
+			hidden * (2 * inner + 2 * groups * states + r->mamba2[3]) + inner * hidden;
+		*state = inner * states * 4;
+	} else if (*r->delta) {
+		double keys = r->delta[0] * 128.0, values = r->delta[1] * 128.0;
+
+		/* Hidden to keys twice, values and gate, two figures a head; values back. */
+		*params = hidden * (2 * keys + 3 * values + 2.0 * r->delta[1]);
+		*state = values * 128 * 4;
+	} else if (r->short_conv) {
+		/* Hidden to three times hidden, and back; three tokens in BF16. */
+		*params = 4 * hidden * hidden;
+		*state = 3 * hidden * 2;
+	}
+}
+
+static const char *finish_model(void *row)
+{
+	struct model_row *r = row;
+	const struct arch *a = &r->a;
+	int kinds = (*r->mamba > 0) + (*r->mamba2 > 0) + (*r->delta > 0) + r->short_conv +
+		    (a->linear_params > 0);
+
+	if (kinds > 1)
+		return "mamba, mamba2, delta, short_conv and linear_params exclude each other";
+	if (a->linear_layers && !kinds)
+		return "linear_layers without their kind, or linear_params";
+	if (a->attention_layers >= 0 &&
+	    (!a->heads || (!a->kv_lora && (!a->kv_heads || !a->head_dim))))
+		return "attention without heads, kv_heads and head_dim";
+	if (a->kv_heads > a->heads)
+		return "more kv_heads than heads";
+	if (a->moe_layers && (!a->experts || !a->top || a->top > a->experts || !a->expert_ffn))
+		return "moe_layers without experts, top of them and expert_ffn";
+	if (a->window_layers + a->linear_layers > a->layers || a->attention_layers > a->layers ||
+	    a->ffn_layers > a->layers || a->moe_layers > a->layers)
+		return "more layers of a kind than layers";
+	if (a->window_layers && !a->window)
+		return "window_layers without a window";
+	count_linear(r);
+	return NULL;
+}
+
+const struct row_table model_table =
+	ROW_TABLE("models", struct model_row, model_rows, "knowledge/models.h", model_columns,
+		  .finish = finish_model);
+
+/* The columns of model_types.rows. */
+
+#define T struct model_type
+
+/* By the bits of enum type_flag. */
+static const char *const type_flags[] = { "tied",    "untold", "plain",	 "four",
+					  "windows", "asked",  "falcon", NULL };
+
+static const struct row_column type_columns[] = {
+	ROW_NAME(T, name, .meaning = "the model_type"),
+	ROW_SET(T, flags, "flags", .choices = type_flags,
+		.meaning = "tied: head and embedding are one matrix; untold: no class says whether "
+			   "they are; plain: blocks of two matrices; four: a block is four times "
+			   "as wide as the model; windows: a window is that of all layers; asked: "
+			   "a window counts where use_sliding_window is true alone; falcon: "
+			   "multi_query unless told, and what new_decoder_architecture changes"),
+	ROW_COUNT(T, every, "every", .max = 4096,
+		  .meaning = "one layer of so many sees more than the window"),
+	ROW_COUNT(T, heads, "heads", .max = 4096, .meaning = "num_attention_heads"),
+	ROW_COUNT(T, kv_heads, "kv_heads", .max = 4096, .meaning = "num_key_value_heads"),
+	ROW_COUNT(T, head_dim, "head_dim", .max = 65536, .meaning = "head_dim"),
+	ROW_COUNT(T, vocab, "vocab", .max = 1 << 24, .meaning = "vocab_size"),
+	ROW_COUNT(T, window, "window", .meaning = "sliding_window"),
+	ROW_COUNT(T, shared, "shared", .max = 4096, .meaning = "num_kv_shared_layers"),
+	ROW_COUNT(T, inputs, "inputs", .max = 1 << 20, .meaning = "hidden_size_per_layer_input"),
+};
+
+const struct row_table model_type_table =
+	ROW_TABLE("model_types", struct model_type, model_types, "knowledge/models.h", type_columns,
+		  .finish = NULL);
+
+/* The columns of health_limits.rows and xids.rows. */
+
+#define H struct health_limit
+#define X struct xid_row
+
+static const struct row_column health_columns[] = {
+	ROW_NAME(H, setting, .meaning = "id of the setting that uses it"),
+	ROW_TEXT(H, key, "key", .required = true, .meaning = "of the figure within the setting"),
+	ROW_TEXT(H, gpu, "gpu", .meaning = "a word of the GPU's name; not told: any GPU"),
+	ROW_REAL(H, value, "value", .required = true, .meaning = "the figure"),
+	ROW_TEXT(H, unit, "unit", .required = true, .meaning = "of value"),
+	ROW_TEXT(H, what, "what", .required = true, .meaning = "the figure in words"),
+	ROW_TEXT(H, source, "source", .required = true, .meaning = "where it stands"),
+	ROW_DATE(H, date, "date", .required = true, .meaning = "when that was read"),
+};
+
+const struct row_table health_limit_table =
+	ROW_TABLE("health_limits", struct health_limit, health_limits, "knowledge/health.h",
+		  health_columns, .repeats = true);
+
+static const char *const kinds[] = { "program", "event", "lasting", NULL };
+
+static const struct row_column xid_columns[] = {
+	ROW_NAME(X, what, .meaning = "what it says"),
+	ROW_COUNT(X, first, "first", .min = 1, .required = true, .meaning = "its number"),
+	ROW_COUNT(X, last, "last", .min = 1,
+		  .meaning = "the last number that means the same; not told: first"),
+	ROW_CHOICE(X, kind, "kind", .choices = kinds, .required = true,
+		   .meaning = "program: its own fault, or the trace of its end; event: hardware, "
+			      "mended or survived; lasting: the GPU needs a reset, a reboot or a "
+			      "person"),
+	ROW_TEXT(X, todo, "todo", .meaning = "what to do; of programs nothing"),
+};
+
+static const char *finish_xid(void *row)
+{
+	X *x = row;
+
+	if (!x->last)
+		x->last = x->first;
+	return (x->kind == XID_PROGRAM) == !x->todo ? NULL : "all but programs need todo";
+}
+
+const struct row_table xid_table = ROW_TABLE("xids", struct xid_row, xid_rows, "knowledge/health.h",
+					     xid_columns, .repeats = true, .finish = finish_xid);
+
+/* The columns of gpus.rows. */
+
+#define G struct gpu_kind
+
+static const struct row_column gpu_columns[] = {
+	ROW_NAME(G, name, .meaning = "as NVML gives it"),
+	ROW_TEXT(G, keys, "keys", .required = true,
+		 .meaning = "words that name it, of small letters and digits alone, with blanks "
+			    "between"),
+	ROW_REAL(G, memory, "memory", .min = 1, .max = 1e5, .required = true, .unit = "GB",
+		 .meaning = "memory by data sheet"),
+	ROW_REAL(G, bandwidth, "bandwidth", .min = 1, .max = 1e6, .required = true, .unit = "GB/s",
+		 .meaning = "memory bandwidth by data sheet"),
+	ROW_REAL(G, half, "half", .min = 0.1, .max = 1e6, .required = true, .unit = "TFLOP/s",
+		 .meaning = "BF16 and FP16 with tensor cores, without sparsity"),
+	ROW_REAL(G, fp8, "fp8", .max = 1e6, .unit = "TFLOP/s",
+		 .meaning = "FP8, without sparsity; 0: it has none"),
+	ROW_REAL(G, fp4, "fp4", .max = 1e6, .unit = "TFLOP/s",
+		 .meaning = "FP4, without sparsity; 0: it has none"),
+	ROW_REAL(G, int8, "int8", .max = 1e6, .unit = "TOP/s",
+		 .meaning = "INT8, without sparsity; 0: it has none"),
+	ROW_REAL(G, fp32, "fp32", .max = 1e6, .unit = "TFLOP/s",
+		 .meaning = "FP32 without tensor cores; not told: a sixteenth of half"),
+	ROW_REAL(G, tf32, "tf32", .max = 1e6, .unit = "TFLOP/s",
+		 .meaning = "TF32, without sparsity; with it the row is a limit of benches"),
+	ROW_REAL(G, fp64, "fp64", .max = 1e6, .unit = "TFLOP/s",
+		 .meaning = "FP64, with tensor cores where it has such"),
+	ROW_REAL(G, link, "link", .max = 1e5, .unit = "GB/s",
+		 .meaning = "one way to another GPU of the same machine; 0: none is there"),
+	ROW_COUNT(G, per_node, "per_node", .min = 1, .max = 1024, .required = true,
+		  .meaning = "GPUs of a machine, or of a rack that one link joins"),
+	ROW_COUNT(G, joined, "joined", .max = 1024,
+		  .meaning = "GPUs that the link joins, PCIe the others; 0: all of a machine"),
+	ROW_REAL(G, shown, "shown", .max = 1e9, .unit = "MiB",
+		 .meaning = "memory that a driver shows; 0: nobody has looked"),
+	ROW_FLAG(G, unified, "unified", .meaning = "shares its memory with the CPU"),
+	ROW_FLAG(G, server, "server", .meaning = "has HBM"),
+	ROW_FLAG(G, measured, "measured", .meaning = "predictions were calibrated on runs on it"),
+	ROW_TEXT(G, source, "source", .required = true, .meaning = "where the figures are from"),
+	ROW_DATE(G, date, "date", .required = true, .meaning = "of the source"),
+	ROW_TEXT(G, math_source, "math_source",
+		 .meaning = "where half to fp64 are from; not told: source"),
+};
+
+static const char *finish_gpu(void *row)
+{
+	struct gpu_kind *g = row;
+
+	for (const char *s = g->keys; *s; s++)
+		if (*s != ' ' && !isdigit((unsigned char)*s) && !islower((unsigned char)*s))
+			return "keys are of small letters and digits, with blanks between";
+	if (!g->math_source)
+		g->math_source = g->source;
+	return NULL;
+}
+
+const struct row_table gpu_table = ROW_TABLE("gpus", struct gpu_kind, gpu_kinds, "knowledge/gpus.h",
+					     gpu_columns, .finish = finish_gpu);
+
+/* The columns of formats.rows. */
+
+#define F struct format_row
+#define PART(m, what)                                                                              \
+	ROW_REAL(F, f.m, #m, .max = 64, .unit = "bits", .meaning = what "; not told: bits")
+
+static const char *const maths[] = {
+	"half", "fp8", "fp8-block", "fp4", "weight-only", "ggml", NULL
+};
+static const char *const models_of[] = { "all", "experts", "dense", NULL };
+
+static const struct row_column format_columns[] = {
+	ROW_NAME(F, f.name, .meaning = "as answers call it"),
+	ROW_TEXT(F, keys, "keys", .required = true,
+		 .meaning = "words that name it, of small letters and digits alone, with blanks "
+			    "between"),
+	ROW_CHOICE(F, of, "of", .choices = models_of, .meaning = "models with experts, or without"),
+	ROW_CHOICE(F, f.math, "math", .choices = maths, .required = true,
+		   .meaning = "in which number type the big multiplications of a prompt run"),
+	ROW_FLAG(F, f.gguf, "gguf", .meaning = "of GGUF files"),
+	ROW_REAL(F, bits, "bits", .min = 0.5, .max = 64, .required = true, .unit = "bits",
+		 .meaning = "a parameter of most parts, scales included"),
+	PART(experts, "of experts"),
+	PART(dense, "of dense blocks"),
+	PART(shared, "of what every token takes beside experts"),
+	PART(attention, "of attention"),
+	PART(linear, "of linear attention and state spaces"),
+	PART(head, "of the output head"),
+	PART(embed, "of the embedding"),
+	ROW_REAL(F, f.read, "read", .max = 10,
+		 .meaning = "how fast it is read against others of its engine; not told: 1"),
+	ROW_TEXT(F, f.note, "note", .meaning = "what stays in another format"),
+};
+
+/* Bits as people count them become bytes. */
+static const char *finish_format(void *row)
+{
+	struct format_row *r = row;
+	double *const parts[] = { &r->f.experts, &r->f.dense, &r->f.shared, &r->f.attention,
+				  &r->f.linear,	 &r->f.head,  &r->f.embed };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		*parts[i] = (*parts[i] > 0 ? *parts[i] : r->bits) / 8;
+	return NULL;
+}
+
+const struct row_table format_table =
+	ROW_TABLE("formats", struct format_row, format_rows, "knowledge/models.h", format_columns,
+		  .repeats = true, .finish = finish_format);
+
+/* The columns of engine_options.rows. */
+
+#define O struct engine_option
+
+static const char *const engines[] = { "vllm", "sglang", "trtllm", "llamacpp", NULL };
+static const char *const meanings[] = { "model", "host",      "port",	   "tp",     "pp",
+					"ep",	 "context",   "users",	   "memory", "kv-bytes",
+					"kv",	 "kv-values", "weights",   "chunk",  "nodes",
+					"rank",	 "head",      "head-port", "layers", "flash",
+					"eager", "workers",   "other",	   NULL };
+
+static const struct row_column option_columns[] = {
+	ROW_NAME(O, name, .meaning = "as the engine spells it"),
+	ROW_CHOICE(O, engine, "engine", .choices = engines, .required = true, .meaning = "whose"),
+	ROW_TEXT(O, also, "also", .meaning = "other spellings, with blanks between"),
+	ROW_CHOICE(O, means, "means", .choices = meanings, .required = true,
+		   .meaning = "by which engines are compared"),
+	ROW_FLAG(O, flag, "flag", .meaning = "takes no value"),
+	ROW_TEXT(O, note, "note", .meaning = "what people get wrong"),
+};
+
+const struct row_table engine_option_table =
+	ROW_TABLE("engine_options", struct engine_option, engine_options,
+		  "knowledge/engine_options.h", option_columns, .repeats = true);
+
+/* The columns of dead_flags.rows. */
+
+#define D struct dead_flag
+
+static const struct row_column flag_columns[] = {
+	ROW_NAME(D, flag, .meaning = "as recipes write it"),
+	ROW_TEXT(D, why, "why", .required = true, .meaning = "what is wrong with it"),
+	ROW_TEXT(D, instead, "instead", .meaning = "what to write; not told: leave it out"),
+	ROW_TEXT(D, name, "variable", .meaning = "looked for in this environment"),
+};
+
+const struct row_table dead_flag_table =
+	ROW_TABLE("dead_flags", struct dead_flag, dead_flags, "knowledge/dead_flags.h",
+		  flag_columns, .finish = NULL);
+
+/* The columns of bands.rows, cluster_bands.rows and memory_limits.rows. */
+
+#define B struct band
+#define L struct limit_row
+
+static const struct row_column band_columns[] = {
+	ROW_NAME(B, hardware,
+		 .meaning = "a platform, a part of the processor's model name, or a GPU's name as "
+			    "NVML tells it"),
+	ROW_TEXT(B, bench, "bench", .required = true, .meaning = "a bench or a test of clusters"),
+	ROW_TEXT(B, name, "case", .required = true,
+		 .meaning = "its name; * and ? as in file names"),
+	ROW_TEXT(B, figure, "figure", .required = true, .meaning = "its key"),
+	ROW_TEXT(B, unit, "unit", .required = true, .meaning = "its suffix"),
+	ROW_COUNT(B, sockets, "sockets",
+		  .meaning = "so many, with all their CPUs; not told: whatever their number"),
+	ROW_REAL(B, low, "low", .required = true, .meaning = "the least that is usual"),
+	ROW_REAL(B, high, "high", .required = true, .meaning = "the most that is usual"),
+	ROW_TEXT(B, source, "source", .required = true, .meaning = "who measured it, and what"),
+	ROW_DATE(B, date, "date", .required = true, .meaning = "of the source"),
+};
+
+static const char *finish_band(void *row)
+{
+	const B *b = row;
+
+	return b->low < b->high ? NULL : "low is not less than high";
+}
+
+const struct row_table band_table = ROW_TABLE("bands", struct band, bands, "knowledge/bands.h",
+					      band_columns, .repeats = true, .finish = finish_band);
+const struct row_table cluster_band_table =
+	ROW_TABLE("cluster_bands", struct band, cluster_bands, "knowledge/bands.h", band_columns,
+		  .repeats = true, .finish = finish_band);
+
+static const struct row_column limit_columns[] = {
+	ROW_NAME(L, part, .meaning = "a part of the processor's model name, or a platform"),
+	ROW_FLAG(L, platform, "platform", .meaning = "the name is a platform"),
+	ROW_REAL(L, gb_s, "gb_s", .min = 1, .required = true, .unit = "GB/s",
+		 .meaning = "of one socket, all channels filled"),
+	ROW_TEXT(L, what, "what", .required = true, .meaning = "channels and rate"),
+	ROW_TEXT(L, source, "source", .required = true, .meaning = "where it stands"),
+	ROW_DATE(L, date, "date", .required = true, .meaning = "of the source"),
+};
+
+const struct row_table memory_limit_table =
+	ROW_TABLE("memory_limits", struct limit_row, memory_limits, "knowledge/bands.h",
+		  limit_columns, .finish = NULL);
 
 const struct row_table *const row_tables[] = {
 	&gpu_table,	     &model_table,	   &model_type_table,

@@ -3,7 +3,7 @@
 #ifndef MODELS_FIGURE_H
 #define MODELS_FIGURE_H
 
-#include "render/json_value.h"
+#include "base/json.h"
 
 struct figure {
 	double value, low, high;

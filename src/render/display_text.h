@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 
 /* Columns that s takes on a terminal, in the locale that is set. */
 size_t display_width(const char *s);

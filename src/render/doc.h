@@ -182,7 +182,7 @@ void doc_html(FILE *out, const struct doc *d, const char *title);
  */
 void doc_html_begin(FILE *out, const char *title, bool tools, const struct doc *sections);
 void doc_html_end(FILE *out, bool tools);
-/* Texts of doc_html_style.c: constant, the same in every page. */
+/* Texts of doc_html.c: constant, the same in every page. */
 extern const char *const doc_html_style[];  /* pieces; NULL ends them */
 extern const char *const doc_html_script[]; /* pieces; NULL ends them */
 

@@ -4,7 +4,6 @@
 
 #include "render/topology.h"
 #include "machine/model/gpu.h"
-#include "render/figure.h"
 #include "render/svg_shape.h"
 #include "render/display_text.h"
 

@@ -8,7 +8,7 @@
 #define RENDER_TOPOLOGY_H
 
 #include "machine/model/machine.h"
-#include "machine/model/narrow.h"
+#include "machine/model/topology.h"
 
 enum place_kind {
 	PLACE_MACHINE,

@@ -17,7 +17,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "tune/watch/nvml_worker.h"
+#include "tune/watch/guard.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 int __real_fd_write_all(int fd, const void *data, size_t len);

@@ -16,10 +16,10 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "measure/bench/net/socket.h"
 #include "many/cluster/check.h"
-#include "many/cluster/discover.h"
+#include "many/cluster/links.h"
 #include "front/verbs/generate.h"
 #include "fuzz_plain.h"
 #include "fuzz_talk.h"

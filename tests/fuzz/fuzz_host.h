@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/text.h"
 #include "machine/host/host.h"
 

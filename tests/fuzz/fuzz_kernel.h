@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A small machine that is made up, in memory, whose kernel, libraries and programs take writes as
- * real ones do (kernel_file.h, simulator.h; control groups are here). It is honest: who puts back
+ * real ones do (simulator.h; control groups are here). It is honest: who puts back
  * what was there has the machine that was there, to the byte. One write can be refused, and from
  * one on all can be, as when the process dies there. Answers of libraries are nodes too: "?API
  * OBJECT FIELD".
@@ -13,9 +13,8 @@
 #include <string.h>
 
 #include "base/idset.h"
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/text.h"
-#include "machine/host/kernel_file.h"
 #include "machine/host/simulator.h"
 #include "machine/write/write.h"
 #include "machine/knob/knob.h"

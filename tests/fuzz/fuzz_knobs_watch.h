@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "fuzz_knobs_machine.h"
 #include "machine/knob/io.h"
 #include "tune/watch/watch.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "models/generate/lint.h"
-#include "machine/knob/shell_read.h"
+#include "machine/knob/knob.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

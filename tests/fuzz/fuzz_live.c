@@ -22,7 +22,6 @@
 #include "many/cluster/neighbor.h"
 #include "many/cluster/inventory.h"
 #include "many/cluster/ask.h"
-#include "many/cluster/arp_probe.h"
 #include "fuzz_live_child.h"
 #include "fuzz_live_gpu.h"
 #include "fuzz_live_kernel.h"

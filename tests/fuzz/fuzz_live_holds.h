@@ -5,7 +5,7 @@
 #define FUZZ_LIVE_HOLDS_H
 
 #include "base/err.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "fuzz_live.h"
 #include "machine/host/ask.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/bench/net/link.h"
+#include "measure/bench/net/socket.h"
 #include "measure/bench/net/wire.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

@@ -13,7 +13,6 @@
 #include "fuzz_box.h"
 #include "machine/knob/io.h"
 #include "tune/plan/plan.h"
-#include "tune/plan/reach.h"
 #include "look/probe/probe.h"
 #include "tune/txn/txn.h"
 

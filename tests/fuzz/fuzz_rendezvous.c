@@ -24,7 +24,7 @@
 
 #include "measure/bench/net/handshake.h"
 #include "measure/bench/net/peer.h"
-#include "measure/bench/net/session.h"
+#include "measure/bench/net/serve.h"
 #include "measure/bench/net/world.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

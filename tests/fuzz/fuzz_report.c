@@ -18,7 +18,7 @@
 #include "look/settings/check.h"
 #include "look/settings/profile.h"
 #include "measure/bench/bench_json.h"
-#include "measure/bench/figures_bench.h"
+#include "measure/bench/page_bench.h"
 #include "measure/prove/page_prove.h"
 #include "look/monitor/figures_recording.h"
 #include "look/settings/findings.h"

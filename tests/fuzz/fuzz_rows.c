@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "knowledge/knowledge.h"
 #include "knowledge/tables.h"
 #include "models/inference/gpu.h"
-#include "models/inference/models.h"
+#include "models/inference/arch.h"
 #include "models/inference/predict.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

@@ -9,7 +9,7 @@
 
 #include "look/stack/elf.h"
 #include "look/stack/fatbin.h"
-#include "look/stack/wheel.h"
+#include "look/stack/wheelhouse.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -9,25 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
 #include "base/idset.h"
-#include "base/stamp.h"
+#include "base/clock.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "measure/bench/net/socket.h"
 #include "measure/bench/ranks.h"
 #include "many/cluster/address.h"
 #include "many/cluster/node.h"
 #include "machine/cuda/nccl.h"
-#include "machine/host/program.h"
-#include "machine/host/program.h"
+#include "machine/host/ask.h"
 #include "machine/host/nvml.h"
-#include "machine/host/redact.h"
-#include "machine/host/kernel_log.h"
+#include "machine/host/record.h"
 #include "tune/persist/netplan.h"
 #include "models/inference/gpu.h"
 #include "measure/prove/window.h"
-#include "look/stack/gpu_code.h"
+#include "look/stack/fatbin.h"
 #include "tune/watch/policy.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

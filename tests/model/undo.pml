@@ -820,7 +820,7 @@ inline announce()
 	x = 0
 }
 
-/* kin.c: an interrupted undo of several layers came further than this one. */
+/* revert.c: an interrupted undo of several layers came further than this one. */
 inline went_further(i)
 {
 	has = 0; v = M.e[i].bef; x = i; w = M.e[i].undoing;
@@ -853,7 +853,7 @@ inline stuck(i)
 inline take_back(i)
 {
 	act = 0; covered = 0; k = M.e[i].k;
-	/* kin.c: the request stays as long as a file that was written with it; the topmost one as long as any later file. */
+	/* revert.c: the request stays as long as a file that was written with it; the topmost one as long as any later file. */
 	find_layers(k, i);
 	x = i + 1; w = 0;
 	do

@@ -295,7 +295,7 @@ def write_pairs(found):
         lines.append(f"\t{{ {change}, {h_name}, {m_name}, {low:.3f}, {high:.3f}, {len(v)}, {families} }},")
     (SOURCE / "change_table.c").write_text("""/* SPDX-License-Identifier: Apache-2.0 */
 /* Written by tests/predict/fit.py: a gain as measured over as predicted, by cross-validation. */
-#include "models/inference/change.h"
+#include "models/inference/fit.h"
 #include "models/inference/rows.h"
 
 const struct change_spread change_spreads[] = {

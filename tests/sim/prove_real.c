@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/stat.h"
-#include "measure/prove/order.h"
 #include "measure/prove/rule.h"
 
 enum { WORDS = 1 << 15, ROUNDS = 20 };

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/prove/order.h"
+#include "measure/prove/rule.h"
 #include "sign.h"
 
 enum { MOST = 48 };

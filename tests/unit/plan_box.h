@@ -6,7 +6,6 @@
 #include "fake.h"
 
 #include "tune/plan/plan.h"
-#include "tune/plan/reach.h"
 #include "look/settings/check.h"
 
 static const char plan_box_facts[] =

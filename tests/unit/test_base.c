@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/idset.h"
-#include "base/json_print.h"
+#include "base/json.h"
 #include "base/text.h"
 
 static void arena_gives_zeroed_aligned_memory(void **state)

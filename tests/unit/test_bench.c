@@ -24,8 +24,7 @@
 #include "measure/bench/conditions.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/memory_bandwidth.h"
-#include "measure/bench/store.h"
-#include "measure/bench/workers.h"
+#include "measure/bench/record.h"
 #include "measure/bench/bench_json.h"
 #include "measure/bench/page_bench.h"
 

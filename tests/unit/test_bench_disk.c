@@ -34,7 +34,6 @@
 
 #include "measure/bench/disk.h"
 #include "measure/bench/bench.h"
-#include "measure/bench/map_guard.h"
 #include "measure/bench/model_load.h"
 
 static const struct machine no_machine;

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "measure/bench/bench.h"
-#include "measure/bench/net/link.h"
+#include "measure/bench/net/socket.h"
 #include "measure/bench/net/peer.h"
 #include "measure/bench/net/place.h"
 #include "measure/bench/net/rdma_serve.h"

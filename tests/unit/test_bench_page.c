@@ -17,9 +17,8 @@
 #include <string.h>
 
 #include "render/figure.h"
-#include "measure/bench/bands.h"
-#include "measure/bench/compare.h"
-#include "measure/bench/cycles.h"
+#include "measure/bench/record.h"
+#include "measure/bench/frequency.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/bench_json.h"
 #include "measure/bench/page_bench.h"

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "many/cluster/rollback_timer.h"
 #include "many/cluster/setup.h"
-#include "machine/host/program.h"
+#include "machine/host/ask.h"
 #include "look/probe/probe.h"
 
 #define IF0 "enp1s0f0np0"

@@ -7,7 +7,7 @@
 
 #include "doctor_rows.h"
 
-#include "measure/doctor/test.h"
+#include "measure/doctor/doctor.h"
 #include "knowledge/nccl_vars.h"
 
 #include "base/text.h"

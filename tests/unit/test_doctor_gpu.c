@@ -8,7 +8,7 @@
 
 #include "doctor_case.h"
 
-#include "measure/doctor/test.h"
+#include "measure/doctor/doctor.h"
 
 #define GPU0                                                                                       \
 	"{'platform': {'kind': 'dgx-spark'}, 'gpu': {'gpus': [{'index': 0, 'pci': "                \

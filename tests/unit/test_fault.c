@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/wait.h>
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "machine/host/fault.h"
 #include "machine/knob/io.h"
 #include "look/probe/probe.h"

@@ -12,7 +12,7 @@
 
 #include "machine/model/gpu.h"
 #include "look/monitor/monitor.h"
-#include "measure/bench/figures_bench.h"
+#include "measure/bench/page_bench.h"
 #include "measure/prove/page_prove.h"
 #include "look/monitor/figures_recording.h"
 

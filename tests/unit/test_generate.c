@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/generate/env.h"
+#include "models/generate/launch.h"
 #include "models/generate/lint.h"
 #include "knowledge/nccl_vars.h"
 #include "models/generate/serve.h"

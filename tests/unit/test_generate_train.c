@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "models/generate/edit.h"
 #include "models/generate/markup.h"
 #include "models/generate/train_edit.h"
 #include "models/generate/train_keys.h"

@@ -12,12 +12,10 @@
 
 #include "base/text.h"
 #include "machine/host/ask.h"
-#include "machine/host/program.h"
-#include "machine/host/kernel_log.h"
-#include "machine/model/narrow.h"
+#include "machine/model/topology.h"
 #include "look/probe/probe.h"
 #include "look/settings/predicates.h"
-#include "look/settings/health_data.h"
+#include "knowledge/health.h"
 
 static struct arena arena, doors[32];
 static size_t n_doors;

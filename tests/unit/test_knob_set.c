@@ -3,7 +3,7 @@
  * and what the machine is after they were set and set back. */
 #include "box.h"
 
-#include "machine/host/program.h"
+#include "machine/host/ask.h"
 #include "machine/host/command.h"
 #include "machine/host/unit_file.h"
 #include "machine/write/write.h"

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "tune/plan/plan.h"
 #include "front/pages/page_plan.h"
-#include "tune/plan/plan_shell.h"
 #include "tune/txn/txn_json.h"
 
 struct fixture {

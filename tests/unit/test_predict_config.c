@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "models/inference/config.h"
-#include "models/inference/models.h"
+#include "models/inference/arch.h"
 
 #define NEAR 0.01
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "models/inference/gguf.h"
-#include "models/inference/models.h"
+#include "models/inference/arch.h"
 
 enum { U32 = 4, ARRAY = 9, TEXT = 8, F32 = 0, Q8_0 = 8, Q4_K = 12, Q6_K = 14 };
 

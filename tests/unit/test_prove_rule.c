@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "../sim/rules.h"
-#include "measure/prove/order.h"
+#include "measure/prove/rule.h"
 
 enum { TRIALS = 1000 };
 static const unsigned long long SEED = 20261121;

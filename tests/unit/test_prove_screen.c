@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "../sim/scene.h"
-#include "measure/prove/order.h"
+#include "measure/prove/rule.h"
 #include "measure/prove/screen.h"
 
 static const unsigned long long SEED = 20261121;

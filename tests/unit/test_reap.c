@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/reap.h"
+#include "machine/host/command.h"
 
 static pid_t start(int status)
 {

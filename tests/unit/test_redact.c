@@ -6,7 +6,6 @@
 #include <stdbool.h>
 
 #include "machine/host/record.h"
-#include "machine/host/redact.h"
 
 static char *redacted(struct redactor *r, const char *s)
 {

@@ -15,16 +15,15 @@
 #include "knowledge/bands.h"
 #include "knowledge/dead_flags.h"
 #include "knowledge/engine_options.h"
-#include "knowledge/formats.h"
 #include "knowledge/health.h"
 #include "knowledge/knowledge.h"
-#include "knowledge/model_types.h"
+#include "knowledge/models.h"
 #include "knowledge/nccl_vars.h"
 #include "knowledge/tables.h"
 #include "knowledge/train_keys.h"
 #include "memory_host.h"
 #include "models/inference/gpu.h"
-#include "models/inference/models.h"
+#include "models/inference/arch.h"
 #include "models/inference/predict.h"
 
 enum color { COLOR_RED, COLOR_GREEN };

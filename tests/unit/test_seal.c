@@ -5,9 +5,8 @@
 
 #include "lab.h"
 
-#include "base/crc32c.h"
 #include "base/text.h"
-#include "tune/txn/seal.h"
+#include "tune/txn/store.h"
 #include "tune/txn/write.h"
 
 #define JOURNAL_FILE "o/root" TXN_JOURNAL

@@ -15,7 +15,6 @@
 #include "look/stack/inventory.h"
 #include "look/stack/elf.h"
 #include "look/stack/scan.h"
-#include "look/stack/fatbin.h"
 #include "stack_bytes.h"
 
 static const struct scan_options on_gb10 = { .gpus = { { 121, 1300 } }, .n_gpus = 1, .deep = true };

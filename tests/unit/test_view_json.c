@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "test_view_machine.h"
 
 static void same_fact(enum field_kind kind, const struct fact *x, const struct fact *y)

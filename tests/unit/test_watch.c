@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "tune/txn/write.h"
-#include "tune/watch/nvml_worker.h"
+#include "tune/watch/guard.h"
 #include "tune/watch/item.h"
 #include "tune/watch/watch.h"
 

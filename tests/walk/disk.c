@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/text.h"
 #include "machine/host/live.h"
-#include "machine/host/overlay.h"
+#include "machine/host/store.h"
 #include "kernel.h"
 
 enum { REMEMBER_MAX = 1 << 16 };
 
 struct memory {
-	struct overlay o; /* first: machine/host/captured.h knows it as this */
+	struct overlay o; /* first: machine/host/captured.c knows it as this */
 	struct map *nodes;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a simulated machine holds, in memory: takes the place of machine/host/overlay.h's folder, so
+ * What a simulated machine holds, in memory: takes the place of machine/host/store.h's folder, so
  * that a run costs no system calls and a crash can leave whatever a real disk may leave. Two of
  * them live at once: the machine, and its twin that gputune never touched.
  */

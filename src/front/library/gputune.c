@@ -1,17 +1,295 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of the library, in the order of gputune.h, which holds their contract. */
 #include <gputune/gputune.h>
+#include <jansson.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "front/library/call.h"
-#include "machine/knob/io.h"
-#include "tune/plan/plan.h"
-#include "measure/prove/ledger.h"
-#include "tune/txn/boot.h"
+#include "look/probe/probe.h"
 #include "look/settings/findings.h"
-#include "measure/prove/ledger_view.h"
+#include "look/settings/profile.h"
 #include "look/show/page.h"
+#include "machine/host/host.h"
+#include "machine/knob/io.h"
+#include "machine/model/machine.h"
+#include "measure/prove/ledger.h"
+#include "measure/prove/ledger_view.h"
+#include "tune/plan/plan.h"
+#include "tune/txn/boot.h"
+#include "tune/txn/txn.h"
+
+enum option_key {
+	KEY_PROFILE = 1 << 0,
+	KEY_ONLY = 1 << 1,
+	KEY_SKIP = 1 << 2,
+	KEY_DEEP = 1 << 3,
+	KEY_ALLOW = 1 << 4,
+	KEY_FACTS = 1 << 5,
+};
+
+/* One call, from its beginning to its result. */
+struct call {
+	struct arena arena;
+	struct err err;
+	int code;	   /* negative errno once something went wrong */
+	locale_t callers;  /* of the calling thread */
+	struct host *host; /* NULL: the call is not about a machine */
+	struct machine m;
+	struct profile profile;
+	bool named; /* a profile was asked for */
+	bool deep, facts;
+	struct profile allow; /* its only list */
+};
+
+/* What a machine is opened with; it never changes. */
+struct gputune_machine {
+	char *capture; /* NULL: the live one */
+};
+
+/* Reads the options, of which allowed (bits of option_key) may be there; then opens the machine
+ * when there is one. False: c->err says why, and call_end has to follow all the same. */
+bool call_begin(struct call *c, const struct gputune_machine *m, const char *options,
+		unsigned allowed);
+/* Looks at it. lean, config and session as in struct probe. */
+void call_look(struct call *c, bool lean, bool config);
+/* Closes what was opened; takes result and returns its text for the caller, or NULL and *error. */
+char *call_end(struct call *c, json_t *result, struct gputune_error *error);
+
+/* False and c->err when they are not valid. */
+bool options_read(struct call *c, const char *options, unsigned allowed);
+/* NULL and *e: it cannot be opened. */
+struct host *call_open_host(const char *capture, struct err *e, int *code);
+/* *error (may be NULL) gets code and texts. */
+void call_error(struct gputune_error *error, int code, const struct err *e);
+
+/* The options of a call: a JSON object whose every key is known and of the right kind. */
+
+enum { OPTIONS_MAX = 1 << 16, WORDS_MAX = 256 };
+
+struct key {
+	const char *name;
+	enum option_key key;
+	json_type type;
+};
+
+static const struct key keys[] = {
+	{ "profile", KEY_PROFILE, JSON_STRING }, { "only", KEY_ONLY, JSON_ARRAY },
+	{ "skip", KEY_SKIP, JSON_ARRAY },	 { "deep", KEY_DEEP, JSON_TRUE },
+	{ "allow", KEY_ALLOW, JSON_ARRAY },	 { "facts", KEY_FACTS, JSON_TRUE },
+};
+enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
+
+/* NULL: no text, or one with a NUL in it. */
+static const char *text_of(const json_t *v)
+{
+	const char *text = json_string_value(v);
+
+	return text && strlen(text) == json_string_length(v) ? text : NULL;
+}
+
+static bool api_options_bad(struct call *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static bool api_options_bad(struct call *c, const char *fmt, ...)
+{
+	char what[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	c->code = err_set(&c->err, -EINVAL, "options: %s", what);
+	return false;
+}
+
+/* Ids or prefixes of them; those of "only" narrow what the profile's file has, those of "skip" add
+ * to it. */
+static bool read_words(struct call *c, struct profile *p, const char *name, const json_t *list,
+		       bool skip)
+{
+	if (json_array_size(list) > WORDS_MAX)
+		return api_options_bad(c, "\"%s\" has more than %d words", name, WORDS_MAX);
+	/* From a list that somebody filtered: to take it for "all" would judge all of them. */
+	if (p == &c->profile && !skip && !json_array_size(list))
+		return api_options_bad(c, "\"%s\" needs ids, and the list is empty", name);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *id = text_of(json_array_get(list, i));
+
+		if (!id || !*id || strchr(id, ','))
+			return api_options_bad(c, "\"%s\" is a list of setting ids or prefixes",
+					       name);
+		c->code = profile_narrow(&c->arena, p, id, skip, &c->err);
+		if (c->code)
+			return false;
+	}
+	return true;
+}
+
+static bool api_options_take(struct call *c, const struct key *k, const json_t *v)
+{
+	switch (k->key) {
+	case KEY_PROFILE:
+		return true; /* read before all others, by load_profile */
+	case KEY_ONLY:
+		return read_words(c, &c->profile, k->name, v, false);
+	case KEY_SKIP:
+		return read_words(c, &c->profile, k->name, v, true);
+	case KEY_ALLOW:
+		return read_words(c, &c->allow, k->name, v, false);
+	case KEY_DEEP:
+		c->deep = json_is_true(v);
+		return true;
+	case KEY_FACTS:
+		c->facts = json_is_true(v);
+		return true;
+	}
+	return true;
+}
+
+static const struct key *api_options_find(const char *name, const json_t *v, unsigned allowed)
+{
+	for (size_t i = 0; i < KEYS; i++)
+		if (strcmp(keys[i].name, name) == 0 && (keys[i].key & allowed) &&
+		    (json_typeof(v) == keys[i].type ||
+		     (keys[i].type == JSON_TRUE && json_is_false(v))))
+			return &keys[i];
+	return NULL;
+}
+
+/* Before all other keys: they narrow it. */
+static bool load_profile(struct call *c, const json_t *name)
+{
+	const char *text = name ? text_of(name) : "default";
+
+	if (!text)
+		return api_options_bad(c, "\"profile\" is a text");
+	c->named = name != NULL;
+	c->code = profile_load(&c->arena, arena_strdup(&c->arena, text), &c->profile, &c->err);
+	return c->code == 0;
+}
+
+static bool api_options_take_all(struct call *c, json_t *options, unsigned allowed)
+{
+	const char *name;
+	json_t *v;
+
+	if (!load_profile(c, json_object_get(options, "profile")))
+		return false;
+	json_object_foreach(options, name, v)
+	{
+		const struct key *k = api_options_find(name, v, allowed);
+
+		if (!k)
+			return api_options_bad(c, "\"%.64s\" is not known here, or not of its kind",
+					       name);
+		if (!api_options_take(c, k, v))
+			return false;
+	}
+	return true;
+}
+
+bool options_read(struct call *c, const char *options, unsigned allowed)
+{
+	json_error_t why;
+	json_t *j = NULL;
+	bool good;
+
+	if (options && strnlen(options, OPTIONS_MAX) == OPTIONS_MAX)
+		return api_options_bad(c, "they are longer than %d bytes", OPTIONS_MAX);
+	if (options) {
+		j = json_loads(options, JSON_REJECT_DUPLICATES, &why);
+		if (!j)
+			return api_options_bad(c, "%s (line %d)", why.text, why.line);
+		if (!json_is_object(j)) {
+			json_decref(j);
+			return api_options_bad(c, "they are no JSON object");
+		}
+	}
+	good = api_options_take_all(c, j, allowed);
+	json_decref(j);
+	if (good && (c->code = profile_check_some(&c->arena, &c->profile, &c->err)))
+		good = false;
+	return good;
+}
+
+/* One call: nothing of it outlives its end but the text that it returns. */
+
+void call_error(struct gputune_error *error, int code, const struct err *e)
+{
+	_Static_assert(sizeof(error->text) >= sizeof(e->text) &&
+			       sizeof(error->hint) >= sizeof(e->hint),
+		       "sentences fit");
+
+	if (!error)
+		return;
+	*error = (struct gputune_error){ .code = code < 0 ? -code : code };
+	memcpy(error->text, e->text, sizeof(e->text));
+	memcpy(error->hint, e->hint, sizeof(e->hint));
+}
+
+struct host *call_open_host(const char *capture, struct err *e, int *code)
+{
+	struct host *h;
+
+	if (!capture)
+		return host_open_live();
+	h = host_open_capture(capture, e);
+	if (!h)
+		*code = access(capture, F_OK) ? -errno : -EINVAL;
+	return h;
+}
+
+bool call_begin(struct call *c, const struct gputune_machine *m, const char *options,
+		unsigned allowed)
+{
+	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+
+	*c = (struct call){ 0 };
+	/* Numbers are written and read with a point, whatever the caller's language. */
+	if (plain)
+		c->callers = uselocale(plain);
+	if (!options_read(c, options, allowed))
+		return false;
+	if (m)
+		c->host = call_open_host(m->capture, &c->err, &c->code);
+	return !m || c->host;
+}
+
+void call_look(struct call *c, bool lean, bool config)
+{
+	struct journal ignored;
+	struct probe p = { .h = c->host,
+			   .a = &c->arena,
+			   .m = &c->m,
+			   .deep = c->deep || c->host->id.captured,
+			   .lean = lean,
+			   .config = config,
+			   .session = config };
+
+	probe_machine(&p);
+	our_clock_locks(c->host, &c->arena, &c->m, &ignored);
+}
+
+char *call_end(struct call *c, json_t *result, struct gputune_error *error)
+{
+	char *text = result ? json_dumps(result, JSON_INDENT(2)) : NULL;
+
+	if (!text && !c->code) {
+		c->code = -ENOMEM;
+		err_set(&c->err, -ENOMEM, "there is no memory for the result");
+	}
+	if (!text)
+		call_error(error, c->code, &c->err);
+	json_decref(result);
+	if (c->host)
+		host_close(c->host);
+	arena_free(&c->arena);
+	if (c->callers)
+		freelocale(uselocale(c->callers));
+	return text;
+}
 
 enum { CLEAN = 0, FINDINGS = 1, BLIND = 5 };
 

@@ -4,7 +4,7 @@
 
 #include "front/session.h"
 #include "base/text.h"
-#include "measure/prove/order.h"
+#include "measure/prove/rule.h"
 #include "measure/bench/bench.h"
 
 int prove_time(const struct run *r, enum option_id o, double *out)

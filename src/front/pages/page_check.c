@@ -6,7 +6,7 @@
 #include "measure/prove/ledger_view.h"
 #include "front/pages/page_check.h"
 #include "front/pages/page_plan.h"
-#include "look/settings/health_data.h"
+#include "knowledge/health.h"
 #include "look/settings/settings.h"
 
 static enum style check_page_severity_style(const struct finding *f)

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/text.h"
-#include "tune/plan/group_targets.h"
+#include "tune/plan/plan.h"
 #include "measure/prove/ledger_view.h"
 
 bool gate_can_be_lifted(const char *gate)

@@ -225,7 +225,7 @@ const char *result_file_node(const json_t *j)
 	return node && *node ? node : NULL;
 }
 
-enum style result_file_style(const char *word)
+static enum style result_file_style(const char *word)
 {
 	static const struct {
 		const char *word;

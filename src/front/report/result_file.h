@@ -94,7 +94,6 @@ const json_t *result_file_at(const json_t *row, const json_t *outer, const char 
 struct cell result_file_cell(struct doc *d, const json_t *row, const json_t *outer,
 			     const struct result_file_field *f);
 void result_file_charts(struct doc *d, const struct result_file_kind *k, const json_t *j);
-enum style result_file_style(const char *word);
 
 /* How the rows of kinds are written. */
 

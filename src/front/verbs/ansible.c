@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 #include "front/verbs/ansible.h"
-#include "base/json_print.h"
+#include "base/json.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "front/session.h"
 
 /* From what the verbs answered to what Ansible takes: changed, failed, msg, diff. Pure. */

@@ -13,7 +13,6 @@
 #include "tune/txn/txn_json.h"
 #include "look/settings/check.h"
 #include "look/settings/settings.h"
-#include "tune/plan/plan_shell.h"
 
 /* A setting that something can be written for and that is right on all of its targets. */
 static bool anything_is_so(const struct findings *f)

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "measure/bench/conditions.h"
 #include "measure/bench/gpu_ahead.h"
-#include "measure/bench/store.h"
+#include "measure/bench/record.h"
 #include "front/session.h"
 #include "machine/write/write.h"
 #include "measure/bench/bench_json.h"

@@ -8,14 +8,13 @@
 #include <stdlib.h>
 
 #include "front/verbs/boot.h"
-#include "front/session.h"
 #include "front/verbs/persist.h"
 #include "machine/knob/io.h"
 #include "tune/plan/plan.h"
 #include "front/pages/page_plan.h"
 #include "tune/txn/txn_json.h"
 #include "front/change.h"
-#include "base/stamp.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "machine/host/command.h"
 #include "machine/write/write.h"

@@ -193,11 +193,3 @@ int verb_calibrate(struct run *r)
 	host_close(live);
 	return code;
 }
-
-/* What kept results of our benches say of a machine: the newest valid one of each case, and which
- * constants of predictions they move. */
-
-/*
- * Calibrations that are kept: one file a machine in the state folder, with what the machine was
- * then. Read back as somebody else's text, whatever wrote it.
- */

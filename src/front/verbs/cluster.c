@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune cluster: which part of it, and the nodes that all parts have in common. */
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,8 +8,6 @@
 
 #include "front/verbs/cluster.h"
 #include "base/text.h"
-#include "base/stamp.h"
-#include "front/session.h"
 #include "many/cluster/page_cluster.h"
 #include "many/cluster/ask.h"
 #include "look/probe/probe.h"
@@ -20,7 +17,7 @@
 #include "many/cluster/rollback_timer.h"
 #include "machine/write/write.h"
 #include "many/cluster/check.h"
-#include "measure/bench/store.h"
+#include "measure/bench/record.h"
 #include "machine/host/libraries.h"
 
 /* gputune cluster discover: which port is a neighbor of which, and what is wrong with that. */
@@ -139,8 +136,6 @@ static int cluster_node_run(struct run *r)
 	host_close(h);
 	return code ? EXIT_BLIND : EXIT_CLEAN;
 }
-
-/* --- the nodes that a run is about ------------------------------------------------------------ */
 
 /* --- opening and closing ---------------------------------------------------------------------- */
 

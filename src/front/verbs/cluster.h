@@ -10,7 +10,6 @@
 #include "many/cluster/links.h"
 #include "many/cluster/rsh.h"
 #include "front/session.h"
-#include "many/cluster/discover.h"
 
 /* Ctrl-C, SIGTERM and SIGHUP as a flag, while it is begun. */
 struct cluster_stop {

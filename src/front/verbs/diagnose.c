@@ -8,7 +8,7 @@
 
 #include "front/session.h"
 #include "front/model_ask.h"
-#include "models/inference/models.h"
+#include "models/inference/arch.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "front/terminal.h"

@@ -7,7 +7,6 @@
 #include "front/verbs/doctor.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "front/session.h"
 #include "front/verbs/persist.h"
 #include "front/change.h"
 #include "tune/txn/txn.h"

@@ -4,7 +4,7 @@
 #define VERBS_DOCTOR_H
 
 #include "front/session.h"
-#include "measure/doctor/test.h"
+#include "measure/doctor/doctor.h"
 #include "measure/doctor/page_doctor.h"
 #include "measure/bench/conditions.h"
 

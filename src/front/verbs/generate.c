@@ -9,9 +9,6 @@
 
 #include "front/verbs/generate.h"
 #include "base/text.h"
-#include "front/session.h"
-#include "models/generate/page_generate.h"
-#include "base/path.h"
 #include "front/model_ask.h"
 #include "many/cluster/links.h"
 
@@ -177,6 +174,78 @@ static const char unit_needs[] =
 	"# To be added below [Service]: User=NAME (else it runs as root), WorkingDirectory=DIR\n"
 	"# (else /), and Environment=PATH=... where the program is not on systemd's own path.\n";
 
+/* A file's own folder: a GGUF file may be one of several. In the hub's cache
+ * (models--OWNER--NAME/snapshots/REVISION) files are links to what lies beside the snapshots. */
+static const char *verb_generate_folder_of(struct arena *a, const char *path)
+{
+	const char *hub = strstr(path, "/snapshots/"), *folder = path_folder(a, path);
+
+	if (hub && hub > path)
+		return arena_strndup(a, path, (size_t)(hub - path));
+	/* Of what lies in the root that file alone. */
+	return str_ends(path, ".gguf") && folder[1] ? folder : path;
+}
+
+static void replace(const struct gen_launch *l, const char *old, const char *by)
+{
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t k = 0; k < l->commands[i].n; k++)
+			if (strcmp(l->commands[i].words[k].text, old) == 0)
+				l->commands[i].words[k].text = by;
+}
+
+/* Without links and steps up: the words of a command mean the same wherever it runs. The last part
+ * stays as it is named, since files of the hub's cache are links to others without a type. */
+static const char *whole_path(struct arena *a, const char *path)
+{
+	const char *last = path_name(path);
+	bool steps = !*last || strcmp(last, ".") == 0 || strcmp(last, "..") == 0;
+	char *real;
+	const char *out;
+
+	if (*path == '/')
+		return path;
+	real = realpath(steps ? path : path_folder(a, path), NULL);
+	if (!real)
+		return path;
+	out = steps ? arena_strdup(a, real)
+		    : arena_printf(a, "%s/%s", strcmp(real, "/") == 0 ? "" : real, last);
+	free(real);
+	return out;
+}
+
+static bool is_local(const char *model)
+{
+	struct stat st;
+
+	return *model == '/' || *model == '.' || str_ends(model, ".gguf") || stat(model, &st) == 0;
+}
+
+/* Before what is served is written for containers: where the model is, and
+ * the comment that says what is left to add ("" for other kinds). */
+static const char *generate_in_container(struct run *r, struct generate_view *v)
+{
+	const struct gen_launch *l = v->launch;
+	const char *path;
+
+	if (!v->serve || !l->n)
+		return "";
+	/* llama.cpp's images have their server outside of every path
+	 * (.devops/cuda.Dockerfile, read 2026-11-22). */
+	if (strcmp(l->commands[0].words[0].text, "llama-server") == 0)
+		l->commands[0].words[0].text = "/app/llama-server";
+	if (is_local(v->ask->model)) {
+		path = whole_path(&r->arena, v->ask->model);
+		replace(l, v->ask->model, path);
+		v->model_folder = verb_generate_folder_of(&r->arena, path);
+		return "# The model's folder has to be there on each machine.\n";
+	}
+	v->model_cache = v->ask->engine == ENGINE_LLAMACPP ? "LLAMA_CACHE" : "HF_HOME";
+	return "# Models are fetched into the volume \"models\", which stays when a container "
+	       "goes; a folder in\n# its place (as your own ~/.cache/huggingface) is used with "
+	       "what it has. To be added: HF_TOKEN,\n# where a model asks for one.\n";
+}
+
 /* Whole or not at all: half a unit must not look like one. */
 static int print_file(struct run *r, struct generate_view *v, const char *format, int code)
 {
@@ -223,6 +292,105 @@ static int verb_generate_print_answer(struct run *r, struct generate_view *v)
 	if (nothing)
 		return code;
 	return print_file(r, v, format, code);
+}
+
+/* The shape was read from a file; an engine loads the folder around it. llama.cpp loads GGUF alone.
+ */
+static int file_to_load(struct run *r, struct serve_ask *ask)
+{
+	if (str_ends(ask->model, ".gguf"))
+		return 0;
+	if (ask->engine == ENGINE_LLAMACPP)
+		return complain_text(
+			EXIT_USAGE,
+			"llama.cpp loads a GGUF file, or OWNER/NAME of a hub; %s is neither",
+			ask->model);
+	if (str_ends(ask->model, ".json"))
+		ask->model = path_folder(&r->arena, ask->model);
+	return 0;
+}
+
+/* gputune generate vllm and the like: what was asked, for the plan of serving. */
+
+static int verb_generate_port(struct run *r, enum option_id id, int *out)
+{
+	long long v;
+
+	if (!r->value[id])
+		return 0;
+	if (parse_i64(r->value[id], &v) || v < 1 || v > 65535)
+		return complain_text(EXIT_USAGE, "--%s takes 1 to 65535, not \"%s\"",
+				     option_rows[id].name, r->value[id]);
+	*out = (int)v;
+	return 0;
+}
+
+static int verb_generate_numbers(struct run *r, struct serve_ask *ask)
+{
+	double users = 0;
+	int code = predict_number(r, OPT_CONTEXT, 256, QUESTION_TOKENS, &ask->context);
+
+	if (!code)
+		code = predict_number(r, OPT_USERS, 1, 10000, &users);
+	if (!code && users != floor(users))
+		code = complain_text(EXIT_USAGE, "--users takes a whole number, not \"%s\"",
+				     r->value[OPT_USERS]);
+	if (!code)
+		code = verb_generate_port(r, OPT_PORT, &ask->port);
+	ask->users = (int)users;
+	ask->context = floor(ask->context);
+	/* The defaults are part of what is told. */
+	if (ask->context <= 0)
+		ask->context = 8192;
+	if (!ask->users)
+		ask->users = 4;
+	return code;
+}
+
+/* vllm, sglang, llamacpp, trtllm: fills *ask and *plan. */
+static int generate_serve(struct run *r, enum engine engine, const struct generate_nodes *nodes,
+			  const struct gen_envs *envs, struct serve_ask *ask,
+			  struct serve_plan *plan)
+{
+	struct model_file *file = ARENA_NEW(&r->arena, struct model_file);
+	struct err e = { 0 };
+	struct fits fits;
+	double claim = 0;
+	int code;
+
+	*ask = (struct serve_ask){ .engine = engine,
+				   .model = r->value[OPT_MODEL],
+				   .head = r->value[OPT_HEAD],
+				   .listen = r->value[OPT_LISTEN] };
+	if (r->n_args > 1)
+		return complain_text(EXIT_USAGE, "generate %s takes no argument \"%s\"", r->args[0],
+				     r->args[1]);
+	if (!ask->model)
+		return complain_text(EXIT_USAGE, "generate %s needs --model", r->args[0]);
+	if (ask->head && !gen_name_valid(ask->head))
+		return complain_text(EXIT_USAGE, "--head \"%s\" is no name or address of a machine",
+				     ask->head);
+	if (ask->listen && !gen_name_valid(ask->listen))
+		return complain_text(EXIT_USAGE, "--listen \"%s\" is no address", ask->listen);
+	code = predict_constants(r, &fits);
+	if (!code)
+		code = predict_words(r, &ask->words, &claim);
+	if (!code)
+		code = verb_generate_numbers(r, ask);
+	if (code)
+		return code;
+	code = predict_model_file(r, ask->model, file);
+	if (code < 0)
+		return -code;
+	if (code > 0) {
+		ask->words.file = file;
+		ask->words.weight_bytes = file->bytes;
+		code = file_to_load(r, ask);
+		if (code)
+			return code;
+	}
+	code = serve_plan_make(&r->arena, ask, envs, nodes->place, &fits, plan, &e);
+	return code < 0 ? generate_refused(code, &e) : 0;
 }
 
 static int generate(struct run *r, const struct kind *k, const struct generate_nodes *nodes)
@@ -354,174 +522,3 @@ int generate_options_used(struct run *r, const struct generate_use *u)
 		code = refused(r, OPT_IMAGE, "--format compose");
 	return code;
 }
-
-/* gputune generate vllm and the like: what was asked, for the plan of serving. */
-
-static int verb_generate_port(struct run *r, enum option_id id, int *out)
-{
-	long long v;
-
-	if (!r->value[id])
-		return 0;
-	if (parse_i64(r->value[id], &v) || v < 1 || v > 65535)
-		return complain_text(EXIT_USAGE, "--%s takes 1 to 65535, not \"%s\"",
-				     option_rows[id].name, r->value[id]);
-	*out = (int)v;
-	return 0;
-}
-
-static int verb_generate_numbers(struct run *r, struct serve_ask *ask)
-{
-	double users = 0;
-	int code = predict_number(r, OPT_CONTEXT, 256, QUESTION_TOKENS, &ask->context);
-
-	if (!code)
-		code = predict_number(r, OPT_USERS, 1, 10000, &users);
-	if (!code && users != floor(users))
-		code = complain_text(EXIT_USAGE, "--users takes a whole number, not \"%s\"",
-				     r->value[OPT_USERS]);
-	if (!code)
-		code = verb_generate_port(r, OPT_PORT, &ask->port);
-	ask->users = (int)users;
-	ask->context = floor(ask->context);
-	/* The defaults are part of what is told. */
-	if (ask->context <= 0)
-		ask->context = 8192;
-	if (!ask->users)
-		ask->users = 4;
-	return code;
-}
-
-/* The shape was read from a file; an engine loads the folder around it. llama.cpp loads GGUF alone.
- */
-static int file_to_load(struct run *r, struct serve_ask *ask)
-{
-	if (str_ends(ask->model, ".gguf"))
-		return 0;
-	if (ask->engine == ENGINE_LLAMACPP)
-		return complain_text(
-			EXIT_USAGE,
-			"llama.cpp loads a GGUF file, or OWNER/NAME of a hub; %s is neither",
-			ask->model);
-	if (str_ends(ask->model, ".json"))
-		ask->model = path_folder(&r->arena, ask->model);
-	return 0;
-}
-
-int generate_serve(struct run *r, enum engine engine, const struct generate_nodes *nodes,
-		   const struct gen_envs *envs, struct serve_ask *ask, struct serve_plan *plan)
-{
-	struct model_file *file = ARENA_NEW(&r->arena, struct model_file);
-	struct err e = { 0 };
-	struct fits fits;
-	double claim = 0;
-	int code;
-
-	*ask = (struct serve_ask){ .engine = engine,
-				   .model = r->value[OPT_MODEL],
-				   .head = r->value[OPT_HEAD],
-				   .listen = r->value[OPT_LISTEN] };
-	if (r->n_args > 1)
-		return complain_text(EXIT_USAGE, "generate %s takes no argument \"%s\"", r->args[0],
-				     r->args[1]);
-	if (!ask->model)
-		return complain_text(EXIT_USAGE, "generate %s needs --model", r->args[0]);
-	if (ask->head && !gen_name_valid(ask->head))
-		return complain_text(EXIT_USAGE, "--head \"%s\" is no name or address of a machine",
-				     ask->head);
-	if (ask->listen && !gen_name_valid(ask->listen))
-		return complain_text(EXIT_USAGE, "--listen \"%s\" is no address", ask->listen);
-	code = predict_constants(r, &fits);
-	if (!code)
-		code = predict_words(r, &ask->words, &claim);
-	if (!code)
-		code = verb_generate_numbers(r, ask);
-	if (code)
-		return code;
-	code = predict_model_file(r, ask->model, file);
-	if (code < 0)
-		return -code;
-	if (code > 0) {
-		ask->words.file = file;
-		ask->words.weight_bytes = file->bytes;
-		code = file_to_load(r, ask);
-		if (code)
-			return code;
-	}
-	code = serve_plan_make(&r->arena, ask, envs, nodes->place, &fits, plan, &e);
-	return code < 0 ? generate_refused(code, &e) : 0;
-}
-
-/* What a command needs in a container besides: the model where the command looks for it. */
-
-/* Without links and steps up: the words of a command mean the same wherever it runs. The last part
- * stays as it is named, since files of the hub's cache are links to others without a type. */
-static const char *whole_path(struct arena *a, const char *path)
-{
-	const char *last = path_name(path);
-	bool steps = !*last || strcmp(last, ".") == 0 || strcmp(last, "..") == 0;
-	char *real;
-	const char *out;
-
-	if (*path == '/')
-		return path;
-	real = realpath(steps ? path : path_folder(a, path), NULL);
-	if (!real)
-		return path;
-	out = steps ? arena_strdup(a, real)
-		    : arena_printf(a, "%s/%s", strcmp(real, "/") == 0 ? "" : real, last);
-	free(real);
-	return out;
-}
-
-/* A file's own folder: a GGUF file may be one of several. In the hub's cache
- * (models--OWNER--NAME/snapshots/REVISION) files are links to what lies beside the snapshots. */
-static const char *verb_generate_folder_of(struct arena *a, const char *path)
-{
-	const char *hub = strstr(path, "/snapshots/"), *folder = path_folder(a, path);
-
-	if (hub && hub > path)
-		return arena_strndup(a, path, (size_t)(hub - path));
-	/* Of what lies in the root that file alone. */
-	return str_ends(path, ".gguf") && folder[1] ? folder : path;
-}
-
-static bool is_local(const char *model)
-{
-	struct stat st;
-
-	return *model == '/' || *model == '.' || str_ends(model, ".gguf") || stat(model, &st) == 0;
-}
-
-static void replace(const struct gen_launch *l, const char *old, const char *by)
-{
-	for (size_t i = 0; i < l->n; i++)
-		for (size_t k = 0; k < l->commands[i].n; k++)
-			if (strcmp(l->commands[i].words[k].text, old) == 0)
-				l->commands[i].words[k].text = by;
-}
-
-const char *generate_in_container(struct run *r, struct generate_view *v)
-{
-	const struct gen_launch *l = v->launch;
-	const char *path;
-
-	if (!v->serve || !l->n)
-		return "";
-	/* llama.cpp's images have their server outside of every path
-	 * (.devops/cuda.Dockerfile, read 2026-11-22). */
-	if (strcmp(l->commands[0].words[0].text, "llama-server") == 0)
-		l->commands[0].words[0].text = "/app/llama-server";
-	if (is_local(v->ask->model)) {
-		path = whole_path(&r->arena, v->ask->model);
-		replace(l, v->ask->model, path);
-		v->model_folder = verb_generate_folder_of(&r->arena, path);
-		return "# The model's folder has to be there on each machine.\n";
-	}
-	v->model_cache = v->ask->engine == ENGINE_LLAMACPP ? "LLAMA_CACHE" : "HF_HOME";
-	return "# Models are fetched into the volume \"models\", which stays when a container "
-	       "goes; a folder in\n# its place (as your own ~/.cache/huggingface) is used with "
-	       "what it has. To be added: HF_TOKEN,\n# where a model asks for one.\n";
-}
-
-/* Nodes of "cluster discover --format json" for generate. */

@@ -34,12 +34,6 @@ struct generate_use {
 
 /* EXIT_USAGE after complaining of an option that would change nothing. */
 int generate_options_used(struct run *r, const struct generate_use *u);
-/* vllm, sglang, llamacpp, trtllm: fills *ask and *plan. */
-int generate_serve(struct run *r, enum engine engine, const struct generate_nodes *nodes,
-		   const struct gen_envs *envs, struct serve_ask *ask, struct serve_plan *plan);
-/* Before what is served is written for containers: where the model is, and
- * the comment that says what is left to add ("" for other kinds). */
-const char *generate_in_container(struct run *r, struct generate_view *v);
 /* deepspeed, accelerate, fsdp: the whole verb. */
 int generate_train(struct run *r, enum train_target target);
 /* torchrun and sbatch with --model: threads, NUMA binding and the program's arguments. An exit code

@@ -9,8 +9,7 @@
 #include "base/clock.h"
 #include "front/session.h"
 #include "tune/txn/txn.h"
-#include "base/stamp.h"
-#include "look/monitor/page_contrast.h"
+#include "look/monitor/contrast.h"
 #include "look/monitor/recording.h"
 
 enum { SETTINGS_MS = 15000, USERS_MS = 3000, STANDARD_MS = 1000 };

@@ -768,10 +768,3 @@ int verb_persist(struct run *r)
 	host_close(s.h);
 	return code;
 }
-
-/* Making the boot entries anew, on demand, by the program whose they are; and looking whether they
- * have what was asked for. */
-
-/* --- kernel-install --------------------------------------------------------------------------- */
-
-/* Programs of the system that persist runs: by their names and fixed arguments, never with data. */

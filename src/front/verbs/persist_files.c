@@ -9,7 +9,6 @@
 #include "machine/knob/io.h"
 #include "tune/txn/layer.h"
 #include "machine/host/boot_menu.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "front/session.h"
 #include "machine/write/write.h"
@@ -680,10 +679,3 @@ size_t persist_note_open(struct persisting *s)
 	}
 	return found;
 }
-
-/* What shall be kept: the installed request, the journal's changes, a profile's plan; and the files
- * of others that it depends on. */
-
-/* --- files of others -------------------------------------------------------------------------- */
-
-/* --- status ----------------------------------------------------------------------------------- */

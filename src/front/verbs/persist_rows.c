@@ -6,9 +6,9 @@
 
 #include "front/verbs/persist.h"
 #include "machine/host/boot_menu.h"
-#include "machine/host/merged.h"
+#include "machine/host/host.h"
 #include "machine/knob/io.h"
-#include "tune/plan/owner.h"
+#include "tune/plan/plan.h"
 #include "tune/txn/layer.h"
 #include "front/change.h"
 #include "front/session.h"

@@ -213,10 +213,3 @@ int verb_predict(struct run *r)
 		claim.verdict = predict_claim(&r->arena, &p, claim.tokens_s, &claim.why);
 	return verb_predict_print_answer(r, &p, &claim);
 }
-
-/* The options of predict, and a model's files: what was asked, as the predictor takes it. */
-
-/* A model in a GGUF file, or in several that lie side by side: NAME-00001-of-00003.gguf and so on.
- */
-
-/* The options of predict training: what was asked, and which measured curves belong to it. */

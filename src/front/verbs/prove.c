@@ -209,6 +209,27 @@ static const char *verb_prove_rule_ctx_of(struct proving *g)
 			    p->budget_s);
 }
 
+/* What is measured when nobody says it: the benches that the settings' rows name. */
+
+static bool is_open(const struct change *c)
+{
+	return c->gate == NULL;
+}
+
+/* Lengthens warm-up, and settling where asked, to what the open changes need. */
+static void prove_times(const struct plan *p, bool settle, struct proof *out)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct setting *s = p->changes[i].s;
+
+		if (!is_open(&p->changes[i]))
+			continue;
+		out->warm_up_s = fmax(out->warm_up_s, s->warm_up_s);
+		if (settle)
+			out->settle_s = fmax(out->settle_s, s->settle_s);
+	}
+}
+
 static int verb_prove_prove(struct proving *g)
 {
 	struct run *r = g->r;
@@ -485,13 +506,6 @@ int prove_window(struct proving *g)
 	return r ? complain(r == -EINVAL ? EXIT_USAGE : EXIT_BLIND, &e) : 0;
 }
 
-/* What is measured when nobody says it: the benches that the settings' rows name. */
-
-static bool is_open(const struct change *c)
-{
-	return c->gate == NULL;
-}
-
 /* Calls each for every word of the row; stops at the first that says true. */
 static bool for_words(struct proving *g, const struct setting *s,
 		      bool (*each)(struct proving *g, const char *word))
@@ -614,17 +628,4 @@ int prove_pick_window(struct proving *g)
 			     g->none ? g->none
 			     : why   ? why
 				     : "no row names one");
-}
-
-void prove_times(const struct plan *p, bool settle, struct proof *out)
-{
-	for (size_t i = 0; i < p->n; i++) {
-		const struct setting *s = p->changes[i].s;
-
-		if (!is_open(&p->changes[i]))
-			continue;
-		out->warm_up_s = fmax(out->warm_up_s, s->warm_up_s);
-		if (settle)
-			out->settle_s = fmax(out->settle_s, s->settle_s);
-	}
 }

@@ -51,8 +51,6 @@ int prove_window(struct proving *g);
 /* The bench that most of the plan's settings name and that runs here; changes that it does not
  * show are closed. 0, or an exit code after complaining. */
 int prove_pick_window(struct proving *g);
-/* Lengthens warm-up, and settling where asked, to what the open changes need. */
-void prove_times(const struct plan *p, bool settle, struct proof *out);
 
 /* --- prove_keep.c: what stays ----------------------------------------------------------------- */
 

@@ -9,7 +9,6 @@
 #include "front/session.h"
 #include "look/settings/findings.h"
 #include "front/pages/page_check.h"
-#include "measure/bench/store.h"
 #include "front/verbs/doctor.h"
 #include "front/verbs/persist.h"
 #include "front/verbs/stack.h"
@@ -581,6 +580,3 @@ int verb_report(struct run *r)
 	free(p.text);
 	return failed ? failed : p.code;
 }
-
-/* Sections of a report from what other verbs look at: the journal, results, proofs, predictions,
- * the software stack, what is kept for the next boot, diagnoses. */

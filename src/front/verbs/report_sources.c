@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "measure/bench/bench_json.h"
-#include "base/stamp.h"
+#include "base/clock.h"
 #include "look/monitor/recording.h"
 #include "look/monitor/figures_recording.h"
 #include "models/inference/page_predict.h"

@@ -6,40 +6,26 @@
 #include <unistd.h>
 
 #include "front/verbs/stack.h"
-#include "front/session.h"
-#include "look/stack/page_stack.h"
-#include "base/text.h"
 #include "base/clock.h"
-#include "base/path.h"
 #include "knowledge/dead_flags.h"
 
-static const struct part {
-	const char *name;
-	int (*run)(struct run *r);
-} parts[] = {
-	{ "arch", stack_arch },
-	{ "check", stack_check },
-	{ "env", stack_env },
-	{ "build-plan", stack_plan },
-	{ "wheelhouse", stack_wheelhouse },
-	{ "compare", stack_compare },
-	{ "compare-one", stack_compare_one },
-};
+/* gputune stack arch: which GPU architectures files carry. */
 
-int verb_stack(struct run *r)
+static int verb_stack_exit_code(const struct arch_view *v)
 {
-	const char *name = r->args[0];
+	int code = EXIT_CLEAN;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (strcmp(parts[i].name, name) == 0) {
-			r->args++;
-			r->n_args--;
-			return parts[i].run(r);
-		}
-	return complain_text(EXIT_USAGE,
-			     "stack has no part \"%s\"; it has arch, check, compare, env, "
-			     "build-plan and wheelhouse",
-			     name);
+	for (size_t i = 0; i < v->n; i++) {
+		const struct scan *s = &v->files[i];
+
+		if (s->error || s->n_problems)
+			return EXIT_BLIND;
+		for (size_t g = 0; g < v->how->n_gpus; g++)
+			if (s->entries &&
+			    code_best(&s->codes, &v->how->gpus[g], NULL) == CODE_CANNOT)
+				code = EXIT_FINDINGS;
+	}
+	return code;
 }
 
 static void add_target(struct scan_options *how, unsigned sm, unsigned driver_cuda)
@@ -105,26 +91,7 @@ static int stack_targets(struct run *r, struct machine *m, struct scan_options *
 	return 0;
 }
 
-/* gputune stack arch: which GPU architectures files carry. */
-
-static int verb_stack_exit_code(const struct arch_view *v)
-{
-	int code = EXIT_CLEAN;
-
-	for (size_t i = 0; i < v->n; i++) {
-		const struct scan *s = &v->files[i];
-
-		if (s->error || s->n_problems)
-			return EXIT_BLIND;
-		for (size_t g = 0; g < v->how->n_gpus; g++)
-			if (s->entries &&
-			    code_best(&s->codes, &v->how->gpus[g], NULL) == CODE_CANNOT)
-				code = EXIT_FINDINGS;
-	}
-	return code;
-}
-
-int stack_arch(struct run *r)
+static int stack_arch(struct run *r)
 {
 	struct scan_options how = { .deep = r->value[OPT_DEEP] != NULL };
 	struct arch_view v = { .how = &how, .all = r->value[OPT_ALL] != NULL };
@@ -155,6 +122,263 @@ int stack_arch(struct run *r)
 	if (run_wants_json(r))
 		return run_print_json(r, stack_arch_json(&v, (long long)time(NULL), code), code);
 	return run_print_doc(r, page_stack_arch(&r->arena, &v), "gputune stack arch", code);
+}
+
+static int check_exit_code(const struct stack_findings *f)
+{
+	if (f->count[VERDICT_FAIL])
+		return EXIT_FINDINGS;
+	return f->count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static int verb_stack_look(struct run *r, const struct stack_root *root, struct machine *m)
+{
+	const struct stack_view *v;
+	int code = stack_collect(r, root, m, &v);
+
+	if (code)
+		return code;
+	code = check_exit_code(v->found);
+	if (r->value[OPT_QUIET])
+		return code;
+	if (run_wants_json(r))
+		return run_print_json(r, stack_check_json(v, (long long)time(NULL), code), code);
+	return run_print_doc(r, page_stack_check(&r->arena, v), "gputune stack check", code);
+}
+
+static int stack_check(struct run *r)
+{
+	struct stack_root root = { .fd = -1 };
+	struct host *h, *image = NULL;
+	struct err e = { 0 };
+	int code;
+
+	if (r->n_args)
+		return complain_text(EXIT_USAGE, "stack check takes no argument \"%s\"",
+				     r->args[0]);
+	h = run_host(r);
+	if (!h)
+		return EXIT_USAGE;
+	if (r->value[OPT_ROOTFS]) {
+		image = rootfs_open(r->value[OPT_ROOTFS], &root.fd, &e);
+		if (!image) {
+			host_close(h);
+			return complain(EXIT_USAGE, &e);
+		}
+	}
+	root.h = image ? image : h;
+	root.contents = image || !r->value[OPT_HOST];
+	code = verb_stack_look(r, &root, run_machine(r, h, false));
+	if (image)
+		host_close(image);
+	host_close(h);
+	return code;
+}
+
+/* What stack env says; EXIT_USAGE after complaining, else 0. */
+static int stack_build_env(struct run *r, struct host *h, struct build_env *out, const char **from)
+{
+	struct machine *m = run_machine(r, h, false);
+	struct scan_options how = { 0 };
+	struct inventory_options what = { .scan = &how };
+	struct stack_root root = { h, -1, false }; /* what libraries carry does not matter here */
+	struct inventory inv = { 0 };
+	struct err e = { 0 };
+	int code = stack_targets(r, m, &how, from);
+
+	if (code)
+		return code;
+	/* A version that only a library's own text tells is worth opening it. */
+	root.contents = !r->value[OPT_HOST];
+	if (inventory_take(&r->arena, &root, &what, &inv, &e))
+		return complain(EXIT_USAGE, &e);
+	build_env_make(&r->arena, m, &inv, &how, out);
+	return 0;
+}
+
+/* gputune stack env: what to set before PyTorch and friends are built here. */
+static int stack_env(struct run *r)
+{
+	const char **set = arena_array(&r->arena, n_dead_flags, sizeof(*set));
+	struct build_env env = { 0 };
+	struct env_view v = { .env = &env, .set_here = set };
+	struct host *h;
+	struct answer said;
+	int code;
+
+	if (r->n_args)
+		return complain_text(EXIT_USAGE, "stack env takes no argument \"%s\"", r->args[0]);
+	h = run_host(r);
+	if (!h)
+		return EXIT_USAGE;
+	code = stack_build_env(r, h, &env, &v.gpus_from);
+	for (size_t i = 0; i < n_dead_flags && !code; i++)
+		if (dead_flags[i].name && host_ask(h, "env", "", dead_flags[i].name, &said) == 0 &&
+		    said.kind == ANSWER_TEXT)
+			set[i] = arena_strdup(&r->arena, said.text);
+	host_close(h);
+	if (code)
+		return code;
+	code = env.missing ? EXIT_FINDINGS : EXIT_CLEAN;
+	if (r->value[OPT_QUIET])
+		return code;
+	if (run_wants_json(r))
+		return run_print_json(r, stack_env_json(&v, (long long)time(NULL), code), code);
+	if (!r->value[OPT_FORMAT] || strcmp(r->value[OPT_FORMAT], "shell") != 0)
+		return run_print_doc(r, page_stack_env(&r->arena, &v), "gputune stack env", code);
+	stack_env_shell(r->out, &v);
+	return code;
+}
+
+/* gputune stack build-plan: the steps, and with --run doing them one by one. */
+
+static int one_step(struct run *r, struct build_plan *p, struct build_step *s)
+{
+	double begun = clock_mono_s();
+	struct err e = { 0 };
+
+	if (s->state == STEP_LACKS)
+		return complain_text(EXIT_NOT_APPLIED, "%s: %s", s->id, s->lacks);
+	if (!r->value[OPT_QUIET])
+		fprintf(stderr, "%s: %s (log: %s)\n", s->id, s->title, s->log);
+	if (build_step_run(&r->arena, p, s, &e))
+		return complain(EXIT_NOT_APPLIED, &e);
+	if (!r->value[OPT_QUIET])
+		fprintf(stderr, "%s: done in %.1f s\n", s->id, clock_mono_s() - begun);
+	return EXIT_CLEAN;
+}
+
+/* Steps that are done stay done, whatever ends the others. */
+static int run_steps(struct run *r, const struct machine *m, const struct build_env *env,
+		     struct build_target *w, struct build_plan *p)
+{
+	struct err e = { 0 };
+	int fd = build_plan_take(&r->arena, p, &e), code = 0;
+
+	if (fd < 0)
+		return complain(EXIT_NOT_APPLIED, &e);
+	for (size_t i = 0; i < p->n && !code; i++)
+		if (p->steps[i].state != STEP_DONE) {
+			code = one_step(r, p, &p->steps[i]);
+			/* What a step brought may tell more of the next ones. */
+			if (!code && build_plan_make(&r->arena, m, env, w, p, &e))
+				code = complain(EXIT_USAGE, &e);
+		}
+	close(fd);
+	return code;
+}
+
+static int plan_code(const struct build_plan *p)
+{
+	if (p->lacks)
+		return EXIT_FINDINGS;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->steps[i].state == STEP_LACKS)
+			return EXIT_FINDINGS;
+	return EXIT_CLEAN;
+}
+
+static int print(struct run *r, const struct build_plan *p, int code)
+{
+	if (r->value[OPT_QUIET])
+		return code;
+	if (run_wants_json(r))
+		return run_print_json(r, build_plan_json(p, (long long)time(NULL), code), code);
+	return run_print_doc(r, page_build_plan(&r->arena, p), "gputune stack build-plan", code);
+}
+
+static int verb_stack_plan(struct run *r, struct host *h, struct build_target *w)
+{
+	struct machine *m = run_machine(r, h, false);
+	struct build_env env = { 0 };
+	struct build_plan p = { 0 };
+	struct err e = { 0 };
+	const char *from;
+	int code = stack_build_env(r, h, &env, &from);
+
+	if (code)
+		return code;
+	if (build_plan_make(&r->arena, m, &env, w, &p, &e))
+		return complain(EXIT_USAGE, &e);
+	if (!r->value[OPT_RUN] || r->value[OPT_DRY_RUN])
+		return print(r, &p, plan_code(&p));
+	if (p.lacks && !r->value[OPT_FORCE])
+		return complain_text(EXIT_NOT_APPLIED, "%s; --force starts it all the same",
+				     p.lacks);
+	code = run_steps(r, m, &env, w, &p);
+	return print(r, &p, code);
+}
+
+/* Folders need not exist yet, the one they lie in has to. */
+static const char *absolute(struct run *r, const char *dir)
+{
+	char full[4096];
+
+	if (realpath(dir, full))
+		return arena_strdup(&r->arena, full);
+	if (!realpath(path_folder(&r->arena, dir), full))
+		return NULL;
+	return arena_printf(&r->arena, "%s/%s", full, path_name(dir));
+}
+
+static int stack_plan(struct run *r)
+{
+	struct build_target w = { .python = "/usr/bin/python3" };
+	char self[4096] = "";
+	struct host *h;
+	int code;
+
+	if (r->n_args < 2)
+		return complain_text(EXIT_USAGE,
+				     "stack build-plan needs a folder to work in and what to "
+				     "build: %s, or a folder with a Python project",
+				     build_targets(&r->arena));
+	if (r->value[OPT_HOST])
+		return complain_text(EXIT_USAGE, "a captured machine builds nothing");
+	w.dir = absolute(r, r->args[0]);
+	if (!w.dir)
+		return complain_text(EXIT_USAGE, "%s: the folder it lies in does not exist",
+				     r->args[0]);
+	w.targets = (const char *const *)(r->args + 1);
+	w.n_targets = (size_t)r->n_args - 1;
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return complain_text(EXIT_USAGE, "/proc/self/exe: %s", strerror(errno));
+	w.self = self;
+	h = run_host(r);
+	if (!h)
+		return EXIT_USAGE;
+	code = verb_stack_plan(r, h, &w);
+	host_close(h);
+	return code;
+}
+
+static const struct part {
+	const char *name;
+	int (*run)(struct run *r);
+} parts[] = {
+	{ "arch", stack_arch },
+	{ "check", stack_check },
+	{ "env", stack_env },
+	{ "build-plan", stack_plan },
+	{ "wheelhouse", stack_wheelhouse },
+	{ "compare", stack_compare },
+	{ "compare-one", stack_compare_one },
+};
+
+int verb_stack(struct run *r)
+{
+	const char *name = r->args[0];
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strcmp(parts[i].name, name) == 0) {
+			r->args++;
+			r->n_args--;
+			return parts[i].run(r);
+		}
+	return complain_text(EXIT_USAGE,
+			     "stack has no part \"%s\"; it has arch, check, compare, env, "
+			     "build-plan and wheelhouse",
+			     name);
 }
 
 /* gputune stack check: what of the software stack is there, and whether it is made for this GPU. */
@@ -198,13 +422,6 @@ static const char *python_on_path(struct run *r, struct host *h)
 			return arena_strndup(&r->arena, p, len - 4);
 	}
 	return NULL;
-}
-
-static int check_exit_code(const struct stack_findings *f)
-{
-	if (f->count[VERDICT_FAIL])
-		return EXIT_FINDINGS;
-	return f->count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
 }
 
 /* The parts of a view, which lives as long as the run. */
@@ -255,226 +472,4 @@ int stack_collect(struct run *r, const struct stack_root *root, struct machine *
 	stack_judge(&r->arena, &ask, &l->found);
 	*out = &l->view;
 	return 0;
-}
-
-static int verb_stack_look(struct run *r, const struct stack_root *root, struct machine *m)
-{
-	const struct stack_view *v;
-	int code = stack_collect(r, root, m, &v);
-
-	if (code)
-		return code;
-	code = check_exit_code(v->found);
-	if (r->value[OPT_QUIET])
-		return code;
-	if (run_wants_json(r))
-		return run_print_json(r, stack_check_json(v, (long long)time(NULL), code), code);
-	return run_print_doc(r, page_stack_check(&r->arena, v), "gputune stack check", code);
-}
-
-int stack_check(struct run *r)
-{
-	struct stack_root root = { .fd = -1 };
-	struct host *h, *image = NULL;
-	struct err e = { 0 };
-	int code;
-
-	if (r->n_args)
-		return complain_text(EXIT_USAGE, "stack check takes no argument \"%s\"",
-				     r->args[0]);
-	h = run_host(r);
-	if (!h)
-		return EXIT_USAGE;
-	if (r->value[OPT_ROOTFS]) {
-		image = rootfs_open(r->value[OPT_ROOTFS], &root.fd, &e);
-		if (!image) {
-			host_close(h);
-			return complain(EXIT_USAGE, &e);
-		}
-	}
-	root.h = image ? image : h;
-	root.contents = image || !r->value[OPT_HOST];
-	code = verb_stack_look(r, &root, run_machine(r, h, false));
-	if (image)
-		host_close(image);
-	host_close(h);
-	return code;
-}
-
-/* gputune stack env: what to set before PyTorch and friends are built here. */
-
-/* What stack env says; EXIT_USAGE after complaining, else 0. */
-static int stack_build_env(struct run *r, struct host *h, struct build_env *out, const char **from)
-{
-	struct machine *m = run_machine(r, h, false);
-	struct scan_options how = { 0 };
-	struct inventory_options what = { .scan = &how };
-	struct stack_root root = { h, -1, false }; /* what libraries carry does not matter here */
-	struct inventory inv = { 0 };
-	struct err e = { 0 };
-	int code = stack_targets(r, m, &how, from);
-
-	if (code)
-		return code;
-	/* A version that only a library's own text tells is worth opening it. */
-	root.contents = !r->value[OPT_HOST];
-	if (inventory_take(&r->arena, &root, &what, &inv, &e))
-		return complain(EXIT_USAGE, &e);
-	build_env_make(&r->arena, m, &inv, &how, out);
-	return 0;
-}
-
-int stack_env(struct run *r)
-{
-	const char **set = arena_array(&r->arena, n_dead_flags, sizeof(*set));
-	struct build_env env = { 0 };
-	struct env_view v = { .env = &env, .set_here = set };
-	struct host *h;
-	struct answer said;
-	int code;
-
-	if (r->n_args)
-		return complain_text(EXIT_USAGE, "stack env takes no argument \"%s\"", r->args[0]);
-	h = run_host(r);
-	if (!h)
-		return EXIT_USAGE;
-	code = stack_build_env(r, h, &env, &v.gpus_from);
-	for (size_t i = 0; i < n_dead_flags && !code; i++)
-		if (dead_flags[i].name && host_ask(h, "env", "", dead_flags[i].name, &said) == 0 &&
-		    said.kind == ANSWER_TEXT)
-			set[i] = arena_strdup(&r->arena, said.text);
-	host_close(h);
-	if (code)
-		return code;
-	code = env.missing ? EXIT_FINDINGS : EXIT_CLEAN;
-	if (r->value[OPT_QUIET])
-		return code;
-	if (run_wants_json(r))
-		return run_print_json(r, stack_env_json(&v, (long long)time(NULL), code), code);
-	if (!r->value[OPT_FORMAT] || strcmp(r->value[OPT_FORMAT], "shell") != 0)
-		return run_print_doc(r, page_stack_env(&r->arena, &v), "gputune stack env", code);
-	stack_env_shell(r->out, &v);
-	return code;
-}
-
-/* gputune stack build-plan: the steps, and with --run doing them one by one. */
-
-/* Folders need not exist yet, the one they lie in has to. */
-static const char *absolute(struct run *r, const char *dir)
-{
-	char full[4096];
-
-	if (realpath(dir, full))
-		return arena_strdup(&r->arena, full);
-	if (!realpath(path_folder(&r->arena, dir), full))
-		return NULL;
-	return arena_printf(&r->arena, "%s/%s", full, path_name(dir));
-}
-
-static int one_step(struct run *r, struct build_plan *p, struct build_step *s)
-{
-	double begun = clock_mono_s();
-	struct err e = { 0 };
-
-	if (s->state == STEP_LACKS)
-		return complain_text(EXIT_NOT_APPLIED, "%s: %s", s->id, s->lacks);
-	if (!r->value[OPT_QUIET])
-		fprintf(stderr, "%s: %s (log: %s)\n", s->id, s->title, s->log);
-	if (build_step_run(&r->arena, p, s, &e))
-		return complain(EXIT_NOT_APPLIED, &e);
-	if (!r->value[OPT_QUIET])
-		fprintf(stderr, "%s: done in %.1f s\n", s->id, clock_mono_s() - begun);
-	return EXIT_CLEAN;
-}
-
-static int print(struct run *r, const struct build_plan *p, int code)
-{
-	if (r->value[OPT_QUIET])
-		return code;
-	if (run_wants_json(r))
-		return run_print_json(r, build_plan_json(p, (long long)time(NULL), code), code);
-	return run_print_doc(r, page_build_plan(&r->arena, p), "gputune stack build-plan", code);
-}
-
-static int plan_code(const struct build_plan *p)
-{
-	if (p->lacks)
-		return EXIT_FINDINGS;
-	for (size_t i = 0; i < p->n; i++)
-		if (p->steps[i].state == STEP_LACKS)
-			return EXIT_FINDINGS;
-	return EXIT_CLEAN;
-}
-
-/* Steps that are done stay done, whatever ends the others. */
-static int run_steps(struct run *r, const struct machine *m, const struct build_env *env,
-		     struct build_target *w, struct build_plan *p)
-{
-	struct err e = { 0 };
-	int fd = build_plan_take(&r->arena, p, &e), code = 0;
-
-	if (fd < 0)
-		return complain(EXIT_NOT_APPLIED, &e);
-	for (size_t i = 0; i < p->n && !code; i++)
-		if (p->steps[i].state != STEP_DONE) {
-			code = one_step(r, p, &p->steps[i]);
-			/* What a step brought may tell more of the next ones. */
-			if (!code && build_plan_make(&r->arena, m, env, w, p, &e))
-				code = complain(EXIT_USAGE, &e);
-		}
-	close(fd);
-	return code;
-}
-
-static int verb_stack_plan(struct run *r, struct host *h, struct build_target *w)
-{
-	struct machine *m = run_machine(r, h, false);
-	struct build_env env = { 0 };
-	struct build_plan p = { 0 };
-	struct err e = { 0 };
-	const char *from;
-	int code = stack_build_env(r, h, &env, &from);
-
-	if (code)
-		return code;
-	if (build_plan_make(&r->arena, m, &env, w, &p, &e))
-		return complain(EXIT_USAGE, &e);
-	if (!r->value[OPT_RUN] || r->value[OPT_DRY_RUN])
-		return print(r, &p, plan_code(&p));
-	if (p.lacks && !r->value[OPT_FORCE])
-		return complain_text(EXIT_NOT_APPLIED, "%s; --force starts it all the same",
-				     p.lacks);
-	code = run_steps(r, m, &env, w, &p);
-	return print(r, &p, code);
-}
-
-int stack_plan(struct run *r)
-{
-	struct build_target w = { .python = "/usr/bin/python3" };
-	char self[4096] = "";
-	struct host *h;
-	int code;
-
-	if (r->n_args < 2)
-		return complain_text(EXIT_USAGE,
-				     "stack build-plan needs a folder to work in and what to "
-				     "build: %s, or a folder with a Python project",
-				     build_targets(&r->arena));
-	if (r->value[OPT_HOST])
-		return complain_text(EXIT_USAGE, "a captured machine builds nothing");
-	w.dir = absolute(r, r->args[0]);
-	if (!w.dir)
-		return complain_text(EXIT_USAGE, "%s: the folder it lies in does not exist",
-				     r->args[0]);
-	w.targets = (const char *const *)(r->args + 1);
-	w.n_targets = (size_t)r->n_args - 1;
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
-		return complain_text(EXIT_USAGE, "/proc/self/exe: %s", strerror(errno));
-	w.self = self;
-	h = run_host(r);
-	if (!h)
-		return EXIT_USAGE;
-	code = verb_stack_plan(r, h, &w);
-	host_close(h);
-	return code;
 }

@@ -4,7 +4,7 @@
 #define VERBS_STACK_H
 
 #include "front/session.h"
-#include "look/stack/build_env.h"
+#include "look/stack/build_plan.h"
 #include "look/stack/root.h"
 #include "look/stack/scan.h"
 #include "look/stack/page_stack.h"
@@ -17,11 +17,7 @@
 #include <jansson.h>
 
 /* Each gets the words after its name in r->args. */
-int stack_arch(struct run *r);
-int stack_check(struct run *r);
 int stack_wheelhouse(struct run *r);
-int stack_env(struct run *r);
-int stack_plan(struct run *r);
 int stack_compare(struct run *r);
 
 /* What stack check says of the root, for the machine's GPUs; EXIT_USAGE after complaining, else 0.

@@ -20,12 +20,12 @@
 #include "base/text.h"
 #include "measure/bench/conditions.h"
 #include "front/session.h"
-#include "measure/prove/order.h"
+#include "measure/prove/rule.h"
 #include "measure/prove/page_stack_compare.h"
 #include "machine/host/command.h"
 #include "measure/bench/bench.h"
 #include "measure/prove/window.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 enum { BUDGET_S = 600, TIMEOUT_S = 600 };
 

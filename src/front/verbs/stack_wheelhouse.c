@@ -19,7 +19,6 @@
 #include "look/stack/page_stack.h"
 #include "machine/host/command.h"
 #include "base/fd.h"
-#include "machine/host/child.h"
 
 static int complain_by(int code, const struct err *e)
 {

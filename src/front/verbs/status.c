@@ -8,7 +8,6 @@
 #include "front/change.h"
 #include "machine/knob/io.h"
 #include "tune/txn/layer.h"
-#include "tune/txn/state.h"
 #include "tune/txn/txn.h"
 #include "tune/txn/page_txn.h"
 #include "tune/txn/txn_json.h"

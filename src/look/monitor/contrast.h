@@ -7,8 +7,11 @@
 #ifndef MONITOR_CONTRAST_H
 #define MONITOR_CONTRAST_H
 
+#include <jansson.h>
+
 #include "base/stat.h"
 #include "look/monitor/recording.h"
+#include "render/doc.h"
 
 enum contrast_verdict { CONTRAST_HIGHER, CONTRAST_LOWER, CONTRAST_SAME, CONTRAST_CANNOT };
 
@@ -56,5 +59,12 @@ struct contrast {
 int contrast_read(struct arena *a, const char *path_a, const char *path_b, struct contrast *out,
 		  struct err *e);
 const char *contrast_verdict_name(enum contrast_verdict v);
+
+/* Two recordings against each other (look/monitor/contrast.h): a page, and JSON. */
+
+/* A table for each kind of thing; what stood still at one value on both sides is only counted. */
+struct doc *page_contrast(struct arena *a, const struct contrast *v);
+/* schemas/compare-recordings.json; all rows, figures in the units of the recordings. */
+json_t *contrast_json(const struct contrast *v, long long time_s, int exit_code);
 
 #endif

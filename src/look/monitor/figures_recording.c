@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "machine/model/gpu.h"
-#include "look/monitor/monitor.h"
 #include "look/monitor/figures_recording.h"
 #include "look/monitor/page_monitor.h"
 #include "look/monitor/recording.h"

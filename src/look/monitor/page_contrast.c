@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "look/monitor/page_contrast.h"
+#include "look/monitor/contrast.h"
 #include "base/text.h"
 #include "render/figure.h"
-#include "base/stamp.h"
-#include "render/json_value.h"
+#include "base/clock.h"
+#include "base/json.h"
 
 struct scale_of {
 	double factor;

@@ -8,8 +8,7 @@
 #include "render/display_text.h"
 #include "look/monitor/page_monitor.h"
 #include "render/doc_term.h"
-#include "base/json_print.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 /* --- lines ------------------------------------------------------------------------------------ */
 

@@ -72,13 +72,12 @@ char *config_unquote(char *s);
 /* Adds a line's assignment; value NULL: none shall be set. Returns NULL when there are too many. */
 struct assignment *config_add(struct config_reader *r, const char *kind, enum config_layer layer,
 			      const char *key, const char *value);
-/* The kinds and keys of machine/model/config.h for a path below /proc/sys, /sys/module or /sys. */
+/* The kinds and keys of machine/model/machine.h for a path below /proc/sys, /sys/module or /sys. */
 struct assignment *config_add_path(struct config_reader *r, enum config_layer layer,
 				   const char *path, const char *value);
 /* One kernel argument "name=value" or "name". */
 void config_add_argument(struct config_reader *r, char *word);
 
 void config_udev(struct config_reader *r);
-void config_boot(struct config_reader *r);
 
 #endif

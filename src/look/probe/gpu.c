@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/word.h"
 #include "look/probe/probe.h"
 
 /* Names of a vendor's small numbers, the number being the index; gaps are NULL. */
@@ -474,7 +473,7 @@ static struct fact_int seconds(long long age, const struct fact *from)
 	return (struct fact_int){ .f = fact_unseen(-EOPNOTSUPP, from->dir, from->leaf) };
 }
 
-/* "79:1:340 119:2:-1", as machine/host/kernel_log.h has it. */
+/* "79:1:340 119:2:-1", as machine/host/ask.h has it. */
 static void xids(struct probe *p, const char *pci)
 {
 	struct fact_str said = probe_ask_str(p, api, pci, field);

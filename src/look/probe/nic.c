@@ -9,7 +9,7 @@
 
 #include "look/probe/probe.h"
 #include "base/text.h"
-#include "machine/host/merged.h"
+#include "machine/host/host.h"
 
 #define NET "/sys/class/net"
 

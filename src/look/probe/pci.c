@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "look/probe/probe.h"
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/text.h"
 #include "machine/model/pci.h"
 

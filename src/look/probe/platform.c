@@ -6,7 +6,6 @@
 
 #include "look/probe/probe.h"
 #include "base/text.h"
-#include "base/path.h"
 
 enum { VENDOR_NVIDIA = 0x10de, DEVICE_GB10 = 0x2e12, CLASS_NVSWITCH = 0x0680 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "look/probe/probe.h"
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/text.h"
 
 static const struct {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "look/settings/predicates.h"
-#include "look/settings/tables.h"
+#include "look/settings/settings.h"
 #include "base/text.h"
 
 /* Every value of an argument that may stand there several times. */

@@ -6,7 +6,6 @@
 
 #include "look/settings/check.h"
 #include "look/settings/predicates.h"
-#include "look/settings/settings.h"
 
 /* Where questions come from. */
 struct asker {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "look/settings/predicates.h"
-#include "look/settings/tables.h"
+#include "look/settings/settings.h"
 #include "base/text.h"
 
 /* Exit latency in us. The published script names states by number. */

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "look/settings/predicates.h"
-#include "look/settings/tables.h"
+#include "look/settings/settings.h"
 #include "base/text.h"
-#include "base/word.h"
 
 static bool is_nvme(const struct disk *d)
 {

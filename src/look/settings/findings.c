@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "look/settings/health_data.h"
+#include "knowledge/health.h"
 #include "look/settings/findings.h"
 #include "base/text.h"
 #include "render/display_text.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "look/settings/predicates.h"
-#include "look/settings/tables.h"
+#include "look/settings/settings.h"
 #include "base/text.h"
-#include "look/settings/health_data.h"
+#include "knowledge/health.h"
 
 /* Given to a virtual machine: no business of this machine's driver. */
 static bool is_passed_through(const struct pci_function *p)

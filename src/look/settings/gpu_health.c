@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "look/settings/predicates.h"
-#include "look/settings/tables.h"
+#include "look/settings/settings.h"
 #include "base/text.h"
-#include "look/settings/health_data.h"
+#include "knowledge/health.h"
 
 /* The reasons that take clocks away; idle, application clocks and display are no fault. */
 static void throttle_now(const struct rule_ctx *q, struct verdict *v)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "look/settings/predicates.h"
-#include "look/settings/tables.h"
+#include "look/settings/settings.h"
 
 static const struct recommendation buffer_max[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "16777216",

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "look/settings/predicates.h"
-#include "look/settings/health_data.h"
-#include "look/settings/tables.h"
+#include "knowledge/health.h"
+#include "look/settings/settings.h"
 #include "machine/model/topology.h"
 #include "base/text.h"
 

@@ -4,8 +4,8 @@
 
 #include "machine/model/topology.h"
 #include "look/settings/predicates.h"
-#include "look/settings/health_data.h"
-#include "look/settings/tables.h"
+#include "knowledge/health.h"
+#include "look/settings/settings.h"
 
 static const char no_rdma[] = "no RDMA device";
 

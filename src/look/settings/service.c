@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "look/settings/predicates.h"
-#include "look/settings/tables.h"
+#include "look/settings/settings.h"
 #include "base/text.h"
 
 static const char no_systemd[] = "no systemd: services are not seen";

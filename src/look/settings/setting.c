@@ -496,7 +496,7 @@ const struct recommendation *setting_recommendation(const struct setting *s, enu
 	return find_opinion(s, PROFILE_DEFAULT, platform);
 }
 
-static bool word_in(const char *words, const char *w)
+static bool is_listed(const char *words, const char *w)
 {
 	size_t n = strlen(w);
 
@@ -525,7 +525,7 @@ bool recommendation_met(const struct recommendation *o, const char *current)
 	case WANT_AT_MOST:
 		return numbers && have <= want;
 	case WANT_ONE_OF:
-		return word_in(o->value, current);
+		return is_listed(o->value, current);
 	}
 	return false;
 }

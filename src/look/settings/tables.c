@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The topics, in the order in which people read them. */
-#include "look/settings/tables.h"
+#include "look/settings/settings.h"
 
 const struct setting_table *const setting_tables[] = {
 	&settings_gpu,

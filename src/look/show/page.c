@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "render/figure.h"
 #include "look/settings/findings.h"
-#include "machine/model/narrow.h"
-#include "render/json_value.h"
+#include "machine/model/topology.h"
+#include "base/json.h"
 
 const struct page pages[] = {
 	{ "", "what this machine is, on one screen", NULL, page_overview },

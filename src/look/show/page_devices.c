@@ -8,7 +8,7 @@
 #include "render/figure.h"
 #include "look/show/page.h"
 #include "render/columns.h"
-#include "render/pci_name.h"
+#include "machine/model/pci.h"
 
 /* Counts come from outside: their sum stops at the largest number. */
 static long long sum(long long a, long long b)

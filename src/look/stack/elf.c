@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading ELF headers that may lie: every offset, size and count is compared with the file. */
 #include "look/stack/elf.h"
-#include "look/stack/input.h"
 
 #include <stdlib.h>
 #include <string.h>

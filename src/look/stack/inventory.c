@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "look/stack/inventory.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "look/stack/elf.h"
 

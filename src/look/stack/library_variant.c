@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/path.h"
 #include "base/text.h"
 #include "look/stack/elf.h"
 #include "look/stack/inventory.h"

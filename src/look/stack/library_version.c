@@ -11,12 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "base/text.h"
 #include "look/stack/elf.h"
 #include "look/stack/inventory.h"
 #include "base/clock.h"
-#include "base/reap.h"
+#include "machine/host/command.h"
 #include "machine/host/vendor.h"
 
 enum { BLOCK = 1 << 20, KEEP = 128 };

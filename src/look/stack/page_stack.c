@@ -7,7 +7,7 @@
 #include "knowledge/dead_flags.h"
 #include "look/stack/page_stack.h"
 #include "render/display_text.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 static enum style answer_style(enum code_answer a)
 {

@@ -12,10 +12,8 @@
 
 #include "look/stack/scan.h"
 #include "base/text.h"
-#include "look/stack/archive.h"
 #include "look/stack/elf.h"
-#include "look/stack/fatbin.h"
-#include "base/map.h"
+#include "base/arena.h"
 
 enum { PROGBITS = 1, ALLOC = 2, EXEC = 4, LEAST = 256 };
 enum { WRAPPER = 24, WRAPPER_MAGIC = 0x466243b1, WRAPPERS_MAX = 1 << 20 };

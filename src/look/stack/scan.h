@@ -6,8 +6,7 @@
 #ifndef STACK_SCAN_H
 #define STACK_SCAN_H
 
-#include "look/stack/gpu_code.h"
-#include "look/stack/zip.h"
+#include "look/stack/archive.h"
 #include "look/stack/fatbin.h"
 
 enum scan_kind {

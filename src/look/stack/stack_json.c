@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU code in files as JSON. Keys and meanings are API: schemas/stack-arch.json holds them. */
 #include "look/stack/elf.h"
-#include "render/json_value.h"
+#include "base/json.h"
 #include "look/stack/page_stack.h"
 #include "look/settings/findings.h"
 

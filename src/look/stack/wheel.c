@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "look/stack/wheel.h"
+#include "look/stack/wheelhouse.h"
 #include "base/text.h"
 #include "look/stack/component.h"
-#include "base/map.h"
+#include "base/arena.h"
 #include "look/stack/elf.h"
 #include "machine/host/libraries.h"
 

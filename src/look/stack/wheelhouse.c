@@ -14,8 +14,7 @@
 
 #include "look/stack/wheelhouse.h"
 #include "base/fd.h"
-#include "base/path.h"
-#include "base/stamp.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "machine/host/command.h"
 #include "machine/host/libraries.h"

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
-#include <limits.h>
 #include <link.h>
 #include <stdarg.h>
 #include <stdio.h>

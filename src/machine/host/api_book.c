@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 static int api_book_value_of(const json_t *v, struct answer *out)
 {

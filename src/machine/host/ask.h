@@ -6,6 +6,7 @@
 #ifndef HOST_ASK_H
 #define HOST_ASK_H
 
+#include "base/arena.h"
 #include "machine/host/host.h"
 
 struct provider {
@@ -35,5 +36,36 @@ extern const struct provider provider_fabric_manager;
 
 void answer_int(struct answer *out, long long v);
 void answer_text(struct answer *out, const char *text);
+
+/* What programs of vendors print, taken apart. */
+
+/* Largest and present level out of the table that "boost-slider -i GPU -l" prints. -EOPNOTSUPP: it
+ * has no row of that slider; -EPROTO: the row is not what is known, or there are two. */
+int boost_parse(const char *output, unsigned *max, unsigned *level);
+
+/* The value that holds from the next boot on, of the row "LINK_TYPE_P1   ETH(2)" (or with more
+ * columns before it). -EOPNOTSUPP: there is no such row; -EPROTO: it is not what is known. */
+int mlxconfig_parse(const char *output, const char *name, long long *out);
+
+/* "570.133.20" of "Fabric Manager version is : 570.133.20", in the arena; NULL when said has
+ * another shape. */
+const char *fabric_manager_version(struct arena *a, const char *said);
+
+/* Xid and SXid lines of the kernel's log, counted by number. Pure: a text in, a short text out. */
+
+/*
+ * What the log says of the GPU at pci ("0000:a3:00.0"; the function does not count): for every Xid
+ * number "NUMBER:COUNT:AGE", ascending and blank-separated, in the arena; "" when there is none.
+ * AGE is seconds from the last such line until now_s, on the clock of the log; -1 when the log
+ * carries no times. Nothing else of a line is kept. Source: the driver's "NVRM: Xid (PCI:dddd:bb:dd
+ * ...): NUMBER, ...".
+ */
+const char *xid_summary(struct arena *a, const char *log, const char *pci, double now_s);
+
+/*
+ * Lines of NVSwitches of one severity ("Fatal", "Non-fatal"): "nvidia-nvswitchN: SXid (PCI:...):
+ * NUMBER, Fatal, ...".
+ */
+long long sxid_count(const char *log, const char *severity);
 
 #endif

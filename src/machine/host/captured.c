@@ -4,21 +4,20 @@
  * answers absences and refusals as the machine did. Where the files lie is the store's matter. The
  * format is docs/CAPTURE.md.
  */
+#include "machine/host/captured.h"
+
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/text.h"
 #include "machine/host/api_book.h"
-#include "machine/host/captured.h"
-#include "machine/write/write.h"
-#include "machine/host/kernel_file.h"
 #include "machine/host/simulator.h"
+#include "machine/write/write.h"
 
 enum { API_MAX = 16 << 20, SLURP_FIRST = 1 << 16 };
 

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "machine/host/overlay.h"
+#include "machine/host/store.h"
 #include "machine/host/resolve.h"
 
 /* Codes in the answers map; errno values are positive, so these are apart. */

@@ -6,16 +6,126 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/reap.h"
 #include "base/text.h"
-#include "machine/host/child.h"
+
+/* A child's group, signals, folder and descriptors; the fixed folders that programs come from. */
+
+/* Waits by a descriptor of the child, where the kernel has such, and never without an end. */
+
+enum { GRACE_MS = 2000 };
+
+int reap_wait(pid_t pid, int limit_ms, int *status, struct rusage *used)
+{
+	/* Older kernels have no such descriptor: then it is looked for every millisecond. */
+	int fd = limit_ms > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, r = 1;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	long long until = clock_mono_ms() + limit_ms;
+
+	while (r == 1) {
+		pid_t got = wait4(pid, status, WNOHANG, used);
+		long long left = until - clock_mono_ms();
+
+		if (got == pid)
+			r = 0;
+		else if (got < 0 && errno != EINTR)
+			r = -errno;
+		else if (left <= 0)
+			r = -ETIME;
+		else
+			poll(&p, fd >= 0, fd >= 0 ? (int)left : 1);
+	}
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+bool reap_kill(pid_t pid, bool group, int *status, struct rusage *used)
+{
+	kill(group ? -pid : pid, SIGKILL);
+	return reap_wait(pid, GRACE_MS, status, used) != -ETIME;
+}
+
+const char *spawn_find(const char *name, bool local, char *buf, size_t cap)
+{
+	static const char *const dirs[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
+					    "/usr/bin",	       "/sbin",		 "/bin" };
+	enum { LOCAL = 2 };
+
+	if (*name == '/')
+		return access(name, X_OK) == 0 ? name : NULL;
+	if (strchr(name, '/'))
+		return NULL;
+	for (size_t i = local ? 0 : LOCAL; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		int n = snprintf(buf, cap, "%s/%s", dirs[i], name);
+
+		if (n > 0 && (size_t)n < cap && access(buf, X_OK) == 0)
+			return buf;
+	}
+	return NULL;
+}
+
+static int attributes(posix_spawnattr_t *attr, bool front)
+{
+	sigset_t none, all;
+	int r = posix_spawnattr_init(attr);
+
+	if (r)
+		return r;
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_setsigmask(attr, &none);
+	posix_spawnattr_setsigdefault(attr, &all);
+	/* Its own group, so that the time limit reaches its children too. */
+	posix_spawnattr_setpgroup(attr, 0);
+	return posix_spawnattr_setflags(attr,
+					(short)((front ? 0 : POSIX_SPAWN_SETPGROUP) |
+						POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+}
+
+/* The input is named from here, not from the folder that it runs in. */
+static int redirect(posix_spawn_file_actions_t *actions, const struct spawn *s)
+{
+	int r = posix_spawn_file_actions_init(actions);
+
+	if (r == 0)
+		r = posix_spawn_file_actions_addopen(actions, 0, s->input ? s->input : "/dev/null",
+						     O_RDONLY, 0);
+	if (r == 0 && s->dir)
+		r = posix_spawn_file_actions_addchdir_np(actions, s->dir);
+	if (r == 0 && s->output >= 0)
+		r = posix_spawn_file_actions_adddup2(actions, s->output, 1);
+	if (r == 0 && s->errors >= 0)
+		r = posix_spawn_file_actions_adddup2(actions, s->errors, 2);
+	return r;
+}
+
+/* 0 and *pid, or a negative errno. Every signal has its default in it, and none is blocked. */
+static int spawn_start(const struct spawn *s, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int r = redirect(&actions, s);
+
+	if (r)
+		return -r;
+	r = attributes(&attr, s->front);
+	if (r == 0)
+		r = s->path ? posix_spawn(pid, s->path, &actions, &attr, s->argv, s->env)
+			    : posix_spawnp(pid, s->argv[0], &actions, &attr, s->argv, s->env);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	return -r;
+}
 
 enum { LOOK_MS = 50, FACTOR = 2, SLICE_MS = 60000 };
 

@@ -9,9 +9,47 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
+#include <sys/types.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+
+/* Starting one program: where it is looked for, and what of this process it gets. No shell. */
+
+/* Where programs are looked for whatever this process's own PATH says; /usr/local only where local
+ * is asked for. */
+#define SPAWN_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+struct spawn {
+	const char *path;  /* absolute; NULL: argv[0] is looked for by this process's own PATH */
+	char *const *argv; /* by argument vector, NULL-terminated */
+	char *const *env;
+	const char *dir;    /* where it runs; NULL: here */
+	const char *input;  /* file on its standard input; NULL: nothing to read */
+	int output, errors; /* descriptors; -1: ours */
+	bool front; /* in this process's group, so that the keyboard's interrupt reaches it too */
+};
+
+/*
+ * The file behind a name in /usr/sbin, /usr/bin, /sbin and /bin (local: in the same below
+ * /usr/local before them); of an absolute path itself. NULL when there is none. Into buf.
+ */
+const char *spawn_find(const char *name, bool local, char *buf, size_t cap);
+
+/* Children's ends, awaited for so long and no longer. */
+
+/*
+ * Waits at most limit_ms (0: looks) for this child to end. 0 and its status, as waitpid gives it;
+ * -ETIME while it runs; -ECHILD for none of ours. *used (may be NULL): what it used.
+ */
+int reap_wait(pid_t pid, int limit_ms, int *status, struct rusage *used);
+/*
+ * Ends it, its whole group when asked, and takes its status. One that a driver holds inside the
+ * kernel does not end, and waiting for it would hold us too: after two seconds it is left, and
+ * false.
+ */
+bool reap_kill(pid_t pid, bool group, int *status, struct rusage *used);
 
 struct command_result {
 	int status;	    /* exit status, or 128 + signal */

@@ -153,4 +153,23 @@ int host_ask_int(struct host *h, const char *api, const char *object, const char
  * "/sys/b"; ".." at the root stays at the root. -ENAMETOOLONG when it does not fit. */
 int path_join(const char *dir, const char *target, char *buf, size_t cap);
 
+/* Files that several folders hold together, by the rule of systemd's .d folders. */
+
+/* Where systemd's own programs look for them, the first rank first. */
+#define MERGED_FOLDERS(name)                                                                       \
+	{                                                                                          \
+		"/etc/systemd/" name, "/run/systemd/" name, "/usr/local/lib/systemd/" name,        \
+			"/usr/lib/systemd/" name                                                   \
+	}
+enum { MERGED_N = 4, MERGED_FILES_MAX = 1024 /* of one set of folders */ };
+
+/*
+ * The paths of the files whose names end in suffix: a name in an earlier folder hides the same name
+ * in later ones, and files stand in the order of their names, whatever their folder. A link to
+ * /dev/null hides a name and is not in the list. In arena memory, *n of them.
+ * why (may be NULL) gets for each folder why it could not be listed: 0 or -errno.
+ */
+char **host_merged(struct host *h, struct arena *a, const char *const *folders, size_t n_folders,
+		   const char *suffix, int *why, size_t *n);
+
 #endif

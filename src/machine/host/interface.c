@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "machine/host/ask.h"
 #include "machine/host/interface.h"
 #include "machine/host/libraries.h"
@@ -388,6 +387,22 @@ static bool is_to_go(const struct lists *l, const struct address *x)
 	return has(l->have, l->n_have, x) && !has(l->want, l->n_want, x);
 }
 
+/* The next message after h (NULL: the first), and its address; NULL at the end. */
+static const struct nlmsghdr *interface_message(const struct interface_messages *m,
+						const struct nlmsghdr *h, struct in_addr *ip,
+						unsigned *prefix)
+{
+	int left = (int)m->bytes.len;
+
+	if (h)
+		left -= (int)((const char *)h - m->bytes.s);
+	h = h ? mnl_nlmsg_next(h, &left) : (const void *)m->bytes.s;
+	if (!netlink_ok(h, left))
+		return NULL;
+	*prefix = interface_address_of(h, ip)->ifa_prefixlen;
+	return h;
+}
+
 static bool is_among(const struct interface_messages *m, const struct address *x)
 {
 	struct address y;
@@ -500,19 +515,4 @@ int interface_messages(int fd, unsigned index, struct interface_messages *out)
 {
 	*out = (struct interface_messages){ .index = index };
 	return interface_dump(fd, RTM_GETADDR, RTM_NEWADDR, interface_keep, out);
-}
-
-const struct nlmsghdr *interface_message(const struct interface_messages *m,
-					 const struct nlmsghdr *h, struct in_addr *ip,
-					 unsigned *prefix)
-{
-	int left = (int)m->bytes.len;
-
-	if (h)
-		left -= (int)((const char *)h - m->bytes.s);
-	h = h ? mnl_nlmsg_next(h, &left) : (const void *)m->bytes.s;
-	if (!netlink_ok(h, left))
-		return NULL;
-	*prefix = interface_address_of(h, ip)->ifa_prefixlen;
-	return h;
 }

@@ -30,10 +30,6 @@ struct interface_messages {
 	struct text bytes;
 };
 int interface_messages(int fd, unsigned index, struct interface_messages *out);
-/* The next message after h (NULL: the first), and its address; NULL at the end. */
-const struct nlmsghdr *interface_message(const struct interface_messages *m,
-					 const struct nlmsghdr *h, struct in_addr *ip,
-					 unsigned *prefix);
 
 /*
  * Both are lists of IPv4 addresses with prefix length, blank-separated: what the interface has and

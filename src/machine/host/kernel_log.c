@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "machine/host/ask.h"
-#include "machine/host/kernel_log.h"
 
 /* --- lines of the log ------------------------------------------------------------------------- */
 

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/path.h"
-#include "machine/host/overlay.h"
+#include "base/text.h"
+#include "machine/host/store.h"
 #include "base/fd.h"
 #include "machine/host/folder.h"
 

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "machine/host/ask.h"
 #include "machine/host/command.h"
-#include "machine/host/program.h"
 #include "machine/host/unit_file.h"
 
 /* Bytes of what a program prints. */

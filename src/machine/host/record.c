@@ -7,8 +7,6 @@
 #include "machine/host/record.h"
 #include "machine/host/api_book.h"
 #include "machine/host/resolve.h"
-#include "base/utf8.h"
-#include "machine/host/redact.h"
 #include "machine/host/sink.h"
 
 struct record {

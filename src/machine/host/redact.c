@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "machine/host/redact.h"
 #include "base/text.h"
 #include "machine/host/record.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/path.h"
+#include "base/text.h"
 
 enum { LINKS_MAX = 40 };
 

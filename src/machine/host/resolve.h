@@ -7,7 +7,7 @@
 #ifndef HOST_RESOLVE_H
 #define HOST_RESOLVE_H
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "machine/host/host.h"
 
 struct resolver {

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/path.h"
 #include "base/text.h"
 
 enum { UNIT_MAX = 128 * 1024, LINKS_MAX = 64 };

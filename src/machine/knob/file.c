@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "machine/write/write.h"
 #include "machine/knob/kinds.h"
-#include "base/path.h"
 
 enum { VALUE_MAX = 4096, STATISTICS_MAX = 1 << 16 };
 

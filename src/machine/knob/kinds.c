@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "machine/knob/kinds.h"
-#include "base/utf8.h"
 #include "machine/write/write.h"
 #include "base/idset.h"
 #include "base/text.h"

@@ -2,6 +2,35 @@
 /* The tables behind machine/model/machine.h: key, title, unit and place of every fact. */
 #include "machine/model/machine.h"
 
+/* The tables behind machine/model/machine.h: key, title and place of every fact. */
+
+static const struct field assignment_fields[] = {
+	FIELD_ROW(assignment, name, FIELD_NAME, "name", "Name", NULL),
+	FIELD_ROW(assignment, kind, FIELD_NAME, "kind", "Kind", NULL),
+	FIELD_ROW(assignment, file, FIELD_NAME, "file", "File", NULL),
+	FIELD_ROW(assignment, line, FIELD_ID, "line", "Line", NULL),
+	FIELD_ROW(assignment, rank, FIELD_ID, "rank", "Rank", NULL),
+	FIELD_ROW(assignment, value, FIELD_STR, "value", "Value", NULL),
+	FIELD_ROW(assignment, when, FIELD_STR, "when", "When", NULL),
+};
+const struct schema schema_assignment = SCHEMA(assignment, assignment_fields);
+
+static const struct field session_fields[] = {
+	FIELD_ROW(session, address, FIELD_STR, "address", "Address", NULL),
+	FIELD_ROW(session, links, FIELD_STR, "links", "Links", NULL),
+};
+const struct schema schema_session = SCHEMA(session, session_fields);
+
+static const struct field config_fields[] = {
+	FIELD_ROW(config, tuned_profile, FIELD_STR, "tuned_profile", "Profile of tuned", NULL),
+	FIELD_ROW(config, boot_menu, FIELD_STR, "boot_menu", "Boot menu", NULL),
+	FIELD_ROW(config, unread, FIELD_STR, "unread", "Files not read", NULL),
+	FIELD_SUB(config, assignments, FIELD_LIST, "assignments", "Assignments",
+		  &schema_assignment),
+	FIELD_SUB(config, session, FIELD_PART, "session", "Session", &schema_session),
+};
+const struct schema schema_config = SCHEMA(config, config_fields);
+
 static const struct field machine_fields[] = {
 	FIELD_ROW(machine, nodename, FIELD_STR, "nodename", "Nodename", NULL),
 	FIELD_ROW(machine, euid, FIELD_INT, "euid", "Euid", NULL),

@@ -89,4 +89,7 @@ size_t pci_find_extended(const struct pci_space *s, unsigned id);
  * device. Needs the header. */
 bool pci_all_ones(const struct pci_space *s);
 
+/* "NVIDIA GH100 [H200 SXM 141GB]", "PCI bridge 1000:c030", by pci.ids where it was there. */
+const char *pci_name(struct arena *a, const struct pci_function *f);
+
 #endif

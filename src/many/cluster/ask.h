@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a node program answers: the kinds of requests, in groups that share a state. A group is one
- * file (node_look.c, node_configure.c, node_measure.c) and is named in the table of ask.c.
+ * file (inventory.c, node_configure.c, node_measure.c) and is named in the table of ask.c.
  *
  * A request is {"schema": "gputune.cluster-node/1", "id": N, "ask": NAME, "with": {...}}, the
  * answer
@@ -53,7 +53,7 @@ struct ask_group {
 	void (*end)(void *state); /* NULL: nothing to end; state may be NULL */
 };
 
-/* look: inventory, neighbors, routes (node_look.c). */
+/* look: inventory, neighbors, routes (inventory.c). */
 extern const struct ask_group ask_look;
 /* preflight, network-plan, -set, -look, -keep, -back, -undo (node_configure.c). */
 extern const struct ask_group ask_configure;

@@ -273,9 +273,7 @@ int check_run_nccl(struct check_run *r, const struct pairs *pairs);
 /* After check_judge and check_blame. */
 void check_symptoms(struct arena *a, struct check *c);
 
-void symptom_blames(struct arena *a, struct check *c);
 void symptom_earlier(struct arena *a, struct check *c);
-void symptom_unsteady(struct arena *a, struct check *c);
 void symptom_counters(struct arena *a, struct check *c);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of a discovery, each over all nodes at once. */
-#include "many/cluster/discover.h"
+#include "many/cluster/links.h"
 
 #include <string.h>
 #include <stdlib.h>

@@ -5,11 +5,6 @@
 
 #include "many/cluster/node.h"
 
-/* Fills everything but name, address, neighbors, routes and what only the network namespace has.
- * Texts are the machine's own. all_links: virtual interfaces too. */
-void cluster_inventory(struct arena *a, const struct machine *m, bool all_links,
-		       struct cluster_node *out);
-
 /*
  * What only the network namespace of this process has: MTU,
  * MAC, carrier and addresses of interfaces, forwarding and its firewall, which way a packet would
@@ -20,8 +15,6 @@ void cluster_inventory(struct arena *a, const struct machine *m, bool all_links,
 /* Lays what the namespace says over the node's ports; ports that it does not have are down. Also
  * forwarding, its policy, the default route and the digest. */
 void local_lay_over(struct arena *a, struct cluster_node *n);
-/* Which way the kernel would send to each of n addresses (without prefix), as routes. */
-void local_routes(struct arena *a, const char *const *to, size_t n, struct list *out);
 /* The strictest policy of what may drop forwarded packets in these listings: "drop" or "accept";
  * *by gets the chain. NULL: not known. Pure: nft is what "nft -j list chains" prints, save
  * what "iptables -S FORWARD" prints; each may be NULL. */

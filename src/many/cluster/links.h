@@ -12,6 +12,7 @@
 #define CLUSTER_LINKS_H
 
 #include "many/cluster/node.h"
+#include "many/cluster/rsh.h"
 
 struct cluster_end {
 	size_t node, port; /* port: into the node's list of ports */
@@ -151,5 +152,25 @@ const char *cluster_end_text(struct arena *a, const struct cluster *c, struct cl
 void cluster_judge_nodes(struct arena *a, struct cluster *c);
 void cluster_judge_ports(struct arena *a, struct cluster *c);
 void cluster_judge_gids(struct arena *a, struct cluster *c, const struct cluster *before);
+
+/*
+ * Discovering a cluster: all nodes describe themselves, then all send and listen on their ports at
+ * the same time, then say which way they would send to the addresses that were found. Changes
+ * nothing anywhere.
+ */
+
+struct discover_how {
+	int air_ms;	/* how long ports send and listen; 0: 1 s */
+	int answer_ms;	/* beyond that a node may take so long for an answer; 0: 10 s */
+	bool all_links; /* virtual interfaces too */
+	const struct cluster *before; /* an earlier discovery; NULL */
+};
+
+/*
+ * Nodes that are out, or go out meanwhile, are in the result, with the reason and the finding
+ * "dead-node". -EINTR, or another negative errno and *e when no discovery could be begun.
+ */
+int cluster_discover(struct arena *a, struct rsh *r, const struct rsh_target *targets,
+		     const struct discover_how *how, struct cluster *out, struct err *e);
 
 #endif

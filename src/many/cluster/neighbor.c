@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/icmp6.h>
 #include <poll.h>

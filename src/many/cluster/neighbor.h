@@ -10,8 +10,8 @@
 #ifndef CLUSTER_NEIGHBOR_H
 #define CLUSTER_NEIGHBOR_H
 
-#include <netinet/in.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -111,5 +111,20 @@ struct neighbor_message {
 	struct lldp lldp;   /* of "lldp" */
 	char address[INET6_ADDRSTRLEN];
 };
+
+/* Whether somebody on a link has an address already. */
+
+enum { TAKEN_MAX = 64, TAKEN_MAC = 18 };
+
+struct arp_probe_ask {
+	const char *port, *address; /* "192.168.100.1/24" */
+	char by[TAKEN_MAC];	    /* out: the MAC that answered; "": none did */
+};
+
+/*
+ * Asks all ports at once by ARP (RFC 5227: probes with no address of ours) and waits for 250 ms.
+ * 0 or -errno when no port could be asked: then nothing is known. TAKEN_MAX of them at most.
+ */
+int arp_probe(struct arp_probe_ask *asks, size_t n);
 
 #endif

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
-#include "base/utf8.h"
 
 #include <string.h>
 

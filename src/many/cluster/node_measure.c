@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 
 #include "base/text.h"
-#include "measure/bench/net/link.h"
+#include "measure/bench/net/socket.h"
 #include "many/cluster/ask.h"
 #include "many/cluster/node.h"
 #include "measure/bench/bench.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "many/cluster/page_cluster.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 static const struct {
 	const char *text;

@@ -16,7 +16,7 @@
 #include "many/cluster/rsh.h"
 #include "base/clock.h"
 #include "many/cluster/node.h"
-#include "machine/host/child.h"
+#include "machine/host/command.h"
 
 enum { CONNECT_MS = 10000, LEAVE_MS = 2000, TERM_MS = 500, SENTENCE_MAX = 1000 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a node's configuration to changes of knobs. A port that is as asked for already is left
  * alone, whoever made it so. */
-#include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "many/cluster/ask.h"
 #include "machine/knob/io.h"
 #include "machine/host/command.h"
-#include "base/utf8.h"
 
 enum { NAME_TEXT = 64, MTU_LEAST = 576, MTU_MOST = 65536 };
 

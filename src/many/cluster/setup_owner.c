@@ -4,10 +4,9 @@
 #include <string.h>
 #include <sodium.h>
 
-#include "base/path.h"
 #include "base/text.h"
 #include "many/cluster/setup.h"
-#include "machine/host/merged.h"
+#include "machine/host/host.h"
 #include "tune/persist/netplan.h"
 #include "tune/persist/persist.h"
 #include "machine/host/command.h"

@@ -346,64 +346,36 @@ static void wrong_data(struct arena *a, struct check *c)
 	}
 }
 
-void check_symptoms(struct arena *a, struct check *c)
+static void symptom_unsteady(struct arena *a, struct check *c)
 {
-	static void (*const look[])(struct arena * a, struct check * c) = {
-		jumbo,		     /* echoes that fill the MTU and do not come back */
-		symptoms_egress,     /* traffic that went through another port than the path's */
-		ingress,	     /* traffic that came in through another port than the path's */
-		twin_unused,	     /* one half of a cage without traffic while both are used */
-		symptoms_forwarding, /* echoes through another node that do not come back */
-		symptoms_rdma,	     /* RDMA tests that could not be run, and NCCL over sockets */
-		wrong_data,	     /* data that were compared and found wrong */
-		symptom_blames,	     /* whom the tests that went wrong have in common */
-		symptom_counters,    /* counters of errors that grew during the tests */
-		symptom_earlier,     /* figures far below those of an earlier check */
-		symptom_unsteady,    /* tests that were bad once and good again */
-	};
+	for (size_t i = 0; i < c->n_results; i++) {
+		const struct check_result *r = &c->results[i], *last = check_newest(c, r);
+		struct cluster_end e = { r->from, 0 };
 
-	for (size_t i = 0; i < sizeof(look) / sizeof(look[0]); i++)
-		look[i](a, c);
-}
-
-/* The symptoms of figures: blames in words, counters, and what changed since an earlier check. */
-
-/* Less than this share of an earlier figure is told. */
-#define EARLIER_SHARE 0.8
-#define EARLIER_TIMES 1.5
-#define EARLIER_SLACK_US 20.0
-
-/* --- blames ----------------------------------------------------------------------------------- */
-
-static bool is_rdma(enum check_test t)
-{
-	return t == CHECK_RDMA_WRITE || t == CHECK_RDMA_READ || t == CHECK_RDMA_LATENCY;
-}
-
-/* Whether anything else speaks against that node or port: then the fabric is not silently slow. */
-static bool otherwise_clean(const struct check *c, const struct check_blame *b)
-{
-	for (size_t i = 0; i < c->cluster->n_findings; i++) {
-		const struct cluster_finding *f = &c->cluster->findings[i];
-
-		if (f->severity == CLUSTER_FAULT && strcmp(f->node, b->node) == 0 &&
-		    (!*f->port || !*b->port || strcmp(f->port, b->port) == 0))
-			return false;
+		if ((r->state != CHECK_LOW && r->state != CHECK_FAILED) || !last || last == r ||
+		    last->state != CHECK_GOOD)
+			continue;
+		if (r->path != CHECK_NONE)
+			e = check_end(&c->paths[r->path], r->from);
+		check_find(a, c,
+			   &(struct cluster_finding){
+				   .code = "unsteady",
+				   .severity = CLUSTER_NOTE,
+				   .node = check_node(c, e.node)->name,
+				   .port = r->path == CHECK_NONE ? "" : check_port(c, e)->name,
+				   .text = arena_printf(a,
+							"%s of %s was bad at first and good when "
+							"it was tried again.",
+							check_kinds[r->test].name,
+							check_result_text(a, c, r)),
+				   .evidence = arena_printf(
+					   a, "first %s, then %s",
+					   r->n ? check_figure_text(a, r->test, r->value)
+						: (r->why ? r->why : "failed"),
+					   last->n ? check_figure_text(a, last->test, last->value)
+						   : "good"),
+				   .fix = "check again while nothing else uses the network" });
 	}
-	return true;
-}
-
-/* An MTU that differs was named by its own symptom. */
-static bool symptoms_already_reported(const struct check *c, const struct check_blame *b)
-{
-	for (size_t i = 0; i < c->cluster->n_findings; i++) {
-		const struct cluster_finding *f = &c->cluster->findings[i];
-
-		if (b->test == CHECK_JUMBO &&
-		    (strcmp(f->code, "mtu-mismatch") == 0 || strcmp(f->code, "mtu-path") == 0))
-			return true;
-	}
-	return false;
 }
 
 static const char *blame_fix(const struct check_blame *b, const char *code)
@@ -430,7 +402,40 @@ static const char *symptoms_blame_text(struct arena *a, const struct check_blame
 			 : arena_printf(a, "%s %s.", what, b->what);
 }
 
-void symptom_blames(struct arena *a, struct check *c)
+/* Whether anything else speaks against that node or port: then the fabric is not silently slow. */
+static bool otherwise_clean(const struct check *c, const struct check_blame *b)
+{
+	for (size_t i = 0; i < c->cluster->n_findings; i++) {
+		const struct cluster_finding *f = &c->cluster->findings[i];
+
+		if (f->severity == CLUSTER_FAULT && strcmp(f->node, b->node) == 0 &&
+		    (!*f->port || !*b->port || strcmp(f->port, b->port) == 0))
+			return false;
+	}
+	return true;
+}
+
+/* --- blames ----------------------------------------------------------------------------------- */
+
+static bool is_rdma(enum check_test t)
+{
+	return t == CHECK_RDMA_WRITE || t == CHECK_RDMA_READ || t == CHECK_RDMA_LATENCY;
+}
+
+/* An MTU that differs was named by its own symptom. */
+static bool symptoms_already_reported(const struct check *c, const struct check_blame *b)
+{
+	for (size_t i = 0; i < c->cluster->n_findings; i++) {
+		const struct cluster_finding *f = &c->cluster->findings[i];
+
+		if (b->test == CHECK_JUMBO &&
+		    (strcmp(f->code, "mtu-mismatch") == 0 || strcmp(f->code, "mtu-path") == 0))
+			return true;
+	}
+	return false;
+}
+
+static void symptom_blames(struct arena *a, struct check *c)
 {
 	for (size_t i = 0; i < c->n_blames; i++) {
 		const struct check_blame *b = &c->blames[i];
@@ -454,6 +459,33 @@ void symptom_blames(struct arena *a, struct check *c)
 				   .fix = blame_fix(b, code) });
 	}
 }
+
+void check_symptoms(struct arena *a, struct check *c)
+{
+	static void (*const look[])(struct arena * a, struct check * c) = {
+		jumbo,		     /* echoes that fill the MTU and do not come back */
+		symptoms_egress,     /* traffic that went through another port than the path's */
+		ingress,	     /* traffic that came in through another port than the path's */
+		twin_unused,	     /* one half of a cage without traffic while both are used */
+		symptoms_forwarding, /* echoes through another node that do not come back */
+		symptoms_rdma,	     /* RDMA tests that could not be run, and NCCL over sockets */
+		wrong_data,	     /* data that were compared and found wrong */
+		symptom_blames,	     /* whom the tests that went wrong have in common */
+		symptom_counters,    /* counters of errors that grew during the tests */
+		symptom_earlier,     /* figures far below those of an earlier check */
+		symptom_unsteady,    /* tests that were bad once and good again */
+	};
+
+	for (size_t i = 0; i < sizeof(look) / sizeof(look[0]); i++)
+		look[i](a, c);
+}
+
+/* The symptoms of figures: blames in words, counters, and what changed since an earlier check. */
+
+/* Less than this share of an earlier figure is told. */
+#define EARLIER_SHARE 0.8
+#define EARLIER_TIMES 1.5
+#define EARLIER_SLACK_US 20.0
 
 /* --- counters --------------------------------------------------------------------------------- */
 
@@ -544,37 +576,5 @@ void symptom_earlier(struct arena *a, struct check *c)
 					   check_figure_text(a, r->test, r->before)),
 				   .fix = "see what changed since (driver, firmware, kernel, "
 					  "cable); nothing else changed: restart the node" });
-	}
-}
-
-void symptom_unsteady(struct arena *a, struct check *c)
-{
-	for (size_t i = 0; i < c->n_results; i++) {
-		const struct check_result *r = &c->results[i], *last = check_newest(c, r);
-		struct cluster_end e = { r->from, 0 };
-
-		if ((r->state != CHECK_LOW && r->state != CHECK_FAILED) || !last || last == r ||
-		    last->state != CHECK_GOOD)
-			continue;
-		if (r->path != CHECK_NONE)
-			e = check_end(&c->paths[r->path], r->from);
-		check_find(a, c,
-			   &(struct cluster_finding){
-				   .code = "unsteady",
-				   .severity = CLUSTER_NOTE,
-				   .node = check_node(c, e.node)->name,
-				   .port = r->path == CHECK_NONE ? "" : check_port(c, e)->name,
-				   .text = arena_printf(a,
-							"%s of %s was bad at first and good when "
-							"it was tried again.",
-							check_kinds[r->test].name,
-							check_result_text(a, c, r)),
-				   .evidence = arena_printf(
-					   a, "first %s, then %s",
-					   r->n ? check_figure_text(a, r->test, r->value)
-						: (r->why ? r->why : "failed"),
-					   last->n ? check_figure_text(a, last->test, last->value)
-						   : "good"),
-				   .fix = "check again while nothing else uses the network" });
 	}
 }

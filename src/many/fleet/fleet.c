@@ -8,8 +8,7 @@
 #include <sys/random.h>
 
 #include "many/fleet/fleet.h"
-#include "base/stamp.h"
-#include "base/text.h"
+#include "base/clock.h"
 
 struct fleet *fleet_new(struct arena *a, bool values)
 {

@@ -14,7 +14,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/map.h"
 #include "base/text.h"
 #include "render/doc.h"
 
@@ -281,10 +280,6 @@ bool benches_next(const char *at, const char *end);
 int benches_add(struct fleet *f, const char *file, const char *name, const char **at,
 		const char *end, struct err *e);
 void benches_settle(struct fleet *f);
-/* hardware.c: "2 x NVIDIA H200, 2 x AMD EPYC 9654, 1536 GiB, 8 x 15b3:1021" of a result's
- * fingerprint (may be NULL); and what runs on it, FLEET_SOFTWARE texts or NULLs. */
-const char *hardware_text(struct fleet *f, const json_t *print);
-void hardware_software(struct fleet *f, const json_t *print, const char **out);
 /* What a document calls its machine; fallback where it does not, or where it is a capture. */
 const char *store_name(const json_t *document, const char *fallback);
 /* The machine of that document; fallback where it has no name. NULL and *e: too many. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A fleet as JSON. Keys and meanings are API: schemas/fleet.json holds them. */
-#include "render/json_value.h"
+#include "base/json.h"
 #include "many/fleet/fleet.h"
 
 #include <math.h>
 
-#include "base/stamp.h"
+#include "base/clock.h"
 
 /* Names of files may hold any bytes. */
 static json_t *hosts_json(const struct fleet_machine *const *m, size_t n)

@@ -3,7 +3,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "measure/bench/bands.h"
+#include "measure/bench/bench.h"
 
 /* Whether the row is about the hardware that this case runs on. */
 static bool bench_bands_is_of(const struct band *b, const struct machine *m, const char *hardware,

@@ -8,13 +8,33 @@
 #define BENCH_BENCH_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "base/err.h"
 #include "base/idset.h"
-#include "measure/bench/histogram.h"
-#include "measure/bench/record.h"
+#include "knowledge/bands.h"
 #include "machine/host/host.h"
 #include "machine/model/machine.h"
+#include "measure/bench/record.h"
+
+/*
+ * Counts of observations in buckets that grow with the value: 64 a power of two, so that a
+ * percentile is off by at most 1/128 of itself. Fixed size, no allocation while measuring.
+ */
+
+enum { HISTOGRAM_SUB = 64, HISTOGRAM_POWERS = 48 };
+
+struct histogram {
+	unsigned long long count[HISTOGRAM_POWERS * HISTOGRAM_SUB];
+	unsigned long long n;
+	double max;
+};
+
+/* Values below 0, and NaN, count as 0, those beyond 2^47 in the last bucket; max stays exact. */
+void histogram_add(struct histogram *h, double value);
+/* The smallest bucket's middle below or in which p of all observations lie; never above max. n >= 1
+ */
+double histogram_quantile(const struct histogram *h, double p);
 
 struct collective_shared;
 struct gpu_preinit;
@@ -179,5 +199,44 @@ void frame_run_all(struct frame *f, const struct bench *const *list, size_t n, s
 void record_fingerprint(struct arena *a, struct host *h, const struct machine *m, struct record *r);
 /* CPUs that this process may use. */
 struct idset bench_allowed(struct arena *a);
+
+/* Threads that stand ready, each on a CPU of its own, and do a piece of work at the same time. */
+
+struct workers;
+
+/* One thread a CPU of cpus, pinned to it; all of them wait. -errno and *e. */
+int workers_start(const struct idset *cpus, struct workers **out, struct err *e);
+size_t workers_count(const struct workers *w);
+/*
+ * work(ctx, i) on every worker i at once; returns when all are done. The seconds between the first
+ * that began and the last that ended.
+ */
+double workers_run(struct workers *w, void (*work)(void *ctx, size_t i), void *ctx);
+void workers_end(struct workers *w);
+
+/*
+ * What is usual for known hardware: measured by somebody on a healthy machine, with source and
+ * date. A band is no limit: what lies above is good news, what lies below is a reason to look.
+ */
+
+/*
+ * The band of one figure. whole: all of the machine's CPUs may be used. hardware: as in bench_case.
+ * A processor's or platform's band does not count in a virtual machine, which has a part of it; a
+ * GPU's does. Sources live in a.
+ */
+struct record_band band_of(struct arena *a, const struct machine *m, bool whole,
+			   const char *hardware, const char *bench, const char *name,
+			   const struct record_series *figure);
+
+/* What the hardware could do at best: data sheets, and what facts tell. */
+
+/* GB/s of so many sockets' memory, a node's part of one too. Unknown in a virtual machine, which
+ * does not tell its memory. */
+struct bench_limit limit_memory(const struct bench_env *env, double sockets);
+/* Of how many sockets these CPUs use the memory, each CPU that of its own node; node >= 0: that
+ * node's alone. 0: a node without CPUs, whose memory is of another kind. */
+double limit_sockets(const struct machine *m, const struct idset *cpus, int node);
+/* MHz: the highest frequency that the kernel tells for any of these CPUs. */
+struct bench_limit limit_frequency(const struct bench_env *env, const struct idset *cpus);
 
 #endif

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/stamp.h"
+#include "base/clock.h"
 #include "measure/bench/bench_json.h"
 #include "look/settings/findings.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 static json_t *total(double v)
 {

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "base/err.h"
-#include "measure/bench/compare.h"
+#include "measure/bench/record.h"
 #include "machine/model/machine.h"
 
 /* Schema gputune.bench/1, with every sample. The caller owns the reference. */

@@ -15,7 +15,6 @@
 #include "measure/bench/collective.h"
 #include "base/text.h"
 #include "measure/bench/bench.h"
-#include "base/clock.h"
 
 /* Never more in a row than a stream takes at once: queueing would wait for the GPU. */
 enum { TIMES_MAX = 200, VARIANT_MAX = 512, TRIAL = 200, TRIALS = 3 };

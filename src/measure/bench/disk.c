@@ -15,7 +15,6 @@
 
 #include "measure/bench/bench.h"
 #include "base/clock.h"
-#include "measure/bench/disk_queue.h"
 
 /* --- one case at work ---------------------------------------------------------------------------
  * Keeps so many requests under way, counts, times and checks what comes back. The clock is read

@@ -324,23 +324,9 @@ void page_cache_drop(int fd)
 	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
-double page_cache_empty(int fd, uint64_t bytes)
-{
-	static const struct timespec nap = { 0, 20 * 1000000 };
-	double left = 1;
-
-	for (int i = 0; i < TRIES && left > PAGE_CACHE_COLD; i++) {
-		if (i)
-			nanosleep(&nap, NULL);
-		page_cache_drop(fd);
-		left = page_cache_share(fd, bytes);
-	}
-	/* The look itself has read some. */
-	page_cache_drop(fd);
-	return left;
-}
-
-double page_cache_share(int fd, uint64_t bytes)
+/* Share of the file's pages that are in the page cache, by a look at some of them that may itself
+ * read those; negative: cannot be seen. */
+static double page_cache_share(int fd, uint64_t bytes)
 {
 	uint64_t pages = bytes / DISK_PAGE;
 	unsigned there = 0, looks = pages < LOOKS ? (unsigned)pages : LOOKS;
@@ -361,6 +347,22 @@ double page_cache_share(int fd, uint64_t bytes)
 	}
 	posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL);
 	return looks && !blind ? (double)there / looks : -1;
+}
+
+double page_cache_empty(int fd, uint64_t bytes)
+{
+	static const struct timespec nap = { 0, 20 * 1000000 };
+	double left = 1;
+
+	for (int i = 0; i < TRIES && left > PAGE_CACHE_COLD; i++) {
+		if (i)
+			nanosleep(&nap, NULL);
+		page_cache_drop(fd);
+		left = page_cache_share(fd, bytes);
+	}
+	/* The look itself has read some. */
+	page_cache_drop(fd);
+	return left;
 }
 
 /* Pages that describe themselves. Knows nothing of files. */

@@ -98,9 +98,6 @@ void page_cache_drop(int fd);
 /* Drops until no more than that is left: the kernel itself holds pages for moments. What is left,
  * as page_cache_share, after half a second at most. */
 double page_cache_empty(int fd, uint64_t bytes);
-/* Share of the file's pages that are in the page cache, by a look at some of them that may itself
- * read those; negative: cannot be seen. */
-double page_cache_share(int fd, uint64_t bytes);
 
 /* The calling thread, and those it starts, on some CPUs for a while. */
 

@@ -12,7 +12,7 @@
 
 #include <linux/magic.h>
 
-#include "base/path.h"
+#include "base/text.h"
 
 enum { DEPTH = 6 };
 

@@ -6,8 +6,25 @@
 #ifndef BENCH_DISK_QUEUE_H
 #define BENCH_DISK_QUEUE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/err.h"
 #include "measure/bench/disk_file.h"
-#include "measure/bench/uring.h"
+
+/*
+ * io_uring: one file, reads and writes of buffers that may be registered, one thread. By liburing,
+ * which is opened with the first ring.
+ */
+
+struct uring;
+
+struct uring_done {
+	unsigned slot;
+	int result; /* bytes, or -errno */
+};
 
 struct disk_queue_ask {
 	int fd;

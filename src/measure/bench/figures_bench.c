@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/bench/figures_bench.h"
 #include "measure/bench/page_bench.h"
 #include "render/svg_shape.h"
 

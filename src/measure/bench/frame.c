@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/bench/bands.h"
 #include "base/clock.h"
 #include "measure/bench/bench.h"
 

@@ -15,7 +15,6 @@
 
 #include "base/clock.h"
 #include "measure/bench/bench.h"
-#include "measure/bench/workers.h"
 
 enum { TURNS_MAX = 100, NODES_MOST = 8, WAIT_S = 2 };
 

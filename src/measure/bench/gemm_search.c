@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "measure/bench/gemm_unit.h"
-#include "measure/bench/gemm_search.h"
+#include "measure/bench/gemm.h"
 
 enum { GEMM_VARIANTS = 4 };
 

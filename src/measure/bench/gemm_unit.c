@@ -132,6 +132,14 @@ int gemm_unit_make(struct gemm_unit *u, struct gpu_place *place, struct cublaslt
 	return r ? r : gemm_data_make(u, e);
 }
 
+static void gemm_data_end(struct gemm_unit *u)
+{
+	free(u->values_a);
+	free(u->values_b);
+	free(u->values_scale);
+	u->values_a = u->values_b = u->values_scale = NULL;
+}
+
 void gemm_unit_end(struct gemm_unit *u)
 {
 	struct cuda_gpu *g = u->gpu;
@@ -164,6 +172,20 @@ void gemm_unit_end(struct gemm_unit *u)
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
+
+static struct cusparselt_buffers buffers(const struct gemm_unit *u)
+{
+	return (struct cusparselt_buffers){ u->packed, u->b, u->d, u->workspace,
+					    u->workspace_bytes };
+}
+
+/* Queues one. */
+static int gemm_sparse_multiply(struct gemm_unit *u, struct err *e)
+{
+	const struct cusparselt_buffers at = buffers(u);
+
+	return cusparselt_multiply(u->sparse, &at, u->stream, e);
+}
 
 static int multiply(struct gemm_unit *u, struct err *e)
 {
@@ -397,14 +419,6 @@ int gemm_data_make(struct gemm_unit *u, struct err *e)
 	return r;
 }
 
-void gemm_data_end(struct gemm_unit *u)
-{
-	free(u->values_a);
-	free(u->values_b);
-	free(u->values_scale);
-	u->values_a = u->values_b = u->values_scale = NULL;
-}
-
 /*
  * Products with a sparse matrix: its zeros checked by the library too, taken out, and the algorithm
  * that the library's own search finds. Its algorithms are not tried by number as those of dense
@@ -420,19 +434,6 @@ static int sparse_type_of(enum gemm_code c)
 	       : c == CODE_E4M3 ? CUDA_R_8F_E4M3
 	       : c == CODE_I8	? CUDA_R_8I
 				: CUDA_R_32I;
-}
-
-static struct cusparselt_buffers buffers(const struct gemm_unit *u)
-{
-	return (struct cusparselt_buffers){ u->packed, u->b, u->d, u->workspace,
-					    u->workspace_bytes };
-}
-
-int gemm_sparse_multiply(struct gemm_unit *u, struct err *e)
-{
-	const struct cusparselt_buffers at = buffers(u);
-
-	return cusparselt_multiply(u->sparse, &at, u->stream, e);
 }
 
 /* The library must find the zeros too, and must miss them in B, which has none. */

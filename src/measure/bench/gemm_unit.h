@@ -113,13 +113,10 @@ enum {
 
 /* Fills A, B and their scales; a sparse A has its zeros then, and they are counted. */
 int gemm_data_make(struct gemm_unit *u, struct err *e);
-void gemm_data_end(struct gemm_unit *u);
 
 /* gemm_unit_glance and gemm_unit_choose of a sparse product. */
 int gemm_sparse_glance(struct gemm_unit *u, double for_s, double *seconds, struct err *e);
 int gemm_sparse_choose(struct gemm_unit *u, struct gemm_choice *known, struct err *e);
-/* Queues one. */
-int gemm_sparse_multiply(struct gemm_unit *u, struct err *e);
 
 /*
  * Our own small kernels around matrix products, as PTX that every driver since CUDA 10.1 compiles:

@@ -347,7 +347,7 @@ static int put(struct gpu_place *p, struct cuda_stream *s, cuda_address to, cons
 }
 
 /* One comparison under way. */
-struct compare {
+struct comparison {
 	struct gpu_place *p;
 	struct gpu_timer *t;
 	struct cuda_stream *s;
@@ -357,7 +357,7 @@ struct compare {
 };
 
 /* found[0]: how many words are wrong, found[1]: the first. */
-static int gpu_common_compare(struct compare *c, uint64_t found[2], struct err *e)
+static int gpu_common_compare(struct comparison *c, uint64_t found[2], struct err *e)
 {
 	static const uint64_t none[2] = { 0, UINT64_MAX };
 	struct gpu_tools *tools = &c->p->tools;
@@ -377,7 +377,7 @@ static int gpu_common_compare(struct compare *c, uint64_t found[2], struct err *
 }
 
 /* Turns one bit in the middle, looks whether it is found, and turns it back. */
-static int gpu_common_prove(struct compare *c, struct err *e)
+static int gpu_common_prove(struct comparison *c, struct err *e)
 {
 	uint64_t at = c->n / 2, found[2] = { 0 }, word = 0, turned;
 	cuda_address address = c->at + at * 8;
@@ -397,8 +397,8 @@ static int gpu_common_prove(struct compare *c, struct err *e)
 int gpu_verify(struct gpu_place *p, struct gpu_timer *t, enum gpu_check how, cuda_address at,
 	       size_t bytes, struct gpu_data d, uint64_t second, const char *what, struct err *e)
 {
-	struct compare c = { p,		t,	first_stream(t, p), how,      at,    0,
-			     bytes / 8, d.seed, and_of(d),	    or_of(d), second };
+	struct comparison c = { p,	   t,	   first_stream(t, p), how,	 at,	0,
+				bytes / 8, d.seed, and_of(d),	       or_of(d), second };
 	uint64_t found[2] = { 0 };
 	int r = cuda_use(p->gpu, e);
 

@@ -7,7 +7,7 @@
 #define BENCH_GPU_COMMON_H
 
 #include "measure/bench/bench.h"
-#include "machine/cuda/gate.h"
+#include "machine/cuda/driver.h"
 #include "machine/cuda/guard.h"
 #include "machine/cuda/kernels.h"
 

@@ -9,11 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/bench/bands.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/memory_bandwidth.h"
 #include "measure/bench/memory_latency.h"
-#include "measure/bench/workers.h"
 
 struct bandwidth_arg {
 	enum memory_op op;
@@ -87,6 +85,12 @@ static void memory_bandwidth_pass(void *ctx, size_t i)
 		default:
 			s->kernel->triad(s->a + from, s->b + from, s->c + from, n);
 		}
+}
+
+static bool memory_kernel_has(const struct memory_kernel *k, enum memory_op op)
+{
+	return (op == MEMORY_READ && k->read) || (op == MEMORY_WRITE && k->write) ||
+	       (op == MEMORY_COPY && k->copy) || (op == MEMORY_TRIAD && k->triad);
 }
 
 /* Tries all kernels, keeps the fastest, and how many passes make a sample. */
@@ -188,6 +192,15 @@ static int bandwidth_setup(const struct bench_env *env, const struct bench_case 
 	return 0;
 }
 
+/* Bytes read and written per element as the program sees them; what a cache reads before a write
+ * is not counted. */
+static size_t memory_op_bytes(enum memory_op op)
+{
+	static const size_t bytes[] = { 8, 8, 16, 24 };
+
+	return bytes[op];
+}
+
 static int bandwidth_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct bandwidth *s = state;
@@ -231,6 +244,13 @@ static int bandwidth_verify(void *state, struct err *e)
 }
 
 /* --- cases ------------------------------------------------------------------------------------ */
+
+static const char *memory_op_name(enum memory_op op)
+{
+	static const char *const names[] = { "read", "write", "copy", "triad" };
+
+	return names[op];
+}
 
 static void memory_bandwidth_add(const struct bench_env *env, struct bench_cases *out,
 				 enum memory_op op, const char *suffix, struct idset cpus, int node)
@@ -360,26 +380,6 @@ const struct bench bench_memory_bandwidth = {
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
-
-const char *memory_op_name(enum memory_op op)
-{
-	static const char *const names[] = { "read", "write", "copy", "triad" };
-
-	return names[op];
-}
-
-size_t memory_op_bytes(enum memory_op op)
-{
-	static const size_t bytes[] = { 8, 8, 16, 24 };
-
-	return bytes[op];
-}
-
-bool memory_kernel_has(const struct memory_kernel *k, enum memory_op op)
-{
-	return (op == MEMORY_READ && k->read) || (op == MEMORY_WRITE && k->write) ||
-	       (op == MEMORY_COPY && k->copy) || (op == MEMORY_TRIAD && k->triad);
-}
 
 #if defined(__x86_64__)
 

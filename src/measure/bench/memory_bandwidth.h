@@ -30,10 +30,4 @@ struct memory_kernel {
 extern const struct memory_kernel memory_kernels[];
 extern const size_t memory_kernel_count;
 
-const char *memory_op_name(enum memory_op op);
-/* Bytes read and written per element as the program sees them; what a cache reads before a write
- * is not counted. */
-size_t memory_op_bytes(enum memory_op op);
-bool memory_kernel_has(const struct memory_kernel *k, enum memory_op op);
-
 #endif

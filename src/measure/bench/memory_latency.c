@@ -13,9 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "measure/bench/bench.h"
 #include "measure/bench/memory_latency.h"
-#include "measure/bench/workers.h"
 
 enum { LINE = 64 };
 
@@ -95,6 +93,27 @@ static void chase_teardown(void *state)
 	memory_unmap(s->lines, s->n * sizeof(*s->lines));
 }
 
+/* Share of p that lies on huge pages right now, 0 to 1; negative when that cannot be seen. */
+static double memory_huge_share(const void *p, size_t bytes)
+{
+	unsigned long lo, hi, kb, at = (unsigned long)(uintptr_t)p;
+	FILE *f = fopen("/proc/self/smaps", "re");
+	bool inside = false;
+	double huge = -1;
+	char line[512];
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &lo, &hi) == 2)
+			inside = lo <= at && at < hi;
+		else if (inside && sscanf(line, "AnonHugePages: %lu kB", &kb) == 1)
+			huge = (double)kb * 1024 / (double)bytes;
+	}
+	fclose(f);
+	return huge > 1 ? 1 : huge;
+}
+
 static int chase_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		       const char **variant, struct err *e)
 {
@@ -162,6 +181,16 @@ static const char *size_name(struct arena *a, size_t bytes)
 {
 	return bytes >> 20 ? arena_printf(a, "%zuMiB", bytes >> 20)
 			   : arena_printf(a, "%zuKiB", bytes >> 10);
+}
+
+static long long memory_cache_largest(const struct machine *m)
+{
+	long long most = 0;
+
+	LIST_FOR_EACH (const struct cpu_cache, c, &m->cpu.caches)
+		if (fact_or(&c->size_bytes, 0) > most)
+			most = fact_or(&c->size_bytes, 0);
+	return most;
 }
 
 static void chase_cases(const struct bench_env *env, struct bench_cases *out)
@@ -278,26 +307,6 @@ void memory_unmap(void *p, size_t bytes)
 		munmap(p, bytes);
 }
 
-double memory_huge_share(const void *p, size_t bytes)
-{
-	unsigned long lo, hi, kb, at = (unsigned long)(uintptr_t)p;
-	FILE *f = fopen("/proc/self/smaps", "re");
-	bool inside = false;
-	double huge = -1;
-	char line[512];
-
-	if (!f)
-		return -1;
-	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%lx-%lx ", &lo, &hi) == 2)
-			inside = lo <= at && at < hi;
-		else if (inside && sscanf(line, "AnonHugePages: %lu kB", &kb) == 1)
-			huge = (double)kb * 1024 / (double)bytes;
-	}
-	fclose(f);
-	return huge > 1 ? 1 : huge;
-}
-
 static unsigned last_level(const struct machine *m)
 {
 	unsigned level = 0;
@@ -317,14 +326,4 @@ long long memory_cache_total(const struct machine *m)
 		if (c->level == level)
 			sum += fact_or(&c->size_bytes, 0) * fact_or(&c->count, 1);
 	return sum;
-}
-
-long long memory_cache_largest(const struct machine *m)
-{
-	long long most = 0;
-
-	LIST_FOR_EACH (const struct cpu_cache, c, &m->cpu.caches)
-		if (fact_or(&c->size_bytes, 0) > most)
-			most = fact_or(&c->size_bytes, 0);
-	return most;
 }

@@ -13,10 +13,7 @@ enum memory_pages { PAGES_SMALL, PAGES_HUGE };
  */
 int memory_map(size_t bytes, enum memory_pages pages, int node, void **out, struct err *e);
 void memory_unmap(void *p, size_t bytes);
-/* Share of p that lies on huge pages right now, 0 to 1; negative when that cannot be seen. */
-double memory_huge_share(const void *p, size_t bytes);
 /* Bytes of all last-level caches together, and of one; 0: not known. */
 long long memory_cache_total(const struct machine *m);
-long long memory_cache_largest(const struct machine *m);
 
 #endif

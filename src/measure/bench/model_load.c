@@ -21,7 +21,6 @@
 #include "measure/bench/disk_queue.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/memory_latency.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "machine/host/folder.h"
 
@@ -195,6 +194,29 @@ static void teardown(void *state)
 	pin_back(l->cpus_before);
 }
 
+/* The same, and looks whether it did: -EBUSY and *e where it keeps more than a little. *seen: the
+ * kernel told. */
+static int load_make_cold(const struct load_set *set, bool *seen, struct err *e)
+{
+	double left = 0;
+
+	*seen = true;
+	for (size_t i = 0; i < set->n; i++) {
+		const struct load_file *f = &set->files[i];
+		double share = page_cache_empty(f->fd, f->bytes);
+
+		*seen = *seen && share >= 0;
+		left += fmax(share, 0) * (double)f->bytes;
+	}
+	left /= (double)set->bytes;
+	if (left > PAGE_CACHE_COLD)
+		return err_set(e, -EBUSY,
+			       "%.0f %% of the files stay in the page cache: another program uses "
+			       "them",
+			       100 * left);
+	return 0;
+}
+
 static int model_load_prepare(struct load *l, struct err *e)
 {
 	struct shared *s = l->arg->shared;
@@ -245,6 +267,13 @@ static int setup(const struct bench_env *env, const struct bench_case *c, void *
 					    "load; the kernel does not tell whether it did",
 				disk_place_settings(env->a, &arg->shared->place));
 	return 0;
+}
+
+/* The page cache forgets these files, as far as nobody else holds them. */
+static void load_forget(const struct load_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		page_cache_drop(set->files[i].fd);
 }
 
 /* --- a sample --------------------------------------------------------------------------------- */
@@ -562,33 +591,6 @@ int load_same(const struct load_set *set, struct err *e)
 		if (fstat(set->files[i].fd, &st) || (uint64_t)st.st_size != set->files[i].size)
 			return err_set(e, -ESTALE, "%.200s was changed while it was measured",
 				       set->files[i].name);
-	return 0;
-}
-
-void load_forget(const struct load_set *set)
-{
-	for (size_t i = 0; i < set->n; i++)
-		page_cache_drop(set->files[i].fd);
-}
-
-int load_make_cold(const struct load_set *set, bool *seen, struct err *e)
-{
-	double left = 0;
-
-	*seen = true;
-	for (size_t i = 0; i < set->n; i++) {
-		const struct load_file *f = &set->files[i];
-		double share = page_cache_empty(f->fd, f->bytes);
-
-		*seen = *seen && share >= 0;
-		left += fmax(share, 0) * (double)f->bytes;
-	}
-	left /= (double)set->bytes;
-	if (left > PAGE_CACHE_COLD)
-		return err_set(e, -EBUSY,
-			       "%.0f %% of the files stay in the page cache: another program uses "
-			       "them",
-			       100 * left);
 	return 0;
 }
 

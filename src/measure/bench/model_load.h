@@ -3,8 +3,10 @@
 #ifndef BENCH_MODEL_LOAD_H
 #define BENCH_MODEL_LOAD_H
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -51,11 +53,6 @@ void load_close(struct load_set *set);
 /* All still as large as they were. -errno and *e. */
 int load_same(const struct load_set *set, struct err *e);
 
-/* The page cache forgets these files, as far as nobody else holds them. */
-void load_forget(const struct load_set *set);
-/* The same, and looks whether it did: -EBUSY and *e where it keeps more than a little. *seen: the
- * kernel told. */
-int load_make_cold(const struct load_set *set, bool *seen, struct err *e);
 /* Past the page cache from now on, or through it again. */
 void load_direct(const struct load_set *set, bool on);
 
@@ -80,5 +77,25 @@ struct load_result {
 int load_run(const struct load_job *job, struct load_result *out, struct err *e);
 /* MADV_POPULATE_READ is known to the kernel. */
 bool load_can_populate(void);
+
+/*
+ * A mapped file that somebody cuts while it is read: touching what is gone sends SIGBUS, which
+ * would end the program. Between begin and end this thread reads zeros there instead, and is told.
+ */
+
+struct map_guard_ctx;
+
+struct map_guard {
+	struct map_guard_ctx *ctx;
+	struct sigaction action; /* as it was */
+	stack_t stack;
+};
+
+/* n bytes at p, mapped readable. One guard at a time in a program; 0 or -errno. */
+int map_guard_begin(struct map_guard *g, void *p, size_t n);
+/* Whether something was gone; from the first such page on all is zeros then. */
+bool map_guard_lost(const struct map_guard *g);
+/* Before munmap. */
+void map_guard_end(struct map_guard *g);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "measure/bench/page_bench.h"
 #include "render/figure.h"
-#include "measure/bench/figures_bench.h"
 #include "render/chart.h"
 #include "base/text.h"
 

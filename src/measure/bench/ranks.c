@@ -12,7 +12,7 @@
 #include "measure/bench/ranks.h"
 #include "base/text.h"
 #include "base/clock.h"
-#include "base/reap.h"
+#include "machine/host/command.h"
 
 /* Names of variables; NULL: it has none. */
 struct launcher {

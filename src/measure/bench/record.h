@@ -8,7 +8,9 @@
 #define BENCH_RECORD_H
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/stat.h"
+#include "machine/host/host.h"
 
 enum bench_better { BENCH_HIGHER, BENCH_LOWER };
 
@@ -173,5 +175,59 @@ const char *record_place_name(enum record_place p);
 bool record_busy(const struct record_conditions *c);
 /* 16 hexadecimal digits of a 64-bit hash (FNV-1a). */
 const char *record_digest(struct arena *a, const struct record_pair *pairs, size_t n);
+
+/* Results that are kept: one file each in a folder, by ids that sort by time. */
+
+#define BENCH_STATE "/var/lib/gputune"
+enum { BENCH_FILE_MAX = 256 << 20 };
+
+/* "20261121-045000-memory-bandwidth": free in that state folder at this moment. */
+const char *store_new_id(struct arena *a, struct host *h, const char *state, long long time_s,
+			 const char *what);
+/* Only letters, digits, '-', '_', '.' and no leading dot: what may become a file's name. */
+bool store_id_valid(const char *id);
+const char *store_path(struct arena *a, const char *state, const char *id);
+/* Makes the folders when they are missing. -errno and *e. */
+int store_put(struct host *h, const char *state, const char *id, const char *json, struct err *e);
+int store_get(struct arena *a, struct host *h, const char *state, const char *id, char **json,
+	      struct err *e);
+/* Ids, oldest first; a missing folder has none. */
+int store_list(struct arena *a, struct host *h, const char *state, char ***ids, size_t *n,
+	       struct err *e);
+
+/* Two records against each other: which figures differ, by how much, and how sure that is. */
+
+enum compare_verdict { COMPARE_BETTER, COMPARE_WORSE, COMPARE_SAME, COMPARE_CANNOT };
+
+struct compare_row {
+	const char *bench, *name, *figure;
+	const char *unit_text;
+	enum bench_better better;
+	double a, b; /* medians; only where has_medians */
+	bool has_medians;
+	struct stat_ratio ratio; /* b over a; only where the verdict is not COMPARE_CANNOT */
+	enum compare_verdict verdict;
+	const char *reason;
+};
+
+struct compare {
+	const struct record *a, *b;
+	struct compare_row *rows;
+	size_t n;
+	size_t count[4];      /* by verdict */
+	const char *cannot;   /* nothing compares, and why; NULL otherwise */
+	const char **differs; /* what else is not the same: kernel, settings; sentences */
+	size_t n_differs;
+	double threshold; /* the least difference that counts */
+};
+
+/* Figures below this difference are called the same even when it is certain. */
+#define COMPARE_THRESHOLD 0.01
+#define COMPARE_LEVEL 0.99
+
+/* Needs summaries. */
+void compare_records(struct arena *a, const struct record *x, const struct record *y,
+		     struct compare *out);
+const char *compare_verdict_name(enum compare_verdict v);
 
 #endif

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "measure/bench/bench.h"
-#include "measure/bench/workers.h"
 #include "base/text.h"
 #include "base/err.h"
 

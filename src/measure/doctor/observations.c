@@ -10,24 +10,25 @@
 
 enum { SMALL_FILE = 64 << 10 };
 
-struct fact_int sign_int(long long v, const char *from)
+static struct fact_int sign_int(long long v, const char *from)
 {
 	return (struct fact_int){ .f = { .seen = SEEN_OK, .dir = "", .leaf = from }, .v = v };
 }
 
-struct fact_str sign_text(const char *v, const char *from)
+static struct fact_str sign_text(const char *v, const char *from)
 {
 	return (struct fact_str){ .f = { .seen = SEEN_OK, .dir = "", .leaf = from }, .v = v };
 }
 
-struct fact_int sign_unseen(int r, const char *from)
+static struct fact_int sign_unseen(int r, const char *from)
 {
 	return (struct fact_int){
 		.f = { .seen = seen_from_errno(r), .err = -r, .dir = "", .leaf = from }
 	};
 }
 
-struct fact_int sign_file(struct arena *a, struct host *h, const char *path)
+/* The whole file as a number. from: path. */
+static struct fact_int sign_file(struct arena *a, struct host *h, const char *path)
 {
 	char line[64];
 	long long v;

@@ -85,10 +85,5 @@ void observations_read_vars(struct arena *a, struct host *h, const struct machin
 /* Fills ports and links. */
 void observations_read_links(struct arena *a, struct host *h, const struct machine *m,
 			     struct observations *out);
-/* The whole file as a number. from: path. */
-struct fact_int sign_file(struct arena *a, struct host *h, const char *path);
-struct fact_int sign_int(long long v, const char *from);
-struct fact_str sign_text(const char *v, const char *from);
-struct fact_int sign_unseen(int r, const char *from);
 
 #endif

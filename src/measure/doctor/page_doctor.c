@@ -9,7 +9,7 @@
 #include "measure/doctor/page_doctor.h"
 #include "base/text.h"
 #include "look/settings/findings.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 struct doctor_count doctor_count(const struct doctor_view *v)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "measure/bench/compare.h"
+#include "measure/bench/record.h"
 #include "measure/doctor/doctor.h"
 
 const char *remeasured_name(enum remeasured r)

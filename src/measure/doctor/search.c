@@ -9,6 +9,16 @@
 
 #include "base/text.h"
 #include "measure/doctor/doctor.h"
+#include "measure/doctor/rule.h"
+
+/* The tables in the order in which a person would look: the GPU first, the cluster last. */
+
+const struct diagnosis_table *const diagnosis_tables[] = {
+	&diagnoses_gpu, &diagnoses_gpu_work, &diagnoses_memory, &diagnoses_memory_pages,
+	&diagnoses_cpu, &diagnoses_disk,     &diagnoses_system, &diagnoses_nic,
+	&diagnoses_net, &diagnoses_rdma,     &diagnoses_nccl,
+};
+const size_t diagnosis_table_count = sizeof(diagnosis_tables) / sizeof(diagnosis_tables[0]);
 
 enum { WORD_MAX = 48, NEAR = 4 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which tests there are, and running them one after the other. */
-#include "measure/doctor/test.h"
-#include "measure/bench/net/link.h"
+#include "measure/doctor/doctor.h"
+#include "measure/bench/net/socket.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>

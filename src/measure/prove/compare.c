@@ -5,6 +5,25 @@
 #include <string.h>
 
 #include "measure/prove/engine.h"
+#include "measure/prove/proof.h"
+
+/* Words of a proof. */
+
+const char *proof_part_name(enum proof_part p)
+{
+	static const char *const names[] = { "warm-up", "same", "pairs", "screen", "confirm" };
+
+	return names[p];
+}
+
+const char *proof_percent(struct arena *a, double ratio)
+{
+	double percent = (ratio - 1) * 100;
+
+	if (!isfinite(ratio))
+		return "unbounded";
+	return arena_printf(a, fabs(percent) < 10 ? "%+.1f %%" : "%+.0f %%", percent);
+}
 
 /* The other figures, when there are pairs enough for them. */
 static bool judge_guards(struct prove_engine *g, struct compared *c)

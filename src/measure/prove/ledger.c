@@ -11,8 +11,7 @@
 #include "base/text.h"
 #include "measure/bench/bench.h"
 #include "machine/write/write.h"
-#include "base/stamp.h"
-#include "base/utf8.h"
+#include "base/clock.h"
 
 /* --- which machine ---------------------------------------------------------------------------- */
 static const char *pair_value(const struct record *r, const char *name)

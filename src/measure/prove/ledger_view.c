@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/stamp.h"
+#include "base/clock.h"
 
 static bool can_be_proven(const struct setting *s)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "measure/prove/engine.h"
-#include "measure/prove/order.h"
+#include "measure/prove/rule.h"
 #include "machine/knob/io.h"
 #include "measure/prove/screen.h"
 

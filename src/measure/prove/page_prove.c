@@ -5,7 +5,7 @@
 
 #include "measure/prove/page_prove.h"
 #include "look/settings/findings.h"
-#include "render/json_value.h"
+#include "base/json.h"
 #include "measure/prove/proof.h"
 
 /* Proofs as charts: after over before, with the interval that decided. */

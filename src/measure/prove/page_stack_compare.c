@@ -4,7 +4,7 @@
 
 #include "measure/prove/page_stack_compare.h"
 #include "measure/prove/proof.h"
-#include "render/json_value.h"
+#include "base/json.h"
 #include "look/stack/page_stack.h"
 
 /* The median of a side's windows; NAN without any. */

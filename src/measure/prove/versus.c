@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "measure/prove/order.h"
+#include "measure/prove/rule.h"
 
 static double now(const struct versus *v)
 {

@@ -58,13 +58,13 @@ int window_command(struct arena *a, const struct workload *w, struct window *out
 
 void window_close(struct window *w);
 
-/* --- words.c ---------------------------------------------------------------------------------- */
+/* --- workload.c ------------------------------------------------------------------------------- */
 enum { WORDS_MAX = 1024 };
 /* Quotes and backslashes as a shell reads them; what a shell would expand or redirect is refused
  * (-EINVAL and *e) rather than passed on. NULL-terminated. */
 int words_split(struct arena *a, const char *line, char ***argv, struct err *e);
 
-/* --- metric.c --------------------------------------------------------------------------------- */
+/* --- workload.c ------------------------------------------------------------------------------- */
 struct metric;
 
 /* -EINVAL and *e: it is none. */

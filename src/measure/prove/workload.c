@@ -1,11 +1,364 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A window that is one run of the user's own program. */
+#include <ctype.h>
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
+#include <regex.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "machine/host/command.h"
 #include "measure/prove/window.h"
+
+/* Finding the one number in what a workload printed. */
+
+enum { STEPS_MAX = 32, TEXT_LENGTH = 80, PATTERN_MAX = 2000 };
+
+struct step {
+	const char *key; /* NULL: an index */
+	size_t index;
+};
+
+struct metric {
+	enum { METRIC_WALL, METRIC_JSON, METRIC_PATTERN } kind;
+	const char *text;
+	struct step steps[STEPS_MAX];
+	size_t n_steps;
+	regex_t pattern;
+};
+
+/* --- json:.a.b[0] ----------------------------------------------------------------------------- */
+
+static bool index_step(const char **at, struct step *out)
+{
+	char *end;
+	unsigned long n;
+
+	if (!isdigit((unsigned char)(*at)[1]))
+		return false;
+	n = strtoul(*at + 1, &end, 10);
+	if (*end != ']' || n > 1000000)
+		return false;
+	out->index = n;
+	*at = end + 1;
+	return true;
+}
+
+static int parse_path(struct arena *a, struct metric *m, const char *path, struct err *e)
+{
+	const char *at = path;
+
+	while (*at) {
+		struct step *s = &m->steps[m->n_steps];
+		size_t n;
+
+		if (m->n_steps++ == STEPS_MAX)
+			return err_set(e, -EINVAL, "json:%s: more than %d steps", path, STEPS_MAX);
+		*s = (struct step){ 0 };
+		if (*at == '[') {
+			if (!index_step(&at, s))
+				return err_set(e, -EINVAL, "json:%s: [ needs a number and ]", path);
+			continue;
+		}
+		at += *at == '.';
+		n = strcspn(at, ".[");
+		if (!n)
+			return err_set(e, -EINVAL, "json:%s: a key is missing", path);
+		s->key = arena_strndup(a, at, n);
+		at += n;
+	}
+	return m->n_steps ? 0 : err_set(e, -EINVAL, "json: needs a path: json:.a.b[0]");
+}
+
+/* Programs print lines before their JSON: the first place from which the rest is one. */
+static json_t *find_json(const char *output)
+{
+	for (const char *at = output; (at = strpbrk(at, "{[")) != NULL; at++) {
+		json_t *j = at == output || at[-1] == '\n'
+				    ? json_loads(at, JSON_DISABLE_EOF_CHECK, NULL)
+				    : NULL;
+
+		if (j)
+			return j;
+	}
+	return NULL;
+}
+
+static int metric_from_json(const struct metric *m, const char *output, double *out, struct err *e)
+{
+	json_t *top = find_json(output);
+	const json_t *j = top;
+	int r = 0;
+
+	if (!top)
+		return err_set(e, -ENODATA, "the workload printed no JSON");
+	for (size_t i = 0; j && i < m->n_steps; i++)
+		j = m->steps[i].key ? json_object_get(j, m->steps[i].key)
+				    : json_array_get(j, m->steps[i].index);
+	if (json_is_number(j))
+		*out = json_number_value(j);
+	else
+		r = err_set(e, -ENODATA, "%s: the workload's JSON has no number there", m->text);
+	json_decref(top);
+	return r;
+}
+
+/* --- a pattern -------------------------------------------------------------------------------- */
+
+/* The character behind a bracket expression; a ] that comes first in it is one of its own. */
+static const char *behind_bracket(const char *s)
+{
+	s += 1 + (s[1] == '^');
+	s += *s == ']';
+	while (*s && *s != ']') {
+		const char *end =
+			*s == '[' && strchr(".:=", s[1]) && s[1] ? strchr(s + 2, ']') : NULL;
+
+		s = end ? end + 1 : s + 1;
+	}
+	return s + (*s == ']');
+}
+
+/* How often a repeat writes out what stands before it; *s is put on its last character. */
+static double metric_copies(const char **s)
+{
+	double most = 1;
+
+	if (**s == '+')
+		return 2;
+	if (**s != '{')
+		return 1;
+	for (; **s && **s != '}'; ++*s)
+		if (isdigit((unsigned char)(*s)[0]) && !isdigit((unsigned char)(*s)[-1]))
+			most = fmax(most, strtod(*s, NULL));
+	*s -= !**s;
+	return most;
+}
+
+struct shape {
+	size_t groups;
+	bool stacked; /* what is repeated is repeated again */
+	double size;  /* characters, each repeat written out */
+};
+
+/* With one group nothing is nested deeper than once. */
+static struct shape metric_shape_of(const char *s)
+{
+	struct shape out = { 0 };
+	double within = 0, last = 0;
+	bool inside = false, repeated = false;
+
+	for (; *s && out.groups < 2; s++) {
+		double more = 1;
+
+		if (strchr("*?+{", *s)) {
+			out.stacked = out.stacked || repeated;
+			repeated = true;
+			more = last * (metric_copies(&s) - 1);
+			last += more;
+		} else if (*s == '(') {
+			out.groups++;
+			inside = true;
+			repeated = false;
+			last = 0;
+			continue;
+		} else if (*s == ')' && inside) {
+			inside = repeated = false;
+			last = more = 1 + within;
+		} else {
+			if (*s == '[')
+				s = behind_bracket(s) - 1;
+			else if (*s == '\\' && s[1])
+				s++;
+			repeated = false;
+			last = 1;
+		}
+		*(inside ? &within : &out.size) += more;
+	}
+	out.size += inside ? within : 0;
+	return out;
+}
+
+static int needs_a_group(const struct metric *m, struct err *e)
+{
+	err_set(e, -EINVAL, "\"%s\" needs exactly one group, the number", m->text);
+	err_hint(e, "for example: 'throughput: ([0-9.]+)'");
+	return -EINVAL;
+}
+
+/*
+ * Judged before it is compiled: the C library writes each repeat out, so that a short pattern of
+ * nested ones takes all memory, and of stacked ones all time.
+ */
+static int parse_pattern(struct metric *m, struct err *e)
+{
+	struct shape shape = metric_shape_of(m->text);
+	char why[TEXT_LENGTH];
+	int r;
+
+	if (shape.groups != 1)
+		return needs_a_group(m, e);
+	if (shape.stacked)
+		return err_set(e, -EINVAL, "\"%s\" repeats what is repeated already", m->text);
+	if (shape.size > PATTERN_MAX)
+		return err_set(e, -EINVAL, "\"%s\" repeats too much within what is repeated",
+			       m->text);
+	r = regcomp(&m->pattern, m->text, REG_EXTENDED | REG_NEWLINE);
+	if (r) {
+		regerror(r, &m->pattern, why, sizeof(why));
+		return err_set(e, -EINVAL, "\"%s\" is no regular expression: %s", m->text, why);
+	}
+	if (m->pattern.re_nsub == 1)
+		return 0;
+	regfree(&m->pattern);
+	return needs_a_group(m, e);
+}
+
+/* The last one: programs report as they go and say the result in the end. */
+static int from_pattern(const struct metric *m, const char *output, double *out, struct err *e)
+{
+	regmatch_t at[2], last = { .rm_so = -1 };
+	size_t from = 0;
+	char text[TEXT_LENGTH];
+	int flags = 0;
+
+	while (output[from] && regexec(&m->pattern, output + from, 2, at, flags) == 0) {
+		if (at[1].rm_so >= 0)
+			last = (regmatch_t){ (regoff_t)from + at[1].rm_so,
+					     (regoff_t)from + at[1].rm_eo };
+		from += (size_t)(at[0].rm_eo > 0 ? at[0].rm_eo : 1);
+		flags = from && output[from - 1] != '\n' ? REG_NOTBOL : 0;
+	}
+	if (last.rm_so < 0)
+		return err_set(e, -ENODATA, "nothing that the workload printed matches \"%s\"",
+			       m->text);
+	snprintf(text, sizeof(text), "%.*s", (int)(last.rm_eo - last.rm_so), output + last.rm_so);
+	if (parse_real(text + strspn(text, " \t"), out))
+		return err_set(e, -ENODATA, "\"%s\" matches \"%s\", which is no number", m->text,
+			       text);
+	return 0;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+int metric_parse(struct arena *a, const char *text, struct metric **out, struct err *e)
+{
+	struct metric *m = ARENA_NEW(a, struct metric);
+
+	m->text = arena_strdup(a, text);
+	*out = m;
+	if (strcmp(text, "wall") == 0) {
+		m->kind = METRIC_WALL;
+		return 0;
+	}
+	m->kind = str_starts(text, "json:") ? METRIC_JSON : METRIC_PATTERN;
+	return m->kind == METRIC_JSON ? parse_path(a, m, text + strlen("json:"), e)
+				      : parse_pattern(m, e);
+}
+
+bool metric_is_wall(const struct metric *m)
+{
+	return m->kind == METRIC_WALL;
+}
+
+int metric_find(const struct metric *m, const char *output, double *out, struct err *e)
+{
+	return m->kind == METRIC_JSON ? metric_from_json(m, output, out, e)
+				      : from_pattern(m, output, out, e);
+}
+
+void metric_free(struct metric *m)
+{
+	if (m && m->kind == METRIC_PATTERN)
+		regfree(&m->pattern);
+}
+
+/* A command line to words, as a shell splits it but without a shell. */
+
+/* What a shell would do something with, outside of quotes. */
+static const char special[] = "|&;<>()$`*?[]#~!{}";
+
+struct splitter {
+	const char *at;
+	struct text word;
+	bool in_word;
+	struct err *e;
+};
+
+static int prove_words_quoted(struct splitter *s, char quote)
+{
+	const char *from = s->at;
+
+	s->in_word = true;
+	for (; *s->at && *s->at != quote; s->at++) {
+		if (quote == '"' && (*s->at == '$' || *s->at == '`'))
+			return err_set(s->e, -EINVAL,
+				       "no shell runs the command: %c means nothing here", *s->at);
+		if (quote == '"' && *s->at == '\\' && s->at[1] && strchr("\"\\$`", s->at[1]))
+			s->at++;
+		text_addc(&s->word, *s->at);
+	}
+	if (!*s->at)
+		return err_set(s->e, -EINVAL, "the quote before \"%.40s\" is never closed", from);
+	s->at++;
+	return 0;
+}
+
+static int prove_words_one(struct splitter *s)
+{
+	char c = *s->at++;
+
+	if (c == '\'' || c == '"')
+		return prove_words_quoted(s, c);
+	if (c == '\\') {
+		if (!*s->at)
+			return err_set(s->e, -EINVAL, "the command ends with a backslash");
+		c = *s->at++;
+	} else if (strchr(special, c)) {
+		err_set(s->e, -EINVAL, "no shell runs the command: %c means nothing here", c);
+		err_hint(s->e,
+			 "quote it where it is meant as it is, or put the line into a script");
+		return -EINVAL;
+	}
+	s->in_word = true;
+	text_addc(&s->word, c);
+	return 0;
+}
+
+int words_split(struct arena *a, const char *line, char ***argv, struct err *e)
+{
+	struct splitter s = { .at = line, .e = e };
+	char **out = arena_array(a, WORDS_MAX + 1, sizeof(*out));
+	size_t n = 0;
+	int r = 0;
+
+	while (r == 0) {
+		bool blank = *s.at && strchr(" \t\n", *s.at);
+
+		if (s.in_word && (blank || !*s.at)) {
+			if (n == WORDS_MAX)
+				r = err_set(e, -EINVAL, "the command has more than %d words",
+					    WORDS_MAX);
+			else
+				out[n++] = arena_strdup(a, s.word.s ? s.word.s : "");
+			text_clear(&s.word);
+			s.in_word = false;
+		}
+		if (!*s.at)
+			break;
+		if (blank)
+			s.at++;
+		else if (r == 0)
+			r = prove_words_one(&s);
+	}
+	text_free(&s.word);
+	if (r == 0 && !n)
+		r = err_set(e, -EINVAL, "the command is empty");
+	*argv = out;
+	return r;
+}
 
 enum { OUTPUT_MAX = 256 << 10, SAID = 160 };
 

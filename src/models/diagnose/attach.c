@@ -185,6 +185,14 @@ static double process_busy(const struct attach *s, int pid)
 	return sum;
 }
 
+static const struct attach_process *attach_process_of(const struct attach *s, int pid)
+{
+	for (size_t i = 0; i < s->n_processes; i++)
+		if (s->processes[i].pid == pid)
+			return &s->processes[i];
+	return NULL;
+}
+
 /* No launcher numbered the ranks and no GPU tells: those that compute are taken for them. Parents
  * stand before their children. */
 static void guess_ranks(struct attach *s)
@@ -289,14 +297,6 @@ static bool stat_read(struct host *h, const char *path, struct stat_line *out)
 		return false;
 	out->ticks = user + kernel;
 	return true;
-}
-
-const struct attach_process *attach_process_of(const struct attach *s, int pid)
-{
-	for (size_t i = 0; i < s->n_processes; i++)
-		if (s->processes[i].pid == pid)
-			return &s->processes[i];
-	return NULL;
 }
 
 static bool uses_gpu(const struct attach *s, int pid)

@@ -65,7 +65,6 @@ void attach_close(struct attach *s);
 
 /* Finds the job's processes anew; those that are gone stay listed. */
 void attach_processes(struct attach *s);
-const struct attach_process *attach_process_of(const struct attach *s, int pid);
 /* CPU time and state of every thread of the job. False: none is left. */
 bool attach_threads(struct attach *s);
 /* CPUs that the ranks may use, all together; NAN: not known. */

@@ -12,9 +12,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/map.h"
 
-/* What a figure is; figure_types[] (evidence.c) gives name and unit of each. */
+/* What a figure is; figure_types[] (read.c) gives name and unit of each. */
 enum figure_kind {
 	/* Speed, of one step or over many. */
 	FIGURE_STEP_S,		     /* wall-clock seconds of a step (an optimizer step) */

@@ -164,45 +164,19 @@ static void judge_run(struct arena *a, const struct run_summary *r, const struct
 	diag_judge_sentence(a, r, v);
 }
 
-void diagnose_runs(struct arena *a, const struct run_evidence *ev, const struct diagnose_ask *ask,
-		   struct diagnosis_of_runs *out)
+/* The change that mends a cause and gives most. */
+static const struct train_change *change_of(const struct train_what_if *w, const char *key)
 {
-	size_t n = ask->n_runs;
-
-	*out = (struct diagnosis_of_runs){ .ev = ev, .n = n };
-	out->runs = arena_array(a, n, sizeof(*out->runs));
-	out->verdicts = arena_array(a, n, sizeof(*out->verdicts));
-	for (size_t i = 0; i < n; i++)
-		run_analyze(a, ev, i, ask, &out->runs[i]);
-	scaling_analyze(a, out->runs, n, &out->scale);
-	for (size_t i = 0; i < n; i++) {
-		judge_run(a, &out->runs[i], &out->scale, &out->verdicts[i]);
-		judged_gains(a, &out->runs[i], ask, &out->verdicts[i]);
-	}
-}
-
-int diagnose_code(const struct diagnosis_of_runs *d)
-{
-	bool blind_one = false;
-
-	for (size_t i = 0; i < d->n; i++) {
-		if (d->verdicts[i].main)
-			return 1;
-		blind_one = blind_one || !d->verdicts[i].healthy;
-	}
-	return blind_one ? 5 : 0;
+	for (size_t i = 0; key && i < w->n; i++)
+		if (str_starts(w->changes[i].key, key) && w->changes[i].fits)
+			return &w->changes[i];
+	return NULL;
 }
 
 /*
  * What mending a cause would give by the model of training (models/training/train.h): predicted,
  * with its interval, beside what was measured. Only where model, GPUs and batch are known.
  */
-
-/* A name of the model's for what a run was; NULL: not known. */
-static const char *name_of(int is, const char *const *names)
-{
-	return is < 0 ? NULL : names[is];
-}
 
 static const char *recompute_of(struct arena *a, const struct run_summary *r)
 {
@@ -212,6 +186,12 @@ static const char *recompute_of(struct arena *a, const struct run_summary *r)
 		if (strcmp(s, train_recompute_names[i]) == 0)
 			return train_recompute_names[i];
 	return NULL;
+}
+
+/* A name of the model's for what a run was; NULL: not known. */
+static const char *name_of(int is, const char *const *names)
+{
+	return is < 0 ? NULL : names[is];
 }
 
 static int number_of(double v)
@@ -252,17 +232,9 @@ static bool diag_judge_question(struct arena *a, const struct run_summary *r,
 	return train_config_make(a, &w, q, &ignored) == 0;
 }
 
-/* The change that mends a cause and gives most. */
-static const struct train_change *change_of(const struct train_what_if *w, const char *key)
-{
-	for (size_t i = 0; key && i < w->n; i++)
-		if (str_starts(w->changes[i].key, key) && w->changes[i].fits)
-			return &w->changes[i];
-	return NULL;
-}
-
-void judged_gains(struct arena *a, const struct run_summary *r, const struct diagnose_ask *ask,
-		  struct run_verdict *v)
+/* Fills v->predicted and v->gains. */
+static void judged_gains(struct arena *a, const struct run_summary *r,
+			 const struct diagnose_ask *ask, struct run_verdict *v)
 {
 	struct train_what_if *w = ARENA_NEW(a, struct train_what_if);
 	struct train_config *q = ARENA_NEW(a, struct train_config);
@@ -281,6 +253,35 @@ void judged_gains(struct arena *a, const struct run_summary *r, const struct dia
 			v->gains[i] = change_of(w, cause_rows[i].change);
 }
 
+void diagnose_runs(struct arena *a, const struct run_evidence *ev, const struct diagnose_ask *ask,
+		   struct diagnosis_of_runs *out)
+{
+	size_t n = ask->n_runs;
+
+	*out = (struct diagnosis_of_runs){ .ev = ev, .n = n };
+	out->runs = arena_array(a, n, sizeof(*out->runs));
+	out->verdicts = arena_array(a, n, sizeof(*out->verdicts));
+	for (size_t i = 0; i < n; i++)
+		run_analyze(a, ev, i, ask, &out->runs[i]);
+	scaling_analyze(a, out->runs, n, &out->scale);
+	for (size_t i = 0; i < n; i++) {
+		judge_run(a, &out->runs[i], &out->scale, &out->verdicts[i]);
+		judged_gains(a, &out->runs[i], ask, &out->verdicts[i]);
+	}
+}
+
+int diagnose_code(const struct diagnosis_of_runs *d)
+{
+	bool blind_one = false;
+
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->verdicts[i].main)
+			return 1;
+		blind_one = blind_one || !d->verdicts[i].healthy;
+	}
+	return blind_one ? 5 : 0;
+}
+
 /* The causes: one row each, with what mends it and what would show it. */
 
 #define TRACE                                                                                      \
@@ -289,6 +290,92 @@ void judged_gains(struct arena *a, const struct run_summary *r, const struct dia
 #define NSYS "nsys profile -t cuda,nvtx,nccl -o run COMMAND; nsys export -t sqlite run.nsys-rep"
 #define RECORD "gputune record -o job.rec -- COMMAND"
 #define NCCL_LOG "the log of a run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET,ENV"
+
+/* "1220 kernels a step"; where no file tells a step, in all that was watched. */
+static const char *kernels_of(const struct judging *j, double kernels)
+{
+	return j->r->split.window
+		       ? arena_printf(j->a, "%.0f kernels in %.3g s", kernels, j->r->split.step_s)
+		       : arena_printf(j->a, "%.0f kernels a step", kernels);
+}
+
+static void rule_launch(const struct judging *j, struct judged_cause *out)
+{
+	const struct run_summary *r = j->r;
+	double idle = judging_share(j, PART_IDLE), kernels = r->sums[FIGURE_KERNELS].mean;
+	double each = r->split.s[PART_COMPUTE] / kernels;
+	double launch = r->sums[FIGURE_LAUNCH_S].mean / fmax(r->split.step_s, r->traced_s);
+
+	if (!r->split.gpu_clock || !isfinite(idle)) {
+		if (judging_gpu(j) && !r->live)
+			judged_set_text(j, out, IS_UNSEEN, NAN,
+					"no file tells what ran on the GPU, and when");
+		return;
+	}
+	judged_cite_sum(j, out, FIGURE_IDLE_S);
+	judged_cite_sum(j, out, FIGURE_KERNELS);
+	judged_cite_sum(j, out, FIGURE_LAUNCH_S);
+	if (idle < DIAGNOSE_WORTH || !isfinite(each)) {
+		judged_set_text(j, out, IS_EXCLUDED, idle, "the GPU idles %.1f %% of a step",
+				100 * idle);
+	} else if (!r->split.window && r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
+		judged_set_text(j, out, IS_POSSIBLE, idle,
+				"%s of %.1f us each, and the GPU idles %.0f %% between them",
+				kernels_of(j, kernels), 1e6 * each, 100 * idle);
+		out->against = arena_printf(j->a,
+					    "the host waits for the GPU %.0f times a step: nothing "
+					    "can be launched ahead",
+					    r->sums[FIGURE_SYNCS].median);
+	} else if (each < 15e-6 || launch > 0.5) {
+		judged_set_text(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
+				"%s of %.1f us each, and the GPU idles %.0f %% between them",
+				kernels_of(j, kernels), 1e6 * each, 100 * idle);
+	} else {
+		judged_set_text(j, out, IS_POSSIBLE, idle,
+				"%s of %.0f us each: launching them is not what takes long",
+				kernels_of(j, kernels), 1e6 * each);
+	}
+}
+
+static void rule_accumulation(const struct judging *j, struct judged_cause *out)
+{
+	double comm = judging_share(j, PART_COMM), room;
+
+	if (judging_alone(j) || !isfinite(comm) || !(j->r->accumulation >= 1))
+		return;
+	room = j->r->memory_used / j->r->memory_total;
+	judged_cite_trait(j, out, j->r->traits[TRAIT_ACCUMULATION]);
+	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
+	if (j->r->accumulation > 1 || comm < 2 * DIAGNOSE_WORTH)
+		judged_set_text(j, out, IS_EXCLUDED, comm,
+				"%.0f micro-batches a step, %.1f %% of it exposed communication",
+				j->r->accumulation, 100 * comm);
+	else
+		judged_set_text(
+			j, out, IS_POSSIBLE, comm / 2,
+			"each micro-batch is a step: with two of them, and twice the global "
+			"batch%s, half of the communication goes",
+			room < 0.5 ? " or with a larger micro-batch, for which memory is free"
+				   : "");
+}
+
+static void rule_drift(const struct judging *j, struct judged_cause *out)
+{
+	double d = j->r->drift;
+
+	if (!isfinite(d))
+		return;
+	judged_cite_sum(j, out, FIGURE_STEP_S);
+	if (d < 0.1)
+		judged_set_text(j, out, IS_EXCLUDED, fmax(d, 0),
+				"the last quarter of the steps takes %+.1f %% over the first one",
+				100 * d);
+	else
+		judged_set_text(
+			j, out, IS_POSSIBLE, d / (1 + d) / 2,
+			"the last quarter of the steps takes %.0f %% longer than the first one",
+			100 * d);
+}
 
 const struct cause_row cause_rows[] = {
 	{ "loader", "the data loader is too slow", rule_loader,
@@ -435,52 +522,6 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 	}
 }
 
-/* "1220 kernels a step"; where no file tells a step, in all that was watched. */
-static const char *kernels_of(const struct judging *j, double kernels)
-{
-	return j->r->split.window
-		       ? arena_printf(j->a, "%.0f kernels in %.3g s", kernels, j->r->split.step_s)
-		       : arena_printf(j->a, "%.0f kernels a step", kernels);
-}
-
-void rule_launch(const struct judging *j, struct judged_cause *out)
-{
-	const struct run_summary *r = j->r;
-	double idle = judging_share(j, PART_IDLE), kernels = r->sums[FIGURE_KERNELS].mean;
-	double each = r->split.s[PART_COMPUTE] / kernels;
-	double launch = r->sums[FIGURE_LAUNCH_S].mean / fmax(r->split.step_s, r->traced_s);
-
-	if (!r->split.gpu_clock || !isfinite(idle)) {
-		if (judging_gpu(j) && !r->live)
-			judged_set_text(j, out, IS_UNSEEN, NAN,
-					"no file tells what ran on the GPU, and when");
-		return;
-	}
-	judged_cite_sum(j, out, FIGURE_IDLE_S);
-	judged_cite_sum(j, out, FIGURE_KERNELS);
-	judged_cite_sum(j, out, FIGURE_LAUNCH_S);
-	if (idle < DIAGNOSE_WORTH || !isfinite(each)) {
-		judged_set_text(j, out, IS_EXCLUDED, idle, "the GPU idles %.1f %% of a step",
-				100 * idle);
-	} else if (!r->split.window && r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
-		judged_set_text(j, out, IS_POSSIBLE, idle,
-				"%s of %.1f us each, and the GPU idles %.0f %% between them",
-				kernels_of(j, kernels), 1e6 * each, 100 * idle);
-		out->against = arena_printf(j->a,
-					    "the host waits for the GPU %.0f times a step: nothing "
-					    "can be launched ahead",
-					    r->sums[FIGURE_SYNCS].median);
-	} else if (each < 15e-6 || launch > 0.5) {
-		judged_set_text(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
-				"%s of %.1f us each, and the GPU idles %.0f %% between them",
-				kernels_of(j, kernels), 1e6 * each, 100 * idle);
-	} else {
-		judged_set_text(j, out, IS_POSSIBLE, idle,
-				"%s of %.0f us each: launching them is not what takes long",
-				kernels_of(j, kernels), 1e6 * each);
-	}
-}
-
 /* Where the host was while the GPU had nothing to do: the range of the program's own that holds
  * most of it, with its seconds a step; NULL: nobody marked any. */
 static const char *idle_in(const struct judging *j, double *s, const struct metric_sample **at)
@@ -549,44 +590,4 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 					    "recording holds time outside of training",
 					    100 * j->r->mfu);
 	}
-}
-
-void rule_accumulation(const struct judging *j, struct judged_cause *out)
-{
-	double comm = judging_share(j, PART_COMM), room;
-
-	if (judging_alone(j) || !isfinite(comm) || !(j->r->accumulation >= 1))
-		return;
-	room = j->r->memory_used / j->r->memory_total;
-	judged_cite_trait(j, out, j->r->traits[TRAIT_ACCUMULATION]);
-	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
-	if (j->r->accumulation > 1 || comm < 2 * DIAGNOSE_WORTH)
-		judged_set_text(j, out, IS_EXCLUDED, comm,
-				"%.0f micro-batches a step, %.1f %% of it exposed communication",
-				j->r->accumulation, 100 * comm);
-	else
-		judged_set_text(
-			j, out, IS_POSSIBLE, comm / 2,
-			"each micro-batch is a step: with two of them, and twice the global "
-			"batch%s, half of the communication goes",
-			room < 0.5 ? " or with a larger micro-batch, for which memory is free"
-				   : "");
-}
-
-void rule_drift(const struct judging *j, struct judged_cause *out)
-{
-	double d = j->r->drift;
-
-	if (!isfinite(d))
-		return;
-	judged_cite_sum(j, out, FIGURE_STEP_S);
-	if (d < 0.1)
-		judged_set_text(j, out, IS_EXCLUDED, fmax(d, 0),
-				"the last quarter of the steps takes %+.1f %% over the first one",
-				100 * d);
-	else
-		judged_set_text(
-			j, out, IS_POSSIBLE, d / (1 + d) / 2,
-			"the last quarter of the steps takes %.0f %% longer than the first one",
-			100 * d);
 }

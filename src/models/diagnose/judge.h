@@ -31,10 +31,6 @@ bool judging_alone(const struct judging *j);
 bool judging_by_nsys(const struct judging *j);
 extern const char judging_nsys_slows[];
 
-/* Fills v->predicted and v->gains. */
-void judged_gains(struct arena *a, const struct run_summary *r, const struct diagnose_ask *ask,
-		  struct run_verdict *v);
-
 /* judge_gpu.c */
 void rule_loader(const struct judging *j, struct judged_cause *out);
 void rule_disk(const struct judging *j, struct judged_cause *out);
@@ -44,10 +40,7 @@ void rule_starved(const struct judging *j, struct judged_cause *out);
 void rule_thread(const struct judging *j, struct judged_cause *out);
 /* judge.c: work too small for the machine */
 void rule_small_batch(const struct judging *j, struct judged_cause *out);
-void rule_launch(const struct judging *j, struct judged_cause *out);
 void rule_idle(const struct judging *j, struct judged_cause *out);
-void rule_accumulation(const struct judging *j, struct judged_cause *out);
-void rule_drift(const struct judging *j, struct judged_cause *out);
 /* judge_comm.c */
 void rule_overlap(const struct judging *j, struct judged_cause *out);
 void rule_network(const struct judging *j, struct judged_cause *out);

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "models/diagnose/page_diagnose.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 static const char *percent(struct arena *a, double v)
 {

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "models/diagnose/read.h"
-#include "base/csv.h"
 
 static const struct {
 	const char *ends; /* the action's name ends so */

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/csv.h"
 #include "base/text.h"
 #include "models/diagnose/read.h"
 

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "models/diagnose/read.h"
 #include "look/monitor/recording.h"
-#include "base/csv.h"
 
 enum { FIGURES_TOLD = 200000 };
 

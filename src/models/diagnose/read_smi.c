@@ -10,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/csv.h"
 #include "base/text.h"
 #include "models/diagnose/read.h"
 

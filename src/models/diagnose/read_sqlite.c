@@ -11,7 +11,6 @@
 
 #include "models/inference/sqlite.h"
 #include "models/diagnose/read.h"
-#include "models/diagnose/read_nvtx.h"
 
 static const double ns = 1e-9;
 

@@ -12,7 +12,6 @@
 #include <zlib.h>
 
 #include "models/diagnose/read.h"
-#include "base/path.h"
 #include "base/text.h"
 
 enum { TRACE_SPANS_MAX = 4000000, TRACE_RANGES_MAX = 1000000, TRACE_DEVICES_MAX = 64 };

@@ -48,11 +48,6 @@ struct timers {
 	uint64_t *of; /* one for each sample: bit i: it holds names[i] */
 	size_t next;  /* the sample behind the one that was found last */
 };
-/* The sample that f adds to; NULL: it begins one. */
-struct sample *timers_of(struct timers *t, struct sample *s, size_t n,
-			 const struct metric_sample *f);
-/* Sample n begins with f. */
-void timers_begin(struct arena *a, struct timers *t, size_t n, const struct metric_sample *f);
 
 /* split_rank.c: the log's saves are no part of its steps. middle_s: of a step; between: steps
  * from one that is told to the next. */

@@ -3,15 +3,15 @@
  * Figures of a run, kind by kind: steps of warming-up left out, totals told by the step, and of
  * several tools only the one that said most. Nothing is judged here.
  */
-#include "models/diagnose/split.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/text.h"
+#include "models/diagnose/diagnose.h"
 #include "models/diagnose/read.h"
+#include "models/diagnose/split.h"
 
 enum { STEPS_LONG = 10, LOOK_BACK = 256 };
 
@@ -173,6 +173,71 @@ static double by_step(const struct run_files *rf, const struct metric_sample *f,
 	return isfinite(rf->step_s) ? (double)NAN : v;
 }
 
+/*
+ * Timers of a step that are parts of one figure: Megatron-LM has one for each of its collectives,
+ * and they lie behind one another.
+ */
+
+static bool same_place(const struct metric_sample *x, const struct metric_sample *y)
+{
+	return x->file == y->file && x->rank == y->rank && x->step == y->step;
+}
+
+/* The newest sample of the same rank and step; n: there is none. Ranks stand in the same order
+ * below each timer: first the one behind the last. */
+static size_t split_sum_newest(const struct timers *t, const struct sample *s, size_t n,
+			       const struct metric_sample *f)
+{
+	size_t i = n;
+
+	if (t->next < n && same_place(s[t->next].f, f))
+		return t->next;
+	while (i > 0 && n - i < LOOK_BACK && !same_place(s[i - 1].f, f))
+		i--;
+	return i > 0 && same_place(s[i - 1].f, f) ? i - 1 : n;
+}
+
+/* The timer's bit; 0: it is none. */
+static uint64_t bit_of(struct timers *t, const struct metric_sample *f)
+{
+	size_t i = 0;
+
+	if (f->kind != FIGURE_COMM_S || f->total || !f->text)
+		return 0;
+	/* Each text stands once: read.c. */
+	while (i < t->n_names && t->names[i] != f->text)
+		i++;
+	if (i == TIMERS_MOST)
+		return 0;
+	if (i == t->n_names)
+		t->names[t->n_names++] = f->text;
+	return (uint64_t)1 << i;
+}
+
+/* The sample that f adds to; NULL: it begins one. */
+static struct sample *timers_of(struct timers *t, struct sample *s, size_t n,
+				const struct metric_sample *f)
+{
+	uint64_t bit = bit_of(t, f);
+	size_t i = bit ? split_sum_newest(t, s, n, f) : n;
+
+	/* One that comes again is of another step. */
+	if (i == n || !t->of[i] || (t->of[i] & bit))
+		return NULL;
+	t->of[i] |= bit;
+	t->next = i + 1;
+	return &s[i];
+}
+
+/* Sample n begins with f. */
+static void timers_begin(struct arena *a, struct timers *t, size_t n, const struct metric_sample *f)
+{
+	if (f->kind != FIGURE_COMM_S)
+		return;
+	t->of = arena_grow(a, t->of, n, sizeof(*t->of));
+	t->of[n] = bit_of(t, f);
+}
+
 size_t run_samples(struct arena *a, const struct run_evidence *ev, const struct run_files *rf,
 		   enum figure_kind k, const char *text, const char *format, struct sample **out)
 {
@@ -310,69 +375,6 @@ const char *run_variable(const struct run_summary *r, const char *name,
 }
 
 /*
- * Timers of a step that are parts of one figure: Megatron-LM has one for each of its collectives,
- * and they lie behind one another.
- */
-
-/* The timer's bit; 0: it is none. */
-static uint64_t bit_of(struct timers *t, const struct metric_sample *f)
-{
-	size_t i = 0;
-
-	if (f->kind != FIGURE_COMM_S || f->total || !f->text)
-		return 0;
-	/* Each text stands once: evidence.c. */
-	while (i < t->n_names && t->names[i] != f->text)
-		i++;
-	if (i == TIMERS_MOST)
-		return 0;
-	if (i == t->n_names)
-		t->names[t->n_names++] = f->text;
-	return (uint64_t)1 << i;
-}
-
-static bool same_place(const struct metric_sample *x, const struct metric_sample *y)
-{
-	return x->file == y->file && x->rank == y->rank && x->step == y->step;
-}
-
-/* The newest sample of the same rank and step; n: there is none. Ranks stand in the same order
- * below each timer: first the one behind the last. */
-static size_t split_sum_newest(const struct timers *t, const struct sample *s, size_t n,
-			       const struct metric_sample *f)
-{
-	size_t i = n;
-
-	if (t->next < n && same_place(s[t->next].f, f))
-		return t->next;
-	while (i > 0 && n - i < LOOK_BACK && !same_place(s[i - 1].f, f))
-		i--;
-	return i > 0 && same_place(s[i - 1].f, f) ? i - 1 : n;
-}
-
-struct sample *timers_of(struct timers *t, struct sample *s, size_t n,
-			 const struct metric_sample *f)
-{
-	uint64_t bit = bit_of(t, f);
-	size_t i = bit ? split_sum_newest(t, s, n, f) : n;
-
-	/* One that comes again is of another step. */
-	if (i == n || !t->of[i] || (t->of[i] & bit))
-		return NULL;
-	t->of[i] |= bit;
-	t->next = i + 1;
-	return &s[i];
-}
-
-void timers_begin(struct arena *a, struct timers *t, size_t n, const struct metric_sample *f)
-{
-	if (f->kind != FIGURE_COMM_S)
-		return;
-	t->of = arena_grow(a, t->of, n, sizeof(*t->of));
-	t->of[n] = bit_of(t, f);
-}
-
-/*
  * Which part of a recording is the training: a job loads its libraries, builds its model and writes
  * its results under the recorder as well. Where a log tells every step, the steps took so long
  * together, and the training is the stretch of that length in which the GPUs had most to do.
@@ -482,4 +484,60 @@ void run_window_analyze(struct arena *a, const struct run_evidence *ev, struct r
 		split_sum_busiest(at, busy, n, seconds, s);
 		rf->cut_s = s->busy_last - s->busy_first;
 	}
+}
+
+/* What a run was, by the words that tools and people have for it. */
+
+int run_way(struct arena *a, const struct run_summary *r)
+{
+	const char *s = run_trait(a, r, TRAIT_PARALLEL);
+
+	for (int i = 0; i < TRAIN_WAYS; i++)
+		if (strcmp(s, train_way_names[i]) == 0)
+			return i;
+	/* "fsdp2" */
+	return str_starts(s, "fsdp") ? TRAIN_FSDP : -1;
+}
+
+int run_precision(struct arena *a, const struct run_summary *r)
+{
+	static const struct {
+		const char *word;
+		enum train_precision is;
+	} words[] = {
+		{ "fp8", TRAIN_FP8 },	  { "float8", TRAIN_FP8 }, { "bf16", TRAIN_BF16 },
+		{ "bfloat", TRAIN_BF16 }, { "fp16", TRAIN_FP16 },  { "float16", TRAIN_FP16 },
+		{ "tf32", TRAIN_TF32 },	  { "fp32", TRAIN_FP32 },  { "float32", TRAIN_FP32 }
+	};
+	const char *s = run_trait(a, r, TRAIT_PRECISION);
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(s, words[i].word))
+			return (int)words[i].is;
+	return -1;
+}
+
+bool run_sums_fp32(struct arena *a, const struct run_summary *r)
+{
+	const char *by = run_trait(a, r, TRAIT_FRAMEWORK);
+	int way = run_way(a, r);
+
+	if (strcmp(by, "megatron-lm") == 0)
+		return true;
+	if (strcmp(by, "deepspeed") == 0)
+		return false;
+	return way < 0 || train_parallelism_fp32((enum train_parallelism)way);
+}
+
+bool run_alone(const struct run_summary *r)
+{
+	static const char *const many[] = { "megatron-lm", "deepspeed", "torchtitan", "nemo" };
+	const struct run_attribute *by = r->traits[TRAIT_FRAMEWORK];
+
+	if (isfinite(r->gpus))
+		return r->gpus <= 1;
+	for (size_t i = 0; by && i < sizeof(many) / sizeof(many[0]); i++)
+		if (strcasecmp(by->text, many[i]) == 0)
+			return false;
+	return r->n_ranks <= 1;
 }

@@ -2,7 +2,7 @@
 /* What was generated, and what was found in what people wrote, as JSON. Keys are API. */
 #include <string.h>
 
-#include "render/json_value.h"
+#include "base/json.h"
 #include "models/generate/page_generate.h"
 
 static const char *const knows_names[] = {

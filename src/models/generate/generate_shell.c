@@ -10,9 +10,9 @@
 #include "base/text.h"
 #include "render/display_text.h"
 #include "tune/persist/quote.h"
-#include "render/json_value.h"
+#include "base/json.h"
 #include "models/generate/page_generate.h"
-#include "machine/knob/shell_read.h"
+#include "machine/knob/knob.h"
 
 /* As it stands where it means nothing else to a shell; quoted otherwise. The first word is no
  * assignment. */

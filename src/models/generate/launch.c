@@ -11,6 +11,327 @@
 
 #include "base/text.h"
 
+/* Which variables a node gets, and why. */
+
+static void env_add(struct arena *a, struct gen_env *e, struct gen_var v)
+{
+	const char *since = NULL, *until;
+
+	if (nccl_name(v.name, &since, &until)) {
+		v.since = since;
+		v.library = "NCCL";
+		v.known = nccl_knows(v.name, e->node->nccl);
+	}
+	e->vars = arena_grow(a, e->vars, e->n, sizeof(*e->vars));
+	e->vars[e->n++] = v;
+}
+
+static void gen_problem_add(struct arena *a, struct gen_envs *e, const struct gen_problem *p)
+{
+	e->problems = arena_grow(a, e->problems, e->n_problems, sizeof(*e->problems));
+	e->problems[e->n_problems++] = *p;
+}
+
+static void leave(struct arena *a, struct gen_envs *e, const char *name, const char *why)
+{
+	e->left = arena_grow(a, e->left, e->n_left, sizeof(*e->left));
+	e->left[e->n_left++] = (struct gen_left){ name, why };
+}
+
+/* "=a:1,b:1" of the ports that carry traffic; *left_out: ports that are up and do not. */
+static const char *hca_list(struct arena *a, const struct gen_node *n, size_t *used,
+			    size_t *left_out)
+{
+	TEXT_AUTO t = { 0 };
+
+	*used = *left_out = 0;
+	for (size_t i = 0; i < n->n_ports; i++) {
+		const struct gen_port *p = &n->ports[i];
+
+		if (!gen_port_used(n, p)) {
+			*left_out += p->up;
+			continue;
+		}
+		text_printf(&t, "%c%s:%u", *used ? ',' : '=', p->device, p->number);
+		++*used;
+	}
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+static bool is_spark(const struct gen_node *n)
+{
+	return strcmp(n->platform, "dgx-spark") == 0;
+}
+
+/* A cage is two functions on two PCI domains, each with half of the cable's speed. */
+static void judge_twins(struct arena *a, struct gen_envs *e, const struct gen_node *n)
+{
+	for (size_t i = 0; i < n->n_ports; i++) {
+		const struct gen_port *p = &n->ports[i];
+		const struct gen_port *twin = NULL;
+
+		for (size_t k = 0; k < n->n_ports; k++)
+			if (k != i && *p->cage && strcmp(n->ports[k].cage, p->cage) == 0)
+				twin = &n->ports[k];
+		if (!twin || !gen_port_used(n, p) || gen_port_used(n, twin))
+			continue;
+		gen_problem_add(
+			a, e,
+			&(struct gen_problem){
+				.node = n->name,
+				.says = arena_printf(
+					a,
+					"of cage %s only %s is used: its twin %s %s, so half of "
+					"the cable's speed is lost",
+					p->cage, p->device, twin->device,
+					twin->up ? "has no address" : "is down"),
+				.fix = arena_printf(a, "give %s an address in a subnet of its own",
+						    *twin->netdev ? twin->netdev : twin->device),
+			});
+	}
+}
+
+static void network_vars(struct arena *a, struct gen_envs *e, struct gen_env *out)
+{
+	const struct gen_node *n = out->node;
+	size_t used, left_out;
+	const char *list = hca_list(a, n, &used, &left_out);
+	const char *exactly =
+		e->c->shape == SHAPE_UNKNOWN
+			? "exactly the ports that are up; a name without \"=\" would "
+			  "match longer names too"
+			: "exactly the ports that are up and have a way to the others; "
+			  "a name without \"=\" would match longer names too";
+
+	if (e->c->shape == SHAPE_SOCKETS)
+		return;
+	env_add(a, out,
+		(struct gen_var){ "NCCL_NET", "IB",
+				  .reason =
+					  "without RDMA the start fails with a message, instead of "
+					  "running many times slower over sockets" });
+	if (used && (is_spark(n) || left_out))
+		env_add(a, out,
+			(struct gen_var){
+				"NCCL_IB_HCA", list,
+				.reason =
+					left_out && !is_spark(n)
+						? arena_printf(a,
+							       "exactly the %zu fast port%s; %zu "
+							       "other%s "
+							       "slower or without address",
+							       used, used == 1 ? "" : "s", left_out,
+							       left_out == 1 ? " that is up is"
+									     : "s that are up are")
+						: exactly });
+	if (is_spark(n))
+		judge_twins(a, e, n);
+}
+
+static void ring_vars(struct arena *a, struct gen_envs *e, struct gen_env *out)
+{
+	if (e->c->shape != SHAPE_RING && e->c->shape != SHAPE_NEIGHBOURS)
+		return;
+	env_add(a, out,
+		(struct gen_var){
+			"NCCL_IB_SUBNET_AWARE_ROUTING", "1",
+			.reason = "each cable is a subnet of its own: a port has to talk to "
+				  "the peer's port of the same subnet" });
+	if (e->c->prefix && e->c->prefix != 24)
+		env_add(a, out,
+			(struct gen_var){ "NCCL_IB_SUBNET_PREFIX_LEN",
+					  arena_printf(a, "%u", e->c->prefix),
+					  .reason = "the subnets are not of 24 bits" });
+	env_add(a, out,
+		(struct gen_var){ "NCCL_IB_MERGE_NICS", "0",
+				  .reason = "merged, ports of different cages, and so of different "
+					    "neighbours, would be one device" });
+	env_add(a, out,
+		(struct gen_var){ "NCCL_NET_PLUGIN", "none",
+				  .reason = "a plug-in of an image would not know of subnets" });
+	env_add(a, out,
+		(struct gen_var){ "NCCL_CROSS_NIC", "1",
+				  .reason =
+					  "a ring has to leave by another port than it came in" });
+}
+
+static void control_vars(struct arena *a, struct gen_envs *e, struct gen_env *out,
+			 enum gen_for what)
+{
+	const struct gen_node *n = out->node;
+	const char *why = *e->c->common ? "the network that all machines share"
+					: "all machines share no other network than the fast one";
+
+	if (!*n->control)
+		return;
+	env_add(a, out,
+		(struct gen_var){ "NCCL_SOCKET_IFNAME", arena_printf(a, "=%s", n->control),
+				  .reason =
+					  arena_printf(a, "first contact of the ranks: %s", why) });
+	if (what == FOR_TORCH || what == FOR_VLLM || what == FOR_SGLANG) {
+		env_add(a, out,
+			(struct gen_var){
+				"GLOO_SOCKET_IFNAME", n->control, .library = "PyTorch (gloo)",
+				.reason = "the same for PyTorch's CPU groups; it takes whole "
+					  "names, without \"=\"" });
+		env_add(a, out,
+			(struct gen_var){ "TP_SOCKET_IFNAME", n->control,
+					  .library = "PyTorch (tensorpipe)",
+					  .reason = "the same for PyTorch's RPC" });
+	}
+	if (!*n->address || (what != FOR_VLLM && what != FOR_SGLANG))
+		return;
+	env_add(a, out,
+		(struct gen_var){
+			what == FOR_VLLM ? "VLLM_HOST_IP" : "SGLANG_HOST_IP", n->address,
+			.library = what == FOR_VLLM ? "vLLM" : "SGLang",
+			.reason = "the address that this machine tells the others; guessed, "
+				  "it may be that of another interface" });
+}
+
+static void memory_vars(struct arena *a, struct gen_env *out, enum gen_for what)
+{
+	if (what == FOR_VLLM && out->node->unified)
+		env_add(a, out,
+			(struct gen_var){
+				"RAY_memory_monitor_refresh_ms", "0", .library = "Ray",
+				.reason = "with Ray: weights in memory that CPU and GPU share "
+					  "count as pressure, and workers are killed" });
+}
+
+static void judge_versions(struct arena *a, struct gen_envs *e)
+{
+	const struct gen_node *first = &e->c->nodes[0];
+
+	for (size_t i = 0; i < e->c->n; i++) {
+		const struct gen_env *v = &e->of[i];
+
+		for (size_t k = 0; k < v->n; k++)
+			if (v->vars[k].known == NCCL_NOT_YET)
+				gen_problem_add(
+					a, e,
+					&(struct gen_problem){
+						.node = v->node->name,
+						.fatal = true,
+						.says = arena_printf(
+							a,
+							"the NCCL there is %s, and %s is first "
+							"read "
+							"by %s: it would be ignored without a word",
+							v->node->nccl, v->vars[k].name,
+							v->vars[k].since),
+						.fix = arena_printf(a, "NCCL %s or later",
+								    v->vars[k].since) });
+		if (i && first->nccl && v->node->nccl && strcmp(first->nccl, v->node->nccl) != 0)
+			gen_problem_add(a, e,
+					&(struct gen_problem){
+						.node = v->node->name,
+						.fatal = true,
+						.says = arena_printf(
+							a,
+							"NCCL %s here and %s on %s: ranks of "
+							"different releases hang or fail",
+							v->node->nccl, first->nccl, first->name),
+						.fix = "one image, one NCCL for all" });
+	}
+}
+
+static void env_judge_shape(struct arena *a, struct gen_envs *e)
+{
+	static const struct gen_problem no_address = {
+		.node = "",
+		.says = "RDMA ports are up, but how they are joined could not be told: no address "
+			"of theirs was seen",
+		.fix = "give them addresses (gputune cluster plan), or use --cluster FILE"
+	};
+	static const struct gen_problem only_counted = {
+		.node = "",
+		.says = "RDMA ports are up, but how they are joined could not be told: of the "
+			"others no address is known",
+		.fix = "--cluster FILE of \"gputune cluster discover\", or --node NAME=CAPTURE for "
+		       "each"
+	};
+	const struct gen_cluster *c = e->c;
+
+	if (c->shape == SHAPE_NEIGHBOURS)
+		gen_problem_add(a, e,
+				&(struct gen_problem){
+					.node = "",
+					.fatal = true,
+					.says = "machines that are not neighbours have no way to "
+						"each other; NCCL connects trees over all of them "
+						"and fails",
+					.fix = "a switch, or three machines in a ring" });
+	if (c->shape == SHAPE_UNKNOWN)
+		gen_problem_add(a, e, c->nodes[0].invented ? &only_counted : &no_address);
+	if (c->n > 1 && !*c->nodes[0].control)
+		gen_problem_add(a, e,
+				&(struct gen_problem){
+					.node = "",
+					.says = "no interface is known that all machines share, so "
+						"NCCL_SOCKET_IFNAME is left to NCCL's guess",
+					.fix = "set it to that of the management network" });
+}
+
+static void env_left_alone(struct arena *a, struct gen_envs *e)
+{
+	bool spark = false;
+
+	for (size_t i = 0; i < e->c->n; i++)
+		spark = spark || is_spark(&e->c->nodes[i]);
+	if (e->c->shape == SHAPE_SOCKETS)
+		leave(a, e, "NCCL_NET",
+		      "no RDMA port that NCCL's own transport takes is up on every machine, so IB "
+		      "would be an error at the start");
+	leave(a, e, "NCCL_IB_GID_INDEX", known_var("NCCL_IB_GID_INDEX")->harm);
+	leave(a, e, "NCCL_ALGO", known_var("NCCL_ALGO")->harm);
+	leave(a, e, "NCCL_PROTO", known_var("NCCL_PROTO")->harm);
+	leave(a, e, "NCCL_NET_GDR_LEVEL",
+	      spark ? "a GB10 has no GPUDirect RDMA; host memory is the same memory"
+		    : "NCCL chooses by how near NIC and GPU are");
+	if (e->c->shape == SHAPE_COMMON && spark)
+		leave(a, e, "NCCL_IB_SUBNET_AWARE_ROUTING",
+		      "all machines share their subnets; it is for rings");
+}
+
+static bool same_vars(const struct gen_env *x, const struct gen_env *y)
+{
+	if (x->n != y->n)
+		return false;
+	for (size_t i = 0; i < x->n; i++)
+		if (strcmp(x->vars[i].name, y->vars[i].name) != 0 ||
+		    strcmp(x->vars[i].value, y->vars[i].value) != 0)
+			return false;
+	return true;
+}
+
+void gen_envs_make(struct arena *a, const struct gen_cluster *c, enum gen_for what,
+		   struct gen_envs *out)
+{
+	*out = (struct gen_envs){ .c = c, .same = true };
+	out->of = arena_array(a, c->n, sizeof(*out->of));
+	for (size_t i = 0; i < c->n; i++) {
+		struct gen_env *e = &out->of[i];
+
+		e->node = &c->nodes[i];
+		if (what == FOR_OTHERS)
+			continue;
+		if (c->n > 1) {
+			network_vars(a, out, e);
+			if (c->shape != SHAPE_SOCKETS)
+				ring_vars(a, out, e);
+			control_vars(a, out, e, what);
+			memory_vars(a, e, what);
+		}
+		out->same = out->same && same_vars(&out->of[0], e);
+	}
+	if (what == FOR_OTHERS || c->n < 2)
+		return;
+	judge_versions(a, out);
+	env_judge_shape(a, out);
+	env_left_alone(a, out);
+}
+
 void gen_word_add(struct arena *a, struct gen_command *c, const char *text, const char *reason)
 {
 	if (c->n >= GEN_WORDS_MAX)

@@ -2,12 +2,10 @@
 /* What a file is, and what of it is judged by whom; keeping findings in order. */
 #include <string.h>
 
-#include "base/path.h"
 #include "models/generate/lint.h"
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/text.h"
 #include "knowledge/nccl_vars.h"
-#include "models/inference/format.h"
 
 static bool name_char(char c, bool first)
 {
@@ -202,6 +200,60 @@ static bool looks_like_hosts(const char *text, size_t len)
 		any = true;
 	}
 	return any;
+}
+
+/* Hostfiles of Open MPI and DeepSpeed: "HOST slots=N". */
+
+static void judge_slots(struct lint *l, const char *host, const char *line_text, unsigned line)
+{
+	const char *slots = strstr(line_text, "slots=");
+	unsigned long long n;
+	const char *digits;
+
+	if (!slots) {
+		lint_add(l, LINT_WARNING, "hostfile-slots", line, host, "HOST slots=GPUS", NULL,
+			 "without slots= Open MPI counts cores, and DeepSpeed refuses the line");
+		return;
+	}
+	digits = arena_strndup(l->a, slots + 6, strcspn(slots + 6, " \t#"));
+	if (parse_u64(digits, &n) || n == 0 || n > 1024)
+		lint_add(l, LINT_ERROR, "hostfile-slots", line, host, "slots=GPUS", NULL,
+			 "slots=%.20s is no number of processes", digits);
+	else if (l->on->node && l->on->node->gpus && n != l->on->node->gpus)
+		lint_add(l, LINT_WARNING, "hostfile-slots", line, host, NULL, NULL,
+			 "slots=%llu, and a machine like this one has %zu GPU%s", n,
+			 l->on->node->gpus, l->on->node->gpus == 1 ? "" : "s");
+}
+
+/* lint.c */
+static void lint_hostfile(struct lint *l, const char *text, size_t len)
+{
+	struct map seen = { 0 };
+	unsigned line = 1;
+
+	for (size_t at = 0; at < len; line++) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t n = end ? (size_t)(end - (text + at)) : len - at, trimmed;
+		const char *s = str_trim(text + at, n, &trimmed), *own, *host;
+		void **place;
+
+		at += n + 1;
+		own = arena_strndup(l->a, s, trimmed);
+		if (!*own || *own == '#')
+			continue;
+		host = arena_strndup(l->a, own, strcspn(own, " \t#"));
+		l->hosts++;
+		if (!gen_name_valid(host))
+			lint_add(l, LINT_ERROR, "hostfile-name", line, host, NULL, NULL,
+				 "\"%.60s\" is no name of a machine", host);
+		place = map_at(l->a, &seen, host);
+		if (*place)
+			lint_add(l, LINT_ERROR, "hostfile-twice", line, host, "one line a machine",
+				 NULL, "%.60s stands in this file twice: ranks would share GPUs",
+				 host);
+		*place = l;
+		judge_slots(l, host, own, line);
+	}
 }
 
 void lint_text(struct lint *l, const char *name, const char *text, size_t len)
@@ -444,57 +496,4 @@ struct lint_word *lint_split(struct lint *l, const char *text, size_t len, size_
 	}
 	*n = r.n;
 	return r.words;
-}
-
-/* Hostfiles of Open MPI and DeepSpeed: "HOST slots=N". */
-
-static void judge_slots(struct lint *l, const char *host, const char *line_text, unsigned line)
-{
-	const char *slots = strstr(line_text, "slots=");
-	unsigned long long n;
-	const char *digits;
-
-	if (!slots) {
-		lint_add(l, LINT_WARNING, "hostfile-slots", line, host, "HOST slots=GPUS", NULL,
-			 "without slots= Open MPI counts cores, and DeepSpeed refuses the line");
-		return;
-	}
-	digits = arena_strndup(l->a, slots + 6, strcspn(slots + 6, " \t#"));
-	if (parse_u64(digits, &n) || n == 0 || n > 1024)
-		lint_add(l, LINT_ERROR, "hostfile-slots", line, host, "slots=GPUS", NULL,
-			 "slots=%.20s is no number of processes", digits);
-	else if (l->on->node && l->on->node->gpus && n != l->on->node->gpus)
-		lint_add(l, LINT_WARNING, "hostfile-slots", line, host, NULL, NULL,
-			 "slots=%llu, and a machine like this one has %zu GPU%s", n,
-			 l->on->node->gpus, l->on->node->gpus == 1 ? "" : "s");
-}
-
-void lint_hostfile(struct lint *l, const char *text, size_t len)
-{
-	struct map seen = { 0 };
-	unsigned line = 1;
-
-	for (size_t at = 0; at < len; line++) {
-		const char *end = memchr(text + at, '\n', len - at);
-		size_t n = end ? (size_t)(end - (text + at)) : len - at, trimmed;
-		const char *s = str_trim(text + at, n, &trimmed), *own, *host;
-		void **place;
-
-		at += n + 1;
-		own = arena_strndup(l->a, s, trimmed);
-		if (!*own || *own == '#')
-			continue;
-		host = arena_strndup(l->a, own, strcspn(own, " \t#"));
-		l->hosts++;
-		if (!gen_name_valid(host))
-			lint_add(l, LINT_ERROR, "hostfile-name", line, host, NULL, NULL,
-				 "\"%.60s\" is no name of a machine", host);
-		place = map_at(l->a, &seen, host);
-		if (*place)
-			lint_add(l, LINT_ERROR, "hostfile-twice", line, host, "one line a machine",
-				 NULL, "%.60s stands in this file twice: ranks would share GPUs",
-				 host);
-		*place = l;
-		judge_slots(l, host, own, line);
-	}
 }

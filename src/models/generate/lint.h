@@ -120,7 +120,5 @@ void lint_batch(struct lint *l, const struct lint_word *w, size_t n);
 bool lint_train(struct lint *l, const char *name, const char *text, size_t len);
 /* lint_train.c: arguments of trainings among all words of a script. */
 void lint_train_words(struct lint *l, const struct lint_word *w, size_t n);
-/* lint.c */
-void lint_hostfile(struct lint *l, const char *text, size_t len);
 
 #endif

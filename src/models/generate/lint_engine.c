@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "base/text.h"
 #include "models/generate/lint.h"
 #include "models/generate/serve.h"

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "models/generate/lint.h"
 #include "knowledge/nccl_vars.h"
-#include "base/path.h"
 
 /* --- PYTORCH_ALLOC_CONF: "key:value,key:[64:8,>:1]", blanks anywhere -------------------------- */
 enum option_kind {

@@ -7,7 +7,6 @@
 
 #include "models/generate/lint_train.h"
 #include "base/text.h"
-#include "base/path.h"
 
 static void lint_train_judge(struct lint *l, const struct markup *m, enum train_format f)
 {

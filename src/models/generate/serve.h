@@ -24,10 +24,6 @@ const struct engine_source *engine_source(enum engine e);
 /* By any spelling, "_" like "-". NULL: not in the list. */
 const struct engine_option *engine_option(enum engine e, const char *name, size_t n);
 const char *engine_option_name(enum engine e, enum option_means m); /* NULL: has none */
-/* The engine's word for a cache in that format; "": as the model has it. NULL: it has no such. */
-const char *engine_cache_word(enum engine e, const char *asked);
-/* What it may be asked for as, for people. */
-const char *engine_cache_words(struct arena *a, enum engine e);
 
 struct serve_ask {
 	enum engine engine;

@@ -8,7 +8,7 @@
 #include "models/generate/train_edit.h"
 #include "base/text.h"
 #include "models/generate/lint_train.h"
-#include "models/training/change.h"
+#include "models/training/train.h"
 
 static int open_shell(struct train_edit *out, const char *text, size_t len)
 {
@@ -64,6 +64,45 @@ int train_edit_open(struct arena *a, const char *name, const char *text, size_t 
 	language = train_language_of(name, text, len);
 	return language == TRAIN_SHELL ? open_shell(out, text, len)
 				       : open_markup(out, text, len, language == TRAIN_JSON, e);
+}
+
+/* "--name=VALUE" or "--name VALUE": the word that holds the value; *skip: bytes of it in front. */
+static const struct lint_word *train_edit_find(const struct train_edit *e, const char *name,
+					       size_t *skip)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < e->n_words; i++) {
+		const char *s = e->words[i].text;
+		size_t k = 0;
+
+		if (!str_starts(s, "--"))
+			continue;
+		for (s += 2; k < n && (s[k] == name[k] || (s[k] == '-' && name[k] == '_')); k++)
+			;
+		if (k < n || (s[k] && s[k] != '='))
+			continue;
+		*skip = s[k] == '=' ? n + 3 : 0;
+		if (*skip)
+			return &e->words[i];
+		return i + 1 < e->n_words && !e->words[i + 1].end ? &e->words[i + 1] : NULL;
+	}
+	return NULL;
+}
+
+/* The value of --name in a shell file; NULL: not there, or not known. */
+static const struct lint_word *train_edit_word(const struct train_edit *e, const char *name)
+{
+	size_t skip = 0;
+	const struct lint_word *w = train_edit_find(e, name, &skip);
+	struct lint_word *own;
+
+	if (!w || w->open || strlen(w->text) < skip)
+		return NULL;
+	own = ARENA_NEW(e->a, struct lint_word);
+	*own = *w;
+	own->text = w->text + skip;
+	return own;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -482,44 +521,6 @@ int train_edit_settle(struct train_edit *e, int gpus, const struct lint_on *on,
  * Changes of a launch script: values of arguments that stand there, and lines that do nothing but
  * set a variable that does harm. No other word is touched.
  */
-
-/* "--name=VALUE" or "--name VALUE": the word that holds the value; *skip: bytes of it in front. */
-static const struct lint_word *train_edit_find(const struct train_edit *e, const char *name,
-					       size_t *skip)
-{
-	size_t n = strlen(name);
-
-	for (size_t i = 0; i < e->n_words; i++) {
-		const char *s = e->words[i].text;
-		size_t k = 0;
-
-		if (!str_starts(s, "--"))
-			continue;
-		for (s += 2; k < n && (s[k] == name[k] || (s[k] == '-' && name[k] == '_')); k++)
-			;
-		if (k < n || (s[k] && s[k] != '='))
-			continue;
-		*skip = s[k] == '=' ? n + 3 : 0;
-		if (*skip)
-			return &e->words[i];
-		return i + 1 < e->n_words && !e->words[i + 1].end ? &e->words[i + 1] : NULL;
-	}
-	return NULL;
-}
-
-const struct lint_word *train_edit_word(const struct train_edit *e, const char *name)
-{
-	size_t skip = 0;
-	const struct lint_word *w = train_edit_find(e, name, &skip);
-	struct lint_word *own;
-
-	if (!w || w->open || strlen(w->text) < skip)
-		return NULL;
-	own = ARENA_NEW(e->a, struct lint_word);
-	*own = *w;
-	own->text = w->text + skip;
-	return own;
-}
 
 static void train_edit_set_one(struct train_edit *e, const char *name,
 			       const struct train_items *items, const char *more)

@@ -7,7 +7,6 @@
 #ifndef GENERATE_TRAIN_EDIT_H
 #define GENERATE_TRAIN_EDIT_H
 
-#include "models/generate/edit.h"
 #include "models/generate/lint.h"
 #include "models/generate/markup.h"
 #include "models/generate/train_setup.h"
@@ -79,7 +78,5 @@ void train_edit_types(struct train_edit *e, const struct markup_node *map, const
 		      int depth);
 /* Options of a shell file. */
 void train_edit_shell(struct train_edit *e, const struct train_setup *s, const struct lint_on *on);
-/* The value of --name in a shell file; NULL: not there, or not known. */
-const struct lint_word *train_edit_word(const struct train_edit *e, const char *name);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "models/generate/train_setup.h"
-#include "models/training/change.h"
 #include "base/text.h"
 
 /* Plainer ways are taken unless another is faster by this much. */

@@ -7,7 +7,7 @@
 #ifndef INFERENCE_ADVISE_H
 #define INFERENCE_ADVISE_H
 
-#include "models/inference/change.h"
+#include "models/inference/fit.h"
 #include "models/inference/predict.h"
 
 /* What is wanted. */
@@ -120,16 +120,8 @@ struct way *adviser_ask(const struct adviser *v, const struct infer_options *w, 
 void adviser_judge(struct adviser *v, const struct trial *t, struct serve_change *c);
 /* Judges it and adds it to the single changes, unless it does not fit or makes nothing better. */
 void adviser_try(struct adviser *v, const struct trial *t);
-/* All changes by themselves. */
-void advise_singles(struct adviser *v);
-/* On the same GPUs, on more of them; of the model. */
-void advise_layouts(struct adviser *v);
-void advise_machines(struct adviser *v);
+/* Of the model. */
 void advise_models(struct adviser *v);
-/* The best of them at once. */
-void advise_together(struct adviser *v);
-/* Sentences: what a change costs, what would show that it is worth it. */
-void advise_notes(struct adviser *v);
 
 /* Guesses ahead that are tried, and how often they may be right by default. */
 enum { ADVISE_GUESSES = 3 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Judging one change: its outcome against the base's, how sure that is, and the order of all. How
- * sure a gain is comes from pairs of measurements (change.h); where no two differ in that alone,
+ * sure a gain is comes from pairs of measurements (fit.h); where no two differ in that alone,
  * it is as unsure as the kind that was predicted worst.
  */
 #include <math.h>

@@ -2,7 +2,12 @@
 /* Counting a shape: parameters by part, cache, state, operations. */
 #include "models/inference/arch.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <math.h>
+#include <string.h>
+
+#include "base/text.h"
 
 /* What sparse attention finds tokens by, of the width of what it finds. */
 #define INDEX 0.125
@@ -172,4 +177,254 @@ double arch_experts_reached(const struct arch *a, double tokens)
 	if (!a->experts || a->top >= a->experts)
 		return 1;
 	return 1 - pow(1 - (double)a->top / a->experts, tokens);
+}
+
+/* From a name to a shape: words in order, sizes in names, and the nearest model of a size. */
+
+/* "Org/Qwen3.5-27B" becomes "-org-qwen3.5-27b-": a dot stays between digits. */
+static void words_of_name(char *to, size_t size, const char *name)
+{
+	size_t n = 0;
+
+	to[n++] = '-';
+	for (const char *s = name; *s && n + 2 < size; s++) {
+		bool dot = *s == '.' && s > name && isdigit((unsigned char)s[-1]) &&
+			   isdigit((unsigned char)s[1]);
+
+		if (isalnum((unsigned char)*s) || dot)
+			to[n++] = (char)tolower((unsigned char)*s);
+		else if (to[n - 1] != '-')
+			to[n++] = '-';
+	}
+	if (to[n - 1] != '-')
+		to[n++] = '-';
+	to[n] = '\0';
+}
+
+/* Where the word of key ends in the name, when it stands there from a word's beginning to a word's
+ * end; hyphens of the name do not count. NULL: it does not. */
+static const char *infer_models_word_at(const char *at, const char *key, size_t len)
+{
+	for (size_t i = 0; i < len; i++, at++) {
+		if (i && *at == '-')
+			at++;
+		if (*at != key[i])
+			return NULL;
+	}
+	return *at == '-' ? at : NULL;
+}
+
+/* Letters of one alternative ("qwen3|8b") that the name has, all in order; 0: not all. */
+static size_t match_key(const char *words, const char *key, size_t len)
+{
+	size_t letters = 0;
+	const char *from = words;
+
+	while (len) {
+		size_t n = 0;
+		const char *end = NULL;
+
+		while (n < len && key[n] != '|')
+			n++;
+		for (; *from && !end; from++)
+			if (*from == '-' && (end = infer_models_word_at(from + 1, key, n)))
+				break;
+		if (!end)
+			return 0;
+		from = end;
+		letters += n;
+		key += n < len ? n + 1 : n;
+		len -= n < len ? n + 1 : n;
+	}
+	return letters;
+}
+
+/* Whether the alternative speaks of a size itself. */
+static bool key_sized(const char *key, size_t len)
+{
+	for (size_t i = 1; i < len; i++)
+		if ((key[i] == 'b' || key[i] == 'm' || key[i] == 'e') &&
+		    isdigit((unsigned char)key[i - 1]) && (i + 1 == len || key[i + 1] == '|'))
+			return true;
+	return false;
+}
+
+static size_t match_row(const char *words, const struct model_row *r, double total)
+{
+	size_t best = 0;
+	double own = arch_parts(&r->a).total;
+	bool other = total > 0 && fabs(log(own / total)) > 0.3;
+
+	for (const char *k = r->keys; *k;) {
+		size_t len = strcspn(k, " "), n = match_key(words, k, len);
+
+		if (n > best && (!other || key_sized(k, len)))
+			best = n;
+		k += len + (k[len] == ' ');
+	}
+	return best;
+}
+
+/* Of no model are fewer parameters, and of none more. */
+static double likely_size(double parameters)
+{
+	return parameters >= 1e6 && parameters <= 1e14 ? parameters : 0;
+}
+
+/* A size like "27b", "0.8b", "350m", "7b1" at s, up to a hyphen; 0: none. */
+static double size_at(const char *s)
+{
+	const char *end;
+	double v;
+
+	if (!isdigit((unsigned char)*s) || parse_decimal(s, &v, &end) || v <= 0)
+		return 0;
+	if (*end == 'x' && isdigit((unsigned char)end[1])) {
+		double each = size_at(end + 1);
+
+		return v * each * 0.83; /* attention is shared by the experts */
+	}
+	if (*end == 'b' && isdigit((unsigned char)end[1]) && end[2] == '-')
+		return likely_size(1e9 * (v + 0.1 * (end[1] - '0')));
+	if (end[0] && end[1] != '-' && end[1] != '\0')
+		return 0;
+	return likely_size(v * (*end == 'b' ? 1e9 : *end == 'm' ? 1e6 : *end == 't' ? 1e12 : 0));
+}
+
+void model_sizes(const char *name, double *total, double *active)
+{
+	char words[256];
+
+	*total = *active = 0;
+	words_of_name(words, sizeof(words), name);
+	for (const char *s = words; (s = strchr(s, '-')); s++) {
+		if (*total <= 0)
+			*total = size_at(s + 1);
+		if (s[1] == 'a' && *active <= 0)
+			*active = size_at(s + 2);
+	}
+}
+
+/* Above this size models have experts, unless they are said to have none. */
+#define MOSTLY_EXPERTS 130e9
+/* A shape like those of most models is taken though its size is off by so much more. */
+#define UNUSUAL 0.15
+
+/* What most models of today have; others are as large, and their cache is not. */
+static bool usual(const struct arch *a)
+{
+	bool few = a->kv_lora > 0 || (a->kv_heads > 1 && a->kv_heads < a->heads);
+
+	return few && a->ffn_mats != 2 && !a->linear_layers;
+}
+
+static double distance(const struct arch *a, double total, double active)
+{
+	struct arch_parts p = arch_parts(a);
+	double d = fabs(log(p.total / total));
+	bool likely = total > MOSTLY_EXPERTS;
+
+	if (active > 0)
+		return d + fabs(log(p.active / active));
+	if (!usual(a))
+		d += UNUSUAL;
+	return (a->experts > 0) == likely ? d : d + 3;
+}
+
+static const struct arch *infer_models_nearest(const struct knowledge *known, double total,
+					       double active)
+{
+	const struct arch *best = NULL;
+	double least = 1e9;
+
+	for (const struct model_row *r = known->models; r->a.name; r++) {
+		double d = distance(&r->a, total, active);
+
+		if (d < least - 0.02)
+			least = d, best = &r->a;
+	}
+	return best;
+}
+
+static const struct model_row *infer_models_by_name(const struct knowledge *known, const char *name)
+{
+	char words[256];
+	const struct model_row *best = NULL;
+	double total, active;
+	size_t most = 0;
+
+	words_of_name(words, sizeof(words), name);
+	model_sizes(name, &total, &active);
+	for (const struct model_row *r = known->models; r->a.name; r++) {
+		size_t n = match_row(words, r, total);
+
+		if (n > most)
+			most = n, best = r;
+	}
+	return best;
+}
+
+/* Scaled so that the counted parameters are those asked for. */
+static void scale_to(struct arch *a, double total)
+{
+	struct arch_parts p = arch_parts(a);
+	double fixed = p.head + p.embed + p.aside, rest = p.total - fixed;
+
+	a->total = total;
+	a->scale = total > fixed * 1.05 && rest > 0 ? (total - fixed) / rest : total / p.total;
+}
+
+/* Names of models that see are the language model's with a word more. */
+static bool sees(const char *name)
+{
+	char words[256];
+
+	words_of_name(words, sizeof(words), name);
+	return strstr(words, "-vl-") || strstr(words, "-vision-");
+}
+
+int model_find(struct arena *a, const struct knowledge *known, const char *name,
+	       const struct model_hint *hint, struct arch *out, const char **taken, struct err *e)
+{
+	const struct model_row *r;
+	double total, active;
+	const struct arch *like;
+
+	known = knowledge_or_built_in(known);
+	r = infer_models_by_name(known, name);
+	if (r) {
+		*out = r->a;
+		*taken = arena_printf(a, "%s, by its name (%s%s)%s", r->a.name, r->a.source,
+				      r->a.guessed ? ", not all figures checked" : "",
+				      sees(name) ? "; without what sees" : "");
+		return 0;
+	}
+	model_sizes(name, &total, &active);
+	if (hint && hint->total > 0)
+		total = hint->total;
+	if (hint && hint->active > 0)
+		active = hint->active;
+	if (hint && hint->active > 0 && total > 0 && active > total)
+		return err_set(e, -EINVAL,
+			       "a token uses at most the %.3g billion parameters that there are, "
+			       "not %.3g billion",
+			       total / 1e9, active / 1e9);
+	if (strcasestr(name, "dense"))
+		active = total;
+	if (total <= 0) {
+		err_set(e, -ENOENT, "no model is known by the name \"%.80s\", and no size is in it",
+			name);
+		err_hint(e, "give its config.json or GGUF file instead of a name, or --params 8e9");
+		return -ENOENT;
+	}
+	like = infer_models_nearest(known, total, active);
+	*out = *like;
+	out->name = arena_strdup(a, name);
+	out->guessed = true;
+	out->format = NULL;
+	scale_to(out, total);
+	*taken = arena_printf(a,
+			      "not in the list: a shape like %s, scaled to %.3g billion parameters",
+			      like->name, total / 1e9);
+	return 0;
 }

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/arena.h"
+#include "base/err.h"
+#include "knowledge/knowledge.h"
 #include "knowledge/models.h"
 
 /* Parameters by part, of the whole model. */
@@ -43,5 +46,24 @@ double arch_attention_effort(const struct arch *a, double n, double depth);
 double arch_recomputed_ops(const struct arch *a, double sequence);
 /* The part of all experts of a layer that tokens' choices reach on average. */
 double arch_experts_reached(const struct arch *a, double tokens);
+
+/* The built-in list of models, and finding a shape by a name as people write it. Pure. */
+
+/* What is known of a model besides its name; 0: unknown. */
+struct model_hint {
+	double total, active; /* parameters */
+	int layers, hidden, kv_heads, head_dim;
+};
+
+/*
+ * The model of the list that the name means; else a shape like that of the nearest model of the
+ * sizes in the name ("27B", "30B-A3B", "8x7B") or in the hint, scaled to them. *taken says in a
+ * sentence what was taken. -ENOENT: neither name nor sizes are known. known: NULL: what is compiled
+ * in.
+ */
+int model_find(struct arena *a, const struct knowledge *known, const char *name,
+	       const struct model_hint *hint, struct arch *out, const char **taken, struct err *e);
+/* Sizes in a name, in parameters: total and active ("35B-A3B", "8x7B", "350M"); 0: none. */
+void model_sizes(const char *name, double *total, double *active);
 
 #endif

@@ -113,6 +113,17 @@ static const char *hint_of(const struct calibrate_hint *hints, size_t n, enum fi
 	return from;
 }
 
+/* The constants at u. */
+static struct fit fit_at(const struct fit_problem *p)
+{
+	struct fit f = p->base;
+
+	for (int i = 0; i < FITS; i++)
+		if (p->active[i])
+			f.v[i] = fmin(p->high[i], fmax(p->low[i], f.v[i] * exp(p->u[i])));
+	return f;
+}
+
 /* What became of each constant, and the set that predictions use. */
 static struct fit calibrate_note(struct calibrate_group *g, const struct fit_problem *p,
 				 const bool *asked, const struct fit *built_in,
@@ -293,6 +304,155 @@ static void fit_group(struct arena *a, struct calibration *c, struct calibrate_g
 	infer_calibrate_judge(a, g);
 }
 
+/* The group of that name, made when it was not there. */
+static size_t calibrate_group_of(struct arena *a, struct calibration *c, enum engine e,
+				 enum hardware h)
+{
+	for (size_t i = 0; i < c->n_groups; i++)
+		if (c->groups[i].engine == e && c->groups[i].hardware == h)
+			return i;
+	c->groups = arena_grow(a, c->groups, c->n_groups, sizeof(*c->groups));
+	c->groups[c->n_groups] = (struct calibrate_group){ .engine = e, .hardware = h };
+	return c->n_groups++;
+}
+
+static void add_model(struct arena *a, struct calibrate_group *g, const char *name)
+{
+	for (size_t i = 0; i < g->n_models; i++)
+		if (strcmp(g->models[i], name) == 0)
+			return;
+	g->models = arena_grow(a, g->models, g->n_models, sizeof(*g->models));
+	g->models[g->n_models++] = name;
+}
+
+static void infer_calibrate_add_figures(struct arena *a, struct calibration *c, size_t run)
+{
+	struct calibrate_run *r = &c->runs[run];
+	size_t before = c->n_figures;
+
+	for (int f = 0; f < LOG_FIGURES; f++) {
+		double v = r->log->figure[f], p;
+
+		if (!(v > 0))
+			continue;
+		p = calibrate_predict(&r->q.ask, (enum log_figure)f);
+		if (!(p > 0) || !isfinite(p))
+			continue;
+		c->figures = arena_grow(a, c->figures, c->n_figures, sizeof(*c->figures));
+		c->figures[c->n_figures++] = (struct calibrate_figure){ .run = run,
+									.what = (enum log_figure)f,
+									.measured = v,
+									.built_in = p,
+									.fitted = p };
+	}
+	if (c->n_figures == before) {
+		r->skipped = "no figure that can be predicted";
+		return;
+	}
+	r->group = calibrate_group_of(a, c, r->q.ask.engine, hardware_of(r->q.ask.place.gpu));
+	add_model(a, &c->groups[r->group], r->q.arch.name);
+	c->groups[r->group].runs++;
+	c->groups[r->group].figures += c->n_figures - before;
+	c->used++;
+}
+
+static const char *why_unusable(const struct log_run *l, const struct infer_options *w)
+{
+	if (l->skipped)
+		return l->skipped;
+	if (l->speculative)
+		return "guesses ahead: no plain decoding";
+	if (!w->model && !w->file)
+		return "names no model: --model";
+	if (w->batch <= 0)
+		return "how many requests at a time is not told: --batch";
+	if (!(w->prompt > 0))
+		return "how long prompts were is not told: --prompt";
+	if (!(w->output > 0) && !(l->figure[LOG_PREFILL] > 0))
+		return "how long answers were is not told: --output";
+	return NULL;
+}
+
+/* From what logs and the user say to questions with measured answers, by engine and hardware. */
+
+static double logged_or(double log, double told)
+{
+	return log > 0 ? log : told;
+}
+
+/* A log's name of a number type, where it is one that counts. */
+static const char *weights_of(const char *text)
+{
+	if (!text)
+		return NULL;
+	if (str_starts(text, "bfloat16"))
+		return "bf16";
+	if (str_starts(text, "float16"))
+		return "fp16";
+	return format_find(text, true) ? text : NULL;
+}
+
+static void infer_calibrate_words_of(const struct log_run *l, const struct infer_options *told,
+				     struct infer_options *w)
+{
+	*w = *told;
+	if (!w->model && !w->file)
+		w->model = l->model;
+	if (!w->weights)
+		w->weights = weights_of(l->weights);
+	if (!w->cache && l->cache && format_cache_bytes(l->cache) > 0)
+		w->cache = l->cache;
+	if (!w->engine)
+		w->engine = l->engine && engine_parse(l->engine) != ENGINES ? l->engine : NULL;
+	if (!(w->weight_bytes > 0))
+		w->weight_bytes = l->bytes;
+	if (!(w->hint.total > 0))
+		w->hint.total = l->params;
+	w->tp = l->tp ? l->tp : told->tp;
+	w->pp = l->pp ? l->pp : told->pp;
+	w->batch = l->batch ? l->batch : told->batch;
+	w->prompt = logged_or(l->prompt, told->prompt);
+	w->output = logged_or(l->output, told->output);
+	w->depth = logged_or(l->depth, told->depth);
+	w->rounds = logged_or(l->rounds, told->rounds);
+}
+
+static void make_run(struct arena *a, const struct log_run *l, const struct infer_options *told,
+		     const struct fits *base, struct calibrate_run *r)
+{
+	struct infer_options w;
+	struct err e = { 0 };
+
+	infer_calibrate_words_of(l, told, &w);
+	*r = (struct calibrate_run){ .log = l, .skipped = why_unusable(l, &w) };
+	if (!r->skipped && question_make(a, &w, base, &r->q, &e) < 0)
+		r->skipped = arena_strdup(a, e.text);
+	if (r->skipped)
+		return;
+	r->q.ask.arch = &r->q.arch;
+	/* llama-bench's tests of single steps have no prompt. */
+	if (l->tool == LOG_LLAMA_BENCH)
+		r->q.ask.output = l->output;
+}
+
+/* Fills runs, figures and groups; every run says why when it does not count. */
+static void calibrate_runs(struct arena *a, const struct log_runs *logs,
+			   const struct infer_options *told, const struct fits *base,
+			   struct calibration *c)
+{
+	size_t every = (logs->n + CALIBRATE_RUNS_MAX - 1) / CALIBRATE_RUNS_MAX;
+
+	c->runs = arena_array(a, logs->n, sizeof(*c->runs));
+	c->n_runs = logs->n;
+	for (size_t i = 0; i < logs->n; i++) {
+		make_run(a, &logs->items[i], told, base, &c->runs[i]);
+		if (!c->runs[i].skipped && i % every)
+			c->runs[i].skipped = "thinned out: there are more runs than the fit takes";
+		if (!c->runs[i].skipped)
+			infer_calibrate_add_figures(a, c, i);
+	}
+}
+
 void calibrate(struct arena *a, const struct log_runs *logs, const struct infer_options *told,
 	       enum hardware hardware, const struct calibrate_hint *hints, size_t n_hints,
 	       const struct fits *base, struct calibration *out)
@@ -333,16 +493,6 @@ static const double noise[LOG_FIGURES] = {
 static const double degrees = 4, difference = 0.02;
 /* A constant is decided when its width is at most this part of what it was before. */
 static const double decided = 0.6;
-
-struct fit fit_at(const struct fit_problem *p)
-{
-	struct fit f = p->base;
-
-	for (int i = 0; i < FITS; i++)
-		if (p->active[i])
-			f.v[i] = fmin(p->high[i], fmax(p->low[i], f.v[i] * exp(p->u[i])));
-	return f;
-}
 
 static double prior_of(int id)
 {
@@ -579,150 +729,5 @@ void fit_reduce(struct fit_problem *p)
 		p->u[worst] = 0;
 		p->sigma[worst] = prior_of(worst);
 		fit_solve(p, 4);
-	}
-}
-
-/* From what logs and the user say to questions with measured answers, by engine and hardware. */
-
-static double logged_or(double log, double told)
-{
-	return log > 0 ? log : told;
-}
-
-/* A log's name of a number type, where it is one that counts. */
-static const char *weights_of(const char *text)
-{
-	if (!text)
-		return NULL;
-	if (str_starts(text, "bfloat16"))
-		return "bf16";
-	if (str_starts(text, "float16"))
-		return "fp16";
-	return format_find(text, true) ? text : NULL;
-}
-
-static void infer_calibrate_words_of(const struct log_run *l, const struct infer_options *told,
-				     struct infer_options *w)
-{
-	*w = *told;
-	if (!w->model && !w->file)
-		w->model = l->model;
-	if (!w->weights)
-		w->weights = weights_of(l->weights);
-	if (!w->cache && l->cache && format_cache_bytes(l->cache) > 0)
-		w->cache = l->cache;
-	if (!w->engine)
-		w->engine = l->engine && engine_parse(l->engine) != ENGINES ? l->engine : NULL;
-	if (!(w->weight_bytes > 0))
-		w->weight_bytes = l->bytes;
-	if (!(w->hint.total > 0))
-		w->hint.total = l->params;
-	w->tp = l->tp ? l->tp : told->tp;
-	w->pp = l->pp ? l->pp : told->pp;
-	w->batch = l->batch ? l->batch : told->batch;
-	w->prompt = logged_or(l->prompt, told->prompt);
-	w->output = logged_or(l->output, told->output);
-	w->depth = logged_or(l->depth, told->depth);
-	w->rounds = logged_or(l->rounds, told->rounds);
-}
-
-static const char *why_unusable(const struct log_run *l, const struct infer_options *w)
-{
-	if (l->skipped)
-		return l->skipped;
-	if (l->speculative)
-		return "guesses ahead: no plain decoding";
-	if (!w->model && !w->file)
-		return "names no model: --model";
-	if (w->batch <= 0)
-		return "how many requests at a time is not told: --batch";
-	if (!(w->prompt > 0))
-		return "how long prompts were is not told: --prompt";
-	if (!(w->output > 0) && !(l->figure[LOG_PREFILL] > 0))
-		return "how long answers were is not told: --output";
-	return NULL;
-}
-
-static void make_run(struct arena *a, const struct log_run *l, const struct infer_options *told,
-		     const struct fits *base, struct calibrate_run *r)
-{
-	struct infer_options w;
-	struct err e = { 0 };
-
-	infer_calibrate_words_of(l, told, &w);
-	*r = (struct calibrate_run){ .log = l, .skipped = why_unusable(l, &w) };
-	if (!r->skipped && question_make(a, &w, base, &r->q, &e) < 0)
-		r->skipped = arena_strdup(a, e.text);
-	if (r->skipped)
-		return;
-	r->q.ask.arch = &r->q.arch;
-	/* llama-bench's tests of single steps have no prompt. */
-	if (l->tool == LOG_LLAMA_BENCH)
-		r->q.ask.output = l->output;
-}
-
-size_t calibrate_group_of(struct arena *a, struct calibration *c, enum engine e, enum hardware h)
-{
-	for (size_t i = 0; i < c->n_groups; i++)
-		if (c->groups[i].engine == e && c->groups[i].hardware == h)
-			return i;
-	c->groups = arena_grow(a, c->groups, c->n_groups, sizeof(*c->groups));
-	c->groups[c->n_groups] = (struct calibrate_group){ .engine = e, .hardware = h };
-	return c->n_groups++;
-}
-
-static void add_model(struct arena *a, struct calibrate_group *g, const char *name)
-{
-	for (size_t i = 0; i < g->n_models; i++)
-		if (strcmp(g->models[i], name) == 0)
-			return;
-	g->models = arena_grow(a, g->models, g->n_models, sizeof(*g->models));
-	g->models[g->n_models++] = name;
-}
-
-static void infer_calibrate_add_figures(struct arena *a, struct calibration *c, size_t run)
-{
-	struct calibrate_run *r = &c->runs[run];
-	size_t before = c->n_figures;
-
-	for (int f = 0; f < LOG_FIGURES; f++) {
-		double v = r->log->figure[f], p;
-
-		if (!(v > 0))
-			continue;
-		p = calibrate_predict(&r->q.ask, (enum log_figure)f);
-		if (!(p > 0) || !isfinite(p))
-			continue;
-		c->figures = arena_grow(a, c->figures, c->n_figures, sizeof(*c->figures));
-		c->figures[c->n_figures++] = (struct calibrate_figure){ .run = run,
-									.what = (enum log_figure)f,
-									.measured = v,
-									.built_in = p,
-									.fitted = p };
-	}
-	if (c->n_figures == before) {
-		r->skipped = "no figure that can be predicted";
-		return;
-	}
-	r->group = calibrate_group_of(a, c, r->q.ask.engine, hardware_of(r->q.ask.place.gpu));
-	add_model(a, &c->groups[r->group], r->q.arch.name);
-	c->groups[r->group].runs++;
-	c->groups[r->group].figures += c->n_figures - before;
-	c->used++;
-}
-
-void calibrate_runs(struct arena *a, const struct log_runs *logs, const struct infer_options *told,
-		    const struct fits *base, struct calibration *c)
-{
-	size_t every = (logs->n + CALIBRATE_RUNS_MAX - 1) / CALIBRATE_RUNS_MAX;
-
-	c->runs = arena_array(a, logs->n, sizeof(*c->runs));
-	c->n_runs = logs->n;
-	for (size_t i = 0; i < logs->n; i++) {
-		make_run(a, &logs->items[i], told, base, &c->runs[i]);
-		if (!c->runs[i].skipped && i % every)
-			c->runs[i].skipped = "thinned out: there are more runs than the fit takes";
-		if (!c->runs[i].skipped)
-			infer_calibrate_add_figures(a, c, i);
 	}
 }

@@ -117,14 +117,6 @@ struct fit_problem {
 	double sigma[FITS]; /* of u; as before where nothing is known */
 };
 
-/* Fills runs, figures and groups; every run says why when it does not count. */
-void calibrate_runs(struct arena *a, const struct log_runs *logs, const struct infer_options *told,
-		    const struct fits *base, struct calibration *c);
-/* The group of that name, made when it was not there. */
-size_t calibrate_group_of(struct arena *a, struct calibration *c, enum engine e, enum hardware h);
-
-/* The constants at u. */
-struct fit fit_at(const struct fit_problem *p);
 /* Moves u to the most likely one with the active constants; fills sigma. */
 void fit_solve(struct fit_problem *p, int steps);
 /* Which constants any figure depends on: active afterwards. */

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/stamp.h"
+#include "base/clock.h"
 #include "base/text.h"
-#include "render/json_value.h"
+#include "base/json.h"
 #include "models/inference/page_calibrate.h"
 #include "models/inference/calibrate.h"
 

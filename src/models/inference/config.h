@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "knowledge/model_types.h"
+#include "knowledge/models.h"
 #include "models/inference/arch.h"
 #include "models/inference/format.h"
 
@@ -76,8 +76,6 @@ struct config_reading {
 	size_t n_seen;
 };
 
-/* NULL: nobody's class of this name is known here. */
-const struct model_type *config_type(const char *name);
 bool config_is(const struct config_reading *r, unsigned flag);
 bool config_type_is(const struct config_reading *r, const char *name);
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "knowledge/formats.h"
+#include "knowledge/models.h"
 
 /* The format that a text names ("nvfp4", "int4 gptq-marlin", "Q4_K_M"), for a model with experts
  * or without; NULL: none is named in it. */

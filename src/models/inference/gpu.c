@@ -272,7 +272,9 @@ static bool count_is_odd(const struct knowledge *known, const char *text)
 	return false;
 }
 
-double place_unified_bytes(const struct target_hw *p)
+/* Bytes of unified memory that the kernel shows: read from the machine, else what such ones show of
+ * the data sheet's. The system's share is still in it. */
+static double place_unified_bytes(const struct target_hw *p)
 {
 	return p->memory > 0 ? p->memory : p->gpu->memory * 1e9 * UNIFIED_SHOWN;
 }

@@ -23,9 +23,6 @@ struct target_hw {
  * their GPUs. -ENOENT: names no machine of the list. known: NULL: what is compiled in. */
 int place_parse(struct arena *a, const struct knowledge *known, const char *text,
 		struct target_hw *out, struct err *e);
-/* Bytes of unified memory that the kernel shows: read from the machine, else what such ones show of
- * the data sheet's. The system's share is still in it. */
-double place_unified_bytes(const struct target_hw *p);
 /* Bytes of one GPU, or of unified memory, that there are in all: read, as drivers show such a card,
  * or by data sheet. */
 double place_memory_bytes(const struct target_hw *p);

@@ -2,13 +2,11 @@
 /* From a file to runs: is it JSON, JSON lines, or a page? */
 #include <errno.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
-#include "models/inference/logs.h"
 #include "base/text.h"
+#include "models/inference/logs.h"
 
 /* The text with what Python writes for numbers that JSON has not; as long as it was. */
 static char *plain_json(struct arena *a, const char *text, size_t len)

@@ -119,8 +119,6 @@ void log_counted(struct log_run *r, const struct log_counts *c);
 void log_close(struct log_walk *w);
 /* A number at s, positive and sane; 0: none. *end (may be NULL) is behind it. */
 double log_number(const char *s, const char **end);
-/* The number behind key in a line; 0: none. */
-double log_after(const char *line, const char *key);
 /* A whole number that fits, or 0. */
 int log_whole(double v);
 

@@ -11,11 +11,6 @@
 
 enum name_kind { NAME_PLAIN, NAME_GLOB, NAME_EXPRESSION };
 
-enum name_kind name_kind_of(const char *pattern);
-/* A plain name is the module, one that holds it, or whole words of its path. */
-bool name_plain(const char *pattern, const char *module);
-/* * is anything, ? one character; what matches a holder matches what it holds. */
-bool name_glob(const char *pattern, const char *module, long *left);
 /*
  * Without groups (name_alternatives resolves them): characters, ., [...], \d, \., and *, + or ?
  * behind one; ^ and $. It may begin anywhere and, without $, end anywhere.

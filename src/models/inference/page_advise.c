@@ -6,7 +6,7 @@
 #include "models/inference/rows.h"
 #include "render/chart.h"
 #include "render/figure.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 /* Without --verbose. */
 enum { SHOWN = 12 };

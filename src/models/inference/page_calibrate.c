@@ -4,8 +4,8 @@
 
 #include "models/inference/page_calibrate.h"
 #include "render/figure.h"
-#include "base/stamp.h"
-#include "render/json_value.h"
+#include "base/clock.h"
+#include "base/json.h"
 
 enum { ROWS_MAX = 60 };
 

@@ -5,9 +5,9 @@
 
 #include "models/inference/page_predict.h"
 #include "render/figure.h"
-#include "base/stamp.h"
+#include "base/clock.h"
 #include "base/stat.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 static const char *gb(struct arena *a, double bytes)
 {

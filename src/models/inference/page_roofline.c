@@ -6,7 +6,7 @@
 #include "models/inference/page_roofline.h"
 #include "render/chart.h"
 #include "render/figure.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 enum { ROWS = 20, NEXT = 5, LETTERS = 26 };
 

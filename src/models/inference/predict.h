@@ -67,8 +67,6 @@ struct prediction {
 
 void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	     struct prediction *out);
-/* Fills lines: done by predict. */
-void predict_explain(struct arena *a, struct prediction *p);
 
 /*
  * What to say of somebody's figure of tokens a second of one request: "impossible" when more bytes

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "models/inference/config.h"
-#include "models/inference/models.h"
+#include "models/inference/arch.h"
 #include "models/inference/work.h"
 
 /* NULL and 0: not given, and then chosen; what was chosen is said. */

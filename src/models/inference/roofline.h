@@ -17,7 +17,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/map.h"
 
 /* What arithmetic runs in. */
 enum roof_math {

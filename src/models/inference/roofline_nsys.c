@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
 #include "base/text.h"
 #include "models/inference/roofline.h"
 #include "models/inference/sqlite.h"

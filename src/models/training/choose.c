@@ -54,6 +54,12 @@ static bool fits_one(const struct train_config *q)
 	return m.fits;
 }
 
+static void train_note(struct train_config *q, const char *text)
+{
+	if (q->n_notes < TRAIN_NOTES)
+		q->notes[q->n_notes++] = text;
+}
+
 /* The least sharding that fits, and recomputing where even full sharding does not. */
 static void choose_way(struct arena *a, const struct train_options *w, struct train_config *q)
 {
@@ -500,12 +506,6 @@ const char *const train_attention_names[TRAIN_ATTENTIONS] = { "eager", "flash", 
 const char *const train_collective_names[TRAIN_COLLECTIVES] = { "all-reduce", "all-gather",
 								"reduce-scatter", "all-to-all",
 								"send" };
-
-void train_note(struct train_config *q, const char *text)
-{
-	if (q->n_notes < TRAIN_NOTES)
-		q->notes[q->n_notes++] = text;
-}
 
 void train_words_none(struct train_options *w)
 {

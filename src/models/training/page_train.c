@@ -6,7 +6,7 @@
 #include "models/training/page_train.h"
 #include "render/figure.h"
 #include "base/stat.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 static const char *seconds(struct arena *a, double s)
 {

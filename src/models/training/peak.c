@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a GPU can do in training, by data sheet and by the fitted part of it. */
 #include "base/text.h"
-#include "models/training/work.h"
 #include "models/training/fit.h"
 #include "models/training/peak.h"
 
@@ -96,7 +95,7 @@ double train_flash_rate(const struct train_config *q)
 		id = TFIT_FLASH_BLACKWELL;
 	else if (family == FAMILY_HOPPER)
 		id = q->attention == TRAIN_FLASH3 ? TFIT_FLASH3 : TFIT_FLASH_HOPPER;
-	/* Scores that go through memory: half of it, and the traffic besides (compute.c). */
+	/* Scores that go through memory: half of it, and the traffic besides (predict.c). */
 	return train_peak(q->place.gpu, TRAIN_FP16) * f->v[id] * h200_part(q) *
 	       (q->attention == TRAIN_EAGER ? 0.5 : 1);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "models/inference/table.h"
+#include "models/inference/rows.h"
 
 enum column {
 	C_SOURCE,

@@ -14,13 +14,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "models/figure.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "models/figure.h"
 #include "models/inference/arch.h"
 #include "models/inference/config.h"
 #include "models/inference/gpu.h"
-#include "models/inference/models.h"
 
 /* What the data-parallel ranks share. */
 enum train_parallelism {
@@ -322,5 +321,25 @@ struct train_judgement {
 /* claim: tokens/s of all GPUs that somebody measured for this question. */
 void train_judge(struct arena *a, const struct train_config *q, double claim,
 		 struct train_judgement *out);
+
+/* The table of single changes. */
+
+struct train_change_kind {
+	const char *key;
+	/* Changes *q and names what was done; false: cannot be made, *q is then of no use. */
+	bool (*make)(struct arena *a, struct train_config *q, const char **name);
+	bool combine; /* may be part of the best combination: numbers stay the same */
+	const char *why;
+	const char *why_same; /* NULL: why; else where the micro-batch did not grow */
+};
+
+extern const struct train_change_kind train_change_kinds[];
+extern const size_t train_change_kind_count;
+
+/*
+ * How much the quotient of two predictions moves when each fitted constant is moved by what
+ * measurements leave open: value, low, high. What both have in common cancels.
+ */
+struct figure train_ratio(const struct train_config *after, const struct train_config *before);
 
 #endif

@@ -63,7 +63,7 @@ double train_model_flops(const struct train_config *q);
 
 void train_memory_of(const struct train_config *q, struct train_memory *m);
 
-/* --- compute.c: one micro-batch of one stage, seconds ----------------------------------------- */
+/* --- predict.c: one micro-batch of one stage, seconds ----------------------------------------- */
 
 struct train_micro {
 	double linear, attention, small, head, routing; /* forward */
@@ -76,22 +76,6 @@ struct train_micro {
 	double size;	   /* part of the rate that matrices of this size reach */
 };
 
-/* What launching takes longer than the GPU, with a CPU that needs cpu times as long for it. */
-double train_launch_s(const struct train_micro *m, double cpu);
-void train_micro_of(const struct train_config *q, const struct train_shape *s,
-		    struct train_micro *m);
-double train_optimizer_s(const struct train_config *q, const struct train_shape *s);
-
-/* --- host.c: what frameworks do besides the model --------------------------------------------- */
-
-/* FP32 weights that are cast for each multiplication (torch.autocast). */
-bool train_autocast(const struct train_config *q);
-/* The CPU's time to launch one micro-batch's kernels, with its part of the update. */
-double train_host_s(const struct train_config *q, const struct train_shape *s);
-/* Adds casts and sums over the weights to the passes of m. */
-void train_weights_passes(const struct train_config *q, const struct train_shape *s,
-			  struct train_micro *m);
-
 /* --- comm.c ----------------------------------------------------------------------------------- */
 
 struct train_link {
@@ -100,11 +84,6 @@ struct train_link {
 	bool between;
 	const char *from;
 };
-
-/* One collective of bytes (as nccl-tests counts them) over ranks, of which per_node share a
- * machine. */
-void train_link_of(struct arena *a, const struct train_config *q, enum train_collective what,
-		   double bytes, int ranks, int per_node, struct train_link *out);
 
 /* What a step's communication leaves exposed; fills out->comms. micro_s: exposed in each
  * micro-batch; step_s: once a step; contend_s: what hidden communication takes. */
@@ -115,12 +94,10 @@ struct train_exposed {
 void train_comms_of(struct arena *a, const struct train_shape *s, const struct train_micro *m,
 		    struct train_answer *out, struct train_exposed *x);
 
-/* --- explain.c, what_if.c --------------------------------------------------------------------- */
+/* --- predict.c, what_if.c --------------------------------------------------------------------- */
 
 /* A number for people: so many figures that mean something, never an exponent. */
 const char *train_plain(struct arena *a, double v, int figures);
-void train_explain(struct arena *a, struct train_answer *p, const struct train_shape *s,
-		   const struct train_micro *m);
 /* Measured over predicted tokens/s, ten to ninety of a hundred, for a question like this one. */
 struct train_spread {
 	double low, high;
@@ -128,8 +105,6 @@ struct train_spread {
 	const char *of;
 };
 const struct train_spread *train_spread_of(const struct train_config *q);
-
-void train_note(struct train_config *q, const char *text);
 
 /* Whether the layers can be cut evenly into the stages' chunks, as Megatron wants them: alone, with
  * embedding, head or both as a layer each, and of models with experts with one that predicts a

@@ -7,13 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "base/text.h"
 #include "tune/persist/netplan.h"
 #include "tune/persist/persist.h"
 #include "tune/persist/quote.h"
 #include "machine/knob/knob.h"
-#include "tune/plan/reach.h"
+#include "tune/plan/plan.h"
 
 struct links {
 	struct arena *a;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "base/text.h"
 #include "tune/persist/netplan.h"
 #include "tune/persist/persist.h"

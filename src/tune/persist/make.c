@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "tune/persist/persist.h"
 #include "tune/persist/quote.h"
-#include "base/path.h"
 
 /* --- who keeps what --------------------------------------------------------------------------- */
 

@@ -4,10 +4,10 @@
 
 #include "tune/persist/page_persist.h"
 #include "base/text.h"
-#include "tune/plan/group_targets.h"
+#include "tune/plan/plan.h"
 #include "tune/txn/page_txn.h"
 #include "look/settings/findings.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 static const struct {
 	const char *name, *text;

@@ -6,7 +6,7 @@
 #ifndef PERSIST_PERSIST_H
 #define PERSIST_PERSIST_H
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/text.h"
 #include "tune/plan/plan.h"
 

@@ -13,9 +13,8 @@
 #include "base/idset.h"
 #include "base/text.h"
 #include "tune/persist/persist.h"
-#include "base/path.h"
 #include "machine/knob/knob.h"
-#include "tune/plan/reach.h"
+#include "tune/plan/plan.h"
 
 enum { TEXT_MAX = 4096, ROWS_MAX = 1 << 12, EXPANDED_MAX = 1 << 16, KEYS = 10 };
 

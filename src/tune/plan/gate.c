@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tune/plan/owner.h"
 #include "look/settings/predicates.h"
 #include "tune/plan/plan.h"
 

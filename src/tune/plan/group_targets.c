@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gathering rows by setting, knob and whatever else has to be equal. */
-#include "tune/plan/group_targets.h"
 
 #include <string.h>
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/text.h"
-#include "tune/plan/reach.h"
+#include "tune/plan/plan.h"
 #include "look/settings/settings.h"
 
 struct gather {

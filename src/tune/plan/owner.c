@@ -2,7 +2,7 @@
 /*
  * Who sets a knob today and who wins at boot: the lines of configuration files, the kernel's
  * arguments, and the daemons that are known to set such things. Pure: from the facts of
- * machine/model/config.h and the services.
+ * machine/model/machine.h and the services.
  */
 #include <fnmatch.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tune/plan/owner.h"
 #include "tune/plan/plan.h"
 
 enum {

@@ -7,8 +7,13 @@
 #define PLAN_PLAN_H
 
 #include <jansson.h>
+#include <stdio.h>
 
+#include "base/arena.h"
 #include "look/settings/check.h"
+#include "look/settings/settings.h"
+#include "machine/knob/knob.h"
+#include "machine/model/machine.h"
 
 /* Why a change is not made unless somebody says so; stable codes, see gate.c. */
 #define GATE_ALLOW "needs-allow"		/* dangerous: --allow ID */
@@ -92,12 +97,13 @@ const char *plan_boot_by_hand(struct arena *a, const struct machine *m, const st
 
 /* --- parts, one file each ------------------------------------------------------------------- */
 
-/* order.c: what has to be written before what. Stable otherwise. */
+/* What has to be written before what. Stable otherwise. */
 void plan_sort(struct plan *p);
 /* gate.c: fills gate and refusal of every change. */
 void plan_gates(struct arena *a, const struct machine *m, const struct plan_target *w,
 		struct plan *p);
-/* owner.c: who sets the knob today, and who wins at boot; from the facts of machine/model/config.h.
+/* owner.c: who sets the knob today, and who wins at boot; from the facts of
+ * machine/model/machine.h.
  */
 void plan_owners(struct arena *a, const struct machine *m, struct change *c);
 
@@ -112,5 +118,75 @@ json_t *plan_json(const struct plan *p, int exit_code);
  */
 int plan_from_json(struct arena *a, const struct machine *m, const json_t *j, const char *file,
 		   struct plan *out, struct err *e);
+
+/* Whether a line of configuration is about a knob. Pure. */
+
+enum match {
+	MATCH_NO,
+	MATCH_MAYBE, /* it depends on something that is not known here */
+	MATCH_YES,
+	MATCH_PARTNER, /* it sets the other one of a pair, and with that zeroes this one */
+};
+
+/* The same for a kernel argument by its name alone. */
+enum match argument_match(const struct machine *m, const char *name, const struct knob *k);
+/* The other sysctl of a pair of which setting one zeroes the other; NULL for all others. */
+const char *sysctl_partner(const char *name);
+
+/* A plan as a commented POSIX shell script, for those who must not run a binary. */
+
+/*
+ * "sh FILE" or "sh FILE check" compares the machine with the plan's values before and writes
+ * nothing; "sh FILE apply" compares, writes and reads back; "sh FILE undo" takes back newest first
+ * what still has the plan's value. Changes that are refused, or that no program makes, are
+ * comments. Texts of the machine and of the plan stand in single quotes or in comments, nowhere
+ * else.
+ */
+void plan_shell(FILE *out, const struct machine *m, const struct plan *p);
+
+/* Which knobs a setting may write: the limit for plans that come from files. */
+
+/* What the setting calls its targets on this machine, to their objects: values are const void *. */
+struct map *setting_targets(struct arena *a, const struct machine *m, const struct setting *s);
+/*
+ * True when k is a knob of s on this target: the row's own; one that its pattern names ('*' stands
+ * for digits within one component of a path); or one of those that the row writes beside its own.
+ * object is what setting_targets gave.
+ */
+bool setting_reaches(struct arena *a, const struct setting *s, const void *object,
+		     const struct knob *k);
+/*
+ * Targets that are groups of CPUs are called by what they have in common: once one of them was
+ * changed, the groups are others. The object that k belongs to now, when target may be what its
+ * group was called before; NULL: it may not.
+ */
+const void *setting_regrouped(struct arena *a, const struct map *targets, const struct setting *s,
+			      const char *target, const struct knob *k);
+
+/* Rows about single knobs as few lines: what is alike on 256 CPUs is one line with a range. */
+
+/* A row as far as gathering needs it. */
+struct batch_row {
+	const char *id, *target; /* the setting and its target, as they were called */
+	const struct knob *knob;
+	const char *key; /* everything else that has to be equal, as one text */
+};
+
+struct batch {
+	const char *
+		what; /* the id, and which of its knobs where it has several: "nic.rings tx-ring" */
+	const char *on; /* "cpu0-255", "nvme0n1 nvme1n1 +6", "" for the machine */
+	size_t first;	/* the first row of it */
+	size_t n;	/* how many rows */
+	const char **targets;
+	size_t n_targets;
+};
+
+/* In the order of their first rows; arena array of *n_out. Settings and targets that this machine
+ * does not know are told apart by their names. */
+struct batch *batch_rows(struct arena *a, const struct machine *m, const struct batch_row *rows,
+			 size_t n, size_t *n_out);
+/* Texts joined so that different lists never give the same text; NULL differs from "". */
+const char *batch_key(struct arena *a, const char *const *texts, size_t n);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The script's frame and its steps; how each kind is read by other programs is in shell_read.c. */
-#include "tune/plan/plan_shell.h"
+/* The script's frame and its steps; how each kind is read by other programs is in knob.c. */
+#include "tune/plan/plan.h"
 
 #include <string.h>
 
-#include "base/stamp.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "render/display_text.h"
-#include "machine/knob/shell_read.h"
+#include "machine/knob/knob.h"
 
 /* The functions of a step are called by number, which shellcheck does not see. */
 static const char frame[] = "# shellcheck disable=SC2016,SC2317,SC2329\n"

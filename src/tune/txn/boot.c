@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "machine/knob/io.h"
 #include "tune/persist/persist.h"
 #include "tune/txn/layer.h"

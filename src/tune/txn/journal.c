@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of the journal and what each says of its transaction. It is untrusted: bounded, and a
  * line that makes no sense is counted and left out. */
-#include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tune/txn/journal.h"
 

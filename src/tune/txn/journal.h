@@ -3,7 +3,7 @@
  * The journal: what gputune wrote, why, and what was there before, as JSON lines that are only ever
  * added to. It records knobs, not settings, so that a later program which has forgotten the setting
  * can still undo. A line that a crash cut short is no line. How the lines are checked, and where
- * else they lie: seal.h, store.h.
+ * else they lie: seal.c, store.c.
  */
 #ifndef TXN_JOURNAL_H
 #define TXN_JOURNAL_H

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "machine/knob/io.h"
-#include "tune/plan/owner.h"
+#include "tune/plan/plan.h"
 
 bool entry_is_active(const struct entry *e)
 {

@@ -4,11 +4,11 @@
 
 #include "base/text.h"
 #include "tune/txn/journal.h"
-#include "tune/plan/group_targets.h"
+#include "tune/plan/plan.h"
 #include "render/figure.h"
 #include "tune/txn/page_txn.h"
 #include "look/settings/findings.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 static const struct {
 	const char *text;

@@ -5,7 +5,7 @@
 
 #include "tune/txn/page_txn.h"
 #include "base/text.h"
-#include "tune/plan/group_targets.h"
+#include "tune/plan/plan.h"
 #include "render/figure.h"
 
 static enum style outcome_style(enum outcome o)

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "machine/write/write.h"
-#include "machine/knob/io.h"
 #include "tune/txn/journal.h"
-#include "tune/txn/state.h"
+#include "tune/txn/txn.h"
 
 static int txn_run_lock(struct host *h, struct arena *a, struct err *e)
 {

@@ -32,48 +32,11 @@ int run_close(struct txn_run *r, struct err *e);
 /* Begins a transaction: its line waits for the first intent. */
 void run_begin(struct txn_run *r, const char *op, const char *profile, size_t changes);
 
-/* --- apply.c ---------------------------------------------------------------------------------- */
-
-/* 0: every knob is what the plan saw. -ESTALE and *e: one is not. Writes nothing. */
-int run_check_fresh(struct txn_run *r, const struct plan *p, struct err *e);
-/* Makes the plan's open changes in a transaction of its own that is still open afterwards, with
- * rows in the report, which has to be empty. Errors as txn_apply: then all was taken back. */
-int run_apply(struct txn_run *r, const struct plan *p, const char *op, struct err *e);
-
 /* --- status.c --------------------------------------------------------------------------------- */
 
 /* That what is back where it is kept is in effect all the same: a boot argument of the running
  * kernel. NULL: it is not. */
 const char *run_until_reboot(struct txn_run *r, const struct entry *e);
-
-/* --- kin.c ------------------------------------------------------------------------------------ */
-
-/* Half of what was asked for: numbers that the machine granted in part, a service that was stopped
- * and not yet disabled, a link that was taken away for another. */
-bool is_partial_write(const struct entry *e, const char *now);
-
-/* A file of ours that lies in the entry's folder and is not taken back yet; NULL. */
-const char *run_holds_file(struct txn_run *r, const struct entry *e);
-/*
- * e is the request (boot.json). A file for the next boot that still needs it: one that is not
- * undone yet and was written later, in the same transaction, or in any where no newer request
- * stands above e. Without the request nobody could tell after a reboot which values that file has
- * set. NULL: e can be removed, or is no request.
- */
-const char *run_needs_request(struct txn_run *r, const struct entry *e);
-/* Whether an interrupted undo of several layers has come further than this one: the knob holds what
- * a lower layer goes back to. */
-bool run_went_further(struct txn_run *r, const struct entry *e, const char *now);
-/* Of two sysctls of which writing one zeroes the other: the later change of the other, which goes
- * back to what e has set, and what it has to go back to when e is taken out; NULL. */
-struct entry *run_pair_above(struct txn_run *r, const struct entry *e, const char **hands_down);
-
-/* A dry run leaves in our folder what would be gone by the time the folder's turn comes. */
-bool run_is_full_folder(const struct txn_run *r, const struct entry *e, const char *now);
-/* What somebody made of it, in words. */
-const char *run_foreign(struct txn_run *r, const struct entry *e, const char *now);
-/* A folder of ours in which another program put something cannot go, whatever is asked for. */
-bool run_can_force(const struct entry *e, const char *now);
 
 /* --- run.c, revert.c -------------------------------------------------------------------------- */
 

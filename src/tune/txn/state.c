@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looks at the files of the state folder from outside: kind, owner, mode, names, file system. Knows
  * nothing of what they say. */
-#include "tune/txn/state.h"
 
 #include <ctype.h>
 #include <linux/magic.h>

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "machine/write/write.h"
-#include "tune/txn/journal.h"
 
 /* More than any disk for it holds: what is read is what is there. */
 #define FILE_BYTES_MAX ((size_t)1 << 33)

@@ -6,6 +6,7 @@
 #ifndef TXN_TXN_H
 #define TXN_TXN_H
 
+#include "machine/host/host.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/journal.h"
 
@@ -88,7 +89,7 @@ int txn_undo(struct host *h, struct arena *a, const struct txn_select *s, const 
 
 const char *outcome_name(enum outcome o);
 
-/* --- trials: trial.c ----------------------------------------------------------------------------
+/* --- trials -------------------------------------------------------------------------------------
  *
  * Changes that stay open: made and read back, but neither taken back nor kept yet. A crash at any
  * moment leaves an open transaction, which the next command that writes rolls back. One trial is
@@ -125,7 +126,7 @@ const char *txn_holder(struct host *h, struct arena *a);
  * cannot be read. */
 const char *txn_process_began(struct host *h, struct arena *a, long long pid);
 
-/* --- the journal's files: tend.c -------------------------------------------------------------- */
+/* --- the journal's files -------------------------------------------------------------- */
 
 enum txn_tend {
 	TXN_REPAIR,  /* what one of the two files lacks is written from the other */
@@ -176,5 +177,19 @@ void txn_carry_over(struct host *h, struct arena *a, struct journal *j);
 /* Adds them to m and leaves the journal in *j. False where it may not be read: nothing is added,
  * and the rules then say what the driver shows. */
 bool our_clock_locks(struct host *h, struct arena *a, struct machine *m, struct journal *j);
+
+/* Whether the files of the state folder are what only root can have written. */
+
+/*
+ * The journal says what undo writes as root: it has to be a plain file of root's (or of this
+ * user's) with one name, which others may not write to; and so has the folder that it lies in. 0
+ * where it is, where there is none, and where it cannot be seen. HOST_NOT_OURS: it is not; *e says
+ * what is wrong, and the command that mends it.
+ */
+int state_check(struct host *h, struct err *e);
+/* HOST_NOT_OURS of the folder itself: *e says it. */
+int state_folder_refused(struct err *e);
+/* What keeps the state folder from outliving a boot: a sentence; NULL: nothing that is known. */
+const char *state_is_lost_at_boot(struct host *h);
 
 #endif

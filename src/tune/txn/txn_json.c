@@ -2,12 +2,12 @@
 /* What was done, as JSON. Keys and meanings are API. Journals may hold any bytes: texts are
  * cleaned.
  */
-#include "render/json_value.h"
+#include "base/json.h"
 #include "tune/txn/txn_json.h"
 
 #include <string.h>
 
-#include "base/stamp.h"
+#include "base/clock.h"
 #include "look/settings/findings.h"
 
 static json_t *time_or_null(long long seconds)

@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "machine/write/write.h"
-#include "render/json_value.h"
+#include "base/json.h"
 
 static json_t *line_of(const char *kind, unsigned long txn)
 {

@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tune/watch/nvml_worker.h"
+#include "tune/watch/guard.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/reap.h"
+#include "machine/host/command.h"
 #include "base/text.h"
 #include "tune/watch/event.h"
 

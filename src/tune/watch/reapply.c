@@ -5,7 +5,7 @@
 
 #include "machine/write/write.h"
 #include "machine/knob/io.h"
-#include "tune/watch/nvml_worker.h"
+#include "tune/watch/guard.h"
 
 static int reapply_lock(struct watcher *g, const char **why)
 {

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_print.h"
-#include "base/stamp.h"
+#include "base/json.h"
+#include "base/clock.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "tune/watch/event.h"
 
 enum { TARGETS_SHOWN = 8, PRIORITY_WARNING = 4, PRIORITY_NOTICE = 5, PRIORITY_INFO = 6 };

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "tune/txn/txn.h"
 #include "machine/knob/io.h"
-#include "tune/watch/nvml_worker.h"
 
 enum { HINTS = 64, ONCE_ROUNDS = 60 };
 

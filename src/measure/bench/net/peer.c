@@ -3,13 +3,67 @@
 #include "measure/bench/net/peer.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sodium.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "measure/bench/net/handshake.h"
+#include "machine/host/command.h"
 #include "machine/host/libraries.h"
+#include "measure/bench/net/serve.h"
+
+/* The other machine when there is none: a child with a server of its own on 127.0.0.1. */
+
+enum { CHILD_LISTENER = 3 };
+
+/* The C library lets a child of a process with threads allocate and start threads of its own. */
+static void loopback_child_main(int listener, const struct token *t, pid_t parent)
+{
+	struct serve s = { .listener = CHILD_LISTENER, .wake = -1, .token = t };
+	struct err e;
+
+	/* A parent that is killed takes the child along, also if it died before this. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	signal(SIGINT, SIG_IGN);
+	/* Nothing of the parent's is held open here: no lock, no pipe that somebody waits on. */
+	if (listener != CHILD_LISTENER && dup2(listener, CHILD_LISTENER) < 0)
+		_exit(1);
+	close_range(CHILD_LISTENER + 1, ~0u, 0);
+	_exit(serve_run(&s, &e) ? 1 : 0);
+}
+
+/* A child that serves on 127.0.0.1 for who knows the token; it ends with this process. */
+static int loopback_start(const struct token *t, struct net_address *out, pid_t *child,
+			  struct err *e)
+{
+	pid_t parent = getpid();
+	int listener, r = net_address_parse("127.0.0.1:0", true, out, e);
+
+	r = r ? r : serve_listen(out, &listener, e);
+	if (r)
+		return r;
+	*child = fork();
+	if (*child == 0)
+		loopback_child_main(listener, t, parent);
+	close(listener);
+	if (*child < 0) {
+		*child = 0;
+		return err_set(e, -errno, "no child process: %s", strerror(errno));
+	}
+	return 0;
+}
+
+static void loopback_end(pid_t child)
+{
+	int status;
+
+	if (child > 0)
+		reap_kill(child, false, &status, NULL);
+}
 
 int peer_fail(const struct peer *p, int r, const char *what, struct err *e)
 {

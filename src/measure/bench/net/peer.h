@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "measure/bench/net/handshake.h"
-#include "measure/bench/net/link.h"
+#include "measure/bench/net/socket.h"
 
 enum { PEER_MS = 10000, PEER_DIAL_MS = 5000, PEER_BUSY_MS = 3000 };
 
@@ -58,10 +58,5 @@ int peer_believable(const struct peer *p, const struct peer_counts *from,
 		    const struct peer_counts *to, struct err *e);
 /* A sentence for -errno of what was to be done with the peer. */
 int peer_fail(const struct peer *p, int r, const char *what, struct err *e);
-
-/* --- loopback.c ------------------------------------------------------------------------------- */
-/* A child that serves on 127.0.0.1 for who knows the token; it ends with this process. */
-int loopback_start(const struct token *t, struct net_address *out, pid_t *child, struct err *e);
-void loopback_end(pid_t child);
 
 #endif

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "measure/bench/net/rdma_serve.h"
-#include "measure/bench/net/socket.h"
 #include "base/stat.h"
 
 enum { BATCH = 16 };

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "measure/bench/net/wire.h"
-#include "measure/bench/net/link.h"
+#include "measure/bench/net/socket.h"
 #include "measure/bench/net/verbs.h"
 
 struct rdma_serve;

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "measure/bench/net/socket.h"
 #include "measure/bench/net/handshake.h"
+#include "measure/bench/net/socket.h"
 #include "measure/bench/net/wire.h"
 
 struct serve {
@@ -75,5 +75,25 @@ size_t accept_queue_watch(struct accept_queue *l, struct pollfd *p);
 /* Hears all that spoke, lets in who waits outside, forgets who took too long. */
 void accept_queue_turn(struct accept_queue *l, const struct pollfd *p);
 void accept_queue_close(struct accept_queue *l);
+
+/* What the serving side does for a client that knows the token. */
+
+enum { SESSION_QUIET_MS = 60000, SESSION_STREAMS_MS = 8000, SESSION_WRITE_MS = 5000 };
+
+struct session;
+
+/* A thread that talks on fd and owns it. NULL: no memory. wake: an eventfd it adds to at its end.
+ */
+struct session *session_start(const struct serve *s, int fd, const uint8_t key[WIRE_SECRET],
+			      const char *client, int wake);
+/* Ends it soon, waits for it, frees it; NULL is nothing. */
+void session_end(struct session *s);
+/*
+ * A connection with a good opening. Taken (true: the session owns it) when the test that is on
+ * expects it and the seal is right.
+ */
+bool session_take_stream(struct session *s, const struct opening *o, int fd);
+/* The same for a request; the caller answers and closes it. */
+bool session_take_request(struct session *s, const struct opening *o);
 
 #endif

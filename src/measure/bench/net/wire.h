@@ -271,7 +271,6 @@ static inline void take_text(struct cursor *c, char *out, size_t most)
 }
 
 /* --- join, order, done ------------------------------------------------------------------------ */
-void wire_ranks_write(struct cursor *c, const struct wire_frame *f);
 void wire_ranks_read(struct cursor *c, struct wire_frame *f);
 
 #endif

@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as they stand in our JSON: what is not known is null, never a word or a zero. */
-#ifndef RENDER_JSON_VALUE_H
-#define RENDER_JSON_VALUE_H
+/* JSON for whoever reads it next, a terminal among them. */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
+
+#include "base/text.h"
+
+/*
+ * As json_dumpf, with what is not harmless (utf8_harmless) written as \u escapes: the same value to
+ * every reader of JSON, and no order to a terminal that it is shown on. -1 when out fails.
+ */
+int json_print(FILE *out, const json_t *j, size_t flags);
+/* The same at the end of a text. -1: j cannot be written. */
+int json_add(struct text *out, const json_t *j, size_t flags);
+
+/* Values as they stand in our JSON: what is not known is null, never a word or a zero. */
 
 /* Bytes that are no UTF-8 are replaced (JSON has no others); null for NULL. */
 json_t *json_text(const char *s);

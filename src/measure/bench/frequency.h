@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Instructions whose cycles are known, on the processor this was compiled for. */
-#ifndef BENCH_CYCLES_H
-#define BENCH_CYCLES_H
+#ifndef BENCH_FREQUENCY_H
+#define BENCH_FREQUENCY_H
 
 #include <stdbool.h>
 #include <stdint.h>
