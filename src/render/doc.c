@@ -76,7 +76,8 @@ struct node *doc_table(struct doc *d, const char *title, const struct column *co
 	return add_columns(d, NODE_TABLE, title, columns, n);
 }
 
-struct node *doc_table_of(struct doc *d, const char *title, const char *const *titles)
+struct node *doc_columns(struct doc *d, enum node_kind kind, const char *title,
+			 const char *const *titles)
 {
 	enum { COLUMNS_MAX = 32 };
 	struct column columns[COLUMNS_MAX] = { 0 };
@@ -90,7 +91,7 @@ struct node *doc_table_of(struct doc *d, const char *title, const char *const *t
 			c->wrap = c->wrap || *c->title == '~';
 		}
 	}
-	return doc_table(d, title, columns, n);
+	return add_columns(d, kind, title, columns, n);
 }
 
 struct node *doc_tree(struct doc *d, const char *title, const struct column *columns, size_t n)
@@ -177,6 +178,12 @@ void node_bullet(struct doc *d, struct node *bullets, struct cell text)
 struct cell *node_row(struct doc *d, struct node *table)
 {
 	return doc_add_row(d, table, table->n_columns)->cells;
+}
+
+struct cell *node_cells(struct doc *d, struct node *table, const struct cell *cells, size_t n)
+{
+	n = n < table->n_columns ? n : table->n_columns;
+	return memcpy(node_row(d, table), cells, n * sizeof(*cells));
 }
 
 struct cell *node_branch(struct doc *d, struct node *tree, unsigned depth)

@@ -101,11 +101,14 @@ struct node *doc_pairs(struct doc *d, const char *title);
 /* columns is copied. */
 struct node *doc_table(struct doc *d, const char *title, const struct column *columns, size_t n);
 struct node *doc_tree(struct doc *d, const char *title, const struct column *columns, size_t n);
-/* A table by its columns' titles: ">GPUs" has figures, "~why" may be broken between words, ">~" is
- * both; NULL ends them. */
-struct node *doc_table_of(struct doc *d, const char *title, const char *const *columns);
+/* A table or tree by its columns' titles: ">GPUs" has figures, "~why" may be broken between words,
+ * ">~" is both; the first NULL ends them. */
+struct node *doc_columns(struct doc *d, enum node_kind kind, const char *title,
+			 const char *const *columns);
 #define DOC_TABLE(d, title, ...)                                                                   \
-	doc_table_of((d), (title), (const char *const[]){ __VA_ARGS__, NULL })
+	doc_columns((d), NODE_TABLE, (title), (const char *const[]){ __VA_ARGS__, NULL })
+#define DOC_TREE(d, title, ...)                                                                    \
+	doc_columns((d), NODE_TREE, (title), (const char *const[]){ __VA_ARGS__, NULL })
 struct node *doc_bullets(struct doc *d);
 void doc_code(struct doc *d, const char *text);
 /* alternative NULL: for HTML alone, unless the node returned gets letters. */
@@ -129,6 +132,11 @@ void node_pairf(struct doc *d, struct node *pairs, const char *name, const char 
 void node_bullet(struct doc *d, struct node *bullets, struct cell text);
 /* A new row of empty cells to be filled: one a column. Valid until the next row is added. */
 struct cell *node_row(struct doc *d, struct node *table);
+/* A new row of these cells, from the first column on; the others are empty. */
+struct cell *node_cells(struct doc *d, struct node *table, const struct cell *cells, size_t n);
+#define NODE_ROW(d, table, ...)                                                                    \
+	node_cells((d), (table), (const struct cell[]){ __VA_ARGS__ },                             \
+		   sizeof((const struct cell[]){ __VA_ARGS__ }) / sizeof(struct cell))
 /* The same below the last row of a smaller depth. */
 struct cell *node_branch(struct doc *d, struct node *tree, unsigned depth);
 
