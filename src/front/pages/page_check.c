@@ -119,22 +119,10 @@ static void check_page_add_row(struct doc *d, struct node *t, const struct findi
 static void check_page_table(struct doc *d, const char *title, const struct findings *f,
 			     const struct check_view *how, bool health)
 {
-	static const struct column columns[] = {
-		{ .title = "" },
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = "Now", .wrap = true },
-		{ .title = "Wanted", .wrap = true },
-		{ .title = "Why", .wrap = true },
-		{ .title = "Read from", .wrap = true },
-		{ .title = "Risk" },
-		{ .title = "Fix", .wrap = true },
-	};
-	struct node *t = doc_table(d, title, columns,
-				   how->fixes		    ? 9
-				   : how->verbose	    ? 8
-				   : how->reasons || health ? 6
-							    : 5);
+	bool sources = how->verbose || how->fixes, why = sources || how->reasons || health;
+	struct node *t =
+		DOC_TABLE(d, title, "", "Setting", "On", "~Now", "~Wanted", why ? "~Why" : NULL,
+			  sources ? "~Read from" : NULL, "Risk", how->fixes ? "~Fix" : NULL);
 
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *it = &f->items[i];
@@ -169,11 +157,11 @@ static void check_page_summary(struct doc *d, const struct machine *m, const str
 	else
 		node_span(d, line, cell_as(STYLE_STRONG, "No score: nothing could be judged"));
 	node_span(d, line,
-		  cell_printf(d, STYLE_PLAIN,
-			      " (profile %s): %zu to fix, %zu right, %zu not applicable, %zu could "
-			      "not be seen.",
-			      p->name, f->count[VERDICT_FAIL], f->count[VERDICT_PASS],
-			      f->count[VERDICT_NA], f->count[VERDICT_UNKNOWN]));
+		  cellf(d,
+			" (profile %s): %zu to fix, %zu right, %zu not applicable, %zu could "
+			"not be seen.",
+			p->name, f->count[VERDICT_FAIL], f->count[VERDICT_PASS],
+			f->count[VERDICT_NA], f->count[VERDICT_UNKNOWN]));
 	if (f->count[VERDICT_UNKNOWN] && fact_or(&m->euid, 0) != 0)
 		node_span(d, line, cell(" Root sees more."));
 	if (!how->all && f->count[VERDICT_FAIL] + f->count[VERDICT_UNKNOWN] < f->n)
@@ -219,28 +207,19 @@ static const char *platforms(struct arena *a, unsigned on)
 
 static void recommendations_table(struct doc *d, const struct setting *s)
 {
-	static const struct column columns[] = {
-		{ .title = "Profile" },
-		{ .title = "Platform" },
-		{ .title = "Wanted", .wrap = true },
-		{ .title = "Because", .wrap = true },
-		{ .title = "Source" },
-	};
 	struct node *t;
 
 	if (!s->n_opinions)
 		return;
 	doc_heading(d, 2, "What the profiles want");
-	t = doc_table(d, NULL, columns, 5);
+	t = DOC_TABLE(d, NULL, "Profile", "Platform", "~Wanted", "~Because", "Source");
 	for (size_t i = 0; i < s->n_opinions; i++) {
 		const struct recommendation *o = &s->opinions[i];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell_as(STYLE_CODE, profile_name(o->profile));
-		c[1] = cell(platforms(d->arena, o->on));
-		c[2] = cell(recommendation_text(d->arena, o, s->unit));
-		c[3] = cell(o->because ? o->because : "");
-		c[4] = cell(o->source ? o->source : "");
+		NODE_ROW(d, t, cell_as(STYLE_CODE, profile_name(o->profile)),
+			 cell(platforms(d->arena, o->on)),
+			 cell(recommendation_text(d->arena, o, s->unit)),
+			 cell(o->because ? o->because : ""), cell(o->source ? o->source : ""));
 	}
 	node_drop_empty(t);
 	if (s->want)
@@ -253,39 +232,29 @@ static void recommendations_table(struct doc *d, const struct setting *s)
 static void recommendations_here(struct doc *d, const struct setting *s,
 				 const struct findings *by_profile)
 {
-	static const struct column columns[] = {
-		{ .title = "Profile" },
-		{ .title = "On" },
-		{ .title = "Verdict" },
-		{ .title = "Wanted", .wrap = true },
-		{ .title = "Because", .wrap = true },
-	};
 	struct node *t;
 
 	if (s->n_opinions)
 		return;
 	doc_heading(d, 2, "What the profiles want here");
-	t = doc_table(d, NULL, columns, 5);
+	t = DOC_TABLE(d, NULL, "Profile", "On", "Verdict", "~Wanted", "~Because");
 	for (int p = 0; p < PROFILES; p++)
 		for (size_t i = 0; i < by_profile[p].n; i++) {
 			const struct finding *it = &by_profile[p].items[i];
 			const struct finding *def = i < by_profile[PROFILE_DEFAULT].n
 							    ? &by_profile[PROFILE_DEFAULT].items[i]
 							    : NULL;
-			struct cell *c;
 
 			if (p != PROFILE_DEFAULT && p != PROFILE_PUBLISHED && def &&
 			    strcmp(def->v.reason, it->v.reason) == 0)
 				continue;
-			c = node_row(d, t);
-			c[0] = cell_as(STYLE_CODE, profile_name((enum profile_id)p));
-			c[1] = cell(it->target);
-			c[2] = cell(verdict_name(it->v.kind));
-			c[3] = cell(it->v.wanted ? it->v.wanted : "-");
-			c[4] = cell(
-				it->v.kind == VERDICT_FAIL && it->v.why != s->why
-					? arena_printf(d->arena, "%s; %s", it->v.reason, it->v.why)
-					: it->v.reason);
+			NODE_ROW(d, t, cell_as(STYLE_CODE, profile_name((enum profile_id)p)),
+				 cell(it->target), cell(verdict_name(it->v.kind)),
+				 cell(it->v.wanted ? it->v.wanted : "-"),
+				 cell(it->v.kind == VERDICT_FAIL && it->v.why != s->why
+					      ? arena_printf(d->arena, "%s; %s", it->v.reason,
+							     it->v.why)
+					      : it->v.reason));
 		}
 	node_drop_empty(t);
 }
@@ -293,26 +262,17 @@ static void recommendations_here(struct doc *d, const struct setting *s,
 /* What the rule measures by: figures that others publish, and when they did. */
 static void check_page_figures(struct doc *d, const struct setting *s)
 {
-	static const struct column columns[] = {
-		{ .title = "Figure", .wrap = true }, { .title = "Of" },
-		{ .title = "Value", .right = true }, { .title = "Unit" },
-		{ .title = "Source", .wrap = true }, { .title = "As of" },
-	};
-	struct node *t = doc_table(d, "Measured by", columns, 6);
+	struct node *t =
+		DOC_TABLE(d, "Measured by", "~Figure", "Of", ">Value", "Unit", "~Source", "As of");
 
 	for (size_t i = 0; i < n_health_limits; i++) {
 		const struct health_limit *l = &health_limits[i];
-		struct cell *c;
 
 		if (strcmp(l->setting, s->id) != 0)
 			continue;
-		c = node_row(d, t);
-		c[0] = cell(arena_printf(d->arena, "%s (%s)", l->what, l->key));
-		c[1] = cell(l->gpu ? l->gpu : "any GPU");
-		c[2] = cell_printf(d, STYLE_PLAIN, "%.10g", l->value);
-		c[3] = cell(l->unit);
-		c[4] = cell(l->source);
-		c[5] = cell(l->date);
+		NODE_ROW(d, t, cell(arena_printf(d->arena, "%s (%s)", l->what, l->key)),
+			 cell(l->gpu ? l->gpu : "any GPU"), cellf(d, "%.10g", l->value),
+			 cell(l->unit), cell(l->source), cell(l->date));
 	}
 }
 
@@ -321,28 +281,19 @@ static void check_page_numbers(struct doc *d, const struct setting *s)
 {
 	static const char *const kinds[] = { "a program", "while fresh",
 					     "until a boot or --since" };
-	static const struct column columns[] = {
-		{ .title = "Xid" },
-		{ .title = "What", .wrap = true },
-		{ .title = "Counts as" },
-		{ .title = "What to do", .wrap = true },
-	};
 	struct node *t;
 
 	if (strcmp(s->id, "gpu.xid") != 0)
 		return;
-	t = doc_table(d, arena_printf(d->arena, "Xid numbers (%s; %s)", xid_source, xid_date),
-		      columns, 4);
+	t = DOC_TABLE(d, arena_printf(d->arena, "Xid numbers (%s; %s)", xid_source, xid_date),
+		      "Xid", "~What", "Counts as", "~What to do");
 	for (size_t i = 0; i < n_xid_rows; i++) {
 		const struct xid_row *x = &xid_rows[i];
-		struct cell *c = node_row(d, t);
 
-		c[0] = x->first == x->last
-			       ? cell_printf(d, STYLE_PLAIN, "%u", x->first)
-			       : cell_printf(d, STYLE_PLAIN, "%u-%u", x->first, x->last);
-		c[1] = cell(x->what);
-		c[2] = cell(kinds[x->kind]);
-		c[3] = cell(x->todo ? x->todo : "");
+		NODE_ROW(d, t,
+			 x->first == x->last ? cellf(d, "%u", x->first)
+					     : cellf(d, "%u-%u", x->first, x->last),
+			 cell(x->what), cell(kinds[x->kind]), cell(x->todo ? x->todo : ""));
 	}
 }
 
@@ -399,29 +350,20 @@ static void cited(struct doc *d, const char *source)
 
 static void check_page_here(struct doc *d, const struct machine *m, const struct findings *f)
 {
-	static const struct column columns[] = {
-		{ .title = "Verdict" },
-		{ .title = "On" },
-		{ .title = "Now", .wrap = true },
-		{ .title = "Wanted", .wrap = true },
-		{ .title = "Reason", .wrap = true },
-		{ .title = "Read from", .wrap = true },
-	};
 	struct node *t;
 
 	doc_heading(d, 2, arena_printf(d->arena, "On %s", fact_text(&m->nodename, "this machine")));
-	t = doc_table(d, NULL, columns, 6);
+	t = DOC_TABLE(d, NULL, "Verdict", "On", "~Now", "~Wanted", "~Reason", "~Read from");
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *it = &f->items[i];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell_as(it->v.kind == VERDICT_FAIL ? STYLE_WARN : STYLE_PLAIN,
-			       verdict_name(it->v.kind));
-		c[1] = cell(it->target);
-		c[2] = cell(it->v.current ? it->v.current : "");
-		c[3] = cell(it->v.wanted ? it->v.wanted : "");
-		c[4] = cell(arena_printf(d->arena, "%s (%s)", it->v.reason, it->v.code));
-		c[5] = cell_as(STYLE_MUTED, it->read_from ? it->read_from : "");
+		NODE_ROW(d, t,
+			 cell_as(it->v.kind == VERDICT_FAIL ? STYLE_WARN : STYLE_PLAIN,
+				 verdict_name(it->v.kind)),
+			 cell(it->target), cell(it->v.current ? it->v.current : ""),
+			 cell(it->v.wanted ? it->v.wanted : ""),
+			 cell(arena_printf(d->arena, "%s (%s)", it->v.reason, it->v.code)),
+			 cell_as(STYLE_MUTED, it->read_from ? it->read_from : ""));
 	}
 	node_drop_empty(t);
 }

@@ -84,17 +84,8 @@ static const char *place_text(struct arena *a, const struct change *c)
 
 static void plan_page_changes(struct doc *d, const struct plan *p, const struct batch *b, size_t n)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = "Before", .wrap = true },
-		{ .title = "After", .wrap = true },
-		{ .title = "Effect" },
-		{ .title = "Risk" },
-		{ .title = "At boot", .wrap = true },
-	};
-	struct node *t =
-		doc_table(d, "Changes, in the order in which they are written", columns, 7);
+	struct node *t = DOC_TABLE(d, "Changes, in the order in which they are written", "Setting",
+				   "On", "~Before", "~After", "Effect", "Risk", "~At boot");
 
 	for (size_t i = 0; i < n; i++) {
 		const struct change *c = &p->changes[b[i].first];
@@ -102,9 +93,7 @@ static void plan_page_changes(struct doc *d, const struct plan *p, const struct 
 
 		if (c->gate)
 			continue;
-		row = node_row(d, t);
-		row[0] = cell_as(STYLE_CODE, b[i].what);
-		row[1] = cell(b[i].on);
+		row = NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on));
 		row[2] =
 			c->before ? cell(or_unknown(c->before)) : cell_as(STYLE_UNKNOWN, "unknown");
 		row[3] = cell_as(STYLE_STRONG, or_unknown(c->after));
@@ -118,37 +107,24 @@ static void plan_page_changes(struct doc *d, const struct plan *p, const struct 
 static void plan_page_reasons(struct doc *d, const struct plan *p, const struct batch *b, size_t n,
 			      const struct ledger *l)
 {
-	static const struct column why[] = {
-		{ .title = "Setting" },
-		{ .title = "Why", .wrap = true },
-		{ .title = "Source", .wrap = true },
-	};
-	static const struct column where[] = {
-		{ .title = "Setting" },
-		{ .title = "Place", .wrap = true },
-		{ .title = "Undone", .wrap = true },
-	};
-	struct node *t = doc_table(d, "Reasons", why, 3), *places;
-	struct cell *row;
+	struct node *t = DOC_TABLE(d, "Reasons", "Setting", "~Why", "~Source"), *places;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct change *c = &p->changes[b[i].first];
 
-		row = node_row(d, t);
-		row[0] = cell_as(STYLE_CODE, b[i].what);
-		row[1] = cell(why_text(d->arena, c, l));
-		row[2] = cell_as(STYLE_MUTED, c->source);
+		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(why_text(d->arena, c, l)),
+			 cell_as(STYLE_MUTED, c->source));
 	}
-	places = doc_table(d, "Places, and how they are taken back", where, 3);
+	places =
+		DOC_TABLE(d, "Places, and how they are taken back", "Setting", "~Place", "~Undone");
 	for (size_t i = 0; i < n; i++) {
 		const struct change *c = &p->changes[b[i].first];
 
-		row = node_row(d, places);
-		row[0] = cell_as(STYLE_CODE, b[i].what);
-		row[1] = cell(b[i].n > 1 ? arena_printf(d->arena, "%s, and %zu more",
+		NODE_ROW(d, places, cell_as(STYLE_CODE, b[i].what),
+			 cell(b[i].n > 1 ? arena_printf(d->arena, "%s, and %zu more",
 							place_text(d->arena, c), b[i].n - 1)
-					 : place_text(d->arena, c));
-		row[2] = cell_as(STYLE_MUTED, knob_how_undone(c->knob.kind));
+					 : place_text(d->arena, c)),
+			 cell_as(STYLE_MUTED, knob_how_undone(c->knob.kind)));
 	}
 }
 
@@ -164,29 +140,17 @@ static struct cell lifted_by(struct doc *d, const struct change *c)
 
 static void plan_page_refusals(struct doc *d, const struct plan *p, const struct batch *b, size_t n)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = "Before", .wrap = true },
-		{ .title = "After", .wrap = true },
-		{ .title = "Refused because", .wrap = true },
-		{ .title = "Lifted by" },
-	};
-	struct node *t = doc_table(d, "Refused", columns, 6);
+	struct node *t = DOC_TABLE(d, "Refused", "Setting", "On", "~Before", "~After",
+				   "~Refused because", "Lifted by");
 
 	for (size_t i = 0; i < n; i++) {
 		const struct change *c = &p->changes[b[i].first];
-		struct cell *row;
 
 		if (!c->gate)
 			continue;
-		row = node_row(d, t);
-		row[0] = cell_as(STYLE_CODE, b[i].what);
-		row[1] = cell(b[i].on);
-		row[2] = cell(or_unknown(c->before));
-		row[3] = cell(or_unknown(c->after));
-		row[4] = cell_as(STYLE_WARN, c->refusal ? c->refusal : c->gate);
-		row[5] = lifted_by(d, c);
+		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on),
+			 cell(or_unknown(c->before)), cell(or_unknown(c->after)),
+			 cell_as(STYLE_WARN, c->refusal ? c->refusal : c->gate), lifted_by(d, c));
 	}
 	node_drop_empty(t);
 }
@@ -194,11 +158,7 @@ static void plan_page_refusals(struct doc *d, const struct plan *p, const struct
 /* One line a daemon, with all that it may set again. */
 static void fights(struct doc *d, const struct plan *p)
 {
-	static const struct column columns[] = {
-		{ .title = "Daemon", .wrap = true },
-		{ .title = "Sets", .wrap = true },
-	};
-	struct node *t = doc_table(d, "May be set again at any time by", columns, 2);
+	struct node *t = DOC_TABLE(d, "May be set again at any time by", "~Daemon", "~Sets");
 	struct map rows = { 0 }, seen = { 0 };
 
 	for (size_t i = 0; i < p->n; i++)
@@ -229,27 +189,19 @@ static void fights(struct doc *d, const struct plan *p)
 
 static void by_hand(struct doc *d, const struct plan *p)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "On", .wrap = true },
-		{ .title = "Now", .wrap = true },
-		{ .title = "Wanted", .wrap = true },
-		{ .title = "To do", .wrap = true },
-	};
-	struct node *t = doc_table(d, "To do by hand", columns, 5);
+	struct node *t =
+		DOC_TABLE(d, "To do by hand", "Setting", "~On", "~Now", "~Wanted", "~To do");
 
 	for (size_t i = 0; i < p->n_advice; i++) {
 		const struct finding *f = p->advice[i].finding;
-		struct cell *row = node_row(d, t);
 
-		row[0] = cell_as(STYLE_CODE, f->s->id);
-		row[1] = cell(f->n_targets > 3 && strlen(f->target) > 24
+		NODE_ROW(d, t, cell_as(STYLE_CODE, f->s->id),
+			 cell(f->n_targets > 3 && strlen(f->target) > 24
 				      ? arena_printf(d->arena, "%s %s +%zu", f->targets[0],
 						     f->targets[1], f->n_targets - 2)
-				      : f->target);
-		row[2] = cell(f->v.current);
-		row[3] = cell(f->v.wanted);
-		row[4] = cell(p->advice[i].sentence ? p->advice[i].sentence : f->v.reason);
+				      : f->target),
+			 cell(f->v.current), cell(f->v.wanted),
+			 cell(p->advice[i].sentence ? p->advice[i].sentence : f->v.reason));
 	}
 	node_drop_empty(t);
 }

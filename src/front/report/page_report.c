@@ -65,8 +65,8 @@ static void head_row(struct doc *d, struct node *t, const struct report_head *h)
 	}
 	c[3] = h->score < 0 ? cell_as(STYLE_UNKNOWN, "none")
 			    : cell_printf(d, STYLE_STRONG, "%d", h->score);
-	c[4] = cell_printf(d, STYLE_PLAIN, "%zu", h->count[VERDICT_FAIL]);
-	c[5] = cell_printf(d, STYLE_PLAIN, "%zu", h->count[VERDICT_UNKNOWN]);
+	c[4] = cellf(d, "%zu", h->count[VERDICT_FAIL]);
+	c[5] = cellf(d, "%zu", h->count[VERDICT_UNKNOWN]);
 	c[6] = h->worst ? cell_printf(d, worst_style(h), "%s: %s", severity_name(h->severity),
 				      h->worst)
 			: cell_as(STYLE_GOOD, "nothing to fix");
@@ -75,16 +75,6 @@ static void head_row(struct doc *d, struct node *t, const struct report_head *h)
 struct doc *page_report_front(struct arena *a, const char *title, long long time_s,
 			      const struct report_head *heads, size_t n)
 {
-	static const struct column columns[] = {
-		{ .title = "Machine" },
-		{ .title = "What it is", .wrap = true },
-		{ .title = "Kernel" },
-		{ .title = "Score of 100", .right = true },
-		{ .title = "To fix", .right = true },
-		{ .title = "Unseen", .right = true },
-		{ .title = "Gravest", .wrap = true },
-		{ .title = "From", .wrap = true },
-	};
 	struct doc *d = doc_new(a);
 	struct node *t;
 
@@ -96,7 +86,8 @@ struct doc *page_report_front(struct arena *a, const char *title, long long time
 		 figure_time(a, time_s));
 	if (n < 2)
 		return d;
-	t = doc_table(d, arena_printf(a, "%zu machines", n), columns, 8);
+	t = DOC_TABLE(d, arena_printf(a, "%zu machines", n), "Machine", "~What it is", "Kernel",
+		      ">Score of 100", ">To fix", ">Unseen", "~Gravest", "~From");
 	for (size_t i = 0; i < n; i++)
 		head_row(d, t, &heads[i]);
 	node_drop_empty(t);

@@ -633,17 +633,14 @@ static void add_pairs(struct doc *d, const struct recording *rec)
 		node_pair(d, n, "Command", cell_as(STYLE_CODE, command));
 	if (!stamp_format(rec->started_s, when))
 		node_pair(d, n, "Begun", cell(arena_strdup(d->arena, when)));
-	node_pair(d, n, "Took",
-		  cell_printf(d, STYLE_PLAIN, "%.1f s, a look every %.2g s%s",
-			      (double)rec->ms / 1e3, rec->interval_ms / 1e3,
-			      rec->end.whole ? "" : "; its end is cut off"));
+	node_pairf(d, n, "Took", "%.1f s, a look every %.2g s%s", (double)rec->ms / 1e3,
+		   rec->interval_ms / 1e3, rec->end.whole ? "" : "; its end is cut off");
 	if (rec->end.whole && rec->end.status >= 0)
 		node_pair(d, n, "Ended with",
 			  cell_printf(d, rec->end.status ? STYLE_BAD : STYLE_PLAIN, "exit code %d",
 				      rec->end.status));
 	if (rec->end.whole)
-		node_pair(d, n, "Recording cost",
-			  cell_printf(d, STYLE_PLAIN, "%.2f s of CPU", rec->end.cpu_s));
+		node_pairf(d, n, "Recording cost", "%.2f s of CPU", rec->end.cpu_s);
 }
 
 /* 0, or -errno and *e. */
