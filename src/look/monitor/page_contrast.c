@@ -89,9 +89,8 @@ static void contrast_page_add_row(struct doc *d, struct node *t, const struct co
 	side_cells(d, &r->a, &s, &row[2]);
 	side_cells(d, &r->b, &s, &row[4]);
 	if (r->verdict != CONTRAST_CANNOT)
-		row[6] = cell_printf(d, STYLE_PLAIN, "%s (%s to %s)", number(d, r->difference, &s),
-				     number(d, r->interval.low, &s),
-				     number(d, r->interval.high, &s));
+		row[6] = cellf(d, "%s (%s to %s)", number(d, r->difference, &s),
+			       number(d, r->interval.low, &s), number(d, r->interval.high, &s));
 	row[7] = contrast_page_verdict_cell(r);
 }
 
@@ -104,16 +103,6 @@ static size_t group_length(const char *name)
 static bool contrast_page_table_of(struct doc *d, const struct contrast *v, size_t at,
 				   size_t *stood)
 {
-	static const struct column columns[] = {
-		{ .title = "Quantity" },
-		{ .title = "Unit" },
-		{ .title = "A mean", .right = true },
-		{ .title = "5/50/95 %", .right = true },
-		{ .title = "B mean", .right = true },
-		{ .title = "5/50/95 %", .right = true },
-		{ .title = "B - A (interval)", .right = true },
-		{ .title = "Verdict" },
-	};
 	const char *name = v->rows[at].type->name;
 	size_t length = group_length(name);
 	struct node *t, *why;
@@ -122,7 +111,9 @@ static bool contrast_page_table_of(struct doc *d, const struct contrast *v, size
 		if (group_length(v->rows[i].type->name) == length &&
 		    strncmp(v->rows[i].type->name, name, length) == 0)
 			return false;
-	t = doc_table(d, arena_printf(d->arena, "%.*s", (int)length, name), columns, 8);
+	t = DOC_TABLE(d, arena_printf(d->arena, "%.*s", (int)length, name), "Quantity", "Unit",
+		      ">A mean", ">5/50/95 %", ">B mean", ">5/50/95 %", ">B - A (interval)",
+		      "Verdict");
 	why = doc_bullets(d);
 	for (size_t i = at; i < v->n; i++) {
 		const struct contrast_row *r = &v->rows[i];
@@ -164,30 +155,15 @@ static const char *cpu(struct doc *d, const struct recording *rec)
 /* How the jobs went: one each, so that there is nothing to judge by. */
 static void contrast_page_jobs(struct doc *d, const struct contrast *v)
 {
-	static const struct column columns[] = {
-		{ .title = "" },
-		{ .title = "A", .right = true },
-		{ .title = "B", .right = true },
-	};
 	const struct recording *x = &v->a.rec, *y = &v->b.rec;
-	struct node *t = doc_table(d, NULL, columns, 3);
-	struct cell *row = node_row(d, t);
+	struct node *t = DOC_TABLE(d, NULL, "", ">A", ">B");
 
-	row[0] = cell("took");
-	row[1] = cell_printf(d, STYLE_PLAIN, "%.1f s", 1e-3 * (double)x->ms);
-	row[2] = cell_printf(d, STYLE_PLAIN, "%.1f s", 1e-3 * (double)y->ms);
-	row = node_row(d, t);
-	row[0] = cell("exit code of the job");
-	row[1] = cell(ended(d, x));
-	row[2] = cell(ended(d, y));
-	row = node_row(d, t);
-	row[0] = cell("CPU time of the job");
-	row[1] = cell(cpu(d, x));
-	row[2] = cell(cpu(d, y));
-	row = node_row(d, t);
-	row[0] = cell("rows");
-	row[1] = cell_printf(d, STYLE_PLAIN, "%llu", (unsigned long long)x->end.rows);
-	row[2] = cell_printf(d, STYLE_PLAIN, "%llu", (unsigned long long)y->end.rows);
+	NODE_ROW(d, t, cell("took"), cellf(d, "%.1f s", 1e-3 * (double)x->ms),
+		 cellf(d, "%.1f s", 1e-3 * (double)y->ms));
+	NODE_ROW(d, t, cell("exit code of the job"), cell(ended(d, x)), cell(ended(d, y)));
+	NODE_ROW(d, t, cell("CPU time of the job"), cell(cpu(d, x)), cell(cpu(d, y)));
+	NODE_ROW(d, t, cell("rows"), cellf(d, "%llu", (unsigned long long)x->end.rows),
+		 cellf(d, "%llu", (unsigned long long)y->end.rows));
 }
 
 struct doc *page_contrast(struct arena *a, const struct contrast *v)

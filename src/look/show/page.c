@@ -79,8 +79,7 @@ static void tally_pairs(struct doc *d, struct node *n, const char *name, const s
 {
 	for (size_t i = 0; i < t->n; i++)
 		node_pair(d, n, i ? "" : name,
-			  t->items[i].n > 1 ? cell_printf(d, STYLE_PLAIN, "%zu x %s", t->items[i].n,
-							  t->items[i].what)
+			  t->items[i].n > 1 ? cellf(d, "%zu x %s", t->items[i].n, t->items[i].what)
 					    : cell(t->items[i].what));
 }
 
@@ -284,10 +283,9 @@ struct doc *page_overview(struct arena *a, const struct machine *m)
 	n = doc_pairs(d, NULL);
 	node_pair(d, n, "Machine", machine_cell(d, m));
 	if (seen_ok(&m->platform.kind.f))
-		node_pair(d, n, "Treated as",
-			  cell_printf(d, STYLE_PLAIN, "%s%s%s", m->platform.kind.v,
-				      seen_ok(&m->platform.why.f) ? ": " : "",
-				      fact_text(&m->platform.why, "")));
+		node_pairf(d, n, "Treated as", "%s%s%s", m->platform.kind.v,
+			   seen_ok(&m->platform.why.f) ? ": " : "",
+			   fact_text(&m->platform.why, ""));
 	node_pair(d, n, "System", system_cell(d, m));
 	node_pair(d, n, "CPU", cpu_cell(d, m));
 	node_pair(d, n, "Memory", show_page_memory_cell(d, m));

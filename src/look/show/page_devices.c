@@ -26,8 +26,8 @@ static struct cell devices_page_memory(struct doc *d, const struct machine *m, c
 	 * with. */
 	if (fact_or(&g->integrated, 0))
 		return seen_ok(&m->memory.total_kb.f)
-			       ? cell_printf(d, STYLE_PLAIN, "the host's %s",
-					     figure(d->arena, "KiB", m->memory.total_kb.v))
+			       ? cellf(d, "the host's %s",
+				       figure(d->arena, "KiB", m->memory.total_kb.v))
 			       : cell("the host's");
 	return cell_int(d, &g->memory_bytes, "bytes");
 }
@@ -48,7 +48,7 @@ static struct cell capability(struct doc *d, const struct machine *m, const void
 	(void)m;
 	if (!seen_ok(&g->cc_major.f) || !seen_ok(&g->cc_minor.f))
 		return cell_unseen(&g->cc_major.f);
-	return cell_printf(d, STYLE_PLAIN, "%lld.%lld", g->cc_major.v, g->cc_minor.v);
+	return cellf(d, "%lld.%lld", g->cc_major.v, g->cc_minor.v);
 }
 
 /* The kernel's -1, "no node", is not a node. */
@@ -94,8 +94,7 @@ static struct cell performance_state(struct doc *d, const struct machine *m, con
 	const struct gpu *g = object;
 
 	(void)m;
-	return seen_ok(&g->pstate.f) ? cell_printf(d, STYLE_PLAIN, "P%lld", g->pstate.v)
-				     : cell_unseen(&g->pstate.f);
+	return seen_ok(&g->pstate.f) ? cellf(d, "P%lld", g->pstate.v) : cell_unseen(&g->pstate.f);
 }
 
 static struct cell slowed_by(struct doc *d, const struct machine *m, const void *object)
@@ -146,9 +145,8 @@ static struct cell devices_page_pcie(struct doc *d, const struct machine *m, con
 	if (fact_or(&g->pcie_gen_max, 0) <= g->pcie_gen.v &&
 	    fact_or(&g->pcie_width_max, 0) <= g->pcie_width.v)
 		return cell(now);
-	return cell_printf(d, STYLE_PLAIN, "%s of Gen%lld x%lld", now,
-			   fact_or(&g->pcie_gen_max, g->pcie_gen.v),
-			   fact_or(&g->pcie_width_max, g->pcie_width.v));
+	return cellf(d, "%s of Gen%lld x%lld", now, fact_or(&g->pcie_gen_max, g->pcie_gen.v),
+		     fact_or(&g->pcie_width_max, g->pcie_width.v));
 }
 
 /* Few GPUs have it: where none does, it is no column. */
@@ -199,8 +197,7 @@ static struct cell remapped(struct doc *d, const struct machine *m, const void *
 		return cell_printf(d, STYLE_BAD, "%lld, %s",
 				   sum(g->remap_corrected.v, g->remap_uncorrected.v),
 				   fact_or(&g->remap_failed, 0) ? "failed" : "pending");
-	return cell_printf(d, STYLE_PLAIN, "%lld",
-			   sum(g->remap_corrected.v, g->remap_uncorrected.v));
+	return cellf(d, "%lld", sum(g->remap_corrected.v, g->remap_uncorrected.v));
 }
 
 static struct cell devices_page_nvlinks(struct doc *d, const struct machine *m, const void *object)
@@ -452,7 +449,7 @@ static struct cell roce_gid(struct doc *d, const struct machine *m, const void *
 	LIST_FOR_EACH (struct rdma_gid, g, &p->gids)
 		if (fact_is(&g->type, "RoCE v2") && seen_ok(&g->gid.f) &&
 		    strncmp(g->gid.v, "0000:0000:0000:0000:0000:ffff:", 30) == 0)
-			return cell_printf(d, STYLE_PLAIN, "%u", g->index);
+			return cellf(d, "%u", g->index);
 	return (struct cell){ .nothing = true };
 }
 
@@ -596,12 +593,6 @@ static size_t depth_of(const char **way, size_t n, const struct pci_function *f)
 
 struct doc *page_pci(struct arena *a, const struct machine *m)
 {
-	static const struct column columns[] = {
-		{ "Function", false, false }, { "Device", false, true },
-		{ "Link", false, false },     { "MPS, bytes", true, false },
-		{ "MRRS", true, false },      { "Driver", false, false },
-		{ "NUMA", true, false },      { "IOMMU", true, false },
-	};
 	enum { DEEPEST = 256 };
 	const struct pci_function **order = arena_array(a, m->pci.n, sizeof(*order));
 	const char *way[DEEPEST], *root = NULL;
@@ -612,7 +603,8 @@ struct doc *page_pci(struct arena *a, const struct machine *m)
 	doc_heading(d, 1, "PCI");
 	if (!m->pci.n)
 		doc_text(d, "No PCI function was seen.");
-	t = doc_tree(d, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+	t = DOC_TREE(d, NULL, "Function", "~Device", "Link", ">MPS, bytes", ">MRRS", "Driver",
+		     ">NUMA", ">IOMMU");
 	LIST_FOR_EACH (struct pci_function, f, &m->pci)
 		order[n++] = f;
 	qsort(order, n, sizeof(*order), by_path);

@@ -13,11 +13,11 @@ static struct cell host_page_threads(struct doc *d, const struct machine *m, con
 	(void)m;
 	if (!seen_ok(&c->threads.f) || !seen_ok(&c->cores.f) || !seen_ok(&c->sockets.f))
 		return cell_int(d, &c->threads, NULL);
-	return cell_printf(d, STYLE_PLAIN, "%lld: %lld socket%s, %lld cores, %s", c->threads.v,
-			   c->sockets.v, c->sockets.v == 1 ? "" : "s", c->cores.v,
-			   !seen_ok(&c->threads_per_core.f) ? "threads per core not seen"
-			   : c->threads_per_core.v > 1	    ? "SMT on"
-							    : "one thread each");
+	return cellf(d, "%lld: %lld socket%s, %lld cores, %s", c->threads.v, c->sockets.v,
+		     c->sockets.v == 1 ? "" : "s", c->cores.v,
+		     !seen_ok(&c->threads_per_core.f) ? "threads per core not seen"
+		     : c->threads_per_core.v > 1      ? "SMT on"
+						      : "one thread each");
 }
 
 /* "0.8-4 GHz": both in one unit. */
@@ -25,8 +25,7 @@ static struct cell range(struct doc *d, const struct fact_int *low, const struct
 {
 	if (!seen_ok(&low->f) || !seen_ok(&high->f))
 		return cell_int(d, seen_ok(&high->f) ? high : low, "kHz");
-	return cell_printf(d, STYLE_PLAIN, "%.4g-%.4g GHz", (double)low->v / 1e6,
-			   (double)high->v / 1e6);
+	return cellf(d, "%.4g-%.4g GHz", (double)low->v / 1e6, (double)high->v / 1e6);
 }
 
 static struct cell frequency(struct doc *d, const struct machine *m, const void *object)
@@ -80,7 +79,7 @@ static struct cell cache(struct doc *d, const struct machine *m, const void *obj
 	const struct cpu_cache *c = object;
 
 	(void)m;
-	return cell_printf(d, STYLE_PLAIN, "L%u", c->level);
+	return cellf(d, "L%u", c->level);
 }
 
 static const struct pick cpu_picks[] = {
@@ -142,24 +141,16 @@ static const struct picks nodes = PICKS(schema_numa_node, node_picks);
 /* A line a state, below the CPUs that have it. */
 static void host_page_idle_states(struct doc *d, const struct machine *m)
 {
-	static const struct column columns[] = {
-		{ "CPUs", false, false },     { "Idle state", false, false },
-		{ "Wakes in", true, false },  { "Worth from", true, false },
-		{ "Disabled", false, false },
-	};
-	struct node *n = doc_table(d, "Idle states", columns, sizeof(columns) / sizeof(columns[0]));
+	struct node *n = DOC_TABLE(d, "Idle states", "CPUs", "Idle state", ">Wakes in",
+				   ">Worth from", "Disabled");
 
 	LIST_FOR_EACH (struct idle_group, g, &m->cpu.idle) {
 		bool first = true;
 
 		LIST_FOR_EACH (struct idle_state, s, &g->states) {
-			struct cell *row = node_row(d, n);
-
-			row[0] = first ? cell_set(d, &g->cpus) : cell("");
-			row[1] = cell_str(&s->name);
-			row[2] = cell_int(d, &s->latency, "us");
-			row[3] = cell_int(d, &s->residency, "us");
-			row[4] = cell_bool(&s->disabled, "yes", "no");
+			NODE_ROW(d, n, first ? cell_set(d, &g->cpus) : cell(""), cell_str(&s->name),
+				 cell_int(d, &s->latency, "us"), cell_int(d, &s->residency, "us"),
+				 cell_bool(&s->disabled, "yes", "no"));
 			first = false;
 		}
 	}
@@ -189,7 +180,7 @@ static struct cell pool_place(struct doc *d, const struct machine *m, const void
 
 	(void)m;
 	if (seen_ok(&p->node.f) && p->node.v >= 0)
-		return cell_printf(d, STYLE_PLAIN, "node %lld", p->node.v);
+		return cellf(d, "node %lld", p->node.v);
 	return cell("machine");
 }
 

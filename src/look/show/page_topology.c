@@ -79,7 +79,7 @@ static void matrix(struct doc *d, const struct machine *m, const struct endpoint
 		for (size_t k = 0; k < n; k++)
 			row[k + 1] = class_cell(d, m, &list[i], &list[k]);
 		if (node)
-			row[n + 1] = cell_printf(d, STYLE_PLAIN, "%u", node->index);
+			row[n + 1] = cellf(d, "%u", node->index);
 	}
 	node_drop_empty(t);
 }
@@ -88,50 +88,33 @@ static void matrix(struct doc *d, const struct machine *m, const struct endpoint
 static void affinity(struct doc *d, const struct machine *m, const struct endpoint *list, size_t n,
 		     const char **names)
 {
-	static const struct column columns[] = {
-		{ "NUMA", false, false },
-		{ "CPUs", false, true },
-		{ "Devices", false, true },
-	};
-	struct node *t = doc_table(d, "CPUs near", columns, 3);
+	struct node *t = DOC_TABLE(d, "CPUs near", "NUMA", "~CPUs", "~Devices");
 
 	LIST_FOR_EACH (struct numa_node, node, &m->cpu.nodes) {
 		TEXT_AUTO near = { 0 };
-		struct cell *row;
 
 		for (size_t i = 0; i < n; i++)
 			if (topology_page_node_of(m, &list[i]) == node)
 				text_printf(&near, "%s%s", near.len ? " " : "", names[i]);
 		if (!near.len)
 			continue;
-		row = node_row(d, t);
-		row[0] = cell_printf(d, STYLE_PLAIN, "%u", node->index);
-		row[1] = cell_set(d, &node->cpus);
-		row[2] = cell(arena_strndup(d->arena, near.s, near.len));
+		NODE_ROW(d, t, cellf(d, "%u", node->index), cell_set(d, &node->cpus),
+			 cell(arena_strndup(d->arena, near.s, near.len)));
 	}
 }
 
 static void topology_page_nearest(struct doc *d, const struct machine *m,
 				  const struct endpoint *list, size_t n, const char **names)
 {
-	static const struct column columns[] = {
-		{ "GPU", false, false },
-		{ "Nearest NIC", false, false },
-		{ "Way", false, false },
-	};
-	struct node *t = doc_table(d, "Nearest network adapter", columns, 3);
+	struct node *t = DOC_TABLE(d, "Nearest network adapter", "GPU", "Nearest NIC", "Way");
 
 	for (size_t i = 0; i < n; i++) {
 		const struct endpoint *nic =
 			list[i].gpu ? topology_nearest_nic(m, list, n, list[i].gpu) : NULL;
-		struct cell *row;
 
 		if (!nic)
 			continue;
-		row = node_row(d, t);
-		row[0] = cell(names[i]);
-		row[1] = cell(nic->name);
-		row[2] = class_cell(d, m, &list[i], nic);
+		NODE_ROW(d, t, cell(names[i]), cell(nic->name), class_cell(d, m, &list[i], nic));
 	}
 }
 
@@ -150,8 +133,7 @@ static void topology_page_legend(struct doc *d, const struct endpoint *list, siz
 
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(names[i], list[i].name) != 0)
-			node_pair(d, p, names[i],
-				  cell_printf(d, STYLE_PLAIN, "%s, %s", list[i].name, list[i].pci));
+			node_pairf(d, p, names[i], "%s, %s", list[i].name, list[i].pci);
 	p = doc_pairs(d, "What the way leads over, from near to far");
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		node_pair(d, p, classes[i][0], cell(classes[i][1]));
@@ -221,32 +203,25 @@ static void topology_page_add(struct doc *d, struct node *t, const struct topolo
 
 static void topology_page_nvlinks(struct doc *d, const struct machine *m)
 {
-	static const struct column columns[] = {
-		{ "GPU", false, false },
-		{ "NVLinks up", false, false },
-		{ "Each, one way", true, false },
-		{ "Where they lead", false, true },
-	};
 	struct node *t;
 
 	if (!fabric_text(d->arena, m))
 		return;
-	t = doc_table(d, fabric_text(d->arena, m), columns, 4);
+	t = DOC_TABLE(d, fabric_text(d->arena, m), "GPU", "NVLinks up", ">Each, one way",
+		      "~Where they lead");
 	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus) {
 		size_t up = nvlinks_up(g);
-		struct cell *row;
 		long long speed = 0;
 
 		if (!g->links.n)
 			continue;
 		LIST_FOR_EACH (struct nvlink, l, &g->links)
 			speed = fact_or(&l->active, 0) ? fact_or(&l->speed_mbs, speed) : speed;
-		row = node_row(d, t);
-		row[0] = cell_printf(d, STYLE_PLAIN, "GPU %u", g->index);
-		row[1] = cell_printf(d, up < g->links.n ? STYLE_BAD : STYLE_PLAIN, "%zu of %zu", up,
-				     g->links.n);
-		row[2] = cell(speed ? figure(d->arena, "MB/s", speed) : NULL);
-		row[3] = cell(nvlink_ends(d->arena, m, g));
+		NODE_ROW(d, t, cellf(d, "GPU %u", g->index),
+			 cell_printf(d, up < g->links.n ? STYLE_BAD : STYLE_PLAIN, "%zu of %zu", up,
+				     g->links.n),
+			 cell(speed ? figure(d->arena, "MB/s", speed) : NULL),
+			 cell(nvlink_ends(d->arena, m, g)));
 	}
 	node_drop_empty(t);
 }
@@ -264,30 +239,19 @@ static const char *amount(struct doc *d, const struct narrow *s, double v)
 
 static void topology_page_narrow(struct doc *d, const struct narrow *spots, size_t n)
 {
-	static const struct column columns[] = {
-		{ "", true, false },	  { "Narrow at", false, false }, { "Carries", true, false },
-		{ "Could", true, false }, { "Why", false, true },
-	};
-	struct node *t = doc_table(d, "Narrow spots, one way, before packet headers", columns, 5);
+	struct node *t = DOC_TABLE(d, "Narrow spots, one way, before packet headers", ">",
+				   "Narrow at", ">Carries", ">Could", "~Why");
 
-	for (size_t i = 0; i < n; i++) {
-		struct cell *row = node_row(d, t);
-
-		row[0] = cell_printf(d, STYLE_PLAIN, "%zu", i + 1);
-		row[1] = cell_as(spots[i].fault ? STYLE_BAD : STYLE_PLAIN, spots[i].name);
-		row[2] = cell(amount(d, &spots[i], spots[i].now));
-		row[3] = cell(amount(d, &spots[i], spots[i].could));
-		row[4] = cell(spots[i].reason);
-	}
+	for (size_t i = 0; i < n; i++)
+		NODE_ROW(d, t, cellf(d, "%zu", i + 1),
+			 cell_as(spots[i].fault ? STYLE_BAD : STYLE_PLAIN, spots[i].name),
+			 cell(amount(d, &spots[i], spots[i].now)),
+			 cell(amount(d, &spots[i], spots[i].could)), cell(spots[i].reason));
 	node_drop_empty(t);
 }
 
 struct doc *page_topology_tree(struct arena *a, const struct machine *m)
 {
-	static const struct column columns[] = {
-		{ "Place", false, false },   { "What", false, true }, { "Link", false, false },
-		{ "At most", false, false }, { "PCI", false, false }, { "Narrow", false, false },
-	};
 	size_t n;
 	const struct narrow *spots = narrow_spots(a, m, &n);
 	const struct topology_place *machine = places_of(a, m, spots, n);
@@ -299,7 +263,7 @@ struct doc *page_topology_tree(struct arena *a, const struct machine *m)
 		doc_text(d, "No GPU, network adapter or NVMe disk was seen on the PCI bus.");
 	else
 		doc_text(d, "%s", bottleneck_text(a, spots, n, machine));
-	t = doc_tree(d, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+	t = DOC_TREE(d, NULL, "Place", "~What", "Link", "At most", "PCI", "Narrow");
 	for (size_t i = 0; i < machine->n; i++)
 		topology_page_add(d, t, machine->children[i], 0);
 	node_drop_empty(t);

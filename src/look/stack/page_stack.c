@@ -198,27 +198,17 @@ static void check_summary(struct doc *d, const struct stack_view *v)
 
 static void stack_page_findings(struct doc *d, const struct stack_view *v)
 {
-	static const struct column columns[] = { { .title = "Verdict" },
-						 { .title = "Finding" },
-						 { .title = "Where", .wrap = true },
-						 { .title = "Is", .wrap = true },
-						 { .title = "Wanted", .wrap = true },
-						 { .title = "Why", .wrap = true } };
-	struct node *t = doc_table(d, NULL, columns, 6);
+	struct node *t =
+		DOC_TABLE(d, NULL, "Verdict", "Finding", "~Where", "~Is", "~Wanted", "~Why");
 
 	for (size_t i = 0; i < v->found->n; i++) {
 		const struct stack_finding *f = &v->found->items[i];
-		struct cell *c;
 
 		if (!v->all && (f->verdict == VERDICT_PASS || f->verdict == VERDICT_NA))
 			continue;
-		c = node_row(d, t);
-		c[0] = cell_as(mark_style(f), mark(f));
-		c[1] = cell_as(STYLE_STRONG, f->id);
-		c[2] = cell(f->target);
-		c[3] = cell(f->current);
-		c[4] = cell(f->verdict == VERDICT_PASS ? NULL : f->wanted);
-		c[5] = cell(f->reason);
+		NODE_ROW(d, t, cell_as(mark_style(f), mark(f)), cell_as(STYLE_STRONG, f->id),
+			 cell(f->target), cell(f->current),
+			 cell(f->verdict == VERDICT_PASS ? NULL : f->wanted), cell(f->reason));
 	}
 	node_drop_empty(t);
 }
@@ -244,12 +234,8 @@ static void stack_page_commands(struct doc *d, const struct stack_view *v)
 
 static void places(struct doc *d, const struct stack_view *v)
 {
-	static const struct column columns[] = {
-		{ .title = "Place" },		{ .title = "Component" },
-		{ .title = "Version" },		{ .title = "Known by" },
-		{ .title = "GPU code for it" }, { .title = "Path", .wrap = true }
-	};
-	struct node *t = doc_table(d, NULL, columns, 6);
+	struct node *t = DOC_TABLE(d, NULL, "Place", "Component", "Version", "Known by",
+				   "GPU code for it", "~Path");
 
 	for (size_t i = 0; i < v->inv->n_items; i++) {
 		const struct stack_item *it = &v->inv->items[i];
@@ -290,13 +276,6 @@ struct doc *page_stack_check(struct arena *a, const struct stack_view *v)
 
 struct doc *page_stack_env(struct arena *a, const struct env_view *v)
 {
-	static const struct column columns[] = { { .title = "Variable" },
-						 { .title = "Value" },
-						 { .title = "Why", .wrap = true } },
-				   dead[] = { { .title = "Flag", .wrap = true },
-					      { .title = "Why not", .wrap = true },
-					      { .title = "Instead", .wrap = true },
-					      { .title = "Set here" } };
 	struct doc *d = doc_new(a);
 	struct node *t;
 
@@ -306,25 +285,20 @@ struct doc *page_stack_env(struct arena *a, const struct env_view *v)
 			 v->gpus_from);
 	if (v->env->unseen)
 		doc_text(d, "Not seen: %s.", v->env->unseen);
-	t = doc_table(d, NULL, columns, 3);
+	t = DOC_TABLE(d, NULL, "Variable", "Value", "~Why");
 	for (size_t i = 0; i < v->env->n; i++) {
 		const struct build_line *l = &v->env->lines[i];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell_as(STYLE_STRONG, l->name);
-		c[1] = cell_printf(d, STYLE_CODE, "%s%s", l->value, l->before ? ":..." : "");
-		c[2] = cell(l->reason);
+		NODE_ROW(d, t, cell_as(STYLE_STRONG, l->name),
+			 cell_printf(d, STYLE_CODE, "%s%s", l->value, l->before ? ":..." : ""),
+			 cell(l->reason));
 	}
 	doc_heading(d, 2, "Flags of common recipes that do nothing, or harm");
-	t = doc_table(d, NULL, dead, 4);
-	for (size_t i = 0; i < n_dead_flags; i++) {
-		struct cell *c = node_row(d, t);
-
-		c[0] = cell_as(STYLE_CODE, dead_flags[i].flag);
-		c[1] = cell(dead_flags[i].why);
-		c[2] = cell(dead_flags[i].instead ? dead_flags[i].instead : "leave it out");
-		c[3] = cell_as(STYLE_BAD, v->set_here[i]);
-	}
+	t = DOC_TABLE(d, NULL, "~Flag", "~Why not", "~Instead", "Set here");
+	for (size_t i = 0; i < n_dead_flags; i++)
+		NODE_ROW(d, t, cell_as(STYLE_CODE, dead_flags[i].flag), cell(dead_flags[i].why),
+			 cell(dead_flags[i].instead ? dead_flags[i].instead : "leave it out"),
+			 cell_as(STYLE_BAD, v->set_here[i]));
 	node_drop_empty(t);
 	return d;
 }
@@ -423,11 +397,6 @@ static const char *stack_page_command(struct arena *a, const struct build_step *
 struct doc *page_build_plan(struct arena *a, const struct build_plan *p)
 {
 	static const enum style styles[] = { STYLE_PLAIN, STYLE_GOOD, STYLE_BAD };
-	static const struct column columns[] = { { .title = "Step" },
-						 { .title = "State" },
-						 { .title = "What", .wrap = true },
-						 { .title = "GiB", .right = true },
-						 { .title = "Command", .wrap = true } };
 	struct doc *d = doc_new(a);
 	struct node *t;
 
@@ -438,18 +407,18 @@ struct doc *page_build_plan(struct arena *a, const struct build_plan *p)
 		 p->dir, p->disk_gib, p->disk_free_gib, p->jobs, p->memory_gib, p->hours);
 	if (p->lacks)
 		node_span(d, doc_paragraph(d), cell_as(STYLE_BAD, p->lacks));
-	t = doc_table(d, NULL, columns, 5);
+	t = DOC_TABLE(d, NULL, "Step", "State", "~What", ">GiB", "~Command");
 	for (size_t i = 0; i < p->n; i++) {
 		const struct build_step *s = &p->steps[i];
-		struct cell *c = node_row(d, t);
+		struct cell *c =
+			NODE_ROW(d, t, cell_as(STYLE_STRONG, s->id),
+				 cell_as(styles[s->state], states[s->state]),
+				 cell(s->lacks && s->state == STEP_LACKS
+					      ? arena_printf(a, "%s; but %s", s->title, s->lacks)
+					      : s->title));
 
-		c[0] = cell_as(STYLE_STRONG, s->id);
-		c[1] = cell_as(styles[s->state], states[s->state]);
-		c[2] = cell(s->lacks && s->state == STEP_LACKS
-				    ? arena_printf(a, "%s; but %s", s->title, s->lacks)
-				    : s->title);
 		if (s->disk_gib)
-			c[3] = cell_printf(d, STYLE_PLAIN, "%u", s->disk_gib);
+			c[3] = cellf(d, "%u", s->disk_gib);
 		c[4] = cell_as(STYLE_CODE, stack_page_command(a, s));
 	}
 	return d;
@@ -497,28 +466,16 @@ static const char *target(struct arena *a, const struct wheelhouse *h)
 
 static void wheels(struct doc *d, const struct wheelhouse *h)
 {
-	static const struct column columns[] = { { .title = "Package" },
-						 { .title = "Version" },
-						 { .title = "Python" },
-						 { .title = "Platform" },
-						 { .title = "MB", .right = true },
-						 { .title = "GPU code", .wrap = true },
-						 { .title = "SHA-256" },
-						 { .title = "Added" } };
-	struct node *t = doc_table(d, NULL, columns, 8);
+	struct node *t = DOC_TABLE(d, NULL, "Package", "Version", "Python", "Platform", ">MB",
+				   "~GPU code", "SHA-256", "Added");
 
 	for (size_t i = 0; i < h->n; i++) {
 		const struct house_wheel *w = &h->wheels[i];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell_as(STYLE_STRONG, w->name);
-		c[1] = cell(w->version);
-		c[2] = cell_printf(d, STYLE_PLAIN, "%s-%s", w->python, w->abi);
-		c[3] = cell(w->platform);
-		c[4] = cell_printf(d, STYLE_PLAIN, "%.1f", (double)w->size / 1e6);
-		c[5] = cell(w->gpu_code);
-		c[6] = cell_printf(d, STYLE_MUTED, "%.12s", w->sha256);
-		c[7] = cell(w->added);
+		NODE_ROW(d, t, cell_as(STYLE_STRONG, w->name), cell(w->version),
+			 cellf(d, "%s-%s", w->python, w->abi), cell(w->platform),
+			 cellf(d, "%.1f", (double)w->size / 1e6), cell(w->gpu_code),
+			 cell_printf(d, STYLE_MUTED, "%.12s", w->sha256), cell(w->added));
 	}
 	node_drop_empty(t);
 }
@@ -561,14 +518,12 @@ static size_t stack_page_missing(struct doc *d, struct node *t, const struct whe
 
 	for (size_t i = 0; i < x->n; i++) {
 		const struct house_wheel *w = &x->wheels[i], *o = same_file(y, w->file);
-		struct cell *c;
 
 		if (o && (!changed || strcmp(o->sha256, w->sha256) == 0))
 			continue;
-		c = node_row(d, t);
-		c[0] = cell_as(STYLE_STRONG, w->file);
-		c[1] = o ? cell_as(STYLE_WARN, "other contents under the same name")
-			 : cell_printf(d, STYLE_WARN, "only in %s", x->dir);
+		NODE_ROW(d, t, cell_as(STYLE_STRONG, w->file),
+			 o ? cell_as(STYLE_WARN, "other contents under the same name")
+			   : cell_printf(d, STYLE_WARN, "only in %s", x->dir));
 		n++;
 	}
 	return n;
@@ -577,14 +532,13 @@ static size_t stack_page_missing(struct doc *d, struct node *t, const struct whe
 struct doc *page_wheelhouse_diff(struct arena *a, const struct wheelhouse *x,
 				 const struct wheelhouse *y, size_t *differ)
 {
-	static const struct column columns[] = { { .title = "Wheel" }, { .title = "How" } };
 	struct doc *d = doc_new(a);
 	struct node *t;
 
 	doc_heading(d, 1, "Wheelhouses");
 	doc_text(d, "%s: %zu wheels for %s. %s: %zu wheels for %s.", x->dir, x->n, target(a, x),
 		 y->dir, y->n, target(a, y));
-	t = doc_table(d, NULL, columns, 2);
+	t = DOC_TABLE(d, NULL, "Wheel", "How");
 	*differ = stack_page_missing(d, t, x, y, true) + stack_page_missing(d, t, y, x, false);
 	if (!*differ)
 		doc_text(d, "They hold the same wheels.");
