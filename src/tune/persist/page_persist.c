@@ -66,47 +66,28 @@ static struct cell boot_cell(struct doc *d, const struct persist_entry *k)
 static void settings_table(struct doc *d, const struct machine *m, const struct persist_entry *rows,
 			   size_t n, const char *title)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = "Value", .wrap = true },
-		{ .title = "Kept by", .wrap = true },
-		{ .title = "At boot", .wrap = true },
-	};
-	struct node *t = doc_table(d, title, columns, 5);
+	struct node *t = DOC_TABLE(d, title, "Setting", "On", "~Value", "~Kept by", "~At boot");
 	struct batch *b;
 	size_t n_batches;
 
 	b = persist_page_batches(d->arena, m, rows, n, false, &n_batches);
 	for (size_t i = 0; i < n_batches; i++) {
 		const struct persist_entry *k = &rows[b[i].first];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell_as(STYLE_CODE, b[i].what);
-		c[1] = cell(b[i].on);
-		c[2] = cell(*k->value ? k->value : "set");
-		c[3] = backend_cell(k);
-		c[4] = boot_cell(d, k);
+		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on),
+			 cell(*k->value ? k->value : "set"), backend_cell(k), boot_cell(d, k));
 	}
 	node_drop_empty(t);
 }
 
 static void files_table(struct doc *d, const struct persist_view *v)
 {
-	static const struct column columns[] = {
-		{ .title = "File" },
-		{ .title = "State" },
-		{ .title = "Why", .wrap = true },
-	};
-	struct node *t = doc_table(d, NULL, columns, 3);
+	struct node *t = DOC_TABLE(d, NULL, "File", "State", "~Why");
 
-	for (size_t i = 0; i < v->n_files; i++) {
-		struct cell *c = node_row(d, t);
-
-		c[0] = cell_as(STYLE_CODE, v->files[i].path);
-		c[1] = cell_as(states[v->files[i].state].style, states[v->files[i].state].text);
-		c[2] = cell(v->files[i].sentence);
-	}
+	for (size_t i = 0; i < v->n_files; i++)
+		NODE_ROW(d, t, cell_as(STYLE_CODE, v->files[i].path),
+			 cell_as(states[v->files[i].state].style, states[v->files[i].state].text),
+			 cell(v->files[i].sentence));
 	node_drop_empty(t);
 }
 
@@ -181,12 +162,6 @@ static bool is_absent(const struct outcome_row *o)
 /* What the files that are gone have set at this boot. */
 static void in_effect(struct doc *d, const struct machine *m, const struct persist_view *v)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = "In effect", .wrap = true },
-		{ .title = "Before", .wrap = true },
-	};
 	struct node *t;
 	struct batch *b;
 	size_t n;
@@ -194,18 +169,15 @@ static void in_effect(struct doc *d, const struct machine *m, const struct persi
 	page_reverted(d, m, &v->now);
 	if (!v->n_in_effect || v->now.dry)
 		return;
-	t = doc_table(d,
+	t = DOC_TABLE(d,
 		      "Set by these files at boot, and in effect until taken back or until reboot",
-		      columns, 4);
+		      "Setting", "On", "~In effect", "~Before");
 	b = persist_page_batches(d->arena, m, v->in_effect, v->n_in_effect, true, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct persist_entry *k = &v->in_effect[b[i].first];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell_as(STYLE_CODE, b[i].what);
-		c[1] = cell(b[i].on);
-		c[2] = cell(k->value);
-		c[3] = k->before ? cell(k->before) : cell_as(STYLE_UNKNOWN, "unknown");
+		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on), cell(k->value),
+			 k->before ? cell(k->before) : cell_as(STYLE_UNKNOWN, "unknown"));
 	}
 	doc_text(d,
 		 "\"gputune undo --only SETTING\" takes one of them back; \"persist remove\" does "
@@ -216,35 +188,28 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 				 const struct persist_view *v, const struct txn_report *r,
 				 int result)
 {
-	static const struct column columns[] = {
-		{ .title = "File" },
-		{ .title = "Outcome" },
-		{ .title = "What happened", .wrap = true },
-	};
 	const struct txn_report *all = all_files(a, r);
 	struct doc *d = doc_new(a);
 	struct node *t;
 
 	page_recovered(d, m, r, !all);
 	r = all ? all : r;
-	t = doc_table(d, NULL, columns, 3);
+	t = DOC_TABLE(d, NULL, "File", "Outcome", "~What happened");
 	for (size_t i = 0; i < r->n; i++) {
 		const struct outcome_row *o = &r->rows[i];
-		struct cell *c;
 
 		if (!is_last(r, i))
 			continue;
-		c = node_row(d, t);
-		c[0] = cell_as(STYLE_CODE, o->knob.name);
-		c[1] = o->outcome == OUTCOME_FOREIGN
-			       ? cell_as(STYLE_WARN, "left: not as we wrote it")
-		       : o->outcome == OUTCOME_STUCK ? cell_as(STYLE_BAD, "stuck")
-		       : o->outcome == OUTCOME_DONE  ? cell_as(STYLE_GOOD, "without these now")
-		       : is_absent(o) && o->outcome == OUTCOME_ALREADY
-			       ? cell_as(STYLE_GOOD, "was not there")
-		       : is_absent(o) ? cell_as(STYLE_GOOD, "removed")
-				      : cell_as(STYLE_GOOD, "as before");
-		c[2] = cell(o->sentence);
+		NODE_ROW(d, t, cell_as(STYLE_CODE, o->knob.name),
+			 o->outcome == OUTCOME_FOREIGN
+				 ? cell_as(STYLE_WARN, "left: not as we wrote it")
+			 : o->outcome == OUTCOME_STUCK ? cell_as(STYLE_BAD, "stuck")
+			 : o->outcome == OUTCOME_DONE  ? cell_as(STYLE_GOOD, "without these now")
+			 : is_absent(o) && o->outcome == OUTCOME_ALREADY
+				 ? cell_as(STYLE_GOOD, "was not there")
+			 : is_absent(o) ? cell_as(STYLE_GOOD, "removed")
+					: cell_as(STYLE_GOOD, "as before"),
+			 cell(o->sentence));
 	}
 	node_drop_empty(t);
 	if (result == -ENOENT)

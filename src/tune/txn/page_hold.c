@@ -76,17 +76,6 @@ static void status_line(struct doc *d, const struct hold_row *rows, size_t n)
 struct doc *page_status(struct arena *a, const struct machine *m, const struct hold_row *rows,
 			size_t n, bool sure)
 {
-	static const struct column columns[] = {
-		{ .title = "Txn", .right = true },
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = "Before", .wrap = true },
-		{ .title = "Asked", .wrap = true },
-		{ .title = "Now", .wrap = true },
-		{ .title = "State" },
-		{ .title = "By", .wrap = true },
-		{ .title = "Kept at boot by", .wrap = true },
-	};
 	struct doc *d = doc_new(a);
 	struct node *t;
 	struct batch *b;
@@ -97,25 +86,24 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 				 : "What gputune holds is not known.");
 		return d;
 	}
-	t = doc_table(d, NULL, columns, 9);
+	t = DOC_TABLE(d, NULL, ">Txn", "Setting", "On", "~Before", "~Asked", "~Now", "State", "~By",
+		      "~Kept at boot by");
 	b = hold_page_batches(a, m, rows, n, &n_batches);
 	for (size_t i = 0; i < n_batches; i++) {
 		const struct hold_row *r = &rows[b[i].first];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell(number(a, r->t->txn));
-		c[1] = cell_as(STYLE_CODE, b[i].what);
-		c[2] = cell(b[i].on);
-		c[3] = r->e->before ? cell(r->e->before) : cell_as(STYLE_UNKNOWN, "unknown");
-		c[4] = cell(r->e->after);
-		c[5] = r->now ? cell(r->now) : cell_as(STYLE_UNKNOWN, "unknown");
-		c[6] = r->e->unread ? cell_as(STYLE_BAD, "open: the journal's line cannot be read")
-		       : is_away(r) ? cell_as(STYLE_BAD, "left: " NOTE_AWAY)
-		       : r->e->state == ENTRY_STUCK
-			       ? cell_printf(d, STYLE_BAD, "stuck, %s", holds[r->hold].text)
-			       : cell_as(holds[r->hold].style, holds[r->hold].text);
-		c[7] = cell(r->by);
-		c[8] = r->kept ? cell(r->kept) : cell_as(STYLE_MUTED, "nothing");
+		NODE_ROW(d, t, cell(number(a, r->t->txn)), cell_as(STYLE_CODE, b[i].what),
+			 cell(b[i].on),
+			 r->e->before ? cell(r->e->before) : cell_as(STYLE_UNKNOWN, "unknown"),
+			 cell(r->e->after),
+			 r->now ? cell(r->now) : cell_as(STYLE_UNKNOWN, "unknown"),
+			 r->e->unread
+				 ? cell_as(STYLE_BAD, "open: the journal's line cannot be read")
+			 : is_away(r) ? cell_as(STYLE_BAD, "left: " NOTE_AWAY)
+			 : r->e->state == ENTRY_STUCK
+				 ? cell_printf(d, STYLE_BAD, "stuck, %s", holds[r->hold].text)
+				 : cell_as(holds[r->hold].style, holds[r->hold].text),
+			 cell(r->by), r->kept ? cell(r->kept) : cell_as(STYLE_MUTED, "nothing"));
 	}
 	node_drop_empty(t);
 	status_line(d, rows, n);
@@ -215,17 +203,9 @@ void verify_plan(struct arena *a, const struct machine *m, const struct plan *p,
 
 struct doc *page_verify(struct arena *a, const struct machine *m, const struct verify *v)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = "Requested", .wrap = true },
-		{ .title = "Now", .wrap = true },
-		{ .title = "State" },
-		{ .title = "Why", .wrap = true },
-	};
 	struct doc *d = doc_new(a);
 	struct batch_row *keys = arena_array(a, v->n, sizeof(*keys));
-	struct node *t = doc_table(d, NULL, columns, 6);
+	struct node *t = DOC_TABLE(d, NULL, "Setting", "On", "~Requested", "~Now", "State", "~Why");
 	struct batch *b;
 	size_t n;
 
@@ -238,14 +218,10 @@ struct doc *page_verify(struct arena *a, const struct machine *m, const struct v
 	b = batch_rows(a, m, keys, v->n, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct verify_row *r = &v->rows[b[i].first];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell_as(STYLE_CODE, b[i].what);
-		c[1] = cell(b[i].on);
-		c[2] = cell(r->wanted);
-		c[3] = r->now ? cell(r->now) : cell_as(STYLE_UNKNOWN, "unknown");
-		c[4] = cell_as(states[r->state].style, states[r->state].text);
-		c[5] = cell(r->sentence);
+		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on), cell(r->wanted),
+			 r->now ? cell(r->now) : cell_as(STYLE_UNKNOWN, "unknown"),
+			 cell_as(states[r->state].style, states[r->state].text), cell(r->sentence));
 	}
 	node_drop_empty(t);
 	doc_text(d,
@@ -259,7 +235,7 @@ struct doc *page_verify(struct arena *a, const struct machine *m, const struct v
 
 static struct cell bytes(struct doc *d, const char *path, size_t n)
 {
-	return n ? cell_printf(d, STYLE_PLAIN, "%s, %zu bytes", path, n)
+	return n ? cellf(d, "%s, %zu bytes", path, n)
 		 : cell_printf(d, STYLE_MUTED, "%s, not there", path);
 }
 
@@ -305,11 +281,10 @@ struct doc *page_journal(struct arena *a, const struct journal *j)
 	node_pair(d, p, "History", bytes(d, TXN_HISTORY, f->history_bytes));
 	node_pair(d, p, "Format",
 		  f->format == 1 ? cell("1: no checksums; the next change writes it as format 2")
-				 : cell_printf(d, STYLE_PLAIN, "%d", f->format));
+				 : cellf(d, "%d", f->format));
 	node_pair(d, p, "Lines", hold_page_lines(d, j));
-	node_pair(d, p, "Transactions",
-		  cell_printf(d, STYLE_PLAIN, "%zu, of which %zu may still hold a change", j->n,
-			      count_open(j)));
+	node_pairf(d, p, "Transactions", "%zu, of which %zu may still hold a change", j->n,
+		   count_open(j));
 	return d;
 }
 

@@ -68,7 +68,7 @@ static struct cell value_cell(struct doc *d, const struct knob *k, const char *v
 		return cell_as(STYLE_UNKNOWN, "unknown");
 	if ((k->kind != KNOB_FILE && k->kind != KNOB_BLOCK) || value[0] != '0' || !value[5])
 		return cell(value);
-	return cell_printf(d, STYLE_PLAIN, "%.4s, %zu characters", value, strlen(value + 5));
+	return cellf(d, "%.4s, %zu characters", value, strlen(value + 5));
 }
 
 static const char *file_of(const struct outcome_row *o)
@@ -105,17 +105,15 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 	b = batch_rows(d->arena, m, rows, r->n, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct outcome_row *o = &r->rows[b[i].first];
-		struct cell *c = node_row(d, t);
 		bool done = o->outcome == OUTCOME_DONE || o->outcome == OUTCOME_RESTORED;
 
-		c[0] = cell_as(STYLE_CODE, b[i].what);
-		c[1] = cell(*file_of(o) ? file_of(o) : b[i].on);
-		c[2] = value_cell(d, &o->knob, o->from);
-		c[3] = value_cell(d, &o->knob, o->to);
-		c[4] = waits(o) ? cell_as(STYLE_WARN, "after a reboot")
-				: cell_as(outcome_style(o->outcome), outcome_text(o->outcome));
-		c[5] = done || !o->found ? cell(NULL) : value_cell(d, &o->knob, o->found);
-		c[6] = cell(o->sentence);
+		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what),
+			 cell(*file_of(o) ? file_of(o) : b[i].on), value_cell(d, &o->knob, o->from),
+			 value_cell(d, &o->knob, o->to),
+			 waits(o) ? cell_as(STYLE_WARN, "after a reboot")
+				  : cell_as(outcome_style(o->outcome), outcome_text(o->outcome)),
+			 done || !o->found ? cell(NULL) : value_cell(d, &o->knob, o->found),
+			 cell(o->sentence));
 	}
 	node_drop_empty(t);
 }
@@ -356,37 +354,22 @@ static const char *state_text(const struct transaction *t)
 
 static void overview(struct doc *d, const struct journal *j)
 {
-	static const struct column columns[] = {
-		{ .title = "Txn", .right = true },
-		{ .title = "When" },
-		{ .title = "Who" },
-		{ .title = "What" },
-		{ .title = "Profile" },
-		{ .title = "State" },
-		{ .title = "Changes", .right = true },
-		{ .title = "Why", .wrap = true },
-	};
-	struct node *t = doc_table(d, NULL, columns, 8);
+	struct node *t = DOC_TABLE(d, NULL, ">Txn", "When", "Who", "What", "Profile", "State",
+				   ">Changes", "~Why");
 	size_t trials = 0;
 
 	for (size_t i = j->n; i > 0; i--) {
 		const struct transaction *it = &j->items[i - 1];
-		struct cell *c;
 
 		/* A proof makes dozens of them. */
 		if (strcmp(it->op, TXN_PROVE) == 0 && it->state == TRANSACTION_ROLLED_BACK) {
 			trials++;
 			continue;
 		}
-		c = node_row(d, t);
-		c[0] = cell_printf(d, STYLE_PLAIN, "%lu", it->txn);
-		c[1] = cell(figure_time(d->arena, it->time_s));
-		c[2] = cell(it->user);
-		c[3] = cell(it->op);
-		c[4] = cell(it->profile);
-		c[5] = cell_as(txn_page_state_style(it->state), state_text(it));
-		c[6] = it->n ? cell_printf(d, STYLE_PLAIN, "%zu", it->n) : cell(NULL);
-		c[7] = cell(it->reason);
+		NODE_ROW(d, t, cellf(d, "%lu", it->txn), cell(figure_time(d->arena, it->time_s)),
+			 cell(it->user), cell(it->op), cell(it->profile),
+			 cell_as(txn_page_state_style(it->state), state_text(it)),
+			 it->n ? cellf(d, "%zu", it->n) : cell(NULL), cell(it->reason));
 	}
 	node_drop_empty(t);
 	if (trials)
@@ -398,16 +381,8 @@ static void overview(struct doc *d, const struct journal *j)
 
 static void txn_page_changes(struct doc *d, const struct machine *m, const struct transaction *t)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = "From", .wrap = true },
-		{ .title = "To", .wrap = true },
-		{ .title = "Read back", .wrap = true },
-		{ .title = "State" },
-		{ .title = "Note", .wrap = true },
-	};
-	struct node *table = doc_table(d, NULL, columns, 7);
+	struct node *table =
+		DOC_TABLE(d, NULL, "Setting", "On", "~From", "~To", "~Read back", "State", "~Note");
 	struct batch_row *keys = arena_array(d->arena, t->n, sizeof(*keys));
 	struct batch *b;
 	size_t n;
@@ -423,16 +398,13 @@ static void txn_page_changes(struct doc *d, const struct machine *m, const struc
 	b = batch_rows(d->arena, m, keys, t->n, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct entry *e = &t->entries[b[i].first];
-		struct cell *c = node_row(d, table);
 
-		c[0] = cell_as(STYLE_CODE, b[i].what);
-		c[1] = cell(b[i].on);
-		c[2] = e->before ? cell(e->before) : cell_as(STYLE_UNKNOWN, "unknown");
-		c[3] = cell(e->after);
-		c[4] = cell(e->read);
-		c[5] = cell_as(e->state == ENTRY_STUCK ? STYLE_BAD : STYLE_PLAIN,
-			       entry_state_name(e->state));
-		c[6] = cell(e->note);
+		NODE_ROW(d, table, cell_as(STYLE_CODE, b[i].what), cell(b[i].on),
+			 e->before ? cell(e->before) : cell_as(STYLE_UNKNOWN, "unknown"),
+			 cell(e->after), cell(e->read),
+			 cell_as(e->state == ENTRY_STUCK ? STYLE_BAD : STYLE_PLAIN,
+				 entry_state_name(e->state)),
+			 cell(e->note));
 	}
 	node_drop_empty(table);
 }
