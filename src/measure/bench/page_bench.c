@@ -156,8 +156,8 @@ static struct cell interval_cell(struct doc *d, const struct record_case *c,
 		return cell_as(STYLE_MUTED, "void");
 	if (!s->has_summary || !s->s.has_interval)
 		return cell_as(STYLE_MUTED, "too few samples");
-	return cell_printf(d, STYLE_PLAIN, "%s to %s", figure_number(d->arena, s->s.interval.low),
-			   figure_number(d->arena, s->s.interval.high));
+	return cellf(d, "%s to %s", figure_number(d->arena, s->s.interval.low),
+		     figure_number(d->arena, s->s.interval.high));
 }
 
 static struct cell state_cell(const struct record_case *c, const struct record_series *s)
@@ -182,8 +182,8 @@ static struct cell limit_cell(struct doc *d, const struct record_case *c,
 {
 	if (!c->has_limit || s != &c->series[0] || !s->has_summary)
 		return (struct cell){ .text = "unknown", .style = STYLE_MUTED, .nothing = true };
-	return cell_printf(d, STYLE_PLAIN, "%.0f %% of %s", 100 * s->s.median / c->limit,
-			   figure_number(d->arena, c->limit));
+	return cellf(d, "%.0f %% of %s", 100 * s->s.median / c->limit,
+		     figure_number(d->arena, c->limit));
 }
 
 /* Better than the band is no fault. */
@@ -202,10 +202,9 @@ static void bench_page_figure_row(struct doc *d, struct node *t, const struct re
 				  size_t k, bool verbose)
 {
 	const struct record_series *s = &c->series[k];
-	struct cell *row = node_row(d, t);
+	struct cell *row =
+		NODE_ROW(d, t, cell(k ? "" : c->name), cell(c->n_series > 1 ? s->key : ""));
 
-	row[0] = cell(k ? "" : c->name);
-	row[1] = cell(c->n_series > 1 ? s->key : "");
 	if (s->has_summary)
 		row[2] = cell_printf(d, STYLE_STRONG, "%s %s", figure_number(d->arena, s->s.median),
 				     s->unit_text);
@@ -214,7 +213,7 @@ static void bench_page_figure_row(struct doc *d, struct node *t, const struct re
 	row[5] = band_cell(d, s);
 	row[6] = k ? cell("") : state_cell(c, s);
 	if (verbose) {
-		row[7] = cell_printf(d, STYLE_PLAIN, "%zu", c->n);
+		row[7] = cellf(d, "%zu", c->n);
 		row[8] = cell(c->variant);
 	}
 }
@@ -271,18 +270,8 @@ static size_t pairs_apart(const struct record *r, const char *bench)
 static void bench_page_figures_of(struct doc *d, const struct record *r, const char *bench,
 				  bool verbose)
 {
-	static const struct column columns[] = {
-		{ .title = "Case" },
-		{ .title = "Figure" },
-		{ .title = "Median", .right = true },
-		{ .title = "95 % interval", .right = true },
-		{ .title = "Limit" },
-		{ .title = "Usual band" },
-		{ .title = "State", .wrap = true },
-		{ .title = "Samples", .right = true },
-		{ .title = "Variant", .wrap = true },
-	};
-	struct node *t = doc_table(d, bench, columns, verbose ? 9 : 7);
+	struct node *t = DOC_TABLE(d, bench, "Case", "Figure", ">Median", ">95 % interval", "Limit",
+				   "Usual band", "~State", verbose ? ">Samples" : NULL, "~Variant");
 	size_t apart = verbose ? 0 : pairs_apart(r, bench), missed = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
@@ -315,16 +304,8 @@ static void bench_page_figures_of(struct doc *d, const struct record *r, const c
 
 static void percentiles(struct doc *d, const struct record *r)
 {
-	static const struct column columns[] = {
-		{ .title = "Case" },
-		{ .title = "Observations", .right = true },
-		{ .title = "p50", .right = true },
-		{ .title = "p90", .right = true },
-		{ .title = "p99", .right = true },
-		{ .title = "p99.9", .right = true },
-		{ .title = "max", .right = true },
-	};
-	struct node *t = doc_table(d, "Single observations", columns, 7);
+	struct node *t = DOC_TABLE(d, "Single observations", "Case", ">Observations", ">p50",
+				   ">p90", ">p99", ">p99.9", ">max");
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct record_observed *o = &r->cases[i].observed;
@@ -335,12 +316,10 @@ static void percentiles(struct doc *d, const struct record *r)
 
 		if (!o->n)
 			continue;
-		row = node_row(d, t);
-		row[0] = cell_printf(d, STYLE_PLAIN, "%s %s", r->cases[i].bench, r->cases[i].name);
-		row[1] = cell_printf(d, STYLE_PLAIN, "%llu", o->n);
+		row = NODE_ROW(d, t, cellf(d, "%s %s", r->cases[i].bench, r->cases[i].name),
+			       cellf(d, "%llu", o->n));
 		for (size_t k = 0; k < 5; k++)
-			row[2 + k] = cell_printf(d, STYLE_PLAIN, "%s %s",
-						 figure_number(d->arena, v[k]), unit);
+			row[2 + k] = cellf(d, "%s %s", figure_number(d->arena, v[k]), unit);
 	}
 }
 
@@ -353,9 +332,8 @@ static void bench_page_details(struct doc *d, const struct record *r)
 
 		if (i == 0 || strcmp(c->bench, r->cases[i - 1].bench) != 0)
 			node_pair(d, p, c->bench, cell(c->method));
-		node_pair(d, p, c->name,
-			  cell_printf(d, STYLE_PLAIN, "%s; %s; limit: %s", c->setup, c->placement,
-				      c->limit_source));
+		node_pairf(d, p, c->name, "%s; %s; limit: %s", c->setup, c->placement,
+			   c->limit_source);
 	}
 	p = doc_pairs(d, "Machine");
 	for (size_t i = 0; i < r->n_fingerprint; i++)
@@ -397,20 +375,16 @@ static void bench_page_conditions(struct doc *d, const struct record_conditions 
 			      "%.2f CPUs before, %.2f of %u while measuring",
 			      fmax(c->idle_others, 0), fmax(c->others, 0), c->cpus));
 	if (c->steal_percent >= 0)
-		node_pair(d, p, "stolen by a hypervisor",
-			  cell_printf(d, STYLE_PLAIN, "%.1f %% of CPU time", c->steal_percent));
+		node_pairf(d, p, "stolen by a hypervisor", "%.1f %% of CPU time", c->steal_percent);
 	if (c->before.mhz_max > 0)
-		node_pair(d, p, "frequency, as the kernel says",
-			  cell_printf(d, STYLE_PLAIN, "%lld to %lld MHz before, %lld to %lld after",
-				      c->before.mhz_min, c->before.mhz_max, c->after.mhz_min,
-				      c->after.mhz_max));
+		node_pairf(d, p, "frequency, as the kernel says",
+			   "%lld to %lld MHz before, %lld to %lld after", c->before.mhz_min,
+			   c->before.mhz_max, c->after.mhz_min, c->after.mhz_max);
 	if (c->before.at_s > 0 && isfinite(c->before.temp_c) && isfinite(c->after.temp_c))
-		node_pair(d, p, "hottest zone",
-			  cell_printf(d, STYLE_PLAIN, "%.0f C before, %.0f C after",
-				      c->before.temp_c, c->after.temp_c));
+		node_pairf(d, p, "hottest zone", "%.0f C before, %.0f C after", c->before.temp_c,
+			   c->after.temp_c);
 	if (c->sampler_percent >= 0)
-		node_pair(d, p, "looking at all this",
-			  cell_printf(d, STYLE_PLAIN, "%.3f %% of one CPU", c->sampler_percent));
+		node_pairf(d, p, "looking at all this", "%.3f %% of one CPU", c->sampler_percent);
 }
 
 struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
@@ -445,13 +419,6 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 
 struct doc *page_bench_list(struct arena *a, const struct record *items, size_t n)
 {
-	static const struct column columns[] = {
-		{ .title = "Result" },
-		{ .title = "Benches", .wrap = true },
-		{ .title = "Cases", .right = true },
-		{ .title = "Settings" },
-		{ .title = "" },
-	};
 	struct doc *d = doc_new(a);
 	struct node *t;
 
@@ -459,7 +426,7 @@ struct doc *page_bench_list(struct arena *a, const struct record *items, size_t 
 		doc_text(d, "No result is kept yet.");
 		return d;
 	}
-	t = doc_table(d, "Kept results", columns, 5);
+	t = DOC_TABLE(d, "Kept results", "Result", "~Benches", ">Cases", "Settings", "");
 	for (size_t i = 0; i < n; i++) {
 		const struct record *r = &items[i];
 		struct cell *row = node_row(d, t);
@@ -471,7 +438,7 @@ struct doc *page_bench_list(struct arena *a, const struct record *items, size_t 
 						     r->cases[k].bench);
 		row[0] = cell_as(STYLE_CODE, r->id);
 		row[1] = cell(names);
-		row[2] = cell_printf(d, STYLE_PLAIN, "%zu", r->n);
+		row[2] = cellf(d, "%zu", r->n);
 		row[3] = cell_as(STYLE_MUTED, r->settings_digest);
 		row[4] = r->partial ? cell_as(STYLE_WARN, "interrupted") : cell(NULL);
 	}
@@ -510,15 +477,11 @@ static const char *interval_text(struct arena *a, const struct stat_interval *i)
 
 static void compare_row(struct doc *d, struct node *t, const struct compare_row *r, bool one_figure)
 {
-	struct cell *row = node_row(d, t);
+	struct cell *row = NODE_ROW(d, t, cell(r->name), cell(one_figure ? NULL : r->figure));
 
-	row[0] = cell(r->name);
-	row[1] = cell(one_figure ? NULL : r->figure);
 	if (r->has_medians) {
-		row[2] = cell_printf(d, STYLE_PLAIN, "%s %s", figure_number(d->arena, r->a),
-				     r->unit_text);
-		row[3] = cell_printf(d, STYLE_PLAIN, "%s %s", figure_number(d->arena, r->b),
-				     r->unit_text);
+		row[2] = cellf(d, "%s %s", figure_number(d->arena, r->a), r->unit_text);
+		row[3] = cellf(d, "%s %s", figure_number(d->arena, r->b), r->unit_text);
 	}
 	if (r->verdict != COMPARE_CANNOT) {
 		row[4] = cell_printf(d, STYLE_STRONG, "%.3f", r->ratio.ratio);
@@ -539,18 +502,11 @@ static bool one_figure(const struct compare *c, size_t at)
 /* The rows from *at on that are of one bench. */
 static void bench_page_table_of(struct doc *d, const struct compare *c, size_t *at)
 {
-	static const struct column columns[] = {
-		{ .title = "Case" },
-		{ .title = "Figure" },
-		{ .title = "A", .right = true },
-		{ .title = "B", .right = true },
-		{ .title = "B/A", .right = true },
-		{ .title = "99 % interval", .right = true },
-		{ .title = "Verdict" },
-	};
 	const char *bench = c->rows[*at].bench;
 	bool one = one_figure(c, *at);
-	struct node *t = doc_table(d, bench, columns, 7), *why = doc_bullets(d);
+	struct node *t = DOC_TABLE(d, bench, "Case", "Figure", ">A", ">B", ">B/A", ">99 % interval",
+				   "Verdict"),
+		    *why = doc_bullets(d);
 
 	for (; *at < c->n && strcmp(c->rows[*at].bench, bench) == 0; (*at)++) {
 		const struct compare_row *r = &c->rows[*at];

@@ -226,7 +226,7 @@ static void bench_matrix_page_draw(struct doc *d, const struct matrix *m)
 		if (!m->row[i])
 			continue;
 		row = node_row(d, t);
-		row[0] = cell_printf(d, STYLE_PLAIN, "GPU %u", i);
+		row[0] = cellf(d, "GPU %u", i);
 		for (size_t k = 1; k < n; k++)
 			row[k] = matrix_figure(d, m, i, from[k]);
 	}

@@ -57,12 +57,7 @@ static const char *doctor_page_left(struct arena *a, const struct doctor_view *v
 
 static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const struct examined *x)
 {
-	static const struct column columns[] = {
-		{ .title = "" },
-		{ .title = "Cause", .wrap = true },
-		{ .title = "Evidence", .wrap = true },
-	};
-	struct node *t = doc_table(d, NULL, columns, 3);
+	struct node *t = DOC_TABLE(d, NULL, "", "~Cause", "~Evidence");
 
 	for (size_t i = 0; i < x->d->n; i++) {
 		const struct cause_result *r = &x->causes[i];
@@ -107,11 +102,10 @@ static void doctor_page_remedies(struct doc *d, const struct doctor_view *v,
 			continue;
 		if (r->c->fix)
 			node_bullet(d, b,
-				    cell_printf(d, STYLE_PLAIN, "%s: %s%s%s", r->c->title,
-						fix_of(d->arena, x, r->c),
-						step ? "; by hand: " : "", step ? step : ""));
+				    cellf(d, "%s: %s%s%s", r->c->title, fix_of(d->arena, x, r->c),
+					  step ? "; by hand: " : "", step ? step : ""));
 		else if (step)
-			node_bullet(d, b, cell_printf(d, STYLE_PLAIN, "%s: %s", r->c->title, step));
+			node_bullet(d, b, cellf(d, "%s: %s", r->c->title, step));
 	}
 }
 
@@ -139,49 +133,36 @@ static const char *fix_text(struct arena *a, const struct doctor_fix *f)
 
 static void fixes(struct doc *d, const struct doctor_view *v)
 {
-	static const struct column columns[] = {
-		{ .title = "" },
-		{ .title = "Diagnosis" },
-		{ .title = "Set", .wrap = true },
-		{ .title = "Measured again", .wrap = true },
-	};
 	struct node *t;
 
 	if (!v->n_fixes)
 		return;
-	t = doc_table(d, "Fixes", columns, 4);
+	t = DOC_TABLE(d, "Fixes", "", "Diagnosis", "~Set", "~Measured again");
 	for (size_t i = 0; i < v->n_fixes; i++) {
 		const struct doctor_fix *f = &v->fixes[i];
-		struct cell *c = node_row(d, t);
 		bool good = f->measured && f->v.keep;
 
-		c[0] = cell_as(good ? STYLE_GOOD : STYLE_WARN,
-			       f->measured ? remeasured_name(f->v.how) : "not made");
-		c[1] = cell_as(STYLE_CODE, f->diagnosis);
-		c[2] = cell_as(STYLE_CODE, f->settings);
-		c[3] = cell(fix_text(d->arena, f));
+		NODE_ROW(d, t,
+			 cell_as(good ? STYLE_GOOD : STYLE_WARN,
+				 f->measured ? remeasured_name(f->v.how) : "not made"),
+			 cell_as(STYLE_CODE, f->diagnosis), cell_as(STYLE_CODE, f->settings),
+			 cell(fix_text(d->arena, f)));
 	}
 }
 
 static void doctor_page_others(struct doc *d, const struct doctor_view *v, enum doctor_state state,
 			       const char *title)
 {
-	static const struct column columns[] = {
-		{ .title = "Diagnosis" },
-		{ .title = "Symptom", .wrap = true },
-		{ .title = "Why", .wrap = true },
-	};
 	bool why = state != DOCTOR_FINE;
-	struct node *t = doc_table(d, title, columns, why ? 3 : 2);
+	struct node *t = DOC_TABLE(d, title, "Diagnosis", "~Symptom", why ? "~Why" : NULL);
 
 	for (size_t i = 0; i < v->n; i++) {
 		struct cell *c;
 
 		if (v->items[i].state != state)
 			continue;
-		c = node_row(d, t);
-		c[0] = cell_as(STYLE_CODE, v->items[i].d->id);
-		c[1] = cell(v->items[i].d->symptom);
+		c = NODE_ROW(d, t, cell_as(STYLE_CODE, v->items[i].d->id),
+			     cell(v->items[i].d->symptom));
 		if (why)
 			c[2] = cell(doctor_page_left(d->arena, v, &v->items[i]));
 	}
@@ -189,23 +170,18 @@ static void doctor_page_others(struct doc *d, const struct doctor_view *v, enum 
 
 static void tests(struct doc *d, const struct doctor_view *v)
 {
-	static const struct column columns[] = { { .title = "Test" },
-						 { .title = "Why it did not run", .wrap = true } };
-	struct node *table = doc_table(d, NULL, columns, 2);
+	struct node *table = DOC_TABLE(d, NULL, "Test", "~Why it did not run");
 	TEXT_AUTO t = { 0 };
 
 	for (unsigned i = 0; i < TESTS; i++) {
-		struct cell *c;
-
 		if (!(v->tests & TEST_BIT(i)))
 			continue;
 		if (!v->e->not_run[i]) {
 			text_printf(&t, "%s%s", t.len ? ", " : "", doctor_tests[i].name);
 			continue;
 		}
-		c = node_row(d, table);
-		c[0] = cell_as(STYLE_CODE, doctor_tests[i].name);
-		c[1] = cell(v->e->not_run[i]);
+		NODE_ROW(d, table, cell_as(STYLE_CODE, doctor_tests[i].name),
+			 cell(v->e->not_run[i]));
 	}
 	doc_text(d, t.len ? "Tests that ran: %s." : "No test ran%s.", t.len ? t.s : "");
 }
@@ -233,11 +209,8 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 
 struct doc *page_doctor_list(struct arena *a)
 {
-	static const struct column columns[] = { { .title = "Diagnosis" },
-						 { .title = "Symptom", .wrap = true },
-						 { .title = "Tests", .wrap = true } };
 	struct doc *d = doc_new(a);
-	struct node *t = doc_table(d, NULL, columns, 3);
+	struct node *t = DOC_TABLE(d, NULL, "Diagnosis", "~Symptom", "~Tests");
 
 	DIAGNOSIS_FOR_EACH (x) {
 		struct cell *c = node_row(d, t);

@@ -121,25 +121,16 @@ static enum style verdict_style(const struct ledger_answer *answer)
 
 static struct node *found_table(struct doc *d)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = "Verdict" },
-		{ .title = "Found", .wrap = true },
-	};
-
-	return doc_table(d, "Measured here", columns, 4);
+	return DOC_TABLE(d, "Measured here", "Setting", "On", "Verdict", "~Found");
 }
 
 static void found_row(struct doc *d, struct node *t, const struct setting *s, const char *on,
 		      const struct ledger_answer *answer, const char *value)
 {
-	struct cell *c = node_row(d, t);
-
-	c[0] = cell_as(STYLE_CODE, s->id);
-	c[1] = cell(*answer->row->target ? answer->row->target : on);
-	c[2] = cell_as(verdict_style(answer), ruling_name(answer->row->verdict));
-	c[3] = cell(ledger_view_text_of(d->arena, answer, value));
+	NODE_ROW(d, t, cell_as(STYLE_CODE, s->id),
+		 cell(*answer->row->target ? answer->row->target : on),
+		 cell_as(verdict_style(answer), ruling_name(answer->row->verdict)),
+		 cell(ledger_view_text_of(d->arena, answer, value)));
 }
 
 static void report_missing(struct doc *d, size_t missing, const char *of_what)
@@ -242,37 +233,25 @@ void measured_setting_json(struct arena *a, json_t *result, const struct setting
 
 void measured_verdicts(struct doc *d, const char *id, const struct ledger *l)
 {
-	static const struct column columns[] = {
-		{ .title = "When" },
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = "Without" },
-		{ .title = "With" },
-		{ .title = "Found", .wrap = true },
-		{ .title = "Still valid", .wrap = true },
-	};
-	struct node *t = doc_table(d, "Verdicts", columns, 7);
+	struct node *t = DOC_TABLE(d, "Verdicts", "When", "Setting", "On", "Without", "With",
+				   "~Found", "~Still valid");
 
 	/* The newest first. */
 	for (size_t i = l->n; i-- > 0;) {
 		const struct ledger_row *r = &l->rows[i];
 		struct ledger_answer answer;
 		char stamp[STAMP_SIZE] = "";
-		struct cell *c;
 
 		if (!ledger_judge(d->arena, l, r, id ? id : r->setting, &answer))
 			continue;
 		stamp_format(r->time_s, stamp);
-		c = node_row(d, t);
-		c[0] = cell(arena_strdup(d->arena, stamp));
-		c[1] = cell_as(STYLE_CODE, id && !answer.with ? NULL : r->setting);
-		c[2] = cell(r->target);
-		c[3] = cell(r->before ? r->before : "");
-		c[4] = cell(r->after ? r->after : "");
-		c[5] = cell(ledger_row_text(d->arena, r));
-		c[6] = answer.changed ? cell_as(STYLE_WARN,
-						arena_printf(d->arena, "no: %s", answer.changed))
-				      : cell("yes");
+		NODE_ROW(d, t, cell(arena_strdup(d->arena, stamp)),
+			 cell_as(STYLE_CODE, id && !answer.with ? NULL : r->setting),
+			 cell(r->target), cell(r->before ? r->before : ""),
+			 cell(r->after ? r->after : ""), cell(ledger_row_text(d->arena, r)),
+			 answer.changed ? cell_as(STYLE_WARN,
+						  arena_printf(d->arena, "no: %s", answer.changed))
+					: cell("yes"));
 	}
 	node_drop_empty(t);
 }

@@ -198,7 +198,7 @@ static void prove_page_headline(struct doc *d, const struct proof *p)
 		node_span(d, line,
 			  cell_printf(d, STYLE_STRONG, ", %s",
 				      effect_text(d->arena, r->ratio, r->low, r->high)));
-	node_span(d, line, cell_printf(d, STYLE_PLAIN, " on %s.", p->window.name));
+	node_span(d, line, cellf(d, " on %s.", p->window.name));
 	if (p->why)
 		doc_text(d, "%c%s.",
 			 p->why[0] >= 'a' && p->why[0] <= 'z' ? p->why[0] - 32 : p->why[0],
@@ -212,23 +212,13 @@ static void prove_page_headline(struct doc *d, const struct proof *p)
 
 static void prove_page_changes(struct doc *d, const struct proof *p)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = "Without", .wrap = true },
-		{ .title = "With", .wrap = true },
-	};
-	struct node *t = doc_table(d, NULL, columns, 4);
+	struct node *t = DOC_TABLE(d, NULL, "Setting", "On", "~Without", "~With");
 
-	for (size_t i = 0; i < p->n_changes; i++) {
-		struct cell *c = node_row(d, t);
-
-		c[0] = cell_as(STYLE_CODE, p->changes[i].id);
-		c[1] = cell(p->changes[i].target);
-		c[2] = p->changes[i].before ? cell(p->changes[i].before)
-					    : cell_as(STYLE_UNKNOWN, "unknown");
-		c[3] = cell(p->changes[i].after);
-	}
+	for (size_t i = 0; i < p->n_changes; i++)
+		NODE_ROW(d, t, cell_as(STYLE_CODE, p->changes[i].id), cell(p->changes[i].target),
+			 p->changes[i].before ? cell(p->changes[i].before)
+					      : cell_as(STYLE_UNKNOWN, "unknown"),
+			 cell(p->changes[i].after));
 	node_drop_empty(t);
 }
 
@@ -250,20 +240,14 @@ static const char *level_text(struct arena *a, const struct proof *p, size_t fig
 
 static void prove_page_figures(struct doc *d, const struct proof *p)
 {
-	static const struct column columns[] = {
-		{ .title = "Figure", .wrap = true }, { .title = "Without", .right = true },
-		{ .title = "With", .right = true },  { .title = "Better by", .right = true },
-		{ .title = "", .wrap = true },
-	};
-	struct node *t = doc_table(d, NULL, columns, 5);
+	struct node *t = DOC_TABLE(d, NULL, "~Figure", ">Without", ">With", ">Better by", "~");
 	const struct compared *c = &p->compared;
 
 	for (size_t i = 0; c->pairs.n && i < p->window.n_figures; i++) {
-		struct cell *x = node_row(d, t);
+		struct cell *x = NODE_ROW(d, t, cell(p->window.figures[i].title),
+					  cell(level_text(d->arena, p, i, false)),
+					  cell(level_text(d->arena, p, i, true)));
 
-		x[0] = cell(p->window.figures[i].title);
-		x[1] = cell(level_text(d->arena, p, i, false));
-		x[2] = cell(level_text(d->arena, p, i, true));
 		if (i == p->window.main)
 			x[3] = cell(effect_text(d->arena, c->ruling.ratio, c->ruling.low,
 						c->ruling.high));
@@ -299,13 +283,8 @@ static const char *prove_page_text(const struct proof_member *m)
 
 static void prove_page_members(struct doc *d, const struct proof *p)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting", .wrap = true },
-		{ .title = "Screened", .right = true },
-		{ .title = "Confirmed", .right = true },
-		{ .title = "", .wrap = true },
-	};
-	struct node *t = p->many ? doc_table(d, NULL, columns, 4) : NULL;
+	struct node *t =
+		p->many ? DOC_TABLE(d, NULL, "~Setting", ">Screened", ">Confirmed", "~") : NULL;
 
 	for (size_t i = 0; t && i < p->n_members; i++) {
 		const struct proof_member *m = &p->members[i];
@@ -331,29 +310,23 @@ static void grounds(struct doc *d, const struct proof *p)
 
 	for (size_t i = 0; i < p->n_windows; i++)
 		faults += p->windows[i].fault != NULL;
-	node_pair(d, pairs, "Measured with",
-		  cell_printf(d, STYLE_PLAIN, "%s%s%s%s%s", p->window.name,
-			      *p->window.of ? ", " : "", p->window.of, *p->window.setup ? ", " : "",
-			      p->window.setup));
-	node_pair(d, pairs, "Pairs",
-		  cell_printf(d, STYLE_PLAIN, "%zu that count, %zu windows in all%s",
-			      p->compared.pairs.n, p->n_windows,
-			      faults ? arena_printf(a, ", %zu void", faults) : ""));
+	node_pairf(d, pairs, "Measured with", "%s%s%s%s%s", p->window.name,
+		   *p->window.of ? ", " : "", p->window.of, *p->window.setup ? ", " : "",
+		   p->window.setup);
+	node_pairf(d, pairs, "Pairs", "%zu that count, %zu windows in all%s", p->compared.pairs.n,
+		   p->n_windows, faults ? arena_printf(a, ", %zu void", faults) : "");
 	if (p->same_done && p->same_pairs.n)
-		node_pair(d, pairs, "The machine against itself",
-			  cell_printf(d, STYLE_PLAIN, "%s in %zu pairs; resolves about %s",
-				      effect_text(a, p->same.ratio, p->same.low, p->same.high),
-				      p->same_pairs.n, share_text(a, p->same.resolution)));
+		node_pairf(d, pairs, "The machine against itself",
+			   "%s in %zu pairs; resolves about %s",
+			   effect_text(a, p->same.ratio, p->same.low, p->same.high),
+			   p->same_pairs.n, share_text(a, p->same.resolution));
 	if (!p->warm)
 		node_pair(d, pairs, "Warm-up", cell_as(STYLE_WARN, "never steady"));
-	node_pair(d, pairs, "What matters",
-		  cell_printf(d, STYLE_PLAIN, "%s or more; wrong at most %.0f times in 100",
-			      share_text(a, p->rule.min_effect), p->rule.alpha * 100));
-	node_pair(d, pairs, "Time",
-		  cell_printf(d, STYLE_PLAIN, "%.0f s of %.0f s, %.3g s after each of %zu switches",
-			      p->took_s, p->budget_s, p->settle_s, p->switches));
-	node_pair(d, pairs, "Seed",
-		  cell_printf(d, STYLE_PLAIN, "%llu", (unsigned long long)p->seed));
+	node_pairf(d, pairs, "What matters", "%s or more; wrong at most %.0f times in 100",
+		   share_text(a, p->rule.min_effect), p->rule.alpha * 100);
+	node_pairf(d, pairs, "Time", "%.0f s of %.0f s, %.3g s after each of %zu switches",
+		   p->took_s, p->budget_s, p->settle_s, p->switches);
+	node_pairf(d, pairs, "Seed", "%llu", (unsigned long long)p->seed);
 }
 
 static void prove_page_end(struct doc *d, const struct proof *p)

@@ -54,7 +54,7 @@ static void stack_compare_page_headline(struct doc *d, const struct compare_view
 	struct node *line = doc_paragraph(d);
 
 	node_span(d, line, cell_as(STYLE_CODE, v->bench));
-	node_span(d, line, cell_printf(d, STYLE_PLAIN, " by %s: ", v->component));
+	node_span(d, line, cellf(d, " by %s: ", v->component));
 	node_span(d, line, stack_compare_page_verdict_cell(v));
 	if (effect && !v->failed)
 		node_span(d, line, cell_printf(d, STYLE_STRONG, ", %s", effect));
@@ -79,14 +79,13 @@ static void sides(struct doc *d, const struct compare_view *v)
 		node_pair(d, n, "what", cell(s->side->place));
 		node_pair(d, n, "file", cell_as(STYLE_CODE, s->side->file));
 		if (s->side->version)
-			node_pair(d, n, "version",
-				  cell_printf(d, STYLE_PLAIN, "%s, by %s", s->side->version,
-					      s->side->version_from));
+			node_pairf(d, n, "version", "%s, by %s", s->side->version,
+				   s->side->version_from);
 		for (size_t k = 0; k < s->n_choices; k++)
 			node_pair(d, n, k ? "or" : "chosen",
 				  s->n_choices > 1
-					  ? cell_printf(d, STYLE_PLAIN, "%s (%zu windows)",
-							s->choices[k].text, s->choices[k].windows)
+					  ? cellf(d, "%s (%zu windows)", s->choices[k].text,
+						  s->choices[k].windows)
 					  : cell(s->choices[k].text));
 		if (s->fault)
 			node_pair(d, n, "fails", cell_as(STYLE_BAD, s->fault));
@@ -96,13 +95,7 @@ static void sides(struct doc *d, const struct compare_view *v)
 
 static void stack_compare_page_figures(struct doc *d, const struct compare_view *v)
 {
-	static const struct column columns[] = {
-		{ .title = "Figure", .wrap = true },
-		{ .title = "A", .right = true },
-		{ .title = "B", .right = true },
-		{ .title = "B better by", .right = true },
-	};
-	struct node *t = doc_table(d, NULL, columns, 4);
+	struct node *t = DOC_TABLE(d, NULL, "~Figure", ">A", ">B", ">B better by");
 
 	for (size_t i = 0; v->v->pairs && i < v->v->n_figures; i++) {
 		const struct bench_figure *f = &v->v->figures[i];
@@ -110,8 +103,7 @@ static void stack_compare_page_figures(struct doc *d, const struct compare_view 
 
 		c[0] = cell(f->title);
 		for (int b = 0; b < 2; b++)
-			c[1 + b] = cell_printf(d, STYLE_PLAIN, "%.4g %s",
-					       compare_median(v->v, i, b), f->unit_text);
+			c[1 + b] = cellf(d, "%.4g %s", compare_median(v->v, i, b), f->unit_text);
 		c[3] = cell(effect_text(d->arena, &v->v->ruling[i]));
 	}
 	node_drop_empty(t);
