@@ -32,7 +32,7 @@ static void first_of_all(struct doc *d, const struct cluster *c)
 			continue;
 		p = doc_paragraph(d);
 		node_span(d, p, cell_as(STYLE_BAD, f->text));
-		node_span(d, p, cell_printf(d, STYLE_PLAIN, " To do: %s.", f->fix));
+		node_span(d, p, cellf(d, " To do: %s.", f->fix));
 	}
 }
 
@@ -43,16 +43,14 @@ static void cluster_page_summary(struct doc *d, const struct cluster *c, double 
 
 	for (size_t i = 0; i < c->n_nodes; i++)
 		captured += fact_or(&c->nodes[i].captured, 0) != 0;
-	node_span(
-		d, p,
-		cell_printf(d, STYLE_PLAIN, "%zu of %zu nodes answered", answered(c), c->n_nodes));
+	node_span(d, p, cellf(d, "%zu of %zu nodes answered", answered(c), c->n_nodes));
 	if (seconds > 0)
-		node_span(d, p, cell_printf(d, STYLE_PLAIN, " (in %.1f s, measured)", seconds));
+		node_span(d, p, cellf(d, " (in %.1f s, measured)", seconds));
 	node_span(d, p, cell(". Topology: "));
 	node_span(
 		d, p,
 		cell_as(c->supported ? STYLE_GOOD : STYLE_BAD, cluster_topology_name(c->topology)));
-	node_span(d, p, cell_printf(d, STYLE_PLAIN, ". %s", c->topology_why));
+	node_span(d, p, cellf(d, ". %s", c->topology_why));
 	if (captured)
 		doc_text(d,
 			 "The inventory of %zu of them is from a capture; links, addresses, MTU "
@@ -62,12 +60,6 @@ static void cluster_page_summary(struct doc *d, const struct cluster *c, double 
 
 static void cluster_page_findings(struct doc *d, const struct cluster *c)
 {
-	static const struct column columns[] = { { .title = "" },
-						 { .title = "Code" },
-						 { .title = "Where" },
-						 { .title = "What", .wrap = true },
-						 { .title = "Evidence", .wrap = true },
-						 { .title = "To do", .wrap = true } };
 	struct node *t;
 
 	doc_heading(d, 2, "Findings");
@@ -75,18 +67,16 @@ static void cluster_page_findings(struct doc *d, const struct cluster *c)
 		doc_text(d, "None.");
 		return;
 	}
-	t = doc_table(d, NULL, columns, 6);
+	t = DOC_TABLE(d, NULL, "", "Code", "Where", "~What", "~Evidence", "~To do");
 	for (size_t i = 0; i < c->n_findings; i++) {
 		const struct cluster_finding *f = &c->findings[i];
-		struct cell *row = node_row(d, t);
 
-		row[0] = cell_as(severity_styles[f->severity], cluster_severity_name(f->severity));
-		row[1] = cell_as(STYLE_CODE, f->code);
-		row[2] = cell_printf(d, STYLE_STRONG, "%s%s%s", *f->node ? f->node : "all",
-				     *f->port ? " " : "", f->port);
-		row[3] = cell(f->text);
-		row[4] = cell_as(STYLE_MUTED, f->evidence);
-		row[5] = cell(f->fix);
+		NODE_ROW(d, t,
+			 cell_as(severity_styles[f->severity], cluster_severity_name(f->severity)),
+			 cell_as(STYLE_CODE, f->code),
+			 cell_printf(d, STYLE_STRONG, "%s%s%s", *f->node ? f->node : "all",
+				     *f->port ? " " : "", f->port),
+			 cell(f->text), cell_as(STYLE_MUTED, f->evidence), cell(f->fix));
 	}
 }
 
@@ -125,41 +115,23 @@ static void port_row(struct doc *d, struct node *t, const struct cluster *c,
 {
 	size_t cage = cluster_cage_of(c, (size_t)(n - c->nodes), p);
 	const char *pcie = figure_link(d->arena, &p->pci_speed_mts, &p->pci_width);
-	struct cell *row = node_row(d, t);
 
-	row[0] = cell_as(STYLE_STRONG, n->name);
-	row[1] = cage == CLUSTER_NONE ? cell("") : cell(c->cages[cage].name);
-	row[2] = cell_as(STYLE_CODE, p->name);
-	row[3] = cell(p->pci);
-	row[4] = cell_as(cluster_port_up(p) ? STYLE_PLAIN : STYLE_MUTED,
-			 cluster_speed_text(d->arena, p));
-	row[5] = cell(pcie ? pcie : "");
-	row[6] = cell_int(d, &p->mtu, NULL);
-	row[7] = cell(join_addresses(d->arena, p));
-	row[8] = cell(fact_text(&p->rdma_device, ""));
-	row[9] = cell_as(fact_is(&p->rdma_state, "ACTIVE") ? STYLE_GOOD : STYLE_WARN,
-			 fact_text(&p->rdma_state, ""));
-	row[10] = cell(gid_text(d->arena, p));
-	row[11] = cell(fact_text(&p->owner, ""));
+	NODE_ROW(d, t, cell_as(STYLE_STRONG, n->name),
+		 cage == CLUSTER_NONE ? cell("") : cell(c->cages[cage].name),
+		 cell_as(STYLE_CODE, p->name), cell(p->pci),
+		 cell_as(cluster_port_up(p) ? STYLE_PLAIN : STYLE_MUTED,
+			 cluster_speed_text(d->arena, p)),
+		 cell(pcie ? pcie : ""), cell_int(d, &p->mtu, NULL),
+		 cell(join_addresses(d->arena, p)), cell(fact_text(&p->rdma_device, "")),
+		 cell_as(fact_is(&p->rdma_state, "ACTIVE") ? STYLE_GOOD : STYLE_WARN,
+			 fact_text(&p->rdma_state, "")),
+		 cell(gid_text(d->arena, p)), cell(fact_text(&p->owner, "")));
 }
 
 static void cluster_page_ports(struct doc *d, const struct cluster *c)
 {
-	static const struct column columns[] = {
-		{ .title = "Node" },
-		{ .title = "Cage" },
-		{ .title = "Port" },
-		{ .title = "PCI" },
-		{ .title = "Link", .right = true },
-		{ .title = "PCIe" },
-		{ .title = "MTU", .right = true },
-		{ .title = "Addresses", .wrap = true },
-		{ .title = "RDMA" },
-		{ .title = "State" },
-		{ .title = "GID index" },
-		{ .title = "Owner" },
-	};
-	struct node *t = doc_table(d, "Ports", columns, 12);
+	struct node *t = DOC_TABLE(d, "Ports", "Node", "Cage", "Port", "PCI", ">Link", "PCIe",
+				   ">MTU", "~Addresses", "RDMA", "State", "GID index", "Owner");
 
 	for (size_t i = 0; i < c->n_nodes; i++)
 		NODE_PORTS(p, &c->nodes[i])
@@ -169,11 +141,7 @@ static void cluster_page_ports(struct doc *d, const struct cluster *c)
 
 static void cluster_page_paths(struct doc *d, const struct cluster *c)
 {
-	static const struct column columns[] = { { .title = "Path" },
-						 { .title = "Over" },
-						 { .title = "Ends", .wrap = true },
-						 { .title = "Speed", .right = true } };
-	struct node *t = doc_table(d, "Paths", columns, 4);
+	struct node *t = DOC_TABLE(d, "Paths", "Path", "Over", "~Ends", ">Speed");
 
 	for (size_t w = 0; w < c->n_wires; w++)
 		for (size_t k = 0; k < c->wires[w].n_paths; k++) {
@@ -185,7 +153,7 @@ static void cluster_page_paths(struct doc *d, const struct cluster *c)
 				text_printf(&ends, "%s%s %s", i ? ", " : "",
 					    c->nodes[p->ends[i].node].name,
 					    cluster_end_port(c, p->ends[i])->name);
-			row[0] = cell_printf(d, STYLE_PLAIN, "%zu.%zu", w + 1, k + 1);
+			row[0] = cellf(d, "%zu.%zu", w + 1, k + 1);
 			row[1] = cell(cluster_wire_text(d->arena, c, &c->wires[w]));
 			row[2] = cell(arena_strdup(d->arena, ends.s));
 			row[3] = p->speed_mbps ? cell(figure(d->arena, "Mb/s", p->speed_mbps))
@@ -195,12 +163,8 @@ static void cluster_page_paths(struct doc *d, const struct cluster *c)
 
 static void cluster_page_nodes(struct doc *d, const struct cluster *c)
 {
-	static const struct column columns[] = {
-		{ .title = "Node" },   { .title = "Machine" }, { .title = "GPU" },
-		{ .title = "Memory" }, { .title = "Driver" },  { .title = "NCCL" },
-		{ .title = "Kernel" }, { .title = "FORWARD" }, { .title = "Default route" },
-	};
-	struct node *t = doc_table(d, "Nodes", columns, 9);
+	struct node *t = DOC_TABLE(d, "Nodes", "Node", "Machine", "GPU", "Memory", "Driver", "NCCL",
+				   "Kernel", "FORWARD", "Default route");
 
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		const struct cluster_node *n = &c->nodes[i];
@@ -225,49 +189,26 @@ static void cluster_page_nodes(struct doc *d, const struct cluster *c)
 
 static void all_gids(struct doc *d, const struct cluster *c)
 {
-	static const struct column columns[] = { { .title = "Node" },
-						 { .title = "RDMA" },
-						 { .title = "Index", .right = true },
-						 { .title = "Type" },
-						 { .title = "GID" } };
-	struct node *t = doc_table(d, "GIDs", columns, 5);
+	struct node *t = DOC_TABLE(d, "GIDs", "Node", "RDMA", ">Index", "Type", "GID");
 
 	for (size_t i = 0; i < c->n_nodes; i++)
 		NODE_PORTS(p, &c->nodes[i])
-	LIST_FOR_EACH (struct rdma_gid, g, &p->gids) {
-		struct cell *row = node_row(d, t);
-
-		row[0] = cell_as(STYLE_STRONG, c->nodes[i].name);
-		row[1] = cell(fact_text(&p->rdma_device, ""));
-		row[2] = cell_printf(d, STYLE_PLAIN, "%u", g->index);
-		row[3] = cell_str(&g->type);
-		row[4] = cell_str(&g->gid);
-	}
+	LIST_FOR_EACH (struct rdma_gid, g, &p->gids)
+		NODE_ROW(d, t, cell_as(STYLE_STRONG, c->nodes[i].name),
+			 cell(fact_text(&p->rdma_device, "")), cellf(d, "%u", g->index),
+			 cell_str(&g->type), cell_str(&g->gid));
 }
 
 static void all_neighbors(struct doc *d, const struct cluster *c)
 {
-	static const struct column columns[] = { { .title = "Node" },
-						 { .title = "Port" },
-						 { .title = "Heard by" },
-						 { .title = "From" },
-						 { .title = "Their port" },
-						 { .title = "Address" },
-						 { .title = "Times", .right = true } };
-	struct node *t = doc_table(d, "Heard", columns, 7);
+	struct node *t = DOC_TABLE(d, "Heard", "Node", "Port", "Heard by", "From", "Their port",
+				   "Address", ">Times");
 
 	for (size_t i = 0; i < c->n_nodes; i++)
-		LIST_FOR_EACH (struct cluster_neighbor, h, &c->nodes[i].heard) {
-			struct cell *row = node_row(d, t);
-
-			row[0] = cell_as(STYLE_STRONG, c->nodes[i].name);
-			row[1] = cell(h->name);
-			row[2] = cell(h->way);
-			row[3] = cell_str(&h->node);
-			row[4] = cell_str(&h->port);
-			row[5] = cell_str(&h->address);
-			row[6] = cell_int(d, &h->count, NULL);
-		}
+		LIST_FOR_EACH (struct cluster_neighbor, h, &c->nodes[i].heard)
+			NODE_ROW(d, t, cell_as(STYLE_STRONG, c->nodes[i].name), cell(h->name),
+				 cell(h->way), cell_str(&h->node), cell_str(&h->port),
+				 cell_str(&h->address), cell_int(d, &h->count, NULL));
 }
 
 struct doc *page_cluster(struct arena *a, const struct cluster *c, double seconds, bool verbose)

@@ -42,13 +42,12 @@ static void cluster_check_page_findings(struct doc *d, const struct check *c)
 		node_span(d, p,
 			  cell_printf(d, severity_style(f->severity), "%s",
 				      cluster_severity_name(f->severity)));
-		node_span(d, p, cell_printf(d, STYLE_PLAIN, " "));
+		node_span(d, p, cellf(d, " "));
 		node_span(d, p, cell_as(STYLE_CODE, f->code));
-		node_span(d, p,
-			  cell_printf(d, STYLE_PLAIN, " %s: %s", where(d->arena, f), f->text));
+		node_span(d, p, cellf(d, " %s: %s", where(d->arena, f), f->text));
 		list = doc_bullets(d);
-		node_bullet(d, list, cell_printf(d, STYLE_PLAIN, "seen: %s", f->evidence));
-		node_bullet(d, list, cell_printf(d, STYLE_PLAIN, "what to do: %s", f->fix));
+		node_bullet(d, list, cellf(d, "seen: %s", f->evidence));
+		node_bullet(d, list, cellf(d, "what to do: %s", f->fix));
 	}
 }
 
@@ -111,20 +110,12 @@ static bool has_together(const struct check *c, size_t path, size_t from)
 
 static void cluster_check_page_paths(struct doc *d, const struct check *c)
 {
-	static const struct column columns[] = {
-		{ .title = "From and to", .wrap = true },
-		{ .title = "Echo us", .right = true },
-		{ .title = "Largest echo bytes", .right = true },
-		{ .title = "TCP Gbit/s", .right = true },
-		{ .title = "TCP there and back us", .right = true },
-		{ .title = "RDMA write Gbit/s", .right = true },
-		{ .title = "RDMA read Gbit/s", .right = true },
-		{ .title = "RDMA write 8 B us", .right = true },
-	};
 	struct node *t;
 
 	doc_heading(d, 2, "Paths");
-	t = doc_table(d, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+	t = DOC_TABLE(d, NULL, "~From and to", ">Echo us", ">Largest echo bytes", ">TCP Gbit/s",
+		      ">TCP there and back us", ">RDMA write Gbit/s", ">RDMA read Gbit/s",
+		      ">RDMA write 8 B us");
 	for (size_t i = 0; i < c->n_paths; i++)
 		for (int back = 0; back < 2 && !c->paths[i].untestable; back++) {
 			size_t from = back ? c->paths[i].b.node : c->paths[i].a.node;
@@ -163,10 +154,9 @@ static void cluster_check_page_left_out(struct doc *d, const struct check *c, si
 		n += same;
 	}
 	node_bullet(d, list,
-		    n > 1 ? cell_printf(d, STYLE_PLAIN, "%s, %zu times: %s",
-					check_kinds[r->test].name, n, r->why)
-			  : cell_printf(d, STYLE_PLAIN, "%s, %s: %s", check_kinds[r->test].name,
-					check_result_text(d->arena, c, r), r->why));
+		    n > 1 ? cellf(d, "%s, %zu times: %s", check_kinds[r->test].name, n, r->why)
+			  : cellf(d, "%s, %s: %s", check_kinds[r->test].name,
+				  check_result_text(d->arena, c, r), r->why));
 }
 
 static void untried(struct doc *d, const struct check *c)
@@ -178,9 +168,8 @@ static void untried(struct doc *d, const struct check *c)
 			continue;
 		list = untried_list(d, list);
 		node_bullet(d, list,
-			    cell_printf(d, STYLE_PLAIN, "%s: %s",
-					check_path_text(d->arena, c, &c->paths[i]),
-					c->paths[i].untestable));
+			    cellf(d, "%s: %s", check_path_text(d->arena, c, &c->paths[i]),
+				  c->paths[i].untestable));
 	}
 	for (size_t i = 0; i < c->n_results; i++) {
 		if (c->results[i].state != CHECK_LEFT_OUT)
@@ -195,45 +184,33 @@ static void untried(struct doc *d, const struct check *c)
 
 static void cluster_check_page_collectives(struct doc *d, const struct check *c)
 {
-	static const struct column columns[] = {
-		{ .title = "Nodes" },
-		{ .title = "Operation" },
-		{ .title = "Measured", .right = true },
-		{ .title = "Wanted", .right = true },
-		{ .title = "How", .wrap = true },
-	};
 	struct node *t = NULL;
 
 	for (size_t i = 0; i < c->n_results; i++) {
 		const struct check_result *r = &c->results[i];
-		struct cell *row;
 
 		if (!r->operation || r->state == CHECK_LEFT_OUT)
 			continue;
 		if (!t) {
 			doc_heading(d, 2, "GPUs");
-			t = doc_table(d, NULL, columns, 5);
+			t = DOC_TABLE(d, NULL, "Nodes", "Operation", ">Measured", ">Wanted",
+				      "~How");
 		}
-		row = node_row(d, t);
-		row[0] = cell_printf(d, STYLE_PLAIN, "%s, %s", check_node(c, r->from)->name,
-				     check_node(c, r->to)->name);
-		row[1] = cell(r->operation);
-		row[2] = r->n ? cell_as(state_style(r->state),
+		NODE_ROW(d, t,
+			 cellf(d, "%s, %s", check_node(c, r->from)->name,
+			       check_node(c, r->to)->name),
+			 cell(r->operation),
+			 r->n ? cell_as(state_style(r->state),
 					check_figure_text(d->arena, r->test, r->value))
-			      : cell_as(STYLE_BAD, "failed");
-		row[3] = r->wanted_by ? cell(check_figure_text(d->arena, r->test, r->wanted))
-				      : (struct cell){ .nothing = true };
-		row[4] = cell(r->why ? r->why : r->how);
+			      : cell_as(STYLE_BAD, "failed"),
+			 r->wanted_by ? cell(check_figure_text(d->arena, r->test, r->wanted))
+				      : (struct cell){ .nothing = true },
+			 cell(r->why ? r->why : r->how));
 	}
 }
 
 static void counters(struct doc *d, const struct check *c)
 {
-	static const struct column columns[] = {
-		{ .title = "Port" },
-		{ .title = "Counter" },
-		{ .title = "Grew by", .right = true },
-	};
 	struct node *t = NULL;
 
 	for (size_t i = 0; i < c->n_counts; i++) {
@@ -244,13 +221,12 @@ static void counters(struct doc *d, const struct check *c)
 			continue;
 		if (!t) {
 			doc_heading(d, 2, "Counters that grew during the tests");
-			t = doc_table(d, NULL, columns, 3);
+			t = DOC_TABLE(d, NULL, "Port", "Counter", ">Grew by");
 		}
 		row = node_row(d, t);
-		row[0] =
-			cell_printf(d, STYLE_PLAIN, "%s %s", check_node(c, k->node)->name, k->port);
+		row[0] = cellf(d, "%s %s", check_node(c, k->node)->name, k->port);
 		row[1] = cell_as(STYLE_CODE, k->name);
-		row[2] = cell_printf(d, STYLE_PLAIN, "%lld", k->after - k->before);
+		row[2] = cellf(d, "%lld", k->after - k->before);
 	}
 	if (!t && c->n_counts)
 		doc_text(d, "None of %zu counters of errors grew during the tests.", c->n_counts);
@@ -277,11 +253,10 @@ static void cluster_check_page_sources(struct doc *d, const struct check *c)
 		}
 		node_bullet(
 			d, list,
-			cell_printf(d, STYLE_PLAIN, "%s%s: %s %s (%s)", check_kinds[r->test].title,
-				    r->together ? ", all paths at once" : "",
-				    check_kinds[r->test].better == BENCH_LOWER ? "at most"
-									       : "at least",
-				    check_figure_text(d->arena, r->test, r->wanted), r->wanted_by));
+			cellf(d, "%s%s: %s %s (%s)", check_kinds[r->test].title,
+			      r->together ? ", all paths at once" : "",
+			      check_kinds[r->test].better == BENCH_LOWER ? "at most" : "at least",
+			      check_figure_text(d->arena, r->test, r->wanted), r->wanted_by));
 	}
 }
 

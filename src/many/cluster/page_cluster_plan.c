@@ -35,65 +35,45 @@ static struct cell speed_cell(struct doc *d, long long mbps)
 {
 	if (mbps <= 0)
 		return cell_as(STYLE_UNKNOWN, "not told");
-	return cell_printf(d, STYLE_PLAIN, "%lld Gb/s", mbps / 1000);
+	return cellf(d, "%lld Gb/s", mbps / 1000);
 }
 
 /* One row a port; what the path has in common stands in its first. */
 static void paths_table(struct doc *d, const struct wiring *w)
 {
-	static const struct column columns[] = {
-		{ .title = "Subnet" },
-		{ .title = "Over" },
-		{ .title = "Link (read)" },
-		{ .title = "Node" },
-		{ .title = "Port" },
-		{ .title = "Address" },
-		{ .title = "MTU", .right = true },
-		{ .title = "Today" },
-	};
-	struct node *t = doc_table(d, NULL, columns, 8);
+	struct node *t = DOC_TABLE(d, NULL, "Subnet", "Over", "Link (read)", "Node", "Port",
+				   "Address", ">MTU", "Today");
 
 	for (size_t i = 0; i < w->n_ports; i++) {
 		const struct wiring_port *p = &w->ports[i];
 		const struct wiring_path *path = &w->paths[p->path];
-		struct cell *c = node_row(d, t);
 		bool first = i == path->first;
 
-		c[0] = first ? cell(ipv4_text(d->arena, path->network)) : cell("");
-		c[1] = first ? cell(cluster_way_name(path->way)) : cell("");
-		c[2] = first ? speed_cell(d, path->speed_mbps) : cell("");
-		c[3] = cell(node_of(w, p));
-		c[4] = cell_as(STYLE_CODE, port_of(w, p)->name);
-		c[5] = cell_as(STYLE_CODE, p->address);
-		c[6] = cell_printf(d, STYLE_PLAIN, "%lld", path->mtu);
-		c[7] = p->there && p->mtu_now == path->mtu ? cell_as(STYLE_GOOD, "as planned")
-		       : p->mtu_now < 0
-			       ? cell_as(STYLE_UNKNOWN, "MTU not known")
-			       : cell_printf(d, STYLE_WARN, "%s, MTU %lld",
-					     p->there ? "address there" : "no such address",
-					     p->mtu_now);
+		NODE_ROW(d, t, first ? cell(ipv4_text(d->arena, path->network)) : cell(""),
+			 first ? cell(cluster_way_name(path->way)) : cell(""),
+			 first ? speed_cell(d, path->speed_mbps) : cell(""), cell(node_of(w, p)),
+			 cell_as(STYLE_CODE, port_of(w, p)->name), cell_as(STYLE_CODE, p->address),
+			 cellf(d, "%lld", path->mtu),
+			 p->there && p->mtu_now == path->mtu ? cell_as(STYLE_GOOD, "as planned")
+			 : p->mtu_now < 0
+				 ? cell_as(STYLE_UNKNOWN, "MTU not known")
+				 : cell_printf(d, STYLE_WARN, "%s, MTU %lld",
+					       p->there ? "address there" : "no such address",
+					       p->mtu_now));
 	}
 }
 
 static void troubles_table(struct doc *d, const struct wiring *w)
 {
-	static const struct column columns[] = {
-		{ .title = "" },
-		{ .title = "Where" },
-		{ .title = "What", .wrap = true },
-		{ .title = "What to do", .wrap = true },
-	};
-	struct node *t = doc_table(d, w->n_troubles ? "What stands against it" : NULL, columns, 4);
+	struct node *t = DOC_TABLE(d, w->n_troubles ? "What stands against it" : NULL, "", "Where",
+				   "~What", "~What to do");
 
 	for (size_t i = 0; i < w->n_troubles; i++) {
 		const struct wiring_trouble *x = &w->troubles[i];
-		struct cell *c = node_row(d, t);
 
-		c[0] = x->stops ? cell_as(STYLE_BAD, "stops") : cell_as(STYLE_WARN, "note");
-		c[1] = cell_printf(d, STYLE_PLAIN, "%s%s%s", x->node,
-				   *x->node && *x->port ? " " : "", x->port);
-		c[2] = cell(x->text);
-		c[3] = cell(x->fix);
+		NODE_ROW(d, t, x->stops ? cell_as(STYLE_BAD, "stops") : cell_as(STYLE_WARN, "note"),
+			 cellf(d, "%s%s%s", x->node, *x->node && *x->port ? " " : "", x->port),
+			 cell(x->text), cell(x->fix));
 	}
 }
 
@@ -110,34 +90,27 @@ static struct cell cluster_plan_page_value_cell(struct doc *d, const struct appl
 		return cell("absent");
 	if (strcmp(c->kind, "block") == 0)
 		return cell("our lines in it");
-	return cell_printf(d, STYLE_PLAIN, strchr(c->name, '\0')[-1] == '/' ? "folder" : "file");
+	return cellf(d, strchr(c->name, '\0')[-1] == '/' ? "folder" : "file");
 }
 
 static const char *where_of(struct doc *d, const struct apply_change *c)
 {
 	if (*c->object)
-		return cell_printf(d, STYLE_PLAIN, "%s of %s", c->name, c->object).text;
+		return cellf(d, "%s of %s", c->name, c->object).text;
 	return c->name;
 }
 
 static void changes_table(struct doc *d, const struct apply_node *n)
 {
-	static const struct column columns[] = {
-		{ .title = "When" },
-		{ .title = "What", .wrap = true },
-		{ .title = "From" },
-		{ .title = "To" },
-	};
-	struct node *t = doc_table(d, NULL, columns, 4);
+	struct node *t = DOC_TABLE(d, NULL, "When", "~What", "From", "To");
 
 	for (size_t i = 0; i < n->n_changes; i++) {
 		const struct apply_change *x = &n->changes[i];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell(strcmp(x->step, "keep") == 0 ? "when confirmed" : "at once");
-		c[1] = cell_as(STYLE_CODE, where_of(d, x));
-		c[2] = cluster_plan_page_value_cell(d, x, x->before);
-		c[3] = cluster_plan_page_value_cell(d, x, x->after);
+		NODE_ROW(d, t, cell(strcmp(x->step, "keep") == 0 ? "when confirmed" : "at once"),
+			 cell_as(STYLE_CODE, where_of(d, x)),
+			 cluster_plan_page_value_cell(d, x, x->before),
+			 cluster_plan_page_value_cell(d, x, x->after));
 	}
 }
 
@@ -211,47 +184,32 @@ struct doc *page_cluster_plan(struct arena *a, const struct cluster_plan_view *v
 
 static void states_table(struct doc *d, const char *const *names, const struct apply *p)
 {
-	static const struct column columns[] = {
-		{ .title = "Node" },
-		{ .title = "State", .wrap = true },
-		{ .title = "Why", .wrap = true },
-	};
-	struct node *t = doc_table(d, NULL, columns, 3);
+	struct node *t = DOC_TABLE(d, NULL, "Node", "~State", "~Why");
 
-	for (size_t i = 0; i < p->n_nodes; i++) {
-		struct cell *c = node_row(d, t);
-
-		c[0] = cell(names[i]);
-		c[1] = cell_as(states[p->nodes[i].state].style, states[p->nodes[i].state].text);
-		c[2] = cell(p->nodes[i].sentence ? p->nodes[i].sentence : "");
-	}
+	for (size_t i = 0; i < p->n_nodes; i++)
+		NODE_ROW(d, t, cell(names[i]),
+			 cell_as(states[p->nodes[i].state].style, states[p->nodes[i].state].text),
+			 cell(p->nodes[i].sentence ? p->nodes[i].sentence : ""));
 	node_drop_empty(t);
 }
 
 static void echoes_table(struct doc *d, const struct wiring *w, const struct apply *p)
 {
-	static const struct column columns[] = {
-		{ .title = "From" },
-		{ .title = "To" },
-		{ .title = "Bytes", .right = true },
-		{ .title = "There and back (measured)", .right = true },
-		{ .title = "", .wrap = true },
-	};
-	struct node *t =
-		doc_table(d, p->n_echoes ? "Echoes that nobody may cut" : NULL, columns, 5);
+	struct node *t = DOC_TABLE(d, p->n_echoes ? "Echoes that nobody may cut" : NULL, "From",
+				   "To", ">Bytes", ">There and back (measured)", "~");
 
 	for (size_t i = 0; i < p->n_echoes; i++) {
 		const struct apply_echo *x = &p->echoes[i];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell_printf(d, STYLE_PLAIN, "%s %s", node_of(w, &w->ports[x->from]),
-				   port_of(w, &w->ports[x->from])->name);
-		c[1] = cell_printf(d, STYLE_PLAIN, "%s %s", node_of(w, &w->ports[x->to]),
-				   port_of(w, &w->ports[x->to])->name);
-		c[2] = cell_printf(d, STYLE_PLAIN, "%lld", x->bytes);
-		c[3] = x->good ? cell_printf(d, STYLE_GOOD, "%.0f us", x->us)
-			       : cell_as(STYLE_BAD, "none came");
-		c[4] = cell(x->trouble ? x->trouble : "");
+		NODE_ROW(d, t,
+			 cellf(d, "%s %s", node_of(w, &w->ports[x->from]),
+			       port_of(w, &w->ports[x->from])->name),
+			 cellf(d, "%s %s", node_of(w, &w->ports[x->to]),
+			       port_of(w, &w->ports[x->to])->name),
+			 cellf(d, "%lld", x->bytes),
+			 x->good ? cell_printf(d, STYLE_GOOD, "%.0f us", x->us)
+				 : cell_as(STYLE_BAD, "none came"),
+			 cell(x->trouble ? x->trouble : ""));
 	}
 	node_drop_empty(t);
 }
@@ -297,27 +255,19 @@ struct doc *page_cluster_applied(struct arena *a, const struct cluster_plan_view
 
 struct doc *page_cluster_undo(struct arena *a, const char *const *names, const struct apply *p)
 {
-	static const struct column columns[] = {
-		{ .title = "Node" },
-		{ .title = "What", .wrap = true },
-		{ .title = "Outcome" },
-		{ .title = "Why", .wrap = true },
-	};
 	struct doc *d = doc_new(a);
 	struct node *t;
 
 	states_table(d, names, p);
-	t = doc_table(d, NULL, columns, 4);
+	t = DOC_TABLE(d, NULL, "Node", "~What", "Outcome", "~Why");
 	for (size_t i = 0; i < p->n_nodes; i++)
 		for (size_t k = 0; k < p->nodes[i].n_changes; k++) {
 			const struct apply_change *x = &p->nodes[i].changes[k];
-			struct cell *c = node_row(d, t);
 
-			c[0] = cell(names[i]);
-			c[1] = cell_as(STYLE_CODE, where_of(d, x));
-			c[2] = cell_as(strcmp(x->outcome, "stuck") == 0 ? STYLE_BAD : STYLE_GOOD,
-				       x->outcome);
-			c[3] = cell(x->sentence ? x->sentence : "");
+			NODE_ROW(d, t, cell(names[i]), cell_as(STYLE_CODE, where_of(d, x)),
+				 cell_as(strcmp(x->outcome, "stuck") == 0 ? STYLE_BAD : STYLE_GOOD,
+					 x->outcome),
+				 cell(x->sentence ? x->sentence : ""));
 		}
 	node_drop_empty(t);
 	return d;

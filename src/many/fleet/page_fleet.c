@@ -54,18 +54,6 @@ static struct found *fleet_page_find(struct arena *a, const struct fleet *f, siz
 
 static void bench_outliers(struct doc *d, const struct fleet *f, const struct fleet_view *how)
 {
-	static const struct column columns[] = {
-		{ .title = "Machine" },
-		{ .title = "Measured" },
-		{ .title = "Here", .right = true },
-		{ .title = "Median of its peers", .right = true },
-		{ .title = "Off by", .right = true },
-		{ .title = "Robust z", .right = true },
-		{ .title = "" },
-		{ .title = "Peers", .right = true },
-		{ .title = "Unlike most of them", .wrap = true },
-		{ .title = "Hardware", .wrap = true },
-	};
 	struct arena *a = d->arena;
 	size_t n, shown = 0;
 	struct found *list = fleet_page_find(a, f, &n);
@@ -75,23 +63,22 @@ static void bench_outliers(struct doc *d, const struct fleet *f, const struct fl
 		doc_text(d, "No machine lies far from its peers.");
 		return;
 	}
-	t = doc_table(d, NULL, columns, 10);
+	t = DOC_TABLE(d, NULL, "Machine", "Measured", ">Here", ">Median of its peers", ">Off by",
+		      ">Robust z", "", ">Peers", "~Unlike most of them", "~Hardware");
 	for (; shown < n && (how->all || shown < BENCH_OUTLIERS); shown++) {
 		const struct fleet_bench *b = list[shown].bench;
 		const struct fleet_value *v = list[shown].value;
-		struct cell *c = node_row(d, t);
+		struct cell *c =
+			NODE_ROW(d, t, cell_as(STYLE_STRONG, v->machine->name), cell(b->name),
+				 cell_as(v->worse ? STYLE_BAD : STYLE_WARN,
+					 fleet_figure(a, v->value, b->unit)),
+				 cell(fleet_figure(a, b->median, b->unit)));
 
-		c[0] = cell_as(STYLE_STRONG, v->machine->name);
-		c[1] = cell(b->name);
-		c[2] = cell_as(v->worse ? STYLE_BAD : STYLE_WARN,
-			       fleet_figure(a, v->value, b->unit));
-		c[3] = cell(fleet_figure(a, b->median, b->unit));
 		if (b->median != 0)
-			c[4] = cell_printf(d, STYLE_PLAIN, "%+.1f %%",
-					   100 * (v->value - b->median) / fabs(b->median));
-		c[5] = cell_printf(d, STYLE_PLAIN, "%+.1f", v->z);
+			c[4] = cellf(d, "%+.1f %%", 100 * (v->value - b->median) / fabs(b->median));
+		c[5] = cellf(d, "%+.1f", v->z);
 		c[6] = cell_as(v->worse ? STYLE_BAD : STYLE_WARN, v->worse ? "worse" : "better");
-		c[7] = cell_printf(d, STYLE_PLAIN, "%zu", b->n);
+		c[7] = cellf(d, "%zu", b->n);
 		c[8] = cell(fleet_unusual(a, b, v->machine));
 		c[9] = cell_as(STYLE_MUTED, b->hardware);
 	}
@@ -111,33 +98,23 @@ static void fleet_page_state(struct doc *d, struct node *t, const struct fleet_b
 
 	if (!s->n)
 		return;
-	c = node_row(d, t);
-	c[0] = cell_as(STYLE_STRONG, b->name);
-	c[1] = cell_printf(d, STYLE_PLAIN, "%zu of %zu", s->n, b->n);
-	c[2] = cell_as(STYLE_WARN, fleet_figure(a, s->median, b->unit));
-	c[3] = cell(fleet_figure(a, b->median, b->unit));
+	c = NODE_ROW(d, t, cell_as(STYLE_STRONG, b->name), cellf(d, "%zu of %zu", s->n, b->n),
+		     cell_as(STYLE_WARN, fleet_figure(a, s->median, b->unit)),
+		     cell(fleet_figure(a, b->median, b->unit)));
 	if (b->median != 0)
-		c[4] = cell_printf(d, STYLE_PLAIN, "%+.1f %%",
-				   100 * (s->median - b->median) / fabs(b->median));
+		c[4] = cellf(d, "%+.1f %%", 100 * (s->median - b->median) / fabs(b->median));
 	c[5] = cell(fleet_hosts(a, s->machines, s->n, all ? 0 : BENCH_HOSTS));
 }
 
 /* Too many to stand alone. */
 static void fleet_page_states(struct doc *d, const struct fleet *f, bool all)
 {
-	static const struct column columns[] = {
-		{ .title = "Measured" },
-		{ .title = "Machines", .right = true },
-		{ .title = "Around", .right = true },
-		{ .title = "Median of all", .right = true },
-		{ .title = "Off by", .right = true },
-		{ .title = "Which", .wrap = true },
-	};
 	struct node *t;
 
 	if (!f->n_states)
 		return;
-	t = doc_table(d, "In a state of their own: too many to stand alone", columns, 6);
+	t = DOC_TABLE(d, "In a state of their own: too many to stand alone", "Measured",
+		      ">Machines", ">Around", ">Median of all", ">Off by", "~Which");
 	for (size_t i = 0; i < f->n_benches; i++) {
 		fleet_page_state(d, t, f->benches[i], &f->benches[i]->below, all);
 		fleet_page_state(d, t, f->benches[i], &f->benches[i]->above, all);
@@ -196,27 +173,18 @@ static struct chart_spread fleet_page_spread_of(struct arena *a, const struct fl
 
 static void all_benches(struct doc *d, const struct fleet *f)
 {
-	static const struct column columns[] = {
-		{ .title = "Measured" },
-		{ .title = "Machines", .right = true },
-		{ .title = "Median", .right = true },
-		{ .title = "MAD", .right = true },
-		{ .title = "Far off", .right = true },
-		{ .title = "Hardware", .wrap = true },
-	};
-	struct node *t = doc_table(d, "All figures", columns, 6);
+	struct node *t = DOC_TABLE(d, "All figures", "Measured", ">Machines", ">Median", ">MAD",
+				   ">Far off", "~Hardware");
 
 	for (size_t i = 0; i < f->n_benches; i++) {
 		const struct fleet_bench *b = f->benches[i];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell_as(STYLE_STRONG, b->name);
-		c[1] = cell_printf(d, STYLE_PLAIN, "%zu", b->n);
-		c[2] = cell(fleet_figure(d->arena, b->median, b->unit));
-		c[3] = cell(fleet_figure(d->arena, b->mad, b->unit));
-		c[4] = cell_printf(d, b->n_outliers ? STYLE_WARN : STYLE_PLAIN, "%zu",
-				   b->n_outliers);
-		c[5] = cell_as(STYLE_MUTED, b->hardware);
+		NODE_ROW(d, t, cell_as(STYLE_STRONG, b->name), cellf(d, "%zu", b->n),
+			 cell(fleet_figure(d->arena, b->median, b->unit)),
+			 cell(fleet_figure(d->arena, b->mad, b->unit)),
+			 cell_printf(d, b->n_outliers ? STYLE_WARN : STYLE_PLAIN, "%zu",
+				     b->n_outliers),
+			 cell_as(STYLE_MUTED, b->hardware));
 	}
 }
 
@@ -250,40 +218,26 @@ static void page_fleet_benches(struct doc *d, const struct fleet *f, const struc
 
 static void page_fleet_machines(struct doc *d, const struct fleet *f)
 {
-	static const struct column columns[] = {
-		{ .title = "Machine" },
-		{ .title = "Platform" },
-		{ .title = "Group", .right = true },
-		{ .title = "Wrong", .right = true },
-		{ .title = "Unknown", .right = true },
-		{ .title = "Rare", .right = true },
-		{ .title = "Drifted", .right = true },
-		{ .title = "Figures", .right = true },
-		{ .title = "Slow in", .right = true },
-		{ .title = "Fast in", .right = true },
-	};
 	struct node *t;
 
-	doc_section(d, 2, "machines", "All machines", cell_printf(d, STYLE_PLAIN, "%zu", f->n),
-		    false);
-	t = doc_table(d, NULL, columns, 10);
+	doc_section(d, 2, "machines", "All machines", cellf(d, "%zu", f->n), false);
+	t = DOC_TABLE(d, NULL, "Machine", "Platform", ">Group", ">Wrong", ">Unknown", ">Rare",
+		      ">Drifted", ">Figures", ">Slow in", ">Fast in");
 	for (size_t i = 0; i < f->n; i++) {
 		const struct fleet_machine *m = f->machines[i];
 		const struct fleet_group *g = m->group;
-		struct cell *c = node_row(d, t);
+		struct cell *c = NODE_ROW(
+			d, t, cell(m->name), cell(m->platform), cellf(d, "%zu", g->number),
+			cell_printf(d, g->n_bad ? STYLE_BAD : STYLE_PLAIN, "%zu", g->n_bad),
+			cellf(d, "%zu", g->n_answers - g->n_bad),
+			cell_printf(d, m->n_rare ? STYLE_WARN : STYLE_PLAIN, "%zu", m->n_rare));
 
-		c[0] = cell(m->name);
-		c[1] = cell(m->platform);
-		c[2] = cell_printf(d, STYLE_PLAIN, "%zu", g->number);
-		c[3] = cell_printf(d, g->n_bad ? STYLE_BAD : STYLE_PLAIN, "%zu", g->n_bad);
-		c[4] = cell_printf(d, STYLE_PLAIN, "%zu", g->n_answers - g->n_bad);
-		c[5] = cell_printf(d, m->n_rare ? STYLE_WARN : STYLE_PLAIN, "%zu", m->n_rare);
 		if (f->golden)
 			c[6] = cell_printf(d, m->drifted ? STYLE_WARN : STYLE_PLAIN, "%zu",
 					   m->drifted);
-		c[7] = cell_printf(d, STYLE_PLAIN, "%zu", m->n_values);
+		c[7] = cellf(d, "%zu", m->n_values);
 		c[8] = cell_printf(d, m->n_slow ? STYLE_BAD : STYLE_PLAIN, "%zu", m->n_slow);
-		c[9] = cell_printf(d, STYLE_PLAIN, "%zu", m->n_fast);
+		c[9] = cellf(d, "%zu", m->n_fast);
 	}
 	node_drop_empty(t);
 	doc_section_end(d);
@@ -390,26 +344,19 @@ static const char *group_findings(struct doc *d, const struct fleet_group *g,
 
 static void groups(struct doc *d, const struct fleet *f, const struct fleet_view *how)
 {
-	static const struct column columns[] = {
-		{ .title = "Group", .right = true }, { .title = "Machines", .right = true },
-		{ .title = "Wrong", .right = true }, { .title = "Unknown", .right = true },
-		{ .title = "Which", .wrap = true },  { .title = "Findings", .wrap = true },
-	};
 	struct node *t;
 	size_t shown = 0;
 
 	part(d, "groups", "Groups of equal findings");
-	t = doc_table(d, NULL, columns, 6);
+	t = DOC_TABLE(d, NULL, ">Group", ">Machines", ">Wrong", ">Unknown", "~Which", "~Findings");
 	for (; shown < f->n_groups && (how->all || shown < GROUPS); shown++) {
 		const struct fleet_group *g = f->groups[shown];
-		struct cell *c = node_row(d, t);
 
-		c[0] = cell_printf(d, STYLE_STRONG, "%zu", g->number);
-		c[1] = cell_printf(d, STYLE_PLAIN, "%zu", g->n);
-		c[2] = cell_printf(d, g->n_bad ? STYLE_BAD : STYLE_GOOD, "%zu", g->n_bad);
-		c[3] = cell_printf(d, STYLE_PLAIN, "%zu", g->n_answers - g->n_bad);
-		c[4] = cell(hosts(d, g->machines, g->n, how));
-		c[5] = cell(group_findings(d, g, how));
+		NODE_ROW(d, t, cell_printf(d, STYLE_STRONG, "%zu", g->number),
+			 cellf(d, "%zu", g->n),
+			 cell_printf(d, g->n_bad ? STYLE_BAD : STYLE_GOOD, "%zu", g->n_bad),
+			 cellf(d, "%zu", g->n_answers - g->n_bad),
+			 cell(hosts(d, g->machines, g->n, how)), cell(group_findings(d, g, how)));
 	}
 	left_out(d, shown, f->n_groups, "groups");
 	doc_section_end(d);
@@ -433,32 +380,20 @@ static void difference(struct doc *d, struct node *t, const struct fleet_subject
 		}
 		c = node_row(d, t);
 		c[0] = cell_as(STYLE_STRONG, shown++ && !how->html ? "" : kind_text(d->arena, s));
-		c[1] = cell_printf(d, STYLE_PLAIN, "%zu", an->count);
+		c[1] = cellf(d, "%zu", an->count);
 		c[2] = cell_as(fleet_page_mark_style(an->mark), an->text);
 		c[3] = cell(hosts(d, an->by, an->n_by, how));
 	}
-	if (rest) {
-		c = node_row(d, t);
-		c[0] = cell_as(STYLE_STRONG, how->html ? kind_text(d->arena, s) : "");
-		c[1] = cell_printf(d, STYLE_PLAIN, "%zu", rest);
-		c[2] = cell_as(STYLE_MUTED, "other answers");
-	}
-	if (s->silent) {
-		c = node_row(d, t);
-		c[0] = cell_as(STYLE_STRONG, how->html ? kind_text(d->arena, s) : "");
-		c[1] = cell_printf(d, STYLE_PLAIN, "%zu", s->silent);
-		c[2] = cell_as(STYLE_MUTED, "say nothing of it");
-	}
+	if (rest)
+		NODE_ROW(d, t, cell_as(STYLE_STRONG, how->html ? kind_text(d->arena, s) : ""),
+			 cellf(d, "%zu", rest), cell_as(STYLE_MUTED, "other answers"));
+	if (s->silent)
+		NODE_ROW(d, t, cell_as(STYLE_STRONG, how->html ? kind_text(d->arena, s) : ""),
+			 cellf(d, "%zu", s->silent), cell_as(STYLE_MUTED, "say nothing of it"));
 }
 
 static void differences(struct doc *d, const struct fleet *f, const struct fleet_view *how)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "Machines", .right = true },
-		{ .title = "Answer", .wrap = true },
-		{ .title = "Which", .wrap = true },
-	};
 	struct node *t;
 
 	part(d, "differences", "What differs");
@@ -470,7 +405,7 @@ static void differences(struct doc *d, const struct fleet *f, const struct fleet
 	if (f->n_between && !how->between)
 		doc_text(d, "%s only between platforms; --all shows them.",
 			 plural_verb(d->arena, f->n_between));
-	t = doc_table(d, NULL, columns, 4);
+	t = DOC_TABLE(d, NULL, "Setting", ">Machines", "~Answer", "~Which");
 	for (size_t s = 0; s < f->n_subjects; s++)
 		if (f->subjects[s]->differs || (how->between && f->subjects[s]->between))
 			difference(d, t, f->subjects[s], how);
@@ -489,12 +424,6 @@ static int by_rarity(const void *a, const void *b)
 
 static void outliers(struct doc *d, const struct fleet *f, const struct fleet_view *how)
 {
-	static const struct column columns[] = {
-		{ .title = "Machine" },
-		{ .title = "Setting" },
-		{ .title = "Here", .wrap = true },
-		{ .title = "Among its peers", .wrap = true },
-	};
 	const struct fleet_machine **list = arena_array(d->arena, f->n_outliers, sizeof(*list));
 	struct node *t;
 	size_t n = 0, shown;
@@ -506,19 +435,18 @@ static void outliers(struct doc *d, const struct fleet *f, const struct fleet_vi
 			list[n++] = f->machines[i];
 	qsort(list, n, sizeof(*list), by_rarity);
 	part(d, "outliers", "Outliers");
-	t = doc_table(d, NULL, columns, 4);
+	t = DOC_TABLE(d, NULL, "Machine", "Setting", "~Here", "~Among its peers");
 	for (shown = 0; shown < n && (how->all || shown < OUTLIERS); shown++)
 		for (size_t i = 0; i < list[shown]->n_rare; i++) {
 			const struct fleet_rare *r = &list[shown]->rare[i];
-			struct cell *c;
 
 			if (i == LISTED && !how->all)
 				break;
-			c = node_row(d, t);
-			c[0] = cell_as(STYLE_STRONG, i && !how->html ? "" : list[shown]->name);
-			c[1] = cell(kind_text(d->arena, r->answer->subject));
-			c[2] = cell_as(fleet_page_mark_style(r->answer->mark), r->answer->text);
-			c[3] = cell_printf(d, STYLE_PLAIN, "%s", r->usual->text);
+			NODE_ROW(d, t,
+				 cell_as(STYLE_STRONG, i && !how->html ? "" : list[shown]->name),
+				 cell(kind_text(d->arena, r->answer->subject)),
+				 cell_as(fleet_page_mark_style(r->answer->mark), r->answer->text),
+				 cellf(d, "%s", r->usual->text));
 		}
 	left_out(d, shown, n, "outliers");
 	doc_section_end(d);
@@ -528,24 +456,14 @@ static void drift_row(struct doc *d, struct node *t, const struct fleet_subject 
 		      const struct fleet_answer *wanted, const struct fleet_answer *here,
 		      const struct fleet_view *how)
 {
-	struct cell *c = node_row(d, t);
-
-	c[0] = cell_as(STYLE_STRONG, kind_text(d->arena, s));
-	c[1] = wanted ? cell(wanted->text) : cell_as(STYLE_MUTED, "says nothing of it");
-	c[2] = cell_as(fleet_page_mark_style(here->mark), here->text);
-	c[3] = cell_printf(d, STYLE_PLAIN, "%zu", here->n_by);
-	c[4] = cell(hosts(d, here->by, here->n_by, how));
+	NODE_ROW(d, t, cell_as(STYLE_STRONG, kind_text(d->arena, s)),
+		 wanted ? cell(wanted->text) : cell_as(STYLE_MUTED, "says nothing of it"),
+		 cell_as(fleet_page_mark_style(here->mark), here->text),
+		 cellf(d, "%zu", here->n_by), cell(hosts(d, here->by, here->n_by, how)));
 }
 
 static void drift(struct doc *d, const struct fleet *f, const struct fleet_view *how)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "Golden", .wrap = true },
-		{ .title = "Here", .wrap = true },
-		{ .title = "Machines", .right = true },
-		{ .title = "Which", .wrap = true },
-	};
 	struct node *t;
 
 	if (!f->golden)
@@ -557,7 +475,7 @@ static void drift(struct doc *d, const struct fleet *f, const struct fleet_view 
 		return;
 	}
 	doc_text(d, "%s differ from it.", plural(d->arena, f->n_drifted, "machine"));
-	t = doc_table(d, NULL, columns, 5);
+	t = DOC_TABLE(d, NULL, "Setting", "~Golden", "~Here", ">Machines", "~Which");
 	for (size_t s = 0; s < f->n_subjects; s++) {
 		const struct fleet_subject *it = f->subjects[s];
 		const struct fleet_answer *wanted = fleet_answer_of(f->golden, it);
@@ -599,28 +517,17 @@ static const char *provers_text(struct arena *a, const struct fleet_proof *p,
 
 static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view *how)
 {
-	static const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "Measured on", .wrap = true },
-		{ .title = "Helps", .right = true },
-		{ .title = "Hurts", .right = true },
-		{ .title = "No difference", .right = true },
-		{ .title = "Undecided", .right = true },
-		{ .title = "Effect" },
-		{ .title = "Hurts on", .wrap = true },
-	};
 	struct node *t;
 
 	if (!f->n_proofs)
 		return;
 	part(d, "proofs", "What was proven");
-	t = doc_table(d, NULL, columns, 8);
+	t = DOC_TABLE(d, NULL, "Setting", "~Measured on", ">Helps", ">Hurts", ">No difference",
+		      ">Undecided", "Effect", "~Hurts on");
 	for (size_t i = 0; i < f->n_proofs; i++) {
 		const struct fleet_proof *p = f->proofs[i];
-		struct cell *c = node_row(d, t);
+		struct cell *c = NODE_ROW(d, t, cell_as(STYLE_CODE, p->setting), cell(p->on));
 
-		c[0] = cell_as(STYLE_CODE, p->setting);
-		c[1] = cell(p->on);
 		for (int k = 0; k < FLEET_VERDICTS; k++)
 			c[2 + k] = cell_printf(
 				d, k == FLEET_HURTS && p->count[k] ? STYLE_BAD : STYLE_PLAIN, "%zu",
@@ -635,20 +542,14 @@ static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view
 
 static void fleet_page_refused(struct doc *d, const struct fleet *f)
 {
-	static const struct column columns[] = { { .title = "File" },
-						 { .title = "Why", .wrap = true } };
 	struct node *t;
 
 	if (!f->n_refused)
 		return;
 	part(d, "unreadable", "Could not be read");
-	t = doc_table(d, NULL, columns, 2);
-	for (size_t i = 0; i < f->n_refused && i < REFUSED; i++) {
-		struct cell *c = node_row(d, t);
-
-		c[0] = cell(f->refused[i].file);
-		c[1] = cell(f->refused[i].why);
-	}
+	t = DOC_TABLE(d, NULL, "File", "~Why");
+	for (size_t i = 0; i < f->n_refused && i < REFUSED; i++)
+		NODE_ROW(d, t, cell(f->refused[i].file), cell(f->refused[i].why));
 	if (f->n_refused > REFUSED)
 		doc_text(d, "%zu more files.", f->n_refused - REFUSED);
 	doc_section_end(d);
