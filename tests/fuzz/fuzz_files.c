@@ -93,7 +93,7 @@ static void next_boot(struct arena *a, const struct persist_entry *rows, size_t 
 		abort();
 	for (size_t i = 0; i < p.n; i++)
 		if (p.rows[i].keeper >= KEEPERS ||
-		    (p.rows[i].keeper == KEEPER_NONE) != !!p.rows[i].refusal)
+		    (p.rows[i].keeper == PERSIST_IN_NONE) != !!p.rows[i].refusal)
 			abort();
 	for (size_t i = 0; i < p.n_files; i++) {
 		if (strncmp(p.files[i].path, "/etc/", 5) != 0 || strstr(p.files[i].path, "/../"))

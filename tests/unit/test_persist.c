@@ -147,10 +147,10 @@ static void test_lines(void **state)
 	has(&b, PERSIST_SYSTEM_CONF, "\nDefaultLimitMEMLOCK=infinity\n");
 	has(&b, PERSIST_UNIT, "\nExecStart=/usr/bin/gputune apply --boot\n");
 	assert_null(strstr(file(&b, PERSIST_UNIT), "ExecStop"));
-	assert_int_equal(b.p.rows[5].keeper, KEEPER_BOOT_ARGUMENT);
-	assert_int_equal(b.p.rows[6].keeper, KEEPER_SELF);
+	assert_int_equal(b.p.rows[5].keeper, PERSIST_IN_BOOT_ARGUMENT);
+	assert_int_equal(b.p.rows[6].keeper, PERSIST_IN_SELF);
 	assert_non_null(b.p.rows[7].refusal);
-	assert_int_equal(b.p.rows[7].keeper, KEEPER_NONE);
+	assert_int_equal(b.p.rows[7].keeper, PERSIST_IN_NONE);
 	assert_string_equal(b.p.rows[7].by, "");
 	assert_null(strstr(file(&b, PERSIST_SYSCTL), "rmem_max"));
 	arena_free(&b.a);
@@ -327,7 +327,7 @@ static void test_links(void **state)
 	has(&b, PERSIST_NM, "match-device=interface-name:ib0\ninfiniband.mtu=9000\n");
 	has(&b, "/etc/systemd/network/20-lan.network.d/90-gputune.conf", "[Link]\nMTUBytes=9000\n");
 	assert_non_null(strstr(b.p.rows[5].refusal, "ifupdown"));
-	assert_int_equal(b.p.rows[6].keeper, KEEPER_UNIT);
+	assert_int_equal(b.p.rows[6].keeper, PERSIST_IN_UNIT);
 	assert_string_equal(b.p.rows[6].device, "0000:02:00.0");
 	assert_non_null(b.p.rows[7].refusal);
 	/* No file is called after these: what netplan made of its own, and what networkd reads,
@@ -510,7 +510,7 @@ static void test_limits_losers(void **state)
 		b.w.n_sources = 1;
 		ask(&b, PERSIST_MEMLOCK, KNOB_NONE, "", "", "unlimited");
 		persist_make(&b.a, b.m, &b.w, &b.p);
-		assert_int_equal(b.p.rows[0].keeper, KEEPER_LIMITS);
+		assert_int_equal(b.p.rows[0].keeper, PERSIST_IN_LIMITS);
 		assert_string_equal(b.p.rows[0].loses ? b.p.rows[0].loses : "",
 				    cases[i].loses ? cases[i].loses : "");
 		assert_string_equal(b.p.rows[0].contested ? b.p.rows[0].contested : "",
@@ -574,22 +574,22 @@ static void test_request(void **state)
 				  "" },
 			.value = i == 7 ? "powersave" : "performance",
 			.device = "",
-			.keeper = KEEPER_UNIT,
+			.keeper = PERSIST_IN_UNIT,
 			.by = PERSIST_UNIT_NAME
 		};
 	rows[256] = (struct persist_entry){ .id = "nic.mrrs",
 					    .knob = { KNOB_PCI, "mrrs", "0000:01:00.0" },
 					    .value = "4096",
 					    .device = "15b3:1021",
-					    .keeper = KEEPER_UNIT,
+					    .keeper = PERSIST_IN_UNIT,
 					    .by = PERSIST_UNIT_NAME };
 	rows[257] = (struct persist_entry){ .id = "memory.memlock",
 					    .knob = { KNOB_NONE, "", "" },
 					    .value = "unlimited",
 					    .device = "",
-					    .keeper = KEEPER_LIMITS,
+					    .keeper = PERSIST_IN_LIMITS,
 					    .by = PERSIST_LIMITS };
-	rows[258] = (struct persist_entry){ .id = "x", .keeper = KEEPER_NONE };
+	rows[258] = (struct persist_entry){ .id = "x", .keeper = PERSIST_IN_NONE };
 	text = persist_request(&a, rows, 259);
 	assert_true(strlen(text) < 3000);
 	assert_non_null(strstr(text, "\"0-6,8-255\""));

@@ -80,7 +80,7 @@ static size_t verb_boot_make_plan(struct boot *b)
 		struct change c;
 		int r;
 
-		if (b->rows[i].keeper != KEEPER_UNIT || b->dropped[i])
+		if (b->rows[i].keeper != PERSIST_IN_UNIT || b->dropped[i])
 			continue;
 		r = verb_boot_look(b, i, &cache, &c);
 		missing += r < 0;

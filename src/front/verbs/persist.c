@@ -424,7 +424,7 @@ static int find_orphans(struct persisting *s, struct err *e)
 
 		while (k < i && strcmp(rows[k].by, rows[i].by) != 0)
 			k++;
-		if (k == i && rows[i].keeper != KEEPER_UNIT)
+		if (k == i && rows[i].keeper != PERSIST_IN_UNIT)
 			name_orphan(s, rows[i].by);
 	}
 	name_orphan(s, PERSIST_UNIT_LINK);

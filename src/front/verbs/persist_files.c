@@ -187,7 +187,7 @@ static int check_tokens(struct persisting *s, const char *program, const char *m
 		const char *token = arena_printf(&s->r->arena, *row->value ? "%s=%s" : "%s",
 						 row->knob.name, row->value);
 
-		if (row->keeper == KEEPER_BOOT_ARGUMENT && !menu_has(menu, token))
+		if (row->keeper == PERSIST_IN_BOOT_ARGUMENT && !menu_has(menu, token))
 			return complain_text(EXIT_FINDINGS,
 					     "%s succeeded, but the boot menu has no \"%s\"",
 					     program, token);
@@ -536,7 +536,7 @@ size_t persist_compare(struct persisting *s, bool force)
 	size_t others = 0;
 
 	for (size_t i = 0; i < s->p.n; i++)
-		if (s->p.rows[i].keeper == KEEPER_BOOT_ARGUMENT)
+		if (s->p.rows[i].keeper == PERSIST_IN_BOOT_ARGUMENT)
 			others += compare_argument(s, &s->p.rows[i]);
 	for (size_t i = 0; i < s->p.n_files; i++) {
 		const struct persist_file *f = &s->p.files[i];

@@ -334,7 +334,7 @@ static const char *backend_of(struct host *h, const struct entry *e,
 	for (size_t i = 0; i < n; i++)
 		if (knob_equal(&rows[i].knob, &e->knob) &&
 		    knob_same(&e->knob, rows[i].value, e->after) &&
-		    host_exists(h, rows[i].keeper == KEEPER_UNIT ? PERSIST_UNIT : rows[i].by))
+		    host_exists(h, rows[i].keeper == PERSIST_IN_UNIT ? PERSIST_UNIT : rows[i].by))
 			return rows[i].by;
 	return NULL;
 }

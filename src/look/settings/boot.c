@@ -242,7 +242,7 @@ static const struct setting rows[] = {
 	  .source = "kernel-parameters",
 	  .shown_by = "hand-over tcp-latency/64B launch/seen",
 	  .severity = SEVERITY_MEDIUM,
-	  OPINIONS(protection),
+	  RECOMMENDATIONS(protection),
 	  .judge = mitigations,
 	  .by_hand = "take mitigations=off out of the kernel command line, where it was put" },
 	{ .id = "boot.init-on-alloc",
@@ -260,7 +260,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_DANGER,
 	  .effect = EFFECT_REBOOT,
-	  OPINIONS(zeroing) },
+	  RECOMMENDATIONS(zeroing) },
 };
 
 const struct setting_table settings_boot = SETTING_TABLE(rows);
@@ -510,7 +510,7 @@ static const struct setting isolation_rows[] = {
 	  .source = "S1; kernel-parameters",
 	  .shown_by = "timer-wake-up/100us hand-over",
 	  .severity = SEVERITY_LOW,
-	  OPINIONS(isolcpus),
+	  RECOMMENDATIONS(isolcpus),
 	  .remediate = remediate_cpus },
 	{ .id = "boot.irqaffinity",
 	  .title = "irqaffinity",
@@ -521,7 +521,7 @@ static const struct setting isolation_rows[] = {
 	  .source = "S1; kernel-parameters",
 	  .shown_by = "timer-wake-up/100us",
 	  .severity = SEVERITY_LOW,
-	  OPINIONS(irqaffinity),
+	  RECOMMENDATIONS(irqaffinity),
 	  .remediate = remediate_cpus },
 	{ .id = "boot.nohz-full",
 	  .title = "nohz_full in force",
@@ -533,7 +533,7 @@ static const struct setting isolation_rows[] = {
 	  .source = "S1; kernel-parameters",
 	  .shown_by = "timer-wake-up/100us",
 	  .severity = SEVERITY_LOW,
-	  OPINIONS(as_isolated),
+	  RECOMMENDATIONS(as_isolated),
 	  .judge = nohz_active,
 	  .remediate = remediate_beside,
 	  .by_hand = "boot a kernel that is built with adaptive ticks, and leave CPU 0 out of the "
@@ -547,7 +547,7 @@ static const struct setting isolation_rows[] = {
 	  .source = "S1; kernel-parameters",
 	  .shown_by = "timer-wake-up/100us",
 	  .severity = SEVERITY_LOW,
-	  OPINIONS(as_isolated),
+	  RECOMMENDATIONS(as_isolated),
 	  .judge = rcu_nocbs,
 	  .remediate = remediate_beside },
 	{ .id = "boot.rcu-nocb-poll",
@@ -560,7 +560,7 @@ static const struct setting isolation_rows[] = {
 	  .source = "S1; kernel-parameters",
 	  .shown_by = "timer-wake-up/100us",
 	  .severity = SEVERITY_LOW,
-	  OPINIONS(nocb_poll) },
+	  RECOMMENDATIONS(nocb_poll) },
 };
 
 const struct setting_table settings_boot_isolation = SETTING_TABLE(isolation_rows);

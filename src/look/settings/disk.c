@@ -533,7 +533,7 @@ static const struct setting zfs_rows[] = {
 		       "a disk of yours",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
-	  OPINIONS(autotrim),
+	  RECOMMENDATIONS(autotrim),
 	  .applies = can_trim },
 	{ .id = "zfs.arc-max",
 	  .title = "ARC ceiling",
@@ -561,7 +561,7 @@ static const struct setting zfs_rows[] = {
 	  .not_shown = "it shows with millions of small files, which no bench of ours makes",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
-	  OPINIONS(meta_limit),
+	  RECOMMENDATIONS(meta_limit),
 	  .applies = has_meta_limit },
 	{ .id = "zfs.arc-meta-balance",
 	  .title = "ARC metadata balance",
@@ -572,7 +572,7 @@ static const struct setting zfs_rows[] = {
 	  .not_shown = "it shows with millions of small files, which no bench of ours makes",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
-	  OPINIONS(meta_balance),
+	  RECOMMENDATIONS(meta_balance),
 	  .applies = has_meta_balance },
 	{ .id = "zfs.prefetch",
 	  .title = "Predictive prefetch off switch",
@@ -586,7 +586,7 @@ static const struct setting zfs_rows[] = {
 	  .shown_by = "disk/read-seq:128KiB:buffered model-load",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
-	  OPINIONS(prefetch) },
+	  RECOMMENDATIONS(prefetch) },
 };
 
 const struct setting_table settings_zfs = SETTING_TABLE(zfs_rows);

@@ -317,7 +317,7 @@ static const struct setting rows[] = {
 	  .settle_s = 10,
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
-	  OPINIONS(jumbo),
+	  RECOMMENDATIONS(jumbo),
 	  .judge = rule_nic_mtu,
 	  .remediate = remediate_mtu },
 };
@@ -451,7 +451,7 @@ static const struct setting queue_rows[] = {
 	  .settle_s = 2,
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
-	  OPINIONS(moderation),
+	  RECOMMENDATIONS(moderation),
 	  .judge = coalesce,
 	  .remediate = remediate_coalesce,
 	  .by_hand = "the driver lets nobody choose the time" },

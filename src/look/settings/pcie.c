@@ -299,7 +299,7 @@ static const struct setting rows[] = {
 		 "busy.",
 	  .source = "pcie-base",
 	  .severity = SEVERITY_LOW,
-	  OPINIONS(link_power),
+	  RECOMMENDATIONS(link_power),
 	  .judge = aspm,
 	  .by_hand = "switch ASPM off in firmware setup, or write performance to "
 		     "/sys/module/pcie_aspm/parameters/policy, which holds for every link" },
@@ -505,7 +505,7 @@ static const struct setting access_rows[] = {
 	  .settle_s = 2,
 	  .severity = SEVERITY_HIGH,
 	  .risk = RISK_DANGER,
-	  OPINIONS(redirect_off),
+	  RECOMMENDATIONS(redirect_off),
 	  .judge = acs,
 	  .remediate = remediate_acs },
 	{ .id = "pcie.iommu",
@@ -523,7 +523,7 @@ static const struct setting access_rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_DANGER,
 	  .effect = EFFECT_REBOOT,
-	  OPINIONS(untranslated),
+	  RECOMMENDATIONS(untranslated),
 	  .judge = pcie_iommu,
 	  .remediate = remediate_iommu,
 	  .by_hand = "take iommu= and the vendor's argument out of the kernel command line, where "

@@ -368,7 +368,7 @@ static const struct setting scheduler_rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  .effect = EFFECT_NOW,
-	  OPINIONS(autogroup) },
+	  RECOMMENDATIONS(autogroup) },
 };
 
 const struct setting_table settings_scheduler = SETTING_TABLE(scheduler_rows);

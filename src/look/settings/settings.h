@@ -171,7 +171,7 @@ struct setting_table {
 	size_t n;
 };
 
-#define OPINIONS(list) .opinions = (list), .n_opinions = sizeof(list) / sizeof((list)[0])
+#define RECOMMENDATIONS(list) .opinions = (list), .n_opinions = sizeof(list) / sizeof((list)[0])
 #define SETTING_TABLE(list)                                                                        \
 	{                                                                                          \
 		(list), sizeof(list) / sizeof((list)[0])                                           \

@@ -34,7 +34,7 @@ void persist_note(struct arena *a, struct persist *p, const char *sentence)
 
 void persist_refuse(struct persist_entry *row, const char *sentence)
 {
-	row->keeper = KEEPER_NONE;
+	row->keeper = PERSIST_IN_NONE;
 	row->by = "";
 	row->refusal = sentence;
 }

@@ -145,7 +145,7 @@ static void netplan_rows(struct links *l, struct text *out, const char *section)
 		struct persist_entry *row = &l->p->rows[i];
 		const struct nic *n = machine_nic(l->m, row->knob.object);
 
-		if (row->keeper == KEEPER_LINK && strcmp(row->by, PERSIST_NETPLAN) == 0)
+		if (row->keeper == PERSIST_IN_LINK && strcmp(row->by, PERSIST_NETPLAN) == 0)
 			netplan_row(l, row, n, section, &body);
 	}
 	if (body.len)
@@ -163,7 +163,7 @@ static void netplan_file(struct links *l)
 		netplan_rows(l, &body, sections[i]);
 	if (!body.len)
 		return;
-	persist_header(&all, l->p->rows, l->p->n, KEEPER_LINK, PERSIST_NETPLAN);
+	persist_header(&all, l->p->rows, l->p->n, PERSIST_IN_LINK, PERSIST_NETPLAN);
 	text_add(&all, body.s);
 	/* netplan refuses files that others may read. */
 	persist_add_file(l->a, l->p, PERSIST_NETPLAN, 0600, all.s);
@@ -183,7 +183,7 @@ static void manager_file(struct links *l)
 		const struct nic *n = machine_nic(l->m, row->knob.object);
 		const char *why = "", *name;
 
-		if (row->keeper != KEEPER_LINK || strcmp(row->by, PERSIST_NM) != 0)
+		if (row->keeper != PERSIST_IN_LINK || strcmp(row->by, PERSIST_NM) != 0)
 			continue;
 		name = quote_interface(l->a, row->knob.object, &why);
 		if (!name) {
@@ -197,7 +197,7 @@ static void manager_file(struct links *l)
 	}
 	if (!body.len)
 		return;
-	persist_header(&all, l->p->rows, l->p->n, KEEPER_LINK, PERSIST_NM);
+	persist_header(&all, l->p->rows, l->p->n, PERSIST_IN_LINK, PERSIST_NM);
 	text_add(&all, body.s);
 	persist_add_file(l->a, l->p, PERSIST_NM, 0644, all.s);
 	persist_note(l->a, l->p,
@@ -240,14 +240,14 @@ static void networkd_row(struct links *l, size_t i)
 	}
 	row->by = path;
 	for (size_t k = 0; k < i; k++) {
-		if (l->p->rows[k].keeper != KEEPER_LINK || strcmp(l->p->rows[k].by, path) != 0)
+		if (l->p->rows[k].keeper != PERSIST_IN_LINK || strcmp(l->p->rows[k].by, path) != 0)
 			continue;
 		if (strcmp(l->p->rows[k].value, row->value) != 0)
 			persist_refuse(row, "another interface of the same file of networkd has "
 					    "another MTU");
 		return;
 	}
-	persist_header(&all, l->p->rows, l->p->n, KEEPER_LINK, path);
+	persist_header(&all, l->p->rows, l->p->n, PERSIST_IN_LINK, path);
 	text_printf(&all, "[Link]\nMTUBytes=%s\n", row->value);
 	persist_add_file(l->a, l->p, path, 0644, all.s);
 }
@@ -293,7 +293,7 @@ static void persist_link_assign(struct links *l, struct persist_entry *row)
 	else if (strcmp(owner, "ifupdown") == 0)
 		persist_refuse(row, "ifupdown configures the interface: add mtu to its stanza");
 	else {
-		row->keeper = KEEPER_UNIT;
+		row->keeper = PERSIST_IN_UNIT;
 		row->by = PERSIST_UNIT_NAME;
 	}
 }
@@ -304,11 +304,11 @@ void persist_links(struct arena *a, const struct machine *m, const struct persis
 	struct links l = { a, m, w, p };
 
 	for (size_t i = 0; i < p->n; i++)
-		if (p->rows[i].keeper == KEEPER_LINK)
+		if (p->rows[i].keeper == PERSIST_IN_LINK)
 			persist_link_assign(&l, &p->rows[i]);
 	netplan_file(&l);
 	manager_file(&l);
 	for (size_t i = 0; i < p->n; i++)
-		if (p->rows[i].keeper == KEEPER_LINK && strcmp(p->rows[i].by, "networkd") == 0)
+		if (p->rows[i].keeper == PERSIST_IN_LINK && strcmp(p->rows[i].by, "networkd") == 0)
 			networkd_row(&l, i);
 }

@@ -71,7 +71,7 @@ static void service_line(struct arena *a, const struct persist_source *s, unsign
 		row->loses = arena_printf(a, "%s:%u sets %s for services", s->path, number, value);
 }
 
-/* Fills loses and contested of the row of KEEPER_LIMITS, from files of /etc/security and
+/* Fills loses and contested of the row of PERSIST_IN_LIMITS, from files of /etc/security and
  * systemd's system.conf.d among the sources. */
 static void persist_limits_losers(struct arena *a, const struct persist_target *w,
 				  struct persist_entry *row)
@@ -126,7 +126,7 @@ static bool is_later_file(struct arena *a, const struct machine *m, const struct
 static bool is_by_pattern(struct arena *a, const struct machine *m, const struct persist_entry *row,
 			  const struct owner *o)
 {
-	if (row->keeper != KEEPER_SYSCTL)
+	if (row->keeper != PERSIST_IN_SYSCTL)
 		return false;
 	LIST_FOR_EACH (struct assignment, it, &m->config.assignments)
 		if (it->kind && it->name && it->file && strcmp(it->kind, "sysctl") == 0 &&
@@ -145,20 +145,20 @@ static bool acts_later(struct arena *a, const struct machine *m, const struct pe
 	if (strcmp(row->by, PERSIST_KERNEL) == 0)
 		return false;
 	if (str_starts(o->what, "kernel argument"))
-		return row->keeper == KEEPER_BOOT_ARGUMENT && strchr(o->what, '/') &&
+		return row->keeper == PERSIST_IN_BOOT_ARGUMENT && strchr(o->what, '/') &&
 		       !strstr(o->what, "/proc/cmdline") && is_later_file(a, m, row, o->what);
 	if (strstr(o->what, ".service"))
-		return row->keeper != KEEPER_UNIT || o->fights;
+		return row->keeper != PERSIST_IN_UNIT || o->fights;
 	if (*o->what != '/')
 		return o->fights;
 	/* udev rules and tmpfiles.d set the same kind of thing, at different times. */
-	if (strstr(o->what, "/udev/rules.d/") && row->keeper == KEEPER_TMPFILES)
+	if (strstr(o->what, "/udev/rules.d/") && row->keeper == PERSIST_IN_TMPFILES)
 		return true;
-	if (strstr(o->what, "/tmpfiles.d/") && row->keeper == KEEPER_UDEV)
+	if (strstr(o->what, "/tmpfiles.d/") && row->keeper == PERSIST_IN_UDEV)
 		return false;
 	if (is_by_pattern(a, m, row, o))
 		return false;
-	return row->keeper != KEEPER_UNIT && is_later_file(a, m, row, o->what);
+	return row->keeper != PERSIST_IN_UNIT && is_later_file(a, m, row, o->what);
 }
 
 static bool is_number_same(const char *x, const char *y)
@@ -253,16 +253,16 @@ void persist_losers(struct arena *a, const struct machine *m, const struct persi
 	for (size_t i = 0; i < p->n; i++) {
 		struct persist_entry *row = &p->rows[i];
 
-		if (row->keeper == KEEPER_NONE || row->keeper == KEEPER_SELF)
+		if (row->keeper == PERSIST_IN_NONE || row->keeper == PERSIST_IN_SELF)
 			continue;
 		row->loses = row->contested = NULL;
-		if (row->keeper == KEEPER_LIMITS)
+		if (row->keeper == PERSIST_IN_LIMITS)
 			persist_limits_losers(a, w, row);
-		else if (row->keeper == KEEPER_LINK)
+		else if (row->keeper == PERSIST_IN_LINK)
 			row->loses = by_netplan(a, m, w, row);
 		else
 			by_owner(a, m, row);
-		if (!row->loses && row->keeper == KEEPER_BOOT_ARGUMENT)
+		if (!row->loses && row->keeper == PERSIST_IN_BOOT_ARGUMENT)
 			row->loses = by_boot_menu(a, w);
 	}
 }

@@ -21,35 +21,35 @@ static enum persist_backend persist_backend_of(const struct persist_entry *row)
 
 	switch (k->kind) {
 	case KNOB_SYSCTL:
-		return KEEPER_SYSCTL;
+		return PERSIST_IN_SYSCTL;
 	case KNOB_SYSFS:
-		return is_core_kernel(k->name)		    ? KEEPER_TMPFILES
-		       : str_starts(k->name, "/sys/block/") ? KEEPER_UDEV
-							    : KEEPER_UNIT;
+		return is_core_kernel(k->name)		    ? PERSIST_IN_TMPFILES
+		       : str_starts(k->name, "/sys/block/") ? PERSIST_IN_UDEV
+							    : PERSIST_IN_UNIT;
 	case KNOB_MODPARAM:
-		return KEEPER_MODPROBE;
+		return PERSIST_IN_MODPROBE;
 	case KNOB_BOOTARG:
-		return KEEPER_BOOT_ARGUMENT;
+		return PERSIST_IN_BOOT_ARGUMENT;
 	case KNOB_LINK:
-		return strcmp(k->name, "mtu") == 0 ? KEEPER_LINK : KEEPER_UNIT;
+		return strcmp(k->name, "mtu") == 0 ? PERSIST_IN_LINK : PERSIST_IN_UNIT;
 	case KNOB_NVML:
 	case KNOB_PCI:
 	case KNOB_HELPER:
-		return KEEPER_UNIT;
+		return PERSIST_IN_UNIT;
 	case KNOB_UNIT:
 	case KNOB_ZPROP:
-		return KEEPER_SELF;
+		return PERSIST_IN_SELF;
 	default:
-		return strcmp(row->id, PERSIST_MEMLOCK) == 0 ? KEEPER_LIMITS : KEEPER_NONE;
+		return strcmp(row->id, PERSIST_MEMLOCK) == 0 ? PERSIST_IN_LIMITS : PERSIST_IN_NONE;
 	}
 }
 
 static const char *persist_make_file_of(enum persist_backend k)
 {
 	static const char *const files[KEEPERS] = {
-		[KEEPER_SYSCTL] = PERSIST_SYSCTL,  [KEEPER_TMPFILES] = PERSIST_TMPFILES,
-		[KEEPER_UDEV] = PERSIST_UDEV,	   [KEEPER_MODPROBE] = PERSIST_MODPROBE,
-		[KEEPER_UNIT] = PERSIST_UNIT_NAME, [KEEPER_LIMITS] = PERSIST_LIMITS,
+		[PERSIST_IN_SYSCTL] = PERSIST_SYSCTL,  [PERSIST_IN_TMPFILES] = PERSIST_TMPFILES,
+		[PERSIST_IN_UDEV] = PERSIST_UDEV,      [PERSIST_IN_MODPROBE] = PERSIST_MODPROBE,
+		[PERSIST_IN_UNIT] = PERSIST_UNIT_NAME, [PERSIST_IN_LIMITS] = PERSIST_LIMITS,
 	};
 
 	return files[k] ? files[k] : "";
@@ -65,15 +65,15 @@ static void persist_make_assign(struct arena *a, const struct machine *m, struct
 	const char *why = NULL, *device = persist_device(a, m, &row->knob);
 
 	row->keeper = persist_backend_of(row);
-	row->by = row->keeper == KEEPER_BOOT_ARGUMENT ? persist_boot_file(m)
-						      : persist_make_file_of(row->keeper);
+	row->by = row->keeper == PERSIST_IN_BOOT_ARGUMENT ? persist_boot_file(m)
+							  : persist_make_file_of(row->keeper);
 	row->refusal = row->loses = row->contested = NULL;
 	row->device = device ? device : "";
-	if (row->keeper == KEEPER_NONE)
+	if (row->keeper == PERSIST_IN_NONE)
 		persist_refuse(row, "nothing of ours keeps it");
 	else if (row->knob.kind != KNOB_NONE && !knob_valid(&row->knob, row->value, &why))
 		persist_refuse(row, why);
-	else if (row->keeper == KEEPER_UNIT && !device)
+	else if (row->keeper == PERSIST_IN_UNIT && !device)
 		persist_refuse(row, "which device it belongs to could not be seen");
 }
 
@@ -164,10 +164,10 @@ static void limits_files(struct arena *a, struct persist *p)
 	bool any = false;
 
 	for (size_t i = 0; i < p->n; i++)
-		any = any || p->rows[i].keeper == KEEPER_LIMITS;
+		any = any || p->rows[i].keeper == PERSIST_IN_LIMITS;
 	if (!any)
 		return;
-	persist_header(&limits, p->rows, p->n, KEEPER_LIMITS, PERSIST_LIMITS);
+	persist_header(&limits, p->rows, p->n, PERSIST_IN_LIMITS, PERSIST_LIMITS);
 	text_add(&manager, limits.s);
 	/* A star does not mean root. */
 	text_add(&limits, "* - memlock unlimited\nroot - memlock unlimited\n");
@@ -184,13 +184,13 @@ static void persist_make_notes(struct arena *a, const struct machine *m, struct 
 									      : "update-grub";
 
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->rows[i].keeper == KEEPER_BOOT_ARGUMENT)
+		if (p->rows[i].keeper == PERSIST_IN_BOOT_ARGUMENT)
 			persist_note(a, p,
 				     arena_printf(a,
 						  "Boot arguments take effect after %s and a "
 						  "reboot; --update-grub runs it.",
 						  maker));
-		if (p->rows[i].keeper == KEEPER_MODPROBE)
+		if (p->rows[i].keeper == PERSIST_IN_MODPROBE)
 			persist_note(
 				a, p,
 				"Module parameters count when the module is loaded: one that "
@@ -214,7 +214,7 @@ static void request_file(struct arena *a, struct persist *p)
 static bool has_entries(const struct persist *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (p->rows[i].keeper != KEEPER_NONE && p->rows[i].keeper != KEEPER_SELF)
+		if (p->rows[i].keeper != PERSIST_IN_NONE && p->rows[i].keeper != PERSIST_IN_SELF)
 			return true;
 	return false;
 }
@@ -235,7 +235,7 @@ static struct needs persist_make_needs_of(const struct machine *m, const struct 
 	struct needs out = { 0 };
 
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->rows[i].keeper != KEEPER_UNIT)
+		if (p->rows[i].keeper != PERSIST_IN_UNIT)
 			continue;
 		out.gpu |= p->rows[i].knob.kind == KNOB_NVML || p->rows[i].knob.kind == KNOB_HELPER;
 		out.pci |= p->rows[i].knob.kind == KNOB_PCI;
@@ -307,7 +307,7 @@ static const char *persist_unit(struct arena *a, const struct machine *m, const 
 	TEXT_AUTO t = { 0 };
 	struct needs n = persist_make_needs_of(m, p);
 
-	persist_header(&t, p->rows, p->n, KEEPER_UNIT, PERSIST_UNIT_NAME);
+	persist_header(&t, p->rows, p->n, PERSIST_IN_UNIT, PERSIST_UNIT_NAME);
 	text_add(&t, "[Unit]\n"
 		     "Description=GPU machine settings that do not outlive a boot by themselves\n"
 		     "ConditionPathExists=" PERSIST_REQUEST "\n");
@@ -484,7 +484,7 @@ static void add_rules(struct arena *a, const struct machine *m, struct persist *
 		struct persist_entry *row = &p->rows[i];
 		const char *why = "", *one;
 
-		if (row->keeper != KEEPER_UDEV || comes_first(row) != first)
+		if (row->keeper != PERSIST_IN_UDEV || comes_first(row) != first)
 			continue;
 		one = persist_make_rule(a, m, p, row, &why);
 		if (!one)
@@ -494,7 +494,7 @@ static void add_rules(struct arena *a, const struct machine *m, struct persist *
 	}
 }
 
-/* Rules for the rows of KEEPER_UDEV; rows that no rule can tell from others are refused. */
+/* Rules for the rows of PERSIST_IN_UDEV; rows that no rule can tell from others are refused. */
 static void persist_udev(struct arena *a, const struct machine *m, struct persist *p)
 {
 	TEXT_AUTO body = { 0 }, all = { 0 };
@@ -503,7 +503,7 @@ static void persist_udev(struct arena *a, const struct machine *m, struct persis
 	add_rules(a, m, p, &body, false);
 	if (!body.len)
 		return;
-	persist_header(&all, p->rows, p->n, KEEPER_UDEV, PERSIST_UDEV);
+	persist_header(&all, p->rows, p->n, PERSIST_IN_UDEV, PERSIST_UDEV);
 	text_add(&all, body.s);
 	persist_add_file(a, p, PERSIST_UDEV, 0644, all.s);
 }
@@ -516,10 +516,10 @@ void persist_make(struct arena *a, const struct machine *m, const struct persist
 		out->rows[i] = w->rows[i];
 		persist_make_assign(a, m, &out->rows[i]);
 	}
-	lines_file(a, m, out, KEEPER_SYSCTL, persist_make_sysctl_line);
-	lines_file(a, m, out, KEEPER_TMPFILES, persist_make_tmpfiles_line);
+	lines_file(a, m, out, PERSIST_IN_SYSCTL, persist_make_sysctl_line);
+	lines_file(a, m, out, PERSIST_IN_TMPFILES, persist_make_tmpfiles_line);
 	persist_udev(a, m, out);
-	lines_file(a, m, out, KEEPER_MODPROBE, persist_make_modprobe_line);
+	lines_file(a, m, out, PERSIST_IN_MODPROBE, persist_make_modprobe_line);
 	limits_files(a, out);
 	persist_links(a, m, w, out);
 	if (!has_entries(out))

@@ -47,7 +47,7 @@ static struct cell backend_cell(const struct persist_entry *k)
 {
 	if (k->refusal)
 		return cell_as(STYLE_MUTED, "nothing");
-	if (k->keeper == KEEPER_SELF)
+	if (k->keeper == PERSIST_IN_SELF)
 		return cell("itself");
 	return cell_as(STYLE_CODE, k->by);
 }
@@ -235,7 +235,7 @@ static json_t *rows_json(const struct persist_entry *rows, size_t n)
 				  knob_kind_name(k->knob.kind), "name", json_text(k->knob.name),
 				  "object", json_text(k->knob.object), "value", json_text(k->value),
 				  "keeper",
-				  persist_backend_name(k->refusal ? KEEPER_NONE : k->keeper),
+				  persist_backend_name(k->refusal ? PERSIST_IN_NONE : k->keeper),
 				  "kept_by", json_text(k->refusal || !*k->by ? NULL : k->by),
 				  "refusal", json_text(k->refusal), "loses", json_text(k->loses),
 				  "contested", json_text(k->contested)));

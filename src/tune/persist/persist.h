@@ -29,16 +29,16 @@
 
 /* What sets a value at boot. */
 enum persist_backend {
-	KEEPER_NONE, /* nothing: the row's refusal says why */
-	KEEPER_SYSCTL,
-	KEEPER_TMPFILES,
-	KEEPER_UDEV,
-	KEEPER_MODPROBE,
-	KEEPER_BOOT_ARGUMENT,
-	KEEPER_LINK,   /* the configuration of who owns the interface */
-	KEEPER_UNIT,   /* our boot-time unit */
-	KEEPER_LIMITS, /* limits of sessions and services */
-	KEEPER_SELF,   /* it outlives a boot by itself: a pool's property, a unit's link */
+	PERSIST_IN_NONE, /* nothing: the row's refusal says why */
+	PERSIST_IN_SYSCTL,
+	PERSIST_IN_TMPFILES,
+	PERSIST_IN_UDEV,
+	PERSIST_IN_MODPROBE,
+	PERSIST_IN_BOOT_ARGUMENT,
+	PERSIST_IN_LINK,   /* the configuration of who owns the interface */
+	PERSIST_IN_UNIT,   /* our boot-time unit */
+	PERSIST_IN_LIMITS, /* limits of sessions and services */
+	PERSIST_IN_SELF,   /* it outlives a boot by itself: a pool's property, a unit's link */
 	KEEPERS,
 };
 
@@ -53,7 +53,7 @@ struct persist_entry {
 			       address of an interface's function, the name of an idle state; "" */
 	enum persist_backend keeper;
 	const char *by;	       /* the file; "" */
-	const char *refusal;   /* KEEPER_NONE: why; NULL */
+	const char *refusal;   /* PERSIST_IN_NONE: why; NULL */
 	const char *loses;     /* who sets it differently at boot, after us: a sentence; NULL */
 	const char *contested; /* who may set it after us, to nobody knows what; NULL */
 };
@@ -131,8 +131,8 @@ void persist_add_file(struct arena *a, struct persist *p, const char *path, unsi
 		      const char *text);
 void persist_note(struct arena *a, struct persist *p, const char *sentence);
 void persist_refuse(struct persist_entry *row, const char *sentence);
-/* link.c: files for the rows of KEEPER_LINK, by owner; hands rows on to the unit where nobody owns
- * the interface. */
+/* link.c: files for the rows of PERSIST_IN_LINK, by owner; hands rows on to the unit where nobody
+ * owns the interface. */
 void persist_links(struct arena *a, const struct machine *m, const struct persist_target *w,
 		   struct persist *p);
 /* The id under which netplan's files of others configure the interface, and its section; NULL. */

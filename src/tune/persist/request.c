@@ -99,7 +99,7 @@ const char *persist_request(struct arena *a, const struct persist_entry *rows, s
 		const char *pattern = NULL;
 		unsigned number;
 
-		if (rows[i].keeper == KEEPER_NONE || told[i])
+		if (rows[i].keeper == PERSIST_IN_NONE || told[i])
 			continue;
 		if (split_number(a, &rows[i].knob, &pattern, &number))
 			json_array_append_new(
@@ -165,7 +165,7 @@ static int persist_request_text_of(struct reading *r, const json_t *j, const cha
 static int persist_request_kind_of(struct reading *r, const json_t *j, struct persist_entry *row)
 {
 	const char *kind = "", *keeper = "";
-	int n, k = KEEPER_SYSCTL;
+	int n, k = PERSIST_IN_SYSCTL;
 
 	if (persist_request_text_of(r, j, "kind", &kind) ||
 	    persist_request_text_of(r, j, "keeper", &keeper))
@@ -190,7 +190,7 @@ static int persist_request_add(struct reading *r, const struct persist_entry *ro
 
 	if (!s)
 		return bad(r, "there is no setting \"%.60s\"", row->id);
-	if (row->knob.kind == KNOB_NONE ? row->keeper != KEEPER_LIMITS
+	if (row->knob.kind == KNOB_NONE ? row->keeper != PERSIST_IN_LIMITS
 					: !knob_allows(r->a, &row->knob, row->value, &why) ||
 						  !knob_valid(&row->knob, row->before, &why))
 		return bad(r, "%.60s: %s", row->id, why);
