@@ -23,6 +23,8 @@ void watch_list_make(struct arena *a, struct host *h, const struct machine *m,
 		     struct watch_list *out);
 /* One full look; costs up to milliseconds on large machines. */
 void conditions_look(struct host *h, const struct watch_list *w, struct record_moment *out);
+/* The cheap part, for the sampler. */
+void conditions_track(struct host *h, const struct watch_list *w, struct record_track *out);
 /* CPUs that others kept busy between two looks; negative when that could not be seen. */
 double conditions_others(const struct record_moment *from, const struct record_moment *to);
 /* Of all CPU time between two looks, in per cent; negative when that could not be seen. */

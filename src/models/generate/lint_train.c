@@ -372,10 +372,13 @@ static struct markup_node *lint_train_argument(struct arena *a, const struct lin
 {
 	char name[64];
 	const char *s = w->text + 2, *value;
-	size_t len = strcspn(s, "=");
 	struct markup_node *v;
+	size_t len;
 
-	if (!str_starts(w->text, "--") || !len || len >= sizeof(name))
+	if (!str_starts(w->text, "--"))
+		return NULL;
+	len = strcspn(s, "=");
+	if (!len || len >= sizeof(name))
 		return NULL;
 	for (size_t i = 0; i < len; i++)
 		name[i] = s[i] == '-' ? '_' : s[i];
