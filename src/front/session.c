@@ -10,7 +10,9 @@
 #include <unistd.h>
 #include <errno.h>
 #include <limits.h>
+#include <time.h>
 
+#include "base/shape.h"
 #include "base/text.h"
 #include "front/session.h"
 #include "knowledge/knowledge.h"
@@ -192,6 +194,12 @@ int run_print_json(struct run *r, json_t *j, int code)
 	fputc('\n', r->out);
 	json_decref(j);
 	return code;
+}
+
+int run_print_result(struct run *r, const struct result_shape *shape, const void *answer, int code)
+{
+	return run_print_json(r, result_shape_json(shape, answer, (long long)time(NULL), code),
+			      code);
 }
 
 int run_check_result_file(const struct run *r)

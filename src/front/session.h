@@ -375,6 +375,9 @@ int run_print_doc(struct run *r, const struct doc *d, const char *title, int cod
 bool run_wants_json(const struct run *r);
 /* Takes the reference, and returns code. */
 int run_print_json(struct run *r, json_t *j, int code);
+/* An answer by its shape, as of now. */
+struct result_shape;
+int run_print_result(struct run *r, const struct result_shape *shape, const void *answer, int code);
 /* --json must not take the place of a file that is something else than an earlier result of the
  * verb: 0, or an exit code after complaining. */
 int run_check_result_file(const struct run *r);

@@ -4,10 +4,13 @@
 #define MODELS_FIGURE_H
 
 #include "base/json.h"
+#include "base/shape.h"
 
 struct figure {
 	double value, low, high;
 };
+
+extern const struct shape figure_shape;
 
 static inline json_t *figure_json(const struct figure *f)
 {

@@ -96,7 +96,9 @@ def refuses(what, argv, code, *words, **how):
 
 @functools.cache
 def schema(name):
-    return json.loads((root / f"schemas/{name}.json").read_text())
+    """The one that was made of the result's rows, or the one that is written by hand."""
+    made = built / f"schemas/{name}.json"
+    return json.loads((made if made.exists() else root / f"schemas/{name}.json").read_text())
 
 
 def fits(what, text, name=None, detail=""):

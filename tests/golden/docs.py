@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from common import end_suite, expect, gputune, machines, root
+from common import built, end_suite, expect, gputune, machines, root
 
 pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md")), *sorted((root / "src").glob("*/README.md"))]
 prose = {str(p.relative_to(root)): p.read_text() for p in pages}
@@ -284,7 +284,7 @@ for name, text in prose.items():
             expect(f"{name}: {target}", (page.parent / target).exists(), "no such file")
     # A path of the tree is there; capitals stand for any name. So is a file that is named without its folder.
     for target in set(re.findall(r"`((?:docs|src|tests|scripts|schemas|contrib|examples|ansible|debian|packaging|include)/[\w./*-]*[\w*])`", text)):
-        place = root / target
+        place = built / target if target.startswith("schemas/") and not (root / target).exists() else root / target
         pattern = re.sub(r"(?<![a-z\d])[A-Z]+(-[A-Z])*(?![a-z\d]|\.md)", "*", target)
         expect(f"{name}: {target}", place.exists() or pattern != target and any(root.glob(pattern)) or "*" in target and any(root.glob(target)),
                "no such file")

@@ -52,8 +52,7 @@ static int verb_predict_table(struct run *r, const struct train_fit *fit)
 	if (train_rows_predict(&r->arena, run_knowledge(r), text, fit, &rows, &e) < 0)
 		return complain_text(EXIT_USAGE, "%s: %s", r->value[OPT_ROWS], e.text);
 	if (run_wants_json(r))
-		return run_print_json(r, train_rows_json(&rows, (long long)time(NULL), EXIT_CLEAN),
-				      EXIT_CLEAN);
+		return run_print_result(r, &train_rows_result, &rows, EXIT_CLEAN);
 	return run_print_doc(r, page_train_rows(&r->arena, &rows), "gputune predict training",
 			     EXIT_CLEAN);
 }
@@ -98,7 +97,7 @@ static int print_training(struct run *r, struct train_page *p)
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, train_json(p, (long long)time(NULL), code), code);
+		return run_print_result(r, &train_result, p, code);
 	return run_print_doc(r, page_train(&r->arena, p), "gputune predict training", code);
 }
 

@@ -6,14 +6,7 @@
 #include "models/training/page_train.h"
 #include "render/figure.h"
 #include "base/stat.h"
-#include "base/json.h"
-
-static const char *seconds(struct arena *a, double s)
-{
-	if (s >= 10)
-		return arena_printf(a, "%.1f s", s);
-	return arena_printf(a, "%s ms", figure_number(a, 1e3 * s));
-}
+#include "render/shape_page.h"
 
 static const char *gb(struct arena *a, double bytes)
 {
@@ -51,7 +44,8 @@ static void train_page_figures(struct doc *d, const struct train_answer *p)
 
 	rate_row(d, t, "tokens/s of all GPUs", &p->tokens_s);
 	rate_row(d, t, "tokens/s of a GPU", &p->tokens_s_gpu);
-	row(d, t, "a step", seconds(a, s->value), seconds(a, s->low), seconds(a, s->high));
+	row(d, t, "a step", figure_ms(a, 1e3 * s->value), figure_ms(a, 1e3 * s->low),
+	    figure_ms(a, 1e3 * s->high));
 	row(d, t, "MFU", percent(a, p->mfu.value), percent(a, p->mfu.low), percent(a, p->mfu.high));
 	row(d, t, "HFU", percent(a, p->hfu.value), percent(a, p->hfu.low), percent(a, p->hfu.high));
 	row(d, t, "memory of the fullest GPU", gb(a, p->memory.all.value), gb(a, p->memory.all.low),
@@ -66,57 +60,26 @@ static void train_page_figures(struct doc *d, const struct train_answer *p)
 static void train_page_memory_pairs(struct doc *d, const struct train_memory *m)
 {
 	struct arena *a = d->arena;
-	const struct {
-		const char *name;
-		double bytes;
-	} parts[] = { { "weights", m->weights },
-		      { "FP32 master weights", m->master },
-		      { "gradients", m->gradients },
-		      { "optimizer states", m->states },
-		      { "activations", m->activations },
-		      { "of the layer at work", m->working },
-		      { "logits and loss", m->logits },
-		      { "buckets, gathered weights", m->buffers },
-		      { "CUDA context, NCCL", m->context },
-		      { "lost to fragments", m->waste },
-		      { "together", m->total },
-		      { "there are", m->shown > 0 ? m->shown : m->limit },
-		      { "of it for training", m->shown > 0 ? m->limit : 0 } };
-	struct node *n = doc_pairs(d, "Memory of the fullest GPU (predicted)");
+	struct node *n =
+		shape_pairs(d, "Memory of the fullest GPU (predicted)", &train_memory_shape, m, 0);
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (parts[i].bytes > 0)
-			node_pair(d, n, parts[i].name, cell(gb(a, parts[i].bytes)));
-	if (m->shown > 0)
+	node_pair(d, n, "together", cell(gb(a, m->total)));
+	node_pair(d, n, "there are", cell(gb(a, m->shown > 0 ? m->shown : m->limit)));
+	if (m->shown > 0) {
+		node_pair(d, n, "of it for training", cell(gb(a, m->limit)));
 		node_pairf(d, n, "of it for the rest", "%s: the system, loaders, the page cache",
 			   gb(a, m->shown - m->limit));
+	}
 }
 
 static void time_pairs(struct doc *d, const struct train_answer *p)
 {
 	const struct train_time *t = &p->time;
-	struct arena *a = d->arena;
-	const struct {
-		const char *name;
-		double s;
-	} parts[] = { { "forward", t->forward },
-		      { "backward", t->backward },
-		      { "recomputed forward", t->recompute },
-		      { "waiting for launches", t->launch },
-		      { "update of the weights", t->optimizer },
-		      { "communication, exposed", t->exposed },
-		      { "contention with hidden communication", t->contention },
-		      { "pipeline bubble", t->bubble },
-		      { "waiting for samples", t->loader },
-		      { "waiting for the slowest machine", t->slack } };
-	struct node *n = doc_pairs(d, "A step (predicted)");
+	struct node *n = shape_pairs(d, "A step (predicted)", &train_time_shape, t, t->total.value);
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (parts[i].s > 0)
-			node_pairf(d, n, parts[i].name, "%s (%.1f %%)", seconds(a, parts[i].s),
-				   100 * parts[i].s / t->total.value);
 	if (t->comm > 0)
-		node_pair(d, n, "communication, hidden too", cell(seconds(a, t->comm)));
+		node_pair(d, n, "communication, hidden too",
+			  cell(figure_ms(d->arena, 1e3 * t->comm)));
 }
 
 static void comm_table(struct doc *d, const struct train_answer *p)
@@ -137,8 +100,8 @@ static void comm_table(struct doc *d, const struct train_answer *p)
 		r[2] = cellf(d, "%.0f", c->count);
 		r[3] = cell(figure_number(a, c->bytes / 1e6));
 		r[4] = cell(figure_number(a, c->busbw_gbs));
-		r[5] = cell(seconds(a, c->total_s));
-		r[6] = cell(seconds(a, c->exposed_s));
+		r[5] = cell(figure_ms(a, 1e3 * c->total_s));
+		r[6] = cell(figure_ms(a, 1e3 * c->exposed_s));
 		r[7] = cell_as(STYLE_MUTED, c->from);
 	}
 }
@@ -430,250 +393,4 @@ struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 		kind_row(d, t, &list[i]);
 	kind_row(d, t, &list[0]);
 	return d;
-}
-
-/* A prediction of training as JSON. Keys and meanings are API: schemas/train.json. */
-
-static json_t *question_json(const struct train_config *q)
-{
-	json_t *j = json_object();
-
-	json_put_text(j, "model", q->arch.name && *q->arch.name ? q->arch.name : q->model);
-	json_put_text(j, "machine", q->place.taken);
-	json_put_text(j, "gpu", q->place.gpu->name);
-	json_put_int(j, "gpus", q->place.gpus);
-	json_put_int(j, "machines", q->place.nodes);
-	json_put_text(j, "parallel", train_way_names[q->way]);
-	json_put_int(j, "dp", q->dp);
-	json_put_int(j, "shard", q->shard);
-	json_put_int(j, "tp", q->tp);
-	json_put_int(j, "pp", q->pp);
-	json_put_int(j, "cp", q->cp);
-	json_put_int(j, "ep", q->ep);
-	json_put_int(j, "interleave", q->interleave);
-	json_put_int(j, "micro_batch", q->micro_batch);
-	json_put_int(j, "accumulation", q->accumulation);
-	json_put_int(j, "global_batch", q->global_batch);
-	json_put_int(j, "sequence_tokens", q->sequence);
-	json_put_text(j, "precision", train_precision_names[q->precision]);
-	json_put_text(j, "checkpointing", train_recompute_names[q->recompute]);
-	json_put_text(j, "optimizer", train_optimizer_names[q->optimizer]);
-	json_put_text(j, "attention", train_attention_names[q->attention]);
-	json_put_bool(j, "overlap", q->overlap);
-	json_put_bool(j, "tp_overlap", q->tp_overlap);
-	json_put_bool(j, "compile", q->compile);
-	json_put_figure(j, "bucket_bytes", q->bucket_bytes);
-	return j;
-}
-
-static json_t *train_page_memory_json(const struct train_memory *m)
-{
-	json_t *j = json_object();
-
-	json_put_figure(j, "weights_bytes", m->weights);
-	json_put_figure(j, "master_bytes", m->master);
-	json_put_figure(j, "gradients_bytes", m->gradients);
-	json_put_figure(j, "states_bytes", m->states);
-	json_put_figure(j, "activations_bytes", m->activations);
-	json_put_figure(j, "working_bytes", m->working);
-	json_put_figure(j, "logits_bytes", m->logits);
-	json_put_figure(j, "buffers_bytes", m->buffers);
-	json_put_figure(j, "context_bytes", m->context);
-	json_put_figure(j, "waste_bytes", m->waste);
-	json_put_figure(j, "limit_bytes", m->limit);
-	json_object_set_new(j, "total_bytes", figure_json(&m->all));
-	json_put_bool(j, "fits", m->fits);
-	return j;
-}
-
-static json_t *train_page_time_json(const struct train_time *t)
-{
-	json_t *j = json_object();
-
-	json_put_figure(j, "forward_s", t->forward);
-	json_put_figure(j, "backward_s", t->backward);
-	json_put_figure(j, "recompute_s", t->recompute);
-	json_put_figure(j, "launch_s", t->launch);
-	json_put_figure(j, "optimizer_s", t->optimizer);
-	json_put_figure(j, "exposed_s", t->exposed);
-	json_put_figure(j, "contention_s", t->contention);
-	json_put_figure(j, "communication_s", t->comm);
-	json_put_figure(j, "bubble_s", t->bubble);
-	json_put_figure(j, "loader_s", t->loader);
-	json_put_figure(j, "waiting_s", t->slack);
-	json_object_set_new(j, "step_s", figure_json(&t->total));
-	return j;
-}
-
-static json_t *comms_json(const struct train_answer *p)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < p->n_comms; i++) {
-		const struct train_comm *c = &p->comms[i];
-		json_t *j = json_object();
-
-		json_put_text(j, "collective", train_collective_names[c->what]);
-		json_put_text(j, "purpose", c->purpose);
-		json_put_int(j, "ranks", c->ranks);
-		json_put_bool(j, "network", c->between);
-		json_put_figure(j, "count", c->count);
-		json_put_figure(j, "bytes", c->bytes);
-		json_put_figure(j, "bus_gb_per_s", c->busbw_gbs);
-		json_put_figure(j, "total_s", c->total_s);
-		json_put_figure(j, "exposed_s", c->exposed_s);
-		json_put_text(j, "from", c->from);
-		json_array_append_new(list, j);
-	}
-	return list;
-}
-
-static json_t *train_page_change_json(const struct train_change *c)
-{
-	json_t *j = json_object();
-
-	json_put_text(j, "key", c->key);
-	json_put_text(j, "name", c->name);
-	json_put_text(j, "why", c->why);
-	json_put_bool(j, "fits", c->fits);
-	json_put_figure(j, "tokens_per_s", c->tokens_s);
-	json_put_figure(j, "memory_bytes", c->memory);
-	json_object_set_new(j, "gain", figure_json(&c->gain));
-	json_object_set_new(j, "after", question_json(&c->q));
-	json_put_text(j, "state", "predicted");
-	return j;
-}
-
-static json_t *what_if_json(const struct train_what_if *w)
-{
-	json_t *list = json_array();
-
-	if (!w) {
-		json_decref(list);
-		return json_null();
-	}
-	for (size_t i = 0; i < w->n; i++)
-		json_array_append_new(list, train_page_change_json(&w->changes[i]));
-	return json_pack("{s:o, s:o}", "changes", list, "best",
-			 w->has_best ? train_page_change_json(&w->best) : json_null());
-}
-
-static json_t *scale_json(const struct train_page *p)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < p->n_points; i++) {
-		const struct train_point *x = &p->points[i];
-		json_t *j = json_object();
-
-		json_put_int(j, "gpus", x->gpus);
-		json_put_int(j, "machines", x->nodes);
-		json_put_bool(j, "possible", x->possible);
-		json_put_text(j, "why_not", x->why);
-		json_object_set_new(j, "step_s",
-				    x->possible ? json_figure(x->step_s) : json_null());
-		json_object_set_new(j, "tokens_per_s",
-				    x->possible ? json_figure(x->tokens_s) : json_null());
-		json_object_set_new(j, "efficiency_ratio",
-				    x->possible ? figure_json(&x->efficiency) : json_null());
-		json_object_set_new(j, "exposed_ratio",
-				    x->possible ? json_figure(x->exposed_part) : json_null());
-		json_put_text(j, "rest", x->causes);
-		json_array_append_new(list, j);
-	}
-	return list;
-}
-
-static json_t *judgement_json(const struct train_judgement *t)
-{
-	json_t *list = json_array(), *j = json_object();
-
-	for (size_t i = 0; t && i < t->n; i++) {
-		const struct train_cause *c = &t->causes[i];
-
-		json_array_append_new(list,
-				      json_pack("{s:o, s:b, s:o, s:o, s:o, s:o}", "what",
-						json_text(c->what), "excluded", c->excluded,
-						"needs", json_figure(c->needs), "needs_unit",
-						json_text(c->needs_unit), "why", json_text(c->why),
-						"measure", json_text(c->measure)));
-	}
-	if (!t) {
-		json_decref(list);
-		json_decref(j);
-		return json_null();
-	}
-	json_put_figure(j, "measured_tokens_per_s", t->measured);
-	json_put_bool(j, "inside", t->inside);
-	json_put_figure(j, "missing_s", t->lost_s);
-	json_put_figure(j, "needed_bus_gb_per_s", t->busbw_needed_gbs);
-	json_put_text(j, "verdict", t->verdict);
-	json_object_set_new(j, "causes", list);
-	return j;
-}
-
-json_t *train_json(const struct train_page *page, long long now, int exit_code)
-{
-	const struct train_answer *p = &page->answer;
-	json_t *j = json_head("gputune.train/1", now, exit_code);
-
-	json_object_set_new(j, "asked", question_json(&p->q));
-	json_put_figure(j, "parameters", p->parameters);
-	json_put_figure(j, "active_parameters", p->active);
-	json_put_figure(j, "model_flop_per_token", p->model_flops);
-	json_put_figure(j, "hardware_flop_per_token", p->hardware_flops);
-	json_put_figure(j, "peak_flop_per_s", p->peak_flops);
-	json_object_set_new(j, "tokens_per_s", figure_json(&p->tokens_s));
-	json_object_set_new(j, "tokens_per_s_per_gpu", figure_json(&p->tokens_s_gpu));
-	json_object_set_new(j, "mfu_ratio", figure_json(&p->mfu));
-	json_object_set_new(j, "hfu_ratio", figure_json(&p->hfu));
-	json_put_text(j, "limit", train_limit_names[p->limit]);
-	json_put_text(j, "limit_reason", p->limit_why);
-	json_put_text(j, "interval_of", p->interval_of);
-	json_object_set_new(j, "memory", train_page_memory_json(&p->memory));
-	json_object_set_new(j, "time", train_page_time_json(&p->time));
-	json_object_set_new(j, "communication", comms_json(p));
-	json_object_set_new(j, "largest",
-			    page->asked_largest
-				    ? json_pack("{s:i, s:i}", "micro_batch", page->largest,
-						"micro_batch_same_global_batch", page->largest_held)
-				    : json_null());
-	json_object_set_new(j, "what_if", what_if_json(page->what_if));
-	json_object_set_new(j, "scale", scale_json(page));
-	json_object_set_new(j, "judgement", judgement_json(page->judgement));
-	json_put_text(j, "constants", page->origin);
-	json_put_text(j, "state", "predicted");
-	json_object_set_new(j, "notes", json_texts(p->q.notes, p->q.n_notes));
-	json_object_set_new(j, "explain", json_texts(p->lines, p->n_lines));
-	return j;
-}
-
-json_t *train_rows_json(const struct train_rows *r, long long now, int exit_code)
-{
-	json_t *j = json_head("gputune.train-rows/1", now, exit_code), *list = json_array();
-
-	for (size_t i = 0; i < r->n; i++) {
-		const struct train_row *x = &r->items[i];
-		json_t *o = json_object();
-
-		json_put_int(o, "line", x->line);
-		json_put_text(o, "source", x->source);
-		json_put_text(o, "model", x->model);
-		json_put_text(o, "hardware", x->hardware);
-		json_put_text(o, "precision", x->precision);
-		json_put_int(o, "gpus", x->gpus);
-		json_put_int(o, "machines", x->nodes);
-		json_put_bool(o, "experts", x->experts);
-		json_put_bool(o, "fits", x->fits);
-		json_put_positive(o, "measured_tokens_per_s_per_gpu", x->measured);
-		json_put_positive(o, "predicted_tokens_per_s_per_gpu", x->predicted);
-		json_put_figure(o, "low", x->low);
-		json_put_figure(o, "high", x->high);
-		json_put_positive(o, "measured_memory_gib", x->memory);
-		json_put_figure(o, "predicted_memory_gib", x->memory_predicted);
-		json_put_text(o, "skipped", x->skipped);
-		json_array_append_new(list, o);
-	}
-	json_object_set_new(j, "rows", list);
-	return j;
 }

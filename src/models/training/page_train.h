@@ -4,8 +4,7 @@
 #ifndef TRAINING_PAGE_TRAIN_H
 #define TRAINING_PAGE_TRAIN_H
 
-#include <jansson.h>
-
+#include "base/shape.h"
 #include "models/training/rows.h"
 #include "models/training/train.h"
 #include "render/doc.h"
@@ -31,8 +30,8 @@ void page_train_what_if(struct doc *d, const struct train_what_if *w);
 void page_train_scale(struct doc *d, const struct train_page *p);
 void page_train_judgement(struct doc *d, const struct train_judgement *j);
 struct doc *page_train_rows(struct arena *a, const struct train_rows *r);
-/* Schemas gputune.train/1 and gputune.train-rows/1; the caller owns the reference. */
-json_t *train_json(const struct train_page *p, long long now, int exit_code);
-json_t *train_rows_json(const struct train_rows *r, long long now, int exit_code);
+extern const struct shape train_memory_shape, train_time_shape;
+/* Of a struct train_page, and of a struct train_rows. */
+extern const struct result_shape train_result, train_rows_result;
 
 #endif

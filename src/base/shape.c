@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the rows of a result's structs to JSON and to its schema. It knows rows, not what they are
+ * about. */
+#include "base/shape.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+
+const void *shape_at(const struct shape_row *r, const void *object)
+{
+	const void *p = (const char *)object + r->offset;
+
+	return r->pointer ? *(const void *const *)p : p;
+}
+
+size_t shape_items(const struct shape_row *r, const void *object)
+{
+	return *(const size_t *)((const char *)object + r->n_offset);
+}
+
+static long long shape_count(const struct shape_row *r, const void *object)
+{
+	const void *p = (const char *)object + r->offset;
+
+	if (r->count_of)
+		return r->count_of(object);
+	if (r->size == sizeof(int))
+		return r->is_signed ? *(const int *)p : (long long)*(const unsigned *)p;
+	return *(const long long *)p;
+}
+
+double shape_number(const struct shape_row *r, const void *object)
+{
+	if (r->kind == SHAPE_KIND_COUNT)
+		return (double)shape_count(r, object);
+	return r->real_of ? r->real_of(object) : *(const double *)shape_at(r, object);
+}
+
+const char *shape_text(const struct shape_row *r, const void *object)
+{
+	const char *p = (const char *)object + r->offset;
+
+	if (r->kind == SHAPE_KIND_WORD)
+		return r->word;
+	if (r->kind == SHAPE_KIND_CHOICE)
+		return r->names[*(const unsigned *)p];
+	return r->text_of ? r->text_of(object) : *(const char *const *)p;
+}
+
+bool shape_known(const struct shape_row *r, const void *object)
+{
+	if (r->when && !*((const bool *)object + r->when - 1))
+		return false;
+	switch (r->kind) {
+	case SHAPE_KIND_COUNT:
+	case SHAPE_KIND_REAL:
+		return r->unknown == SHAPE_ZERO	      ? shape_number(r, object) > 0
+		       : r->unknown == SHAPE_NEGATIVE ? shape_number(r, object) >= 0
+						      : isfinite(shape_number(r, object));
+	case SHAPE_KIND_TEXT:
+	case SHAPE_KIND_CHOICE:
+		return shape_text(r, object);
+	case SHAPE_KIND_OBJECT:
+		return shape_at(r, object);
+	default:
+		return true;
+	}
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static json_t *shape_object_json(const struct shape *s, const void *object)
+{
+	json_t *j = json_object();
+
+	shape_json(j, s, object);
+	return j;
+}
+
+static json_t *shape_list_json(const struct shape_row *r, const void *object)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < shape_items(r, object); i++)
+		json_array_append_new(
+			list,
+			shape_object_json(r->sub, (const char *)shape_at(r, object) + i * r->size));
+	return list;
+}
+
+static json_t *shape_value_json(const struct shape_row *r, const void *object)
+{
+	switch (r->kind) {
+	case SHAPE_KIND_COUNT:
+		return json_integer(shape_count(r, object));
+	case SHAPE_KIND_REAL:
+		return json_figure(shape_number(r, object));
+	case SHAPE_KIND_FLAG:
+		return json_boolean(*(const bool *)shape_at(r, object));
+	case SHAPE_KIND_TEXTS:
+		return json_texts(shape_at(r, object), shape_items(r, object));
+	case SHAPE_KIND_OBJECT:
+		return shape_object_json(r->sub, shape_at(r, object));
+	case SHAPE_KIND_LIST:
+		return shape_list_json(r, object);
+	default:
+		return json_text(shape_text(r, object));
+	}
+}
+
+void shape_json(json_t *j, const struct shape *s, const void *object)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct shape_row *r = &s->rows[i];
+		bool known = shape_known(r, object);
+
+		if (known || !r->absent)
+			json_object_set_new_nocheck(
+				j, r->key, known ? shape_value_json(r, object) : json_null());
+	}
+}
+
+json_t *result_shape_json(const struct result_shape *r, const void *object, long long now,
+			  int exit_code)
+{
+	char name[64];
+	json_t *j;
+
+	snprintf(name, sizeof(name), "gputune.%s/1", r->name);
+	j = json_head(name, now, exit_code);
+	if (r->list) {
+		json_object_del(j, "time");
+		json_object_del(j, "exit_code");
+	}
+	shape_json(j, r->shape, object);
+	return j;
+}
+
+/* --- schema ----------------------------------------------------------------------------------- */
+
+static json_t *shape_schema(const struct shape *s, json_t *defs);
+
+/* A reference to a struct's definition, which is added where it is missing. */
+static json_t *shape_ref(const struct shape *s, json_t *defs)
+{
+	char ref[80];
+
+	snprintf(ref, sizeof(ref), "#/$defs/%s", s->name);
+	if (!json_object_get(defs, s->name)) {
+		json_object_set_new(defs, s->name, json_null());
+		json_object_set_new(defs, s->name, shape_schema(s, defs));
+	}
+	return json_pack("{s:s}", "$ref", ref);
+}
+
+static bool shape_can_be_null(const struct shape_row *r)
+{
+	return !r->absent && (r->when || r->unknown != SHAPE_KNOWN);
+}
+
+static json_t *shape_choices(const struct shape_row *r)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < r->n_names; i++)
+		if (r->names[i])
+			json_array_append_new(names, json_string(r->names[i]));
+	if (shape_can_be_null(r))
+		json_array_append_new(names, json_null());
+	return json_pack("{s:o}", "enum", names);
+}
+
+static json_t *shape_object_schema(const struct shape_row *r, json_t *defs)
+{
+	json_t *ref = shape_ref(r->sub, defs);
+
+	return shape_can_be_null(r) ? json_pack("{s:[o, {s:s}]}", "anyOf", ref, "type", "null")
+				    : ref;
+}
+
+static json_t *shape_row_schema(const struct shape_row *r, json_t *defs)
+{
+	static const char *const types[] = {
+		[SHAPE_KIND_COUNT] = "integer",
+		[SHAPE_KIND_REAL] = "number",
+		[SHAPE_KIND_FLAG] = "boolean",
+		[SHAPE_KIND_TEXT] = "string",
+	};
+
+	switch (r->kind) {
+	case SHAPE_KIND_WORD:
+		return json_pack("{s:s}", "const", r->word);
+	case SHAPE_KIND_CHOICE:
+		return shape_choices(r);
+	case SHAPE_KIND_TEXTS:
+		return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
+	case SHAPE_KIND_LIST:
+		return json_pack("{s:s, s:o}", "type", "array", "items", shape_ref(r->sub, defs));
+	case SHAPE_KIND_OBJECT:
+		return shape_object_schema(r, defs);
+	default:
+		if (shape_can_be_null(r))
+			return json_pack("{s:[s, s]}", "type", types[r->kind], "null");
+		return json_pack("{s:s}", "type", types[r->kind]);
+	}
+}
+
+/* Properties of a struct's rows are added, and the keys that are always there to required. */
+static void shape_properties(const struct shape *s, json_t *properties, json_t *required,
+			     json_t *defs)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct shape_row *r = &s->rows[i];
+		json_t *v = shape_row_schema(r, defs);
+
+		if (r->meaning)
+			json_object_set_new(v, "description", json_string(r->meaning));
+		if (!r->absent && !json_object_get(properties, r->key))
+			json_array_append_new(required, json_string(r->key));
+		json_object_set_new(properties, r->key, v);
+	}
+}
+
+static json_t *shape_schema(const struct shape *s, json_t *defs)
+{
+	json_t *properties = json_object(), *required = json_array();
+
+	shape_properties(s, properties, required, defs);
+	return json_pack("{s:s, s:b, s:o, s:o}", "type", "object", "additionalProperties", 0,
+			 "required", required, "properties", properties);
+}
+
+/* What json_head writes. */
+static void result_head_schema(const struct result_shape *r, json_t *properties, json_t *required)
+{
+	json_t *codes = json_array();
+	char name[64];
+
+	snprintf(name, sizeof(name), "gputune.%s/1", r->name);
+	json_object_set_new(properties, "schema", json_pack("{s:s}", "const", name));
+	json_object_set_new(properties, "tool_version", json_pack("{s:s}", "type", "string"));
+	json_array_append_new(required, json_string("schema"));
+	json_array_append_new(required, json_string("tool_version"));
+	for (int code = 0; code < 32; code++)
+		if (r->exit_codes & 1u << code)
+			json_array_append_new(codes, json_integer(code));
+	if (r->list) {
+		json_decref(codes);
+		return;
+	}
+	json_object_set_new(properties, "time", json_pack("{s:[s, s]}", "type", "string", "null"));
+	json_object_set_new(properties, "exit_code", json_pack("{s:o}", "enum", codes));
+	json_array_append_new(required, json_string("time"));
+	json_array_append_new(required, json_string("exit_code"));
+}
+
+json_t *result_shape_schema(const struct result_shape *r)
+{
+	json_t *properties = json_object(), *required = json_array(), *defs = json_object();
+
+	result_head_schema(r, properties, required);
+	shape_properties(r->shape, properties, required, defs);
+	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o}", "$schema",
+			 "https://json-schema.org/draft/2020-12/schema", "title", r->title,
+			 "description", r->meaning, "type", "object", "additionalProperties", 0,
+			 "required", required, "properties", properties, "$defs", defs);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a result is made of: one row a figure, one table a struct. JSON out, its JSON Schema, JSON
+ * in and the default list or table of a page (render/shape_page.h) all follow from these rows, so
+ * that a new figure is one member and one row. Tables are const; everything here is pure.
+ *
+ *     static const struct shape_row train_memory_rows[] = {
+ *         { "weights_bytes", "Gathered ones apart.", SHAPE_REAL(train_memory, weights),
+ *           .title = "weights", .unit = "GB" },
+ *     };
+ *     static const struct shape train_memory_shape = SHAPE(train_memory, train_memory_rows);
+ *
+ * A member of another type than the row's kind does not compile.
+ */
+#ifndef BASE_SHAPE_H
+#define BASE_SHAPE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+enum {
+	SHAPE_BYTES_MAX = 64 << 20, /* of a text that is read */
+	SHAPE_TEXT_MAX = 1 << 20,   /* bytes of one text of it */
+	SHAPE_LIST_MAX = 1 << 17,   /* items of one list */
+	SHAPE_ROOM_MAX = 256 << 20, /* bytes of all structs that one text may become */
+};
+
+enum shape_kind {
+	SHAPE_KIND_COUNT,  /* an integer of any width */
+	SHAPE_KIND_REAL,   /* double; what is not finite is null */
+	SHAPE_KIND_FLAG,   /* bool */
+	SHAPE_KIND_TEXT,   /* const char * */
+	SHAPE_KIND_CHOICE, /* an enum: which of the names */
+	SHAPE_KIND_TEXTS,  /* const char *[] and a count */
+	SHAPE_KIND_OBJECT, /* a struct */
+	SHAPE_KIND_LIST,   /* structs and a count */
+	SHAPE_KIND_WORD,   /* always the row's word */
+};
+
+/* What a member holds when its figure is not known. */
+enum shape_unknown {
+	SHAPE_KNOWN,	/* it always is */
+	SHAPE_NULL,	/* NULL of texts and pointers, not finite of reals */
+	SHAPE_NEGATIVE, /* below 0 */
+	SHAPE_ZERO,	/* not above 0 */
+};
+
+struct shape;
+
+struct shape_row {
+	const char *key;     /* in JSON, with the unit as suffix: "total_bytes" */
+	const char *meaning; /* a sentence for the schema; NULL: the key says it */
+	const char *title;   /* on pages; NULL: it stands on none by itself */
+	const char *unit;    /* in which pages show it; NULL: none */
+	enum shape_kind kind;
+	enum shape_unknown unknown;
+	bool absent;	      /* what is not known is left out, else null */
+	bool is_signed;	      /* of counts */
+	bool pointer;	      /* the member points to the struct or the first item */
+	size_t offset, size;  /* of the member; of lists: of an item */
+	size_t n_offset, max; /* of lists: the member that counts them, and how many there is room
+				 for; 0: no bound but SHAPE_LIST_MAX */
+	size_t when;	      /* 1 + offset of a bool that says whether it is known; 0: none */
+	const char *const *names; /* of choices */
+	size_t n_names;
+	const char *word;
+	const struct shape *sub;
+	/* What follows from other members; such rows are written, and checked but not stored when
+	 * they are read. */
+	const char *(*text_of)(const void *object);
+	double (*real_of)(const void *object);
+	long long (*count_of)(const void *object);
+};
+
+struct shape {
+	const char *name; /* of the struct: a definition in the schema */
+	const struct shape_row *rows;
+	size_t n, size;
+};
+
+/* What a verb answers: the shape of "gputune.NAME/1" below the head that every result has. */
+struct result_shape {
+	const char *name;    /* "train": of gputune.train/1 and of the schema's file */
+	const char *title;   /* "gputune predict training" */
+	const char *meaning; /* a sentence or two */
+	const struct shape *shape;
+	unsigned exit_codes; /* a bit for each: 1 << code */
+	bool list; /* of what there is, at any time: its head has neither time nor exit code */
+};
+
+#define SHAPE(type, list)                                                                          \
+	{                                                                                          \
+		.name = #type, .rows = (list), .n = sizeof(list) / sizeof((list)[0]),              \
+		.size = sizeof(struct type)                                                        \
+	}
+
+/* The member of a row. type and inner are names of structs; inner_shape is that struct's shape. */
+#define SHAPE_AT(type, m) (((struct type *)0)->m)
+#define SHAPE_SIZED(type, m, is)                                                                   \
+	.offset = offsetof(struct type, m), .size = _Generic(SHAPE_AT(type, m), is : sizeof(is))
+#define SHAPE_COUNTED(type, n)                                                                     \
+	.n_offset = offsetof(struct type, n) + 0 * _Generic(SHAPE_AT(type, n), size_t : 1)
+
+#define SHAPE_COUNT(type, m)                                                                       \
+	.kind = SHAPE_KIND_COUNT, .offset = offsetof(struct type, m),                              \
+	.size = sizeof(SHAPE_AT(type, m)),                                                         \
+	.is_signed = _Generic(SHAPE_AT(type, m), int                                               \
+			      : true, long                                                         \
+			      : true, long long                                                    \
+			      : true, unsigned                                                     \
+			      : false, unsigned long                                               \
+			      : false, unsigned long long                                          \
+			      : false)
+#define SHAPE_REAL(type, m) .kind = SHAPE_KIND_REAL, SHAPE_SIZED(type, m, double)
+#define SHAPE_FLAG(type, m) .kind = SHAPE_KIND_FLAG, SHAPE_SIZED(type, m, bool)
+#define SHAPE_TEXT(type, m) .kind = SHAPE_KIND_TEXT, SHAPE_SIZED(type, m, const char *)
+/* list: an array of the names. Enumerations are unsigned where none of their values is below 0. */
+#define SHAPE_CHOICE(type, m, list)                                                                \
+	.kind = SHAPE_KIND_CHOICE, SHAPE_SIZED(type, m, unsigned), .names = (list),                \
+	.n_names = sizeof(list) / sizeof((list)[0])
+#define SHAPE_WORD(text) .kind = SHAPE_KIND_WORD, .word = (text)
+/* In the struct, and where a member points to. */
+#define SHAPE_OBJECT(type, m, inner)                                                               \
+	.kind = SHAPE_KIND_OBJECT, SHAPE_SIZED(type, m, struct inner), .sub = &inner##_shape
+#define SHAPE_POINTER(type, m, inner)                                                              \
+	.kind = SHAPE_KIND_OBJECT, .pointer = true, .unknown = SHAPE_NULL,                         \
+	.offset = offsetof(struct type, m),                                                        \
+	.size = _Generic(SHAPE_AT(type, m), struct inner *                                         \
+			 : sizeof(struct inner), const struct inner *                              \
+			 : sizeof(struct inner)),                                                  \
+	.sub = &inner##_shape
+/* Some members of the same struct, as an object. */
+#define SHAPE_PART(part) .kind = SHAPE_KIND_OBJECT, .sub = &(part)
+/* Items in the struct, and where a member points to; n: the member that counts them. */
+#define SHAPE_ARRAY(type, m, n, inner)                                                             \
+	.kind = SHAPE_KIND_LIST, .max = sizeof(SHAPE_AT(type, m)) / sizeof(struct inner),          \
+	SHAPE_COUNTED(type, n), .offset = offsetof(struct type, m),                                \
+	.size = _Generic(&SHAPE_AT(type, m)[0], struct inner *                                     \
+			 : sizeof(struct inner)),                                                  \
+	.sub = &inner##_shape
+#define SHAPE_LIST(type, m, n, inner)                                                              \
+	.kind = SHAPE_KIND_LIST, .pointer = true, SHAPE_COUNTED(type, n),                          \
+	.offset = offsetof(struct type, m),                                                        \
+	.size = _Generic(SHAPE_AT(type, m), struct inner *                                         \
+			 : sizeof(struct inner), const struct inner *                              \
+			 : sizeof(struct inner)),                                                  \
+	.sub = &inner##_shape
+#define SHAPE_TEXT_ARRAY(type, m, n)                                                               \
+	.kind = SHAPE_KIND_TEXTS, .max = sizeof(SHAPE_AT(type, m)) / sizeof(char *),               \
+	SHAPE_COUNTED(type, n), .offset = offsetof(struct type, m),                                \
+	.size = _Generic(&SHAPE_AT(type, m)[0], const char ** : sizeof(char *))
+#define SHAPE_TEXT_LIST(type, m, n)                                                                \
+	.kind = SHAPE_KIND_TEXTS, .pointer = true, SHAPE_COUNTED(type, n),                         \
+	.offset = offsetof(struct type, m),                                                        \
+	.size = _Generic(SHAPE_AT(type, m), const char **                                          \
+			 : sizeof(char *), const char *const *                                     \
+			 : sizeof(char *))
+/* What follows from other members. */
+#define SHAPE_TEXT_OF(function) .kind = SHAPE_KIND_TEXT, .text_of = (function)
+#define SHAPE_REAL_OF(function) .kind = SHAPE_KIND_REAL, .real_of = (function)
+#define SHAPE_COUNT_OF(function) .kind = SHAPE_KIND_COUNT, .is_signed = true, .count_of = (function)
+#define SHAPE_WHEN(type, m)                                                                        \
+	.when = 1 + offsetof(struct type, m) + 0 * _Generic(SHAPE_AT(type, m), bool : 1)
+
+/* The member, or the struct or first item that it points to. */
+const void *shape_at(const struct shape_row *r, const void *object);
+bool shape_known(const struct shape_row *r, const void *object);
+/* Of lists. */
+size_t shape_items(const struct shape_row *r, const void *object);
+/* Of counts and reals. */
+double shape_number(const struct shape_row *r, const void *object);
+/* Of texts, choices and words; NULL: not known. */
+const char *shape_text(const struct shape_row *r, const void *object);
+
+/* The object's figures as members of j. */
+void shape_json(json_t *j, const struct shape *s, const void *object);
+/* The whole result; now: seconds since 1970. The caller owns the reference. */
+json_t *result_shape_json(const struct result_shape *r, const void *object, long long now,
+			  int exit_code);
+/* Its schema (JSON Schema, draft 2020-12). */
+json_t *result_shape_schema(const struct result_shape *r);
+
+/*
+ * The reverse, of what somebody else wrote: *object, of s->size bytes, is filled, with what it
+ * points to in the arena. Keys that no row has are passed over: later versions add some. -EINVAL: a
+ * sentence that begins with the row, "time.step_s.value: not a number"; *object is then undefined.
+ */
+int shape_read(struct arena *a, const struct shape *s, const json_t *j, void *object,
+	       struct err *e);
+/* A result as text of len bytes: its head too. */
+int result_shape_read(struct arena *a, const struct result_shape *r, const char *text, size_t len,
+		      void *object, struct err *e);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON back into structs, by their rows. The text may be anybody's: every bound is checked before
+ * room is made, and a sentence names the row that is wrong.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/shape.h"
+#include "base/text.h"
+
+struct shape_reader {
+	struct arena *arena;
+	struct text path; /* of the value at hand: "communication[3].bytes" */
+	size_t room;	  /* bytes of structs that may still be made */
+	struct err *err;
+};
+
+static int shape_read_rows(struct shape_reader *in, const struct shape *s, const json_t *j,
+			   void *object);
+
+static int shape_refuse(struct shape_reader *in, const char *what)
+{
+	return err_set(in->err, -EINVAL, "%.300s: %s", in->path.len ? in->path.s : "the result",
+		       what);
+}
+
+/* Takes back what was added to the path since it was len long. */
+static void shape_path_cut(struct shape_reader *in, size_t len)
+{
+	in->path.len = len;
+	in->path.s[len] = '\0';
+}
+
+/* n structs of this size; NULL: it is refused. */
+static void *shape_room(struct shape_reader *in, size_t n, size_t size)
+{
+	if (n > in->room / size) {
+		shape_refuse(in, "too much of it");
+		return NULL;
+	}
+	in->room -= n * size;
+	return arena_array(in->arena, n ? n : 1, size);
+}
+
+static int shape_read_text(struct shape_reader *in, const json_t *j, const char **out)
+{
+	size_t n = json_string_length(j);
+
+	if (!json_is_string(j))
+		return shape_refuse(in, "not a text");
+	if (n > SHAPE_TEXT_MAX)
+		return shape_refuse(in, "longer than a text may be");
+	if (memchr(json_string_value(j), '\0', n))
+		return shape_refuse(in, "a NUL in a text");
+	*out = arena_strndup(in->arena, json_string_value(j), n);
+	return 0;
+}
+
+static int shape_read_count(struct shape_reader *in, const struct shape_row *r, const json_t *j,
+			    void *to)
+{
+	json_int_t v = json_integer_value(j);
+	int narrow = (int)v;
+
+	if (!json_is_integer(j))
+		return shape_refuse(in, "not a whole number");
+	if (r->count_of)
+		return 0;
+	if ((!r->is_signed && v < 0) ||
+	    (r->size == sizeof(int) && (r->is_signed ? v != narrow : v > UINT_MAX)))
+		return shape_refuse(in, "out of range");
+	memcpy(to, r->size == sizeof(int) ? (void *)&narrow : (void *)&v, r->size);
+	return 0;
+}
+
+static int shape_read_choice(struct shape_reader *in, const struct shape_row *r, const json_t *j,
+			     void *to)
+{
+	const char *s = json_string_value(j);
+
+	for (unsigned i = 0; s && i < r->n_names; i++)
+		if (r->names[i] && strcmp(r->names[i], s) == 0) {
+			memcpy(to, &i, sizeof(i));
+			return 0;
+		}
+	return shape_refuse(in, s ? "none of its words" : "not a text");
+}
+
+static int shape_read_items(struct shape_reader *in, const struct shape_row *r, const json_t *j,
+			    void *items)
+{
+	size_t here = in->path.len;
+	const json_t *item;
+	int code = 0;
+	size_t i;
+
+	json_array_foreach(j, i, item)
+	{
+		char *to = (char *)items + i * r->size;
+
+		text_printf(&in->path, "[%zu]", i);
+		code = r->kind == SHAPE_KIND_TEXTS
+			       ? shape_read_text(in, item, (const char **)(void *)to)
+			       : shape_read_rows(in, r->sub, item, to);
+		if (code)
+			return code;
+		shape_path_cut(in, here);
+	}
+	return 0;
+}
+
+static int shape_read_list(struct shape_reader *in, const struct shape_row *r, const json_t *j,
+			   char *object)
+{
+	size_t n = json_array_size(j);
+	void *items = object + r->offset;
+
+	if (!json_is_array(j))
+		return shape_refuse(in, "not a list");
+	if (n > (r->max ? r->max : SHAPE_LIST_MAX))
+		return shape_refuse(in, "more items than there may be");
+	if (r->pointer) {
+		items = shape_room(in, n, r->size);
+		if (!items)
+			return -EINVAL;
+		memcpy(object + r->offset, &items, sizeof(items));
+	}
+	memcpy(object + r->n_offset, &n, sizeof(n));
+	return shape_read_items(in, r, j, items);
+}
+
+static int shape_read_object(struct shape_reader *in, const struct shape_row *r, const json_t *j,
+			     char *object)
+{
+	void *to = object + r->offset;
+
+	if (r->pointer) {
+		to = shape_room(in, 1, r->sub->size);
+		if (!to)
+			return -EINVAL;
+		memcpy(object + r->offset, &to, sizeof(to));
+	}
+	return shape_read_rows(in, r->sub, j, to);
+}
+
+static int shape_read_value(struct shape_reader *in, const struct shape_row *r, const json_t *j,
+			    char *object)
+{
+	void *to = object + r->offset;
+	const char *text;
+	int code;
+
+	switch (r->kind) {
+	case SHAPE_KIND_COUNT:
+		return shape_read_count(in, r, j, to);
+	case SHAPE_KIND_REAL:
+		if (!json_is_number(j))
+			return shape_refuse(in, "not a number");
+		if (!r->real_of)
+			*(double *)to = json_number_value(j);
+		return 0;
+	case SHAPE_KIND_FLAG:
+		if (!json_is_boolean(j))
+			return shape_refuse(in, "neither true nor false");
+		*(bool *)to = json_is_true(j);
+		return 0;
+	case SHAPE_KIND_CHOICE:
+		return shape_read_choice(in, r, j, to);
+	case SHAPE_KIND_OBJECT:
+		return shape_read_object(in, r, j, object);
+	case SHAPE_KIND_TEXTS:
+	case SHAPE_KIND_LIST:
+		return shape_read_list(in, r, j, object);
+	default:
+		code = shape_read_text(in, j, &text);
+		if (code == 0 && r->kind == SHAPE_KIND_WORD && strcmp(text, r->word) != 0)
+			return shape_refuse(in, "another word than it has to be");
+		if (code == 0 && r->kind == SHAPE_KIND_TEXT && !r->text_of)
+			*(const char **)to = text;
+		return code;
+	}
+}
+
+/* The member says that nobody knows; the struct is 0 but for what was read. */
+static int shape_read_unknown(struct shape_reader *in, const struct shape_row *r, const json_t *j,
+			      char *object)
+{
+	static const long long none = -1;
+
+	if (r->unknown == SHAPE_KNOWN && !r->when && !r->absent)
+		return shape_refuse(in, j ? "null, which it never is" : "missing");
+	if (r->kind == SHAPE_KIND_REAL && !r->real_of)
+		*(double *)(void *)(object + r->offset) = r->unknown == SHAPE_ZERO ? 0 : NAN;
+	else if (r->kind == SHAPE_KIND_COUNT && !r->count_of && r->unknown == SHAPE_NEGATIVE)
+		memcpy(object + r->offset, &none, r->size);
+	return 0;
+}
+
+static int shape_read_rows(struct shape_reader *in, const struct shape *s, const json_t *j,
+			   void *object)
+{
+	size_t here = in->path.len;
+	int code;
+
+	if (!json_is_object(j))
+		return shape_refuse(in, "not an object");
+	for (size_t i = 0; i < s->n; i++) {
+		const struct shape_row *r = &s->rows[i];
+		const json_t *v = json_object_get(j, r->key);
+		bool known = v && !json_is_null(v);
+
+		text_printf(&in->path, "%s%s", here ? "." : "", r->key);
+		if (r->when)
+			((bool *)object)[r->when - 1] = known;
+		code = known ? shape_read_value(in, r, v, object)
+			     : shape_read_unknown(in, r, v, object);
+		if (code)
+			return code;
+		shape_path_cut(in, here);
+	}
+	return 0;
+}
+
+int shape_read(struct arena *a, const struct shape *s, const json_t *j, void *object, struct err *e)
+{
+	struct shape_reader in = { .arena = a, .room = SHAPE_ROOM_MAX, .err = e };
+	int code;
+
+	memset(object, 0, s->size);
+	code = shape_read_rows(&in, s, j, object);
+	text_free(&in.path);
+	return code;
+}
+
+int result_shape_read(struct arena *a, const struct result_shape *r, const char *text, size_t len,
+		      void *object, struct err *e)
+{
+	const char *schema;
+	json_error_t why;
+	char name[64];
+	json_t *j;
+	int code;
+
+	if (len > SHAPE_BYTES_MAX)
+		return err_set(e, -EINVAL, "the result: larger than %d MiB", SHAPE_BYTES_MAX >> 20);
+	j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+	if (!j)
+		return err_set(e, -EINVAL, "line %d: %s", why.line, why.text);
+	snprintf(name, sizeof(name), "gputune.%s/1", r->name);
+	schema = json_string_value(json_object_get(j, "schema"));
+	if (!schema || strcmp(schema, name) != 0)
+		code = err_set(e, -EINVAL, "schema: \"%.60s\" is not %s", schema ? schema : "",
+			       name);
+	else
+		code = shape_read(a, r->shape, j, object, e);
+	json_decref(j);
+	return code;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list alone; a result's rows stand beside its domain. */
+#include "front/result_shapes.h"
+
+#include "models/training/page_train.h"
+
+const struct result_shape *const result_shapes[] = {
+	&train_result,
+	&train_rows_result,
+	NULL,
+};

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every result that is described by a shape: its schema is made of that, not written. */
+#ifndef FRONT_RESULT_SHAPES_H
+#define FRONT_RESULT_SHAPES_H
+
+#include "base/shape.h"
+
+/* NULL ends them. */
+extern const struct result_shape *const result_shapes[];
+
+#endif

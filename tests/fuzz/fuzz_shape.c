@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any text as a result, of which kind the first byte says, '0' and up in the order of
+ * result_shapes: refused with a sentence, or read; and where every figure has a member of its own,
+ * what is written again is read again as the same.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "front/result_shapes.h"
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+/* No row follows from other members, which may be what a result does not hold. */
+static bool is_plain(const struct shape *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct shape_row *r = &s->rows[i];
+
+		if (r->text_of || r->real_of || r->count_of || (r->sub && !is_plain(r->sub)))
+			return false;
+	}
+	return true;
+}
+
+static char *written(const struct result_shape *r, const void *object)
+{
+	json_t *j = result_shape_json(r, object, 0, 0);
+	char *text = json_dumps(j, JSON_COMPACT);
+
+	json_decref(j);
+	if (!text)
+		abort();
+	return text;
+}
+
+static void check_again(const struct result_shape *r, const void *object)
+{
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	void *back = arena_alloc(&a, r->shape->size);
+	char *first = written(r, object), *second;
+
+	if (result_shape_read(&a, r, first, strlen(first), back, &e))
+		abort();
+	second = written(r, back);
+	if (strcmp(first, second) != 0)
+		abort();
+	free(first);
+	free(second);
+	arena_free(&a);
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	const struct result_shape *r = NULL;
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	void *object;
+	char *text;
+
+	for (size_t i = 0; size && result_shapes[i] && !r; i++)
+		r = *data == '0' + i ? result_shapes[i] : NULL;
+	if (!r)
+		return 0;
+	/* Of its own size: a byte too far is seen. */
+	text = malloc(size);
+	if (!text)
+		abort();
+	memcpy(text, data + 1, size - 1);
+	object = arena_alloc(&a, r->shape->size);
+	if (result_shape_read(&a, r, text, size - 1, object, &e)) {
+		if (!*e.text)
+			abort();
+	} else if (is_plain(r->shape)) {
+		check_again(r, object);
+	}
+	free(text);
+	arena_free(&a);
+	return 0;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Results by their rows: each kind of member to JSON and back, what is not known, what is refused
+ * and with which sentence, the schema, pairs of a page; and that the rows of all results hold
+ * together.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/shape.h"
+#include "front/result_shapes.h"
+#include "render/shape_page.h"
+
+enum color { COLOR_RED, COLOR_GREEN };
+
+static const char *const colors[] = { "red", "green" };
+
+struct part {
+	const char *name;
+	double v;
+};
+
+struct thing {
+	int count;
+	unsigned plain;
+	long long wide;
+	size_t size;
+	double real, amount;
+	bool flag, has_part;
+	const char *text;
+	enum color color;
+	struct part part, *other, parts[2], *list;
+	size_t n_parts, n_list, n_texts, n_words;
+	const char *texts[2];
+	const char *const *words;
+};
+
+static const struct shape_row part_rows[] = {
+	{ "name", "What it is called.", SHAPE_TEXT(part, name), .title = "name" },
+	{ "v_bytes", NULL, SHAPE_REAL(part, v), .title = "size", .unit = "GB" },
+};
+static const struct shape part_shape = SHAPE(part, part_rows);
+
+static double twice(const void *object)
+{
+	return 2 * ((const struct thing *)object)->real;
+}
+
+static const char *greeting(const void *object)
+{
+	return ((const struct thing *)object)->flag ? "hello" : NULL;
+}
+
+static long long next(const void *object)
+{
+	return ((const struct thing *)object)->count + 1LL;
+}
+
+static const struct shape_row sizes_rows[] = {
+	{ "wide", NULL, SHAPE_COUNT(thing, wide), .unknown = SHAPE_NEGATIVE },
+	{ "size", NULL, SHAPE_COUNT(thing, size), .unknown = SHAPE_ZERO },
+};
+static const struct shape sizes_shape = SHAPE(thing, sizes_rows);
+
+static const struct shape_row thing_rows[] = {
+	{ "count", NULL, SHAPE_COUNT(thing, count), .title = "count" },
+	{ "plain", NULL, SHAPE_COUNT(thing, plain) },
+	{ "sizes", NULL, SHAPE_PART(sizes_shape) },
+	{ "real", NULL, SHAPE_REAL(thing, real), .unknown = SHAPE_NULL, .title = "real" },
+	{ "amount_s", NULL, SHAPE_REAL(thing, amount), .unknown = SHAPE_ZERO, .absent = true,
+	  .title = "amount", .unit = "s" },
+	{ "flag", NULL, SHAPE_FLAG(thing, flag), .title = "flag" },
+	{ "text", NULL, SHAPE_TEXT(thing, text), .unknown = SHAPE_NULL, .title = "text" },
+	{ "color", NULL, SHAPE_CHOICE(thing, color, colors), .title = "color" },
+	{ "part", NULL, SHAPE_OBJECT(thing, part, part), SHAPE_WHEN(thing, has_part) },
+	{ "other", NULL, SHAPE_POINTER(thing, other, part) },
+	{ "parts", NULL, SHAPE_ARRAY(thing, parts, n_parts, part) },
+	{ "list", NULL, SHAPE_LIST(thing, list, n_list, part) },
+	{ "texts", NULL, SHAPE_TEXT_ARRAY(thing, texts, n_texts) },
+	{ "words", NULL, SHAPE_TEXT_LIST(thing, words, n_words) },
+	{ "state", NULL, SHAPE_WORD("planned") },
+	{ "twice", NULL, SHAPE_REAL_OF(twice), .unknown = SHAPE_NULL },
+	{ "greeting", NULL, SHAPE_TEXT_OF(greeting), .unknown = SHAPE_NULL },
+	{ "next", NULL, SHAPE_COUNT_OF(next) },
+};
+static const struct shape thing_shape = SHAPE(thing, thing_rows);
+
+static const struct result_shape thing_result = { .name = "thing",
+						  .title = "gputune thing",
+						  .meaning = "A thing.",
+						  .shape = &thing_shape,
+						  .exit_codes = 1u << 0 | 1u << 5 };
+
+#define EMPTY "\"parts\":[],\"list\":[],\"texts\":[],\"words\":[],\"state\":\"planned\","
+#define FULL                                                                                       \
+	"{\"count\":-3,\"plain\":4000000000,\"sizes\":{\"wide\":5000000000,\"size\":7},"           \
+	"\"real\":1.5,\"amount_s\":2.0,\"flag\":true,\"text\":\"a \\u00e9\",\"color\":\"green\","  \
+	"\"part\":{\"name\":\"p\",\"v_bytes\":1.0},\"other\":{\"name\":\"o\",\"v_bytes\":2.0},"    \
+	"\"parts\":[{\"name\":\"x\",\"v_bytes\":3.0}],\"list\":[{\"name\":\"y\",\"v_bytes\":4.0}," \
+	"{\"name\":\"z\",\"v_bytes\":5.0}],\"texts\":[\"t\"],\"words\":[\"v\",\"w\"],"             \
+	"\"state\":\"planned\",\"twice\":3.0,\"greeting\":\"hello\",\"next\":-2}"
+#define BARE                                                                                       \
+	"{\"count\":0,\"plain\":0,\"sizes\":{\"wide\":null,\"size\":null},\"real\":null,"          \
+	"\"flag\":false,\"text\":null,\"color\":\"red\",\"part\":null,\"other\":null," EMPTY       \
+	"\"twice\":null,\"greeting\":null,\"next\":1}"
+
+static int read_text(struct arena *a, const char *text, struct thing *t, struct err *e)
+{
+	json_t *j = json_loads(text, 0, NULL);
+	int code;
+
+	assert_non_null(j);
+	code = shape_read(a, &thing_shape, j, t, e);
+	json_decref(j);
+	return code;
+}
+
+/* What is read and written again is the same. */
+static void same(const char *text)
+{
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	json_t *j = json_object();
+	struct thing t;
+	char *back;
+
+	if (read_text(&a, text, &t, &e))
+		fail_msg("%s: %s", text, e.text);
+	shape_json(j, &thing_shape, &t);
+	back = json_dumps(j, JSON_COMPACT | JSON_ENSURE_ASCII);
+	assert_non_null(back);
+	for (char *c = back; *c; c++)
+		if (*c >= 'A' && *c <= 'F' && c > back + 2 && c[-1] == '0')
+			*c = (char)(*c + 'a' - 'A');
+	assert_string_equal(back, text);
+	free(back);
+	json_decref(j);
+	arena_free(&a);
+}
+
+static void test_there_and_back(void **state)
+{
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	struct thing t;
+
+	(void)state;
+	same(FULL);
+	same(BARE);
+	assert_int_equal(read_text(&a, FULL, &t, &e), 0);
+	assert_int_equal(t.count, -3);
+	assert_int_equal(t.plain, 4000000000u);
+	assert_int_equal(t.wide, 5000000000);
+	assert_int_equal(t.size, 7);
+	assert_int_equal(t.color, COLOR_GREEN);
+	assert_true(t.has_part && t.flag);
+	assert_string_equal(t.other->name, "o");
+	assert_string_equal(t.list[1].name, "z");
+	assert_string_equal(t.words[1], "w");
+	assert_int_equal(read_text(&a, BARE, &t, &e), 0);
+	assert_true(isnan(t.real) && t.amount == 0 && t.wide == -1 && !t.other && !t.has_part);
+	arena_free(&a);
+}
+
+/* The part of a full text that is replaced, by what, and what is said of it. */
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *old, *new, *says;
+	} cases[] = {
+		{ "\"count\":-3,", "", "count: missing" },
+		{ "\"count\":-3,", "\"count\":null,", "count: null" },
+		{ ":-3,", ":1.5,", "count: not a whole number" },
+		{ ":-3,", ":3000000000,", "count: out of range" },
+		{ ":4000000000", ":-1", "plain: out of range" },
+		{ ":4000000000", ":5000000000", "plain: out of range" },
+		{ "\"size\":7", "\"size\":-7", "sizes.size: out of range" },
+		{ ":1.5,", ":\"1.5\",", "real: not a number" },
+		{ "\"flag\":true", "\"flag\":1", "flag: neither true nor false" },
+		{ "\"green\"", "\"blue\"", "color: none of its words" },
+		{ "\"green\"", "7", "color: not a text" },
+		{ "{\"name\":\"p\",\"v_bytes\":1.0}", "[]", "part: not an object" },
+		{ "\"v_bytes\":1.0", "\"v_bytes\":[]", "part.v_bytes: not a number" },
+		{ "\"o\"", "\"o\\u0000\"", "other" },
+		{ "\"v_bytes\":5.0", "\"v\":5", "list[1].v_bytes: missing" },
+		{ "[{\"name\":\"x\",\"v_bytes\":3.0}]", "{}", "parts: not a list" },
+		{ "[\"t\"]", "[\"a\",\"b\",\"c\"]", "texts: more items than there may be" },
+		{ "\"w\"]", "7]", "words[1]: not a text" },
+		{ "planned", "measured", "state: another word than it has to be" },
+		{ ":3.0,\"greeting\"", ":\"3\",\"greeting\"", "twice: not a number" },
+		{ ":-2}", ":0.5}", "next: not a whole number" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *at = strstr(FULL, cases[i].old);
+		struct arena a = { 0 };
+		struct err e = { 0 };
+		struct thing t;
+		json_t *j;
+
+		assert_non_null(at);
+		j = json_loads(arena_printf(&a, "%.*s%s%s", (int)(at - FULL), FULL, cases[i].new,
+					    at + strlen(cases[i].old)),
+			       JSON_ALLOW_NUL, NULL);
+		assert_non_null(j);
+		assert_int_equal(shape_read(&a, &thing_shape, j, &t, &e), -EINVAL);
+		if (strncmp(e.text, cases[i].says, strlen(cases[i].says)) != 0)
+			fail_msg("%s: %s", cases[i].says, e.text);
+		json_decref(j);
+		arena_free(&a);
+	}
+}
+
+static void result_refused(const char *text, size_t len, const char *says)
+{
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	struct thing t;
+
+	assert_int_equal(result_shape_read(&a, &thing_result, text, len, &t, &e), -EINVAL);
+	if (!strstr(e.text, says))
+		fail_msg("%.60s: %s", text, e.text);
+	arena_free(&a);
+}
+
+static void test_result(void **state)
+{
+	static const char other[] = "{\"schema\":\"gputune.thing/2\"}";
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	struct thing t, back;
+	char *text;
+	json_t *j;
+
+	(void)state;
+	assert_int_equal(read_text(&a, FULL, &t, &e), 0);
+	j = result_shape_json(&thing_result, &t, 0, 5);
+	assert_string_equal(json_string_value(json_object_get(j, "schema")), "gputune.thing/1");
+	assert_string_equal(json_string_value(json_object_get(j, "time")), "1970-01-01T00:00:00Z");
+	text = json_dumps(j, 0);
+	json_decref(j);
+	assert_int_equal(result_shape_read(&a, &thing_result, text, strlen(text), &back, &e), 0);
+	assert_int_equal(back.count, -3);
+	result_refused(text, strlen(text) - 1, "line 1: ");
+	free(text);
+	result_refused(other, strlen(other), "schema: \"gputune.thing/2\" is not gputune.thing/1");
+	result_refused("[]", 2, "schema: \"\" is not gputune.thing/1");
+	result_refused("", SHAPE_BYTES_MAX + 1u, "larger than 64 MiB");
+	/* Nested as deep as it goes, in a key that no row has and in one that is a figure. */
+	text = arena_alloc(&a, 1 << 16);
+	memset(text, '[', (1 << 16) - 1);
+	result_refused(text, (1 << 16) - 1, "line 1: ");
+	arena_free(&a);
+}
+
+/* Nothing is allocated for more items than a list may have. */
+static void test_long_list(void **state)
+{
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	json_t *j = json_loads(FULL, 0, NULL), *list = json_object_get(j, "words");
+	struct thing t;
+
+	(void)state;
+	while (json_array_size(list) <= SHAPE_LIST_MAX)
+		json_array_append_new(list, json_string("w"));
+	assert_int_equal(shape_read(&a, &thing_shape, j, &t, &e), -EINVAL);
+	assert_string_equal(e.text, "words: more items than there may be");
+	json_decref(j);
+	arena_free(&a);
+}
+
+static void test_schema(void **state)
+{
+	json_t *j = result_shape_schema(&thing_result), *p = json_object_get(j, "properties");
+	char *text = json_dumps(json_object_get(p, "other"), JSON_COMPACT);
+
+	(void)state;
+	assert_string_equal(text, "{\"anyOf\":[{\"$ref\":\"#/$defs/part\"},{\"type\":\"null\"}]}");
+	free(text);
+	text = json_dumps(json_object_get(p, "color"), JSON_COMPACT);
+	assert_string_equal(text, "{\"enum\":[\"red\",\"green\"]}");
+	free(text);
+	text = json_dumps(json_object_get(p, "exit_code"), JSON_COMPACT);
+	assert_string_equal(text, "{\"enum\":[0,5]}");
+	free(text);
+	text = json_dumps(json_object_get(p, "text"), JSON_COMPACT);
+	assert_string_equal(text, "{\"type\":[\"string\",\"null\"]}");
+	free(text);
+	/* All but what may be left out. */
+	assert_int_equal(json_array_size(json_object_get(j, "required")), json_object_size(p) - 1);
+	json_decref(j);
+}
+
+static void test_pairs(void **state)
+{
+	struct arena a = { 0 };
+	struct doc *d = doc_new(&a);
+	struct err e = { 0 };
+	struct thing t;
+	struct node *n;
+
+	(void)state;
+	assert_int_equal(read_text(&a, FULL, &t, &e), 0);
+	n = shape_pairs(d, "Things", &thing_shape, &t, 4);
+	assert_int_equal(n->n_rows, 6);
+	assert_string_equal(n->rows[2].cells[1].text, "2000 ms (50.0 %)");
+	assert_int_equal(read_text(&a, BARE, &t, &e), 0);
+	assert_int_equal(shape_pairs(d, "Things", &thing_shape, &t, 0)->n_rows, 3);
+	arena_free(&a);
+}
+
+static void rows_hold(const struct result_shape *r, const struct shape *s, int depth)
+{
+	assert_in_range(depth, 0, 8);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct shape_row *row = &s->rows[i];
+
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(s->rows[k].key, row->key) == 0)
+				fail_msg("%s: %s stands twice in %s", r->name, row->key, s->name);
+		if (row->meaning && row->meaning[strlen(row->meaning) - 1] != '.')
+			fail_msg("%s: %s: no sentence", r->name, row->key);
+		for (size_t k = 0; k < row->n_names; k++)
+			assert_non_null(row->names[k]);
+		if (row->sub)
+			rows_hold(r, row->sub, depth + 1);
+	}
+}
+
+static void test_all_results(void **state)
+{
+	(void)state;
+	for (size_t i = 0; result_shapes[i]; i++) {
+		json_t *j = result_shape_schema(result_shapes[i]);
+
+		assert_non_null(j);
+		json_decref(j);
+		rows_hold(result_shapes[i], result_shapes[i]->shape, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_result),	       cmocka_unit_test(test_long_list),
+		cmocka_unit_test(test_schema),	       cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_all_results),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
