@@ -9,24 +9,30 @@
 
 #include "base/json.h"
 
+/* The struct that has the row's member; NULL: there is none. */
+static const char *shape_base(const struct shape_row *r, const void *object)
+{
+	return r->via ? *(const char *const *)((const char *)object + r->via - 1) : object;
+}
+
 const void *shape_at(const struct shape_row *r, const void *object)
 {
-	const void *p = (const char *)object + r->offset;
+	const void *p = shape_base(r, object) + r->offset;
 
 	return r->pointer ? *(const void *const *)p : p;
 }
 
 size_t shape_items(const struct shape_row *r, const void *object)
 {
-	return *(const size_t *)((const char *)object + r->n_offset);
+	return *(const size_t *)(shape_base(r, object) + r->n_offset);
 }
 
 static long long shape_count(const struct shape_row *r, const void *object)
 {
-	const void *p = (const char *)object + r->offset;
+	const void *p = shape_at(r, object);
 
 	if (r->count_of)
-		return r->count_of(object);
+		return r->count_of(shape_base(r, object));
 	if (r->size == sizeof(int))
 		return r->is_signed ? *(const int *)p : (long long)*(const unsigned *)p;
 	return *(const long long *)p;
@@ -36,23 +42,31 @@ double shape_number(const struct shape_row *r, const void *object)
 {
 	if (r->kind == SHAPE_KIND_COUNT)
 		return (double)shape_count(r, object);
-	return r->real_of ? r->real_of(object) : *(const double *)shape_at(r, object);
+	return r->real_of ? r->real_of(shape_base(r, object))
+			  : *(const double *)shape_at(r, object);
+}
+
+static const char *shape_choice(const struct shape_row *r, const void *object)
+{
+	const void *p = shape_at(r, object);
+	unsigned v = r->size == sizeof(bool) ? *(const bool *)p : *(const unsigned *)p;
+
+	return v < r->n_names ? r->names[v] : NULL;
 }
 
 const char *shape_text(const struct shape_row *r, const void *object)
 {
-	const char *p = (const char *)object + r->offset;
-
 	if (r->kind == SHAPE_KIND_WORD)
 		return r->word;
 	if (r->kind == SHAPE_KIND_CHOICE)
-		return r->names[*(const unsigned *)p];
-	return r->text_of ? r->text_of(object) : *(const char *const *)p;
+		return shape_choice(r, object);
+	return r->text_of ? r->text_of(shape_base(r, object))
+			  : *(const char *const *)shape_at(r, object);
 }
 
 bool shape_known(const struct shape_row *r, const void *object)
 {
-	if (r->when && !*((const bool *)object + r->when - 1))
+	if ((r->when && !*((const bool *)object + r->when - 1)) || !shape_base(r, object))
 		return false;
 	switch (r->kind) {
 	case SHAPE_KIND_COUNT:
@@ -64,7 +78,8 @@ bool shape_known(const struct shape_row *r, const void *object)
 	case SHAPE_KIND_CHOICE:
 		return shape_text(r, object);
 	case SHAPE_KIND_OBJECT:
-		return shape_at(r, object);
+		return shape_at(r, object) && (r->unknown != SHAPE_ZERO ||
+					       shape_number(r->sub->rows, shape_at(r, object)) > 0);
 	default:
 		return true;
 	}

@@ -8,7 +8,7 @@
  *         { "weights_bytes", "Gathered ones apart.", SHAPE_REAL(train_memory, weights),
  *           .title = "weights", .unit = "GB" },
  *     };
- *     static const struct shape train_memory_shape = SHAPE(train_memory, train_memory_rows);
+ *     static const struct shape train_memory_shape = SHAPE(train_memory, train_memory);
  *
  * A member of another type than the row's kind does not compile.
  */
@@ -43,10 +43,11 @@ enum shape_kind {
 
 /* What a member holds when its figure is not known. */
 enum shape_unknown {
-	SHAPE_KNOWN,	/* it always is */
-	SHAPE_NULL,	/* NULL of texts and pointers, not finite of reals */
+	SHAPE_KNOWN, /* it always is */
+	SHAPE_NULL,  /* NULL of texts and pointers, not finite of reals, beyond the names of choices
+		      */
 	SHAPE_NEGATIVE, /* below 0 */
-	SHAPE_ZERO,	/* not above 0 */
+	SHAPE_ZERO,	/* not above 0; of objects: their first figure is not */
 };
 
 struct shape;
@@ -64,7 +65,10 @@ struct shape_row {
 	size_t offset, size;  /* of the member; of lists: of an item */
 	size_t n_offset, max; /* of lists: the member that counts them, and how many there is room
 				 for; 0: no bound but SHAPE_LIST_MAX */
-	size_t when;	      /* 1 + offset of a bool that says whether it is known; 0: none */
+	/* 1 + offset of a pointer to the struct, of via_size bytes, that has the member; 0: it is
+	 * in the struct itself. */
+	size_t via, via_size;
+	size_t when;		  /* 1 + offset of a bool that says whether it is known; 0: none */
 	const char *const *names; /* of choices */
 	size_t n_names;
 	const char *word;
@@ -77,7 +81,7 @@ struct shape_row {
 };
 
 struct shape {
-	const char *name; /* of the struct: a definition in the schema */
+	const char *name; /* of the definition in the schema */
 	const struct shape_row *rows;
 	size_t n, size;
 };
@@ -92,9 +96,10 @@ struct result_shape {
 	bool list; /* of what there is, at any time: its head has neither time nor exit code */
 };
 
-#define SHAPE(type, list)                                                                          \
+/* The shape of a struct by the rows NAME_rows. */
+#define SHAPE(type, of)                                                                            \
 	{                                                                                          \
-		.name = #type, .rows = (list), .n = sizeof(list) / sizeof((list)[0]),              \
+		.name = #of, .rows = of##_rows, .n = sizeof(of##_rows) / sizeof(of##_rows[0]),     \
 		.size = sizeof(struct type)                                                        \
 	}
 
@@ -119,16 +124,19 @@ struct result_shape {
 #define SHAPE_FLAG(type, m) .kind = SHAPE_KIND_FLAG, SHAPE_SIZED(type, m, bool)
 #define SHAPE_TEXT(type, m) .kind = SHAPE_KIND_TEXT, SHAPE_SIZED(type, m, const char *)
 /* list: an array of the names. Enumerations are unsigned where none of their values is below 0. */
-#define SHAPE_CHOICE(type, m, list)                                                                \
-	.kind = SHAPE_KIND_CHOICE, SHAPE_SIZED(type, m, unsigned), .names = (list),                \
+#define SHAPE_CHOICE(type, m, list) SHAPE_CHOICE_OF(type, m, list, sizeof(list) / sizeof((list)[0]))
+#define SHAPE_CHOICE_OF(type, m, list, n)                                                          \
+	.kind = SHAPE_KIND_CHOICE, SHAPE_SIZED(type, m, unsigned), .names = (list), .n_names = (n)
+/* A bool as one of two words. */
+#define SHAPE_EITHER(type, m, list)                                                                \
+	.kind = SHAPE_KIND_CHOICE, SHAPE_SIZED(type, m, bool), .names = (list),                    \
 	.n_names = sizeof(list) / sizeof((list)[0])
 #define SHAPE_WORD(text) .kind = SHAPE_KIND_WORD, .word = (text)
 /* In the struct, and where a member points to. */
 #define SHAPE_OBJECT(type, m, inner)                                                               \
 	.kind = SHAPE_KIND_OBJECT, SHAPE_SIZED(type, m, struct inner), .sub = &inner##_shape
 #define SHAPE_POINTER(type, m, inner)                                                              \
-	.kind = SHAPE_KIND_OBJECT, .pointer = true, .unknown = SHAPE_NULL,                         \
-	.offset = offsetof(struct type, m),                                                        \
+	.kind = SHAPE_KIND_OBJECT, .pointer = true, .offset = offsetof(struct type, m),                                                        \
 	.size = _Generic(SHAPE_AT(type, m), struct inner *                                         \
 			 : sizeof(struct inner), const struct inner *                              \
 			 : sizeof(struct inner)),                                                  \
@@ -163,6 +171,12 @@ struct result_shape {
 #define SHAPE_TEXT_OF(function) .kind = SHAPE_KIND_TEXT, .text_of = (function)
 #define SHAPE_REAL_OF(function) .kind = SHAPE_KIND_REAL, .real_of = (function)
 #define SHAPE_COUNT_OF(function) .kind = SHAPE_KIND_COUNT, .is_signed = true, .count_of = (function)
+/* Besides: the row's struct, inner, is where a member points to; a bool says whether it is known.
+ */
+#define SHAPE_VIA(type, m, inner)                                                                  \
+	.via_size = sizeof(struct inner),                                                          \
+	.via = 1 + offsetof(struct type, m) +                                                      \
+	       0 * _Generic(SHAPE_AT(type, m), struct inner * : 1, const struct inner * : 1)
 #define SHAPE_WHEN(type, m)                                                                        \
 	.when = 1 + offsetof(struct type, m) + 0 * _Generic(SHAPE_AT(type, m), bool : 1)
 

@@ -84,7 +84,10 @@ static int shape_read_choice(struct shape_reader *in, const struct shape_row *r,
 
 	for (unsigned i = 0; s && i < r->n_names; i++)
 		if (r->names[i] && strcmp(r->names[i], s) == 0) {
-			memcpy(to, &i, sizeof(i));
+			if (r->size == sizeof(bool))
+				*(bool *)to = i == 1;
+			else
+				memcpy(to, &i, sizeof(i));
 			return 0;
 		}
 	return shape_refuse(in, s ? "none of its words" : "not a text");
@@ -190,6 +193,7 @@ static int shape_read_unknown(struct shape_reader *in, const struct shape_row *r
 			      char *object)
 {
 	static const long long none = -1;
+	unsigned beyond = (unsigned)r->n_names;
 
 	if (r->unknown == SHAPE_KNOWN && !r->when && !r->absent)
 		return shape_refuse(in, j ? "null, which it never is" : "missing");
@@ -197,7 +201,37 @@ static int shape_read_unknown(struct shape_reader *in, const struct shape_row *r
 		*(double *)(void *)(object + r->offset) = r->unknown == SHAPE_ZERO ? 0 : NAN;
 	else if (r->kind == SHAPE_KIND_COUNT && !r->count_of && r->unknown == SHAPE_NEGATIVE)
 		memcpy(object + r->offset, &none, r->size);
+	else if (r->kind == SHAPE_KIND_CHOICE && r->size == sizeof(beyond))
+		memcpy(object + r->offset, &beyond, sizeof(beyond));
 	return 0;
+}
+
+/* The struct that has the row's member, made where it is not there yet. NULL: it is refused. */
+static char *shape_read_base(struct shape_reader *in, const struct shape_row *r, char *object)
+{
+	char **to = (char **)(void *)(object + r->via - 1);
+
+	if (!r->via)
+		return object;
+	if (!*to)
+		*to = shape_room(in, 1, r->via_size);
+	return *to;
+}
+
+static int shape_read_row(struct shape_reader *in, const struct shape_row *r, const json_t *v,
+			  char *object)
+{
+	bool known = v && !json_is_null(v);
+	char *base;
+
+	if (r->when)
+		((bool *)object)[r->when - 1] = known;
+	if (!known && r->absent)
+		return 0;
+	base = shape_read_base(in, r, object);
+	if (!base)
+		return -EINVAL;
+	return known ? shape_read_value(in, r, v, base) : shape_read_unknown(in, r, v, base);
 }
 
 static int shape_read_rows(struct shape_reader *in, const struct shape *s, const json_t *j,
@@ -210,14 +244,9 @@ static int shape_read_rows(struct shape_reader *in, const struct shape *s, const
 		return shape_refuse(in, "not an object");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *r = &s->rows[i];
-		const json_t *v = json_object_get(j, r->key);
-		bool known = v && !json_is_null(v);
 
 		text_printf(&in->path, "%s%s", here ? "." : "", r->key);
-		if (r->when)
-			((bool *)object)[r->when - 1] = known;
-		code = known ? shape_read_value(in, r, v, object)
-			     : shape_read_unknown(in, r, v, object);
+		code = shape_read_row(in, r, json_object_get(j, r->key), object);
 		if (code)
 			return code;
 		shape_path_cut(in, here);

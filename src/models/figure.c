@@ -8,4 +8,4 @@ static const struct shape_row figure_rows[] = {
 	{ "high", NULL, SHAPE_REAL(figure, high) },
 };
 
-const struct shape figure_shape = SHAPE(figure, figure_rows);
+const struct shape figure_shape = SHAPE(figure, figure);

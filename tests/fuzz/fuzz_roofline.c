@@ -27,7 +27,7 @@ static void judge(struct arena *a, struct roof_profile *p)
 			abort();
 	}
 	page_roofline(a, &page);
-	json_decref(roofline_json(&page));
+	json_decref(result_shape_json(&roofline_result, &page, 0, 0));
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)

@@ -5,6 +5,7 @@
  * what is written again is read again as the same.
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,31 +53,34 @@ static void check_again(const struct result_shape *r, const void *object)
 	arena_free(&a);
 }
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+static void read_as(const struct result_shape *r, const char *text, size_t size)
 {
-	const struct result_shape *r = NULL;
 	struct arena a = { 0 };
 	struct err e = { 0 };
-	void *object;
-	char *text;
+	void *object = arena_alloc(&a, r->shape->size);
 
-	for (size_t i = 0; size && result_shapes[i] && !r; i++)
-		r = *data == '0' + i ? result_shapes[i] : NULL;
-	if (!r)
-		return 0;
-	/* Of its own size: a byte too far is seen. */
-	text = malloc(size);
-	if (!text)
-		abort();
-	memcpy(text, data + 1, size - 1);
-	object = arena_alloc(&a, r->shape->size);
-	if (result_shape_read(&a, r, text, size - 1, object, &e)) {
+	if (result_shape_read(&a, r, text, size, object, &e)) {
 		if (!*e.text)
 			abort();
 	} else if (is_plain(r->shape)) {
 		check_again(r, object);
 	}
-	free(text);
 	arena_free(&a);
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	/* Of its own size: a byte too far is seen. */
+	char *text = malloc(size ? size : 1), name[64];
+
+	if (!text)
+		abort();
+	memcpy(text, data, size);
+	for (size_t i = 0; result_shapes[i]; i++) {
+		snprintf(name, sizeof(name), "gputune.%s/1", result_shapes[i]->name);
+		if (memmem(text, size, name, strlen(name)))
+			read_as(result_shapes[i], text, size);
+	}
+	free(text);
 	return 0;
 }

@@ -46,7 +46,7 @@ static const struct shape_row part_rows[] = {
 	{ "name", "What it is called.", SHAPE_TEXT(part, name), .title = "name" },
 	{ "v_bytes", NULL, SHAPE_REAL(part, v), .title = "size", .unit = "GB" },
 };
-static const struct shape part_shape = SHAPE(part, part_rows);
+static const struct shape part_shape = SHAPE(part, part);
 
 static double twice(const void *object)
 {
@@ -67,7 +67,7 @@ static const struct shape_row sizes_rows[] = {
 	{ "wide", NULL, SHAPE_COUNT(thing, wide), .unknown = SHAPE_NEGATIVE },
 	{ "size", NULL, SHAPE_COUNT(thing, size), .unknown = SHAPE_ZERO },
 };
-static const struct shape sizes_shape = SHAPE(thing, sizes_rows);
+static const struct shape sizes_shape = SHAPE(thing, sizes);
 
 static const struct shape_row thing_rows[] = {
 	{ "count", NULL, SHAPE_COUNT(thing, count), .title = "count" },
@@ -80,7 +80,7 @@ static const struct shape_row thing_rows[] = {
 	{ "text", NULL, SHAPE_TEXT(thing, text), .unknown = SHAPE_NULL, .title = "text" },
 	{ "color", NULL, SHAPE_CHOICE(thing, color, colors), .title = "color" },
 	{ "part", NULL, SHAPE_OBJECT(thing, part, part), SHAPE_WHEN(thing, has_part) },
-	{ "other", NULL, SHAPE_POINTER(thing, other, part) },
+	{ "other", NULL, SHAPE_POINTER(thing, other, part), .unknown = SHAPE_NULL },
 	{ "parts", NULL, SHAPE_ARRAY(thing, parts, n_parts, part) },
 	{ "list", NULL, SHAPE_LIST(thing, list, n_list, part) },
 	{ "texts", NULL, SHAPE_TEXT_ARRAY(thing, texts, n_texts) },
@@ -90,7 +90,7 @@ static const struct shape_row thing_rows[] = {
 	{ "greeting", NULL, SHAPE_TEXT_OF(greeting), .unknown = SHAPE_NULL },
 	{ "next", NULL, SHAPE_COUNT_OF(next) },
 };
-static const struct shape thing_shape = SHAPE(thing, thing_rows);
+static const struct shape thing_shape = SHAPE(thing, thing);
 
 static const struct result_shape thing_result = { .name = "thing",
 						  .title = "gputune thing",

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "measure/bench/bench.h"
@@ -306,10 +305,10 @@ static int read_points(struct run *r, const struct bench_facts *f, const struct 
 static int print_answer(struct run *r, const struct roofline_page *p)
 {
 	if (r->value[OPT_QUIET])
-		return p->code;
+		return EXIT_CLEAN;
 	if (run_wants_json(r))
-		return run_print_json(r, roofline_json(p), p->code);
-	return run_print_doc(r, page_roofline(&r->arena, p), "gputune roofline", p->code);
+		return run_print_result(r, &roofline_result, p, EXIT_CLEAN);
+	return run_print_doc(r, page_roofline(&r->arena, p), "gputune roofline", EXIT_CLEAN);
 }
 
 int verb_roofline(struct run *r)
@@ -321,8 +320,7 @@ int verb_roofline(struct run *r)
 	struct target_hw place;
 	struct roofline_page p = { .roof = &roof,
 				   .profile = &profile,
-				   .verbose = r->value[OPT_VERBOSE] != NULL,
-				   .now = (long long)time(NULL) };
+				   .verbose = r->value[OPT_VERBOSE] != NULL };
 	const char *digest;
 	int code = verb_roofline_find_machine(r, h, &place, &digest);
 

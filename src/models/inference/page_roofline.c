@@ -6,7 +6,6 @@
 #include "models/inference/page_roofline.h"
 #include "render/chart.h"
 #include "render/figure.h"
-#include "base/json.h"
 
 enum { ROWS = 20, NEXT = 5, LETTERS = 26 };
 
@@ -198,89 +197,4 @@ struct doc *page_roofline(struct arena *a, const struct roofline_page *p)
 		doc_text(d, "%zu rows made no sense and were left out.", f->dropped);
 	roofline_page_loop(d, f);
 	return d;
-}
-
-/* The roofs and every point under them as JSON. */
-
-static json_t *limit(const struct roof_limit *l)
-{
-	if (!(l->value > 0))
-		return json_null();
-	return json_pack("{s:o, s:s, s:o}", "value", json_figure(l->value), "is",
-			 l->measured ? "measured" : "data-sheet", "source", json_text(l->source));
-}
-
-static json_t *json_limits(const struct roof *r)
-{
-	static const char *const ways[COPIES] = { "host_to_gpu_gb_per_s", "gpu_to_host_gb_per_s",
-						  "within_gpu_gb_per_s", "gpu_to_gpu_gb_per_s",
-						  "setting_gb_per_s" };
-	json_t *j = json_object(), *math = json_object();
-
-	for (int m = 0; m < ROOF_MATHS; m++)
-		json_object_set_new(math, roof_math_names[m], limit(&r->math[m]));
-	json_object_set_new(j, "memory_gb_per_s", limit(&r->memory));
-	json_object_set_new(j, "arithmetic_tflop_per_s", math);
-	for (int w = 0; w < COPIES; w++)
-		json_object_set_new(j, ways[w], limit(&r->copy[w]));
-	json_object_set_new(j, "launch_us", limit(&r->launch));
-	return j;
-}
-
-static json_t *roofline_page_point(const struct roof_point *p)
-{
-	json_t *j = json_object();
-	const struct {
-		const char *key;
-		double v;
-	} figures[] = {
-		{ "time_ms", p->time_ms },
-		{ "time_ratio", p->share_of_time },
-		{ "launches", p->launches },
-		{ "shortest_ms", p->shortest_ms },
-		{ "longest_ms", p->longest_ms },
-		{ "operations", p->ops },
-		{ "bytes", p->bytes },
-		{ "operations_per_byte", p->intensity },
-		{ "tflop_per_s", p->tflops },
-		{ "gb_per_s", p->gb_s },
-		{ "memory_ratio", p->memory_share },
-		{ "cache_ratio", p->cache_share },
-		{ "compute_ratio", p->compute_share },
-		{ "occupancy_ratio", p->occupancy },
-		{ "blocks", p->blocks },
-		{ "reached_ratio", p->reached },
-	};
-
-	json_put_text(j, "name", p->name);
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		json_put_positive(j, figures[i].key, figures[i].v);
-	json_object_set_new(j, "format",
-			    p->math < ROOF_MATHS ? json_string(roof_math_names[p->math])
-						 : json_null());
-	json_object_set_new(j, "bound", json_string(roof_bound_names[p->bound]));
-	json_put_bool(j, "above_roof", p->over);
-	json_put_text(j, "reason", p->why);
-	json_put_text(j, "next", p->next);
-	return j;
-}
-
-json_t *roofline_json(const struct roofline_page *p)
-{
-	const struct roof_profile *f = p->profile;
-	json_t *j = json_head("gputune.roofline/1", p->now, p->code), *points = json_array();
-
-	for (size_t i = 0; i < f->n; i++)
-		json_array_append_new(points, roofline_page_point(&f->points[i]));
-	json_put_text(j, "machine", p->roof->machine);
-	json_put_text(j, "source", p->source);
-	json_put_text(j, "kind", f->source);
-	json_put_text(j, "gpu", f->gpu);
-	json_put_positive(j, "span_ms", f->span_ms);
-	json_put_positive(j, "busy_ms", f->busy_ms);
-	json_put_text(j, "host_bound", f->host_bound);
-	json_put_int(j, "dropped_rows", (json_int_t)f->dropped);
-	json_object_set_new(j, "limits", json_limits(p->roof));
-	json_object_set_new(j, "points", points);
-	return j;
 }

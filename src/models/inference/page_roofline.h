@@ -3,8 +3,7 @@
 #ifndef INFERENCE_PAGE_ROOFLINE_H
 #define INFERENCE_PAGE_ROOFLINE_H
 
-#include <jansson.h>
-
+#include "base/shape.h"
 #include "models/inference/roofline.h"
 #include "render/doc.h"
 
@@ -13,12 +12,10 @@ struct roofline_page {
 	const struct roof_profile *profile; /* judged */
 	const char *source;		    /* the file, or which results */
 	bool verbose;			    /* every point */
-	long long now;
-	int code;
 };
 
 struct doc *page_roofline(struct arena *a, const struct roofline_page *p);
-/* Schema gputune.roofline/1; the caller owns the reference. */
-json_t *roofline_json(const struct roofline_page *p);
+/* Of a struct roofline_page. */
+extern const struct result_shape roofline_result;
 
 #endif

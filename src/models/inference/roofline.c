@@ -10,7 +10,7 @@
 const char *const roof_math_names[ROOF_MATHS + 1] = { "fp64", "fp32", "fp64_tensor",
 						      "tf32", "half", "fp8",
 						      "fp4",  "int8", "unknown" };
-const char *const roof_bound_names[] = { "unknown", "memory", "compute", "latency", "copy" };
+const char *const roof_bound_names[BOUNDS] = { "unknown", "memory", "compute", "latency", "copy" };
 
 /* Below this part of both roofs neither of them is what holds it back. */
 static const double near_roof = 0.6;

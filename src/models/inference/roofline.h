@@ -57,9 +57,10 @@ enum roof_bound {
 	BOUND_COMPUTE,
 	BOUND_LATENCY, /* neither: too little at a time, or too short */
 	BOUND_COPY,    /* the way between host and GPU, or between GPUs */
+	BOUNDS,
 };
 
-extern const char *const roof_bound_names[];
+extern const char *const roof_bound_names[BOUNDS];
 
 struct roof_point {
 	const char *name;

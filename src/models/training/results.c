@@ -11,15 +11,10 @@ static const char *train_model_name(const void *object)
 	return q->arch.name && *q->arch.name ? q->arch.name : q->model;
 }
 
-static const char *train_gpu_name(const void *object)
-{
-	return ((const struct train_config *)object)->place.gpu->name;
-}
-
 static const struct shape_row train_config_rows[] = {
 	{ "model", NULL, SHAPE_TEXT_OF(train_model_name), .unknown = SHAPE_NULL },
 	{ "machine", NULL, SHAPE_TEXT(train_config, place.taken), .unknown = SHAPE_NULL },
-	{ "gpu", NULL, SHAPE_TEXT_OF(train_gpu_name) },
+	{ "gpu", NULL, SHAPE_TEXT(gpu_kind, name), SHAPE_VIA(train_config, place.gpu, gpu_kind) },
 	{ "gpus", "Of all machines.", SHAPE_COUNT(train_config, place.gpus) },
 	{ "machines", NULL, SHAPE_COUNT(train_config, place.nodes) },
 	{ "parallel", "What the data-parallel ranks share.", SHAPE_CHOICE(train_config, way, train_way_names) },
@@ -43,7 +38,7 @@ static const struct shape_row train_config_rows[] = {
 	{ "compile", "torch.compile or fused kernels.", SHAPE_FLAG(train_config, compile) },
 	{ "bucket_bytes", "Of gradients.", SHAPE_REAL(train_config, bucket_bytes) },
 };
-static const struct shape train_config_shape = SHAPE(train_config, train_config_rows);
+static const struct shape train_config_shape = SHAPE(train_config, train_config);
 
 static const struct shape_row train_memory_rows[] = {
 	{ "weights_bytes", "Gathered ones apart.",
@@ -65,7 +60,7 @@ static const struct shape_row train_memory_rows[] = {
 	{ "total_bytes", NULL, SHAPE_OBJECT(train_memory, all, figure) },
 	{ "fits", NULL, SHAPE_FLAG(train_memory, fits) },
 };
-const struct shape train_memory_shape = SHAPE(train_memory, train_memory_rows);
+const struct shape train_memory_shape = SHAPE(train_memory, train_memory);
 
 static const struct shape_row train_time_rows[] = {
 	{ "forward_s", NULL, SHAPE_REAL(train_time, forward), .title = "forward", .unit = "s" },
@@ -83,7 +78,7 @@ static const struct shape_row train_time_rows[] = {
 	{ "waiting_s", NULL, SHAPE_REAL(train_time, slack), .title = "waiting for the slowest machine", .unit = "s" },
 	{ "step_s", NULL, SHAPE_OBJECT(train_time, total, figure) },
 };
-const struct shape train_time_shape = SHAPE(train_time, train_time_rows);
+const struct shape train_time_shape = SHAPE(train_time, train_time);
 
 static const struct shape_row train_comm_rows[] = {
 	{ "collective", NULL, SHAPE_CHOICE(train_comm, what, train_collective_names) },
@@ -97,7 +92,7 @@ static const struct shape_row train_comm_rows[] = {
 	{ "exposed_s", NULL, SHAPE_REAL(train_comm, exposed_s) },
 	{ "from", "Where the bandwidth is from.", SHAPE_TEXT(train_comm, from) },
 };
-static const struct shape train_comm_shape = SHAPE(train_comm, train_comm_rows);
+static const struct shape train_comm_shape = SHAPE(train_comm, train_comm);
 
 static const struct shape_row train_change_rows[] = {
 	{ "key", NULL, SHAPE_TEXT(train_change, key) },
@@ -110,14 +105,14 @@ static const struct shape_row train_change_rows[] = {
 	{ "after", NULL, SHAPE_OBJECT(train_change, q, train_config) },
 	{ "state", NULL, SHAPE_WORD("predicted") },
 };
-static const struct shape train_change_shape = SHAPE(train_change, train_change_rows);
+static const struct shape train_change_shape = SHAPE(train_change, train_change);
 
 static const struct shape_row train_what_if_rows[] = {
 	{ "changes", "The largest gain first.", SHAPE_ARRAY(train_what_if, changes, n, train_change) },
 	{ "best", "The best combination.",
 	  SHAPE_OBJECT(train_what_if, best, train_change), SHAPE_WHEN(train_what_if, has_best) },
 };
-static const struct shape train_what_if_shape = SHAPE(train_what_if, train_what_if_rows);
+static const struct shape train_what_if_shape = SHAPE(train_what_if, train_what_if);
 
 static const struct shape_row train_point_rows[] = {
 	{ "gpus", NULL, SHAPE_COUNT(train_point, gpus) },
@@ -132,7 +127,7 @@ static const struct shape_row train_point_rows[] = {
 	  SHAPE_REAL(train_point, exposed_part), SHAPE_WHEN(train_point, possible) },
 	{ "rest", "Where the rest of a step goes.", SHAPE_TEXT(train_point, causes), .unknown = SHAPE_NULL },
 };
-static const struct shape train_point_shape = SHAPE(train_point, train_point_rows);
+static const struct shape train_point_shape = SHAPE(train_point, train_point);
 
 static const struct shape_row train_cause_rows[] = {
 	{ "what", NULL, SHAPE_TEXT(train_cause, what) },
@@ -142,7 +137,7 @@ static const struct shape_row train_cause_rows[] = {
 	{ "why", NULL, SHAPE_TEXT(train_cause, why) },
 	{ "measure", "Which measurement decides it.", SHAPE_TEXT(train_cause, measure) },
 };
-static const struct shape train_cause_shape = SHAPE(train_cause, train_cause_rows);
+static const struct shape train_cause_shape = SHAPE(train_cause, train_cause);
 
 static const struct shape_row train_judgement_rows[] = {
 	{ "measured_tokens_per_s", "Of all GPUs.", SHAPE_REAL(train_judgement, measured) },
@@ -153,13 +148,13 @@ static const struct shape_row train_judgement_rows[] = {
 	{ "verdict", "A sentence.", SHAPE_TEXT(train_judgement, verdict) },
 	{ "causes", NULL, SHAPE_ARRAY(train_judgement, causes, n, train_cause) },
 };
-static const struct shape train_judgement_shape = SHAPE(train_judgement, train_judgement_rows);
+static const struct shape train_judgement_shape = SHAPE(train_judgement, train_judgement);
 
 static const struct shape_row train_largest_rows[] = {
 	{ "micro_batch", "0: not even one sequence fits.", SHAPE_COUNT(train_page, largest) },
 	{ "micro_batch_same_global_batch", NULL, SHAPE_COUNT(train_page, largest_held) },
 };
-static const struct shape train_largest_shape = SHAPE(train_page, train_largest_rows);
+static const struct shape train_largest_shape = SHAPE(train_page, train_largest);
 
 static const struct shape_row train_page_rows[] = {
 	{ "asked", "A way to train.", SHAPE_OBJECT(train_page, answer.q, train_config) },
@@ -180,16 +175,16 @@ static const struct shape_row train_page_rows[] = {
 	  SHAPE_OBJECT(train_page, answer.time, train_time) },
 	{ "communication", NULL, SHAPE_ARRAY(train_page, answer.comms, answer.n_comms, train_comm) },
 	{ "largest", NULL, SHAPE_PART(train_largest_shape), SHAPE_WHEN(train_page, asked_largest) },
-	{ "what_if", NULL, SHAPE_POINTER(train_page, what_if, train_what_if) },
+	{ "what_if", NULL, SHAPE_POINTER(train_page, what_if, train_what_if), .unknown = SHAPE_NULL },
 	{ "scale", NULL, SHAPE_ARRAY(train_page, points, n_points, train_point) },
 	{ "judgement", "A measured rate beside the prediction.",
-	  SHAPE_POINTER(train_page, judgement, train_judgement) },
+	  SHAPE_POINTER(train_page, judgement, train_judgement), .unknown = SHAPE_NULL },
 	{ "constants", NULL, SHAPE_TEXT(train_page, origin) },
 	{ "state", NULL, SHAPE_WORD("predicted") },
 	{ "notes", NULL, SHAPE_TEXT_ARRAY(train_page, answer.q.notes, answer.q.n_notes) },
 	{ "explain", NULL, SHAPE_TEXT_ARRAY(train_page, answer.lines, answer.n_lines) },
 };
-static const struct shape train_page_shape = SHAPE(train_page, train_page_rows);
+static const struct shape train_page_shape = SHAPE(train_page, train_page);
 
 const struct result_shape train_result = {
 	.name = "train",
@@ -218,12 +213,12 @@ static const struct shape_row train_row_rows[] = {
 	{ "predicted_memory_gib", NULL, SHAPE_REAL(train_row, memory_predicted), .unknown = SHAPE_NULL },
 	{ "skipped", "Why it does not count.", SHAPE_TEXT(train_row, skipped), .unknown = SHAPE_NULL },
 };
-static const struct shape train_row_shape = SHAPE(train_row, train_row_rows);
+static const struct shape train_row_shape = SHAPE(train_row, train_row);
 
 static const struct shape_row train_rows_rows[] = {
 	{ "rows", NULL, SHAPE_LIST(train_rows, items, n, train_row) },
 };
-static const struct shape train_rows_shape = SHAPE(train_rows, train_rows_rows);
+static const struct shape train_rows_shape = SHAPE(train_rows, train_rows);
 
 const struct result_shape train_rows_result = {
 	.name = "train-rows",
