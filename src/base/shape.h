@@ -136,10 +136,10 @@ struct result_shape {
 #define SHAPE_OBJECT(type, m, inner)                                                               \
 	.kind = SHAPE_KIND_OBJECT, SHAPE_SIZED(type, m, struct inner), .sub = &inner##_shape
 #define SHAPE_POINTER(type, m, inner)                                                              \
-	.kind = SHAPE_KIND_OBJECT, .pointer = true, .offset = offsetof(struct type, m),                                                        \
-	.size = _Generic(SHAPE_AT(type, m), struct inner *                                         \
-			 : sizeof(struct inner), const struct inner *                              \
-			 : sizeof(struct inner)),                                                  \
+	.kind = SHAPE_KIND_OBJECT, .pointer = true, .offset = offsetof(struct type, m), \
+	.size = _Generic(SHAPE_AT(type, m), struct inner * \
+			 : sizeof(struct inner), const struct inner * \
+			 : sizeof(struct inner)), \
 	.sub = &inner##_shape
 /* Some members of the same struct, as an object. */
 #define SHAPE_PART(part) .kind = SHAPE_KIND_OBJECT, .sub = &(part)
@@ -151,21 +151,21 @@ struct result_shape {
 			 : sizeof(struct inner)),                                                  \
 	.sub = &inner##_shape
 #define SHAPE_LIST(type, m, n, inner)                                                              \
-	.kind = SHAPE_KIND_LIST, .pointer = true, SHAPE_COUNTED(type, n),                          \
-	.offset = offsetof(struct type, m),                                                        \
-	.size = _Generic(SHAPE_AT(type, m), struct inner *                                         \
-			 : sizeof(struct inner), const struct inner *                              \
-			 : sizeof(struct inner)),                                                  \
+	.kind = SHAPE_KIND_LIST, .pointer = true, SHAPE_COUNTED(type, n), \
+	.offset = offsetof(struct type, m), \
+	.size = _Generic(SHAPE_AT(type, m), struct inner * \
+			 : sizeof(struct inner), const struct inner * \
+			 : sizeof(struct inner)), \
 	.sub = &inner##_shape
 #define SHAPE_TEXT_ARRAY(type, m, n)                                                               \
-	.kind = SHAPE_KIND_TEXTS, .max = sizeof(SHAPE_AT(type, m)) / sizeof(char *),               \
-	SHAPE_COUNTED(type, n), .offset = offsetof(struct type, m),                                \
+	.kind = SHAPE_KIND_TEXTS, .max = sizeof(SHAPE_AT(type, m)) / sizeof(char *), \
+	SHAPE_COUNTED(type, n), .offset = offsetof(struct type, m), \
 	.size = _Generic(&SHAPE_AT(type, m)[0], const char ** : sizeof(char *))
 #define SHAPE_TEXT_LIST(type, m, n)                                                                \
-	.kind = SHAPE_KIND_TEXTS, .pointer = true, SHAPE_COUNTED(type, n),                         \
-	.offset = offsetof(struct type, m),                                                        \
-	.size = _Generic(SHAPE_AT(type, m), const char **                                          \
-			 : sizeof(char *), const char *const *                                     \
+	.kind = SHAPE_KIND_TEXTS, .pointer = true, SHAPE_COUNTED(type, n), \
+	.offset = offsetof(struct type, m), \
+	.size = _Generic(SHAPE_AT(type, m), const char ** \
+			 : sizeof(char *), const char *const * \
 			 : sizeof(char *))
 /* What follows from other members. */
 #define SHAPE_TEXT_OF(function) .kind = SHAPE_KIND_TEXT, .text_of = (function)

@@ -2,12 +2,11 @@
 /* The list alone; a result's rows stand beside its domain. */
 #include "front/result_shapes.h"
 
+#include "models/inference/page_predict.h"
 #include "models/inference/page_roofline.h"
 #include "models/training/page_train.h"
 
 const struct result_shape *const result_shapes[] = {
-	&roofline_result,
-	&train_result,
-	&train_rows_result,
-	NULL,
+	&predict_result, &predict_rows_result, &roofline_result,
+	&train_result,	 &train_rows_result,   NULL,
 };

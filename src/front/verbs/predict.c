@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "front/model_ask.h"
 #include "front/session.h"
@@ -31,8 +30,7 @@ static int predict_table(struct run *r, const struct fits *fits)
 	if (rows_predict(&r->arena, run_knowledge(r), text, fits, &rows, &e) < 0)
 		return complain_text(EXIT_USAGE, "%s: %s", r->value[OPT_ROWS], e.text);
 	if (run_wants_json(r))
-		return run_print_json(
-			r, predict_rows_json(&rows, (long long)time(NULL), EXIT_CLEAN), EXIT_CLEAN);
+		return run_print_result(r, &predict_rows_result, &rows, EXIT_CLEAN);
 	return run_print_doc(r, page_predict_rows(&r->arena, &rows), "gputune predict", EXIT_CLEAN);
 }
 
@@ -157,16 +155,15 @@ static int predict_training(struct run *r)
 	return print_training(r, p);
 }
 
-static int verb_predict_print_answer(struct run *r, const struct prediction *p,
-				     const struct claim *c)
+static int verb_predict_print_answer(struct run *r, const struct prediction *p)
 {
 	int code = p->memory.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, predict_json(p, c, (long long)time(NULL), code), code);
-	return run_print_doc(r, page_predict(&r->arena, p, c, r->value[OPT_EXPLAIN] != NULL),
+		return run_print_result(r, &predict_result, p, code);
+	return run_print_doc(r, page_predict(&r->arena, p, r->value[OPT_EXPLAIN] != NULL),
 			     "gputune predict", code);
 }
 
@@ -175,7 +172,7 @@ int verb_predict(struct run *r)
 	struct model_file file = { 0 };
 	struct query q;
 	struct prediction p;
-	struct claim claim = { 0 };
+	double claim = 0;
 	struct target_hw place;
 	struct infer_options w;
 	struct fits fits;
@@ -192,7 +189,7 @@ int verb_predict(struct run *r)
 		return code;
 	if (r->value[OPT_ROWS])
 		return predict_table(r, &fits);
-	if ((code = predict_words(r, &w, &claim.tokens_s)) != 0)
+	if ((code = predict_words(r, &w, &claim)) != 0)
 		return code;
 	if (!w.model)
 		return complain_text(EXIT_USAGE, "predict inference needs --model");
@@ -208,7 +205,8 @@ int verb_predict(struct run *r)
 	if (question_make(&r->arena, &w, &fits, &q, &e) < 0)
 		return complain(EXIT_USAGE, &e);
 	predict(&r->arena, &q, &fits, &p);
-	if (claim.tokens_s > 0)
-		claim.verdict = predict_claim(&r->arena, &p, claim.tokens_s, &claim.why);
-	return verb_predict_print_answer(r, &p, &claim);
+	p.claim.tokens_s = claim;
+	if (claim > 0)
+		p.claim.verdict = predict_claim(&r->arena, &p, claim, &p.claim.why);
+	return verb_predict_print_answer(r, &p);
 }

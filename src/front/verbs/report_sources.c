@@ -203,8 +203,9 @@ void report_part_predictions(struct reporting *g)
 	}
 	for (size_t i = 0; report_models[i] && n < 16; i++)
 		if (predict_one(g, &place, &fits, report_models[i], &items[n]))
-			json_array_append_new(list, predict_json(&items[n++].p, NULL,
-								 fact_or(&g->p.m->time_s, 0), 0));
+			json_array_append_new(list,
+					      result_shape_json(&predict_result, &items[n++].p,
+								fact_or(&g->p.m->time_s, 0), 0));
 	report_keep(g, "predictions", list);
 	if (!n) {
 		report_add(g, "predictions", "Predictions", NULL,

@@ -5,9 +5,7 @@
 
 #include "models/inference/page_predict.h"
 #include "render/figure.h"
-#include "base/clock.h"
 #include "base/stat.h"
-#include "base/json.h"
 
 static const char *gb(struct arena *a, double bytes)
 {
@@ -127,8 +125,9 @@ static void curve_table(struct doc *d, const struct prediction *p)
 	}
 }
 
-static void predict_page_verdict(struct doc *d, const struct prediction *p, const struct claim *c)
+static void predict_page_verdict(struct doc *d, const struct prediction *p)
 {
+	const struct claim *c = &p->claim;
 	const struct memory_footprint *m = &p->memory;
 	struct node *n = doc_paragraph(d);
 
@@ -143,12 +142,11 @@ static void predict_page_verdict(struct doc *d, const struct prediction *p, cons
 	else if (p->served.running < p->q.ask.batch)
 		doc_text(d, "%.0f of the %d requests fit and run at a time; the others wait.",
 			 p->served.running, p->q.ask.batch);
-	if (c && c->verdict)
+	if (c->verdict)
 		doc_text(d, "%.4g tokens/s: %s; %s.", c->tokens_s, c->verdict, c->why);
 }
 
-struct doc *page_predict(struct arena *a, const struct prediction *p, const struct claim *c,
-			 bool explain)
+struct doc *page_predict(struct arena *a, const struct prediction *p, bool explain)
 {
 	struct doc *d = doc_new(a);
 	const struct ask *q = &p->q.ask;
@@ -160,7 +158,7 @@ struct doc *page_predict(struct arena *a, const struct prediction *p, const stru
 	doc_text(d, "%s, tensor parallelism %d, stages %d, %d request%s of %.0f + %.0f tokens.",
 		 engine_names[q->engine], q->tp, q->pp, q->batch, q->batch == 1 ? "" : "s",
 		 q->prompt, q->output);
-	predict_page_verdict(d, p, c);
+	predict_page_verdict(d, p);
 	predict_page_figures(d, p);
 	predict_page_memory_pairs(d, p);
 	step_pairs(d, p);
@@ -274,187 +272,6 @@ struct doc *page_predict_rows(struct arena *a, const struct rows *r)
 	return d;
 }
 
-static json_t *predict_page_row_json(const struct row_result *r)
-{
-	json_t *j = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:b, s:b, s:o}", "line",
-			      (json_int_t)r->line, "model", json_text(r->model), "hardware",
-			      json_text(r->hardware), "engine", json_text(r->engine), "weights",
-			      json_text(r->weights), "family", json_text(r->family), "batch",
-			      r->batch, "tp", r->tp, "fits", r->fits, "speculative", r->speculative,
-			      "skipped", json_text(r->skipped));
-
-	for (int m = 0; m < MEASURES; m++)
-		json_object_set_new(
-			j, measure_names[m],
-			json_pack("{s:o, s:o}", "measured",
-				  r->measured[m] > 0 ? json_real(r->measured[m]) : json_null(),
-				  "predicted",
-				  r->predicted[m] > 0 ? json_real(r->predicted[m]) : json_null()));
-	return j;
-}
-
-json_t *predict_rows_json(const struct rows *r, long long now, int exit_code)
-{
-	char stamp[STAMP_SIZE];
-	json_t *rows = json_array();
-
-	for (size_t i = 0; i < r->n; i++)
-		json_array_append_new(rows, predict_page_row_json(&r->items[i]));
-	return json_pack("{s:s, s:s, s:o, s:i, s:o}", "schema", "gputune.predict-rows/1",
-			 "tool_version", GPUTUNE_VERSION, "time",
-			 stamp_format(now, stamp) < 0 ? json_null() : json_string(stamp),
-			 "exit_code", exit_code, "rows", rows);
-}
-
-/* A prediction as JSON. Keys and meanings are API. */
-
-static json_t *predict_json_figure(const struct figure *f, const struct spread *s,
-				   const char *whose)
-{
-	json_t *j = json_object();
-
-	json_put_figure(j, "value", f->value);
-	json_put_figure(j, "low", f->low);
-	json_put_figure(j, "high", f->high);
-	if (s) {
-		json_put_int(j, "rows", s->rows);
-		json_put_int(j, "families", s->families);
-		json_put_text(j, "measured_on", whose);
-	}
-	return j;
-}
-
-static json_t *predict_page_memory_json(const struct memory_footprint *m)
-{
-	json_t *j = json_object();
-
-	json_put_figure(j, "weights_bytes", m->weights);
-	json_put_figure(j, "cache_bytes", m->cache);
-	json_put_figure(j, "state_bytes", m->state);
-	json_put_figure(j, "activations_bytes", m->activations);
-	json_put_figure(j, "workspace_bytes", m->workspace);
-	json_put_figure(j, "graphs_bytes", m->graphs);
-	json_put_figure(j, "framework_bytes", m->framework);
-	json_put_figure(j, "left_free_bytes", m->reserve);
-	json_put_figure(j, "together_bytes", m->total);
-	json_put_figure(j, "limit_bytes", m->limit);
-	json_put_figure(j, "spare_bytes", m->limit - m->total);
-	json_put_figure(j, "most_requests", m->most_requests);
-	json_put_figure(j, "most_context_tokens", m->most_context);
-	json_put_figure(j, "bytes_a_request", m->per_sequence);
-	json_put_figure(j, "bytes_a_token", m->per_token);
-	return j;
-}
-
-static json_t *step_json(const struct decode_step *s)
-{
-	json_t *j = json_object();
-
-	json_put_figure(j, "weights_ms", s->dense);
-	json_put_figure(j, "experts_ms", s->expert);
-	json_put_figure(j, "head_ms", s->head);
-	json_put_figure(j, "cache_ms", s->cache);
-	json_put_figure(j, "state_ms", s->state);
-	json_put_figure(j, "reading_ms", s->memory);
-	json_put_figure(j, "multiplying_ms", s->compute);
-	json_put_figure(j, "launches_ms", s->launch);
-	json_put_figure(j, "sequences_ms", s->sequence);
-	json_put_figure(j, "links_ms", s->link);
-	json_put_figure(j, "host_ms", s->host);
-	json_put_figure(j, "step_ms", s->total);
-	json_put_figure(j, "experts_reached_ratio", s->reached);
-	json_put_figure(j, "read_bytes",
-			s->dense_bytes + s->expert_bytes + s->head_bytes + s->cache_read +
-				s->state_read);
-	return j;
-}
-
-static json_t *prompt_json(const struct prompt *r)
-{
-	json_t *j = json_object();
-
-	json_put_figure(j, "multiplying_ms", r->multiply);
-	json_put_figure(j, "weights_ms", r->weights);
-	json_put_figure(j, "attention_ms", r->attention);
-	json_put_figure(j, "linear_attention_ms", r->scan);
-	json_put_figure(j, "launches_ms", r->launch);
-	json_put_figure(j, "links_ms", r->link);
-	json_put_figure(j, "prompt_ms", r->total);
-	json_put_int(j, "chunks", (json_int_t)r->chunks);
-	return j;
-}
-
-static json_t *predict_page_asked(const struct prediction *p)
-{
-	const struct ask *q = &p->q.ask;
-	json_t *j = json_object();
-
-	json_put_text(j, "model", p->q.arch.name);
-	json_put_text(j, "model_source", p->q.arch.source);
-	json_put_text(j, "weights", q->weights->name);
-	json_put_text(j, "kv", q->cache_name);
-	json_put_text(j, "engine", engine_names[q->engine]);
-	json_put_text(j, "machine", q->place.taken);
-	json_put_int(j, "gpus", q->place.gpus);
-	json_put_int(j, "tp", q->tp);
-	json_put_int(j, "pp", q->pp);
-	json_put_int(j, "batch", q->batch);
-	json_put_figure(j, "prompt_tokens", q->prompt);
-	json_put_figure(j, "output_tokens", q->output);
-	json_put_figure(j, "parameters", arch_parts(&p->q.arch).total);
-	json_put_figure(j, "active_parameters", arch_parts(&p->q.arch).active);
-	json_put_figure(j, "model_bytes", p->weight_bytes);
-	return j;
-}
-
-static json_t *curve_json(const struct prediction *p)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < p->n_curve; i++) {
-		const struct curve_point *c = &p->curve[i];
-
-		json_array_append_new(list,
-				      json_pack("{s:i, s:o, s:o, s:o, s:b}", "batch", c->batch,
-						"ttft_ms", json_figure(c->ttft), "tpot_ms",
-						json_figure(c->tpot), "throughput_tok_s",
-						json_figure(c->throughput), "fits", c->fits));
-	}
-	return list;
-}
-
-json_t *predict_json(const struct prediction *p, const struct claim *c, long long now,
-		     int exit_code)
-{
-	json_t *j = json_head("gputune.predict/1", now, exit_code);
-
-	json_object_set_new(j, "asked", predict_page_asked(p));
-	json_object_set_new(j, "ttft_ms", predict_json_figure(&p->ttft, p->spread[0], p->whose[0]));
-	json_object_set_new(j, "tpot_ms", predict_json_figure(&p->tpot, p->spread[1], p->whose[1]));
-	json_object_set_new(j, "throughput_tok_s",
-			    predict_json_figure(&p->throughput, p->spread[2], p->whose[2]));
-	json_object_set_new(j, "memory_bytes", predict_json_figure(&p->bytes, NULL, NULL));
-	json_put_bool(j, "fits", p->memory.fits);
-	json_object_set_new(j, "limit", json_string(limit_names[p->limit]));
-	json_put_text(j, "limit_reason", p->limit_why);
-	json_object_set_new(j, "prompt_limit", json_string(limit_names[p->prompt_limit]));
-	json_put_figure(j, "running_requests", p->served.running);
-	json_put_figure(j, "waiting_ms", p->served.waiting);
-	json_object_set_new(j, "memory", predict_page_memory_json(&p->memory));
-	json_object_set_new(j, "step", step_json(&p->step));
-	json_object_set_new(j, "prompt", prompt_json(&p->prompt));
-	json_object_set_new(j, "curve", curve_json(p));
-	json_put_text(j, "calibration", p->calibration);
-	json_object_set_new(j, "notes", json_texts(p->q.notes, p->q.n_notes));
-	json_object_set_new(j, "explain", json_texts(p->lines, p->n_lines));
-	json_object_set_new(j, "claim",
-			    c && c->verdict
-				    ? json_pack("{s:f, s:s, s:o}", "tok_s", c->tokens_s, "verdict",
-						c->verdict, "reason", json_text(c->why))
-				    : json_null());
-	return j;
-}
-
 /* What models of different sizes would do on a machine: one fold each. */
 
 const char *const report_models[] = { "Llama-3.1-8B", "gpt-oss-20b",
@@ -491,7 +308,7 @@ struct doc *report_predictions(struct arena *a, const struct report_prediction *
 		}
 		doc_section(d, 2, arena_printf(a, "%s-%zu", id, i + 1), items[i].model,
 			    in_short(d, &items[i], false), false);
-		doc_append(d, page_predict(a, &items[i].p, NULL, false), 2);
+		doc_append(d, page_predict(a, &items[i].p, false), 2);
 		doc_section_end(d);
 	}
 	return d;

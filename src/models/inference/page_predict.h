@@ -3,27 +3,16 @@
 #ifndef INFERENCE_PAGE_PREDICT_H
 #define INFERENCE_PAGE_PREDICT_H
 
-#include <jansson.h>
-
+#include "base/shape.h"
 #include "models/inference/predict.h"
 #include "models/inference/rows.h"
 #include "render/doc.h"
 
-/* Somebody's figure and what is said of it; verdict NULL: none was given. */
-struct claim {
-	double tokens_s;
-	const char *verdict, *why;
-};
-
-struct doc *page_predict(struct arena *a, const struct prediction *p, const struct claim *c,
-			 bool explain);
-/* Schema gputune.predict/1; the caller owns the reference. */
-json_t *predict_json(const struct prediction *p, const struct claim *c, long long now,
-		     int exit_code);
+struct doc *page_predict(struct arena *a, const struct prediction *p, bool explain);
 /* Errors by figure, hardware and engine. */
 struct doc *page_predict_rows(struct arena *a, const struct rows *r);
-/* Schema gputune.predict-rows/1, every row. */
-json_t *predict_rows_json(const struct rows *r, long long now, int exit_code);
+/* Of a struct prediction, and of a struct rows. */
+extern const struct result_shape predict_result, predict_rows_result;
 
 /* The section of a report with what models would do on the machine. */
 

@@ -44,6 +44,12 @@ struct curve_point {
 	bool fits;
 };
 
+/* Somebody's tokens a second of one request and what is said of them; 0: none were given. */
+struct claim {
+	double tokens_s;
+	const char *verdict, *why;
+};
+
 struct prediction {
 	struct query q;
 	struct figure ttft, tpot, throughput, bytes;
@@ -63,6 +69,7 @@ struct prediction {
 	const char *calibration;
 	const char *lines[EXPLAIN_LINES]; /* equations with the numbers put in */
 	size_t n_lines;
+	struct claim claim;
 };
 
 void predict(struct arena *a, const struct query *q, const struct fits *fits,

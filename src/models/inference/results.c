@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What predictions of inference and rooflines hold, a row a figure. Keys and meanings are API. */
+#include "models/inference/page_predict.h"
 #include "models/inference/page_roofline.h"
 
 /* clang-format off */
@@ -60,7 +61,8 @@ static const struct shape_row roof_point_rows[] = {
 	{ "occupancy_ratio", NULL, ROOF_FIGURE(occupancy) },
 	{ "blocks", "Of a launch on average.", ROOF_FIGURE(blocks) },
 	{ "reached_ratio", "Of the roof above it.", ROOF_FIGURE(reached) },
-	{ "format", "Of the largest part of its operations.", SHAPE_CHOICE_OF(roof_point, math, roof_math_names, ROOF_MATHS),
+	{ "format", "Of the largest part of its operations.",
+	  SHAPE_CHOICE_OF(roof_point, math, roof_math_names, ROOF_MATHS),
 	  .unknown = SHAPE_NULL },
 	{ "bound", NULL, SHAPE_CHOICE(roof_point, bound, roof_bound_names) },
 	{ "above_roof", "The limit or a count is wrong.", SHAPE_FLAG(roof_point, over) },
@@ -91,8 +93,219 @@ static const struct shape roofline_shape = SHAPE(roofline_page, roofline);
 const struct result_shape roofline_result = {
 	.name = "roofline",
 	.title = "gputune roofline",
-	.meaning = "Measured work under the roofs of a GPU, the longest first (results of benches: the farthest below its roof first). "
+	.meaning = "Measured work under the roofs of a GPU, the longest first (results of benches: the "
+		   "farthest below its roof first). "
 		   "null: not counted or not known.",
 	.shape = &roofline_shape,
+	.exit_codes = 1u << 0,
+};
+
+/* --- predict inference --- */
+
+static double model_parameters(const void *object)
+{
+	return arch_parts(&((const struct prediction *)object)->q.arch).total;
+}
+
+static double model_active(const void *object)
+{
+	return arch_parts(&((const struct prediction *)object)->q.arch).active;
+}
+
+static double footprint_spare(const void *object)
+{
+	const struct memory_footprint *m = object;
+
+	return m->limit - m->total;
+}
+
+static double step_read(const void *object)
+{
+	const struct decode_step *s = object;
+
+	return s->dense_bytes + s->expert_bytes + s->head_bytes + s->cache_read + s->state_read;
+}
+
+static long long prompt_chunks(const void *object)
+{
+	return (long long)((const struct prompt *)object)->chunks;
+}
+
+static const struct shape_row predict_asked_rows[] = {
+	{ "model", NULL, SHAPE_TEXT(prediction, q.arch.name) },
+	{ "model_source", NULL, SHAPE_TEXT(prediction, q.arch.source) },
+	{ "weights", NULL, SHAPE_TEXT(format, name), SHAPE_VIA(prediction, q.ask.weights, format) },
+	{ "kv", "Format of keys and values.", SHAPE_TEXT(prediction, q.ask.cache_name) },
+	{ "engine", NULL, SHAPE_CHOICE(prediction, q.ask.engine, engine_names) },
+	{ "machine", NULL, SHAPE_TEXT(prediction, q.ask.place.taken) },
+	{ "gpus", NULL, SHAPE_COUNT(prediction, q.ask.place.gpus) },
+	{ "tp", "Tensor parallelism.", SHAPE_COUNT(prediction, q.ask.tp) },
+	{ "pp", "Pipeline stages.", SHAPE_COUNT(prediction, q.ask.pp) },
+	{ "batch", "Requests at a time.", SHAPE_COUNT(prediction, q.ask.batch) },
+	{ "prompt_tokens", NULL, SHAPE_REAL(prediction, q.ask.prompt) },
+	{ "output_tokens", NULL, SHAPE_REAL(prediction, q.ask.output) },
+	{ "parameters", NULL, SHAPE_REAL_OF(model_parameters) },
+	{ "active_parameters", NULL, SHAPE_REAL_OF(model_active) },
+	{ "model_bytes", "Of the whole model.", SHAPE_REAL(prediction, weight_bytes) },
+};
+static const struct shape predict_asked_shape = SHAPE(prediction, predict_asked);
+
+/* A figure with what its interval is known from; without that it is a guess. */
+#define PREDICT_FIGURE(m, i)                                                                                \
+	{ "value", NULL, SHAPE_REAL(prediction, m.value) },                                                 \
+	{ "low", "Four of five measurements lie between low and high.", SHAPE_REAL(prediction, m.low) },    \
+	{ "high", NULL, SHAPE_REAL(prediction, m.high) },                                                   \
+	{ "rows", "Measurements of this kind; none: a guess.", SHAPE_COUNT(spread, rows),                   \
+	  SHAPE_VIA(prediction, spread[i], spread), .absent = true },                                       \
+	{ "families", "Of models.", SHAPE_COUNT(spread, families),                                          \
+	  SHAPE_VIA(prediction, spread[i], spread), .absent = true },                                       \
+	{ "measured_on", NULL, SHAPE_TEXT(prediction, whose[i]), .absent = true }
+
+static const struct shape_row predict_ttft_rows[] = { PREDICT_FIGURE(ttft, MEASURE_TTFT) };
+static const struct shape_row predict_tpot_rows[] = { PREDICT_FIGURE(tpot, MEASURE_TPOT) };
+static const struct shape_row predict_throughput_rows[] = { PREDICT_FIGURE(throughput, MEASURE_THROUGHPUT) };
+static const struct shape predict_ttft_shape = SHAPE(prediction, predict_ttft);
+static const struct shape predict_tpot_shape = SHAPE(prediction, predict_tpot);
+static const struct shape predict_throughput_shape = SHAPE(prediction, predict_throughput);
+
+static const struct shape_row memory_footprint_rows[] = {
+	{ "weights_bytes", NULL, SHAPE_REAL(memory_footprint, weights) },
+	{ "cache_bytes", "Keys and values.", SHAPE_REAL(memory_footprint, cache) },
+	{ "state_bytes", "Of linear layers.", SHAPE_REAL(memory_footprint, state) },
+	{ "activations_bytes", NULL, SHAPE_REAL(memory_footprint, activations) },
+	{ "workspace_bytes", NULL, SHAPE_REAL(memory_footprint, workspace) },
+	{ "graphs_bytes", "CUDA graphs.", SHAPE_REAL(memory_footprint, graphs) },
+	{ "framework_bytes", "Libraries and context.", SHAPE_REAL(memory_footprint, framework) },
+	{ "left_free_bytes", NULL, SHAPE_REAL(memory_footprint, reserve) },
+	{ "together_bytes", NULL, SHAPE_REAL(memory_footprint, total) },
+	{ "limit_bytes", "On unified memory what the machine has.", SHAPE_REAL(memory_footprint, limit) },
+	{ "spare_bytes", "Below 0: what is missing.", SHAPE_REAL_OF(footprint_spare) },
+	{ "most_requests", "That fit, of this length.", SHAPE_REAL(memory_footprint, most_requests) },
+	{ "most_context_tokens", "Of a request, that fit.", SHAPE_REAL(memory_footprint, most_context) },
+	{ "bytes_a_request", "What one more takes.", SHAPE_REAL(memory_footprint, per_sequence) },
+	{ "bytes_a_token", "What one more of a request takes.", SHAPE_REAL(memory_footprint, per_token) },
+};
+static const struct shape memory_footprint_shape = SHAPE(memory_footprint, memory_footprint);
+
+static const struct shape_row decode_step_rows[] = {
+	{ "weights_ms", "Reading those that every token takes.", SHAPE_REAL(decode_step, dense) },
+	{ "experts_ms", "Reading experts.", SHAPE_REAL(decode_step, expert) },
+	{ "head_ms", "Reading the output head.", SHAPE_REAL(decode_step, head) },
+	{ "cache_ms", "Reading keys and values.", SHAPE_REAL(decode_step, cache) },
+	{ "state_ms", NULL, SHAPE_REAL(decode_step, state) },
+	{ "reading_ms", "All that is read; this or multiplying_ms counts, whichever is longer.",
+	  SHAPE_REAL(decode_step, memory) },
+	{ "multiplying_ms", NULL, SHAPE_REAL(decode_step, compute) },
+	{ "launches_ms", NULL, SHAPE_REAL(decode_step, launch) },
+	{ "sequences_ms", "Work that each request adds.", SHAPE_REAL(decode_step, sequence) },
+	{ "links_ms", "Between GPUs.", SHAPE_REAL(decode_step, link) },
+	{ "host_ms", "The CPU's work beside it.", SHAPE_REAL(decode_step, host) },
+	{ "step_ms", NULL, SHAPE_REAL(decode_step, total) },
+	{ "experts_reached_ratio", "Experts that are read.", SHAPE_REAL(decode_step, reached) },
+	{ "read_bytes", NULL, SHAPE_REAL_OF(step_read) },
+};
+static const struct shape decode_step_shape = SHAPE(decode_step, decode_step);
+
+static const struct shape_row prompt_rows[] = {
+	{ "multiplying_ms", NULL, SHAPE_REAL(prompt, multiply) },
+	{ "weights_ms", "Reading them; this or multiplying_ms counts, whichever is longer.",
+	  SHAPE_REAL(prompt, weights) },
+	{ "attention_ms", NULL, SHAPE_REAL(prompt, attention) },
+	{ "linear_attention_ms", NULL, SHAPE_REAL(prompt, scan) },
+	{ "launches_ms", NULL, SHAPE_REAL(prompt, launch) },
+	{ "links_ms", NULL, SHAPE_REAL(prompt, link) },
+	{ "prompt_ms", NULL, SHAPE_REAL(prompt, total) },
+	{ "chunks", "Steps that the prompt is cut into.", SHAPE_COUNT_OF(prompt_chunks) },
+};
+static const struct shape prompt_shape = SHAPE(prompt, prompt);
+
+static const struct shape_row curve_point_rows[] = {
+	{ "batch", "Requests at a time.", SHAPE_COUNT(curve_point, batch) },
+	{ "ttft_ms", NULL, SHAPE_REAL(curve_point, ttft) },
+	{ "tpot_ms", NULL, SHAPE_REAL(curve_point, tpot) },
+	{ "throughput_tok_s", NULL, SHAPE_REAL(curve_point, throughput) },
+	{ "fits", NULL, SHAPE_FLAG(curve_point, fits) },
+};
+static const struct shape curve_point_shape = SHAPE(curve_point, curve_point);
+
+static const struct shape_row claim_rows[] = {
+	{ "tok_s", "Of one request.", SHAPE_REAL(claim, tokens_s) },
+	{ "verdict", "impossible, outside or inside the interval.", SHAPE_TEXT(claim, verdict) },
+	{ "reason", NULL, SHAPE_TEXT(claim, why) },
+};
+static const struct shape claim_shape = SHAPE(claim, claim);
+
+static const struct shape_row prediction_rows[] = {
+	{ "asked", NULL, SHAPE_PART(predict_asked_shape) },
+	{ "ttft_ms", "Time to the first token.", SHAPE_PART(predict_ttft_shape) },
+	{ "tpot_ms", "Time per token.", SHAPE_PART(predict_tpot_shape) },
+	{ "throughput_tok_s", "Of all requests.", SHAPE_PART(predict_throughput_shape) },
+	{ "memory_bytes", NULL, SHAPE_OBJECT(prediction, bytes, figure) },
+	{ "fits", NULL, SHAPE_FLAG(prediction, memory.fits) },
+	{ "limit", "Of decoding.", SHAPE_CHOICE(prediction, limit, limit_names) },
+	{ "limit_reason", NULL, SHAPE_TEXT(prediction, limit_why) },
+	{ "prompt_limit", NULL, SHAPE_CHOICE(prediction, prompt_limit, limit_names) },
+	{ "running_requests", "At a time; the rest waits.", SHAPE_REAL(prediction, served.running) },
+	{ "waiting_ms", "For that, part of ttft_ms.", SHAPE_REAL(prediction, served.waiting) },
+	{ "memory", NULL, SHAPE_OBJECT(prediction, memory, memory_footprint) },
+	{ "step", "One that gives each request a token.", SHAPE_OBJECT(prediction, step, decode_step) },
+	{ "prompt", "Of one request alone.", SHAPE_OBJECT(prediction, prompt, prompt) },
+	{ "curve", "More requests at a time.", SHAPE_ARRAY(prediction, curve, n_curve, curve_point) },
+	{ "calibration", NULL, SHAPE_TEXT(prediction, calibration) },
+	{ "notes", NULL, SHAPE_TEXT_ARRAY(prediction, q.notes, q.n_notes) },
+	{ "explain", NULL, SHAPE_TEXT_ARRAY(prediction, lines, n_lines) },
+	{ "claim", "Somebody's figure.", SHAPE_OBJECT(prediction, claim, claim), .unknown = SHAPE_ZERO },
+};
+static const struct shape prediction_shape = SHAPE(prediction, prediction);
+
+const struct result_shape predict_result = {
+	.name = "predict",
+	.title = "gputune predict",
+	.meaning = "A prediction of inference: figures with intervals, memory by part, what binds. Bytes "
+		   "are of one GPU.",
+	.shape = &prediction_shape,
+	.exit_codes = 1u << 0 | 1u << 1,
+};
+
+#define ROW_FIGURES(i)                                                                            \
+	{ "measured", NULL, SHAPE_REAL(row_result, measured[i]), .unknown = SHAPE_ZERO },         \
+	{ "predicted", NULL, SHAPE_REAL(row_result, predicted[i]), .unknown = SHAPE_ZERO }
+
+static const struct shape_row row_ttft_rows[] = { ROW_FIGURES(MEASURE_TTFT) };
+static const struct shape_row row_tpot_rows[] = { ROW_FIGURES(MEASURE_TPOT) };
+static const struct shape_row row_throughput_rows[] = { ROW_FIGURES(MEASURE_THROUGHPUT) };
+static const struct shape row_ttft_shape = SHAPE(row_result, row_ttft);
+static const struct shape row_tpot_shape = SHAPE(row_result, row_tpot);
+static const struct shape row_throughput_shape = SHAPE(row_result, row_throughput);
+
+static const struct shape_row row_result_rows[] = {
+	{ "line", "Of the table.", SHAPE_COUNT(row_result, line) },
+	{ "model", NULL, SHAPE_TEXT(row_result, model) },
+	{ "hardware", NULL, SHAPE_TEXT(row_result, hardware) },
+	{ "engine", NULL, SHAPE_TEXT(row_result, engine) },
+	{ "weights", NULL, SHAPE_TEXT(row_result, weights) },
+	{ "family", "Of the model's shape: rows of one are not independent.",
+	  SHAPE_TEXT(row_result, family), .unknown = SHAPE_NULL },
+	{ "batch", NULL, SHAPE_COUNT(row_result, batch) },
+	{ "tp", NULL, SHAPE_COUNT(row_result, tp) },
+	{ "fits", NULL, SHAPE_FLAG(row_result, fits) },
+	{ "speculative", NULL, SHAPE_FLAG(row_result, speculative) },
+	{ "skipped", "Why it was not predicted.", SHAPE_TEXT(row_result, skipped), .unknown = SHAPE_NULL },
+	{ "ttft_ms", NULL, SHAPE_PART(row_ttft_shape) },
+	{ "tpot_ms", NULL, SHAPE_PART(row_tpot_shape) },
+	{ "throughput_tok_s", NULL, SHAPE_PART(row_throughput_shape) },
+};
+static const struct shape row_result_shape = SHAPE(row_result, row_result);
+
+static const struct shape_row predict_rows_rows[] = {
+	{ "rows", NULL, SHAPE_LIST(rows, items, n, row_result) },
+};
+static const struct shape predict_rows_shape = SHAPE(rows, predict_rows);
+
+const struct result_shape predict_rows_result = {
+	.name = "predict-rows",
+	.title = "gputune predict --rows",
+	.meaning = "Measurements, each beside what is predicted for it.",
+	.shape = &predict_rows_shape,
 	.exit_codes = 1u << 0,
 };

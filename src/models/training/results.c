@@ -189,8 +189,8 @@ static const struct shape train_page_shape = SHAPE(train_page, train_page);
 const struct result_shape train_result = {
 	.name = "train",
 	.title = "gputune predict training",
-	.meaning = "What a step of training will take: memory and time by part, communication, rates, what would change them. "
-		   "All of it is predicted.",
+	.meaning = "What a step of training will take: memory and time by part, communication, rates, "
+		   "what would change them. All of it is predicted.",
 	.shape = &train_page_shape,
 	.exit_codes = 1u << 0 | 1u << 1,
 };
