@@ -126,13 +126,19 @@ static json_t *shape_value_json(const struct shape_row *r, const void *object)
 	}
 }
 
+/* Of what is not known: a row that has a condition is left out by that alone. */
+static bool shape_left_out(const struct shape_row *r, const void *object)
+{
+	return r->absent && !(r->when && *((const bool *)object + r->when - 1));
+}
+
 void shape_json(json_t *j, const struct shape *s, const void *object)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *r = &s->rows[i];
 		bool known = shape_known(r, object);
 
-		if (known || !r->absent)
+		if (known || !shape_left_out(r, object))
 			json_object_set_new_nocheck(
 				j, r->key, known ? shape_value_json(r, object) : json_null());
 	}
@@ -173,7 +179,9 @@ static json_t *shape_ref(const struct shape *s, json_t *defs)
 
 static bool shape_can_be_null(const struct shape_row *r)
 {
-	return !r->absent && (r->when || r->unknown != SHAPE_KNOWN);
+	if (r->absent)
+		return r->when && r->unknown != SHAPE_KNOWN;
+	return r->when || r->unknown != SHAPE_KNOWN;
 }
 
 static json_t *shape_choices(const struct shape_row *r)

@@ -59,10 +59,10 @@ struct shape_row {
 	const char *unit;    /* in which pages show it; NULL: none */
 	enum shape_kind kind;
 	enum shape_unknown unknown;
-	bool absent;	      /* what is not known is left out, else null */
-	bool is_signed;	      /* of counts */
-	bool pointer;	      /* the member points to the struct or the first item */
-	size_t offset, size;  /* of the member; of lists: of an item */
+	bool absent;	     /* left out, not null, where it is not known, or where when is false */
+	bool is_signed;	     /* of counts */
+	bool pointer;	     /* the member points to the struct or the first item */
+	size_t offset, size; /* of the member; of lists: of an item */
 	size_t n_offset, max; /* of lists: the member that counts them, and how many there is room
 				 for; 0: no bound but SHAPE_LIST_MAX */
 	/* 1 + offset of a pointer to the struct, of via_size bytes, that has the member; 0: it is

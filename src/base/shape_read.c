@@ -225,8 +225,8 @@ static int shape_read_row(struct shape_reader *in, const struct shape_row *r, co
 	char *base;
 
 	if (r->when)
-		((bool *)object)[r->when - 1] = known;
-	if (!known && r->absent)
+		((bool *)object)[r->when - 1] = r->absent ? v != NULL : known;
+	if (!v && r->absent)
 		return 0;
 	base = shape_read_base(in, r, object);
 	if (!base)

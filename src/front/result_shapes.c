@@ -2,11 +2,12 @@
 /* The list alone; a result's rows stand beside its domain. */
 #include "front/result_shapes.h"
 
+#include "models/inference/page_advise.h"
 #include "models/inference/page_predict.h"
 #include "models/inference/page_roofline.h"
 #include "models/training/page_train.h"
 
 const struct result_shape *const result_shapes[] = {
-	&predict_result, &predict_rows_result, &roofline_result,
-	&train_result,	 &train_rows_result,   NULL,
+	&advise_result, &predict_result, &predict_rows_result, &roofline_result,
+	&sweep_result,	&train_result,	 &train_rows_result,   NULL,
 };

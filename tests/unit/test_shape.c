@@ -33,7 +33,9 @@ struct thing {
 	long long wide;
 	size_t size;
 	double real, amount;
-	bool flag, has_part;
+	bool flag, has_part, has_extra, hot;
+	double extra;
+	struct part *far, first;
 	const char *text;
 	enum color color;
 	struct part part, *other, parts[2], *list;
@@ -47,6 +49,12 @@ static const struct shape_row part_rows[] = {
 	{ "v_bytes", NULL, SHAPE_REAL(part, v), .title = "size", .unit = "GB" },
 };
 static const struct shape part_shape = SHAPE(part, part);
+
+static const struct shape_row size_rows[] = {
+	{ "v", NULL, SHAPE_REAL(part, v) },
+};
+static const struct shape size_shape = SHAPE(part, size);
+static const char *const heats[] = { "cold", "hot" };
 
 static double twice(const void *object)
 {
@@ -86,6 +94,13 @@ static const struct shape_row thing_rows[] = {
 	{ "texts", NULL, SHAPE_TEXT_ARRAY(thing, texts, n_texts) },
 	{ "words", NULL, SHAPE_TEXT_LIST(thing, words, n_words) },
 	{ "state", NULL, SHAPE_WORD("planned") },
+	{ "far_name", NULL, SHAPE_TEXT(part, name), SHAPE_VIA(thing, far, part), .absent = true },
+	{ "far_v", NULL, SHAPE_REAL(part, v), SHAPE_VIA(thing, far, part), .absent = true },
+	{ "first", NULL, .kind = SHAPE_KIND_OBJECT, .offset = offsetof(struct thing, first),
+	  .sub = &size_shape, .unknown = SHAPE_ZERO },
+	{ "heat", NULL, SHAPE_EITHER(thing, hot, heats) },
+	{ "extra", NULL, SHAPE_REAL(thing, extra), SHAPE_WHEN(thing, has_extra),
+	  .unknown = SHAPE_NULL, .absent = true },
 	{ "twice", NULL, SHAPE_REAL_OF(twice), .unknown = SHAPE_NULL },
 	{ "greeting", NULL, SHAPE_TEXT_OF(greeting), .unknown = SHAPE_NULL },
 	{ "next", NULL, SHAPE_COUNT_OF(next) },
@@ -98,14 +113,17 @@ static const struct result_shape thing_result = { .name = "thing",
 						  .shape = &thing_shape,
 						  .exit_codes = 1u << 0 | 1u << 5 };
 
-#define EMPTY "\"parts\":[],\"list\":[],\"texts\":[],\"words\":[],\"state\":\"planned\","
+#define EMPTY                                                                                      \
+	"\"parts\":[],\"list\":[],\"texts\":[],\"words\":[],\"state\":\"planned\",\"first\":null," \
+	"\"heat\":\"cold\","
 #define FULL                                                                                       \
 	"{\"count\":-3,\"plain\":4000000000,\"sizes\":{\"wide\":5000000000,\"size\":7},"           \
 	"\"real\":1.5,\"amount_s\":2.0,\"flag\":true,\"text\":\"a \\u00e9\",\"color\":\"green\","  \
 	"\"part\":{\"name\":\"p\",\"v_bytes\":1.0},\"other\":{\"name\":\"o\",\"v_bytes\":2.0},"    \
 	"\"parts\":[{\"name\":\"x\",\"v_bytes\":3.0}],\"list\":[{\"name\":\"y\",\"v_bytes\":4.0}," \
 	"{\"name\":\"z\",\"v_bytes\":5.0}],\"texts\":[\"t\"],\"words\":[\"v\",\"w\"],"             \
-	"\"state\":\"planned\",\"twice\":3.0,\"greeting\":\"hello\",\"next\":-2}"
+	"\"state\":\"planned\",\"far_name\":\"f\",\"far_v\":6.0,\"first\":{\"v\":7.0},\"heat\":"   \
+	"\"hot\",\"extra\":null,\"twice\":3.0,\"greeting\":\"hello\",\"next\":-2}"
 #define BARE                                                                                       \
 	"{\"count\":0,\"plain\":0,\"sizes\":{\"wide\":null,\"size\":null},\"real\":null,"          \
 	"\"flag\":false,\"text\":null,\"color\":\"red\",\"part\":null,\"other\":null," EMPTY       \
@@ -296,7 +314,7 @@ static void test_schema(void **state)
 	assert_string_equal(text, "{\"type\":[\"string\",\"null\"]}");
 	free(text);
 	/* All but what may be left out. */
-	assert_int_equal(json_array_size(json_object_get(j, "required")), json_object_size(p) - 1);
+	assert_int_equal(json_array_size(json_object_get(j, "required")), json_object_size(p) - 4);
 	json_decref(j);
 }
 

@@ -240,20 +240,21 @@ static int print_sweep(struct run *r, struct sweep *s)
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, sweep_json(&page, (long long)time(NULL), code), code);
+		return run_print_result(r, &sweep_result, &page, code);
 	return run_print_doc(r, page_sweep(&r->arena, &page), "gputune advise", code);
 }
 
 static int verb_advise_print_answer(struct run *r, const struct serve_advice *o,
 				    const struct advise_settings *own)
 {
+	struct advise_page page = { o, own };
 	int code = o->now.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, advise_json(o, own, (long long)time(NULL), code), code);
-	return run_print_doc(r, page_advise(&r->arena, o, own, r->value[OPT_VERBOSE] != NULL),
+		return run_print_result(r, &advise_result, &page, code);
+	return run_print_doc(r, page_advise(&r->arena, &page, r->value[OPT_VERBOSE] != NULL),
 			     "gputune advise", code);
 }
 

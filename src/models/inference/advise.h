@@ -47,7 +47,9 @@ struct serve_change {
 	const char *options; /* of predict and advise, that ask for it: "--weights nvfp4" */
 	struct advise_outcome after;
 	struct figure gain[GOALS]; /* value 0: cannot be known */
-	bool includes_nothing;	   /* the goal's interval holds 1 */
+	bool gain_known;	   /* that of the goal */
+	bool includes_nothing;	   /* its interval holds 1 */
+	bool several;		   /* of more than one kind at once */
 	enum confidence confidence;
 	const char *known_from; /* why no more and no less */
 	const char *trade;	/* what is paid with */

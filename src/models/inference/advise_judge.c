@@ -272,6 +272,8 @@ void adviser_judge(struct adviser *v, const struct trial *t, struct serve_change
 			f = advise_judge_gain_of(v, t, (enum goal)g, now, &o);
 			widen(&c->gain[g], &f);
 		}
+	c->several = t->kind == CHANGE_SEVERAL;
+	c->gain_known = c->gain[v->out->goal].value > 0;
 	c->includes_nothing = c->gain[v->out->goal].low <= 1 && c->gain[v->out->goal].high >= 1;
 	sureness(v, t, c);
 	advise_words(v, t, c);

@@ -3,8 +3,7 @@
 #ifndef INFERENCE_PAGE_ADVISE_H
 #define INFERENCE_PAGE_ADVISE_H
 
-#include <jansson.h>
-
+#include "base/shape.h"
 #include "models/inference/advise.h"
 #include "models/inference/sweep.h"
 #include "measure/prove/ledger.h"
@@ -22,19 +21,20 @@ struct advise_settings {
 	size_t n;
 };
 
+struct advise_page {
+	const struct serve_advice *advice;
+	const struct advise_settings *settings;
+};
+
 struct sweep_page {
 	const struct sweep *asked;
 	const struct sweep_result *result;
 };
 
-struct doc *page_advise(struct arena *a, const struct serve_advice *o,
-			const struct advise_settings *own, bool verbose);
-/* Schema gputune.advise/1; the caller owns the reference. */
-json_t *advise_json(const struct serve_advice *o, const struct advise_settings *own, long long now,
-		    int exit_code);
+struct doc *page_advise(struct arena *a, const struct advise_page *p, bool verbose);
 struct doc *page_sweep(struct arena *a, const struct sweep_page *s);
-/* Schema gputune.sweep/1. */
-json_t *sweep_json(const struct sweep_page *s, long long now, int exit_code);
+/* Of a struct advise_page, and of a struct sweep_page. */
+extern const struct result_shape advise_result, sweep_result;
 
 /* --- the drawing of a front: page_sweep.c ----------------------------------------------------- */
 enum { FRONT_SHOWN = 24 };

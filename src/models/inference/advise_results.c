@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What advice and sweeps hold, a row a figure. Keys and meanings are API. */
+#include "models/inference/page_advise.h"
+
+/* clang-format off */
+
+static const struct shape_row advise_outcome_rows[] = {
+	{ "fits", NULL, SHAPE_FLAG(advise_outcome, fits) },
+	{ "ttft_ms", NULL, SHAPE_REAL(advise_outcome, ttft) },
+	{ "tpot_ms", NULL, SHAPE_REAL(advise_outcome, tpot) },
+	{ "answer_ms", "A whole answer.", SHAPE_REAL(advise_outcome, answer) },
+	{ "throughput_tok_s", "Of all requests.", SHAPE_REAL(advise_outcome, throughput) },
+	{ "requests_that_fit", "Of all copies.", SHAPE_REAL(advise_outcome, users) },
+	{ "memory_bytes", "Of one GPU.", SHAPE_REAL(advise_outcome, bytes) },
+	{ "memory_all_bytes", "Of all GPUs in use.", SHAPE_REAL(advise_outcome, bytes_all) },
+	{ "gpus", "In use.", SHAPE_COUNT(advise_outcome, gpus) },
+};
+static const struct shape advise_outcome_shape = SHAPE(advise_outcome, advise_outcome);
+
+/* What a way to serve begins with, where another struct points to it. */
+#define WAY_ROWS(via)                                                                                       \
+	{ "model", NULL, SHAPE_TEXT(way, q.arch.name), via },                                        \
+	{ "weights", NULL, SHAPE_TEXT_OF(way_weights), via },                                        \
+	{ "kv", "Format of keys and values.", SHAPE_TEXT(way, q.ask.cache_name), via },              \
+	{ "engine", NULL, SHAPE_CHOICE(way, q.ask.engine, engine_names), via },                      \
+	{ "machine", NULL, SHAPE_TEXT(way, q.ask.place.taken), via },                                \
+	{ "tp", "Tensor parallelism.", SHAPE_COUNT(way, q.ask.tp), via },                            \
+	{ "pp", "Pipeline stages.", SHAPE_COUNT(way, q.ask.pp), via }
+#define OF_BASE SHAPE_VIA(serve_advice, base, way)
+
+static const char *way_weights(const void *object)
+{
+	const struct format *f = ((const struct way *)object)->q.ask.weights;
+
+	return f ? f->name : NULL;
+}
+
+static const struct shape_row advise_asked_rows[] = {
+	WAY_ROWS(OF_BASE),
+	{ "copies", "That share the requests.", SHAPE_COUNT(way, copies), OF_BASE },
+	{ "batch", "Requests at a time.", SHAPE_COUNT(way, q.ask.batch), OF_BASE },
+	{ "prompt_tokens", NULL, SHAPE_REAL(way, q.ask.prompt), OF_BASE },
+	{ "output_tokens", NULL, SHAPE_REAL(way, q.ask.output), OF_BASE },
+	{ "depth_tokens", "In the cache before the prompt.", SHAPE_REAL(way, q.ask.depth), OF_BASE },
+	{ "goal", NULL, SHAPE_CHOICE(serve_advice, goal, goal_names) },
+};
+static const struct shape advise_asked_shape = SHAPE(serve_advice, advise_asked);
+
+#define GAIN(goal) SHAPE_OBJECT(serve_change, gain[goal], figure), .unknown = SHAPE_ZERO
+
+static const struct shape_row advise_gain_rows[] = {
+	{ "answer", NULL, GAIN(GOAL_LATENCY) },
+	{ "ttft", NULL, GAIN(GOAL_FIRST) },
+	{ "throughput", NULL, GAIN(GOAL_THROUGHPUT) },
+	{ "requests", NULL, GAIN(GOAL_USERS) },
+};
+static const struct shape advise_gain_shape = SHAPE(serve_change, advise_gain);
+
+static const struct shape_row serve_change_rows[] = {
+	{ "kind", NULL, SHAPE_CHOICE(serve_change, kind, change_names) },
+	{ "change", NULL, SHAPE_TEXT(serve_change, what) },
+	{ "options", "Of predict and advise, that ask for it.", SHAPE_TEXT(serve_change, options) },
+	{ "gain", NULL, SHAPE_PART(advise_gain_shape) },
+	{ "includes_nothing", "The interval of the goal's gain holds 1: perhaps there is none.",
+	  SHAPE_FLAG(serve_change, includes_nothing), SHAPE_WHEN(serve_change, gain_known) },
+	{ "confidence", NULL, SHAPE_CHOICE(serve_change, confidence, confidence_names) },
+	{ "known_from", "Why no more and no less.", SHAPE_TEXT(serve_change, known_from) },
+	{ "trade_off", "What is paid with.", SHAPE_TEXT(serve_change, trade) },
+	{ "to_measure", "What would show whether it is so.", SHAPE_TEXT(serve_change, measure) },
+	{ "parts_multiplied", "Several at once: what their single gains would multiply to.",
+	  SHAPE_REAL(serve_change, parts), SHAPE_WHEN(serve_change, several), .unknown = SHAPE_NULL, .absent = true },
+	{ "after", NULL, SHAPE_OBJECT(serve_change, after, advise_outcome) },
+};
+static const struct shape serve_change_shape = SHAPE(serve_change, serve_change);
+
+#define OF_LEDGER SHAPE_VIA(advise_setting, row, ledger_row)
+
+static const char *setting_verdict(const void *object)
+{
+	return ruling_name(((const struct ledger_row *)object)->verdict);
+}
+
+static const struct shape_row advise_setting_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(ledger_row, setting), OF_LEDGER },
+	{ "target", NULL, SHAPE_TEXT(ledger_row, target), OF_LEDGER },
+	{ "verdict", NULL, SHAPE_TEXT_OF(setting_verdict), OF_LEDGER },
+	{ "ratio", NULL, SHAPE_REAL(ledger_row, ratio), OF_LEDGER, .unknown = SHAPE_NULL },
+	{ "low", NULL, SHAPE_REAL(ledger_row, low), OF_LEDGER, .unknown = SHAPE_NULL },
+	{ "high", NULL, SHAPE_REAL(ledger_row, high), OF_LEDGER, .unknown = SHAPE_NULL },
+	{ "expired", NULL, SHAPE_FLAG(advise_setting, expired) },
+	{ "text", "With the bench that it was measured on.", SHAPE_TEXT(advise_setting, text) },
+};
+static const struct shape advise_setting_shape = SHAPE(advise_setting, advise_setting);
+
+#define OF_ADVICE SHAPE_VIA(advise_page, advice, serve_advice)
+
+static const struct shape_row advise_rows[] = {
+	{ "asked", NULL, SHAPE_PART(advise_asked_shape), OF_ADVICE },
+	{ "now", NULL, SHAPE_OBJECT(serve_advice, now, advise_outcome), OF_ADVICE },
+	{ "limit", "Of decoding.", SHAPE_CHOICE(serve_advice, before.limit, limit_names), OF_ADVICE },
+	{ "changes", "The best for the goal first.", SHAPE_LIST(serve_advice, changes, n, serve_change), OF_ADVICE },
+	{ "together", "The best of them at once.",
+	  SHAPE_LIST(serve_advice, together, n_together, serve_change), OF_ADVICE },
+	{ "settings", "Verdicts of proofs on this machine, each on the bench that its text names.",
+	  SHAPE_LIST(advise_settings, rows, n, advise_setting), SHAPE_VIA(advise_page, settings, advise_settings) },
+	{ "notes", "What is not predicted, and why.", SHAPE_TEXT_ARRAY(serve_advice, notes, n_notes), OF_ADVICE },
+	{ "tried", "Ways that were looked at.", SHAPE_COUNT(serve_advice, tried), OF_ADVICE },
+	{ "calibration", NULL, SHAPE_TEXT(serve_advice, before.calibration), OF_ADVICE },
+};
+static const struct shape advise_shape = SHAPE(advise_page, advise);
+
+const struct result_shape advise_result = {
+	.name = "advise",
+	.title = "gputune advise",
+	.meaning = "Changes of a way to serve a model, ranked for a goal. Gains say how many times better: "
+		   "times before by after, "
+		   "rates after by before; 1 is nothing, null cannot be told.",
+	.shape = &advise_shape,
+	.exit_codes = 1u << 0 | 1u << 1,
+};
+
+static const struct shape_row sweep_point_rows[] = {
+	WAY_ROWS(SHAPE_VIA(sweep_point, way, way)),
+	{ "copies", NULL, SHAPE_COUNT(sweep_point, copies) },
+	{ "batch", "Requests at a time.", SHAPE_COUNT(sweep_point, batch) },
+	{ "chunk", "Tokens of a prompt that one step takes.", SHAPE_REAL(sweep_point, chunk) },
+	{ "draft", "Tokens guessed ahead.", SHAPE_COUNT(sweep_point, draft) },
+	{ "latency_ms", NULL, SHAPE_REAL(sweep_point, latency) },
+	{ "outcome", NULL, SHAPE_OBJECT(sweep_point, o, advise_outcome) },
+};
+static const struct shape sweep_point_shape = SHAPE(sweep_point, sweep_point);
+
+static const struct shape_row pareto_front_rows[] = {
+	{ "prompt_tokens", NULL, SHAPE_REAL(pareto_front, prompt) },
+	{ "output_tokens", NULL, SHAPE_REAL(pareto_front, output) },
+	{ "depth_tokens", NULL, SHAPE_REAL(pareto_front, depth) },
+	{ "tried", NULL, SHAPE_COUNT(pareto_front, tried) },
+	{ "fit", NULL, SHAPE_COUNT(pareto_front, fit) },
+	{ "points", NULL, SHAPE_LIST(pareto_front, points, n, sweep_point) },
+};
+static const struct shape pareto_front_shape = SHAPE(pareto_front, pareto_front);
+
+static const char *sweep_latency(const void *object)
+{
+	return ((const struct sweep *)object)->goal == GOAL_FIRST ? "ttft_ms" : "answer_ms";
+}
+
+static const char *sweep_calibration(const void *object)
+{
+	const struct fits *f = ((const struct sweep *)object)->fits;
+
+	return f ? f->origin : NULL;
+}
+
+#define OF_SWEEP SHAPE_VIA(sweep_page, result, sweep_result)
+#define OF_QUESTION SHAPE_VIA(sweep_page, asked, sweep)
+
+static const struct shape_row sweep_rows[] = {
+	{ "latency", "What latency_ms is.", SHAPE_TEXT_OF(sweep_latency), OF_QUESTION },
+	{ "tried", NULL, SHAPE_COUNT(sweep_result, tried), OF_SWEEP },
+	{ "fit", "Of them.", SHAPE_COUNT(sweep_result, fit), OF_SWEEP },
+	{ "senseless", "More GPUs than there are, heads that do not split.",
+	  SHAPE_COUNT(sweep_result, senseless), OF_SWEEP },
+	{ "calibration", NULL, SHAPE_TEXT_OF(sweep_calibration), OF_QUESTION },
+	{ "fronts", NULL, SHAPE_LIST(sweep_result, fronts, n, pareto_front), OF_SWEEP },
+};
+static const struct shape sweep_shape = SHAPE(sweep_page, sweep);
+
+const struct result_shape sweep_result = {
+	.name = "sweep",
+	.title = "gputune advise --sweep",
+	.meaning = "For requests of each shape the mixtures that no other beats in latency, throughput and "
+		   "memory in use at once, "
+		   "the fastest first.",
+	.shape = &sweep_shape,
+	.exit_codes = 1u << 0 | 1u << 1,
+};
