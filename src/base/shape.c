@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/clock.h"
 
 /* The struct that has the row's member; NULL: there is none. */
 static const char *shape_base(const struct shape_row *r, const void *object)
@@ -38,20 +39,28 @@ static long long shape_count(const struct shape_row *r, const void *object)
 	return *(const long long *)p;
 }
 
+static unsigned shape_choice(const struct shape_row *r, const void *object)
+{
+	const void *p = shape_at(r, object);
+
+	return r->size == sizeof(bool) ? *(const bool *)p : *(const unsigned *)p;
+}
+
 double shape_number(const struct shape_row *r, const void *object)
 {
+	if (r->kind == SHAPE_KIND_CHOICE)
+		return shape_choice(r, object);
 	if (r->kind == SHAPE_KIND_COUNT)
 		return (double)shape_count(r, object);
 	return r->real_of ? r->real_of(shape_base(r, object))
 			  : *(const double *)shape_at(r, object);
 }
 
-static const char *shape_choice(const struct shape_row *r, const void *object)
+static const char *shape_name(const struct shape_row *r, size_t value)
 {
-	const void *p = shape_at(r, object);
-	unsigned v = r->size == sizeof(bool) ? *(const bool *)p : *(const unsigned *)p;
-
-	return v < r->n_names ? r->names[v] : NULL;
+	if (value >= r->n_names)
+		return NULL;
+	return r->name_of ? r->name_of((unsigned)value) : r->names[value];
 }
 
 const char *shape_text(const struct shape_row *r, const void *object)
@@ -59,7 +68,7 @@ const char *shape_text(const struct shape_row *r, const void *object)
 	if (r->kind == SHAPE_KIND_WORD)
 		return r->word;
 	if (r->kind == SHAPE_KIND_CHOICE)
-		return shape_choice(r, object);
+		return shape_name(r, shape_choice(r, object));
 	return r->text_of ? r->text_of(shape_base(r, object))
 			  : *(const char *const *)shape_at(r, object);
 }
@@ -76,7 +85,7 @@ bool shape_known(const struct shape_row *r, const void *object)
 						      : isfinite(shape_number(r, object));
 	case SHAPE_KIND_TEXT:
 	case SHAPE_KIND_CHOICE:
-		return shape_text(r, object);
+		return r->unknown == SHAPE_BLANK || shape_text(r, object);
 	case SHAPE_KIND_OBJECT:
 		return shape_at(r, object) && (r->unknown != SHAPE_ZERO ||
 					       shape_number(r->sub->rows, shape_at(r, object)) > 0);
@@ -108,13 +117,21 @@ static json_t *shape_list_json(const struct shape_row *r, const void *object)
 
 static json_t *shape_value_json(const struct shape_row *r, const void *object)
 {
+	char stamp[STAMP_SIZE];
+	const char *text;
+
 	switch (r->kind) {
 	case SHAPE_KIND_COUNT:
 		return json_integer(shape_count(r, object));
 	case SHAPE_KIND_REAL:
 		return json_figure(shape_number(r, object));
 	case SHAPE_KIND_FLAG:
-		return json_boolean(*(const bool *)shape_at(r, object));
+		return json_boolean(r->flag_of ? r->flag_of(shape_base(r, object))
+					       : *(const bool *)shape_at(r, object));
+	case SHAPE_KIND_TIME:
+		return stamp_format(*(const long long *)shape_at(r, object), stamp) < 0
+			       ? json_null()
+			       : json_string(stamp);
 	case SHAPE_KIND_TEXTS:
 		return json_texts(shape_at(r, object), shape_items(r, object));
 	case SHAPE_KIND_OBJECT:
@@ -122,7 +139,8 @@ static json_t *shape_value_json(const struct shape_row *r, const void *object)
 	case SHAPE_KIND_LIST:
 		return shape_list_json(r, object);
 	default:
-		return json_text(shape_text(r, object));
+		text = shape_text(r, object);
+		return json_text(!text && r->unknown == SHAPE_BLANK ? "" : text);
 	}
 }
 
@@ -181,7 +199,8 @@ static bool shape_can_be_null(const struct shape_row *r)
 {
 	if (r->absent)
 		return r->when && r->unknown != SHAPE_KNOWN;
-	return r->when || r->unknown != SHAPE_KNOWN;
+	return r->when || r->kind == SHAPE_KIND_TIME ||
+	       (r->unknown != SHAPE_KNOWN && r->unknown != SHAPE_BLANK);
 }
 
 static json_t *shape_choices(const struct shape_row *r)
@@ -189,8 +208,8 @@ static json_t *shape_choices(const struct shape_row *r)
 	json_t *names = json_array();
 
 	for (size_t i = 0; i < r->n_names; i++)
-		if (r->names[i])
-			json_array_append_new(names, json_string(r->names[i]));
+		if (shape_name(r, i))
+			json_array_append_new(names, json_string(shape_name(r, i)));
 	if (shape_can_be_null(r))
 		json_array_append_new(names, json_null());
 	return json_pack("{s:o}", "enum", names);
@@ -207,17 +226,16 @@ static json_t *shape_object_schema(const struct shape_row *r, json_t *defs)
 static json_t *shape_row_schema(const struct shape_row *r, json_t *defs)
 {
 	static const char *const types[] = {
-		[SHAPE_KIND_COUNT] = "integer",
-		[SHAPE_KIND_REAL] = "number",
-		[SHAPE_KIND_FLAG] = "boolean",
-		[SHAPE_KIND_TEXT] = "string",
+		[SHAPE_KIND_COUNT] = "integer", [SHAPE_KIND_REAL] = "number",
+		[SHAPE_KIND_FLAG] = "boolean",	[SHAPE_KIND_TEXT] = "string",
+		[SHAPE_KIND_TIME] = "string",
 	};
 
+	if (r->n_names)
+		return shape_choices(r);
 	switch (r->kind) {
 	case SHAPE_KIND_WORD:
 		return json_pack("{s:s}", "const", r->word);
-	case SHAPE_KIND_CHOICE:
-		return shape_choices(r);
 	case SHAPE_KIND_TEXTS:
 		return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
 	case SHAPE_KIND_LIST:
@@ -285,6 +303,10 @@ json_t *result_shape_schema(const struct result_shape *r)
 	json_t *properties = json_object(), *required = json_array(), *defs = json_object();
 
 	result_head_schema(r, properties, required);
+	if (r->host) {
+		json_object_set_new(properties, "host", shape_ref(r->host, defs));
+		json_array_append_new(required, json_string("host"));
+	}
 	shape_properties(r->shape, properties, required, defs);
 	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o}", "$schema",
 			 "https://json-schema.org/draft/2020-12/schema", "title", r->title,

@@ -35,6 +35,7 @@ enum shape_kind {
 	SHAPE_KIND_FLAG,   /* bool */
 	SHAPE_KIND_TEXT,   /* const char * */
 	SHAPE_KIND_CHOICE, /* an enum: which of the names */
+	SHAPE_KIND_TIME,   /* long long, seconds since 1970; in JSON "2026-11-21T04:50:00Z" */
 	SHAPE_KIND_TEXTS,  /* const char *[] and a count */
 	SHAPE_KIND_OBJECT, /* a struct */
 	SHAPE_KIND_LIST,   /* structs and a count */
@@ -46,6 +47,7 @@ enum shape_unknown {
 	SHAPE_KNOWN, /* it always is */
 	SHAPE_NULL,  /* NULL of texts and pointers, not finite of reals, beyond the names of choices
 		      */
+	SHAPE_BLANK, /* NULL of texts; "" in JSON */
 	SHAPE_NEGATIVE, /* below 0 */
 	SHAPE_ZERO,	/* not above 0; of objects: their first figure is not */
 };
@@ -68,8 +70,10 @@ struct shape_row {
 	/* 1 + offset of a pointer to the struct, of via_size bytes, that has the member; 0: it is
 	 * in the struct itself. */
 	size_t via, via_size;
-	size_t when;		  /* 1 + offset of a bool that says whether it is known; 0: none */
-	const char *const *names; /* of choices */
+	size_t when; /* 1 + offset of a bool that says whether it is known; 0: none */
+	/* Of choices, by their values: a list, or a function. Of texts: what they can be. */
+	const char *const *names;
+	const char *(*name_of)(unsigned value);
 	size_t n_names;
 	const char *word;
 	const struct shape *sub;
@@ -77,6 +81,7 @@ struct shape_row {
 	 * they are read. */
 	const char *(*text_of)(const void *object);
 	double (*real_of)(const void *object);
+	bool (*flag_of)(const void *object);
 	long long (*count_of)(const void *object);
 };
 
@@ -92,7 +97,8 @@ struct result_shape {
 	const char *title;   /* "gputune predict training" */
 	const char *meaning; /* a sentence or two */
 	const struct shape *shape;
-	unsigned exit_codes; /* a bit for each: 1 << code */
+	const struct shape *host; /* the member "host" of its head; NULL: none */
+	unsigned exit_codes;	  /* a bit for each: 1 << code */
 	bool list; /* of what there is, at any time: its head has neither time nor exit code */
 };
 
@@ -123,10 +129,14 @@ struct result_shape {
 #define SHAPE_REAL(type, m) .kind = SHAPE_KIND_REAL, SHAPE_SIZED(type, m, double)
 #define SHAPE_FLAG(type, m) .kind = SHAPE_KIND_FLAG, SHAPE_SIZED(type, m, bool)
 #define SHAPE_TEXT(type, m) .kind = SHAPE_KIND_TEXT, SHAPE_SIZED(type, m, const char *)
+#define SHAPE_TIME(type, m) .kind = SHAPE_KIND_TIME, SHAPE_SIZED(type, m, long long)
 /* list: an array of the names. Enumerations are unsigned where none of their values is below 0. */
 #define SHAPE_CHOICE(type, m, list) SHAPE_CHOICE_OF(type, m, list, sizeof(list) / sizeof((list)[0]))
 #define SHAPE_CHOICE_OF(type, m, list, n)                                                          \
 	.kind = SHAPE_KIND_CHOICE, SHAPE_SIZED(type, m, unsigned), .names = (list), .n_names = (n)
+#define SHAPE_CHOICE_BY(type, m, function, n)                                                      \
+	.kind = SHAPE_KIND_CHOICE, SHAPE_SIZED(type, m, unsigned), .name_of = (function),          \
+	.n_names = (n)
 /* A bool as one of two words. */
 #define SHAPE_EITHER(type, m, list)                                                                \
 	.kind = SHAPE_KIND_CHOICE, SHAPE_SIZED(type, m, bool), .names = (list),                    \
@@ -169,6 +179,9 @@ struct result_shape {
 			 : sizeof(char *))
 /* What follows from other members. */
 #define SHAPE_TEXT_OF(function) .kind = SHAPE_KIND_TEXT, .text_of = (function)
+/* What a text can be: for the schema. */
+#define SHAPE_NAMES(list) .names = (list), .n_names = sizeof(list) / sizeof((list)[0])
+#define SHAPE_FLAG_OF(function) .kind = SHAPE_KIND_FLAG, .flag_of = (function)
 #define SHAPE_REAL_OF(function) .kind = SHAPE_KIND_REAL, .real_of = (function)
 #define SHAPE_COUNT_OF(function) .kind = SHAPE_KIND_COUNT, .is_signed = true, .count_of = (function)
 /* Besides: the row's struct, inner, is where a member points to; a bool says whether it is known.
@@ -185,7 +198,7 @@ const void *shape_at(const struct shape_row *r, const void *object);
 bool shape_known(const struct shape_row *r, const void *object);
 /* Of lists. */
 size_t shape_items(const struct shape_row *r, const void *object);
-/* Of counts and reals. */
+/* Of counts, reals and choices. */
 double shape_number(const struct shape_row *r, const void *object);
 /* Of texts, choices and words; NULL: not known. */
 const char *shape_text(const struct shape_row *r, const void *object);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/shape.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 struct shape_reader {
@@ -82,14 +83,17 @@ static int shape_read_choice(struct shape_reader *in, const struct shape_row *r,
 {
 	const char *s = json_string_value(j);
 
-	for (unsigned i = 0; s && i < r->n_names; i++)
-		if (r->names[i] && strcmp(r->names[i], s) == 0) {
+	for (unsigned i = 0; s && i < r->n_names; i++) {
+		const char *name = r->name_of ? r->name_of(i) : r->names[i];
+
+		if (name && strcmp(name, s) == 0) {
 			if (r->size == sizeof(bool))
 				*(bool *)to = i == 1;
 			else
 				memcpy(to, &i, sizeof(i));
 			return 0;
 		}
+	}
 	return shape_refuse(in, s ? "none of its words" : "not a text");
 }
 
@@ -169,10 +173,15 @@ static int shape_read_value(struct shape_reader *in, const struct shape_row *r, 
 	case SHAPE_KIND_FLAG:
 		if (!json_is_boolean(j))
 			return shape_refuse(in, "neither true nor false");
-		*(bool *)to = json_is_true(j);
+		if (!r->flag_of)
+			*(bool *)to = json_is_true(j);
 		return 0;
 	case SHAPE_KIND_CHOICE:
 		return shape_read_choice(in, r, j, to);
+	case SHAPE_KIND_TIME:
+		if (!json_is_string(j) || stamp_parse(json_string_value(j), to))
+			return shape_refuse(in, "not a time like 2026-11-21T04:50:00Z");
+		return 0;
 	case SHAPE_KIND_OBJECT:
 		return shape_read_object(in, r, j, object);
 	case SHAPE_KIND_TEXTS:
@@ -192,16 +201,20 @@ static int shape_read_value(struct shape_reader *in, const struct shape_row *r, 
 static int shape_read_unknown(struct shape_reader *in, const struct shape_row *r, const json_t *j,
 			      char *object)
 {
-	static const long long none = -1;
+	static const long long none = -1, never = LLONG_MIN;
 	unsigned beyond = (unsigned)r->n_names;
 
-	if (r->unknown == SHAPE_KNOWN && !r->when && !r->absent)
+	if ((r->unknown == SHAPE_KNOWN || r->unknown == SHAPE_BLANK) && !r->when && !r->absent &&
+	    (r->kind != SHAPE_KIND_TIME || !j))
 		return shape_refuse(in, j ? "null, which it never is" : "missing");
 	if (r->kind == SHAPE_KIND_REAL && !r->real_of)
 		*(double *)(void *)(object + r->offset) = r->unknown == SHAPE_ZERO ? 0 : NAN;
 	else if (r->kind == SHAPE_KIND_COUNT && !r->count_of && r->unknown == SHAPE_NEGATIVE)
 		memcpy(object + r->offset, &none, r->size);
-	else if (r->kind == SHAPE_KIND_CHOICE && r->size == sizeof(beyond))
+	else if (r->kind == SHAPE_KIND_TIME)
+		memcpy(object + r->offset, &never, sizeof(never));
+	else if (r->kind == SHAPE_KIND_CHOICE && r->unknown == SHAPE_NULL &&
+		 r->size == sizeof(beyond))
 		memcpy(object + r->offset, &beyond, sizeof(beyond));
 	return 0;
 }

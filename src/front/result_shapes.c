@@ -6,8 +6,21 @@
 #include "models/inference/page_predict.h"
 #include "models/inference/page_roofline.h"
 #include "models/training/page_train.h"
+#include "tune/txn/results.h"
 
+/* clang-format off */
 const struct result_shape *const result_shapes[] = {
-	&advise_result, &predict_result, &predict_rows_result, &roofline_result,
-	&sweep_result,	&train_result,	 &train_rows_result,   NULL,
+	&advise_result,
+	&apply_result,
+	&history_result,
+	&predict_result,
+	&predict_rows_result,
+	&roofline_result,
+	&status_result,
+	&sweep_result,
+	&train_result,
+	&train_rows_result,
+	&undo_result,
+	&verify_result,
+	NULL,
 };

@@ -104,7 +104,7 @@ with tempfile.TemporaryDirectory() as tmp:
             expect(f"apply {only} {more} where reading fails", got == want and "could not be seen" in err and "EIO" in err and "Nothing had to" not in out, (got, out[-300:], err))
             if "json" in more:
                 data = json.loads(out)
-                jsonschema.validate(data, json.loads((root / "schemas/apply.json").read_text()))
+                jsonschema.validate(data, schema("apply"))
                 expect(f"apply {only} where reading fails, as JSON", data["exit_code"] == want and "could not be seen" in data["error"], data["error"])
     expect("plan ends the same", run("plan", "--profile", "published", "--only", "memory.dirty-ratio", "--host", str(failing))[0] == 5)
     expect("where all can be read it is 0", run("apply", "--profile", "published", "--only", "memory", "--yes", "--host", spark, "--overlay", f"{tmp}/p")[0] == 0)
@@ -278,7 +278,7 @@ with tempfile.TemporaryDirectory() as tmp:
 
 # Whoever may make a transaction is in the schema: "op" is what made it.
 made = {m for f in (root / "src").rglob("*.[ch]") for m in re.findall(r'(?:\bwho\.op = |\.op = |define (?:SETUP_OP|TXN_PROVE) |who->op : )"([a-z]+)"', f.read_text())}
-named = json.loads((root / "schemas/history.json").read_text())["properties"]["transactions"]["items"]["properties"]["op"]["enum"]
+named = schema("history")["$defs"]["transaction"]["properties"]["op"]["enum"]
 expect("the schema of history has all that make transactions", {"apply", "cluster", "persist", "prove"} <= made and made <= set(named), (made, named))
 
 for machine in captured:

@@ -347,7 +347,7 @@ static void rows_hold(const struct result_shape *r, const struct shape *s, int d
 				fail_msg("%s: %s stands twice in %s", r->name, row->key, s->name);
 		if (row->meaning && row->meaning[strlen(row->meaning) - 1] != '.')
 			fail_msg("%s: %s: no sentence", r->name, row->key);
-		for (size_t k = 0; k < row->n_names; k++)
+		for (size_t k = 0; row->names && k < row->n_names; k++)
 			assert_non_null(row->names[k]);
 		if (row->sub)
 			rows_hold(r, row->sub, depth + 1);

@@ -10,7 +10,7 @@
 #include "tune/txn/txn.h"
 #include "front/pages/page_plan.h"
 #include "tune/txn/page_txn.h"
-#include "tune/txn/txn_json.h"
+#include "tune/txn/results.h"
 #include "look/settings/check.h"
 #include "look/settings/settings.h"
 

@@ -12,7 +12,7 @@
 #include "machine/knob/io.h"
 #include "tune/plan/plan.h"
 #include "front/pages/page_plan.h"
-#include "tune/txn/txn_json.h"
+#include "tune/txn/results.h"
 #include "front/change.h"
 #include "base/clock.h"
 #include "base/text.h"

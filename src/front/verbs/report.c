@@ -16,7 +16,7 @@
 #include "tune/txn/txn.h"
 #include "measure/bench/bench_json.h"
 #include "tune/txn/page_txn.h"
-#include "tune/txn/txn_json.h"
+#include "tune/txn/results.h"
 
 /* --- what changed ----------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "tune/txn/layer.h"
 #include "tune/txn/txn.h"
 #include "tune/txn/page_txn.h"
-#include "tune/txn/txn_json.h"
+#include "tune/txn/results.h"
 
 static int verb_status_load(struct run *r, struct host *h, bool all, struct journal *j)
 {

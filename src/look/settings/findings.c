@@ -25,17 +25,55 @@ static json_t *findings_time_json(long long s)
 	return json_string(buf);
 }
 
-static json_t *fact_json(const struct fact_str *f)
+static const char *host_nodename(const void *m)
 {
-	return seen_ok(&f->f) ? json_string(f->v) : json_null();
+	return fact_text(&((const struct machine *)m)->nodename, NULL);
 }
+
+static const char *host_platform(const void *m)
+{
+	return fact_text(&((const struct machine *)m)->platform.kind, NULL);
+}
+
+static const char *host_kernel(const void *m)
+{
+	return fact_text(&((const struct machine *)m)->kernel.release, NULL);
+}
+
+static const char *host_arch(const void *m)
+{
+	return fact_text(&((const struct machine *)m)->kernel.arch, NULL);
+}
+
+static bool host_captured(const void *m)
+{
+	return fact_or(&((const struct machine *)m)->captured, 0);
+}
+
+static const struct shape_row host_rows[] = {
+	{ "nodename", NULL, SHAPE_TEXT_OF(host_nodename), .unknown = SHAPE_NULL },
+	{ "platform", NULL, SHAPE_TEXT_OF(host_platform), .unknown = SHAPE_NULL },
+	{ "kernel", NULL, SHAPE_TEXT_OF(host_kernel), .unknown = SHAPE_NULL },
+	{ "arch", NULL, SHAPE_TEXT_OF(host_arch), .unknown = SHAPE_NULL },
+	{ "captured", "It is no machine, but a capture of one.", SHAPE_FLAG_OF(host_captured) },
+};
+const struct shape host_shape = SHAPE(machine, host);
 
 json_t *host_json(const struct machine *m)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "nodename", fact_json(&m->nodename),
-			 "platform", fact_json(&m->platform.kind), "kernel",
-			 fact_json(&m->kernel.release), "arch", fact_json(&m->kernel.arch),
-			 "captured", (int)fact_or(&m->captured, 0));
+	json_t *j = json_object();
+
+	shape_json(j, &host_shape, m);
+	return j;
+}
+
+json_t *machine_result_json(const struct result_shape *r, const struct machine *m,
+			    const void *answer, int exit_code)
+{
+	json_t *j = result_json(r->name, m, exit_code);
+
+	shape_json(j, r->shape, answer);
+	return j;
 }
 
 json_t *result_json(const char *verb, const struct machine *m, int exit_code)

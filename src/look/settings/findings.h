@@ -6,10 +6,16 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/shape.h"
 #include "look/settings/check.h"
 
 /* The host object that every JSON result carries. The caller owns the reference. */
 json_t *host_json(const struct machine *m);
+/* What it holds. */
+extern const struct shape host_shape;
+/* A result about a machine, by its shape. */
+json_t *machine_result_json(const struct result_shape *r, const struct machine *m,
+			    const void *answer, int exit_code);
 /* Top level of every result: schema "gputune.VERB/1", tool version, host, time, exit code. */
 json_t *result_json(const char *verb, const struct machine *m, int exit_code);
 /* Schema gputune.check/1, see schemas/check.json. */

@@ -114,7 +114,7 @@ const struct result_shape advise_result = {
 	.title = "gputune advise",
 	.meaning = "Changes of a way to serve a model, ranked for a goal. Gains say how many times better: "
 		   "times before by after, "
-		   "rates after by before; 1 is nothing, null cannot be told.",
+		   "rates after by before; 1 is nothing, null is not known.",
 	.shape = &advise_shape,
 	.exit_codes = 1u << 0 | 1u << 1,
 };

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was done, a row a figure. Keys and meanings are API. Journals may hold any bytes: texts are
+ * cleaned. */
+#include <string.h>
+
+#include "look/settings/findings.h"
+#include "tune/txn/results.h"
+
+/* clang-format off */
+
+static const struct shape_row knob_rows[] = {
+	{ "kind", NULL, SHAPE_CHOICE_BY(knob, kind, knob_kind_name, KNOB_KINDS) },
+	{ "name", NULL, SHAPE_TEXT(knob, name) },
+	{ "object", "What it is of, where the kind has such.", SHAPE_TEXT(knob, object), .unknown = SHAPE_BLANK },
+};
+static const struct shape knob_shape = SHAPE(knob, knob);
+
+/* What every row about a knob begins with. What the journal says of it may be unreadable. */
+#define IN_ROW .via = 0
+#define KNOB_ROWS(type, of)                                                                        \
+	{ "id", "Of the setting, as it was called then.", SHAPE_TEXT(type, id), of },               \
+	{ "target", NULL, SHAPE_TEXT(type, target), of, .unknown = SHAPE_BLANK },           \
+	{ "knob", NULL, SHAPE_OBJECT(type, knob, knob), of, .unknown = SHAPE_ZERO }
+
+/* --- apply, undo --- */
+
+static const struct shape_row outcome_row_rows[] = {
+	KNOB_ROWS(outcome_row, IN_ROW),
+	{ "from", "What was there.", SHAPE_TEXT(outcome_row, from), .unknown = SHAPE_NULL },
+	{ "to", "What was to be there.", SHAPE_TEXT(outcome_row, to), .unknown = SHAPE_NULL },
+	{ "found", "What is there now.", SHAPE_TEXT(outcome_row, found), .unknown = SHAPE_NULL },
+	{ "outcome", NULL, SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
+	{ "sentence", "What happened.", SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
+	{ "command", "By hand, where it is stuck.", SHAPE_TEXT(outcome_row, command), .unknown = SHAPE_NULL },
+};
+static const struct shape outcome_row_shape = SHAPE(outcome_row, outcome_row);
+
+struct report_answer {
+	const struct txn_report *report;
+	const char *error, *hint; /* NULL: none */
+};
+
+/* Of a dry run no transaction remains, and the rows say what would become of it. */
+static long long report_transaction(const void *object)
+{
+	const struct txn_report *r = object;
+
+	return r->dry ? 0 : (long long)r->txn;
+}
+
+#define OF_REPORT SHAPE_VIA(report_answer, report, txn_report)
+#define TRANSACTION_ROW \
+	{ "transaction", NULL, SHAPE_COUNT_OF(report_transaction), OF_REPORT, .unknown = SHAPE_ZERO }
+#define REPORT_ROWS                                                                                                  \
+	{ "recovered", "Interrupted transactions that were rolled back first.",                             \
+	  SHAPE_COUNT(txn_report, recovered), OF_REPORT },                                                  \
+	{ "error", NULL, SHAPE_TEXT(report_answer, error), .unknown = SHAPE_NULL },                                  \
+	{ "hint", "What to do next.", SHAPE_TEXT(report_answer, hint), .unknown = SHAPE_NULL },                      \
+	{ "recovery", "What became of their changes.",                                                      \
+	  SHAPE_LIST(txn_report, recovery, n_recovery, outcome_row), OF_REPORT },                           \
+	{ "rows", NULL, SHAPE_LIST(txn_report, rows, n, outcome_row), OF_REPORT },                                   \
+	{ "leftovers", "Files that a write which was cut off had left, and what became of each: sentences.",         \
+	  SHAPE_TEXT_LIST(txn_report, leftovers, n_leftovers), OF_REPORT }
+
+static const struct shape_row apply_rows[] = { TRANSACTION_ROW, REPORT_ROWS };
+static const struct shape_row undo_rows[] = {
+	TRANSACTION_ROW,
+	{ "dry_run", "Nothing was written: the rows say what would become of it.",
+	  SHAPE_FLAG(txn_report, dry), OF_REPORT },
+	REPORT_ROWS,
+};
+static const struct shape apply_shape = SHAPE(report_answer, apply), undo_shape = SHAPE(report_answer, undo);
+
+const struct result_shape apply_result = {
+	.name = "apply", .title = "gputune apply", .meaning = "What became of each change of a plan.",
+	.shape = &apply_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5,
+};
+const struct result_shape undo_result = {
+	.name = "undo", .title = "gputune undo", .meaning = "What became of each change that was to be taken back.",
+	.shape = &undo_shape, .host = &host_shape, .exit_codes = 0x3f,
+};
+
+json_t *report_json(const char *verb, const struct machine *m, const struct txn_report *r,
+		    const struct err *e, int exit_code)
+{
+	bool failed = e && *e->text;
+	struct report_answer answer = { r, failed ? e->text : NULL,
+					failed && *e->hint ? e->hint : NULL };
+
+	return machine_result_json(strcmp(verb, "undo") == 0 ? &undo_result : &apply_result, m,
+				   &answer, exit_code);
+}
+
+/* --- status --- */
+
+#define OF_ENTRY SHAPE_VIA(hold_row, e, entry)
+
+static bool entry_stuck(const void *object)
+{
+	return ((const struct entry *)object)->state == ENTRY_STUCK;
+}
+
+static const struct shape_row hold_row_rows[] = {
+	KNOB_ROWS(entry, OF_ENTRY),
+	{ "transaction", NULL,
+	  SHAPE_COUNT(transaction, txn), SHAPE_VIA(hold_row, t, transaction), .unknown = SHAPE_ZERO },
+	{ "before", NULL, SHAPE_TEXT(entry, before), OF_ENTRY, .unknown = SHAPE_NULL },
+	{ "after", "What was asked for.", SHAPE_TEXT(entry, after), OF_ENTRY, .unknown = SHAPE_NULL },
+	{ "now", NULL, SHAPE_TEXT(hold_row, now), .unknown = SHAPE_NULL },
+	{ "state", NULL, SHAPE_CHOICE_BY(hold_row, hold, hold_name, HOLD_UNKNOWN + 1) },
+	{ "stuck", "An undo of it failed.", SHAPE_FLAG_OF(entry_stuck), OF_ENTRY },
+	{ "kept_by", "What keeps it at the next boot.", SHAPE_TEXT(hold_row, kept), .unknown = SHAPE_NULL },
+	{ "changed_by", "Who may have changed it.", SHAPE_TEXT(hold_row, by), .unknown = SHAPE_NULL },
+};
+static const struct shape hold_row_shape = SHAPE(hold_row, hold_row);
+
+struct status_answer {
+	const struct hold_row *rows;
+	size_t n, count[HOLD_UNKNOWN + 1];
+};
+
+static const struct shape_row status_summary_rows[] = {
+	{ "ours", "Our value is in force.", SHAPE_COUNT(status_answer, count[HOLD_OURS]) },
+	{ "waits", "In force after a reboot.", SHAPE_COUNT(status_answer, count[HOLD_WAITS]) },
+	{ "foreign", "Somebody changed it since.", SHAPE_COUNT(status_answer, count[HOLD_FOREIGN]) },
+	{ "back", "The prior value is there again.", SHAPE_COUNT(status_answer, count[HOLD_BACK]) },
+	{ "lost", "The machine was booted since.", SHAPE_COUNT(status_answer, count[HOLD_LOST]) },
+	{ "reset", "Another of our changes has reset it.", SHAPE_COUNT(status_answer, count[HOLD_RESET]) },
+	{ "unknown", "It could not be read.", SHAPE_COUNT(status_answer, count[HOLD_UNKNOWN]) },
+};
+static const struct shape status_summary_shape = SHAPE(status_answer, status_summary);
+
+static const struct shape_row status_rows[] = {
+	{ "summary", NULL, SHAPE_PART(status_summary_shape) },
+	{ "rows", NULL, SHAPE_LIST(status_answer, rows, n, hold_row) },
+};
+static const struct shape status_shape = SHAPE(status_answer, status);
+
+const struct result_shape status_result = {
+	.name = "status", .title = "gputune status", .meaning = "What became of every change that is not undone.",
+	.shape = &status_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
+};
+
+json_t *status_json(const struct machine *m, const struct hold_row *rows, size_t n, int exit_code)
+{
+	struct status_answer answer = { .rows = rows, .n = n };
+
+	for (size_t i = 0; i < n; i++)
+		answer.count[rows[i].hold]++;
+	return machine_result_json(&status_result, m, &answer, exit_code);
+}
+
+/* --- history --- */
+
+static const struct shape_row side_effect_rows[] = {
+	{ "kind", NULL, SHAPE_CHOICE_BY(side_effect, knob.kind, knob_kind_name, KNOB_KINDS) },
+	{ "name", NULL, SHAPE_TEXT(side_effect, knob.name) },
+	{ "object", NULL, SHAPE_TEXT(side_effect, knob.object) },
+	{ "before", NULL, SHAPE_TEXT(side_effect, before), .unknown = SHAPE_NULL },
+};
+static const struct shape side_effect_shape = SHAPE(side_effect, side_effect);
+
+static const struct shape_row entry_rows[] = {
+	KNOB_ROWS(entry, IN_ROW),
+	{ "before", NULL, SHAPE_TEXT(entry, before), .unknown = SHAPE_NULL },
+	{ "after", "What was asked for.", SHAPE_TEXT(entry, after), .unknown = SHAPE_NULL },
+	{ "read_back", NULL, SHAPE_TEXT(entry, read), .unknown = SHAPE_NULL },
+	{ "state", NULL, SHAPE_CHOICE_BY(entry, state, entry_state_name, ENTRY_STUCK + 1) },
+	{ "note", "Of the last state.", SHAPE_TEXT(entry, note), .unknown = SHAPE_NULL },
+	{ "sides", "Knobs that writing it resets.", SHAPE_LIST(entry, sides, n_sides, side_effect) },
+};
+static const struct shape entry_shape = SHAPE(entry, entry);
+
+static const char *const transaction_ops[] = { "apply", "cluster", "persist", "prove", "undo" };
+
+static const struct shape_row transaction_rows[] = {
+	{ "transaction", NULL, SHAPE_COUNT(transaction, txn), .unknown = SHAPE_ZERO },
+	{ "op", "What made it.", SHAPE_TEXT(transaction, op), SHAPE_NAMES(transaction_ops) },
+	{ "time", NULL, SHAPE_TIME(transaction, time_s) },
+	{ "boot_id", NULL, SHAPE_TEXT(transaction, boot_id), .unknown = SHAPE_NULL },
+	{ "user", NULL, SHAPE_TEXT(transaction, user), .unknown = SHAPE_NULL },
+	{ "reason", NULL, SHAPE_TEXT(transaction, reason), .unknown = SHAPE_NULL },
+	{ "profile", NULL, SHAPE_TEXT(transaction, profile), .unknown = SHAPE_NULL },
+	{ "tool_version", NULL, SHAPE_TEXT(transaction, version), .unknown = SHAPE_NULL },
+	{ "state", NULL, SHAPE_CHOICE_BY(transaction, state, transaction_state_name, TRANSACTION_UNDONE + 1) },
+	{ "changes", "In the order of writing.", SHAPE_LIST(transaction, entries, n, entry) },
+};
+static const struct shape transaction_shape = SHAPE(transaction, transaction);
+
+static const struct shape_row journal_rows[] = {
+	{ "torn", "The last line was cut short.", SHAPE_FLAG(journal, torn) },
+	{ "bad_lines", "Lines that could not be read.", SHAPE_COUNT(journal, bad_lines) },
+};
+static const struct shape journal_shape = SHAPE(journal, journal);
+
+struct history_answer {
+	const struct journal *journal;
+	struct transaction *items; /* the newest first */
+	size_t n;
+};
+
+static const struct shape_row history_rows[] = {
+	{ "journal", NULL, SHAPE_POINTER(history_answer, journal, journal) },
+	{ "transactions", "The newest first.", SHAPE_LIST(history_answer, items, n, transaction) },
+};
+static const struct shape history_shape = SHAPE(history_answer, history);
+
+const struct result_shape history_result = {
+	.name = "history", .title = "gputune history", .meaning = "Every transaction with every change.",
+	.shape = &history_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
+};
+
+json_t *history_json(const struct machine *m, const struct journal *j,
+		     const struct transaction *only, int exit_code)
+{
+	struct arena a = { 0 };
+	struct history_answer answer = { .journal = j };
+	json_t *out;
+
+	answer.items = arena_array(&a, j->n + 1, sizeof(*answer.items));
+	for (size_t i = j->n; i > 0; i--)
+		if (!only || only == &j->items[i - 1])
+			answer.items[answer.n++] = j->items[i - 1];
+	out = machine_result_json(&history_result, m, &answer, exit_code);
+	arena_free(&a);
+	return out;
+}
+
+/* --- verify --- */
+
+static const struct shape_row verify_row_rows[] = {
+	KNOB_ROWS(verify_row, IN_ROW),
+	{ "wanted", NULL, SHAPE_TEXT(verify_row, wanted), .unknown = SHAPE_NULL },
+	{ "now", NULL, SHAPE_TEXT(verify_row, now), .unknown = SHAPE_NULL },
+	{ "state", NULL, SHAPE_CHOICE_BY(verify_row, state, verify_name, VERIFY_UNKNOWN + 1) },
+	{ "sentence", NULL, SHAPE_TEXT(verify_row, sentence), .unknown = SHAPE_NULL },
+};
+static const struct shape verify_row_shape = SHAPE(verify_row, verify_row);
+
+static const struct shape_row verify_summary_rows[] = {
+	{ "in-force", NULL, SHAPE_COUNT(verify, count[VERIFY_IN_FORCE]) },
+	{ "waits-for-reboot", NULL, SHAPE_COUNT(verify, count[VERIFY_WAITS]) },
+	{ "differs", NULL, SHAPE_COUNT(verify, count[VERIFY_DIFFERS]) },
+	{ "unknown", "It could not be read.", SHAPE_COUNT(verify, count[VERIFY_UNKNOWN]) },
+};
+static const struct shape verify_summary_shape = SHAPE(verify, verify_summary);
+
+static const struct shape_row verify_rows[] = {
+	{ "summary", NULL, SHAPE_PART(verify_summary_shape) },
+	{ "rows", NULL, SHAPE_LIST(verify, rows, n, verify_row) },
+};
+static const struct shape verify_shape = SHAPE(verify, verify);
+
+const struct result_shape verify_result = {
+	.name = "verify", .title = "gputune verify", .meaning = "Whether what was asked for is in force.",
+	.shape = &verify_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+};
+
+json_t *verify_json(const struct machine *m, const struct verify *v, int exit_code)
+{
+	return machine_result_json(&verify_result, m, v, exit_code);
+}
