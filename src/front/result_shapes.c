@@ -6,6 +6,7 @@
 #include "models/inference/page_predict.h"
 #include "models/inference/page_roofline.h"
 #include "models/training/page_train.h"
+#include "tune/plan/plan.h"
 #include "tune/txn/results.h"
 
 /* clang-format off */
@@ -13,6 +14,7 @@ const struct result_shape *const result_shapes[] = {
 	&advise_result,
 	&apply_result,
 	&history_result,
+	&plan_result,
 	&predict_result,
 	&predict_rows_result,
 	&roofline_result,

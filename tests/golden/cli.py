@@ -112,7 +112,7 @@ with tempfile.TemporaryDirectory() as tmp:
 for argv in (["gpu.power-limit", "--bench", "gemm"], ["--only", "gpu"]):
     got, out, err = run("prove", *argv, "--dry-run", "--format", "json")
     try:
-        jsonschema.validate(json.loads(out), json.loads((root / "schemas/plan.json").read_text()))
+        jsonschema.validate(json.loads(out), schema("plan"))
         expect(f"prove {argv} --dry-run is a plan", got == json.loads(out)["exit_code"], (got, err))
     except ValueError as e:
         expect(f"prove {argv} --dry-run is JSON", False, (got, out, err, e))

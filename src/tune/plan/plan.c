@@ -261,101 +261,130 @@ size_t plan_open_changes(const struct plan *p)
 	return n;
 }
 
-/* A plan as JSON. Keys and meanings are API: schemas/plan.json holds them. */
+/* A plan, a row a figure. Keys and meanings are API. */
 
-static json_t *text(const char *s)
+/* clang-format off */
+
+static const struct shape_row knob_rows[] = {
+	{ "kind", NULL, SHAPE_CHOICE_BY(knob, kind, knob_kind_name, KNOB_KINDS) },
+	{ "name", NULL, SHAPE_TEXT(knob, name), .unknown = SHAPE_BLANK },
+	{ "object", "What it is of, where the kind has such.", SHAPE_TEXT(knob, object), .unknown = SHAPE_BLANK },
+};
+const struct shape knob_shape = SHAPE(knob, knob);
+
+static const struct shape_row owner_rows[] = {
+	{ "what", NULL, SHAPE_TEXT(owner, what), .unknown = SHAPE_BLANK },
+	{ "value", "That it sets.", SHAPE_TEXT(owner, value), .unknown = SHAPE_NULL },
+	{ "at_boot", NULL, SHAPE_FLAG(owner, at_boot) },
+	{ "wins", NULL, SHAPE_FLAG(owner, wins) },
+	{ "fights", NULL, SHAPE_FLAG(owner, fights) },
+};
+static const struct shape owner_shape = SHAPE(owner, owner);
+
+static const char *change_refusal(const void *object)
 {
-	return json_text(s ? s : "");
+	const struct change *c = object;
+
+	return c->gate ? c->refusal : NULL;
 }
 
-static json_t *time_or_null(long long seconds)
-{
-	char buf[STAMP_SIZE];
+#define OF_SETTING SHAPE_VIA(change, s, setting)
 
-	return stamp_format(seconds, buf) ? json_null() : json_string(buf);
+static const struct shape_row change_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(setting, id), OF_SETTING },
+	{ "title", NULL, SHAPE_TEXT(setting, title), OF_SETTING },
+	{ "target", NULL, SHAPE_TEXT(change, target), .unknown = SHAPE_BLANK },
+	{ "knob", NULL, SHAPE_OBJECT(change, knob, knob) },
+	{ "before", NULL, SHAPE_TEXT(change, before), .unknown = SHAPE_NULL },
+	{ "after", NULL, SHAPE_TEXT(change, after), .unknown = SHAPE_BLANK },
+	{ "why", NULL, SHAPE_TEXT(change, why), .unknown = SHAPE_NULL },
+	{ "source", NULL, SHAPE_TEXT(change, source), .unknown = SHAPE_NULL },
+	{ "risk", NULL, SHAPE_CHOICE_BY(change, risk, risk_name, RISK_DANGER + 1) },
+	{ "effect", "When it takes effect.", SHAPE_CHOICE_BY(change, effect, effect_name, EFFECT_FIRMWARE + 1) },
+	{ "owners", "Who else sets it.", SHAPE_LIST(change, owners, n_owners, owner) },
+	{ "gate", "What is against it.", SHAPE_TEXT(change, gate), .unknown = SHAPE_NULL },
+	{ "refusal", "The gate's sentence.", SHAPE_TEXT_OF(change_refusal), .unknown = SHAPE_NULL },
+};
+static const struct shape change_shape = SHAPE(change, change);
+
+static const char *advice_id(const void *finding)
+{
+	const struct setting *s = ((const struct finding *)finding)->s;
+
+	return s ? s->id : NULL;
 }
 
-static json_t *owners_json(const struct change *c)
-{
-	json_t *list = json_array();
+#define OF_FINDING SHAPE_VIA(advice, finding, finding)
 
-	for (size_t i = 0; i < c->n_owners; i++) {
-		const struct owner *o = &c->owners[i];
+static const struct shape_row advice_rows[] = {
+	{ "id", NULL, SHAPE_TEXT_OF(advice_id), OF_FINDING },
+	{ "target", NULL, SHAPE_TEXT(finding, target), OF_FINDING, .unknown = SHAPE_BLANK },
+	{ "current", NULL, SHAPE_TEXT(finding, v.current), OF_FINDING, .unknown = SHAPE_NULL },
+	{ "wanted", NULL, SHAPE_TEXT(finding, v.wanted), OF_FINDING, .unknown = SHAPE_NULL },
+	{ "sentence", "What a person does.", SHAPE_TEXT(advice, sentence), .unknown = SHAPE_NULL },
+};
+static const struct shape advice_shape = SHAPE(advice, advice);
 
-		json_array_append_new(list, json_pack("{s:o, s:o, s:b, s:b, s:b}", "what",
-						      text(o->what), "value", json_text(o->value),
-						      "at_boot", (int)o->at_boot, "wins",
-						      (int)o->wins, "fights", (int)o->fights));
-	}
-	return list;
-}
+struct plan_answer {
+	const struct plan *plan;
+	size_t refused, by_effect[EFFECT_FIRMWARE + 1];
+};
 
-static json_t *plan_plan_change_json(const struct change *c)
-{
-	json_t *j = json_object();
+#define OF_PLAN SHAPE_VIA(plan_answer, plan, plan)
 
-	json_object_set_new(j, "id", json_string(c->s->id));
-	json_object_set_new(j, "title", json_string(c->s->title));
-	json_object_set_new(j, "target", text(c->target));
-	json_object_set_new(j, "knob",
-			    json_pack("{s:s, s:o, s:o}", "kind", knob_kind_name(c->knob.kind),
-				      "name", text(c->knob.name), "object", text(c->knob.object)));
-	json_object_set_new(j, "before", json_text(c->before));
-	json_object_set_new(j, "after", text(c->after));
-	json_object_set_new(j, "why", json_text(c->why));
-	json_object_set_new(j, "source", json_text(c->source));
-	json_object_set_new(j, "risk", json_string(risk_name(c->risk)));
-	json_object_set_new(j, "effect", json_string(effect_name(c->effect)));
-	json_object_set_new(j, "owners", owners_json(c));
-	json_object_set_new(j, "gate", json_text(c->gate));
-	json_object_set_new(j, "refusal", json_text(c->gate ? c->refusal : NULL));
-	return j;
-}
+static const struct shape_row plan_summary_rows[] = {
+	{ "now", NULL, SHAPE_COUNT(plan_answer, by_effect[EFFECT_NOW]) },
+	{ "driver_reload", NULL, SHAPE_COUNT(plan_answer, by_effect[EFFECT_DRIVER_RELOAD]) },
+	{ "reboot", NULL, SHAPE_COUNT(plan_answer, by_effect[EFFECT_REBOOT]) },
+	{ "firmware", NULL, SHAPE_COUNT(plan_answer, by_effect[EFFECT_FIRMWARE]) },
+	{ "refused", NULL, SHAPE_COUNT(plan_answer, refused) },
+	{ "by_hand", NULL, SHAPE_COUNT(plan, n_advice), OF_PLAN },
+};
+static const struct shape plan_summary_shape = SHAPE(plan_answer, plan_summary);
 
-static json_t *advice_json(const struct advice *a)
-{
-	const struct finding *f = a->finding;
+static const struct shape_row plan_rows[] = {
+	{ "profile", NULL, SHAPE_TEXT(plan, profile), OF_PLAN, .unknown = SHAPE_BLANK },
+	{ "summary", NULL, SHAPE_PART(plan_summary_shape) },
+	{ "changes", "In the order of writing.", SHAPE_LIST(plan, changes, n, change), OF_PLAN },
+	{ "advice", "Findings that no write of ours makes right.",
+	  SHAPE_LIST(plan, advice, n_advice, advice), OF_PLAN },
+};
+static const struct shape plan_shape = SHAPE(plan_answer, plan);
 
-	return json_pack("{s:s, s:o, s:o, s:o, s:o}", "id", f->s->id, "target", text(f->target),
-			 "current", json_text(f->v.current), "wanted", json_text(f->v.wanted),
-			 "sentence", json_text(a->sentence));
-}
+static const struct shape_row plan_host_rows[] = {
+	{ "nodename", NULL, SHAPE_TEXT(plan, nodename), .unknown = SHAPE_NULL },
+	{ "boot_id", NULL, SHAPE_TEXT(plan, boot_id), .unknown = SHAPE_NULL },
+};
+static const struct shape plan_host_shape = SHAPE(plan, plan_host);
 
-static json_t *summary_json(const struct plan *p)
-{
-	json_int_t by_effect[EFFECT_FIRMWARE + 1] = { 0 }, refused = 0;
+const struct result_shape plan_result = {
+	.name = "plan",
+	.title = "gputune plan",
+	.meaning = "What would be changed, and what only a person can change.",
+	.shape = &plan_shape,
+	.host = &plan_host_shape,
+	.exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+};
 
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->changes[i].gate)
-			refused++;
-		else
-			by_effect[p->changes[i].effect]++;
-	}
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "now", by_effect[EFFECT_NOW],
-			 "driver_reload", by_effect[EFFECT_DRIVER_RELOAD], "reboot",
-			 by_effect[EFFECT_REBOOT], "firmware", by_effect[EFFECT_FIRMWARE],
-			 "refused", refused, "by_hand", (json_int_t)p->n_advice);
-}
+/* clang-format on */
 
 json_t *plan_json(const struct plan *p, int exit_code)
 {
-	json_t *j = json_object(), *changes = json_array(), *advice = json_array();
+	struct plan_answer answer = { .plan = p };
+	char stamp[STAMP_SIZE];
+	json_t *j = json_object(), *host = json_object();
 
-	json_object_set_new(j, "schema", json_string("gputune.plan/1"));
-	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
-	json_object_set_new(j, "host",
-			    json_pack("{s:o, s:o}", "nodename", json_text(p->nodename), "boot_id",
-				      json_text(p->boot_id)));
-	json_object_set_new(j, "time", time_or_null(p->time_s));
-	json_object_set_new(j, "exit_code", json_integer(exit_code));
-	json_object_set_new(j, "profile", text(p->profile));
-	json_object_set_new(j, "summary", summary_json(p));
-	for (size_t i = 0; i < p->n; i++)
-		json_array_append_new(changes, plan_plan_change_json(&p->changes[i]));
-	json_object_set_new(j, "changes", changes);
-	for (size_t i = 0; i < p->n_advice; i++)
-		json_array_append_new(advice, advice_json(&p->advice[i]));
-	json_object_set_new(j, "advice", advice);
+	for (size_t i = 0; i < p->n; i++) {
+		answer.refused += p->changes[i].gate != NULL;
+		answer.by_effect[p->changes[i].effect] += p->changes[i].gate == NULL;
+	}
+	shape_json(host, &plan_host_shape, p);
+	json_put_text(j, "schema", "gputune.plan/1");
+	json_put_text(j, "tool_version", GPUTUNE_VERSION);
+	json_object_set_new(j, "host", host);
+	json_put_text(j, "time", stamp_format(p->time_s, stamp) ? NULL : stamp);
+	json_put_int(j, "exit_code", exit_code);
+	shape_json(j, &plan_shape, &answer);
 	return j;
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/shape.h"
 #include "look/settings/check.h"
 #include "look/settings/settings.h"
 #include "machine/knob/knob.h"
@@ -111,6 +112,9 @@ void plan_owners(struct arena *a, const struct machine *m, struct change *c);
 
 /* schema gputune.plan/1; the caller owns the reference. */
 json_t *plan_json(const struct plan *p, int exit_code);
+/* Of that, and of a knob in it, for the schemas. */
+extern const struct result_shape plan_result;
+extern const struct shape knob_shape;
 /*
  * Reads one. It is untrusted: each change must name a setting that exists, the knob must be one
  * that this setting has on a target of this machine, and the value must be valid. *e names the file

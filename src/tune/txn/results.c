@@ -4,16 +4,10 @@
 #include <string.h>
 
 #include "look/settings/findings.h"
+#include "tune/plan/plan.h"
 #include "tune/txn/results.h"
 
 /* clang-format off */
-
-static const struct shape_row knob_rows[] = {
-	{ "kind", NULL, SHAPE_CHOICE_BY(knob, kind, knob_kind_name, KNOB_KINDS) },
-	{ "name", NULL, SHAPE_TEXT(knob, name) },
-	{ "object", "What it is of, where the kind has such.", SHAPE_TEXT(knob, object), .unknown = SHAPE_BLANK },
-};
-static const struct shape knob_shape = SHAPE(knob, knob);
 
 /* What every row about a knob begins with. What the journal says of it may be unreadable. */
 #define IN_ROW .via = 0
