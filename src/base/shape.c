@@ -170,10 +170,6 @@ json_t *result_shape_json(const struct result_shape *r, const void *object, long
 
 	snprintf(name, sizeof(name), "gputune.%s/1", r->name);
 	j = json_head(name, now, exit_code);
-	if (r->list) {
-		json_object_del(j, "time");
-		json_object_del(j, "exit_code");
-	}
 	shape_json(j, r->shape, object);
 	return j;
 }
@@ -288,10 +284,6 @@ static void result_head_schema(const struct result_shape *r, json_t *properties,
 	for (int code = 0; code < 32; code++)
 		if (r->exit_codes & 1u << code)
 			json_array_append_new(codes, json_integer(code));
-	if (r->list) {
-		json_decref(codes);
-		return;
-	}
 	json_object_set_new(properties, "time", json_pack("{s:[s, s]}", "type", "string", "null"));
 	json_object_set_new(properties, "exit_code", json_pack("{s:o}", "enum", codes));
 	json_array_append_new(required, json_string("time"));

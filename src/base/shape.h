@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a result is made of: one row a figure, one table a struct. JSON out, its JSON Schema, JSON
- * in and the default list or table of a page (render/shape_page.h) all follow from these rows, so
- * that a new figure is one member and one row. Tables are const; everything here is pure.
+ * What a result is made of: one row a figure, one table a struct. JSON out, its JSON Schema, JSON in
+ * and the list of a struct on a page (render/shape_page.h) all follow from these rows, so that a new
+ * figure is one member and one row. Tables are const; everything here is pure.
  *
  *     static const struct shape_row train_memory_rows[] = {
  *         { "weights_bytes", "Gathered ones apart.", SHAPE_REAL(train_memory, weights),
@@ -99,7 +99,6 @@ struct result_shape {
 	const struct shape *shape;
 	const struct shape *host; /* the member "host" of its head; NULL: none */
 	unsigned exit_codes;	  /* a bit for each: 1 << code */
-	bool list; /* of what there is, at any time: its head has neither time nor exit code */
 };
 
 /* The shape of a struct by the rows NAME_rows. */

@@ -2,7 +2,6 @@
 /* gputune lint: what is wrong with what people wrote for NCCL, launchers and engines. */
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "front/session.h"
@@ -204,17 +203,19 @@ static int verb_lint_look(struct linting *w, struct host *h)
 
 static int verb_lint_print_answer(struct linting *w)
 {
-	struct lint_view v = { &w->lint, &w->on, w->files, w->n_files };
-	int code = EXIT_CLEAN;
+	struct lint_view v = {
+		.l = &w->lint, .on = &w->on, .looked_at = w->files, .n = w->n_files
+	};
+	int code;
 
 	lint_sort(&w->lint);
 	for (size_t i = 0; i < w->lint.n; i++)
-		if (w->lint.findings[i].level != LINT_NOTE)
-			code = EXIT_FINDINGS;
+		v.count[w->lint.findings[i].level]++;
+	code = v.count[LINT_NOTE] < w->lint.n ? EXIT_FINDINGS : EXIT_CLEAN;
 	if (w->r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(w->r))
-		return run_print_json(w->r, lint_json(&v, (long long)time(NULL), code), code);
+		return run_print_result(w->r, &lint_result, &v, code);
 	return run_print_doc(w->r, page_lint(&w->r->arena, &v), "gputune lint", code);
 }
 

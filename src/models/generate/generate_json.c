@@ -189,45 +189,62 @@ json_t *generate_json(const struct generate_view *v, long long now, int exit_cod
 	return j;
 }
 
-json_t *lint_json(const struct lint_view *v, long long now, int exit_code)
+/* What lint finds, a row a figure. Keys and meanings are API. */
+
+/* clang-format off */
+
+static const char *lint_machine(const void *object)
 {
-	json_t *j = json_head("gputune.lint/1", now, exit_code), *list = json_array();
-	json_t *files = json_array();
-	const struct lint *l = v->l;
-	size_t count[LINT_LEVELS] = { 0 };
+	const struct gen_node *n = ((const struct lint_on *)object)->node;
 
-	json_put_text(j, "nccl", v->on->nccl);
-	json_put_text(j, "nccl_from", v->on->nccl_from);
-	json_put_text(j, "machine", v->on->node ? v->on->node->from : NULL);
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(files, json_text(v->looked_at[i]));
-	json_object_set_new(j, "files", files);
-	json_put_int(j, "variables", (json_int_t)l->variables);
-	json_put_int(j, "commands", (json_int_t)l->commands);
-	json_put_int(j, "hosts", (json_int_t)l->hosts);
-	json_put_int(j, "configs", (json_int_t)l->configs);
-	for (size_t i = 0; i < l->n; i++) {
-		const struct lint_finding *f = &l->findings[i];
-		json_t *o = json_object();
-
-		count[f->level]++;
-		json_put_text(o, "level", lint_level_names[f->level]);
-		json_put_text(o, "code", f->code);
-		json_put_text(o, "file", f->file);
-		json_object_set_new(o, "line", f->line ? json_integer(f->line) : json_null());
-		json_put_text(o, "subject", f->subject);
-		json_put_text(o, "says", f->says);
-		json_put_text(o, "fix", f->fix);
-		json_put_text(o, "source", f->source);
-		json_array_append_new(list, o);
-	}
-	json_object_set_new(j, "findings", list);
-	json_object_set_new(j, "summary",
-			    json_pack("{s:I, s:I, s:I}", "errors", (json_int_t)count[LINT_ERROR],
-				      "warnings", (json_int_t)count[LINT_WARNING], "notes",
-				      (json_int_t)count[LINT_NOTE]));
-	return j;
+	return n ? n->from : NULL;
 }
+
+static const struct shape_row lint_finding_rows[] = {
+	{ "level", NULL, SHAPE_CHOICE(lint_finding, level, lint_level_names) },
+	{ "code", NULL, SHAPE_TEXT(lint_finding, code) },
+	{ "file", "\"command line\" for words.", SHAPE_TEXT(lint_finding, file) },
+	{ "line", NULL, SHAPE_COUNT(lint_finding, line), .unknown = SHAPE_ZERO },
+	{ "subject", "The variable, option or host.", SHAPE_TEXT(lint_finding, subject) },
+	{ "says", NULL, SHAPE_TEXT(lint_finding, says) },
+	{ "fix", NULL, SHAPE_TEXT(lint_finding, fix), .unknown = SHAPE_NULL },
+	{ "source", NULL, SHAPE_TEXT(lint_finding, source), .unknown = SHAPE_NULL },
+};
+static const struct shape lint_finding_shape = SHAPE(lint_finding, lint_finding);
+
+static const struct shape_row lint_summary_rows[] = {
+	{ "errors", NULL, SHAPE_COUNT(lint_view, count[LINT_ERROR]) },
+	{ "warnings", NULL, SHAPE_COUNT(lint_view, count[LINT_WARNING]) },
+	{ "notes", NULL, SHAPE_COUNT(lint_view, count[LINT_NOTE]) },
+};
+static const struct shape lint_summary_shape = SHAPE(lint_view, lint_summary);
+
+#define OF_LINT SHAPE_VIA(lint_view, l, lint)
+#define OF_GROUND SHAPE_VIA(lint_view, on, lint_on)
+
+static const struct shape_row lint_rows[] = {
+	{ "nccl", "Version.", SHAPE_TEXT(lint_on, nccl), OF_GROUND, .unknown = SHAPE_NULL },
+	{ "nccl_from", NULL, SHAPE_TEXT(lint_on, nccl_from), OF_GROUND, .unknown = SHAPE_NULL },
+	{ "machine", NULL, SHAPE_TEXT_OF(lint_machine), OF_GROUND, .unknown = SHAPE_NULL },
+	{ "files", "That were looked at.", SHAPE_TEXT_LIST(lint_view, looked_at, n) },
+	{ "variables", NULL, SHAPE_COUNT(lint, variables), OF_LINT },
+	{ "commands", NULL, SHAPE_COUNT(lint, commands), OF_LINT },
+	{ "hosts", NULL, SHAPE_COUNT(lint, hosts), OF_LINT },
+	{ "configs", "Files and commands of trainings.", SHAPE_COUNT(lint, configs), OF_LINT },
+	{ "findings", NULL, SHAPE_LIST(lint, findings, n, lint_finding), OF_LINT },
+	{ "summary", NULL, SHAPE_PART(lint_summary_shape) },
+};
+static const struct shape lint_shape = SHAPE(lint_view, lint);
+
+const struct result_shape lint_result = {
+	.name = "lint",
+	.title = "gputune lint",
+	.meaning = "What is wrong with variables and command lines that somebody wrote.",
+	.shape = &lint_shape,
+	.exit_codes = 1u << 0 | 1u << 1,
+};
+
+/* clang-format on */
 
 /* Files of a training as JSON: values with reasons, what was tried, changes. Keys are API. */
 

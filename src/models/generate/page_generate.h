@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/shape.h"
 #include "models/generate/lint.h"
 #include "models/generate/serve.h"
 #include "models/generate/train_edit.h"
@@ -51,11 +52,12 @@ struct lint_view {
 	const struct lint_on *on;
 	const char *const *looked_at; /* files, in order */
 	size_t n;
+	size_t count[LINT_LEVELS]; /* of findings */
 };
 
 struct doc *page_lint(struct arena *a, const struct lint_view *v);
-/* Schema gputune.lint/1. */
-json_t *lint_json(const struct lint_view *v, long long now, int exit_code);
+/* Of a struct lint_view. */
+extern const struct result_shape lint_result;
 
 /* The part of generate's page that is of trainings. */
 
