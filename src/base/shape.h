@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a result is made of: one row a figure, one table a struct. JSON out, its JSON Schema, JSON in
- * and the list of a struct on a page (render/shape_page.h) all follow from these rows, so that a new
- * figure is one member and one row. Tables are const; everything here is pure.
+ * What a result is made of: one row a figure, one table a struct. JSON out, its JSON Schema, JSON
+ * in and the list of a struct on a page (render/shape_page.h) all follow from these rows, so that a
+ * new figure is one member and one row. Tables are const; everything here is pure.
  *
  *     static const struct shape_row train_memory_rows[] = {
  *         { "weights_bytes", "Gathered ones apart.", SHAPE_REAL(train_memory, weights),
