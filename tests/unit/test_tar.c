@@ -5,8 +5,10 @@
 #include "tar_bytes.h"
 
 #include <stdbool.h>
+#include <zstd.h>
 
 #include "machine/host/host.h"
+#include "machine/host/libraries.h"
 #include "machine/host/sink.h"
 
 static void start(struct bytes *b)
@@ -405,6 +407,58 @@ static void test_bounded_read(void **state)
 }
 
 /* A FIFO is no tar, and waiting for a writer would be for ever. */
+/* The archive as zstd packs it, in one frame. */
+static void pack(struct bytes *b)
+{
+	size_t room = b->n + b->n / 128 + 1024;
+	char *packed = malloc(room);
+	ZSTD_CCtx *z = ZSTD_createCCtx();
+	ZSTD_inBuffer in = { b->s, b->n, 0 };
+	ZSTD_outBuffer out = { packed, room, 0 };
+
+	assert_non_null(packed);
+	assert_non_null(z);
+	assert_int_equal(ZSTD_compressStream2(z, &out, &in, ZSTD_e_end), 0);
+	ZSTD_freeCCtx(z);
+	free(b->s);
+	*b = (struct bytes){ .s = packed, .n = out.pos };
+}
+
+static void test_packed(void **state)
+{
+	struct bytes b;
+	struct host *h;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(library_open(LIBRARY_ZSTD, &e), 0);
+	start(&b);
+	file(&b, "root/proc/uptime", "12\n");
+	end(&b);
+	pack(&b);
+	h = accepted(&b);
+	reads(h, "/proc/uptime", "12");
+	host_close(h);
+
+	start(&b);
+	end(&b);
+	pack(&b);
+	b.n -= 5;
+	refused(&b, "it ends too early");
+
+	start(&b);
+	end(&b);
+	pack(&b);
+	memset((char *)b.s + 8, 0x5a, b.n - 8);
+	refused(&b, "not a sound zstd file");
+
+	/* Packs to some kilobytes. */
+	b = (struct bytes){ .s = calloc(1, 257 << 20), .n = 257 << 20 };
+	assert_non_null(b.s);
+	pack(&b);
+	refused(&b, "more than 256 MiB");
+}
+
 static void test_fifo(void **state)
 {
 	struct err e = { 0 };
@@ -429,7 +483,8 @@ int main(void)
 		cmocka_unit_test(test_headers),	     cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_pax),	     cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_members),	     cmocka_unit_test(test_implied_folders),
-		cmocka_unit_test(test_bounded_read), cmocka_unit_test(test_fifo),
+		cmocka_unit_test(test_bounded_read), cmocka_unit_test(test_packed),
+		cmocka_unit_test(test_fifo),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@
 #include "machine/host/asked.h"
 #include "machine/host/confine.h"
 #include "machine/host/libraries.h"
+#include "machine/host/store.h"
 #include "render/display_text.h"
 
 enum { SAID_MAX = 1 << 30 };
@@ -117,6 +118,8 @@ static void open_libraries(const struct run *r)
 	for (size_t i = 0; i < sizeof(of_readers) / sizeof(of_readers[0]); i++)
 		if (!reads_capture(r) || (html && of_readers[i] == LIBRARY_SODIUM))
 			library_open(of_readers[i], &unsaid);
+	if (reads_capture(r) && r->value[OPT_HOST] && store_is_packed(r->value[OPT_HOST]))
+		library_open(LIBRARY_ZSTD, &unsaid);
 }
 
 static unsigned verb_fenced_needs_of(const struct run *r)

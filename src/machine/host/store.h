@@ -30,6 +30,9 @@ struct store {
 /* NULL and *e when it cannot be opened or is not valid. */
 struct store *store_open_folder(const char *path, struct err *e);
 struct store *store_open_tar(const char *path, struct err *e);
+/* Whether a file begins as one that zstd has packed; false when it cannot be read. Such a tar is
+ * unpacked into memory, at most 256 MiB, by libzstd: behind a fence it has to be open before. */
+bool store_is_packed(const char *path);
 
 /*
  * A store that takes writes over one that does not: what was written lies in a folder of its own

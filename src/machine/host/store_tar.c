@@ -15,6 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "machine/host/libraries.h"
 #include "machine/host/store.h"
 #include "base/text.h"
 #include "machine/host/host.h"
@@ -39,6 +43,8 @@ enum {
 	EXTENSION_MAX = 65536,
 	NAMES_MAX = 28 << 20,
 	WINDOW = 1 << 17,
+	PLAIN_FIRST = 1 << 22, /* bytes of a packed archive, unpacked */
+	PLAIN_MAX = 1 << 28,
 	FIRST_NODES = 1 << 10
 };
 
@@ -70,22 +76,6 @@ struct window {
 	char bytes[WINDOW];
 };
 
-static int pread_all(int fd, char *buf, size_t n, long long at)
-{
-	size_t done = 0;
-
-	while (done < n) {
-		ssize_t k = pread(fd, buf + done, n - done, (off_t)(at + (long long)done));
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return k ? -errno : -ENODATA;
-		done += (size_t)k;
-	}
-	return 0;
-}
-
 /* A field that need not end in NUL. */
 static void field_text(char *out, const char *field, size_t size)
 {
@@ -93,6 +83,20 @@ static void field_text(char *out, const char *field, size_t size)
 
 	memcpy(out, field, n);
 	out[n] = '\0';
+}
+
+/* Whether a file begins as zstd's do. */
+bool store_is_packed(const char *path)
+{
+	static const char magic[4] = "\x28\xb5\x2f\xfd";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char begin[sizeof(magic)];
+	bool is = fd >= 0 && pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
+		  memcmp(begin, magic, sizeof(magic)) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
 }
 
 /* Reading one tar header: numbers, check sum, and names that stay inside. */
@@ -237,6 +241,8 @@ struct tar {
 	struct store store;
 	int fd;
 	char *path;
+	char *plain; /* of an archive that was packed; NULL: it is read from fd */
+	long long size;
 	struct node *nodes;
 	uint32_t n_nodes, nodes_cap;
 	struct text texts; /* names and link targets, each once */
@@ -253,6 +259,92 @@ static int wrong(struct tar *t, long long at, const char *what, const char *name
 {
 	return err_set(t->e, -EBADMSG, "%s: not a sound tar: %s%s%s at byte %lld", t->path, what,
 		       *name ? " " : "", name, at);
+}
+
+static int read_at(const struct tar *t, char *buf, size_t n, long long at)
+{
+	size_t done = 0;
+
+	if (at > t->size || (long long)n > t->size - at)
+		return -ENODATA;
+	if (t->plain) {
+		memcpy(buf, t->plain + at, n);
+		return 0;
+	}
+	while (done < n) {
+		ssize_t k = pread(t->fd, buf + done, n - done, (off_t)(at + (long long)done));
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return k ? -errno : -ENODATA;
+		done += (size_t)k;
+	}
+	return 0;
+}
+
+/* What one piece of a packed archive becomes; *room grows with it. 0, or what zstd says. */
+static size_t unpack_piece(struct tar *t, ZSTD_DCtx *z, ZSTD_inBuffer *in, size_t *room)
+{
+	size_t left = 0;
+
+	while (in->pos < in->size && !ZSTD_isError(left)) {
+		ZSTD_outBuffer out;
+
+		if ((size_t)t->size == *room) {
+			*room = *room ? *room * 2 : PLAIN_FIRST;
+			if (*room > PLAIN_MAX)
+				return (size_t)-ZSTD_error_dstSize_tooSmall;
+			t->plain = realloc(t->plain, *room);
+			if (!t->plain)
+				out_of_memory(*room);
+		}
+		out = (ZSTD_outBuffer){ t->plain, *room, (size_t)t->size };
+		left = ZSTD_decompressStream(z, &out, in);
+		t->size = (long long)out.pos;
+	}
+	return left;
+}
+
+/* An archive that zstd has packed, unpacked into memory; any other stays as it is. */
+static int unpack(struct tar *t, long long packed)
+{
+	char piece[1 << 15];
+	size_t left = 1, room = 0;
+	ZSTD_DCtx *z;
+	int r;
+
+	t->size = packed;
+	if (!store_is_packed(t->path))
+		return 0;
+	r = library_open(LIBRARY_ZSTD, t->e);
+	if (r)
+		return r;
+	z = ZSTD_createDCtx();
+	if (!z)
+		out_of_memory(0);
+	t->size = 0;
+	for (long long at = 0; at < packed && !ZSTD_isError(left); at += (long long)sizeof(piece)) {
+		size_t n = sizeof(piece);
+		ZSTD_inBuffer in;
+
+		if (packed - at < (long long)n)
+			n = (size_t)(packed - at);
+		in = (ZSTD_inBuffer){ piece, n, 0 };
+
+		if (pread(t->fd, piece, n, (off_t)at) != (ssize_t)n) {
+			ZSTD_freeDCtx(z);
+			return err_set(t->e, -EIO, "%s cannot be read", t->path);
+		}
+		left = unpack_piece(t, z, &in, &room);
+	}
+	ZSTD_freeDCtx(z);
+	if (!left)
+		return 0;
+	if (room > PLAIN_MAX)
+		return err_set(t->e, -EFBIG, "%s: more than 256 MiB unpacked", t->path);
+	return err_set(t->e, -EBADMSG, "%s: not a sound zstd file: %s", t->path,
+		       ZSTD_isError(left) ? ZSTD_getErrorName(left) : "it ends too early");
 }
 
 /* FNV-1a. */
@@ -489,7 +581,7 @@ static int extension(struct tar *t, char type, long long at, long long size)
 	text = calloc(1, (size_t)size + 1);
 	if (!text)
 		out_of_memory(0);
-	r = pread_all(t->fd, text, (size_t)size, at + TAR_RECORD);
+	r = read_at(t, text, (size_t)size, at + TAR_RECORD);
 	if (r == 0)
 		r = tar_extension_read(&t->extension, type, text, (size_t)size, &why);
 	free(text);
@@ -533,7 +625,7 @@ static const struct tar_header *header_at(struct tar *t, struct window *w, long 
 	if (at < w->at || at + TAR_RECORD > w->at + (long long)w->len) {
 		w->at = at;
 		w->len = end - at < WINDOW ? (size_t)(end - at) : WINDOW;
-		if (pread_all(t->fd, w->bytes, w->len, at))
+		if (read_at(t, w->bytes, w->len, at))
 			return NULL;
 	}
 	return (const struct tar_header *)(w->bytes + (at - w->at));
@@ -578,7 +670,7 @@ static int tar_read(struct store *s, const char *path, char *buf, size_t cap, si
 	if (n->kind != HOST_FILE)
 		return n->kind == HOST_LINK ? -ELOOP : -EISDIR;
 	want = n->size > cap ? cap : n->size;
-	r = pread_all(t->fd, buf, want, ((long long)n->at + 1) * TAR_RECORD);
+	r = read_at(t, buf, want, ((long long)n->at + 1) * TAR_RECORD);
 	if (r == 0)
 		*len = n->size > cap ? cap + 1 : want;
 	return r;
@@ -636,6 +728,7 @@ static void tar_close(struct store *s)
 	struct tar *t = (struct tar *)s;
 
 	close(t->fd);
+	free(t->plain);
 	free(t->nodes);
 	free(t->by_name.slots);
 	free(t->by_text.slots);
@@ -677,7 +770,7 @@ struct store *store_open_tar(const char *path, struct err *e)
 		err_set(e, -EINVAL, "%s is neither a folder nor a tar", path);
 	else if (st.st_size / TAR_RECORD > UINT32_MAX)
 		err_set(e, -EFBIG, "%s is larger than any capture", path);
-	else if (index_all(t, st.st_size) == 0)
+	else if (unpack(t, st.st_size) == 0 && index_all(t, t->size) == 0)
 		return &t->store;
 	tar_close(&t->store);
 	return NULL;
