@@ -86,13 +86,19 @@ static void field_text(char *out, const char *field, size_t size)
 }
 
 /* Whether a file begins as zstd's do. */
-bool store_is_packed(const char *path)
+static bool fd_is_packed(int fd)
 {
 	static const char magic[4] = "\x28\xb5\x2f\xfd";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char begin[sizeof(magic)];
-	bool is = fd >= 0 && pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
-		  memcmp(begin, magic, sizeof(magic)) == 0;
+
+	return pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
+	       memcmp(begin, magic, sizeof(magic)) == 0;
+}
+
+bool store_is_packed(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is = fd >= 0 && fd_is_packed(fd);
 
 	if (fd >= 0)
 		close(fd);
@@ -315,7 +321,7 @@ static int unpack(struct tar *t, long long packed)
 	int r;
 
 	t->size = packed;
-	if (!store_is_packed(t->path))
+	if (!fd_is_packed(t->fd))
 		return 0;
 	r = library_open(LIBRARY_ZSTD, t->e);
 	if (r)
