@@ -2,6 +2,7 @@
 /* The list alone; a result's rows stand beside its domain. */
 #include "front/result_shapes.h"
 
+#include "look/monitor/contrast.h"
 #include "models/generate/page_generate.h"
 #include "models/inference/page_advise.h"
 #include "models/inference/page_predict.h"
@@ -14,6 +15,7 @@
 const struct result_shape *const result_shapes[] = {
 	&advise_result,
 	&apply_result,
+	&contrast_result,
 	&history_result,
 	&lint_result,
 	&plan_result,

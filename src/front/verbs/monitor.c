@@ -581,7 +581,7 @@ bool compare_are_recordings(struct run *r, int *code)
 	if (r->value[OPT_QUIET])
 		return true;
 	if (run_wants_json(r))
-		run_print_json(r, contrast_json(&v, (long long)time(NULL), *code), *code);
+		run_print_result(r, &contrast_result, &v, *code);
 	else
 		*code = run_print_doc(r, page_contrast(&r->arena, &v), "gputune compare", *code);
 	return true;

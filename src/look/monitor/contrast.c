@@ -20,13 +20,6 @@ struct filling {
 	size_t row, cap;
 };
 
-const char *contrast_verdict_name(enum contrast_verdict v)
-{
-	static const char *const names[] = { "higher", "lower", "no-difference", "not-comparable" };
-
-	return names[v];
-}
-
 /* --- series ----------------------------------------------------------------------------------- */
 
 static bool contrast_count_row(void *ctx, int64_t ms, const double *values)
@@ -124,7 +117,6 @@ static void contrast_judge(struct arena *a, struct contrast_row *r, double level
 	const struct contrast_figures *x = &r->a, *y = &r->b;
 	double vx, vy, df, t, se, least;
 
-	r->difference = y->mean - x->mean;
 	if (x->effective < EFFECTIVE_LEAST || y->effective < EFFECTIVE_LEAST) {
 		const struct contrast_figures *few = x->effective < y->effective ? x : y;
 
@@ -135,6 +127,7 @@ static void contrast_judge(struct arena *a, struct contrast_row *r, double level
 						      few->n, few->effective);
 		return;
 	}
+	r->difference = y->mean - x->mean;
 	vx = x->deviation * x->deviation / x->effective;
 	vy = y->deviation * y->deviation / y->effective;
 	se = sqrt(vx + vy);
@@ -170,6 +163,8 @@ static void contrast_add_row(struct arena *a, struct contrast *v, const struct c
 		.target = c->target,
 		.a = i < 0 ? none : contrast_figures_of(a, v->a.series[i], v->a.n[i]),
 		.b = k < 0 ? none : contrast_figures_of(a, v->b.series[k], v->b.n[k]),
+		.difference = NAN,
+		.interval = { NAN, NAN },
 		.verdict = CONTRAST_CANNOT,
 	};
 	/* Neither was told: nothing to say. */

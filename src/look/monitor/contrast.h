@@ -7,8 +7,7 @@
 #ifndef MONITOR_CONTRAST_H
 #define MONITOR_CONTRAST_H
 
-#include <jansson.h>
-
+#include "base/shape.h"
 #include "base/stat.h"
 #include "look/monitor/recording.h"
 #include "render/doc.h"
@@ -31,8 +30,8 @@ struct contrast_row {
 	const struct column_type *type;
 	const char *target;
 	struct contrast_figures a, b;
-	double difference;	       /* of the means, b - a */
-	struct stat_interval interval; /* of it; only where the verdict is not CONTRAST_CANNOT */
+	double difference;	       /* of the means, b - a; NAN: CONTRAST_CANNOT */
+	struct stat_interval interval; /* of it */
 	enum contrast_verdict verdict;
 	const char *reason; /* of CONTRAST_CANNOT */
 };
@@ -58,13 +57,12 @@ struct contrast {
 /* Reads both; everything lives in the arena. 0, or -errno and *e. */
 int contrast_read(struct arena *a, const char *path_a, const char *path_b, struct contrast *out,
 		  struct err *e);
-const char *contrast_verdict_name(enum contrast_verdict v);
 
-/* Two recordings against each other (look/monitor/contrast.h): a page, and JSON. */
+/* Two recordings against each other (look/monitor/contrast.h): a page, and a result. */
 
 /* A table for each kind of thing; what stood still at one value on both sides is only counted. */
 struct doc *page_contrast(struct arena *a, const struct contrast *v);
-/* schemas/compare-recordings.json; all rows, figures in the units of the recordings. */
-json_t *contrast_json(const struct contrast *v, long long time_s, int exit_code);
+/* Of a struct contrast. */
+extern const struct result_shape contrast_result;
 
 #endif

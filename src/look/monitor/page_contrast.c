@@ -5,9 +5,8 @@
 
 #include "look/monitor/contrast.h"
 #include "base/text.h"
+#include "base/shape.h"
 #include "render/figure.h"
-#include "base/clock.h"
-#include "base/json.h"
 
 struct scale_of {
 	double factor;
@@ -197,64 +196,96 @@ struct doc *page_contrast(struct arena *a, const struct contrast *v)
 	return d;
 }
 
-/* gputune.compare-recordings/1. */
+/* --- as a result ------------------------------------------------------------------------------ */
 
-static json_t *contrast_page_figures_json(const struct contrast_figures *f)
+/* clang-format off */
+
+static const char *const contrast_verdict_names[] = {
+	[CONTRAST_HIGHER] = "higher", [CONTRAST_LOWER] = "lower", [CONTRAST_SAME] = "no-difference",
+	[CONTRAST_CANNOT] = "not-comparable",
+};
+static const char *const contrast_is_names[] = { [COLUMN_GAUGE] = "gauge", [COLUMN_TOTAL] = "rate" };
+
+static const struct shape_row contrast_figures_rows[] = {
+	{ "samples", NULL, SHAPE_COUNT(contrast_figures, n) },
+	{ "mean", NULL, SHAPE_REAL(contrast_figures, mean) },
+	{ "deviation", "Standard deviation.", SHAPE_REAL(contrast_figures, deviation) },
+	{ "p5", NULL, SHAPE_REAL(contrast_figures, p5) },
+	{ "median", NULL, SHAPE_REAL(contrast_figures, median) },
+	{ "p95", NULL, SHAPE_REAL(contrast_figures, p95) },
+	{ "effective_samples", "How many independent samples these are worth.",
+	  SHAPE_REAL(contrast_figures, effective) },
+};
+static const struct shape contrast_figures_shape = SHAPE(contrast_figures, contrast_figures);
+
+#define OF_TYPE SHAPE_VIA(contrast_row, type, column_type)
+
+static const struct shape_row contrast_row_rows[] = {
+	{ "quantity", NULL, SHAPE_TEXT(column_type, name), OF_TYPE },
+	{ "target", NULL, SHAPE_TEXT(contrast_row, target) },
+	{ "unit", NULL, SHAPE_TEXT(column_type, unit), OF_TYPE },
+	{ "is", NULL, SHAPE_CHOICE(column_type, kind, contrast_is_names), OF_TYPE },
+	{ "a", "null: this side does not tell it.",
+	  SHAPE_OBJECT(contrast_row, a, contrast_figures), .unknown = SHAPE_ZERO },
+	{ "b", NULL, SHAPE_OBJECT(contrast_row, b, contrast_figures), .unknown = SHAPE_ZERO },
+	{ "difference", "Of the means, b - a.", SHAPE_REAL(contrast_row, difference), .unknown = SHAPE_NULL },
+	{ "low", NULL, SHAPE_REAL(contrast_row, interval.low), .unknown = SHAPE_NULL },
+	{ "high", NULL, SHAPE_REAL(contrast_row, interval.high), .unknown = SHAPE_NULL },
+	{ "verdict", NULL, SHAPE_CHOICE(contrast_row, verdict, contrast_verdict_names) },
+	{ "reason", "Of not-comparable.", SHAPE_TEXT(contrast_row, reason), .unknown = SHAPE_NULL },
+};
+static const struct shape contrast_row_shape = SHAPE(contrast_row, contrast_row);
+
+static double contrast_seconds(const void *object)
 {
-	if (!f->n)
-		return json_null();
-	return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "samples", (json_int_t)f->n, "mean",
-			 json_figure(f->mean), "deviation", json_figure(f->deviation), "p5",
-			 json_figure(f->p5), "median", json_figure(f->median), "p95",
-			 json_figure(f->p95), "effective_samples", json_figure(f->effective));
+	return 1e-3 * (double)((const struct contrast_side *)object)->rec.ms;
 }
 
-static json_t *contrast_page_row_json(const struct contrast_row *r)
-{
-	bool told = r->verdict != CONTRAST_CANNOT;
+static const struct shape_row contrast_side_rows[] = {
+	{ "file", NULL, SHAPE_TEXT(contrast_side, path) },
+	{ "seconds", "Of the last row.", SHAPE_REAL_OF(contrast_seconds) },
+	{ "rows", NULL, SHAPE_COUNT(contrast_side, rec.end.rows) },
+	{ "interval_ms", NULL, SHAPE_COUNT(contrast_side, rec.interval_ms) },
+	{ "whole", "false: its end is missing.", SHAPE_FLAG(contrast_side, rec.end.whole) },
+	{ "exit_code", "Of the job; null: none, or its end is missing.",
+	  SHAPE_COUNT(contrast_side, rec.end.status), .unknown = SHAPE_NEGATIVE },
+	{ "command_cpu_s", "CPU seconds of the job and all it waited for.",
+	  SHAPE_REAL(contrast_side, rec.end.command_cpu_s), .unknown = SHAPE_NEGATIVE },
+	{ "machine", NULL, SHAPE_TEXT(contrast_side, rec.mon.machine.name) },
+};
+static const struct shape contrast_side_shape = SHAPE(contrast_side, contrast_side);
 
-	return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "quantity",
-			 json_text(r->type->name), "target", json_text(r->target), "unit",
-			 json_text(r->type->unit), "is",
-			 r->type->kind == COLUMN_TOTAL ? "rate" : "gauge", "a",
-			 contrast_page_figures_json(&r->a), "b", contrast_page_figures_json(&r->b),
-			 "difference", told ? json_figure(r->difference) : json_null(), "low",
-			 told ? json_figure(r->interval.low) : json_null(), "high",
-			 told ? json_figure(r->interval.high) : json_null(), "verdict",
-			 contrast_verdict_name(r->verdict), "reason", json_text(r->reason));
+static const struct shape_row contrast_summary_rows[] = {
+	{ "higher", NULL, SHAPE_COUNT(contrast, count[CONTRAST_HIGHER]) },
+	{ "lower", NULL, SHAPE_COUNT(contrast, count[CONTRAST_LOWER]) },
+	{ "no_difference", NULL, SHAPE_COUNT(contrast, count[CONTRAST_SAME]) },
+	{ "not_comparable", NULL, SHAPE_COUNT(contrast, count[CONTRAST_CANNOT]) },
+};
+static const struct shape contrast_summary_shape = SHAPE(contrast, contrast_summary);
+
+static double contrast_threshold(const void *object)
+{
+	(void)object;
+	return CONTRAST_THRESHOLD;
 }
 
-static json_t *contrast_page_side_json(const struct contrast_side *s)
-{
-	const struct recording_end *end = &s->rec.end;
+static const struct shape_row contrast_rows[] = {
+	{ "a", NULL, SHAPE_OBJECT(contrast, a, contrast_side) },
+	{ "b", NULL, SHAPE_OBJECT(contrast, b, contrast_side) },
+	{ "level", "Of each interval: all rows together are wrong with probability 0.05 at most.",
+	  SHAPE_REAL(contrast, level) },
+	{ "threshold", "Relative to the larger mean: below it a difference is called none.",
+	  SHAPE_REAL_OF(contrast_threshold) },
+	{ "summary", NULL, SHAPE_PART(contrast_summary_shape) },
+	{ "differs", "What else is not the same.", SHAPE_TEXT_LIST(contrast, differs, n_differs) },
+	{ "rows", NULL, SHAPE_LIST(contrast, rows, n, contrast_row) },
+};
+static const struct shape contrast_shape = SHAPE(contrast, contrast);
 
-	return json_pack("{s:o, s:f, s:I, s:i, s:b, s:o, s:o, s:o}", "file", json_text(s->path),
-			 "seconds", 1e-3 * (double)s->rec.ms, "rows", (json_int_t)end->rows,
-			 "interval_ms", s->rec.interval_ms, "whole", end->whole, "exit_code",
-			 end->status >= 0 ? json_integer(end->status) : json_null(),
-			 "command_cpu_s",
-			 end->command_cpu_s >= 0 ? json_figure(end->command_cpu_s) : json_null(),
-			 "machine", json_text(s->rec.mon.machine.name));
-}
-
-json_t *contrast_json(const struct contrast *v, long long time_s, int exit_code)
-{
-	json_t *rows = json_array(), *differs = json_array();
-	char when[STAMP_SIZE];
-
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(rows, contrast_page_row_json(&v->rows[i]));
-	for (size_t i = 0; i < v->n_differs; i++)
-		json_array_append_new(differs, json_text(v->differs[i]));
-	if (stamp_format(time_s, when))
-		when[0] = '\0';
-	return json_pack(
-		"{s:s, s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:{s:I, s:I, s:I, s:I}, s:o, s:o}",
-		"schema", "gputune.compare-recordings/1", "tool_version", GPUTUNE_VERSION, "time",
-		when, "exit_code", exit_code, "a", contrast_page_side_json(&v->a), "b",
-		contrast_page_side_json(&v->b), "level", v->level, "threshold", CONTRAST_THRESHOLD,
-		"summary", "higher", (json_int_t)v->count[CONTRAST_HIGHER], "lower",
-		(json_int_t)v->count[CONTRAST_LOWER], "no_difference",
-		(json_int_t)v->count[CONTRAST_SAME], "not_comparable",
-		(json_int_t)v->count[CONTRAST_CANNOT], "differs", differs, "rows", rows);
-}
+const struct result_shape contrast_result = {
+	.name = "compare-recordings",
+	.title = "gputune compare of two recordings",
+	.meaning = "Every quantity that both have, in the units of the recordings; of totals the rate a second.",
+	.shape = &contrast_shape,
+	.exit_codes = 1u << 0 | 1u << 5,
+};
