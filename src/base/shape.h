@@ -213,7 +213,7 @@ json_t *result_shape_schema(const struct result_shape *r);
 /*
  * The reverse, of what somebody else wrote: *object, of s->size bytes, is filled, with what it
  * points to in the arena. Keys that no row has are passed over: later versions add some. -EINVAL: a
- * sentence that begins with the row, "time.step_s.value: not a number"; *object is then undefined.
+ * sentence that begins with the row, "step.step_s.value: not a number"; *object is then undefined.
  */
 int shape_read(struct arena *a, const struct shape *s, const json_t *j, void *object,
 	       struct err *e);

@@ -35,7 +35,7 @@ def near(a, b, part=1e-6):
 
 
 def laws(argv, j, code):
-    t, m, q = j["time"], j["memory"], j["asked"]
+    t, m, q = j["step"], j["memory"], j["asked"]
     total = sum(t[k] for k in ("forward_s", "backward_s", "recompute_s", "launch_s", "optimizer_s", "exposed_s", "contention_s", "bubble_s", "loader_s", "waiting_s"))
     expect(f"parts of a step of {argv}", near(total, t["step_s"]["value"]), (total, t))
     expect(f"what is called exposed is that of the collectives, of {argv}", near(t["exposed_s"], sum(c["exposed_s"] for c in j["communication"])), (t, j["communication"]))
@@ -54,7 +54,7 @@ def laws(argv, j, code):
 
 
 def step(j):
-    return j["time"]["step_s"]["value"]
+    return j["step"]["step_s"]["value"]
 
 
 def memory(j):
@@ -116,7 +116,7 @@ def check_activations():
     by = {c: ask(*BASE, "--parallel", "fsdp", "--micro-batch", "1", "--checkpointing", c) for c in ("none", "selective", "full")}
     expect("recomputing saves memory", memory(by["none"]) > memory(by["selective"]) > memory(by["full"]))
     expect("and costs time", step(by["none"]) < step(by["selective"]) < step(by["full"]))
-    expect("what is recomputed is a forward pass", 0.8 < by["full"]["time"]["recompute_s"] / by["full"]["time"]["forward_s"] <= 1, by["full"]["time"])
+    expect("what is recomputed is a forward pass", 0.8 < by["full"]["step"]["recompute_s"] / by["full"]["step"]["forward_s"] <= 1, by["full"]["step"])
     for more in ((), ("--compile",), ("--parallel", "zero-1")):
         j = ask(*BASE, "--checkpointing", "full", "--micro-batch", "1", "--largest", *more)
         most = j["largest"]["micro_batch"]
@@ -143,18 +143,18 @@ def check_verdict():
 
 def check_stages():
     plain = ask(*BASE[:4], "--global-batch", "64", "--sequence", "4096", "--pp", "4", "--micro-batch", "1", "--checkpointing", "full", "--network", "1000")
-    t, q = plain["time"], plain["asked"]
+    t, q = plain["step"], plain["asked"]
     work = t["forward_s"] + t["backward_s"] + t["recompute_s"] + t["launch_s"]
     sends = sum(c["exposed_s"] for c in plain["communication"] if c["purpose"] == "stages")
     expect("bubble of 1F1B", near(t["bubble_s"], (work + sends) * 3 / q["accumulation"], 1e-6), (t, q))
     half = ask(*BASE[:4], "--global-batch", "64", "--sequence", "4096", "--pp", "4", "--interleave", "2", "--micro-batch", "1", "--checkpointing", "full")
-    expect("interleaving halves the bubble", 0.4 < half["time"]["bubble_s"] / t["bubble_s"] < 0.6, (half["time"], t))
+    expect("interleaving halves the bubble", 0.4 < half["step"]["bubble_s"] / t["bubble_s"] < 0.6, (half["step"], t))
     expert = ask("--model", "qwen3-30b-a3b", "--on", "hgx-h100", "--ep", "8", "--global-batch", "64", "--sequence", "4096", "--micro-batch", "1", "--checkpointing", "full")
     expect("experts exchange", any(c["collective"] == "all-to-all" for c in expert["communication"]), expert["communication"])
     both = ask("--model", "llama-3-8b", "--on", "hgx-h100", "--tp", "2", "--cp", "2", "--global-batch", "8", "--sequence", "8192", "--micro-batch", "1", "--checkpointing", "full")
     expect("tensor and context parallel", {"tensor parallel", "sequence (context) parallel"} <= {c["purpose"] for c in both["communication"]}, both["communication"])
     wait = ask("--model", "llama-3-8b", "--on", "hgx-h100", "--micro-batch", "1", "--accumulation", "1", "--checkpointing", "full", "--loader", "20s")
-    expect("a slow loader is the limit", wait["limit"] == "loader" and wait["time"]["loader_s"] > 15, wait["time"])
+    expect("a slow loader is the limit", wait["limit"] == "loader" and wait["step"]["loader_s"] > 15, wait["step"])
 
 
 def check_what_if():
@@ -236,7 +236,7 @@ def check_hosts():
     # ms a step: scripts/training-proof on hosts of two, four and eight GPUs
     for parallel, gpus, micro, times in (("ddp", 1, 2, (30.0, 39.4)), ("ddp", 2, 2, (33.3,)), ("ddp", 4, 2, (58,)), ("ddp", 8, 2, (67.6,)),
                                          ("fsdp", 2, 2, (74.4,)), ("fsdp", 8, 2, (115.3,)), ("fsdp", 8, 8, (117.7,))):
-        t = asked(parallel, gpus, micro)["time"]
+        t = asked(parallel, gpus, micro)["step"]
         expect(f"{parallel} x{gpus}, micro-batch {micro}: the CPU is in the interval", all(t["step_s"]["low"] <= 1e-3 * v <= t["step_s"]["high"] for v in times), (times, t["step_s"]))
     small, large = asked("ddp", 8, 2), asked("ddp", 8, 32)
     expect("it is said where it counts, and only there", "CPU" in small["interval_of"] and "CPU" not in large["interval_of"], (small["interval_of"], large["interval_of"]))
@@ -302,7 +302,7 @@ def check_eager():
     ddp, fsdp, fused = (ask(*small, "--parallel", way, *more) for way, more in (("ddp", ()), ("fsdp", ()), ("ddp", ("--compile",))))
     expect("launches limit a small model", ddp["limit"] == fsdp["limit"] == "launch" and step(fsdp) > 1.5 * step(ddp) > 1.5 * step(fused), (step(ddp), step(fsdp), step(fused)))
     large = ask("--model", "llama-3-8b", "--on", "hgx-h100", "--parallel", "fsdp", "--micro-batch", "1", "--accumulation", "1", "--sequence", "8192")
-    expect("and no large one", large["time"]["launch_s"] == 0, large["time"])
+    expect("and no large one", large["step"]["launch_s"] == 0, large["step"])
 
 
 SOURCE = ("--model", "12:768:12:12:3072:2:50257", "--precision", "fp32", "--attention", "eager", "--parallel", "ddp", "--micro-batch", "8", "--accumulation", "1",
@@ -473,7 +473,7 @@ def check_words():
     j = ask("--model", "llama-3-8b", "--on", "hgx-h100")
     lines = {l.split(":")[0]: l for l in j["explain"]}
     *parts, forward = numbers(lines["forward"].split(":", 1)[1])
-    expect("the printed parts are the forward pass", near(sum(parts), forward, 2e-3) and near(1e3 * j["time"]["forward_s"], forward, 2e-3), lines["forward"])
+    expect("the printed parts are the forward pass", near(sum(parts), forward, 2e-3) and near(1e3 * j["step"]["forward_s"], forward, 2e-3), lines["forward"])
     k, linear, head, flash, attention, twice, small, again, loss, casts, backward = numbers(lines["backward"].split(":", 1)[1])
     expect("and the backward pass", near(k * (linear + head) + flash * attention + twice * small + again * loss + casts, backward, 2e-3), lines["backward"])
     expect("contention has a line", "contention" in lines and "exposed 0 " in lines["a step"], j["explain"])

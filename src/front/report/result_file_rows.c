@@ -300,7 +300,7 @@ static const struct result_file_field train_pairs[] = {
 	{ "asked.precision", "Precision", GIVEN_CODE, NULL },
 	{ "asked.micro_batch", "Micro-batch", GIVEN_NUMBER, NULL },
 	{ "asked.global_batch", "Global batch", GIVEN_NUMBER, NULL },
-	{ "time.step_s", "A step", GIVEN_INTERVAL, "s" },
+	{ "step.step_s", "A step", GIVEN_INTERVAL, "s" },
 	{ "tokens_per_s", "Throughput", GIVEN_INTERVAL, "tokens/s" },
 	{ "tokens_per_s_per_gpu", "of one GPU", GIVEN_INTERVAL, "tokens/s" },
 	{ "mfu_ratio.value", "MFU", GIVEN_SHARE, NULL },

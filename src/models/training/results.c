@@ -171,7 +171,7 @@ static const struct shape_row train_page_rows[] = {
 	{ "limit_reason", NULL, SHAPE_TEXT(train_page, answer.limit_why) },
 	{ "interval_of", "How many measurements the intervals are of.", SHAPE_TEXT(train_page, answer.interval_of) },
 	{ "memory", "Of the fullest GPU.", SHAPE_OBJECT(train_page, answer.memory, train_memory) },
-	{ "time", "Of one step; the parts without communication_s add up to step_s.",
+	{ "step", "The parts without communication_s add up to step_s.",
 	  SHAPE_OBJECT(train_page, answer.time, train_time) },
 	{ "communication", NULL, SHAPE_ARRAY(train_page, answer.comms, answer.n_comms, train_comm) },
 	{ "largest", NULL, SHAPE_PART(train_largest_shape), SHAPE_WHEN(train_page, asked_largest) },
