@@ -28,6 +28,18 @@ size_t shape_items(const struct shape_row *r, const void *object)
 	return *(const size_t *)(shape_base(r, object) + r->n_offset);
 }
 
+const char *shape_key(const struct shape_row *r, const void *object, char room[SHAPE_KEY_SIZE])
+{
+	const char *end =
+		r->suffix ? *(const char *const *)((const char *)object + r->suffix - 1) : NULL;
+
+	if (!r->suffix)
+		return r->key;
+	if (end)
+		snprintf(room, SHAPE_KEY_SIZE, "%s_%s", r->key, end);
+	return end ? room : NULL;
+}
+
 static long long shape_count(const struct shape_row *r, const void *object)
 {
 	const void *p = shape_at(r, object);
@@ -115,6 +127,19 @@ static json_t *shape_list_json(const struct shape_row *r, const void *object)
 	return list;
 }
 
+static json_t *shape_numbers_json(const struct shape_row *r, const void *object)
+{
+	const void *items = shape_at(r, object);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < shape_items(r, object); i++)
+		json_array_append_new(
+			list, r->kind == SHAPE_KIND_REALS
+				      ? json_figure(((const double *)items)[i])
+				      : json_integer((long long)((const size_t *)items)[i]));
+	return list;
+}
+
 static json_t *shape_value_json(const struct shape_row *r, const void *object)
 {
 	char stamp[STAMP_SIZE];
@@ -134,6 +159,9 @@ static json_t *shape_value_json(const struct shape_row *r, const void *object)
 			       : json_string(stamp);
 	case SHAPE_KIND_TEXTS:
 		return json_texts(shape_at(r, object), shape_items(r, object));
+	case SHAPE_KIND_REALS:
+	case SHAPE_KIND_COUNTS:
+		return shape_numbers_json(r, object);
 	case SHAPE_KIND_OBJECT:
 		return shape_object_json(r->sub, shape_at(r, object));
 	case SHAPE_KIND_LIST:
@@ -155,10 +183,12 @@ void shape_json(json_t *j, const struct shape *s, const void *object)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *r = &s->rows[i];
 		bool known = shape_known(r, object);
+		char room[SHAPE_KEY_SIZE];
+		const char *key = shape_key(r, object, room);
 
-		if (known || !shape_left_out(r, object))
-			json_object_set_new_nocheck(
-				j, r->key, known ? shape_value_json(r, object) : json_null());
+		if (key && (known || !shape_left_out(r, object)))
+			json_object_set_new(j, key,
+					    known ? shape_value_json(r, object) : json_null());
 	}
 }
 
@@ -219,6 +249,13 @@ static json_t *shape_object_schema(const struct shape_row *r, json_t *defs)
 				    : ref;
 }
 
+static json_t *shape_numbers_schema(const char *type, bool can_be_null)
+{
+	json_t *of = can_be_null ? json_pack("[s, s]", type, "null") : json_string(type);
+
+	return json_pack("{s:s, s:{s:o}}", "type", "array", "items", "type", of);
+}
+
 static json_t *shape_row_schema(const struct shape_row *r, json_t *defs)
 {
 	static const char *const types[] = {
@@ -234,6 +271,10 @@ static json_t *shape_row_schema(const struct shape_row *r, json_t *defs)
 		return json_pack("{s:s}", "const", r->word);
 	case SHAPE_KIND_TEXTS:
 		return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
+	case SHAPE_KIND_REALS:
+		return shape_numbers_schema("number", r->unknown == SHAPE_NULL);
+	case SHAPE_KIND_COUNTS:
+		return shape_numbers_schema("integer", false);
 	case SHAPE_KIND_LIST:
 		return json_pack("{s:s, s:o}", "type", "array", "items", shape_ref(r->sub, defs));
 	case SHAPE_KIND_OBJECT:
@@ -245,35 +286,47 @@ static json_t *shape_row_schema(const struct shape_row *r, json_t *defs)
 	}
 }
 
-/* Properties of a struct's rows are added, and the keys that are always there to required. */
-static void shape_properties(const struct shape *s, json_t *properties, json_t *required,
-			     json_t *defs)
+/* The rows of a struct are added to its schema: properties, and those of them that are always
+ * there; patterns of keys that end in a text. */
+static void shape_rows_schema(const struct shape *s, json_t *to, json_t *defs)
 {
+	json_t *properties = json_object_get(to, "properties"), *patterns = json_object();
+
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *r = &s->rows[i];
 		json_t *v = shape_row_schema(r, defs);
+		char pattern[SHAPE_KEY_SIZE];
 
 		if (r->meaning)
 			json_object_set_new(v, "description", json_string(r->meaning));
+		if (r->suffix) {
+			snprintf(pattern, sizeof(pattern), "^%s_[a-z][a-z0-9_]*$", r->key);
+			json_object_set_new(patterns, pattern, v);
+			continue;
+		}
 		if (!r->absent && !json_object_get(properties, r->key))
-			json_array_append_new(required, json_string(r->key));
+			json_array_append_new(json_object_get(to, "required"), json_string(r->key));
 		json_object_set_new(properties, r->key, v);
 	}
+	if (json_object_size(patterns))
+		json_object_set(to, "patternProperties", patterns);
+	json_decref(patterns);
 }
 
 static json_t *shape_schema(const struct shape *s, json_t *defs)
 {
-	json_t *properties = json_object(), *required = json_array();
+	json_t *j = json_pack("{s:s, s:b, s:[], s:{}}", "type", "object", "additionalProperties", 0,
+			      "required", "properties");
 
-	shape_properties(s, properties, required, defs);
-	return json_pack("{s:s, s:b, s:o, s:o}", "type", "object", "additionalProperties", 0,
-			 "required", required, "properties", properties);
+	shape_rows_schema(s, j, defs);
+	return j;
 }
 
 /* What json_head writes. */
-static void result_head_schema(const struct result_shape *r, json_t *properties, json_t *required)
+static void result_head_schema(const struct result_shape *r, json_t *to)
 {
-	json_t *codes = json_array();
+	json_t *codes = json_array(), *properties = json_object_get(to, "properties"),
+	       *required = json_object_get(to, "required");
 	char name[64];
 
 	snprintf(name, sizeof(name), "gputune.%s/1", r->name);
@@ -292,16 +345,19 @@ static void result_head_schema(const struct result_shape *r, json_t *properties,
 
 json_t *result_shape_schema(const struct result_shape *r)
 {
-	json_t *properties = json_object(), *required = json_array(), *defs = json_object();
+	json_t *defs = json_object(),
+	       *j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:[], s:{}}", "$schema",
+			      "https://json-schema.org/draft/2020-12/schema", "title", r->title,
+			      "description", r->meaning, "type", "object", "additionalProperties",
+			      0, "required", "properties");
 
-	result_head_schema(r, properties, required);
+	result_head_schema(r, j);
 	if (r->host) {
-		json_object_set_new(properties, "host", shape_ref(r->host, defs));
-		json_array_append_new(required, json_string("host"));
+		json_object_set_new(json_object_get(j, "properties"), "host",
+				    shape_ref(r->host, defs));
+		json_array_append_new(json_object_get(j, "required"), json_string("host"));
 	}
-	shape_properties(r->shape, properties, required, defs);
-	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o}", "$schema",
-			 "https://json-schema.org/draft/2020-12/schema", "title", r->title,
-			 "description", r->meaning, "type", "object", "additionalProperties", 0,
-			 "required", required, "properties", properties, "$defs", defs);
+	shape_rows_schema(r->shape, j, defs);
+	json_object_set_new(j, "$defs", defs);
+	return j;
 }

@@ -37,6 +37,8 @@ enum shape_kind {
 	SHAPE_KIND_CHOICE, /* an enum: which of the names */
 	SHAPE_KIND_TIME,   /* long long, seconds since 1970; in JSON "2026-11-21T04:50:00Z" */
 	SHAPE_KIND_TEXTS,  /* const char *[] and a count */
+	SHAPE_KIND_REALS,  /* double[] and a count; with SHAPE_NULL any of them can be unknown */
+	SHAPE_KIND_COUNTS, /* size_t[] and a count */
 	SHAPE_KIND_OBJECT, /* a struct */
 	SHAPE_KIND_LIST,   /* structs and a count */
 	SHAPE_KIND_WORD,   /* always the row's word */
@@ -71,6 +73,9 @@ struct shape_row {
 	 * in the struct itself. */
 	size_t via, via_size;
 	size_t when; /* 1 + offset of a bool that says whether it is known; 0: none */
+	/* 1 + offset of a text that the key ends in: "median" of "ns" is "median_ns"; 0: none. When
+	 * it is read, the text is a row before it, or follows from the first key that fits. */
+	size_t suffix;
 	/* Of choices, by their values: a list, or a function. Of texts: what they can be. */
 	const char *const *names;
 	const char *(*name_of)(unsigned value);
@@ -176,6 +181,17 @@ struct result_shape {
 	.size = _Generic(SHAPE_AT(type, m), const char ** \
 			 : sizeof(char *), const char *const * \
 			 : sizeof(char *))
+#define SHAPE_NUMBERS(k, type, m, n, item)                                                         \
+	.kind = (k), SHAPE_COUNTED(type, n), .offset = offsetof(struct type, m), \
+	.size = _Generic(&SHAPE_AT(type, m)[0], item * : sizeof(item), const item * : sizeof(item))
+#define SHAPE_NUMBER_ARRAY(k, type, m, n, item)                                                    \
+	SHAPE_NUMBERS(k, type, m, n, item), .max = sizeof(SHAPE_AT(type, m)) / sizeof(item)
+#define SHAPE_REAL_ARRAY(type, m, n) SHAPE_NUMBER_ARRAY(SHAPE_KIND_REALS, type, m, n, double)
+#define SHAPE_COUNT_ARRAY(type, m, n) SHAPE_NUMBER_ARRAY(SHAPE_KIND_COUNTS, type, m, n, size_t)
+#define SHAPE_REAL_LIST(type, m, n)                                                                \
+	SHAPE_NUMBERS(SHAPE_KIND_REALS, type, m, n, double), .pointer = true
+#define SHAPE_COUNT_LIST(type, m, n)                                                               \
+	SHAPE_NUMBERS(SHAPE_KIND_COUNTS, type, m, n, size_t), .pointer = true
 /* What follows from other members. */
 #define SHAPE_TEXT_OF(function) .kind = SHAPE_KIND_TEXT, .text_of = (function)
 /* What a text can be: for the schema. */
@@ -183,12 +199,15 @@ struct result_shape {
 #define SHAPE_FLAG_OF(function) .kind = SHAPE_KIND_FLAG, .flag_of = (function)
 #define SHAPE_REAL_OF(function) .kind = SHAPE_KIND_REAL, .real_of = (function)
 #define SHAPE_COUNT_OF(function) .kind = SHAPE_KIND_COUNT, .is_signed = true, .count_of = (function)
-/* Besides: the row's struct, inner, is where a member points to; a bool says whether it is known.
- */
+/* Besides: the row's struct, inner, is where a member points to; the key ends in a text; a bool
+ * says whether it is known. */
 #define SHAPE_VIA(type, m, inner)                                                                  \
 	.via_size = sizeof(struct inner),                                                          \
 	.via = 1 + offsetof(struct type, m) +                                                      \
 	       0 * _Generic(SHAPE_AT(type, m), struct inner * : 1, const struct inner * : 1)
+#define SHAPE_SUFFIX(type, m)                                                                      \
+	.suffix = 1 + offsetof(struct type, m) +                                                   \
+		  0 * _Generic(SHAPE_AT(type, m), const char * : 1)
 #define SHAPE_WHEN(type, m)                                                                        \
 	.when = 1 + offsetof(struct type, m) + 0 * _Generic(SHAPE_AT(type, m), bool : 1)
 
@@ -197,6 +216,9 @@ const void *shape_at(const struct shape_row *r, const void *object);
 bool shape_known(const struct shape_row *r, const void *object);
 /* Of lists. */
 size_t shape_items(const struct shape_row *r, const void *object);
+enum { SHAPE_KEY_SIZE = 128 };
+/* NULL: it ends in a text that is not known. Else the row's, or made in room. */
+const char *shape_key(const struct shape_row *r, const void *object, char room[SHAPE_KEY_SIZE]);
 /* Of counts, reals and choices. */
 double shape_number(const struct shape_row *r, const void *object);
 /* Of texts, choices and words; NULL: not known. */

@@ -97,6 +97,19 @@ static int shape_read_choice(struct shape_reader *in, const struct shape_row *r,
 	return shape_refuse(in, s ? "none of its words" : "not a text");
 }
 
+static int shape_read_number(struct shape_reader *in, const struct shape_row *r, const json_t *j,
+			     void *to)
+{
+	static const struct shape_row count = { .kind = SHAPE_KIND_COUNT, .size = sizeof(size_t) };
+
+	if (r->kind == SHAPE_KIND_COUNTS)
+		return shape_read_count(in, &count, j, to);
+	if (!json_is_number(j) && !(r->unknown == SHAPE_NULL && json_is_null(j)))
+		return shape_refuse(in, "not a number");
+	*(double *)to = json_is_null(j) ? NAN : json_number_value(j);
+	return 0;
+}
+
 static int shape_read_items(struct shape_reader *in, const struct shape_row *r, const json_t *j,
 			    void *items)
 {
@@ -112,7 +125,8 @@ static int shape_read_items(struct shape_reader *in, const struct shape_row *r, 
 		text_printf(&in->path, "[%zu]", i);
 		code = r->kind == SHAPE_KIND_TEXTS
 			       ? shape_read_text(in, item, (const char **)(void *)to)
-			       : shape_read_rows(in, r->sub, item, to);
+		       : r->kind == SHAPE_KIND_LIST ? shape_read_rows(in, r->sub, item, to)
+						    : shape_read_number(in, r, item, to);
 		if (code)
 			return code;
 		shape_path_cut(in, here);
@@ -185,6 +199,8 @@ static int shape_read_value(struct shape_reader *in, const struct shape_row *r, 
 	case SHAPE_KIND_OBJECT:
 		return shape_read_object(in, r, j, object);
 	case SHAPE_KIND_TEXTS:
+	case SHAPE_KIND_REALS:
+	case SHAPE_KIND_COUNTS:
 	case SHAPE_KIND_LIST:
 		return shape_read_list(in, r, j, object);
 	default:
@@ -208,7 +224,9 @@ static int shape_read_unknown(struct shape_reader *in, const struct shape_row *r
 	    (r->kind != SHAPE_KIND_TIME || !j))
 		return shape_refuse(in, j ? "null, which it never is" : "missing");
 	if (r->kind == SHAPE_KIND_REAL && !r->real_of)
-		*(double *)(void *)(object + r->offset) = r->unknown == SHAPE_ZERO ? 0 : NAN;
+		*(double *)(void *)(object + r->offset) = r->unknown == SHAPE_ZERO	 ? 0
+							  : r->unknown == SHAPE_NEGATIVE ? -1
+											 : NAN;
 	else if (r->kind == SHAPE_KIND_COUNT && !r->count_of && r->unknown == SHAPE_NEGATIVE)
 		memcpy(object + r->offset, &none, r->size);
 	else if (r->kind == SHAPE_KIND_TIME)
@@ -247,6 +265,28 @@ static int shape_read_row(struct shape_reader *in, const struct shape_row *r, co
 	return known ? shape_read_value(in, r, v, base) : shape_read_unknown(in, r, v, base);
 }
 
+/* What the key ends in is known from a row before, or the ending of the first key that fits. NULL:
+ * there is none. */
+static const char *shape_read_key(struct shape_reader *in, const struct shape_row *r,
+				  const json_t *j, void *object, char room[SHAPE_KEY_SIZE])
+{
+	const char *key = shape_key(r, object, room), *end;
+	size_t n = strlen(r->key);
+
+	if (key)
+		return key;
+	for (void *i = json_object_iter((json_t *)j); i;
+	     i = json_object_iter_next((json_t *)j, i)) {
+		key = json_object_iter_key(i);
+		if (strncmp(key, r->key, n) == 0 && key[n] == '_' && strlen(key) < SHAPE_KEY_SIZE) {
+			end = arena_strdup(in->arena, key + n + 1);
+			memcpy((char *)object + r->suffix - 1, &end, sizeof(end));
+			return shape_key(r, object, room);
+		}
+	}
+	return NULL;
+}
+
 static int shape_read_rows(struct shape_reader *in, const struct shape *s, const json_t *j,
 			   void *object)
 {
@@ -257,9 +297,13 @@ static int shape_read_rows(struct shape_reader *in, const struct shape *s, const
 		return shape_refuse(in, "not an object");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *r = &s->rows[i];
+		char room[SHAPE_KEY_SIZE];
+		const char *key = shape_read_key(in, r, j, object, room);
 
-		text_printf(&in->path, "%s%s", here ? "." : "", r->key);
-		code = shape_read_row(in, r, json_object_get(j, r->key), object);
+		if (!key && r->unknown == SHAPE_KNOWN)
+			continue;
+		text_printf(&in->path, "%s%s", here ? "." : "", key ? key : r->key);
+		code = shape_read_row(in, r, key ? json_object_get(j, key) : NULL, object);
 		if (code)
 			return code;
 		shape_path_cut(in, here);

@@ -42,6 +42,10 @@ struct thing {
 	size_t n_parts, n_list, n_texts, n_words;
 	const char *texts[2];
 	const char *const *words;
+	double reals[2], *samples;
+	size_t n_reals, n_samples, *counts, n_counts;
+	const char *unit, *read_unit; /* of what, in a row; in a key alone */
+	double median, limit;
 };
 
 static const struct shape_row part_rows[] = {
@@ -104,6 +108,14 @@ static const struct shape_row thing_rows[] = {
 	{ "twice", NULL, SHAPE_REAL_OF(twice), .unknown = SHAPE_NULL },
 	{ "greeting", NULL, SHAPE_TEXT_OF(greeting), .unknown = SHAPE_NULL },
 	{ "next", NULL, SHAPE_COUNT_OF(next) },
+	{ "reals", NULL, SHAPE_REAL_ARRAY(thing, reals, n_reals), .unknown = SHAPE_NULL },
+	{ "counts", NULL, SHAPE_COUNT_LIST(thing, counts, n_counts) },
+	{ "unit", NULL, SHAPE_TEXT(thing, unit), .unknown = SHAPE_NULL },
+	{ "samples", NULL, SHAPE_REAL_LIST(thing, samples, n_samples), SHAPE_SUFFIX(thing, unit) },
+	{ "median", NULL, SHAPE_REAL(thing, median), SHAPE_SUFFIX(thing, unit),
+	  .unknown = SHAPE_ZERO },
+	{ "limit", NULL, SHAPE_REAL(thing, limit), SHAPE_SUFFIX(thing, read_unit),
+	  .unknown = SHAPE_ZERO },
 };
 static const struct shape thing_shape = SHAPE(thing, thing);
 
@@ -123,11 +135,13 @@ static const struct result_shape thing_result = { .name = "thing",
 	"\"parts\":[{\"name\":\"x\",\"v_bytes\":3.0}],\"list\":[{\"name\":\"y\",\"v_bytes\":4.0}," \
 	"{\"name\":\"z\",\"v_bytes\":5.0}],\"texts\":[\"t\"],\"words\":[\"v\",\"w\"],"             \
 	"\"state\":\"planned\",\"far_name\":\"f\",\"far_v\":6.0,\"first\":{\"v\":7.0},\"heat\":"   \
-	"\"hot\",\"extra\":null,\"twice\":3.0,\"greeting\":\"hello\",\"next\":-2}"
+	"\"hot\",\"extra\":null,\"twice\":3.0,\"greeting\":\"hello\",\"next\":-2,"                 \
+	"\"reals\":[1.0,null],\"counts\":[3,4],\"unit\":\"ns\",\"samples_ns\":[5.0],"              \
+	"\"median_ns\":6.0,\"limit_b_per_s\":7.0}"
 #define BARE                                                                                       \
 	"{\"count\":0,\"plain\":0,\"sizes\":{\"wide\":null,\"size\":null},\"real\":null,"          \
 	"\"flag\":false,\"text\":null,\"color\":\"red\",\"part\":null,\"other\":null," EMPTY       \
-	"\"twice\":null,\"greeting\":null,\"next\":1}"
+	"\"twice\":null,\"greeting\":null,\"next\":1,\"reals\":[],\"counts\":[],\"unit\":null}"
 
 static int read_text(struct arena *a, const char *text, struct thing *t, struct err *e)
 {
@@ -213,7 +227,14 @@ static void test_refused(void **state)
 		{ "\"w\"]", "7]", "words[1]: not a text" },
 		{ "planned", "measured", "state: another word than it has to be" },
 		{ ":3.0,\"greeting\"", ":\"3\",\"greeting\"", "twice: not a number" },
-		{ ":-2}", ":0.5}", "next: not a whole number" },
+		{ ":-2,", ":0.5,", "next: not a whole number" },
+		{ "[1.0,null]", "[1.0,true]", "reals[1]: not a number" },
+		{ "[1.0,null]", "[1,2,3]", "reals: more items than there may be" },
+		{ "[3,4]", "[3,-4]", "counts[1]: out of range" },
+		{ "[5.0]", "[null]", "samples_ns[0]: not a number" },
+		{ "\"samples_ns\"", "\"samples_us\"", "samples_ns: missing" },
+		{ "_ns\":6.0", "_ns\":\"6\"", "median_ns: not a number" },
+		{ "_s\":7.0", "_s\":true", "limit_b_per_s: not a number" },
 	};
 
 	(void)state;
