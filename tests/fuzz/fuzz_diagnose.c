@@ -31,14 +31,13 @@ static void check(const struct run_evidence *ev)
 			abort();
 }
 
-static void cause(const struct run_evidence *ev, const struct judged_cause *c)
+static void cause(const struct judged_cause *c)
 {
 	if (c->how >= CERTAINTIES || isinf(c->share) || c->n_cites > CITES_MAX ||
 	    (c->how != IS_UNSEEN && !c->says))
 		abort();
 	for (size_t i = 0; i < c->n_cites; i++)
-		if (c->cites[i].file >= ev->n_files ||
-		    c->cites[i].line > ev->files[c->cites[i].file].lines)
+		if (!c->cites[i].file || c->cites[i].line > c->cites[i].file->lines)
 			abort();
 }
 
@@ -62,7 +61,7 @@ static void judge(struct arena *a, const struct run_evidence *ev, size_t runs)
 	static const char *const names[] = { "one", "two" };
 	struct diagnose_ask ask = { .names = names, .n_runs = runs };
 	struct diagnosis_of_runs d = { 0 };
-	struct diagnose_view v = { .d = &d, .all = true };
+	struct diagnose_view v = { .d = &d, .ev = ev, .all = true };
 	json_t *j;
 
 	diagnose_runs(a, ev, &ask, &d);
@@ -70,10 +69,10 @@ static void judge(struct arena *a, const struct run_evidence *ev, size_t runs)
 		split(&d.runs[i]);
 		if (!d.verdicts[i].verdict)
 			abort();
-		for (size_t k = 0; k < cause_rows_n; k++)
-			cause(ev, &d.verdicts[i].causes[k]);
+		for (size_t k = 0; k < CAUSES; k++)
+			cause(&d.verdicts[i].causes[k]);
 	}
-	j = diagnose_json(a, &v, 0, diagnose_code(&d));
+	j = result_shape_json(&diagnose_result, &v, 0, diagnose_code(&d));
 	if (!j || !page_diagnose(a, &v))
 		abort();
 	json_decref(j);

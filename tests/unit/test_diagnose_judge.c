@@ -74,8 +74,8 @@ static const struct run_verdict *judge(struct bench_of *b, size_t runs)
 
 static const struct judged_cause *of(const struct run_verdict *v, const char *id)
 {
-	for (size_t i = 0; i < cause_rows_n; i++)
-		if (strcmp(cause_rows[i].id, id) == 0)
+	for (size_t i = 0; i < v->n_causes; i++)
+		if (strcmp(v->causes[i].row->id, id) == 0)
 			return &v->causes[i];
 	fail_msg("no cause %s", id);
 	return NULL;
@@ -462,7 +462,7 @@ static void test_untold(void **state)
 	adds_up(&b);
 	assert_non_null(b.d.runs[0].impossible);
 	assert_false(v->healthy);
-	for (size_t i = 0; i < cause_rows_n; i++)
+	for (size_t i = 0; i < CAUSES; i++)
 		assert_true(v->causes[i].how != IS_CERTAIN);
 	arena_free(&b.a);
 }
@@ -551,7 +551,7 @@ static void test_wild(void **state)
 			if (isfinite(x->step_s))
 				assert_true(fabs(sum - x->step_s) <= 1e-6 * x->step_s);
 		}
-		for (size_t i = 0; i < cause_rows_n; i++) {
+		for (size_t i = 0; i < CAUSES; i++) {
 			assert_true(v->causes[i].says || v->causes[i].how == IS_UNSEEN);
 			assert_false(v->causes[i].share > 1);
 		}

@@ -346,11 +346,11 @@ static int verb_diagnose_print_answer(struct diagnosing *g)
 	if (r->value[OPT_QUIET])
 		return code;
 	g->view.d = &g->found;
+	g->view.ev = &g->ev;
 	g->view.troubles = g->troubles;
 	g->view.all = r->value[OPT_ALL] != NULL;
 	if (run_wants_json(r))
-		return run_print_json(
-			r, diagnose_json(&r->arena, &g->view, (long long)time(NULL), code), code);
+		return run_print_result(r, &diagnose_result, &g->view, code);
 	return run_print_doc(r, page_diagnose(&r->arena, &g->view), "gputune diagnose", code);
 }
 

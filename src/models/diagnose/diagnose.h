@@ -215,11 +215,13 @@ extern const char *const certainty_names[CERTAINTIES];
 
 /* A line that a verdict stands on. */
 struct cite {
-	size_t file, line; /* line 0: the file as a whole */
-	const char *says;  /* "data_s 0.084 s, the middle of 20" */
+	const struct evidence_file *file;
+	size_t line;	  /* 0: the file as a whole */
+	const char *says; /* "data_s 0.084 s, the middle of 20" */
 };
 
 struct judged_cause {
+	const struct cause_row *row;
 	enum certainty how;
 	double share; /* of the step that it costs at most: what mending it can give; NAN: not
 			 known */
@@ -244,25 +246,36 @@ struct cause_row {
 	const char *change;  /* key of a change that predict training knows; NULL */
 };
 
-extern const struct cause_row cause_rows[];
-extern const size_t cause_rows_n;
+enum { CAUSES = 25 };
+extern const struct cause_row cause_rows[CAUSES];
+
+/* What mending a cause gives, by the model of training. */
+struct judged_gain {
+	const struct cause_row *cause;
+	const struct train_change *change;
+};
+
+struct judged_gains {
+	struct figure tokens_s; /* before */
+	struct judged_gain items[CAUSES];
+	size_t n;
+};
 
 struct run_verdict {
-	struct judged_cause *causes;  /* one for each of cause_rows */
-	size_t *order;		      /* of causes: most telling first */
-	size_t found;		      /* of them that are certain or likely and cost something */
+	const struct run_summary *run;
+	struct judged_cause causes[CAUSES]; /* most telling first */
+	size_t n_causes;
+	size_t found; /* of them, from the first on, that are certain or likely and cost something
+		       */
 	const struct cause_row *main; /* NULL: none */
 	bool healthy;		      /* enough was seen, and nothing costs 5 % of a step */
 	const char *verdict;	      /* one sentence */
 	const char **missing;	      /* measurements that would tell more, with commands */
 	size_t n_missing;
-	/* By the model of training; NULL: model, GPUs or batch are not known. */
-	const struct train_what_if *predicted;
-	const struct train_change **gains; /* one a cause; NULL: no change mends it */
+	const struct judged_gains *predicted; /* NULL: model, GPUs or batch are not known */
 };
 
 struct diagnosis_of_runs {
-	const struct run_evidence *ev;
 	struct run_summary *runs;
 	struct run_verdict *verdicts;
 	size_t n;
@@ -277,6 +290,6 @@ void diagnose_runs(struct arena *a, const struct run_evidence *ev, const struct 
 /* 0: all healthy; 1: something was found; 5: not enough was seen. */
 int diagnose_code(const struct diagnosis_of_runs *d);
 /* "FILE:LINE" in arena memory. */
-const char *cite_place(struct arena *a, const struct run_evidence *ev, const struct cite *c);
+const char *cite_place(struct arena *a, const struct cite *c);
 
 #endif

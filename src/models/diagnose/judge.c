@@ -24,24 +24,21 @@ static bool is_found(const struct judged_cause *c)
 	       (c->how == IS_CERTAIN || isfinite(c->share));
 }
 
+/* Most telling first; others keep their order. */
 static void diag_judge_order(struct run_verdict *v)
 {
-	for (size_t i = 0; i < cause_rows_n; i++) {
+	for (size_t i = 1; i < v->n_causes; i++) {
+		struct judged_cause x = v->causes[i];
 		size_t k = i;
 
-		v->order[i] = i;
 		for (; k > 0; k--) {
-			const struct judged_cause *x = &v->causes[v->order[k]],
-						  *y = &v->causes[v->order[k - 1]];
-			bool before =
-				is_found(x) != is_found(y) ? is_found(x) : weight(x) > weight(y);
-			size_t t = v->order[k];
+			const struct judged_cause *y = &v->causes[k - 1];
 
-			if (!before)
+			if (!(is_found(&x) != is_found(y) ? is_found(&x) : weight(&x) > weight(y)))
 				break;
-			v->order[k] = v->order[k - 1];
-			v->order[k - 1] = t;
+			v->causes[k] = *y;
 		}
+		v->causes[k] = x;
 	}
 }
 
@@ -96,7 +93,7 @@ static void add_missing(struct run_verdict *v, const char *text)
 static void diag_judge_sentence(struct arena *a, const struct run_summary *r, struct run_verdict *v)
 {
 	const char *why = blind(a, r);
-	const struct judged_cause *c = &v->causes[v->order[0]];
+	const struct judged_cause *c = &v->causes[0];
 
 	v->healthy = !v->main && !why;
 	if (v->main && isfinite(c->share))
@@ -141,27 +138,26 @@ static void doubt(struct arena *a, const struct run_summary *r, struct judged_ca
 	c->against = c->against ? arena_printf(a, "%s; %s", c->against, why) : why;
 }
 
-static void judge_run(struct arena *a, const struct run_summary *r, const struct scaling *scale,
-		      struct run_verdict *v)
+/* The causes in the order of cause_rows. */
+static void judge_causes(struct arena *a, const struct run_summary *r, const struct scaling *scale,
+			 struct run_verdict *v)
 {
 	struct judging j = { a, r, scale };
 
-	*v = (struct run_verdict){ .causes = arena_array(a, cause_rows_n, sizeof(*v->causes)),
-				   .order = arena_array(a, cause_rows_n, sizeof(*v->order)),
+	*v = (struct run_verdict){ .run = r,
+				   .n_causes = CAUSES,
 				   .missing = arena_array(a, MISSING_MAX, sizeof(*v->missing)) };
-	for (size_t i = 0; i < cause_rows_n; i++) {
-		v->causes[i] = (struct judged_cause){ .how = IS_UNSEEN, .share = NAN };
-		cause_rows[i].rule(&j, &v->causes[i]);
-		doubt(a, r, &v->causes[i]);
-		v->found += is_found(&v->causes[i]);
+	for (size_t i = 0; i < CAUSES; i++) {
+		const struct cause_row *row = &cause_rows[i];
+		struct judged_cause *c = &v->causes[i];
+
+		*c = (struct judged_cause){ .row = row, .how = IS_UNSEEN, .share = NAN };
+		row->rule(&j, c);
+		doubt(a, r, c);
+		v->found += is_found(c);
+		if (c->how == IS_UNSEEN && c->says && row->measure)
+			add_missing(v, arena_printf(a, "%s: %s", row->title, row->measure));
 	}
-	diag_judge_order(v);
-	v->main = v->found ? &cause_rows[v->order[0]] : NULL;
-	for (size_t i = 0; i < cause_rows_n; i++)
-		if (v->causes[i].how == IS_UNSEEN && v->causes[i].says && cause_rows[i].measure)
-			add_missing(v, arena_printf(a, "%s: %s", cause_rows[i].title,
-						    cause_rows[i].measure));
-	diag_judge_sentence(a, r, v);
 }
 
 /* The change that mends a cause and gives most. */
@@ -232,25 +228,29 @@ static bool diag_judge_question(struct arena *a, const struct run_summary *r,
 	return train_config_make(a, &w, q, &ignored) == 0;
 }
 
-/* Fills v->predicted and v->gains. */
+/* Fills v->predicted; the causes are in the order of cause_rows. */
 static void judged_gains(struct arena *a, const struct run_summary *r,
 			 const struct diagnose_ask *ask, struct run_verdict *v)
 {
 	struct train_what_if *w = ARENA_NEW(a, struct train_what_if);
 	struct train_config *q = ARENA_NEW(a, struct train_config);
+	struct judged_gains *g = ARENA_NEW(a, struct judged_gains);
 	bool overlapped = true;
 
-	for (size_t i = 0; i < cause_rows_n; i++)
+	for (size_t i = 0; i < CAUSES; i++)
 		if (strcmp(cause_rows[i].id, "overlap") == 0 && v->causes[i].how <= IS_LIKELY)
 			overlapped = false;
 	if (!diag_judge_question(a, r, ask, overlapped, q))
 		return;
 	train_what_if(a, q, w);
-	v->predicted = w;
-	v->gains = arena_array(a, cause_rows_n, sizeof(*v->gains));
-	for (size_t i = 0; i < cause_rows_n; i++)
-		if (v->causes[i].how <= IS_POSSIBLE)
-			v->gains[i] = change_of(w, cause_rows[i].change);
+	v->predicted = g;
+	g->tokens_s = w->before.tokens_s;
+	for (size_t i = 0; i < CAUSES; i++) {
+		const struct train_change *c = change_of(w, cause_rows[i].change);
+
+		if (c && v->causes[i].how <= IS_POSSIBLE)
+			g->items[g->n++] = (struct judged_gain){ &cause_rows[i], c };
+	}
 }
 
 void diagnose_runs(struct arena *a, const struct run_evidence *ev, const struct diagnose_ask *ask,
@@ -258,15 +258,20 @@ void diagnose_runs(struct arena *a, const struct run_evidence *ev, const struct 
 {
 	size_t n = ask->n_runs;
 
-	*out = (struct diagnosis_of_runs){ .ev = ev, .n = n };
+	*out = (struct diagnosis_of_runs){ .n = n };
 	out->runs = arena_array(a, n, sizeof(*out->runs));
 	out->verdicts = arena_array(a, n, sizeof(*out->verdicts));
 	for (size_t i = 0; i < n; i++)
 		run_analyze(a, ev, i, ask, &out->runs[i]);
 	scaling_analyze(a, out->runs, n, &out->scale);
 	for (size_t i = 0; i < n; i++) {
-		judge_run(a, &out->runs[i], &out->scale, &out->verdicts[i]);
-		judged_gains(a, &out->runs[i], ask, &out->verdicts[i]);
+		struct run_verdict *v = &out->verdicts[i];
+
+		judge_causes(a, &out->runs[i], &out->scale, v);
+		judged_gains(a, &out->runs[i], ask, v);
+		diag_judge_order(v);
+		v->main = v->found ? v->causes[0].row : NULL;
+		diag_judge_sentence(a, &out->runs[i], v);
 	}
 }
 
@@ -377,7 +382,7 @@ static void rule_drift(const struct judging *j, struct judged_cause *out)
 			100 * d);
 }
 
-const struct cause_row cause_rows[] = {
+const struct cause_row cause_rows[CAUSES] = {
 	{ "loader", "the data loader is too slow", rule_loader,
 	  "more loader workers (num_workers, prefetch_factor, persistent_workers), tokenise "
 	  "before, "
@@ -453,7 +458,6 @@ const struct cause_row cause_rows[] = {
 	{ "idle", "the GPU has nothing to do", rule_idle,
 	  "the other causes say why where that was seen", NSYS, NULL },
 };
-const size_t cause_rows_n = sizeof(cause_rows) / sizeof(cause_rows[0]);
 
 /* Causes in the amount of work: batches that are too small, launches, idle GPUs, slower steps. */
 

@@ -27,10 +27,9 @@ void judged_set_text(const struct judging *j, struct judged_cause *out, enum cer
 void judged_cite(const struct judging *j, struct judged_cause *out, const struct metric_sample *f,
 		 const char *says)
 {
-	(void)j;
 	if (!f || out->n_cites >= CITES_MAX)
 		return;
-	out->cites[out->n_cites++] = (struct cite){ f->file, f->line, says };
+	out->cites[out->n_cites++] = (struct cite){ &j->r->ev->files[f->file], f->line, says };
 }
 
 void judged_cite_sum(const struct judging *j, struct judged_cause *out, enum figure_kind k)
@@ -51,10 +50,9 @@ void judged_cite_sum(const struct judging *j, struct judged_cause *out, enum fig
 void judged_cite_trait(const struct judging *j, struct judged_cause *out,
 		       const struct run_attribute *t)
 {
-	(void)j;
 	if (!t || out->n_cites >= CITES_MAX)
 		return;
-	out->cites[out->n_cites++] = (struct cite){ t->file, t->line, t->text };
+	out->cites[out->n_cites++] = (struct cite){ &j->r->ev->files[t->file], t->line, t->text };
 }
 
 double judging_share(const struct judging *j, enum step_part p)
@@ -64,10 +62,9 @@ double judging_share(const struct judging *j, enum step_part p)
 	return isfinite(s->step_s) && s->told[p] ? s->s[p] / s->step_s : (double)NAN;
 }
 
-const char *cite_place(struct arena *a, const struct run_evidence *ev, const struct cite *c)
+const char *cite_place(struct arena *a, const struct cite *c)
 {
-	return c->line ? arena_printf(a, "%s:%zu", ev->files[c->file].path, c->line)
-		       : arena_strdup(a, ev->files[c->file].path);
+	return c->line ? arena_printf(a, "%s:%zu", c->file->path, c->line) : c->file->path;
 }
 
 bool judging_gpu(const struct judging *j)

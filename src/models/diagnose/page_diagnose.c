@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "models/diagnose/page_diagnose.h"
-#include "base/json.h"
 
 static const char *percent(struct arena *a, double v)
 {
@@ -154,8 +153,8 @@ static void diagnose_page_split(struct doc *d, const struct run_summary *r)
 		c[2] = cell(percent(d->arena, s->s[p] / s->step_s));
 		if (!s->at[p])
 			continue;
-		by = (struct cite){ s->at[p]->file, s->at[p]->line, NULL };
-		c[3] = cell_as(STYLE_CODE, cite_place(d->arena, r->ev, &by));
+		by = (struct cite){ &r->ev->files[s->at[p]->file], s->at[p]->line, NULL };
+		c[3] = cell_as(STYLE_CODE, cite_place(d->arena, &by));
 	}
 }
 
@@ -179,8 +178,8 @@ static void diagnose_page_causes(struct doc *d, const struct diagnose_view *v,
 {
 	struct node *t = DOC_TABLE(d, "Causes", "", "~Cause", ">At most", "~Evidence");
 
-	for (size_t i = 0; i < cause_rows_n; i++) {
-		const struct judged_cause *c = &x->causes[x->order[i]];
+	for (size_t i = 0; i < x->n_causes; i++) {
+		const struct judged_cause *c = &x->causes[i];
 		const char *says = c->says;
 		struct cell *row;
 
@@ -188,13 +187,12 @@ static void diagnose_page_causes(struct doc *d, const struct diagnose_view *v,
 			continue;
 		for (size_t k = 0; k < c->n_cites; k++)
 			says = arena_printf(d->arena, "%s%s%s (%s)", says, k ? "; " : ". ",
-					    c->cites[k].says,
-					    cite_place(d->arena, v->d->ev, &c->cites[k]));
+					    c->cites[k].says, cite_place(d->arena, &c->cites[k]));
 		if (c->against)
 			says = arena_printf(d->arena, "%s. Against it: %s", says, c->against);
 		row = node_row(d, t);
 		row[0] = cell_as(style_of(c->how), certainty_names[c->how]);
-		row[1] = cell(cause_rows[x->order[i]].title);
+		row[1] = cell(c->row->title);
 		row[2] = cell(c->how <= IS_POSSIBLE ? percent(d->arena, c->share) : NULL);
 		row[3] = cell(says);
 	}
@@ -222,8 +220,7 @@ static void diagnose_page_remedies(struct doc *d, const struct run_verdict *x)
 	b = doc_bullets(d);
 	for (size_t i = 0; i < x->found; i++)
 		node_bullet(d, b,
-			    cellf(d, "%s: %s", cause_rows[x->order[i]].title,
-				  cause_rows[x->order[i]].mend));
+			    cellf(d, "%s: %s", x->causes[i].row->title, x->causes[i].row->mend));
 }
 
 static void diagnose_page_predicted(struct doc *d, const struct run_summary *r,
@@ -234,7 +231,7 @@ static void diagnose_page_predicted(struct doc *d, const struct run_summary *r,
 
 	if (!x->predicted)
 		return;
-	f = &x->predicted->before.tokens_s;
+	f = &x->predicted->tokens_s;
 	doc_text(d,
 		 "Predicted, not measured: %.0f tokens/s as it is set up (%.0f to %.0f); measured "
 		 "are "
@@ -244,14 +241,11 @@ static void diagnose_page_predicted(struct doc *d, const struct run_summary *r,
 					"that loses nothing else."
 				      : "");
 	t = DOC_TABLE(d, "Predicted gains", "~Cause", "~Change", ">Tokens/s", ">From", ">To");
-	for (size_t i = 0; i < cause_rows_n; i++) {
-		const struct train_change *g = x->gains[x->order[i]];
-		struct cell *c;
+	for (size_t i = 0; i < x->predicted->n; i++) {
+		const struct train_change *g = x->predicted->items[i].change;
+		struct cell *c = node_row(d, t);
 
-		if (!g)
-			continue;
-		c = node_row(d, t);
-		c[0] = cell(cause_rows[x->order[i]].title);
+		c[0] = cell(x->predicted->items[i].cause->title);
 		c[1] = cell(g->name);
 		c[2] = cell(arena_printf(d->arena, "%.2fx", g->gain.value));
 		c[3] = cell(arena_printf(d->arena, "%.2fx", g->gain.low));
@@ -314,7 +308,7 @@ static void scaling(struct doc *d, const struct diagnosis_of_runs *x)
 
 static void files(struct doc *d, const struct diagnose_view *v)
 {
-	const struct run_evidence *ev = v->d->ev;
+	const struct run_evidence *ev = v->ev;
 	struct node *t = DOC_TABLE(d, "Files", "~File", "Read as", ">Lines", ">Of use");
 
 	for (size_t i = 0; i < ev->n_files; i++) {
@@ -344,193 +338,4 @@ struct doc *page_diagnose(struct arena *a, const struct diagnose_view *v)
 	if (v->model_taken)
 		doc_text(d, "Model: %s.", v->model_taken);
 	return d;
-}
-
-/* A diagnosis for programs: schemas/diagnose.json. */
-
-static json_t *place_json(const struct run_evidence *ev, size_t file, size_t line)
-{
-	return json_pack("{s:o, s:o}", "file", json_text(ev->files[file].path), "line",
-			 line ? json_integer((json_int_t)line) : json_null());
-}
-
-static json_t *split_json(const struct run_summary *r)
-{
-	static const char *const keys[PARTS] = { "compute_s",	"exposed_communication_s",
-						 "wait_s",	"data_s",
-						 "optimizer_s", "copy_s",
-						 "host_s",	"checkpoint_s",
-						 "idle_s",	"unexplained_s" };
-	const struct step_split *s = &r->split;
-	json_t *parts;
-
-	if (!isfinite(s->step_s))
-		return json_null();
-	parts = json_object();
-	for (size_t p = 0; p < PARTS; p++)
-		json_object_set_new(parts, keys[p],
-				    s->told[p] || p == PART_REST ? json_figure(s->s[p])
-								 : json_null());
-	return json_pack("{s:o, s:s, s:o, s:o}", "step_s", json_figure(s->step_s), "clock",
-			 s->gpu_clock ? "gpu" : "host", "format", json_text(s->format), "parts",
-			 parts);
-}
-
-static json_t *rates_json(const struct run_summary *r)
-{
-	json_t *out = json_object();
-
-	json_put_figure(out, "gpus", r->gpus);
-	json_put_int(out, "steps", (json_int_t)r->steps);
-	json_put_figure(out, "step_s", r->step_s);
-	json_put_figure(out, "step_p95_s", r->step_p95_s);
-	json_put_figure(out, "drift", r->drift);
-	json_put_figure(out, "tokens_per_s", r->tokens_s);
-	json_put_figure(out, "tokens_per_s_per_gpu", r->tokens_s_gpu);
-	json_put_text(out, "tokens_from", r->tokens_from);
-	json_put_figure(out, "mfu", r->mfu);
-	json_put_figure(out, "mfu_with_attention", r->mfu_attention);
-	json_put_figure(out, "hfu", r->hfu);
-	json_put_figure(out, "flops_per_token", r->flops_token);
-	json_put_figure(out, "flops_per_token_with_attention", r->attention_flops_token);
-	json_put_text(out, "formula", r->formula);
-	json_put_figure(out, "peak_flops", r->peak_flops);
-	json_put_text(out, "peak_from", r->peak_from);
-	json_put_figure(out, "gpu_busy", r->sums[FIGURE_GPU_UTIL].mean);
-	json_put_figure(out, "sm_activity", r->sums[FIGURE_SM_ACTIVITY].mean);
-	json_put_figure(out, "gpu_memory_used_bytes", r->memory_used);
-	json_put_figure(out, "gpu_memory_bytes", r->memory_total);
-	json_put_figure(out, "sm_clock_mhz", r->sums[FIGURE_SM_MHZ].mean);
-	json_put_figure(out, "cpu_busy", r->sums[FIGURE_CPU_BUSY].mean);
-	json_put_figure(out, "job_cpus", r->sums[FIGURE_PROCESS_CPUS].mean);
-	return out;
-}
-
-static json_t *ranks_json(const struct run_summary *r)
-{
-	json_t *out = json_array();
-
-	for (size_t i = 0; i < r->n_ranks; i++)
-		json_array_append_new(out,
-				      json_pack("{s:i, s:o, s:o, s:o}", "rank", r->ranks[i].rank,
-						"own_s", json_figure(r->ranks[i].own_s), "wait_s",
-						json_figure(r->ranks[i].wait_s), "sm_clock_mhz",
-						json_figure(r->ranks[i].clock_mhz)));
-	return out;
-}
-
-static json_t *diagnose_page_cause_json(const struct run_evidence *ev, const struct cause_row *row,
-					const struct judged_cause *c)
-{
-	json_t *cites = json_array();
-
-	for (size_t i = 0; i < c->n_cites; i++) {
-		json_t *x = place_json(ev, c->cites[i].file, c->cites[i].line);
-
-		json_put_text(x, "says", c->cites[i].says);
-		json_array_append_new(cites, x);
-	}
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id", row->id, "title",
-			 row->title, "certainty", certainty_names[c->how], "share",
-			 json_figure(c->share), "says", json_text(c->says), "against",
-			 json_text(c->against), "evidence", cites, "mend", json_text(row->mend),
-			 "measure", json_text(row->measure));
-}
-
-static json_t *interval_json(const struct figure *f)
-{
-	return json_interval(f->value, f->low, f->high);
-}
-
-static json_t *predicted_json(const struct run_verdict *x)
-{
-	json_t *gains;
-
-	if (!x->predicted)
-		return json_null();
-	gains = json_array();
-	for (size_t i = 0; i < cause_rows_n; i++)
-		if (x->gains[i])
-			json_array_append_new(gains, json_pack("{s:s, s:o, s:o}", "cause",
-							       cause_rows[i].id, "change",
-							       json_text(x->gains[i]->name), "gain",
-							       interval_json(&x->gains[i]->gain)));
-	return json_pack("{s:o, s:o}", "tokens_per_s",
-			 interval_json(&x->predicted->before.tokens_s), "gains", gains);
-}
-
-static json_t *diagnose_page_run_json(const struct diagnose_view *v, size_t i)
-{
-	const struct run_summary *r = &v->d->runs[i];
-	const struct run_verdict *x = &v->d->verdicts[i];
-	json_t *causes = json_array();
-
-	for (size_t k = 0; k < cause_rows_n; k++)
-		json_array_append_new(causes,
-				      diagnose_page_cause_json(v->d->ev, &cause_rows[x->order[k]],
-							       &x->causes[x->order[k]]));
-	return json_pack("{s:o, s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
-			 json_text(r->name), "verdict",
-			 x->main      ? "bottleneck"
-			 : x->healthy ? "healthy"
-				      : "cannot-tell",
-			 "bottleneck", json_text(x->main ? x->main->id : NULL), "sentence",
-			 json_text(x->verdict), "found", (int)x->found, "figures", rates_json(r),
-			 "step", split_json(r), "ranks", ranks_json(r), "causes", causes, "missing",
-			 json_texts(x->missing, x->n_missing), "notes",
-			 json_texts(r->notes, r->n_notes), "predicted", predicted_json(x));
-}
-
-static json_t *scaling_json(const struct scaling *s)
-{
-	json_t *points = json_array();
-
-	for (size_t i = 0; i < s->n; i++) {
-		const struct scale_point *p = &s->points[i];
-
-		json_array_append_new(
-			points,
-			json_pack("{s:i, s:o, s:o, s:o, s:o, s:s, s:o}", "run", (int)p->run, "gpus",
-				  json_figure(p->gpus), "tokens_per_s", json_figure(p->tokens_s),
-				  "efficiency", json_figure(p->efficiency), "step_ratio",
-				  json_figure(p->step_ratio), "kind", scale_kind_names[p->kind],
-				  "why", json_text(p->why)));
-	}
-	return json_pack("{s:o, s:o}", "points", points, "bandwidth",
-			 json_text(s->bandwidth.told ? s->bandwidth.says : NULL));
-}
-
-static json_t *diagnose_page_files_json(const struct diagnose_view *v)
-{
-	const struct run_evidence *ev = v->d->ev;
-	json_t *out = json_array();
-
-	for (size_t i = 0; i < ev->n_files; i++)
-		json_array_append_new(out, json_pack("{s:o, s:o, s:i, s:I, s:I}", "path",
-						     json_text(ev->files[i].path), "format",
-						     json_text(ev->files[i].format), "run",
-						     (int)ev->files[i].run, "lines",
-						     (json_int_t)ev->files[i].lines, "used",
-						     (json_int_t)ev->files[i].used));
-	return out;
-}
-
-json_t *diagnose_json(struct arena *a, const struct diagnose_view *v, long long now, int exit_code)
-{
-	json_t *j = json_head("gputune.diagnose/1", now, exit_code), *runs = json_array(),
-	       *troubles = json_array();
-
-	(void)a;
-	for (size_t i = 0; i < v->d->n; i++)
-		json_array_append_new(runs, diagnose_page_run_json(v, i));
-	for (size_t i = 0; i < v->n_troubles; i++)
-		json_array_append_new(troubles, json_pack("{s:o, s:o}", "path",
-							  json_text(v->troubles[i].path), "why",
-							  json_text(v->troubles[i].why)));
-	json_object_set_new(j, "runs", runs);
-	json_object_set_new(j, "scaling", scaling_json(&v->d->scale));
-	json_object_set_new(j, "files", diagnose_page_files_json(v));
-	json_object_set_new(j, "not_read", troubles);
-	json_put_text(j, "model", v->model_taken);
-	return j;
 }

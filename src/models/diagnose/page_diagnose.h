@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A diagnosis of training for people and for programs (schemas/diagnose.json). */
+/* A diagnosis of training for people and for programs. */
 #ifndef DIAGNOSE_PAGE_DIAGNOSE_H
 #define DIAGNOSE_PAGE_DIAGNOSE_H
 
-#include <jansson.h>
-
+#include "base/shape.h"
 #include "models/diagnose/diagnose.h"
 #include "render/doc.h"
 
@@ -15,6 +14,7 @@ struct diagnose_trouble {
 
 struct diagnose_view {
 	const struct diagnosis_of_runs *d;
+	const struct run_evidence *ev; /* that it is made from */
 	const struct diagnose_trouble *troubles;
 	size_t n_troubles;
 	const char *model_taken; /* what --model was taken for; NULL */
@@ -22,6 +22,7 @@ struct diagnose_view {
 };
 
 struct doc *page_diagnose(struct arena *a, const struct diagnose_view *v);
-json_t *diagnose_json(struct arena *a, const struct diagnose_view *v, long long now, int exit_code);
+/* Of a struct diagnose_view. */
+extern const struct result_shape diagnose_result;
 
 #endif
