@@ -3,6 +3,7 @@
 #include "front/result_shapes.h"
 
 #include "look/monitor/contrast.h"
+#include "measure/bench/bench_json.h"
 #include "models/diagnose/page_diagnose.h"
 #include "models/generate/page_generate.h"
 #include "models/inference/page_advise.h"
@@ -16,6 +17,7 @@
 const struct result_shape *const result_shapes[] = {
 	&advise_result,
 	&apply_result,
+	&compare_result,
 	&contrast_result,
 	&diagnose_result,
 	&history_result,

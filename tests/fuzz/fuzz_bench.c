@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		page_bench_list(&a, &r, 1);
 		compare_records(&a, &r, &r, &c);
 		page_compare(&a, &c);
-		json_decref(compare_json(&c, 0, 0));
+		json_decref(result_shape_json(&compare_result, &c, 0, 0));
 		if (c.count[COMPARE_BETTER] || c.count[COMPARE_WORSE])
 			abort();
 		same_again(&a, &r);

@@ -640,7 +640,7 @@ static void compares(void **state)
 	assert_int_equal(c.rows[0].verdict, COMPARE_WORSE);
 	x->cases[0].series[0].better = BENCH_HIGHER;
 	assert_non_null(page_compare(&a, &c));
-	j = compare_json(&c, 0, 1);
+	j = result_shape_json(&compare_result, &c, 0, 1);
 	assert_non_null(j);
 	json_decref(j);
 

@@ -164,7 +164,10 @@ int verb_compare(struct run *r)
 		code = compare_code(&c);
 		if (!r->value[OPT_QUIET]) {
 			if (run_wants_json(r))
-				run_print_json(r, compare_json(&c, h->id.time_s, code), EXIT_CLEAN);
+				run_print_json(
+					r,
+					result_shape_json(&compare_result, &c, h->id.time_s, code),
+					EXIT_CLEAN);
 			else
 				failed = run_print_doc(r, page_compare(&r->arena, &c),
 						       "gputune compare", EXIT_CLEAN);

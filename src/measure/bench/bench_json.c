@@ -247,41 +247,49 @@ json_t *bench_json(const struct machine *m, const struct record *r, int exit_cod
 	return j;
 }
 
-static json_t *bench_json_row(const struct compare_row *r)
-{
-	bool can = r->verdict != COMPARE_CANNOT;
+/* --- two records ------------------------------------------------------------------------------ */
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "bench",
-			 json_text(r->bench), "case", json_text(r->name), "figure",
-			 json_text(r->figure), "unit", json_text(r->unit_text), "median_a",
-			 r->has_medians ? json_figure(r->a) : json_null(), "median_b",
-			 r->has_medians ? json_figure(r->b) : json_null(), "ratio",
-			 can ? json_figure(r->ratio.ratio) : json_null(), "low",
-			 can ? json_figure(r->ratio.interval.low) : json_null(), "high",
-			 can ? json_figure(r->ratio.interval.high) : json_null(), "verdict",
-			 compare_verdict_name(r->verdict), "reason", json_text(r->reason));
-}
+/* clang-format off */
+#define WITH_MEDIANS SHAPE_WHEN(compare_row, has_medians)
+static const struct shape_row compare_row_rows[] = {
+	{ "bench", NULL, SHAPE_TEXT(compare_row, bench) },
+	{ "case", NULL, SHAPE_TEXT(compare_row, name) },
+	{ "figure", NULL, SHAPE_TEXT(compare_row, figure) },
+	{ "unit", "As people write it.", SHAPE_TEXT(compare_row, unit_text) },
+	{ "median_a", NULL, SHAPE_REAL(compare_row, a), WITH_MEDIANS, .unknown = SHAPE_NULL },
+	{ "median_b", NULL, SHAPE_REAL(compare_row, b), WITH_MEDIANS, .unknown = SHAPE_NULL },
+	{ "ratio", "B over A.", SHAPE_REAL(compare_row, ratio.ratio), .unknown = SHAPE_NULL },
+	{ "low", NULL, SHAPE_REAL(compare_row, ratio.interval.low), .unknown = SHAPE_NULL },
+	{ "high", NULL, SHAPE_REAL(compare_row, ratio.interval.high), .unknown = SHAPE_NULL },
+	{ "verdict", NULL, SHAPE_CHOICE_BY(compare_row, verdict, compare_verdict_name, COMPARE_CANNOT + 1) },
+	{ "reason", NULL, SHAPE_TEXT(compare_row, reason) },
+};
+static const struct shape compare_row_shape = SHAPE(compare_row, compare_row);
 
-json_t *compare_json(const struct compare *c, long long time_s, int exit_code)
-{
-	json_t *rows = json_array(), *differs = json_array();
-	char when[STAMP_SIZE];
+static const struct shape_row compare_summary_rows[] = {
+	{ "better", NULL, SHAPE_COUNT(compare, count[COMPARE_BETTER]) },
+	{ "worse", NULL, SHAPE_COUNT(compare, count[COMPARE_WORSE]) },
+	{ "no_difference", NULL, SHAPE_COUNT(compare, count[COMPARE_SAME]) },
+	{ "not_comparable", NULL, SHAPE_COUNT(compare, count[COMPARE_CANNOT]) },
+};
+static const struct shape compare_summary_shape = SHAPE(compare, compare_summary);
 
-	for (size_t i = 0; i < c->n; i++)
-		json_array_append_new(rows, bench_json_row(&c->rows[i]));
-	for (size_t i = 0; i < c->n_differs; i++)
-		json_array_append_new(differs, json_text(c->differs[i]));
-	if (stamp_format(time_s, when))
-		when[0] = '\0';
-	return json_pack(
-		"{s:s, s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:{s:I, s:I, s:I, s:I}, s:o, s:o}",
-		"schema", "gputune.compare/1", "tool_version", GPUTUNE_VERSION, "time", when,
-		"exit_code", exit_code, "a", json_text(c->a->id), "b", json_text(c->b->id), "level",
-		COMPARE_LEVEL, "threshold", c->threshold, "summary", "better",
-		(json_int_t)c->count[COMPARE_BETTER], "worse", (json_int_t)c->count[COMPARE_WORSE],
-		"no_difference", (json_int_t)c->count[COMPARE_SAME], "not_comparable",
-		(json_int_t)c->count[COMPARE_CANNOT], "differs", differs, "rows", rows);
-}
+static const struct shape_row compare_rows[] = {
+	{ "a", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, a, record) },
+	{ "b", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, b, record) },
+	{ "level", "Of the intervals.", SHAPE_REAL(compare, level) },
+	{ "threshold", "The least difference that counts.", SHAPE_REAL(compare, threshold) },
+	{ "summary", NULL, SHAPE_PART(compare_summary_shape) },
+	{ "differs", "What else is not the same: sentences.", SHAPE_TEXT_LIST(compare, differs, n_differs) },
+	{ "rows", NULL, SHAPE_LIST(compare, rows, n, compare_row) },
+};
+static const struct shape compare_shape = SHAPE(compare, compare);
+
+const struct result_shape compare_result = {
+	.name = "compare", .title = "gputune compare", .meaning = "Two measurements: ratio of medians, B over A, with its interval.",
+	.shape = &compare_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+};
+/* clang-format on */
 
 /* Reading a record back. A file may come from anywhere: nothing in it is believed but samples. */
 

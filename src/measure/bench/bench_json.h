@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of measurements and their comparison as JSON: schemas/bench.json, schemas/compare.json.
- */
+/* Records of measurements and their comparison as JSON. */
 #ifndef BENCH_BENCH_JSON_H
 #define BENCH_BENCH_JSON_H
 
 #include <jansson.h>
 
 #include "base/err.h"
+#include "base/shape.h"
 #include "measure/bench/record.h"
 #include "machine/model/machine.h"
 
@@ -18,7 +18,7 @@ json_t *bench_json(const struct machine *m, const struct record *r, int exit_cod
  */
 int bench_from_json(struct arena *a, const char *name, const char *text, struct record *out,
 		    struct err *e);
-/* Schema gputune.compare/1. */
-json_t *compare_json(const struct compare *c, long long time_s, int exit_code);
+/* Of a struct compare. */
+extern const struct result_shape compare_result;
 
 #endif

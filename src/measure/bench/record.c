@@ -259,6 +259,7 @@ static void bench_compare_add_rows(struct arena *a, const struct record_case *x,
 					     .figure = s->key,
 					     .unit_text = s->unit_text,
 					     .better = s->better,
+					     .ratio = { NAN, { NAN, NAN }, false },
 					     .verdict = COMPARE_CANNOT,
 					     .reason = out->cannot ? out->cannot : why };
 		if (t && s->has_summary && t->has_summary) {
@@ -327,7 +328,9 @@ static void bench_compare_differ(struct arena *a, struct compare *out, const str
 void compare_records(struct arena *a, const struct record *x, const struct record *y,
 		     struct compare *out)
 {
-	*out = (struct compare){ .a = x, .b = y, .threshold = COMPARE_THRESHOLD };
+	*out = (struct compare){
+		.a = x, .b = y, .level = COMPARE_LEVEL, .threshold = COMPARE_THRESHOLD
+	};
 	if (strcmp(x->machine, y->machine) != 0)
 		out->cannot = "different machines";
 	for (size_t i = 0; i < x->n; i++)

@@ -205,7 +205,7 @@ struct compare_row {
 	enum bench_better better;
 	double a, b; /* medians; only where has_medians */
 	bool has_medians;
-	struct stat_ratio ratio; /* b over a; only where the verdict is not COMPARE_CANNOT */
+	struct stat_ratio ratio; /* b over a; NAN where the verdict is COMPARE_CANNOT */
 	enum compare_verdict verdict;
 	const char *reason;
 };
@@ -218,6 +218,7 @@ struct compare {
 	const char *cannot;   /* nothing compares, and why; NULL otherwise */
 	const char **differs; /* what else is not the same: kernel, settings; sentences */
 	size_t n_differs;
+	double level;	  /* of the intervals */
 	double threshold; /* the least difference that counts */
 };
 
