@@ -231,6 +231,7 @@ static int run_here(struct run *r)
 {
 	int code = run_journal_code(r, r->verb->run(r));
 
+	code = r->refused && code < EXIT_NOT_APPLIED ? EXIT_USAGE : code;
 	return flush_output(r) ? code : -1;
 }
 

@@ -15,6 +15,8 @@
 #include "base/shape.h"
 #include "base/text.h"
 #include "front/session.h"
+#include "front/result_part.h"
+#include "front/result_shapes.h"
 #include "knowledge/knowledge.h"
 #include "look/probe/probe.h"
 #include "machine/write/write.h"
@@ -184,13 +186,59 @@ bool run_wants_json(const struct run *r)
 	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
 }
 
+/* The results that a verb can have, as far as they have shapes: their titles begin with it. A verb
+ * that changes something shows its plan before. */
+static size_t results_of(struct run *r, const struct result_shape ***out)
+{
+	const char *own = arena_printf(&r->arena, "gputune %s", r->verb->name);
+	size_t n = 0, len = strlen(own);
+
+	*out = NULL;
+	for (const struct result_shape *const *s = result_shapes; *s; s++) {
+		const char *title = (*s)->title;
+
+		if ((strncmp(title, own, len) == 0 && (!title[len] || title[len] == ' ')) ||
+		    (r->value[OPT_DRY_RUN] && strcmp((*s)->name, "plan") == 0)) {
+			*out = arena_grow(&r->arena, *out, n, sizeof(**out));
+			(*out)[n++] = *s;
+		}
+	}
+	return n;
+}
+
+int run_check_fields(struct run *r)
+{
+	const struct result_shape **results;
+	struct err e = { 0 };
+	size_t n;
+
+	if (!r->value[OPT_FIELDS])
+		return 0;
+	n = results_of(r, &results);
+	r->fields_known = n > 0;
+	if (n && result_fields_check(&r->arena, results, n, r->value[OPT_FIELDS], &e))
+		return complain(EXIT_USAGE, &e);
+	return 0;
+}
+
 int run_print_json(struct run *r, json_t *j, int code)
 {
 	json_t *said = json_object_get(j, "exit_code");
+	const char *fields = r->value[OPT_FIELDS];
+	struct err e = { 0 };
 
 	if (json_is_integer(said))
 		json_integer_set(said, run_journal_code(r, (int)json_integer_value(said)));
-	json_print(r->out, j, JSON_INDENT(2));
+	if (fields && !r->fields_known && result_fields_in(&r->arena, j, fields, &e)) {
+		r->refused = true;
+		json_decref(j);
+		return complain(EXIT_USAGE, &e);
+	}
+	if (fields)
+		result_keep(&r->arena, j, fields);
+	if (r->value[OPT_COMPACT])
+		result_compact(&r->arena, j, r->value[OPT_ALL] || fields);
+	json_print(r->out, j, r->value[OPT_COMPACT] ? JSON_COMPACT : JSON_INDENT(2));
 	fputc('\n', r->out);
 	json_decref(j);
 	return code;

@@ -26,6 +26,8 @@ enum exit_code {
 enum option_id {
 	OPT_HOST,
 	OPT_FORMAT,
+	OPT_COMPACT,
+	OPT_FIELDS,
 	OPT_PROFILE,
 	OPT_ONLY,
 	OPT_SKIP,
@@ -269,7 +271,9 @@ struct run {
 	bool unreadable; /* lines of the journal are lost: what it holds is not known for sure */
 	const struct run_machine *machine; /* who looks at this machine; NULL: we do */
 	const struct knowledge *known;	   /* run_knowledge; NULL: not asked for yet */
-	int file; /* with machine: takes the text of a file for -o; -1: there is none */
+	bool fields_known; /* --fields is of results of the verb: run_check_fields */
+	bool refused;	   /* a result was not printed, because it has no such field */
+	int file;	   /* with machine: takes the text of a file for -o; -1: there is none */
 };
 
 /* A process that looks at the machine for this one: machine/host/asked.h. */
@@ -371,6 +375,9 @@ struct term_style run_style(const struct run *r);
 /* term, md or html: code, or EXIT_USAGE after complaining about a format that a document has not.
  */
 int run_print_doc(struct run *r, const struct doc *d, const char *title, int code);
+/* --fields against the results that the verb can have, before it begins: 0, or EXIT_USAGE after
+ * complaining. */
+int run_check_fields(struct run *r);
 /* --format json was given. */
 bool run_wants_json(const struct run *r);
 /* Takes the reference, and returns code. */

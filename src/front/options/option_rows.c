@@ -10,6 +10,10 @@ const struct option_row option_rows[OPTIONS] = {
 		       "look at a captured machine (folder or tar) instead of this one" },
 	[OPT_FORMAT] = { OPT_FORMAT, "format", 'f', WORD_FORMAT, "FORMAT",
 			 "term (default), json, md or html" },
+	[OPT_COMPACT] = { OPT_COMPACT, "compact", 0, WORD_NONE, NULL,
+			  "JSON on one line, without what is not known and what only explains" },
+	[OPT_FIELDS] = { OPT_FIELDS, "fields", 0, WORD_TEXT, "FIELDS",
+			 "JSON of these members alone: \"exit_code,findings.id\"" },
 	[OPT_PROFILE] = { OPT_PROFILE, "profile", 'p', WORD_PROFILE, "NAME|FILE",
 			  "whose opinions hold: a built-in profile or an INI file (default: "
 			  "default)" },

@@ -221,6 +221,20 @@ static int check_output(struct run *r)
 	return 0;
 }
 
+/* --compact and --fields are of JSON, and ask for it. */
+static int check_json_only(struct run *r)
+{
+	if (!r->value[OPT_COMPACT] && !r->value[OPT_FIELDS])
+		return 0;
+	if (!r->value[OPT_FORMAT])
+		r->value[OPT_FORMAT] = "json";
+	if (!run_wants_json(r))
+		return complain_text(EXIT_USAGE, "--%s goes with --format json, not %s",
+				     r->value[OPT_COMPACT] ? "compact" : "fields",
+				     r->value[OPT_FORMAT]);
+	return run_check_fields(r);
+}
+
 int options_parse(struct run *r, int argc, char **argv)
 {
 	struct option longs[OPTIONS + 1] = { 0 };
@@ -273,6 +287,7 @@ int options_parse(struct run *r, int argc, char **argv)
 	if (r->value[OPT_HELP])
 		return 0;
 	code = check_output(r);
+	code = code ? code : check_json_only(r);
 	return code ? code : check_args(r);
 }
 

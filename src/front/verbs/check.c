@@ -15,6 +15,22 @@ static int exit_code(const struct findings *f)
 	return f->count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
 }
 
+/* With --compact only what is wrong or could not be seen, as on the page, unless --all. */
+static const struct findings *findings_printed(struct run *r, const struct findings *f)
+{
+	struct findings *some = ARENA_NEW(&r->arena, struct findings);
+
+	if (!r->value[OPT_COMPACT] || r->value[OPT_ALL])
+		return f;
+	*some = *f;
+	some->items = arena_array(&r->arena, f->n, sizeof(*f->items));
+	some->n = 0;
+	for (size_t i = 0; i < f->n; i++)
+		if (f->items[i].v.kind == VERDICT_FAIL || f->items[i].v.kind == VERDICT_UNKNOWN)
+			some->items[some->n++] = f->items[i];
+	return some;
+}
+
 /* Monitors have exit codes of their own. */
 static int verb_check_print(struct run *r, const struct findings *f, const struct machine *m,
 			    const struct profile *p, const struct ledger *l, int *code)
@@ -31,6 +47,7 @@ static int verb_check_print(struct run *r, const struct findings *f, const struc
 	if (r->value[OPT_QUIET])
 		return 0;
 	if (strcmp(format, "json") == 0) {
+		f = findings_printed(r, f);
 		j = findings_json(f, m, p, *code);
 		measured_findings_json(&r->arena, j, f, l);
 		run_print_json(r, j, EXIT_CLEAN);

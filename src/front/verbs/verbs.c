@@ -4,7 +4,8 @@
 
 /* Which options each verb takes; for the table of verbs alone. */
 
-#define COMMON OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_HELP
+#define PAGE OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_HELP
+#define COMMON OPT_COMPACT, OPT_FIELDS, PAGE
 
 static const enum option_id show_options[] = { OPT_HOST, OPT_OVERLAY, OPT_FORMAT,  OPT_AS,
 					       OPT_DEEP, OPT_OUTPUT,  OPT_VERBOSE, COMMON };
@@ -42,12 +43,12 @@ static const enum option_id watch_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORM
 						OPT_ONLY,  OPT_POLICY,	OPT_ONCE,   OPT_OUTPUT,
 						OPT_QUIET, OPT_HELP };
 static const enum option_id monitor_options[] = { OPT_INTERVAL, OPT_FOR,    OPT_ONCE, OPT_FORMAT,
-						  OPT_HOST,	OPT_OUTPUT, COMMON };
+						  OPT_HOST,	OPT_OUTPUT, PAGE };
 static const enum option_id record_options[] = { OPT_INTERVAL, OPT_FOR, OPT_OUTPUT, OPT_QUIET,
 						 OPT_HELP };
 static const enum option_id report_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_PROFILE, OPT_ONLY,
 						 OPT_SKIP,  OPT_STATE,	 OPT_FORMAT,  OPT_OUTPUT,
-						 OPT_FORCE, COMMON };
+						 OPT_FORCE, PAGE };
 static const enum option_id explain_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT,
 						  OPT_PROFILE, OPT_OUTPUT,  COMMON };
 static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROFILE, OPT_ONLY,
@@ -173,8 +174,8 @@ static const enum option_id roofline_options[] = { OPT_FROM_BENCH, OPT_NSYS,  OP
 static const enum option_id diagnose_options[] = { OPT_RUN_FILES, OPT_MODEL, OPT_ATTACH, OPT_FOR,
 						   OPT_INTERVAL,  OPT_HOST,  OPT_ALL,	 OPT_FORMAT,
 						   OPT_OUTPUT,	  OPT_QUIET, COMMON };
-static const enum option_id list_options[] = { OPT_FORMAT, OPT_ONLY,   OPT_SKIP,
-					       OPT_FACTS,  OPT_OUTPUT, OPT_HELP };
+static const enum option_id list_options[] = { OPT_FORMAT, OPT_COMPACT, OPT_FIELDS, OPT_ONLY,
+					       OPT_SKIP,   OPT_FACTS,	OPT_OUTPUT, OPT_HELP };
 static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,
 						  OPT_HELP };
 static const enum option_id completion_options[] = { OPT_HELP };

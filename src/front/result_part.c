@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of a result by paths of keys. It knows what explains and what tells, not what is told. */
+#include "front/result_part.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/shape.h"
+#include "base/text.h"
+
+/* Of a shape that has itself below it. */
+enum { DEPTH_MAX = 16 };
+
+/* What explains a figure, or says the same again. */
+static const struct {
+	const char *schema, *paths;
+} details[] = {
+	{ "gputune.check/1",
+	  "findings.group,findings.target,findings.why,findings.source,findings.read_from" },
+	{ "gputune.plan/1", "changes.why,changes.source,changes.owners" },
+	{ "gputune.show/1",
+	  "facts.pci.path,facts.pci.root,facts.pci.subvendor,facts.pci.subdevice,"
+	  "facts.pci.config_bytes,facts.pci.pcie_cap,facts.cpu.policies.governors,"
+	  "facts.cpu.policies.driver,facts.cpu.policies.index" },
+};
+
+/* --- paths ------------------------------------------------------------------------------------ */
+
+static const char *path_below(struct arena *a, const char *path, const char *key)
+{
+	return *path ? arena_printf(a, "%s.%s", path, key) : key;
+}
+
+/* Whether one of the fields is the path, or with below stands below it. */
+static bool fields_have(const char *fields, const char *path, bool below)
+{
+	size_t n = strlen(path);
+
+	for (const char *at = fields; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, path, n) == 0 &&
+		    (at[n] == '\0' || at[n] == ',' || (below && at[n] == '.')))
+			return true;
+	}
+	return false;
+}
+
+/* --- is there such a field -------------------------------------------------------------------- */
+
+/* A value in the place of each that the shape has: lists are objects here. */
+static json_t *part_keys(const struct shape *s, int depth)
+{
+	json_t *j = json_object();
+
+	for (size_t i = 0; i < s->n; i++)
+		json_object_set_new(j, s->rows[i].key,
+				    s->rows[i].sub && depth < DEPTH_MAX
+					    ? part_keys(s->rows[i].sub, depth + 1)
+					    : json_true());
+	return j;
+}
+
+static json_t *result_keys(const struct result_shape *r)
+{
+	json_t *j = json_pack("{s:b, s:b, s:b, s:b}", "schema", 1, "tool_version", 1, "time", 1,
+			      "exit_code", 1);
+
+	if (r->host)
+		json_object_set_new(j, "host", part_keys(r->host, 0));
+	json_object_update_new(j, part_keys(r->shape, 0));
+	return j;
+}
+
+/* path: NULL at its end. An empty list and null may have anything below them. */
+static bool part_has(struct arena *a, const json_t *j, const char *path)
+{
+	size_t i, n;
+	const json_t *item;
+
+	if (!path || json_is_null(j))
+		return true;
+	if (!json_is_array(j)) {
+		n = strcspn(path, ".");
+		item = json_object_get(j, arena_strndup(a, path, n));
+		return item && part_has(a, item, path[n] ? path + n + 1 : NULL);
+	}
+	json_array_foreach(j, i, item) if (part_has(a, item, path)) return true;
+	return json_array_size(j) == 0;
+}
+
+struct nearest {
+	struct arena *arena;
+	const char *asked, *last; /* the whole path, and its last key */
+	const char *path;
+	size_t distance;
+};
+
+/* The path that is nearest to the one asked for; the right key at another place is near too. */
+static void part_nearest(struct nearest *near, const json_t *j, const char *path)
+{
+	const json_t *v;
+	const char *key;
+	size_t i, d;
+
+	json_array_foreach(j, i, v) part_nearest(near, v, path);
+	json_object_foreach((json_t *)(uintptr_t)j, key, v)
+	{
+		const char *below = path_below(near->arena, path, key);
+
+		d = strcmp(key, near->last) == 0 ? 1
+						 : str_distance(below, near->asked, near->distance);
+		if (d < near->distance) {
+			near->distance = d;
+			near->path = below;
+		}
+		part_nearest(near, v, below);
+	}
+}
+
+static int no_field(struct arena *a, const json_t *const *results, size_t n, const char *field,
+		    struct err *e)
+{
+	const char *dot = strrchr(field, '.');
+	struct nearest near = { a, field, dot ? dot + 1 : field, NULL, 2 + strlen(field) / 3 };
+	struct text keys = { 0 };
+	const char *key;
+	json_t *v;
+
+	for (size_t i = 0; i < n; i++)
+		part_nearest(&near, results[i], "");
+	err_set(e, -EINVAL, "the result has no field \"%.100s\"", field);
+	if (near.path) {
+		err_hint(e, "did you mean \"%s\"?", near.path);
+		return -EINVAL;
+	}
+	json_object_foreach((json_t *)(uintptr_t)results[0], key, v)
+		text_printf(&keys, "%s%s", keys.len ? ", " : "", key);
+	err_hint(e, "it has %.200s", keys.len ? keys.s : "none");
+	text_free(&keys);
+	return -EINVAL;
+}
+
+static int fields_check(struct arena *a, const json_t *const *results, size_t n, const char *fields,
+			struct err *e)
+{
+	for (const char *at = fields, *next; *at; at = next + (*next == ',')) {
+		const char *field = arena_strndup(a, at, strcspn(at, ","));
+		bool there = false;
+
+		next = at + strlen(field);
+		for (size_t i = 0; i < n; i++)
+			there = there || part_has(a, results[i], field);
+		if (!there)
+			return no_field(a, results, n, field, e);
+	}
+	return 0;
+}
+
+int result_fields_check(struct arena *a, const struct result_shape *const *results, size_t n,
+			const char *fields, struct err *e)
+{
+	json_t **keys = arena_array(a, n + 1, sizeof(*keys));
+	int ret;
+
+	for (size_t i = 0; i < n; i++)
+		keys[i] = result_keys(results[i]);
+	ret = fields_check(a, (const json_t *const *)keys, n, fields, e);
+	for (size_t i = 0; i < n; i++)
+		json_decref(keys[i]);
+	return ret;
+}
+
+int result_fields_in(struct arena *a, const json_t *result, const char *fields, struct err *e)
+{
+	return fields_check(a, &result, 1, fields, e);
+}
+
+/* --- taking out ------------------------------------------------------------------------------- */
+
+static void part_keep(struct arena *a, json_t *j, const char *fields, const char *path)
+{
+	json_t *v, *spare;
+	const char *key;
+	size_t i;
+
+	json_array_foreach(j, i, v) part_keep(a, v, fields, path);
+	json_object_foreach_safe(j, spare, key, v)
+	{
+		const char *below = path_below(a, path, key);
+
+		if (fields_have(fields, below, false))
+			continue;
+		if (fields_have(fields, below, true))
+			part_keep(a, v, fields, below);
+		else
+			json_object_del(j, key);
+	}
+}
+
+void result_keep(struct arena *a, json_t *result, const char *fields)
+{
+	part_keep(a, result, fields, "");
+}
+
+static bool is_empty(const json_t *v)
+{
+	return json_is_null(v) || (json_is_array(v) && json_array_size(v) == 0) ||
+	       (json_is_object(v) && json_object_size(v) == 0);
+}
+
+static void part_compact(struct arena *a, json_t *j, const char *out, const char *path)
+{
+	json_t *v, *spare;
+	const char *key;
+	size_t i;
+
+	json_array_foreach(j, i, v) part_compact(a, v, out, path);
+	json_object_foreach_safe(j, spare, key, v)
+	{
+		const char *below = path_below(a, path, key);
+
+		bool fact = str_starts(below, "facts.");
+
+		if (fields_have(out, below, false) || (fact && json_object_get(v, "seen"))) {
+			json_object_del(j, key);
+			continue;
+		}
+		part_compact(a, v, out, below);
+		if (is_empty(v))
+			json_object_del(j, key);
+		else if (fact && json_object_get(v, "value"))
+			json_object_set(j, key, json_object_get(v, "value"));
+	}
+}
+
+void result_compact(struct arena *a, json_t *result, bool all)
+{
+	const char *schema = json_string_value(json_object_get(result, "schema")), *out = "";
+
+	for (size_t i = 0; schema && !all && i < sizeof(details) / sizeof(details[0]); i++)
+		if (strcmp(details[i].schema, schema) == 0)
+			out = details[i].paths;
+	part_compact(a, result, out, "");
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which part of a result is printed: --fields names members, --compact leaves out what a script
+ * does not need. Pure. */
+#ifndef FRONT_RESULT_PART_H
+#define FRONT_RESULT_PART_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct result_shape;
+
+/*
+ * Fields are members' keys through objects and lists, "exit_code,findings.id". -EINVAL names the
+ * first that none of the n results has, and the key that is nearest.
+ */
+int result_fields_check(struct arena *a, const struct result_shape *const *results, size_t n,
+			const char *fields, struct err *e);
+/* The same, for a result without a shape: what its empty lists would hold is not known. */
+int result_fields_in(struct arena *a, const json_t *result, const char *fields, struct err *e);
+/* All other members are taken out. */
+void result_keep(struct arena *a, json_t *result, const char *fields);
+/* Members without a value are taken out, and what explains unless all is asked for; facts are their
+ * values alone. */
+void result_compact(struct arena *a, json_t *result, bool all);
+
+#endif

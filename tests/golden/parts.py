@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of results: --compact is small and follows the schema but for what is left out, --fields keeps what is named and names what is near."""
+import copy
+import json
+import os
+import tempfile
+
+import jsonschema
+
+from common import captured, end_suite, expect, refuses, run, schema
+
+spark = ["--host", "demo:dgx-spark"]
+
+
+def lax(s):
+    """The schema of a compact result: nothing has to be there, and a fact is its value."""
+    if isinstance(s, list):
+        return [lax(x) for x in s]
+    if not isinstance(s, dict):
+        return s
+    s = {{"oneOf": "anyOf"}.get(k, k): lax(v) for k, v in s.items() if k not in ("required", "not")}
+    value = s.get("properties", {}).get("value") if "from" in s.get("properties", {}) else None
+    return {"anyOf": [value, s]} if value is not None else s
+
+
+def names(j, path=""):
+    """The paths of all members."""
+    if isinstance(j, list):
+        return set().union(*(names(x, path) for x in j)) if j else set()
+    if not isinstance(j, dict):
+        return set()
+    return {path + k for k in j} | set().union(*(names(v, f"{path}{k}.") for k, v in j.items()))
+
+
+def without(j):
+    """No member is null or empty."""
+    if isinstance(j, list):
+        return all(without(x) for x in j)
+    return not isinstance(j, dict) or all(v not in (None, [], {}) and without(v) for v in j.values())
+
+
+for machine in captured:
+    at = ["--host", f"demo:{machine.name}"]
+    for argv, most in ((["check"], 12_000), (["show"], 200_000), (["check", "--all"], 100_000), (["plan"], 120_000), (["status"], 12_000), (["list"], 40_000), (["explain", "nic.mtu"], 20_000), (["lint"], 20_000)):
+        host = [] if argv == ["list"] else at
+        code, out, err = run(*argv, *host, "--format", "json", "--compact")
+        whole = run(*argv, *host, "--format", "json")
+        if not expect(f"{argv} of {machine.name}, compact", code == whole.code and out.endswith("\n") and out.count("\n") == 1 and not err, (code, err)):
+            continue
+        small, large = json.loads(out), json.loads(whole.out)
+        expect(f"{argv} of {machine.name}: its size", len(out) < most, len(out))
+        expect(f"{argv} of {machine.name}: nothing says nothing", without(small))
+        expect(f"{argv} of {machine.name}: the head stays", all(small.get(k) == large[k] for k in ("schema", "tool_version", "exit_code") if k in large))
+        if argv[0] != "show":
+            expect(f"{argv} of {machine.name}: no other members", names(small) <= names(large), names(small) - names(large))
+        for bad in list(jsonschema.Draft202012Validator(lax(copy.deepcopy(schema(argv[0])))).iter_errors(small))[:1]:
+            expect(f"{argv} of {machine.name} follows its schema", False, (list(bad.absolute_path), bad.message))
+
+facts = json.loads(run("show", *spark, "--compact").out)["facts"]
+expect("a fact is its value", facts["kernel"]["arch"] == "aarch64" and facts["gpu"]["gpus"][0]["name"] == "NVIDIA GB10", facts["kernel"])
+some, every = (json.loads(run("check", *spark, "--compact", *more).out) for more in ([], ["--all"]))
+expect("what is right is left out", {f["verdict"] for f in some["findings"]} == {"fail"} and len(some["findings"]) == some["summary"]["fail"], some["summary"])
+expect("--all has it", len(every["findings"]) > 100 and all("why" in f for f in every["findings"]))
+expect("--compact and --fields are of JSON without --format", run("check", *spark, "--compact") == run("check", *spark, "--compact", "--format", "json"))
+with tempfile.TemporaryDirectory() as tmp:
+    path = os.path.join(tmp, "plan.json")
+    run("plan", *spark, "--compact", "-o", path)
+    refuses("a compact plan is not applied", ["apply", path, *spark, "--dry-run"], 2, path, "lacks the key")
+
+# --- fields ---------------------------------------------------------------------------------------
+
+code, out, err = run("check", *spark, "--format", "json", "--fields", "exit_code,findings.id,findings.verdict")
+got, whole = json.loads(out), json.loads(run("check", *spark, "--format", "json").out)
+expect("fields of a list", code == 1 and names(got) == {"exit_code", "findings", "findings.id", "findings.verdict"}, names(got))
+expect("every item", [f["id"] for f in got["findings"]] == [f["id"] for f in whole["findings"]])
+expect("an object as a whole", json.loads(run("check", *spark, "--fields", "host").out) == {"host": whole["host"]})
+expect("a named member is not left out for explaining", all("why" in f for f in json.loads(run("check", *spark, "--compact", "--fields", "findings.why").out)["findings"]))
+expect("a list that is empty here", json.loads(run("status", *spark, "--fields", "rows.id,summary").out)["rows"] == [])
+expect("facts", json.loads(run("show", *spark, "--compact", "--fields", "facts.gpu.gpus.name").out) == {"facts": {"gpu": {"gpus": [{"name": "NVIDIA GB10"}]}}})
+for field, near in (("findings.ide", "findings.id"), ("finding.id", "findings.id"), ("verdict", "findings.verdict"), ("findings.id.x", "findings.id"), ("hots", "host"), ("summary.fial", "summary.fail")):
+    refuses(f"no field {field}", ["check", *spark, "--fields", field], 2, f'no field "{field}"', f'did you mean "{near}"')
+refuses("nothing is near", ["check", *spark, "--fields", "zzzzzz"], 2, 'no field "zzzzzz"', "it has schema, tool_version, host")
+for field in ("", ",", "exit_code,,", ".", "exit_code."):
+    refuses(f"a field {field!r}", ["status", *spark, "--fields", field], 2, "empty" if not field else "no field")
+refuses("before anything is done", ["status", "--host", "/no/such", "--fields", "rows.ident"], 2, 'no field "rows.ident"', 'did you mean "rows.id"')
+refuses("a long one", ["status", *spark, "--fields", "x." * 20000], 2, "no field")
+refuses("many", ["status", *spark, "--fields", "rows.id," * 5000 + "rows.i"], 2, 'no field "rows.i"')
+for verb in ("check", "status", "plan"):
+    for option in (["--compact"], ["--fields", "exit_code"]):
+        refuses(f"{verb} {option} of a page", [verb, *spark, "--format", "md", *option], 2, f"{option[0]} goes with --format json")
+with tempfile.TemporaryDirectory() as tmp:
+    over = [*spark, "--overlay", os.path.join(tmp, "over")]
+    refuses("no change is made for a field that is none", ["apply", "--yes", *over, "--only", "memory.swappiness", "--fields", "changes.nothing"], 2, "no field")
+    expect("no overlay either", not os.listdir(tmp), os.listdir(tmp))
+    code, out, err = run("apply", "--yes", *over, "--only", "memory.swappiness", "--fields", "exit_code,rows.id,rows.outcome")
+    expect("a change, by fields", code == 0 and json.loads(out) == {"exit_code": 0, "rows": [{"id": "memory.swappiness", "outcome": "done"}]}, (code, out, err))
+    code, out, err = run("undo", "--yes", *over, "--all", "--compact")
+    expect("taken back, compact", code == 0 and out.count("\n") == 1, (code, out, err))
+end_suite()
