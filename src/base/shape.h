@@ -178,7 +178,8 @@ struct result_shape {
 #define SHAPE_TEXT_LIST(type, m, n)                                                                \
 	.kind = SHAPE_KIND_TEXTS, .pointer = true, SHAPE_COUNTED(type, n), \
 	.offset = offsetof(struct type, m), \
-	.size = _Generic(SHAPE_AT(type, m), const char ** \
+	.size = _Generic(SHAPE_AT(type, m), char ** \
+			 : sizeof(char *), const char ** \
 			 : sizeof(char *), const char *const * \
 			 : sizeof(char *))
 #define SHAPE_NUMBERS(k, type, m, n, item)                                                         \

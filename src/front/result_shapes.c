@@ -3,6 +3,7 @@
 #include "front/result_shapes.h"
 
 #include "look/monitor/contrast.h"
+#include "look/stack/page_stack.h"
 #include "measure/bench/bench_json.h"
 #include "models/diagnose/page_diagnose.h"
 #include "models/generate/page_generate.h"
@@ -17,6 +18,7 @@
 const struct result_shape *const result_shapes[] = {
 	&advise_result,
 	&apply_result,
+	&build_plan_result,
 	&compare_result,
 	&contrast_result,
 	&diagnose_result,
@@ -26,11 +28,13 @@ const struct result_shape *const result_shapes[] = {
 	&predict_result,
 	&predict_rows_result,
 	&roofline_result,
+	&stack_env_result,
 	&status_result,
 	&sweep_result,
 	&train_result,
 	&train_rows_result,
 	&undo_result,
 	&verify_result,
+	&wheelhouse_result,
 	NULL,
 };

@@ -218,7 +218,6 @@ static void result(struct arena *a, const char *text, size_t n)
 static void manifest(struct arena *a, const void *data, size_t n)
 {
 	static char dir[64];
-	struct house_verdict v = { 0 };
 	struct wheelhouse h = { 0 };
 	struct err e = { 0 };
 	char path[128];
@@ -240,8 +239,7 @@ static void manifest(struct arena *a, const void *data, size_t n)
 		for (size_t i = 0; i < h.n; i++)
 			if (!h.wheels[i].file || strchr(h.wheels[i].file, '/'))
 				abort();
-		wheelhouse_verify(a, &h, NULL, &v, &e);
-		json_decref(wheelhouse_json(&h));
+		wheelhouse_verify(a, &h, NULL, &e);
 		wheelhouse_close(&h);
 	}
 	/* Nothing stays, whenever the process ends. */

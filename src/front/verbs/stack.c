@@ -7,7 +7,6 @@
 
 #include "front/verbs/stack.h"
 #include "base/clock.h"
-#include "knowledge/dead_flags.h"
 
 /* gputune stack arch: which GPU architectures files carry. */
 
@@ -176,7 +175,7 @@ static int stack_check(struct run *r)
 }
 
 /* What stack env says; EXIT_USAGE after complaining, else 0. */
-static int stack_build_env(struct run *r, struct host *h, struct build_env *out, const char **from)
+static int stack_build_env(struct run *r, struct host *h, struct build_env *out)
 {
 	struct machine *m = run_machine(r, h, false);
 	struct scan_options how = { 0 };
@@ -184,7 +183,8 @@ static int stack_build_env(struct run *r, struct host *h, struct build_env *out,
 	struct stack_root root = { h, -1, false }; /* what libraries carry does not matter here */
 	struct inventory inv = { 0 };
 	struct err e = { 0 };
-	int code = stack_targets(r, m, &how, from);
+	const char *from;
+	int code = stack_targets(r, m, &how, &from);
 
 	if (code)
 		return code;
@@ -193,17 +193,31 @@ static int stack_build_env(struct run *r, struct host *h, struct build_env *out,
 	if (inventory_take(&r->arena, &root, &what, &inv, &e))
 		return complain(EXIT_USAGE, &e);
 	build_env_make(&r->arena, m, &inv, &how, out);
+	out->gpus_from = from;
 	return 0;
+}
+
+/* Which flags of recipes are set in this shell. */
+static void flags_here(struct run *r, struct host *h, struct build_env *env)
+{
+	struct answer said;
+
+	env->flags = arena_array(&r->arena, n_dead_flags, sizeof(*env->flags));
+	for (env->n_flags = 0; env->n_flags < n_dead_flags; env->n_flags++) {
+		struct flag_here *f = &env->flags[env->n_flags];
+
+		f->flag = &dead_flags[env->n_flags];
+		if (f->flag->name && host_ask(h, "env", "", f->flag->name, &said) == 0 &&
+		    said.kind == ANSWER_TEXT)
+			f->set_here = arena_strdup(&r->arena, said.text);
+	}
 }
 
 /* gputune stack env: what to set before PyTorch and friends are built here. */
 static int stack_env(struct run *r)
 {
-	const char **set = arena_array(&r->arena, n_dead_flags, sizeof(*set));
 	struct build_env env = { 0 };
-	struct env_view v = { .env = &env, .set_here = set };
 	struct host *h;
-	struct answer said;
 	int code;
 
 	if (r->n_args)
@@ -211,11 +225,9 @@ static int stack_env(struct run *r)
 	h = run_host(r);
 	if (!h)
 		return EXIT_USAGE;
-	code = stack_build_env(r, h, &env, &v.gpus_from);
-	for (size_t i = 0; i < n_dead_flags && !code; i++)
-		if (dead_flags[i].name && host_ask(h, "env", "", dead_flags[i].name, &said) == 0 &&
-		    said.kind == ANSWER_TEXT)
-			set[i] = arena_strdup(&r->arena, said.text);
+	code = stack_build_env(r, h, &env);
+	if (!code)
+		flags_here(r, h, &env);
 	host_close(h);
 	if (code)
 		return code;
@@ -223,10 +235,10 @@ static int stack_env(struct run *r)
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, stack_env_json(&v, (long long)time(NULL), code), code);
+		return run_print_result(r, &stack_env_result, &env, code);
 	if (!r->value[OPT_FORMAT] || strcmp(r->value[OPT_FORMAT], "shell") != 0)
-		return run_print_doc(r, page_stack_env(&r->arena, &v), "gputune stack env", code);
-	stack_env_shell(r->out, &v);
+		return run_print_doc(r, page_stack_env(&r->arena, &env), "gputune stack env", code);
+	stack_env_shell(r->out, &env);
 	return code;
 }
 
@@ -283,7 +295,7 @@ static int print(struct run *r, const struct build_plan *p, int code)
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, build_plan_json(p, (long long)time(NULL), code), code);
+		return run_print_result(r, &build_plan_result, p, code);
 	return run_print_doc(r, page_build_plan(&r->arena, p), "gputune stack build-plan", code);
 }
 
@@ -293,8 +305,7 @@ static int verb_stack_plan(struct run *r, struct host *h, struct build_target *w
 	struct build_env env = { 0 };
 	struct build_plan p = { 0 };
 	struct err e = { 0 };
-	const char *from;
-	int code = stack_build_env(r, h, &env, &from);
+	int code = stack_build_env(r, h, &env);
 
 	if (code)
 		return code;

@@ -63,11 +63,11 @@ int compare_answer(struct arena *a, const struct library_variant *side,
 
 /* What another machine's sftp said is there, and what is to be done about it. */
 
-/* What is there already: names and sizes as "ls -lna" prints them, and its manifest (NULL: none).
- * Neither is believed. */
+/* What is there already: names and sizes as "ls -lna" prints them, and what its manifest says, if
+ * it has one. Neither is believed. */
 struct over_there {
 	char *list;
-	json_t *manifest;
+	struct wheelhouse house;
 };
 
 /* dir: of the wheelhouse here; place: over there. Names that sftp takes as they stand. */

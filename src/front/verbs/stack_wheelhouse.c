@@ -30,15 +30,13 @@ static int complain_by(int code, const struct err *e)
 			e);
 }
 
-static int verb_stack_wheelhouse_print(struct run *r, const struct wheelhouse *h,
-				       const struct house_verdict *v, int code)
+static int verb_stack_wheelhouse_print(struct run *r, const struct wheelhouse *h, int code)
 {
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, wheelhouse_result_json(h, v, (long long)time(NULL), code),
-				      code);
-	return run_print_doc(r, page_wheelhouse(&r->arena, h, v), "gputune stack wheelhouse", code);
+		return run_print_result(r, &wheelhouse_result, h, code);
+	return run_print_doc(r, page_wheelhouse(&r->arena, h), "gputune stack wheelhouse", code);
 }
 
 /* python3 is a link to python3.11: the distribution's own. */
@@ -83,7 +81,7 @@ static int create(struct run *r, const char *dir)
 	if (code)
 		return complain(EXIT_USAGE, &e);
 	code = wheelhouse_save(&r->arena, &h, r->value[OPT_KEY], &e);
-	code = code ? complain_by(code, &e) : verb_stack_wheelhouse_print(r, &h, NULL, EXIT_CLEAN);
+	code = code ? complain_by(code, &e) : verb_stack_wheelhouse_print(r, &h, EXIT_CLEAN);
 	wheelhouse_close(&h);
 	return code;
 }
@@ -129,7 +127,7 @@ static int verb_stack_wheelhouse_add(struct run *r, const char *dir, bool replac
 			worst = complain_by(code, &e);
 	}
 	if (run_wants_json(r))
-		verb_stack_wheelhouse_print(r, &h, NULL, worst);
+		verb_stack_wheelhouse_print(r, &h, worst);
 	wheelhouse_close(&h);
 	return worst;
 }
@@ -137,20 +135,16 @@ static int verb_stack_wheelhouse_add(struct run *r, const char *dir, bool replac
 /* Prints it, after verifying it where look says so; an exit code. */
 static int wheelhouse_print(struct run *r, const char *dir, bool look)
 {
-	struct house_verdict v;
 	struct wheelhouse h;
 	struct err e = { 0 };
 	int code = wheelhouse_open(&r->arena, dir, false, &h, &e);
 
 	if (code)
 		return complain(code == -EBADMSG ? EXIT_FINDINGS : EXIT_USAGE, &e);
-	if (!look) {
-		code = verb_stack_wheelhouse_print(r, &h, NULL, EXIT_CLEAN);
-	} else if (wheelhouse_verify(&r->arena, &h, r->value[OPT_KEY], &v, &e)) {
+	if (look && wheelhouse_verify(&r->arena, &h, r->value[OPT_KEY], &e))
 		code = complain(EXIT_BLIND, &e);
-	} else {
-		code = verb_stack_wheelhouse_print(r, &h, &v, v.n ? EXIT_FINDINGS : EXIT_CLEAN);
-	}
+	else
+		code = verb_stack_wheelhouse_print(r, &h, h.verdict.n ? EXIT_FINDINGS : EXIT_CLEAN);
 	wheelhouse_close(&h);
 	return code;
 }
@@ -330,19 +324,12 @@ static long long size_there(const char *list, const char *name)
 /* The other side's manifest has it with these contents, and a file of its size lies there. */
 static bool is_there(const struct over_there *t, const struct house_wheel *w)
 {
-	json_t *list = json_object_get(t->manifest, "wheels"), *it;
-	size_t i;
-
 	if (size_there(t->list, w->file) != (long long)w->size)
 		return false;
-	json_array_foreach(list, i, it)
-	{
-		const char *file = json_string_value(json_object_get(it, "file"));
-		const char *sum = json_string_value(json_object_get(it, "sha256"));
-
-		if (file && sum && strcmp(file, w->file) == 0 && strcmp(sum, w->sha256) == 0)
+	for (size_t i = 0; i < t->house.n; i++)
+		if (strcmp(t->house.wheels[i].file, w->file) == 0 &&
+		    strcmp(t->house.wheels[i].sha256, w->sha256) == 0)
 			return true;
-	}
 	return false;
 }
 
@@ -407,6 +394,7 @@ static int look_there(const struct syncing *s, struct over_there *out)
 {
 	struct arena *a = &s->r->arena;
 	int list = nameless(), manifest = nameless(), r;
+	struct err ignored = { 0 };
 	char *text;
 
 	*out = (struct over_there){ 0 };
@@ -424,7 +412,8 @@ static int look_there(const struct syncing *s, struct over_there *out)
 	if (r == 0) {
 		out->list = verb_stack_wheelhouse_text_in(a, list);
 		text = verb_stack_wheelhouse_text_in(a, manifest);
-		out->manifest = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+		if (text)
+			manifest_read(a, text, strlen(text), &out->house, &ignored);
 		r = out->list ? 0 : -EIO;
 	}
 	if (list >= 0)
@@ -456,7 +445,6 @@ static int by_sftp(const struct syncing *s)
 	if (status == 0) {
 		null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 		sync_lines(&s->r->arena, &pair, &there, &lines);
-		json_decref(there.manifest);
 		status = sftp(s, lines.s, null, true);
 		if (null >= 0)
 			close(null);
@@ -532,7 +520,6 @@ static int wheelhouse_sync(struct run *r, const char *dir, const char *to)
 	const char *colon = strchr(to, ':');
 	struct wheelhouse h;
 	struct syncing s = { .r = r, .h = &h, .dir = dir, .to = to, .place = to };
-	struct house_verdict v;
 	struct err e = { 0 };
 	int code = wheelhouse_open(&r->arena, dir, true, &h, &e);
 
@@ -545,10 +532,10 @@ static int wheelhouse_sync(struct run *r, const char *dir, const char *to)
 	if (!plain_place(to) || (colon && (!*s.host || !*s.place))) {
 		code = complain_text(EXIT_USAGE, "\"%s\" is no place to copy to: HOST:DIR or DIR",
 				     to);
-	} else if (wheelhouse_verify(&r->arena, &h, NULL, &v, &e) || v.n) {
+	} else if (wheelhouse_verify(&r->arena, &h, NULL, &e) || h.verdict.n) {
 		code = complain_text(EXIT_FINDINGS, "%s is not sound and is not copied: %s: %s",
-				     dir, v.n ? v.items[0].file : dir,
-				     v.n ? v.items[0].what : e.text);
+				     dir, h.verdict.n ? h.verdict.items[0].file : dir,
+				     h.verdict.n ? h.verdict.items[0].what : e.text);
 	} else {
 		code = verb_stack_wheelhouse_copy(&s);
 		if (!code)

@@ -262,6 +262,8 @@ static void build_plan_look(struct planner *k, struct build_step *s)
 {
 	char buf[4096];
 
+	while (s->argv[s->n_argv])
+		s->n_argv++;
 	if (stamped(k->a, s) || (s->there && access(s->there, F_OK) == 0)) {
 		s->state = STEP_DONE;
 		return;
@@ -667,16 +669,13 @@ static void build_env_last_words(struct arena *a, const char *log, const char *w
 
 static int stamp(struct arena *a, const struct build_step *s, struct err *e)
 {
-	const char *temporary = arena_printf(a, "%s.new", s->stamp);
-	TEXT_AUTO t = { 0 };
+	const char *temporary = arena_printf(a, "%s.new", s->stamp), *text = stamp_text(a, s);
 	int fd, code;
 
-	for (char **w = s->argv; *w; w++)
-		text_printf(&t, "%s\n", *w);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return err_set(e, -errno, "%s: %s", temporary, strerror(errno));
-	code = fd_write_all(fd, t.s, t.len);
+	code = fd_write_all(fd, text, strlen(text));
 	if (!code && fsync(fd))
 		code = -errno;
 	close(fd);

@@ -11,6 +11,7 @@
 #ifndef STACK_BUILD_PLAN_H
 #define STACK_BUILD_PLAN_H
 
+#include "knowledge/dead_flags.h"
 #include "look/stack/inventory.h"
 #include "machine/model/machine.h"
 
@@ -26,6 +27,11 @@ struct build_line {
 	const char *reason;
 };
 
+struct flag_here {
+	const struct dead_flag *flag;
+	const char *set_here; /* the value of its variable in this shell; NULL */
+};
+
 struct build_env {
 	struct build_line *lines;
 	size_t n;
@@ -33,17 +39,22 @@ struct build_env {
 	const char *missing; /* why nothing can be built, a sentence; NULL */
 	const char *unseen;  /* what could not be looked at, a sentence; NULL */
 	unsigned jobs;
+	const char *gpus_from;	 /* where the GPUs to build for come from, in words */
+	struct flag_here *flags; /* all of dead_flags */
+	size_t n_flags;
 };
 
 void build_env_make(struct arena *a, const struct machine *m, const struct inventory *inv,
 		    const struct scan_options *how, struct build_env *out);
 
 enum step_state { STEP_TO_DO, STEP_DONE, STEP_LACKS };
+extern const char *const step_state_names[STEP_LACKS + 1];
 
 struct build_step {
 	const char *id; /* "torch-wheel": also the name of its log and stamp */
 	const char *title;
 	char **argv;
+	size_t n_argv;
 	const char *dir;	  /* where it runs; NULL: DIR */
 	const char *const *tools; /* programs that have to be there; NULL-terminated; NULL */
 	unsigned disk_gib;

@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "knowledge/dead_flags.h"
 #include "look/stack/page_stack.h"
 #include "render/display_text.h"
-#include "base/json.h"
 
 static enum style answer_style(enum code_answer a)
 {
@@ -272,22 +270,22 @@ struct doc *page_stack_check(struct arena *a, const struct stack_view *v)
 	return d;
 }
 
-/* The build environment as a page, as lines for a shell, and as JSON. */
+/* The build environment as a page and as lines for a shell. */
 
-struct doc *page_stack_env(struct arena *a, const struct env_view *v)
+struct doc *page_stack_env(struct arena *a, const struct build_env *env)
 {
 	struct doc *d = doc_new(a);
 	struct node *t;
 
 	doc_heading(d, 1, "Build environment");
-	if (v->env->missing)
-		doc_text(d, "Nothing for CUDA can be built: %s (%s).", v->env->missing,
-			 v->gpus_from);
-	if (v->env->unseen)
-		doc_text(d, "Not seen: %s.", v->env->unseen);
+	if (env->missing)
+		doc_text(d, "Nothing for CUDA can be built: %s (%s).", env->missing,
+			 env->gpus_from);
+	if (env->unseen)
+		doc_text(d, "Not seen: %s.", env->unseen);
 	t = DOC_TABLE(d, NULL, "Variable", "Value", "~Why");
-	for (size_t i = 0; i < v->env->n; i++) {
-		const struct build_line *l = &v->env->lines[i];
+	for (size_t i = 0; i < env->n; i++) {
+		const struct build_line *l = &env->lines[i];
 
 		NODE_ROW(d, t, cell_as(STYLE_STRONG, l->name),
 			 cell_printf(d, STYLE_CODE, "%s%s", l->value, l->before ? ":..." : ""),
@@ -295,10 +293,13 @@ struct doc *page_stack_env(struct arena *a, const struct env_view *v)
 	}
 	doc_heading(d, 2, "Flags of common recipes that do nothing, or harm");
 	t = DOC_TABLE(d, NULL, "~Flag", "~Why not", "~Instead", "Set here");
-	for (size_t i = 0; i < n_dead_flags; i++)
-		NODE_ROW(d, t, cell_as(STYLE_CODE, dead_flags[i].flag), cell(dead_flags[i].why),
-			 cell(dead_flags[i].instead ? dead_flags[i].instead : "leave it out"),
-			 cell_as(STYLE_BAD, v->set_here[i]));
+	for (size_t i = 0; i < env->n_flags; i++) {
+		const struct dead_flag *f = env->flags[i].flag;
+
+		NODE_ROW(d, t, cell_as(STYLE_CODE, f->flag), cell(f->why),
+			 cell(f->instead ? f->instead : "leave it out"),
+			 cell_as(STYLE_BAD, env->flags[i].set_here));
+	}
 	node_drop_empty(t);
 	return d;
 }
@@ -325,19 +326,19 @@ static void comment(FILE *out, const char *s)
 	fprintf(out, "%s\n", t.s ? t.s : "");
 }
 
-void stack_env_shell(FILE *out, const struct env_view *v)
+void stack_env_shell(FILE *out, const struct build_env *env)
 {
 	fputs("# Source this file: it sets variables and does nothing else.\n", out);
-	if (v->env->missing) {
+	if (env->missing) {
 		fputs("# Nothing for CUDA can be built: ", out);
-		comment(out, v->env->missing);
+		comment(out, env->missing);
 	}
-	if (v->env->unseen) {
+	if (env->unseen) {
 		fputs("# Not seen: ", out);
-		comment(out, v->env->unseen);
+		comment(out, env->unseen);
 	}
-	for (size_t i = 0; i < v->env->n; i++) {
-		const struct build_line *l = &v->env->lines[i];
+	for (size_t i = 0; i < env->n; i++) {
+		const struct build_line *l = &env->lines[i];
 
 		fputs("\n# ", out);
 		comment(out, l->reason);
@@ -345,44 +346,15 @@ void stack_env_shell(FILE *out, const struct env_view *v)
 		stack_page_quoted(out, l->value);
 		fputs(l->before ? "${PATH:+:$PATH}\n" : "\n", out);
 	}
-	for (size_t i = 0; i < n_dead_flags; i++)
-		if (v->set_here[i]) {
+	for (size_t i = 0; i < env->n_flags; i++)
+		if (env->flags[i].set_here) {
 			fputs("\n# ", out);
-			comment(out, dead_flags[i].why);
-			fprintf(out, "unset %s\n", dead_flags[i].name);
+			comment(out, env->flags[i].flag->why);
+			fprintf(out, "unset %s\n", env->flags[i].flag->name);
 		}
 }
 
-json_t *stack_env_json(const struct env_view *v, long long time_s, int exit_code)
-{
-	json_t *j = json_head("gputune.stack-env/1", time_s, exit_code);
-	json_t *lines = json_array(), *dead = json_array();
-
-	json_object_set_new(j, "toolkit", json_text(v->env->toolkit));
-	json_object_set_new(j, "missing", json_text(v->env->missing));
-	json_object_set_new(j, "unseen", json_text(v->env->unseen));
-	json_object_set_new(j, "jobs", json_integer(v->env->jobs));
-	for (size_t i = 0; i < v->env->n; i++) {
-		const struct build_line *l = &v->env->lines[i];
-
-		json_array_append_new(lines,
-				      json_pack("{s:s, s:o, s:b, s:o}", "name", l->name, "value",
-						json_text(l->value), "prepend", (int)l->before,
-						"reason", json_text(l->reason)));
-	}
-	json_object_set_new(j, "variables", lines);
-	for (size_t i = 0; i < n_dead_flags; i++)
-		json_array_append_new(dead, json_pack("{s:s, s:s, s:o, s:o}", "flag",
-						      dead_flags[i].flag, "why", dead_flags[i].why,
-						      "instead", json_text(dead_flags[i].instead),
-						      "set_here", json_text(v->set_here[i])));
-	json_object_set_new(j, "dead_flags", dead);
-	return j;
-}
-
-/* A build plan as a page and as JSON (schemas/stack-build-plan.json). */
-
-static const char *const states[] = { "to do", "done", "lacks" };
+/* A build plan. */
 
 static const char *stack_page_command(struct arena *a, const struct build_step *s)
 {
@@ -412,7 +384,7 @@ struct doc *page_build_plan(struct arena *a, const struct build_plan *p)
 		const struct build_step *s = &p->steps[i];
 		struct cell *c =
 			NODE_ROW(d, t, cell_as(STYLE_STRONG, s->id),
-				 cell_as(styles[s->state], states[s->state]),
+				 cell_as(styles[s->state], step_state_names[s->state]),
 				 cell(s->lacks && s->state == STEP_LACKS
 					      ? arena_printf(a, "%s; but %s", s->title, s->lacks)
 					      : s->title));
@@ -422,38 +394,6 @@ struct doc *page_build_plan(struct arena *a, const struct build_plan *p)
 		c[4] = cell_as(STYLE_CODE, stack_page_command(a, s));
 	}
 	return d;
-}
-
-json_t *build_plan_json(const struct build_plan *p, long long time_s, int exit_code)
-{
-	json_t *j = json_head("gputune.stack-build-plan/1", time_s, exit_code);
-	json_t *steps = json_array();
-
-	json_object_set_new(j, "dir", json_text(p->dir));
-	json_object_set_new(j, "disk_gib", json_integer(p->disk_gib));
-	json_object_set_new(j, "disk_free_gib", json_real(p->disk_free_gib));
-	json_object_set_new(j, "memory_available_gib", json_real(p->memory_gib));
-	json_object_set_new(j, "jobs", json_integer(p->jobs));
-	json_object_set_new(j, "hours", json_real(p->hours));
-	json_object_set_new(j, "lacks", json_text(p->lacks));
-	for (size_t i = 0; i < p->n; i++) {
-		const struct build_step *s = &p->steps[i];
-		json_t *o = json_object(), *argv = json_array();
-
-		json_object_set_new(o, "id", json_text(s->id));
-		json_object_set_new(o, "title", json_text(s->title));
-		json_object_set_new(o, "state", json_string(states[s->state]));
-		json_object_set_new(o, "lacks", json_text(s->lacks));
-		for (char **w = s->argv; *w; w++)
-			json_array_append_new(argv, json_text(*w));
-		json_object_set_new(o, "argv", argv);
-		json_object_set_new(o, "disk_gib", json_integer(s->disk_gib));
-		json_object_set_new(o, "memory_gib", json_integer(s->memory_gib));
-		json_object_set_new(o, "log", json_text(s->log));
-		json_array_append_new(steps, o);
-	}
-	json_object_set_new(j, "steps", steps);
-	return j;
 }
 
 /* A wheelhouse: what is in it, what is wrong with it, how two differ. */
@@ -480,16 +420,16 @@ static void wheels(struct doc *d, const struct wheelhouse *h)
 	node_drop_empty(t);
 }
 
-struct doc *page_wheelhouse(struct arena *a, const struct wheelhouse *h,
-			    const struct house_verdict *v)
+struct doc *page_wheelhouse(struct arena *a, const struct wheelhouse *h)
 {
+	const struct house_verdict *v = &h->verdict;
 	struct doc *d = doc_new(a);
 	struct node *b;
 
 	doc_heading(d, 1, "Wheelhouse");
 	doc_text(d, "%s: %zu wheels for %s%s.", h->dir, h->n, target(a, h),
 		 h->is_signed ? "; signed" : "; not signed");
-	if (v) {
+	if (h->verified) {
 		doc_text(d, "%zu of %zu are what the manifest says%s%s.", v->checked, h->n,
 			 v->signer ? "; the manifest is signed by " : "",
 			 v->signer ? v->signer : "");

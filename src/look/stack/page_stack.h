@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/shape.h"
 #include "look/stack/build_plan.h"
 #include "look/stack/judge.h"
 #include "look/stack/scan.h"
@@ -35,27 +36,18 @@ struct stack_view {
 struct doc *page_stack_check(struct arena *a, const struct stack_view *v);
 /* Schema gputune.stack-check/1, see schemas/stack-check.json. */
 json_t *stack_check_json(const struct stack_view *v, long long time_s, int exit_code);
-struct doc *page_wheelhouse(struct arena *a, const struct wheelhouse *h,
-			    const struct house_verdict *v);
+struct doc *page_wheelhouse(struct arena *a, const struct wheelhouse *h);
 /* What stands in b and not in a, and the other way round, by name and SHA-256. */
 struct doc *page_wheelhouse_diff(struct arena *a, const struct wheelhouse *x,
 				 const struct wheelhouse *y, size_t *differ);
-/* Schema gputune.stack-wheelhouse/1; v may be NULL. */
-json_t *wheelhouse_result_json(const struct wheelhouse *h, const struct house_verdict *v,
-			       long long time_s, int exit_code);
-struct env_view {
-	const struct build_env *env;
-	const char *const *set_here; /* value of each dead flag's variable in this shell; NULL */
-	const char *gpus_from;
-};
+extern const struct result_shape wheelhouse_result; /* of a struct wheelhouse */
 
-struct doc *page_stack_env(struct arena *a, const struct env_view *v);
+struct doc *page_stack_env(struct arena *a, const struct build_env *env);
 /* export lines for a shell; harmless to source: nothing ends it. */
-void stack_env_shell(FILE *out, const struct env_view *v);
-/* Schema gputune.stack-env/1, see schemas/stack-env.json. */
-json_t *stack_env_json(const struct env_view *v, long long time_s, int exit_code);
+void stack_env_shell(FILE *out, const struct build_env *env);
+extern const struct result_shape stack_env_result; /* of a struct build_env */
+
 struct doc *page_build_plan(struct arena *a, const struct build_plan *p);
-/* Schema gputune.stack-build-plan/1, see schemas/stack-build-plan.json. */
-json_t *build_plan_json(const struct build_plan *p, long long time_s, int exit_code);
+extern const struct result_shape build_plan_result; /* of a struct build_plan */
 
 #endif

@@ -19,8 +19,7 @@
 #include "machine/host/command.h"
 #include "machine/host/libraries.h"
 
-enum { MANIFEST_MAX = 1 << 24, WHEELS_MAX = 100000 };
-static const char schema[] = "gputune.wheelhouse/1";
+enum { MANIFEST_MAX = 1 << 24 };
 
 /* SHA-256 of a file's contents as hexadecimal text, 65 bytes with the NUL. */
 static int file_sha256(struct input *in, char out[65])
@@ -45,88 +44,47 @@ static int file_sha256(struct input *in, char out[65])
 	return code;
 }
 
-json_t *wheelhouse_json(const struct wheelhouse *h)
-{
-	json_t *j = json_object(), *list = json_array();
-
-	json_object_set_new(j, "schema", json_string(schema));
-	json_object_set_new(j, "arch", json_string(h->arch));
-	json_object_set_new(j, "python", h->python ? json_string(h->python) : json_null());
-	json_object_set_new(j, "gpus", json_string(h->gpus));
-	for (size_t i = 0; i < h->n; i++) {
-		const struct house_wheel *w = &h->wheels[i];
-		json_t *o = json_pack(
-			"{s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:s}", "file",
-			w->file, "sha256", w->sha256, "size_bytes", (json_int_t)w->size, "name",
-			w->name, "version", w->version, "build", w->build, "python", w->python,
-			"abi", w->abi, "platform", w->platform, "requires_python",
-			w->requires_python, "gpu_code", w->gpu_code, "added", w->added);
-
-		json_array_append_new(list, o ? o : json_null());
-	}
-	json_object_set_new(j, "wheels", list);
-	return j;
-}
-
-static const char *copy(struct arena *a, const char *s)
-{
-	return s ? arena_strdup(a, s) : NULL;
-}
-
 /* Names become paths: the rules of wheel names hold for what a manifest says, too. */
-static int read_wheel(struct arena *a, json_t *o, struct house_wheel *out, struct err *e)
+static int check_entry(struct arena *a, struct house_wheel *w, struct err *e)
 {
-	struct house_wheel w = { 0 };
 	struct wheel name;
-	json_int_t size = -1;
-	json_t *requires = NULL;
-	int code = json_unpack(o, "{s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s}",
-			       "file", &w.file, "sha256", &w.sha256, "size_bytes", &size, "name",
-			       &w.name, "version", &w.version, "build", &w.build, "python",
-			       &w.python, "abi", &w.abi, "platform", &w.platform, "requires_python",
-			       &requires, "gpu_code", &w.gpu_code, "added", &w.added);
+	int code;
 
-	if (code || size < 0 || strlen(w.sha256) != 64 ||
-	    strspn(w.sha256, "0123456789abcdef") != 64)
-		return err_set(e, -EBADMSG, "its manifest has an entry that is none");
-	code = wheel_name(a, w.file, &name, e);
+	if (strlen(w->sha256) != 64 || strspn(w->sha256, "0123456789abcdef") != 64)
+		return err_set(e, -EBADMSG, "%.200s has no SHA-256", w->file);
+	code = wheel_name(a, w->file, &name, e);
 	if (code)
 		return code;
-	*out = (struct house_wheel){ .file = name.file,
-				     .sha256 = copy(a, w.sha256),
-				     .size = (uint64_t)size,
-				     .name = name.name,
-				     .version = name.version,
-				     .build = name.build,
-				     .python = name.python,
-				     .abi = name.abi,
-				     .platform = name.platform,
-				     .requires_python = copy(a, json_string_value(requires)),
-				     .gpu_code = copy(a, w.gpu_code),
-				     .added = copy(a, w.added) };
+	w->file = name.file;
+	w->name = name.name;
+	w->version = name.version;
+	w->build = name.build;
+	w->python = name.python;
+	w->abi = name.abi;
+	w->platform = name.platform;
 	return 0;
 }
 
-static int read_manifest(struct arena *a, json_t *j, struct wheelhouse *h, struct err *e)
+int manifest_read(struct arena *a, const char *text, size_t len, struct wheelhouse *h,
+		  struct err *e)
 {
-	const char *said = NULL, *arch = NULL, *gpus = NULL;
-	json_t *list = NULL, *python = NULL;
+	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	struct wheelhouse said;
+	int code;
 
-	if (json_unpack(j, "{s:s, s:s, s:o, s:s, s:o}", "schema", &said, "arch", &arch, "python",
-			&python, "gpus", &gpus, "wheels", &list) ||
-	    strcmp(said, schema) != 0 || !json_is_array(list) || json_array_size(list) > WHEELS_MAX)
-		return err_set(e, -EBADMSG, "%s: its manifest is none of a wheelhouse", h->dir);
-	h->arch = copy(a, arch);
-	h->python = copy(a, json_string_value(python));
-	h->gpus = copy(a, gpus);
-	h->wheels = arena_array(a, json_array_size(list) + 1, sizeof(*h->wheels));
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		int code = read_wheel(a, json_array_get(list, i), &h->wheels[i], e);
-
-		if (code)
-			return code;
-		h->n++;
-	}
+	if (!j)
+		return err_set(e, -EBADMSG, "it cannot be read as JSON");
+	code = shape_read(a, &manifest_shape, j, &said, e) ? -EBADMSG : 0;
+	json_decref(j);
+	for (size_t i = 0; !code && i < said.n; i++)
+		code = check_entry(a, &said.wheels[i], e);
+	if (code)
+		return code;
+	h->arch = said.arch;
+	h->python = said.python;
+	h->gpus = said.gpus;
+	h->wheels = said.wheels;
+	h->n = said.n;
 	return 0;
 }
 
@@ -134,8 +92,8 @@ static int load_manifest(struct arena *a, struct wheelhouse *h, struct err *e)
 {
 	int fd = openat(h->fd, WHEELHOUSE_MANIFEST, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	struct input_file f;
+	struct err why = { 0 };
 	char *text;
-	json_t *j;
 	int code;
 
 	if (fd < 0) {
@@ -152,14 +110,12 @@ static int load_manifest(struct arena *a, struct wheelhouse *h, struct err *e)
 	}
 	text = arena_alloc(a, (size_t)f.in.size + 1);
 	code = input_read(&f.in, 0, text, (size_t)f.in.size);
-	j = code ? NULL : json_loadb(text, (size_t)f.in.size, JSON_REJECT_DUPLICATES, NULL);
-	if (code || !j)
-		code = err_set(e, -EBADMSG, "%s: its manifest cannot be read as JSON", h->dir);
-	else
-		code = read_manifest(a, j, h, e);
+	code = code ? err_set(&why, -EBADMSG, "it cannot be read")
+		    : manifest_read(a, text, (size_t)f.in.size, h, &why);
+	if (code)
+		err_set(e, code, "%s: its manifest: %.300s", h->dir, why.text);
 	h->manifest = text;
 	h->manifest_len = (size_t)f.in.size;
-	json_decref(j);
 	input_close(&f);
 	return code;
 }
@@ -554,12 +510,12 @@ int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, stru
 	const char *name = arena_printf(a, ".%s.%ld", WHEELHOUSE_MANIFEST, (long)getpid());
 	const char *sig = arena_printf(a, "%s.sig", name);
 	char *text, *signature;
-	json_t *j;
+	json_t *j = json_object();
 	int code;
 
 	if (h->is_signed && !key)
 		return err_set(e, -EPERM, "%s is signed: changing it needs --key", h->dir);
-	j = wheelhouse_json(h);
+	shape_json(j, &manifest_shape, h);
 	text = json_dumps(j, JSON_INDENT(2));
 	json_decref(j);
 	if (!text)
@@ -647,10 +603,12 @@ static int strangers(struct arena *a, const struct wheelhouse *h, struct house_v
 	return 0;
 }
 
-int wheelhouse_verify(struct arena *a, const struct wheelhouse *h, const char *signers,
-		      struct house_verdict *out, struct err *e)
+int wheelhouse_verify(struct arena *a, struct wheelhouse *h, const char *signers, struct err *e)
 {
+	struct house_verdict *out = &h->verdict;
+
 	*out = (struct house_verdict){ 0 };
+	h->verified = true;
 	for (size_t i = 0; i < h->n; i++) {
 		const char *what = check_wheel(a, h, &h->wheels[i]);
 

@@ -6,8 +6,7 @@
 #ifndef STACK_WHEELHOUSE_H
 #define STACK_WHEELHOUSE_H
 
-#include <jansson.h>
-
+#include "base/shape.h"
 #include "look/stack/scan.h"
 
 /*
@@ -60,6 +59,17 @@ struct house_wheel {
 	const char *added;    /* time */
 };
 
+struct house_problem {
+	const char *file;
+	const char *what; /* a sentence */
+};
+struct house_verdict {
+	struct house_problem *items;
+	size_t n;
+	size_t checked;	    /* wheels that are what the manifest says */
+	const char *signer; /* who signed it; NULL: not asked, or nobody */
+};
+
 struct wheelhouse {
 	const char *dir;
 	int fd;			   /* of the folder, locked when it is to be changed */
@@ -70,6 +80,8 @@ struct wheelhouse {
 	bool is_signed;	      /* there is a signature */
 	const char *manifest; /* what was read: this, and not what lies there later, is verified */
 	size_t manifest_len;
+	bool verified; /* verdict holds */
+	struct house_verdict verdict;
 };
 
 /* A new, empty one; the folder must not exist or be empty. */
@@ -91,21 +103,13 @@ int wheelhouse_add(struct arena *a, struct wheelhouse *h, const char *path, bool
  * changed without a key (-EPERM). */
 int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, struct err *e);
 
-struct house_problem {
-	const char *file;
-	const char *what; /* a sentence */
-};
-struct house_verdict {
-	struct house_problem *items;
-	size_t n;
-	size_t checked;	    /* wheels that are what the manifest says */
-	const char *signer; /* who signed it; NULL: not asked, or nobody */
-};
 /* Every wheel against the manifest, whole; signers (NULL: not asked) is a file of allowed signers.
  */
-int wheelhouse_verify(struct arena *a, const struct wheelhouse *h, const char *signers,
-		      struct house_verdict *out, struct err *e);
-json_t *wheelhouse_json(const struct wheelhouse *h);
+int wheelhouse_verify(struct arena *a, struct wheelhouse *h, const char *signers, struct err *e);
+extern const struct shape manifest_shape; /* of a struct wheelhouse, as it lies in its folder */
+/* Whom it is for and its wheels, as a manifest says; -EBADMSG and *e: it is none. */
+int manifest_read(struct arena *a, const char *text, size_t len, struct wheelhouse *h,
+		  struct err *e);
 
 /*
  * Signatures of a manifest, made and checked by ssh-keygen. It gets the bytes that we read or

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU code in files as JSON. Keys and meanings are API: schemas/stack-arch.json holds them. */
+/* What is said of the software stack, a row a figure. Keys and meanings are API. */
 #include "look/stack/elf.h"
 #include "base/json.h"
 #include "look/stack/page_stack.h"
@@ -203,27 +203,129 @@ json_t *stack_check_json(const struct stack_view *v, long long time_s, int exit_
 	return j;
 }
 
-/* A wheelhouse and what was found wrong with it as JSON: schemas/stack-wheelhouse.json. */
+/* clang-format off */
 
-json_t *wheelhouse_result_json(const struct wheelhouse *h, const struct house_verdict *v,
-			       long long time_s, int exit_code)
-{
-	json_t *j = json_head("gputune.stack-wheelhouse/1", time_s, exit_code);
-	json_t *manifest = wheelhouse_json(h), *problems = json_array();
+/* --- stack env --- */
 
-	json_object_set_new(j, "dir", json_text(h->dir));
-	json_object_set_new(j, "signed", json_boolean(h->is_signed));
-	json_object_set(j, "arch", json_object_get(manifest, "arch"));
-	json_object_set(j, "python", json_object_get(manifest, "python"));
-	json_object_set(j, "gpus", json_object_get(manifest, "gpus"));
-	json_object_set(j, "wheels", json_object_get(manifest, "wheels"));
-	json_decref(manifest);
-	for (size_t i = 0; v && i < v->n; i++)
-		json_array_append_new(problems,
-				      json_pack("{s:o, s:o}", "file", json_text(v->items[i].file),
-						"what", json_text(v->items[i].what)));
-	json_object_set_new(j, "verified", json_boolean(v != NULL));
-	json_object_set_new(j, "problems", problems);
-	json_object_set_new(j, "signer", json_text(v ? v->signer : NULL));
-	return j;
-}
+static const struct shape_row build_line_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(build_line, name) },
+	{ "value", NULL, SHAPE_TEXT(build_line, value) },
+	{ "prepend", "Put before what the variable holds already.", SHAPE_FLAG(build_line, before) },
+	{ "reason", NULL, SHAPE_TEXT(build_line, reason) },
+};
+static const struct shape build_line_shape = SHAPE(build_line, build_line);
+
+#define OF_FLAG SHAPE_VIA(flag_here, flag, dead_flag)
+
+static const struct shape_row flag_here_rows[] = {
+	{ "flag", NULL, SHAPE_TEXT(dead_flag, flag), OF_FLAG },
+	{ "why", NULL, SHAPE_TEXT(dead_flag, why), OF_FLAG },
+	{ "instead", "Null: leave it out.", SHAPE_TEXT(dead_flag, instead), OF_FLAG, .unknown = SHAPE_NULL },
+	{ "set_here", "Its value in this shell.", SHAPE_TEXT(flag_here, set_here), .unknown = SHAPE_NULL },
+};
+static const struct shape flag_here_shape = SHAPE(flag_here, flag_here);
+
+static const struct shape_row stack_env_rows[] = {
+	{ "toolkit", NULL, SHAPE_TEXT(build_env, toolkit), .unknown = SHAPE_NULL },
+	{ "missing", "Why nothing for CUDA can be built.", SHAPE_TEXT(build_env, missing), .unknown = SHAPE_NULL },
+	{ "unseen", "What could not be looked at.", SHAPE_TEXT(build_env, unseen), .unknown = SHAPE_NULL },
+	{ "jobs", "Compilers at a time.", SHAPE_COUNT(build_env, jobs) },
+	{ "variables", NULL, SHAPE_LIST(build_env, lines, n, build_line) },
+	{ "dead_flags", "Flags of common recipes that do nothing, or harm.",
+	  SHAPE_LIST(build_env, flags, n_flags, flag_here) },
+};
+static const struct shape stack_env_shape = SHAPE(build_env, stack_env);
+
+const struct result_shape stack_env_result = {
+	.name = "stack-env", .title = "gputune stack env",
+	.meaning = "What to set before PyTorch and what belongs to it are built here.",
+	.shape = &stack_env_shape, .exit_codes = 1u << 0 | 1u << 1,
+};
+
+/* --- stack build-plan --- */
+
+const char *const step_state_names[STEP_LACKS + 1] = { "to do", "done", "lacks" };
+
+static const struct shape_row build_step_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(build_step, id) },
+	{ "title", NULL, SHAPE_TEXT(build_step, title) },
+	{ "state", NULL, SHAPE_CHOICE(build_step, state, step_state_names) },
+	{ "lacks", "Why it cannot start.", SHAPE_TEXT(build_step, lacks), .unknown = SHAPE_NULL },
+	{ "argv", NULL, SHAPE_TEXT_LIST(build_step, argv, n_argv) },
+	{ "disk_gib", NULL, SHAPE_COUNT(build_step, disk_gib) },
+	{ "memory_gib", NULL, SHAPE_COUNT(build_step, memory_gib) },
+	{ "log", NULL, SHAPE_TEXT(build_step, log) },
+};
+static const struct shape build_step_shape = SHAPE(build_step, build_step);
+
+static const struct shape_row build_plan_rows[] = {
+	{ "dir", NULL, SHAPE_TEXT(build_plan, dir) },
+	{ "disk_gib", "That all steps to do take.", SHAPE_COUNT(build_plan, disk_gib) },
+	{ "disk_free_gib", NULL, SHAPE_REAL(build_plan, disk_free_gib) },
+	{ "memory_available_gib", NULL, SHAPE_REAL(build_plan, memory_gib) },
+	{ "jobs", "Compilers at a time.", SHAPE_COUNT(build_plan, jobs) },
+	{ "hours", "An estimate.", SHAPE_REAL(build_plan, hours) },
+	{ "lacks", "Why nothing should be started.", SHAPE_TEXT(build_plan, lacks), .unknown = SHAPE_NULL },
+	{ "steps", NULL, SHAPE_LIST(build_plan, steps, n, build_step) },
+};
+static const struct shape build_plan_shape = SHAPE(build_plan, build_plan);
+
+const struct result_shape build_plan_result = {
+	.name = "stack-build-plan", .title = "gputune stack build-plan",
+	.meaning = "Steps that build wheels, in order, and how far they are.",
+	.shape = &build_plan_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3,
+};
+
+/* --- stack wheelhouse --- */
+
+static const struct shape_row house_wheel_rows[] = {
+	{ "file", NULL, SHAPE_TEXT(house_wheel, file) },
+	{ "sha256", NULL, SHAPE_TEXT(house_wheel, sha256) },
+	{ "size_bytes", NULL, SHAPE_COUNT(house_wheel, size) },
+	{ "name", NULL, SHAPE_TEXT(house_wheel, name) },
+	{ "version", NULL, SHAPE_TEXT(house_wheel, version) },
+	{ "build", "Its build number.", SHAPE_TEXT(house_wheel, build) },
+	{ "python", NULL, SHAPE_TEXT(house_wheel, python) },
+	{ "abi", NULL, SHAPE_TEXT(house_wheel, abi) },
+	{ "platform", NULL, SHAPE_TEXT(house_wheel, platform) },
+	{ "requires_python", NULL, SHAPE_TEXT(house_wheel, requires_python), .unknown = SHAPE_NULL },
+	{ "gpu_code", "\"sm_90, sm_120\".", SHAPE_TEXT(house_wheel, gpu_code) },
+	{ "added", NULL, SHAPE_TEXT(house_wheel, added) },
+};
+static const struct shape house_wheel_shape = SHAPE(house_wheel, house_wheel);
+
+static const char *const arches[] = { "x86_64", "aarch64" };
+
+#define MANIFEST_ROWS                                                                                   \
+	{ "arch", NULL, SHAPE_TEXT(wheelhouse, arch), SHAPE_NAMES(arches) },                                   \
+	{ "python", "Null: any.", SHAPE_TEXT(wheelhouse, python), .unknown = SHAPE_NULL },                     \
+	{ "gpus", "That wheels with GPU code have to serve.", SHAPE_TEXT(wheelhouse, gpus) },                  \
+	{ "wheels", NULL, SHAPE_LIST(wheelhouse, wheels, n, house_wheel) }
+
+static const struct shape_row manifest_rows[] = {
+	{ "schema", NULL, SHAPE_WORD("gputune.wheelhouse/1") },
+	MANIFEST_ROWS,
+};
+const struct shape manifest_shape = SHAPE(wheelhouse, manifest);
+
+static const struct shape_row house_problem_rows[] = {
+	{ "file", NULL, SHAPE_TEXT(house_problem, file) },
+	{ "what", NULL, SHAPE_TEXT(house_problem, what) },
+};
+static const struct shape house_problem_shape = SHAPE(house_problem, house_problem);
+
+static const struct shape_row wheelhouse_rows[] = {
+	{ "dir", NULL, SHAPE_TEXT(wheelhouse, dir) },
+	{ "signed", NULL, SHAPE_FLAG(wheelhouse, is_signed) },
+	MANIFEST_ROWS,
+	{ "verified", "Every wheel was held against the manifest.", SHAPE_FLAG(wheelhouse, verified) },
+	{ "problems", NULL, SHAPE_LIST(wheelhouse, verdict.items, verdict.n, house_problem) },
+	{ "signer", NULL, SHAPE_TEXT(wheelhouse, verdict.signer), .unknown = SHAPE_NULL },
+};
+static const struct shape wheelhouse_shape = SHAPE(wheelhouse, wheelhouse);
+
+const struct result_shape wheelhouse_result = {
+	.name = "stack-wheelhouse", .title = "gputune stack wheelhouse",
+	.meaning = "A folder of wheels, and what is wrong with it.",
+	.shape = &wheelhouse_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
+};
