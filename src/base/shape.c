@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
 
 /* The struct that has the row's member; NULL: there is none. */
 static const char *shape_base(const struct shape_row *r, const void *object)
@@ -38,6 +39,36 @@ const char *shape_key(const struct shape_row *r, const void *object, char room[S
 	if (end)
 		snprintf(room, SHAPE_KEY_SIZE, "%s_%s", r->key, end);
 	return end ? room : NULL;
+}
+
+const void *shape_item(const struct shape_row *r, const void *object, size_t i)
+{
+	const void *at = (const char *)shape_at(r, object) + i * r->size;
+	const void *item = r->indirect ? *(const void *const *)at : at;
+
+	return item && (!r->keeps || r->keeps(item, shape_base(r, object))) ? item : NULL;
+}
+
+const struct shape *shape_form(const struct shape *s, const void *object)
+{
+	return s->forms ? s->forms[s->form(object)] : s;
+}
+
+const struct shape_row *shape_make(struct arena *a, const struct shape_row *r, const void **object,
+				   struct shape_made *room)
+{
+	if (!r->made)
+		return r;
+	*room = (struct shape_made){ .row = *r };
+	room->at = r->made(a, shape_base(r, *object), &room->n);
+	room->row.made = NULL;
+	room->row.when = room->row.via = 0;
+	room->row.when_of = NULL;
+	room->row.pointer = r->kind != SHAPE_KIND_TEXT;
+	room->row.offset = offsetof(struct shape_made, at);
+	room->row.n_offset = offsetof(struct shape_made, n);
+	*object = room;
+	return &room->row;
 }
 
 static long long shape_count(const struct shape_row *r, const void *object)
@@ -85,9 +116,16 @@ const char *shape_text(const struct shape_row *r, const void *object)
 			  : *(const char *const *)shape_at(r, object);
 }
 
+/* Whether the row's condition, if any, says that it is known. */
+static bool shape_when(const struct shape_row *r, const void *object)
+{
+	return (!r->when || *((const bool *)object + r->when - 1)) &&
+	       (!r->when_of || r->when_of(object));
+}
+
 bool shape_known(const struct shape_row *r, const void *object)
 {
-	if ((r->when && !*((const bool *)object + r->when - 1)) || !shape_base(r, object))
+	if (!shape_when(r, object) || !shape_base(r, object))
 		return false;
 	switch (r->kind) {
 	case SHAPE_KIND_COUNT:
@@ -101,6 +139,12 @@ bool shape_known(const struct shape_row *r, const void *object)
 	case SHAPE_KIND_OBJECT:
 		return shape_at(r, object) && (r->unknown != SHAPE_ZERO ||
 					       shape_number(r->sub->rows, shape_at(r, object)) > 0);
+	case SHAPE_KIND_JSON:
+		return *(json_t *const *)shape_at(r, object);
+	case SHAPE_KIND_TEXTS:
+	case SHAPE_KIND_COUNTS:
+	case SHAPE_KIND_LIST:
+		return r->unknown != SHAPE_NULL || shape_at(r, object);
 	default:
 		return true;
 	}
@@ -108,22 +152,46 @@ bool shape_known(const struct shape_row *r, const void *object)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
+static json_t *shape_figure_json(const struct shape_row *r, const void *object);
+
+bool shape_is_value(const struct shape *s)
+{
+	return s->n == 1 && !s->rows[0].key;
+}
+
 static json_t *shape_object_json(const struct shape *s, const void *object)
 {
-	json_t *j = json_object();
+	json_t *j;
 
+	s = shape_form(s, object);
+	if (shape_is_value(s))
+		return shape_figure_json(s->rows, object);
+	j = json_object();
 	shape_json(j, s, object);
 	return j;
 }
 
+static void shape_put_by(json_t *j, const char *key, json_t *v)
+{
+	struct arena a = { 0 };
+
+	json_object_set_new(j, key ? utf8_clean(&a, key) : "", v);
+	arena_free(&a);
+}
+
 static json_t *shape_list_json(const struct shape_row *r, const void *object)
 {
-	json_t *list = json_array();
+	json_t *list = r->by ? json_object() : json_array();
 
-	for (size_t i = 0; i < shape_items(r, object); i++)
-		json_array_append_new(
-			list,
-			shape_object_json(r->sub, (const char *)shape_at(r, object) + i * r->size));
+	for (size_t i = 0; i < shape_items(r, object); i++) {
+		const char *item = shape_item(r, object, i);
+
+		if (item && r->by)
+			shape_put_by(list, *(const char *const *)(const void *)(item + r->by - 1),
+				     shape_object_json(r->sub, item));
+		else if (item)
+			json_array_append_new(list, shape_object_json(r->sub, item));
+	}
 	return list;
 }
 
@@ -166,53 +234,88 @@ static json_t *shape_value_json(const struct shape_row *r, const void *object)
 		return shape_object_json(r->sub, shape_at(r, object));
 	case SHAPE_KIND_LIST:
 		return shape_list_json(r, object);
+	case SHAPE_KIND_JSON:
+		return json_incref(*(json_t *const *)shape_at(r, object));
 	default:
 		text = shape_text(r, object);
 		return json_text(!text && r->unknown == SHAPE_BLANK ? "" : text);
 	}
 }
 
-/* Of what is not known: a row that has a condition is left out by that alone. */
-static bool shape_left_out(const struct shape_row *r, const void *object)
+/* NULL: left out. A row that has a condition is left out by that alone. */
+static json_t *shape_figure_json(const struct shape_row *r, const void *object)
 {
-	return r->absent && !(r->when && *((const bool *)object + r->when - 1));
+	bool when = shape_when(r, object);
+	bool left_out = r->absent && !((r->when || r->when_of) && when);
+	struct arena a = { 0 };
+	struct shape_made room;
+	json_t *v = NULL;
+
+	if (when)
+		r = shape_make(&a, r, &object, &room);
+	if (when && shape_known(r, object))
+		v = shape_value_json(r, object);
+	arena_free(&a);
+	return v || left_out ? v : json_null();
 }
 
 void shape_json(json_t *j, const struct shape *s, const void *object)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		const struct shape_row *r = &s->rows[i];
-		bool known = shape_known(r, object);
-		char room[SHAPE_KEY_SIZE];
-		const char *key = shape_key(r, object, room);
+	char room[SHAPE_KEY_SIZE];
 
-		if (key && (known || !shape_left_out(r, object)))
-			json_object_set_new(j, key,
-					    known ? shape_value_json(r, object) : json_null());
+	s = shape_form(s, object);
+	for (size_t i = 0; i < s->n; i++) {
+		const char *key = shape_key(&s->rows[i], object, room);
+		json_t *v = key ? shape_figure_json(&s->rows[i], object) : NULL;
+
+		if (v)
+			json_object_set_new(j, key, v);
 	}
+}
+
+const char *result_schema_name(const struct result_shape *r, char name[SHAPE_KEY_SIZE])
+{
+	snprintf(name, SHAPE_KEY_SIZE, "gputune.%s/%d", r->name, r->version ? r->version : 1);
+	return name;
+}
+
+json_t *result_shape_json_on(const struct result_shape *r, const void *object, const void *host,
+			     long long now, int exit_code)
+{
+	char name[SHAPE_KEY_SIZE], stamp[STAMP_SIZE];
+	json_t *j = json_object();
+
+	json_put_text(j, "schema", result_schema_name(r, name));
+	if (!r->no_version)
+		json_put_text(j, "tool_version", GPUTUNE_VERSION);
+	if (host)
+		json_object_set_new(j, "host", shape_object_json(r->host, host));
+	if (!r->no_time)
+		json_put_text(j, "time", stamp_format(now, stamp) < 0 ? NULL : stamp);
+	if (r->exit_codes)
+		json_put_int(j, "exit_code", exit_code);
+	shape_json(j, r->shape, object);
+	return j;
 }
 
 json_t *result_shape_json(const struct result_shape *r, const void *object, long long now,
 			  int exit_code)
 {
-	char name[64];
-	json_t *j;
-
-	snprintf(name, sizeof(name), "gputune.%s/1", r->name);
-	j = json_head(name, now, exit_code);
-	shape_json(j, r->shape, object);
-	return j;
+	return result_shape_json_on(r, object, NULL, now, exit_code);
 }
 
 /* --- schema ----------------------------------------------------------------------------------- */
 
 static json_t *shape_schema(const struct shape *s, json_t *defs);
+static json_t *shape_row_schema(const struct shape_row *r, json_t *defs);
 
 /* A reference to a struct's definition, which is added where it is missing. */
 static json_t *shape_ref(const struct shape *s, json_t *defs)
 {
 	char ref[80];
 
+	if (shape_is_value(s))
+		return shape_row_schema(s->rows, defs);
 	snprintf(ref, sizeof(ref), "#/$defs/%s", s->name);
 	if (!json_object_get(defs, s->name)) {
 		json_object_set_new(defs, s->name, json_null());
@@ -221,11 +324,11 @@ static json_t *shape_ref(const struct shape *s, json_t *defs)
 	return json_pack("{s:s}", "$ref", ref);
 }
 
-static bool shape_can_be_null(const struct shape_row *r)
+bool shape_can_be_null(const struct shape_row *r)
 {
 	if (r->absent)
-		return r->when && r->unknown != SHAPE_KNOWN;
-	return r->when || r->kind == SHAPE_KIND_TIME ||
+		return (r->when || r->when_of) && r->unknown != SHAPE_KNOWN;
+	return r->when || r->when_of || r->kind == SHAPE_KIND_TIME ||
 	       (r->unknown != SHAPE_KNOWN && r->unknown != SHAPE_BLANK);
 }
 
@@ -241,19 +344,18 @@ static json_t *shape_choices(const struct shape_row *r)
 	return json_pack("{s:o}", "enum", names);
 }
 
-static json_t *shape_object_schema(const struct shape_row *r, json_t *defs)
+/* Of an object or a list, where it may be null besides. */
+static json_t *shape_or_null(const struct shape_row *r, json_t *schema)
 {
-	json_t *ref = shape_ref(r->sub, defs);
-
-	return shape_can_be_null(r) ? json_pack("{s:[o, {s:s}]}", "anyOf", ref, "type", "null")
-				    : ref;
+	return shape_can_be_null(r) ? json_pack("{s:[o, {s:s}]}", "anyOf", schema, "type", "null")
+				    : schema;
 }
 
-static json_t *shape_numbers_schema(const char *type, bool can_be_null)
+static json_t *shape_list_schema(const struct shape_row *r, json_t *items)
 {
-	json_t *of = can_be_null ? json_pack("[s, s]", type, "null") : json_string(type);
-
-	return json_pack("{s:s, s:{s:o}}", "type", "array", "items", "type", of);
+	return shape_or_null(
+		r, r->by ? json_pack("{s:s, s:o}", "type", "object", "additionalProperties", items)
+			 : json_pack("{s:s, s:o}", "type", "array", "items", items));
 }
 
 static json_t *shape_row_schema(const struct shape_row *r, json_t *defs)
@@ -270,15 +372,20 @@ static json_t *shape_row_schema(const struct shape_row *r, json_t *defs)
 	case SHAPE_KIND_WORD:
 		return json_pack("{s:s}", "const", r->word);
 	case SHAPE_KIND_TEXTS:
-		return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
+		return shape_list_schema(r, json_pack("{s:s}", "type", "string"));
 	case SHAPE_KIND_REALS:
-		return shape_numbers_schema("number", r->unknown == SHAPE_NULL);
+		return r->unknown == SHAPE_NULL ? json_pack("{s:s, s:{s:[s, s]}}", "type", "array",
+							    "items", "type", "number", "null")
+						: json_pack("{s:s, s:{s:s}}", "type", "array",
+							    "items", "type", "number");
 	case SHAPE_KIND_COUNTS:
-		return shape_numbers_schema("integer", false);
+		return shape_list_schema(r, json_pack("{s:s}", "type", "integer"));
 	case SHAPE_KIND_LIST:
-		return json_pack("{s:s, s:o}", "type", "array", "items", shape_ref(r->sub, defs));
+		return shape_list_schema(r, shape_ref(r->sub, defs));
 	case SHAPE_KIND_OBJECT:
-		return shape_object_schema(r, defs);
+		return shape_or_null(r, shape_ref(r->sub, defs));
+	case SHAPE_KIND_JSON:
+		return json_object();
 	default:
 		if (shape_can_be_null(r))
 			return json_pack("{s:[s, s]}", "type", types[r->kind], "null");
@@ -313,51 +420,73 @@ static void shape_rows_schema(const struct shape *s, json_t *to, json_t *defs)
 	json_decref(patterns);
 }
 
-static json_t *shape_schema(const struct shape *s, json_t *defs)
+static json_t *shape_object_schema(void)
 {
-	json_t *j = json_pack("{s:s, s:b, s:[], s:{}}", "type", "object", "additionalProperties", 0,
-			      "required", "properties");
-
-	shape_rows_schema(s, j, defs);
-	return j;
+	return json_pack("{s:s, s:b, s:[], s:{}}", "type", "object", "additionalProperties", 0,
+			 "required", "properties");
 }
 
-/* What json_head writes. */
-static void result_head_schema(const struct result_shape *r, json_t *to)
+static json_t *shape_schema(const struct shape *s, json_t *defs)
 {
-	json_t *codes = json_array(), *properties = json_object_get(to, "properties"),
-	       *required = json_object_get(to, "required");
-	char name[64];
+	json_t *j, *forms = json_array();
 
-	snprintf(name, sizeof(name), "gputune.%s/1", r->name);
-	json_object_set_new(properties, "schema", json_pack("{s:s}", "const", name));
-	json_object_set_new(properties, "tool_version", json_pack("{s:s}", "type", "string"));
-	json_array_append_new(required, json_string("schema"));
-	json_array_append_new(required, json_string("tool_version"));
+	if (!s->forms) {
+		j = shape_object_schema();
+		shape_rows_schema(s, j, defs);
+		json_decref(forms);
+		return j;
+	}
+	for (size_t i = 0; i < s->n_forms; i++)
+		json_array_append_new(forms, shape_ref(s->forms[i], defs));
+	return json_pack("{s:o}", "oneOf", forms);
+}
+
+static void shape_require(json_t *j, const char *key, json_t *v)
+{
+	json_object_set_new(json_object_get(j, "properties"), key, v);
+	json_array_append_new(json_object_get(j, "required"), json_string(key));
+}
+
+/* What result_shape_json_on writes before the rows. */
+static void result_head_schema(const struct result_shape *r, json_t *j, json_t *defs)
+{
+	json_t *codes = json_array();
+	char name[SHAPE_KEY_SIZE];
+
+	shape_require(j, "schema", json_pack("{s:s}", "const", result_schema_name(r, name)));
+	if (!r->no_version)
+		shape_require(j, "tool_version", json_pack("{s:s}", "type", "string"));
 	for (int code = 0; code < 32; code++)
 		if (r->exit_codes & 1u << code)
 			json_array_append_new(codes, json_integer(code));
-	json_object_set_new(properties, "time", json_pack("{s:[s, s]}", "type", "string", "null"));
-	json_object_set_new(properties, "exit_code", json_pack("{s:o}", "enum", codes));
-	json_array_append_new(required, json_string("time"));
-	json_array_append_new(required, json_string("exit_code"));
+	if (!r->no_time)
+		shape_require(j, "time", json_pack("{s:[s, s]}", "type", "string", "null"));
+	if (r->exit_codes)
+		shape_require(j, "exit_code", json_pack("{s:O}", "enum", codes));
+	json_decref(codes);
+	if (r->host)
+		shape_require(j, "host", shape_ref(r->host, defs));
 }
 
 json_t *result_shape_schema(const struct result_shape *r)
 {
-	json_t *defs = json_object(),
-	       *j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:[], s:{}}", "$schema",
-			      "https://json-schema.org/draft/2020-12/schema", "title", r->title,
-			      "description", r->meaning, "type", "object", "additionalProperties",
-			      0, "required", "properties");
+	json_t *defs = json_object(), *forms = json_array(), *j, *body;
+	const struct shape *const *list = r->shape->forms ? r->shape->forms : &r->shape;
+	size_t n = r->shape->forms ? r->shape->n_forms : 1;
 
-	result_head_schema(r, j);
-	if (r->host) {
-		json_object_set_new(json_object_get(j, "properties"), "host",
-				    shape_ref(r->host, defs));
-		json_array_append_new(json_object_get(j, "required"), json_string("host"));
+	j = json_pack("{s:s, s:s, s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema",
+		      "title", r->title, "description", r->meaning);
+	for (size_t i = 0; i < n; i++) {
+		body = shape_object_schema();
+		result_head_schema(r, body, defs);
+		shape_rows_schema(list[i], body, defs);
+		json_array_append_new(forms, body);
 	}
-	shape_rows_schema(r->shape, j, defs);
+	if (n == 1)
+		json_object_update(j, json_array_get(forms, 0));
+	else
+		json_object_set(j, "oneOf", forms);
+	json_decref(forms);
 	json_object_set_new(j, "$defs", defs);
 	return j;
 }

@@ -26,6 +26,7 @@ enum {
 	SHAPE_BYTES_MAX = 64 << 20, /* of a text that is read */
 	SHAPE_TEXT_MAX = 1 << 20,   /* bytes of one text of it */
 	SHAPE_LIST_MAX = 1 << 17,   /* items of one list */
+	SHAPE_KEY_SIZE = 128,	    /* of a key that ends in a text, of a schema's name */
 	SHAPE_ROOM_MAX = 256 << 20, /* bytes of all structs that one text may become */
 };
 
@@ -42,6 +43,7 @@ enum shape_kind {
 	SHAPE_KIND_OBJECT, /* a struct */
 	SHAPE_KIND_LIST,   /* structs and a count */
 	SHAPE_KIND_WORD,   /* always the row's word */
+	SHAPE_KIND_JSON,   /* json_t *, as it is; passed over when it is read */
 };
 
 /* What a member holds when its figure is not known. */
@@ -57,7 +59,9 @@ enum shape_unknown {
 struct shape;
 
 struct shape_row {
-	const char *key;     /* in JSON, with the unit as suffix: "total_bytes" */
+	/* In JSON, with the unit as suffix: "total_bytes". NULL of a shape's only row: what has
+	 * that shape is this value, no object. */
+	const char *key;
 	const char *meaning; /* a sentence for the schema; NULL: the key says it */
 	const char *title;   /* on pages; NULL: it stands on none by itself */
 	const char *unit;    /* in which pages show it; NULL: none */
@@ -73,9 +77,15 @@ struct shape_row {
 	 * in the struct itself. */
 	size_t via, via_size;
 	size_t when; /* 1 + offset of a bool that says whether it is known; 0: none */
+	bool (*when_of)(const void *object); /* the same, by other members; not read back */
 	/* 1 + offset of a text that the key ends in: "median" of "ns" is "median_ns"; 0: none. When
 	 * it is read, the text is a row before it, or follows from the first key that fits. */
 	size_t suffix;
+	/* Of lists of structs: 1 + offset of an item's text that is its key in an object, which
+	 * the list is then; 0: it is a list. Which items are written; NULL: all. */
+	size_t by;
+	bool (*keeps)(const void *item, const void *object);
+	bool indirect; /* the items are pointers to the structs */
 	/* Of choices, by their values: a list, or a function. Of texts: what they can be. */
 	const char *const *names;
 	const char *(*name_of)(unsigned value);
@@ -88,12 +98,20 @@ struct shape_row {
 	double (*real_of)(const void *object);
 	bool (*flag_of)(const void *object);
 	long long (*count_of)(const void *object);
+	/* The text, the struct, or the first of *n items, made in the arena when it is written;
+	 * NULL: not known. Passed over when it is read. */
+	const void *(*made)(struct arena *a, const void *object, size_t *n);
 };
 
 struct shape {
 	const char *name; /* of the definition in the schema */
 	const struct shape_row *rows;
 	size_t n, size;
+	/* It is one of these shapes of the same struct, which has no rows then: form says which by
+	 * its members. Read is the first whose keys are all there. */
+	const struct shape *const *forms;
+	size_t n_forms;
+	unsigned (*form)(const void *object);
 };
 
 /* What a verb answers: the shape of "gputune.NAME/1" below the head that every result has. */
@@ -103,7 +121,9 @@ struct result_shape {
 	const char *meaning; /* a sentence or two */
 	const struct shape *shape;
 	const struct shape *host; /* the member "host" of its head; NULL: none */
-	unsigned exit_codes;	  /* a bit for each: 1 << code */
+	unsigned exit_codes;	  /* a bit for each: 1 << code; 0: its head has no exit_code */
+	bool no_time, no_version; /* its head has no time, no tool_version */
+	int version;		  /* of its schema; 0: 1 */
 };
 
 /* The shape of a struct by the rows NAME_rows. */
@@ -111,6 +131,12 @@ struct result_shape {
 	{                                                                                          \
 		.name = #of, .rows = of##_rows, .n = sizeof(of##_rows) / sizeof(of##_rows[0]),     \
 		.size = sizeof(struct type)                                                        \
+	}
+/* One of the shapes in an array of pointers to them, by a function. */
+#define SHAPE_FORMS(type, of, list, function)                                                      \
+	{                                                                                          \
+		.name = #of, .size = sizeof(struct type), .forms = (list),                         \
+		.n_forms = sizeof(list) / sizeof((list)[0]), .form = (function)                    \
 	}
 
 /* The member of a row. type and inner are names of structs; inner_shape is that struct's shape. */
@@ -146,31 +172,35 @@ struct result_shape {
 	.kind = SHAPE_KIND_CHOICE, SHAPE_SIZED(type, m, bool), .names = (list),                    \
 	.n_names = sizeof(list) / sizeof((list)[0])
 #define SHAPE_WORD(text) .kind = SHAPE_KIND_WORD, .word = (text)
-/* In the struct, and where a member points to. */
-#define SHAPE_OBJECT(type, m, inner)                                                               \
-	.kind = SHAPE_KIND_OBJECT, SHAPE_SIZED(type, m, struct inner), .sub = &inner##_shape
-#define SHAPE_POINTER(type, m, inner)                                                              \
+/* In the struct, and where a member points to. ..._AS: of another shape than inner_shape. */
+#define SHAPE_OBJECT(type, m, inner) SHAPE_OBJECT_AS(type, m, inner, inner##_shape)
+#define SHAPE_OBJECT_AS(type, m, inner, shape)                                                     \
+	.kind = SHAPE_KIND_OBJECT, SHAPE_SIZED(type, m, struct inner), .sub = &(shape)
+#define SHAPE_POINTER(type, m, inner) SHAPE_POINTER_AS(type, m, inner, inner##_shape)
+#define SHAPE_POINTER_AS(type, m, inner, shape)                                                    \
 	.kind = SHAPE_KIND_OBJECT, .pointer = true, .offset = offsetof(struct type, m), \
 	.size = _Generic(SHAPE_AT(type, m), struct inner * \
 			 : sizeof(struct inner), const struct inner * \
 			 : sizeof(struct inner)), \
-	.sub = &inner##_shape
+	.sub = &(shape)
 /* Some members of the same struct, as an object. */
 #define SHAPE_PART(part) .kind = SHAPE_KIND_OBJECT, .sub = &(part)
 /* Items in the struct, and where a member points to; n: the member that counts them. */
-#define SHAPE_ARRAY(type, m, n, inner)                                                             \
+#define SHAPE_ARRAY(type, m, n, inner) SHAPE_ARRAY_AS(type, m, n, inner, inner##_shape)
+#define SHAPE_ARRAY_AS(type, m, n, inner, shape)                                                   \
 	.kind = SHAPE_KIND_LIST, .max = sizeof(SHAPE_AT(type, m)) / sizeof(struct inner),          \
 	SHAPE_COUNTED(type, n), .offset = offsetof(struct type, m),                                \
 	.size = _Generic(&SHAPE_AT(type, m)[0], struct inner *                                     \
 			 : sizeof(struct inner)),                                                  \
-	.sub = &inner##_shape
-#define SHAPE_LIST(type, m, n, inner)                                                              \
+	.sub = &(shape)
+#define SHAPE_LIST(type, m, n, inner) SHAPE_LIST_AS(type, m, n, inner, inner##_shape)
+#define SHAPE_LIST_AS(type, m, n, inner, shape)                                                    \
 	.kind = SHAPE_KIND_LIST, .pointer = true, SHAPE_COUNTED(type, n), \
 	.offset = offsetof(struct type, m), \
 	.size = _Generic(SHAPE_AT(type, m), struct inner * \
 			 : sizeof(struct inner), const struct inner * \
 			 : sizeof(struct inner)), \
-	.sub = &inner##_shape
+	.sub = &(shape)
 #define SHAPE_TEXT_ARRAY(type, m, n)                                                               \
 	.kind = SHAPE_KIND_TEXTS, .max = sizeof(SHAPE_AT(type, m)) / sizeof(char *), \
 	SHAPE_COUNTED(type, n), .offset = offsetof(struct type, m), \
@@ -193,6 +223,32 @@ struct result_shape {
 	SHAPE_NUMBERS(SHAPE_KIND_REALS, type, m, n, double), .pointer = true
 #define SHAPE_COUNT_LIST(type, m, n)                                                               \
 	SHAPE_NUMBERS(SHAPE_KIND_COUNTS, type, m, n, size_t), .pointer = true
+/* The same of pointers to structs. */
+#define SHAPE_POINTERS(type, m, n, inner) SHAPE_POINTERS_AS(type, m, n, inner, inner##_shape)
+#define SHAPE_POINTERS_AS(type, m, n, inner, shape)                                                \
+	.kind = SHAPE_KIND_LIST, .pointer = true, .indirect = true, SHAPE_COUNTED(type, n), \
+	.offset = offsetof(struct type, m), \
+	.size = _Generic(SHAPE_AT(type, m), struct inner ** \
+			 : sizeof(struct inner *), struct inner *const * \
+			 : sizeof(struct inner *), const struct inner ** \
+			 : sizeof(struct inner *), const struct inner *const * \
+			 : sizeof(struct inner *)), \
+	.sub = &(shape)
+/* Besides, of a list: an object whose keys are a text of each item. */
+#define SHAPE_BY(inner, m)                                                                         \
+	.by = 1 + offsetof(struct inner, m) + 0 * _Generic(SHAPE_AT(inner, m), const char * : 1)
+#define SHAPE_JSON(type, m)                                                                        \
+	.kind = SHAPE_KIND_JSON, .size = sizeof(json_t *),                                         \
+	.offset = offsetof(struct type, m) +                                                       \
+		  0 * _Generic(SHAPE_AT(type, m), json_t * : 1, const json_t * : 1)
+/* Made when it is written: texts, structs and lists of them; inner is a struct's name. */
+#define SHAPE_TEXT_MADE(function) .kind = SHAPE_KIND_TEXT, .made = (function)
+#define SHAPE_TEXTS_MADE(function) .kind = SHAPE_KIND_TEXTS, .made = (function)
+#define SHAPE_OBJECT_MADE(function, shape)                                                         \
+	.kind = SHAPE_KIND_OBJECT, .made = (function), .sub = &(shape)
+#define SHAPE_LIST_MADE(function, inner) SHAPE_LIST_MADE_AS(function, inner, inner##_shape)
+#define SHAPE_LIST_MADE_AS(function, inner, shape)                                                 \
+	.kind = SHAPE_KIND_LIST, .made = (function), .size = sizeof(struct inner), .sub = &(shape)
 /* What follows from other members. */
 #define SHAPE_TEXT_OF(function) .kind = SHAPE_KIND_TEXT, .text_of = (function)
 /* What a text can be: for the schema. */
@@ -207,29 +263,49 @@ struct result_shape {
 	.via = 1 + offsetof(struct type, m) +                                                      \
 	       0 * _Generic(SHAPE_AT(type, m), struct inner * : 1, const struct inner * : 1)
 #define SHAPE_SUFFIX(type, m)                                                                      \
-	.suffix = 1 + offsetof(struct type, m) +                                                   \
-		  0 * _Generic(SHAPE_AT(type, m), const char * : 1)
+	.suffix = 1 + offsetof(struct type, m) + 0 * _Generic(SHAPE_AT(type, m), const char * : 1)
 #define SHAPE_WHEN(type, m)                                                                        \
 	.when = 1 + offsetof(struct type, m) + 0 * _Generic(SHAPE_AT(type, m), bool : 1)
 
 /* The member, or the struct or first item that it points to. */
 const void *shape_at(const struct shape_row *r, const void *object);
 bool shape_known(const struct shape_row *r, const void *object);
-/* Of lists. */
+/* Of lists: how many there are, and one of them; NULL: it is not written. */
 size_t shape_items(const struct shape_row *r, const void *object);
-enum { SHAPE_KEY_SIZE = 128 };
 /* NULL: it ends in a text that is not known. Else the row's, or made in room. */
 const char *shape_key(const struct shape_row *r, const void *object, char room[SHAPE_KEY_SIZE]);
+const void *shape_item(const struct shape_row *r, const void *object, size_t i);
+/* Its only row has no key: it is a value, no object. */
+bool shape_is_value(const struct shape *s);
+/* Whether a figure may be null in JSON. */
+bool shape_can_be_null(const struct shape_row *r);
+/* The shape that has the rows of the object: s, or one of its forms. */
+const struct shape *shape_form(const struct shape *s, const void *object);
+/* A row and an object to ask for a figure that is made: to's rows and struct. Anything else: r and
+ * object themselves. */
+struct shape_made {
+	struct shape_row row;
+	const void *at;
+	size_t n;
+};
+const struct shape_row *shape_make(struct arena *a, const struct shape_row *r, const void **object,
+				   struct shape_made *room);
 /* Of counts, reals and choices. */
 double shape_number(const struct shape_row *r, const void *object);
 /* Of texts, choices and words; NULL: not known. */
 const char *shape_text(const struct shape_row *r, const void *object);
+
+/* "gputune.train/1" */
+const char *result_schema_name(const struct result_shape *r, char name[SHAPE_KEY_SIZE]);
 
 /* The object's figures as members of j. */
 void shape_json(json_t *j, const struct shape *s, const void *object);
 /* The whole result; now: seconds since 1970. The caller owns the reference. */
 json_t *result_shape_json(const struct result_shape *r, const void *object, long long now,
 			  int exit_code);
+/* The same of a result whose head says whose it is: host has the shape r->host. */
+json_t *result_shape_json_on(const struct result_shape *r, const void *object, const void *host,
+			     long long now, int exit_code);
 /* Its schema (JSON Schema, draft 2020-12). */
 json_t *result_shape_schema(const struct result_shape *r);
 

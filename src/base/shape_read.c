@@ -20,8 +20,8 @@ struct shape_reader {
 	struct err *err;
 };
 
-static int shape_read_rows(struct shape_reader *in, const struct shape *s, const json_t *j,
-			   void *object);
+static int shape_read_struct(struct shape_reader *in, const struct shape *s, const json_t *j,
+			     void *object);
 
 static int shape_refuse(struct shape_reader *in, const char *what)
 {
@@ -110,8 +110,32 @@ static int shape_read_number(struct shape_reader *in, const struct shape_row *r,
 	return 0;
 }
 
+/* Where the next item is to be: *at, or a struct of its own that *at then points to. NULL: it is
+ * refused. */
+static void *shape_read_room(struct shape_reader *in, const struct shape_row *r, char *at)
+{
+	void *to = r->indirect ? shape_room(in, 1, r->sub->size) : at;
+
+	if (to && r->indirect)
+		memcpy(at, &to, sizeof(to));
+	return to;
+}
+
+static int shape_read_item(struct shape_reader *in, const struct shape_row *r, const json_t *item,
+			   char *at)
+{
+	void *to = shape_read_room(in, r, at);
+
+	if (!to)
+		return -EINVAL;
+	if (r->kind == SHAPE_KIND_TEXTS)
+		return shape_read_text(in, item, (const char **)to);
+	return r->kind == SHAPE_KIND_LIST ? shape_read_struct(in, r->sub, item, to)
+					  : shape_read_number(in, r, item, to);
+}
+
 static int shape_read_items(struct shape_reader *in, const struct shape_row *r, const json_t *j,
-			    void *items)
+			    char *items)
 {
 	size_t here = in->path.len;
 	const json_t *item;
@@ -120,15 +144,35 @@ static int shape_read_items(struct shape_reader *in, const struct shape_row *r, 
 
 	json_array_foreach(j, i, item)
 	{
-		char *to = (char *)items + i * r->size;
-
 		text_printf(&in->path, "[%zu]", i);
-		code = r->kind == SHAPE_KIND_TEXTS
-			       ? shape_read_text(in, item, (const char **)(void *)to)
-		       : r->kind == SHAPE_KIND_LIST ? shape_read_rows(in, r->sub, item, to)
-						    : shape_read_number(in, r, item, to);
+		code = shape_read_item(in, r, item, items + i * r->size);
 		if (code)
 			return code;
+		shape_path_cut(in, here);
+	}
+	return 0;
+}
+
+/* An object whose keys are texts of the items. */
+static int shape_read_by(struct shape_reader *in, const struct shape_row *r, json_t *j, char *items)
+{
+	size_t here = in->path.len, i = 0;
+	const char *key;
+	json_t *item;
+	int code;
+
+	json_object_foreach(j, key, item)
+	{
+		char *at = items + i++ * r->size, *to;
+
+		text_printf(&in->path, "[%.60s]", key);
+		if (strlen(key) > SHAPE_TEXT_MAX)
+			return shape_refuse(in, "longer than a text may be");
+		code = shape_read_item(in, r, item, at);
+		if (code)
+			return code;
+		to = r->indirect ? *(char **)(void *)at : at;
+		*(const char **)(void *)(to + r->by - 1) = arena_strdup(in->arena, key);
 		shape_path_cut(in, here);
 	}
 	return 0;
@@ -137,11 +181,11 @@ static int shape_read_items(struct shape_reader *in, const struct shape_row *r, 
 static int shape_read_list(struct shape_reader *in, const struct shape_row *r, const json_t *j,
 			   char *object)
 {
-	size_t n = json_array_size(j);
+	size_t n = r->by ? json_object_size(j) : json_array_size(j);
 	void *items = object + r->offset;
 
-	if (!json_is_array(j))
-		return shape_refuse(in, "not a list");
+	if (r->by ? !json_is_object(j) : !json_is_array(j))
+		return shape_refuse(in, r->by ? "not an object" : "not a list");
 	if (n > (r->max ? r->max : SHAPE_LIST_MAX))
 		return shape_refuse(in, "more items than there may be");
 	if (r->pointer) {
@@ -151,7 +195,7 @@ static int shape_read_list(struct shape_reader *in, const struct shape_row *r, c
 		memcpy(object + r->offset, &items, sizeof(items));
 	}
 	memcpy(object + r->n_offset, &n, sizeof(n));
-	return shape_read_items(in, r, j, items);
+	return r->by ? shape_read_by(in, r, (json_t *)j, items) : shape_read_items(in, r, j, items);
 }
 
 static int shape_read_object(struct shape_reader *in, const struct shape_row *r, const json_t *j,
@@ -165,7 +209,7 @@ static int shape_read_object(struct shape_reader *in, const struct shape_row *r,
 			return -EINVAL;
 		memcpy(object + r->offset, &to, sizeof(to));
 	}
-	return shape_read_rows(in, r->sub, j, to);
+	return shape_read_struct(in, r->sub, j, to);
 }
 
 static int shape_read_value(struct shape_reader *in, const struct shape_row *r, const json_t *j,
@@ -198,6 +242,8 @@ static int shape_read_value(struct shape_reader *in, const struct shape_row *r, 
 		return 0;
 	case SHAPE_KIND_OBJECT:
 		return shape_read_object(in, r, j, object);
+	case SHAPE_KIND_JSON:
+		return 0;
 	case SHAPE_KIND_TEXTS:
 	case SHAPE_KIND_REALS:
 	case SHAPE_KIND_COUNTS:
@@ -220,8 +266,8 @@ static int shape_read_unknown(struct shape_reader *in, const struct shape_row *r
 	static const long long none = -1, never = LLONG_MIN;
 	unsigned beyond = (unsigned)r->n_names;
 
-	if ((r->unknown == SHAPE_KNOWN || r->unknown == SHAPE_BLANK) && !r->when && !r->absent &&
-	    (r->kind != SHAPE_KIND_TIME || !j))
+	if ((r->unknown == SHAPE_KNOWN || r->unknown == SHAPE_BLANK) && !r->when && !r->when_of &&
+	    !r->absent && (r->kind != SHAPE_KIND_TIME || !j))
 		return shape_refuse(in, j ? "null, which it never is" : "missing");
 	if (r->kind == SHAPE_KIND_REAL && !r->real_of)
 		*(double *)(void *)(object + r->offset) = r->unknown == SHAPE_ZERO	 ? 0
@@ -255,6 +301,8 @@ static int shape_read_row(struct shape_reader *in, const struct shape_row *r, co
 	bool known = v && !json_is_null(v);
 	char *base;
 
+	if (r->made)
+		return 0;
 	if (r->when)
 		((bool *)object)[r->when - 1] = r->absent ? v != NULL : known;
 	if (!v && r->absent)
@@ -288,13 +336,11 @@ static const char *shape_read_key(struct shape_reader *in, const struct shape_ro
 }
 
 static int shape_read_rows(struct shape_reader *in, const struct shape *s, const json_t *j,
-			   void *object)
+			   char *object)
 {
 	size_t here = in->path.len;
 	int code;
 
-	if (!json_is_object(j))
-		return shape_refuse(in, "not an object");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *r = &s->rows[i];
 		char room[SHAPE_KEY_SIZE];
@@ -311,13 +357,70 @@ static int shape_read_rows(struct shape_reader *in, const struct shape *s, const
 	return 0;
 }
 
+/* Whether a value is of the row's kind, as far as tells kinds from each other. */
+static bool shape_takes(const struct shape_row *r, const json_t *j)
+{
+	switch (r->kind) {
+	case SHAPE_KIND_COUNT:
+		return json_is_integer(j);
+	case SHAPE_KIND_REAL:
+		return json_is_number(j);
+	case SHAPE_KIND_FLAG:
+		return json_is_boolean(j);
+	case SHAPE_KIND_OBJECT:
+		return json_is_object(j);
+	case SHAPE_KIND_TEXTS:
+	case SHAPE_KIND_REALS:
+	case SHAPE_KIND_COUNTS:
+	case SHAPE_KIND_LIST:
+		return r->by ? json_is_object(j) : json_is_array(j);
+	case SHAPE_KIND_WORD:
+		return json_is_string(j) && strcmp(json_string_value(j), r->word) == 0;
+	default:
+		return json_is_string(j);
+	}
+}
+
+/* Whether all that this form always has is there. */
+static bool shape_fits(const struct shape *s, const json_t *j)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct shape_row *r = &s->rows[i];
+		const json_t *v = r->key ? json_object_get(j, r->key) : j;
+
+		if (r->absent || r->suffix || r->kind == SHAPE_KIND_JSON)
+			continue;
+		if (!v || (json_is_null(v) ? !shape_can_be_null(r) : !shape_takes(r, v)))
+			return false;
+	}
+	return shape_is_value(s) || json_is_object(j);
+}
+
+static int shape_read_struct(struct shape_reader *in, const struct shape *s, const json_t *j,
+			     void *object)
+{
+	size_t form = 0;
+
+	if (s->forms) {
+		while (form < s->n_forms && !shape_fits(s->forms[form], j))
+			form++;
+		return form < s->n_forms ? shape_read_struct(in, s->forms[form], j, object)
+					 : shape_refuse(in, "nothing that it may be");
+	}
+	if (shape_is_value(s))
+		return shape_read_row(in, s->rows, j, object);
+	if (!json_is_object(j))
+		return shape_refuse(in, "not an object");
+	return shape_read_rows(in, s, j, object);
+}
+
 int shape_read(struct arena *a, const struct shape *s, const json_t *j, void *object, struct err *e)
 {
 	struct shape_reader in = { .arena = a, .room = SHAPE_ROOM_MAX, .err = e };
 	int code;
 
 	memset(object, 0, s->size);
-	code = shape_read_rows(&in, s, j, object);
+	code = shape_read_struct(&in, s, j, object);
 	text_free(&in.path);
 	return code;
 }
@@ -327,7 +430,7 @@ int result_shape_read(struct arena *a, const struct result_shape *r, const char 
 {
 	const char *schema;
 	json_error_t why;
-	char name[64];
+	char name[SHAPE_KEY_SIZE];
 	json_t *j;
 	int code;
 
@@ -336,7 +439,7 @@ int result_shape_read(struct arena *a, const struct result_shape *r, const char 
 	j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
 	if (!j)
 		return err_set(e, -EINVAL, "line %d: %s", why.line, why.text);
-	snprintf(name, sizeof(name), "gputune.%s/1", r->name);
+	result_schema_name(r, name);
 	schema = json_string_value(json_object_get(j, "schema"));
 	if (!schema || strcmp(schema, name) != 0)
 		code = err_set(e, -EINVAL, "schema: \"%.60s\" is not %s", schema ? schema : "",

@@ -16,10 +16,14 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 /* No row follows from other members, which may be what a result does not hold. */
 static bool is_plain(const struct shape *s)
 {
+	if (s->forms)
+		return false;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *r = &s->rows[i];
 
-		if (r->text_of || r->real_of || r->count_of || (r->sub && !is_plain(r->sub)))
+		if (r->text_of || r->real_of || r->count_of || r->flag_of || r->when_of ||
+		    r->keeps || r->made || r->kind == SHAPE_KIND_JSON ||
+		    (r->sub && !is_plain(r->sub)))
 			return false;
 	}
 	return true;
@@ -71,13 +75,13 @@ static void read_as(const struct result_shape *r, const char *text, size_t size)
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	/* Of its own size: a byte too far is seen. */
-	char *text = malloc(size ? size : 1), name[64];
+	char *text = malloc(size ? size : 1), name[SHAPE_KEY_SIZE];
 
 	if (!text)
 		abort();
 	memcpy(text, data, size);
 	for (size_t i = 0; result_shapes[i]; i++) {
-		snprintf(name, sizeof(name), "gputune.%s/1", result_shapes[i]->name);
+		result_schema_name(result_shapes[i], name);
 		if (memmem(text, size, name, strlen(name)))
 			read_as(result_shapes[i], text, size);
 	}

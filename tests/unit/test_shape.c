@@ -357,15 +357,231 @@ static void test_pairs(void **state)
 	arena_free(&a);
 }
 
+/* --- keys, lists and forms that follow from what there is ----------------------------------- */
+
+struct figure {
+	const char *name, *unit, *text;
+	double median, low;
+	bool measured;
+	const double *x;
+	size_t n, starts[2];
+};
+
+struct book {
+	const struct figure *figures, *settings;
+	const struct figure *const *far;
+	size_t n_figures, n_settings, n_far, n_starts, seed;
+	const size_t *starts;
+	json_t *as_it_is;
+};
+
+static bool was_measured(const void *object)
+{
+	return ((const struct figure *)object)->measured;
+}
+
+static bool has_unit(const void *item, const void *object)
+{
+	(void)object;
+	return ((const struct figure *)item)->unit;
+}
+
+static const void *seed_text(struct arena *a, const void *object, size_t *n)
+{
+	const struct book *b = object;
+
+	(void)n;
+	return b->seed ? arena_printf(a, "%zu", b->seed) : NULL;
+}
+
+static const void *two_figures(struct arena *a, const void *object, size_t *n)
+{
+	struct figure *f = arena_array(a, 2, sizeof(*f));
+
+	(void)object;
+	f[0].name = "one";
+	f[1].name = "two";
+	*n = 2;
+	return f;
+}
+
+static unsigned number_or_text(const void *object)
+{
+	return ((const struct figure *)object)->text != NULL;
+}
+
+static const struct shape_row band_rows[] = {
+	{ "low", NULL, SHAPE_REAL(figure, low), SHAPE_SUFFIX(figure, unit), .unknown = SHAPE_NULL },
+};
+static const struct shape band_shape = SHAPE(figure, band);
+static const struct shape_row figure_rows[] = {
+	{ "unit", NULL, SHAPE_TEXT(figure, unit), .unknown = SHAPE_NULL },
+	{ "band", NULL, SHAPE_PART(band_shape) },
+	{ "median", "Of all.", SHAPE_REAL(figure, median), SHAPE_SUFFIX(figure, unit) },
+	{ "samples", NULL, SHAPE_REAL_LIST(figure, x, n), SHAPE_SUFFIX(figure, unit) },
+	{ "measured", NULL, SHAPE_FLAG(figure, measured) },
+	{ "low", NULL, SHAPE_REAL(figure, low), .when_of = was_measured, .absent = true },
+};
+static const struct shape figure_shape = SHAPE(figure, figure);
+
+static const struct shape_row name_rows[] = {
+	{ NULL, NULL, SHAPE_TEXT(figure, name), .unknown = SHAPE_NULL },
+};
+static const struct shape name_shape = SHAPE(figure, name);
+static const struct shape_row number_rows[] = {
+	{ NULL, NULL, SHAPE_REAL(figure, median), .unknown = SHAPE_NULL },
+};
+static const struct shape number_shape = SHAPE(figure, number);
+static const struct shape_row text_rows[] = { { NULL, NULL, SHAPE_TEXT(figure, text) } };
+static const struct shape text_shape = SHAPE(figure, text);
+static const struct shape *const setting_forms[] = { &number_shape, &text_shape };
+static const struct shape setting_shape =
+	SHAPE_FORMS(figure, setting, setting_forms, number_or_text);
+
+/* clang-format off */
+static const struct shape_row book_rows[] = {
+	{ "figures", NULL, SHAPE_LIST(book, figures, n_figures, figure), SHAPE_BY(figure, name), .keeps = has_unit },
+	{ "settings", NULL, SHAPE_LIST_AS(book, settings, n_settings, figure, setting_shape), SHAPE_BY(figure, name) },
+	{ "far", NULL, SHAPE_POINTERS_AS(book, far, n_far, figure, name_shape) },
+	{ "starts", NULL, SHAPE_COUNT_LIST(book, starts, n_starts), .unknown = SHAPE_NULL },
+	{ "seed", NULL, SHAPE_TEXT_MADE(seed_text), .unknown = SHAPE_NULL },
+	{ "two", NULL, SHAPE_LIST_MADE_AS(two_figures, figure, name_shape) },
+	{ "as_it_is", NULL, SHAPE_JSON(book, as_it_is), .unknown = SHAPE_NULL },
+};
+/* clang-format on */
+static const struct shape book_shape = SHAPE(book, book);
+static const struct result_shape book_result = { .name = "book",
+						 .title = "A book",
+						 .meaning = "Kept.",
+						 .shape = &book_shape,
+						 .no_time = true,
+						 .version = 2 };
+
+#define BOOK                                                                                       \
+	"{\"figures\":{\"copy\":{\"unit\":\"us\",\"band\":{\"low_us\":1.0},\"median_us\":2.0,"     \
+	"\"samples_us\":[1.0,3.0],\"measured\":true,\"low\":1.0}},"                                \
+	"\"settings\":{\"a\":1.5,\"b\":\"on\",\"c\":null},\"far\":[\"copy\",null],"                \
+	"\"starts\":[0,7],\"seed\":"
+
+static void book_json(const struct book *b, const char *wanted)
+{
+	json_t *j = json_object();
+	char *text;
+
+	shape_json(j, &book_shape, b);
+	text = json_dumps(j, JSON_COMPACT);
+	assert_string_equal(text, wanted);
+	free(text);
+	json_decref(j);
+}
+
+static void book_refused(const char *text, const char *says)
+{
+	json_t *j = json_loads(text, 0, NULL);
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	struct book b;
+
+	assert_non_null(j);
+	assert_int_equal(shape_read(&a, &book_shape, j, &b, &e), -EINVAL);
+	assert_string_equal(e.text, says);
+	json_decref(j);
+	arena_free(&a);
+}
+
+static void test_book(void **state)
+{
+	static const double x[] = { 1, 3 };
+	static const size_t starts[] = { 0, 7 };
+	static const struct figure figures[] = {
+		{ .name = "copy",
+		  .unit = "us",
+		  .median = 2,
+		  .low = 1,
+		  .measured = true,
+		  .x = x,
+		  .n = 2 },
+		{ .name = "left out" },
+		{ .name = NULL },
+	};
+	static const struct figure settings[] = { { .name = "a", .median = 1.5 },
+						  { .name = "b", .text = "on" },
+						  { .name = "c", .median = NAN } };
+	static const struct figure *const far[] = { &figures[0], &figures[2] };
+	struct book b = { figures, settings, far, 2, 3, 2, 2, 9, starts, NULL }, back;
+	json_t *j = json_loads(BOOK "\"9\"}", 0, NULL);
+	struct arena a = { 0 };
+	struct err e = { 0 };
+
+	(void)state;
+	book_json(&b, BOOK "\"9\",\"two\":[\"one\",\"two\"],\"as_it_is\":null}");
+	assert_int_equal(shape_read(&a, &book_shape, j, &back, &e), 0);
+	assert_true(back.n_figures == 1 && strcmp(back.figures[0].name, "copy") == 0);
+	assert_true(back.figures[0].n == 2 && back.figures[0].x[1] == 3);
+	assert_string_equal(back.far[0]->name, "copy");
+	back.as_it_is = j;
+	json_object_clear(j);
+	book_json(&back, BOOK "null,\"two\":[\"one\",\"two\"],\"as_it_is\":{}}");
+	json_decref(j);
+	arena_free(&a);
+	book_refused("{\"figures\":[]}", "figures: not an object");
+	book_refused("{\"figures\":{\"a b\":7}}", "figures[a b]: not an object");
+	book_refused("{\"figures\":{\"a\":{\"unit\":\"us\",\"measured\":true,\"band\":{}}}}",
+		     "figures[a].median_us: missing");
+	book_refused("{\"figures\":{},\"settings\":{\"a\":[]}}",
+		     "settings[a]: nothing that it may be");
+	book_refused("{\"figures\":{},\"settings\":{},\"far\":[[]]}", "far[0]: not a text");
+	book_refused("{\"figures\":{},\"settings\":{},\"far\":[],\"starts\":[-1]}",
+		     "starts[0]: out of range");
+}
+
+static void test_book_schema(void **state)
+{
+	json_t *j = result_shape_schema(&book_result), *p = json_object_get(j, "properties");
+	char *text = json_dumps(p, JSON_COMPACT);
+
+	(void)state;
+	assert_string_equal(
+		text,
+		"{\"schema\":{\"const\":\"gputune.book/2\"},\"tool_version\":{\"type\":\"string\"},"
+		"\"figures\":{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/$defs/"
+		"figure\"}},"
+		"\"settings\":{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/$defs/"
+		"setting\"}},"
+		"\"far\":{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"null\"]}},"
+		"\"starts\":{\"anyOf\":[{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},{"
+		"\"type\":\"null\"}]},"
+		"\"seed\":{\"type\":[\"string\",\"null\"]},"
+		"\"two\":{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"null\"]}},"
+		"\"as_it_is\":{}}");
+	free(text);
+	text = json_dumps(json_object_get(json_object_get(j, "$defs"), "setting"), JSON_COMPACT);
+	assert_string_equal(text,
+			    "{\"oneOf\":[{\"type\":[\"number\",\"null\"]},{\"type\":\"string\"}]}");
+	free(text);
+	p = json_object_get(json_object_get(j, "$defs"), "figure");
+	text = json_dumps(json_object_get(p, "patternProperties"), JSON_COMPACT);
+	assert_string_equal(
+		text,
+		"{\"^median_[a-z][a-z0-9_]*$\":{\"type\":\"number\",\"description\":\"Of all.\"},"
+		"\"^samples_[a-z][a-z0-9_]*$\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}}"
+		"}");
+	free(text);
+	json_decref(j);
+}
+
 static void rows_hold(const struct result_shape *r, const struct shape *s, int depth)
 {
 	assert_in_range(depth, 0, 8);
+	for (size_t i = 0; i < s->n_forms; i++)
+		rows_hold(r, s->forms[i], depth + 1);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *row = &s->rows[i];
 
 		for (size_t k = 0; k < i; k++)
-			if (strcmp(s->rows[k].key, row->key) == 0)
-				fail_msg("%s: %s stands twice in %s", r->name, row->key, s->name);
+			if (!row->key || strcmp(s->rows[k].key, row->key) == 0)
+				fail_msg("%s: %s stands twice in %s", r->name,
+					 row->key ? row->key : "a value", s->name);
 		if (row->meaning && row->meaning[strlen(row->meaning) - 1] != '.')
 			fail_msg("%s: %s: no sentence", r->name, row->key);
 		for (size_t k = 0; row->names && k < row->n_names; k++)
@@ -393,6 +609,7 @@ int main(void)
 		cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_result),	       cmocka_unit_test(test_long_list),
 		cmocka_unit_test(test_schema),	       cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_book),	       cmocka_unit_test(test_book_schema),
 		cmocka_unit_test(test_all_results),
 	};
 

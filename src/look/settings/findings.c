@@ -70,10 +70,7 @@ json_t *host_json(const struct machine *m)
 json_t *machine_result_json(const struct result_shape *r, const struct machine *m,
 			    const void *answer, int exit_code)
 {
-	json_t *j = result_json(r->name, m, exit_code);
-
-	shape_json(j, r->shape, answer);
-	return j;
+	return result_shape_json_on(r, answer, m, fact_or(&m->time_s, 0), exit_code);
 }
 
 json_t *result_json(const char *verb, const struct machine *m, int exit_code)

@@ -371,21 +371,12 @@ const struct result_shape plan_result = {
 json_t *plan_json(const struct plan *p, int exit_code)
 {
 	struct plan_answer answer = { .plan = p };
-	char stamp[STAMP_SIZE];
-	json_t *j = json_object(), *host = json_object();
 
 	for (size_t i = 0; i < p->n; i++) {
 		answer.refused += p->changes[i].gate != NULL;
 		answer.by_effect[p->changes[i].effect] += p->changes[i].gate == NULL;
 	}
-	shape_json(host, &plan_host_shape, p);
-	json_put_text(j, "schema", "gputune.plan/1");
-	json_put_text(j, "tool_version", GPUTUNE_VERSION);
-	json_object_set_new(j, "host", host);
-	json_put_text(j, "time", stamp_format(p->time_s, stamp) ? NULL : stamp);
-	json_put_int(j, "exit_code", exit_code);
-	shape_json(j, &plan_shape, &answer);
-	return j;
+	return result_shape_json_on(&plan_result, &answer, p, p->time_s, exit_code);
 }
 
 /* What a person does for a kernel argument where no file of ours reaches the next boot. */
