@@ -167,12 +167,12 @@ static const struct verb *find_verb(const char *name)
 
 	if (v)
 		return v;
-	for (size_t i = 0; i < verb_count; i++) {
-		size_t d = str_distance(verbs[i].name, name, best);
+	for (size_t i = 0; verbs[i]; i++) {
+		size_t d = str_distance(verbs[i]->name, name, best);
 
 		if (d < best) {
 			best = d;
-			near = &verbs[i];
+			near = verbs[i];
 		}
 	}
 	if (near)
@@ -229,7 +229,7 @@ static void main_prepare(void)
 /* The verb, and what it said as it has to be: its code, or one below zero. */
 static int run_here(struct run *r)
 {
-	int code = run_journal_code(r, r->verb->run(r));
+	int code = run_journal_code(r, r->verb->answer ? run_answer(r) : r->verb->run(r));
 
 	code = r->refused && code < EXIT_NOT_APPLIED ? EXIT_USAGE : code;
 	return flush_output(r) ? code : -1;
@@ -257,18 +257,23 @@ static int flush_stdout(void)
 	return complain_text(EXIT_BLIND, "the text could not be written: %s", strerror(errno));
 }
 
-/* "gputune help", "gputune help VERB". */
-static int help(const char *name)
+/* "gputune help", "gputune help VERB [SUBVERB]". */
+static int help(char **names)
 {
-	const struct verb *v = name ? find_verb(name) : NULL;
+	struct run r = { .verb = *names ? find_verb(*names) : NULL };
+	char *words[] = { names[0], *names ? names[1] : NULL, "--help", NULL };
+	int code = 0;
 
-	if (name && !v)
+	if (*names && !r.verb)
 		return EXIT_USAGE;
-	if (v)
-		verb_usage(stdout, v);
-	else
+	if (!r.verb)
 		usage(stdout);
-	return flush_stdout();
+	else if (words[1] && !r.verb->subs)
+		code = complain_text(EXIT_USAGE, "help takes no argument \"%s\"", words[1]);
+	else if ((code = options_parse(&r, words[1] ? 3 : 1, words)) == 0 || !words[1])
+		verb_usage(stdout, r.verb, r.name);
+	arena_free(&r.arena);
+	return words[1] && code ? code : flush_stdout();
 }
 
 int main(int argc, char **argv)
@@ -284,7 +289,7 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
-		return help(argc > 2 ? argv[2] : NULL);
+		return help(argv + 2);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		printf("gputune %s\n", GPUTUNE_VERSION);
 		return flush_stdout();
@@ -294,9 +299,10 @@ int main(int argc, char **argv)
 	r.verb = find_verb(argv[1]);
 	if (!r.verb)
 		return EXIT_USAGE;
+	run_open_door(&r);
 	code = options_parse(&r, argc - 1, argv + 1);
 	if (code == 0 && r.value[OPT_HELP]) {
-		verb_usage(stdout, r.verb);
+		verb_usage(stdout, r.verb, r.name);
 		code = flush_stdout();
 	} else if (code == 0 && (code = open_output(&r, &late)) == 0) {
 		code = main_run_verb(&r, &late);

@@ -175,8 +175,8 @@ int run_print_doc(struct run *r, const struct doc *d, const char *title, int cod
 		how = run_style(r);
 		doc_term(r->out, d, &how);
 	} else {
-		return complain_text(EXIT_USAGE, "%s has no format %s, it has %s", r->verb->name,
-				     format, option_help(r->verb, OPT_FORMAT));
+		return complain_text(EXIT_USAGE, "%s has no format %s, it has %s", r->name,
+				     format, run_formats(r));
 	}
 	return code;
 }
@@ -190,7 +190,7 @@ bool run_wants_json(const struct run *r)
  * that changes something shows its plan before. */
 static size_t results_of(struct run *r, const struct result_shape ***out)
 {
-	const char *own = arena_printf(&r->arena, "gputune %s", r->verb->name);
+	const char *own = arena_printf(&r->arena, "gputune %s", r->name);
 	size_t n = 0, len = strlen(own);
 
 	*out = NULL;
@@ -248,6 +248,62 @@ int run_print_result(struct run *r, const struct result_shape *shape, const void
 {
 	return run_print_json(r, result_shape_json(shape, answer, (long long)time(NULL), code),
 			      code);
+}
+
+const char *run_formats(struct run *r)
+{
+	size_t n;
+	const struct verb_option *o = verb_options(&r->arena, r->verb, NULL, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(o[i].row->name, "format") == 0)
+			return o[i].help;
+	return "no other";
+}
+
+static struct host *door_live(void *ctx)
+{
+	return run_live(ctx);
+}
+
+static void door_complain(void *ctx, int code, const struct err *e)
+{
+	(void)ctx;
+	complain(code, e);
+}
+
+void run_open_door(struct run *r)
+{
+	r->door.arena = &r->arena;
+	r->door.live = door_live;
+	r->door.say = door_complain;
+	r->door.ctx = r;
+}
+
+static int print_answer(struct run *r, const void *answer, int code)
+{
+	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
+	const struct verb *v = r->verb;
+	const struct page_view view = { .verbose = r->value[OPT_VERBOSE] != NULL,
+					.width = r->width };
+
+	for (const struct verb_format *f = v->formats; f && f->name; f++)
+		if (strcmp(f->name, format) == 0)
+			return f->write(r->out, r->ask, answer, code);
+	if (strcmp(format, "json") == 0 || !v->page)
+		return run_print_result(r, v->result, answer, code);
+	return run_print_doc(r, v->page(&r->arena, r->ask, answer, &view),
+			     arena_printf(&r->arena, "gputune %s", r->name), code);
+}
+
+int run_answer(struct run *r)
+{
+	void *answer = arena_alloc(&r->arena, r->verb->result->shape->size);
+	int code = r->verb->answer(&r->door, r->ask, answer);
+
+	if (code < 0)
+		return -code;
+	return r->value[OPT_QUIET] ? code : print_answer(r, answer, code);
 }
 
 int run_check_result_file(const struct run *r)
@@ -449,7 +505,7 @@ void run_look_at_journal(struct run *r, struct host *h)
 
 	/* That it cannot be read at all is said by who needs it. */
 	if (journal_load(h, &a, false, &j, &ignored) == 0) {
-		r->unreadable = j.bad_lines != 0;
+		r->door.unreadable = j.bad_lines != 0;
 		if (j.bad_lines)
 			complain_text(
 				0, "%s%s: %zu line%s could not be read: a change may be missing",
@@ -466,7 +522,7 @@ int run_journal_code(const struct run *r, int code)
 {
 	bool mild = code == EXIT_CLEAN || code == EXIT_FINDINGS || code == EXIT_BLIND;
 
-	return r->unreadable && mild ? EXIT_STUCK : code;
+	return r->door.unreadable && mild ? EXIT_STUCK : code;
 }
 
 struct host *run_live(const struct run *r)

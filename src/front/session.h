@@ -7,20 +7,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/verb.h"
 #include "machine/host/host.h"
 #include "machine/model/machine.h"
 #include "measure/prove/ledger.h"
 #include "look/settings/check.h"
-
-/* Versioned API: scripts compare them. */
-enum exit_code {
-	EXIT_CLEAN = 0, /* nothing to do */
-	EXIT_FINDINGS = 1,
-	EXIT_USAGE = 2,
-	EXIT_NOT_APPLIED = 3, /* refused, or rolled back */
-	EXIT_STUCK = 4,	      /* rollback incomplete */
-	EXIT_BLIND = 5,	      /* could not see enough */
-};
 
 /* The options of all verbs; a verb's table says which of them it takes. */
 enum option_id {
@@ -233,26 +224,13 @@ struct knowledge;
 struct run;
 struct run_machine;
 
-/* What the file of -o is. */
-enum verb_output {
-	OUTPUT_PRINTED, /* what is printed */
-	OUTPUT_WRITTEN, /* something that the verb writes itself; "-" prints it */
-	OUTPUT_MADE,	/* the same, and "-" is refused */
-};
-
-struct verb {
-	const char *name;
+/* The options and arguments of a verb without an ask. */
+struct verb_legacy {
 	const char *args;    /* "[SUBJECT]", "ID" */
 	enum word_kind word; /* of the first argument */
 	int min_args, max_args;
-	const char *summary;
-	const char *about; /* a paragraph for --help and the manual page */
 	const enum option_id *options;
 	size_t n_options;
-	int (*run)(struct run *r);
-	bool judges;   /* it looks at no more than rules need, and says which changes are open */
-	bool captures; /* it looks at everything that any verb looks at */
-	enum verb_output output;
 };
 
 /* One run of one verb. value[id] is the option's argument, "" for a flag that was given, NULL
@@ -260,6 +238,9 @@ struct verb {
 struct run {
 	struct arena arena;
 	const struct verb *verb;
+	const char *name; /* of the verb with that of its sub-verb: "cluster plan" */
+	void *ask;	  /* verb->ask filled; NULL: it has none */
+	struct door door;
 	const char *value[OPTIONS];
 	char **args;
 	int n_args;
@@ -267,8 +248,7 @@ struct run {
 	FILE *out;
 	const char *partial; /* what out writes until it is whole; NULL: to its place at once */
 	bool tty;
-	int width;	 /* columns; 0: not a terminal */
-	bool unreadable; /* lines of the journal are lost: what it holds is not known for sure */
+	int width;			   /* columns; 0: not a terminal */
 	const struct run_machine *machine; /* who looks at this machine; NULL: we do */
 	const struct knowledge *known;	   /* run_knowledge; NULL: not asked for yet */
 	bool fields_known; /* --fields is of results of the verb: run_check_fields */
@@ -283,8 +263,8 @@ struct run_machine {
 };
 
 extern const struct option_row option_rows[OPTIONS];
-extern const struct verb verbs[];
-extern const size_t verb_count;
+/* NULL ends them. */
+extern const struct verb *const verbs[];
 
 int verb_show(struct run *r);
 int verb_check(struct run *r);
@@ -325,15 +305,24 @@ int verb_report(struct run *r);
 int options_parse(struct run *r, int argc, char **argv);
 const struct verb *verb_find(const char *name);
 void usage(FILE *f);
-void verb_usage(FILE *f, const struct verb *v);
-/* A sentence for the option, as this verb means it. */
-const char *option_help(const struct verb *v, enum option_id id);
+void verb_usage(FILE *f, const struct verb *v, const char *name);
+
+/* An option or argument of a verb: its own ones, then those of all verbs. */
+struct verb_option {
+	const struct ask_row *row;
+	const char *group, *help;
+	void *member; /* in the ask or in value; NULL without a run */
+	bool mark;    /* a flag whose member is a text: "" where it is given */
+	bool given;
+};
+/* In the arena; r may be NULL. *n of them. */
+struct verb_option *verb_options(struct arena *a, const struct verb *v, struct run *r, size_t *n);
+/* The formats of the verb, as help lists them: "term (default), json, md or html". */
+const char *verb_format_help(struct arena *a, const struct verb *v);
 
 /* The words that an option or argument can be ("term", "json", ...); NULL-terminated; NULL: free
  * text. */
 const char *const *words_of(enum word_kind k);
-/* Whether there is nothing to propose: texts, numbers, times. */
-bool word_is_free(enum word_kind k);
 
 /* Prints "gputune: text" and the hint to stderr and returns code. */
 int complain(int code, const struct err *e);
@@ -349,7 +338,8 @@ const struct knowledge *run_knowledge(struct run *r);
 /* Gives the text of a file for -o to the process that writes it (file in struct run): 0, or
  * EXIT_BLIND after complaining. */
 int run_hand_over(struct run *r, const char *text, size_t len);
-/* Says on stderr what is damaged, and sets r->unreadable. Done by run_change_host, but for plan. */
+/* Says on stderr what is damaged, and sets r->door.unreadable. Done by run_change_host, but for
+ * plan. */
 void run_look_at_journal(struct run *r, struct host *h);
 /* The exit code, where a journal that cannot be read makes it EXIT_STUCK. */
 int run_journal_code(const struct run *r, int code);
@@ -385,6 +375,12 @@ int run_print_json(struct run *r, json_t *j, int code);
 /* An answer by its shape, as of now. */
 struct result_shape;
 int run_print_result(struct run *r, const struct result_shape *shape, const void *answer, int code);
+/* What answers are made through: r->door. */
+void run_open_door(struct run *r);
+/* Asks verb->answer and prints what it answers, in the asked format. */
+int run_answer(struct run *r);
+/* The formats of the verb, for a sentence. */
+const char *run_formats(struct run *r);
 /* --json must not take the place of a file that is something else than an earlier result of the
  * verb: 0, or an exit code after complaining. */
 int run_check_result_file(const struct run *r);

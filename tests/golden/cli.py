@@ -40,7 +40,7 @@ for verb in re.findall(r"^  ([a-z]+) ", run("--help")[1], re.M):
         got, out, err = run(verb, f"--{name}")
         expect(f"{verb} --{name} is no option", got == 2 and not out and f"{verb} takes no option --{name}; did you mean --" in err, (got, out, err))
 refuses("no page is as wide as asked", ["list", "--width", "80"], 2, "list takes no option --width")
-refuses("a wrong format", ["check", "--format", "yaml"], 2, 'term (default), json, md, html, junit, prom, nagios or npd, not "yaml"')
+refuses("a wrong format", ["check", "--format", "yaml"], 2, 'one of term, json, md, html, junit, prom, nagios, npd, not "yaml"')
 for verb, option in (("check", "host"), ("plan", "overlay"), ("show", "output"), ("check", "since"), ("apply", "profile"), ("stack", "env"), ("predict", "precision"),
                      ("advise", "weights"), ("roofline", "nsys"), ("cluster", "nodes"), ("bench", "json"), ("prove", "bench")):
     refuses(f"{verb} --{option} of a variable that is not set", [verb, f"--{option}="], 2, f"--{option} is empty; it needs ")
@@ -195,7 +195,7 @@ for verb, argv in (("show", []), ("check", []), ("plan", []), ("explain", ["gpu.
     for form in ("term", "json", "md", "html", "junit", "prom", "openmetrics", "shell", "nagios", "npd", "systemd", "compose"):
         code, out, err = run(verb, *argv, "--format", form, *([] if verb == "list" else ["--host", str(machines / "nothing")]))
         expect(f"{verb} --format {form}", (code != 2) == bool(re.search(rf"\b{form}\b", told)), (code, told, err[:200]))
-refuses("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "it has term (default), json, md or html")
+refuses("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "one of term, json, md, html")
 expect("undo --all takes back everything", "take back everything" in helps["undo"] and "does not apply" not in helps["undo"], helps["undo"])
 names = dict(re.findall(r"\[(OPT_\w+)\] = \{ \w+, \"([\w-]+)\"", re.sub(r"\s+", " ", (root / "src/front/options/option_rows.c").read_text())))
 numeric = re.findall(r'"([\w-]+)", 0, WORD_(NUMBER|COUNT|TIME), "([^"]+)"', re.sub(r"\s+", " ", (root / "src/front/options/option_rows.c").read_text()))
@@ -203,11 +203,11 @@ expect("options that take numbers are known", len(numeric) > 40, numeric)
 for name, kind, word in numeric:
     verb = next(v for v, h in helps.items() if f"--{name} {word}" in h)
     for bad in ("nan", "inf", "-inf", "-0", "1e999", "", "x", *(["0x10"] if kind != "NUMBER" else [])):
-        refuses(f"{verb} --{name} {bad!r}", [verb, f"--{name}={bad}"], 2, f"--{name} takes a ", f'not "{bad}"')
+        refuses(f"{verb} --{name} {bad!r}", [verb, f"--{name}={bad}"], 2, *((f"--{name} takes a ", f'not "{bad}"') if bad else (f"--{name} is empty",)))
 refuses("a number that the action has no use for", ["bench", "list", "--runs", "nan"], 2, '--runs takes a whole number, not "nan"')
 for name, bad in (("prompt", "0x10"), ("batch", "1-nan"), ("cached", "1e1")):
     refuses(f"--{name} {bad}", ["predict", "inference", "--model", "llama-3.1-8b", "--on", "h200", f"--{name}", bad], 2, f"--{name}", f'"{bad}"')
-rows = re.findall(r'\{ "([a-z]+)", (OPT_\w+),', (root / "src/front/options/option_rows.c").read_text())
+rows = re.findall(r'\{ "([a-z]+)", (OPT_\w+),', (root / "src/front/options/verb_options.c").read_text())
 expect("what options mean to a verb is said of those that it has", len(rows) > 40 and all(f"--{names[o]} " in helps[v] or f"--{names[o]}\n" in helps[v] for v, o in rows),
        [(v, o) for v, o in rows if f"--{names[o]} " not in helps[v]])
 expect("--version", run("--version")[1].startswith("gputune "))

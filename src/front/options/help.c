@@ -5,10 +5,56 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "front/session.h"
-#include "measure/doctor/doctor.h"
 
 /* The manual, printed from the tables of verbs and options: gputune(1), gputune-VERB(1). */
+
+/* "ID [FILE...]". */
+static const char *verb_arguments(struct arena *a, const struct verb *v)
+{
+	TEXT_AUTO t = { 0 };
+	size_t n;
+	const struct verb_option *o = verb_options(a, v, NULL, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct ask_row *row = o[i].row;
+
+		if (!row->argument)
+			continue;
+		if (v->legacy)
+			return v->legacy->args;
+		text_printf(&t, "%s%s%s%s%s%s", t.len ? " " : "", row->required ? "" : "[",
+			    row->behind ? "-- " : "", row->name,
+			    row->kind == ASK_KIND_TEXTS ? "..." : "", row->required ? "" : "]");
+	}
+	return t.s ? arena_strdup(a, t.s) : "";
+}
+
+/* With the default and what an example would be. */
+static const char *full_help(struct arena *a, const struct verb_option *o)
+{
+	const struct ask_row *row = o->row;
+	const char *help = o->help;
+
+	if (row->n_names && row->kind == ASK_KIND_CHOICE) {
+		TEXT_AUTO t = { 0 };
+
+		text_printf(&t, "%s: ", help);
+		for (size_t i = 0; i < row->n_names; i++)
+			text_printf(&t, "%s%s",
+				    i == 0		    ? ""
+				    : i + 1 == row->n_names ? " or "
+							    : ", ",
+				    row->names[i]);
+		help = arena_strdup(a, t.s);
+	}
+	if (row->fallback)
+		help = arena_printf(a, "%s (default: %s)", help, row->fallback);
+	if (row->example)
+		help = arena_printf(a, "%s; for example %s", help, row->example);
+	return help;
+}
 
 /* roff: a leading dot or quote is a request, a backslash starts an escape, "-" is a hyphen unless
  * escaped. */
@@ -37,21 +83,33 @@ static void head(FILE *f, const char *name, const char *upper, const char *about
 
 static void help_options(FILE *f, const struct verb *v)
 {
-	for (size_t i = 0; i < v->n_options; i++) {
-		const struct option_row *o = &option_rows[v->options[i]];
+	struct arena a = { 0 };
+	size_t n;
+	const struct verb_option *o = verb_options(&a, v, NULL, &n);
 
-		fputs(".TP\n\\fB", f);
-		if (o->letter)
-			fprintf(f, "\\-%c\\fR, \\fB", o->letter);
-		fputs("\\-\\-", f);
-		roff(f, o->name);
-		fputs("\\fR", f);
-		if (o->arg_name)
-			fprintf(f, " \\fI%s\\fR", o->arg_name);
+	for (size_t i = 0; i < n; i++) {
+		const struct ask_row *row = o[i].row;
+
+		if (row->argument && !row->help)
+			continue;
+		fputs(".TP\n", f);
+		if (row->argument) {
+			fprintf(f, "\\fI%s\\fR", row->name);
+		} else {
+			fputs("\\fB", f);
+			if (row->letter)
+				fprintf(f, "\\-%c\\fR, \\fB", row->letter);
+			fputs("\\-\\-", f);
+			roff(f, row->name);
+			fputs("\\fR", f);
+			if (ask_value_name(row))
+				fprintf(f, " \\fI%s\\fR", ask_value_name(row));
+		}
 		fputc('\n', f);
-		roff(f, option_help(v, o->id));
+		roff(f, full_help(&a, &o[i]));
 		fputc('\n', f);
 	}
+	arena_free(&a);
 }
 
 static void exit_status(FILE *f)
@@ -64,6 +122,30 @@ static void exit_status(FILE *f)
 	      f);
 }
 
+/* name: with that of its verb, of a sub-verb. */
+static void describe_verb(FILE *f, const struct verb *v, const char *name, const char *heading)
+{
+	struct arena a = { 0 };
+
+	fprintf(f, ".%s SYNOPSIS\n.B gputune %s\n", heading, name);
+	roff(f, verb_arguments(&a, v));
+	fputs("\n.RI [ OPTIONS ]\n", f);
+	fprintf(f, ".%s DESCRIPTION\n", heading);
+	roff(f, v->about);
+	fprintf(f, "\n.%s OPTIONS\n", heading);
+	help_options(f, v);
+	if (v->examples)
+		fprintf(f, ".%s EXAMPLES\n", heading);
+	for (const char *const *x = v->examples; x && *x; x += 2) {
+		fputs(".TP\n.B gputune ", f);
+		roff(f, x[0]);
+		fputc('\n', f);
+		roff(f, x[1]);
+		fputc('\n', f);
+	}
+	arena_free(&a);
+}
+
 static void page_of_verb(FILE *f, const struct verb *v)
 {
 	char name[64], upper[64];
@@ -73,15 +155,24 @@ static void page_of_verb(FILE *f, const struct verb *v)
 	for (char *c = upper; *c; c++)
 		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
 	head(f, name, upper, v->summary);
-	fprintf(f, ".SH SYNOPSIS\n.B gputune %s\n", v->name);
-	if (*v->args) {
-		roff(f, v->args);
+	if (v->answer || v->run)
+		describe_verb(f, v, v->name, "SH");
+	else
+		fprintf(f,
+			".SH SYNOPSIS\n.B gputune %s\n.I SUBVERB\n.RI [ OPTIONS ]\n.SH "
+			"DESCRIPTION\n",
+			v->name);
+	if (!v->answer && !v->run) {
+		roff(f, v->about);
 		fputc('\n', f);
 	}
-	fputs(".RI [ OPTIONS ]\n.SH DESCRIPTION\n", f);
-	roff(f, v->about);
-	fputs("\n.SH OPTIONS\n", f);
-	help_options(f, v);
+	for (size_t i = 0; v->subs && v->subs[i]; i++) {
+		char full[64];
+
+		snprintf(full, sizeof(full), "%s %s", v->name, v->subs[i]->name);
+		fprintf(f, ".SH GPUTUNE %s\n", full);
+		describe_verb(f, v->subs[i], full, "SS");
+	}
 	exit_status(f);
 	fputs(".SH SEE ALSO\n.BR gputune (1)\n", f);
 }
@@ -95,12 +186,15 @@ static void page_of_all(FILE *f)
 	      "evidence; changes them so that all of it can be taken back; measures what they are "
 	      "worth. Reading needs no root and never writes.\n.SH VERBS\n",
 	      f);
-	for (size_t i = 0; i < verb_count; i++) {
-		fprintf(f, ".TP\n\\fB%s\\fR ", verbs[i].name);
-		roff(f, verbs[i].args);
+	for (size_t i = 0; verbs[i]; i++) {
+		struct arena a = { 0 };
+
+		fprintf(f, ".TP\n\\fB%s\\fR ", verbs[i]->name);
+		roff(f, verb_arguments(&a, verbs[i]));
 		fputc('\n', f);
-		roff(f, verbs[i].summary);
-		fprintf(f, "\n.BR gputune\\-%s (1)\n", verbs[i].name);
+		roff(f, verbs[i]->summary);
+		fprintf(f, "\n.BR gputune\\-%s (1)\n", verbs[i]->name);
+		arena_free(&a);
 	}
 	exit_status(f);
 	fputs(".SH ENVIRONMENT\n.TP\nNO_COLOR\nno colours when set and not empty\n.SH FILES\n.TP\n"
@@ -131,114 +225,126 @@ static int manual_print(struct run *r)
 
 #define HELP_SAYS "what a verb does and takes"
 
-static void help_words(FILE *f, enum word_kind k)
+static void verb_names(FILE *f, const struct verb *const *v)
 {
-	const char *const *w = words_of(k);
-
-	if (k == WORD_VERB) {
-		for (size_t i = 0; i < verb_count; i++)
-			fprintf(f, "%s ", verbs[i].name);
-		return;
-	}
-	if (k == WORD_ID) {
-		SETTING_FOR_EACH (s)
-			fprintf(f, "%s ", s->id);
-		return;
-	}
-	if (k == WORD_SYMPTOM) {
-		DIAGNOSIS_FOR_EACH (d)
-			fprintf(f, "%s ", d->id);
-		fputs("list ", f);
-		return;
-	}
-	for (; w && *w; w++)
-		fprintf(f, "%s ", *w);
+	for (; *v; v++)
+		fprintf(f, "%s ", (*v)->name);
 }
 
-/* Whether a help text has the word. */
-static bool help_mentions(const char *help, const char *word)
+static void proposed_words(FILE *f, const struct ask_row *row)
 {
-	size_t n = strlen(word);
+	const char *word;
 
-	for (const char *at = help; (at = strstr(at, word)) != NULL; at += n)
-		if ((at == help || !isalpha((unsigned char)at[-1])) &&
-		    !isalpha((unsigned char)at[n]))
-			return true;
-	return false;
+	for (size_t i = 0; (word = ask_proposed(row, i)); i++)
+		if (!word[strcspn(word, " \t\"'`$\\")])
+			fprintf(f, "%s ", word);
 }
 
-/* What an option of this verb takes. Formats, and benches where only some can be named, are those
- * that its help tells; what "bench" does besides measuring is no bench. */
-static void option_words(FILE *f, const struct verb *v, const struct option_row *o)
+static bool proposes(const struct ask_row *row)
 {
-	const char *const *w = words_of(o->arg), *help = option_help(v, o->id);
-	bool some = false;
+	return row->files || ask_proposed(row, 0);
+}
 
-	if (o->arg != WORD_FORMAT && o->arg != WORD_BENCH) {
-		help_words(f, o->arg);
-		return;
+/* What the verb's arguments can be; files: behind how many words files may stand, 0: nowhere. */
+static void argument_words(FILE *f, const struct verb_option *o, size_t n, int *files)
+{
+	int at = 0;
+
+	*files = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct ask_row *row = o[i].row;
+
+		if (!row->argument)
+			continue;
+		at++;
+		if (!row->behind)
+			proposed_words(f, row);
+		if (row->files && !*files)
+			*files = at + (ask_proposed(row, 0) != NULL);
 	}
-	for (size_t i = 0; w[i]; i++)
-		some = some || help_mentions(help, w[i]);
-	for (; *w; w++)
-		if (some ? help_mentions(help, *w) : !help_mentions("all list show serve", *w))
-			fprintf(f, "%s ", *w);
 }
 
-/* Behind how many words files may stand; 0: nowhere. */
-static int files_behind(const struct verb *v)
-{
-	return v->word == WORD_FILE ? 1 : v->word == WORD_STACK || v->word == WORD_DIAGNOSE ? 2 : 0;
-}
-
-static void bash_option(FILE *f, const struct verb *v, const struct option_row *o)
+static void bash_option(FILE *f, const struct ask_row *row)
 {
 	fputs("        ", f);
-	if (o->letter)
-		fprintf(f, "-%c|", o->letter);
-	fprintf(f, "--%s)\n            COMPREPLY=(", o->name);
-	if (!word_is_free(o->arg)) {
-		fprintf(f, "$(compgen %s-W \"",
-			o->arg == WORD_FILE || o->arg == WORD_PROFILE ? "-f " : "");
-		option_words(f, v, o);
+	if (row->letter)
+		fprintf(f, "-%c|", row->letter);
+	fprintf(f, "--%s)\n            COMPREPLY=(", row->name);
+	if (proposes(row)) {
+		fprintf(f, "$(compgen %s-W \"", row->files ? "-f " : "");
+		proposed_words(f, row);
 		fputs("\" -- \"$cur\")", f);
 	}
 	fputs(")\n            return ;;\n", f);
 }
 
-static void bash_verb(FILE *f, const struct verb *v)
+/* pattern: of the case; extra words are those of its sub-verbs. */
+static void bash_verb(FILE *f, const struct verb *v, const char *pattern, int depth)
 {
-	fprintf(f, "    %s)\n        case \"$prev\" in\n", v->name);
-	for (size_t i = 0; i < v->n_options; i++)
-		if (option_rows[v->options[i]].arg != WORD_NONE)
-			bash_option(f, v, &option_rows[v->options[i]]);
+	struct arena a = { 0 };
+	size_t n;
+	const struct verb_option *o = verb_options(&a, v, NULL, &n);
+	int files;
+
+	fprintf(f, "    \"%s\")\n        case \"$prev\" in\n", pattern);
+	for (size_t i = 0; i < n; i++)
+		if (!o[i].row->argument && o[i].row->kind != ASK_KIND_FLAG)
+			bash_option(f, o[i].row);
 	fputs("        esac\n        opts=\"", f);
-	for (size_t i = 0; i < v->n_options; i++)
-		fprintf(f, "--%s ", option_rows[v->options[i]].name);
+	for (size_t i = 0; i < n; i++)
+		if (!o[i].row->argument)
+			fprintf(f, "--%s ", o[i].row->name);
 	fputs("\"\n        words=\"", f);
-	help_words(f, v->word);
-	fprintf(f, "\"\n        files=%d ;;\n", files_behind(v));
+	argument_words(f, o, n, &files);
+	if (v->subs)
+		verb_names(f, v->subs);
+	fprintf(f, "\"\n        files=%d ;;\n", files ? files + depth - 1 : 0);
+	for (size_t i = 0; v->subs && v->subs[i]; i++)
+		bash_verb(f, v->subs[i], arena_printf(&a, "%s %s", pattern, v->subs[i]->name),
+			  depth + 1);
+	arena_free(&a);
+}
+
+/* The names of verbs with sub-verbs, as a pattern. */
+static void grouped_verbs(FILE *f)
+{
+	bool first = true;
+
+	for (size_t i = 0; verbs[i]; i++)
+		if (verbs[i]->subs) {
+			fprintf(f, "%s%s", first ? "" : "|", verbs[i]->name);
+			first = false;
+		}
+	if (first)
+		fputs("-", f);
 }
 
 static void bash(FILE *f)
 {
-	fputs("# bash completion for gputune\n_gputune() {\n    local cur prev opts words files\n"
+	fputs("# bash completion for gputune\n_gputune() {\n    local cur prev opts words files "
+	      "verb\n"
 	      "    cur=\"${COMP_WORDS[COMP_CWORD]}\"\n    prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
 	      "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"",
 	      f);
-	help_words(f, WORD_VERB);
+	verb_names(f, verbs);
 	/* Readline takes --format=json for three words. */
 	fputs("help --help --version\" -- \"$cur\"))\n        return\n    fi\n"
 	      "    if [ \"$cur\" = = ]; then\n        cur=\n"
 	      "    elif [ \"$prev\" = = ]; then\n        prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
-	      "    fi\n    case \"${COMP_WORDS[1]}\" in\n",
+	      "    fi\n    verb=\"${COMP_WORDS[1]}\"\n    case \"$verb\" in\n    ",
 	      f);
-	for (size_t i = 0; i < verb_count; i++)
-		bash_verb(f, &verbs[i]);
+	grouped_verbs(f);
+	fputs(")\n        if [ \"$COMP_CWORD\" -gt 2 ]; then\n"
+	      "            case \" ${COMP_WORDS[2]}\" in\n            ' -'*|' ') ;;\n"
+	      "            *) verb=\"$verb ${COMP_WORDS[2]}\" ;;\n            esac\n        fi ;;\n"
+	      "    esac\n    case \"$verb\" in\n",
+	      f);
+	for (size_t i = 0; verbs[i]; i++)
+		bash_verb(f, verbs[i], verbs[i]->name, 1);
 	fputs("    help)\n        [ \"$COMP_CWORD\" -eq 2 ] || return\n        opts=\n        "
 	      "words=\"",
 	      f);
-	help_words(f, WORD_VERB);
+	verb_names(f, verbs);
 	fputs("\"\n        files=0 ;;\n    *)\n        return ;;\n    esac\n"
 	      "    COMPREPLY=($(compgen -W \"$opts $words\" -- \"$cur\"))\n"
 	      "    if [ \"$files\" -gt 0 ] && [ \"$COMP_CWORD\" -gt \"$files\" ]; then\n"
@@ -260,61 +366,119 @@ static void zsh_text(FILE *f, const char *s)
 	}
 }
 
-static void zsh_option(FILE *f, const struct verb *v, const struct option_row *o)
+static void zsh_option(FILE *f, const struct verb_option *o)
 {
-	fprintf(f, " \\\n            '--%s%s[", o->name, o->arg == WORD_NONE ? "" : "=");
-	zsh_text(f, option_help(v, o->id));
+	const char *value = ask_value_name(o->row);
+
+	fprintf(f, " \\\n            '%s--%s%s[",
+		o->row->join || o->row->kind == ASK_KIND_TEXTS ? "*" : "", o->row->name,
+		value ? "=" : "");
+	zsh_text(f, o->help);
 	fputc(']', f);
-	if (o->arg != WORD_NONE) {
+	if (value) {
 		fputc(':', f);
-		zsh_text(f, o->arg_name);
+		zsh_text(f, value);
 		fputc(':', f);
-		if (o->arg == WORD_FILE) {
-			fputs("_files", f);
-		} else if (!word_is_free(o->arg)) {
+		if (ask_proposed(o->row, 0)) {
 			fputc('(', f);
-			option_words(f, v, o);
+			proposed_words(f, o->row);
 			fputc(')', f);
+		} else if (o->row->files) {
+			fputs("_files", f);
 		}
 	}
 	fputc('\'', f);
 }
 
-static bool has_words(const struct verb *v)
+static void zsh_names(FILE *f, const char *array, const struct verb *const *v)
 {
-	return v->word != WORD_NONE && !word_is_free(v->word) && v->word != WORD_FILE;
+	fprintf(f, "    %s=(\n", array);
+	for (; *v; v++) {
+		fprintf(f, "        '%s:", (*v)->name);
+		zsh_text(f, (*v)->summary);
+		fputs("'\n", f);
+	}
+}
+
+static void zsh_arguments(FILE *f, const struct verb *v)
+{
+	struct arena a = { 0 };
+	size_t n;
+	const struct verb_option *o = verb_options(&a, v, NULL, &n);
+	bool files = false;
+	int at = 0;
+
+	fputs("        _arguments", f);
+	for (size_t i = 0; i < n; i++)
+		if (!o[i].row->argument)
+			zsh_option(f, &o[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct ask_row *row = o[i].row;
+
+		if (!row->argument)
+			continue;
+		at++;
+		files = files || row->files;
+		if (!ask_proposed(row, 0))
+			continue;
+		if (row->kind == ASK_KIND_TEXTS && !row->files)
+			fputs(" \\\n            '*:argument:(", f);
+		else
+			fprintf(f, " \\\n            '%d:%sargument:(", at,
+				row->required ? "" : ":");
+		proposed_words(f, row);
+		fputs(")'", f);
+	}
+	if (files)
+		fputs(" \\\n            '*:file:_files'", f);
+	arena_free(&a);
+}
+
+static void zsh_verb(FILE *f, const struct verb *v, const char *indent)
+{
+	fprintf(f, "%s%s)\n", indent, v->name);
+	if (v->subs) {
+		zsh_names(f, "verbs", v->subs);
+		fputs("    )\n        if (( CURRENT == 2 )); then\n"
+		      "            _describe verb verbs\n",
+		      f);
+		if (v->answer || v->run)
+			zsh_arguments(f, v);
+		fputs("\n            return\n        fi\n        verb=\"${words[2]}\"\n"
+		      "        case \"$verb\" in\n",
+		      f);
+		for (size_t i = 0; v->subs[i]; i++) {
+			fprintf(f, "        %s)\n        shift words\n        (( CURRENT-- ))\n",
+				v->subs[i]->name);
+			zsh_arguments(f, v->subs[i]);
+			fputs(" ;;\n", f);
+		}
+		if (v->answer || v->run) {
+			fputs("        *)\n", f);
+			zsh_arguments(f, v);
+			fputs(" ;;\n", f);
+		}
+		fputs("        esac", f);
+	} else {
+		zsh_arguments(f, v);
+	}
+	fputs(" ;;\n", f);
 }
 
 static void zsh(FILE *f)
 {
-	fputs("#compdef gputune\n_gputune() {\n    local -a verbs\n    verbs=(\n", f);
-	for (size_t i = 0; i < verb_count; i++) {
-		fprintf(f, "        '%s:", verbs[i].name);
-		zsh_text(f, verbs[i].summary);
-		fputs("'\n", f);
-	}
+	fputs("#compdef gputune\n_gputune() {\n    local -a verbs\n", f);
+	zsh_names(f, "verbs", verbs);
 	fputs("        'help:" HELP_SAYS "'\n"
 	      "    )\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        "
 	      "return\n    fi\n"
 	      "    local verb=\"${words[2]}\"\n    shift words\n    (( CURRENT-- ))\n    case "
 	      "\"$verb\" in\n",
 	      f);
-	for (size_t i = 0; i < verb_count; i++) {
-		fprintf(f, "    %s)\n        _arguments", verbs[i].name);
-		for (size_t k = 0; k < verbs[i].n_options; k++)
-			zsh_option(f, &verbs[i], &option_rows[verbs[i].options[k]]);
-		if (has_words(&verbs[i])) {
-			fprintf(f, " \\\n            '%s:argument:(",
-				verbs[i].max_args > 1 && !files_behind(&verbs[i]) ? "*" : "1:");
-			help_words(f, verbs[i].word);
-			fputs(")'", f);
-		}
-		if (files_behind(&verbs[i]))
-			fputs(" \\\n            '*:file:_files'", f);
-		fputs(" ;;\n", f);
-	}
+	for (size_t i = 0; verbs[i]; i++)
+		zsh_verb(f, verbs[i], "    ");
 	fputs("    help)\n        _arguments '1:verb:(", f);
-	help_words(f, WORD_VERB);
+	verb_names(f, verbs);
 	fputs(")' ;;\n    esac\n}\n_gputune \"$@\"\n", f);
 }
 
@@ -329,47 +493,59 @@ static void fish_quote(FILE *f, const char *s)
 	fputc('\'', f);
 }
 
-static void fish_verb(FILE *f, const struct verb *v)
+static void fish_option(FILE *f, const char *when, const struct verb_option *o)
 {
-	fprintf(f, "complete -c gputune -f -n __fish_use_subcommand -a %s -d ", v->name);
+	fprintf(f, "complete -c gputune -n '%s' -l %s", when, o->row->name);
+	if (o->row->letter)
+		fprintf(f, " -s %c", o->row->letter);
+	if (o->row->kind != ASK_KIND_FLAG && ask_proposed(o->row, 0)) {
+		fputs(o->row->files ? " -r -a \"" : " -x -a \"", f);
+		proposed_words(f, o->row);
+		fputc('"', f);
+	} else if (o->row->kind != ASK_KIND_FLAG) {
+		fputs(o->row->files ? " -r" : " -x", f);
+	}
+	fputs(" -d ", f);
+	fish_quote(f, o->help);
+	fputc('\n', f);
+}
+
+static void fish_verb(FILE *f, const struct verb *v, const char *when)
+{
+	struct arena a = { 0 };
+	size_t n;
+	const struct verb_option *o = verb_options(&a, v, NULL, &n);
+
+	fprintf(f, "complete -c gputune -f -n %s -a %s -d ", when, v->name);
 	fish_quote(f, v->summary);
 	fputc('\n', f);
-	for (size_t i = 0; i < v->n_options; i++) {
-		const struct option_row *o = &option_rows[v->options[i]];
-
-		fprintf(f, "complete -c gputune -n '__fish_seen_subcommand_from %s' -l %s", v->name,
-			o->name);
-		if (o->letter)
-			fprintf(f, " -s %c", o->letter);
-		if (o->arg == WORD_FILE) {
-			fputs(" -r", f);
-		} else if (word_is_free(o->arg)) {
-			fputs(" -x", f);
-		} else if (o->arg != WORD_NONE) {
-			fputs(o->arg == WORD_PROFILE ? " -r -a \"" : " -x -a \"", f);
-			option_words(f, v, o);
-			fputc('"', f);
+	when = strcmp(when, "__fish_use_subcommand") == 0
+		       ? arena_printf(&a, "__fish_seen_subcommand_from %s", v->name)
+		       : arena_printf(&a, "%s; and __fish_seen_subcommand_from %s",
+				      strndupa(when + 1, strlen(when) - 2), v->name);
+	for (size_t i = 0; i < n; i++)
+		if (!o[i].row->argument)
+			fish_option(f, when, &o[i]);
+	for (size_t i = 0; i < n; i++)
+		if (o[i].row->argument && ask_proposed(o[i].row, 0)) {
+			fprintf(f, "complete -c gputune %s-n '%s' -a \"",
+				o[i].row->files ? "" : "-f ", when);
+			proposed_words(f, o[i].row);
+			fputs("\"\n", f);
 		}
-		fputs(" -d ", f);
-		fish_quote(f, option_help(v, o->id));
-		fputc('\n', f);
-	}
-	if (has_words(v)) {
-		fprintf(f, "complete -c gputune %s-n '__fish_seen_subcommand_from %s' -a \"",
-			files_behind(v) ? "" : "-f ", v->name);
-		help_words(f, v->word);
-		fputs("\"\n", f);
-	}
+	for (size_t i = 0; v->subs && v->subs[i]; i++)
+		fish_verb(f, v->subs[i], arena_printf(&a, "'%s'", when));
+	arena_free(&a);
 }
 
 static void fish(FILE *f)
 {
-	for (size_t i = 0; i < verb_count; i++)
-		fish_verb(f, &verbs[i]);
+	for (size_t i = 0; verbs[i]; i++)
+		fish_verb(f, verbs[i], "__fish_use_subcommand");
 	fputs("complete -c gputune -f -n __fish_use_subcommand -a help -d '" HELP_SAYS "'\n"
 	      "complete -c gputune -f -n '__fish_seen_subcommand_from help' -a \"",
 	      f);
-	help_words(f, WORD_VERB);
+	verb_names(f, verbs);
 	fputs("\"\n", f);
 }
 
@@ -428,21 +604,65 @@ static void wrapped(FILE *f, const char *s, size_t at, int indent)
 	fputc('\n', f);
 }
 
-void verb_usage(FILE *f, const struct verb *v)
+static void usage_option(FILE *f, struct arena *a, const struct verb_option *o)
 {
-	fprintf(f, "Usage: gputune %s%s%s [OPTIONS]\n\n", v->name, *v->args ? " " : "", v->args);
-	wrapped(f, v->about, 0, 0);
-	fputs("\nOptions:\n", f);
-	for (size_t i = 0; i < v->n_options; i++) {
-		const struct option_row *o = &option_rows[v->options[i]];
-		char left[64];
+	const char *value = ask_value_name(o->row);
+	char letter = o->row->letter, left[64];
 
-		snprintf(left, sizeof(left), "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
-			 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
-			 o->arg_name ? " " : "", o->arg_name ? o->arg_name : "");
-		fprintf(f, "  %-28s ", left);
-		wrapped(f, option_help(v, o->id), MARGIN, MARGIN);
+	if (o->row->argument)
+		snprintf(left, sizeof(left), "%s", o->row->name);
+	else
+		snprintf(left, sizeof(left), "%c%c%s--%s%s%s", letter ? '-' : ' ',
+			 letter ? letter : ' ', letter ? ", " : "  ", o->row->name,
+			 value ? " " : "", value ? value : "");
+	fprintf(f, "  %-28s ", left);
+	wrapped(f, full_help(a, o), MARGIN, MARGIN);
+}
+
+/* Groups in the order in which they are first seen. */
+static void usage_options(FILE *f, struct arena *a, const struct verb *v)
+{
+	size_t n;
+	struct verb_option *o = verb_options(a, v, NULL, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (o[i].given || (o[i].row->argument && !o[i].row->help))
+			continue;
+		fprintf(f, "\n%s:\n", o[i].group);
+		for (size_t k = i; k < n; k++)
+			if (!o[k].given && strcmp(o[k].group, o[i].group) == 0) {
+				usage_option(f, a, &o[k]);
+				o[k].given = true;
+			}
 	}
+}
+
+void verb_usage(FILE *f, const struct verb *v, const char *name)
+{
+	struct arena a = { 0 };
+	const char *args = verb_arguments(&a, v);
+
+	if (v->subs && !v->answer && !v->run)
+		args = "SUBVERB";
+	fprintf(f, "Usage: gputune %s%s%s [OPTIONS]\n\n", name, *args ? " " : "", args);
+	wrapped(f, v->about, 0, 0);
+	if (v->subs)
+		fputs("\nSub-verbs:\n", f);
+	for (size_t i = 0; v->subs && v->subs[i]; i++) {
+		fprintf(f, "  %-12s ", v->subs[i]->name);
+		wrapped(f, v->subs[i]->summary, VERB_MARGIN, VERB_MARGIN);
+	}
+	if (v->answer || v->run)
+		usage_options(f, &a, v);
+	else
+		fprintf(f, "\n\"gputune %s SUBVERB --help\" lists its options.\n", name);
+	if (v->examples)
+		fputs("\nExamples:\n", f);
+	for (const char *const *x = v->examples; x && *x; x += 2) {
+		fprintf(f, "  gputune %s\n      ", x[0]);
+		wrapped(f, x[1], 6, 6);
+	}
+	arena_free(&a);
 }
 
 void usage(FILE *f)
@@ -450,9 +670,9 @@ void usage(FILE *f)
 	fprintf(f, "Usage: gputune VERB [ARGUMENTS] [OPTIONS]\n\nWhat an NVIDIA GPU machine is and "
 		   "what holds it back.\n\n"
 		   "Verbs:\n");
-	for (size_t i = 0; i < verb_count; i++) {
-		fprintf(f, "  %-12s ", verbs[i].name);
-		wrapped(f, verbs[i].summary, VERB_MARGIN, VERB_MARGIN);
+	for (size_t i = 0; verbs[i]; i++) {
+		fprintf(f, "  %-12s ", verbs[i]->name);
+		wrapped(f, verbs[i]->summary, VERB_MARGIN, VERB_MARGIN);
 	}
 	fputc('\n', f);
 	wrapped(f,

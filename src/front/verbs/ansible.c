@@ -605,11 +605,12 @@ static struct module_ran verb_ansible_run_verb(struct arena *a, char **words, in
 		argc++;
 	if (ftruncate(errors, 0) || lseek(errors, 0, SEEK_SET) < 0)
 		return out;
+	run_open_door(&r);
 	r.out = open_memstream(&text, &len);
 	if (!r.verb)
 		complain_text(EXIT_USAGE, "this gputune has no verb \"%s\"", words[0]);
 	else if (r.out && options_parse(&r, argc, words) == 0)
-		out.code = r.verb->run(&r);
+		out.code = r.verb->answer ? run_answer(&r) : r.verb->run(&r);
 	if (r.out)
 		fclose(r.out);
 	out.result = parsed(text, len);

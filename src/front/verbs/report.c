@@ -541,7 +541,7 @@ static bool verb_report_format_of(struct run *r, enum report_format *out)
 			return true;
 		}
 	complain_text(EXIT_USAGE, "report has no format %s, it has %s", name,
-		      option_help(r->verb, OPT_FORMAT));
+		      run_formats(r));
 	return false;
 }
 

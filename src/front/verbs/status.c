@@ -285,7 +285,7 @@ static int tend(struct run *r, struct host *h, enum txn_tend how, const char *qu
 	code = journal_load(h, &r->arena, true, &j, &e);
 	if (code)
 		return complain(EXIT_STUCK, &e);
-	r->unreadable = false;
+	r->door.unreadable = false;
 	if (j.bad_lines && how == TXN_REPAIR)
 		complain_text(0, "what is lost in both files cannot be mended; \"gputune journal "
 				 "repair --force\" gives it up");

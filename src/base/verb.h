@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A verb: what it is asked (base/ask.h), what it answers (base/shape.h), the function between them,
+ * and the page for people. It lies in its domain's folder and is named in front/verbs.c; command
+ * line, help, completion, JSON, formats, exit codes and files are the front's.
+ */
+#ifndef BASE_VERB_H
+#define BASE_VERB_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/ask.h"
+#include "base/err.h"
+
+/* Versioned API: scripts compare them. */
+enum exit_code {
+	EXIT_CLEAN = 0, /* nothing to do */
+	EXIT_FINDINGS = 1,
+	EXIT_USAGE = 2,
+	EXIT_NOT_APPLIED = 3, /* refused, or rolled back */
+	EXIT_STUCK = 4,	      /* rollback incomplete */
+	EXIT_BLIND = 5,	      /* could not see enough */
+};
+
+struct doc;
+struct host;
+struct host_identity;
+struct knowledge;
+struct result_shape;
+struct run;
+
+/* What an answer is made through: who asks, and what it may use. Nothing is printed. */
+struct door {
+	struct arena *arena; /* answers live here */
+	/* Opens the machine that this process may look at; host_close it. */
+	struct host *(*live)(void *ctx);
+	/* A sentence for who asks: why there is no answer (code: an exit code), or what it lacks
+	 * (0). */
+	void (*say)(void *ctx, int code, const struct err *e);
+	/* Whether to go on, which changes something: NULL: it may not be asked, and is not agreed.
+	 * d: what it is about; NULL: nothing. */
+	bool (*agree)(void *ctx, const struct doc *d, const char *question);
+	void *ctx;
+	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
+	bool may_change;	       /* whoever asks has said that it may change the machine */
+	/* Lines of the journal are lost: what it holds is not known for sure. */
+	bool unreadable;
+};
+
+/* What a page is to show besides. */
+struct page_view {
+	bool verbose;
+	int width; /* columns; 0: not a terminal */
+};
+
+/* A form of the answer besides term, md, html and json. */
+struct verb_format {
+	const char *name; /* NULL ends a list */
+	/* code: that of the answer. The exit code. */
+	int (*write)(FILE *out, const void *ask, const void *answer, int code);
+};
+
+/* What the file of -o is. */
+enum verb_output {
+	OUTPUT_PRINTED, /* what is printed */
+	OUTPUT_WRITTEN, /* something that the verb writes itself; "-" prints it */
+	OUTPUT_MADE,	/* the same, and "-" is refused */
+};
+
+enum verb_reads {
+	READS_OURS,    /* what is ours and the kernel's */
+	READS_CAPTURE, /* a machine that --host names */
+	READS_FILES,   /* files */
+};
+
+struct verb_legacy;
+
+struct verb {
+	const char *name;    /* "predict"; of sub-verbs "training" */
+	const char *summary; /* a line */
+	const char *about;   /* a paragraph for --help and the manual page */
+	/* Command lines without "gputune ", each followed by what it does; NULL ends them. */
+	const char *const *examples;
+	const struct ask_shape *ask;
+	const struct verb *const *subs; /* named by the first word; NULL ends them */
+	/*
+	 * Fills *answer, zeroed and of result->shape->size bytes. Its exit code, or below 0 that of
+	 * a question that has no answer, which was said through the door.
+	 */
+	int (*answer)(struct door *d, const void *ask, void *answer);
+	const struct result_shape *result;
+	struct doc *(*page)(struct arena *a, const void *ask, const void *answer,
+			    const struct page_view *view);
+	const struct verb_format *formats; /* NULL: none */
+	bool changes;  /* it can change the machine: the library calls it with a handle for that
+			  alone */
+	bool judges;   /* it looks at no more than rules need, and says which changes are open */
+	bool captures; /* it looks at everything that any verb looks at */
+	enum verb_output output;
+
+	/* What others wrote and it parses: in a process that can do nothing else (fenced.h). */
+	enum verb_reads reads;
+	bool (*reads_now)(const void *ask); /* whether it does this time; NULL: always */
+	unsigned confine; /* what the process needs besides: machine/host/confine.h */
+
+	/* Of a verb that prints by itself instead of answering. */
+	int (*run)(struct run *r);
+	const struct verb_legacy *legacy;
+};
+
+/* An answer, and a page, by their own types. */
+#define VERB_ANSWER(name, function, ask_type, answer_type)                                         \
+	static int name(struct door *d, const void *ask, void *answer)                             \
+	{                                                                                          \
+		return function(d, (const struct ask_type *)ask, (struct answer_type *)answer);    \
+	}
+#define VERB_PAGE(name, function, ask_type, answer_type)                                           \
+	static struct doc *name(struct arena *a, const void *ask, const void *answer,              \
+				const struct page_view *view)                                      \
+	{                                                                                          \
+		return function(a, (const struct ask_type *)ask,                                   \
+				(const struct answer_type *)answer, view);                         \
+	}
+
+/* Say why there is no answer: -code. */
+int door_fail(struct door *d, int code, const struct err *e);
+int door_refuse(struct door *d, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Say what it lacks. */
+void door_warn(struct door *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options and arguments of a verb as rows, whoever describes them: its ask, or the tables here.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/idset.h"
+#include "base/text.h"
+#include "front/session.h"
+#include "measure/doctor/doctor.h"
+
+/* The words that options and arguments can be. */
+
+static const char *const formats[] = { "term",	  "json",	 "md",	  "html",   "junit",
+				       "prom",	  "openmetrics", "shell", "nagios", "npd",
+				       "systemd", "compose",	 NULL };
+static const char *const subjects[] = { "cpu",	"memory", "gpu",      "pci",	  "nic",
+					"disk", "kernel", "software", "topology", NULL };
+static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
+static const char *const drawings[] = { "matrix", "tree", "svg", "svg-tall", NULL };
+static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
+static const char *const journal_actions[] = { "check", "repair", "compact", "export", NULL };
+static const char *const betters[] = { "higher", "lower", NULL };
+static const char *const modes[] = { "healthcheck", "prolog", NULL };
+static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
+					"balanced", "inference", "training",	    NULL };
+
+static const char *const measurements[] = { "all",
+					    "list",
+					    "show",
+					    "serve",
+					    "memory-bandwidth",
+					    "memory-latency",
+					    "disk",
+					    "model-load",
+					    "timer-wake-up",
+					    "idle-wake-up",
+					    "cpu-frequency",
+					    "hand-over",
+					    "tcp",
+					    "tcp-latency",
+					    "tcp-connect",
+					    "tcp-idle",
+					    "rdma",
+					    "rdma-latency",
+					    "gpu-memory",
+					    "gpu-latency",
+					    "copy",
+					    "launch",
+					    "gemm",
+					    "gpu-load",
+					    "collectives",
+					    "gds",
+					    NULL };
+
+static const char *const stack_parts[] = { "arch",	 "check",      "compare", "env",
+					   "build-plan", "wheelhouse", NULL };
+
+static const char *const kinds[] = { "nccl",	   "vllm-env", "torchrun",	"mpi",
+				     "sbatch",	   "hostfile", "deepspeed_env", "vllm",
+				     "sglang",	   "llamacpp", "trtllm",	"deepspeed",
+				     "accelerate", "fsdp",     "nccl-env",	NULL };
+
+static const char *const diagnoses[] = { "training", NULL };
+
+static const char *const goals[] = { "latency", "first-token", "throughput", "users", NULL };
+
+static const char *const cluster_parts[] = { "discover", "check",     "plan", "undo",
+					     "node",	 "take-back", NULL };
+
+static const char *const predictions[] = { "inference", "training", NULL };
+static const char *const parallels[] = {
+	"ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp", NULL
+};
+static const char *const precisions[] = { "fp32", "tf32", "bf16", "fp16", "fp8", NULL };
+static const char *const checkpointings[] = { "none", "selective", "full", NULL };
+static const char *const optimizers[] = { "adamw", "adamw-bf16", "adamw-8bit", "adafactor",
+					  "lion",  "sgd",	 "muon",       NULL };
+static const char *const attentions[] = { "eager", "flash", "flash3", NULL };
+
+static const char *const shells[] = { "bash", "zsh", "fish", "man", NULL };
+
+const char *const *words_of(enum word_kind k)
+{
+	switch (k) {
+	case WORD_FORMAT:
+		return formats;
+	case WORD_SUBJECT:
+		return subjects;
+	case WORD_DRAWING:
+		return drawings;
+	case WORD_POLICY:
+		return policies;
+	case WORD_PERSIST:
+		return actions;
+	case WORD_JOURNAL:
+		return journal_actions;
+	case WORD_SLURM:
+		return modes;
+	case WORD_PROFILE:
+		return profiles;
+	case WORD_BENCH:
+		return measurements;
+	case WORD_BETTER:
+		return betters;
+	case WORD_STACK:
+		return stack_parts;
+	case WORD_CLUSTER:
+		return cluster_parts;
+	case WORD_DIAGNOSE:
+		return diagnoses;
+	case WORD_GOAL:
+		return goals;
+	case WORD_KIND:
+		return kinds;
+	case WORD_PREDICT:
+		return predictions;
+	case WORD_PARALLEL:
+		return parallels;
+	case WORD_PRECISION:
+		return precisions;
+	case WORD_CHECKPOINTING:
+		return checkpointings;
+	case WORD_OPTIMIZER:
+		return optimizers;
+	case WORD_ATTENTION:
+		return attentions;
+	case WORD_SHELL:
+		return shells;
+	default:
+		return NULL;
+	}
+}
+
+/* One option means several things: here is which one to whom. */
+static const struct {
+	const char *verb;
+	enum option_id option;
+	const char *help;
+} said[] = {
+	{ "check", OPT_FORMAT, "term (default), json, md, html, junit, prom, nagios or npd" },
+	{ "plan", OPT_FORMAT, "term (default), json, md, html or shell" },
+	{ "generate", OPT_FORMAT,
+	  "term (default), json, md or html; where KIND can be written so also shell, systemd or "
+	  "compose" },
+	{ "stack", OPT_FORMAT, "term (default), json, md or html; stack env also shell" },
+	{ "monitor", OPT_FORMAT,
+	  "term, json (default in a pipe) or, with --once, prom or openmetrics" },
+	{ "watch", OPT_FORMAT, "term (default) or json" },
+	{ "list", OPT_FORMAT, "term (default) or json" },
+	{ "report", OPT_FORMAT, "html (default), md, term or json" },
+	{ "undo", OPT_ALL, "take back everything, not only the newest transaction" },
+	{ "prove", OPT_ALL, "all settings that the profile would change" },
+	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
+	{ "diagnose", OPT_ALL, "also causes that were excluded" },
+	{ "fleet", OPT_ALL, "also what differs only between platforms" },
+	{ "stack", OPT_ALL, "also what is in order, and what is not installed" },
+	{ "persist", OPT_FORCE, "remove also files of ours that somebody edited" },
+	{ "report", OPT_FORCE, "replace also a file that is no report" },
+	{ "stack", OPT_FORCE, "build-plan --run: begin although disk or memory are short" },
+	{ "apply", OPT_BOOT,
+	  "apply what persist keeps for every boot, as the boot-time unit does" },
+	{ "verify", OPT_BOOT, "compare what persist keeps for every boot with what is in force" },
+	{ "monitor", OPT_FOR, "end after this long: 10s, 2m" },
+	{ "record", OPT_FOR, "end after this long: 10s, 2m (with a COMMAND: when it ends)" },
+	{ "diagnose", OPT_FOR, "--attach: look at the job for this long (default: 20s)" },
+	{ "cluster", OPT_FOR,
+	  "discover: listen for this long (default: 500ms); check: measure each test for this "
+	  "long" },
+	{ "doctor", OPT_FOR, "run each test for this long: 10s, 500ms, 2m" },
+	{ "monitor", OPT_INTERVAL, "how often to look (default: 1s)" },
+	{ "record", OPT_INTERVAL, "how often to look (default: 500ms)" },
+	{ "diagnose", OPT_INTERVAL, "--attach: how often to look (default: 500ms)" },
+	{ "watch", OPT_INTERVAL,
+	  "how often to look where nothing tells of changes (default: 30s)" },
+	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
+	{ "capture", OPT_OUTPUT, "the capture: a tar where PATH ends in .tar, else a folder" },
+	{ "cluster", OPT_TIMEOUT, "how long a node may take to answer (default: 10s)" },
+	{ "calibrate", OPT_DRY_RUN, "show the fit and keep nothing" },
+	{ "stack", OPT_DEEP,
+	  "look into compressed code, and load libraries to ask their versions" },
+	{ "stack", OPT_KEY, "wheelhouse: sign with this SSH key; verify: the allowed signers" },
+	{ "cluster", OPT_KEY, "the key that ssh shows the nodes" },
+	{ "cluster", OPT_NODES,
+	  "the nodes, comma-separated, as ssh calls them; \"localhost\" is this machine" },
+	{ "generate", OPT_NODES, "how many machines like this one" },
+	{ "bench", OPT_LISTEN, "bench serve: listen there (default: 127.0.0.1, port 21187)" },
+	{ "generate", OPT_LISTEN, "where the server answers (default: this machine alone)" },
+	{ "bench", OPT_RANK, "collectives: this is process N of --ranks; 0 leads and prints" },
+	{ "generate", OPT_RANK, "only the part of machine N" },
+	{ "prove", OPT_KEEP, "keep what helps; undo takes it back" },
+	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
+	{ "show", OPT_AS, "topology: matrix (default), tree, svg, or svg-tall for 360 pixels" },
+	{ "cluster", OPT_AS, "discover: svg draws the cluster" },
+	{ "compare", OPT_STATE, "where results are kept (default: /var/lib/gputune)" },
+	{ "report", OPT_STATE, "take kept results and proofs from this folder" },
+	{ "roofline", OPT_STATE, "where results are kept (default: /var/lib/gputune)" },
+	{ "predict", OPT_STATE,
+	  "where results and calibrations are kept (default: /var/lib/gputune)" },
+	{ "advise", OPT_STATE,
+	  "where results and calibrations are kept (default: /var/lib/gputune)" },
+	{ "generate", OPT_STATE,
+	  "where results and calibrations are kept (default: /var/lib/gputune)" },
+	{ "predict", OPT_CLAIM,
+	  "somebody's figure, to be judged: of one request; training: of all GPUs" },
+	{ "predict", OPT_HOST, "predict for a captured machine (folder or tar)" },
+	{ "stack", OPT_TIMEOUT, "compare: one window may take so long (default: 10m)" },
+	{ "stack", OPT_BUDGET, "compare: take no longer than this (default: 10m)" },
+	{ "stack", OPT_BENCH, "compare: gemm (default), collectives or gds, or one case of them" },
+	{ "stack", OPT_RUN, "build-plan: do the steps; without it they are only listed" },
+};
+
+static const char *option_help(const struct verb *v, enum option_id id)
+{
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (said[i].option == id && strcmp(said[i].verb, v->name) == 0)
+			return said[i].help;
+	return option_rows[id].help;
+}
+
+/* --- as rows of an ask ------------------------------------------------------------------------ */
+
+/* Indices, ranges of them and (the beginnings of) UUIDs: whether there is such a GPU is the bench's
+ * to say, and a bench without GPUs never asks. */
+static int gpus_check(const char *list, struct err *e)
+{
+	struct arena a = { 0 };
+	struct idset set;
+	bool some = false, bad = false;
+
+	for (const char *at = list; *at;) {
+		size_t n = strcspn(at, ",");
+		const char *word = arena_strndup(&a, at, n);
+
+		some = some || n;
+		bad = bad || (isdigit((unsigned char)*word) && n < 8
+				      ? idset_parse(&a, word, &set) != 0
+				      : n && (n < 8 || word[strcspn(word, " \t")]));
+		at += n + (at[n] == ',');
+	}
+	arena_free(&a);
+	if (some && !bad)
+		return 0;
+	return err_set(e, -EINVAL, "takes indices or UUIDs like 0-3, not \"%s\"", list);
+}
+
+static int number_check(const char *arg, struct err *e)
+{
+	const char *end;
+	double v;
+
+	if (isdigit((unsigned char)arg[*arg == '.']) && parse_decimal(arg, &v, &end) == 0)
+		return 0;
+	return err_set(e, -EINVAL, "takes a number, not \"%s\"", arg);
+}
+
+static int count_check(const char *arg, struct err *e)
+{
+	unsigned long long v;
+
+	if (!arg[strspn(arg, "0123456789")] && parse_u64(arg, &v) == 0)
+		return 0;
+	return err_set(e, -EINVAL, "takes a whole number, not \"%s\"", arg);
+}
+
+static int time_check(const char *arg, struct err *e)
+{
+	double v;
+
+	if (isdigit((unsigned char)arg[*arg == '.']) && parse_seconds(arg, &v) == 0)
+		return 0;
+	return err_set(e, -EINVAL, "takes a time like 10s, 500ms or 2m, up to 24h, not \"%s\"",
+		       arg);
+}
+
+/* From a script whose variable is not set: to take it for "all" would change or undo something
+ * else. */
+static int only_check(const char *arg, struct err *e)
+{
+	if (arg[strspn(arg, ", \t")])
+		return 0;
+	return err_set(e, -EINVAL, "needs ids, and \"%s\" names none", arg);
+}
+
+static const char *setting_id(size_t i)
+{
+	SETTING_FOR_EACH (s)
+		if (i-- == 0)
+			return s->id;
+	return NULL;
+}
+
+static const char *symptom_id(size_t i)
+{
+	DIAGNOSIS_FOR_EACH (d)
+		if (i-- == 0)
+			return d->id;
+	return i == 0 ? "list" : NULL;
+}
+
+static const char *verb_name(size_t i)
+{
+	return verbs[i] ? verbs[i]->name : NULL;
+}
+
+/* Whether a help text has the word. */
+static bool help_mentions(const char *help, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = help; (at = strstr(at, word)) != NULL; at += n)
+		if ((at == help || !isalpha((unsigned char)at[-1])) &&
+		    !isalpha((unsigned char)at[n]))
+			return true;
+	return false;
+}
+
+/* Formats, and benches where only some can be named, are those that the help tells; what "bench"
+ * does besides measuring is no bench. */
+static void propose_words(struct arena *a, struct ask_row *row, enum word_kind k, bool some)
+{
+	const char *const *w = words_of(k);
+	const char **names;
+	size_t n = 0;
+
+	while (w && w[n])
+		n++;
+	names = arena_array(a, n + 1, sizeof(*names));
+	row->names = names;
+	for (; w && *w; w++)
+		if ((k != WORD_FORMAT && k != WORD_BENCH) || !row->help ||
+		    (some ? help_mentions(row->help, *w)
+			  : !help_mentions("all list show serve", *w)))
+			names[row->n_names++] = *w;
+}
+
+static void propose(struct arena *a, struct ask_row *row, enum word_kind k)
+{
+	bool some = k == WORD_FORMAT;
+
+	row->proposal = k == WORD_ID	    ? setting_id
+			: k == WORD_SYMPTOM ? symptom_id
+			: k == WORD_VERB    ? verb_name
+					    : NULL;
+	row->files = k == WORD_FILE || k == WORD_PROFILE;
+	for (const char *const *w = k == WORD_BENCH ? words_of(k) : NULL; w && *w; w++)
+		some = some || (row->help && help_mentions(row->help, *w));
+	propose_words(a, row, k, some);
+	row->strict = k == WORD_FORMAT || k == WORD_DRAWING || k == WORD_POLICY ||
+		      k == WORD_BETTER || k == WORD_GOAL;
+}
+
+static struct ask_row *legacy_row(struct arena *a, const struct verb *v, enum option_id id)
+{
+	const struct option_row *o = &option_rows[id];
+	struct ask_row *row = ARENA_NEW(a, struct ask_row);
+
+	*row = (struct ask_row){ .name = o->name,
+				 .help = option_help(v, id),
+				 .kind = o->arg == WORD_NONE ? ASK_KIND_FLAG : ASK_KIND_TEXT,
+				 .letter = o->letter,
+				 .arg = o->arg_name };
+	row->may_be_empty = id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW || id == OPT_REASON;
+	if (id == OPT_ENV || id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW)
+		row->join = ',';
+	else if (id == OPT_NODE || id == OPT_LOG || id == OPT_RUN_FILES)
+		row->join = '\n'; /* paths may hold commas */
+	row->check = o->arg == WORD_NUMBER  ? number_check
+		     : o->arg == WORD_COUNT ? count_check
+		     : o->arg == WORD_TIME  ? time_check
+		     : id == OPT_ONLY	    ? only_check
+		     : id == OPT_GPUS	    ? gpus_check
+					    : NULL;
+	if (id == OPT_FORMAT && !v->legacy)
+		row->help = verb_format_help(a, v);
+	propose(a, row, o->arg);
+	return row;
+}
+
+/* The first argument of a verb without an ask; NULL: it takes none. */
+static struct ask_row *legacy_argument(struct arena *a, const struct verb_legacy *l)
+{
+	struct ask_row *row = ARENA_NEW(a, struct ask_row);
+
+	*row = (struct ask_row){ .name = l->args,
+				 .kind = l->max_args > 1 ? ASK_KIND_TEXTS : ASK_KIND_TEXT,
+				 .argument = true,
+				 .required = l->min_args > 0 };
+	propose(a, row, l->word);
+	row->files = row->files || l->word == WORD_STACK || l->word == WORD_DIAGNOSE;
+	row->strict = false;
+	return *l->args ? row : NULL;
+}
+
+const char *verb_format_help(struct arena *a, const struct verb *v)
+{
+	TEXT_AUTO t = { 0 };
+
+	text_add(&t, v->page ? "term (default), json, md" : "json");
+	for (const struct verb_format *f = v->formats; f && f->name; f++)
+		text_printf(&t, ", %s", f->name);
+	if (v->page)
+		text_add(&t, " or html");
+	return arena_strdup(a, t.s);
+}
+
+struct option_adding {
+	struct verb_option *out;
+	const struct ask_shape *top;
+	size_t n, room;
+	struct arena *a;
+};
+
+static void add_option(struct option_adding *g, struct verb_option o)
+{
+	struct verb_option *more;
+
+	if (g->n == g->room) {
+		g->room = g->room ? 2 * g->room : 64;
+		more = arena_array(g->a, g->room, sizeof(*more));
+		if (g->n)
+			memcpy(more, g->out, g->n * sizeof(*more));
+		g->out = more;
+	}
+	g->out[g->n++] = o;
+}
+
+static bool add_row(void *ctx, const struct ask_row *row, const struct ask_shape *s, void *member)
+{
+	struct option_adding *g = ctx;
+
+	add_option(g, (struct verb_option){ .row = row,
+					    .group = s->group ? s->group : "Options",
+					    .help = ask_help(g->top, row),
+					    .member = member });
+	return true;
+}
+
+/* What the front reads for every verb that answers. */
+/* clang-format off */
+static const enum option_id of_answers[] = {
+	OPT_FORMAT, OPT_COMPACT, OPT_FIELDS, OPT_OUTPUT, OPT_QUIET, OPT_VERBOSE, OPT_NO_COLOR, OPT_ASCII,
+	OPT_WIDTH, OPT_HELP
+};
+/* clang-format on */
+static const enum option_id of_others[] = { OPT_HELP };
+
+struct verb_option *verb_options(struct arena *a, const struct verb *v, struct run *r, size_t *n)
+{
+	struct option_adding g = { .a = a, .top = v->ask };
+	const enum option_id *ids = v->legacy	? v->legacy->options
+				    : v->answer ? of_answers
+						: of_others;
+	size_t n_ids = v->legacy   ? v->legacy->n_options
+		       : v->answer ? sizeof(of_answers) / sizeof(of_answers[0])
+				   : sizeof(of_others) / sizeof(of_others[0]);
+	struct ask_row *argument = v->legacy ? legacy_argument(a, v->legacy) : NULL;
+
+	if (argument)
+		add_option(&g, (struct verb_option){ .row = argument });
+	if (v->ask)
+		ask_for_each(v->ask, r ? r->ask : NULL, add_row, &g);
+	for (size_t i = 0; i < n_ids; i++) {
+		const struct ask_row *row = legacy_row(a, v, ids[i]);
+
+		add_option(&g, (struct verb_option){ .row = row,
+						     .group = v->legacy ? "Options" : "Output",
+						     .help = row->help,
+						     .member = r ? &r->value[ids[i]] : NULL,
+						     .mark = row->kind == ASK_KIND_FLAG });
+	}
+	*n = g.n;
+	return g.out;
+}
