@@ -9,7 +9,7 @@
 #include "base/shape.h"
 #include "base/text.h"
 
-/* Of a shape that has itself below it. */
+/* Of a schema that has itself below it. */
 enum { DEPTH_MAX = 16 };
 
 /* What explains a figure, or says the same again. */
@@ -48,28 +48,68 @@ static bool fields_have(const char *fields, const char *path, bool below)
 
 /* --- is there such a field -------------------------------------------------------------------- */
 
-/* A value in the place of each that the shape has: lists are objects here. */
-static json_t *part_keys(const struct shape *s, int depth)
-{
-	json_t *j = json_object();
+static json_t *keys_of(const json_t *schema, const json_t *defs, int depth);
 
-	for (size_t i = 0; i < s->n; i++)
-		json_object_set_new(j, s->rows[i].key,
-				    s->rows[i].sub && depth < DEPTH_MAX
-					    ? part_keys(s->rows[i].sub, depth + 1)
-					    : json_true());
-	return j;
+/* What can stand there is any of the choices. */
+static json_t *keys_of_choices(const json_t *choices, const json_t *defs, int depth)
+{
+	json_t *all = json_object();
+	const json_t *choice;
+	size_t i;
+
+	json_array_foreach(choices, i, choice)
+	{
+		json_t *keys = keys_of(choice, defs, depth);
+
+		if (json_is_object(keys) && all)
+			json_object_update(all, keys);
+		else if (json_is_null(keys)) {
+			json_decref(all);
+			all = NULL;
+		}
+		json_decref(keys);
+	}
+	return all ? all : json_null();
+}
+
+/*
+ * A member for each that a schema has; of lists those of their items. true stands for a value, null
+ * for what may have any keys.
+ */
+static json_t *keys_of(const json_t *schema, const json_t *defs, int depth)
+{
+	const char *ref = json_string_value(json_object_get(schema, "$ref")), *key;
+	const json_t *choices = json_object_get(schema, "anyOf"), *v;
+	json_t *keys;
+
+	if (depth == DEPTH_MAX)
+		return json_null();
+	if (ref && strrchr(ref, '/'))
+		return keys_of(json_object_get(defs, strrchr(ref, '/') + 1), defs, depth + 1);
+	if (!choices)
+		choices = json_object_get(schema, "oneOf");
+	if (choices)
+		return keys_of_choices(choices, defs, depth + 1);
+	if (json_object_get(schema, "items"))
+		return keys_of(json_object_get(schema, "items"), defs, depth + 1);
+	if (json_object_get(schema, "patternProperties") ||
+	    json_is_object(json_object_get(schema, "additionalProperties")))
+		return json_null();
+	if (!json_object_get(schema, "properties"))
+		return json_true();
+	keys = json_object();
+	json_object_foreach(json_object_get(schema, "properties"), key, v)
+		json_object_set_new(keys, key, keys_of(v, defs, depth + 1));
+	return keys;
 }
 
 static json_t *result_keys(const struct result_shape *r)
 {
-	json_t *j = json_pack("{s:b, s:b, s:b, s:b}", "schema", 1, "tool_version", 1, "time", 1,
-			      "exit_code", 1);
+	json_t *schema = result_shape_schema(r);
+	json_t *keys = keys_of(schema, json_object_get(schema, "$defs"), 0);
 
-	if (r->host)
-		json_object_set_new(j, "host", part_keys(r->host, 0));
-	json_object_update_new(j, part_keys(r->shape, 0));
-	return j;
+	json_decref(schema);
+	return keys;
 }
 
 /* path: NULL at its end. An empty list and null may have anything below them. */

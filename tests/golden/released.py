@@ -75,7 +75,8 @@ def rows_of(name, schema):
     walk([schema], schema.get("$defs", {}), "", True, frozenset(), rows)
     if "time" in rows:  # of the head: a clock that shows no time gives null, which not every schema by hand has said
         rows["time"] = (rows["time"][0] | {"null"}, rows["time"][1])
-    return schema.get("properties", {}).get("schema", {}).get("const", f"gputune.{name}/1"), rows
+    head = next(alternatives(schema, schema.get("$defs", {})))
+    return head.get("properties", {}).get("schema", {}).get("const", f"gputune.{name}/1"), rows
 
 
 def schemas_in(*folders):
