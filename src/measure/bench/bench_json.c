@@ -286,7 +286,8 @@ static const struct shape_row compare_rows[] = {
 static const struct shape compare_shape = SHAPE(compare, compare);
 
 const struct result_shape compare_result = {
-	.name = "compare", .title = "gputune compare", .meaning = "Two measurements: ratio of medians, B over A, with its interval.",
+	.name = "compare", .title = "gputune compare",
+	.meaning = "Two measurements: ratio of medians, B over A, with its interval.",
 	.shape = &compare_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */
