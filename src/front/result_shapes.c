@@ -4,6 +4,7 @@
 
 #include "look/monitor/contrast.h"
 #include "look/stack/page_stack.h"
+#include "many/cluster/page_cluster.h"
 #include "measure/bench/bench_json.h"
 #include "models/diagnose/page_diagnose.h"
 #include "models/generate/page_generate.h"
@@ -19,6 +20,8 @@ const struct result_shape *const result_shapes[] = {
 	&advise_result,
 	&apply_result,
 	&build_plan_result,
+	&cluster_plan_result,
+	&cluster_undo_result,
 	&compare_result,
 	&contrast_result,
 	&diagnose_result,

@@ -10,6 +10,7 @@
 
 #include "many/cluster/apply.h"
 #include "many/cluster/check.h"
+#include "many/cluster/messages.h"
 #include "many/cluster/setup.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
@@ -22,9 +23,13 @@ static void before(struct arena *a, const json_t *j)
 	struct wiring_target wish = { .topology = "auto", .hosts = true };
 	struct wiring_node said[2] = { 0 };
 	struct wiring w = { 0 };
+	struct err e = { 0 };
 
-	apply_read_before(a, j, &said[0]);
-	apply_read_before(a, j, &said[1]);
+	if (apply_read_before(a, j, &said[0], &e) || apply_read_before(a, j, &said[1], &e)) {
+		if (!*e.text)
+			abort();
+		return;
+	}
 	if (said[0].n_networks > WIRING_NETWORKS_MAX || said[0].n_keys > WIRING_KEYS_MAX ||
 	    !said[0].user || !said[0].version)
 		abort();
@@ -32,17 +37,27 @@ static void before(struct arena *a, const json_t *j)
 	wiring_make(a, &c, said, &wish, &w);
 }
 
-static void rows(const struct apply_node *n)
+/* What was read is written as it was. */
+static void answer(struct arena *a, const struct shape *s, const json_t *j, void *object)
 {
-	if (n->n_changes > APPLY_ITEMS_MAX || n->n_files > APPLY_ITEMS_MAX ||
-	    n->n_refusals > APPLY_ITEMS_MAX || n->n_notes > APPLY_ITEMS_MAX)
+	struct err e = { 0 };
+	json_t *one, *two;
+	void *again;
+
+	if (shape_read(a, s, j, object, &e)) {
+		if (!*e.text)
+			abort();
+		return;
+	}
+	one = message_json(s, object);
+	again = arena_array(a, 1, s->size);
+	if (shape_read(a, s, one, again, &e))
 		abort();
-	for (size_t i = 0; i < n->n_changes; i++)
-		if (!n->changes[i].kind || !n->changes[i].name)
-			abort();
-	for (size_t i = 0; i < n->n_files; i++)
-		if (!n->files[i].path || !n->files[i].text)
-			abort();
+	two = message_json(s, again);
+	if (!json_equal(one, two))
+		abort();
+	json_decref(one);
+	json_decref(two);
 }
 
 static void want(struct arena *a, const json_t *j)
@@ -129,12 +144,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		before(&a, j);
 		break;
 	case 'p':
-		apply_read_plan(&a, j, &node);
-		rows(&node);
+		answer(&a, &setup_answer_shape, j, &node.plan);
 		break;
 	case 'u':
-		apply_read_rows(&a, j, &node);
-		rows(&node);
+		answer(&a, &apply_undone_shape, j, &node.undone);
 		break;
 	case 'w':
 		want(&a, j);

@@ -263,11 +263,15 @@ def gpus():
 def bad_requests():
     """A node program believes nothing of what it is asked: each of these is refused in a sentence, and the next one is answered."""
     token = "ab" * 32
+
+    def ping(targets, tries=3, limit_ms=300):
+        return "ping", {"targets": targets, "tries": tries, "limit_ms": limit_ms}
+
     bad = [("serve", {}), ("serve", {"token": "xyz", "addresses": []}), ("serve", {"token": token, "addresses": "127.0.0.1"}),
            ("serve", {"token": "ab" * 15, "addresses": []}), ("serve", {"token": token, "addresses": ["127.0.0.1"] * 65}),
-           ("ping", {"targets": [{"from": "127.0.0.1"}]}), ("ping", {"targets": 3}), ("ping", {"targets": [], "tries": 0}),
-           ("ping", {"targets": [{"from": "127.0.0.1", "to": "127.0.0.1", "bytes": 1 << 20}]}),
-           ("ping", {"targets": [{"from": "127.0.0.1", "to": "127.0.0.1"}] * 257}),
+           ("ping", {}), ping([{"from": "127.0.0.1", "bytes": 56}]), ping(3), ping([], tries=0), ping([], limit_ms=10 ** 6),
+           ping([{"from": "127.0.0.1", "to": "127.0.0.1", "bytes": 1 << 20}]),
+           ping([{"from": "127.0.0.1", "to": "127.0.0.1", "bytes": 56}] * 257),
            ("measure", {"token": token, "bench": "disk", "case": "x", "peers": ["127.0.0.1:1"]}),
            ("measure", {"token": token, "bench": "tcp", "case": "send:4", "peers": ["localhost"]}),
            ("measure", {"token": token, "bench": "tcp", "case": "send:4", "peers": []}),
@@ -280,8 +284,8 @@ def bad_requests():
            ("collective", {"token": token, "rank": 0, "ranks": 65, "meet": "127.0.0.1:1", "operations": []}),
            ("collective", {"token": token, "rank": 0, "ranks": 2, "meet": "nowhere", "operations": []})]
     good = [("serve", {"token": token, "addresses": ["127.0.0.1", "192.0.2.1", "0.0.0.0", 3]}), ("serve-end", {}), ("serve-end", {}),
-            ("counters", {"ports": [{"port": "lo"}]}), ("ping", {"targets": [{"from": "127.0.0.1", "to": "127.0.0.1", "bytes": 1400},
-                                                                             {"from": "192.0.2.1", "to": "127.0.0.1"}]}),
+            ("counters", {"ports": [{"port": "lo"}]}), ping([{"from": "127.0.0.1", "to": "127.0.0.1", "bytes": 1400},
+                                                            {"from": "192.0.2.1", "to": "127.0.0.1", "bytes": 56}]),
             # Nobody listens there.
             ("measure", {"token": token, "bench": "tcp", "case": "send:4", "windows": 1, "peers": ["127.0.0.1:1", "127.0.0.1:1"]})]
     lines = "".join(json.dumps({"schema": "gputune.cluster-node/1", "id": i + 1, "ask": ask, "with": with_}) + "\n"

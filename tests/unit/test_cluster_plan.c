@@ -423,7 +423,6 @@ static void test_unfit(void **state)
 	g.before[1].user = "ada";
 	g.before[1].euid = 1000;
 	g.before[1].version = "0.0.1";
-	g.before[1].has_clock = true;
 	g.before[1].skew_ms = -5000;
 	g.before[1].skew_by_ms = 20;
 	plan_as(&g, "auto");

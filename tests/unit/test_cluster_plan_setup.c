@@ -493,10 +493,9 @@ static void test_link_type(void **state)
 	static const struct knob k = { KNOB_FIRMWARE, "LINK_TYPE_P1", LAB_GPU },
 				 bad[] = { { KNOB_FIRMWARE, "SRIOV_EN", LAB_GPU },
 					   { KNOB_FIRMWARE, "LINK_TYPE_P1", "mlx5_0" } };
-	struct setup_want w = { .types = { { LAB_GPU, "LINK_TYPE_P1" } },
-				.n_types = 1,
-				.hosts = "",
-				.known_hosts = "" };
+	struct setup_want w = {
+		.types = { { LAB_GPU, 1 } }, .n_types = 1, .hosts = "", .known_hosts = ""
+	};
 	struct setup s;
 	struct lab l;
 

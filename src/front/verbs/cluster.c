@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "front/verbs/cluster.h"
@@ -154,13 +155,6 @@ static void print_answer(void *ctx, const char *sentence)
 		complain_text(0, "%s", sentence);
 }
 
-static const char *stamp_now(struct arena *a)
-{
-	char text[STAMP_SIZE];
-
-	return stamp_format(time(NULL), text) ? "" : arena_strdup(a, text);
-}
-
 /* Whole seconds: "60s", "2m", "90". */
 static int read_seconds(const char *s, long long low, long long high, long long *out)
 {
@@ -260,8 +254,7 @@ static int verb_cluster_finish(struct planning *p, int code)
 	struct run *r = p->r;
 
 	if (run_wants_json(r) && !r->value[OPT_QUIET])
-		run_print_json(r, cluster_plan_json(&p->view, stamp_now(&r->arena), code),
-			       EXIT_CLEAN);
+		run_print_result(r, &cluster_plan_result, &p->view, code);
 	return code;
 }
 
@@ -276,13 +269,13 @@ static int check_plan(struct planning *p)
 		return 0;
 	for (size_t i = 0; i < p->apply.n_nodes; i++) {
 		const struct apply_node *n = &p->apply.nodes[i];
-		const char *name = p->run.cluster.nodes[i].name;
 
 		if (n->state == APPLY_FAILED)
-			complain_text(0, "%s: %s", name, n->sentence);
-		for (size_t k = 0; k < n->n_refusals; k++)
-			complain_text(0, "%s: %s%s%s", name, n->refusals[k].port,
-				      *n->refusals[k].port ? ": " : "", n->refusals[k].text);
+			complain_text(0, "%s: %s", n->name, n->sentence);
+		for (size_t k = 0; k < n->plan.n_refusals; k++)
+			complain_text(0, "%s: %s%s%s", n->name, n->plan.refusals[k].port,
+				      *n->plan.refusals[k].port ? ": " : "",
+				      n->plan.refusals[k].text);
 	}
 	return complain_text(EXIT_NOT_APPLIED, "nothing is changed");
 }
@@ -316,15 +309,19 @@ static int ask_nodes(struct planning *p)
 	if (!p->run.rsh) {
 		p->before = arena_array(a, c->n_nodes, sizeof(*p->before));
 		for (size_t i = 0; i < c->n_nodes; i++)
-			p->before[i] = (struct wiring_node){ .user = "" };
+			p->before[i] = (struct wiring_node){ .user = "",
+							     .skew_ms = NAN,
+							     .skew_by_ms = NAN };
 	} else if (apply_ask_before(&p->how, c, &p->before)) {
 		return -EINTR;
 	}
 	wiring_make(a, c, p->before, &p->wish, &p->wiring);
-	p->view = (struct cluster_plan_view){ .w = &p->wiring, .before = p->before, .files = true };
+	apply_begin(a, &p->wiring, p->before, &p->apply);
+	p->view = (struct cluster_plan_view){
+		.c = c, .w = &p->wiring, .apply = &p->apply, .files = true
+	};
 	if (!p->run.rsh || (!p->wiring.n_ports && !p->wiring.n_switches))
 		return 0;
-	p->view.apply = &p->apply;
 	return apply_ask_plan(&p->how, &p->wiring, &p->apply);
 }
 
@@ -385,15 +382,14 @@ static int verb_cluster_undo(struct run *r, struct cluster_run *c)
 	    !run_agreed(r, arena_printf(&r->arena, "Take the cluster's network back on %zu nodes?",
 					c->n)))
 		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
-	result = apply_undo(&how, c->n, dry, r->value[OPT_FORCE] != NULL, &p);
+	result = apply_undo(&how, names, c->n, dry, r->value[OPT_FORCE] != NULL, &p);
 	if (result == -EINTR)
 		return complain_text(EXIT_STUCK, "it was interrupted; say it again");
 	code = run_code_of(result);
 	if (run_wants_json(r))
-		run_print_json(r, cluster_undo_json(names, &p, stamp_now(&r->arena), code),
-			       EXIT_CLEAN);
+		run_print_result(r, &cluster_undo_result, &p, code);
 	else if (!r->value[OPT_QUIET])
-		run_print_doc(r, page_cluster_undo(&r->arena, names, &p), "gputune cluster undo",
+		run_print_doc(r, page_cluster_undo(&r->arena, &p), "gputune cluster undo",
 			      EXIT_CLEAN);
 	if (dry)
 		complain_text(0, "dry run: nothing was written");

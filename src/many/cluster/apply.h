@@ -9,22 +9,7 @@
 
 #include "many/cluster/plan.h"
 #include "many/cluster/rsh.h"
-
-enum { APPLY_ITEMS_MAX = 4096 }; /* of one list of one node */
-
-struct apply_change {
-	const char *step; /* "trial", "keep"; of an undo "" */
-	const char *kind, *name, *object, *before, *after;
-	const char *outcome, *sentence, *command; /* of an undo; NULL */
-};
-
-struct apply_file {
-	const char *path, *text;
-};
-
-struct apply_refusal {
-	const char *code, *port, *text, *fix;
-};
+#include "many/cluster/setup.h"
 
 enum apply_state {
 	APPLY_ASKED,   /* what it would change is known */
@@ -40,30 +25,21 @@ enum apply_state {
 const char *apply_state_name(enum apply_state s); /* "kept", "taken-back", ... */
 
 struct apply_node {
-	enum apply_state state;
-	const char *sentence; /* NULL: none is needed */
-	struct apply_change *changes;
-	size_t n_changes;
-	struct apply_file *files;
-	size_t n_files;
-	struct apply_refusal *refusals;
-	size_t n_refusals;
-	const char **notes;
-	size_t n_notes;
-	const char **owners; /* "enp1s0f0np0: netplan" */
-	size_t n_owners;
-	const char **commands; /* programs that it runs, their words with blanks between */
-	size_t n_commands;
-	const char *digest;
-	const char *dead_man; /* "a systemd timer"; NULL: not armed */
+	const char *name, *label;	  /* as wiring has them; an undo has no label */
+	const struct wiring_node *before; /* what it said of itself; of an undo NULL */
+	enum apply_state state;		  /* APPLY_STATES: it was not asked */
+	const char *sentence;		  /* NULL: none is needed */
+	struct setup_answer plan;	  /* what it would change */
+	struct txn_report undone;	  /* of an undo: rows alone */
+	const char *dead_man;		  /* "a systemd timer"; NULL: not armed */
 };
 
 /* One echo of a confirmed, or failed, path. */
 struct apply_echo {
-	size_t from, to; /* ports of the wiring */
+	const struct wiring_port *from, *to;
 	long long bytes; /* of its data; with headers the path's MTU */
 	bool good;
-	double us;	     /* there and back, measured; 0: none came */
+	double us;	     /* there and back, measured; NAN: none came */
 	const char *trouble; /* NULL */
 };
 
@@ -73,7 +49,7 @@ struct apply {
 	struct apply_echo *echoes;
 	size_t n_echoes;
 	const char *failure; /* why nothing was kept; NULL */
-	double seconds;	     /* from the first write to the last confirmation */
+	double seconds;	     /* from the first write to the last confirmation; NAN: none was made */
 	int limit_s;	     /* of the dead men */
 };
 
@@ -88,8 +64,11 @@ struct apply_run {
 
 /* What every node says of itself, one a node of c. -EINTR. */
 int apply_ask_before(const struct apply_run *r, const struct cluster *c, struct wiring_node **out);
-/* What every node would change. -EINTR. */
-int apply_ask_plan(const struct apply_run *r, const struct wiring *w, struct apply *out);
+/* The nodes of a wiring before they are asked. before: one a node. */
+void apply_begin(struct arena *a, const struct wiring *w, const struct wiring_node *before,
+		 struct apply *out);
+/* What every node of apply_begin would change. -EINTR. */
+int apply_ask_plan(const struct apply_run *r, const struct wiring *w, struct apply *p);
 /* True when a node refuses, or did not answer. */
 bool apply_refused(const struct apply *p);
 bool apply_has_changes(const struct apply *p);
@@ -99,18 +78,15 @@ bool apply_has_changes(const struct apply *p);
  * stuck.
  */
 int apply_make(const struct apply_run *r, const struct wiring *w, struct apply *p);
-/* Takes back what was kept on all nodes. 0, -EUCLEAN, -EINTR. */
-int apply_undo(const struct apply_run *r, size_t n_nodes, bool dry, bool force, struct apply *p);
+/* Takes back what was kept on all nodes, which are called names. 0, -EUCLEAN, -EINTR. */
+int apply_undo(const struct apply_run *r, const char *const *names, size_t n_nodes, bool dry,
+	       bool force, struct apply *p);
 
-void apply_read_before(struct arena *a, const json_t *j, struct wiring_node *out);
-void apply_read_plan(struct arena *a, const json_t *j, struct apply_node *out);
-void apply_read_rows(struct arena *a, const json_t *j, struct apply_node *out);
-
-/* What the parts of apply share. For them alone. */
-
-enum {
-	APPLY_ANSWER_MS = 20000,
-	APPLY_SET_MS = 60000, /* with what owners of links take */
-};
+/* Answers of nodes. */
+extern const struct shape wiring_node_shape;  /* to "preflight" */
+extern const struct shape setup_answer_shape; /* to "network-plan" */
+extern const struct shape apply_undone_shape; /* to "network-undo" and "-back": struct txn_report */
+/* The same, with its networks; -EINVAL and *e. */
+int apply_read_before(struct arena *a, const json_t *j, struct wiring_node *out, struct err *e);
 
 #endif

@@ -4,6 +4,7 @@
  * is bad once more, by itself; counters again. Then the pure parts say what it means.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "many/cluster/check.h"
 #include "base/clock.h"
 #include "many/cluster/ask.h"
+#include "many/cluster/messages.h"
 
 /* Windows of 100 ms a measurement: as many as let all rounds end in time. */
 enum { WINDOWS_LEAST = 2, WINDOWS_MOST = 10, JOBS_MAX = 256, AGAIN_WINDOWS = 5, AGAIN_ALONE = 8 };
@@ -134,7 +136,7 @@ enum { SMALL = 56, TRIES = 2, LIMIT_MS = 300, ECHO_ANSWER_MS = 8000, ROUTED_MAX 
 
 /* What every node is asked, and which results it answers. */
 struct asked {
-	json_t *targets;
+	struct ping_target *targets;
 	struct check_result *results;
 	size_t n;
 };
@@ -149,26 +151,24 @@ static void want(struct check_run *r, struct asked *by_node, const struct check_
 		return;
 	from = p ? check_address(p, one->from) : one->how;
 	to = p ? check_address(p, one->to) : one->address;
-	if (!k->targets)
-		k->targets = json_array();
-	json_array_append_new(k->targets, json_pack("{s:s, s:s, s:I}", "from", from, "to", to,
-						    "bytes", (json_int_t)one->bytes));
+	k->targets = arena_grow(r->a, k->targets, k->n, sizeof(*k->targets));
+	k->targets[k->n] = (struct ping_target){ from, to, (long long)one->bytes };
 	k->results = arena_grow(r->a, k->results, k->n, sizeof(*k->results));
 	k->results[k->n++] = *one;
 }
 
-static void check_receive(struct check_run *r, struct check_result *one, const json_t *echo)
+static void check_receive(struct check_run *r, struct check_result *one,
+			  const struct ping_echo *echo)
 {
-	const char *error = json_string_value(json_object_get(echo, "error"));
-	double v = check_run_figure(json_object_get(echo, "us"));
-	bool came = json_integer_value(json_object_get(echo, "got")) > 0 && v > 0;
+	bool came = echo->got > 0 && echo->us > 0 && isfinite(echo->us);
 
 	one->state = came ? CHECK_GOOD : CHECK_FAILED;
 	one->how = NULL;
-	one->why = came ? NULL : cluster_clean_text(r->a, error ? error : "no answer", 200);
+	one->why = came ? NULL
+			: cluster_clean_text(r->a, echo->error ? echo->error : "no answer", 200);
 	if (came && one->test == CHECK_PING) {
 		one->n = 1;
-		one->value = one->low = one->high = v;
+		one->value = one->low = one->high = echo->us;
 	}
 	check_add(r->a, r->c, one);
 }
@@ -180,22 +180,22 @@ static int ask_all(struct check_run *r, struct asked *by_node)
 	int code;
 
 	for (size_t i = 0; i < n; i++) {
-		json_t *ask = by_node[i].targets
-				      ? json_pack("{s:o, s:i, s:i}", "targets", by_node[i].targets,
-						  "tries", TRIES, "limit_ms", LIMIT_MS)
-				      : NULL;
+		const struct ping_ask ask = { by_node[i].targets, by_node[i].n, TRIES, LIMIT_MS };
 
-		/* rsh takes the object in any case. */
-		which[i] = ask && rsh_send(r->rsh, i, "ping", ask) == 0;
+		which[i] = ask.n &&
+			   rsh_send(r->rsh, i, "ping", message_json(&ping_ask_shape, &ask)) == 0;
 		r->replies[i] = (struct rsh_reply){ 0 };
 	}
 	code = rsh_wait(r->rsh, which, ECHO_ANSWER_MS, r->replies);
 	for (size_t i = 0; i < n && code == 0; i++) {
-		const json_t *echoes = json_object_get(r->replies[i].answer, "echoes");
+		struct ping_answer said;
 
-		for (size_t k = 0; which[i] && k < by_node[i].n; k++)
-			if (r->replies[i].answer)
-				check_receive(r, &by_node[i].results[k], json_array_get(echoes, k));
+		if (!which[i] || !message_read(r->a, &r->replies[i], &ping_answer_shape, &said))
+			continue;
+		for (size_t k = 0; k < by_node[i].n; k++)
+			check_receive(r, &by_node[i].results[k],
+				      k < said.n ? &said.echoes[k]
+						 : &(const struct ping_echo){ 0 });
 	}
 	return code;
 }

@@ -32,6 +32,8 @@
 #include "base/text.h"
 #include "machine/knob/io.h"
 #include "many/cluster/address.h"
+#include "many/cluster/apply.h"
+#include "many/cluster/messages.h"
 #include "many/cluster/neighbor.h"
 #include "many/cluster/ask.h"
 #include "many/cluster/plan.h"
@@ -160,8 +162,6 @@ int arp_probe(struct arp_probe_ask *asks, size_t n)
 	return open ? 0 : r;
 }
 
-enum { DIGEST_MAX = 64 };
-
 /* One run's: from network-set to network-keep or network-back. */
 struct configure {
 	struct host *h;
@@ -280,28 +280,28 @@ static int answer_plan(struct ask_node *n, void **state, const json_t *with, jso
 		       struct err *e)
 {
 	struct setup_want *want = ARENA_NEW(n->arena, struct setup_want);
+	struct setup_answer answer;
 	struct setup s;
 	int r = node_configure_make(n, n->h, n->arena, with, want, &s, e);
 
 	(void)state;
-	if (r == 0)
-		*out = setup_json(n->arena, n->h, &s, want);
-	return r;
+	if (r)
+		return r;
+	setup_answer(n->arena, n->h, &s, want, &answer);
+	*out = message_json(&setup_answer_shape, &answer);
+	return 0;
 }
 
 /* --- the trial -------------------------------------------------------------------------------- */
 
-static int check_target(struct configure *c, const json_t *with, long long *limit_s, struct err *e)
+static int check_target(struct configure *c, const struct setup_want *want, struct err *e)
 {
-	const char *digest = "";
-
-	*limit_s = DEADMAN_S;
-	if (ask_text(with, "digest", DIGEST_MAX, &digest, e) ||
-	    ask_int(with, "limit_s", DEADMAN_LEAST_S, DEADMAN_MOST_S, limit_s, e))
-		return -EINVAL;
+	if (want->limit_s && (want->limit_s < DEADMAN_LEAST_S || want->limit_s > DEADMAN_MOST_S))
+		return err_set(e, -EINVAL, "\"limit_s\" has to be a number from %d to %d",
+			       DEADMAN_LEAST_S, DEADMAN_MOST_S);
 	if (c->setup.n_refusals)
 		return err_set(e, -EBUSY, "%s", c->setup.refusals[0].text);
-	if (strcmp(digest, setup_digest(&c->a, &c->setup)) != 0)
+	if (!want->digest || strcmp(want->digest, setup_digest(&c->a, &c->setup)) != 0)
 		return err_set(e, -ESTALE,
 			       "something was changed since the plan was made; make a new one");
 	return 0;
@@ -355,7 +355,6 @@ static int answer_set(struct ask_node *n, void **state, const json_t *with, json
 {
 	struct configure *c = *state;
 	struct setup_want *want;
-	long long limit_s;
 	int r;
 
 	if (n->captured)
@@ -369,15 +368,15 @@ static int answer_set(struct ask_node *n, void **state, const json_t *with, json
 	want = ARENA_NEW(&c->a, struct setup_want);
 	r = node_configure_make(n, c->h, &c->a, with, want, &c->setup, e);
 	if (r == 0)
-		r = check_target(c, with, &limit_s, e);
+		r = check_target(c, want, e);
 	if (r == 0)
-		r = node_configure_try_it(c, (int)limit_s, e);
+		r = node_configure_try_it(c, want->limit_s ? (int)want->limit_s : DEADMAN_S, e);
 	if (r) {
 		forget(c);
 		return r;
 	}
-	*out = json_pack("{s:I, s:s, s:I}", "changes", (json_int_t)c->setup.trial.n, "dead_man",
-			 rollback_timer_how(&c->deadman), "limit_s", (json_int_t)limit_s);
+	*out = message_json(&armed_answer_shape,
+			    &(struct armed_answer){ rollback_timer_how(&c->deadman) });
 	return 0;
 }
 
@@ -404,7 +403,6 @@ static int answer_keep(struct ask_node *n, void **state, const json_t *with, jso
 {
 	struct configure *c = *state;
 	struct err ignored = { 0 };
-	size_t changes;
 	int r;
 
 	(void)n;
@@ -412,7 +410,6 @@ static int answer_keep(struct ask_node *n, void **state, const json_t *with, jso
 	if (!c || !c->trial)
 		return err_set(e, -ENOENT, "nothing waits to be kept");
 	r = node_configure_keep(c, e);
-	changes = c->setup.trial.n + c->setup.keep.n;
 	/* What is still open is taken back. */
 	if (r) {
 		(void)node_rollback(c, NULL, &ignored);
@@ -422,7 +419,7 @@ static int answer_keep(struct ask_node *n, void **state, const json_t *with, jso
 	}
 	forget(c);
 	if (r == 0)
-		*out = json_pack("{s:I}", "changes", (json_int_t)changes);
+		*out = json_object();
 	return r;
 }
 
@@ -436,11 +433,11 @@ static int answer_back(struct ask_node *n, void **state, const json_t *with, jso
 	(void)n;
 	(void)with;
 	if (!c || !c->trial) {
-		*out = json_pack("{s:[]}", "rows");
+		*out = message_json(&apply_undone_shape, &report);
 		return 0;
 	}
 	r = node_rollback(c, &report, e);
-	*out = json_pack("{s:o}", "rows", setup_rows_json(&report));
+	*out = message_json(&apply_undone_shape, &report);
 	forget(c);
 	return r;
 }
@@ -460,19 +457,22 @@ static void configure_end(void *state)
 static int answer_undo(struct ask_node *n, void **state, const json_t *with, json_t **out,
 		       struct err *e)
 {
-	struct txn_select s = { .all = true,
-				.op = SETUP_OP,
-				.dry = json_is_true(json_object_get(with, "dry")),
-				.force = json_is_true(json_object_get(with, "force")) };
+	struct txn_select s = { .all = true, .op = SETUP_OP };
 	struct txn_who who = who_is(n->arena);
 	HOST_AUTO *h = host_open_live();
 	struct txn_report report = { 0 };
+	struct undo_ask ask;
 	struct knob *knobs;
 	int r;
 
 	(void)state;
 	if (n->captured)
 		return err_set(e, -EROFS, "a captured machine is not changed");
+	r = shape_read(n->arena, &undo_ask_shape, with, &ask, e);
+	if (r)
+		return r;
+	s.dry = ask.dry;
+	s.force = ask.force;
 	r = txn_undo(h, n->arena, &s, &who, &report, e);
 	if (r && r != -ENOENT)
 		return r;
@@ -481,7 +481,7 @@ static int answer_undo(struct ask_node *n, void **state, const json_t *with, jso
 		knobs[i] = report.rows[i].knob;
 	r = s.dry || !report.n ? 0 : setup_reload(n->arena, h, knobs, report.n, e);
 	if (r == 0)
-		*out = json_pack("{s:o}", "rows", setup_rows_json(&report));
+		*out = message_json(&apply_undone_shape, &report);
 	return r;
 }
 
@@ -524,25 +524,23 @@ int answer_settled(struct ask_node *n, void **state, const json_t *with, json_t 
 {
 	struct setup_want *want = ARENA_NEW(n->arena, struct setup_want);
 	long long until = clock_mono_ms() + SETTLE_MS;
-	json_t *list = json_array();
+	struct settled_answer answer = { 0 };
 	int r = setup_want_read(n->arena, with, want, e);
 
 	(void)state;
-	for (size_t i = 0; r == 0 && i < want->n; i++) {
+	if (r)
+		return r;
+	answer.ports = arena_array(n->arena, want->n, sizeof(*answer.ports));
+	for (size_t i = 0; i < want->n; i++) {
 		const char *trouble = node_configure_trouble_of(n->arena, &want->ports[i]);
 
 		while (trouble && clock_mono_ms() < until && !atomic_load(n->stop)) {
 			poll(NULL, 0, LOOK_MS);
 			trouble = node_configure_trouble_of(n->arena, &want->ports[i]);
 		}
-		json_array_append_new(list, json_pack("{s:s, s:s?}", "port", want->ports[i].name,
-						      "trouble", trouble));
+		answer.ports[answer.n++] = (struct settled_port){ want->ports[i].name, trouble };
 	}
-	if (r) {
-		json_decref(list);
-		return r;
-	}
-	*out = json_pack("{s:o}", "ports", list);
+	*out = message_json(&settled_answer_shape, &answer);
 	return 0;
 }
 
@@ -584,16 +582,17 @@ static const char *digest_of(struct arena *a, const char *key)
 	return arena_strdup(a, sodium_bin2hex(hex, sizeof(hex), d, sizeof(d)));
 }
 
-static json_t *user_keys(struct arena *a, struct host *h, const char *home)
+static void user_keys(struct arena *a, struct host *h, const char *home, struct wiring_node *out)
 {
+	struct wiring_key *list = arena_array(a, WIRING_KEYS_MAX, sizeof(*list));
 	const char *dir = arena_printf(a, "%s/.ssh", home);
-	json_t *out = json_array();
 	char **names;
 	size_t n;
 
+	out->keys = list;
 	if (host_list(h, dir, a, &names, &n))
-		return out;
-	for (size_t i = 0; i < n && json_array_size(out) < WIRING_KEYS_MAX; i++) {
+		return;
+	for (size_t i = 0; i < n && out->n_keys < WIRING_KEYS_MAX; i++) {
 		const char *key = str_ends(names[i], ".pub")
 					  ? read_key(a, h, arena_printf(a, "%s/%s", dir, names[i]))
 					  : NULL;
@@ -602,37 +601,37 @@ static json_t *user_keys(struct arena *a, struct host *h, const char *home)
 		if (key && host_exists(h, arena_printf(a, "%s/%.*s", dir,
 						       (int)(strlen(names[i]) - strlen(".pub")),
 						       names[i])))
-			json_array_append_new(out, json_pack("{s:s, s:s}", "file",
-							     utf8_clean(a, names[i]), "digest",
-							     digest_of(a, key)));
+			list[out->n_keys++] = (struct wiring_key){ names[i], digest_of(a, key) };
 	}
-	return out;
 }
 
-static json_t *host_keys(struct arena *a, struct host *h)
+static void host_keys(struct arena *a, struct host *h, struct wiring_node *out)
 {
 	static const char dir[] = "/etc/ssh", begin[] = "ssh_host_", end[] = "_key.pub";
-	json_t *out = json_array();
+	const char **list = arena_array(a, WIRING_KEYS_MAX, sizeof(*list));
 	char **names;
 	size_t n;
 
+	out->host_keys = list;
 	if (host_list(h, dir, a, &names, &n))
-		return out;
-	for (size_t i = 0; i < n && json_array_size(out) < WIRING_KEYS_MAX; i++) {
+		return;
+	for (size_t i = 0; i < n && out->n_host_keys < WIRING_KEYS_MAX; i++) {
 		const char *key = str_starts(names[i], begin) && str_ends(names[i], end)
 					  ? read_key(a, h, arena_printf(a, "%s/%s", dir, names[i]))
 					  : NULL;
 
 		if (key)
-			json_array_append_new(out, json_string(key));
+			list[out->n_host_keys++] = key;
 	}
-	return out;
 }
 
-static void add_network(struct arena *a, json_t *out, struct ipv4 x)
+static void add_network(struct arena *a, struct wiring_node *out, struct ipv4 x)
 {
-	if (x.bits && !ipv4_local(x) && json_array_size(out) < WIRING_NETWORKS_MAX)
-		json_array_append_new(out, json_string(ipv4_text(a, ipv4_network(x))));
+	if (!x.bits || ipv4_local(x) || out->n_network_texts == WIRING_NETWORKS_MAX)
+		return;
+	out->network_texts = arena_grow(a, out->network_texts, out->n_network_texts,
+					sizeof(*out->network_texts));
+	out->network_texts[out->n_network_texts++] = ipv4_text(a, ipv4_network(x));
 }
 
 static unsigned bits_of(unsigned long mask)
@@ -654,9 +653,9 @@ static uint32_t in_order(unsigned long x)
 	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-static json_t *networks(struct arena *a, struct host *h, const struct machine *m)
+static void networks(struct arena *a, struct host *h, const struct machine *m,
+		     struct wiring_node *out)
 {
-	json_t *out = json_array();
 	char *text, *save = NULL, *words;
 
 	LIST_FOR_EACH (struct nic, n, &m->net.nics) {
@@ -669,7 +668,7 @@ static json_t *networks(struct arena *a, struct host *h, const struct machine *m
 		}
 	}
 	if (host_read(h, "/proc/net/route", HOST_READ_MAX, a, &text, NULL))
-		return out;
+		return;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		unsigned long to, mask;
 
@@ -677,7 +676,6 @@ static json_t *networks(struct arena *a, struct host *h, const struct machine *m
 			add_network(a, out,
 				    (struct ipv4){ .ip = in_order(to), .bits = bits_of(mask) });
 	}
-	return out;
 }
 
 int answer_preflight(struct ask_node *n, void **state, const json_t *with, json_t **out,
@@ -687,17 +685,19 @@ int answer_preflight(struct ask_node *n, void **state, const json_t *with, json_
 	const char *sudo = getenv("SUDO_USER");
 	/* Whoever logged in: whose keys, and whose name launchers would use. */
 	const struct passwd *pw = sudo && *sudo ? getpwnam(sudo) : getpwuid(geteuid());
+	struct wiring_node own = { .user = pw ? pw->pw_name : "?",
+				   .euid = geteuid(),
+				   .version = GPUTUNE_VERSION };
 	struct timespec now;
 
 	(void)state;
 	(void)with;
 	(void)e;
 	clock_gettime(CLOCK_REALTIME, &now);
-	*out = json_pack("{s:s, s:I, s:I, s:s, s:o, s:o, s:o}", "user", pw ? pw->pw_name : "?",
-			 "euid", (json_int_t)geteuid(), "time_ms",
-			 (json_int_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, "version",
-			 GPUTUNE_VERSION, "networks", networks(n->arena, n->h, m), "keys",
-			 user_keys(n->arena, n->h, pw ? pw->pw_dir : "/nonexistent"), "host_keys",
-			 host_keys(n->arena, n->h));
-	return *out ? 0 : -ENOMEM;
+	own.time_ms = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	networks(n->arena, n->h, m, &own);
+	user_keys(n->arena, n->h, pw ? pw->pw_dir : "/nonexistent", &own);
+	host_keys(n->arena, n->h, &own);
+	*out = message_json(&wiring_node_shape, &own);
+	return 0;
 }

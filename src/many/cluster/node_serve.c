@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "many/cluster/ask.h"
+#include "many/cluster/messages.h"
 #include "many/cluster/setup.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/net/serve.h"
@@ -190,6 +191,7 @@ static void one_try(struct echo *all, size_t n, uint8_t *packet, int limit_ms,
 	}
 }
 
+/* NULL: one came back. */
 static const char *error_text(const struct echo *x, const struct err *e)
 {
 	if (e->text[0])
@@ -201,70 +203,57 @@ static const char *error_text(const struct echo *x, const struct err *e)
 	return x->error ? strerror(x->error) : "no answer";
 }
 
-static json_t *node_ping_echoes_json(const struct echo *all, const struct err *errors, size_t n)
+static json_t *node_ping_echoes_json(struct arena *a, const struct echo *all,
+				     const struct err *errors, size_t n)
 {
-	json_t *list = json_array();
+	struct ping_answer answer = { .echoes = arena_array(a, n, sizeof(*answer.echoes)), .n = n };
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list,
-				      json_pack("{s:i, s:i, s:o, s:s?}", "sent", (int)all[i].sent,
-						"got", (int)all[i].got, "us",
-						all[i].got ? json_real(all[i].us) : json_null(),
-						"error", error_text(&all[i], &errors[i])));
-	return json_pack("{s:o}", "echoes", list);
+		answer.echoes[i] = (struct ping_echo){ all[i].got, all[i].got ? all[i].us : NAN,
+						       error_text(&all[i], &errors[i]) };
+	return message_json(&ping_answer_shape, &answer);
 }
 
-static int open_all(const json_t *targets, struct echo *all, struct err *errors, struct err *e)
+static int ping_check(const struct ping_ask *ask, struct err *e)
 {
-	size_t i;
-	json_t *one;
-
-	json_array_foreach(targets, i, one)
-	{
-		const char *from = NULL, *to = NULL;
-		long long bytes = 56;
-		int r = ask_text(one, "from", 64, &from, e);
-
-		all[i] = (struct echo){ .fd = -1, .id = (uint16_t)((unsigned)getpid() + i) };
-		r = r ? r : ask_text(one, "to", 64, &to, e);
-		r = r ? r : ask_int(one, "bytes", 0, DATA_MAX, &bytes, e);
-		if (r || !from || !to)
-			return r ? r : err_set(e, -EINVAL, "a target without its addresses");
-		all[i].bytes = (size_t)bytes;
-		/* That one cannot be tried is its answer. */
-		open_echo(&all[i], from, to, &errors[i]);
-	}
+	if (ask->tries < 1 || ask->tries > TRIES_MAX || ask->limit_ms < 1 ||
+	    ask->limit_ms > LIMIT_MS_MAX)
+		return err_set(e, -EINVAL, "at most %d tries of %d ms", TRIES_MAX, LIMIT_MS_MAX);
+	for (size_t i = 0; i < ask->n; i++)
+		if (ask->targets[i].bytes < 0 || ask->targets[i].bytes > DATA_MAX)
+			return err_set(e, -EINVAL, "an echo has at most %d bytes", DATA_MAX);
 	return 0;
 }
 
 int answer_ping(struct ask_node *n, void **state, const json_t *with, json_t **out, struct err *e)
 {
-	const json_t *targets = json_object_get(with, "targets");
-	size_t k = json_array_size(targets);
-	struct echo *all = arena_array(n->arena, k, sizeof(*all));
-	struct err *errors = arena_array(n->arena, k, sizeof(*errors));
-	uint8_t *packet = arena_alloc(n->arena, HEAD + DATA_MAX + IP_HEAD_MAX);
-	long long tries = 3, limit_ms = 300;
-	int r = ask_int(with, "tries", 1, TRIES_MAX, &tries, e);
+	struct ping_ask ask;
+	struct echo *all;
+	struct err *errors;
+	uint8_t *packet;
+	int r = shape_read(n->arena, &ping_ask_shape, with, &ask, e);
 
 	(void)state;
-	r = r ? r : ask_int(with, "limit_ms", 1, LIMIT_MS_MAX, &limit_ms, e);
+	r = r ? r : ping_check(&ask, e);
 	if (r)
 		return r;
-	if (!json_is_array(targets) || k > MEASURE_TARGETS_MAX)
-		return err_set(e, -EINVAL, "\"targets\" is no list of at most %d",
-			       MEASURE_TARGETS_MAX);
-	for (size_t i = 0; i < k; i++)
-		all[i].fd = -1;
-	r = open_all(targets, all, errors, e);
-	for (long long i = 0; r == 0 && i < tries; i++)
-		one_try(all, k, packet, (int)limit_ms, n->stop);
-	if (r == 0)
-		*out = node_ping_echoes_json(all, errors, k);
-	for (size_t i = 0; i < k; i++)
+	all = arena_array(n->arena, ask.n, sizeof(*all));
+	errors = arena_array(n->arena, ask.n, sizeof(*errors));
+	packet = arena_alloc(n->arena, HEAD + DATA_MAX + IP_HEAD_MAX);
+	for (size_t i = 0; i < ask.n; i++) {
+		all[i] = (struct echo){ .fd = -1,
+					.id = (uint16_t)((unsigned)getpid() + i),
+					.bytes = (size_t)ask.targets[i].bytes };
+		/* That one cannot be tried is its answer. */
+		open_echo(&all[i], ask.targets[i].from, ask.targets[i].to, &errors[i]);
+	}
+	for (long long i = 0; i < ask.tries; i++)
+		one_try(all, ask.n, packet, (int)ask.limit_ms, n->stop);
+	*out = node_ping_echoes_json(n->arena, all, errors, ask.n);
+	for (size_t i = 0; i < ask.n; i++)
 		if (all[i].fd >= 0)
 			close(all[i].fd);
-	return r;
+	return 0;
 }
 
 /*

@@ -7,7 +7,6 @@
 #include "render/doc.h"
 #include "many/cluster/check.h"
 #include "many/cluster/apply.h"
-#include <jansson.h>
 
 /* seconds: that the discovery took; 0: it is a kept one. verbose: GIDs, and everything heard. */
 struct doc *page_cluster(struct arena *a, const struct cluster *c, double seconds, bool verbose);
@@ -29,22 +28,18 @@ struct doc *page_cluster_check(struct arena *a, const struct check *c, bool all)
 /* The plan of a cluster's links, what became of it, and what undoing it did. */
 
 struct cluster_plan_view {
+	const struct cluster *c;
 	const struct wiring *w;
-	const struct wiring_node *before; /* one a node of the cluster */
-	const struct apply *apply;	  /* NULL: nodes were not asked what they would change */
-	bool applied;			  /* it was made, or tried */
-	bool files;			  /* show the files' texts */
+	const struct apply *apply;
+	bool applied; /* it was made, or tried */
+	bool files;   /* show the files' texts */
 };
 
 struct doc *page_cluster_plan(struct arena *a, const struct cluster_plan_view *v);
 /* Only what became of it. */
 struct doc *page_cluster_applied(struct arena *a, const struct cluster_plan_view *v);
-/* names of nodes, as many as p has */
-struct doc *page_cluster_undo(struct arena *a, const char *const *names, const struct apply *p);
-/* gputune.cluster-plan/1 */
-json_t *cluster_plan_json(const struct cluster_plan_view *v, const char *time, int exit_code);
-/* gputune.cluster-undo/1 */
-json_t *cluster_undo_json(const char *const *names, const struct apply *p, const char *time,
-			  int exit_code);
+struct doc *page_cluster_undo(struct arena *a, const struct apply *p);
+/* Of struct cluster_plan_view and of struct apply. */
+extern const struct result_shape cluster_plan_result, cluster_undo_result;
 
 #endif

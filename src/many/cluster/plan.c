@@ -194,6 +194,8 @@ static void cluster_plan_add_port(struct planning *p, struct wiring_path *path,
 	w->ports = arena_grow(p->a, w->ports, w->n_ports, sizeof(*w->ports));
 	out = &w->ports[w->n_ports++];
 	*out = (struct wiring_port){ .end = end,
+				     .node = p->c->nodes[end.node].name,
+				     .port = port->name,
 				     .path = (size_t)(path - w->paths),
 				     .address = ipv4_text(p->a, x),
 				     .there = there,
@@ -418,7 +420,7 @@ static void judge_topology(struct arena *a, const struct wiring_target *wish, st
 static void judge_clock(struct arena *a, const struct wiring_node *b, const char *name,
 			struct wiring *w)
 {
-	if (!b->has_clock || fabs(b->skew_ms) - b->skew_by_ms <= WIRING_SKEW_MS)
+	if (!(fabs(b->skew_ms) - b->skew_by_ms > WIRING_SKEW_MS))
 		return;
 	wiring_trouble(
 		a, w,
@@ -563,8 +565,7 @@ static void judge_mtu(struct arena *a, const struct wiring_target *wish, struct 
 					.text = arena_printf(a,
 							     "%s gets an MTU of %lld: a port of it "
 							     "takes no more (read from its driver)",
-							     ipv4_text(a, w->paths[i].network),
-							     w->paths[i].mtu),
+							     w->paths[i].subnet, w->paths[i].mtu),
 					.fix = "none is needed; RDMA then sends smaller packets" });
 }
 
@@ -575,7 +576,7 @@ static void judge_switches(struct arena *a, struct wiring *w)
 			a, w,
 			&(struct wiring_trouble){
 				.code = "infiniband",
-				.node = w->c->nodes[w->switches[i].node].name,
+				.node = w->switches[i].name,
 				.text = arena_printf(a,
 						     "port %lld of the adapter at %s has the link "
 						     "layer InfiniBand",
@@ -648,9 +649,11 @@ static void add_switches(struct planning *p)
 				continue;
 			w->switches =
 				arena_grow(p->a, w->switches, w->n_switches, sizeof(*w->switches));
-			w->switches[w->n_switches++] = (struct wiring_switch){
-				.node = n, .pci = port->pci, .port = fact_or(&port->rdma_port, 1)
-			};
+			w->switches[w->n_switches++] =
+				(struct wiring_switch){ .node = n,
+							.name = p->c->nodes[n].name,
+							.pci = port->pci,
+							.port = fact_or(&port->rdma_port, 1) };
 		}
 }
 
@@ -686,6 +689,10 @@ void wiring_make(struct arena *a, const struct cluster *c, const struct wiring_n
 	take_networks(&p);
 	for (size_t i = 0; i < out->n_paths; i++)
 		fill_path(&p, &out->paths[i]);
+	for (size_t i = 0; i < out->n_paths; i++) {
+		out->paths[i].subnet = ipv4_text(a, out->paths[i].network);
+		out->paths[i].ports = out->ports + out->paths[i].first;
+	}
 	add_switches(&p);
 	wiring_names(a, before, out);
 	if (!wish->hosts)

@@ -28,10 +28,14 @@ struct wiring_node {
 	const char *failure; /* why it did not say it, a sentence; NULL: it did */
 	const char *user;    /* whose program it is */
 	long long euid;
+	long long time_ms;   /* of its clock, since 1970 */
 	const char *version; /* of gputune */
-	bool has_clock;
-	double skew_ms, skew_by_ms;  /* its clock less ours, and by how much that may be wrong */
-	const struct ipv4 *networks; /* of its addresses and routes */
+	/* Its clock less ours, and by how much that may be wrong; NAN: not known. */
+	double skew_ms, skew_by_ms;
+	const char *
+		*network_texts; /* of its addresses and routes; what is no network is passed over */
+	size_t n_network_texts;
+	const struct ipv4 *networks;
 	size_t n_networks;
 	const struct wiring_key *keys;
 	size_t n_keys;
@@ -41,10 +45,11 @@ struct wiring_node {
 
 struct wiring_port {
 	struct cluster_end end;
-	size_t path;	     /* into the wiring's paths */
-	const char *address; /* "192.168.100.1/24" */
-	bool there;	     /* it has that address today */
-	long long mtu_now;   /* bytes; -1: not known */
+	const char *node, *port; /* their names */
+	size_t path;		 /* into the wiring's paths */
+	const char *address;	 /* "192.168.100.1/24" */
+	bool there;		 /* it has that address today */
+	long long mtu_now;	 /* bytes; -1: not known */
 };
 
 /* One subnet. */
@@ -52,15 +57,18 @@ struct wiring_path {
 	size_t wire, path; /* in the cluster */
 	enum cluster_way way;
 	struct ipv4 network;
-	bool kept; /* it is there today, with at least one of its ports */
+	const char *subnet; /* the same as text */
+	bool kept;	    /* it is there today, with at least one of its ports */
 	long long mtu;
 	long long speed_mbps; /* 0: not known */
 	size_t first, n;      /* its ports */
+	const struct wiring_port *ports;
 };
 
 /* A ConnectX port whose link layer has to become Ethernet; in force after a reboot. */
 struct wiring_switch {
 	size_t node;
+	const char *name; /* the node's */
 	const char *pci;
 	long long port; /* from 1, of the adapter */
 };

@@ -11,7 +11,7 @@
 #include "machine/knob/io.h"
 #include "machine/host/command.h"
 
-enum { NAME_TEXT = 64, MTU_LEAST = 576, MTU_MOST = 65536 };
+enum { MTU_LEAST = 576, MTU_MOST = 65536 };
 
 /* What the journal calls them. */
 static const struct setting for_address = { .id = "cluster.address",
@@ -48,91 +48,84 @@ struct making {
 
 /* --- the configuration ------------------------------------------------------------------------ */
 
-static int setup_read_port(const json_t *j, struct setup_port *out, struct err *e)
+/* clang-format off */
+static const struct shape_row setup_port_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(setup_port, name) },
+	{ "address", NULL, SHAPE_TEXT(setup_port, address) },
+	{ "mtu", NULL, SHAPE_COUNT(setup_port, mtu) },
+};
+static const struct shape setup_port_shape = SHAPE(setup_port, setup_port);
+
+static const struct shape_row setup_type_rows[] = {
+	{ "pci", NULL, SHAPE_TEXT(setup_type, pci) },
+	{ "port", NULL, SHAPE_COUNT(setup_type, port) },
+};
+static const struct shape setup_type_shape = SHAPE(setup_type, setup_type);
+
+static const struct shape_row setup_want_rows[] = {
+	{ "ports", NULL, SHAPE_ARRAY(setup_want, ports, n, setup_port) },
+	{ "link_types", NULL, SHAPE_ARRAY(setup_want, types, n_types, setup_type), .absent = true },
+	{ "hosts", NULL, SHAPE_TEXT(setup_want, hosts), .unknown = SHAPE_NULL, .absent = true },
+	{ "known_hosts", NULL, SHAPE_TEXT(setup_want, known_hosts), .unknown = SHAPE_NULL, .absent = true },
+	{ "digest", NULL, SHAPE_TEXT(setup_want, digest), .unknown = SHAPE_NULL, .absent = true },
+	{ "limit_s", NULL, SHAPE_COUNT(setup_want, limit_s), .unknown = SHAPE_ZERO, .absent = true },
+};
+const struct shape setup_want_shape = SHAPE(setup_want, setup_want);
+/* clang-format on */
+
+static int setup_check_port(const struct setup_want *want, size_t i, struct err *e)
 {
-	struct knob address, mtu;
+	const struct setup_port *p = &want->ports[i];
+	const struct knob address = { KNOB_ADDRESS, p->address, p->name },
+			  mtu = { KNOB_LINK, "mtu", p->name };
 	const char *why = "";
 
-	*out = (struct setup_port){ .name = "", .address = "" };
-	if (ask_text(j, "name", NAME_TEXT, &out->name, e) ||
-	    ask_text(j, "address", NAME_TEXT, &out->address, e) ||
-	    ask_int(j, "mtu", MTU_LEAST, MTU_MOST, &out->mtu, e))
-		return -EINVAL;
-	address = (struct knob){ KNOB_ADDRESS, out->address, out->name };
-	mtu = (struct knob){ KNOB_LINK, "mtu", out->name };
 	if (!knob_valid(&address, NULL, &why) || !knob_valid(&mtu, NULL, &why))
 		return err_set(e, -EINVAL, "a port of the request is not sound: %s", why);
-	return out->mtu ? 0 : err_set(e, -EINVAL, "a port of the request has no MTU");
-}
-
-static int read_types(struct arena *a, const json_t *with, struct setup_want *out, struct err *e)
-{
-	const json_t *list = json_object_get(with, "link_types");
-
-	if (list && (!json_is_array(list) || json_array_size(list) > SETUP_PORTS_MAX))
-		return err_set(e, -EINVAL, "the request names too many link types");
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *j = json_array_get(list, i);
-		struct setup_type *t = &out->types[out->n_types++];
-		long long port = 1;
-		struct knob k;
-
-		t->pci = "";
-		if (ask_text(j, "pci", NAME_TEXT, &t->pci, e) || ask_int(j, "port", 1, 2, &port, e))
-			return -EINVAL;
-		t->pci = arena_strdup(a, t->pci);
-		t->parameter = port == 1 ? "LINK_TYPE_P1" : "LINK_TYPE_P2";
-		k = (struct knob){ KNOB_FIRMWARE, t->parameter, t->pci };
-		if (!knob_valid(&k, NULL, NULL))
-			return err_set(e, -EINVAL, "a link type of the request is of no adapter");
-	}
+	if (p->mtu < MTU_LEAST || p->mtu > MTU_MOST)
+		return err_set(e, -EINVAL, "a port of the request has no MTU from %d to %d",
+			       MTU_LEAST, MTU_MOST);
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(want->ports[k].name, p->name) == 0)
+			return err_set(e, -EINVAL, "the request names port %s twice", p->name);
 	return 0;
 }
 
-/* Lines of text have newlines, which ask_text refuses: their knob is who checks them. */
-static int setup_read_lines(struct arena *a, const json_t *with, const char *key, const char *file,
-			    const char **out, struct err *e)
+static struct knob setup_type_knob(const struct setup_type *t)
 {
-	const json_t *j = json_object_get(with, key);
-	const struct knob k = { KNOB_BLOCK, file, "" };
-	const char *text = json_string_value(j), *why = "";
+	return (struct knob){ KNOB_FIRMWARE, t->port == 1 ? "LINK_TYPE_P1" : "LINK_TYPE_P2",
+			      t->pci };
+}
 
-	*out = "";
-	if (!j || (text && !*text))
-		return 0;
-	if (!text || json_string_length(j) > SETUP_TEXT_MAX ||
-	    !knob_valid(&k, knob_file_value(a, 0644, text, strlen(text)), &why))
-		return err_set(e, -EINVAL, "\"%s\" of the request is not sound: %s", key, why);
-	*out = arena_strdup(a, text);
+static int setup_check_lines(struct arena *a, const char *file, const char *text, struct err *e)
+{
+	const struct knob k = { KNOB_BLOCK, file, "" };
+	const char *why = "it is too long";
+
+	if (*text && (strlen(text) > SETUP_TEXT_MAX ||
+		      !knob_valid(&k, knob_file_value(a, 0644, text, strlen(text)), &why)))
+		return err_set(e, -EINVAL, "what %s is to have is not sound: %s", file, why);
 	return 0;
 }
 
 int setup_want_read(struct arena *a, const json_t *with, struct setup_want *out, struct err *e)
 {
-	const json_t *ports = json_object_get(with, "ports");
+	int r = shape_read(a, &setup_want_shape, with, out, e);
 
-	*out = (struct setup_want){ 0 };
-	if (!json_is_array(ports) || json_array_size(ports) > SETUP_PORTS_MAX)
-		return err_set(e, -EINVAL, "the request names no ports, or too many");
-	for (size_t i = 0; i < json_array_size(ports); i++) {
-		struct setup_port *p = &out->ports[i];
+	for (size_t i = 0; r == 0 && i < out->n; i++)
+		r = setup_check_port(out, i, e);
+	for (size_t i = 0; r == 0 && i < out->n_types; i++) {
+		const struct knob k = setup_type_knob(&out->types[i]);
 
-		if (setup_read_port(json_array_get(ports, i), p, e))
-			return -EINVAL;
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(out->ports[k].name, p->name) == 0)
-				return err_set(e, -EINVAL, "the request names port %s twice",
-					       p->name);
-		p->name = arena_strdup(a, p->name);
-		p->address = arena_strdup(a, p->address);
-		out->n++;
+		if (out->types[i].port < 1 || out->types[i].port > 2 || !knob_valid(&k, NULL, NULL))
+			r = err_set(e, -EINVAL, "a link type of the request is of no adapter");
 	}
-	if (read_types(a, with, out, e) ||
-	    setup_read_lines(a, with, "hosts", "/etc/hosts", &out->hosts, e) ||
-	    setup_read_lines(a, with, "known_hosts", "/etc/ssh/ssh_known_hosts", &out->known_hosts,
-			     e))
-		return -EINVAL;
-	return 0;
+	if (r)
+		return r;
+	out->hosts = out->hosts ? out->hosts : "";
+	out->known_hosts = out->known_hosts ? out->known_hosts : "";
+	r = setup_check_lines(a, "/etc/hosts", out->hosts, e);
+	return r ? r : setup_check_lines(a, "/etc/ssh/ssh_known_hosts", out->known_hosts, e);
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -326,14 +319,14 @@ static void add_types(struct making *g)
 {
 	for (size_t i = 0; i < g->want->n_types; i++) {
 		const struct setup_type *t = &g->want->types[i];
-		const struct knob k = { KNOB_FIRMWARE, t->parameter, t->pci };
+		const struct knob k = setup_type_knob(t);
 
 		if (setup_change(g, &g->s->keep, &for_type, t->pci, &k, ETHERNET))
 			setup_note(g->a, g->s,
 				   arena_printf(g->a,
 						"%s of %s: the adapter takes it up at the next "
 						"boot of the machine; then make a new plan.",
-						t->parameter, t->pci));
+						k.name, t->pci));
 	}
 }
 
@@ -635,97 +628,54 @@ void setup_gates(struct arena *a, struct host *h, const struct machine *m,
 	gate_gpus(a, m, out);
 }
 
-/* Writing a setup as JSON. Texts of the machine may hold anything; JSON may not. */
-
-static json_t *text(struct arena *a, const char *s)
-{
-	return s ? json_string(utf8_clean(a, s)) : json_null();
-}
+/* --- what goes to the coordinator ------------------------------------------------------------- */
 
 /* A file's value is long and stands among the files; its mode and presence are told. */
-static json_t *setup_changes_json(struct arena *a, const struct plan *p, const char *step,
-				  json_t *out)
+static void setup_answer_changes(struct arena *a, const struct plan *p, bool keep,
+				 struct setup_answer *out)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
 
-		json_array_append_new(
-			out, json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "step", step, "id",
-				       c->s->id, "kind", knob_kind_name(c->knob.kind), "name",
-				       text(a, c->knob.name), "object", c->knob.object, "before",
-				       text(a, c->before), "after", text(a, c->after)));
+		out->changes = arena_grow(a, out->changes, out->n_changes, sizeof(*out->changes));
+		out->changes[out->n_changes++] =
+			(struct setup_change){ keep, c->knob, c->before, c->after };
 	}
+}
+
+static const char *setup_words(struct arena *a, char *const *argv)
+{
+	const char *out = argv[0];
+
+	for (size_t i = 1; argv[i]; i++)
+		out = arena_printf(a, "%s %s", out, argv[i]);
 	return out;
 }
 
-static json_t *commands_json(struct arena *a, struct host *h, const struct setup *s)
+void setup_answer(struct arena *a, struct host *h, const struct setup *s,
+		  const struct setup_want *want, struct setup_answer *out)
 {
 	struct knob *knobs = arena_array(a, s->trial.n, sizeof(*knobs));
-	json_t *out = json_array();
 	char ***argvs;
-	size_t n;
 
+	*out = (struct setup_answer){ .files = s->files,
+				      .n_files = s->n_files,
+				      .refusals = s->refusals,
+				      .n_refusals = s->n_refusals,
+				      .notes = s->notes,
+				      .n_notes = s->n_notes,
+				      .owners = arena_array(a, want->n, sizeof(*out->owners)),
+				      .n_owners = want->n,
+				      .digest = setup_digest(a, s) };
+	setup_answer_changes(a, &s->trial, false, out);
+	setup_answer_changes(a, &s->keep, true, out);
+	for (size_t i = 0; i < want->n; i++)
+		out->owners[i] = arena_printf(a, "%s: %s", want->ports[i].name,
+					      setup_owner_name(s->owners[i]));
 	for (size_t i = 0; i < s->trial.n; i++)
 		knobs[i] = s->trial.changes[i].knob;
-	argvs = setup_reloads(a, h, knobs, s->trial.n, &n);
-	for (size_t i = 0; i < n; i++) {
-		json_t *words = json_array();
-
-		for (size_t k = 0; argvs[i][k]; k++)
-			json_array_append_new(words, text(a, argvs[i][k]));
-		json_array_append_new(out, words);
-	}
-	return out;
-}
-
-json_t *setup_json(struct arena *a, struct host *h, const struct setup *s,
-		   const struct setup_want *want)
-{
-	json_t *files = json_array(), *refusals = json_array(), *notes = json_array(),
-	       *owners = json_array(),
-	       *changes =
-		       setup_changes_json(a, &s->keep, "keep",
-					  setup_changes_json(a, &s->trial, "trial", json_array()));
-
-	for (size_t i = 0; i < s->n_files; i++)
-		json_array_append_new(files,
-				      json_pack("{s:o, s:o}", "path", text(a, s->files[i].path),
-						"text", text(a, s->files[i].text)));
-	for (size_t i = 0; i < s->n_refusals; i++) {
-		const struct setup_refusal *r = &s->refusals[i];
-
-		json_array_append_new(refusals,
-				      json_pack("{s:s, s:o, s:o, s:o}", "code", r->code, "port",
-						text(a, r->port), "text", text(a, r->text), "fix",
-						text(a, r->fix)));
-	}
-	for (size_t i = 0; i < s->n_notes; i++)
-		json_array_append_new(notes, text(a, s->notes[i]));
-	for (size_t i = 0; i < want->n; i++)
-		json_array_append_new(owners, json_pack("{s:s, s:s}", "port", want->ports[i].name,
-							"owner", setup_owner_name(s->owners[i])));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "changes", changes, "files", files,
-			 "refusals", refusals, "notes", notes, "owners", owners, "commands",
-			 commands_json(a, h, s), "digest", setup_digest(a, s));
-}
-
-json_t *setup_rows_json(const struct txn_report *r)
-{
-	struct arena a = { 0 };
-	json_t *out = json_array();
-
-	for (size_t i = 0; i < r->n; i++) {
-		const struct outcome_row *row = &r->rows[i];
-
-		json_array_append_new(
-			out,
-			json_pack("{s:s, s:o, s:s, s:o, s:o, s:s, s:o, s:o}", "kind",
-				  knob_kind_name(row->knob.kind), "name", text(&a, row->knob.name),
-				  "object", row->knob.object ? row->knob.object : "", "from",
-				  text(&a, row->from), "to", text(&a, row->to), "outcome",
-				  outcome_name(row->outcome), "sentence", text(&a, row->sentence),
-				  "command", text(&a, row->command)));
-	}
-	arena_free(&a);
-	return out;
+	argvs = setup_reloads(a, h, knobs, s->trial.n, &out->n_commands);
+	out->commands = arena_array(a, out->n_commands, sizeof(*out->commands));
+	for (size_t i = 0; i < out->n_commands; i++)
+		out->commands[i] = setup_words(a, argvs[i]);
 }

@@ -17,6 +17,7 @@
 #include "tune/plan/plan.h"
 #include "tune/txn/txn.h"
 #include "base/arena.h"
+#include "base/shape.h"
 
 /*
  * Texts of files that give ports of a cluster their address and MTU: netplan's (here),
@@ -65,7 +66,8 @@ struct setup_port {
 
 /* A ConnectX port that is to speak Ethernet from the next boot on. */
 struct setup_type {
-	const char *pci, *parameter; /* "0000:01:00.0", "LINK_TYPE_P1" */
+	const char *pci; /* "0000:01:00.0" */
+	long long port;	 /* of the adapter: 1 or 2 */
 };
 
 struct setup_want {
@@ -74,11 +76,15 @@ struct setup_want {
 	struct setup_type types[SETUP_PORTS_MAX];
 	size_t n_types;
 	const char *hosts, *known_hosts; /* lines, checked by their knob; "" none */
+	/* Of a change that is to be made: of what a person agreed to, NULL: none; seconds until it
+	 * goes back by itself, 0: DEADMAN_S. */
+	const char *digest;
+	long long limit_s;
 };
 
-/* From a request {"ports": [{"name", "address", "mtu"}], "hosts", "known_hosts"}. -EINVAL and *e.
- */
+/* From a request, of the rows setup_want_shape. -EINVAL and *e. */
 int setup_want_read(struct arena *a, const json_t *with, struct setup_want *out, struct err *e);
+extern const struct shape setup_want_shape;
 
 enum setup_owner { SETUP_NOBODY, SETUP_NETPLAN_OWNS, SETUP_MANAGER, SETUP_NETWORKD, SETUP_OWNERS };
 const char *setup_owner_name(enum setup_owner o); /* "netplan", ...; "nobody" */
@@ -135,12 +141,31 @@ char ***setup_reloads(struct arena *a, struct host *h, const struct knob *knobs,
 int setup_reload(struct arena *a, struct host *h, const struct knob *knobs, size_t n,
 		 struct err *e);
 
-/* A node's setup and what became of it as it goes to the coordinator. */
+/* A node's setup as it goes to the coordinator. */
 
-/* {"changes", "files", "refusals", "notes", "owners", "commands", "digest"} */
-json_t *setup_json(struct arena *a, struct host *h, const struct setup *s,
-		   const struct setup_want *want);
-/* [{"kind", "name", "object", "from", "to", "outcome", "sentence", "command"}...] */
-json_t *setup_rows_json(const struct txn_report *r);
+struct setup_change {
+	bool keep; /* made when it is confirmed, not for trial */
+	struct knob knob;
+	const char *before, *after; /* NULL: not known */
+};
+
+struct setup_answer {
+	struct setup_change *changes;
+	size_t n_changes;
+	struct setup_file *files;
+	size_t n_files;
+	struct setup_refusal *refusals;
+	size_t n_refusals;
+	const char **notes;
+	size_t n_notes;
+	const char **owners; /* "enp1s0f0np0: netplan" */
+	size_t n_owners;
+	const char **commands; /* programs that it runs, their words with blanks between */
+	size_t n_commands;
+	const char *digest;
+};
+
+void setup_answer(struct arena *a, struct host *h, const struct setup *s,
+		  const struct setup_want *want, struct setup_answer *out);
 
 #endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What planning a cluster's links and undoing it say, a row a figure; and of the same rows what
+ * nodes answer about it. Keys and meanings are API. */
+#include "many/cluster/messages.h"
+#include "many/cluster/page_cluster.h"
+
+const char *apply_state_name(enum apply_state s)
+{
+	static const char *const names[APPLY_STATES] = {
+		[APPLY_ASKED] = "planned",   [APPLY_NOTHING] = "nothing-to-do",
+		[APPLY_SET] = "unconfirmed", [APPLY_KEPT] = "kept",
+		[APPLY_BACK] = "taken-back", [APPLY_FAILED] = "failed",
+		[APPLY_LOST] = "lost",	     [APPLY_STUCK] = "stuck",
+	};
+
+	return names[s];
+}
+
+/* clang-format off */
+
+/* --- plan ------------------------------------------------------------------------------------- */
+
+static const char *const setup_steps[] = { "trial", "keep" };
+
+static const struct shape_row setup_change_rows[] = {
+	{ "kind", NULL, SHAPE_CHOICE_BY(setup_change, knob.kind, knob_kind_name, KNOB_KINDS) },
+	{ "name", NULL, SHAPE_TEXT(setup_change, knob.name) },
+	{ "object", NULL, SHAPE_TEXT(setup_change, knob.object), .unknown = SHAPE_BLANK },
+	{ "before", NULL, SHAPE_TEXT(setup_change, before), .unknown = SHAPE_NULL },
+	{ "after", NULL, SHAPE_TEXT(setup_change, after), .unknown = SHAPE_NULL },
+	{ "step", "At once, or when it is confirmed.", SHAPE_EITHER(setup_change, keep, setup_steps) },
+};
+static const struct shape setup_change_shape = SHAPE(setup_change, setup_change);
+
+static const struct shape_row setup_file_rows[] = {
+	{ "path", NULL, SHAPE_TEXT(setup_file, path) },
+	{ "text", NULL, SHAPE_TEXT(setup_file, text) },
+};
+static const struct shape setup_file_shape = SHAPE(setup_file, setup_file);
+
+static const struct shape_row setup_refusal_rows[] = {
+	{ "code", NULL, SHAPE_TEXT(setup_refusal, code) },
+	{ "port", NULL, SHAPE_TEXT(setup_refusal, port) },
+	{ "text", NULL, SHAPE_TEXT(setup_refusal, text) },
+	{ "fix", NULL, SHAPE_TEXT(setup_refusal, fix) },
+};
+static const struct shape setup_refusal_shape = SHAPE(setup_refusal, setup_refusal);
+
+/* What a node would change, where m is the struct setup_answer in type. */
+#define SETUP_ANSWER_ROWS(type, m)                                                                          \
+	{ "changes", NULL, SHAPE_LIST(type, m changes, m n_changes, setup_change) },                        \
+	{ "files", NULL, SHAPE_LIST(type, m files, m n_files, setup_file) },                                \
+	{ "refusals", NULL, SHAPE_LIST(type, m refusals, m n_refusals, setup_refusal) },                    \
+	{ "notes", NULL, SHAPE_TEXT_LIST(type, m notes, m n_notes) },                                       \
+	{ "owners", "Of ports: \"enp1s0f0np0: netplan\".", SHAPE_TEXT_LIST(type, m owners, m n_owners) },   \
+	{ "commands", "Programs that it runs then.", SHAPE_TEXT_LIST(type, m commands, m n_commands) }
+
+static const struct shape_row setup_answer_rows[] = {
+	SETUP_ANSWER_ROWS(setup_answer, ),
+	{ "digest", NULL, SHAPE_TEXT(setup_answer, digest) },
+};
+const struct shape setup_answer_shape = SHAPE(setup_answer, setup_answer);
+
+static const struct shape_row wiring_key_rows[] = {
+	{ "file", NULL, SHAPE_TEXT(wiring_key, file) },
+	{ "digest", NULL, SHAPE_TEXT(wiring_key, digest) },
+};
+static const struct shape wiring_key_shape = SHAPE(wiring_key, wiring_key);
+
+static const struct shape_row wiring_node_rows[] = {
+	{ "user", NULL, SHAPE_TEXT(wiring_node, user) },
+	{ "euid", NULL, SHAPE_COUNT(wiring_node, euid) },
+	{ "time_ms", NULL, SHAPE_COUNT(wiring_node, time_ms) },
+	{ "version", NULL, SHAPE_TEXT(wiring_node, version) },
+	{ "networks", NULL, SHAPE_TEXT_LIST(wiring_node, network_texts, n_network_texts), .max = WIRING_NETWORKS_MAX },
+	{ "keys", NULL, SHAPE_LIST(wiring_node, keys, n_keys, wiring_key), .max = WIRING_KEYS_MAX },
+	{ "host_keys", NULL, SHAPE_TEXT_LIST(wiring_node, host_keys, n_host_keys), .max = WIRING_KEYS_MAX },
+};
+const struct shape wiring_node_shape = SHAPE(wiring_node, wiring_node);
+
+static const struct shape_row wiring_port_rows[] = {
+	{ "node", NULL, SHAPE_TEXT(wiring_port, node) },
+	{ "port", NULL, SHAPE_TEXT(wiring_port, port) },
+	{ "address", NULL, SHAPE_TEXT(wiring_port, address) },
+	{ "there", "It has that address today.", SHAPE_FLAG(wiring_port, there) },
+	{ "mtu_now_bytes", NULL, SHAPE_COUNT(wiring_port, mtu_now), .unknown = SHAPE_NEGATIVE },
+};
+static const struct shape wiring_port_shape = SHAPE(wiring_port, wiring_port);
+
+static const struct shape_row wiring_path_rows[] = {
+	{ "subnet", NULL, SHAPE_TEXT(wiring_path, subnet) },
+	{ "way", NULL, SHAPE_CHOICE_BY(wiring_path, way, cluster_way_name, CLUSTER_WAYS) },
+	{ "kept", "It is there today, with at least one of its ports.", SHAPE_FLAG(wiring_path, kept) },
+	{ "mtu_bytes", NULL, SHAPE_COUNT(wiring_path, mtu) },
+	{ "speed_mbps", NULL, SHAPE_COUNT(wiring_path, speed_mbps), .unknown = SHAPE_ZERO },
+	{ "ports", NULL, SHAPE_LIST(wiring_path, ports, n, wiring_port) },
+};
+static const struct shape wiring_path_shape = SHAPE(wiring_path, wiring_path);
+
+static const struct shape_row wiring_trouble_rows[] = {
+	{ "code", NULL, SHAPE_TEXT(wiring_trouble, code) },
+	{ "stops", "Nothing is applied while it stands.", SHAPE_FLAG(wiring_trouble, stops) },
+	{ "node", NULL, SHAPE_TEXT(wiring_trouble, node), .unknown = SHAPE_BLANK },
+	{ "port", NULL, SHAPE_TEXT(wiring_trouble, port), .unknown = SHAPE_BLANK },
+	{ "text", NULL, SHAPE_TEXT(wiring_trouble, text) },
+	{ "fix", NULL, SHAPE_TEXT(wiring_trouble, fix) },
+};
+static const struct shape wiring_trouble_shape = SHAPE(wiring_trouble, wiring_trouble);
+
+static const struct shape_row wiring_switch_rows[] = {
+	{ "node", NULL, SHAPE_TEXT(wiring_switch, name) },
+	{ "pci", NULL, SHAPE_TEXT(wiring_switch, pci) },
+	{ "port", "Of the adapter, from 1.", SHAPE_COUNT(wiring_switch, port) },
+};
+static const struct shape wiring_switch_shape = SHAPE(wiring_switch, wiring_switch);
+
+#define FROM SHAPE_VIA(apply_echo, from, wiring_port)
+#define TO SHAPE_VIA(apply_echo, to, wiring_port)
+static const struct shape_row apply_echo_rows[] = {
+	{ "from_node", NULL, SHAPE_TEXT(wiring_port, node), FROM },
+	{ "from", NULL, SHAPE_TEXT(wiring_port, address), FROM },
+	{ "to_node", NULL, SHAPE_TEXT(wiring_port, node), TO },
+	{ "to", NULL, SHAPE_TEXT(wiring_port, address), TO },
+	{ "bytes", "Of data.", SHAPE_COUNT(apply_echo, bytes) },
+	{ "good", "It came back.", SHAPE_FLAG(apply_echo, good) },
+	{ "us", "There and back.", SHAPE_REAL(apply_echo, us), .unknown = SHAPE_NULL },
+	{ "trouble", NULL, SHAPE_TEXT(apply_echo, trouble), .unknown = SHAPE_NULL },
+};
+static const struct shape apply_echo_shape = SHAPE(apply_echo, apply_echo);
+
+#define BEFORE SHAPE_VIA(apply_node, before, wiring_node)
+static const struct shape_row plan_node_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(apply_node, name) },
+	{ "label", "What others call it in their files.", SHAPE_TEXT(apply_node, label) },
+	{ "user", "Whose program it is there.", SHAPE_TEXT(wiring_node, user), BEFORE, .unknown = SHAPE_NULL },
+	{ "version", "Of gputune there.", SHAPE_TEXT(wiring_node, version), BEFORE, .unknown = SHAPE_NULL },
+	{ "clock_skew_ms", "Its clock less ours.", SHAPE_REAL(wiring_node, skew_ms), BEFORE, .unknown = SHAPE_NULL },
+	{ "clock_skew_by_ms", "By how much that may be wrong.",
+	  SHAPE_REAL(wiring_node, skew_by_ms), BEFORE, .unknown = SHAPE_NULL },
+	{ "host_keys", "How many its ssh server has.", SHAPE_COUNT(wiring_node, n_host_keys), BEFORE },
+	{ "state", "null: it was not asked.",
+	  SHAPE_CHOICE_BY(apply_node, state, apply_state_name, APPLY_STATES), .unknown = SHAPE_NULL },
+	{ "sentence", NULL, SHAPE_TEXT(apply_node, sentence), .unknown = SHAPE_NULL },
+	{ "dead_man", "What takes the change back when nobody confirms it.",
+	  SHAPE_TEXT(apply_node, dead_man), .unknown = SHAPE_NULL },
+	SETUP_ANSWER_ROWS(apply_node, plan.),
+};
+static const struct shape plan_node_shape = SHAPE(apply_node, plan_node);
+
+#define OF_CLUSTER SHAPE_VIA(cluster_plan_view, c, cluster)
+#define OF_WIRING SHAPE_VIA(cluster_plan_view, w, wiring)
+#define OF_APPLY SHAPE_VIA(cluster_plan_view, apply, apply)
+static const struct shape_row cluster_plan_rows[] = {
+	{ "topology", NULL,
+	  SHAPE_CHOICE_BY(cluster, topology, cluster_topology_name, CLUSTER_TOPOLOGIES), OF_CLUSTER },
+	{ "topology_why", NULL, SHAPE_TEXT(cluster, topology_why), OF_CLUSTER },
+	{ "supported", "A topology that a plan can be made for.", SHAPE_FLAG(cluster, supported), OF_CLUSTER },
+	{ "applied", "It was made, or tried.", SHAPE_FLAG(cluster_plan_view, applied) },
+	{ "paths", "Subnets.", SHAPE_LIST(wiring, paths, n_paths, wiring_path), OF_WIRING },
+	{ "nodes", NULL, SHAPE_LIST_AS(apply, nodes, n_nodes, apply_node, plan_node_shape), OF_APPLY },
+	{ "troubles", NULL, SHAPE_LIST(wiring, troubles, n_troubles, wiring_trouble), OF_WIRING },
+	{ "link_types", "Ports whose link layer has to become Ethernet.",
+	  SHAPE_LIST(wiring, switches, n_switches, wiring_switch), OF_WIRING },
+	{ "echoes", "As large as the MTU.", SHAPE_LIST(apply, echoes, n_echoes, apply_echo), OF_APPLY },
+	{ "failure", "Why nothing was kept.", SHAPE_TEXT(apply, failure), OF_APPLY, .unknown = SHAPE_NULL },
+	{ "seconds", "From the first write to the last confirmation.",
+	  SHAPE_REAL(apply, seconds), OF_APPLY, .unknown = SHAPE_NULL },
+	{ "limit_s", "After which a node that was not confirmed takes all back.",
+	  SHAPE_COUNT(apply, limit_s), OF_APPLY, .unknown = SHAPE_ZERO },
+};
+static const struct shape cluster_plan_shape = SHAPE(cluster_plan_view, cluster_plan);
+
+const struct result_shape cluster_plan_result = {
+	.name = "cluster-plan", .title = "gputune cluster plan",
+	.meaning = "Which port gets which address and MTU, what each node changes for it, and what came of it.",
+	.shape = &cluster_plan_shape, .exit_codes = 0x3f,
+};
+
+/* --- undo ------------------------------------------------------------------------------------- */
+
+static const struct shape_row outcome_row_rows[] = {
+	{ "kind", NULL, SHAPE_CHOICE_BY(outcome_row, knob.kind, knob_kind_name, KNOB_KINDS) },
+	{ "name", NULL, SHAPE_TEXT(outcome_row, knob.name) },
+	{ "object", NULL, SHAPE_TEXT(outcome_row, knob.object), .unknown = SHAPE_BLANK },
+	{ "before", "What was there.", SHAPE_TEXT(outcome_row, from), .unknown = SHAPE_NULL },
+	{ "after", "What was to be there.", SHAPE_TEXT(outcome_row, to), .unknown = SHAPE_NULL },
+	{ "outcome", NULL, SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
+	{ "sentence", "What happened.", SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
+	{ "command", "By hand, where it is stuck.", SHAPE_TEXT(outcome_row, command), .unknown = SHAPE_NULL },
+};
+static const struct shape outcome_row_shape = SHAPE(outcome_row, outcome_row);
+
+static const struct shape_row apply_undone_rows[] = {
+	{ "changes", NULL, SHAPE_LIST(txn_report, rows, n, outcome_row) },
+};
+const struct shape apply_undone_shape = SHAPE(txn_report, apply_undone);
+
+static const struct shape_row undone_node_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(apply_node, name) },
+	{ "state", NULL, SHAPE_CHOICE_BY(apply_node, state, apply_state_name, APPLY_STATES) },
+	{ "sentence", NULL, SHAPE_TEXT(apply_node, sentence), .unknown = SHAPE_NULL },
+	{ "changes", NULL, SHAPE_LIST(apply_node, undone.rows, undone.n, outcome_row) },
+};
+static const struct shape undone_node_shape = SHAPE(apply_node, undone_node);
+
+static const struct shape_row cluster_undo_rows[] = {
+	{ "nodes", NULL, SHAPE_LIST_AS(apply, nodes, n_nodes, apply_node, undone_node_shape) },
+};
+static const struct shape cluster_undo_shape = SHAPE(apply, cluster_undo);
+
+const struct result_shape cluster_undo_result = {
+	.name = "cluster-undo", .title = "gputune cluster undo",
+	.meaning = "What became of each change of the cluster's links that was to be taken back.",
+	.shape = &cluster_undo_shape, .exit_codes = 0x3f,
+};
