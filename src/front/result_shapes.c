@@ -6,6 +6,7 @@
 #include "look/stack/page_stack.h"
 #include "many/cluster/page_cluster.h"
 #include "measure/bench/bench_json.h"
+#include "measure/doctor/page_doctor.h"
 #include "models/diagnose/page_diagnose.h"
 #include "models/generate/page_generate.h"
 #include "models/inference/page_advise.h"
@@ -25,6 +26,8 @@ const struct result_shape *const result_shapes[] = {
 	&compare_result,
 	&contrast_result,
 	&diagnose_result,
+	&doctor_list_result,
+	&doctor_result,
 	&history_result,
 	&lint_result,
 	&plan_result,

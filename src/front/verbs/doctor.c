@@ -7,6 +7,7 @@
 #include "front/verbs/doctor.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "look/settings/findings.h"
 #include "front/verbs/persist.h"
 #include "front/change.h"
 #include "tune/txn/txn.h"
@@ -572,17 +573,20 @@ static int verb_doctor_print(struct doctoring *g, int fixed)
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, doctor_json(&v, code), code);
+		return run_print_json(r, machine_result_json(&doctor_result, v.m, &v, code), code);
 	return run_print_doc(r, page_doctor(&r->arena, &v), "gputune doctor", code);
 }
 
 static int list(struct run *r)
 {
+	struct chosen all;
+
 	if (r->n_args > 1)
 		return complain_text(EXIT_USAGE, "\"doctor list\" takes no argument");
+	doctor_all(&r->arena, &all);
 	if (run_wants_json(r))
-		return run_print_json(r, doctor_list_json(), EXIT_CLEAN);
-	return run_print_doc(r, page_doctor_list(&r->arena), "gputune doctor", EXIT_CLEAN);
+		return run_print_result(r, &doctor_list_result, &all, EXIT_CLEAN);
+	return run_print_doc(r, page_doctor_list(&r->arena, &all), "gputune doctor", EXIT_CLEAN);
 }
 
 int verb_doctor(struct run *r)

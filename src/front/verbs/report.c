@@ -239,7 +239,7 @@ static void report_part_doctor(struct reporting *g)
 		   cell_printf(d, n.of[DOCTOR_FOUND] ? STYLE_BAD : STYLE_MUTED,
 			       "%zu found, %zu not tested: a report puts no load on a machine",
 			       n.of[DOCTOR_FOUND], n.of[DOCTOR_OPEN]));
-	report_keep(g, "doctor", doctor_json(&v, 0));
+	report_keep(g, "doctor", machine_result_json(&doctor_result, v.m, &v, 0));
 }
 
 /* One machine for a report: its facts, judged, and its sections in order. */

@@ -143,7 +143,7 @@ extern const size_t diagnosis_table_count;
 		for (const struct diagnosis *d = diagnosis_tables[table_]->rows;                   \
 		     d < diagnosis_tables[table_]->rows + diagnosis_tables[table_]->n; d++)
 
-const char *likelihood_name(enum likelihood l);
+const char *likelihood_name(unsigned l);
 
 /* --- choosing: search.c ----------------------------------------------------------------------- */
 struct chosen {
@@ -151,6 +151,7 @@ struct chosen {
 	size_t n;
 	bool named; /* somebody asked for them */
 };
+void doctor_all(struct arena *a, struct chosen *out);
 /* Ids, prefixes of ids or words of a symptom, together; n 0: all. False: nothing fits. */
 bool doctor_choose(struct arena *a, const char *const *words, size_t n, struct chosen *out);
 /* Ids or prefixes alone. False: *bad is none. */
@@ -163,16 +164,18 @@ enum doctor_state { DOCTOR_FOUND, DOCTOR_OPEN, DOCTOR_FINE, DOCTOR_NOT_HERE, DOC
 struct cause_result {
 	const struct cause *c;
 	struct judged v;
+	const char *step; /* what a person does on this platform; NULL: nothing */
 };
 
 struct examined {
 	const struct diagnosis *d;
 	enum doctor_state state;
-	struct cause_result *causes; /* d->n of them, most telling first */
-	const char *why;	     /* OPEN: what was not tested; NOT_HERE: why not */
+	struct cause_result *causes; /* all of d, most telling first */
+	size_t n;
+	const char *why; /* OPEN: what was not tested; NOT_HERE: why not */
 };
 
-const char *doctor_state_name(enum doctor_state s);
+const char *doctor_state_name(unsigned s);
 void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struct examined *out);
 /* The step for this platform; NULL: none. */
 const char *doctor_step(const struct cause *c, const struct machine *m);
@@ -192,7 +195,7 @@ struct fix_verdict {
  */
 void doctor_remeasure(struct arena *arena, const struct record *a, const struct record *b,
 		      const struct record *c, bool gone, struct fix_verdict *out);
-const char *remeasured_name(enum remeasured r);
+const char *remeasured_name(unsigned r);
 
 /* Running the short tests of diagnoses through the frame of the benches. */
 

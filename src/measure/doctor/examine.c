@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-const char *likelihood_name(enum likelihood l)
+const char *likelihood_name(unsigned l)
 {
 	static const char *const names[LIKELIHOODS] = { "certain",    "likely",	  "possible",
 							"not tested", "excluded", "not here" };
@@ -14,7 +14,7 @@ const char *likelihood_name(enum likelihood l)
 	return names[l];
 }
 
-const char *doctor_state_name(enum doctor_state s)
+const char *doctor_state_name(unsigned s)
 {
 	static const char *const names[DOCTOR_STATES] = { "found", "not-tested", "fine",
 							  "not-here" };
@@ -102,9 +102,12 @@ void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struc
 	size_t count[LIKELIHOODS] = { 0 };
 	bool missing = d->missing != NULL;
 
-	*out = (struct examined){ .d = d, .causes = arena_array(e->a, d->n, sizeof(*out->causes)) };
+	*out = (struct examined){ .d = d,
+				  .causes = arena_array(e->a, d->n, sizeof(*out->causes)),
+				  .n = d->n };
 	for (size_t i = 0; i < d->n; i++) {
 		out->causes[i].c = &d->causes[i];
+		out->causes[i].step = doctor_step(&d->causes[i], e->m);
 		examine_judge(e, d, &d->causes[i], &out->causes[i].v);
 		count[out->causes[i].v.likelihood]++;
 	}

@@ -3,13 +3,10 @@
  * What was found, with its causes and what mends them; what was tested and is fine; what was not
  * tested, and why. The three are kept apart: silence is no good news.
  */
-#include <math.h>
 #include <string.h>
 
 #include "measure/doctor/page_doctor.h"
 #include "base/text.h"
-#include "look/settings/findings.h"
-#include "base/json.h"
 
 struct doctor_count doctor_count(const struct doctor_view *v)
 {
@@ -89,23 +86,21 @@ static const char *fix_of(struct arena *a, const struct examined *x, const struc
 }
 
 /* What mends the causes that were found, one bullet each. */
-static void doctor_page_remedies(struct doc *d, const struct doctor_view *v,
-				 const struct examined *x)
+static void doctor_page_remedies(struct doc *d, const struct examined *x)
 {
 	struct node *b = doc_bullets(d);
 
 	for (size_t i = 0; i < x->d->n; i++) {
 		const struct cause_result *r = &x->causes[i];
-		const char *step = doctor_step(r->c, v->m);
 
 		if (r->v.likelihood > CAUSE_LIKELY)
 			continue;
 		if (r->c->fix)
 			node_bullet(d, b,
 				    cellf(d, "%s: %s%s%s", r->c->title, fix_of(d->arena, x, r->c),
-					  step ? "; by hand: " : "", step ? step : ""));
-		else if (step)
-			node_bullet(d, b, cellf(d, "%s: %s", r->c->title, step));
+					  r->step ? "; by hand: " : "", r->step ? r->step : ""));
+		else if (r->step)
+			node_bullet(d, b, cellf(d, "%s: %s", r->c->title, r->step));
 	}
 }
 
@@ -116,7 +111,7 @@ static void doctor_page_one(struct doc *d, const struct doctor_view *v, const st
 		 x->d->normal && x->state == DOCTOR_FOUND ? " This is no fault." : "");
 	doctor_page_causes(d, v, x);
 	if (x->state == DOCTOR_FOUND)
-		doctor_page_remedies(d, v, x);
+		doctor_page_remedies(d, x);
 	if (is_missing(v, x->d) && x->state != DOCTOR_NOT_HERE)
 		doc_text(d, "Not seen from here: %s.", x->d->missing);
 }
@@ -207,12 +202,13 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	return d;
 }
 
-struct doc *page_doctor_list(struct arena *a)
+struct doc *page_doctor_list(struct arena *a, const struct chosen *all)
 {
 	struct doc *d = doc_new(a);
 	struct node *t = DOC_TABLE(d, NULL, "Diagnosis", "~Symptom", "~Tests");
 
-	DIAGNOSIS_FOR_EACH (x) {
+	for (size_t k = 0; k < all->n; k++) {
+		const struct diagnosis *x = all->items[k];
 		struct cell *c = node_row(d, t);
 		TEXT_AUTO names = { 0 };
 
@@ -225,126 +221,4 @@ struct doc *page_doctor_list(struct arena *a)
 		c[2] = cell(names.len ? arena_strdup(a, names.s) : "");
 	}
 	return d;
-}
-
-/* Diagnoses for programs: schemas/doctor.json and schemas/doctor-list.json. */
-
-static json_t *cause_json(const struct cause_result *r, const struct machine *m)
-{
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "id", r->c->id, "title",
-			 r->c->title, "likelihood", likelihood_name(r->v.likelihood), "evidence",
-			 json_text(r->v.text), "judged_by",
-			 json_text(r->c->rule ? NULL : r->c->setting), "fix", json_text(r->c->fix),
-			 "by_hand", json_text(doctor_step(r->c, m)));
-}
-
-static json_t *diagnosis_json(const struct examined *x, const struct machine *m)
-{
-	json_t *causes = json_array();
-
-	for (size_t i = 0; i < x->d->n; i++)
-		json_array_append_new(causes, cause_json(&x->causes[i], m));
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:o}", "id", x->d->id, "symptom",
-			 x->d->symptom, "state", doctor_state_name(x->state), "why",
-			 json_text(x->why), "missing", json_text(x->d->missing), "normal",
-			 x->d->normal, "causes", causes);
-}
-
-static json_t *tests_json(const struct doctor_view *v)
-{
-	json_t *out = json_array();
-
-	for (unsigned i = 0; i < TESTS; i++)
-		if (v->tests & TEST_BIT(i))
-			json_array_append_new(out, json_pack("{s:s, s:b, s:o}", "name",
-							     doctor_tests[i].name, "ran",
-							     !v->e->not_run[i], "why",
-							     json_text(v->e->not_run[i])));
-	return out;
-}
-
-static void doctor_page_add_figures(json_t *out, const struct record_case *c)
-{
-	for (size_t i = 0; i < c->n_series; i++) {
-		const struct record_series *s = &c->series[i];
-
-		if (s->has_summary && isfinite(s->s.median))
-			json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:s, s:f, s:i, s:b}",
-							     "bench", c->bench, "case", c->name,
-							     "figure", s->key, "unit", s->unit,
-							     "median", s->s.median, "samples",
-							     (int)s->s.n, "verified", c->verified));
-	}
-}
-
-static json_t *figures_json(const struct record *r)
-{
-	json_t *out = json_array();
-
-	for (size_t i = 0; r && i < r->n; i++)
-		doctor_page_add_figures(out, &r->cases[i]);
-	return out;
-}
-
-static json_t *fixes_json(const struct doctor_view *v)
-{
-	json_t *out = json_array();
-
-	for (size_t i = 0; i < v->n_fixes; i++) {
-		const struct doctor_fix *f = &v->fixes[i];
-
-		json_array_append_new(
-			out, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b, s:o, s:o}", "diagnosis",
-				       f->diagnosis, "settings", f->settings, "transaction",
-				       f->txn ? json_integer((json_int_t)f->txn) : json_null(),
-				       "verdict",
-				       json_text(f->measured ? remeasured_name(f->v.how) : NULL),
-				       "measured", json_text(f->measured ? f->v.says : NULL),
-				       "kept", f->kept, "left", json_text(f->left), "trouble",
-				       json_text(f->trouble)));
-	}
-	return out;
-}
-
-json_t *doctor_json(const struct doctor_view *v, int exit_code)
-{
-	struct doctor_count n = doctor_count(v);
-	json_t *j = result_json("doctor", v->m, exit_code), *diagnoses = json_array();
-
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(diagnoses, diagnosis_json(&v->items[i], v->m));
-	json_object_set_new(j, "summary",
-			    json_pack("{s:i, s:i, s:i, s:i}", "found", (int)n.of[DOCTOR_FOUND],
-				      "fine", (int)n.of[DOCTOR_FINE], "not_tested",
-				      (int)n.of[DOCTOR_OPEN], "not_here",
-				      (int)n.of[DOCTOR_NOT_HERE]));
-	json_object_set_new(j, "tests", tests_json(v));
-	json_object_set_new(j, "measurements", figures_json(v->e->record));
-	json_object_set_new(j, "diagnoses", diagnoses);
-	json_object_set_new(j, "fixes", fixes_json(v));
-	return j;
-}
-
-json_t *doctor_list_json(void)
-{
-	json_t *out = json_array();
-
-	DIAGNOSIS_FOR_EACH (d) {
-		json_t *causes = json_array(), *tests = json_array();
-
-		for (size_t i = 0; i < d->n; i++)
-			json_array_append_new(causes,
-					      json_pack("{s:s, s:s, s:o}", "id", d->causes[i].id,
-							"title", d->causes[i].title, "fix",
-							json_text(d->causes[i].fix)));
-		for (unsigned i = 0; i < TESTS; i++)
-			if (d->tests & TEST_BIT(i))
-				json_array_append_new(tests, json_string(doctor_tests[i].name));
-		json_array_append_new(out,
-				      json_pack("{s:s, s:s, s:o, s:o, s:o}", "id", d->id, "symptom",
-						d->symptom, "missing", json_text(d->missing),
-						"tests", tests, "causes", causes));
-	}
-	return json_pack("{s:s, s:s, s:o}", "schema", "gputune.doctor-list/1", "tool_version",
-			 GPUTUNE_VERSION, "diagnoses", out);
 }

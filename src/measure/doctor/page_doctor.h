@@ -3,8 +3,7 @@
 #ifndef DOCTOR_PAGE_DOCTOR_H
 #define DOCTOR_PAGE_DOCTOR_H
 
-#include <jansson.h>
-
+#include "base/shape.h"
 #include "measure/doctor/doctor.h"
 #include "render/doc.h"
 
@@ -37,11 +36,9 @@ struct doctor_count {
 };
 struct doctor_count doctor_count(const struct doctor_view *v);
 struct doc *page_doctor(struct arena *a, const struct doctor_view *v);
+extern const struct result_shape doctor_result; /* of a struct doctor_view */
 /* Every diagnosis with its symptom. */
-struct doc *page_doctor_list(struct arena *a);
-/* Schema gputune.doctor/1; the caller owns the reference. */
-json_t *doctor_json(const struct doctor_view *v, int exit_code);
-/* Schema gputune.doctor-list/1. */
-json_t *doctor_list_json(void);
+struct doc *page_doctor_list(struct arena *a, const struct chosen *all);
+extern const struct result_shape doctor_list_result; /* of a struct chosen */
 
 #endif

@@ -10,7 +10,7 @@
 #include "measure/bench/record.h"
 #include "measure/doctor/doctor.h"
 
-const char *remeasured_name(enum remeasured r)
+const char *remeasured_name(unsigned r)
 {
 	static const char *const names[] = { "better",	  "no-difference", "worse",
 					     "undecided", "gone",	   "stays" };

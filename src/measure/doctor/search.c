@@ -106,6 +106,13 @@ bool doctor_only(struct arena *a, const char *const *ids, size_t n, struct chose
 	return true;
 }
 
+void doctor_all(struct arena *a, struct chosen *out)
+{
+	*out = (struct chosen){ 0 };
+	DIAGNOSIS_FOR_EACH (d)
+		add(a, out, d);
+}
+
 bool doctor_choose(struct arena *a, const char *const *words, size_t n, struct chosen *out)
 {
 	size_t best = 0;

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Diagnoses, a row a figure. Keys and meanings are API. */
+#include <math.h>
+
+#include "look/settings/findings.h"
+#include "measure/doctor/page_doctor.h"
+
+/* clang-format off */
+
+/* --- doctor list --- */
+
+static const struct shape_row cause_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(cause, id) },
+	{ "title", NULL, SHAPE_TEXT(cause, title) },
+	{ "fix", "The setting that mends it.", SHAPE_TEXT(cause, fix), .unknown = SHAPE_NULL },
+};
+static const struct shape cause_shape = SHAPE(cause, cause);
+
+static const void *diagnosis_tests(struct arena *a, const void *object, size_t *n)
+{
+	const struct diagnosis *d = object;
+	const char **names = arena_array(a, TESTS, sizeof(*names));
+
+	for (unsigned i = 0; i < TESTS; i++)
+		if (d->tests & TEST_BIT(i))
+			names[(*n)++] = doctor_tests[i].name;
+	return names;
+}
+
+static const struct shape_row diagnosis_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(diagnosis, id) },
+	{ "symptom", "As people say it.", SHAPE_TEXT(diagnosis, symptom) },
+	{ "missing", "What this machine alone cannot see, and what would show it.",
+	  SHAPE_TEXT(diagnosis, missing), .unknown = SHAPE_NULL },
+	{ "tests", NULL, SHAPE_TEXTS_MADE(diagnosis_tests) },
+	{ "causes", NULL, SHAPE_LIST(diagnosis, causes, n, cause) },
+};
+static const struct shape diagnosis_shape = SHAPE(diagnosis, diagnosis);
+
+static const struct shape_row doctor_list_rows[] = {
+	{ "diagnoses", NULL, SHAPE_POINTERS(chosen, items, n, diagnosis) },
+};
+static const struct shape doctor_list_shape = SHAPE(chosen, doctor_list);
+
+const struct result_shape doctor_list_result = {
+	.name = "doctor-list", .title = "gputune doctor list", .meaning = "Every diagnosis with its symptom.",
+	.shape = &doctor_list_shape, .no_time = true,
+};
+
+/* --- doctor --- */
+
+static const struct shape_row doctor_summary_rows[] = {
+	{ "found", NULL, SHAPE_COUNT(doctor_count, of[DOCTOR_FOUND]) },
+	{ "fine", NULL, SHAPE_COUNT(doctor_count, of[DOCTOR_FINE]) },
+	{ "not_tested", "Or not to the end.", SHAPE_COUNT(doctor_count, of[DOCTOR_OPEN]) },
+	{ "not_here", "The machine has no such part.", SHAPE_COUNT(doctor_count, of[DOCTOR_NOT_HERE]) },
+};
+static const struct shape doctor_summary_shape = SHAPE(doctor_count, doctor_summary);
+
+static const void *doctor_summary(struct arena *a, const void *object, size_t *n)
+{
+	struct doctor_count *out = ARENA_NEW(a, struct doctor_count);
+
+	(void)n;
+	*out = doctor_count(object);
+	return out;
+}
+
+/* A test that was asked for. */
+struct test_run {
+	const char *name, *why; /* it did not run; NULL: it did */
+};
+
+static bool test_ran(const void *object)
+{
+	return !((const struct test_run *)object)->why;
+}
+
+static const struct shape_row test_run_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(test_run, name) },
+	{ "ran", NULL, SHAPE_FLAG_OF(test_ran) },
+	{ "why", "It did not run.", SHAPE_TEXT(test_run, why), .unknown = SHAPE_NULL },
+};
+static const struct shape test_run_shape = SHAPE(test_run, test_run);
+
+static const void *doctor_test_runs(struct arena *a, const void *object, size_t *n)
+{
+	const struct doctor_view *v = object;
+	struct test_run *out = arena_array(a, TESTS, sizeof(*out));
+
+	for (unsigned i = 0; i < TESTS; i++)
+		if (v->tests & TEST_BIT(i))
+			out[(*n)++] = (struct test_run){ doctor_tests[i].name, v->e->not_run[i] };
+	return out;
+}
+
+struct test_figure {
+	const struct record_case *of;
+	const struct record_series *series;
+};
+
+#define OF_CASE SHAPE_VIA(test_figure, of, record_case)
+#define OF_SERIES SHAPE_VIA(test_figure, series, record_series)
+
+static const struct shape_row test_figure_rows[] = {
+	{ "bench", NULL, SHAPE_TEXT(record_case, bench), OF_CASE },
+	{ "case", NULL, SHAPE_TEXT(record_case, name), OF_CASE },
+	{ "figure", NULL, SHAPE_TEXT(record_series, key), OF_SERIES },
+	{ "unit", NULL, SHAPE_TEXT(record_series, unit), OF_SERIES },
+	{ "median", NULL, SHAPE_REAL(record_series, s.median), OF_SERIES },
+	{ "samples", NULL, SHAPE_COUNT(record_series, s.n), OF_SERIES },
+	{ "verified", "The result was checked and right.", SHAPE_FLAG(record_case, verified), OF_CASE },
+};
+static const struct shape test_figure_shape = SHAPE(test_figure, test_figure);
+
+static const void *doctor_test_figures(struct arena *a, const void *object, size_t *n)
+{
+	const struct record *r = ((const struct doctor_view *)object)->e->record;
+	struct test_figure *out = arena_array(a, r ? r->n * BENCH_FIGURES + 1 : 1, sizeof(*out));
+
+	for (size_t i = 0; r && i < r->n; i++)
+		for (size_t k = 0; k < r->cases[i].n_series; k++)
+			if (r->cases[i].series[k].has_summary && isfinite(r->cases[i].series[k].s.median))
+				out[(*n)++] = (struct test_figure){ &r->cases[i], &r->cases[i].series[k] };
+	return out;
+}
+
+#define OF_CAUSE SHAPE_VIA(cause_result, c, cause)
+
+static const char *cause_judged_by(const void *object)
+{
+	const struct cause *c = object;
+
+	return c->rule ? NULL : c->setting;
+}
+
+static const struct shape_row cause_result_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(cause, id), OF_CAUSE },
+	{ "title", NULL, SHAPE_TEXT(cause, title), OF_CAUSE },
+	{ "likelihood", NULL, SHAPE_CHOICE_BY(cause_result, v.likelihood, likelihood_name, LIKELIHOODS) },
+	{ "evidence", NULL, SHAPE_TEXT(cause_result, v.text) },
+	{ "judged_by", "The setting whose findings say so.",
+	  SHAPE_TEXT_OF(cause_judged_by), OF_CAUSE, .unknown = SHAPE_NULL },
+	{ "fix", "The setting that mends it.", SHAPE_TEXT(cause, fix), OF_CAUSE, .unknown = SHAPE_NULL },
+	{ "by_hand", "What a person does.", SHAPE_TEXT(cause_result, step), .unknown = SHAPE_NULL },
+};
+static const struct shape cause_result_shape = SHAPE(cause_result, cause_result);
+
+#define OF_DIAGNOSIS SHAPE_VIA(examined, d, diagnosis)
+
+static const struct shape_row examined_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(diagnosis, id), OF_DIAGNOSIS },
+	{ "symptom", "As people say it.", SHAPE_TEXT(diagnosis, symptom), OF_DIAGNOSIS },
+	{ "state", NULL, SHAPE_CHOICE_BY(examined, state, doctor_state_name, DOCTOR_STATES) },
+	{ "why", "What was not tested, or why it does not apply.",
+	  SHAPE_TEXT(examined, why), .unknown = SHAPE_NULL },
+	{ "missing", "What this machine alone cannot see, and what would show it.",
+	  SHAPE_TEXT(diagnosis, missing), OF_DIAGNOSIS, .unknown = SHAPE_NULL },
+	{ "normal", "What it finds is no fault.", SHAPE_FLAG(diagnosis, normal), OF_DIAGNOSIS },
+	{ "causes", "Most telling first.", SHAPE_LIST(examined, causes, n, cause_result) },
+};
+static const struct shape examined_shape = SHAPE(examined, examined);
+
+static const struct shape_row doctor_fix_rows[] = {
+	{ "diagnosis", NULL, SHAPE_TEXT(doctor_fix, diagnosis) },
+	{ "settings", "Ids, comma-separated.", SHAPE_TEXT(doctor_fix, settings) },
+	{ "transaction", NULL, SHAPE_COUNT(doctor_fix, txn), .unknown = SHAPE_ZERO },
+	{ "verdict", NULL,
+	  SHAPE_CHOICE_BY(doctor_fix, v.how, remeasured_name, FIX_STAYS + 1),
+	  SHAPE_WHEN(doctor_fix, measured) },
+	{ "measured", "With figures.", SHAPE_TEXT(doctor_fix, v.says), SHAPE_WHEN(doctor_fix, measured) },
+	{ "kept", NULL, SHAPE_FLAG(doctor_fix, kept) },
+	{ "left", "What was not set besides, and why.", SHAPE_TEXT(doctor_fix, left), .unknown = SHAPE_NULL },
+	{ "trouble", "Why it was not made, or not taken back.",
+	  SHAPE_TEXT(doctor_fix, trouble), .unknown = SHAPE_NULL },
+};
+static const struct shape doctor_fix_shape = SHAPE(doctor_fix, doctor_fix);
+
+static const struct shape_row doctor_rows[] = {
+	{ "summary", "Diagnoses by their state.", SHAPE_OBJECT_MADE(doctor_summary, doctor_summary_shape) },
+	{ "tests", "That were asked for.", SHAPE_LIST_MADE(doctor_test_runs, test_run) },
+	{ "measurements", "Of the tests that ran.", SHAPE_LIST_MADE(doctor_test_figures, test_figure) },
+	{ "diagnoses", NULL, SHAPE_LIST(doctor_view, items, n, examined) },
+	{ "fixes", NULL, SHAPE_LIST(doctor_view, fixes, n_fixes, doctor_fix) },
+};
+static const struct shape doctor_shape = SHAPE(doctor_view, doctor);
+
+const struct result_shape doctor_result = {
+	.name = "doctor", .title = "gputune doctor",
+	.meaning = "Symptoms that were looked for, with causes and evidence.",
+	.shape = &doctor_shape, .host = &host_shape, .exit_codes = 0x3f,
+};
