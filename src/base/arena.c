@@ -171,6 +171,17 @@ void *arena_grow(struct arena *a, void *items, size_t n, size_t size)
 	return bigger;
 }
 
+void *arena_join(struct arena *a, const void *x, size_t nx, const void *y, size_t ny, size_t size)
+{
+	char *both = arena_array(a, nx + ny, size);
+
+	if (nx)
+		memcpy(both, x, nx * size);
+	if (ny)
+		memcpy(both + nx * size, y, ny * size);
+	return both;
+}
+
 static void drop_until(struct arena_block **from, const struct arena_block *to)
 {
 	while (*from != to) {

@@ -46,6 +46,8 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
  * n is the number of items in use; the capacity is the next power of two, so no field stores it.
  */
 void *arena_grow(struct arena *a, void *items, size_t n, size_t size);
+/* A copy of nx items and ny items behind them, all of this size; it is not to grow. */
+void *arena_join(struct arena *a, const void *x, size_t nx, const void *y, size_t ny, size_t size);
 /*
  * Where the arena stands. arena_back gives up all that was allocated since: for what is looked at
  * and found to be nothing new. The arena must not have gone back behind the mark meanwhile.

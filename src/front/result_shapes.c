@@ -13,6 +13,7 @@
 #include "models/inference/page_predict.h"
 #include "models/inference/page_roofline.h"
 #include "models/training/page_train.h"
+#include "tune/persist/page_persist.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/results.h"
 
@@ -29,7 +30,9 @@ const struct result_shape *const result_shapes[] = {
 	&doctor_list_result,
 	&doctor_result,
 	&history_result,
+	&journal_result,
 	&lint_result,
+	&persist_result,
 	&plan_result,
 	&predict_result,
 	&predict_rows_result,

@@ -28,7 +28,7 @@ static int verb_persist_print(struct persisting *s, const struct txn_report *rep
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, persist_json(s->m, &s->view, report, e, code), code);
+		return run_print_json(r, persist_json(&r->arena, s->m, &s->view, report, e, code), code);
 	return run_print_doc(r, page_persist(&r->arena, s->m, &s->view), "gputune persist", code);
 }
 
@@ -367,7 +367,7 @@ static int removed(struct persisting *s, const struct txn_report *report, int re
 				   has_foreign(s->view.now.rows, s->view.now.n, true)))
 		code = EXIT_FINDINGS;
 	if (run_wants_json(r) && !r->value[OPT_QUIET])
-		run_print_json(r, persist_json(s->m, &s->view, report, e, code), EXIT_CLEAN);
+		run_print_json(r, persist_json(&r->arena, s->m, &s->view, report, e, code), EXIT_CLEAN);
 	else if (!r->value[OPT_QUIET])
 		run_print_doc(r, page_persist_removed(&r->arena, s->m, &s->view, report, files),
 			      "gputune persist", EXIT_CLEAN);

@@ -113,7 +113,7 @@ static void print_hunk(struct text *out, const struct lines *x, const struct lin
 	}
 }
 
-/* A unified diff of two texts, "" when they are equal; either may be NULL: no file. */
+/* A unified diff of two texts, NULL when they are equal; either may be NULL: no file. */
 static const char *persist_diff(struct arena *a, const char *path, const char *before,
 				const char *after)
 {
@@ -140,7 +140,7 @@ static const char *persist_diff(struct arena *a, const char *path, const char *b
 		done = to;
 		i = to - 1;
 	}
-	return arena_strdup(a, out.s ? out.s : "");
+	return out.s ? arena_strdup(a, out.s) : NULL;
 }
 
 enum { COPY_MAX = 1 << 18 };

@@ -211,7 +211,7 @@ static void report_part_persist(struct reporting *g)
 			   cell("What is kept for the next boot was not looked at."));
 		return;
 	}
-	report_keep(g, "persist", persist_json(s->m, &s->view, NULL, NULL, 0));
+	report_keep(g, "persist", persist_json(&g->run.arena, s->m, &s->view, NULL, NULL, 0));
 	if (!s->view.n && !s->view.n_skipped) {
 		report_add(g, "persist", "Kept for the next boot", NULL,
 			   cell("gputune keeps nothing for the next boot."));

@@ -7,7 +7,6 @@
 #include "tune/plan/plan.h"
 #include "tune/txn/page_txn.h"
 #include "look/settings/findings.h"
-#include "base/json.h"
 
 static const struct {
 	const char *name, *text;
@@ -104,7 +103,7 @@ struct doc *page_persist(struct arena *a, const struct machine *m, const struct 
 
 	if (strcmp(v->action, "diff") == 0) {
 		for (size_t i = 0; i < v->n_files; i++)
-			if (v->files[i].diff && *v->files[i].diff) {
+			if (v->files[i].diff) {
 				doc_code(d, v->files[i].diff);
 				any = true;
 			}
@@ -147,10 +146,8 @@ static const struct txn_report *all_files(struct arena *a, const struct txn_repo
 		if (r->recovery[i].knob.kind != KNOB_FILE &&
 		    r->recovery[i].knob.kind != KNOB_BOOTARG)
 			return NULL;
-	out->rows = arena_array(a, r->n_recovery + r->n, sizeof(*out->rows));
-	for (size_t i = 0; i < r->n_recovery + r->n; i++)
-		out->rows[out->n++] =
-			i < r->n_recovery ? r->recovery[i] : r->rows[i - r->n_recovery];
+	out->n = r->n_recovery + r->n;
+	out->rows = arena_join(a, r->recovery, r->n_recovery, r->rows, r->n, sizeof(*out->rows));
 	return out;
 }
 
@@ -218,99 +215,108 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 	return d;
 }
 
-/* What is kept for the next boot, as JSON. Keys and meanings are API: schemas/persist.json. */
+/* What is kept for the next boot, a row a figure. Keys and meanings are API. */
 
-static json_t *rows_json(const struct persist_entry *rows, size_t n)
+struct persist_answer {
+	const struct persist_view *v;
+	unsigned long transaction; /* 0: none */
+	const char *error, *hint;  /* NULL: none */
+	struct outcome_row *outcomes;
+	size_t n_outcomes;
+	const char **notes;
+	size_t n_notes;
+};
+
+static const char *entry_file(const void *object)
 {
-	json_t *list = json_array();
+	const struct persist_entry *k = object;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct persist_entry *k = &rows[i];
-
-		json_array_append_new(
-			list,
-			json_pack("{s:o, s:o, s:{s:s, s:o, s:o}, s:o, s:s, s:o, s:o, s:o, s:o}",
-				  "id", json_text(k->id), "target",
-				  json_text(k->target ? k->target : ""), "knob", "kind",
-				  knob_kind_name(k->knob.kind), "name", json_text(k->knob.name),
-				  "object", json_text(k->knob.object), "value", json_text(k->value),
-				  "keeper",
-				  persist_backend_name(k->refusal ? PERSIST_IN_NONE : k->keeper),
-				  "kept_by", json_text(k->refusal || !*k->by ? NULL : k->by),
-				  "refusal", json_text(k->refusal), "loses", json_text(k->loses),
-				  "contested", json_text(k->contested)));
-	}
-	return list;
+	return k->by && *k->by ? k->by : NULL;
 }
 
-static json_t *persist_page_files_json(const struct persist_view *v)
-{
-	json_t *list = json_array();
+/* clang-format off */
+#define OF_VIEW SHAPE_VIA(persist_answer, v, persist_view)
+#define ENTRY_ROWS                                                                                 \
+	{ "id", NULL, SHAPE_TEXT(persist_entry, id) },                                             \
+	{ "target", NULL, SHAPE_TEXT(persist_entry, target), .unknown = SHAPE_BLANK },             \
+	{ "knob", NULL, SHAPE_OBJECT(persist_entry, knob, knob) },                                 \
+	{ "value", NULL, SHAPE_TEXT(persist_entry, value) }
 
-	for (size_t i = 0; i < v->n_files; i++) {
-		const struct persist_view_file *f = &v->files[i];
+static const struct shape_row persist_entry_rows[] = {
+	ENTRY_ROWS,
+	{ "keeper", "What sets it at boot.", SHAPE_CHOICE_BY(persist_entry, keeper, persist_backend_name, KEEPERS) },
+	{ "kept_by", "The file.", SHAPE_TEXT_OF(entry_file), .unknown = SHAPE_NULL },
+	{ "refusal", "Why nothing keeps it.", SHAPE_TEXT(persist_entry, refusal), .unknown = SHAPE_NULL },
+	{ "loses", "Who sets it differently at boot, after us.",
+	  SHAPE_TEXT(persist_entry, loses), .unknown = SHAPE_NULL },
+	{ "contested", "Who may set it after us.", SHAPE_TEXT(persist_entry, contested), .unknown = SHAPE_NULL },
+};
+static const struct shape persist_entry_shape = SHAPE(persist_entry, persist_entry);
 
-		json_array_append_new(list,
-				      json_pack("{s:o, s:s, s:o, s:o}", "path", json_text(f->path),
-						"state", persist_file_state_name(f->state),
-						"sentence", json_text(f->sentence), "diff",
-						json_text(f->diff && *f->diff ? f->diff : NULL)));
-	}
-	return list;
-}
+static const struct shape_row in_effect_rows[] = {
+	ENTRY_ROWS,
+	{ "before", NULL, SHAPE_TEXT(persist_entry, before), .unknown = SHAPE_NULL },
+};
+static const struct shape in_effect_shape = SHAPE(persist_entry, in_effect);
 
-static void add_outcomes(json_t *list, const struct txn_report *r)
-{
-	for (size_t i = 0; r && i < r->n; i++)
-		json_array_append_new(list, json_pack("{s:o, s:s, s:o}", "name",
-						      json_text(r->rows[i].knob.name), "outcome",
-						      outcome_name(r->rows[i].outcome), "sentence",
-						      json_text(r->rows[i].sentence)));
-}
+static const struct shape_row persist_view_file_rows[] = {
+	{ "path", NULL, SHAPE_TEXT(persist_view_file, path) },
+	{ "state", NULL, SHAPE_CHOICE_BY(persist_view_file, state, persist_file_state_name, PERSIST_FILE_UNSEEN + 1) },
+	{ "sentence", NULL, SHAPE_TEXT(persist_view_file, sentence), .unknown = SHAPE_NULL },
+	{ "diff", NULL, SHAPE_TEXT(persist_view_file, diff), .unknown = SHAPE_NULL },
+};
+static const struct shape persist_view_file_shape = SHAPE(persist_view_file, persist_view_file);
 
-static json_t *in_effect_json(const struct persist_view *v)
-{
-	json_t *list = json_array();
+static const struct shape_row file_outcome_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(outcome_row, knob.name) },
+	{ "outcome", NULL, SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
+	{ "sentence", NULL, SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
+};
+static const struct shape file_outcome_shape = SHAPE(outcome_row, file_outcome);
 
-	for (size_t i = 0; i < v->n_in_effect; i++) {
-		const struct persist_entry *k = &v->in_effect[i];
+static const char *const actions[] = { "install", "status", "diff", "remove" };
 
-		json_array_append_new(
-			list,
-			json_pack("{s:o, s:o, s:{s:s, s:o, s:o}, s:o, s:o}", "id", json_text(k->id),
-				  "target", json_text(k->target), "knob", "kind",
-				  knob_kind_name(k->knob.kind), "name", json_text(k->knob.name),
-				  "object", json_text(k->knob.object), "value", json_text(k->value),
-				  "before", json_text(k->before)));
-	}
-	return list;
-}
+static const struct shape_row persist_rows[] = {
+	{ "action", NULL, SHAPE_TEXT(persist_view, action), SHAPE_NAMES(actions), OF_VIEW },
+	{ "dry_run", "Install, remove: nothing was written.", SHAPE_FLAG(persist_view, dry), OF_VIEW },
+	{ "transaction", NULL, SHAPE_COUNT(persist_answer, transaction), .unknown = SHAPE_ZERO },
+	{ "error", NULL, SHAPE_TEXT(persist_answer, error), .unknown = SHAPE_NULL },
+	{ "hint", "What to do next.", SHAPE_TEXT(persist_answer, hint), .unknown = SHAPE_NULL },
+	{ "rows", NULL, SHAPE_LIST(persist_view, rows, n, persist_entry), OF_VIEW },
+	{ "skipped", "Not looked at: the refusal says why.",
+	  SHAPE_LIST(persist_view, skipped, n_skipped, persist_entry), OF_VIEW },
+	{ "files", NULL, SHAPE_LIST(persist_view, files, n_files, persist_view_file), OF_VIEW },
+	{ "outcomes", NULL, SHAPE_LIST_AS(persist_answer, outcomes, n_outcomes, outcome_row, file_outcome_shape) },
+	{ "in_effect", "Remove: what the files have set at this boot and what is in effect still.",
+	  SHAPE_LIST_AS(persist_view, in_effect, n_in_effect, persist_entry, in_effect_shape), OF_VIEW },
+	{ "notes", NULL, SHAPE_TEXT_LIST(persist_answer, notes, n_notes) },
+};
+static const struct shape persist_shape = SHAPE(persist_answer, persist);
 
-json_t *persist_json(const struct machine *m, const struct persist_view *v,
+const struct result_shape persist_result = {
+	.name = "persist", .title = "gputune persist", .meaning = "What is kept for the next boot.",
+	.shape = &persist_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 3 | 1u << 4,
+};
+/* clang-format on */
+
+json_t *persist_json(struct arena *a, const struct machine *m, const struct persist_view *v,
 		     const struct txn_report *report, const struct err *e, int exit_code)
 {
-	json_t *j = result_json("persist", m, exit_code), *notes = json_array(),
-	       *outcomes = json_array();
+	static const struct txn_report none;
+	const struct txn_report *r = report ? report : &none;
+	bool failed = e && *e->text;
+	struct persist_answer answer = {
+		.v = v,
+		.transaction = r->dry ? 0 : r->txn,
+		.error = failed ? e->text : NULL,
+		.hint = failed && *e->hint ? e->hint : NULL,
+		.n_outcomes = r->n + v->now.n,
+		.n_notes = v->n_notes + r->n_leftovers,
+	};
 
-	for (size_t i = 0; i < v->n_notes; i++)
-		json_array_append_new(notes, json_text(v->notes[i]));
-	for (size_t i = 0; report && i < report->n_leftovers; i++)
-		json_array_append_new(notes, json_text(report->leftovers[i]));
-	json_object_set_new(j, "action", json_string(v->action));
-	json_object_set_new(j, "dry_run", json_boolean(v->dry));
-	json_object_set_new(j, "transaction",
-			    report && report->txn && !report->dry
-				    ? json_integer((json_int_t)report->txn)
-				    : json_null());
-	json_object_set_new(j, "error", json_text(e && *e->text ? e->text : NULL));
-	json_object_set_new(j, "hint", json_text(e && *e->text && *e->hint ? e->hint : NULL));
-	json_object_set_new(j, "rows", rows_json(v->rows, v->n));
-	json_object_set_new(j, "skipped", rows_json(v->skipped, v->n_skipped));
-	json_object_set_new(j, "files", persist_page_files_json(v));
-	add_outcomes(outcomes, report);
-	add_outcomes(outcomes, &v->now);
-	json_object_set_new(j, "outcomes", outcomes);
-	json_object_set_new(j, "in_effect", in_effect_json(v));
-	json_object_set_new(j, "notes", notes);
-	return j;
+	answer.outcomes =
+		arena_join(a, r->rows, r->n, v->now.rows, v->now.n, sizeof(*answer.outcomes));
+	answer.notes = arena_join(a, v->notes, v->n_notes, r->leftovers, r->n_leftovers,
+				  sizeof(*answer.notes));
+	return machine_result_json(&persist_result, m, &answer, exit_code);
 }

@@ -22,7 +22,7 @@ struct persist_view_file {
 	const char *path;
 	enum persist_file_state state;
 	const char *sentence; /* NULL */
-	const char *diff;     /* NULL or "": none */
+	const char *diff;     /* NULL: none */
 };
 
 struct persist_view {
@@ -48,7 +48,8 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 				 const struct persist_view *v, const struct txn_report *r,
 				 int result);
 /* Schema gputune.persist/1. report NULL: nothing was done; e NULL or without text: no error. */
-json_t *persist_json(const struct machine *m, const struct persist_view *v,
+json_t *persist_json(struct arena *a, const struct machine *m, const struct persist_view *v,
 		     const struct txn_report *report, const struct err *e, int exit_code);
+extern const struct result_shape persist_result;
 
 #endif

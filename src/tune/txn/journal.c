@@ -30,6 +30,15 @@ bool transaction_is_over(const struct transaction *t)
 	return t->state == TRANSACTION_ROLLED_BACK || t->state == TRANSACTION_UNDONE;
 }
 
+size_t journal_count_open(const struct journal *j)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n; i++)
+		n += transaction_holds(&j->items[i]) && !transaction_is_over(&j->items[i]);
+	return n;
+}
+
 /* From one line of the journal to what it says of its transaction. */
 
 bool line_head(const char *line, size_t n, struct line_head *out)

@@ -114,6 +114,8 @@ int journal_load(struct host *h, struct arena *a, bool all, struct journal *out,
 bool transaction_holds(const struct transaction *t);
 /* Rolled back or undone: none of its changes is open. */
 bool transaction_is_over(const struct transaction *t);
+/* Transactions that may still hold a change. */
+size_t journal_count_open(const struct journal *j);
 const char *entry_state_name(enum entry_state s);
 const char *transaction_state_name(enum transaction_state s);
 

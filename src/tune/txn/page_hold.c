@@ -252,16 +252,6 @@ static struct cell hold_page_lines(struct doc *d, const struct journal *j)
 	return cell_as(STYLE_GOOD, "all can be read");
 }
 
-/* Transactions that may still hold a change. */
-static size_t count_open(const struct journal *j)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < j->n; i++)
-		n += transaction_holds(&j->items[i]) && !transaction_is_over(&j->items[i]);
-	return n;
-}
-
 struct doc *page_journal(struct arena *a, const struct journal *j)
 {
 	const struct journal_files *f = &j->files;
@@ -284,33 +274,6 @@ struct doc *page_journal(struct arena *a, const struct journal *j)
 				 : cellf(d, "%d", f->format));
 	node_pair(d, p, "Lines", hold_page_lines(d, j));
 	node_pairf(d, p, "Transactions", "%zu, of which %zu may still hold a change", j->n,
-		   count_open(j));
+		   journal_count_open(j));
 	return d;
-}
-
-static json_t *size(size_t n)
-{
-	return json_integer((json_int_t)n);
-}
-
-json_t *journal_json(const char *action, const struct machine *m, const struct journal *journal,
-		     int exit_code)
-{
-	const struct journal_files *f = &journal->files;
-	json_t *j = result_json("journal", m, exit_code);
-
-	json_object_set_new(j, "action", json_string(action));
-	json_object_set_new(j, "format", f->format ? json_integer(f->format) : json_null());
-	json_object_set_new(j, "copy_is_whole", json_boolean(f->copy_is_whole));
-	json_object_set_new(j, "journal_bytes", size(f->bytes));
-	json_object_set_new(j, "copy_bytes", size(f->copy_bytes));
-	json_object_set_new(j, "history_bytes", size(f->history_bytes));
-	json_object_set_new(j, "bad_lines", size(journal->bad_lines));
-	json_object_set_new(j, "first_bad_line",
-			    journal->bad_at ? size(journal->bad_at) : json_null());
-	json_object_set_new(j, "lines_from_copy", size(journal->mended));
-	json_object_set_new(j, "torn", json_boolean(journal->torn));
-	json_object_set_new(j, "transactions", size(journal->n));
-	json_object_set_new(j, "open_transactions", size(count_open(journal)));
-	return j;
 }

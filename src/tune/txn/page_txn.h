@@ -67,9 +67,6 @@ struct doc *page_verify(struct arena *a, const struct machine *m, const struct v
 
 /* j: all of it. */
 struct doc *page_journal(struct arena *a, const struct journal *j);
-/* Schema gputune.journal/1. The caller owns the reference. */
-json_t *journal_json(const char *action, const struct machine *m, const struct journal *j,
-		     int exit_code);
 
 #include <jansson.h>
 

@@ -220,6 +220,51 @@ json_t *history_json(const struct machine *m, const struct journal *j,
 	return out;
 }
 
+/* --- journal --- */
+
+struct files_answer {
+	const char *action;
+	const struct journal *journal;
+	size_t open;
+};
+
+#define OF_JOURNAL SHAPE_VIA(files_answer, journal, journal)
+
+static const char *const journal_actions[] = { "check", "repair", "compact" };
+
+static const struct shape_row files_rows[] = {
+	{ "action", NULL, SHAPE_TEXT(files_answer, action), SHAPE_NAMES(journal_actions) },
+	{ "format", "Of the journal's lines: 1 has no checksums; null: there is no journal.",
+	  SHAPE_COUNT(journal, files.format), OF_JOURNAL, .unknown = SHAPE_ZERO },
+	{ "copy_is_whole", "The copy has the same bytes as the journal.",
+	  SHAPE_FLAG(journal, files.copy_is_whole), OF_JOURNAL },
+	{ "journal_bytes", NULL, SHAPE_COUNT(journal, files.bytes), OF_JOURNAL },
+	{ "copy_bytes", NULL, SHAPE_COUNT(journal, files.copy_bytes), OF_JOURNAL },
+	{ "history_bytes", NULL, SHAPE_COUNT(journal, files.history_bytes), OF_JOURNAL },
+	{ "bad_lines", "That could not be read, neither from the journal nor from its copy.",
+	  SHAPE_COUNT(journal, bad_lines), OF_JOURNAL },
+	{ "first_bad_line", NULL, SHAPE_COUNT(journal, bad_at), OF_JOURNAL, .unknown = SHAPE_ZERO },
+	{ "lines_from_copy", "That the journal has lost and the copy has.", SHAPE_COUNT(journal, mended), OF_JOURNAL },
+	{ "torn", "The journal's last line was cut short by a crash.", SHAPE_FLAG(journal, torn), OF_JOURNAL },
+	{ "transactions", NULL, SHAPE_COUNT(journal, n), OF_JOURNAL },
+	{ "open_transactions", "That may still hold a change.", SHAPE_COUNT(files_answer, open) },
+};
+static const struct shape files_shape = SHAPE(files_answer, files);
+
+const struct result_shape journal_result = {
+	.name = "journal", .title = "gputune journal",
+	.meaning = "The files of the journal, and what can be read of them.",
+	.shape = &files_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
+};
+
+json_t *journal_json(const char *action, const struct machine *m, const struct journal *j,
+		     int exit_code)
+{
+	struct files_answer answer = { action, j, journal_count_open(j) };
+
+	return machine_result_json(&journal_result, m, &answer, exit_code);
+}
+
 /* --- verify --- */
 
 static const struct shape_row verify_row_rows[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of apply, undo, status, history and verify for programs. The caller owns the references.
+/* Results of apply, undo, status, history, journal and verify for programs. The caller owns the
+ * references.
  */
 #ifndef TXN_RESULTS_H
 #define TXN_RESULTS_H
@@ -11,7 +12,7 @@
 
 /* Their shapes, for the schemas. */
 extern const struct result_shape apply_result, undo_result, status_result, history_result,
-	verify_result;
+	journal_result, verify_result;
 
 /* verb "apply" or "undo". e NULL or without text: no error. */
 json_t *report_json(const char *verb, const struct machine *m, const struct txn_report *r,
@@ -20,6 +21,9 @@ json_t *status_json(const struct machine *m, const struct hold_row *rows, size_t
 /* Newest first, with every change. only NULL: all. */
 json_t *history_json(const struct machine *m, const struct journal *j,
 		     const struct transaction *only, int exit_code);
+/* Of the journal's files; action "check", "repair" or "compact". */
+json_t *journal_json(const char *action, const struct machine *m, const struct journal *j,
+		     int exit_code);
 json_t *verify_json(const struct machine *m, const struct verify *v, int exit_code);
 
 #endif
