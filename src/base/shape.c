@@ -41,6 +41,11 @@ const char *shape_key(const struct shape_row *r, const void *object, char room[S
 	return end ? room : NULL;
 }
 
+bool shape_flag(const struct shape_row *r, const void *object)
+{
+	return r->flag_of ? r->flag_of(shape_base(r, object)) : *(const bool *)shape_at(r, object);
+}
+
 const void *shape_item(const struct shape_row *r, const void *object, size_t i)
 {
 	const void *at = (const char *)shape_at(r, object) + i * r->size;
@@ -54,9 +59,18 @@ const struct shape *shape_form(const struct shape *s, const void *object)
 	return s->forms ? s->forms[s->form(object)] : s;
 }
 
+/* Whether the row's condition, if any, says that it is known. */
+static bool shape_when(const struct shape_row *r, const void *object)
+{
+	return (!r->when || *((const bool *)object + r->when - 1)) &&
+	       (!r->when_of || r->when_of(object));
+}
+
 const struct shape_row *shape_make(struct arena *a, const struct shape_row *r, const void **object,
 				   struct shape_made *room)
 {
+	if (!shape_when(r, *object) || (r->made && !shape_base(r, *object)))
+		return NULL;
 	if (!r->made)
 		return r;
 	*room = (struct shape_made){ .row = *r };
@@ -99,6 +113,14 @@ double shape_number(const struct shape_row *r, const void *object)
 			  : *(const double *)shape_at(r, object);
 }
 
+const struct shape_row *shape_row_of(const struct shape *s, const char *key)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->rows[i].key && strcmp(s->rows[i].key, key) == 0)
+			return &s->rows[i];
+	return NULL;
+}
+
 static const char *shape_name(const struct shape_row *r, size_t value)
 {
 	if (value >= r->n_names)
@@ -114,13 +136,6 @@ const char *shape_text(const struct shape_row *r, const void *object)
 		return shape_name(r, shape_choice(r, object));
 	return r->text_of ? r->text_of(shape_base(r, object))
 			  : *(const char *const *)shape_at(r, object);
-}
-
-/* Whether the row's condition, if any, says that it is known. */
-static bool shape_when(const struct shape_row *r, const void *object)
-{
-	return (!r->when || *((const bool *)object + r->when - 1)) &&
-	       (!r->when_of || r->when_of(object));
 }
 
 bool shape_known(const struct shape_row *r, const void *object)
@@ -219,8 +234,7 @@ static json_t *shape_value_json(const struct shape_row *r, const void *object)
 	case SHAPE_KIND_REAL:
 		return json_figure(shape_number(r, object));
 	case SHAPE_KIND_FLAG:
-		return json_boolean(r->flag_of ? r->flag_of(shape_base(r, object))
-					       : *(const bool *)shape_at(r, object));
+		return json_boolean(shape_flag(r, object));
 	case SHAPE_KIND_TIME:
 		return stamp_format(*(const long long *)shape_at(r, object), stamp) < 0
 			       ? json_null()
@@ -245,16 +259,14 @@ static json_t *shape_value_json(const struct shape_row *r, const void *object)
 /* NULL: left out. A row that has a condition is left out by that alone. */
 static json_t *shape_figure_json(const struct shape_row *r, const void *object)
 {
-	bool when = shape_when(r, object);
-	bool left_out = r->absent && !((r->when || r->when_of) && when);
 	struct arena a = { 0 };
 	struct shape_made room;
+	const struct shape_row *made = shape_make(&a, r, &object, &room);
+	bool left_out = r->absent && !((r->when || r->when_of) && made);
 	json_t *v = NULL;
 
-	if (when)
-		r = shape_make(&a, r, &object, &room);
-	if (when && shape_known(r, object))
-		v = shape_value_json(r, object);
+	if (made && shape_known(made, object))
+		v = shape_value_json(made, object);
 	arena_free(&a);
 	return v || left_out ? v : json_null();
 }
@@ -401,9 +413,11 @@ static void shape_rows_schema(const struct shape *s, json_t *to, json_t *defs)
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *r = &s->rows[i];
-		json_t *v = shape_row_schema(r, defs);
+		json_t *v = r->key ? shape_row_schema(r, defs) : NULL;
 		char pattern[SHAPE_KEY_SIZE];
 
+		if (!v)
+			continue;
 		if (r->meaning)
 			json_object_set_new(v, "description", json_string(r->meaning));
 		if (r->suffix) {

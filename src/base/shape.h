@@ -59,12 +59,14 @@ enum shape_unknown {
 struct shape;
 
 struct shape_row {
-	/* In JSON, with the unit as suffix: "total_bytes". NULL of a shape's only row: what has
-	 * that shape is this value, no object. */
+	/* In JSON, with the unit as suffix: "total_bytes". NULL: it stands on pages alone; of a
+	 * shape's only row: what has that shape is this value, no object. */
 	const char *key;
 	const char *meaning; /* a sentence for the schema; NULL: the key says it */
-	const char *title;   /* on pages; NULL: it stands on none by itself */
-	const char *unit;    /* in which pages show it; NULL: none */
+	/* On pages; "~why": a column that may be broken between words. NULL: it stands on none by
+	 * itself. Of an object: the figures of it that have titles are columns of its list. */
+	const char *title;
+	const char *unit; /* in which pages show it; NULL: none */
 	enum shape_kind kind;
 	enum shape_unknown unknown;
 	bool absent;	     /* left out, not null, where it is not known, or where when is false */
@@ -101,6 +103,9 @@ struct shape_row {
 	/* The text, the struct, or the first of *n items, made in the arena when it is written;
 	 * NULL: not known. Passed over when it is read. */
 	const void *(*made)(struct arena *a, const void *object, size_t *n);
+	/* On pages, instead of the figure: NULL is nothing; and its style (render/doc.h). */
+	const char *(*shown)(struct arena *a, const void *object);
+	unsigned (*style_of)(const void *object);
 };
 
 struct shape {
@@ -270,6 +275,9 @@ struct result_shape {
 /* The member, or the struct or first item that it points to. */
 const void *shape_at(const struct shape_row *r, const void *object);
 bool shape_known(const struct shape_row *r, const void *object);
+bool shape_flag(const struct shape_row *r, const void *object);
+/* NULL: there is none. */
+const struct shape_row *shape_row_of(const struct shape *s, const char *key);
 /* Of lists: how many there are, and one of them; NULL: it is not written. */
 size_t shape_items(const struct shape_row *r, const void *object);
 /* NULL: it ends in a text that is not known. Else the row's, or made in room. */
@@ -281,8 +289,8 @@ bool shape_is_value(const struct shape *s);
 bool shape_can_be_null(const struct shape_row *r);
 /* The shape that has the rows of the object: s, or one of its forms. */
 const struct shape *shape_form(const struct shape *s, const void *object);
-/* A row and an object to ask for a figure that is made: to's rows and struct. Anything else: r and
- * object themselves. */
+/* A row and an object to ask instead where the figure is made; r and object themselves where it is
+ * not; NULL: its condition says that it is not known. */
 struct shape_made {
 	struct shape_row row;
 	const void *at;

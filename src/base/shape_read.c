@@ -344,9 +344,9 @@ static int shape_read_rows(struct shape_reader *in, const struct shape *s, const
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *r = &s->rows[i];
 		char room[SHAPE_KEY_SIZE];
-		const char *key = shape_read_key(in, r, j, object, room);
+		const char *key = r->key ? shape_read_key(in, r, j, object, room) : NULL;
 
-		if (!key && r->unknown == SHAPE_KNOWN)
+		if (!r->key || (!key && r->unknown == SHAPE_KNOWN))
 			continue;
 		text_printf(&in->path, "%s%s", here ? "." : "", key ? key : r->key);
 		code = shape_read_row(in, r, key ? json_object_get(j, key) : NULL, object);
@@ -388,7 +388,7 @@ static bool shape_fits(const struct shape *s, const json_t *j)
 		const struct shape_row *r = &s->rows[i];
 		const json_t *v = r->key ? json_object_get(j, r->key) : j;
 
-		if (r->absent || r->suffix || r->kind == SHAPE_KIND_JSON)
+		if (r->absent || r->suffix || (!r->key && s->n > 1) || r->kind == SHAPE_KIND_JSON)
 			continue;
 		if (!v || (json_is_null(v) ? !shape_can_be_null(r) : !shape_takes(r, v)))
 			return false;

@@ -17,26 +17,37 @@ static const char *shape_amount(struct arena *a, const struct shape_row *r, doub
 	return arena_printf(a, "%s%s%s", figure_number(a, v), *unit ? " " : "", unit);
 }
 
-/* NULL: nothing to show. */
+static const char *shape_joined(struct arena *a, const struct shape_row *r, const void *object)
+{
+	const char *const *items = shape_at(r, object);
+	const char *all = "";
+
+	for (size_t i = 0; i < shape_items(r, object); i++)
+		all = arena_printf(a, "%s%s%s", all, i ? ", " : "", items[i]);
+	return all;
+}
+
+/* NULL: nothing to show. total: 0 or what an amount is a part of. */
 static const char *shape_cell_text(struct arena *a, const struct shape_row *r, const void *object,
 				   double total)
 {
 	double v;
 
-	if (!shape_known(r, object))
-		return NULL;
 	switch (r->kind) {
 	case SHAPE_KIND_COUNT:
-		return arena_printf(a, "%.0f", shape_number(r, object));
+		return arena_printf(a, "%.0f%s%s", shape_number(r, object), r->unit ? " " : "",
+				    r->unit ? r->unit : "");
 	case SHAPE_KIND_REAL:
 		v = shape_number(r, object);
-		if (v == 0)
-			return NULL;
 		return total > 0 ? arena_printf(a, "%s (%.1f %%)", shape_amount(a, r, v),
 						100 * v / total)
 				 : shape_amount(a, r, v);
 	case SHAPE_KIND_FLAG:
-		return *(const bool *)shape_at(r, object) ? "yes" : "no";
+		return shape_flag(r, object) ? "yes" : "no";
+	case SHAPE_KIND_TIME:
+		return figure_time(a, *(const long long *)shape_at(r, object));
+	case SHAPE_KIND_TEXTS:
+		return shape_joined(a, r, object);
 	case SHAPE_KIND_TEXT:
 	case SHAPE_KIND_CHOICE:
 	case SHAPE_KIND_WORD:
@@ -46,17 +57,136 @@ static const char *shape_cell_text(struct arena *a, const struct shape_row *r, c
 	}
 }
 
+static struct cell shape_figure_cell(struct doc *d, const struct shape_row *r, const void *object,
+				     double total)
+{
+	struct shape_made room;
+	const void *from = object;
+	struct cell c = { 0 };
+
+	if (r->style_of)
+		c.style = (enum style)r->style_of(object);
+	if (r->shown) {
+		c.text = r->shown(d->arena, object);
+		return c;
+	}
+	r = shape_make(d->arena, r, &from, &room);
+	if (r && shape_known(r, from))
+		c.text = shape_cell_text(d->arena, r, from, total);
+	return c;
+}
+
+struct cell shape_cell(struct doc *d, const struct shape_row *r, const void *object)
+{
+	return shape_figure_cell(d, r, object, 0);
+}
+
+static const char *shape_title(const struct shape_row *r)
+{
+	return r->title + (*r->title == '~');
+}
+
 struct node *shape_pairs(struct doc *d, const char *title, const struct shape *s,
 			 const void *object, double total)
 {
 	struct node *n = doc_pairs(d, title);
 
+	s = shape_form(s, object);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *r = &s->rows[i];
-		const char *text = r->title ? shape_cell_text(d->arena, r, object, total) : NULL;
+		bool zero = r->kind == SHAPE_KIND_REAL && !r->shown && shape_known(r, object) &&
+			    shape_number(r, object) == 0;
+		struct cell c = { 0 };
 
-		if (text)
-			node_pair(d, n, r->title, cell(text));
+		if (r->title && !zero)
+			c = shape_figure_cell(d, r, object, total);
+		if (c.text)
+			node_pair(d, n, shape_title(r), c);
 	}
 	return n;
+}
+
+/* --- tables -------------------------------------------------------------------------------- */
+
+/* A row of the items' shape, or of an object in it. */
+struct shape_column {
+	const struct shape_row *in, *row;
+};
+
+static size_t shape_columns(const struct shape *s, const struct shape_row *in,
+			    struct shape_column *to, size_t n)
+{
+	for (size_t i = 0; i < s->n && n < SHAPE_COLUMNS_MAX; i++) {
+		const struct shape_row *r = &s->rows[i];
+
+		if (r->title && r->kind == SHAPE_KIND_OBJECT && !r->shown && !in)
+			n = shape_columns(r->sub, r, to, n);
+		else if (r->title)
+			to[n++] = (struct shape_column){ in, r };
+	}
+	return n;
+}
+
+static struct cell shape_column_cell(struct doc *d, const struct shape_column *c, const void *item)
+{
+	struct shape_made room;
+	const struct shape_row *in = c->in;
+
+	if (in) {
+		in = shape_make(d->arena, in, &item, &room);
+		if (!in || !shape_known(in, item))
+			return (struct cell){ 0 };
+		item = shape_at(in, item);
+	}
+	return shape_cell(d, c->row, item);
+}
+
+static struct node *shape_table_of(struct doc *d, const char *title, const struct shape_row *list,
+				   const void *object)
+{
+	const struct shape *s = list->sub->forms ? list->sub->forms[0] : list->sub;
+	struct shape_column from[SHAPE_COLUMNS_MAX];
+	struct column columns[SHAPE_COLUMNS_MAX];
+	size_t n = shape_columns(s, NULL, from, 0);
+	struct node *t;
+
+	for (size_t i = 0; i < n; i++)
+		columns[i] = (struct column){ .title = shape_title(from[i].row),
+					      .right = from[i].row->kind == SHAPE_KIND_COUNT ||
+						       from[i].row->kind == SHAPE_KIND_REAL,
+					      .wrap = *from[i].row->title == '~' };
+	t = doc_table(d, title, columns, n);
+	for (size_t i = 0; i < shape_items(list, object); i++) {
+		const void *item = shape_item(list, object, i);
+		struct cell *cells = item ? node_row(d, t) : NULL;
+
+		for (size_t k = 0; cells && k < n; k++)
+			cells[k] = shape_column_cell(d, &from[k], item);
+	}
+	return t;
+}
+
+struct node *shape_table(struct doc *d, const char *title, const struct shape *s, const void *items,
+			 size_t n)
+{
+	const struct shape_made object = { .at = items, .n = n };
+	const struct shape_row list = { .kind = SHAPE_KIND_LIST,
+					.pointer = true,
+					.offset = offsetof(struct shape_made, at),
+					.n_offset = offsetof(struct shape_made, n),
+					.size = s->size,
+					.sub = s };
+
+	return shape_table_of(d, title, &list, &object);
+}
+
+struct node *shape_list_table(struct doc *d, const char *title, const struct shape *s,
+			      const char *key, const void *object)
+{
+	const struct shape_row *r = shape_row_of(s, key);
+	struct shape_made room;
+	const struct shape_row *list = shape_make(d->arena, r, &object, &room);
+
+	return list ? shape_table_of(d, title, list, object)
+		    : shape_table(d, title, r->sub, NULL, 0);
 }

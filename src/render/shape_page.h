@@ -6,11 +6,25 @@
 #include "base/shape.h"
 #include "render/doc.h"
 
+enum { SHAPE_COLUMNS_MAX = 32 };
+
 /*
  * The rows of an object that have a title, as pairs; what is not known, or 0 of an amount, is left
  * out. total: what the amounts are parts of, for their share; 0: none. Pairs may be added to it.
  */
 struct node *shape_pairs(struct doc *d, const char *title, const struct shape *s,
 			 const void *object, double total);
+/* One figure as pages show it, with its unit; no text: not known. */
+struct cell shape_cell(struct doc *d, const struct shape_row *r, const void *object);
+/*
+ * n items of a shape: a column a row that has a title, numbers to the right, in each cell the unit;
+ * what is not known is an empty cell. node_drop_empty leaves out columns that say nothing.
+ */
+struct node *shape_table(struct doc *d, const char *title, const struct shape *s, const void *items,
+			 size_t n);
+/* The items of an object's list, which has this key in s; those that are not written are left out.
+ */
+struct node *shape_list_table(struct doc *d, const char *title, const struct shape *s,
+			      const char *key, const void *object);
 
 #endif

@@ -535,6 +535,71 @@ static void test_book(void **state)
 		     "starts[0]: out of range");
 }
 
+static const char *as_shown(struct arena *a, const void *object)
+{
+	return arena_printf(a, "%s!", ((const struct figure *)object)->name);
+}
+
+static unsigned in_red(const void *object)
+{
+	(void)object;
+	return STYLE_BAD;
+}
+
+/* clang-format off */
+static const struct shape_row lowest_rows[] = {
+	{ "low", NULL, SHAPE_REAL(figure, low), .unknown = SHAPE_NULL, .title = "lowest", .unit = "GB" },
+};
+static const struct shape lowest_shape = SHAPE(figure, lowest);
+static const struct shape_row shown_rows[] = {
+	{ NULL, NULL, SHAPE_TEXT(figure, name), .title = "~name", .shown = as_shown, .style_of = in_red },
+	{ "unit", NULL, SHAPE_TEXT(figure, unit), .unknown = SHAPE_NULL, .title = "unit" },
+	{ "n", NULL, SHAPE_COUNT(figure, n), .title = "samples" },
+	{ "lowest", NULL, SHAPE_PART(lowest_shape), .title = "", .when_of = was_measured },
+};
+static const struct shape shown_shape = SHAPE(figure, shown);
+static const struct shape_row shelf_rows[] = {
+	{ "figures", NULL, SHAPE_LIST_AS(book, figures, n_figures, figure, shown_shape), SHAPE_BY(figure, name),
+	  .keeps = has_unit },
+};
+/* clang-format on */
+static const struct shape shelf_shape = SHAPE(book, shelf);
+
+static void test_table(void **state)
+{
+	static const struct figure figures[] = {
+		{ .name = "a", .unit = "us", .n = 12, .low = 3e9, .measured = true },
+		{ .name = "b", .low = 1 },
+	};
+	struct book b = { .figures = figures, .n_figures = 2 };
+	struct arena a = { 0 };
+	struct doc *d = doc_new(&a);
+	struct node *t = shape_table(d, "All", &shown_shape, figures, 2);
+	json_t *j = json_object();
+	char *text;
+
+	(void)state;
+	assert_int_equal(t->n_columns, 4);
+	assert_string_equal(t->columns[0].title, "name");
+	assert_true(t->columns[0].wrap && !t->columns[1].right && t->columns[2].right);
+	assert_string_equal(t->columns[3].title, "lowest");
+	assert_int_equal(t->n_rows, 2);
+	assert_string_equal(t->rows[0].cells[0].text, "a!");
+	assert_int_equal(t->rows[0].cells[0].style, STYLE_BAD);
+	assert_string_equal(t->rows[0].cells[2].text, "12");
+	assert_string_equal(t->rows[0].cells[3].text, "3.00 GB");
+	assert_null(t->rows[1].cells[1].text);
+	assert_null(t->rows[1].cells[3].text);
+	assert_int_equal(shape_list_table(d, NULL, &shelf_shape, "figures", &b)->n_rows, 1);
+	shape_json(j, &shelf_shape, &b);
+	text = json_dumps(j, JSON_COMPACT);
+	assert_string_equal(text, "{\"figures\":{\"a\":{\"unit\":\"us\",\"n\":12,\"lowest\":{"
+				  "\"low\":3000000000.0}}}}");
+	free(text);
+	json_decref(j);
+	arena_free(&a);
+}
+
 static void test_book_schema(void **state)
 {
 	json_t *j = result_shape_schema(&book_result), *p = json_object_get(j, "properties");
@@ -579,9 +644,8 @@ static void rows_hold(const struct result_shape *r, const struct shape *s, int d
 		const struct shape_row *row = &s->rows[i];
 
 		for (size_t k = 0; k < i; k++)
-			if (!row->key || strcmp(s->rows[k].key, row->key) == 0)
-				fail_msg("%s: %s stands twice in %s", r->name,
-					 row->key ? row->key : "a value", s->name);
+			if (row->key && s->rows[k].key && strcmp(s->rows[k].key, row->key) == 0)
+				fail_msg("%s: %s stands twice in %s", r->name, row->key, s->name);
 		if (row->meaning && row->meaning[strlen(row->meaning) - 1] != '.')
 			fail_msg("%s: %s: no sentence", r->name, row->key);
 		for (size_t k = 0; row->names && k < row->n_names; k++)
@@ -610,7 +674,7 @@ int main(void)
 		cmocka_unit_test(test_result),	       cmocka_unit_test(test_long_list),
 		cmocka_unit_test(test_schema),	       cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_book),	       cmocka_unit_test(test_book_schema),
-		cmocka_unit_test(test_all_results),
+		cmocka_unit_test(test_table),	       cmocka_unit_test(test_all_results),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
