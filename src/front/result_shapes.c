@@ -5,6 +5,7 @@
 #include "look/monitor/contrast.h"
 #include "look/stack/page_stack.h"
 #include "many/cluster/page_cluster.h"
+#include "many/fleet/fleet.h"
 #include "measure/bench/bench_json.h"
 #include "measure/doctor/page_doctor.h"
 #include "models/diagnose/page_diagnose.h"
@@ -29,6 +30,7 @@ const struct result_shape *const result_shapes[] = {
 	&diagnose_result,
 	&doctor_list_result,
 	&doctor_result,
+	&fleet_result,
 	&history_result,
 	&journal_result,
 	&lint_result,

@@ -197,7 +197,7 @@ static int verb_fleet_print(struct run *r, const struct fleet *f, int code)
 	if (r->value[OPT_QUIET])
 		return code;
 	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0)
-		return run_print_json(r, fleet_json(f, (long long)time(NULL), code), code);
+		return run_print_result(r, &fleet_result, f, code);
 	return run_print_doc(r, page_fleet(&r->arena, f, &how), "gputune fleet", code);
 }
 

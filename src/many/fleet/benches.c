@@ -219,7 +219,7 @@ static void take_value(struct fleet *f, struct fleet_bench *b, struct fleet_mach
 	} else if (strcmp(time, kept->time) < 0) {
 		return;
 	}
-	*kept = (struct fleet_value){ .machine = m, .value = v, .time = time };
+	*kept = (struct fleet_value){ .machine = m, .bench = b, .value = v, .time = time };
 }
 
 static bool figure_is_valid(const json_t *c, const json_t *j)
@@ -367,6 +367,7 @@ static void second_state(struct fleet *f, struct fleet_bench *b, bool above, dou
 		s->machines[s->n++] = v->machine;
 	}
 	s->nearest = nearest;
+	s->worse = (s->median < b->median) != b->lower;
 	f->n_states += s->n > 0;
 }
 

@@ -436,15 +436,15 @@ void proofs_settle(struct fleet *f)
 /* Names of many machines in few letters: "node[001-004,017]". */
 
 /* A name as text, then a number of so many digits, then text: the last number that can be one. */
-struct shape {
+struct outline {
 	const char *name;
 	size_t before, digits;
 	unsigned long number;
 };
 
-static struct shape fleet_fleet_shape_of(const char *name)
+static struct outline outline_of(const char *name)
 {
-	struct shape s = { .name = name };
+	struct outline s = { .name = name };
 	size_t end = strlen(name);
 
 	while (end && (name[end - 1] < '0' || name[end - 1] > '9'))
@@ -460,7 +460,7 @@ static struct shape fleet_fleet_shape_of(const char *name)
 }
 
 /* "n9" and "n10" count on; "n09" and "n10" too; "n9" and "n010" do not. */
-static bool same_series(const struct shape *a, const struct shape *b)
+static bool same_series(const struct outline *a, const struct outline *b)
 {
 	bool zero = (a->digits > 1 && a->name[a->before] == '0') ||
 		    (b->digits > 1 && b->name[b->before] == '0');
@@ -474,10 +474,10 @@ static bool same_series(const struct shape *a, const struct shape *b)
 /* A run of counting names from machine i on; the index behind it. */
 static size_t run_end(const struct fleet_machine *const *m, size_t n, size_t i)
 {
-	struct shape last = fleet_fleet_shape_of(m[i]->name);
+	struct outline last = outline_of(m[i]->name);
 
 	for (i++; i < n; i++) {
-		struct shape next = fleet_fleet_shape_of(m[i]->name);
+		struct outline next = outline_of(m[i]->name);
 
 		if (!same_series(&last, &next) || next.number != last.number + 1)
 			break;
@@ -491,11 +491,11 @@ static size_t run_end(const struct fleet_machine *const *m, size_t n, size_t i)
 static size_t fold(struct text *t, const struct fleet_machine *const *m, size_t n, size_t i,
 		   size_t max)
 {
-	struct shape first = fleet_fleet_shape_of(m[i]->name);
+	struct outline first = outline_of(m[i]->name);
 	size_t begin = i;
 
 	if (i + 1 < n) {
-		struct shape next = fleet_fleet_shape_of(m[i + 1]->name);
+		struct outline next = outline_of(m[i + 1]->name);
 
 		if (same_series(&first, &next))
 			text_printf(t, "%.*s[", (int)first.before, m[i]->name);
@@ -509,14 +509,14 @@ static size_t fold(struct text *t, const struct fleet_machine *const *m, size_t 
 		return i + 1;
 	}
 	while (i < n && (i == begin || !max || t->len < max)) {
-		struct shape from = fleet_fleet_shape_of(m[i]->name), to;
+		struct outline from = outline_of(m[i]->name), to;
 
 		if (!same_series(&first, &from))
 			break;
 		text_printf(t, "%s%.*s", i == begin ? "" : ",", (int)from.digits,
 			    from.name + from.before);
 		i = run_end(m, n, i);
-		to = fleet_fleet_shape_of(m[i - 1]->name);
+		to = outline_of(m[i - 1]->name);
 		if (to.number != from.number)
 			text_printf(t, "-%.*s", (int)to.digits, to.name + to.before);
 	}

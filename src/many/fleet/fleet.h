@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/shape.h"
 #include "base/text.h"
 #include "render/doc.h"
 
@@ -145,6 +146,7 @@ struct fleet_proof {
 /* What one machine measured. */
 struct fleet_value {
 	struct fleet_machine *machine;
+	const struct fleet_bench *bench;
 	double value; /* the median */
 	double z;     /* robust: distance to its peers' median in 1.4826 MAD; 0 without peers */
 	bool outlier; /* far from its peers, and by enough to matter */
@@ -157,6 +159,7 @@ struct fleet_value {
 struct fleet_state {
 	size_t n;			       /* 0: none */
 	double median, nearest;		       /* the one that is nearest to the others */
+	bool worse;			       /* than the others */
 	const struct fleet_machine **machines; /* by name */
 };
 
@@ -332,7 +335,7 @@ struct fleet_view {
 
 /* A row a machine. */
 struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct fleet_view *how);
-/* Schema gputune.fleet/1, see schemas/fleet.json. */
-json_t *fleet_json(const struct fleet *f, long long time_s, int exit_code);
+/* Of struct fleet. */
+extern const struct result_shape fleet_result;
 
 #endif

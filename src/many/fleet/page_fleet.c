@@ -19,33 +19,28 @@ static const char *fleet_figure(struct arena *a, double v, const char *unit)
 	return arena_printf(a, "%s %s", figure_number(a, v), unit);
 }
 
-struct found {
-	const struct fleet_bench *bench;
-	const struct fleet_value *value;
-};
-
 /* Worse ones first, then by how far. */
 static int by_distance(const void *a, const void *b)
 {
-	const struct found *x = a, *y = b;
-	double p = fabs(x->value->z), q = fabs(y->value->z);
+	const struct fleet_value *x = *(const struct fleet_value *const *)a,
+				 *y = *(const struct fleet_value *const *)b;
+	double p = fabs(x->z), q = fabs(y->z);
 
-	if (x->value->worse != y->value->worse)
-		return x->value->worse ? -1 : 1;
+	if (x->worse != y->worse)
+		return x->worse ? -1 : 1;
 	return p > q ? -1 : p < q;
 }
 
-static struct found *fleet_page_find(struct arena *a, const struct fleet *f, size_t *n)
+static const struct fleet_value **fleet_page_find(struct arena *a, const struct fleet *f, size_t *n)
 {
-	struct found *list = NULL;
+	const struct fleet_value **list = NULL;
 
 	*n = 0;
 	for (size_t i = 0; i < f->n_benches; i++)
 		for (size_t k = 0; k < f->benches[i]->n && f->benches[i]->n_outliers; k++)
 			if (f->benches[i]->by[k]->outlier) {
 				list = arena_grow(a, list, *n, sizeof(*list));
-				list[(*n)++] =
-					(struct found){ f->benches[i], f->benches[i]->by[k] };
+				list[(*n)++] = f->benches[i]->by[k];
 			}
 	if (*n)
 		qsort(list, *n, sizeof(*list), by_distance);
@@ -56,7 +51,7 @@ static void bench_outliers(struct doc *d, const struct fleet *f, const struct fl
 {
 	struct arena *a = d->arena;
 	size_t n, shown = 0;
-	struct found *list = fleet_page_find(a, f, &n);
+	const struct fleet_value **list = fleet_page_find(a, f, &n);
 	struct node *t;
 
 	if (!n) {
@@ -66,8 +61,8 @@ static void bench_outliers(struct doc *d, const struct fleet *f, const struct fl
 	t = DOC_TABLE(d, NULL, "Machine", "Measured", ">Here", ">Median of its peers", ">Off by",
 		      ">Robust z", "", ">Peers", "~Unlike most of them", "~Hardware");
 	for (; shown < n && (how->all || shown < BENCH_OUTLIERS); shown++) {
-		const struct fleet_bench *b = list[shown].bench;
-		const struct fleet_value *v = list[shown].value;
+		const struct fleet_value *v = list[shown];
+		const struct fleet_bench *b = v->bench;
 		struct cell *c =
 			NODE_ROW(d, t, cell_as(STYLE_STRONG, v->machine->name), cell(b->name),
 				 cell_as(v->worse ? STYLE_BAD : STYLE_WARN,

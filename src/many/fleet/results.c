@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a fleet is, a row a figure. Keys and meanings are API. */
+#include "many/fleet/fleet.h"
+
+/* --- what follows ----------------------------------------------------------------------------- */
+
+static const void *group_hosts(struct arena *a, const void *object, size_t *n)
+{
+	const struct fleet_group *g = object;
+
+	(void)n;
+	return fleet_hosts(a, g->machines, g->n, 0);
+}
+
+static const void *answer_hosts(struct arena *a, const void *object, size_t *n)
+{
+	const struct fleet_answer *an = object;
+
+	(void)n;
+	return fleet_hosts(a, an->by, an->n_by, 0);
+}
+
+static const void *state_hosts(struct arena *a, const void *object, size_t *n)
+{
+	const struct fleet_state *s = object;
+
+	(void)n;
+	return fleet_hosts(a, s->machines, s->n, 0);
+}
+
+static const void *value_unusual(struct arena *a, const void *object, size_t *n)
+{
+	const struct fleet_value *v = object;
+
+	(void)n;
+	return fleet_unusual(a, v->bench, v->machine);
+}
+
+static long long group_unknown(const void *object)
+{
+	const struct fleet_group *g = object;
+
+	return (long long)(g->n_answers - g->n_bad);
+}
+
+static const char *rare_id(const void *object)
+{
+	return ((const struct fleet_rare *)object)->answer->subject->id;
+}
+
+static const char *const fleet_kinds[] = { "check", "status", "verify", "host" };
+
+static const char *rare_from(const void *object)
+{
+	return fleet_kinds[((const struct fleet_rare *)object)->answer->subject->kind];
+}
+
+static const char *proof_bench(const void *object)
+{
+	const struct fleet_proof *p = object;
+
+	return p->command ? NULL : p->on;
+}
+
+static const char *proof_command(const void *object)
+{
+	const struct fleet_proof *p = object;
+
+	return p->command ? p->on : NULL;
+}
+
+static bool answer_is_there(const void *item, const void *object)
+{
+	(void)object;
+	return ((const struct fleet_answer *)item)->count > 0;
+}
+
+static bool subject_differs(const void *item, const void *object)
+{
+	const struct fleet_subject *s = item;
+
+	(void)object;
+	return s->differs || s->between;
+}
+
+static bool machine_is_rare(const void *item, const void *object)
+{
+	(void)object;
+	return ((const struct fleet_machine *)item)->n_rare > 0;
+}
+
+static bool value_is_outlier(const void *item, const void *object)
+{
+	(void)object;
+	return ((const struct fleet_value *)item)->outlier;
+}
+
+static bool has_golden(const void *object)
+{
+	return ((const struct fleet *)object)->golden;
+}
+
+/* An answer that is not the golden machine's. */
+struct fleet_drift {
+	const struct fleet_subject *subject;
+	const struct fleet_answer *golden, *here; /* golden NULL: it says nothing */
+};
+
+static const void *drift_rows(struct arena *a, const void *object, size_t *n)
+{
+	const struct fleet *f = object;
+	struct fleet_drift *list = NULL;
+
+	*n = 0;
+	for (size_t s = 0; s < f->n_subjects; s++) {
+		const struct fleet_subject *it = f->subjects[s];
+		const struct fleet_answer *wanted = fleet_answer_of(f->golden, it);
+
+		if (it->kind != FLEET_HOST && !f->golden->times[it->kind])
+			continue;
+		for (size_t i = 0; i < it->n_answers; i++) {
+			if (it->answers[i] == wanted || !it->answers[i]->n_by)
+				continue;
+			list = arena_grow(a, list, *n, sizeof(*list));
+			list[(*n)++] = (struct fleet_drift){ it, wanted, it->answers[i] };
+		}
+	}
+	return list ? list : arena_array(a, 1, sizeof(*list));
+}
+
+static const void *refused_rows(struct arena *a, const void *object, size_t *n)
+{
+	const struct fleet *f = object;
+
+	*n = f->n_refused < FLEET_REFUSED_MAX ? f->n_refused : FLEET_REFUSED_MAX;
+	return *n ? (const void *)f->refused : arena_array(a, 1, sizeof(*f->refused));
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+
+static const char *const fleet_marks[] = { "good", "neutral", "unknown", "bad" };
+static const char *const fleet_better[] = { "higher", "lower" };
+
+#define SUBJECT_ROWS(...)                                                                      \
+	{ "id", NULL, SHAPE_TEXT(fleet_subject, id), __VA_ARGS__ },                            \
+	{ "from", "Which result tells it.", SHAPE_CHOICE(fleet_subject, kind, fleet_kinds), __VA_ARGS__ }
+
+static const struct shape_row fleet_part_rows[] = {
+	{ "target", "\"\" for the machine.", SHAPE_TEXT(fleet_part, target) },
+	{ "state", NULL, SHAPE_TEXT(fleet_part, state) },
+	{ "now", NULL, SHAPE_TEXT(fleet_part, now), .unknown = SHAPE_NULL },
+	{ "wanted", NULL, SHAPE_TEXT(fleet_part, wanted), .unknown = SHAPE_NULL },
+};
+static const struct shape fleet_part_shape = SHAPE(fleet_part, fleet_part);
+
+#define ANSWER_ROWS                                                                            \
+	{ "mark", "The worst of its parts.", SHAPE_CHOICE(fleet_answer, mark, fleet_marks) },  \
+	{ "text", NULL, SHAPE_TEXT(fleet_answer, text) },                                      \
+	{ "parts", "By target.", SHAPE_POINTERS(fleet_answer, parts, n_parts, fleet_part) }
+
+static const struct shape_row fleet_answer_rows[] = { ANSWER_ROWS };
+static const struct shape fleet_answer_shape = SHAPE(fleet_answer, fleet_answer);
+
+static const struct shape_row fleet_shared_rows[] = {
+	ANSWER_ROWS,
+	{ "machines", "That gave it.", SHAPE_COUNT(fleet_answer, n_by) },
+	{ "hosts", "Their names, folded as Slurm writes them.", SHAPE_TEXT_MADE(answer_hosts) },
+};
+static const struct shape fleet_shared_shape = SHAPE(fleet_answer, fleet_shared);
+
+static const struct shape_row fleet_finding_rows[] = {
+	SUBJECT_ROWS(SHAPE_VIA(fleet_answer, subject, fleet_subject)),
+	{ "answer", NULL, SHAPE_PART(fleet_answer_shape) },
+};
+static const struct shape fleet_finding_shape = SHAPE(fleet_answer, fleet_finding);
+
+static const struct shape_row fleet_name_rows[] = { { NULL, NULL, SHAPE_TEXT(fleet_machine, name) } };
+static const struct shape fleet_name_shape = SHAPE(fleet_machine, fleet_name);
+
+static const struct shape_row fleet_group_rows[] = {
+	{ "group", "1 is the largest.", SHAPE_COUNT(fleet_group, number) },
+	{ "machines", NULL, SHAPE_COUNT(fleet_group, n) },
+	{ "bad", NULL, SHAPE_COUNT(fleet_group, n_bad) },
+	{ "unknown", NULL, SHAPE_COUNT_OF(group_unknown) },
+	{ "hosts", "Their names, folded as Slurm writes them.", SHAPE_TEXT_MADE(group_hosts) },
+	{ "names", NULL, SHAPE_POINTERS_AS(fleet_group, machines, n, fleet_machine, fleet_name_shape) },
+	{ "findings", "The bad ones, then the unknown.",
+	  SHAPE_POINTERS_AS(fleet_group, answers, n_answers, fleet_answer, fleet_finding_shape) },
+};
+static const struct shape fleet_group_shape = SHAPE(fleet_group, fleet_group);
+
+static const struct shape_row fleet_subject_rows[] = {
+	SUBJECT_ROWS(.via = 0),
+	{ "within_platform", "Not only between platforms.", SHAPE_FLAG(fleet_subject, differs) },
+	{ "silent", "Machines that say nothing of it.", SHAPE_COUNT(fleet_subject, silent) },
+	{ "answers", "The most frequent first.", .keeps = answer_is_there,
+	  SHAPE_POINTERS_AS(fleet_subject, answers, n_answers, fleet_answer, fleet_shared_shape) },
+};
+static const struct shape fleet_subject_shape = SHAPE(fleet_subject, fleet_subject);
+
+static const struct shape_row fleet_rare_rows[] = {
+	{ "id", NULL, SHAPE_TEXT_OF(rare_id) },
+	{ "from", "Which result tells it.", SHAPE_TEXT_OF(rare_from), SHAPE_NAMES(fleet_kinds) },
+	{ "here", NULL, SHAPE_POINTER(fleet_rare, answer, fleet_answer) },
+	{ "usual", NULL, SHAPE_POINTER(fleet_rare, usual, fleet_answer) },
+	{ "shared_by", "Machines that gave it.",
+	  SHAPE_COUNT(fleet_answer, count), SHAPE_VIA(fleet_rare, answer, fleet_answer) },
+	{ "peers", "Machines of the same class.", SHAPE_COUNT(fleet_rare, peers) },
+};
+static const struct shape fleet_rare_shape = SHAPE(fleet_rare, fleet_rare);
+
+static const struct shape_row fleet_outlier_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(fleet_machine, name) },
+	{ "file", NULL, SHAPE_TEXT(fleet_machine, file) },
+	{ "group", NULL, SHAPE_COUNT(fleet_group, number), SHAPE_VIA(fleet_machine, group, fleet_group) },
+	{ "rare", "Answers that few of its peers share.", SHAPE_LIST(fleet_machine, rare, n_rare, fleet_rare) },
+};
+static const struct shape fleet_outlier_shape = SHAPE(fleet_machine, fleet_outlier);
+
+static const struct shape_row fleet_drift_rows[] = {
+	SUBJECT_ROWS(SHAPE_VIA(fleet_drift, subject, fleet_subject)),
+	{ "golden", NULL, SHAPE_POINTER(fleet_drift, golden, fleet_answer), .unknown = SHAPE_NULL },
+	{ "here", NULL, SHAPE_POINTER_AS(fleet_drift, here, fleet_answer, fleet_shared_shape) },
+};
+static const struct shape fleet_drift_shape = SHAPE(fleet_drift, fleet_drift);
+
+#define OF_GOLDEN SHAPE_VIA(fleet, golden, fleet_machine)
+static const struct shape_row golden_rows[] = {
+	{ "golden", "The machine that others are compared with.", SHAPE_TEXT(fleet_machine, name), OF_GOLDEN },
+	{ "file", NULL, SHAPE_TEXT(fleet_machine, file), OF_GOLDEN },
+	{ "machines", "That are not as it is.", SHAPE_COUNT(fleet, n_drifted) },
+	{ "rows", NULL, SHAPE_LIST_MADE(drift_rows, fleet_drift) },
+};
+static const struct shape golden_shape = SHAPE(fleet, golden);
+
+static const struct shape_row fleet_verdict_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(fleet_verdict, name) },
+	{ "verdict", NULL, SHAPE_CHOICE_BY(fleet_verdict, kind, fleet_verdict_name, FLEET_VERDICTS) },
+	{ "ratio", "Better with the setting.", SHAPE_REAL(fleet_verdict, ratio) },
+	{ "low", NULL, SHAPE_REAL(fleet_verdict, low), .unknown = SHAPE_ZERO },
+	{ "high", NULL, SHAPE_REAL(fleet_verdict, high), .unknown = SHAPE_NULL },
+	{ "kernel", NULL, SHAPE_TEXT(fleet_verdict, kernel) },
+	{ "driver", NULL, SHAPE_TEXT(fleet_verdict, driver) },
+	{ "time", NULL, SHAPE_TIME(fleet_verdict, time_s) },
+};
+static const struct shape fleet_verdict_shape = SHAPE(fleet_verdict, fleet_verdict);
+
+static const struct shape_row fleet_proof_rows[] = {
+	{ "setting", NULL, SHAPE_TEXT(fleet_proof, setting) },
+	{ "bench", NULL, SHAPE_TEXT_OF(proof_bench), .unknown = SHAPE_NULL },
+	{ "command", NULL, SHAPE_TEXT_OF(proof_command), .unknown = SHAPE_NULL },
+	{ "helps", NULL, SHAPE_COUNT(fleet_proof, count[FLEET_HELPS]) },
+	{ "hurts", NULL, SHAPE_COUNT(fleet_proof, count[FLEET_HURTS]) },
+	{ "no_difference", NULL, SHAPE_COUNT(fleet_proof, count[FLEET_NO_DIFFERENCE]) },
+	{ "undecided", NULL, SHAPE_COUNT(fleet_proof, count[FLEET_UNDECIDED]) },
+	{ "verdicts", NULL, SHAPE_POINTERS(fleet_proof, by, n, fleet_verdict) },
+};
+static const struct shape fleet_proof_shape = SHAPE(fleet_proof, fleet_proof);
+
+static const struct shape_row fleet_value_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(fleet_machine, name), SHAPE_VIA(fleet_value, machine, fleet_machine) },
+	{ "value", NULL, SHAPE_REAL(fleet_value, value) },
+	{ "robust_z", NULL, SHAPE_REAL(fleet_value, z) },
+	{ "worse", NULL, SHAPE_FLAG(fleet_value, worse) },
+	{ "unlike_most", "Driver, kernel, firmware or VBIOS that more than half of its peers have otherwise.",
+	  SHAPE_TEXT_MADE(value_unusual), .unknown = SHAPE_NULL },
+};
+static const struct shape fleet_value_shape = SHAPE(fleet_value, fleet_value);
+
+static const struct shape_row fleet_state_rows[] = {
+	{ "machines", NULL, SHAPE_COUNT(fleet_state, n) },
+	{ "median", NULL, SHAPE_REAL(fleet_state, median) },
+	{ "worse", NULL, SHAPE_FLAG(fleet_state, worse) },
+	{ "hosts", NULL, SHAPE_TEXT_MADE(state_hosts) },
+};
+static const struct shape fleet_state_shape = SHAPE(fleet_state, fleet_state);
+
+#define STATE_MEANING "Machines far from the others in this direction that are too many to stand alone."
+static const struct shape_row fleet_bench_rows[] = {
+	{ "figure", NULL, SHAPE_TEXT(fleet_bench, name) },
+	{ "unit", NULL, SHAPE_TEXT(fleet_bench, unit) },
+	{ "hardware", NULL, SHAPE_TEXT(fleet_bench, hardware) },
+	{ "better", NULL, SHAPE_EITHER(fleet_bench, lower, fleet_better) },
+	{ "machines", NULL, SHAPE_COUNT(fleet_bench, n) },
+	{ "median", NULL, SHAPE_REAL(fleet_bench, median) },
+	{ "mad", "Median absolute deviation, not scaled.", SHAPE_REAL(fleet_bench, mad) },
+	{ "outliers", NULL, SHAPE_POINTERS(fleet_bench, by, n, fleet_value), .keeps = value_is_outlier },
+	{ "state_below", STATE_MEANING, SHAPE_OBJECT(fleet_bench, below, fleet_state), .unknown = SHAPE_ZERO },
+	{ "state_above", STATE_MEANING, SHAPE_OBJECT(fleet_bench, above, fleet_state), .unknown = SHAPE_ZERO },
+};
+static const struct shape fleet_bench_shape = SHAPE(fleet_bench, fleet_bench);
+
+static const struct shape_row fleet_refused_rows[] = {
+	{ "file", NULL, SHAPE_TEXT(fleet_refused, file) },
+	{ "why", NULL, SHAPE_TEXT(fleet_refused, why) },
+};
+static const struct shape fleet_refused_shape = SHAPE(fleet_refused, fleet_refused);
+
+static const struct shape_row fleet_summary_rows[] = {
+	{ "files", NULL, SHAPE_COUNT(fleet, files) },
+	{ "results", NULL, SHAPE_COUNT(fleet, documents) },
+	{ "older_results", "Of machines that have newer ones.", SHAPE_COUNT(fleet, replaced) },
+	{ "machines", NULL, SHAPE_COUNT(fleet, n) },
+	{ "groups", NULL, SHAPE_COUNT(fleet, n_groups) },
+	{ "differences", NULL, SHAPE_COUNT(fleet, n_differs) },
+	{ "between_platforms", NULL, SHAPE_COUNT(fleet, n_between) },
+	{ "outliers", NULL, SHAPE_COUNT(fleet, n_outliers) },
+	{ "figures", NULL, SHAPE_COUNT(fleet, n_benches) },
+	{ "bench_outliers", NULL, SHAPE_COUNT(fleet, n_bench_outliers) },
+	{ "verdicts", NULL, SHAPE_COUNT(fleet, verdicts) },
+	{ "unreadable", NULL, SHAPE_COUNT(fleet, n_refused) },
+};
+static const struct shape fleet_summary_shape = SHAPE(fleet, fleet_summary);
+
+static const struct shape_row fleet_rows[] = {
+	{ "summary", NULL, SHAPE_PART(fleet_summary_shape) },
+	{ "groups", "Machines whose bad and unknown answers are the same.",
+	  SHAPE_POINTERS(fleet, groups, n_groups, fleet_group) },
+	{ "differences", NULL, SHAPE_POINTERS(fleet, subjects, n_subjects, fleet_subject), .keeps = subject_differs },
+	{ "outliers", NULL, .keeps = machine_is_rare,
+	  SHAPE_POINTERS_AS(fleet, machines, n, fleet_machine, fleet_outlier_shape) },
+	{ "drift", NULL, SHAPE_PART(golden_shape), .when_of = has_golden },
+	{ "proofs", "What the ledgers of machines say of settings; empty without ledgers.",
+	  SHAPE_POINTERS(fleet, proofs, n_proofs, fleet_proof) },
+	{ "benches", "Figures that were measured, those with machines far from their peers first; medians of "
+		     "machines with the same hardware.",
+	  SHAPE_POINTERS(fleet, benches, n_benches, fleet_bench) },
+	{ "unreadable", NULL, SHAPE_LIST_MADE(refused_rows, fleet_refused) },
+};
+static const struct shape fleet_shape = SHAPE(fleet, fleet);
+
+const struct result_shape fleet_result = {
+	.name = "fleet", .title = "gputune fleet", .meaning = "Many machines beside each other, from their results.",
+	.shape = &fleet_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+};
