@@ -39,6 +39,8 @@ const struct result_shape *const result_shapes[] = {
 	&predict_result,
 	&predict_rows_result,
 	&roofline_result,
+	&stack_arch_result,
+	&stack_check_result,
 	&stack_env_result,
 	&status_result,
 	&sweep_result,

@@ -198,7 +198,7 @@ static void look(struct arena *a, struct tree *t)
 	for (size_t i = 0; i < found.n; i++)
 		if (!found.items[i].id || !found.items[i].reason)
 			abort();
-	j = stack_check_json(&v, 0, 0);
+	j = result_shape_json(&stack_check_result, &v, 0, 0);
 	if (!j || !page_stack_check(a, &v))
 		abort();
 	json_decref(j);

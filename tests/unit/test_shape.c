@@ -650,7 +650,7 @@ static void rows_hold(const struct result_shape *r, const struct shape *s, int d
 			fail_msg("%s: %s: no sentence", r->name, row->key);
 		for (size_t k = 0; row->names && k < row->n_names; k++)
 			assert_non_null(row->names[k]);
-		if (row->sub)
+		if (row->sub && row->sub != s)
 			rows_hold(r, row->sub, depth + 1);
 	}
 }

@@ -72,7 +72,7 @@ static void test_fatbin(void **state)
 	assert_int_equal(s.kind, SCAN_FATBIN);
 	assert_int_equal(s.opened, 3);
 	assert_string_equal(codes(&a, &s), "sm_90a x1, sm_120f x1, compute_121a (PTX 9.0) x1");
-	assert_int_equal(s.served[0][CODE_FAMILY], 1);
+	assert_int_equal(s.answers[0].containers[CODE_FAMILY], 1);
 	arena_free(&a);
 }
 

@@ -193,7 +193,8 @@ static void report_part_stack(struct reporting *g)
 		   cell_printf(d, v->found->count[VERDICT_FAIL] ? STYLE_WARN : STYLE_MUTED,
 			       "%zu wrong, %zu unseen", v->found->count[VERDICT_FAIL],
 			       v->found->count[VERDICT_UNKNOWN]));
-	report_keep(g, "stack", stack_check_json(v, fact_or(&g->p.m->time_s, 0), 0));
+	report_keep(g, "stack",
+		    result_shape_json(&stack_check_result, v, fact_or(&g->p.m->time_s, 0), 0));
 }
 
 static void report_part_persist(struct reporting *g)
@@ -540,8 +541,7 @@ static bool verb_report_format_of(struct run *r, enum report_format *out)
 			*out = (enum report_format)i;
 			return true;
 		}
-	complain_text(EXIT_USAGE, "report has no format %s, it has %s", name,
-		      run_formats(r));
+	complain_text(EXIT_USAGE, "report has no format %s, it has %s", name, run_formats(r));
 	return false;
 }
 

@@ -2,7 +2,6 @@
 /* gputune stack: which part of it, and for which GPUs it judges. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "front/verbs/stack.h"
@@ -20,8 +19,7 @@ static int verb_stack_exit_code(const struct arch_view *v)
 		if (s->error || s->n_problems)
 			return EXIT_BLIND;
 		for (size_t g = 0; g < v->how->n_gpus; g++)
-			if (s->entries &&
-			    code_best(&s->codes, &v->how->gpus[g], NULL) == CODE_CANNOT)
+			if (s->entries && s->answers[g].answer == CODE_CANNOT)
 				code = EXIT_FINDINGS;
 	}
 	return code;
@@ -119,7 +117,7 @@ static int stack_arch(struct run *r)
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, stack_arch_json(&v, (long long)time(NULL), code), code);
+		return run_print_result(r, &stack_arch_result, &v, code);
 	return run_print_doc(r, page_stack_arch(&r->arena, &v), "gputune stack arch", code);
 }
 
@@ -141,7 +139,7 @@ static int verb_stack_look(struct run *r, const struct stack_root *root, struct 
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, stack_check_json(v, (long long)time(NULL), code), code);
+		return run_print_result(r, &stack_check_result, v, code);
 	return run_print_doc(r, page_stack_check(&r->arena, v), "gputune stack check", code);
 }
 

@@ -147,7 +147,7 @@ enum code_answer code_best(const struct code_set *set, const struct gpu_target *
 	return best;
 }
 
-const char *code_answer_name(enum code_answer answer)
+const char *code_answer_name(unsigned answer)
 {
 	static const char *const names[] = { "native", "same-family", "ptx-jit", "cannot-run",
 					     "no-gpu-code" };
@@ -155,7 +155,7 @@ const char *code_answer_name(enum code_answer answer)
 	return names[answer];
 }
 
-const char *code_kind_name(enum code_kind k)
+const char *code_kind_name(unsigned k)
 {
 	static const char *const names[] = { "cubin", "ptx", "lto-ir", "other" };
 

@@ -67,8 +67,8 @@ enum code_answer code_answer(const struct gpu_code *c, const struct gpu_target *
 enum code_answer code_best(const struct code_set *set, const struct gpu_target *gpu,
 			   const struct gpu_code **by);
 /* "native", "same-family", "ptx-jit", "cannot-run", "no-gpu-code" */
-const char *code_answer_name(enum code_answer answer);
-const char *code_kind_name(enum code_kind k);
+const char *code_answer_name(unsigned answer);
+const char *code_kind_name(unsigned k);
 /* "sm_121a", "compute_120 (PTX 9.0)", "lto_80" */
 const char *code_name(struct arena *a, const struct gpu_code *c);
 /* "sm_121", "121" or "12.1"; "sm_120a" asks for 12.0. -EINVAL and *e. */

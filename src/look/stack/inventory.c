@@ -31,8 +31,10 @@ static struct stack_item *stack_inventory_take_item(struct take *t, enum compone
 		if (v->items[i].c == c && strcmp(v->items[i].path, path) == 0)
 			return NULL;
 	v->items = arena_grow(t->a, v->items, v->n_items, sizeof(*v->items));
-	v->items[v->n_items] =
-		(struct stack_item){ .c = c, .place = place, .path = arena_strdup(t->a, path) };
+	v->items[v->n_items] = (struct stack_item){ .c = c,
+						    .place = place,
+						    .place_path = v->places[place].path,
+						    .path = arena_strdup(t->a, path) };
 	return &v->items[v->n_items++];
 }
 

@@ -40,6 +40,7 @@ struct stack_place {
 struct stack_item {
 	enum component c;
 	size_t place; /* index */
+	const char *place_path;
 	const char *path;
 	const char *soname;	  /* "libnccl.so.2"; NULL: a Python package */
 	const char *version;	  /* NULL: not known */

@@ -15,16 +15,15 @@ static enum style answer_style(enum code_answer a)
 	return styles[a];
 }
 
-static const char *stack_page_answer_text(struct arena *a, enum code_answer answer,
-					  const struct gpu_code *by)
+static const char *stack_page_answer_text(struct arena *a, const struct code_served *o)
 {
-	switch (answer) {
+	switch (o->answer) {
 	case CODE_NATIVE:
-		return arena_printf(a, "native (%s)", code_name(a, by));
+		return arena_printf(a, "native (%s)", code_name(a, o->by));
 	case CODE_FAMILY:
-		return arena_printf(a, "same family (%s)", code_name(a, by));
+		return arena_printf(a, "same family (%s)", code_name(a, o->by));
 	case CODE_JIT:
-		return arena_printf(a, "compiled at each start (%s)", code_name(a, by));
+		return arena_printf(a, "compiled at each start (%s)", code_name(a, o->by));
 	case CODE_CANNOT:
 		return "cannot run";
 	default:
@@ -48,9 +47,9 @@ static const char *containers_text(struct arena *a, const struct scan *s)
 	TEXT_AUTO t = { 0 };
 
 	for (size_t k = 0; k < CODE_ANSWERS; k++)
-		if (s->served[0][k])
-			text_printf(&t, "%s%zu %s", t.len ? ", " : "", s->served[0][k],
-				    code_answer_name((enum code_answer)k));
+		if (s->answers[0].containers[k])
+			text_printf(&t, "%s%zu %s", t.len ? ", " : "", s->answers[0].containers[k],
+				    code_answer_name((unsigned)k));
 	return arena_strdup(a, t.s ? t.s : "");
 }
 
@@ -65,13 +64,9 @@ static void file_row(struct doc *d, struct node *t, const struct scan *s, const 
 		c[n + 1] = cell_as(STYLE_BAD, s->error);
 		return;
 	}
-	for (; i < n; i++) {
-		const struct gpu_code *by = NULL;
-		enum code_answer answer = code_best(&s->codes, &v->how->gpus[i], &by);
-
-		c[i + 1] =
-			cell_as(answer_style(answer), stack_page_answer_text(d->arena, answer, by));
-	}
+	for (; i < n; i++)
+		c[i + 1] = cell_as(answer_style(s->answers[i].answer),
+				   stack_page_answer_text(d->arena, &s->answers[i]));
 	c[n + 1] = cell(stack_page_codes_text(d->arena, &s->codes));
 	if (n)
 		c[n + 2] = cell(containers_text(d->arena, s));
@@ -128,7 +123,7 @@ static void stack_page_summary(struct doc *d, const struct arch_view *v, size_t 
 
 		for (size_t i = 0; i < v->n; i++)
 			if (v->files[i].entries)
-				count[code_best(&v->files[i].codes, &v->how->gpus[g], NULL)]++;
+				count[v->files[i].answers[g].answer]++;
 		doc_text(d,
 			 "sm_%u (%s): %zu native, %zu of its family, %zu compiled at each start, "
 			 "%zu cannot run.",
@@ -153,7 +148,7 @@ struct doc *page_stack_arch(struct arena *a, const struct arch_view *v)
 	for (size_t i = 0; i < v->n; i++) {
 		const struct scan *s = &v->files[i];
 
-		if (!s->entries && !s->error && !v->all && v->n > 1)
+		if (!arch_shows(s, v))
 			continue;
 		file_row(d, t, s, v, 0);
 		for (size_t k = 0; k < s->n_parts; k++)

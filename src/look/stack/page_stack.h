@@ -3,8 +3,6 @@
 #ifndef STACK_PAGE_STACK_H
 #define STACK_PAGE_STACK_H
 
-#include <jansson.h>
-
 #include "base/shape.h"
 #include "look/stack/build_plan.h"
 #include "look/stack/judge.h"
@@ -21,8 +19,10 @@ struct arch_view {
 };
 
 struct doc *page_stack_arch(struct arena *a, const struct arch_view *v);
-/* Schema gputune.stack-arch/1, see schemas/stack-arch.json. */
-json_t *stack_arch_json(const struct arch_view *v, long long time_s, int exit_code);
+/* Whether the view shows that struct scan. */
+bool arch_shows(const void *scan, const void *view);
+extern const struct result_shape stack_arch_result; /* of a struct arch_view */
+
 struct stack_view {
 	const struct machine *m;
 	const struct inventory *inv;
@@ -34,8 +34,8 @@ struct stack_view {
 };
 
 struct doc *page_stack_check(struct arena *a, const struct stack_view *v);
-/* Schema gputune.stack-check/1, see schemas/stack-check.json. */
-json_t *stack_check_json(const struct stack_view *v, long long time_s, int exit_code);
+extern const struct result_shape stack_check_result; /* of a struct stack_view */
+
 struct doc *page_wheelhouse(struct arena *a, const struct wheelhouse *h);
 /* What stands in b and not in a, and the other way round, by name and SHA-256. */
 struct doc *page_wheelhouse_diff(struct arena *a, const struct wheelhouse *x,

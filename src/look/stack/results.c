@@ -1,207 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is said of the software stack, a row a figure. Keys and meanings are API. */
 #include "look/stack/elf.h"
-#include "base/json.h"
 #include "look/stack/page_stack.h"
 #include "look/settings/findings.h"
-
-static json_t *number(uint64_t n)
-{
-	return json_integer((json_int_t)n);
-}
-
-static json_t *code_json(const struct gpu_code *c)
-{
-	struct arena a = { 0 };
-	json_t *j = json_object();
-
-	json_object_set_new(j, "name", json_string(code_name(&a, c)));
-	json_object_set_new(j, "kind", json_string(code_kind_name(c->kind)));
-	json_object_set_new(j, "sm", number(c->sm));
-	json_object_set_new(j, "suffix",
-			    json_string(c->suffix == 'a'   ? "a"
-					: c->suffix == 'f' ? "f"
-							   : ""));
-	if (c->ptx)
-		json_object_set_new(j, "ptx_version",
-				    json_sprintf("%u.%u", c->ptx / 10, c->ptx % 10));
-	json_object_set_new(j, "entries", number(c->n));
-	json_object_set_new(j, "entries_inside_data", number(c->inside));
-	json_object_set_new(j, "entries_without_kernels", number(c->empty));
-	json_object_set_new(j, "size_bytes", number(c->size));
-	arena_free(&a);
-	return j;
-}
-
-static json_t *answers_json(const struct scan *s, const struct scan_options *how)
-{
-	json_t *list = json_array();
-
-	for (size_t g = 0; g < how->n_gpus; g++) {
-		const struct gpu_code *by = NULL;
-		enum code_answer best = code_best(&s->codes, &how->gpus[g], &by);
-		json_t *j = json_object(), *served = json_object();
-		struct arena a = { 0 };
-
-		json_object_set_new(j, "gpu", json_sprintf("sm_%u", how->gpus[g].sm));
-		json_object_set_new(j, "answer", json_string(code_answer_name(best)));
-		json_object_set_new(j, "by",
-				    by && best < CODE_CANNOT ? json_string(code_name(&a, by))
-							     : json_null());
-		for (size_t k = 0; k < CODE_ANSWERS; k++)
-			json_object_set_new(served, code_answer_name((enum code_answer)k),
-					    number(s->served[g][k]));
-		json_object_set_new(j, "containers", served);
-		json_array_append_new(list, j);
-		arena_free(&a);
-	}
-	return list;
-}
-
-static const char *machine_name(uint16_t machine)
-{
-	switch (machine) {
-	case ELF_X86_64:
-		return "x86_64";
-	case ELF_AARCH64:
-		return "aarch64";
-	default:
-		return machine ? "other" : NULL;
-	}
-}
-
-static json_t *file_json(const struct scan *s, const struct scan_options *how)
-{
-	json_t *j = json_object(), *codes = json_array(), *problems = json_array();
-
-	json_object_set_new(j, "path", json_text(s->path));
-	json_object_set_new(j, "kind", json_string(scan_kind_name(s->kind)));
-	json_object_set_new(j, "machine", json_text(machine_name(s->machine)));
-	json_object_set_new(j, "size_bytes", number(s->size));
-	json_object_set_new(j, "error", json_text(s->error));
-	json_object_set_new(j, "containers", number(s->containers));
-	json_object_set_new(j, "entries", number(s->entries));
-	json_object_set_new(j, "registered", number(s->registered));
-	json_object_set_new(j, "opened", number(s->opened));
-	for (size_t i = 0; i < s->codes.n; i++)
-		json_array_append_new(codes, code_json(&s->codes.items[i]));
-	json_object_set_new(j, "codes", codes);
-	json_object_set_new(j, "answers", answers_json(s, how));
-	for (size_t i = 0; i < s->n_problems && i < SCAN_PROBLEMS; i++)
-		json_array_append_new(problems, json_text(s->problems[i]));
-	json_object_set_new(j, "problems", problems);
-	json_object_set_new(j, "problem_count", number(s->n_problems));
-	if (s->n_parts) {
-		json_t *parts = json_array();
-
-		for (size_t i = 0; i < s->n_parts; i++)
-			json_array_append_new(parts, file_json(&s->parts[i], how));
-		json_object_set_new(j, "parts", parts);
-	}
-	return j;
-}
-
-json_t *stack_arch_json(const struct arch_view *v, long long time_s, int exit_code)
-{
-	json_t *j = json_head("gputune.stack-arch/1", time_s, exit_code);
-	json_t *gpus = json_array(), *files = json_array();
-
-	for (size_t g = 0; g < v->how->n_gpus; g++)
-		json_array_append_new(gpus, json_sprintf("sm_%u", v->how->gpus[g].sm));
-	json_object_set_new(j, "gpus", gpus);
-	json_object_set_new(j, "gpus_from", json_text(v->gpus_from));
-	for (size_t i = 0; i < v->n; i++)
-		if (v->files[i].entries || v->files[i].error || v->all || v->n == 1)
-			json_array_append_new(files, file_json(&v->files[i], v->how));
-	json_object_set_new(j, "files", files);
-	json_object_set_new(j, "files_looked_at", number(v->n));
-	return j;
-}
-
-/* The software stack as JSON. Keys and meanings are API: schemas/stack-check.json holds them. */
-
-static json_t *stack_json_finding(const struct stack_finding *f)
-{
-	static const char *const verdicts[] = { "pass", "fail", "na", "unknown" };
-	json_t *j = json_object();
-
-	json_object_set_new(j, "id", json_string(f->id));
-	json_object_set_new(j, "title", json_string(f->title));
-	json_object_set_new(j, "target", json_text(f->target));
-	json_object_set_new(j, "verdict", json_string(verdicts[f->verdict]));
-	json_object_set_new(j, "serious", json_boolean(f->verdict == VERDICT_FAIL && f->serious));
-	json_object_set_new(j, "current", json_text(f->current));
-	json_object_set_new(j, "wanted", json_text(f->wanted));
-	json_object_set_new(j, "reason", json_text(f->reason));
-	json_object_set_new(j, "source", json_text(f->source));
-	json_object_set_new(j, "read_from", json_text(f->from));
-	json_object_set_new(j, "command", json_text(f->command));
-	return j;
-}
-
-static json_t *item_json(const struct stack_view *v, const struct stack_item *it)
-{
-	json_t *j = json_object(), *codes = json_array();
-	struct arena a = { 0 };
-
-	json_object_set_new(j, "component", json_string(components[it->c].id));
-	json_object_set_new(j, "place", json_text(v->inv->places[it->place].path));
-	json_object_set_new(j, "path", json_text(it->path));
-	json_object_set_new(j, "soname", json_text(it->soname));
-	json_object_set_new(j, "version", json_text(it->version));
-	json_object_set_new(j, "version_from", json_text(it->version_from));
-	json_object_set_new(j, "loaded_version", json_text(it->said));
-	for (size_t i = 0; i < it->code.codes.n; i++)
-		json_array_append_new(codes, json_string(code_name(&a, &it->code.codes.items[i])));
-	json_object_set_new(j, "gpu_code", it->scanned ? codes : json_null());
-	if (!it->scanned)
-		json_decref(codes);
-	arena_free(&a);
-	return j;
-}
-
-static json_t *stack_json_place(const struct stack_place *p)
-{
-	static const char *const kinds[] = { "system", "toolkit", "python" };
-	json_t *j = json_object();
-
-	json_object_set_new(j, "kind", json_string(kinds[p->kind]));
-	json_object_set_new(j, "path", json_text(p->path));
-	json_object_set_new(j, "version", json_text(p->version));
-	json_object_set_new(j, "packages", json_text(p->packages));
-	json_object_set_new(j, "torch_cuda", json_text(p->torch_cuda));
-	return j;
-}
-
-json_t *stack_check_json(const struct stack_view *v, long long time_s, int exit_code)
-{
-	json_t *j = json_head("gputune.stack-check/1", time_s, exit_code);
-	json_t *gpus = json_array(), *found = json_array(), *items = json_array(),
-	       *places = json_array();
-	const size_t *n = v->found->count;
-
-	json_object_set_new(j, "host", host_json(v->m));
-	json_object_set_new(j, "rootfs", json_text(v->rootfs));
-	for (size_t g = 0; g < v->how->n_gpus; g++)
-		json_array_append_new(gpus, json_sprintf("sm_%u", v->how->gpus[g].sm));
-	json_object_set_new(j, "gpus", gpus);
-	json_object_set_new(j, "gpus_from", json_text(v->gpus_from));
-	json_object_set_new(j, "summary",
-			    json_pack("{s:I, s:I, s:I, s:I}", "pass", (json_int_t)n[VERDICT_PASS],
-				      "fail", (json_int_t)n[VERDICT_FAIL], "na",
-				      (json_int_t)n[VERDICT_NA], "unknown",
-				      (json_int_t)n[VERDICT_UNKNOWN]));
-	for (size_t i = 0; i < v->found->n; i++)
-		json_array_append_new(found, stack_json_finding(&v->found->items[i]));
-	json_object_set_new(j, "findings", found);
-	for (size_t i = 0; i < v->inv->n_places; i++)
-		json_array_append_new(places, stack_json_place(&v->inv->places[i]));
-	json_object_set_new(j, "places", places);
-	for (size_t i = 0; i < v->inv->n_items; i++)
-		json_array_append_new(items, item_json(v, &v->inv->items[i]));
-	json_object_set_new(j, "items", items);
-	return j;
-}
 
 /* clang-format off */
 
@@ -328,4 +129,232 @@ const struct result_shape wheelhouse_result = {
 	.name = "stack-wheelhouse", .title = "gputune stack wheelhouse",
 	.meaning = "A folder of wheels, and what is wrong with it.",
 	.shape = &wheelhouse_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
+};
+
+/* --- GPU code and the GPUs that it is for --- */
+
+static const void *target_name(struct arena *a, const void *object, size_t *n)
+{
+	(void)n;
+	return arena_printf(a, "sm_%u", ((const struct gpu_target *)object)->sm);
+}
+
+static const struct shape_row gpu_target_rows[] = { { NULL, NULL, SHAPE_TEXT_MADE(target_name) } };
+static const struct shape gpu_target_shape = SHAPE(gpu_target, gpu_target);
+
+static const void *gpu_code_name(struct arena *a, const void *object, size_t *n)
+{
+	(void)n;
+	return code_name(a, object);
+}
+
+/* By its name alone. */
+static const struct shape_row code_name_rows[] = { { NULL, NULL, SHAPE_TEXT_MADE(gpu_code_name) } };
+static const struct shape code_name_shape = SHAPE(gpu_code, code_name);
+
+/* --- stack arch --- */
+
+static const char *const suffixes[] = { "", "a", "f" };
+
+static const char *gpu_code_suffix(const void *object)
+{
+	char suffix = ((const struct gpu_code *)object)->suffix;
+
+	return suffixes[suffix == 'a' ? 1 : suffix == 'f' ? 2 : 0];
+}
+
+static const void *gpu_code_ptx(struct arena *a, const void *object, size_t *n)
+{
+	unsigned ptx = ((const struct gpu_code *)object)->ptx;
+
+	(void)n;
+	return ptx ? arena_printf(a, "%u.%u", ptx / 10, ptx % 10) : NULL;
+}
+
+static const struct shape_row gpu_code_rows[] = {
+	{ "name", NULL, SHAPE_TEXT_MADE(gpu_code_name) },
+	{ "kind", NULL, SHAPE_CHOICE_BY(gpu_code, kind, code_kind_name, CODE_KINDS) },
+	{ "sm", "121: compute capability 12.1.", SHAPE_COUNT(gpu_code, sm) },
+	{ "suffix", "a: for this one alone, f: for its family.",
+	  SHAPE_TEXT_OF(gpu_code_suffix), SHAPE_NAMES(suffixes) },
+	{ "ptx_version", NULL, SHAPE_TEXT_MADE(gpu_code_ptx), .unknown = SHAPE_NULL, .absent = true },
+	{ "entries", NULL, SHAPE_COUNT(gpu_code, n) },
+	{ "entries_inside_data", "Of them in a library's data: no tool that reads sections lists these.",
+	  SHAPE_COUNT(gpu_code, inside) },
+	{ "entries_without_kernels", NULL, SHAPE_COUNT(gpu_code, empty) },
+	{ "size_bytes", "As they lie in the file.", SHAPE_COUNT(gpu_code, size) },
+};
+static const struct shape gpu_code_shape = SHAPE(gpu_code, gpu_code);
+
+static const struct shape_row containers_rows[] = {
+	{ "native", NULL, SHAPE_COUNT(code_served, containers[CODE_NATIVE]) },
+	{ "same-family", NULL, SHAPE_COUNT(code_served, containers[CODE_FAMILY]) },
+	{ "ptx-jit", NULL, SHAPE_COUNT(code_served, containers[CODE_JIT]) },
+	{ "cannot-run", NULL, SHAPE_COUNT(code_served, containers[CODE_CANNOT]) },
+	{ "no-gpu-code", NULL, SHAPE_COUNT(code_served, containers[CODE_NONE]) },
+};
+static const struct shape containers_shape = SHAPE(code_served, containers);
+
+static const struct shape_row code_served_rows[] = {
+	{ "gpu", NULL, SHAPE_OBJECT(code_served, gpu, gpu_target) },
+	{ "answer", NULL, SHAPE_CHOICE_BY(code_served, answer, code_answer_name, CODE_ANSWERS) },
+	{ "by", "The code that runs.",
+	  SHAPE_POINTER_AS(code_served, by, gpu_code, code_name_shape), .unknown = SHAPE_NULL },
+	{ "containers", "How many have at best this answer.", SHAPE_PART(containers_shape) },
+};
+static const struct shape code_served_shape = SHAPE(code_served, code_served);
+
+static const char *const machines[] = { "x86_64", "aarch64", "other" };
+
+static const char *scan_machine(const void *object)
+{
+	uint16_t machine = ((const struct scan *)object)->machine;
+
+	return machine ? machines[machine == ELF_X86_64 ? 0 : machine == ELF_AARCH64 ? 1 : 2] : NULL;
+}
+
+static const void *scan_problems(struct arena *a, const void *object, size_t *n)
+{
+	const struct scan *s = object;
+
+	(void)a;
+	*n = s->n_problems < SCAN_PROBLEMS ? s->n_problems : SCAN_PROBLEMS;
+	return s->problems;
+}
+
+static bool scan_has_parts(const void *object)
+{
+	return ((const struct scan *)object)->n_parts > 0;
+}
+
+static const struct shape scan_shape;
+static const struct shape_row scan_rows[] = {
+	{ "path", "Of a wheel's member: its name in the wheel.", SHAPE_TEXT(scan, path) },
+	{ "kind", NULL, SHAPE_CHOICE_BY(scan, kind, scan_kind_name, SCAN_PTX + 1) },
+	{ "machine", "Of an ELF file.", SHAPE_TEXT_OF(scan_machine), SHAPE_NAMES(machines), .unknown = SHAPE_NULL },
+	{ "size_bytes", NULL, SHAPE_COUNT(scan, size) },
+	{ "error", "Why it could not be read.", SHAPE_TEXT(scan, error), .unknown = SHAPE_NULL },
+	{ "containers", NULL, SHAPE_COUNT(scan, containers) },
+	{ "entries", NULL, SHAPE_COUNT(scan, entries) },
+	{ "registered", "Wrappers in .nvFatBinSegment, which the CUDA runtime is given.",
+	  SHAPE_COUNT(scan, registered) },
+	{ "opened", "Entries whose head was unpacked and held against the header.", SHAPE_COUNT(scan, opened) },
+	{ "codes", NULL, SHAPE_LIST(scan, codes.items, codes.n, gpu_code) },
+	{ "answers", "One a GPU.", SHAPE_ARRAY(scan, answers, n_answers, code_served) },
+	{ "problems", "The first of them.", SHAPE_TEXTS_MADE(scan_problems) },
+	{ "problem_count", NULL, SHAPE_COUNT(scan, n_problems) },
+	{ "parts", "Members of a wheel with GPU code or an error.",
+	  SHAPE_LIST(scan, parts, n_parts, scan), .when_of = scan_has_parts, .absent = true },
+};
+static const struct shape scan_shape = SHAPE(scan, scan);
+
+bool arch_shows(const void *scan, const void *view)
+{
+	const struct scan *s = scan;
+	const struct arch_view *v = view;
+
+	return s->entries || s->error || v->all || v->n == 1;
+}
+
+#define GPU_ROWS(type)                                                                                     \
+	{ "gpus", "It is judged for.", SHAPE_ARRAY(scan_options, gpus, n_gpus, gpu_target),                \
+	  SHAPE_VIA(type, how, scan_options) },                                                            \
+	{ "gpus_from", "Where they come from.", SHAPE_TEXT(type, gpus_from) }
+
+static const struct shape_row stack_arch_rows[] = {
+	GPU_ROWS(arch_view),
+	{ "files", NULL, SHAPE_LIST(arch_view, files, n, scan), .keeps = arch_shows },
+	{ "files_looked_at", NULL, SHAPE_COUNT(arch_view, n) },
+};
+static const struct shape stack_arch_shape = SHAPE(arch_view, stack_arch);
+
+const struct result_shape stack_arch_result = {
+	.name = "stack-arch", .title = "gputune stack arch",
+	.meaning = "Which GPU code files carry, and whether it runs.",
+	.shape = &stack_arch_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+};
+
+/* --- stack check --- */
+
+static bool finding_serious(const void *object)
+{
+	const struct stack_finding *f = object;
+
+	return f->verdict == VERDICT_FAIL && f->serious;
+}
+
+static const char *const verdicts[] = { "pass", "fail", "na", "unknown" };
+
+static const struct shape_row stack_finding_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(stack_finding, id) },
+	{ "title", NULL, SHAPE_TEXT(stack_finding, title) },
+	{ "target", NULL, SHAPE_TEXT(stack_finding, target) },
+	{ "verdict", NULL, SHAPE_CHOICE(stack_finding, verdict, verdicts) },
+	{ "serious", "It does not work, rather than works slowly.", SHAPE_FLAG_OF(finding_serious) },
+	{ "current", NULL, SHAPE_TEXT(stack_finding, current), .unknown = SHAPE_NULL },
+	{ "wanted", NULL, SHAPE_TEXT(stack_finding, wanted), .unknown = SHAPE_NULL },
+	{ "reason", NULL, SHAPE_TEXT(stack_finding, reason) },
+	{ "source", NULL, SHAPE_TEXT(stack_finding, source), .unknown = SHAPE_NULL },
+	{ "read_from", NULL, SHAPE_TEXT(stack_finding, from), .unknown = SHAPE_NULL },
+	{ "command", "It mends it.", SHAPE_TEXT(stack_finding, command), .unknown = SHAPE_NULL },
+};
+static const struct shape stack_finding_shape = SHAPE(stack_finding, stack_finding);
+
+static const struct shape_row stack_summary_rows[] = {
+	{ "pass", NULL, SHAPE_COUNT(stack_findings, count[VERDICT_PASS]) },
+	{ "fail", NULL, SHAPE_COUNT(stack_findings, count[VERDICT_FAIL]) },
+	{ "na", NULL, SHAPE_COUNT(stack_findings, count[VERDICT_NA]) },
+	{ "unknown", NULL, SHAPE_COUNT(stack_findings, count[VERDICT_UNKNOWN]) },
+};
+static const struct shape stack_summary_shape = SHAPE(stack_findings, stack_summary);
+
+static const char *const place_kinds[] = { "system", "toolkit", "python" };
+
+static const struct shape_row stack_place_rows[] = {
+	{ "kind", NULL, SHAPE_CHOICE(stack_place, kind, place_kinds) },
+	{ "path", NULL, SHAPE_TEXT(stack_place, path) },
+	{ "version", "Of the toolkit, of Python.", SHAPE_TEXT(stack_place, version), .unknown = SHAPE_NULL },
+	{ "packages", "Its site-packages.", SHAPE_TEXT(stack_place, packages), .unknown = SHAPE_NULL },
+	{ "torch_cuda", "That its PyTorch is built for; empty: none.",
+	  SHAPE_TEXT(stack_place, torch_cuda), .unknown = SHAPE_NULL },
+};
+static const struct shape stack_place_shape = SHAPE(stack_place, stack_place);
+
+static const char *item_component(const void *object)
+{
+	return components[((const struct stack_item *)object)->c].id;
+}
+
+static const struct shape_row stack_item_rows[] = {
+	{ "component", NULL, SHAPE_TEXT_OF(item_component) },
+	{ "place", NULL, SHAPE_TEXT(stack_item, place_path) },
+	{ "path", NULL, SHAPE_TEXT(stack_item, path) },
+	{ "soname", "Null: a Python package.", SHAPE_TEXT(stack_item, soname), .unknown = SHAPE_NULL },
+	{ "version", NULL, SHAPE_TEXT(stack_item, version), .unknown = SHAPE_NULL },
+	{ "version_from", NULL, SHAPE_TEXT(stack_item, version_from), .unknown = SHAPE_NULL },
+	{ "loaded_version", "What the loaded library answers.", SHAPE_TEXT(stack_item, said), .unknown = SHAPE_NULL },
+	{ "gpu_code", NULL, SHAPE_LIST_AS(stack_item, code.codes.items, code.codes.n, gpu_code, code_name_shape),
+	  SHAPE_WHEN(stack_item, scanned) },
+};
+static const struct shape stack_item_shape = SHAPE(stack_item, stack_item);
+
+#define OF_FOUND SHAPE_VIA(stack_view, found, stack_findings)
+#define OF_INVENTORY SHAPE_VIA(stack_view, inv, inventory)
+
+static const struct shape_row stack_check_rows[] = {
+	{ "host", NULL, SHAPE_POINTER_AS(stack_view, m, machine, host_shape) },
+	{ "rootfs", "What was looked into; null: the machine.",
+	  SHAPE_TEXT(stack_view, rootfs), .unknown = SHAPE_NULL },
+	GPU_ROWS(stack_view),
+	{ "summary", "Findings by verdict.", SHAPE_PART(stack_summary_shape), OF_FOUND },
+	{ "findings", NULL, SHAPE_LIST(stack_findings, items, n, stack_finding), OF_FOUND },
+	{ "places", NULL, SHAPE_LIST(inventory, places, n_places, stack_place), OF_INVENTORY },
+	{ "items", NULL, SHAPE_LIST(inventory, items, n_items, stack_item), OF_INVENTORY },
+};
+static const struct shape stack_check_shape = SHAPE(stack_view, stack_check);
+
+const struct result_shape stack_check_result = {
+	.name = "stack-check", .title = "gputune stack check",
+	.meaning = "What of the software stack is there, and whether it fits this GPU and each other.",
+	.shape = &stack_check_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };

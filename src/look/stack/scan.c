@@ -73,7 +73,7 @@ static void on_container(void *ctx)
 
 	c->s->containers++;
 	for (size_t i = 0; i < c->how->n_gpus; i++)
-		c->s->served[i][c->best[i]]++;
+		c->s->answers[i].containers[c->best[i]]++;
 	best_reset(c);
 }
 
@@ -512,8 +512,22 @@ static void *scan_work(void *ctx)
 	return NULL;
 }
 
+/* By the codes as they lie now. */
+static void scan_answer(struct scan *s, const struct scan_options *how)
+{
+	s->n_answers = how->n_gpus;
+	for (size_t i = 0; i < s->n_answers; i++) {
+		struct code_served *o = &s->answers[i];
+
+		o->gpu = how->gpus[i];
+		o->answer = code_best(&s->codes, &o->gpu, &o->by);
+		if (o->answer >= CODE_CANNOT)
+			o->by = NULL;
+	}
+}
+
 /* Into the caller's arena, so that the threads' can go. */
-static void adopt(struct arena *a, struct scan *s)
+static void adopt(struct arena *a, struct scan *s, const struct scan_options *how)
 {
 	if (s->error)
 		s->error = arena_strdup(a, s->error);
@@ -532,9 +546,10 @@ static void adopt(struct arena *a, struct scan *s)
 		s->parts = parts;
 		for (size_t i = 0; i < s->n_parts; i++) {
 			parts[i].path = arena_strdup(a, parts[i].path);
-			adopt(a, &parts[i]);
+			adopt(a, &parts[i], how);
 		}
 	}
+	scan_answer(s, how);
 }
 
 static unsigned scan_how_many(unsigned threads, size_t files)
@@ -565,7 +580,7 @@ static void scan_run(struct arena *a, const struct found *f, const struct scan_o
 		if (w[i].started)
 			pthread_join(w[i].thread, NULL);
 	for (size_t i = 0; i < f->n; i++)
-		adopt(a, &out[i]);
+		adopt(a, &out[i], how);
 	for (unsigned i = 0; i < threads; i++)
 		arena_free(&w[i].arena);
 }
@@ -602,7 +617,7 @@ int scan_tree(struct arena *a, const char *path, const struct scan_options *how,
 
 /* The libraries inside a wheel, one by one, without unpacking any to disk. */
 
-const char *scan_kind_name(enum scan_kind k)
+const char *scan_kind_name(unsigned k)
 {
 	static const char *const names[] = { "other",  "elf",	"archive", "wheel",
 					     "fatbin", "cubin", "ptx" };
@@ -644,7 +659,7 @@ static void scan_add_part(struct arena *a, struct scan *out, const struct scan *
 	out->opened += part->opened;
 	for (size_t g = 0; g < GPU_TARGETS_MAX; g++)
 		for (size_t k = 0; k < CODE_ANSWERS; k++)
-			out->served[g][k] += part->served[g][k];
+			out->answers[g].containers[k] += part->answers[g].containers[k];
 	if (part->n_problems || part->error) {
 		if (out->n_problems < SCAN_PROBLEMS)
 			out->problems[out->n_problems] =

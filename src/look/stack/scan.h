@@ -21,6 +21,14 @@ enum scan_kind {
 
 enum { SCAN_PROBLEMS = 8 };
 
+/* What a file does on a GPU. */
+struct code_served {
+	struct gpu_target gpu;
+	enum code_answer answer;
+	const struct gpu_code *by;	 /* the code that runs; NULL: none */
+	size_t containers[CODE_ANSWERS]; /* how many have at best this answer */
+};
+
 struct scan {
 	const char *path; /* of a wheel's member: its name in the wheel */
 	enum scan_kind kind;
@@ -30,12 +38,12 @@ struct scan {
 	size_t containers, entries;
 	size_t registered; /* wrappers in .nvFatBinSegment, which the CUDA runtime is given */
 	size_t opened;	   /* entries whose head was unpacked and held against the header */
-	/* How many containers have at best this answer, for each GPU asked about. */
-	size_t served[GPU_TARGETS_MAX][CODE_ANSWERS];
-	const char *problems[SCAN_PROBLEMS]; /* sentences */
-	size_t n_problems;		     /* all, also those not kept */
-	const char *error;		     /* it could not be read: why; NULL */
-	struct scan *parts;		     /* members of a wheel with GPU code or an error */
+	struct code_served answers[GPU_TARGETS_MAX]; /* for each GPU asked about */
+	size_t n_answers;			     /* 0 but of scan_tree */
+	const char *problems[SCAN_PROBLEMS];	     /* sentences */
+	size_t n_problems;			     /* all, also those not kept */
+	const char *error;			     /* it could not be read: why; NULL */
+	struct scan *parts; /* members of a wheel with GPU code or an error */
 	size_t n_parts;
 };
 
@@ -51,7 +59,7 @@ void scan_input(struct arena *a, struct input *in, const char *name, const struc
 /* The GPU code of a wheel's members; z is open. */
 void scan_wheel(struct arena *a, const struct zip *z, const struct scan_options *how,
 		struct scan *out);
-const char *scan_kind_name(enum scan_kind k);
+const char *scan_kind_name(unsigned k);
 /* True for a name that may carry GPU code ("x.so", "x.so.13", "x.a", "x.cubin"...). */
 bool scan_name(const char *name);
 
