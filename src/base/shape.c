@@ -277,10 +277,13 @@ void shape_json(json_t *j, const struct shape *s, const void *object)
 
 	s = shape_form(s, object);
 	for (size_t i = 0; i < s->n; i++) {
-		const char *key = shape_key(&s->rows[i], object, room);
-		json_t *v = key ? shape_figure_json(&s->rows[i], object) : NULL;
+		const struct shape_row *r = &s->rows[i];
+		const char *key = shape_key(r, object, room);
+		json_t *v = key ? shape_figure_json(r, object) : NULL;
 
-		if (v)
+		if (v && r->spread)
+			json_object_update_new(j, v);
+		else if (v)
 			json_object_set_new(j, key, v);
 	}
 }
@@ -397,7 +400,7 @@ static json_t *shape_row_schema(const struct shape_row *r, json_t *defs)
 	case SHAPE_KIND_OBJECT:
 		return shape_or_null(r, shape_ref(r->sub, defs));
 	case SHAPE_KIND_JSON:
-		return json_object();
+		return r->word ? json_loads(r->word, 0, NULL) : json_object();
 	default:
 		if (shape_can_be_null(r))
 			return json_pack("{s:[s, s]}", "type", types[r->kind], "null");
@@ -418,6 +421,12 @@ static void shape_rows_schema(const struct shape *s, json_t *to, json_t *defs)
 
 		if (!v)
 			continue;
+		if (r->spread) {
+			json_object_set(to, "additionalProperties",
+					json_object_get(v, "additionalProperties"));
+			json_decref(v);
+			continue;
+		}
 		if (r->meaning)
 			json_object_set_new(v, "description", json_string(r->meaning));
 		if (r->suffix) {

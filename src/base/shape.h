@@ -87,12 +87,13 @@ struct shape_row {
 	 * the list is then; 0: it is a list. Which items are written; NULL: all. */
 	size_t by;
 	bool (*keeps)(const void *item, const void *object);
+	bool spread;   /* of such an object: its members stand in the struct's own; not read back */
 	bool indirect; /* the items are pointers to the structs */
 	/* Of choices, by their values: a list, or a function. Of texts: what they can be. */
 	const char *const *names;
 	const char *(*name_of)(unsigned value);
 	size_t n_names;
-	const char *word;
+	const char *word; /* of JSON as it is: its JSON Schema as text; NULL: anything */
 	const struct shape *sub;
 	/* What follows from other members; such rows are written, and checked but not stored when
 	 * they are read. */
@@ -242,6 +243,7 @@ struct result_shape {
 /* Besides, of a list: an object whose keys are a text of each item. */
 #define SHAPE_BY(inner, m)                                                                         \
 	.by = 1 + offsetof(struct inner, m) + 0 * _Generic(SHAPE_AT(inner, m), const char * : 1)
+/* Besides .word: its schema, if there is more to say than that it is JSON. */
 #define SHAPE_JSON(type, m)                                                                        \
 	.kind = SHAPE_KIND_JSON, .size = sizeof(json_t *),                                         \
 	.offset = offsetof(struct type, m) +                                                       \

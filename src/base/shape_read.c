@@ -301,7 +301,7 @@ static int shape_read_row(struct shape_reader *in, const struct shape_row *r, co
 	bool known = v && !json_is_null(v);
 	char *base;
 
-	if (r->made)
+	if (r->made || r->spread)
 		return 0;
 	if (r->when)
 		((bool *)object)[r->when - 1] = r->absent ? v != NULL : known;

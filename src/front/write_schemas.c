@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write_schemas FOLDER NAME...: the JSON Schemas of all results that are described by a shape, of
- * which NAME are expected, as FOLDER/NAME.json. Runs when the program is built. */
+/*
+ * write_schemas FOLDER NAME...: the JSON Schemas of all results that are described by a shape, of
+ * which NAME are expected, as FOLDER/NAME.json, and a page about all of them, FOLDER/RESULTS.md.
+ * Runs when the program is built.
+ */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "front/result_shapes.h"
 
 static bool schema_expected(const char *name, char **names)
@@ -30,6 +34,165 @@ static int write_schema(const struct result_shape *r, const char *folder)
 	return bad;
 }
 
+/* --- the page --------------------------------------------------------------------------------- */
+
+enum { SEEN_MAX = 64 };
+
+struct page {
+	FILE *out;
+	struct arena arena;
+	/* Structs of the result at hand, and where each was told. */
+	const struct shape *seen[SEEN_MAX];
+	const char *at[SEEN_MAX];
+	size_t n;
+};
+
+static const char *seen_at(const struct page *p, const struct shape *s)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->seen[i] == s)
+			return p->at[i];
+	return NULL;
+}
+
+static const char *value_text(struct page *p, const struct shape_row *r);
+
+/* What stands under the keys of an object or in the items of a list. */
+static const char *items_text(struct page *p, const struct shape *s)
+{
+	const char *all = NULL;
+
+	if (shape_is_value(s))
+		return value_text(p, s->rows);
+	for (size_t i = 0; i < s->n_forms; i++)
+		all = all ? arena_printf(&p->arena, "%s, or %s", all, items_text(p, s->forms[i]))
+			  : items_text(p, s->forms[i]);
+	return all ? all : "object";
+}
+
+static const char *names_text(struct page *p, const struct shape_row *r)
+{
+	const char *all = "";
+
+	for (unsigned i = 0; i < r->n_names; i++) {
+		const char *name = r->name_of ? r->name_of(i) : r->names[i];
+
+		if (name)
+			all = arena_printf(&p->arena, "%s%s`%s`", all, *all ? ", " : "", name);
+	}
+	return all;
+}
+
+static const char *value_text(struct page *p, const struct shape_row *r)
+{
+	static const char *const kinds[] = {
+		[SHAPE_KIND_COUNT] = "whole number", [SHAPE_KIND_REAL] = "number",
+		[SHAPE_KIND_FLAG] = "true or false", [SHAPE_KIND_TEXT] = "text",
+		[SHAPE_KIND_TIME] = "time",	     [SHAPE_KIND_TEXTS] = "list: text",
+		[SHAPE_KIND_REALS] = "list: number", [SHAPE_KIND_COUNTS] = "list: whole number",
+		[SHAPE_KIND_JSON] = "JSON",
+	};
+	const char *text;
+
+	if (r->n_names)
+		text = names_text(p, r);
+	else if (r->kind == SHAPE_KIND_WORD)
+		text = arena_printf(&p->arena, "`%s`", r->word);
+	else if (r->kind == SHAPE_KIND_OBJECT)
+		text = items_text(p, r->sub);
+	else if (r->kind == SHAPE_KIND_LIST)
+		text = arena_printf(&p->arena, "%s: %s", r->by ? "object by name" : "list",
+				    items_text(p, r->sub));
+	else
+		text = kinds[r->kind];
+	return arena_printf(&p->arena, "%s%s%s", text, shape_can_be_null(r) ? "; or null" : "",
+			    r->absent || r->suffix ? "; may be absent" : "");
+}
+
+static void write_rows(struct page *p, const struct shape *s, const char *above);
+
+static void write_row(struct page *p, const struct shape_row *r, const char *above)
+{
+	const char *key = r->spread ? arena_printf(&p->arena, "%sNAME", above)
+				    : arena_printf(&p->arena, "%s%s%s", above, r->key,
+						   r->suffix ? "_UNIT" : ""),
+		   *told = r->sub ? seen_at(p, r->sub) : NULL;
+
+	fprintf(p->out, "| `%s` | %s | %s%s%s%s%s |\n", key, value_text(p, r),
+		r->meaning ? r->meaning : "", r->meaning && told ? " " : "", told ? "As `" : "",
+		told ? told : "", told ? "`." : "");
+	if (r->sub && !told)
+		write_rows(p, r->sub,
+			   arena_printf(&p->arena, "%s%s.", key,
+					r->spread		     ? ""
+					: r->by			     ? ".NAME"
+					: r->kind == SHAPE_KIND_LIST ? "[]"
+								     : ""));
+}
+
+static void write_rows(struct page *p, const struct shape *s, const char *above)
+{
+	if (*above && !shape_is_value(s) && p->n < SEEN_MAX) {
+		p->at[p->n] = arena_strndup(&p->arena, above, strlen(above) - 1);
+		p->seen[p->n++] = s;
+	}
+	for (size_t i = 0; i < s->n_forms; i++)
+		write_rows(p, s->forms[i], above);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->rows[i].key)
+			write_row(p, &s->rows[i], above);
+}
+
+static void write_result(struct page *p, const struct result_shape *r)
+{
+	char name[SHAPE_KEY_SIZE];
+	const char *comma = "";
+
+	p->n = 0;
+	fprintf(p->out, "\n## %s\n\n%s\n\n`%s`, `%s.json`. Its head has `schema`%s%s%s", r->title,
+		r->meaning, result_schema_name(r, name), r->name,
+		r->no_version ? "" : ", `tool_version`", r->no_time ? "" : ", `time`",
+		r->host ? ", `host`" : "");
+	if (r->exit_codes)
+		fprintf(p->out, ", `exit_code` (");
+	for (int code = 0; code < 32; code++)
+		if (r->exit_codes & 1u << code) {
+			fprintf(p->out, "%s%d", comma, code);
+			comma = ", ";
+		}
+	fprintf(p->out, "%s.\n\n| Key | Value | Meaning |\n|---|---|---|\n",
+		r->exit_codes ? ")" : "");
+	write_rows(p, r->shape, "");
+}
+
+static int write_page(const char *folder)
+{
+	struct page p = { 0 };
+	char path[4096];
+	int bad;
+
+	snprintf(path, sizeof(path), "%s/RESULTS.md", folder);
+	p.out = fopen(path, "w");
+	if (!p.out) {
+		perror(path);
+		return 1;
+	}
+	fprintf(p.out,
+		"# Results\n\n"
+		"What `--format json` prints, key by key. This page is made by the build, of the "
+		"rows that the results are written\nfrom; their JSON Schemas are installed in "
+		"`share/gputune/schemas`. A key ends in its unit. What is not known is null, never "
+		"0.\nLater versions add keys.\n\n"
+		"`list[].key` is a key of each item, `object.NAME` one under a name that the run "
+		"gives, `_UNIT` a unit that it gives.\n");
+	for (size_t i = 0; result_shapes[i]; i++)
+		write_result(&p, result_shapes[i]);
+	bad = ferror(p.out);
+	bad |= fclose(p.out);
+	arena_free(&p.arena);
+	return bad;
+}
+
 int main(int argc, char **argv)
 {
 	int n = 0;
@@ -46,7 +209,7 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	if (n == argc - 2)
-		return 0;
+		return write_page(argv[1]);
 	fprintf(stderr, "schemas/meson.build names results that have no shape\n");
 	return 1;
 }

@@ -600,6 +600,45 @@ static void test_table(void **state)
 	arena_free(&a);
 }
 
+static const struct shape_row open_rows[] = {
+	{ "n", NULL, SHAPE_COUNT(book, n_figures) },
+	{ "settings", NULL, SHAPE_LIST_AS(book, settings, n_settings, figure, setting_shape),
+	  SHAPE_BY(figure, name), .spread = true },
+	{ "more", NULL, SHAPE_JSON(book, as_it_is), .word = "{\"type\":\"object\"}",
+	  .absent = true },
+};
+static const struct shape open_shape = SHAPE(book, open);
+
+/* Items as members of the object itself. */
+static void test_spread(void **state)
+{
+	static const struct figure settings[] = { { .name = "a", .text = "on" } };
+	struct book b = { .settings = settings, .n_settings = 1, .n_figures = 7 }, back;
+	struct result_shape r = book_result;
+	json_t *j = json_object(), *schema;
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	char *text;
+
+	(void)state;
+	shape_json(j, &open_shape, &b);
+	text = json_dumps(j, JSON_COMPACT);
+	assert_string_equal(text, "{\"n\":7,\"a\":\"on\"}");
+	free(text);
+	assert_int_equal(shape_read(&a, &open_shape, j, &back, &e), 0);
+	assert_true(back.n_figures == 7 && back.n_settings == 0);
+	json_decref(j);
+	r.shape = &open_shape;
+	schema = result_shape_schema(&r);
+	text = json_dumps(json_object_get(schema, "additionalProperties"), JSON_COMPACT);
+	assert_string_equal(text, "{\"$ref\":\"#/$defs/setting\"}");
+	free(text);
+	j = json_object_get(json_object_get(schema, "properties"), "more");
+	assert_string_equal(json_string_value(json_object_get(j, "type")), "object");
+	json_decref(schema);
+	arena_free(&a);
+}
+
 static void test_book_schema(void **state)
 {
 	json_t *j = result_shape_schema(&book_result), *p = json_object_get(j, "properties");
@@ -674,7 +713,8 @@ int main(void)
 		cmocka_unit_test(test_result),	       cmocka_unit_test(test_long_list),
 		cmocka_unit_test(test_schema),	       cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_book),	       cmocka_unit_test(test_book_schema),
-		cmocka_unit_test(test_table),	       cmocka_unit_test(test_all_results),
+		cmocka_unit_test(test_table),	       cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_all_results),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
