@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Why something could not be done: one sentence that names the object, and a hint what to do next.
- * What could not be *seen* is not an error but a fact state (machine/model/fact.h).
+ * What could not be *seen* is not an error but a fact state (base/fact.h).
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H

@@ -161,11 +161,53 @@ bool shape_known(const struct shape_row *r, const void *object)
 	case SHAPE_KIND_LIST:
 		return r->unknown != SHAPE_NULL || shape_at(r, object);
 	default:
-		return true;
+		return !shape_is_fact(r) ||
+		       ((const struct fact *)shape_at(r, object))->seen != SEEN_UNASKED;
 	}
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
+
+/* Of a fact that was seen. */
+static json_t *shape_fact_value_json(const struct shape_row *r, const struct fact *f)
+{
+	struct arena a = { 0 };
+	json_t *j;
+
+	switch (r->kind) {
+	case SHAPE_KIND_FACT_TEXT:
+		return json_text(((const struct fact_str *)f)->v);
+	case SHAPE_KIND_FACT_SET:
+		j = json_string(idset_format(&a, &((const struct fact_set *)f)->v));
+		arena_free(&a);
+		return j;
+	case SHAPE_KIND_FACT_FLAG:
+		return json_boolean(((const struct fact_int *)f)->v != 0);
+	default:
+		return json_integer(((const struct fact_int *)f)->v);
+	}
+}
+
+static json_t *shape_fact_json(const struct shape_row *r, const struct fact *f)
+{
+	json_t *j = json_object();
+	TEXT_AUTO from = { 0 };
+
+	if (seen_ok(f)) {
+		json_object_set_new_nocheck(j, "value", shape_fact_value_json(r, f));
+	} else {
+		json_object_set_new_nocheck(j, "seen", json_string(seen_name(f->seen)));
+		if (f->err)
+			json_object_set_new_nocheck(j, "error", json_string(errno_name(f->err)));
+	}
+	if (f->leaf && f->dir)
+		text_add(&from, f->dir);
+	if (f->leaf)
+		text_add(&from, f->leaf);
+	if (f->leaf)
+		json_object_set_new_nocheck(j, "from", json_text(from.s));
+	return j;
+}
 
 static json_t *shape_figure_json(const struct shape_row *r, const void *object);
 
@@ -174,7 +216,7 @@ bool shape_is_value(const struct shape *s)
 	return s->n == 1 && !s->rows[0].key;
 }
 
-static json_t *shape_object_json(const struct shape *s, const void *object)
+json_t *shape_object_json(const struct shape *s, const void *object)
 {
 	json_t *j;
 
@@ -251,6 +293,8 @@ static json_t *shape_value_json(const struct shape_row *r, const void *object)
 	case SHAPE_KIND_JSON:
 		return json_incref(*(json_t *const *)shape_at(r, object));
 	default:
+		if (shape_is_fact(r))
+			return shape_fact_json(r, shape_at(r, object));
 		text = shape_text(r, object);
 		return json_text(!text && r->unknown == SHAPE_BLANK ? "" : text);
 	}
@@ -373,6 +417,33 @@ static json_t *shape_list_schema(const struct shape_row *r, json_t *items)
 			 : json_pack("{s:s, s:o}", "type", "array", "items", items));
 }
 
+/* A fact that was seen, or one that was not. */
+static json_t *shape_fact_schema(const struct shape_row *r, json_t *defs)
+{
+	static const char *const types[] = {
+		[SHAPE_KIND_FACT_INT] = "integer", [SHAPE_KIND_FACT_FLAG] = "boolean",
+		[SHAPE_KIND_FACT_HEX] = "integer", [SHAPE_KIND_FACT_TEXT] = "string",
+		[SHAPE_KIND_FACT_SET] = "string",
+	};
+	static const char form[] = "{s:[{s:s, s:b, s:[s, s], s:{s:{s:s}, s:{s:s, s:i}}}, "
+				   "{s:s, s:b, s:[s], s:{s:{s:[s, s, s, s]}, s:{s:s}, s:{s:s}}}]}";
+	const char *type = types[r->kind];
+	char name[32], ref[48];
+
+	snprintf(name, sizeof(name), "fact_%s", type);
+	snprintf(ref, sizeof(ref), "#/$defs/%s", name);
+	if (!json_object_get(defs, name))
+		json_object_set_new(
+			defs, name,
+			json_pack(form, "oneOf", "type", "object", "additionalProperties", 0,
+				  "required", "value", "from", "properties", "value", "type", type,
+				  "from", "type", "string", "minLength", 1, "type", "object",
+				  "additionalProperties", 0, "required", "seen", "properties",
+				  "seen", "enum", "absent", "denied", "unsupported", "error",
+				  "error", "type", "string", "from", "type", "string"));
+	return json_pack("{s:s, s:s}", "$ref", ref, "title", r->title);
+}
+
 static json_t *shape_row_schema(const struct shape_row *r, json_t *defs)
 {
 	static const char *const types[] = {
@@ -402,6 +473,8 @@ static json_t *shape_row_schema(const struct shape_row *r, json_t *defs)
 	case SHAPE_KIND_JSON:
 		return r->word ? json_loads(r->word, 0, NULL) : json_object();
 	default:
+		if (shape_is_fact(r))
+			return shape_fact_schema(r, defs);
 		if (shape_can_be_null(r))
 			return json_pack("{s:[s, s]}", "type", types[r->kind], "null");
 		return json_pack("{s:s}", "type", types[r->kind]);

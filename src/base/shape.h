@@ -21,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/fact.h"
 
 enum {
 	SHAPE_BYTES_MAX = 64 << 20, /* of a text that is read */
@@ -44,6 +45,12 @@ enum shape_kind {
 	SHAPE_KIND_LIST,   /* structs and a count */
 	SHAPE_KIND_WORD,   /* always the row's word */
 	SHAPE_KIND_JSON,   /* json_t *, as it is; passed over when it is read */
+	/* Facts (base/fact.h); left out where nobody asked for them. */
+	SHAPE_KIND_FACT_INT,
+	SHAPE_KIND_FACT_FLAG, /* fact_int that holds 0 or 1 */
+	SHAPE_KIND_FACT_HEX,  /* fact_int that pages show in hexadecimal */
+	SHAPE_KIND_FACT_TEXT,
+	SHAPE_KIND_FACT_SET,
 };
 
 /* What a member holds when its figure is not known. */
@@ -256,6 +263,17 @@ struct result_shape {
 #define SHAPE_LIST_MADE(function, inner) SHAPE_LIST_MADE_AS(function, inner, inner##_shape)
 #define SHAPE_LIST_MADE_AS(function, inner, shape)                                                 \
 	.kind = SHAPE_KIND_LIST, .made = (function), .size = sizeof(struct inner), .sub = &(shape)
+/* A fact of any type. */
+#define SHAPE_FACT(type, m)                                                                        \
+	.absent = true, .offset = offsetof(struct type, m),                                        \
+	.kind = _Generic(SHAPE_AT(type, m), struct fact_int                                        \
+			 : SHAPE_KIND_FACT_INT, struct fact_str                                    \
+			 : SHAPE_KIND_FACT_TEXT, struct fact_set                                   \
+			 : SHAPE_KIND_FACT_SET)
+#define SHAPE_FACT_FLAG(type, m)                                                                   \
+	.absent = true, SHAPE_SIZED(type, m, struct fact_int), .kind = SHAPE_KIND_FACT_FLAG
+#define SHAPE_FACT_HEX(type, m)                                                                    \
+	.absent = true, SHAPE_SIZED(type, m, struct fact_int), .kind = SHAPE_KIND_FACT_HEX
 /* What follows from other members. */
 #define SHAPE_TEXT_OF(function) .kind = SHAPE_KIND_TEXT, .text_of = (function)
 /* What a text can be: for the schema. */
@@ -273,6 +291,11 @@ struct result_shape {
 	.suffix = 1 + offsetof(struct type, m) + 0 * _Generic(SHAPE_AT(type, m), const char * : 1)
 #define SHAPE_WHEN(type, m)                                                                        \
 	.when = 1 + offsetof(struct type, m) + 0 * _Generic(SHAPE_AT(type, m), bool : 1)
+
+static inline bool shape_is_fact(const struct shape_row *r)
+{
+	return r->kind >= SHAPE_KIND_FACT_INT;
+}
 
 /* The member, or the struct or first item that it points to. */
 const void *shape_at(const struct shape_row *r, const void *object);
@@ -308,8 +331,13 @@ const char *shape_text(const struct shape_row *r, const void *object);
 /* "gputune.train/1" */
 const char *result_schema_name(const struct result_shape *r, char name[SHAPE_KEY_SIZE]);
 
-/* The object's figures as members of j. */
+/*
+ * The object's figures as members of j. A fact is {"value": V, "from": "..."} where it was seen,
+ * {"seen": "denied", "error": "EACCES", "from": ".."} otherwise.
+ */
 void shape_json(json_t *j, const struct shape *s, const void *object);
+/* The object alone. The caller owns the reference. */
+json_t *shape_object_json(const struct shape *s, const void *object);
 /* The whole result; now: seconds since 1970. The caller owns the reference. */
 json_t *result_shape_json(const struct result_shape *r, const void *object, long long now,
 			  int exit_code);

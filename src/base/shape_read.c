@@ -134,6 +134,66 @@ static int shape_read_item(struct shape_reader *in, const struct shape_row *r, c
 					  : shape_read_number(in, r, item, to);
 }
 
+static int shape_read_fact_value(struct shape_reader *in, const struct shape_row *r,
+				 const json_t *j, struct fact *f)
+{
+	const char *text = "";
+	int code;
+
+	switch (r->kind) {
+	case SHAPE_KIND_FACT_TEXT:
+		return shape_read_text(in, j, &((struct fact_str *)f)->v);
+	case SHAPE_KIND_FACT_SET:
+		code = shape_read_text(in, j, &text);
+		if (!code && idset_parse(in->arena, text, &((struct fact_set *)f)->v))
+			code = shape_refuse(in, "not a list like \"0-4,10-14\"");
+		return code;
+	case SHAPE_KIND_FACT_FLAG:
+		if (!json_is_boolean(j))
+			return shape_refuse(in, "neither true nor false");
+		((struct fact_int *)f)->v = json_is_true(j);
+		return 0;
+	default:
+		if (!json_is_integer(j))
+			return shape_refuse(in, "not a whole number");
+		((struct fact_int *)f)->v = json_integer_value(j);
+		return 0;
+	}
+}
+
+static int shape_read_seen(struct shape_reader *in, const char *seen, const json_t *error,
+			   struct fact *f)
+{
+	enum { UNNAMED = 4095 }; /* the kernel's largest; what "EUNNAMED" becomes */
+	const char *name = json_string_value(error);
+	int state = seen ? seen_parse(seen) : -1;
+
+	if (state <= SEEN_OK)
+		return shape_refuse(in, "\"seen\" is none of its words");
+	f->seen = (enum seen)state;
+	if (!error)
+		return 0;
+	f->err = name ? errno_number(name) : 0;
+	if (name && !f->err && strcmp(name, errno_name(UNNAMED)) == 0)
+		f->err = UNNAMED;
+	return f->err ? 0 : shape_refuse(in, "\"error\" is not the name of an error");
+}
+
+static int shape_read_fact(struct shape_reader *in, const struct shape_row *r, const json_t *j,
+			   struct fact *f)
+{
+	const json_t *value = json_object_get(j, "value"), *seen = json_object_get(j, "seen"),
+		     *error = json_object_get(j, "error"), *from = json_object_get(j, "from");
+	int code;
+
+	if (!json_is_object(j) || !value == !seen || (value && error))
+		return shape_refuse(in, "neither a \"value\" nor why it was not \"seen\"");
+	f->seen = SEEN_OK;
+	code = value ? shape_read_fact_value(in, r, value, f)
+		     : shape_read_seen(in, json_string_value(seen), error, f);
+	return code || !from ? code : shape_read_text(in, from, &f->leaf);
+}
+
 static int shape_read_items(struct shape_reader *in, const struct shape_row *r, const json_t *j,
 			    char *items)
 {
@@ -189,7 +249,11 @@ static int shape_read_list(struct shape_reader *in, const struct shape_row *r, c
 	if (n > (r->max ? r->max : SHAPE_LIST_MAX))
 		return shape_refuse(in, "more items than there may be");
 	if (r->pointer) {
-		items = shape_room(in, n, r->size);
+		size_t room = 4;
+
+		while (room < n) /* as arena_grow has it: more may be added */
+			room *= 2;
+		items = shape_room(in, room, r->size);
 		if (!items)
 			return -EINVAL;
 		memcpy(object + r->offset, &items, sizeof(items));
@@ -250,6 +314,8 @@ static int shape_read_value(struct shape_reader *in, const struct shape_row *r, 
 	case SHAPE_KIND_LIST:
 		return shape_read_list(in, r, j, object);
 	default:
+		if (shape_is_fact(r))
+			return shape_read_fact(in, r, j, to);
 		code = shape_read_text(in, j, &text);
 		if (code == 0 && r->kind == SHAPE_KIND_WORD && strcmp(text, r->word) != 0)
 			return shape_refuse(in, "another word than it has to be");

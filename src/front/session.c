@@ -389,7 +389,7 @@ static int front_session_facts_of(struct arena *a, const char *path, const json_
 			   : "",
 		   "all") != 0)
 		return bad(e, path, "it is no result of \"gputune show --format json\"");
-	return schema_from_json(a, &schema_machine, json_object_get(j, "facts"), m, e);
+	return shape_read(a, &machine_shape, json_object_get(j, "facts"), m, e);
 }
 
 static int read_result(struct arena *a, const char *path, struct machine *m, struct err *e)
@@ -421,9 +421,9 @@ static int read_capture(struct run *r, const char *path, struct machine *m, stru
 
 	if (!h)
 		return -EINVAL;
-	j = schema_to_json(&schema_machine, run_machine(r, h, true));
+	j = shape_object_json(&machine_shape, run_machine(r, h, true));
 	host_close(h);
-	ret = schema_from_json(&r->arena, &schema_machine, j, m, e);
+	ret = shape_read(&r->arena, &machine_shape, j, m, e);
 	json_decref(j);
 	return ret;
 }

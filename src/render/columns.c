@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables, and names with values, out of schema tables. Knows no subject. */
+/* Tables, and names with values, out of shapes. Knows no subject. */
 #include "render/columns.h"
 
 #include <string.h>
 
 #include "render/figure.h"
 
-static const struct field *field_of(const struct schema *s, size_t offset)
+static const struct shape_row *row_at(const struct shape *s, size_t offset)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->fields[i].offset == offset)
-			return &s->fields[i];
+		if (s->rows[i].offset == offset)
+			return &s->rows[i];
 	return NULL;
-}
-
-static bool leaf(const struct field *f)
-{
-	return f->kind != FIELD_PART && f->kind != FIELD_LIST;
 }
 
 static const char *title_of(const struct picks *p, size_t i)
 {
-	const struct field *f = field_of(p->schema, p->rows[i].offset);
+	const struct shape_row *f = row_at(p->shape, p->rows[i].offset);
 
 	return p->rows[i].title ? p->rows[i].title : f ? f->title : "";
 }
@@ -30,9 +25,9 @@ static struct cell picked(struct doc *d, const struct machine *m, const struct p
 			  const void *object)
 {
 	const struct pick *pick = &p->rows[i];
-	const struct field *f = pick->make ? NULL : field_of(p->schema, pick->offset);
+	const struct shape_row *f = pick->make ? NULL : row_at(p->shape, pick->offset);
 	struct cell c = pick->make ? pick->make(d, m, object)
-			: f	   ? cell_field(d, f, object)
+			: f	   ? cell_row(d, f, object)
 				   : (struct cell){ .nothing = true };
 
 	if (c.style == STYLE_PLAIN)
@@ -55,9 +50,10 @@ static struct node *table_for(struct doc *d, const char *title, const struct pic
 	struct column *columns = arena_array(d->arena, p->n, sizeof(*columns));
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct field *f =
-			p->rows[i].make ? NULL : field_of(p->schema, p->rows[i].offset);
-		bool figures = f && (f->kind == FIELD_INT || f->kind == FIELD_HEX);
+		const struct shape_row *f =
+			p->rows[i].make ? NULL : row_at(p->shape, p->rows[i].offset);
+		bool figures =
+			f && (f->kind == SHAPE_KIND_FACT_INT || f->kind == SHAPE_KIND_FACT_HEX);
 
 		columns[i] = (struct column){ .title = title_of(p, i),
 					      .wrap = p->rows[i].wrap,
@@ -75,7 +71,7 @@ struct node *show_table(struct doc *d, const struct machine *m, const char *titl
 		struct cell *row = node_row(d, n);
 
 		for (size_t c = 0; c < p->n; c++)
-			row[c] = picked(d, m, p, c, list_at(l, p->schema, i));
+			row[c] = picked(d, m, p, c, list_at(l, p->shape, i));
 	}
 	node_drop_empty(n);
 	return n;
@@ -85,7 +81,7 @@ void show_objects(struct doc *d, const struct machine *m, const char *title, con
 		  const struct list *l)
 {
 	/* A single one needs no name to tell it from others. */
-	struct picks rest = { .schema = p->schema, .rows = p->rows + 1, .n = p->n - 1 };
+	struct picks rest = { .shape = p->shape, .rows = p->rows + 1, .n = p->n - 1 };
 
 	if (l->n == 1)
 		show_object(d, m, title, &rest, l->items);
@@ -121,7 +117,7 @@ void show_merged(struct doc *d, const struct machine *m, const char *title, cons
 	const struct fact **sets_unseen = arena_array(d->arena, l->n, sizeof(*sets_unseen));
 
 	for (size_t i = 0; i < l->n; i++) {
-		const void *object = list_at(l, p->schema, i);
+		const void *object = list_at(l, p->shape, i);
 		const struct fact_set *set =
 			(const void *)((const char *)object + p->rows[0].offset);
 		size_t at;
@@ -144,67 +140,67 @@ void show_merged(struct doc *d, const struct machine *m, const char *title, cons
 	node_drop_empty(n);
 }
 
-static void schema_table(struct doc *d, const struct field *f, const struct list *l)
+static void rows_table(struct doc *d, const struct shape_row *list, const void *object)
 {
-	const struct schema *s = f->sub;
+	const struct shape *s = list->sub;
 	struct column *columns = arena_array(d->arena, s->n, sizeof(*columns));
 	struct node *n;
 	size_t k = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (leaf(&s->fields[i]))
-			columns[k++] = (struct column){ .title = s->fields[i].title,
-							.wrap = true,
-							.right = s->fields[i].kind == FIELD_INT };
-	n = doc_table(d, f->title, columns, k);
-	for (size_t i = 0; i < l->n; i++) {
+		if (!s->rows[i].sub)
+			columns[k++] =
+				(struct column){ .title = s->rows[i].title,
+						 .wrap = true,
+						 .right = s->rows[i].kind == SHAPE_KIND_FACT_INT };
+	n = doc_table(d, list->title, columns, k);
+	for (size_t i = 0; i < shape_items(list, object); i++) {
 		struct cell *row = node_row(d, n);
 
 		for (size_t c = 0; c < s->n; c++)
-			if (leaf(&s->fields[c]))
-				*row++ = cell_field(d, &s->fields[c], list_at(l, s, i));
+			if (!s->rows[c].sub)
+				*row++ = cell_row(d, &s->rows[c], shape_item(list, object, i));
 	}
 	node_drop_empty(n);
 }
 
 /* Lists inside the items of a list: a heading an item, for those that have any. */
-static void schema_items(struct doc *d, unsigned level, const struct field *f, const struct list *l)
+static void rows_below(struct doc *d, unsigned level, const struct shape_row *list,
+		       const void *object)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		const char *item = list_at(l, f->sub, i);
+	const struct shape_row *rows = list->sub->rows;
 
-		for (size_t c = 0; c < f->sub->n; c++) {
-			const struct field *sub = &f->sub->fields[c];
-			const struct list *inner = (const void *)(item + sub->offset);
+	for (size_t i = 0; i < shape_items(list, object); i++) {
+		const void *item = shape_item(list, object, i);
 
-			if (sub->kind != FIELD_LIST || !inner->n)
+		for (size_t c = 0; c < list->sub->n; c++) {
+			if (rows[c].kind != SHAPE_KIND_LIST || !shape_items(&rows[c], item))
 				continue;
 			doc_heading(d, level,
-				    arena_printf(d->arena, "%s %s: %s", f->title,
-						 cell_field(d, &f->sub->fields[0], item).text,
-						 sub->title));
-			schema_table(d, sub, inner);
+				    arena_printf(d->arena, "%s %s: %s", list->title,
+						 cell_row(d, &rows[0], item).text, rows[c].title));
+			rows_table(d, &rows[c], item);
 		}
 	}
 }
 
-void show_schema(struct doc *d, unsigned level, const struct schema *s, const void *object)
+void show_shape(struct doc *d, unsigned level, const struct shape *s, const void *object)
 {
 	struct node *n = doc_pairs(d, NULL);
 
 	for (size_t i = 0; i < s->n; i++)
-		if (leaf(&s->fields[i]))
-			node_pair(d, n, s->fields[i].title, cell_field(d, &s->fields[i], object));
+		if (!s->rows[i].sub)
+			node_pair(d, n, s->rows[i].title, cell_row(d, &s->rows[i], object));
 	node_drop_empty(n);
 	for (size_t i = 0; i < s->n; i++) {
-		const struct field *f = &s->fields[i];
+		const struct shape_row *r = &s->rows[i];
 
-		if (f->kind == FIELD_PART) {
-			doc_heading(d, level, f->title);
-			show_schema(d, level + 1, f->sub, field_at(object, f));
-		} else if (f->kind == FIELD_LIST) {
-			schema_table(d, f, field_at(object, f));
-			schema_items(d, level + 1, f, field_at(object, f));
+		if (r->kind == SHAPE_KIND_OBJECT) {
+			doc_heading(d, level, r->title);
+			show_shape(d, level + 1, r->sub, shape_at(r, object));
+		} else if (r->kind == SHAPE_KIND_LIST) {
+			rows_table(d, r, object);
+			rows_below(d, level + 1, r, object);
 		}
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a page shows of objects of one schema, as data: a row a column. The same rows make a table
+ * What a page shows of objects of one shape, as data: a row a column. The same rows make a table
  * of many objects or, for a single one, names and values.
  */
 #ifndef RENDER_COLUMNS_H
@@ -10,7 +10,7 @@
 #include "render/doc.h"
 
 struct pick {
-	const char *title; /* NULL: the schema's */
+	const char *title; /* NULL: the row's */
 	size_t offset;	   /* of the member, when make is NULL */
 	/* A cell made of several facts. */
 	struct cell (*make)(struct doc *d, const struct machine *m, const void *object);
@@ -36,14 +36,14 @@ struct pick {
 	}
 
 struct picks {
-	const struct schema *schema;
+	const struct shape *shape;
 	const struct pick *rows;
 	size_t n;
 };
 
-#define PICKS(schema_, rows_)                                                                      \
+#define PICKS(shape_, rows_)                                                                       \
 	{                                                                                          \
-		.schema = &(schema_), .rows = (rows_), .n = sizeof(rows_) / sizeof((rows_)[0])     \
+		.shape = &(shape_), .rows = (rows_), .n = sizeof(rows_) / sizeof((rows_)[0])       \
 	}
 
 /* Names and values of one object; what is not there is left out. */
@@ -62,6 +62,6 @@ struct node *show_table(struct doc *d, const struct machine *m, const char *titl
 void show_merged(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
 		 const struct list *l);
 /* All leaves, parts and lists of an object, by its table alone. */
-void show_schema(struct doc *d, unsigned level, const struct schema *s, const void *object);
+void show_shape(struct doc *d, unsigned level, const struct shape *s, const void *object);
 
 #endif

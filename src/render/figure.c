@@ -164,30 +164,30 @@ struct cell cell_now_max(struct doc *d, const struct fact_int *now, const struct
 	return cell_printf(d, STYLE_PLAIN, "%s / %s", low, high);
 }
 
-struct cell cell_field(struct doc *d, const struct field *f, const void *object)
+struct cell cell_row(struct doc *d, const struct shape_row *r, const void *object)
 {
-	const void *at = field_at(object, f);
+	const void *at = shape_at(r, object);
 	const struct fact_int *i = at;
 
-	switch (f->kind) {
-	case FIELD_NAME:
+	switch (r->kind) {
+	case SHAPE_KIND_TEXT:
 		return cell(*(const char *const *)at);
-	case FIELD_ID:
+	case SHAPE_KIND_COUNT:
 		return cell_printf(d, STYLE_PLAIN, "%u", *(const unsigned *)at);
-	case FIELD_STR:
+	case SHAPE_KIND_FACT_TEXT:
 		return cell_str(at);
-	case FIELD_SET:
+	case SHAPE_KIND_FACT_SET:
 		return cell_set(d, at);
-	case FIELD_BOOL:
+	case SHAPE_KIND_FACT_FLAG:
 		return cell_bool(at, "yes", "no");
-	case FIELD_HEX:
+	case SHAPE_KIND_FACT_HEX:
 		return seen_ok(&i->f)
 			       ? cell_printf(d, STYLE_PLAIN, "0x%llx", (unsigned long long)i->v)
 			       : cell_unseen(&i->f);
-	case FIELD_INT:
-		if (seen_ok(&i->f) && f->unit && strcmp(f->unit, "bytes") == 0 && i->v == -1)
+	case SHAPE_KIND_FACT_INT:
+		if (seen_ok(&i->f) && r->unit && strcmp(r->unit, "bytes") == 0 && i->v == -1)
 			return cell("unlimited");
-		return cell_int(d, at, f->unit);
+		return cell_int(d, at, r->unit);
 	default:
 		return (struct cell){ .nothing = true };
 	}

@@ -4,12 +4,12 @@
 #ifndef RENDER_FIGURE_H
 #define RENDER_FIGURE_H
 
-#include "machine/model/fact.h"
+#include "base/fact.h"
 #include "machine/model/pci.h"
-#include "machine/model/schema.h"
+#include "machine/model/rows.h"
 #include "render/doc.h"
 
-/* A figure in the unit of a schema row: ("bytes", 137438953472) is "128 GiB", ("kHz", 3900000) "3.9
+/* A figure in the unit of a row: ("bytes", 137438953472) is "128 GiB", ("kHz", 3900000) "3.9
  * GHz". */
 const char *figure(struct arena *a, const char *unit, long long v);
 /* A figure with four digits that count, three below 1: "43.21", "1,234" is "1234", "0.000300". */
@@ -32,7 +32,7 @@ struct cell cell_set(struct doc *d, const struct fact_set *f);
 /* "1200 / 1980 MHz"; the second alone is not shown. */
 struct cell cell_now_max(struct doc *d, const struct fact_int *now, const struct fact_int *max,
 			 const char *unit);
-/* Any leaf of a schema table. */
-struct cell cell_field(struct doc *d, const struct field *f, const void *object);
+/* A fact, or an object's name or number. */
+struct cell cell_row(struct doc *d, const struct shape_row *r, const void *object);
 
 #endif

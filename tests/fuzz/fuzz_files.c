@@ -198,12 +198,12 @@ static void result(struct arena *a, const char *text, size_t n)
 	struct machine *m = ARENA_NEW(a, struct machine), *back = ARENA_NEW(a, struct machine);
 	struct err e = { 0 };
 
-	if (j && schema_from_json(a, &schema_machine, j, m, &e) == 0) {
-		json_t *once = schema_to_json(&schema_machine, m), *twice;
+	if (j && shape_read(a, &machine_shape, j, m, &e) == 0) {
+		json_t *once = shape_object_json(&machine_shape, m), *twice;
 
-		if (schema_from_json(a, &schema_machine, once, back, &e))
+		if (shape_read(a, &machine_shape, once, back, &e))
 			abort();
-		twice = schema_to_json(&schema_machine, back);
+		twice = shape_object_json(&machine_shape, back);
 		if (!json_equal(once, twice))
 			abort();
 		json_decref(once);

@@ -75,7 +75,7 @@ static void diagnose(struct subject *s, struct arena *a)
 		ev.signs = first;
 		ev.earlier = second;
 	}
-	json_decref(schema_to_json(&schema_signs, first));
+	json_decref(shape_object_json(&observations_shape, first));
 }
 
 static void monitor(struct subject *s, struct arena *a)

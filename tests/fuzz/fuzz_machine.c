@@ -36,12 +36,12 @@ struct subject {
 static void round_trip(struct arena *a, const struct machine *m)
 {
 	struct machine *back = ARENA_NEW(a, struct machine);
-	json_t *once = schema_to_json(&schema_machine, m), *twice;
+	json_t *once = shape_object_json(&machine_shape, m), *twice;
 	struct err e = { 0 };
 
-	if (!once || schema_from_json(a, &schema_machine, once, back, &e))
+	if (!once || shape_read(a, &machine_shape, once, back, &e))
 		abort();
-	twice = schema_to_json(&schema_machine, back);
+	twice = shape_object_json(&machine_shape, back);
 	if (!json_equal(once, twice))
 		abort();
 	json_decref(once);

@@ -87,7 +87,7 @@ static void facts(struct arena *a, const char *text)
 	struct findings f = { 0 };
 	struct err e = { 0 };
 
-	if (j && schema_from_json(a, &schema_machine, json_object_get(j, "facts"), m, &e) == 0) {
+	if (j && shape_read(a, &machine_shape, json_object_get(j, "facts"), m, &e) == 0) {
 		if (profile_load(a, "default", &profile, &e))
 			abort();
 		settings_check(a, m, &profile, read_nothing, NULL, &f);

@@ -55,8 +55,8 @@ static inline struct observations *case_signs(struct arena *a, const char *text)
 	if (!text)
 		return s;
 	plain = case_json(a, text);
-	facts = fake_object(&schema_signs, plain);
-	if (schema_from_json(a, &schema_signs, facts, s, &e))
+	facts = fake_object(&observations_shape, plain);
+	if (shape_read(a, &observations_shape, facts, s, &e))
 		fail_msg("%s: %s", text, e.text);
 	json_decref(plain);
 	json_decref(facts);

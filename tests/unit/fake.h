@@ -18,9 +18,9 @@
 
 #include "look/settings/check.h"
 
-static inline json_t *fake_object(const struct schema *s, json_t *plain);
+static inline json_t *fake_object(const struct shape *s, json_t *plain);
 
-static inline json_t *fake_fact(const struct field *f, json_t *plain)
+static inline json_t *fake_fact(const struct shape_row *f, json_t *plain)
 {
 	static const char *const unseen[][3] = { { "!denied", "denied", "EACCES" },
 						 { "!absent", "absent", "ENOENT" },
@@ -32,13 +32,13 @@ static inline json_t *fake_fact(const struct field *f, json_t *plain)
 		if (strcmp(word, unseen[i][0]) == 0)
 			return json_pack("{s:s, s:s, s:s}", "seen", unseen[i][1], "error",
 					 unseen[i][2], "from", f->key);
-	if (f->kind == FIELD_BOOL)
+	if (f->kind == SHAPE_KIND_FACT_FLAG)
 		return json_pack("{s:b, s:s}", "value", json_integer_value(plain) != 0, "from",
 				 f->key);
 	return json_pack("{s:O, s:s}", "value", plain, "from", f->key);
 }
 
-static inline json_t *fake_list(const struct schema *s, json_t *plain)
+static inline json_t *fake_list(const struct shape *s, json_t *plain)
 {
 	json_t *out = json_array();
 
@@ -48,31 +48,31 @@ static inline json_t *fake_list(const struct schema *s, json_t *plain)
 	return out;
 }
 
-static inline json_t *fake_field(const struct field *f, json_t *plain)
+static inline json_t *fake_field(const struct shape_row *f, json_t *plain)
 {
-	if (f->kind == FIELD_NAME)
+	if (f->kind == SHAPE_KIND_TEXT)
 		return plain ? json_incref(plain) : json_string("");
-	if (f->kind == FIELD_ID)
+	if (f->kind == SHAPE_KIND_COUNT)
 		return plain ? json_incref(plain) : json_integer(0);
 	if (!plain)
 		return NULL;
-	if (f->kind == FIELD_PART)
+	if (f->kind == SHAPE_KIND_OBJECT)
 		return fake_object(f->sub, plain);
-	return f->kind == FIELD_LIST ? fake_list(f->sub, plain) : fake_fact(f, plain);
+	return f->kind == SHAPE_KIND_LIST ? fake_list(f->sub, plain) : fake_fact(f, plain);
 }
 
-static inline json_t *fake_object(const struct schema *s, json_t *plain)
+static inline json_t *fake_object(const struct shape *s, json_t *plain)
 {
 	json_t *out = json_object();
 	size_t known = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		json_t *v = json_object_get(plain, s->fields[i].key);
-		json_t *made = fake_field(&s->fields[i], v);
+		json_t *v = json_object_get(plain, s->rows[i].key);
+		json_t *made = fake_field(&s->rows[i], v);
 
 		known += v != NULL;
 		if (made)
-			json_object_set_new(out, s->fields[i].key, made);
+			json_object_set_new(out, s->rows[i].key, made);
 	}
 	if (known != json_object_size(plain))
 		fail_msg("%s: a key that %s does not have",
@@ -94,8 +94,8 @@ static inline struct machine *fake_machine(struct arena *a, const char *text)
 	plain = json_loads(copy, 0, &where);
 	if (!plain)
 		fail_msg("%s: %s at %d", text, where.text, where.position);
-	facts = fake_object(&schema_machine, plain);
-	if (schema_from_json(a, &schema_machine, facts, m, &e))
+	facts = fake_object(&machine_shape, plain);
+	if (shape_read(a, &machine_shape, facts, m, &e))
 		fail_msg("%s: %s", text, e.text);
 	json_decref(plain);
 	json_decref(facts);

@@ -259,7 +259,7 @@ static struct cluster nodes_of(struct arena *a, const char *const *texts)
 		plain = json_loads(copy, 0, NULL);
 		assert_non_null(plain);
 		json_object_set(plain, "address", json_object_get(plain, "name"));
-		facts = fake_object(&schema_cluster_node, plain);
+		facts = fake_object(&cluster_node_shape, plain);
 		if (cluster_node_read(a, facts, &c.nodes[i], &e))
 			fail_msg("%s: %s", texts[i], e.text);
 		json_decref(plain);

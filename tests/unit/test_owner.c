@@ -454,9 +454,9 @@ static void as_json(void **state)
 	root(w, "/etc/sysctl.d/x.conf", "vm.a=1\nvm.b=\xff\n-vm.c\n");
 	root(w, "/etc/udev/rules.d/x.rules", "KERNEL==\"a\", ATTR{b}=\"c\"\n");
 	probe_it(w);
-	out = schema_to_json(&schema_config, &w->machine.config);
-	assert_int_equal(schema_from_json(&w->arena, &schema_config, out, &back, &e), 0);
-	again = schema_to_json(&schema_config, &back);
+	out = shape_object_json(&config_shape, &w->machine.config);
+	assert_int_equal(shape_read(&w->arena, &config_shape, out, &back, &e), 0);
+	again = shape_object_json(&config_shape, &back);
 	assert_true(json_equal(out, again));
 	assert_int_equal(back.assignments.n, 4);
 	json_decref(out);

@@ -39,7 +39,7 @@ static char *facts(struct host *h, struct arena *a)
 	probe_machine(&p);
 	/* The only fact that is about the capture and not about the machine. */
 	p.m->captured = (struct fact_int){ 0 };
-	j = schema_to_json(&schema_machine, p.m);
+	j = shape_object_json(&machine_shape, p.m);
 	text = json_dumps(j, JSON_INDENT(1));
 	assert_non_null(text);
 	json_decref(j);

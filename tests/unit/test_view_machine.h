@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine made by walking the schema tables: every field of every struct, in every state, with
+/* A machine made by walking the rows: every member of every struct, in every state, with
  * awkward texts. */
 #ifndef TEST_VIEW_MACHINE_H
 #define TEST_VIEW_MACHINE_H
@@ -10,7 +10,7 @@
 
 struct maker {
 	struct arena *a;
-	unsigned n; /* counts fields; what they hold follows from it */
+	unsigned n; /* counts members; what they hold follows from it */
 };
 
 static inline void make_fact(struct maker *k, struct fact *f)
@@ -20,7 +20,7 @@ static inline void make_fact(struct maker *k, struct fact *f)
 				      [SEEN_UNSUPPORTED] = EOPNOTSUPP,
 				      [SEEN_ERROR] = EPROTO };
 
-	/* 7 is coprime with the lengths of the tables and the lists, so states wander over fields.
+	/* 7 is coprime with the lengths of the tables and the lists, so states wander over members.
 	 */
 	f->seen = k->n % 7 > 5 ? SEEN_OK : (enum seen)(k->n % 7);
 	f->err = f->seen > SEEN_OK && k->n % 3 ? errors[f->seen] : 0;
@@ -30,7 +30,7 @@ static inline void make_fact(struct maker *k, struct fact *f)
 		*f = (struct fact){ 0 };
 }
 
-static inline void make_value(struct maker *k, enum field_kind kind, void *at)
+static inline void make_value(struct maker *k, enum shape_kind kind, void *at)
 {
 	static const char *const texts[] = { "",
 					     "plain",
@@ -43,34 +43,34 @@ static inline void make_value(struct maker *k, enum field_kind kind, void *at)
 
 	if (!seen_ok(&i->f))
 		return;
-	if (kind == FIELD_STR)
+	if (kind == SHAPE_KIND_FACT_TEXT)
 		((struct fact_str *)at)->v = texts[k->n % 7];
-	else if (kind == FIELD_SET)
+	else if (kind == SHAPE_KIND_FACT_SET)
 		idset_parse(k->a, k->n % 2 ? "0-4,10-14" : "", &((struct fact_set *)at)->v);
-	else if (kind == FIELD_BOOL)
+	else if (kind == SHAPE_KIND_FACT_FLAG)
 		i->v = k->n % 2;
 	else
 		i->v = k->n % 4 ? (long long)k->n * 1000 : k->n % 8 ? -1 : 0x7fffffffffffffffll;
 }
 
-static inline void make_object(struct maker *k, const struct schema *s, void *object)
+static inline void make_object(struct maker *k, const struct shape *s, void *object)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const struct field *f = &s->fields[i];
-		void *at = field_at_mut(object, f);
+		const struct shape_row *f = &s->rows[i];
+		void *at = (char *)object + f->offset;
 
 		k->n++;
 		switch (f->kind) {
-		case FIELD_NAME:
+		case SHAPE_KIND_TEXT:
 			*(const char **)at = arena_printf(k->a, "name<%u>", k->n);
 			break;
-		case FIELD_ID:
+		case SHAPE_KIND_COUNT:
 			*(unsigned *)at = k->n;
 			break;
-		case FIELD_PART:
+		case SHAPE_KIND_OBJECT:
 			make_object(k, f->sub, at);
 			break;
-		case FIELD_LIST:
+		case SHAPE_KIND_LIST:
 			for (unsigned n = 0; n < 5; n++)
 				make_object(k, f->sub, list_add(k->a, at, f->sub->size));
 			break;
@@ -86,7 +86,7 @@ static inline struct machine *make_machine(struct arena *a, unsigned seed)
 	struct maker k = { .a = a, .n = seed };
 	struct machine *m = ARENA_NEW(a, struct machine);
 
-	make_object(&k, &schema_machine, m);
+	make_object(&k, &machine_shape, m);
 	return m;
 }
 

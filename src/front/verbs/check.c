@@ -171,14 +171,14 @@ int verb_explain(struct run *r)
 
 /* gputune list: every setting id, or every fact's path. */
 
-static void list_facts(struct run *r, const struct schema *s, const char *prefix)
+static void list_facts(struct run *r, const struct shape *s, const char *prefix)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const struct field *f = &s->fields[i];
+		const struct shape_row *f = &s->rows[i];
 		const char *path =
 			arena_printf(&r->arena, "%s%s%s", prefix, *prefix ? "." : "", f->key);
 
-		if (f->kind == FIELD_PART || f->kind == FIELD_LIST)
+		if (f->sub)
 			list_facts(r, f->sub, path);
 		else
 			fprintf(r->out, "%-44s %s%s%s%s\n", path, f->title, f->unit ? " (" : "",
@@ -203,7 +203,7 @@ int verb_list(struct run *r)
 		run_print_json(r, facts ? list_facts_json(&r->arena) : list_settings_json(&p),
 			       EXIT_CLEAN);
 	else if (facts)
-		list_facts(r, &schema_machine, "");
+		list_facts(r, &machine_shape, "");
 	else
 		SETTING_FOR_EACH (s)
 			if (profile_selects(&p, s->id))

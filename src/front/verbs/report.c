@@ -268,7 +268,7 @@ static int verb_report_facts_of(struct reporting *g, const struct report_source 
 				     "%s has one subject alone: a report needs \"gputune show "
 				     "--format json\" as a whole",
 				     from->path);
-	else if (schema_from_json(a, &schema_machine, json_object_get(j, "facts"), g->p.m, &e))
+	else if (shape_read(a, &machine_shape, json_object_get(j, "facts"), g->p.m, &e))
 		code = complain_text(EXIT_USAGE, "%s: %s", from->path, e.text);
 	else if (!run_profile(&g->run, &g->p.profile))
 		code = EXIT_USAGE;
@@ -312,7 +312,7 @@ static void hardware_part(struct reporting *g)
 	report_add(g, "machine", "The machine", d, cell_as(STYLE_MUTED, g->out.head.what))->open =
 		true;
 	if (g->json)
-		json_object_set_new(g->json, "facts", schema_to_json(&schema_machine, g->p.m));
+		json_object_set_new(g->json, "facts", shape_object_json(&machine_shape, g->p.m));
 }
 
 /* Of --state, but for this machine; otherwise its own. */

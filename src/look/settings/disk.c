@@ -296,7 +296,7 @@ static void free_space(const struct rule_ctx *q, struct verdict *v)
 
 #define QUEUE                                                                                      \
 	.scope = SCOPE_DISK, .select = has_queue, .none = "no disk of its own",                    \
-	.knob = KNOB_SYSFS, .of = &schema_disk
+	.knob = KNOB_SYSFS, .of = &disk_shape
 
 static const struct setting rows[] = {
 	{ .id = "disk.free-space",
@@ -314,7 +314,7 @@ static const struct setting rows[] = {
 	  .scope = SCOPE_DISK,
 	  .select = only_usb,
 	  .none = "no USB disk",
-	  .of = &schema_disk,
+	  .of = &disk_shape,
 	  .fact = "transport",
 	  .health = true,
 	  .not_when = "there is no USB disk, or nothing lies on it",
@@ -506,7 +506,7 @@ static const struct setting zfs_rows[] = {
 	{ .id = "zfs.pool-state",
 	  .title = "Pool state",
 	  .scope = SCOPE_ZPOOL,
-	  .of = &schema_zpool,
+	  .of = &zpool_shape,
 	  .fact = "state",
 	  .none = "no ZFS pool",
 	  .not_when = "there is no ZFS pool",
@@ -520,7 +520,7 @@ static const struct setting zfs_rows[] = {
 	{ .id = "zfs.autotrim",
 	  .title = "Automatic TRIM",
 	  .scope = SCOPE_ZPOOL,
-	  .of = &schema_zpool,
+	  .of = &zpool_shape,
 	  .fact = "autotrim",
 	  .knob = KNOB_ZPROP,
 	  .name = "autotrim",

@@ -410,24 +410,24 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 
 /* The lists of settings and of facts, from their tables. */
 
-static const char *findings_kind_name(const struct field *f)
+static const char *findings_kind_name(const struct shape_row *r)
 {
 	static const char *const names[] = {
-		[FIELD_INT] = "integer", [FIELD_BOOL] = "boolean", [FIELD_HEX] = "integer",
-		[FIELD_STR] = "text",	 [FIELD_SET] = "set",	   [FIELD_NAME] = "name",
-		[FIELD_ID] = "name",	 [FIELD_PART] = "object",  [FIELD_LIST] = "list",
+		[SHAPE_KIND_FACT_INT] = "integer", [SHAPE_KIND_FACT_FLAG] = "boolean",
+		[SHAPE_KIND_FACT_HEX] = "integer", [SHAPE_KIND_FACT_TEXT] = "text",
+		[SHAPE_KIND_FACT_SET] = "set",
 	};
 
-	return names[f->kind];
+	return shape_is_fact(r) ? names[r->kind] : "name";
 }
 
-static void add_facts(struct arena *a, const struct schema *s, const char *prefix, json_t *out)
+static void add_facts(struct arena *a, const struct shape *s, const char *prefix, json_t *out)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const struct field *f = &s->fields[i];
+		const struct shape_row *f = &s->rows[i];
 		const char *path = arena_printf(a, "%s%s%s", prefix, *prefix ? "." : "", f->key);
 
-		if (f->kind == FIELD_PART || f->kind == FIELD_LIST)
+		if (f->sub)
 			add_facts(a, f->sub, path, out);
 		else
 			json_array_append_new(out,
@@ -447,7 +447,7 @@ json_t *list_facts_json(struct arena *a)
 {
 	json_t *list = json_array();
 
-	add_facts(a, &schema_machine, "", list);
+	add_facts(a, &machine_shape, "", list);
 	return list_json("facts", list);
 }
 

@@ -146,7 +146,7 @@ static void rebar(const struct rule_ctx *q, struct verdict *v)
 }
 
 #define GPU .scope = SCOPE_GPU
-#define NVML_KNOB .knob = KNOB_NVML, .of = &schema_gpu
+#define NVML_KNOB .knob = KNOB_NVML, .of = &gpu_shape
 
 static const struct setting rows[] = {
 	{ .id = "gpu.persistence-mode",
@@ -201,7 +201,7 @@ static const struct setting rows[] = {
 	{ .id = "gpu.mig",
 	  .title = "MIG",
 	  GPU,
-	  .of = &schema_gpu,
+	  .of = &gpu_shape,
 	  .fact = "mig",
 	  .not_when = "the GPU has no MIG",
 	  .why = "Splits a GPU into instances without peer-to-peer.",
@@ -215,7 +215,7 @@ static const struct setting rows[] = {
 	{ .id = "gpu.ecc",
 	  .title = "ECC",
 	  GPU,
-	  .of = &schema_gpu,
+	  .of = &gpu_shape,
 	  .fact = "ecc",
 	  .not_when = "memory has no switchable ECC",
 	  .why = "Corrects memory errors. Switching it off is no safe speed-up.",

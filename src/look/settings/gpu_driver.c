@@ -170,7 +170,7 @@ static const struct setting rows[] = {
 	  .title = "Driver answers",
 	  .health = true,
 	  DRIVER,
-	  .of = &schema_gpus,
+	  .of = &gpus_shape,
 	  .fact = "driver",
 	  .not_when = "there is no NVIDIA GPU, or all are given to virtual machines",
 	  .why = "Everything else about the GPU depends on it.",
@@ -194,7 +194,7 @@ static const struct setting rows[] = {
 	{ .id = "gpu.driver-flavour",
 	  .title = "Open kernel modules",
 	  DRIVER,
-	  .of = &schema_gpus,
+	  .of = &gpus_shape,
 	  .fact = "driver_flavour",
 	  .not_when = "there is no NVIDIA GPU",
 	  .why = "Blackwell and Grace Hopper need them; export of GPU memory as dma-buf comes with "

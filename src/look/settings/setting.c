@@ -304,7 +304,7 @@ const char *targets_text(struct arena *a, const struct setting *s, const void *c
 	return arena_strdup(a, t.s ? t.s : "");
 }
 
-/* Where a setting's value stands: a field of the model, a boot argument, or a knob that is read. */
+/* Where a setting's value stands: a fact of the model, a boot argument, or a knob that is read. */
 
 struct knob setting_knob(struct arena *a, const struct setting *s, const void *object)
 {
@@ -321,35 +321,35 @@ struct knob setting_place(struct arena *a, const struct setting *s, const void *
 	return k;
 }
 
-static const struct field *field_of(const struct setting *s)
+static const struct shape_row *fact_row(const struct setting *s)
 {
 	for (size_t i = 0; i < s->of->n; i++)
-		if (strcmp(s->of->fields[i].key, s->fact) == 0)
-			return &s->of->fields[i];
+		if (strcmp(s->of->rows[i].key, s->fact) == 0)
+			return &s->of->rows[i];
 	return NULL;
 }
 
 static struct fact_str from_fact(struct arena *a, const struct setting *s, const void *object)
 {
-	const struct field *f = field_of(s);
+	const struct shape_row *f = fact_row(s);
 	struct fact_str out = { 0 };
 
 	if (!f)
 		return out;
 	switch (f->kind) {
-	case FIELD_STR:
-		return *(const struct fact_str *)field_at(object, f);
-	case FIELD_INT:
-	case FIELD_BOOL:
-	case FIELD_HEX: {
-		const struct fact_int *i = field_at(object, f);
+	case SHAPE_KIND_FACT_TEXT:
+		return *(const struct fact_str *)shape_at(f, object);
+	case SHAPE_KIND_FACT_INT:
+	case SHAPE_KIND_FACT_FLAG:
+	case SHAPE_KIND_FACT_HEX: {
+		const struct fact_int *i = shape_at(f, object);
 
 		out.f = i->f;
 		out.v = seen_ok(&i->f) ? arena_printf(a, "%lld", i->v) : NULL;
 		return out;
 	}
-	case FIELD_SET: {
-		const struct fact_set *set = field_at(object, f);
+	case SHAPE_KIND_FACT_SET: {
+		const struct fact_set *set = shape_at(f, object);
 
 		out.f = set->f;
 		out.v = seen_ok(&set->f) ? idset_format(a, &set->v) : NULL;
@@ -360,14 +360,14 @@ static struct fact_str from_fact(struct arena *a, const struct setting *s, const
 	}
 }
 
-/* For scope host the fact's struct is a part of the machine, found by its schema. */
-static const void *part_of(const struct machine *m, const struct schema *of)
+/* For scope host the fact's struct is a part of the machine, found by its shape. */
+static const void *part_of(const struct machine *m, const struct shape *of)
 {
-	for (size_t i = 0; i < schema_machine.n; i++)
-		if (schema_machine.fields[i].kind == FIELD_PART &&
-		    schema_machine.fields[i].sub == of)
-			return field_at(m, &schema_machine.fields[i]);
-	return of == &schema_machine ? m : NULL;
+	for (size_t i = 0; i < machine_shape.n; i++)
+		if (machine_shape.rows[i].kind == SHAPE_KIND_OBJECT &&
+		    machine_shape.rows[i].sub == of)
+			return shape_at(&machine_shape.rows[i], m);
+	return of == &machine_shape ? m : NULL;
 }
 
 static struct fact_str from_boot_argument(const struct machine *m, const char *name)

@@ -119,10 +119,10 @@ struct setting {
 	enum knob_kind knob;
 	const char *name;
 	/* The current value as a fact of the scope's struct instead of a knob reading. */
-	const struct schema *of; /* NULL: read the knob */
-	const char *fact;	 /* the field's key in that schema: "persistence" */
-	const char *read;	 /* how it is read, in words; NULL: follows from knob or fact */
-	const char *unit;	 /* of current and wanted; NULL */
+	const struct shape *of; /* NULL: read the knob */
+	const char *fact;	/* the row's key in that shape: "persistence" */
+	const char *read;	/* how it is read, in words; NULL: follows from knob or fact */
+	const char *unit;	/* of current and wanted; NULL */
 	enum severity severity;
 	enum risk risk;
 	enum effect effect;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of subjects, and the page that needs nothing but the schema tables. */
+/* The table of subjects, and the page that needs nothing but the rows of facts. */
 #include <string.h>
 
 #include "look/show/page.h"
@@ -36,15 +36,15 @@ struct doc *page_facts(struct arena *a, const struct machine *m, const struct pa
 {
 	struct doc *d = doc_new(a);
 
-	for (size_t i = 0; i < schema_machine.n; i++) {
-		const struct field *f = &schema_machine.fields[i];
-		/* A schema of this one field, so that parts and lists are shown alike. */
-		struct schema one = {
-			.name = f->key, .fields = f, .n = 1, .size = schema_machine.size
+	for (size_t i = 0; i < machine_shape.n; i++) {
+		const struct shape_row *r = &machine_shape.rows[i];
+		/* A shape of this one row, so that parts and lists are shown alike. */
+		struct shape one = {
+			.name = r->key, .rows = r, .n = 1, .size = machine_shape.size
 		};
 
-		if (!p->key || strcmp(p->key, f->key) == 0)
-			show_schema(d, 2, &one, m);
+		if (!p->key || strcmp(p->key, r->key) == 0)
+			show_shape(d, 2, &one, m);
 	}
 	return d;
 }
@@ -303,7 +303,7 @@ struct doc *page_overview(struct arena *a, const struct machine *m)
 
 static json_t *facts_json(const struct machine *m, const char *key)
 {
-	json_t *all = schema_to_json(&schema_machine, m), *part;
+	json_t *all = shape_object_json(&machine_shape, m), *part;
 
 	if (!key)
 		return all;

@@ -13,7 +13,7 @@
 struct page {
 	const char *name; /* "cpu"; "" is the overview */
 	const char *summary;
-	const char *key; /* of schema_machine: where the subject's facts stand; NULL: all of them */
+	const char *key; /* of machine_shape: where the subject's facts stand; NULL: all of them */
 	struct doc *(*build)(struct arena *a, const struct machine *m);
 };
 
@@ -22,7 +22,7 @@ extern const size_t page_count;
 
 /* NULL when there is none of that name. */
 const struct page *page_find(const char *name);
-/* Every fact of a subject, by the schema tables alone: what --verbose shows. */
+/* Every fact of a subject, by the rows alone: what --verbose shows. */
 struct doc *page_facts(struct arena *a, const struct machine *m, const struct page *p);
 
 struct doc *page_overview(struct arena *a, const struct machine *m);
@@ -41,7 +41,7 @@ struct doc *page_topology_tree(struct arena *a, const struct machine *m);
 
 /* Facts as JSON: schema gputune.show/1. */
 
-/* subject as "show" names it, "" for all; key: its part of schema_machine, NULL for all. With
+/* subject as "show" names it, "" for all; key: its part of machine_shape, NULL for all. With
  * "topology" come the narrow spots. The caller owns the reference. */
 json_t *show_json(struct arena *a, const struct machine *m, const char *subject, const char *key);
 

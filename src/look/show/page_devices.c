@@ -324,14 +324,14 @@ static const struct pick process_picks[] = {
 	PICK(gpu_process, memory_bytes, "Memory"),
 };
 
-static const struct picks identity = PICKS(schema_gpu, identity_picks);
-static const struct picks clocks = PICKS(schema_gpu, clock_picks);
-static const struct picks modes = PICKS(schema_gpu, mode_picks);
-static const struct picks links = PICKS(schema_gpu, link_picks);
-static const struct picks health = PICKS(schema_gpu, health_picks);
-static const struct picks driver = PICKS(schema_gpus, driver_picks);
-static const struct picks xids = PICKS(schema_gpu_xid, xid_picks);
-static const struct picks processes = PICKS(schema_gpu_process, process_picks);
+static const struct picks identity = PICKS(gpu_shape, identity_picks);
+static const struct picks clocks = PICKS(gpu_shape, clock_picks);
+static const struct picks modes = PICKS(gpu_shape, mode_picks);
+static const struct picks links = PICKS(gpu_shape, link_picks);
+static const struct picks health = PICKS(gpu_shape, health_picks);
+static const struct picks driver = PICKS(gpus_shape, driver_picks);
+static const struct picks xids = PICKS(gpu_xid_shape, xid_picks);
+static const struct picks processes = PICKS(gpu_process_shape, process_picks);
 
 struct doc *page_gpu(struct arena *a, const struct machine *m)
 {
@@ -501,11 +501,11 @@ static const struct pick network_picks[] = {
 	PICK(network, bad_subnets, "Interfaces sharing a subnet"),
 };
 
-static const struct picks nics = PICKS(schema_nic, nic_picks);
-static const struct picks queues = PICKS(schema_nic, queue_picks);
-static const struct picks rdma = PICKS(schema_rdma_port, rdma_picks);
-static const struct picks errors = PICKS(schema_rdma_port, error_picks);
-static const struct picks network = PICKS(schema_network, network_picks);
+static const struct picks nics = PICKS(nic_shape, nic_picks);
+static const struct picks queues = PICKS(nic_shape, queue_picks);
+static const struct picks rdma = PICKS(rdma_port_shape, rdma_picks);
+static const struct picks errors = PICKS(rdma_port_shape, error_picks);
+static const struct picks network = PICKS(network_shape, network_picks);
 
 struct doc *page_nic(struct arena *a, const struct machine *m)
 {

@@ -131,12 +131,12 @@ static const struct pick node_picks[] = {
 	PICK(numa_node, distance, "Distances"),
 };
 
-static const struct picks cpu = PICKS(schema_cpus, cpu_picks);
-static const struct picks types = PICKS(schema_core_type, type_picks);
-static const struct picks policies = PICKS(schema_freq_policy, policy_picks);
-static const struct picks clusters = PICKS(schema_cpu_cluster, cluster_picks);
-static const struct picks caches = PICKS(schema_cpu_cache, cache_picks);
-static const struct picks nodes = PICKS(schema_numa_node, node_picks);
+static const struct picks cpu = PICKS(cpus_shape, cpu_picks);
+static const struct picks types = PICKS(core_type_shape, type_picks);
+static const struct picks policies = PICKS(freq_policy_shape, policy_picks);
+static const struct picks clusters = PICKS(cpu_cluster_shape, cluster_picks);
+static const struct picks caches = PICKS(cpu_cache_shape, cache_picks);
+static const struct picks nodes = PICKS(numa_node_shape, node_picks);
 
 /* A line a state, below the CPUs that have it. */
 static void host_page_idle_states(struct doc *d, const struct machine *m)
@@ -238,11 +238,11 @@ static const struct pick memory_node_picks[] = {
 	PICK(numa_node, cpus, "CPUs"),
 };
 
-static const struct picks memory = PICKS(schema_memory, memory_picks);
-static const struct picks pools = PICKS(schema_huge_pool, pool_picks);
-static const struct picks thp = PICKS(schema_thp_size, thp_picks);
-static const struct picks swaps = PICKS(schema_swap_area, swap_picks);
-static const struct picks memory_nodes = PICKS(schema_numa_node, memory_node_picks);
+static const struct picks memory = PICKS(memory_shape, memory_picks);
+static const struct picks pools = PICKS(huge_pool_shape, pool_picks);
+static const struct picks thp = PICKS(thp_size_shape, thp_picks);
+static const struct picks swaps = PICKS(swap_area_shape, swap_picks);
+static const struct picks memory_nodes = PICKS(numa_node_shape, memory_node_picks);
 
 /* Most machines offer sizes on nodes that nobody has asked for. */
 static struct list pools_used(struct arena *a, const struct list *all)
@@ -333,11 +333,11 @@ static const struct pick zfs_picks[] = {
 	PICK(storage, zfs_arc_max, "ARC limit set"),
 };
 
-static const struct picks disks = PICKS(schema_disk, disk_picks);
-static const struct picks queues = PICKS(schema_disk, queue_picks);
-static const struct picks mounts = PICKS(schema_mount, mount_picks);
-static const struct picks disk_pools = PICKS(schema_zpool, disk_pool_picks);
-static const struct picks zfs = PICKS(schema_storage, zfs_picks);
+static const struct picks disks = PICKS(disk_shape, disk_picks);
+static const struct picks queues = PICKS(disk_shape, queue_picks);
+static const struct picks mounts = PICKS(mount_shape, mount_picks);
+static const struct picks disk_pools = PICKS(zpool_shape, disk_pool_picks);
+static const struct picks zfs = PICKS(storage_shape, zfs_picks);
 
 struct doc *page_disk(struct arena *a, const struct machine *m)
 {
@@ -421,11 +421,11 @@ static const struct pick library_picks[] = {
 	  .style = STYLE_CODE },
 };
 
-static const struct picks kernel = PICKS(schema_kernel, kernel_picks);
-static const struct picks platform = PICKS(schema_platform, platform_picks);
-static const struct picks software = PICKS(schema_software, software_picks);
-static const struct picks services = PICKS(schema_service, service_picks);
-static const struct picks libraries = PICKS(schema_library, library_picks);
+static const struct picks kernel = PICKS(kernel_shape, kernel_picks);
+static const struct picks platform = PICKS(platform_shape, platform_picks);
+static const struct picks software = PICKS(software_shape, software_picks);
+static const struct picks services = PICKS(service_shape, service_picks);
+static const struct picks libraries = PICKS(library_shape, library_picks);
 
 struct doc *page_kernel(struct arena *a, const struct machine *m)
 {

@@ -32,7 +32,7 @@
 
 #include "machine/host/host.h"
 #include "machine/knob/knob.h"
-#include "machine/model/fact.h"
+#include "base/fact.h"
 
 /* For judging: what cannot be read is a fact state. Kinds whose value is a fact of the model (NVML,
  * PCI, link, unit) give SEEN_UNASKED. */

@@ -2,99 +2,98 @@
 /* The tables behind machine/model/cpu.h: key, title, unit and place of every fact. */
 #include "machine/model/cpu.h"
 
-static const struct field idle_state_fields[] = {
-	FIELD_ROW(idle_state, index, FIELD_ID, "index", "Index", NULL),
-	FIELD_ROW(idle_state, name, FIELD_STR, "name", "Name", NULL),
-	FIELD_ROW(idle_state, latency, FIELD_INT, "latency_us", "Latency", "us"),
-	FIELD_ROW(idle_state, residency, FIELD_INT, "residency_us", "Residency", "us"),
-	FIELD_ROW(idle_state, disabled, FIELD_BOOL, "disabled", "Disabled", NULL),
+/* clang-format off */
+static const struct shape_row idle_state_rows[] = {
+	FACT_NUMBER(idle_state, index, "Index"),
+	FACT(idle_state, name, "Name", NULL),
+	{ "latency_us", NULL, "Latency", "us", SHAPE_FACT(idle_state, latency) },
+	{ "residency_us", NULL, "Residency", "us", SHAPE_FACT(idle_state, residency) },
+	FACT_FLAG(idle_state, disabled, "Disabled"),
 };
-const struct schema schema_idle_state = SCHEMA(idle_state, idle_state_fields);
+const struct shape idle_state_shape = SHAPE(idle_state, idle_state);
 
-static const struct field idle_group_fields[] = {
-	FIELD_ROW(idle_group, cpus, FIELD_SET, "cpus", "CPUs", NULL),
-	FIELD_SUB(idle_group, states, FIELD_LIST, "states", "States", &schema_idle_state),
+static const struct shape_row idle_group_rows[] = {
+	FACT(idle_group, cpus, "CPUs", NULL),
+	FACT_LIST(idle_group, states, "States", idle_state),
 };
-const struct schema schema_idle_group = SCHEMA(idle_group, idle_group_fields);
+const struct shape idle_group_shape = SHAPE(idle_group, idle_group);
 
-static const struct field freq_policy_fields[] = {
-	FIELD_ROW(freq_policy, index, FIELD_ID, "index", "Index", NULL),
-	FIELD_ROW(freq_policy, cpus, FIELD_SET, "cpus", "CPUs", NULL),
-	FIELD_ROW(freq_policy, driver, FIELD_STR, "driver", "Driver", NULL),
-	FIELD_ROW(freq_policy, governor, FIELD_STR, "governor", "Governor", NULL),
-	FIELD_ROW(freq_policy, governors, FIELD_STR, "governors", "Governors", NULL),
-	FIELD_ROW(freq_policy, epp, FIELD_STR, "epp", "Energy/performance preference", NULL),
-	FIELD_ROW(freq_policy, min_khz, FIELD_INT, "min_khz", "Minimum", "kHz"),
-	FIELD_ROW(freq_policy, max_khz, FIELD_INT, "max_khz", "Maximum", "kHz"),
-	FIELD_ROW(freq_policy, hw_min_khz, FIELD_INT, "hw_min_khz", "Hardware minimum", "kHz"),
-	FIELD_ROW(freq_policy, hw_max_khz, FIELD_INT, "hw_max_khz", "Hardware maximum", "kHz"),
-	FIELD_ROW(freq_policy, auto_select, FIELD_BOOL, "auto_select", "Auto select", NULL),
+static const struct shape_row freq_policy_rows[] = {
+	FACT_NUMBER(freq_policy, index, "Index"),
+	FACT(freq_policy, cpus, "CPUs", NULL),
+	FACT(freq_policy, driver, "Driver", NULL),
+	FACT(freq_policy, governor, "Governor", NULL),
+	FACT(freq_policy, governors, "Governors", NULL),
+	FACT(freq_policy, epp, "Energy/performance preference", NULL),
+	FACT(freq_policy, min_khz, "Minimum", "kHz"),
+	FACT(freq_policy, max_khz, "Maximum", "kHz"),
+	FACT(freq_policy, hw_min_khz, "Hardware minimum", "kHz"),
+	FACT(freq_policy, hw_max_khz, "Hardware maximum", "kHz"),
+	FACT_FLAG(freq_policy, auto_select, "Auto select"),
 };
-const struct schema schema_freq_policy = SCHEMA(freq_policy, freq_policy_fields);
+const struct shape freq_policy_shape = SHAPE(freq_policy, freq_policy);
 
-static const struct field core_type_fields[] = {
-	FIELD_ROW(core_type, name, FIELD_NAME, "name", "Name", NULL),
-	FIELD_ROW(core_type, midr, FIELD_STR, "midr", "MIDR", NULL),
-	FIELD_ROW(core_type, part, FIELD_HEX, "part", "Part", NULL),
-	FIELD_ROW(core_type, capacity, FIELD_INT, "capacity", "Capacity", NULL),
-	FIELD_ROW(core_type, max_khz, FIELD_INT, "max_khz", "Maximum", "kHz"),
-	FIELD_ROW(core_type, role, FIELD_STR, "role", "Role", NULL),
-	FIELD_ROW(core_type, cpus, FIELD_SET, "cpus", "CPUs", NULL),
+static const struct shape_row core_type_rows[] = {
+	FACT_NAME(core_type, name, "Name"),
+	FACT(core_type, midr, "MIDR", NULL),
+	FACT_HEX(core_type, part, "Part"),
+	FACT(core_type, capacity, "Capacity", NULL),
+	FACT(core_type, max_khz, "Maximum", "kHz"),
+	FACT(core_type, role, "Role", NULL),
+	FACT(core_type, cpus, "CPUs", NULL),
 };
-const struct schema schema_core_type = SCHEMA(core_type, core_type_fields);
+const struct shape core_type_shape = SHAPE(core_type, core_type);
 
-static const struct field cpu_cluster_fields[] = {
-	FIELD_ROW(cpu_cluster, index, FIELD_ID, "index", "Index", NULL),
-	FIELD_ROW(cpu_cluster, cpus, FIELD_SET, "cpus", "CPUs", NULL),
-	FIELD_ROW(cpu_cluster, l3_bytes, FIELD_INT, "l3_bytes", "L3", "bytes"),
+static const struct shape_row cpu_cluster_rows[] = {
+	FACT_NUMBER(cpu_cluster, index, "Index"),
+	FACT(cpu_cluster, cpus, "CPUs", NULL),
+	FACT(cpu_cluster, l3_bytes, "L3", "bytes"),
 };
-const struct schema schema_cpu_cluster = SCHEMA(cpu_cluster, cpu_cluster_fields);
+const struct shape cpu_cluster_shape = SHAPE(cpu_cluster, cpu_cluster);
 
-static const struct field cpu_cache_fields[] = {
-	FIELD_ROW(cpu_cache, level, FIELD_ID, "level", "Level", NULL),
-	FIELD_ROW(cpu_cache, type, FIELD_STR, "type", "Type", NULL),
-	FIELD_ROW(cpu_cache, size_bytes, FIELD_INT, "size_bytes", "Size", "bytes"),
-	FIELD_ROW(cpu_cache, count, FIELD_INT, "count", "Count", NULL),
+static const struct shape_row cpu_cache_rows[] = {
+	FACT_NUMBER(cpu_cache, level, "Level"),
+	FACT(cpu_cache, type, "Type", NULL),
+	FACT(cpu_cache, size_bytes, "Size", "bytes"),
+	FACT(cpu_cache, count, "Count", NULL),
 };
-const struct schema schema_cpu_cache = SCHEMA(cpu_cache, cpu_cache_fields);
+const struct shape cpu_cache_shape = SHAPE(cpu_cache, cpu_cache);
 
-static const struct field numa_node_fields[] = {
-	FIELD_ROW(numa_node, index, FIELD_ID, "index", "Index", NULL),
-	FIELD_ROW(numa_node, cpus, FIELD_SET, "cpus", "CPUs", NULL),
-	FIELD_ROW(numa_node, mem_total_bytes, FIELD_INT, "mem_total_bytes", "Memory total",
-		  "bytes"),
-	FIELD_ROW(numa_node, mem_free_bytes, FIELD_INT, "mem_free_bytes", "Memory free", "bytes"),
-	FIELD_ROW(numa_node, distance, FIELD_STR, "distance", "Distance", NULL),
+static const struct shape_row numa_node_rows[] = {
+	FACT_NUMBER(numa_node, index, "Index"),
+	FACT(numa_node, cpus, "CPUs", NULL),
+	FACT(numa_node, mem_total_bytes, "Memory total", "bytes"),
+	FACT(numa_node, mem_free_bytes, "Memory free", "bytes"),
+	FACT(numa_node, distance, "Distance", NULL),
 };
-const struct schema schema_numa_node = SCHEMA(numa_node, numa_node_fields);
+const struct shape numa_node_shape = SHAPE(numa_node, numa_node);
 
-static const struct field cpus_fields[] = {
-	FIELD_ROW(cpus, model, FIELD_STR, "model", "Model", NULL),
-	FIELD_ROW(cpus, arch, FIELD_STR, "arch", "Arch", NULL),
-	FIELD_ROW(cpus, vendor, FIELD_STR, "vendor", "Vendor", NULL),
-	FIELD_ROW(cpus, online, FIELD_SET, "online", "Online", NULL),
-	FIELD_ROW(cpus, present, FIELD_SET, "present", "Present", NULL),
-	FIELD_ROW(cpus, possible, FIELD_SET, "possible", "Possible", NULL),
-	FIELD_ROW(cpus, isolated, FIELD_SET, "isolated", "Isolated", NULL),
-	FIELD_ROW(cpus, nohz_full, FIELD_SET, "nohz_full", "Nohz full", NULL),
-	FIELD_ROW(cpus, sockets, FIELD_INT, "sockets", "Sockets", NULL),
-	FIELD_ROW(cpus, cores, FIELD_INT, "cores", "Cores", NULL),
-	FIELD_ROW(cpus, threads, FIELD_INT, "threads", "Threads", NULL),
-	FIELD_ROW(cpus, threads_per_core, FIELD_INT, "threads_per_core", "Threads per core", NULL),
-	FIELD_ROW(cpus, smt_active, FIELD_BOOL, "smt_active", "SMT active", NULL),
-	FIELD_ROW(cpus, boost, FIELD_BOOL, "boost", "Boost", NULL),
-	FIELD_ROW(cpus, idle_driver, FIELD_STR, "idle_driver", "Idle driver", NULL),
-	FIELD_ROW(cpus, idle_governor, FIELD_STR, "idle_governor", "Idle governor", NULL),
-	FIELD_ROW(cpus, cppc_auto_sel_mode, FIELD_BOOL, "cppc_auto_sel_mode", "CPPC auto sel mode",
-		  NULL),
-	FIELD_ROW(cpus, hypervisor, FIELD_BOOL, "hypervisor", "Hypervisor", NULL),
-	FIELD_ROW(cpus, default_smp_affinity, FIELD_STR, "default_smp_affinity",
-		  "Default smp affinity", NULL),
-	FIELD_SUB(cpus, types, FIELD_LIST, "types", "Types", &schema_core_type),
-	FIELD_SUB(cpus, clusters, FIELD_LIST, "clusters", "Clusters", &schema_cpu_cluster),
-	FIELD_SUB(cpus, caches, FIELD_LIST, "caches", "Caches", &schema_cpu_cache),
-	FIELD_SUB(cpus, policies, FIELD_LIST, "policies", "Policies", &schema_freq_policy),
-	FIELD_SUB(cpus, idle, FIELD_LIST, "idle", "Idle", &schema_idle_group),
-	FIELD_SUB(cpus, nodes, FIELD_LIST, "nodes", "Nodes", &schema_numa_node),
+static const struct shape_row cpus_rows[] = {
+	FACT(cpus, model, "Model", NULL),
+	FACT(cpus, arch, "Arch", NULL),
+	FACT(cpus, vendor, "Vendor", NULL),
+	FACT(cpus, online, "Online", NULL),
+	FACT(cpus, present, "Present", NULL),
+	FACT(cpus, possible, "Possible", NULL),
+	FACT(cpus, isolated, "Isolated", NULL),
+	FACT(cpus, nohz_full, "Nohz full", NULL),
+	FACT(cpus, sockets, "Sockets", NULL),
+	FACT(cpus, cores, "Cores", NULL),
+	FACT(cpus, threads, "Threads", NULL),
+	FACT(cpus, threads_per_core, "Threads per core", NULL),
+	FACT_FLAG(cpus, smt_active, "SMT active"),
+	FACT_FLAG(cpus, boost, "Boost"),
+	FACT(cpus, idle_driver, "Idle driver", NULL),
+	FACT(cpus, idle_governor, "Idle governor", NULL),
+	FACT_FLAG(cpus, cppc_auto_sel_mode, "CPPC auto sel mode"),
+	FACT_FLAG(cpus, hypervisor, "Hypervisor"),
+	FACT(cpus, default_smp_affinity, "Default smp affinity", NULL),
+	FACT_LIST(cpus, types, "Types", core_type),
+	FACT_LIST(cpus, clusters, "Clusters", cpu_cluster),
+	FACT_LIST(cpus, caches, "Caches", cpu_cache),
+	FACT_LIST(cpus, policies, "Policies", freq_policy),
+	FACT_LIST(cpus, idle, "Idle", idle_group),
+	FACT_LIST(cpus, nodes, "Nodes", numa_node),
 };
-const struct schema schema_cpus = SCHEMA(cpus, cpus_fields);
+const struct shape cpus_shape = SHAPE(cpus, cpus);
+/* clang-format on */

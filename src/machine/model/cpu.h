@@ -4,8 +4,8 @@
 #ifndef MODEL_CPU_H
 #define MODEL_CPU_H
 
-#include "machine/model/fact.h"
-#include "machine/model/schema.h"
+#include "base/fact.h"
+#include "machine/model/rows.h"
 
 /* One idle state of one CPU. */
 struct idle_state {
@@ -86,7 +86,7 @@ struct cpus {
 	struct list nodes;		      /* struct numa_node */
 };
 
-extern const struct schema schema_cpus, schema_freq_policy, schema_core_type, schema_cpu_cluster,
-	schema_cpu_cache, schema_numa_node, schema_idle_group, schema_idle_state;
+extern const struct shape cpus_shape, freq_policy_shape, core_type_shape, cpu_cluster_shape,
+	cpu_cache_shape, numa_node_shape, idle_group_shape, idle_state_shape;
 
 #endif

@@ -3,8 +3,8 @@
 #ifndef MODEL_DISK_H
 #define MODEL_DISK_H
 
-#include "machine/model/fact.h"
-#include "machine/model/schema.h"
+#include "base/fact.h"
+#include "machine/model/rows.h"
 
 struct disk {
 	const char *name; /* "nvme0n1" */
@@ -51,6 +51,6 @@ struct storage {
 	struct list pools;  /* struct zpool */
 };
 
-extern const struct schema schema_storage, schema_disk, schema_mount, schema_zpool;
+extern const struct shape storage_shape, disk_shape, mount_shape, zpool_shape;
 
 #endif

@@ -3,8 +3,8 @@
 #ifndef MODEL_GPU_H
 #define MODEL_GPU_H
 
-#include "machine/model/fact.h"
-#include "machine/model/schema.h"
+#include "base/fact.h"
+#include "machine/model/rows.h"
 
 struct nvlink {
 	unsigned index;
@@ -114,8 +114,8 @@ struct gpus {
 	struct list xids; /* struct gpu_xid; says nothing where xid_events was not seen */
 };
 
-extern const struct schema schema_gpus, schema_gpu, schema_nvlink, schema_gpu_peer,
-	schema_gpu_process, schema_gpu_xid;
+extern const struct shape gpus_shape, gpu_shape, nvlink_shape, gpu_peer_shape, gpu_process_shape,
+	gpu_xid_shape;
 
 /* The name of a GPU without its maker, which all of them share: "GB10" of "NVIDIA GB10". */
 const char *gpu_name_short(const char *name);

@@ -2,49 +2,48 @@
 /* The tables behind machine/model/machine.h: key, title, unit and place of every fact. */
 #include "machine/model/machine.h"
 
-/* The tables behind machine/model/machine.h: key, title and place of every fact. */
-
-static const struct field assignment_fields[] = {
-	FIELD_ROW(assignment, name, FIELD_NAME, "name", "Name", NULL),
-	FIELD_ROW(assignment, kind, FIELD_NAME, "kind", "Kind", NULL),
-	FIELD_ROW(assignment, file, FIELD_NAME, "file", "File", NULL),
-	FIELD_ROW(assignment, line, FIELD_ID, "line", "Line", NULL),
-	FIELD_ROW(assignment, rank, FIELD_ID, "rank", "Rank", NULL),
-	FIELD_ROW(assignment, value, FIELD_STR, "value", "Value", NULL),
-	FIELD_ROW(assignment, when, FIELD_STR, "when", "When", NULL),
+/* clang-format off */
+static const struct shape_row assignment_rows[] = {
+	FACT_NAME(assignment, name, "Name"),
+	FACT_NAME(assignment, kind, "Kind"),
+	FACT_NAME(assignment, file, "File"),
+	FACT_NUMBER(assignment, line, "Line"),
+	FACT_NUMBER(assignment, rank, "Rank"),
+	FACT(assignment, value, "Value", NULL),
+	FACT(assignment, when, "When", NULL),
 };
-const struct schema schema_assignment = SCHEMA(assignment, assignment_fields);
+const struct shape assignment_shape = SHAPE(assignment, assignment);
 
-static const struct field session_fields[] = {
-	FIELD_ROW(session, address, FIELD_STR, "address", "Address", NULL),
-	FIELD_ROW(session, links, FIELD_STR, "links", "Links", NULL),
+static const struct shape_row session_rows[] = {
+	FACT(session, address, "Address", NULL),
+	FACT(session, links, "Links", NULL),
 };
-const struct schema schema_session = SCHEMA(session, session_fields);
+const struct shape session_shape = SHAPE(session, session);
 
-static const struct field config_fields[] = {
-	FIELD_ROW(config, tuned_profile, FIELD_STR, "tuned_profile", "Profile of tuned", NULL),
-	FIELD_ROW(config, boot_menu, FIELD_STR, "boot_menu", "Boot menu", NULL),
-	FIELD_ROW(config, unread, FIELD_STR, "unread", "Files not read", NULL),
-	FIELD_SUB(config, assignments, FIELD_LIST, "assignments", "Assignments",
-		  &schema_assignment),
-	FIELD_SUB(config, session, FIELD_PART, "session", "Session", &schema_session),
+static const struct shape_row config_rows[] = {
+	FACT(config, tuned_profile, "Profile of tuned", NULL),
+	FACT(config, boot_menu, "Boot menu", NULL),
+	FACT(config, unread, "Files not read", NULL),
+	FACT_LIST(config, assignments, "Assignments", assignment),
+	FACT_PART(config, session, "Session", session),
 };
-const struct schema schema_config = SCHEMA(config, config_fields);
+const struct shape config_shape = SHAPE(config, config);
 
-static const struct field machine_fields[] = {
-	FIELD_ROW(machine, nodename, FIELD_STR, "nodename", "Nodename", NULL),
-	FIELD_ROW(machine, euid, FIELD_INT, "euid", "Euid", NULL),
-	FIELD_ROW(machine, captured, FIELD_BOOL, "captured", "Captured", NULL),
-	FIELD_ROW(machine, time_s, FIELD_INT, "time_s", "Time", "s"),
-	FIELD_SUB(machine, platform, FIELD_PART, "platform", "Platform", &schema_platform),
-	FIELD_SUB(machine, kernel, FIELD_PART, "kernel", "Kernel", &schema_kernel),
-	FIELD_SUB(machine, cpu, FIELD_PART, "cpu", "CPU", &schema_cpus),
-	FIELD_SUB(machine, memory, FIELD_PART, "memory", "Memory", &schema_memory),
-	FIELD_SUB(machine, gpu, FIELD_PART, "gpu", "GPU", &schema_gpus),
-	FIELD_SUB(machine, pci, FIELD_LIST, "pci", "PCI", &schema_pci_function),
-	FIELD_SUB(machine, net, FIELD_PART, "net", "Net", &schema_network),
-	FIELD_SUB(machine, storage, FIELD_PART, "storage", "Storage", &schema_storage),
-	FIELD_SUB(machine, software, FIELD_PART, "software", "Software", &schema_software),
-	FIELD_SUB(machine, config, FIELD_PART, "config", "Configuration", &schema_config),
+static const struct shape_row machine_rows[] = {
+	FACT(machine, nodename, "Nodename", NULL),
+	FACT(machine, euid, "Euid", NULL),
+	FACT_FLAG(machine, captured, "Captured"),
+	FACT(machine, time_s, "Time", "s"),
+	FACT_PART(machine, platform, "Platform", platform),
+	FACT_PART(machine, kernel, "Kernel", kernel),
+	FACT_PART(machine, cpu, "CPU", cpus),
+	FACT_PART(machine, memory, "Memory", memory),
+	FACT_PART(machine, gpu, "GPU", gpus),
+	FACT_LIST(machine, pci, "PCI", pci_function),
+	FACT_PART(machine, net, "Net", network),
+	FACT_PART(machine, storage, "Storage", storage),
+	FACT_PART(machine, software, "Software", software),
+	FACT_PART(machine, config, "Configuration", config),
 };
-const struct schema schema_machine = SCHEMA(machine, machine_fields);
+const struct shape machine_shape = SHAPE(machine, machine);
+/* clang-format on */

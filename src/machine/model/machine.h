@@ -6,17 +6,14 @@
 #ifndef MODEL_MACHINE_H
 #define MODEL_MACHINE_H
 
-#include <jansson.h>
-
-#include "base/err.h"
 #include "machine/model/cpu.h"
 #include "machine/model/disk.h"
-#include "machine/model/fact.h"
+#include "base/fact.h"
 #include "machine/model/gpu.h"
 #include "machine/model/memory.h"
 #include "machine/model/nic.h"
 #include "machine/model/pci.h"
-#include "machine/model/schema.h"
+#include "machine/model/rows.h"
 #include "machine/model/system.h"
 
 /*
@@ -60,7 +57,7 @@ struct config {
 	struct session session;
 };
 
-extern const struct schema schema_config, schema_assignment, schema_session;
+extern const struct shape config_shape, assignment_shape, session_shape;
 
 struct machine {
 	struct fact_str nodename;
@@ -82,7 +79,7 @@ struct machine {
 	const struct machine *earlier;
 };
 
-extern const struct schema schema_machine;
+extern const struct shape machine_shape;
 
 /* --- look-ups: NULL when there is none -------------------------------------------------------- */
 struct pci_function *machine_pci(const struct machine *m, const char *address);
@@ -98,16 +95,7 @@ const char *machine_no_gpu(struct arena *a, const struct machine *m);
 /* Total core types "big" CPUs, or all online CPUs on a homogeneous machine. */
 const struct idset *machine_big_cpus(const struct machine *m);
 
-/* --- JSON ------------------------------------------------------------------------------------- */
-/*
- * A fact becomes {"value": V, "from": "..."} when seen, {"seen": "denied", "error": "EACCES",
- * "from": ".."} otherwise; facts that nobody asked for are left out. Reading back gives the same
- * struct, and writing that gives the same text. The caller owns the returned reference.
- */
-json_t *schema_to_json(const struct schema *s, const void *object);
-int schema_from_json(struct arena *a, const struct schema *s, const json_t *j, void *object,
-		     struct err *e);
-
+/* --- lists ----------------------------------------------------------------------------------- */
 /* Appends a zeroed item and returns it. */
 void *list_add(struct arena *a, struct list *l, size_t size);
 /* The same for n items that are known to come, without moving any: list_reserve of an empty list,

@@ -3,8 +3,8 @@
 #ifndef MODEL_MEMORY_H
 #define MODEL_MEMORY_H
 
-#include "machine/model/fact.h"
-#include "machine/model/schema.h"
+#include "base/fact.h"
+#include "machine/model/rows.h"
 
 /* Explicit huge pages of one size on one node (node -1: the whole machine). */
 struct huge_pool {
@@ -43,6 +43,6 @@ struct memory {
 	struct list swaps;	  /* struct swap_area */
 };
 
-extern const struct schema schema_memory, schema_huge_pool, schema_thp_size, schema_swap_area;
+extern const struct shape memory_shape, huge_pool_shape, thp_size_shape, swap_area_shape;
 
 #endif

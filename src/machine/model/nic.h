@@ -3,8 +3,8 @@
 #ifndef MODEL_NIC_H
 #define MODEL_NIC_H
 
-#include "machine/model/fact.h"
-#include "machine/model/schema.h"
+#include "base/fact.h"
+#include "machine/model/rows.h"
 
 struct nic {
 	const char *name; /* "enp1s0f0np0" */
@@ -67,6 +67,6 @@ struct network {
 	struct list rdma;	     /* struct rdma_port */
 };
 
-extern const struct schema schema_network, schema_nic, schema_rdma_port, schema_rdma_gid;
+extern const struct shape network_shape, nic_shape, rdma_port_shape, rdma_gid_shape;
 
 #endif

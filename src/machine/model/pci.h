@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "machine/model/fact.h"
-#include "machine/model/schema.h"
+#include "base/fact.h"
+#include "machine/model/rows.h"
 
 struct pci_function {
 	const char *name;   /* full-domain address, "0000:01:00.0" */
@@ -41,7 +41,7 @@ struct pci_function {
 	struct fact_int sriov_numvfs;
 };
 
-extern const struct schema schema_pci_function;
+extern const struct shape pci_function_shape;
 
 /* Length of the address ("0000:01:00.0", domains of four to eight digits) or of the root bus
  * ("pci0000:00") that is the whole path component at s; 0 when the component is something else. */

@@ -3,8 +3,8 @@
 #ifndef MODEL_SYSTEM_H
 #define MODEL_SYSTEM_H
 
-#include "machine/model/fact.h"
-#include "machine/model/schema.h"
+#include "base/fact.h"
+#include "machine/model/rows.h"
 
 struct kernel_arg {
 	const char *name;	  /* "isolcpus" */
@@ -58,8 +58,8 @@ struct platform {
 	struct fact_int virtual_;					 /* 1: a virtual machine */
 };
 
-extern const struct schema schema_kernel, schema_kernel_arg, schema_service, schema_library,
-	schema_software, schema_platform;
+extern const struct shape kernel_shape, kernel_arg_shape, service_shape, library_shape,
+	software_shape, platform_shape;
 
 /* The last value of a kernel argument, NULL when it is not there; the kernel too lets the last one
  * win. */

@@ -325,7 +325,7 @@ const char *cluster_way_name(enum cluster_way w)
 }
 
 /* What the topology is made of. */
-struct shape {
+struct cabling {
 	const struct cluster *c;
 	bool all; /* management ports count, because there are no others */
 	size_t nodes;
@@ -335,7 +335,7 @@ struct shape {
 	size_t on_switch[CLUSTER_NODES_MAX]; /* switches that a node is on */
 };
 
-static void count_wire(struct shape *s, const struct cluster_wire *w)
+static void count_wire(struct cabling *s, const struct cluster_wire *w)
 {
 	size_t x = s->c->cages[w->cages[0]].node, y = s->c->cages[w->cages[1]].node;
 
@@ -354,9 +354,9 @@ static void count_wire(struct shape *s, const struct cluster_wire *w)
 	s->neighbours[y]++;
 }
 
-static struct shape links_look(const struct cluster *c)
+static struct cabling links_look(const struct cluster *c)
 {
-	struct shape s = { .c = c, .all = true };
+	struct cabling s = { .c = c, .all = true };
 
 	for (size_t i = 0; i < c->n_wires; i++)
 		s.all = s.all && !cluster_wire_data(c, &c->wires[i]);
@@ -368,13 +368,13 @@ static struct shape links_look(const struct cluster *c)
 	return s;
 }
 
-static bool alive(const struct shape *s, size_t i)
+static bool alive(const struct cabling *s, size_t i)
 {
 	return !*s->c->nodes[i].failure;
 }
 
 /* The pairs without a cable: "spark-1 and spark-3, spark-2 and spark-4". */
-static const char *gaps(struct arena *a, const struct shape *s)
+static const char *gaps(struct arena *a, const struct cabling *s)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -386,7 +386,7 @@ static const char *gaps(struct arena *a, const struct shape *s)
 	return arena_strdup(a, t.s ? t.s : "");
 }
 
-static bool each_has(const struct shape *s, const size_t *count, size_t n)
+static bool each_has(const struct cabling *s, const size_t *count, size_t n)
 {
 	for (size_t i = 0; i < s->c->n_nodes; i++)
 		if (alive(s, i) && count[i] != n)
@@ -394,7 +394,7 @@ static bool each_has(const struct shape *s, const size_t *count, size_t n)
 	return true;
 }
 
-static bool each_on_switch(const struct shape *s)
+static bool each_on_switch(const struct cabling *s)
 {
 	for (size_t i = 0; i < s->c->n_nodes; i++)
 		if (alive(s, i) && !s->on_switch[i])
@@ -402,7 +402,7 @@ static bool each_on_switch(const struct shape *s)
 	return true;
 }
 
-static enum cluster_topology of_cables(struct arena *a, const struct shape *s, const char **why)
+static enum cluster_topology of_cables(struct arena *a, const struct cabling *s, const char **why)
 {
 	*why = s->unsure ? "Only datagrams came through (no node may open raw sockets), so these "
 			   "are cables or a switch."
@@ -431,7 +431,7 @@ static enum cluster_topology of_cables(struct arena *a, const struct shape *s, c
 	return CLUSTER_PARTIAL;
 }
 
-static enum cluster_topology of_shape(struct arena *a, const struct shape *s, const char **why)
+static enum cluster_topology of_shape(struct arena *a, const struct cabling *s, const char **why)
 {
 	if (!s->cables && !s->switches && !s->unsure) {
 		*why = s->nodes > 1	   ? "No port heard a port of another node."
@@ -466,7 +466,7 @@ static bool has_data(const struct cluster *c)
 
 void cluster_make_topology(struct arena *a, struct cluster *c)
 {
-	struct shape s = links_look(c);
+	struct cabling s = links_look(c);
 
 	c->topology = of_shape(a, &s, &c->topology_why);
 	c->supported = c->topology == CLUSTER_PAIR || c->topology == CLUSTER_RING ||

@@ -9,110 +9,110 @@
 
 #include <string.h>
 
-static const struct field address_fields[] = {
-	FIELD_ROW(cluster_address, name, FIELD_NAME, "address", "Address", NULL),
+/* clang-format off */
+static const struct shape_row cluster_address_rows[] = {
+	{ "address", NULL, "Address", NULL,
+	  SHAPE_TEXT(cluster_address, name), .unknown = SHAPE_BLANK },
 };
-const struct schema schema_cluster_address = SCHEMA(cluster_address, address_fields);
+const struct shape cluster_address_shape = SHAPE(cluster_address, cluster_address);
 
-static const struct field port_fields[] = {
-	FIELD_ROW(cluster_port, name, FIELD_NAME, "name", "Name", NULL),
-	FIELD_ROW(cluster_port, pci, FIELD_NAME, "pci", "PCI", NULL),
-	FIELD_ROW(cluster_port, port_name, FIELD_STR, "port_name", "Port", NULL),
-	FIELD_ROW(cluster_port, switch_id, FIELD_STR, "switch_id", "Switch id", NULL),
-	FIELD_ROW(cluster_port, driver, FIELD_STR, "driver", "Driver", NULL),
-	FIELD_ROW(cluster_port, firmware, FIELD_STR, "firmware", "Firmware", NULL),
-	FIELD_ROW(cluster_port, mac, FIELD_STR, "mac", "MAC", NULL),
-	FIELD_ROW(cluster_port, operstate, FIELD_STR, "operstate", "Operstate", NULL),
-	FIELD_ROW(cluster_port, owner, FIELD_STR, "owner", "Owner", NULL),
-	FIELD_ROW(cluster_port, bond_master, FIELD_STR, "bond_master", "Bond master", NULL),
-	FIELD_ROW(cluster_port, carrier, FIELD_BOOL, "carrier", "Carrier", NULL),
-	FIELD_ROW(cluster_port, speed_mbps, FIELD_INT, "speed_mbps", "Speed", "Mb/s"),
-	FIELD_ROW(cluster_port, mtu, FIELD_INT, "mtu_bytes", "MTU", "bytes"),
-	FIELD_ROW(cluster_port, max_mtu, FIELD_INT, "max_mtu_bytes", "Maximum MTU", "bytes"),
-	FIELD_ROW(cluster_port, pci_speed_mts, FIELD_INT, "pci_speed_mts", "PCIe speed", "MT/s"),
-	FIELD_ROW(cluster_port, pci_max_mts, FIELD_INT, "pci_max_mts", "Maximum PCIe speed",
-		  "MT/s"),
-	FIELD_ROW(cluster_port, pci_width, FIELD_INT, "pci_width_lanes", "PCIe width", "lanes"),
-	FIELD_ROW(cluster_port, pci_max_width, FIELD_INT, "pci_max_width_lanes",
-		  "Maximum PCIe width", "lanes"),
-	FIELD_ROW(cluster_port, wireless, FIELD_BOOL, "wireless", "Wireless", NULL),
-	FIELD_SUB(cluster_port, addresses, FIELD_LIST, "addresses", "Addresses",
-		  &schema_cluster_address),
-	FIELD_ROW(cluster_port, rdma_device, FIELD_STR, "rdma_device", "RDMA device", NULL),
-	FIELD_ROW(cluster_port, rdma_port, FIELD_INT, "rdma_port", "RDMA port", NULL),
-	FIELD_ROW(cluster_port, rdma_state, FIELD_STR, "rdma_state", "RDMA state", NULL),
-	FIELD_ROW(cluster_port, link_layer, FIELD_STR, "link_layer", "Link layer", NULL),
-	FIELD_ROW(cluster_port, rdma_rate_mbps, FIELD_INT, "rdma_rate_mbps", "RDMA rate", "Mb/s"),
-	FIELD_ROW(cluster_port, active_mtu, FIELD_INT, "rdma_mtu_bytes", "RDMA MTU", "bytes"),
-	FIELD_SUB(cluster_port, gids, FIELD_LIST, "gids", "GIDs", &schema_rdma_gid),
-	FIELD_ROW(cluster_port, rx_dropped, FIELD_INT, "rx_dropped", "RX dropped", NULL),
-	FIELD_ROW(cluster_port, rx_missed, FIELD_INT, "rx_missed", "RX missed", NULL),
-	FIELD_ROW(cluster_port, rx_crc_errors, FIELD_INT, "rx_crc_errors", "RX CRC errors", NULL),
-	FIELD_ROW(cluster_port, symbol_errors, FIELD_INT, "symbol_errors", "Symbol errors", NULL),
-	FIELD_ROW(cluster_port, link_downed, FIELD_INT, "link_downed", "Link downed", NULL),
-	FIELD_ROW(cluster_port, rcv_errors, FIELD_INT, "rcv_errors", "Receive errors", NULL),
-	FIELD_ROW(cluster_port, out_of_sequence, FIELD_INT, "out_of_sequence", "Out of sequence",
-		  NULL),
-	FIELD_ROW(cluster_port, listened, FIELD_STR, "listened", "Listened", NULL),
+static const struct shape_row cluster_port_rows[] = {
+	FACT_NAME(cluster_port, name, "Name"),
+	FACT_NAME(cluster_port, pci, "PCI"),
+	FACT(cluster_port, port_name, "Port", NULL),
+	FACT(cluster_port, switch_id, "Switch id", NULL),
+	FACT(cluster_port, driver, "Driver", NULL),
+	FACT(cluster_port, firmware, "Firmware", NULL),
+	FACT(cluster_port, mac, "MAC", NULL),
+	FACT(cluster_port, operstate, "Operstate", NULL),
+	FACT(cluster_port, owner, "Owner", NULL),
+	FACT(cluster_port, bond_master, "Bond master", NULL),
+	FACT_FLAG(cluster_port, carrier, "Carrier"),
+	FACT(cluster_port, speed_mbps, "Speed", "Mb/s"),
+	{ "mtu_bytes", NULL, "MTU", "bytes", SHAPE_FACT(cluster_port, mtu) },
+	{ "max_mtu_bytes", NULL, "Maximum MTU", "bytes", SHAPE_FACT(cluster_port, max_mtu) },
+	FACT(cluster_port, pci_speed_mts, "PCIe speed", "MT/s"),
+	FACT(cluster_port, pci_max_mts, "Maximum PCIe speed", "MT/s"),
+	{ "pci_width_lanes", NULL, "PCIe width", "lanes", SHAPE_FACT(cluster_port, pci_width) },
+	{ "pci_max_width_lanes", NULL, "Maximum PCIe width", "lanes",
+	  SHAPE_FACT(cluster_port, pci_max_width) },
+	FACT_FLAG(cluster_port, wireless, "Wireless"),
+	FACT_LIST(cluster_port, addresses, "Addresses", cluster_address),
+	FACT(cluster_port, rdma_device, "RDMA device", NULL),
+	FACT(cluster_port, rdma_port, "RDMA port", NULL),
+	FACT(cluster_port, rdma_state, "RDMA state", NULL),
+	FACT(cluster_port, link_layer, "Link layer", NULL),
+	FACT(cluster_port, rdma_rate_mbps, "RDMA rate", "Mb/s"),
+	{ "rdma_mtu_bytes", NULL, "RDMA MTU", "bytes", SHAPE_FACT(cluster_port, active_mtu) },
+	FACT_LIST(cluster_port, gids, "GIDs", rdma_gid),
+	FACT(cluster_port, rx_dropped, "RX dropped", NULL),
+	FACT(cluster_port, rx_missed, "RX missed", NULL),
+	FACT(cluster_port, rx_crc_errors, "RX CRC errors", NULL),
+	FACT(cluster_port, symbol_errors, "Symbol errors", NULL),
+	FACT(cluster_port, link_downed, "Link downed", NULL),
+	FACT(cluster_port, rcv_errors, "Receive errors", NULL),
+	FACT(cluster_port, out_of_sequence, "Out of sequence", NULL),
+	FACT(cluster_port, listened, "Listened", NULL),
 };
-const struct schema schema_cluster_port = SCHEMA(cluster_port, port_fields);
+const struct shape cluster_port_shape = SHAPE(cluster_port, cluster_port);
 
-static const struct field heard_fields[] = {
-	FIELD_ROW(cluster_neighbor, name, FIELD_NAME, "name", "Port", NULL),
-	FIELD_ROW(cluster_neighbor, way, FIELD_NAME, "way", "Way", NULL),
-	FIELD_ROW(cluster_neighbor, node, FIELD_STR, "node", "Node", NULL),
-	FIELD_ROW(cluster_neighbor, port, FIELD_STR, "port", "Their port", NULL),
-	FIELD_ROW(cluster_neighbor, address, FIELD_STR, "address", "Address", NULL),
-	FIELD_ROW(cluster_neighbor, pci, FIELD_STR, "pci", "PCI", NULL),
-	FIELD_ROW(cluster_neighbor, port_name, FIELD_STR, "port_name", "Port name", NULL),
-	FIELD_ROW(cluster_neighbor, switch_id, FIELD_STR, "switch_id", "Switch id", NULL),
-	FIELD_ROW(cluster_neighbor, mtu, FIELD_INT, "mtu_bytes", "MTU", "bytes"),
-	FIELD_ROW(cluster_neighbor, speed_mbps, FIELD_INT, "speed_mbps", "Speed", "Mb/s"),
-	FIELD_ROW(cluster_neighbor, count, FIELD_INT, "count", "Times", NULL),
+static const struct shape_row cluster_neighbor_rows[] = {
+	FACT_NAME(cluster_neighbor, name, "Port"),
+	FACT_NAME(cluster_neighbor, way, "Way"),
+	FACT(cluster_neighbor, node, "Node", NULL),
+	FACT(cluster_neighbor, port, "Their port", NULL),
+	FACT(cluster_neighbor, address, "Address", NULL),
+	FACT(cluster_neighbor, pci, "PCI", NULL),
+	FACT(cluster_neighbor, port_name, "Port name", NULL),
+	FACT(cluster_neighbor, switch_id, "Switch id", NULL),
+	{ "mtu_bytes", NULL, "MTU", "bytes", SHAPE_FACT(cluster_neighbor, mtu) },
+	FACT(cluster_neighbor, speed_mbps, "Speed", "Mb/s"),
+	FACT(cluster_neighbor, count, "Times", NULL),
 };
-const struct schema schema_cluster_heard = SCHEMA(cluster_neighbor, heard_fields);
+const struct shape cluster_neighbor_shape = SHAPE(cluster_neighbor, cluster_neighbor);
 
-static const struct field route_fields[] = {
-	FIELD_ROW(cluster_route, name, FIELD_NAME, "to", "To", NULL),
-	FIELD_ROW(cluster_route, port, FIELD_STR, "port", "Leaves by", NULL),
+static const struct shape_row cluster_route_rows[] = {
+	{ "to", NULL, "To", NULL, SHAPE_TEXT(cluster_route, name), .unknown = SHAPE_BLANK },
+	FACT(cluster_route, port, "Leaves by", NULL),
 };
-const struct schema schema_cluster_route = SCHEMA(cluster_route, route_fields);
+const struct shape cluster_route_shape = SHAPE(cluster_route, cluster_route);
 
-static const struct field node_fields[] = {
-	FIELD_ROW(cluster_node, name, FIELD_NAME, "name", "Name", NULL),
-	FIELD_ROW(cluster_node, address, FIELD_NAME, "address", "Reached as", NULL),
-	FIELD_ROW(cluster_node, failure, FIELD_NAME, "failure", "Failure", NULL),
-	FIELD_ROW(cluster_node, hostname, FIELD_STR, "hostname", "Host name", NULL),
-	FIELD_ROW(cluster_node, digest, FIELD_STR, "digest", "Digest", NULL),
-	FIELD_ROW(cluster_node, version, FIELD_STR, "version", "gputune", NULL),
-	FIELD_ROW(cluster_node, platform, FIELD_STR, "platform", "Platform", NULL),
-	FIELD_ROW(cluster_node, product, FIELD_STR, "product", "Product", NULL),
-	FIELD_ROW(cluster_node, os, FIELD_STR, "os", "System", NULL),
-	FIELD_ROW(cluster_node, kernel, FIELD_STR, "kernel", "Kernel", NULL),
-	FIELD_ROW(cluster_node, arch, FIELD_STR, "arch", "Architecture", NULL),
-	FIELD_ROW(cluster_node, driver, FIELD_STR, "driver", "Driver", NULL),
-	FIELD_ROW(cluster_node, cuda, FIELD_STR, "cuda", "CUDA", NULL),
-	FIELD_ROW(cluster_node, nccl, FIELD_STR, "nccl", "NCCL", NULL),
-	FIELD_ROW(cluster_node, gpu, FIELD_STR, "gpu", "GPU", NULL),
-	FIELD_ROW(cluster_node, gpus, FIELD_INT, "gpus", "GPUs", NULL),
-	FIELD_ROW(cluster_node, memory_bytes, FIELD_INT, "memory_bytes", "Memory", "bytes"),
-	FIELD_ROW(cluster_node, euid, FIELD_INT, "euid", "User id", NULL),
-	FIELD_ROW(cluster_node, captured, FIELD_BOOL, "captured", "Captured", NULL),
-	FIELD_ROW(cluster_node, adapters, FIELD_INT, "adapters", "ConnectX functions", NULL),
-	FIELD_ROW(cluster_node, hotplug, FIELD_STR, "hotplug", "Hot-plug scripts", NULL),
-	FIELD_ROW(cluster_node, ip_forward, FIELD_BOOL, "ip_forward", "Forwarding", NULL),
-	FIELD_ROW(cluster_node, forward, FIELD_STR, "forward", "FORWARD policy", NULL),
-	FIELD_ROW(cluster_node, forward_by, FIELD_STR, "forward_by", "FORWARD chain", NULL),
-	FIELD_ROW(cluster_node, default_route, FIELD_STR, "default_route", "Default route", NULL),
-	FIELD_SUB(cluster_node, ports, FIELD_LIST, "ports", "Ports", &schema_cluster_port),
-	FIELD_SUB(cluster_node, heard, FIELD_LIST, "heard", "Heard", &schema_cluster_heard),
-	FIELD_SUB(cluster_node, routes, FIELD_LIST, "routes", "Routes", &schema_cluster_route),
+static const struct shape_row cluster_node_rows[] = {
+	FACT_NAME(cluster_node, name, "Name"),
+	FACT_NAME(cluster_node, address, "Reached as"),
+	FACT_NAME(cluster_node, failure, "Failure"),
+	FACT(cluster_node, hostname, "Host name", NULL),
+	FACT(cluster_node, digest, "Digest", NULL),
+	FACT(cluster_node, version, "gputune", NULL),
+	FACT(cluster_node, platform, "Platform", NULL),
+	FACT(cluster_node, product, "Product", NULL),
+	FACT(cluster_node, os, "System", NULL),
+	FACT(cluster_node, kernel, "Kernel", NULL),
+	FACT(cluster_node, arch, "Architecture", NULL),
+	FACT(cluster_node, driver, "Driver", NULL),
+	FACT(cluster_node, cuda, "CUDA", NULL),
+	FACT(cluster_node, nccl, "NCCL", NULL),
+	FACT(cluster_node, gpu, "GPU", NULL),
+	FACT(cluster_node, gpus, "GPUs", NULL),
+	FACT(cluster_node, memory_bytes, "Memory", "bytes"),
+	FACT(cluster_node, euid, "User id", NULL),
+	FACT_FLAG(cluster_node, captured, "Captured"),
+	FACT(cluster_node, adapters, "ConnectX functions", NULL),
+	FACT(cluster_node, hotplug, "Hot-plug scripts", NULL),
+	FACT_FLAG(cluster_node, ip_forward, "Forwarding"),
+	FACT(cluster_node, forward, "FORWARD policy", NULL),
+	FACT(cluster_node, forward_by, "FORWARD chain", NULL),
+	FACT(cluster_node, default_route, "Default route", NULL),
+	FACT_LIST(cluster_node, ports, "Ports", cluster_port),
+	FACT_LIST(cluster_node, heard, "Heard", cluster_neighbor),
+	FACT_LIST(cluster_node, routes, "Routes", cluster_route),
 };
-const struct schema schema_cluster_node = SCHEMA(cluster_node, node_fields);
+const struct shape cluster_node_shape = SHAPE(cluster_node, cluster_node);
+/* clang-format on */
 
 json_t *cluster_node_json(const struct cluster_node *n)
 {
-	return schema_to_json(&schema_cluster_node, n);
+	return shape_object_json(&cluster_node_shape, n);
 }
 
 struct cluster_port *cluster_port_find(const struct cluster_node *n, const char *name)
@@ -260,7 +260,7 @@ int cluster_node_read(struct arena *a, const json_t *j, struct cluster_node *out
 	if (!cluster_node_is_valid(j, 0))
 		return err_set(e, -EINVAL,
 			       "a text that is too long or has control characters in it");
-	r = schema_from_json(a, &schema_cluster_node, j, &n, e);
+	r = shape_read(a, &cluster_node_shape, j, &n, e);
 	if (r == 0)
 		r = cluster_node_check(&n, e);
 	if (r == 0)

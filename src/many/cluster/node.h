@@ -3,7 +3,7 @@
  * One node of a cluster as it describes itself: what it is, its ports, their neighbors, and which
  * way its kernel would send. All of it comes from another machine, so whoever reads it from JSON
  * goes through cluster_node_read, which believes no size and no name. Texts and lists live as long
- * as the arena they were built in. Facts carry how they were seen (machine/model/fact.h): what a
+ * as the arena they were built in. Facts carry how they were seen (base/fact.h): what a
  * node could not see is a state, never a zero.
  */
 #ifndef CLUSTER_NODE_H
@@ -116,8 +116,8 @@ struct cluster_node {
 	struct list routes;	       /* struct cluster_route */
 };
 
-extern const struct schema schema_cluster_node, schema_cluster_port, schema_cluster_address,
-	schema_cluster_heard, schema_cluster_route;
+extern const struct shape cluster_node_shape, cluster_port_shape, cluster_address_shape,
+	cluster_neighbor_shape, cluster_route_shape;
 
 #define NODE_PORTS(p, node) LIST_FOR_EACH (struct cluster_port, p, &(node)->ports)
 

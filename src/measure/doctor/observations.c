@@ -438,96 +438,82 @@ void observations_read_vars(struct arena *a, struct host *h, const struct machin
 
 /* The tables behind measure/doctor/observations.h. */
 
-static const struct field sign_var_fields[] = {
-	FIELD_ROW(observed_var, name, FIELD_NAME, "name", "Variable", NULL),
-	FIELD_ROW(observed_var, value, FIELD_STR, "value", "Value", NULL),
-	FIELD_ROW(observed_var, origin, FIELD_STR, "origin", "Set in", NULL),
+/* clang-format off */
+static const struct shape_row observed_var_rows[] = {
+	FACT_NAME(observed_var, name, "Variable"),
+	FACT(observed_var, value, "Value", NULL),
+	FACT(observed_var, origin, "Set in", NULL),
 };
-const struct schema schema_sign_var = SCHEMA(observed_var, sign_var_fields);
+const struct shape observed_var_shape = SHAPE(observed_var, observed_var);
 
-static const struct field sign_process_fields[] = {
-	FIELD_ROW(observed_process, index, FIELD_ID, "pid", "Process", NULL),
-	FIELD_ROW(observed_process, command, FIELD_STR, "command", "Command", NULL),
-	FIELD_ROW(observed_process, nccl, FIELD_STR, "nccl", "NCCL in use", NULL),
-	FIELD_ROW(observed_process, memlock, FIELD_INT, "memlock_bytes", "Locked memory", "bytes"),
+static const struct shape_row observed_process_rows[] = {
+	{ "pid", NULL, "Process", NULL, SHAPE_COUNT(observed_process, index) },
+	FACT(observed_process, command, "Command", NULL),
+	FACT(observed_process, nccl, "NCCL in use", NULL),
+	{ "memlock_bytes", NULL, "Locked memory", "bytes", SHAPE_FACT(observed_process, memlock) },
 };
-const struct schema schema_sign_process = SCHEMA(observed_process, sign_process_fields);
+const struct shape observed_process_shape = SHAPE(observed_process, observed_process);
 
-static const struct field sign_port_fields[] = {
-	FIELD_ROW(observed_port, name, FIELD_NAME, "name", "Port", NULL),
-	FIELD_ROW(observed_port, retransmits, FIELD_INT, "retransmits", "Adaptive retransmits",
-		  NULL),
-	FIELD_ROW(observed_port, sequence_errors, FIELD_INT, "sequence_errors", "Sequence errors",
-		  NULL),
-	FIELD_ROW(observed_port, timeouts, FIELD_INT, "timeouts", "Acknowledge timeouts", NULL),
-	FIELD_ROW(observed_port, rnr_retries, FIELD_INT, "rnr_retries", "Receiver not ready", NULL),
-	FIELD_ROW(observed_port, congestion_marks, FIELD_INT, "congestion_marks",
-		  "Congestion marks", NULL),
-	FIELD_ROW(observed_port, out_of_sequence, FIELD_INT, "out_of_sequence", "Out of sequence",
-		  NULL),
-	FIELD_ROW(observed_port, symbol_errors, FIELD_INT, "symbol_errors", "Symbol errors", NULL),
-	FIELD_ROW(observed_port, link_downed, FIELD_INT, "link_downed", "Times down", NULL),
-	FIELD_ROW(observed_port, receive_errors, FIELD_INT, "receive_errors", "Receive errors",
-		  NULL),
-	FIELD_ROW(observed_port, sent, FIELD_INT, "sent_words", "Sent", "4-byte words"),
-	FIELD_ROW(observed_port, received, FIELD_INT, "received_words", "Received", "4-byte words"),
+static const struct shape_row observed_port_rows[] = {
+	FACT_NAME(observed_port, name, "Port"),
+	FACT(observed_port, retransmits, "Adaptive retransmits", NULL),
+	FACT(observed_port, sequence_errors, "Sequence errors", NULL),
+	FACT(observed_port, timeouts, "Acknowledge timeouts", NULL),
+	FACT(observed_port, rnr_retries, "Receiver not ready", NULL),
+	FACT(observed_port, congestion_marks, "Congestion marks", NULL),
+	FACT(observed_port, out_of_sequence, "Out of sequence", NULL),
+	FACT(observed_port, symbol_errors, "Symbol errors", NULL),
+	FACT(observed_port, link_downed, "Times down", NULL),
+	FACT(observed_port, receive_errors, "Receive errors", NULL),
+	{ "sent_words", NULL, "Sent", "4-byte words", SHAPE_FACT(observed_port, sent) },
+	{ "received_words", NULL, "Received", "4-byte words", SHAPE_FACT(observed_port, received) },
 };
-const struct schema schema_sign_port = SCHEMA(observed_port, sign_port_fields);
+const struct shape observed_port_shape = SHAPE(observed_port, observed_port);
 
-static const struct field sign_link_fields[] = {
-	FIELD_ROW(observed_link, name, FIELD_NAME, "name", "Interface", NULL),
-	FIELD_ROW(observed_link, receive_errors, FIELD_INT, "receive_errors", "Receive errors",
-		  NULL),
-	FIELD_ROW(observed_link, crc_errors, FIELD_INT, "crc_errors", "CRC errors", NULL),
-	FIELD_ROW(observed_link, missed, FIELD_INT, "missed", "Missed", NULL),
-	FIELD_ROW(observed_link, dropped, FIELD_INT, "dropped", "Dropped", NULL),
-	FIELD_ROW(observed_link, arp_ignore, FIELD_INT, "arp_ignore", "arp_ignore", NULL),
-	FIELD_ROW(observed_link, arp_announce, FIELD_INT, "arp_announce", "arp_announce", NULL),
-	FIELD_ROW(observed_link, rp_filter, FIELD_INT, "rp_filter", "rp_filter", NULL),
-	FIELD_ROW(observed_link, wifi_power_save, FIELD_INT, "wifi_power_save", "Wi-Fi power save",
-		  NULL),
+static const struct shape_row observed_link_rows[] = {
+	FACT_NAME(observed_link, name, "Interface"),
+	FACT(observed_link, receive_errors, "Receive errors", NULL),
+	FACT(observed_link, crc_errors, "CRC errors", NULL),
+	FACT(observed_link, missed, "Missed", NULL),
+	FACT(observed_link, dropped, "Dropped", NULL),
+	FACT(observed_link, arp_ignore, "arp_ignore", NULL),
+	FACT(observed_link, arp_announce, "arp_announce", NULL),
+	FACT(observed_link, rp_filter, "rp_filter", NULL),
+	FACT(observed_link, wifi_power_save, "Wi-Fi power save", NULL),
 };
-const struct schema schema_sign_link = SCHEMA(observed_link, sign_link_fields);
+const struct shape observed_link_shape = SHAPE(observed_link, observed_link);
 
-static const struct field signs_fields[] = {
-	FIELD_ROW(observations, ksm_run, FIELD_INT, "ksm_run", "KSM", NULL),
-	FIELD_ROW(observations, ksm_sharing, FIELD_INT, "ksm_sharing_pages", "KSM shares", "pages"),
-	FIELD_ROW(observations, swapped_in, FIELD_INT, "swapped_in_pages", "Swapped in", "pages"),
-	FIELD_ROW(observations, swapped_out, FIELD_INT, "swapped_out_pages", "Swapped out",
-		  "pages"),
-	FIELD_ROW(observations, compaction_stalls, FIELD_INT, "compaction_stalls",
-		  "Compaction stalls", NULL),
-	FIELD_ROW(observations, thp_fallback, FIELD_INT, "thp_fallback",
-		  "Huge-page faults that failed", NULL),
-	FIELD_ROW(observations, numa_moved, FIELD_INT, "numa_moved_pages", "Moved between nodes",
-		  "pages"),
-	FIELD_ROW(observations, pressure_memory, FIELD_INT, "pressure_memory", "Memory pressure",
-		  "1/100 %"),
-	FIELD_ROW(observations, pressure_cpu, FIELD_INT, "pressure_cpu", "CPU pressure", "1/100 %"),
-	FIELD_ROW(observations, load, FIELD_INT, "load", "Load", "1/100"),
-	FIELD_ROW(observations, rdma_devices, FIELD_INT, "rdma_devices", "RDMA device files", NULL),
-	FIELD_ROW(observations, ip_forward, FIELD_INT, "ip_forward", "Forwarding", NULL),
-	FIELD_ROW(observations, crash_dumps, FIELD_INT, "crash_dumps", "Kept crash records", NULL),
-	FIELD_ROW(observations, ssh_folder, FIELD_INT, "ssh_folder", "~/.ssh", NULL),
-	FIELD_ROW(observations, avahi, FIELD_INT, "avahi", "Discovery daemon", NULL),
-	FIELD_ROW(observations, log_no_memory, FIELD_INT, "log_no_memory",
-		  "Log: driver out of memory", "lines"),
-	FIELD_ROW(observations, log_xid, FIELD_INT, "log_xid", "Log: Xid", "lines"),
-	FIELD_ROW(observations, log_nic_wedged, FIELD_INT, "log_nic_wedged", "Log: NIC firmware",
-		  "lines"),
-	FIELD_ROW(observations, log_nic_health, FIELD_INT, "log_nic_health", "Log: NIC health",
-		  "lines"),
-	FIELD_ROW(observations, log_doe, FIELD_INT, "log_doe", "Log: PCI DOE", "lines"),
-	FIELD_ROW(observations, log_aer, FIELD_INT, "log_aer", "Log: PCI errors", "lines"),
-	FIELD_ROW(observations, log_oom, FIELD_INT, "log_oom", "Log: killed for memory", "lines"),
-	FIELD_ROW(observations, log_throttled, FIELD_INT, "log_throttled", "Log: CPU too warm",
-		  "lines"),
-	FIELD_ROW(observations, module, FIELD_STR, "module", "Loaded nvidia module", NULL),
-	FIELD_SUB(observations, vars, FIELD_LIST, "vars", "Variables", &schema_sign_var),
-	FIELD_SUB(observations, processes, FIELD_LIST, "processes", "Processes",
-		  &schema_sign_process),
-	FIELD_SUB(observations, ports, FIELD_LIST, "ports", "RDMA counters", &schema_sign_port),
-	FIELD_SUB(observations, links, FIELD_LIST, "links", "Interface counters",
-		  &schema_sign_link),
+static const struct shape_row observations_rows[] = {
+	FACT(observations, ksm_run, "KSM", NULL),
+	{ "ksm_sharing_pages", NULL, "KSM shares", "pages", SHAPE_FACT(observations, ksm_sharing) },
+	{ "swapped_in_pages", NULL, "Swapped in", "pages", SHAPE_FACT(observations, swapped_in) },
+	{ "swapped_out_pages", NULL, "Swapped out", "pages",
+	  SHAPE_FACT(observations, swapped_out) },
+	FACT(observations, compaction_stalls, "Compaction stalls", NULL),
+	FACT(observations, thp_fallback, "Huge-page faults that failed", NULL),
+	{ "numa_moved_pages", NULL, "Moved between nodes", "pages",
+	  SHAPE_FACT(observations, numa_moved) },
+	FACT(observations, pressure_memory, "Memory pressure", "1/100 %"),
+	FACT(observations, pressure_cpu, "CPU pressure", "1/100 %"),
+	FACT(observations, load, "Load", "1/100"),
+	FACT(observations, rdma_devices, "RDMA device files", NULL),
+	FACT(observations, ip_forward, "Forwarding", NULL),
+	FACT(observations, crash_dumps, "Kept crash records", NULL),
+	FACT(observations, ssh_folder, "~/.ssh", NULL),
+	FACT(observations, avahi, "Discovery daemon", NULL),
+	FACT(observations, log_no_memory, "Log: driver out of memory", "lines"),
+	FACT(observations, log_xid, "Log: Xid", "lines"),
+	FACT(observations, log_nic_wedged, "Log: NIC firmware", "lines"),
+	FACT(observations, log_nic_health, "Log: NIC health", "lines"),
+	FACT(observations, log_doe, "Log: PCI DOE", "lines"),
+	FACT(observations, log_aer, "Log: PCI errors", "lines"),
+	FACT(observations, log_oom, "Log: killed for memory", "lines"),
+	FACT(observations, log_throttled, "Log: CPU too warm", "lines"),
+	FACT(observations, module, "Loaded nvidia module", NULL),
+	FACT_LIST(observations, vars, "Variables", observed_var),
+	FACT_LIST(observations, processes, "Processes", observed_process),
+	FACT_LIST(observations, ports, "RDMA counters", observed_port),
+	FACT_LIST(observations, links, "Interface counters", observed_link),
 };
-const struct schema schema_signs = SCHEMA(observations, signs_fields);
+const struct shape observations_shape = SHAPE(observations, observations);
+/* clang-format on */

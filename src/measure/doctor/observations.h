@@ -68,8 +68,8 @@ struct observations {
 	struct list links;	       /* struct observed_link */
 };
 
-extern const struct schema schema_signs, schema_sign_var, schema_sign_process, schema_sign_port,
-	schema_sign_link;
+extern const struct shape observations_shape, observed_var_shape, observed_process_shape,
+	observed_port_shape, observed_link_shape;
 
 /* Never fails; what could not be seen stands in the fact. */
 void observations_read(struct arena *a, struct host *h, const struct machine *m,

@@ -137,16 +137,16 @@ static double metric_copies(const char **s)
 	return most;
 }
 
-struct shape {
+struct metric_shape {
 	size_t groups;
 	bool stacked; /* what is repeated is repeated again */
 	double size;  /* characters, each repeat written out */
 };
 
 /* With one group nothing is nested deeper than once. */
-static struct shape metric_shape_of(const char *s)
+static struct metric_shape metric_shape_of(const char *s)
 {
-	struct shape out = { 0 };
+	struct metric_shape out = { 0 };
 	double within = 0, last = 0;
 	bool inside = false, repeated = false;
 
@@ -194,7 +194,7 @@ static int needs_a_group(const struct metric *m, struct err *e)
  */
 static int parse_pattern(struct metric *m, struct err *e)
 {
-	struct shape shape = metric_shape_of(m->text);
+	struct metric_shape shape = metric_shape_of(m->text);
 	char why[TEXT_LENGTH];
 	int r;
 

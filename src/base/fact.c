@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fact states and their names. */
-#include "machine/model/fact.h"
+#include "base/fact.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * All fact types begin with struct fact, so that one piece of code can ask any of them how it was
  * seen.
  */
-#ifndef MODEL_FACT_H
-#define MODEL_FACT_H
+#ifndef BASE_FACT_H
+#define BASE_FACT_H
 
 #include <stdbool.h>
 #include <stddef.h>
