@@ -59,84 +59,39 @@ int complain_text(int code, const char *fmt, ...)
 
 struct host *run_host(struct run *r)
 {
-	const char *capture = r->value[OPT_HOST], *overlay = r->value[OPT_OVERLAY];
-	struct err e = { 0 };
-	struct host *h;
+	const struct machine_ask from = { r->value[OPT_HOST], r->value[OPT_OVERLAY] };
 
-	if (overlay && !capture) {
-		complain_text(EXIT_USAGE, "--overlay goes with --host CAPTURE");
-		return NULL;
-	}
-	if (!capture)
-		return run_live(r);
-	h = overlay ? host_open_overlay(capture, overlay, &e) : host_open_capture(capture, &e);
-	if (!h)
-		complain(EXIT_USAGE, &e);
-	return h;
-}
-
-static void warn_of_rows(void *ctx, const struct err *e)
-{
-	(void)ctx;
-	complain(EXIT_CLEAN, e);
+	return door_host(&r->door, &from);
 }
 
 const struct knowledge *run_knowledge(struct run *r)
 {
-	struct knowledge *k;
-	struct host *h;
-
-	if (r->known)
-		return r->known;
-	k = ARENA_NEW(&r->arena, struct knowledge);
-	h = run_live(r);
-	knowledge_read(&r->arena, h, r->value[OPT_HOST] != NULL, warn_of_rows, NULL, k);
-	host_close(h);
-	r->known = k;
-	return k;
+	return door_knowledge(&r->door, r->value[OPT_HOST] != NULL);
 }
 
 struct machine *run_machine(struct run *r, struct host *h, bool deep)
 {
-	struct machine *m = ARENA_NEW(&r->arena, struct machine);
-	/* A capture answers everything at once; on a machine `check` leaves out what rules do not
-	 * need. */
-	struct probe p = { .h = h,
-			   .a = &r->arena,
-			   .m = m,
-			   .deep = deep || h->id.captured,
-			   .lean = r->verb->judges && !r->value[OPT_PROFILE] &&
-				   !r->value[OPT_SINCE],
-			   .config = r->verb->captures };
+	/* On a machine `check` leaves out what rules do not need. */
+	const struct door_look how = { .deep = deep,
+				       .lean = r->verb->judges && !r->value[OPT_PROFILE] &&
+					       !r->value[OPT_SINCE],
+				       .config = r->verb->captures,
+				       .open = r->verb->judges };
 
-	probe_machine(&p);
-	run_our_clock_locks(r, h, m);
-	return m;
+	return door_machine(&r->door, h, &how);
 }
 
 bool run_narrow(struct run *r, struct profile *p)
 {
-	struct err e = { 0 };
-
-	if ((r->value[OPT_ONLY] && profile_narrow(&r->arena, p, r->value[OPT_ONLY], false, &e)) ||
-	    (r->value[OPT_SKIP] && profile_narrow(&r->arena, p, r->value[OPT_SKIP], true, &e)) ||
-	    profile_check_some(&r->arena, p, &e)) {
-		complain(EXIT_USAGE, &e);
-		return false;
-	}
-	return true;
+	return door_narrow(&r->door, r->value[OPT_ONLY], r->value[OPT_SKIP], p) == 0;
 }
 
 bool run_profile(struct run *r, struct profile *p)
 {
-	struct err e = { 0 };
-	const char *name = r->value[OPT_PROFILE] ? r->value[OPT_PROFILE] : "default";
+	const struct profile_ask ask = { r->value[OPT_PROFILE], r->value[OPT_ONLY],
+					 r->value[OPT_SKIP] };
 
-	if (profile_load(&r->arena, name, p, &e)) {
-		complain(EXIT_USAGE, &e);
-		return false;
-	}
-	return run_narrow(r, p);
+	return door_profile(&r->door, &ask, p) == 0;
 }
 
 /* Results on their way out: terminal, Markdown, HTML or JSON. */
@@ -175,8 +130,8 @@ int run_print_doc(struct run *r, const struct doc *d, const char *title, int cod
 		how = run_style(r);
 		doc_term(r->out, d, &how);
 	} else {
-		return complain_text(EXIT_USAGE, "%s has no format %s, it has %s", r->name,
-				     format, run_formats(r));
+		return complain_text(EXIT_USAGE, "%s has no format %s, it has %s", r->name, format,
+				     run_formats(r));
 	}
 	return code;
 }
@@ -330,33 +285,7 @@ int run_check_result_file(const struct run *r)
 
 bool run_report_open(struct run *r, struct host *h, const struct journal *j)
 {
-	const char *holder = NULL;
-	bool open = false;
-
-	for (size_t i = 0; i < j->n; i++) {
-		const struct transaction *t = &j->items[i];
-
-		if (t->state != TRANSACTION_OPEN || !transaction_holds(t))
-			continue;
-		holder = holder ? holder : txn_holder(h, &r->arena);
-		if (holder)
-			complain_text(
-				0,
-				"%s is under way: what it has changed is taken back when it ends",
-				holder);
-		else if (strcmp(t->op, TXN_PROVE) == 0)
-			complain_text(0,
-				      "a proof was interrupted and its changes are in force "
-				      "(transaction %lu): \"gputune undo\" takes them back",
-				      t->txn);
-		else
-			complain_text(
-				0,
-				"transaction %lu was interrupted: \"gputune undo\" takes it back",
-				t->txn);
-		open = open || !holder;
-	}
-	return open;
+	return door_report_open(&r->door, h, j);
 }
 
 void run_our_clock_locks(struct run *r, struct host *h, struct machine *m)
@@ -477,19 +406,9 @@ bool run_since(struct run *r, struct machine *m)
 	return true;
 }
 
-/* Reading the ledger, and naming what of it cannot be read. */
-
 const struct ledger *run_ledger(struct run *r, struct host *h, const struct machine *m)
 {
-	struct ledger *l = ARENA_NEW(&r->arena, struct ledger);
-
-	ledger_load(&r->arena, h, m, NULL, l);
-	for (size_t i = 0; i < l->n_bad && i < LEDGER_BAD_MAX; i++)
-		complain_text(0, "%s:%zu: skipped: %s", l->file, l->bad[i].line, l->bad[i].why);
-	if (l->n_bad > LEDGER_BAD_MAX)
-		complain_text(0, "%s: %zu more lines were skipped", l->file,
-			      l->n_bad - LEDGER_BAD_MAX);
-	return l;
+	return door_ledger(&r->door, h, m);
 }
 
 struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/verb.h"
+#include "verbs/door.h"
 #include "machine/host/host.h"
 #include "machine/model/machine.h"
 #include "measure/prove/ledger.h"
@@ -250,7 +250,6 @@ struct run {
 	bool tty;
 	int width;			   /* columns; 0: not a terminal */
 	const struct run_machine *machine; /* who looks at this machine; NULL: we do */
-	const struct knowledge *known;	   /* run_knowledge; NULL: not asked for yet */
 	bool fields_known; /* --fields is of results of the verb: run_check_fields */
 	bool refused;	   /* a result was not printed, because it has no such field */
 	int file;	   /* with machine: takes the text of a file for -o; -1: there is none */

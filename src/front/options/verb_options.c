@@ -283,14 +283,6 @@ static int only_check(const char *arg, struct err *e)
 	return err_set(e, -EINVAL, "needs ids, and \"%s\" names none", arg);
 }
 
-static const char *setting_id(size_t i)
-{
-	SETTING_FOR_EACH (s)
-		if (i-- == 0)
-			return s->id;
-	return NULL;
-}
-
 static const char *symptom_id(size_t i)
 {
 	DIAGNOSIS_FOR_EACH (d)
@@ -339,7 +331,7 @@ static void propose(struct arena *a, struct ask_row *row, enum word_kind k)
 {
 	bool some = k == WORD_FORMAT;
 
-	row->proposal = k == WORD_ID	    ? setting_id
+	row->proposal = k == WORD_ID	    ? setting_proposal
 			: k == WORD_SYMPTOM ? symptom_id
 			: k == WORD_VERB    ? verb_name
 					    : NULL;

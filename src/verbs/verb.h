@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A verb: what it is asked (base/ask.h), what it answers (base/shape.h), the function between them,
- * and the page for people. It lies in its domain's folder and is named in front/verbs.c; command
- * line, help, completion, JSON, formats, exit codes and files are the front's.
+ * and the page for people. It lies here, as a file or a folder, because it joins what several
+ * groups know (a check asks the machine, the rules, the journal and the ledger); command line,
+ * help, completion, JSON, formats, exit codes and files are the front's.
  */
-#ifndef BASE_VERB_H
-#define BASE_VERB_H
+#ifndef VERBS_VERB_H
+#define VERBS_VERB_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,24 +31,7 @@ struct knowledge;
 struct result_shape;
 struct run;
 
-/* What an answer is made through: who asks, and what it may use. Nothing is printed. */
-struct door {
-	struct arena *arena; /* answers live here */
-	/* Opens the machine that this process may look at; host_close it. */
-	struct host *(*live)(void *ctx);
-	/* A sentence for who asks: why there is no answer (code: an exit code), or what it lacks
-	 * (0). */
-	void (*say)(void *ctx, int code, const struct err *e);
-	/* Whether to go on, which changes something: NULL: it may not be asked, and is not agreed.
-	 * d: what it is about; NULL: nothing. */
-	bool (*agree)(void *ctx, const struct doc *d, const char *question);
-	void *ctx;
-	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
-	bool may_change;	       /* whoever asks has said that it may change the machine */
-	/* Lines of the journal are lost: what it holds is not known for sure. */
-	bool unreadable;
-};
-
+struct door;
 /* What a page is to show besides. */
 struct page_view {
 	bool verbose;
@@ -122,12 +106,5 @@ struct verb {
 		return function(a, (const struct ask_type *)ask,                                   \
 				(const struct answer_type *)answer, view);                         \
 	}
-
-/* Say why there is no answer: -code. */
-int door_fail(struct door *d, int code, const struct err *e);
-int door_refuse(struct door *d, int code, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-/* Say what it lacks. */
-void door_warn(struct door *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What verbs begin with: the machine that is meant, what it is, the profile, what is kept. */
+#include "verbs/door.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "knowledge/knowledge.h"
+#include "look/probe/probe.h"
+#include "look/settings/profile.h"
+#include "look/settings/settings.h"
+#include "machine/knob/io.h"
+#include "machine/write/write.h"
+#include "tune/txn/boot.h"
+#include "tune/txn/txn.h"
+
+int door_fail(struct door *d, int code, const struct err *e)
+{
+	d->say(d->ctx, code, e);
+	return -code;
+}
+
+int door_refuse(struct door *d, int code, const char *fmt, ...)
+{
+	struct err e = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e.text, sizeof(e.text), fmt, ap);
+	va_end(ap);
+	return door_fail(d, code, &e);
+}
+
+void door_warn(struct door *d, const char *fmt, ...)
+{
+	struct err e = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e.text, sizeof(e.text), fmt, ap);
+	va_end(ap);
+	d->say(d->ctx, 0, &e);
+}
+
+/* --- which machine ---------------------------------------------------------------------------- */
+
+static const struct ask_row machine_ask_rows[] = {
+	{ "host", "look at a captured machine (folder or tar) instead of this one",
+	  ASK_TEXT(machine_ask, capture), .letter = 'H', .arg = "CAPTURE", .files = true },
+	{ "overlay", "with --host: changes go to this folder, the capture stays as it is",
+	  ASK_TEXT(machine_ask, overlay), .arg = "DIR", .files = true },
+};
+const struct ask_shape machine_ask_shape = ASK_SHAPE(machine_ask, "Machine", machine_ask_rows);
+
+struct host *door_host(struct door *d, const struct machine_ask *from)
+{
+	struct err e = { 0 };
+	struct host *h;
+
+	if (!from->capture && !from->overlay)
+		return d->live(d->ctx);
+	if (!from->capture) {
+		door_refuse(d, EXIT_USAGE, "--overlay goes with --host CAPTURE");
+		return NULL;
+	}
+	h = from->overlay ? host_open_overlay(from->capture, from->overlay, &e)
+			  : host_open_capture(from->capture, &e);
+	if (!h)
+		door_fail(d, EXIT_USAGE, &e);
+	return h;
+}
+
+bool door_report_open(struct door *d, struct host *h, const struct journal *j)
+{
+	const char *holder = NULL;
+	bool open = false;
+
+	for (size_t i = 0; i < j->n; i++) {
+		const struct transaction *t = &j->items[i];
+
+		if (t->state != TRANSACTION_OPEN || !transaction_holds(t))
+			continue;
+		holder = holder ? holder : txn_holder(h, d->arena);
+		if (holder)
+			door_warn(d,
+				  "%s is under way: what it has changed is taken back when it ends",
+				  holder);
+		else if (strcmp(t->op, TXN_PROVE) == 0)
+			door_warn(d,
+				  "a proof was interrupted and its changes are in force "
+				  "(transaction %lu): \"gputune undo\" takes them back",
+				  t->txn);
+		else
+			door_warn(d,
+				  "transaction %lu was interrupted: \"gputune undo\" takes it back",
+				  t->txn);
+		open = open || !holder;
+	}
+	return open;
+}
+
+struct machine *door_machine(struct door *d, struct host *h, const struct door_look *how)
+{
+	struct machine *m = ARENA_NEW(d->arena, struct machine);
+	struct journal j;
+	/* A capture answers everything at once. */
+	struct probe p = { .h = h,
+			   .a = d->arena,
+			   .m = m,
+			   .deep = how->deep || h->id.captured,
+			   .lean = how->lean,
+			   .config = how->config,
+			   .session = how->session };
+
+	probe_machine(&p);
+	if (our_clock_locks(h, d->arena, m, &j) && how->open)
+		door_report_open(d, h, &j);
+	return m;
+}
+
+/* --- which settings --------------------------------------------------------------------------- */
+
+const char *setting_proposal(size_t i)
+{
+	SETTING_FOR_EACH (s)
+		if (i-- == 0)
+			return s->id;
+	return NULL;
+}
+
+static const char *profile_proposal(size_t i)
+{
+	return i < PROFILES ? profile_name((enum profile_id)i) : NULL;
+}
+
+/* From a script whose variable is not set: to take it for "all" would change or undo something
+ * else. */
+static int only_check(const char *arg, struct err *e)
+{
+	if (arg[strspn(arg, ", \t")])
+		return 0;
+	return err_set(e, -EINVAL, "needs ids, and \"%s\" names none", arg);
+}
+
+#define ONLY_ROWS(type)                                                                            \
+	{ "only",                                                                                  \
+	  "only these settings: ids or prefixes, comma-separated",                                 \
+	  ASK_TEXT(type, only),                                                                    \
+	  .arg = "IDS",                                                                            \
+	  .join = ',',                                                                             \
+	  .proposal = setting_proposal,                                                            \
+	  .check = only_check,                                                                     \
+	  .may_be_empty = true },                                                                  \
+	{                                                                                          \
+		"skip", "all but these settings", ASK_TEXT(type, skip),                            \
+			.arg = "IDS", .join = ',', .proposal = setting_proposal,                   \
+			.may_be_empty = true                                                       \
+	}
+
+static const struct ask_row profile_ask_rows[] = {
+	{ "profile", "whose opinions hold: a built-in profile or an INI file (default: default)",
+	  ASK_TEXT(profile_ask, profile), .letter = 'p', .arg = "NAME|FILE", .files = true,
+	  .proposal = profile_proposal },
+	ONLY_ROWS(profile_ask),
+};
+const struct ask_shape profile_ask_shape = ASK_SHAPE(profile_ask, "Settings", profile_ask_rows);
+
+static const struct ask_row narrow_ask_rows[] = { ONLY_ROWS(narrow_ask) };
+const struct ask_shape narrow_ask_shape = ASK_SHAPE(narrow_ask, "Settings", narrow_ask_rows);
+
+int door_narrow(struct door *d, const char *only, const char *skip, struct profile *p)
+{
+	struct err e = { 0 };
+
+	if ((only && profile_narrow(d->arena, p, only, false, &e)) ||
+	    (skip && profile_narrow(d->arena, p, skip, true, &e)) ||
+	    profile_check_some(d->arena, p, &e))
+		return door_fail(d, EXIT_USAGE, &e);
+	return 0;
+}
+
+int door_profile(struct door *d, const struct profile_ask *ask, struct profile *p)
+{
+	struct err e = { 0 };
+
+	if (profile_load(d->arena, ask->profile ? ask->profile : "default", p, &e))
+		return door_fail(d, EXIT_USAGE, &e);
+	return door_narrow(d, ask->only, ask->skip, p);
+}
+
+struct fact_str door_read_knob(void *ctx, struct arena *a, const struct knob *k)
+{
+	return knob_read(ctx, a, k);
+}
+
+/* --- what is kept ----------------------------------------------------------------------------- */
+
+static void warn_of_rows(void *ctx, const struct err *e)
+{
+	struct door *d = ctx;
+
+	d->say(d->ctx, 0, e);
+}
+
+const struct knowledge *door_knowledge(struct door *d, bool captured)
+{
+	struct knowledge *k;
+	struct host *h;
+
+	if (d->known)
+		return d->known;
+	k = ARENA_NEW(d->arena, struct knowledge);
+	h = d->live(d->ctx);
+	knowledge_read(d->arena, h, captured, warn_of_rows, d, k);
+	host_close(h);
+	d->known = k;
+	return k;
+}
+
+const struct ledger *door_ledger(struct door *d, struct host *h, const struct machine *m)
+{
+	struct ledger *l = ARENA_NEW(d->arena, struct ledger);
+
+	ledger_load(d->arena, h, m, NULL, l);
+	for (size_t i = 0; i < l->n_bad && i < LEDGER_BAD_MAX; i++)
+		door_warn(d, "%s:%zu: skipped: %s", l->file, l->bad[i].line, l->bad[i].why);
+	if (l->n_bad > LEDGER_BAD_MAX)
+		door_warn(d, "%s: %zu more lines were skipped", l->file, l->n_bad - LEDGER_BAD_MAX);
+	return l;
+}

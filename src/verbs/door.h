@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What answers are made through, and the parts of a question that verbs share. */
+#ifndef VERBS_DOOR_H
+#define VERBS_DOOR_H
+
+#include "base/ask.h"
+#include "look/settings/check.h"
+#include "machine/host/host.h"
+#include "machine/model/machine.h"
+#include "measure/prove/ledger.h"
+#include "verbs/verb.h"
+
+struct doc;
+
+/* What an answer is made through: who asks, and what it may use. Nothing is printed. */
+struct door {
+	struct arena *arena; /* answers live here */
+	/* Opens the machine that this process may look at; host_close it. */
+	struct host *(*live)(void *ctx);
+	/* A sentence for who asks: why there is no answer (code: an exit code), or what it lacks
+	 * (0). */
+	void (*say)(void *ctx, int code, const struct err *e);
+	/* Whether to go on, which changes something: NULL: it may not be asked, and is not agreed.
+	 * d: what it is about; NULL: nothing. */
+	bool (*agree)(void *ctx, const struct doc *d, const char *question);
+	void *ctx;
+	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
+	bool may_change;	       /* whoever asks has said that it may change the machine */
+	/* Lines of the journal are lost: what it holds is not known for sure. */
+	bool unreadable;
+};
+
+/* Say why there is no answer: -code. */
+int door_fail(struct door *d, int code, const struct err *e);
+int door_refuse(struct door *d, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Say what it lacks. */
+void door_warn(struct door *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- which machine ---------------------------------------------------------------------------- */
+
+/* --host, --overlay. */
+struct machine_ask {
+	const char *capture, *overlay;
+};
+extern const struct ask_shape machine_ask_shape;
+
+/* This machine or the captured one; host_close it. NULL: it was said why. */
+struct host *door_host(struct door *d, const struct machine_ask *from);
+
+/* How closely a machine is looked at. */
+struct door_look {
+	bool deep;   /* also what costs up to seconds */
+	bool lean;   /* no more than rules need */
+	bool config; /* also who configures what */
+	bool session;
+	bool open; /* say which changes of ours are open */
+};
+/* Probes it, and adds what the journal knows of this boot. */
+struct machine *door_machine(struct door *d, struct host *h, const struct door_look *how);
+
+/* --- which settings --------------------------------------------------------------------------- */
+
+/* --profile, --only, --skip. */
+struct profile_ask {
+	const char *profile, *only, *skip;
+};
+extern const struct ask_shape profile_ask_shape;
+/* --only and --skip alone. */
+struct narrow_ask {
+	const char *only, *skip;
+};
+extern const struct ask_shape narrow_ask_shape;
+
+/* 0, or as answers. */
+int door_profile(struct door *d, const struct profile_ask *ask, struct profile *p);
+int door_narrow(struct door *d, const char *only, const char *skip, struct profile *p);
+/* What settings read knobs through; ctx is the struct host. */
+struct fact_str door_read_knob(void *ctx, struct arena *a, const struct knob *k);
+/* Ids of settings, for proposals. */
+const char *setting_proposal(size_t i);
+
+/* --- what is kept ----------------------------------------------------------------------------- */
+
+/* Models and GPUs with those of the site and the user; captured: those of a captured machine are of
+ * none of these. */
+const struct knowledge *door_knowledge(struct door *d, bool captured);
+/* Never NULL; lines that were skipped are said. */
+const struct ledger *door_ledger(struct door *d, struct host *h, const struct machine *m);
+struct journal;
+/* Says which changes are open; true where one was interrupted. */
+bool door_report_open(struct door *d, struct host *h, const struct journal *j);
+
+#endif
