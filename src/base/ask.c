@@ -230,8 +230,9 @@ int ask_take(struct arena *a, const struct ask_row *r, void *member, const char 
 		return 0;
 	}
 	if (!*text && !r->may_be_empty)
-		return err_set(e, -EINVAL, "%s is empty; it needs %s", ask_name(a, r),
-			       ask_value_name(r));
+		return err_set(e, -EINVAL, "%s is empty%s%s", ask_name(a, r),
+			       r->argument ? "" : "; it needs ",
+			       r->argument ? "" : ask_value_name(r));
 	if (r->check && r->check(text, &why)) {
 		err_set(e, -EINVAL, "%s %s", ask_name(a, r), why.text);
 		if (why.hint[0])

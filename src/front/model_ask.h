@@ -16,8 +16,6 @@ int predict_words(struct run *r, struct infer_options *w, double *claim);
 /* --model as a file or folder: fills *f and returns 1; 0: it is a name; EXIT_USAGE after
  * complaining, negative. */
 int predict_model_file(struct run *r, const char *path, struct model_file *f);
-/* The same of a GGUF file, with the others of its model beside it. */
-int predict_gguf(struct run *r, const char *path, struct model_file *f);
 /* A number from low to high, K, M, B or T behind it; *out stays where it was not given. */
 int predict_number(struct run *r, enum option_id id, double low, double high, double *out);
 /* The same, whole and at least 1. */

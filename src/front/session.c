@@ -57,6 +57,31 @@ int complain_text(int code, const char *fmt, ...)
 	return complain(code, &e);
 }
 
+/* What the part of the ask that names a machine has; NULL: none of its parts does. */
+static const struct machine_ask *machine_asked(const struct run *r)
+{
+	const struct ask_shape *s = r->verb->ask;
+
+	for (size_t i = 0; s && i < s->n; i++)
+		if (s->rows[i].part == &machine_ask_shape)
+			return (const void *)((const char *)r->ask + s->rows[i].offset);
+	return NULL;
+}
+
+const char *run_capture(const struct run *r)
+{
+	const struct machine_ask *m = machine_asked(r);
+
+	return m ? m->capture : r->value[OPT_HOST];
+}
+
+const char *run_overlay(const struct run *r)
+{
+	const struct machine_ask *m = machine_asked(r);
+
+	return m ? m->overlay : r->value[OPT_OVERLAY];
+}
+
 struct host *run_host(struct run *r)
 {
 	const struct machine_ask from = { r->value[OPT_HOST], r->value[OPT_OVERLAY] };

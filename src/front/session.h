@@ -292,7 +292,6 @@ int verb_advise(struct run *r);
 int verb_doctor(struct run *r);
 int verb_diagnose(struct run *r);
 int verb_generate(struct run *r);
-int verb_lint(struct run *r);
 int verb_prove(struct run *r);
 int verb_stack(struct run *r);
 int verb_cluster(struct run *r);
@@ -329,6 +328,9 @@ int complain_text(int code, const char *fmt, ...) __attribute__((format(printf, 
 
 /* Opens the live machine or --host, with --overlay; complains and returns NULL when it cannot. */
 struct host *run_host(struct run *r);
+/* --host and --overlay, whoever reads them; NULL: not given. */
+const char *run_capture(const struct run *r);
+const char *run_overlay(const struct run *r);
 /* This machine, as far as this process may look at it. */
 struct host *run_live(const struct run *r);
 /* Models and GPUs, with those of the site's and the user's own files; a file that is wrong is said

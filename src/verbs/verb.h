@@ -85,8 +85,8 @@ struct verb {
 
 	/* What others wrote and it parses: in a process that can do nothing else (fenced.h). */
 	enum verb_reads reads;
-	bool (*reads_now)(const void *ask); /* whether it does this time; NULL: always */
-	unsigned confine; /* what the process needs besides: machine/host/confine.h */
+	bool (*reads_now)(const void *ask);   /* whether it does this time; NULL: always */
+	unsigned (*confine)(const void *ask); /* what the process needs besides: confine.h */
 
 	/* Of a verb that prints by itself instead of answering. */
 	int (*run)(struct run *r);

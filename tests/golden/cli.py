@@ -46,7 +46,7 @@ for verb, option in (("check", "host"), ("plan", "overlay"), ("show", "output"),
     refuses(f"{verb} --{option} of a variable that is not set", [verb, f"--{option}="], 2, f"--{option} is empty; it needs ")
 expect("nothing to leave out", run("check", "--host", spark, "--skip", "")[0] == 1)
 for argv in (["apply", ""], ["fleet", ""], ["compare", "a", ""], ["report", ""], ["lint", ""], ["monitor", ""]):
-    refuses(f"{argv} of a variable that is not set", argv, 2, f"{argv[0]}: argument {len(argv) - 1} is empty")
+    refuses(f"{argv} of a variable that is not set", argv, 2, " is empty")
 if os.path.exists("/dev/full"):
     for argv in (["--help"], ["help"], ["help", "check"], ["check", "--help"], ["--version"], ["list"]):
         with open("/dev/full", "w") as full:

@@ -42,6 +42,11 @@ struct fenced_run {
 
 /* --- which verbs ------------------------------------------------------------------------------ */
 
+static bool reads_now(const struct run *r)
+{
+	return !r->verb->reads_now || r->verb->reads_now(r->ask);
+}
+
 /* Of files that are named; NULL: whatever the first word is. */
 static bool reads_files(const struct run *r)
 {
@@ -62,25 +67,29 @@ static bool reads_files(const struct run *r)
 /* Of a capture; on this machine they read what is ours and the kernel's. */
 static bool reads_capture(const struct run *r)
 {
+	const struct verb *v = r->verb;
+
 	static int (*const on_captures[])(struct run *) = { verb_check, verb_show, verb_plan,
 							    verb_doctor };
 
 	for (size_t i = 0; i < sizeof(on_captures) / sizeof(on_captures[0]); i++)
-		if (r->verb->run == on_captures[i])
+		if (v->run && v->run == on_captures[i])
 			return r->value[OPT_HOST] != NULL;
-	return false;
+	return v->reads == READS_CAPTURE && run_capture(r) && reads_now(r);
 }
 
 /* Files of others beside this machine: models, results, scripts, journals, packages. */
 static bool reads_beside(const struct run *r)
 {
-	static int (*const always[])(struct run *) = { verb_report, verb_generate, verb_predict,
-						       verb_advise, verb_lint,	   verb_explain,
-						       verb_status, verb_history,  verb_roofline };
+	static int (*const always[])(struct run *) = { verb_report,  verb_generate, verb_predict,
+						       verb_advise,  verb_explain,  verb_status,
+						       verb_history, verb_roofline };
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
-		if (r->verb->run == always[i])
+		if (r->verb->run && r->verb->run == always[i])
 			return true;
+	if (r->verb->reads == READS_FILES)
+		return reads_now(r);
 	if (r->verb->run == verb_journal)
 		return strcmp(r->args[0], "check") == 0 || strcmp(r->args[0], "export") == 0;
 	if (r->verb->run == verb_verify)
@@ -100,7 +109,8 @@ static bool draws(const struct run *r)
 
 enum fence fence_of(const struct run *r)
 {
-	if (r->value[OPT_OVERLAY] || !(reads_files(r) || reads_capture(r) || reads_beside(r)))
+	if (r->value[OPT_OVERLAY] || run_overlay(r) ||
+	    !(reads_files(r) || reads_capture(r) || reads_beside(r)))
 		return FENCE_NONE;
 	return draws(r) ? FENCE_HERE : FENCE_APART;
 }
@@ -118,13 +128,13 @@ static void open_libraries(const struct run *r)
 	for (size_t i = 0; i < sizeof(of_readers) / sizeof(of_readers[0]); i++)
 		if (!reads_capture(r) || (html && of_readers[i] == LIBRARY_SODIUM))
 			library_open(of_readers[i], &unsaid);
-	if (reads_capture(r) && r->value[OPT_HOST] && store_is_packed(r->value[OPT_HOST]))
+	if (reads_capture(r) && run_capture(r) && store_is_packed(run_capture(r)))
 		library_open(LIBRARY_ZSTD, &unsaid);
 }
 
 static unsigned verb_fenced_needs_of(const struct run *r)
 {
-	unsigned needs = 0;
+	unsigned needs = r->verb->confine ? r->verb->confine(r->ask) : 0;
 
 	if (r->verb->run == verb_stack)
 		needs |= CONFINE_THREADS;

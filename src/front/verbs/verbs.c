@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of verbs. Help, manual page and completion are made from it. */
 #include "front/session.h"
+#include "verbs/verbs.h"
 
 #define PAGE OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_HELP
 #define COMMON OPT_COMPACT, OPT_FIELDS, PAGE
@@ -121,9 +122,6 @@ static const enum option_id generate_options[] = {
 	OPT_NETWORK, OPT_ALL_REDUCE, OPT_EDIT, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET, COMMON,
 };
 /* clang-format on */
-static const enum option_id lint_options[] = { OPT_HOST,   OPT_OVERLAY, OPT_ROOTFS,
-					       OPT_ENV,	   OPT_NCCL,	OPT_FORMAT,
-					       OPT_OUTPUT, OPT_QUIET,	COMMON };
 static const enum option_id calibrate_options[] = {
 	OPT_LOG,    OPT_FROM_BENCH, OPT_MODEL,	OPT_WEIGHTS, OPT_ON,	 OPT_HOST,   OPT_OVERLAY,
 	OPT_ENGINE, OPT_CACHE,	    OPT_PROMPT, OPT_ANSWER,  OPT_BATCH,	 OPT_TP,     OPT_PP,
@@ -660,23 +658,6 @@ static const struct verb generate_verb = {
 		 "--format shell, systemd or compose is the file itself. Exit code 1 when "
 		 "something is wrong with the machines, or the model does not fit.",
 	.legacy = &generate_legacy,
-};
-
-static const struct verb_legacy lint_legacy = { .args = "[FILE...] [-- COMMAND]",
-						.word = WORD_FILE,
-						.max_args = 4096,
-						OPTION_LIST(lint_options) };
-static const struct verb lint_verb = {
-	.name = "lint",
-	.run = verb_lint,
-	.summary = "what is wrong with variables and command lines for NCCL and engines",
-	.about = "Looks through files (nccl.conf, environments, shell and Slurm scripts, compose "
-		 "files, hostfiles) and a command line behind \"--\": variables that the NCCL "
-		 "there does not read, that harm or cannot work on this machine, engines that "
-		 "are told what does not fit; without any, this machine's own files and this "
-		 "shell, with --rootfs those of an image. No shell reads them, nothing is run. "
-		 "Exit code 1 when an error or a warning was found.",
-	.legacy = &lint_legacy,
 };
 
 static const struct verb_legacy calibrate_legacy = {

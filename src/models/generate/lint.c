@@ -312,7 +312,7 @@ void lint_file(struct lint *l, const char *name, const char *text, size_t len)
 	l->file = NULL;
 }
 
-void lint_words(struct lint *l, char *const *words, size_t n)
+void lint_words(struct lint *l, const char *const *words, size_t n)
 {
 	struct lint_word *w = arena_array(l->a, n ? n : 1, sizeof(*w));
 

@@ -95,7 +95,7 @@ void lint_text(struct lint *l, const char *name, const char *text, size_t len);
 /* One file that may be anything: of one that is no text, that alone is said. */
 void lint_file(struct lint *l, const char *name, const char *text, size_t len);
 /* A command line as words. */
-void lint_words(struct lint *l, char *const *words, size_t n);
+void lint_words(struct lint *l, const char *const *words, size_t n);
 
 /* --- parts ------------------------------------------------------------------------------------ */
 /* lint.c: the words of a text, in the arena; complains about quotes that do not end. */
