@@ -8,6 +8,7 @@
 #include "many/fleet/fleet.h"
 #include "measure/bench/bench_json.h"
 #include "measure/doctor/page_doctor.h"
+#include "measure/prove/page_stack_compare.h"
 #include "models/diagnose/page_diagnose.h"
 #include "models/generate/page_generate.h"
 #include "models/inference/page_advise.h"
@@ -41,6 +42,7 @@ const struct result_shape *const result_shapes[] = {
 	&roofline_result,
 	&stack_arch_result,
 	&stack_check_result,
+	&stack_compare_result,
 	&stack_env_result,
 	&status_result,
 	&sweep_result,

@@ -58,10 +58,10 @@ static void answer(struct arena *a, int status, char *output, char *errors)
 	int code = compare_answer(a, &side, &said, &r, &e);
 
 	if (code ? !*e.text
-		 : status || !r.n || r.n > VERSUS_FIGURES || !r.name || !(r.value[0] > 0))
+		 : status || !r.n || r.n > VERSUS_FIGURES || !r.name || !(r.figures[0].value > 0))
 		abort();
 	for (size_t i = 0; code == 0 && i < r.n; i++)
-		if (!r.figures[i].key || !r.figures[i].title || !isfinite(r.value[i]))
+		if (!r.figures[i].is.key || !r.figures[i].is.title || !isfinite(r.figures[i].value))
 			abort();
 }
 

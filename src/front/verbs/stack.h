@@ -37,12 +37,18 @@ struct compare_process {
 	const struct library_variant *side;
 };
 
+struct reading_figure {
+	struct bench_figure is;
+	double value;
+};
+
 /* What one window said. Texts live in the arena. */
 struct compare_reading {
 	const char *name, *setup, *variant;
+	const char *library; /* that was loaded */
+	double first;	     /* by its first proposal; NAN: it made none */
+	struct reading_figure figures[VERSUS_FIGURES];
 	size_t n;
-	struct bench_figure figures[VERSUS_FIGURES];
-	double value[VERSUS_FIGURES];
 };
 
 /* This program with the words that measure one window of that bench, and an environment that

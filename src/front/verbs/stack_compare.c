@@ -115,7 +115,7 @@ static int verb_stack_compare_measure(void *ctx, bool b, double value[VERSUS_FIG
 		return err_set(e, -EBADMSG, "%s measured something else than before",
 			       g->found[b].file);
 	for (size_t i = 0; i < got.n; i++)
-		value[i] = got.value[i];
+		value[i] = got.figures[i].value;
 	note_choice(&g->view.sides[b], got.variant, 1);
 	return 0;
 }
@@ -160,7 +160,8 @@ static int look_first(struct comparing *g)
 		return -EBADMSG;
 	}
 	g->v.n_figures = got[0].n;
-	memcpy(g->v.figures, got[0].figures, sizeof(g->v.figures));
+	for (size_t i = 0; i < got[0].n; i++)
+		g->v.figures[i] = got[0].figures[i].is;
 	g->v.pair_s = engine_real.now(NULL) - begin;
 	g->view.bench = got[0].name;
 	g->view.setup = got[0].setup;
@@ -221,8 +222,7 @@ static int run_compare(struct comparing *g)
 	if (g->r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(g->r))
-		return run_print_json(
-			g->r, stack_compare_json(&g->view, (long long)time(NULL), code), code);
+		return run_print_result(g->r, &stack_compare_result, &g->view, code);
 	return run_print_doc(g->r, page_stack_compare(&g->r->arena, &g->view),
 			     "gputune stack compare", code);
 }
@@ -305,63 +305,49 @@ int stack_compare(struct run *r)
 
 /* The answer of the process of one side, which is not believed: its library may write anything. */
 
-enum { TEXT_MAX = 4096, SAID = 200 };
+enum { SAID = 200 };
 
-static const char *text_of(struct arena *a, json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
+/* clang-format off */
+static const char *const betters[] = { "higher", "lower" };
 
-	return s && strlen(s) <= TEXT_MAX ? arena_strdup(a, s) : NULL;
-}
+static const struct shape_row reading_figure_rows[] = {
+	{ "key", NULL, SHAPE_TEXT(reading_figure, is.key) },
+	{ "title", NULL, SHAPE_TEXT(reading_figure, is.title) },
+	{ "unit", NULL, SHAPE_TEXT(reading_figure, is.unit) },
+	{ "unit_text", NULL, SHAPE_TEXT(reading_figure, is.unit_text) },
+	{ "better", NULL, SHAPE_CHOICE(reading_figure, is.better, betters) },
+	{ "value", NULL, SHAPE_REAL(reading_figure, value) },
+};
+static const struct shape reading_figure_shape = SHAPE(reading_figure, reading_figure);
 
-static bool figure_of(struct arena *a, json_t *j, struct bench_figure *out, double *value)
-{
-	json_t *v = json_object_get(j, "value");
-
-	*out = (struct bench_figure){ .key = text_of(a, j, "key"),
-				      .title = text_of(a, j, "title"),
-				      .unit = text_of(a, j, "unit"),
-				      .unit_text = text_of(a, j, "unit_text"),
-				      .better = json_is_true(json_object_get(j, "lower"))
-							? BENCH_LOWER
-							: BENCH_HIGHER };
-	*value = json_is_number(v) ? json_number_value(v) : 0;
-	return out->key && out->title && out->unit && out->unit_text && isfinite(*value);
-}
-
-static bool verb_stack_compare_figures_of(struct arena *a, json_t *j, struct compare_reading *out)
-{
-	json_t *list = json_object_get(j, "figures"), *first = json_object_get(j, "first");
-	size_t n = json_array_size(list);
-
-	if (!n || n > WINDOW_FIGURES)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (!figure_of(a, json_array_get(list, i), &out->figures[i], &out->value[i]))
-			return false;
-	out->n = n;
-	if (!json_is_number(first))
-		return out->value[0] > 0;
-	out->figures[n] = out->figures[0];
-	out->figures[n].key = "first-proposal";
-	out->figures[n].title = "by the library's first proposal, cold";
-	out->value[out->n++] = json_number_value(first);
-	return out->value[0] > 0;
-}
+static const struct shape_row compare_reading_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(compare_reading, name) },
+	{ "setup", NULL, SHAPE_TEXT(compare_reading, setup), .unknown = SHAPE_NULL },
+	{ "variant", NULL, SHAPE_TEXT(compare_reading, variant), .unknown = SHAPE_NULL },
+	{ "library", NULL, SHAPE_TEXT(compare_reading, library), .unknown = SHAPE_NULL },
+	{ "first", NULL, SHAPE_REAL(compare_reading, first), .unknown = SHAPE_NULL },
+	{ "figures", NULL, SHAPE_ARRAY(compare_reading, figures, n, reading_figure) },
+};
+static const struct shape compare_reading_shape = SHAPE(compare_reading, compare_reading);
+/* clang-format on */
 
 static int verb_stack_compare_take(struct arena *a, const struct library_variant *side, json_t *j,
 				   struct compare_reading *out, struct err *e)
 {
-	const char *library = text_of(a, j, "library");
+	struct err why = { 0 };
 
-	out->name = text_of(a, j, "name");
-	out->setup = text_of(a, j, "setup");
-	out->variant = text_of(a, j, "variant");
-	if (!out->name || !verb_stack_compare_figures_of(a, j, out))
+	if (shape_read(a, &compare_reading_shape, j, out, &why) || !out->n ||
+	    out->n > WINDOW_FIGURES || !(out->figures[0].value > 0))
 		return err_set(e, -EBADMSG, "its answer makes no sense");
-	if (!library || strcmp(library, side->file) != 0)
+	if (!out->library || strcmp(out->library, side->file) != 0)
 		return err_set(e, -EBADMSG, "%s was loaded, not %s",
-			       library ? library : "no such library", side->file);
+			       out->library ? out->library : "no such library", side->file);
+	if (isfinite(out->first)) {
+		out->figures[out->n] = out->figures[0];
+		out->figures[out->n].is.key = "first-proposal";
+		out->figures[out->n].is.title = "by the library's first proposal, cold";
+		out->figures[out->n++].value = out->first;
+	}
 	return 0;
 }
 
@@ -369,7 +355,8 @@ int compare_answer(struct arena *a, const struct library_variant *side,
 		   const struct command_result *r, struct compare_reading *out, struct err *e)
 {
 	json_t *j = json_loads(r->output, JSON_REJECT_DUPLICATES, NULL);
-	const char *why = text_of(a, j, "error"), *said = command_last_line(a, r->errors, SAID);
+	const char *why = json_string_value(json_object_get(j, "error"));
+	const char *said = command_last_line(a, r->errors, SAID);
 	int code;
 
 	if (r->status > 128)
@@ -377,7 +364,7 @@ int compare_answer(struct arena *a, const struct library_variant *side,
 			e, -EBADMSG, "the process that measures it ended with signal %d (%s)%s%s",
 			r->status - 128, strsignal(r->status - 128), *said ? ": " : "", said);
 	else if (why && *why)
-		code = err_set(e, r->status == EXIT_FINDINGS ? -EBADMSG : -ENODATA, "%s", why);
+		code = err_set(e, r->status == EXIT_FINDINGS ? -EBADMSG : -ENODATA, "%.400s", why);
 	else if (r->status || !j)
 		code = err_set(e, -EBADMSG, "the process that measures it ended with status %d%s%s",
 			       r->status, *said ? ": " : "", said);
@@ -425,19 +412,18 @@ static int each_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
 static json_t *reading_json(const struct window *w, const struct window_reading *got,
 			    const struct first *first, const char *library)
 {
-	json_t *figures = json_array();
+	struct compare_reading said = { .name = w->name,
+					.setup = w->setup,
+					.variant = got->variant,
+					.library = *library ? library : NULL,
+					.first = first->how ? first->value : NAN,
+					.n = w->n_figures };
+	json_t *j = json_object();
 
 	for (size_t i = 0; i < w->n_figures; i++)
-		json_array_append_new(
-			figures, json_pack("{s:s, s:s, s:s, s:s, s:b, s:o}", "key",
-					   w->figures[i].key, "title", w->figures[i].title, "unit",
-					   w->figures[i].unit, "unit_text", w->figures[i].unit_text,
-					   "lower", w->figures[i].better == BENCH_LOWER, "value",
-					   json_figure(got->value[i])));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text(w->name), "setup",
-			 json_text(w->setup), "variant", json_text(got->variant), "library",
-			 json_text(*library ? library : NULL), "first",
-			 first->how ? json_figure(first->value) : json_null(), "figures", figures);
+		said.figures[i] = (struct reading_figure){ w->figures[i], got->value[i] };
+	shape_json(j, &compare_reading_shape, &said);
+	return j;
 }
 
 static int failed(struct run *r, int code, const struct err *e)

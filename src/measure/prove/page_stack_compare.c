@@ -4,8 +4,6 @@
 
 #include "measure/prove/page_stack_compare.h"
 #include "measure/prove/proof.h"
-#include "base/json.h"
-#include "look/stack/page_stack.h"
 
 /* The median of a side's windows; NAN without any. */
 static double compare_median(const struct versus *v, size_t figure, bool b)
@@ -127,91 +125,142 @@ struct doc *page_stack_compare(struct arena *a, const struct compare_view *v)
 	return d;
 }
 
-/* Two builds of a library as JSON. Keys and meanings are API: schemas/stack-compare.json. */
+/* --- the result, a row a figure; keys and meanings are API --- */
 
-static json_t *effect_json(const struct ruling *r)
+/* clang-format off */
+
+static const char *const betters[] = { "higher", "lower" }, *const side_names[] = { "a", "b" };
+
+static const struct shape_row compare_effect_rows[] = {
+	{ "ratio", NULL, SHAPE_REAL(ruling, ratio), .unknown = SHAPE_NULL },
+	{ "low", NULL, SHAPE_REAL(ruling, low), .unknown = SHAPE_NULL },
+	{ "high", NULL, SHAPE_REAL(ruling, high), .unknown = SHAPE_NULL },
+	{ "resolution", "The largest effect, as a share, that could have been missed.",
+	  SHAPE_REAL(ruling, resolution), .unknown = SHAPE_NULL },
+};
+static const struct shape compare_effect_shape = SHAPE(ruling, compare_effect);
+
+static const struct shape_row compare_choice_rows[] = {
+	{ "text", "Version and algorithm, in the library's own words.", SHAPE_TEXT(compare_choice, text) },
+	{ "windows", "That count.", SHAPE_COUNT(compare_choice, windows) },
+};
+static const struct shape compare_choice_shape = SHAPE(compare_choice, compare_choice);
+
+#define OF_SIDE SHAPE_VIA(compare_side_view, side, library_variant)
+
+static const struct shape_row compare_side_view_rows[] = {
+	{ "asked", "As it was given.", SHAPE_TEXT(library_variant, word), OF_SIDE },
+	{ "place", NULL, SHAPE_TEXT(library_variant, place), OF_SIDE },
+	{ "file", "Behind all links.", SHAPE_TEXT(library_variant, file), OF_SIDE },
+	{ "soname", NULL, SHAPE_TEXT(library_variant, soname), OF_SIDE },
+	{ "version", NULL, SHAPE_TEXT(library_variant, version), OF_SIDE, .unknown = SHAPE_NULL },
+	{ "version_from", NULL, SHAPE_TEXT(library_variant, version_from), OF_SIDE, .unknown = SHAPE_NULL },
+	{ "chosen", NULL, SHAPE_ARRAY(compare_side_view, choices, n_choices, compare_choice) },
+	{ "fault", "Why this side has no figure.", SHAPE_TEXT(compare_side_view, fault), .unknown = SHAPE_NULL },
+};
+static const struct shape compare_side_view_shape = SHAPE(compare_side_view, compare_side_view);
+
+/* One of both sides' figures. */
+struct compare_figure {
+	const struct bench_figure *is;
+	double a, b;
+	const struct ruling *effect; /* NULL: no pair */
+};
+
+static const void *compare_figures(struct arena *a, const void *object, size_t *n)
 {
-	if (!r->pairs)
-		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "ratio", json_figure(r->ratio), "low",
-			 json_figure(r->low), "high", json_figure(r->high), "resolution",
-			 json_figure(r->resolution));
+	const struct versus *v = ((const struct compare_view *)object)->v;
+	struct compare_figure *out = arena_array(a, VERSUS_FIGURES, sizeof(*out));
+
+	for (*n = 0; *n < v->n_figures; ++*n)
+		out[*n] = (struct compare_figure){ &v->figures[*n], compare_median(v, *n, false),
+						   compare_median(v, *n, true),
+						   v->ruling[*n].pairs ? &v->ruling[*n] : NULL };
+	return out;
 }
 
-static json_t *stack_compare_page_figure_json(const struct versus *v, size_t i)
-{
-	const struct bench_figure *f = &v->figures[i];
+#define OF_FIGURE SHAPE_VIA(compare_figure, is, bench_figure)
+#define EFFECT_AS(type, m) SHAPE_POINTER_AS(type, m, ruling, compare_effect_shape), .unknown = SHAPE_NULL
 
-	return json_pack(
-		"{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "key", json_text(f->key), "title",
-		json_text(f->title), "unit", json_text(f->unit), "unit_text",
-		json_text(f->unit_text), "better", f->better == BENCH_LOWER ? "lower" : "higher",
-		"a", json_figure(compare_median(v, i, false)), "b",
-		json_figure(compare_median(v, i, true)), "effect", effect_json(&v->ruling[i]));
+static const struct shape_row compare_figure_rows[] = {
+	{ "key", NULL, SHAPE_TEXT(bench_figure, key), OF_FIGURE },
+	{ "title", NULL, SHAPE_TEXT(bench_figure, title), OF_FIGURE },
+	{ "unit", NULL, SHAPE_TEXT(bench_figure, unit), OF_FIGURE },
+	{ "unit_text", NULL, SHAPE_TEXT(bench_figure, unit_text), OF_FIGURE },
+	{ "better", NULL, SHAPE_CHOICE(bench_figure, better, betters), OF_FIGURE },
+	{ "a", "The median of the windows.", SHAPE_REAL(compare_figure, a), .unknown = SHAPE_NULL },
+	{ "b", "The median of the windows.", SHAPE_REAL(compare_figure, b), .unknown = SHAPE_NULL },
+	{ "effect", NULL, EFFECT_AS(compare_figure, effect) },
+};
+static const struct shape compare_figure_shape = SHAPE(compare_figure, compare_figure);
+
+static const struct shape_row versus_window_rows[] = {
+	{ "pair", NULL, SHAPE_COUNT(versus_window, pair) },
+	{ "side", NULL, SHAPE_EITHER(versus_window, b, side_names) },
+	{ "at_s", NULL, SHAPE_REAL(versus_window, at_s) },
+	{ "values", "One a figure.", SHAPE_REAL_ARRAY(versus_window, value, n), .unknown = SHAPE_NULL },
+};
+static const struct shape versus_window_shape = SHAPE(versus_window, versus_window);
+
+static const struct shape_row fingerprint_rows[] = {
+	{ NULL, NULL, SHAPE_TEXT(record_pair, value), .unknown = SHAPE_NULL },
+};
+static const struct shape fingerprint_shape = SHAPE(record_pair, fingerprint);
+
+static const char *const verdicts[] = { "helps", "hurts", "no-difference", "undecided", "fails" };
+
+static const char *compare_verdict(const void *object)
+{
+	const struct compare_view *v = object;
+
+	return v->failed ? "fails" : ruling_name(v->verdict);
 }
 
-static json_t *stack_compare_page_side_json(const struct compare_side_view *s)
+static const void *compare_effect(struct arena *a, const void *object, size_t *n)
 {
-	json_t *chosen = json_array();
+	const struct ruling *first = ((const struct compare_view *)object)->v->ruling;
 
-	for (size_t i = 0; i < s->n_choices; i++)
-		json_array_append_new(chosen,
-				      json_pack("{s:o, s:I}", "text", json_text(s->choices[i].text),
-						"windows", (json_int_t)s->choices[i].windows));
-	return json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "asked", json_text(s->side->word),
-		"place", json_text(s->side->place), "file", json_text(s->side->file), "soname",
-		json_text(s->side->soname), "version", json_text(s->side->version), "version_from",
-		json_text(s->side->version_from), "chosen", chosen, "fault", json_text(s->fault));
+	(void)a;
+	(void)n;
+	return first->pairs ? first : NULL;
 }
 
-static json_t *stack_compare_page_windows_json(const struct versus *v)
+/* 64 bits: more than numbers of JSON are sure to keep. */
+static const void *compare_seed(struct arena *a, const void *object, size_t *n)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < v->n_windows; i++) {
-		const struct versus_window *w = &v->windows[i];
-		json_t *values = json_array();
-
-		for (size_t k = 0; k < v->n_figures; k++)
-			json_array_append_new(values, json_figure(w->value[k]));
-		json_array_append_new(list,
-				      json_pack("{s:I, s:s, s:o, s:o}", "pair", (json_int_t)w->pair,
-						"side", w->b ? "b" : "a", "at_s",
-						json_figure(w->at_s), "values", values));
-	}
-	return list;
+	(void)n;
+	return arena_printf(a, "%llu", (unsigned long long)((const struct compare_view *)object)->v->seed);
 }
 
-json_t *stack_compare_json(const struct compare_view *v, long long time_s, int exit_code)
-{
-	json_t *j = json_head("gputune.stack-compare/1", time_s, exit_code);
-	json_t *figures = json_array(), *machine = json_object();
-	const struct record *m = &v->machine;
+#define OF_VERSUS SHAPE_VIA(compare_view, v, versus)
 
-	for (size_t i = 0; i < m->n_fingerprint; i++)
-		json_object_set_new(machine, m->fingerprint[i].name,
-				    json_text(m->fingerprint[i].value));
-	for (size_t i = 0; i < v->v->n_figures; i++)
-		json_array_append_new(figures, stack_compare_page_figure_json(v->v, i));
-	json_object_set_new(j, "machine", json_text(m->machine));
-	json_object_set_new(j, "fingerprint", machine);
-	json_object_set_new(j, "bench", json_text(v->bench));
-	json_object_set_new(j, "setup", json_text(v->setup));
-	json_object_set_new(j, "library", json_text(v->component));
-	json_object_set_new(j, "verdict",
-			    json_string(v->failed ? "fails" : ruling_name(v->verdict)));
-	json_object_set_new(j, "why", json_text(v->why));
-	json_object_set_new(j, "effect", effect_json(&v->v->ruling[0]));
-	json_object_set_new(j, "a", stack_compare_page_side_json(&v->sides[0]));
-	json_object_set_new(j, "b", stack_compare_page_side_json(&v->sides[1]));
-	json_object_set_new(j, "figures", figures);
-	json_object_set_new(j, "pairs", json_integer((json_int_t)v->v->pairs));
-	/* 64 bits: more than numbers of JSON are sure to keep. */
-	json_object_set_new(j, "seed", json_sprintf("%llu", (unsigned long long)v->v->seed));
-	json_object_set_new(j, "min_effect", json_figure(v->v->min_effect));
-	json_object_set_new(j, "budget_s", json_figure(v->v->budget_s));
-	json_object_set_new(j, "took_s", json_figure(v->v->took_s));
-	json_object_set_new(j, "windows", stack_compare_page_windows_json(v->v));
-	return j;
-}
+static const struct shape_row stack_compare_rows[] = {
+	{ "machine", NULL, SHAPE_TEXT(compare_view, machine.machine), .unknown = SHAPE_NULL },
+	{ "fingerprint", NULL,
+	  SHAPE_LIST_AS(compare_view, machine.fingerprint, machine.n_fingerprint, record_pair, fingerprint_shape),
+	  SHAPE_BY(record_pair, name) },
+	{ "bench", NULL, SHAPE_TEXT(compare_view, bench) },
+	{ "setup", NULL, SHAPE_TEXT(compare_view, setup), .unknown = SHAPE_NULL },
+	{ "library", NULL, SHAPE_TEXT(compare_view, component) },
+	{ "verdict", "Of B against A.", SHAPE_TEXT_OF(compare_verdict), SHAPE_NAMES(verdicts) },
+	{ "why", NULL, SHAPE_TEXT(compare_view, why), .unknown = SHAPE_NULL },
+	{ "effect", "B against A: above 1 is better with B.",
+	  SHAPE_OBJECT_MADE(compare_effect, compare_effect_shape), .unknown = SHAPE_NULL },
+	{ "a", NULL, SHAPE_OBJECT(compare_view, sides[0], compare_side_view) },
+	{ "b", NULL, SHAPE_OBJECT(compare_view, sides[1], compare_side_view) },
+	{ "figures", "The first decides.", SHAPE_LIST_MADE(compare_figures, compare_figure) },
+	{ "pairs", NULL, SHAPE_COUNT(versus, pairs), OF_VERSUS },
+	{ "seed", NULL, SHAPE_TEXT_MADE(compare_seed) },
+	{ "min_effect", "What matters, as a share.", SHAPE_REAL(versus, min_effect), OF_VERSUS },
+	{ "budget_s", NULL, SHAPE_REAL(versus, budget_s), OF_VERSUS },
+	{ "took_s", NULL, SHAPE_REAL(versus, took_s), OF_VERSUS },
+	{ "windows", "In the order in which they were measured.",
+	  SHAPE_LIST(versus, windows, n_windows, versus_window), OF_VERSUS },
+};
+static const struct shape stack_compare_shape = SHAPE(compare_view, stack_compare);
+
+const struct result_shape stack_compare_result = {
+	.name = "stack-compare", .title = "gputune stack compare",
+	.meaning = "The same work through two builds of a library: the verdict, both sides and every window.",
+	.shape = &stack_compare_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+};

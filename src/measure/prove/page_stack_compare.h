@@ -3,8 +3,7 @@
 #ifndef PROVE_PAGE_STACK_COMPARE_H
 #define PROVE_PAGE_STACK_COMPARE_H
 
-#include <jansson.h>
-
+#include "base/shape.h"
 #include "measure/prove/versus.h"
 #include "look/stack/library_variant.h"
 #include "render/doc.h"
@@ -37,7 +36,6 @@ struct compare_view {
 };
 
 struct doc *page_stack_compare(struct arena *a, const struct compare_view *v);
-/* Schema gputune.stack-compare/1, see schemas/stack-compare.json. */
-json_t *stack_compare_json(const struct compare_view *v, long long time_s, int exit_code);
+extern const struct result_shape stack_compare_result; /* of a struct compare_view */
 
 #endif

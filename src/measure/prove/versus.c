@@ -20,7 +20,9 @@ static int versus_window_one(struct versus *v, double start, bool b, struct vers
 
 	if (v->progress)
 		v->progress(v->ctx, v);
-	*out = (struct versus_window){ .pair = v->pairs, .b = b, .at_s = now(v) - start };
+	*out = (struct versus_window){
+		.pair = v->pairs, .b = b, .at_s = now(v) - start, .n = v->n_figures
+	};
 	r = v->measure(v->ctx, b, out->value, e);
 	if (r)
 		return r;

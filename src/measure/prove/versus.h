@@ -17,6 +17,7 @@ struct versus_window {
 	bool b;
 	double at_s; /* its beginning, since that of the comparison */
 	double value[VERSUS_FIGURES];
+	size_t n;
 };
 
 struct versus {
