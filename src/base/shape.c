@@ -150,7 +150,9 @@ bool shape_known(const struct shape_row *r, const void *object)
 						      : isfinite(shape_number(r, object));
 	case SHAPE_KIND_TEXT:
 	case SHAPE_KIND_CHOICE:
-		return r->unknown == SHAPE_BLANK || shape_text(r, object);
+		return r->unknown == SHAPE_BLANK ||
+		       (shape_text(r, object) &&
+			(r->unknown != SHAPE_ZERO || *shape_text(r, object)));
 	case SHAPE_KIND_OBJECT:
 		return shape_at(r, object) && (r->unknown != SHAPE_ZERO ||
 					       shape_number(r->sub->rows, shape_at(r, object)) > 0);

@@ -60,7 +60,7 @@ enum shape_unknown {
 		      */
 	SHAPE_BLANK, /* NULL of texts; "" in JSON */
 	SHAPE_NEGATIVE, /* below 0 */
-	SHAPE_ZERO,	/* not above 0; of objects: their first figure is not */
+	SHAPE_ZERO,	/* not above 0; of texts: empty; of objects: their first figure is not */
 };
 
 struct shape;

@@ -341,6 +341,8 @@ static int shape_read_unknown(struct shape_reader *in, const struct shape_row *r
 											 : NAN;
 	else if (r->kind == SHAPE_KIND_COUNT && !r->count_of && r->unknown == SHAPE_NEGATIVE)
 		memcpy(object + r->offset, &none, r->size);
+	else if (r->kind == SHAPE_KIND_TEXT && !r->text_of && r->unknown == SHAPE_ZERO)
+		*(const char **)(void *)(object + r->offset) = "";
 	else if (r->kind == SHAPE_KIND_TIME)
 		memcpy(object + r->offset, &never, sizeof(never));
 	else if (r->kind == SHAPE_KIND_CHOICE && r->unknown == SHAPE_NULL &&

@@ -674,6 +674,28 @@ static void test_book_schema(void **state)
 	json_decref(j);
 }
 
+/* "" where it is not known is null in JSON, and "" again when it is read. */
+static void test_empty_text(void **state)
+{
+	static const struct shape_row rows[] = {
+		{ "name", NULL, SHAPE_TEXT(part, name), .unknown = SHAPE_ZERO },
+	};
+	struct part part = { .name = "" };
+	const struct shape shape = { .name = "named", .rows = rows, .n = 1, .size = sizeof(part) };
+	json_t *j = json_object();
+	struct arena a = { 0 };
+	struct err e = { 0 };
+
+	(void)state;
+	shape_json(j, &shape, &part);
+	assert_true(json_is_null(json_object_get(j, "name")));
+	part.name = NULL;
+	assert_int_equal(shape_read(&a, &shape, j, &part, &e), 0);
+	assert_string_equal(part.name, "");
+	json_decref(j);
+	arena_free(&a);
+}
+
 static void rows_hold(const struct result_shape *r, const struct shape *s, int depth)
 {
 	assert_in_range(depth, 0, 8);
@@ -714,7 +736,7 @@ int main(void)
 		cmocka_unit_test(test_schema),	       cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_book),	       cmocka_unit_test(test_book_schema),
 		cmocka_unit_test(test_table),	       cmocka_unit_test(test_spread),
-		cmocka_unit_test(test_all_results),
+		cmocka_unit_test(test_all_results),    cmocka_unit_test(test_empty_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
