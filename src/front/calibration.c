@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "front/calibration.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "machine/write/write.h"
 #include "measure/bench/bench.h"
@@ -250,9 +251,20 @@ int calibrate_keep(struct run *r, const struct calibrate_place *at, const struct
 		   const char **path)
 {
 	struct host *h = host_open_live();
-	json_t *j = calibration_file_json(c, at->taken, at->pairs, at->n, (long long)time(NULL));
-	char *text = json_dumps(j, JSON_INDENT(2));
+	struct calibration_file f = { .taken = at->taken,
+				      .from = calibration_from(&r->arena, c),
+				      .pairs = at->pairs,
+				      .n_pairs = at->n };
+	long long now = (long long)time(NULL);
+	char stamp[STAMP_SIZE], *text;
+	json_t *j;
 	int code;
+
+	if (stamp_format(now, stamp) == 0)
+		f.time = stamp;
+	calibration_file_make(&r->arena, c, &f);
+	j = result_shape_json(&calibration_result, &f, now, 0);
+	text = json_dumps(j, JSON_INDENT(2));
 
 	*path = path_of(r, at);
 	code = host_own_dir(h, bench_state(r));
@@ -324,7 +336,7 @@ bool calibrate_stored(struct run *r, struct host *h, const struct calibrate_plac
 		out->why_not = calibration_changed(&r->arena, out, at);
 	fits_default(&fits);
 	for (size_t i = 0; !out->why_not && i < out->n_sets; i++)
-		if (fits_read(&fits, out->sets[i].constants, &e) < 0)
+		if (fits_read(&fits, out->sets[i].lines, &e) < 0)
 			out->why_not = arena_strdup(&r->arena, e.text);
 	return true;
 }
@@ -380,7 +392,7 @@ static const char *calibration_use_one(struct run *r, const struct calibration_f
 
 	for (size_t i = 0; !kept->why_not && i < kept->n_sets; i++)
 		if (calibration_for(&kept->sets[i], model)) {
-			fits_read(fits, kept->sets[i].constants, &e);
+			fits_read(fits, kept->sets[i].lines, &e);
 			used++;
 		}
 	if (kept->why_not || !used)

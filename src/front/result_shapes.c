@@ -12,6 +12,7 @@
 #include "models/diagnose/page_diagnose.h"
 #include "models/generate/page_generate.h"
 #include "models/inference/page_advise.h"
+#include "models/inference/page_calibrate.h"
 #include "models/inference/page_predict.h"
 #include "models/inference/page_roofline.h"
 #include "models/training/page_train.h"
@@ -24,6 +25,9 @@ const struct result_shape *const result_shapes[] = {
 	&advise_result,
 	&apply_result,
 	&build_plan_result,
+	&calibrate_result,
+	&calibration_result,
+	&calibration_show_result,
 	&cluster_plan_result,
 	&cluster_undo_result,
 	&compare_result,
@@ -32,6 +36,7 @@ const struct result_shape *const result_shapes[] = {
 	&doctor_list_result,
 	&doctor_result,
 	&fleet_result,
+	&generate_result,
 	&history_result,
 	&journal_result,
 	&lint_result,

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 
 		fits_default(&f);
 		for (size_t i = 0; i < kept.n_sets; i++)
-			fits_read(&f, kept.sets[i].constants, &e);
+			fits_read(&f, kept.sets[i].lines, &e);
 		calibration_for(&kept.sets[0], "Qwen3-8B");
 	}
 	arena_free(&a);

@@ -2,7 +2,6 @@
 /* gputune calibrate: constants of predictions from what was measured on this machine. */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "front/calibration.h"
 #include "measure/bench/bench.h"
@@ -95,19 +94,18 @@ static int read_logs(struct run *r, struct log_runs *runs)
 /* Nothing to read: what is kept. */
 static int verb_calibrate_show(struct run *r, struct host *h, const struct asked *q)
 {
-	struct calibration_file kept;
-	bool there = calibrate_stored(r, h, &q->at, &kept);
-	int code = there && kept.why_not ? EXIT_FINDINGS : EXIT_CLEAN;
+	struct calibration_file file;
+	struct calibration_stored kept = { .taken = q->at.taken,
+					   .file = calibrate_stored(r, h, &q->at, &file) ? &file
+											 : NULL };
+	int code = kept.file && file.why_not ? EXIT_FINDINGS : EXIT_CLEAN;
 
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r,
-				      calibration_show_json(there ? &kept : NULL, q->at.taken,
-							    (long long)time(NULL), code),
-				      code);
-	return run_print_doc(r, page_calibration_file(&r->arena, there ? &kept : NULL, q->at.taken),
-			     "gputune calibrate", EXIT_CLEAN)
+		return run_print_result(r, &calibration_show_result, &kept, code);
+	return run_print_doc(r, page_calibration_stored(&r->arena, &kept), "gputune calibrate",
+			     EXIT_CLEAN)
 		       ? EXIT_USAGE
 		       : code;
 }
@@ -120,21 +118,20 @@ static bool any_stored(const struct calibration *c)
 	return false;
 }
 
-static int print_answer(struct run *r, const struct calibration *c, const struct calibrate_page *p)
+static int print_answer(struct run *r, const struct calibrate_page *p)
 {
 	if (r->value[OPT_QUIET])
 		return p->code;
 	if (run_wants_json(r))
-		return run_print_json(r, calibrate_json(c, p), p->code);
-	return run_print_doc(r, page_calibrate(&r->arena, c, p), "gputune calibrate", p->code);
+		return run_print_result(r, &calibrate_result, p, p->code);
+	return run_print_doc(r, page_calibrate(&r->arena, p), "gputune calibrate", p->code);
 }
 
 static int verb_calibrate_fit(struct run *r, struct host *h, struct asked *q)
 {
 	struct calibrate_page p = { .taken = q->w.on ? q->place.taken : q->at.taken,
 				    .gpu = q->place.gpu->name,
-				    .verbose = r->value[OPT_VERBOSE] != NULL,
-				    .now = (long long)time(NULL) };
+				    .verbose = r->value[OPT_VERBOSE] != NULL };
 	struct calibrate_hint *hints = NULL;
 	struct bench_facts facts = { 0 };
 	struct log_runs runs = { 0 };
@@ -160,7 +157,8 @@ static int verb_calibrate_fit(struct run *r, struct host *h, struct asked *q)
 		if (code)
 			return code;
 	}
-	return print_answer(r, &c, &p);
+	p.c = &c;
+	return print_answer(r, &p);
 }
 
 static int with_machine(struct run *r, struct host *live, struct asked *q)

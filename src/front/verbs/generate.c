@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "front/verbs/generate.h"
 #include "base/text.h"
@@ -234,13 +233,13 @@ static const char *generate_in_container(struct run *r, struct generate_view *v)
 	 * (.devops/cuda.Dockerfile, read 2026-11-22). */
 	if (strcmp(l->commands[0].words[0].text, "llama-server") == 0)
 		l->commands[0].words[0].text = "/app/llama-server";
-	if (is_local(v->ask->model)) {
-		path = whole_path(&r->arena, v->ask->model);
-		replace(l, v->ask->model, path);
+	if (is_local(v->serve->model)) {
+		path = whole_path(&r->arena, v->serve->model);
+		replace(l, v->serve->model, path);
 		v->model_folder = verb_generate_folder_of(&r->arena, path);
 		return "# The model's folder has to be there on each machine.\n";
 	}
-	v->model_cache = v->ask->engine == ENGINE_LLAMACPP ? "LLAMA_CACHE" : "HF_HOME";
+	v->model_cache = v->serve->source->engine == ENGINE_LLAMACPP ? "LLAMA_CACHE" : "HF_HOME";
 	return "# Models are fetched into the volume \"models\", which stays when a container "
 	       "goes; a folder in\n# its place (as your own ~/.cache/huggingface) is used with "
 	       "what it has. To be added: HF_TOKEN,\n# where a model asks for one.\n";
@@ -283,7 +282,7 @@ static int verb_generate_print_answer(struct run *r, struct generate_view *v)
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, generate_json(v, (long long)time(NULL), code), code);
+		return run_print_result(r, &generate_result, v, code);
 	if (strcmp(format, "shell") != 0 && strcmp(format, "systemd") != 0 &&
 	    strcmp(format, "compose") != 0) {
 		return run_print_doc(r, page_generate(&r->arena, v), "gputune generate", code);
@@ -400,6 +399,7 @@ static int generate(struct run *r, const struct kind *k, const struct generate_n
 	struct gen_launch launch = { 0 };
 	struct gen_envs envs;
 	struct generate_view v = { .kind = k->name,
+				   .cluster = &nodes->cluster,
 				   .envs = &envs,
 				   .image = r->value[OPT_IMAGE],
 				   .named = nodes->place != NULL };
@@ -411,7 +411,6 @@ static int generate(struct run *r, const struct kind *k, const struct generate_n
 	if (k->is == IS_SERVE) {
 		code = generate_serve(r, k->engine, nodes, &envs, &ask, plan);
 		v.serve = plan;
-		v.ask = &ask;
 		v.launch = &plan->launch;
 	} else {
 		code = make_launch(r, k, &envs, &launch);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -200,7 +199,7 @@ static int make_edit(struct run *r, struct train_edit *e, const struct gen_clust
 	edits_apply(&e->edits, &now);
 	edits_diff(&r->arena, &e->edits, e->name, out ? out : e->name, &diff);
 	v->edit = e;
-	v->diff = arena_strdup(&r->arena, diff.s ? diff.s : "");
+	e->diff = arena_strdup(&r->arena, diff.s ? diff.s : "");
 	return out ? generate_write_new(r, now.s ? now.s : "", now.len) : 0;
 }
 
@@ -213,12 +212,12 @@ static int verb_generate_train_print_answer(struct run *r, const struct generate
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, generate_json(v, (long long)time(NULL), code), code);
+		return run_print_result(r, &generate_result, v, code);
 	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "shell") == 0) {
 		if (!v->train->setup->fits)
 			return complain_text(code, "it does not fit: %s",
 					     v->train->setup->fits_why);
-		fputs(v->train->edit ? v->train->diff : v->train->file.text, r->out);
+		fputs(v->train->edit ? v->train->edit->diff : v->train->file.text, r->out);
 		return code;
 	}
 	return run_print_doc(r, page_generate(&r->arena, v), "gputune generate", code);
@@ -232,6 +231,7 @@ static int run_train(struct run *r, enum train_target target, struct generate_no
 	struct train_view train = { .setup = s };
 	struct gen_envs envs;
 	struct generate_view v = { .kind = r->args[0],
+				   .cluster = &nodes->cluster,
 				   .envs = &envs,
 				   .only = -1,
 				   .named = r->value[OPT_ON] != NULL,

@@ -314,6 +314,7 @@ void gen_envs_make(struct arena *a, const struct gen_cluster *c, enum gen_for wh
 		struct gen_env *e = &out->of[i];
 
 		e->node = &c->nodes[i];
+		e->rank = i;
 		if (what == FOR_OTHERS)
 			continue;
 		if (c->n > 1) {

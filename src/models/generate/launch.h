@@ -26,6 +26,7 @@ struct gen_var {
 
 struct gen_env {
 	const struct gen_node *node;
+	size_t rank;
 	struct gen_var *vars;
 	size_t n;
 };

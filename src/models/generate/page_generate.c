@@ -171,7 +171,7 @@ static void generate_page_commands(struct doc *d, const struct generate_view *v)
 			    c->node ? arena_printf(d->arena, "On %s%s%s", c->node->name,
 						   c->role ? ", " : "", c->role ? c->role : "")
 				    : arena_printf(d->arena, "On %s, for all",
-						   v->envs->c->nodes[0].name));
+						   v->cluster->nodes[0].name));
 		doc_code(d, command_line(d->arena, c));
 		if (first)
 			word_table(d, c);
@@ -241,7 +241,7 @@ static void generate_page_serving(struct doc *d, const struct generate_view *v)
 
 	if (!p)
 		return;
-	s = engine_source(v->ask->engine);
+	s = p->source;
 	if (!p->fits)
 		doc_text(d, "It does not fit: %s.", p->fits_why);
 	generate_page_predicted(d, p);
@@ -382,7 +382,7 @@ static void edited(struct doc *d, const struct train_view *v)
 		doc_text(d, "Nothing in %s is worth changing.", e->name);
 	} else {
 		doc_heading(d, 2, arena_printf(d->arena, "Changes of %s", e->name));
-		doc_code(d, v->diff);
+		doc_code(d, e->diff);
 		t = doc_table(d, NULL, columns, 3);
 		for (size_t i = 0; i < e->edits.n; i++) {
 			struct cell *c = node_row(d, t);

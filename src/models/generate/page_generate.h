@@ -3,8 +3,6 @@
 #ifndef GENERATE_PAGE_GENERATE_H
 #define GENERATE_PAGE_GENERATE_H
 
-#include <jansson.h>
-
 #include "base/shape.h"
 #include "models/generate/lint.h"
 #include "models/generate/serve.h"
@@ -18,15 +16,14 @@ struct train_view {
 	struct train_items arguments;  /* of the Trainer, that belong to it */
 	const char *torch_call;	       /* the same as calls of PyTorch; NULL */
 	const struct train_edit *edit; /* NULL: no file of the user's */
-	const char *diff;
 };
 
 struct generate_view {
 	const char *kind; /* "nccl", "torchrun", "vllm", ... */
+	const struct gen_cluster *cluster;
 	const struct gen_envs *envs;
 	const struct gen_launch *launch; /* NULL: variables alone */
 	const struct serve_plan *serve;	 /* NULL: no engine is served */
-	const struct serve_ask *ask;	 /* with serve */
 	const struct train_view *train;	 /* NULL: no training */
 	const char *image;		 /* for compose */
 	const char *model_folder;	 /* the same, of a model that lies on the machine; NULL */
@@ -37,8 +34,8 @@ struct generate_view {
 };
 
 struct doc *page_generate(struct arena *a, const struct generate_view *v);
-/* Schema gputune.generate/1; the caller owns the reference. */
-json_t *generate_json(const struct generate_view *v, long long now, int exit_code);
+/* Of a struct generate_view. */
+extern const struct result_shape generate_result;
 /* A script that sets variables or starts the command, or the lines of the file. */
 void generate_shell(FILE *out, struct arena *a, const struct generate_view *v);
 /* A unit a node, a service a node. -EINVAL and *e for what such a file cannot say. */
@@ -62,7 +59,5 @@ extern const struct result_shape lint_result;
 /* The part of generate's page that is of trainings. */
 
 void page_generate_train(struct doc *d, const struct train_view *v);
-/* The member "train"; the caller owns the reference. */
-json_t *generate_train_json(const struct train_view *v);
 
 #endif

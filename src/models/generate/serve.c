@@ -391,7 +391,7 @@ int serve_plan_make(struct arena *a, const struct serve_ask *given, const struct
 	struct target_hw place;
 	int r = check_ask(a, &ask, e->c, err);
 
-	*out = (struct serve_plan){ 0 };
+	*out = (struct serve_plan){ .source = engine_source(ask.engine), .model = ask.model };
 	if (ask.context <= 0)
 		ask.context = 8192;
 	if (ask.users <= 0)

@@ -47,6 +47,8 @@ struct serve_try {
 };
 
 struct serve_plan {
+	const struct engine_source *source;
+	const char *model;   /* as the engine is given it */
 	struct prediction p; /* of what was chosen */
 	struct serve_try tries[SERVE_TRIES];
 	size_t n_tries;

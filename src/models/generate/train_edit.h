@@ -30,6 +30,7 @@ struct train_edit {
 	struct lint_word *words; /* of a shell file */
 	size_t n_words;
 	struct edits edits;
+	const char *diff; /* of them all, once they are made */
 	struct train_left left[TRAIN_LEFT_MAX];
 	/* Keys that get another name: from then on they are found by it. */
 	struct {

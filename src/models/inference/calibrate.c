@@ -476,6 +476,13 @@ void calibrate(struct arena *a, const struct log_runs *logs, const struct infer_
 			if (out->runs[out->figures[f].run].group == i)
 				out->figures[f] = mine[k++];
 	}
+	/* Those of a run stand together. */
+	for (size_t f = 0; f < out->n_figures; f++) {
+		struct calibrate_run *r = &out->runs[out->figures[f].run];
+
+		if (!r->n_figures++)
+			r->figures = &out->figures[f];
+	}
 }
 
 /*

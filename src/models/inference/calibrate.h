@@ -33,6 +33,8 @@ struct calibrate_run {
 	struct query q;
 	const char *skipped; /* NULL: it counts */
 	size_t group;
+	const struct calibrate_figure *figures; /* of calibration.figures */
+	size_t n_figures;
 };
 
 enum constant_state {

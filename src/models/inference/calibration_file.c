@@ -7,11 +7,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "base/json.h"
 #include "models/inference/page_calibrate.h"
 #include "models/inference/calibrate.h"
-
-enum { TEXT_MAX = 1024, PAIRS_MAX = 1000, MODELS_MAX = 10000, SETS_MAX = 2 * ENGINES * HARDWARES };
 
 const char *calibration_from(struct arena *a, const struct calibration *c)
 {
@@ -43,62 +40,40 @@ static bool stored(const struct calibrate_group *g, int k, bool fit)
 }
 
 /* What benches say alone, or the fit. */
-static json_t *calibration_file_set(const struct calibrate_group *g, bool fit)
+static void calibration_file_add(struct arena *a, struct calibration_file *out,
+				 const struct calibrate_group *g, bool fit)
 {
-	json_t *values = json_object(), *models = json_array();
+	struct calibration_set *s;
 
+	out->sets = arena_grow(a, out->sets, out->n_sets, sizeof(*out->sets));
+	s = &out->sets[out->n_sets++];
+	*s = (struct calibration_set){
+		.engine = engine_names[g->engine],
+		.hardware = hardware_names[g->hardware],
+		.values = arena_array(a, FITS, sizeof(*s->values)),
+		.models = fit && !g->general ? g->models : NULL,
+		.n_models = g->n_models,
+		.runs = fit ? g->runs : 0,
+		.built_in = fit ? g->built_in[0] : (double)NAN,
+		.fitted = fit ? g->fitted[0] : (double)NAN,
+		.left_out = fit && g->tried ? g->left_out[0] : (double)NAN,
+	};
 	for (int k = 0; k < FITS; k++)
 		if (stored(g, k, fit))
-			json_object_set_new(
-				values, fit_names[k],
-				json_real(fit ? g->constants[k].value : g->expected.v[k]));
-	for (size_t i = 0; i < g->n_models; i++)
-		json_array_append_new(models, json_text(g->models[i]));
-	if (!fit || g->general) {
-		json_decref(models);
-		models = json_null();
-	}
-	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o}", "engine",
-			 engine_names[g->engine], "hardware", hardware_names[g->hardware], "models",
-			 models, "constants", values, "runs", (json_int_t)(fit ? g->runs : 0),
-			 "built_in_ratio", fit ? json_figure(g->built_in[0]) : json_null(),
-			 "fitted_ratio", fit ? json_figure(g->fitted[0]) : json_null(),
-			 "left_out_ratio",
-			 fit && g->tried ? json_figure(g->left_out[0]) : json_null());
+			s->values[s->n++] = (struct calibration_value){ fit_names[k],
+									fit ? g->constants[k].value
+									    : g->expected.v[k] };
 }
 
-json_t *calibration_file_json(const struct calibration *c, const char *taken,
-			      const struct record_pair *pairs, size_t n, long long now)
+void calibration_file_make(struct arena *a, const struct calibration *c,
+			   struct calibration_file *out)
 {
-	struct arena a = { 0 };
-	char stamp[STAMP_SIZE];
-	json_t *j = json_object(), *print = json_object(), *sets = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_put_text(print, pairs[i].name, pairs[i].value);
 	for (size_t i = 0; i < c->n_groups; i++) {
 		if (c->groups[i].hinted)
-			json_array_append_new(sets, calibration_file_set(&c->groups[i], false));
+			calibration_file_add(a, out, &c->groups[i], false);
 		if (c->groups[i].kept)
-			json_array_append_new(sets, calibration_file_set(&c->groups[i], true));
+			calibration_file_add(a, out, &c->groups[i], true);
 	}
-	json_object_set_new(j, "schema", json_string("gputune.calibration/1"));
-	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
-	json_object_set_new(j, "time",
-			    stamp_format(now, stamp) < 0 ? json_null() : json_string(stamp));
-	json_put_text(j, "machine", taken);
-	json_object_set_new(j, "fingerprint", print);
-	json_put_text(j, "from", calibration_from(&a, c));
-	json_object_set_new(j, "sets", sets);
-	arena_free(&a);
-	return j;
-}
-
-static const char *text_of(struct arena *a, const json_t *j, const char *key)
-{
-	const char *s = json_string_value(json_object_get(j, key));
-
-	return s && strlen(s) <= TEXT_MAX ? arena_strdup(a, s) : NULL;
 }
 
 /* Names go into lines that fits_read splits: nothing but what such names are made of. */
@@ -112,59 +87,21 @@ static bool valid_name(const char *s)
 	return n > 0 && n < 96;
 }
 
-static bool take_constants(struct arena *a, json_t *j, struct calibration_set *out)
+/* False: a name or a value cannot be. */
+static bool calibration_set_lines(struct arena *a, struct calibration_set *s)
 {
-	const char *engine = json_string_value(json_object_get(j, "engine")),
-		   *hardware = json_string_value(json_object_get(j, "hardware")), *key;
-	json_t *o = json_object_get(j, "constants"), *v;
 	TEXT_AUTO lines = { 0 };
 
-	if (!json_is_object(o) || json_object_size(o) > FITS || !engine || !hardware ||
-	    !valid_name(engine) || !valid_name(hardware))
+	if (s->n > FITS || !valid_name(s->engine) || !valid_name(s->hardware))
 		return false;
-	json_object_foreach(o, key, v)
-	{
-		double x = json_number_value(v);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct calibration_value *v = &s->values[i];
 
-		if (!valid_name(key) || !json_is_number(v) || !isfinite(x) || x <= 0 || x > 1e6)
+		if (!valid_name(v->name) || !(v->value > 0 && v->value <= 1e6))
 			return false;
-		text_printf(&lines, "%s.%s.%s = %.9g\n", engine, hardware, key, x);
-		out->n++;
+		text_printf(&lines, "%s.%s.%s = %.9g\n", s->engine, s->hardware, v->name, v->value);
 	}
-	out->constants = arena_strdup(a, lines.s ? lines.s : "");
-	return true;
-}
-
-static bool take_set(struct arena *a, json_t *j, struct calibration_set *out)
-{
-	json_t *models = json_object_get(j, "models");
-
-	if (!take_constants(a, j, out) || json_array_size(models) > MODELS_MAX ||
-	    (!json_is_array(models) && !json_is_null(models)))
-		return false;
-	if (json_is_null(models))
-		return true;
-	out->models = arena_array(a, json_array_size(models) + 1, sizeof(*out->models));
-	for (size_t i = 0; i < json_array_size(models); i++) {
-		const char *s = json_string_value(json_array_get(models, i));
-
-		if (!s || strlen(s) > TEXT_MAX)
-			return false;
-		out->models[out->n_models++] = arena_strdup(a, s);
-	}
-	return true;
-}
-
-static bool take_sets(struct arena *a, json_t *list, struct calibration_file *out)
-{
-	size_t n = json_array_size(list);
-
-	if (!json_is_array(list) || n > SETS_MAX)
-		return false;
-	out->sets = arena_array(a, n + 1, sizeof(*out->sets));
-	for (size_t i = 0; i < n; i++)
-		if (!take_set(a, json_array_get(list, i), &out->sets[out->n_sets++]))
-			return false;
+	s->lines = arena_strdup(a, lines.s ? lines.s : "");
 	return true;
 }
 
@@ -176,48 +113,24 @@ bool calibration_for(const struct calibration_set *s, const char *model)
 	return s->models == NULL;
 }
 
-static bool calibration_file_take_pairs(struct arena *a, json_t *o, struct calibration_file *out)
-{
-	const char *key;
-	json_t *v;
-
-	if (!json_is_object(o) || json_object_size(o) > PAIRS_MAX)
-		return false;
-	out->pairs = arena_array(a, json_object_size(o) + 1, sizeof(*out->pairs));
-	json_object_foreach(o, key, v)
-	{
-		const char *s = json_string_value(v);
-
-		if (!s || strlen(s) > TEXT_MAX || strlen(key) > TEXT_MAX)
-			return false;
-		out->pairs[out->n_pairs++] =
-			(struct record_pair){ arena_strdup(a, key), arena_strdup(a, s) };
-	}
-	return true;
-}
-
 int calibration_file_read(struct arena *a, const char *text, struct calibration_file *out,
 			  struct err *e)
 {
-	const char *schema;
-	json_error_t why;
+	struct calibration_file got;
 	long long when;
-	json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &why);
-	bool good;
+	int code = result_shape_read(a, &calibration_result, text, strlen(text), &got, e);
 
-	if (!j)
-		return err_set(e, -EINVAL, "line %d: %s", why.line, why.text);
-	schema = json_string_value(json_object_get(j, "schema"));
-	out->time = text_of(a, j, "time");
-	out->taken = text_of(a, j, "machine");
-	out->from = text_of(a, j, "from");
-	good = schema && strcmp(schema, "gputune.calibration/1") == 0 && out->time &&
-	       stamp_parse(out->time, &when) == 0 && out->taken && out->from &&
-	       calibration_file_take_pairs(a, json_object_get(j, "fingerprint"), out) &&
-	       take_sets(a, json_object_get(j, "sets"), out);
-	json_decref(j);
-	return good ? 0
-		    : err_set(e, -EINVAL, "it is no calibration as gputune calibrate writes it");
+	if (code)
+		return code;
+	if (stamp_parse(got.time, &when))
+		return err_set(e, -EINVAL, "time: not a time like 2026-11-21T04:50:00Z");
+	for (size_t i = 0; i < got.n_sets; i++)
+		if (!calibration_set_lines(a, &got.sets[i]))
+			return err_set(e, -EINVAL,
+				       "sets[%zu]: no constants as calibrate writes them", i);
+	got.path = out->path;
+	*out = got;
+	return 0;
 }
 
 /*

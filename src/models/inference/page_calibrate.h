@@ -3,31 +3,38 @@
 #ifndef INFERENCE_PAGE_CALIBRATE_H
 #define INFERENCE_PAGE_CALIBRATE_H
 
-#include <jansson.h>
-
+#include "base/shape.h"
 #include "measure/bench/record.h"
 #include "models/inference/calibrate.h"
 #include "render/doc.h"
 
 /* What is said besides the fit itself. */
 struct calibrate_page {
+	const struct calibration *c;
 	const char *taken, *gpu;
 	const char *stored; /* the file; NULL: it was not kept */
 	bool asked_bench, verbose;
 	size_t bench_cases, hints;
-	long long now;
 	int code;
 };
 
-/* Constants of one engine on one kind of hardware, as fits_read takes them. */
-struct calibration_set {
-	const char *constants;
-	size_t n;
-	const char **models; /* NULL: for every model */
-	size_t n_models;
+struct calibration_value {
+	const char *name;
+	double value;
 };
 
-/* What is kept of a calibration: texts are bounded. Later sets go over earlier ones. */
+/* Constants of one engine on one kind of hardware. */
+struct calibration_set {
+	const char *engine, *hardware;
+	struct calibration_value *values;
+	size_t n;
+	const char *lines;   /* the same, as fits_read takes them */
+	const char **models; /* NULL: for every model */
+	size_t n_models, runs;
+	double built_in, fitted, left_out; /* errors; NAN */
+};
+
+/* What is kept of a calibration. Later sets go over earlier ones. */
 struct calibration_file {
 	const char *path, *time, *taken, *from;
 	struct calibration_set *sets;
@@ -40,22 +47,24 @@ struct calibration_file {
 /* The set is for a model of that name. */
 bool calibration_for(const struct calibration_set *s, const char *model);
 
-struct doc *page_calibrate(struct arena *a, const struct calibration *c,
-			   const struct calibrate_page *p);
-/* Schema gputune.calibrate/1; the caller owns the reference. */
-json_t *calibrate_json(const struct calibration *c, const struct calibrate_page *p);
+struct doc *page_calibrate(struct arena *a, const struct calibrate_page *p);
 
-/* k NULL: nothing is kept for that machine. */
-struct doc *page_calibration_file(struct arena *a, const struct calibration_file *k,
-				  const char *taken);
-/* Schema gputune.calibration-show/1. */
-json_t *calibration_show_json(const struct calibration_file *k, const char *taken, long long now,
-			      int code);
+/* What is kept for a machine. */
+struct calibration_stored {
+	const char *taken;
+	const struct calibration_file *file; /* NULL: nothing */
+};
 
-/* Schema gputune.calibration/1: the file. */
-json_t *calibration_file_json(const struct calibration *c, const char *taken,
-			      const struct record_pair *pairs, size_t n, long long now);
-/* The reverse: fills all but path and why_not. -EINVAL and *e. */
+struct doc *page_calibration_stored(struct arena *a, const struct calibration_stored *kept);
+
+/* Of a struct calibrate_page, a struct calibration_stored and, the file, a struct calibration_file.
+ */
+extern const struct result_shape calibrate_result, calibration_show_result, calibration_result;
+
+/* What is to be kept of it: fills sets. */
+void calibration_file_make(struct arena *a, const struct calibration *c,
+			   struct calibration_file *out);
+/* A kept file as text; what it names is checked. Path stays. -EINVAL and *e. */
 int calibration_file_read(struct arena *a, const char *text, struct calibration_file *out,
 			  struct err *e);
 /* "12 runs: vllm bench serve 10, llama-bench 2; 3 figures of benches" */

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was generated, and what was found in what people wrote, a row a figure. Keys and meanings
+ * are API. */
+#include <string.h>
+
+#include "models/generate/page_generate.h"
+
+/* clang-format off */
+
+#define A_TEXT(type, m) SHAPE_TEXT(type, m), .unknown = SHAPE_NULL
+/* "" where it is not known. */
+#define NO_EMPTY_TEXT(type, m) SHAPE_TEXT(type, m), .unknown = SHAPE_ZERO
+#define A_FIGURE(type, m) SHAPE_REAL(type, m), .unknown = SHAPE_NULL
+
+/* --- generate --- */
+
+static const char *const nccl_knows_names[] = {
+	[NCCL_KNOWN] = "yes", [NCCL_NOT_YET] = "not-yet", [NCCL_NO_MORE] = "no-more", [NCCL_NEVER] = "never",
+	[NCCL_NOT_TOLD] = "not-told",
+};
+
+static bool gen_var_nccl(const void *object)
+{
+	const char *library = ((const struct gen_var *)object)->library;
+
+	return library && strcmp(library, "NCCL") == 0;
+}
+
+static const struct shape_row gen_var_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(gen_var, name) },
+	{ "value", NULL, SHAPE_TEXT(gen_var, value) },
+	{ "reason", NULL, SHAPE_TEXT(gen_var, reason) },
+	{ "library", "Who reads it.", A_TEXT(gen_var, library) },
+	{ "since", "The first release that knows it; null: all of the list.", A_TEXT(gen_var, since) },
+	{ "known", "To the NCCL that was seen there.",
+	  SHAPE_CHOICE(gen_var, known, nccl_knows_names), .when_of = gen_var_nccl },
+};
+static const struct shape gen_var_shape = SHAPE(gen_var, gen_var);
+
+#define OF_NODE SHAPE_VIA(gen_env, node, gen_node)
+
+static const struct shape_row gen_env_rows[] = {
+	{ "rank", NULL, SHAPE_COUNT(gen_env, rank) },
+	{ "name", NULL, SHAPE_TEXT(gen_node, name), OF_NODE },
+	{ "address", "How others reach it.", NO_EMPTY_TEXT(gen_node, address), OF_NODE },
+	{ "interface", "Of that address.", NO_EMPTY_TEXT(gen_node, control), OF_NODE },
+	{ "platform", NULL, NO_EMPTY_TEXT(gen_node, platform), OF_NODE },
+	{ "gpu", NULL, NO_EMPTY_TEXT(gen_node, gpu), OF_NODE },
+	{ "gpus", NULL, SHAPE_COUNT(gen_node, gpus), OF_NODE },
+	{ "nccl", "Version of the system's library.", A_TEXT(gen_node, nccl), OF_NODE },
+	{ "from", "Where its facts are from.", SHAPE_TEXT(gen_node, from), OF_NODE },
+	{ "variables", NULL, SHAPE_LIST(gen_env, vars, n, gen_var) },
+};
+static const struct shape gen_env_shape = SHAPE(gen_env, gen_env);
+
+static const struct shape_row gen_word_text_rows[] = { { NULL, NULL, SHAPE_TEXT(gen_word, text) } };
+static const struct shape_row gen_word_reason_rows[] = { { NULL, NULL, A_TEXT(gen_word, reason) } };
+static const struct shape gen_word_text_shape = SHAPE(gen_word, gen_word_text);
+static const struct shape gen_word_reason_shape = SHAPE(gen_word, gen_word_reason);
+
+static const void *gen_command_vars(struct arena *a, const void *object, size_t *n)
+{
+	const struct gen_env *e = ((const struct gen_command *)object)->env;
+
+	(void)a;
+	*n = e ? e->n : 0;
+	return e ? e->vars : NULL;
+}
+
+static const struct shape_row gen_command_rows[] = {
+	{ "node", "null: on the first node, for all.",
+	  A_TEXT(gen_node, name), SHAPE_VIA(gen_command, node, gen_node) },
+	{ "rank", NULL, SHAPE_COUNT(gen_command, rank) },
+	{ "role", NULL, A_TEXT(gen_command, role) },
+	{ "argv", NULL, SHAPE_LIST_AS(gen_command, words, n, gen_word, gen_word_text_shape) },
+	{ "reasons", "Of each word; null: it belongs to the word before.",
+	  SHAPE_LIST_AS(gen_command, words, n, gen_word, gen_word_reason_shape) },
+	{ "variables", "To be set around it.", SHAPE_LIST_MADE(gen_command_vars, gen_var) },
+};
+static const struct shape gen_command_shape = SHAPE(gen_command, gen_command);
+
+static const struct shape_row gen_problem_rows[] = {
+	{ "node", "null: all.", NO_EMPTY_TEXT(gen_problem, node) },
+	{ "says", NULL, SHAPE_TEXT(gen_problem, says) },
+	{ "fix", NULL, A_TEXT(gen_problem, fix) },
+	{ "fatal", "What was generated will not work, or not as it should.", SHAPE_FLAG(gen_problem, fatal) },
+};
+static const struct shape gen_problem_shape = SHAPE(gen_problem, gen_problem);
+
+static const struct shape_row gen_left_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(gen_left, name) },
+	{ "why", NULL, SHAPE_TEXT(gen_left, why) },
+};
+static const struct shape gen_left_shape = SHAPE(gen_left, gen_left);
+
+/* --- serving --- */
+
+static const struct shape_row serve_try_rows[] = {
+	{ "tp", NULL, SHAPE_COUNT(serve_try, tp) },
+	{ "pp", NULL, SHAPE_COUNT(serve_try, pp) },
+	{ "fits", NULL, SHAPE_FLAG(serve_try, fits) },
+	{ "throughput_tok_s", NULL, A_FIGURE(serve_try, throughput_tok_s) },
+	{ "tpot_ms", NULL, A_FIGURE(serve_try, tpot_ms) },
+	{ "ttft_ms", NULL, A_FIGURE(serve_try, ttft_ms) },
+	{ "memory_bytes", NULL, A_FIGURE(serve_try, bytes) },
+	{ "not_possible", "Why.", A_TEXT(serve_try, not_possible) },
+};
+static const struct shape serve_try_shape = SHAPE(serve_try, serve_try);
+
+static const char *serve_kv(const void *object)
+{
+	const struct serve_plan *p = object;
+
+	return *p->kv ? p->kv : "auto";
+}
+
+#define OF_SOURCE SHAPE_VIA(serve_plan, source, engine_source)
+
+static const struct shape_row serve_plan_rows[] = {
+	{ "engine", NULL, SHAPE_TEXT(engine_source, name), OF_SOURCE },
+	{ "options_of", "The release whose options were read.", SHAPE_TEXT(engine_source, version), OF_SOURCE },
+	{ "options_need", "The oldest that knows all that is generated.",
+	  SHAPE_TEXT(engine_source, needs), OF_SOURCE },
+	{ "options_source", NULL, SHAPE_TEXT(engine_source, source), OF_SOURCE },
+	{ "options_read", "The day.", SHAPE_TEXT(engine_source, date), OF_SOURCE },
+	{ "model", "As the engine is given it.", SHAPE_TEXT(serve_plan, model) },
+	{ "weights", NULL, SHAPE_TEXT(format, name), SHAPE_VIA(serve_plan, p.q.ask.weights, format) },
+	{ "fits", NULL, SHAPE_FLAG(serve_plan, fits) },
+	{ "fits_why", NULL, A_TEXT(serve_plan, fits_why) },
+	{ "tp", NULL, SHAPE_COUNT(serve_plan, tp) },
+	{ "pp", NULL, SHAPE_COUNT(serve_plan, pp) },
+	{ "expert_parallel", NULL, SHAPE_FLAG(serve_plan, expert_parallel) },
+	{ "kv", NULL, SHAPE_TEXT_OF(serve_kv) },
+	{ "fraction", "Of memory, as the engine takes it.",
+	  SHAPE_REAL(serve_plan, fraction), .unknown = SHAPE_ZERO, SHAPE_WHEN(serve_plan, fits) },
+	{ "wanted_bytes", "Of a GPU.", SHAPE_REAL(serve_plan, wanted_bytes) },
+	{ "total_bytes", "Of a GPU, or of the machine where they share.", SHAPE_REAL(serve_plan, total_bytes) },
+	{ "free_bytes", "Of that, now.", SHAPE_REAL(serve_plan, free_bytes), .unknown = SHAPE_ZERO },
+	{ "free_from", NULL, A_TEXT(serve_plan, free_from) },
+	{ "ttft_ms", NULL, SHAPE_OBJECT(serve_plan, p.ttft, figure) },
+	{ "tpot_ms", NULL, SHAPE_OBJECT(serve_plan, p.tpot, figure) },
+	{ "throughput_tok_s", NULL, SHAPE_OBJECT(serve_plan, p.throughput, figure) },
+	{ "most_requests", NULL, A_FIGURE(serve_plan, p.memory.most_requests) },
+	{ "most_context_tokens", NULL, A_FIGURE(serve_plan, p.memory.most_context) },
+	{ "tries", "Ways to spread it.", SHAPE_ARRAY(serve_plan, tries, n_tries, serve_try) },
+};
+static const struct shape serve_plan_shape = SHAPE(serve_plan, serve_plan);
+
+/* --- files of a training --- */
+
+static const struct shape_row train_item_rows[] = {
+	{ "path", NULL, SHAPE_TEXT(train_item, path) },
+	{ "value", NULL, SHAPE_TEXT(train_item, value) },
+	{ "text", "The value is one.", SHAPE_FLAG(train_item, text) },
+	{ "reason", NULL, A_TEXT(train_item, reason) },
+};
+static const struct shape train_item_shape = SHAPE(train_item, train_item);
+
+static const struct shape_row train_answer_rows[] = {
+	{ "way", NULL, SHAPE_CHOICE(train_answer, q.way, train_way_names) },
+	{ "recompute", NULL, SHAPE_CHOICE(train_answer, q.recompute, train_recompute_names) },
+	{ "reshard", NULL, SHAPE_FLAG(train_answer, q.reshard) },
+	{ "micro_batch", NULL, SHAPE_COUNT(train_answer, q.micro_batch) },
+	{ "accumulation", NULL, SHAPE_COUNT(train_answer, q.accumulation) },
+	{ "data_parallel", NULL, SHAPE_COUNT(train_answer, q.dp) },
+	{ "global_batch", NULL, SHAPE_COUNT(train_answer, q.global_batch) },
+	{ "memory_bytes", "Of a GPU.", SHAPE_REAL(train_answer, memory.total) },
+	{ "fits", NULL, SHAPE_FLAG(train_answer, memory.fits) },
+	{ "memory_limit_bytes", NULL, SHAPE_REAL(train_answer, memory.limit) },
+	{ "step_s", NULL, SHAPE_OBJECT(train_answer, time.total, figure) },
+	{ "tokens_s", NULL, SHAPE_OBJECT(train_answer, tokens_s, figure) },
+	{ "limit_why", NULL, A_TEXT(train_answer, limit_why) },
+};
+static const struct shape train_answer_shape = SHAPE(train_answer, train_answer);
+
+static const struct shape_row train_try_rows[] = {
+	{ "way", NULL, SHAPE_CHOICE(train_try, way, train_way_names) },
+	{ "recompute", NULL, SHAPE_CHOICE(train_try, recompute, train_recompute_names) },
+	{ "reshard", NULL, SHAPE_FLAG(train_try, reshard) },
+	{ "micro_batch", NULL, SHAPE_COUNT(train_try, micro_batch) },
+	{ "accumulation", NULL, SHAPE_COUNT(train_try, accumulation) },
+	{ "fits", NULL, SHAPE_FLAG(train_try, fits) },
+	{ "tokens_s", NULL, SHAPE_REAL(train_try, tokens_s), SHAPE_WHEN(train_try, fits) },
+	{ "memory_bytes", NULL, SHAPE_REAL(train_try, memory), SHAPE_WHEN(train_try, fits) },
+};
+static const struct shape train_try_shape = SHAPE(train_try, train_try);
+
+static const struct shape_row train_offload_rows[] = {
+	{ "optimizer", NULL, SHAPE_FLAG(train_offload, optimizer) },
+	{ "weights", NULL, SHAPE_FLAG(train_offload, weights) },
+	{ "saved_bytes", "Of a GPU.", SHAPE_REAL(train_offload, saved_bytes) },
+	{ "moved_bytes", "Of a GPU and step, both ways.", SHAPE_REAL(train_offload, moved_bytes) },
+	{ "step_s_least", "What moving alone adds.", SHAPE_REAL(train_offload, step_s_least) },
+	{ "host_bytes", "Of one machine.", SHAPE_REAL(train_offload, host_bytes) },
+	{ "why", NULL, A_TEXT(train_offload, why) },
+};
+static const struct shape train_offload_shape = SHAPE(train_offload, train_offload);
+
+static const struct shape_row edit_rows[] = {
+	{ "line", NULL, SHAPE_COUNT(edit, line) },
+	{ "what", NULL, SHAPE_TEXT(edit, what) },
+	{ "reason", NULL, A_TEXT(edit, reason) },
+};
+static const struct shape edit_shape = SHAPE(edit, edit);
+
+static const struct shape_row train_left_rows[] = {
+	{ "line", NULL, SHAPE_COUNT(train_left, line), .unknown = SHAPE_ZERO },
+	{ "what", NULL, SHAPE_TEXT(train_left, what) },
+	{ "why", NULL, SHAPE_TEXT(train_left, why) },
+};
+static const struct shape train_left_shape = SHAPE(train_left, train_left);
+
+static const struct shape_row train_edit_rows[] = {
+	{ "file", NULL, SHAPE_TEXT(train_edit, name) },
+	{ "diff", NULL, SHAPE_TEXT(train_edit, diff) },
+	{ "changes", NULL, SHAPE_LIST(train_edit, edits.at, edits.n, edit) },
+	{ "left", "What would be changed, and is not.", SHAPE_ARRAY(train_edit, left, n_left, train_left) },
+};
+static const struct shape train_edit_shape = SHAPE(train_edit, train_edit);
+
+static const char *train_view_model(const void *object)
+{
+	return ((const struct train_view *)object)->setup->after->q.model;
+}
+
+static bool train_view_offloads(const void *object)
+{
+	return ((const struct train_view *)object)->setup->offload.optimizer;
+}
+
+#define OF_SETUP SHAPE_VIA(train_view, setup, train_setup)
+
+static const struct shape_row train_view_rows[] = {
+	{ "model", NULL, SHAPE_TEXT_OF(train_view_model) },
+	{ "fits", NULL, SHAPE_FLAG(train_setup, fits), OF_SETUP },
+	{ "fits_why", NULL, A_TEXT(train_setup, fits_why), OF_SETUP },
+	{ "why", "The way that was chosen, in a sentence.", A_TEXT(train_setup, why), OF_SETUP },
+	{ "before", NULL, SHAPE_POINTER(train_setup, before, train_answer), OF_SETUP },
+	{ "after", NULL, SHAPE_POINTER(train_setup, after, train_answer), OF_SETUP },
+	{ "gain", "Tokens a second, after over before.",
+	  SHAPE_OBJECT(train_setup, gain, figure), OF_SETUP, .unknown = SHAPE_ZERO },
+	{ "offload", "To host memory: only where nothing else fits.",
+	  SHAPE_OBJECT(train_setup, offload, train_offload), OF_SETUP, .when_of = train_view_offloads },
+	{ "compile", NULL, SHAPE_FLAG(train_setup, compile), OF_SETUP },
+	{ "compile_why", NULL, A_TEXT(train_setup, compile_why), OF_SETUP },
+	{ "workers", "Of the loader.", SHAPE_COUNT(train_setup, workers), OF_SETUP },
+	{ "threads", NULL, SHAPE_COUNT(train_setup, threads), OF_SETUP },
+	{ "tries", NULL, SHAPE_ARRAY(train_setup, tries, n_tries, train_try), OF_SETUP },
+	{ "reasons", "Of the file's values.", SHAPE_LIST(train_view, file.items.at, file.items.n, train_item) },
+	{ "arguments", "Of transformers' Trainer, that belong to it.",
+	  SHAPE_LIST(train_view, arguments.at, arguments.n, train_item) },
+	{ "torch_call", "The same as calls of PyTorch.", A_TEXT(train_view, torch_call) },
+	{ "edit", "Of a file of the user's.", SHAPE_POINTER(train_view, edit, train_edit), .unknown = SHAPE_NULL },
+};
+static const struct shape train_view_shape = SHAPE(train_view, train_view);
+
+/* --- all of it --- */
+
+static const void *generate_nodes(struct arena *a, const void *object, size_t *n)
+{
+	const struct generate_view *v = object;
+
+	(void)a;
+	*n = v->only < 0 ? v->cluster->n : 1;
+	return &v->envs->of[v->only < 0 ? 0 : v->only];
+}
+
+/* Of several, one a node, that of the rank that is wanted. */
+static const void *generate_commands(struct arena *a, const void *object, size_t *n)
+{
+	const struct generate_view *v = object;
+	const struct gen_launch *l = v->launch;
+
+	(void)a;
+	*n = l ? l->n : 0;
+	if (*n < 2 || v->only < 0)
+		return l ? l->commands : NULL;
+	*n = 1;
+	return &l->commands[v->only];
+}
+
+static const void *generate_notes(struct arena *a, const void *object, size_t *n)
+{
+	const struct gen_launch *l = ((const struct generate_view *)object)->launch;
+
+	(void)a;
+	*n = l ? l->n_notes : 0;
+	return l ? l->notes : NULL;
+}
+
+static const char *generate_file_name(const void *object)
+{
+	const struct generate_view *v = object;
+
+	return v->train ? v->train->file.name : v->launch ? v->launch->file_name : NULL;
+}
+
+static const char *generate_file_text(const void *object)
+{
+	const struct generate_view *v = object;
+
+	return v->train ? v->train->file.text : v->launch ? v->launch->file_text : NULL;
+}
+
+#define OF_CLUSTER SHAPE_VIA(generate_view, cluster, gen_cluster)
+#define OF_ENVS SHAPE_VIA(generate_view, envs, gen_envs)
+
+static const struct shape_row generate_rows[] = {
+	{ "kind", "What was asked for: vllm, torchrun, nccl ...", SHAPE_TEXT(generate_view, kind) },
+	{ "joined", NULL, SHAPE_CHOICE_OF(gen_cluster, shape, gen_shape_names, SHAPES), OF_CLUSTER },
+	{ "joined_reason", NULL, A_TEXT(gen_cluster, shape_why), OF_CLUSTER },
+	{ "nodes", NULL, SHAPE_LIST_MADE(generate_nodes, gen_env) },
+	{ "commands", NULL, SHAPE_LIST_MADE(generate_commands, gen_command) },
+	{ "file_name", NULL, SHAPE_TEXT_OF(generate_file_name), .unknown = SHAPE_NULL },
+	{ "file_text", NULL, SHAPE_TEXT_OF(generate_file_text), .unknown = SHAPE_NULL },
+	{ "notes", NULL, SHAPE_TEXTS_MADE(generate_notes) },
+	{ "problems", "That somebody has to look at.",
+	  SHAPE_LIST(gen_envs, problems, n_problems, gen_problem), OF_ENVS },
+	{ "left_alone", "Variables that recipes set.", SHAPE_LIST(gen_envs, left, n_left, gen_left), OF_ENVS },
+	{ "serve", NULL, SHAPE_POINTER(generate_view, serve, serve_plan), .unknown = SHAPE_NULL },
+	{ "train", NULL, SHAPE_POINTER(generate_view, train, train_view), .unknown = SHAPE_NULL },
+};
+static const struct shape generate_shape = SHAPE(generate_view, generate);
+
+const struct result_shape generate_result = {
+	.name = "generate",
+	.title = "gputune generate",
+	.meaning = "Variables and command lines for other programs: argv as lists of words, each with its reason.",
+	.shape = &generate_shape,
+	.exit_codes = 1u << 0 | 1u << 1,
+};
+
+/* --- lint --- */
+
+static const char *lint_machine(const void *object)
+{
+	const struct gen_node *n = ((const struct lint_on *)object)->node;
+
+	return n ? n->from : NULL;
+}
+
+static const struct shape_row lint_finding_rows[] = {
+	{ "level", NULL, SHAPE_CHOICE(lint_finding, level, lint_level_names) },
+	{ "code", NULL, SHAPE_TEXT(lint_finding, code) },
+	{ "file", "\"command line\" for words.", SHAPE_TEXT(lint_finding, file) },
+	{ "line", NULL, SHAPE_COUNT(lint_finding, line), .unknown = SHAPE_ZERO },
+	{ "subject", "The variable, option or host.", SHAPE_TEXT(lint_finding, subject) },
+	{ "says", NULL, SHAPE_TEXT(lint_finding, says) },
+	{ "fix", NULL, SHAPE_TEXT(lint_finding, fix), .unknown = SHAPE_NULL },
+	{ "source", NULL, SHAPE_TEXT(lint_finding, source), .unknown = SHAPE_NULL },
+};
+static const struct shape lint_finding_shape = SHAPE(lint_finding, lint_finding);
+
+static const struct shape_row lint_summary_rows[] = {
+	{ "errors", NULL, SHAPE_COUNT(lint_view, count[LINT_ERROR]) },
+	{ "warnings", NULL, SHAPE_COUNT(lint_view, count[LINT_WARNING]) },
+	{ "notes", NULL, SHAPE_COUNT(lint_view, count[LINT_NOTE]) },
+};
+static const struct shape lint_summary_shape = SHAPE(lint_view, lint_summary);
+
+#define OF_LINT SHAPE_VIA(lint_view, l, lint)
+#define OF_GROUND SHAPE_VIA(lint_view, on, lint_on)
+
+static const struct shape_row lint_rows[] = {
+	{ "nccl", "Version.", SHAPE_TEXT(lint_on, nccl), OF_GROUND, .unknown = SHAPE_NULL },
+	{ "nccl_from", NULL, SHAPE_TEXT(lint_on, nccl_from), OF_GROUND, .unknown = SHAPE_NULL },
+	{ "machine", NULL, SHAPE_TEXT_OF(lint_machine), OF_GROUND, .unknown = SHAPE_NULL },
+	{ "files", "That were looked at.", SHAPE_TEXT_LIST(lint_view, looked_at, n) },
+	{ "variables", NULL, SHAPE_COUNT(lint, variables), OF_LINT },
+	{ "commands", NULL, SHAPE_COUNT(lint, commands), OF_LINT },
+	{ "hosts", NULL, SHAPE_COUNT(lint, hosts), OF_LINT },
+	{ "configs", "Files and commands of trainings.", SHAPE_COUNT(lint, configs), OF_LINT },
+	{ "findings", NULL, SHAPE_LIST(lint, findings, n, lint_finding), OF_LINT },
+	{ "summary", NULL, SHAPE_PART(lint_summary_shape) },
+};
+static const struct shape lint_shape = SHAPE(lint_view, lint);
+
+const struct result_shape lint_result = {
+	.name = "lint",
+	.title = "gputune lint",
+	.meaning = "What is wrong with variables and command lines that somebody wrote.",
+	.shape = &lint_shape,
+	.exit_codes = 1u << 0 | 1u << 1,
+};
