@@ -272,18 +272,18 @@ def bad_requests():
            ("ping", {}), ping([{"from": "127.0.0.1", "bytes": 56}]), ping(3), ping([], tries=0), ping([], limit_ms=10 ** 6),
            ping([{"from": "127.0.0.1", "to": "127.0.0.1", "bytes": 1 << 20}]),
            ping([{"from": "127.0.0.1", "to": "127.0.0.1", "bytes": 56}] * 257),
-           ("measure", {"token": token, "bench": "disk", "case": "x", "peers": ["127.0.0.1:1"]}),
-           ("measure", {"token": token, "bench": "tcp", "case": "send:4", "peers": ["localhost"]}),
-           ("measure", {"token": token, "bench": "tcp", "case": "send:4", "peers": []}),
-           ("measure", {"token": token, "bench": "tcp", "case": "send:4", "peers": ["127.0.0.1:1"] * 9}),
+           ("measure", {"token": token, "bench": "disk", "case": "x", "windows": 1, "peers": ["127.0.0.1:1"]}),
+           ("measure", {"token": token, "bench": "tcp", "case": "send:4", "windows": 1, "peers": ["localhost"]}),
+           ("measure", {"token": token, "bench": "tcp", "case": "send:4", "windows": 1, "peers": []}),
+           ("measure", {"token": token, "bench": "tcp", "case": "send:4", "windows": 1, "peers": ["127.0.0.1:1"] * 9}),
            ("measure", {"token": token, "bench": "tcp", "case": "send:4", "windows": 10 ** 9, "peers": ["127.0.0.1:1"]}),
-           ("measure", {"bench": "tcp", "case": "send:4", "peers": ["127.0.0.1:1"]}),
+           ("measure", {"bench": "tcp", "case": "send:4", "windows": 1, "peers": ["127.0.0.1:1"]}),
            ("counters", {}), ("counters", {"ports": [{}]}), ("counters", {"ports": [{"port": "lo", "device": "../../etc"}]}),
-           ("counters", {"ports": [{"port": "a" * 16}]}), ("collective", {"token": token, "rank": 2, "ranks": 2, "meet": "127.0.0.1:1",
+           ("counters", {"ports": [{"port": "a" * 16}]}), ("collective", {"token": token, "rank": 2, "ranks": 2, "windows": 1, "meet": "127.0.0.1:1",
                                                                           "operations": []}),
-           ("collective", {"token": token, "rank": 0, "ranks": 65, "meet": "127.0.0.1:1", "operations": []}),
-           ("collective", {"token": token, "rank": 0, "ranks": 2, "meet": "nowhere", "operations": []})]
-    good = [("serve", {"token": token, "addresses": ["127.0.0.1", "192.0.2.1", "0.0.0.0", 3]}), ("serve-end", {}), ("serve-end", {}),
+           ("collective", {"token": token, "rank": 0, "ranks": 65, "windows": 1, "meet": "127.0.0.1:1", "operations": []}),
+           ("collective", {"token": token, "rank": 0, "ranks": 2, "windows": 1, "meet": "nowhere", "operations": []})]
+    good = [("serve", {"token": token, "addresses": ["127.0.0.1", "192.0.2.1", "0.0.0.0", "x"]}), ("serve-end", {}), ("serve-end", {}),
             ("counters", {"ports": [{"port": "lo"}]}), ping([{"from": "127.0.0.1", "to": "127.0.0.1", "bytes": 1400},
                                                             {"from": "192.0.2.1", "to": "127.0.0.1", "bytes": 56}]),
             # Nobody listens there.
@@ -299,8 +299,8 @@ def bad_requests():
         expect(f"{ask} is answered", a["ok"] is True, a)
     if len(answers) == len(bad) + len(good):
         serve, _, _, counters, ping, measure = (a.get("answer") for a in answers[len(bad):])
-        expect("only addresses of its own are served", serve and serve["listening"][0].startswith("127.0.0.1:") and
-               serve["listening"][1:] == [None] * 3 and all(serve["errors"][1:]), serve)
+        expect("only addresses of its own are served", serve and serve["servers"][0]["at"].startswith("127.0.0.1:") and
+               all(x["at"] is None and x["error"] for x in serve["servers"][1:]), serve)
         expect("counters of lo", counters and {c["port"] for c in counters["counters"]} == {"lo"}, counters)
         expect("an echo, and none from elsewhere", ping and ping["echoes"][0]["got"] > 0 and ping["echoes"][1]["error"], ping)
         expect("nothing was measured", measure and all("nothing listens" in w["error"] for w in measure["paths"]), measure)

@@ -63,12 +63,8 @@ bool ask_stopped(const struct ask_node *n);
 /* Greets and answers until in ends or *stop: 0, or -errno when out cannot be written. */
 int ask_serve(struct ask_node *n, int in, int out);
 
-/* --- reading requests: -EINVAL and *e when it is there and not of that form --- */
-/* A text without control characters of at most max bytes; absent: *out is left. */
-int ask_text(const json_t *with, const char *key, size_t max, const char **out, struct err *e);
-/* A number from low to high; absent: *out is left. */
-int ask_int(const json_t *with, const char *key, long long low, long long high, long long *out,
-	    struct err *e);
+/* Bytes of hexadecimal digits; 0: it is none, or more than there is room for. */
+size_t token_bytes(const char *hex, uint8_t *out, size_t room);
 
 /*
  * What a node does while the cluster is checked: echoes, servers for the network benches, being the
@@ -86,10 +82,10 @@ enum {
 };
 
 /*
- * The secret of a request: "token", hexadecimal digits of TOKEN_MIN to TOKEN_MAX bytes. It came
- * over the program's standard input and goes into no file on a disk. -EINVAL and *e.
+ * The secret of a request, TOKEN_MIN to TOKEN_MAX bytes. It came over the program's standard input
+ * and goes into no file on a disk. -EINVAL and *e.
  */
-int measure_token(const json_t *with, struct token *out, struct err *e);
+int measure_token(const char *hex, struct token *out, struct err *e);
 /* The same as a file that exists in memory alone, for benches that take one; its name stands in
  * path. The descriptor is the caller's to close. -errno and *e. */
 int measure_token_file(const struct token *t, char path[64], struct err *e);

@@ -76,23 +76,18 @@ static const char *cluster_check_no_rdma(struct arena *a, const struct check *c,
 enum { ROUTED_ANSWER_MS = 8000 };
 
 /* The addresses by which other paths end at nodes that x has none to. */
-static json_t *far_addresses(const struct check *c, size_t x)
+static void far_addresses(struct arena *a, const struct check *c, size_t x, struct look_ask *out)
 {
-	json_t *list = NULL;
-
 	for (size_t i = 0; i < c->n_paths; i++)
 		for (int b = 0; b < 2 && !c->paths[i].untestable; b++) {
 			const struct check_path *p = &c->paths[i];
 			size_t y = b ? p->b.node : p->a.node;
 
-			if (y == x || check_has_path(c, x, y) ||
-			    json_array_size(list) >= CLUSTER_ADDRESSES_MAX)
+			if (y == x || check_has_path(c, x, y) || out->n == CLUSTER_ADDRESSES_MAX)
 				continue;
-			if (!list)
-				list = json_array();
-			json_array_append_new(list, json_string(check_address(p, y)));
+			out->to = arena_grow(a, out->to, out->n, sizeof(*out->to));
+			out->to[out->n++] = check_address(p, y);
 		}
-	return list;
 }
 
 static void routed_keep(struct check_run *r, size_t node, const json_t *answer)
@@ -116,11 +111,13 @@ static int check_run_routes(struct check_run *r)
 	int code;
 
 	for (size_t i = 0; i < n; i++) {
-		json_t *list = check_run_lives(r, i) ? far_addresses(r->c, i) : NULL;
+		struct look_ask ask = { 0 };
 
+		if (check_run_lives(r, i))
+			far_addresses(r->a, r->c, i, &ask);
 		r->replies[i] = (struct rsh_reply){ 0 };
-		which[i] =
-			list && rsh_send(r->rsh, i, "routes", json_pack("{s:o}", "to", list)) == 0;
+		which[i] = ask.n &&
+			   rsh_send(r->rsh, i, "routes", message_json(&look_ask_shape, &ask)) == 0;
 	}
 	code = rsh_wait(r->rsh, which, ROUTED_ANSWER_MS, r->replies);
 	for (size_t i = 0; i < n && code == 0; i++)
@@ -440,24 +437,20 @@ static bool is_end(const struct check *c, const struct cluster_port *p)
 	return false;
 }
 
-static json_t *cluster_check_ports_of(const struct check *c, size_t node)
+static json_t *cluster_check_ports_of(struct arena *a, const struct check *c, size_t node)
 {
-	json_t *list = json_array();
+	struct counters_ask ask = { 0 };
 
 	NODE_PORTS(p, check_node(c, node))
 	{
-		json_t *one;
-
 		if (!is_end(c, p))
 			continue;
-		one = json_pack("{s:s}", "port", p->name);
-		if (seen_ok(&p->rdma_device.f)) {
-			json_object_set_new(one, "device", json_string(p->rdma_device.v));
-			json_object_set_new(one, "number", json_integer(fact_or(&p->rdma_port, 1)));
-		}
-		json_array_append_new(list, one);
+		ask.ports = arena_grow(a, ask.ports, ask.n, sizeof(*ask.ports));
+		ask.ports[ask.n++] =
+			(struct counted_port){ p->name, fact_text(&p->rdma_device, NULL),
+					       fact_or(&p->rdma_port, 1) };
 	}
-	return list;
+	return message_json(&counters_ask_shape, &ask);
 }
 
 static struct check_count *find(struct check *c, size_t node, const char *port, const char *name)
@@ -469,29 +462,27 @@ static struct check_count *find(struct check *c, size_t node, const char *port, 
 	return NULL;
 }
 
-static void cluster_check_keep(struct check_run *r, size_t node, const json_t *one, bool after)
+static void cluster_check_keep(struct check_run *r, size_t node, const struct counter *one,
+			       bool after)
 {
-	const char *port = json_string_value(json_object_get(one, "port"));
-	const char *name = json_string_value(json_object_get(one, "name"));
-	long long value = json_integer_value(json_object_get(one, "value"));
-	struct cluster_port *p = port ? cluster_port_find(check_node(r->c, node), port) : NULL;
+	struct cluster_port *p = cluster_port_find(check_node(r->c, node), one->port);
 	struct check_count *k;
 
 	/* Of what was asked for alone. Names are shown: no more than a counter's has. */
-	if (!p || !is_end(r->c, p) || !name ||
-	    strcmp(cluster_clean_text(r->a, name, 63), name) != 0 || value < 0)
+	if (!p || !is_end(r->c, p) ||
+	    strcmp(cluster_clean_text(r->a, one->name, 63), one->name) != 0 || one->value < 0)
 		return;
-	k = find(r->c, node, p->name, name);
+	k = find(r->c, node, p->name, one->name);
 	if (after) {
 		if (k)
-			k->after = value;
+			k->after = one->value;
 		return;
 	}
 	if (k || r->c->n_counts == CHECK_COUNTS_MAX)
 		return;
 	r->c->counts = arena_grow(r->a, r->c->counts, r->c->n_counts, sizeof(*r->c->counts));
 	r->c->counts[r->c->n_counts++] = (struct check_count){
-		.node = node, .port = p->name, .name = arena_strdup(r->a, name), value, value
+		.node = node, .port = p->name, .name = one->name, one->value, one->value
 	};
 }
 
@@ -506,22 +497,16 @@ static int check_run_count(struct check_run *r, bool after)
 		r->replies[i] = (struct rsh_reply){ 0 };
 		which[i] =
 			check_run_lives(r, i) &&
-			rsh_send(r->rsh, i, "counters",
-				 json_pack("{s:o}", "ports", cluster_check_ports_of(r->c, i))) == 0;
+			rsh_send(r->rsh, i, "counters", cluster_check_ports_of(r->a, r->c, i)) == 0;
 	}
 	code = rsh_wait(r->rsh, which, ANSWER_MS, r->replies);
 	for (size_t i = 0; i < n && code == 0; i++) {
-		json_t *list = which[i] && r->replies[i].answer
-				       ? json_object_get(r->replies[i].answer, "counters")
-				       : NULL;
-		json_t *one;
-		size_t k;
+		struct counters_answer said;
 
-		json_array_foreach(list, k, one)
-		{
-			if (k < CHECK_NODE_COUNTS_MAX)
-				cluster_check_keep(r, i, one, after);
-		}
+		if (!which[i] || !message_read(r->a, &r->replies[i], &counters_answer_shape, &said))
+			continue;
+		for (size_t k = 0; k < said.n && k < CHECK_NODE_COUNTS_MAX; k++)
+			cluster_check_keep(r, i, &said.counters[k], after);
 	}
 	return code;
 }

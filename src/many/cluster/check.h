@@ -251,7 +251,7 @@ struct check_job {
 
 /* A measured figure as a node reports it; 0 where it is none that there can be: what follows from
  * it would not be finite. */
-double check_run_figure(const json_t *told);
+double check_run_figure(double said);
 /* Whether the node still answers. */
 bool check_run_lives(const struct check_run *r, size_t node);
 /* check_job.c */

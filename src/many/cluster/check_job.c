@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/stat.h"
 #include "many/cluster/check.h"
-#include "many/cluster/ask.h"
+#include "many/cluster/messages.h"
 
 enum { ANSWER_MS = 8000, MEASURE_MS = 30000 };
 
@@ -15,30 +15,28 @@ enum { ANSWER_MS = 8000, MEASURE_MS = 30000 };
 
 /* By node the paths whose ends its addresses are, in the order that they are asked in. */
 struct ends {
-	json_t *addresses;
+	const char **addresses;
 	size_t *paths, n;
 };
 
-static void keep_server(struct check_run *r, size_t node, size_t path, const json_t *at,
-			const json_t *error)
+static void keep_server(struct check_run *r, size_t node, size_t path,
+			const struct bench_server *said)
 {
 	struct check_path *p = &r->c->paths[path];
-	const char *text = json_string_value(at), *why = json_string_value(error);
 	struct net_address a;
 	struct err e;
 	bool six = strchr(check_address(p, node), ':') != NULL;
 	/* Where it was told to listen, and nowhere else: others are sent there. */
 	const char *begin = arena_printf(r->a, six ? "[%s]:" : "%s:", check_address(p, node));
 
-	if (text && strlen(text) < NET_TEXT && str_starts(text, begin) &&
-	    net_address_parse(text, true, &a, &e) == 0)
-		*(p->a.node == node ? &r->server_a[path] : &r->server_b[path]) =
-			arena_strdup(r->a, text);
+	if (said->at && strlen(said->at) < NET_TEXT && str_starts(said->at, begin) &&
+	    net_address_parse(said->at, true, &a, &e) == 0)
+		*(p->a.node == node ? &r->server_a[path] : &r->server_b[path]) = said->at;
 	else if (!p->untestable)
-		p->untestable =
-			arena_printf(r->a, "%s does not serve on %s: %s",
-				     check_node(r->c, node)->name, check_address(p, node),
-				     cluster_clean_text(r->a, why ? why : "no answer", 160));
+		p->untestable = arena_printf(
+			r->a, "%s does not serve on %s: %s", check_node(r->c, node)->name,
+			check_address(p, node),
+			cluster_clean_text(r->a, said->error ? said->error : "no answer", 160));
 }
 
 static struct ends *ends_of_all(struct check_run *r)
@@ -53,10 +51,8 @@ static struct ends *ends_of_all(struct check_run *r)
 
 			if (k->n == MEASURE_SERVERS_MAX)
 				continue;
-			if (!k->addresses)
-				k->addresses = json_array();
-			json_array_append_new(k->addresses,
-					      json_string(b ? p->address_b : p->address_a));
+			k->addresses = arena_grow(r->a, k->addresses, k->n, sizeof(*k->addresses));
+			k->addresses[k->n] = b ? p->address_b : p->address_a;
 			k->paths = arena_grow(r->a, k->paths, k->n, sizeof(*k->paths));
 			k->paths[k->n++] = i;
 		}
@@ -74,22 +70,24 @@ int check_run_servers(struct check_run *r)
 	r->server_a = arena_array(r->a, r->c->n_paths, sizeof(*r->server_a));
 	r->server_b = arena_array(r->a, r->c->n_paths, sizeof(*r->server_b));
 	for (size_t i = 0; i < n; i++) {
-		json_t *ask = all[i].addresses ? json_pack("{s:s, s:o}", "token", r->token,
-							   "addresses", all[i].addresses)
-					       : NULL;
+		const struct servers_ask ask = { r->token, all[i].addresses, all[i].n };
 
 		r->replies[i] = (struct rsh_reply){ 0 };
-		which[i] = ask && rsh_send(r->rsh, i, "serve", ask) == 0;
+		which[i] = ask.n && rsh_send(r->rsh, i, "serve",
+					     message_json(&servers_ask_shape, &ask)) == 0;
 	}
 	code = rsh_wait(r->rsh, which, ANSWER_MS, r->replies);
 	for (size_t i = 0; i < n && code == 0; i++) {
-		const json_t *answer = r->replies[i].answer;
-		const json_t *at = json_object_get(answer, "listening"),
-			     *errors = json_object_get(answer, "errors");
+		struct servers_answer said = { 0 };
 
-		for (size_t k = 0; which[i] && k < all[i].n; k++)
-			keep_server(r, i, all[i].paths[k], json_array_get(at, k),
-				    json_array_get(errors, k));
+		if (!which[i])
+			continue;
+		if (!message_read(r->a, &r->replies[i], &servers_answer_shape, &said))
+			said.n = 0;
+		for (size_t k = 0; k < all[i].n; k++)
+			keep_server(r, i, all[i].paths[k],
+				    k < said.n ? &said.servers[k]
+					       : &(const struct bench_server){ 0 });
 	}
 	return code;
 }
@@ -131,18 +129,20 @@ bool check_job_of(const struct check *c, const struct check_result *r, struct ch
 static json_t *request_of(const struct check_run *r, const struct check_job *j)
 {
 	const struct check_kind *k = &check_kinds[j->test];
-	json_t *peers = json_array();
+	const char *peers[CHECK_TOGETHER_MAX];
+	const struct measure_ask ask = {
+		r->token, k->bench,  j->back ? k->back : k->there, (long long)r->windows,
+		peers,	  j->n_paths
+	};
 
 	for (size_t i = 0; i < j->n_paths; i++) {
 		size_t p = j->paths[i];
 		const char *at =
 			r->c->paths[p].a.node == j->server ? r->server_a[p] : r->server_b[p];
 
-		json_array_append_new(peers, json_string(at ? at : ""));
+		peers[i] = at ? at : "";
 	}
-	return json_pack("{s:s, s:s, s:s, s:I, s:o}", "token", r->token, "bench", k->bench, "case",
-			 j->back ? k->back : k->there, "windows", (json_int_t)r->windows, "peers",
-			 peers);
+	return message_json(&measure_ask_shape, &ask);
 }
 
 static const char *egress_of(const struct check *c, size_t node, const char *to)
@@ -154,65 +154,44 @@ static const char *egress_of(const struct check *c, size_t node, const char *to)
 }
 
 /* Adds one path's windows to those of the others at the same time. */
-static size_t check_job_add_values(const json_t *path, double *sum, size_t most, size_t n,
-				   bool first)
+static size_t check_job_add_values(const struct measured_path *path, double *sum, size_t most,
+				   size_t n, bool first)
 {
-	const json_t *values = json_object_get(path, "values");
-	size_t k = json_array_size(values);
+	size_t k = path->n > most ? most : path->n;
 
-	k = k > most ? most : k;
 	n = first || k < n ? k : n;
-	for (size_t i = 0; i < n; i++) {
-		double v = check_run_figure(json_array_get(values, i));
-
-		sum[i] = (first ? 0 : sum[i]) + v;
-	}
+	for (size_t i = 0; i < n; i++)
+		sum[i] = (first ? 0 : sum[i]) + check_run_figure(path->values[i]);
 	return n;
 }
 
 static void read_traffic(struct check_run *r, struct check_result *one, size_t node,
-			 const json_t *list)
+			 const struct measure_answer *said)
 {
-	json_t *item;
-	size_t i;
+	for (size_t i = 0; i < said->n_traffic && one->n_traffic < CLUSTER_PORTS_MAX; i++) {
+		const struct measured_traffic *t = &said->traffic[i];
+		struct cluster_port *p = cluster_port_find(check_node(r->c, node), t->port);
 
-	json_array_foreach(list, i, item)
-	{
-		const char *name = json_string_value(json_object_get(item, "port"));
-		struct cluster_port *p =
-			name ? cluster_port_find(check_node(r->c, node), name) : NULL;
-		double rx = json_number_value(json_object_get(item, "rx_bytes")),
-		       tx = json_number_value(json_object_get(item, "tx_bytes"));
-
-		if (!p || !isfinite(rx) || !isfinite(tx) || rx < 0 || tx < 0 ||
-		    one->n_traffic == CLUSTER_PORTS_MAX)
+		if (!p || t->rx < 0 || t->tx < 0)
 			continue;
 		one->traffic =
 			arena_grow(r->a, one->traffic, one->n_traffic, sizeof(*one->traffic));
-		one->traffic[one->n_traffic++] = (struct check_traffic){ node, p->name, rx, tx };
+		one->traffic[one->n_traffic++] =
+			(struct check_traffic){ node, p->name, t->rx, t->tx };
 	}
 }
 
 static const char *error_of(struct check_run *r, const struct check_job *j,
-			    const struct rsh_reply *reply)
+			    const struct measure_answer *said)
 {
-	const json_t *paths = json_object_get(reply->answer, "paths");
-
-	if (!reply->answer)
-		return cluster_clean_text(r->a, reply->failure ? reply->failure : "no answer", 200);
-	for (size_t i = 0; i < j->n_paths; i++) {
-		const json_t *e = json_object_get(json_array_get(paths, i), "error");
-
-		if (json_is_string(e))
-			return cluster_clean_text(r->a, json_string_value(e), 300);
-	}
+	for (size_t i = 0; i < j->n_paths && i < said->n; i++)
+		if (said->paths[i].error)
+			return cluster_clean_text(r->a, said->paths[i].error, 300);
 	return NULL;
 }
 
-static void job_receive(struct check_run *r, const struct check_job *j,
-			const struct rsh_reply *reply)
+static void job_receive(struct check_run *r, const struct check_job *j, struct rsh_reply *reply)
 {
-	const json_t *paths = json_object_get(reply->answer, "paths");
 	struct check_result one = { .test = j->test,
 				    .from = j->back ? j->server : j->client,
 				    .to = j->back ? j->client : j->server,
@@ -222,14 +201,20 @@ static void job_receive(struct check_run *r, const struct check_job *j,
 				    .pass = j->pass };
 	double sum[MEASURE_WINDOWS_MAX] = { 0 };
 	size_t n = 0, most = r->windows < MEASURE_WINDOWS_MAX ? r->windows : MEASURE_WINDOWS_MAX;
-	const char *how = json_string_value(json_object_get(json_array_get(paths, 0), "how"));
+	struct measure_answer said = { 0 };
 
-	one.why = error_of(r, j, reply);
-	one.how = how ? cluster_clean_text(r->a, how, 160) : NULL;
+	if (message_read(r->a, reply, &measure_answer_shape, &said)) {
+		one.why = error_of(r, j, &said);
+		if (said.n && said.paths[0].how)
+			one.how = cluster_clean_text(r->a, said.paths[0].how, 160);
+		for (size_t i = 0; i < j->n_paths && said.n == j->n_paths; i++)
+			n = check_job_add_values(&said.paths[i], sum, most, n, i == 0);
+		read_traffic(r, &one, j->client, &said);
+	} else {
+		one.why = cluster_clean_text(r->a, reply->failure ? reply->failure : "no answer",
+					     200);
+	}
 	one.egress = egress_of(r->c, one.from, check_address(&r->c->paths[one.path], one.to));
-	for (size_t i = 0; i < j->n_paths; i++)
-		n = check_job_add_values(json_array_get(paths, i), sum, most, n, i == 0);
-	read_traffic(r, &one, j->client, json_object_get(reply->answer, "traffic"));
 	one.state = one.why || !n ? CHECK_FAILED : CHECK_GOOD;
 	if (!one.why && !n)
 		one.why = "it measured nothing";
@@ -318,49 +303,47 @@ static const char *check_job_meeting(const struct check *c, const struct pair *p
 static json_t *check_job_request(const struct check_run *r, const char *address, size_t pair,
 				 int rank)
 {
-	json_t *list = json_array();
+	const char *names[OPERATIONS];
 	char meet[NET_TEXT];
+	const struct collective_ask ask = { r->token, rank, 2, meet, WINDOWS, names, OPERATIONS };
 
 	snprintf(meet, sizeof(meet), strchr(address, ':') ? "[%.50s]:%u" : "%.50s:%u", address,
 		 (unsigned)(PORT + pair % 64));
 	for (size_t i = 0; i < OPERATIONS; i++)
-		json_array_append_new(list, json_string(operations[i].name));
-	return json_pack("{s:s, s:i, s:i, s:s, s:i, s:o}", "token", r->token, "rank", rank, "ranks",
-			 2, "meet", meet, "windows", WINDOWS, "operations", list);
+		names[i] = operations[i].name;
+	return message_json(&collective_ask_shape, &ask);
 }
 
-static size_t check_job_numbers(const json_t *list, double *out)
+static size_t check_job_numbers(const double *list, size_t n_list, double *out)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < json_array_size(list) && n < WINDOWS; i++) {
-		double v = check_run_figure(json_array_get(list, i));
-
-		if (v > 0)
-			out[n++] = v;
-	}
+	for (size_t i = 0; i < n_list && n < WINDOWS; i++)
+		if (check_run_figure(list[i]) > 0)
+			out[n++] = list[i];
 	stat_sort(out, n);
 	return n;
 }
 
 static void nccl_receive(struct check_run *r, const struct pair *p, size_t operation,
-			 const json_t *one)
+			 const struct collective_operation *one)
 {
 	bool small = operations[operation].small;
-	const char *error = json_string_value(json_object_get(one, "error"));
-	const char *how = json_string_value(json_object_get(one, "how"));
 	double x[WINDOWS];
-	size_t n = check_job_numbers(json_object_get(one, small ? "time_us" : "bus_gb_per_s"), x);
+	size_t n = check_job_numbers(small ? one->time_us : one->bus_gbs,
+				     small ? one->n_time : one->n_bus, x);
 	struct check_result out = { .test = small ? CHECK_NCCL_LATENCY : CHECK_NCCL,
 				    .from = p->a,
 				    .to = p->b,
 				    .path = CHECK_NONE,
 				    .operation = operations[operation].name,
 				    .pass = 1,
-				    .state = error || !n ? CHECK_FAILED : CHECK_GOOD };
+				    .state = one->error || !n ? CHECK_FAILED : CHECK_GOOD };
 
-	out.how = how ? cluster_clean_text(r->a, how, 160) : NULL;
-	out.why = error ? cluster_clean_text(r->a, error, 300) : n ? NULL : "it measured nothing";
+	out.how = one->how ? cluster_clean_text(r->a, one->how, 160) : NULL;
+	out.why = one->error ? cluster_clean_text(r->a, one->error, 300)
+		  : n	     ? NULL
+			     : "it measured nothing";
 	if (out.state == CHECK_GOOD) {
 		out.n = n;
 		out.low = x[0];
@@ -386,10 +369,10 @@ static void check_job_left_out(struct check_run *r, const struct pair *p, const 
 
 static void job_receive_all(struct check_run *r, const struct pair *p)
 {
-	const struct rsh_reply *lead = &r->replies[p->a];
-	const json_t *list = json_object_get(lead->answer, "operations");
+	struct rsh_reply *lead = &r->replies[p->a];
+	struct collective_answer said;
 
-	if (!lead->answer) {
+	if (!message_read(r->a, lead, &collective_answer_shape, &said)) {
 		/* The GPUs of a capture need not be here. */
 		bool captured = fact_or(&check_node(r->c, p->a)->captured, 0);
 
@@ -398,8 +381,8 @@ static void job_receive_all(struct check_run *r, const struct pair *p)
 			captured ? CHECK_LEFT_OUT : CHECK_FAILED);
 		return;
 	}
-	for (size_t i = 0; i < OPERATIONS && i < json_array_size(list); i++)
-		nccl_receive(r, p, i, json_array_get(list, i));
+	for (size_t i = 0; i < OPERATIONS && i < said.n; i++)
+		nccl_receive(r, p, i, &said.operations[i]);
 }
 
 static int check_job_one_round(struct check_run *r, const struct pairs *all, size_t round)
@@ -449,10 +432,8 @@ int check_run_nccl(struct check_run *r, const struct pairs *pairs)
 
 #define FIGURE_MOST 1e12
 
-double check_run_figure(const json_t *told)
+double check_run_figure(double v)
 {
-	double v = json_number_value(told);
-
 	return v >= FIGURE_LEAST && v <= FIGURE_MOST ? v : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <sodium.h>
 
 #include "measure/bench/net/handshake.h"
+#include "many/cluster/messages.h"
 #include "many/cluster/neighbor.h"
 
 enum { AIR_MS = 500, ANSWER_MS = 10000 };
@@ -48,9 +49,11 @@ static void discover_tokens(struct discovery *d)
 	randombytes_buf(token, sizeof(token));
 	sodium_bin2hex(hex, sizeof(hex), token, sizeof(token));
 	for (size_t i = 0; i < d->c->n_nodes; i++)
-		d->with[i] =
-			json_pack("{s:s, s:I, s:s, s:b}", "token", hex, "number", (json_int_t)i,
-				  "name", d->c->nodes[i].name, "all_links", d->how->all_links);
+		d->with[i] = message_json(&look_ask_shape,
+					  &(struct look_ask){ .token = hex,
+							      .number = (long long)i,
+							      .name = d->c->nodes[i].name,
+							      .all_links = d->how->all_links });
 }
 
 /* What a node says of itself takes the place of what was known, but for its name. */
@@ -77,7 +80,7 @@ static void take_node(struct discovery *d, size_t i)
 /* The addresses at the other ends of a node's wires. */
 static json_t *goals(struct discovery *d, size_t node)
 {
-	json_t *to = json_array();
+	struct look_ask ask = { 0 };
 
 	for (size_t w = 0; w < d->c->n_wires; w++)
 		for (size_t k = 0; k < d->c->wires[w].n_paths; k++) {
@@ -95,14 +98,16 @@ static json_t *goals(struct discovery *d, size_t node)
 
 					if (cluster_prefix_parse(x->name, &prefix) == 0 &&
 					    !cluster_prefix_link_local(&prefix) &&
-					    json_array_size(to) < CLUSTER_ROUTES_MAX)
-						json_array_append_new(
-							to, json_stringn(x->name,
-									 strcspn(x->name, "/")));
+					    ask.n < CLUSTER_ROUTES_MAX) {
+						ask.to = arena_grow(d->a, ask.to, ask.n,
+								    sizeof(*ask.to));
+						ask.to[ask.n++] = arena_strndup(
+							d->a, x->name, strcspn(x->name, "/"));
+					}
 				}
 			}
 		}
-	return to;
+	return message_json(&look_ask_shape, &ask);
 }
 
 static int discover_routes(struct discovery *d)
@@ -110,7 +115,7 @@ static int discover_routes(struct discovery *d)
 	int code;
 
 	for (size_t i = 0; i < d->c->n_nodes; i++)
-		d->with[i] = json_pack("{s:o}", "to", goals(d, i));
+		d->with[i] = goals(d, i);
 	code = discover_step(d, "routes", d->answer_ms);
 	for (size_t i = 0; code == 0 && i < d->c->n_nodes; i++) {
 		struct cluster_node got = { 0 };
@@ -153,7 +158,7 @@ int cluster_discover(struct arena *a, struct rsh *r, const struct rsh_target *ta
 	discover_tokens(&d);
 	code = discover_step(&d, "listen", d.answer_ms);
 	for (size_t i = 0; i < out->n_nodes; i++)
-		d.with[i] = json_pack("{s:I}", "for_ms", (json_int_t)air_ms);
+		d.with[i] = message_json(&look_ask_shape, &(struct look_ask){ .for_ms = air_ms });
 	if (code == 0)
 		code = discover_step(&d, "say", air_ms + d.answer_ms);
 	if (code == 0)

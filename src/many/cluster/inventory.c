@@ -21,6 +21,7 @@
 #include "machine/host/command.h"
 #include "machine/host/host.h"
 #include "many/cluster/ask.h"
+#include "many/cluster/messages.h"
 #include "many/cluster/neighbor.h"
 #include "measure/bench/net/socket.h"
 #include "measure/bench/net/verbs.h"
@@ -474,7 +475,7 @@ static void local_routes(struct arena *a, const char *const *to, size_t n, struc
 
 /* What a node answers to a discovery: inventory, listen, say, hear, routes. Changes nothing. */
 
-enum { SAY_MS_MAX = 120000 };
+enum { SAY_MS = 500, SAY_MS_MAX = 120000, NUMBER_MAX = 65535 };
 
 /* From listen to hear. */
 struct look {
@@ -498,20 +499,16 @@ static void active_mtu(struct cluster_port *p)
 	verbs_port_close(&v);
 }
 
-static int take_inventory(struct ask_node *n, struct arena *a, const json_t *with,
+static int take_inventory(struct ask_node *n, struct arena *a, const struct look_ask *ask,
 			  struct cluster_node *out, struct err *e)
 {
-	const json_t *all = json_object_get(with, "all_links");
-	const char *name = "node";
+	const char *name = ask->name ? ask->name : "node";
 	struct arena *was = n->arena;
-	int r = ask_text(with, "name", CLUSTER_NAME_MAX, &name, e);
 
-	if (r)
-		return r;
 	if (!cluster_name_valid(name))
 		return err_set(e, -EINVAL, "\"name\" is none that a node can have");
 	n->arena = a;
-	cluster_inventory(a, n->look(n, true), json_is_true(all), out);
+	cluster_inventory(a, n->look(n, true), ask->all_links, out);
 	n->arena = was;
 	out->name = out->address = arena_strdup(a, name);
 	out->failure = "";
@@ -526,9 +523,11 @@ static int inventory(struct ask_node *n, void **state, const json_t *with, json_
 		     struct err *e)
 {
 	struct cluster_node node = { 0 };
-	int r = take_inventory(n, n->arena, with, &node, e);
+	struct look_ask ask;
+	int r = shape_read(n->arena, &look_ask_shape, with, &ask, e);
 
 	(void)state;
+	r = r ? r : take_inventory(n, n->arena, &ask, &node, e);
 	if (r == 0)
 		*out = json_pack("{s:o}", "node", cluster_node_json(&node));
 	return r;
@@ -540,31 +539,6 @@ static void forget(struct look *l)
 		neighbor_close(l->air);
 	arena_free(&l->arena);
 	memset(l, 0, sizeof(*l));
-}
-
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static int read_token(const json_t *with, uint8_t out[HELLO_TOKEN], struct err *e)
-{
-	const char *hex = "";
-	int r = ask_text(with, "token", (size_t)HELLO_TOKEN * 2, &hex, e);
-
-	if (r)
-		return r;
-	if (strlen(hex) != (size_t)HELLO_TOKEN * 2)
-		return err_set(e, -EINVAL, "\"token\" has to be %d hexadecimal digits",
-			       HELLO_TOKEN * 2);
-	for (size_t i = 0; i < HELLO_TOKEN; i++) {
-		int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return err_set(e, -EINVAL, "\"token\" has to be hexadecimal");
-		out[i] = (uint8_t)(high << 4 | low);
-	}
-	return 0;
 }
 
 static struct look *look_of(void **state)
@@ -579,23 +553,26 @@ static int listen_now(struct ask_node *n, void **state, const json_t *with, json
 {
 	struct look *l = look_of(state);
 	struct neighbor_options how = { 0 };
-	long long number = 0;
-	int r = read_token(with, how.token, e);
+	struct look_ask ask;
+	int r = shape_read(n->arena, &look_ask_shape, with, &ask, e);
 
-	if (r == 0)
-		r = ask_int(with, "number", 0, 65535, &number, e);
 	if (r)
 		return r;
+	if (!ask.token || token_bytes(ask.token, how.token, HELLO_TOKEN) != HELLO_TOKEN)
+		return err_set(e, -EINVAL, "\"token\" has to be %d hexadecimal digits",
+			       HELLO_TOKEN * 2);
+	if (ask.number < 0 || ask.number > NUMBER_MAX)
+		return err_set(e, -EINVAL, "\"number\" is at most %d", NUMBER_MAX);
 	if (!l)
 		return err_set(e, -ENOMEM, "there is no memory");
 	forget(l);
-	r = take_inventory(n, &l->arena, with, &l->node, e);
-	how.node = (unsigned)number;
+	r = take_inventory(n, &l->arena, &ask, &l->node, e);
+	how.node = (unsigned)ask.number;
 	how.name = l->node.name;
 	if (r == 0)
 		r = neighbor_open(&l->arena, &how, &l->node, &l->air, e);
 	if (r == 0)
-		*out = json_pack("{s:I}", "ports", (json_int_t)l->node.ports.n);
+		*out = json_object();
 	return r;
 }
 
@@ -608,15 +585,17 @@ static int look_announce(struct ask_node *n, void **state, const json_t *with, j
 			 struct err *e)
 {
 	struct look *l = *state;
-	long long ms = 500;
-	int r = ask_int(with, "for_ms", 1, SAY_MS_MAX, &ms, e);
+	struct look_ask ask;
+	int r = shape_read(n->arena, &look_ask_shape, with, &ask, e);
 
 	(void)out;
 	if (r)
 		return r;
+	if (ask.for_ms < 0 || ask.for_ms > SAY_MS_MAX)
+		return err_set(e, -EINVAL, "\"for_ms\" is at most %d", SAY_MS_MAX);
 	if (!l || !l->air)
 		return err_set(e, -EINVAL, "\"say\" comes after \"listen\"");
-	return neighbor_announce(l->air, (int)ms, stopped, n);
+	return neighbor_announce(l->air, ask.for_ms ? (int)ask.for_ms : SAY_MS, stopped, n);
 }
 
 static int look_receive(struct ask_node *n, void **state, const json_t *with, json_t **out,
@@ -637,23 +616,18 @@ static int look_receive(struct ask_node *n, void **state, const json_t *with, js
 static int node_look_routes(struct ask_node *n, void **state, const json_t *with, json_t **out,
 			    struct err *e)
 {
-	const json_t *list = json_object_get(with, "to");
 	struct cluster_node node = { .name = "node", .address = "node", .failure = "" };
-	const char **to;
-	size_t count = json_array_size(list);
+	struct cluster_prefix p;
+	struct look_ask ask;
+	int r = shape_read(n->arena, &look_ask_shape, with, &ask, e);
 
 	(void)state;
-	if (!json_is_array(list) || count > CLUSTER_ROUTES_MAX)
-		return err_set(e, -EINVAL, "\"to\" has to be a list of addresses");
-	to = arena_array(n->arena, count, sizeof(*to));
-	for (size_t i = 0; i < count; i++) {
-		struct cluster_prefix p;
-
-		to[i] = json_string_value(json_array_get(list, i));
-		if (!to[i] || strchr(to[i], '/') || cluster_prefix_parse(to[i], &p))
-			return err_set(e, -EINVAL, "\"to\" has to be a list of addresses");
-	}
-	local_routes(n->arena, to, count, &node.routes);
+	for (size_t i = 0; r == 0 && i < ask.n; i++)
+		if (strchr(ask.to[i], '/') || cluster_prefix_parse(ask.to[i], &p))
+			r = err_set(e, -EINVAL, "\"to\" has to be a list of addresses");
+	if (r)
+		return r;
+	local_routes(n->arena, ask.to, ask.n, &node.routes);
 	*out = json_pack("{s:o}", "node", cluster_node_json(&node));
 	return 0;
 }

@@ -29,6 +29,111 @@ bool message_read(struct arena *a, struct rsh_reply *reply, const struct shape *
 
 /* clang-format off */
 
+static const struct shape_row look_ask_rows[] = {
+	{ "token", NULL, SHAPE_TEXT(look_ask, token), .unknown = SHAPE_NULL, .absent = true },
+	{ "number", NULL, SHAPE_COUNT(look_ask, number), .absent = true },
+	{ "name", NULL, SHAPE_TEXT(look_ask, name), .unknown = SHAPE_NULL, .absent = true },
+	{ "all_links", NULL, SHAPE_FLAG(look_ask, all_links), .absent = true },
+	{ "for_ms", NULL, SHAPE_COUNT(look_ask, for_ms), .absent = true },
+	{ "to", NULL, SHAPE_TEXT_LIST(look_ask, to, n), .max = CLUSTER_ROUTES_MAX, .absent = true },
+};
+const struct shape look_ask_shape = SHAPE(look_ask, look_ask);
+
+static const struct shape_row servers_ask_rows[] = {
+	{ "token", NULL, SHAPE_TEXT(servers_ask, token) },
+	{ "addresses", NULL, SHAPE_TEXT_LIST(servers_ask, addresses, n), .max = MEASURE_SERVERS_MAX },
+};
+const struct shape servers_ask_shape = SHAPE(servers_ask, servers_ask);
+
+static const struct shape_row bench_server_rows[] = {
+	{ "at", NULL, SHAPE_TEXT(bench_server, at), .unknown = SHAPE_NULL },
+	{ "error", NULL, SHAPE_TEXT(bench_server, error), .unknown = SHAPE_NULL },
+};
+static const struct shape bench_server_shape = SHAPE(bench_server, bench_server);
+
+static const struct shape_row servers_answer_rows[] = {
+	{ "servers", NULL, SHAPE_LIST(servers_answer, servers, n, bench_server), .max = MEASURE_SERVERS_MAX },
+};
+const struct shape servers_answer_shape = SHAPE(servers_answer, servers_answer);
+
+static const struct shape_row measure_ask_rows[] = {
+	{ "token", NULL, SHAPE_TEXT(measure_ask, token) },
+	{ "bench", NULL, SHAPE_TEXT(measure_ask, bench) },
+	{ "case", NULL, SHAPE_TEXT(measure_ask, name) },
+	{ "windows", NULL, SHAPE_COUNT(measure_ask, windows) },
+	{ "peers", NULL, SHAPE_TEXT_LIST(measure_ask, peers, n), .max = MEASURE_PATHS_MAX },
+};
+const struct shape measure_ask_shape = SHAPE(measure_ask, measure_ask);
+
+static const struct shape_row measured_path_rows[] = {
+	{ "values", NULL, SHAPE_REAL_ARRAY(measured_path, values, n) },
+	{ "how", NULL, SHAPE_TEXT(measured_path, how), .unknown = SHAPE_NULL },
+	{ "error", NULL, SHAPE_TEXT(measured_path, error), .unknown = SHAPE_NULL },
+};
+static const struct shape measured_path_shape = SHAPE(measured_path, measured_path);
+
+static const struct shape_row measured_traffic_rows[] = {
+	{ "port", NULL, SHAPE_TEXT(measured_traffic, port) },
+	{ "rx_bytes", NULL, SHAPE_REAL(measured_traffic, rx) },
+	{ "tx_bytes", NULL, SHAPE_REAL(measured_traffic, tx) },
+};
+static const struct shape measured_traffic_shape = SHAPE(measured_traffic, measured_traffic);
+
+static const struct shape_row measure_answer_rows[] = {
+	{ "paths", NULL, SHAPE_LIST(measure_answer, paths, n, measured_path), .max = MEASURE_PATHS_MAX },
+	{ "traffic", NULL, SHAPE_LIST(measure_answer, traffic, n_traffic, measured_traffic) },
+};
+const struct shape measure_answer_shape = SHAPE(measure_answer, measure_answer);
+
+static const struct shape_row counted_port_rows[] = {
+	{ "port", NULL, SHAPE_TEXT(counted_port, port) },
+	{ "device", NULL, SHAPE_TEXT(counted_port, device), .unknown = SHAPE_NULL, .absent = true },
+	{ "number", NULL, SHAPE_COUNT(counted_port, number), .unknown = SHAPE_ZERO, .absent = true },
+};
+static const struct shape counted_port_shape = SHAPE(counted_port, counted_port);
+
+static const struct shape_row counters_ask_rows[] = {
+	{ "ports", NULL, SHAPE_LIST(counters_ask, ports, n, counted_port), .max = CLUSTER_PORTS_MAX },
+};
+const struct shape counters_ask_shape = SHAPE(counters_ask, counters_ask);
+
+static const struct shape_row counter_rows[] = {
+	{ "port", NULL, SHAPE_TEXT(counter, port) },
+	{ "name", NULL, SHAPE_TEXT(counter, name) },
+	{ "value", NULL, SHAPE_COUNT(counter, value) },
+};
+static const struct shape counter_shape = SHAPE(counter, counter);
+
+static const struct shape_row counters_answer_rows[] = {
+	{ "counters", NULL, SHAPE_LIST(counters_answer, counters, n, counter), .max = MEASURE_COUNTERS_MAX },
+};
+const struct shape counters_answer_shape = SHAPE(counters_answer, counters_answer);
+
+static const struct shape_row collective_ask_rows[] = {
+	{ "token", NULL, SHAPE_TEXT(collective_ask, token) },
+	{ "rank", NULL, SHAPE_COUNT(collective_ask, rank) },
+	{ "ranks", NULL, SHAPE_COUNT(collective_ask, ranks) },
+	{ "meet", NULL, SHAPE_TEXT(collective_ask, meet) },
+	{ "windows", NULL, SHAPE_COUNT(collective_ask, windows) },
+	{ "operations", NULL, SHAPE_TEXT_LIST(collective_ask, operations, n), .max = MEASURE_OPERATIONS_MAX },
+};
+const struct shape collective_ask_shape = SHAPE(collective_ask, collective_ask);
+
+static const struct shape_row collective_operation_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(collective_operation, name) },
+	{ "bus_gb_per_s", NULL, SHAPE_REAL_ARRAY(collective_operation, bus_gbs, n_bus) },
+	{ "time_us", NULL, SHAPE_REAL_ARRAY(collective_operation, time_us, n_time) },
+	{ "how", NULL, SHAPE_TEXT(collective_operation, how), .unknown = SHAPE_NULL },
+	{ "error", NULL, SHAPE_TEXT(collective_operation, error), .unknown = SHAPE_NULL },
+};
+static const struct shape collective_operation_shape = SHAPE(collective_operation, collective_operation);
+
+static const struct shape_row collective_answer_rows[] = {
+	{ "operations", NULL, SHAPE_LIST(collective_answer, operations, n, collective_operation),
+	  .max = MEASURE_OPERATIONS_MAX },
+};
+const struct shape collective_answer_shape = SHAPE(collective_answer, collective_answer);
+
 static const struct shape_row ping_target_rows[] = {
 	{ "from", NULL, SHAPE_TEXT(ping_target, from) },
 	{ "to", NULL, SHAPE_TEXT(ping_target, to) },

@@ -9,6 +9,7 @@
 #define CLUSTER_MESSAGES_H
 
 #include "base/shape.h"
+#include "many/cluster/ask.h"
 #include "many/cluster/rsh.h"
 
 /* The object by its rows; the reference is the caller's. */
@@ -16,6 +17,119 @@ json_t *message_json(const struct shape *s, const void *object);
 /* The answer by its rows, in the arena. False: none came, or it is not of that form; then
  * reply->answer is NULL, and reply->failure says why. */
 bool message_read(struct arena *a, struct rsh_reply *reply, const struct shape *s, void *out);
+
+/* The group look: "inventory", "listen" (with token and number), "say", "routes". What a node says
+ * of itself goes through cluster_node_read. */
+struct look_ask {
+	const char *token; /* hexadecimal, of the discovery; NULL: none */
+	long long number;  /* of the node in it */
+	const char *name;  /* NULL: none */
+	bool all_links;
+	long long for_ms; /* 0: 500 */
+	const char **to;  /* addresses */
+	size_t n;
+};
+extern const struct shape look_ask_shape;
+
+/* "serve": servers for the network benches, one an address. */
+
+struct servers_ask {
+	const char *token;
+	const char **addresses;
+	size_t n;
+};
+extern const struct shape servers_ask_shape;
+
+struct bench_server {
+	const char *at, *error; /* at: "ADDRESS:PORT"; one of them is NULL */
+};
+
+struct servers_answer {
+	struct bench_server *servers; /* by address */
+	size_t n;
+};
+extern const struct shape servers_answer_shape;
+
+/* "measure": a case of a network bench against every peer at the same time. */
+
+struct measure_ask {
+	const char *token, *bench, *name;
+	long long windows;
+	const char **peers; /* "ADDRESS:PORT" */
+	size_t n;
+};
+extern const struct shape measure_ask_shape;
+
+struct measured_path {
+	double values[MEASURE_WINDOWS_MAX];
+	size_t n;
+	const char *how, *error; /* NULL */
+};
+
+struct measured_traffic {
+	const char *port;
+	double rx, tx; /* bytes */
+};
+
+struct measure_answer {
+	struct measured_path *paths; /* by peer */
+	size_t n;
+	struct measured_traffic *traffic;
+	size_t n_traffic;
+};
+extern const struct shape measure_answer_shape;
+
+/* "counters": what ports count of errors. */
+
+struct counted_port {
+	const char *port, *device; /* device NULL: no RDMA */
+	long long number;	   /* of its port; 0: 1 */
+};
+
+struct counters_ask {
+	struct counted_port *ports;
+	size_t n;
+};
+extern const struct shape counters_ask_shape;
+
+struct counter {
+	const char *port, *name;
+	long long value;
+};
+
+struct counters_answer {
+	struct counter *counters;
+	size_t n;
+};
+extern const struct shape counters_answer_shape;
+
+/* "collective": operations of NCCL between the GPUs of several nodes. */
+
+struct collective_ask {
+	const char *token;
+	long long rank, ranks;
+	const char *meet; /* "ADDRESS:PORT" of rank 0 */
+	long long windows;
+	const char **operations;
+	size_t n;
+};
+extern const struct shape collective_ask_shape;
+
+struct collective_operation {
+	const char *name;
+	double bus_gbs[MEASURE_WINDOWS_MAX];
+	size_t n_bus;
+	double time_us[MEASURE_WINDOWS_MAX];
+	size_t n_time;
+	const char *how, *error; /* NULL */
+};
+
+/* Of rank 0; others have none. */
+struct collective_answer {
+	struct collective_operation *operations;
+	size_t n;
+};
+extern const struct shape collective_answer_shape;
 
 /* "ping": echoes to all targets at once. */
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "measure": {"token": HEX, "bench": TEXT, "case": TEXT, "windows": N, "peers": [TEXT...]} runs one
- * case of a network bench against every peer ("ADDRESS:PORT", a server of another node) at the same
- * time; the frame of the benches is for one case at a time, so set-up, windows and verification are
- * called here, and windows begin together. The answer: {"paths": [{"values": [...], "how": TEXT,
- * "error": TEXT or null}...], "traffic": [{"port", "rx_bytes", "tx_bytes"}...]}.
+ * "measure" runs one case of a network bench against every peer (a server of another node) at the
+ * same time; the frame of the benches is for one case at a time, so set-up, windows and
+ * verification are called here, and windows begin together.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,6 +20,7 @@
 #include "base/text.h"
 #include "measure/bench/net/socket.h"
 #include "many/cluster/ask.h"
+#include "many/cluster/messages.h"
 #include "many/cluster/node.h"
 #include "measure/bench/bench.h"
 
@@ -215,109 +214,102 @@ static double grown(uint64_t before, uint64_t after)
 	return after > before ? (double)(after - before) : 0;
 }
 
-static json_t *node_measure_traffic(const struct passed *before, size_t n_before,
-				    const struct passed *after, size_t n_after)
+static void node_measure_traffic(struct arena *a, const struct passed *before, size_t n_before,
+				 const struct passed *after, size_t n_after,
+				 struct measure_answer *out)
 {
-	json_t *list = json_array();
-
+	out->traffic = arena_array(a, n_after, sizeof(*out->traffic));
 	for (size_t i = 0; i < n_after; i++)
 		for (size_t k = 0; k < n_before; k++) {
 			const struct passed *x = &before[k], *y = &after[i];
 			double rx = grown(x->bytes.rx, y->bytes.rx) + grown(x->rdma_rx, y->rdma_rx);
 			double tx = grown(x->bytes.tx, y->bytes.tx) + grown(x->rdma_tx, y->rdma_tx);
 
-			if (strcmp(x->name, y->name) == 0 && (rx > 0 || tx > 0))
-				json_array_append_new(list,
-						      json_pack("{s:s, s:f, s:f}", "port", y->name,
-								"rx_bytes", rx, "tx_bytes", tx));
+			if (strcmp(x->name, y->name) != 0 || (rx <= 0 && tx <= 0))
+				continue;
+			out->traffic[out->n_traffic++] =
+				(struct measured_traffic){ y->name, rx, tx };
+			break;
 		}
-	return list;
 }
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-static json_t *node_measure_way_json(const struct way *w)
+/* In the arena; the way's own is free afterwards. */
+static struct measured_path node_measure_path(struct arena *a, struct way *w)
 {
-	json_t *values = json_array();
+	struct measured_path out = { .how = w->how ? arena_strdup(a, w->how) : NULL,
+				     .error = w->r ? w->e.text : NULL };
 
 	for (size_t i = 0; i < w->n && w->r == 0; i++)
-		json_array_append_new(values, json_real(w->values[i]));
-	return json_pack("{s:o, s:s?, s:s?}", "values", values, "how", w->how, "error",
-			 w->r ? w->e.text : NULL);
+		out.values[out.n++] = w->values[i];
+	arena_free(&w->arena);
+	return out;
 }
 
 struct measure_request {
+	struct measure_ask ask;
 	const struct bench *bench;
-	const char *name;
-	long long windows;
-	const json_t *peers;
 	struct token token;
 };
 
-static int node_measure_read_target(const json_t *with, struct measure_request *out, struct err *e)
+static int node_measure_read_target(struct arena *a, const json_t *with,
+				    struct measure_request *out, struct err *e)
 {
-	const char *bench = NULL;
-	size_t i;
-	json_t *one;
-	int r = ask_text(with, "bench", 32, &bench, e);
+	const struct measure_ask *ask = &out->ask;
+	struct net_address at;
+	int r = shape_read(a, &measure_ask_shape, with, &out->ask, e);
 
-	*out = (struct measure_request){ .windows = 5, .peers = json_object_get(with, "peers") };
-	r = r ? r : ask_text(with, "case", 64, &out->name, e);
-	r = r ? r : ask_int(with, "windows", 1, MEASURE_WINDOWS_MAX - 1, &out->windows, e);
-	r = r ? r : measure_token(with, &out->token, e);
+	out->bench = NULL;
+	r = r ? r : measure_token(ask->token, &out->token, e);
 	if (r)
 		return r;
-	for (i = 0; bench && i < bench_count; i++)
-		if (strcmp(benches[i]->name, bench) == 0)
+	if (ask->windows < 1 || ask->windows >= MEASURE_WINDOWS_MAX)
+		return err_set(e, -EINVAL, "\"windows\" is 1 to %d", MEASURE_WINDOWS_MAX - 1);
+	for (size_t i = 0; i < bench_count; i++)
+		if (strcmp(benches[i]->name, ask->bench) == 0)
 			out->bench = benches[i];
 	/* Those of the network alone: nobody measures disks from afar. */
-	if (!out->bench || !out->name ||
-	    (out->bench != &bench_tcp && out->bench != &bench_tcp_latency &&
-	     out->bench != &bench_rdma && out->bench != &bench_rdma_latency))
+	if (!out->bench || (out->bench != &bench_tcp && out->bench != &bench_tcp_latency &&
+			    out->bench != &bench_rdma && out->bench != &bench_rdma_latency))
 		return err_set(e, -EINVAL, "no network bench of that name");
-	if (!json_is_array(out->peers) || !json_array_size(out->peers) ||
-	    json_array_size(out->peers) > MEASURE_PATHS_MAX)
-		return err_set(e, -EINVAL, "\"peers\" is no list of 1 to %d", MEASURE_PATHS_MAX);
-	json_array_foreach(out->peers, i, one)
-	{
-		struct net_address a;
-
-		if (!json_is_string(one) || net_address_parse(json_string_value(one), true, &a, e))
+	if (!ask->n)
+		return err_set(e, -EINVAL, "\"peers\" is empty");
+	for (size_t i = 0; i < ask->n; i++)
+		if (net_address_parse(ask->peers[i], true, &at, e))
 			return err_set(e, -EINVAL, "a peer that is no address with a port");
-	}
 	return 0;
 }
 
 static json_t *node_measure_measure(struct ask_node *n, const struct measure_request *w,
 				    const char *token_path)
 {
-	size_t k = json_array_size(w->peers), n_before, n_after;
+	size_t k = w->ask.n, n_before, n_after;
 	struct passed *before = arena_array(n->arena, PORTS_MAX, sizeof(*before)),
 		      *after = arena_array(n->arena, PORTS_MAX, sizeof(*after));
 	struct way *ways = arena_array(n->arena, k, sizeof(*ways));
-	json_t *paths = json_array();
+	struct measure_answer answer = { .paths = arena_array(n->arena, k, sizeof(*answer.paths)),
+					 .n = k };
 	struct bench_env env;
 
 	measure_env(n, &env);
 	env.ask.token = token_path;
-	env.ask.name = w->name;
+	env.ask.name = w->ask.name;
 	for (size_t i = 0; i < k; i++) {
 		ways[i] = (struct way){ .env = env,
 					.bench = w->bench,
-					.name = w->name,
-					.windows = (size_t)w->windows };
+					.name = w->ask.name,
+					.windows = (size_t)w->ask.windows };
 		ways[i].env.a = &ways[i].arena;
-		ways[i].env.ask.peer = json_string_value(json_array_get(w->peers, i));
+		ways[i].env.ask.peer = w->ask.peers[i];
 	}
 	n_before = look_at_ports(n, env.m, before);
 	run_ways(ways, k);
 	n_after = look_at_ports(n, env.m, after);
-	for (size_t i = 0; i < k; i++) {
-		json_array_append_new(paths, node_measure_way_json(&ways[i]));
-		arena_free(&ways[i].arena);
-	}
-	return json_pack("{s:o, s:o}", "paths", paths, "traffic",
-			 node_measure_traffic(before, n_before, after, n_after));
+	for (size_t i = 0; i < k; i++)
+		answer.paths[i] = node_measure_path(n->arena, &ways[i]);
+	node_measure_traffic(n->arena, before, n_before, after, n_after, &answer);
+	return message_json(&measure_answer_shape, &answer);
 }
 
 int answer_measure(struct ask_node *n, void **state, const json_t *with, json_t **out,
@@ -325,7 +317,7 @@ int answer_measure(struct ask_node *n, void **state, const json_t *with, json_t 
 {
 	struct measure_request w;
 	char path[64];
-	int r = node_measure_read_target(with, &w, e), fd;
+	int r = node_measure_read_target(n->arena, with, &w, e), fd;
 
 	(void)state;
 	fd = r ? r : measure_token_file(&w.token, path, e);
@@ -337,12 +329,9 @@ int answer_measure(struct ask_node *n, void **state, const json_t *with, json_t 
 	return 0;
 }
 
-/*
- * "counters": {"ports": [{"port": TEXT, "device": TEXT, "number": N}...]} reads what these ports
- * count of errors: the interface's own (/proc/net/dev), its driver's (ethtool) and the RDMA port's,
- * where there is one. All are totals since some time; only what grows tells. The answer:
- * {"counters": [{"port", "name", "value"}...]}.
- */
+/* "counters" reads what these ports count of errors: the interface's own (/proc/net/dev), its
+ * driver's (ethtool) and the RDMA port's, where there is one. All are totals since some time; only
+ * what grows tells. */
 
 enum { DRIVER_COUNTERS_MAX = 32768 };
 
@@ -360,16 +349,25 @@ static bool is_error_counter(const char *name)
 	return false;
 }
 
-static void add(json_t *list, const char *port, const char *name, unsigned long long value)
+struct counting {
+	struct ask_node *n;
+	struct counters_answer answer;
+};
+
+static void add(struct counting *c, const char *port, const char *name, unsigned long long value)
 {
-	if (json_array_size(list) < MEASURE_COUNTERS_MAX)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "port", port, "name", name,
-						      "value", (json_int_t)(value & INT64_MAX)));
+	struct counters_answer *out = &c->answer;
+
+	if (out->n == MEASURE_COUNTERS_MAX)
+		return;
+	out->counters = arena_grow(c->n->arena, out->counters, out->n, sizeof(*out->counters));
+	out->counters[out->n++] = (struct counter){ port, arena_strdup(c->n->arena, name),
+						    (long long)(value & INT64_MAX) };
 }
 
 /* Received: bytes packets errs drop fifo frame compressed multicast; sent: bytes packets errs drop
  * fifo colls carrier compressed. */
-static void from_interface(const char *port, json_t *list)
+static void from_interface(struct counting *list, const char *port)
 {
 	static const char *const names[16] = {
 		[2] = "rx_errors", [3] = "rx_dropped",	   [4] = "rx_fifo",
@@ -407,8 +405,9 @@ static int ethtool(int fd, const char *port, void *data)
 	return ioctl(fd, SIOCETHTOOL, &ask) < 0 ? -errno : 0;
 }
 
-static void from_driver(struct ask_node *n, int fd, const char *port, json_t *list)
+static void from_driver(struct counting *list, int fd, const char *port)
 {
+	struct ask_node *n = list->n;
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 	struct ethtool_gstrings *names;
 	struct ethtool_stats *values;
@@ -441,8 +440,9 @@ static void from_driver(struct ask_node *n, int fd, const char *port, json_t *li
 	}
 }
 
-static void from_folder(struct ask_node *n, const char *port, const char *folder, json_t *list)
+static void from_folder(struct counting *list, const char *port, const char *folder)
 {
+	struct ask_node *n = list->n;
 	char **names, line[64];
 	size_t k = 0;
 	unsigned long long v;
@@ -458,59 +458,47 @@ static void from_folder(struct ask_node *n, const char *port, const char *folder
 }
 
 /* Not of a capture: what it counts never grows. */
-static void from_rdma(struct ask_node *n, const char *port, const char *device, long long number,
-		      json_t *list)
+static void from_rdma(struct counting *list, const char *port, const char *device, long long number)
 {
 	static const char *const folders[] = { "counters", "hw_counters" };
 
-	for (size_t i = 0; !n->captured && i < 2; i++)
-		from_folder(n, port,
-			    arena_printf(n->arena, "/sys/class/infiniband/%s/ports/%lld/%s", device,
-					 number, folders[i]),
-			    list);
+	for (size_t i = 0; !list->n->captured && i < 2; i++)
+		from_folder(list, port,
+			    arena_printf(list->n->arena, "/sys/class/infiniband/%s/ports/%lld/%s",
+					 device, number, folders[i]));
 }
 
-static bool device_valid(const char *s)
+static bool counted_port_valid(const struct counted_port *p)
 {
-	return *s && *s != '.' && !strchr(s, '/');
+	return strlen(p->port) < IF_NAMESIZE && p->number >= 0 && p->number <= 255 &&
+	       (!p->device || (*p->device && *p->device != '.' && !strchr(p->device, '/')));
 }
 
 int answer_counters(struct ask_node *n, void **state, const json_t *with, json_t **out,
 		    struct err *e)
 {
-	const json_t *ports = json_object_get(with, "ports");
-	json_t *list, *one;
-	int fd, r = 0;
-	size_t i;
+	struct counting list = { .n = n };
+	struct counters_ask ask;
+	int fd, r = shape_read(n->arena, &counters_ask_shape, with, &ask, e);
 
 	(void)state;
-	if (!json_is_array(ports) || json_array_size(ports) > CLUSTER_PORTS_MAX)
-		return err_set(e, -EINVAL, "\"ports\" is no list of at most %d", CLUSTER_PORTS_MAX);
-	list = json_array();
+	for (size_t i = 0; r == 0 && i < ask.n; i++)
+		if (!counted_port_valid(&ask.ports[i]))
+			r = err_set(e, -EINVAL, "a port that there cannot be");
+	if (r)
+		return r;
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	json_array_foreach(ports, i, one)
-	{
-		const char *port = NULL, *device = NULL;
-		long long number = 1;
+	for (size_t i = 0; i < ask.n; i++) {
+		const struct counted_port *p = &ask.ports[i];
 
-		r = ask_text(one, "port", IF_NAMESIZE - 1, &port, e);
-		r = r ? r : ask_text(one, "device", 63, &device, e);
-		r = r ? r : ask_int(one, "number", 1, 255, &number, e);
-		if (r || !port || (device && !device_valid(device))) {
-			r = r ? r : err_set(e, -EINVAL, "a port without a name");
-			break;
-		}
-		from_interface(port, list);
+		from_interface(&list, p->port);
 		if (fd >= 0)
-			from_driver(n, fd, port, list);
-		if (device)
-			from_rdma(n, port, device, number, list);
+			from_driver(&list, fd, p->port);
+		if (p->device)
+			from_rdma(&list, p->port, p->device, p->number ? p->number : 1);
 	}
 	if (fd >= 0)
 		close(fd);
-	if (r)
-		json_decref(list);
-	else
-		*out = json_pack("{s:o}", "counters", list);
-	return r;
+	*out = message_json(&counters_answer_shape, &list.answer);
+	return 0;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * "serve": {"token": HEX, "addresses": [TEXT...]} lets the network benches of other nodes in, one
- * server an address, until "serve-end" or the program's end. The answer: {"listening": [TEXT or
- * null...], "errors": [TEXT or null...]} in the order of the addresses.
- */
+/* "serve" lets the network benches of other nodes in, one server an address, until "serve-end" or
+ * the program's end. */
 #include <errno.h>
 #include <math.h>
 #include <netinet/icmp6.h>
@@ -27,12 +24,8 @@
 #include "measure/bench/net/socket.h"
 #include "measure/bench/ranks.h"
 
-/*
- * "ping": {"targets": [{"from": TEXT, "to": TEXT, "bytes": N}...], "tries": N, "limit_ms": N} sends
- * ICMP echoes of so many bytes of data to all targets at once; nobody on the way may cut them
- * (don't fragment, and no memory of an earlier path MTU). The answer: {"echoes": [{"sent", "got",
- * "us" (the fastest; null), "error" (TEXT or null)}...]}.
- */
+/* "ping" sends ICMP echoes to all targets at once; nobody on the way may cut them (don't fragment,
+ * and no memory of an earlier path MTU). */
 
 enum { DATA_MAX = 65507, HEAD = 8, IP_HEAD_MAX = 60, TRIES_MAX = 10, LIMIT_MS_MAX = 2000 };
 
@@ -256,23 +249,19 @@ int answer_ping(struct ask_node *n, void **state, const json_t *with, json_t **o
 	return 0;
 }
 
-/*
- * "collective": {"token": HEX, "rank": N, "ranks": N, "meet": TEXT, "operations": [TEXT...],
- * "windows": N} takes part in operations of NCCL between the GPUs of several nodes, as "bench
- * collectives --rank" does. Rank 0 waits for the others at meet ("ADDRESS:PORT", its own) and
- * answers {"operations": [{"name", "bus_gb_per_s": [...], "time_us": [...], "how", "error"}...]};
- * the others answer {} when it is over.
- */
+/* "collective" takes part in operations of NCCL between the GPUs of several nodes, as "bench
+ * collectives --rank" does. Rank 0 waits for the others at an address of its own and answers; the
+ * others answer {} when it is over. */
 
 /* Of the bench's figures. */
 enum { BUS = 0, TIME = 2 };
 
 static int run_case(const struct bench_env *env, const struct bench_case *c, size_t windows,
-		    json_t *bus, json_t *time, const char **how, struct err *e)
+		    struct collective_operation *out, struct err *e)
 {
 	struct bench_sample s = { 0 };
 	void *state = NULL;
-	int r = bench_set_up(&bench_collectives, env, c, &state, how, e);
+	int r = bench_set_up(&bench_collectives, env, c, &state, &out->how, e);
 
 	if (r)
 		return r;
@@ -281,85 +270,71 @@ static int run_case(const struct bench_env *env, const struct bench_case *c, siz
 		/* The first one warms up. */
 		if (r || !i || !isfinite(s.value[BUS]) || !isfinite(s.value[TIME]))
 			continue;
-		json_array_append_new(bus, json_real(s.value[BUS]));
-		json_array_append_new(time, json_real(s.value[TIME]));
+		out->bus_gbs[out->n_bus++] = s.value[BUS];
+		out->time_us[out->n_time++] = s.value[TIME];
 	}
 	r = r ? r : bench_collectives.verify(state, e);
 	bench_tear_down(&bench_collectives, state);
 	return r;
 }
 
-static json_t *run_operation(struct bench_env *env, const char *name, size_t windows)
+static void run_operation(struct bench_env *env, const char *name, size_t windows,
+			  struct collective_operation *out)
 {
-	json_t *bus = json_array(), *time = json_array();
 	struct bench_cases cases = { 0 };
 	struct err e = { 0 };
-	const char *how = NULL;
 	int r;
 
+	*out = (struct collective_operation){ .name = name };
 	env->ask.name = name;
 	bench_collectives.cases(env, &cases);
 	if (cases.n)
-		r = run_case(env, &cases.items[0], windows, bus, time, &how, &e);
+		r = run_case(env, &cases.items[0], windows, out, &e);
 	else
 		r = err_set(&e, -ENODATA, "%s", cases.none ? cases.none : "no such operation");
-	return json_pack("{s:s, s:o, s:o, s:s?, s:s?}", "name", name, "bus_gb_per_s", bus,
-			 "time_us", time, "how", how, "error", r ? e.text : NULL);
+	if (r)
+		out->error = arena_strdup(env->a, e.text);
 }
 
 struct part {
-	long long rank, ranks, windows;
-	const char *meet;
-	const json_t *operations;
+	struct collective_ask ask;
 	struct token token;
 };
 
-static int read_part(const json_t *with, struct part *out, struct err *e)
+static int read_part(struct arena *a, const json_t *with, struct part *out, struct err *e)
 {
-	struct net_address a;
-	int r;
+	const struct collective_ask *ask = &out->ask;
+	struct net_address at;
+	int r = shape_read(a, &collective_ask_shape, with, &out->ask, e);
 
-	*out = (struct part){ .rank = -1,
-			      .windows = 3,
-			      .operations = json_object_get(with, "operations") };
-	r = ask_int(with, "ranks", 2, RANKS_MAX, &out->ranks, e);
-	r = r ? r : ask_int(with, "rank", 0, RANKS_MAX - 1, &out->rank, e);
-	r = r ? r : ask_int(with, "windows", 1, MEASURE_WINDOWS_MAX - 1, &out->windows, e);
-	r = r ? r : ask_text(with, "meet", NET_TEXT - 1, &out->meet, e);
-	r = r ? r : measure_token(with, &out->token, e);
+	r = r ? r : measure_token(ask->token, &out->token, e);
 	if (r)
 		return r;
-	if (out->rank < 0 || out->rank >= out->ranks || !out->meet ||
-	    net_address_parse(out->meet, true, &a, e))
+	if (ask->windows < 1 || ask->windows >= MEASURE_WINDOWS_MAX)
+		return err_set(e, -EINVAL, "\"windows\" is 1 to %d", MEASURE_WINDOWS_MAX - 1);
+	if (ask->ranks < 2 || ask->ranks > RANKS_MAX || ask->rank < 0 || ask->rank >= ask->ranks ||
+	    strlen(ask->meet) >= NET_TEXT || net_address_parse(ask->meet, true, &at, e))
 		return err_set(e, -EINVAL, "no rank, or no address to meet at");
-	if (!json_is_array(out->operations) ||
-	    json_array_size(out->operations) > MEASURE_OPERATIONS_MAX)
-		return err_set(e, -EINVAL, "\"operations\" is no list of at most %d",
-			       MEASURE_OPERATIONS_MAX);
 	return 0;
 }
 
-static json_t *node_serve_lead(struct bench_env *env, const struct part *p)
+static json_t *node_serve_lead(struct bench_env *env, const struct collective_ask *ask)
 {
-	json_t *list = json_array(), *one;
-	size_t i;
+	struct collective_answer answer = { .n = ask->n };
 
-	json_array_foreach(p->operations, i, one)
-	{
-		if (json_is_string(one) && json_string_length(one) < 64)
-			json_array_append_new(list, run_operation(env, json_string_value(one),
-								  (size_t)p->windows));
-	}
-	return json_pack("{s:o}", "operations", list);
+	answer.operations = arena_array(env->a, ask->n, sizeof(*answer.operations));
+	for (size_t i = 0; i < ask->n; i++)
+		run_operation(env, ask->operations[i], (size_t)ask->windows, &answer.operations[i]);
+	return message_json(&collective_answer_shape, &answer);
 }
 
 static int take_part(struct ask_node *n, const struct part *p, const char *token_path, json_t **out,
 		     struct err *e)
 {
-	struct ranks ranks = { .rank = (unsigned)p->rank,
-			       .ranks = (unsigned)p->ranks,
+	struct ranks ranks = { .rank = (unsigned)p->ask.rank,
+			       .ranks = (unsigned)p->ask.ranks,
 			       .by = "the cluster's check",
-			       .meet = p->meet };
+			       .meet = p->ask.meet };
 	struct collective_shared *team = NULL;
 	struct bench_env env;
 	int r;
@@ -369,12 +344,12 @@ static int take_part(struct ask_node *n, const struct part *p, const char *token
 	if (r)
 		return r;
 	env.ask.team = team;
-	if (p->rank == 0)
-		*out = node_serve_lead(&env, p);
+	if (p->ask.rank == 0)
+		*out = node_serve_lead(&env, &p->ask);
 	else
 		r = team_follow(&env, team, e);
 	team_end(team);
-	if (r == 0 && p->rank)
+	if (r == 0 && p->ask.rank)
 		*out = json_object();
 	return r;
 }
@@ -384,7 +359,7 @@ static int answer_collective(struct ask_node *n, void **state, const json_t *wit
 {
 	struct part p;
 	char path[64];
-	int r = read_part(with, &p, e), fd;
+	int r = read_part(n->arena, with, &p, e), fd;
 
 	(void)state;
 	fd = r ? r : measure_token_file(&p.token, path, e);
@@ -513,50 +488,34 @@ static struct node_servers *servers_new(const struct token *t, struct err *e)
 static int answer_serve(struct ask_node *n, void **state, const json_t *with, json_t **out,
 			struct err *e)
 {
-	const json_t *addresses = json_object_get(with, "addresses");
 	struct measure_state *s = measure_state(state);
-	json_t *listening, *errors, *one;
+	struct servers_answer answer = { 0 };
+	struct servers_ask ask;
 	struct token t;
-	size_t i;
-	int r;
+	int r = shape_read(n->arena, &servers_ask_shape, with, &ask, e);
 
-	(void)n;
 	if (!s)
 		return err_set(e, -ENOMEM, "no memory");
-	listening = json_array();
-	errors = json_array();
-	r = measure_token(with, &t, e);
-	if (r == 0 &&
-	    (!json_is_array(addresses) || json_array_size(addresses) > MEASURE_SERVERS_MAX))
-		r = err_set(e, -EINVAL, "\"addresses\" is no list of at most %d",
-			    MEASURE_SERVERS_MAX);
-	if (r == 0) {
-		node_servers_end(s->servers);
-		s->servers = servers_new(&t, e);
-		r = s->servers ? 0 : -ENOMEM;
-	}
+	r = r ? r : measure_token(ask.token, &t, e);
+	if (r)
+		return r;
+	node_servers_end(s->servers);
+	s->servers = servers_new(&t, e);
 	explicit_bzero(&t, sizeof(t));
-	json_array_foreach(addresses, i, one)
-	{
+	if (!s->servers)
+		return -ENOMEM;
+	answer.servers = arena_array(n->arena, ask.n, sizeof(*answer.servers));
+	for (size_t i = 0; i < ask.n; i++) {
+		struct bench_server *one = &answer.servers[answer.n++];
 		char text[NET_TEXT];
 		struct err why = { 0 };
-		int failed =
-			r ? r
-			: json_is_string(one)
-				? node_serve_start(s->servers, json_string_value(one), text, &why)
-				: err_set(&why, -EINVAL, "an address that is no text");
 
-		if (r)
-			break;
-		json_array_append_new(listening, failed ? json_null() : json_string(text));
-		json_array_append_new(errors, failed ? json_string(why.text) : json_null());
+		if (node_serve_start(s->servers, ask.addresses[i], text, &why))
+			one->error = arena_strdup(n->arena, why.text);
+		else
+			one->at = arena_strdup(n->arena, text);
 	}
-	if (r) {
-		json_decref(listening);
-		json_decref(errors);
-		return r;
-	}
-	*out = json_pack("{s:o, s:o}", "listening", listening, "errors", errors);
+	*out = message_json(&servers_answer_shape, &answer);
 	return 0;
 }
 

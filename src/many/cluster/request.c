@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every request of a node is read with: texts, numbers, the secret; and whether anybody still
- * waits for the answer. */
+/* The secret of a request, and whether anybody still waits for its answer. */
 #include <string.h>
 #include <errno.h>
 #include <poll.h>
@@ -21,68 +20,23 @@ bool ask_stopped(const struct ask_node *n)
 	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLRDHUP | POLLERR));
 }
 
-int ask_text(const json_t *with, const char *key, size_t max, const char **out, struct err *e)
+size_t token_bytes(const char *hex, uint8_t *out, size_t room)
 {
-	const json_t *j = json_object_get(with, key);
-	const char *s = json_string_value(j);
-	size_t n = json_string_length(j);
+	static const char digits[] = "0123456789abcdef";
+	size_t n = strlen(hex);
 
-	if (!j)
+	if (n % 2 || n / 2 > room || strspn(hex, digits) != n)
 		return 0;
-	if (!s || n > max)
-		return err_set(e, -EINVAL, "\"%s\" has to be a text of at most %zu bytes", key,
-			       max);
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
-			return err_set(e, -EINVAL, "\"%s\" has control characters in it", key);
-	*out = s;
-	return 0;
+	for (size_t i = 0; i < n; i += 2)
+		out[i / 2] = (uint8_t)((strchr(digits, hex[i]) - digits) << 4 |
+				       (strchr(digits, hex[i + 1]) - digits));
+	return n / 2;
 }
 
-int ask_int(const json_t *with, const char *key, long long low, long long high, long long *out,
-	    struct err *e)
+int measure_token(const char *hex, struct token *out, struct err *e)
 {
-	const json_t *j = json_object_get(with, key);
-
-	if (!j)
-		return 0;
-	if (!json_is_integer(j) || json_integer_value(j) < low || json_integer_value(j) > high)
-		return err_set(e, -EINVAL, "\"%s\" has to be a number from %lld to %lld", key, low,
-			       high);
-	*out = json_integer_value(j);
-	return 0;
-}
-
-enum { TOKEN_DIGITS = 2 * TOKEN_MAX };
-
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-int measure_token(const json_t *with, struct token *out, struct err *e)
-{
-	const char *hex = NULL;
-	size_t n;
-	int r = ask_text(with, "token", TOKEN_DIGITS, &hex, e);
-
-	out->n = 0;
-	if (r)
-		return r;
-	n = hex ? strlen(hex) : 0;
-	if (n % 2 || n < 2 * TOKEN_MIN || n > TOKEN_DIGITS)
-		return err_set(e, -EINVAL, "the request has no token");
-	for (size_t i = 0; i < n; i += 2) {
-		int high = digit(hex[i]), low = digit(hex[i + 1]);
-
-		if (high < 0 || low < 0)
-			return err_set(e, -EINVAL, "the token is not hexadecimal");
-		out->secret[i / 2] = (uint8_t)(high << 4 | low);
-	}
-	out->n = n / 2;
-	return 0;
+	out->n = token_bytes(hex, out->secret, TOKEN_MAX);
+	return out->n < TOKEN_MIN ? err_set(e, -EINVAL, "the request has no token") : 0;
 }
 
 int measure_token_file(const struct token *t, char path[64], struct err *e)
