@@ -2,9 +2,9 @@
 /*
  * libgputune: what a GPU machine is, what holds it back, and what would be changed; as JSON.
  *
- * The library only looks. Nothing is written anywhere, and no setting is changed: that is the
- * program's (gputune apply), where a person sees the plan, a lock is held and every write goes
- * through the journal, from which it can be taken back.
+ * A machine that gputune_open gives is only looked at: nothing is written anywhere, and no setting
+ * is changed. One that gputune_open_to_change gives may be changed as the program does it: a lock
+ * is held, and every write goes through the journal, from which it can be taken back.
  *
  * Results are JSON texts (UTF-8, NUL-terminated), the same as the program prints with --format
  * json, down to the byte. Each begins with "schema", "gputune.check/1" and so on; JSON Schemas are
@@ -92,6 +92,26 @@ GPUTUNE_API char *gputune_plan(const struct gputune_machine *machine, const char
 			       struct gputune_error *error);
 /* All settings, or all facts, that this version knows; schema gputune.list/1. EINVAL: options. */
 GPUTUNE_API char *gputune_list(const char *options, struct gputune_error *error);
+
+/*
+ * Any verb that answers, as the program prints it with --format json: "lint", "predict training".
+ * question: its options and arguments as a JSON object, or NULL for none; keys are the options'
+ * names with '_' for '-', arguments in small letters: {"only": ["gpu"], "min_effect": "1%"}. Which
+ * there are: docs/API.md, and "gputune VERB --help". The machine is that of the handle.
+ *
+ * EINVAL: no such verb, or the question, with the key named; EPERM: the verb can change the
+ * machine, and the handle may not, or all was refused; EUCLEAN: a change could not be taken back;
+ * EIO: too little could be seen.
+ */
+GPUTUNE_API char *gputune_ask(const struct gputune_machine *machine, const char *verb,
+			      const char *question, struct gputune_error *error);
+/*
+ * As gputune_open, of a machine that verbs may change, by the program's own gates: the lock, the
+ * journal, what is refused. Opening it is the agreement that a person gives to the program. A
+ * capture takes its changes into the folder overlay; both or neither are given.
+ */
+GPUTUNE_API struct gputune_machine *gputune_open_to_change(const char *capture, const char *overlay,
+							   struct gputune_error *error);
 
 /* Gives a result back. NULL does nothing. */
 GPUTUNE_API void gputune_free(char *json);

@@ -5,6 +5,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "look/probe/probe.h"
@@ -19,6 +20,8 @@
 #include "tune/plan/plan.h"
 #include "tune/txn/boot.h"
 #include "tune/txn/txn.h"
+#include "verbs/door.h"
+#include "verbs/verbs.h"
 
 enum option_key {
 	KEY_PROFILE = 1 << 0,
@@ -45,7 +48,8 @@ struct call {
 
 /* What a machine is opened with; it never changes. */
 struct gputune_machine {
-	char *capture; /* NULL: the live one */
+	char *capture, *overlay; /* NULL: the live one */
+	bool may_change;
 };
 
 /* Reads the options, of which allowed (bits of option_key) may be there; then opens the machine
@@ -308,7 +312,8 @@ const char *gputune_version(void)
 	return GPUTUNE_VERSION;
 }
 
-struct gputune_machine *gputune_open(const char *capture, struct gputune_error *error)
+static struct gputune_machine *machine_opened(const char *capture, const char *overlay,
+					      bool changes, struct gputune_error *error)
 {
 	struct gputune_machine *m;
 	struct err e = { 0 };
@@ -324,19 +329,43 @@ struct gputune_machine *gputune_open(const char *capture, struct gputune_error *
 		host_close(h);
 	}
 	m = calloc(1, sizeof(*m));
-	if (m && capture && !(m->capture = strdup(capture))) {
-		free(m);
-		m = NULL;
+	if (m) {
+		m->may_change = changes;
+		m->capture = capture ? strdup(capture) : NULL;
+		m->overlay = overlay ? strdup(overlay) : NULL;
 	}
-	if (!m)
+	if (!m || (capture && !m->capture) || (overlay && !m->overlay)) {
+		gputune_close(m);
+		m = NULL;
 		call_error(error, err_set(&e, -ENOMEM, "there is no memory for a machine"), &e);
+	}
 	return m;
+}
+
+struct gputune_machine *gputune_open(const char *capture, struct gputune_error *error)
+{
+	return machine_opened(capture, NULL, false, error);
+}
+
+struct gputune_machine *gputune_open_to_change(const char *capture, const char *overlay,
+					       struct gputune_error *error)
+{
+	struct err e = { 0 };
+
+	if (!capture == !overlay)
+		return machine_opened(capture, overlay, true, error);
+	call_error(error,
+		   err_set(&e, -EINVAL, "a capture is changed in an overlay: both, or neither"),
+		   &e);
+	return NULL;
 }
 
 void gputune_close(struct gputune_machine *machine)
 {
-	if (machine)
+	if (machine) {
 		free(machine->capture);
+		free(machine->overlay);
+	}
 	free(machine);
 }
 
@@ -461,6 +490,114 @@ char *gputune_list(const char *options, struct gputune_error *error)
 
 	if (call_begin(&c, NULL, options, KEY_PROFILE | KEY_ONLY | KEY_SKIP | KEY_FACTS))
 		j = c.facts ? list_facts_json(&c.arena) : list_settings_json(&c.profile);
+	return call_end(&c, j, error);
+}
+
+/* --- verbs that answer ------------------------------------------------------------------------ */
+
+static struct host *ask_live(void *ctx)
+{
+	(void)ctx;
+	return host_open_live();
+}
+
+/* The first reason counts; what an answer lacks stands in the answer. */
+static void ask_failed(void *ctx, int code, const struct err *e)
+{
+	static const int numbers[] = { [EXIT_USAGE] = EINVAL,
+				       [EXIT_NOT_APPLIED] = EPERM,
+				       [EXIT_STUCK] = EUCLEAN,
+				       [EXIT_BLIND] = EIO };
+	struct call *c = ctx;
+
+	if (code <= EXIT_FINDINGS || c->code)
+		return;
+	c->code = -(code <= EXIT_BLIND ? numbers[code] : EIO);
+	c->err = *e;
+}
+
+/* Whoever opened a machine to change it has agreed to what it asks for. */
+static bool ask_agrees(void *ctx, const struct doc *d, const char *question)
+{
+	(void)ctx;
+	(void)d;
+	(void)question;
+	return true;
+}
+
+/* The machine of the handle; a verb that is about none has no place for it. */
+static void ask_set_machine(const struct ask_shape *s, void *ask, const struct gputune_machine *m)
+{
+	for (size_t i = 0; s && i < s->n; i++)
+		if (s->rows[i].part == &machine_ask_shape) {
+			*(struct machine_ask *)((char *)ask + s->rows[i].offset) =
+				(struct machine_ask){ m->capture, m->overlay };
+			return;
+		}
+}
+
+static json_t *ask_question(const char *text, struct call *c)
+{
+	json_error_t why;
+	json_t *j = NULL;
+
+	if (text && strnlen(text, OPTIONS_MAX) == OPTIONS_MAX)
+		api_options_bad(c, "they are longer than %d bytes", OPTIONS_MAX);
+	else if (text && !(j = json_loads(text, JSON_REJECT_DUPLICATES, &why)))
+		api_options_bad(c, "%s (line %d)", why.text, why.line);
+	return j;
+}
+
+static json_t *ask_verb(struct call *c, const struct gputune_machine *m, const struct verb *v,
+			const json_t *question)
+{
+	struct door d = { .arena = &c->arena,
+			  .live = ask_live,
+			  .say = ask_failed,
+			  .agree = m->may_change ? ask_agrees : NULL,
+			  .may_change = m->may_change,
+			  .ctx = c };
+	void *ask = v->ask ? arena_alloc(&c->arena, v->ask->size) : NULL;
+	void *answer = arena_alloc(&c->arena, v->result->shape->size);
+	int code;
+
+	if (v->ask && ask_read(&c->arena, v->ask, question, ask, &c->err)) {
+		c->code = -EINVAL;
+		return NULL;
+	}
+	ask_set_machine(v->ask, ask, m);
+	code = v->answer(&d, ask, answer);
+	if (code < 0) {
+		c->code = c->code ? c->code : -EIO;
+		return NULL;
+	}
+	return result_shape_json(v->result, answer, (long long)time(NULL), code);
+}
+
+char *gputune_ask(const struct gputune_machine *machine, const char *verb, const char *question,
+		  struct gputune_error *error)
+{
+	const struct verb *v = verb ? answering_verb(verb) : NULL;
+	json_t *j = NULL, *asked;
+	struct call c;
+
+	if (call_begin(&c, NULL, NULL, 0)) {
+		asked = ask_question(question, &c);
+		if (!machine)
+			c.code = err_set(&c.err, -EINVAL,
+					 "no machine was given: gputune_open gives one");
+		else if (!v)
+			c.code = err_set(&c.err, -EINVAL, "no verb \"%.64s\" answers here",
+					 verb ? verb : "");
+		else if (v->changes && !machine->may_change)
+			c.code = err_set(&c.err, -EPERM,
+					 "%s can change the machine: gputune_open_to_change gives "
+					 "one that may be",
+					 verb);
+		else if (!c.code)
+			j = ask_verb(&c, machine, v, asked);
+		json_decref(asked);
+	}
 	return call_end(&c, j, error);
 }
 
