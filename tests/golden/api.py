@@ -58,6 +58,8 @@ def load(path):
     lib.gputune_open.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
     lib.gputune_list.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
     lib.gputune_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
+    lib.gputune_ask.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
+    lib.gputune_open_to_change.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
     for name in ("gputune_facts", "gputune_check", "gputune_plan"):
         getattr(lib, name).argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     return lib
@@ -96,6 +98,32 @@ def same_as_program(lib):
     expect("a list is narrowed", ask(lib, "gputune_list", b'{"only": ["nic"]}') == program("list", "--only", "nic", "--format", "json"))
     version = run(BUILD / "gputune", "--version").stdout.split()[1]
     expect("its version", lib.gputune_version().decode() == version)
+
+
+def without_time(text):
+    return re.sub(r'"time": "[^"]*"', "", text)
+
+
+def asks(lib):
+    """Verbs by their names, with their questions as JSON."""
+    path = os.fspath(captured[0].relative_to(root))
+    m = lib.gputune_open(path.encode(), None)
+    spoken = ask(lib, "gputune_ask", m, b"lint", json.dumps({"command": ["torchrun", "--nproc-per-node", "8", "t.py"], "nccl": "2.28.9"}).encode())
+    told = program("lint", "--host", path, "--nccl", "2.28.9", "--format", "json", "--", "torchrun", "--nproc-per-node", "8", "t.py")
+    expect("lint answers as the program does", without_time(spoken) == without_time(told), spoken)
+    for verb, question, word in ((b"lint", b'{"nccl": "x"}', "nccl"), (b"lint", b'{"ncll": "2.1"}', "ncll"), (b"lint", b'{"nccl": 7}', "nccl"), (b"lint", b"[]", "object"),
+                                 (b"lint", b'{"file": ["/nonexistent"]}', "/nonexistent"), (b"lint", b'{"file": [1]}', "file"), (b"nothing", None, "nothing"),
+                                 (b"lint more", None, "lint more"), (None, None, "")):
+        why = ask(lib, "gputune_ask", m, verb, question)
+        expect(f"{verb} {question}", isinstance(why, Error) and word in why.text.decode() and why.code, getattr(why, "text", why))
+    expect("no machine to ask", isinstance(ask(lib, "gputune_ask", None, b"lint", None), Error))
+    lib.gputune_close(m)
+    why = Error()
+    expect("a capture is changed in an overlay", lib.gputune_open_to_change(path.encode(), None, ctypes.byref(why)) is None and "overlay" in why.text.decode())
+    with tempfile.TemporaryDirectory() as d:
+        m = lib.gputune_open_to_change(path.encode(), d.encode(), None)
+        expect("a machine that may be changed answers too", m and isinstance(ask(lib, "gputune_ask", m, b"lint", b"{}"), str))
+        lib.gputune_close(m)
 
 
 def this_machine(lib):
@@ -272,6 +300,7 @@ def main():
         from_python(folder)
         same_as_program(lib)
         this_machine(lib)
+        asks(lib)
         refuses(lib)
         manners(lib)
     if len(sys.argv) > 2 and not UPDATE:
