@@ -3,6 +3,7 @@
 #include "front/result_shapes.h"
 
 #include "look/monitor/contrast.h"
+#include "look/show/page.h"
 #include "look/stack/page_stack.h"
 #include "many/cluster/page_cluster.h"
 #include "many/fleet/fleet.h"
@@ -45,6 +46,7 @@ const struct result_shape *const result_shapes[] = {
 	&predict_result,
 	&predict_rows_result,
 	&roofline_result,
+	&show_result,
 	&stack_arch_result,
 	&stack_check_result,
 	&stack_compare_result,

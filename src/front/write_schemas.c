@@ -86,11 +86,20 @@ static const char *names_text(struct page *p, const struct shape_row *r)
 static const char *value_text(struct page *p, const struct shape_row *r)
 {
 	static const char *const kinds[] = {
-		[SHAPE_KIND_COUNT] = "whole number", [SHAPE_KIND_REAL] = "number",
-		[SHAPE_KIND_FLAG] = "true or false", [SHAPE_KIND_TEXT] = "text",
-		[SHAPE_KIND_TIME] = "time",	     [SHAPE_KIND_TEXTS] = "list: text",
-		[SHAPE_KIND_REALS] = "list: number", [SHAPE_KIND_COUNTS] = "list: whole number",
+		[SHAPE_KIND_COUNT] = "whole number",
+		[SHAPE_KIND_REAL] = "number",
+		[SHAPE_KIND_FLAG] = "true or false",
+		[SHAPE_KIND_TEXT] = "text",
+		[SHAPE_KIND_TIME] = "time",
+		[SHAPE_KIND_TEXTS] = "list: text",
+		[SHAPE_KIND_REALS] = "list: number",
+		[SHAPE_KIND_COUNTS] = "list: whole number",
 		[SHAPE_KIND_JSON] = "JSON",
+		[SHAPE_KIND_FACT_INT] = "fact: whole number",
+		[SHAPE_KIND_FACT_FLAG] = "fact: true or false",
+		[SHAPE_KIND_FACT_HEX] = "fact: whole number",
+		[SHAPE_KIND_FACT_TEXT] = "fact: text",
+		[SHAPE_KIND_FACT_SET] = "fact: set",
 	};
 	const char *text;
 
@@ -116,10 +125,11 @@ static void write_row(struct page *p, const struct shape_row *r, const char *abo
 	const char *key = r->spread ? arena_printf(&p->arena, "%sNAME", above)
 				    : arena_printf(&p->arena, "%s%s%s", above, r->key,
 						   r->suffix ? "_UNIT" : ""),
+		   *meaning = shape_is_fact(r) && !r->meaning ? r->title : r->meaning,
 		   *told = r->sub ? seen_at(p, r->sub) : NULL;
 
 	fprintf(p->out, "| `%s` | %s | %s%s%s%s%s |\n", key, value_text(p, r),
-		r->meaning ? r->meaning : "", r->meaning && told ? " " : "", told ? "As `" : "",
+		meaning ? meaning : "", meaning && told ? " " : "", told ? "As `" : "",
 		told ? told : "", told ? "`." : "");
 	if (r->sub && !told)
 		write_rows(p, r->sub,
@@ -183,6 +193,9 @@ static int write_page(const char *folder)
 		"rows that the results are written\nfrom; their JSON Schemas are installed in "
 		"`share/gputune/schemas`. A key ends in its unit. What is not known is null, never "
 		"0.\nLater versions add keys.\n\n"
+		"A fact is `{\"value\": V, \"from\": \"/sys/...\"}` where it was seen, `{\"seen\": "
+		"\"denied\", \"error\": \"EACCES\", \"from\": ...}` where it was not,\nand absent "
+		"where nobody asked; a set is a text, \"0-4,10-14\".\n\n"
 		"`list[].key` is a key of each item, `object.NAME` one under a name that the run "
 		"gives, `_UNIT` a unit that it gives.\n");
 	for (size_t i = 0; result_shapes[i]; i++)

@@ -390,7 +390,7 @@ char *gputune_facts(const struct gputune_machine *machine, const char *options,
 
 	if (gputune_begin(&c, machine, options, KEY_DEEP)) {
 		call_look(&c, false, false);
-		j = show_json(&c.arena, &c.m, "topology", NULL);
+		j = show_json(&c.arena, &c.m, page_find("topology"));
 	}
 	return call_end(&c, j, error);
 }

@@ -45,7 +45,7 @@ int verb_show(struct run *r)
 	if (strcmp(subject, "pci") == 0)
 		pci_names_fill(&(struct probe){ .h = h, .a = &r->arena, .m = m });
 	if (run_wants_json(r)) {
-		run_print_json(r, show_json(&r->arena, m, p->name, p->key), EXIT_CLEAN);
+		run_print_json(r, show_json(&r->arena, m, p), EXIT_CLEAN);
 		code = EXIT_CLEAN;
 	} else if (topology)
 		code = show_topology(r, m);

@@ -299,64 +299,116 @@ struct doc *page_overview(struct arena *a, const struct machine *m)
 	return d;
 }
 
-/* The facts of a machine, or of one of its parts, under the head that every result has. */
+/* The facts of a machine, or of one of its parts. */
 
-static json_t *facts_json(const struct machine *m, const char *key)
+struct show_answer {
+	const struct machine *m;
+	unsigned page;
+	const struct narrow *narrow;
+	size_t n_narrow;
+};
+
+static bool has_rate(const void *narrow)
 {
-	json_t *all = shape_object_json(&machine_shape, m), *part;
-
-	if (!key)
-		return all;
-	part = json_incref(json_object_get(all, key));
-	json_decref(all);
-	return part ? part : json_object();
+	return ((const struct narrow *)narrow)->could > 0;
 }
-
-/* Narrow spots for programs. */
 
 /* A capture may claim any rate. */
-static json_t *whole(double v)
+static double whole(double v)
 {
-	return json_figure(v < 1e15 ? (double)(long long)(v + 0.5) : v);
+	return v < 1e15 ? (double)(long long)(v + 0.5) : v;
 }
 
-/* A list of {"kind", "name", "address", "fault", "now", "could", "unit", "reason"}, worst first;
- * now and could are null where the spot has no rate. The caller owns the reference. */
-static json_t *narrow_json(struct arena *a, const struct machine *m)
+static double rate_now(const void *narrow)
 {
-	static const char *const kinds[] = { "lanes",  "speed", "nvlink", "far",
-					     "uplink", "port",	"slot" };
-	json_t *list = json_array();
-	size_t n;
-	const struct narrow *spots = narrow_spots(a, m, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct narrow *s = &spots[i];
-		bool rated = s->could > 0;
-		json_t *j = json_object();
-
-		json_object_set_new(j, "kind", json_string(kinds[s->kind]));
-		json_object_set_new(j, "name", json_text(s->name));
-		json_object_set_new(j, "address", json_text(s->address));
-		json_object_set_new(j, "fault", json_boolean(s->fault));
-		json_object_set_new(j, "now", rated ? whole(s->now) : json_null());
-		json_object_set_new(j, "could", rated ? whole(s->could) : json_null());
-		json_object_set_new(j, "unit",
-				    rated ? json_string(s->kind == NARROW_NVLINK ? "links" : "MB/s")
-					  : json_null());
-		json_object_set_new(j, "reason", json_text(s->reason));
-		json_array_append_new(list, j);
-	}
-	return list;
+	return whole(((const struct narrow *)narrow)->now);
 }
 
-json_t *show_json(struct arena *a, const struct machine *m, const char *subject, const char *key)
+static double rate_could(const void *narrow)
 {
-	json_t *j = result_json("show", m, 0);
+	return whole(((const struct narrow *)narrow)->could);
+}
 
-	json_object_set_new(j, "subject", json_string(*subject ? subject : "all"));
-	json_object_set_new(j, "facts", facts_json(m, key));
-	if (strcmp(subject, "topology") == 0)
-		json_object_set_new(j, "narrow", narrow_json(a, m));
-	return j;
+static const char *rate_unit(const void *narrow)
+{
+	return ((const struct narrow *)narrow)->kind == NARROW_NVLINK ? "links" : "MB/s";
+}
+
+static const char *const narrow_kinds[] = { "lanes",  "speed", "nvlink", "far",
+					    "uplink", "port",  "slot" };
+static const char *const rate_units[] = { "MB/s", "links" };
+
+/* clang-format off */
+static const struct shape_row narrow_rows[] = {
+	{ "kind", NULL, SHAPE_CHOICE(narrow, kind, narrow_kinds) },
+	{ "name", NULL, SHAPE_TEXT(narrow, name) },
+	{ "address", "Of the lower end.", SHAPE_TEXT(narrow, address) },
+	{ "fault", "The link does less than both ends can.", SHAPE_FLAG(narrow, fault) },
+	{ "now", NULL, SHAPE_REAL_OF(rate_now), .when_of = has_rate },
+	{ "could", NULL, SHAPE_REAL_OF(rate_could), .when_of = has_rate },
+	{ "unit", NULL, SHAPE_TEXT_OF(rate_unit), SHAPE_NAMES(rate_units), .when_of = has_rate },
+	{ "reason", NULL, SHAPE_TEXT(narrow, reason) },
+};
+static const struct shape narrow_shape = SHAPE(narrow, narrow);
+
+/* The facts of one subject. */
+#define SHOWN(subject, ...)                                                                        \
+	static const struct shape_row show_##subject##_rows[] = {                                  \
+		{ "subject", NULL, SHAPE_WORD(#subject) },                                         \
+		{ "facts", NULL, __VA_ARGS__ },                                                    \
+	};                                                                                         \
+	static const struct shape show_##subject##_shape = SHAPE(show_answer, show_##subject)
+#define SHOWN_PART(subject, part, inner)                                                           \
+	SHOWN(subject, SHAPE_OBJECT(machine, part, inner), SHAPE_VIA(show_answer, m, machine))
+
+SHOWN(all, SHAPE_POINTER(show_answer, m, machine));
+SHOWN_PART(cpu, cpu, cpus);
+SHOWN_PART(memory, memory, memory);
+SHOWN_PART(gpu, gpu, gpus);
+SHOWN(pci, SHAPE_FACTS(machine, pci, pci_function), SHAPE_VIA(show_answer, m, machine));
+SHOWN_PART(nic, net, network);
+SHOWN_PART(disk, storage, storage);
+SHOWN_PART(kernel, kernel, kernel);
+SHOWN_PART(software, software, software);
+
+static const struct shape_row show_topology_rows[] = {
+	{ "subject", NULL, SHAPE_WORD("topology") },
+	{ "facts", NULL, SHAPE_POINTER(show_answer, m, machine) },
+	{ "narrow", "What is narrower than it could be, worst first.",
+	  SHAPE_LIST(show_answer, narrow, n_narrow, narrow) },
+};
+static const struct shape show_topology_shape = SHAPE(show_answer, show_topology);
+/* clang-format on */
+
+/* In the order of pages. */
+static const struct shape *const show_shapes[] = {
+	&show_all_shape,      &show_cpu_shape,	    &show_memory_shape, &show_gpu_shape,
+	&show_pci_shape,      &show_nic_shape,	    &show_disk_shape,	&show_kernel_shape,
+	&show_software_shape, &show_topology_shape,
+};
+
+static unsigned show_form(const void *answer)
+{
+	return ((const struct show_answer *)answer)->page;
+}
+
+static const struct shape shown_shape = SHAPE_FORMS(show_answer, shown, show_shapes, show_form);
+
+const struct result_shape show_result = {
+	.name = "show",
+	.title = "gputune show",
+	.meaning = "The facts of a machine, or of one of its parts. A fact that nobody asked for "
+		   "is left out.",
+	.shape = &shown_shape,
+	.host = &host_shape,
+	.exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+};
+
+json_t *show_json(struct arena *a, const struct machine *m, const struct page *p)
+{
+	struct show_answer answer = { .m = m, .page = (unsigned)(p - pages) };
+
+	if (show_shapes[answer.page] == &show_topology_shape)
+		answer.narrow = narrow_spots(a, m, &answer.n_narrow);
+	return machine_result_json(&show_result, m, &answer, 0);
 }

@@ -39,12 +39,9 @@ struct doc *page_software(struct arena *a, const struct machine *m);
 struct doc *page_topology(struct arena *a, const struct machine *m);
 struct doc *page_topology_tree(struct arena *a, const struct machine *m);
 
-/* Facts as JSON: schema gputune.show/1. */
-
-/* subject as "show" names it, "" for all; key: its part of machine_shape, NULL for all. With
- * "topology" come the narrow spots. The caller owns the reference. */
-json_t *show_json(struct arena *a, const struct machine *m, const char *subject, const char *key);
-
-/* Narrow spots as JSON. */
+/* The facts of a page's subject as JSON; with "topology" come the narrow spots. The caller owns the
+ * reference. */
+extern const struct result_shape show_result;
+json_t *show_json(struct arena *a, const struct machine *m, const struct page *p);
 
 #endif

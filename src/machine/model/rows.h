@@ -46,12 +46,12 @@ struct list {
 /* m: a struct list of these structs. */
 #define FACT_LIST(type, m, title_, inner)                                                          \
 	{                                                                                          \
-		FACT_ROW(m, title_, NULL), .kind = SHAPE_KIND_LIST, .pointer = true,               \
-					   .absent = true, .size = sizeof(struct inner),           \
-					   .sub = &inner##_shape,                                  \
-					   .offset = offsetof(struct type, m.items),               \
-					   .n_offset = offsetof(struct type, m.n)                  \
+		FACT_ROW(m, title_, NULL), SHAPE_FACTS(type, m, inner), .absent = true             \
 	}
+#define SHAPE_FACTS(type, m, inner)                                                                \
+	.kind = SHAPE_KIND_LIST, .pointer = true, .size = sizeof(struct inner),                    \
+	.sub = &inner##_shape, .offset = offsetof(struct type, m.items),                           \
+	.n_offset = offsetof(struct type, m.n)
 
 /* Item i of a list. */
 static inline void *list_at(const struct list *l, const struct shape *s, size_t i)
