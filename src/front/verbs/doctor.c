@@ -523,28 +523,30 @@ static bool is_mended(const struct doctoring *g, const struct diagnosis *d)
 /* What was asked for by name has to be tested; otherwise something has. */
 static int verb_doctor_code_of(const struct doctoring *g, const struct doctor_view *v)
 {
-	struct doctor_count n = doctor_count(v);
-
 	for (size_t i = 0; i < v->n; i++)
 		if (v->items[i].state == DOCTOR_FOUND && !v->items[i].d->normal &&
 		    !is_mended(g, v->items[i].d))
 			return EXIT_FINDINGS;
-	if (g->chosen.named && n.of[DOCTOR_OPEN])
+	if (g->chosen.named && v->count[DOCTOR_OPEN])
 		return EXIT_BLIND;
-	return n.of[DOCTOR_FINE] || n.of[DOCTOR_FOUND] ? EXIT_CLEAN : EXIT_BLIND;
+	return v->count[DOCTOR_FINE] || v->count[DOCTOR_FOUND] ? EXIT_CLEAN : EXIT_BLIND;
 }
 
 static struct doctor_view view_of(const struct doctoring *g)
 {
-	return (struct doctor_view){ .m = g->m,
-				     .e = &g->e,
-				     .items = g->results,
-				     .n = g->chosen.n,
-				     .fixes = g->fixes,
-				     .n_fixes = g->n_fixes,
-				     .tests = g->plan.tests,
-				     .named = g->chosen.named,
-				     .all = g->r->value[OPT_ALL] != NULL };
+	struct doctor_view v = { .m = g->m,
+				 .e = &g->e,
+				 .items = g->results,
+				 .n = g->chosen.n,
+				 .fixes = g->fixes,
+				 .n_fixes = g->n_fixes,
+				 .tests = g->plan.tests,
+				 .named = g->chosen.named,
+				 .all = g->r->value[OPT_ALL] != NULL };
+
+	for (size_t i = 0; i < v.n; i++)
+		v.count[v.items[i].state]++;
+	return v;
 }
 
 int doctor_collect(struct run *r, struct host *h, struct doctor_view *out)

@@ -227,19 +227,17 @@ static void report_part_persist(struct reporting *g)
 static void report_part_doctor(struct reporting *g)
 {
 	struct doctor_view v;
-	struct doctor_count n;
 	struct doc *d;
 
 	if (!g->h || doctor_collect(&g->run, g->h, &v)) {
 		report_add(g, "doctor", "Diagnoses", NULL, cell("Symptoms were not looked for."));
 		return;
 	}
-	n = doctor_count(&v);
 	d = page_doctor(&g->run.arena, &v);
 	report_add(g, "doctor", "Diagnoses", d,
-		   cell_printf(d, n.of[DOCTOR_FOUND] ? STYLE_BAD : STYLE_MUTED,
+		   cell_printf(d, v.count[DOCTOR_FOUND] ? STYLE_BAD : STYLE_MUTED,
 			       "%zu found, %zu not tested: a report puts no load on a machine",
-			       n.of[DOCTOR_FOUND], n.of[DOCTOR_OPEN]));
+			       v.count[DOCTOR_FOUND], v.count[DOCTOR_OPEN]));
 	report_keep(g, "doctor", machine_result_json(&doctor_result, v.m, &v, 0));
 }
 

@@ -25,27 +25,12 @@ static int verb_stack_exit_code(const struct arch_view *v)
 	return code;
 }
 
-static void add_target(struct scan_options *how, unsigned sm, unsigned driver_cuda)
-{
-	for (size_t i = 0; i < how->n_gpus; i++)
-		if (how->gpus[i].sm == sm)
-			return;
-	if (how->n_gpus < GPU_TARGETS_MAX)
-		how->gpus[how->n_gpus++] = (struct gpu_target){ sm, driver_cuda };
-}
-
 static int named_targets(struct run *r, struct scan_options *how)
 {
-	char *list = arena_strdup(&r->arena, r->value[OPT_GPU]), *save = NULL;
+	struct err e = { 0 };
 
-	for (char *p = strtok_r(list, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
-		struct err e = { 0 };
-		unsigned sm;
-
-		if (gpu_target_parse(p, &sm, &e))
-			return complain(EXIT_USAGE, &e);
-		add_target(how, sm, 0);
-	}
+	if (scan_targets(&r->arena, r->value[OPT_GPU], how, &e))
+		return complain(EXIT_USAGE, &e);
 	if (!how->n_gpus)
 		return complain_text(EXIT_USAGE, "--gpu takes architectures such as sm_121");
 	return 0;
@@ -75,8 +60,8 @@ static int stack_targets(struct run *r, struct machine *m, struct scan_options *
 		long long driver = fact_or(&m->gpu.cuda_driver, 0);
 
 		if (seen_ok(&g->cc_major.f) && seen_ok(&g->cc_minor.f))
-			add_target(how, (unsigned)(g->cc_major.v * 10 + g->cc_minor.v),
-				   driver > 0 ? (unsigned)(driver / 10) : 0);
+			scan_target(how, (unsigned)(g->cc_major.v * 10 + g->cc_minor.v),
+				    driver > 0 ? (unsigned)(driver / 10) : 0);
 	}
 	if (!how->n_gpus) {
 		const char *why = machine_no_gpu(&r->arena, m);
@@ -236,7 +221,7 @@ static int stack_env(struct run *r)
 		return run_print_result(r, &stack_env_result, &env, code);
 	if (!r->value[OPT_FORMAT] || strcmp(r->value[OPT_FORMAT], "shell") != 0)
 		return run_print_doc(r, page_stack_env(&r->arena, &env), "gputune stack env", code);
-	stack_env_shell(r->out, &env);
+	stack_env_shell(r->out, &r->arena, &env);
 	return code;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "look/stack/page_stack.h"
+#include "machine/knob/kinds.h"
 #include "render/display_text.h"
 
 static enum style answer_style(enum code_answer a)
@@ -299,19 +300,6 @@ struct doc *page_stack_env(struct arena *a, const struct build_env *env)
 	return d;
 }
 
-/* In single quotes nothing means anything but a single quote. */
-static void stack_page_quoted(FILE *out, const char *s)
-{
-	fputc('\'', out);
-	for (; *s; s++) {
-		if (*s == '\'')
-			fputs("'\\''", out);
-		else
-			fputc(*s, out);
-	}
-	fputc('\'', out);
-}
-
 /* A comment ends at a line's end, whatever a version or path holds. */
 static void comment(FILE *out, const char *s)
 {
@@ -321,7 +309,7 @@ static void comment(FILE *out, const char *s)
 	fprintf(out, "%s\n", t.s ? t.s : "");
 }
 
-void stack_env_shell(FILE *out, const struct build_env *env)
+void stack_env_shell(FILE *out, struct arena *a, const struct build_env *env)
 {
 	fputs("# Source this file: it sets variables and does nothing else.\n", out);
 	if (env->missing) {
@@ -337,9 +325,8 @@ void stack_env_shell(FILE *out, const struct build_env *env)
 
 		fputs("\n# ", out);
 		comment(out, l->reason);
-		fprintf(out, "export %s=", l->name);
-		stack_page_quoted(out, l->value);
-		fputs(l->before ? "${PATH:+:$PATH}\n" : "\n", out);
+		fprintf(out, "export %s=%s%s\n", l->name, shell_quote(a, l->value),
+			l->before ? "${PATH:+:$PATH}" : "");
 	}
 	for (size_t i = 0; i < env->n_flags; i++)
 		if (env->flags[i].set_here) {
@@ -356,8 +343,7 @@ static const char *stack_page_command(struct arena *a, const struct build_step *
 	TEXT_AUTO t = { 0 };
 
 	for (char **w = s->argv; *w; w++)
-		text_printf(&t, strpbrk(*w, " ;'\"$&|<>*?") ? "%s'%s'" : "%s%s",
-			    w == s->argv ? "" : " ", *w);
+		text_printf(&t, "%s%s", w == s->argv ? "" : " ", knob_quote(a, *w));
 	return arena_strdup(a, t.s);
 }
 

@@ -44,7 +44,7 @@ extern const struct result_shape wheelhouse_result; /* of a struct wheelhouse */
 
 struct doc *page_stack_env(struct arena *a, const struct build_env *env);
 /* export lines for a shell; harmless to source: nothing ends it. */
-void stack_env_shell(FILE *out, const struct build_env *env);
+void stack_env_shell(FILE *out, struct arena *a, const struct build_env *env);
 extern const struct result_shape stack_env_result; /* of a struct build_env */
 
 struct doc *page_build_plan(struct arena *a, const struct build_plan *p);

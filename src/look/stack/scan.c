@@ -99,6 +99,30 @@ static void fail(struct scanner *c, int code, const struct err *e)
 	c->s->error = e->text[0] ? arena_strdup(c->a, e->text) : strerror(-code);
 }
 
+void scan_target(struct scan_options *how, unsigned sm, unsigned driver_cuda)
+{
+	for (size_t i = 0; i < how->n_gpus; i++)
+		if (how->gpus[i].sm == sm)
+			return;
+	if (how->n_gpus < GPU_TARGETS_MAX)
+		how->gpus[how->n_gpus++] = (struct gpu_target){ sm, driver_cuda };
+}
+
+int scan_targets(struct arena *a, const char *text, struct scan_options *how, struct err *e)
+{
+	char *list = arena_strdup(a, text), *save = NULL;
+	unsigned sm;
+
+	for (char *p = strtok_r(list, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+		int code = gpu_target_parse(p, &sm, e);
+
+		if (code)
+			return code;
+		scan_target(how, sm, 0);
+	}
+	return 0;
+}
+
 /* Fills out, whatever the file is like; what went wrong is in it. Texts live in a. */
 static void scan_file(struct arena *a, const char *path, const struct scan_options *how,
 		      struct scan *out)

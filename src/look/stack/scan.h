@@ -53,6 +53,9 @@ struct scan_options {
 	bool deep; /* unpack the head of each entry and compare */
 };
 
+/* "sm_90,sm_121": those that are not there yet are added. -EINVAL and *e. */
+int scan_targets(struct arena *a, const char *text, struct scan_options *how, struct err *e);
+void scan_target(struct scan_options *how, unsigned sm, unsigned driver_cuda);
 /* The same for an open input; name is shown. */
 void scan_input(struct arena *a, struct input *in, const char *name, const struct scan_options *how,
 		struct scan *out);

@@ -200,23 +200,6 @@ static const char *wheelhouse_codes_text(struct arena *a, const struct code_set 
 	return text;
 }
 
-/* "sm_90,sm_121" */
-static int wheelhouse_gpus_of(struct arena *a, const char *text, struct scan_options *how,
-			      struct err *e)
-{
-	char *list = arena_strdup(a, text), *save = NULL;
-
-	for (char *p = strtok_r(list, ",", &save); p && how->n_gpus < GPU_TARGETS_MAX;
-	     p = strtok_r(NULL, ",", &save)) {
-		int code = gpu_target_parse(p, &how->gpus[how->n_gpus].sm, e);
-
-		if (code)
-			return code;
-		how->n_gpus++;
-	}
-	return 0;
-}
-
 static int serves(const struct wheelhouse *h, const struct wheel *w, const struct scan_options *how,
 		  struct err *e)
 {
@@ -371,7 +354,7 @@ int wheelhouse_add(struct arena *a, struct wheelhouse *h, const char *path, bool
 	struct scan_options how = { 0 };
 	struct input_file f;
 	struct wheel w;
-	int code = wheelhouse_gpus_of(a, h->gpus, &how, e);
+	int code = scan_targets(a, h->gpus, &how, e);
 
 	if (!code)
 		code = input_open(&f, path, e);

@@ -24,21 +24,13 @@ static bool plain_letter(char c)
 
 const char *knob_quote(struct arena *a, const char *word)
 {
-	TEXT_AUTO out = { 0 };
 	const char *c = word;
 
 	while (*c && (plain_letter(*c) || strchr("_./:=,+-@%", *c)))
 		c++;
 	if (*word && !*c)
 		return word;
-	text_addc(&out, '\'');
-	for (c = word; *c; c++)
-		if (*c == '\'')
-			text_add(&out, "'\\''");
-		else
-			text_addc(&out, *c);
-	text_addc(&out, '\'');
-	return arena_strdup(a, out.s);
+	return shell_quote(a, word);
 }
 
 static bool hex_run(const char **s, size_t least, size_t most)

@@ -7,23 +7,7 @@
 
 #include "measure/doctor/page_doctor.h"
 #include "base/text.h"
-
-struct doctor_count doctor_count(const struct doctor_view *v)
-{
-	struct doctor_count out = { 0 };
-
-	for (size_t i = 0; i < v->n; i++)
-		out.of[v->items[i].state]++;
-	return out;
-}
-
-static enum style style_of(enum likelihood l)
-{
-	static const enum style styles[LIKELIHOODS] = { STYLE_BAD,     STYLE_WARN, STYLE_UNKNOWN,
-							STYLE_UNKNOWN, STYLE_GOOD, STYLE_MUTED };
-
-	return styles[l];
-}
+#include "render/shape_page.h"
 
 /* What this machine alone cannot see was not seen by a test either. */
 static bool is_missing(const struct doctor_view *v, const struct diagnosis *d)
@@ -54,19 +38,11 @@ static const char *doctor_page_left(struct arena *a, const struct doctor_view *v
 
 static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const struct examined *x)
 {
-	struct node *t = DOC_TABLE(d, NULL, "", "~Cause", "~Evidence");
+	size_t n = 0;
 
-	for (size_t i = 0; i < x->d->n; i++) {
-		const struct cause_result *r = &x->causes[i];
-		struct cell *c;
-
-		if (!v->named && !v->all && r->v.likelihood > CAUSE_POSSIBLE)
-			continue;
-		c = node_row(d, t);
-		c[0] = cell_as(style_of(r->v.likelihood), likelihood_name(r->v.likelihood));
-		c[1] = cell(r->c->title);
-		c[2] = cell(r->v.text);
-	}
+	while (n < x->n && (v->named || v->all || x->causes[n].v.likelihood <= CAUSE_POSSIBLE))
+		n++;
+	shape_table(d, NULL, &cause_result_shape, x->causes, n);
 }
 
 /* What the fix of a cause is asked for with, and when it holds. */
@@ -184,7 +160,7 @@ static void tests(struct doc *d, const struct doctor_view *v)
 struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 {
 	struct doc *d = doc_new(a);
-	struct doctor_count n = doctor_count(v);
+	const size_t *n = v->count;
 
 	for (size_t i = 0; i < v->n; i++)
 		if (v->named || v->items[i].state == DOCTOR_FOUND)
@@ -198,27 +174,14 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	doc_text(d,
 		 "%zu found, %zu tested and fine, %zu not tested, %zu not on this machine. What "
 		 "was not tested may be so all the same.",
-		 n.of[DOCTOR_FOUND], n.of[DOCTOR_FINE], n.of[DOCTOR_OPEN], n.of[DOCTOR_NOT_HERE]);
+		 n[DOCTOR_FOUND], n[DOCTOR_FINE], n[DOCTOR_OPEN], n[DOCTOR_NOT_HERE]);
 	return d;
 }
 
 struct doc *page_doctor_list(struct arena *a, const struct chosen *all)
 {
 	struct doc *d = doc_new(a);
-	struct node *t = DOC_TABLE(d, NULL, "Diagnosis", "~Symptom", "~Tests");
 
-	for (size_t k = 0; k < all->n; k++) {
-		const struct diagnosis *x = all->items[k];
-		struct cell *c = node_row(d, t);
-		TEXT_AUTO names = { 0 };
-
-		for (unsigned i = 0; i < TESTS; i++)
-			if (x->tests & TEST_BIT(i))
-				text_printf(&names, "%s%s", names.len ? ", " : "",
-					    doctor_tests[i].name);
-		c[0] = cell_as(STYLE_CODE, x->id);
-		c[1] = cell(x->symptom);
-		c[2] = cell(names.len ? arena_strdup(a, names.s) : "");
-	}
+	shape_list_table(d, NULL, doctor_list_result.shape, "diagnoses", all);
 	return d;
 }

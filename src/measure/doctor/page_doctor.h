@@ -24,6 +24,7 @@ struct doctor_view {
 	const struct rule_facts *e;
 	const struct examined *items;
 	size_t n;
+	size_t count[DOCTOR_STATES]; /* of them */
 	const struct doctor_fix *fixes;
 	size_t n_fixes;
 	unsigned tests; /* that were asked for */
@@ -31,10 +32,7 @@ struct doctor_view {
 	bool all;	/* --all */
 };
 
-struct doctor_count {
-	size_t of[DOCTOR_STATES];
-};
-struct doctor_count doctor_count(const struct doctor_view *v);
+extern const struct shape cause_result_shape;
 struct doc *page_doctor(struct arena *a, const struct doctor_view *v);
 extern const struct result_shape doctor_result; /* of a struct doctor_view */
 /* Every diagnosis with its symptom. */

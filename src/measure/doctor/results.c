@@ -7,6 +7,12 @@
 
 /* clang-format off */
 
+static unsigned code_style(const void *object)
+{
+	(void)object;
+	return STYLE_CODE;
+}
+
 /* --- doctor list --- */
 
 static const struct shape_row cause_rows[] = {
@@ -28,11 +34,11 @@ static const void *diagnosis_tests(struct arena *a, const void *object, size_t *
 }
 
 static const struct shape_row diagnosis_rows[] = {
-	{ "id", NULL, SHAPE_TEXT(diagnosis, id) },
-	{ "symptom", "As people say it.", SHAPE_TEXT(diagnosis, symptom) },
+	{ "id", NULL, SHAPE_TEXT(diagnosis, id), .title = "Diagnosis", .style_of = code_style },
+	{ "symptom", "As people say it.", SHAPE_TEXT(diagnosis, symptom), .title = "~Symptom" },
 	{ "missing", "What this machine alone cannot see, and what would show it.",
 	  SHAPE_TEXT(diagnosis, missing), .unknown = SHAPE_NULL },
-	{ "tests", NULL, SHAPE_TEXTS_MADE(diagnosis_tests) },
+	{ "tests", NULL, SHAPE_TEXTS_MADE(diagnosis_tests), .title = "~Tests" },
 	{ "causes", NULL, SHAPE_LIST(diagnosis, causes, n, cause) },
 };
 static const struct shape diagnosis_shape = SHAPE(diagnosis, diagnosis);
@@ -50,21 +56,12 @@ const struct result_shape doctor_list_result = {
 /* --- doctor --- */
 
 static const struct shape_row doctor_summary_rows[] = {
-	{ "found", NULL, SHAPE_COUNT(doctor_count, of[DOCTOR_FOUND]) },
-	{ "fine", NULL, SHAPE_COUNT(doctor_count, of[DOCTOR_FINE]) },
-	{ "not_tested", "Or not to the end.", SHAPE_COUNT(doctor_count, of[DOCTOR_OPEN]) },
-	{ "not_here", "The machine has no such part.", SHAPE_COUNT(doctor_count, of[DOCTOR_NOT_HERE]) },
+	{ "found", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FOUND]) },
+	{ "fine", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FINE]) },
+	{ "not_tested", "Or not to the end.", SHAPE_COUNT(doctor_view, count[DOCTOR_OPEN]) },
+	{ "not_here", "The machine has no such part.", SHAPE_COUNT(doctor_view, count[DOCTOR_NOT_HERE]) },
 };
-static const struct shape doctor_summary_shape = SHAPE(doctor_count, doctor_summary);
-
-static const void *doctor_summary(struct arena *a, const void *object, size_t *n)
-{
-	struct doctor_count *out = ARENA_NEW(a, struct doctor_count);
-
-	(void)n;
-	*out = doctor_count(object);
-	return out;
-}
+static const struct shape doctor_summary_shape = SHAPE(doctor_view, doctor_summary);
 
 /* A test that was asked for. */
 struct test_run {
@@ -134,17 +131,26 @@ static const char *cause_judged_by(const void *object)
 	return c->rule ? NULL : c->setting;
 }
 
+static unsigned cause_style(const void *object)
+{
+	static const enum style styles[LIKELIHOODS] = { STYLE_BAD,     STYLE_WARN, STYLE_UNKNOWN,
+							STYLE_UNKNOWN, STYLE_GOOD, STYLE_MUTED };
+
+	return styles[((const struct cause_result *)object)->v.likelihood];
+}
+
 static const struct shape_row cause_result_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(cause, id), OF_CAUSE },
-	{ "title", NULL, SHAPE_TEXT(cause, title), OF_CAUSE },
-	{ "likelihood", NULL, SHAPE_CHOICE_BY(cause_result, v.likelihood, likelihood_name, LIKELIHOODS) },
-	{ "evidence", NULL, SHAPE_TEXT(cause_result, v.text) },
+	{ "title", NULL, SHAPE_TEXT(cause, title), OF_CAUSE, .title = "~Cause" },
+	{ "likelihood", NULL, SHAPE_CHOICE_BY(cause_result, v.likelihood, likelihood_name, LIKELIHOODS),
+	  .title = "Likelihood", .style_of = cause_style },
+	{ "evidence", NULL, SHAPE_TEXT(cause_result, v.text), .title = "~Evidence" },
 	{ "judged_by", "The setting whose findings say so.",
 	  SHAPE_TEXT_OF(cause_judged_by), OF_CAUSE, .unknown = SHAPE_NULL },
 	{ "fix", "The setting that mends it.", SHAPE_TEXT(cause, fix), OF_CAUSE, .unknown = SHAPE_NULL },
 	{ "by_hand", "What a person does.", SHAPE_TEXT(cause_result, step), .unknown = SHAPE_NULL },
 };
-static const struct shape cause_result_shape = SHAPE(cause_result, cause_result);
+const struct shape cause_result_shape = SHAPE(cause_result, cause_result);
 
 #define OF_DIAGNOSIS SHAPE_VIA(examined, d, diagnosis)
 
@@ -177,7 +183,7 @@ static const struct shape_row doctor_fix_rows[] = {
 static const struct shape doctor_fix_shape = SHAPE(doctor_fix, doctor_fix);
 
 static const struct shape_row doctor_rows[] = {
-	{ "summary", "Diagnoses by their state.", SHAPE_OBJECT_MADE(doctor_summary, doctor_summary_shape) },
+	{ "summary", "Diagnoses by their state.", SHAPE_PART(doctor_summary_shape) },
 	{ "tests", "That were asked for.", SHAPE_LIST_MADE(doctor_test_runs, test_run) },
 	{ "measurements", "Of the tests that ran.", SHAPE_LIST_MADE(doctor_test_figures, test_figure) },
 	{ "diagnoses", NULL, SHAPE_LIST(doctor_view, items, n, examined) },
