@@ -5,30 +5,30 @@
 #include <string.h>
 
 #include "render/figure.h"
+#include "render/shape_page.h"
 
-static const struct shape_row *row_at(const struct shape *s, size_t offset)
+/* NULL: the cell is made of several facts. */
+static const struct shape_row *row_of(const struct picks *p, size_t i)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->rows[i].offset == offset)
-			return &s->rows[i];
-	return NULL;
+	const struct shape_row *r = p->shape->rows;
+
+	if (p->rows[i].make)
+		return NULL;
+	while (r->offset != p->rows[i].offset)
+		r++;
+	return r;
 }
 
 static const char *title_of(const struct picks *p, size_t i)
 {
-	const struct shape_row *f = row_at(p->shape, p->rows[i].offset);
-
-	return p->rows[i].title ? p->rows[i].title : f ? f->title : "";
+	return p->rows[i].title ? p->rows[i].title : row_of(p, i)->title;
 }
 
 static struct cell picked(struct doc *d, const struct machine *m, const struct picks *p, size_t i,
 			  const void *object)
 {
 	const struct pick *pick = &p->rows[i];
-	const struct shape_row *f = pick->make ? NULL : row_at(p->shape, pick->offset);
-	struct cell c = pick->make ? pick->make(d, m, object)
-			: f	   ? cell_row(d, f, object)
-				   : (struct cell){ .nothing = true };
+	struct cell c = pick->make ? pick->make(d, m, object) : shape_cell(d, row_of(p, i), object);
 
 	if (c.style == STYLE_PLAIN)
 		c.style = pick->style;
@@ -50,14 +50,12 @@ static struct node *table_for(struct doc *d, const char *title, const struct pic
 	struct column *columns = arena_array(d->arena, p->n, sizeof(*columns));
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct shape_row *f =
-			p->rows[i].make ? NULL : row_at(p->shape, p->rows[i].offset);
-		bool figures =
-			f && (f->kind == SHAPE_KIND_FACT_INT || f->kind == SHAPE_KIND_FACT_HEX);
+		const struct shape_row *r = row_of(p, i);
+		bool right = p->rows[i].right || (r && shape_is_number(r));
 
 		columns[i] = (struct column){ .title = title_of(p, i),
 					      .wrap = p->rows[i].wrap,
-					      .right = i && (figures || p->rows[i].right) };
+					      .right = i && right };
 	}
 	return doc_table(d, title, columns, p->n);
 }
@@ -142,25 +140,12 @@ void show_merged(struct doc *d, const struct machine *m, const char *title, cons
 
 static void rows_table(struct doc *d, const struct shape_row *list, const void *object)
 {
-	const struct shape *s = list->sub;
-	struct column *columns = arena_array(d->arena, s->n, sizeof(*columns));
-	struct node *n;
-	size_t k = 0;
+	struct node *n = shape_table(d, list->title, list->sub, shape_at(list, object),
+				     shape_items(list, object));
 
-	for (size_t i = 0; i < s->n; i++)
-		if (!s->rows[i].sub)
-			columns[k++] =
-				(struct column){ .title = s->rows[i].title,
-						 .wrap = true,
-						 .right = s->rows[i].kind == SHAPE_KIND_FACT_INT };
-	n = doc_table(d, list->title, columns, k);
-	for (size_t i = 0; i < shape_items(list, object); i++) {
-		struct cell *row = node_row(d, n);
-
-		for (size_t c = 0; c < s->n; c++)
-			if (!s->rows[c].sub)
-				*row++ = cell_row(d, &s->rows[c], shape_item(list, object, i));
-	}
+	for (size_t i = 0; i < n->n_columns; i++)
+		n->columns[i].wrap = true;
+	n->columns[0].right = false; /* names and numbers of objects */
 	node_drop_empty(n);
 }
 
@@ -178,7 +163,8 @@ static void rows_below(struct doc *d, unsigned level, const struct shape_row *li
 				continue;
 			doc_heading(d, level,
 				    arena_printf(d->arena, "%s %s: %s", list->title,
-						 cell_row(d, &rows[0], item).text, rows[c].title));
+						 shape_cell(d, &rows[0], item).text,
+						 rows[c].title));
 			rows_table(d, &rows[c], item);
 		}
 	}
@@ -186,12 +172,7 @@ static void rows_below(struct doc *d, unsigned level, const struct shape_row *li
 
 void show_shape(struct doc *d, unsigned level, const struct shape *s, const void *object)
 {
-	struct node *n = doc_pairs(d, NULL);
-
-	for (size_t i = 0; i < s->n; i++)
-		if (!s->rows[i].sub)
-			node_pair(d, n, s->rows[i].title, cell_row(d, &s->rows[i], object));
-	node_drop_empty(n);
+	node_drop_empty(shape_pairs(d, NULL, s, object, 0));
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *r = &s->rows[i];
 

@@ -164,35 +164,6 @@ struct cell cell_now_max(struct doc *d, const struct fact_int *now, const struct
 	return cell_printf(d, STYLE_PLAIN, "%s / %s", low, high);
 }
 
-struct cell cell_row(struct doc *d, const struct shape_row *r, const void *object)
-{
-	const void *at = shape_at(r, object);
-	const struct fact_int *i = at;
-
-	switch (r->kind) {
-	case SHAPE_KIND_TEXT:
-		return cell(*(const char *const *)at);
-	case SHAPE_KIND_COUNT:
-		return cell_printf(d, STYLE_PLAIN, "%u", *(const unsigned *)at);
-	case SHAPE_KIND_FACT_TEXT:
-		return cell_str(at);
-	case SHAPE_KIND_FACT_SET:
-		return cell_set(d, at);
-	case SHAPE_KIND_FACT_FLAG:
-		return cell_bool(at, "yes", "no");
-	case SHAPE_KIND_FACT_HEX:
-		return seen_ok(&i->f)
-			       ? cell_printf(d, STYLE_PLAIN, "0x%llx", (unsigned long long)i->v)
-			       : cell_unseen(&i->f);
-	case SHAPE_KIND_FACT_INT:
-		if (seen_ok(&i->f) && r->unit && strcmp(r->unit, "bytes") == 0 && i->v == -1)
-			return cell("unlimited");
-		return cell_int(d, at, r->unit);
-	default:
-		return (struct cell){ .nothing = true };
-	}
-}
-
 enum { SMALLEST = 12 }; /* places */
 
 const char *figure_number(struct arena *a, double v)

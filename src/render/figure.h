@@ -32,7 +32,5 @@ struct cell cell_set(struct doc *d, const struct fact_set *f);
 /* "1200 / 1980 MHz"; the second alone is not shown. */
 struct cell cell_now_max(struct doc *d, const struct fact_int *now, const struct fact_int *max,
 			 const char *unit);
-/* A fact, or an object's name or number. */
-struct cell cell_row(struct doc *d, const struct shape_row *r, const void *object);
 
 #endif

@@ -57,6 +57,29 @@ static const char *shape_cell_text(struct arena *a, const struct shape_row *r, c
 	}
 }
 
+/* How a fact was not seen is said, too. */
+static struct cell shape_fact_cell(struct doc *d, const struct shape_row *r, const void *fact)
+{
+	const struct fact_int *i = fact;
+
+	switch (r->kind) {
+	case SHAPE_KIND_FACT_TEXT:
+		return cell_str(fact);
+	case SHAPE_KIND_FACT_SET:
+		return cell_set(d, fact);
+	case SHAPE_KIND_FACT_FLAG:
+		return cell_bool(fact, "yes", "no");
+	case SHAPE_KIND_FACT_HEX:
+		return seen_ok(&i->f)
+			       ? cell_printf(d, STYLE_PLAIN, "0x%llx", (unsigned long long)i->v)
+			       : cell_unseen(&i->f);
+	default:
+		if (seen_ok(&i->f) && r->unit && strcmp(r->unit, "bytes") == 0 && i->v == -1)
+			return cell("unlimited");
+		return cell_int(d, fact, r->unit);
+	}
+}
+
 static struct cell shape_figure_cell(struct doc *d, const struct shape_row *r, const void *object,
 				     double total)
 {
@@ -71,6 +94,8 @@ static struct cell shape_figure_cell(struct doc *d, const struct shape_row *r, c
 		return c;
 	}
 	r = shape_make(d->arena, r, &from, &room);
+	if (r && shape_is_fact(r))
+		return shape_fact_cell(d, r, shape_at(r, from));
 	if (r && shape_known(r, from))
 		c.text = shape_cell_text(d->arena, r, from, total);
 	return c;
@@ -141,6 +166,12 @@ static struct cell shape_column_cell(struct doc *d, const struct shape_column *c
 	return shape_cell(d, c->row, item);
 }
 
+bool shape_is_number(const struct shape_row *r)
+{
+	return r->kind == SHAPE_KIND_COUNT || r->kind == SHAPE_KIND_REAL ||
+	       r->kind == SHAPE_KIND_FACT_INT || r->kind == SHAPE_KIND_FACT_HEX;
+}
+
 static struct node *shape_table_of(struct doc *d, const char *title, const struct shape_row *list,
 				   const void *object)
 {
@@ -152,8 +183,7 @@ static struct node *shape_table_of(struct doc *d, const char *title, const struc
 
 	for (size_t i = 0; i < n; i++)
 		columns[i] = (struct column){ .title = shape_title(from[i].row),
-					      .right = from[i].row->kind == SHAPE_KIND_COUNT ||
-						       from[i].row->kind == SHAPE_KIND_REAL,
+					      .right = shape_is_number(from[i].row),
 					      .wrap = *from[i].row->title == '~' };
 	t = doc_table(d, title, columns, n);
 	for (size_t i = 0; i < shape_items(list, object); i++) {

@@ -6,7 +6,7 @@
 #include "base/shape.h"
 #include "render/doc.h"
 
-enum { SHAPE_COLUMNS_MAX = 32 };
+enum { SHAPE_COLUMNS_MAX = 128 };
 
 /*
  * The rows of an object that have a title, as pairs; what is not known, or 0 of an amount, is left
@@ -14,8 +14,11 @@ enum { SHAPE_COLUMNS_MAX = 32 };
  */
 struct node *shape_pairs(struct doc *d, const char *title, const struct shape *s,
 			 const void *object, double total);
-/* One figure as pages show it, with its unit; no text: not known. */
+/* One figure as pages show it, with its unit; no text: not known. Of a fact that was not seen it
+ * says how. */
 struct cell shape_cell(struct doc *d, const struct shape_row *r, const void *object);
+/* Whether its column stands to the right. */
+bool shape_is_number(const struct shape_row *r);
 /*
  * n items of a shape: a column a row that has a title, numbers to the right, in each cell the unit;
  * what is not known is an empty cell. node_drop_empty leaves out columns that say nothing.
