@@ -6,6 +6,24 @@
 #include "render/figure.h"
 #include "render/shape_page.h"
 
+unsigned shape_strong(const void *object)
+{
+	(void)object;
+	return STYLE_STRONG;
+}
+
+unsigned shape_code(const void *object)
+{
+	(void)object;
+	return STYLE_CODE;
+}
+
+unsigned shape_muted(const void *object)
+{
+	(void)object;
+	return STYLE_MUTED;
+}
+
 static const char *shape_amount(struct arena *a, const struct shape_row *r, double v)
 {
 	const char *unit = r->unit ? r->unit : "";

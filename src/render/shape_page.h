@@ -8,6 +8,11 @@
 
 enum { SHAPE_COLUMNS_MAX = 128 };
 
+/* Styles of all cells of a column, for style_of. */
+unsigned shape_strong(const void *object);
+unsigned shape_code(const void *object);
+unsigned shape_muted(const void *object);
+
 /*
  * The rows of an object that have a title, as pairs; what is not known, or 0 of an amount, is left
  * out. total: what the amounts are parts of, for their share; 0: none. Pairs may be added to it.

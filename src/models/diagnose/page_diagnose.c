@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "models/diagnose/page_diagnose.h"
+#include "render/shape_page.h"
 
 static const char *percent(struct arena *a, double v)
 {
@@ -309,18 +310,8 @@ static void scaling(struct doc *d, const struct diagnosis_of_runs *x)
 static void files(struct doc *d, const struct diagnose_view *v)
 {
 	const struct run_evidence *ev = v->ev;
-	struct node *t = DOC_TABLE(d, "Files", "~File", "Read as", ">Lines", ">Of use");
 
-	for (size_t i = 0; i < ev->n_files; i++) {
-		struct cell *c = node_row(d, t);
-
-		c[0] = cell_as(STYLE_CODE, ev->files[i].path);
-		c[1] = cell(ev->files[i].format);
-		if (ev->files[i].lines)
-			c[2] = cell(arena_printf(d->arena, "%zu", ev->files[i].lines));
-		if (ev->files[i].used)
-			c[3] = cell(arena_printf(d->arena, "%zu", ev->files[i].used));
-	}
+	shape_list_table(d, "Files", diagnose_result.shape, "files", v);
 	for (size_t i = 0; i < v->n_troubles; i++)
 		doc_text(d, "%s: %s", v->troubles[i].path, v->troubles[i].why);
 	if (ev->dropped)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a diagnosis holds, a row a figure. Keys and meanings are API. */
 #include "models/diagnose/page_diagnose.h"
+#include "render/shape_page.h"
 
 /* clang-format off */
 
@@ -157,11 +158,11 @@ static const struct shape_row scaling_rows[] = {
 static const struct shape scaling_shape = SHAPE(scaling, scaling);
 
 static const struct shape_row evidence_file_rows[] = {
-	{ "path", NULL, SHAPE_TEXT(evidence_file, path) },
-	{ "format", NULL, A_TEXT(evidence_file, format) },
+	{ "path", NULL, SHAPE_TEXT(evidence_file, path), .title = "~File", .style_of = shape_code },
+	{ "format", NULL, A_TEXT(evidence_file, format), .title = "Read as" },
 	{ "run", "From 0.", SHAPE_COUNT(evidence_file, run) },
-	{ "lines", NULL, SHAPE_COUNT(evidence_file, lines) },
-	{ "used", "Lines that told something.", SHAPE_COUNT(evidence_file, used) },
+	{ "lines", NULL, SHAPE_COUNT(evidence_file, lines), .title = "Lines" },
+	{ "used", "Lines that told something.", SHAPE_COUNT(evidence_file, used), .title = "Of use" },
 };
 static const struct shape evidence_file_shape = SHAPE(evidence_file, evidence_file);
 

@@ -4,6 +4,7 @@
 
 #include "models/generate/page_generate.h"
 #include "render/figure.h"
+#include "render/shape_page.h"
 
 static const char *since_text(struct arena *a, const struct gen_var *v, const char *nccl)
 {
@@ -67,44 +68,19 @@ static void generate_page_variables(struct doc *d, const struct generate_view *v
 			env_table(d, &e->of[i], e->of[i].node->name);
 }
 
-static void generate_page_problems(struct doc *d, const struct gen_envs *e)
+/* A list of the result, where it has items. */
+static void generate_page_list(struct doc *d, const struct generate_view *v, const char *title,
+			       const char *key, size_t n)
 {
-	struct node *t;
-
-	if (!e->n_problems)
+	if (!n)
 		return;
-	doc_heading(d, 2, "What is wrong with the machines");
-	t = DOC_TABLE(d, NULL, "Machine", "~What", "~What to do");
-	for (size_t i = 0; i < e->n_problems; i++) {
-		const struct gen_problem *p = &e->problems[i];
-		struct cell *c = node_row(d, t);
-
-		c[0] = cell(*p->node ? p->node : "all");
-		c[1] = cell_as(p->fatal ? STYLE_BAD : STYLE_WARN, p->says);
-		c[2] = cell(p->fix);
-	}
-}
-
-static void generate_page_left_alone(struct doc *d, const struct gen_envs *e)
-{
-	struct node *t;
-
-	if (!e->n_left)
-		return;
-	doc_heading(d, 2, "Left alone");
-	t = DOC_TABLE(d, NULL, "Variable", "~Why not");
-	for (size_t i = 0; i < e->n_left; i++) {
-		struct cell *c = node_row(d, t);
-
-		c[0] = cell_as(STYLE_CODE, e->left[i].name);
-		c[1] = cell(e->left[i].why);
-	}
+	doc_heading(d, 2, title);
+	shape_list_table(d, NULL, generate_result.shape, key, v);
 }
 
 static void generate_page_machines(struct doc *d, const struct generate_view *v)
 {
-	const struct gen_cluster *c = v->envs->c;
-	struct node *t;
+	const struct gen_cluster *c = v->cluster;
 
 	if (v->named)
 		return;
@@ -112,22 +88,7 @@ static void generate_page_machines(struct doc *d, const struct generate_view *v)
 		doc_text(d, "%s.", c->shape_why);
 	else
 		doc_text(d, "%zu machines: %s.", c->n, c->shape_why);
-	t = DOC_TABLE(d, NULL, ">Rank", "Machine", "Address", "Interface", ">GPUs", "GPU", "NCCL",
-		      "~From");
-	for (size_t i = 0; i < c->n; i++) {
-		const struct gen_node *n = &c->nodes[i];
-		struct cell *r = node_row(d, t);
-
-		r[0] = cellf(d, "%zu", i);
-		r[1] = cell_as(STYLE_STRONG, n->name);
-		r[2] = cell(n->address);
-		r[3] = cell(n->control);
-		r[4] = cellf(d, "%zu", n->gpus);
-		r[5] = cell(n->gpu);
-		r[6] = cell(n->nccl);
-		r[7] = cell_as(STYLE_MUTED, n->from);
-	}
-	node_drop_empty(t);
+	node_drop_empty(shape_table(d, NULL, &gen_env_shape, v->envs->of, c->n));
 }
 
 /* An option with its value in one row. */
@@ -259,7 +220,8 @@ struct doc *page_generate(struct arena *a, const struct generate_view *v)
 
 	doc_heading(d, 1, arena_printf(a, "Generated: %s", v->kind));
 	generate_page_machines(d, v);
-	generate_page_problems(d, v->envs);
+	generate_page_list(d, v, "What is wrong with the machines", "problems",
+			   v->envs->n_problems);
 	if (v->train) {
 		page_generate_train(d, v->train);
 		return d;
@@ -267,7 +229,7 @@ struct doc *page_generate(struct arena *a, const struct generate_view *v)
 	generate_page_commands(d, v);
 	generate_page_serving(d, v);
 	generate_page_variables(d, v);
-	generate_page_left_alone(d, v->envs);
+	generate_page_list(d, v, "Left alone", "left_alone", v->envs->n_left);
 	return d;
 }
 
@@ -356,58 +318,27 @@ static void train_tries(struct doc *d, const struct train_setup *s)
 
 static void items(struct doc *d, const char *title, const struct train_items *l)
 {
-	struct node *t;
-
-	if (!l->n)
-		return;
-	t = DOC_TABLE(d, title, "Key", "Value", "~Why");
-	for (size_t i = 0; i < l->n; i++) {
-		struct cell *c = node_row(d, t);
-
-		c[0] = cell_as(STYLE_STRONG, l->at[i].path);
-		c[1] = cell_as(STYLE_CODE, l->at[i].value);
-		c[2] = cell(l->at[i].reason);
-	}
+	if (l->n)
+		shape_table(d, title, &train_item_shape, l->at, l->n);
 }
 
-static void edited(struct doc *d, const struct train_view *v)
+static void edited(struct doc *d, const struct train_edit *e)
 {
-	static const struct column columns[] = { { .title = "Line", .right = true },
-						 { .title = "What", .wrap = true },
-						 { .title = "Why", .wrap = true } };
-	const struct train_edit *e = v->edit;
-	struct node *t;
-
 	if (!e->edits.n) {
 		doc_text(d, "Nothing in %s is worth changing.", e->name);
 	} else {
 		doc_heading(d, 2, arena_printf(d->arena, "Changes of %s", e->name));
 		doc_code(d, e->diff);
-		t = doc_table(d, NULL, columns, 3);
-		for (size_t i = 0; i < e->edits.n; i++) {
-			struct cell *c = node_row(d, t);
-
-			c[0] = cellf(d, "%u", e->edits.at[i].line);
-			c[1] = cell_as(STYLE_STRONG, e->edits.at[i].what);
-			c[2] = cell(e->edits.at[i].reason);
-		}
+		shape_list_table(d, NULL, &train_edit_shape, "changes", e);
 	}
-	if (!e->n_left)
-		return;
-	t = doc_table(d, "Left as it is", columns, 3);
-	for (size_t i = 0; i < e->n_left; i++) {
-		struct cell *c = node_row(d, t);
-
-		c[0] = e->left[i].line ? cellf(d, "%u", e->left[i].line) : cell("");
-		c[1] = cell(e->left[i].what);
-		c[2] = cell(e->left[i].why);
-	}
+	if (e->n_left)
+		shape_list_table(d, "Left as it is", &train_edit_shape, "left", e);
 }
 
 void page_generate_train(struct doc *d, const struct train_view *v)
 {
 	if (v->edit) {
-		edited(d, v);
+		edited(d, v->edit);
 	} else if (v->file.text && v->setup->fits) {
 		doc_heading(d, 2, v->file.name);
 		doc_code(d, v->file.text);
@@ -423,11 +354,6 @@ void page_generate_train(struct doc *d, const struct train_view *v)
 }
 
 /* What was found in what people wrote: the place, what is wrong, what to do. */
-
-static enum style style_of(enum lint_level l)
-{
-	return l == LINT_ERROR ? STYLE_BAD : l == LINT_WARNING ? STYLE_WARN : STYLE_MUTED;
-}
 
 static void looked(struct doc *d, const struct lint_view *v)
 {
@@ -447,7 +373,6 @@ static void looked(struct doc *d, const struct lint_view *v)
 struct doc *page_lint(struct arena *a, const struct lint_view *v)
 {
 	struct doc *d = doc_new(a);
-	struct node *t;
 
 	doc_heading(d, 1, "Lint");
 	looked(d, v);
@@ -455,19 +380,6 @@ struct doc *page_lint(struct arena *a, const struct lint_view *v)
 		doc_text(d, "Nothing is wrong with them.");
 		return d;
 	}
-	t = DOC_TABLE(d, NULL, "Level", "Place", "~What", "~What to do", "~Source", "Code");
-	for (size_t i = 0; i < v->l->n; i++) {
-		const struct lint_finding *f = &v->l->findings[i];
-		struct cell *c = node_row(d, t);
-
-		c[0] = cell_as(style_of(f->level), lint_level_names[f->level]);
-		c[1] = cell_as(STYLE_CODE,
-			       f->line ? arena_printf(a, "%s:%u", f->file, f->line) : f->file);
-		c[2] = cell(f->says);
-		c[3] = cell(f->fix);
-		c[4] = cell_as(STYLE_MUTED, f->source);
-		c[5] = cell_as(STYLE_MUTED, f->code);
-	}
-	node_drop_empty(t);
+	node_drop_empty(shape_list_table(d, NULL, lint_result.shape, "findings", v));
 	return d;
 }

@@ -34,8 +34,9 @@ struct generate_view {
 };
 
 struct doc *page_generate(struct arena *a, const struct generate_view *v);
-/* Of a struct generate_view. */
+/* Of a struct generate_view, and of its parts. */
 extern const struct result_shape generate_result;
+extern const struct shape gen_env_shape, train_item_shape, train_edit_shape;
 /* A script that sets variables or starts the command, or the lines of the file. */
 void generate_shell(FILE *out, struct arena *a, const struct generate_view *v);
 /* A unit a node, a service a node. -EINVAL and *e for what such a file cannot say. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/generate/page_generate.h"
+#include "render/shape_page.h"
 
 /* clang-format off */
 
@@ -40,18 +41,19 @@ static const struct shape gen_var_shape = SHAPE(gen_var, gen_var);
 #define OF_NODE SHAPE_VIA(gen_env, node, gen_node)
 
 static const struct shape_row gen_env_rows[] = {
-	{ "rank", NULL, SHAPE_COUNT(gen_env, rank) },
-	{ "name", NULL, SHAPE_TEXT(gen_node, name), OF_NODE },
-	{ "address", "How others reach it.", NO_EMPTY_TEXT(gen_node, address), OF_NODE },
-	{ "interface", "Of that address.", NO_EMPTY_TEXT(gen_node, control), OF_NODE },
+	{ "rank", NULL, SHAPE_COUNT(gen_env, rank), .title = "Rank" },
+	{ "name", NULL, SHAPE_TEXT(gen_node, name), OF_NODE, .title = "Machine", .style_of = shape_strong },
+	{ "address", "How others reach it.", NO_EMPTY_TEXT(gen_node, address), OF_NODE, .title = "Address" },
+	{ "interface", "Of that address.", NO_EMPTY_TEXT(gen_node, control), OF_NODE, .title = "Interface" },
 	{ "platform", NULL, NO_EMPTY_TEXT(gen_node, platform), OF_NODE },
-	{ "gpu", NULL, NO_EMPTY_TEXT(gen_node, gpu), OF_NODE },
-	{ "gpus", NULL, SHAPE_COUNT(gen_node, gpus), OF_NODE },
-	{ "nccl", "Version of the system's library.", A_TEXT(gen_node, nccl), OF_NODE },
-	{ "from", "Where its facts are from.", SHAPE_TEXT(gen_node, from), OF_NODE },
+	{ "gpu", NULL, NO_EMPTY_TEXT(gen_node, gpu), OF_NODE, .title = "GPU" },
+	{ "gpus", NULL, SHAPE_COUNT(gen_node, gpus), OF_NODE, .title = "GPUs" },
+	{ "nccl", "Version of the system's library.", A_TEXT(gen_node, nccl), OF_NODE, .title = "NCCL" },
+	{ "from", "Where its facts are from.",
+	  SHAPE_TEXT(gen_node, from), OF_NODE, .title = "~From", .style_of = shape_muted },
 	{ "variables", NULL, SHAPE_LIST(gen_env, vars, n, gen_var) },
 };
-static const struct shape gen_env_shape = SHAPE(gen_env, gen_env);
+const struct shape gen_env_shape = SHAPE(gen_env, gen_env);
 
 static const struct shape_row gen_word_text_rows[] = { { NULL, NULL, SHAPE_TEXT(gen_word, text) } };
 static const struct shape_row gen_word_reason_rows[] = { { NULL, NULL, A_TEXT(gen_word, reason) } };
@@ -79,17 +81,30 @@ static const struct shape_row gen_command_rows[] = {
 };
 static const struct shape gen_command_shape = SHAPE(gen_command, gen_command);
 
+static const char *gen_problem_node(struct arena *a, const void *object)
+{
+	const struct gen_problem *p = object;
+
+	(void)a;
+	return *p->node ? p->node : "all";
+}
+
+static unsigned gen_problem_style(const void *object)
+{
+	return ((const struct gen_problem *)object)->fatal ? STYLE_BAD : STYLE_WARN;
+}
+
 static const struct shape_row gen_problem_rows[] = {
-	{ "node", "null: all.", NO_EMPTY_TEXT(gen_problem, node) },
-	{ "says", NULL, SHAPE_TEXT(gen_problem, says) },
-	{ "fix", NULL, A_TEXT(gen_problem, fix) },
+	{ "node", "null: all.", NO_EMPTY_TEXT(gen_problem, node), .title = "Machine", .shown = gen_problem_node },
+	{ "says", NULL, SHAPE_TEXT(gen_problem, says), .title = "~What", .style_of = gen_problem_style },
+	{ "fix", NULL, A_TEXT(gen_problem, fix), .title = "~What to do" },
 	{ "fatal", "What was generated will not work, or not as it should.", SHAPE_FLAG(gen_problem, fatal) },
 };
 static const struct shape gen_problem_shape = SHAPE(gen_problem, gen_problem);
 
 static const struct shape_row gen_left_rows[] = {
-	{ "name", NULL, SHAPE_TEXT(gen_left, name) },
-	{ "why", NULL, SHAPE_TEXT(gen_left, why) },
+	{ "name", NULL, SHAPE_TEXT(gen_left, name), .title = "Variable", .style_of = shape_code },
+	{ "why", NULL, SHAPE_TEXT(gen_left, why), .title = "~Why not" },
 };
 static const struct shape gen_left_shape = SHAPE(gen_left, gen_left);
 
@@ -149,12 +164,12 @@ static const struct shape serve_plan_shape = SHAPE(serve_plan, serve_plan);
 /* --- files of a training --- */
 
 static const struct shape_row train_item_rows[] = {
-	{ "path", NULL, SHAPE_TEXT(train_item, path) },
-	{ "value", NULL, SHAPE_TEXT(train_item, value) },
+	{ "path", NULL, SHAPE_TEXT(train_item, path), .title = "Key", .style_of = shape_strong },
+	{ "value", NULL, SHAPE_TEXT(train_item, value), .title = "Value", .style_of = shape_code },
 	{ "text", "The value is one.", SHAPE_FLAG(train_item, text) },
-	{ "reason", NULL, A_TEXT(train_item, reason) },
+	{ "reason", NULL, A_TEXT(train_item, reason), .title = "~Why" },
 };
-static const struct shape train_item_shape = SHAPE(train_item, train_item);
+const struct shape train_item_shape = SHAPE(train_item, train_item);
 
 static const struct shape_row train_answer_rows[] = {
 	{ "way", NULL, SHAPE_CHOICE(train_answer, q.way, train_way_names) },
@@ -197,16 +212,16 @@ static const struct shape_row train_offload_rows[] = {
 static const struct shape train_offload_shape = SHAPE(train_offload, train_offload);
 
 static const struct shape_row edit_rows[] = {
-	{ "line", NULL, SHAPE_COUNT(edit, line) },
-	{ "what", NULL, SHAPE_TEXT(edit, what) },
-	{ "reason", NULL, A_TEXT(edit, reason) },
+	{ "line", NULL, SHAPE_COUNT(edit, line), .title = "Line" },
+	{ "what", NULL, SHAPE_TEXT(edit, what), .title = "~What", .style_of = shape_strong },
+	{ "reason", NULL, A_TEXT(edit, reason), .title = "~Why" },
 };
 static const struct shape edit_shape = SHAPE(edit, edit);
 
 static const struct shape_row train_left_rows[] = {
-	{ "line", NULL, SHAPE_COUNT(train_left, line), .unknown = SHAPE_ZERO },
-	{ "what", NULL, SHAPE_TEXT(train_left, what) },
-	{ "why", NULL, SHAPE_TEXT(train_left, why) },
+	{ "line", NULL, SHAPE_COUNT(train_left, line), .unknown = SHAPE_ZERO, .title = "Line" },
+	{ "what", NULL, SHAPE_TEXT(train_left, what), .title = "~What" },
+	{ "why", NULL, SHAPE_TEXT(train_left, why), .title = "~Why" },
 };
 static const struct shape train_left_shape = SHAPE(train_left, train_left);
 
@@ -216,7 +231,7 @@ static const struct shape_row train_edit_rows[] = {
 	{ "changes", NULL, SHAPE_LIST(train_edit, edits.at, edits.n, edit) },
 	{ "left", "What would be changed, and is not.", SHAPE_ARRAY(train_edit, left, n_left, train_left) },
 };
-static const struct shape train_edit_shape = SHAPE(train_edit, train_edit);
+const struct shape train_edit_shape = SHAPE(train_edit, train_edit);
 
 static const char *train_view_model(const void *object)
 {
@@ -339,15 +354,31 @@ static const char *lint_machine(const void *object)
 	return n ? n->from : NULL;
 }
 
+static unsigned lint_finding_style(const void *object)
+{
+	static const enum style styles[LINT_LEVELS] = { STYLE_BAD, STYLE_WARN, STYLE_MUTED };
+
+	return styles[((const struct lint_finding *)object)->level];
+}
+
+static const char *lint_finding_place(struct arena *a, const void *object)
+{
+	const struct lint_finding *f = object;
+
+	return f->line ? arena_printf(a, "%s:%u", f->file, f->line) : f->file;
+}
+
 static const struct shape_row lint_finding_rows[] = {
-	{ "level", NULL, SHAPE_CHOICE(lint_finding, level, lint_level_names) },
-	{ "code", NULL, SHAPE_TEXT(lint_finding, code) },
-	{ "file", "\"command line\" for words.", SHAPE_TEXT(lint_finding, file) },
+	{ "level", NULL, SHAPE_CHOICE(lint_finding, level, lint_level_names),
+	  .title = "Level", .style_of = lint_finding_style },
+	{ "code", NULL, SHAPE_TEXT(lint_finding, code), .title = "Code", .style_of = shape_muted },
+	{ "file", "\"command line\" for words.", SHAPE_TEXT(lint_finding, file),
+	  .title = "Place", .shown = lint_finding_place, .style_of = shape_code },
 	{ "line", NULL, SHAPE_COUNT(lint_finding, line), .unknown = SHAPE_ZERO },
 	{ "subject", "The variable, option or host.", SHAPE_TEXT(lint_finding, subject) },
-	{ "says", NULL, SHAPE_TEXT(lint_finding, says) },
-	{ "fix", NULL, SHAPE_TEXT(lint_finding, fix), .unknown = SHAPE_NULL },
-	{ "source", NULL, SHAPE_TEXT(lint_finding, source), .unknown = SHAPE_NULL },
+	{ "says", NULL, SHAPE_TEXT(lint_finding, says), .title = "~What" },
+	{ "fix", NULL, A_TEXT(lint_finding, fix), .title = "~What to do" },
+	{ "source", NULL, A_TEXT(lint_finding, source), .title = "~Source", .style_of = shape_muted },
 };
 static const struct shape lint_finding_shape = SHAPE(lint_finding, lint_finding);
 
