@@ -3,12 +3,14 @@
 #include "front/result_shapes.h"
 
 #include "look/monitor/contrast.h"
+#include "look/settings/findings.h"
 #include "look/show/page.h"
 #include "look/stack/page_stack.h"
 #include "many/cluster/page_cluster.h"
 #include "many/fleet/fleet.h"
 #include "measure/bench/bench_json.h"
 #include "measure/doctor/page_doctor.h"
+#include "measure/prove/ledger_view.h"
 #include "measure/prove/page_stack_compare.h"
 #include "models/diagnose/page_diagnose.h"
 #include "models/generate/page_generate.h"
@@ -29,6 +31,7 @@ const struct result_shape *const result_shapes[] = {
 	&calibrate_result,
 	&calibration_result,
 	&calibration_show_result,
+	&check_result,
 	&cluster_plan_result,
 	&cluster_undo_result,
 	&compare_result,
@@ -36,11 +39,13 @@ const struct result_shape *const result_shapes[] = {
 	&diagnose_result,
 	&doctor_list_result,
 	&doctor_result,
+	&explain_result,
 	&fleet_result,
 	&generate_result,
 	&history_result,
 	&journal_result,
 	&lint_result,
+	&list_result,
 	&persist_result,
 	&plan_result,
 	&predict_result,

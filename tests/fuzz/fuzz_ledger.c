@@ -37,7 +37,6 @@ static void again(struct arena *a, const struct ledger_row *row)
 	ledger_find(a, &l, row->setting, row->target, &answer);
 	if (answer.valid != LEDGER_VALID || !*ledger_text(a, &answer))
 		abort();
-	json_decref(ledger_answer_json(a, &answer));
 	free(once);
 	free(twice);
 }

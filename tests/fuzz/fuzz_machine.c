@@ -10,7 +10,7 @@
 #include "machine/knob/io.h"
 #include "tune/plan/plan.h"
 #include "look/probe/probe.h"
-#include "look/settings/findings.h"
+#include "measure/prove/ledger_view.h"
 #include "front/pages/page_check.h"
 #include "front/pages/page_plan.h"
 
@@ -93,7 +93,7 @@ static void use(struct subject *s, struct arena *a, bool whole)
 	if (profile_load(a, "default", &profile, &e))
 		abort();
 	settings_check(a, m, &profile, read_knob, h, &f);
-	found = findings_json(&f, m, &profile, 0);
+	found = measured_check_json(a, m, &profile, &f, NULL, 0);
 	plan_make(a, m, &w, &f, read_knob, exact_knob, h, &plan);
 	for (size_t i = 0; i < plan.n; i++)
 		if (!plan.changes[i].gate &&

@@ -21,7 +21,7 @@
 #include "measure/bench/page_bench.h"
 #include "measure/prove/page_prove.h"
 #include "look/monitor/figures_recording.h"
-#include "look/settings/findings.h"
+#include "measure/prove/ledger_view.h"
 #include "front/report/result_file.h"
 #include "front/pages/page_check.h"
 #include "front/report/page_report.h"
@@ -104,7 +104,7 @@ static void facts(struct arena *a, const char *text)
 					      .doc = page_check(a, m, &profile, &f, &how) };
 		draw(page_report_front(a, "Report", 0, &page.head, 1));
 		draw(page_report_machine(a, &page, true));
-		out = findings_json(&f, m, &profile, 0);
+		out = measured_check_json(a, m, &profile, &f, NULL, 0);
 		if (!out)
 			abort();
 		json_decref(out);

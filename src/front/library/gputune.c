@@ -416,8 +416,7 @@ char *gputune_check(const struct gputune_machine *machine, const char *options,
 		call_look(&c, !c.named, false);
 		settings_check(&c.arena, &c.m, &c.profile, read_knob, c.host, &f);
 		code = f.count[VERDICT_FAIL] ? FINDINGS : f.count[VERDICT_UNKNOWN] ? BLIND : CLEAN;
-		j = findings_json(&f, &c.m, &c.profile, code);
-		measured_findings_json(&c.arena, j, &f, read_ledger(&c));
+		j = measured_check_json(&c.arena, &c.m, &c.profile, &f, read_ledger(&c), code);
 	}
 	return call_end(&c, j, error);
 }
@@ -442,7 +441,6 @@ char *gputune_explain(const struct gputune_machine *machine, const char *id, con
 		      struct gputune_error *error)
 {
 	const struct setting *s = NULL;
-	const struct ledger *l;
 	struct findings f;
 	json_t *j = NULL;
 	struct call c;
@@ -451,10 +449,7 @@ char *gputune_explain(const struct gputune_machine *machine, const char *id, con
 		profile_one(&c.arena, &c.profile, s->id);
 		call_look(&c, false, false);
 		settings_check(&c.arena, &c.m, &c.profile, read_knob, c.host, &f);
-		l = read_ledger(&c);
-		j = explain_json(s, &c.m, &f);
-		measured_findings_json(&c.arena, j, &f, l);
-		measured_setting_json(&c.arena, j, s, l);
+		j = measured_explain_json(&c.arena, &c.m, s, &f, read_ledger(&c));
 	}
 	return call_end(&c, j, error);
 }
@@ -488,8 +483,12 @@ char *gputune_list(const char *options, struct gputune_error *error)
 	json_t *j = NULL;
 	struct call c;
 
-	if (call_begin(&c, NULL, options, KEY_PROFILE | KEY_ONLY | KEY_SKIP | KEY_FACTS))
-		j = c.facts ? list_facts_json(&c.arena) : list_settings_json(&c.profile);
+	if (call_begin(&c, NULL, options, KEY_PROFILE | KEY_ONLY | KEY_SKIP | KEY_FACTS)) {
+		struct listing all = { 0 };
+
+		list_make(&c.arena, c.facts ? NULL : &c.profile, &all);
+		j = result_shape_json(&list_result, &all, 0, 0);
+	}
 	return call_end(&c, j, error);
 }
 

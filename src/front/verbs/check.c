@@ -42,15 +42,12 @@ static int verb_check_print(struct run *r, const struct findings *f, const struc
 					  r->value[OPT_VERBOSE] || r->width == 0 || r->width >= 150,
 				  .verbose = r->value[OPT_VERBOSE] != NULL,
 				  .ledger = l };
-	json_t *j;
 
 	if (r->value[OPT_QUIET])
 		return 0;
 	if (strcmp(format, "json") == 0) {
 		f = findings_printed(r, f);
-		j = findings_json(f, m, p, *code);
-		measured_findings_json(&r->arena, j, f, l);
-		run_print_json(r, j, EXIT_CLEAN);
+		run_print_json(r, measured_check_json(&r->arena, m, p, f, l, *code), EXIT_CLEAN);
 	} else if (strcmp(format, "junit") == 0)
 		findings_junit(r->out, f);
 	else if (strcmp(format, "prom") == 0)
@@ -154,11 +151,7 @@ int verb_explain(struct run *r)
 	settings_check(&r->arena, m, &p, run_read_knob, h, &f);
 	l = run_ledger(r, h, m);
 	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0) {
-		json_t *j = explain_json(s, m, &f);
-
-		measured_findings_json(&r->arena, j, &f, l);
-		measured_setting_json(&r->arena, j, s, l);
-		run_print_json(r, j, EXIT_CLEAN);
+		run_print_json(r, measured_explain_json(&r->arena, m, s, &f, l), EXIT_CLEAN);
 		code = 0;
 	} else {
 		code = run_print_doc(r,
@@ -171,25 +164,11 @@ int verb_explain(struct run *r)
 
 /* gputune list: every setting id, or every fact's path. */
 
-static void list_facts(struct run *r, const struct shape *s, const char *prefix)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		const struct shape_row *f = &s->rows[i];
-		const char *path =
-			arena_printf(&r->arena, "%s%s%s", prefix, *prefix ? "." : "", f->key);
-
-		if (f->sub)
-			list_facts(r, f->sub, path);
-		else
-			fprintf(r->out, "%-44s %s%s%s%s\n", path, f->title, f->unit ? " (" : "",
-				f->unit ? f->unit : "", f->unit ? ")" : "");
-	}
-}
-
 int verb_list(struct run *r)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
 	bool facts = r->value[OPT_FACTS] != NULL, json = strcmp(format, "json") == 0;
+	struct listing all = { 0 };
 	struct profile p;
 
 	if (!json && strcmp(format, "term") != 0)
@@ -199,14 +178,16 @@ int verb_list(struct run *r)
 		return complain_text(EXIT_USAGE, "--only and --skip narrow settings, not --facts");
 	if (!run_profile(r, &p))
 		return EXIT_USAGE;
+	list_make(&r->arena, facts ? NULL : &p, &all);
 	if (json)
-		run_print_json(r, facts ? list_facts_json(&r->arena) : list_settings_json(&p),
-			       EXIT_CLEAN);
-	else if (facts)
-		list_facts(r, &machine_shape, "");
-	else
-		SETTING_FOR_EACH (s)
-			if (profile_selects(&p, s->id))
-				fprintf(r->out, "%-32s %s\n", s->id, s->title);
+		return run_print_result(r, &list_result, &all, EXIT_CLEAN);
+	for (size_t i = 0; i < all.n_facts; i++) {
+		const struct listed_fact *f = &all.facts[i];
+
+		fprintf(r->out, "%-44s %s%s%s%s\n", f->path, f->title, f->unit ? " (" : "",
+			f->unit ? f->unit : "", f->unit ? ")" : "");
+	}
+	for (size_t i = 0; i < all.n_settings; i++)
+		fprintf(r->out, "%-32s %s\n", all.settings[i]->id, all.settings[i]->title);
 	return EXIT_CLEAN;
 }

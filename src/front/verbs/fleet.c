@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "front/session.h"
-#include "look/settings/findings.h"
+#include "measure/prove/ledger_view.h"
 
 enum { FOLDERS_DEEP = 8 };
 
@@ -106,7 +106,7 @@ static void add_capture(struct gather *g, const char *path)
 	one.arena = (struct arena){ 0 };
 	m = run_machine(&one, h, false);
 	settings_check(&one.arena, m, &g->profile, run_read_knob, h, &found);
-	j = findings_json(&found, m, &g->profile, 0);
+	j = measured_check_json(&one.arena, m, &g->profile, &found, NULL, 0);
 	text = json_dumps(j, JSON_COMPACT);
 	if (text)
 		add_text(g, path, text, strlen(text));

@@ -8,6 +8,7 @@
 #include "front/verbs/report.h"
 #include "front/session.h"
 #include "look/settings/findings.h"
+#include "measure/prove/ledger_view.h"
 #include "front/pages/page_check.h"
 #include "front/verbs/doctor.h"
 #include "front/verbs/persist.h"
@@ -300,7 +301,8 @@ static void findings_part(struct reporting *g)
 					      : EXIT_CLEAN;
 	if (g->json)
 		json_object_set_new(g->json, "check",
-				    findings_json(f, g->p.m, &g->p.profile, g->code));
+				    measured_check_json(&g->run.arena, g->p.m, &g->p.profile, f,
+							NULL, g->code));
 }
 
 static void hardware_part(struct reporting *g)

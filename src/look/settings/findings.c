@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings as JSON. Keys and meanings are API: schemas/check.json holds them. */
+/* The head of results about a machine; findings for monitors and collectors; the list of what there
+ * is. */
 #include <string.h>
 #include <time.h>
 
-#include "knowledge/health.h"
 #include "look/settings/findings.h"
 #include "base/text.h"
 #include "render/display_text.h"
-
-static json_t *text_or_null(const char *s)
-{
-	return s ? json_string(s) : json_null();
-}
 
 /* RFC 3339, UTC. */
 static json_t *findings_time_json(long long s)
@@ -81,125 +76,6 @@ json_t *result_json(const char *verb, const struct machine *m, int exit_code)
 	return json_pack("{s:s, s:s, s:o, s:o, s:i}", "schema", schema, "tool_version",
 			 GPUTUNE_VERSION, "host", host_json(m), "time",
 			 findings_time_json(fact_or(&m->time_s, 0)), "exit_code", exit_code);
-}
-
-static json_t *targets_json(const struct finding *f)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < f->n_targets; i++)
-		if (f->targets[i][0])
-			json_array_append_new(list, json_string(f->targets[i]));
-	return list;
-}
-
-static json_t *findings_finding_json(const struct finding *f)
-{
-	size_t group = strcspn(f->s->id, ".");
-	json_t *j = json_object();
-
-	json_object_set_new(j, "id", json_string(f->s->id));
-	json_object_set_new(j, "title", json_string(f->s->title));
-	json_object_set_new(j, "group", json_stringn(f->s->id, group));
-	json_object_set_new(j, "target", json_string(f->target));
-	json_object_set_new(j, "targets", targets_json(f));
-	json_object_set_new(j, "verdict", json_string(verdict_name(f->v.kind)));
-	json_object_set_new(j, "reason_code", json_string(f->v.code));
-	json_object_set_new(j, "reason", json_string(f->v.reason));
-	json_object_set_new(j, "severity", json_string(severity_name(f->s->severity)));
-	json_object_set_new(j, "health", json_boolean(f->s->health));
-	json_object_set_new(j, "current", text_or_null(f->v.current));
-	json_object_set_new(j, "wanted", text_or_null(f->v.wanted));
-	json_object_set_new(j, "why", json_string(f->v.why));
-	json_object_set_new(j, "source", json_string(f->s->source));
-	json_object_set_new(j, "read_from", text_or_null(f->read_from));
-	json_object_set_new(j, "risk", json_string(risk_name(f->s->risk)));
-	json_object_set_new(j, "effect", json_string(effect_name(f->s->effect)));
-	return j;
-}
-
-json_t *findings_json(const struct findings *f, const struct machine *m, const struct profile *p,
-		      int exit_code)
-{
-	json_t *j = result_json("check", m, exit_code), *list = json_array();
-
-	json_object_set_new(
-		j, "profile",
-		json_pack("{s:s, s:s}", "name", p->name, "base", profile_name(p->base)));
-	json_object_set_new(j, "summary",
-			    json_pack("{s:I, s:I, s:I, s:I, s:o}", "pass",
-				      (json_int_t)f->count[VERDICT_PASS], "fail",
-				      (json_int_t)f->count[VERDICT_FAIL], "na",
-				      (json_int_t)f->count[VERDICT_NA], "unknown",
-				      (json_int_t)f->count[VERDICT_UNKNOWN], "score",
-				      f->score < 0 ? json_null() : json_integer(f->score)));
-	for (size_t i = 0; i < f->n; i++)
-		json_array_append_new(list, findings_finding_json(&f->items[i]));
-	json_object_set_new(j, "findings", list);
-	return j;
-}
-
-static json_t *opinions_json(const struct setting *s)
-{
-	static const char *const relations[] = { "leave",   "is",     "at-least",
-						 "at-most", "one-of", "not" };
-	static const char *const names[] = { "dgx-spark", "igx-orin", "hgx", "generic" };
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < s->n_opinions; i++) {
-		const struct recommendation *o = &s->opinions[i];
-		json_t *on = json_array();
-
-		for (unsigned bit = 0; bit < 4; bit++)
-			if (o->on & 1u << bit)
-				json_array_append_new(on, json_string(names[bit]));
-		json_array_append_new(list,
-				      json_pack("{s:s, s:o, s:s, s:s?, s:s?, s:s?}", "profile",
-						profile_name(o->profile), "platforms", on,
-						"relation", relations[o->rel], "value", o->value,
-						"because", o->because, "source", o->source));
-	}
-	return list;
-}
-
-/* What the rule measures by. */
-static json_t *findings_figures_json(const struct setting *s)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n_health_limits; i++) {
-		const struct health_limit *l = &health_limits[i];
-
-		if (strcmp(l->setting, s->id) == 0)
-			json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:f, s:s, s:s, s:s}",
-							      "key", l->key, "what", l->what, "gpu",
-							      text_or_null(l->gpu), "value",
-							      l->value, "unit", l->unit, "source",
-							      l->source, "date", l->date));
-	}
-	return list;
-}
-
-json_t *explain_json(const struct setting *s, const struct machine *m, const struct findings *f)
-{
-	json_t *j = result_json("explain", m, 0), *list = json_array();
-
-	json_object_set_new(j, "id", json_string(s->id));
-	json_object_set_new(j, "title", json_string(s->title));
-	json_object_set_new(j, "why", json_string(s->why));
-	json_object_set_new(j, "note", text_or_null(s->note));
-	json_object_set_new(j, "not_when", text_or_null(s->not_when));
-	json_object_set_new(j, "kind", json_string(knob_kind_name(s->knob)));
-	json_object_set_new(j, "scope", json_string(scope_name(s->scope)));
-	json_object_set_new(j, "risk", json_string(risk_name(s->risk)));
-	json_object_set_new(j, "effect", json_string(effect_name(s->effect)));
-	json_object_set_new(j, "source", json_string(s->source));
-	json_object_set_new(j, "opinions", opinions_json(s));
-	json_object_set_new(j, "figures", findings_figures_json(s));
-	for (size_t i = 0; i < f->n; i++)
-		json_array_append_new(list, findings_finding_json(&f->items[i]));
-	json_object_set_new(j, "findings", list);
-	return j;
 }
 
 /* One line and a code: what Nagios and node-problem-detector read. */
@@ -421,48 +297,84 @@ static const char *findings_kind_name(const struct shape_row *r)
 	return shape_is_fact(r) ? names[r->kind] : "name";
 }
 
-static void add_facts(struct arena *a, const struct shape *s, const char *prefix, json_t *out)
+/* clang-format off */
+static const void *group_of(struct arena *a, const void *object, size_t *n)
+{
+	const char *id = ((const struct setting *)object)->id;
+
+	(void)n;
+	return arena_strndup(a, id, strcspn(id, "."));
+}
+
+static const struct shape_row setting_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(setting, id) },
+	{ "title", NULL, SHAPE_TEXT(setting, title) },
+	{ "group", NULL, SHAPE_TEXT_MADE(group_of) },
+	{ "kind", "Of its knob.", SHAPE_CHOICE_BY(setting, knob, knob_kind_name, KNOB_KINDS) },
+	{ "risk", NULL, SHAPE_CHOICE_BY(setting, risk, risk_name, RISK_DANGER + 1) },
+	{ "effect", NULL, SHAPE_CHOICE_BY(setting, effect, effect_name, EFFECT_FIRMWARE + 1) },
+	{ "health", NULL, SHAPE_FLAG(setting, health) },
+};
+static const struct shape setting_shape = SHAPE(setting, setting);
+
+static const struct shape_row listed_fact_rows[] = {
+	{ "path", NULL, SHAPE_TEXT(listed_fact, path) },
+	{ "title", NULL, SHAPE_TEXT(listed_fact, title) },
+	{ "kind", NULL, SHAPE_TEXT(listed_fact, kind) },
+	{ "unit", NULL, SHAPE_TEXT(listed_fact, unit), .unknown = SHAPE_NULL },
+};
+static const struct shape listed_fact_shape = SHAPE(listed_fact, listed_fact);
+
+static const struct shape_row list_settings_rows[] = {
+	{ "settings", NULL, SHAPE_POINTERS(listing, settings, n_settings, setting) },
+};
+static const struct shape list_settings_shape = SHAPE(listing, list_settings);
+static const struct shape_row list_facts_rows[] = {
+	{ "facts", NULL, SHAPE_LIST(listing, facts, n_facts, listed_fact) },
+};
+static const struct shape list_facts_shape = SHAPE(listing, list_facts);
+static const struct shape *const list_forms[] = { &list_settings_shape, &list_facts_shape };
+
+static unsigned list_form(const void *object)
+{
+	return ((const struct listing *)object)->n_facts > 0;
+}
+
+static const struct shape list_shape = SHAPE_FORMS(listing, list, list_forms, list_form);
+
+const struct result_shape list_result = {
+	.name = "list", .title = "gputune list", .meaning = "What there is to ask about.",
+	.shape = &list_shape, .no_time = true,
+};
+/* clang-format on */
+
+static void add_facts(struct arena *a, const struct shape *s, const char *prefix,
+		      struct listing *out)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct shape_row *f = &s->rows[i];
 		const char *path = arena_printf(a, "%s%s%s", prefix, *prefix ? "." : "", f->key);
 
-		if (f->sub)
+		if (f->sub) {
 			add_facts(a, f->sub, path, out);
-		else
-			json_array_append_new(out,
-					      json_pack("{s:s, s:s, s:s, s:s?}", "path", path,
-							"title", f->title, "kind",
-							findings_kind_name(f), "unit", f->unit));
+			continue;
+		}
+		out->facts = arena_grow(a, out->facts, out->n_facts, sizeof(*out->facts));
+		out->facts[out->n_facts++] =
+			(struct listed_fact){ path, f->title, findings_kind_name(f), f->unit };
 	}
 }
 
-static json_t *list_json(const char *key, json_t *list)
+void list_make(struct arena *a, const struct profile *p, struct listing *out)
 {
-	return json_pack("{s:s, s:s, s:o}", "schema", "gputune.list/1", "tool_version",
-			 GPUTUNE_VERSION, key, list);
-}
-
-json_t *list_facts_json(struct arena *a)
-{
-	json_t *list = json_array();
-
-	add_facts(a, &machine_shape, "", list);
-	return list_json("facts", list);
-}
-
-json_t *list_settings_json(const struct profile *p)
-{
-	json_t *list = json_array();
-
+	if (!p) {
+		add_facts(a, &machine_shape, "", out);
+		return;
+	}
 	SETTING_FOR_EACH (s)
-		if (profile_selects(p, s->id))
-			json_array_append_new(
-				list, json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:b}", "id", s->id,
-						"title", s->title, "group",
-						json_stringn(s->id, strcspn(s->id, ".")), "kind",
-						knob_kind_name(s->knob), "risk", risk_name(s->risk),
-						"effect", effect_name(s->effect), "health",
-						(int)s->health));
-	return list_json("settings", list);
+		if (profile_selects(p, s->id)) {
+			out->settings = arena_grow(a, out->settings, out->n_settings,
+						   sizeof(*out->settings));
+			out->settings[out->n_settings++] = s;
+		}
 }

@@ -18,11 +18,6 @@ json_t *machine_result_json(const struct result_shape *r, const struct machine *
 			    const void *answer, int exit_code);
 /* Top level of every result: schema "gputune.VERB/1", tool version, host, time, exit code. */
 json_t *result_json(const char *verb, const struct machine *m, int exit_code);
-/* Schema gputune.check/1, see schemas/check.json. */
-json_t *findings_json(const struct findings *f, const struct machine *m, const struct profile *p,
-		      int exit_code);
-/* Schema gputune.explain/1: one setting, and its findings on this machine. */
-json_t *explain_json(const struct setting *s, const struct machine *m, const struct findings *f);
 /* One test case a finding: FAIL is a failure, UNKNOWN an error, NA skipped. */
 void findings_junit(FILE *out, const struct findings *f);
 /* node_exporter textfile: one sample a finding, value 1, verdict as label; and the score. */
@@ -42,9 +37,20 @@ int findings_npd(FILE *out, const struct findings *f);
 
 /* What there is to ask about: schema gputune.list/1. */
 
-/* Every setting that the profile selects. The caller owns the reference. */
-json_t *list_settings_json(const struct profile *p);
-/* Every fact's path, as in show --format json without list indices: "gpu.gpus.bar1_bytes". */
-json_t *list_facts_json(struct arena *a);
+struct listed_fact {
+	const char *path; /* as in show --format json without list indices: "gpu.gpus.bar1_bytes" */
+	const char *title, *kind;
+	const char *unit; /* NULL: none */
+};
+
+struct listing {
+	const struct setting **settings;
+	struct listed_fact *facts;
+	size_t n_settings, n_facts;
+};
+
+extern const struct result_shape list_result;
+/* Adds every setting that the profile selects; p NULL: every fact. */
+void list_make(struct arena *a, const struct profile *p, struct listing *out);
 
 #endif

@@ -346,38 +346,6 @@ const char *ledger_text(struct arena *a, const struct ledger_answer *w)
 	}
 }
 
-json_t *ledger_answer_json(struct arena *a, const struct ledger_answer *w)
-{
-	const struct ledger_row *r = w->row;
-	json_t *j = json_object();
-	char stamp[STAMP_SIZE] = "";
-
-	if (!r) {
-		json_decref(j);
-		return json_null();
-	}
-	stamp_format(r->time_s, stamp);
-	json_object_set_new(j, "verdict", json_string(ruling_name(r->verdict)));
-	json_object_set_new(j, "with", w->with ? json_string(w->with) : json_null());
-	json_object_set_new(j, "valid", json_boolean(w->valid == LEDGER_VALID));
-	json_object_set_new(j, "expired_because",
-			    w->changed ? json_string(w->changed) : json_null());
-	json_object_set_new(j, "ratio", json_real(r->ratio));
-	json_object_set_new(j, "low", r->low > 0 ? json_real(r->low) : json_null());
-	json_object_set_new(j, "high", isfinite(r->high) ? json_real(r->high) : json_null());
-	json_object_set_new(j, "pairs", json_integer((json_int_t)r->pairs));
-	json_object_set_new(j, "before", r->before ? json_string(r->before) : json_null());
-	json_object_set_new(j, "after", r->after ? json_string(r->after) : json_null());
-	json_object_set_new(j, "bench", r->bench ? json_string(r->bench) : json_null());
-	json_object_set_new(j, "command", r->command ? json_string(r->command) : json_null());
-	json_object_set_new(j, "figure", json_string(r->figure));
-	json_object_set_new(j, "time", json_string(stamp));
-	json_object_set_new(j, "kernel", json_string(r->where.kernel));
-	json_object_set_new(j, "driver", json_string(r->where.driver));
-	json_object_set_new(j, "text", json_string(ledger_text(a, w)));
-	return j;
-}
-
 /* One verdict as a line of JSON and back. What is read was written by anybody. */
 
 enum { PAIRS_MAX = 1000000 };

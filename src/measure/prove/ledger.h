@@ -113,7 +113,5 @@ bool ledger_judge(struct arena *a, const struct ledger *l, const struct ledger_r
 const char *ledger_text(struct arena *a, const struct ledger_answer *w);
 /* Of one row, without whether it is still valid. */
 const char *ledger_row_text(struct arena *a, const struct ledger_row *r);
-/* The same for scripts; JSON's null where nothing was measured. */
-json_t *ledger_answer_json(struct arena *a, const struct ledger_answer *w);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger beside findings, changes and a setting. */
+/* The ledger beside findings, changes and a setting; the results of check and explain. */
 #include "measure/prove/ledger_view.h"
 
 #include <string.h>
 
 #include "base/clock.h"
+#include "knowledge/health.h"
+#include "look/settings/findings.h"
 
 static bool can_be_proven(const struct setting *s)
 {
@@ -93,23 +95,6 @@ const char *measured_change(struct arena *a, const struct ledger *l, const struc
 	return answer.row ? ledger_view_text_of(a, &answer, c->after) : NULL;
 }
 
-void measured_findings_json(struct arena *a, json_t *result, const struct findings *f,
-			    const struct ledger *l)
-{
-	json_t *list = json_object_get(result, "findings");
-
-	for (size_t i = 0; i < f->n; i++) {
-		const struct finding *it = &f->items[i];
-		struct ledger_answer answer;
-
-		if (!can_be_proven(it->s))
-			continue;
-		answer = ledger_view_answer_of(a, l, it);
-		json_object_set_new(json_array_get(list, i), "measured",
-				    ledger_answer_json(a, &answer));
-	}
-}
-
 static enum style verdict_style(const struct ledger_answer *answer)
 {
 	if (answer->valid == LEDGER_EXPIRED)
@@ -191,46 +176,6 @@ void measured_changes_page(struct doc *d, const struct plan *p, const struct led
 	report_missing(d, missing, "the settings to be changed");
 }
 
-static json_t *words_json(const char *words)
-{
-	json_t *list = json_array();
-
-	for (const char *at = words; at && *at;) {
-		size_t n = strcspn(at, " ");
-
-		json_array_append_new(list, json_stringn(at, n));
-		at += n + strspn(at + n, " ");
-	}
-	return list;
-}
-
-static json_t *text_or_null(const char *s)
-{
-	return s ? json_string(s) : json_null();
-}
-
-void measured_setting_json(struct arena *a, json_t *result, const struct setting *s,
-			   const struct ledger *l)
-{
-	json_t *list = json_array();
-
-	json_object_set_new(result, "shown_by", words_json(s->shown_by));
-	json_object_set_new(result, "not_shown", text_or_null(s->not_shown));
-	json_object_set_new(result, "settle_s", json_real(s->settle_s));
-	json_object_set_new(result, "warm_up_s", json_real(s->warm_up_s));
-	for (size_t i = 0; i < l->n; i++) {
-		struct ledger_answer answer;
-		json_t *row;
-
-		if (!ledger_judge(a, l, &l->rows[i], s->id, &answer))
-			continue;
-		row = ledger_answer_json(a, &answer);
-		json_object_set_new(row, "target", json_string(l->rows[i].target));
-		json_array_append_new(list, row);
-	}
-	json_object_set_new(result, "measured", list);
-}
-
 void measured_verdicts(struct doc *d, const char *id, const struct ledger *l)
 {
 	struct node *t = DOC_TABLE(d, "Verdicts", "When", "Setting", "On", "Without", "With",
@@ -276,4 +221,281 @@ void measured_setting_page(struct doc *d, const struct setting *s, const struct 
 		doc_text(d, "What was measured here cannot be seen: %s: %s.", l->file,
 			 strerror(-l->state));
 	measured_verdicts(d, s->id, l);
+}
+
+/* --- check and explain for programs, a row a figure. Keys and meanings are API. --------------- */
+
+/* A finding with what it is about and what was measured of it. */
+struct judged {
+	const struct setting *s;
+	const struct finding *f;
+	const char *group;
+	const char **targets; /* none of the host */
+	size_t n_targets;
+	bool provable;			      /* and there is a ledger */
+	const struct ledger_answer *measured; /* NULL: it is not */
+};
+
+struct check_answer {
+	const struct profile *profile;
+	const struct findings *findings;
+	const struct judged *rows;
+	size_t n;
+};
+
+struct explain_answer {
+	const struct setting *s;
+	const struct health_limit *limits;
+	const struct judged *rows;
+	const struct ledger_answer *verdicts;
+	size_t n_limits, n, n_verdicts;
+};
+
+static bool answer_is_valid(const void *object)
+{
+	return ((const struct ledger_answer *)object)->valid == LEDGER_VALID;
+}
+
+static const void *answer_text(struct arena *a, const void *object, size_t *n)
+{
+	(void)n;
+	return ledger_text(a, object);
+}
+
+static const void *answer_time(struct arena *a, const void *object, size_t *n)
+{
+	char stamp[STAMP_SIZE] = "";
+
+	(void)n;
+	stamp_format(((const struct ledger_row *)object)->time_s, stamp);
+	return arena_strdup(a, stamp);
+}
+
+static const void *words_shown_by(struct arena *a, const void *object, size_t *n)
+{
+	const char **list = NULL;
+
+	for (const char *at = ((const struct setting *)object)->shown_by; at && *at;) {
+		size_t len = strcspn(at, " ");
+
+		list = arena_grow(a, list, *n, sizeof(*list));
+		list[(*n)++] = arena_strndup(a, at, len);
+		at += len + strspn(at + len, " ");
+	}
+	return list;
+}
+
+static const void *platforms_of(struct arena *a, const void *object, size_t *n)
+{
+	static const char *const names[] = { "dgx-spark", "igx-orin", "hgx", "generic" };
+	const char **list = arena_array(a, 4, sizeof(*list));
+
+	for (unsigned bit = 0; bit < 4; bit++)
+		if (((const struct recommendation *)object)->on & 1u << bit)
+			list[(*n)++] = names[bit];
+	return list;
+}
+
+static bool limit_is_of(const void *item, const void *object)
+{
+	return strcmp(((const struct health_limit *)item)->setting,
+		      ((const struct explain_answer *)object)->s->id) == 0;
+}
+
+/* clang-format off */
+#define OF_ROW SHAPE_VIA(ledger_answer, row, ledger_row)
+#define ANSWER_ROWS                                                                                \
+	{ "verdict", NULL,                                                                         \
+	  SHAPE_CHOICE_BY(ledger_row, verdict, ruling_name, RULING_UNDECIDED + 1), OF_ROW },       \
+	{ "with", "Settings that it was measured together with, joined by \"+\"; null: alone.", \
+	  SHAPE_TEXT(ledger_answer, with), .unknown = SHAPE_NULL },                                \
+	{ "valid", NULL, SHAPE_FLAG_OF(answer_is_valid) },                                         \
+	{ "expired_because", NULL, SHAPE_TEXT(ledger_answer, changed), .unknown = SHAPE_NULL },    \
+	{ "ratio", NULL, SHAPE_REAL(ledger_row, ratio), OF_ROW },                                  \
+	{ "low", NULL, SHAPE_REAL(ledger_row, low), OF_ROW, .unknown = SHAPE_ZERO },               \
+	{ "high", NULL, SHAPE_REAL(ledger_row, high), OF_ROW, .unknown = SHAPE_NULL },             \
+	{ "pairs", NULL, SHAPE_COUNT(ledger_row, pairs), OF_ROW },                                 \
+	{ "before", NULL, SHAPE_TEXT(ledger_row, before), OF_ROW, .unknown = SHAPE_NULL },         \
+	{ "after", NULL, SHAPE_TEXT(ledger_row, after), OF_ROW, .unknown = SHAPE_NULL },           \
+	{ "bench", NULL, SHAPE_TEXT(ledger_row, bench), OF_ROW, .unknown = SHAPE_NULL },           \
+	{ "command", NULL, SHAPE_TEXT(ledger_row, command), OF_ROW, .unknown = SHAPE_NULL },       \
+	{ "figure", NULL, SHAPE_TEXT(ledger_row, figure), OF_ROW },                                \
+	{ "time", NULL, SHAPE_TEXT_MADE(answer_time), OF_ROW },                                    \
+	{ "kernel", NULL, SHAPE_TEXT(ledger_row, where.kernel), OF_ROW },                          \
+	{ "driver", NULL, SHAPE_TEXT(ledger_row, where.driver), OF_ROW },                          \
+	{ "text", "It in words.", SHAPE_TEXT_MADE(answer_text) }
+
+static const struct shape_row ledger_answer_rows[] = { ANSWER_ROWS };
+static const struct shape ledger_answer_shape = SHAPE(ledger_answer, ledger_answer);
+static const struct shape_row ledger_verdict_rows[] = {
+	ANSWER_ROWS,
+	{ "target", NULL, SHAPE_TEXT(ledger_row, target), OF_ROW },
+};
+static const struct shape ledger_verdict_shape = SHAPE(ledger_answer, ledger_verdict);
+
+#define OF(type) SHAPE_VIA(type, s, setting)
+#define OF_FINDING SHAPE_VIA(judged, f, finding)
+#define RISK_ROW(type) \
+	{ "risk", NULL, SHAPE_CHOICE_BY(setting, risk, risk_name, RISK_DANGER + 1), OF(type) }
+#define EFFECT_ROW(type) \
+	{ "effect", "When a change takes effect.", \
+	  SHAPE_CHOICE_BY(setting, effect, effect_name, EFFECT_FIRMWARE + 1), OF(type) }
+
+static const struct shape_row judged_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(setting, id), OF(judged) },
+	{ "title", NULL, SHAPE_TEXT(setting, title), OF(judged) },
+	{ "group", NULL, SHAPE_TEXT(judged, group) },
+	{ "target", NULL, SHAPE_TEXT(finding, target), OF_FINDING },
+	{ "targets", NULL, SHAPE_TEXT_LIST(judged, targets, n_targets) },
+	{ "verdict", NULL, SHAPE_CHOICE_BY(finding, v.kind, verdict_name, VERDICT_UNKNOWN + 1), OF_FINDING },
+	{ "reason_code", NULL, SHAPE_TEXT(finding, v.code), OF_FINDING },
+	{ "reason", NULL, SHAPE_TEXT(finding, v.reason), OF_FINDING },
+	{ "severity", NULL, SHAPE_CHOICE_BY(setting, severity, severity_name, SEVERITY_CRITICAL + 1), OF(judged) },
+	{ "health", NULL, SHAPE_FLAG(setting, health), OF(judged) },
+	{ "current", NULL, SHAPE_TEXT(finding, v.current), OF_FINDING, .unknown = SHAPE_NULL },
+	{ "wanted", NULL, SHAPE_TEXT(finding, v.wanted), OF_FINDING, .unknown = SHAPE_NULL },
+	{ "why", NULL, SHAPE_TEXT(finding, v.why), OF_FINDING },
+	{ "source", NULL, SHAPE_TEXT(setting, source), OF(judged) },
+	{ "read_from", NULL, SHAPE_TEXT(finding, read_from), OF_FINDING, .unknown = SHAPE_NULL },
+	RISK_ROW(judged),
+	EFFECT_ROW(judged),
+	{ "measured", "The newest verdict here; null: unmeasured. Left out where nothing can be written.",
+	  SHAPE_POINTER(judged, measured, ledger_answer), SHAPE_WHEN(judged, provable),
+	  .absent = true, .unknown = SHAPE_NULL },
+};
+static const struct shape judged_shape = SHAPE(judged, judged);
+
+static const struct shape_row profile_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(profile, name) },
+	{ "base", NULL, SHAPE_CHOICE_BY(profile, base, profile_name, PROFILES) },
+};
+static const struct shape profile_shape = SHAPE(profile, profile);
+
+static const struct shape_row findings_rows[] = {
+	{ "pass", NULL, SHAPE_COUNT(findings, count[VERDICT_PASS]) },
+	{ "fail", NULL, SHAPE_COUNT(findings, count[VERDICT_FAIL]) },
+	{ "na", "Not applicable.", SHAPE_COUNT(findings, count[VERDICT_NA]) },
+	{ "unknown", "That could not be seen.", SHAPE_COUNT(findings, count[VERDICT_UNKNOWN]) },
+	{ "score", "0 to 100; null: nothing could be judged.",
+	  SHAPE_COUNT(findings, score), .unknown = SHAPE_NEGATIVE },
+};
+static const struct shape findings_shape = SHAPE(findings, findings);
+
+static const struct shape_row check_rows[] = {
+	{ "profile", NULL, SHAPE_POINTER(check_answer, profile, profile) },
+	{ "summary", NULL, SHAPE_POINTER(check_answer, findings, findings) },
+	{ "findings", NULL, SHAPE_LIST(check_answer, rows, n, judged) },
+};
+static const struct shape check_shape = SHAPE(check_answer, check);
+
+const struct result_shape check_result = {
+	.name = "check", .title = "gputune check", .meaning = "Every setting, judged.",
+	.shape = &check_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+};
+
+static const char *const relations[] = { "leave", "is", "at-least", "at-most", "one-of", "not" };
+
+static const struct shape_row recommendation_rows[] = {
+	{ "profile", NULL, SHAPE_CHOICE_BY(recommendation, profile, profile_name, PROFILES) },
+	{ "platforms", NULL, SHAPE_TEXTS_MADE(platforms_of) },
+	{ "relation", NULL, SHAPE_CHOICE(recommendation, rel, relations) },
+	{ "value", NULL, SHAPE_TEXT(recommendation, value), .unknown = SHAPE_NULL },
+	{ "because", NULL, SHAPE_TEXT(recommendation, because), .unknown = SHAPE_NULL },
+	{ "source", "Null: the setting's.", SHAPE_TEXT(recommendation, source), .unknown = SHAPE_NULL },
+};
+static const struct shape recommendation_shape = SHAPE(recommendation, recommendation);
+
+static const struct shape_row health_limit_rows[] = {
+	{ "key", NULL, SHAPE_TEXT(health_limit, key) },
+	{ "what", NULL, SHAPE_TEXT(health_limit, what) },
+	{ "gpu", "A word of the name of the GPUs that it holds for; null: any.",
+	  SHAPE_TEXT(health_limit, gpu), .unknown = SHAPE_NULL },
+	{ "value", NULL, SHAPE_REAL(health_limit, value) },
+	{ "unit", NULL, SHAPE_TEXT(health_limit, unit) },
+	{ "source", NULL, SHAPE_TEXT(health_limit, source) },
+	{ "date", "When it was read there.", SHAPE_TEXT(health_limit, date) },
+};
+static const struct shape health_limit_shape = SHAPE(health_limit, health_limit);
+
+#define OF_SETTING OF(explain_answer)
+static const struct shape_row explain_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(setting, id), OF_SETTING },
+	{ "title", NULL, SHAPE_TEXT(setting, title), OF_SETTING },
+	{ "why", NULL, SHAPE_TEXT(setting, why), OF_SETTING },
+	{ "note", NULL, SHAPE_TEXT(setting, note), OF_SETTING, .unknown = SHAPE_NULL },
+	{ "not_when", NULL, SHAPE_TEXT(setting, not_when), OF_SETTING, .unknown = SHAPE_NULL },
+	{ "kind", "Of its knob.", SHAPE_CHOICE_BY(setting, knob, knob_kind_name, KNOB_KINDS), OF_SETTING },
+	{ "scope", NULL, SHAPE_CHOICE_BY(setting, scope, scope_name, SCOPES), OF_SETTING },
+	RISK_ROW(explain_answer),
+	EFFECT_ROW(explain_answer),
+	{ "source", NULL, SHAPE_TEXT(setting, source), OF_SETTING },
+	{ "opinions", "What profiles want.", SHAPE_LIST(setting, opinions, n_opinions, recommendation), OF_SETTING },
+	{ "figures", "What the rule measures by.",
+	  SHAPE_LIST(explain_answer, limits, n_limits, health_limit), .keeps = limit_is_of },
+	{ "findings", NULL, SHAPE_LIST(explain_answer, rows, n, judged) },
+	{ "shown_by", "Benches that show its effect, the best first.", SHAPE_TEXTS_MADE(words_shown_by), OF_SETTING },
+	{ "not_shown", "Why none does.", SHAPE_TEXT(setting, not_shown), OF_SETTING, .unknown = SHAPE_NULL },
+	{ "settle_s", "From the write until its effect is all there.", SHAPE_REAL(setting, settle_s), OF_SETTING },
+	{ "warm_up_s", "Seconds of load before anything counts.", SHAPE_REAL(setting, warm_up_s), OF_SETTING },
+	{ "measured", "Every verdict on this machine, oldest first.",
+	  SHAPE_LIST_AS(explain_answer, verdicts, n_verdicts, ledger_answer, ledger_verdict_shape) },
+};
+static const struct shape explain_shape = SHAPE(explain_answer, explain);
+
+const struct result_shape explain_result = {
+	.name = "explain", .title = "gputune explain", .meaning = "One setting, and its findings on this machine.",
+	.shape = &explain_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+};
+/* clang-format on */
+
+static const struct judged *judged_of(struct arena *a, const struct findings *f,
+				      const struct ledger *l)
+{
+	struct judged *rows = arena_array(a, f->n, sizeof(*rows));
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct finding *it = &f->items[i];
+		struct ledger_answer *answer;
+
+		rows[i] = (struct judged){ .s = it->s,
+					   .f = it,
+					   .group = arena_strndup(a, it->s->id,
+								  strcspn(it->s->id, ".")),
+					   .targets = it->targets,
+					   .n_targets = *it->target ? it->n_targets : 0,
+					   .provable = l && can_be_proven(it->s) };
+		if (!rows[i].provable)
+			continue;
+		answer = ARENA_NEW(a, struct ledger_answer);
+		*answer = ledger_view_answer_of(a, l, it);
+		rows[i].measured = answer->row ? answer : NULL;
+	}
+	return rows;
+}
+
+json_t *measured_check_json(struct arena *a, const struct machine *m, const struct profile *p,
+			    const struct findings *f, const struct ledger *l, int exit_code)
+{
+	const struct check_answer answer = {
+		.profile = p, .findings = f, .rows = judged_of(a, f, l), .n = f->n
+	};
+
+	return machine_result_json(&check_result, m, &answer, exit_code);
+}
+
+json_t *measured_explain_json(struct arena *a, const struct machine *m, const struct setting *s,
+			      const struct findings *f, const struct ledger *l)
+{
+	struct ledger_answer *verdicts = arena_array(a, l->n, sizeof(*verdicts));
+	struct explain_answer answer = { .s = s,
+					 .limits = health_limits,
+					 .n_limits = n_health_limits,
+					 .rows = judged_of(a, f, l),
+					 .n = f->n,
+					 .verdicts = verdicts };
+
+	for (size_t i = 0; i < l->n; i++)
+		answer.n_verdicts +=
+			ledger_judge(a, l, &l->rows[i], s->id, &verdicts[answer.n_verdicts]);
+	return machine_result_json(&explain_result, m, &answer, 0);
 }

@@ -11,12 +11,13 @@
 bool measured_any(const struct ledger *l);
 /* "+3.1 % [2.4, 3.9] on disk/sequential, kernel 6.17"; NULL: unmeasured. */
 const char *measured_change(struct arena *a, const struct ledger *l, const struct change *c);
-/* Adds "measured" to each of the findings in a result of check or explain. */
-void measured_findings_json(struct arena *a, json_t *result, const struct findings *f,
-			    const struct ledger *l);
-/* Adds what shows the setting, and every verdict on it, to a result of explain. */
-void measured_setting_json(struct arena *a, json_t *result, const struct setting *s,
-			   const struct ledger *l);
+/* Schema gputune.check/1. l NULL: without what was measured. The caller owns the reference. */
+json_t *measured_check_json(struct arena *a, const struct machine *m, const struct profile *p,
+			    const struct findings *f, const struct ledger *l, int exit_code);
+/* Schema gputune.explain/1: one setting, its findings on this machine, and every verdict on it. */
+json_t *measured_explain_json(struct arena *a, const struct machine *m, const struct setting *s,
+			      const struct findings *f, const struct ledger *l);
+extern const struct result_shape check_result, explain_result;
 /* Those findings of which something was proven here, and how many of what is to be fixed is not. */
 void measured_findings_page(struct doc *d, const struct findings *f, const struct ledger *l);
 /* Those changes of which something was proven here; nothing where that is none. */
