@@ -211,8 +211,6 @@ static json_t *shape_fact_json(const struct shape_row *r, const struct fact *f)
 	return j;
 }
 
-static json_t *shape_figure_json(const struct shape_row *r, const void *object);
-
 bool shape_is_value(const struct shape *s)
 {
 	return s->n == 1 && !s->rows[0].key;
@@ -302,8 +300,8 @@ static json_t *shape_value_json(const struct shape_row *r, const void *object)
 	}
 }
 
-/* NULL: left out. A row that has a condition is left out by that alone. */
-static json_t *shape_figure_json(const struct shape_row *r, const void *object)
+/* A row that has a condition is left out by that alone. */
+json_t *shape_figure_json(const struct shape_row *r, const void *object)
 {
 	struct arena a = { 0 };
 	struct shape_made room;

@@ -22,6 +22,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/fact.h"
+#include "base/text.h"
 
 enum {
 	SHAPE_BYTES_MAX = 64 << 20, /* of a text that is read */
@@ -331,6 +332,13 @@ const char *shape_text(const struct shape_row *r, const void *object);
 /* "gputune.train/1" */
 const char *result_schema_name(const struct result_shape *r, char name[SHAPE_KEY_SIZE]);
 
+/* One figure; NULL: it is left out. */
+json_t *shape_figure_json(const struct shape_row *r, const void *object);
+/*
+ * The items of an object's list, which has this key in s, as lines of CSV below a line of their
+ * keys: "effect.low" of an object in them; what is not known is empty, lists in them are left out.
+ */
+void shape_csv(struct text *out, const struct shape *s, const char *key, const void *object);
 /*
  * The object's figures as members of j. A fact is {"value": V, "from": "..."} where it was seen,
  * {"seen": "denied", "error": "EACCES", "from": ".."} otherwise.

@@ -568,14 +568,16 @@ static const struct shape shelf_shape = SHAPE(book, shelf);
 static void test_table(void **state)
 {
 	static const struct figure figures[] = {
-		{ .name = "a", .unit = "us", .n = 12, .low = 3e9, .measured = true },
+		{ .name = "a", .unit = "u\"s,", .n = 12, .low = 3e9, .measured = true },
 		{ .name = "b", .low = 1 },
+		{ .name = "c", .unit = "us" },
 	};
-	struct book b = { .figures = figures, .n_figures = 2 };
+	struct book b = { .figures = figures, .n_figures = 3 };
 	struct arena a = { 0 };
 	struct doc *d = doc_new(&a);
 	struct node *t = shape_table(d, "All", &shown_shape, figures, 2);
 	json_t *j = json_object();
+	struct text csv = { 0 };
 	char *text;
 
 	(void)state;
@@ -590,11 +592,16 @@ static void test_table(void **state)
 	assert_string_equal(t->rows[0].cells[3].text, "3.00 GB");
 	assert_null(t->rows[1].cells[1].text);
 	assert_null(t->rows[1].cells[3].text);
-	assert_int_equal(shape_list_table(d, NULL, &shelf_shape, "figures", &b)->n_rows, 1);
+	assert_int_equal(shape_list_table(d, NULL, &shelf_shape, "figures", &b)->n_rows, 2);
+	shape_csv(&csv, &shelf_shape, "figures", &b);
+	assert_string_equal(csv.s, "name,unit,n,lowest.low\r\n"
+				   "a,\"u\"\"s,\",12,3000000000.0\r\nc,us,0,\r\n");
+	text_free(&csv);
 	shape_json(j, &shelf_shape, &b);
 	text = json_dumps(j, JSON_COMPACT);
-	assert_string_equal(text, "{\"figures\":{\"a\":{\"unit\":\"us\",\"n\":12,\"lowest\":{"
-				  "\"low\":3000000000.0}}}}");
+	assert_string_equal(text, "{\"figures\":{\"a\":{\"unit\":\"u\\\"s,\",\"n\":12,"
+				  "\"lowest\":{\"low\":3000000000.0}},"
+				  "\"c\":{\"unit\":\"us\",\"n\":0,\"lowest\":null}}}");
 	free(text);
 	json_decref(j);
 	arena_free(&a);
