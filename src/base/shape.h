@@ -77,6 +77,7 @@ struct shape_row {
 	const char *unit; /* in which pages show it; NULL: none */
 	enum shape_kind kind;
 	enum shape_unknown unknown;
+	bool later;	     /* always written, but not missed where it is not there */
 	bool absent;	     /* left out, not null, where it is not known, or where when is false */
 	bool is_signed;	     /* of counts */
 	bool pointer;	     /* the member points to the struct or the first item */

@@ -373,7 +373,7 @@ static int shape_read_row(struct shape_reader *in, const struct shape_row *r, co
 		return 0;
 	if (r->when)
 		((bool *)object)[r->when - 1] = r->absent ? v != NULL : known;
-	if (!v && r->absent)
+	if (!v && (r->later || (r->absent && (r->unknown == SHAPE_KNOWN || r->via))))
 		return 0;
 	base = shape_read_base(in, r, object);
 	if (!base)

@@ -11,6 +11,7 @@
 #include "measure/bench/bench_json.h"
 #include "measure/doctor/page_doctor.h"
 #include "measure/prove/ledger_view.h"
+#include "measure/prove/page_prove.h"
 #include "measure/prove/page_stack_compare.h"
 #include "models/diagnose/page_diagnose.h"
 #include "models/generate/page_generate.h"
@@ -27,6 +28,8 @@
 const struct result_shape *const result_shapes[] = {
 	&advise_result,
 	&apply_result,
+	&bench_list_result,
+	&bench_result,
 	&build_plan_result,
 	&calibrate_result,
 	&calibration_result,
@@ -50,6 +53,7 @@ const struct result_shape *const result_shapes[] = {
 	&plan_result,
 	&predict_result,
 	&predict_rows_result,
+	&prove_result,
 	&roofline_result,
 	&show_result,
 	&stack_arch_result,

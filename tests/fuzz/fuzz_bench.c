@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "look/settings/findings.h"
 #include "measure/bench/bench_json.h"
 #include "measure/bench/page_bench.h"
 
@@ -20,7 +21,7 @@ static void same_again(struct arena *a, const struct record *r)
 	char *text;
 
 	m.time_s = (struct fact_int){ { .seen = SEEN_OK }, r->time_s };
-	j = bench_json(&m, r, 0);
+	j = machine_result_json(&bench_result, &m, r, 0);
 	text = json_dumps(j, 0);
 	json_decref(j);
 	if (!text || bench_from_json(a, "again", text, &back, &e) || back.n != r->n)

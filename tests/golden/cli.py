@@ -137,7 +137,7 @@ for machine, value in ((spark, "enP2p1s0f0np0 enp1s0f0np0"), (str(machines / "hg
 bench = json.loads((root / "tests/fuzz/seeds/bench.json").read_text())
 # The fuzzer changes this file: what it lacks is seldom reached.
 try:
-    jsonschema.validate(bench, json.loads((root / "schemas/bench.json").read_text()))
+    jsonschema.validate(bench, schema("bench"))
     expect("the fuzzer's result is a whole one", all(bench[k] for k in ("cases", "not_run", "notes", "settings")), list(bench))
 except jsonschema.ValidationError as e:
     expect("the fuzzer's result fits the schema", False, e.message)

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "look/settings/findings.h"
 #include "measure/bench/conditions.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/memory_bandwidth.h"
@@ -515,7 +516,7 @@ static char *json_of(struct record *r)
 	char *text;
 
 	m.time_s = (struct fact_int){ { .seen = SEEN_OK }, r->time_s };
-	j = bench_json(&m, r, 0);
+	j = machine_result_json(&bench_result, &m, r, 0);
 	assert_non_null(j);
 	text = json_dumps(j, JSON_SORT_KEYS);
 	assert_non_null(text);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "render/figure.h"
+#include "look/settings/findings.h"
 #include "measure/bench/record.h"
 #include "measure/bench/frequency.h"
 #include "measure/bench/bench.h"
@@ -745,7 +746,7 @@ static void bands_and_skips_come_back(void **state)
 
 	(void)state;
 	m.time_s = num(r->time_s);
-	j = bench_json(&m, r, 0);
+	j = machine_result_json(&bench_result, &m, r, 0);
 	assert_non_null(j);
 	text = json_dumps(j, 0);
 	if (bench_from_json(&a, "x", text, &back, &e))

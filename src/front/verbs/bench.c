@@ -12,6 +12,7 @@
 #include <sodium.h>
 
 #include "base/text.h"
+#include "look/settings/findings.h"
 #include "measure/bench/conditions.h"
 #include "measure/bench/gpu_ahead.h"
 #include "measure/bench/record.h"
@@ -67,23 +68,6 @@ static struct doc *list_page(struct run *r, const struct record *kept, size_t n)
 	return d;
 }
 
-static json_t *verb_bench_list_json(const struct record *kept, size_t n)
-{
-	json_t *names = json_array(), *results = json_array();
-
-	for (size_t i = 0; i < bench_count; i++)
-		json_array_append_new(names, json_pack("{s:s, s:s, s:s}", "name", benches[i]->name,
-						       "title", benches[i]->title, "method",
-						       benches[i]->method));
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(results,
-				      json_pack("{s:s, s:I, s:b, s:i}", "id", kept[i].id, "time_s",
-						(json_int_t)kept[i].time_s, "partial",
-						kept[i].partial, "cases", (int)kept[i].n));
-	return json_pack("{s:s, s:s, s:o, s:o}", "schema", "gputune.bench-list/1", "tool_version",
-			 GPUTUNE_VERSION, "benches", names, "results", results);
-}
-
 static int bench_list(struct run *r, struct host *h)
 {
 	struct err e = { 0 };
@@ -108,7 +92,8 @@ static int bench_list(struct run *r, struct host *h)
 		return EXIT_CLEAN;
 	if (!run_wants_json(r))
 		return run_print_doc(r, list_page(r, kept, k), "gputune bench list", EXIT_CLEAN);
-	return run_print_json(r, verb_bench_list_json(kept, k), EXIT_CLEAN);
+	return run_print_result(r, &bench_list_result,
+				&(struct bench_list){ benches, bench_count, kept, k }, EXIT_CLEAN);
 }
 
 /* In the asked format. m: who asks. */
@@ -118,7 +103,7 @@ static int bench_print(struct run *r, const struct machine *m, const struct reco
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, bench_json(m, record, code), code);
+		return run_print_json(r, machine_result_json(&bench_result, m, record, code), code);
 	return run_print_doc(r, page_bench(&r->arena, record, r->value[OPT_VERBOSE] != NULL),
 			     "gputune bench", code);
 }
@@ -655,7 +640,7 @@ static int write_json_file(struct measuring *g, const char *text)
  * without any figure is not kept among those that have some. */
 static int verb_bench_keep(struct measuring *g, int code)
 {
-	json_t *j = bench_json(g->m, &g->record, code);
+	json_t *j = machine_result_json(&bench_result, g->m, &g->record, code);
 	char *text = json_dumps(j, JSON_INDENT(1));
 	struct err e = { 0 };
 	int failed = 0;

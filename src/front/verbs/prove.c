@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "look/settings/findings.h"
 #include "front/verbs/prove.h"
 #include "front/session.h"
 #include "tune/plan/plan.h"
@@ -129,7 +130,9 @@ static int print(struct proving *g, int code)
 	if (g->r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(g->r))
-		return run_print_json(g->r, prove_json(g->planned.m, &g->proof, code), code);
+		return run_print_json(
+			g->r, machine_result_json(&prove_result, g->planned.m, &g->proof, code),
+			code);
 	return run_print_doc(g->r, page_prove(&g->r->arena, &g->proof), "gputune prove", code);
 }
 

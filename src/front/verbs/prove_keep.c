@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "look/settings/findings.h"
 #include "front/verbs/prove.h"
 #include "machine/write/write.h"
 #include "measure/prove/ledger.h"
@@ -16,7 +17,7 @@ enum { TARGETS_MAX = 64 };
 static int write_file(struct proving *g, int code)
 {
 	const char *path = g->r->value[OPT_JSON];
-	json_t *j = prove_json(g->planned.m, &g->proof, code);
+	json_t *j = machine_result_json(&prove_result, g->planned.m, &g->proof, code);
 	char *text = json_dumps(j, JSON_INDENT(1)), here[HOST_PATH_MAX];
 	int r = text ? 0 : -ENOMEM;
 

@@ -144,7 +144,8 @@ static void report_part_benches(struct reporting *g)
 	}
 	p->unseen = why;
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, bench_json(g->p.m, &items[i], 0));
+		json_array_append_new(list,
+				      machine_result_json(&bench_result, g->p.m, &items[i], 0));
 	report_keep(g, "benches", list);
 }
 

@@ -1,255 +1,316 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing records and comparisons as JSON. Keys that hold figures end in their unit. */
+/* Records of measurements and comparisons, a row a figure; keys that hold figures end in their
+ * unit. And what is read of a record: nothing in it is believed but samples. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "measure/bench/bench_json.h"
 #include "look/settings/findings.h"
-#include "base/json.h"
+#include "measure/bench/bench_json.h"
 
-static json_t *total(double v)
+enum { NOTES_MAX = 10000, ROUNDS_MAX = 10000, UNIT_MAX = 64 };
+
+/* clang-format off */
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+static const struct shape_row record_moment_rows[] = {
+	{ "load1", NULL, SHAPE_REAL(record_moment, load1), .unknown = SHAPE_NEGATIVE },
+	{ "available_mib", NULL, SHAPE_REAL(record_moment, available_mib), .unknown = SHAPE_NEGATIVE },
+	{ "busy_cpu_s", NULL, SHAPE_REAL(record_moment, busy_s), .unknown = SHAPE_NEGATIVE },
+	{ "idle_cpu_s", NULL, SHAPE_REAL(record_moment, idle_s), .unknown = SHAPE_NEGATIVE },
+	{ "irq_cpu_s", NULL, SHAPE_REAL(record_moment, irq_s), .unknown = SHAPE_NEGATIVE },
+	{ "steal_cpu_s", NULL, SHAPE_REAL(record_moment, steal_s), .unknown = SHAPE_NEGATIVE },
+	{ "own_cpu_s", NULL, SHAPE_REAL(record_moment, own_s), .unknown = SHAPE_NEGATIVE },
+	{ "interrupts", NULL, SHAPE_COUNT(record_moment, interrupts), .unknown = SHAPE_NEGATIVE },
+	{ "context_switches", NULL, SHAPE_COUNT(record_moment, switches), .unknown = SHAPE_NEGATIVE },
+	{ "throttle_events", NULL, SHAPE_COUNT(record_moment, throttles), .unknown = SHAPE_NEGATIVE },
+	{ "min_mhz", NULL, SHAPE_COUNT(record_moment, mhz_min), .unknown = SHAPE_NEGATIVE },
+	{ "max_mhz", NULL, SHAPE_COUNT(record_moment, mhz_max), .unknown = SHAPE_NEGATIVE },
+	{ "temperature_c", NULL, SHAPE_REAL(record_moment, temp_c), .unknown = SHAPE_NULL },
+	{ "cpu_dma_latency_us", NULL, SHAPE_COUNT(record_moment, pm_qos_us), .unknown = SHAPE_NEGATIVE },
+};
+static const struct shape record_moment_shape = SHAPE(record_moment, record_moment);
+
+static const struct shape_row record_track_rows[] = {
+	{ "at_s", NULL, SHAPE_REAL(record_track, at_s) },
+	{ "min_mhz", NULL, SHAPE_COUNT(record_track, mhz_min), .unknown = SHAPE_NEGATIVE },
+	{ "max_mhz", NULL, SHAPE_COUNT(record_track, mhz_max), .unknown = SHAPE_NEGATIVE },
+	{ "temperature_c", NULL, SHAPE_REAL(record_track, temp_c), .unknown = SHAPE_NULL },
+};
+static const struct shape record_track_shape = SHAPE(record_track, record_track);
+
+static bool conditions_busy(const void *object)
 {
-	return v >= 0 ? json_figure(v) : json_null();
+	return record_busy(object);
 }
 
-static json_t *count(long long v)
+static const struct shape_row record_conditions_rows[] = {
+	{ "cpus", NULL, SHAPE_COUNT(record_conditions, cpus) },
+	{ "busy", "Somebody else used the machine.", SHAPE_FLAG_OF(conditions_busy) },
+	{ "others_before_cpus", NULL, SHAPE_REAL(record_conditions, idle_others), .unknown = SHAPE_NEGATIVE },
+	{ "others_cpus", NULL, SHAPE_REAL(record_conditions, others), .unknown = SHAPE_NEGATIVE },
+	{ "steal_percent", NULL, SHAPE_REAL(record_conditions, steal_percent), .unknown = SHAPE_NEGATIVE },
+	{ "sampler_percent", NULL, SHAPE_REAL(record_conditions, sampler_percent) },
+	{ "before", NULL, SHAPE_OBJECT(record_conditions, before, record_moment) },
+	{ "after", NULL, SHAPE_OBJECT(record_conditions, after, record_moment) },
+	{ "track", NULL, SHAPE_LIST(record_conditions, track, n_track, record_track) },
+};
+static const struct shape record_conditions_shape = SHAPE(record_conditions, record_conditions);
+
+/* --- a figure of a case ------------------------------------------------------------------------ */
+
+#define IN_UNIT SHAPE_SUFFIX(record_series, unit)
+#define SUMMED SHAPE_WHEN(record_series, has_summary), .absent = true
+
+static double interval_low(const void *object)
 {
-	return v >= 0 ? json_integer(v) : json_null();
+	const struct stat_summary *s = &((const struct record_series *)object)->s;
+
+	return s->has_interval ? s->interval.low : NAN;
 }
 
-static void put(json_t *o, const char *name, const char *unit, double v)
+static double interval_high(const void *object)
 {
-	char key[96];
+	const struct stat_summary *s = &((const struct record_series *)object)->s;
 
-	snprintf(key, sizeof(key), "%s_%s", name, unit);
-	json_object_set_new(o, key, json_figure(v));
+	return s->has_interval ? s->interval.high : NAN;
 }
 
-static json_t *numbers(const double *x, size_t n)
+static long long states_count(const void *object)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_real(x[i]));
-	return list;
+	return ((const struct record_series *)object)->s.modes.found ? 2 : 1;
 }
 
-static json_t *pairs(const struct record_pair *p, size_t n)
+static long long states_switches(const void *object)
 {
-	json_t *o = json_object();
+	const struct stat_modes *m = &((const struct record_series *)object)->s.modes;
 
-	for (size_t i = 0; i < n; i++)
-		json_object_set_new(o, p[i].name, json_text(p[i].value));
-	return o;
+	return m->found ? (long long)m->switches : 0;
 }
 
-static json_t *moment(const struct record_moment *m)
+static bool band_known(const void *object)
 {
-	json_t *j = json_object();
-
-	json_object_set_new(j, "load1", total(m->load1));
-	json_object_set_new(j, "available_mib", total(m->available_mib));
-	json_object_set_new(j, "busy_cpu_s", total(m->busy_s));
-	json_object_set_new(j, "idle_cpu_s", total(m->idle_s));
-	json_object_set_new(j, "irq_cpu_s", total(m->irq_s));
-	json_object_set_new(j, "steal_cpu_s", total(m->steal_s));
-	json_object_set_new(j, "own_cpu_s", total(m->own_s));
-	json_object_set_new(j, "interrupts", count(m->interrupts));
-	json_object_set_new(j, "context_switches", count(m->switches));
-	json_object_set_new(j, "throttle_events", count(m->throttles));
-	json_object_set_new(j, "min_mhz", count(m->mhz_min));
-	json_object_set_new(j, "max_mhz", count(m->mhz_max));
-	json_object_set_new(j, "temperature_c", json_figure(m->temp_c));
-	json_object_set_new(j, "cpu_dma_latency_us", count(m->pm_qos_us));
-	return j;
+	return ((const struct record_series *)object)->band.known;
 }
 
-static json_t *bench_json_conditions(const struct record_conditions *c)
+static const char *band_verdict(const void *object)
 {
-	json_t *track = json_array();
-
-	for (size_t i = 0; i < c->n_track; i++)
-		json_array_append_new(track,
-				      json_pack("{s:f, s:o, s:o, s:o}", "at_s", c->track[i].at_s,
-						"min_mhz", count(c->track[i].mhz_min), "max_mhz",
-						count(c->track[i].mhz_max), "temperature_c",
-						json_figure(c->track[i].temp_c)));
-	return json_pack("{s:i, s:b, s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "cpus", (int)c->cpus,
-			 "busy", record_busy(c), "others_before_cpus", total(c->idle_others),
-			 "others_cpus", total(c->others), "steal_percent", total(c->steal_percent),
-			 "sampler_percent", c->sampler_percent, "before", moment(&c->before),
-			 "after", moment(&c->after), "track", track);
+	return record_place_name(record_place(object));
 }
 
-static void put_summary(json_t *j, const struct record_series *s)
+static const struct shape_row series_drift_rows[] = {
+	{ "found", NULL, SHAPE_FLAG(record_series, s.drift.found) },
+	{ "relative", NULL, SHAPE_REAL(record_series, s.drift.relative) },
+	{ "p", NULL, SHAPE_REAL(record_series, s.drift.p) },
+};
+static const struct shape series_drift_shape = SHAPE(record_series, series_drift);
+
+#define TWO_STATES SHAPE_WHEN(record_series, s.modes.found), .absent = true
+static const struct shape_row series_states_rows[] = {
+	{ "count", NULL, SHAPE_COUNT_OF(states_count) },
+	{ "step", "From one to the other once.", SHAPE_FLAG(record_series, s.modes.step) },
+	{ "switches", NULL, SHAPE_COUNT_OF(states_switches) },
+	{ "lower", NULL, SHAPE_REAL(record_series, s.modes.low), IN_UNIT, TWO_STATES },
+	{ "upper", NULL, SHAPE_REAL(record_series, s.modes.high), IN_UNIT, TWO_STATES },
+	{ "share_upper", NULL, SHAPE_REAL(record_series, s.modes.share_high), TWO_STATES },
+};
+static const struct shape series_states_shape = SHAPE(record_series, series_states);
+
+static const char *const places[] = { "below", "within", "above" };
+static const struct shape_row series_band_rows[] = {
+	{ "known", NULL, SHAPE_FLAG(record_series, band.known) },
+	{ "verdict", "Where the median lies to it.",
+	  SHAPE_TEXT_OF(band_verdict), SHAPE_NAMES(places), .unknown = SHAPE_NULL },
+	{ "source", NULL, SHAPE_TEXT(record_series, band.source), .unknown = SHAPE_NULL },
+	{ "low", NULL, SHAPE_REAL(record_series, band.low), IN_UNIT, .when_of = band_known, .absent = true },
+	{ "high", NULL, SHAPE_REAL(record_series, band.high), IN_UNIT, .when_of = band_known, .absent = true },
+};
+static const struct shape series_band_shape = SHAPE(record_series, series_band);
+
+static const char *const betters[] = { "higher", "lower" };
+static const struct shape_row record_series_rows[] = {
+	{ "key", NULL, SHAPE_TEXT(record_series, key) },
+	{ "title", NULL, SHAPE_TEXT(record_series, title) },
+	{ "unit", "As keys end in it.", SHAPE_TEXT(record_series, unit) },
+	{ "unit_text", "As people write it.", SHAPE_TEXT(record_series, unit_text) },
+	{ "better", NULL, SHAPE_CHOICE(record_series, better, betters) },
+	{ "n", "Samples.", SHAPE_COUNT(record_series, n), .later = true },
+	{ "median", NULL, SHAPE_REAL(record_series, s.median), IN_UNIT, SUMMED },
+	{ "low", "Of the median's interval.", SHAPE_REAL_OF(interval_low), IN_UNIT, SUMMED, .unknown = SHAPE_NULL },
+	{ "high", NULL, SHAPE_REAL_OF(interval_high), IN_UNIT, SUMMED, .unknown = SHAPE_NULL },
+	{ "mad", NULL, SHAPE_REAL(record_series, s.mad), IN_UNIT, SUMMED },
+	{ "mean", NULL, SHAPE_REAL(record_series, s.mean), IN_UNIT, SUMMED },
+	{ "min", NULL, SHAPE_REAL(record_series, s.min), IN_UNIT, SUMMED },
+	{ "p1", NULL, SHAPE_REAL(record_series, s.p1), IN_UNIT, SUMMED },
+	{ "p5", NULL, SHAPE_REAL(record_series, s.p5), IN_UNIT, SUMMED },
+	{ "p25", NULL, SHAPE_REAL(record_series, s.p25), IN_UNIT, SUMMED },
+	{ "p75", NULL, SHAPE_REAL(record_series, s.p75), IN_UNIT, SUMMED },
+	{ "p95", NULL, SHAPE_REAL(record_series, s.p95), IN_UNIT, SUMMED },
+	{ "p99", NULL, SHAPE_REAL(record_series, s.p99), IN_UNIT, SUMMED },
+	{ "max", NULL, SHAPE_REAL(record_series, s.max), IN_UNIT, SUMMED },
+	{ "effective_samples", NULL, SHAPE_REAL(record_series, s.effective), SUMMED },
+	{ "outliers_low", NULL, SHAPE_COUNT(record_series, s.outliers.low), SUMMED },
+	{ "outliers_high", NULL, SHAPE_COUNT(record_series, s.outliers.high), SUMMED },
+	{ "drift", NULL, SHAPE_PART(series_drift_shape), SUMMED },
+	{ "states", NULL, SHAPE_PART(series_states_shape), SUMMED },
+	{ "samples", NULL, SHAPE_REAL_LIST(record_series, x, n), IN_UNIT, .max = RECORD_SAMPLES_MAX },
+	{ "band", "What is usual for this hardware.", SHAPE_PART(series_band_shape), .absent = true },
+};
+static const struct shape record_series_shape = SHAPE(record_series, record_series);
+
+/* --- a case ------------------------------------------------------------------------------------ */
+
+#define IN_FIRST_UNIT SHAPE_SUFFIX(record_case, series[0].unit)
+
+static bool limit_known(const void *object)
 {
-	const struct stat_summary *v = &s->s;
+	const struct record_case *c = object;
 
-	put(j, "median", s->unit, v->median);
-	put(j, "low", s->unit, v->has_interval ? v->interval.low : NAN);
-	put(j, "high", s->unit, v->has_interval ? v->interval.high : NAN);
-	put(j, "mad", s->unit, v->mad);
-	put(j, "mean", s->unit, v->mean);
-	put(j, "min", s->unit, v->min);
-	put(j, "p1", s->unit, v->p1);
-	put(j, "p5", s->unit, v->p5);
-	put(j, "p25", s->unit, v->p25);
-	put(j, "p75", s->unit, v->p75);
-	put(j, "p95", s->unit, v->p95);
-	put(j, "p99", s->unit, v->p99);
-	put(j, "max", s->unit, v->max);
-	json_object_set_new(j, "effective_samples", json_figure(v->effective));
-	json_object_set_new(j, "outliers_low", count((long long)v->outliers.low));
-	json_object_set_new(j, "outliers_high", count((long long)v->outliers.high));
-	json_object_set_new(j, "drift",
-			    json_pack("{s:b, s:f, s:f}", "found", v->drift.found, "relative",
-				      v->drift.relative, "p", v->drift.p));
-	json_object_set_new(j, "states",
-			    json_pack("{s:i, s:b, s:I}", "count", v->modes.found ? 2 : 1, "step",
-				      v->modes.step, "switches",
-				      (json_int_t)(v->modes.found ? v->modes.switches : 0)));
-	if (v->modes.found) {
-		json_t *states = json_object_get(j, "states");
-
-		put(states, "lower", s->unit, v->modes.low);
-		put(states, "upper", s->unit, v->modes.high);
-		json_object_set_new(states, "share_upper", json_figure(v->modes.share_high));
-	}
+	return c->has_limit && c->n_series;
 }
 
-/* Where the figure lies to what is usual for this hardware. */
-static json_t *bench_json_band(const struct record_series *s)
+static double limit_percent(const void *object)
 {
-	const char *place = record_place_name(record_place(s));
-	json_t *j = json_pack("{s:b, s:o, s:o}", "known", s->band.known, "verdict",
-			      json_text(place), "source", json_text(s->band.source));
+	const struct record_case *c = object;
 
-	if (s->band.known) {
-		put(j, "low", s->unit, s->band.low);
-		put(j, "high", s->unit, s->band.high);
-	}
-	return j;
+	return limit_known(c) && c->series[0].has_summary && c->limit > 0
+		       ? 100 * c->series[0].s.median / c->limit
+		       : NAN;
 }
 
-static json_t *bench_json_figure(const struct record_case *c, const struct record_series *s)
+static bool early_known(const void *object)
 {
-	json_t *j =
-		json_pack("{s:o, s:o, s:o, s:o, s:s, s:I}", "key", json_text(s->key), "title",
-			  json_text(s->title), "unit", json_text(s->unit), "unit_text",
-			  json_text(s->unit_text), "better",
-			  s->better == BENCH_HIGHER ? "higher" : "lower", "n", (json_int_t)c->n);
-	char key[96];
+	const struct record_case *c = object;
 
-	if (s->has_summary)
-		put_summary(j, s);
-	snprintf(key, sizeof(key), "samples_%s", s->unit);
-	json_object_set_new(j, key, numbers(s->x, c->n));
-	json_object_set_new(j, "band", bench_json_band(s));
-	return j;
+	return c->early.known && c->n_series;
 }
 
-static json_t *limit_json(const struct record_case *c)
+static bool observed_known(const void *object)
 {
-	json_t *j = json_pack("{s:b, s:o}", "known", c->has_limit, "source",
-			      json_text(c->limit_source));
-	const struct record_series *s = &c->series[0];
+	const struct record_observed *o = &((const struct record_case *)object)->observed;
 
-	if (c->has_limit && c->n_series) {
-		put(j, "limit", s->unit, c->limit);
-		if (s->has_summary && c->limit > 0)
-			json_object_set_new(j, "percent",
-					    json_figure(100 * s->s.median / c->limit));
-	}
-	return j;
+	return o->n && o->unit;
 }
 
-static json_t *observed_json(const struct record_case *c)
-{
-	const struct record_observed *o = &c->observed;
-	const char *unit;
-	json_t *j;
+static const struct shape_row case_limit_rows[] = {
+	{ "known", NULL, SHAPE_FLAG(record_case, has_limit) },
+	{ "source", NULL, SHAPE_TEXT(record_case, limit_source), .later = true },
+	{ "limit", NULL, SHAPE_REAL(record_case, limit), IN_FIRST_UNIT, .when_of = limit_known, .absent = true },
+	{ "percent", "Of it that the median is.", SHAPE_REAL_OF(limit_percent), .unknown = SHAPE_NULL, .absent = true },
+};
+static const struct shape case_limit_shape = SHAPE(record_case, case_limit);
 
-	if (!o->n || o->of >= c->n_series)
-		return json_null();
-	unit = c->series[o->of].unit;
-	j = json_pack("{s:I}", "n", (json_int_t)o->n);
-	put(j, "p50", unit, o->p50);
-	put(j, "p90", unit, o->p90);
-	put(j, "p99", unit, o->p99);
-	put(j, "p999", unit, o->p999);
-	put(j, "max", unit, o->max);
-	return j;
-}
+static const struct shape_row case_early_rows[] = {
+	{ "how", NULL, SHAPE_TEXT(record_case, early.how) },
+	{ "value", NULL, SHAPE_REAL(record_case, early.value), IN_FIRST_UNIT },
+	{ "process_s", "Since the process began.",
+	  SHAPE_REAL(record_case, early.at_s), .unknown = SHAPE_NEGATIVE, .absent = true },
+};
+static const struct shape case_early_shape = SHAPE(record_case, case_early);
 
-static json_t *early_json(const struct record_case *c)
-{
-	json_t *j = json_pack("{s:o}", "how", json_text(c->early.how));
+#define OBSERVED(m) SHAPE_REAL(record_case, observed.m), SHAPE_SUFFIX(record_case, observed.unit)
+static const struct shape_row case_observed_rows[] = {
+	{ "n", NULL, SHAPE_COUNT(record_case, observed.n) },
+	{ "p50", NULL, OBSERVED(p50) },
+	{ "p90", NULL, OBSERVED(p90) },
+	{ "p99", NULL, OBSERVED(p99) },
+	{ "p999", NULL, OBSERVED(p999) },
+	{ "max", NULL, OBSERVED(max) },
+};
+static const struct shape case_observed_shape = SHAPE(record_case, case_observed);
 
-	put(j, "value", c->series[0].unit, c->early.value);
-	if (c->early.at_s >= 0)
-		json_object_set_new(j, "process_s", json_real(c->early.at_s));
-	return j;
-}
+static const struct shape_row record_case_rows[] = {
+	{ "bench", NULL, SHAPE_TEXT(record_case, bench) },
+	{ "case", NULL, SHAPE_TEXT(record_case, name) },
+	{ "method", NULL, SHAPE_TEXT(record_case, method) },
+	{ "method_version", NULL, SHAPE_COUNT(record_case, version) },
+	{ "setup", NULL, SHAPE_TEXT(record_case, setup) },
+	{ "placement", NULL, SHAPE_TEXT(record_case, placement) },
+	{ "variant", NULL, SHAPE_TEXT(record_case, variant) },
+	{ "limit", NULL, SHAPE_PART(case_limit_shape), .later = true },
+	{ "verified", NULL, SHAPE_FLAG(record_case, verified) },
+	{ "steady", NULL, SHAPE_FLAG(record_case, steady) },
+	{ "warmup_samples", NULL, SHAPE_COUNT(record_case, warmup) },
+	{ "first_figure", NULL, SHAPE_PART(case_early_shape), .when_of = early_known, .absent = true },
+	{ "stop", NULL, SHAPE_CHOICE_BY(record_case, stop, record_stop_name, STOP_ERROR + 1) },
+	{ "error", NULL, SHAPE_TEXT(record_case, error), .unknown = SHAPE_NULL },
+	{ "round_starts", "Index of each round's first sample.",
+	  SHAPE_COUNT_LIST(record_case, first, rounds), .max = ROUNDS_MAX },
+	{ "at_s", NULL, SHAPE_REAL_LIST(record_case, at_s, n), .max = RECORD_SAMPLES_MAX },
+	{ "figures", NULL, SHAPE_ARRAY(record_case, series, n_series, record_series) },
+	{ "observed", "Over all single observations.", SHAPE_PART(case_observed_shape), .when_of = observed_known },
+};
+static const struct shape record_case_shape = SHAPE(record_case, record_case);
 
-static json_t *case_json(const struct record_case *c)
-{
-	json_t *figures = json_array(), *rounds = json_array(), *j;
+/* --- a record ---------------------------------------------------------------------------------- */
 
-	for (size_t i = 0; i < c->n_series; i++)
-		json_array_append_new(figures, bench_json_figure(c, &c->series[i]));
-	for (size_t i = 0; i < c->rounds; i++)
-		json_array_append_new(rounds, json_integer((json_int_t)c->first[i]));
-	j = json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:o}", "bench", json_text(c->bench), "case",
-		      json_text(c->name), "method", json_text(c->method), "method_version",
-		      (int)c->version, "setup", json_text(c->setup), "placement",
-		      json_text(c->placement), "variant", json_text(c->variant));
-	json_object_set_new(j, "limit", limit_json(c));
-	json_object_set_new(j, "verified", json_boolean(c->verified));
-	json_object_set_new(j, "steady", json_boolean(c->steady));
-	json_object_set_new(j, "warmup_samples", json_integer((json_int_t)c->warmup));
-	if (c->early.known && c->n_series)
-		json_object_set_new(j, "first_figure", early_json(c));
-	json_object_set_new(j, "stop", json_string(record_stop_name(c->stop)));
-	json_object_set_new(j, "error", json_text(c->error));
-	json_object_set_new(j, "round_starts", rounds);
-	json_object_set_new(j, "at_s", numbers(c->at_s, c->n));
-	json_object_set_new(j, "figures", figures);
-	json_object_set_new(j, "observed", observed_json(c));
-	return j;
-}
+static const struct shape_row record_pair_rows[] = { { .key = NULL, SHAPE_TEXT(record_pair, value) } };
+const struct shape record_pair_shape = SHAPE(record_pair, record_pair);
 
-json_t *bench_json(const struct machine *m, const struct record *r, int exit_code)
-{
-	json_t *j = result_json("bench", m, exit_code), *cases = json_array(),
-	       *notes = json_array(), *skips = json_array();
+static const struct shape_row record_skip_rows[] = {
+	{ "bench", NULL, SHAPE_TEXT(record_skip, bench) },
+	{ "reason", NULL, SHAPE_TEXT(record_skip, reason) },
+};
+static const struct shape record_skip_shape = SHAPE(record_skip, record_skip);
 
-	for (size_t i = 0; i < r->n; i++)
-		json_array_append_new(cases, case_json(&r->cases[i]));
-	for (size_t i = 0; i < r->n_skipped; i++)
-		json_array_append_new(skips, json_pack("{s:o, s:o}", "bench",
-						       json_text(r->skipped[i].bench), "reason",
-						       json_text(r->skipped[i].reason)));
-	for (size_t i = 0; i < r->n_notes; i++)
-		json_array_append_new(notes, json_text(r->notes[i]));
-	json_object_set_new(j, "id", json_text(r->id));
-	json_object_set_new(j, "machine", json_text(r->machine));
-	json_object_set_new(j, "partial", json_boolean(r->partial));
-	json_object_set_new(j, "fingerprint", pairs(r->fingerprint, r->n_fingerprint));
-	json_object_set_new(j, "settings_digest", json_text(r->settings_digest));
-	json_object_set_new(j, "settings", pairs(r->settings, r->n_settings));
-	json_object_set_new(j, "conditions", bench_json_conditions(&r->conditions));
-	json_object_set_new(j, "cases", cases);
-	json_object_set_new(j, "not_run", skips);
-	json_object_set_new(j, "notes", notes);
-	return j;
-}
+#define BY_NAME SHAPE_BY(record_pair, name), .later = true
+static const struct shape_row record_rows[] = {
+	{ "tool_version", NULL, SHAPE_TEXT(record, version) },
+	{ "time", "When it began.", SHAPE_TIME(record, time_s) },
+	{ "id", NULL, SHAPE_TEXT(record, id) },
+	{ "machine", NULL, SHAPE_TEXT(record, machine) },
+	{ "partial", "It was interrupted.", SHAPE_FLAG(record, partial) },
+	{ "fingerprint", NULL, SHAPE_LIST(record, fingerprint, n_fingerprint, record_pair), BY_NAME },
+	{ "settings_digest", NULL, SHAPE_TEXT(record, settings_digest), .unknown = SHAPE_NULL },
+	{ "settings", NULL, SHAPE_LIST(record, settings, n_settings, record_pair), BY_NAME },
+	{ "conditions", NULL, SHAPE_OBJECT(record, conditions, record_conditions) },
+	{ "cases", NULL, SHAPE_LIST(record, cases, n, record_case), .max = RECORD_CASES_MAX },
+	{ "not_run", "Benches that have no case here, or were left out, and why.",
+	  SHAPE_LIST(record, skipped, n_skipped, record_skip), .max = RECORD_CASES_MAX, .later = true },
+	{ "notes", NULL, SHAPE_TEXT_LIST(record, notes, n_notes), .max = NOTES_MAX, .later = true },
+};
+static const struct shape record_shape = SHAPE(record, record);
+
+const struct result_shape bench_result = {
+	.name = "bench", .title = "gputune bench",
+	.meaning = "A measurement: every sample, its conditions, the machine and its settings. "
+		   "Keys that hold figures end in the unit that the figure names.",
+	.shape = &record_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
+};
+
+/* --- the list of benches and results ----------------------------------------------------------- */
+
+static const struct shape_row bench_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(bench, name) },
+	{ "title", NULL, SHAPE_TEXT(bench, title) },
+	{ "method", NULL, SHAPE_TEXT(bench, method) },
+};
+static const struct shape bench_shape = SHAPE(bench, bench);
+
+static const struct shape_row kept_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(record, id) },
+	{ "time_s", "When it began, seconds since 1970.", SHAPE_COUNT(record, time_s) },
+	{ "partial", "It was interrupted.", SHAPE_FLAG(record, partial) },
+	{ "cases", NULL, SHAPE_COUNT(record, n) },
+};
+static const struct shape kept_shape = SHAPE(record, kept);
+
+static const struct shape_row bench_list_rows[] = {
+	{ "benches", NULL, SHAPE_POINTERS(bench_list, benches, n_benches, bench) },
+	{ "results", "Those that are kept, by \"bench show ID\".",
+	  SHAPE_LIST_AS(bench_list, kept, n, record, kept_shape) },
+};
+static const struct shape bench_list_shape = SHAPE(bench_list, bench_list);
+
+const struct result_shape bench_list_result = {
+	.name = "bench-list", .title = "gputune bench list", .meaning = "Every bench, and the results that are kept.",
+	.shape = &bench_list_shape, .no_time = true,
+};
 
 /* --- two records ------------------------------------------------------------------------------ */
 
-/* clang-format off */
 #define WITH_MEDIANS SHAPE_WHEN(compare_row, has_medians)
 static const struct shape_row compare_row_rows[] = {
 	{ "bench", NULL, SHAPE_TEXT(compare_row, bench) },
@@ -292,269 +353,60 @@ const struct result_shape compare_result = {
 };
 /* clang-format on */
 
-/* Reading a record back. A file may come from anywhere: nothing in it is believed but samples. */
-
-enum { TEXT_MAX = 16384, PAIRS_MAX = 100000, NOTES_MAX = 10000, ROUNDS_MAX = 10000 };
-
-static const char *take_text(struct arena *a, json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s && strlen(s) <= TEXT_MAX ? arena_strdup(a, s) : NULL;
-}
-
-static bool take_flag(json_t *o, const char *key)
-{
-	return json_is_true(json_object_get(o, key));
-}
-
-static bool bench_json_take_pairs(struct arena *a, json_t *o, struct record_pair **out, size_t *n)
-{
-	const char *key;
-	json_t *v;
-
-	if (json_object_size(o) > PAIRS_MAX)
-		return false;
-	*out = arena_array(a, json_object_size(o), sizeof(**out));
-	json_object_foreach(o, key, v)
-	{
-		if (!json_is_string(v) || strlen(key) > TEXT_MAX)
-			return false;
-		(*out)[(*n)++] = (struct record_pair){ arena_strdup(a, key),
-						       arena_strdup(a, json_string_value(v)) };
-	}
-	return true;
-}
-
-static double *take_numbers(struct arena *a, json_t *list, size_t want)
-{
-	double *x;
-
-	if (!json_is_array(list) || json_array_size(list) != want)
-		return NULL;
-	x = arena_array(a, want, sizeof(*x));
-	for (size_t i = 0; i < want; i++) {
-		json_t *v = json_array_get(list, i);
-
-		x[i] = json_number_value(v);
-		if (!json_is_number(v) || !isfinite(x[i]))
-			return NULL;
-	}
-	return x;
-}
-
-/* A file without one was written before there were bands: nobody looked. */
-static void take_band(struct arena *a, json_t *j, struct record_series *s)
-{
-	char low[96], high[96];
-	json_t *l, *h;
-
-	s->band.source = take_text(a, j, "source");
-	snprintf(low, sizeof(low), "low_%s", s->unit);
-	snprintf(high, sizeof(high), "high_%s", s->unit);
-	l = json_object_get(j, low);
-	h = json_object_get(j, high);
-	s->band.low = json_number_value(l);
-	s->band.high = json_number_value(h);
-	s->band.known = take_flag(j, "known") && json_is_number(l) && json_is_number(h) &&
-			isfinite(s->band.low) && isfinite(s->band.high) &&
-			s->band.low <= s->band.high;
-}
-
-static bool take_series(struct arena *a, json_t *j, struct record_case *c)
-{
-	struct record_series *s = &c->series[c->n_series];
-	const char *better = json_string_value(json_object_get(j, "better"));
-	char key[96];
-
-	s->key = take_text(a, j, "key");
-	s->title = take_text(a, j, "title");
-	s->unit = take_text(a, j, "unit");
-	s->unit_text = take_text(a, j, "unit_text");
-	if (!s->key || !s->title || !s->unit || !s->unit_text || !better || strlen(s->unit) > 64)
-		return false;
-	if (strcmp(better, "higher") != 0 && strcmp(better, "lower") != 0)
-		return false;
-	s->better = strcmp(better, "higher") == 0 ? BENCH_HIGHER : BENCH_LOWER;
-	snprintf(key, sizeof(key), "samples_%s", s->unit);
-	s->x = take_numbers(a, json_object_get(j, key), c->n);
-	take_band(a, json_object_get(j, "band"), s);
-	c->n_series++;
-	return s->x != NULL;
-}
+/* --- reading -----------------------------------------------------------------------------------
+ */
 
 /* Where each round begins: from 0, growing, inside the samples. */
-static bool take_rounds(struct arena *a, json_t *list, struct record_case *c)
+static bool rounds_fit(const struct record_case *c)
 {
-	size_t last = 0;
-
-	if (!json_is_array(list) || json_array_size(list) > ROUNDS_MAX)
-		return false;
-	c->rounds = json_array_size(list);
-	c->first = arena_array(a, c->rounds, sizeof(*c->first));
-	for (size_t i = 0; i < c->rounds; i++) {
-		json_t *v = json_array_get(list, i);
-		json_int_t at = json_integer_value(v);
-
-		if (!json_is_integer(v) || at < 0 || (size_t)at > c->n || (size_t)at < last ||
-		    (i == 0 && at != 0))
+	for (size_t i = 0; i < c->rounds; i++)
+		if (c->first[i] > c->n || c->first[i] < (i ? c->first[i - 1] : 0) ||
+		    (i == 0 && c->first[0]))
 			return false;
-		c->first[i] = last = (size_t)at;
-	}
 	return true;
 }
 
-static void take_limit(struct arena *a, json_t *j, struct record_case *c)
+static bool case_fits(const struct record_case *c)
 {
-	char key[96];
-	json_t *v;
+	for (size_t i = 0; i < c->n_series; i++)
+		if (c->series[i].n != c->n || strlen(c->series[i].unit) > UNIT_MAX)
+			return false;
+	return rounds_fit(c);
+}
 
-	c->limit_source = take_text(a, j, "source");
+/* What the samples do not bear out is taken as not known. */
+static void settle_case(struct record_case *c)
+{
+	struct record_observed *o = &c->observed;
+
+	for (size_t i = 0; i < c->n_series; i++) {
+		struct record_band *b = &c->series[i].band;
+
+		b->known = b->known && b->low <= b->high;
+	}
 	if (!c->limit_source)
 		c->limit_source = "unknown";
-	if (!c->n_series || !take_flag(j, "known"))
-		return;
-	snprintf(key, sizeof(key), "limit_%s", c->series[0].unit);
-	v = json_object_get(j, key);
-	c->limit = json_number_value(v);
-	c->has_limit = json_is_number(v) && isfinite(c->limit) && c->limit > 0;
+	c->has_limit = limit_known(c) && c->limit > 0;
+	c->early.known = c->early.how && c->n_series;
+	/* In the unit of one of the figures. */
+	while (o->unit && o->of < c->n_series && strcmp(c->series[o->of].unit, o->unit) != 0)
+		o->of++;
+	if (!o->unit || o->of == c->n_series)
+		o->n = 0;
 }
 
-static void take_early(struct arena *a, json_t *j, struct record_case *c)
+static int take_record(struct arena *a, const json_t *j, struct record *r, struct err *e)
 {
-	const char *how = json_is_object(j) ? take_text(a, j, "how") : NULL;
-	json_t *at = json_object_get(j, "process_s"), *v;
-	char key[96];
+	int code = shape_read(a, &record_shape, j, r, e);
 
-	if (!how || !c->n_series)
-		return;
-	snprintf(key, sizeof(key), "value_%s", c->series[0].unit);
-	v = json_object_get(j, key);
-	c->early = (struct record_early){ .known = json_is_number(v),
-					  .value = json_number_value(v),
-					  .at_s = json_is_number(at) ? json_number_value(at) : -1,
-					  .how = how };
-}
-
-static void take_observed(json_t *j, struct record_case *c)
-{
-	static const char *const names[] = { "p50", "p90", "p99", "p999", "max" };
-	double v[5] = { 0 };
-	json_int_t n = json_integer_value(json_object_get(j, "n"));
-	char key[96];
-
-	if (n <= 0 || !c->n_series)
-		return;
-	/* In the unit of one of the figures; the key's ending says of which. */
-	for (size_t of = 0; of < c->n_series; of++) {
-		snprintf(key, sizeof(key), "%s_%s", names[0], c->series[of].unit);
-		if (!json_object_get(j, key))
-			continue;
-		c->observed.of = of;
-		break;
+	for (size_t i = 0; code == 0 && i < r->n; i++) {
+		if (!case_fits(&r->cases[i]))
+			return err_set(e, -EINVAL, "case %zu makes no sense", i + 1);
+		settle_case(&r->cases[i]);
 	}
-	for (size_t i = 0; i < 5; i++) {
-		snprintf(key, sizeof(key), "%s_%s", names[i], c->series[c->observed.of].unit);
-		v[i] = json_number_value(json_object_get(j, key));
-	}
-	c->observed = (struct record_observed){ (unsigned long long)n, v[0], v[1], v[2], v[3], v[4],
-						c->observed.of };
-}
-
-static bool take_case(struct arena *a, json_t *j, struct record_case *c)
-{
-	json_t *figures = json_object_get(j, "figures"), *at = json_object_get(j, "at_s"),
-	       *version = json_object_get(j, "method_version");
-	const char *stop = json_string_value(json_object_get(j, "stop"));
-
-	c->bench = take_text(a, j, "bench");
-	c->name = take_text(a, j, "case");
-	c->method = take_text(a, j, "method");
-	c->setup = take_text(a, j, "setup");
-	c->placement = take_text(a, j, "placement");
-	c->variant = take_text(a, j, "variant");
-	c->error = take_text(a, j, "error");
-	c->version = (unsigned)json_integer_value(version);
-	c->verified = take_flag(j, "verified");
-	c->steady = take_flag(j, "steady");
-	c->n = json_array_size(at);
-	if (!c->bench || !c->name || !c->method || !c->setup || !c->placement || !c->variant ||
-	    !json_is_integer(version) || !stop || record_stop_parse(stop, &c->stop) ||
-	    c->n > RECORD_SAMPLES_MAX || json_array_size(figures) > BENCH_FIGURES)
-		return false;
-	c->warmup = (size_t)json_integer_value(json_object_get(j, "warmup_samples"));
-	c->at_s = take_numbers(a, at, c->n);
-	for (size_t i = 0; i < json_array_size(figures); i++)
-		if (!take_series(a, json_array_get(figures, i), c))
-			return false;
-	take_limit(a, json_object_get(j, "limit"), c);
-	take_observed(json_object_get(j, "observed"), c);
-	take_early(a, json_object_get(j, "first_figure"), c);
-	return c->at_s && take_rounds(a, json_object_get(j, "round_starts"), c);
-}
-
-static double or_unseen(json_t *j, const char *key)
-{
-	json_t *v = json_object_get(j, key);
-
-	return json_is_number(v) ? json_number_value(v) : -1;
-}
-
-static void take_conditions(json_t *j, struct record_conditions *c)
-{
-	c->cpus = (unsigned)json_integer_value(json_object_get(j, "cpus"));
-	c->idle_others = or_unseen(j, "others_before_cpus");
-	c->others = or_unseen(j, "others_cpus");
-	c->steal_percent = or_unseen(j, "steal_percent");
-	c->sampler_percent = or_unseen(j, "sampler_percent");
-}
-
-/* Benches that did not run. False when there are too many or one is no text. */
-static bool take_skips(struct arena *a, json_t *list, struct record *r)
-{
-	if (json_array_size(list) > RECORD_CASES_MAX)
-		return false;
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		json_t *j = json_array_get(list, i);
-		const char *bench = take_text(a, j, "bench"), *reason = take_text(a, j, "reason");
-
-		if (!bench || !reason)
-			return false;
-		record_skip(a, r, bench, reason);
-	}
-	return true;
-}
-
-static int take_record(struct arena *a, const char *name, json_t *j, struct record *r,
-		       struct err *e)
-{
-	json_t *cases = json_object_get(j, "cases"), *notes = json_object_get(j, "notes");
-	const char *time = json_string_value(json_object_get(j, "time"));
-
-	r->id = take_text(a, j, "id");
-	r->machine = take_text(a, j, "machine");
-	r->version = take_text(a, j, "tool_version");
-	r->settings_digest = take_text(a, j, "settings_digest");
-	r->partial = take_flag(j, "partial");
-	if (!r->id || !r->machine || !r->version || !time || stamp_parse(time, &r->time_s) ||
-	    json_array_size(cases) > RECORD_CASES_MAX || json_array_size(notes) > NOTES_MAX ||
-	    !bench_json_take_pairs(a, json_object_get(j, "fingerprint"), &r->fingerprint,
-				   &r->n_fingerprint) ||
-	    !bench_json_take_pairs(a, json_object_get(j, "settings"), &r->settings,
-				   &r->n_settings) ||
-	    !take_skips(a, json_object_get(j, "not_run"), r))
-		return err_set(e, -EINVAL, "%s: not a result of gputune bench as it writes them",
-			       name);
-	take_conditions(json_object_get(j, "conditions"), &r->conditions);
-	r->cases = arena_array(a, json_array_size(cases), sizeof(*r->cases));
-	for (; r->n < json_array_size(cases); r->n++)
-		if (!take_case(a, json_array_get(cases, r->n), &r->cases[r->n]))
-			return err_set(e, -EINVAL, "%s: case %zu makes no sense", name, r->n + 1);
-	for (size_t i = 0; i < json_array_size(notes); i++)
-		if (json_is_string(json_array_get(notes, i)))
-			record_note(a, r, "%s", json_string_value(json_array_get(notes, i)));
-	record_summarise(r);
-	return 0;
+	if (code == 0)
+		record_summarise(r);
+	return code;
 }
 
 int bench_from_json(struct arena *a, const char *name, const char *text, struct record *out,
@@ -563,16 +415,17 @@ int bench_from_json(struct arena *a, const char *name, const char *text, struct 
 	json_error_t why;
 	json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &why);
 	const char *schema = json_string_value(json_object_get(j, "schema"));
+	struct err said = { 0 };
 	int r;
 
 	*out = (struct record){ 0 };
 	if (!j)
 		return err_set(e, -EINVAL, "%s: line %d: %s", name, why.line, why.text);
 	if (!schema || strcmp(schema, "gputune.bench/1") != 0)
-		r = err_set(e, -EINVAL, "%s: schema \"%s\" is not gputune.bench/1", name,
+		r = err_set(&said, -EINVAL, "schema \"%s\" is not gputune.bench/1",
 			    schema && strlen(schema) < 64 ? schema : "");
 	else
-		r = take_record(a, name, j, out, e);
+		r = take_record(a, j, out, &said);
 	json_decref(j);
-	return r;
+	return r ? err_set(e, r, "%s: %s", name, said.text) : 0;
 }

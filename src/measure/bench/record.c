@@ -46,11 +46,15 @@ void record_summarise(struct record *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		struct record_case *c = &r->cases[i];
+		struct record_observed *o = &c->observed;
 
-		for (size_t k = 0; k < c->n_series; k++)
+		for (size_t k = 0; k < c->n_series; k++) {
+			c->series[k].n = c->n;
 			c->series[k].has_summary =
 				!record_wrong(c) &&
 				stat_summary(c->series[k].x, c->n, &c->series[k].s) == 0;
+		}
+		o->unit = o->of < c->n_series ? c->series[o->of].unit : NULL;
 	}
 }
 

@@ -33,6 +33,7 @@ struct record_series {
 	const char *unit_text;
 	enum bench_better better;
 	double *x; /* one a sample, in order of time */
+	size_t n;  /* samples, by record_summarise */
 	struct stat_summary s;
 	bool has_summary; /* false without samples */
 	struct record_band band;
@@ -42,7 +43,8 @@ struct record_series {
 struct record_observed {
 	unsigned long long n; /* 0: none */
 	double p50, p90, p99, p999, max;
-	size_t of; /* whose series' unit they have */
+	size_t of;	  /* whose series' unit they have */
+	const char *unit; /* that unit, by record_summarise; NULL: there is none */
 };
 
 enum record_stop {

@@ -38,6 +38,7 @@ static bool judge_guards(struct prove_engine *g, struct compared *c)
 		if (i == w->main)
 			continue;
 		x->figure = i;
+		x->key = w->figures[i].key;
 		rule_guard(c->pairs.d[i], c->pairs.n, g->p->same.min_effect, &x->guard);
 		early = early || x->guard.early;
 		c->n_guards++;

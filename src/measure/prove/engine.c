@@ -212,9 +212,11 @@ static struct proof_window *new_window(struct prove_engine *g, enum proof_part p
 
 	p->windows = arena_grow(g->a, p->windows, p->n_windows, sizeof(*p->windows));
 	w = &p->windows[p->n_windows++];
-	*w = (struct proof_window){
-		.part = part, .pair = pair, .state = s->name, .at_s = now(g) - g->start
-	};
+	*w = (struct proof_window){ .part = part,
+				    .pair = pair,
+				    .state = s->name,
+				    .at_s = now(g) - g->start,
+				    .n = p->window.n_figures };
 	return w;
 }
 

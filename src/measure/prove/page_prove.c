@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page of a proof: the verdict first, then what it rests on. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "measure/prove/page_prove.h"
+#include "measure/bench/bench_json.h"
 #include "look/settings/findings.h"
-#include "base/json.h"
 #include "measure/prove/proof.h"
 
 /* Proofs as charts: after over before, with the interval that decided. */
@@ -107,12 +108,10 @@ static size_t guard_rows(struct arena *a, const struct proof *p, struct chart_ra
 
 	for (size_t i = 0; i < p->compared.n_guards; i++) {
 		const struct proof_guard *g = &p->compared.guards[i];
-		const char *key = g->figure < p->window.n_figures ? p->window.figures[g->figure].key
-								  : "figure";
 
 		if (!g->guard.early)
 			rows[n++] = prove_page_ratio_row(
-				arena_printf(a, "guard: %s", key), g->guard.ratio, g->guard.low,
+				arena_printf(a, "guard: %s", g->key), g->guard.ratio, g->guard.low,
 				g->guard.high, g->guard.veto ? "worse" : "not worse",
 				g->guard.veto ? STYLE_BAD : STYLE_PLAIN);
 	}
@@ -369,218 +368,225 @@ struct doc *page_prove(struct arena *a, const struct proof *p)
 	return d;
 }
 
-/* A proof as JSON. Keys and meanings are API. */
+/* --- a proof, a row a figure. Keys and meanings are API. -----------------------------------------
+ */
 
-static json_t *numbers(const double *x, size_t n)
+/* Without an interval the estimate says nothing. */
+static double known_ratio(double ratio, double low, double high)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_figure(x[i]));
-	return list;
+	return low > 0 && isfinite(high) ? ratio : NAN;
 }
 
-static json_t *effect(double ratio, double low, double high)
-{
-	bool known = low > 0 && isfinite(high);
-
-	return json_pack("{s:o, s:o, s:o}", "ratio", known ? json_figure(ratio) : json_null(),
-			 "low", known ? json_figure(low) : json_null(), "high",
-			 known ? json_figure(high) : json_null());
-}
-
-static json_t *ruling_json(const struct ruling *r)
-{
-	json_t *j = effect(r->ratio, r->low, r->high);
-
-	json_object_set_new(j, "pairs", json_integer((json_int_t)r->pairs));
-	json_object_set_new(j, "resolution", r->pairs ? json_figure(r->resolution) : json_null());
-	json_object_set_new(j, "pairs_needed",
-			    r->needed ? json_integer((json_int_t)r->needed) : json_null());
-	return j;
-}
-
-static json_t *window_json(const struct proof *p)
-{
-	const struct window *w = &p->window;
-	json_t *j = json_object(), *figures = json_array(), *argv = json_array();
-
-	for (size_t i = 0; i < w->n_figures; i++)
-		json_array_append_new(
-			figures,
-			json_pack("{s:o, s:o, s:o, s:s, s:b}", "key", json_text(w->figures[i].key),
-				  "title", json_text(w->figures[i].title), "unit",
-				  json_text(w->figures[i].unit_text), "better",
-				  w->figures[i].better == BENCH_HIGHER ? "higher" : "lower",
-				  "decides", i == w->main));
-	for (size_t i = 0; w->argv && w->argv[i]; i++)
-		json_array_append_new(argv, json_text(w->argv[i]));
-	json_object_set_new(j, "kind", json_text(w->kind));
-	json_object_set_new(j, "name", json_text(w->name));
-	json_object_set_new(j, "metric", json_text(w->of));
-	json_object_set_new(j, "setup", json_text(w->setup));
-	json_object_set_new(j, "version", json_integer(w->version));
-	json_object_set_new(j, "argv", argv);
-	json_object_set_new(j, "window_s", w->seconds > 0 ? json_figure(w->seconds) : json_null());
-	json_object_set_new(j, "figures", figures);
-	return j;
-}
-
-static json_t *prove_page_windows_json(const struct proof *p)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < p->n_windows; i++) {
-		const struct proof_window *w = &p->windows[i];
-		json_t *j = json_object();
-
-		json_object_set_new(j, "part", json_text(proof_part_name(w->part)));
-		json_object_set_new(j, "pair", json_integer((json_int_t)w->pair));
-		json_object_set_new(j, "state", json_text(w->state));
-		json_object_set_new(j, "side", json_string(w->b ? "b" : "a"));
-		json_object_set_new(j, "at_s", json_figure(w->at_s));
-		json_object_set_new(j, "samples", json_integer((json_int_t)w->samples));
-		json_object_set_new(j, "values", numbers(w->value, p->window.n_figures));
-		json_object_set_new(j, "void", json_text(w->fault));
-		json_array_append_new(list, j);
+/* clang-format off */
+#define EFFECT_OF(of, type, at)                                                                    \
+	static double of##_ratio(const void *object)                                               \
+	{                                                                                          \
+		const struct type *e = object;                                                     \
+												   \
+		return known_ratio(e->at ratio, e->at low, e->at high);                            \
 	}
-	return list;
-}
+#define EFFECT_ROWS(of, type, at)                                                                  \
+	{ "ratio", NULL, SHAPE_REAL_OF(of##_ratio), .unknown = SHAPE_NULL },                       \
+	{ "low", NULL, SHAPE_REAL(type, at low), .unknown = SHAPE_ZERO },                          \
+	{ "high", NULL, SHAPE_REAL(type, at high), .unknown = SHAPE_NULL }
 
-static json_t *prove_page_changes_json(const struct proof *p)
+EFFECT_OF(ruling, ruling,)
+EFFECT_OF(same, proof, same.)
+EFFECT_OF(guard, proof_guard, guard.)
+EFFECT_OF(screened, screen_effect,)
+EFFECT_OF(confirmed, screen_member,)
+
+static double ruling_resolution(const void *object)
 {
-	json_t *list = json_array();
+	const struct ruling *r = object;
 
-	for (size_t i = 0; i < p->n_changes; i++)
-		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "id",
-						      json_text(p->changes[i].id), "target",
-						      json_text(p->changes[i].target), "knob",
-						      json_text(p->changes[i].knob), "before",
-						      json_text(p->changes[i].before), "after",
-						      json_text(p->changes[i].after)));
-	return list;
+	return r->pairs ? r->resolution : NAN;
 }
 
-static json_t *guards_json(const struct proof *p)
+static const struct shape_row ruling_rows[] = {
+	EFFECT_ROWS(ruling, ruling,),
+	{ "pairs", NULL, SHAPE_COUNT(ruling, pairs) },
+	{ "resolution", "The largest effect, as a share, that could have been missed.",
+	  SHAPE_REAL_OF(ruling_resolution), .unknown = SHAPE_NULL },
+	{ "pairs_needed", "About how many would decide.", SHAPE_COUNT(ruling, needed), .unknown = SHAPE_ZERO },
+};
+static const struct shape ruling_shape = SHAPE(ruling, ruling);
+
+static const struct shape_row proof_change_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(proof_change, id) },
+	{ "target", NULL, SHAPE_TEXT(proof_change, target) },
+	{ "knob", NULL, SHAPE_TEXT(proof_change, knob) },
+	{ "before", NULL, SHAPE_TEXT(proof_change, before), .unknown = SHAPE_NULL },
+	{ "after", NULL, SHAPE_TEXT(proof_change, after) },
+};
+static const struct shape proof_change_shape = SHAPE(proof_change, proof_change);
+
+struct window_figure {
+	const struct bench_figure *figure;
+	bool decides;
+};
+
+static const void *window_figures(struct arena *a, const void *object, size_t *n)
 {
-	json_t *list = json_array();
+	const struct window *w = object;
+	struct window_figure *out = arena_array(a, w->n_figures, sizeof(*out));
 
-	for (size_t i = 0; i < p->compared.n_guards; i++) {
-		const struct proof_guard *g = &p->compared.guards[i];
-		json_t *j = effect(g->guard.ratio, g->guard.low, g->guard.high);
-
-		json_object_set_new(j, "figure", json_text(p->window.figures[g->figure].key));
-		json_object_set_new(j, "veto", json_boolean(g->guard.veto));
-		json_object_set_new(j, "early", json_boolean(g->guard.early));
-		json_array_append_new(list, j);
-	}
-	return list;
+	for (*n = 0; *n < w->n_figures; ++*n)
+		out[*n] = (struct window_figure){ &w->figures[*n], *n == w->main };
+	return out;
 }
 
-static json_t *same_json(const struct proof *p)
+static const void *window_argv(struct arena *a, const void *object, size_t *n)
 {
-	static const char *const kinds[] = { "ok", "biased", "coarse", "short" };
-	json_t *j;
+	static const char *const none[] = { NULL };
+	const char *const *argv = ((const struct window *)object)->argv;
 
-	if (!p->same_done)
-		return json_null();
-	j = effect(p->same.ratio, p->same.low, p->same.high);
-	json_object_set_new(j, "result", json_text(kinds[p->same.kind]));
-	json_object_set_new(j, "pairs", json_integer((json_int_t)p->same_pairs.n));
-	json_object_set_new(j, "resolution", json_figure(p->same.resolution));
-	return j;
+	(void)a;
+	while (argv && argv[*n])
+		++*n;
+	return argv ? argv : none;
 }
 
-static json_t *members_json(const struct proof *p)
+static const char *const betters[] = { "higher", "lower" }, *const window_kinds[] = { "bench", "command" };
+
+#define OF_FIGURE SHAPE_VIA(window_figure, figure, bench_figure)
+static const struct shape_row window_figure_rows[] = {
+	{ "key", NULL, SHAPE_TEXT(bench_figure, key), OF_FIGURE },
+	{ "title", NULL, SHAPE_TEXT(bench_figure, title), OF_FIGURE },
+	{ "unit", NULL, SHAPE_TEXT(bench_figure, unit_text), OF_FIGURE },
+	{ "better", NULL, SHAPE_CHOICE(bench_figure, better, betters), OF_FIGURE },
+	{ "decides", NULL, SHAPE_FLAG(window_figure, decides) },
+};
+static const struct shape window_figure_shape = SHAPE(window_figure, window_figure);
+
+static const struct shape_row window_rows[] = {
+	{ "kind", NULL, SHAPE_TEXT(window, kind), SHAPE_NAMES(window_kinds) },
+	{ "name", NULL, SHAPE_TEXT(window, name) },
+	{ "metric", NULL, SHAPE_TEXT(window, of) },
+	{ "setup", NULL, SHAPE_TEXT(window, setup) },
+	{ "version", "Of the bench's method.", SHAPE_COUNT(window, version) },
+	{ "argv", "Of a command.", SHAPE_TEXTS_MADE(window_argv) },
+	{ "window_s", NULL, SHAPE_REAL(window, seconds), .unknown = SHAPE_ZERO },
+	{ "figures", NULL, SHAPE_LIST_MADE(window_figures, window_figure) },
+};
+static const struct shape window_shape = SHAPE(window, window);
+
+/* A number of 64 bits is not safe everywhere. */
+static const void *proof_seed(struct arena *a, const void *object, size_t *n)
 {
-	static const char *const says[] = { "keep", "drop", "hurts" };
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < p->n_members; i++) {
-		const struct proof_member *m = &p->members[i];
-		json_t *j = json_object();
-
-		json_object_set_new(j, "id", json_text(m->id));
-		json_object_set_new(j, "stays", json_boolean(m->state >= MEMBER_STAYS));
-		json_object_set_new(j, "shown", json_boolean(m->state == MEMBER_SHOWN));
-		json_object_set_new(j, "fault", json_text(m->fault));
-		json_object_set_new(j, "screened",
-				    m->screened
-					    ? effect(m->effect.ratio, m->effect.low, m->effect.high)
-					    : json_null());
-		json_object_set_new(j, "screening",
-				    m->screened ? json_string(says[m->effect.say]) : json_null());
-		json_object_set_new(j, "confirmed",
-				    m->confirmed
-					    ? effect(m->member.ratio, m->member.low, m->member.high)
-					    : json_null());
-		json_array_append_new(list, j);
-	}
-	return list;
+	(void)n;
+	return arena_printf(a, "%" PRIu64, ((const struct proof *)object)->seed);
 }
 
-static json_t *conditions_json(const struct record_conditions *c)
+static const struct shape_row proof_rule_rows[] = {
+	{ "min_effect", NULL, SHAPE_REAL(proof, rule.min_effect) },
+	{ "alpha", NULL, SHAPE_REAL(proof, rule.alpha) },
+	{ "looks", NULL, SHAPE_COUNT_ARRAY(proof, rule.looks, rule.n_looks) },
+	{ "seed", NULL, SHAPE_TEXT_MADE(proof_seed) },
+};
+static const struct shape proof_rule_shape = SHAPE(proof, proof_rule);
+
+static const char *const same_kinds[] = { "ok", "biased", "coarse", "short" };
+static const struct shape_row same_rows[] = {
+	EFFECT_ROWS(same, proof, same.),
+	{ "result", NULL, SHAPE_CHOICE(proof, same.kind, same_kinds) },
+	{ "pairs", NULL, SHAPE_COUNT(proof, same_pairs.n) },
+	{ "resolution", NULL, SHAPE_REAL(proof, same.resolution), .unknown = SHAPE_NULL },
+};
+static const struct shape same_shape = SHAPE(proof, same);
+
+static const struct shape_row proof_guard_rows[] = {
+	EFFECT_ROWS(guard, proof_guard, guard.),
+	{ "figure", NULL, SHAPE_TEXT(proof_guard, key) },
+	{ "veto", NULL, SHAPE_FLAG(proof_guard, guard.veto) },
+	{ "early", NULL, SHAPE_FLAG(proof_guard, guard.early) },
+};
+static const struct shape proof_guard_shape = SHAPE(proof_guard, proof_guard);
+
+static const struct shape_row screen_effect_rows[] = { EFFECT_ROWS(screened, screen_effect,) };
+static const struct shape screen_effect_shape = SHAPE(screen_effect, screen_effect);
+static const struct shape_row screen_member_rows[] = { EFFECT_ROWS(confirmed, screen_member,) };
+static const struct shape screen_member_shape = SHAPE(screen_member, screen_member);
+
+static bool member_stays(const void *object)
 {
-	return json_pack("{s:o, s:o, s:o, s:o}", "others_before_cpus", json_figure(c->idle_others),
-			 "others_cpus", json_figure(c->others), "steal_percent",
-			 json_figure(c->steal_percent), "temperature_c",
-			 json_figure(c->after.temp_c));
+	return ((const struct proof_member *)object)->state >= MEMBER_STAYS;
 }
 
-static json_t *fingerprint_json(const struct record *r)
+static bool member_shown(const void *object)
 {
-	json_t *o = json_object();
-
-	for (size_t i = 0; i < r->n_fingerprint; i++)
-		json_object_set_new(o, r->fingerprint[i].name, json_text(r->fingerprint[i].value));
-	return o;
+	return ((const struct proof_member *)object)->state == MEMBER_SHOWN;
 }
 
-static json_t *rule_json(const struct proof *p)
-{
-	json_t *j = json_object(), *looks = json_array();
+static const char *const screen_notes[] = { "keep", "drop", "hurts" };
+static const struct shape_row proof_member_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(proof_member, id) },
+	{ "stays", NULL, SHAPE_FLAG_OF(member_stays) },
+	{ "shown", "Its own part in what the set gains was proven: by leaving it out, or as the only one of the set.",
+	  SHAPE_FLAG_OF(member_shown) },
+	{ "fault", "Why it could not take part.", SHAPE_TEXT(proof_member, fault), .unknown = SHAPE_NULL },
+	{ "screened", NULL, SHAPE_OBJECT(proof_member, effect, screen_effect), SHAPE_WHEN(proof_member, screened) },
+	{ "screening", NULL, SHAPE_CHOICE(proof_member, effect.say, screen_notes), SHAPE_WHEN(proof_member, screened) },
+	{ "confirmed", NULL, SHAPE_OBJECT(proof_member, member, screen_member), SHAPE_WHEN(proof_member, confirmed) },
+};
+static const struct shape proof_member_shape = SHAPE(proof_member, proof_member);
 
-	for (size_t i = 0; i < p->rule.n_looks; i++)
-		json_array_append_new(looks, json_integer((json_int_t)p->rule.looks[i]));
-	json_object_set_new(j, "min_effect", json_figure(p->rule.min_effect));
-	json_object_set_new(j, "alpha", json_figure(p->rule.alpha));
-	json_object_set_new(j, "looks", looks);
-	json_object_set_new(j, "seed", json_text(NULL));
-	return j;
-}
+static const struct shape_row proof_conditions_rows[] = {
+	{ "others_before_cpus", NULL, SHAPE_REAL(record_conditions, idle_others), .unknown = SHAPE_NEGATIVE },
+	{ "others_cpus", NULL, SHAPE_REAL(record_conditions, others), .unknown = SHAPE_NEGATIVE },
+	{ "steal_percent", NULL, SHAPE_REAL(record_conditions, steal_percent), .unknown = SHAPE_NEGATIVE },
+	{ "temperature_c", NULL, SHAPE_REAL(record_conditions, after.temp_c), .unknown = SHAPE_NULL },
+};
+static const struct shape proof_conditions_shape = SHAPE(record_conditions, proof_conditions);
 
-json_t *prove_json(const struct machine *m, const struct proof *p, int exit_code)
-{
-	json_t *j = result_json("prove", m, exit_code), *rule = rule_json(p);
-	char seed[24];
+static const char *const sides[] = { "a", "b" };
+static const struct shape_row proof_window_rows[] = {
+	{ "part", NULL, SHAPE_CHOICE_BY(proof_window, part, proof_part_name, PART_CONFIRM + 1) },
+	{ "pair", "Its number in its part.", SHAPE_COUNT(proof_window, pair) },
+	{ "state", "What is on.", SHAPE_TEXT(proof_window, state) },
+	{ "side", NULL, SHAPE_EITHER(proof_window, b, sides) },
+	{ "at_s", NULL, SHAPE_REAL(proof_window, at_s) },
+	{ "samples", NULL, SHAPE_COUNT(proof_window, samples) },
+	{ "values", "In the order of measured_with.figures.",
+	  SHAPE_REAL_ARRAY(proof_window, value, n), .unknown = SHAPE_NULL },
+	{ "void", "Why it does not count.", SHAPE_TEXT(proof_window, fault), .unknown = SHAPE_NULL },
+};
+static const struct shape proof_window_shape = SHAPE(proof_window, proof_window);
 
-	/* A JSON number of 64 bits is not safe everywhere. */
-	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)p->seed);
-	json_object_set_new(rule, "seed", json_string(seed));
-	json_object_set_new(j, "what", json_text(p->what));
-	json_object_set_new(j, "verdict", json_text(ruling_name(p->verdict)));
-	json_object_set_new(j, "why", json_text(p->why));
-	json_object_set_new(j, "effect", ruling_json(&p->compared.ruling));
-	json_object_set_new(j, "kept", json_boolean(p->kept));
-	json_object_set_new(j, "transaction",
-			    p->txn ? json_integer((json_int_t)p->txn) : json_null());
-	json_object_set_new(j, "trouble", json_text(p->trouble));
-	json_object_set_new(j, "foreign", json_text(p->foreign));
-	json_object_set_new(j, "partial", json_boolean(p->stopped));
-	json_object_set_new(j, "changes", prove_page_changes_json(p));
-	json_object_set_new(j, "measured_with", window_json(p));
-	json_object_set_new(j, "rule", rule);
-	json_object_set_new(j, "same", same_json(p));
-	json_object_set_new(j, "guards", guards_json(p));
-	json_object_set_new(j, "members", members_json(p));
-	json_object_set_new(j, "steady", json_boolean(p->warm));
-	json_object_set_new(j, "settle_s", json_figure(p->settle_s));
-	json_object_set_new(j, "budget_s", json_figure(p->budget_s));
-	json_object_set_new(j, "took_s", json_figure(p->took_s));
-	json_object_set_new(j, "switches", json_integer((json_int_t)p->switches));
-	json_object_set_new(j, "machine", json_text(p->machine.machine));
-	json_object_set_new(j, "fingerprint", fingerprint_json(&p->machine));
-	json_object_set_new(j, "conditions", conditions_json(&p->conditions));
-	json_object_set_new(j, "windows", prove_page_windows_json(p));
-	return j;
-}
+static const struct shape_row proof_rows[] = {
+	{ "what", NULL, SHAPE_TEXT(proof, what) },
+	{ "verdict", NULL, SHAPE_CHOICE_BY(proof, verdict, ruling_verdict, RULING_UNDECIDED + 1) },
+	{ "why", NULL, SHAPE_TEXT(proof, why), .unknown = SHAPE_NULL },
+	{ "effect", "How much better with the change, as a ratio: 1.03 is 3 % better.",
+	  SHAPE_OBJECT(proof, compared.ruling, ruling) },
+	{ "kept", NULL, SHAPE_FLAG(proof, kept) },
+	{ "transaction", "That keeps it.", SHAPE_COUNT(proof, txn), .unknown = SHAPE_ZERO },
+	{ "trouble", "What could not be put back.", SHAPE_TEXT(proof, trouble), .unknown = SHAPE_NULL },
+	{ "foreign", "What somebody else set meanwhile, which is left.",
+	  SHAPE_TEXT(proof, foreign), .unknown = SHAPE_NULL },
+	{ "partial", "Somebody stopped it.", SHAPE_FLAG(proof, stopped) },
+	{ "changes", NULL, SHAPE_LIST(proof, changes, n_changes, proof_change) },
+	{ "measured_with", NULL, SHAPE_OBJECT(proof, window, window) },
+	{ "rule", NULL, SHAPE_PART(proof_rule_shape) },
+	{ "same", "The machine against itself.", SHAPE_PART(same_shape), SHAPE_WHEN(proof, same_done) },
+	{ "guards", NULL, SHAPE_ARRAY(proof, compared.guards, compared.n_guards, proof_guard) },
+	{ "members", "Of many settings each one.", SHAPE_LIST(proof, members, n_members, proof_member) },
+	{ "steady", NULL, SHAPE_FLAG(proof, warm) },
+	{ "settle_s", NULL, SHAPE_REAL(proof, settle_s) },
+	{ "budget_s", NULL, SHAPE_REAL(proof, budget_s) },
+	{ "took_s", NULL, SHAPE_REAL(proof, took_s) },
+	{ "switches", NULL, SHAPE_COUNT(proof, switches) },
+	{ "machine", NULL, SHAPE_TEXT(proof, machine.machine), .unknown = SHAPE_NULL },
+	{ "fingerprint", NULL,
+	  SHAPE_LIST(proof, machine.fingerprint, machine.n_fingerprint, record_pair), SHAPE_BY(record_pair, name) },
+	{ "conditions", NULL, SHAPE_OBJECT_AS(proof, conditions, record_conditions, proof_conditions_shape) },
+	{ "windows", NULL, SHAPE_LIST(proof, windows, n_windows, proof_window) },
+};
+static const struct shape proof_shape = SHAPE(proof, proof);
+
+const struct result_shape prove_result = {
+	.name = "prove", .title = "gputune prove",
+	.meaning = "What a change of settings is worth on this machine: every window in the order in "
+		   "which it was measured, and the verdict.",
+	.shape = &proof_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
+};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a proof has shown: for people, and for programs (schemas/prove.json). */
+/* What a proof has shown: for people, and for programs. */
 #ifndef PROVE_PAGE_PROVE_H
 #define PROVE_PAGE_PROVE_H
 
-#include <jansson.h>
-
+#include "base/shape.h"
 #include "machine/model/machine.h"
 #include "measure/prove/proof.h"
 #include "render/doc.h"
@@ -12,8 +11,8 @@
 #include "render/chart.h"
 
 struct doc *page_prove(struct arena *a, const struct proof *p);
-/* Schema gputune.prove/1, with every window. The caller owns the reference. */
-json_t *prove_json(const struct machine *m, const struct proof *p, int exit_code);
+/* Of a struct proof, with every window. */
+extern const struct result_shape prove_result;
 
 /*
  * Ledgers and proofs as charts of a document. Each adds nothing where there is nothing to show.

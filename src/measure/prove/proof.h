@@ -22,6 +22,7 @@ struct proof_window {
 	double at_s;	   /* its beginning, since the proof's */
 	size_t samples;
 	double value[WINDOW_FIGURES];
+	size_t n;	   /* of them */
 	const char *fault; /* why it does not count; NULL: it does */
 };
 
@@ -33,6 +34,7 @@ struct proof_pairs {
 
 struct proof_guard {
 	size_t figure;
+	const char *key; /* the figure's */
 	struct guard_ruling guard;
 };
 

@@ -150,6 +150,11 @@ const char *ruling_name(enum ruling_kind k)
 	return names[k];
 }
 
+const char *ruling_verdict(enum ruling_kind k)
+{
+	return k == RULING_GO_ON ? NULL : ruling_name(k);
+}
+
 /* Nothing within the interval is nearer to no effect than that. */
 static double at_least(const struct rank_interval *i)
 {

@@ -54,7 +54,8 @@ size_t rule_next(const struct rule *r, size_t n);
  * unless last says that no more will come: then it counts as the next look.
  */
 void rule_look(const struct rule *r, const double *d, size_t n, bool last, struct ruling *out);
-const char *ruling_name(enum ruling_kind k); /* "helps", "no-difference", ... "go-on" */
+const char *ruling_name(enum ruling_kind k);	/* "helps", "no-difference", ... "go-on" */
+const char *ruling_verdict(enum ruling_kind k); /* the same; NULL of RULING_GO_ON, which is none */
 
 /* --- A/A: the same procedure where both windows are without the setting ----------------------- */
 enum same_kind {
