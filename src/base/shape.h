@@ -363,6 +363,10 @@ json_t *result_shape_schema(const struct result_shape *r);
  */
 int shape_read(struct arena *a, const struct shape *s, const json_t *j, void *object,
 	       struct err *e);
+/* Whether what is there of a result is of its rows' kinds, and no more than could be read; what is
+ * not there is passed over: earlier versions had less. 0 or -EINVAL. */
+int result_shape_check(struct arena *a, const struct result_shape *r, const json_t *j,
+		       struct err *e);
 /* A result as text of len bytes: its head too. */
 int result_shape_read(struct arena *a, const struct result_shape *r, const char *text, size_t len,
 		      void *object, struct err *e);

@@ -17,6 +17,7 @@ struct shape_reader {
 	struct arena *arena;
 	struct text path; /* of the value at hand: "communication[3].bytes" */
 	size_t room;	  /* bytes of structs that may still be made */
+	bool partly;	  /* what is missing is passed over */
 	struct err *err;
 };
 
@@ -332,6 +333,8 @@ static int shape_read_unknown(struct shape_reader *in, const struct shape_row *r
 	static const long long none = -1, never = LLONG_MIN;
 	unsigned beyond = (unsigned)r->n_names;
 
+	if (in->partly && !j)
+		return 0;
 	if ((r->unknown == SHAPE_KNOWN || r->unknown == SHAPE_BLANK) && !r->when && !r->when_of &&
 	    !r->absent && (r->kind != SHAPE_KIND_TIME || !j))
 		return shape_refuse(in, j ? "null, which it never is" : "missing");
@@ -472,6 +475,8 @@ static int shape_read_struct(struct shape_reader *in, const struct shape *s, con
 	if (s->forms) {
 		while (form < s->n_forms && !shape_fits(s->forms[form], j))
 			form++;
+		if (form == s->n_forms && in->partly)
+			return 0;
 		return form < s->n_forms ? shape_read_struct(in, s->forms[form], j, object)
 					 : shape_refuse(in, "nothing that it may be");
 	}
@@ -489,6 +494,16 @@ int shape_read(struct arena *a, const struct shape *s, const json_t *j, void *ob
 
 	memset(object, 0, s->size);
 	code = shape_read_struct(&in, s, j, object);
+	text_free(&in.path);
+	return code;
+}
+
+int result_shape_check(struct arena *a, const struct result_shape *r, const json_t *j,
+		       struct err *e)
+{
+	struct shape_reader in = { .arena = a, .room = SHAPE_ROOM_MAX, .partly = true, .err = e };
+	int code = shape_read_struct(&in, r->shape, j, arena_alloc(a, r->shape->size));
+
 	text_free(&in.path);
 	return code;
 }

@@ -164,4 +164,5 @@ def main():
     end_suite()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -19,6 +19,7 @@ import time
 
 import jsonschema
 
+from released import rows_of
 from common import end_suite, expect, gputune, machines, root, run, schema
 import report_state
 from report_state import EVIL
@@ -423,12 +424,25 @@ def given(tmp):
     expect("whose it is has to be known", code == 2 and "advise.json" in err and "names no machine" in err, err)
     bad = pathlib.Path(tmp, "bad.json")
     for what, body, want in (("a later schema", '{"schema":"gputune.check/9"}', "gputune.check/9"),
+                             ("of another version", '{"schema":"gputune.predict/2"}', "gputune.predict/2, of a version that this program does not read"),
+                             ("a wrong type", json.dumps(json.loads(files["advise"].read_text()) | {"tried": "many"}), "tried: "),
+                             ("a wrong type in a list", json.dumps(json.loads(files["advise"].read_text()) | {"changes": [{"change": 7}]}), "changes[0].change: "),
+                             ("nothing but depth", '{"schema":' * 100000, "maximum parsing depth"),
+                             ("lists without end", '{"schema":"gputune.advise/1","changes":' + "[" * 3000 + "]" * 3000 + "}", "maximum parsing depth"),
                              ("not its lists", '{"schema":"gputune.check/1","findings":7}', "findings"),
                              ("no lists", '{"schema":"gputune.diagnose/1"}', "runs"),
                              ("cut off", files["advise"].read_text()[:700], "bad.json:")):
         bad.write_text(body)
         code, out, err = run("report", *on, bad)
         expect(f"refused by name: {what}", code == 2 and not out and str(bad) in err and want in err, (code, err))
+    with open(bad, "w") as f:
+        f.truncate(1 << 30)
+    code, out, err = run("report", *on, bad)
+    expect("a file of 1 GB", code == 2 and not out and f"{bad} is larger than any result" in err, (code, err))
+    small = json.loads(files["advise"].read_text())
+    bad.write_text(json.dumps({k: v for k, v in small.items() if k in ("schema", "asked", "changes")}))
+    code, out, err = run("report", *on, bad)
+    expect("of an earlier version that had less", code in (0, 1, 5) and not err and small["asked"]["model"] in out, (code, err))
     odd = {"schema": "gputune.check/1", "findings": [7, None, {"id": 3, "verdict": "fail", "current": {"a": 1}}, {
         "id": EVIL, "verdict": "fail", "reason": "x" * 100000, "severity": []}] + [{"verdict": "fail", "id": "a"}] * 3000,
         "summary": {"fail": 1e300, "score": "many"}, "host": {"nodename": EVIL}}
@@ -439,7 +453,23 @@ def given(tmp):
         "1004 more rows" not in text and "more rows are left out" in text and len(text) < 1 << 20, (code, len(text), err))
 
 
-for part in (one, empty, several, names, recorded, given, given_figures, given_whose, long_unit, output):
+def shown(tmp):
+    """What a page shows of a file is there in its schema."""
+    text = re.sub(r'"\s*"', "", (root / "src/front/report/result_file_rows.c").read_text()).replace("CHANGES)", re.search(r'#define CHANGES (".*")', (root / "src/front/report/result_file_rows.c").read_text())[1] + ")")
+    tables = {m[1]: re.findall(r'LIST\("([^"]*)", "[^"]*",\s*"([^"]*)"\)', m[2]) for m in re.finditer(r"result_file_table (\w+)\[\] = \{(.*?)\n\};", text, re.S)}
+    kinds = re.findall(r'\.name = "([\w-]+)"(.*?)(?=\.name = )', text, re.S)
+    expect("kinds of results are found", len(kinds) == 9 and sum(map(len, tables.values())) > 15, (kinds, tables))
+    for name, rest in kinds:
+        _, there = rows_of(name, schema(name))
+        paths = [("", f) for f in re.search(r'\.pairs = "([^"]*)"', rest)[1].split("|")] if ".pairs" in rest else []
+        paths += [(path + "[].", f) for path, fields in tables[re.search(r"GIVEN_TABLES\((\w+)\)", rest)[1]] for f in fields.split("|")]
+        for at, field in paths:
+            field = field.lstrip("%").partition("=")[0]
+            path = at.rpartition("[].")[0].rpartition("[].")[0] + "[]." + field[1:] if field.startswith("^") else at + field
+            expect(f"{name} has {path}", not field or path in there)
+
+
+for part in (shown, one, empty, several, names, recorded, given, given_figures, given_whose, long_unit, output):
     with tempfile.TemporaryDirectory() as tmp:
         part(tmp)
 end_suite()

@@ -38,7 +38,7 @@ static int report_named_add(struct run *r, struct report_result_file *g, const c
 {
 	struct err e = { 0 };
 
-	if (result_file_valid(kind, j, &e))
+	if (result_file_valid(&r->arena, kind, j, &e))
 		return complain_text(EXIT_USAGE, "%s: %s", path, e.text);
 	g->told = arena_grow(&r->arena, g->told, g->n_told, sizeof(*g->told));
 	g->told[g->n_told++] =
@@ -359,7 +359,9 @@ static int verb_report_sources_add_file(struct run *r, struct report_result_file
 	char *text = verb_report_sources_read_file(r, path);
 	struct err e = { 0 };
 	json_error_t why;
+	const struct result_file_kind *kind;
 	const char *schema;
+	bool another;
 	json_t *j;
 	int code = 0;
 
@@ -367,6 +369,7 @@ static int verb_report_sources_add_file(struct run *r, struct report_result_file
 		return EXIT_USAGE;
 	j = json_loads(text, JSON_REJECT_DUPLICATES, &why);
 	schema = json_string_value(json_object_get(j, "schema"));
+	kind = result_file_kind_of(schema, &another);
 	if (!j) {
 		code = complain_text(EXIT_USAGE, "%s:%d: %s", path, why.line, why.text);
 	} else if (schema && strcmp(schema, "gputune.show/1") == 0) {
@@ -377,8 +380,12 @@ static int verb_report_sources_add_file(struct run *r, struct report_result_file
 			code = complain(EXIT_USAGE, &e);
 		else
 			g->n_results++;
-	} else if (result_file_kind_of(schema)) {
-		code = report_named_add(r, g, path, result_file_kind_of(schema), j);
+	} else if (kind) {
+		code = report_named_add(r, g, path, kind, j);
+	} else if (another) {
+		code = complain_text(EXIT_USAGE,
+				     "%s is a %.64s, of a version that this program does not read",
+				     path, schema);
 	} else {
 		code = complain_text(EXIT_USAGE,
 				     "%s is %s%.64s: a report is made of captures, recordings, and "
@@ -511,7 +518,7 @@ int report_write(struct run *r, const char *text, size_t len)
 
 static size_t count_at(const json_t *j, const char *path)
 {
-	json_int_t n = json_integer_value(result_file_at(j, NULL, path));
+	json_int_t n = json_integer_value(result_file_at(j, path));
 
 	return n > 0 ? (size_t)n : 0;
 }
@@ -519,7 +526,7 @@ static size_t count_at(const json_t *j, const char *path)
 static void judged_by(struct reporting *g, const json_t *check)
 {
 	struct report_head *h = &g->out.head;
-	const json_t *score = result_file_at(check, NULL, "summary.score");
+	const json_t *score = result_file_at(check, "summary.score");
 
 	h->judged = true;
 	h->count[VERDICT_PASS] = count_at(check, "summary.pass");
@@ -571,7 +578,7 @@ static const json_t *check_of(const struct report_result_file *g, size_t source)
 
 	for (size_t i = 0; i < g->n_told; i++) {
 		const struct report_named_source *t = &g->told[i];
-		const char *time = json_string_value(result_file_at(t->j, NULL, "time"));
+		const char *time = json_string_value(result_file_at(t->j, "time"));
 		long long at;
 
 		if (t->source != source || strcmp(t->kind->verb, "check") != 0)

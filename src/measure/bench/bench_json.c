@@ -317,13 +317,14 @@ static const struct shape_row compare_row_rows[] = {
 	{ "case", NULL, SHAPE_TEXT(compare_row, name) },
 	{ "figure", NULL, SHAPE_TEXT(compare_row, figure) },
 	{ "unit", "As people write it.", SHAPE_TEXT(compare_row, unit_text) },
-	{ "median_a", NULL, SHAPE_REAL(compare_row, a), WITH_MEDIANS, .unknown = SHAPE_NULL },
-	{ "median_b", NULL, SHAPE_REAL(compare_row, b), WITH_MEDIANS, .unknown = SHAPE_NULL },
+	{ "median_a", NULL, SHAPE_REAL(compare_row, a), WITH_MEDIANS, .unknown = SHAPE_NULL,
+	  .title = "before" },
+	{ "median_b", NULL, SHAPE_REAL(compare_row, b), WITH_MEDIANS, .unknown = SHAPE_NULL, .title = "after" },
 	{ "ratio", "B over A.", SHAPE_REAL(compare_row, ratio.ratio), .unknown = SHAPE_NULL },
 	{ "low", NULL, SHAPE_REAL(compare_row, ratio.interval.low), .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(compare_row, ratio.interval.high), .unknown = SHAPE_NULL },
 	{ "verdict", NULL, SHAPE_CHOICE_BY(compare_row, verdict, compare_verdict_name, COMPARE_CANNOT + 1) },
-	{ "reason", NULL, SHAPE_TEXT(compare_row, reason) },
+	{ "reason", NULL, SHAPE_TEXT(compare_row, reason), .title = "because" },
 };
 static const struct shape compare_row_shape = SHAPE(compare_row, compare_row);
 
@@ -336,10 +337,11 @@ static const struct shape_row compare_summary_rows[] = {
 static const struct shape compare_summary_shape = SHAPE(compare, compare_summary);
 
 static const struct shape_row compare_rows[] = {
-	{ "a", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, a, record) },
-	{ "b", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, b, record) },
+	{ "a", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, a, record), .title = "before" },
+	{ "b", "Its id.", SHAPE_TEXT(record, id), SHAPE_VIA(compare, b, record), .title = "after" },
 	{ "level", "Of the intervals.", SHAPE_REAL(compare, level) },
-	{ "threshold", "The least difference that counts.", SHAPE_REAL(compare, threshold) },
+	{ "threshold", "The least difference that counts.", SHAPE_REAL(compare, threshold),
+	  .title = "least difference that counts" },
 	{ "summary", NULL, SHAPE_PART(compare_summary_shape) },
 	{ "differs", "What else is not the same: sentences.", SHAPE_TEXT_LIST(compare, differs, n_differs) },
 	{ "rows", NULL, SHAPE_LIST(compare, rows, n, compare_row) },

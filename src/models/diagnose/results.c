@@ -24,14 +24,16 @@ static const char *cause_id(unsigned value)
 
 static const struct shape_row judged_cause_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(cause_row, id), OF_ROW, .name_of = cause_id, .n_names = CAUSES },
-	{ "title", NULL, SHAPE_TEXT(cause_row, title), OF_ROW },
+	{ "title", NULL, SHAPE_TEXT(cause_row, title), OF_ROW, .title = "cause" },
 	{ "certainty", NULL, SHAPE_CHOICE_OF(judged_cause, how, certainty_names, CERTAINTIES) },
-	{ "share", "Part of a step that it costs at most.", A_FIGURE(judged_cause, share) },
-	{ "says", NULL, A_TEXT(judged_cause, says) },
+	{ "share", "Part of a step that it costs at most.", A_FIGURE(judged_cause, share),
+	  .title = "part of a step" },
+	{ "says", NULL, A_TEXT(judged_cause, says), .title = "because" },
 	{ "against", "What speaks against it.", A_TEXT(judged_cause, against) },
 	{ "evidence", NULL, SHAPE_ARRAY(judged_cause, cites, n_cites, cite) },
-	{ "mend", "What a person does.", SHAPE_TEXT(cause_row, mend), OF_ROW },
-	{ "measure", "What shows it when it was not seen.", A_TEXT(cause_row, measure), OF_ROW },
+	{ "mend", "What a person does.", SHAPE_TEXT(cause_row, mend), OF_ROW, .title = "to do" },
+	{ "measure", "What shows it when it was not seen.", A_TEXT(cause_row, measure), OF_ROW,
+	  .title = "to measure" },
 };
 static const struct shape judged_cause_shape = SHAPE(judged_cause, judged_cause);
 
@@ -62,15 +64,16 @@ static const struct shape_row step_split_rows[] = {
 static const struct shape step_split_shape = SHAPE(step_split, step_split);
 
 static const struct shape_row run_summary_rows[] = {
-	{ "gpus", NULL, A_FIGURE(run_summary, gpus) },
+	{ "gpus", NULL, A_FIGURE(run_summary, gpus), .title = "GPUs" },
 	{ "steps", "Whose time is told, warming-up left out.", SHAPE_COUNT(run_summary, steps) },
-	{ "step_s", NULL, A_FIGURE(run_summary, step_s) },
+	{ "step_s", NULL, A_FIGURE(run_summary, step_s), .title = "a step, measured", .unit = "s" },
 	{ "step_p95_s", NULL, A_FIGURE(run_summary, step_p95_s) },
 	{ "drift", "A step of the last quarter over one of the first, less 1.", A_FIGURE(run_summary, drift) },
-	{ "tokens_per_s", NULL, A_FIGURE(run_summary, tokens_s) },
+	{ "tokens_per_s", NULL, A_FIGURE(run_summary, tokens_s),
+	  .title = "throughput, measured", .unit = "tokens/s" },
 	{ "tokens_per_s_per_gpu", NULL, A_FIGURE(run_summary, tokens_s_gpu) },
 	{ "tokens_from", NULL, A_TEXT(run_summary, tokens_from) },
-	{ "mfu", NULL, A_FIGURE(run_summary, mfu) },
+	{ "mfu", NULL, A_FIGURE(run_summary, mfu), .title = "MFU" },
 	{ "mfu_with_attention", NULL, A_FIGURE(run_summary, mfu_attention) },
 	{ "hfu", NULL, A_FIGURE(run_summary, hfu) },
 	{ "flops_per_token", NULL, A_FIGURE(run_summary, flops_token) },
@@ -123,10 +126,10 @@ static const char *run_verdict_name(const void *object)
 #define OF_RUN SHAPE_VIA(run_verdict, run, run_summary)
 
 static const struct shape_row run_verdict_rows[] = {
-	{ "name", NULL, SHAPE_TEXT(run_summary, name), OF_RUN },
+	{ "name", NULL, SHAPE_TEXT(run_summary, name), OF_RUN, .title = "run" },
 	{ "verdict", NULL, SHAPE_TEXT_OF(run_verdict_name), SHAPE_NAMES(run_verdict_names) },
 	{ "bottleneck", "Id of the cause.", A_TEXT(cause_row, id), SHAPE_VIA(run_verdict, main, cause_row) },
-	{ "sentence", NULL, SHAPE_TEXT(run_verdict, verdict) },
+	{ "sentence", NULL, SHAPE_TEXT(run_verdict, verdict), .title = "what holds it back" },
 	{ "found", "So many of the causes, from the first on, are found.", SHAPE_COUNT(run_verdict, found) },
 	{ "figures", NULL, SHAPE_PART(run_summary_shape), OF_RUN },
 	{ "step", NULL, SHAPE_OBJECT(run_summary, split, step_split), OF_RUN, .unknown = SHAPE_ZERO },
@@ -141,8 +144,8 @@ static const struct shape run_verdict_shape = SHAPE(run_verdict, run_verdict);
 
 static const struct shape_row scale_point_rows[] = {
 	{ "run", "From 0.", SHAPE_COUNT(scale_point, run) },
-	{ "gpus", NULL, A_FIGURE(scale_point, gpus) },
-	{ "tokens_per_s", NULL, A_FIGURE(scale_point, tokens_s) },
+	{ "gpus", NULL, A_FIGURE(scale_point, gpus), .title = "GPUs" },
+	{ "tokens_per_s", NULL, A_FIGURE(scale_point, tokens_s), .title = "throughput", .unit = "tokens/s" },
 	{ "efficiency", "Against the run with the fewest GPUs.", A_FIGURE(scale_point, efficiency) },
 	{ "step_ratio", "A step over one of that run.", A_FIGURE(scale_point, step_ratio) },
 	{ "kind", NULL, SHAPE_CHOICE_OF(scale_point, kind, scale_kind_names, SCALE_KINDS) },

@@ -6,10 +6,11 @@
 
 static const struct shape_row advise_outcome_rows[] = {
 	{ "fits", NULL, SHAPE_FLAG(advise_outcome, fits) },
-	{ "ttft_ms", NULL, SHAPE_REAL(advise_outcome, ttft) },
-	{ "tpot_ms", NULL, SHAPE_REAL(advise_outcome, tpot) },
+	{ "ttft_ms", NULL, SHAPE_REAL(advise_outcome, ttft), .title = "time to first token", .unit = "ms" },
+	{ "tpot_ms", NULL, SHAPE_REAL(advise_outcome, tpot), .title = "time per output token", .unit = "ms" },
 	{ "answer_ms", "A whole answer.", SHAPE_REAL(advise_outcome, answer) },
-	{ "throughput_tok_s", "Of all requests.", SHAPE_REAL(advise_outcome, throughput) },
+	{ "throughput_tok_s", "Of all requests.", SHAPE_REAL(advise_outcome, throughput),
+	  .title = "throughput", .unit = "tokens/s" },
 	{ "requests_that_fit", "Of all copies.", SHAPE_REAL(advise_outcome, users) },
 	{ "memory_bytes", "Of one GPU.", SHAPE_REAL(advise_outcome, bytes) },
 	{ "memory_all_bytes", "Of all GPUs in use.", SHAPE_REAL(advise_outcome, bytes_all) },
@@ -49,8 +50,8 @@ static const struct shape advise_asked_shape = SHAPE(serve_advice, advise_asked)
 #define GAIN(goal) SHAPE_OBJECT(serve_change, gain[goal], figure), .unknown = SHAPE_ZERO
 
 static const struct shape_row advise_gain_rows[] = {
-	{ "answer", NULL, GAIN(GOAL_LATENCY) },
-	{ "ttft", NULL, GAIN(GOAL_FIRST) },
+	{ "answer", NULL, GAIN(GOAL_LATENCY), .title = "answer, times as fast" },
+	{ "ttft", NULL, GAIN(GOAL_FIRST), .title = "first token" },
 	{ "throughput", NULL, GAIN(GOAL_THROUGHPUT) },
 	{ "requests", NULL, GAIN(GOAL_USERS) },
 };
@@ -65,8 +66,9 @@ static const struct shape_row serve_change_rows[] = {
 	  SHAPE_FLAG(serve_change, includes_nothing), SHAPE_WHEN(serve_change, gain_known) },
 	{ "confidence", NULL, SHAPE_CHOICE(serve_change, confidence, confidence_names) },
 	{ "known_from", "Why no more and no less.", SHAPE_TEXT(serve_change, known_from) },
-	{ "trade_off", "What is paid with.", SHAPE_TEXT(serve_change, trade) },
-	{ "to_measure", "What would show whether it is so.", SHAPE_TEXT(serve_change, measure) },
+	{ "trade_off", "What is paid with.", SHAPE_TEXT(serve_change, trade), .title = "paid with" },
+	{ "to_measure", "What would show whether it is so.", SHAPE_TEXT(serve_change, measure),
+	  .title = "measure first" },
 	{ "parts_multiplied", "Several at once: what their single gains would multiply to.",
 	  SHAPE_REAL(serve_change, parts), SHAPE_WHEN(serve_change, several), .unknown = SHAPE_NULL, .absent = true },
 	{ "after", NULL, SHAPE_OBJECT(serve_change, after, advise_outcome) },
@@ -81,14 +83,14 @@ static const char *setting_verdict(const void *object)
 }
 
 static const struct shape_row advise_setting_rows[] = {
-	{ "id", NULL, SHAPE_TEXT(ledger_row, setting), OF_LEDGER },
-	{ "target", NULL, SHAPE_TEXT(ledger_row, target), OF_LEDGER },
-	{ "verdict", NULL, SHAPE_TEXT_OF(setting_verdict), OF_LEDGER },
+	{ "id", NULL, SHAPE_TEXT(ledger_row, setting), OF_LEDGER, .title = "setting" },
+	{ "target", NULL, SHAPE_TEXT(ledger_row, target), OF_LEDGER, .title = "on" },
+	{ "verdict", NULL, SHAPE_TEXT_OF(setting_verdict), OF_LEDGER, .title = "verdict, measured" },
 	{ "ratio", NULL, SHAPE_REAL(ledger_row, ratio), OF_LEDGER, .unknown = SHAPE_NULL },
 	{ "low", NULL, SHAPE_REAL(ledger_row, low), OF_LEDGER, .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(ledger_row, high), OF_LEDGER, .unknown = SHAPE_NULL },
 	{ "expired", NULL, SHAPE_FLAG(advise_setting, expired) },
-	{ "text", "With the bench that it was measured on.", SHAPE_TEXT(advise_setting, text) },
+	{ "text", "With the bench that it was measured on.", SHAPE_TEXT(advise_setting, text), .title = "why" },
 };
 static const struct shape advise_setting_shape = SHAPE(advise_setting, advise_setting);
 
@@ -97,15 +99,17 @@ static const struct shape advise_setting_shape = SHAPE(advise_setting, advise_se
 static const struct shape_row advise_rows[] = {
 	{ "asked", NULL, SHAPE_PART(advise_asked_shape), OF_ADVICE },
 	{ "now", NULL, SHAPE_OBJECT(serve_advice, now, advise_outcome), OF_ADVICE },
-	{ "limit", "Of decoding.", SHAPE_CHOICE(serve_advice, before.limit, limit_names), OF_ADVICE },
+	{ "limit", "Of decoding.", SHAPE_CHOICE(serve_advice, before.limit, limit_names), OF_ADVICE,
+	  .title = "what binds" },
 	{ "changes", "The best for the goal first.", SHAPE_LIST(serve_advice, changes, n, serve_change), OF_ADVICE },
 	{ "together", "The best of them at once.",
 	  SHAPE_LIST(serve_advice, together, n_together, serve_change), OF_ADVICE },
 	{ "settings", "Verdicts of proofs on this machine, each on the bench that its text names.",
 	  SHAPE_LIST(advise_settings, rows, n, advise_setting), SHAPE_VIA(advise_page, settings, advise_settings) },
 	{ "notes", "What is not predicted, and why.", SHAPE_TEXT_ARRAY(serve_advice, notes, n_notes), OF_ADVICE },
-	{ "tried", "Ways that were looked at.", SHAPE_COUNT(serve_advice, tried), OF_ADVICE },
-	{ "calibration", NULL, SHAPE_TEXT(serve_advice, before.calibration), OF_ADVICE },
+	{ "tried", "Ways that were looked at.", SHAPE_COUNT(serve_advice, tried), OF_ADVICE,
+	  .title = "ways looked at" },
+	{ "calibration", NULL, SHAPE_TEXT(serve_advice, before.calibration), OF_ADVICE, .title = "constants" },
 };
 static const struct shape advise_shape = SHAPE(advise_page, advise);
 

@@ -17,7 +17,8 @@ static const struct shape_row train_config_rows[] = {
 	{ "gpu", NULL, SHAPE_TEXT(gpu_kind, name), SHAPE_VIA(train_config, place.gpu, gpu_kind) },
 	{ "gpus", "Of all machines.", SHAPE_COUNT(train_config, place.gpus) },
 	{ "machines", NULL, SHAPE_COUNT(train_config, place.nodes) },
-	{ "parallel", "What the data-parallel ranks share.", SHAPE_CHOICE(train_config, way, train_way_names) },
+	{ "parallel", "What the data-parallel ranks share.", SHAPE_CHOICE(train_config, way, train_way_names),
+	  .title = "way" },
 	{ "dp", "Data-parallel ranks.", SHAPE_COUNT(train_config, dp) },
 	{ "shard", "Ranks of a shard group of HSDP.", SHAPE_COUNT(train_config, shard) },
 	{ "tp", "Tensor-parallel ranks.", SHAPE_COUNT(train_config, tp) },
@@ -25,7 +26,8 @@ static const struct shape_row train_config_rows[] = {
 	{ "cp", "Context-parallel ranks.", SHAPE_COUNT(train_config, cp) },
 	{ "ep", "Expert-parallel ranks.", SHAPE_COUNT(train_config, ep) },
 	{ "interleave", "Model chunks of a stage; 1: plain 1F1B.", SHAPE_COUNT(train_config, interleave) },
-	{ "micro_batch", "Sequences of one forward pass.", SHAPE_COUNT(train_config, micro_batch) },
+	{ "micro_batch", "Sequences of one forward pass.", SHAPE_COUNT(train_config, micro_batch),
+	  .title = "micro-batch" },
 	{ "accumulation", "Micro-batches of a step and pipeline.", SHAPE_COUNT(train_config, accumulation) },
 	{ "global_batch", "micro_batch x accumulation x dp.", SHAPE_COUNT(train_config, global_batch) },
 	{ "sequence_tokens", "Of a sample.", SHAPE_COUNT(train_config, sequence) },
@@ -57,7 +59,7 @@ static const struct shape_row train_memory_rows[] = {
 	{ "waste_bytes", "Of the allocator.",
 	  SHAPE_REAL(train_memory, waste), .title = "lost to fragments", .unit = "GB" },
 	{ "limit_bytes", "What training can have.", SHAPE_REAL(train_memory, limit) },
-	{ "total_bytes", NULL, SHAPE_OBJECT(train_memory, all, figure) },
+	{ "total_bytes", NULL, SHAPE_OBJECT(train_memory, all, figure), .title = "memory of one GPU" },
 	{ "fits", NULL, SHAPE_FLAG(train_memory, fits) },
 };
 const struct shape train_memory_shape = SHAPE(train_memory, train_memory);
@@ -76,32 +78,35 @@ static const struct shape_row train_time_rows[] = {
 	{ "bubble_s", NULL, SHAPE_REAL(train_time, bubble), .title = "pipeline bubble", .unit = "s" },
 	{ "loader_s", NULL, SHAPE_REAL(train_time, loader), .title = "waiting for samples", .unit = "s" },
 	{ "waiting_s", NULL, SHAPE_REAL(train_time, slack), .title = "waiting for the slowest machine", .unit = "s" },
-	{ "step_s", NULL, SHAPE_OBJECT(train_time, total, figure) },
+	{ "step_s", NULL, SHAPE_OBJECT(train_time, total, figure), .title = "a step", .unit = "s" },
 };
 const struct shape train_time_shape = SHAPE(train_time, train_time);
 
 static const struct shape_row train_comm_rows[] = {
 	{ "collective", NULL, SHAPE_CHOICE(train_comm, what, train_collective_names) },
-	{ "purpose", "What it moves.", SHAPE_TEXT(train_comm, purpose) },
+	{ "purpose", "What it moves.", SHAPE_TEXT(train_comm, purpose), .title = "of" },
 	{ "ranks", NULL, SHAPE_COUNT(train_comm, ranks) },
 	{ "network", "Between machines.", SHAPE_FLAG(train_comm, between) },
 	{ "count", "Calls a step.", SHAPE_REAL(train_comm, count) },
-	{ "bytes", "Of one call, as nccl-tests counts them.", SHAPE_REAL(train_comm, bytes) },
-	{ "bus_gb_per_s", "Bus bandwidth at that size.", SHAPE_REAL(train_comm, busbw_gbs) },
-	{ "total_s", NULL, SHAPE_REAL(train_comm, total_s) },
-	{ "exposed_s", NULL, SHAPE_REAL(train_comm, exposed_s) },
+	{ "bytes", "Of one call, as nccl-tests counts them.", SHAPE_REAL(train_comm, bytes),
+	  .title = "each", .unit = "bytes" },
+	{ "bus_gb_per_s", "Bus bandwidth at that size.", SHAPE_REAL(train_comm, busbw_gbs),
+	  .title = "bus", .unit = "GB/s" },
+	{ "total_s", NULL, SHAPE_REAL(train_comm, total_s), .title = "together", .unit = "s" },
+	{ "exposed_s", NULL, SHAPE_REAL(train_comm, exposed_s), .title = "that nothing hides", .unit = "s" },
 	{ "from", "Where the bandwidth is from.", SHAPE_TEXT(train_comm, from) },
 };
 static const struct shape train_comm_shape = SHAPE(train_comm, train_comm);
 
 static const struct shape_row train_change_rows[] = {
 	{ "key", NULL, SHAPE_TEXT(train_change, key) },
-	{ "name", NULL, SHAPE_TEXT(train_change, name) },
+	{ "name", NULL, SHAPE_TEXT(train_change, name), .title = "change" },
 	{ "why", "What it does, with figures.", SHAPE_TEXT(train_change, why), .unknown = SHAPE_NULL },
 	{ "fits", NULL, SHAPE_FLAG(train_change, fits) },
 	{ "tokens_per_s", "Of all GPUs.", SHAPE_REAL(train_change, tokens_s) },
-	{ "memory_bytes", "Of a GPU.", SHAPE_REAL(train_change, memory) },
-	{ "gain", "tokens_per_s after over before.", SHAPE_OBJECT(train_change, gain, figure) },
+	{ "memory_bytes", "Of a GPU.", SHAPE_REAL(train_change, memory), .title = "memory" },
+	{ "gain", "tokens_per_s after over before.", SHAPE_OBJECT(train_change, gain, figure),
+	  .title = "times as fast" },
 	{ "after", NULL, SHAPE_OBJECT(train_change, q, train_config) },
 	{ "state", NULL, SHAPE_WORD("predicted") },
 };
@@ -115,22 +120,27 @@ static const struct shape_row train_what_if_rows[] = {
 static const struct shape train_what_if_shape = SHAPE(train_what_if, train_what_if);
 
 static const struct shape_row train_point_rows[] = {
-	{ "gpus", NULL, SHAPE_COUNT(train_point, gpus) },
+	{ "gpus", NULL, SHAPE_COUNT(train_point, gpus), .title = "GPUs" },
 	{ "machines", NULL, SHAPE_COUNT(train_point, nodes) },
 	{ "possible", "It divides and fits.", SHAPE_FLAG(train_point, possible) },
 	{ "why_not", NULL, SHAPE_TEXT(train_point, why), .unknown = SHAPE_NULL },
-	{ "step_s", NULL, SHAPE_REAL(train_point, step_s), SHAPE_WHEN(train_point, possible) },
-	{ "tokens_per_s", NULL, SHAPE_REAL(train_point, tokens_s), SHAPE_WHEN(train_point, possible) },
+	{ "step_s", NULL, SHAPE_REAL(train_point, step_s), SHAPE_WHEN(train_point, possible),
+	  .title = "a step", .unit = "s" },
+	{ "tokens_per_s", NULL, SHAPE_REAL(train_point, tokens_s), SHAPE_WHEN(train_point, possible),
+	  .title = "throughput", .unit = "tokens/s" },
 	{ "efficiency_ratio", "Of a GPU, against the first possible point.",
-	  SHAPE_OBJECT(train_point, efficiency, figure), SHAPE_WHEN(train_point, possible) },
+	  SHAPE_OBJECT(train_point, efficiency, figure), SHAPE_WHEN(train_point, possible),
+	  .title = "efficiency" },
 	{ "exposed_ratio", "Exposed communication of a step.",
-	  SHAPE_REAL(train_point, exposed_part), SHAPE_WHEN(train_point, possible) },
-	{ "rest", "Where the rest of a step goes.", SHAPE_TEXT(train_point, causes), .unknown = SHAPE_NULL },
+	  SHAPE_REAL(train_point, exposed_part), SHAPE_WHEN(train_point, possible),
+	  .title = "communication not hidden" },
+	{ "rest", "Where the rest of a step goes.", SHAPE_TEXT(train_point, causes), .unknown = SHAPE_NULL,
+	  .title = "the rest" },
 };
 static const struct shape train_point_shape = SHAPE(train_point, train_point);
 
 static const struct shape_row train_cause_rows[] = {
-	{ "what", NULL, SHAPE_TEXT(train_cause, what) },
+	{ "what", NULL, SHAPE_TEXT(train_cause, what), .title = "what may be missing" },
 	{ "excluded", "By the figures alone.", SHAPE_FLAG(train_cause, excluded) },
 	{ "needs", "What it would have to be to explain all, in needs_unit.", SHAPE_REAL(train_cause, needs) },
 	{ "needs_unit", NULL, SHAPE_TEXT(train_cause, needs_unit) },
@@ -140,12 +150,13 @@ static const struct shape_row train_cause_rows[] = {
 static const struct shape train_cause_shape = SHAPE(train_cause, train_cause);
 
 static const struct shape_row train_judgement_rows[] = {
-	{ "measured_tokens_per_s", "Of all GPUs.", SHAPE_REAL(train_judgement, measured) },
+	{ "measured_tokens_per_s", "Of all GPUs.", SHAPE_REAL(train_judgement, measured),
+	  .title = "claimed", .unit = "tokens/s" },
 	{ "inside", "Of the interval.", SHAPE_FLAG(train_judgement, inside) },
 	{ "missing_s", "Of a step, beyond the prediction.", SHAPE_REAL(train_judgement, lost_s) },
 	{ "needed_bus_gb_per_s", "Bandwidth at which communication alone explains it; 0: none does.",
 	  SHAPE_REAL(train_judgement, busbw_needed_gbs) },
-	{ "verdict", "A sentence.", SHAPE_TEXT(train_judgement, verdict) },
+	{ "verdict", "A sentence.", SHAPE_TEXT(train_judgement, verdict), .title = "the claim" },
 	{ "causes", NULL, SHAPE_ARRAY(train_judgement, causes, n, train_cause) },
 };
 static const struct shape train_judgement_shape = SHAPE(train_judgement, train_judgement);
@@ -163,13 +174,16 @@ static const struct shape_row train_page_rows[] = {
 	{ "model_flop_per_token", "Forward and backward.", SHAPE_REAL(train_page, answer.model_flops) },
 	{ "hardware_flop_per_token", "With recomputation.", SHAPE_REAL(train_page, answer.hardware_flops) },
 	{ "peak_flop_per_s", "Of a GPU, dense, by data sheet.", SHAPE_REAL(train_page, answer.peak_flops) },
-	{ "tokens_per_s", "Of all GPUs.", SHAPE_OBJECT(train_page, answer.tokens_s, figure) },
-	{ "tokens_per_s_per_gpu", NULL, SHAPE_OBJECT(train_page, answer.tokens_s_gpu, figure) },
-	{ "mfu_ratio", "Of peak_flop_per_s.", SHAPE_OBJECT(train_page, answer.mfu, figure) },
+	{ "tokens_per_s", "Of all GPUs.", SHAPE_OBJECT(train_page, answer.tokens_s, figure),
+	  .title = "throughput", .unit = "tokens/s" },
+	{ "tokens_per_s_per_gpu", NULL, SHAPE_OBJECT(train_page, answer.tokens_s_gpu, figure),
+	  .title = "throughput of one GPU", .unit = "tokens/s" },
+	{ "mfu_ratio", "Of peak_flop_per_s.", SHAPE_OBJECT(train_page, answer.mfu, figure), .title = "MFU" },
 	{ "hfu_ratio", NULL, SHAPE_OBJECT(train_page, answer.hfu, figure) },
 	{ "limit", NULL, SHAPE_CHOICE(train_page, answer.limit, train_limit_names) },
-	{ "limit_reason", NULL, SHAPE_TEXT(train_page, answer.limit_why) },
-	{ "interval_of", "How many measurements the intervals are of.", SHAPE_TEXT(train_page, answer.interval_of) },
+	{ "limit_reason", NULL, SHAPE_TEXT(train_page, answer.limit_why), .title = "what binds" },
+	{ "interval_of", "How many measurements the intervals are of.", SHAPE_TEXT(train_page, answer.interval_of),
+	  .title = "intervals from" },
 	{ "memory", "Of the fullest GPU.", SHAPE_OBJECT(train_page, answer.memory, train_memory) },
 	{ "step", "The parts without communication_s add up to step_s.",
 	  SHAPE_OBJECT(train_page, answer.time, train_time) },
