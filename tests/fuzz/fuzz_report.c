@@ -127,10 +127,11 @@ static void given(struct arena *a, const char *text)
 {
 	json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	const char *schema = json_string_value(json_object_get(j, "schema"));
-	const struct result_file_kind *kind = schema ? result_file_kind_of(schema) : NULL;
+	bool another;
+	const struct result_file_kind *kind = result_file_kind_of(schema, &another);
 	struct err e = { 0 };
 
-	if (kind && result_file_valid(kind, j, &e) == 0) {
+	if (kind && result_file_valid(a, kind, j, &e) == 0) {
 		struct doc *d = result_file_page(a, kind, j);
 
 		result_file_node(j);
