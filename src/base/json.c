@@ -25,17 +25,6 @@ json_t *json_figure(double v)
 	return isfinite(v) ? json_real(v) : json_null();
 }
 
-json_t *json_positive(double v)
-{
-	return v > 0 ? json_figure(v) : json_null();
-}
-
-json_t *json_interval(double value, double low, double high)
-{
-	return json_pack("{s:o, s:o, s:o}", "value", json_figure(value), "low", json_figure(low),
-			 "high", json_figure(high));
-}
-
 json_t *json_texts(const char *const *items, size_t n)
 {
 	json_t *list = json_array();

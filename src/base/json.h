@@ -23,10 +23,6 @@ int json_add(struct text *out, const json_t *j, size_t flags);
 json_t *json_text(const char *s);
 /* null for what is no number or has no bound. */
 json_t *json_figure(double v);
-/* null as well for what is not above 0. */
-json_t *json_positive(double v);
-/* A figure with its interval: "value", "low", "high". */
-json_t *json_interval(double value, double low, double high);
 /* A list of texts. */
 json_t *json_texts(const char *const *items, size_t n);
 
@@ -36,24 +32,9 @@ static inline void json_put_text(json_t *o, const char *key, const char *s)
 	json_object_set_new(o, key, json_text(s));
 }
 
-static inline void json_put_figure(json_t *o, const char *key, double v)
-{
-	json_object_set_new(o, key, json_figure(v));
-}
-
-static inline void json_put_positive(json_t *o, const char *key, double v)
-{
-	json_object_set_new(o, key, json_positive(v));
-}
-
 static inline void json_put_int(json_t *o, const char *key, json_int_t v)
 {
 	json_object_set_new(o, key, json_integer(v));
-}
-
-static inline void json_put_bool(json_t *o, const char *key, bool v)
-{
-	json_object_set_new(o, key, json_boolean(v));
 }
 
 /* What every result begins with: schema, version of the program, time (seconds since 1970), exit

@@ -3,7 +3,6 @@
 #ifndef MODELS_FIGURE_H
 #define MODELS_FIGURE_H
 
-#include "base/json.h"
 #include "base/shape.h"
 
 struct figure {
@@ -11,10 +10,5 @@ struct figure {
 };
 
 extern const struct shape figure_shape;
-
-static inline json_t *figure_json(const struct figure *f)
-{
-	return json_interval(f->value, f->low, f->high);
-}
 
 #endif
