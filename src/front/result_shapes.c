@@ -3,6 +3,7 @@
 #include "front/result_shapes.h"
 
 #include "look/monitor/contrast.h"
+#include "look/monitor/recording.h"
 #include "look/settings/findings.h"
 #include "look/show/page.h"
 #include "look/stack/page_stack.h"
@@ -54,6 +55,7 @@ const struct result_shape *const result_shapes[] = {
 	&predict_result,
 	&predict_rows_result,
 	&prove_result,
+	&recording_result,
 	&roofline_result,
 	&show_result,
 	&stack_arch_result,

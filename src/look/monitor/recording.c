@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/shape.h"
 #include "base/text.h"
 #include "look/monitor/recording.h"
 #include "machine/host/libraries.h"
@@ -36,145 +37,161 @@ static int bad(struct reader *r, const char *what)
 		       what);
 }
 
-/* --- the first line --------------------------------------------------------------------------- */
+/* --- the first and the last line -------------------------------------------------------------- */
 
-static const char *text_in(struct reader *r, const json_t *o, const char *key)
+struct recorded_column {
+	const char *name, *target, *unit;
+	enum column_kind kind;
+	bool slow;
+	double every_s; /* 0: at each look, or a file of before there were two slower beats */
+};
+
+struct recording_head {
+	long long started_s;
+	int interval_ms;
+	const char **command; /* NULL: none */
+	size_t n_words;
+	struct monitor_machine machine;
+	struct recorded_column *columns;
+	size_t n_columns;
+};
+
+static const char *const column_kinds[] = { "gauge", "total" };
+
+/* clang-format off */
+static const struct shape_row monitor_gpu_rows[] = {
+	{ "index", NULL, SHAPE_COUNT(monitor_gpu, index) },
+	{ "name", NULL, SHAPE_TEXT(monitor_gpu, name), .unknown = SHAPE_NULL },
+	{ "sm_max_mhz", NULL, SHAPE_REAL(monitor_gpu, sm_max_mhz), .unknown = SHAPE_NEGATIVE },
+	{ "lock_low_mhz", NULL, SHAPE_REAL(monitor_gpu, lock_low_mhz), .unknown = SHAPE_NEGATIVE },
+	{ "lock_high_mhz", NULL, SHAPE_REAL(monitor_gpu, lock_high_mhz),
+	  .unknown = SHAPE_NEGATIVE },
+	{ "power_limit_w", NULL, SHAPE_REAL(monitor_gpu, power_limit_w),
+	  .unknown = SHAPE_NEGATIVE },
+	{ "memory_bytes", NULL, SHAPE_REAL(monitor_gpu, memory_bytes), .unknown = SHAPE_NEGATIVE },
+	{ "slowdown_c", NULL, SHAPE_REAL(monitor_gpu, slowdown_c), .unknown = SHAPE_NEGATIVE },
+	{ "integrated", "It shares the host's memory.", SHAPE_FLAG(monitor_gpu, integrated),
+	  .absent = true },
+};
+static const struct shape monitor_gpu_shape = SHAPE(monitor_gpu, monitor_gpu);
+
+static const struct shape_row monitor_machine_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(monitor_machine, name), .unknown = SHAPE_NULL },
+	{ "platform", NULL, SHAPE_TEXT(monitor_machine, platform), .unknown = SHAPE_NULL },
+	{ "kernel", NULL, SHAPE_TEXT(monitor_machine, kernel), .unknown = SHAPE_NULL },
+	{ "driver", NULL, SHAPE_TEXT(monitor_machine, driver), .unknown = SHAPE_NULL },
+	{ "memory_bytes", NULL, SHAPE_REAL(monitor_machine, memory_bytes),
+	  .unknown = SHAPE_NEGATIVE },
+	{ "cpus", NULL, SHAPE_COUNT(monitor_machine, cpus), .absent = true },
+	{ "gpus", NULL, SHAPE_LIST(monitor_machine, gpus, n_gpus, monitor_gpu), .max = GPUS_MAX,
+	  .absent = true },
+};
+static const struct shape monitor_machine_shape = SHAPE(monitor_machine, monitor_machine);
+
+static const struct shape_row recorded_column_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(recorded_column, name) },
+	{ "target", NULL, SHAPE_TEXT(recorded_column, target) },
+	{ "unit", NULL, SHAPE_TEXT(recorded_column, unit) },
+	{ "slow", "Not asked at each look.", SHAPE_FLAG(recorded_column, slow), .absent = true },
+	{ "every_s", NULL, SHAPE_REAL(recorded_column, every_s),
+	  .unknown = SHAPE_ZERO, .absent = true },
+	{ "kind", NULL, SHAPE_CHOICE(recorded_column, kind, column_kinds) },
+};
+static const struct shape recorded_column_shape = SHAPE(recorded_column, recorded_column);
+
+static const struct shape_row recording_head_rows[] = {
+	{ "started_s", "Since 1970.", SHAPE_COUNT(recording_head, started_s), .absent = true },
+	{ "interval_ms", NULL, SHAPE_COUNT(recording_head, interval_ms), .absent = true },
+	{ "command", NULL, SHAPE_TEXT_LIST(recording_head, command, n_words), .unknown = SHAPE_NULL,
+	  .max = WORDS_MAX },
+	{ "machine", NULL, SHAPE_OBJECT(recording_head, machine, monitor_machine) },
+	{ "columns", NULL, SHAPE_LIST(recording_head, columns, n_columns, recorded_column),
+	  .max = MONITOR_COLUMNS_MAX },
+};
+static const struct shape recording_head_shape = SHAPE(recording_head, recording_head);
+
+const struct result_shape recording_result = {
+	.name = "recording", .title = "the first line of a recording",
+	.meaning = "What the columns of a recording by \"gputune record\" are.",
+	.shape = &recording_head_shape, .no_time = true,
+};
+
+static const struct shape_row recording_end_rows[] = {
+	{ "rows", NULL, SHAPE_COUNT(recording_end, rows) },
+	{ "status", NULL, SHAPE_COUNT(recording_end, status), .unknown = SHAPE_NEGATIVE },
+	{ "cpu_s", NULL, SHAPE_REAL(recording_end, cpu_s), .unknown = SHAPE_NEGATIVE },
+	{ "command_cpu_s", NULL, SHAPE_REAL(recording_end, command_cpu_s),
+	  .unknown = SHAPE_NEGATIVE },
+};
+static const struct shape recording_end_shape = SHAPE(recording_end, recording_end);
+/* clang-format on */
+
+/* A column of a later version is kept as one that nobody asks for. NULL: its unit is another one
+ * here. */
+static const struct column_type *recording_type_of(struct reader *r,
+						   const struct recorded_column *c)
 {
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? arena_strdup(r->a, s) : NULL;
-}
-
-static double figure_in(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-	double d = json_is_number(v) ? json_number_value(v) : -1;
-
-	return isfinite(d) ? d : -1;
-}
-
-static void take_gpu(struct reader *r, const json_t *x, struct monitor_gpu *g)
-{
-	json_int_t index = json_integer_value(json_object_get(x, "index"));
-
-	*g = (struct monitor_gpu){ .index = index >= 0 && index < GPUS_MAX ? (unsigned)index : 0,
-				   .name = text_in(r, x, "name"),
-				   .sm_max_mhz = figure_in(x, "sm_max_mhz"),
-				   .lock_low_mhz = figure_in(x, "lock_low_mhz"),
-				   .lock_high_mhz = figure_in(x, "lock_high_mhz"),
-				   .power_limit_w = figure_in(x, "power_limit_w"),
-				   .memory_bytes = figure_in(x, "memory_bytes"),
-				   .slowdown_c = figure_in(x, "slowdown_c"),
-				   .integrated = json_is_true(json_object_get(x, "integrated")) };
-}
-
-static int take_machine(struct reader *r, const json_t *o)
-{
-	struct monitor_machine *m = &r->out->mon.machine;
-	const json_t *gpus = json_object_get(o, "gpus");
-	json_int_t cpus = json_integer_value(json_object_get(o, "cpus"));
-
-	m->name = text_in(r, o, "name");
-	m->name = m->name ? m->name : "";
-	m->platform = text_in(r, o, "platform");
-	m->kernel = text_in(r, o, "kernel");
-	m->driver = text_in(r, o, "driver");
-	m->memory_bytes = figure_in(o, "memory_bytes");
-	m->cpus = cpus > 0 && cpus < 65536 ? (unsigned)cpus : 0;
-	m->n_gpus = json_array_size(gpus);
-	if (m->n_gpus > GPUS_MAX)
-		return bad(r, "more GPUs than any machine has");
-	m->gpus = arena_array(r->a, m->n_gpus, sizeof(*m->gpus));
-	for (size_t i = 0; i < m->n_gpus; i++)
-		take_gpu(r, json_array_get(gpus, i), &m->gpus[i]);
-	return 0;
-}
-
-/* A column of a later version is kept as one that nobody asks for. */
-static const struct column_type *recording_type_of(struct reader *r, const json_t *x)
-{
-	const char *name = text_in(r, x, "name"), *unit = text_in(r, x, "unit");
-	const char *kind = json_string_value(json_object_get(x, "kind"));
-	const struct column_type *known = name ? column_type_find(name) : NULL;
+	const struct column_type *known = column_type_find(c->name);
 	struct column_type *t;
 
-	if (!name || !unit || !kind)
-		return NULL;
 	if (known)
-		return strcmp(known->unit, unit) == 0 ? known : NULL;
+		return strcmp(known->unit, c->unit) == 0 ? known : NULL;
 	t = ARENA_NEW(r->a, struct column_type);
-	*t = (struct column_type){ .name = name,
-				   .unit = unit,
-				   .kind = strcmp(kind, "total") == 0 ? COLUMN_TOTAL : COLUMN_GAUGE,
-				   .factor = 1 };
+	*t = (struct column_type){ .name = c->name, .unit = c->unit, .kind = c->kind, .factor = 1 };
 	return t;
 }
 
 /* Files of before there were two beats tell of one. */
-static enum monitor_beat beat_in(const json_t *column)
+static enum monitor_beat beat_of(const struct recorded_column *c)
 {
-	if (!json_is_true(json_object_get(column, "slow")))
-		return BEAT_LOOK;
-	return json_number_value(json_object_get(column, "every_s")) < beat_seconds[BEAT_RARE]
-		       ? BEAT_SLOW
-		       : BEAT_RARE;
+	return !c->slow ? BEAT_LOOK : c->every_s < beat_seconds[BEAT_RARE] ? BEAT_SLOW : BEAT_RARE;
 }
 
-static int recording_take_columns(struct reader *r, const json_t *columns)
+static int recording_take_columns(struct reader *r, const struct recording_head *h)
 {
 	struct monitor *mon = &r->out->mon;
 
-	mon->n = json_array_size(columns);
-	if (!mon->n || mon->n > MONITOR_COLUMNS_MAX)
-		return bad(r, "it has no columns, or too many");
+	mon->n = h->n_columns;
+	if (!mon->n)
+		return bad(r, "it has no columns");
 	mon->columns = arena_array(r->a, mon->n, sizeof(*mon->columns));
 	r->values = arena_array(r->a, mon->n, sizeof(*r->values));
 	for (size_t i = 0; i < mon->n; i++) {
-		const json_t *x = json_array_get(columns, i);
+		const struct recorded_column *c = &h->columns[i];
 
-		mon->columns[i] = (struct column_of){ recording_type_of(r, x),
-						      text_in(r, x, "target"), beat_in(x) };
-		if (!mon->columns[i].type || !mon->columns[i].target)
-			return bad(r, "a column is not described, or has another unit than it has "
-				      "here");
+		mon->columns[i] =
+			(struct column_of){ recording_type_of(r, c), c->target, beat_of(c) };
+		if (!mon->columns[i].type)
+			return bad(r, "a column has another unit than it has here");
 		r->values[i] = NAN;
 	}
 	monitor_index(r->a, mon);
 	return 0;
 }
 
-static int take_command(struct reader *r, const json_t *words)
-{
-	size_t n = json_array_size(words);
-
-	if (!json_is_array(words))
-		return 0;
-	if (n > WORDS_MAX)
-		return bad(r, "a command of more words than are read");
-	r->out->command = arena_array(r->a, n + 1, sizeof(*r->out->command));
-	for (size_t i = 0; i < n; i++) {
-		const char *s = json_string_value(json_array_get(words, i));
-
-		if (!s)
-			return bad(r, "a word of the command is no text");
-		r->out->command[i] = arena_strdup(r->a, s);
-	}
-	return 0;
-}
-
 static int take_head(struct reader *r, const json_t *o)
 {
 	const char *schema = json_string_value(json_object_get(o, "schema"));
-	json_int_t ms = json_integer_value(json_object_get(o, "interval_ms"));
-	int e;
+	struct recording *out = r->out;
+	struct recording_head h;
+	struct err why = { 0 };
 
 	if (!schema || strcmp(schema, "gputune.recording/1") != 0)
 		return bad(r, "it is no recording (schema gputune.recording/1)");
-	r->out->started_s = json_integer_value(json_object_get(o, "started_s"));
-	r->out->interval_ms = ms > 0 && ms <= 86400000 ? (int)ms : 1000;
-	e = take_machine(r, json_object_get(o, "machine"));
-	e = e ? e : recording_take_columns(r, json_object_get(o, "columns"));
-	return e ? e : take_command(r, json_object_get(o, "command"));
+	if (shape_read(r->a, &recording_head_shape, o, &h, &why))
+		return bad(r, why.text);
+	out->started_s = h.started_s;
+	out->interval_ms = h.interval_ms > 0 && h.interval_ms <= 86400000 ? h.interval_ms : 1000;
+	out->mon.machine = h.machine;
+	if (!h.machine.name)
+		out->mon.machine.name = "";
+	if (h.machine.cpus >= 65536)
+		out->mon.machine.cpus = 0;
+	if (h.command) {
+		out->command = arena_array(r->a, h.n_words + 1, sizeof(*out->command));
+		memcpy(out->command, h.command, h.n_words * sizeof(*out->command));
+	}
+	return recording_take_columns(r, &h);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -207,15 +224,16 @@ static int recording_take_row(struct reader *r, const json_t *row)
 
 static int take_end(struct reader *r, const json_t *o)
 {
-	const json_t *status = json_object_get(o, "status");
-	struct recording_end *end = &r->out->end;
+	struct recording_end *end = &r->out->end, told;
+	struct err why = { 0 };
 
-	if ((uint64_t)json_integer_value(json_object_get(o, "rows")) != end->rows)
+	if (shape_read(r->a, &recording_end_shape, o, &told, &why))
+		return bad(r, why.text);
+	if (told.rows != end->rows)
 		return bad(r, "rows are missing");
+	*end = told;
 	r->ended = end->whole = true;
-	end->status = json_is_integer(status) ? (int)(json_integer_value(status) & 0x1ff) : -1;
-	end->cpu_s = figure_in(o, "cpu_s");
-	end->command_cpu_s = figure_in(o, "command_cpu_s");
+	end->status = told.status >= 0 ? told.status & 0x1ff : -1;
 	return 0;
 }
 
@@ -231,11 +249,11 @@ static int recording_take_line(struct reader *r, const char *s, size_t n)
 	if (!o)
 		return bad(r, "it is no JSON");
 	if (r->line == 1)
-		e = json_is_object(o) ? take_head(r, o) : bad(r, "it is no recording");
+		e = take_head(r, o);
 	else if (json_is_array(o))
 		e = recording_take_row(r, o);
 	else
-		e = json_is_object(o) ? take_end(r, o) : bad(r, "it is no row");
+		e = take_end(r, o);
 	json_decref(o);
 	return e;
 }
@@ -486,78 +504,34 @@ static int recording_put(struct recorder *r, const char *s, size_t n, ZSTD_EndDi
 	return 0;
 }
 
-static void record_write_figure(json_t *o, const char *key, double v)
-{
-	json_object_set_new(o, key, v >= 0 && isfinite(v) ? json_real(v) : json_null());
-}
-
-static void word(json_t *o, const char *key, const char *s)
-{
-	json_t *v = s ? json_string(s) : NULL;
-
-	json_object_set_new(o, key, v ? v : json_null());
-}
-
-static json_t *machine_json(const struct monitor_machine *m)
-{
-	json_t *o = json_object(), *gpus = json_array();
-
-	word(o, "name", m->name);
-	word(o, "platform", m->platform);
-	word(o, "kernel", m->kernel);
-	word(o, "driver", m->driver);
-	record_write_figure(o, "memory_bytes", m->memory_bytes);
-	json_object_set_new(o, "cpus", json_integer(m->cpus));
-	for (size_t i = 0; i < m->n_gpus; i++) {
-		const struct monitor_gpu *g = &m->gpus[i];
-		json_t *x = json_object();
-
-		json_object_set_new(x, "index", json_integer(g->index));
-		word(x, "name", g->name);
-		record_write_figure(x, "sm_max_mhz", g->sm_max_mhz);
-		record_write_figure(x, "lock_low_mhz", g->lock_low_mhz);
-		record_write_figure(x, "lock_high_mhz", g->lock_high_mhz);
-		record_write_figure(x, "power_limit_w", g->power_limit_w);
-		record_write_figure(x, "memory_bytes", g->memory_bytes);
-		record_write_figure(x, "slowdown_c", g->slowdown_c);
-		json_object_set_new(x, "integrated", json_boolean(g->integrated));
-		json_array_append_new(gpus, x);
-	}
-	json_object_set_new(o, "gpus", gpus);
-	return o;
-}
-
 static json_t *head_json(const struct monitor *mon, char *const *command, long long started_s,
 			 int interval_ms)
 {
-	json_t *o = json_object(), *columns = json_array(), *words = json_array();
+	struct arena a = { 0 };
+	struct recording_head h = { .started_s = started_s,
+				    .interval_ms = interval_ms,
+				    .command = (const char **)(uintptr_t)command,
+				    .machine = mon->machine,
+				    .columns = arena_array(&a, mon->n, sizeof(*h.columns)),
+				    .n_columns = mon->n };
+	json_t *o;
 
-	word(o, "schema", "gputune.recording/1");
-	word(o, "tool_version", GPUTUNE_VERSION);
-	json_object_set_new(o, "started_s", json_integer(started_s));
-	json_object_set_new(o, "interval_ms", json_integer(interval_ms));
-	for (size_t i = 0; command && command[i]; i++) {
-		json_t *s = json_string(command[i]);
-
-		json_array_append_new(words, s ? s : json_string("?"));
-	}
-	json_object_set_new(o, "command", command ? json_incref(words) : json_null());
-	json_decref(words);
-	json_object_set_new(o, "machine", machine_json(&mon->machine));
+	while (command && command[h.n_words])
+		h.n_words++;
 	for (size_t i = 0; i < mon->n; i++) {
 		const struct column_of *c = &mon->columns[i];
-		json_t *x = json_object();
+		bool slow = c->beat != BEAT_LOOK;
 
-		word(x, "name", c->type->name);
-		word(x, "target", c->target);
-		word(x, "unit", c->type->unit);
-		json_object_set_new(x, "slow", json_boolean(c->beat != BEAT_LOOK));
-		if (c->beat != BEAT_LOOK)
-			json_object_set_new(x, "every_s", json_real(beat_seconds[c->beat]));
-		word(x, "kind", c->type->kind == COLUMN_TOTAL ? "total" : "gauge");
-		json_array_append_new(columns, x);
+		h.columns[i] =
+			(struct recorded_column){ .name = c->type->name,
+						  .target = c->target,
+						  .unit = c->type->unit,
+						  .kind = c->type->kind,
+						  .slow = slow,
+						  .every_s = slow ? beat_seconds[c->beat] : 0 };
 	}
-	json_object_set_new(o, "columns", columns);
+	o = result_shape_json(&recording_result, &h, 0, 0);
+	arena_free(&a);
 	return o;
 }
 
@@ -670,14 +644,11 @@ int recorder_close(struct recorder *r, const struct recording_end *end)
 	int e = r->error;
 
 	if (e == 0 && end) {
-		json_t *o = json_object();
+		struct recording_end told = *end;
 
-		json_object_set_new(o, "rows", json_integer((json_int_t)r->rows));
-		json_object_set_new(o, "status",
-				    end->status >= 0 ? json_integer(end->status) : json_null());
-		record_write_figure(o, "cpu_s", end->cpu_s);
-		record_write_figure(o, "command_cpu_s", end->command_cpu_s);
-		e = recording_put_json(r, o, ZSTD_e_end);
+		told.rows = r->rows;
+		e = recording_put_json(r, shape_object_json(&recording_end_shape, &told),
+				       ZSTD_e_end);
 	}
 	if (e == 0 && fsync(r->fd) && errno != EINVAL && errno != EROFS)
 		e = -errno;

@@ -15,6 +15,10 @@
 #include "look/monitor/monitor.h"
 
 struct recorder;
+struct result_shape;
+
+/* Of the first line. */
+extern const struct result_shape recording_result;
 
 /* How it ended. */
 struct recording_end {
