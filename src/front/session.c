@@ -15,6 +15,8 @@
 #include "base/shape.h"
 #include "base/text.h"
 #include "front/session.h"
+#include "verbs/change.h"
+#include "verbs/verbs.h"
 #include "front/result_part.h"
 #include "front/result_shapes.h"
 #include "knowledge/knowledge.h"
@@ -252,12 +254,45 @@ static void door_complain(void *ctx, int code, const struct err *e)
 	complain(code, e);
 }
 
+int run_agree(struct run *r, const struct doc *shown, const char *question)
+{
+	char line[16];
+
+	if (shown && !r->value[OPT_QUIET] && !run_wants_json(r))
+		run_print_doc(r, shown, arena_printf(&r->arena, "gputune %s", r->name), EXIT_CLEAN);
+	if (r->value[OPT_YES])
+		return 0;
+	if (!isatty(STDIN_FILENO))
+		return -complain_text(EXIT_USAGE, "nobody can be asked here: say --yes, or "
+						  "--dry-run to look");
+	fflush(r->out);
+	fprintf(stderr, "%s [y/N] ", question);
+	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y')
+		       ? 0
+		       : -EXIT_NOT_APPLIED;
+}
+
+static int door_agree(void *ctx, const struct doc *shown, const char *question)
+{
+	return run_agree(ctx, shown, question);
+}
+
 void run_open_door(struct run *r)
 {
 	r->door.arena = &r->arena;
 	r->door.live = door_live;
 	r->door.say = door_complain;
+	r->door.agree = door_agree;
 	r->door.ctx = r;
+}
+
+/* A file of -o that is to be read again, whatever a terminal would show. */
+static bool written_as_json(const struct run *r)
+{
+	const char *end = r->verb->json_file;
+
+	return end && !r->value[OPT_FORMAT] && r->value[OPT_OUTPUT] &&
+	       str_ends(r->value[OPT_OUTPUT], end);
 }
 
 static int print_answer(struct run *r, const void *answer, int code)
@@ -270,15 +305,16 @@ static int print_answer(struct run *r, const void *answer, int code)
 	for (const struct verb_format *f = v->formats; f && f->name; f++)
 		if (strcmp(f->name, format) == 0)
 			return f->write(r->out, r->ask, answer, code);
-	if (strcmp(format, "json") == 0 || !v->page)
-		return run_print_result(r, v->result, answer, code);
+	if (strcmp(format, "json") == 0 || !v->page || written_as_json(r))
+		return run_print_json(
+			r, verb_answer_json(v, r->ask, answer, (long long)time(NULL), code), code);
 	return run_print_doc(r, v->page(&r->arena, r->ask, answer, &view),
 			     arena_printf(&r->arena, "gputune %s", r->name), code);
 }
 
 int run_answer(struct run *r)
 {
-	void *answer = arena_alloc(&r->arena, r->verb->result->shape->size);
+	void *answer = verb_answer_new(&r->arena, r->verb);
 	int code = r->verb->answer(&r->door, r->ask, answer);
 
 	if (code < 0)
@@ -443,23 +479,7 @@ struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k)
 
 void run_look_at_journal(struct run *r, struct host *h)
 {
-	struct arena a = { 0 };
-	struct err ignored = { 0 };
-	struct journal j;
-
-	/* That it cannot be read at all is said by who needs it. */
-	if (journal_load(h, &a, false, &j, &ignored) == 0) {
-		r->door.unreadable = j.bad_lines != 0;
-		if (j.bad_lines)
-			complain_text(
-				0, "%s%s: %zu line%s could not be read: a change may be missing",
-				TXN_JOURNAL, j.bad_at ? arena_printf(&a, ":%zu", j.bad_at) : "",
-				j.bad_lines, j.bad_lines == 1 ? "" : "s");
-		else if (j.mended)
-			complain_text(0, "%s: %zu damaged line%s read from %s", TXN_JOURNAL,
-				      j.mended, j.mended == 1 ? " was" : "s were", TXN_COPY);
-	}
-	arena_free(&a);
+	door_look_at_journal(&r->door, h);
 }
 
 int run_journal_code(const struct run *r, int code)

@@ -268,7 +268,6 @@ extern const struct verb *const verbs[];
 int verb_show(struct run *r);
 int verb_check(struct run *r);
 int verb_explain(struct run *r);
-int verb_plan(struct run *r);
 int verb_apply(struct run *r);
 int verb_undo(struct run *r);
 int verb_status(struct run *r);
@@ -376,6 +375,10 @@ int run_print_json(struct run *r, json_t *j, int code);
 /* An answer by its shape, as of now. */
 struct result_shape;
 int run_print_result(struct run *r, const struct result_shape *shape, const void *answer, int code);
+/* Prints what is shown, and asks on the terminal: 0, or below 0 an exit code after complaining.
+ * With
+ * --yes nobody is asked. */
+int run_agree(struct run *r, const struct doc *shown, const char *question);
 /* What answers are made through: r->door. */
 void run_open_door(struct run *r);
 /* Asks verb->answer and prints what it answers, in the asked format. */

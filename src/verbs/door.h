@@ -20,9 +20,9 @@ struct door {
 	/* A sentence for who asks: why there is no answer (code: an exit code), or what it lacks
 	 * (0). */
 	void (*say)(void *ctx, int code, const struct err *e);
-	/* Whether to go on, which changes something: NULL: it may not be asked, and is not agreed.
-	 * d: what it is about; NULL: nothing. */
-	bool (*agree)(void *ctx, const struct doc *d, const char *question);
+	/* Shows what is to be done (NULL: nothing) and asks: 0, or as answers. NULL: nobody can be
+	 * asked. change.h: door_agreed. */
+	int (*agree)(void *ctx, const struct doc *shown, const char *question);
 	void *ctx;
 	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
 	bool may_change;	       /* whoever asks has said that it may change the machine */

@@ -74,9 +74,18 @@ struct verb {
 	 */
 	int (*answer)(struct door *d, const void *ask, void *answer);
 	const struct result_shape *result;
+	size_t answer_size; /* of answers that begin with what result describes; 0: of that alone */
 	struct doc *(*page)(struct arena *a, const void *ask, const void *answer,
 			    const struct page_view *view);
 	const struct verb_format *formats; /* NULL: none */
+	/* What the head has: the object of result->host, and when it was seen, in seconds since
+	 * 1970. NULL: no host, and now. */
+	void (*head)(const void *answer, const void **host, long long *time_s);
+	/* Where an option makes it another result: that one, with *answer its object; NULL: never.
+	 */
+	const struct result_shape *(*other)(const void *ask, const void **answer);
+	/* A file of -o of that end is JSON, whatever a terminal would show; NULL: none. */
+	const char *json_file;
 	bool changes;  /* it can change the machine: the library calls it with a handle for that
 			  alone */
 	bool judges;   /* it looks at no more than rules need, and says which changes are open */
@@ -92,6 +101,15 @@ struct verb {
 	int (*run)(struct run *r);
 	const struct verb_legacy *legacy;
 };
+
+/* The head of an answer about the machine that its member m points to. */
+#define VERB_HEAD(name, type, m)                                                                   \
+	static void name(const void *answer, const void **host, long long *time_s)                 \
+	{                                                                                          \
+		const struct machine *of = ((const struct type *)answer)->m;                       \
+		*host = of;                                                                        \
+		*time_s = of ? fact_or(&of->time_s, 0) : *time_s;                                  \
+	}
 
 /* An answer, and a page, by their own types. */
 #define VERB_ANSWER(name, function, ask_type, answer_type)                                         \

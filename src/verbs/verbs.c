@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list alone. */
+/* The list of verbs, and what is the same of each. */
 #include "verbs/verbs.h"
+
+#include "base/shape.h"
 
 #include <string.h>
 
@@ -27,4 +29,25 @@ const struct verb *answering_verb(const char *name)
 	if (v && name[n])
 		v = verb_among(v->subs, name + n + 1, strlen(name + n + 1));
 	return v && v->answer ? v : NULL;
+}
+
+void *verb_answer_new(struct arena *a, const struct verb *v)
+{
+	return arena_alloc(a, v->answer_size ? v->answer_size : v->result->shape->size);
+}
+
+json_t *verb_answer_json(const struct verb *v, const void *ask, const void *answer, long long now,
+			 int code)
+{
+	const void *object = answer, *host = NULL;
+	const struct result_shape *shape = v->other ? v->other(ask, &object) : NULL;
+
+	if (v->head)
+		v->head(answer, &host, &now);
+	if (!shape) {
+		shape = v->result;
+		object = answer;
+	}
+	return shape->host ? result_shape_json_on(shape, object, host, now, code)
+			   : result_shape_json(shape, object, now, code);
 }

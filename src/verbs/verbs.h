@@ -14,4 +14,11 @@ extern const struct verb *const answering_verbs[];
 /* "lint", "predict training"; NULL: there is none. */
 const struct verb *answering_verb(const char *name);
 
+/* Zeroed, for the verb to fill. */
+void *verb_answer_new(struct arena *a, const struct verb *v);
+/* The result; now: seconds since 1970, of an answer about no machine. The caller owns the
+ * reference. */
+json_t *verb_answer_json(const struct verb *v, const void *ask, const void *answer, long long now,
+			 int code);
+
 #endif

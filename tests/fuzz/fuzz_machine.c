@@ -11,8 +11,8 @@
 #include "tune/plan/plan.h"
 #include "look/probe/probe.h"
 #include "measure/prove/ledger_view.h"
-#include "front/pages/page_check.h"
-#include "front/pages/page_plan.h"
+#include "verbs/page_check.h"
+#include "verbs/page_plan.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

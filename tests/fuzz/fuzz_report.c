@@ -23,7 +23,7 @@
 #include "look/monitor/figures_recording.h"
 #include "measure/prove/ledger_view.h"
 #include "front/report/result_file.h"
-#include "front/pages/page_check.h"
+#include "verbs/page_check.h"
 #include "front/report/page_report.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "tune/plan/plan.h"
-#include "front/pages/page_plan.h"
+#include "verbs/page_plan.h"
 #include "tune/txn/results.h"
 
 struct fixture {

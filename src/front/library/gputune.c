@@ -516,12 +516,12 @@ static void ask_failed(void *ctx, int code, const struct err *e)
 }
 
 /* Whoever opened a machine to change it has agreed to what it asks for. */
-static bool ask_agrees(void *ctx, const struct doc *d, const char *question)
+static int ask_agrees(void *ctx, const struct doc *d, const char *question)
 {
 	(void)ctx;
 	(void)d;
 	(void)question;
-	return true;
+	return 0;
 }
 
 /* The machine of the handle; a verb that is about none has no place for it. */
@@ -557,7 +557,7 @@ static json_t *ask_verb(struct call *c, const struct gputune_machine *m, const s
 			  .may_change = m->may_change,
 			  .ctx = c };
 	void *ask = v->ask ? arena_alloc(&c->arena, v->ask->size) : NULL;
-	void *answer = arena_alloc(&c->arena, v->result->shape->size);
+	void *answer = verb_answer_new(&c->arena, v);
 	int code;
 
 	if (v->ask && ask_read(&c->arena, v->ask, question, ask, &c->err)) {
@@ -570,7 +570,7 @@ static json_t *ask_verb(struct call *c, const struct gputune_machine *m, const s
 		c->code = c->code ? c->code : -EIO;
 		return NULL;
 	}
-	return result_shape_json(v->result, answer, (long long)time(NULL), code);
+	return verb_answer_json(v, ask, answer, (long long)time(NULL), code);
 }
 
 char *gputune_ask(const struct gputune_machine *machine, const char *verb, const char *question,

@@ -8,7 +8,7 @@
 #include "front/change.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/txn.h"
-#include "front/pages/page_plan.h"
+#include "verbs/page_plan.h"
 #include "tune/txn/page_txn.h"
 #include "tune/txn/results.h"
 #include "look/settings/check.h"
@@ -117,10 +117,10 @@ static int apply_plan(struct run *r, struct host *h, const struct txn_who *who,
 		if (!run_agreed(r, arena_printf(&r->arena, "Make %zu changes?", open)))
 			return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED
 									 : EXIT_USAGE;
-		run_report_lost_at_boot(h);
+		door_report_lost_at_boot(&r->door, h);
 		result = txn_apply(h, &r->arena, &p->plan, who, &report, &e);
 	}
-	code = all_is_refused(p, &e) ? EXIT_NOT_APPLIED : run_code_of(result);
+	code = all_is_refused(p, &e) ? EXIT_NOT_APPLIED : txn_exit_code(result);
 	if (code == EXIT_CLEAN && is_blind(p, &e))
 		code = EXIT_BLIND;
 	failed = print_report(r, p, &report, result, code, &e);
@@ -179,7 +179,7 @@ static int check_only(struct run *r, struct host *h, const struct txn_select *s)
 	if (!s->n_only || journal_load(h, &r->arena, false, &j, &e))
 		return 0;
 	for (size_t i = 0; i < s->n_only && !code; i++)
-		code = journal_names(&j, s->only[i]) ? 0 : run_check_id(s->only[i]);
+		code = journal_names(&j, s->only[i]) ? 0 : -door_check_id(&r->door, s->only[i]);
 	return code;
 }
 
@@ -229,7 +229,7 @@ static int verb_apply_undo(struct run *r, struct host *h, const struct txn_selec
 	/* Names for the page; read afterwards, so that it shows what is. What makes the boot
 	 * entries is configuration, which takes longest to read. */
 	m = has_argument(&report) ? run_change_machine(r, h) : run_machine(r, h, false);
-	code = result == -ENOENT ? EXIT_CLEAN : run_code_of(result);
+	code = result == -ENOENT ? EXIT_CLEAN : txn_exit_code(result);
 	if (run_wants_json(r) && !r->value[OPT_QUIET])
 		run_print_json(r, report_json("undo", m, &report, &e, code), EXIT_CLEAN);
 	else if (!r->value[OPT_QUIET] && (report.n || report.recovered))
@@ -259,56 +259,6 @@ int verb_undo(struct run *r)
 	code = run_check_overlay(r);
 	code = code ? code : check_only(r, h, &s);
 	code = code ? code : verb_apply_undo(r, h, &s);
-	host_close(h);
-	return code;
-}
-
-/* gputune plan */
-
-/* Something to do is a finding; so is what is refused. */
-static int plan_exit(const struct planned *p)
-{
-	if (p->plan.n || p->plan.n_advice)
-		return EXIT_FINDINGS;
-	return p->findings.count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
-}
-
-static int print_shown_plan(struct run *r, const struct planned *p, const struct ledger *l,
-			    int code)
-{
-	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
-	const char *output = r->value[OPT_OUTPUT];
-	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL, .ledger = l };
-
-	if (r->value[OPT_QUIET])
-		return 0;
-	/* A file called .json is a plan to be applied, whatever a terminal would show. */
-	if (strcmp(format, "json") == 0 ||
-	    (!r->value[OPT_FORMAT] && output && str_ends(output, ".json")))
-		run_print_json(r, plan_json(&p->plan, code), EXIT_CLEAN);
-	else if (strcmp(format, "shell") == 0)
-		plan_shell(r->out, p->m, &p->plan);
-	else
-		return run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan",
-				     EXIT_CLEAN);
-	return 0;
-}
-
-int verb_plan(struct run *r)
-{
-	/* A plan holds nothing, and relies on nothing that is held. */
-	struct host *h = run_host(r);
-	struct planned p;
-	int code, failed;
-
-	if (!h)
-		return EXIT_USAGE;
-	code = run_plan(r, h, &p);
-	if (code == 0) {
-		code = plan_exit(&p);
-		failed = print_shown_plan(r, &p, run_ledger(r, h, p.m), code);
-		code = failed ? failed : code;
-	}
 	host_close(h);
 	return code;
 }

@@ -11,7 +11,7 @@
 #include "front/verbs/persist.h"
 #include "machine/knob/io.h"
 #include "tune/plan/plan.h"
-#include "front/pages/page_plan.h"
+#include "verbs/page_plan.h"
 #include "tune/txn/results.h"
 #include "front/change.h"
 #include "base/clock.h"

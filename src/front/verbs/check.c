@@ -5,7 +5,7 @@
 #include "front/session.h"
 #include "look/settings/findings.h"
 #include "measure/prove/ledger_view.h"
-#include "front/pages/page_check.h"
+#include "verbs/page_check.h"
 
 /* A finding outweighs what could not be seen: it is certain. */
 static int exit_code(const struct findings *f)

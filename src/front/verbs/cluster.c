@@ -290,7 +290,7 @@ static int verb_cluster_make(struct planning *p)
 		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
 	result = apply_make(&p->how, &p->wiring, &p->apply);
 	p->view.applied = true;
-	code = run_code_of(result);
+	code = txn_exit_code(result);
 	if (!r->value[OPT_QUIET] && !run_wants_json(r))
 		run_print_doc(r, page_cluster_applied(&r->arena, &p->view), "gputune cluster plan",
 			      EXIT_CLEAN);
@@ -385,7 +385,7 @@ static int verb_cluster_undo(struct run *r, struct cluster_run *c)
 	result = apply_undo(&how, names, c->n, dry, r->value[OPT_FORCE] != NULL, &p);
 	if (result == -EINTR)
 		return complain_text(EXIT_STUCK, "it was interrupted; say it again");
-	code = run_code_of(result);
+	code = txn_exit_code(result);
 	if (run_wants_json(r))
 		run_print_result(r, &cluster_undo_result, &p, code);
 	else if (!r->value[OPT_QUIET])
@@ -442,7 +442,7 @@ static int cluster_rollback_run(struct run *r)
 	h = host_open_live();
 	result = rollback_timer_fire(h, &r->arena, &who, &report, &e);
 	if (result)
-		return complain(run_code_of(result), &e);
+		return complain(txn_exit_code(result), &e);
 	return complain_text(EXIT_CLEAN, report.fired ? "the network is as it was before"
 						      : "there is nothing to take back");
 }

@@ -11,7 +11,7 @@
 #include "front/verbs/persist.h"
 #include "front/change.h"
 #include "tune/txn/txn.h"
-#include "front/pages/page_plan.h"
+#include "verbs/page_plan.h"
 
 enum { LOOK_MS = 1000, DAY_S = 86400 };
 

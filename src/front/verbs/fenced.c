@@ -69,8 +69,7 @@ static bool reads_capture(const struct run *r)
 {
 	const struct verb *v = r->verb;
 
-	static int (*const on_captures[])(struct run *) = { verb_check, verb_show, verb_plan,
-							    verb_doctor };
+	static int (*const on_captures[])(struct run *) = { verb_check, verb_show, verb_doctor };
 
 	for (size_t i = 0; i < sizeof(on_captures) / sizeof(on_captures[0]); i++)
 		if (v->run && v->run == on_captures[i])

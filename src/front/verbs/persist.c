@@ -28,7 +28,8 @@ static int verb_persist_print(struct persisting *s, const struct txn_report *rep
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		return run_print_json(r, persist_json(&r->arena, s->m, &s->view, report, e, code), code);
+		return run_print_json(r, persist_json(&r->arena, s->m, &s->view, report, e, code),
+				      code);
 	return run_print_doc(r, page_persist(&r->arena, s->m, &s->view), "gputune persist", code);
 }
 
@@ -91,14 +92,14 @@ static int write_files(struct persisting *s)
 	int result, code;
 
 	who.op = "persist";
-	run_report_lost_at_boot(s->h);
+	door_report_lost_at_boot(&s->r->door, s->h);
 	s->plan.profile = r->value[OPT_PROFILE];
 	result = txn_apply(s->h, &r->arena, &s->plan, &who, &report, &e);
 	if (run_wants_json(r))
 		code = verb_persist_print(s, &report, &e,
-					  result ? run_code_of(result) : persist_exit_code(s));
+					  result ? txn_exit_code(result) : persist_exit_code(s));
 	else
-		code = run_code_of(result);
+		code = txn_exit_code(result);
 	if (result)
 		return complain(code, &e);
 	persist_reload(s);
@@ -361,13 +362,14 @@ static int removed(struct persisting *s, const struct txn_report *report, int re
 
 		result = now ? now : result;
 	}
-	code = result == -ENOENT ? EXIT_CLEAN : run_code_of(result);
+	code = result == -ENOENT ? EXIT_CLEAN : txn_exit_code(result);
 	if (code == EXIT_CLEAN && (rest || has_foreign(report->rows, report->n, false) ||
 				   has_foreign(report->recovery, report->n_recovery, false) ||
 				   has_foreign(s->view.now.rows, s->view.now.n, true)))
 		code = EXIT_FINDINGS;
 	if (run_wants_json(r) && !r->value[OPT_QUIET])
-		run_print_json(r, persist_json(&r->arena, s->m, &s->view, report, e, code), EXIT_CLEAN);
+		run_print_json(r, persist_json(&r->arena, s->m, &s->view, report, e, code),
+			       EXIT_CLEAN);
 	else if (!r->value[OPT_QUIET])
 		run_print_doc(r, page_persist_removed(&r->arena, s->m, &s->view, report, files),
 			      "gputune persist", EXIT_CLEAN);
@@ -470,7 +472,7 @@ static int verb_persist_part(struct persisting *s, struct parted *out)
 	struct persist_entry *rows;
 	size_t n, n_words, rest = 0;
 	const char *const *words = run_words(s->r, s->r->value[OPT_ONLY], &n_words);
-	int code = run_check_ids(words, n_words);
+	int code = -door_check_ids(&s->r->door, words, n_words);
 
 	code = code ? code : persist_installed(s->r, s->h, &rows, &n);
 	if (code)

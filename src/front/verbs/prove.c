@@ -9,7 +9,7 @@
 #include "front/verbs/prove.h"
 #include "front/session.h"
 #include "tune/plan/plan.h"
-#include "front/pages/page_plan.h"
+#include "verbs/page_plan.h"
 #include "measure/prove/page_prove.h"
 #include "base/text.h"
 
@@ -144,7 +144,7 @@ static int run_proof(struct proving *g)
 				&g->planned.plan, &g->engine.sw, &e);
 
 	if (code)
-		return complain(run_code_of(code), &e);
+		return complain(txn_exit_code(code), &e);
 	g->engine.a = a;
 	g->engine.p = &g->proof;
 	g->engine.clock = &engine_real;
@@ -404,7 +404,7 @@ int prove_plan(struct proving *g)
 				     "prove what? a setting's id, --profile NAME or --all");
 	for (size_t i = 0; i < n; i++) {
 		words[i] = verb_prove_read_word(&r->arena, r->args[i]);
-		if (run_check_ids(&words[i].id, 1))
+		if (-door_check_ids(&r->door, &words[i].id, 1))
 			return EXIT_USAGE;
 		text_printf(&only, "%s%s", i ? "," : "", words[i].id);
 	}

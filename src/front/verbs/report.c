@@ -9,7 +9,7 @@
 #include "front/session.h"
 #include "look/settings/findings.h"
 #include "measure/prove/ledger_view.h"
-#include "front/pages/page_check.h"
+#include "verbs/page_check.h"
 #include "front/verbs/doctor.h"
 #include "front/verbs/persist.h"
 #include "front/verbs/stack.h"

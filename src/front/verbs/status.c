@@ -114,7 +114,7 @@ int verb_status(struct run *r)
 		believed = is_believed(h);
 		code = believed_code(believed, left_code(r, h, &j, code));
 		if (n)
-			run_report_lost_at_boot(h);
+			door_report_lost_at_boot(&r->door, h);
 		m = machine_for(r, h, rows, n);
 		persist_fill_entries(r, h, rows, n);
 		if (!r->value[OPT_QUIET]) {
@@ -196,7 +196,7 @@ static int verb_status_verify(struct run *r, struct host *h)
 		code = run_plan_file(r, h, r->args[0], &p);
 		if (code)
 			return code;
-		verify_plan(&r->arena, p.m, &p.plan, run_exact_knob, knob_same, h, &v);
+		verify_plan(&r->arena, p.m, &p.plan, door_exact_knob, knob_same, h, &v);
 	} else {
 		code = verb_status_load(r, h, false, &j);
 		if (code)

@@ -12,9 +12,6 @@ static const enum option_id check_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORM
 						OPT_ONLY,  OPT_SKIP,	OPT_ALL,    OPT_DEEP,
 						OPT_SINCE, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE,
 						COMMON };
-static const enum option_id plan_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
-					       OPT_ONLY,  OPT_SKIP,    OPT_ALLOW,  OPT_OUTPUT,
-					       OPT_QUIET, OPT_VERBOSE, COMMON };
 static const enum option_id apply_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
 						OPT_ONLY,    OPT_SKIP,	  OPT_ALLOW,  OPT_YES,
 						OPT_DRY_RUN, OPT_REASON,  OPT_BOOT,   OPT_OUTPUT,
@@ -291,20 +288,6 @@ static const struct verb explain_verb = {
 		 "written, kept and undone, its risk, what each profile wants and why they "
 		 "differ, its sources, and its state on this machine.",
 	.legacy = &explain_legacy,
-};
-
-static const struct verb_legacy plan_legacy = { .args = "",
-						.max_args = 0,
-						OPTION_LIST(plan_options) };
-static const struct verb plan_verb = {
-	.name = "plan",
-	.run = verb_plan,
-	.summary = "what would be changed, in which order, and what stands against it",
-	.about = "Turns the findings of check into writes: before and after, why, risk, when "
-		 "each takes effect, who else sets the value, and what is refused and why. With "
-		 "-o FILE.json the plan is kept for apply; --format shell prints a commented "
-		 "script. Writes nothing to the machine.",
-	.legacy = &plan_legacy,
 };
 
 static const struct verb_legacy apply_legacy = {

@@ -325,11 +325,6 @@ static const struct shape_row advice_rows[] = {
 };
 static const struct shape advice_shape = SHAPE(advice, advice);
 
-struct plan_answer {
-	const struct plan *plan;
-	size_t refused, by_effect[EFFECT_FIRMWARE + 1];
-};
-
 #define OF_PLAN SHAPE_VIA(plan_answer, plan, plan)
 
 static const struct shape_row plan_summary_rows[] = {
@@ -368,7 +363,7 @@ const struct result_shape plan_result = {
 
 /* clang-format on */
 
-json_t *plan_json(const struct plan *p, int exit_code)
+struct plan_answer plan_answer_of(const struct plan *p)
 {
 	struct plan_answer answer = { .plan = p };
 
@@ -376,6 +371,13 @@ json_t *plan_json(const struct plan *p, int exit_code)
 		answer.refused += p->changes[i].gate != NULL;
 		answer.by_effect[p->changes[i].effect] += p->changes[i].gate == NULL;
 	}
+	return answer;
+}
+
+json_t *plan_json(const struct plan *p, int exit_code)
+{
+	struct plan_answer answer = plan_answer_of(p);
+
 	return result_shape_json_on(&plan_result, &answer, p, p->time_s, exit_code);
 }
 

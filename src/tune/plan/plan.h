@@ -110,6 +110,12 @@ void plan_owners(struct arena *a, const struct machine *m, struct change *c);
 
 /* Plans as files: what was reviewed is what is applied. */
 
+/* What a result has of a plan: plan_result. */
+struct plan_answer {
+	const struct plan *plan;
+	size_t refused, by_effect[EFFECT_FIRMWARE + 1];
+};
+struct plan_answer plan_answer_of(const struct plan *p);
 /* schema gputune.plan/1; the caller owns the reference. */
 json_t *plan_json(const struct plan *p, int exit_code);
 /* Of that, and of a knob in it, for the schemas. */

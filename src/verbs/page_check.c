@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "measure/prove/ledger_view.h"
-#include "front/pages/page_check.h"
-#include "front/pages/page_plan.h"
+#include "verbs/page_check.h"
+#include "verbs/page_plan.h"
 #include "knowledge/health.h"
 #include "look/settings/settings.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page of a plan: changes in order, refusals, who fights, what is left to do by hand. */
-#include "front/pages/page_plan.h"
+#include "verbs/page_plan.h"
 
 #include <string.h>
 

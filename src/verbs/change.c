@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs that change the machine share: from the machine, or from a file, to a plan; who
+ * asks for it, and whether it is agreed to. */
+#include <stdlib.h>
+#include <string.h>
+#include <pwd.h>
+#include <unistd.h>
+#include <errno.h>
+
+#include "verbs/change.h"
+#include "base/fd.h"
+#include "look/settings/check.h"
+#include "look/settings/settings.h"
+#include "machine/write/write.h"
+#include "tune/txn/boot.h"
+#include "tune/txn/page_txn.h"
+#include "tune/txn/txn.h"
+#include "machine/knob/io.h"
+
+enum { PLAN_FILE_MAX = 16 << 20 };
+
+static const struct ask_row change_ask_rows[] = {
+	{ "dry-run", "say what would be done and write nothing", ASK_FLAG(change_ask, dry_run),
+	  .letter = 'n' },
+	{ "reason", "why, for the history", ASK_TEXT(change_ask, reason), .letter = 'm',
+	  .may_be_empty = true },
+};
+const struct ask_shape change_ask_shape = ASK_SHAPE(change_ask, "Change", change_ask_rows);
+
+static const struct ask_row allow_ask_rows[] = {
+	{ "allow", "also what is dangerous or disturbs running work: ids or prefixes",
+	  ASK_TEXT(allow_ask, allow), .arg = "IDS", .join = ',', .may_be_empty = true,
+	  .proposal = setting_proposal },
+};
+const struct ask_shape allow_ask_shape = ASK_SHAPE(allow_ask, "Settings", allow_ask_rows);
+
+void door_look_at_journal(struct door *d, struct host *h)
+{
+	struct arena a = { 0 };
+	struct err ignored = { 0 };
+	struct journal j;
+
+	/* That it cannot be read at all is said by who needs it. */
+	if (journal_load(h, &a, false, &j, &ignored) == 0) {
+		d->unreadable = j.bad_lines != 0;
+		if (j.bad_lines)
+			door_warn(d, "%s%s: %zu line%s could not be read: a change may be missing",
+				  TXN_JOURNAL, j.bad_at ? arena_printf(&a, ":%zu", j.bad_at) : "",
+				  j.bad_lines, j.bad_lines == 1 ? "" : "s");
+		else if (j.mended)
+			door_warn(d, "%s: %zu damaged line%s read from %s", TXN_JOURNAL, j.mended,
+				  j.mended == 1 ? " was" : "s were", TXN_COPY);
+	}
+	arena_free(&a);
+}
+
+struct host *door_change_host(struct door *d, const struct machine_ask *from, bool dry_run)
+{
+	struct host *h = door_host(d, from);
+
+	if (h)
+		door_look_at_journal(d, h);
+	return h && dry_run ? host_open_readonly(h) : h;
+}
+
+int door_check_overlay(struct door *d, const struct machine_ask *from, bool dry_run)
+{
+	if (!from->capture || from->overlay || dry_run)
+		return 0;
+	return door_refuse(d, EXIT_USAGE,
+			   "a captured machine is not changed: --overlay DIR takes "
+			   "the changes, --dry-run shows them");
+}
+
+struct fact_str door_exact_knob(void *ctx, struct arena *a, const struct knob *k)
+{
+	return knob_exact(ctx, a, k);
+}
+
+struct machine *door_change_machine(struct door *d, struct host *h)
+{
+	const struct door_look how = { .config = true, .session = true };
+
+	return door_machine(d, h, &how);
+}
+
+int door_plan(struct door *d, struct host *h, const char *allow, struct planned *out)
+{
+	struct plan_target w = { .profile = &out->profile };
+
+	w.allow = door_words(d, allow, &w.n_allow);
+	if (door_check_ids(d, w.allow, w.n_allow))
+		return -EXIT_USAGE;
+	out->m = door_change_machine(d, h);
+	settings_check(d->arena, out->m, &out->profile, door_read_knob, h, &out->findings);
+	plan_make(d->arena, out->m, &w, &out->findings, door_read_knob, door_exact_knob, h,
+		  &out->plan);
+	out->plan.boot_id = boot_id_of(h, d->arena);
+	return 0;
+}
+
+/* The whole file, but no more than a plan can be. */
+static json_t *read_plan(const char *file, json_error_t *why)
+{
+	int fd = fd_open_input(file);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char *room = f ? arena_room(PLAN_FILE_MAX + 1) : NULL;
+	size_t n = room ? fread(room, 1, PLAN_FILE_MAX + 1, f) : 0;
+	json_t *j = NULL;
+
+	*why = (json_error_t){ .line = 0 };
+	if (fd < 0)
+		snprintf(why->text, sizeof(why->text), "cannot be read: %s", strerror(-fd));
+	else if (!room || ferror(f))
+		snprintf(why->text, sizeof(why->text), "cannot be read");
+	else if (n > PLAN_FILE_MAX)
+		snprintf(why->text, sizeof(why->text), "larger than any plan");
+	else
+		j = json_loadb(room, n, JSON_REJECT_DUPLICATES, why);
+	if (room)
+		arena_drop(room);
+	if (f)
+		fclose(f);
+	return j;
+}
+
+/* Without what --only and --skip leave out; the gates look at the rest alone. */
+static void narrow_plan(struct plan *p, const struct profile *only)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (profile_selects(only, p->changes[i].s->id))
+			p->changes[n++] = p->changes[i];
+	p->n = n;
+	n = 0;
+	for (size_t i = 0; i < p->n_advice; i++)
+		if (profile_selects(only, p->advice[i].finding->s->id))
+			p->advice[n++] = p->advice[i];
+	p->n_advice = n;
+}
+
+int door_plan_file(struct door *d, struct host *h, const char *file,
+		   const struct profile_ask *settings, const char *allow, struct planned *out)
+{
+	struct plan_target w = { .profile = &out->profile };
+	json_error_t why;
+	struct err e = { 0 };
+	json_t *j;
+	int code;
+
+	out->profile = (struct profile){ .name = "" };
+	if (settings->profile)
+		return door_refuse(
+			d, EXIT_USAGE,
+			"either a plan or --profile: a plan says itself what is to be written");
+	w.allow = door_words(d, allow, &w.n_allow);
+	if (door_check_ids(d, w.allow, w.n_allow) ||
+	    door_narrow(d, settings->only, settings->skip, &out->profile))
+		return -EXIT_USAGE;
+	j = read_plan(file, &why);
+	if (!j && why.line <= 0)
+		return door_refuse(d, EXIT_USAGE, "%s: %s", file, why.text);
+	if (!j)
+		return door_refuse(d, EXIT_USAGE, "%s:%d: %s", file, why.line, why.text);
+	out->m = door_change_machine(d, h);
+	code = plan_from_json(d->arena, out->m, j, file, &out->plan, &e);
+	json_decref(j);
+	if (code)
+		return door_fail(d, EXIT_USAGE, &e);
+	narrow_plan(&out->plan, &out->profile);
+	plan_gates(d->arena, out->m, &w, &out->plan);
+	for (size_t i = 0; i < out->plan.n; i++)
+		plan_owners(d->arena, out->m, &out->plan.changes[i]);
+	return 0;
+}
+
+struct adding {
+	struct host *h;
+	struct arena *a;
+	struct plan *plan;
+	const struct setting *s;
+	const char *value, *target; /* target NULL: all */
+	bool planned;		    /* the plan has changes of the setting: no others are added */
+	size_t n;
+};
+
+static struct change *change_of(struct plan *p, const struct setting *s, const struct knob *k)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->changes[i].s == s && knob_equal(&p->changes[i].knob, k))
+			return &p->changes[i];
+	return NULL;
+}
+
+static void add_change(const void *object, const char *name, void *ctx)
+{
+	struct adding *x = ctx;
+	struct plan *p = x->plan;
+	struct knob k = setting_place(x->a, x->s, object);
+	struct change *c;
+	struct fact_str now;
+
+	if (x->target && strcmp(x->target, name) != 0)
+		return;
+	/* A row may round what a profile wants of it; who names a value means that one. */
+	c = change_of(p, x->s, &k);
+	if (c && (!c->before || strcmp(c->before, x->value) != 0))
+		c->after = x->value;
+	if (c || x->planned)
+		return;
+	now = door_exact_knob(x->h, x->a, &k);
+	if (!seen_ok(&now.f) || strcmp(now.v, x->value) == 0)
+		return;
+	p->changes = arena_grow(x->a, p->changes, p->n, sizeof(*p->changes));
+	p->changes[p->n++] = (struct change){ .s = x->s,
+					      .target = arena_strdup(x->a, name),
+					      .knob = k,
+					      .before = now.v,
+					      .after = x->value,
+					      .why = "asked for by this proof",
+					      .source = x->s->source,
+					      .risk = x->s->risk,
+					      .effect = x->s->effect };
+	x->n++;
+}
+
+size_t door_add_value(struct door *d, struct host *h, struct planned *planned, const char *allow,
+		      const char *id, const char *target, const char *value)
+{
+	struct plan *p = &planned->plan;
+	struct adding x = { .h = h,
+			    .a = d->arena,
+			    .plan = p,
+			    .s = setting_find(id),
+			    .value = value,
+			    .target = target };
+	struct plan_target w = { .profile = &planned->profile };
+
+	for (size_t i = 0; i < p->n; i++)
+		x.planned = x.planned || p->changes[i].s == x.s;
+	/* Values of the others are not for one write. */
+	if (!x.s || (x.s->knob != KNOB_SYSCTL && x.s->knob != KNOB_SYSFS &&
+		     x.s->knob != KNOB_LINK && x.s->knob != KNOB_NVML && x.s->knob != KNOB_CPUSET))
+		return 0;
+	setting_subjects(d->arena, planned->m, x.s, add_change, &x);
+	if (x.n) {
+		w.allow = door_words(d, allow, &w.n_allow);
+		plan_sort(p);
+		plan_gates(d->arena, planned->m, &w, p);
+	}
+	return x.n;
+}
+
+int door_agreed(struct door *d, const struct doc *shown, const char *question)
+{
+	if (!d->agree)
+		return door_refuse(d, EXIT_USAGE,
+				   "nobody can be asked here: say --yes, or --dry-run to look");
+	return d->agree(d->ctx, shown, question);
+}
+
+struct txn_who door_who(struct door *d, const char *reason)
+{
+	const struct passwd *pw = getpwuid(getuid());
+	const char *user = pw ? pw->pw_name : arena_printf(d->arena, "uid %u", getuid()),
+		   *sudo = getenv("SUDO_USER");
+
+	return (struct txn_who){
+		.user = sudo && *sudo ? arena_printf(d->arena, "%s (sudo: %s)", user, sudo)
+				      : arena_strdup(d->arena, user),
+		.reason = reason,
+		.version = GPUTUNE_VERSION,
+	};
+}
+
+void door_report_lost_at_boot(struct door *d, struct host *h)
+{
+	const char *why = state_is_lost_at_boot(h);
+
+	if (why)
+		door_warn(d, "%s", why);
+}
+
+int door_recover_first(struct door *d, struct host *h, const struct txn_who *who, bool dry_run)
+{
+	struct txn_report report;
+	struct journal j;
+	struct err e = { 0 };
+	int code = journal_load(h, d->arena, false, &j, &e);
+
+	/* Who may not read it may not write either; that is said when it is tried, after the plan.
+	 */
+	if (state_check(h, &e))
+		return door_fail(d, EXIT_NOT_APPLIED, &e);
+	if (code == -EACCES || code == -EPERM)
+		return 0;
+	if (code)
+		return door_fail(d, EXIT_NOT_APPLIED, &e);
+	for (size_t i = 0; i < j.n; i++) {
+		if (j.items[i].state != TRANSACTION_OPEN || !transaction_holds(&j.items[i]))
+			continue;
+		if (dry_run) {
+			door_warn(d, "transaction %lu was interrupted; it is rolled back first",
+				  j.items[i].txn);
+			return 0;
+		}
+		code = door_agreed(
+			d, NULL,
+			arena_printf(d->arena, "Transaction %lu was interrupted. Roll it back now?",
+				     j.items[i].txn));
+		if (code)
+			return code;
+		code = txn_recover(h, d->arena, who, &report, &e);
+		if (code)
+			return door_fail(d, code == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED, &e);
+		door_warn(d, "transaction %lu, which was interrupted, was rolled back",
+			  j.items[i].txn);
+		for (size_t k = 0; k < report.n_leftovers; k++)
+			door_warn(d, "%s", report.leftovers[k]);
+		return 0;
+	}
+	return 0;
+}
+
+int txn_exit_code(int result)
+{
+	return result == 0 ? EXIT_CLEAN : result == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
+}
+
+void door_find_culprits(struct door *d, struct machine *m, struct hold_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct change c = { .knob = rows[i].e->knob };
+
+		if (rows[i].hold != HOLD_FOREIGN && rows[i].hold != HOLD_BACK)
+			continue;
+		plan_owners(d->arena, m, &c);
+		for (size_t k = 0; k < c.n_owners; k++) {
+			const struct owner *o = &c.owners[k];
+
+			if (o->value && rows[i].now && knob_same(&c.knob, o->value, rows[i].now))
+				rows[i].by = arena_printf(d->arena, "%s sets this", o->what);
+			else if (o->fights && !rows[i].by)
+				rows[i].by = arena_printf(d->arena, "perhaps %s", o->what);
+		}
+	}
+}
+
+/* "a, b" to words. */
+const char *const *door_words(struct door *d, const char *list, size_t *n)
+{
+	const char **out = NULL;
+
+	for (*n = 0; list && *list;) {
+		size_t k = strcspn(list, ","), len;
+		const char *word = str_trim(list, k, &len);
+
+		if (len) {
+			out = arena_grow(d->arena, out, *n, sizeof(*out));
+			out[(*n)++] = arena_strndup(d->arena, word, len);
+		}
+		list += k + (list[k] == ',');
+	}
+	return out;
+}
+
+int door_check_id(struct door *d, const char *word)
+{
+	struct err e = { 0 };
+	const char *near;
+
+	SETTING_FOR_EACH (s)
+		if (id_matches(s->id, word))
+			return 0;
+	near = setting_suggest(word);
+	err_set(&e, 0, "there is no setting \"%s\"", word);
+	if (near)
+		err_hint(&e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
+	else
+		err_hint(&e, "\"gputune list\" shows all ids");
+	return door_fail(d, EXIT_USAGE, &e);
+}
+
+int door_check_ids(struct door *d, const char *const *words, size_t n)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < n && !code; i++)
+		code = door_check_id(d, words[i]);
+	return code;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs that change the machine share. Each "0, or as answers": below 0 an exit code. */
+#ifndef VERBS_CHANGE_H
+#define VERBS_CHANGE_H
+
+#include "tune/plan/plan.h"
+#include "tune/txn/txn.h"
+#include "verbs/door.h"
+
+struct planned {
+	struct machine *m;
+	struct profile profile;
+	struct findings findings; /* empty for a plan from a file */
+	struct plan plan;
+};
+
+/* --dry-run, --reason. */
+struct change_ask {
+	bool dry_run;
+	const char *reason;
+};
+extern const struct ask_shape change_ask_shape;
+struct allow_ask {
+	const char *allow;
+};
+extern const struct ask_shape allow_ask_shape;
+
+/* As door_host, for verbs that write: dry, nothing can be written. Says what of the journal is
+ * damaged, and sets d->unreadable. */
+struct host *door_change_host(struct door *d, const struct machine_ask *from, bool dry_run);
+void door_look_at_journal(struct door *d, struct host *h);
+/* A captured machine takes changes into an overlay alone: 0, or as answers. */
+int door_check_overlay(struct door *d, const struct machine_ask *from, bool dry_run);
+/* A plan of out->profile, or of a file. */
+int door_plan(struct door *d, struct host *h, const char *allow, struct planned *out);
+int door_plan_file(struct door *d, struct host *h, const char *file,
+		   const struct profile_ask *settings, const char *allow, struct planned *out);
+/* All that planning needs to know of the machine. */
+struct machine *door_change_machine(struct door *d, struct host *h);
+struct hold_row;
+/* Who may have changed what is not ours any more: what sets just this value, or fights over it:
+ * fills by. m was probed for a change. */
+void door_find_culprits(struct door *d, struct machine *m, struct hold_row *rows, size_t n);
+/* The words of a comma-separated list; *n of them. */
+const char *const *door_words(struct door *d, const char *list, size_t *n);
+/* 0 when it is the id or the prefix of a setting, or as answers. */
+int door_check_id(struct door *d, const char *word);
+int door_check_ids(struct door *d, const char *const *words, size_t n);
+/* As plan_reader; ctx is the struct host. */
+struct fact_str door_exact_knob(void *ctx, struct arena *a, const struct knob *k);
+/* Whether to go on, with what is shown before (NULL: nothing): 0, or as answers. */
+int door_agreed(struct door *d, const struct doc *shown, const char *question);
+/* Who runs this, for the journal. */
+struct txn_who door_who(struct door *d, const char *reason);
+/* Says it where the journal does not outlive a boot. */
+void door_report_lost_at_boot(struct door *d, struct host *h);
+/* A transaction that a crash left open changes what a plan sees: asks, and rolls it back. */
+int door_recover_first(struct door *d, struct host *h, const struct txn_who *who, bool dry_run);
+/* The exit code for what txn_apply and its like return. */
+int txn_exit_code(int result);
+/* Makes the setting write value into its own knob (target NULL: on all of its targets): changes of
+ * the plan are corrected, and where it has none of the setting, added. How many were added. */
+size_t door_add_value(struct door *d, struct host *h, struct planned *p, const char *allow,
+		      const char *id, const char *target, const char *value);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune plan: what would be changed. */
+#include "verbs/change.h"
+#include "verbs/page_plan.h"
+
+struct plan_ask {
+	struct machine_ask machine;
+	struct profile_ask settings;
+	struct allow_ask allow;
+};
+
+static const struct ask_row plan_ask_rows[] = {
+	{ ASK_PART(plan_ask, machine, machine_ask) },
+	{ ASK_PART(plan_ask, settings, profile_ask) },
+	{ ASK_PART(plan_ask, allow, allow_ask) },
+};
+static const struct ask_shape plan_ask_shape = ASK_SHAPE(plan_ask, NULL, plan_ask_rows);
+
+struct plan_verb_answer {
+	struct plan_answer result;
+	const struct ledger *ledger;
+	struct planned planned;
+};
+
+/* Something to do is a finding; so is what is refused. */
+static int plan_exit(const struct planned *p)
+{
+	if (p->plan.n || p->plan.n_advice)
+		return EXIT_FINDINGS;
+	return p->findings.count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static int plan_answer(struct door *d, const struct plan_ask *ask, struct plan_verb_answer *out)
+{
+	/* A plan holds nothing, and relies on nothing that is held. */
+	struct host *h = door_host(d, &ask->machine);
+	int code;
+
+	if (!h)
+		return -EXIT_USAGE;
+	code = door_profile(d, &ask->settings, &out->planned.profile);
+	code = code ? code : door_plan(d, h, ask->allow.allow, &out->planned);
+	if (code == 0) {
+		out->result = plan_answer_of(&out->planned.plan);
+		out->ledger = door_ledger(d, h, out->planned.m);
+		code = plan_exit(&out->planned);
+	}
+	host_close(h);
+	return code;
+}
+
+static struct doc *plan_page(struct arena *a, const struct plan_ask *ask,
+			     const struct plan_verb_answer *p, const struct page_view *view)
+{
+	const struct plan_view how = { .verbose = view->verbose, .ledger = p->ledger };
+
+	(void)ask;
+	return page_plan(a, p->planned.m, &p->planned.plan, &how);
+}
+
+static int plan_script(FILE *out, const void *ask, const void *answer, int code)
+{
+	const struct plan_verb_answer *p = answer;
+
+	(void)ask;
+	plan_shell(out, p->planned.m, &p->planned.plan);
+	return code;
+}
+
+static void plan_head(const void *answer, const void **host, long long *time_s)
+{
+	const struct plan *p = ((const struct plan_answer *)answer)->plan;
+
+	*host = p;
+	*time_s = p->time_s;
+}
+
+VERB_ANSWER(plan_answer_any, plan_answer, plan_ask, plan_verb_answer)
+VERB_PAGE(plan_page_any, plan_page, plan_ask, plan_verb_answer)
+
+static const struct verb_format plan_formats[] = { { "shell", plan_script }, { NULL, NULL } };
+
+static const char *const plan_examples[] = {
+	"plan --profile inference",
+	"what this machine lacks for serving a model",
+	"plan -o plan.json && sudo gputune apply plan.json",
+	"look at it first, then make these changes and no others",
+	NULL,
+};
+
+const struct verb plan_verb = {
+	.name = "plan",
+	.summary = "what would be changed, in which order, and what stands against it",
+	.about = "Turns the findings of check into writes: before and after, why, risk, when "
+		 "each takes effect, who else sets the value, and what is refused and why. With "
+		 "-o FILE.json the plan is kept for apply; --format shell prints a commented "
+		 "script. Writes nothing to the machine.",
+	.examples = plan_examples,
+	.ask = &plan_ask_shape,
+	.answer = plan_answer_any,
+	.result = &plan_result,
+	.answer_size = sizeof(struct plan_verb_answer),
+	.page = plan_page_any,
+	.formats = plan_formats,
+	.head = plan_head,
+	.json_file = ".json",
+	.reads = READS_CAPTURE,
+};
