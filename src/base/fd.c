@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,17 @@ int fd_write_all(int fd, const void *data, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+int fd_nameless(const void *data, size_t len)
+{
+	int fd = memfd_create("gputune", MFD_CLOEXEC), r = fd < 0 ? -errno : 0;
+
+	if (r == 0)
+		r = fd_write_all(fd, data, len);
+	if (r && fd >= 0)
+		close(fd);
+	return r ? r : fd;
 }
 
 int fd_open_input(const char *path)

@@ -8,6 +8,8 @@
 /* All of it, however often that takes; 0 or -errno, -EIO where the kernel takes nothing and says no
  * more. What was written before a failure stays. */
 int fd_write_all(int fd, const void *data, size_t len);
+/* A file in memory that holds these bytes and that an interruption leaves nothing of; -errno. */
+int fd_nameless(const void *data, size_t len);
 /*
  * Opens what a user named to be read: a file, or a pipe that somebody writes to ("<(...)"). Never
  * waits for a writer: a pipe without one is empty. -EINVAL for a folder or device, or -errno.

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <sys/mman.h>
 
 #include "base/text.h"
 #include "front/session.h"
@@ -201,14 +200,6 @@ static int complain_ssh(const struct syncing *s)
 			     s->host ? s->host : s->to);
 }
 
-/* A file without a name, which an interruption leaves nothing of; -errno. */
-static int nameless(void)
-{
-	int fd = memfd_create("gputune-sync", MFD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
 /* What a nameless file holds, at most so much; NULL: more, or it cannot be read. */
 static char *verb_stack_wheelhouse_text_in(struct arena *a, int fd)
 {
@@ -236,7 +227,7 @@ static int asks_rsync(const struct syncing *s)
 {
 	struct arena *a = &s->r->arena;
 	char *argv[] = { "ssh", "--", arena_strdup(a, s->host), "rsync", "--version", NULL };
-	struct command_front p = { .argv = argv, .output = nameless() };
+	struct command_front p = { .argv = argv, .output = fd_nameless("", 0) };
 	struct err e = { 0 };
 	int status = p.output < 0 ? p.output : command_front(&p, &e);
 
@@ -375,7 +366,7 @@ static int sftp(const struct syncing *s, const char *lines, int out, bool apart)
 	char *argv[] = { "sftp", "-q", "-b", "-", "--", arena_strdup(a, s->host), NULL };
 	struct command_front p = { .argv = argv, .output = out, .errors_apart = apart };
 	struct err e = { 0 };
-	int fd = nameless(), r = fd < 0 ? fd : fd_write_all(fd, lines, strlen(lines));
+	int fd = fd_nameless(lines, strlen(lines)), r = fd < 0 ? fd : 0;
 
 	/* Opened anew by that name, it is read from its beginning. */
 	p.input = arena_printf(a, "/proc/self/fd/%d", fd);
@@ -393,7 +384,7 @@ static int sftp(const struct syncing *s, const char *lines, int out, bool apart)
 static int look_there(const struct syncing *s, struct over_there *out)
 {
 	struct arena *a = &s->r->arena;
-	int list = nameless(), manifest = nameless(), r;
+	int list = fd_nameless("", 0), manifest = fd_nameless("", 0), r;
 	struct err ignored = { 0 };
 	char *text;
 

@@ -93,7 +93,7 @@ static void stack_page_problems(struct doc *d, const struct arch_view *v)
 	struct node *b = NULL;
 
 	for (size_t i = 0; i < v->n; i++)
-		for (size_t k = 0; k < v->files[i].n_problems && k < SCAN_PROBLEMS; k++) {
+		for (size_t k = 0; k < v->files[i].n_kept; k++) {
 			if (!b) {
 				doc_heading(d, 2, "What is broken in them");
 				b = doc_bullets(d);

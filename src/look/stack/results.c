@@ -213,15 +213,6 @@ static const char *scan_machine(const void *object)
 	return machine ? machines[machine == ELF_X86_64 ? 0 : machine == ELF_AARCH64 ? 1 : 2] : NULL;
 }
 
-static const void *scan_problems(struct arena *a, const void *object, size_t *n)
-{
-	const struct scan *s = object;
-
-	(void)a;
-	*n = s->n_problems < SCAN_PROBLEMS ? s->n_problems : SCAN_PROBLEMS;
-	return s->problems;
-}
-
 static bool scan_has_parts(const void *object)
 {
 	return ((const struct scan *)object)->n_parts > 0;
@@ -241,7 +232,7 @@ static const struct shape_row scan_rows[] = {
 	{ "opened", "Entries whose head was unpacked and held against the header.", SHAPE_COUNT(scan, opened) },
 	{ "codes", NULL, SHAPE_LIST(scan, codes.items, codes.n, gpu_code) },
 	{ "answers", "One a GPU.", SHAPE_ARRAY(scan, answers, n_answers, code_served) },
-	{ "problems", "The first of them.", SHAPE_TEXTS_MADE(scan_problems) },
+	{ "problems", "The first of them.", SHAPE_TEXT_ARRAY(scan, problems, n_kept) },
 	{ "problem_count", NULL, SHAPE_COUNT(scan, n_problems) },
 	{ "parts", "Members of a wheel with GPU code or an error.",
 	  SHAPE_LIST(scan, parts, n_parts, scan), .when_of = scan_has_parts, .absent = true },

@@ -34,10 +34,11 @@ static void problem(struct scanner *c, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (c->s->n_problems++ >= SCAN_PROBLEMS)
+	c->s->n_problems++;
+	if (c->s->n_kept == SCAN_PROBLEMS)
 		return;
 	va_start(ap, fmt);
-	c->s->problems[c->s->n_problems - 1] = arena_vprintf(c->a, fmt, ap);
+	c->s->problems[c->s->n_kept++] = arena_vprintf(c->a, fmt, ap);
 	va_end(ap);
 }
 
@@ -555,7 +556,7 @@ static void adopt(struct arena *a, struct scan *s, const struct scan_options *ho
 {
 	if (s->error)
 		s->error = arena_strdup(a, s->error);
-	for (size_t i = 0; i < s->n_problems && i < SCAN_PROBLEMS; i++)
+	for (size_t i = 0; i < s->n_kept; i++)
 		s->problems[i] = arena_strdup(a, s->problems[i]);
 	if (s->codes.n) {
 		struct gpu_code *items = arena_array(a, s->codes.n, sizeof(*items));
@@ -685,8 +686,8 @@ static void scan_add_part(struct arena *a, struct scan *out, const struct scan *
 		for (size_t k = 0; k < CODE_ANSWERS; k++)
 			out->answers[g].containers[k] += part->answers[g].containers[k];
 	if (part->n_problems || part->error) {
-		if (out->n_problems < SCAN_PROBLEMS)
-			out->problems[out->n_problems] =
+		if (out->n_kept < SCAN_PROBLEMS)
+			out->problems[out->n_kept++] =
 				arena_printf(a, "%s: %s", part->path,
 					     part->error ? part->error : part->problems[0]);
 		out->n_problems++;

@@ -41,7 +41,7 @@ struct scan {
 	struct code_served answers[GPU_TARGETS_MAX]; /* for each GPU asked about */
 	size_t n_answers;			     /* 0 but of scan_tree */
 	const char *problems[SCAN_PROBLEMS];	     /* sentences */
-	size_t n_problems;			     /* all, also those not kept */
+	size_t n_kept, n_problems;		     /* of them; of all that there are */
 	const char *error;			     /* it could not be read: why; NULL */
 	struct scan *parts; /* members of a wheel with GPU code or an error */
 	size_t n_parts;

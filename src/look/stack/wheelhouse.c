@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -377,24 +376,12 @@ int wheelhouse_add(struct arena *a, struct wheelhouse *h, const char *path, bool
 
 enum { LIMIT_S = 60, SAID_MAX = 16384 };
 
-/* What holds these bytes and has no name; -1. */
-static int wheelhouse_nameless(const char *bytes, size_t n)
-{
-	int fd = memfd_create("gputune-signed", MFD_CLOEXEC);
-
-	if (fd >= 0 && fd_write_all(fd, bytes, n)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
 /* Runs ssh-keygen with these bytes on its standard input; *said is what it printed, and, unless
  * apart, complained of. Its exit status, or -errno. */
 static int keygen(struct arena *a, char *const *argv, const char *bytes, size_t n, bool apart,
 		  char **said, struct err *e)
 {
-	int in = wheelhouse_nameless(bytes, n), out = wheelhouse_nameless("", 0), status = -EIO;
+	int in = fd_nameless(bytes, n), out = fd_nameless("", 0), status = -EIO;
 	struct command_front p = { .argv = argv,
 				   .input = arena_printf(a, "/proc/self/fd/%d", in),
 				   .output = out,

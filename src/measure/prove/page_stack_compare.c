@@ -164,7 +164,7 @@ static const struct shape compare_side_view_shape = SHAPE(compare_side_view, com
 struct compare_figure {
 	const struct bench_figure *is;
 	double a, b;
-	const struct ruling *effect; /* NULL: no pair */
+	const struct ruling *effect;
 };
 
 static const void *compare_figures(struct arena *a, const void *object, size_t *n)
@@ -174,13 +174,13 @@ static const void *compare_figures(struct arena *a, const void *object, size_t *
 
 	for (*n = 0; *n < v->n_figures; ++*n)
 		out[*n] = (struct compare_figure){ &v->figures[*n], compare_median(v, *n, false),
-						   compare_median(v, *n, true),
-						   v->ruling[*n].pairs ? &v->ruling[*n] : NULL };
+						   compare_median(v, *n, true), &v->ruling[*n] };
 	return out;
 }
 
 #define OF_FIGURE SHAPE_VIA(compare_figure, is, bench_figure)
-#define EFFECT_AS(type, m) SHAPE_POINTER_AS(type, m, ruling, compare_effect_shape), .unknown = SHAPE_NULL
+/* Null without a pair. */
+#define EFFECT_AS(kind, type, m) SHAPE_##kind##_AS(type, m, ruling, compare_effect_shape), .unknown = SHAPE_ZERO
 
 static const struct shape_row compare_figure_rows[] = {
 	{ "key", NULL, SHAPE_TEXT(bench_figure, key), OF_FIGURE },
@@ -190,7 +190,7 @@ static const struct shape_row compare_figure_rows[] = {
 	{ "better", NULL, SHAPE_CHOICE(bench_figure, better, betters), OF_FIGURE },
 	{ "a", "The median of the windows.", SHAPE_REAL(compare_figure, a), .unknown = SHAPE_NULL },
 	{ "b", "The median of the windows.", SHAPE_REAL(compare_figure, b), .unknown = SHAPE_NULL },
-	{ "effect", NULL, EFFECT_AS(compare_figure, effect) },
+	{ "effect", NULL, EFFECT_AS(POINTER, compare_figure, effect) },
 };
 static const struct shape compare_figure_shape = SHAPE(compare_figure, compare_figure);
 
@@ -216,15 +216,6 @@ static const char *compare_verdict(const void *object)
 	return v->failed ? "fails" : ruling_name(v->verdict);
 }
 
-static const void *compare_effect(struct arena *a, const void *object, size_t *n)
-{
-	const struct ruling *first = ((const struct compare_view *)object)->v->ruling;
-
-	(void)a;
-	(void)n;
-	return first->pairs ? first : NULL;
-}
-
 /* 64 bits: more than numbers of JSON are sure to keep. */
 static const void *compare_seed(struct arena *a, const void *object, size_t *n)
 {
@@ -244,8 +235,7 @@ static const struct shape_row stack_compare_rows[] = {
 	{ "library", NULL, SHAPE_TEXT(compare_view, component) },
 	{ "verdict", "Of B against A.", SHAPE_TEXT_OF(compare_verdict), SHAPE_NAMES(verdicts) },
 	{ "why", NULL, SHAPE_TEXT(compare_view, why), .unknown = SHAPE_NULL },
-	{ "effect", "B against A: above 1 is better with B.",
-	  SHAPE_OBJECT_MADE(compare_effect, compare_effect_shape), .unknown = SHAPE_NULL },
+	{ "effect", "B against A: above 1 is better with B.", EFFECT_AS(OBJECT, versus, ruling[0]), OF_VERSUS },
 	{ "a", NULL, SHAPE_OBJECT(compare_view, sides[0], compare_side_view) },
 	{ "b", NULL, SHAPE_OBJECT(compare_view, sides[1], compare_side_view) },
 	{ "figures", "The first decides.", SHAPE_LIST_MADE(compare_figures, compare_figure) },
