@@ -12,6 +12,7 @@
 #include "measure/bench/bench_json.h"
 #include "measure/doctor/page_doctor.h"
 #include "measure/prove/ledger_view.h"
+#include "measure/prove/ledger.h"
 #include "measure/prove/page_prove.h"
 #include "measure/prove/page_stack_compare.h"
 #include "models/diagnose/page_diagnose.h"
@@ -48,6 +49,7 @@ const struct result_shape *const result_shapes[] = {
 	&generate_result,
 	&history_result,
 	&journal_result,
+	&ledger_result,
 	&lint_result,
 	&list_result,
 	&persist_result,

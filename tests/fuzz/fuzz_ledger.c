@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 static char *dump(const struct ledger_row *row)
 {
-	json_t *j = ledger_row_json(row);
+	json_t *j = result_shape_json(&ledger_result, row, 0, 0);
 	char *text = json_dumps(j, JSON_COMPACT);
 
 	json_decref(j);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stays of a proof besides the page: its rows in the ledger, and a file. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,7 +182,7 @@ static void keep_rows(struct proving *g)
 				     .high = r->pairs ? r->high : (double)INFINITY,
 				     .min_effect = p->rule.min_effect,
 				     .pairs = r->pairs,
-				     .seed = p->seed,
+				     .seed = arena_printf(&g->r->arena, "%016" PRIx64, p->seed),
 				     .time_s = p->machine.time_s,
 				     .kept = p->kept,
 				     .version = GPUTUNE_VERSION };

@@ -167,7 +167,8 @@ static void report_part_proofs(struct reporting *g)
 	}
 	for (size_t i = 0; l && i < l->n; i++)
 		if (strcmp(l->rows[i].where.machine, l->here.machine) == 0)
-			json_array_append_new(list, ledger_row_json(&l->rows[i]));
+			json_array_append_new(list,
+					      result_shape_json(&ledger_result, &l->rows[i], 0, 0));
 	report_keep(g, "proofs", list);
 	if (l && l->state)
 		p->unseen = arena_printf(a, "%s: %s", l->file, strerror(-l->state));

@@ -7,16 +7,14 @@
 #ifndef PROVE_LEDGER_H
 #define PROVE_LEDGER_H
 
-#include <jansson.h>
-
 #include "base/err.h"
+#include "base/shape.h"
 #include "machine/host/host.h"
 #include "machine/model/machine.h"
 #include "measure/prove/rule.h"
 
 #define LEDGER_DIR "/var/lib/gputune"
 #define LEDGER_FILE LEDGER_DIR "/ledger.jsonl"
-#define LEDGER_SCHEMA "gputune.ledger/1"
 enum {
 	LEDGER_FILE_MAX = 32 << 20, /* bytes */
 	LEDGER_LINE_MAX = 16 << 10,
@@ -48,7 +46,7 @@ struct ledger_row {
 	double ratio, low, high;    /* as struct ruling; low 0 and high infinite: no interval */
 	double min_effect;
 	size_t pairs;
-	uint64_t seed;
+	const char *seed; /* 64 bits: 16 hexadecimal digits */
 	long long time_s;
 	bool kept;
 	struct ledger_here where;
@@ -81,8 +79,8 @@ int ledger_add(struct host *h, const char *dir, const struct ledger_row *row, st
 
 /* 0, or -EINVAL and *e: what is not valid about it. */
 int ledger_row_check(const struct ledger_row *row, struct err *e);
-/* One line without its newline, and back. -EINVAL and *e: not a row. */
-json_t *ledger_row_json(const struct ledger_row *row);
+/* One line without its newline, of a struct ledger_row, and back. -EINVAL and *e: not a row. */
+extern const struct result_shape ledger_result;
 int ledger_row_parse(struct arena *a, const char *line, size_t len, struct ledger_row *out,
 		     struct err *e);
 
