@@ -207,7 +207,7 @@ static const struct shape_row train_offload_rows[] = {
 	{ "moved_bytes", "Of a GPU and step, both ways.", SHAPE_REAL(train_offload, moved_bytes) },
 	{ "step_s_least", "What moving alone adds.", SHAPE_REAL(train_offload, step_s_least) },
 	{ "host_bytes", "Of one machine.", SHAPE_REAL(train_offload, host_bytes) },
-	{ "why", NULL, A_TEXT(train_offload, why) },
+	{ "why", NULL, SHAPE_TEXT(train_offload, why) },
 };
 static const struct shape train_offload_shape = SHAPE(train_offload, train_offload);
 
