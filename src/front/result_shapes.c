@@ -25,6 +25,7 @@
 #include "tune/persist/page_persist.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/results.h"
+#include "tune/watch/event.h"
 
 /* clang-format off */
 const struct result_shape *const result_shapes[] = {
@@ -70,6 +71,7 @@ const struct result_shape *const result_shapes[] = {
 	&train_rows_result,
 	&undo_result,
 	&verify_result,
+	&watch_result,
 	&wheelhouse_result,
 	NULL,
 };

@@ -43,6 +43,8 @@ struct reporter {
 	int journal_fd; /* a socket of the system's journal; -1: none */
 };
 
+struct result_shape;
+extern const struct result_shape watch_result;
 /* Says all events of one look; the same change of many targets is one line. */
 void report_events(struct reporter *r, long long time_s, const struct event *list, size_t n);
 

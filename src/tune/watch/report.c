@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events to lines. One change of many targets, seen at one look, is one line. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "tune/plan/plan.h"
 #include "tune/watch/event.h"
 
 enum { TARGETS_SHOWN = 8, PRIORITY_WARNING = 4, PRIORITY_NOTICE = 5, PRIORITY_INFO = 6 };
@@ -56,6 +56,7 @@ static bool is_same_change(const struct event *x, const struct event *y)
 /* One line to be: its first event and all targets. */
 struct line {
 	const struct event *e;
+	const struct watched_knob *item; /* the event's */
 	const char **targets;
 	size_t n;
 };
@@ -138,64 +139,86 @@ static const char *watch_report_sentence(struct arena *a, const struct line *l)
 	return watch_report_one_line(a, t.s);
 }
 
-static json_t *text_or_null(struct arena *a, const char *s)
+/* A line of JSON, a row a figure. Keys and meanings are API. */
+
+static const char *who_name(const void *object)
 {
-	return s && *s ? json_string(utf8_clean(a, s)) : json_null();
+	const struct who *w = object;
+
+	return *w->name ? w->name : NULL;
 }
 
-static json_t *value_or_null(struct arena *a, const char *s)
+static const char *who_unit(const void *object)
 {
-	return s ? json_string(utf8_clean(a, s)) : json_null();
+	const struct who *w = object;
+
+	return *w->unit ? w->unit : NULL;
 }
 
-static json_t *who_json(struct arena *a, const struct who *w)
+static bool line_has_item(const void *object)
 {
-	if (!w->pid)
-		return json_null();
-	return json_pack("{s:I, s:o, s:o, s:o}", "pid", (json_int_t)w->pid, "name",
-			 text_or_null(a, w->name), "unit", text_or_null(a, w->unit), "login_uid",
-			 w->login_uid < 0 ? json_null() : json_integer(w->login_uid));
+	return ((const struct line *)object)->item != NULL;
 }
 
-static void add_item(struct arena *a, json_t *j, const struct line *l)
+static const char *line_noticed_by(const void *object)
 {
-	const struct watched_knob *it = l->e->item;
-	json_t *targets = json_array();
+	const struct line *l = object;
 
-	for (size_t i = 0; i < l->n; i++)
-		json_array_append_new(targets, json_string(l->targets[i]));
-	json_object_set_new(j, "targets", targets);
-	json_object_set_new(j, "id", it ? value_or_null(a, it->id) : json_null());
-	json_object_set_new(j, "knob",
-			    it ? json_pack("{s:s, s:o, s:o}", "kind", knob_kind_name(it->knob.kind),
-					   "name", value_or_null(a, it->knob.name), "object",
-					   value_or_null(a, it->knob.object))
-			       : json_null());
-	json_object_set_new(j, "transaction", it ? json_integer((json_int_t)it->txn) : json_null());
-	json_object_set_new(j, "wanted", value_or_null(a, it ? it->after : NULL));
-	json_object_set_new(j, "policy",
-			    it ? json_string(reaction_name(l->e->policy)) : json_null());
-	json_object_set_new(j, "noticed_by",
-			    !it || !l->e->via		     ? json_null()
-			    : is_noticed_by_event(l->e->via) ? json_string("event")
-							     : json_string(l->e->via));
+	return !l->item || !l->e->via ? NULL : is_noticed_by_event(l->e->via) ? "event" : l->e->via;
 }
 
-static void print_json(struct reporter *r, struct arena *a, const char *time, const struct line *l)
+static const void *line_sentence(struct arena *a, const void *object, size_t *n)
 {
-	const struct event *e = l->e;
-	json_t *j = json_object();
+	(void)n;
+	return watch_report_sentence(a, object);
+}
 
-	json_object_set_new(j, "schema", json_string("gputune.watch/1"));
-	json_object_set_new(j, "time", text_or_null(a, time));
-	json_object_set_new(j, "event", json_string(event_name(e->kind)));
-	add_item(a, j, l);
-	json_object_set_new(j, "from", value_or_null(a, e->from));
-	json_object_set_new(j, "to", value_or_null(a, e->to));
-	json_object_set_new(j, "via", value_or_null(a, e->via));
-	json_object_set_new(j, "who", who_json(a, &e->who));
-	json_object_set_new(j, "likely", text_or_null(a, e->likely));
-	json_object_set_new(j, "sentence", json_string(watch_report_sentence(a, l)));
+static const char *const noticed_by[] = { "event", "poll", "start" };
+static const char *const vias[] = { "poll",    "start",	 "fanotify", "inotify",
+				    "netlink", "uevent", "nvml" };
+
+/* clang-format off */
+#define OF_EVENT SHAPE_VIA(line, e, event)
+#define OF_ITEM SHAPE_VIA(line, item, watched_knob)
+
+static const struct shape_row who_rows[] = {
+	{ "pid", NULL, SHAPE_COUNT(who, pid) },
+	{ "name", NULL, SHAPE_TEXT_OF(who_name), .unknown = SHAPE_NULL },
+	{ "unit", "Of the service manager.", SHAPE_TEXT_OF(who_unit), .unknown = SHAPE_NULL },
+	{ "login_uid", NULL, SHAPE_COUNT(who, login_uid), .unknown = SHAPE_NEGATIVE },
+};
+static const struct shape who_shape = SHAPE(who, who);
+
+static const struct shape_row line_rows[] = {
+	{ "event", NULL, SHAPE_CHOICE_BY(event, kind, event_name, EVENT_KINDS), OF_EVENT },
+	{ "targets", NULL, SHAPE_TEXT_LIST(line, targets, n) },
+	{ "id", "Of the setting.", SHAPE_TEXT(watched_knob, id), OF_ITEM, .unknown = SHAPE_NULL },
+	{ "knob", NULL, SHAPE_OBJECT(watched_knob, knob, knob), OF_ITEM, .unknown = SHAPE_NULL },
+	{ "transaction", NULL, SHAPE_COUNT(watched_knob, txn), OF_ITEM, .unknown = SHAPE_ZERO },
+	{ "wanted", NULL, SHAPE_TEXT(watched_knob, after), OF_ITEM, .unknown = SHAPE_NULL },
+	{ "policy", NULL,
+	  SHAPE_CHOICE_BY(event, policy, reaction_name, REACT_BACK_OFF + 1), OF_EVENT, .when_of = line_has_item },
+	{ "noticed_by", NULL, SHAPE_TEXT_OF(line_noticed_by), SHAPE_NAMES(noticed_by), .unknown = SHAPE_NULL },
+	{ "from", NULL, SHAPE_TEXT(event, from), OF_EVENT, .unknown = SHAPE_NULL },
+	{ "to", NULL, SHAPE_TEXT(event, to), OF_EVENT, .unknown = SHAPE_NULL },
+	{ "via", NULL, SHAPE_TEXT(event, via), SHAPE_NAMES(vias), OF_EVENT, .unknown = SHAPE_NULL },
+	{ "who", "Changed it.", SHAPE_OBJECT(event, who, who), OF_EVENT, .unknown = SHAPE_ZERO },
+	{ "likely", "A running service that sets such knobs.",
+	  SHAPE_TEXT(event, likely), OF_EVENT, .unknown = SHAPE_NULL },
+	{ "sentence", "All of it in words.", SHAPE_TEXT_MADE(line_sentence) },
+};
+static const struct shape line_shape = SHAPE(line, line);
+
+const struct result_shape watch_result = {
+	.name = "watch", .title = "gputune watch: one line of it",
+	.meaning = "What was seen to change.", .shape = &line_shape, .no_version = true,
+};
+/* clang-format on */
+
+static void print_json(struct reporter *r, long long time_s, const struct line *l)
+{
+	json_t *j = result_shape_json(&watch_result, l, time_s, 0);
+
 	json_print(r->out, j, JSON_COMPACT);
 	fputc('\n', r->out);
 	json_decref(j);
@@ -241,7 +264,7 @@ static void print_line(struct reporter *r, struct arena *a, long long time_s, co
 	if (r->journal_fd >= 0)
 		send_journal(r, a, l);
 	if (r->out && r->json)
-		print_json(r, a, time, l);
+		print_json(r, time_s, l);
 	else if (r->out)
 		fprintf(r->out, "%s %s: %s\n", time, event_name(l->e->kind),
 			watch_report_sentence(a, l));
@@ -260,7 +283,7 @@ void report_events(struct reporter *r, long long time_s, const struct event *lis
 			k++;
 		if (k == n_lines) {
 			lines = arena_grow(&a, lines, n_lines, sizeof(*lines));
-			lines[n_lines++] = (struct line){ .e = &list[i] };
+			lines[n_lines++] = (struct line){ .e = &list[i], .item = list[i].item };
 		}
 		watch_report_add_target(&a, &lines[k], &list[i]);
 	}
