@@ -481,6 +481,31 @@ static json_t *shape_row_schema(const struct shape_row *r, json_t *defs)
 	}
 }
 
+/* Whether it is never left out. A list that may be missing when it is read is written where it is
+ * empty, too. */
+static bool shape_is_always(const struct shape_row *r)
+{
+	return !r->absent || (r->kind == SHAPE_KIND_LIST && r->unknown == SHAPE_KNOWN && !r->when &&
+			      !r->when_of && !r->via);
+}
+
+/* Of a key that ends in a text: none of the others. */
+static void shape_pattern(const struct shape *s, const struct shape_row *r,
+			  char out[SHAPE_KEY_SIZE])
+{
+	size_t len = strlen(r->key), n = (size_t)snprintf(out, SHAPE_KEY_SIZE, "^%s_", r->key);
+
+	for (size_t i = 0; i < s->n && n < SHAPE_KEY_SIZE; i++) {
+		const char *key = s->rows[i].key;
+
+		if (key && strncmp(key, r->key, len) == 0 && key[len] == '_')
+			n += (size_t)snprintf(out + n, SHAPE_KEY_SIZE - n, "(?!%s$)",
+					      key + len + 1);
+	}
+	if (n < SHAPE_KEY_SIZE)
+		snprintf(out + n, SHAPE_KEY_SIZE - n, "[a-z][a-z0-9_]*$");
+}
+
 /* The rows of a struct are added to its schema: properties, and those of them that are always
  * there; patterns of keys that end in a text. */
 static void shape_rows_schema(const struct shape *s, json_t *to, json_t *defs)
@@ -503,11 +528,11 @@ static void shape_rows_schema(const struct shape *s, json_t *to, json_t *defs)
 		if (r->meaning)
 			json_object_set_new(v, "description", json_string(r->meaning));
 		if (r->suffix) {
-			snprintf(pattern, sizeof(pattern), "^%s_[a-z][a-z0-9_]*$", r->key);
+			shape_pattern(s, r, pattern);
 			json_object_set_new(patterns, pattern, v);
 			continue;
 		}
-		if (!r->absent && !json_object_get(properties, r->key))
+		if (shape_is_always(r) && !json_object_get(properties, r->key))
 			json_array_append_new(json_object_get(to, "required"), json_string(r->key));
 		json_object_set_new(properties, r->key, v);
 	}

@@ -38,6 +38,8 @@ const struct result_shape *const result_shapes[] = {
 	&calibration_result,
 	&calibration_show_result,
 	&check_result,
+	&cluster_check_result,
+	&cluster_discover_result,
 	&cluster_plan_result,
 	&cluster_undo_result,
 	&compare_result,

@@ -49,11 +49,11 @@ static void answer(struct arena *a, const struct shape *s, const json_t *j, void
 			abort();
 		return;
 	}
-	one = message_json(s, object);
+	one = shape_object_json(s, object);
 	again = arena_array(a, 1, s->size);
 	if (shape_read(a, s, one, again, &e))
 		abort();
-	two = message_json(s, again);
+	two = shape_object_json(s, again);
 	if (!json_equal(one, two))
 		abort();
 	json_decref(one);
@@ -101,7 +101,7 @@ static void discovery(struct arena *a, const json_t *j)
 		return;
 	}
 	cluster_judge(a, &c, &c);
-	json_decref(cluster_json(&c, "2026-11-21T00:00:00Z", 0));
+	json_decref(result_shape_json(&cluster_discover_result, &c, 0, 0));
 	said = arena_array(a, c.n_nodes, sizeof(*said));
 	for (size_t i = 0; i < c.n_nodes; i++)
 		said[i] = (struct wiring_node){ .user = "", .version = "" };

@@ -27,7 +27,7 @@ static void node(const unsigned char *data, size_t size)
 		nodes[1].name = "other";
 		cluster_link(&a, &c);
 		cluster_judge(&a, &c, &c);
-		out = cluster_json(&c, "2026-11-21T00:00:00Z", 0);
+		out = result_shape_json(&cluster_discover_result, &c, 0, 0);
 		if (!out)
 			abort();
 		json_decref(out);

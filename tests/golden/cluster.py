@@ -147,7 +147,6 @@ with Sparks(2) as s:
     broken = s.tmp / "broken.json"
     for what, change in (("a node with two ports of a name", lambda k: k["nodes"][0]["ports"].append(k["nodes"][0]["ports"][0])),
                          ("control characters", lambda k: k["nodes"][0].update(failure="a\u001b[2J")),
-                         ("an unknown key", lambda k: k["nodes"][0].update(surprise=1)),
                          ("no address", lambda k: k["nodes"][0]["ports"][0]["addresses"].append({"address": "1.2.3/24"})),
                          ("a name with a path", lambda k: k["nodes"][0]["ports"][0].update(name="../x")),
                          ("a node twice", lambda k: k["nodes"].append(k["nodes"][0])),

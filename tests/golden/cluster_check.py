@@ -14,13 +14,12 @@ import time
 import jsonschema
 
 import common
-from common import built, copy_of, end_suite, expect, finish, fits, root, running, scratch, skip, start, until
+from common import built, copy_of, end_suite, expect, finish, fits, running, schema, scratch, skip, start, until
 import netspaces
 from netspaces import PORTS, Sparks
 
 from terminal import OnTerminal
 
-schema = json.loads((root / "schemas/cluster-check.json").read_text())
 tmp = scratch("check")
 gputune = copy_of(common.gputune, tmp)
 # The twins of the inner cage.
@@ -245,7 +244,7 @@ def gpus():
         p = subprocess.run(argv, capture_output=True, text=True, timeout=120)
         try:
             j = json.loads(p.stdout)
-            jsonschema.validate(j, schema)
+            jsonschema.validate(j, schema("cluster-check"))
         except (ValueError, jsonschema.ValidationError) as e:
             expect("NCCL", False, (p.returncode, str(e)[:300], p.stderr[-300:]))
             return

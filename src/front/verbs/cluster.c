@@ -38,14 +38,10 @@ static int verb_cluster_exit_code(const struct cluster *c)
 
 static int verb_cluster_print(struct run *r, const struct cluster_run *c, int code)
 {
-	char stamp[STAMP_SIZE] = "";
-
 	if (r->value[OPT_QUIET])
 		return code;
-	if (run_wants_json(r)) {
-		stamp_format((long long)time(NULL), stamp);
-		return run_print_json(r, cluster_json(&c->cluster, stamp, code), code);
-	}
+	if (run_wants_json(r))
+		return run_print_result(r, &cluster_discover_result, &c->cluster, code);
 	if (r->value[OPT_AS] && strcmp(r->value[OPT_AS], "svg") == 0) {
 		fprintf(r->out, "%s\n", svg_cluster(&r->arena, &c->cluster));
 		return code;
@@ -608,11 +604,8 @@ static int print_check(struct run *r, struct host *h, const struct check *c)
 {
 	int code = verb_cluster_code_of(c);
 	long long now = (long long)time(NULL);
-	char stamp[STAMP_SIZE] = "";
-	json_t *j;
+	json_t *j = check_json(c, now, code);
 
-	stamp_format(now, stamp);
-	j = check_json(c, stamp, code);
 	/* With nothing in it there would be nothing to compare with. */
 	if (c->n_results)
 		verb_cluster_keep(r, h, j, now);

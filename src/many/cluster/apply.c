@@ -137,7 +137,7 @@ static json_t *apply_target(const struct apply_run *r, const struct wiring *w,
 		want.digest = p->nodes[node].plan.digest;
 		want.limit_s = r->limit_s;
 	}
-	return message_json(&setup_want_shape, &want);
+	return shape_object_json(&setup_want_shape, &want);
 }
 
 void apply_begin(struct arena *a, const struct wiring *w, const struct wiring_node *before,
@@ -311,7 +311,7 @@ static json_t *cluster_apply_targets_of(const struct apply_run *r, const struct 
 				(struct ping_target){ bare(r->a, x->from->address),
 						      bare(r->a, x->to->address), x->bytes };
 	}
-	return message_json(&ping_ask_shape, &ask);
+	return shape_object_json(&ping_ask_shape, &ask);
 }
 
 static void read_echoes(const struct apply_run *r, const struct wiring *w, struct apply *p,
@@ -456,7 +456,7 @@ int apply_undo(const struct apply_run *r, const char *const *names, size_t n_nod
 	*p = (struct apply){ .n_nodes = n_nodes };
 	p->nodes = arena_array(r->a, n_nodes, sizeof(*p->nodes));
 	for (size_t i = 0; i < n_nodes; i++)
-		with[i] = message_json(&undo_ask_shape, &(struct undo_ask){ dry, force });
+		with[i] = shape_object_json(&undo_ask_shape, &(struct undo_ask){ dry, force });
 	code = rsh_ask_all(r->rsh, "network-undo", with, APPLY_SET_MS, answers);
 	if (code)
 		return code;

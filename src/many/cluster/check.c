@@ -116,8 +116,8 @@ static int check_run_routes(struct check_run *r)
 		if (check_run_lives(r, i))
 			far_addresses(r->a, r->c, i, &ask);
 		r->replies[i] = (struct rsh_reply){ 0 };
-		which[i] = ask.n &&
-			   rsh_send(r->rsh, i, "routes", message_json(&look_ask_shape, &ask)) == 0;
+		which[i] = ask.n && rsh_send(r->rsh, i, "routes",
+					     shape_object_json(&look_ask_shape, &ask)) == 0;
 	}
 	code = rsh_wait(r->rsh, which, ROUTED_ANSWER_MS, r->replies);
 	for (size_t i = 0; i < n && code == 0; i++)
@@ -179,8 +179,8 @@ static int ask_all(struct check_run *r, struct asked *by_node)
 	for (size_t i = 0; i < n; i++) {
 		const struct ping_ask ask = { by_node[i].targets, by_node[i].n, TRIES, LIMIT_MS };
 
-		which[i] = ask.n &&
-			   rsh_send(r->rsh, i, "ping", message_json(&ping_ask_shape, &ask)) == 0;
+		which[i] = ask.n && rsh_send(r->rsh, i, "ping",
+					     shape_object_json(&ping_ask_shape, &ask)) == 0;
 		r->replies[i] = (struct rsh_reply){ 0 };
 	}
 	code = rsh_wait(r->rsh, which, ECHO_ANSWER_MS, r->replies);
@@ -450,7 +450,7 @@ static json_t *cluster_check_ports_of(struct arena *a, const struct check *c, si
 			(struct counted_port){ p->name, fact_text(&p->rdma_device, NULL),
 					       fact_or(&p->rdma_port, 1) };
 	}
-	return message_json(&counters_ask_shape, &ask);
+	return shape_object_json(&counters_ask_shape, &ask);
 }
 
 static struct check_count *find(struct check *c, size_t node, const char *port, const char *name)
@@ -481,9 +481,12 @@ static void cluster_check_keep(struct check_run *r, size_t node, const struct co
 	if (k || r->c->n_counts == CHECK_COUNTS_MAX)
 		return;
 	r->c->counts = arena_grow(r->a, r->c->counts, r->c->n_counts, sizeof(*r->c->counts));
-	r->c->counts[r->c->n_counts++] = (struct check_count){
-		.node = node, .port = p->name, .name = one->name, one->value, one->value
-	};
+	r->c->counts[r->c->n_counts++] = (struct check_count){ .node = node,
+							       .port = p->name,
+							       .name = one->name,
+							       one->value,
+							       one->value,
+							       check_node(r->c, node)->name };
 }
 
 /* Before: the first reading of the counters; after: the second. */

@@ -102,6 +102,7 @@ struct check_traffic {
 	size_t node;
 	const char *port;
 	double rx, tx; /* bytes */
+	const char *node_name;
 };
 
 struct check_result {
@@ -133,6 +134,7 @@ struct check_count {
 	size_t node;
 	const char *port, *name;
 	long long before, after;
+	const char *node_name;
 };
 
 /* Somebody to blame, in words. */
@@ -201,7 +203,8 @@ void check_blame(struct arena *a, struct check *c);
 size_t check_again(struct arena *a, const struct check *c, struct check_result **out);
 
 /* --- JSON: gputune.cluster-check/1 ------------------------------------------------------------ */
-json_t *check_json(const struct check *c, const char *time, int exit_code);
+json_t *check_json(const struct check *c, long long now, int exit_code);
+extern const struct result_shape cluster_check_result;
 /* Figures of an earlier one as before of ours, where both ends are the same nodes' ports; and GIDs
  * that moved since, as findings. -EINVAL and *e: it is no such thing. */
 int check_compare(struct arena *a, struct check *c, const json_t *earlier, struct err *e);

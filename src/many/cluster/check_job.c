@@ -74,7 +74,7 @@ int check_run_servers(struct check_run *r)
 
 		r->replies[i] = (struct rsh_reply){ 0 };
 		which[i] = ask.n && rsh_send(r->rsh, i, "serve",
-					     message_json(&servers_ask_shape, &ask)) == 0;
+					     shape_object_json(&servers_ask_shape, &ask)) == 0;
 	}
 	code = rsh_wait(r->rsh, which, ANSWER_MS, r->replies);
 	for (size_t i = 0; i < n && code == 0; i++) {
@@ -142,7 +142,7 @@ static json_t *request_of(const struct check_run *r, const struct check_job *j)
 
 		peers[i] = at ? at : "";
 	}
-	return message_json(&measure_ask_shape, &ask);
+	return shape_object_json(&measure_ask_shape, &ask);
 }
 
 static const char *egress_of(const struct check *c, size_t node, const char *to)
@@ -177,7 +177,8 @@ static void read_traffic(struct check_run *r, struct check_result *one, size_t n
 		one->traffic =
 			arena_grow(r->a, one->traffic, one->n_traffic, sizeof(*one->traffic));
 		one->traffic[one->n_traffic++] =
-			(struct check_traffic){ node, p->name, t->rx, t->tx };
+			(struct check_traffic){ node, p->name, t->rx, t->tx,
+						check_node(r->c, node)->name };
 	}
 }
 
@@ -311,7 +312,7 @@ static json_t *check_job_request(const struct check_run *r, const char *address,
 		 (unsigned)(PORT + pair % 64));
 	for (size_t i = 0; i < OPERATIONS; i++)
 		names[i] = operations[i].name;
-	return message_json(&collective_ask_shape, &ask);
+	return shape_object_json(&collective_ask_shape, &ask);
 }
 
 static size_t check_job_numbers(const double *list, size_t n_list, double *out)

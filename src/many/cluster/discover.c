@@ -49,11 +49,11 @@ static void discover_tokens(struct discovery *d)
 	randombytes_buf(token, sizeof(token));
 	sodium_bin2hex(hex, sizeof(hex), token, sizeof(token));
 	for (size_t i = 0; i < d->c->n_nodes; i++)
-		d->with[i] = message_json(&look_ask_shape,
-					  &(struct look_ask){ .token = hex,
-							      .number = (long long)i,
-							      .name = d->c->nodes[i].name,
-							      .all_links = d->how->all_links });
+		d->with[i] = shape_object_json(
+			&look_ask_shape, &(struct look_ask){ .token = hex,
+							     .number = (long long)i,
+							     .name = d->c->nodes[i].name,
+							     .all_links = d->how->all_links });
 }
 
 /* What a node says of itself takes the place of what was known, but for its name. */
@@ -107,7 +107,7 @@ static json_t *goals(struct discovery *d, size_t node)
 				}
 			}
 		}
-	return message_json(&look_ask_shape, &ask);
+	return shape_object_json(&look_ask_shape, &ask);
 }
 
 static int discover_routes(struct discovery *d)
@@ -158,7 +158,8 @@ int cluster_discover(struct arena *a, struct rsh *r, const struct rsh_target *ta
 	discover_tokens(&d);
 	code = discover_step(&d, "listen", d.answer_ms);
 	for (size_t i = 0; i < out->n_nodes; i++)
-		d.with[i] = message_json(&look_ask_shape, &(struct look_ask){ .for_ms = air_ms });
+		d.with[i] =
+			shape_object_json(&look_ask_shape, &(struct look_ask){ .for_ms = air_ms });
 	if (code == 0)
 		code = discover_step(&d, "say", air_ms + d.answer_ms);
 	if (code == 0)

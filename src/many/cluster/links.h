@@ -131,8 +131,8 @@ bool cluster_wire_data(const struct cluster *c, const struct cluster_wire *w);
 /* "spark-1 p0", for sentences. */
 const char *cluster_cage_text(struct arena *a, const struct cluster *c, size_t cage);
 
-/* --- JSON: gputune.cluster-discover/1 (schemas/cluster-discover.json) --- */
-json_t *cluster_json(const struct cluster *c, const char *time, int exit_code);
+/* --- JSON: gputune.cluster-discover/1 --- */
+extern const struct result_shape cluster_discover_result; /* of struct cluster */
 /* Nodes of such a file, with links and wires made anew; findings are not read. */
 int cluster_read(struct arena *a, const json_t *j, struct cluster *out, struct err *e);
 /* The same from a file of at most 64 MiB. */

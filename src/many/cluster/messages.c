@@ -5,14 +5,6 @@
 #include "many/cluster/ask.h"
 #include "many/cluster/node.h"
 
-json_t *message_json(const struct shape *s, const void *object)
-{
-	json_t *j = json_object();
-
-	shape_json(j, s, object);
-	return j;
-}
-
 bool message_read(struct arena *a, struct rsh_reply *reply, const struct shape *s, void *out)
 {
 	struct err e = { 0 };

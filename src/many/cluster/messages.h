@@ -12,8 +12,6 @@
 #include "many/cluster/ask.h"
 #include "many/cluster/rsh.h"
 
-/* The object by its rows; the reference is the caller's. */
-json_t *message_json(const struct shape *s, const void *object);
 /* The answer by its rows, in the arena. False: none came, or it is not of that form; then
  * reply->answer is NULL, and reply->failure says why. */
 bool message_read(struct arena *a, struct rsh_reply *reply, const struct shape *s, void *out);

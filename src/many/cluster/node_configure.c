@@ -288,7 +288,7 @@ static int answer_plan(struct ask_node *n, void **state, const json_t *with, jso
 	if (r)
 		return r;
 	setup_answer(n->arena, n->h, &s, want, &answer);
-	*out = message_json(&setup_answer_shape, &answer);
+	*out = shape_object_json(&setup_answer_shape, &answer);
 	return 0;
 }
 
@@ -375,8 +375,8 @@ static int answer_set(struct ask_node *n, void **state, const json_t *with, json
 		forget(c);
 		return r;
 	}
-	*out = message_json(&armed_answer_shape,
-			    &(struct armed_answer){ rollback_timer_how(&c->deadman) });
+	*out = shape_object_json(&armed_answer_shape,
+				 &(struct armed_answer){ rollback_timer_how(&c->deadman) });
 	return 0;
 }
 
@@ -433,11 +433,11 @@ static int answer_back(struct ask_node *n, void **state, const json_t *with, jso
 	(void)n;
 	(void)with;
 	if (!c || !c->trial) {
-		*out = message_json(&apply_undone_shape, &report);
+		*out = shape_object_json(&apply_undone_shape, &report);
 		return 0;
 	}
 	r = node_rollback(c, &report, e);
-	*out = message_json(&apply_undone_shape, &report);
+	*out = shape_object_json(&apply_undone_shape, &report);
 	forget(c);
 	return r;
 }
@@ -481,7 +481,7 @@ static int answer_undo(struct ask_node *n, void **state, const json_t *with, jso
 		knobs[i] = report.rows[i].knob;
 	r = s.dry || !report.n ? 0 : setup_reload(n->arena, h, knobs, report.n, e);
 	if (r == 0)
-		*out = message_json(&apply_undone_shape, &report);
+		*out = shape_object_json(&apply_undone_shape, &report);
 	return r;
 }
 
@@ -540,7 +540,7 @@ int answer_settled(struct ask_node *n, void **state, const json_t *with, json_t 
 		}
 		answer.ports[answer.n++] = (struct settled_port){ want->ports[i].name, trouble };
 	}
-	*out = message_json(&settled_answer_shape, &answer);
+	*out = shape_object_json(&settled_answer_shape, &answer);
 	return 0;
 }
 
@@ -698,6 +698,6 @@ int answer_preflight(struct ask_node *n, void **state, const json_t *with, json_
 	networks(n->arena, n->h, m, &own);
 	user_keys(n->arena, n->h, pw ? pw->pw_dir : "/nonexistent", &own);
 	host_keys(n->arena, n->h, &own);
-	*out = message_json(&wiring_node_shape, &own);
+	*out = shape_object_json(&wiring_node_shape, &own);
 	return 0;
 }

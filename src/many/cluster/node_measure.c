@@ -309,7 +309,7 @@ static json_t *node_measure_measure(struct ask_node *n, const struct measure_req
 	for (size_t i = 0; i < k; i++)
 		answer.paths[i] = node_measure_path(n->arena, &ways[i]);
 	node_measure_traffic(n->arena, before, n_before, after, n_after, &answer);
-	return message_json(&measure_answer_shape, &answer);
+	return shape_object_json(&measure_answer_shape, &answer);
 }
 
 int answer_measure(struct ask_node *n, void **state, const json_t *with, json_t **out,
@@ -499,6 +499,6 @@ int answer_counters(struct ask_node *n, void **state, const json_t *with, json_t
 	}
 	if (fd >= 0)
 		close(fd);
-	*out = message_json(&counters_answer_shape, &list.answer);
+	*out = shape_object_json(&counters_answer_shape, &list.answer);
 	return 0;
 }

@@ -204,7 +204,7 @@ static json_t *node_ping_echoes_json(struct arena *a, const struct echo *all,
 	for (size_t i = 0; i < n; i++)
 		answer.echoes[i] = (struct ping_echo){ all[i].got, all[i].got ? all[i].us : NAN,
 						       error_text(&all[i], &errors[i]) };
-	return message_json(&ping_answer_shape, &answer);
+	return shape_object_json(&ping_answer_shape, &answer);
 }
 
 static int ping_check(const struct ping_ask *ask, struct err *e)
@@ -325,7 +325,7 @@ static json_t *node_serve_lead(struct bench_env *env, const struct collective_as
 	answer.operations = arena_array(env->a, ask->n, sizeof(*answer.operations));
 	for (size_t i = 0; i < ask->n; i++)
 		run_operation(env, ask->operations[i], (size_t)ask->windows, &answer.operations[i]);
-	return message_json(&collective_answer_shape, &answer);
+	return shape_object_json(&collective_answer_shape, &answer);
 }
 
 static int take_part(struct ask_node *n, const struct part *p, const char *token_path, json_t **out,
@@ -515,7 +515,7 @@ static int answer_serve(struct ask_node *n, void **state, const json_t *with, js
 		else
 			one->at = arena_strdup(n->arena, text);
 	}
-	*out = message_json(&servers_answer_shape, &answer);
+	*out = shape_object_json(&servers_answer_shape, &answer);
 	return 0;
 }
 
