@@ -185,6 +185,31 @@ static void refused(void **state)
 	}
 }
 
+/* A list that was read has the room that list_add counts on. */
+static void grows(void **state)
+{
+	struct arena a = { 0 };
+	struct machine *m = ARENA_NEW(&a, struct machine);
+	struct err e = { 0 };
+	json_t *j = json_pack("{s:{s:[{s:s}, {s:s}, {s:s}, {s:s}, {s:s}]}}", "storage", "mounts",
+			      "name", "/a", "name", "/b", "name", "/c", "name", "/d", "name", "/e");
+
+	(void)state;
+	assert_int_equal(shape_read(&a, &machine_shape, j, m, &e), 0);
+	json_decref(j);
+	assert_int_equal(m->storage.mounts.n, 5);
+	for (size_t i = 0; i < 8; i++) {
+		char *behind = arena_strdup(&a, "behind");
+		struct mount *more = list_add(&a, &m->storage.mounts, sizeof(*more));
+
+		assert_null(more->name);
+		more->name = "/more";
+		assert_string_equal(behind, "behind");
+	}
+	assert_string_equal(((struct mount *)m->storage.mounts.items)[4].name, "/e");
+	arena_free(&a);
+}
+
 static void look_ups(void **state)
 {
 	struct arena a = { 0 };
@@ -222,7 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip), cmocka_unit_test(order_and_forms),
 		cmocka_unit_test(not_utf8),   cmocka_unit_test(refused),
-		cmocka_unit_test(look_ups),
+		cmocka_unit_test(grows),      cmocka_unit_test(look_ups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
