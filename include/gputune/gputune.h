@@ -105,6 +105,9 @@ GPUTUNE_API char *gputune_list(const char *options, struct gputune_error *error)
  */
 GPUTUNE_API char *gputune_ask(const struct gputune_machine *machine, const char *verb,
 			      const char *question, struct gputune_error *error);
+/* Those verbs: {"schema": "gputune.verbs/1", "verbs": [{"name", "summary", "changes", "question": a
+ * JSON Schema, "result": "gputune.lint/1"}]}. */
+GPUTUNE_API char *gputune_verbs(struct gputune_error *error);
 /*
  * As gputune_open, of a machine that verbs may change, by the program's own gates: the lock, the
  * journal, what is refused. Opening it is the agreement that a person gives to the program. A

@@ -118,6 +118,8 @@ def asks(lib):
         expect(f"{verb} {question}", isinstance(why, Error) and word in why.text.decode() and why.code, getattr(why, "text", why))
     expect("no machine to ask", isinstance(ask(lib, "gputune_ask", None, b"lint", None), Error))
     lib.gputune_close(m)
+    listed = {v["name"]: v for v in json.loads(ask(lib, "gputune_verbs"))["verbs"]}
+    expect("verbs are listed with their questions", listed["lint"]["result"] == "gputune.lint/1" and "nccl" in listed["lint"]["question"]["properties"], listed)
     why = Error()
     expect("a capture is changed in an overlay", lib.gputune_open_to_change(path.encode(), None, ctypes.byref(why)) is None and "overlay" in why.text.decode())
     with tempfile.TemporaryDirectory() as d:
@@ -289,6 +291,28 @@ def from_python(folder):
     expect("its error", p.returncode == 1 and "/nonexistent" in p.stderr, p.stderr)
 
 
+def from_package(folder):
+    """The Python package beside the program: as a stranger imports it."""
+    path = os.fspath(captured[0])
+    env = {"LD_LIBRARY_PATH": str(folder), "PYTHONPATH": f"{root / 'python'}:{BUILD / 'python'}", "PYTHONDONTWRITEBYTECODE": "1"}
+    text = (f"import gputune, json\nm = gputune.Machine({path!r})\nr = m.lint(nccl='2.28.9', command=['torchrun', '--nproc-per-node', '8', 't.py'])\n"
+            "print(json.dumps(r))\n"
+            "for bad in (dict(ncll='1'), dict(nccl=1), dict(file=['/nonexistent'])):\n"
+            "    try:\n        m.lint(**bad)\n        print('no error')\n    except gputune.Error as e:\n        assert e.errno == 22 and str(e), e\n"
+            "assert 'lint' in dir(m) and 'lint' in dir(gputune) and m.lint.__doc__ and gputune.version()\n"
+            "try:\n    m.nothing()\n    print('no error')\nexcept AttributeError:\n    pass\n"
+            "m.close()\ntry:\n    m.lint()\n    print('no error')\nexcept ValueError:\n    pass\n"
+            "with gputune.Machine() as here:\n    here.lint(command=['true'])\n")
+    p = run(sys.executable, "-c", text, env=env)
+    told = program("lint", "--host", path, "--nccl", "2.28.9", "--format", "json", "--", "torchrun", "--nproc-per-node", "8", "t.py")
+    expect("the Python package says what the program says", p.returncode == 0 and not p.stderr and
+           without_time(json.dumps(json.loads(p.stdout))) == without_time(json.dumps(json.loads(told))), (p.returncode, p.stdout[-300:], p.stderr))
+    p = run(sys.executable, "-c", "import sys, types, typing\nsys.modules['gputune'] = types.ModuleType('gputune')\nimport results\n"
+            "h = typing.get_type_hints(results.Check)\nassert h['exit_code'] is int and 'findings' in h, h\nprint(len(vars(results)))",
+            env={"PYTHONPATH": str(BUILD / "python/gputune")})
+    expect("results have types", p.returncode == 0 and int(p.stdout) > 200, p.stderr)
+
+
 def main():
     os.chdir(root)
     with tempfile.TemporaryDirectory() as d:
@@ -298,6 +322,7 @@ def main():
         abi(BUILD / "src/front/library/libgputune.so.0")
         from_c(folder, env, "release")
         from_python(folder)
+        from_package(folder)
         same_as_program(lib)
         this_machine(lib)
         asks(lib)

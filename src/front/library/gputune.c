@@ -600,6 +600,38 @@ char *gputune_ask(const struct gputune_machine *machine, const char *verb, const
 	return call_end(&c, j, error);
 }
 
+static void add_verb(json_t *list, const struct verb *v, const char *before)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s%s%s", before, *before ? " " : "", v->name);
+	if (v->answer)
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:b, s:o*, s:o}", "name", name, "summary",
+					v->summary, "changes", (int)v->changes, "question",
+					v->ask ? ask_schema(v->ask) : NULL, "result",
+					json_sprintf("gputune.%s/%d", v->result->name,
+						     v->result->version ? v->result->version : 1)));
+	for (size_t i = 0; v->subs && v->subs[i]; i++)
+		add_verb(list, v->subs[i], name);
+}
+
+char *gputune_verbs(struct gputune_error *error)
+{
+	json_t *list = NULL;
+	struct call c;
+
+	if (call_begin(&c, NULL, NULL, 0)) {
+		list = json_array();
+		for (size_t i = 0; answering_verbs[i]; i++)
+			add_verb(list, answering_verbs[i], "");
+	}
+	return call_end(&c,
+			list ? json_pack("{s:s, s:o}", "schema", "gputune.verbs/1", "verbs", list)
+			     : NULL,
+			error);
+}
+
 void gputune_free(char *json)
 {
 	free(json);
