@@ -269,7 +269,8 @@ def bench_file(state, name, bench, case, value, unit, setup="one", band=None):
          "figures": [figure], "limit": {"known": False, "source": "none"}}
     (state / "bench" / f"{name}.json").write_text(json.dumps({
         "schema": "gputune.bench/1", "tool_version": "0.1.0", "time": "2026-11-01T10:00:00Z", "id": name, "machine": "00112233",
-        "partial": False, "settings_digest": "0", "fingerprint": {"gpu0": "NVIDIA GB10"}, "settings": {}, "conditions": {}, "cases": [c],
+        "partial": False, "settings_digest": "0", "fingerprint": {"gpu0": "NVIDIA GB10"}, "settings": {}, "cases": [c],
+        "conditions": {"cpus": 1, "busy": False, "sampler_percent": 0, "before": {}, "after": {}, "track": []},
         "not_run": [], "notes": []}))
 
 
