@@ -2,6 +2,7 @@
 /* The list alone; a result's rows stand beside its domain. */
 #include "front/result_shapes.h"
 
+#include "front/report/page_report.h"
 #include "look/monitor/contrast.h"
 #include "look/monitor/recording.h"
 #include "look/settings/findings.h"
@@ -61,6 +62,7 @@ const struct result_shape *const result_shapes[] = {
 	&predict_rows_result,
 	&prove_result,
 	&recording_result,
+	&report_result,
 	&roofline_result,
 	&show_result,
 	&stack_arch_result,

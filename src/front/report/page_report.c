@@ -10,6 +10,36 @@
 #include "measure/bench/page_bench.h"
 #include "render/topology.h"
 
+/* clang-format off */
+#define A_RESULT(schema) "{\"type\":\"object\",\"required\":[\"schema\"],\"properties\":{\"schema\":" schema "}}"
+#define RESULT_OF(key, verb) "\"" key "\":" A_RESULT("{\"const\":\"gputune." verb "/1\"}") ","
+#define RESULTS_OF(key, items) "\"" key "\":{\"type\":\"array\",\"items\":" items "}"
+
+static const char report_machines_schema[] =
+	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"anyOf\":[{\"required\":[\"facts\",\"check\"]},"
+	"{\"required\":[\"given\"]}],\"additionalProperties\":false,\"properties\":{\"facts\":{\"type\":\"object\"},"
+	RESULT_OF("check", "check") RESULT_OF("status", "status") RESULT_OF("history", "history")
+	RESULT_OF("stack", "stack-check") RESULT_OF("persist", "persist") RESULT_OF("doctor", "doctor")
+	RESULTS_OF("benches", A_RESULT("{\"const\":\"gputune.bench/1\"}")) ","
+	RESULTS_OF("predictions", A_RESULT("{\"const\":\"gputune.predict/1\"}")) ","
+	RESULTS_OF("proofs", "{\"type\":\"object\"}") ","
+	RESULTS_OF("given", A_RESULT("{\"pattern\":\"^gputune[.](check|prove|doctor|stack-check|compare|predict|train|"
+				     "advise|diagnose)/1$\"}")) "}}}";
+
+static const struct shape_row report_rows[] = {
+	{ "time_s", "When it was made, seconds since 1970, UTC.", SHAPE_COUNT(report_answer, time_s) },
+	{ "exit_code", NULL, SHAPE_COUNT(report_answer, exit_code) },
+	{ "machines", "The results of the verbs that show each alone: facts as show has them, benches and proofs "
+	  "oldest first, given as they were.", SHAPE_JSON(report_answer, machines), .word = report_machines_schema },
+};
+static const struct shape report_shape = SHAPE(report_answer, report);
+const struct result_shape report_result = {
+	.name = "report", .title = "gputune report", .shape = &report_shape, .no_time = true,
+	.meaning = "Everything a report shows of each machine, as the results of the verbs that show it alone. A "
+		   "key that is missing was not looked at, or there is nothing of the kind.",
+};
+/* clang-format on */
+
 static const char *what_it_is(struct arena *a, const struct machine *m)
 {
 	const struct gpu *g = machine_gpu(m, 0);

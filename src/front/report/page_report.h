@@ -6,6 +6,7 @@
 #ifndef REPORT_PAGE_REPORT_H
 #define REPORT_PAGE_REPORT_H
 
+#include "base/shape.h"
 #include "measure/bench/record.h"
 #include "machine/model/machine.h"
 #include "measure/prove/ledger.h"
@@ -60,5 +61,13 @@ struct doc *report_hardware(struct arena *a, const struct machine *m, const char
 struct doc *report_benches(struct arena *a, const struct record *items, size_t n, const char *id);
 /* What was proven on this machine: verdicts, what changed since, and the chart. NULL: nothing. */
 struct doc *report_proofs(struct arena *a, const struct ledger *l);
+
+/* The report as JSON: machines are the results of verbs, as they are. */
+struct report_answer {
+	long long time_s;
+	int exit_code;
+	json_t *machines;
+};
+extern const struct result_shape report_result;
 
 #endif

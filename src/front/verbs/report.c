@@ -511,9 +511,8 @@ static int verb_report_put(struct page *p)
 
 static int verb_report_put_json(struct page *p)
 {
-	json_t *j = json_pack("{s:s, s:s, s:I, s:i, s:O}", "schema", "gputune.report/1",
-			      "tool_version", GPUTUNE_VERSION, "time_s", (json_int_t)time(NULL),
-			      "exit_code", p->code, "machines", p->machines);
+	struct report_answer answer = { time(NULL), p->code, p->machines };
+	json_t *j = result_shape_json(&report_result, &answer, 0, 0);
 	char *text = json_dumps(j, JSON_INDENT(2));
 	char *line = arena_printf(&p->r->arena, "%s\n", text ? text : "");
 	int code = report_write(p->r, line, strlen(line));
