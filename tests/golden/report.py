@@ -443,9 +443,12 @@ def given(tmp):
     bad.write_text(json.dumps({k: v for k, v in small.items() if k in ("schema", "asked", "changes")}))
     code, out, err = run("report", *on, bad)
     expect("of an earlier version that had less", code in (0, 1, 5) and not err and small["asked"]["model"] in out, (code, err))
-    odd = {"schema": "gputune.check/1", "findings": [7, None, {"id": 3, "verdict": "fail", "current": {"a": 1}}, {
-        "id": EVIL, "verdict": "fail", "reason": "x" * 100000, "severity": []}] + [{"verdict": "fail", "id": "a"}] * 3000,
-        "summary": {"fail": 1e300, "score": "many"}, "host": {"nodename": EVIL}}
+    for odd in (7, {"id": 3, "verdict": "fail"}, {"current": {"a": 1}}, {"severity": []}):
+        bad.write_text(json.dumps({"schema": "gputune.check/1", "findings": [odd]}))
+        code, out, err = run("report", *on, bad)
+        expect(f"refused by its row: {odd}", code == 2 and not out and f"{bad}: findings[0]" in err, (code, err))
+    odd = {"schema": "gputune.check/1", "findings": [{"id": EVIL, "verdict": "fail", "reason": "x" * 100000}] + [{"verdict": "fail", "id": "a"}] * 3000,
+        "summary": {"fail": 3001}, "host": {"nodename": EVIL}}
     bad.write_text(json.dumps(odd))
     code, text, err = run("report", bad)
     p = sound("odd values", text)
