@@ -16,7 +16,7 @@ import xml.dom.minidom
 
 import jsonschema
 
-from common import children, end_suite, expect, finish, fits, gputune, root, schema, skip, start, until
+from common import built, children, end_suite, expect, finish, fits, gputune, schema, skip, start, until
 import netspaces
 from netspaces import PORTS, Sparks, official_cabling
 
@@ -79,7 +79,7 @@ for what, argv, word in (("no part", ["cluster"], "needs PART"), ("another part"
                          ("a shell as key file", ["cluster", "discover", "--nodes", "a", "--key", "/tmp/a b"], "file"),
                          ("no file of nodes", ["cluster", "discover", "--nodes-file", "/nonexistent"], "cannot be read"),
                          ("a file of no nodes", ["cluster", "discover", "--nodes-file", "/dev/null"], "/dev/null"),
-                         ("a file of something else", ["cluster", "discover", "--nodes-file", str(root / "schemas/list.json")], "schemas/list.json:1: "),
+                         ("a file of something else", ["cluster", "discover", "--nodes-file", str(built / "schemas/list.json")], "schemas/list.json:1: "),
                          ("no earlier one", ["cluster", "discover", "--from", "/nonexistent"], "cannot be read"),
                          ("too long", ["cluster", "discover", "--nodes", "localhost", "--for", "10m"], "2m")):
     code, out, err = tool(*argv)
