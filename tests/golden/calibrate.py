@@ -17,7 +17,7 @@ import tempfile
 import jsonschema
 
 import common
-from common import end_suite, expect, machines, root, run, schema
+from common import bench_file, end_suite, expect, machines, root, run, schema
 
 seeds = root / "tests/fuzz/seeds"
 
@@ -257,22 +257,6 @@ def wrong(tmp):
 
 
 # --- benches --------------------------------------------------------------------------------------------------------------
-
-def bench_file(state, name, bench, case, value, unit, setup="one", band=None):
-    (state / "bench").mkdir(parents=True, exist_ok=True)
-    text = {"gb_per_s": "GB/s", "tflop_per_s": "TFLOP/s", "us": "us"}[unit]
-    figure = {"key": "rate", "title": "rate", "unit": unit, "unit_text": text, "better": "higher", f"samples_{unit}": [value] * 3}
-    if band:
-        figure["band"] = {"known": True, f"low_{unit}": band[0], f"high_{unit}": band[1], "source": "somebody, 2026"}
-    c = {"bench": bench, "case": case, "method": "m", "method_version": 1, "setup": setup, "placement": "GPU 0", "variant": "", "error": None,
-         "verified": True, "steady": True, "stop": "interval", "warmup_samples": 0, "at_s": [0, 1, 2], "round_starts": [0],
-         "figures": [figure], "limit": {"known": False, "source": "none"}}
-    (state / "bench" / f"{name}.json").write_text(json.dumps({
-        "schema": "gputune.bench/1", "tool_version": "0.1.0", "time": "2026-11-01T10:00:00Z", "id": name, "machine": "00112233",
-        "partial": False, "settings_digest": "0", "fingerprint": {"gpu0": "NVIDIA GB10"}, "settings": {}, "cases": [c],
-        "conditions": {"cpus": 1, "busy": False, "sampler_percent": 0, "before": {}, "after": {}, "track": []},
-        "not_run": [], "notes": []}))
-
 
 def from_bench(tmp):
     state = tmp / "benches"
