@@ -117,8 +117,8 @@ static const char *ask_bounds(struct arena *a, const struct ask_row *r)
 
 	if (r->min == 0 && r->max == 0)
 		return what;
-	return arena_printf(a, "%s from %s to %s%s%s", what, ask_bound(a, r->min * scale),
-			    ask_bound(a, r->max * scale),
+	return arena_printf(a, "%s from %s%s to %s%s%s", what, ask_bound(a, r->min * scale),
+			    percent ? "%" : "", ask_bound(a, r->max * scale),
 			    percent   ? "%"
 			    : r->unit ? " "
 				      : "",
