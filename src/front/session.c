@@ -300,7 +300,8 @@ static int print_answer(struct run *r, const void *answer, int code)
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
 	const struct verb *v = r->verb;
 	const struct page_view view = { .verbose = r->value[OPT_VERBOSE] != NULL,
-					.width = r->width };
+					.width = r->width,
+					.html = strcmp(format, "html") == 0 };
 
 	for (const struct verb_format *f = v->formats; f && f->name; f++)
 		if (strcmp(f->name, format) == 0)

@@ -38,8 +38,6 @@ enum option_id {
 	OPT_SINCE,
 	OPT_OUTPUT,
 	OPT_NO_REDACT,
-	OPT_GOLDEN,
-	OPT_VALUES,
 	OPT_SCONTROL,
 	OPT_AS,
 	OPT_FACTS,
@@ -279,7 +277,6 @@ int verb_watch(struct run *r);
 int verb_list(struct run *r);
 int verb_capture(struct run *r);
 int verb_completion(struct run *r);
-int verb_fleet(struct run *r);
 /* "completion man [VERB]": the manual page. */
 int verb_slurm(struct run *r);
 int verb_bench(struct run *r);

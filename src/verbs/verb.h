@@ -36,6 +36,7 @@ struct door;
 struct page_view {
 	bool verbose;
 	int width; /* columns; 0: not a terminal */
+	bool html; /* what is much can be filtered and folded there */
 };
 
 /* A form of the answer besides term, md, html and json. */

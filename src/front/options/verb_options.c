@@ -154,7 +154,6 @@ static const struct {
 	{ "prove", OPT_ALL, "all settings that the profile would change" },
 	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
 	{ "diagnose", OPT_ALL, "also causes that were excluded" },
-	{ "fleet", OPT_ALL, "also what differs only between platforms" },
 	{ "stack", OPT_ALL, "also what is in order, and what is not installed" },
 	{ "persist", OPT_FORCE, "remove also files of ours that somebody edited" },
 	{ "report", OPT_FORCE, "replace also a file that is no report" },

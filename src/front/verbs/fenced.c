@@ -53,9 +53,11 @@ static bool reads_files(const struct run *r)
 	static const struct {
 		int (*run)(struct run *);
 		const char *word;
-	} on_files[] = { { verb_fleet, NULL },		{ verb_compare, NULL },
-			 { verb_monitor, NULL },	{ verb_bench, "show" },
-			 { verb_diagnose, "training" }, { verb_stack, "arch" } };
+	} on_files[] = { { verb_compare, NULL },
+			 { verb_monitor, NULL },
+			 { verb_bench, "show" },
+			 { verb_diagnose, "training" },
+			 { verb_stack, "arch" } };
 
 	for (size_t i = 0; i < sizeof(on_files) / sizeof(on_files[0]); i++)
 		if (r->verb->run == on_files[i].run)

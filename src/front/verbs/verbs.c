@@ -47,9 +47,6 @@ static const enum option_id report_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_PRO
 						 OPT_FORCE, PAGE };
 static const enum option_id explain_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT,
 						  OPT_PROFILE, OPT_OUTPUT,  COMMON };
-static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROFILE, OPT_ONLY,
-						OPT_SKIP,   OPT_VALUES, OPT_ALL,     OPT_OUTPUT,
-						OPT_QUIET,  COMMON };
 static const enum option_id slurm_options[] = { OPT_PROFILE, OPT_ONLY,	   OPT_SKIP,  OPT_SINCE,
 						OPT_DRY_RUN, OPT_SCONTROL, OPT_QUIET, OPT_HELP };
 static const enum option_id bench_options[] = {
@@ -426,24 +423,6 @@ static const struct verb watch_verb = {
 	.summary = "notice when somebody changes what was applied",
 	.about = about_watch,
 	.legacy = &watch_legacy,
-};
-
-static const struct verb_legacy fleet_legacy = { .args = "FILE|DIR...",
-						 .word = WORD_FILE,
-						 .min_args = 1,
-						 .max_args = 1 << 20,
-						 OPTION_LIST(fleet_options) };
-static const struct verb fleet_verb = {
-	.name = "fleet",
-	.run = verb_fleet,
-	.summary = "many machines beside each other: what differs",
-	.about = "Reads what many machines said of themselves (the JSON of check, status, verify "
-		 "and bench; captures, which are checked here with --profile, --only and --skip) "
-		 "and says which are equal, what differs, who stands alone among the machines of "
-		 "its platform or measures far from those with its hardware, and with --golden "
-		 "who differs from that one. Exit code 1 when something differs, 5 when a file "
-		 "could not be read.",
-	.legacy = &fleet_legacy,
 };
 
 static const struct verb_legacy slurm_legacy = { .args = "healthcheck|prolog",

@@ -12,13 +12,31 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "front/session.h"
 #include "measure/prove/ledger_view.h"
+#include "verbs/door.h"
 
 enum { FOLDERS_DEEP = 8 };
 
+struct fleet_ask {
+	struct ask_texts files;
+	struct profile_ask settings;
+	const char *golden;
+	bool values, all;
+};
+
+static const struct ask_row fleet_ask_rows[] = {
+	{ "FILE", "results, ledgers of proofs and captures, or folders of them",
+	  ASK_TEXTS(fleet_ask, files), .argument = true, .required = true, .files = true },
+	{ ASK_PART(fleet_ask, settings, profile_ask) },
+	{ "golden", "compare with the machine of this result or capture",
+	  ASK_TEXT(fleet_ask, golden), .arg = "FILE", .files = true },
+	{ "values", "compare also the values of what is right", ASK_FLAG(fleet_ask, values) },
+	{ "all", "also what differs only between platforms", ASK_FLAG(fleet_ask, all) },
+};
+static const struct ask_shape fleet_ask_shape = ASK_SHAPE(fleet_ask, NULL, fleet_ask_rows);
+
 struct gather {
-	struct run *r;
+	struct door *d;
 	struct fleet *f;
 	struct profile profile; /* for captures */
 	struct text buffer;	/* one file at a time */
@@ -29,13 +47,13 @@ struct gather {
 static void refuse(struct gather *g, const char *path, const char *why)
 {
 	if (g->golden)
-		g->code = complain_text(EXIT_USAGE, "%s: %s", path, why);
+		g->code = door_refuse(g->d, EXIT_USAGE, "%s: %s", path, why);
 	else
 		fleet_refuse(g->f, path, why);
 }
 
 /* "node7" of "/results/node7.json". */
-static const char *verb_fleet_name_of(struct arena *a, const char *path)
+static const char *fleet_name_of(struct arena *a, const char *path)
 {
 	char *name = basename(arena_strdup(a, path));
 	char *dot = strrchr(name, '.');
@@ -45,20 +63,20 @@ static const char *verb_fleet_name_of(struct arena *a, const char *path)
 	return name;
 }
 
-static void add_text(struct gather *g, const char *path, const char *text, size_t len)
+static void gather_text(struct gather *g, const char *path, const char *text, size_t len)
 {
 	struct arena a = { 0 };
 	struct err e = { 0 };
 
 	if (!g->golden)
-		fleet_add(g->f, path, verb_fleet_name_of(&a, path), text, len);
+		fleet_add(g->f, path, fleet_name_of(&a, path), text, len);
 	else if (fleet_golden(g->f, path, text, len, &e))
 		refuse(g, path, e.text);
 	arena_free(&a);
 }
 
 /* A regular file only: a pipe or device among the results would hold us up. */
-static void verb_fleet_add_file(struct gather *g, const char *path)
+static void gather_file(struct gather *g, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
@@ -82,16 +100,17 @@ static void verb_fleet_add_file(struct gather *g, const char *path)
 		if (n < 0)
 			refuse(g, path, strerror(errno));
 		else
-			add_text(g, path, g->buffer.s, g->buffer.len);
+			gather_text(g, path, g->buffer.s, g->buffer.len);
 	}
 	if (fd >= 0)
 		close(fd);
 }
 
 /* A captured machine is checked here, with an arena of its own. */
-static void add_capture(struct gather *g, const char *path)
+static void gather_capture(struct gather *g, const char *path)
 {
-	struct run one = *g->r;
+	struct door one = *g->d;
+	struct arena own = { 0 };
 	struct findings found;
 	struct err e = { 0 };
 	struct host *h = host_open_capture(path, &e);
@@ -103,22 +122,22 @@ static void add_capture(struct gather *g, const char *path)
 		refuse(g, path, e.text);
 		return;
 	}
-	one.arena = (struct arena){ 0 };
-	m = run_machine(&one, h, false);
-	settings_check(&one.arena, m, &g->profile, run_read_knob, h, &found);
-	j = measured_check_json(&one.arena, m, &g->profile, &found, NULL, 0);
+	one.arena = &own;
+	m = door_machine(&one, h, &(struct door_look){ 0 });
+	settings_check(&own, m, &g->profile, door_read_knob, h, &found);
+	j = measured_check_json(&own, m, &g->profile, &found, NULL, 0);
 	text = json_dumps(j, JSON_COMPACT);
 	if (text)
-		add_text(g, path, text, strlen(text));
+		gather_text(g, path, text, strlen(text));
 	else
 		refuse(g, path, "its findings are no text");
 	free(text);
 	json_decref(j);
-	arena_free(&one.arena);
+	arena_free(&own);
 	host_close(h);
 }
 
-static void verb_fleet_add_path(struct gather *g, const char *path, int depth, bool named);
+static void gather_path(struct gather *g, const char *path, int depth, bool named);
 
 static int natural(const struct dirent **a, const struct dirent **b)
 {
@@ -130,7 +149,7 @@ static int visible(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-static void verb_fleet_add_folder(struct gather *g, const char *path, int depth)
+static void gather_folder(struct gather *g, const char *path, int depth)
 {
 	struct dirent **names = NULL;
 	int n = scandir(path, &names, visible, natural);
@@ -144,7 +163,7 @@ static void verb_fleet_add_folder(struct gather *g, const char *path, int depth)
 
 		text_printf(&child, "%s/%s", path, names[i]->d_name);
 		if (depth < FOLDERS_DEEP)
-			verb_fleet_add_path(g, child.s, depth + 1, false);
+			gather_path(g, child.s, depth + 1, false);
 		text_free(&child);
 		free(names[i]);
 	}
@@ -152,7 +171,7 @@ static void verb_fleet_add_folder(struct gather *g, const char *path, int depth)
 }
 
 /* In folders only what is called like a result is read, and no link is followed. */
-static void verb_fleet_add_path(struct gather *g, const char *path, int depth, bool named)
+static void gather_path(struct gather *g, const char *path, int depth, bool named)
 {
 	struct text meta = { 0 };
 	struct stat st;
@@ -166,17 +185,17 @@ static void verb_fleet_add_path(struct gather *g, const char *path, int depth, b
 	capture = S_ISDIR(st.st_mode) && access(meta.s, F_OK) == 0;
 	text_free(&meta);
 	if (capture || (S_ISREG(st.st_mode) && str_ends(path, ".tar")))
-		add_capture(g, path);
+		gather_capture(g, path);
 	else if (S_ISDIR(st.st_mode) && g->golden)
 		refuse(g, path, "the golden machine is one file or capture");
 	else if (S_ISDIR(st.st_mode))
-		verb_fleet_add_folder(g, path, depth);
+		gather_folder(g, path, depth);
 	else if (named ||
 		 (S_ISREG(st.st_mode) && (str_ends(path, ".json") || str_ends(path, ".jsonl"))))
-		verb_fleet_add_file(g, path);
+		gather_file(g, path);
 }
 
-static int fleet_code(const struct fleet *f)
+static int fleet_exit(const struct fleet *f)
 {
 	/* Ledgers alone: nothing is compared. */
 	if (!f->n)
@@ -186,41 +205,64 @@ static int fleet_code(const struct fleet *f)
 	return f->n_refused ? EXIT_BLIND : EXIT_CLEAN;
 }
 
-static int verb_fleet_print(struct run *r, const struct fleet *f, int code)
+static int fleet_answer(struct door *d, const struct fleet_ask *ask, struct fleet *out)
 {
-	/* In HTML everything has room: it can be filtered and folded. */
-	bool html = r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "html") == 0;
-	struct fleet_view how = { .all = html || r->value[OPT_ALL],
-				  .between = r->value[OPT_ALL] != NULL,
-				  .html = html };
+	struct gather g = { .d = d };
+	int code = door_profile(d, &ask->settings, &g.profile);
 
-	if (r->value[OPT_QUIET])
+	if (code)
 		return code;
-	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0)
-		return run_print_result(r, &fleet_result, f, code);
-	return run_print_doc(r, page_fleet(&r->arena, f, &how), "gputune fleet", code);
-}
-
-int verb_fleet(struct run *r)
-{
-	struct gather g = { .r = r };
-	int code = EXIT_USAGE;
-
-	if (!run_profile(r, &g.profile))
-		return EXIT_USAGE;
-	g.f = fleet_new(&r->arena, r->value[OPT_VALUES] != NULL);
-	if (r->value[OPT_GOLDEN]) {
+	g.f = fleet_new(d->arena, ask->values);
+	if (ask->golden) {
 		g.golden = true;
-		verb_fleet_add_path(&g, r->value[OPT_GOLDEN], 0, true);
+		gather_path(&g, ask->golden, 0, true);
 		g.golden = false;
 	}
-	for (int i = 0; i < r->n_args && !g.code; i++)
-		verb_fleet_add_path(&g, r->args[i], 0, true);
-	if (!g.code) {
+	for (size_t i = 0; i < ask->files.n && !g.code; i++)
+		gather_path(&g, ask->files.items[i], 0, true);
+	if (!g.code)
 		fleet_settle(g.f);
-		code = verb_fleet_print(r, g.f, fleet_code(g.f));
-	}
 	text_free(&g.buffer);
 	fleet_free(g.f);
-	return code;
+	*out = *g.f;
+	return g.code ? g.code : fleet_exit(out);
 }
+
+static struct doc *fleet_page(struct arena *a, const struct fleet_ask *ask, const struct fleet *f,
+			      const struct page_view *view)
+{
+	/* In HTML everything has room: it can be filtered and folded. */
+	const struct fleet_view how = { .all = view->html || ask->all,
+					.between = ask->all,
+					.html = view->html };
+
+	return page_fleet(a, f, &how);
+}
+
+VERB_ANSWER(fleet_answer_any, fleet_answer, fleet_ask, fleet)
+VERB_PAGE(fleet_page_any, fleet_page, fleet_ask, fleet)
+
+static const char *const fleet_examples[] = {
+	"fleet results/",
+	"what differs between machines whose results of check lie in a folder",
+	"fleet results/ --golden results/node1.json",
+	"what differs from one of them",
+	NULL,
+};
+
+const struct verb fleet_verb = {
+	.name = "fleet",
+	.summary = "many machines beside each other: what differs",
+	.about = "Reads what many machines said of themselves (the JSON of check, status, verify "
+		 "and bench; captures, which are checked here with --profile, --only and --skip) "
+		 "and says which are equal, what differs, who stands alone among the machines of "
+		 "its platform or measures far from those with its hardware, and with --golden "
+		 "who differs from that one. Exit code 1 when something differs, 5 when a file "
+		 "could not be read.",
+	.examples = fleet_examples,
+	.ask = &fleet_ask_shape,
+	.answer = fleet_answer_any,
+	.result = &fleet_result,
+	.page = fleet_page_any,
+	.reads = READS_FILES,
+};
