@@ -246,7 +246,7 @@ int ask_take(struct arena *a, const struct ask_row *r, void *member, const char 
 	case ASK_KIND_TIME:
 		if (strchr("0123456789.", *text) && parse_seconds(text, member) == 0)
 			return 0;
-		return ask_refuse(a, r, "a time like 10s, 500ms or 2m, up to 24h,", text, e);
+		return ask_refuse(a, r, "a time like 10s, 500ms or 2m, up to 24h", text, e);
 	case ASK_KIND_CHOICE:
 		return take_choice(a, r, member, text, e);
 	default:
