@@ -173,6 +173,33 @@ static int take_number(struct arena *a, const struct ask_row *r, void *member, c
 	return 0;
 }
 
+/* A bound of times: "100ms", "1h". */
+static const char *ask_time_bound(struct arena *a, double s)
+{
+	return s < 1	  ? arena_printf(a, "%gms", s * 1e3)
+	       : s < 3600 ? arena_printf(a, "%gs", s)
+			  : arena_printf(a, "%gh", s / 3600);
+}
+
+static int take_time(struct arena *a, const struct ask_row *r, void *member, const char *text,
+		     struct err *e)
+{
+	bool bounds = r->min != 0 || r->max != 0;
+	double v;
+
+	if (strchr("0123456789.", *text) && parse_seconds(text, &v) == 0 &&
+	    (!bounds || (v >= r->min && v <= r->max))) {
+		*(double *)member = v;
+		return 0;
+	}
+	return ask_refuse(a, r,
+			  bounds ? arena_printf(a, "a time from %s to %s",
+						ask_time_bound(a, r->min),
+						ask_time_bound(a, r->max))
+				 : "a time like 10s, 500ms or 2m, up to 24h",
+			  text, e);
+}
+
 static int take_choice(struct arena *a, const struct ask_row *r, void *member, const char *text,
 		       struct err *e)
 {
@@ -244,9 +271,7 @@ int ask_take(struct arena *a, const struct ask_row *r, void *member, const char 
 	case ASK_KIND_TEXTS:
 		return take_text(a, r, member, text, again, e);
 	case ASK_KIND_TIME:
-		if (strchr("0123456789.", *text) && parse_seconds(text, member) == 0)
-			return 0;
-		return ask_refuse(a, r, "a time like 10s, 500ms or 2m, up to 24h", text, e);
+		return take_time(a, r, member, text, e);
 	case ASK_KIND_CHOICE:
 		return take_choice(a, r, member, text, e);
 	default:

@@ -34,7 +34,7 @@ enum ask_row_kind {
 	ASK_KIND_TEXTS,	 /* struct ask_texts: may be given several times */
 	ASK_KIND_COUNT,	 /* int, unsigned, size_t, long long: a whole number; 8k is 8000 */
 	ASK_KIND_REAL,	 /* double; 8e9 and 8B are the same */
-	ASK_KIND_TIME,	 /* double, seconds: 10s, 500ms, 2m, up to 24h */
+	ASK_KIND_TIME,	 /* double, seconds: 10s, 500ms, 2m, up to 24h or to the row's bounds */
 	ASK_KIND_SHARE,	 /* double: 0.01 is given as 1 or 1% */
 	ASK_KIND_CHOICE, /* an enum: one of the names; not given: their number */
 	ASK_KIND_PART,	 /* a struct with a table of its own */
@@ -71,7 +71,7 @@ struct ask_row {
 	bool strict;	      /* nothing but a proposal may be given */
 	bool may_be_empty;
 	char join;	 /* of texts: given several times, they are joined by this; 0: once only */
-	double min, max; /* both 0: no bounds */
+	double min, max; /* both 0: no bounds; of times in seconds */
 	const char *const *names;
 	size_t n_names;
 	ask_proposal *proposal;

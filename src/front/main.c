@@ -229,7 +229,7 @@ static void main_prepare(void)
 /* The verb, and what it said as it has to be: its code, or one below zero. */
 static int run_here(struct run *r)
 {
-	int code = run_journal_code(r, r->verb->answer ? run_answer(r) : r->verb->run(r));
+	int code = run_journal_code(r, r->verb->run ? r->verb->run(r) : run_answer(r));
 
 	code = r->refused && code < EXIT_NOT_APPLIED ? EXIT_USAGE : code;
 	return flush_output(r) ? code : -1;

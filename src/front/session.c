@@ -15,6 +15,7 @@
 #include "base/shape.h"
 #include "base/text.h"
 #include "front/session.h"
+#include "front/terminal.h"
 #include "verbs/change.h"
 #include "verbs/verbs.h"
 #include "front/result_part.h"
@@ -179,7 +180,8 @@ static size_t results_of(struct run *r, const struct result_shape ***out)
 	for (const struct result_shape *const *s = result_shapes; *s; s++) {
 		const char *title = (*s)->title;
 
-		if ((strncmp(title, own, len) == 0 && (!title[len] || title[len] == ' ')) ||
+		if (*s == r->verb->result ||
+		    (strncmp(title, own, len) == 0 && (!title[len] || title[len] == ' ')) ||
 		    (r->value[OPT_DRY_RUN] && strcmp((*s)->name, "plan") == 0)) {
 			*out = arena_grow(&r->arena, *out, n, sizeof(**out));
 			(*out)[n++] = *s;
@@ -203,6 +205,24 @@ int run_check_fields(struct run *r)
 	return 0;
 }
 
+static bool find_all(void *ctx, const struct ask_row *row, const struct ask_shape *s, void *member)
+{
+	(void)s;
+	if (row->kind == ASK_KIND_FLAG && strcmp(row->name, "all") == 0)
+		*(bool *)ctx = *(bool *)member;
+	return true;
+}
+
+/* --all was given. */
+static bool wants_all(const struct run *r)
+{
+	bool all = r->value[OPT_ALL] != NULL;
+
+	if (r->verb->ask)
+		ask_for_each(r->verb->ask, r->ask, find_all, &all);
+	return all;
+}
+
 int run_print_json(struct run *r, json_t *j, int code)
 {
 	json_t *said = json_object_get(j, "exit_code");
@@ -219,7 +239,7 @@ int run_print_json(struct run *r, json_t *j, int code)
 	if (fields)
 		result_keep(&r->arena, j, fields);
 	if (r->value[OPT_COMPACT])
-		result_compact(&r->arena, j, r->value[OPT_ALL] || fields);
+		result_compact(&r->arena, j, wants_all(r) || fields);
 	json_print(r->out, j, r->value[OPT_COMPACT] ? JSON_COMPACT : JSON_INDENT(2));
 	fputc('\n', r->out);
 	json_decref(j);
@@ -272,6 +292,23 @@ int run_agree(struct run *r, const struct doc *shown, const char *question)
 		       : -EXIT_NOT_APPLIED;
 }
 
+/* The first time it begins to take signals; what they would have done is asked for from then on. */
+static int session_wait(void *ctx, long long end_ms)
+{
+	struct run *r = ctx;
+	enum wake k;
+
+	if (!r->waiter) {
+		r->waiter = ARENA_NEW(&r->arena, struct waiter);
+		if (!waiter_open(r->waiter, false))
+			return -complain_text(EXIT_BLIND, "no descriptor for signals is to be had");
+	}
+	while ((k = waiter_until(r->waiter, end_ms)) != WAKE_TIME)
+		if (k == WAKE_STOP)
+			return 1;
+	return 0;
+}
+
 static int door_agree(void *ctx, const struct doc *shown, const char *question)
 {
 	return run_agree(ctx, shown, question);
@@ -283,6 +320,7 @@ void run_open_door(struct run *r)
 	r->door.live = door_live;
 	r->door.say = door_complain;
 	r->door.agree = door_agree;
+	r->door.wait = session_wait;
 	r->door.ctx = r;
 }
 
@@ -318,6 +356,8 @@ int run_answer(struct run *r)
 	void *answer = verb_answer_new(&r->arena, r->verb);
 	int code = r->verb->answer(&r->door, r->ask, answer);
 
+	if (r->waiter)
+		waiter_close(r->waiter);
 	if (code < 0)
 		return -code;
 	return r->value[OPT_QUIET] ? code : print_answer(r, answer, code);

@@ -161,8 +161,6 @@ enum option_id {
 	OPT_WHAT_IF,
 	OPT_SCALE,
 	OPT_STRONG,
-	OPT_ATTACH,
-	OPT_RUN_FILES,
 	OPT_NO_COLOR,
 	OPT_ASCII,
 	OPT_WIDTH,
@@ -198,7 +196,6 @@ enum word_kind {
 	WORD_CLUSTER,
 	WORD_GOAL,
 	WORD_KIND,
-	WORD_DIAGNOSE,
 	WORD_PREDICT,
 	WORD_PARALLEL,
 	WORD_PRECISION,
@@ -221,6 +218,7 @@ struct doc;
 struct knowledge;
 struct run;
 struct run_machine;
+struct waiter;
 
 /* The options and arguments of a verb without an ask. */
 struct verb_legacy {
@@ -242,7 +240,8 @@ struct run {
 	const char *value[OPTIONS];
 	char **args;
 	int n_args;
-	int n_before; /* arguments in front of "--" */
+	int n_before;	       /* arguments in front of "--" */
+	struct waiter *waiter; /* NULL: signals are not taken */
 	FILE *out;
 	const char *partial; /* what out writes until it is whole; NULL: to its place at once */
 	bool tty;
@@ -286,7 +285,6 @@ int verb_calibrate(struct run *r);
 int verb_roofline(struct run *r);
 int verb_advise(struct run *r);
 int verb_doctor(struct run *r);
-int verb_diagnose(struct run *r);
 int verb_generate(struct run *r);
 int verb_prove(struct run *r);
 int verb_stack(struct run *r);

@@ -3,9 +3,11 @@
 #include "verbs/door.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "knowledge/knowledge.h"
 #include "look/probe/probe.h"
@@ -42,6 +44,17 @@ void door_warn(struct door *d, const char *fmt, ...)
 	vsnprintf(e.text, sizeof(e.text), fmt, ap);
 	va_end(ap);
 	d->say(d->ctx, 0, &e);
+}
+
+int door_wait(struct door *d, long long end_ms)
+{
+	long long left;
+
+	if (d->wait)
+		return d->wait(d->ctx, end_ms);
+	while ((left = end_ms - clock_mono_ms()) > 0)
+		poll(NULL, 0, left < 3600000 ? (int)left : 3600000);
+	return 0;
 }
 
 /* --- which machine ---------------------------------------------------------------------------- */

@@ -23,6 +23,9 @@ struct door {
 	/* Shows what is to be done (NULL: nothing) and asks: 0, or as answers. NULL: nobody can be
 	 * asked. change.h: door_agreed. */
 	int (*agree)(void *ctx, const struct doc *shown, const char *question);
+	/* Until clock_mono_ms() is that: 0, or 1 when who asks wants it to end before; below 0 as
+	 * answers. NULL: nobody can say so. door_wait. */
+	int (*wait)(void *ctx, long long end_ms);
 	void *ctx;
 	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
 	bool may_change;	       /* whoever asks has said that it may change the machine */
@@ -36,6 +39,9 @@ int door_refuse(struct door *d, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Say what it lacks. */
 void door_warn(struct door *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* As wait of the door. */
+int door_wait(struct door *d, long long end_ms);
 
 /* --- which machine ---------------------------------------------------------------------------- */
 

@@ -59,6 +59,16 @@ enum verb_reads {
 	READS_FILES,   /* files */
 };
 
+/* What of the front's own options a verb that prints by itself reads; one that answers has all. */
+enum verb_prints {
+	PRINTS_FORMAT = 1 << 0, /* --format */
+	PRINTS_JSON = 1 << 1,	/* --compact, --fields */
+	PRINTS_FILE = 1 << 2,	/* --output */
+	PRINTS_QUIET = 1 << 3,
+	PRINTS_VERBOSE = 1 << 4,
+	PRINTS_PAGE = 1 << 5, /* --no-color, --ascii, --width */
+};
+
 struct verb_legacy;
 
 struct verb {
@@ -100,6 +110,7 @@ struct verb {
 
 	/* Of a verb that prints by itself instead of answering. */
 	int (*run)(struct run *r);
+	unsigned prints; /* verb_prints */
 	const struct verb_legacy *legacy;
 };
 

@@ -132,14 +132,17 @@ helps = {}
 
 
 def options(verb):
+    """Of a verb, or of a sub-verb with the name of its verb; None: there is none."""
     if verb not in helps:
-        p = subprocess.run([gputune, verb, "--help"], capture_output=True, text=True, check=False)
-        helps[verb] = set(re.findall(r"^ +(?:-[a-zA-Z], )?(--[a-z][a-z0-9-]*)", p.stdout, re.M)) if p.returncode == 0 else None
+        p = subprocess.run([gputune, *verb.split(), "--help"], capture_output=True, text=True, check=False)
+        known = p.returncode == 0 and p.stdout.startswith(f"Usage: gputune {verb} ")
+        helps[verb] = set(re.findall(r"^ +(?:-[a-zA-Z], )?(--[a-z][a-z0-9-]*)", p.stdout, re.M)) if known else None
     return helps[verb]
 
 
 def check_words(where, words):
-    known = options(words[0])
+    sub = re.match(r"[a-z][a-z_-]*$", words[1]) if words[1:] else None
+    known = sub and options(f"{words[0]} {words[1]}") or options(words[0])
     if not expect(f"{where}: the verb of {' '.join(words)}", known is not None, words[0]):
         return False
     own = words[1:words.index("--")] if "--" in words else words[1:]

@@ -310,12 +310,6 @@ const struct option_row option_rows[OPTIONS] = {
 			"training: the same on so many GPUs: 1,2,4,8,16" },
 	[OPT_STRONG] = { OPT_STRONG, "strong", 0, WORD_NONE, NULL,
 			 "training, --scale: the global batch stays, else it grows" },
-	[OPT_ATTACH] = { OPT_ATTACH, "attach", 0, WORD_NONE, NULL,
-			 "look at a job that runs, by NVML and /proc alone: the tree of process "
-			 "PID, or all that use GPUs" },
-	[OPT_RUN_FILES] = { OPT_RUN_FILES, "run", 0, WORD_TEXT, "NAME=FILES",
-			    "files or folders of one run, separated by commas; may be given "
-			    "several times" },
 	[OPT_NO_COLOR] = { OPT_NO_COLOR, "no-color", 0, WORD_NONE, NULL,
 			   "no colours (also: NO_COLOR in the environment)" },
 	[OPT_ASCII] = { OPT_ASCII, "ascii", 0, WORD_NONE, NULL,

@@ -62,8 +62,6 @@ static const char *const kinds[] = { "nccl",	   "vllm-env", "torchrun",	"mpi",
 				     "sglang",	   "llamacpp", "trtllm",	"deepspeed",
 				     "accelerate", "fsdp",     "nccl-env",	NULL };
 
-static const char *const diagnoses[] = { "training", NULL };
-
 static const char *const goals[] = { "latency", "first-token", "throughput", "users", NULL };
 
 static const char *const cluster_parts[] = { "discover", "check",     "plan", "undo",
@@ -108,8 +106,6 @@ const char *const *words_of(enum word_kind k)
 		return stack_parts;
 	case WORD_CLUSTER:
 		return cluster_parts;
-	case WORD_DIAGNOSE:
-		return diagnoses;
 	case WORD_GOAL:
 		return goals;
 	case WORD_KIND:
@@ -153,7 +149,6 @@ static const struct {
 	{ "undo", OPT_ALL, "take back everything, not only the newest transaction" },
 	{ "prove", OPT_ALL, "all settings that the profile would change" },
 	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
-	{ "diagnose", OPT_ALL, "also causes that were excluded" },
 	{ "stack", OPT_ALL, "also what is in order, and what is not installed" },
 	{ "persist", OPT_FORCE, "remove also files of ours that somebody edited" },
 	{ "report", OPT_FORCE, "replace also a file that is no report" },
@@ -163,14 +158,12 @@ static const struct {
 	{ "verify", OPT_BOOT, "compare what persist keeps for every boot with what is in force" },
 	{ "monitor", OPT_FOR, "end after this long: 10s, 2m" },
 	{ "record", OPT_FOR, "end after this long: 10s, 2m (with a COMMAND: when it ends)" },
-	{ "diagnose", OPT_FOR, "--attach: look at the job for this long (default: 20s)" },
 	{ "cluster", OPT_FOR,
 	  "discover: listen for this long (default: 500ms); check: measure each test for this "
 	  "long" },
 	{ "doctor", OPT_FOR, "run each test for this long: 10s, 500ms, 2m" },
 	{ "monitor", OPT_INTERVAL, "how often to look (default: 1s)" },
 	{ "record", OPT_INTERVAL, "how often to look (default: 500ms)" },
-	{ "diagnose", OPT_INTERVAL, "--attach: how often to look (default: 500ms)" },
 	{ "watch", OPT_INTERVAL,
 	  "how often to look where nothing tells of changes (default: 30s)" },
 	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
@@ -355,7 +348,7 @@ static struct ask_row *legacy_row(struct arena *a, const struct verb *v, enum op
 	row->may_be_empty = id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW || id == OPT_REASON;
 	if (id == OPT_ENV || id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW)
 		row->join = ',';
-	else if (id == OPT_NODE || id == OPT_LOG || id == OPT_RUN_FILES)
+	else if (id == OPT_NODE || id == OPT_LOG)
 		row->join = '\n'; /* paths may hold commas */
 	row->check = o->arg == WORD_NUMBER  ? number_check
 		     : o->arg == WORD_COUNT ? count_check
@@ -379,7 +372,7 @@ static struct ask_row *legacy_argument(struct arena *a, const struct verb_legacy
 				 .argument = true,
 				 .required = l->min_args > 0 };
 	propose(a, row, l->word);
-	row->files = row->files || l->word == WORD_STACK || l->word == WORD_DIAGNOSE;
+	row->files = row->files || l->word == WORD_STACK;
 	row->strict = false;
 	return *l->args ? row : NULL;
 }
@@ -388,9 +381,9 @@ const char *verb_format_help(struct arena *a, const struct verb *v)
 {
 	TEXT_AUTO t = { 0 };
 
-	text_add(&t, v->page ? "term (default), json, md" : "json");
+	text_add(&t, v->page ? "term (default), json, md" : v->result ? "json" : "");
 	for (const struct verb_format *f = v->formats; f && f->name; f++)
-		text_printf(&t, ", %s", f->name);
+		text_printf(&t, "%s%s", t.len ? ", " : "", f->name);
 	if (v->page)
 		text_add(&t, " or html");
 	return arena_strdup(a, t.s);
@@ -428,39 +421,45 @@ static bool add_row(void *ctx, const struct ask_row *row, const struct ask_shape
 	return true;
 }
 
-/* What the front reads for every verb that answers. */
-/* clang-format off */
-static const enum option_id of_answers[] = {
-	OPT_FORMAT, OPT_COMPACT, OPT_FIELDS, OPT_OUTPUT, OPT_QUIET, OPT_VERBOSE, OPT_NO_COLOR, OPT_ASCII,
-	OPT_WIDTH, OPT_HELP
+/* What the front reads for verbs with an ask: of one that prints by itself what it asks for. */
+static const struct {
+	enum option_id id;
+	unsigned prints;
+} of_all[] = {
+	{ OPT_FORMAT, PRINTS_FORMAT }, { OPT_COMPACT, PRINTS_JSON },
+	{ OPT_FIELDS, PRINTS_JSON },   { OPT_OUTPUT, PRINTS_FILE },
+	{ OPT_QUIET, PRINTS_QUIET },   { OPT_VERBOSE, PRINTS_VERBOSE },
+	{ OPT_NO_COLOR, PRINTS_PAGE }, { OPT_ASCII, PRINTS_PAGE },
+	{ OPT_WIDTH, PRINTS_PAGE },    { OPT_HELP, 0 },
 };
-/* clang-format on */
-static const enum option_id of_others[] = { OPT_HELP };
+
+static void add_front_option(struct option_adding *g, const struct verb *v, struct run *r,
+			     enum option_id id)
+{
+	const struct ask_row *row = legacy_row(g->a, v, id);
+
+	add_option(g, (struct verb_option){ .row = row,
+					    .group = v->legacy ? "Options" : "Output",
+					    .help = row->help,
+					    .member = r ? &r->value[id] : NULL,
+					    .mark = row->kind == ASK_KIND_FLAG });
+}
 
 struct verb_option *verb_options(struct arena *a, const struct verb *v, struct run *r, size_t *n)
 {
 	struct option_adding g = { .a = a, .top = v->ask };
-	const enum option_id *ids = v->legacy	? v->legacy->options
-				    : v->answer ? of_answers
-						: of_others;
-	size_t n_ids = v->legacy   ? v->legacy->n_options
-		       : v->answer ? sizeof(of_answers) / sizeof(of_answers[0])
-				   : sizeof(of_others) / sizeof(of_others[0]);
 	struct ask_row *argument = v->legacy ? legacy_argument(a, v->legacy) : NULL;
+	unsigned prints = v->run ? v->prints : v->answer ? ~0u : 0;
 
 	if (argument)
 		add_option(&g, (struct verb_option){ .row = argument });
 	if (v->ask)
 		ask_for_each(v->ask, r ? r->ask : NULL, add_row, &g);
-	for (size_t i = 0; i < n_ids; i++) {
-		const struct ask_row *row = legacy_row(a, v, ids[i]);
-
-		add_option(&g, (struct verb_option){ .row = row,
-						     .group = v->legacy ? "Options" : "Output",
-						     .help = row->help,
-						     .member = r ? &r->value[ids[i]] : NULL,
-						     .mark = row->kind == ASK_KIND_FLAG });
-	}
+	for (size_t i = 0; v->legacy && i < v->legacy->n_options; i++)
+		add_front_option(&g, v, r, v->legacy->options[i]);
+	for (size_t i = 0; !v->legacy && i < sizeof(of_all) / sizeof(of_all[0]); i++)
+		if ((of_all[i].prints & prints) || of_all[i].id == OPT_HELP)
+			add_front_option(&g, v, r, of_all[i].id);
 	*n = g.n;
 	return g.out;
 }

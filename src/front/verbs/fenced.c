@@ -56,7 +56,6 @@ static bool reads_files(const struct run *r)
 	} on_files[] = { { verb_compare, NULL },
 			 { verb_monitor, NULL },
 			 { verb_bench, "show" },
-			 { verb_diagnose, "training" },
 			 { verb_stack, "arch" } };
 
 	for (size_t i = 0; i < sizeof(on_files) / sizeof(on_files[0]); i++)
@@ -140,7 +139,7 @@ static unsigned verb_fenced_needs_of(const struct run *r)
 	if (r->verb->run == verb_stack)
 		needs |= CONFINE_THREADS;
 	/* SQLite, for exports of a profiler. */
-	if (r->verb->run == verb_diagnose || r->verb->run == verb_roofline)
+	if (r->verb->run == verb_roofline)
 		needs |= CONFINE_CODE;
 	/* Links of an image are kept inside of it by openat2 alone. */
 	if (r->value[OPT_ROOTFS])

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "front/session.h"
 #include "tune/txn/txn.h"
+#include "tune/watch/policy.h"
 #include "look/monitor/contrast.h"
 #include "look/monitor/recording.h"
 
@@ -35,6 +36,42 @@ struct viewing {
 	struct monitor_processes users;
 	double cost; /* of one CPU, since it began */
 };
+
+struct term_style monitor_style_of(const struct run *r)
+{
+	struct term_style how = run_style(r);
+
+	return (struct term_style){ how.width ? how.width : 80, how.colour, how.ascii };
+}
+
+bool monitor_interval(struct run *r, int standard_ms, int *out)
+{
+	const char *text = r->value[OPT_INTERVAL];
+	long long ms = standard_ms;
+
+	if (text && (interval_parse(text, &ms) || ms < 100 || ms > 3600000)) {
+		complain_text(EXIT_USAGE, "--interval takes a time from 100ms to 1h, not \"%s\"",
+			      text);
+		return false;
+	}
+	*out = (int)ms;
+	return true;
+}
+
+bool monitor_for(struct run *r, long long *out)
+{
+	const char *text = r->value[OPT_FOR];
+
+	*out = 0;
+	if (text && interval_parse(text, out)) {
+		complain_text(
+			EXIT_USAGE,
+			"--for takes a time from 100ms to 24h, like 30s, 10m or 2h, not \"%s\"",
+			text);
+		return false;
+	}
+	return true;
+}
 
 static bool is_exposition(enum format f)
 {

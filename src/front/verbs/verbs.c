@@ -126,9 +126,6 @@ static const enum option_id roofline_options[] = { OPT_FROM_BENCH, OPT_NSYS,  OP
 						   OPT_ON,	   OPT_STATE, OPT_FORMAT,
 						   OPT_OUTPUT,	   OPT_QUIET, OPT_VERBOSE,
 						   COMMON };
-static const enum option_id diagnose_options[] = { OPT_RUN_FILES, OPT_MODEL, OPT_ATTACH, OPT_FOR,
-						   OPT_INTERVAL,  OPT_HOST,  OPT_ALL,	 OPT_FORMAT,
-						   OPT_OUTPUT,	  OPT_QUIET, COMMON };
 static const enum option_id list_options[] = { OPT_FORMAT, OPT_COMPACT, OPT_FIELDS, OPT_ONLY,
 					       OPT_SKIP,   OPT_FACTS,	OPT_OUTPUT, OPT_HELP };
 static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,
@@ -234,17 +231,6 @@ static const char predict_about[] =
 	"binds is said. --explain shows the equations with the numbers put in, --rows predicts "
 	"every row of a table of measurements and shows the errors. Exit code 1 when the model "
 	"does not fit.";
-
-static const char diagnose_about[] =
-	"Reads what a training run left behind, in any mixture: logs of the usual trainers, traces "
-	"of torch.profiler, exports of nsys, NCCL's log, nccl-tests, nvidia-smi and dmon, gputune "
-	"recordings. Says tokens a second, MFU and HFU (--model gives the shape), where the time "
-	"of a step goes, how several runs scale (folders, or --run), and names the bottleneck: "
-	"each cause certain, likely, possible or excluded, with the lines that it stands on and "
-	"the share of a step that it costs at most. What cannot be told is said, with the "
-	"measurement that would tell. --attach looks at a job that runs, by NVML and /proc alone, "
-	"for --for (default 20s). Exit code 1: a bottleneck was found, 0: healthy by what was "
-	"seen, 5: cannot tell.";
 
 #define OPTION_LIST(list) .options = (list), .n_options = sizeof(list) / sizeof((list)[0])
 
@@ -584,18 +570,6 @@ static const struct verb cluster_verb = {
 		 "confirmed within a minute takes its old configuration back by itself. undo "
 		 "takes it back to the byte on all nodes. take-back is the program that does so.",
 	.legacy = &cluster_legacy,
-};
-
-static const struct verb_legacy diagnose_legacy = { .args = "training FILES... | --attach [PID]",
-						    .word = WORD_DIAGNOSE,
-						    .max_args = 1024,
-						    OPTION_LIST(diagnose_options) };
-static const struct verb diagnose_verb = {
-	.name = "diagnose",
-	.run = verb_diagnose,
-	.summary = "what holds a training run back, by its files or while it runs",
-	.about = diagnose_about,
-	.legacy = &diagnose_legacy,
 };
 
 static const struct verb_legacy generate_legacy = { .args = "KIND [-- PROGRAM ARGUMENTS]",
