@@ -116,7 +116,10 @@ struct ask_shape {
 #define ASK_CHOICE(type, m, list)                                                                  \
 	.kind = ASK_KIND_CHOICE, ASK_SIZED(type, m, unsigned), .names = (list),                    \
 	.n_names = sizeof(list) / sizeof((list)[0])
-/* The struct m inside, which has the table INNER_shape. */
+/* The struct m inside, of which the table named has rows; in ASK_PART it is INNER_shape. */
+#define ASK_PART_OF(type, m, table)                                                                \
+	.kind = ASK_KIND_PART, .offset = offsetof(struct type, m),                                 \
+	.size = sizeof(ASK_AT(type, m)), .part = &(table)
 #define ASK_PART(type, m, inner)                                                                   \
 	.kind = ASK_KIND_PART, .offset = offsetof(struct type, m),                                 \
 	.size = _Generic(ASK_AT(type, m), struct inner                                             \

@@ -268,9 +268,29 @@ static struct host *door_live(void *ctx)
 	return run_live(ctx);
 }
 
+/* A new line is written over the one that stands there, and nothing else below it. */
+static void run_progress(void *ctx, const char *line)
+{
+	struct run *r = ctx;
+
+	if (line || r->drawn)
+		fprintf(stderr, "\r\033[K%s", line ? line : "");
+	fflush(stderr);
+	r->drawn = line != NULL;
+}
+
+static void run_note(void *ctx, const char *line)
+{
+	const struct run *r = ctx;
+	FILE *to = r->verb->result ? stderr : r->out;
+
+	fprintf(to, "%s\n", line);
+	fflush(to);
+}
+
 static void door_complain(void *ctx, int code, const struct err *e)
 {
-	(void)ctx;
+	run_progress(ctx, NULL);
 	complain(code, e);
 }
 
@@ -311,6 +331,7 @@ static int session_wait(void *ctx, long long end_ms)
 
 static int door_agree(void *ctx, const struct doc *shown, const char *question)
 {
+	run_progress(ctx, NULL);
 	return run_agree(ctx, shown, question);
 }
 
@@ -351,18 +372,6 @@ static int print_answer(struct run *r, const void *answer, int code)
 			     arena_printf(&r->arena, "gputune %s", r->name), code);
 }
 
-int run_answer(struct run *r)
-{
-	void *answer = verb_answer_new(&r->arena, r->verb);
-	int code = r->verb->answer(&r->door, r->ask, answer);
-
-	if (r->waiter)
-		waiter_close(r->waiter);
-	if (code < 0)
-		return -code;
-	return r->value[OPT_QUIET] ? code : print_answer(r, answer, code);
-}
-
 int run_check_result_file(const struct run *r)
 {
 	const char *path = r->value[OPT_JSON];
@@ -375,12 +384,55 @@ int run_check_result_file(const struct run *r)
 	n = fread(head, 1, sizeof(head) - 1, f);
 	head[n] = '\0';
 	fclose(f);
-	snprintf(schema, sizeof(schema), "\"gputune.%s/1\"", r->verb->name);
+	snprintf(schema, sizeof(schema), "\"gputune.%s/1\"",
+		 r->verb->result ? r->verb->result->name : r->verb->name);
 	if (n && !strstr(head, schema))
 		return complain_text(EXIT_USAGE,
 				     "%s is there and is no result of gputune %s; it is left alone",
-				     path, r->verb->name);
+				     path, r->name);
 	return 0;
+}
+
+/* --json: the answer, not another one in its place (a plan). The exit code. */
+static int write_result_file(struct run *r, const void *answer, int code)
+{
+	const char *path = r->value[OPT_JSON];
+	struct host *h = run_live(r);
+	char here[PATH_MAX];
+	TEXT_AUTO t = { 0 };
+	json_t *j = verb_answer_json(r->verb, r->ask, answer, (long long)time(NULL), code);
+	int why = json_add(&t, j, JSON_INDENT(2)) ? -ENOMEM : 0;
+
+	json_decref(j);
+	text_add(&t, "\n");
+	if (path[0] != '/' && getcwd(here, sizeof(here)))
+		path = arena_printf(&r->arena, "%s/%s", here, path);
+	why = why ? why : host_put(h, path, t.s, t.len, 0644);
+	host_close(h);
+	return why ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-why))
+		   : code;
+}
+
+int run_answer(struct run *r)
+{
+	void *answer = verb_answer_new(&r->arena, r->verb);
+	const void *other = answer;
+	bool heard = !r->value[OPT_QUIET];
+	int code = run_check_result_file(r);
+
+	if (code)
+		return code;
+	r->door.note = heard ? run_note : NULL;
+	r->door.progress = heard && isatty(STDERR_FILENO) ? run_progress : NULL;
+	code = r->verb->answer(&r->door, r->ask, answer);
+	run_progress(r, NULL);
+	if (r->waiter)
+		waiter_close(r->waiter);
+	if (code < 0)
+		return code == ANSWERED_ELSEWHERE ? EXIT_CLEAN : -code;
+	if (r->value[OPT_JSON] && !(r->verb->other && r->verb->other(r->ask, &other)))
+		code = write_result_file(r, answer, code);
+	return heard ? print_answer(r, answer, code) : code;
 }
 
 /* What gputune itself set in this boot: noted in the facts, and told where it is not finished. */
@@ -548,26 +600,5 @@ int run_hand_over(struct run *r, const char *text, size_t len)
 
 const char *bench_state(struct run *r)
 {
-	const char *dir = r->value[OPT_STATE];
-	char here[PATH_MAX];
-
-	if (!dir)
-		return BENCH_STATE;
-	if (dir[0] == '/' || !getcwd(here, sizeof(here)))
-		return dir;
-	return arena_printf(&r->arena, "%s/%s", here, dir);
-}
-
-static const char zstd_magic[] = "\x28\xb5\x2f\xfd";
-
-bool report_is_recording(const char *path)
-{
-	char head[4];
-	int fd = fd_open_input(path);
-	bool is = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
-		  memcmp(head, zstd_magic, sizeof(head)) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return is;
+	return door_state(&r->door, &(struct state_ask){ r->value[OPT_STATE] });
 }

@@ -248,6 +248,7 @@ struct run {
 	int width;			   /* columns; 0: not a terminal */
 	const struct run_machine *machine; /* who looks at this machine; NULL: we do */
 	bool fields_known; /* --fields is of results of the verb: run_check_fields */
+	bool drawn;	   /* a line of progress stands on the terminal */
 	bool refused;	   /* a result was not printed, because it has no such field */
 	int file;	   /* with machine: takes the text of a file for -o; -1: there is none */
 };
@@ -279,7 +280,6 @@ int verb_completion(struct run *r);
 /* "completion man [VERB]": the manual page. */
 int verb_slurm(struct run *r);
 int verb_bench(struct run *r);
-int verb_compare(struct run *r);
 int verb_predict(struct run *r);
 int verb_calibrate(struct run *r);
 int verb_roofline(struct run *r);
@@ -380,8 +380,8 @@ void run_open_door(struct run *r);
 int run_answer(struct run *r);
 /* The formats of the verb, for a sentence. */
 const char *run_formats(struct run *r);
-/* --json must not take the place of a file that is something else than an earlier result of the
- * verb: 0, or an exit code after complaining. */
+/* --json must not take the place of a file that is something else than an earlier result: 0, or an
+ * exit code after complaining. */
 int run_check_result_file(const struct run *r);
 
 /* What settings read knobs through; ctx is the struct host. */
@@ -404,7 +404,5 @@ int bench_asked(struct run *r, struct bench_ask *ask, struct idset *cpus);
 int prove_time(const struct run *r, enum option_id o, double *out);
 int prove_min_effect(const struct run *r, double *out);
 int prove_seed(const struct run *r, uint64_t *out);
-/* Whether it is a file of record. */
-bool report_is_recording(const char *path);
 
 #endif

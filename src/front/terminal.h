@@ -54,8 +54,4 @@ bool monitor_for(struct run *r, long long *out);
 /* Plays a recording. An exit code. */
 int monitor_replay(struct run *r, const char *path);
 
-/* True when at least one of the two arguments of compare is a recording: all is said then, and
- * *code is the exit code. */
-bool compare_are_recordings(struct run *r, int *code);
-
 #endif

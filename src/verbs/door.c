@@ -3,9 +3,11 @@
 #include "verbs/door.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -15,6 +17,7 @@
 #include "look/settings/settings.h"
 #include "machine/knob/io.h"
 #include "machine/write/write.h"
+#include "measure/bench/record.h"
 #include "tune/txn/boot.h"
 #include "tune/txn/txn.h"
 
@@ -55,6 +58,35 @@ int door_wait(struct door *d, long long end_ms)
 	while ((left = end_ms - clock_mono_ms()) > 0)
 		poll(NULL, 0, left < 3600000 ? (int)left : 3600000);
 	return 0;
+}
+
+static void send_line(void (*to)(void *ctx, const char *line), void *ctx, const char *fmt,
+		      va_list ap)
+{
+	char line[512];
+
+	if (!to)
+		return;
+	vsnprintf(line, sizeof(line), fmt, ap);
+	to(ctx, line);
+}
+
+void door_progress(struct door *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	send_line(d->progress, d->ctx, fmt, ap);
+	va_end(ap);
+}
+
+void door_note(struct door *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	send_line(d->note, d->ctx, fmt, ap);
+	va_end(ap);
 }
 
 /* --- which machine ---------------------------------------------------------------------------- */
@@ -209,6 +241,23 @@ struct fact_str door_read_knob(void *ctx, struct arena *a, const struct knob *k)
 }
 
 /* --- what is kept ----------------------------------------------------------------------------- */
+
+static const struct ask_row state_ask_rows[] = {
+	{ "state", "where results are kept (default: " BENCH_STATE ")", ASK_TEXT(state_ask, state),
+	  .arg = "DIR", .files = true },
+};
+const struct ask_shape state_ask_shape = ASK_SHAPE(state_ask, NULL, state_ask_rows);
+
+const char *door_state(struct door *d, const struct state_ask *ask)
+{
+	char here[PATH_MAX];
+
+	if (!ask->state)
+		return BENCH_STATE;
+	if (ask->state[0] == '/' || !getcwd(here, sizeof(here)))
+		return ask->state;
+	return arena_printf(d->arena, "%s/%s", here, ask->state);
+}
 
 static void warn_of_rows(void *ctx, const struct err *e)
 {

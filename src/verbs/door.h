@@ -26,6 +26,10 @@ struct door {
 	/* Until clock_mono_ms() is that: 0, or 1 when who asks wants it to end before; below 0 as
 	 * answers. NULL: nobody can say so. door_wait. */
 	int (*wait)(void *ctx, long long end_ms);
+	/* A line about what is under way, drawn over the one before; NULL: nobody sees it. */
+	void (*progress)(void *ctx, const char *line);
+	/* A line that stays; from any thread. NULL: nobody listens. */
+	void (*note)(void *ctx, const char *line);
 	void *ctx;
 	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
 	bool may_change;	       /* whoever asks has said that it may change the machine */
@@ -42,6 +46,9 @@ void door_warn(struct door *d, const char *fmt, ...) __attribute__((format(print
 
 /* As wait of the door. */
 int door_wait(struct door *d, long long end_ms);
+/* Say what is under way, where somebody sees it: seldom, where it must not disturb. */
+void door_progress(struct door *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void door_note(struct door *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- which machine ---------------------------------------------------------------------------- */
 
@@ -87,6 +94,14 @@ struct fact_str door_read_knob(void *ctx, struct arena *a, const struct knob *k)
 const char *setting_proposal(size_t i);
 
 /* --- what is kept ----------------------------------------------------------------------------- */
+
+/* --state: the folder of results, calibrations and the like. */
+struct state_ask {
+	const char *state;
+};
+extern const struct ask_shape state_ask_shape;
+/* Absolute; where nothing is given the usual one. */
+const char *door_state(struct door *d, const struct state_ask *ask);
 
 /* Models and GPUs with those of the site and the user; captured: those of a captured machine are of
  * none of these. */

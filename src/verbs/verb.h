@@ -24,6 +24,9 @@ enum exit_code {
 	EXIT_BLIND = 5,	      /* could not see enough */
 };
 
+/* Instead of an exit code: all is well and there is nothing to show, another process does. */
+enum { ANSWERED_ELSEWHERE = -256 };
+
 struct doc;
 struct host;
 struct host_identity;
@@ -66,7 +69,9 @@ enum verb_prints {
 	PRINTS_FILE = 1 << 2,	/* --output */
 	PRINTS_QUIET = 1 << 3,
 	PRINTS_VERBOSE = 1 << 4,
-	PRINTS_PAGE = 1 << 5, /* --no-color, --ascii, --width */
+	PRINTS_PAGE = 1 << 5,	     /* --no-color, --ascii, --width */
+	PRINTS_QUESTION = 1 << 6,    /* --yes */
+	PRINTS_RESULT_FILE = 1 << 7, /* --json */
 };
 
 struct verb_legacy;
@@ -84,7 +89,7 @@ struct verb {
 	 * a question that has no answer, which was said through the door.
 	 */
 	int (*answer)(struct door *d, const void *ask, void *answer);
-	const struct result_shape *result;
+	const struct result_shape *result; /* NULL: none; its notes are what it prints */
 	size_t answer_size; /* of answers that begin with what result describes; 0: of that alone */
 	struct doc *(*page)(struct arena *a, const void *ask, const void *answer,
 			    const struct page_view *view);
@@ -97,10 +102,11 @@ struct verb {
 	const struct result_shape *(*other)(const void *ask, const void **answer);
 	/* A file of -o of that end is JSON, whatever a terminal would show; NULL: none. */
 	const char *json_file;
-	bool changes;  /* it can change the machine: the library calls it with a handle for that
-			  alone */
-	bool judges;   /* it looks at no more than rules need, and says which changes are open */
-	bool captures; /* it looks at everything that any verb looks at */
+	bool keeps_json; /* --json FILE: the result is written there as well */
+	bool changes;	 /* it can change the machine: the library calls it with a handle for that
+			    alone */
+	bool judges;	 /* it looks at no more than rules need, and says which changes are open */
+	bool captures;	 /* it looks at everything that any verb looks at */
 	enum verb_output output;
 
 	/* What others wrote and it parses: in a process that can do nothing else (fenced.h). */

@@ -28,12 +28,14 @@ const struct verb *answering_verb(const char *name)
 
 	if (v && name[n])
 		v = verb_among(v->subs, name + n + 1, strlen(name + n + 1));
-	return v && v->answer ? v : NULL;
+	return v && v->answer && v->result ? v : NULL;
 }
 
 void *verb_answer_new(struct arena *a, const struct verb *v)
 {
-	return arena_alloc(a, v->answer_size ? v->answer_size : v->result->shape->size);
+	return arena_alloc(a, v->answer_size ? v->answer_size
+			      : v->result    ? v->result->shape->size
+					     : 1);
 }
 
 json_t *verb_answer_json(const struct verb *v, const void *ask, const void *answer, long long now,

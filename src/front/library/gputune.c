@@ -605,7 +605,7 @@ static void add_verb(json_t *list, const struct verb *v, const char *before)
 	char name[128];
 
 	snprintf(name, sizeof(name), "%s%s%s", before, *before ? " " : "", v->name);
-	if (v->answer)
+	if (v->answer && v->result)
 		json_array_append_new(
 			list, json_pack("{s:s, s:s, s:b, s:o*, s:o}", "name", name, "summary",
 					v->summary, "changes", (int)v->changes, "question",

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/idset.h"
 #include "base/text.h"
 #include "front/session.h"
 #include "measure/doctor/doctor.h"
+#include "verbs/benches.h"
 
 /* The words that options and arguments can be. */
 
@@ -185,7 +185,6 @@ static const struct {
 	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
 	{ "show", OPT_AS, "topology: matrix (default), tree, svg, or svg-tall for 360 pixels" },
 	{ "cluster", OPT_AS, "discover: svg draws the cluster" },
-	{ "compare", OPT_STATE, "where results are kept (default: /var/lib/gputune)" },
 	{ "report", OPT_STATE, "take kept results and proofs from this folder" },
 	{ "roofline", OPT_STATE, "where results are kept (default: /var/lib/gputune)" },
 	{ "predict", OPT_STATE,
@@ -212,30 +211,6 @@ static const char *option_help(const struct verb *v, enum option_id id)
 }
 
 /* --- as rows of an ask ------------------------------------------------------------------------ */
-
-/* Indices, ranges of them and (the beginnings of) UUIDs: whether there is such a GPU is the bench's
- * to say, and a bench without GPUs never asks. */
-static int gpus_check(const char *list, struct err *e)
-{
-	struct arena a = { 0 };
-	struct idset set;
-	bool some = false, bad = false;
-
-	for (const char *at = list; *at;) {
-		size_t n = strcspn(at, ",");
-		const char *word = arena_strndup(&a, at, n);
-
-		some = some || n;
-		bad = bad || (isdigit((unsigned char)*word) && n < 8
-				      ? idset_parse(&a, word, &set) != 0
-				      : n && (n < 8 || word[strcspn(word, " \t")]));
-		at += n + (at[n] == ',');
-	}
-	arena_free(&a);
-	if (some && !bad)
-		return 0;
-	return err_set(e, -EINVAL, "takes indices or UUIDs like 0-3, not \"%s\"", list);
-}
 
 static int number_check(const char *arg, struct err *e)
 {
@@ -426,6 +401,7 @@ static const struct {
 	enum option_id id;
 	unsigned prints;
 } of_all[] = {
+	{ OPT_YES, PRINTS_QUESTION },  { OPT_JSON, PRINTS_RESULT_FILE },
 	{ OPT_FORMAT, PRINTS_FORMAT }, { OPT_COMPACT, PRINTS_JSON },
 	{ OPT_FIELDS, PRINTS_JSON },   { OPT_OUTPUT, PRINTS_FILE },
 	{ OPT_QUIET, PRINTS_QUIET },   { OPT_VERBOSE, PRINTS_VERBOSE },
@@ -445,11 +421,23 @@ static void add_front_option(struct option_adding *g, const struct verb *v, stru
 					    .mark = row->kind == ASK_KIND_FLAG });
 }
 
+/* verb_prints of a verb that answers. */
+static unsigned answer_prints(const struct verb *v)
+{
+	unsigned out = PRINTS_FILE | PRINTS_QUIET;
+
+	if (v->result)
+		out |= PRINTS_FORMAT | PRINTS_JSON | PRINTS_VERBOSE | PRINTS_PAGE;
+	if (v->changes)
+		out |= PRINTS_QUESTION;
+	return v->keeps_json ? out | PRINTS_RESULT_FILE : out;
+}
+
 struct verb_option *verb_options(struct arena *a, const struct verb *v, struct run *r, size_t *n)
 {
 	struct option_adding g = { .a = a, .top = v->ask };
 	struct ask_row *argument = v->legacy ? legacy_argument(a, v->legacy) : NULL;
-	unsigned prints = v->run ? v->prints : v->answer ? ~0u : 0;
+	unsigned prints = v->run ? v->prints : v->answer ? answer_prints(v) : 0;
 
 	if (argument)
 		add_option(&g, (struct verb_option){ .row = argument });

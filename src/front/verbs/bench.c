@@ -127,41 +127,6 @@ static int bench_show(struct run *r, struct host *h)
 	return bench_print(r, NULL, &record, EXIT_CLEAN);
 }
 
-static int compare_code(const struct compare *c)
-{
-	if (c->count[COMPARE_WORSE])
-		return EXIT_FINDINGS;
-	return c->n == c->count[COMPARE_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
-}
-
-int verb_compare(struct run *r)
-{
-	struct host *h;
-	struct record a, b;
-	struct compare c;
-	int code = EXIT_USAGE, failed = 0;
-
-	if (compare_are_recordings(r, &code))
-		return code;
-	h = run_live(r);
-	if (bench_load(r, h, r->args[0], &a) && bench_load(r, h, r->args[1], &b)) {
-		compare_records(&r->arena, &a, &b, &c);
-		code = compare_code(&c);
-		if (!r->value[OPT_QUIET]) {
-			if (run_wants_json(r))
-				run_print_json(
-					r,
-					result_shape_json(&compare_result, &c, h->id.time_s, code),
-					EXIT_CLEAN);
-			else
-				failed = run_print_doc(r, page_compare(&r->arena, &c),
-						       "gputune compare", EXIT_CLEAN);
-		}
-	}
-	host_close(h);
-	return failed ? failed : code;
-}
-
 /* gputune bench serve: the other machine of a network measurement. */
 
 static void print_note(void *ctx, const char *text)

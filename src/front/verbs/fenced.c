@@ -53,8 +53,7 @@ static bool reads_files(const struct run *r)
 	static const struct {
 		int (*run)(struct run *);
 		const char *word;
-	} on_files[] = { { verb_compare, NULL },
-			 { verb_monitor, NULL },
+	} on_files[] = { { verb_monitor, NULL },
 			 { verb_bench, "show" },
 			 { verb_stack, "arch" } };
 

@@ -405,7 +405,7 @@ int report_sources(struct run *r, struct report_result_file *out)
 	for (int i = 0; i < r->n_args; i++) {
 		if (is_capture(r->args[i]))
 			add_source(r, out, (struct report_source){ .path = r->args[i] });
-		else if (report_is_recording(r->args[i]))
+		else if (recording_is(r->args[i]))
 			add_recording(r, out, r->args[i]);
 		else
 			code = verb_report_sources_add_file(r, out, r->args[i]);

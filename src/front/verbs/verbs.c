@@ -68,8 +68,6 @@ static const enum option_id prove_options[] = {
 	OPT_TOKEN,   OPT_STATE,	  OPT_JSON,   OPT_YES,	  OPT_DRY_RUN,	  OPT_REASON, OPT_FORMAT,
 	OPT_OUTPUT,  OPT_QUIET,	  COMMON
 };
-static const enum option_id compare_options[] = { OPT_STATE, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,
-						  COMMON };
 static const enum option_id stack_options[] = {
 	OPT_GPU,     OPT_ENV,	 OPT_ROOTFS, OPT_HOST,	 OPT_OVERLAY, OPT_DEEP,	   OPT_ALL,
 	OPT_RUN,     OPT_PYTHON, OPT_ARCH,   OPT_KEY,	 OPT_FORCE,   OPT_BENCH,   OPT_FOR,
@@ -445,23 +443,6 @@ static const struct verb bench_verb = {
 		 "benches. Ctrl-C keeps what was measured until then. Exit code 1 when a case "
 		 "failed or its result was wrong.",
 	.legacy = &bench_legacy,
-};
-
-static const struct verb_legacy compare_legacy = {
-	.args = "A B", .word = WORD_FILE, .min_args = 2, .max_args = 2, OPTION_LIST(compare_options)
-};
-static const struct verb compare_verb = {
-	.name = "compare",
-	.run = verb_compare,
-	.summary = "two measurements against each other",
-	.about = "Compares results of bench (files, or ids of kept ones): the ratio of the "
-		 "medians with its interval, and better, worse, no difference, or not comparable "
-		 "and why. Exit code 1 when something got worse, 5 when nothing compares. Of two "
-		 "recordings (record -o) every quantity that both have: mean and quantiles of "
-		 "each side, the difference with its interval, and higher, lower, no difference "
-		 "or not comparable; how long both jobs took and how they ended. Which is better "
-		 "is not judged then: the exit code is 0, or 5 when nothing compares.",
-	.legacy = &compare_legacy,
 };
 
 static const struct verb_legacy stack_legacy = { .args = "PART...",

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/fd.h"
 #include "base/shape.h"
 #include "base/text.h"
 #include "look/monitor/recording.h"
@@ -310,6 +311,19 @@ static int take_piece(struct reader *r, ZSTD_DCtx *z, struct text *line, ZSTD_in
 			break;
 	}
 	return e;
+}
+
+bool recording_is(const char *path)
+{
+	static const char begin[4] = "\x28\xb5\x2f\xfd"; /* zstd's */
+	char head[4];
+	int fd = fd_open_input(path);
+	bool is = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+		  memcmp(head, begin, sizeof(head)) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
 }
 
 static int recording_take_file(struct reader *r, int fd, ZSTD_DCtx *z)

@@ -50,6 +50,8 @@ struct recording {
 /* Rows in order; false ends the reading early. */
 typedef bool recording_row(void *ctx, int64_t ms, const double *values);
 
+/* Whether it is one, by how it begins. */
+bool recording_is(const char *path);
 /*
  * Reads path; header, then each row. The file is not trusted: what breaks a rule ends it with
  * -EBADMSG and *e naming the line; what is merely cut off (a crash) is no error, end.whole is false

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune compare: two results of bench, or two recordings, against each other. */
+#include "look/monitor/contrast.h"
+#include "measure/bench/bench_json.h"
+#include "measure/bench/page_bench.h"
+#include "verbs/benches.h"
+
+struct compare_ask {
+	const char *a, *b;
+	struct state_ask state;
+};
+
+static const struct ask_row compare_ask_rows[] = {
+	{ "A", "what was before: a result of bench, or the id of a kept one; or a recording",
+	  ASK_TEXT(compare_ask, a), .argument = true, .required = true, .files = true },
+	{ "B", "what was after", ASK_TEXT(compare_ask, b), .argument = true, .required = true,
+	  .files = true },
+	{ ASK_PART(compare_ask, state, state_ask) },
+};
+static const struct ask_shape compare_ask_shape = ASK_SHAPE(compare_ask, NULL, compare_ask_rows);
+
+struct compare_answer {
+	struct compare benches;
+	struct contrast recordings;
+	bool recorded; /* these are what there is */
+};
+
+static int compare_recordings(struct door *d, const struct compare_ask *ask, struct contrast *out)
+{
+	struct err e = { 0 };
+
+	if (contrast_read(d->arena, ask->a, ask->b, out, &e))
+		return door_fail(d, EXIT_USAGE, &e);
+	return out->n == out->count[CONTRAST_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static int compare_benches(struct door *d, const struct compare_ask *ask, struct compare *out)
+{
+	struct host *h = d->live(d->ctx);
+	struct record *a = ARENA_NEW(d->arena, struct record),
+		      *b = ARENA_NEW(d->arena, struct record);
+	int code = door_bench(d, h, &ask->state, ask->a, a, NULL);
+
+	code = code ? code : door_bench(d, h, &ask->state, ask->b, b, NULL);
+	host_close(h);
+	if (code)
+		return code;
+	compare_records(d->arena, a, b, out);
+	if (out->count[COMPARE_WORSE])
+		return EXIT_FINDINGS;
+	return out->n == out->count[COMPARE_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static int compare_answer(struct door *d, const struct compare_ask *ask, struct compare_answer *out)
+{
+	out->recorded = recording_is(ask->a);
+	if (out->recorded != recording_is(ask->b))
+		return door_refuse(d, EXIT_USAGE,
+				   "one is a recording and the other is not: they have nothing in "
+				   "common");
+	return out->recorded ? compare_recordings(d, ask, &out->recordings)
+			     : compare_benches(d, ask, &out->benches);
+}
+
+static const struct result_shape *compare_other(const void *ask, const void **answer)
+{
+	const struct compare_answer *v = *answer;
+
+	(void)ask;
+	if (!v->recorded)
+		return NULL;
+	*answer = &v->recordings;
+	return &contrast_result;
+}
+
+static struct doc *compare_page(struct arena *a, const struct compare_ask *ask,
+				const struct compare_answer *v, const struct page_view *view)
+{
+	(void)ask;
+	(void)view;
+	return v->recorded ? page_contrast(a, &v->recordings) : page_compare(a, &v->benches);
+}
+
+VERB_ANSWER(compare_ask_any, compare_answer, compare_ask, compare_answer)
+VERB_PAGE(compare_page_any, compare_page, compare_ask, compare_answer)
+
+static const char *const compare_examples[] = {
+	"compare before.json after.json",
+	"what has become of two runs of bench --json",
+	NULL,
+};
+
+const struct verb compare_verb = {
+	.name = "compare",
+	.summary = "two measurements against each other",
+	.about = "Compares results of bench (files, or ids of kept ones): the ratio of the "
+		 "medians with its interval, and better, worse, no difference, or not comparable "
+		 "and why. Exit code 1 when something got worse, 5 when nothing compares. Of two "
+		 "recordings (record -o) every quantity that both have: mean and quantiles of "
+		 "each side, the difference with its interval, and higher, lower, no difference "
+		 "or not comparable; how long both jobs took and how they ended. Which is better "
+		 "is not judged then: the exit code is 0, or 5 when nothing compares.",
+	.examples = compare_examples,
+	.ask = &compare_ask_shape,
+	.answer = compare_ask_any,
+	.result = &compare_result,
+	.answer_size = sizeof(struct compare_answer),
+	.other = compare_other,
+	.page = compare_page_any,
+	.reads = READS_FILES,
+};
