@@ -24,6 +24,7 @@
 #include "models/inference/page_roofline.h"
 #include "models/training/page_train.h"
 #include "tune/persist/page_persist.h"
+#include "tune/persist/persist.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/results.h"
 #include "tune/watch/event.h"
@@ -34,6 +35,8 @@ const struct result_shape *const result_shapes[] = {
 	&apply_result,
 	&bench_list_result,
 	&bench_result,
+	&boot_report_result,
+	&boot_result,
 	&build_plan_result,
 	&calibrate_result,
 	&calibration_result,

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "front/verbs/boot.h"
+#include "tune/txn/results.h"
 #include "front/verbs/stack.h"
 #include "machine/host/asked.h"
 
@@ -67,11 +67,10 @@ static void answer(struct arena *a, int status, char *output, char *errors)
 
 static void report(struct arena *a, const char *text, size_t n)
 {
-	json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
 	struct boot_report b;
 	size_t sum = 0;
 
-	if (boot_report_read(a, j, &b)) {
+	if (boot_report_read(a, text, n, &b)) {
 		for (size_t i = 0; i < b.verify.n; i++)
 			if (!b.verify.rows[i].id || !b.verify.rows[i].knob.name)
 				abort();
@@ -80,7 +79,6 @@ static void report(struct arena *a, const char *text, size_t n)
 		if (sum != b.verify.n)
 			abort();
 	}
-	json_decref(j);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */

@@ -618,10 +618,11 @@ static void refuses(const char *text, const char *part)
 }
 
 #define HEAD "{'schema': 'gputune.boot/1', 'written_by': 'x', 'rows': ["
-#define REQUEST(id, kind, name, numbers, value)                                                    \
-	"{'id': '" id "', 'kind': '" kind "', 'name': '" name                                      \
+#define REQUEST(id, kind, name, numbers, value) "{" REQUEST_KEYS(id, kind, name, numbers, value) "}"
+#define REQUEST_KEYS(id, kind, name, numbers, value)                                               \
+	"'id': '" id "', 'kind': '" kind "', 'name': '" name                                       \
 	"', 'object': '', 'numbers': '" numbers "', 'value': '" value                              \
-	"', 'device': '', 'keeper': 'unit', 'by': ''}"
+	"', 'device': '', 'keeper': 'unit', 'by': ''"
 
 static void test_request_refuses(void **state)
 {
@@ -631,11 +632,15 @@ static void test_request_refuses(void **state)
 	refuses("{'schema': 'gputune.boot/3', 'written_by': 'x', 'rows': []}", "gputune.boot/3");
 	refuses("{'schema': 'gputune.boot/1', 'written_by': 'x', 'rows': [], 'exec': 'x'}",
 		"no request");
-	refuses(HEAD "{}]}", "9 keys");
+	refuses(HEAD "{}]}", "rows[0].id: missing");
+	refuses(HEAD
+		"{'exec': 'x', " REQUEST_KEYS("memory.swappiness", "sysctl", "x", "", "1") "}]}",
+		"row 1: it has not the 9 keys");
 	refuses(HEAD REQUEST("no.such", "sysctl", "vm.swappiness", "", "1") "]}", "no.such");
-	refuses(HEAD REQUEST("memory.swappiness", "shell", "x", "", "1") "]}", "\"shell\"");
+	refuses(HEAD REQUEST("memory.swappiness", "shell", "x", "", "1") "]}",
+		"rows[0].kind: none of its words");
 	refuses(HEAD REQUEST("memory.swappiness", "file", "/etc/gputune/x.json", "", "absent") "]}",
-		"\"file\"");
+		"rows[0].kind: none of its words");
 	refuses(HEAD REQUEST("memory.swappiness", "sysfs", "/sys/../etc/shadow", "", "1") "]}",
 		"row 1");
 	refuses(HEAD REQUEST("memory.swappiness", "sysctl", "vm.swappiness", "", "1\\n2") "]}",

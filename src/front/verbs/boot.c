@@ -459,6 +459,20 @@ static const char *boot_id(struct run *r, struct host *h)
 		       : arena_strdup(&r->arena, buf);
 }
 
+/* A reboot that was asked for. */
+struct reboot {
+	const char *from; /* the boot's id */
+	long long time_s;
+	const char *user;
+};
+
+static const struct shape_row reboot_rows[] = {
+	{ "boot_id", NULL, SHAPE_TEXT(reboot, from) },
+	{ "time", NULL, SHAPE_TIME(reboot, time_s) },
+	{ "user", NULL, SHAPE_TEXT(reboot, user) },
+};
+static const struct shape reboot_shape = SHAPE(reboot, reboot);
+
 static int verb_boot_put_json(struct host *h, const char *path, json_t *j, struct err *e)
 {
 	char *text = json_dumps(j, JSON_INDENT(1));
@@ -473,44 +487,44 @@ static int verb_boot_put_json(struct host *h, const char *path, json_t *j, struc
 	return r ? err_set(e, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
-static json_t *verb_boot_load(struct run *r, struct host *h, const char *path)
-{
-	json_error_t why;
-	char *text;
-	size_t len;
-
-	return host_read(h, path, REPORT_MAX, &r->arena, &text, &len)
-		       ? NULL
-		       : json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
-}
-
 /* Who asked for the reboot that this boot follows; NULL: nobody. */
 static const char *asked_by(struct run *r, struct host *h)
 {
-	json_t *j = verb_boot_load(r, h, REBOOT_FILE);
-	const char *from = boot_text(&r->arena, j, "boot_id"),
-		   *user = boot_text(&r->arena, j, "user");
+	struct reboot asked = { 0 };
+	struct err ignored = { 0 };
+	bool known = false;
+	json_t *j;
+	char *text;
+	size_t len;
 
+	if (host_read(h, REBOOT_FILE, REPORT_MAX, &r->arena, &text, &len))
+		return NULL;
+	j = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	known = shape_read(&r->arena, &reboot_shape, j, &asked, &ignored) == 0;
 	json_decref(j);
-	return from && user && strcmp(from, boot_id(r, h)) != 0 ? user : NULL;
+	return known && strcmp(asked.from, boot_id(r, h)) != 0 ? asked.user : NULL;
 }
 
 int boot_report_write(struct run *r, struct host *h, const struct machine *m,
 		      const struct verify *v, int code)
 {
-	const char *asked = asked_by(r, h);
+	char stamp[STAMP_SIZE];
+	const struct boot_report report = {
+		.boot_id = boot_id(r, h),
+		.asked = asked_by(r, h),
+		.m = m,
+		.version = GPUTUNE_VERSION,
+		.time = stamp_format(fact_or(&m->time_s, 0), stamp) ? NULL : stamp,
+		.code = code,
+		.verify = *v,
+	};
 	struct err e = { 0 };
-	json_t *j = json_object();
-	int result;
+	int result = verb_boot_put_json(h, PERSIST_REPORT,
+					result_shape_json(&boot_report_result, &report, 0, 0), &e);
 
-	json_object_set_new(j, "schema", json_string(BOOT_REPORT_SCHEMA));
-	json_object_set_new(j, "boot_id", json_string(boot_id(r, h)));
-	json_object_set_new(j, "reboot_by", asked ? json_string(asked) : json_null());
-	json_object_set_new(j, "verify", verify_json(m, v, code));
-	result = verb_boot_put_json(h, PERSIST_REPORT, j, &e);
 	if (result)
 		return complain(result, &e);
-	if (asked)
+	if (report.asked)
 		host_remove(h, REBOOT_FILE);
 	return 0;
 }
@@ -520,11 +534,12 @@ int boot_report_write(struct run *r, struct host *h, const struct machine *m,
 /* The report of this boot. */
 static bool stored(struct run *r, struct host *h, struct boot_report *out)
 {
-	json_t *j = verb_boot_load(r, h, PERSIST_REPORT);
-	bool good = boot_report_read(&r->arena, j, out) && strcmp(out->boot_id, boot_id(r, h)) == 0;
+	char *text;
+	size_t len;
 
-	json_decref(j);
-	return good;
+	return host_read(h, PERSIST_REPORT, REPORT_MAX, &r->arena, &text, &len) == 0 &&
+	       boot_report_read(&r->arena, text, len, out) &&
+	       strcmp(out->boot_id, boot_id(r, h)) == 0;
 }
 
 static int verify_code(const struct verify *v)
@@ -581,16 +596,10 @@ int boot_verify(struct run *r, struct host *h)
 
 static int save_request(struct run *r, struct host *h)
 {
-	struct txn_who who = run_who(r);
-	char stamp[STAMP_SIZE];
+	const struct reboot asked = { boot_id(r, h), h->id.time_s, run_who(r).user };
 	struct err e = { 0 };
 
-	if (stamp_format(h->id.time_s, stamp))
-		stamp[0] = '\0';
-	return verb_boot_put_json(h, REBOOT_FILE,
-				  json_pack("{s:s, s:s, s:s}", "boot_id", boot_id(r, h), "time",
-					    stamp, "user", who.user),
-				  &e)
+	return verb_boot_put_json(h, REBOOT_FILE, shape_object_json(&reboot_shape, &asked), &e)
 		       ? complain(EXIT_NOT_APPLIED, &e)
 		       : 0;
 }
@@ -629,65 +638,4 @@ int boot_reboot(struct run *r, struct host *h)
 				     code ? strerror(-code) : res.errors);
 	}
 	return EXIT_CLEAN;
-}
-
-/* Reading the report of a boot without believing it. */
-
-enum { ROWS_MAX = 1 << 17, TEXT_MAX = 8192 };
-
-const char *boot_text(struct arena *a, const json_t *j, const char *key)
-{
-	const char *s = json_string_value(json_object_get(j, key));
-
-	return s && strlen(s) <= TEXT_MAX ? arena_strdup(a, s) : NULL;
-}
-
-static bool row_from(struct arena *a, const json_t *j, struct verify_row *out)
-{
-	const json_t *knob = json_object_get(j, "knob");
-	const char *state = boot_text(a, j, "state"), *kind = boot_text(a, knob, "kind");
-	int s = VERIFY_IN_FORCE, k = kind ? knob_kind_parse(kind) : -1;
-
-	*out = (struct verify_row){ .id = boot_text(a, j, "id"),
-				    .target = boot_text(a, j, "target"),
-				    .wanted = boot_text(a, j, "wanted"),
-				    .now = boot_text(a, j, "now"),
-				    .sentence = boot_text(a, j, "sentence") };
-	while (s <= VERIFY_UNKNOWN && state &&
-	       strcmp(verify_name((enum verify_state)s), state) != 0)
-		s++;
-	if (!out->id || !out->target || !out->wanted || !state || s > VERIFY_UNKNOWN || k < 0)
-		return false;
-	out->state = (enum verify_state)s;
-	out->knob = (struct knob){ (enum knob_kind)k, boot_text(a, knob, "name"),
-				   boot_text(a, knob, "object") };
-	return out->knob.name && out->knob.object;
-}
-
-static bool rows_from(struct arena *a, const json_t *list, struct verify *out)
-{
-	size_t n = json_array_size(list);
-
-	*out = (struct verify){ .rows = arena_array(a, n, sizeof(*out->rows)) };
-	if (!json_is_array(list) || n > ROWS_MAX)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (!row_from(a, json_array_get(list, i), &out->rows[i]))
-			return false;
-		out->count[out->rows[i].state]++;
-		out->n++;
-	}
-	return true;
-}
-
-bool boot_report_read(struct arena *a, const json_t *j, struct boot_report *out)
-{
-	const json_t *verify = json_object_get(j, "verify");
-	const char *schema = boot_text(a, j, "schema");
-
-	*out = (struct boot_report){ .boot_id = boot_text(a, j, "boot_id"),
-				     .time = boot_text(a, verify, "time"),
-				     .asked = boot_text(a, j, "reboot_by") };
-	return out->boot_id && *out->boot_id && schema && strcmp(schema, BOOT_REPORT_SCHEMA) == 0 &&
-	       rows_from(a, json_object_get(verify, "rows"), &out->verify);
 }

@@ -6,7 +6,6 @@
 #include "front/session.h"
 #include "tune/persist/persist.h"
 #include "tune/txn/page_txn.h"
-#include <jansson.h>
 
 /* apply --boot. *h may be another host of the same machine afterwards. */
 int boot_apply(struct run *r, struct host **h);
@@ -24,20 +23,5 @@ void boot_compare(struct run *r, struct host *h, const struct machine *m,
 /* 0, or a negative errno after complaining. */
 int boot_report_write(struct run *r, struct host *h, const struct machine *m,
 		      const struct verify *v, int code);
-
-/* The report of a boot as it lies on the disk: bounded, and any part may be wrong. */
-
-#define BOOT_REPORT_SCHEMA "gputune.boot-report/1"
-
-/* time, asked NULL: not said. */
-struct boot_report {
-	const char *boot_id, *time, *asked;
-	struct verify verify;
-};
-
-/* A text of an object that may hold anything, or be NULL; NULL: none. */
-const char *boot_text(struct arena *a, const json_t *j, const char *key);
-/* False: it is none. */
-bool boot_report_read(struct arena *a, const json_t *j, struct boot_report *out);
 
 #endif

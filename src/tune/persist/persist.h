@@ -95,6 +95,7 @@ const char *persist_boot_file(const struct machine *m);
 
 /* --- the request: what the boot-time unit and verify --boot read ------------------------------ */
 
+extern const struct result_shape boot_result;
 /* All rows that are kept as JSON, schema gputune.boot/2; 256 CPUs with one value are one row. */
 const char *persist_request(struct arena *a, const struct persist_entry *rows, size_t n);
 /* The reverse, strict: bounded, no unknown key, every knob and value valid. Targets are left empty.

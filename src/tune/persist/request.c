@@ -16,10 +16,76 @@
 #include "machine/knob/knob.h"
 #include "tune/plan/plan.h"
 
-enum { TEXT_MAX = 4096, ROWS_MAX = 1 << 12, EXPANDED_MAX = 1 << 16, KEYS = 10 };
+enum { TEXT_MAX = 4096, ROWS_MAX = 1 << 12, EXPANDED_MAX = 1 << 16 };
 
 static const char written_by[] =
 	"gputune; \"gputune persist status\" shows it, \"gputune persist remove\" takes it back";
+
+/* A row of the file: many values where it has numbers. */
+struct request_row {
+	struct persist_entry of; /* its knob's name has {} for each of the numbers */
+	const char *numbers;
+};
+
+/* What the request can ask for; NULL: not this. */
+static const char *request_kind(unsigned kind)
+{
+	switch (kind) {
+	case KNOB_FILE:
+	case KNOB_ADDRESS:
+	case KNOB_BLOCK:
+	case KNOB_FIRMWARE:
+	case KNOB_CPUSET:
+		return NULL;
+	default:
+		return knob_kind_name((enum knob_kind)kind);
+	}
+}
+
+static const char *request_sets(unsigned backend)
+{
+	return backend == PERSIST_IN_NONE ? NULL
+					  : persist_backend_name((enum persist_backend)backend);
+}
+
+/* clang-format off */
+static const struct shape_row request_row_rows[] = {
+	{ "id", "Of the setting.", SHAPE_TEXT(request_row, of.id) },
+	{ "kind", NULL, SHAPE_CHOICE_BY(request_row, of.knob.kind, request_kind, KNOB_KINDS) },
+	{ "name", NULL, SHAPE_TEXT(request_row, of.knob.name) },
+	{ "object", NULL, SHAPE_TEXT(request_row, of.knob.object) },
+	{ "numbers", "What {} in the name stands for: \"0-6,8-255\".", SHAPE_TEXT(request_row, numbers) },
+	{ "value", NULL, SHAPE_TEXT(request_row, of.value) },
+	{ "device", "What has to stand there.", SHAPE_TEXT(request_row, of.device) },
+	{ "keeper", "What sets it at boot.", SHAPE_CHOICE_BY(request_row, of.keeper, request_sets, KEEPERS) },
+	{ "by", "The file.", SHAPE_TEXT(request_row, of.by) },
+	{ "before", "What it held before anything of ours.", SHAPE_TEXT(request_row, of.before),
+	  .unknown = SHAPE_NULL, .later = true },
+};
+static const struct shape request_row_shape = SHAPE(request_row, request_row);
+
+struct request {
+	const char *written_by;
+	struct request_row *rows;
+	size_t n;
+};
+
+static const struct shape_row request_rows[] = {
+	{ "written_by", NULL, SHAPE_TEXT(request, written_by) },
+	{ "rows", NULL, SHAPE_LIST(request, rows, n, request_row) },
+};
+static const struct shape request_shape = SHAPE(request, request);
+/* clang-format on */
+
+const struct result_shape boot_result = {
+	.name = "boot",
+	.title = "/etc/gputune/boot.json",
+	.meaning = "What is kept for every boot, and what keeps it.",
+	.shape = &request_shape,
+	.no_time = true,
+	.no_version = true,
+	.version = 2,
+};
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
@@ -58,15 +124,6 @@ static bool is_alike(const struct persist_entry *x, const struct persist_entry *
 				       : x->before == y->before);
 }
 
-static json_t *row_json(const struct persist_entry *row, const char *name, const char *numbers)
-{
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?}", "id", row->id,
-			 "kind", knob_kind_name(row->knob.kind), "name", name, "object",
-			 row->knob.object, "numbers", numbers, "value", row->value, "device",
-			 row->device, "keeper", persist_backend_name(row->keeper), "by", row->by,
-			 "before", row->before);
-}
-
 /* The numbers of all rows from i on that are the same but for it; they are marked as told. */
 static const char *persist_request_gather(struct arena *a, const struct persist_entry *rows,
 					  size_t n, size_t i, const char *pattern, bool *told)
@@ -88,30 +145,30 @@ static const char *persist_request_gather(struct arena *a, const struct persist_
 
 const char *persist_request(struct arena *a, const struct persist_entry *rows, size_t n)
 {
-	json_t *j = json_object(), *list = json_array();
+	struct request request = { written_by, NULL, 0 };
 	bool *told = arena_array(a, n, sizeof(*told));
-	char *text;
 	const char *out;
+	json_t *j;
+	char *text;
 
-	json_object_set_new(j, "schema", json_string("gputune.boot/2"));
-	json_object_set_new(j, "written_by", json_string(written_by));
+	request.rows = arena_array(a, n, sizeof(*request.rows));
 	for (size_t i = 0; i < n; i++) {
+		struct request_row *row = &request.rows[request.n];
 		const char *pattern = NULL;
 		unsigned number;
 
 		if (rows[i].keeper == PERSIST_IN_NONE || told[i])
 			continue;
-		if (split_number(a, &rows[i].knob, &pattern, &number))
-			json_array_append_new(
-				list,
-				row_json(&rows[i], pattern,
-					 persist_request_gather(a, rows, n, i, pattern, told)));
-		else
-			json_array_append_new(
-				list,
-				row_json(&rows[i], rows[i].knob.name ? rows[i].knob.name : "", ""));
+		*row = (struct request_row){ rows[i], "" };
+		if (split_number(a, &rows[i].knob, &pattern, &number)) {
+			row->of.knob.name = pattern;
+			row->numbers = persist_request_gather(a, rows, n, i, pattern, told);
+		}
+		if (!row->of.knob.name)
+			row->of.knob.name = "";
+		request.n++;
 	}
-	json_object_set_new(j, "rows", list);
+	j = result_shape_json(&boot_result, &request, 0, 0);
 	text = json_dumps(j, JSON_INDENT(1));
 	if (!text)
 		abort();
@@ -128,7 +185,6 @@ struct reading {
 	struct persist_entry *rows;
 	size_t n;
 	size_t item; /* counted from 1; 0: the top level */
-	size_t keys; /* of a row: the first format has no "before" */
 	struct err *e;
 };
 
@@ -145,41 +201,19 @@ __attribute__((format(printf, 2, 3))) static int bad(struct reading *r, const ch
 	return err_set(r->e, -EINVAL, "%s: %s", PERSIST_REQUEST, text);
 }
 
-static int persist_request_text_of(struct reading *r, const json_t *j, const char *key,
-				   const char **out)
+/* Short, and of one line. */
+static int texts_hold(struct reading *r, const struct request_row *row)
 {
-	const json_t *v = json_object_get(j, key);
-	const char *s = json_string_value(v);
+	for (size_t i = 0; i < request_row_shape.n; i++) {
+		const struct shape_row *is = &request_row_rows[i];
+		const char *s = is->kind == SHAPE_KIND_TEXT ? shape_text(is, row) : NULL;
 
-	if (!s)
-		return bad(r, "\"%s\" is not a text", key);
-	if (json_string_length(v) > TEXT_MAX || strlen(s) != json_string_length(v))
-		return bad(r, "\"%s\" is too long or holds a NUL", key);
-	for (const char *c = s; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			return bad(r, "\"%s\" holds control characters", key);
-	*out = arena_strdup(r->a, s);
-	return 0;
-}
-
-static int persist_request_kind_of(struct reading *r, const json_t *j, struct persist_entry *row)
-{
-	const char *kind = "", *keeper = "";
-	int n, k = PERSIST_IN_SYSCTL;
-
-	if (persist_request_text_of(r, j, "kind", &kind) ||
-	    persist_request_text_of(r, j, "keeper", &keeper))
-		return -EINVAL;
-	n = knob_kind_parse(kind);
-	if (n < 0 || n == KNOB_FILE || n == KNOB_ADDRESS || n == KNOB_BLOCK || n == KNOB_FIRMWARE ||
-	    n == KNOB_CPUSET)
-		return bad(r, "there is no kind of knob \"%.40s\" in it", kind);
-	while (k < KEEPERS && strcmp(persist_backend_name((enum persist_backend)k), keeper) != 0)
-		k++;
-	if (k == KEEPERS)
-		return bad(r, "nothing called \"%.40s\" keeps anything", keeper);
-	row->knob.kind = (enum knob_kind)n;
-	row->keeper = (enum persist_backend)k;
+		if (s && strlen(s) > TEXT_MAX)
+			return bad(r, "\"%s\" is too long", is->key);
+		for (; s && *s; s++)
+			if ((unsigned char)*s < ' ' || *s == 0x7f)
+				return bad(r, "\"%s\" holds control characters", is->key);
+	}
 	return 0;
 }
 
@@ -223,45 +257,31 @@ static int persist_request_expand(struct reading *r, const struct persist_entry 
 	return 0;
 }
 
-static int persist_request_row_of(struct reading *r, const json_t *j)
-{
-	struct persist_entry row = { .target = "" };
-	const char *numbers = "";
-
-	if (!json_is_object(j) || json_object_size(j) != r->keys)
-		return bad(r, "it has not the %zu keys of a row", r->keys);
-	if (r->keys == KEYS && !json_is_null(json_object_get(j, "before")) &&
-	    persist_request_text_of(r, j, "before", &row.before))
-		return -EINVAL;
-	if (persist_request_text_of(r, j, "id", &row.id) || persist_request_kind_of(r, j, &row) ||
-	    persist_request_text_of(r, j, "name", &row.knob.name) ||
-	    persist_request_text_of(r, j, "object", &row.knob.object) ||
-	    persist_request_text_of(r, j, "numbers", &numbers) ||
-	    persist_request_text_of(r, j, "value", &row.value) ||
-	    persist_request_text_of(r, j, "device", &row.device) ||
-	    persist_request_text_of(r, j, "by", &row.by))
-		return -EINVAL;
-	return persist_request_expand(r, &row, numbers);
-}
-
 static int document(struct reading *r, const json_t *j)
 {
 	const json_t *list = json_object_get(j, "rows");
-	const char *schema = "", *ignored;
+	const char *schema = json_string_value(json_object_get(j, "schema"));
+	size_t keys = request_row_shape.n;
+	struct request request;
+	struct err why = { 0 };
 
-	if (!json_is_object(j) || json_object_size(j) != 3)
+	if (json_object_size(j) != 3 || !schema)
 		return bad(r, "it is no request of gputune");
-	if (persist_request_text_of(r, j, "schema", &schema) ||
-	    persist_request_text_of(r, j, "written_by", &ignored))
-		return -EINVAL;
-	r->keys = strcmp(schema, "gputune.boot/1") == 0 ? KEYS - 1 : KEYS;
-	if (r->keys == KEYS && strcmp(schema, "gputune.boot/2") != 0)
+	if (strcmp(schema, "gputune.boot/1") == 0)
+		keys--; /* without "before" */
+	else if (strcmp(schema, "gputune.boot/2") != 0)
 		return bad(r, "its schema is \"%.60s\", which this version does not read", schema);
-	if (!json_is_array(list) || json_array_size(list) > ROWS_MAX)
-		return bad(r, "\"rows\" is no list of at most %d rows", ROWS_MAX);
-	for (size_t i = 0; i < json_array_size(list); i++) {
+	if (json_array_size(list) > ROWS_MAX)
+		return bad(r, "more than %d rows", ROWS_MAX);
+	if (shape_read(r->a, &request_shape, j, &request, &why))
+		return bad(r, "%s", why.text);
+	for (size_t i = 0; i < request.n; i++) {
 		r->item = i + 1;
-		if (persist_request_row_of(r, json_array_get(list, i)))
+		if (json_object_size(json_array_get(list, i)) != keys)
+			return bad(r, "it has not the %zu keys of a row", keys);
+		request.rows[i].of.target = "";
+		if (texts_hold(r, &request.rows[i]) ||
+		    persist_request_expand(r, &request.rows[i].of, request.rows[i].numbers))
 			return -EINVAL;
 	}
 	return 0;

@@ -299,3 +299,45 @@ json_t *verify_json(const struct machine *m, const struct verify *v, int exit_co
 {
 	return machine_result_json(&verify_result, m, v, exit_code);
 }
+
+/* --- the report of a boot --- */
+
+static const struct shape_row kept_verify_rows[] = {
+	{ "schema", NULL, SHAPE_WORD("gputune.verify/1"), .later = true },
+	{ "tool_version", NULL, SHAPE_TEXT(boot_report, version), .unknown = SHAPE_BLANK, .later = true },
+	{ "host", NULL, SHAPE_POINTER_AS(boot_report, m, machine, host_shape), .later = true },
+	{ "time", NULL, SHAPE_TEXT(boot_report, time), .unknown = SHAPE_NULL },
+	{ "exit_code", NULL, SHAPE_COUNT(boot_report, code), .later = true },
+	{ "summary", NULL, SHAPE_OBJECT_AS(boot_report, verify, verify, verify_summary_shape), .later = true },
+	{ "rows", NULL, SHAPE_LIST(boot_report, verify.rows, verify.n, verify_row) },
+};
+static const struct shape kept_verify_shape = SHAPE(boot_report, kept_verify);
+
+static const struct shape_row boot_report_rows[] = {
+	{ "boot_id", NULL, SHAPE_TEXT(boot_report, boot_id) },
+	{ "reboot_by", "Who asked for the reboot.", SHAPE_TEXT(boot_report, asked), .unknown = SHAPE_NULL },
+	{ "verify", "What verify --boot printed then.", SHAPE_PART(kept_verify_shape) },
+};
+static const struct shape boot_report_shape = SHAPE(boot_report, boot_report);
+
+const struct result_shape boot_report_result = {
+	.name = "boot-report", .title = "/var/lib/gputune/boot-report.json",
+	.meaning = "What of the request is in force after a boot.",
+	.shape = &boot_report_shape, .no_time = true, .no_version = true,
+};
+
+bool boot_report_read(struct arena *a, const char *text, size_t len, struct boot_report *out)
+{
+	struct err ignored = { 0 };
+	struct verify *v = &out->verify;
+
+	if (result_shape_read(a, &boot_report_result, text, len, out, &ignored) || !*out->boot_id)
+		return false;
+	memset(v->count, 0, sizeof(v->count));
+	for (size_t i = 0; i < v->n; i++) {
+		if (!v->rows[i].wanted || !v->rows[i].knob.name)
+			return false;
+		v->count[v->rows[i].state]++;
+	}
+	return true;
+}

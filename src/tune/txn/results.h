@@ -12,7 +12,7 @@
 
 /* Their shapes, for the schemas. */
 extern const struct result_shape apply_result, undo_result, status_result, history_result,
-	journal_result, verify_result;
+	journal_result, verify_result, boot_report_result;
 
 /* verb "apply" or "undo". e NULL or without text: no error. */
 json_t *report_json(const char *verb, const struct machine *m, const struct txn_report *r,
@@ -25,5 +25,20 @@ json_t *history_json(const struct machine *m, const struct journal *j,
 json_t *journal_json(const char *action, const struct machine *m, const struct journal *j,
 		     int exit_code);
 json_t *verify_json(const struct machine *m, const struct verify *v, int exit_code);
+
+/* --- the report of a boot, as it lies on the disk --- */
+
+struct boot_report {
+	const char *boot_id;
+	const char *asked; /* who asked for the reboot; NULL: nobody */
+	const struct machine *m;
+	const char *version, *time; /* NULL: not said */
+	int code;
+	struct verify verify;
+};
+
+/* False: it is none. It may be anybody's: of the machine nothing is believed, and rows are counted
+ * anew. */
+bool boot_report_read(struct arena *a, const char *text, size_t len, struct boot_report *out);
 
 #endif
