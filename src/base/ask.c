@@ -134,6 +134,11 @@ static bool ask_number(const struct ask_row *r, const char *text, double *out)
 
 	if (!strchr("0123456789.", *text) || parse_decimal(text, out, &end))
 		return false;
+	for (const struct ask_unit *u = r->units; u && u->name; u++)
+		if (strcmp(end + strspn(end, " "), u->name) == 0) {
+			*out *= u->factor;
+			return true;
+		}
 	letter = *end && !end[1] ? strchr(letters, *end | 32) : NULL;
 	if (letter && r->kind != ASK_KIND_SHARE) {
 		*out *= factors[letter - letters];

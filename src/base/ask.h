@@ -48,6 +48,12 @@ enum ask_row_kind {
 /* What is proposed for a value, by number from 0 on; NULL ends it. Static storage. */
 typedef const char *ask_proposal(size_t i);
 
+/* What may stand behind a number, and what it is multiplied by; a NULL name ends them. */
+struct ask_unit {
+	const char *name;
+	double factor;
+};
+
 struct ask_texts {
 	const char *const *items;
 	size_t n;
@@ -59,16 +65,17 @@ struct ask_row {
 	const char *name; /* "min-effect"; of arguments what help calls them: "ID" */
 	const char *help; /* a sentence without its end, for --help and the manual page */
 	enum ask_row_kind kind;
-	char letter;	      /* 0: none */
-	const char *arg;      /* what help calls the value: "PERCENT"; NULL: by the kind */
-	const char *unit;     /* of counts and reals: "bytes"; NULL: none */
-	const char *fallback; /* taken where it is not given; help shows it */
-	const char *example;  /* of a value */
-	bool argument;	      /* stands without a name; in the order of rows */
-	bool required;	      /* of arguments */
-	bool behind;	      /* of texts: all words behind "--", and none before it */
-	bool files;	      /* a path may be given */
-	bool strict;	      /* nothing but a proposal may be given */
+	char letter;		      /* 0: none */
+	const char *arg;	      /* what help calls the value: "PERCENT"; NULL: by the kind */
+	const char *unit;	      /* of counts and reals: "bytes"; NULL: none */
+	const struct ask_unit *units; /* others besides; NULL: none */
+	const char *fallback;	      /* taken where it is not given; help shows it */
+	const char *example;	      /* of a value */
+	bool argument;		      /* stands without a name; in the order of rows */
+	bool required;		      /* of arguments */
+	bool behind;		      /* of texts: all words behind "--", and none before it */
+	bool files;		      /* a path may be given */
+	bool strict;		      /* nothing but a proposal may be given */
 	bool may_be_empty;
 	char join;	 /* of texts: given several times, they are joined by this; 0: once only */
 	double min, max; /* both 0: no bounds; of times in seconds */

@@ -13,6 +13,7 @@
 #include "models/diagnose/diagnose.h"
 #include "models/diagnose/page_diagnose.h"
 #include "models/inference/arch.h"
+#include "verbs/model_ask.h"
 #include "verbs/model_files.h"
 
 enum { DIAGNOSE_RUNS_MAX = 64, DIAGNOSE_FILES_MAX = 1024 };
@@ -23,8 +24,7 @@ struct judged_ask {
 };
 
 static const struct ask_row judged_ask_rows[] = {
-	{ "model", "a model by name, or its config.json, folder or GGUF file",
-	  ASK_TEXT(judged_ask, model), .arg = "NAME|FILE", .files = true },
+	MODEL_ROW(judged_ask, model),
 	{ "all", "also causes that were excluded", ASK_FLAG(judged_ask, all), .letter = 'a' },
 };
 static const struct ask_shape judged_ask_shape = ASK_SHAPE(judged_ask, NULL, judged_ask_rows);

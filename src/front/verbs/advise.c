@@ -184,10 +184,10 @@ static void clocks(const struct machine *m, struct advise_facts *f)
 }
 
 /* What was measured of our own settings on this machine. */
-static void settings(struct run *r, struct host *h, const struct machine *m,
+static void settings(struct door *d, struct host *h, const struct machine *m,
 		     struct advise_settings *out)
 {
-	const struct ledger *l = run_ledger(r, h, m);
+	const struct ledger *l = door_ledger(d, h, m);
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct ledger_row *row = &l->rows[i];
@@ -195,7 +195,7 @@ static void settings(struct run *r, struct host *h, const struct machine *m,
 		struct advise_setting *s;
 		bool twice = false;
 
-		ledger_find(&r->arena, l, row->setting, row->target, &now);
+		ledger_find(d->arena, l, row->setting, row->target, &now);
 		if (now.row != row || now.valid == LEDGER_NONE ||
 		    now.row->verdict == RULING_NO_DIFFERENCE)
 			continue;
@@ -203,10 +203,10 @@ static void settings(struct run *r, struct host *h, const struct machine *m,
 			twice |= out->rows[k].row == row;
 		if (twice)
 			continue;
-		out->rows = arena_grow(&r->arena, out->rows, out->n, sizeof(*out->rows));
+		out->rows = arena_grow(d->arena, out->rows, out->n, sizeof(*out->rows));
 		s = &out->rows[out->n++];
 		s->row = row;
-		s->text = ledger_text(&r->arena, &now);
+		s->text = ledger_text(d->arena, &now);
 		s->expired = now.valid != LEDGER_VALID;
 	}
 }
@@ -217,12 +217,12 @@ struct besides {
 	struct advise_settings *own;
 };
 
-static void look_besides(struct run *r, struct host *h, const struct machine *m, void *ctx)
+static void look_besides(struct door *d, struct host *h, const struct machine *m, void *ctx)
 {
 	const struct besides *b = ctx;
 
 	clocks(m, b->facts);
-	settings(r, h, m, b->own);
+	settings(d, h, m, b->own);
 }
 
 static int print_sweep(struct run *r, struct sweep *s)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "front/calibration.h"
+#include "verbs/calibrations.h"
 #include "measure/bench/bench.h"
 #include "front/session.h"
 #include "front/model_ask.h"
@@ -29,7 +29,7 @@ static int verb_calibrate_find_machine(struct run *r, struct host *h, struct ask
 	if (q->w.on) {
 		if (place_parse(&r->arena, run_knowledge(r), q->w.on, &q->place, &e) < 0)
 			return complain(EXIT_USAGE, &e);
-		calibrate_place_of(r, NULL, NULL, &q->place, &q->at);
+		calibrate_place_of(&r->arena, NULL, NULL, &q->place, &q->at);
 		return 0;
 	}
 	m = run_machine(r, h, false);
@@ -38,7 +38,7 @@ static int verb_calibrate_find_machine(struct run *r, struct host *h, struct ask
 	if (place_of(&r->arena, run_knowledge(r), m, &q->place, &e) < 0)
 		return complain(EXIT_BLIND, &e);
 	q->w.place = &q->place;
-	calibrate_place_of(r, h, m, NULL, &q->at);
+	calibrate_place_of(&r->arena, h, m, NULL, &q->at);
 	record_fingerprint(&r->arena, h, m, &rec);
 	q->digest = rec.machine;
 	return 0;
@@ -94,10 +94,12 @@ static int read_logs(struct run *r, struct log_runs *runs)
 /* Nothing to read: what is kept. */
 static int verb_calibrate_show(struct run *r, struct host *h, const struct asked *q)
 {
+	const struct state_ask state = { r->value[OPT_STATE] };
 	struct calibration_file file;
-	struct calibration_stored kept = { .taken = q->at.taken,
-					   .file = calibrate_stored(r, h, &q->at, &file) ? &file
-											 : NULL };
+	struct calibration_stored kept = {
+		.taken = q->at.taken,
+		.file = calibrate_stored(&r->door, h, &state, &q->at, &file) ? &file : NULL
+	};
 	int code = kept.file && file.why_not ? EXIT_FINDINGS : EXIT_CLEAN;
 
 	if (r->value[OPT_QUIET])
@@ -129,6 +131,7 @@ static int print_answer(struct run *r, const struct calibrate_page *p)
 
 static int verb_calibrate_fit(struct run *r, struct host *h, struct asked *q)
 {
+	const struct state_ask state = { r->value[OPT_STATE] };
 	struct calibrate_page p = { .taken = q->w.on ? q->place.taken : q->at.taken,
 				    .gpu = q->place.gpu->name,
 				    .verbose = r->value[OPT_VERBOSE] != NULL };
@@ -143,8 +146,8 @@ static int verb_calibrate_fit(struct run *r, struct host *h, struct asked *q)
 	if (code)
 		return code;
 	if (r->value[OPT_FROM_BENCH]) {
-		bench_facts_of(r, h, q->digest, q->place.gpu->name, &facts);
-		calibrate_hints(r, &facts, &q->place, &hints, &n);
+		bench_facts_of(&r->door, h, bench_state(r), q->digest, q->place.gpu->name, &facts);
+		calibrate_hints(&r->arena, &facts, &q->place, &hints, &n);
 		p.asked_bench = true;
 	}
 	p.hints = n;
@@ -153,7 +156,7 @@ static int verb_calibrate_fit(struct run *r, struct host *h, struct asked *q)
 	calibrate(&r->arena, &runs, &q->w, hardware_of(q->place.gpu), hints, n, &base, &c);
 	p.code = any_stored(&c) ? EXIT_CLEAN : EXIT_FINDINGS;
 	if (p.code == EXIT_CLEAN && !r->value[OPT_DRY_RUN]) {
-		code = calibrate_keep(r, &q->at, &c, &p.stored);
+		code = -calibrate_keep(&r->door, h, &state, &q->at, &c, &p.stored);
 		if (code)
 			return code;
 	}
@@ -163,10 +166,11 @@ static int verb_calibrate_fit(struct run *r, struct host *h, struct asked *q)
 
 static int with_machine(struct run *r, struct host *live, struct asked *q)
 {
+	const struct state_ask state = { r->value[OPT_STATE] };
 	bool nothing = !r->value[OPT_LOG] && !r->n_args && !r->value[OPT_FROM_BENCH];
 
 	if (r->value[OPT_FORGET])
-		return nothing ? calibrate_forget(r, &q->at)
+		return nothing ? -calibrate_forget(&r->door, live, &state, &q->at)
 			       : complain_text(EXIT_USAGE, "--forget stands alone");
 	return nothing ? verb_calibrate_show(r, live, q) : verb_calibrate_fit(r, live, q);
 }

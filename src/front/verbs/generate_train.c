@@ -89,7 +89,6 @@ static int open_edit(struct run *r, enum train_target target, struct train_edit 
 static int verb_generate_train_ask(struct run *r, const struct gen_cluster *c,
 				   struct train_edit *edit, struct train_config *q)
 {
-	struct model_file *file = ARENA_NEW(&r->arena, struct model_file);
 	struct target_hw *place = ARENA_NEW(&r->arena, struct target_hw);
 	struct train_options w;
 	struct err e = { 0 };
@@ -97,7 +96,7 @@ static int verb_generate_train_ask(struct run *r, const struct gen_cluster *c,
 
 	if (!r->value[OPT_MODEL])
 		return complain_text(EXIT_USAGE, "generate %s needs --model", r->args[0]);
-	if ((code = train_ask_words(r, &w, file)) != 0)
+	if ((code = train_ask_words(r, &w)) != 0)
 		return code;
 	if (!w.on && (code = cluster_place(r, c, place)) != 0)
 		return code;

@@ -119,6 +119,27 @@ static int predict_foreign_option(struct run *r, bool training)
 	return 0;
 }
 
+/* All of it: words, machine, question, curves. *place holds the machine that was looked at. */
+static int predict_train_ask(struct run *r, struct target_hw *place, struct train_config *q)
+{
+	struct train_options w;
+	struct infer_options machine = { 0 };
+	struct err e = { 0 };
+	int code = train_ask_words(r, &w);
+
+	if (code)
+		return code;
+	machine.on = w.on;
+	if ((code = predict_place(r, &machine, place, NULL, NULL)) != 0)
+		return code;
+	w.place = machine.place;
+	if (train_config_make(&r->arena, &w, q, &e) < 0)
+		return complain(EXIT_USAGE, &e);
+	if ((code = train_ask_without_effect(r, q)) != 0)
+		return code;
+	return train_ask_curves(r, q);
+}
+
 /* predict training. */
 static int predict_training(struct run *r)
 {
@@ -134,7 +155,7 @@ static int predict_training(struct run *r)
 	if (r->value[OPT_ROWS])
 		return verb_predict_table(r, fit);
 	if ((code = predict_number(r, OPT_CLAIM, 1e-3, 1e12, &claim)) != 0 ||
-	    (code = train_ask(r, &place, q)) != 0)
+	    (code = predict_train_ask(r, &place, q)) != 0)
 		return code;
 	q->fit = fit;
 	p->origin = fit->origin;

@@ -14,7 +14,7 @@
 #include "models/inference/predict.h"
 #include "models/inference/page_roofline.h"
 #include "base/text.h"
-#include "front/calibration.h"
+#include "verbs/calibrations.h"
 #include "models/inference/roofline.h"
 #include "measure/bench/gemm_type.h"
 
@@ -325,7 +325,7 @@ int verb_roofline(struct run *r)
 	int code = verb_roofline_find_machine(r, h, &place, &digest);
 
 	if (!code) {
-		bench_facts_of(r, h, digest, place.gpu->name, &facts);
+		bench_facts_of(&r->door, h, bench_state(r), digest, place.gpu->name, &facts);
 		code = read_points(r, &facts, &place, &profile, &p.source);
 		/* What benches measured is no limit of itself. */
 		if (profile.separate)

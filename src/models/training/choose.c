@@ -507,15 +507,16 @@ const char *const train_collective_names[TRAIN_COLLECTIVES] = { "all-reduce", "a
 								"reduce-scatter", "all-to-all",
 								"send" };
 
+void train_switches_none(struct train_options *w)
+{
+	w->sp = w->overlap = w->tp_overlap = w->compile = -1;
+	w->reshard = w->reduce_fp32 = w->sync_each_micro = -1;
+}
+
 void train_words_none(struct train_options *w)
 {
-	*w = (struct train_options){ .sp = -1,
-				     .overlap = -1,
-				     .tp_overlap = -1,
-				     .compile = -1,
-				     .reshard = -1,
-				     .reduce_fp32 = -1,
-				     .sync_each_micro = -1 };
+	*w = (struct train_options){ 0 };
+	train_switches_none(w);
 }
 
 static bool choose_same(const char *a, const char *b)

@@ -157,6 +157,8 @@ struct train_options {
 
 /* All switches -1, everything else not given. */
 void train_words_none(struct train_options *w);
+/* All switches -1. */
+void train_switches_none(struct train_options *w);
 /* -EINVAL (does not divide, out of range), -ENOENT (unknown word) with a sentence that names it. */
 int train_config_make(struct arena *a, const struct train_options *w, struct train_config *q,
 		      struct err *e);

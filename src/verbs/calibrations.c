@@ -7,12 +7,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "front/calibration.h"
+#include "verbs/calibrations.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "machine/write/write.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/bench_json.h"
+#include "models/inference/predict.h"
+#include "verbs/model_files.h"
 
 enum { RESULTS_MAX = 200 };
 
@@ -33,7 +35,7 @@ static bool is_of(const struct knowledge *known, const struct record *rec, const
 	       gpu_kind_of(known, gpu);
 }
 
-static void calibration_take(struct run *r, const struct record *rec, const char *id,
+static void calibration_take(struct arena *a, const struct record *rec, const char *id,
 			     struct bench_facts *out)
 {
 	for (size_t i = 0; i < rec->n; i++) {
@@ -41,31 +43,33 @@ static void calibration_take(struct run *r, const struct record *rec, const char
 
 		if (c->error || !c->verified || !c->n_series || !c->series[0].has_summary)
 			continue;
-		out->cases = arena_grow(&r->arena, out->cases, out->n, sizeof(*out->cases));
-		out->ids = arena_grow(&r->arena, out->ids, out->n, sizeof(*out->ids));
+		out->cases = arena_grow(a, out->cases, out->n, sizeof(*out->cases));
+		out->ids = arena_grow(a, out->ids, out->n, sizeof(*out->ids));
 		out->cases[out->n] = c;
 		out->ids[out->n++] = id;
 	}
 }
 
-void bench_facts_of(struct run *r, struct host *h, const char *machine, const char *gpu,
-		    struct bench_facts *out)
+void bench_facts_of(struct door *d, struct host *h, const char *state, const char *machine,
+		    const char *gpu, struct bench_facts *out)
 {
+	const struct knowledge *known = door_knowledge(d, h->id.captured);
+	struct arena *a = d->arena;
 	struct err e = { 0 };
 	char **ids;
 	size_t n;
 
 	*out = (struct bench_facts){ 0 };
-	if (store_list(&r->arena, h, bench_state(r), &ids, &n, &e))
+	if (store_list(a, h, state, &ids, &n, &e))
 		return;
 	for (size_t i = n; i-- > 0 && n - i <= RESULTS_MAX;) {
-		struct record *rec = ARENA_NEW(&r->arena, struct record);
+		struct record *rec = ARENA_NEW(a, struct record);
 		char *text;
 
-		if (store_get(&r->arena, h, bench_state(r), ids[i], &text, &e) == 0 &&
-		    bench_from_json(&r->arena, ids[i], text, rec, &e) == 0 &&
-		    is_of(run_knowledge(r), rec, machine, gpu))
-			calibration_take(r, rec, ids[i], out);
+		if (store_get(a, h, state, ids[i], &text, &e) == 0 &&
+		    bench_from_json(a, ids[i], text, rec, &e) == 0 &&
+		    is_of(known, rec, machine, gpu))
+			calibration_take(a, rec, ids[i], out);
 	}
 }
 
@@ -94,9 +98,9 @@ const struct record_case *bench_fact(const struct bench_facts *f, const char *be
 	return NULL;
 }
 
-static void add(struct run *r, struct calibrate_hint **list, size_t *n, struct calibrate_hint h)
+static void add(struct arena *a, struct calibrate_hint **list, size_t *n, struct calibrate_hint h)
 {
-	*list = arena_grow(&r->arena, *list, *n, sizeof(**list));
+	*list = arena_grow(a, *list, *n, sizeof(**list));
 	(*list)[(*n)++] = h;
 }
 
@@ -126,8 +130,9 @@ static bool moved(const struct calibrate_hint *list, size_t n, enum fit_id id)
 	return false;
 }
 
-static void move(struct run *r, const struct mover *m, const struct record_case *c, const char *id,
-		 const struct target_hw *place, struct calibrate_hint **list, size_t *n)
+static void move(struct arena *a, const struct mover *m, const struct record_case *c,
+		 const char *id, const struct target_hw *place, struct calibrate_hint **list,
+		 size_t *n)
 {
 	const struct record_series *s = &c->series[0];
 	double usual = s->band.known ? (s->band.low + s->band.high) / 2 : 0,
@@ -140,22 +145,22 @@ static void move(struct run *r, const struct mover *m, const struct record_case 
 			h.scale = s->s.median / usual;
 		if (sheet > 0 && s->s.median < sheet)
 			h.most = s->s.median / sheet;
-		h.from = usual > 0 ? arena_printf(&r->arena,
+		h.from = usual > 0 ? arena_printf(a,
 						  "%s %s: %.4g %s measured (%s), usual are %.4g to "
 						  "%.4g (%s)",
 						  c->bench, c->name, s->s.median, s->unit_text, id,
 						  s->band.low, s->band.high, s->band.source)
-				   : arena_printf(&r->arena,
+				   : arena_printf(a,
 						  "%s %s: %.4g %s measured (%s); what is usual is "
 						  "not known, so it only bounds",
 						  c->bench, c->name, s->s.median, s->unit_text, id);
 		if (h.scale > 0 || h.most > 0)
-			add(r, list, n, h);
+			add(a, list, n, h);
 	}
 }
 
 /* Small all-reduces are the latency, large ones the part of the link's bandwidth. */
-static void calibration_links(struct run *r, const struct bench_facts *f,
+static void calibration_links(struct arena *a, const struct bench_facts *f,
 			      const struct target_hw *place, struct calibrate_hint **list,
 			      size_t *n)
 {
@@ -163,26 +168,26 @@ static void calibration_links(struct run *r, const struct bench_facts *f,
 	const struct record_case *c = bench_fact(f, "collectives", "all-reduce:64KiB", &id);
 
 	if (c && c->n_series > 2 && c->series[2].has_summary)
-		add(r, list, n,
+		add(a, list, n,
 		    (struct calibrate_hint){
 			    .id = place->nodes > 1 ? FIT_NET_US : FIT_LINK_US,
 			    .value = c->series[2].s.median,
-			    .from = arena_printf(&r->arena, "collectives %s: %.4g us measured (%s)",
+			    .from = arena_printf(a, "collectives %s: %.4g us measured (%s)",
 						 c->name, c->series[2].s.median, id) });
 	c = bench_fact(f, "collectives", "all-reduce:128MiB", &id);
 	if (c && place->gpu->link > 0 && place->nodes <= 1)
-		add(r, list, n,
+		add(a, list, n,
 		    (struct calibrate_hint){
 			    .id = FIT_LINK,
 			    .value = fmin(1, c->series[0].s.median / place->gpu->link),
-			    .from = arena_printf(&r->arena,
+			    .from = arena_printf(a,
 						 "collectives %s: %.4g GB/s of bus bandwidth "
 						 "measured (%s), the link has %.4g GB/s one way",
 						 c->name, c->series[0].s.median, id,
 						 place->gpu->link) });
 }
 
-void calibrate_hints(struct run *r, const struct bench_facts *f, const struct target_hw *place,
+void calibrate_hints(struct arena *a, const struct bench_facts *f, const struct target_hw *place,
 		     struct calibrate_hint **out, size_t *n)
 {
 	*out = NULL;
@@ -192,9 +197,9 @@ void calibrate_hints(struct run *r, const struct bench_facts *f, const struct ta
 		const struct record_case *c = bench_fact(f, movers[i].bench, movers[i].prefix, &id);
 
 		if (c)
-			move(r, &movers[i], c, id, place, out, n);
+			move(a, &movers[i], c, id, place, out, n);
 	}
-	calibration_links(r, f, place, out, n);
+	calibration_links(a, f, place, out, n);
 }
 
 enum { FILE_MAX = 1 << 20 };
@@ -214,45 +219,45 @@ static const char *key_of(struct arena *a, const struct target_hw *p)
 	return s;
 }
 
-void calibrate_place_of(struct run *r, struct host *h, const struct machine *m,
+void calibrate_place_of(struct arena *a, struct host *h, const struct machine *m,
 			const struct target_hw *place, struct calibrate_place *out)
 {
 	struct record rec = { 0 };
 
 	*out = (struct calibrate_place){ .key = "this-machine", .taken = "this machine" };
 	if (!m) {
-		out->key = key_of(&r->arena, place);
+		out->key = key_of(a, place);
 		out->taken = place->taken;
 		return;
 	}
-	record_fingerprint(&r->arena, h, m, &rec);
+	record_fingerprint(a, h, m, &rec);
 	if (h->id.captured) {
-		out->key = arena_printf(&r->arena, "captured-%s", rec.machine);
-		out->taken = arena_printf(&r->arena, "the captured machine %s", h->id.source);
+		out->key = arena_printf(a, "captured-%s", rec.machine);
+		out->taken = arena_printf(a, "the captured machine %s", h->id.source);
 	}
-	out->pairs = arena_array(&r->arena, rec.n_fingerprint + 1, sizeof(*out->pairs));
+	out->pairs = arena_array(a, rec.n_fingerprint + 1, sizeof(*out->pairs));
 	out->pairs[out->n++] = (struct record_pair){ "machine", rec.machine };
 	for (size_t i = 0; i < rec.n_fingerprint; i++)
 		if (counts(rec.fingerprint[i].name))
 			out->pairs[out->n++] = rec.fingerprint[i];
 }
 
-static const char *folder(struct run *r)
+static const char *folder(struct door *d, const struct state_ask *state)
 {
-	return arena_printf(&r->arena, "%s/calibration", bench_state(r));
+	return arena_printf(d->arena, "%s/calibration", door_state(d, state));
 }
 
-static const char *path_of(struct run *r, const struct calibrate_place *at)
+static const char *path_of(struct door *d, const struct state_ask *state,
+			   const struct calibrate_place *at)
 {
-	return arena_printf(&r->arena, "%s/%s.json", folder(r), at->key);
+	return arena_printf(d->arena, "%s/%s.json", folder(d, state), at->key);
 }
 
-int calibrate_keep(struct run *r, const struct calibrate_place *at, const struct calibration *c,
-		   const char **path)
+int calibrate_keep(struct door *d, struct host *h, const struct state_ask *state,
+		   const struct calibrate_place *at, const struct calibration *c, const char **path)
 {
-	struct host *h = host_open_live();
 	struct calibration_file f = { .taken = at->taken,
-				      .from = calibration_from(&r->arena, c),
+				      .from = calibration_from(d->arena, c),
 				      .pairs = at->pairs,
 				      .n_pairs = at->n };
 	long long now = (long long)time(NULL);
@@ -262,34 +267,32 @@ int calibrate_keep(struct run *r, const struct calibrate_place *at, const struct
 
 	if (stamp_format(now, stamp) == 0)
 		f.time = stamp;
-	calibration_file_make(&r->arena, c, &f);
+	calibration_file_make(d->arena, c, &f);
 	j = result_shape_json(&calibration_result, &f, now, 0);
 	text = json_dumps(j, JSON_INDENT(2));
 
-	*path = path_of(r, at);
-	code = host_own_dir(h, bench_state(r));
-	code = code ? code : host_own_dir(h, folder(r));
+	*path = path_of(d, state, at);
+	code = host_own_dir(h, door_state(d, state));
+	code = code ? code : host_own_dir(h, folder(d, state));
 	code = code ? code : host_put(h, *path, text, strlen(text), 0600);
 	free(text);
 	json_decref(j);
-	host_close(h);
 	if (code)
-		return complain_text(EXIT_USAGE,
-				     "%s cannot be written: %s; --state DIR keeps it elsewhere, "
-				     "--dry-run does not keep it",
-				     *path, strerror(-code));
+		return door_refuse(d, EXIT_USAGE,
+				   "%s cannot be written: %s; --state DIR keeps it elsewhere, "
+				   "--dry-run does not keep it",
+				   *path, strerror(-code));
 	return 0;
 }
 
-int calibrate_forget(struct run *r, const struct calibrate_place *at)
+int calibrate_forget(struct door *d, struct host *h, const struct state_ask *state,
+		     const struct calibrate_place *at)
 {
-	struct host *h = host_open_live();
-	int code = host_remove(h, path_of(r, at));
+	int code = host_remove(h, path_of(d, state, at));
 
-	host_close(h);
 	if (code)
-		return complain_text(EXIT_USAGE, "%s cannot be removed: %s", path_of(r, at),
-				     strerror(-code));
+		return door_refuse(d, EXIT_USAGE, "%s cannot be removed: %s", path_of(d, state, at),
+				   strerror(-code));
 	return 0;
 }
 
@@ -312,81 +315,90 @@ static const char *calibration_changed(struct arena *a, const struct calibration
 	return k->n_pairs > at->n ? "something of this machine is gone since" : NULL;
 }
 
-bool calibrate_stored(struct run *r, struct host *h, const struct calibrate_place *at,
-		      struct calibration_file *out)
+bool calibrate_stored(struct door *d, struct host *h, const struct state_ask *state,
+		      const struct calibrate_place *at, struct calibration_file *out)
 {
 	struct fits fits;
 	struct err e = { 0 };
 	char *text;
 	int code;
 
-	*out = (struct calibration_file){ .path = path_of(r, at) };
-	code = host_read(h, out->path, FILE_MAX, &r->arena, &text, NULL);
+	*out = (struct calibration_file){ .path = path_of(d, state, at) };
+	code = host_read(h, out->path, FILE_MAX, d->arena, &text, NULL);
 	if (code == -ENOENT || code == -ENOTDIR)
 		return false;
-	if (code == -EACCES && !r->value[OPT_STATE])
+	if (code == -EACCES && !state->state)
 		return false; /* the folder is root's: there may be none */
 	if (code) {
-		out->why_not = arena_printf(&r->arena, "it cannot be read: %s", strerror(-code));
+		out->why_not = arena_printf(d->arena, "it cannot be read: %s", strerror(-code));
 		return true;
 	}
-	if (calibration_file_read(&r->arena, text, out, &e) < 0)
-		out->why_not = arena_strdup(&r->arena, e.text);
+	if (calibration_file_read(d->arena, text, out, &e) < 0)
+		out->why_not = arena_strdup(d->arena, e.text);
 	else
-		out->why_not = calibration_changed(&r->arena, out, at);
+		out->why_not = calibration_changed(d->arena, out, at);
 	fits_default(&fits);
 	for (size_t i = 0; !out->why_not && i < out->n_sets; i++)
 		if (fits_read(&fits, out->sets[i].lines, &e) < 0)
-			out->why_not = arena_strdup(&r->arena, e.text);
+			out->why_not = arena_strdup(d->arena, e.text);
 	return true;
 }
 
+/* What is asked of kept calibrations. */
+struct stored_question {
+	const struct constants_ask *ask;
+	const char *on, *model;
+	const struct machine_ask *from;
+};
+
 /* live: where the state folder is. */
-static bool place_asked(struct run *r, struct host *live, struct calibrate_place *at)
+static bool place_asked(struct door *d, const struct stored_question *q, struct host *live,
+			struct calibrate_place *at)
 {
+	const struct knowledge *known = door_knowledge(d, q->from->capture);
+	const struct state_ask *state = &q->ask->state;
 	struct target_hw p;
 	struct err e = { 0 };
 	struct host *h;
 	struct machine *m;
 
-	if (r->value[OPT_ON]) {
-		if (place_parse(&r->arena, run_knowledge(r), r->value[OPT_ON], &p, &e) < 0)
+	if (q->on) {
+		if (place_parse(d->arena, known, q->on, &p, &e) < 0)
 			return false;
-		calibrate_place_of(r, NULL, NULL, &p, at);
+		calibrate_place_of(d->arena, NULL, NULL, &p, at);
 		return true;
 	}
 	*at = (struct calibrate_place){ .key = "this-machine" };
 	/* Looking at the machine takes time: only where there is something to be compared. */
-	if (!host_exists(live, r->value[OPT_HOST] ? folder(r) : path_of(r, at)))
+	if (!host_exists(live, q->from->capture ? folder(d, state) : path_of(d, state, at)))
 		return false;
-	h = run_host(r);
-	m = h ? run_machine(r, h, false) : NULL;
-	if (m)
-		calibrate_place_of(r, h, m, NULL, at);
-	if (h)
-		host_close(h);
-	return m != NULL;
+	h = door_host(d, q->from);
+	if (!h)
+		return false;
+	m = door_machine(d, h, &(struct door_look){ 0 });
+	calibrate_place_of(d->arena, h, m, NULL, at);
+	host_close(h);
+	return true;
 }
 
 /* The shape that --model means: kept sets name it. NULL: none, or it is not known. */
-static const char *model_asked(struct run *r)
+static const char *model_asked(struct door *d, const char *name)
 {
 	struct model_hint none = { 0 };
 	struct arch arch;
 	struct err e = { 0 };
-	const char *taken, *name = r->value[OPT_MODEL];
+	const char *taken;
 
 	if (!name || access(name, F_OK) == 0)
 		return name;
-	return model_find(&r->arena, run_knowledge(r), name, &none, &arch, &taken, &e) == 0
-		       ? arch.name
-		       : NULL;
+	return model_find(d->arena, d->known, name, &none, &arch, &taken, &e) == 0 ? arch.name
+										   : NULL;
 }
 
-static const char *calibration_use_one(struct run *r, const struct calibration_file *kept,
-				       struct fits *fits)
+static const char *calibration_use_one(struct door *d, const char *name,
+				       const struct calibration_file *kept, struct fits *fits)
 {
-	const char *model = model_asked(r);
+	const char *model = model_asked(d, name);
 	struct err e = { 0 };
 	size_t used = 0;
 
@@ -396,23 +408,55 @@ static const char *calibration_use_one(struct run *r, const struct calibration_f
 			used++;
 		}
 	if (kept->why_not || !used)
-		return arena_printf(&r->arena, "%s; the calibration %s is not used: %s",
+		return arena_printf(d->arena, "%s; the calibration %s is not used: %s",
 				    fits->origin, kept->path,
 				    kept->why_not ? kept->why_not : "it is of other models");
-	return arena_printf(&r->arena, "calibrated %s on %s (%s); else %s", kept->time, kept->from,
+	return arena_printf(d->arena, "calibrated %s on %s (%s); else %s", kept->time, kept->from,
 			    kept->path, fits->origin);
 }
 
-void calibration_use(struct run *r, struct fits *fits)
+static void use_stored(struct door *d, const struct stored_question *q, struct fits *fits)
 {
+	struct host *h = d->live(d->ctx);
 	struct calibration_file kept;
 	struct calibrate_place at;
-	struct host *h;
 
-	if (r->value[OPT_CALIBRATION] || r->value[OPT_NO_CALIBRATION])
-		return;
-	h = host_open_live();
-	if (place_asked(r, h, &at) && calibrate_stored(r, h, &at, &kept))
-		fits->origin = calibration_use_one(r, &kept, fits);
+	if (place_asked(d, q, h, &at) && calibrate_stored(d, h, &q->ask->state, &at, &kept))
+		fits->origin = calibration_use_one(d, q->model, &kept, fits);
 	host_close(h);
 }
+
+#define MOST_CONSTANTS (1u << 20)
+
+int door_fits(struct door *d, const struct constants_ask *ask, const char *on,
+	      const struct machine_ask *from, const char *model, struct fits *fits)
+{
+	const struct stored_question q = { ask, on, model, from };
+	const char *path = ask->calibration;
+	struct err e = { 0 };
+	size_t len;
+	char *text;
+
+	fits_default(fits);
+	if (!path && !ask->no_calibration)
+		use_stored(d, &q, fits);
+	if (!path)
+		return 0;
+	text = door_file(d, path, MOST_CONSTANTS, &len, NULL);
+	if (!text)
+		return -EXIT_USAGE;
+	if (fits_read(fits, text, &e) < 0)
+		return door_refuse(d, EXIT_USAGE, "%s: %s", path, e.text);
+	fits->origin = path;
+	return 0;
+}
+
+static const struct ask_row constants_ask_rows[] = {
+	{ "calibration", "constants that replace the built-in ones",
+	  ASK_TEXT(constants_ask, calibration), .arg = "FILE", .files = true },
+	{ "no-calibration", "the built-in constants, whatever calibrate has kept",
+	  ASK_FLAG(constants_ask, no_calibration) },
+	{ ASK_PART(constants_ask, state, state_ask) },
+};
+const struct ask_shape constants_ask_shape =
+	ASK_SHAPE(constants_ask, "Constants", constants_ask_rows);
