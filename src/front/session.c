@@ -177,6 +177,14 @@ static size_t results_of(struct run *r, const struct result_shape ***out)
 	size_t n = 0, len = strlen(own);
 
 	*out = NULL;
+	if (r->verb->result) {
+		const void *answer = verb_answer_new(&r->arena, r->verb);
+
+		*out = arena_array(&r->arena, 2, sizeof(**out));
+		(*out)[n++] = r->verb->result;
+		(*out)[n] = r->verb->other ? r->verb->other(r->ask, &answer) : NULL;
+		return (*out)[n] ? n + 1 : n;
+	}
 	for (const struct result_shape *const *s = result_shapes; *s; s++) {
 		const char *title = (*s)->title;
 

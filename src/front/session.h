@@ -186,7 +186,6 @@ enum word_kind {
 	WORD_DRAWING,
 	WORD_POLICY,
 	WORD_PERSIST,
-	WORD_JOURNAL,
 	WORD_VERB,
 	WORD_SLURM,
 	WORD_BENCH,
@@ -267,12 +266,9 @@ int verb_show(struct run *r);
 int verb_check(struct run *r);
 int verb_explain(struct run *r);
 int verb_apply(struct run *r);
-int verb_undo(struct run *r);
 int verb_status(struct run *r);
-int verb_history(struct run *r);
 int verb_verify(struct run *r);
 int verb_persist(struct run *r);
-int verb_journal(struct run *r);
 int verb_watch(struct run *r);
 int verb_list(struct run *r);
 int verb_capture(struct run *r);

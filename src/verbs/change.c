@@ -54,6 +54,33 @@ void door_look_at_journal(struct door *d, struct host *h)
 	arena_free(&a);
 }
 
+int door_journal(struct door *d, struct host *h, bool all, struct journal *j)
+{
+	struct err e = { 0 };
+	int code = journal_load(h, d->arena, all, j, &e);
+
+	if (code == 0)
+		return 0;
+	if (code == -EACCES || code == -EPERM)
+		err_hint(&e, "the journal is root's: run it with sudo");
+	return door_fail(d, code == -EPROTONOSUPPORT ? EXIT_STUCK : EXIT_BLIND, &e);
+}
+
+bool door_believes(struct door *d, struct host *h)
+{
+	struct err e = { 0 };
+
+	if (state_check(h, &e) == 0)
+		return true;
+	d->say(d->ctx, 0, &e);
+	return false;
+}
+
+int believed_code(bool believed, int code)
+{
+	return believed || code == EXIT_STUCK ? code : EXIT_BLIND;
+}
+
 struct host *door_change_host(struct door *d, const struct machine_ask *from, bool dry_run)
 {
 	struct host *h = door_host(d, from);

@@ -29,6 +29,12 @@ extern const struct ask_shape allow_ask_shape;
  * damaged, and sets d->unreadable. */
 struct host *door_change_host(struct door *d, const struct machine_ask *from, bool dry_run);
 void door_look_at_journal(struct door *d, struct host *h);
+/* The journal; all: with its history. 0, or as answers. */
+int door_journal(struct door *d, struct host *h, bool all, struct journal *j);
+/* Says where somebody else can have written what is ours: it is told, and not vouched for. */
+bool door_believes(struct door *d, struct host *h);
+/* code, of what is not believed EXIT_BLIND. */
+int believed_code(bool believed, int code);
 /* A captured machine takes changes into an overlay alone: 0, or as answers. */
 int door_check_overlay(struct door *d, const struct machine_ask *from, bool dry_run);
 /* A plan of out->profile, or of a file. */

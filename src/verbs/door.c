@@ -189,30 +189,29 @@ static int only_check(const char *arg, struct err *e)
 	return err_set(e, -EINVAL, "needs ids, and \"%s\" names none", arg);
 }
 
-#define ONLY_ROWS(type)                                                                            \
-	{ "only",                                                                                  \
-	  "only these settings: ids or prefixes, comma-separated",                                 \
-	  ASK_TEXT(type, only),                                                                    \
-	  .arg = "IDS",                                                                            \
-	  .join = ',',                                                                             \
-	  .proposal = setting_proposal,                                                            \
-	  .check = only_check,                                                                     \
-	  .may_be_empty = true },                                                                  \
-	{                                                                                          \
-		"skip", "all but these settings", ASK_TEXT(type, skip),                            \
-			.arg = "IDS", .join = ',', .proposal = setting_proposal,                   \
-			.may_be_empty = true                                                       \
-	}
+/* clang-format off */
+#define ONLY_ROW(type)                                                                             \
+	{ "only", "only these settings: ids or prefixes, comma-separated", ASK_TEXT(type, only),   \
+	  .arg = "IDS", .join = ',', .proposal = setting_proposal, .check = only_check,            \
+	  .may_be_empty = true }
+#define SKIP_ROW(type)                                                                             \
+	{ "skip", "all but these settings", ASK_TEXT(type, skip), .arg = "IDS", .join = ',',       \
+	  .proposal = setting_proposal, .may_be_empty = true }
+/* clang-format on */
 
 static const struct ask_row profile_ask_rows[] = {
 	{ "profile", "whose opinions hold: a built-in profile or an INI file (default: default)",
 	  ASK_TEXT(profile_ask, profile), .letter = 'p', .arg = "NAME|FILE", .files = true,
 	  .proposal = profile_proposal },
-	ONLY_ROWS(profile_ask),
+	ONLY_ROW(profile_ask),
+	SKIP_ROW(profile_ask),
 };
 const struct ask_shape profile_ask_shape = ASK_SHAPE(profile_ask, "Settings", profile_ask_rows);
 
-static const struct ask_row narrow_ask_rows[] = { ONLY_ROWS(narrow_ask) };
+static const struct ask_row only_ask_rows[] = { ONLY_ROW(only_ask) };
+const struct ask_shape only_ask_shape = ASK_SHAPE(only_ask, "Settings", only_ask_rows);
+
+static const struct ask_row narrow_ask_rows[] = { ONLY_ROW(narrow_ask), SKIP_ROW(narrow_ask) };
 const struct ask_shape narrow_ask_shape = ASK_SHAPE(narrow_ask, "Settings", narrow_ask_rows);
 
 int door_narrow(struct door *d, const char *only, const char *skip, struct profile *p)

@@ -79,6 +79,11 @@ struct profile_ask {
 	const char *profile, *only, *skip;
 };
 extern const struct ask_shape profile_ask_shape;
+/* --only alone. */
+struct only_ask {
+	const char *only;
+};
+extern const struct ask_shape only_ask_shape;
 /* --only and --skip alone. */
 struct narrow_ask {
 	const char *only, *skip;

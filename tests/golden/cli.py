@@ -27,17 +27,26 @@ refuses("a wrong letter", ["check", "-x"], 2, "check takes no option -x")
 for letters in ("-xq", "-qx"):
     refuses("a wrong letter among others", ["check", letters], 2, "check takes no option -x")
 # The beginning of a name is no name: what looks like a slip must not be --force, and a script must not break when an option is added.
-refuses("the beginning of two options", ["undo", "--fo"], 2, "undo takes no option --fo; did you mean --format or --force?")
+refuses("the beginning of two options", ["undo", "--fo"], 2, "undo takes no option --fo; did you mean --force or --format?")
 refuses("the beginning of one", ["apply", "--y"], 2, "apply takes no option --y; did you mean --yes?")
 refuses("the beginning of one, with a value", ["check", "--form=json"], 2, "check takes no option --form=json; did you mean --format?")
 refuses("the beginning of one, with a value behind", ["check", "--hos", spark], 2, "check takes no option --hos; did you mean --host?")
 refuses("the beginning of one, without its value", ["check", "--hos"], 2, "check takes no option --hos; did you mean --host?")
 refuses("the beginning of a flag, with a value", ["undo", "--al=1"], 2, "undo takes no option --al=1; did you mean --all?")
-for verb in re.findall(r"^  ([a-z]+) ", run("--help")[1], re.M):
-    names = re.findall(r"^  (?:-\w,|   ) --([a-z-]+)", run(verb, "--help")[1], re.M)
+
+
+
+def with_sub_verbs(verb):
+    """The verb, or its sub-verbs where those have the options."""
+    listed = run(verb, "--help")[1].partition("\nSub-verbs:\n")[2].partition("\n\n")[0]
+    return [f"{verb} {sub}" for sub in re.findall(r"^  ([a-z-]+) ", listed, re.M)] or [verb]
+
+
+for verb in [v for top in re.findall(r"^  ([a-z]+) ", run("--help")[1], re.M) for v in with_sub_verbs(top)]:
+    names = re.findall(r"^  (?:-\w,|   ) --([a-z-]+)", run(*verb.split(), "--help")[1], re.M)
     expect(f"{verb} has options", "help" in names, names)
-    for name in sorted({n[:-1] for n in names} - set(names)) if verb in ("undo", "persist", "cluster") else ["hel"]:
-        got, out, err = run(verb, f"--{name}")
+    for name in sorted({n[:-1] for n in names} - set(names)) if verb.split()[0] in ("undo", "persist", "cluster") else ["hel"]:
+        got, out, err = run(*verb.split(), f"--{name}")
         expect(f"{verb} --{name} is no option", got == 2 and not out and f"{verb} takes no option --{name}; did you mean --" in err, (got, out, err))
 refuses("no page is as wide as asked", ["list", "--width", "80"], 2, "list takes no option --width")
 refuses("a wrong format", ["check", "--format", "yaml"], 2, 'one of term, json, md, html, junit, prom, nagios, npd, not "yaml"')

@@ -7,6 +7,7 @@
 #include "plan_box.h"
 
 #include "base/text.h"
+#include "look/settings/findings.h"
 #include "tune/plan/plan.h"
 #include "verbs/page_plan.h"
 #include "tune/txn/results.h"
@@ -452,6 +453,7 @@ static void schemas(void **state)
 	struct txn_report r;
 	struct verify v;
 	struct err e = { .text = "it failed", .hint = "try again" };
+	struct outcome_answer failed, none;
 
 	(void)state;
 	set_up(&f);
@@ -464,15 +466,17 @@ static void schemas(void **state)
 	r = report_of(&f, OUTCOME_DONE);
 	for (size_t i = 0; i < r.n; i++)
 		r.rows[i].outcome = (enum outcome)(i % (OUTCOME_GONE + 1));
-	by_schema(&f, &b, "apply", report_json("apply", f.m, &r, &e, 3));
-	by_schema(&f, &b, "undo", report_json("undo", f.m, &r, NULL, 0));
-	by_schema(&f, &b, "apply", report_json("apply", f.m, &(struct txn_report){ 0 }, NULL, 0));
+	failed = outcome_answer_of(&f.a, &r, &e);
+	none = outcome_answer_of(&f.a, &(struct txn_report){ 0 }, &(struct err){ 0 });
+	by_schema(&f, &b, "apply", machine_result_json(&apply_result, f.m, &failed, 3));
+	by_schema(&f, &b, "undo", machine_result_json(&undo_result, f.m, &failed, 0));
+	by_schema(&f, &b, "apply", machine_result_json(&apply_result, f.m, &none, 0));
 	by_schema(&f, &b, "status", status_json(f.m, holds, f.p.n, 1));
 	by_schema(&f, &b, "status", status_json(f.m, NULL, 0, 0));
 	by_schema(&f, &b, "history", history_json(f.m, &j, NULL, 0));
 	by_schema(&f, &b, "history", history_json(f.m, &j, history_find(&j, 6), 0));
 	by_schema(&f, &b, "history", history_json(f.m, &empty, NULL, 0));
-	by_schema(&f, &b, "verify", verify_json(f.m, &v, 1));
+	by_schema(&f, &b, "verify", machine_result_json(&verify_result, f.m, &v, 1));
 	box_remove(&b);
 	arena_free(&f.a);
 }

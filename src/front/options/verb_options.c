@@ -20,7 +20,6 @@ static const char *const subjects[] = { "cpu",	"memory", "gpu",      "pci",	  "n
 static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
 static const char *const drawings[] = { "matrix", "tree", "svg", "svg-tall", NULL };
 static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
-static const char *const journal_actions[] = { "check", "repair", "compact", "export", NULL };
 static const char *const betters[] = { "higher", "lower", NULL };
 static const char *const modes[] = { "healthcheck", "prolog", NULL };
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
@@ -92,8 +91,6 @@ const char *const *words_of(enum word_kind k)
 		return policies;
 	case WORD_PERSIST:
 		return actions;
-	case WORD_JOURNAL:
-		return journal_actions;
 	case WORD_SLURM:
 		return modes;
 	case WORD_PROFILE:
@@ -146,7 +143,6 @@ static const struct {
 	{ "watch", OPT_FORMAT, "term (default) or json" },
 	{ "list", OPT_FORMAT, "term (default) or json" },
 	{ "report", OPT_FORMAT, "html (default), md, term or json" },
-	{ "undo", OPT_ALL, "take back everything, not only the newest transaction" },
 	{ "prove", OPT_ALL, "all settings that the profile would change" },
 	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
 	{ "stack", OPT_ALL, "also what is in order, and what is not installed" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gputune plan, apply and undo: show, ask, do, say what came of it. */
+/* gputune apply: show, ask, do, say what came of it. */
 #include <string.h>
 #include <unistd.h>
 
@@ -156,109 +156,6 @@ int verb_apply(struct run *r)
 	code = run_check_overlay(r);
 	if (!code)
 		code = r->value[OPT_BOOT] ? boot_apply(r, &h) : verb_apply_apply(r, h, &who);
-	host_close(h);
-	return code;
-}
-
-static bool journal_names(const struct journal *j, const char *word)
-{
-	for (size_t i = 0; i < j->n; i++)
-		for (size_t k = 0; k < j->items[i].n; k++)
-			if (id_matches(j->items[i].entries[k].id, word))
-				return true;
-	return false;
-}
-
-/* The journal may hold what this program has forgotten. Who may not read it is told so by undo. */
-static int check_only(struct run *r, struct host *h, const struct txn_select *s)
-{
-	struct journal j;
-	struct err e = { 0 };
-	int code = 0;
-
-	if (!s->n_only || journal_load(h, &r->arena, false, &j, &e))
-		return 0;
-	for (size_t i = 0; i < s->n_only && !code; i++)
-		code = journal_names(&j, s->only[i]) ? 0 : -door_check_id(&r->door, s->only[i]);
-	return code;
-}
-
-static int select_from(struct run *r, struct txn_select *s)
-{
-	long long n = 0;
-
-	*s = (struct txn_select){ .all = r->value[OPT_ALL] != NULL,
-				  .force = r->value[OPT_FORCE] != NULL,
-				  .dry = r->value[OPT_DRY_RUN] != NULL };
-	s->only = run_words(r, r->value[OPT_ONLY], &s->n_only);
-	if (r->n_args && (parse_i64(r->args[0], &n) || n < 1))
-		return complain_text(
-			EXIT_USAGE,
-			"\"%s\" is no number of a transaction; \"gputune history\" lists them",
-			r->args[0]);
-	if (n && s->all)
-		return complain_text(EXIT_USAGE, "either a transaction or --all");
-	s->txn = (unsigned long)n;
-	return 0;
-}
-
-static bool has_argument(const struct txn_report *report)
-{
-	size_t i = 0;
-
-	while (i < report->n && report->rows[i].knob.kind != KNOB_BOOTARG)
-		i++;
-	return i < report->n;
-}
-
-static int verb_apply_undo(struct run *r, struct host *h, const struct txn_select *s)
-{
-	const char *what = s->all      ? "Undo everything?"
-			   : s->txn    ? arena_printf(&r->arena, "Undo transaction %lu?", s->txn)
-			   : s->n_only ? "Undo these settings?"
-				       : "Undo the newest transaction?";
-	struct txn_who who = run_who(r);
-	struct txn_report report;
-	struct machine *m;
-	struct err e = { 0 };
-	int result, code;
-
-	if (!s->dry && !run_agreed(r, what))
-		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
-	result = txn_undo(h, &r->arena, s, &who, &report, &e);
-	/* Names for the page; read afterwards, so that it shows what is. What makes the boot
-	 * entries is configuration, which takes longest to read. */
-	m = has_argument(&report) ? run_change_machine(r, h) : run_machine(r, h, false);
-	code = result == -ENOENT ? EXIT_CLEAN : txn_exit_code(result);
-	if (run_wants_json(r) && !r->value[OPT_QUIET])
-		run_print_json(r, report_json("undo", m, &report, &e, code), EXIT_CLEAN);
-	else if (!r->value[OPT_QUIET] && (report.n || report.recovered))
-		run_print_doc(r, page_undo(&r->arena, m, &report, result), "gputune undo",
-			      EXIT_CLEAN);
-	if (result)
-		complain(0, &e);
-	else if (s->dry && !report.n) /* else the page says so */
-		complain_text(0, "dry run: nothing was written");
-	if (!s->txn && host_exists(h, PERSIST_REQUEST))
-		complain_text(0, "what is kept for the next boot stays: \"gputune persist remove\" "
-				 "takes it back");
-	return code;
-}
-
-int verb_undo(struct run *r)
-{
-	struct txn_select s;
-	struct host *h;
-	int code = select_from(r, &s);
-
-	if (code)
-		return code;
-	h = run_change_host(r);
-	if (!h)
-		return EXIT_USAGE;
-	code = run_check_overlay(r);
-	code = code ? code : check_only(r, h, &s);
-	code = code ? code : verb_apply_undo(r, h, &s);
 	host_close(h);
 	return code;
 }

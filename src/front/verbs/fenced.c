@@ -82,15 +82,13 @@ static bool reads_beside(const struct run *r)
 {
 	static int (*const always[])(struct run *) = { verb_report,  verb_generate, verb_predict,
 						       verb_advise,  verb_explain,  verb_status,
-						       verb_history, verb_roofline };
+						       verb_roofline };
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (r->verb->run && r->verb->run == always[i])
 			return true;
 	if (r->verb->reads == READS_FILES)
 		return reads_now(r);
-	if (r->verb->run == verb_journal)
-		return strcmp(r->args[0], "check") == 0 || strcmp(r->args[0], "export") == 0;
 	if (r->verb->run == verb_verify)
 		return !r->value[OPT_BOOT] && !r->value[OPT_REBOOT];
 	/* --deep runs the libraries. */

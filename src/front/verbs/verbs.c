@@ -16,14 +16,8 @@ static const enum option_id apply_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FO
 						OPT_ONLY,    OPT_SKIP,	  OPT_ALLOW,  OPT_YES,
 						OPT_DRY_RUN, OPT_REASON,  OPT_BOOT,   OPT_OUTPUT,
 						OPT_QUIET,   OPT_VERBOSE, COMMON };
-static const enum option_id undo_options[] = { OPT_HOST,   OPT_OVERLAY, OPT_FORMAT, OPT_ONLY,
-					       OPT_ALL,	   OPT_FORCE,	OPT_YES,    OPT_DRY_RUN,
-					       OPT_REASON, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE,
-					       COMMON };
 static const enum option_id status_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT,	OPT_OUTPUT,
 						 OPT_QUIET, OPT_VERBOSE, OPT_EXIT_CODE, COMMON };
-static const enum option_id history_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_OUTPUT,
-						  OPT_QUIET, OPT_VERBOSE, COMMON };
 static const enum option_id verify_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_BOOT,
 						 OPT_REBOOT,  OPT_YES,	   OPT_OUTPUT, OPT_QUIET,
 						 OPT_VERBOSE, COMMON };
@@ -32,9 +26,6 @@ static const enum option_id persist_options[] = {
 	OPT_ALLOW, OPT_YES,	OPT_NOW,    OPT_DRY_RUN, OPT_UPDATE_GRUB, OPT_REASON,
 	OPT_FORCE, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE, COMMON
 };
-static const enum option_id journal_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_FORCE,
-						  OPT_YES,   OPT_DRY_RUN, OPT_REASON, OPT_OUTPUT,
-						  OPT_QUIET, COMMON };
 static const enum option_id watch_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_INTERVAL,
 						OPT_ONLY,  OPT_POLICY,	OPT_ONCE,   OPT_OUTPUT,
 						OPT_QUIET, OPT_HELP };
@@ -138,13 +129,6 @@ static const char about_persist[] =
 	"and remove takes all of it back, or with --only what it names: a file that somebody "
 	"edited is reported and left, unless --force. What the files have set at this boot stays "
 	"in effect until a reboot: remove lists it, and takes it back with --now.";
-
-static const char about_journal[] =
-	"check reads the journal, its copy and the history line by line: exit code 4 when lines "
-	"are lost in both files, 1 when one of the two needs repair. repair writes what one lacks "
-	"from the other; with --force it also forgets what both have lost. compact moves "
-	"transactions that are over to the history, which happens by itself when the journal grows "
-	"long. export prints every line that can be read.";
 
 static const char about_watch[] =
 	"Watches every setting that was applied and not undone, until it is told to stop "
@@ -286,20 +270,6 @@ static const struct verb apply_verb = {
 	.legacy = &apply_legacy,
 };
 
-static const struct verb_legacy undo_legacy = {
-	.args = "[TRANSACTION]", .word = WORD_TEXT, .max_args = 1, OPTION_LIST(undo_options)
-};
-static const struct verb undo_verb = {
-	.name = "undo",
-	.run = verb_undo,
-	.summary = "put back what was there before",
-	.about = "Takes back the newest transaction, the one of that number, the settings of "
-		 "--only, or with --all everything. A value that somebody changed since is "
-		 "theirs: it is reported and left alone, unless --force. What is not there just "
-		 "now stays open, with exit code 4, unless --force gives it up.",
-	.legacy = &undo_legacy,
-};
-
 static const struct verb_legacy status_legacy = { .args = "",
 						  .max_args = 0,
 						  OPTION_LIST(status_options) };
@@ -312,17 +282,6 @@ static const struct verb status_verb = {
 		 "was left, 4 when a transaction is incomplete. With --exit-code 1 as well when "
 		 "anything of ours is held or kept for the next boot.",
 	.legacy = &status_legacy,
-};
-
-static const struct verb_legacy history_legacy = {
-	.args = "[TRANSACTION]", .word = WORD_TEXT, .max_args = 1, OPTION_LIST(history_options)
-};
-static const struct verb history_verb = {
-	.name = "history",
-	.run = verb_history,
-	.summary = "who changed what, when and why",
-	.about = "Lists all transactions, newest first, or one with every change in it.",
-	.legacy = &history_legacy,
 };
 
 static const struct verb_legacy verify_legacy = {
@@ -350,19 +309,6 @@ static const struct verb persist_verb = {
 	.summary = "keep settings over a reboot: install, status, diff or remove",
 	.about = about_persist,
 	.legacy = &persist_legacy,
-};
-
-static const struct verb_legacy journal_legacy = { .args = "ACTION",
-						   .word = WORD_JOURNAL,
-						   .min_args = 1,
-						   .max_args = 1,
-						   OPTION_LIST(journal_options) };
-static const struct verb journal_verb = {
-	.name = "journal",
-	.run = verb_journal,
-	.summary = "the files that undo relies on",
-	.about = about_journal,
-	.legacy = &journal_legacy,
 };
 
 static const struct verb_legacy monitor_legacy = {

@@ -29,11 +29,6 @@ static const struct shape_row outcome_row_rows[] = {
 };
 static const struct shape outcome_row_shape = SHAPE(outcome_row, outcome_row);
 
-struct report_answer {
-	const struct txn_report *report;
-	const char *error, *hint; /* NULL: none */
-};
-
 /* Of a dry run no transaction remains, and the rows say what would become of it. */
 static long long report_transaction(const void *object)
 {
@@ -42,14 +37,14 @@ static long long report_transaction(const void *object)
 	return r->dry ? 0 : (long long)r->txn;
 }
 
-#define OF_REPORT SHAPE_VIA(report_answer, report, txn_report)
+#define OF_REPORT SHAPE_VIA(outcome_answer, report, txn_report)
 #define TRANSACTION_ROW \
 	{ "transaction", NULL, SHAPE_COUNT_OF(report_transaction), OF_REPORT, .unknown = SHAPE_ZERO }
 #define REPORT_ROWS                                                                                                  \
 	{ "recovered", "Interrupted transactions that were rolled back first.",                             \
 	  SHAPE_COUNT(txn_report, recovered), OF_REPORT },                                                  \
-	{ "error", NULL, SHAPE_TEXT(report_answer, error), .unknown = SHAPE_NULL },                                  \
-	{ "hint", "What to do next.", SHAPE_TEXT(report_answer, hint), .unknown = SHAPE_NULL },                      \
+	{ "error", NULL, SHAPE_TEXT(outcome_answer, error), .unknown = SHAPE_NULL },                                  \
+	{ "hint", "What to do next.", SHAPE_TEXT(outcome_answer, hint), .unknown = SHAPE_NULL },                      \
 	{ "recovery", "What became of their changes.",                                                      \
 	  SHAPE_LIST(txn_report, recovery, n_recovery, outcome_row), OF_REPORT },                           \
 	{ "rows", NULL, SHAPE_LIST(txn_report, rows, n, outcome_row), OF_REPORT },                                   \
@@ -63,7 +58,7 @@ static const struct shape_row undo_rows[] = {
 	  SHAPE_FLAG(txn_report, dry), OF_REPORT },
 	REPORT_ROWS,
 };
-static const struct shape apply_shape = SHAPE(report_answer, apply), undo_shape = SHAPE(report_answer, undo);
+static const struct shape apply_shape = SHAPE(outcome_answer, apply), undo_shape = SHAPE(outcome_answer, undo);
 
 const struct result_shape apply_result = {
 	.name = "apply", .title = "gputune apply", .meaning = "What became of each change of a plan.",
@@ -74,15 +69,25 @@ const struct result_shape undo_result = {
 	.shape = &undo_shape, .host = &host_shape, .exit_codes = 0x3f,
 };
 
+struct outcome_answer outcome_answer_of(struct arena *a, const struct txn_report *r,
+				      const struct err *e)
+{
+	bool failed = *e->text;
+
+	return (struct outcome_answer){ r, failed ? arena_strdup(a, e->text) : NULL,
+				       failed && *e->hint ? arena_strdup(a, e->hint) : NULL };
+}
+
 json_t *report_json(const char *verb, const struct machine *m, const struct txn_report *r,
 		    const struct err *e, int exit_code)
 {
-	bool failed = e && *e->text;
-	struct report_answer answer = { r, failed ? e->text : NULL,
-					failed && *e->hint ? e->hint : NULL };
-
-	return machine_result_json(strcmp(verb, "undo") == 0 ? &undo_result : &apply_result, m,
+	struct arena a = { 0 };
+	const struct outcome_answer answer = outcome_answer_of(&a, r, e);
+	json_t *j = machine_result_json(strcmp(verb, "undo") == 0 ? &undo_result : &apply_result, m,
 				   &answer, exit_code);
+
+	arena_free(&a);
+	return j;
 }
 
 /* --- status --- */
@@ -108,11 +113,6 @@ static const struct shape_row hold_row_rows[] = {
 };
 static const struct shape hold_row_shape = SHAPE(hold_row, hold_row);
 
-struct status_answer {
-	const struct hold_row *rows;
-	size_t n, count[HOLD_UNKNOWN + 1];
-};
-
 static const struct shape_row status_summary_rows[] = {
 	{ "ours", "Our value is in force.", SHAPE_COUNT(status_answer, count[HOLD_OURS]) },
 	{ "waits", "In force after a reboot.", SHAPE_COUNT(status_answer, count[HOLD_WAITS]) },
@@ -135,12 +135,19 @@ const struct result_shape status_result = {
 	.shape = &status_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
 };
 
-json_t *status_json(const struct machine *m, const struct hold_row *rows, size_t n, int exit_code)
+struct status_answer status_answer_of(const struct hold_row *rows, size_t n)
 {
 	struct status_answer answer = { .rows = rows, .n = n };
 
 	for (size_t i = 0; i < n; i++)
 		answer.count[rows[i].hold]++;
+	return answer;
+}
+
+json_t *status_json(const struct machine *m, const struct hold_row *rows, size_t n, int exit_code)
+{
+	const struct status_answer answer = status_answer_of(rows, n);
+
 	return machine_result_json(&status_result, m, &answer, exit_code);
 }
 
@@ -187,12 +194,6 @@ static const struct shape_row journal_rows[] = {
 };
 static const struct shape journal_shape = SHAPE(journal, journal);
 
-struct history_answer {
-	const struct journal *journal;
-	struct transaction *items; /* the newest first */
-	size_t n;
-};
-
 static const struct shape_row history_rows[] = {
 	{ "journal", NULL, SHAPE_POINTER(history_answer, journal, journal) },
 	{ "transactions", "The newest first.", SHAPE_LIST(history_answer, items, n, transaction) },
@@ -204,29 +205,30 @@ const struct result_shape history_result = {
 	.shape = &history_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
 };
 
+struct history_answer history_answer_of(struct arena *a, const struct journal *j,
+					const struct transaction *only)
+{
+	struct history_answer answer = { .journal = j };
+
+	answer.items = arena_array(a, j->n + 1, sizeof(*answer.items));
+	for (size_t i = j->n; i > 0; i--)
+		if (!only || only == &j->items[i - 1])
+			answer.items[answer.n++] = j->items[i - 1];
+	return answer;
+}
+
 json_t *history_json(const struct machine *m, const struct journal *j,
 		     const struct transaction *only, int exit_code)
 {
 	struct arena a = { 0 };
-	struct history_answer answer = { .journal = j };
-	json_t *out;
+	const struct history_answer answer = history_answer_of(&a, j, only);
+	json_t *out = machine_result_json(&history_result, m, &answer, exit_code);
 
-	answer.items = arena_array(&a, j->n + 1, sizeof(*answer.items));
-	for (size_t i = j->n; i > 0; i--)
-		if (!only || only == &j->items[i - 1])
-			answer.items[answer.n++] = j->items[i - 1];
-	out = machine_result_json(&history_result, m, &answer, exit_code);
 	arena_free(&a);
 	return out;
 }
 
 /* --- journal --- */
-
-struct files_answer {
-	const char *action;
-	const struct journal *journal;
-	size_t open;
-};
 
 #define OF_JOURNAL SHAPE_VIA(files_answer, journal, journal)
 
@@ -256,14 +258,6 @@ const struct result_shape journal_result = {
 	.meaning = "The files of the journal, and what can be read of them.",
 	.shape = &files_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
 };
-
-json_t *journal_json(const char *action, const struct machine *m, const struct journal *j,
-		     int exit_code)
-{
-	struct files_answer answer = { action, j, journal_count_open(j) };
-
-	return machine_result_json(&journal_result, m, &answer, exit_code);
-}
 
 /* --- verify --- */
 

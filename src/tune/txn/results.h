@@ -14,17 +14,42 @@
 extern const struct result_shape apply_result, undo_result, status_result, history_result,
 	journal_result, verify_result, boot_report_result;
 
-/* verb "apply" or "undo". e NULL or without text: no error. */
+/* Of apply and undo. */
+struct outcome_answer {
+	const struct txn_report *report;
+	const char *error, *hint; /* NULL: none */
+};
+struct outcome_answer outcome_answer_of(struct arena *a, const struct txn_report *r,
+					const struct err *e);
+
 json_t *report_json(const char *verb, const struct machine *m, const struct txn_report *r,
 		    const struct err *e, int exit_code);
+json_t *verify_json(const struct machine *m, const struct verify *v, int exit_code);
+
+struct status_answer {
+	const struct hold_row *rows;
+	size_t n, count[HOLD_UNKNOWN + 1];
+};
+struct status_answer status_answer_of(const struct hold_row *rows, size_t n);
 json_t *status_json(const struct machine *m, const struct hold_row *rows, size_t n, int exit_code);
-/* Newest first, with every change. only NULL: all. */
+
+struct history_answer {
+	const struct journal *journal;
+	struct transaction *items; /* the newest first */
+	size_t n;
+};
+/* only NULL: all. */
+struct history_answer history_answer_of(struct arena *a, const struct journal *j,
+					const struct transaction *only);
 json_t *history_json(const struct machine *m, const struct journal *j,
 		     const struct transaction *only, int exit_code);
+
 /* Of the journal's files; action "check", "repair" or "compact". */
-json_t *journal_json(const char *action, const struct machine *m, const struct journal *j,
-		     int exit_code);
-json_t *verify_json(const struct machine *m, const struct verify *v, int exit_code);
+struct files_answer {
+	const char *action;
+	const struct journal *journal;
+	size_t open;
+};
 
 /* --- the report of a boot, as it lies on the disk --- */
 

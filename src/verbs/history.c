@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune history: who changed what, when and why. */
+#include "tune/txn/results.h"
+#include "verbs/change.h"
+
+struct history_ask {
+	struct machine_ask machine;
+	long long transaction;
+};
+
+static const struct ask_row history_ask_rows[] = {
+	{ "TRANSACTION", "the one of this number, with every change in it",
+	  ASK_COUNT(history_ask, transaction, 1, TXN_MAX), .argument = true },
+	{ ASK_PART(history_ask, machine, machine_ask) },
+};
+static const struct ask_shape history_ask_shape = ASK_SHAPE(history_ask, NULL, history_ask_rows);
+
+struct history_verb_answer {
+	struct history_answer result;
+	const struct machine *m;
+	const struct transaction *only; /* NULL: all */
+	struct journal journal;
+};
+
+static int look(struct door *d, struct host *h, const struct history_ask *ask,
+		struct history_verb_answer *out)
+{
+	int code = door_journal(d, h, true, &out->journal);
+
+	if (code)
+		return code;
+	door_report_open(d, h, &out->journal);
+	if (ask->transaction) {
+		out->only = history_find(&out->journal, (unsigned long)ask->transaction);
+		if (!out->only)
+			return door_refuse(d, EXIT_USAGE, "there is no transaction %lld",
+					   ask->transaction);
+	}
+	code = believed_code(door_believes(d, h), EXIT_CLEAN);
+	out->m = door_machine(d, h, &(const struct door_look){ 0 });
+	out->result = history_answer_of(d->arena, &out->journal, out->only);
+	return code;
+}
+
+static int history_answer(struct door *d, const struct history_ask *ask,
+			  struct history_verb_answer *out)
+{
+	struct host *h = door_change_host(d, &ask->machine, false);
+	int code = h ? look(d, h, ask, out) : -EXIT_USAGE;
+
+	host_close(h);
+	return code;
+}
+
+static struct doc *history_page(struct arena *a, const struct history_ask *ask,
+				const struct history_verb_answer *h, const struct page_view *view)
+{
+	(void)ask;
+	(void)view;
+	return page_history(a, h->m, &h->journal, h->only);
+}
+
+VERB_ANSWER(history_answer_any, history_answer, history_ask, history_verb_answer)
+VERB_PAGE(history_page_any, history_page, history_ask, history_verb_answer)
+VERB_HEAD(history_head, history_verb_answer, m)
+
+const struct verb history_verb = {
+	.name = "history",
+	.summary = "who changed what, when and why",
+	.about = "Lists all transactions, newest first, or one with every change in it.",
+	.ask = &history_ask_shape,
+	.answer = history_answer_any,
+	.result = &history_result,
+	.answer_size = sizeof(struct history_verb_answer),
+	.page = history_page_any,
+	.head = history_head,
+	.reads = READS_FILES,
+};

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune journal: the files that undo relies on. */
+#include "tune/txn/results.h"
+#include "verbs/change.h"
+
+struct journal_ask {
+	struct machine_ask machine;
+	struct change_ask change;
+	bool force;
+};
+
+struct journal_verb_answer {
+	struct files_answer result;
+	const struct machine *m;
+	struct journal journal;
+};
+
+static int code_of(const struct journal *j)
+{
+	if (j->bad_lines)
+		return EXIT_STUCK;
+	return j->mended || (j->files.format > 1 && !j->files.copy_is_whole) ? EXIT_FINDINGS
+									     : EXIT_CLEAN;
+}
+
+static int load(struct door *d, struct host *h, struct journal *j)
+{
+	struct err e = { 0 };
+
+	return journal_load(h, d->arena, true, j, &e) ? door_fail(d, EXIT_STUCK, &e) : 0;
+}
+
+static int look(struct door *d, struct host *h, const char *action, struct journal_verb_answer *out)
+{
+	out->m = door_machine(d, h, &(const struct door_look){ 0 });
+	out->result =
+		(struct files_answer){ action, &out->journal, journal_count_open(&out->journal) };
+	return code_of(&out->journal);
+}
+
+static int check_answer(struct door *d, const struct machine_ask *ask,
+			struct journal_verb_answer *out)
+{
+	struct host *h = door_change_host(d, ask, false);
+	int code = h ? load(d, h, &out->journal) : -EXIT_USAGE;
+
+	code = code ? code : look(d, h, "check", out);
+	host_close(h);
+	return code;
+}
+
+/* --- repair and compact ----------------------------------------------------------------------- */
+
+static int write_anew(struct door *d, struct host *h, const struct journal_ask *ask,
+		      enum txn_tend how, const char *question, struct journal *j)
+{
+	const struct txn_who who = door_who(d, ask->change.reason);
+	struct txn_report report;
+	struct err e = { 0 };
+	int code = door_agreed(d, NULL, question);
+
+	if (code)
+		return code;
+	if (txn_tend(h, d->arena, how, &who, &report, &e))
+		return door_fail(d, EXIT_NOT_APPLIED, &e);
+	code = load(d, h, j);
+	if (code)
+		return code;
+	d->unreadable = false;
+	if (j->bad_lines && how == TXN_REPAIR)
+		door_warn(d, "what is lost in both files cannot be mended; \"gputune journal "
+			     "repair --force\" gives it up");
+	return 0;
+}
+
+static int tend(struct door *d, const struct journal_ask *ask, enum txn_tend how,
+		const char *question, struct journal_verb_answer *out)
+{
+	struct host *h;
+	int code = door_check_overlay(d, &ask->machine, ask->change.dry_run);
+
+	if (code)
+		return code;
+	h = door_change_host(d, &ask->machine, ask->change.dry_run);
+	code = h ? load(d, h, &out->journal) : -EXIT_USAGE;
+	if (code == 0 && !ask->change.dry_run && out->journal.files.format)
+		code = write_anew(d, h, ask, how, question, &out->journal);
+	code = code ? code : look(d, h, how == TXN_COMPACT ? "compact" : "repair", out);
+	host_close(h);
+	return code;
+}
+
+static int repair_answer(struct door *d, const struct journal_ask *ask,
+			 struct journal_verb_answer *out)
+{
+	if (ask->force)
+		return tend(d, ask, TXN_GIVE_UP,
+			    "Forget what cannot be read? Nobody can undo it afterwards.", out);
+	return tend(d, ask, TXN_REPAIR, "Write the journal's files anew?", out);
+}
+
+static int compact_answer(struct door *d, const struct journal_ask *ask,
+			  struct journal_verb_answer *out)
+{
+	return tend(d, ask, TXN_COMPACT, "Move what is over to the history?", out);
+}
+
+/* --- export ----------------------------------------------------------------------------------- */
+
+struct export_answer {
+	struct history_answer result;
+	const struct machine *m;
+	struct journal journal;
+	const char *lines;
+	size_t len;
+};
+
+static int export_answer(struct door *d, const struct machine_ask *ask, struct export_answer *out)
+{
+	struct host *h = door_change_host(d, ask, false);
+	struct err e = { 0 };
+	int code = h ? load(d, h, &out->journal) : -EXIT_USAGE;
+
+	if (code == 0 && txn_export(h, d->arena, &out->lines, &out->len, &e))
+		code = door_fail(d, EXIT_STUCK, &e);
+	if (code == 0) {
+		out->m = door_machine(d, h, &(const struct door_look){ 0 });
+		out->result = history_answer_of(d->arena, &out->journal, NULL);
+	}
+	host_close(h);
+	return code;
+}
+
+static int export_lines(FILE *out, const void *ask, const void *answer, int code)
+{
+	const struct export_answer *x = answer;
+
+	(void)ask;
+	fwrite(x->lines, 1, x->len, out);
+	return code;
+}
+
+/* --- the verbs -------------------------------------------------------------------------------- */
+
+static struct doc *journal_page(struct arena *a, const void *ask, const void *answer,
+				const struct page_view *view)
+{
+	(void)ask;
+	(void)view;
+	return page_journal(a, &((const struct journal_verb_answer *)answer)->journal);
+}
+
+VERB_ANSWER(check_answer_any, check_answer, machine_ask, journal_verb_answer)
+VERB_ANSWER(repair_answer_any, repair_answer, journal_ask, journal_verb_answer)
+VERB_ANSWER(compact_answer_any, compact_answer, journal_ask, journal_verb_answer)
+VERB_ANSWER(export_answer_any, export_answer, machine_ask, export_answer)
+VERB_HEAD(journal_head, journal_verb_answer, m)
+VERB_HEAD(export_head, export_answer, m)
+
+static const struct verb check_verb = {
+	.name = "check",
+	.summary = "whether undo can rely on the journal",
+	.about = "Reads the journal, its copy and the history line by line: exit code 4 when "
+		 "lines are lost in both files, 1 when one of the two needs repair.",
+	.ask = &machine_ask_shape,
+	.answer = check_answer_any,
+	.result = &journal_result,
+	.answer_size = sizeof(struct journal_verb_answer),
+	.page = journal_page,
+	.head = journal_head,
+	.reads = READS_FILES,
+};
+
+#define JOURNAL_ROWS                                                                               \
+	{ ASK_PART(journal_ask, machine, machine_ask) },                                           \
+	{                                                                                          \
+		ASK_PART(journal_ask, change, change_ask)                                          \
+	}
+
+static const struct ask_row repair_ask_rows[] = {
+	JOURNAL_ROWS,
+	{ "force", "forget what both files have lost", ASK_FLAG(journal_ask, force) },
+};
+static const struct ask_shape repair_ask_shape = ASK_SHAPE(journal_ask, NULL, repair_ask_rows);
+
+static const struct verb repair_verb = {
+	.name = "repair",
+	.summary = "write what one file lacks from the other",
+	.about = "Writes what the journal or its copy lacks from the other; with --force it also "
+		 "forgets what both have lost.",
+	.ask = &repair_ask_shape,
+	.answer = repair_answer_any,
+	.result = &journal_result,
+	.answer_size = sizeof(struct journal_verb_answer),
+	.page = journal_page,
+	.head = journal_head,
+	.changes = true,
+};
+
+static const struct ask_row compact_ask_rows[] = { JOURNAL_ROWS };
+static const struct ask_shape compact_ask_shape = ASK_SHAPE(journal_ask, NULL, compact_ask_rows);
+
+static const struct verb compact_verb = {
+	.name = "compact",
+	.summary = "move what is over to the history",
+	.about = "Moves transactions that are over to the history, which happens by itself when "
+		 "the journal grows long.",
+	.ask = &compact_ask_shape,
+	.answer = compact_answer_any,
+	.result = &journal_result,
+	.answer_size = sizeof(struct journal_verb_answer),
+	.page = journal_page,
+	.head = journal_head,
+	.changes = true,
+};
+
+static const struct verb_format export_formats[] = { { "term", export_lines }, { NULL, NULL } };
+
+static const struct verb export_verb = {
+	.name = "export",
+	.summary = "every line that can be read",
+	.about = "Prints every line of the history and the journal that can be read, as it stands "
+		 "there; --format json is the result of history.",
+	.ask = &machine_ask_shape,
+	.answer = export_answer_any,
+	.result = &history_result,
+	.answer_size = sizeof(struct export_answer),
+	.formats = export_formats,
+	.head = export_head,
+	.reads = READS_FILES,
+};
+
+static const struct verb *const journal_subs[] = { &check_verb, &repair_verb, &compact_verb,
+						   &export_verb, NULL };
+
+const struct verb journal_verb = {
+	.name = "journal",
+	.summary = "the files that undo relies on",
+	.about = "The journal, its copy and the history: every change is written there before it "
+		 "is made.",
+	.subs = journal_subs,
+};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune undo: put back what was there before. */
+#include <errno.h>
+
+#include "base/text.h"
+#include "tune/persist/persist.h"
+#include "tune/txn/results.h"
+#include "verbs/change.h"
+
+struct undo_ask {
+	struct machine_ask machine;
+	struct only_ask settings;
+	struct change_ask change;
+	long long transaction;
+	bool all, force;
+};
+
+static const struct ask_row undo_ask_rows[] = {
+	{ "TRANSACTION", "the one of this number; \"gputune history\" lists them",
+	  ASK_COUNT(undo_ask, transaction, 1, TXN_MAX), .argument = true },
+	{ ASK_PART(undo_ask, machine, machine_ask) },
+	{ ASK_PART(undo_ask, settings, only_ask) },
+	{ "all", "take back everything, not only the newest transaction", ASK_FLAG(undo_ask, all),
+	  .letter = 'a' },
+	{ "force", "restore also what somebody changed since", ASK_FLAG(undo_ask, force) },
+	{ ASK_PART(undo_ask, change, change_ask) },
+};
+static const struct ask_shape undo_ask_shape = ASK_SHAPE(undo_ask, NULL, undo_ask_rows);
+
+struct undo_verb_answer {
+	struct outcome_answer result;
+	const struct machine *m;
+	struct txn_report report;
+	int undone; /* what txn_undo returned */
+};
+
+static bool journal_names(const struct journal *j, const char *word)
+{
+	for (size_t i = 0; i < j->n; i++)
+		for (size_t k = 0; k < j->items[i].n; k++)
+			if (id_matches(j->items[i].entries[k].id, word))
+				return true;
+	return false;
+}
+
+/* The journal may hold what this program has forgotten. Who may not read it is told so by undo. */
+static int check_only(struct door *d, struct host *h, const struct txn_select *s)
+{
+	struct journal j;
+	struct err e = { 0 };
+	int code = 0;
+
+	if (!s->n_only || journal_load(h, d->arena, false, &j, &e))
+		return 0;
+	for (size_t i = 0; i < s->n_only && !code; i++)
+		code = journal_names(&j, s->only[i]) ? 0 : door_check_id(d, s->only[i]);
+	return code;
+}
+
+static bool has_argument(const struct txn_report *report)
+{
+	size_t i = 0;
+
+	while (i < report->n && report->rows[i].knob.kind != KNOB_BOOTARG)
+		i++;
+	return i < report->n;
+}
+
+static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
+		const struct txn_select *s, struct undo_verb_answer *out)
+{
+	const char *what = s->all      ? "Undo everything?"
+			   : s->txn    ? arena_printf(d->arena, "Undo transaction %lu?", s->txn)
+			   : s->n_only ? "Undo these settings?"
+				       : "Undo the newest transaction?";
+	const struct txn_who who = door_who(d, ask->change.reason);
+	struct err e = { 0 };
+	int code = s->dry ? 0 : door_agreed(d, NULL, what);
+
+	if (code)
+		return code;
+	out->undone = txn_undo(h, d->arena, s, &who, &out->report, &e);
+	/* Names for the page; read afterwards, so that it shows what is. What makes the boot
+	 * entries is configuration, which takes longest to read. */
+	out->m = has_argument(&out->report) ? door_change_machine(d, h)
+					    : door_machine(d, h, &(const struct door_look){ 0 });
+	out->result = outcome_answer_of(d->arena, &out->report, &e);
+	if (out->undone)
+		d->say(d->ctx, 0, &e);
+	else if (s->dry && !out->report.n) /* else the page says so */
+		door_warn(d, "dry run: nothing was written");
+	if (!s->txn && host_exists(h, PERSIST_REQUEST))
+		door_warn(d, "what is kept for the next boot stays: \"gputune persist remove\" "
+			     "takes it back");
+	return out->undone == -ENOENT ? EXIT_CLEAN : txn_exit_code(out->undone);
+}
+
+static int undo_answer(struct door *d, const struct undo_ask *ask, struct undo_verb_answer *out)
+{
+	struct txn_select s = { .txn = (unsigned long)ask->transaction,
+				.all = ask->all,
+				.force = ask->force,
+				.dry = ask->change.dry_run };
+	struct host *h;
+	int code;
+
+	if (s.txn && s.all)
+		return door_refuse(d, EXIT_USAGE, "either a transaction or --all");
+	s.only = door_words(d, ask->settings.only, &s.n_only);
+	h = door_change_host(d, &ask->machine, s.dry);
+	if (!h)
+		return -EXIT_USAGE;
+	code = door_check_overlay(d, &ask->machine, s.dry);
+	code = code ? code : check_only(d, h, &s);
+	code = code ? code : undo(d, h, ask, &s, out);
+	host_close(h);
+	return code;
+}
+
+/* Where there is nothing to undo, that is said already. */
+static struct doc *undo_page(struct arena *a, const struct undo_ask *ask,
+			     const struct undo_verb_answer *u, const struct page_view *view)
+{
+	(void)ask;
+	(void)view;
+	return u->report.n || u->report.recovered ? page_undo(a, u->m, &u->report, u->undone)
+						  : doc_new(a);
+}
+
+VERB_ANSWER(undo_answer_any, undo_answer, undo_ask, undo_verb_answer)
+VERB_PAGE(undo_page_any, undo_page, undo_ask, undo_verb_answer)
+VERB_HEAD(undo_head, undo_verb_answer, m)
+
+const struct verb undo_verb = {
+	.name = "undo",
+	.summary = "put back what was there before",
+	.about = "Takes back the newest transaction, the one of that number, the settings of "
+		 "--only, or with --all everything. A value that somebody changed since is "
+		 "theirs: it is reported and left alone, unless --force. What is not there just "
+		 "now stays open, with exit code 4, unless --force gives it up.",
+	.ask = &undo_ask_shape,
+	.answer = undo_answer_any,
+	.result = &undo_result,
+	.answer_size = sizeof(struct undo_verb_answer),
+	.page = undo_page_any,
+	.head = undo_head,
+	.changes = true,
+};
