@@ -144,7 +144,8 @@ static bool ask_number(const struct ask_row *r, const char *text, double *out)
 		*out *= factors[letter - letters];
 		end++;
 	}
-	end += strspn(end, " ");
+	if (end[strspn(end, " ")])
+		end += strspn(end, " ");
 	if (r->kind == ASK_KIND_SHARE) {
 		end += *end == '%';
 		*out /= 100;

@@ -105,8 +105,6 @@ enum option_id {
 	OPT_LOG,
 	OPT_FROM_BENCH,
 	OPT_FORGET,
-	OPT_NSYS,
-	OPT_NCU,
 	OPT_EXPLAIN,
 	OPT_GOAL,
 	OPT_SWEEP,
@@ -134,7 +132,6 @@ enum option_id {
 	OPT_PORT,
 	OPT_EDIT,
 	OPT_IMAGE,
-	OPT_NCCL,
 	OPT_PARALLEL,
 	OPT_GLOBAL_BATCH,
 	OPT_MICRO_BATCH,
@@ -167,7 +164,6 @@ enum option_id {
 	OPT_QUIET,
 	OPT_VERBOSE,
 	OPT_HELP,
-	OPT_VERSION,
 	OPTIONS,
 };
 
@@ -278,7 +274,6 @@ int verb_slurm(struct run *r);
 int verb_bench(struct run *r);
 int verb_predict(struct run *r);
 int verb_calibrate(struct run *r);
-int verb_roofline(struct run *r);
 int verb_advise(struct run *r);
 int verb_doctor(struct run *r);
 int verb_generate(struct run *r);

@@ -52,7 +52,7 @@ const char *gpu_proposal(size_t i)
 }
 
 static const struct ask_row target_ask_rows[] = {
-	{ "on", "for this machine: \"2x dgx-spark\", \"h100-sxm x8\", h200, ...",
+	{ "on", "for this machine: \"2x dgx-spark\", \"h100-sxm x8\", h200 and others",
 	  ASK_TEXT(target_ask, on), .arg = "MACHINE", .proposal = gpu_proposal },
 };
 const struct ask_shape target_ask_shape = ASK_SHAPE(target_ask, "Machine", target_ask_rows);
@@ -100,9 +100,9 @@ static const struct ask_row infer_model_rows[] = { MODEL_ROWS(infer_options) };
 const struct ask_shape infer_model_shape = ASK_SHAPE(infer_options, "Model", infer_model_rows);
 
 static const struct ask_row infer_format_rows[] = {
-	{ "weights", "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, q4_k_m, q8_0, ...",
+	{ "weights", "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, q4_k_m, q8_0 and others",
 	  ASK_TEXT(infer_options, weights), .arg = "FORMAT", .proposal = format_proposal },
-	{ "kv", "keys and values in bf16, fp8, q8_0, ...",
+	{ "kv", "keys and values in bf16, fp8, q8_0 and others",
 	  ASK_TEXT(infer_options, cache), .arg = "FORMAT" },
 	{ "tp", "tensor parallelism (default: all GPUs of a stage)", ASK_COUNT(infer_options, tp, 1, 4096) },
 	{ "pp", "pipeline stages", ASK_COUNT(infer_options, pp, 1, 4096) },

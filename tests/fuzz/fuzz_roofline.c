@@ -26,7 +26,7 @@ static void judge(struct arena *a, struct roof_profile *p)
 		    !isfinite(k->share_of_time) || !k->why || !k->next || !*k->name)
 			abort();
 	}
-	page_roofline(a, &page);
+	page_roofline(a, &page, true);
 	json_decref(result_shape_json(&roofline_result, &page, 0, 0));
 }
 

@@ -188,9 +188,6 @@ const struct option_row option_rows[OPTIONS] = {
 			     "take what gputune bench has kept of this machine" },
 	[OPT_FORGET] = { OPT_FORGET, "forget", 0, WORD_NONE, NULL,
 			 "remove what is kept for this machine" },
-	[OPT_NSYS] = { OPT_NSYS, "nsys", 0, WORD_FILE, "FILE",
-		       "CSV of nsys stats, or nsys export --type sqlite" },
-	[OPT_NCU] = { OPT_NCU, "ncu", 0, WORD_FILE, "FILE", "CSV of ncu, page details or raw" },
 	[OPT_EXPLAIN] = { OPT_EXPLAIN, "explain", 0, WORD_NONE, NULL,
 			  "the equations with the numbers put in" },
 	[OPT_GOAL] = { OPT_GOAL, "goal", 0, WORD_GOAL, "GOAL",
@@ -252,8 +249,6 @@ const struct option_row option_rows[OPTIONS] = {
 		       "what is worth changing in this file, as a diff; with -o the new file" },
 	[OPT_IMAGE] = { OPT_IMAGE, "image", 0, WORD_TEXT, "IMAGE",
 			"the container's image, for --format compose" },
-	[OPT_NCCL] = { OPT_NCCL, "nccl", 0, WORD_TEXT, "VERSION",
-		       "the NCCL that will read it (default: what is installed)" },
 	[OPT_PARALLEL] = { OPT_PARALLEL, "parallel", 0, WORD_PARALLEL, "WAY",
 			   "training: ddp, zero-1, zero-2, zero-3, fsdp or hsdp (default: the "
 			   "least sharding that fits)" },
@@ -321,5 +316,4 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_VERBOSE] = { OPT_VERBOSE, "verbose", 'v', WORD_NONE, NULL,
 			  "more: reasons, sources, where each value was read" },
 	[OPT_HELP] = { OPT_HELP, "help", 'h', WORD_NONE, NULL, "this help" },
-	[OPT_VERSION] = { OPT_VERSION, "version", 'V', WORD_NONE, NULL, "the version" },
 };

@@ -182,7 +182,6 @@ static const struct {
 	{ "show", OPT_AS, "topology: matrix (default), tree, svg, or svg-tall for 360 pixels" },
 	{ "cluster", OPT_AS, "discover: svg draws the cluster" },
 	{ "report", OPT_STATE, "take kept results and proofs from this folder" },
-	{ "roofline", OPT_STATE, "where results are kept (default: /var/lib/gputune)" },
 	{ "predict", OPT_STATE,
 	  "where results and calibrations are kept (default: /var/lib/gputune)" },
 	{ "advise", OPT_STATE,

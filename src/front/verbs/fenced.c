@@ -53,9 +53,7 @@ static bool reads_files(const struct run *r)
 	static const struct {
 		int (*run)(struct run *);
 		const char *word;
-	} on_files[] = { { verb_monitor, NULL },
-			 { verb_bench, "show" },
-			 { verb_stack, "arch" } };
+	} on_files[] = { { verb_monitor, NULL }, { verb_bench, "show" }, { verb_stack, "arch" } };
 
 	for (size_t i = 0; i < sizeof(on_files) / sizeof(on_files[0]); i++)
 		if (r->verb->run == on_files[i].run)
@@ -80,9 +78,8 @@ static bool reads_capture(const struct run *r)
 /* Files of others beside this machine: models, results, scripts, journals, packages. */
 static bool reads_beside(const struct run *r)
 {
-	static int (*const always[])(struct run *) = { verb_report,  verb_generate, verb_predict,
-						       verb_advise,  verb_explain,  verb_status,
-						       verb_roofline };
+	static int (*const always[])(struct run *) = { verb_report, verb_generate, verb_predict,
+						       verb_advise, verb_explain,  verb_status };
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (r->verb->run && r->verb->run == always[i])
@@ -135,9 +132,6 @@ static unsigned verb_fenced_needs_of(const struct run *r)
 
 	if (r->verb->run == verb_stack)
 		needs |= CONFINE_THREADS;
-	/* SQLite, for exports of a profiler. */
-	if (r->verb->run == verb_roofline)
-		needs |= CONFINE_CODE;
 	/* Links of an image are kept inside of it by openat2 alone. */
 	if (r->value[OPT_ROOTFS])
 		needs |= CONFINE_OPENAT2;

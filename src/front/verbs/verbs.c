@@ -111,10 +111,6 @@ static const enum option_id calibrate_options[] = {
 	OPT_DEPTH,  OPT_ROUNDS,	    OPT_EAGER,	OPT_PARAMS,  OPT_ACTIVE, OPT_FORGET, OPT_DRY_RUN,
 	OPT_STATE,  OPT_FORMAT,	    OPT_QUIET,	OPT_VERBOSE, COMMON
 };
-static const enum option_id roofline_options[] = { OPT_FROM_BENCH, OPT_NSYS,  OPT_NCU,
-						   OPT_ON,	   OPT_STATE, OPT_FORMAT,
-						   OPT_OUTPUT,	   OPT_QUIET, OPT_VERBOSE,
-						   COMMON };
 static const enum option_id list_options[] = { OPT_FORMAT, OPT_COMPACT, OPT_FIELDS, OPT_ONLY,
 					       OPT_SKIP,   OPT_FACTS,	OPT_OUTPUT, OPT_HELP };
 static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,
@@ -180,14 +176,6 @@ static const char about_calibrate[] =
 	"and --kv go before what a log says; --batch, --prompt, --output and the like fill what it "
 	"does not say. Without a file: what is kept. Exit code 1 when nothing was kept, or what is "
 	"kept is no longer used.";
-
-static const char about_roofline[] =
-	"Puts measured work under the roofs of this machine's GPU, or of --on: its memory and its "
-	"arithmetic by format, as benches measured them here or else as the data sheet has them. "
-	"The work is that of our own benches, or of a profile: --nsys reads nsys stats --format "
-	"csv or the SQLite export, --ncu the CSV of ncu. Each kernel by time: operations a byte, "
-	"what part of the roof it reaches, whether memory, arithmetic or neither holds it back, "
-	"and what to try next. What no profiler counted is said to be unknown.";
 
 static const char about_report[] =
 	"Writes one HTML file that needs no network and no other file: the machine with its "
@@ -532,17 +520,6 @@ static const struct verb calibrate_verb = {
 	.summary = "fit the constants of predictions to what was measured on this machine",
 	.about = about_calibrate,
 	.legacy = &calibrate_legacy,
-};
-
-static const struct verb_legacy roofline_legacy = { .args = "",
-						    .max_args = 0,
-						    OPTION_LIST(roofline_options) };
-static const struct verb roofline_verb = {
-	.name = "roofline",
-	.run = verb_roofline,
-	.summary = "what holds kernels back: memory, arithmetic, or neither",
-	.about = about_roofline,
-	.legacy = &roofline_legacy,
 };
 
 static const struct verb_legacy report_legacy = {

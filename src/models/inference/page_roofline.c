@@ -176,7 +176,7 @@ static void roofline_page_loop(struct doc *d, const struct roof_profile *p)
 				  p->points[i].next));
 }
 
-struct doc *page_roofline(struct arena *a, const struct roofline_page *p)
+struct doc *page_roofline(struct arena *a, const struct roofline_page *p, bool verbose)
 {
 	struct doc *d = doc_new(a);
 	const struct roof_profile *f = p->profile;
@@ -190,7 +190,7 @@ struct doc *page_roofline(struct arena *a, const struct roofline_page *p)
 	if (f->gpu && !strstr(p->roof->machine, f->gpu))
 		doc_text(d, "The profile is of \"%s\": --on names the machine it was made on.",
 			 f->gpu);
-	points(d, p, p->verbose ? f->n : ROWS);
+	points(d, p, verbose ? f->n : ROWS);
 	roofline_page_plot(d, p);
 	roofline_page_limits(d, p->roof);
 	if (f->dropped)

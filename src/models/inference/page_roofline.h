@@ -11,10 +11,10 @@ struct roofline_page {
 	const struct roof *roof;
 	const struct roof_profile *profile; /* judged */
 	const char *source;		    /* the file, or which results */
-	bool verbose;			    /* every point */
 };
 
-struct doc *page_roofline(struct arena *a, const struct roofline_page *p);
+/* verbose: every point. */
+struct doc *page_roofline(struct arena *a, const struct roofline_page *p, bool verbose);
 /* Of a struct roofline_page. */
 extern const struct result_shape roofline_result;
 
