@@ -15,6 +15,7 @@
 #include "front/session.h"
 #include "front/verbs/fenced.h"
 #include "look/probe/probe.h"
+#include "verbs/verbs.h"
 
 /* A collector may read the file at any moment: it gets the old one or the new one. */
 static FILE *open_partial(struct run *r, const char *path)
@@ -229,7 +230,9 @@ static void main_prepare(void)
 /* The verb, and what it said as it has to be: its code, or one below zero. */
 static int run_here(struct run *r)
 {
-	int code = run_journal_code(r, r->verb->run ? r->verb->run(r) : run_answer(r));
+	/* A monitor goes on until it is told to end. */
+	int (*goes_on)(struct run * r) = r->verb == &monitor_verb ? verb_monitor : r->verb->run;
+	int code = run_journal_code(r, goes_on ? goes_on(r) : run_answer(r));
 
 	code = r->refused && code < EXIT_NOT_APPLIED ? EXIT_USAGE : code;
 	return flush_output(r) ? code : -1;

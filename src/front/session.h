@@ -255,6 +255,7 @@ struct run_machine {
 };
 
 extern const struct option_row option_rows[OPTIONS];
+extern const struct verb record_verb;
 /* NULL ends them. */
 extern const struct verb *const verbs[];
 
@@ -281,7 +282,6 @@ int verb_prove(struct run *r);
 int verb_stack(struct run *r);
 int verb_cluster(struct run *r);
 int verb_monitor(struct run *r);
-int verb_record(struct run *r);
 int verb_report(struct run *r);
 
 /* Fills r from the words after the verb. Returns 0, or EXIT_USAGE after saying what is wrong. */

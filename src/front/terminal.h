@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What monitor, its replay and record share: waiting, and a screen. */
-#ifndef VERBS_MONITOR_H
-#define VERBS_MONITOR_H
+#ifndef FRONT_TERMINAL_H
+#define FRONT_TERMINAL_H
 
 #include "front/session.h"
 #include "look/monitor/page_monitor.h"
@@ -43,15 +43,9 @@ void screen_size(int *columns, int *lines);
 /* Gives it back as it was. */
 void screen_close(struct screen *s);
 
-/* --- */
+/* --- monitor ---------------------------------------------------------------------------------- */
 
-/* Colours, width and character set as the options and the terminal have them. */
-struct term_style monitor_style_of(const struct run *r);
-/* --interval, or standard: 100 ms to an hour. False after complaining. */
-bool monitor_interval(struct run *r, int standard_ms, int *out);
-/* --for in milliseconds; 0: without end. False after complaining. */
-bool monitor_for(struct run *r, long long *out);
-/* Plays a recording. An exit code. */
-int monitor_replay(struct run *r, const char *path);
+/* Whether it takes the terminal over. */
+bool monitor_draws(const struct run *r);
 
 #endif

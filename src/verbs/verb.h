@@ -8,6 +8,7 @@
 #ifndef VERBS_VERB_H
 #define VERBS_VERB_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -91,6 +92,9 @@ struct verb {
 	int (*answer)(struct door *d, const void *ask, void *answer);
 	const struct result_shape *result; /* NULL: none; its notes are what it prints */
 	size_t answer_size; /* of answers that begin with what result describes; 0: of that alone */
+	/* JSON of a verb without a result of rows, and what its schema is called. */
+	json_t *(*json)(const void *answer);
+	const char *json_name;
 	struct doc *(*page)(struct arena *a, const void *ask, const void *answer,
 			    const struct page_view *view);
 	const struct verb_format *formats; /* NULL: none */

@@ -28,7 +28,7 @@ const struct verb *answering_verb(const char *name)
 
 	if (v && name[n])
 		v = verb_among(v->subs, name + n + 1, strlen(name + n + 1));
-	return v && v->answer && v->result ? v : NULL;
+	return v && v->answer && (v->result || v->json) ? v : NULL;
 }
 
 void *verb_answer_new(struct arena *a, const struct verb *v)
@@ -44,6 +44,8 @@ json_t *verb_answer_json(const struct verb *v, const void *ask, const void *answ
 	const void *object = answer, *host = NULL;
 	const struct result_shape *shape = v->other ? v->other(ask, &object) : NULL;
 
+	if (v->json)
+		return v->json(answer);
 	if (v->head)
 		v->head(answer, &host, &now);
 	if (!shape) {

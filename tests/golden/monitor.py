@@ -143,7 +143,7 @@ if shutil.which("promtool"):
     expect("promtool has nothing against the exposition", p.returncode == 0 and not p.stderr.strip(), p.stderr)
 
 for options, says in ((("--format", "prom"), "--once"), (("--format", "openmetrics"), "--format openmetrics goes with --once"),
-                      (("--format", "md"), "term, json, prom or openmetrics"), (("--format", "prom", "job.rec"), "term or json"),
+                      (("--format", "md"), "one of term, json, prom, openmetrics"), (("--format", "prom", "job.rec"), "term or json"),
                       (("--format", "openmetrics", "--once", "job.rec"), "term or json"), (("--interval", "1ms"), "100ms"),
                       (("--for", "soon"), "--for"), (("no-such-file",), "no-such-file"), (("--once", "--for", "1s"), "no --for"),
                       (("job.rec", "--host", "/"), "as it was taken")):

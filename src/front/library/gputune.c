@@ -605,13 +605,16 @@ static void add_verb(json_t *list, const struct verb *v, const char *before)
 	char name[128];
 
 	snprintf(name, sizeof(name), "%s%s%s", before, *before ? " " : "", v->name);
-	if (v->answer && v->result)
+	if (v->answer && (v->result || v->json))
 		json_array_append_new(
 			list, json_pack("{s:s, s:s, s:b, s:o*, s:o}", "name", name, "summary",
 					v->summary, "changes", (int)v->changes, "question",
 					v->ask ? ask_schema(v->ask) : NULL, "result",
-					json_sprintf("gputune.%s/%d", v->result->name,
-						     v->result->version ? v->result->version : 1)));
+					json_sprintf("gputune.%s/%d",
+						     v->json ? v->json_name : v->result->name,
+						     v->json || !v->result->version
+							     ? 1
+							     : v->result->version)));
 	for (size_t i = 0; v->subs && v->subs[i]; i++)
 		add_verb(list, v->subs[i], name);
 }

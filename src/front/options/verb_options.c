@@ -152,14 +152,10 @@ static const struct {
 	{ "apply", OPT_BOOT,
 	  "apply what persist keeps for every boot, as the boot-time unit does" },
 	{ "verify", OPT_BOOT, "compare what persist keeps for every boot with what is in force" },
-	{ "monitor", OPT_FOR, "end after this long: 10s, 2m" },
-	{ "record", OPT_FOR, "end after this long: 10s, 2m (with a COMMAND: when it ends)" },
 	{ "cluster", OPT_FOR,
 	  "discover: listen for this long (default: 500ms); check: measure each test for this "
 	  "long" },
 	{ "doctor", OPT_FOR, "run each test for this long: 10s, 500ms, 2m" },
-	{ "monitor", OPT_INTERVAL, "how often to look (default: 1s)" },
-	{ "record", OPT_INTERVAL, "how often to look (default: 500ms)" },
 	{ "watch", OPT_INTERVAL,
 	  "how often to look where nothing tells of changes (default: 30s)" },
 	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
@@ -326,7 +322,7 @@ static struct ask_row *legacy_row(struct arena *a, const struct verb *v, enum op
 		     : id == OPT_ONLY	    ? only_check
 		     : id == OPT_GPUS	    ? gpus_check
 					    : NULL;
-	if (id == OPT_FORMAT && !v->legacy)
+	if (id == OPT_FORMAT && !v->legacy && !v->prints)
 		row->help = verb_format_help(a, v);
 	propose(a, row, o->arg);
 	return row;
@@ -432,7 +428,7 @@ struct verb_option *verb_options(struct arena *a, const struct verb *v, struct r
 {
 	struct option_adding g = { .a = a, .top = v->ask };
 	struct ask_row *argument = v->legacy ? legacy_argument(a, v->legacy) : NULL;
-	unsigned prints = v->run ? v->prints : v->answer ? answer_prints(v) : 0;
+	unsigned prints = v->prints ? v->prints : v->answer ? answer_prints(v) : 0;
 
 	if (argument)
 		add_option(&g, (struct verb_option){ .row = argument });

@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "front/verbs/generate.h"
+#include "front/terminal.h"
 #include "front/verbs/report.h"
 #include "machine/host/asked.h"
 #include "machine/host/confine.h"
@@ -53,7 +54,7 @@ static bool reads_files(const struct run *r)
 	static const struct {
 		int (*run)(struct run *);
 		const char *word;
-	} on_files[] = { { verb_monitor, NULL }, { verb_bench, "show" }, { verb_stack, "arch" } };
+	} on_files[] = { { verb_bench, "show" }, { verb_stack, "arch" } };
 
 	for (size_t i = 0; i < sizeof(on_files) / sizeof(on_files[0]); i++)
 		if (r->verb->run == on_files[i].run)
@@ -93,20 +94,12 @@ static bool reads_beside(const struct run *r)
 	       (strcmp(r->args[0], "check") == 0 || strcmp(r->args[0], "env") == 0);
 }
 
-static bool draws(const struct run *r)
-{
-	const char *format = r->value[OPT_FORMAT];
-
-	return r->verb->run == verb_monitor && r->tty && isatty(STDIN_FILENO) &&
-	       !r->value[OPT_ONCE] && (!format || strcmp(format, "json") != 0);
-}
-
 enum fence fence_of(const struct run *r)
 {
 	if (r->value[OPT_OVERLAY] || run_overlay(r) ||
 	    !(reads_files(r) || reads_capture(r) || reads_beside(r)))
 		return FENCE_NONE;
-	return draws(r) ? FENCE_HERE : FENCE_APART;
+	return monitor_draws(r) ? FENCE_HERE : FENCE_APART;
 }
 
 /* Before the fence stands: behind it nothing that can be executed is mapped any more. Whoever calls

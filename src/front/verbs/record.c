@@ -13,7 +13,22 @@
 #include "front/terminal.h"
 #include "look/monitor/recording.h"
 
-enum { STANDARD_MS = 500, NOT_FOUND = 127, NOT_RUN = 126 };
+enum { NOT_FOUND = 127, NOT_RUN = 126 };
+
+struct record_ask {
+	struct ask_texts command;
+	double interval_s, for_s;
+};
+
+static const struct ask_row record_ask_rows[] = {
+	{ "COMMAND", "what is run, with its arguments", ASK_TEXTS(record_ask, command),
+	  .argument = true, .behind = true },
+	{ "interval", "how often to look", ASK_TIME(record_ask, interval_s), .min = 0.1,
+	  .max = 3600, .fallback = "500ms" },
+	{ "for", "end after this long: 10s, 2m (with a COMMAND: when it ends)",
+	  ASK_TIME(record_ask, for_s), .min = 0.1, .max = 86400 },
+};
+static const struct ask_shape record_ask_shape = ASK_SHAPE(record_ask, NULL, record_ask_rows);
 
 struct job {
 	pid_t pid; /* 0: none */
@@ -36,7 +51,7 @@ struct taping {
 };
 
 /* The job has our terminal, our environment and our folder; signals as they were. */
-static int verb_record_start(struct job *j, char **argv, struct err *e)
+static int record_start(struct job *j, char **argv, struct err *e)
 {
 	int fds[2], error = 0;
 	sigset_t none;
@@ -67,7 +82,7 @@ static int verb_record_start(struct job *j, char **argv, struct err *e)
 	return -error;
 }
 
-static void verb_record_reap(struct job *j)
+static void record_reap(struct job *j)
 {
 	struct rusage u;
 	int status;
@@ -87,10 +102,10 @@ static bool wait_until(struct taping *s, struct waiter *w, long long due)
 	bool over;
 
 	/* A thread that some library began may have swallowed the signal. */
-	verb_record_reap(&s->job);
+	record_reap(&s->job);
 	over = s->job.ended;
 	for (enum wake k; !over && (k = waiter_until(w, due)) != WAKE_TIME;) {
-		verb_record_reap(&s->job);
+		record_reap(&s->job);
 		/* Ctrl-C reaches the job by itself; who told us alone means both. */
 		if (k == WAKE_STOP && s->job.pid && w->signal != SIGINT)
 			kill(s->job.pid, w->signal);
@@ -104,7 +119,7 @@ static int go_on_without(struct taping *s, struct waiter *w, int e)
 {
 	complain_text(0, "%s could not be written: %s%s", s->path, strerror(-e),
 		      s->job.pid && !s->job.ended ? "; the job goes on" : "");
-	while (s->job.pid && !wait_until(s, w, clock_mono_ms() + STANDARD_MS))
+	while (s->job.pid && !wait_until(s, w, clock_mono_ms() + s->interval_ms))
 		;
 	return e;
 }
@@ -135,7 +150,7 @@ static int rows(struct taping *s, struct waiter *w)
 	}
 }
 
-static int verb_record_finish(struct taping *s, int e, double cpu_before)
+static int record_finish(struct taping *s, int e, double cpu_before)
 {
 	struct recording_end end = { .whole = true,
 				     .status = s->job.pid ? s->job.status : -1,
@@ -160,7 +175,7 @@ static bool is_full(int error)
 	return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
 }
 
-static int verb_record_record(struct taping *s, char **argv)
+static int record(struct taping *s, char **argv)
 {
 	double cpu = clock_cpu_s();
 	struct waiter w;
@@ -175,7 +190,7 @@ static int verb_record_record(struct taping *s, char **argv)
 		waiter_close(&w);
 		return complain(code, &e);
 	}
-	code = argv ? verb_record_start(&s->job, argv, &e) : 0;
+	code = argv ? record_start(&s->job, argv, &e) : 0;
 	if (code) {
 		recorder_close(s->out, NULL);
 		unlink(s->path);
@@ -183,30 +198,61 @@ static int verb_record_record(struct taping *s, char **argv)
 		complain(EXIT_USAGE, &e);
 		return code == -ENOENT ? NOT_FOUND : NOT_RUN;
 	}
-	code = verb_record_finish(s, rows(s, &w), cpu);
+	code = record_finish(s, rows(s, &w), cpu);
 	waiter_close(&w);
 	return code;
 }
 
-int verb_record(struct run *r)
+/* Its words, ended by NULL; NULL: there is none. */
+static char **command_of(struct run *r, const struct ask_texts *words)
 {
-	struct taping s = { .r = r, .path = r->value[OPT_OUTPUT] };
+	char **argv = arena_array(&r->arena, words->n + 1, sizeof(*argv));
+
+	for (size_t i = 0; i < words->n; i++)
+		argv[i] = arena_strdup(&r->arena, words->items[i]);
+	return words->n ? argv : NULL;
+}
+
+static int verb_record(struct run *r)
+{
+	const struct record_ask *ask = r->ask;
+	struct taping s = { .r = r,
+			    .path = r->value[OPT_OUTPUT],
+			    .interval_ms = (int)(1e3 * ask->interval_s + 0.5),
+			    .for_ms = (long long)(1e3 * ask->for_s) };
 	struct machine *m;
 	int code;
 
-	if (!monitor_interval(r, STANDARD_MS, &s.interval_ms) || !monitor_for(r, &s.for_ms))
-		return EXIT_USAGE;
-	if (r->n_args && s.for_ms)
+	if (ask->command.n && s.for_ms)
 		return complain_text(EXIT_USAGE, "a command says itself when it ends: no --for");
 	if (!s.path)
 		s.path = arena_printf(&r->arena, "gputune-%lld.rec", (long long)time(NULL));
-	s.h = run_host(r);
-	if (!s.h)
-		return EXIT_USAGE;
-	m = run_machine(r, s.h, false);
+	s.h = run_live(r);
+	m = door_machine(&r->door, s.h, &(struct door_look){ 0 });
 	monitor_make(&r->arena, s.h, m, &s.mon);
-	code = verb_record_record(&s, r->n_args ? r->args : NULL);
+	code = record(&s, command_of(r, &ask->command));
 	monitor_state_free(&s.state);
 	host_close(s.h);
 	return code;
 }
+
+static const char *const record_examples[] = {
+	"record -o job.rec -- python3 train.py",
+	"run it, and keep what the machine did meanwhile",
+	NULL,
+};
+
+const struct verb record_verb = {
+	.name = "record",
+	.run = verb_record,
+	.output = OUTPUT_MADE,
+	.summary = "keep what the machine does beside a job",
+	.about = "Runs COMMAND with this terminal, environment and folder, looks at the machine "
+		 "until it ends (every 0.5 s) and keeps all of it in one file (-o FILE; default: "
+		 "gputune-TIME.rec), readable up to the last second after a crash too: zstd over "
+		 "lines of JSON. The exit code is the command's. Without a command: until Ctrl-C "
+		 "or --for. \"gputune monitor FILE\" shows it.",
+	.examples = record_examples,
+	.ask = &record_ask_shape,
+	.prints = PRINTS_FILE | PRINTS_QUIET,
+};

@@ -29,10 +29,6 @@ static const enum option_id persist_options[] = {
 static const enum option_id watch_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_INTERVAL,
 						OPT_ONLY,  OPT_POLICY,	OPT_ONCE,   OPT_OUTPUT,
 						OPT_QUIET, OPT_HELP };
-static const enum option_id monitor_options[] = { OPT_INTERVAL, OPT_FOR,    OPT_ONCE, OPT_FORMAT,
-						  OPT_HOST,	OPT_OUTPUT, PAGE };
-static const enum option_id record_options[] = { OPT_INTERVAL, OPT_FOR, OPT_OUTPUT, OPT_QUIET,
-						 OPT_HELP };
 static const enum option_id report_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_PROFILE, OPT_ONLY,
 						 OPT_SKIP,  OPT_STATE,	 OPT_FORMAT,  OPT_OUTPUT,
 						 OPT_FORCE, PAGE };
@@ -297,39 +293,6 @@ static const struct verb persist_verb = {
 	.summary = "keep settings over a reboot: install, status, diff or remove",
 	.about = about_persist,
 	.legacy = &persist_legacy,
-};
-
-static const struct verb_legacy monitor_legacy = {
-	.args = "[RECORDING]", .word = WORD_FILE, .max_args = 1, OPTION_LIST(monitor_options)
-};
-static const struct verb monitor_verb = {
-	.name = "monitor",
-	.run = verb_monitor,
-	.summary = "see what the machine does from moment to moment",
-	.about = "Clock, power, temperature, memory and what holds back each GPU, with the time "
-		 "spent in it; CPUs, memory, pressure, networks and disks; and whether our "
-		 "settings are still as they were left. On a terminal a page that is drawn again "
-		 "where it changed (q, space, + and -), in a pipe a JSON object a line, with "
-		 "--once one page, JSON object or exposition: prom for a node exporter's "
-		 "textfile folder, openmetrics for what asks for that. With a RECORDING of "
-		 "\"gputune record\": plays it again.",
-	.legacy = &monitor_legacy,
-};
-
-static const struct verb_legacy record_legacy = { .args = "[-- COMMAND...]",
-						  .max_args = 4096,
-						  OPTION_LIST(record_options) };
-static const struct verb record_verb = {
-	.name = "record",
-	.run = verb_record,
-	.output = OUTPUT_MADE,
-	.summary = "keep what the machine does beside a job",
-	.about = "Runs COMMAND with this terminal, environment and folder, looks at the machine "
-		 "until it ends (every 0.5 s) and keeps all of it in one file (-o FILE; default: "
-		 "gputune-TIME.rec), readable up to the last second after a crash too: zstd over "
-		 "lines of JSON. The exit code is the command's. Without a command: until Ctrl-C "
-		 "or --for. \"gputune monitor FILE\" shows it.",
-	.legacy = &record_legacy,
 };
 
 static const struct verb_legacy watch_legacy = { .args = "",
