@@ -42,9 +42,7 @@ enum option_id {
 	OPT_AS,
 	OPT_FACTS,
 	OPT_FOR,
-	OPT_RUNS,
 	OPT_CPUS,
-	OPT_REQUIRE_IDLE,
 	OPT_STATE,
 	OPT_JSON,
 	OPT_DIR,
@@ -53,8 +51,6 @@ enum option_id {
 	OPT_TOKEN,
 	OPT_LISTEN,
 	OPT_RANK,
-	OPT_RANKS,
-	OPT_LOCAL_PROCESSES,
 	OPT_GPUS,
 	OPT_INTERVAL,
 	OPT_POLICY,
@@ -272,7 +268,6 @@ int verb_capture(struct run *r);
 int verb_completion(struct run *r);
 /* "completion man [VERB]": the manual page. */
 int verb_slurm(struct run *r);
-int verb_bench(struct run *r);
 int verb_predict(struct run *r);
 int verb_calibrate(struct run *r);
 int verb_advise(struct run *r);

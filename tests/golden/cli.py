@@ -84,7 +84,7 @@ with tempfile.TemporaryDirectory() as tmp:
 # Numbers that are none, by the option's name; of what cannot be halved no half.
 model = ["--model", "llama-3.1-8b", "--on", "h100"]
 for argv, option, bad in ((["check"], "width", ("+80", " 80", "0x50", "8e1", "-1", "99999999999999999999")), (["monitor", "--once"], "interval", ("+1", " 1", "1e", "nan", "-1s", "25h")),
-                          (["bench", "memory-latency"], "gpus", ("abc", "-1", "0x1", "1 2", "1.5", "3-1", ",", "1k")), (["bench", "list"], "runs", ("+1", "1 ", "0x1", "1.5")), (["generate", "nccl"], "nodes", ("+1", " 1", "0", "1e1")),
+                          (["bench", "memory-latency"], "gpus", ("abc", "-1", "0x1", "1 2", "1.5", "3-1", ",", "1k")), (["bench", "memory-latency"], "runs", ("+1", "0x1", "1.5")), (["generate", "nccl"], "nodes", ("+1", " 1", "0", "1e1")),
                           (["advise", *model], "users", ("1.5", "0", "-1", "1e99")), (["advise", *model], "copies", ("1.5", "0")), (["advise", "--sweep", *model], "tp", ("1.5", "1,1.5", "2-1")),
                           (["advise", "--sweep", *model], "batch", ("0.5", "1,,2")), (["predict", "inference", *model], "batch", ("1.5", "1 ", "inf")),
                           (["predict", "training", *model], "all-reduce", ("0x10", "abc", "1k", "-5", "1e400"))):
@@ -213,7 +213,7 @@ for name, kind, word in numeric:
     verb = next(v for v, h in helps.items() if f"--{name} {word}" in h)
     for bad in ("nan", "inf", "-inf", "-0", "1e999", "", "x", *(["0x10"] if kind != "NUMBER" else [])):
         refuses(f"{verb} --{name} {bad!r}", [verb, f"--{name}={bad}"], 2, *((f"--{name} takes a ", f'not "{bad}"') if bad else (f"--{name} is empty",)))
-refuses("a number that the action has no use for", ["bench", "list", "--runs", "nan"], 2, '--runs takes a whole number, not "nan"')
+refuses("an option of the verb and not of its sub-verb", ["bench", "list", "--runs", "3"], 2, "bench list takes no option --runs")
 for name, bad in (("prompt", "0x10"), ("batch", "1-nan"), ("cached", "1e1")):
     refuses(f"--{name} {bad}", ["predict", "inference", "--model", "llama-3.1-8b", "--on", "h200", f"--{name}", bad], 2, f"--{name}", f'"{bad}"')
 rows = re.findall(r'\{ "([a-z]+)", (OPT_\w+),', (root / "src/front/options/verb_options.c").read_text())

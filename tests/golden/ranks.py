@@ -196,7 +196,7 @@ for n in (A, B):
 for argv, words in [
     (["collectives", "--rank", "0"], "--ranks"),
     (["collectives", "--ranks", "2"], "--rank"),
-    (["collectives", "--ranks", "65", "--rank", "0"], "up to 64"),
+    (["collectives", "--ranks", "65", "--rank", "0"], "from 1 to 64"),
     (["collectives", "--ranks", "two", "--rank", "0"], "takes a whole number"),
     (["collectives", "--ranks", "2", "--rank", "2"], "up to 1"),
     (["collectives", "--ranks", "2", "--rank", "0"], "where rank 0 listens"),

@@ -69,11 +69,7 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_ONCE] = { OPT_ONCE, "once", 0, WORD_NONE, NULL, "one look, and the exit code of it" },
 	[OPT_FOR] = { OPT_FOR, "for", 0, WORD_TIME, "TIME",
 		      "measure each case for this long: 10s, 500ms, 2m" },
-	[OPT_RUNS] = { OPT_RUNS, "runs", 0, WORD_COUNT, "N",
-		       "take this many samples of each case" },
 	[OPT_CPUS] = { OPT_CPUS, "cpus", 0, WORD_TEXT, "LIST", "run on these CPUs alone: 0-3,8" },
-	[OPT_REQUIRE_IDLE] = { OPT_REQUIRE_IDLE, "require-idle", 0, WORD_NONE, NULL,
-			       "refuse to measure a machine that is busy with other things" },
 	[OPT_STATE] = { OPT_STATE, "state", 0, WORD_FILE, "DIR",
 			"keep results in this folder (default: /var/lib/gputune)" },
 	[OPT_JSON] = { OPT_JSON, "json", 0, WORD_FILE, "FILE", "write the result there as well" },
@@ -87,16 +83,8 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_TOKEN] = { OPT_TOKEN, "token", 0, WORD_FILE, "FILE",
 			"the file with the secret that both machines know" },
 	[OPT_LISTEN] = { OPT_LISTEN, "listen", 0, WORD_TEXT, "ADDRESS[:PORT]",
-			 "bench serve: listen there; generate: where the server answers (default: "
-			 "this machine alone)" },
-	[OPT_RANK] = { OPT_RANK, "rank", 0, WORD_COUNT, "N",
-		       "collectives: this is process N of --ranks; 0 leads and prints; generate: "
-		       "only the part of machine N" },
-	[OPT_RANKS] = { OPT_RANKS, "ranks", 0, WORD_COUNT, "N",
-			"collectives: so many processes take part, met at --peer; 1: only this "
-			"one, whatever a launcher's environment says" },
-	[OPT_LOCAL_PROCESSES] = { OPT_LOCAL_PROCESSES, "local-processes", 0, WORD_NONE, NULL,
-				  "collectives: one process for each GPU of this machine" },
+			 "where the server answers (default: this machine alone)" },
+	[OPT_RANK] = { OPT_RANK, "rank", 0, WORD_COUNT, "N", "only the part of machine N" },
 	[OPT_GPUS] = { OPT_GPUS, "gpus", 0, WORD_TEXT, "LIST", "run on these GPUs alone: 0-3" },
 	[OPT_GPU] = { OPT_GPU, "gpu", 0, WORD_TEXT, "SM",
 		      "judge for this GPU instead of the machine's: sm_121 or 12.1, "

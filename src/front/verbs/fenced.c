@@ -48,19 +48,10 @@ static bool reads_now(const struct run *r)
 	return !r->verb->reads_now || r->verb->reads_now(r->ask);
 }
 
-/* Of files that are named; NULL: whatever the first word is. */
+/* Of files that are named. */
 static bool reads_files(const struct run *r)
 {
-	static const struct {
-		int (*run)(struct run *);
-		const char *word;
-	} on_files[] = { { verb_bench, "show" }, { verb_stack, "arch" } };
-
-	for (size_t i = 0; i < sizeof(on_files) / sizeof(on_files[0]); i++)
-		if (r->verb->run == on_files[i].run)
-			return r->n_args &&
-			       (!on_files[i].word || strcmp(r->args[0], on_files[i].word) == 0);
-	return false;
+	return r->verb->run == verb_stack && r->n_args && strcmp(r->args[0], "arch") == 0;
 }
 
 /* Of a capture; on this machine they read what is ours and the kernel's. */

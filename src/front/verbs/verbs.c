@@ -36,12 +36,6 @@ static const enum option_id explain_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_
 						  OPT_PROFILE, OPT_OUTPUT,  COMMON };
 static const enum option_id slurm_options[] = { OPT_PROFILE, OPT_ONLY,	   OPT_SKIP,  OPT_SINCE,
 						OPT_DRY_RUN, OPT_SCONTROL, OPT_QUIET, OPT_HELP };
-static const enum option_id bench_options[] = {
-	OPT_FOR,    OPT_RUNS,	OPT_CPUS,  OPT_GPUS,	OPT_DIR,
-	OPT_FILES,  OPT_PEER,	OPT_TOKEN, OPT_LISTEN,	OPT_REQUIRE_IDLE,
-	OPT_STATE,  OPT_JSON,	OPT_RANK,  OPT_RANKS,	OPT_LOCAL_PROCESSES,
-	OPT_FORMAT, OPT_OUTPUT, OPT_QUIET, OPT_VERBOSE, COMMON
-};
 static const enum option_id doctor_options[] = { OPT_ONLY,    OPT_PASSIVE, OPT_FOR,	OPT_PEER,
 						 OPT_TOKEN,   OPT_FILES,   OPT_DIR,	OPT_GPUS,
 						 OPT_FIX,     OPT_KEEP,	   OPT_PROFILE, OPT_ALLOW,
@@ -321,25 +315,6 @@ static const struct verb slurm_verb = {
 		 "reason. prolog does the first half and exits with 1, so that the job is queued "
 		 "again. What could not be seen drains nothing and brings nothing back.",
 	.legacy = &slurm_legacy,
-};
-
-static const struct verb_legacy bench_legacy = { .args = "NAME...",
-						 .word = WORD_BENCH,
-						 .min_args = 1,
-						 .max_args = 64,
-						 OPTION_LIST(bench_options) };
-static const struct verb bench_verb = {
-	.name = "bench",
-	.run = verb_bench,
-	.summary = "measure what this machine does",
-	.about = "Measures NAME (\"bench list\" lists them; NAME/CASE is one case, all is the "
-		 "short form of each): warms up until steady, takes samples in rounds of fresh "
-		 "set-ups until the median is known to 1 %, checks the result, and keeps every "
-		 "sample with the conditions and settings it was taken under. \"bench show ID\" "
-		 "prints a kept result; \"bench serve\" is the other machine of the network "
-		 "benches. Ctrl-C keeps what was measured until then. Exit code 1 when a case "
-		 "failed or its result was wrong.",
-	.legacy = &bench_legacy,
 };
 
 static const struct verb_legacy stack_legacy = { .args = "PART...",

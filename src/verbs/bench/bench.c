@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune bench NAME...: measure, and keep. */
+#include "verbs/bench/bench.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "look/settings/findings.h"
+#include "measure/bench/bench_json.h"
+#include "measure/bench/conditions.h"
+#include "measure/bench/gpu_ahead.h"
+
+enum { LOOK_MS = 400, PROGRESS_MS = 200, PROGRESS_SAMPLES = 9, LONG_S = 120 };
+
+/* One measurement under way. */
+struct measuring {
+	struct door *d;
+	const struct bench_verb_ask *ask;
+	struct host *h;
+	struct machine *m;
+	struct frame frame;
+	struct record *record;
+	struct bench_ranks ranks;
+	struct watch_list watch;
+	atomic_bool stop;
+	int left_out;	    /* exit code for what was asked for by name and has no case here; 0 */
+	long long drawn_ms; /* when it was drawn */
+};
+
+/* Five times a second at most: drawing must not be what is measured. */
+static void bench_progress(void *ctx, const struct record_case *c, size_t done, size_t of)
+{
+	struct measuring *g = ctx;
+	double last[PROGRESS_SAMPLES], value;
+	size_t n = c->n < PROGRESS_SAMPLES ? c->n : PROGRESS_SAMPLES;
+	const char *unit = c->series[0].unit_text;
+	char so_far[160] = "warming up";
+	struct timespec t;
+	long long now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	now = t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+	if (now - g->drawn_ms < PROGRESS_MS)
+		return;
+	g->drawn_ms = now;
+	if (n) {
+		memcpy(last, c->series[0].x + c->n - n, n * sizeof(*last));
+		value = stat_median_in_place(last, n);
+		snprintf(so_far, sizeof(so_far), "%zu samples, %.4g %s", c->n, value, unit);
+	} else if (c->early.known) {
+		snprintf(so_far, sizeof(so_far), "%.4g %s so far, %s", c->early.last, unit,
+			 c->early.how);
+	}
+	door_progress(g->d, "%s %s: round %zu of %zu, %s", c->bench, c->name, done + 1, of, so_far);
+}
+
+/* A node of eight GPUs has some hundred copies to measure: whoever waits should know. */
+static void bench_begins(void *ctx, const struct bench *b, size_t n, double seconds)
+{
+	const struct measuring *g = ctx;
+	/* Warm-up and set-ups take at least half as long again. */
+	double all = 1.5 * (double)n * seconds;
+
+	if (all >= LONG_S && !g->frame.samples)
+		door_note(g->d,
+			  "%s: %zu cases of %.3g s, about %.0f minutes; a case's name or --for "
+			  "TIME makes it shorter",
+			  b->name, n, seconds, all / 60);
+}
+
+/* Every readable setting with its value: what a later compare can say has changed. */
+static void note_settings(struct measuring *g)
+{
+	struct arena *a = g->d->arena;
+	struct record *rec = g->record;
+	struct profile p;
+	struct findings f;
+	struct err e = { 0 };
+
+	if (profile_load(a, "default", &p, &e))
+		return;
+	settings_check(a, g->m, &p, door_read_knob, g->h, &f);
+	rec->settings = arena_array(a, f.n, sizeof(*rec->settings));
+	for (size_t i = 0; i < f.n; i++) {
+		const struct finding *it = &f.items[i];
+		const char *meaning;
+
+		if (it->s->health || !it->s->knob || !it->v.current || !*it->v.current)
+			continue;
+		meaning = strstr(it->v.current, " = ");
+		rec->settings[rec->n_settings++] = (struct record_pair){
+			*it->target ? arena_printf(a, "%s (%s)", it->s->id, it->target) : it->s->id,
+			/* "10 % = 2191 MiB": what is set, without what it comes to at the moment.
+			 */
+			meaning ? arena_strndup(a, it->v.current, (size_t)(meaning - it->v.current))
+				: it->v.current
+		};
+	}
+	rec->settings_digest = record_digest(a, rec->settings, rec->n_settings);
+}
+
+/* A wrong name is found before anything is measured. */
+static int check_names(struct door *d, const struct ask_texts *names)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		const char *name = names->items[i];
+		const char *word = arena_strndup(d->arena, name, strcspn(name, "/"));
+
+		if (strcmp(word, "all") != 0 && !bench_find(word))
+			return door_refuse(
+				d, EXIT_USAGE,
+				"there is no bench \"%s\"; \"gputune bench list\" lists them",
+				name);
+	}
+	return 0;
+}
+
+static int measure_one(struct measuring *g, const char *arg)
+{
+	const char *slash = strchr(arg, '/');
+	char *name = arena_strndup(g->d->arena, arg, slash ? (size_t)(slash - arg) : strlen(arg));
+	const struct bench *b = bench_find(name);
+
+	if (!b) {
+		/* "all"; other names were refused. */
+		frame_run_all(&g->frame, benches, bench_count, g->record);
+		return 0;
+	}
+	switch (frame_run(&g->frame, b, slash ? slash + 1 : NULL, g->record)) {
+	case -ENOENT:
+		return door_refuse(g->d, EXIT_USAGE, "%s has no case \"%s\" on this machine", name,
+				   slash ? slash + 1 : "");
+	case -EINVAL:
+		g->left_out = EXIT_USAGE;
+		break;
+	case -ENODATA:
+		g->left_out = g->left_out ? g->left_out : EXIT_BLIND;
+		break;
+	}
+	return 0;
+}
+
+/* What was asked for by name and has no case here. Without any other result there is none. */
+static int check_left_out(struct measuring *g)
+{
+	const struct record *r = g->record;
+
+	if (!g->left_out || r->n)
+		return 0;
+	for (size_t i = 0; i + 1 < r->n_skipped; i++)
+		door_refuse(g->d, g->left_out, "%s: %s", r->skipped[i].bench, r->skipped[i].reason);
+	return door_refuse(g->d, g->left_out, "%s: %s", r->skipped[r->n_skipped - 1].bench,
+			   r->skipped[r->n_skipped - 1].reason);
+}
+
+static int bench_measure(struct measuring *g)
+{
+	struct record_conditions *c = &g->record->conditions;
+	struct record_moment first;
+	struct sampler *s;
+	int code = 0;
+
+	watch_list_make(g->d->arena, g->h, g->m, &g->watch);
+	c->cpus = g->watch.cpus;
+	conditions_look(g->h, &g->watch, &first);
+	usleep(LOOK_MS * 1000);
+	conditions_look(g->h, &g->watch, &c->before);
+	c->idle_others = conditions_others(&first, &c->before);
+	c->others = -1;
+	c->steal_percent = conditions_steal(&first, &c->before);
+	if (g->ask->require_idle && record_busy(c))
+		return door_refuse(g->d, EXIT_NOT_APPLIED,
+				   "the machine is busy: others use %.2f CPUs, %.1f %% of its "
+				   "time is stolen; nothing was measured",
+				   fmax(c->idle_others, 0), fmax(c->steal_percent, 0));
+	s = sampler_start(g->h, &g->watch, &g->stop);
+	frame_start(&g->frame);
+	for (size_t i = 0; i < g->ask->names.n && code == 0 && !atomic_load(&g->stop); i++)
+		code = measure_one(g, g->ask->names.items[i]);
+	if (s)
+		sampler_end(g->d->arena, s, c);
+	g->record->partial = g->record->partial || atomic_load(&g->stop);
+	conditions_look(g->h, &g->watch, &c->after);
+	/* The other ranks are no others: they are what is measured. */
+	c->after.own_s += team_near_cpu_s(g->ranks.team);
+	c->others = conditions_others(&c->before, &c->after);
+	c->steal_percent = conditions_steal(&c->before, &c->after);
+	return code;
+}
+
+/* In the state folder. A result that cannot be kept is still an answer; one without any figure is
+ * not kept among those that have some. */
+static int bench_keep(struct measuring *g, int code)
+{
+	json_t *j = machine_result_json(&bench_result, g->m, g->record, code);
+	char *text = json_dumps(j, JSON_INDENT(1));
+	struct err e = { 0 };
+	int failed = 0;
+
+	json_decref(j);
+	if (!text)
+		return door_refuse(g->d, EXIT_BLIND, "no memory for the result");
+	if (record_empty(g->record))
+		g->record->unkept = true;
+	else
+		failed = store_put(g->h, door_state(g->d, &g->ask->state), g->record->id, text, &e);
+	free(text);
+	if (failed) {
+		g->d->say(g->d->ctx, 0, &e);
+		record_note(g->d->arena, g->record, "not kept: %s", e.text);
+		g->record->unkept = true;
+	}
+	/* Where nobody asked for it by name, a user without the right to write there still
+	 * measures. */
+	return failed && (g->ask->state.state || (failed != -EACCES && failed != -EPERM))
+		       ? EXIT_BLIND
+		       : code;
+}
+
+static int result_code(const struct record *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->cases[i].error)
+			return EXIT_FINDINGS;
+	return r->partial ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static const char *id_word(struct arena *a, const struct ask_texts *names)
+{
+	char *word = arena_strndup(a, names->items[0], strcspn(names->items[0], "/"));
+
+	return names->n > 1 ? arena_printf(a, "%s-and-more", word) : word;
+}
+
+/* What the first of the benches can begin before there are facts. */
+static struct gpu_preinit *begin_preinit(const struct measuring *g)
+{
+	const char *arg = g->ask->names.items[0], *slash = strchr(arg, '/');
+	const struct bench *b = bench_find(
+		arena_strndup(g->d->arena, arg, slash ? (size_t)(slash - arg) : strlen(arg)));
+
+	return b && b->ahead ? b->ahead(&g->frame.env.ask, slash ? slash + 1 : NULL) : NULL;
+}
+
+static int bench_all(struct measuring *g)
+{
+	struct arena *a = g->d->arena;
+	struct record *rec = g->record;
+	struct bench_env *env = &g->frame.env;
+	int code;
+
+	g->m = door_machine(g->d, g->h, &(struct door_look){ 0 });
+	env->a = a;
+	env->m = g->m;
+	env->h = g->h;
+	env->stop = &g->stop;
+	g->frame.ctx = g;
+	g->frame.begins = bench_begins;
+	g->frame.progress = g->d->progress ? bench_progress : NULL;
+	code = bench_ranks_begin(g->d, g->ask, env, &g->ranks);
+	if (code)
+		return code;
+	rec->version = GPUTUNE_VERSION;
+	rec->time_s = fact_or(&g->m->time_s, 0);
+	record_fingerprint(a, g->h, g->m, rec);
+	note_settings(g);
+	rec->id = store_new_id(a, g->h, door_state(g->d, &g->ask->state), rec->time_s,
+			       id_word(a, &g->ask->names));
+	code = bench_measure(g);
+	bench_ranks_end(&g->ranks);
+	code = code ? code : check_left_out(g);
+	if (code)
+		return code;
+	record_summarise(rec);
+	record_judge(a, rec);
+	code = result_code(rec);
+	return bench_keep(g, code ? code : g->left_out);
+}
+
+static int bench_answer(struct door *d, const struct bench_verb_ask *ask, struct bench_answer *out)
+{
+	struct measuring g = { .d = d,
+			       .ask = ask,
+			       .record = &out->record,
+			       .frame = { .seconds = ask->seconds,
+					  .samples = ask->runs,
+					  .env = { .ask = ask->on,
+						   .cpus = door_cpus(d, ask->cpus) } } };
+	int code = check_names(d, &ask->names);
+
+	if (code)
+		return code;
+	g.h = d->live(d->ctx);
+	g.frame.env.ahead = begin_preinit(&g);
+	code = bench_all(&g);
+	gpu_preinit_end(g.frame.env.ahead);
+	host_close(g.h);
+	out->m = g.m;
+	return code;
+}
+
+VERB_ANSWER(bench_answer_any, bench_answer, bench_verb_ask, bench_answer)
+VERB_HEAD(bench_head, bench_answer, m)
+
+/* --- what is asked ---------------------------------------------------------------------------- */
+
+static const char *bench_names(size_t i)
+{
+	return i ? bench_proposal(i - 1) : "all";
+}
+
+static const struct ask_row bench_verb_rows[] = {
+	{ "NAME", "a bench, one of its cases (NAME/CASE), or all of them in short form",
+	  ASK_TEXTS(bench_verb_ask, names), .argument = true, .required = true,
+	  .proposal = bench_names },
+	{ "for", "measure each case for this long: 10s, 500ms, 2m",
+	  ASK_TIME(bench_verb_ask, seconds) },
+	{ "runs", "take this many samples of each case",
+	  ASK_COUNT(bench_verb_ask, runs, 1, RECORD_SAMPLES_MAX) },
+	{ "cpus", "run on these CPUs alone: 0-3,8", ASK_TEXT(bench_verb_ask, cpus), .arg = "LIST",
+	  .check = cpus_check },
+	{ "require-idle", "refuse to measure a machine that is busy with other things",
+	  ASK_FLAG(bench_verb_ask, require_idle) },
+	{ ASK_PART(bench_verb_ask, on, bench_ask) },
+	{ ASK_PART_OF(bench_verb_ask, on, bench_peer_shape) },
+	{ "rank", "collectives: this is process N of --ranks; 0 leads and prints",
+	  ASK_COUNT(bench_verb_ask, rank, 0, RANKS_MAX - 1) },
+	{ "ranks",
+	  "collectives: so many processes take part, met at --peer; 1: only this one, whatever a "
+	  "launcher's environment says",
+	  ASK_COUNT(bench_verb_ask, ranks, 1, RANKS_MAX) },
+	{ "local-processes", "collectives: one process for each GPU of this machine",
+	  ASK_FLAG(bench_verb_ask, local_processes) },
+	{ ASK_PART(bench_verb_ask, state, state_ask) },
+};
+static const struct ask_shape bench_verb_shape =
+	ASK_SHAPE(bench_verb_ask, "Measurement", bench_verb_rows);
+
+static const struct verb *const bench_subs[] = { &bench_list_verb, &bench_show_verb,
+						 &bench_serve_verb, NULL };
+
+static const char *const bench_examples[] = {
+	"bench memory-bandwidth disk --for 5s",
+	"two benches, five seconds a case",
+	"bench gemm/bf16:8192 --json before.json",
+	"one case, into a file for compare",
+	NULL,
+};
+
+const struct verb bench_verb = {
+	.name = "bench",
+	.summary = "measure what this machine does",
+	.about = "Measures NAME (\"bench list\" lists them; NAME/CASE is one case, all is the "
+		 "short form of each): warms up until steady, takes samples in rounds of fresh "
+		 "set-ups until the median is known to 1 %, checks the result, and keeps every "
+		 "sample with the conditions and settings it was taken under. \"bench show ID\" "
+		 "prints a kept result; \"bench serve\" is the other machine of the network "
+		 "benches. Ctrl-C keeps what was measured until then. Exit code 1 when a case "
+		 "failed or its result was wrong.",
+	.examples = bench_examples,
+	.ask = &bench_verb_shape,
+	.subs = bench_subs,
+	.answer = bench_answer_any,
+	.result = &bench_result,
+	.answer_size = sizeof(struct bench_answer),
+	.page = bench_page,
+	.head = bench_head,
+	.keeps_json = true,
+};

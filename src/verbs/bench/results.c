@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune bench list, bench show: what can be measured, and results that are kept. */
+#include "measure/bench/bench_json.h"
+#include "measure/bench/page_bench.h"
+#include "verbs/bench/bench.h"
+
+/* --- list ------------------------------------------------------------------------------------- */
+
+static int bench_list_answer(struct door *d, const struct state_ask *ask, struct bench_list *out)
+{
+	struct host *h = d->live(d->ctx);
+	const char *state = door_state(d, ask);
+	struct err e = { 0 };
+	struct record *kept;
+	size_t n = 0;
+	char **ids, *text;
+
+	if (store_list(d->arena, h, state, &ids, &n, &e))
+		/* What can be measured is worth listing all the same. */
+		d->say(d->ctx, 0, &e);
+	kept = arena_array(d->arena, n, sizeof(*kept));
+	*out = (struct bench_list){ benches, bench_count, kept, 0 };
+	for (size_t i = 0; i < n; i++) {
+		if (store_get(d->arena, h, state, ids[i], &text, &e) ||
+		    bench_from_json(d->arena, ids[i], text, &kept[out->n], &e))
+			d->say(d->ctx, 0, &e);
+		else
+			out->n++;
+	}
+	host_close(h);
+	return EXIT_CLEAN;
+}
+
+static struct doc *bench_list_page(struct arena *a, const struct state_ask *ask,
+				   const struct bench_list *v, const struct page_view *view)
+{
+	struct record_pair *names = arena_array(a, v->n_benches, sizeof(*names));
+	struct doc *d = page_bench_list(a, v->kept, v->n);
+
+	(void)ask;
+	(void)view;
+	for (size_t i = 0; i < v->n_benches; i++)
+		names[i] = (struct record_pair){ v->benches[i]->name, v->benches[i]->title };
+	page_bench_names(d, names, v->n_benches);
+	return d;
+}
+
+VERB_ANSWER(bench_list_any, bench_list_answer, state_ask, bench_list)
+VERB_PAGE(bench_list_page_any, bench_list_page, state_ask, bench_list)
+
+const struct verb bench_list_verb = {
+	.name = "list",
+	.summary = "what can be measured, and what is kept",
+	.about = "Lists every bench with what it measures, and the results that are kept.",
+	.ask = &state_ask_shape,
+	.answer = bench_list_any,
+	.result = &bench_list_result,
+	.page = bench_list_page_any,
+};
+
+/* --- show ------------------------------------------------------------------------------------- */
+
+struct bench_show_ask {
+	const char *id;
+	struct state_ask state;
+};
+
+static const struct ask_row bench_show_rows[] = {
+	{ "ID", "a kept result that \"bench list\" lists, or the file of one",
+	  ASK_TEXT(bench_show_ask, id), .argument = true, .required = true, .files = true },
+	{ ASK_PART(bench_show_ask, state, state_ask) },
+};
+static const struct ask_shape bench_show_shape = ASK_SHAPE(bench_show_ask, NULL, bench_show_rows);
+
+static int bench_show_answer(struct door *d, const struct bench_show_ask *ask,
+			     struct bench_answer *out)
+{
+	struct host *h = d->live(d->ctx);
+	int code = door_bench(d, h, &ask->state, ask->id, &out->record, &out->text);
+
+	host_close(h);
+	return code;
+}
+
+/* As it is kept: by whom it was measured, and how that ended. */
+static json_t *bench_show_json(const void *answer)
+{
+	return json_loads(((const struct bench_answer *)answer)->text, 0, NULL);
+}
+
+struct doc *bench_page(struct arena *a, const void *ask, const void *answer,
+		       const struct page_view *view)
+{
+	(void)ask;
+	return page_bench(a, &((const struct bench_answer *)answer)->record, view->verbose);
+}
+
+VERB_ANSWER(bench_show_any, bench_show_answer, bench_show_ask, bench_answer)
+
+const struct verb bench_show_verb = {
+	.name = "show",
+	.summary = "a kept result",
+	.about = "Shows a result that is kept, or the file of one.",
+	.ask = &bench_show_shape,
+	.answer = bench_show_any,
+	.result = &bench_result,
+	.answer_size = sizeof(struct bench_answer),
+	.json = bench_show_json,
+	.json_name = "bench",
+	.page = bench_page,
+	.reads = READS_FILES,
+};

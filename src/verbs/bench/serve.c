@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune bench serve: the other machine of a network measurement. */
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "measure/bench/net/handshake.h"
+#include "measure/bench/net/serve.h"
+#include "verbs/bench/bench.h"
+
+struct bench_serve_ask {
+	const char *listen, *token;
+};
+
+static const struct ask_row bench_serve_rows[] = {
+	{ "listen", "listen there, at port 21187 unless it says another",
+	  ASK_TEXT(bench_serve_ask, listen), .arg = "ADDRESS[:PORT]", .fallback = "127.0.0.1" },
+	{ "token", "the file with the secret that both machines know",
+	  ASK_TEXT(bench_serve_ask, token), .arg = "FILE", .files = true },
+};
+static const struct ask_shape bench_serve_shape =
+	ASK_SHAPE(bench_serve_ask, NULL, bench_serve_rows);
+
+static void serve_note(void *ctx, const char *text)
+{
+	door_note(ctx, "%s", text);
+}
+
+static int serve_at(struct door *d, struct net_address *a, const struct token *t)
+{
+	struct serve s = { .wake = -1, .token = t, .say = serve_note, .ctx = d };
+	struct err e = { 0 };
+	sigset_t set;
+	int code;
+
+	if (serve_listen(a, &s.listener, &e))
+		return door_fail(d, EXIT_BLIND, &e);
+	door_note(d, "listening on %s%s", a->text,
+		  net_address_loopback(a)
+			  ? ", for this machine alone (--listen ADDRESS: for others)"
+			  : "");
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	s.wake = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	code = serve_run(&s, &e) ? door_fail(d, EXIT_BLIND, &e) : ANSWERED_ELSEWHERE;
+	if (s.wake >= 0)
+		close(s.wake);
+	close(s.listener);
+	return code;
+}
+
+/* Until SIGINT or SIGTERM. */
+static int bench_serve_answer(struct door *d, const void *question, void *answer)
+{
+	const struct bench_serve_ask *ask = question;
+	struct net_address a;
+	struct token t;
+	struct err e = { 0 };
+	int code;
+
+	(void)answer;
+	if (!ask->token)
+		return door_refuse(d, EXIT_USAGE,
+				   "\"bench serve\" needs --token FILE: a secret of 16 bytes or "
+				   "more that the measuring machine knows too");
+	if (net_address_parse(ask->listen, true, &a, &e) || token_load(ask->token, &t, &e))
+		return door_fail(d, EXIT_USAGE, &e);
+	code = serve_at(d, &a, &t);
+	explicit_bzero(&t, sizeof(t));
+	return code;
+}
+
+const struct verb bench_serve_verb = {
+	.name = "serve",
+	.summary = "be the other machine of the network benches",
+	.about =
+		"Answers tcp and rdma benches of another machine that knows the same secret, until "
+		"Ctrl-C. It listens at one address, and says what is measured.",
+	.ask = &bench_serve_shape,
+	.answer = bench_serve_answer,
+};
