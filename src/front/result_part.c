@@ -243,6 +243,24 @@ void result_keep(struct arena *a, json_t *result, const char *fields)
 	part_keep(a, result, fields, "");
 }
 
+void result_drop_right(json_t *result)
+{
+	const char *schema = json_string_value(json_object_get(result, "schema"));
+	json_t *all = json_object_get(result, "findings"), *some = json_array(), *v;
+	size_t i;
+
+	json_array_foreach(all, i, v)
+	{
+		const char *verdict = json_string_value(json_object_get(v, "verdict"));
+
+		if (verdict && strcmp(verdict, "pass") != 0 && strcmp(verdict, "na") != 0)
+			json_array_append(some, v);
+	}
+	if (all && schema && strcmp(schema, "gputune.check/1") == 0)
+		json_object_set(result, "findings", some);
+	json_decref(some);
+}
+
 static bool is_empty(const json_t *v)
 {
 	return json_is_null(v) || (json_is_array(v) && json_array_size(v) == 0) ||

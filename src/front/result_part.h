@@ -21,6 +21,8 @@ int result_fields_check(struct arena *a, const struct result_shape *const *resul
 			const char *fields, struct err *e);
 /* The same, for a result without a shape: what its empty lists would hold is not known. */
 int result_fields_in(struct arena *a, const json_t *result, const char *fields, struct err *e);
+/* Of check, what is right and what does not apply are taken out, as on its page. */
+void result_drop_right(json_t *result);
 /* All other members are taken out. */
 void result_keep(struct arena *a, json_t *result, const char *fields);
 /* Members without a value are taken out, and what explains unless all is asked for; facts are their

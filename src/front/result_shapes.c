@@ -28,6 +28,7 @@
 #include "tune/plan/plan.h"
 #include "tune/txn/results.h"
 #include "tune/watch/event.h"
+#include "verbs/verbs.h"
 
 /* clang-format off */
 const struct result_shape *const result_shapes[] = {
@@ -41,6 +42,7 @@ const struct result_shape *const result_shapes[] = {
 	&calibrate_result,
 	&calibration_result,
 	&calibration_show_result,
+	&capture_result,
 	&check_result,
 	&cluster_check_result,
 	&cluster_discover_result,
@@ -68,6 +70,7 @@ const struct result_shape *const result_shapes[] = {
 	&report_result,
 	&roofline_result,
 	&show_result,
+	&slurm_result,
 	&stack_arch_result,
 	&stack_check_result,
 	&stack_compare_result,

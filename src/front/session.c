@@ -99,14 +99,7 @@ const struct knowledge *run_knowledge(struct run *r)
 
 struct machine *run_machine(struct run *r, struct host *h, bool deep)
 {
-	/* On a machine `check` leaves out what rules do not need. */
-	const struct door_look how = { .deep = deep,
-				       .lean = r->verb->judges && !r->value[OPT_PROFILE] &&
-					       !r->value[OPT_SINCE],
-				       .config = r->verb->captures,
-				       .open = r->verb->judges };
-
-	return door_machine(&r->door, h, &how);
+	return door_machine(&r->door, h, &(struct door_look){ .deep = deep });
 }
 
 bool run_narrow(struct run *r, struct profile *p)
@@ -235,6 +228,7 @@ int run_print_json(struct run *r, json_t *j, int code)
 {
 	json_t *said = json_object_get(j, "exit_code");
 	const char *fields = r->value[OPT_FIELDS];
+	bool all = wants_all(r);
 	struct err e = { 0 };
 
 	if (json_is_integer(said))
@@ -244,10 +238,12 @@ int run_print_json(struct run *r, json_t *j, int code)
 		json_decref(j);
 		return complain(EXIT_USAGE, &e);
 	}
+	if (r->value[OPT_COMPACT] && !all)
+		result_drop_right(j);
 	if (fields)
 		result_keep(&r->arena, j, fields);
 	if (r->value[OPT_COMPACT])
-		result_compact(&r->arena, j, wants_all(r) || fields);
+		result_compact(&r->arena, j, all || fields);
 	json_print(r->out, j, r->value[OPT_COMPACT] ? JSON_COMPACT : JSON_INDENT(2));
 	fputc('\n', r->out);
 	json_decref(j);
@@ -366,10 +362,16 @@ static int print_answer(struct run *r, const void *answer, int code)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
 	const struct verb *v = r->verb;
+	const struct verb_format *drawing = v->drawing ? v->drawing(r->ask) : NULL;
 	const struct page_view view = { .verbose = r->value[OPT_VERBOSE] != NULL,
 					.width = r->width,
 					.html = strcmp(format, "html") == 0 };
 
+	if (drawing && run_wants_json(r))
+		return complain_text(EXIT_USAGE,
+				     "either --as or --format json, which draws nothing");
+	if (drawing)
+		return drawing->write(r->out, r->ask, answer, code);
 	for (const struct verb_format *f = v->formats; f && f->name; f++)
 		if (strcmp(f->name, format) == 0)
 			return f->write(r->out, r->ask, answer, code);
@@ -448,124 +450,6 @@ int run_answer(struct run *r)
 bool run_report_open(struct run *r, struct host *h, const struct journal *j)
 {
 	return door_report_open(&r->door, h, j);
-}
-
-void run_our_clock_locks(struct run *r, struct host *h, struct machine *m)
-{
-	struct journal j;
-
-	if (our_clock_locks(h, &r->arena, m, &j) && r->verb->judges)
-		run_report_open(r, h, &j);
-}
-
-/* --since: an earlier reading of this machine, from a result of "show --format json" or a capture.
- * It is somebody's file: what it says is believed of counters alone. */
-
-enum { READING_MAX = 64 << 20 };
-
-static int bad(struct err *e, const char *path, const char *why)
-{
-	return err_set(e, -EINVAL, "%s: %s", path, why);
-}
-
-/* The facts of a result, as a machine. */
-static int front_session_facts_of(struct arena *a, const char *path, const json_t *j,
-				  struct machine *m, struct err *e)
-{
-	const char *schema = json_string_value(json_object_get(j, "schema"));
-
-	if (!schema || strcmp(schema, "gputune.show/1") != 0 ||
-	    strcmp(json_string_value(json_object_get(j, "subject"))
-			   ? json_string_value(json_object_get(j, "subject"))
-			   : "",
-		   "all") != 0)
-		return bad(e, path, "it is no result of \"gputune show --format json\"");
-	return shape_read(a, &machine_shape, json_object_get(j, "facts"), m, e);
-}
-
-static int read_result(struct arena *a, const char *path, struct machine *m, struct err *e)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), ret;
-	json_error_t why;
-	struct stat st;
-	json_t *j;
-
-	if (fd < 0)
-		return err_set(e, -errno, "%s: %s", path, strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > READING_MAX) {
-		close(fd);
-		return bad(e, path, "it is no file of a size that a reading has");
-	}
-	j = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
-	close(fd);
-	ret = j ? front_session_facts_of(a, path, j, m, e) : bad(e, path, why.text);
-	json_decref(j);
-	return ret;
-}
-
-/* A capture, by way of JSON: texts of the probes live in the host, which is closed again. */
-static int read_capture(struct run *r, const char *path, struct machine *m, struct err *e)
-{
-	struct host *h = host_open_capture(path, e);
-	json_t *j;
-	int ret;
-
-	if (!h)
-		return -EINVAL;
-	j = shape_object_json(&machine_shape, run_machine(r, h, true));
-	host_close(h);
-	ret = shape_read(&r->arena, &machine_shape, j, m, e);
-	json_decref(j);
-	return ret;
-}
-
-static bool front_session_begins_as_json(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char c = '\0';
-	bool yes = fd >= 0 && read(fd, &c, 1) == 1 && c == '{';
-
-	if (fd >= 0)
-		close(fd);
-	return yes;
-}
-
-/* 0, or why the two are no readings of one machine, in order. */
-static int front_session_compare(const char *path, const struct machine *now,
-				 const struct machine *then, struct err *e)
-{
-	if (seen_ok(&now->nodename.f) && seen_ok(&then->nodename.f) &&
-	    strcmp(now->nodename.v, then->nodename.v) != 0) {
-		err_set(e, -EINVAL, "%s: a reading of %s, not of %s", path, then->nodename.v,
-			now->nodename.v);
-		err_hint(e, "captures carry other names, unless taken with --no-redact; \"gputune "
-			    "show --format json\" keeps them");
-		return -EINVAL;
-	}
-	if (fact_or(&then->time_s, 0) <= 0 || fact_or(&then->time_s, 0) >= fact_or(&now->time_s, 0))
-		return bad(e, path, "it was not read before this one");
-	return 0;
-}
-
-bool run_since(struct run *r, struct machine *m)
-{
-	const char *path = r->value[OPT_SINCE];
-	struct machine *then;
-	struct err e = { 0 };
-	int ret;
-
-	if (!path)
-		return true;
-	then = ARENA_NEW(&r->arena, struct machine);
-	memset(then, 0, sizeof(*then));
-	ret = front_session_begins_as_json(path) ? read_result(&r->arena, path, then, &e)
-						 : read_capture(r, path, then, &e);
-	if (ret || front_session_compare(path, m, then, &e)) {
-		complain(EXIT_USAGE, &e);
-		return false;
-	}
-	m->earlier = then;
-	return true;
 }
 
 const struct ledger *run_ledger(struct run *r, struct host *h, const struct machine *m)

@@ -35,12 +35,8 @@ enum option_id {
 	OPT_BOOT,
 	OPT_REBOOT,
 	OPT_DEEP,
-	OPT_SINCE,
 	OPT_OUTPUT,
-	OPT_NO_REDACT,
-	OPT_SCONTROL,
 	OPT_AS,
-	OPT_FACTS,
 	OPT_FOR,
 	OPT_CPUS,
 	OPT_STATE,
@@ -174,12 +170,9 @@ enum word_kind {
 	WORD_ID,
 	WORD_PROFILE,
 	WORD_FORMAT,
-	WORD_SUBJECT,
 	WORD_DRAWING,
 	WORD_POLICY,
 	WORD_PERSIST,
-	WORD_VERB,
-	WORD_SLURM,
 	WORD_BENCH,
 	WORD_BETTER,
 	WORD_STACK,
@@ -193,7 +186,6 @@ enum word_kind {
 	WORD_CHECKPOINTING,
 	WORD_OPTIMIZER,
 	WORD_ATTENTION,
-	WORD_SHELL,
 };
 
 struct option_row {
@@ -254,20 +246,13 @@ extern const struct option_row option_rows[OPTIONS];
 extern const struct verb record_verb;
 /* NULL ends them. */
 extern const struct verb *const verbs[];
+extern const struct verb completion_verb;
 
-int verb_show(struct run *r);
-int verb_check(struct run *r);
-int verb_explain(struct run *r);
 int verb_apply(struct run *r);
 int verb_status(struct run *r);
 int verb_verify(struct run *r);
 int verb_persist(struct run *r);
 int verb_watch(struct run *r);
-int verb_list(struct run *r);
-int verb_capture(struct run *r);
-int verb_completion(struct run *r);
-/* "completion man [VERB]": the manual page. */
-int verb_slurm(struct run *r);
 int verb_predict(struct run *r);
 int verb_calibrate(struct run *r);
 int verb_advise(struct run *r);
@@ -326,14 +311,10 @@ void run_look_at_journal(struct run *r, struct host *h);
 int run_journal_code(const struct run *r, int code);
 /* Probes it. */
 struct machine *run_machine(struct run *r, struct host *h, bool deep);
-/* Adds what the journal knows of this boot: done by run_machine. */
-void run_our_clock_locks(struct run *r, struct host *h, struct machine *m);
 /* Says which changes are open: of a proof that is under way, or interrupted. True when something
  * was interrupted. */
 struct journal;
 bool run_report_open(struct run *r, struct host *h, const struct journal *j);
-/* Puts the earlier reading that --since names into m; false after complaining. */
-bool run_since(struct run *r, struct machine *m);
 /* The profile with --only and --skip; false after complaining. */
 bool run_profile(struct run *r, struct profile *p);
 /* --only and --skip alone, into a profile that is there. */

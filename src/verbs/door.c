@@ -175,7 +175,7 @@ const char *setting_proposal(size_t i)
 	return NULL;
 }
 
-static const char *profile_proposal(size_t i)
+const char *profile_proposal(size_t i)
 {
 	return i < PROFILES ? profile_name((enum profile_id)i) : NULL;
 }
@@ -200,9 +200,7 @@ static int only_check(const char *arg, struct err *e)
 /* clang-format on */
 
 static const struct ask_row profile_ask_rows[] = {
-	{ "profile", "whose opinions hold: a built-in profile or an INI file (default: default)",
-	  ASK_TEXT(profile_ask, profile), .letter = 'p', .arg = "NAME|FILE", .files = true,
-	  .proposal = profile_proposal },
+	{ PROFILE_ROW(profile_ask) },
 	ONLY_ROW(profile_ask),
 	SKIP_ROW(profile_ask),
 };

@@ -61,6 +61,10 @@ extern const struct ask_shape machine_ask_shape;
 /* This machine or the captured one; host_close it. NULL: it was said why. */
 struct host *door_host(struct door *d, const struct machine_ask *from);
 
+#define DEEP_ROW(type)                                                                             \
+	"deep", "also ask what costs up to seconds, such as starting the CUDA driver",             \
+		ASK_FLAG(type, deep)
+
 /* How closely a machine is looked at. */
 struct door_look {
 	bool deep;   /* also what costs up to seconds */
@@ -79,6 +83,11 @@ struct profile_ask {
 	const char *profile, *only, *skip;
 };
 extern const struct ask_shape profile_ask_shape;
+const char *profile_proposal(size_t i);
+#define PROFILE_ROW(type)                                                                          \
+	"profile", "whose opinions hold: a built-in profile or an INI file (default: default)",    \
+		ASK_TEXT(type, profile), .letter = 'p', .arg = "NAME|FILE", .files = true,         \
+					 .proposal = profile_proposal
 /* --only alone. */
 struct only_ask {
 	const char *only;

@@ -98,6 +98,9 @@ struct verb {
 	struct doc *(*page)(struct arena *a, const void *ask, const void *answer,
 			    const struct page_view *view);
 	const struct verb_format *formats; /* NULL: none */
+	/* What the ask itself wants instead of a page, of --as svg; NULL: never, or not this time.
+	 */
+	const struct verb_format *(*drawing)(const void *ask);
 	/* What the head has: the object of result->host, and when it was seen, in seconds since
 	 * 1970. NULL: no host, and now. */
 	void (*head)(const void *answer, const void **host, long long *time_s);
@@ -109,8 +112,6 @@ struct verb {
 	bool keeps_json; /* --json FILE: the result is written there as well */
 	bool changes;	 /* it can change the machine: the library calls it with a handle for that
 			    alone */
-	bool judges;	 /* it looks at no more than rules need, and says which changes are open */
-	bool captures;	 /* it looks at everything that any verb looks at */
 	enum verb_output output;
 
 	/* What others wrote and it parses: in a process that can do nothing else (fenced.h). */

@@ -9,6 +9,9 @@
 #include "verbs/verbs.def"
 #undef VERB
 
+/* Results of verbs alone. */
+extern const struct result_shape capture_result, slurm_result;
+
 /* NULL ends them. */
 extern const struct verb *const answering_verbs[];
 /* "lint", "predict training"; NULL: there is none. */

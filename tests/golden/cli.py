@@ -48,7 +48,7 @@ for verb in [v for top in re.findall(r"^  ([a-z]+) ", run("--help")[1], re.M) fo
     for name in sorted({n[:-1] for n in names} - set(names)) if verb.split()[0] in ("undo", "persist", "cluster") else ["hel"]:
         got, out, err = run(*verb.split(), f"--{name}")
         expect(f"{verb} --{name} is no option", got == 2 and not out and f"{verb} takes no option --{name}; did you mean --" in err, (got, out, err))
-refuses("no page is as wide as asked", ["list", "--width", "80"], 2, "list takes no option --width")
+refuses("no page is as wide as asked", ["completion", "bash", "--width", "80"], 2, "completion takes no option --width")
 refuses("a wrong format", ["check", "--format", "yaml"], 2, 'one of term, json, md, html, junit, prom, nagios, npd, not "yaml"')
 for verb, option in (("check", "host"), ("plan", "overlay"), ("show", "output"), ("check", "since"), ("apply", "profile"), ("stack", "env"), ("predict", "precision"),
                      ("advise", "weights"), ("roofline", "nsys"), ("cluster", "nodes"), ("bench", "json"), ("prove", "bench")):

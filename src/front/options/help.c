@@ -206,9 +206,8 @@ static void page_of_all(FILE *f)
 	      f);
 }
 
-static int manual_print(struct run *r)
+static int manual_print(struct run *r, const char *page)
 {
-	const char *page = r->n_args > 1 ? r->args[1] : NULL;
 	const struct verb *v = page ? verb_find(page) : NULL;
 
 	if (!page)
@@ -549,25 +548,45 @@ static void fish(FILE *f)
 	fputs("\"\n", f);
 }
 
-int verb_completion(struct run *r)
-{
-	const char *shell = r->args[0];
+enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH, SHELL_MAN };
 
-	if (r->n_args > 1 && strcmp(shell, "man") != 0)
-		return complain_text(EXIT_USAGE, "completion takes no argument \"%s\"", r->args[1]);
-	if (strcmp(shell, "bash") == 0)
-		bash(r->out);
-	else if (strcmp(shell, "zsh") == 0)
-		zsh(r->out);
-	else if (strcmp(shell, "man") == 0)
-		return manual_print(r);
-	else if (strcmp(shell, "fish") == 0)
-		fish(r->out);
-	else
-		return complain_text(EXIT_USAGE,
-				     "completion knows bash, zsh, fish and man, not \"%s\"", shell);
+struct completion_ask {
+	enum shell shell;
+	const char *page;
+};
+
+static const char *const shells[] = { "bash", "zsh", "fish", "man" };
+
+static const struct ask_row completion_ask_rows[] = {
+	{ "SHELL", "whose script, or the manual", ASK_CHOICE(completion_ask, shell, shells),
+	  .argument = true, .required = true },
+	{ "PAGE", "of the manual: the verb that it is of (default: all)",
+	  ASK_TEXT(completion_ask, page), .argument = true },
+};
+static const struct ask_shape completion_ask_shape =
+	ASK_SHAPE(completion_ask, NULL, completion_ask_rows);
+
+static int verb_completion(struct run *r)
+{
+	static void (*const scripts[])(FILE *) = { bash, zsh, fish };
+	const struct completion_ask *ask = r->ask;
+
+	if (ask->shell == SHELL_MAN)
+		return manual_print(r, ask->page);
+	if (ask->page)
+		return complain_text(EXIT_USAGE, "completion takes no argument \"%s\"", ask->page);
+	scripts[ask->shell](r->out);
 	return EXIT_CLEAN;
 }
+
+const struct verb completion_verb = {
+	.name = "completion",
+	.run = verb_completion,
+	.summary = "completion script for bash, zsh or fish, or a manual page",
+	.about = "Prints a completion script for bash, zsh or fish, or (man) a page of the "
+		 "manual; made from the same tables that the program reads its command line with.",
+	.ask = &completion_ask_shape,
+};
 
 enum { COLUMNS = 100, NARROW = 60, MARGIN = 31, VERB_MARGIN = 15 };
 

@@ -49,15 +49,6 @@ static int legacy_arguments(struct run *r)
 		if (!*r->args[i])
 			return complain_text(EXIT_USAGE, "%s: argument %d is empty", r->name,
 					     i + 1);
-	if (r->n_args && v->word == WORD_SUBJECT) {
-		const char *const *w = words_of(v->word);
-
-		while (*w && strcmp(*w, r->args[0]) != 0)
-			w++;
-		if (!*w)
-			return complain_text(EXIT_USAGE, "%s knows no subject \"%s\"; it knows %s",
-					     r->name, r->args[0], word_list(&r->arena, v->word));
-	}
 	return 0;
 }
 

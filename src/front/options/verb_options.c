@@ -15,13 +15,10 @@
 static const char *const formats[] = { "term",	  "json",	 "md",	  "html",   "junit",
 				       "prom",	  "openmetrics", "shell", "nagios", "npd",
 				       "systemd", "compose",	 NULL };
-static const char *const subjects[] = { "cpu",	"memory", "gpu",      "pci",	  "nic",
-					"disk", "kernel", "software", "topology", NULL };
 static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
 static const char *const drawings[] = { "matrix", "tree", "svg", "svg-tall", NULL };
 static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
 static const char *const betters[] = { "higher", "lower", NULL };
-static const char *const modes[] = { "healthcheck", "prolog", NULL };
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
 					"balanced", "inference", "training",	    NULL };
 
@@ -76,23 +73,17 @@ static const char *const optimizers[] = { "adamw", "adamw-bf16", "adamw-8bit", "
 					  "lion",  "sgd",	 "muon",       NULL };
 static const char *const attentions[] = { "eager", "flash", "flash3", NULL };
 
-static const char *const shells[] = { "bash", "zsh", "fish", "man", NULL };
-
 const char *const *words_of(enum word_kind k)
 {
 	switch (k) {
 	case WORD_FORMAT:
 		return formats;
-	case WORD_SUBJECT:
-		return subjects;
 	case WORD_DRAWING:
 		return drawings;
 	case WORD_POLICY:
 		return policies;
 	case WORD_PERSIST:
 		return actions;
-	case WORD_SLURM:
-		return modes;
 	case WORD_PROFILE:
 		return profiles;
 	case WORD_BENCH:
@@ -119,8 +110,6 @@ const char *const *words_of(enum word_kind k)
 		return optimizers;
 	case WORD_ATTENTION:
 		return attentions;
-	case WORD_SHELL:
-		return shells;
 	default:
 		return NULL;
 	}
@@ -132,8 +121,6 @@ static const struct {
 	enum option_id option;
 	const char *help;
 } said[] = {
-	{ "check", OPT_FORMAT, "term (default), json, md, html, junit, prom, nagios or npd" },
-	{ "plan", OPT_FORMAT, "term (default), json, md, html or shell" },
 	{ "generate", OPT_FORMAT,
 	  "term (default), json, md or html; where KIND can be written so also shell, systemd or "
 	  "compose" },
@@ -141,7 +128,6 @@ static const struct {
 	{ "monitor", OPT_FORMAT,
 	  "term, json (default in a pipe) or, with --once, prom or openmetrics" },
 	{ "watch", OPT_FORMAT, "term (default) or json" },
-	{ "list", OPT_FORMAT, "term (default) or json" },
 	{ "report", OPT_FORMAT, "html (default), md, term or json" },
 	{ "prove", OPT_ALL, "all settings that the profile would change" },
 	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
@@ -159,7 +145,6 @@ static const struct {
 	{ "watch", OPT_INTERVAL,
 	  "how often to look where nothing tells of changes (default: 30s)" },
 	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
-	{ "capture", OPT_OUTPUT, "the capture: a tar where PATH ends in .tar, else a folder" },
 	{ "cluster", OPT_TIMEOUT, "how long a node may take to answer (default: 10s)" },
 	{ "calibrate", OPT_DRY_RUN, "show the fit and keep nothing" },
 	{ "stack", OPT_DEEP,
@@ -171,7 +156,6 @@ static const struct {
 	{ "generate", OPT_NODES, "how many machines like this one" },
 	{ "prove", OPT_KEEP, "keep what helps; undo takes it back" },
 	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
-	{ "show", OPT_AS, "topology: matrix (default), tree, svg, or svg-tall for 360 pixels" },
 	{ "cluster", OPT_AS, "discover: svg draws the cluster" },
 	{ "report", OPT_STATE, "take kept results and proofs from this folder" },
 	{ "predict", OPT_STATE,
@@ -245,11 +229,6 @@ static const char *symptom_id(size_t i)
 	return i == 0 ? "list" : NULL;
 }
 
-static const char *verb_name(size_t i)
-{
-	return verbs[i] ? verbs[i]->name : NULL;
-}
-
 /* Whether a help text has the word. */
 static bool help_mentions(const char *help, const char *word)
 {
@@ -285,10 +264,7 @@ static void propose(struct arena *a, struct ask_row *row, enum word_kind k)
 {
 	bool some = k == WORD_FORMAT;
 
-	row->proposal = k == WORD_ID	    ? setting_proposal
-			: k == WORD_SYMPTOM ? symptom_id
-			: k == WORD_VERB    ? verb_name
-					    : NULL;
+	row->proposal = k == WORD_ID ? setting_proposal : k == WORD_SYMPTOM ? symptom_id : NULL;
 	row->files = k == WORD_FILE || k == WORD_PROFILE;
 	for (const char *const *w = k == WORD_BENCH ? words_of(k) : NULL; w && *w; w++)
 		some = some || (row->help && help_mentions(row->help, *w));
@@ -345,7 +321,8 @@ const char *verb_format_help(struct arena *a, const struct verb *v)
 
 	text_add(&t, v->page ? "term (default), json, md" : v->result ? "json" : "");
 	for (const struct verb_format *f = v->formats; f && f->name; f++)
-		text_printf(&t, "%s%s", t.len ? ", " : "", f->name);
+		text_printf(&t, "%s%s%s", t.len ? ", " : "", f->name,
+			    strcmp(f->name, "term") ? "" : " (default)");
 	if (v->page)
 		text_add(&t, " or html");
 	return arena_strdup(a, t.s);
@@ -396,11 +373,21 @@ static const struct {
 	{ OPT_WIDTH, PRINTS_PAGE },    { OPT_HELP, 0 },
 };
 
+/* A verb that says where something goes has an --output of its own. */
+static bool is_other(void *name, const struct ask_row *row, const struct ask_shape *s, void *member)
+{
+	(void)s;
+	(void)member;
+	return row->argument || strcmp(row->name, name) != 0;
+}
+
 static void add_front_option(struct option_adding *g, const struct verb *v, struct run *r,
 			     enum option_id id)
 {
 	const struct ask_row *row = legacy_row(g->a, v, id);
 
+	if (v->ask && !ask_for_each(v->ask, NULL, is_other, (void *)(uintptr_t)row->name))
+		return;
 	add_option(g, (struct verb_option){ .row = row,
 					    .group = v->legacy ? "Options" : "Output",
 					    .help = row->help,

@@ -59,11 +59,8 @@ static bool reads_capture(const struct run *r)
 {
 	const struct verb *v = r->verb;
 
-	static int (*const on_captures[])(struct run *) = { verb_check, verb_show, verb_doctor };
-
-	for (size_t i = 0; i < sizeof(on_captures) / sizeof(on_captures[0]); i++)
-		if (v->run && v->run == on_captures[i])
-			return r->value[OPT_HOST] != NULL;
+	if (v->run == verb_doctor)
+		return r->value[OPT_HOST] != NULL;
 	return v->reads == READS_CAPTURE && run_capture(r) && reads_now(r);
 }
 
@@ -71,7 +68,7 @@ static bool reads_capture(const struct run *r)
 static bool reads_beside(const struct run *r)
 {
 	static int (*const always[])(struct run *) = { verb_report, verb_generate, verb_predict,
-						       verb_advise, verb_explain,  verb_status };
+						       verb_advise, verb_status };
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (r->verb->run && r->verb->run == always[i])

@@ -6,12 +6,6 @@
 #define PAGE OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_HELP
 #define COMMON OPT_COMPACT, OPT_FIELDS, PAGE
 
-static const enum option_id show_options[] = { OPT_HOST, OPT_OVERLAY, OPT_FORMAT,  OPT_AS,
-					       OPT_DEEP, OPT_OUTPUT,  OPT_VERBOSE, COMMON };
-static const enum option_id check_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
-						OPT_ONLY,  OPT_SKIP,	OPT_ALL,    OPT_DEEP,
-						OPT_SINCE, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE,
-						COMMON };
 static const enum option_id apply_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
 						OPT_ONLY,    OPT_SKIP,	  OPT_ALLOW,  OPT_YES,
 						OPT_DRY_RUN, OPT_REASON,  OPT_BOOT,   OPT_OUTPUT,
@@ -32,10 +26,6 @@ static const enum option_id watch_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORM
 static const enum option_id report_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_PROFILE, OPT_ONLY,
 						 OPT_SKIP,  OPT_STATE,	 OPT_FORMAT,  OPT_OUTPUT,
 						 OPT_FORCE, PAGE };
-static const enum option_id explain_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT,
-						  OPT_PROFILE, OPT_OUTPUT,  COMMON };
-static const enum option_id slurm_options[] = { OPT_PROFILE, OPT_ONLY,	   OPT_SKIP,  OPT_SINCE,
-						OPT_DRY_RUN, OPT_SCONTROL, OPT_QUIET, OPT_HELP };
 static const enum option_id doctor_options[] = { OPT_ONLY,    OPT_PASSIVE, OPT_FOR,	OPT_PEER,
 						 OPT_TOKEN,   OPT_FILES,   OPT_DIR,	OPT_GPUS,
 						 OPT_FIX,     OPT_KEEP,	   OPT_PROFILE, OPT_ALLOW,
@@ -101,11 +91,6 @@ static const enum option_id calibrate_options[] = {
 	OPT_DEPTH,  OPT_ROUNDS,	    OPT_EAGER,	OPT_PARAMS,  OPT_ACTIVE, OPT_FORGET, OPT_DRY_RUN,
 	OPT_STATE,  OPT_FORMAT,	    OPT_QUIET,	OPT_VERBOSE, COMMON
 };
-static const enum option_id list_options[] = { OPT_FORMAT, OPT_COMPACT, OPT_FIELDS, OPT_ONLY,
-					       OPT_SKIP,   OPT_FACTS,	OPT_OUTPUT, OPT_HELP };
-static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,
-						  OPT_HELP };
-static const enum option_id completion_options[] = { OPT_HELP };
 
 static const char about_persist[] =
 	"install writes files of our own (sysctl.d, tmpfiles.d, udev rules, modprobe.d, boot "
@@ -194,45 +179,6 @@ static const char predict_about[] =
 
 #define OPTION_LIST(list) .options = (list), .n_options = sizeof(list) / sizeof((list)[0])
 
-static const struct verb_legacy show_legacy = {
-	.args = "[SUBJECT]", .word = WORD_SUBJECT, .max_args = 1, OPTION_LIST(show_options)
-};
-static const struct verb show_verb = {
-	.name = "show",
-	.run = verb_show,
-	.summary = "what this machine is",
-	.about = "Prints the facts of a machine: without a subject one screen, with one its table "
-		 "or tree. Reading needs no root; what this user may not see is said to be so.",
-	.legacy = &show_legacy,
-};
-
-static const struct verb_legacy check_legacy = { .args = "",
-						 .max_args = 0,
-						 OPTION_LIST(check_options) };
-static const struct verb check_verb = {
-	.name = "check",
-	.run = verb_check,
-	.judges = true,
-	.summary = "what holds this machine back",
-	.about = "Judges every setting by the machine's own facts: right, wrong, not applicable "
-		 "(and why) or could not be seen. Health comes first. Prints what is wrong or "
-		 "unseen; --all prints everything. Nothing is ever written.",
-	.legacy = &check_legacy,
-};
-
-static const struct verb_legacy explain_legacy = {
-	.args = "ID", .word = WORD_ID, .min_args = 1, .max_args = 1, OPTION_LIST(explain_options)
-};
-static const struct verb explain_verb = {
-	.name = "explain",
-	.run = verb_explain,
-	.summary = "everything about one setting",
-	.about = "What a setting is, why it matters, when it does not apply, how it is read, "
-		 "written, kept and undone, its risk, what each profile wants and why they "
-		 "differ, its sources, and its state on this machine.",
-	.legacy = &explain_legacy,
-};
-
 static const struct verb_legacy apply_legacy = {
 	.args = "[PLAN]", .word = WORD_FILE, .max_args = 1, OPTION_LIST(apply_options)
 };
@@ -298,23 +244,6 @@ static const struct verb watch_verb = {
 	.summary = "notice when somebody changes what was applied",
 	.about = about_watch,
 	.legacy = &watch_legacy,
-};
-
-static const struct verb_legacy slurm_legacy = { .args = "healthcheck|prolog",
-						 .word = WORD_SLURM,
-						 .min_args = 1,
-						 .max_args = 1,
-						 OPTION_LIST(slurm_options) };
-static const struct verb slurm_verb = {
-	.name = "slurm",
-	.run = verb_slurm,
-	.summary = "for Slurm: drain this node when it is unfit, bring it back when it is fit",
-	.about = "healthcheck is a HealthCheckProgram: drains the node when a health check of "
-		 "high severity fails (with --only: when anything of that list fails), with a "
-		 "reason that begins with \"gputune:\", and brings back only a node with such a "
-		 "reason. prolog does the first half and exits with 1, so that the job is queued "
-		 "again. What could not be seen drains nothing and brings nothing back.",
-	.legacy = &slurm_legacy,
 };
 
 static const struct verb_legacy stack_legacy = { .args = "PART...",
@@ -470,47 +399,6 @@ static const struct verb report_verb = {
 	.summary = "everything of a machine, or of many, on one page for a browser",
 	.about = about_report,
 	.legacy = &report_legacy,
-};
-
-static const struct verb_legacy list_legacy = { .args = "",
-						.max_args = 0,
-						OPTION_LIST(list_options) };
-static const struct verb list_verb = {
-	.name = "list",
-	.run = verb_list,
-	.summary = "all setting ids",
-	.about = "Lists every setting with its title, or with --facts every fact.",
-	.legacy = &list_legacy,
-};
-
-static const struct verb_legacy capture_legacy = { .args = "",
-						   .max_args = 0,
-						   OPTION_LIST(capture_options) };
-static const struct verb capture_verb = {
-	.name = "capture",
-	.run = verb_capture,
-	.output = OUTPUT_MADE,
-	.captures = true,
-	.summary = "store this machine as a folder or tar",
-	.about = "Records everything that check and show read, absences and refusals too, so "
-		 "that every command can run on it elsewhere with --host. Serial numbers, UUIDs, "
-		 "MAC and IP addresses and names are replaced unless --no-redact is given.",
-	.legacy = &capture_legacy,
-};
-
-static const struct verb_legacy completion_legacy = { .args = "SHELL|man [PAGE]",
-						      .word = WORD_SHELL,
-						      .min_args = 1,
-						      .max_args = 2,
-						      OPTION_LIST(completion_options) };
-static const struct verb completion_verb = {
-	.name = "completion",
-	.run = verb_completion,
-	.summary = "completion script for bash, zsh or fish, or a manual page",
-	.about = "Prints a completion script for bash, zsh or fish, or (man) a page of the "
-		 "manual: of all, of the verb or of \"profile\" when it is named; made from the "
-		 "same tables that the program reads its command line with.",
-	.legacy = &completion_legacy,
 };
 
 /* clang-format off */

@@ -301,13 +301,6 @@ struct doc *page_overview(struct arena *a, const struct machine *m)
 
 /* The facts of a machine, or of one of its parts. */
 
-struct show_answer {
-	const struct machine *m;
-	unsigned page;
-	const struct narrow *narrow;
-	size_t n_narrow;
-};
-
 static bool has_rate(const void *narrow)
 {
 	return ((const struct narrow *)narrow)->could > 0;
@@ -404,11 +397,11 @@ const struct result_shape show_result = {
 	.exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 
-json_t *show_json(struct arena *a, const struct machine *m, const struct page *p)
+struct show_answer show_answer_of(struct arena *a, const struct machine *m, const struct page *p)
 {
 	struct show_answer answer = { .m = m, .page = (unsigned)(p - pages) };
 
 	if (show_shapes[answer.page] == &show_topology_shape)
 		answer.narrow = narrow_spots(a, m, &answer.n_narrow);
-	return machine_result_json(&show_result, m, &answer, 0);
+	return answer;
 }

@@ -4,8 +4,6 @@
 #ifndef SHOW_PAGE_H
 #define SHOW_PAGE_H
 
-#include <jansson.h>
-
 #include "machine/model/machine.h"
 #include "render/doc.h"
 
@@ -39,9 +37,14 @@ struct doc *page_software(struct arena *a, const struct machine *m);
 struct doc *page_topology(struct arena *a, const struct machine *m);
 struct doc *page_topology_tree(struct arena *a, const struct machine *m);
 
-/* The facts of a page's subject as JSON; with "topology" come the narrow spots. The caller owns the
- * reference. */
+/* The facts of a page's subject; with "topology" come the narrow spots. */
+struct show_answer {
+	const struct machine *m;
+	unsigned page; /* of pages */
+	const struct narrow *narrow;
+	size_t n_narrow;
+};
 extern const struct result_shape show_result;
-json_t *show_json(struct arena *a, const struct machine *m, const struct page *p);
+struct show_answer show_answer_of(struct arena *a, const struct machine *m, const struct page *p);
 
 #endif

@@ -236,21 +236,6 @@ struct judged {
 	const struct ledger_answer *measured; /* NULL: it is not */
 };
 
-struct check_answer {
-	const struct profile *profile;
-	const struct findings *findings;
-	const struct judged *rows;
-	size_t n;
-};
-
-struct explain_answer {
-	const struct setting *s;
-	const struct health_limit *limits;
-	const struct judged *rows;
-	const struct ledger_answer *verdicts;
-	size_t n_limits, n, n_verdicts;
-};
-
 static bool answer_is_valid(const void *object)
 {
 	return ((const struct ledger_answer *)object)->valid == LEDGER_VALID;
@@ -473,18 +458,24 @@ static const struct judged *judged_of(struct arena *a, const struct findings *f,
 	return rows;
 }
 
+struct check_answer check_answer_of(struct arena *a, const struct profile *p,
+				    const struct findings *f, const struct ledger *l)
+{
+	return (struct check_answer){
+		.profile = p, .findings = f, .rows = judged_of(a, f, l), .n = f->n
+	};
+}
+
 json_t *measured_check_json(struct arena *a, const struct machine *m, const struct profile *p,
 			    const struct findings *f, const struct ledger *l, int exit_code)
 {
-	const struct check_answer answer = {
-		.profile = p, .findings = f, .rows = judged_of(a, f, l), .n = f->n
-	};
+	const struct check_answer answer = check_answer_of(a, p, f, l);
 
 	return machine_result_json(&check_result, m, &answer, exit_code);
 }
 
-json_t *measured_explain_json(struct arena *a, const struct machine *m, const struct setting *s,
-			      const struct findings *f, const struct ledger *l)
+struct explain_answer explain_answer_of(struct arena *a, const struct setting *s,
+					const struct findings *f, const struct ledger *l)
 {
 	struct ledger_answer *verdicts = arena_array(a, l->n, sizeof(*verdicts));
 	struct explain_answer answer = { .s = s,
@@ -497,5 +488,5 @@ json_t *measured_explain_json(struct arena *a, const struct machine *m, const st
 	for (size_t i = 0; i < l->n; i++)
 		answer.n_verdicts +=
 			ledger_judge(a, l, &l->rows[i], s->id, &verdicts[answer.n_verdicts]);
-	return machine_result_json(&explain_result, m, &answer, 0);
+	return answer;
 }

@@ -11,12 +11,29 @@
 bool measured_any(const struct ledger *l);
 /* "+3.1 % [2.4, 3.9] on disk/sequential, kernel 6.17"; NULL: unmeasured. */
 const char *measured_change(struct arena *a, const struct ledger *l, const struct change *c);
-/* Schema gputune.check/1. l NULL: without what was measured. The caller owns the reference. */
+/* What check and explain answer: schemas gputune.check/1 and gputune.explain/1. */
+struct judged;
+struct check_answer {
+	const struct profile *profile;
+	const struct findings *findings;
+	const struct judged *rows;
+	size_t n;
+};
+struct explain_answer {
+	const struct setting *s;
+	const struct health_limit *limits;
+	const struct judged *rows; /* its findings on this machine */
+	const struct ledger_answer *verdicts;
+	size_t n_limits, n, n_verdicts;
+};
+/* l NULL: without what was measured. */
+struct check_answer check_answer_of(struct arena *a, const struct profile *p,
+				    const struct findings *f, const struct ledger *l);
+struct explain_answer explain_answer_of(struct arena *a, const struct setting *s,
+					const struct findings *f, const struct ledger *l);
+/* The same as JSON. The caller owns the reference. */
 json_t *measured_check_json(struct arena *a, const struct machine *m, const struct profile *p,
 			    const struct findings *f, const struct ledger *l, int exit_code);
-/* Schema gputune.explain/1: one setting, its findings on this machine, and every verdict on it. */
-json_t *measured_explain_json(struct arena *a, const struct machine *m, const struct setting *s,
-			      const struct findings *f, const struct ledger *l);
 extern const struct result_shape check_result, explain_result;
 /* Those findings of which something was proven here, and how many of what is to be fixed is not. */
 void measured_findings_page(struct doc *d, const struct findings *f, const struct ledger *l);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune capture: run everything that reads on a recording backend, and store the answers. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "machine/host/record.h"
+#include "measure/doctor/observations.h"
+#include "render/doc.h"
+#include "verbs/door.h"
+#include "verbs/verbs.h"
+
+struct capture_ask {
+	struct machine_ask machine;
+	const char *output;
+	bool no_redact;
+};
+
+/* Compressed, it would become a folder of that name. */
+static int output_check(const char *path, struct err *e)
+{
+	static const char *const ends[] = { ".tgz", ".txz", ".gz", ".xz", ".zst", ".bz2" };
+
+	if (strcmp(path, "-") == 0)
+		return err_set(e, -EINVAL, "needs a file here, not \"-\"");
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (str_ends(path, ends[i]))
+			return err_set(e, -EINVAL,
+				       "%s: a capture is a folder or an uncompressed tar; name it "
+				       ".tar, and compress that",
+				       path);
+	return 0;
+}
+
+static const struct ask_row capture_ask_rows[] = {
+	{ ASK_PART(capture_ask, machine, machine_ask) },
+	{ "output", "the capture: a tar where PATH ends in .tar, else a folder",
+	  ASK_TEXT(capture_ask, output), .letter = 'o', .arg = "PATH", .files = true,
+	  .check = output_check },
+	{ "no-redact", "keep serial numbers, UUIDs, addresses and names",
+	  ASK_FLAG(capture_ask, no_redact) },
+};
+static const struct ask_shape capture_ask_shape = ASK_SHAPE(capture_ask, NULL, capture_ask_rows);
+
+struct capture_answer {
+	const char *path;
+	size_t places, answers;
+	bool redacted;
+};
+
+static const struct shape_row capture_rows[] = {
+	{ "path", "Where it was stored.", SHAPE_TEXT(capture_answer, path) },
+	{ "places", "Files, links and folders in it.", SHAPE_COUNT(capture_answer, places) },
+	{ "answers", "Kinds of answers of libraries and tools in it.",
+	  SHAPE_COUNT(capture_answer, answers) },
+	{ "redacted", "Names, addresses and serial numbers are replaced.",
+	  SHAPE_FLAG(capture_answer, redacted) },
+};
+static const struct shape capture_shape = SHAPE(capture_answer, capture);
+
+const struct result_shape capture_result = {
+	.name = "capture",
+	.title = "gputune capture",
+	.meaning = "What was stored of a machine.",
+	.shape = &capture_shape,
+	.exit_codes = 1u << EXIT_CLEAN,
+};
+
+/* Every profile, because each may read knobs that the others leave alone. */
+static void read_all_knobs(struct door *d, struct host *h, const struct machine *m)
+{
+	for (int id = 0; id < PROFILES; id++) {
+		struct profile p = { .name = profile_name((enum profile_id)id),
+				     .base = (enum profile_id)id };
+		struct findings ignored;
+
+		settings_check(d->arena, m, &p, door_read_knob, h, &ignored);
+	}
+}
+
+static int capture_answer(struct door *d, const struct capture_ask *ask, struct capture_answer *out)
+{
+	struct observations ignored;
+	struct err e = { 0 };
+	struct machine *m;
+	struct host *h;
+	int code = EXIT_CLEAN;
+
+	if (!ask->output)
+		return door_refuse(
+			d, EXIT_USAGE,
+			"capture needs -o PATH: a new folder, or a name that ends in .tar");
+	h = door_host(d, &ask->machine);
+	if (!h)
+		return -EXIT_USAGE;
+	h = record_open(h);
+	m = door_machine(d, h, &(struct door_look){ .deep = true, .config = true });
+	read_all_knobs(d, h, m);
+	observations_read_machine(d->arena, h, m, &ignored);
+	if (record_save(h, ask->output, !ask->no_redact, &e))
+		code = door_fail(d, EXIT_BLIND, &e);
+	else if (fact_or(&m->euid, 0) != 0)
+		door_warn(d, "captured as a normal user: what only root may read is missing");
+	*out = (struct capture_answer){ .path = ask->output,
+					.places = record_places(h)->n,
+					.answers = record_pages(h)->n,
+					.redacted = !ask->no_redact };
+	host_close(h);
+	return code;
+}
+
+static struct doc *capture_page(struct arena *a, const struct capture_ask *ask,
+				const struct capture_answer *c, const struct page_view *view)
+{
+	struct doc *d = doc_new(a);
+
+	(void)ask;
+	(void)view;
+	doc_text(d, "%s: %zu places and %zu kinds of answers%s", c->path, c->places, c->answers,
+		 c->redacted ? ", redacted" : ", with all names, addresses and serial numbers");
+	return d;
+}
+
+VERB_ANSWER(capture_answer_any, capture_answer, capture_ask, capture_answer)
+VERB_PAGE(capture_page_any, capture_page, capture_ask, capture_answer)
+
+static const char *const capture_examples[] = {
+	"capture -o node7.tar && gputune check --host node7.tar",
+	"look at this machine later, or elsewhere",
+	NULL,
+};
+
+const struct verb capture_verb = {
+	.name = "capture",
+	.summary = "store this machine as a folder or tar",
+	.about = "Records everything that check and show read, absences and refusals too, so "
+		 "that every command can run on it elsewhere with --host. Serial numbers, UUIDs, "
+		 "MAC and IP addresses and names are replaced unless --no-redact is given.",
+	.examples = capture_examples,
+	.ask = &capture_ask_shape,
+	.answer = capture_answer_any,
+	.result = &capture_result,
+	.page = capture_page_any,
+};

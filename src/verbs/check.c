@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune check: facts, verdicts, one result. */
+#include "look/settings/findings.h"
+#include "measure/prove/ledger_view.h"
+#include "verbs/page_check.h"
+#include "verbs/since.h"
+
+struct check_ask {
+	struct machine_ask machine;
+	struct profile_ask settings;
+	struct since_ask since;
+	bool all, deep;
+};
+
+/* clang-format off */
+static const struct ask_row check_ask_rows[] = {
+	{ ASK_PART(check_ask, machine, machine_ask) },
+	{ ASK_PART(check_ask, since, since_ask) },
+	{ ASK_PART(check_ask, settings, profile_ask) },
+	{ "all", "also what is right and what does not apply", ASK_FLAG(check_ask, all), .letter = 'a' },
+	{ DEEP_ROW(check_ask) },
+};
+/* clang-format on */
+static const struct ask_shape check_ask_shape = ASK_SHAPE(check_ask, NULL, check_ask_rows);
+
+struct check_verb_answer {
+	struct check_answer result;
+	const struct machine *m;
+	struct profile profile;
+	struct findings findings;
+	const struct ledger *ledger;
+};
+
+/* A finding outweighs what could not be seen: it is certain. */
+static int check_exit(const struct findings *f)
+{
+	if (f->count[VERDICT_FAIL])
+		return EXIT_FINDINGS;
+	return f->count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static int check_answer(struct door *d, const struct check_ask *ask, struct check_verb_answer *out)
+{
+	/* On a machine, what rules do not need is left out. */
+	const struct door_look how = { .deep = ask->deep,
+				       .lean = !ask->settings.profile && !ask->since.since,
+				       .open = true };
+	struct machine *m;
+	struct host *h;
+	int code;
+
+	/* The profile first: a wrong id is found before the machine is looked at. */
+	code = door_profile(d, &ask->settings, &out->profile);
+	if (code)
+		return code;
+	h = door_host(d, &ask->machine);
+	if (!h)
+		return -EXIT_USAGE;
+	m = door_machine(d, h, &how);
+	code = door_since(d, &ask->since, m);
+	if (!code) {
+		settings_check(d->arena, m, &out->profile, door_read_knob, h, &out->findings);
+		out->m = m;
+		out->ledger = door_ledger(d, h, m);
+		out->result = check_answer_of(d->arena, &out->profile, &out->findings, out->ledger);
+		code = check_exit(&out->findings);
+	}
+	host_close(h);
+	return code;
+}
+
+static struct doc *check_page(struct arena *a, const struct check_ask *ask,
+			      const struct check_verb_answer *c, const struct page_view *view)
+{
+	/* On a narrow terminal a column of reasons makes ten lines of one: explain has them. */
+	const struct check_view how = { .all = ask->all,
+					.reasons = view->verbose || view->width == 0 ||
+						   view->width >= 150,
+					.verbose = view->verbose,
+					.ledger = c->ledger };
+
+	return page_check(a, c->m, &c->profile, &c->findings, &how);
+}
+
+#define CHECK_FORMAT(name, call)                                                                   \
+	static int name(FILE *out, const void *ask, const void *answer, int code)                  \
+	{                                                                                          \
+		const struct check_verb_answer *c = answer;                                        \
+                                                                                                   \
+		(void)ask;                                                                         \
+		call;                                                                              \
+		return code;                                                                       \
+	}
+CHECK_FORMAT(check_junit, findings_junit(out, &c->findings))
+CHECK_FORMAT(check_prom, findings_prom(out, &c->findings, c->m))
+/* Monitors have exit codes of their own. */
+CHECK_FORMAT(check_nagios, code = findings_nagios(out, &c->findings))
+CHECK_FORMAT(check_npd, code = findings_npd(out, &c->findings))
+
+static const struct verb_format check_formats[] = { { "junit", check_junit },
+						    { "prom", check_prom },
+						    { "nagios", check_nagios },
+						    { "npd", check_npd },
+						    { NULL, NULL } };
+
+VERB_ANSWER(check_answer_any, check_answer, check_ask, check_verb_answer)
+VERB_PAGE(check_page_any, check_page, check_ask, check_verb_answer)
+VERB_HEAD(check_head, check_verb_answer, m)
+
+static const char *const check_examples[] = {
+	"check --profile inference --only gpu,memory",
+	"what serving a model lacks, of GPUs and memory alone",
+	NULL,
+};
+
+const struct verb check_verb = {
+	.name = "check",
+	.summary = "what holds this machine back",
+	.about = "Judges every setting by the machine's own facts: right, wrong, not applicable "
+		 "(and why) or could not be seen. Health comes first. Prints what is wrong or "
+		 "unseen; --all prints everything. Nothing is ever written.",
+	.examples = check_examples,
+	.ask = &check_ask_shape,
+	.answer = check_answer_any,
+	.result = &check_result,
+	.answer_size = sizeof(struct check_verb_answer),
+	.page = check_page_any,
+	.formats = check_formats,
+	.head = check_head,
+	.reads = READS_CAPTURE,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune show: the facts, as one screen, one subject, or JSON. */
+#include <string.h>
+
+#include "look/probe/probe.h"
+#include "look/show/page.h"
+#include "render/topology.h"
+#include "verbs/door.h"
+
+enum drawing { DRAW_MATRIX, DRAW_TREE, DRAW_SVG, DRAW_SVG_TALL, DRAWINGS };
+
+struct show_ask {
+	const char *subject;
+	struct machine_ask machine;
+	enum drawing as;
+	bool deep;
+};
+
+/* All but the first, which has no name. */
+static const char *subject_proposal(size_t i)
+{
+	return i + 1 < page_count ? pages[i + 1].name : NULL;
+}
+
+static const char *const drawings[] = { "matrix", "tree", "svg", "svg-tall" };
+
+/* clang-format off */
+static const struct ask_row show_ask_rows[] = {
+	{ "SUBJECT", "which part of the machine", ASK_TEXT(show_ask, subject), .argument = true,
+	  .proposal = subject_proposal, .strict = true },
+	{ ASK_PART(show_ask, machine, machine_ask) },
+	{ "as", "the drawing of topology (default: matrix; svg-tall: 360 pixels)",
+	  ASK_CHOICE(show_ask, as, drawings), .arg = "DRAWING" },
+	{ DEEP_ROW(show_ask) },
+};
+/* clang-format on */
+static const struct ask_shape show_ask_shape = ASK_SHAPE(show_ask, NULL, show_ask_rows);
+
+static int show_answer(struct door *d, const struct show_ask *ask, struct show_answer *out)
+{
+	const struct page *p = page_find(ask->subject ? ask->subject : "");
+	struct machine *m;
+	struct host *h;
+
+	if (ask->as < DRAWINGS && p->build != page_topology)
+		return door_refuse(d, EXIT_USAGE, "--as belongs to \"gputune show topology\"");
+	h = door_host(d, &ask->machine);
+	if (!h)
+		return -EXIT_USAGE;
+	m = door_machine(d, h, &(struct door_look){ .deep = ask->deep });
+	/* The names of all other devices stand in a file of 1.3 MB that only this page is worth. */
+	if (p->build == page_pci)
+		pci_names_fill(&(struct probe){ .h = h, .a = d->arena, .m = m });
+	*out = show_answer_of(d->arena, m, p);
+	host_close(h);
+	return EXIT_CLEAN;
+}
+
+static struct doc *show_page(struct arena *a, const struct show_ask *ask,
+			     const struct show_answer *s, const struct page_view *view)
+{
+	const struct page *p = &pages[s->page];
+
+	if (ask->as == DRAW_TREE)
+		return page_topology_tree(a, s->m);
+	return view->verbose && p->build != page_topology ? page_facts(a, s->m, p)
+							  : p->build(a, s->m);
+}
+
+static int show_svg(FILE *out, const void *ask, const void *answer, int code)
+{
+	const struct machine *m = ((const struct show_answer *)answer)->m;
+	bool tall = ((const struct show_ask *)ask)->as == DRAW_SVG_TALL;
+	struct arena a = { 0 };
+
+	fputs(tall ? svg_topology_tall(&a, m) : svg_topology(&a, m), out);
+	arena_free(&a);
+	return code;
+}
+
+static const struct verb_format *show_drawing(const void *ask)
+{
+	static const struct verb_format svg = { "svg", show_svg };
+	enum drawing as = ((const struct show_ask *)ask)->as;
+
+	return as == DRAW_SVG || as == DRAW_SVG_TALL ? &svg : NULL;
+}
+
+VERB_ANSWER(show_answer_any, show_answer, show_ask, show_answer)
+VERB_PAGE(show_page_any, show_page, show_ask, show_answer)
+VERB_HEAD(show_head, show_answer, m)
+
+const struct verb show_verb = {
+	.name = "show",
+	.summary = "what this machine is",
+	.about = "Prints the facts of a machine: without a subject one screen, with one its table "
+		 "or tree. Reading needs no root; what this user may not see is said to be so.",
+	.ask = &show_ask_shape,
+	.answer = show_answer_any,
+	.result = &show_result,
+	.page = show_page_any,
+	.drawing = show_drawing,
+	.head = show_head,
+	.reads = READS_CAPTURE,
+};
