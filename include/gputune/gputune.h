@@ -12,12 +12,13 @@
  * another number. "exit_code" is what the program would end with: 0 clean, 1 findings, 5 not all
  * could be seen.
  *
- * Options are a JSON object as text, or NULL for none. Unknown keys are an error:
+ * Options are a JSON object as text, or NULL for none: a question as of gputune_ask. Unknown keys are
+ * an error. The most used:
  *
  *   "profile"  text: a built-in profile or one of /etc/gputune/profiles by name, or a file's path;
  *              "default" when not given                                    (list, check, explain,
  *              plan)
- *   "only"     list of ids or prefixes of them: judge these alone; not empty
+ *   "only"     list of ids or prefixes of them, or a text: judge these alone; not empty
  *                                                                          (list, check, plan)
  *   "skip"     list of ids or prefixes: judge all but these                (list, check, plan)
  *   "deep"     true: ask also what costs time, with the CUDA driver loaded (facts, check)

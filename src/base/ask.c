@@ -364,6 +364,9 @@ static int ask_read_list(struct ask_reading *g, const struct ask_row *r, void *m
 {
 	int code = 0;
 
+	/* A list that somebody filtered down to nothing is not the same as none. */
+	if (!json_array_size(v) && r->may_be_empty && r->join)
+		return ask_take(g->a, r, member, "", false, g->e);
 	if (!json_array_size(v) && !r->may_be_empty)
 		return err_set(g->e, -EINVAL, "\"%s\" is an empty list", ask_key(g->a, r));
 	for (size_t i = 0; !code && i < json_array_size(v); i++) {

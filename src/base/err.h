@@ -9,6 +9,7 @@
 #include <stdarg.h>
 
 struct err {
+	int code; /* as it was set; 0: none */
 	char text[512];
 	char hint[256];
 };
