@@ -29,7 +29,7 @@ static const struct ask_row show_ask_rows[] = {
 	{ "SUBJECT", "which part of the machine", ASK_TEXT(show_ask, subject), .argument = true,
 	  .proposal = subject_proposal, .strict = true },
 	{ ASK_PART(show_ask, machine, machine_ask) },
-	{ "as", "the drawing of topology (default: matrix; svg-tall: 360 pixels)",
+	{ "as", "the drawing of topology, svg-tall for 360 pixels (default: matrix)",
 	  ASK_CHOICE(show_ask, as, drawings), .arg = "DRAWING" },
 	{ DEEP_ROW(show_ask) },
 };
