@@ -260,23 +260,26 @@ static int flush_stdout(void)
 	return complain_text(EXIT_BLIND, "the text could not be written: %s", strerror(errno));
 }
 
-/* "gputune help", "gputune help VERB [SUBVERB]". */
-static int help(char **names)
+/* "gputune help", "gputune help VERB [SUBVERB]...". */
+static int help(int n, char **names)
 {
-	struct run r = { .verb = *names ? find_verb(*names) : NULL };
-	char *words[] = { names[0], *names ? names[1] : NULL, "--help", NULL };
+	struct run r = { .verb = n ? find_verb(names[0]) : NULL };
+	char **words = arena_array(&r.arena, (size_t)n + 2, sizeof(*words));
 	int code = 0;
 
-	if (*names && !r.verb)
-		return EXIT_USAGE;
-	if (!r.verb)
+	for (int i = 0; i < n; i++)
+		words[i] = names[i];
+	words[n] = "--help";
+	if (n && !r.verb)
+		code = EXIT_USAGE;
+	else if (!n)
 		usage(stdout);
-	else if (words[1] && !r.verb->subs)
+	else if (n > 1 && !r.verb->subs)
 		code = complain_text(EXIT_USAGE, "help takes no argument \"%s\"", words[1]);
-	else if ((code = options_parse(&r, words[1] ? 3 : 1, words)) == 0 || !words[1])
+	else if ((code = options_parse(&r, n + 1, words)) == 0)
 		verb_usage(stdout, r.verb, r.name);
 	arena_free(&r.arena);
-	return words[1] && code ? code : flush_stdout();
+	return code ? code : flush_stdout();
 }
 
 int main(int argc, char **argv)
@@ -292,7 +295,7 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
-		return help(argv + 2);
+		return help(argc - 2, argv + 2);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		printf("gputune %s\n", GPUTUNE_VERSION);
 		return flush_stdout();

@@ -28,6 +28,7 @@
 #include "tune/plan/plan.h"
 #include "tune/txn/results.h"
 #include "tune/watch/event.h"
+#include "verbs/stack/stack.h"
 #include "verbs/verbs.h"
 
 /* clang-format off */
@@ -56,6 +57,7 @@ const struct result_shape *const result_shapes[] = {
 	&explain_result,
 	&fleet_result,
 	&generate_result,
+	&house_use_result,
 	&history_result,
 	&journal_result,
 	&ledger_result,
@@ -75,6 +77,7 @@ const struct result_shape *const result_shapes[] = {
 	&stack_check_result,
 	&stack_compare_result,
 	&stack_env_result,
+	&stack_window_result,
 	&status_result,
 	&sweep_result,
 	&train_result,
@@ -82,6 +85,7 @@ const struct result_shape *const result_shapes[] = {
 	&undo_result,
 	&verify_result,
 	&watch_result,
+	&wheelhouse_diff_result,
 	&wheelhouse_result,
 	NULL,
 };

@@ -61,12 +61,6 @@ enum option_id {
 	OPT_SETTLE,
 	OPT_TIMEOUT,
 	OPT_SEED,
-	OPT_GPU,
-	OPT_ENV,
-	OPT_ROOTFS,
-	OPT_RUN,
-	OPT_PYTHON,
-	OPT_ARCH,
 	OPT_KEY,
 	OPT_FIX,
 	OPT_PASSIVE,
@@ -175,7 +169,6 @@ enum word_kind {
 	WORD_PERSIST,
 	WORD_BENCH,
 	WORD_BETTER,
-	WORD_STACK,
 	WORD_SYMPTOM,
 	WORD_CLUSTER,
 	WORD_GOAL,
@@ -259,7 +252,6 @@ int verb_advise(struct run *r);
 int verb_doctor(struct run *r);
 int verb_generate(struct run *r);
 int verb_prove(struct run *r);
-int verb_stack(struct run *r);
 int verb_cluster(struct run *r);
 int verb_monitor(struct run *r);
 int verb_report(struct run *r);

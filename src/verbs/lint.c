@@ -274,16 +274,8 @@ static int lint_answer(struct door *d, const struct lint_ask *ask, struct lint_v
 	return out->count[LINT_NOTE] < w->lint.n ? EXIT_FINDINGS : EXIT_CLEAN;
 }
 
-static struct doc *lint_page(struct arena *a, const struct lint_ask *ask, const struct lint_view *v,
-			     const struct page_view *how)
-{
-	(void)ask;
-	(void)how;
-	return page_lint(a, v);
-}
-
 VERB_ANSWER(lint_ask_any, lint_answer, lint_ask, lint_view)
-VERB_PAGE(lint_page_any, lint_page, lint_ask, lint_view)
+VERB_PAGE_OF(lint_page, page_lint, lint_view)
 
 /* Links of an image are kept inside of it by openat2 alone. */
 static unsigned lint_confine(const void *ask)
@@ -312,7 +304,7 @@ const struct verb lint_verb = {
 	.ask = &lint_ask_shape,
 	.answer = lint_ask_any,
 	.result = &lint_result,
-	.page = lint_page_any,
+	.page = lint_page,
 	.reads = READS_FILES,
 	.confine = lint_confine,
 };

@@ -112,6 +112,7 @@ struct verb {
 	bool keeps_json; /* --json FILE: the result is written there as well */
 	bool changes;	 /* it can change the machine: the library calls it with a handle for that
 			    alone */
+	bool writes;	 /* the same of what writes files alone */
 	enum verb_output output;
 
 	/* What others wrote and it parses: in a process that can do nothing else (fenced.h). */
@@ -146,6 +147,15 @@ struct verb {
 	{                                                                                          \
 		return function(a, (const struct ask_type *)ask,                                   \
 				(const struct answer_type *)answer, view);                         \
+	}
+/* A page that shows the answer, whatever was asked. */
+#define VERB_PAGE_OF(name, function, answer_type)                                                  \
+	static struct doc *name(struct arena *a, const void *ask, const void *answer,              \
+				const struct page_view *view)                                      \
+	{                                                                                          \
+		(void)ask;                                                                         \
+		(void)view;                                                                        \
+		return function(a, (const struct answer_type *)answer);                            \
 	}
 
 #endif

@@ -26,8 +26,10 @@ const struct verb *answering_verb(const char *name)
 	size_t n = strcspn(name, " ");
 	const struct verb *v = verb_among(answering_verbs, name, n);
 
-	if (v && name[n])
-		v = verb_among(v->subs, name + n + 1, strlen(name + n + 1));
+	for (; v && name[n]; n = strcspn(name, " ")) {
+		name += n + 1;
+		v = verb_among(v->subs, name, strcspn(name, " "));
+	}
 	return v && v->answer && (v->result || v->json) ? v : NULL;
 }
 

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tune/txn/results.h"
-#include "front/verbs/stack.h"
 #include "machine/host/asked.h"
+#include "tune/txn/results.h"
+#include "verbs/stack/stack.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

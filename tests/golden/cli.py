@@ -38,8 +38,8 @@ refuses("the beginning of a flag, with a value", ["undo", "--al=1"], 2, "undo ta
 
 def with_sub_verbs(verb):
     """The verb, or its sub-verbs where those have the options."""
-    listed = run(verb, "--help")[1].partition("\nSub-verbs:\n")[2].partition("\n\n")[0]
-    return [f"{verb} {sub}" for sub in re.findall(r"^  ([a-z-]+) ", listed, re.M)] or [verb]
+    listed = run(*verb.split(), "--help")[1].partition("\nSub-verbs:\n")[2].partition("\n\n")[0]
+    return [v for sub in re.findall(r"^  ([a-z-]+) ", listed, re.M) for v in with_sub_verbs(f"{verb} {sub}")] or [verb]
 
 
 for verb in [v for top in re.findall(r"^  ([a-z]+) ", run("--help")[1], re.M) for v in with_sub_verbs(top)]:
@@ -50,9 +50,9 @@ for verb in [v for top in re.findall(r"^  ([a-z]+) ", run("--help")[1], re.M) fo
         expect(f"{verb} --{name} is no option", got == 2 and not out and f"{verb} takes no option --{name}; did you mean --" in err, (got, out, err))
 refuses("no page is as wide as asked", ["completion", "bash", "--width", "80"], 2, "completion takes no option --width")
 refuses("a wrong format", ["check", "--format", "yaml"], 2, 'one of term, json, md, html, junit, prom, nagios, npd, not "yaml"')
-for verb, option in (("check", "host"), ("plan", "overlay"), ("show", "output"), ("check", "since"), ("apply", "profile"), ("stack", "env"), ("predict", "precision"),
+for verb, option in (("check", "host"), ("plan", "overlay"), ("show", "output"), ("check", "since"), ("apply", "profile"), ("stack check", "env"), ("predict", "precision"),
                      ("advise", "weights"), ("roofline", "nsys"), ("cluster", "nodes"), ("bench", "json"), ("prove", "bench")):
-    refuses(f"{verb} --{option} of a variable that is not set", [verb, f"--{option}="], 2, f"--{option} is empty; it needs ")
+    refuses(f"{verb} --{option} of a variable that is not set", [*verb.split(), f"--{option}="], 2, f"--{option} is empty; it needs ")
 expect("nothing to leave out", run("check", "--host", spark, "--skip", "")[0] == 1)
 for argv in (["apply", ""], ["fleet", ""], ["compare", "a", ""], ["report", ""], ["lint", ""], ["monitor", ""]):
     refuses(f"{argv} of a variable that is not set", argv, 2, " is empty")
@@ -324,7 +324,7 @@ COMP_WORDS=(gputune help pl); COMP_CWORD=2; _gputune; echo "${COMPREPLY[@]}"
 expect("bash completes", p.stdout.split("\n")[:5] == ["memory.swappiness", "check", "json junit", "help", "plan"], p.stdout + p.stderr)
 # What a shell offers is what the verb takes: no format of another one, no option where a value has to stand, files where files go.
 asked = [f"{v} --format ''" for v in ("show", "list", "monitor", "watch", "generate")] + ["check --format = j", "predict --batch ''", "prove --bench ''",
-         "stack --bench ''", "completion ''", "apply /etc/host", "stack arch /etc/host"]
+         "stack compare --bench ''", "completion ''", "apply /etc/host", "stack arch /etc/host"]
 p = subprocess.run(["bash"], text=True, capture_output=True, input=run("completion", "bash")[1] + "".join(
     f"set -- gputune {a}; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gputune; echo \"${{COMPREPLY[@]}}\"\n" for a in asked))
 offers = dict(zip(asked, p.stdout.split("\n")))

@@ -6,6 +6,7 @@ other machines, a GPU, minutes or no end, by the suite that ELSEWHERE names. A c
 option that does not exist. Ids of settings and diagnoses exist, and so does every file that a page points to, and every function, struct and
 macro that it names; every verb and every option stands somewhere in the pages; what a page shows as output is what comes out. A page names its
 machine with <!-- machine: NAME -->."""
+import itertools
 import json
 import os
 import pathlib
@@ -141,8 +142,8 @@ def options(verb):
 
 
 def check_words(where, words):
-    sub = re.match(r"[a-z][a-z_-]*$", words[1]) if words[1:] else None
-    known = sub and options(f"{words[0]} {words[1]}") or options(words[0])
+    subs = list(itertools.takewhile(lambda w: re.match(r"[a-z][a-z_-]*$", w), words[1:3]))
+    known = next((o for n in range(len(subs), -1, -1) if (o := options(" ".join([words[0], *subs[:n]]))) is not None), None)
     if not expect(f"{where}: the verb of {' '.join(words)}", known is not None, words[0]):
         return False
     own = words[1:words.index("--")] if "--" in words else words[1:]

@@ -229,7 +229,7 @@ static char *ask(const struct gputune_machine *machine, const char *verb, const 
 	else if (!v)
 		c.code = err_set(&c.err, -EINVAL, "no verb \"%.64s\" answers here",
 				 verb ? verb : "");
-	else if (v->changes && !machine->may_change)
+	else if ((v->changes || v->writes) && !machine->may_change)
 		c.code = err_set(&c.err, -EPERM,
 				 "%s can change the machine: gputune_open_to_change gives one that "
 				 "may be",
@@ -285,7 +285,7 @@ static void add_verb(json_t *list, const struct verb *v, const char *before)
 	if (v->answer && (v->result || v->json))
 		json_array_append_new(
 			list, json_pack("{s:s, s:s, s:b, s:o*, s:o}", "name", name, "summary",
-					v->summary, "changes", (int)v->changes, "question",
+					v->summary, "changes", v->changes || v->writes, "question",
 					v->ask ? ask_schema(v->ask) : NULL, "result",
 					json_sprintf("gputune.%s/%d",
 						     v->json ? v->json_name : v->result->name,

@@ -126,14 +126,18 @@ static void exit_status(FILE *f)
 static void describe_verb(FILE *f, const struct verb *v, const char *name, const char *heading)
 {
 	struct arena a = { 0 };
+	bool acts = v->answer || v->run;
 
 	fprintf(f, ".%s SYNOPSIS\n.B gputune %s\n", heading, name);
-	roff(f, verb_arguments(&a, v));
+	roff(f, acts ? verb_arguments(&a, v) : "SUBVERB");
 	fputs("\n.RI [ OPTIONS ]\n", f);
 	fprintf(f, ".%s DESCRIPTION\n", heading);
 	roff(f, v->about);
-	fprintf(f, "\n.%s OPTIONS\n", heading);
-	help_options(f, v);
+	fputc('\n', f);
+	if (acts)
+		fprintf(f, ".%s OPTIONS\n", heading);
+	if (acts)
+		help_options(f, v);
 	if (v->examples)
 		fprintf(f, ".%s EXAMPLES\n", heading);
 	for (const char *const *x = v->examples; x && *x; x += 2) {
@@ -146,6 +150,18 @@ static void describe_verb(FILE *f, const struct verb *v, const char *name, const
 	arena_free(&a);
 }
 
+static void describe_subs(FILE *f, const struct verb *v, const char *name)
+{
+	char full[96];
+
+	for (size_t i = 0; v->subs && v->subs[i]; i++) {
+		snprintf(full, sizeof(full), "%s %s", name, v->subs[i]->name);
+		fprintf(f, ".SH GPUTUNE %s\n", full);
+		describe_verb(f, v->subs[i], full, "SS");
+		describe_subs(f, v->subs[i], full);
+	}
+}
+
 static void page_of_verb(FILE *f, const struct verb *v)
 {
 	char name[64], upper[64];
@@ -155,24 +171,8 @@ static void page_of_verb(FILE *f, const struct verb *v)
 	for (char *c = upper; *c; c++)
 		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
 	head(f, name, upper, v->summary);
-	if (v->answer || v->run)
-		describe_verb(f, v, v->name, "SH");
-	else
-		fprintf(f,
-			".SH SYNOPSIS\n.B gputune %s\n.I SUBVERB\n.RI [ OPTIONS ]\n.SH "
-			"DESCRIPTION\n",
-			v->name);
-	if (!v->answer && !v->run) {
-		roff(f, v->about);
-		fputc('\n', f);
-	}
-	for (size_t i = 0; v->subs && v->subs[i]; i++) {
-		char full[64];
-
-		snprintf(full, sizeof(full), "%s %s", v->name, v->subs[i]->name);
-		fprintf(f, ".SH GPUTUNE %s\n", full);
-		describe_verb(f, v->subs[i], full, "SS");
-	}
+	describe_verb(f, v, v->name, "SH");
+	describe_subs(f, v, v->name);
 	exit_status(f);
 	fputs(".SH SEE ALSO\n.BR gputune (1)\n", f);
 }
@@ -304,18 +304,19 @@ static void bash_verb(FILE *f, const struct verb *v, const char *pattern, int de
 	arena_free(&a);
 }
 
-/* The names of verbs with sub-verbs, as a pattern. */
-static void grouped_verbs(FILE *f)
+/* The names of verbs with sub-verbs that are named by so many words, as a pattern's alternatives.
+ */
+static void grouped_verbs(FILE *f, const struct verb *const *v, const char *before, int words)
 {
-	bool first = true;
+	char name[96];
 
-	for (size_t i = 0; verbs[i]; i++)
-		if (verbs[i]->subs) {
-			fprintf(f, "%s%s", first ? "" : "|", verbs[i]->name);
-			first = false;
-		}
-	if (first)
-		fputs("-", f);
+	for (; v && *v; v++) {
+		snprintf(name, sizeof(name), "%s%s%s", before, *before ? " " : "", (*v)->name);
+		if ((*v)->subs && words == 1)
+			fprintf(f, "|\"%s\"", name);
+		else if (words > 1)
+			grouped_verbs(f, (*v)->subs, name, words - 1);
+	}
 }
 
 static void bash(FILE *f)
@@ -330,14 +331,19 @@ static void bash(FILE *f)
 	fputs("help --help --version\" -- \"$cur\"))\n        return\n    fi\n"
 	      "    if [ \"$cur\" = = ]; then\n        cur=\n"
 	      "    elif [ \"$prev\" = = ]; then\n        prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
-	      "    fi\n    verb=\"${COMP_WORDS[1]}\"\n    case \"$verb\" in\n    ",
+	      "    fi\n    verb=\"${COMP_WORDS[1]}\"\n",
 	      f);
-	grouped_verbs(f);
-	fputs(")\n        if [ \"$COMP_CWORD\" -gt 2 ]; then\n"
-	      "            case \" ${COMP_WORDS[2]}\" in\n            ' -'*|' ') ;;\n"
-	      "            *) verb=\"$verb ${COMP_WORDS[2]}\" ;;\n            esac\n        fi ;;\n"
-	      "    esac\n    case \"$verb\" in\n",
-	      f);
+	for (int i = 2; i <= 3; i++) {
+		fputs("    case \"$verb\" in\n    -", f);
+		grouped_verbs(f, verbs, "", i - 1);
+		fprintf(f,
+			")\n        if [ \"$COMP_CWORD\" -gt %d ]; then\n"
+			"            case \" ${COMP_WORDS[%d]}\" in\n            ' -'*|' ') ;;\n"
+			"            *) verb=\"$verb ${COMP_WORDS[%d]}\" ;;\n            esac\n"
+			"        fi ;;\n    esac\n",
+			i, i, i);
+	}
+	fputs("    case \"$verb\" in\n", f);
 	for (size_t i = 0; verbs[i]; i++)
 		bash_verb(f, verbs[i], verbs[i]->name, 1);
 	fputs("    help)\n        [ \"$COMP_CWORD\" -eq 2 ] || return\n        opts=\n        "
@@ -433,15 +439,16 @@ static void zsh_arguments(FILE *f, const struct verb *v)
 	arena_free(&a);
 }
 
-static void zsh_verb(FILE *f, const struct verb *v, const char *indent)
+static void zsh_verb(FILE *f, const struct verb *v)
 {
-	fprintf(f, "%s%s)\n", indent, v->name);
+	bool acts = v->answer || v->run;
+
 	if (v->subs) {
 		zsh_names(f, "verbs", v->subs);
 		fputs("    )\n        if (( CURRENT == 2 )); then\n"
 		      "            _describe verb verbs\n",
 		      f);
-		if (v->answer || v->run)
+		if (acts)
 			zsh_arguments(f, v);
 		fputs("\n            return\n        fi\n        verb=\"${words[2]}\"\n"
 		      "        case \"$verb\" in\n",
@@ -449,18 +456,15 @@ static void zsh_verb(FILE *f, const struct verb *v, const char *indent)
 		for (size_t i = 0; v->subs[i]; i++) {
 			fprintf(f, "        %s)\n        shift words\n        (( CURRENT-- ))\n",
 				v->subs[i]->name);
-			zsh_arguments(f, v->subs[i]);
-			fputs(" ;;\n", f);
+			zsh_verb(f, v->subs[i]);
 		}
-		if (v->answer || v->run) {
+		if (acts)
 			fputs("        *)\n", f);
-			zsh_arguments(f, v);
-			fputs(" ;;\n", f);
-		}
-		fputs("        esac", f);
-	} else {
-		zsh_arguments(f, v);
 	}
+	if (acts)
+		zsh_arguments(f, v);
+	if (v->subs)
+		fputs(acts ? " ;;\n        esac" : "        esac", f);
 	fputs(" ;;\n", f);
 }
 
@@ -474,8 +478,10 @@ static void zsh(FILE *f)
 	      "    local verb=\"${words[2]}\"\n    shift words\n    (( CURRENT-- ))\n    case "
 	      "\"$verb\" in\n",
 	      f);
-	for (size_t i = 0; verbs[i]; i++)
-		zsh_verb(f, verbs[i], "    ");
+	for (size_t i = 0; verbs[i]; i++) {
+		fprintf(f, "    %s)\n", verbs[i]->name);
+		zsh_verb(f, verbs[i]);
+	}
 	fputs("    help)\n        _arguments '1:verb:(", f);
 	verb_names(f, verbs);
 	fputs(")' ;;\n    esac\n}\n_gputune \"$@\"\n", f);
@@ -649,7 +655,8 @@ static void usage_options(FILE *f, struct arena *a, const struct verb *v)
 			continue;
 		fprintf(f, "\n%s:\n", o[i].group);
 		for (size_t k = i; k < n; k++)
-			if (!o[k].given && strcmp(o[k].group, o[i].group) == 0) {
+			if (!o[k].given && (o[k].help || !o[k].row->argument) &&
+			    strcmp(o[k].group, o[i].group) == 0) {
 				usage_option(f, a, &o[k]);
 				o[k].given = true;
 			}

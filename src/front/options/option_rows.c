@@ -77,24 +77,7 @@ const struct option_row option_rows[OPTIONS] = {
 			 "where the server answers (default: this machine alone)" },
 	[OPT_RANK] = { OPT_RANK, "rank", 0, WORD_COUNT, "N", "only the part of machine N" },
 	[OPT_GPUS] = { OPT_GPUS, "gpus", 0, WORD_TEXT, "LIST", "run on these GPUs alone: 0-3" },
-	[OPT_GPU] = { OPT_GPU, "gpu", 0, WORD_TEXT, "SM",
-		      "judge for this GPU instead of the machine's: sm_121 or 12.1, "
-		      "comma-separated" },
-	[OPT_ENV] = { OPT_ENV, "env", 0, WORD_FILE, "DIR",
-		      "a Python environment to look into; may be given several times" },
-	[OPT_ROOTFS] = { OPT_ROOTFS, "rootfs", 0, WORD_FILE, "DIR",
-			 "look into this root file system, an unpacked container image for "
-			 "example" },
-	[OPT_RUN] = { OPT_RUN, "run", 0, WORD_NONE, NULL,
-		      "do it, step by step; else it is only said" },
-	[OPT_PYTHON] = { OPT_PYTHON, "python", 0, WORD_TEXT, "VERSION",
-			 "stack wheelhouse create: for this Python (3.12); default: this "
-			 "machine's" },
-	[OPT_ARCH] = { OPT_ARCH, "arch", 0, WORD_TEXT, "ARCH",
-		       "stack wheelhouse create: for x86_64 or aarch64; default: this machine's" },
-	[OPT_KEY] = { OPT_KEY, "key", 0, WORD_FILE, "FILE",
-		      "sign with this SSH key, or verify with these allowed signers; cluster: the "
-		      "key that ssh shows the nodes" },
+	[OPT_KEY] = { OPT_KEY, "key", 0, WORD_FILE, "FILE", "the key that ssh shows the nodes" },
 	[OPT_BENCH] = { OPT_BENCH, "bench", 0, WORD_BENCH, "NAME[/CASE]",
 			"what is measured (default: what the setting is known to move)" },
 	[OPT_COMMAND] = { OPT_COMMAND, "command", 0, WORD_TEXT, "LINE",

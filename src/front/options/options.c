@@ -57,8 +57,14 @@ static int take_arguments(struct parsing *g)
 {
 	struct run *r = g->r;
 	struct err e = { 0 };
-	int at = 0, behind = r->n_before;
+	bool apart = false;
+	int at = 0, behind;
 
+	for (size_t i = 0; i < g->n; i++)
+		apart = apart || g->options[i].row->behind;
+	/* Otherwise "--" ends the options, and no more. */
+	r->n_before = apart ? r->n_before : r->n_args;
+	behind = r->n_before;
 	for (size_t i = 0; i < g->n; i++) {
 		const struct ask_row *row = g->options[i].row;
 		int *next = row->behind ? &behind : &at,
@@ -290,21 +296,23 @@ int options_parse(struct run *r, int argc, char **argv)
 	int code;
 
 	r->name = r->verb->name;
-	if (r->verb->subs && asks_help(argc > 1 ? argv[1] : NULL)) {
-		r->value[OPT_HELP] = "";
-		return 0;
-	}
-	if (r->verb->subs) {
-		const struct verb *sub = find_sub(r, argc > 1 ? argv[1] : NULL);
+	while (r->verb->subs) {
+		const char *word = argc > 1 ? argv[1] : NULL;
+		const struct verb *sub;
 
+		if (asks_help(word)) {
+			r->value[OPT_HELP] = "";
+			return 0;
+		}
+		sub = find_sub(r, word);
 		if (!sub)
 			return EXIT_USAGE;
-		if (sub != r->verb) {
-			r->name = arena_printf(&r->arena, "%s %s", r->name, sub->name);
-			r->verb = sub;
-			argc--;
-			argv++;
-		}
+		if (sub == r->verb)
+			break;
+		r->name = arena_printf(&r->arena, "%s %s", r->name, sub->name);
+		r->verb = sub;
+		argc--;
+		argv++;
 	}
 	if (r->verb->ask) {
 		r->ask = arena_alloc(&r->arena, r->verb->ask->size);

@@ -50,9 +50,6 @@ static const char *const measurements[] = { "all",
 					    "gds",
 					    NULL };
 
-static const char *const stack_parts[] = { "arch",	 "check",      "compare", "env",
-					   "build-plan", "wheelhouse", NULL };
-
 static const char *const kinds[] = { "nccl",	   "vllm-env", "torchrun",	"mpi",
 				     "sbatch",	   "hostfile", "deepspeed_env", "vllm",
 				     "sglang",	   "llamacpp", "trtllm",	"deepspeed",
@@ -90,8 +87,6 @@ const char *const *words_of(enum word_kind k)
 		return measurements;
 	case WORD_BETTER:
 		return betters;
-	case WORD_STACK:
-		return stack_parts;
 	case WORD_CLUSTER:
 		return cluster_parts;
 	case WORD_GOAL:
@@ -124,17 +119,14 @@ static const struct {
 	{ "generate", OPT_FORMAT,
 	  "term (default), json, md or html; where KIND can be written so also shell, systemd or "
 	  "compose" },
-	{ "stack", OPT_FORMAT, "term (default), json, md or html; stack env also shell" },
 	{ "monitor", OPT_FORMAT,
 	  "term, json (default in a pipe) or, with --once, prom or openmetrics" },
 	{ "watch", OPT_FORMAT, "term (default) or json" },
 	{ "report", OPT_FORMAT, "html (default), md, term or json" },
 	{ "prove", OPT_ALL, "all settings that the profile would change" },
 	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
-	{ "stack", OPT_ALL, "also what is in order, and what is not installed" },
 	{ "persist", OPT_FORCE, "remove also files of ours that somebody edited" },
 	{ "report", OPT_FORCE, "replace also a file that is no report" },
-	{ "stack", OPT_FORCE, "build-plan --run: begin although disk or memory are short" },
 	{ "apply", OPT_BOOT,
 	  "apply what persist keeps for every boot, as the boot-time unit does" },
 	{ "verify", OPT_BOOT, "compare what persist keeps for every boot with what is in force" },
@@ -147,10 +139,6 @@ static const struct {
 	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
 	{ "cluster", OPT_TIMEOUT, "how long a node may take to answer (default: 10s)" },
 	{ "calibrate", OPT_DRY_RUN, "show the fit and keep nothing" },
-	{ "stack", OPT_DEEP,
-	  "look into compressed code, and load libraries to ask their versions" },
-	{ "stack", OPT_KEY, "wheelhouse: sign with this SSH key; verify: the allowed signers" },
-	{ "cluster", OPT_KEY, "the key that ssh shows the nodes" },
 	{ "cluster", OPT_NODES,
 	  "the nodes, comma-separated, as ssh calls them; \"localhost\" is this machine" },
 	{ "generate", OPT_NODES, "how many machines like this one" },
@@ -167,10 +155,6 @@ static const struct {
 	{ "predict", OPT_CLAIM,
 	  "somebody's figure, to be judged: of one request; training: of all GPUs" },
 	{ "predict", OPT_HOST, "predict for a captured machine (folder or tar)" },
-	{ "stack", OPT_TIMEOUT, "compare: one window may take so long (default: 10m)" },
-	{ "stack", OPT_BUDGET, "compare: take no longer than this (default: 10m)" },
-	{ "stack", OPT_BENCH, "compare: gemm (default), collectives or gds, or one case of them" },
-	{ "stack", OPT_RUN, "build-plan: do the steps; without it they are only listed" },
 };
 
 static const char *option_help(const struct verb *v, enum option_id id)
@@ -284,7 +268,7 @@ static struct ask_row *legacy_row(struct arena *a, const struct verb *v, enum op
 				 .letter = o->letter,
 				 .arg = o->arg_name };
 	row->may_be_empty = id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW || id == OPT_REASON;
-	if (id == OPT_ENV || id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW)
+	if (id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW)
 		row->join = ',';
 	else if (id == OPT_NODE || id == OPT_LOG)
 		row->join = '\n'; /* paths may hold commas */
@@ -310,7 +294,6 @@ static struct ask_row *legacy_argument(struct arena *a, const struct verb_legacy
 				 .argument = true,
 				 .required = l->min_args > 0 };
 	propose(a, row, l->word);
-	row->files = row->files || l->word == WORD_STACK;
 	row->strict = false;
 	return *l->args ? row : NULL;
 }

@@ -48,12 +48,6 @@ static bool reads_now(const struct run *r)
 	return !r->verb->reads_now || r->verb->reads_now(r->ask);
 }
 
-/* Of files that are named. */
-static bool reads_files(const struct run *r)
-{
-	return r->verb->run == verb_stack && r->n_args && strcmp(r->args[0], "arch") == 0;
-}
-
 /* Of a capture; on this machine they read what is ours and the kernel's. */
 static bool reads_capture(const struct run *r)
 {
@@ -77,15 +71,12 @@ static bool reads_beside(const struct run *r)
 		return reads_now(r);
 	if (r->verb->run == verb_verify)
 		return !r->value[OPT_BOOT] && !r->value[OPT_REBOOT];
-	/* --deep runs the libraries. */
-	return r->verb->run == verb_stack && r->n_args && !r->value[OPT_DEEP] &&
-	       (strcmp(r->args[0], "check") == 0 || strcmp(r->args[0], "env") == 0);
+	return false;
 }
 
 enum fence fence_of(const struct run *r)
 {
-	if (r->value[OPT_OVERLAY] || run_overlay(r) ||
-	    !(reads_files(r) || reads_capture(r) || reads_beside(r)))
+	if (r->value[OPT_OVERLAY] || run_overlay(r) || !(reads_capture(r) || reads_beside(r)))
 		return FENCE_NONE;
 	return monitor_draws(r) ? FENCE_HERE : FENCE_APART;
 }
@@ -109,14 +100,7 @@ static void open_libraries(const struct run *r)
 
 static unsigned verb_fenced_needs_of(const struct run *r)
 {
-	unsigned needs = r->verb->confine ? r->verb->confine(r->ask) : 0;
-
-	if (r->verb->run == verb_stack)
-		needs |= CONFINE_THREADS;
-	/* Links of an image are kept inside of it by openat2 alone. */
-	if (r->value[OPT_ROOTFS])
-		needs |= CONFINE_OPENAT2;
-	return needs;
+	return r->verb->confine ? r->verb->confine(r->ask) : 0;
 }
 
 void fence_here(const struct run *r)

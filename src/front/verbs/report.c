@@ -12,7 +12,7 @@
 #include "verbs/page_check.h"
 #include "front/verbs/doctor.h"
 #include "front/verbs/persist.h"
-#include "front/verbs/stack.h"
+#include "verbs/stack/look.h"
 #include "machine/host/libraries.h"
 #include "tune/txn/txn.h"
 #include "measure/bench/bench_json.h"
@@ -181,23 +181,24 @@ static void report_part_proofs(struct reporting *g)
 
 static void report_part_stack(struct reporting *g)
 {
-	const struct stack_view *v;
+	const struct stack_look what = { .all = false };
+	struct stack_view v;
 	struct arena *a = &g->run.arena;
 	struct stack_root root = { g->h, -1, !g->h || !g->h->id.captured };
 	struct doc *d;
 
-	if (!g->h || stack_collect(&g->run, &root, g->p.m, &v)) {
+	if (!g->h || stack_collect(&g->run.door, &root, g->p.m, &what, &v)) {
 		report_add(g, "stack", "Software stack", NULL,
 			   cell("What software is installed was not looked at."));
 		return;
 	}
-	d = page_stack_check(a, v);
+	d = page_stack_check(a, &v);
 	report_add(g, "stack", "Software stack", d,
-		   cell_printf(d, v->found->count[VERDICT_FAIL] ? STYLE_WARN : STYLE_MUTED,
-			       "%zu wrong, %zu unseen", v->found->count[VERDICT_FAIL],
-			       v->found->count[VERDICT_UNKNOWN]));
+		   cell_printf(d, v.found->count[VERDICT_FAIL] ? STYLE_WARN : STYLE_MUTED,
+			       "%zu wrong, %zu unseen", v.found->count[VERDICT_FAIL],
+			       v.found->count[VERDICT_UNKNOWN]));
 	report_keep(g, "stack",
-		    result_shape_json(&stack_check_result, v, fact_or(&g->p.m->time_s, 0), 0));
+		    result_shape_json(&stack_check_result, &v, fact_or(&g->p.m->time_s, 0), 0));
 }
 
 static void report_part_persist(struct reporting *g)
@@ -437,6 +438,7 @@ static int add_machine(struct page *p, size_t i)
 	int code;
 
 	g.run.arena = (struct arena){ 0 };
+	g.run.door.arena = &g.run.arena;
 	g.run.n_args = 0;
 	g.run.value[OPT_PASSIVE] = "";
 	g.json = p->format == FORMAT_JSON ? json_object() : NULL;

@@ -39,12 +39,6 @@ static const enum option_id prove_options[] = {
 	OPT_TOKEN,   OPT_STATE,	  OPT_JSON,   OPT_YES,	  OPT_DRY_RUN,	  OPT_REASON, OPT_FORMAT,
 	OPT_OUTPUT,  OPT_QUIET,	  COMMON
 };
-static const enum option_id stack_options[] = {
-	OPT_GPU,     OPT_ENV,	 OPT_ROOTFS, OPT_HOST,	 OPT_OVERLAY, OPT_DEEP,	   OPT_ALL,
-	OPT_RUN,     OPT_PYTHON, OPT_ARCH,   OPT_KEY,	 OPT_FORCE,   OPT_BENCH,   OPT_FOR,
-	OPT_GPUS,    OPT_FILES,	 OPT_DIR,    OPT_BUDGET, OPT_SEED,    OPT_TIMEOUT, OPT_MIN_EFFECT,
-	OPT_DRY_RUN, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,	 OPT_VERBOSE, COMMON
-};
 static const enum option_id predict_options[] = {
 	OPT_MODEL,	OPT_WEIGHTS,	   OPT_ON,	    OPT_HOST,	      OPT_ENGINE,
 	OPT_CACHE,	OPT_PROMPT,	   OPT_ANSWER,	    OPT_BATCH,	      OPT_TP,
@@ -111,22 +105,6 @@ static const char about_watch[] =
 	"reset, leave what a person set) and limit = times an hour (default: 3); SIGHUP reads it "
 	"again. What is set back each time is given up. Nothing is undone at the end. --format "
 	"json writes a JSON object a line.";
-
-static const char about_stack[] =
-	"arch FILE|DIR|WHEEL... reads which GPU architectures libraries, static libraries, wheels, "
-	"cubins and PTX carry, and whether this machine's GPU (or --gpu) runs them: native, as "
-	"code of its family, only after compiling PTX at each start, or not at all. check judges "
-	"what the system, CUDA toolkits, Python environments (--env) or an image of a container "
-	"(--rootfs) have; no Python is run, and only --deep loads libraries, in a child process, "
-	"to ask their versions. compare A B measures the same work (--bench: gemm, collectives or "
-	"gds) through two builds of a library, each \"system\", an environment, a folder or a "
-	"file, in pairs of processes of random order, and says what B gains, with its interval, "
-	"and what each library chose. env says what to set for building (--format shell), and "
-	"which flags of common recipes are dead. build-plan DIR TARGET... lists the steps, and "
-	"with --run does them, going on where it left off. wheelhouse "
-	"create|add|update|verify|list|diff|sync|use DIR keeps checked wheels with a manifest that "
-	"--key signs and verifies. Exit code 1 when something is wrong or was refused, 3 when a "
-	"step failed, 5 when a file could not be read.";
 
 static const char about_prove[] =
 	"Measures with the setting and without it in pairs of random order, each switch a "
@@ -244,20 +222,6 @@ static const struct verb watch_verb = {
 	.summary = "notice when somebody changes what was applied",
 	.about = about_watch,
 	.legacy = &watch_legacy,
-};
-
-static const struct verb_legacy stack_legacy = { .args = "PART...",
-						 .word = WORD_STACK,
-						 .min_args = 1,
-						 .max_args = 1 << 16,
-						 OPTION_LIST(stack_options) };
-static const struct verb stack_verb = {
-	.name = "stack",
-	.run = verb_stack,
-	.summary = "is the software built for this GPU: stack arch, check, compare, env, "
-		   "build-plan, wheelhouse",
-	.about = about_stack,
-	.legacy = &stack_legacy,
 };
 
 static const struct verb_legacy prove_legacy = { .args = "[ID[@TARGET][=VALUE]...]",

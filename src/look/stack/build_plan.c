@@ -47,12 +47,17 @@ struct planner {
 	struct build_plan *p;
 };
 
-const char *build_targets(struct arena *a)
+const char *build_target(size_t i)
 {
-	const char *text = "llvm";
+	return i == 0 ? "llvm" : i <= PROJECTS ? projects[i - 1].name : NULL;
+}
 
-	for (size_t i = 0; i < PROJECTS; i++)
-		text = arena_printf(a, "%s, %s", text, projects[i].name);
+static const char *build_targets(struct arena *a)
+{
+	const char *text = build_target(0);
+
+	for (size_t i = 1; build_target(i); i++)
+		text = arena_printf(a, "%s, %s", text, build_target(i));
 	return text;
 }
 

@@ -99,7 +99,7 @@ int build_plan_take(struct arena *a, const struct build_plan *p, struct err *e);
 /* Runs one step; its output goes to its log. 0, or *e with the last lines of the log. */
 int build_step_run(struct arena *a, const struct build_plan *p, struct build_step *s,
 		   struct err *e);
-/* "llvm, triton, torch, ..." */
-const char *build_targets(struct arena *a);
+/* What can be built by name: "llvm", "triton", "torch", ...; NULL ends them. */
+const char *build_target(size_t i);
 
 #endif

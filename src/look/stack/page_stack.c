@@ -7,6 +7,7 @@
 #include "look/stack/page_stack.h"
 #include "machine/knob/kinds.h"
 #include "render/display_text.h"
+#include "render/shape_page.h"
 
 static enum style answer_style(enum code_answer a)
 {
@@ -424,44 +425,15 @@ struct doc *page_wheelhouse(struct arena *a, const struct wheelhouse *h)
 	return d;
 }
 
-static const struct house_wheel *same_file(const struct wheelhouse *h, const char *file)
-{
-	for (size_t i = 0; i < h->n; i++)
-		if (strcmp(h->wheels[i].file, file) == 0)
-			return &h->wheels[i];
-	return NULL;
-}
-
-static size_t stack_page_missing(struct doc *d, struct node *t, const struct wheelhouse *x,
-				 const struct wheelhouse *y, bool changed)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < x->n; i++) {
-		const struct house_wheel *w = &x->wheels[i], *o = same_file(y, w->file);
-
-		if (o && (!changed || strcmp(o->sha256, w->sha256) == 0))
-			continue;
-		NODE_ROW(d, t, cell_as(STYLE_STRONG, w->file),
-			 o ? cell_as(STYLE_WARN, "other contents under the same name")
-			   : cell_printf(d, STYLE_WARN, "only in %s", x->dir));
-		n++;
-	}
-	return n;
-}
-
-struct doc *page_wheelhouse_diff(struct arena *a, const struct wheelhouse *x,
-				 const struct wheelhouse *y, size_t *differ)
+struct doc *page_wheelhouse_diff(struct arena *a, const struct wheelhouse_diff *v)
 {
 	struct doc *d = doc_new(a);
-	struct node *t;
 
 	doc_heading(d, 1, "Wheelhouses");
-	doc_text(d, "%s: %zu wheels for %s. %s: %zu wheels for %s.", x->dir, x->n, target(a, x),
-		 y->dir, y->n, target(a, y));
-	t = DOC_TABLE(d, NULL, "Wheel", "How");
-	*differ = stack_page_missing(d, t, x, y, true) + stack_page_missing(d, t, y, x, false);
-	if (!*differ)
+	doc_text(d, "%s: %zu wheels for %s. %s: %zu wheels for %s.", v->a.dir, v->a.n,
+		 target(a, &v->a), v->b.dir, v->b.n, target(a, &v->b));
+	if (!v->n)
 		doc_text(d, "They hold the same wheels.");
+	shape_table(d, NULL, &house_difference_shape, v->items, v->n);
 	return d;
 }

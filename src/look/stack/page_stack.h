@@ -37,10 +37,11 @@ struct doc *page_stack_check(struct arena *a, const struct stack_view *v);
 extern const struct result_shape stack_check_result; /* of a struct stack_view */
 
 struct doc *page_wheelhouse(struct arena *a, const struct wheelhouse *h);
-/* What stands in b and not in a, and the other way round, by name and SHA-256. */
-struct doc *page_wheelhouse_diff(struct arena *a, const struct wheelhouse *x,
-				 const struct wheelhouse *y, size_t *differ);
 extern const struct result_shape wheelhouse_result; /* of a struct wheelhouse */
+
+struct doc *page_wheelhouse_diff(struct arena *a, const struct wheelhouse_diff *v);
+extern const struct shape house_difference_shape;
+extern const struct result_shape wheelhouse_diff_result; /* of a struct wheelhouse_diff */
 
 struct doc *page_stack_env(struct arena *a, const struct build_env *env);
 /* export lines for a shell; harmless to source: nothing ends it. */

@@ -3,6 +3,7 @@
 #include "look/stack/elf.h"
 #include "look/stack/page_stack.h"
 #include "look/settings/findings.h"
+#include "render/shape_page.h"
 
 /* clang-format off */
 
@@ -129,6 +130,41 @@ const struct result_shape wheelhouse_result = {
 	.name = "stack-wheelhouse", .title = "gputune stack wheelhouse",
 	.meaning = "A folder of wheels, and what is wrong with it.",
 	.shape = &wheelhouse_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
+};
+
+static const char *difference_shown(struct arena *a, const void *object)
+{
+	const struct house_difference *d = object;
+
+	return d->only_in ? arena_printf(a, "only in %s", d->only_in)
+			  : "other contents under the same name";
+}
+
+static unsigned difference_style(const void *object)
+{
+	(void)object;
+	return STYLE_WARN;
+}
+
+static const struct shape_row house_difference_rows[] = {
+	{ "file", NULL, SHAPE_TEXT(house_difference, file), .title = "Wheel", .style_of = shape_strong },
+	{ "only_in", "The folder; null: both have it, with other contents.", SHAPE_TEXT(house_difference, only_in),
+	  .unknown = SHAPE_NULL, .title = "How", .shown = difference_shown, .style_of = difference_style },
+};
+const struct shape house_difference_shape = SHAPE(house_difference, house_difference);
+
+static const struct shape_row wheelhouse_diff_rows[] = {
+	{ "a", "A folder of wheels.", SHAPE_TEXT(wheelhouse_diff, a.dir) },
+	{ "b", "The other one.", SHAPE_TEXT(wheelhouse_diff, b.dir) },
+	{ "differ", "Wheels that one of them lacks, or has otherwise.",
+	  SHAPE_LIST(wheelhouse_diff, items, n, house_difference) },
+};
+static const struct shape wheelhouse_diff_shape = SHAPE(wheelhouse_diff, wheelhouse_diff);
+
+const struct result_shape wheelhouse_diff_result = {
+	.name = "stack-wheelhouse-diff", .title = "gputune stack wheelhouse diff",
+	.meaning = "Which wheels one of two folders has and the other has not.",
+	.shape = &wheelhouse_diff_shape, .exit_codes = 1u << 0 | 1u << 1,
 };
 
 /* --- GPU code and the GPUs that it is for --- */

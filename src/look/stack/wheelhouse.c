@@ -148,6 +148,27 @@ void wheelhouse_close(struct wheelhouse *h)
 	close(h->fd);
 }
 
+static void differ_from(struct arena *a, struct wheelhouse_diff *d, const struct wheelhouse *x,
+			const struct wheelhouse *y, bool contents)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		const struct house_wheel *w = &x->wheels[i], *o = NULL;
+
+		for (size_t k = 0; k < y->n && !o; k++)
+			o = strcmp(y->wheels[k].file, w->file) == 0 ? &y->wheels[k] : NULL;
+		if (o && (!contents || strcmp(o->sha256, w->sha256) == 0))
+			continue;
+		d->items = arena_grow(a, d->items, d->n, sizeof(*d->items));
+		d->items[d->n++] = (struct house_difference){ w->file, o ? NULL : x->dir };
+	}
+}
+
+void wheelhouse_differ(struct arena *a, struct wheelhouse_diff *d)
+{
+	differ_from(a, d, &d->a, &d->b, true);
+	differ_from(a, d, &d->b, &d->a, false);
+}
+
 static bool empty_folder(const char *dir)
 {
 	return rmdir(dir) == 0 && mkdir(dir, 0755) == 0;

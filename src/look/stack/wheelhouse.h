@@ -106,6 +106,19 @@ int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, stru
 /* Every wheel against the manifest, whole; signers (NULL: not asked) is a file of allowed signers.
  */
 int wheelhouse_verify(struct arena *a, struct wheelhouse *h, const char *signers, struct err *e);
+
+struct house_difference {
+	const char *file;
+	const char *only_in; /* the folder that has it; NULL: both, with other contents */
+};
+struct wheelhouse_diff {
+	struct wheelhouse a, b;
+	struct house_difference *items;
+	size_t n;
+};
+/* Fills items by what the manifests say: the names, and the SHA-256 of what both have. */
+void wheelhouse_differ(struct arena *a, struct wheelhouse_diff *d);
+
 extern const struct shape manifest_shape; /* of a struct wheelhouse, as it lies in its folder */
 /* Whom it is for and its wheels, as a manifest says; -EBADMSG and *e: it is none. */
 int manifest_read(struct arena *a, const char *text, size_t len, struct wheelhouse *h,

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune stack: which GPU code files carry, what is installed, what to set for building. */
+#include "machine/host/confine.h"
+#include "verbs/stack/look.h"
+#include "verbs/stack/stack.h"
+
+/* --- stack arch ------------------------------------------------------------------------------- */
+
+struct arch_ask {
+	struct ask_texts paths;
+	struct gpu_ask gpus;
+	struct machine_ask machine;
+	bool deep, all;
+};
+
+static int arch_exit(const struct arch_view *v)
+{
+	int code = EXIT_CLEAN;
+
+	for (size_t i = 0; i < v->n; i++) {
+		const struct scan *s = &v->files[i];
+
+		if (s->error || s->n_problems)
+			return EXIT_BLIND;
+		for (size_t g = 0; g < v->how->n_gpus; g++)
+			if (s->entries && s->answers[g].answer == CODE_CANNOT)
+				code = EXIT_FINDINGS;
+	}
+	return code;
+}
+
+/* As stack_targets; the machine is looked at only where it is asked for. */
+static int arch_targets(struct door *d, const struct arch_ask *ask, struct scan_options *how,
+			const char **from)
+{
+	struct host *h;
+	int code;
+
+	if (ask->gpus.gpu)
+		return stack_targets(d, &ask->gpus, NULL, how, from);
+	h = door_host(d, &ask->machine);
+	if (!h)
+		return -EXIT_USAGE;
+	code = stack_targets(d, &ask->gpus, door_machine(d, h, &(struct door_look){ 0 }), how,
+			     from);
+	host_close(h);
+	return code;
+}
+
+static int arch_answer(struct door *d, const struct arch_ask *ask, struct arch_view *out)
+{
+	struct scan_options *how = ARENA_NEW(d->arena, struct scan_options);
+	struct scan *all = NULL;
+	int code = arch_targets(d, ask, how, &out->gpus_from);
+
+	how->deep = ask->deep;
+	out->how = how;
+	out->all = ask->all;
+	for (size_t i = 0; i < ask->paths.n && !code; i++) {
+		struct err e = { 0 };
+		struct scan *some;
+		size_t n;
+
+		if (scan_tree(d->arena, ask->paths.items[i], how, 0, &some, &n, &e))
+			return door_fail(d, EXIT_USAGE, &e);
+		for (size_t k = 0; k < n; k++) {
+			all = arena_grow(d->arena, all, out->n, sizeof(*all));
+			all[out->n++] = some[k];
+		}
+	}
+	out->files = all;
+	return code ? code : arch_exit(out);
+}
+
+/* Threads scan files. */
+static unsigned arch_confine(const void *ask)
+{
+	(void)ask;
+	return CONFINE_THREADS;
+}
+
+/* --- stack check ------------------------------------------------------------------------------ */
+
+struct installed_ask {
+	struct gpu_ask gpus;
+	const char *envs, *rootfs;
+	struct machine_ask machine;
+	bool deep, all;
+};
+
+static int check_exit(const struct stack_findings *f)
+{
+	if (f->count[VERDICT_FAIL])
+		return EXIT_FINDINGS;
+	return f->count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static int check_answer(struct door *d, const struct installed_ask *ask, struct stack_view *out)
+{
+	const struct stack_look what = { ask->gpus, ask->envs, ask->rootfs, ask->deep, ask->all };
+	struct stack_root root = { .fd = -1 };
+	struct host *h = door_host(d, &ask->machine), *image = NULL;
+	struct err e = { 0 };
+	int code = h ? 0 : -EXIT_USAGE;
+
+	if (h && ask->rootfs) {
+		image = rootfs_open(ask->rootfs, &root.fd, &e);
+		code = image ? 0 : door_fail(d, EXIT_USAGE, &e);
+	}
+	root.h = image ? image : h;
+	root.contents = image || !ask->machine.capture;
+	if (!code)
+		code = stack_collect(d, &root, door_machine(d, h, &(struct door_look){ 0 }), &what,
+				     out);
+	if (image)
+		host_close(image);
+	if (h)
+		host_close(h);
+	return code ? code : check_exit(out->found);
+}
+
+/* --deep runs the libraries. */
+static bool check_reads(const void *ask)
+{
+	return !((const struct installed_ask *)ask)->deep;
+}
+
+static unsigned check_confine(const void *ask)
+{
+	/* Links of an image are kept inside of it by openat2 alone. */
+	return CONFINE_THREADS |
+	       (((const struct installed_ask *)ask)->rootfs ? CONFINE_OPENAT2 : 0);
+}
+
+/* --- stack env -------------------------------------------------------------------------------- */
+
+struct building_ask {
+	struct gpu_ask gpus;
+	struct machine_ask machine;
+};
+
+/* Which flags of recipes are set in this shell. */
+static void flags_here(struct arena *a, struct host *h, struct build_env *env)
+{
+	struct answer said;
+
+	env->flags = arena_array(a, n_dead_flags, sizeof(*env->flags));
+	for (env->n_flags = 0; env->n_flags < n_dead_flags; env->n_flags++) {
+		struct flag_here *f = &env->flags[env->n_flags];
+
+		f->flag = &dead_flags[env->n_flags];
+		if (f->flag->name && host_ask(h, "env", "", f->flag->name, &said) == 0 &&
+		    said.kind == ANSWER_TEXT)
+			f->set_here = arena_strdup(a, said.text);
+	}
+}
+
+static int env_answer(struct door *d, const struct building_ask *ask, struct build_env *out)
+{
+	struct host *h = door_host(d, &ask->machine);
+	int code;
+
+	if (!h)
+		return -EXIT_USAGE;
+	code = stack_build_env(d, h, &ask->gpus, out);
+	if (!code)
+		flags_here(d->arena, h, out);
+	host_close(h);
+	return code ? code : out->missing ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+static int env_script(FILE *out, const void *ask, const void *answer, int code)
+{
+	struct arena a = { 0 };
+
+	(void)ask;
+	stack_env_shell(out, &a, answer);
+	arena_free(&a);
+	return code;
+}
+
+/* --- the questions and the verbs -------------------------------------------------------------- */
+
+/* clang-format off */
+
+static const struct ask_row arch_ask_rows[] = {
+	{ "FILE|DIR|WHEEL", "libraries, wheels, cubins, PTX, or folders of them",
+	  ASK_TEXTS(arch_ask, paths), .argument = true, .required = true, .files = true },
+	{ ASK_PART(arch_ask, gpus, gpu_ask) },
+	{ "deep", "look into compressed code", ASK_FLAG(arch_ask, deep) },
+	{ "all", "also files without GPU code", ASK_FLAG(arch_ask, all), .letter = 'a' },
+	{ ASK_PART(arch_ask, machine, machine_ask) },
+};
+static const struct ask_shape arch_ask_shape = ASK_SHAPE(arch_ask, NULL, arch_ask_rows);
+VERB_ANSWER(arch_answer_any, arch_answer, arch_ask, arch_view)
+VERB_PAGE_OF(arch_page, page_stack_arch, arch_view)
+
+static const char *const arch_examples[] = {
+	"stack arch venv/lib/python3.12/site-packages/torch/lib --gpu sm_121",
+	"which of PyTorch's libraries hold code for a DGX Spark",
+	NULL,
+};
+
+static const struct verb stack_arch_verb = {
+	.name = "arch",
+	.summary = "which GPU architectures files carry, and whether this GPU runs them",
+	.about = "Reads which GPU architectures libraries, static libraries, wheels, cubins and "
+	         "PTX carry, and whether this machine's GPU (or --gpu) runs them: native, as "
+	         "code of its family, only after compiling PTX at each start, or not at all. "
+	         "Exit code 1 when a GPU cannot run one, 5 when a file could not be read.",
+	.examples = arch_examples, .ask = &arch_ask_shape, .answer = arch_answer_any,
+	.result = &stack_arch_result, .page = arch_page, .reads = READS_FILES,
+	.confine = arch_confine,
+};
+
+static const struct ask_row installed_ask_rows[] = {
+	{ ASK_PART(installed_ask, gpus, gpu_ask) },
+	{ "env", "a Python environment to look into; may be given several times",
+	  ASK_TEXT(installed_ask, envs), .arg = "DIR", .files = true, .join = ',' },
+	{ "rootfs", "look into this root file system, an unpacked container image for example",
+	  ASK_TEXT(installed_ask, rootfs), .arg = "DIR", .files = true },
+	{ "deep", "look into compressed code, and load libraries to ask their versions",
+	  ASK_FLAG(installed_ask, deep) },
+	{ "all", "also what is in order, and what is not installed", ASK_FLAG(installed_ask, all),
+	  .letter = 'a' },
+	{ ASK_PART(installed_ask, machine, machine_ask) },
+};
+static const struct ask_shape installed_ask_shape =
+	ASK_SHAPE(installed_ask, NULL, installed_ask_rows);
+VERB_ANSWER(check_answer_any, check_answer, installed_ask, stack_view)
+VERB_PAGE_OF(check_page, page_stack_check, stack_view)
+
+static const char *const check_examples[] = {
+	"stack check --env venv",
+	"the system's libraries, CUDA, and one environment",
+	"stack check --rootfs image --gpu sm_90",
+	"an unpacked container image, for an H100",
+	NULL,
+};
+
+static const struct verb stack_check_verb = {
+	.name = "check",
+	.summary = "whether what is installed is made for this GPU and fits together",
+	.about = "Judges what the system, CUDA toolkits, Python environments (--env) or an image "
+	         "of a container (--rootfs) have; no Python is run, and only --deep loads "
+	         "libraries, in a child process, to ask their versions. Exit code 1 when "
+	         "something is wrong, 5 when something could not be seen.",
+	.examples = check_examples, .ask = &installed_ask_shape, .answer = check_answer_any,
+	.result = &stack_check_result, .page = check_page, .reads = READS_FILES,
+	.reads_now = check_reads, .confine = check_confine,
+};
+
+static const struct ask_row building_ask_rows[] = {
+	{ ASK_PART(building_ask, gpus, gpu_ask) },
+	{ ASK_PART(building_ask, machine, machine_ask) },
+};
+static const struct ask_shape building_ask_shape = ASK_SHAPE(building_ask, NULL, building_ask_rows);
+VERB_ANSWER(env_answer_any, env_answer, building_ask, build_env)
+VERB_PAGE_OF(env_page, page_stack_env, build_env)
+static const struct verb_format env_formats[] = { { "shell", env_script }, { NULL, NULL } };
+
+static const char *const env_examples[] = {
+	"stack env --format shell -o build-env.sh",
+	"the variables as a file to source",
+	NULL,
+};
+
+static const struct verb stack_env_verb = {
+	.name = "env", .summary = "what to set before PyTorch and its like are built here",
+	.about = "Says which variables make a build for this machine's GPU (or --gpu), CUDA and "
+	         "compilers, and which flags of common recipes are dead; --format shell prints "
+	         "lines to source. Exit code 1 when nothing for CUDA can be built here.",
+	.examples = env_examples, .ask = &building_ask_shape, .answer = env_answer_any,
+	.result = &stack_env_result, .page = env_page, .formats = env_formats,
+	.reads = READS_FILES, .confine = arch_confine,
+};
+
+static const struct verb *const stack_subs[] = {
+	&stack_arch_verb, &stack_check_verb, &stack_compare_verb, &compare_one_verb,
+	&stack_env_verb,  &build_plan_verb,  &wheelhouse_verb,	  NULL,
+};
+
+const struct verb stack_verb = {
+	.name = "stack",
+	.summary = "is the software built for this GPU: stack arch, check, compare, env, "
+	           "build-plan, wheelhouse",
+	.about = "The software between a GPU and a model: which GPU code libraries carry (arch), "
+	         "whether what is installed fits the GPU (check), one library against another "
+	         "(compare), and building it for this GPU (env, build-plan, wheelhouse).",
+	.subs = stack_subs,
+};
