@@ -35,11 +35,14 @@ static int facts_of(struct arena *a, const char *path, const json_t *j, struct m
 {
 	const char *schema = json_string_value(json_object_get(j, "schema"));
 	const char *subject = json_string_value(json_object_get(j, "subject"));
+	struct err why = { 0 };
 
 	if (!schema || strcmp(schema, "gputune.show/1") != 0 || !subject ||
 	    strcmp(subject, "all") != 0)
 		return bad(e, path, "it is no result of \"gputune show --format json\"");
-	return shape_read(a, &machine_shape, json_object_get(j, "facts"), m, e);
+	return shape_read(a, &machine_shape, json_object_get(j, "facts"), m, &why)
+		       ? bad(e, path, why.text)
+		       : 0;
 }
 
 static int read_result(struct arena *a, const char *path, struct machine *m, struct err *e)

@@ -346,7 +346,7 @@ def readings(sound):
                        '"subject": "all", "facts": {"nodename": 7}}')):
         path.write_text(text)
         code, out, err = run("check", *later.argv, "--since", path)
-        expect(f"--since {what}", code == 2 and str(path) in err or "$" in err, (code, err))
+        expect(f"--since {what}", code == 2 and str(path) in err, (code, err))
     then["facts"]["nodename"]["value"] = "other"
     path.write_text(json.dumps(then))
     code, out, err = run("check", *later.argv, "--since", path)
