@@ -230,9 +230,11 @@ static void main_prepare(void)
 /* The verb, and what it said as it has to be: its code, or one below zero. */
 static int run_here(struct run *r)
 {
+	const struct verb *v = r->verb;
 	/* A monitor goes on until it is told to end. */
-	int (*goes_on)(struct run * r) = r->verb == &monitor_verb ? verb_monitor : r->verb->run;
-	int code = run_journal_code(r, goes_on ? goes_on(r) : run_answer(r));
+	int (*goes_on)(struct run * r) = v == &monitor_verb ? verb_monitor : v->run;
+	int code = v->serve ? abs(v->serve(&r->door, r->ask, STDIN_FILENO, STDOUT_FILENO))
+			    : run_journal_code(r, goes_on ? goes_on(r) : run_answer(r));
 
 	code = r->refused && code < EXIT_NOT_APPLIED ? EXIT_USAGE : code;
 	return flush_output(r) ? code : -1;

@@ -36,7 +36,6 @@ enum option_id {
 	OPT_REBOOT,
 	OPT_DEEP,
 	OPT_OUTPUT,
-	OPT_AS,
 	OPT_FOR,
 	OPT_CPUS,
 	OPT_STATE,
@@ -61,7 +60,6 @@ enum option_id {
 	OPT_SETTLE,
 	OPT_TIMEOUT,
 	OPT_SEED,
-	OPT_KEY,
 	OPT_FIX,
 	OPT_PASSIVE,
 	OPT_MODEL,
@@ -98,20 +96,6 @@ enum option_id {
 	OPT_USERS,
 	OPT_COPIES,
 	OPT_NODES,
-	OPT_NODES_FILE,
-	OPT_RSH,
-	OPT_NODE_COMMAND,
-	OPT_KNOWN_HOSTS,
-	OPT_FROM,
-	OPT_AGAINST,
-	OPT_ALL_LINKS,
-	OPT_QUICK,
-	OPT_TOPOLOGY,
-	OPT_APPLY,
-	OPT_SUBNETS,
-	OPT_MTU,
-	OPT_CONFIRM,
-	OPT_NO_NAMES,
 	OPT_NODE,
 	OPT_CLUSTER,
 	OPT_HEAD,
@@ -164,13 +148,11 @@ enum word_kind {
 	WORD_ID,
 	WORD_PROFILE,
 	WORD_FORMAT,
-	WORD_DRAWING,
 	WORD_POLICY,
 	WORD_PERSIST,
 	WORD_BENCH,
 	WORD_BETTER,
 	WORD_SYMPTOM,
-	WORD_CLUSTER,
 	WORD_GOAL,
 	WORD_KIND,
 	WORD_PREDICT,
@@ -252,7 +234,6 @@ int verb_advise(struct run *r);
 int verb_doctor(struct run *r);
 int verb_generate(struct run *r);
 int verb_prove(struct run *r);
-int verb_cluster(struct run *r);
 int verb_monitor(struct run *r);
 int verb_report(struct run *r);
 

@@ -84,7 +84,8 @@ struct verb {
 	/* Command lines without "gputune ", each followed by what it does; NULL ends them. */
 	const char *const *examples;
 	const struct ask_shape *ask;
-	const struct verb *const *subs; /* named by the first word; NULL ends them */
+	const struct verb *const *subs;	    /* named by the first word; NULL ends them */
+	const struct verb *const *programs; /* the same, in no list: each has serve */
 	/*
 	 * Fills *answer, zeroed and of result->shape->size bytes. Its exit code, or below 0 that of
 	 * a question that has no answer, which was said through the door.
@@ -120,6 +121,9 @@ struct verb {
 	bool (*reads_now)(const void *ask);   /* whether it does this time; NULL: always */
 	unsigned (*confine)(const void *ask); /* what the process needs besides: confine.h */
 
+	/* Of what other programs start: speaks with them by in and out. Its exit code, or below 0
+	 * that of a failure that was said through the door. */
+	int (*serve)(struct door *d, const void *ask, int in, int out);
 	/* Of a verb that prints by itself instead of answering. */
 	int (*run)(struct run *r);
 	unsigned prints; /* verb_prints */

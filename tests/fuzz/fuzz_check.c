@@ -341,7 +341,8 @@ static void check_holds(const struct check *c, size_t windows)
 /* What is kept can be compared with the next time, and says the same. */
 static void kept_holds(struct arena *a, struct check *c)
 {
-	json_t *j = check_json(c, 0, 0), *again;
+	const struct cluster_check_view v = cluster_check_view_of(c, 0, 0);
+	json_t *j = result_shape_json(&cluster_check_result, &v, 0, 0), *again;
 	char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
 	struct err e = { 0 };
 

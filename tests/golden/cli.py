@@ -51,7 +51,7 @@ for verb in [v for top in re.findall(r"^  ([a-z]+) ", run("--help")[1], re.M) fo
 refuses("no page is as wide as asked", ["completion", "bash", "--width", "80"], 2, "completion takes no option --width")
 refuses("a wrong format", ["check", "--format", "yaml"], 2, 'one of term, json, md, html, junit, prom, nagios, npd, not "yaml"')
 for verb, option in (("check", "host"), ("plan", "overlay"), ("show", "output"), ("check", "since"), ("apply", "profile"), ("stack check", "env"), ("predict", "precision"),
-                     ("advise", "weights"), ("roofline", "nsys"), ("cluster", "nodes"), ("bench", "json"), ("prove", "bench")):
+                     ("advise", "weights"), ("roofline", "nsys"), ("cluster discover", "nodes"), ("bench", "json"), ("prove", "bench")):
     refuses(f"{verb} --{option} of a variable that is not set", [*verb.split(), f"--{option}="], 2, f"--{option} is empty; it needs ")
 expect("nothing to leave out", run("check", "--host", spark, "--skip", "")[0] == 1)
 for argv in (["apply", ""], ["fleet", ""], ["compare", "a", ""], ["report", ""], ["lint", ""], ["monitor", ""]):

@@ -69,7 +69,7 @@ def expected(pairs):
 
 # --- words ------------------------------------------------------------------------------------------------------------------------------
 
-for what, argv, word in (("no part", ["cluster"], "needs PART"), ("another part", ["cluster", "dance"], "no part"),
+for what, argv, word in (("no part", ["cluster"], "needs one of"), ("another part", ["cluster", "dance"], 'not "dance"'),
                          ("no nodes", ["cluster", "discover"], "--nodes"),
                          ("a word more", ["cluster", "discover", "x"], "takes no argument"),
                          ("an option as node", ["cluster", "discover", "--nodes", "-oProxyCommand=x"], "no name"),
@@ -138,7 +138,7 @@ with Sparks(2) as s:
     code, out, err = tool("cluster", "discover", "--from", str(before))
     expect("a kept discovery", code == 0 and "== cable ==" in out and "spark-2 p0" in out and "capture" in out, (code, out, err))
     expect("the picture is ASCII", all(ord(c) < 128 for line in out.splitlines() if "==" in line for c in line), out)
-    code, out, err = tool("cluster", "discover", "--from", str(before), "--as", "svg")
+    code, out, err = tool("cluster", "discover", "--from", str(before), "--format", "svg")
     expect("a drawing", code == 0 and xml.dom.minidom.parseString(out).documentElement.tagName == "svg" and "spark-2" in out and
            "cable, 2 paths" in out, out[:300])
     for form in ("md", "html"):

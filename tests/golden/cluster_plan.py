@@ -345,8 +345,8 @@ try:
                 n.run("mkdir", "-p", "/run/sshd")
                 n.run(shutil.which("sshd"), "-f", str(n.dir / "sshd"))
         (tmp / "nodes").write_text("alpha root@10.0.0.1\nbeta root@10.1.0.1\n")
-        over_ssh = [str(enter), "gamma", gputune, "cluster", "plan", "--nodes-file", str(tmp / "nodes"), "--known-hosts", str(known), "--key",
-                    str(keys[c]), "--node-command", f"{gputune} cluster node", "--topology", "pair", "--all-links", "--for", "200ms"]
+        there = ["--nodes-file", str(tmp / "nodes"), "--known-hosts", str(known), "--key", str(keys[c]), "--node-command", f"{gputune} cluster node"]
+        over_ssh = [str(enter), "gamma", gputune, "cluster", "plan", *there, "--topology", "pair", "--all-links", "--for", "200ms"]
         before = [a.state(), b.state()]
         p = sh(*over_ssh, "--apply", "--yes", "--format", "json", check=False)
         j = json.loads(p.stdout) if p.stdout.startswith("{") else None
@@ -354,7 +354,7 @@ try:
                (p.returncode, p.stderr, p.stdout[:500]))
         p = a.run("ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "beta-fabric", "cat", "/proc/sys/kernel/hostname", check=False)
         expect("nodes know each other's names and host keys", p.stdout == "beta\n", (p.returncode, p.stderr))
-        p = sh(*(w if w != "plan" else "undo" for w in over_ssh), "--yes", "--quiet", check=False)
+        p = sh(str(enter), "gamma", gputune, "cluster", "undo", *there, "--yes", "--quiet", check=False)
         expect("undone over ssh", p.returncode == 0 and [a.state(), b.state()] == before, (p.returncode, p.stderr))
         deaf(b, True)
         p = subprocess.Popen([*over_ssh, "--apply", "--yes", "--confirm-within", "3s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -524,7 +524,7 @@ static void test_keyfiles(void **state)
 static void test_timer(void **state)
 {
 	struct arena a = { 0 };
-	char *const *argv = rollback_timer_timer(&a, "gputune-take-back-7", "/usr/bin/gputune", 60);
+	char *const *argv = rollback_timer_timer(&a, "gputune-rollback-7", "/usr/bin/gputune", 60);
 	size_t n = 0;
 
 	(void)state;
@@ -533,8 +533,8 @@ static void test_timer(void **state)
 		n++;
 	assert_string_equal(argv[n - 3], "/usr/bin/gputune");
 	assert_string_equal(argv[n - 2], "cluster");
-	assert_string_equal(argv[n - 1], "take-back");
-	assert_string_equal(argv[3], "--unit=gputune-take-back-7");
+	assert_string_equal(argv[n - 1], "rollback");
+	assert_string_equal(argv[3], "--unit=gputune-rollback-7");
 	assert_string_equal(argv[5], "--on-active=60s");
 	arena_free(&a);
 }

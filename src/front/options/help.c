@@ -678,7 +678,7 @@ void verb_usage(FILE *f, const struct verb *v, const char *name)
 		fprintf(f, "  %-12s ", v->subs[i]->name);
 		wrapped(f, v->subs[i]->summary, VERB_MARGIN, VERB_MARGIN);
 	}
-	if (v->answer || v->run)
+	if (v->answer || v->run || v->serve)
 		usage_options(f, &a, v);
 	else
 		fprintf(f, "\n\"gputune %s SUBVERB --help\" lists its options.\n", name);

@@ -272,6 +272,9 @@ static const struct verb *find_sub(const struct run *r, const char *word)
 		}
 		text_printf(&all, "%s%s", i ? ", " : "", sub->name);
 	}
+	for (size_t i = 0; word && r->verb->programs && r->verb->programs[i]; i++)
+		if (strcmp(r->verb->programs[i]->name, word) == 0)
+			return r->verb->programs[i];
 	if (r->verb->answer || r->verb->run)
 		return r->verb;
 	if (!word || *word == '-')

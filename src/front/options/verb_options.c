@@ -14,9 +14,8 @@
 
 static const char *const formats[] = { "term",	  "json",	 "md",	  "html",   "junit",
 				       "prom",	  "openmetrics", "shell", "nagios", "npd",
-				       "systemd", "compose",	 NULL };
+				       "systemd", "compose",	 "svg",	  NULL };
 static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
-static const char *const drawings[] = { "matrix", "tree", "svg", "svg-tall", NULL };
 static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
 static const char *const betters[] = { "higher", "lower", NULL };
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
@@ -57,9 +56,6 @@ static const char *const kinds[] = { "nccl",	   "vllm-env", "torchrun",	"mpi",
 
 static const char *const goals[] = { "latency", "first-token", "throughput", "users", NULL };
 
-static const char *const cluster_parts[] = { "discover", "check",     "plan", "undo",
-					     "node",	 "take-back", NULL };
-
 static const char *const predictions[] = { "inference", "training", NULL };
 static const char *const parallels[] = {
 	"ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp", NULL
@@ -75,8 +71,6 @@ const char *const *words_of(enum word_kind k)
 	switch (k) {
 	case WORD_FORMAT:
 		return formats;
-	case WORD_DRAWING:
-		return drawings;
 	case WORD_POLICY:
 		return policies;
 	case WORD_PERSIST:
@@ -87,8 +81,6 @@ const char *const *words_of(enum word_kind k)
 		return measurements;
 	case WORD_BETTER:
 		return betters;
-	case WORD_CLUSTER:
-		return cluster_parts;
 	case WORD_GOAL:
 		return goals;
 	case WORD_KIND:
@@ -130,21 +122,13 @@ static const struct {
 	{ "apply", OPT_BOOT,
 	  "apply what persist keeps for every boot, as the boot-time unit does" },
 	{ "verify", OPT_BOOT, "compare what persist keeps for every boot with what is in force" },
-	{ "cluster", OPT_FOR,
-	  "discover: listen for this long (default: 500ms); check: measure each test for this "
-	  "long" },
 	{ "doctor", OPT_FOR, "run each test for this long: 10s, 500ms, 2m" },
 	{ "watch", OPT_INTERVAL,
 	  "how often to look where nothing tells of changes (default: 30s)" },
 	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
-	{ "cluster", OPT_TIMEOUT, "how long a node may take to answer (default: 10s)" },
 	{ "calibrate", OPT_DRY_RUN, "show the fit and keep nothing" },
-	{ "cluster", OPT_NODES,
-	  "the nodes, comma-separated, as ssh calls them; \"localhost\" is this machine" },
-	{ "generate", OPT_NODES, "how many machines like this one" },
 	{ "prove", OPT_KEEP, "keep what helps; undo takes it back" },
 	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
-	{ "cluster", OPT_AS, "discover: svg draws the cluster" },
 	{ "report", OPT_STATE, "take kept results and proofs from this folder" },
 	{ "predict", OPT_STATE,
 	  "where results and calibrations are kept (default: /var/lib/gputune)" },
@@ -253,8 +237,7 @@ static void propose(struct arena *a, struct ask_row *row, enum word_kind k)
 	for (const char *const *w = k == WORD_BENCH ? words_of(k) : NULL; w && *w; w++)
 		some = some || (row->help && help_mentions(row->help, *w));
 	propose_words(a, row, k, some);
-	row->strict = k == WORD_FORMAT || k == WORD_DRAWING || k == WORD_POLICY ||
-		      k == WORD_BETTER || k == WORD_GOAL;
+	row->strict = k == WORD_FORMAT || k == WORD_POLICY || k == WORD_BETTER || k == WORD_GOAL;
 }
 
 static struct ask_row *legacy_row(struct arena *a, const struct verb *v, enum option_id id)

@@ -61,13 +61,6 @@ static const enum option_id advise_options[] = {
 	OPT_EAGER,  OPT_PARAMS,	 OPT_ACTIVE,  OPT_CALIBRATION, OPT_NO_CALIBRATION, OPT_STATE,
 	OPT_FORMAT, OPT_QUIET,	 OPT_VERBOSE, COMMON
 };
-static const enum option_id cluster_options[] = {
-	OPT_NODES,    OPT_NODES_FILE, OPT_RSH,	   OPT_NODE_COMMAND, OPT_KNOWN_HOSTS, OPT_KEY,
-	OPT_FOR,      OPT_TIMEOUT,    OPT_FROM,	   OPT_AGAINST,	     OPT_ALL_LINKS,   OPT_HOST,
-	OPT_OVERLAY,  OPT_TOPOLOGY,   OPT_APPLY,   OPT_SUBNETS,	     OPT_MTU,	      OPT_CONFIRM,
-	OPT_NO_NAMES, OPT_YES,	      OPT_DRY_RUN, OPT_FORCE,	     OPT_QUICK,	      OPT_STATE,
-	OPT_FORMAT,   OPT_AS,	      OPT_OUTPUT,  OPT_QUIET,	     OPT_VERBOSE,     COMMON
-};
 /* clang-format off */
 static const enum option_id generate_options[] = {
 	OPT_HOST, OPT_OVERLAY, OPT_NODE, OPT_CLUSTER, OPT_ON, OPT_NODES, OPT_HEAD, OPT_PORT,
@@ -287,35 +280,6 @@ static const struct verb advise_verb = {
 		 "shows those that no other beats in latency, throughput and memory. Exit code 1 "
 		 "when what is asked (in a sweep: everything) does not fit.",
 	.legacy = &advise_legacy,
-};
-
-static const struct verb_legacy cluster_legacy = { .args = "PART",
-						   .word = WORD_CLUSTER,
-						   .min_args = 1,
-						   .max_args = 1,
-						   OPTION_LIST(cluster_options) };
-static const struct verb cluster_verb = {
-	.name = "cluster",
-	.run = verb_cluster,
-	.summary = "the links between machines: cluster discover, check, plan, undo",
-	.about = "discover starts \"gputune cluster node\" on each of --nodes over ssh (keys and "
-		 "known_hosts as they are: no password, no new host key), lets all ports announce "
-		 "themselves at once (for --for, default 500ms; LLDP of switches comes every 30 "
-		 "s) and says which port hears which, by cable or by switch, which ports are "
-		 "twins of a cage, with speed, MTU, addresses, RDMA and GIDs, what topology that "
-		 "is, and what is wrong with it. --as svg draws it, --against FILE compares with "
-		 "an earlier result. Nothing is changed anywhere. Frames need root on the nodes; "
-		 "without it IPv6 datagrams tell less. Exit code 1 when something is wrong, 5 "
-		 "when no node answered. check discovers and then measures every path in rounds "
-		 "of pairs (echoes, TCP, RDMA, NCCL between GPUs; --quick: echoes alone), tries "
-		 "what was bad once more, names the node, port or cable to blame, and keeps the "
-		 "result (--state) for the next check to compare with. plan shows which address, "
-		 "MTU, names and files each node needs for that topology and what stands against "
-		 "it (exit code 1 when something would be changed); with --apply all nodes make "
-		 "it so at once, both ends are looked at and pinged, and a node that is not "
-		 "confirmed within a minute takes its old configuration back by itself. undo "
-		 "takes it back to the byte on all nodes. take-back is the program that does so.",
-	.legacy = &cluster_legacy,
 };
 
 static const struct verb_legacy generate_legacy = { .args = "KIND [-- PROGRAM ARGUMENTS]",

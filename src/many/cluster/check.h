@@ -203,7 +203,16 @@ void check_blame(struct arena *a, struct check *c);
 size_t check_again(struct arena *a, const struct check *c, struct check_result **out);
 
 /* --- JSON: gputune.cluster-check/1 ------------------------------------------------------------ */
-json_t *check_json(const struct check *c, long long now, int exit_code);
+/* The check, and the discovery that it begins with as it is by itself. */
+struct cluster_check_view {
+	const struct check *c;
+	const struct cluster *cluster;
+	const char *version;
+	long long time_s;
+	int exit_code;
+};
+struct cluster_check_view cluster_check_view_of(const struct check *c, long long now,
+						int exit_code);
 extern const struct result_shape cluster_check_result;
 /* Figures of an earlier one as before of ours, where both ends are the same nodes' ports; and GIDs
  * that moved since, as findings. -EINVAL and *e: it is no such thing. */

@@ -281,15 +281,6 @@ struct check_path_view {
 	struct end_view a, b;
 };
 
-/* The check, and the discovery that it begins with as it is by itself. */
-struct check_view {
-	const struct check *c;
-	const struct cluster *cluster;
-	const char *version;
-	long long time_s;
-	int exit_code;
-};
-
 static struct end_view result_end(const struct check *c, size_t node, const struct check_result *r)
 {
 	struct end_view out = { .node = check_node(c, node)->name };
@@ -448,13 +439,13 @@ static const struct shape_row check_count_rows[] = {
 };
 static const struct shape check_count_shape = SHAPE(check_count, check_count);
 
-#define OF_CHECK SHAPE_VIA(check_view, c, check)
-#define OF_CLUSTER SHAPE_VIA(check_view, cluster, cluster)
+#define OF_CHECK SHAPE_VIA(cluster_check_view, c, check)
+#define OF_CLUSTER SHAPE_VIA(cluster_check_view, cluster, cluster)
 static const struct shape_row counters_rows[] = {
 	{ "read", NULL, SHAPE_COUNT(check, n_counts), OF_CHECK },
 	{ "grown", NULL, SHAPE_LIST(check, counts, n_counts, check_count), OF_CHECK, .keeps = count_grew },
 };
-static const struct shape counters_shape = SHAPE(check_view, counters);
+static const struct shape counters_shape = SHAPE(cluster_check_view, counters);
 
 static const struct shape_row check_blame_rows[] = {
 	{ "what", NULL, SHAPE_TEXT(check_blame, what) },
@@ -471,12 +462,12 @@ static const struct shape check_blame_shape = SHAPE(check_blame, check_blame);
 
 static const struct shape_row checked_cluster_rows[] = {
 	{ "schema", NULL, SHAPE_WORD(DISCOVER_SCHEMA) },
-	{ "tool_version", NULL, SHAPE_TEXT(check_view, version) },
-	{ "time", NULL, SHAPE_TIME(check_view, time_s) },
-	{ "exit_code", NULL, SHAPE_COUNT(check_view, exit_code) },
+	{ "tool_version", NULL, SHAPE_TEXT(cluster_check_view, version) },
+	{ "time", NULL, SHAPE_TIME(cluster_check_view, time_s) },
+	{ "exit_code", NULL, SHAPE_COUNT(cluster_check_view, exit_code) },
 	CLUSTER_ROWS(OF_CLUSTER),
 };
-static const struct shape checked_cluster_shape = SHAPE(check_view, checked_cluster);
+static const struct shape checked_cluster_shape = SHAPE(cluster_check_view, checked_cluster);
 
 static const struct shape_row check_view_rows[] = {
 	{ "seconds", NULL, SHAPE_REAL(check, seconds), OF_CHECK },
@@ -493,7 +484,7 @@ static const struct shape_row check_view_rows[] = {
 	FINDINGS_ROW(OF_CLUSTER),
 	{ "cluster", "As cluster discover prints it, without its findings.", SHAPE_PART(checked_cluster_shape) },
 };
-static const struct shape check_view_shape = SHAPE(check_view, check_view);
+static const struct shape check_view_shape = SHAPE(cluster_check_view, check_view);
 
 const struct result_shape cluster_check_result = {
 	.name = "cluster-check", .title = "gputune cluster check",
@@ -503,11 +494,9 @@ const struct result_shape cluster_check_result = {
 
 /* clang-format on */
 
-json_t *check_json(const struct check *c, long long now, int exit_code)
+struct cluster_check_view cluster_check_view_of(const struct check *c, long long now, int exit_code)
 {
-	struct check_view v = { c, c->cluster, GPUTUNE_VERSION, now, exit_code };
-
-	return result_shape_json(&cluster_check_result, &v, now, exit_code);
+	return (struct cluster_check_view){ c, c->cluster, GPUTUNE_VERSION, now, exit_code };
 }
 
 /* --- back ------------------------------------------------------------------------------------- */

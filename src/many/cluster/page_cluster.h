@@ -32,7 +32,6 @@ struct cluster_plan_view {
 	const struct wiring *w;
 	const struct apply *apply;
 	bool applied; /* it was made, or tried */
-	bool files;   /* show the files' texts */
 };
 
 struct doc *page_cluster_plan(struct arena *a, const struct cluster_plan_view *v);

@@ -124,7 +124,7 @@ static void cluster_plan_page_refusals(struct doc *d, const struct setup_answer 
 	}
 }
 
-static void cluster_plan_page_one_node(struct doc *d, const struct apply_node *n, bool files)
+static void cluster_plan_page_one_node(struct doc *d, const struct apply_node *n)
 {
 	const struct setup_answer *p = &n->plan;
 
@@ -140,7 +140,7 @@ static void cluster_plan_page_one_node(struct doc *d, const struct apply_node *n
 		lines(d, p->commands, p->n_commands, STYLE_CODE);
 	}
 	lines(d, p->notes, p->n_notes, STYLE_WARN);
-	for (size_t k = 0; files && k < p->n_files; k++) {
+	for (size_t k = 0; k < p->n_files; k++) {
 		struct node *t = doc_paragraph(d);
 
 		node_span(d, t, cell_as(STYLE_CODE, p->files[k].path));
@@ -165,7 +165,7 @@ struct doc *page_cluster_plan(struct arena *a, const struct cluster_plan_view *v
 	troubles_table(d, w);
 	for (size_t i = 0; i < v->apply->n_nodes; i++)
 		if (v->apply->nodes[i].state != APPLY_STATES)
-			cluster_plan_page_one_node(d, &v->apply->nodes[i], v->files);
+			cluster_plan_page_one_node(d, &v->apply->nodes[i]);
 	return d;
 }
 

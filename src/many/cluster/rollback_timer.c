@@ -50,7 +50,7 @@ char *const *rollback_timer_timer(struct arena *a, const char *unit, const char 
 				      "--",
 				      program,
 				      "cluster",
-				      "take-back" };
+				      "rollback" };
 	size_t n = sizeof(words) / sizeof(words[0]);
 	char **argv = arena_array(a, n + 1, sizeof(*argv));
 
@@ -74,7 +74,7 @@ static int program_path(char *buf, size_t cap)
 
 static int start_timer(struct arena *a, const char *program, struct rollback_timer *d)
 {
-	snprintf(d->unit, sizeof(d->unit), "gputune-take-back-%ld", (long)getpid());
+	snprintf(d->unit, sizeof(d->unit), "gputune-rollback-%ld", (long)getpid());
 	return command_report(a, rollback_timer_timer(a, d->unit, program, d->limit_s), RUN_MS,
 			      SAID_MAX, NULL);
 }
@@ -83,7 +83,7 @@ static int start_timer(struct arena *a, const char *program, struct rollback_tim
 static int start_process(struct arena *a, const char *program, struct rollback_timer *d)
 {
 	char *const argv[] = { arena_strdup(a, program),	   arena_strdup(a, "cluster"),
-			       arena_strdup(a, "take-back"),	   arena_strdup(a, "--for"),
+			       arena_strdup(a, "rollback"),	   arena_strdup(a, "--for"),
 			       arena_printf(a, "%ds", d->limit_s), NULL };
 	char *const env[] = { arena_strdup(a, "PATH=/usr/sbin:/usr/bin:/sbin:/bin"),
 			      arena_strdup(a, "LC_ALL=C"), NULL };

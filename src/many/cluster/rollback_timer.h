@@ -2,7 +2,7 @@
 /*
  * Takes a node's network back when nobody confirms it: a timer of systemd's, or where that does not
  * run a process of its own, which outlives the node program, its connection and its session. Both
- * run "gputune cluster take-back" when the time is over. Who removes the claim file decides: the
+ * run "gputune cluster rollback" when the time is over. Who removes the claim file decides: the
  * node program that confirms, or the timer that fires; never both.
  */
 #ifndef CLUSTER_ROLLBACK_TIMER_H

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune cluster, and its first part, discover: which port is a neighbor of which, and what is
+ * wrong with that. */
+#include "many/cluster/page_cluster.h"
+#include "verbs/cluster/cluster.h"
+
+struct discover_ask {
+	struct cluster_nodes_ask nodes;
+	struct cluster_links_ask links;
+	double air_s;
+	const char *from;
+};
+
+static const struct ask_row discover_ask_rows[] = {
+	{ ASK_PART(discover_ask, nodes, cluster_nodes_ask) },
+	{ ASK_PART(discover_ask, links, cluster_links_ask) },
+	{ "for", "listen for this long, at most 2m (default: 500ms)",
+	  ASK_TIME(discover_ask, air_s) },
+	{ "from", "an earlier discovery (its JSON) instead of a new one",
+	  ASK_TEXT(discover_ask, from), .arg = "FILE", .files = true },
+};
+static const struct ask_shape discover_ask_shape = ASK_SHAPE(discover_ask, NULL, discover_ask_rows);
+
+struct discover_answer {
+	struct cluster cluster;
+	double seconds;
+};
+
+static int discover_exit(const struct cluster *c)
+{
+	size_t answered = 0;
+
+	for (size_t i = 0; i < c->n_nodes; i++)
+		answered += !*c->nodes[i].failure;
+	if (!answered)
+		return EXIT_BLIND;
+	/* Notes are no findings: nothing has to be done about them. */
+	return c->n_findings && c->findings[0].severity != CLUSTER_NOTE ? EXIT_FINDINGS
+									: EXIT_CLEAN;
+}
+
+/* A kept discovery is judged anew: what is a fault may be known better by now. */
+static int judge_stored(struct door *d, const struct discover_ask *ask, struct cluster *c)
+{
+	const char *against = ask->links.against;
+	struct cluster before;
+	struct err e = { 0 };
+
+	if (against && cluster_load(d->arena, against, &before, &e))
+		return door_fail(d, EXIT_USAGE, &e);
+	cluster_judge(d->arena, c, against ? &before : NULL);
+	return 0;
+}
+
+static int discover_answer(struct door *d, const struct discover_ask *ask,
+			   struct discover_answer *out)
+{
+	struct cluster_run c = { 0 };
+	int code = ask->from ? cluster_run_stored(d, ask->from, &c)
+			     : cluster_run_open(d, &ask->nodes, &ask->links, ask->air_s, &c);
+
+	if (code == 0 && ask->from)
+		code = judge_stored(d, ask, &c.cluster);
+	if (code)
+		return code;
+	cluster_run_close(&c);
+	*out = (struct discover_answer){ c.cluster, c.seconds };
+	return discover_exit(&out->cluster);
+}
+
+static struct doc *discover_page(struct arena *a, const struct discover_ask *ask,
+				 const struct discover_answer *v, const struct page_view *view)
+{
+	(void)ask;
+	return page_cluster(a, &v->cluster, v->seconds, view->verbose);
+}
+
+static int discover_svg(FILE *out, const void *ask, const void *answer, int code)
+{
+	const struct discover_answer *v = answer;
+	struct arena a = { 0 };
+
+	(void)ask;
+	fprintf(out, "%s\n", svg_cluster(&a, &v->cluster));
+	arena_free(&a);
+	return code;
+}
+
+VERB_ANSWER(discover_answer_any, discover_answer, discover_ask, discover_answer)
+VERB_PAGE(discover_page_any, discover_page, discover_ask, discover_answer)
+
+static const struct verb_format discover_formats[] = { { "svg", discover_svg }, { NULL, NULL } };
+
+static const char *const discover_examples[] = {
+	"cluster discover --nodes spark-1,spark-2",
+	"how two machines are wired, and what is wrong with it",
+	"cluster discover --from before.json --format svg -o cluster.svg",
+	"a drawing of an earlier discovery",
+	NULL,
+};
+
+static const struct verb discover_verb = {
+	.name = "discover",
+	.summary = "which port is wired to which, and what is wrong with it",
+	.about =
+		"Starts \"gputune cluster node\" on each of --nodes over ssh (keys and known_hosts "
+		"as they are: no password, no new host key), lets all ports announce themselves "
+		"at once (LLDP of switches comes every 30 s) and says which port hears which, by "
+		"cable or by switch, which ports are twins of a cage, with speed, MTU, addresses, "
+		"RDMA and GIDs, what topology that is, and what is wrong with it. --format svg "
+		"draws it, --against FILE compares with an earlier result. Nothing is changed "
+		"anywhere. Frames need root on the nodes; without it IPv6 datagrams tell less. "
+		"Exit code 1 when something is wrong, 5 when no node answered.",
+	.examples = discover_examples,
+	.ask = &discover_ask_shape,
+	.answer = discover_answer_any,
+	.result = &cluster_discover_result,
+	.answer_size = sizeof(struct discover_answer),
+	.page = discover_page_any,
+	.formats = discover_formats,
+};
+
+static const struct verb *const cluster_subs[] = { &discover_verb, &cluster_check_verb,
+						   &cluster_plan_verb, &cluster_undo_verb, NULL };
+
+const struct verb cluster_verb = {
+	.name = "cluster",
+	.summary = "the links between machines: cluster discover, check, plan, undo",
+	.about = "Looks after the links between machines: what is wired to what, what each path "
+		 "carries and who is to blame when that is too little, which addresses and MTU "
+		 "the nodes need, and making that so on all of them at once. The nodes are reached "
+		 "over ssh, or what --rsh names; nothing is installed on them and nothing stays.",
+	.subs = cluster_subs,
+	.programs = cluster_programs,
+};

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What other programs start: gputune cluster node, by a coordinator on each node, and cluster
+ * rollback, by a timer that nobody stopped. */
+#include <signal.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "look/probe/probe.h"
+#include "machine/host/libraries.h"
+#include "many/cluster/ask.h"
+#include "many/cluster/rollback_timer.h"
+#include "verbs/change.h"
+#include "verbs/cluster/cluster.h"
+
+struct node_ask {
+	struct machine_ask machine;
+};
+
+static const struct ask_row node_ask_rows[] = { { ASK_PART(node_ask, machine, machine_ask) } };
+static const struct ask_shape node_ask_shape = ASK_SHAPE(node_ask, NULL, node_ask_rows);
+
+/* Whoever looks again has to see what changed: a backend keeps what it has read, so each look opens
+ * one of its own. Facts point into it, so it stays open. */
+struct looker {
+	struct door *d;
+	struct host **opened;
+	size_t n;
+};
+
+static const struct machine *node_look(struct ask_node *n, bool full)
+{
+	struct looker *l = n->look_state;
+	struct machine *m = ARENA_NEW(n->arena, struct machine);
+	struct probe p = { .a = n->arena, .m = m, .lean = true, .config = full };
+
+	if (!n->captured) {
+		l->opened = arena_grow(l->d->arena, l->opened, l->n, sizeof(struct host *));
+		n->h = l->opened[l->n++] = l->d->live(l->d->ctx);
+	}
+	p.h = n->h;
+	probe_machine(&p);
+	return m;
+}
+
+static int node_serve(struct door *d, const void *ask, int in, int out)
+{
+	const struct machine_ask *machine = &((const struct node_ask *)ask)->machine;
+	struct arena request = { 0 };
+	struct looker l = { .d = d };
+	struct cluster_stop stop = { 0 };
+	struct ask_node n = { .arena = &request,
+			      .look = node_look,
+			      .look_state = &l,
+			      .stop = &stop.stop,
+			      .captured = machine->capture != NULL };
+	struct err e = { 0 };
+	struct host *h;
+	int code;
+
+	if (library_open(LIBRARY_SODIUM, &e))
+		return door_fail(d, EXIT_BLIND, &e);
+	h = door_host(d, machine);
+	if (!h)
+		return -EXIT_USAGE;
+	n.h = h;
+	/* A coordinator that is gone is seen at the end of our input. */
+	signal(SIGPIPE, SIG_IGN);
+	cluster_stop_begin(&stop);
+	code = ask_serve(&n, in, out);
+	cluster_stop_end(&stop);
+	arena_free(&request);
+	for (size_t i = 0; i < l.n; i++)
+		host_close(l.opened[i]);
+	host_close(h);
+	return code ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static const struct verb node_verb = {
+	.name = "node",
+	.summary = "the program that a coordinator starts on each node",
+	.about = "Answers requests, one JSON object a line, until its input ends.",
+	.ask = &node_ask_shape,
+	.serve = node_serve,
+};
+
+/* --- rollback --------------------------------------------------------------------------------- */
+
+struct rollback_ask {
+	double seconds;
+};
+
+static const struct ask_row rollback_ask_rows[] = {
+	{ "for", "wait for this long before", ASK_TIME(rollback_ask, seconds) },
+};
+static const struct ask_shape rollback_ask_shape = ASK_SHAPE(rollback_ask, NULL, rollback_ask_rows);
+
+/* Whatever happens to who started it. */
+static void sleep_s(double seconds)
+{
+	long long until = clock_mono_ms() + (long long)(seconds * 1000), left;
+
+	while ((left = until - clock_mono_ms()) > 0) {
+		struct timespec t = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
+
+		nanosleep(&t, NULL);
+	}
+}
+
+static int rollback_serve(struct door *d, const void *ask, int in, int out)
+{
+	struct txn_who who = door_who(d, "nobody confirmed it");
+	struct rollback_report report;
+	struct err e = { 0 };
+	struct host *h;
+	int result;
+
+	(void)in;
+	(void)out;
+	sleep_s(((const struct rollback_ask *)ask)->seconds);
+	who.op = "cluster";
+	h = d->live(d->ctx);
+	result = rollback_timer_fire(h, d->arena, &who, &report, &e);
+	host_close(h);
+	if (result)
+		return door_fail(d, txn_exit_code(result), &e);
+	door_warn(d, report.fired ? "the network is as it was before"
+				  : "there is nothing to take back");
+	return EXIT_CLEAN;
+}
+
+#define ROLLBACK                                                                                   \
+	.summary = "the program that takes a network back that nobody confirmed",                  \
+	.about = "Takes back what cluster plan --apply changed here and nobody confirmed.",        \
+	.ask = &rollback_ask_shape, .serve = rollback_serve
+
+static const struct verb rollback_verb = { .name = "rollback", ROLLBACK };
+/* As timers of earlier versions call it. */
+static const struct verb take_back_verb = { .name = "take-back", ROLLBACK };
+
+const struct verb *const cluster_programs[] = { &node_verb, &rollback_verb, &take_back_verb, NULL };

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run over the nodes of a cluster: who they are, the programs on them, the discovery, and Ctrl-C.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "machine/host/libraries.h"
+#include "verbs/cluster/cluster.h"
+
+enum { LIST_MAX = 1 << 16, NAME_MAX_HERE = 60, AIR_MOST_S = 120, TIMEOUT_MOST_S = 3600 };
+
+static const struct ask_row cluster_nodes_ask_rows[] = {
+	{ "nodes", "the nodes, comma-separated, as ssh calls them; \"localhost\" is this machine",
+	  ASK_TEXT(cluster_nodes_ask, nodes), .arg = "LIST" },
+	{ "nodes-file", "a node a line: its name, and after a blank what ssh calls it",
+	  ASK_TEXT(cluster_nodes_ask, nodes_file), .arg = "FILE", .files = true },
+	{ "rsh", "what reaches a node instead of ssh; {node} is its address, no shell runs it",
+	  ASK_TEXT(cluster_nodes_ask, rsh), .arg = "WORDS" },
+	{ "node-command", "the program on the nodes (default: gputune cluster node)",
+	  ASK_TEXT(cluster_nodes_ask, node_command), .arg = "WORDS" },
+	{ "known-hosts", "the nodes' host keys (default: those that ssh knows)",
+	  ASK_TEXT(cluster_nodes_ask, known_hosts), .arg = "FILE", .files = true },
+	{ "key", "the key that ssh shows the nodes", ASK_TEXT(cluster_nodes_ask, key),
+	  .arg = "FILE", .files = true },
+	{ "timeout", "how long a node may take to answer (default: 10s)",
+	  ASK_TIME(cluster_nodes_ask, timeout_s) },
+};
+const struct ask_shape cluster_nodes_ask_shape =
+	ASK_SHAPE(cluster_nodes_ask, "Nodes", cluster_nodes_ask_rows);
+
+static const struct ask_row cluster_links_ask_rows[] = {
+	{ "against", "an earlier discovery (its JSON), to say what moved since",
+	  ASK_TEXT(cluster_links_ask, against), .arg = "FILE", .files = true },
+	{ "all-links", "virtual interfaces too", ASK_FLAG(cluster_links_ask, all_links) },
+};
+const struct ask_shape cluster_links_ask_shape =
+	ASK_SHAPE(cluster_links_ask, "Links", cluster_links_ask_rows);
+
+/* "user@host" is called host. */
+static const char *name_of(const char *address)
+{
+	const char *at = strrchr(address, '@');
+
+	return at ? at + 1 : address;
+}
+
+/* where: "list:3: ", or "" for a word of the command line. */
+static int cluster_add_target(struct door *d, struct cluster_run *c, const char *where,
+			      const char *name, const char *address)
+{
+	if (!cluster_name_valid(address) || !cluster_name_valid(name) ||
+	    strlen(name) > NAME_MAX_HERE)
+		return door_refuse(d, EXIT_USAGE, "%s\"%.64s\" is no name that a node can have",
+				   where, name);
+	for (size_t i = 0; i < c->n; i++)
+		if (strcmp(c->targets[i].name, name) == 0)
+			return door_refuse(d, EXIT_USAGE, "%s%s is named twice", where, name);
+	if (c->n == CLUSTER_NODES_MAX)
+		return door_refuse(d, EXIT_USAGE, "a cluster has at most %d nodes",
+				   CLUSTER_NODES_MAX);
+	c->targets = arena_grow(d->arena, c->targets, c->n, sizeof(*c->targets));
+	c->targets[c->n++] = (struct rsh_target){ .name = arena_strdup(d->arena, name),
+						  .address = arena_strdup(d->arena, address) };
+	return 0;
+}
+
+static int from_list(struct door *d, const char *nodes, struct cluster_run *c)
+{
+	char *list = arena_strdup(d->arena, nodes), *save = NULL;
+
+	for (char *p = strtok_r(list, ", ", &save); p; p = strtok_r(NULL, ", ", &save)) {
+		int code = cluster_add_target(d, c, "", name_of(p), p);
+
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+/* "NAME [ADDRESS]" a line; '#' begins a comment. */
+static int from_file(struct door *d, const char *path, struct cluster_run *c)
+{
+	int fd = fd_open_input(path), code = 0;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[1024];
+
+	if (!f)
+		return door_refuse(d, EXIT_USAGE, "%s cannot be read: %s", path,
+				   strerror(fd < 0 ? -fd : errno));
+	for (long sum = 0, number = 1; code == 0 && fgets(line, sizeof(line), f); number++) {
+		char *save = NULL, *name, *address;
+
+		sum += (long)strlen(line);
+		if (sum > LIST_MAX || (!strchr(line, '\n') && !feof(f))) {
+			code = door_refuse(d, EXIT_USAGE, "%s is no list of nodes", path);
+			break;
+		}
+		line[strcspn(line, "#\n")] = '\0';
+		name = strtok_r(line, " \t\r", &save);
+		address = name ? strtok_r(NULL, " \t\r", &save) : NULL;
+		if (name)
+			code = cluster_add_target(
+				d, c, arena_printf(d->arena, "%s:%ld: ", path, number),
+				address ? name : name_of(name), address ? address : name);
+	}
+	fclose(f);
+	if (code == 0 && !c->n)
+		return door_refuse(d, EXIT_USAGE, "%s names no node", path);
+	return code;
+}
+
+static int targets(struct door *d, const struct cluster_nodes_ask *ask, struct cluster_run *c)
+{
+	int code = ask->nodes ? from_list(d, ask->nodes, c) : 0;
+
+	if (code == 0 && ask->nodes_file)
+		code = from_file(d, ask->nodes_file, c);
+	if (code == 0 && !c->n)
+		code = door_refuse(d, EXIT_USAGE,
+				   "name the nodes: --nodes spark-1,spark-2 or --nodes-file FILE");
+	return code;
+}
+
+/* This program, for "localhost". */
+static const char *own_path(struct arena *a)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	return n > 0 ? arena_strndup(a, path, (size_t)n) : "gputune";
+}
+
+int cluster_run_start(struct door *d, const struct cluster_nodes_ask *ask, struct cluster_run *c)
+{
+	struct err e = { 0 };
+	int code = library_open(LIBRARY_SODIUM, &e) ? door_fail(d, EXIT_BLIND, &e)
+						    : targets(d, ask, c);
+
+	if (code)
+		return code;
+	cluster_stop_begin(&c->stop);
+	c->how = (struct rsh_how){ .rsh = ask->rsh,
+				   .program = ask->node_command,
+				   .known_hosts = ask->known_hosts,
+				   .identity = ask->key,
+				   .self = own_path(d->arena),
+				   .connect_ms = (int)(fmin(ask->timeout_s, TIMEOUT_MOST_S) * 1000),
+				   .stop = &c->stop.stop };
+	if (rsh_open(d->arena, c->targets, c->n, &c->how, &c->rsh, &e)) {
+		code = door_fail(d, EXIT_USAGE, &e);
+		cluster_run_close(c);
+	}
+	return code;
+}
+
+static int look(struct door *d, const struct cluster_links_ask *links, double air_s,
+		struct cluster_run *c)
+{
+	struct discover_how how = { .answer_ms = c->how.connect_ms,
+				    .air_ms = (int)(air_s * 1000),
+				    .all_links = links->all_links };
+	struct cluster before;
+	struct err e = { 0 };
+
+	if (links->against && cluster_load(d->arena, links->against, &before, &e))
+		return door_fail(d, EXIT_USAGE, &e);
+	how.before = links->against ? &before : NULL;
+	if (air_s > AIR_MOST_S)
+		return door_refuse(d, EXIT_USAGE, "--for takes at most %dm here", AIR_MOST_S / 60);
+	if (cluster_discover(d->arena, c->rsh, c->targets, &how, &c->cluster, &e))
+		return door_fail(d, EXIT_BLIND, &e);
+	return 0;
+}
+
+int cluster_run_open(struct door *d, const struct cluster_nodes_ask *nodes,
+		     const struct cluster_links_ask *links, double air_s, struct cluster_run *c)
+{
+	double begin = clock_mono_s();
+	int code = cluster_run_start(d, nodes, c);
+
+	if (code)
+		return code;
+	code = look(d, links, air_s, c);
+	c->seconds = clock_mono_s() - begin;
+	if (code)
+		cluster_run_close(c);
+	return code;
+}
+
+int cluster_run_stored(struct door *d, const char *file, struct cluster_run *c)
+{
+	struct err e = { 0 };
+
+	if (library_open(LIBRARY_SODIUM, &e))
+		return door_fail(d, EXIT_BLIND, &e);
+	return cluster_load(d->arena, file, &c->cluster, &e) ? door_fail(d, EXIT_USAGE, &e) : 0;
+}
+
+void cluster_run_close(struct cluster_run *c)
+{
+	rsh_close(c->rsh);
+	c->rsh = NULL;
+	cluster_stop_end(&c->stop);
+}
+
+static void *watch(void *state)
+{
+	struct cluster_stop *s = state;
+
+	for (;;) {
+		struct pollfd p[2] = { { .fd = s->signals, .events = POLLIN },
+				       { .fd = s->wake[0], .events = POLLIN } };
+		struct signalfd_siginfo info;
+
+		if (poll(p, 2, -1) < 0)
+			continue;
+		if (p[1].revents)
+			return NULL;
+		if (p[0].revents && read(s->signals, &info, sizeof(info)) == sizeof(info))
+			atomic_store(&s->stop, true);
+	}
+}
+
+void cluster_stop_begin(struct cluster_stop *s)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	if (pipe2(s->wake, O_CLOEXEC))
+		return;
+	pthread_sigmask(SIG_BLOCK, &set, &s->before);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->begun = s->signals >= 0 && pthread_create(&s->thread, NULL, watch, s) == 0;
+	if (s->begun)
+		return;
+	/* Without it signals do what they always do. */
+	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+	if (s->signals >= 0)
+		close(s->signals);
+	close(s->wake[0]);
+	close(s->wake[1]);
+}
+
+void cluster_stop_end(struct cluster_stop *s)
+{
+	if (!s->begun)
+		return;
+	s->begun = false;
+	close(s->wake[1]);
+	pthread_join(s->thread, NULL);
+	close(s->wake[0]);
+	close(s->signals);
+	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+}

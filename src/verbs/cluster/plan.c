@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune cluster plan and undo: shows what the links of a cluster need, makes it so on all nodes,
+ * takes it back. */
+#include <errno.h>
+#include <math.h>
+
+#include "many/cluster/page_cluster.h"
+#include "many/cluster/rollback_timer.h"
+#include "verbs/change.h"
+#include "verbs/cluster/cluster.h"
+
+enum { MTU_LEAST = 1280, MTU_MOST = 65536 };
+
+struct cluster_plan_ask {
+	struct cluster_nodes_ask nodes;
+	struct cluster_links_ask links;
+	double air_s, confirm_s;
+	long long mtu;
+	const char *from, *topology, *subnets;
+	bool no_names, apply, dry_run;
+};
+
+static int subnets_check(const char *text, struct err *e)
+{
+	struct ipv4 base;
+
+	if (ipv4_parse(text, &base) == 0 && base.bits >= 8 && base.bits <= ADDRESS_BITS &&
+	    ipv4_same(base, ipv4_network(base)))
+		return 0;
+	return err_set(e, -EINVAL, "takes a network of /8 to /24, like 10.77.0.0/16");
+}
+
+static const char *const topologies[] = { "auto", "pair", "ring", "switch" };
+
+static const struct ask_row cluster_plan_ask_rows[] = {
+	{ ASK_PART(cluster_plan_ask, nodes, cluster_nodes_ask) },
+	{ ASK_PART(cluster_plan_ask, links, cluster_links_ask) },
+	{ "for", "listen for this long, at most 2m (default: 500ms)",
+	  ASK_TIME(cluster_plan_ask, air_s) },
+	{ "from", "plan for an earlier discovery (its JSON), of which no node is asked",
+	  ASK_TEXT(cluster_plan_ask, from), .arg = "FILE", .files = true },
+	{ "topology", "pair, ring, switch or auto: what the cables have to make",
+	  ASK_TEXT(cluster_plan_ask, topology), .arg = "NAME", .fallback = "auto",
+	  .names = topologies, .n_names = sizeof(topologies) / sizeof(topologies[0]),
+	  .strict = true },
+	{ "subnets",
+	  "take each path's /24 from here (default: the first free ones from 192.168.100.0 on)",
+	  ASK_TEXT(cluster_plan_ask, subnets), .arg = "NETWORK", .check = subnets_check },
+	{ "mtu", "MTU of the links (default: 9000)",
+	  ASK_COUNT(cluster_plan_ask, mtu, MTU_LEAST, MTU_MOST), .arg = "BYTES", .unit = "bytes" },
+	{ "no-names", "leave /etc/hosts and ssh's known hosts as they are",
+	  ASK_FLAG(cluster_plan_ask, no_names) },
+	{ "apply", "make it so on all nodes (default: only show it)",
+	  ASK_FLAG(cluster_plan_ask, apply) },
+	{ "confirm-within", "a node that is not confirmed by then takes all back itself",
+	  ASK_TIME(cluster_plan_ask, confirm_s), .fallback = "60s" },
+	{ "dry-run", "say what would be done, and do nothing",
+	  ASK_FLAG(cluster_plan_ask, dry_run) },
+};
+static const struct ask_shape cluster_plan_ask_shape =
+	ASK_SHAPE(cluster_plan_ask, NULL, cluster_plan_ask_rows);
+
+struct planning {
+	struct door *d;
+	const struct cluster_plan_ask *ask;
+	struct apply_run how;
+	struct cluster_run run;
+	struct wiring wiring;
+	struct apply apply;
+	struct cluster_plan_view *out;
+};
+
+static void print_step(void *ctx, const char *sentence)
+{
+	door_warn(ctx, "%s", sentence);
+}
+
+/* Of a kept discovery nobody can be asked: addresses alone are planned. 0, or -EINTR. */
+static int ask_nodes(struct planning *p)
+{
+	const struct cluster_plan_ask *ask = p->ask;
+	struct wiring_target wish = { .topology = ask->topology,
+				      .mtu = ask->mtu,
+				      .hosts = !ask->no_names };
+	const struct cluster *c = &p->run.cluster;
+	struct arena *a = p->d->arena;
+	struct wiring_node *before;
+
+	if (ask->subnets)
+		ipv4_parse(ask->subnets, &wish.base);
+	if (!p->run.rsh) {
+		before = arena_array(a, c->n_nodes, sizeof(*before));
+		for (size_t i = 0; i < c->n_nodes; i++)
+			before[i] = (struct wiring_node){ .user = "",
+							  .skew_ms = NAN,
+							  .skew_by_ms = NAN };
+	} else if (apply_ask_before(&p->how, c, &before)) {
+		return -EINTR;
+	}
+	wiring_make(a, c, before, &wish, &p->wiring);
+	apply_begin(a, &p->wiring, before, &p->apply);
+	*p->out = (struct cluster_plan_view){ .c = c, .w = &p->wiring, .apply = &p->apply };
+	if (!p->run.rsh || (!p->wiring.n_ports && !p->wiring.n_switches))
+		return 0;
+	return apply_ask_plan(&p->how, &p->wiring, &p->apply) == -EINTR ? -EINTR : 0;
+}
+
+/* Whether it can be made; says what stands against it. */
+static bool can_be_made(struct planning *p)
+{
+	const struct wiring_trouble *t = p->wiring.troubles;
+
+	if (wiring_stopped(&p->wiring)) {
+		door_warn(p->d, "nothing is changed: %s%s%s", t->node, *t->node ? ": " : "",
+			  t->text);
+		return false;
+	}
+	if (!apply_refused(&p->apply))
+		return true;
+	for (size_t i = 0; i < p->apply.n_nodes; i++) {
+		const struct apply_node *n = &p->apply.nodes[i];
+
+		if (n->state == APPLY_FAILED)
+			door_warn(p->d, "%s: %s", n->name, n->sentence);
+		for (size_t k = 0; k < n->plan.n_refusals; k++)
+			door_warn(p->d, "%s: %s%s%s", n->name, n->plan.refusals[k].port,
+				  *n->plan.refusals[k].port ? ": " : "", n->plan.refusals[k].text);
+	}
+	door_warn(p->d, "nothing is changed");
+	return false;
+}
+
+static int make(struct planning *p)
+{
+	struct arena *a = p->d->arena;
+	int result =
+		door_agreed(p->d, page_cluster_plan(a, p->out),
+			    arena_printf(a, "Make these changes on %zu nodes?", p->apply.n_nodes));
+
+	if (result)
+		return result;
+	result = apply_make(&p->how, &p->wiring, &p->apply);
+	p->out->applied = true;
+	if (result)
+		door_warn(p->d, "%s", p->apply.failure ? p->apply.failure : "it did not work");
+	return txn_exit_code(result);
+}
+
+static int plan_or_make(struct planning *p)
+{
+	bool can, changes;
+
+	if (ask_nodes(p))
+		return door_refuse(p->d, EXIT_BLIND, "it was interrupted; nothing was kept");
+	can = can_be_made(p);
+	changes = apply_has_changes(&p->apply);
+	if (p->ask->apply && can && changes)
+		return make(p);
+	if (p->ask->apply && can)
+		door_warn(p->d, "all nodes are as planned already");
+	else if (can)
+		door_warn(p->d, "nothing was written; --apply makes it so");
+	if (p->ask->apply)
+		return can ? EXIT_CLEAN : EXIT_NOT_APPLIED;
+	return !can || !p->run.rsh || changes ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+static int cluster_plan_answer(struct door *d, const struct cluster_plan_ask *ask,
+			       struct cluster_plan_view *out)
+{
+	struct planning *p = ARENA_NEW(d->arena, struct planning);
+	int code;
+
+	if (ask->confirm_s < DEADMAN_LEAST_S || ask->confirm_s > DEADMAN_MOST_S)
+		return door_refuse(d, EXIT_USAGE, "--confirm-within takes %ds to %dm",
+				   DEADMAN_LEAST_S, DEADMAN_MOST_S / 60);
+	if (ask->apply && ask->dry_run)
+		return door_refuse(d, EXIT_USAGE, "either --apply or --dry-run");
+	p->d = d;
+	p->ask = ask;
+	p->out = out;
+	code = ask->from && !ask->apply
+		       ? cluster_run_stored(d, ask->from, &p->run)
+		       : cluster_run_open(d, &ask->nodes, &ask->links, ask->air_s, &p->run);
+	if (code)
+		return code;
+	p->how = (struct apply_run){ .a = d->arena,
+				     .rsh = p->run.rsh,
+				     .limit_s = (int)ask->confirm_s,
+				     .say = print_step,
+				     .ctx = d };
+	code = plan_or_make(p);
+	cluster_run_close(&p->run);
+	return code;
+}
+
+/* The plan was shown before it was made. */
+static struct doc *cluster_plan_page(struct arena *a, const struct cluster_plan_ask *ask,
+				     const struct cluster_plan_view *v,
+				     const struct page_view *view)
+{
+	(void)ask;
+	(void)view;
+	return v->applied ? page_cluster_applied(a, v) : page_cluster_plan(a, v);
+}
+
+VERB_ANSWER(cluster_plan_answer_any, cluster_plan_answer, cluster_plan_ask, cluster_plan_view)
+VERB_PAGE(cluster_plan_page_any, cluster_plan_page, cluster_plan_ask, cluster_plan_view)
+
+static const char *const cluster_plan_examples[] = {
+	"cluster plan --nodes spark-1,spark-2",
+	"what each node would change; writes nothing",
+	"cluster plan --topology ring --nodes a,b,c --apply --yes",
+	"make it so on all nodes, or on none",
+	NULL,
+};
+
+const struct verb cluster_plan_verb = {
+	.name = "plan",
+	.summary = "which addresses, MTU and names each node needs, and making it so",
+	.about = "Shows which address, MTU, names and files each node needs for the topology that "
+		 "its cables make, and what stands against it (exit code 1 when something would "
+		 "be changed). With --apply all nodes make it so at once, both ends are looked at "
+		 "and pinged, and a node that is not confirmed in time takes its old configuration "
+		 "back by itself.",
+	.examples = cluster_plan_examples,
+	.ask = &cluster_plan_ask_shape,
+	.answer = cluster_plan_answer_any,
+	.result = &cluster_plan_result,
+	.page = cluster_plan_page_any,
+	.changes = true,
+};
+
+/* --- undo ------------------------------------------------------------------------------------- */
+
+struct cluster_undo_ask {
+	struct cluster_nodes_ask nodes;
+	bool dry_run, force;
+};
+
+static const struct ask_row cluster_undo_ask_rows[] = {
+	{ ASK_PART(cluster_undo_ask, nodes, cluster_nodes_ask) },
+	{ "dry-run", "say what would be done, and do nothing",
+	  ASK_FLAG(cluster_undo_ask, dry_run) },
+	{ "force", "also what somebody changed since", ASK_FLAG(cluster_undo_ask, force) },
+};
+static const struct ask_shape cluster_undo_ask_shape =
+	ASK_SHAPE(cluster_undo_ask, NULL, cluster_undo_ask_rows);
+
+static int undo(struct door *d, const struct cluster_undo_ask *ask, const struct cluster_run *c,
+		struct apply *out)
+{
+	struct apply_run how = { .a = d->arena, .rsh = c->rsh };
+	const char **names = arena_array(d->arena, c->n, sizeof(*names));
+	int result = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		names[i] = c->targets[i].name;
+	if (!ask->dry_run)
+		result = door_agreed(d, NULL,
+				     arena_printf(d->arena,
+						  "Take the cluster's network back on %zu nodes?",
+						  c->n));
+	if (result)
+		return result;
+	result = apply_undo(&how, names, c->n, ask->dry_run, ask->force, out);
+	if (result == -EINTR)
+		return door_refuse(d, EXIT_STUCK, "it was interrupted; say it again");
+	if (ask->dry_run)
+		door_warn(d, "dry run: nothing was written");
+	return txn_exit_code(result);
+}
+
+static int cluster_undo_answer(struct door *d, const struct cluster_undo_ask *ask,
+			       struct apply *out)
+{
+	struct cluster_run c = { 0 };
+	int code = cluster_run_start(d, &ask->nodes, &c);
+
+	if (code)
+		return code;
+	code = undo(d, ask, &c, out);
+	cluster_run_close(&c);
+	return code;
+}
+
+static struct doc *cluster_undo_page(struct arena *a, const struct cluster_undo_ask *ask,
+				     const struct apply *p, const struct page_view *view)
+{
+	(void)ask;
+	(void)view;
+	return page_cluster_undo(a, p);
+}
+
+VERB_ANSWER(cluster_undo_answer_any, cluster_undo_answer, cluster_undo_ask, apply)
+VERB_PAGE(cluster_undo_page_any, cluster_undo_page, cluster_undo_ask, apply)
+
+const struct verb cluster_undo_verb = {
+	.name = "undo",
+	.summary = "take what plan --apply made back on all nodes",
+	.about =
+		"Takes what plan --apply made back to the byte on all nodes. What somebody changed "
+		"since is theirs: it is reported and left alone, unless --force. Exit code 4 when "
+		"not all could be taken back.",
+	.ask = &cluster_undo_ask_shape,
+	.answer = cluster_undo_answer_any,
+	.result = &cluster_undo_result,
+	.page = cluster_undo_page_any,
+	.changes = true,
+};
