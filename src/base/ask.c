@@ -39,9 +39,10 @@ const char *ask_name(struct arena *a, const struct ask_row *r)
 const char *ask_value_name(const struct ask_row *r)
 {
 	static const char *const kinds[] = {
-		[ASK_KIND_TEXT] = "TEXT",   [ASK_KIND_TEXTS] = "TEXT", [ASK_KIND_COUNT] = "N",
-		[ASK_KIND_REAL] = "N",	    [ASK_KIND_TIME] = "TIME",  [ASK_KIND_SHARE] = "PERCENT",
-		[ASK_KIND_CHOICE] = "WORD",
+		[ASK_KIND_TEXT] = "TEXT",   [ASK_KIND_TEXTS] = "TEXT",
+		[ASK_KIND_COUNT] = "N",	    [ASK_KIND_REAL] = "N",
+		[ASK_KIND_TIME] = "TIME",   [ASK_KIND_SHARE] = "PERCENT",
+		[ASK_KIND_CHOICE] = "WORD", [ASK_KIND_NUMBERS] = "LIST",
 	};
 
 	if (r->kind == ASK_KIND_FLAG)
@@ -112,6 +113,7 @@ static const char *ask_bounds(struct arena *a, const struct ask_row *r)
 	bool percent = r->kind == ASK_KIND_SHARE;
 	const char *what = percent		       ? "a share"
 			   : r->kind == ASK_KIND_COUNT ? "a whole number"
+			   : r->whole		       ? "a whole number"
 						       : "a number";
 	double scale = percent ? 100 : 1;
 
@@ -163,19 +165,68 @@ static void ask_store_count(const struct ask_row *r, void *member, double v)
 		*(long long *)member = (long long)v;
 }
 
+static bool ask_within(const struct ask_row *r, double v)
+{
+	return (r->min == 0 && r->max == 0) || (v >= r->min && v <= r->max);
+}
+
 static int take_number(struct arena *a, const struct ask_row *r, void *member, const char *text,
 		       struct err *e)
 {
 	double most = r->size == sizeof(int) ? 2147483647.0 : 9007199254740992.0, v;
 	bool whole = r->kind == ASK_KIND_COUNT;
 
-	if (!ask_number(r, text, &v) || (whole && (v != floor(v) || v > most)) ||
-	    ((r->min != 0 || r->max != 0) && (v < r->min || v > r->max)))
+	if (!ask_number(r, text, &v) || (whole && (v != floor(v) || v > most)) || !ask_within(r, v))
 		return ask_refuse(a, r, ask_bounds(a, r), text, e);
 	if (whole)
 		ask_store_count(r, member, v);
 	else
 		*(double *)member = v;
+	return 0;
+}
+
+/* "4" or "1-16", which is whole. */
+static bool ask_range(struct arena *a, const struct ask_row *r, const char *text, double *from,
+		      double *to)
+{
+	const char *dash = strchr(text, '-');
+
+	if (dash && dash > text && (dash[-1] | 32) != 'e') {
+		if (!ask_number(r, dash + 1, to))
+			return false;
+		text = arena_strndup(a, text, (size_t)(dash - text));
+	} else {
+		dash = NULL;
+	}
+	if (!ask_number(r, text, from))
+		return false;
+	*to = dash ? *to : *from;
+	return *from <= *to && ask_within(r, *from) && ask_within(r, *to) &&
+	       (*from == floor(*from) || (!r->whole && !dash));
+}
+
+static int take_numbers(struct arena *a, const struct ask_row *r, struct ask_numbers *out,
+			const char *text, struct err *e)
+{
+	size_t most = r->most ? r->most : 4096, n = 0, len;
+	double *list = arena_array(a, most, sizeof(*list)), from, to;
+
+	for (const char *at = text;; at += len + 1) {
+		len = strcspn(at, ",");
+		if (!ask_range(a, r, arena_strndup(a, at, len), &from, &to) ||
+		    to - from + 1 > (double)(most - n))
+			return ask_refuse(a, r,
+					  arena_printf(a,
+						       "up to %zu numbers like 1,2,4 or 1-16, "
+						       "each %s",
+						       most, ask_bounds(a, r)),
+					  text, e);
+		for (; from <= to; from++)
+			list[n++] = from;
+		if (!at[len])
+			break;
+	}
+	*out = (struct ask_numbers){ list, n };
 	return 0;
 }
 
@@ -276,6 +327,8 @@ int ask_take(struct arena *a, const struct ask_row *r, void *member, const char 
 	case ASK_KIND_TEXT:
 	case ASK_KIND_TEXTS:
 		return take_text(a, r, member, text, again, e);
+	case ASK_KIND_NUMBERS:
+		return take_numbers(a, r, member, text, e);
 	case ASK_KIND_TIME:
 		return take_time(a, r, member, text, e);
 	case ASK_KIND_CHOICE:
@@ -379,11 +432,28 @@ static int ask_read_list(struct ask_reading *g, const struct ask_row *r, void *m
 	return code;
 }
 
+static int ask_read_numbers(struct ask_reading *g, const struct ask_row *r, void *member,
+			    const json_t *v)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < json_array_size(v); i++) {
+		const json_t *item = json_array_get(v, i);
+
+		if (!json_is_number(item))
+			return err_set(g->e, -EINVAL, "\"%s\" is a list of numbers",
+				       ask_key(g->a, r));
+		text_printf(&t, "%s%.17g", i ? "," : "", json_number_value(item));
+	}
+	return ask_take(g->a, r, member, t.s ? t.s : "", false, g->e);
+}
+
 static int ask_read_value(struct ask_reading *g, const struct ask_row *r, void *member,
 			  const json_t *v)
 {
 	bool number = r->kind == ASK_KIND_COUNT || r->kind == ASK_KIND_REAL ||
-		      r->kind == ASK_KIND_TIME || r->kind == ASK_KIND_SHARE;
+		      r->kind == ASK_KIND_TIME || r->kind == ASK_KIND_SHARE ||
+		      r->kind == ASK_KIND_NUMBERS;
 
 	if (r->kind == ASK_KIND_FLAG && json_is_boolean(v)) {
 		*(bool *)member = json_is_true(v);
@@ -393,6 +463,8 @@ static int ask_read_value(struct ask_reading *g, const struct ask_row *r, void *
 		return ask_read_text(g, r, member, v, false);
 	if (json_is_number(v) && number)
 		return ask_read_number(g, r, member, v);
+	if (json_is_array(v) && r->kind == ASK_KIND_NUMBERS)
+		return ask_read_numbers(g, r, member, v);
 	if (json_is_array(v) && (r->kind == ASK_KIND_TEXTS || r->join))
 		return ask_read_list(g, r, member, v);
 	return err_set(g->e, -EINVAL, "\"%s\" is %s", ask_key(g->a, r),
@@ -474,10 +546,11 @@ static bool ask_schema_row(void *ctx, const struct ask_row *r, const struct ask_
 			   void *member)
 {
 	static const char *const types[] = {
-		[ASK_KIND_FLAG] = "boolean", [ASK_KIND_TEXT] = "string",
-		[ASK_KIND_TEXTS] = "array",  [ASK_KIND_COUNT] = "number",
-		[ASK_KIND_REAL] = "number",  [ASK_KIND_TIME] = "number",
-		[ASK_KIND_SHARE] = "number", [ASK_KIND_CHOICE] = "string",
+		[ASK_KIND_FLAG] = "boolean",  [ASK_KIND_TEXT] = "string",
+		[ASK_KIND_TEXTS] = "array",   [ASK_KIND_COUNT] = "number",
+		[ASK_KIND_REAL] = "number",   [ASK_KIND_TIME] = "number",
+		[ASK_KIND_SHARE] = "number",  [ASK_KIND_CHOICE] = "string",
+		[ASK_KIND_NUMBERS] = "array",
 	};
 	json_t *out = json_object(), *names = NULL;
 	struct arena a = { 0 };

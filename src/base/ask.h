@@ -29,16 +29,17 @@
 #include "base/err.h"
 
 enum ask_row_kind {
-	ASK_KIND_FLAG,	 /* bool */
-	ASK_KIND_TEXT,	 /* const char *; not given: NULL */
-	ASK_KIND_TEXTS,	 /* struct ask_texts: may be given several times */
-	ASK_KIND_COUNT,	 /* int, unsigned, size_t, long long: a whole number; 8k is 8000 */
-	ASK_KIND_REAL,	 /* double; 8e9 and 8B are the same */
-	ASK_KIND_TIME,	 /* double, seconds: 10s, 500ms, 2m, up to 24h or to the row's bounds */
-	ASK_KIND_SHARE,	 /* double: 0.01 is given as 1 or 1% */
-	ASK_KIND_CHOICE, /* an enum: one of the names; not given: their number */
-	ASK_KIND_PART,	 /* a struct with a table of its own */
-	ASK_KIND_NOTE,	 /* no member: the help of a part's row of that name, for this verb */
+	ASK_KIND_FLAG,	  /* bool */
+	ASK_KIND_TEXT,	  /* const char *; not given: NULL */
+	ASK_KIND_TEXTS,	  /* struct ask_texts: may be given several times */
+	ASK_KIND_COUNT,	  /* int, unsigned, size_t, long long: a whole number; 8k is 8000 */
+	ASK_KIND_REAL,	  /* double; 8e9 and 8B are the same */
+	ASK_KIND_NUMBERS, /* struct ask_numbers: 1,2,4 or 1-16 or 8k */
+	ASK_KIND_TIME,	  /* double, seconds: 10s, 500ms, 2m, up to 24h or to the row's bounds */
+	ASK_KIND_SHARE,	  /* double: 0.01 is given as 1 or 1% */
+	ASK_KIND_CHOICE,  /* an enum: one of the names; not given: their number */
+	ASK_KIND_PART,	  /* a struct with a table of its own */
+	ASK_KIND_NOTE,	  /* no member: the help of a part's row of that name, for this verb */
 };
 /*
  * Not given, and without a fallback: of counts and reals 0 where the least that may be given is
@@ -56,6 +57,11 @@ struct ask_unit {
 
 struct ask_texts {
 	const char *const *items;
+	size_t n;
+};
+
+struct ask_numbers {
+	const double *items;
 	size_t n;
 };
 
@@ -79,6 +85,8 @@ struct ask_row {
 	bool may_be_empty;
 	char join;	 /* of texts: given several times, they are joined by this; 0: once only */
 	double min, max; /* both 0: no bounds; of times in seconds */
+	bool whole;	 /* of lists of numbers: each of them is */
+	size_t most;	 /* of lists of numbers: so many; 0: 4096 */
 	const char *const *names;
 	size_t n_names;
 	ask_proposal *proposal;
@@ -116,6 +124,9 @@ struct ask_shape {
 	.min = (low), .max = (high)
 #define ASK_REAL(type, m, low, high)                                                               \
 	.kind = ASK_KIND_REAL, ASK_SIZED(type, m, double), .min = (low), .max = (high)
+#define ASK_NUMBERS(type, m, low, high)                                                            \
+	.kind = ASK_KIND_NUMBERS, ASK_SIZED(type, m, struct ask_numbers), .min = (low),            \
+	.max = (high)
 #define ASK_TIME(type, m) .kind = ASK_KIND_TIME, ASK_SIZED(type, m, double)
 #define ASK_SHARE(type, m, low, high)                                                              \
 	.kind = ASK_KIND_SHARE, ASK_SIZED(type, m, double), .min = (low), .max = (high)

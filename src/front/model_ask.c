@@ -127,7 +127,7 @@ int predict_whole(struct run *r, enum option_id id, double high, int *out)
 	return code;
 }
 
-int predict_words(struct run *r, struct infer_options *w, double *claim)
+int predict_words(struct run *r, struct infer_options *w)
 {
 	static const struct ask_shape *const shapes[] = { &infer_model_shape, &infer_format_shape,
 							  &infer_load_shape, &infer_engine_shape,
@@ -139,7 +139,6 @@ int predict_words(struct run *r, struct infer_options *w, double *claim)
 	};
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]) && !code; i++)
 		code = take_rows(r, shapes[i], w);
-	code = code ? code : predict_number(r, OPT_CLAIM, 1e-3, 1e6, claim);
 	code = code ? code : predict_number(r, OPT_CHUNK, 16, 1e7, &w->chunk);
 	return code ? code : predict_whole(r, OPT_DRAFT, 64, &w->draft);
 }
@@ -157,8 +156,7 @@ static int train_asked(struct run *r, struct train_ask *ask)
 	*ask = (struct train_ask){ 0 };
 	ask->w.on = r->value[OPT_ON];
 	code = take_rows(r, &train_model_shape, &ask->w);
-	code = code ? code : take_rows(r, &train_ask_shape, ask);
-	return code ? code : take_rows(r, &train_parts_shape, ask);
+	return code ? code : take_rows(r, &train_ask_shape, ask);
 }
 
 int train_ask_words(struct run *r, struct train_options *w)
@@ -174,8 +172,6 @@ int train_ask_without_effect(struct run *r, const struct train_config *q)
 	struct train_ask ask;
 	int code = train_asked(r, &ask);
 
-	if (!code && r->value[OPT_STRONG] && !r->value[OPT_SCALE])
-		code = complain_text(EXIT_USAGE, "--strong changes nothing without --scale");
 	return code ? code : -door_train_effect(&r->door, &ask, q);
 }
 

@@ -11,7 +11,7 @@
 char *predict_file(struct run *r, const char *path, size_t most, size_t *len, bool *cut);
 int predict_model_file(struct run *r, const char *path, struct model_file *f);
 /* The options as words, without the files of the model. */
-int predict_words(struct run *r, struct infer_options *w, double *claim);
+int predict_words(struct run *r, struct infer_options *w);
 /* A number from low to high, K, M, B or T behind it; *out stays where it was not given. */
 int predict_number(struct run *r, enum option_id id, double low, double high, double *out);
 /* The same, whole and at least 1. */

@@ -34,7 +34,6 @@ enum option_id {
 	OPT_UPDATE_GRUB,
 	OPT_BOOT,
 	OPT_REBOOT,
-	OPT_DEEP,
 	OPT_OUTPUT,
 	OPT_FOR,
 	OPT_CPUS,
@@ -82,14 +81,11 @@ enum option_id {
 	OPT_EAGER,
 	OPT_PARAMS,
 	OPT_ACTIVE,
-	OPT_CLAIM,
-	OPT_ROWS,
 	OPT_CALIBRATION,
 	OPT_NO_CALIBRATION,
 	OPT_LOG,
 	OPT_FROM_BENCH,
 	OPT_FORGET,
-	OPT_EXPLAIN,
 	OPT_GOAL,
 	OPT_SWEEP,
 	OPT_CONTEXT,
@@ -113,21 +109,13 @@ enum option_id {
 	OPT_ATTENTION,
 	OPT_COMPILE,
 	OPT_NO_OVERLAP,
-	OPT_TP_OVERLAP,
 	OPT_SHARD,
-	OPT_CP,
-	OPT_EP,
-	OPT_INTERLEAVE,
 	OPT_BUCKET,
 	OPT_TRAINED,
 	OPT_LOADER,
 	OPT_WORKERS,
 	OPT_NETWORK,
 	OPT_ALL_REDUCE,
-	OPT_LARGEST,
-	OPT_WHAT_IF,
-	OPT_SCALE,
-	OPT_STRONG,
 	OPT_NO_COLOR,
 	OPT_ASCII,
 	OPT_WIDTH,
@@ -155,7 +143,6 @@ enum word_kind {
 	WORD_SYMPTOM,
 	WORD_GOAL,
 	WORD_KIND,
-	WORD_PREDICT,
 	WORD_PARALLEL,
 	WORD_PRECISION,
 	WORD_CHECKPOINTING,
@@ -228,7 +215,6 @@ int verb_status(struct run *r);
 int verb_verify(struct run *r);
 int verb_persist(struct run *r);
 int verb_watch(struct run *r);
-int verb_predict(struct run *r);
 int verb_calibrate(struct run *r);
 int verb_advise(struct run *r);
 int verb_doctor(struct run *r);

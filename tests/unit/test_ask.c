@@ -30,7 +30,8 @@ struct thing_ask {
 	struct ask_texts files, command;
 	int count, from_zero;
 	long long wide;
-	double real, share, time, taken;
+	double real, share, time, taken, rate;
+	struct ask_numbers sizes, gpus;
 	enum way way, chosen;
 };
 
@@ -50,6 +51,7 @@ static const struct ask_row inner_ask_rows[] = {
 	{ "only", "these", ASK_TEXT(inner_ask, only), .join = ',', .may_be_empty = true },
 };
 static const struct ask_shape inner_ask_shape = ASK_SHAPE(inner_ask, "Settings", inner_ask_rows);
+static const struct ask_unit rate_units[] = { { "Gb/s", 0.125 }, { NULL, 0 } };
 static const struct ask_row thing_ask_rows[] = {
 	{ "NAME", "a name", ASK_TEXT(thing_ask, name), .argument = true, .required = true,
 	  .check = even_check },
@@ -63,6 +65,10 @@ static const struct ask_row thing_ask_rows[] = {
 	{ "from-zero", "from", ASK_COUNT(thing_ask, from_zero, 0, 10) },
 	{ "wide", "bytes", ASK_COUNT(thing_ask, wide, 1, 1e13), .unit = "bytes" },
 	{ "real", "a figure", ASK_REAL(thing_ask, real, 0, 1e12), .unit = "GB/s" },
+	{ "rate", "a rate", ASK_REAL(thing_ask, rate, 1, 100), .unit = "GB/s",
+	  .units = rate_units },
+	{ "sizes", "sizes", ASK_NUMBERS(thing_ask, sizes, 0.5, 1e6) },
+	{ "gpus", "GPUs", ASK_NUMBERS(thing_ask, gpus, 1, 100), .whole = true, .most = 5 },
 	{ "min-effect", "a share", ASK_SHARE(thing_ask, share, 0.0001, 1), .fallback = "1%" },
 	{ "for", "a time", ASK_TIME(thing_ask, time) },
 	{ "settle", "a time", ASK_TIME(thing_ask, taken), .fallback = "500ms" },
@@ -167,8 +173,33 @@ static void test_words(void **state)
 	arena_free(&f.a);
 }
 
+static void test_lists(void **state)
+{
+	struct fixture f = begin();
+	json_t *j = json_loads("{\"name\": \"ab\", \"sizes\": [1, 2.5], \"gpus\": 8}", 0, NULL);
+
+	(void)state;
+	takes(&f, "rate", "400 Gb/s");
+	assert_true(f.x.rate >= 50 && f.x.rate <= 50);
+	takes(&f, "gpus", "1,4-6,100");
+	assert_int_equal(f.x.gpus.n, 5);
+	assert_int_equal((int)f.x.gpus.items[3], 6);
+	takes(&f, "sizes", "0.5,1e3,8k,2-3");
+	assert_int_equal(f.x.sizes.n, 5);
+	assert_int_equal((int)f.x.sizes.items[2], 8000);
+	assert_int_equal(ask_read(&f.a, &thing_ask_shape, j, &f.x, &f.e), 0);
+	assert_int_equal(f.x.sizes.n, 2);
+	assert_int_equal((int)(2 * f.x.sizes.items[1]), 5);
+	assert_int_equal(f.x.gpus.n, 1);
+	json_decref(j);
+	arena_free(&f.a);
+}
+
 static void test_refused(void **state)
 {
+	static const char *const lists[] = { "0",   "1,",	   ",1", "1,,2",  "1.5",
+					     "4-2", "1-6",	   "-1", "1-101", "1-",
+					     "1 2", "1,2,3,4,5,6", "x",	 "1-x",	  "nan" };
 	struct fixture f = begin();
 
 	(void)state;
@@ -177,6 +208,15 @@ static void test_refused(void **state)
 	refuses(&f, "count", "1.5", "--count takes a whole number from 1 to 100, not \"1.5\"");
 	refuses(&f, "count", "nan", "--count takes a whole number from 1 to 100, not \"nan\"");
 	refuses(&f, "count", "0x10", "--count takes a whole number from 1 to 100, not \"0x10\"");
+	refuses(&f, "count", "8 ", "--count takes a whole number from 1 to 100, not \"8 \"");
+	refuses(&f, "rate", "4 Gb/s", "--rate takes a number from 1 to 100 GB/s, not \"4 Gb/s\"");
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		refuses(&f, "gpus", lists[i],
+			arena_printf(
+				&f.a,
+				"--gpus takes up to 5 numbers like 1,2,4 or 1-16, each a whole "
+				"number from 1 to 100, not \"%s\"",
+				lists[i]));
 	refuses(&f, "count", "12 bytes",
 		"--count takes a whole number from 1 to 100, not \"12 bytes\"");
 	refuses(&f, "wide", "12 GB/s",
@@ -269,7 +309,7 @@ static void test_help_of_parts(void **state)
 
 	(void)state;
 	assert_string_equal(ask_help(&thing_ask_shape, &inner_ask_rows[0]), "of things: these");
-	assert_int_equal(json_object_size(p), 15);
+	assert_int_equal(json_object_size(p), 18);
 	assert_non_null(json_object_get(p, "min_effect"));
 	assert_string_equal(json_string_value(json_object_get(json_object_get(p, "wide"), "unit")),
 			    "bytes");
@@ -352,9 +392,10 @@ static void test_all_verbs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_not_given),     cmocka_unit_test(test_words),
-		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_json),
-		cmocka_unit_test(test_help_of_parts), cmocka_unit_test(test_all_verbs),
+		cmocka_unit_test(test_not_given), cmocka_unit_test(test_words),
+		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_json),	  cmocka_unit_test(test_help_of_parts),
+		cmocka_unit_test(test_all_verbs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

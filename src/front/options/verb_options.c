@@ -56,7 +56,6 @@ static const char *const kinds[] = { "nccl",	   "vllm-env", "torchrun",	"mpi",
 
 static const char *const goals[] = { "latency", "first-token", "throughput", "users", NULL };
 
-static const char *const predictions[] = { "inference", "training", NULL };
 static const char *const parallels[] = {
 	"ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp", NULL
 };
@@ -85,8 +84,6 @@ const char *const *words_of(enum word_kind k)
 		return goals;
 	case WORD_KIND:
 		return kinds;
-	case WORD_PREDICT:
-		return predictions;
 	case WORD_PARALLEL:
 		return parallels;
 	case WORD_PRECISION:
@@ -130,15 +127,10 @@ static const struct {
 	{ "prove", OPT_KEEP, "keep what helps; undo takes it back" },
 	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
 	{ "report", OPT_STATE, "take kept results and proofs from this folder" },
-	{ "predict", OPT_STATE,
-	  "where results and calibrations are kept (default: /var/lib/gputune)" },
 	{ "advise", OPT_STATE,
 	  "where results and calibrations are kept (default: /var/lib/gputune)" },
 	{ "generate", OPT_STATE,
 	  "where results and calibrations are kept (default: /var/lib/gputune)" },
-	{ "predict", OPT_CLAIM,
-	  "somebody's figure, to be judged: of one request; training: of all GPUs" },
-	{ "predict", OPT_HOST, "predict for a captured machine (folder or tar)" },
 };
 
 static const char *option_help(const struct verb *v, enum option_id id)

@@ -158,13 +158,12 @@ static int verb_advise_context(struct run *r, struct infer_options *w)
 
 static int verb_advise_asked_words(struct run *r, struct infer_options *w, struct advise_facts *f)
 {
-	double claim = 0;
 	int code;
 
 	*f = (struct advise_facts){ .goal = advise_goal(r),
 				    .accept_told = r->value[OPT_ACCEPT] != NULL,
 				    .cached_told = r->value[OPT_CACHED] != NULL };
-	code = predict_words(r, w, &claim);
+	code = predict_words(r, w);
 	if (!code)
 		code = predict_whole(r, OPT_USERS, QUESTION_REQUESTS, &w->batch);
 	if (!code)

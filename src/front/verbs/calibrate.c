@@ -46,8 +46,7 @@ static int verb_calibrate_find_machine(struct run *r, struct host *h, struct ask
 
 static int verb_calibrate_asked_words(struct run *r, struct asked *q)
 {
-	double claim = 0;
-	int code = predict_words(r, &q->w, &claim);
+	int code = predict_words(r, &q->w);
 
 	if (code || !q->w.model)
 		return code;

@@ -61,7 +61,7 @@ static bool reads_capture(const struct run *r)
 /* Files of others beside this machine: models, results, scripts, journals, packages. */
 static bool reads_beside(const struct run *r)
 {
-	static int (*const always[])(struct run *) = { verb_report, verb_generate, verb_predict,
+	static int (*const always[])(struct run *) = { verb_report, verb_generate,
 						       verb_advise, verb_status };
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)

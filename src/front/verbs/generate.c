@@ -354,7 +354,6 @@ static int generate_serve(struct run *r, enum engine engine, const struct genera
 	struct model_file *file = ARENA_NEW(&r->arena, struct model_file);
 	struct err e = { 0 };
 	struct fits fits;
-	double claim = 0;
 	int code;
 
 	*ask = (struct serve_ask){ .engine = engine,
@@ -373,7 +372,7 @@ static int generate_serve(struct run *r, enum engine engine, const struct genera
 		return complain_text(EXIT_USAGE, "--listen \"%s\" is no address", ask->listen);
 	code = predict_constants(r, &fits);
 	if (!code)
-		code = predict_words(r, &ask->words, &claim);
+		code = predict_words(r, &ask->words);
 	if (!code)
 		code = verb_generate_numbers(r, ask);
 	if (code)

@@ -39,20 +39,6 @@ static const enum option_id prove_options[] = {
 	OPT_TOKEN,   OPT_STATE,	  OPT_JSON,   OPT_YES,	  OPT_DRY_RUN,	  OPT_REASON, OPT_FORMAT,
 	OPT_OUTPUT,  OPT_QUIET,	  COMMON
 };
-static const enum option_id predict_options[] = {
-	OPT_MODEL,	OPT_WEIGHTS,	   OPT_ON,	    OPT_HOST,	      OPT_ENGINE,
-	OPT_CACHE,	OPT_PROMPT,	   OPT_ANSWER,	    OPT_BATCH,	      OPT_TP,
-	OPT_PP,		OPT_DEPTH,	   OPT_CACHED,	    OPT_ROUNDS,	      OPT_CHUNK,
-	OPT_DRAFT,	OPT_ACCEPT,	   OPT_DRAFT_COST,  OPT_EAGER,	      OPT_PARAMS,
-	OPT_ACTIVE,	OPT_CLAIM,	   OPT_ROWS,	    OPT_CALIBRATION,  OPT_NO_CALIBRATION,
-	OPT_PARALLEL,	OPT_GLOBAL_BATCH,  OPT_MICRO_BATCH, OPT_ACCUMULATION, OPT_SEQUENCE,
-	OPT_PRECISION,	OPT_CHECKPOINTING, OPT_OPTIMIZER,   OPT_ATTENTION,    OPT_COMPILE,
-	OPT_NO_OVERLAP, OPT_TP_OVERLAP,	   OPT_SHARD,	    OPT_CP,	      OPT_EP,
-	OPT_INTERLEAVE, OPT_BUCKET,	   OPT_TRAINED,	    OPT_LOADER,	      OPT_WORKERS,
-	OPT_NETWORK,	OPT_ALL_REDUCE,	   OPT_LARGEST,	    OPT_WHAT_IF,      OPT_SCALE,
-	OPT_STRONG,	OPT_STATE,	   OPT_EXPLAIN,	    OPT_FORMAT,	      OPT_QUIET,
-	COMMON
-};
 static const enum option_id advise_options[] = {
 	OPT_MODEL,  OPT_WEIGHTS, OPT_ON,      OPT_HOST,	       OPT_OVERLAY,	   OPT_GOAL,
 	OPT_SWEEP,  OPT_ENGINE,	 OPT_CACHE,   OPT_PROMPT,      OPT_ANSWER,	   OPT_CONTEXT,
@@ -134,19 +120,6 @@ static const char about_report[] =
 	"whole file at once and replaces an earlier report, anything else only with --force. A "
 	"browser prints it to paper or PDF; --format md is for tickets. Exit code 1 when something "
 	"is to be fixed, 5 when nothing is and not all could be seen.";
-
-static const char predict_about[] =
-	"inference: predicts memory, time to first token, time per output token and throughput of "
-	"--model in the format --weights on the machine --on (default: this one, or --host). "
-	"training: predicts memory by part, a step's time by part, communication that nothing "
-	"hides, tokens/s, MFU and HFU of --model trained on --on in the way --parallel; --largest "
-	"gives the largest micro-batch that fits, --what-if what each change of the way to train "
-	"would bring, --scale the efficiency with more GPUs, and --claim judges a rate that was "
-	"measured (tokens/s of all GPUs) and says which measurement finds what is missing. Each "
-	"figure has an interval from measurements of other models or other people's runs, and what "
-	"binds is said. --explain shows the equations with the numbers put in, --rows predicts "
-	"every row of a table of measurements and shows the errors. Exit code 1 when the model "
-	"does not fit.";
 
 #define OPTION_LIST(list) .options = (list), .n_options = sizeof(list) / sizeof((list)[0])
 
@@ -249,19 +222,6 @@ static const struct verb doctor_verb = {
 		 "all. Exit code 0: nothing found in what was tested, 1: found, 5: what was "
 		 "asked for could not be tested.",
 	.legacy = &doctor_legacy,
-};
-
-static const struct verb_legacy predict_legacy = { .args = "inference|training",
-						   .word = WORD_PREDICT,
-						   .min_args = 1,
-						   .max_args = 1,
-						   OPTION_LIST(predict_options) };
-static const struct verb predict_verb = {
-	.name = "predict",
-	.run = verb_predict,
-	.summary = "will a model fit, how fast will it be, and what limits it",
-	.about = predict_about,
-	.legacy = &predict_legacy,
 };
 
 static const struct verb_legacy advise_legacy = { .args = "",

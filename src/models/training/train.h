@@ -291,7 +291,7 @@ struct train_point {
 };
 
 /* The same work per GPU (weak: global batch grows) or the same global batch (strong). */
-void train_scale(struct arena *a, const struct train_config *q, const int *gpus, size_t n,
+void train_scale(struct arena *a, const struct train_config *q, const double *gpus, size_t n,
 		 bool strong, struct train_point *out);
 
 /*

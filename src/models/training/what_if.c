@@ -554,7 +554,7 @@ static bool train_scale_sized(struct arena *a, const struct train_config *q, int
 	return true;
 }
 
-void train_scale(struct arena *a, const struct train_config *q, const int *gpus, size_t n,
+void train_scale(struct arena *a, const struct train_config *q, const double *gpus, size_t n,
 		 bool strong, struct train_point *out)
 {
 	const struct train_config *first = NULL;
@@ -564,8 +564,8 @@ void train_scale(struct arena *a, const struct train_config *q, const int *gpus,
 		struct train_answer *p = ARENA_NEW(a, struct train_answer);
 		struct err e = { 0 };
 
-		out[i] = (struct train_point){ .gpus = gpus[i] };
-		if (!train_scale_sized(a, q, gpus[i], strong, t, &e)) {
+		out[i] = (struct train_point){ .gpus = (int)gpus[i] };
+		if (!train_scale_sized(a, q, (int)gpus[i], strong, t, &e)) {
 			out[i].nodes = t->place.nodes;
 			out[i].why = arena_strdup(a, e.text);
 			continue;

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune predict: what a model will do on a machine, served or trained. */
+#include <string.h>
+
+#include "models/inference/page_predict.h"
+#include "models/training/fit.h"
+#include "models/training/page_train.h"
+#include "verbs/calibrations.h"
+#include "verbs/model_files.h"
+
+/* clang-format off */
+#define ROWS_ROW(type) \
+	{ "rows", "every row of a table of measurements, with the errors", ASK_TEXT(type, rows), \
+	  .arg = "CSV", .files = true }
+#define EXPLAIN_ROW(type) \
+	{ "explain", "the equations with the numbers put in", ASK_FLAG(type, explain) }
+
+/* --- inference -------------------------------------------------------------------------------- */
+
+struct inference_ask {
+	struct infer_options w;
+	struct target_ask target;
+	struct machine_ask machine;
+	struct constants_ask constants;
+	double claim;
+	const char *rows;
+	bool explain;
+};
+
+static const struct ask_row inference_ask_rows[] = {
+	{ ASK_PART_OF(inference_ask, w, infer_model_shape) },
+	{ ASK_PART_OF(inference_ask, w, infer_format_shape) },
+	{ ASK_PART(inference_ask, target, target_ask) },
+	{ ASK_PART(inference_ask, machine, machine_ask) },
+	{ "host", "predict for a captured machine (folder or tar)", .kind = ASK_KIND_NOTE },
+	{ ASK_PART_OF(inference_ask, w, infer_load_shape) },
+	{ ASK_PART_OF(inference_ask, w, infer_engine_shape) },
+	{ "chunk", "tokens of prompts that one step takes", ASK_REAL(inference_ask, w.chunk, 16, 1e7) },
+	{ "draft", "tokens guessed ahead", ASK_COUNT(inference_ask, w.draft, 1, 64) },
+	{ ASK_PART_OF(inference_ask, w, infer_guess_shape) },
+	{ "claim", "somebody's figure of one request, to be judged", ASK_REAL(inference_ask, claim, 1e-3, 1e6),
+	  .arg = "TOKENS/S" },
+	ROWS_ROW(inference_ask),
+	EXPLAIN_ROW(inference_ask),
+	{ ASK_PART(inference_ask, constants, constants_ask) },
+};
+static const struct ask_shape inference_ask_shape = ASK_SHAPE(inference_ask, NULL, inference_ask_rows);
+/* clang-format on */
+
+struct inference_answer {
+	struct prediction p;
+	struct rows rows; /* of --rows */
+};
+
+#define MOST_TABLE (256u << 20)
+
+static int inference_rows(struct door *d, const struct inference_ask *ask, const struct fits *fits,
+			  struct rows *out)
+{
+	struct err e = { 0 };
+	size_t len;
+	char *text = door_file(d, ask->rows, MOST_TABLE, &len, NULL);
+
+	if (!text)
+		return -EXIT_USAGE;
+	if (rows_predict(d->arena, door_knowledge(d, ask->machine.capture), text, fits, out, &e) <
+	    0)
+		return door_refuse(d, EXIT_USAGE, "%s: %s", ask->rows, e.text);
+	return EXIT_CLEAN;
+}
+
+static int inference_answer(struct door *d, const struct inference_ask *ask,
+			    struct inference_answer *out)
+{
+	struct infer_options w = ask->w;
+	struct query *q = ARENA_NEW(d->arena, struct query);
+	struct fits *fits = ARENA_NEW(d->arena, struct fits);
+	struct prediction *p = &out->p;
+	struct err e = { 0 };
+	int code = door_fits(d, &ask->constants, ask->target.on, &ask->machine, w.model, fits);
+
+	if (code)
+		return code;
+	if (ask->rows)
+		return inference_rows(d, ask, fits, &out->rows);
+	if (!w.model)
+		return door_refuse(d, EXIT_USAGE, "predict inference needs --model");
+	w.on = ask->target.on;
+	if ((code = door_infer_options(d, &w, ask->machine.capture)) != 0 ||
+	    (code = door_place(d, &ask->target, &ask->machine, &w.place, NULL, NULL)) != 0)
+		return code;
+	if (question_make(d->arena, &w, fits, q, &e) < 0)
+		return door_fail(d, EXIT_USAGE, &e);
+	predict(d->arena, q, fits, p);
+	p->claim.tokens_s = ask->claim;
+	if (ask->claim > 0)
+		p->claim.verdict = predict_claim(d->arena, p, ask->claim, &p->claim.why);
+	return p->memory.fits ? EXIT_CLEAN : EXIT_FINDINGS;
+}
+
+static const struct result_shape *inference_other(const void *ask, const void **answer)
+{
+	const struct inference_answer *v = *answer;
+
+	if (!((const struct inference_ask *)ask)->rows)
+		return NULL;
+	*answer = &v->rows;
+	return &predict_rows_result;
+}
+
+static struct doc *inference_page(struct arena *a, const struct inference_ask *ask,
+				  const struct inference_answer *v, const struct page_view *view)
+{
+	(void)view;
+	return ask->rows ? page_predict_rows(a, &v->rows) : page_predict(a, &v->p, ask->explain);
+}
+
+VERB_ANSWER(inference_ask_any, inference_answer, inference_ask, inference_answer)
+VERB_PAGE(inference_page_any, inference_page, inference_ask, inference_answer)
+
+static const char *const inference_examples[] = {
+	"predict inference --model Qwen3-8B --weights fp8 --on h100",
+	"by names alone",
+	"predict inference --model ./model --prompt 8k --output 512 --batch 16",
+	"the files of a model, on this machine",
+	NULL,
+};
+
+static const struct verb inference_verb = {
+	.name = "inference",
+	.summary = "memory, time to first token, time per output token and throughput",
+	.about = "Predicts memory, time to first token, time per output token and throughput of "
+		 "--model in the format --weights on the machine --on (default: this one, or "
+		 "--host). Each figure has an interval from measurements of other models, and "
+		 "what binds is said. --explain shows the equations with the numbers put in, "
+		 "--rows predicts every row of a table of measurements and shows the errors. Exit "
+		 "code 1 when the model does not fit.",
+	.examples = inference_examples,
+	.ask = &inference_ask_shape,
+	.answer = inference_ask_any,
+	.result = &predict_result,
+	.answer_size = sizeof(struct inference_answer),
+	.other = inference_other,
+	.page = inference_page_any,
+	.reads = READS_FILES,
+};
+
+/* --- training --------------------------------------------------------------------------------- */
+
+/* clang-format off */
+struct training_ask {
+	struct train_ask train;
+	struct target_ask target;
+	struct machine_ask machine;
+	struct constants_ask constants;
+	struct ask_numbers scale;
+	double claim;
+	const char *rows;
+	bool explain, largest, what_if, strong;
+};
+
+static const struct ask_row training_ask_rows[] = {
+	{ ASK_PART_OF(training_ask, train.w, train_model_shape) },
+	{ ASK_PART(training_ask, target, target_ask) },
+	{ ASK_PART(training_ask, machine, machine_ask) },
+	{ "host", "predict for a captured machine (folder or tar)", .kind = ASK_KIND_NOTE },
+	{ ASK_PART(training_ask, train, train_ask) },
+	{ ASK_PART_OF(training_ask, train, train_parts_shape) },
+	{ "largest", "the largest micro-batch that fits", ASK_FLAG(training_ask, largest) },
+	{ "what-if", "each change of the way to train, and the best together", ASK_FLAG(training_ask, what_if) },
+	{ "scale", "the same on so many GPUs: 1,2,4,8,16", ASK_NUMBERS(training_ask, scale, 1, 100000),
+	  .whole = true, .most = TRAIN_PAGE_POINTS },
+	{ "strong", "--scale: the global batch stays, else it grows", ASK_FLAG(training_ask, strong) },
+	{ "claim", "somebody's figure of all GPUs, to be judged", ASK_REAL(training_ask, claim, 1e-3, 1e12),
+	  .arg = "TOKENS/S" },
+	ROWS_ROW(training_ask),
+	EXPLAIN_ROW(training_ask),
+	{ ASK_PART(training_ask, constants, constants_ask) },
+};
+static const struct ask_shape training_ask_shape = ASK_SHAPE(training_ask, NULL, training_ask_rows);
+/* clang-format on */
+
+struct training_answer {
+	struct train_page p;
+	struct train_rows rows; /* of --rows */
+};
+
+static int training_rows(struct door *d, const struct training_ask *ask,
+			 const struct train_fit *fit, struct train_rows *out)
+{
+	struct err e = { 0 };
+	size_t len;
+	char *text = door_file(d, ask->rows, MOST_TABLE, &len, NULL);
+
+	if (!text)
+		return -EXIT_USAGE;
+	if (train_rows_predict(d->arena, door_knowledge(d, ask->machine.capture), text, fit, out,
+			       &e) < 0)
+		return door_refuse(d, EXIT_USAGE, "%s: %s", ask->rows, e.text);
+	return EXIT_CLEAN;
+}
+
+/* The question: words, machine, measured curves. */
+static int training_config(struct door *d, const struct training_ask *ask, struct train_config *q)
+{
+	const char *state = door_state(d, &ask->constants.state);
+	struct train_options w;
+	struct err e = { 0 };
+	int code;
+
+	if (!ask->train.w.model)
+		return door_refuse(d, EXIT_USAGE, "predict training needs --model");
+	if ((code = door_train_options(d, &ask->train, ask->machine.capture, &w)) != 0)
+		return code;
+	w.on = ask->target.on;
+	if ((code = door_place(d, &ask->target, &ask->machine, &w.place, NULL, NULL)) != 0)
+		return code;
+	if (train_config_make(d->arena, &w, q, &e) < 0)
+		return door_fail(d, EXIT_USAGE, &e);
+	if ((code = door_train_effect(d, &ask->train, q)) != 0)
+		return code;
+	if (ask->strong && !ask->scale.n)
+		return door_refuse(d, EXIT_USAGE, "--strong changes nothing without --scale");
+	return door_train_curves(d, &ask->train, &ask->machine,
+				 ask->constants.no_calibration ? NULL : state, q);
+}
+
+static void training_besides(struct arena *a, const struct training_ask *ask,
+			     const struct train_config *q, struct train_page *p)
+{
+	p->strong = ask->strong;
+	p->n_points = ask->scale.n;
+	train_scale(a, &p->answer.q, ask->scale.items, p->n_points, p->strong, p->points);
+	if (ask->largest) {
+		p->asked_largest = true;
+		p->largest_held = train_largest_micro_batch(a, &p->answer.q, true);
+		p->largest = train_largest_micro_batch(a, &p->answer.q, false);
+	}
+	if (ask->what_if) {
+		p->what_if = ARENA_NEW(a, struct train_what_if);
+		train_what_if(a, q, p->what_if);
+	}
+	if (ask->claim > 0) {
+		p->judgement = ARENA_NEW(a, struct train_judgement);
+		train_judge(a, q, ask->claim, p->judgement);
+	}
+}
+
+static int training_answer(struct door *d, const struct training_ask *ask,
+			   struct training_answer *out)
+{
+	struct train_config *q = ARENA_NEW(d->arena, struct train_config);
+	struct train_fit *fit = ARENA_NEW(d->arena, struct train_fit);
+	struct train_page *p = &out->p;
+	int code = door_train_fit(d, ask->constants.calibration, fit);
+
+	if (code)
+		return code;
+	if (ask->rows)
+		return training_rows(d, ask, fit, &out->rows);
+	if ((code = training_config(d, ask, q)) != 0)
+		return code;
+	q->fit = fit;
+	p->origin = fit->origin;
+	p->explain = ask->explain;
+	train_predict(d->arena, q, &p->answer);
+	training_besides(d->arena, ask, q, p);
+	return p->answer.memory.fits ? EXIT_CLEAN : EXIT_FINDINGS;
+}
+
+static const struct result_shape *training_other(const void *ask, const void **answer)
+{
+	const struct training_answer *v = *answer;
+
+	if (!((const struct training_ask *)ask)->rows)
+		return NULL;
+	*answer = &v->rows;
+	return &train_rows_result;
+}
+
+static struct doc *training_page(struct arena *a, const struct training_ask *ask,
+				 const struct training_answer *v, const struct page_view *view)
+{
+	(void)view;
+	return ask->rows ? page_train_rows(a, &v->rows) : page_train(a, &v->p);
+}
+
+VERB_ANSWER(training_ask_any, training_answer, training_ask, training_answer)
+VERB_PAGE(training_page_any, training_page, training_ask, training_answer)
+
+static const char *const training_examples[] = {
+	"predict training --model Llama-3.1-8B --on \"h100 x8\" --parallel fsdp",
+	"a step by part, and what binds",
+	"predict training --model Qwen3-8B --on \"2x dgx-spark\" --what-if",
+	"what would make it faster",
+	NULL,
+};
+
+static const struct verb training_verb = {
+	.name = "training",
+	.summary = "memory and time of a step by part, tokens/s, MFU, and what would be faster",
+	.about =
+		"Predicts memory by part, a step's time by part, communication that nothing hides, "
+		"tokens/s, MFU and HFU of --model trained on --on in the way --parallel; --largest "
+		"gives the largest micro-batch that fits, --what-if what each change of the way to "
+		"train would bring, --scale the efficiency with more GPUs, and --claim judges a "
+		"rate that was measured (tokens/s of all GPUs) and says which measurement finds "
+		"what is missing. Each figure has an interval from other people's runs, and what "
+		"binds is said. --explain shows the equations with the numbers put in, --rows "
+		"predicts every row of a table of measurements and shows the errors. Exit code 1 "
+		"when the model does not fit.",
+	.examples = training_examples,
+	.ask = &training_ask_shape,
+	.answer = training_ask_any,
+	.result = &train_result,
+	.answer_size = sizeof(struct training_answer),
+	.other = training_other,
+	.page = training_page_any,
+	.reads = READS_FILES,
+};
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+static const struct verb *const predict_subs[] = { &inference_verb, &training_verb, NULL };
+
+const struct verb predict_verb = {
+	.name = "predict",
+	.summary = "will a model fit, how fast will it be, and what limits it",
+	.about = "Predicts what a model does on a machine, with an interval from measurements for "
+		 "each figure: how it is served (inference), and how it is trained (training).",
+	.subs = predict_subs,
+};
