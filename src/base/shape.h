@@ -136,6 +136,9 @@ struct result_shape {
 	const char *meaning; /* a sentence or two */
 	const struct shape *shape;
 	const struct shape *host; /* the member "host" of its head; NULL: none */
+	/* What it mainly is, for CSV: the key of a list, or of a list in the items of one,
+	 * "fronts.points". Of forms those of one row are that list. NULL: nothing such. */
+	const char *list;
 	unsigned exit_codes;	  /* a bit for each: 1 << code; 0: its head has no exit_code */
 	bool no_time, no_version; /* its head has no time, no tool_version */
 	int version;		  /* of its schema; 0: 1 */
@@ -338,8 +341,11 @@ json_t *shape_figure_json(const struct shape_row *r, const void *object);
 /*
  * The items of an object's list, which has this key in s, as lines of CSV below a line of their
  * keys: "effect.low" of an object in them; what is not known is empty, lists in them are left out.
+ * Of "fronts.points" each begins with the figures of the item of fronts that it is in.
  */
 void shape_csv(struct text *out, const struct shape *s, const char *key, const void *object);
+/* The same of a result's list. False: it has none. */
+bool result_shape_csv(struct text *out, const struct result_shape *r, const void *object);
 /*
  * The object's figures as members of j. A fact is {"value": V, "from": "..."} where it was seen,
  * {"seen": "denied", "error": "EACCES", "from": ".."} otherwise.

@@ -11,25 +11,22 @@ struct csv {
 	bool begun; /* the line has a cell */
 };
 
+/* What a terminal would obey becomes a space. */
 static void csv_cell(struct csv *c, const char *s)
 {
-	if (c->begun)
-		text_addc(c->out, ',');
-	c->begun = true;
-	if (!strpbrk(s, ",\"\r\n")) {
-		text_add(c->out, s);
-		return;
-	}
-	text_addc(c->out, '"');
-	for (; *s; s++)
-		text_printf(c->out, *s == '"' ? "\"\"" : "%c", *s);
-	text_addc(c->out, '"');
-}
+	const char *quote = strpbrk(s, ",\"\r\n") ? "\"" : "";
+	uint32_t cp;
 
-static void csv_end(struct csv *c)
-{
-	text_add(c->out, "\r\n");
-	c->begun = false;
+	text_printf(c->out, "%s%s", c->begun ? "," : "", quote);
+	c->begun = true;
+	for (size_t n; (n = utf8_next(s, &cp)) > 0; s += n)
+		if (*s == '"')
+			text_add(c->out, "\"\"");
+		else if (*s == '\n' || utf8_harmless(cp))
+			text_addn(c->out, s, n);
+		else
+			text_addc(c->out, ' ');
+	text_add(c->out, quote);
 }
 
 /* Lists have no place in a cell. */
@@ -93,27 +90,75 @@ static void csv_cells(struct csv *c, struct arena *a, const struct shape *s, con
 	}
 }
 
+/* The list of this key; *inner: that of the rest of the key, in its items; NULL: none. */
+static const struct shape_row *csv_list(const struct shape *s, const char *key, const char **inner)
+{
+	size_t n = strcspn(key, ".");
+	char first[SHAPE_KEY_SIZE] = "";
+
+	*inner = key[n] ? key + n + 1 : NULL;
+	if (n < sizeof(first))
+		memcpy(first, key, n);
+	return shape_row_of(s, first);
+}
+
+static void csv_heads(struct csv *c, struct arena *a, const struct shape *s, const char *key)
+{
+	const char *inner;
+	const struct shape_row *list = csv_list(s, key, &inner);
+
+	if (list->by)
+		csv_cell(c, "name");
+	csv_head(c, a, list->sub, "");
+	if (inner)
+		csv_heads(c, a, list->sub, inner);
+}
+
+/* above: what every line begins with; NULL: nothing. */
+static void csv_items(struct csv *c, struct arena *a, const struct shape *s, const char *key,
+		      const void *object, const char *above)
+{
+	struct text *out = c->out;
+	struct shape_made room;
+	const char *inner;
+	const struct shape_row *list = shape_make(a, csv_list(s, key, &inner), &object, &room);
+
+	for (size_t i = 0; list && i < shape_items(list, object); i++) {
+		const char *item = shape_item(list, object, i);
+		TEXT_AUTO line = { 0 };
+
+		if (!item)
+			continue;
+		text_add(&line, above ? above : "");
+		c->out = &line;
+		c->begun = above;
+		if (list->by)
+			csv_cell(c, *(const char *const *)(const void *)(item + list->by - 1));
+		csv_cells(c, a, list->sub, item);
+		c->out = out;
+		if (inner)
+			csv_items(c, a, list->sub, inner, item, line.s);
+		else
+			text_printf(out, "%s\r\n", line.s);
+	}
+}
+
 void shape_csv(struct text *out, const struct shape *s, const char *key, const void *object)
 {
 	struct csv c = { .out = out };
 	struct arena a = { 0 };
-	struct shape_made room;
-	const struct shape_row *list = shape_row_of(s, key), *made;
 
-	if (list->by)
-		csv_cell(&c, "name");
-	csv_head(&c, &a, list->sub, "");
-	csv_end(&c);
-	made = shape_make(&a, list, &object, &room);
-	for (size_t i = 0; made && i < shape_items(made, object); i++) {
-		const char *item = shape_item(made, object, i);
-
-		if (!item)
-			continue;
-		if (list->by)
-			csv_cell(&c, *(const char *const *)(const void *)(item + list->by - 1));
-		csv_cells(&c, &a, list->sub, item);
-		csv_end(&c);
-	}
+	csv_heads(&c, &a, s, key);
+	text_add(out, "\r\n");
+	csv_items(&c, &a, s, key, object, NULL);
 	arena_free(&a);
+}
+
+bool result_shape_csv(struct text *out, const struct result_shape *r, const void *object)
+{
+	const struct shape *s = shape_form(r->shape, object);
+
+	if (r->list)
+		shape_csv(out, s, r->shape->forms && s->n == 1 ? s->rows[0].key : r->list, object);
+	return r->list;
 }

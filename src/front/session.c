@@ -358,6 +358,16 @@ static bool written_as_json(const struct run *r)
 	       str_ends(r->value[OPT_OUTPUT], end);
 }
 
+static int print_list(struct run *r, const void *answer, int code)
+{
+	TEXT_AUTO t = { 0 };
+
+	if (!verb_answer_csv(&t, r->verb, r->ask, answer))
+		return complain_text(EXIT_USAGE, "csv is of lists, and this result is none");
+	fputs(t.s, r->out);
+	return code;
+}
+
 static int print_answer(struct run *r, const void *answer, int code)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
@@ -375,6 +385,8 @@ static int print_answer(struct run *r, const void *answer, int code)
 	for (const struct verb_format *f = v->formats; f && f->name; f++)
 		if (strcmp(f->name, format) == 0)
 			return f->write(r->out, r->ask, answer, code);
+	if (strcmp(format, "csv") == 0)
+		return print_list(r, answer, code);
 	if (strcmp(format, "json") == 0 || !v->page || written_as_json(r))
 		return run_print_json(
 			r, verb_answer_json(v, r->ask, answer, (long long)time(NULL), code), code);

@@ -40,20 +40,36 @@ void *verb_answer_new(struct arena *a, const struct verb *v)
 					     : 1);
 }
 
+/* What it is a result of; *answer: its object. */
+static const struct result_shape *result_of(const struct verb *v, const void *ask,
+					    const void **answer)
+{
+	const void *object = *answer;
+	const struct result_shape *other = v->other ? v->other(ask, &object) : NULL;
+
+	if (other)
+		*answer = object;
+	return other ? other : v->result;
+}
+
 json_t *verb_answer_json(const struct verb *v, const void *ask, const void *answer, long long now,
 			 int code)
 {
-	const void *object = answer, *host = NULL;
-	const struct result_shape *shape = v->other ? v->other(ask, &object) : NULL;
+	const struct result_shape *shape;
+	const void *host = NULL;
 
 	if (v->json)
 		return v->json(answer);
 	if (v->head)
 		v->head(answer, &host, &now);
-	if (!shape) {
-		shape = v->result;
-		object = answer;
-	}
-	return shape->host ? result_shape_json_on(shape, object, host, now, code)
-			   : result_shape_json(shape, object, now, code);
+	shape = result_of(v, ask, &answer);
+	return shape->host ? result_shape_json_on(shape, answer, host, now, code)
+			   : result_shape_json(shape, answer, now, code);
+}
+
+bool verb_answer_csv(struct text *out, const struct verb *v, const void *ask, const void *answer)
+{
+	const struct result_shape *shape = result_of(v, ask, &answer);
+
+	return result_shape_csv(out, shape, answer);
 }

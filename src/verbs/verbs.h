@@ -3,6 +3,7 @@
 #ifndef VERBS_VERBS_H
 #define VERBS_VERBS_H
 
+#include "base/text.h"
 #include "verbs/verb.h"
 
 #define VERB(name) extern const struct verb name##_verb;
@@ -23,5 +24,7 @@ void *verb_answer_new(struct arena *a, const struct verb *v);
  * reference. */
 json_t *verb_answer_json(const struct verb *v, const void *ask, const void *answer, long long now,
 			 int code);
+/* Its list as CSV. False: it has none. */
+bool verb_answer_csv(struct text *out, const struct verb *v, const void *ask, const void *answer);
 
 #endif

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The command line as a user meets it: exit codes, sentences for what is wrong, schemas, completion, bad input."""
+import csv
+import io
 import json
 import os
 import pathlib
@@ -358,4 +360,38 @@ expect("the drawing is XML", p.returncode == 0 and "<svg" in out, p.stderr)
 code, out, _ = run("check", "--host", spark, env={"PATH": "/usr/bin:/bin", "TERM": "xterm"})
 expect("no colour in a pipe", "\x1b" not in out)
 expect("--quiet is silent", run("check", "--quiet", "--host", spark)[1] == "")
+
+# CSV is the result's list, flat.
+
+
+def flat(item, above=""):
+    """The figures of an item of JSON under the names of columns."""
+    for key, v in item.items():
+        if isinstance(v, dict):
+            yield from flat(v, f"{above}{key}.")
+        elif not isinstance(v, list):
+            yield above + key, "" if v is None else v if isinstance(v, str) else json.dumps(v)
+
+
+def listed_twice(argv, *keys):
+    at = argv.index("--") if "--" in argv else len(argv)
+    code, out, err = run(*argv[:at], "--format", "csv", *argv[at:])
+    got = list(csv.DictReader(io.StringIO(out, newline="")))
+    want = [{}]
+    found = json.loads(run(*argv[:at], "--format", "json", *argv[at:])[1])
+    for key in keys:
+        want = [{**above, **dict(flat(item)), "": item} for above in want for item in (above[""] if above else found)[key]]
+    expect(f"{argv} --format csv: as many lines as JSON has items", code in (0, 1, 5) and want and len(got) == len(want), (code, err, len(got), len(want)))
+    for line, item in zip(got, want):
+        bad = {k: (line.get(k), v) for k, v in item.items() if k and line.get(k) != v}
+        expect(f"{argv} --format csv: the figures of JSON", not bad, bad)
+
+
+for argv, *keys in ((["check", "--host", spark], "findings"), (["plan", "--host", spark], "changes"), (["list"], "settings"),
+                    (["lint", "--host", spark, "--", "NCCL_NO_SUCH=1", "NCCL_DEBUG=bogus", "x"], "findings"), (["verify", "--host", spark], "rows"),
+                    (["fleet", spark, str(machines / "hgx-h100")], "groups"), (["bench", "list"], "benches"),
+                    (["advise", "--sweep", "--model", "llama-3-8b", "--host", spark], "fronts", "points")):
+    if "csv" in run(argv[0], "--help")[1].partition("--format")[2].partition("--")[0]:
+        listed_twice(argv, *keys)
+refuses("csv of what is no list", ["show", "--format", "csv", "--host", spark], 2, "csv")
 end_suite()

@@ -315,6 +315,9 @@ def said_of_a_capture(tmp):
                    .replace("\\u0007", "\a"), ran.out[:300])
     ran = run("verify", "--boot", "--host", capture)
     expect("its report of the boot is shown", "Report of this boot" in ran.out, ran)
+    ran = run("plan", "--format", "csv", "--host", capture)
+    expect("plan --format csv of a hostile capture: no control characters", ended(ran) and ran.out.count("\r\n") > 5 and
+           not controls(ran.out.replace("\r\n", "\n")), (controls(ran.out), ran))
     ran = run("plan", "--format", "shell", "--host", capture)
     remarks = "".join(line for line in ran.out.splitlines() if line.startswith("#"))
     expect("plan --format shell of a hostile capture: none in a comment", "conservative" in remarks and not controls(remarks),

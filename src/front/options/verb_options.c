@@ -14,7 +14,7 @@
 
 static const char *const formats[] = { "term",	  "json",	 "md",	  "html",   "junit",
 				       "prom",	  "openmetrics", "shell", "nagios", "npd",
-				       "systemd", "compose",	 "svg",	  NULL };
+				       "systemd", "compose",	 "svg",	  "csv",    NULL };
 static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
 static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
 static const char *const betters[] = { "higher", "lower", NULL };
@@ -278,6 +278,8 @@ const char *verb_format_help(struct arena *a, const struct verb *v)
 	TEXT_AUTO t = { 0 };
 
 	text_add(&t, v->page ? "term (default), json, md" : v->result ? "json" : "");
+	if (v->answer && v->result && v->result->list)
+		text_add(&t, ", csv");
 	for (const struct verb_format *f = v->formats; f && f->name; f++)
 		text_printf(&t, "%s%s%s", t.len ? ", " : "", f->name,
 			    strcmp(f->name, "term") ? "" : " (default)");

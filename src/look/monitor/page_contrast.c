@@ -287,5 +287,6 @@ const struct result_shape contrast_result = {
 	.title = "gputune compare of two recordings",
 	.meaning = "Every quantity that both have, in the units of the recordings; of totals the rate a second.",
 	.shape = &contrast_shape,
+	.list = "rows",
 	.exit_codes = 1u << 0 | 1u << 5,
 };

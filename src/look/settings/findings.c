@@ -344,7 +344,7 @@ static const struct shape list_shape = SHAPE_FORMS(listing, list, list_forms, li
 
 const struct result_shape list_result = {
 	.name = "list", .title = "gputune list", .meaning = "What there is to ask about.",
-	.shape = &list_shape, .no_time = true,
+	.shape = &list_shape, .list = "settings", .no_time = true,
 };
 /* clang-format on */
 

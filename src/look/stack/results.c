@@ -41,7 +41,7 @@ static const struct shape stack_env_shape = SHAPE(build_env, stack_env);
 const struct result_shape stack_env_result = {
 	.name = "stack-env", .title = "gputune stack env",
 	.meaning = "What to set before PyTorch and what belongs to it are built here.",
-	.shape = &stack_env_shape, .exit_codes = 1u << 0 | 1u << 1,
+	.shape = &stack_env_shape, .list = "variables", .exit_codes = 1u << 0 | 1u << 1,
 };
 
 /* --- stack build-plan --- */
@@ -75,7 +75,7 @@ static const struct shape build_plan_shape = SHAPE(build_plan, build_plan);
 const struct result_shape build_plan_result = {
 	.name = "stack-build-plan", .title = "gputune stack build-plan",
 	.meaning = "Steps that build wheels, in order, and how far they are.",
-	.shape = &build_plan_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3,
+	.shape = &build_plan_shape, .list = "steps", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3,
 };
 
 /* --- stack wheelhouse --- */
@@ -129,7 +129,7 @@ static const struct shape wheelhouse_shape = SHAPE(wheelhouse, wheelhouse);
 const struct result_shape wheelhouse_result = {
 	.name = "stack-wheelhouse", .title = "gputune stack wheelhouse",
 	.meaning = "A folder of wheels, and what is wrong with it.",
-	.shape = &wheelhouse_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
+	.shape = &wheelhouse_shape, .list = "wheels", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
 };
 
 static const char *difference_shown(struct arena *a, const void *object)
@@ -298,7 +298,7 @@ static const struct shape stack_arch_shape = SHAPE(arch_view, stack_arch);
 const struct result_shape stack_arch_result = {
 	.name = "stack-arch", .title = "gputune stack arch",
 	.meaning = "Which GPU code files carry, and whether it runs.",
-	.shape = &stack_arch_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+	.shape = &stack_arch_shape, .list = "files", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 
 /* --- stack check --- */
@@ -383,5 +383,5 @@ static const struct shape stack_check_shape = SHAPE(stack_view, stack_check);
 const struct result_shape stack_check_result = {
 	.name = "stack-check", .title = "gputune stack check",
 	.meaning = "What of the software stack is there, and whether it fits this GPU and each other.",
-	.shape = &stack_check_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+	.shape = &stack_check_shape, .list = "findings", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };

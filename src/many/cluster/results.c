@@ -211,5 +211,5 @@ static const struct shape cluster_undo_shape = SHAPE(apply, cluster_undo);
 const struct result_shape cluster_undo_result = {
 	.name = "cluster-undo", .title = "gputune cluster undo",
 	.meaning = "What became of each change of the cluster's links that was to be taken back.",
-	.shape = &cluster_undo_shape, .exit_codes = 0x3f,
+	.shape = &cluster_undo_shape, .list = "nodes", .exit_codes = 0x3f,
 };

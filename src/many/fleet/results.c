@@ -333,5 +333,5 @@ static const struct shape fleet_shape = SHAPE(fleet, fleet);
 
 const struct result_shape fleet_result = {
 	.name = "fleet", .title = "gputune fleet", .meaning = "Many machines beside each other, from their results.",
-	.shape = &fleet_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+	.shape = &fleet_shape, .list = "groups", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };

@@ -277,7 +277,8 @@ const struct result_shape bench_result = {
 	.name = "bench", .title = "gputune bench",
 	.meaning = "A measurement: every sample, its conditions, the machine and its settings. "
 		   "Keys that hold figures end in the unit that the figure names.",
-	.shape = &record_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
+	.shape = &record_shape, .list = "cases",
+	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
 };
 
 /* --- the list of benches and results ----------------------------------------------------------- */
@@ -306,7 +307,7 @@ static const struct shape bench_list_shape = SHAPE(bench_list, bench_list);
 
 const struct result_shape bench_list_result = {
 	.name = "bench-list", .title = "gputune bench list", .meaning = "Every bench, and the results that are kept.",
-	.shape = &bench_list_shape, .no_time = true,
+	.shape = &bench_list_shape, .list = "benches", .no_time = true,
 };
 
 /* --- two records ------------------------------------------------------------------------------ */
@@ -351,7 +352,7 @@ static const struct shape compare_shape = SHAPE(compare, compare);
 const struct result_shape compare_result = {
 	.name = "compare", .title = "gputune compare",
 	.meaning = "Two measurements: ratio of medians, B over A, with its interval.",
-	.shape = &compare_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+	.shape = &compare_shape, .list = "rows", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 /* clang-format on */
 

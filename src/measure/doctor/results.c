@@ -50,7 +50,7 @@ static const struct shape doctor_list_shape = SHAPE(chosen, doctor_list);
 
 const struct result_shape doctor_list_result = {
 	.name = "doctor-list", .title = "gputune doctor list", .meaning = "Every diagnosis with its symptom.",
-	.shape = &doctor_list_shape, .no_time = true,
+	.shape = &doctor_list_shape, .list = "diagnoses", .no_time = true,
 };
 
 /* --- doctor --- */
@@ -194,5 +194,5 @@ static const struct shape doctor_shape = SHAPE(doctor_view, doctor);
 const struct result_shape doctor_result = {
 	.name = "doctor", .title = "gputune doctor",
 	.meaning = "Symptoms that were looked for, with causes and evidence.",
-	.shape = &doctor_shape, .host = &host_shape, .exit_codes = 0x3f,
+	.shape = &doctor_shape, .list = "tests", .host = &host_shape, .exit_codes = 0x3f,
 };

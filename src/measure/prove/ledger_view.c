@@ -375,7 +375,7 @@ static const struct shape check_shape = SHAPE(check_answer, check);
 
 const struct result_shape check_result = {
 	.name = "check", .title = "gputune check", .meaning = "Every setting, judged.",
-	.shape = &check_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+	.shape = &check_shape, .list = "findings", .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 
 static const char *const relations[] = { "leave", "is", "at-least", "at-most", "one-of", "not" };

@@ -252,5 +252,5 @@ static const struct shape stack_compare_shape = SHAPE(compare_view, stack_compar
 const struct result_shape stack_compare_result = {
 	.name = "stack-compare", .title = "gputune stack compare",
 	.meaning = "The same work through two builds of a library: the verdict, both sides and every window.",
-	.shape = &stack_compare_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+	.shape = &stack_compare_shape, .list = "figures", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };

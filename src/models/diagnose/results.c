@@ -192,5 +192,6 @@ const struct result_shape diagnose_result = {
 	.title = "gputune diagnose",
 	.meaning = "What holds training runs back: each cause with the lines that it stands on.",
 	.shape = &diagnose_shape,
+	.list = "runs",
 	.exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };

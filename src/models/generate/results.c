@@ -411,5 +411,6 @@ const struct result_shape lint_result = {
 	.title = "gputune lint",
 	.meaning = "What is wrong with variables and command lines that somebody wrote.",
 	.shape = &lint_shape,
+	.list = "findings",
 	.exit_codes = 1u << 0 | 1u << 1,
 };

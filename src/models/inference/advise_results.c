@@ -120,6 +120,7 @@ const struct result_shape advise_result = {
 		   "times before by after, "
 		   "rates after by before; 1 is nothing, null is not known.",
 	.shape = &advise_shape,
+	.list = "changes",
 	.exit_codes = 1u << 0 | 1u << 1,
 };
 
@@ -177,5 +178,6 @@ const struct result_shape sweep_result = {
 		   "memory in use at once, "
 		   "the fastest first.",
 	.shape = &sweep_shape,
+	.list = "fronts.points",
 	.exit_codes = 1u << 0 | 1u << 1,
 };

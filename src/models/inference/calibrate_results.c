@@ -148,6 +148,7 @@ const struct result_shape calibrate_result = {
 	.meaning = "Constants of predictions fitted to measurements: every run with what was predicted for it "
 		   "before, after, and by a fit that had not seen it; every constant and what became of it.",
 	.shape = &calibrate_shape,
+	.list = "runs",
 	.exit_codes = 1u << 0 | 1u << 1,
 };
 
@@ -196,6 +197,7 @@ const struct result_shape calibration_show_result = {
 	.title = "gputune calibrate, without files",
 	.meaning = "What is kept for a machine, and whether predictions take it.",
 	.shape = &calibration_stored_shape,
+	.list = "sets",
 	.exit_codes = 1u << 0 | 1u << 1,
 };
 

@@ -97,6 +97,7 @@ const struct result_shape roofline_result = {
 		   "farthest below its roof first). "
 		   "null: not counted or not known.",
 	.shape = &roofline_shape,
+	.list = "points",
 	.exit_codes = 1u << 0,
 };
 
@@ -312,5 +313,6 @@ const struct result_shape predict_rows_result = {
 	.title = "gputune predict --rows",
 	.meaning = "Measurements, each beside what is predicted for it.",
 	.shape = &predict_rows_shape,
+	.list = "rows",
 	.exit_codes = 1u << 0,
 };

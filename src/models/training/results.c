@@ -239,5 +239,6 @@ const struct result_shape train_rows_result = {
 	.title = "gputune predict training --rows",
 	.meaning = "Measured training runs, each beside what is predicted for it.",
 	.shape = &train_rows_shape,
+	.list = "rows",
 	.exit_codes = 1u << 0,
 };

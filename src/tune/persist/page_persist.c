@@ -295,7 +295,8 @@ static const struct shape persist_shape = SHAPE(persist_answer, persist);
 
 const struct result_shape persist_result = {
 	.name = "persist", .title = "gputune persist", .meaning = "What is kept for the next boot.",
-	.shape = &persist_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 3 | 1u << 4,
+	.shape = &persist_shape, .list = "rows",
+	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 3 | 1u << 4,
 };
 /* clang-format on */
 

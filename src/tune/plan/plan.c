@@ -357,6 +357,7 @@ const struct result_shape plan_result = {
 	.title = "gputune plan",
 	.meaning = "What would be changed, and what only a person can change.",
 	.shape = &plan_shape,
+	.list = "changes",
 	.host = &plan_host_shape,
 	.exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };

@@ -62,11 +62,12 @@ static const struct shape apply_shape = SHAPE(outcome_answer, apply), undo_shape
 
 const struct result_shape apply_result = {
 	.name = "apply", .title = "gputune apply", .meaning = "What became of each change of a plan.",
-	.shape = &apply_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5,
+	.shape = &apply_shape, .list = "rows",
+	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5,
 };
 const struct result_shape undo_result = {
 	.name = "undo", .title = "gputune undo", .meaning = "What became of each change that was to be taken back.",
-	.shape = &undo_shape, .host = &host_shape, .exit_codes = 0x3f,
+	.shape = &undo_shape, .list = "rows", .host = &host_shape, .exit_codes = 0x3f,
 };
 
 struct outcome_answer outcome_answer_of(struct arena *a, const struct txn_report *r,
@@ -132,7 +133,8 @@ static const struct shape status_shape = SHAPE(status_answer, status);
 
 const struct result_shape status_result = {
 	.name = "status", .title = "gputune status", .meaning = "What became of every change that is not undone.",
-	.shape = &status_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
+	.shape = &status_shape, .list = "rows",
+	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
 };
 
 struct status_answer status_answer_of(const struct hold_row *rows, size_t n)
@@ -202,7 +204,8 @@ static const struct shape history_shape = SHAPE(history_answer, history);
 
 const struct result_shape history_result = {
 	.name = "history", .title = "gputune history", .meaning = "Every transaction with every change.",
-	.shape = &history_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
+	.shape = &history_shape, .list = "transactions",
+	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
 };
 
 struct history_answer history_answer_of(struct arena *a, const struct journal *j,
@@ -286,7 +289,7 @@ static const struct shape verify_shape = SHAPE(verify, verify);
 
 const struct result_shape verify_result = {
 	.name = "verify", .title = "gputune verify", .meaning = "Whether what was asked for is in force.",
-	.shape = &verify_shape, .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+	.shape = &verify_shape, .list = "rows", .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 
 json_t *verify_json(const struct machine *m, const struct verify *v, int exit_code)
