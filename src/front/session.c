@@ -394,7 +394,7 @@ static int print_answer(struct run *r, const void *answer, int code)
 			     arena_printf(&r->arena, "gputune %s", r->name), code);
 }
 
-int run_check_result_file(const struct run *r)
+static int check_result_file(const struct run *r)
 {
 	const char *path = r->value[OPT_JSON];
 	FILE *f = path ? fopen(path, "re") : NULL;
@@ -406,8 +406,7 @@ int run_check_result_file(const struct run *r)
 	n = fread(head, 1, sizeof(head) - 1, f);
 	head[n] = '\0';
 	fclose(f);
-	snprintf(schema, sizeof(schema), "\"gputune.%s/1\"",
-		 r->verb->result ? r->verb->result->name : r->verb->name);
+	snprintf(schema, sizeof(schema), "\"gputune.%s/1\"", r->verb->result->name);
 	if (n && !strstr(head, schema))
 		return complain_text(EXIT_USAGE,
 				     "%s is there and is no result of gputune %s; it is left alone",
@@ -440,10 +439,11 @@ int run_answer(struct run *r)
 	void *answer = verb_answer_new(&r->arena, r->verb);
 	const void *other = answer;
 	bool heard = !r->value[OPT_QUIET];
-	int code = run_check_result_file(r);
+	int code = check_result_file(r);
 
 	if (code)
 		return code;
+	r->door.agreed = r->value[OPT_YES] != NULL;
 	r->door.note = heard ? run_note : NULL;
 	r->door.progress = heard && isatty(STDERR_FILENO) ? run_progress : NULL;
 	code = r->verb->answer(&r->door, r->ask, answer);

@@ -36,7 +36,6 @@ enum option_id {
 	OPT_REBOOT,
 	OPT_OUTPUT,
 	OPT_FOR,
-	OPT_CPUS,
 	OPT_STATE,
 	OPT_JSON,
 	OPT_DIR,
@@ -49,16 +48,8 @@ enum option_id {
 	OPT_INTERVAL,
 	OPT_POLICY,
 	OPT_ONCE,
-	OPT_BENCH,
-	OPT_COMMAND,
-	OPT_METRIC,
-	OPT_BETTER,
-	OPT_MIN_EFFECT,
-	OPT_BUDGET,
 	OPT_KEEP,
-	OPT_SETTLE,
 	OPT_TIMEOUT,
-	OPT_SEED,
 	OPT_FIX,
 	OPT_PASSIVE,
 	OPT_MODEL,
@@ -138,8 +129,6 @@ enum word_kind {
 	WORD_FORMAT,
 	WORD_POLICY,
 	WORD_PERSIST,
-	WORD_BENCH,
-	WORD_BETTER,
 	WORD_SYMPTOM,
 	WORD_GOAL,
 	WORD_KIND,
@@ -219,7 +208,6 @@ int verb_calibrate(struct run *r);
 int verb_advise(struct run *r);
 int verb_doctor(struct run *r);
 int verb_generate(struct run *r);
-int verb_prove(struct run *r);
 int verb_monitor(struct run *r);
 int verb_report(struct run *r);
 
@@ -306,9 +294,6 @@ void run_open_door(struct run *r);
 int run_answer(struct run *r);
 /* The formats of the verb, for a sentence. */
 const char *run_formats(struct run *r);
-/* --json must not take the place of a file that is something else than an earlier result: 0, or an
- * exit code after complaining. */
-int run_check_result_file(const struct run *r);
 
 /* What settings read knobs through; ctx is the struct host. */
 struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k);
@@ -318,17 +303,7 @@ const struct ledger *run_ledger(struct run *r, struct host *h, const struct mach
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-struct bench_ask;
-struct idset;
 /* --state made absolute, or the default. */
 const char *bench_state(struct run *r);
-/* What benches are asked besides their names, and --cpus among those that this process may use. 0,
- * or the exit code of a complaint. */
-int bench_asked(struct run *r, struct bench_ask *ask, struct idset *cpus);
-/* One option each: 0, or EXIT_USAGE after complaining. *out keeps its value where a time was not
- * given; the effect is a share, 1 % then; the seed is made by chance then. */
-int prove_time(const struct run *r, enum option_id o, double *out);
-int prove_min_effect(const struct run *r, double *out);
-int prove_seed(const struct run *r, uint64_t *out);
 
 #endif

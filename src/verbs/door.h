@@ -32,6 +32,7 @@ struct door {
 	void (*note)(void *ctx, const char *line);
 	void *ctx;
 	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
+	bool agreed;		       /* whoever asks has agreed to what will be done (--yes) */
 	bool may_change;	       /* whoever asks has said that it may change the machine */
 	/* Lines of the journal are lost: what it holds is not known for sure. */
 	bool unreadable;

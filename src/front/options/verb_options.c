@@ -17,37 +17,8 @@ static const char *const formats[] = { "term",	  "json",	 "md",	  "html",   "jun
 				       "systemd", "compose",	 "svg",	  "csv",    NULL };
 static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
 static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
-static const char *const betters[] = { "higher", "lower", NULL };
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
 					"balanced", "inference", "training",	    NULL };
-
-static const char *const measurements[] = { "all",
-					    "list",
-					    "show",
-					    "serve",
-					    "memory-bandwidth",
-					    "memory-latency",
-					    "disk",
-					    "model-load",
-					    "timer-wake-up",
-					    "idle-wake-up",
-					    "cpu-frequency",
-					    "hand-over",
-					    "tcp",
-					    "tcp-latency",
-					    "tcp-connect",
-					    "tcp-idle",
-					    "rdma",
-					    "rdma-latency",
-					    "gpu-memory",
-					    "gpu-latency",
-					    "copy",
-					    "launch",
-					    "gemm",
-					    "gpu-load",
-					    "collectives",
-					    "gds",
-					    NULL };
 
 static const char *const kinds[] = { "nccl",	   "vllm-env", "torchrun",	"mpi",
 				     "sbatch",	   "hostfile", "deepspeed_env", "vllm",
@@ -76,10 +47,6 @@ const char *const *words_of(enum word_kind k)
 		return actions;
 	case WORD_PROFILE:
 		return profiles;
-	case WORD_BENCH:
-		return measurements;
-	case WORD_BETTER:
-		return betters;
 	case WORD_GOAL:
 		return goals;
 	case WORD_KIND:
@@ -112,7 +79,6 @@ static const struct {
 	  "term, json (default in a pipe) or, with --once, prom or openmetrics" },
 	{ "watch", OPT_FORMAT, "term (default) or json" },
 	{ "report", OPT_FORMAT, "html (default), md, term or json" },
-	{ "prove", OPT_ALL, "all settings that the profile would change" },
 	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
 	{ "persist", OPT_FORCE, "remove also files of ours that somebody edited" },
 	{ "report", OPT_FORCE, "replace also a file that is no report" },
@@ -124,7 +90,6 @@ static const struct {
 	  "how often to look where nothing tells of changes (default: 30s)" },
 	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
 	{ "calibrate", OPT_DRY_RUN, "show the fit and keep nothing" },
-	{ "prove", OPT_KEEP, "keep what helps; undo takes it back" },
 	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
 	{ "report", OPT_STATE, "take kept results and proofs from this folder" },
 	{ "advise", OPT_STATE,
@@ -201,35 +166,23 @@ static bool help_mentions(const char *help, const char *word)
 	return false;
 }
 
-/* Formats, and benches where only some can be named, are those that the help tells; what "bench"
- * does besides measuring is no bench. */
-static void propose_words(struct arena *a, struct ask_row *row, enum word_kind k, bool some)
+/* Formats are those that the help tells. */
+static void propose(struct arena *a, struct ask_row *row, enum word_kind k)
 {
 	const char *const *w = words_of(k);
 	const char **names;
 	size_t n = 0;
 
+	row->proposal = k == WORD_ID ? setting_proposal : k == WORD_SYMPTOM ? symptom_id : NULL;
+	row->files = k == WORD_FILE || k == WORD_PROFILE;
+	row->strict = k == WORD_FORMAT || k == WORD_POLICY || k == WORD_GOAL;
 	while (w && w[n])
 		n++;
 	names = arena_array(a, n + 1, sizeof(*names));
 	row->names = names;
 	for (; w && *w; w++)
-		if ((k != WORD_FORMAT && k != WORD_BENCH) || !row->help ||
-		    (some ? help_mentions(row->help, *w)
-			  : !help_mentions("all list show serve", *w)))
+		if (k != WORD_FORMAT || !row->help || help_mentions(row->help, *w))
 			names[row->n_names++] = *w;
-}
-
-static void propose(struct arena *a, struct ask_row *row, enum word_kind k)
-{
-	bool some = k == WORD_FORMAT;
-
-	row->proposal = k == WORD_ID ? setting_proposal : k == WORD_SYMPTOM ? symptom_id : NULL;
-	row->files = k == WORD_FILE || k == WORD_PROFILE;
-	for (const char *const *w = k == WORD_BENCH ? words_of(k) : NULL; w && *w; w++)
-		some = some || (row->help && help_mentions(row->help, *w));
-	propose_words(a, row, k, some);
-	row->strict = k == WORD_FORMAT || k == WORD_POLICY || k == WORD_BETTER || k == WORD_GOAL;
 }
 
 static struct ask_row *legacy_row(struct arena *a, const struct verb *v, enum option_id id)
@@ -349,7 +302,9 @@ static void add_front_option(struct option_adding *g, const struct verb *v, stru
 	if (v->ask && !ask_for_each(v->ask, NULL, is_other, (void *)(uintptr_t)row->name))
 		return;
 	add_option(g, (struct verb_option){ .row = row,
-					    .group = v->legacy ? "Options" : "Output",
+					    .group = v->legacy	     ? "Options"
+						     : id == OPT_YES ? "Change"
+								     : "Output",
 					    .help = row->help,
 					    .member = r ? &r->value[id] : NULL,
 					    .mark = row->kind == ASK_KIND_FLAG });

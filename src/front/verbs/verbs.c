@@ -32,13 +32,6 @@ static const enum option_id doctor_options[] = { OPT_ONLY,    OPT_PASSIVE, OPT_F
 						 OPT_YES,     OPT_DRY_RUN, OPT_REASON,	OPT_HOST,
 						 OPT_OVERLAY, OPT_ALL,	   OPT_FORMAT,	OPT_OUTPUT,
 						 OPT_QUIET,   COMMON };
-static const enum option_id prove_options[] = {
-	OPT_BENCH,   OPT_COMMAND, OPT_METRIC, OPT_BETTER, OPT_MIN_EFFECT, OPT_BUDGET, OPT_KEEP,
-	OPT_ALL,     OPT_PROFILE, OPT_ONLY,   OPT_SKIP,	  OPT_ALLOW,	  OPT_FOR,    OPT_SETTLE,
-	OPT_TIMEOUT, OPT_SEED,	  OPT_CPUS,   OPT_GPUS,	  OPT_DIR,	  OPT_FILES,  OPT_PEER,
-	OPT_TOKEN,   OPT_STATE,	  OPT_JSON,   OPT_YES,	  OPT_DRY_RUN,	  OPT_REASON, OPT_FORMAT,
-	OPT_OUTPUT,  OPT_QUIET,	  COMMON
-};
 static const enum option_id advise_options[] = {
 	OPT_MODEL,  OPT_WEIGHTS, OPT_ON,      OPT_HOST,	       OPT_OVERLAY,	   OPT_GOAL,
 	OPT_SWEEP,  OPT_ENGINE,	 OPT_CACHE,   OPT_PROMPT,      OPT_ANSWER,	   OPT_CONTEXT,
@@ -84,18 +77,6 @@ static const char about_watch[] =
 	"reset, leave what a person set) and limit = times an hour (default: 3); SIGHUP reads it "
 	"again. What is set back each time is given up. Nothing is undone at the end. --format "
 	"json writes a JSON object a line.";
-
-static const char about_prove[] =
-	"Measures with the setting and without it in pairs of random order, each switch a "
-	"transaction that is read back, until the difference is known or the budget is over; "
-	"before that the machine against itself, which says what can be seen at all. Verdict: "
-	"helps, hurts, no difference (and the largest one that could have been missed) or "
-	"undecided, and why. Afterwards everything is as it was, unless --keep keeps what helps; "
-	"should the process be killed, the next command puts it back. With several settings, --all "
-	"or --profile, groups of settings are screened together, what helps is confirmed one by "
-	"one and then as a whole. ID=VALUE proves another value than the profile's. Verdicts are "
-	"kept and shown by check and explain. Exit code 0: decided, 1: it hurts, 3: it cannot be "
-	"set, 5: undecided.";
 
 static const char about_calibrate[] =
 	"Reads the outputs of the engines' own benchmarks as they are (vllm bench serve, latency "
@@ -188,19 +169,6 @@ static const struct verb watch_verb = {
 	.summary = "notice when somebody changes what was applied",
 	.about = about_watch,
 	.legacy = &watch_legacy,
-};
-
-static const struct verb_legacy prove_legacy = { .args = "[ID[@TARGET][=VALUE]...]",
-						 .word = WORD_ID,
-						 .min_args = 0,
-						 .max_args = 64,
-						 OPTION_LIST(prove_options) };
-static const struct verb prove_verb = {
-	.name = "prove",
-	.run = verb_prove,
-	.summary = "is this setting worth anything here? measure, then keep or revert",
-	.about = about_prove,
-	.legacy = &prove_legacy,
 };
 
 static const struct verb_legacy doctor_legacy = {

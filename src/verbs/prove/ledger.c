@@ -1,37 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stays of a proof besides the page: its rows in the ledger, and a file. */
+/* What stays of a proof besides its result: rows of the ledger. */
+#include "verbs/prove/prove.h"
+
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
-#include "look/settings/findings.h"
-#include "front/verbs/prove.h"
-#include "machine/write/write.h"
 #include "measure/prove/ledger.h"
-#include "measure/prove/page_prove.h"
 
 enum { TARGETS_MAX = 64 };
-
-static int write_file(struct proving *g, int code)
-{
-	const char *path = g->r->value[OPT_JSON];
-	json_t *j = machine_result_json(&prove_result, g->planned.m, &g->proof, code);
-	char *text = json_dumps(j, JSON_INDENT(1)), here[HOST_PATH_MAX];
-	int r = text ? 0 : -ENOMEM;
-
-	json_decref(j);
-	if (path[0] != '/' && getcwd(here, sizeof(here)))
-		path = arena_printf(&g->r->arena, "%s/%s", here, path);
-	if (r == 0)
-		r = host_put(g->h, path, text, strlen(text), 0644);
-	free(text);
-	return r ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-r)) : code;
-}
-
-/* --- ledger ----------------------------------------------------------------------------------- */
 
 struct keeping {
 	struct proving *g;
@@ -40,7 +18,7 @@ struct keeping {
 	int failed;
 };
 
-static void verb_prove_keep_store(struct keeping *k, const struct ledger_row *row)
+static void store_row(struct keeping *k, const struct ledger_row *row)
 {
 	struct err e = { 0 };
 
@@ -48,7 +26,7 @@ static void verb_prove_keep_store(struct keeping *k, const struct ledger_row *ro
 		return;
 	k->failed = ledger_add(k->g->h, k->dir, row, &e);
 	if (k->failed)
-		complain_text(0, "the verdict could not be kept: %s", e.text);
+		door_warn(k->g->d, "the verdict could not be kept: %s", e.text);
 }
 
 /* One row a target of the setting; of very many the setting alone. */
@@ -61,7 +39,7 @@ static void store_targets(struct keeping *k, const char *id, struct ledger_row r
 		n += strcmp(p->changes[i].id, id) == 0;
 	row.setting = id;
 	if (n == 0 || n > TARGETS_MAX) {
-		verb_prove_keep_store(k, &row);
+		store_row(k, &row);
 		return;
 	}
 	for (size_t i = 0; i < p->n_changes; i++) {
@@ -75,7 +53,7 @@ static void store_targets(struct keeping *k, const char *id, struct ledger_row r
 		row.target = c->target;
 		row.before = c->before;
 		row.after = c->after;
-		verb_prove_keep_store(k, &row);
+		store_row(k, &row);
 	}
 }
 
@@ -144,7 +122,7 @@ static void store_whole(struct keeping *k, size_t tried)
 	else
 		row.setting = joined.s;
 	if (row.setting == p->what || tried > 1)
-		verb_prove_keep_store(k, &row);
+		store_row(k, &row);
 }
 
 static void store_many(struct keeping *k)
@@ -168,7 +146,8 @@ static void keep_rows(struct proving *g)
 	const struct ruling *r = &p->compared.ruling;
 	const struct window *w = &p->window;
 	bool is_bench = strcmp(w->kind, "bench") == 0;
-	struct keeping k = { .g = g, .dir = g->r->value[OPT_STATE] ? bench_state(g->r) : NULL };
+	struct keeping k = { .g = g,
+			     .dir = g->ask->state.state ? door_state(g->d, &g->ask->state) : NULL };
 
 	k.row = (struct ledger_row){ .setting = p->what,
 				     .target = "",
@@ -182,22 +161,21 @@ static void keep_rows(struct proving *g)
 				     .high = r->pairs ? r->high : (double)INFINITY,
 				     .min_effect = p->rule.min_effect,
 				     .pairs = r->pairs,
-				     .seed = arena_printf(&g->r->arena, "%016" PRIx64, p->seed),
+				     .seed = arena_printf(g->d->arena, "%016" PRIx64, p->seed),
 				     .time_s = p->machine.time_s,
 				     .kept = p->kept,
 				     .version = GPUTUNE_VERSION };
-	ledger_here(&g->r->arena, g->h, g->planned.m, &k.row.where);
+	ledger_here(g->d->arena, g->h, g->planned.m, &k.row.where);
 	if (p->many)
 		store_many(&k);
 	else
 		store_targets(&k, p->what, k.row);
 }
 
-int prove_store(struct proving *g, int code)
+void prove_store(struct proving *g)
 {
 	const struct proof *p = &g->proof;
 
 	if (!p->stopped && (p->many || has_reported(p)))
 		keep_rows(g);
-	return g->r->value[OPT_JSON] ? write_file(g, code) : code;
 }
