@@ -8,6 +8,7 @@
 #include "look/settings/findings.h"
 #include "look/show/page.h"
 #include "look/stack/page_stack.h"
+#include "many/cluster/messages.h"
 #include "many/cluster/page_cluster.h"
 #include "many/fleet/fleet.h"
 #include "measure/bench/bench_json.h"
@@ -47,6 +48,7 @@ const struct result_shape *const result_shapes[] = {
 	&check_result,
 	&cluster_check_result,
 	&cluster_discover_result,
+	&cluster_node_result,
 	&cluster_plan_result,
 	&cluster_undo_result,
 	&compare_result,

@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "many/cluster/rsh.h"
+#include "many/cluster/messages.h"
 
 static const struct ask_group *const groups[] = {
 	&ask_look,
@@ -28,36 +28,23 @@ struct server {
 	int in, out;
 };
 
-static int send_json(struct server *s, json_t *j)
+static int send_line(struct server *s, const struct node_line *l)
 {
-	char *text = json_dumps(j, JSON_COMPACT);
-	int r;
+	char *text = node_line_text(l);
+	int r = text ? fd_write_all(s->out, text, strlen(text)) : -ENOMEM;
 
-	json_decref(j);
-	if (!text)
-		return -ENOMEM;
-	r = fd_write_all(s->out, text, strlen(text));
-	if (r == 0)
-		r = fd_write_all(s->out, "\n", 1);
 	free(text);
-	return r;
+	return r ? r : fd_write_all(s->out, "\n", 1);
 }
 
-static int send_answer(struct server *s, json_int_t id, json_t *answer)
+static int send_answer(struct server *s, long long id, json_t *answer)
 {
-	return send_json(s, json_pack("{s:s, s:I, s:b, s:o}", "schema", CLUSTER_NODE_SCHEMA, "id",
-				      id, "ok", 1, "answer", answer));
+	return send_line(s, &(struct node_line){ .id = id, .ok = true, .body = answer });
 }
 
-static int send_error(struct server *s, json_int_t id, const struct err *e)
+static int send_error(struct server *s, long long id, const struct err *e)
 {
-	json_t *text = json_string(e->text), *hint = json_string(e->hint);
-
-	/* What a library said need not be UTF-8. */
-	return send_json(s, json_pack("{s:s, s:I, s:b, s:o, s:o}", "schema", CLUSTER_NODE_SCHEMA,
-				      "id", id, "ok", 0, "error",
-				      text ? text : json_string("a sentence that is no text"),
-				      "hint", hint ? hint : json_string("")));
+	return send_line(s, &(struct node_line){ .id = id, .error = e->text, .hint = e->hint });
 }
 
 static int greet(struct server *s)

@@ -5,6 +5,58 @@
 #include "many/cluster/ask.h"
 #include "many/cluster/node.h"
 
+static unsigned line_form(const void *object)
+{
+	const struct node_line *l = object;
+
+	return l->ask ? 0 : l->ok ? 1 : 2;
+}
+
+/* clang-format off */
+#define OBJECT SHAPE_JSON(node_line, body), .word = "{\"type\":\"object\"}"
+
+static const struct shape_row node_request_rows[] = {
+	{ "id", "From 1.", SHAPE_COUNT(node_line, id) },
+	{ "ask", NULL, SHAPE_TEXT(node_line, ask) },
+	{ "with", NULL, OBJECT, .later = true },
+};
+static const struct shape node_request_shape = SHAPE(node_line, node_request);
+
+static const struct shape_row node_answer_rows[] = {
+	{ "id", "Of the request; 0: the greeting.", SHAPE_COUNT(node_line, id) },
+	{ "ok", "true", SHAPE_FLAG(node_line, ok) },
+	{ "answer", NULL, OBJECT },
+};
+static const struct shape node_answer_shape = SHAPE(node_line, node_answer);
+
+static const struct shape_row node_refusal_rows[] = {
+	{ "id", "Of the request; 0: the line was none.", SHAPE_COUNT(node_line, id) },
+	{ "ok", "false", SHAPE_FLAG(node_line, ok) },
+	{ "error", NULL, SHAPE_TEXT(node_line, error) },
+	{ "hint", NULL, SHAPE_TEXT(node_line, hint) },
+};
+static const struct shape node_refusal_shape = SHAPE(node_line, node_refusal);
+
+static const struct shape *const line_forms[] = { &node_request_shape, &node_answer_shape, &node_refusal_shape };
+static const struct shape node_line_shape = SHAPE_FORMS(node_line, node_line, line_forms, line_form);
+
+const struct result_shape cluster_node_result = {
+	.name = "cluster-node", .title = "gputune cluster node",
+	.meaning = "A line between gputune cluster and the gputune cluster node that it starts on each node.",
+	.shape = &node_line_shape, .no_time = true, .no_version = true,
+};
+/* clang-format on */
+
+char *node_line_text(const struct node_line *l)
+{
+	json_t *j = result_shape_json(&cluster_node_result, l, 0, 0);
+	char *text = json_dumps(j, JSON_COMPACT);
+
+	json_decref(j);
+	json_decref(l->body);
+	return text;
+}
+
 bool message_read(struct arena *a, struct rsh_reply *reply, const struct shape *s, void *out)
 {
 	struct err e = { 0 };

@@ -12,6 +12,18 @@
 #include "many/cluster/ask.h"
 #include "many/cluster/rsh.h"
 
+/* A line of either direction: a request, else an answer or a refusal. */
+struct node_line {
+	long long id; /* 0: the greeting, or of a line that was no request */
+	const char *ask;
+	bool ok;
+	json_t *body; /* what the request comes with, or the answer */
+	const char *error, *hint;
+};
+extern const struct result_shape cluster_node_result;
+/* As text that the caller frees; the line's body is taken. NULL: there is no memory. */
+char *node_line_text(const struct node_line *l);
+
 /* The answer by its rows, in the arena. False: none came, or it is not of that form; then
  * reply->answer is NULL, and reply->failure says why. */
 bool message_read(struct arena *a, struct rsh_reply *reply, const struct shape *s, void *out);

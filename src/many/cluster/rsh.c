@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "many/cluster/messages.h"
 #include "many/cluster/rsh.h"
 #include "base/clock.h"
 #include "many/cluster/node.h"
@@ -235,7 +236,6 @@ const char *rsh_failure(const struct rsh *r, size_t i)
 int rsh_send(struct rsh *r, size_t i, const char *ask, json_t *with)
 {
 	struct rsh_node *n = &r->nodes[i];
-	json_t *j;
 	char *text;
 	int code = 0;
 
@@ -243,10 +243,8 @@ int rsh_send(struct rsh *r, size_t i, const char *ask, json_t *with)
 		json_decref(with);
 		return n->failure ? -EPIPE : -EBUSY;
 	}
-	j = json_pack("{s:s, s:I, s:s, s:o}", "schema", CLUSTER_NODE_SCHEMA, "id",
-		      (json_int_t)(r->last_id + 1), "ask", ask, "with",
-		      with ? with : json_object());
-	text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+	text = node_line_text(&(struct node_line){
+		.id = r->last_id + 1, .ask = ask, .body = with ? with : json_object() });
 	if (!text || strlen(text) > RSH_ASK_MAX) {
 		code = text ? -EMSGSIZE : -ENOMEM;
 	} else {
@@ -256,7 +254,6 @@ int rsh_send(struct rsh *r, size_t i, const char *ask, json_t *with)
 		text_addc(&n->sending, '\n');
 	}
 	free(text);
-	json_decref(j);
 	return code;
 }
 
