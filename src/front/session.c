@@ -444,6 +444,8 @@ int run_answer(struct run *r)
 	if (code)
 		return code;
 	r->door.agreed = r->value[OPT_YES] != NULL;
+	r->door.attended = !r->value[OPT_YES] && isatty(STDIN_FILENO);
+	r->door.verbose = r->value[OPT_VERBOSE] != NULL;
 	r->door.note = heard ? run_note : NULL;
 	r->door.progress = heard && isatty(STDERR_FILENO) ? run_progress : NULL;
 	code = r->verb->answer(&r->door, r->ask, answer);

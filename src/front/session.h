@@ -26,14 +26,9 @@ enum option_id {
 	OPT_OVERLAY,
 	OPT_ALLOW,
 	OPT_YES,
-	OPT_NOW,
-	OPT_EXIT_CODE,
 	OPT_DRY_RUN,
 	OPT_FORCE,
 	OPT_REASON,
-	OPT_UPDATE_GRUB,
-	OPT_BOOT,
-	OPT_REBOOT,
 	OPT_OUTPUT,
 	OPT_FOR,
 	OPT_STATE,
@@ -128,7 +123,6 @@ enum word_kind {
 	WORD_PROFILE,
 	WORD_FORMAT,
 	WORD_POLICY,
-	WORD_PERSIST,
 	WORD_SYMPTOM,
 	WORD_GOAL,
 	WORD_KIND,
@@ -199,10 +193,6 @@ extern const struct verb record_verb;
 extern const struct verb *const verbs[];
 extern const struct verb completion_verb;
 
-int verb_apply(struct run *r);
-int verb_status(struct run *r);
-int verb_verify(struct run *r);
-int verb_persist(struct run *r);
 int verb_watch(struct run *r);
 int verb_calibrate(struct run *r);
 int verb_advise(struct run *r);

@@ -34,6 +34,8 @@ struct door {
 	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
 	bool agreed;		       /* whoever asks has agreed to what will be done (--yes) */
 	bool may_change;	       /* whoever asks has said that it may change the machine */
+	bool attended;		       /* a person answers what agree asks */
+	bool verbose;		       /* what is shown with a question has its reasons */
 	/* Lines of the journal are lost: what it holds is not known for sure. */
 	bool unreadable;
 };

@@ -111,6 +111,7 @@ struct verb {
 	/* A file of -o of that end is JSON, whatever a terminal would show; NULL: none. */
 	const char *json_file;
 	bool keeps_json; /* --json FILE: the result is written there as well */
+	bool asks;	 /* it can ask, although it changes nothing itself */
 	bool changes;	 /* it can change the machine: the library calls it with a handle for that
 			    alone */
 	bool writes;	 /* the same of what writes files alone */

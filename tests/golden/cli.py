@@ -168,7 +168,7 @@ refuses("a missing argument", ["explain"], 2, "explain needs ID")
 refuses("an unknown id", ["explain", "memory.swapiness"], 2, "memory.swapiness", 'did you mean "memory.swappiness"')
 refuses("a short id", ["explain", "swappiness"], 2, 'did you mean "memory.swappiness"')
 refuses("a group is no setting", ["explain", "nic"], 2, "it is a group", "gputune list --only nic")
-refuses("an action too few", ["persist"], 2, "persist needs ACTION, one of install, status")
+refuses("an action too few", ["persist"], 2, "persist needs one of install, status")
 refuses("an unknown --only", ["check", "--only", "gpu,nope"], 2, '"nope"')
 # A script's variable that is not set: to take it for all settings would change, or undo, all of them.
 for argv in (["check"], ["apply", "--dry-run"], ["undo", "--yes"], ["persist", "remove", "--yes"], ["slurm", "prolog", "--dry-run"]):
@@ -268,7 +268,7 @@ with tempfile.TemporaryDirectory() as tmp:
 
 with tempfile.TemporaryDirectory() as tmp:
     for action in ("install", "status", "diff"):
-        code, out, err = run("persist", action, "--yes", "--host", spark, "--overlay", f"{tmp}/nothing")
+        code, out, err = run("persist", action, "--host", spark, "--overlay", f"{tmp}/nothing")
         expect(f"persist {action} where nothing is applied", code == 0 and "keeps nothing" in out and "--profile and --only name" in out, (code, out, err))
     argv = ["apply", "--only", "pcie.acs", "--yes", "--host", str(machines / "hgx-h100"), "--overlay", f"{tmp}/o"]
     code, out, err = run(*argv)

@@ -141,9 +141,13 @@ def options(verb):
     return helps[verb]
 
 
-def check_words(where, words):
+def options_of(words):
     subs = list(itertools.takewhile(lambda w: re.match(r"[a-z][a-z_-]*$", w), words[1:3]))
-    known = next((o for n in range(len(subs), -1, -1) if (o := options(" ".join([words[0], *subs[:n]]))) is not None), None)
+    return next((o for n in range(len(subs), -1, -1) if (o := options(" ".join([words[0], *subs[:n]]))) is not None), None)
+
+
+def check_words(where, words):
+    known = options_of(words)
     if not expect(f"{where}: the verb of {' '.join(words)}", known is not None, words[0]):
         return False
     own = words[1:words.index("--")] if "--" in words else words[1:]
@@ -178,7 +182,7 @@ def run(where, command, desk):
     if (verb in HOSTED or verb in ("predict", "advise") and "--on" not in words and "--rows" not in words or verb == "stack" and words[1] in ("check", "env")) and not files and "--host" not in words and \
             not (verb == "monitor" and words[1:2] and words[1].endswith(".rec")) and words[1:] != ["list"]:
         words += ["--host", "captured"]
-    if "--host" in words and "--overlay" not in words and "--overlay" in options(verb) and verb not in ("explain", "lint", "generate"):
+    if "--host" in words and "--overlay" not in words and "--overlay" in options_of(words) and verb not in ("explain", "lint", "generate"):
         words += ["--overlay", "planned" if "plan.json" in words else "overlay"]
     p = subprocess.run([gputune, *words, *tail], capture_output=True, text=True, check=False, cwd=desk, stdin=subprocess.DEVNULL, timeout=120)
     expect(f"{where}: {command}", p.returncode in FINE.get(verb, {0, 1, 5}), (words, p.returncode, p.stderr[-400:]))

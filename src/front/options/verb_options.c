@@ -16,7 +16,6 @@ static const char *const formats[] = { "term",	  "json",	 "md",	  "html",   "jun
 				       "prom",	  "openmetrics", "shell", "nagios", "npd",
 				       "systemd", "compose",	 "svg",	  "csv",    NULL };
 static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
-static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
 					"balanced", "inference", "training",	    NULL };
 
@@ -43,8 +42,6 @@ const char *const *words_of(enum word_kind k)
 		return formats;
 	case WORD_POLICY:
 		return policies;
-	case WORD_PERSIST:
-		return actions;
 	case WORD_PROFILE:
 		return profiles;
 	case WORD_GOAL:
@@ -80,11 +77,7 @@ static const struct {
 	{ "watch", OPT_FORMAT, "term (default) or json" },
 	{ "report", OPT_FORMAT, "html (default), md, term or json" },
 	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
-	{ "persist", OPT_FORCE, "remove also files of ours that somebody edited" },
 	{ "report", OPT_FORCE, "replace also a file that is no report" },
-	{ "apply", OPT_BOOT,
-	  "apply what persist keeps for every boot, as the boot-time unit does" },
-	{ "verify", OPT_BOOT, "compare what persist keeps for every boot with what is in force" },
 	{ "doctor", OPT_FOR, "run each test for this long: 10s, 500ms, 2m" },
 	{ "watch", OPT_INTERVAL,
 	  "how often to look where nothing tells of changes (default: 30s)" },
@@ -317,7 +310,7 @@ static unsigned answer_prints(const struct verb *v)
 
 	if (v->result)
 		out |= PRINTS_FORMAT | PRINTS_JSON | PRINTS_VERBOSE | PRINTS_PAGE;
-	if (v->changes)
+	if (v->changes || v->asks)
 		out |= PRINTS_QUESTION;
 	return v->keeps_json ? out | PRINTS_RESULT_FILE : out;
 }

@@ -377,13 +377,13 @@ char **module_words(struct arena *a, const struct module_args *m, bool real)
 					   { "--skip", m->skip },
 					   { "--allow", m->allow },
 					   { "--reason", m->reason } };
-	bool writes = m->state < MODULE_CHECK;
+	/* diff says of files what a dry run would, without asking for what only writing needs. */
+	bool diff = m->state == MODULE_PERSIST && !real, writes = m->state < MODULE_CHECK && !diff;
 	size_t n = 0;
 
 	w[n++] = names[m->state];
-	/* diff says of files what a dry run would, without asking for what only writing needs. */
 	if (m->state == MODULE_PERSIST)
-		w[n++] = real ? "install" : "diff";
+		w[n++] = diff ? "diff" : "install";
 	if (m->state == MODULE_UNPERSIST)
 		w[n++] = "remove";
 	w[n++] = "--format";
@@ -391,13 +391,13 @@ char **module_words(struct arena *a, const struct module_args *m, bool real)
 	if (writes)
 		w[n++] = real ? "--yes" : "--dry-run";
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-		if (options[i][1]) {
+		if (options[i][1] && !(diff && strcmp(options[i][0], "--reason") == 0)) {
 			w[n++] = options[i][0];
 			w[n++] = options[i][1];
 		}
 	if (m->all)
 		w[n++] = "--all";
-	if (m->force)
+	if (m->force && !diff)
 		w[n++] = "--force";
 	if (m->boot)
 		w[n++] = "--boot";

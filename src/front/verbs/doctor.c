@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "look/settings/findings.h"
-#include "front/verbs/persist.h"
+#include "verbs/persist/persist.h"
 #include "front/change.h"
 #include "tune/txn/txn.h"
 #include "verbs/page_plan.h"
@@ -40,7 +40,7 @@ static const char *own_unkept(struct doctoring *g)
 
 	if (journal_load(g->h, a, false, &j, &ignored) || txn_status(g->h, a, &j, &rows, &n))
 		return NULL;
-	persist_fill_entries(g->r, g->h, rows, n);
+	persist_fill_entries(&g->r->door, g->h, rows, n);
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].hold == HOLD_OURS && !rows[i].kept) {
 			unkept++;

@@ -61,17 +61,12 @@ static bool reads_capture(const struct run *r)
 /* Files of others beside this machine: models, results, scripts, journals, packages. */
 static bool reads_beside(const struct run *r)
 {
-	static int (*const always[])(struct run *) = { verb_report, verb_generate,
-						       verb_advise, verb_status };
+	static int (*const always[])(struct run *) = { verb_report, verb_generate, verb_advise };
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (r->verb->run && r->verb->run == always[i])
 			return true;
-	if (r->verb->reads == READS_FILES)
-		return reads_now(r);
-	if (r->verb->run == verb_verify)
-		return !r->value[OPT_BOOT] && !r->value[OPT_REBOOT];
-	return false;
+	return r->verb->reads == READS_FILES && reads_now(r);
 }
 
 enum fence fence_of(const struct run *r)

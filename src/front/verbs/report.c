@@ -11,7 +11,7 @@
 #include "measure/prove/ledger_view.h"
 #include "verbs/page_check.h"
 #include "front/verbs/doctor.h"
-#include "front/verbs/persist.h"
+#include "verbs/persist/persist.h"
 #include "verbs/stack/look.h"
 #include "machine/host/libraries.h"
 #include "tune/txn/txn.h"
@@ -58,7 +58,7 @@ static void report_part_changes(struct reporting *g)
 	}
 	txn_status(g->h, a, &now, &rows, &n);
 	run_find_culprits(&g->run, g->p.m, rows, n);
-	persist_fill_entries(&g->run, g->h, rows, n);
+	persist_fill_entries(&g->run.door, g->h, rows, n);
 	doc_heading(d, 2, "In force, and what drifted");
 	doc_append(d, page_status(a, g->p.m, rows, n, !now.bad_lines), 2);
 	doc_heading(d, 2, "History");
@@ -204,10 +204,11 @@ static void report_part_stack(struct reporting *g)
 static void report_part_persist(struct reporting *g)
 {
 	struct persisting *s = ARENA_NEW(&g->run.arena, struct persisting);
+	struct persist_answer answer;
 	size_t differ = 0;
 	struct doc *d;
 
-	s->r = &g->run;
+	s->d = &g->run.door;
 	s->h = g->h;
 	s->m = g->p.m;
 	s->view.action = "status";
@@ -216,7 +217,9 @@ static void report_part_persist(struct reporting *g)
 			   cell("What is kept for the next boot was not looked at."));
 		return;
 	}
-	report_keep(g, "persist", persist_json(&g->run.arena, s->m, &s->view, NULL, NULL, 0));
+	answer = persist_answer_of(&g->run.arena, &s->view, &(struct txn_report){ 0 },
+				   &(struct err){ 0 });
+	report_keep(g, "persist", machine_result_json(&persist_result, s->m, &answer, 0));
 	if (!s->view.n && !s->view.n_skipped) {
 		report_add(g, "persist", "Kept for the next boot", NULL,
 			   cell("gputune keeps nothing for the next boot."));

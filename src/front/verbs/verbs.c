@@ -6,20 +6,6 @@
 #define PAGE OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_HELP
 #define COMMON OPT_COMPACT, OPT_FIELDS, PAGE
 
-static const enum option_id apply_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
-						OPT_ONLY,    OPT_SKIP,	  OPT_ALLOW,  OPT_YES,
-						OPT_DRY_RUN, OPT_REASON,  OPT_BOOT,   OPT_OUTPUT,
-						OPT_QUIET,   OPT_VERBOSE, COMMON };
-static const enum option_id status_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT,	OPT_OUTPUT,
-						 OPT_QUIET, OPT_VERBOSE, OPT_EXIT_CODE, COMMON };
-static const enum option_id verify_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_BOOT,
-						 OPT_REBOOT,  OPT_YES,	   OPT_OUTPUT, OPT_QUIET,
-						 OPT_VERBOSE, COMMON };
-static const enum option_id persist_options[] = {
-	OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE, OPT_ONLY,	  OPT_SKIP,
-	OPT_ALLOW, OPT_YES,	OPT_NOW,    OPT_DRY_RUN, OPT_UPDATE_GRUB, OPT_REASON,
-	OPT_FORCE, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE, COMMON
-};
 static const enum option_id watch_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_INTERVAL,
 						OPT_ONLY,  OPT_POLICY,	OPT_ONCE,   OPT_OUTPUT,
 						OPT_QUIET, OPT_HELP };
@@ -58,15 +44,6 @@ static const enum option_id calibrate_options[] = {
 	OPT_STATE,  OPT_FORMAT,	    OPT_QUIET,	OPT_VERBOSE, COMMON
 };
 
-static const char about_persist[] =
-	"install writes files of our own (sysctl.d, tmpfiles.d, udev rules, modprobe.d, boot "
-	"arguments, the links' own configuration, and a boot-time unit for the rest) for what "
-	"apply changed, or for what --profile and --only name. Nobody else's file is touched. "
-	"status says what keeps what and who would win at boot, diff what install would change, "
-	"and remove takes all of it back, or with --only what it names: a file that somebody "
-	"edited is reported and left, unless --force. What the files have set at this boot stays "
-	"in effect until a reboot: remove lists it, and takes it back with --now.";
-
 static const char about_watch[] =
 	"Watches every setting that was applied and not undone, until it is told to stop "
 	"(SIGTERM). Writes, links, devices and GPUs tell of changes by themselves; everything else "
@@ -103,62 +80,6 @@ static const char about_report[] =
 	"is to be fixed, 5 when nothing is and not all could be seen.";
 
 #define OPTION_LIST(list) .options = (list), .n_options = sizeof(list) / sizeof((list)[0])
-
-static const struct verb_legacy apply_legacy = {
-	.args = "[PLAN]", .word = WORD_FILE, .max_args = 1, OPTION_LIST(apply_options)
-};
-static const struct verb apply_verb = {
-	.name = "apply",
-	.run = verb_apply,
-	.summary = "make the changes of a plan, so that each can be taken back",
-	.about = "Applies PLAN (written by plan -o), or a fresh plan of the profile; --only and "
-		 "--skip narrow either. Shows it and asks, unless --yes. What was there goes "
-		 "into a journal before each write; every value is read back; when one does not "
-		 "hold, all are taken back. What is refused is left out and listed; that all of "
-		 "what was asked for is refused is exit code 3.",
-	.legacy = &apply_legacy,
-};
-
-static const struct verb_legacy status_legacy = { .args = "",
-						  .max_args = 0,
-						  OPTION_LIST(status_options) };
-static const struct verb status_verb = {
-	.name = "status",
-	.run = verb_status,
-	.summary = "what became of our changes",
-	.about = "For each change that is not undone: still ours, changed by somebody, back, "
-		 "lost at a reboot, or waiting for one. Exit code 1 when something is not as it "
-		 "was left, 4 when a transaction is incomplete. With --exit-code 1 as well when "
-		 "anything of ours is held or kept for the next boot.",
-	.legacy = &status_legacy,
-};
-
-static const struct verb_legacy verify_legacy = {
-	.args = "[PLAN]", .word = WORD_FILE, .max_args = 1, OPTION_LIST(verify_options)
-};
-static const struct verb verify_verb = {
-	.name = "verify",
-	.run = verb_verify,
-	.summary = "requested against in force",
-	.about = "Compares what PLAN, or the journal, asks for with what the machine holds now, "
-		 "and says what waits for a reboot. --boot compares what persist keeps for every "
-		 "boot: the report of the boot-time unit, or what is to be seen now. --reboot "
-		 "does the whole cycle.",
-	.legacy = &verify_legacy,
-};
-
-static const struct verb_legacy persist_legacy = { .args = "ACTION",
-						   .word = WORD_PERSIST,
-						   .min_args = 1,
-						   .max_args = 1,
-						   OPTION_LIST(persist_options) };
-static const struct verb persist_verb = {
-	.name = "persist",
-	.run = verb_persist,
-	.summary = "keep settings over a reboot: install, status, diff or remove",
-	.about = about_persist,
-	.legacy = &persist_legacy,
-};
 
 static const struct verb_legacy watch_legacy = { .args = "",
 						 .max_args = 0,

@@ -217,16 +217,6 @@ struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 
 /* What is kept for the next boot, a row a figure. Keys and meanings are API. */
 
-struct persist_answer {
-	const struct persist_view *v;
-	unsigned long transaction; /* 0: none */
-	const char *error, *hint;  /* NULL: none */
-	struct outcome_row *outcomes;
-	size_t n_outcomes;
-	const char **notes;
-	size_t n_notes;
-};
-
 static const char *entry_file(const void *object)
 {
 	const struct persist_entry *k = object;
@@ -296,21 +286,18 @@ static const struct shape persist_shape = SHAPE(persist_answer, persist);
 const struct result_shape persist_result = {
 	.name = "persist", .title = "gputune persist", .meaning = "What is kept for the next boot.",
 	.shape = &persist_shape, .list = "rows",
-	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 3 | 1u << 4,
+	.host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 3 | 1u << 4 | 1u << 5,
 };
 /* clang-format on */
 
-json_t *persist_json(struct arena *a, const struct machine *m, const struct persist_view *v,
-		     const struct txn_report *report, const struct err *e, int exit_code)
+struct persist_answer persist_answer_of(struct arena *a, const struct persist_view *v,
+					const struct txn_report *r, const struct err *e)
 {
-	static const struct txn_report none;
-	const struct txn_report *r = report ? report : &none;
-	bool failed = e && *e->text;
 	struct persist_answer answer = {
 		.v = v,
 		.transaction = r->dry ? 0 : r->txn,
-		.error = failed ? e->text : NULL,
-		.hint = failed && *e->hint ? e->hint : NULL,
+		.error = *e->text ? e->text : NULL,
+		.hint = *e->text && *e->hint ? e->hint : NULL,
 		.n_outcomes = r->n + v->now.n,
 		.n_notes = v->n_notes + r->n_leftovers,
 	};
@@ -319,5 +306,5 @@ json_t *persist_json(struct arena *a, const struct machine *m, const struct pers
 		arena_join(a, r->rows, r->n, v->now.rows, v->now.n, sizeof(*answer.outcomes));
 	answer.notes = arena_join(a, v->notes, v->n_notes, r->leftovers, r->n_leftovers,
 				  sizeof(*answer.notes));
-	return machine_result_json(&persist_result, m, &answer, exit_code);
+	return answer;
 }

@@ -47,9 +47,19 @@ struct doc *page_persist(struct arena *a, const struct machine *m, const struct 
 struct doc *page_persist_removed(struct arena *a, const struct machine *m,
 				 const struct persist_view *v, const struct txn_report *r,
 				 int result);
-/* Schema gputune.persist/1. report NULL: nothing was done; e NULL or without text: no error. */
-json_t *persist_json(struct arena *a, const struct machine *m, const struct persist_view *v,
-		     const struct txn_report *report, const struct err *e, int exit_code);
+/* What a result has of it: persist_result. */
+struct persist_answer {
+	const struct persist_view *v;
+	unsigned long transaction; /* 0: none */
+	const char *error, *hint;  /* NULL: none */
+	struct outcome_row *outcomes;
+	size_t n_outcomes;
+	const char **notes;
+	size_t n_notes;
+};
+/* e without text: no error. */
+struct persist_answer persist_answer_of(struct arena *a, const struct persist_view *v,
+					const struct txn_report *r, const struct err *e);
 extern const struct result_shape persist_result;
 
 #endif

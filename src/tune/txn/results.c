@@ -79,18 +79,6 @@ struct outcome_answer outcome_answer_of(struct arena *a, const struct txn_report
 				       failed && *e->hint ? arena_strdup(a, e->hint) : NULL };
 }
 
-json_t *report_json(const char *verb, const struct machine *m, const struct txn_report *r,
-		    const struct err *e, int exit_code)
-{
-	struct arena a = { 0 };
-	const struct outcome_answer answer = outcome_answer_of(&a, r, e);
-	json_t *j = machine_result_json(strcmp(verb, "undo") == 0 ? &undo_result : &apply_result, m,
-				   &answer, exit_code);
-
-	arena_free(&a);
-	return j;
-}
-
 /* --- status --- */
 
 #define OF_ENTRY SHAPE_VIA(hold_row, e, entry)
@@ -289,13 +277,9 @@ static const struct shape verify_shape = SHAPE(verify, verify);
 
 const struct result_shape verify_result = {
 	.name = "verify", .title = "gputune verify", .meaning = "Whether what was asked for is in force.",
-	.shape = &verify_shape, .list = "rows", .host = &host_shape, .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
+	.shape = &verify_shape, .list = "rows", .host = &host_shape,
+	.exit_codes = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5,
 };
-
-json_t *verify_json(const struct machine *m, const struct verify *v, int exit_code)
-{
-	return machine_result_json(&verify_result, m, v, exit_code);
-}
 
 /* --- the report of a boot --- */
 

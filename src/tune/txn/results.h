@@ -22,10 +22,6 @@ struct outcome_answer {
 struct outcome_answer outcome_answer_of(struct arena *a, const struct txn_report *r,
 					const struct err *e);
 
-json_t *report_json(const char *verb, const struct machine *m, const struct txn_report *r,
-		    const struct err *e, int exit_code);
-json_t *verify_json(const struct machine *m, const struct verify *v, int exit_code);
-
 struct status_answer {
 	const struct hold_row *rows;
 	size_t n, count[HOLD_UNKNOWN + 1];

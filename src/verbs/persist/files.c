@@ -5,12 +5,11 @@
 #include <unistd.h>
 #include <sys/stat.h>
 
-#include "front/verbs/persist.h"
+#include "verbs/persist/persist.h"
 #include "machine/knob/io.h"
 #include "tune/txn/layer.h"
 #include "machine/host/boot_menu.h"
 #include "base/text.h"
-#include "front/session.h"
 #include "machine/write/write.h"
 #include "machine/host/command.h"
 
@@ -147,7 +146,7 @@ enum { COPY_MAX = 1 << 18 };
 
 const char *persist_copy_of(struct persisting *s, const char *path, const char *value)
 {
-	struct arena *a = &s->r->arena;
+	struct arena *a = s->d->arena;
 	const char *folder = path_folder(a, path), *text;
 	char **names, *other;
 	size_t n = 0, len, other_len;
@@ -184,13 +183,13 @@ static int check_tokens(struct persisting *s, const char *program, const char *m
 {
 	for (size_t i = 0; i < s->p.n; i++) {
 		const struct persist_entry *row = &s->p.rows[i];
-		const char *token = arena_printf(&s->r->arena, *row->value ? "%s=%s" : "%s",
+		const char *token = arena_printf(s->d->arena, *row->value ? "%s=%s" : "%s",
 						 row->knob.name, row->value);
 
 		if (row->keeper == PERSIST_IN_BOOT_ARGUMENT && !menu_has(menu, token))
-			return complain_text(EXIT_FINDINGS,
-					     "%s succeeded, but the boot menu has no \"%s\"",
-					     program, token);
+			return door_refuse(s->d, EXIT_FINDINGS,
+					   "%s succeeded, but the boot menu has no \"%s\"", program,
+					   token);
 	}
 	return 0;
 }
@@ -198,15 +197,15 @@ static int check_tokens(struct persisting *s, const char *program, const char *m
 static int check_menu(struct persisting *s)
 {
 	static const char *const menus[] = { "/boot/grub/grub.cfg", "/boot/grub2/grub.cfg" };
-	struct arena *a = &s->r->arena;
+	struct arena *a = s->d->arena;
 	char *menu = NULL;
 
 	for (size_t i = 0; i < 2 && !menu; i++)
 		if (host_read(s->h, menus[i], MENU_MAX, a, &menu, NULL))
 			menu = NULL;
 	if (!menu)
-		return complain_text(EXIT_BLIND,
-				     "update-grub succeeded, but the boot menu could not be read");
+		return door_refuse(s->d, EXIT_BLIND,
+				   "update-grub succeeded, but the boot menu could not be read");
 	return check_tokens(s, "update-grub", menu);
 }
 
@@ -216,13 +215,13 @@ static int update_grub(struct persisting *s)
 	const char *said;
 	int r;
 
-	r = persist_run_program(&s->r->arena, argv, MENU_MS, &said);
+	r = persist_run_program(s->d->arena, argv, MENU_MS, &said);
 	if (r == -ENOENT)
-		return complain_text(EXIT_FINDINGS,
-				     "there is no update-grub here: run your distribution's "
-				     "(grub2-mkconfig -o /boot/grub2/grub.cfg)");
+		return door_refuse(s->d, EXIT_FINDINGS,
+				   "there is no update-grub here: run your distribution's "
+				   "(grub2-mkconfig -o /boot/grub2/grub.cfg)");
 	if (r)
-		return complain_text(EXIT_FINDINGS, "update-grub failed (%d): %.300s", r, said);
+		return door_refuse(s->d, EXIT_FINDINGS, "update-grub failed (%d): %.300s", r, said);
 	return check_menu(s);
 }
 
@@ -238,7 +237,7 @@ static const char *image_of(struct persisting *s, const char *release)
 		return NULL;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		const char *stem = places[i], *at = strstr(stem, "%s"),
-			   *path = arena_printf(&s->r->arena, "%.*s%s%s", (int)(at - stem), stem,
+			   *path = arena_printf(s->d->arena, "%.*s%s%s", (int)(at - stem), stem,
 						release, at + 2);
 
 		if (host_exists(s->h, path))
@@ -250,7 +249,7 @@ static const char *image_of(struct persisting *s, const char *release)
 /* The entries of every kernel that is installed, so that an older one boots with them too. */
 static int add_kernels(struct persisting *s)
 {
-	struct arena *a = &s->r->arena;
+	struct arena *a = s->d->arena;
 	char **names;
 	size_t n = 0, added = 0;
 
@@ -265,16 +264,17 @@ static int add_kernels(struct persisting *s)
 			continue;
 		r = persist_run_program(a, argv, MENU_MS, &said);
 		if (r == -ENOENT)
-			return complain_text(EXIT_FINDINGS, "there is no kernel-install here");
+			return door_refuse(s->d, EXIT_FINDINGS, "there is no kernel-install here");
 		if (r)
-			return complain_text(EXIT_FINDINGS,
-					     "kernel-install add %s failed (%d): %.300s", names[i],
-					     r, said);
+			return door_refuse(s->d, EXIT_FINDINGS,
+					   "kernel-install add %s failed (%d): %.300s", names[i], r,
+					   said);
 		added++;
 	}
 	return added ? 0
-		     : complain_text(EXIT_FINDINGS, "no kernel was found below /usr/lib/modules: "
-						    "run kernel-install for yours");
+		     : door_refuse(s->d, EXIT_FINDINGS,
+				   "no kernel was found below /usr/lib/modules: "
+				   "run kernel-install for yours");
 }
 
 /* The options of the entry for the kernel that runs, with a blank before the first; NULL. */
@@ -282,7 +282,7 @@ static const char *entry_options(struct persisting *s)
 {
 	static const char *const folders[] = { "/boot/loader/entries", "/efi/loader/entries",
 					       "/boot/efi/loader/entries" };
-	struct arena *a = &s->r->arena;
+	struct arena *a = s->d->arena;
 	char **names, *text;
 
 	for (size_t f = 0; f < sizeof(folders) / sizeof(folders[0]); f++) {
@@ -307,19 +307,16 @@ static int verb_persist_files_kernel_install(struct persisting *s)
 	if (code)
 		return code;
 	return text ? check_tokens(s, "kernel-install", text)
-		    : complain_text(EXIT_BLIND,
-				    "kernel-install succeeded, but no loader entry of the running "
-				    "kernel could be read: verify --boot tells after the reboot");
+		    : door_refuse(s->d, EXIT_BLIND,
+				  "kernel-install succeeded, but no loader entry of the running "
+				  "kernel could be read: verify --boot tells after the reboot");
 }
 
 int persist_update_boot(struct persisting *s)
 {
-	if (s->h->id.captured)
-		return complain_text(EXIT_USAGE,
-				     "--update-grub is for this machine, not for a captured one");
 	return host_boot_menu(s->h) == BOOT_MENU_KERNEL_INSTALL
-		       ? verb_persist_files_kernel_install(s)
-		       : update_grub(s);
+		       ? -verb_persist_files_kernel_install(s)
+		       : -update_grub(s);
 }
 
 enum { RELOAD_MS = 60000, OUTPUT_MAX = 1 << 20 };
@@ -341,12 +338,12 @@ void persist_reload(struct persisting *s)
 
 	if (s->h->id.captured || !host_exists(s->h, "/run/systemd/system"))
 		return;
-	if (persist_run_program(&s->r->arena, daemon, RELOAD_MS, &said))
-		complain_text(0, "systemctl daemon-reload failed (%.200s): the next boot does it",
-			      said);
-	if (persist_run_program(&s->r->arena, rules, RELOAD_MS, &said))
-		complain_text(0, "udevadm control --reload failed (%.200s): the next boot does it",
-			      said);
+	if (persist_run_program(s->d->arena, daemon, RELOAD_MS, &said))
+		door_warn(s->d, "systemctl daemon-reload failed (%.200s): the next boot does it",
+			  said);
+	if (persist_run_program(s->d->arena, rules, RELOAD_MS, &said))
+		door_warn(s->d, "udevadm control --reload failed (%.200s): the next boot does it",
+			  said);
 }
 
 /* The unit sees it, and the file and every folder above it belong to root alone. */
@@ -383,12 +380,30 @@ const char *persist_program(const struct persisting *s)
 		return "/usr/bin/gputune";
 	path[n] = '\0';
 	if (!s->writes || is_safe(path))
-		return arena_strdup(&s->r->arena, path);
-	complain_text(EXIT_USAGE,
-		      "%s would be run at every boot, but it lies where users keep files, or "
-		      "others than root may change it: install gputune first",
-		      path);
+		return arena_strdup(s->d->arena, path);
+	door_refuse(s->d, EXIT_NOT_APPLIED,
+		    "%s would be run at every boot, but it lies where users keep files, or "
+		    "others than root may change it: install gputune first",
+		    path);
 	return NULL;
+}
+
+void persist_fill_view(struct persisting *s)
+{
+	s->view.rows = s->p.rows;
+	s->view.n = s->p.n;
+	s->view.notes = s->p.notes;
+	s->view.n_notes = s->p.n_notes;
+}
+
+int persist_make_files(struct persisting *s)
+{
+	s->wish.program = persist_program(s);
+	if (!s->wish.program)
+		return -EXIT_NOT_APPLIED;
+	persist_make(s->d->arena, s->m, &s->wish, &s->p);
+	persist_fill_view(s);
+	return 0;
 }
 
 /* What the journal calls them: they belong to many settings. */
@@ -403,7 +418,7 @@ static void verb_persist_files_add_change(struct persisting *s, const struct set
 {
 	struct plan *p = &s->plan;
 
-	p->changes = arena_grow(&s->r->arena, p->changes, p->n, sizeof(*p->changes));
+	p->changes = arena_grow(s->d->arena, p->changes, p->n, sizeof(*p->changes));
 	p->changes[p->n++] = (struct change){ .s = of,
 					      .target = target,
 					      .knob = *k,
@@ -418,7 +433,7 @@ static struct persist_view_file *add_file(struct persisting *s, const char *path
 {
 	struct persist_view *v = &s->view;
 
-	v->files = arena_grow(&s->r->arena, v->files, v->n_files, sizeof(*v->files));
+	v->files = arena_grow(s->d->arena, v->files, v->n_files, sizeof(*v->files));
 	v->files[v->n_files] = (struct persist_view_file){ .path = path };
 	return &v->files[v->n_files++];
 }
@@ -434,7 +449,7 @@ static bool is_planned(const struct persisting *s, const struct knob *k)
 /* Folders on the way to path that are not there, outermost first. */
 static void verb_persist_files_add_folders(struct persisting *s, const char *path)
 {
-	struct arena *a = &s->r->arena;
+	struct arena *a = s->d->arena;
 
 	for (const char *slash = strchr(path + strlen("/etc/"), '/'); slash;
 	     slash = strchr(slash + 1, '/')) {
@@ -467,7 +482,7 @@ void persist_stays(struct persisting *s, const struct knob *k, const char *value
 {
 	struct plan *p = &s->plan;
 
-	p->stays = arena_grow(&s->r->arena, p->stays, p->n_stays, sizeof(*p->stays));
+	p->stays = arena_grow(s->d->arena, p->stays, p->n_stays, sizeof(*p->stays));
 	p->stays[p->n_stays++] = (struct stays){ *k, value };
 }
 
@@ -475,7 +490,7 @@ void persist_stays(struct persisting *s, const struct knob *k, const char *value
 static bool verb_persist_files_compare(struct persisting *s, const char *path, const char *want,
 				       bool force)
 {
-	struct arena *a = &s->r->arena;
+	struct arena *a = s->d->arena;
 	const struct knob k = { KNOB_FILE, path, "" };
 	struct persist_view_file *f = add_file(s, path);
 	const struct entry *ours = layer_top(&s->journal, &k);
@@ -515,7 +530,7 @@ static bool compare_argument(struct persisting *s, const struct persist_entry *r
 	struct err e = { 0 };
 	struct persist_view_file *f;
 	const char *now;
-	int r = knob_get(s->h, &s->r->arena, &row->knob, &now, &e);
+	int r = knob_get(s->h, s->d->arena, &row->knob, &now, &e);
 
 	if (r == 0 && knob_same(&row->knob, now, row->value))
 		return false;
@@ -526,13 +541,13 @@ static bool compare_argument(struct persisting *s, const struct persist_entry *r
 	}
 	f = add_file(s, persist_boot_file(s->m));
 	f->state = PERSIST_FILE_UNSEEN;
-	f->sentence = arena_strdup(&s->r->arena, e.text);
+	f->sentence = arena_strdup(s->d->arena, e.text);
 	return true;
 }
 
 size_t persist_compare(struct persisting *s, bool force)
 {
-	struct arena *a = &s->r->arena;
+	struct arena *a = s->d->arena;
 	size_t others = 0;
 
 	for (size_t i = 0; i < s->p.n; i++)
@@ -559,7 +574,7 @@ static const char *look_sentence(struct persisting *s, const struct entry *e,
 		return "edited since gputune wrote it";
 	if (state == PERSIST_FILE_MISSING && e->knob.kind == KNOB_FILE)
 		copy = persist_copy_of(s, e->knob.name, e->after);
-	return copy ? arena_printf(&s->r->arena, "its text is in %s", copy) : NULL;
+	return copy ? arena_printf(s->d->arena, "its text is in %s", copy) : NULL;
 }
 
 /* What the file of a row does by now; NULL: what it says. */
@@ -602,7 +617,7 @@ size_t persist_look(struct persisting *s)
 			    layer_above(&s->journal, e) || str_ends(e->knob.name, "/"))
 				continue;
 			if (e->unread) {
-				f = add_file(s, arena_printf(&s->r->arena, "transaction %lu, %s",
+				f = add_file(s, arena_printf(s->d->arena, "transaction %lu, %s",
 							     e->txn, e->id));
 				f->state = PERSIST_FILE_UNSEEN;
 				f->sentence = "the journal's line cannot be read";
@@ -612,11 +627,11 @@ size_t persist_look(struct persisting *s)
 			f = add_file(s,
 				     e->knob.kind == KNOB_FILE
 					     ? e->knob.name
-					     : arena_printf(&s->r->arena, "%s: %s",
+					     : arena_printf(s->d->arena, "%s: %s",
 							    persist_boot_file(s->m), e->knob.name));
-			if (knob_get(s->h, &s->r->arena, &e->knob, &now, &why)) {
+			if (knob_get(s->h, s->d->arena, &e->knob, &now, &why)) {
 				f->state = PERSIST_FILE_UNSEEN;
-				f->sentence = arena_strdup(&s->r->arena, why.text);
+				f->sentence = arena_strdup(s->d->arena, why.text);
 			} else {
 				f->state =
 					strcmp(now, e->after) == 0 ? PERSIST_FILE_SAME
@@ -635,7 +650,7 @@ size_t persist_look(struct persisting *s)
 /* Adds the entry's file, unless it holds what it held before, and temporary files next to it. */
 static void add_there(struct persisting *s, const struct entry *e, struct text *out)
 {
-	struct arena *a = &s->r->arena;
+	struct arena *a = s->d->arena;
 	struct err ignored = { 0 };
 	const char *now;
 	size_t n;
@@ -670,8 +685,8 @@ size_t persist_note_open(struct persisting *s)
 		if (!open && !back)
 			continue;
 		found++;
-		persist_note(&s->r->arena, &s->p,
-			     arena_printf(&s->r->arena,
+		persist_note(s->d->arena, &s->p,
+			     arena_printf(s->d->arena,
 					  "%s was interrupted (transaction %lu). It left: %s. "
 					  "\"gputune persist remove\" takes all of it away.",
 					  back ? "A removal" : "An installation", t->txn,

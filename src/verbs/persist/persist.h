@@ -6,9 +6,21 @@
 #include "tune/persist/persist.h"
 #include "tune/txn/txn.h"
 #include "tune/persist/page_persist.h"
+#include "verbs/change.h"
+
+/* Each sub-verb has rows of its own for some of it. */
+struct persist_ask {
+	struct machine_ask machine;
+	struct profile_ask settings;
+	struct only_ask only; /* of remove */
+	struct allow_ask allow;
+	struct change_ask change;
+	bool now, update_grub, force;
+};
 
 struct persisting {
-	struct run *r;
+	struct door *d;
+	const struct persist_ask *ask;
 	struct host *h;
 	struct machine *m;
 	struct journal journal;
@@ -21,28 +33,47 @@ struct persisting {
 	bool writes; /* it changes the machine: neither diff or status nor a dry run */
 };
 
+/* What the sub-verbs answer. */
+struct persist_verb_answer {
+	struct persist_answer result;
+	struct persisting s;
+	struct txn_report report; /* install, remove: what was written */
+	struct err error;
+	bool removed; /* report is that of a removal */
+	int files;    /* remove: what txn_undo returned of the files */
+};
+
 /* --- persist.c -------------------------------------------------------------------------------- */
 
 /* What is kept and the state of its files, into s->view; *differ counts what is not as it was left.
- * 0, or an exit code after complaining. */
+ * 0, or as answers. */
 int persist_review(struct persisting *s, size_t *differ);
 
-/* --- rows: persist_rows.c -------------------------------------------------------------------- */
+/* --- remove.c --------------------------------------------------------------------------------- */
 
-/* The rows of the request that is installed: 0 rows when there is none. 0, or an exit code after
- * complaining. */
-int persist_installed(struct run *r, struct host *h, struct persist_entry **rows, size_t *n);
-/* Fills the target: what is kept already, and what the options or the journal ask for besides. */
+/* All of it, or what --only names. */
+int persist_remove(struct persist_verb_answer *out);
+
+/* --- rows.c ---------------------------------------------------------------------------------- */
+
+/* The rows of the request that is installed: 0 rows when there is none. 0, or as answers. */
+int persist_installed(struct door *d, struct host *h, struct persist_entry **rows, size_t *n);
+/* Fills the target: what is kept already, and what the options or the journal ask for besides. 0,
+ * or as answers. */
 int persist_collect(struct persisting *s);
 /* Fills the target with these rows of the request alone, and loads the journal. */
 int persist_collect_of(struct persisting *s, struct persist_entry *rows, size_t n);
 /* Others' files that say how links and the boot menu are configured. */
 void persist_read_sources(struct persisting *s);
 /* Everything that the machine keeps at boot: fills kept of the rows. */
-void persist_fill_entries(struct run *r, struct host *h, struct hold_row *rows, size_t n);
+void persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n);
 
-/* --- files: persist_files.c ------------------------------------------------------------------ */
+/* --- files.c --------------------------------------------------------------------------------- */
 
+/* What the files would be; the target is there. 0, or as answers. */
+int persist_make_files(struct persisting *s);
+/* s->p is what is shown. */
+void persist_fill_view(struct persisting *s);
 /* The plan is of use only while the knob holds this. */
 void persist_stays(struct persisting *s, const struct knob *k, const char *value);
 /* Compares every file with the machine and the journal: fills view.files and, where nothing stands
@@ -69,11 +100,11 @@ const char *persist_copy_of(struct persisting *s, const char *path, const char *
 /* Lets systemd and udev know; says what could not be done. Does nothing on a captured machine. */
 void persist_reload(struct persisting *s);
 /* Runs update-grub or kernel-install, and looks whether the arguments are in the boot entries. 0,
- * or an exit code after complaining. */
+ * or the exit code of what was said. */
 int persist_update_boot(struct persisting *s);
 /* A program by its vector: its exit status, or -errno; *said is what it complained about. */
 int persist_run_program(struct arena *a, char *const *argv, int limit_ms, const char **said);
-/* The path of this program for the unit; NULL after complaining: anybody could replace it, which is
+/* The path of this program for the unit; NULL, which was said: anybody could replace it, which is
  * of no matter as long as nothing is written. */
 const char *persist_program(const struct persisting *s);
 

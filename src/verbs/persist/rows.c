@@ -4,33 +4,31 @@
 #include <string.h>
 #include <libgen.h>
 
-#include "front/verbs/persist.h"
+#include "verbs/persist/persist.h"
 #include "machine/host/boot_menu.h"
 #include "machine/host/host.h"
 #include "machine/knob/io.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/layer.h"
-#include "front/change.h"
-#include "front/session.h"
 
 enum { REQUEST_MAX = 4 << 20, SOURCE_MAX = 256 << 10, SOURCES_MAX = 512 };
 
-int persist_installed(struct run *r, struct host *h, struct persist_entry **rows, size_t *n)
+int persist_installed(struct door *d, struct host *h, struct persist_entry **rows, size_t *n)
 {
 	struct err e = { 0 };
 	char *text;
 	size_t len;
-	int code = host_read(h, PERSIST_REQUEST, REQUEST_MAX, &r->arena, &text, &len);
+	int code = host_read(h, PERSIST_REQUEST, REQUEST_MAX, d->arena, &text, &len);
 
 	*rows = NULL;
 	*n = 0;
 	if (code == -ENOENT || code == -ENOTDIR || code == HOST_NOT_CAPTURED)
 		return 0;
 	if (code)
-		return complain_text(EXIT_BLIND, "%s: %s", PERSIST_REQUEST, strerror(-code));
-	if (persist_request_read(&r->arena, text, len, rows, n, &e)) {
+		return door_refuse(d, EXIT_BLIND, "%s: %s", PERSIST_REQUEST, strerror(-code));
+	if (persist_request_read(d->arena, text, len, rows, n, &e)) {
 		err_hint(&e, "somebody edited it; \"gputune persist remove\" takes the rest back");
-		return complain(EXIT_USAGE, &e);
+		return door_fail(d, EXIT_USAGE, &e);
 	}
 	return 0;
 }
@@ -70,7 +68,7 @@ static void verb_persist_rows_place(struct persisting *s, const struct persist_e
 		}
 	}
 	if (!placed) {
-		rows = arena_grow(&s->r->arena, rows, n, sizeof(*rows));
+		rows = arena_grow(s->d->arena, rows, n, sizeof(*rows));
 		rows[n++] = *row;
 	}
 	s->wish.rows = rows;
@@ -82,7 +80,7 @@ static void verb_persist_rows_skip(struct persisting *s, const char *id, const c
 {
 	struct persist_view *v = &s->view;
 
-	v->skipped = arena_grow(&s->r->arena, v->skipped, v->n_skipped, sizeof(*v->skipped));
+	v->skipped = arena_grow(s->d->arena, v->skipped, v->n_skipped, sizeof(*v->skipped));
 	v->skipped[v->n_skipped++] = (struct persist_entry){
 		.id = id, .target = target, .knob = *k, .value = value, .by = "", .refusal = why
 	};
@@ -100,20 +98,20 @@ static const char *original_of(struct persisting *s, const struct persist_entry 
 		return NULL;
 	if (bottom)
 		now = bottom->before;
-	else if (!fresh || knob_get(s->h, &s->r->arena, &row->knob, &now, &ignored))
+	else if (!fresh || knob_get(s->h, s->d->arena, &row->knob, &now, &ignored))
 		now = row->before;
 	else if (!knob_valid(&row->knob, now, NULL) || strlen(now) >= HOST_PATH_MAX)
 		return NULL;
-	return layer_original(&s->r->arena, &s->journal, &row->knob, now);
+	return layer_original(s->d->arena, &s->journal, &row->knob, now);
 }
 
 static void verb_persist_rows_add(struct persisting *s, struct persist_entry *row, bool fresh)
 {
-	const char *why = plan_boot_by_hand(&s->r->arena, s->m, &row->knob, row->value);
+	const char *why = plan_boot_by_hand(s->d->arena, s->m, &row->knob, row->value);
 
 	/* It may be from a journal of a version with other bounds. */
 	if (why || (row->knob.kind != KNOB_NONE &&
-		    !knob_allows(&s->r->arena, &row->knob, row->value, &why)))
+		    !knob_allows(s->d->arena, &row->knob, row->value, &why)))
 		verb_persist_rows_skip(s, row->id, row->target, &row->knob, row->value, why);
 	else {
 		row->before = original_of(s, row, fresh);
@@ -128,14 +126,14 @@ static void add_installed(struct persisting *s, const struct persist_entry *rows
 	for (size_t i = 0; i < n; i++) {
 		struct persist_entry row = rows[i];
 		const char *why = "", *target;
-		const struct knob *k = persist_find(&s->r->arena, s->m, &row, &why);
+		const struct knob *k = persist_find(s->d->arena, s->m, &row, &why);
 
 		if (!k) {
 			verb_persist_rows_skip(s, row.id, "", &row.knob, row.value, why);
 			continue;
 		}
 		row.knob = *k;
-		target = persist_target(&s->r->arena, s->m, row.id, k, &cache);
+		target = persist_target(s->d->arena, s->m, row.id, k, &cache);
 		row.target = target ? target : "";
 		verb_persist_rows_add(s, &row, false);
 	}
@@ -146,7 +144,7 @@ static void add_journal(struct persisting *s, const struct profile *only)
 	struct hold_row *rows;
 	size_t n;
 
-	txn_status(s->h, &s->r->arena, &s->journal, &rows, &n);
+	txn_status(s->h, s->d->arena, &s->journal, &rows, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct entry *e = rows[i].e;
 		struct persist_entry row = {
@@ -198,8 +196,9 @@ static void rows_add_change(struct persisting *s, const struct change *c)
 static int add_profile(struct persisting *s)
 {
 	struct planned p = { 0 };
-	int code = run_plan(s->r, s->h, &p);
+	int code = door_profile(s->d, &s->ask->settings, &p.profile);
 
+	code = code ? code : door_plan(s->d, s->h, s->ask->allow.allow, &p);
 	if (code)
 		return code;
 	s->m = p.m;
@@ -222,7 +221,7 @@ static int add_profile(struct persisting *s)
 static void verb_persist_rows_add_source(struct persisting *s, const char *path)
 {
 	struct persist_source *list = (struct persist_source *)s->wish.sources;
-	struct arena *a = &s->r->arena;
+	struct arena *a = s->d->arena;
 	char *text;
 	size_t len;
 
@@ -237,7 +236,7 @@ static void verb_persist_rows_add_source(struct persisting *s, const char *path)
 static void verb_persist_rows_add_sources(struct persisting *s, const char *folder,
 					  const char *suffix)
 {
-	struct arena *a = &s->r->arena;
+	struct arena *a = s->d->arena;
 	char **names;
 	size_t n = 0;
 
@@ -254,7 +253,7 @@ static void verb_persist_rows_add_sources(struct persisting *s, const char *fold
 static void add_merged(struct persisting *s, const char *const *folders, const char *suffix)
 {
 	size_t n;
-	char **paths = host_merged(s->h, &s->r->arena, folders, MERGED_N, suffix, NULL, &n);
+	char **paths = host_merged(s->h, s->d->arena, folders, MERGED_N, suffix, NULL, &n);
 
 	for (size_t i = 0; i < n; i++)
 		verb_persist_rows_add_source(s, paths[i]);
@@ -276,15 +275,15 @@ void persist_read_sources(struct persisting *s)
 static int verb_persist_rows_begin(struct persisting *s, struct persist_entry *rows, size_t n)
 {
 	struct err e = { 0 };
-	int code = journal_load(s->h, &s->r->arena, false, &s->journal, &e);
+	int code = journal_load(s->h, s->d->arena, false, &s->journal, &e);
 
 	if (code) {
 		if (code == -EACCES || code == -EPERM)
 			err_hint(&e, "the journal is root's: run it with sudo");
-		return complain(s->writes ? EXIT_NOT_APPLIED : EXIT_BLIND, &e);
+		return door_fail(s->d, s->writes ? EXIT_NOT_APPLIED : EXIT_BLIND, &e);
 	}
-	txn_carry_over(s->h, &s->r->arena, &s->journal);
-	s->m = run_change_machine(s->r, s->h);
+	txn_carry_over(s->h, s->d->arena, &s->journal);
+	s->m = door_change_machine(s->d, s->h);
 	add_installed(s, rows, n);
 	return 0;
 }
@@ -300,21 +299,21 @@ int persist_collect_of(struct persisting *s, struct persist_entry *rows, size_t 
 int persist_collect(struct persisting *s)
 {
 	struct profile all = { .name = "" };
-	struct run *r = s->r;
+	const struct profile_ask *ask = &s->ask->settings;
 	struct persist_entry *rows;
 	size_t n;
-	int code = persist_installed(r, s->h, &rows, &n);
+	int code = persist_installed(s->d, s->h, &rows, &n);
 
 	code = code ? code : verb_persist_rows_begin(s, rows, n);
 	if (code)
 		return code;
-	if (r->value[OPT_PROFILE] || r->value[OPT_ONLY]) {
+	if (ask->profile || ask->only) {
 		code = add_profile(s);
 		if (code)
 			return code;
 	} else {
-		if (!run_narrow(r, &all))
-			return EXIT_USAGE;
+		if (door_narrow(s->d, ask->only, ask->skip, &all))
+			return -EXIT_USAGE;
 		add_journal(s, &all);
 	}
 	persist_read_sources(s);
@@ -339,15 +338,15 @@ static const char *backend_of(struct host *h, const struct entry *e,
 	return NULL;
 }
 
-void persist_fill_entries(struct run *r, struct host *h, struct hold_row *rows, size_t n)
+void persist_fill_entries(struct door *d, struct host *h, struct hold_row *rows, size_t n)
 {
 	struct err ignored = { 0 };
 	struct persist_entry *kept = NULL;
 	size_t n_kept = 0, len;
 	char *text;
 
-	if (n && host_read(h, PERSIST_REQUEST, REQUEST_MAX, &r->arena, &text, &len) == 0 &&
-	    persist_request_read(&r->arena, text, len, &kept, &n_kept, &ignored))
+	if (n && host_read(h, PERSIST_REQUEST, REQUEST_MAX, d->arena, &text, &len) == 0 &&
+	    persist_request_read(d->arena, text, len, &kept, &n_kept, &ignored))
 		n_kept = 0;
 	for (size_t i = 0; i < n; i++)
 		rows[i].kept = backend_of(h, rows[i].e, kept, n_kept);

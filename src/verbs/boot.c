@@ -7,23 +7,22 @@
 #include <unistd.h>
 #include <stdlib.h>
 
-#include "front/verbs/boot.h"
-#include "front/verbs/persist.h"
+#include "verbs/boot.h"
+#include "verbs/persist/persist.h"
 #include "machine/knob/io.h"
 #include "tune/plan/plan.h"
-#include "verbs/page_plan.h"
 #include "tune/txn/results.h"
-#include "front/change.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "machine/host/command.h"
 #include "machine/write/write.h"
-#include "render/display_text.h"
+#include "render/doc.h"
 
 enum { ATTEMPTS = 24, WAIT_S = 30, STEP_S = 2 };
 
 struct boot {
-	struct run *r;
+	struct door *d;
+	const struct machine_ask *from;
 	struct host *h;
 	struct machine *m;
 	struct persist_entry *rows;
@@ -37,7 +36,7 @@ struct boot {
 static int verb_boot_look(struct boot *b, size_t i, struct persist_targets *cache,
 			  struct change *out)
 {
-	struct arena *a = &b->r->arena;
+	struct arena *a = b->d->arena;
 	const struct persist_entry *row = &b->rows[i];
 	const char *why = "", *now = NULL, *target;
 	const struct knob *k = persist_find(a, b->m, row, &why);
@@ -86,14 +85,14 @@ static size_t verb_boot_make_plan(struct boot *b)
 		missing += r < 0;
 		if (r)
 			continue;
-		b->plan.changes = arena_grow(&b->r->arena, b->plan.changes, b->plan.n,
+		b->plan.changes = arena_grow(b->d->arena, b->plan.changes, b->plan.n,
 					     sizeof(*b->plan.changes));
 		b->plan.changes[b->plan.n++] = c;
 	}
 	plan_sort(&b->plan);
 	/* What was agreed to when it was installed is not asked again; what is impossible stays so.
 	 */
-	plan_gates(&b->r->arena, b->m, &w, &b->plan);
+	plan_gates(b->d->arena, b->m, &w, &b->plan);
 	return missing;
 }
 
@@ -101,12 +100,12 @@ static size_t verb_boot_make_plan(struct boot *b)
 static void wait_for_devices(struct boot *b)
 {
 	for (int waited = 0;; waited += STEP_S) {
-		b->m = run_change_machine(b->r, b->h);
+		b->m = door_change_machine(b->d, b->h);
 		if (!verb_boot_make_plan(b) || b->h->id.captured || waited >= WAIT_S)
 			return;
 		sleep(STEP_S);
 		host_close(b->h);
-		b->h = run_change_host(b->r);
+		b->h = door_change_host(b->d, b->from, false);
 	}
 }
 
@@ -159,7 +158,7 @@ static int verb_boot_write_all(struct boot *b, struct err *e)
 		note_gates(b);
 		if (!plan_open_changes(&b->plan))
 			return 0;
-		result = txn_apply(b->h, &b->r->arena, &b->plan, &who, &report, e);
+		result = txn_apply(b->h, b->d->arena, &b->plan, &who, &report, e);
 		if (result == -EWOULDBLOCK || result == -ESTALE) {
 			if (!b->h->id.captured)
 				sleep(1);
@@ -169,106 +168,6 @@ static int verb_boot_write_all(struct boot *b, struct err *e)
 		verb_boot_make_plan(b);
 	}
 	return result;
-}
-
-static int exit_of(const struct verify *v)
-{
-	return v->count[VERIFY_DIFFERS] || v->count[VERIFY_WAITS] ? EXIT_FINDINGS : EXIT_CLEAN;
-}
-
-/* The same of the same setting was said already: one line for 256 CPUs. */
-static bool verb_boot_already_reported(const struct verify *v, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (v->rows[k].state == VERIFY_DIFFERS &&
-		    strcmp(v->rows[k].id, v->rows[i].id) == 0 &&
-		    strcmp(v->rows[k].wanted, v->rows[i].wanted) == 0)
-			return true;
-	return false;
-}
-
-static int verb_boot_apply(struct boot *b)
-{
-	struct verify v;
-	struct err e = { 0 };
-	int result, code;
-
-	b->told = arena_array(&b->r->arena, b->n, sizeof(*b->told));
-	b->dropped = arena_array(&b->r->arena, b->n, sizeof(*b->dropped));
-	wait_for_devices(b);
-	result = verb_boot_write_all(b, &e);
-	if (result)
-		complain(0, &e);
-	/* Facts name things here; values are read anew. */
-	boot_compare(b->r, b->h, b->m, b->rows, b->n, b->told, &v);
-	code = result == -EUCLEAN ? EXIT_STUCK : exit_of(&v);
-	if (boot_report_write(b->r, b->h, b->m, &v, code))
-		code = code ? code : EXIT_FINDINGS;
-	for (size_t i = 0; i < v.n; i++)
-		if (v.rows[i].state == VERIFY_DIFFERS && !verb_boot_already_reported(&v, i))
-			complain_text(0, "%s: %s asked for, %s%s%s", v.rows[i].id, v.rows[i].wanted,
-				      v.rows[i].now ? v.rows[i].now : "not seen",
-				      v.rows[i].sentence ? ": " : "",
-				      v.rows[i].sentence ? v.rows[i].sentence : "");
-	return code;
-}
-
-/* What the unit would write now, and what it could not; waits for no device. */
-static int verb_boot_show(struct boot *b)
-{
-	struct run *r = b->r;
-	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
-	struct txn_who who = run_who(r);
-	int code = run_recover_first(r, b->h, &who);
-
-	if (code)
-		return code;
-	b->told = arena_array(&r->arena, b->n, sizeof(*b->told));
-	b->dropped = arena_array(&r->arena, b->n, sizeof(*b->dropped));
-	b->m = run_change_machine(r, b->h);
-	verb_boot_make_plan(b);
-	b->plan.profile = "boot.json";
-	b->plan.time_s = fact_or(&b->m->time_s, 0);
-	how.ledger = run_ledger(r, b->h, b->m);
-	if (run_wants_json(r) && !r->value[OPT_QUIET])
-		run_print_json(r, plan_json(&b->plan, EXIT_CLEAN), EXIT_CLEAN);
-	else if (!r->value[OPT_QUIET])
-		code = run_print_doc(r, page_plan(&r->arena, b->m, &b->plan, &how), "gputune plan",
-				     EXIT_CLEAN);
-	for (size_t i = 0; i < b->n; i++)
-		if (b->told[i])
-			complain_text(0, "%s: %s", b->rows[i].id, b->told[i]);
-	return complain_text(code, "dry run: nothing was written");
-}
-
-/* The request says all of what is written: options that narrow a plan would be passed over. */
-static int check_alone(const struct run *r)
-{
-	static const enum option_id others[] = { OPT_PROFILE, OPT_ONLY, OPT_SKIP };
-
-	if (r->n_args)
-		return complain_text(EXIT_USAGE, "either a plan or --boot");
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (r->value[others[i]])
-			return complain_text(EXIT_USAGE,
-					     "--boot sets what %s asks for, and takes no --%s",
-					     PERSIST_REQUEST, option_rows[others[i]].name);
-	return 0;
-}
-
-int boot_apply(struct run *r, struct host **h)
-{
-	struct boot b = { .r = r, .h = *h };
-	int code = check_alone(r);
-
-	code = code ? code : persist_installed(r, *h, &b.rows, &b.n);
-	if (code)
-		return code;
-	if (!b.n)
-		return complain_text(EXIT_CLEAN, "%s asks for nothing", PERSIST_REQUEST);
-	code = r->value[OPT_DRY_RUN] ? verb_boot_show(&b) : verb_boot_apply(&b);
-	*h = b.h;
-	return code;
 }
 
 /* What was asked for at boot beside what is in force, and why where it is known. */
@@ -301,7 +200,7 @@ static const char *pages_sentence(struct arena *a, const struct machine *m, cons
 	return arena_printf(a, "the kernel granted %s: it found no more memory in one piece", now);
 }
 
-static void verb_boot_argument(struct run *r, struct host *h, const struct machine *m,
+static void verb_boot_argument(struct door *d, struct host *h, const struct machine *m,
 			       const struct persist_entry *row, struct verify_row *out)
 {
 	const char *booted = kernel_arg_value(&m->kernel, row->knob.name), *asked;
@@ -315,7 +214,7 @@ static void verb_boot_argument(struct run *r, struct host *h, const struct machi
 	}
 	out->state = VERIFY_DIFFERS;
 	out->sentence = "the drop-in does not ask for it any more";
-	if (knob_get(h, &r->arena, &row->knob, &asked, &ignored) ||
+	if (knob_get(h, d->arena, &row->knob, &asked, &ignored) ||
 	    !knob_same(&row->knob, asked, row->value))
 		return;
 	out->state = VERIFY_WAITS;
@@ -333,11 +232,11 @@ static void verb_boot_limit(const struct machine *m, struct verify_row *out)
 	out->sentence = good ? NULL : "this process is limited; new sessions are not";
 }
 
-static void verb_boot_knob(struct run *r, struct host *h, const struct machine *m,
+static void verb_boot_knob(struct door *d, struct host *h, const struct machine *m,
 			   const struct persist_entry *row, const char *told,
 			   struct verify_row *out)
 {
-	struct arena *a = &r->arena;
+	struct arena *a = d->arena;
 	const char *why = "", *now = NULL;
 	const struct knob *k = persist_find(a, m, row, &why);
 	struct err e = { 0 };
@@ -373,10 +272,10 @@ static const struct huge_pool *pool_of(const struct machine *m, unsigned long lo
 	return NULL;
 }
 
-static void add_pages(struct run *r, const struct machine *m, unsigned long long kb,
+static void add_pages(struct door *d, const struct machine *m, unsigned long long kb,
 		      long long asked, struct verify *out)
 {
-	struct arena *a = &r->arena;
+	struct arena *a = d->arena;
 	const struct huge_pool *p = pool_of(m, kb);
 	const char *path =
 		arena_printf(a, "/sys/kernel/mm/hugepages/hugepages-%llukB/nr_hugepages", kb);
@@ -399,7 +298,7 @@ static void add_pages(struct run *r, const struct machine *m, unsigned long long
 }
 
 /* "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=8": a count is of the size before it. */
-static void command_line(struct run *r, const struct machine *m, struct verify *out)
+static void command_line(struct door *d, const struct machine *m, struct verify *out)
 {
 	unsigned long long size = 0, bytes;
 	long long count;
@@ -413,20 +312,21 @@ static void command_line(struct run *r, const struct machine *m, struct verify *
 			size = parse_size(value, &bytes) ? 0 : bytes / 1024;
 		else if (strcmp(arg->name, "hugepages") == 0 && size &&
 			 parse_i64(value, &count) == 0 && count > 0)
-			add_pages(r, m, size, count, out);
+			add_pages(d, m, size, count, out);
 	}
 }
 
-void boot_compare(struct run *r, struct host *h, const struct machine *m,
-		  const struct persist_entry *rows, size_t n, const char *const *told,
-		  struct verify *out)
+/* Every kept value against the machine as it is, and the huge pages that the kernel was started
+ * with against those it granted. told: by row, what became of it at boot; NULL: not known. */
+static void boot_compare(struct door *d, struct host *h, const struct machine *m,
+			 const struct persist_entry *rows, size_t n, const char *const *told,
+			 struct verify *out)
 {
 	struct persist_targets cache = { 0 };
 
 	*out = (struct verify){ 0 };
 	for (size_t i = 0; i < n; i++) {
-		const char *target =
-			persist_target(&r->arena, m, rows[i].id, &rows[i].knob, &cache);
+		const char *target = persist_target(d->arena, m, rows[i].id, &rows[i].knob, &cache);
 		struct verify_row row = { .id = rows[i].id,
 					  .target = target ? target : "",
 					  .knob = rows[i].knob,
@@ -435,12 +335,12 @@ void boot_compare(struct run *r, struct host *h, const struct machine *m,
 		if (rows[i].knob.kind == KNOB_NONE)
 			verb_boot_limit(m, &row);
 		else if (rows[i].knob.kind == KNOB_BOOTARG)
-			verb_boot_argument(r, h, m, &rows[i], &row);
+			verb_boot_argument(d, h, m, &rows[i], &row);
 		else
-			verb_boot_knob(r, h, m, &rows[i], told ? told[i] : NULL, &row);
-		add(&r->arena, out, &row);
+			verb_boot_knob(d, h, m, &rows[i], told ? told[i] : NULL, &row);
+		add(d->arena, out, &row);
 	}
-	command_line(r, m, out);
+	command_line(d, m, out);
 }
 
 /* The report of a boot: written by the boot-time unit, printed by verify --boot; and the reboot
@@ -450,13 +350,13 @@ void boot_compare(struct run *r, struct host *h, const struct machine *m,
 
 enum { REPORT_MAX = 16 << 20, REBOOT_MS = 60000 };
 
-static const char *boot_id(struct run *r, struct host *h)
+static const char *boot_id(struct door *d, struct host *h)
 {
 	char buf[64];
 
 	return host_read_line(h, "/proc/sys/kernel/random/boot_id", buf, sizeof(buf))
 		       ? ""
-		       : arena_strdup(&r->arena, buf);
+		       : arena_strdup(d->arena, buf);
 }
 
 /* A reboot that was asked for. */
@@ -488,7 +388,7 @@ static int verb_boot_put_json(struct host *h, const char *path, json_t *j, struc
 }
 
 /* Who asked for the reboot that this boot follows; NULL: nobody. */
-static const char *asked_by(struct run *r, struct host *h)
+static const char *asked_by(struct door *d, struct host *h)
 {
 	struct reboot asked = { 0 };
 	struct err ignored = { 0 };
@@ -497,21 +397,22 @@ static const char *asked_by(struct run *r, struct host *h)
 	char *text;
 	size_t len;
 
-	if (host_read(h, REBOOT_FILE, REPORT_MAX, &r->arena, &text, &len))
+	if (host_read(h, REBOOT_FILE, REPORT_MAX, d->arena, &text, &len))
 		return NULL;
 	j = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-	known = shape_read(&r->arena, &reboot_shape, j, &asked, &ignored) == 0;
+	known = shape_read(d->arena, &reboot_shape, j, &asked, &ignored) == 0;
 	json_decref(j);
-	return known && strcmp(asked.from, boot_id(r, h)) != 0 ? asked.user : NULL;
+	return known && strcmp(asked.from, boot_id(d, h)) != 0 ? asked.user : NULL;
 }
 
-int boot_report_write(struct run *r, struct host *h, const struct machine *m,
-		      const struct verify *v, int code)
+/* True: it is written. */
+static bool boot_report_write(struct door *d, struct host *h, const struct machine *m,
+			      const struct verify *v, int code)
 {
 	char stamp[STAMP_SIZE];
 	const struct boot_report report = {
-		.boot_id = boot_id(r, h),
-		.asked = asked_by(r, h),
+		.boot_id = boot_id(d, h),
+		.asked = asked_by(d, h),
 		.m = m,
 		.version = GPUTUNE_VERSION,
 		.time = stamp_format(fact_or(&m->time_s, 0), stamp) ? NULL : stamp,
@@ -523,119 +424,187 @@ int boot_report_write(struct run *r, struct host *h, const struct machine *m,
 					result_shape_json(&boot_report_result, &report, 0, 0), &e);
 
 	if (result)
-		return complain(result, &e);
-	if (report.asked)
+		d->say(d->ctx, 0, &e);
+	else if (report.asked)
 		host_remove(h, REBOOT_FILE);
-	return 0;
+	return result == 0;
 }
 
 /* --- verify --boot ---------------------------------------------------------------------------- */
 
 /* The report of this boot. */
-static bool stored(struct run *r, struct host *h, struct boot_report *out)
+static bool stored(struct door *d, struct host *h, struct boot_report *out)
 {
 	char *text;
 	size_t len;
 
-	return host_read(h, PERSIST_REPORT, REPORT_MAX, &r->arena, &text, &len) == 0 &&
-	       boot_report_read(&r->arena, text, len, out) &&
-	       strcmp(out->boot_id, boot_id(r, h)) == 0;
+	return host_read(h, PERSIST_REPORT, REPORT_MAX, d->arena, &text, &len) == 0 &&
+	       boot_report_read(d->arena, text, len, out) &&
+	       strcmp(out->boot_id, boot_id(d, h)) == 0;
 }
 
-static int verify_code(const struct verify *v)
+int boot_verify(struct door *d, struct host *h, struct machine **m, struct verify *out,
+		const char **heading)
 {
-	if (v->count[VERIFY_DIFFERS] || v->count[VERIFY_WAITS])
-		return EXIT_FINDINGS;
-	return v->count[VERIFY_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
-}
-
-static int verb_boot_print(struct run *r, const struct machine *m, const struct verify *v,
-			   const char *heading)
-{
-	int code = verify_code(v);
-	TEXT_AUTO line = { 0 };
-
-	if (r->value[OPT_QUIET])
-		return code;
-	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0)
-		return run_print_json(r, verify_json(m, v, code), code);
-	/* A report in a capture may say anything. */
-	display_clean(&line, heading, false);
-	if (!r->value[OPT_FORMAT] || strcmp(r->value[OPT_FORMAT], "term") == 0)
-		fprintf(r->out, "%s\n", line.s);
-	return run_print_doc(r, page_verify(&r->arena, m, v), "gputune verify --boot", code);
-}
-
-int boot_verify(struct run *r, struct host *h)
-{
-	struct machine *m = run_change_machine(r, h);
 	struct boot_report report;
 	struct persist_entry *rows;
-	struct verify v;
 	size_t n;
 	int code;
 
-	if (stored(r, h, &report))
-		return verb_boot_print(
-			r, m, &report.verify,
-			arena_printf(&r->arena,
-				     "Report of this boot, written by " PERSIST_UNIT_NAME
-				     " at %s%s%s.",
-				     report.time ? report.time : "an unknown time",
-				     report.asked ? "; reboot asked for by " : "",
-				     report.asked ? report.asked : ""));
-	code = persist_installed(r, h, &rows, &n);
+	*m = door_change_machine(d, h);
+	if (stored(d, h, &report)) {
+		*out = report.verify;
+		*heading = arena_printf(d->arena,
+					"Report of this boot, written by " PERSIST_UNIT_NAME
+					" at %s%s%s.",
+					report.time ? report.time : "an unknown time",
+					report.asked ? "; reboot asked for by " : "",
+					report.asked ? report.asked : "");
+		return 0;
+	}
+	code = persist_installed(d, h, &rows, &n);
 	if (code)
 		return code;
-	boot_compare(r, h, m, rows, n, NULL, &v);
-	return verb_boot_print(r, m, &v,
-			       "There is no report of this boot; this is what is to be seen now.");
+	boot_compare(d, h, *m, rows, n, NULL, out);
+	*heading = "There is no report of this boot; this is what is to be seen now.";
+	return 0;
 }
 
 /* --- verify --reboot -------------------------------------------------------------------------- */
 
-static int save_request(struct run *r, struct host *h)
+static int save_request(struct door *d, struct host *h)
 {
-	const struct reboot asked = { boot_id(r, h), h->id.time_s, run_who(r).user };
+	const struct reboot asked = { boot_id(d, h), h->id.time_s, door_who(d, NULL).user };
 	struct err e = { 0 };
 
 	return verb_boot_put_json(h, REBOOT_FILE, shape_object_json(&reboot_shape, &asked), &e)
-		       ? complain(EXIT_NOT_APPLIED, &e)
+		       ? door_fail(d, EXIT_NOT_APPLIED, &e)
 		       : 0;
 }
 
-int boot_reboot(struct run *r, struct host *h)
+int boot_reboot(struct door *d, struct host *h, struct machine **m, struct verify *out,
+		const char **heading)
 {
 	char *const argv[] = { "systemctl", "reboot", NULL };
 	struct command_result res = { 0 };
+	struct doc *shown = doc_new(d->arena);
 	struct persist_entry *rows;
 	size_t n;
-	int code = persist_installed(r, h, &rows, &n);
+	int code = persist_installed(d, h, &rows, &n);
 
 	if (code)
 		return code;
 	if (h->id.captured)
-		return complain_text(EXIT_USAGE, "a captured machine is not rebooted");
-	if (!n) {
-		complain_text(0, "nothing is kept for the next boot: there would be nothing to "
-				 "verify; see \"gputune persist install\"");
-		return EXIT_USAGE;
-	}
-	fprintf(r->out,
-		"This reboots the machine. %zu values are kept; at boot " PERSIST_UNIT_NAME
-		" applies its share and writes\na report of all of them. \"gputune verify --boot\" "
-		"prints it.\n",
-		n);
-	if (!run_agreed(r, "Reboot now?"))
-		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
-	code = save_request(r, h);
+		return door_refuse(d, EXIT_USAGE, "a captured machine is not rebooted");
+	if (!n)
+		return door_refuse(d, EXIT_USAGE,
+				   "nothing is kept for the next boot: there would be nothing to "
+				   "verify; see \"gputune persist install\"");
+	doc_text(shown,
+		 "This reboots the machine. %zu values are kept; at boot " PERSIST_UNIT_NAME
+		 " applies its share and writes a report of all of them. \"gputune verify --boot\" "
+		 "prints it.",
+		 n);
+	code = door_agreed(d, shown, "Reboot now?");
+	code = code ? code : save_request(d, h);
 	if (code)
 		return code;
-	code = command_run(&r->arena, argv, REBOOT_MS, 1 << 16, &res);
+	*m = door_change_machine(d, h);
+	boot_compare(d, h, *m, rows, n, NULL, out);
+	code = command_run(d->arena, argv, REBOOT_MS, 1 << 16, &res);
 	if (code || res.status) {
 		host_remove(h, REBOOT_FILE);
-		return complain_text(EXIT_NOT_APPLIED, "systemctl reboot failed: %.200s",
-				     code ? strerror(-code) : res.errors);
+		return door_refuse(d, EXIT_NOT_APPLIED, "systemctl reboot failed: %.200s",
+				   code ? strerror(-code) : res.errors);
 	}
+	*heading = "The machine reboots; this is what was to be seen before.";
 	return EXIT_CLEAN;
+}
+
+/* --- apply --boot ----------------------------------------------------------------------------- */
+
+static int exit_of(const struct verify *v)
+{
+	return v->count[VERIFY_DIFFERS] || v->count[VERIFY_WAITS] ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+/* The same of the same setting was said already: one line for 256 CPUs. */
+static bool verb_boot_already_reported(const struct verify *v, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (v->rows[k].state == VERIFY_DIFFERS &&
+		    strcmp(v->rows[k].id, v->rows[i].id) == 0 &&
+		    strcmp(v->rows[k].wanted, v->rows[i].wanted) == 0)
+			return true;
+	return false;
+}
+
+static int verb_boot_apply(struct boot *b, struct verify *v)
+{
+	struct door *d = b->d;
+	struct err e = { 0 };
+	int result, code;
+
+	b->told = arena_array(d->arena, b->n, sizeof(*b->told));
+	b->dropped = arena_array(d->arena, b->n, sizeof(*b->dropped));
+	wait_for_devices(b);
+	result = verb_boot_write_all(b, &e);
+	if (result)
+		d->say(d->ctx, 0, &e);
+	/* Facts name things here; values are read anew. */
+	boot_compare(d, b->h, b->m, b->rows, b->n, b->told, v);
+	code = result == -EUCLEAN ? EXIT_STUCK : exit_of(v);
+	if (!boot_report_write(d, b->h, b->m, v, code))
+		code = code ? code : EXIT_FINDINGS;
+	for (size_t i = 0; i < v->n; i++)
+		if (v->rows[i].state == VERIFY_DIFFERS && !verb_boot_already_reported(v, i))
+			door_warn(d, "%s: %s asked for, %s%s%s", v->rows[i].id, v->rows[i].wanted,
+				  v->rows[i].now ? v->rows[i].now : "not seen",
+				  v->rows[i].sentence ? ": " : "",
+				  v->rows[i].sentence ? v->rows[i].sentence : "");
+	return code;
+}
+
+int boot_apply(struct door *d, struct host **h, const struct machine_ask *from, struct machine **m,
+	       struct verify *out)
+{
+	struct boot b = { .d = d, .from = from, .h = *h };
+	int code = persist_installed(d, *h, &b.rows, &b.n);
+
+	if (code)
+		return code;
+	if (b.n) {
+		code = verb_boot_apply(&b, out);
+		*h = b.h;
+		*m = b.m;
+		return code;
+	}
+	door_warn(d, "%s asks for nothing", PERSIST_REQUEST);
+	*m = door_machine(d, *h, &(const struct door_look){ 0 });
+	return EXIT_CLEAN;
+}
+
+int boot_plan(struct door *d, struct host *h, const struct change_ask *change, struct planned *out)
+{
+	const struct txn_who who = door_who(d, change->reason);
+	struct boot b = { .d = d, .h = h };
+	int code = persist_installed(d, h, &b.rows, &b.n);
+
+	if (code == 0 && !b.n)
+		door_warn(d, "%s asks for nothing", PERSIST_REQUEST);
+	code = code ? code : door_recover_first(d, h, &who, true);
+	if (code)
+		return code;
+	b.told = arena_array(d->arena, b.n, sizeof(*b.told));
+	b.dropped = arena_array(d->arena, b.n, sizeof(*b.dropped));
+	b.m = door_change_machine(d, h);
+	verb_boot_make_plan(&b);
+	for (size_t i = 0; i < b.n; i++)
+		if (b.told[i])
+			door_warn(d, "%s: %s", b.rows[i].id, b.told[i]);
+	out->m = b.m;
+	out->plan = b.plan;
+	out->plan.profile = "boot.json";
+	out->plan.time_s = fact_or(&b.m->time_s, 0);
+	return 0;
 }

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune apply: show, ask, do, say what came of it. */
+#include <errno.h>
+#include <string.h>
+
+#include "look/settings/settings.h"
+#include "tune/txn/results.h"
+#include "verbs/boot.h"
+#include "verbs/page_plan.h"
+
+struct apply_ask {
+	struct machine_ask machine;
+	struct profile_ask settings;
+	struct allow_ask allow;
+	struct change_ask change;
+	const char *plan;
+	bool boot;
+};
+
+static const struct ask_row apply_ask_rows[] = {
+	{ "PLAN", "the changes of this plan, which plan -o wrote, and no others",
+	  ASK_TEXT(apply_ask, plan), .argument = true, .files = true },
+	{ "boot", "apply what persist keeps for every boot, as the boot-time unit does",
+	  ASK_FLAG(apply_ask, boot) },
+	{ ASK_PART(apply_ask, machine, machine_ask) },
+	{ ASK_PART(apply_ask, settings, profile_ask) },
+	{ ASK_PART(apply_ask, allow, allow_ask) },
+	{ ASK_PART(apply_ask, change, change_ask) },
+};
+static const struct ask_shape apply_ask_shape = ASK_SHAPE(apply_ask, NULL, apply_ask_rows);
+
+struct apply_verb_answer {
+	struct outcome_answer result;
+	struct plan_answer plan; /* of a dry run */
+	struct verify verify;	 /* of --boot */
+	const struct ledger *ledger;
+	struct machine *m;
+	struct planned planned;
+	struct txn_report report;
+	int code, applied; /* applied: what txn_apply returned */
+	bool dry, shown;   /* shown: the plan was, before it was agreed to */
+};
+
+/* A setting that something can be written for and that is right on all of its targets. */
+static bool anything_is_so(const struct findings *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		const struct finding *x = &f->items[i];
+		bool so = x->v.kind == VERDICT_PASS && (x->s->knob != KNOB_NONE || x->s->remediate);
+
+		for (size_t k = 0; so && k < f->n; k++)
+			so = f->items[k].s != x->s || f->items[k].v.kind != VERDICT_FAIL;
+		if (so)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether all that was asked for is refused: something is, and nothing is as asked. This looks at
+ * what is and not at what this run did: after a run that made some changes and was refused others,
+ * a second one ends as the first.
+ */
+static bool all_is_refused(const struct planned *p, struct err *e)
+{
+	if (!p->plan.n || plan_open_changes(&p->plan) || anything_is_so(&p->findings))
+		return false;
+	if (p->plan.n == 1)
+		err_set(e, -EPERM, "the change of %s is refused; nothing was written",
+			p->plan.changes[0].s->id);
+	else
+		err_set(e, -EPERM, "all %zu changes are refused; nothing was written", p->plan.n);
+	err_hint(e, "\"gputune plan\" says why, and which of them --allow lifts");
+	return true;
+}
+
+/* Whether a setting that was asked for, and that can be written, could not be read. Then "nothing
+ * to change" would be wrong. */
+static bool is_blind(const struct planned *p, struct err *e)
+{
+	const char *first = NULL, *why = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->findings.n; i++) {
+		const struct finding *f = &p->findings.items[i];
+
+		if (f->v.kind != VERDICT_UNKNOWN || strcmp(f->v.code, CODE_ERROR) != 0 ||
+		    (f->s->knob == KNOB_NONE && !f->s->remediate))
+			continue;
+		why = n++ ? why : f->v.reason;
+		first = first ? first : f->s->id;
+	}
+	for (size_t i = 0; i < p->plan.n; i++) {
+		const struct change *c = &p->plan.changes[i];
+
+		if (!c->unseen)
+			continue;
+		why = n++ ? why : c->refusal;
+		first = first ? first : c->s->id;
+	}
+	if (!n)
+		return false;
+	err_set(e, -EIO, "%zu of the settings asked for could not be seen: %s: %s", n, first, why);
+	err_hint(e, "whether they are in force is not known; the kernel's log may say what fails");
+	return true;
+}
+
+static struct doc *plan_doc(struct arena *a, const struct apply_verb_answer *x, bool verbose)
+{
+	const struct plan_view how = { .verbose = verbose, .ledger = x->ledger };
+
+	return page_plan(a, x->m, &x->planned.plan, &how);
+}
+
+/* The plan as it is agreed to, and what came of it. */
+static int apply_plan(struct door *d, struct host *h, const struct change_ask *change,
+		      struct apply_verb_answer *out)
+{
+	const struct planned *p = &out->planned;
+	const struct txn_who who = door_who(d, change->reason);
+	size_t open = plan_open_changes(&p->plan);
+	struct err e = { 0 };
+	int code;
+
+	out->shown = open && !change->dry_run;
+	if (out->shown) {
+		code = door_agreed(d, plan_doc(d->arena, out, d->verbose),
+				   arena_printf(d->arena, "Make %zu changes?", open));
+		if (code)
+			return code;
+		door_report_lost_at_boot(d, h);
+		out->applied = txn_apply(h, d->arena, &p->plan, &who, &out->report, &e);
+	}
+	code = all_is_refused(p, &e) ? EXIT_NOT_APPLIED : txn_exit_code(out->applied);
+	if (code == EXIT_CLEAN && is_blind(p, &e))
+		code = EXIT_BLIND;
+	out->result = outcome_answer_of(d->arena, &out->report, &e);
+	out->plan = plan_answer_of(&p->plan);
+	if (code)
+		d->say(d->ctx, 0, &e);
+	else if (change->dry_run)
+		door_warn(d, "dry run: nothing was written");
+	return code;
+}
+
+static int apply(struct door *d, struct host *h, const struct apply_ask *ask,
+		 struct apply_verb_answer *out)
+{
+	const struct txn_who who = door_who(d, ask->change.reason);
+	struct planned *p = &out->planned;
+	int code = door_recover_first(d, h, &who, out->dry);
+
+	if (code)
+		return code;
+	if (ask->plan)
+		code = door_plan_file(d, h, ask->plan, &ask->settings, ask->allow.allow, p);
+	else if ((code = door_profile(d, &ask->settings, &p->profile)) == 0)
+		code = door_plan(d, h, ask->allow.allow, p);
+	if (code)
+		return code;
+	out->m = p->m;
+	out->ledger = door_ledger(d, h, p->m);
+	return apply_plan(d, h, &ask->change, out);
+}
+
+/* --- --boot ----------------------------------------------------------------------------------- */
+
+/* The request says all of what is written: options that narrow a plan would be passed over. */
+static int check_alone(struct door *d, const struct apply_ask *ask)
+{
+	const char *other = ask->settings.profile ? "profile"
+			    : ask->settings.only  ? "only"
+			    : ask->settings.skip  ? "skip"
+						  : NULL;
+
+	if (ask->plan)
+		return door_refuse(d, EXIT_USAGE, "either a plan or --boot");
+	if (other)
+		return door_refuse(d, EXIT_USAGE, "--boot sets what %s asks for, and takes no --%s",
+				   PERSIST_REQUEST, other);
+	return 0;
+}
+
+static int apply_boot(struct door *d, struct host **h, const struct apply_ask *ask,
+		      struct apply_verb_answer *out)
+{
+	int code = check_alone(d, ask);
+
+	if (code)
+		return code;
+	if (!out->dry)
+		return boot_apply(d, h, &ask->machine, &out->m, &out->verify);
+	code = boot_plan(d, *h, &ask->change, &out->planned);
+	if (code)
+		return code;
+	out->m = out->planned.m;
+	out->plan = plan_answer_of(&out->planned.plan);
+	out->ledger = door_ledger(d, *h, out->m);
+	door_warn(d, "dry run: nothing was written");
+	return EXIT_CLEAN;
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+static int apply_answer(struct door *d, const struct apply_ask *ask, struct apply_verb_answer *out)
+{
+	struct host *h;
+	int code;
+
+	out->dry = ask->change.dry_run;
+	h = door_change_host(d, &ask->machine, out->dry);
+	if (!h)
+		return -EXIT_USAGE;
+	code = door_check_overlay(d, &ask->machine, out->dry);
+	if (code == 0)
+		code = ask->boot ? apply_boot(d, &h, ask, out) : apply(d, h, ask, out);
+	host_close(h);
+	out->code = code;
+	return code;
+}
+
+/* The plan where it was not shown before, and what was done. What the unit could not set at boot is
+ * said already. */
+static struct doc *apply_page(struct arena *a, const struct apply_ask *ask,
+			      const struct apply_verb_answer *x, const struct page_view *view)
+{
+	struct doc *d =
+		x->shown || (ask->boot && !x->dry) ? doc_new(a) : plan_doc(a, x, view->verbose);
+	bool idle = !ask->boot && !x->planned.plan.n && x->code == EXIT_CLEAN;
+
+	if (!x->dry && (x->report.n || idle))
+		doc_append(d, page_apply(a, x->m, &x->report, x->applied), 1);
+	return d;
+}
+
+static const struct result_shape *apply_other(const void *ask, const void **answer)
+{
+	const struct apply_ask *asked = ask;
+	const struct apply_verb_answer *x = *answer;
+
+	if (asked->change.dry_run) {
+		*answer = &x->plan;
+		return &plan_result;
+	}
+	if (!asked->boot)
+		return NULL;
+	*answer = &x->verify;
+	return &verify_result;
+}
+
+static void apply_head(const void *answer, const void **host, long long *time_s)
+{
+	const struct apply_verb_answer *x = answer;
+
+	*host = x->dry ? (const void *)&x->planned.plan : x->m;
+	*time_s = x->dry ? x->planned.plan.time_s : fact_or(&x->m->time_s, 0);
+}
+
+VERB_ANSWER(apply_answer_any, apply_answer, apply_ask, apply_verb_answer)
+VERB_PAGE(apply_page_any, apply_page, apply_ask, apply_verb_answer)
+
+static const char *const apply_examples[] = {
+	"apply --dry-run",
+	"the changes that would be made",
+	"apply --only net --yes",
+	"those of network settings, without a question",
+	NULL,
+};
+
+const struct verb apply_verb = {
+	.name = "apply",
+	.summary = "make the changes of a plan, so that each can be taken back",
+	.about = "Applies PLAN (written by plan -o), or a fresh plan of the profile; --only and "
+		 "--skip narrow either. Shows it and asks, unless --yes. What was there goes "
+		 "into a journal before each write; every value is read back; when one does not "
+		 "hold, all are taken back. What is refused is left out and listed; that all of "
+		 "what was asked for is refused is exit code 3.",
+	.examples = apply_examples,
+	.ask = &apply_ask_shape,
+	.answer = apply_answer_any,
+	.result = &apply_result,
+	.other = apply_other,
+	.answer_size = sizeof(struct apply_verb_answer),
+	.page = apply_page_any,
+	.head = apply_head,
+	.changes = true,
+};

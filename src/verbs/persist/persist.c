@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune persist: keep settings over a reboot by files of our own, and take them away again. */
+#include <errno.h>
+
+#include "tune/txn/boot.h"
+#include "verbs/persist/persist.h"
+
+/* --- install and diff ------------------------------------------------------------------------- */
+
+static int make(struct persisting *s)
+{
+	int code = persist_collect(s);
+
+	return code ? code : persist_make_files(s);
+}
+
+/* What somebody else wrote is not replaced. */
+static int refuse(struct persisting *s, size_t others)
+{
+	struct err e = { 0 };
+
+	err_set(&e, -EEXIST, "%zu file%s not as gputune left %s; nothing was written", others,
+		others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
+	err_hint(&e, "move your lines to a file of your own; --force replaces what is there");
+	s->d->say(s->d->ctx, 0, &e);
+	return EXIT_NOT_APPLIED;
+}
+
+/* Something that was asked for and that no file can hold is a finding. */
+static int persist_exit_code(const struct persisting *s)
+{
+	for (size_t i = 0; i < s->p.n; i++)
+		if (s->p.rows[i].refusal)
+			return EXIT_FINDINGS;
+	return EXIT_CLEAN;
+}
+
+static int update_boot(struct persisting *s)
+{
+	int code = s->ask->update_grub && s->p.n_files ? persist_update_boot(s) : 0;
+
+	return code ? code : persist_exit_code(s);
+}
+
+static int write_files(struct persist_verb_answer *out)
+{
+	struct persisting *s = &out->s;
+	struct txn_who who = door_who(s->d, s->ask->change.reason);
+	int result;
+
+	who.op = "persist";
+	door_report_lost_at_boot(s->d, s->h);
+	s->plan.profile = s->ask->settings.profile;
+	result = txn_apply(s->h, s->d->arena, &s->plan, &who, &out->report, &out->error);
+	if (result) {
+		s->d->say(s->d->ctx, 0, &out->error);
+		return txn_exit_code(result);
+	}
+	persist_reload(s);
+	return update_boot(s);
+}
+
+static int install(struct persist_verb_answer *out)
+{
+	struct persisting *s = &out->s;
+	const struct txn_who who = door_who(s->d, s->ask->change.reason);
+	size_t others;
+	/* What is rolled back first is not to be kept. */
+	int code = door_recover_first(s->d, s->h, &who, s->view.dry);
+
+	code = code ? code : make(s);
+	if (code)
+		return code;
+	others = persist_compare(s, s->ask->force);
+	if (others)
+		return refuse(s, others);
+	if (s->view.dry) {
+		door_warn(s->d, "dry run: nothing was written");
+		return EXIT_CLEAN;
+	}
+	if (!s->plan.n)
+		return update_boot(s);
+	code = door_agreed(s->d, page_persist(s->d->arena, s->m, &s->view),
+			   arena_printf(s->d->arena, "Make these %zu changes?", s->plan.n));
+	return code ? code : write_files(out);
+}
+
+static int diff(struct persist_verb_answer *out)
+{
+	struct persisting *s = &out->s;
+	size_t others;
+	int code = make(s);
+
+	if (code)
+		return code;
+	others = persist_compare(s, true);
+	return s->plan.n || others ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+/* --- status ----------------------------------------------------------------------------------- */
+
+int persist_review(struct persisting *s, size_t *differ)
+{
+	struct persist_targets cache = { 0 };
+	struct persist_entry *rows;
+	struct err e = { 0 };
+	size_t n;
+	int code = persist_installed(s->d, s->h, &rows, &n);
+
+	if (code)
+		return code;
+	code = journal_load(s->h, s->d->arena, false, &s->journal, &e);
+	if (code && code != -EACCES && code != -EPERM)
+		return door_fail(s->d, EXIT_BLIND, &e);
+	if (code)
+		door_warn(s->d, "the journal is root's: whether a file was edited is not known");
+	if (!s->m)
+		s->m = door_change_machine(s->d, s->h);
+	for (size_t i = 0; i < n; i++) {
+		const char *target =
+			persist_target(s->d->arena, s->m, rows[i].id, &rows[i].knob, &cache);
+
+		rows[i].target = target ? target : "";
+	}
+	persist_read_sources(s);
+	s->p.rows = rows;
+	s->p.n = n;
+	persist_losers(s->d->arena, s->m, &s->wish, &s->p);
+	*differ = persist_look(s);
+	persist_doubt_rows(s);
+	for (size_t i = 0; i < n; i++)
+		*differ += rows[i].loses != NULL;
+	*differ += persist_note_open(s);
+	persist_fill_view(s);
+	return 0;
+}
+
+static int status(struct persist_verb_answer *out)
+{
+	size_t differ = 0;
+	int code = persist_review(&out->s, &differ);
+
+	return code ? code : differ ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+/* --- the verbs -------------------------------------------------------------------------------- */
+
+static int persist_answer(struct door *d, const struct persist_ask *ask, const char *action,
+			  bool writes, int (*act)(struct persist_verb_answer *out),
+			  struct persist_verb_answer *out)
+{
+	bool dry = ask->change.dry_run;
+	struct persisting *s = &out->s;
+	int code = writes ? door_check_overlay(d, &ask->machine, dry) : 0;
+
+	if (code == 0 && ask->update_grub && ask->machine.capture && !dry)
+		code = door_refuse(d, EXIT_USAGE,
+				   "--update-grub is for this machine, not for a captured one");
+	if (code)
+		return code;
+	s->d = d;
+	s->ask = ask;
+	s->h = door_change_host(d, &ask->machine, dry);
+	if (!s->h)
+		return -EXIT_USAGE;
+	s->view.action = action;
+	s->view.dry = dry;
+	s->writes = writes && !dry;
+	code = act(out);
+	host_close(s->h);
+	s->h = NULL;
+	if (code >= 0)
+		out->result = persist_answer_of(d->arena, &s->view, &out->report, &out->error);
+	return code;
+}
+
+#define PERSIST_ANSWER(action, function, writes)                                                   \
+	static int function##_answer(struct door *d, const void *ask, void *answer)                \
+	{                                                                                          \
+		return persist_answer(d, ask, action, writes, function, answer);                   \
+	}
+PERSIST_ANSWER("install", install, true)
+PERSIST_ANSWER("status", status, false)
+PERSIST_ANSWER("diff", diff, false)
+PERSIST_ANSWER("remove", persist_remove, true)
+
+static struct doc *persist_page(struct arena *a, const void *ask, const void *answer,
+				const struct page_view *view)
+{
+	const struct persist_verb_answer *p = answer;
+	struct doc *d;
+
+	(void)ask;
+	(void)view;
+	if (p->removed)
+		return page_persist_removed(a, p->s.m, &p->s.view, &p->report, p->files);
+	if (!p->report.n)
+		return page_persist(a, p->s.m, &p->s.view);
+	d = doc_new(a);
+	if (!*p->error.text)
+		doc_text(d,
+			 "Transaction %lu: %zu change%s made. \"gputune persist remove\" takes all "
+			 "of it back.",
+			 p->report.txn, p->s.plan.n, p->s.plan.n == 1 ? "" : "s");
+	return d;
+}
+
+static void persist_head(const void *answer, const void **host, long long *time_s)
+{
+	const struct machine *m = ((const struct persist_verb_answer *)answer)->s.m;
+
+	*host = m;
+	*time_s = fact_or(&m->time_s, 0);
+}
+
+/* clang-format off */
+#define OF_ALL                                                                                     \
+	.result = &persist_result, .answer_size = sizeof(struct persist_verb_answer),              \
+	.page = persist_page, .head = persist_head
+#define UPDATE_GRUB                                                                                \
+	{ "update-grub", "then run update-grub, or kernel-install where that makes the boot "      \
+			 "entries, and look whether it did it", ASK_FLAG(persist_ask, update_grub) }
+
+static const struct ask_row install_ask_rows[] = {
+	{ ASK_PART(persist_ask, machine, machine_ask) },
+	{ ASK_PART(persist_ask, settings, profile_ask) },
+	{ ASK_PART(persist_ask, allow, allow_ask) },
+	{ "force", "replace also what somebody changed since", ASK_FLAG(persist_ask, force) },
+	UPDATE_GRUB,
+	{ ASK_PART(persist_ask, change, change_ask) },
+};
+static const struct ask_shape install_ask_shape = ASK_SHAPE(persist_ask, NULL, install_ask_rows);
+
+static const struct ask_row diff_ask_rows[] = {
+	{ ASK_PART(persist_ask, machine, machine_ask) },
+	{ ASK_PART(persist_ask, settings, profile_ask) },
+	{ ASK_PART(persist_ask, allow, allow_ask) },
+};
+static const struct ask_shape diff_ask_shape = ASK_SHAPE(persist_ask, NULL, diff_ask_rows);
+
+static const struct ask_row status_ask_rows[] = { { ASK_PART(persist_ask, machine, machine_ask) } };
+static const struct ask_shape status_ask_shape = ASK_SHAPE(persist_ask, NULL, status_ask_rows);
+
+static const struct ask_row remove_ask_rows[] = {
+	{ ASK_PART(persist_ask, machine, machine_ask) },
+	{ ASK_PART(persist_ask, only, only_ask) },
+	{ "now", "take back as well what the files have set at this boot", ASK_FLAG(persist_ask, now) },
+	{ "force", "remove also files of ours that somebody edited", ASK_FLAG(persist_ask, force) },
+	UPDATE_GRUB,
+	{ ASK_PART(persist_ask, change, change_ask) },
+};
+static const struct ask_shape remove_ask_shape = ASK_SHAPE(persist_ask, NULL, remove_ask_rows);
+/* clang-format on */
+
+static const struct verb install_verb = {
+	.name = "install",
+	.summary = "write the files that keep settings",
+	.about = "Writes files of our own (sysctl.d, tmpfiles.d, udev rules, modprobe.d, boot "
+		 "arguments, the links' own configuration, and a boot-time unit for the rest) for "
+		 "what apply changed, or for what --profile and --only name. Nobody else's file "
+		 "is touched.",
+	.ask = &install_ask_shape,
+	.answer = install_answer,
+	.changes = true,
+	OF_ALL,
+};
+
+static const struct verb status_verb = {
+	.name = "status",
+	.summary = "what keeps what, and who would win at boot",
+	.about = "What is kept for the next boot, by which file, whether that is as it was left, "
+		 "and who else sets it at boot.",
+	.ask = &status_ask_shape,
+	.answer = status_answer,
+	OF_ALL,
+};
+
+static const struct verb diff_verb = {
+	.name = "diff",
+	.summary = "what install would change",
+	.about = "The files as they are beside those that install would write.",
+	.ask = &diff_ask_shape,
+	.answer = diff_answer,
+	OF_ALL,
+};
+
+static const struct verb remove_verb = {
+	.name = "remove",
+	.summary = "take all of it back, or what --only names",
+	.about = "Takes away what install wrote, or with --only what it names: a file that "
+		 "somebody edited is reported and left, unless --force. What the files have set "
+		 "at this boot stays in effect until a reboot: it is listed, and taken back with "
+		 "--now.",
+	.ask = &remove_ask_shape,
+	.answer = persist_remove_answer,
+	.changes = true,
+	OF_ALL,
+};
+
+static const struct verb *const persist_subs[] = { &install_verb, &status_verb, &diff_verb,
+						   &remove_verb, NULL };
+
+const struct verb persist_verb = {
+	.name = "persist",
+	.summary = "keep settings over a reboot: install, status, diff or remove",
+	.about = "Keeps settings over a reboot by files of our own, and takes them away again.",
+	.subs = persist_subs,
+};

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune status: what the journal says, beside what the machine says. */
+#include "tune/txn/layer.h"
+#include "tune/txn/results.h"
+#include "verbs/change.h"
+#include "verbs/persist/persist.h"
+
+struct status_ask {
+	struct machine_ask machine;
+	bool exit_code;
+};
+
+static const struct ask_row status_ask_rows[] = {
+	{ ASK_PART(status_ask, machine, machine_ask) },
+	{ "exit-code",
+	  "0 only where nothing of ours is left, now or for the next boot, and every line of the "
+	  "journal could be read",
+	  ASK_FLAG(status_ask, exit_code) },
+};
+static const struct ask_shape status_ask_shape = ASK_SHAPE(status_ask, NULL, status_ask_rows);
+
+struct status_verb_answer {
+	struct status_answer result;
+	const struct machine *m;
+	bool sure; /* every line could be read, and nobody else can have written it */
+};
+
+/* What is not as it was left is a finding; what is stuck or open is worse. What cannot be seen is
+ * not as it was left for all that is known, as verify says it. */
+static int status_code(const struct journal *j, bool open, const struct hold_row *rows, size_t n)
+{
+	int code = EXIT_CLEAN;
+
+	for (size_t i = 0; i < j->n; i++)
+		if (open || j->items[i].state == TRANSACTION_INCOMPLETE)
+			return EXIT_STUCK;
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
+		    rows[i].hold == HOLD_LOST || rows[i].hold == HOLD_RESET)
+			code = EXIT_FINDINGS;
+		else if (rows[i].hold == HOLD_UNKNOWN && code == EXIT_CLEAN)
+			code = EXIT_BLIND;
+	return code;
+}
+
+/* Whether anything of ours is left that an undo or persist remove would find; j is of this boot. */
+static bool is_anything_left(struct host *h, const struct journal *j)
+{
+	for (size_t i = 0; i < j->n; i++)
+		for (size_t k = 0; transaction_holds(&j->items[i]) && k < j->items[i].n; k++)
+			if (entry_is_active(&j->items[i].entries[k]) &&
+			    !j->items[i].entries[k].lost)
+				return true;
+	return host_exists(h, PERSIST_REQUEST);
+}
+
+/* For scripts. */
+static int left_code(const struct status_ask *ask, struct host *h, const struct journal *j,
+		     int code)
+{
+	if (!ask->exit_code || code == EXIT_STUCK)
+		return code;
+	if (!is_anything_left(h, j))
+		return EXIT_CLEAN;
+	return code == EXIT_CLEAN ? EXIT_FINDINGS : code;
+}
+
+/* With its configuration only where somebody is looked for: reading that takes longest. */
+static struct machine *machine_for(struct door *d, struct host *h, struct hold_row *rows, size_t n)
+{
+	size_t i = 0;
+	struct machine *m;
+
+	while (i < n && rows[i].hold != HOLD_FOREIGN && rows[i].hold != HOLD_BACK)
+		i++;
+	if (i == n)
+		return door_machine(d, h, &(const struct door_look){ 0 });
+	m = door_change_machine(d, h);
+	door_find_culprits(d, m, rows, n);
+	return m;
+}
+
+static int look(struct door *d, struct host *h, const struct status_ask *ask,
+		struct status_verb_answer *out)
+{
+	struct hold_row *rows;
+	struct journal j;
+	size_t n;
+	bool believed;
+	int code = door_journal(d, h, false, &j);
+
+	if (code)
+		return code;
+	txn_status(h, d->arena, &j, &rows, &n);
+	code = status_code(&j, door_report_open(d, h, &j), rows, n);
+	believed = door_believes(d, h);
+	code = believed_code(believed, left_code(ask, h, &j, code));
+	if (n)
+		door_report_lost_at_boot(d, h);
+	out->m = machine_for(d, h, rows, n);
+	persist_fill_entries(d, h, rows, n);
+	out->sure = believed && !j.bad_lines;
+	out->result = status_answer_of(rows, n);
+	return code;
+}
+
+static int status_answer(struct door *d, const struct status_ask *ask,
+			 struct status_verb_answer *out)
+{
+	struct host *h = door_change_host(d, &ask->machine, false);
+	int code = h ? look(d, h, ask, out) : -EXIT_USAGE;
+
+	host_close(h);
+	return code;
+}
+
+static struct doc *status_page(struct arena *a, const struct status_ask *ask,
+			       const struct status_verb_answer *s, const struct page_view *view)
+{
+	(void)ask;
+	(void)view;
+	return page_status(a, s->m, s->result.rows, s->result.n, s->sure);
+}
+
+VERB_ANSWER(status_answer_any, status_answer, status_ask, status_verb_answer)
+VERB_PAGE(status_page_any, status_page, status_ask, status_verb_answer)
+VERB_HEAD(status_head, status_verb_answer, m)
+
+const struct verb status_verb = {
+	.name = "status",
+	.summary = "what became of our changes",
+	.about = "For each change that is not undone: still ours, changed by somebody, back, "
+		 "lost at a reboot, or waiting for one. Exit code 1 when something is not as it "
+		 "was left, 4 when a transaction is incomplete. With --exit-code 1 as well when "
+		 "anything of ours is held or kept for the next boot.",
+	.ask = &status_ask_shape,
+	.answer = status_answer_any,
+	.result = &status_result,
+	.answer_size = sizeof(struct status_verb_answer),
+	.page = status_page_any,
+	.head = status_head,
+	.reads = READS_FILES,
+};

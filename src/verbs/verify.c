@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune verify: requested against in force. */
+#include "machine/knob/io.h"
+#include "tune/txn/results.h"
+#include "verbs/boot.h"
+
+struct verify_ask {
+	struct machine_ask machine;
+	const char *plan;
+	bool boot, reboot;
+};
+
+static const struct ask_row verify_ask_rows[] = {
+	{ "PLAN", "what this plan asks for, instead of what the journal holds",
+	  ASK_TEXT(verify_ask, plan), .argument = true, .files = true },
+	{ "boot", "compare what persist keeps for every boot with what is in force",
+	  ASK_FLAG(verify_ask, boot) },
+	{ "reboot", "reboot now; the boot-time unit reports what came of it",
+	  ASK_FLAG(verify_ask, reboot) },
+	{ ASK_PART(verify_ask, machine, machine_ask) },
+};
+static const struct ask_shape verify_ask_shape = ASK_SHAPE(verify_ask, NULL, verify_ask_rows);
+
+struct verify_verb_answer {
+	struct verify result;
+	struct machine *m;
+	const char *heading; /* NULL: none */
+};
+
+static int verify_code(const struct verify *v)
+{
+	if (v->count[VERIFY_DIFFERS] || v->count[VERIFY_WAITS])
+		return EXIT_FINDINGS;
+	return v->count[VERIFY_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static int verify_plan_file(struct door *d, struct host *h, const char *file,
+			    struct verify_verb_answer *out)
+{
+	struct planned p = { 0 };
+	int code = door_plan_file(d, h, file, &(const struct profile_ask){ 0 }, NULL, &p);
+
+	if (code)
+		return code;
+	out->m = p.m;
+	verify_plan(d->arena, p.m, &p.plan, door_exact_knob, knob_same, h, &out->result);
+	return 0;
+}
+
+static int verify_journal(struct door *d, struct host *h, struct verify_verb_answer *out)
+{
+	struct hold_row *rows;
+	struct journal j;
+	size_t n;
+	int code = door_journal(d, h, false, &j);
+
+	if (code)
+		return code;
+	out->m = door_machine(d, h, &(const struct door_look){ 0 });
+	txn_status(h, d->arena, &j, &rows, &n);
+	verify_holds(d->arena, rows, n, &out->result);
+	return 0;
+}
+
+static int look(struct door *d, struct host *h, const struct verify_ask *ask,
+		struct verify_verb_answer *out)
+{
+	int code;
+
+	if (ask->reboot)
+		return boot_reboot(d, h, &out->m, &out->result, &out->heading);
+	if (ask->boot) {
+		code = boot_verify(d, h, &out->m, &out->result, &out->heading);
+		return code ? code : verify_code(&out->result);
+	}
+	code = ask->plan ? verify_plan_file(d, h, ask->plan, out) : verify_journal(d, h, out);
+	return code ? code : believed_code(door_believes(d, h), verify_code(&out->result));
+}
+
+static int verify_answer(struct door *d, const struct verify_ask *ask,
+			 struct verify_verb_answer *out)
+{
+	struct host *h = door_change_host(d, &ask->machine, false);
+	int code = h ? look(d, h, ask, out) : -EXIT_USAGE;
+
+	host_close(h);
+	return code;
+}
+
+static struct doc *verify_page(struct arena *a, const struct verify_ask *ask,
+			       const struct verify_verb_answer *v, const struct page_view *view)
+{
+	struct doc *d = doc_new(a);
+
+	(void)ask;
+	(void)view;
+	if (v->heading)
+		doc_text(d, "%s", v->heading);
+	doc_append(d, page_verify(a, v->m, &v->result), 1);
+	return d;
+}
+
+/* The report of a boot is ours. */
+static bool verify_reads_now(const void *ask)
+{
+	const struct verify_ask *v = ask;
+
+	return !v->boot && !v->reboot;
+}
+
+VERB_ANSWER(verify_answer_any, verify_answer, verify_ask, verify_verb_answer)
+VERB_PAGE(verify_page_any, verify_page, verify_ask, verify_verb_answer)
+VERB_HEAD(verify_head, verify_verb_answer, m)
+
+const struct verb verify_verb = {
+	.name = "verify",
+	.summary = "requested against in force",
+	.about = "Compares what PLAN, or the journal, asks for with what the machine holds now, "
+		 "and says what waits for a reboot. --boot compares what persist keeps for every "
+		 "boot: the report of the boot-time unit, or what is to be seen now. --reboot "
+		 "does the whole cycle.",
+	.ask = &verify_ask_shape,
+	.answer = verify_answer_any,
+	.result = &verify_result,
+	.answer_size = sizeof(struct verify_verb_answer),
+	.page = verify_page_any,
+	.head = verify_head,
+	.asks = true,
+	.reads = READS_FILES,
+	.reads_now = verify_reads_now,
+};
