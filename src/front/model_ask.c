@@ -130,8 +130,7 @@ int predict_whole(struct run *r, enum option_id id, double high, int *out)
 int predict_words(struct run *r, struct infer_options *w)
 {
 	static const struct ask_shape *const shapes[] = { &infer_model_shape, &infer_format_shape,
-							  &infer_load_shape, &infer_engine_shape,
-							  &infer_guess_shape };
+							  &infer_load_shape, &infer_engine_shape };
 	int code = 0;
 
 	*w = (struct infer_options){
@@ -139,8 +138,7 @@ int predict_words(struct run *r, struct infer_options *w)
 	};
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]) && !code; i++)
 		code = take_rows(r, shapes[i], w);
-	code = code ? code : predict_number(r, OPT_CHUNK, 16, 1e7, &w->chunk);
-	return code ? code : predict_whole(r, OPT_DRAFT, 64, &w->draft);
+	return code;
 }
 
 int train_ask_constants(struct run *r, struct train_fit *fit)

@@ -44,7 +44,6 @@ enum option_id {
 	OPT_POLICY,
 	OPT_ONCE,
 	OPT_KEEP,
-	OPT_TIMEOUT,
 	OPT_FIX,
 	OPT_PASSIVE,
 	OPT_MODEL,
@@ -58,12 +57,7 @@ enum option_id {
 	OPT_TP,
 	OPT_PP,
 	OPT_DEPTH,
-	OPT_CACHED,
 	OPT_ROUNDS,
-	OPT_CHUNK,
-	OPT_DRAFT,
-	OPT_ACCEPT,
-	OPT_DRAFT_COST,
 	OPT_EAGER,
 	OPT_PARAMS,
 	OPT_ACTIVE,
@@ -72,11 +66,8 @@ enum option_id {
 	OPT_LOG,
 	OPT_FROM_BENCH,
 	OPT_FORGET,
-	OPT_GOAL,
-	OPT_SWEEP,
 	OPT_CONTEXT,
 	OPT_USERS,
-	OPT_COPIES,
 	OPT_NODES,
 	OPT_NODE,
 	OPT_CLUSTER,
@@ -124,7 +115,6 @@ enum word_kind {
 	WORD_FORMAT,
 	WORD_POLICY,
 	WORD_SYMPTOM,
-	WORD_GOAL,
 	WORD_KIND,
 	WORD_PARALLEL,
 	WORD_PRECISION,
@@ -195,7 +185,6 @@ extern const struct verb completion_verb;
 
 int verb_watch(struct run *r);
 int verb_calibrate(struct run *r);
-int verb_advise(struct run *r);
 int verb_doctor(struct run *r);
 int verb_generate(struct run *r);
 int verb_monitor(struct run *r);

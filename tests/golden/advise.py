@@ -193,13 +193,13 @@ def refused():
     for argv, word in (([], "--model"), (["--model", "Qwen3-8B", "--on", "toaster"], "toaster"), ([*model, "--goal", "fun"], "fun"),
                        (["--model", "Qwen3-8B", "--on", "0x h200"], "0x h200"), (["--model", "Qwen3-8B", "--on", "2x h200 x4"], "once"),
                        (["--model", "Qwen3-8B", "--on", "-1x h200"], "4096"), ([*model, "--engine", "vlm"], '"vlm"'),
-                       ([*model, "--batch", "1,2"], "1,2"), ([*model, "--sweep", "--batch", "1,x"], "1,x"),
+                       ([*model, "--batch", "1,2"], "--sweep"), ([*model, "--sweep", "--batch", "1,x"], "1,x"),
                        ([*model, "--sweep", "--batch", "0"], "--batch"), ([*model, "--sweep", "--batch", "5-2"], "5-2"),
                        ([*model, "--sweep", "--batch", "1-100000"], "1-100000"), ([*model, "--sweep", "--weights", "bf16,,fp8"], "empty"),
                        ([*model, "--sweep", "--weights", "cheese"], "cheese"), ([*model, "--sweep", "--kv", "brie"], "brie"),
                        ([*model, "--prompt", "100", "--context", "50"], "--context"), ([*model, "--copies", "9"], "9"),
                        ([*model, "--sweep", "--batch", "1-4096", "--prompt", "1-4096", "--chunk", "16-4000"], "mixtures"),
-                       ([*model, "--sweep", "--tp", "1-4096", "--pp", "1-10"], "ways"), ([*model, "--sweep", "--tp", "1-"], "--tp"), ([*model, "--sweep", "--on", "h200,toaster"], "toaster")):
+                       ([*model, "--sweep", "--tp", "1-4096", "--pp", "1-10"], "ways"), ([*model, "--sweep", "--tp", "1-"], "--tp"), (["--model", "Qwen3-8B", "--sweep", "--on", "h200,toaster"], "toaster")):
         code, out, err = run(*argv)
         expect(f"refuses {argv}", code == 2 and word in err and not out, (code, err, out[:100]))
 

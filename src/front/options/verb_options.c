@@ -24,8 +24,6 @@ static const char *const kinds[] = { "nccl",	   "vllm-env", "torchrun",	"mpi",
 				     "sglang",	   "llamacpp", "trtllm",	"deepspeed",
 				     "accelerate", "fsdp",     "nccl-env",	NULL };
 
-static const char *const goals[] = { "latency", "first-token", "throughput", "users", NULL };
-
 static const char *const parallels[] = {
 	"ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp", NULL
 };
@@ -44,8 +42,6 @@ const char *const *words_of(enum word_kind k)
 		return policies;
 	case WORD_PROFILE:
 		return profiles;
-	case WORD_GOAL:
-		return goals;
 	case WORD_KIND:
 		return kinds;
 	case WORD_PARALLEL:
@@ -85,8 +81,6 @@ static const struct {
 	{ "calibrate", OPT_DRY_RUN, "show the fit and keep nothing" },
 	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
 	{ "report", OPT_STATE, "take kept results and proofs from this folder" },
-	{ "advise", OPT_STATE,
-	  "where results and calibrations are kept (default: /var/lib/gputune)" },
 	{ "generate", OPT_STATE,
 	  "where results and calibrations are kept (default: /var/lib/gputune)" },
 };
@@ -168,7 +162,7 @@ static void propose(struct arena *a, struct ask_row *row, enum word_kind k)
 
 	row->proposal = k == WORD_ID ? setting_proposal : k == WORD_SYMPTOM ? symptom_id : NULL;
 	row->files = k == WORD_FILE || k == WORD_PROFILE;
-	row->strict = k == WORD_FORMAT || k == WORD_POLICY || k == WORD_GOAL;
+	row->strict = k == WORD_FORMAT || k == WORD_POLICY;
 	while (w && w[n])
 		n++;
 	names = arena_array(a, n + 1, sizeof(*names));

@@ -61,7 +61,7 @@ static bool reads_capture(const struct run *r)
 /* Files of others beside this machine: models, results, scripts, journals, packages. */
 static bool reads_beside(const struct run *r)
 {
-	static int (*const always[])(struct run *) = { verb_report, verb_generate, verb_advise };
+	static int (*const always[])(struct run *) = { verb_report, verb_generate };
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (r->verb->run && r->verb->run == always[i])

@@ -18,14 +18,6 @@ static const enum option_id doctor_options[] = { OPT_ONLY,    OPT_PASSIVE, OPT_F
 						 OPT_YES,     OPT_DRY_RUN, OPT_REASON,	OPT_HOST,
 						 OPT_OVERLAY, OPT_ALL,	   OPT_FORMAT,	OPT_OUTPUT,
 						 OPT_QUIET,   COMMON };
-static const enum option_id advise_options[] = {
-	OPT_MODEL,  OPT_WEIGHTS, OPT_ON,      OPT_HOST,	       OPT_OVERLAY,	   OPT_GOAL,
-	OPT_SWEEP,  OPT_ENGINE,	 OPT_CACHE,   OPT_PROMPT,      OPT_ANSWER,	   OPT_CONTEXT,
-	OPT_BATCH,  OPT_USERS,	 OPT_TP,      OPT_PP,	       OPT_COPIES,	   OPT_DEPTH,
-	OPT_CACHED, OPT_ROUNDS,	 OPT_CHUNK,   OPT_DRAFT,       OPT_ACCEPT,	   OPT_DRAFT_COST,
-	OPT_EAGER,  OPT_PARAMS,	 OPT_ACTIVE,  OPT_CALIBRATION, OPT_NO_CALIBRATION, OPT_STATE,
-	OPT_FORMAT, OPT_QUIET,	 OPT_VERBOSE, COMMON
-};
 /* clang-format off */
 static const enum option_id generate_options[] = {
 	OPT_HOST, OPT_OVERLAY, OPT_NODE, OPT_CLUSTER, OPT_ON, OPT_NODES, OPT_HEAD, OPT_PORT,
@@ -111,24 +103,6 @@ static const struct verb doctor_verb = {
 		 "all. Exit code 0: nothing found in what was tested, 1: found, 5: what was "
 		 "asked for could not be tested.",
 	.legacy = &doctor_legacy,
-};
-
-static const struct verb_legacy advise_legacy = { .args = "",
-						  .max_args = 0,
-						  OPTION_LIST(advise_options) };
-static const struct verb advise_verb = {
-	.name = "advise",
-	.run = verb_advise,
-	.summary = "what to change about a way to serve a model, and what it would bring",
-	.about = "Looks at changes of one thing each (format of weights and cache, how the GPUs "
-		 "share the model, more machines, requests at a time, guesses ahead, prefix "
-		 "cache, engine, another model) and at the best of them together, and ranks them "
-		 "for --goal: the gain with its interval from pairs of measurements, what is "
-		 "paid for it, and what to measure before believing it. Where the interval holds "
-		 "no gain at all, that is said. --sweep predicts every mixture of lists and "
-		 "shows those that no other beats in latency, throughput and memory. Exit code 1 "
-		 "when what is asked (in a sweep: everything) does not fit.",
-	.legacy = &advise_legacy,
 };
 
 static const struct verb_legacy generate_legacy = { .args = "KIND [-- PROGRAM ARGUMENTS]",

@@ -81,7 +81,7 @@ static struct sweep filled(const struct sweep *s)
 	static const char *const none[] = { NULL };
 	struct sweep f = *s;
 	const struct {
-		struct numbers *list;
+		struct ask_numbers *list;
 		const double *v;
 		size_t n;
 	} empty[] = { { &f.tp, powers, COUNT(powers) },
@@ -96,13 +96,13 @@ static struct sweep filled(const struct sweep *s)
 
 	for (size_t i = 0; i < COUNT(empty); i++)
 		if (!empty[i].list->n)
-			*empty[i].list = (struct numbers){ empty[i].v, empty[i].n };
+			*empty[i].list = (struct ask_numbers){ empty[i].v, empty[i].n };
 	if (!f.machines.n)
-		f.machines = (struct names){ none, 1 };
+		f.machines = (struct ask_texts){ none, 1 };
 	if (!f.weights.n)
-		f.weights = (struct names){ none, 1 };
+		f.weights = (struct ask_texts){ none, 1 };
 	if (!f.caches.n)
-		f.caches = (struct names){ none, 1 };
+		f.caches = (struct ask_texts){ none, 1 };
 	return f;
 }
 
@@ -148,18 +148,18 @@ static int find_ways(struct arena *a, const struct sweep *s, struct ways *out, s
 					for (size_t p = 0; p < s->pp.n && r == 0; p++) {
 						struct infer_options w = *s->words;
 
-						if (s->machines.v[m]) {
-							w.on = s->machines.v[m];
+						if (s->machines.items[m]) {
+							w.on = s->machines.items[m];
 							w.place = NULL;
 						}
-						if (s->weights.v[i]) {
-							w.weights = s->weights.v[i];
+						if (s->weights.items[i]) {
+							w.weights = s->weights.items[i];
 							w.weight_bytes = 0;
 						}
-						if (s->caches.v[c])
-							w.cache = s->caches.v[c];
-						w.tp = (int)s->tp.v[t];
-						w.pp = (int)s->pp.v[p];
+						if (s->caches.items[c])
+							w.cache = s->caches.items[c];
+						w.tp = (int)s->tp.items[t];
+						w.pp = (int)s->pp.items[p];
 						r = add_way(a, s, &w, out, e);
 					}
 	/* They moved while there were more and more. */
@@ -201,8 +201,8 @@ static void go_through(const struct sweep *s, const struct way *way, const struc
 	for (size_t c = 0; c < s->copies.n; c++)
 		for (size_t b = 0; b < s->batch.n; b++) {
 			struct sweep_point p = { .way = way,
-						 .copies = (int)s->copies.v[c],
-						 .batch = (int)s->batch.v[b] };
+						 .copies = (int)s->copies.items[c],
+						 .batch = (int)s->batch.items[b] };
 
 			if (p.copies * gpus > k.place.gpus || p.copies > p.batch) {
 				out->senseless += s->chunk.n * s->draft.n;
@@ -210,8 +210,8 @@ static void go_through(const struct sweep *s, const struct way *way, const struc
 			}
 			for (size_t h = 0; h < s->chunk.n; h++)
 				for (size_t d = 0; d < s->draft.n; d++) {
-					p.chunk = s->chunk.v[h];
-					p.draft = (int)s->draft.v[d];
+					p.chunk = s->chunk.items[h];
+					p.draft = (int)s->draft.items[d];
 					sweep_look(s, &p, &k, list, out);
 				}
 		}
@@ -278,9 +278,9 @@ int sweep_run(struct arena *a, const struct sweep *s, struct sweep_result *out, 
 				struct pareto_front *front =
 					&out->fronts[(p * f.output.n + o) * f.depth.n + d];
 
-				front->prompt = f.prompt.v[p];
-				front->output = f.output.v[o];
-				front->depth = f.depth.v[d];
+				front->prompt = f.prompt.items[p];
+				front->output = f.output.items[o];
+				front->depth = f.depth.items[d];
 				sweep_pareto_one(a, &f, &ways, front, out);
 			}
 	out->senseless += ways.senseless * f.copies.n * f.batch.n * f.chunk.n * f.draft.n * out->n;

@@ -9,21 +9,11 @@
 
 #include <stdint.h>
 
+#include "base/ask.h"
 #include "models/inference/advise.h"
 
-#define SWEEP_LIST 4096
 #define SWEEP_MOST 50000000ull
 #define SWEEP_WAYS 20000
-
-struct numbers {
-	const double *v;
-	size_t n;
-};
-
-struct names {
-	const char *const *v;
-	size_t n;
-};
 
 /* Lists; an empty one: what the words say or leave open. */
 struct sweep {
@@ -31,8 +21,8 @@ struct sweep {
 	const struct fits *fits;
 	enum goal
 		goal; /* GOAL_FIRST: latency is the time to the first token; else a whole answer */
-	struct names machines, weights, caches;
-	struct numbers tp, pp, copies, batch, prompt, output, depth, chunk, draft;
+	struct ask_texts machines, weights, caches;
+	struct ask_numbers tp, pp, copies, batch, prompt, output, depth, chunk, draft;
 };
 
 struct sweep_point {
