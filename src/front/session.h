@@ -40,9 +40,6 @@ enum option_id {
 	OPT_LISTEN,
 	OPT_RANK,
 	OPT_GPUS,
-	OPT_INTERVAL,
-	OPT_POLICY,
-	OPT_ONCE,
 	OPT_KEEP,
 	OPT_FIX,
 	OPT_PASSIVE,
@@ -113,7 +110,6 @@ enum word_kind {
 	WORD_ID,
 	WORD_PROFILE,
 	WORD_FORMAT,
-	WORD_POLICY,
 	WORD_SYMPTOM,
 	WORD_KIND,
 	WORD_PARALLEL,
@@ -178,12 +174,11 @@ struct run_machine {
 };
 
 extern const struct option_row option_rows[OPTIONS];
-extern const struct verb record_verb;
+extern const struct verb record_verb, watch_verb;
 /* NULL ends them. */
 extern const struct verb *const verbs[];
 extern const struct verb completion_verb;
 
-int verb_watch(struct run *r);
 int verb_calibrate(struct run *r);
 int verb_doctor(struct run *r);
 int verb_generate(struct run *r);

@@ -34,13 +34,6 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_REASON] = { OPT_REASON, "reason", 'm', WORD_TEXT, "TEXT", "why, for the history" },
 	[OPT_OUTPUT] = { OPT_OUTPUT, "output", 'o', WORD_FILE, "PATH",
 			 "write to PATH instead of standard output" },
-	[OPT_INTERVAL] = { OPT_INTERVAL, "interval", 0, WORD_TIME, "TIME",
-			   "how often to look: monitor 1s, record 500ms, watch 30s where nothing "
-			   "tells of changes" },
-	[OPT_POLICY] = { OPT_POLICY, "policy", 0, WORD_POLICY, "POLICY",
-			 "report, re-apply or back-off, for everything; default: what "
-			 "/etc/gputune/watch.conf says, and report" },
-	[OPT_ONCE] = { OPT_ONCE, "once", 0, WORD_NONE, NULL, "one look, and the exit code of it" },
 	[OPT_FOR] = { OPT_FOR, "for", 0, WORD_TIME, "TIME",
 		      "measure each case for this long: 10s, 500ms, 2m" },
 	[OPT_STATE] = { OPT_STATE, "state", 0, WORD_FILE, "DIR",

@@ -15,7 +15,6 @@
 static const char *const formats[] = { "term",	  "json",	 "md",	  "html",   "junit",
 				       "prom",	  "openmetrics", "shell", "nagios", "npd",
 				       "systemd", "compose",	 "svg",	  "csv",    NULL };
-static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
 					"balanced", "inference", "training",	    NULL };
 
@@ -38,8 +37,6 @@ const char *const *words_of(enum word_kind k)
 	switch (k) {
 	case WORD_FORMAT:
 		return formats;
-	case WORD_POLICY:
-		return policies;
 	case WORD_PROFILE:
 		return profiles;
 	case WORD_KIND:
@@ -75,8 +72,6 @@ static const struct {
 	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
 	{ "report", OPT_FORCE, "replace also a file that is no report" },
 	{ "doctor", OPT_FOR, "run each test for this long: 10s, 500ms, 2m" },
-	{ "watch", OPT_INTERVAL,
-	  "how often to look where nothing tells of changes (default: 30s)" },
 	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
 	{ "calibrate", OPT_DRY_RUN, "show the fit and keep nothing" },
 	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
@@ -162,7 +157,7 @@ static void propose(struct arena *a, struct ask_row *row, enum word_kind k)
 
 	row->proposal = k == WORD_ID ? setting_proposal : k == WORD_SYMPTOM ? symptom_id : NULL;
 	row->files = k == WORD_FILE || k == WORD_PROFILE;
-	row->strict = k == WORD_FORMAT || k == WORD_POLICY;
+	row->strict = k == WORD_FORMAT;
 	while (w && w[n])
 		n++;
 	names = arena_array(a, n + 1, sizeof(*names));

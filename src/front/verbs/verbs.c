@@ -6,9 +6,6 @@
 #define PAGE OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_HELP
 #define COMMON OPT_COMPACT, OPT_FIELDS, PAGE
 
-static const enum option_id watch_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_INTERVAL,
-						OPT_ONLY,  OPT_POLICY,	OPT_ONCE,   OPT_OUTPUT,
-						OPT_QUIET, OPT_HELP };
 static const enum option_id report_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_PROFILE, OPT_ONLY,
 						 OPT_SKIP,  OPT_STATE,	 OPT_FORMAT,  OPT_OUTPUT,
 						 OPT_FORCE, PAGE };
@@ -36,17 +33,6 @@ static const enum option_id calibrate_options[] = {
 	OPT_STATE,  OPT_FORMAT,	    OPT_QUIET,	OPT_VERBOSE, COMMON
 };
 
-static const char about_watch[] =
-	"Watches every setting that was applied and not undone, until it is told to stop "
-	"(SIGTERM). Writes, links, devices and GPUs tell of changes by themselves; everything else "
-	"is looked at now and then, less often the longer nothing changes. Each change is a line: "
-	"from what to what, how it was noticed and, where that is known, by whom. "
-	"/etc/gputune/watch.conf says what is set again: a section is a setting id or a prefix "
-	"([watch] is for all), with policy = report, re-apply or back-off (re-apply what was "
-	"reset, leave what a person set) and limit = times an hour (default: 3); SIGHUP reads it "
-	"again. What is set back each time is given up. Nothing is undone at the end. --format "
-	"json writes a JSON object a line.";
-
 static const char about_calibrate[] =
 	"Reads the outputs of the engines' own benchmarks as they are (vllm bench serve, latency "
 	"and throughput; SGLang's bench_serving and bench_one_batch; llama-bench and llama-server; "
@@ -72,17 +58,6 @@ static const char about_report[] =
 	"is to be fixed, 5 when nothing is and not all could be seen.";
 
 #define OPTION_LIST(list) .options = (list), .n_options = sizeof(list) / sizeof((list)[0])
-
-static const struct verb_legacy watch_legacy = { .args = "",
-						 .max_args = 0,
-						 OPTION_LIST(watch_options) };
-static const struct verb watch_verb = {
-	.name = "watch",
-	.run = verb_watch,
-	.summary = "notice when somebody changes what was applied",
-	.about = about_watch,
-	.legacy = &watch_legacy,
-};
 
 static const struct verb_legacy doctor_legacy = {
 	.args = "[SYMPTOM...]", .word = WORD_SYMPTOM, .max_args = 64, OPTION_LIST(doctor_options)

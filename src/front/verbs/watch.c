@@ -10,42 +10,47 @@
 #include "tune/watch/watch.h"
 #include "base/text.h"
 
+struct watch_ask {
+	double interval_s;
+	struct only_ask only;
+	enum reaction policy;
+	bool once;
+	struct machine_ask machine;
+};
+
+static const char *const policies[] = { "report", "re-apply", "back-off" };
+
+static const struct ask_row watch_ask_rows[] = {
+	{ "interval", "how often to look where nothing tells of changes (default: 30s)",
+	  ASK_TIME(watch_ask, interval_s), .min = 0.1, .max = 86400 },
+	{ "policy", "for everything, instead of what /etc/gputune/watch.conf says",
+	  ASK_CHOICE(watch_ask, policy, policies), .arg = "POLICY" },
+	{ "once", "one look, and the exit code of it", ASK_FLAG(watch_ask, once) },
+	{ ASK_PART(watch_ask, only, only_ask) },
+	{ ASK_PART(watch_ask, machine, machine_ask) },
+};
+static const struct ask_shape watch_ask_shape = ASK_SHAPE(watch_ask, NULL, watch_ask_rows);
+
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
 static struct host *open_machine(void *ctx, struct err *e)
 {
-	const struct run *r = ctx;
-	const char *capture = r->value[OPT_HOST], *overlay = r->value[OPT_OVERLAY];
+	const struct machine_ask *from = ctx;
 
-	return !capture	 ? host_open_live()
-	       : overlay ? host_open_overlay(capture, overlay, e)
-			 : host_open_capture(capture, e);
+	return !from->capture  ? host_open_live()
+	       : from->overlay ? host_open_overlay(from->capture, from->overlay, e)
+			       : host_open_capture(from->capture, e);
 }
 
-/* The words of the command line. 0, or an exit code. */
-static int verb_watch_read_options(struct run *r, struct watch *w)
+/* 0, or an exit code. */
+static int watch_narrow(struct run *r, const struct watch_ask *ask, struct watch *w)
 {
-	const char *policy = r->value[OPT_POLICY], *interval = r->value[OPT_INTERVAL];
-	const char *format = r->value[OPT_FORMAT];
 	struct profile narrowed = { .base = PROFILE_DEFAULT };
 	struct err e = { 0 };
 
-	if (format && strcmp(format, "json") != 0 && strcmp(format, "term") != 0)
-		return complain_text(EXIT_USAGE, "watch writes term or json, not %s", format);
-	if (r->value[OPT_OVERLAY] && !r->value[OPT_HOST])
+	if (ask->machine.overlay && !ask->machine.capture)
 		return complain_text(EXIT_USAGE, "--overlay goes with --host CAPTURE");
-	w->reaction = policy ? reaction_parse(policy) : -1;
-	if (policy && w->reaction < 0)
-		return complain_text(EXIT_USAGE,
-				     "--policy takes one of report, re-apply, back-off, not \"%s\"",
-				     policy);
-	if (interval && interval_parse(interval, &w->interval_ms))
-		return complain_text(
-			EXIT_USAGE,
-			"--interval takes a time from 100ms to 24h like 30s or 5m, not \"%s\"",
-			interval);
-	if (r->value[OPT_ONLY] &&
-	    profile_narrow(&r->arena, &narrowed, r->value[OPT_ONLY], false, &e))
+	if (ask->only.only && profile_narrow(&r->arena, &narrowed, ask->only.only, false, &e))
 		return complain(EXIT_USAGE, &e);
 	w->only = narrowed.only;
 	w->n_only = narrowed.n_only;
@@ -65,9 +70,9 @@ static long long watchdog_ms(void)
 	return n / 1000;
 }
 
-static int verb_watch_code_of(const struct run *r, const struct watch_sum *s)
+static int verb_watch_code_of(const struct watch *w, const struct watch_sum *s)
 {
-	if (!r->value[OPT_ONCE])
+	if (!w->once)
 		return EXIT_CLEAN;
 	if (s->bad_lines)
 		return EXIT_STUCK;
@@ -96,31 +101,36 @@ static int watch_with(struct run *r, struct watch *w)
 	code = watch_run(w, &sum, &e);
 	if (say.journal_fd >= 0)
 		close(say.journal_fd);
-	return code ? complain(EXIT_USAGE, &e) : verb_watch_code_of(r, &sum);
+	return code ? complain(EXIT_USAGE, &e) : verb_watch_code_of(w, &sum);
 }
 
-int verb_watch(struct run *r)
+static int verb_watch(struct run *r)
 {
-	const char *overlay = r->value[OPT_OVERLAY];
+	struct watch_ask *ask = r->ask;
+	const char *capture = ask->machine.capture, *overlay = ask->machine.overlay;
 	struct watch w = { .open = open_machine,
-			   .ctx = r,
+			   .ctx = &ask->machine,
 			   .policy_file = WATCH_CONF,
-			   .once = r->value[OPT_ONCE] != NULL,
+			   .reaction = ask->policy < sizeof(policies) / sizeof(policies[0])
+					       ? (int)ask->policy
+					       : -1,
+			   .interval_ms = (long long)(1e3 * ask->interval_s + 0.5),
+			   .once = ask->once,
 			   .apart = true,
 			   .notify_fd = -1 };
 	struct err e = { 0 };
 	struct host *processes;
-	int code = verb_watch_read_options(r, &w);
+	int code = watch_narrow(r, ask, &w);
 
 	if (code)
 		return code;
 	/* Who wrote is asked of this machine, whatever machine is watched. */
 	processes = host_open_live();
 	w.source = live_source_open(processes,
-				    !r->value[OPT_HOST] ? ""
+				    !capture  ? ""
 				    : overlay ? arena_printf(&r->arena, "%s/root", overlay)
 					      : NULL,
-				    !r->value[OPT_HOST], &e);
+				    !capture, &e);
 	if (w.source) {
 		w.notify_fd = datagram_open(getenv("NOTIFY_SOCKET"));
 		w.watchdog_ms = watchdog_ms();
@@ -134,3 +144,26 @@ int verb_watch(struct run *r)
 	host_close(processes);
 	return code;
 }
+
+const struct verb watch_verb = {
+	.name = "watch",
+	.run = verb_watch,
+	.summary = "notice when somebody changes what was applied",
+	.about = "Watches every setting that was applied and not undone, until it is told to stop "
+		 "(SIGTERM). Writes, links, devices and GPUs tell of changes by themselves; "
+		 "everything else "
+		 "is looked at now and then, less often the longer nothing changes. Each change is "
+		 "a line: "
+		 "from what to what, how it was noticed and, where that is known, by whom. "
+		 "/etc/gputune/watch.conf says what is set again: a section is a setting id or a "
+		 "prefix "
+		 "([watch] is for all), with policy = report, re-apply or back-off (re-apply what "
+		 "was "
+		 "reset, leave what a person set) and limit = times an hour (default: 3); SIGHUP "
+		 "reads it "
+		 "again. What is set back each time is given up. Nothing is undone at the end. "
+		 "--format "
+		 "json writes a JSON object a line.",
+	.ask = &watch_ask_shape,
+	.prints = PRINTS_FORMAT | PRINTS_FILE | PRINTS_QUIET,
+};
