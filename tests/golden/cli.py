@@ -51,7 +51,7 @@ for verb in [v for top in re.findall(r"^  ([a-z]+) ", run("--help")[1], re.M) fo
         got, out, err = run(*verb.split(), f"--{name}")
         expect(f"{verb} --{name} is no option", got == 2 and not out and f"{verb} takes no option --{name}; did you mean --" in err, (got, out, err))
 refuses("no page is as wide as asked", ["completion", "bash", "--width", "80"], 2, "completion takes no option --width")
-refuses("a wrong format", ["check", "--format", "yaml"], 2, 'one of term, json, md, html, junit, prom, nagios, npd, not "yaml"')
+refuses("a wrong format", ["check", "--format", "yaml"], 2, 'one of term, json, md, html, junit, prom, nagios, npd, csv, not "yaml"')
 for verb, option in (("check", "host"), ("plan", "overlay"), ("show", "output"), ("check", "since"), ("apply", "profile"), ("stack check", "env"), ("predict training", "precision"),
                      ("advise", "weights"), ("roofline", "nsys"), ("cluster discover", "nodes"), ("bench", "json"), ("prove", "bench")):
     refuses(f"{verb} --{option} of a variable that is not set", [*verb.split(), f"--{option}="], 2, f"--{option} is empty; it needs ")
@@ -329,7 +329,7 @@ asked = [f"{v} --format ''" for v in ("show", "list", "monitor", "watch", "gener
 p = subprocess.run(["bash"], text=True, capture_output=True, input=run("completion", "bash")[1] + "".join(
     f"set -- gputune {a}; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gputune; echo \"${{COMPREPLY[@]}}\"\n" for a in asked))
 offers = dict(zip(asked, p.stdout.split("\n")))
-for a, want in zip(asked, ("term json md html", "term json", "term json prom openmetrics", "term json", "term json md html shell systemd compose", "json junit", "", None,
+for a, want in zip(asked, ("term json md html", "term json csv", "term json prom openmetrics", "term json", "term json md html shell systemd compose", "json junit", "", None,
                            "gemm collectives gds", "--help bash zsh fish man", None, None)):
     expect(f"bash offers for {a}", want is None or offers[a] == want, offers[a])
 expect("a bench to prove with", "gemm" in offers["prove --bench ''"].split() and not {"list", "serve", "all"} & set(offers["prove --bench ''"].split()), offers)
