@@ -2,9 +2,10 @@
 /*
  * libgputune: what a GPU machine is, what holds it back, and what would be changed; as JSON.
  *
- * A machine that gputune_open gives is only looked at: nothing is written anywhere, and no setting
- * is changed. One that gputune_open_to_change gives may be changed as the program does it: a lock
- * is held, and every write goes through the journal, from which it can be taken back.
+ * A machine that gputune_open gives is only looked at: nothing is written but files that a question
+ * names and results of measurements that are kept, and no setting is changed. One that
+ * gputune_open_to_change gives may be changed as the program does it: a lock is held, and every
+ * write goes through the journal, from which it can be taken back.
  *
  * Results are JSON texts (UTF-8, NUL-terminated), the same as the program prints with --format
  * json, down to the byte. Each begins with "schema", "gputune.check/1" and so on; JSON Schemas are
@@ -12,8 +13,8 @@
  * another number. "exit_code" is what the program would end with: 0 clean, 1 findings, 5 not all
  * could be seen.
  *
- * Options are a JSON object as text, or NULL for none: a question as of gputune_ask. Unknown keys are
- * an error. The most used:
+ * Options are a JSON object as text, or NULL for none: a question as of gputune_ask. Unknown keys
+ * are an error. The most used:
  *
  *   "profile"  text: a built-in profile or one of /etc/gputune/profiles by name, or a file's path;
  *              "default" when not given                                    (list, check, explain,
@@ -40,9 +41,9 @@
  * the working directory. It starts the machine's own read-only tools (by fixed paths, never by a
  * shell) and opens vendors' libraries (NVML, with "deep" CUDA) during a call. Being out of memory
  * ends the process with status 71 and one line on standard error: the one exception. Verbs that
- * measure (bench, prove, doctor, "stack compare"), which only gputune_ask runs, also put load on the
- * machine, set variables of CUDA's libraries that are not set, and catch SIGBUS while they read a
- * mapped file.
+ * measure (bench, prove, doctor, "stack compare"), which only gputune_ask runs, also put load on
+ * the machine, set variables of CUDA's libraries that are not set, and catch SIGBUS while they read
+ * a mapped file.
  */
 #ifndef GPUTUNE_GPUTUNE_H
 #define GPUTUNE_GPUTUNE_H
