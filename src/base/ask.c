@@ -424,7 +424,12 @@ static int ask_read_list(struct ask_reading *g, const struct ask_row *r, void *m
 		return err_set(g->e, -EINVAL, "\"%s\" is an empty list", ask_key(g->a, r));
 	for (size_t i = 0; !code && i < json_array_size(v); i++) {
 		const json_t *item = json_array_get(v, i);
+		const char *text = json_string_value(item);
 
+		/* It would become several, or none. */
+		if (r->join && text && (!*text || strchr(text, r->join)))
+			return err_set(g->e, -EINVAL, "\"%s\" has an item \"%.40s\" in its list",
+				       ask_key(g->a, r), text);
 		code = json_is_string(item) ? ask_read_text(g, r, member, item, i > 0)
 					    : err_set(g->e, -EINVAL, "\"%s\" is a list of texts",
 						      ask_key(g->a, r));

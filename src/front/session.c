@@ -483,9 +483,7 @@ void run_look_at_journal(struct run *r, struct host *h)
 
 int run_journal_code(const struct run *r, int code)
 {
-	bool mild = code == EXIT_CLEAN || code == EXIT_FINDINGS || code == EXIT_BLIND;
-
-	return r->door.unreadable && mild ? EXIT_STUCK : code;
+	return door_exit_code(&r->door, code);
 }
 
 struct host *run_live(const struct run *r)

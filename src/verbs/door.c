@@ -38,6 +38,13 @@ int door_refuse(struct door *d, int code, const char *fmt, ...)
 	return door_fail(d, code, &e);
 }
 
+int door_exit_code(const struct door *d, int code)
+{
+	bool mild = code == EXIT_CLEAN || code == EXIT_FINDINGS || code == EXIT_BLIND;
+
+	return d->unreadable && mild ? EXIT_STUCK : code;
+}
+
 void door_warn(struct door *d, const char *fmt, ...)
 {
 	struct err e = { 0 };

@@ -44,6 +44,8 @@ struct door {
 int door_fail(struct door *d, int code, const struct err *e);
 int door_refuse(struct door *d, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The exit code, where a journal that cannot be read makes it EXIT_STUCK. */
+int door_exit_code(const struct door *d, int code);
 /* Say what it lacks. */
 void door_warn(struct door *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -253,10 +253,13 @@ static void task(struct arena *a, const char *path)
 	struct module_args m = { 0 };
 	struct err e = { 0 };
 
+	void *ask;
+
 	if (module_args_read(a, path, &m, &e))
 		refused(&e);
-	else if (m.state >= MODULE_STATES || !module_words(a, &m, true)[0])
+	else if (m.state >= MODULE_STATES || module_ask(a, &m, true, &ask, &e))
 		abort();
+	module_args_free(&m);
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running the verbs for Ansible: what they print is caught, and one JSON object comes out, last. */
+/* Asking the verbs for Ansible: one JSON object comes out, last. */
+#include "front/verbs/ansible.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "front/verbs/ansible.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "front/session.h"
+#include "verbs/door.h"
+#include "verbs/verbs.h"
 
 /* From what the verbs answered to what Ansible takes: changed, failed, msg, diff. Pure. */
 
@@ -103,9 +103,10 @@ static bool has_failed(const struct module_args *m, const struct module_ran *r)
 	       !(r->code == EXIT_BLIND && m->state == MODULE_APPLY);
 }
 
-/* A task's arguments: bounded, typed, every wrong one named; and the command line they mean. */
+/* A task's arguments: the state, what only the module knows, and the question to its verb, whose
+ * rows judge it. */
 
-enum { ARGS_MAX = 1 << 20, WORD_MAX = 4096, LIST_WORDS_MAX = 512 };
+enum { ARGS_MAX = 1 << 20 };
 
 static const char *const state_names[MODULE_STATES] = { "apply",     "undo",   "persist",
 							"unpersist", "check",  "plan",
@@ -121,8 +122,6 @@ bool module_call(int argc, char **argv)
 	return argc == 2 && argv[1][0] == '/';
 }
 
-enum arg_kind { ARG_STATE, ARG_TEXT, ARG_LIST, ARG_ONLY, ARG_FLAG, ARG_NUMBER };
-
 /* In which states an argument means something: bits of enum module_state. */
 #define IN(s) (1u << MODULE_##s)
 enum {
@@ -133,72 +132,17 @@ enum {
 
 static const struct arg {
 	const char *name;
-	enum arg_kind kind;
 	unsigned in;
-	size_t offset;
+	bool flag;
 } table[] = {
-	{ "state", ARG_STATE, ~0u, offsetof(struct module_args, state) },
-	{ "profile", ARG_TEXT, IN_WISH, offsetof(struct module_args, profile) },
-	{ "only", ARG_ONLY, IN_WISH | IN(UNDO), offsetof(struct module_args, only) },
-	{ "skip", ARG_LIST, IN_WISH, offsetof(struct module_args, skip) },
-	{ "allow", ARG_LIST, IN_GATED, offsetof(struct module_args, allow) },
-	{ "reason", ARG_TEXT, IN_WRITES, offsetof(struct module_args, reason) },
-	{ "transaction", ARG_NUMBER, IN(UNDO), offsetof(struct module_args, transaction) },
-	{ "all", ARG_FLAG, IN(UNDO), offsetof(struct module_args, all) },
-	{ "force", ARG_FLAG, IN(UNDO) | IN(PERSIST) | IN(UNPERSIST),
-	  offsetof(struct module_args, force) },
-	{ "boot", ARG_FLAG, IN(VERIFY), offsetof(struct module_args, boot) },
-	{ "update_grub", ARG_FLAG, IN(PERSIST) | IN(UNPERSIST),
-	  offsetof(struct module_args, update_grub) },
-	{ "strict", ARG_FLAG, IN(APPLY), offsetof(struct module_args, strict) },
+	{ "profile", IN_WISH, false },	{ "only", IN_WISH | IN(UNDO), false },
+	{ "skip", IN_WISH, false },	{ "allow", IN_GATED, false },
+	{ "reason", IN_WRITES, false }, { "transaction", IN(UNDO), false },
+	{ "all", IN(UNDO), true },	{ "force", IN(UNDO) | IN(PERSIST) | IN(UNPERSIST), true },
+	{ "boot", IN(VERIFY), true },	{ "update_grub", IN(PERSIST) | IN(UNPERSIST), true },
+	{ "strict", IN(APPLY), true },
 };
 enum { ARGS = sizeof(table) / sizeof(table[0]) };
-
-static int state_from(const char *word, enum module_state *out)
-{
-	for (int i = 0; i < MODULE_STATES; i++)
-		if (word && strcmp(word, state_names[i]) == 0) {
-			*out = (enum module_state)i;
-			return 0;
-		}
-	return -EINVAL;
-}
-
-/* "a,b" or ["a", "b"]. An empty one is none: nothing to skip, nothing to allow. */
-static int list_from(struct arena *a, const char *name, const json_t *v, const char **out,
-		     struct err *e)
-{
-	TEXT_AUTO t = { 0 };
-
-	if (json_is_string(v) && json_string_length(v) <= WORD_MAX) {
-		text_add(&t, json_string_value(v));
-	} else if (json_is_array(v) && json_array_size(v) <= LIST_WORDS_MAX) {
-		for (size_t i = 0; i < json_array_size(v); i++) {
-			const json_t *word = json_array_get(v, i);
-
-			if (!json_string_length(word) || strchr(json_string_value(word), ','))
-				return err_set(e, -EINVAL, "%s takes a list of setting ids", name);
-			text_printf(&t, "%s%s", i ? "," : "", json_string_value(word));
-		}
-	} else {
-		return err_set(e, -EINVAL, "%s takes a list of setting ids", name);
-	}
-	*out = t.len ? arena_strdup(a, t.s) : NULL;
-	return 0;
-}
-
-/* Left out it means all; but a list that a filter made empty asks for none of them, and a task
- * that does nothing is not what somebody wrote. */
-static int only_from(struct arena *a, const char *name, const json_t *v, const char **out,
-		     struct err *e)
-{
-	if (list_from(a, name, v, out, e))
-		return -EINVAL;
-	if (!*out || !(*out)[strspn(*out, ", \t")])
-		return err_set(e, -EINVAL, "%s names no setting: leave it out for all of them",
-			       name);
-	return 0;
-}
 
 /* YAML's true, and the words that a template makes of it. */
 static int flag_from(const json_t *v, bool *out)
@@ -220,50 +164,6 @@ static int flag_from(const json_t *v, bool *out)
 	return -EINVAL;
 }
 
-static int number_from(const json_t *v, long long *out)
-{
-	if (json_is_string(v) && parse_i64(json_string_value(v), out))
-		return -EINVAL;
-	if (json_is_integer(v))
-		*out = json_integer_value(v);
-	else if (!json_is_string(v))
-		return -EINVAL;
-	return *out < 1 ? -EINVAL : 0;
-}
-
-static int verb_ansible_take(struct arena *a, const struct arg *arg, const json_t *v,
-			     struct module_args *out, struct err *e)
-{
-	void *to = (char *)out + arg->offset;
-
-	switch (arg->kind) {
-	case ARG_STATE:
-		if (state_from(json_string_value(v), to))
-			return err_set(e, -EINVAL,
-				       "state takes one of apply, undo, persist, unpersist, check, "
-				       "plan, status, verify and show");
-		return 0;
-	case ARG_LIST:
-		return list_from(a, arg->name, v, to, e);
-	case ARG_ONLY:
-		return only_from(a, arg->name, v, to, e);
-	case ARG_FLAG:
-		return flag_from(v, to) ? err_set(e, -EINVAL, "%s takes true or false", arg->name)
-					: 0;
-	case ARG_NUMBER:
-		return number_from(v, to)
-			       ? err_set(e, -EINVAL, "%s takes a number from 1 on", arg->name)
-			       : 0;
-	case ARG_TEXT:
-		if (!json_is_string(v) || json_string_length(v) > WORD_MAX)
-			return err_set(e, -EINVAL, "%s takes a text", arg->name);
-		if (json_string_length(v))
-			*(const char **)to = arena_strdup(a, json_string_value(v));
-		return 0;
-	}
-	return -EINVAL;
-}
-
 /* What Ansible itself adds; of most of it there is nothing to know. */
 static int take_own(const char *key, const json_t *v, struct module_args *out)
 {
@@ -278,45 +178,63 @@ static int take_own(const char *key, const json_t *v, struct module_args *out)
 	return 0;
 }
 
-static bool is_set(const json_t *v)
+/* Nothing is what a template leaves of a variable that is not set. Of "only" it asks for none, and
+ * a task that does nothing is not what somebody wrote: its row refuses that. */
+static bool is_set(const char *key, const json_t *v)
 {
-	return !json_is_null(v) && !json_is_false(v) &&
-	       !(json_is_string(v) && json_string_length(v) == 0) &&
-	       !(json_is_array(v) && json_array_size(v) == 0);
+	return !json_is_null(v) &&
+	       (strcmp(key, "only") == 0 ||
+		(!json_is_false(v) && !(json_is_string(v) && json_string_length(v) == 0) &&
+		 !(json_is_array(v) && json_array_size(v) == 0)));
 }
 
-static int verb_ansible_take_all(struct arena *a, json_t *j, struct module_args *out, struct err *e)
+static int argument_from(const char *key, json_t *v, struct module_args *out, struct err *e)
 {
-	unsigned seen[ARGS] = { 0 };
+	const struct arg *arg = table;
+	bool on;
+
+	while (arg < table + ARGS && strcmp(key, arg->name) != 0)
+		arg++;
+	if (arg == table + ARGS)
+		return err_set(e, -EINVAL, "there is no argument \"%.64s\"", key);
+	if (arg->flag && !json_is_null(v)) {
+		if (flag_from(v, &on))
+			return err_set(e, -EINVAL, "%s takes true or false", key);
+		v = on ? json_true() : json_false();
+	}
+	if (!is_set(key, v))
+		return 0;
+	if (!(arg->in & 1u << out->state))
+		return err_set(e, -EINVAL, "%s means nothing with state=%s", key,
+			       state_names[out->state]);
+	if (strcmp(key, "strict") == 0)
+		out->strict = true;
+	else
+		json_object_set(out->question, key, v);
+	out->force = out->force || strcmp(key, "force") == 0;
+	return 0;
+}
+
+static int arguments_from(json_t *j, struct module_args *out, struct err *e)
+{
+	bool ansible = false;
 	const char *key;
 	json_t *v;
-	bool ansible = false;
+	int code = 0;
 
 	json_object_foreach(j, key, v)
 	{
-		size_t i = 0;
-
 		if (str_starts(key, "_ansible_")) {
 			ansible = true;
 			if (take_own(key, v, out))
-				return err_set(e, -EINVAL, "%s is neither true nor false", key);
-			continue;
+				code = err_set(e, -EINVAL, "%s is neither true nor false", key);
+		} else if (strcmp(key, "state") != 0) {
+			code = argument_from(key, v, out, e);
 		}
-		while (i < ARGS && strcmp(key, table[i].name) != 0)
-			i++;
-		if (i == ARGS)
-			return err_set(e, -EINVAL, "there is no argument \"%.64s\"", key);
-		if (!json_is_null(v) && verb_ansible_take(a, &table[i], v, out, e))
-			return -EINVAL;
-		seen[i] = is_set(v);
+		if (code)
+			return code;
 	}
-	if (!ansible)
-		return err_set(e, -EINVAL, "this is no argument file of Ansible");
-	for (size_t i = 0; i < ARGS; i++)
-		if (seen[i] && !(table[i].in & 1u << out->state))
-			return err_set(e, -EINVAL, "%s means nothing with state=%s", table[i].name,
-				       state_names[out->state]);
-	return 0;
+	return ansible ? 0 : err_set(e, -EINVAL, "this is no argument file of Ansible");
 }
 
 static int verb_ansible_load(const char *path, json_t **out, struct err *e)
@@ -339,75 +257,78 @@ static int verb_ansible_load(const char *path, json_t **out, struct err *e)
 	return -EINVAL;
 }
 
+/* Without a state the module applies, and the one that only looks checks. */
+static int state_from(const json_t *j, struct module_args *out, struct err *e)
+{
+	const char *name = get(j, "_ansible_module_name");
+	const json_t *state = json_object_get(j, "state");
+	const char *word = state				    ? json_string_value(state)
+			   : name && str_ends(name, "gputune_info") ? "check"
+								    : "apply";
+
+	for (int i = 0; i < MODULE_STATES; i++)
+		if (word && strcmp(word, state_names[i]) == 0) {
+			out->state = (enum module_state)i;
+			return 0;
+		}
+	return err_set(e, -EINVAL,
+		       "state takes one of apply, undo, persist, unpersist, check, plan, status, "
+		       "verify and show");
+}
+
+static const struct verb *module_verb(const struct module_args *m, bool real)
+{
+	static const char *const names[MODULE_STATES] = {
+		"apply",  "undo", "persist install", "persist remove", "check", "plan", "status",
+		"verify", "show"
+	};
+
+	/* diff says of files what a dry run would, without asking for what only writing needs. */
+	return answering_verb(m->state == MODULE_PERSIST && !real ? "persist diff"
+								  : names[m->state]);
+}
+
+int module_ask(struct arena *a, const struct module_args *m, bool real, void **ask, struct err *e)
+{
+	const struct verb *v = module_verb(m, real);
+	json_t *j = json_copy(m->question);
+	int code;
+
+	if (!real)
+		json_object_del(j, "update_grub");
+	if (!real && m->state == MODULE_PERSIST) {
+		json_object_del(j, "force");
+		json_object_del(j, "reason");
+	} else if (!real && m->state < MODULE_CHECK) {
+		json_object_set_new(j, "dry_run", json_true());
+	}
+	*ask = arena_alloc(a, v->ask->size);
+	code = ask_read(a, v->ask, j, *ask, e);
+	json_decref(j);
+	return code;
+}
+
 int module_args_read(struct arena *a, const char *path, struct module_args *out, struct err *e)
 {
+	void *ignored;
 	json_t *j;
 	int code;
 
-	*out = (struct module_args){ .state = MODULE_STATES };
+	*out = (struct module_args){ .state = MODULE_STATES, .question = json_object() };
 	if (verb_ansible_load(path, &j, e))
 		return -EINVAL;
-	/* Without a state the module applies, and the one that only looks checks. */
-	if (!json_object_get(j, "state")) {
-		const char *name = json_string_value(json_object_get(j, "_ansible_module_name"));
-		bool info = name && str_ends(name, "gputune_info");
-
-		json_object_set_new(j, "state", json_string(info ? "check" : "apply"));
-	}
-	code = verb_ansible_take_all(a, j, out, e);
+	code = state_from(j, out, e);
+	code = code ? code : arguments_from(j, out, e);
 	json_decref(j);
-	if (code)
-		return code;
-	if (out->info && out->state < MODULE_CHECK)
-		return err_set(e, -EINVAL, "gputune_info changes nothing: state=%s is gputune's",
+	if (!code && out->info && out->state < MODULE_CHECK)
+		code = err_set(e, -EINVAL, "gputune_info changes nothing: state=%s is gputune's",
 			       state_names[out->state]);
-	if (out->all && out->transaction)
-		return err_set(e, -EINVAL, "either all or a transaction");
-	return 0;
+	return code ? code : module_ask(a, out, true, &ignored, e);
 }
 
-char **module_words(struct arena *a, const struct module_args *m, bool real)
+void module_args_free(struct module_args *m)
 {
-	static const char *const names[MODULE_STATES] = { "apply",   "undo",   "persist",
-							  "persist", "check",  "plan",
-							  "status",  "verify", "show" };
-	const char **w = arena_array(a, 32, sizeof(*w));
-	const char *const options[][2] = { { "--profile", m->profile },
-					   { "--only", m->only },
-					   { "--skip", m->skip },
-					   { "--allow", m->allow },
-					   { "--reason", m->reason } };
-	/* diff says of files what a dry run would, without asking for what only writing needs. */
-	bool diff = m->state == MODULE_PERSIST && !real, writes = m->state < MODULE_CHECK && !diff;
-	size_t n = 0;
-
-	w[n++] = names[m->state];
-	if (m->state == MODULE_PERSIST)
-		w[n++] = diff ? "diff" : "install";
-	if (m->state == MODULE_UNPERSIST)
-		w[n++] = "remove";
-	w[n++] = "--format";
-	w[n++] = "json";
-	if (writes)
-		w[n++] = real ? "--yes" : "--dry-run";
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-		if (options[i][1] && !(diff && strcmp(options[i][0], "--reason") == 0)) {
-			w[n++] = options[i][0];
-			w[n++] = options[i][1];
-		}
-	if (m->all)
-		w[n++] = "--all";
-	if (m->force && !diff)
-		w[n++] = "--force";
-	if (m->boot)
-		w[n++] = "--boot";
-	if (m->update_grub && real)
-		w[n++] = "--update-grub";
-	if (m->transaction) {
-		w[n++] = "--";
-		w[n++] = arena_printf(a, "%lld", m->transaction);
-	}
-	return (char **)w;
+	json_decref(m->question);
 }
 
 /* --- before and after ------------------------------------------------------------------------- */
@@ -462,24 +383,6 @@ static json_t *diff_json(const struct module_args *m, const struct module_ran *l
 
 /* --- what it says ----------------------------------------------------------------------------- */
 
-/* The complaint without the program's name, its hint and the note of a dry run. */
-static const char *complaint(struct arena *a, const char *errors)
-{
-	TEXT_AUTO t = { 0 };
-
-	text_add(&t, "");
-	while (errors && *errors) {
-		size_t n = strcspn(errors, "\n"), skip = str_starts(errors, "gputune: ") ? 9 : 0,
-		       len;
-		const char *line = str_trim(errors + skip, n - skip, &len);
-
-		if (len && memmem(line, len, "dry run:", 8) != line)
-			text_printf(&t, "%s%.*s", t.len ? "; " : "", (int)len, line);
-		errors += n + (errors[n] == '\n');
-	}
-	return arena_strdup(a, t.s);
-}
-
 /* The row that went wrong says more than the verb. */
 static const char *first_sentence(const struct module_ran *r)
 {
@@ -495,7 +398,7 @@ static const char *first_sentence(const struct module_ran *r)
 static const char *message(struct arena *a, const struct module_args *m, bool failed, bool changed,
 			   const struct module_ran *r)
 {
-	const char *said = complaint(a, r->errors), *row = first_sentence(r);
+	const char *said = r->said.len ? r->said.s : "", *row = first_sentence(r);
 
 	if (failed && *said)
 		return row && !strstr(said, row) ? arena_printf(a, "%s (%s)", said, row) : said;
@@ -571,63 +474,64 @@ static json_t *module_result(struct arena *a, const struct module_args *m,
 	return j;
 }
 
-enum { ERRORS_MAX = 16384 };
+/* --- asking ----------------------------------------------------------------------------------- */
 
-/* What the verb complained of since the file was empty. */
-static const char *complaints(struct arena *a, int fd)
+static struct host *module_live(void *ctx)
 {
-	char *text = arena_alloc(a, ERRORS_MAX + 1);
-	ssize_t n;
-
-	fflush(stderr);
-	n = pread(fd, text, ERRORS_MAX, 0);
-	text[n > 0 ? n : 0] = '\0';
-	return utf8_clean(a, text);
+	(void)ctx;
+	return host_open_live();
 }
 
-static json_t *parsed(const char *text, size_t len)
+static void module_complaint(void *ctx, int code, const struct err *e)
 {
-	json_error_t why;
+	struct module_ran *r = ctx;
+	bool hint = e->hint[0];
 
-	return len ? json_loadb(text, len, JSON_REJECT_DUPLICATES, &why) : NULL;
+	(void)code;
+	if (!str_starts(e->text, "dry run:"))
+		text_printf(&r->said, "%s%s%s%s", r->said.len ? "; " : "", e->text,
+			    hint ? "; " : "", hint ? e->hint : "");
 }
 
-/* One verb as if its words stood on a command line. */
-static struct module_ran verb_ansible_run_verb(struct arena *a, char **words, int errors)
+/* The task has said it. */
+static int module_agrees(void *ctx, const struct doc *shown, const char *question)
 {
-	struct module_ran out = { .code = EXIT_USAGE };
-	struct run r = { .verb = verb_find(words[0]) };
-	char *text = NULL;
-	size_t len = 0;
-	int argc = 0;
+	(void)ctx;
+	(void)shown;
+	(void)question;
+	return 0;
+}
 
-	while (words[argc])
-		argc++;
-	if (ftruncate(errors, 0) || lseek(errors, 0, SEEK_SET) < 0)
-		return out;
-	run_open_door(&r);
-	r.out = open_memstream(&text, &len);
-	if (!r.verb)
-		complain_text(EXIT_USAGE, "this gputune has no verb \"%s\"", words[0]);
-	else if (r.out && options_parse(&r, argc, words) == 0)
-		out.code = r.verb->answer ? run_answer(&r) : r.verb->run(&r);
-	if (r.out)
-		fclose(r.out);
-	out.result = parsed(text, len);
-	out.errors = complaints(a, errors);
-	free(text);
-	arena_free(&r.arena);
-	return out;
+static void verb_ansible_ask(struct arena *a, const struct module_args *m, bool real,
+			     struct module_ran *out)
+{
+	const struct verb *v = module_verb(m, real);
+	struct door d = { .arena = a,
+			  .live = module_live,
+			  .say = module_complaint,
+			  .agree = real ? module_agrees : NULL,
+			  .may_change = real && m->state < MODULE_CHECK,
+			  .ctx = out };
+	void *ask, *answer = verb_answer_new(a, v);
+	struct err e = { 0 };
+	int code = module_ask(a, m, real, &ask, &e) ? door_fail(&d, EXIT_USAGE, &e)
+						    : v->answer(&d, ask, answer);
+
+	out->code = code < 0 ? -code : code;
+	if (code >= 0)
+		out->result = verb_answer_json(v, ask, answer, (long long)time(NULL),
+					       door_exit_code(&d, code));
 }
 
 /* Looks first; writes only when there is something to write. */
-static json_t *verb_ansible_work(struct arena *a, const struct module_args *m, int errors)
+static json_t *verb_ansible_work(struct arena *a, const struct module_args *m)
 {
-	struct module_ran look = verb_ansible_run_verb(a, module_words(a, m, false), errors),
-			  did = { 0 };
-	bool go = m->state < MODULE_CHECK && !m->check && look.result && module_needed(m, &look);
+	struct module_ran look = { 0 }, did = { 0 };
+	bool go;
 	json_t *j;
 
+	verb_ansible_ask(a, m, false, &look);
+	go = m->state < MODULE_CHECK && !m->check && look.result && module_needed(m, &look);
 	/* Settings that are refused are a failure before anything is written, when asked for. */
 	if (go && m->strict) {
 		j = module_result(a, m, &look, NULL);
@@ -635,20 +539,16 @@ static json_t *verb_ansible_work(struct arena *a, const struct module_args *m, i
 		json_decref(j);
 	}
 	if (go)
-		did = verb_ansible_run_verb(a, module_words(a, m, true), errors);
+		verb_ansible_ask(a, m, true, &did);
 	j = module_result(a, m, &look, go ? &did : NULL);
 	/* Nothing was written, so nothing has changed, whatever would have been. */
 	if (!go && !m->check)
 		json_object_set_new(j, "changed", json_false());
 	json_decref(look.result);
 	json_decref(did.result);
+	text_free(&look.said);
+	text_free(&did.said);
 	return j;
-}
-
-static json_t *failure(struct arena *a, const struct err *e)
-{
-	return json_pack("{s:b, s:b, s:i, s:s}", "changed", 0, "failed", 1, "rc", EXIT_USAGE, "msg",
-			 utf8_clean(a, e->text));
 }
 
 int module_main(const char *path)
@@ -656,21 +556,13 @@ int module_main(const char *path)
 	struct module_args m;
 	struct arena a = { 0 };
 	struct err e = { 0 };
-	int errors = memfd_create("errors", MFD_CLOEXEC), kept = dup(STDERR_FILENO);
 	bool failed;
 	json_t *j;
 
-	if (errors < 0 || dup2(errors, STDERR_FILENO) < 0) {
-		err_set(&e, -errno, "no memory for messages: %s", strerror(errno));
-		j = failure(&a, &e);
-	} else if (module_args_read(&a, path, &m, &e)) {
-		j = failure(&a, &e);
-	} else {
-		j = verb_ansible_work(&a, &m, errors);
-	}
-	fflush(stderr);
-	if (kept >= 0)
-		dup2(kept, STDERR_FILENO);
+	j = module_args_read(&a, path, &m, &e)
+		    ? json_pack("{s:b, s:b, s:i, s:s}", "changed", 0, "failed", 1, "rc", EXIT_USAGE,
+				"msg", utf8_clean(&a, e.text))
+		    : verb_ansible_work(&a, &m);
 	failed = json_is_true(json_object_get(j, "failed"));
 	/* Whatever comes after this line, or instead of it, would be taken for part of the result.
 	 */
@@ -678,6 +570,7 @@ int module_main(const char *path)
 	fputc('\n', stdout);
 	failed = fflush(stdout) || failed;
 	json_decref(j);
+	module_args_free(&m);
 	arena_free(&a);
 	return failed;
 }

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/text.h"
 
 enum module_state {
 	MODULE_APPLY,
@@ -25,30 +26,30 @@ enum module_state {
 	MODULE_STATES,
 };
 
-/* A task's arguments. Lists are joined by commas; NULL: not given. */
+/* A task's arguments. */
 struct module_args {
 	enum module_state state;
-	const char *profile, *only, *skip, *allow, *reason;
-	long long transaction; /* 0: the newest */
-	bool all, force, boot, update_grub, strict;
+	json_t *question; /* to the verb: base/ask.h */
+	bool force, strict;
 	bool check, diff; /* Ansible's own */
 	bool info;	  /* run as gputune_info: nothing may be written */
 };
 
-/* One run of a verb: its JSON (NULL: none), what it complained of, its exit code. */
+/* One answer of a verb: its JSON (NULL: none), what it complained of, its exit code. */
 struct module_ran {
 	int code;
 	json_t *result;
-	const char *errors;
+	struct text said;
 };
 
 /* True for a command line that only Ansible uses: one absolute path. */
 bool module_call(int argc, char **argv);
 /* Reads and checks the arguments. 0, or -EINVAL and a sentence for the person who wrote the task.
- */
+ * module_args_free in either case. */
 int module_args_read(struct arena *a, const char *path, struct module_args *out, struct err *e);
-/* The words after "gputune" for a task; real: without --dry-run. NULL-terminated. */
-char **module_words(struct arena *a, const struct module_args *m, bool real);
+void module_args_free(struct module_args *m);
+/* The ask of the task's verb; real: it writes. As above. */
+int module_ask(struct arena *a, const struct module_args *m, bool real, void **ask, struct err *e);
 /* Runs as a module; the exit status. */
 int module_main(const char *path);
 
