@@ -8,9 +8,8 @@
 #include "many/cluster/page_cluster.h"
 #include "base/text.h"
 #include "render/figure.h"
+#include "render/shape_page.h"
 #include "render/svg_shape.h"
-
-static const enum style severity_styles[] = { STYLE_MUTED, STYLE_WARN, STYLE_BAD };
 
 static size_t answered(const struct cluster *c)
 {
@@ -56,28 +55,6 @@ static void cluster_page_summary(struct doc *d, const struct cluster *c, double 
 			 "The inventory of %zu of them is from a capture; links, addresses, MTU "
 			 "and routes were read live.",
 			 captured);
-}
-
-static void cluster_page_findings(struct doc *d, const struct cluster *c)
-{
-	struct node *t;
-
-	doc_heading(d, 2, "Findings");
-	if (!c->n_findings) {
-		doc_text(d, "None.");
-		return;
-	}
-	t = DOC_TABLE(d, NULL, "", "Code", "Where", "~What", "~Evidence", "~To do");
-	for (size_t i = 0; i < c->n_findings; i++) {
-		const struct cluster_finding *f = &c->findings[i];
-
-		NODE_ROW(d, t,
-			 cell_as(severity_styles[f->severity], cluster_severity_name(f->severity)),
-			 cell_as(STYLE_CODE, f->code),
-			 cell_printf(d, STYLE_STRONG, "%s%s%s", *f->node ? f->node : "all",
-				     *f->port ? " " : "", f->port),
-			 cell(f->text), cell_as(STYLE_MUTED, f->evidence), cell(f->fix));
-	}
 }
 
 static const char *join_addresses(struct arena *a, const struct cluster_port *p)
@@ -187,28 +164,16 @@ static void cluster_page_nodes(struct doc *d, const struct cluster *c)
 	node_drop_empty(t);
 }
 
-static void all_gids(struct doc *d, const struct cluster *c)
+/* Everything that was read of addresses of RDMA and of neighbors. */
+static void all_of_node(struct doc *d, const struct cluster_node *n)
 {
-	struct node *t = DOC_TABLE(d, "GIDs", "Node", "RDMA", ">Index", "Type", "GID");
-
-	for (size_t i = 0; i < c->n_nodes; i++)
-		NODE_PORTS(p, &c->nodes[i])
-	LIST_FOR_EACH (struct rdma_gid, g, &p->gids)
-		NODE_ROW(d, t, cell_as(STYLE_STRONG, c->nodes[i].name),
-			 cell(fact_text(&p->rdma_device, "")), cellf(d, "%u", g->index),
-			 cell_str(&g->type), cell_str(&g->gid));
-}
-
-static void all_neighbors(struct doc *d, const struct cluster *c)
-{
-	struct node *t = DOC_TABLE(d, "Heard", "Node", "Port", "Heard by", "From", "Their port",
-				   "Address", ">Times");
-
-	for (size_t i = 0; i < c->n_nodes; i++)
-		LIST_FOR_EACH (struct cluster_neighbor, h, &c->nodes[i].heard)
-			NODE_ROW(d, t, cell_as(STYLE_STRONG, c->nodes[i].name), cell(h->name),
-				 cell(h->way), cell_str(&h->node), cell_str(&h->port),
-				 cell_str(&h->address), cell_int(d, &h->count, NULL));
+	NODE_PORTS(p, n)
+	if (p->gids.n)
+		shape_list_table(d, arena_printf(d->arena, "GIDs of %s %s", n->name, p->name),
+				 &cluster_port_shape, "gids", p);
+	if (n->heard.n)
+		shape_list_table(d, arena_printf(d->arena, "Heard by %s", n->name),
+				 &cluster_node_shape, "heard", n);
 }
 
 struct doc *page_cluster(struct arena *a, const struct cluster *c, double seconds, bool verbose)
@@ -219,15 +184,17 @@ struct doc *page_cluster(struct arena *a, const struct cluster *c, double second
 	first_of_all(d, c);
 	cluster_page_summary(d, c, seconds);
 	doc_figure(d, NULL, svg_cluster(a, c), c->n_wires ? cluster_picture(a, c) : NULL);
-	cluster_page_findings(d, c);
+	doc_heading(d, 2, "Findings");
+	if (c->n_findings)
+		shape_list_table(d, NULL, cluster_discover_result.shape, "findings", c);
+	else
+		doc_text(d, "None.");
 	doc_heading(d, 2, "Links and nodes");
 	cluster_page_paths(d, c);
 	cluster_page_ports(d, c);
 	cluster_page_nodes(d, c);
-	if (verbose) {
-		all_gids(d, c);
-		all_neighbors(d, c);
-	}
+	for (size_t i = 0; i < c->n_nodes && verbose; i++)
+		all_of_node(d, &c->nodes[i]);
 	return d;
 }
 

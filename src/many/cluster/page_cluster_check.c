@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "render/shape_page.h"
 
 static enum style state_style(enum check_state s)
 {
@@ -14,41 +15,14 @@ static enum style state_style(enum check_state s)
 	return styles[s];
 }
 
-static enum style severity_style(enum cluster_severity s)
-{
-	return s == CLUSTER_FAULT ? STYLE_BAD : s == CLUSTER_WARNING ? STYLE_WARN : STYLE_MUTED;
-}
-
-/* --- findings -----------------------------------------------------------------------------------
- */
-
-static const char *where(struct arena *a, const struct cluster_finding *f)
-{
-	if (!*f->node)
-		return "cluster";
-	return *f->port ? arena_printf(a, "%s %s", f->node, f->port) : f->node;
-}
-
 static void cluster_check_page_findings(struct doc *d, const struct check *c)
 {
 	doc_heading(d, 2, "What is wrong");
 	if (!c->cluster->n_findings)
 		doc_text(d, c->n_results ? "Nothing was found."
 					 : "Nothing could be measured, so nothing is known.");
-	for (size_t i = 0; i < c->cluster->n_findings; i++) {
-		const struct cluster_finding *f = &c->cluster->findings[i];
-		struct node *p = doc_paragraph(d), *list;
-
-		node_span(d, p,
-			  cell_printf(d, severity_style(f->severity), "%s",
-				      cluster_severity_name(f->severity)));
-		node_span(d, p, cellf(d, " "));
-		node_span(d, p, cell_as(STYLE_CODE, f->code));
-		node_span(d, p, cellf(d, " %s: %s", where(d->arena, f), f->text));
-		list = doc_bullets(d);
-		node_bullet(d, list, cellf(d, "seen: %s", f->evidence));
-		node_bullet(d, list, cellf(d, "what to do: %s", f->fix));
-	}
+	else
+		shape_list_table(d, NULL, cluster_discover_result.shape, "findings", c->cluster);
 }
 
 /* --- paths --------------------------------------------------------------------------------------

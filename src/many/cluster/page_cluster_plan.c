@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "many/cluster/page_cluster.h"
+#include "render/shape_page.h"
 
 static const struct {
 	const char *text;
@@ -49,20 +50,6 @@ static void paths_table(struct doc *d, const struct wiring *w)
 				 : cell_printf(d, STYLE_WARN, "%s, MTU %lld",
 					       p->there ? "address there" : "no such address",
 					       p->mtu_now));
-	}
-}
-
-static void troubles_table(struct doc *d, const struct wiring *w)
-{
-	struct node *t = DOC_TABLE(d, w->n_troubles ? "What stands against it" : NULL, "", "Where",
-				   "~What", "~What to do");
-
-	for (size_t i = 0; i < w->n_troubles; i++) {
-		const struct wiring_trouble *x = &w->troubles[i];
-
-		NODE_ROW(d, t, x->stops ? cell_as(STYLE_BAD, "stops") : cell_as(STYLE_WARN, "note"),
-			 cellf(d, "%s%s%s", x->node, *x->node && *x->port ? " " : "", x->port),
-			 cell(x->text), cell(x->fix));
 	}
 }
 
@@ -162,7 +149,9 @@ struct doc *page_cluster_plan(struct arena *a, const struct cluster_plan_view *v
 	doc_text(d, "%zu nodes, topology: %s. %s", w->c->n_nodes,
 		 cluster_topology_name(w->c->topology), w->c->topology_why);
 	paths_table(d, w);
-	troubles_table(d, w);
+	if (w->n_troubles)
+		shape_list_table(d, "What stands against it", cluster_plan_result.shape, "troubles",
+				 v);
 	for (size_t i = 0; i < v->apply->n_nodes; i++)
 		if (v->apply->nodes[i].state != APPLY_STATES)
 			cluster_plan_page_one_node(d, &v->apply->nodes[i]);
@@ -183,23 +172,6 @@ static void states_table(struct doc *d, const struct apply *p)
 	node_drop_empty(t);
 }
 
-static void echoes_table(struct doc *d, const struct apply *p)
-{
-	struct node *t = DOC_TABLE(d, p->n_echoes ? "Echoes that nobody may cut" : NULL, "From",
-				   "To", ">Bytes", ">There and back (measured)", "~");
-
-	for (size_t i = 0; i < p->n_echoes; i++) {
-		const struct apply_echo *x = &p->echoes[i];
-
-		NODE_ROW(d, t, cellf(d, "%s %s", x->from->node, x->from->port),
-			 cellf(d, "%s %s", x->to->node, x->to->port), cellf(d, "%lld", x->bytes),
-			 x->good ? cell_printf(d, STYLE_GOOD, "%.0f us", x->us)
-				 : cell_as(STYLE_BAD, "none came"),
-			 cell(x->trouble ? x->trouble : ""));
-	}
-	node_drop_empty(t);
-}
-
 struct doc *page_cluster_applied(struct arena *a, const struct cluster_plan_view *v)
 {
 	struct doc *d = doc_new(a);
@@ -211,7 +183,9 @@ struct doc *page_cluster_applied(struct arena *a, const struct cluster_plan_view
 		nothing += p->nodes[i].state == APPLY_NOTHING;
 	}
 	states_table(d, p);
-	echoes_table(d, p);
+	if (p->n_echoes)
+		node_drop_empty(shape_list_table(d, "Echoes that nobody may cut",
+						 cluster_plan_result.shape, "echoes", v));
 	if (p->failure)
 		doc_text(d, "%s", p->failure);
 	if (kept + nothing == p->n_nodes)
@@ -233,20 +207,11 @@ struct doc *page_cluster_applied(struct arena *a, const struct cluster_plan_view
 struct doc *page_cluster_undo(struct arena *a, const struct apply *p)
 {
 	struct doc *d = doc_new(a);
-	struct node *t;
 
 	states_table(d, p);
-	t = DOC_TABLE(d, NULL, "Node", "~What", "Outcome", "~Why");
 	for (size_t i = 0; i < p->n_nodes; i++)
-		for (size_t k = 0; k < p->nodes[i].undone.n; k++) {
-			const struct outcome_row *x = &p->nodes[i].undone.rows[k];
-
-			NODE_ROW(d, t, cell(p->nodes[i].name),
-				 cell_as(STYLE_CODE, where_of(d, &x->knob)),
-				 cell_as(x->outcome == OUTCOME_STUCK ? STYLE_BAD : STYLE_GOOD,
-					 outcome_name(x->outcome)),
-				 cell(x->sentence ? x->sentence : ""));
-		}
-	node_drop_empty(t);
+		if (p->nodes[i].undone.n)
+			node_drop_empty(shape_list_table(d, p->nodes[i].name, &apply_undone_shape,
+							 "changes", &p->nodes[i].undone));
 	return d;
 }

@@ -3,6 +3,7 @@
  * nodes answer about it. Keys and meanings are API. */
 #include "many/cluster/messages.h"
 #include "many/cluster/page_cluster.h"
+#include "render/shape_page.h"
 
 const char *apply_state_name(enum apply_state s)
 {
@@ -14,6 +15,22 @@ const char *apply_state_name(enum apply_state s)
 	};
 
 	return names[s];
+}
+
+static unsigned trouble_style(const void *object)
+{
+	return ((const struct wiring_trouble *)object)->stops ? STYLE_BAD : STYLE_WARN;
+}
+
+static unsigned echo_style(const void *object)
+{
+	return ((const struct apply_echo *)object)->good ? STYLE_GOOD : STYLE_BAD;
+}
+
+static unsigned outcome_style(const void *object)
+{
+	return ((const struct outcome_row *)object)->outcome == OUTCOME_STUCK ? STYLE_BAD
+									      : STYLE_GOOD;
 }
 
 /* clang-format off */
@@ -99,11 +116,12 @@ static const struct shape wiring_path_shape = SHAPE(wiring_path, wiring_path);
 
 static const struct shape_row wiring_trouble_rows[] = {
 	{ "code", NULL, SHAPE_TEXT(wiring_trouble, code) },
-	{ "stops", "Nothing is applied while it stands.", SHAPE_FLAG(wiring_trouble, stops) },
-	{ "node", NULL, SHAPE_TEXT(wiring_trouble, node), .unknown = SHAPE_BLANK },
-	{ "port", NULL, SHAPE_TEXT(wiring_trouble, port), .unknown = SHAPE_BLANK },
-	{ "text", NULL, SHAPE_TEXT(wiring_trouble, text) },
-	{ "fix", NULL, SHAPE_TEXT(wiring_trouble, fix) },
+	{ "stops", "Nothing is applied while it stands.", "Stops it", NULL,
+	  SHAPE_FLAG(wiring_trouble, stops), .style_of = trouble_style },
+	{ "node", NULL, "Node", NULL, SHAPE_TEXT(wiring_trouble, node), .unknown = SHAPE_BLANK },
+	{ "port", NULL, "Port", NULL, SHAPE_TEXT(wiring_trouble, port), .unknown = SHAPE_BLANK },
+	{ "text", NULL, "~What", NULL, SHAPE_TEXT(wiring_trouble, text) },
+	{ "fix", NULL, "~What to do", NULL, SHAPE_TEXT(wiring_trouble, fix) },
 };
 static const struct shape wiring_trouble_shape = SHAPE(wiring_trouble, wiring_trouble);
 
@@ -117,14 +135,14 @@ static const struct shape wiring_switch_shape = SHAPE(wiring_switch, wiring_swit
 #define FROM SHAPE_VIA(apply_echo, from, wiring_port)
 #define TO SHAPE_VIA(apply_echo, to, wiring_port)
 static const struct shape_row apply_echo_rows[] = {
-	{ "from_node", NULL, SHAPE_TEXT(wiring_port, node), FROM },
-	{ "from", NULL, SHAPE_TEXT(wiring_port, address), FROM },
-	{ "to_node", NULL, SHAPE_TEXT(wiring_port, node), TO },
-	{ "to", NULL, SHAPE_TEXT(wiring_port, address), TO },
-	{ "bytes", "Of data.", SHAPE_COUNT(apply_echo, bytes) },
-	{ "good", "It came back.", SHAPE_FLAG(apply_echo, good) },
-	{ "us", "There and back.", SHAPE_REAL(apply_echo, us), .unknown = SHAPE_NULL },
-	{ "trouble", NULL, SHAPE_TEXT(apply_echo, trouble), .unknown = SHAPE_NULL },
+	{ "from_node", NULL, "From", NULL, SHAPE_TEXT(wiring_port, node), FROM },
+	{ "from", NULL, "Its address", NULL, SHAPE_TEXT(wiring_port, address), FROM },
+	{ "to_node", NULL, "To", NULL, SHAPE_TEXT(wiring_port, node), TO },
+	{ "to", NULL, "Address there", NULL, SHAPE_TEXT(wiring_port, address), TO },
+	{ "bytes", "Of data.", "Data", "bytes", SHAPE_COUNT(apply_echo, bytes) },
+	{ "good", "It came back.", "Came back", NULL, SHAPE_FLAG(apply_echo, good), .style_of = echo_style },
+	{ "us", "There and back.", "There and back", "us", SHAPE_REAL(apply_echo, us), .unknown = SHAPE_NULL },
+	{ "trouble", NULL, "~Trouble", NULL, SHAPE_TEXT(apply_echo, trouble), .unknown = SHAPE_NULL },
 };
 static const struct shape apply_echo_shape = SHAPE(apply_echo, apply_echo);
 
@@ -180,13 +198,15 @@ const struct result_shape cluster_plan_result = {
 
 static const struct shape_row outcome_row_rows[] = {
 	{ "kind", NULL, SHAPE_CHOICE_BY(outcome_row, knob.kind, knob_kind_name, KNOB_KINDS) },
-	{ "name", NULL, SHAPE_TEXT(outcome_row, knob.name) },
-	{ "object", NULL, SHAPE_TEXT(outcome_row, knob.object), .unknown = SHAPE_BLANK },
+	{ "name", NULL, "~What", NULL, SHAPE_TEXT(outcome_row, knob.name), .style_of = shape_code },
+	{ "object", NULL, "Of", NULL, SHAPE_TEXT(outcome_row, knob.object), .unknown = SHAPE_BLANK },
 	{ "before", "What was there.", SHAPE_TEXT(outcome_row, from), .unknown = SHAPE_NULL },
 	{ "after", "What was to be there.", SHAPE_TEXT(outcome_row, to), .unknown = SHAPE_NULL },
-	{ "outcome", NULL, SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
-	{ "sentence", "What happened.", SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
-	{ "command", "By hand, where it is stuck.", SHAPE_TEXT(outcome_row, command), .unknown = SHAPE_NULL },
+	{ "outcome", NULL, "Outcome", NULL, .style_of = outcome_style,
+	  SHAPE_CHOICE_BY(outcome_row, outcome, outcome_name, OUTCOME_GONE + 1) },
+	{ "sentence", "What happened.", "~Why", NULL, SHAPE_TEXT(outcome_row, sentence), .unknown = SHAPE_NULL },
+	{ "command", "By hand, where it is stuck.", "~By hand", NULL,
+	  SHAPE_TEXT(outcome_row, command), .unknown = SHAPE_NULL },
 };
 static const struct shape outcome_row_shape = SHAPE(outcome_row, outcome_row);
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "render/chart.h"
 #include "render/figure.h"
+#include "render/shape_page.h"
 
 /* A fleet's measurements: who lies far from its peers, how all of them lie, and all machines. */
 
@@ -166,23 +167,6 @@ static struct chart_spread fleet_page_spread_of(struct arena *a, const struct fl
 	return s;
 }
 
-static void all_benches(struct doc *d, const struct fleet *f)
-{
-	struct node *t = DOC_TABLE(d, "All figures", "Measured", ">Machines", ">Median", ">MAD",
-				   ">Far off", "~Hardware");
-
-	for (size_t i = 0; i < f->n_benches; i++) {
-		const struct fleet_bench *b = f->benches[i];
-
-		NODE_ROW(d, t, cell_as(STYLE_STRONG, b->name), cellf(d, "%zu", b->n),
-			 cell(fleet_figure(d->arena, b->median, b->unit)),
-			 cell(fleet_figure(d->arena, b->mad, b->unit)),
-			 cell_printf(d, b->n_outliers ? STYLE_WARN : STYLE_PLAIN, "%zu",
-				     b->n_outliers),
-			 cell_as(STYLE_MUTED, b->hardware));
-	}
-}
-
 /* Figures that were measured, who lies far from its peers, and how all lie. */
 static void page_fleet_benches(struct doc *d, const struct fleet *f, const struct fleet_view *how)
 {
@@ -207,7 +191,7 @@ static void page_fleet_benches(struct doc *d, const struct fleet *f, const struc
 		drawn++;
 	}
 	if (how->all)
-		all_benches(d, f);
+		shape_list_table(d, "All figures", fleet_result.shape, "benches", f);
 	doc_section_end(d);
 }
 

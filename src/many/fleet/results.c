@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a fleet is, a row a figure. Keys and meanings are API. */
 #include "many/fleet/fleet.h"
+#include "render/shape_page.h"
 
 /* --- what follows ----------------------------------------------------------------------------- */
 
@@ -279,13 +280,13 @@ static const struct shape fleet_state_shape = SHAPE(fleet_state, fleet_state);
 
 #define STATE_MEANING "Machines far from the others in this direction that are too many to stand alone."
 static const struct shape_row fleet_bench_rows[] = {
-	{ "figure", NULL, SHAPE_TEXT(fleet_bench, name) },
-	{ "unit", NULL, SHAPE_TEXT(fleet_bench, unit) },
-	{ "hardware", NULL, SHAPE_TEXT(fleet_bench, hardware) },
+	{ "figure", NULL, "Measured", NULL, SHAPE_TEXT(fleet_bench, name), .style_of = shape_strong },
+	{ "unit", NULL, "Unit", NULL, SHAPE_TEXT(fleet_bench, unit) },
+	{ "hardware", NULL, "~Hardware", NULL, SHAPE_TEXT(fleet_bench, hardware), .style_of = shape_muted },
 	{ "better", NULL, SHAPE_EITHER(fleet_bench, lower, fleet_better) },
-	{ "machines", NULL, SHAPE_COUNT(fleet_bench, n) },
-	{ "median", NULL, SHAPE_REAL(fleet_bench, median) },
-	{ "mad", "Median absolute deviation, not scaled.", SHAPE_REAL(fleet_bench, mad) },
+	{ "machines", NULL, "Machines", NULL, SHAPE_COUNT(fleet_bench, n) },
+	{ "median", NULL, "Median", NULL, SHAPE_REAL(fleet_bench, median) },
+	{ "mad", "Median absolute deviation, not scaled.", "MAD", NULL, SHAPE_REAL(fleet_bench, mad) },
 	{ "outliers", NULL, SHAPE_POINTERS(fleet_bench, by, n, fleet_value), .keeps = value_is_outlier },
 	{ "state_below", STATE_MEANING, SHAPE_OBJECT(fleet_bench, below, fleet_state), .unknown = SHAPE_ZERO },
 	{ "state_above", STATE_MEANING, SHAPE_OBJECT(fleet_bench, above, fleet_state), .unknown = SHAPE_ZERO },
