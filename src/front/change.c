@@ -33,19 +33,6 @@ int run_plan_of(struct run *r, struct host *h, struct planned *out)
 	return -door_plan(&r->door, h, r->value[OPT_ALLOW], out);
 }
 
-int run_plan_file(struct run *r, struct host *h, const char *file, struct planned *out)
-{
-	const struct profile_ask ask = { r->value[OPT_PROFILE], r->value[OPT_ONLY],
-					 r->value[OPT_SKIP] };
-
-	return -door_plan_file(&r->door, h, file, &ask, r->value[OPT_ALLOW], out);
-}
-
-struct machine *run_change_machine(struct run *r, struct host *h)
-{
-	return door_change_machine(&r->door, h);
-}
-
 void run_find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n)
 {
 	door_find_culprits(&r->door, m, rows, n);
@@ -64,11 +51,6 @@ bool run_agreed(struct run *r, const char *question)
 struct txn_who run_who(struct run *r)
 {
 	return door_who(&r->door, r->value[OPT_REASON]);
-}
-
-int run_recover_first(struct run *r, struct host *h, const struct txn_who *who)
-{
-	return -door_recover_first(&r->door, h, who, r->value[OPT_DRY_RUN] != NULL);
 }
 
 size_t run_add_value(struct run *r, struct host *h, struct planned *planned, const char *id,

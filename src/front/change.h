@@ -11,13 +11,10 @@ int run_check_overlay(struct run *r);
 int run_plan(struct run *r, struct host *h, struct planned *out);
 /* run_plan with the profile that is in out. */
 int run_plan_of(struct run *r, struct host *h, struct planned *out);
-int run_plan_file(struct run *r, struct host *h, const char *file, struct planned *out);
-struct machine *run_change_machine(struct run *r, struct host *h);
 void run_find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n);
 const char *const *run_words(struct run *r, const char *list, size_t *n);
 bool run_agreed(struct run *r, const char *question);
 struct txn_who run_who(struct run *r);
-int run_recover_first(struct run *r, struct host *h, const struct txn_who *who);
 size_t run_add_value(struct run *r, struct host *h, struct planned *p, const char *id,
 		     const char *target, const char *value);
 

@@ -102,11 +102,6 @@ struct machine *run_machine(struct run *r, struct host *h, bool deep)
 	return door_machine(&r->door, h, &(struct door_look){ .deep = deep });
 }
 
-bool run_narrow(struct run *r, struct profile *p)
-{
-	return door_narrow(&r->door, r->value[OPT_ONLY], r->value[OPT_SKIP], p) == 0;
-}
-
 bool run_profile(struct run *r, struct profile *p)
 {
 	const struct profile_ask ask = { r->value[OPT_PROFILE], r->value[OPT_ONLY],
@@ -459,26 +454,9 @@ int run_answer(struct run *r)
 	return heard ? print_answer(r, answer, code) : code;
 }
 
-/* What gputune itself set in this boot: noted in the facts, and told where it is not finished. */
-
-bool run_report_open(struct run *r, struct host *h, const struct journal *j)
-{
-	return door_report_open(&r->door, h, j);
-}
-
-const struct ledger *run_ledger(struct run *r, struct host *h, const struct machine *m)
-{
-	return door_ledger(&r->door, h, m);
-}
-
 struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k)
 {
 	return knob_read(ctx, a, k);
-}
-
-void run_look_at_journal(struct run *r, struct host *h)
-{
-	door_look_at_journal(&r->door, h);
 }
 
 int run_journal_code(const struct run *r, int code)

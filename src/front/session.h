@@ -225,21 +225,12 @@ const struct knowledge *run_knowledge(struct run *r);
 /* Gives the text of a file for -o to the process that writes it (file in struct run): 0, or
  * EXIT_BLIND after complaining. */
 int run_hand_over(struct run *r, const char *text, size_t len);
-/* Says on stderr what is damaged, and sets r->door.unreadable. Done by run_change_host, but for
- * plan. */
-void run_look_at_journal(struct run *r, struct host *h);
 /* The exit code, where a journal that cannot be read makes it EXIT_STUCK. */
 int run_journal_code(const struct run *r, int code);
 /* Probes it. */
 struct machine *run_machine(struct run *r, struct host *h, bool deep);
-/* Says which changes are open: of a proof that is under way, or interrupted. True when something
- * was interrupted. */
-struct journal;
-bool run_report_open(struct run *r, struct host *h, const struct journal *j);
 /* The profile with --only and --skip; false after complaining. */
 bool run_profile(struct run *r, struct profile *p);
-/* --only and --skip alone, into a profile that is there. */
-bool run_narrow(struct run *r, struct profile *p);
 
 /* --- printing a result: a document in the asked format, or JSON ------------------------------- */
 
@@ -271,9 +262,6 @@ const char *run_formats(struct run *r);
 
 /* What settings read knobs through; ctx is the struct host. */
 struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k);
-
-/* Reads the ledger, and says on stderr which of its lines were skipped. Never NULL. */
-const struct ledger *run_ledger(struct run *r, struct host *h, const struct machine *m);
 
 /* --- options ---------------------------------------------------------------------------------- */
 
