@@ -89,7 +89,7 @@ static FILE *open_late(struct late *l, const char *path)
 /* Where the result goes, and how wide and coloured it may be. */
 static int open_output(struct run *r, struct late *late)
 {
-	const char *path = r->verb->output != OUTPUT_PRINTED || r->value[OPT_EDIT]
+	const char *path = run_output(r) != OUTPUT_PRINTED
 				   ? NULL
 				   : r->value[OPT_OUTPUT];
 	long long columns = 0;

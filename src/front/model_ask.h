@@ -22,10 +22,4 @@ int predict_constants(struct run *r, struct fits *fits);
 int predict_place(struct run *r, struct infer_options *w, struct target_hw *p, place_more *more,
 		  void *ctx);
 
-/* verbs/model_ask.h: door_train_options, _curves, _effect, _fit. */
-int train_ask_words(struct run *r, struct train_options *w);
-int train_ask_curves(struct run *r, struct train_config *q);
-int train_ask_without_effect(struct run *r, const struct train_config *q);
-int train_ask_constants(struct run *r, struct train_fit *fit);
-
 #endif

@@ -429,13 +429,60 @@ static int write_result_file(struct run *r, const void *answer, int code)
 		   : code;
 }
 
+enum verb_output run_output(const struct run *r)
+{
+	return r->verb->makes && r->verb->makes(r->ask) ? OUTPUT_MADE : r->verb->output;
+}
+
+int run_write_new(struct run *r, const char *text, size_t len)
+{
+	const char *path = r->value[OPT_OUTPUT];
+	int fd, why;
+
+	if (r->file >= 0)
+		return run_hand_over(r, text, len);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return complain_text(EXIT_USAGE, "%s cannot be written: %s", path, strerror(errno));
+	why = fd_write_all(fd, text, len);
+	if (why == 0 && fsync(fd) < 0)
+		why = -errno;
+	if (close(fd) < 0 && why == 0)
+		why = -errno;
+	if (why == 0)
+		return 0;
+	unlink(path);
+	return complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-why));
+}
+
+/* The file of -o that the verb makes: 0, or an exit code after complaining. */
+static int check_new_file(struct run *r)
+{
+	struct stat st;
+
+	r->door.file = r->verb->makes && r->verb->makes(r->ask) ? r->value[OPT_OUTPUT] : NULL;
+	return r->door.file && lstat(r->door.file, &st) == 0
+		       ? complain_text(EXIT_USAGE, "%s is there already: only a new file is made",
+				       r->door.file)
+		       : 0;
+}
+
+static int write_made_file(struct run *r, const void *answer)
+{
+	size_t len;
+	const char *text = r->door.file ? r->verb->made(answer, &len) : NULL;
+
+	return text ? run_write_new(r, text, len) : 0;
+}
+
 int run_answer(struct run *r)
 {
 	void *answer = verb_answer_new(&r->arena, r->verb);
 	const void *other = answer;
 	bool heard = !r->value[OPT_QUIET];
-	int code = check_result_file(r);
+	int code = check_result_file(r), failed;
 
+	code = code ? code : check_new_file(r);
 	if (code)
 		return code;
 	r->door.agreed = r->value[OPT_YES] != NULL;
@@ -449,6 +496,8 @@ int run_answer(struct run *r)
 		waiter_close(r->waiter);
 	if (code < 0)
 		return code == ANSWERED_ELSEWHERE ? EXIT_CLEAN : -code;
+	if ((failed = write_made_file(r, answer)) != 0)
+		return failed;
 	if (r->value[OPT_JSON] && !(r->verb->other && r->verb->other(r->ask, &other)))
 		code = write_result_file(r, answer, code);
 	return heard ? print_answer(r, answer, code) : code;

@@ -37,8 +37,6 @@ enum option_id {
 	OPT_FILES,
 	OPT_PEER,
 	OPT_TOKEN,
-	OPT_LISTEN,
-	OPT_RANK,
 	OPT_GPUS,
 	OPT_KEEP,
 	OPT_FIX,
@@ -63,33 +61,6 @@ enum option_id {
 	OPT_LOG,
 	OPT_FROM_BENCH,
 	OPT_FORGET,
-	OPT_CONTEXT,
-	OPT_USERS,
-	OPT_NODES,
-	OPT_NODE,
-	OPT_CLUSTER,
-	OPT_HEAD,
-	OPT_PORT,
-	OPT_EDIT,
-	OPT_IMAGE,
-	OPT_PARALLEL,
-	OPT_GLOBAL_BATCH,
-	OPT_MICRO_BATCH,
-	OPT_ACCUMULATION,
-	OPT_SEQUENCE,
-	OPT_PRECISION,
-	OPT_CHECKPOINTING,
-	OPT_OPTIMIZER,
-	OPT_ATTENTION,
-	OPT_COMPILE,
-	OPT_NO_OVERLAP,
-	OPT_SHARD,
-	OPT_BUCKET,
-	OPT_TRAINED,
-	OPT_LOADER,
-	OPT_WORKERS,
-	OPT_NETWORK,
-	OPT_ALL_REDUCE,
 	OPT_NO_COLOR,
 	OPT_ASCII,
 	OPT_WIDTH,
@@ -111,12 +82,6 @@ enum word_kind {
 	WORD_PROFILE,
 	WORD_FORMAT,
 	WORD_SYMPTOM,
-	WORD_KIND,
-	WORD_PARALLEL,
-	WORD_PRECISION,
-	WORD_CHECKPOINTING,
-	WORD_OPTIMIZER,
-	WORD_ATTENTION,
 };
 
 struct option_row {
@@ -181,7 +146,6 @@ extern const struct verb completion_verb;
 
 int verb_calibrate(struct run *r);
 int verb_doctor(struct run *r);
-int verb_generate(struct run *r);
 int verb_monitor(struct run *r);
 int verb_report(struct run *r);
 
@@ -257,6 +221,10 @@ int run_agree(struct run *r, const struct doc *shown, const char *question);
 void run_open_door(struct run *r);
 /* Asks verb->answer and prints what it answers, in the asked format. */
 int run_answer(struct run *r);
+/* What -o is this time. */
+enum verb_output run_output(const struct run *r);
+/* A new file for -o, whole or not at all: 0, or an exit code after complaining. */
+int run_write_new(struct run *r, const char *text, size_t len);
 /* The formats of the verb, for a sentence. */
 const char *run_formats(struct run *r);
 

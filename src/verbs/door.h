@@ -31,6 +31,7 @@ struct door {
 	/* A line that stays; from any thread. NULL: nobody listens. */
 	void (*note)(void *ctx, const char *line);
 	void *ctx;
+	const char *file; /* the file of -o, where the verb makes one this time; NULL: none */
 	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
 	bool agreed;		       /* whoever asks has agreed to what will be done (--yes) */
 	bool may_change;	       /* whoever asks has said that it may change the machine */

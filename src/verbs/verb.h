@@ -116,6 +116,10 @@ struct verb {
 			    alone */
 	bool writes;	 /* the same of what writes files alone */
 	enum verb_output output;
+	/* Whether -o is of OUTPUT_MADE this time, and the text of that file, which must not be
+	 * there yet; what is printed is printed besides. NULL: never. */
+	bool (*makes)(const void *ask);
+	const char *(*made)(const void *answer, size_t *len);
 
 	/* What others wrote and it parses: in a process that can do nothing else (fenced.h). */
 	enum verb_reads reads;

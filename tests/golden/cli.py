@@ -86,7 +86,7 @@ with tempfile.TemporaryDirectory() as tmp:
 # Numbers that are none, by the option's name; of what cannot be halved no half.
 model = ["--model", "llama-3.1-8b", "--on", "h100"]
 for argv, option, bad in ((["check"], "width", ("+80", " 80", "0x50", "8e1", "-1", "99999999999999999999")), (["monitor", "--once"], "interval", ("+1", " 1", "1e", "nan", "-1s", "25h")),
-                          (["bench", "memory-latency"], "gpus", ("abc", "-1", "0x1", "1 2", "1.5", "3-1", ",", "1k")), (["bench", "memory-latency"], "runs", ("+1", "0x1", "1.5")), (["generate", "nccl"], "nodes", ("+1", " 1", "0", "1e1")),
+                          (["bench", "memory-latency"], "gpus", ("abc", "-1", "0x1", "1 2", "1.5", "3-1", ",", "1k")), (["bench", "memory-latency"], "runs", ("+1", "0x1", "1.5")), (["generate", "nccl"], "nodes", ("+1", " 1", "0", "1.5")),
                           (["advise", *model], "users", ("1.5", "0", "-1", "1e99")), (["advise", *model], "copies", ("1.5", "0")), (["advise", "--sweep", *model], "tp", ("1.5", "1,1.5", "2-1")),
                           (["advise", "--sweep", *model], "batch", ("0.5", "1,,2")), (["predict", "inference", *model], "batch", ("1.5", "1 ", "inf")),
                           (["predict", "training", *model], "all-reduce", ("0x10", "abc", "1k", "-5", "1e400"))):
@@ -324,7 +324,7 @@ COMP_WORDS=(gputune help pl); COMP_CWORD=2; _gputune; echo "${COMPREPLY[@]}"
 """)
 expect("bash completes", p.stdout.split("\n")[:5] == ["memory.swappiness", "check", "json junit", "help", "plan"], p.stdout + p.stderr)
 # What a shell offers is what the verb takes: no format of another one, no option where a value has to stand, files where files go.
-asked = [f"{v} --format ''" for v in ("show", "list", "monitor", "watch", "generate")] + ["check --format = j", "predict inference --batch ''", "prove --bench ''",
+asked = [f"{v} --format ''" for v in ("show", "list", "monitor", "watch", "generate mpi")] + ["check --format = j", "predict inference --batch ''", "prove --bench ''",
          "stack compare --bench ''", "completion ''", "apply /etc/host", "stack arch /etc/host"]
 p = subprocess.run(["bash"], text=True, capture_output=True, input=run("completion", "bash")[1] + "".join(
     f"set -- gputune {a}; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gputune; echo \"${{COMPREPLY[@]}}\"\n" for a in asked))

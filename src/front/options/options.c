@@ -157,7 +157,7 @@ static int check_output(struct run *r)
 
 	if (!path || strcmp(path, "-") != 0)
 		return 0;
-	if (r->verb->output == OUTPUT_MADE || r->value[OPT_EDIT])
+	if (run_output(r) == OUTPUT_MADE)
 		return complain_text(EXIT_USAGE, "--output needs a file here, not \"-\"");
 	r->value[OPT_OUTPUT] = NULL;
 	return 0;

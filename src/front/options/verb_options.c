@@ -18,20 +18,6 @@ static const char *const formats[] = { "term",	  "json",	 "md",	  "html",   "jun
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
 					"balanced", "inference", "training",	    NULL };
 
-static const char *const kinds[] = { "nccl",	   "vllm-env", "torchrun",	"mpi",
-				     "sbatch",	   "hostfile", "deepspeed_env", "vllm",
-				     "sglang",	   "llamacpp", "trtllm",	"deepspeed",
-				     "accelerate", "fsdp",     "nccl-env",	NULL };
-
-static const char *const parallels[] = {
-	"ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp", NULL
-};
-static const char *const precisions[] = { "fp32", "tf32", "bf16", "fp16", "fp8", NULL };
-static const char *const checkpointings[] = { "none", "selective", "full", NULL };
-static const char *const optimizers[] = { "adamw", "adamw-bf16", "adamw-8bit", "adafactor",
-					  "lion",  "sgd",	 "muon",       NULL };
-static const char *const attentions[] = { "eager", "flash", "flash3", NULL };
-
 const char *const *words_of(enum word_kind k)
 {
 	switch (k) {
@@ -39,18 +25,6 @@ const char *const *words_of(enum word_kind k)
 		return formats;
 	case WORD_PROFILE:
 		return profiles;
-	case WORD_KIND:
-		return kinds;
-	case WORD_PARALLEL:
-		return parallels;
-	case WORD_PRECISION:
-		return precisions;
-	case WORD_CHECKPOINTING:
-		return checkpointings;
-	case WORD_OPTIMIZER:
-		return optimizers;
-	case WORD_ATTENTION:
-		return attentions;
 	default:
 		return NULL;
 	}
@@ -62,9 +36,6 @@ static const struct {
 	enum option_id option;
 	const char *help;
 } said[] = {
-	{ "generate", OPT_FORMAT,
-	  "term (default), json, md or html; where KIND can be written so also shell, systemd or "
-	  "compose" },
 	{ "monitor", OPT_FORMAT,
 	  "term, json (default in a pipe) or, with --once, prom or openmetrics" },
 	{ "watch", OPT_FORMAT, "term (default) or json" },
@@ -76,8 +47,6 @@ static const struct {
 	{ "calibrate", OPT_DRY_RUN, "show the fit and keep nothing" },
 	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
 	{ "report", OPT_STATE, "take kept results and proofs from this folder" },
-	{ "generate", OPT_STATE,
-	  "where results and calibrations are kept (default: /var/lib/gputune)" },
 };
 
 static const char *option_help(const struct verb *v, enum option_id id)
@@ -180,7 +149,7 @@ static struct ask_row *legacy_row(struct arena *a, const struct verb *v, enum op
 	row->may_be_empty = id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW || id == OPT_REASON;
 	if (id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW)
 		row->join = ',';
-	else if (id == OPT_NODE || id == OPT_LOG)
+	else if (id == OPT_LOG)
 		row->join = '\n'; /* paths may hold commas */
 	row->check = o->arg == WORD_NUMBER  ? number_check
 		     : o->arg == WORD_COUNT ? count_check

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "front/verbs/generate.h"
 #include "front/terminal.h"
 #include "front/verbs/report.h"
 #include "machine/host/asked.h"
@@ -61,7 +60,7 @@ static bool reads_capture(const struct run *r)
 /* Files of others beside this machine: models, results, scripts, journals, packages. */
 static bool reads_beside(const struct run *r)
 {
-	static int (*const always[])(struct run *) = { verb_report, verb_generate };
+	static int (*const always[])(struct run *) = { verb_report };
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (r->verb->run && r->verb->run == always[i])
@@ -237,7 +236,7 @@ static int keep_file(struct fenced_run *f)
 	const struct text *t = &f->said[TO_FILE];
 
 	return f->r->verb->run == verb_report ? report_write(f->r, t->s, t->len)
-					      : generate_write_new(f->r, t->s, t->len);
+					      : run_write_new(f->r, t->s, t->len);
 }
 
 /* How it ended. A signal that ended it ends us, but for those that its fence or a fault sent. */
@@ -301,7 +300,7 @@ static bool make_pipe(int *from, int *to, bool wanted)
 /* A file of -o that is written as a whole by who reads, not by whoever reads for it. */
 static bool protects_file(const struct run *r)
 {
-	return r->value[OPT_OUTPUT] && (r->verb->run == verb_report || r->value[OPT_EDIT]);
+	return r->value[OPT_OUTPUT] && (r->verb->run == verb_report || r->verb->makes);
 }
 
 static bool make_pipes(struct fenced_run *f)

@@ -15,17 +15,6 @@ static const enum option_id doctor_options[] = { OPT_ONLY,    OPT_PASSIVE, OPT_F
 						 OPT_YES,     OPT_DRY_RUN, OPT_REASON,	OPT_HOST,
 						 OPT_OVERLAY, OPT_ALL,	   OPT_FORMAT,	OPT_OUTPUT,
 						 OPT_QUIET,   COMMON };
-/* clang-format off */
-static const enum option_id generate_options[] = {
-	OPT_HOST, OPT_OVERLAY, OPT_NODE, OPT_CLUSTER, OPT_ON, OPT_NODES, OPT_HEAD, OPT_PORT,
-	OPT_LISTEN, OPT_RANK, OPT_MODEL, OPT_WEIGHTS, OPT_CACHE, OPT_CONTEXT, OPT_USERS, OPT_TP,
-	OPT_PP, OPT_PARAMS, OPT_ACTIVE, OPT_CALIBRATION, OPT_NO_CALIBRATION, OPT_STATE,
-	OPT_IMAGE, OPT_PARALLEL, OPT_GLOBAL_BATCH, OPT_MICRO_BATCH, OPT_ACCUMULATION,
-	OPT_SEQUENCE, OPT_PRECISION, OPT_CHECKPOINTING, OPT_OPTIMIZER, OPT_ATTENTION,
-	OPT_COMPILE, OPT_NO_OVERLAP, OPT_SHARD, OPT_BUCKET, OPT_TRAINED, OPT_LOADER, OPT_WORKERS,
-	OPT_NETWORK, OPT_ALL_REDUCE, OPT_EDIT, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET, COMMON,
-};
-/* clang-format on */
 static const enum option_id calibrate_options[] = {
 	OPT_LOG,    OPT_FROM_BENCH, OPT_MODEL,	OPT_WEIGHTS, OPT_ON,	 OPT_HOST,   OPT_OVERLAY,
 	OPT_ENGINE, OPT_CACHE,	    OPT_PROMPT, OPT_ANSWER,  OPT_BATCH,	 OPT_TP,     OPT_PP,
@@ -78,30 +67,6 @@ static const struct verb doctor_verb = {
 		 "all. Exit code 0: nothing found in what was tested, 1: found, 5: what was "
 		 "asked for could not be tested.",
 	.legacy = &doctor_legacy,
-};
-
-static const struct verb_legacy generate_legacy = { .args = "KIND [-- PROGRAM ARGUMENTS]",
-						    .word = WORD_KIND,
-						    .min_args = 1,
-						    .max_args = 4096,
-						    OPTION_LIST(generate_options) };
-static const struct verb generate_verb = {
-	.name = "generate",
-	.run = verb_generate,
-	.summary =
-		"environment, command lines and files for NCCL, launchers, engines and trainings",
-	.about = "KIND is nccl or vllm-env (variables of each machine), torchrun, mpi or sbatch "
-		 "(how PROGRAM is started on all), hostfile, deepspeed_env, an engine that "
-		 "serves --model: vllm, sglang, llamacpp, trtllm, or the configuration that "
-		 "trains it: deepspeed, accelerate, fsdp, each value with its reason from the "
-		 "prediction; with --edit FILE what is worth changing in a file of yours, as a "
-		 "diff, which -o writes to a new one. The machines are this one, --host, several "
-		 "--node, --cluster or --on; every variable and option comes with its reason and "
-		 "the release that knows it. How a model is spread, the part of the memory and "
-		 "the format of its cache follow from the prediction and from what is free now. "
-		 "--format shell, systemd or compose is the file itself. Exit code 1 when "
-		 "something is wrong with the machines, or the model does not fit.",
-	.legacy = &generate_legacy,
 };
 
 static const struct verb_legacy calibrate_legacy = {
