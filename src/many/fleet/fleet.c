@@ -45,11 +45,12 @@ void fleet_refuse(struct fleet *f, const char *file, const char *why)
 	*r = (struct fleet_refused){ arena_strdup(f->arena, file), arena_strdup(f->arena, why) };
 }
 
+static const char *const schemas[] = { [FLEET_CHECK] = "gputune.check/1",
+				       [FLEET_STATUS] = "gputune.status/1",
+				       [FLEET_VERIFY] = "gputune.verify/1" };
+
 static int fleet_fleet_kind_of(const json_t *j, struct err *e)
 {
-	static const char *const schemas[] = { [FLEET_CHECK] = "gputune.check/1",
-					       [FLEET_STATUS] = "gputune.status/1",
-					       [FLEET_VERIFY] = "gputune.verify/1" };
 	const char *schema = json_string_value(json_object_get(j, "schema"));
 
 	for (int k = 0; schema && k < FLEET_HOST; k++)
@@ -90,14 +91,11 @@ static void fleet_fleet_take(struct fleet *f, struct fleet_machine *m, const jso
 /* The schema decides what the list's objects are; it stands before them in what we write. */
 static enum fleet_kind guess_kind(const char *text, size_t len)
 {
-	static const char *const marks[] = { [FLEET_CHECK] = "gputune.check/1",
-					     [FLEET_STATUS] = "gputune.status/1",
-					     [FLEET_VERIFY] = "gputune.verify/1" };
 	size_t n = len < 4096 ? len : 4096, first = n;
 	enum fleet_kind kind = FLEET_CHECK;
 
 	for (int k = 0; k < FLEET_HOST; k++) {
-		const char *at = memmem(text, n, marks[k], strlen(marks[k]));
+		const char *at = memmem(text, n, schemas[k], strlen(schemas[k]));
 
 		if (at && (size_t)(at - text) < first) {
 			first = (size_t)(at - text);

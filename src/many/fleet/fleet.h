@@ -333,6 +333,14 @@ struct fleet_view {
 	bool html;    /* and a table of all machines, to be sorted and filtered */
 };
 
+/* An answer that is not the golden machine's. */
+struct fleet_drift {
+	const struct fleet_subject *subject;
+	const struct fleet_answer *golden, *here; /* golden NULL: it says nothing */
+};
+/* All of a fleet that has a golden machine: *n of them, in the arena. */
+const void *fleet_drifts(struct arena *a, const void *fleet, size_t *n);
+
 /* A row a machine. */
 struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct fleet_view *how);
 /* Of struct fleet. */

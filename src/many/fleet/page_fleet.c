@@ -431,19 +431,11 @@ static void outliers(struct doc *d, const struct fleet *f, const struct fleet_vi
 	doc_section_end(d);
 }
 
-static void drift_row(struct doc *d, struct node *t, const struct fleet_subject *s,
-		      const struct fleet_answer *wanted, const struct fleet_answer *here,
-		      const struct fleet_view *how)
-{
-	NODE_ROW(d, t, cell_as(STYLE_STRONG, kind_text(d->arena, s)),
-		 wanted ? cell(wanted->text) : cell_as(STYLE_MUTED, "says nothing of it"),
-		 cell_as(fleet_page_mark_style(here->mark), here->text),
-		 cellf(d, "%zu", here->n_by), cell(hosts(d, here->by, here->n_by, how)));
-}
-
 static void drift(struct doc *d, const struct fleet *f, const struct fleet_view *how)
 {
+	const struct fleet_drift *list;
 	struct node *t;
+	size_t n;
 
 	if (!f->golden)
 		return;
@@ -454,17 +446,15 @@ static void drift(struct doc *d, const struct fleet *f, const struct fleet_view 
 		return;
 	}
 	doc_text(d, "%s differ from it.", plural(d->arena, f->n_drifted, "machine"));
+	list = fleet_drifts(d->arena, f, &n);
 	t = DOC_TABLE(d, NULL, "Setting", "~Golden", "~Here", ">Machines", "~Which");
-	for (size_t s = 0; s < f->n_subjects; s++) {
-		const struct fleet_subject *it = f->subjects[s];
-		const struct fleet_answer *wanted = fleet_answer_of(f->golden, it);
-
-		if (it->kind != FLEET_HOST && !f->golden->times[it->kind])
-			continue;
-		for (size_t i = 0; i < it->n_answers; i++)
-			if (it->answers[i] != wanted && it->answers[i]->n_by)
-				drift_row(d, t, it, wanted, it->answers[i], how);
-	}
+	for (size_t i = 0; i < n; i++)
+		NODE_ROW(d, t, cell_as(STYLE_STRONG, kind_text(d->arena, list[i].subject)),
+			 list[i].golden ? cell(list[i].golden->text)
+					: cell_as(STYLE_MUTED, "says nothing of it"),
+			 cell_as(fleet_page_mark_style(list[i].here->mark), list[i].here->text),
+			 cellf(d, "%zu", list[i].here->n_by),
+			 cell(hosts(d, list[i].here->by, list[i].here->n_by, how)));
 	doc_section_end(d);
 }
 

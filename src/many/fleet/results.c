@@ -101,13 +101,7 @@ static bool has_golden(const void *object)
 	return ((const struct fleet *)object)->golden;
 }
 
-/* An answer that is not the golden machine's. */
-struct fleet_drift {
-	const struct fleet_subject *subject;
-	const struct fleet_answer *golden, *here; /* golden NULL: it says nothing */
-};
-
-static const void *drift_rows(struct arena *a, const void *object, size_t *n)
+const void *fleet_drifts(struct arena *a, const void *object, size_t *n)
 {
 	const struct fleet *f = object;
 	struct fleet_drift *list = NULL;
@@ -232,7 +226,7 @@ static const struct shape_row golden_rows[] = {
 	{ "golden", "The machine that others are compared with.", SHAPE_TEXT(fleet_machine, name), OF_GOLDEN },
 	{ "file", NULL, SHAPE_TEXT(fleet_machine, file), OF_GOLDEN },
 	{ "machines", "That are not as it is.", SHAPE_COUNT(fleet, n_drifted) },
-	{ "rows", NULL, SHAPE_LIST_MADE(drift_rows, fleet_drift) },
+	{ "rows", NULL, SHAPE_LIST_MADE(fleet_drifts, fleet_drift) },
 };
 static const struct shape golden_shape = SHAPE(fleet, golden);
 
