@@ -367,8 +367,8 @@ static void look_at_verb(const struct verb *v)
 
 	if (!v->summary || !v->about || (!v->answer && !v->subs && !v->run))
 		fail_msg("%s: it says or does nothing", v->name);
-	if (v->answer && !v->result && !v->json)
-		fail_msg("%s answers, and has no result", v->name);
+	if (v->page && !v->result && !v->json)
+		fail_msg("%s has a page, and no result", v->name);
 	for (size_t i = 0; v->ask && i < v->ask->n; i++)
 		if (v->ask->rows[i].kind == ASK_KIND_NOTE &&
 		    ask_help(v->ask, &v->ask->rows[i]) != v->ask->rows[i].help)
