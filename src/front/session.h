@@ -27,7 +27,6 @@ enum option_id {
 	OPT_ALLOW,
 	OPT_YES,
 	OPT_DRY_RUN,
-	OPT_FORCE,
 	OPT_REASON,
 	OPT_OUTPUT,
 	OPT_FOR,
@@ -139,7 +138,7 @@ struct run_machine {
 };
 
 extern const struct option_row option_rows[OPTIONS];
-extern const struct verb record_verb, watch_verb;
+extern const struct verb record_verb, report_verb, watch_verb;
 /* NULL ends them. */
 extern const struct verb *const verbs[];
 extern const struct verb completion_verb;
@@ -147,7 +146,6 @@ extern const struct verb completion_verb;
 int verb_calibrate(struct run *r);
 int verb_doctor(struct run *r);
 int verb_monitor(struct run *r);
-int verb_report(struct run *r);
 
 /* Fills r from the words after the verb. Returns 0, or EXIT_USAGE after saying what is wrong. */
 int options_parse(struct run *r, int argc, char **argv);

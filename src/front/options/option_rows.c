@@ -29,8 +29,6 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_YES] = { OPT_YES, "yes", 'y', WORD_NONE, NULL, "do not ask" },
 	[OPT_DRY_RUN] = { OPT_DRY_RUN, "dry-run", 'n', WORD_NONE, NULL,
 			  "say what would be done and write nothing" },
-	[OPT_FORCE] = { OPT_FORCE, "force", 0, WORD_NONE, NULL,
-			"restore also what somebody changed since" },
 	[OPT_REASON] = { OPT_REASON, "reason", 'm', WORD_TEXT, "TEXT", "why, for the history" },
 	[OPT_OUTPUT] = { OPT_OUTPUT, "output", 'o', WORD_FILE, "PATH",
 			 "write to PATH instead of standard output" },

@@ -41,12 +41,10 @@ static const struct {
 	{ "watch", OPT_FORMAT, "term (default) or json" },
 	{ "report", OPT_FORMAT, "html (default), md, term or json" },
 	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
-	{ "report", OPT_FORCE, "replace also a file that is no report" },
 	{ "doctor", OPT_FOR, "run each test for this long: 10s, 500ms, 2m" },
 	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
 	{ "calibrate", OPT_DRY_RUN, "show the fit and keep nothing" },
 	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
-	{ "report", OPT_STATE, "take kept results and proofs from this folder" },
 };
 
 static const char *option_help(const struct verb *v, enum option_id id)

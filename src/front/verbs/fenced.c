@@ -60,11 +60,6 @@ static bool reads_capture(const struct run *r)
 /* Files of others beside this machine: models, results, scripts, journals, packages. */
 static bool reads_beside(const struct run *r)
 {
-	static int (*const always[])(struct run *) = { verb_report };
-
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
-		if (r->verb->run && r->verb->run == always[i])
-			return true;
 	return r->verb->reads == READS_FILES && reads_now(r);
 }
 
@@ -235,8 +230,8 @@ static int keep_file(struct fenced_run *f)
 {
 	const struct text *t = &f->said[TO_FILE];
 
-	return f->r->verb->run == verb_report ? report_write(f->r, t->s, t->len)
-					      : run_write_new(f->r, t->s, t->len);
+	return f->r->verb == &report_verb ? report_write(f->r, t->s, t->len)
+					  : run_write_new(f->r, t->s, t->len);
 }
 
 /* How it ended. A signal that ended it ends us, but for those that its fence or a fault sent. */
@@ -300,7 +295,7 @@ static bool make_pipe(int *from, int *to, bool wanted)
 /* A file of -o that is written as a whole by who reads, not by whoever reads for it. */
 static bool protects_file(const struct run *r)
 {
-	return r->value[OPT_OUTPUT] && (r->verb->run == verb_report || r->verb->makes);
+	return r->value[OPT_OUTPUT] && (r->verb == &report_verb || r->verb->makes);
 }
 
 static bool make_pipes(struct fenced_run *f)

@@ -57,7 +57,7 @@ static void report_part_changes(struct reporting *g)
 		return;
 	}
 	txn_status(g->h, a, &now, &rows, &n);
-	run_find_culprits(&g->run, g->p.m, rows, n);
+	door_find_culprits(&g->run.door, g->p.m, rows, n);
 	persist_fill_entries(&g->run.door, g->h, rows, n);
 	doc_heading(d, 2, "In force, and what drifted");
 	doc_append(d, page_status(a, g->p.m, rows, n, !now.bad_lines), 2);
@@ -74,8 +74,8 @@ static void report_part_changes(struct reporting *g)
 static struct record *stored_results(struct reporting *g, size_t *n, const char **why)
 {
 	struct arena *a = &g->run.arena;
-	const char *dir = bench_state(&g->run);
-	struct host *h = g->run.value[OPT_STATE] ? run_live(&g->run) : g->h;
+	const char *dir = door_state(&g->run.door, &g->ask->state);
+	struct host *h = g->ask->state.state ? run_live(&g->run) : g->h;
 	struct record *items = NULL;
 	struct err e = { 0 };
 	size_t all = 0, bad = 0;
@@ -275,7 +275,7 @@ static int verb_report_facts_of(struct reporting *g, const struct report_source 
 				     from->path);
 	else if (shape_read(a, &machine_shape, json_object_get(j, "facts"), g->p.m, &e))
 		code = complain_text(EXIT_USAGE, "%s: %s", from->path, e.text);
-	else if (!run_profile(&g->run, &g->p.profile))
+	else if (door_profile(&g->run.door, &g->ask->settings, &g->p.profile))
 		code = EXIT_USAGE;
 	else
 		settings_check(a, g->p.m, &g->p.profile, read_nothing, NULL, &g->p.findings);
@@ -330,9 +330,9 @@ static void ledger_of(struct reporting *g)
 
 	if (!g->h)
 		return;
-	if (g->run.value[OPT_STATE]) {
+	if (g->ask->state.state) {
 		live = run_live(&g->run);
-		ledger_load(a, live, g->p.m, bench_state(&g->run), l);
+		ledger_load(a, live, g->p.m, door_state(&g->run.door, &g->ask->state), l);
 		host_close(live);
 		ledger_here(a, g->h, g->p.m, &l->here);
 	} else {
@@ -345,10 +345,11 @@ static int verb_report_look(struct reporting *g, const struct report_source *fro
 {
 	if (from->facts)
 		return verb_report_facts_of(g, from);
-	g->run.value[OPT_HOST] = from->path ? from->path : g->run.value[OPT_HOST];
 	/* Whatever a section does, it cannot write. */
-	g->h = run_host(&g->run);
-	return g->h ? run_plan(&g->run, g->h, &g->p) : EXIT_USAGE;
+	g->h = door_host(&g->run.door, &g->from);
+	if (!g->h || door_profile(&g->run.door, &g->ask->settings, &g->p.profile))
+		return EXIT_USAGE;
+	return -door_plan(&g->run.door, g->h, NULL, &g->p);
 }
 
 /* Fills g->out. 0, or an exit code after complaining. */
@@ -367,9 +368,9 @@ static int report_gather(struct reporting *g, const struct report_source *from, 
 	ledger_of(g);
 	g->out.head = report_head_of(&g->run.arena, g->p.m, &g->p.findings);
 	g->out.head.id = id;
-	g->out.head.from = from->path		    ? from->path
-			   : g->run.value[OPT_HOST] ? g->run.value[OPT_HOST]
-						    : "this machine";
+	g->out.head.from = from->path	     ? from->path
+			   : g->from.capture ? g->from.capture
+					     : "this machine";
 	hardware_part(g);
 	findings_part(g);
 	report_part_changes(g);
@@ -436,14 +437,27 @@ static int worse(int a, int b)
 
 static int add_machine(struct page *p, size_t i)
 {
-	struct reporting g = { .run = *p->r, .given = &p->given, .alone = p->given.n == 1 };
+	const struct report_ask *ask = p->r->ask;
+	struct reporting g = { .run = *p->r,
+			       .ask = ask,
+			       .from = ask->machine,
+			       .given = &p->given,
+			       .alone = p->given.n == 1 };
 	struct arena *all = &p->r->arena;
 	int code;
 
 	g.run.arena = (struct arena){ 0 };
 	g.run.door.arena = &g.run.arena;
+	if (p->given.sources[i].path && !p->given.sources[i].facts && !p->given.sources[i].node)
+		g.from.capture = p->given.sources[i].path;
+	/* What the diagnoses are asked. */
 	g.run.n_args = 0;
 	g.run.value[OPT_PASSIVE] = "";
+	g.run.value[OPT_HOST] = g.from.capture;
+	g.run.value[OPT_OVERLAY] = g.from.overlay;
+	g.run.value[OPT_PROFILE] = ask->settings.profile;
+	g.run.value[OPT_ONLY] = ask->settings.only;
+	g.run.value[OPT_SKIP] = ask->settings.skip;
 	g.json = p->format == FORMAT_JSON ? json_object() : NULL;
 	code = report_gather(&g, &p->given.sources[i], arena_printf(all, "m%zu", i + 1));
 	if (code == 0) {
@@ -561,7 +575,7 @@ static int may_hash(const struct page *p)
 	return complain(EXIT_BLIND, &e);
 }
 
-int verb_report(struct run *r)
+static int verb_report(struct run *r)
 {
 	struct page p = { .r = r };
 	int code = EXIT_USAGE, failed = 0;
@@ -586,3 +600,42 @@ int verb_report(struct run *r)
 	free(p.text);
 	return failed ? failed : p.code;
 }
+
+static const struct ask_row report_ask_rows[] = {
+	{ "FILE", "a capture, a recording or a result in JSON", ASK_TEXTS(report_ask, files),
+	  .argument = true, .files = true },
+	{ ASK_PART(report_ask, machine, machine_ask) },
+	{ ASK_PART(report_ask, settings, profile_ask) },
+	{ ASK_PART(report_ask, state, state_ask) },
+	{ "state", "take kept results and proofs from this folder", .kind = ASK_KIND_NOTE },
+	{ "force", "replace also a file that is no report", ASK_FLAG(report_ask, force) },
+};
+static const struct ask_shape report_ask_shape = ASK_SHAPE(report_ask, NULL, report_ask_rows);
+
+const struct verb report_verb = {
+	.name = "report",
+	.run = verb_report,
+	.output = OUTPUT_WRITTEN,
+	.summary = "everything of a machine, or of many, on one page for a browser",
+	.about = "Writes one HTML file that needs no network and no other file: the machine with "
+		 "its "
+		 "drawing, findings with evidence and the command that fixes each, what changed, "
+		 "measurements, proofs, predictions, the software stack, what is kept for the next "
+		 "boot, "
+		 "diagnoses. Each FILE is a capture, a recording, or a result in JSON of show, "
+		 "bench, "
+		 "check, prove, doctor, stack check, compare, predict, advise or diagnose, which "
+		 "is shown "
+		 "in its section; several machines become one page. --state DIR takes kept results "
+		 "and "
+		 "proofs from there. Nothing is changed and no load is put on the machine. -o "
+		 "writes the "
+		 "whole file at once and replaces an earlier report, anything else only with "
+		 "--force. A "
+		 "browser prints it to paper or PDF; --format md is for tickets. Exit code 1 when "
+		 "something "
+		 "is to be fixed, 5 when nothing is and not all could be seen.",
+	.ask = &report_ask_shape,
+	.reads = READS_FILES,
+	.prints = PRINTS_FORMAT | PRINTS_FILE | PRINTS_PAGE,
+};

@@ -41,9 +41,19 @@ struct report_result_file {
 	bool *taken; /* which of them belong to a machine of the report */
 };
 
+struct report_ask {
+	struct ask_texts files;
+	struct machine_ask machine;
+	struct profile_ask settings;
+	struct state_ask state;
+	bool force;
+};
+
 /* One machine while it is gathered. run has an arena of its own. */
 struct reporting {
 	struct run run;
+	const struct report_ask *ask;
+	struct machine_ask from;
 	struct report_result_file *given;
 	bool alone;
 	struct host *h; /* NULL: only facts are there */

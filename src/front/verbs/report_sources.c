@@ -22,6 +22,11 @@
 
 /* Results of other verbs in a report: whose they are, and where they are shown. */
 
+static const struct report_ask *asked(const struct run *r)
+{
+	return r->ask;
+}
+
 /* What a redacted capture is called: any machine's result may be its own. */
 static const char redacted[] = "host";
 
@@ -58,7 +63,7 @@ void report_sources_free(struct report_result_file *g)
 /* In the arena; "": it does not tell, or cannot be opened, which is said when it is looked at. */
 static const char *verb_report_sources_name_of(struct run *r, const struct report_source *s)
 {
-	const char *capture = s->path ? s->path : r->value[OPT_HOST], *name = NULL;
+	const char *capture = s->path ? s->path : asked(r)->machine.capture, *name = NULL;
 	struct utsname here;
 	struct err e = { 0 };
 	struct host *h;
@@ -92,7 +97,7 @@ static bool is_about_here(struct run *r, const struct report_result_file *g)
 	const char *here = verb_report_sources_name_of(r, &(struct report_source){ 0 });
 	bool another = false;
 
-	if (r->value[OPT_HOST] || !g->n_told || g->n_results || g->n_recordings)
+	if (asked(r)->machine.capture || !g->n_told || g->n_results || g->n_recordings)
 		return true;
 	for (size_t i = 0; i < g->n_told; i++) {
 		const char *node = result_file_node(g->told[i].j);
@@ -166,7 +171,7 @@ static bool predict_one(struct reporting *g, const struct target_hw *place, cons
 	static const char *const formats[] = { NULL, "fp8", "nvfp4", "int4" };
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		struct infer_options w = { .known = run_knowledge(&g->run),
+		struct infer_options w = { .known = door_knowledge(&g->run.door, g->from.capture),
 					   .model = model,
 					   .weights = formats[i],
 					   .place = place };
@@ -195,7 +200,7 @@ void report_part_predictions(struct reporting *g)
 	size_t n = 0;
 
 	fits_default(&fits);
-	if (place_of(a, run_knowledge(&g->run), g->p.m, &place, &e)) {
+	if (place_of(a, door_knowledge(&g->run.door, g->from.capture), g->p.m, &place, &e)) {
 		report_add(g, "predictions", "Predictions", NULL,
 			   cell(arena_printf(a, "No model can be predicted here: %s.", e.text)));
 		json_decref(list);
@@ -402,17 +407,18 @@ int report_sources(struct run *r, struct report_result_file *out)
 	int code = 0;
 
 	*out = (struct report_result_file){ 0 };
-	for (int i = 0; i < r->n_args; i++) {
-		if (is_capture(r->args[i]))
-			add_source(r, out, (struct report_source){ .path = r->args[i] });
-		else if (recording_is(r->args[i]))
-			add_recording(r, out, r->args[i]);
+	for (size_t i = 0; i < asked(r)->files.n; i++) {
+		if (is_capture(asked(r)->files.items[i]))
+			add_source(r, out,
+				   (struct report_source){ .path = asked(r)->files.items[i] });
+		else if (recording_is(asked(r)->files.items[i]))
+			add_recording(r, out, asked(r)->files.items[i]);
 		else
-			code = verb_report_sources_add_file(r, out, r->args[i]);
+			code = verb_report_sources_add_file(r, out, asked(r)->files.items[i]);
 		if (code)
 			return code;
 	}
-	if (out->n && r->value[OPT_HOST])
+	if (out->n && asked(r)->machine.capture)
 		return complain_text(
 			EXIT_USAGE,
 			"--host and machines as arguments: name all of them as arguments");
@@ -438,8 +444,7 @@ int report_may_write(const struct run *r)
 	ssize_t n;
 	int fd;
 
-	if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !st.st_size ||
-	    r->value[OPT_FORCE])
+	if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !st.st_size || asked(r)->force)
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	n = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);

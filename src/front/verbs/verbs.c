@@ -6,9 +6,6 @@
 #define PAGE OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_HELP
 #define COMMON OPT_COMPACT, OPT_FIELDS, PAGE
 
-static const enum option_id report_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_PROFILE, OPT_ONLY,
-						 OPT_SKIP,  OPT_STATE,	 OPT_FORMAT,  OPT_OUTPUT,
-						 OPT_FORCE, PAGE };
 static const enum option_id doctor_options[] = { OPT_ONLY,    OPT_PASSIVE, OPT_FOR,	OPT_PEER,
 						 OPT_TOKEN,   OPT_FILES,   OPT_DIR,	OPT_GPUS,
 						 OPT_FIX,     OPT_KEEP,	   OPT_PROFILE, OPT_ALLOW,
@@ -33,18 +30,6 @@ static const char about_calibrate[] =
 	"and --kv go before what a log says; --batch, --prompt, --output and the like fill what it "
 	"does not say. Without a file: what is kept. Exit code 1 when nothing was kept, or what is "
 	"kept is no longer used.";
-
-static const char about_report[] =
-	"Writes one HTML file that needs no network and no other file: the machine with its "
-	"drawing, findings with evidence and the command that fixes each, what changed, "
-	"measurements, proofs, predictions, the software stack, what is kept for the next boot, "
-	"diagnoses. Each FILE is a capture, a recording, or a result in JSON of show, bench, "
-	"check, prove, doctor, stack check, compare, predict, advise or diagnose, which is shown "
-	"in its section; several machines become one page. --state DIR takes kept results and "
-	"proofs from there. Nothing is changed and no load is put on the machine. -o writes the "
-	"whole file at once and replaces an earlier report, anything else only with --force. A "
-	"browser prints it to paper or PDF; --format md is for tickets. Exit code 1 when something "
-	"is to be fixed, 5 when nothing is and not all could be seen.";
 
 #define OPTION_LIST(list) .options = (list), .n_options = sizeof(list) / sizeof((list)[0])
 
@@ -78,18 +63,6 @@ static const struct verb calibrate_verb = {
 	.summary = "fit the constants of predictions to what was measured on this machine",
 	.about = about_calibrate,
 	.legacy = &calibrate_legacy,
-};
-
-static const struct verb_legacy report_legacy = {
-	.args = "[FILE...]", .word = WORD_FILE, .max_args = 4096, OPTION_LIST(report_options)
-};
-static const struct verb report_verb = {
-	.name = "report",
-	.run = verb_report,
-	.output = OUTPUT_WRITTEN,
-	.summary = "everything of a machine, or of many, on one page for a browser",
-	.about = about_report,
-	.legacy = &report_legacy,
 };
 
 /* clang-format off */
