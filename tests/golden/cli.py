@@ -388,10 +388,13 @@ def listed_twice(argv, *keys):
 
 
 for argv, *keys in ((["check", "--host", spark], "findings"), (["plan", "--host", spark], "changes"), (["list"], "settings"),
-                    (["lint", "--host", spark, "--", "NCCL_NO_SUCH=1", "NCCL_DEBUG=bogus", "x"], "findings"), (["verify", "--host", spark], "rows"),
+                    (["lint", "--host", spark, "--", "NCCL_NO_SUCH=1", "NCCL_DEBUG=bogus", "x"], "findings"),
                     (["fleet", spark, str(machines / "hgx-h100")], "groups"), (["bench", "list"], "benches"),
                     (["advise", "--sweep", "--model", "llama-3-8b", "--host", spark], "fronts", "points")):
     if "csv" in run(argv[0], "--help")[1].partition("--format")[2].partition("--")[0]:
         listed_twice(argv, *keys)
+with tempfile.TemporaryDirectory() as tmp:
+    run("plan", "--host", spark, "-o", f"{tmp}/plan.json")
+    listed_twice(["verify", f"{tmp}/plan.json", "--host", spark], "rows")
 refuses("csv of what is no list", ["show", "--format", "csv", "--host", spark], 2, "csv")
 end_suite()
