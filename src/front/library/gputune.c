@@ -212,7 +212,7 @@ static json_t *ask_verb(struct call *c, const struct gputune_machine *m, const s
 		c->code = c->code ? c->code : -EIO;
 		return NULL;
 	}
-	return verb_answer_json(v, ask, answer, (long long)time(NULL), code);
+	return verb_answer_json(v, ask, answer, (long long)time(NULL), door_exit_code(&d, code));
 }
 
 static char *ask(const struct gputune_machine *machine, const char *verb, const char *question,
