@@ -5,7 +5,7 @@
 
 #include "base/shape.h"
 
-/* NULL ends them. */
-extern const struct result_shape *const result_shapes[];
+/* By name; NULL ends them. */
+const struct result_shape *const *result_shapes(struct arena *a);
 
 #endif

@@ -19,7 +19,6 @@
 #include "verbs/change.h"
 #include "verbs/verbs.h"
 #include "front/result_part.h"
-#include "front/result_shapes.h"
 #include "knowledge/knowledge.h"
 #include "look/probe/probe.h"
 #include "machine/write/write.h"
@@ -157,33 +156,19 @@ bool run_wants_json(const struct run *r)
 	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
 }
 
-/* The results that a verb can have, as far as they have shapes: their titles begin with it. A verb
- * that changes something shows its plan before. */
+/* The results that the verb can have for this question. */
 static size_t results_of(struct run *r, const struct result_shape ***out)
 {
-	const char *own = arena_printf(&r->arena, "gputune %s", r->name);
-	size_t n = 0, len = strlen(own);
+	const void *answer;
+	size_t n = 0;
 
-	*out = NULL;
-	if (r->verb->result) {
-		const void *answer = verb_answer_new(&r->arena, r->verb);
-
-		*out = arena_array(&r->arena, 2, sizeof(**out));
-		(*out)[n++] = r->verb->result;
-		(*out)[n] = r->verb->other ? r->verb->other(r->ask, &answer) : NULL;
-		return (*out)[n] ? n + 1 : n;
-	}
-	for (const struct result_shape *const *s = result_shapes; *s; s++) {
-		const char *title = (*s)->title;
-
-		if (*s == r->verb->result ||
-		    (strncmp(title, own, len) == 0 && (!title[len] || title[len] == ' ')) ||
-		    (r->value[OPT_DRY_RUN] && strcmp((*s)->name, "plan") == 0)) {
-			*out = arena_grow(&r->arena, *out, n, sizeof(**out));
-			(*out)[n++] = *s;
-		}
-	}
-	return n;
+	*out = arena_array(&r->arena, 2, sizeof(**out));
+	if (!r->verb->result)
+		return 0;
+	answer = verb_answer_new(&r->arena, r->verb);
+	(*out)[n++] = r->verb->result;
+	(*out)[n] = r->verb->other ? r->verb->other(r->ask, &answer) : NULL;
+	return (*out)[n] ? n + 1 : n;
 }
 
 int run_check_fields(struct run *r)

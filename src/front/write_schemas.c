@@ -198,8 +198,8 @@ static int write_page(const char *folder)
 		"where nobody asked; a set is a text, \"0-4,10-14\".\n\n"
 		"`list[].key` is a key of each item, `object.NAME` one under a name that the run "
 		"gives, `_UNIT` a unit that it gives.\n");
-	for (size_t i = 0; result_shapes[i]; i++)
-		write_result(&p, result_shapes[i]);
+	for (const struct result_shape *const *r = result_shapes(&p.arena); *r; r++)
+		write_result(&p, *r);
 	bad = ferror(p.out);
 	bad |= fclose(p.out);
 	arena_free(&p.arena);
@@ -208,21 +208,25 @@ static int write_page(const char *folder)
 
 int main(int argc, char **argv)
 {
+	struct arena a = { 0 };
 	int n = 0;
 
 	if (argc < 2)
 		return 2;
-	for (; result_shapes[n]; n++) {
-		if (!schema_expected(result_shapes[n]->name, argv + 2)) {
-			fprintf(stderr, "%s is missing in schemas/meson.build\n",
-				result_shapes[n]->name);
+	for (const struct result_shape *const *r = result_shapes(&a); *r; r++, n++) {
+		if (!schema_expected((*r)->name, argv + 2)) {
+			fprintf(stderr,
+				"%s is missing: behind its verb in src/verbs/meson.build, or in "
+				"schemas/meson.build\n",
+				(*r)->name);
 			return 1;
 		}
-		if (write_schema(result_shapes[n], argv[1]))
+		if (write_schema(*r, argv[1]))
 			return 1;
 	}
+	arena_free(&a);
 	if (n == argc - 2)
 		return write_page(argv[1]);
-	fprintf(stderr, "schemas/meson.build names results that have no shape\n");
+	fprintf(stderr, "meson.build names results that there are not\n");
 	return 1;
 }

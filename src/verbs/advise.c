@@ -259,6 +259,8 @@ static const struct result_shape *advise_other(const void *ask, const void **ans
 	return &sweep_result;
 }
 
+static const struct result_shape *const advise_others[] = { &sweep_result, NULL };
+
 static struct doc *advise_page_of(struct arena *a, const struct advise_ask *ask,
 				  const struct advise_answer *v, const struct page_view *view)
 {
@@ -293,6 +295,7 @@ const struct verb advise_verb = {
 	.result = &advise_result,
 	.answer_size = sizeof(struct advise_answer),
 	.other = advise_other,
+	.others = advise_others,
 	.page = advise_page_any,
 	.reads = READS_FILES,
 };

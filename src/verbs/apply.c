@@ -248,6 +248,8 @@ static const struct result_shape *apply_other(const void *ask, const void **answ
 	return &verify_result;
 }
 
+static const struct result_shape *const apply_others[] = { &plan_result, &verify_result, NULL };
+
 static void apply_head(const void *answer, const void **host, long long *time_s)
 {
 	const struct apply_verb_answer *x = answer;
@@ -280,6 +282,7 @@ const struct verb apply_verb = {
 	.answer = apply_answer_any,
 	.result = &apply_result,
 	.other = apply_other,
+	.others = apply_others,
 	.answer_size = sizeof(struct apply_verb_answer),
 	.page = apply_page_any,
 	.head = apply_head,

@@ -73,6 +73,8 @@ static const struct result_shape *compare_other(const void *ask, const void **an
 	return &contrast_result;
 }
 
+static const struct result_shape *const compare_others[] = { &contrast_result, NULL };
+
 static struct doc *compare_page(struct arena *a, const struct compare_ask *ask,
 				const struct compare_answer *v, const struct page_view *view)
 {
@@ -106,6 +108,7 @@ const struct verb compare_verb = {
 	.result = &compare_result,
 	.answer_size = sizeof(struct compare_answer),
 	.other = compare_other,
+	.others = compare_others,
 	.page = compare_page_any,
 	.reads = READS_FILES,
 };

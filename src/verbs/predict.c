@@ -108,6 +108,8 @@ static const struct result_shape *inference_other(const void *ask, const void **
 	return &predict_rows_result;
 }
 
+static const struct result_shape *const inference_others[] = { &predict_rows_result, NULL };
+
 static struct doc *inference_page(struct arena *a, const struct inference_ask *ask,
 				  const struct inference_answer *v, const struct page_view *view)
 {
@@ -141,6 +143,7 @@ static const struct verb inference_verb = {
 	.result = &predict_result,
 	.answer_size = sizeof(struct inference_answer),
 	.other = inference_other,
+	.others = inference_others,
 	.page = inference_page_any,
 	.reads = READS_FILES,
 };
@@ -278,6 +281,8 @@ static const struct result_shape *training_other(const void *ask, const void **a
 	return &train_rows_result;
 }
 
+static const struct result_shape *const training_others[] = { &train_rows_result, NULL };
+
 static struct doc *training_page(struct arena *a, const struct training_ask *ask,
 				 const struct training_answer *v, const struct page_view *view)
 {
@@ -315,6 +320,7 @@ static const struct verb training_verb = {
 	.result = &train_result,
 	.answer_size = sizeof(struct training_answer),
 	.other = training_other,
+	.others = training_others,
 	.page = training_page_any,
 	.reads = READS_FILES,
 };

@@ -108,6 +108,7 @@ struct verb {
 	/* Where an option makes it another result: that one, with *answer its object; NULL: never.
 	 */
 	const struct result_shape *(*other)(const void *ask, const void **answer);
+	const struct result_shape *const *others; /* which those can be; NULL ends them */
 	/* A file of -o of that end is JSON, whatever a terminal would show; NULL: none. */
 	const char *json_file;
 	bool keeps_json; /* --json FILE: the result is written there as well */

@@ -76,15 +76,17 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	/* Of its own size: a byte too far is seen. */
 	char *text = malloc(size ? size : 1), name[SHAPE_KEY_SIZE];
+	struct arena a = { 0 };
 
 	if (!text)
 		abort();
 	memcpy(text, data, size);
-	for (size_t i = 0; result_shapes[i]; i++) {
-		result_schema_name(result_shapes[i], name);
+	for (const struct result_shape *const *r = result_shapes(&a); *r; r++) {
+		result_schema_name(*r, name);
 		if (memmem(text, size, name, strlen(name)))
-			read_as(result_shapes[i], text, size);
+			read_as(*r, text, size);
 	}
+	arena_free(&a);
 	free(text);
 	return 0;
 }

@@ -725,14 +725,17 @@ static void rows_hold(const struct result_shape *r, const struct shape *s, int d
 
 static void test_all_results(void **state)
 {
+	struct arena a = { 0 };
+
 	(void)state;
-	for (size_t i = 0; result_shapes[i]; i++) {
-		json_t *j = result_shape_schema(result_shapes[i]);
+	for (const struct result_shape *const *r = result_shapes(&a); *r; r++) {
+		json_t *j = result_shape_schema(*r);
 
 		assert_non_null(j);
 		json_decref(j);
-		rows_hold(result_shapes[i], result_shapes[i]->shape, 0);
+		rows_hold(*r, (*r)->shape, 0);
 	}
+	arena_free(&a);
 }
 
 int main(void)

@@ -36,9 +36,10 @@ const char *result_file_verbs(struct arena *a)
 }
 
 /* The rows of such results; NULL: they have none. */
-static const struct result_shape *result_file_shape(const struct result_file_kind *k)
+static const struct result_shape *result_file_shape(struct arena *a,
+						    const struct result_file_kind *k)
 {
-	for (const struct result_shape *const *s = result_shapes; *s; s++)
+	for (const struct result_shape *const *s = result_shapes(a); *s; s++)
 		if (strcmp((*s)->name, k->name) == 0)
 			return *s;
 	return NULL;
@@ -57,7 +58,7 @@ static const char *list_outer(struct arena *a, const char *path, const char **in
 int result_file_valid(struct arena *a, const struct result_file_kind *k, const json_t *j,
 		      struct err *e)
 {
-	const struct result_shape *s = result_file_shape(k);
+	const struct result_shape *s = result_file_shape(a, k);
 
 	for (size_t i = 0; i < k->n_tables; i++) {
 		const struct result_file_table *t = &k->tables[i];
@@ -607,7 +608,7 @@ static void where_from(struct doc *d, const struct result_file_kind *k, const js
 
 struct doc *result_file_page(struct arena *a, const struct result_file_kind *k, const json_t *j)
 {
-	const struct result_shape *rows = result_file_shape(k);
+	const struct result_shape *rows = result_file_shape(a, k);
 	const struct shape *s = rows ? rows->shape : NULL;
 	struct result_file_field *fields;
 	struct doc *d = doc_new(a);

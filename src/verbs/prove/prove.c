@@ -627,6 +627,8 @@ static const struct result_shape *prove_other(const void *ask, const void **answ
 	return &plan_result;
 }
 
+static const struct result_shape *const prove_others[] = { &plan_result, NULL };
+
 static void prove_head(const void *answer, const void **host, long long *time_s)
 {
 	const struct proving *g = answer;
@@ -681,6 +683,7 @@ const struct verb prove_verb = {
 	.result = &prove_result,
 	.answer_size = sizeof(struct proving),
 	.other = prove_other,
+	.others = prove_others,
 	.page = prove_page_any,
 	.head = prove_head,
 	.changes = true,
