@@ -33,11 +33,6 @@ int run_plan_of(struct run *r, struct host *h, struct planned *out)
 	return -door_plan(&r->door, h, r->value[OPT_ALLOW], out);
 }
 
-void run_find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n)
-{
-	door_find_culprits(&r->door, m, rows, n);
-}
-
 const char *const *run_words(struct run *r, const char *list, size_t *n)
 {
 	return door_words(&r->door, list, n);

@@ -11,7 +11,6 @@ int run_check_overlay(struct run *r);
 int run_plan(struct run *r, struct host *h, struct planned *out);
 /* run_plan with the profile that is in out. */
 int run_plan_of(struct run *r, struct host *h, struct planned *out);
-void run_find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n);
 const char *const *run_words(struct run *r, const char *list, size_t *n);
 bool run_agreed(struct run *r, const char *question);
 struct txn_who run_who(struct run *r);
