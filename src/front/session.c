@@ -513,8 +513,3 @@ int run_hand_over(struct run *r, const char *text, size_t len)
 				   strerror(why))
 		   : 0;
 }
-
-const char *bench_state(struct run *r)
-{
-	return door_state(&r->door, &(struct state_ask){ r->value[OPT_STATE] });
-}

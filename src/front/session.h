@@ -30,7 +30,6 @@ enum option_id {
 	OPT_REASON,
 	OPT_OUTPUT,
 	OPT_FOR,
-	OPT_STATE,
 	OPT_JSON,
 	OPT_DIR,
 	OPT_FILES,
@@ -40,26 +39,6 @@ enum option_id {
 	OPT_KEEP,
 	OPT_FIX,
 	OPT_PASSIVE,
-	OPT_MODEL,
-	OPT_WEIGHTS,
-	OPT_ON,
-	OPT_ENGINE,
-	OPT_CACHE,
-	OPT_PROMPT,
-	OPT_ANSWER,
-	OPT_BATCH,
-	OPT_TP,
-	OPT_PP,
-	OPT_DEPTH,
-	OPT_ROUNDS,
-	OPT_EAGER,
-	OPT_PARAMS,
-	OPT_ACTIVE,
-	OPT_CALIBRATION,
-	OPT_NO_CALIBRATION,
-	OPT_LOG,
-	OPT_FROM_BENCH,
-	OPT_FORGET,
 	OPT_NO_COLOR,
 	OPT_ASCII,
 	OPT_WIDTH,
@@ -143,7 +122,6 @@ extern const struct verb record_verb, report_verb, watch_verb;
 extern const struct verb *const verbs[];
 extern const struct verb completion_verb;
 
-int verb_calibrate(struct run *r);
 int verb_doctor(struct run *r);
 int verb_monitor(struct run *r);
 
@@ -228,10 +206,5 @@ const char *run_formats(struct run *r);
 
 /* What settings read knobs through; ctx is the struct host. */
 struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k);
-
-/* --- options ---------------------------------------------------------------------------------- */
-
-/* --state made absolute, or the default. */
-const char *bench_state(struct run *r);
 
 #endif

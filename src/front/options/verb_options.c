@@ -43,7 +43,6 @@ static const struct {
 	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
 	{ "doctor", OPT_FOR, "run each test for this long: 10s, 500ms, 2m" },
 	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
-	{ "calibrate", OPT_DRY_RUN, "show the fit and keep nothing" },
 	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
 };
 
@@ -147,8 +146,6 @@ static struct ask_row *legacy_row(struct arena *a, const struct verb *v, enum op
 	row->may_be_empty = id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW || id == OPT_REASON;
 	if (id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW)
 		row->join = ',';
-	else if (id == OPT_LOG)
-		row->join = '\n'; /* paths may hold commas */
 	row->check = o->arg == WORD_NUMBER  ? number_check
 		     : o->arg == WORD_COUNT ? count_check
 		     : o->arg == WORD_TIME  ? time_check

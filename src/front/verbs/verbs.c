@@ -12,24 +12,6 @@ static const enum option_id doctor_options[] = { OPT_ONLY,    OPT_PASSIVE, OPT_F
 						 OPT_YES,     OPT_DRY_RUN, OPT_REASON,	OPT_HOST,
 						 OPT_OVERLAY, OPT_ALL,	   OPT_FORMAT,	OPT_OUTPUT,
 						 OPT_QUIET,   COMMON };
-static const enum option_id calibrate_options[] = {
-	OPT_LOG,    OPT_FROM_BENCH, OPT_MODEL,	OPT_WEIGHTS, OPT_ON,	 OPT_HOST,   OPT_OVERLAY,
-	OPT_ENGINE, OPT_CACHE,	    OPT_PROMPT, OPT_ANSWER,  OPT_BATCH,	 OPT_TP,     OPT_PP,
-	OPT_DEPTH,  OPT_ROUNDS,	    OPT_EAGER,	OPT_PARAMS,  OPT_ACTIVE, OPT_FORGET, OPT_DRY_RUN,
-	OPT_STATE,  OPT_FORMAT,	    OPT_QUIET,	OPT_VERBOSE, COMMON
-};
-
-static const char about_calibrate[] =
-	"Reads the outputs of the engines' own benchmarks as they are (vllm bench serve, latency "
-	"and throughput; SGLang's bench_serving and bench_one_batch; llama-bench and llama-server; "
-	"trtllm-bench; pages, JSON, JSON lines, CSV, SQL), and with --from-bench what gputune "
-	"bench measured, and fits the constants of predict to them: shows every figure predicted "
-	"before, after, and by a fit that had not seen it, which constants the results decide, and "
-	"which measurement is missing for the others. What helps is kept in the state folder with "
-	"the machine's fingerprint, and predictions take it until that changes. --model, --weights "
-	"and --kv go before what a log says; --batch, --prompt, --output and the like fill what it "
-	"does not say. Without a file: what is kept. Exit code 1 when nothing was kept, or what is "
-	"kept is no longer used.";
 
 #define OPTION_LIST(list) .options = (list), .n_options = sizeof(list) / sizeof((list)[0])
 
@@ -52,17 +34,6 @@ static const struct verb doctor_verb = {
 		 "all. Exit code 0: nothing found in what was tested, 1: found, 5: what was "
 		 "asked for could not be tested.",
 	.legacy = &doctor_legacy,
-};
-
-static const struct verb_legacy calibrate_legacy = {
-	.args = "[FILE...]", .word = WORD_FILE, .max_args = 4096, OPTION_LIST(calibrate_options)
-};
-static const struct verb calibrate_verb = {
-	.name = "calibrate",
-	.run = verb_calibrate,
-	.summary = "fit the constants of predictions to what was measured on this machine",
-	.about = about_calibrate,
-	.legacy = &calibrate_legacy,
 };
 
 /* clang-format off */

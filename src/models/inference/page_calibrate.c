@@ -161,7 +161,7 @@ static void calibrate_page_skipped(struct doc *d, const struct calibration *c)
 		doc_text(d, "and %zu more.", more);
 }
 
-struct doc *page_calibrate(struct arena *a, const struct calibrate_page *p)
+struct doc *page_calibrate(struct arena *a, const struct calibrate_page *p, bool verbose)
 {
 	const struct calibration *c = p->c;
 	struct doc *d = doc_new(a);
@@ -175,7 +175,7 @@ struct doc *page_calibrate(struct arena *a, const struct calibrate_page *p)
 			 "bench gpu-memory gemm collectives measures what does.",
 			 p->bench_cases);
 	for (size_t i = 0; i < c->n_groups; i++)
-		calibrate_page_group(d, &c->groups[i], p->verbose);
+		calibrate_page_group(d, &c->groups[i], verbose);
 	calibrate_page_residuals(d, c);
 	calibrate_page_skipped(d, c);
 	if (p->stored)

@@ -13,7 +13,7 @@ struct calibrate_page {
 	const struct calibration *c;
 	const char *taken, *gpu;
 	const char *stored; /* the file; NULL: it was not kept */
-	bool asked_bench, verbose;
+	bool asked_bench;
 	size_t bench_cases, hints;
 	int code;
 };
@@ -47,7 +47,7 @@ struct calibration_file {
 /* The set is for a model of that name. */
 bool calibration_for(const struct calibration_set *s, const char *model);
 
-struct doc *page_calibrate(struct arena *a, const struct calibrate_page *p);
+struct doc *page_calibrate(struct arena *a, const struct calibrate_page *p, bool verbose);
 
 /* What is kept for a machine. */
 struct calibration_stored {

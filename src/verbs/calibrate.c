@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune calibrate: constants of predictions from what was measured on this machine. */
+#include <string.h>
+
+#include "measure/bench/bench.h"
+#include "models/inference/predict.h"
+#include "verbs/calibrations.h"
+#include "verbs/model_files.h"
+
+struct calibrate_ask {
+	struct ask_texts files, logs;
+	bool from_bench, forget, dry_run;
+	struct infer_options w;
+	struct target_ask target;
+	struct machine_ask machine;
+	struct state_ask state;
+};
+
+static const struct ask_row calibrate_ask_rows[] = {
+	{ "FILE", "outputs of benchmarks", ASK_TEXTS(calibrate_ask, files), .argument = true,
+	  .files = true },
+	{ "log", "an output of a benchmark; may be given several times",
+	  ASK_TEXTS(calibrate_ask, logs), .arg = "FILE", .files = true },
+	{ "from-bench", "take what gputune bench has kept of this machine",
+	  ASK_FLAG(calibrate_ask, from_bench) },
+	{ "forget", "remove what is kept for this machine", ASK_FLAG(calibrate_ask, forget) },
+	{ "dry-run", "show the fit and keep nothing", ASK_FLAG(calibrate_ask, dry_run),
+	  .letter = 'n' },
+	{ ASK_PART(calibrate_ask, state, state_ask) },
+	{ ASK_PART_OF(calibrate_ask, w, infer_model_shape) },
+	{ ASK_PART_OF(calibrate_ask, w, infer_format_shape) },
+	{ ASK_PART(calibrate_ask, target, target_ask) },
+	{ ASK_PART(calibrate_ask, machine, machine_ask) },
+	{ ASK_PART_OF(calibrate_ask, w, infer_load_shape) },
+	{ ASK_PART_OF(calibrate_ask, w, infer_engine_shape) },
+};
+static const struct ask_shape calibrate_ask_shape =
+	ASK_SHAPE(calibrate_ask, NULL, calibrate_ask_rows);
+
+struct calibrate_answer {
+	struct calibrate_page page;
+	struct calibration_stored stored; /* where nothing is to be read */
+	struct calibration_file file;
+};
+
+/* One call: what was told, of which machine. */
+struct calibrating {
+	const struct calibrate_ask *ask;
+	struct infer_options w;
+	struct target_hw place;
+	struct calibrate_place at;
+	const char *digest; /* of this machine; NULL: --on names another */
+};
+
+/* Nothing to read: what is kept. */
+static bool calibrate_reads_nothing(const struct calibrate_ask *ask)
+{
+	return !ask->files.n && !ask->logs.n && !ask->from_bench;
+}
+
+/* The machine that is calibrated; its digest is that of bench results. */
+static int calibrate_machine(struct door *d, struct calibrating *q)
+{
+	struct record rec = { 0 };
+	struct err e = { 0 };
+	struct machine *m;
+	struct host *h;
+	int code;
+
+	if (q->w.on) {
+		if (place_parse(d->arena, q->w.known, q->w.on, &q->place, &e) < 0)
+			return door_fail(d, EXIT_USAGE, &e);
+		calibrate_place_of(d->arena, NULL, NULL, &q->place, &q->at);
+		return 0;
+	}
+	h = door_host(d, &q->ask->machine);
+	if (!h)
+		return -EXIT_USAGE;
+	m = door_machine(d, h, &(struct door_look){ 0 });
+	code = place_of(d->arena, q->w.known, m, &q->place, &e);
+	q->w.place = &q->place;
+	calibrate_place_of(d->arena, h, m, NULL, &q->at);
+	record_fingerprint(d->arena, h, m, &rec);
+	q->digest = rec.machine;
+	host_close(h);
+	return code < 0 ? door_fail(d, EXIT_BLIND, &e) : 0;
+}
+
+static int calibrate_logs(struct door *d, const struct ask_texts *paths, struct log_runs *runs)
+{
+	for (size_t i = 0; i < paths->n; i++) {
+		const char *path = paths->items[i];
+		struct err e = { 0 };
+		size_t len;
+		char *text = door_file(d, path, LOG_BYTES_MAX, &len, NULL);
+
+		if (!text)
+			return -EXIT_USAGE;
+		if (memchr(text, '\0', len))
+			return door_refuse(d, EXIT_USAGE, "%s: no text: it holds NUL bytes", path);
+		if (logs_read(d->arena, path, text, runs, &e) < 0)
+			return door_fail(d, EXIT_USAGE, &e);
+	}
+	return 0;
+}
+
+static int calibrate_show(struct door *d, struct host *h, const struct calibrating *q,
+			  struct calibrate_answer *out)
+{
+	bool is = calibrate_stored(d, h, &q->ask->state, &q->at, &out->file);
+
+	out->stored = (struct calibration_stored){ q->at.taken, is ? &out->file : NULL };
+	return is && out->file.why_not ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+static bool any_stored(const struct calibration *c)
+{
+	for (size_t i = 0; i < c->n_groups; i++)
+		if (c->groups[i].kept || c->groups[i].hinted)
+			return true;
+	return false;
+}
+
+static int calibrate_fit(struct door *d, struct host *h, const struct calibrating *q,
+			 struct calibrate_page *p)
+{
+	struct calibration *c = ARENA_NEW(d->arena, struct calibration);
+	struct log_runs *runs = ARENA_NEW(d->arena, struct log_runs);
+	struct calibrate_hint *hints = NULL;
+	struct bench_facts facts = { 0 };
+	struct fits base;
+	int code = calibrate_logs(d, &q->ask->logs, runs);
+
+	code = code ? code : calibrate_logs(d, &q->ask->files, runs);
+	if (code)
+		return code;
+	if (q->ask->from_bench) {
+		bench_facts_of(d, h, door_state(d, &q->ask->state), q->digest, q->place.gpu->name,
+			       &facts);
+		calibrate_hints(d->arena, &facts, &q->place, &hints, &p->hints);
+	}
+	p->taken = q->w.on ? q->place.taken : q->at.taken;
+	p->gpu = q->place.gpu->name;
+	p->asked_bench = q->ask->from_bench;
+	p->bench_cases = facts.n;
+	fits_default(&base);
+	calibrate(d->arena, runs, &q->w, hardware_of(q->place.gpu), hints, p->hints, &base, c);
+	p->c = c;
+	p->code = any_stored(c) ? EXIT_CLEAN : EXIT_FINDINGS;
+	if (p->code == EXIT_CLEAN && !q->ask->dry_run)
+		code = calibrate_keep(d, h, &q->ask->state, &q->at, c, &p->stored);
+	return code ? code : p->code;
+}
+
+static int calibrate_answer(struct door *d, const struct calibrate_ask *ask,
+			    struct calibrate_answer *out)
+{
+	struct calibrating *q = ARENA_NEW(d->arena, struct calibrating);
+	struct host *h;
+	int code;
+
+	if (ask->forget && !calibrate_reads_nothing(ask))
+		return door_refuse(d, EXIT_USAGE, "--forget stands alone");
+	q->ask = ask;
+	q->w = ask->w;
+	q->w.on = ask->target.on;
+	if ((code = door_infer_options(d, &q->w, ask->machine.capture)) != 0 ||
+	    (code = calibrate_machine(d, q)) != 0)
+		return code;
+	h = d->live(d->ctx); /* the state folder is here, whatever machine it speaks of */
+	if (ask->forget)
+		code = calibrate_forget(d, h, &ask->state, &q->at);
+	if (!code)
+		code = calibrate_reads_nothing(ask) ? calibrate_show(d, h, q, out)
+						    : calibrate_fit(d, h, q, &out->page);
+	host_close(h);
+	return code;
+}
+
+static const struct result_shape *calibrate_other(const void *ask, const void **answer)
+{
+	const struct calibrate_answer *v = *answer;
+
+	if (!calibrate_reads_nothing(ask))
+		return NULL;
+	*answer = &v->stored;
+	return &calibration_show_result;
+}
+
+static struct doc *calibrate_page_of(struct arena *a, const struct calibrate_ask *ask,
+				     const struct calibrate_answer *v, const struct page_view *view)
+{
+	return calibrate_reads_nothing(ask) ? page_calibration_stored(a, &v->stored)
+					    : page_calibrate(a, &v->page, view->verbose);
+}
+
+VERB_ANSWER(calibrate_ask_any, calibrate_answer, calibrate_ask, calibrate_answer)
+VERB_PAGE(calibrate_page_any, calibrate_page_of, calibrate_ask, calibrate_answer)
+
+static const char *const calibrate_examples[] = {
+	"calibrate bench.json",
+	"what vllm bench serve printed on this machine",
+	"calibrate --from-bench",
+	"by our own benches",
+	"calibrate",
+	"what is kept",
+	NULL,
+};
+
+const struct verb calibrate_verb = {
+	.name = "calibrate",
+	.summary = "fit the constants of predictions to what was measured on this machine",
+	.about =
+		"Reads the outputs of the engines' own benchmarks as they are (vllm bench serve, "
+		"latency and throughput; SGLang's bench_serving and bench_one_batch; llama-bench "
+		"and llama-server; trtllm-bench; pages, JSON, JSON lines, CSV, SQL), and with "
+		"--from-bench what gputune bench measured, and fits the constants of predict to "
+		"them: shows every figure predicted before, after, and by a fit that had not seen "
+		"it, which constants the results decide, and which measurement is missing for the "
+		"others. What helps is kept in the state folder with the machine's fingerprint, "
+		"and predictions take it until that changes. --model, --weights and --kv go before "
+		"what a log says; --batch, --prompt, --output and the like fill what it does not "
+		"say. Without a file: what is kept. Exit code 1 when nothing was kept, or what is "
+		"kept is no longer used.",
+	.examples = calibrate_examples,
+	.ask = &calibrate_ask_shape,
+	.answer = calibrate_ask_any,
+	.result = &calibrate_result,
+	.answer_size = sizeof(struct calibrate_answer),
+	.other = calibrate_other,
+	.page = calibrate_page_any,
+};
