@@ -8,7 +8,6 @@
 #include "front/report/page_report.h"
 #include "look/monitor/recording.h"
 #include "many/cluster/messages.h"
-#include "measure/doctor/page_doctor.h"
 #include "measure/prove/ledger.h"
 #include "models/inference/page_calibrate.h"
 #include "tune/persist/persist.h"
@@ -24,8 +23,6 @@ static const struct result_shape *const kept[] = {
 	&calibration_result,
 	&calibration_show_result,
 	&cluster_node_result,
-	&doctor_list_result,
-	&doctor_result,
 	&ledger_result,
 	&recording_result,
 	&report_result,

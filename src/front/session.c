@@ -488,11 +488,6 @@ int run_answer(struct run *r)
 	return heard ? print_answer(r, answer, code) : code;
 }
 
-struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k)
-{
-	return knob_read(ctx, a, k);
-}
-
 int run_journal_code(const struct run *r, int code)
 {
 	return door_exit_code(&r->door, code);

@@ -36,9 +36,6 @@ enum option_id {
 	OPT_PEER,
 	OPT_TOKEN,
 	OPT_GPUS,
-	OPT_KEEP,
-	OPT_FIX,
-	OPT_PASSIVE,
 	OPT_NO_COLOR,
 	OPT_ASCII,
 	OPT_WIDTH,
@@ -59,7 +56,6 @@ enum word_kind {
 	WORD_ID,
 	WORD_PROFILE,
 	WORD_FORMAT,
-	WORD_SYMPTOM,
 };
 
 struct option_row {
@@ -122,7 +118,6 @@ extern const struct verb record_verb, report_verb, watch_verb;
 extern const struct verb *const verbs[];
 extern const struct verb completion_verb;
 
-int verb_doctor(struct run *r);
 int verb_monitor(struct run *r);
 
 /* Fills r from the words after the verb. Returns 0, or EXIT_USAGE after saying what is wrong. */
@@ -204,7 +199,5 @@ int run_write_new(struct run *r, const char *text, size_t len);
 /* The formats of the verb, for a sentence. */
 const char *run_formats(struct run *r);
 
-/* What settings read knobs through; ctx is the struct host. */
-struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k);
 
 #endif

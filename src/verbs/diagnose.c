@@ -413,14 +413,7 @@ static int training_answer(struct door *d, const struct run_files_ask *ask, stru
 
 VERB_ANSWER(job_answer_any, job_answer, job_ask, diagnosing)
 VERB_ANSWER(training_answer_any, training_answer, run_files_ask, diagnosing)
-
-static struct doc *diagnose_page(struct arena *a, const void *ask, const void *answer,
-				 const struct page_view *view)
-{
-	(void)ask;
-	(void)view;
-	return page_diagnose(a, answer);
-}
+VERB_PAGE_OF(diagnose_page, page_diagnose, diagnose_view)
 
 /* SQLite, for exports of a profiler. */
 static unsigned diagnose_confine(const void *ask)

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "front/session.h"
-#include "measure/doctor/doctor.h"
 
 const struct option_row option_rows[OPTIONS] = {
 	[OPT_HOST] = { OPT_HOST, "host", 'H', WORD_FILE, "CAPTURE",
@@ -45,11 +44,6 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_TOKEN] = { OPT_TOKEN, "token", 0, WORD_FILE, "FILE",
 			"the file with the secret that both machines know" },
 	[OPT_GPUS] = { OPT_GPUS, "gpus", 0, WORD_TEXT, "LIST", "run on these GPUs alone: 0-3" },
-	[OPT_KEEP] = { OPT_KEEP, "keep", 0, WORD_NONE, NULL,
-		       "keep what helps (doctor: also what does not); undo takes it back" },
-	[OPT_FIX] = { OPT_FIX, "fix", 0, WORD_NONE, NULL,
-		      "set what mends it, measure again, and take back what does not help" },
-	[OPT_PASSIVE] = { OPT_PASSIVE, "passive", 0, WORD_NONE, NULL, "only look: run no test" },
 	[OPT_NO_COLOR] = { OPT_NO_COLOR, "no-color", 0, WORD_NONE, NULL,
 			   "no colours (also: NO_COLOR in the environment)" },
 	[OPT_ASCII] = { OPT_ASCII, "ascii", 0, WORD_NONE, NULL,

@@ -40,10 +40,7 @@ static const struct {
 	  "term, json (default in a pipe) or, with --once, prom or openmetrics" },
 	{ "watch", OPT_FORMAT, "term (default) or json" },
 	{ "report", OPT_FORMAT, "html (default), md, term or json" },
-	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
-	{ "doctor", OPT_FOR, "run each test for this long: 10s, 500ms, 2m" },
 	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
-	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
 };
 
 static const char *option_help(const struct verb *v, enum option_id id)
@@ -94,14 +91,6 @@ static int only_check(const char *arg, struct err *e)
 	return err_set(e, -EINVAL, "needs ids, and \"%s\" names none", arg);
 }
 
-static const char *symptom_id(size_t i)
-{
-	DIAGNOSIS_FOR_EACH (d)
-		if (i-- == 0)
-			return d->id;
-	return i == 0 ? "list" : NULL;
-}
-
 /* Whether a help text has the word. */
 static bool help_mentions(const char *help, const char *word)
 {
@@ -121,7 +110,7 @@ static void propose(struct arena *a, struct ask_row *row, enum word_kind k)
 	const char **names;
 	size_t n = 0;
 
-	row->proposal = k == WORD_ID ? setting_proposal : k == WORD_SYMPTOM ? symptom_id : NULL;
+	row->proposal = k == WORD_ID ? setting_proposal : NULL;
 	row->files = k == WORD_FILE || k == WORD_PROFILE;
 	row->strict = k == WORD_FORMAT;
 	while (w && w[n])

@@ -52,8 +52,6 @@ static bool reads_capture(const struct run *r)
 {
 	const struct verb *v = r->verb;
 
-	if (v->run == verb_doctor)
-		return r->value[OPT_HOST] != NULL;
 	return v->reads == READS_CAPTURE && run_capture(r) && reads_now(r);
 }
 

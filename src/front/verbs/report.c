@@ -10,7 +10,7 @@
 #include "look/settings/findings.h"
 #include "measure/prove/ledger_view.h"
 #include "verbs/page_check.h"
-#include "front/verbs/doctor.h"
+#include "verbs/doctor.h"
 #include "verbs/persist/persist.h"
 #include "verbs/stack/look.h"
 #include "machine/host/libraries.h"
@@ -236,7 +236,7 @@ static void report_part_doctor(struct reporting *g)
 	struct doctor_view v;
 	struct doc *d;
 
-	if (!g->h || doctor_collect(&g->run, g->h, &v)) {
+	if (!g->h || doctor_passive(&g->run.door, g->h, g->ask->settings.profile, &v)) {
 		report_add(g, "doctor", "Diagnoses", NULL, cell("Symptoms were not looked for."));
 		return;
 	}
@@ -450,14 +450,6 @@ static int add_machine(struct page *p, size_t i)
 	g.run.door.arena = &g.run.arena;
 	if (p->given.sources[i].path && !p->given.sources[i].facts && !p->given.sources[i].node)
 		g.from.capture = p->given.sources[i].path;
-	/* What the diagnoses are asked. */
-	g.run.n_args = 0;
-	g.run.value[OPT_PASSIVE] = "";
-	g.run.value[OPT_HOST] = g.from.capture;
-	g.run.value[OPT_OVERLAY] = g.from.overlay;
-	g.run.value[OPT_PROFILE] = ask->settings.profile;
-	g.run.value[OPT_ONLY] = ask->settings.only;
-	g.run.value[OPT_SKIP] = ask->settings.skip;
 	g.json = p->format == FORMAT_JSON ? json_object() : NULL;
 	code = report_gather(&g, &p->given.sources[i], arena_printf(all, "m%zu", i + 1));
 	if (code == 0) {

@@ -6,7 +6,8 @@
 #include <jansson.h>
 
 #include "measure/bench/record.h"
-#include "front/change.h"
+#include "front/session.h"
+#include "verbs/change.h"
 #include "measure/prove/ledger.h"
 #include "front/report/result_file.h"
 #include "front/report/page_report.h"

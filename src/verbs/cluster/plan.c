@@ -284,16 +284,8 @@ static int cluster_undo_answer(struct door *d, const struct cluster_undo_ask *as
 	return code;
 }
 
-static struct doc *cluster_undo_page(struct arena *a, const struct cluster_undo_ask *ask,
-				     const struct apply *p, const struct page_view *view)
-{
-	(void)ask;
-	(void)view;
-	return page_cluster_undo(a, p);
-}
-
 VERB_ANSWER(cluster_undo_answer_any, cluster_undo_answer, cluster_undo_ask, apply)
-VERB_PAGE(cluster_undo_page_any, cluster_undo_page, cluster_undo_ask, apply)
+VERB_PAGE_OF(cluster_undo_page, page_cluster_undo, apply)
 
 const struct verb cluster_undo_verb = {
 	.name = "undo",
@@ -305,6 +297,6 @@ const struct verb cluster_undo_verb = {
 	.ask = &cluster_undo_ask_shape,
 	.answer = cluster_undo_answer_any,
 	.result = &cluster_undo_result,
-	.page = cluster_undo_page_any,
+	.page = cluster_undo_page,
 	.changes = true,
 };

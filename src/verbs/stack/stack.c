@@ -29,30 +29,19 @@ static int arch_exit(const struct arch_view *v)
 	return code;
 }
 
-/* As stack_targets; the machine is looked at only where it is asked for. */
-static int arch_targets(struct door *d, const struct arch_ask *ask, struct scan_options *how,
-			const char **from)
-{
-	struct host *h;
-	int code;
-
-	if (ask->gpus.gpu)
-		return stack_targets(d, &ask->gpus, NULL, how, from);
-	h = door_host(d, &ask->machine);
-	if (!h)
-		return -EXIT_USAGE;
-	code = stack_targets(d, &ask->gpus, door_machine(d, h, &(struct door_look){ 0 }), how,
-			     from);
-	host_close(h);
-	return code;
-}
-
 static int arch_answer(struct door *d, const struct arch_ask *ask, struct arch_view *out)
 {
 	struct scan_options *how = ARENA_NEW(d->arena, struct scan_options);
+	struct host *h = door_host(d, &ask->machine);
 	struct scan *all = NULL;
-	int code = arch_targets(d, ask, how, &out->gpus_from);
+	int code;
 
+	if (!h)
+		return -EXIT_USAGE;
+	code = stack_targets(d, &ask->gpus,
+			     ask->gpus.gpu ? NULL : door_machine(d, h, &(struct door_look){ 0 }),
+			     how, &out->gpus_from);
+	host_close(h);
 	how->deep = ask->deep;
 	out->how = how;
 	out->all = ask->all;

@@ -1,17 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune doctor: from a symptom to its cause, with evidence. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "front/verbs/doctor.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "look/settings/findings.h"
-#include "verbs/persist/persist.h"
-#include "front/change.h"
+#include "measure/bench/conditions.h"
 #include "tune/txn/txn.h"
+#include "verbs/benches.h"
+#include "verbs/change.h"
+#include "verbs/doctor.h"
 #include "verbs/page_plan.h"
+#include "verbs/persist/persist.h"
+
+struct doctor_ask {
+	struct ask_texts symptoms;
+	const char *only, *profile;
+	bool passive, fix, keep, all;
+	double seconds;
+	struct bench_ask bench;
+	struct allow_ask allow;
+	struct change_ask change;
+	struct machine_ask machine;
+};
+
+struct doctoring {
+	struct door *d;
+	const struct doctor_ask *ask;
+	struct host *h;
+	struct machine *m;
+	struct profile profile;
+	struct findings findings;
+	struct chosen chosen;
+	struct doctor_plan plan; /* of the tests */
+	struct idset cpus;
+	struct observations first, now;
+	struct record record;
+	struct rule_facts e;
+	struct examined *results;
+	struct doctor_fix *fixes;
+	size_t n_fixes;
+	atomic_bool stop;
+};
 
 enum { LOOK_MS = 1000, DAY_S = 86400 };
 
@@ -21,17 +54,17 @@ enum { LOOK_MS = 1000, DAY_S = 86400 };
 static void doctoring_look(struct doctoring *g, struct machine **m, struct findings *f,
 			   struct observations *s)
 {
-	struct arena *a = &g->r->arena;
+	struct arena *a = g->d->arena;
 
-	*m = run_machine(g->r, g->h, g->h->id.captured);
-	settings_check(a, *m, &g->profile, run_read_knob, g->h, f);
+	*m = door_machine(g->d, g->h, &(struct door_look){ 0 });
+	settings_check(a, *m, &g->profile, door_read_knob, g->h, f);
 	observations_read(a, g->h, *m, s);
 }
 
 /* What gputune set and no file keeps; NULL: the journal cannot be read. */
 static const char *own_unkept(struct doctoring *g)
 {
-	struct arena *a = &g->r->arena;
+	struct arena *a = g->d->arena;
 	struct hold_row *rows = NULL;
 	struct journal j;
 	struct err ignored = { 0 };
@@ -40,7 +73,7 @@ static const char *own_unkept(struct doctoring *g)
 
 	if (journal_load(g->h, a, false, &j, &ignored) || txn_status(g->h, a, &j, &rows, &n))
 		return NULL;
-	persist_fill_entries(&g->r->door, g->h, rows, n);
+	persist_fill_entries(g->d, g->h, rows, n);
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].hold == HOLD_OURS && !rows[i].kept) {
 			unkept++;
@@ -57,18 +90,18 @@ static void doctoring_measure(struct doctoring *g, const struct doctor_plan *p, 
 			      const char *why[TESTS], struct path_look **path)
 {
 	struct record_conditions *c = &out->conditions;
-	struct frame frame = { .env = { .a = &g->r->arena,
+	struct frame frame = { .env = { .a = g->d->arena,
 					.m = g->m,
 					.cpus = g->cpus,
 					.stop = &g->stop,
-					.ask = g->ask,
+					.ask = g->ask->bench,
 					.h = g->h } };
 	struct watch_list watch;
 	struct sampler *s;
 
 	*out = (struct record){ .version = GPUTUNE_VERSION, .time_s = fact_or(&g->m->time_s, 0) };
-	record_fingerprint(&g->r->arena, g->h, g->m, out);
-	watch_list_make(&g->r->arena, g->h, g->m, &watch);
+	record_fingerprint(g->d->arena, g->h, g->m, out);
+	watch_list_make(g->d->arena, g->h, g->m, &watch);
 	c->cpus = watch.cpus;
 	c->idle_others = -1;
 	conditions_look(g->h, &watch, &c->before);
@@ -76,12 +109,12 @@ static void doctoring_measure(struct doctoring *g, const struct doctor_plan *p, 
 	frame_start(&frame);
 	doctor_run_tests(&frame, p, out, why, path);
 	if (s)
-		sampler_end(&g->r->arena, s, c);
+		sampler_end(g->d->arena, s, c);
 	conditions_look(g->h, &watch, &c->after);
 	c->others = conditions_others(&c->before, &c->after);
 	c->steal_percent = conditions_steal(&c->before, &c->after);
 	record_summarise(out);
-	record_judge(&g->r->arena, out);
+	record_judge(g->d->arena, out);
 }
 
 static void verb_doctor_look(struct doctoring *g)
@@ -91,17 +124,18 @@ static void verb_doctor_look(struct doctoring *g)
 	bool live = !g->h->id.captured;
 
 	doctoring_look(g, &g->m, &g->findings, &g->first);
-	g->plan.forbidden = g->h->id.captured	       ? "this is a captured machine"
-			    : g->r->value[OPT_PASSIVE] ? "--passive was given"
-						       : NULL;
-	if (!g->plan.forbidden && !g->r->value[OPT_QUIET] && isatty(STDERR_FILENO))
-		fprintf(stderr, "testing, about %.0f s at most\n", doctor_tests_seconds(&g->plan));
+	g->plan.forbidden = g->h->id.captured ? "this is a captured machine"
+			    : g->ask->passive ? "--passive was given"
+					      : NULL;
+	if (!g->plan.forbidden)
+		door_progress(g->d, "testing, about %.0f s at most",
+			      doctor_tests_seconds(&g->plan));
 	doctoring_measure(g, &g->plan, &g->record, g->e.not_run, &path);
 	if (live && clock_mono_s() - begin < 1)
 		usleep(LOOK_MS * 1000);
 	if (live)
-		observations_read(&g->r->arena, g->h, g->m, &g->now);
-	g->e.a = &g->r->arena;
+		observations_read(g->d->arena, g->h, g->m, &g->now);
+	g->e.a = g->d->arena;
 	g->e.m = g->m;
 	g->e.findings = &g->findings;
 	g->e.signs = live ? &g->now : &g->first;
@@ -114,7 +148,7 @@ static void verb_doctor_look(struct doctoring *g)
 
 static void examine(struct doctoring *g)
 {
-	g->results = arena_array(&g->r->arena, g->chosen.n, sizeof(*g->results));
+	g->results = arena_array(g->d->arena, g->chosen.n, sizeof(*g->results));
 	for (size_t i = 0; i < g->chosen.n; i++)
 		doctor_examine(&g->e, g->chosen.items[i], &g->results[i]);
 }
@@ -222,42 +256,38 @@ static void verb_doctor_add_values(struct doctoring *g, const struct examined *x
 
 		if (x->causes[i].v.likelihood > CAUSE_LIKELY || !c->fix || !c->value)
 			continue;
-		n = run_add_value(g->r, g->h, p, c->fix, NULL, c->value);
+		n = door_add_value(g->d, g->h, p, g->ask->allow.allow, c->fix, NULL, c->value);
 		for (size_t k = 0; n && k < p->plan.n; k++)
 			if (strcmp(p->plan.changes[k].s->id, c->fix) == 0)
 				p->plan.changes[k].why = x->causes[i].v.text;
 	}
 }
 
+/* 0, or as answers. */
 static int verb_doctor_make_plan(struct doctoring *g, const struct examined *x,
 				 const char *settings, struct planned *p)
 {
-	struct run *r = g->r;
-	const char *only = r->value[OPT_ONLY];
-	int code;
+	const struct profile_ask wanted = { g->ask->profile, settings, NULL };
+	int code = door_profile(g->d, &wanted, &p->profile);
 
-	r->value[OPT_ONLY] = settings;
-	code = run_plan(r, g->h, p);
-	r->value[OPT_ONLY] = only;
+	code = code ? code : door_plan(g->d, g->h, g->ask->allow.allow, p);
 	if (code)
 		return code;
 	verb_doctor_add_values(g, x, p);
-	leave_for_later(&r->arena, &p->plan);
+	leave_for_later(g->d->arena, &p->plan);
 	return 0;
 }
 
-static bool verb_doctor_agreed(struct doctoring *g, const struct planned *p, const char *id)
+static int verb_doctor_agreed(struct doctoring *g, const struct planned *p, const char *id)
 {
-	struct run *r = g->r;
+	struct arena *a = g->d->arena;
 	struct plan_view how = { 0 };
 
-	if (!r->value[OPT_QUIET] && !run_wants_json(r))
-		run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan",
-			      EXIT_CLEAN);
-	return run_agreed(r, arena_printf(&r->arena,
-					  "Make %zu changes for %s, measure again, and take them "
-					  "back if that does not help?",
-					  plan_open_changes(&p->plan), id));
+	return door_agreed(g->d, page_plan(a, p->m, &p->plan, &how),
+			   arena_printf(a,
+					"Make %zu changes for %s, measure again, and take them "
+					"back if that does not help?",
+					plan_open_changes(&p->plan), id));
 }
 
 /* What had found the causes, once more: true when it finds none that p has set something for. */
@@ -321,7 +351,7 @@ static int verb_doctor_judge(struct doctoring *g, const struct examined *x, cons
 			     const struct doctor_plan *tests, const struct record *before,
 			     struct txn_trial *trial, struct doctor_fix *out, struct err *e)
 {
-	struct record *after = ARENA_NEW(&g->r->arena, struct record);
+	struct record *after = ARENA_NEW(g->d->arena, struct record);
 	const char *why[TESTS] = { 0 };
 	struct path_look *path = NULL;
 	bool gone;
@@ -334,9 +364,9 @@ static int verb_doctor_judge(struct doctoring *g, const struct examined *x, cons
 		return txn_trial_revert(trial, NULL, e);
 	}
 	gone = verb_doctor_is_gone(g, x, p, after, tests, why, path);
-	doctor_remeasure(&g->r->arena, &g->record, before, after, gone, &out->v);
+	doctor_remeasure(g->d->arena, &g->record, before, after, gone, &out->v);
 	out->measured = true;
-	out->kept = out->v.keep || g->r->value[OPT_KEEP] != NULL;
+	out->kept = out->v.keep || g->ask->keep;
 	return out->kept ? txn_trial_keep(trial, e) : txn_trial_revert(trial, NULL, e);
 }
 
@@ -348,7 +378,7 @@ static int verb_doctor_try_it(struct doctoring *g, const struct examined *x, con
 				     .named = g->plan.named,
 				     .seconds = g->plan.seconds,
 				     .forbidden = g->plan.forbidden };
-	struct txn_who who = run_who(g->r);
+	struct txn_who who = door_who(g->d, g->ask->change.reason);
 	struct txn_report report = { 0 };
 	struct record before;
 	const char *why[TESTS] = { 0 };
@@ -362,11 +392,11 @@ static int verb_doctor_try_it(struct doctoring *g, const struct examined *x, con
 		out->trouble = "interrupted before anything was written";
 		return EXIT_NOT_APPLIED;
 	}
-	r = txn_trial_begin(g->h, &g->r->arena, &who,
-			    arena_printf(&g->r->arena, "doctor %s", x->d->id), &report, &trial, &e);
+	r = txn_trial_begin(g->h, g->d->arena, &who,
+			    arena_printf(g->d->arena, "doctor %s", x->d->id), &report, &trial, &e);
 	if (r == 0 && report.recovered)
-		complain_text(0, "%zu interrupted transactions were rolled back first",
-			      report.recovered);
+		door_warn(g->d, "%zu interrupted transactions were rolled back first",
+			  report.recovered);
 	if (r == 0) {
 		int code;
 
@@ -380,8 +410,8 @@ static int verb_doctor_try_it(struct doctoring *g, const struct examined *x, con
 	if (r == 0)
 		return 0;
 	out->kept = false;
-	out->trouble = arena_strdup(&g->r->arena, e.text);
-	complain(0, &e);
+	out->trouble = arena_strdup(g->d->arena, e.text);
+	door_warn(g->d, "%s", e.text);
 	return r == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
 }
 
@@ -398,15 +428,16 @@ static int try_held(struct doctoring *g, const struct examined *x, const struct 
 	return code;
 }
 
+/* An exit code; 0: all went as it should. */
 static int fix_one(struct doctoring *g, const struct examined *x, const char *settings)
 {
-	struct arena *a = &g->r->arena;
+	struct arena *a = g->d->arena;
 	struct planned p = { 0 };
 	struct doctor_fix *out;
 	int code = verb_doctor_make_plan(g, x, settings, &p);
 
 	if (code)
-		return code;
+		return -code;
 	g->fixes = arena_grow(a, g->fixes, g->n_fixes, sizeof(*g->fixes));
 	out = &g->fixes[g->n_fixes++];
 	*out = (struct doctor_fix){ .diagnosis = x->d->id, .settings = settings };
@@ -415,13 +446,14 @@ static int fix_one(struct doctoring *g, const struct examined *x, const char *se
 		return 0;
 	}
 	split_fix(a, &p.plan, out);
-	if (g->r->value[OPT_DRY_RUN]) {
+	if (g->ask->change.dry_run) {
 		out->trouble = "dry run: nothing was written";
 		return 0;
 	}
-	if (!verb_doctor_agreed(g, &p, x->d->id)) {
+	code = verb_doctor_agreed(g, &p, x->d->id);
+	if (code) {
 		out->trouble = "not agreed to";
-		return isatty(STDIN_FILENO) ? 0 : EXIT_USAGE;
+		return code == -EXIT_USAGE ? EXIT_USAGE : 0;
 	}
 	return try_held(g, x, &p.plan, out);
 }
@@ -436,7 +468,7 @@ static int doctoring_fix(struct doctoring *g)
 	for (size_t i = 0; i < g->chosen.n && !atomic_load(&g->stop); i++) {
 		const struct examined *x = &g->results[i];
 		const char *settings =
-			x->state == DOCTOR_FOUND ? settings_of(&g->r->arena, x) : NULL;
+			x->state == DOCTOR_FOUND ? settings_of(g->d->arena, x) : NULL;
 		int r;
 
 		if (!settings)
@@ -448,7 +480,7 @@ static int doctoring_fix(struct doctoring *g)
 			break;
 	}
 	if (!fixable)
-		complain_text(0, "nothing was found that a setting mends");
+		door_warn(g->d, "nothing was found that a setting mends");
 	return code;
 }
 
@@ -456,60 +488,61 @@ static int doctoring_fix(struct doctoring *g)
 
 static int verb_doctor_choose(struct doctoring *g)
 {
-	struct run *r = g->r;
+	const struct ask_texts *words = &g->ask->symptoms;
+	struct arena *a = g->d->arena;
 	const char *const *ids, *bad = NULL;
 	struct chosen only = { 0 };
 	size_t n;
 
-	ids = run_words(r, r->value[OPT_ONLY], &n);
-	if (n && !doctor_only(&r->arena, ids, n, &only, &bad))
-		return complain_text(
-			EXIT_USAGE,
+	ids = door_words(g->d, g->ask->only, &n);
+	if (g->ask->only && !n)
+		return door_refuse(g->d, EXIT_USAGE, "--only needs ids, and \"%s\" names none",
+				   g->ask->only);
+	if (n && !doctor_only(a, ids, n, &only, &bad))
+		return door_refuse(
+			g->d, EXIT_USAGE,
 			"there is no diagnosis \"%s\"; \"gputune doctor list\" lists them", bad);
-	if (n && !r->n_args) {
+	if (n && !words->n) {
 		g->chosen = only;
 		return 0;
 	}
-	if (!doctor_choose(&r->arena, (const char *const *)r->args, (size_t)r->n_args, &g->chosen))
-		return complain_text(EXIT_USAGE, "no symptom is described so; \"gputune doctor "
-						 "list\" lists them, in words that are understood");
-	for (size_t i = 0; i < only.n; i++)
-		for (size_t k = 0; k <= g->chosen.n; k++) {
-			if (k == g->chosen.n) {
-				g->chosen.items = arena_grow(&r->arena, g->chosen.items,
-							     g->chosen.n, sizeof(*g->chosen.items));
-				g->chosen.items[g->chosen.n++] = only.items[i];
-				break;
-			}
-			if (g->chosen.items[k] == only.items[i])
-				break;
-		}
+	if (!doctor_choose(a, words->items, words->n, &g->chosen))
+		return door_refuse(
+			g->d, EXIT_USAGE,
+			"no symptom is described so; \"gputune doctor list\" lists them, "
+			"in words that are understood");
+	for (size_t i = 0; i < only.n; i++) {
+		size_t k = 0;
+
+		while (k < g->chosen.n && g->chosen.items[k] != only.items[i])
+			k++;
+		if (k < g->chosen.n)
+			continue;
+		g->chosen.items =
+			arena_grow(a, g->chosen.items, g->chosen.n, sizeof(*g->chosen.items));
+		g->chosen.items[g->chosen.n++] = only.items[i];
+	}
 	return 0;
 }
 
-static int verb_doctor_read_options(struct doctoring *g)
+/* 0, or as answers. */
+static int verb_doctor_begin(struct doctoring *g, struct door *d, const struct doctor_ask *ask)
 {
-	struct run *r = g->r;
-	const char *only;
-	bool sound;
-
-	if (r->value[OPT_FOR] && parse_seconds(r->value[OPT_FOR], &g->plan.seconds))
-		return complain_text(EXIT_USAGE, "--for takes a time like 10s, not \"%s\"",
-				     r->value[OPT_FOR]);
-	if (r->value[OPT_FIX] && run_check_overlay(r))
-		return EXIT_USAGE;
-	g->ask = (struct bench_ask){ .dir = r->value[OPT_DIR],
-				     .files = r->value[OPT_FILES],
-				     .peer = r->value[OPT_PEER],
-				     .token = r->value[OPT_TOKEN],
-				     .gpus = r->value[OPT_GPUS] };
-	g->cpus = bench_allowed(&r->arena);
 	/* --only names diagnoses; every setting is evidence. */
-	only = r->value[OPT_ONLY];
-	r->value[OPT_ONLY] = NULL;
-	sound = run_profile(r, &g->profile);
-	r->value[OPT_ONLY] = only;
-	return sound ? verb_doctor_choose(g) : EXIT_USAGE;
+	const struct profile_ask all = { .profile = ask->profile };
+	int code = 0;
+
+	g->d = d;
+	g->ask = ask;
+	g->cpus = bench_allowed(d->arena);
+	if (ask->fix)
+		code = door_check_overlay(d, &ask->machine, ask->change.dry_run);
+	code = code ? code : door_profile(d, &all, &g->profile);
+	code = code ? code : verb_doctor_choose(g);
+	g->plan = (struct doctor_plan){ .tests = doctor_tests_of(&g->chosen),
+					.named = g->chosen.named,
+					.seconds = ask->seconds };
+	return code;
 }
 
 static bool is_mended(const struct doctoring *g, const struct diagnosis *d)
@@ -542,74 +575,126 @@ static struct doctor_view view_of(const struct doctoring *g)
 				 .n_fixes = g->n_fixes,
 				 .tests = g->plan.tests,
 				 .named = g->chosen.named,
-				 .all = g->r->value[OPT_ALL] != NULL };
+				 .all = g->ask->all };
 
 	for (size_t i = 0; i < v.n; i++)
 		v.count[v.items[i].state]++;
 	return v;
 }
 
-int doctor_collect(struct run *r, struct host *h, struct doctor_view *out)
+int doctor_passive(struct door *d, struct host *h, const char *profile, struct doctor_view *out)
 {
-	struct doctoring *g = ARENA_NEW(&r->arena, struct doctoring);
+	struct doctor_ask *ask = ARENA_NEW(d->arena, struct doctor_ask);
+	struct doctoring *g = ARENA_NEW(d->arena, struct doctoring);
 	int code;
 
-	g->r = r;
-	g->h = h;
-	code = verb_doctor_read_options(g);
+	ask->passive = true;
+	ask->profile = profile;
+	code = verb_doctor_begin(g, d, ask);
 	if (code)
 		return code;
-	g->plan.tests = doctor_tests_of(&g->chosen);
+	g->h = h;
 	verb_doctor_look(g);
 	examine(g);
 	*out = view_of(g);
 	return 0;
 }
 
-static int verb_doctor_print(struct doctoring *g, int fixed)
+static int doctor_answer(struct door *d, const struct doctor_ask *ask, struct doctor_view *out)
 {
-	struct run *r = g->r;
-	struct doctor_view v = view_of(g);
-	int code = fixed ? fixed : verb_doctor_code_of(g, &v);
+	struct doctoring *g = ARENA_NEW(d->arena, struct doctoring);
+	int code = verb_doctor_begin(g, d, ask);
 
-	if (r->value[OPT_QUIET])
-		return code;
-	if (run_wants_json(r))
-		return run_print_json(r, machine_result_json(&doctor_result, v.m, &v, code), code);
-	return run_print_doc(r, page_doctor(&r->arena, &v), "gputune doctor", code);
-}
-
-static int list(struct run *r)
-{
-	struct chosen all;
-
-	if (r->n_args > 1)
-		return complain_text(EXIT_USAGE, "\"doctor list\" takes no argument");
-	doctor_all(&r->arena, &all);
-	if (run_wants_json(r))
-		return run_print_result(r, &doctor_list_result, &all, EXIT_CLEAN);
-	return run_print_doc(r, page_doctor_list(&r->arena, &all), "gputune doctor", EXIT_CLEAN);
-}
-
-int verb_doctor(struct run *r)
-{
-	struct doctoring g = { .r = r };
-	int code;
-
-	if (r->n_args && strcmp(r->args[0], "list") == 0)
-		return list(r);
-	code = verb_doctor_read_options(&g);
 	if (code)
 		return code;
-	g.h = r->value[OPT_FIX] ? run_change_host(r) : run_host(r);
-	if (!g.h)
-		return EXIT_USAGE;
-	g.plan.tests = doctor_tests_of(&g.chosen);
-	g.plan.named = g.chosen.named;
-	verb_doctor_look(&g);
-	examine(&g);
-	code = r->value[OPT_FIX] ? doctoring_fix(&g) : 0;
-	code = verb_doctor_print(&g, code);
-	host_close(g.h);
+	g->h = ask->fix ? door_change_host(d, &ask->machine, ask->change.dry_run)
+			: door_host(d, &ask->machine);
+	if (!g->h)
+		return -EXIT_USAGE;
+	verb_doctor_look(g);
+	examine(g);
+	code = ask->fix ? doctoring_fix(g) : 0;
+	*out = view_of(g);
+	code = code ? code : verb_doctor_code_of(g, out);
+	host_close(g->h);
 	return code;
 }
+
+static int list_answer(struct door *d, const void *ask, void *answer)
+{
+	(void)ask;
+	doctor_all(d->arena, answer);
+	return EXIT_CLEAN;
+}
+
+static const char *diagnosis_proposal(size_t i)
+{
+	DIAGNOSIS_FOR_EACH (d)
+		if (i-- == 0)
+			return d->id;
+	return NULL;
+}
+
+/* --- the questions and the verbs -------------------------------------------------------------- */
+
+/* clang-format off */
+
+static const struct ask_row doctor_ask_rows[] = {
+	{ "SYMPTOM", "an id, a topic (gpu, nic) or words: \"slow nccl\" (default: everything)",
+	  ASK_TEXTS(doctor_ask, symptoms), .argument = true, .proposal = diagnosis_proposal },
+	{ "only", "only these diagnoses: ids or prefixes, comma-separated", ASK_TEXT(doctor_ask, only),
+	  .arg = "IDS", .join = ',', .proposal = diagnosis_proposal },
+	{ "all", "also causes that were excluded or do not apply here", ASK_FLAG(doctor_ask, all),
+	  .letter = 'a' },
+	{ "passive", "only look: run no test", ASK_FLAG(doctor_ask, passive) },
+	{ "for", "run each test for this long: 10s, 500ms, 2m", ASK_TIME(doctor_ask, seconds) },
+	{ ASK_PART(doctor_ask, bench, bench_ask) },
+	{ .kind = ASK_KIND_PART, .offset = offsetof(struct doctor_ask, bench), .part = &bench_peer_shape,
+	  .size = sizeof(struct bench_ask) },
+	{ "fix", "set what mends it, measure again, and take back what does not help",
+	  ASK_FLAG(doctor_ask, fix) },
+	{ "keep", "with --fix: keep also what does not help; undo takes it back", ASK_FLAG(doctor_ask, keep) },
+	{ PROFILE_ROW(doctor_ask) },
+	{ ASK_PART(doctor_ask, allow, allow_ask) },
+	{ ASK_PART(doctor_ask, change, change_ask) },
+	{ ASK_PART(doctor_ask, machine, machine_ask) },
+};
+static const struct ask_shape doctor_ask_shape = ASK_SHAPE(doctor_ask, NULL, doctor_ask_rows);
+VERB_ANSWER(doctor_any, doctor_answer, doctor_ask, doctor_view)
+VERB_PAGE_OF(doctor_page, page_doctor, doctor_view)
+VERB_PAGE_OF(list_page, page_doctor_list, chosen)
+VERB_HEAD(doctor_head, doctor_view, m)
+
+static const struct verb doctor_list_verb = {
+	.name = "list", .summary = "every diagnosis with its symptom",
+	.about = "Lists every diagnosis, in the words that a symptom is described by, and its tests.",
+	.answer = list_answer, .result = &doctor_list_result, .page = list_page,
+};
+
+static const struct verb *const doctor_subs[] = { &doctor_list_verb, NULL };
+
+static const char *const doctor_examples[] = {
+	"doctor slow nccl --peer node2 --token secret",
+	"why collectives are slow, with tests of the network",
+	"doctor --passive",
+	"everything, by what is to be seen without a test",
+	NULL,
+};
+
+const struct verb doctor_verb = {
+	.name = "doctor", .summary = "from a symptom to its cause, and after the fix measured again",
+	.about = "SYMPTOM is an id, a topic (gpu, nic) or words: \"slow nccl\", half speed; "
+	         "without any everything is looked at. Each cause is certain, likely, possible "
+	         "or excluded, with what it was judged by: facts, settings, counters that grow, "
+	         "and short tests of the benches where those do not tell. Network tests need "
+	         "--peer and --token, loading --files or --dir; a GPU in use is not loaded. "
+	         "--fix sets what mends a found cause, measures the same again and takes it back "
+	         "unless it is better (or, where nothing measures it, the cause is gone); should "
+	         "the process be killed in between, the next command that writes takes it back. "
+	         "What was not tested is listed and never called fine. \"doctor list\" lists "
+	         "all. Exit code 0: nothing found in what was tested, 1: found, 5: what was "
+	         "asked for could not be tested.",
+	.examples = doctor_examples, .ask = &doctor_ask_shape, .subs = doctor_subs,
+	.answer = doctor_any, .result = &doctor_result, .page = doctor_page, .head = doctor_head,
+	.asks = true, .reads = READS_CAPTURE,
+};
