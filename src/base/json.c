@@ -34,19 +34,6 @@ json_t *json_texts(const char *const *items, size_t n)
 	return list;
 }
 
-json_t *json_head(const char *schema, long long now, int exit_code)
-{
-	char stamp[STAMP_SIZE];
-	json_t *j = json_object();
-
-	json_object_set_new(j, "schema", json_string(schema));
-	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
-	json_object_set_new(j, "time",
-			    stamp_format(now, stamp) < 0 ? json_null() : json_string(stamp));
-	json_object_set_new(j, "exit_code", json_integer(exit_code));
-	return j;
-}
-
 /* Of JSON whose line ends and blanks are its layout: jansson has escaped those of strings. */
 static bool passes(uint32_t cp)
 {

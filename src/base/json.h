@@ -37,8 +37,5 @@ static inline void json_put_int(json_t *o, const char *key, json_int_t v)
 	json_object_set_new(o, key, json_integer(v));
 }
 
-/* What every result begins with: schema, version of the program, time (seconds since 1970), exit
- * code. */
-json_t *json_head(const char *schema, long long now, int exit_code);
 
 #endif

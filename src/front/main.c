@@ -41,7 +41,7 @@ static FILE *open_partial(struct run *r, const char *path)
 
 static bool wants_whole(const struct run *r, const char *path)
 {
-	const char *format = r->value[OPT_FORMAT];
+	const char *format = r->print.format;
 	struct stat st;
 
 	return format && (strcmp(format, "prom") == 0 || strcmp(format, "openmetrics") == 0) &&
@@ -89,10 +89,7 @@ static FILE *open_late(struct late *l, const char *path)
 /* Where the result goes, and how wide and coloured it may be. */
 static int open_output(struct run *r, struct late *late)
 {
-	const char *path = run_output(r) != OUTPUT_PRINTED
-				   ? NULL
-				   : r->value[OPT_OUTPUT];
-	long long columns = 0;
+	const char *path = run_output(r) != OUTPUT_PRINTED ? NULL : r->print.output;
 	struct winsize w;
 
 	r->out = stdout;
@@ -105,13 +102,8 @@ static int open_output(struct run *r, struct late *late)
 	r->tty = !path && isatty(STDOUT_FILENO);
 	if (r->tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0)
 		r->width = w.ws_col;
-	if (r->value[OPT_WIDTH]) {
-		if (parse_i64(r->value[OPT_WIDTH], &columns) || columns < 40 || columns > 1000)
-			return complain_text(EXIT_USAGE,
-					     "--width takes 40 to 1000 columns, not \"%s\"",
-					     r->value[OPT_WIDTH]);
-		r->width = (int)columns;
-	}
+	if (r->print.width)
+		r->width = r->print.width;
 	return 0;
 }
 
@@ -121,9 +113,9 @@ static int place_output(struct run *r, int code, bool good)
 	struct stat st;
 
 	if (good && code != EXIT_USAGE && stat(r->partial, &st) == 0 && st.st_size) {
-		if (rename(r->partial, r->value[OPT_OUTPUT]) == 0)
+		if (rename(r->partial, r->print.output) == 0)
 			return code;
-		code = complain_text(EXIT_BLIND, "%s cannot be written: %s", r->value[OPT_OUTPUT],
+		code = complain_text(EXIT_BLIND, "%s cannot be written: %s", r->print.output,
 				     strerror(errno));
 	}
 	unlink(r->partial);
@@ -136,7 +128,7 @@ static bool flush_output(struct run *r)
 	if (!fflush(r->out) && !ferror(r->out))
 		return true;
 	complain_text(EXIT_BLIND, "the result could not be written%s%s: %s",
-		      r->out != stdout ? " to " : "", r->out != stdout ? r->value[OPT_OUTPUT] : "",
+		      r->out != stdout ? " to " : "", r->out != stdout ? r->print.output : "",
 		      strerror(errno));
 	return false;
 }
@@ -151,13 +143,13 @@ static int close_output(struct run *r, const struct late *late, int code)
 
 	if (r->out != stdout && (fclose(r->out) || lost) && !bad) {
 		complain_text(EXIT_BLIND, "the result could not be written to %s: %s",
-			      r->value[OPT_OUTPUT], strerror(errno));
+			      r->print.output, strerror(errno));
 		bad = true;
 	}
 	if (r->partial)
 		code = place_output(r, code, !bad);
 	else if (!said)
-		unlink(r->value[OPT_OUTPUT]);
+		unlink(r->print.output);
 	return bad ? EXIT_BLIND : code;
 }
 
@@ -309,7 +301,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	run_open_door(&r);
 	code = options_parse(&r, argc - 1, argv + 1);
-	if (code == 0 && r.value[OPT_HELP]) {
+	if (code == 0 && r.print.help) {
 		verb_usage(stdout, r.verb, r.name);
 		code = flush_stdout();
 	} else if (code == 0 && (code = open_output(&r, &late)) == 0) {

@@ -74,39 +74,14 @@ const char *run_capture(const struct run *r)
 {
 	const struct machine_ask *m = machine_asked(r);
 
-	return m ? m->capture : r->value[OPT_HOST];
+	return m ? m->capture : NULL;
 }
 
 const char *run_overlay(const struct run *r)
 {
 	const struct machine_ask *m = machine_asked(r);
 
-	return m ? m->overlay : r->value[OPT_OVERLAY];
-}
-
-struct host *run_host(struct run *r)
-{
-	const struct machine_ask from = { r->value[OPT_HOST], r->value[OPT_OVERLAY] };
-
-	return door_host(&r->door, &from);
-}
-
-const struct knowledge *run_knowledge(struct run *r)
-{
-	return door_knowledge(&r->door, r->value[OPT_HOST] != NULL);
-}
-
-struct machine *run_machine(struct run *r, struct host *h, bool deep)
-{
-	return door_machine(&r->door, h, &(struct door_look){ .deep = deep });
-}
-
-bool run_profile(struct run *r, struct profile *p)
-{
-	const struct profile_ask ask = { r->value[OPT_PROFILE], r->value[OPT_ONLY],
-					 r->value[OPT_SKIP] };
-
-	return door_profile(&r->door, &ask, p) == 0;
+	return m ? m->overlay : NULL;
 }
 
 /* Results on their way out: terminal, Markdown, HTML or JSON. */
@@ -115,7 +90,7 @@ static bool wants_colour(const struct run *r)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	if (r->value[OPT_NO_COLOR] || (no && *no) || !r->tty)
+	if (r->print.no_color || (no && *no) || !r->tty)
 		return false;
 	return term && strcmp(term, "dumb") != 0;
 }
@@ -124,14 +99,14 @@ struct term_style run_style(const struct run *r)
 {
 	struct term_style how = { .width = r->width, .colour = wants_colour(r) };
 
-	how.ascii = r->value[OPT_ASCII] || !setlocale(LC_CTYPE, "") ||
+	how.ascii = r->print.ascii || !setlocale(LC_CTYPE, "") ||
 		    strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	return how;
 }
 
 int run_print_doc(struct run *r, const struct doc *d, const char *title, int code)
 {
-	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
+	const char *format = r->print.format ? r->print.format : "term";
 	struct term_style how;
 	struct err e = { 0 };
 
@@ -153,7 +128,7 @@ int run_print_doc(struct run *r, const struct doc *d, const char *title, int cod
 
 bool run_wants_json(const struct run *r)
 {
-	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
+	return r->print.format && strcmp(r->print.format, "json") == 0;
 }
 
 /* The results that the verb can have for this question. */
@@ -177,11 +152,11 @@ int run_check_fields(struct run *r)
 	struct err e = { 0 };
 	size_t n;
 
-	if (!r->value[OPT_FIELDS])
+	if (!r->print.fields)
 		return 0;
 	n = results_of(r, &results);
 	r->fields_known = n > 0;
-	if (n && result_fields_check(&r->arena, results, n, r->value[OPT_FIELDS], &e))
+	if (n && result_fields_check(&r->arena, results, n, r->print.fields, &e))
 		return complain(EXIT_USAGE, &e);
 	return 0;
 }
@@ -197,7 +172,7 @@ static bool find_all(void *ctx, const struct ask_row *row, const struct ask_shap
 /* --all was given. */
 static bool wants_all(const struct run *r)
 {
-	bool all = r->value[OPT_ALL] != NULL;
+	bool all = false;
 
 	if (r->verb->ask)
 		ask_for_each(r->verb->ask, r->ask, find_all, &all);
@@ -207,7 +182,7 @@ static bool wants_all(const struct run *r)
 int run_print_json(struct run *r, json_t *j, int code)
 {
 	json_t *said = json_object_get(j, "exit_code");
-	const char *fields = r->value[OPT_FIELDS];
+	const char *fields = r->print.fields;
 	bool all = wants_all(r);
 	struct err e = { 0 };
 
@@ -218,22 +193,16 @@ int run_print_json(struct run *r, json_t *j, int code)
 		json_decref(j);
 		return complain(EXIT_USAGE, &e);
 	}
-	if (r->value[OPT_COMPACT] && !all)
+	if (r->print.compact && !all)
 		result_drop_right(j);
 	if (fields)
 		result_keep(&r->arena, j, fields);
-	if (r->value[OPT_COMPACT])
+	if (r->print.compact)
 		result_compact(&r->arena, j, all || fields);
-	json_print(r->out, j, r->value[OPT_COMPACT] ? JSON_COMPACT : JSON_INDENT(2));
+	json_print(r->out, j, r->print.compact ? JSON_COMPACT : JSON_INDENT(2));
 	fputc('\n', r->out);
 	json_decref(j);
 	return code;
-}
-
-int run_print_result(struct run *r, const struct result_shape *shape, const void *answer, int code)
-{
-	return run_print_json(r, result_shape_json(shape, answer, (long long)time(NULL), code),
-			      code);
 }
 
 const char *run_formats(struct run *r)
@@ -282,9 +251,9 @@ int run_agree(struct run *r, const struct doc *shown, const char *question)
 {
 	char line[16];
 
-	if (shown && !r->value[OPT_QUIET] && !run_wants_json(r))
+	if (shown && !r->print.quiet && !run_wants_json(r))
 		run_print_doc(r, shown, arena_printf(&r->arena, "gputune %s", r->name), EXIT_CLEAN);
-	if (r->value[OPT_YES])
+	if (r->print.yes)
 		return 0;
 	if (!isatty(STDIN_FILENO))
 		return -complain_text(EXIT_USAGE, "nobody can be asked here: say --yes, or "
@@ -334,8 +303,7 @@ static bool written_as_json(const struct run *r)
 {
 	const char *end = r->verb->json_file;
 
-	return end && !r->value[OPT_FORMAT] && r->value[OPT_OUTPUT] &&
-	       str_ends(r->value[OPT_OUTPUT], end);
+	return end && !r->print.format && r->print.output && str_ends(r->print.output, end);
 }
 
 static int print_list(struct run *r, const void *answer, int code)
@@ -350,10 +318,10 @@ static int print_list(struct run *r, const void *answer, int code)
 
 static int print_answer(struct run *r, const void *answer, int code)
 {
-	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
+	const char *format = r->print.format ? r->print.format : "term";
 	const struct verb *v = r->verb;
 	const struct verb_format *drawing = v->drawing ? v->drawing(r->ask) : NULL;
-	const struct page_view view = { .verbose = r->value[OPT_VERBOSE] != NULL,
+	const struct page_view view = { .verbose = r->print.verbose,
 					.width = r->width,
 					.html = strcmp(format, "html") == 0 };
 
@@ -376,7 +344,7 @@ static int print_answer(struct run *r, const void *answer, int code)
 
 static int check_result_file(const struct run *r)
 {
-	const char *path = r->value[OPT_JSON];
+	const char *path = r->print.json;
 	FILE *f = path ? fopen(path, "re") : NULL;
 	char head[256], schema[64];
 	size_t n;
@@ -397,7 +365,7 @@ static int check_result_file(const struct run *r)
 /* --json: the answer, not another one in its place (a plan). The exit code. */
 static int write_result_file(struct run *r, const void *answer, int code)
 {
-	const char *path = r->value[OPT_JSON];
+	const char *path = r->print.json;
 	struct host *h = run_live(r);
 	char here[PATH_MAX];
 	TEXT_AUTO t = { 0 };
@@ -421,7 +389,7 @@ enum verb_output run_output(const struct run *r)
 
 int run_write_new(struct run *r, const char *text, size_t len)
 {
-	const char *path = r->value[OPT_OUTPUT];
+	const char *path = r->print.output;
 	int fd, why;
 
 	if (r->file >= 0)
@@ -445,7 +413,7 @@ static int check_new_file(struct run *r)
 {
 	struct stat st;
 
-	r->door.file = r->verb->makes && r->verb->makes(r->ask) ? r->value[OPT_OUTPUT] : NULL;
+	r->door.file = r->verb->makes && r->verb->makes(r->ask) ? r->print.output : NULL;
 	return r->door.file && lstat(r->door.file, &st) == 0
 		       ? complain_text(EXIT_USAGE, "%s is there already: only a new file is made",
 				       r->door.file)
@@ -464,15 +432,15 @@ int run_answer(struct run *r)
 {
 	void *answer = verb_answer_new(&r->arena, r->verb);
 	const void *other = answer;
-	bool heard = !r->value[OPT_QUIET];
+	bool heard = !r->print.quiet;
 	int code = check_result_file(r), failed;
 
 	code = code ? code : check_new_file(r);
 	if (code)
 		return code;
-	r->door.agreed = r->value[OPT_YES] != NULL;
-	r->door.attended = !r->value[OPT_YES] && isatty(STDIN_FILENO);
-	r->door.verbose = r->value[OPT_VERBOSE] != NULL;
+	r->door.agreed = r->print.yes;
+	r->door.attended = !r->print.yes && isatty(STDIN_FILENO);
+	r->door.verbose = r->print.verbose;
 	r->door.note = heard ? run_note : NULL;
 	r->door.progress = heard && isatty(STDERR_FILENO) ? run_progress : NULL;
 	code = r->verb->answer(&r->door, r->ask, answer);
@@ -483,7 +451,7 @@ int run_answer(struct run *r)
 		return code == ANSWERED_ELSEWHERE ? EXIT_CLEAN : -code;
 	if ((failed = write_made_file(r, answer)) != 0)
 		return failed;
-	if (r->value[OPT_JSON] && !(r->verb->other && r->verb->other(r->ask, &other)))
+	if (r->print.json && !(r->verb->other && r->verb->other(r->ask, &other)))
 		code = write_result_file(r, answer, code);
 	return heard ? print_answer(r, answer, code) : code;
 }
@@ -504,7 +472,7 @@ int run_hand_over(struct run *r, const char *text, size_t len)
 {
 	int why = -fd_write_all(r->file, text, len);
 
-	return why ? complain_text(EXIT_BLIND, "%s cannot be written: %s", r->value[OPT_OUTPUT],
+	return why ? complain_text(EXIT_BLIND, "%s cannot be written: %s", r->print.output,
 				   strerror(why))
 		   : 0;
 }

@@ -14,6 +14,8 @@
 enum { SETTINGS_MS = 15000, USERS_MS = 3000 };
 
 static const struct ask_row monitor_ask_rows[] = {
+	{ "format", "term, json (default in a pipe) or, with --once, prom or openmetrics",
+	  .kind = ASK_KIND_NOTE },
 	{ "RECORDING", "a recording that is played again", ASK_TEXT(monitor_ask, recording),
 	  .argument = true, .files = true },
 	{ "interval", "how often to look (default: 1s)", ASK_TIME(monitor_ask, interval_s),
@@ -391,6 +393,8 @@ static const char *const monitor_examples[] = {
 	NULL,
 };
 
+static const char *const monitor_forms[] = { "term", "json", "prom", "openmetrics", NULL };
+
 const struct verb monitor_verb = {
 	.name = "monitor",
 	.summary = "see what the machine does from moment to moment",
@@ -403,6 +407,7 @@ const struct verb monitor_verb = {
 		 "\"gputune record\": plays it again.",
 	.examples = monitor_examples,
 	.ask = &monitor_ask_shape,
+	.prints_as = monitor_forms,
 	.prints = PRINTS_FORMAT | PRINTS_FILE | PRINTS_PAGE,
 	.answer = monitor_answer_any,
 	.answer_size = sizeof(struct monitor_answer),

@@ -75,8 +75,6 @@ enum verb_prints {
 	PRINTS_RESULT_FILE = 1 << 7, /* --json */
 };
 
-struct verb_legacy;
-
 struct verb {
 	const char *name;    /* "predict"; of sub-verbs "training" */
 	const char *summary; /* a line */
@@ -133,7 +131,8 @@ struct verb {
 	/* Of a verb that prints by itself instead of answering. */
 	int (*run)(struct run *r);
 	unsigned prints; /* verb_prints */
-	const struct verb_legacy *legacy;
+	/* The forms of its --format, the first by itself; NULL ends them. */
+	const char *const *prints_as;
 };
 
 /* The head of an answer about the machine that its member m points to. */

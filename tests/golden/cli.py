@@ -9,6 +9,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import jsonschema
@@ -208,18 +209,17 @@ for verb, argv in (("show", []), ("check", []), ("plan", []), ("explain", ["gpu.
         expect(f"{verb} --format {form}", (code != 2) == bool(re.search(rf"\b{form}\b", told)), (code, told, err[:200]))
 refuses("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "one of term, json, md, html")
 expect("undo --all takes back everything", "take back everything" in helps["undo"] and "does not apply" not in helps["undo"], helps["undo"])
-names = dict(re.findall(r"\[(OPT_\w+)\] = \{ \w+, \"([\w-]+)\"", re.sub(r"\s+", " ", (root / "src/front/options/option_rows.c").read_text())))
-numeric = re.findall(r'"([\w-]+)", 0, WORD_(NUMBER|COUNT|TIME), "([^"]+)"', re.sub(r"\s+", " ", (root / "src/front/options/option_rows.c").read_text()))
-for name, kind, word in numeric:
-    verb = next(v for v, h in helps.items() if f"--{name} {word}" in h)
-    for bad in ("nan", "inf", "-inf", "-0", "1e999", "", "x", *(["0x10"] if kind != "NUMBER" else [])):
-        refuses(f"{verb} --{name} {bad!r}", [verb, f"--{name}={bad}"], 2, *((f"--{name} takes a ", f'not "{bad}"') if bad else (f"--{name} is empty",)))
+said = subprocess.run([sys.executable, "-c", "import gputune, json; print(json.dumps(gputune.verbs()))"], capture_output=True, text=True,
+                      env={**os.environ, "PYTHONPATH": str(root / "python"), "LIBGPUTUNE": str(pathlib.Path(gputune).resolve().parent / "src/front/library/libgputune.so.0")})
+numeric = [(v["name"].split(), key.replace("_", "-"), p.get("unit")) for v in json.loads(said.stdout) for key, p in v.get("question", {"properties": {}})["properties"].items() if p["type"] == "number"]
+expect("options that take numbers are known", len(numeric) > 100 and not said.stderr, (len(numeric), said.stderr))
+for verb, name, unit in numeric:
+    for bad in ("nan", "inf", "-inf", "-0", "1e999", "", "x", "0x10"):
+        if f"--{name} " in run(*verb, "--help")[1]:
+            refuses(f"{verb} --{name} {bad!r}", [*verb, f"--{name}={bad}"], 2, *((f"--{name} takes ", f'not "{bad}"') if bad else (f"--{name} is empty",)))
 refuses("an option of the verb and not of its sub-verb", ["bench", "list", "--runs", "3"], 2, "bench list takes no option --runs")
 for name, bad in (("prompt", "0x10"), ("batch", "1-nan"), ("cached", "1e1")):
     refuses(f"--{name} {bad}", ["predict", "inference", "--model", "llama-3.1-8b", "--on", "h200", f"--{name}", bad], 2, f"--{name}", f'"{bad}"')
-rows = re.findall(r'\{ "([a-z]+)", (OPT_\w+),', (root / "src/front/options/verb_options.c").read_text())
-expect("what options mean to a verb is said of those that it has", all(f"--{names[o]} " in helps[v] or f"--{names[o]}\n" in helps[v] for v, o in rows),
-       [(v, o) for v, o in rows if f"--{names[o]} " not in helps[v]])
 expect("--version", run("--version")[1].startswith("gputune "))
 
 with tempfile.TemporaryDirectory() as tmp:

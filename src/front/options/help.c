@@ -22,8 +22,6 @@ static const char *verb_arguments(struct arena *a, const struct verb *v)
 
 		if (!row->argument)
 			continue;
-		if (v->legacy)
-			return v->legacy->args;
 		text_printf(&t, "%s%s%s%s%s%s", t.len ? " " : "", row->required ? "" : "[",
 			    row->behind ? "-- " : "", row->name,
 			    row->kind == ASK_KIND_TEXTS ? "..." : "", row->required ? "" : "]");

@@ -22,36 +22,6 @@ struct parsing {
 	size_t n;
 };
 
-static const char *word_list(struct arena *a, enum word_kind k)
-{
-	TEXT_AUTO t = { 0 };
-
-	for (const char *const *w = words_of(k); *w; w++)
-		text_printf(&t, "%s%s", w == words_of(k) ? "" : ", ", *w);
-	return arena_strdup(a, t.s);
-}
-
-static int legacy_arguments(struct run *r)
-{
-	const struct verb_legacy *v = r->verb->legacy;
-
-	if (r->n_args < v->min_args && words_of(v->word))
-		return complain_text(EXIT_USAGE,
-				     "%s needs %s, one of %s; \"gputune %s --help\" tells more",
-				     r->name, v->args, word_list(&r->arena, v->word), r->name);
-	if (r->n_args < v->min_args)
-		return complain_text(EXIT_USAGE, "%s needs %s; \"gputune %s --help\" tells more",
-				     r->name, v->args, r->name);
-	if (r->n_args > v->max_args)
-		return complain_text(EXIT_USAGE, "%s takes no argument \"%s\"", r->name,
-				     r->args[v->max_args]);
-	for (int i = 0; i < r->n_before; i++)
-		if (!*r->args[i])
-			return complain_text(EXIT_USAGE, "%s: argument %d is empty", r->name,
-					     i + 1);
-	return 0;
-}
-
 /* The words in front of "--", then those behind it, in the order of the rows. */
 static int take_arguments(struct parsing *g)
 {
@@ -153,27 +123,26 @@ static bool is_shortened(const struct parsing *g, int option, const char *word)
 /* "-o -" is what goes nowhere else: no file of that name. */
 static int check_output(struct run *r)
 {
-	const char *path = r->value[OPT_OUTPUT];
+	const char *path = r->print.output;
 
 	if (!path || strcmp(path, "-") != 0)
 		return 0;
 	if (run_output(r) == OUTPUT_MADE)
 		return complain_text(EXIT_USAGE, "--output needs a file here, not \"-\"");
-	r->value[OPT_OUTPUT] = NULL;
+	r->print.output = NULL;
 	return 0;
 }
 
 /* --compact and --fields are of JSON, and ask for it. */
 static int check_json_only(struct run *r)
 {
-	if (!r->value[OPT_COMPACT] && !r->value[OPT_FIELDS])
+	if (!r->print.compact && !r->print.fields)
 		return 0;
-	if (!r->value[OPT_FORMAT])
-		r->value[OPT_FORMAT] = "json";
+	if (!r->print.format)
+		r->print.format = "json";
 	if (!run_wants_json(r))
 		return complain_text(EXIT_USAGE, "--%s goes with --format json, not %s",
-				     r->value[OPT_COMPACT] ? "compact" : "fields",
-				     r->value[OPT_FORMAT]);
+				     r->print.compact ? "compact" : "fields", r->print.format);
 	return run_check_fields(r);
 }
 
@@ -181,9 +150,7 @@ static int take_option(struct parsing *g, struct verb_option *o, const char *tex
 {
 	struct err e = { 0 };
 
-	if (o->mark)
-		*(const char **)o->member = "";
-	else if (ask_take(&g->r->arena, o->row, o->member, text, o->given, &e))
+	if (ask_take(&g->r->arena, o->row, o->member, text, o->given, &e))
 		return complain(EXIT_USAGE, &e);
 	o->given = true;
 	return 0;
@@ -304,7 +271,7 @@ int options_parse(struct run *r, int argc, char **argv)
 		const struct verb *sub;
 
 		if (asks_help(word)) {
-			r->value[OPT_HELP] = "";
+			r->print.help = true;
 			return 0;
 		}
 		sub = find_sub(r, word);
@@ -329,11 +296,11 @@ int options_parse(struct run *r, int argc, char **argv)
 	r->n_before = r->n_args;
 	while (optind < argc)
 		r->args[r->n_args++] = argv[optind++];
-	if (r->value[OPT_HELP])
+	if (r->print.help)
 		return 0;
 	code = check_output(r);
 	code = code ? code : check_json_only(r);
 	if (code)
 		return code;
-	return r->verb->legacy ? legacy_arguments(r) : take_arguments(&g);
+	return take_arguments(&g);
 }

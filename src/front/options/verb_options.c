@@ -1,178 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options and arguments of a verb as rows, whoever describes them: its ask, or the tables here.
- */
-#include <ctype.h>
+/* The options and arguments of a verb: the rows of its ask, and those of printing. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "front/session.h"
-#include "measure/doctor/doctor.h"
-#include "verbs/benches.h"
 
-/* The words that options and arguments can be. */
-
-static const char *const formats[] = { "term",	  "json",	 "md",	  "html",   "junit",
-				       "prom",	  "openmetrics", "shell", "nagios", "npd",
-				       "systemd", "compose",	 "svg",	  "csv",    NULL };
-static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
-					"balanced", "inference", "training",	    NULL };
-
-const char *const *words_of(enum word_kind k)
+/* The forms that an answer has, the first by itself. */
+static const char *const *answer_forms(struct arena *a, const struct verb *v, size_t *n)
 {
-	switch (k) {
-	case WORD_FORMAT:
-		return formats;
-	case WORD_PROFILE:
-		return profiles;
-	default:
-		return NULL;
-	}
+	const char **out = arena_array(a, 16, sizeof(*out));
+
+	*n = 0;
+	/* A verb without a page may have lines of its own for a terminal. */
+	for (const struct verb_format *f = v->formats; f && f->name && !v->page; f++)
+		if (strcmp(f->name, "term") == 0)
+			out[(*n)++] = f->name;
+	if (v->page)
+		out[(*n)++] = "term";
+	if (v->page || v->result)
+		out[(*n)++] = "json";
+	if (v->page)
+		out[(*n)++] = "md";
+	if (v->page)
+		out[(*n)++] = "html";
+	for (const struct verb_format *f = v->formats; f && f->name && *n < 14; f++)
+		if (strcmp(f->name, "term") != 0)
+			out[(*n)++] = f->name;
+	if (v->result && v->result->list)
+		out[(*n)++] = "csv";
+	return out;
 }
 
-/* One option means several things: here is which one to whom. */
-static const struct {
-	const char *verb;
-	enum option_id option;
-	const char *help;
-} said[] = {
-	{ "monitor", OPT_FORMAT,
-	  "term, json (default in a pipe) or, with --once, prom or openmetrics" },
-	{ "watch", OPT_FORMAT, "term (default) or json" },
-	{ "report", OPT_FORMAT, "html (default), md, term or json" },
-	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
-};
-
-static const char *option_help(const struct verb *v, enum option_id id)
+static const char *const *verb_forms(struct arena *a, const struct verb *v, size_t *n)
 {
-	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
-		if (said[i].option == id && strcmp(said[i].verb, v->name) == 0)
-			return said[i].help;
-	return option_rows[id].help;
-}
-
-/* --- as rows of an ask ------------------------------------------------------------------------ */
-
-static int number_check(const char *arg, struct err *e)
-{
-	const char *end;
-	double v;
-
-	if (isdigit((unsigned char)arg[*arg == '.']) && parse_decimal(arg, &v, &end) == 0)
-		return 0;
-	return err_set(e, -EINVAL, "takes a number, not \"%s\"", arg);
-}
-
-static int count_check(const char *arg, struct err *e)
-{
-	unsigned long long v;
-
-	if (!arg[strspn(arg, "0123456789")] && parse_u64(arg, &v) == 0)
-		return 0;
-	return err_set(e, -EINVAL, "takes a whole number, not \"%s\"", arg);
-}
-
-static int time_check(const char *arg, struct err *e)
-{
-	double v;
-
-	if (isdigit((unsigned char)arg[*arg == '.']) && parse_seconds(arg, &v) == 0)
-		return 0;
-	return err_set(e, -EINVAL, "takes a time like 10s, 500ms or 2m, up to 24h, not \"%s\"",
-		       arg);
-}
-
-/* From a script whose variable is not set: to take it for "all" would change or undo something
- * else. */
-static int only_check(const char *arg, struct err *e)
-{
-	if (arg[strspn(arg, ", \t")])
-		return 0;
-	return err_set(e, -EINVAL, "needs ids, and \"%s\" names none", arg);
-}
-
-/* Whether a help text has the word. */
-static bool help_mentions(const char *help, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = help; (at = strstr(at, word)) != NULL; at += n)
-		if ((at == help || !isalpha((unsigned char)at[-1])) &&
-		    !isalpha((unsigned char)at[n]))
-			return true;
-	return false;
-}
-
-/* Formats are those that the help tells. */
-static void propose(struct arena *a, struct ask_row *row, enum word_kind k)
-{
-	const char *const *w = words_of(k);
-	const char **names;
-	size_t n = 0;
-
-	row->proposal = k == WORD_ID ? setting_proposal : NULL;
-	row->files = k == WORD_FILE || k == WORD_PROFILE;
-	row->strict = k == WORD_FORMAT;
-	while (w && w[n])
-		n++;
-	names = arena_array(a, n + 1, sizeof(*names));
-	row->names = names;
-	for (; w && *w; w++)
-		if (k != WORD_FORMAT || !row->help || help_mentions(row->help, *w))
-			names[row->n_names++] = *w;
-}
-
-static struct ask_row *legacy_row(struct arena *a, const struct verb *v, enum option_id id)
-{
-	const struct option_row *o = &option_rows[id];
-	struct ask_row *row = ARENA_NEW(a, struct ask_row);
-
-	*row = (struct ask_row){ .name = o->name,
-				 .help = option_help(v, id),
-				 .kind = o->arg == WORD_NONE ? ASK_KIND_FLAG : ASK_KIND_TEXT,
-				 .letter = o->letter,
-				 .arg = o->arg_name };
-	row->may_be_empty = id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW || id == OPT_REASON;
-	if (id == OPT_ONLY || id == OPT_SKIP || id == OPT_ALLOW)
-		row->join = ',';
-	row->check = o->arg == WORD_NUMBER  ? number_check
-		     : o->arg == WORD_COUNT ? count_check
-		     : o->arg == WORD_TIME  ? time_check
-		     : id == OPT_ONLY	    ? only_check
-		     : id == OPT_GPUS	    ? gpus_check
-					    : NULL;
-	if (id == OPT_FORMAT && !v->legacy && !v->prints)
-		row->help = verb_format_help(a, v);
-	propose(a, row, o->arg);
-	return row;
-}
-
-/* The first argument of a verb without an ask; NULL: it takes none. */
-static struct ask_row *legacy_argument(struct arena *a, const struct verb_legacy *l)
-{
-	struct ask_row *row = ARENA_NEW(a, struct ask_row);
-
-	*row = (struct ask_row){ .name = l->args,
-				 .kind = l->max_args > 1 ? ASK_KIND_TEXTS : ASK_KIND_TEXT,
-				 .argument = true,
-				 .required = l->min_args > 0 };
-	propose(a, row, l->word);
-	row->strict = false;
-	return *l->args ? row : NULL;
+	if (!v->prints_as)
+		return answer_forms(a, v, n);
+	for (*n = 0; v->prints_as[*n];)
+		++*n;
+	return v->prints_as;
 }
 
 const char *verb_format_help(struct arena *a, const struct verb *v)
 {
 	TEXT_AUTO t = { 0 };
+	size_t n;
+	const char *const *forms = verb_forms(a, v, &n);
 
-	text_add(&t, v->page ? "term (default), json, md" : v->result ? "json" : "");
-	if (v->answer && v->result && v->result->list)
-		text_add(&t, ", csv");
-	for (const struct verb_format *f = v->formats; f && f->name; f++)
-		text_printf(&t, "%s%s%s", t.len ? ", " : "", f->name,
-			    strcmp(f->name, "term") ? "" : " (default)");
-	if (v->page)
-		text_add(&t, " or html");
+	for (size_t i = 0; i < n; i++)
+		text_printf(&t, "%s%s%s",
+			    i == 0	 ? ""
+			    : i + 1 == n ? " or "
+					 : ", ",
+			    forms[i], i == 0 && n > 1 ? " (default)" : "");
 	return arena_strdup(a, t.s);
 }
 
@@ -208,18 +88,41 @@ static bool add_row(void *ctx, const struct ask_row *row, const struct ask_shape
 	return true;
 }
 
-/* What the front reads for verbs with an ask: of one that prints by itself what it asks for. */
+static int digits_check(const char *arg, struct err *e)
+{
+	if (!arg[strspn(arg, "0123456789")])
+		return 0;
+	return err_set(e, -EINVAL, "takes a whole number, not \"%s\"", arg);
+}
+
+/* clang-format off */
 static const struct {
-	enum option_id id;
-	unsigned prints;
-} of_all[] = {
-	{ OPT_YES, PRINTS_QUESTION },  { OPT_JSON, PRINTS_RESULT_FILE },
-	{ OPT_FORMAT, PRINTS_FORMAT }, { OPT_COMPACT, PRINTS_JSON },
-	{ OPT_FIELDS, PRINTS_JSON },   { OPT_OUTPUT, PRINTS_FILE },
-	{ OPT_QUIET, PRINTS_QUIET },   { OPT_VERBOSE, PRINTS_VERBOSE },
-	{ OPT_NO_COLOR, PRINTS_PAGE }, { OPT_ASCII, PRINTS_PAGE },
-	{ OPT_WIDTH, PRINTS_PAGE },    { OPT_HELP, 0 },
+	unsigned prints; /* of a verb that prints by itself: where it has one of these bits; 0: of all */
+	struct ask_row row;
+} print_rows[] = {
+	{ PRINTS_QUESTION, { "yes", "do not ask", ASK_FLAG(print_ask, yes), .letter = 'y' } },
+	{ PRINTS_RESULT_FILE, { "json", "write the result there as well", ASK_TEXT(print_ask, json),
+	  .arg = "FILE", .files = true } },
+	{ PRINTS_FORMAT, { "format", NULL, ASK_TEXT(print_ask, format), .letter = 'f', .arg = "FORMAT",
+	  .strict = true } },
+	{ PRINTS_JSON, { "compact", "JSON on one line, without what is not known and what only explains",
+	  ASK_FLAG(print_ask, compact) } },
+	{ PRINTS_JSON, { "fields", "JSON of these members alone: \"exit_code,findings.id\"",
+	  ASK_TEXT(print_ask, fields), .arg = "FIELDS" } },
+	{ PRINTS_FILE, { "output", "write to PATH instead of standard output",
+	  ASK_TEXT(print_ask, output), .letter = 'o', .arg = "PATH", .files = true } },
+	{ PRINTS_QUIET, { "quiet", "no result on standard output, only the exit code",
+	  ASK_FLAG(print_ask, quiet), .letter = 'q' } },
+	{ PRINTS_VERBOSE, { "verbose", "more: reasons, sources, where each value was read",
+	  ASK_FLAG(print_ask, verbose), .letter = 'v' } },
+	{ PRINTS_PAGE, { "no-color", "no colours (also: NO_COLOR in the environment)",
+	  ASK_FLAG(print_ask, no_color) } },
+	{ PRINTS_PAGE, { "ascii", "draw tables and trees with ASCII alone", ASK_FLAG(print_ask, ascii) } },
+	{ PRINTS_PAGE, { "width", "wrap tables to this many columns",
+	  ASK_COUNT(print_ask, width, 40, 1000), .arg = "COLUMNS", .check = digits_check } },
+	{ 0, { "help", "this help", ASK_FLAG(print_ask, help), .letter = 'h' } },
 };
+/* clang-format on */
 
 /* A verb that says where something goes has an --output of its own. */
 static bool is_other(void *name, const struct ask_row *row, const struct ask_shape *s, void *member)
@@ -229,20 +132,27 @@ static bool is_other(void *name, const struct ask_row *row, const struct ask_sha
 	return row->argument || strcmp(row->name, name) != 0;
 }
 
-static void add_front_option(struct option_adding *g, const struct verb *v, struct run *r,
-			     enum option_id id)
+static void add_print_row(struct option_adding *g, const struct verb *v, struct run *r,
+			  const struct ask_row *known)
 {
-	const struct ask_row *row = legacy_row(g->a, v, id);
+	const struct ask_row *row = known;
+	const char *help = known->help;
 
-	if (v->ask && !ask_for_each(v->ask, NULL, is_other, (void *)(uintptr_t)row->name))
+	if (v->ask && !ask_for_each(v->ask, NULL, is_other, (void *)(uintptr_t)known->name))
 		return;
+	if (!help) {
+		struct ask_row *format = ARENA_NEW(g->a, struct ask_row);
+
+		*format = *known;
+		format->names = verb_forms(g->a, v, &format->n_names);
+		format->help = help = verb_format_help(g->a, v);
+		row = format;
+	}
 	add_option(g, (struct verb_option){ .row = row,
-					    .group = v->legacy	     ? "Options"
-						     : id == OPT_YES ? "Change"
-								     : "Output",
-					    .help = row->help,
-					    .member = r ? &r->value[id] : NULL,
-					    .mark = row->kind == ASK_KIND_FLAG });
+					    .group = strcmp(row->name, "yes") == 0 ? "Change"
+										   : "Output",
+					    .help = v->ask ? ask_help(v->ask, row) : help,
+					    .member = r ? (char *)&r->print + row->offset : NULL });
 }
 
 /* verb_prints of a verb that answers. */
@@ -260,18 +170,13 @@ static unsigned answer_prints(const struct verb *v)
 struct verb_option *verb_options(struct arena *a, const struct verb *v, struct run *r, size_t *n)
 {
 	struct option_adding g = { .a = a, .top = v->ask };
-	struct ask_row *argument = v->legacy ? legacy_argument(a, v->legacy) : NULL;
 	unsigned prints = v->prints ? v->prints : v->answer ? answer_prints(v) : 0;
 
-	if (argument)
-		add_option(&g, (struct verb_option){ .row = argument });
 	if (v->ask)
 		ask_for_each(v->ask, r ? r->ask : NULL, add_row, &g);
-	for (size_t i = 0; v->legacy && i < v->legacy->n_options; i++)
-		add_front_option(&g, v, r, v->legacy->options[i]);
-	for (size_t i = 0; !v->legacy && i < sizeof(of_all) / sizeof(of_all[0]); i++)
-		if ((of_all[i].prints & prints) || of_all[i].id == OPT_HELP)
-			add_front_option(&g, v, r, of_all[i].id);
+	for (size_t i = 0; i < sizeof(print_rows) / sizeof(print_rows[0]); i++)
+		if ((print_rows[i].prints & prints) || !print_rows[i].prints)
+			add_print_row(&g, v, r, &print_rows[i].row);
 	*n = g.n;
 	return g.out;
 }

@@ -63,7 +63,7 @@ static bool reads_beside(const struct run *r)
 
 enum fence fence_of(const struct run *r)
 {
-	if (r->value[OPT_OVERLAY] || run_overlay(r) || !(reads_capture(r) || reads_beside(r)))
+	if (run_overlay(r) || !(reads_capture(r) || reads_beside(r)))
 		return FENCE_NONE;
 	return monitor_draws(r) ? FENCE_HERE : FENCE_APART;
 }
@@ -74,7 +74,7 @@ static void open_libraries(const struct run *r)
 {
 	static const enum system_library of_readers[] = { LIBRARY_SODIUM, LIBRARY_YAML,
 							  LIBRARY_ZLIB, LIBRARY_ZSTD };
-	const char *format = r->value[OPT_FORMAT];
+	const char *format = r->print.format;
 	bool html = format && strcmp(format, "html") == 0;
 	struct err unsaid;
 
@@ -293,7 +293,7 @@ static bool make_pipe(int *from, int *to, bool wanted)
 /* A file of -o that is written as a whole by who reads, not by whoever reads for it. */
 static bool protects_file(const struct run *r)
 {
-	return r->value[OPT_OUTPUT] && (r->verb == &report_verb || r->verb->makes);
+	return r->print.output && (r->verb == &report_verb || r->verb->makes);
 }
 
 static bool make_pipes(struct fenced_run *f)

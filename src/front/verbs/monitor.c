@@ -260,7 +260,7 @@ static int show_tape(struct viewing *s, bool drawn)
 static int monitor_format(struct run *r, const struct verb_format **out)
 {
 	const struct monitor_ask *ask = r->ask;
-	const char *name = r->value[OPT_FORMAT];
+	const char *name = r->print.format;
 	const struct verb_format *f = monitor_verb.formats;
 
 	/* In a pipe a program reads it. */
@@ -284,7 +284,7 @@ static int monitor_format(struct run *r, const struct verb_format **out)
 bool monitor_draws(const struct run *r)
 {
 	const struct monitor_ask *ask = r->ask;
-	const char *format = r->value[OPT_FORMAT];
+	const char *format = r->print.format;
 
 	return r->verb == &monitor_verb && r->tty && isatty(STDIN_FILENO) && !ask->once &&
 	       (!format || strcmp(format, "term") == 0);

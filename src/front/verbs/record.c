@@ -23,6 +23,7 @@ struct record_ask {
 static const struct ask_row record_ask_rows[] = {
 	{ "COMMAND", "what is run, with its arguments", ASK_TEXTS(record_ask, command),
 	  .argument = true, .behind = true },
+	{ "output", "the recording's file (default: gputune-TIME.rec)", .kind = ASK_KIND_NOTE },
 	{ "interval", "how often to look", ASK_TIME(record_ask, interval_s), .min = 0.1,
 	  .max = 3600, .fallback = "500ms" },
 	{ "for", "end after this long: 10s, 2m (with a COMMAND: when it ends)",
@@ -163,7 +164,7 @@ static int record_finish(struct taping *s, int e, double cpu_before)
 		complain_text(0, "%s could not be written: %s", s->path, strerror(-closed));
 	if (e || closed)
 		return s->job.pid ? s->job.status : EXIT_BLIND;
-	if (!s->r->value[OPT_QUIET])
+	if (!s->r->print.quiet)
 		fprintf(stderr, "gputune: %llu rows in %s; recording took %.2f s of CPU\n",
 			(unsigned long long)s->rows, s->path, end.cpu_s);
 	return s->job.pid ? s->job.status : EXIT_CLEAN;
@@ -217,7 +218,7 @@ static int verb_record(struct run *r)
 {
 	const struct record_ask *ask = r->ask;
 	struct taping s = { .r = r,
-			    .path = r->value[OPT_OUTPUT],
+			    .path = r->print.output,
 			    .interval_ms = (int)(1e3 * ask->interval_s + 0.5),
 			    .for_ms = (long long)(1e3 * ask->for_s) };
 	struct machine *m;

@@ -546,7 +546,7 @@ static void report_left_out(struct page *p)
 static bool verb_report_format_of(struct run *r, enum report_format *out)
 {
 	static const char *const names[] = { "html", "md", "term", "json" };
-	const char *name = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "html";
+	const char *name = r->print.format ? r->print.format : "html";
 
 	for (unsigned i = 0; i < 4; i++)
 		if (strcmp(names[i], name) == 0) {
@@ -604,6 +604,8 @@ static const struct ask_row report_ask_rows[] = {
 };
 static const struct ask_shape report_ask_shape = ASK_SHAPE(report_ask, NULL, report_ask_rows);
 
+static const char *const report_forms[] = { "html", "md", "term", "json", NULL };
+
 const struct verb report_verb = {
 	.name = "report",
 	.run = verb_report,
@@ -629,5 +631,6 @@ const struct verb report_verb = {
 		 "is to be fixed, 5 when nothing is and not all could be seen.",
 	.ask = &report_ask_shape,
 	.reads = READS_FILES,
+	.prints_as = report_forms,
 	.prints = PRINTS_FORMAT | PRINTS_FILE | PRINTS_PAGE,
 };

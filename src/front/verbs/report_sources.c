@@ -438,7 +438,7 @@ int report_sources(struct run *r, struct report_result_file *out)
 
 int report_may_write(const struct run *r)
 {
-	const char *path = r->value[OPT_OUTPUT];
+	const char *path = r->print.output;
 	char head[2048];
 	struct stat st;
 	ssize_t n;
@@ -493,7 +493,7 @@ static int write_whole(struct run *r, const char *path, const char *text, size_t
 
 int report_write(struct run *r, const char *text, size_t len)
 {
-	const char *path = r->value[OPT_OUTPUT];
+	const char *path = r->print.output;
 	sigset_t all, before;
 	struct stat st;
 	int why;

@@ -95,7 +95,7 @@ static int watch_with(struct run *r, struct watch *w)
 
 	if (w->notify_fd >= 0 && !say.json)
 		say.journal_fd = datagram_open(JOURNAL_SOCKET);
-	if (say.journal_fd >= 0 || r->value[OPT_QUIET])
+	if (say.journal_fd >= 0 || r->print.quiet)
 		say.out = NULL;
 	w->reporter = &say;
 	code = watch_run(w, &sum, &e);
@@ -145,6 +145,8 @@ static int verb_watch(struct run *r)
 	return code;
 }
 
+static const char *const watch_forms[] = { "term", "json", NULL };
+
 const struct verb watch_verb = {
 	.name = "watch",
 	.run = verb_watch,
@@ -165,5 +167,6 @@ const struct verb watch_verb = {
 		 "--format "
 		 "json writes a JSON object a line.",
 	.ask = &watch_ask_shape,
+	.prints_as = watch_forms,
 	.prints = PRINTS_FORMAT | PRINTS_FILE | PRINTS_QUIET,
 };

@@ -8,18 +8,6 @@
 #include "base/text.h"
 #include "render/display_text.h"
 
-/* RFC 3339, UTC. */
-static json_t *findings_time_json(long long s)
-{
-	char buf[32];
-	time_t t = (time_t)s;
-	struct tm tm;
-
-	if (!gmtime_r(&t, &tm) || !strftime(buf, sizeof(buf), "%Y-%m-%dT%H:%M:%SZ", &tm))
-		return json_null();
-	return json_string(buf);
-}
-
 static const char *host_nodename(const void *m)
 {
 	return fact_text(&((const struct machine *)m)->nodename, NULL);
@@ -66,16 +54,6 @@ json_t *machine_result_json(const struct result_shape *r, const struct machine *
 			    const void *answer, int exit_code)
 {
 	return result_shape_json_on(r, answer, m, fact_or(&m->time_s, 0), exit_code);
-}
-
-json_t *result_json(const char *verb, const struct machine *m, int exit_code)
-{
-	char schema[64];
-
-	snprintf(schema, sizeof(schema), "gputune.%s/1", verb);
-	return json_pack("{s:s, s:s, s:o, s:o, s:i}", "schema", schema, "tool_version",
-			 GPUTUNE_VERSION, "host", host_json(m), "time",
-			 findings_time_json(fact_or(&m->time_s, 0)), "exit_code", exit_code);
 }
 
 /* One line and a code: what Nagios and node-problem-detector read. */

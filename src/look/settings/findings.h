@@ -16,8 +16,6 @@ extern const struct shape host_shape;
 /* A result about a machine, by its shape. */
 json_t *machine_result_json(const struct result_shape *r, const struct machine *m,
 			    const void *answer, int exit_code);
-/* Top level of every result: schema "gputune.VERB/1", tool version, host, time, exit code. */
-json_t *result_json(const char *verb, const struct machine *m, int exit_code);
 /* One test case a finding: FAIL is a failure, UNKNOWN an error, NA skipped. */
 void findings_junit(FILE *out, const struct findings *f);
 /* node_exporter textfile: one sample a finding, value 1, verdict as label; and the score. */

@@ -19,16 +19,6 @@ const char *record_stop_name(enum record_stop s)
 	return stops[s];
 }
 
-int record_stop_parse(const char *name, enum record_stop *out)
-{
-	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
-		if (strcmp(stops[i], name) == 0) {
-			*out = (enum record_stop)i;
-			return 0;
-		}
-	return -EINVAL;
-}
-
 bool record_wrong(const struct record_case *c)
 {
 	return c->error && strncmp(c->error, RECORD_WRONG, strlen(RECORD_WRONG)) == 0;

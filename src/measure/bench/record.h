@@ -157,7 +157,6 @@ struct record {
 };
 
 const char *record_stop_name(enum record_stop s);
-int record_stop_parse(const char *name, enum record_stop *out);
 /* No case has a figure, nor a result that was found wrong: it says nothing of the machine. */
 bool record_empty(const struct record *r);
 /* Fills every series' summary from its samples. */
