@@ -41,9 +41,8 @@
  * the working directory. It starts the machine's own read-only tools (by fixed paths, never by a
  * shell) and opens vendors' libraries (NVML, with "deep" CUDA) during a call. Being out of memory
  * ends the process with status 71 and one line on standard error: the one exception. Verbs that
- * measure (bench, prove, doctor, "stack compare"), which only gputune_ask runs, also put load on
- * the machine, set variables of CUDA's libraries that are not set, and catch SIGBUS while they read
- * a mapped file.
+ * load the machine or start the program again (bench, prove, doctor, "stack compare", "persist
+ * install", "cluster check" ...) are refused with ENOTSUP: the program runs them.
  */
 #ifndef GPUTUNE_GPUTUNE_H
 #define GPUTUNE_GPUTUNE_H

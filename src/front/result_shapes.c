@@ -17,17 +17,9 @@
 
 /* Files that are kept, lines of a stream, what nodes say. */
 static const struct result_shape *const kept[] = {
-	&boot_report_result,
-	&boot_result,
-	&calibrate_result,
-	&calibration_result,
-	&calibration_show_result,
-	&cluster_node_result,
-	&ledger_result,
-	&recording_result,
-	&report_result,
-	&watch_result,
-	NULL,
+	&boot_report_result,  &boot_result,   &calibration_result,
+	&cluster_node_result, &ledger_result, &recording_result,
+	&report_result,	      &watch_result,  NULL,
 };
 
 struct gathered {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "verbs/door.h"
+#include "verbs/verbs.h"
 #include "machine/host/host.h"
 #include "machine/model/machine.h"
 #include "measure/prove/ledger.h"
@@ -55,10 +56,8 @@ struct run_machine {
 	int requests, answers;
 };
 
-extern const struct verb record_verb, report_verb, watch_verb;
 /* NULL ends them. */
 extern const struct verb *const verbs[];
-extern const struct verb completion_verb;
 
 int verb_monitor(struct run *r);
 

@@ -187,6 +187,8 @@ static const struct result_shape *calibrate_other(const void *ask, const void **
 	return &calibration_show_result;
 }
 
+static const struct result_shape *const calibrate_others[] = { &calibration_show_result, NULL };
+
 static struct doc *calibrate_page_of(struct arena *a, const struct calibrate_ask *ask,
 				     const struct calibrate_answer *v, const struct page_view *view)
 {
@@ -228,5 +230,6 @@ const struct verb calibrate_verb = {
 	.result = &calibrate_result,
 	.answer_size = sizeof(struct calibrate_answer),
 	.other = calibrate_other,
+	.others = calibrate_others,
 	.page = calibrate_page_any,
 };

@@ -697,4 +697,5 @@ const struct verb doctor_verb = {
 	.examples = doctor_examples, .ask = &doctor_ask_shape, .subs = doctor_subs,
 	.answer = doctor_any, .result = &doctor_result, .page = doctor_page, .head = doctor_head,
 	.asks = true, .reads = READS_CAPTURE,
+	.own_process = true,
 };

@@ -114,6 +114,9 @@ struct verb {
 	bool changes;	 /* it can change the machine: the library calls it with a handle for that
 			    alone */
 	bool writes;	 /* the same of what writes files alone */
+	/* It loads the machine, starts this program again, or ends the process where a driver
+	 * hangs: not for the library. */
+	bool own_process;
 	enum verb_output output;
 	/* Whether -o is of OUTPUT_MADE this time, and the text of that file, which must not be
 	 * there yet; what is printed is printed besides. NULL: never. */

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #define VERB(name) &name##_verb,
+#define PRINTING_VERB(name)
 const struct verb *const answering_verbs[] = {
 #include "verbs/verbs.def"
 	NULL,
 };
+#undef PRINTING_VERB
 #undef VERB
 
 static const struct verb *verb_among(const struct verb *const *verbs, const char *name, size_t n)

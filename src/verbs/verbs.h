@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every verb that answers: NAME_verb of its file. */
+/* Every verb: NAME_verb of its file. */
 #ifndef VERBS_VERBS_H
 #define VERBS_VERBS_H
 
@@ -7,13 +7,15 @@
 #include "verbs/verb.h"
 
 #define VERB(name) extern const struct verb name##_verb;
+#define PRINTING_VERB(name) VERB(name)
 #include "verbs/verbs.def"
+#undef PRINTING_VERB
 #undef VERB
 
 /* Results of verbs alone. */
 extern const struct result_shape capture_result, slurm_result;
 
-/* NULL ends them. */
+/* Those that answer; NULL ends them. */
 extern const struct verb *const answering_verbs[];
 /* "lint", "predict training"; NULL: there is none. */
 const struct verb *answering_verb(const char *name);

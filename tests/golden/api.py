@@ -113,7 +113,7 @@ def asks(lib):
     expect("lint answers as the program does", without_time(spoken) == without_time(told), spoken)
     for verb, question, word in ((b"lint", b'{"nccl": "x"}', "nccl"), (b"lint", b'{"ncll": "2.1"}', "ncll"), (b"lint", b'{"nccl": 7}', "nccl"), (b"lint", b"[]", "object"),
                                  (b"lint", b'{"file": ["/nonexistent"]}', "/nonexistent"), (b"lint", b'{"file": [1]}', "file"), (b"nothing", None, "nothing"),
-                                 (b"lint more", None, "lint more"), (None, None, "")):
+                                 (b"lint more", None, "lint more"), (None, None, ""), (b"bench", b'{"name": ["memory-latency"]}', "bench"), (b"persist install", None, "persist install"), (b"doctor", None, "doctor")):
         why = ask(lib, "gputune_ask", m, verb, question)
         expect(f"{verb} {question}", isinstance(why, Error) and word in why.text.decode() and why.code, getattr(why, "text", why))
     expect("no machine to ask", isinstance(ask(lib, "gputune_ask", None, b"lint", None), Error))
@@ -226,7 +226,7 @@ def symbols(so):
     # "nothing" is the empty store of a capture, which nobody writes to; what the CPU can is asked once, by the compiler's own code.
     opened = {"library_calls", "library_states", "library_lock", "nothing", "__cpu_model", "__cpu_features2"}
     expect("it has no state that could change, but which libraries are open", placed and state <= opened, state)
-    # _exit is there for one case, which the header names: no memory; signals and the environment for verbs that measure.
+    # _exit is there for one case, which the header names: no memory; signals and the environment for verbs that the library refuses.
     never = {"exit", "printf", "puts", "setlocale", "chdir", "umask", "system", "popen"}
     expect("it calls nothing that is the caller's", not used & never, used & never)
 

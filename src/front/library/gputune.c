@@ -229,6 +229,9 @@ static char *ask(const struct gputune_machine *machine, const char *verb, const 
 	else if (!v)
 		c.code = err_set(&c.err, -EINVAL, "no verb \"%.64s\" answers here",
 				 verb ? verb : "");
+	else if (v->own_process)
+		c.code = err_set(&c.err, -ENOTSUP,
+				 "%s needs a process of its own: the program does it", verb);
 	else if ((v->changes || v->writes) && !machine->may_change)
 		c.code = err_set(&c.err, -EPERM,
 				 "%s can change the machine: gputune_open_to_change gives one that "
@@ -282,7 +285,7 @@ static void add_verb(json_t *list, const struct verb *v, const char *before)
 	char name[128];
 
 	snprintf(name, sizeof(name), "%s%s%s", before, *before ? " " : "", v->name);
-	if (v->answer && (v->result || v->json))
+	if (v->answer && (v->result || v->json) && !v->own_process)
 		json_array_append_new(
 			list, json_pack("{s:s, s:s, s:b, s:o*, s:o}", "name", name, "summary",
 					v->summary, "changes", v->changes || v->writes, "question",

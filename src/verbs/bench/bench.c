@@ -370,4 +370,5 @@ const struct verb bench_verb = {
 	.page = bench_page,
 	.head = bench_head,
 	.keeps_json = true,
+	.own_process = true,
 };

@@ -81,4 +81,5 @@ const struct verb bench_serve_verb = {
 		"Ctrl-C. It listens at one address, and says what is measured.",
 	.ask = &bench_serve_shape,
 	.answer = bench_serve_answer,
+	.own_process = true,
 };

@@ -251,4 +251,5 @@ const struct verb cluster_check_verb = {
 	.result = &cluster_check_result,
 	.page = cluster_check_page_any,
 	.head = cluster_check_head,
+	.own_process = true,
 };

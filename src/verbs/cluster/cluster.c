@@ -118,6 +118,7 @@ static const struct verb discover_verb = {
 	.answer_size = sizeof(struct discover_answer),
 	.page = discover_page_any,
 	.formats = discover_formats,
+	.own_process = true,
 };
 
 static const struct verb *const cluster_subs[] = { &discover_verb, &cluster_check_verb,

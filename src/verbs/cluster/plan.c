@@ -229,6 +229,7 @@ const struct verb cluster_plan_verb = {
 	.result = &cluster_plan_result,
 	.page = cluster_plan_page_any,
 	.changes = true,
+	.own_process = true,
 };
 
 /* --- undo ------------------------------------------------------------------------------------- */

@@ -263,6 +263,7 @@ static const struct verb install_verb = {
 	.answer = install_answer,
 	.changes = true,
 	OF_ALL,
+	.own_process = true,
 };
 
 static const struct verb status_verb = {

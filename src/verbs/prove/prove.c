@@ -688,4 +688,5 @@ const struct verb prove_verb = {
 	.head = prove_head,
 	.changes = true,
 	.keeps_json = true,
+	.own_process = true,
 };

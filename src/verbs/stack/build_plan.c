@@ -152,4 +152,5 @@ const struct verb build_plan_verb = {
 	         "lacking, 3 when a step failed.",
 	.examples = build_examples, .ask = &build_ask_shape, .answer = build_answer_any,
 	.result = &build_plan_result, .page = build_page, .writes = true,
+	.own_process = true,
 };

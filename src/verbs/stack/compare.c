@@ -579,6 +579,7 @@ const struct verb stack_compare_verb = {
 	         "when that could not be decided.",
 	.examples = compare_examples, .ask = &compare_ask_shape, .answer = compare_any,
 	.result = &stack_compare_result, .page = compare_page,
+	.own_process = true,
 };
 
 static const struct ask_row one_ask_rows[] = {
@@ -595,4 +596,5 @@ const struct verb compare_one_verb = {
 	.about = "Measures one window of a bench with whatever library GPUTUNE_LIB_DIR holds, in "
 	         "a process of its own; stack compare starts it. A result in JSON.",
 	.ask = &one_ask_shape, .answer = one_any, .result = &stack_window_result,
+	.own_process = true,
 };
