@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "front/result_shapes.h"
+#include "verbs/verbs.h"
 
 static bool schema_expected(const char *name, char **names)
 {
@@ -175,6 +176,54 @@ static void write_result(struct page *p, const struct result_shape *r)
 	write_rows(p, r->shape, "");
 }
 
+/* --- what is asked ---------------------------------------------------------------------------- */
+
+static const char *member_text(const json_t *of, const char *key)
+{
+	const char *text = json_string_value(json_object_get(of, key));
+
+	return text ? text : "";
+}
+
+/* A line of the question's schema. '|' would end a cell. */
+static void write_question_row(struct page *p, const char *key, const json_t *row)
+{
+	const char *unit = member_text(row, "unit"), *usual = member_text(row, "default");
+	const json_t *names = json_object_get(row, "enum"), *name;
+	size_t i;
+
+	fprintf(p->out, "| `%s` | ", key);
+	json_array_foreach(names, i, name)
+		fprintf(p->out, "%s`%s`", i ? ", " : "", json_string_value(name));
+	fprintf(p->out, "%s%s%s%s | ", json_array_size(names) ? "" : member_text(row, "type"),
+		*unit ? " (" : "", unit, *unit ? ")" : "");
+	for (const char *c = member_text(row, "description"); *c; c++)
+		fprintf(p->out, *c == '|' ? "\\%c" : "%c", *c);
+	fprintf(p->out, "%s%s%s |\n", *usual ? " (default: " : "", usual, *usual ? ")" : "");
+}
+
+static void write_questions(struct page *p, const struct verb *const *verbs, const char *above)
+{
+	for (; verbs && *verbs; verbs++) {
+		const struct verb *v = *verbs;
+		const char *name = arena_printf(&p->arena, "%s%s%s", above, *above ? " " : "",
+						v->name),
+			   *key;
+		json_t *schema = v->ask ? ask_schema(v->ask) : NULL, *row;
+
+		if (v->answer && schema) {
+			fprintf(p->out,
+				"\n### %s\n\n%s.%s\n\n| Key | Value | Meaning |\n|---|---|---|\n",
+				name, v->summary,
+				v->own_process ? " Not of libgputune: the program does it." : "");
+			json_object_foreach(json_object_get(schema, "properties"), key, row)
+				write_question_row(p, key, row);
+		}
+		json_decref(schema);
+		write_questions(p, v->subs, name);
+	}
+}
+
 static int write_page(const char *folder)
 {
 	struct page p = { 0 };
@@ -188,7 +237,7 @@ static int write_page(const char *folder)
 		return 1;
 	}
 	fprintf(p.out,
-		"# Results\n\n"
+		"# Results and questions\n\n"
 		"What `--format json` prints, key by key. This page is made by the build, of the "
 		"rows that the results are written\nfrom; their JSON Schemas are installed in "
 		"`share/gputune/schemas`. A key ends in its unit. What is not known is null, never "
@@ -200,6 +249,12 @@ static int write_page(const char *folder)
 		"gives, `_UNIT` a unit that it gives.\n");
 	for (const struct result_shape *const *r = result_shapes(&p.arena); *r; r++)
 		write_result(&p, *r);
+	fprintf(p.out, "\n## Questions\n\nWhat each verb is asked: on a command line `--key-name "
+		       "VALUE`, of "
+		       "libgputune and Python a JSON object of these keys\n(`gputune_ask`, "
+		       "[API.md](API.md)). A number may be a text with its unit; times are in "
+		       "seconds, shares are fractions.\n");
+	write_questions(&p, answering_verbs, "");
 	bad = ferror(p.out);
 	bad |= fclose(p.out);
 	arena_free(&p.arena);
