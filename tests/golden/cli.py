@@ -210,7 +210,7 @@ for verb, argv in (("show", []), ("check", []), ("plan", []), ("explain", ["gpu.
 refuses("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "one of term, json, md, html")
 expect("undo --all takes back everything", "take back everything" in helps["undo"] and "does not apply" not in helps["undo"], helps["undo"])
 said = subprocess.run([sys.executable, "-c", "import gputune, json; print(json.dumps(gputune.verbs()))"], capture_output=True, text=True,
-                      env={**os.environ, "PYTHONPATH": str(root / "python"), "LIBGPUTUNE": str(pathlib.Path(gputune).resolve().parent / "src/front/library/libgputune.so.0")})
+                      env={**os.environ, "PYTHONPATH": str(root / "python"), "LIBGPUTUNE": str(root / "build/src/front/library/libgputune.so.0")})  # no sanitizers in Python
 numeric = [(v["name"].split(), key.replace("_", "-"), p.get("unit")) for v in json.loads(said.stdout) for key, p in v.get("question", {"properties": {}})["properties"].items() if p["type"] == "number"]
 expect("options that take numbers are known", len(numeric) > 100 and not said.stderr, (len(numeric), said.stderr))
 for verb, name, unit in numeric:

@@ -176,7 +176,7 @@ static void ask_set_machine(const struct ask_shape *s, void *ask, const struct g
 /* With the key, which an argument of the function means, where there is one. */
 static json_t *ask_question(struct call *c, const char *text, const char *key, const char *value)
 {
-	json_error_t why;
+	json_error_t why = { .line = 0 };
 	json_t *j = NULL;
 
 	if (text && strnlen(text, QUESTION_MAX) == QUESTION_MAX)
