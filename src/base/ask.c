@@ -221,8 +221,8 @@ static int take_numbers(struct arena *a, const struct ask_row *r, struct ask_num
 						       "each %s",
 						       most, ask_bounds(a, r)),
 					  text, e);
-		for (; from <= to; from++)
-			list[n++] = from;
+		for (size_t k = 0; k <= (size_t)(to - from); k++)
+			list[n++] = from + (double)k;
 		if (!at[len])
 			break;
 	}
