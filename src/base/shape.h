@@ -363,14 +363,14 @@ json_t *result_shape_json_on(const struct result_shape *r, const void *object, c
 json_t *result_shape_schema(const struct result_shape *r);
 
 /*
- * The reverse, of what somebody else wrote: *object, of s->size bytes, is filled, with what it
- * points to in the arena. Keys that no row has are passed over: later versions add some. -EINVAL: a
+ * Reads untrusted JSON into *object (s->size bytes; what it points to lives in the arena). Keys
+ * without a row are ignored: later versions add some. -EINVAL: a
  * sentence that begins with the row, "step.step_s.value: not a number"; *object is then undefined.
  */
 int shape_read(struct arena *a, const struct shape *s, const json_t *j, void *object,
 	       struct err *e);
-/* Whether what is there of a result is of its rows' kinds, and no more than could be read; what is
- * not there is passed over: earlier versions had less. 0 or -EINVAL. */
+/* Checks type and bounds of each key that is present; missing keys pass, because earlier versions
+ * had fewer. 0 or -EINVAL. */
 int result_shape_check(struct arena *a, const struct result_shape *r, const json_t *j,
 		       struct err *e);
 /* A result as text of len bytes: its head too. */

@@ -31,14 +31,6 @@ struct check_verb_answer {
 	const struct ledger *ledger;
 };
 
-/* A finding outweighs what could not be seen: it is certain. */
-static int check_exit(const struct findings *f)
-{
-	if (f->count[VERDICT_FAIL])
-		return EXIT_FINDINGS;
-	return f->count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
-}
-
 static int check_answer(struct door *d, const struct check_ask *ask, struct check_verb_answer *out)
 {
 	/* On a machine, what rules do not need is left out. */
@@ -63,7 +55,7 @@ static int check_answer(struct door *d, const struct check_ask *ask, struct chec
 		out->m = m;
 		out->ledger = door_ledger(d, h, m);
 		out->result = check_answer_of(d->arena, &out->profile, &out->findings, out->ledger);
-		code = check_exit(&out->findings);
+		code = door_verdicts_code(out->findings.count);
 	}
 	host_close(h);
 	return code;

@@ -239,12 +239,19 @@ int door_profile(struct door *d, const struct profile_ask *ask, struct profile *
 	return door_narrow(d, ask->only, ask->skip, p);
 }
 
+int door_verdicts_code(const size_t count[])
+{
+	if (count[VERDICT_FAIL])
+		return EXIT_FINDINGS;
+	return count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
 struct fact_str door_read_knob(void *ctx, struct arena *a, const struct knob *k)
 {
 	return knob_read(ctx, a, k);
 }
 
-/* --- what is kept ----------------------------------------------------------------------------- */
+/* --- data files, ledger, journal -------------------------------------------------------------- */
 
 static const struct ask_row state_ask_rows[] = {
 	{ "state", "where results are kept (default: " BENCH_STATE ")", ASK_TEXT(state_ask, state),

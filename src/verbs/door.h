@@ -108,12 +108,15 @@ extern const struct ask_shape narrow_ask_shape;
 /* 0, or as answers. */
 int door_profile(struct door *d, const struct profile_ask *ask, struct profile *p);
 int door_narrow(struct door *d, const char *only, const char *skip, struct profile *p);
+/* The exit code for counts by verdict: a finding outweighs what could not be seen, for it is
+ * certain. */
+int door_verdicts_code(const size_t count[]);
 /* What settings read knobs through; ctx is the struct host. */
 struct fact_str door_read_knob(void *ctx, struct arena *a, const struct knob *k);
 /* Ids of settings, for proposals. */
 const char *setting_proposal(size_t i);
 
-/* --- what is kept ----------------------------------------------------------------------------- */
+/* --- data files, ledger, journal -------------------------------------------------------------- */
 
 /* --state: the folder of results, calibrations and the like. */
 struct state_ask {
@@ -126,7 +129,7 @@ const char *door_state(struct door *d, const struct state_ask *ask);
 /* Models and GPUs with those of the site and the user; captured: those of a captured machine are of
  * none of these. */
 const struct knowledge *door_knowledge(struct door *d, bool captured);
-/* Never NULL; lines that were skipped are said. */
+/* Never NULL; warns of lines that were skipped. */
 const struct ledger *door_ledger(struct door *d, struct host *h, const struct machine *m);
 struct journal;
 /* Says which changes are open; true where one was interrupted. */

@@ -43,7 +43,8 @@ static bool journal_names(const struct journal *j, const char *word)
 	return false;
 }
 
-/* The journal may hold what this program has forgotten. Who may not read it is told so by undo. */
+/* The journal may name settings that this version no longer has. An unreadable journal is reported
+ * by the undo itself. */
 static int check_only(struct door *d, struct host *h, const struct txn_select *s)
 {
 	struct journal j;

@@ -98,7 +98,7 @@ static const struct result_file_table diagnose_tables[] = {
 	{ LIST("scaling.points", "With more GPUs", "gpus|tokens_per_s|%efficiency|kind|why") },
 };
 
-/* The reader of the file's results stands in result_shapes.c. */
+/* Result files that report shows. Their rows: result_shapes(). */
 const struct result_file_kind result_file_kinds[] = {
 	{ .name = "check", .verb = "check", .part = "findings",
 	  .says = "What is was read from the machine at that time.",

@@ -77,13 +77,6 @@ struct installed_ask {
 	bool deep, all;
 };
 
-static int check_exit(const struct stack_findings *f)
-{
-	if (f->count[VERDICT_FAIL])
-		return EXIT_FINDINGS;
-	return f->count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
-}
-
 static int check_answer(struct door *d, const struct installed_ask *ask, struct stack_view *out)
 {
 	const struct stack_look what = { ask->gpus, ask->envs, ask->rootfs, ask->deep, ask->all };
@@ -105,7 +98,7 @@ static int check_answer(struct door *d, const struct installed_ask *ask, struct 
 		host_close(image);
 	if (h)
 		host_close(h);
-	return code ? code : check_exit(out->found);
+	return code ? code : door_verdicts_code(out->found->count);
 }
 
 /* --deep runs the libraries. */
