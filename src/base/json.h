@@ -37,5 +37,4 @@ static inline void json_put_int(json_t *o, const char *key, json_int_t v)
 	json_object_set_new(o, key, json_integer(v));
 }
 
-
 #endif
