@@ -156,9 +156,13 @@ static void check_page_summary(struct doc *d, const struct machine *m, const str
 		node_span(d, line, cell_printf(d, STYLE_STRONG, "Score %d of 100", f->score));
 	else
 		node_span(d, line, cell_as(STYLE_STRONG, "No score: nothing could be judged"));
+	if (f->capped_by)
+		node_span(d, line, cell_printf(d, STYLE_BAD, " (%s)", f->capped_by));
+	if (f->health >= 0 && f->tuning >= 0)
+		node_span(d, line, cellf(d, ": health %d, tuning %d", f->health, f->tuning));
 	node_span(d, line,
 		  cellf(d,
-			" (profile %s): %zu to fix, %zu right, %zu not applicable, %zu could "
+			". Profile %s: %zu to fix, %zu right, %zu not applicable, %zu could "
 			"not be seen.",
 			p->name, f->count[VERDICT_FAIL], f->count[VERDICT_PASS],
 			f->count[VERDICT_NA], f->count[VERDICT_UNKNOWN]));

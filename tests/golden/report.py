@@ -338,7 +338,7 @@ def given_whose(tmp):
     old = written(tmp, "old.json", j, host__nodename="n7", host__kernel="1.old", time="2026-11-20T10:00:00Z",
                   findings=[finding("zz.old", "critical")], summary={"fail": 31, "pass": 1, "unknown": 0, "score": 7})
     new = written(tmp, "new.json", j, host__nodename="n7", host__kernel="2.new", time="2026-11-21T10:00:00Z",
-                  findings=[finding("zz.new", "low")], summary={"fail": 17, "pass": 2, "unknown": 4, "score": 83})
+                  findings=[finding("zz.new", "low")], summary={"fail": 17, "pass": 2, "unknown": 4, "score": 83, "health": 90, "tuning": 83})
     fine = written(tmp, "fine.json", j, host__nodename="n7", time="2026-11-22T10:00:00Z", findings=[],
                    summary={"fail": 0, "pass": 2, "unknown": 0, "score": 100})
     odd = written(tmp, "odd.json", j, host__nodename="n7", time="soon", findings=[finding("zz.odd", "high")],
@@ -347,7 +347,7 @@ def given_whose(tmp):
         code, out, err = run("report", machines / "nothing", *order, "--format", "md")
         row = [c.strip() for line in out.splitlines() if "known by results alone" in line and line.startswith("|")
                for c in line.strip("|").split("|")]
-        expect(f"the newest check counts: {[p.name for p in order]}", row[2:7] == ["2.new", "**83**", "17", "4", "low: zz.new"] and
+        expect(f"the newest check counts: {[p.name for p in order]}", row[2:9] == ["2.new", "**83**", "90", "83", "17", "4", "low: zz.new"] and
             "17 to fix, gravest zz.new (low)" in out, (row, out[:600]))
     for order in ((new, fine, old), (fine, old, new)):
         code, out, err = run("report", *order, "--format", "json")

@@ -160,7 +160,53 @@ static void test_grouping(void **state)
 	assert_string_equal(fail->v.code, CODE_DIFFERS);
 	/* One pass and one failure of the same weight. */
 	assert_int_equal(j.f.score, 50);
+	assert_int_equal(j.f.tuning, 50);
+	assert_int_equal(j.f.health, -1);
+	assert_null(j.f.capped_by);
 	done(&j);
+}
+
+/* One fault among many things that are right is no 95 of 100: the gravest failure caps its share,
+ * and the line says which. What is waived or not seen caps nothing. */
+static void test_capped(void **state)
+{
+	static const struct {
+		const char *machine, *profile, *only;
+		int score, health, tuning;
+		const char *capped_by;
+	} table[] = {
+		{ "hgx-h100", "", "pcie.*,gpu.*", 49, 49, 79,
+		  "critical: pcie.link 0000:a3:00.0: lanes are missing" },
+		{ "hgx-h100", "[pcie.link]\nwaive = known\n", "pcie.*,gpu.*", 79, 100, 79,
+		  "high: pcie.acs 0000:82:00.0 +7: traffic between GPU and NIC behind this switch "
+		  "is "
+		  "sent up to the processor and back" },
+		{ "hgx-h100", "", "pcie.acs", 50, -1, 50, NULL },
+		{ "dgx-spark", "", "gpu.*", 100, 100, 100, NULL },
+		{ "nothing", "", "gpu.*", -1, -1, -1, NULL },
+	};
+	char path[512], profile[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct judged j = { 0 };
+		struct box b;
+
+		box_make(&b);
+		box_file(&b, "site.ini", table[i].profile);
+		snprintf(path, sizeof(path), MACHINES "/%s", table[i].machine);
+		judge(&j, path, box_path(&b, "site.ini", profile, sizeof(profile)), table[i].only);
+		if (j.f.score != table[i].score || j.f.health != table[i].health ||
+		    j.f.tuning != table[i].tuning)
+			fail_msg("row %zu: score %d, health %d, tuning %d", i, j.f.score,
+				 j.f.health, j.f.tuning);
+		if (table[i].capped_by)
+			assert_string_equal(j.f.capped_by, table[i].capped_by);
+		else
+			assert_null(j.f.capped_by);
+		done(&j);
+		box_remove(&b);
+	}
 }
 
 /* What could not be read is unknown; the score takes no notice, and is absent when nothing else is
@@ -288,7 +334,7 @@ int main(void)
 		cmocka_unit_test(test_relations),     cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_which_opinion), cmocka_unit_test(test_grouping),
 		cmocka_unit_test(test_unknown),	      cmocka_unit_test(test_profile_file),
-		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_complete),      cmocka_unit_test(test_capped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

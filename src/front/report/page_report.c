@@ -59,7 +59,9 @@ struct report_head report_head_of(struct arena *a, const struct machine *m,
 				 .kernel = fact_text(&m->kernel.release, ""),
 				 .time_s = fact_or(&m->time_s, 0),
 				 .judged = f != NULL,
-				 .score = f ? f->score : -1 };
+				 .score = f ? f->score : -1,
+				 .health = f ? f->health : -1,
+				 .tuning = f ? f->tuning : -1 };
 
 	if (!f)
 		return h;
@@ -88,16 +90,18 @@ static void head_row(struct doc *d, struct node *t, const struct report_head *h)
 	c[0].link = h->id;
 	c[1] = cell(h->what);
 	c[2] = cell(h->kernel);
-	c[7] = cell_as(STYLE_MUTED, h->from);
+	c[9] = cell_as(STYLE_MUTED, h->from);
 	if (!h->judged) {
-		c[6] = cell_as(STYLE_UNKNOWN, "not judged");
+		c[8] = cell_as(STYLE_UNKNOWN, "not judged");
 		return;
 	}
 	c[3] = h->score < 0 ? cell_as(STYLE_UNKNOWN, "none")
 			    : cell_printf(d, STYLE_STRONG, "%d", h->score);
-	c[4] = cellf(d, "%zu", h->count[VERDICT_FAIL]);
-	c[5] = cellf(d, "%zu", h->count[VERDICT_UNKNOWN]);
-	c[6] = h->worst ? cell_printf(d, worst_style(h), "%s: %s", severity_name(h->severity),
+	c[4] = h->health < 0 ? cell_as(STYLE_UNKNOWN, "none") : cellf(d, "%d", h->health);
+	c[5] = h->tuning < 0 ? cell_as(STYLE_UNKNOWN, "none") : cellf(d, "%d", h->tuning);
+	c[6] = cellf(d, "%zu", h->count[VERDICT_FAIL]);
+	c[7] = cellf(d, "%zu", h->count[VERDICT_UNKNOWN]);
+	c[8] = h->worst ? cell_printf(d, worst_style(h), "%s: %s", severity_name(h->severity),
 				      h->worst)
 			: cell_as(STYLE_GOOD, "nothing to fix");
 }
@@ -117,7 +121,8 @@ struct doc *page_report_front(struct arena *a, const char *title, long long time
 	if (n < 2)
 		return d;
 	t = DOC_TABLE(d, arena_printf(a, "%zu machines", n), "Machine", "~What it is", "Kernel",
-		      ">Score of 100", ">To fix", ">Unseen", "~Gravest", "~From");
+		      ">Score of 100", ">Health", ">Tuning", ">To fix", ">Unseen", "~Gravest",
+		      "~From");
 	for (size_t i = 0; i < n; i++)
 		head_row(d, t, &heads[i]);
 	node_drop_empty(t);

@@ -30,8 +30,8 @@ struct report_head {
 	const char *id; /* of its section */
 	const char *name, *what, *kernel, *from;
 	long long time_s;
-	size_t count[4]; /* findings by enum verdict_kind */
-	int score;	 /* as struct findings */
+	size_t count[4];	   /* findings by enum verdict_kind */
+	int score, health, tuning; /* as struct findings */
 	bool judged;
 	const char *worst; /* id of the gravest finding; NULL: none */
 	enum severity severity;

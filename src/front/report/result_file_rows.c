@@ -103,7 +103,8 @@ const struct result_file_kind result_file_kinds[] = {
 	{ .name = "check", .verb = "check", .part = "findings",
 	  .says = "What is was read from the machine at that time.",
 	  .pairs = "profile.name=Profile|summary.fail=To fix|summary.pass=Right|"
-	  "summary.unknown=Could not be seen|summary.score=Score of 100",
+	  "summary.unknown=Could not be seen|summary.score=Score of 100|"
+	  "summary.health=Health|summary.tuning=Tuning|summary.capped_by=Held by",
 	  GIVEN_TABLES(check_tables) },
 	{ .name = "prove", .verb = "prove", .part = "proofs",
 	  .says = "Its figures were measured, with the setting and without it in turns.",

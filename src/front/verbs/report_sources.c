@@ -528,19 +528,26 @@ static size_t count_at(const json_t *j, const char *path)
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* -1: the file has none, or no figure of 0 to 100. */
+static int figure_at(const json_t *check, const char *path)
+{
+	const json_t *j = result_file_at(check, path);
+	json_int_t n = json_is_integer(j) ? json_integer_value(j) : -1;
+
+	return n >= 0 && n <= 100 ? (int)n : -1;
+}
+
 static void judged_by(struct reporting *g, const json_t *check)
 {
 	struct report_head *h = &g->out.head;
-	const json_t *score = result_file_at(check, "summary.score");
 
 	h->judged = true;
 	h->count[VERDICT_PASS] = count_at(check, "summary.pass");
 	h->count[VERDICT_FAIL] = count_at(check, "summary.fail");
 	h->count[VERDICT_UNKNOWN] = count_at(check, "summary.unknown");
-	h->score = -1;
-	if (json_is_integer(score) && json_integer_value(score) >= 0 &&
-	    json_integer_value(score) <= 100)
-		h->score = (int)json_integer_value(score);
+	h->score = figure_at(check, "summary.score");
+	h->health = figure_at(check, "summary.health");
+	h->tuning = figure_at(check, "summary.tuning");
 	g->code = h->count[VERDICT_FAIL]      ? EXIT_FINDINGS
 		  : h->count[VERDICT_UNKNOWN] ? EXIT_BLIND
 					      : EXIT_CLEAN;
@@ -609,7 +616,7 @@ void report_named_machine(struct reporting *g, const struct report_source *from)
 	h->what = "known by results alone";
 	h->kernel = "";
 	h->from = from->path;
-	h->score = -1;
+	h->score = h->health = h->tuning = -1;
 	g->code = EXIT_BLIND;
 	for (size_t i = 0; i < g->given->n_told; i++) {
 		const struct report_named_source *t = &g->given->told[i];

@@ -192,28 +192,82 @@ static int by_importance(const void *a, const void *b)
 	return more ? more : x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void summarise(struct findings *out)
+/* The most that a figure can be while a finding of this severity fails. */
+static const int score_limits[] = { [SEVERITY_INFO] = 100,
+				    [SEVERITY_LOW] = 100,
+				    [SEVERITY_MEDIUM] = 100,
+				    [SEVERITY_HIGH] = 79,
+				    [SEVERITY_CRITICAL] = 49 };
+
+/* A critical finding weighs as much as ten low ones. Only pass and fail count: what does not apply
+ * and what could not be seen say nothing about the machine. -1: nothing counts. *worst is the
+ * failure that caps the figure, NULL where none does. */
+static int share(const struct findings *f, bool health, const struct finding **worst)
 {
-	/* A critical finding weighs as much as ten low ones. Only pass and fail count: what does
-	 * not apply and what could not be seen say nothing about the machine. */
 	static const int weights[] = { [SEVERITY_INFO] = 0,
 				       [SEVERITY_LOW] = 1,
 				       [SEVERITY_MEDIUM] = 3,
 				       [SEVERITY_HIGH] = 6,
 				       [SEVERITY_CRITICAL] = 10 };
+	const struct finding *gravest = NULL;
 	long good = 0, all = 0;
+	int out;
 
-	for (size_t i = 0; i < out->n; i++) {
-		const struct finding *f = &out->items[i];
-		int w = weights[f->s->severity];
+	*worst = NULL;
+	for (size_t i = 0; i < f->n; i++) {
+		const struct finding *it = &f->items[i];
+		int w = weights[it->s->severity];
 
-		out->count[f->v.kind]++;
-		if (f->v.kind == VERDICT_PASS)
+		if (it->s->health != health)
+			continue;
+		if (it->v.kind == VERDICT_PASS)
 			good += w;
-		if (f->v.kind == VERDICT_PASS || f->v.kind == VERDICT_FAIL)
+		if (it->v.kind == VERDICT_PASS || it->v.kind == VERDICT_FAIL)
 			all += w;
+		if (it->v.kind == VERDICT_FAIL &&
+		    (!gravest || it->s->severity > gravest->s->severity))
+			gravest = it;
 	}
-	out->score = all ? (int)(good * 100 / all) : -1;
+	out = all ? (int)(good * 100 / all) : -1;
+	if (!gravest || out <= score_limits[gravest->s->severity])
+		return out;
+	*worst = gravest;
+	return score_limits[gravest->s->severity];
+}
+
+/* "critical: pcie.link 0000:a3:00.0: lanes are missing": up to where the reason goes on to advise.
+ */
+static const char *capped_by(struct arena *a, const struct finding *f)
+{
+	enum { TARGETS_BYTES = 24 };
+	const char *target, *end;
+
+	if (!f)
+		return NULL;
+	target = f->n_targets < 2 || strlen(f->target) <= TARGETS_BYTES
+			 ? f->target
+			 : arena_printf(a, "%s +%zu", f->targets[0], f->n_targets - 1);
+	for (end = f->v.reason; *end && (!strchr(".:;", *end) || (end[1] && end[1] != ' ')); end++)
+		;
+	return arena_printf(a, "%s: %s%s%s: %.*s", severity_name(f->s->severity), f->s->id,
+			    *target ? " " : "", target, (int)(end - f->v.reason), f->v.reason);
+}
+
+static void summarise(struct arena *a, struct findings *out)
+{
+	const struct finding *unfit, *untuned;
+
+	for (size_t i = 0; i < out->n; i++)
+		out->count[out->items[i].v.kind]++;
+	out->health = share(out, true, &unfit);
+	out->tuning = share(out, false, &untuned);
+	if (out->tuning < 0 || (out->health >= 0 && out->health <= out->tuning)) {
+		out->score = out->health;
+		out->capped_by = capped_by(a, unfit);
+	} else {
+		out->score = out->tuning;
+		out->capped_by = capped_by(a, untuned);
+	}
 }
 
 void settings_check(struct arena *a, const struct machine *m, const struct profile *p,
@@ -239,7 +293,7 @@ void settings_check(struct arena *a, const struct machine *m, const struct profi
 		out->items[i].order = i;
 	if (out->n)
 		qsort(out->items, out->n, sizeof(*out->items), by_importance);
-	summarise(out);
+	summarise(a, out);
 }
 
 /* From a failed finding to the writes that make it right. */

@@ -21,8 +21,10 @@ struct finding {
 struct findings {
 	struct finding *items;
 	size_t n;
-	size_t count[4]; /* by enum verdict_kind, counting findings */
-	int score;	 /* 0..100, -1 when nothing could be judged */
+	size_t count[4];    /* by enum verdict_kind, counting findings */
+	int health, tuning; /* 0..100: of the health checks, of all others; -1: none was judged */
+	int score;	    /* the lower of both, -1 when nothing could be judged */
+	const char *capped_by; /* the failure that holds the score at its limit; NULL: none does */
 };
 
 /*

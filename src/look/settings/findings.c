@@ -147,6 +147,10 @@ int findings_nagios(FILE *out, const struct findings *f)
 		unfit, fail, unknown, f->count[VERDICT_PASS], f->count[VERDICT_NA]);
 	if (f->score >= 0)
 		fprintf(out, " score=%d%%;;;0;100", f->score);
+	if (f->health >= 0)
+		fprintf(out, " health=%d%%;;;0;100", f->health);
+	if (f->tuning >= 0)
+		fprintf(out, " tuning=%d%%;;;0;100", f->tuning);
 	fputc('\n', out);
 	return code;
 }
@@ -216,6 +220,15 @@ void findings_junit(FILE *out, const struct findings *f)
 	fputs("</testsuite>\n", out);
 }
 
+static void prom_ratio(FILE *out, const char *name, const char *what, int percent)
+{
+	if (percent >= 0)
+		fprintf(out,
+			"# HELP gputune_%s_ratio %s\n# TYPE gputune_%s_ratio gauge\n"
+			"gputune_%s_ratio %.2f\n",
+			name, what, name, name, (double)percent / 100.0);
+}
+
 void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 {
 	fputs("# HELP gputune_setting Verdict of a setting on its targets; the value is always 1.\n"
@@ -238,12 +251,11 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 	for (int v = 0; v < 4; v++)
 		fprintf(out, "gputune_findings{verdict=\"%s\"} %zu\n",
 			verdict_name((enum verdict_kind)v), f->count[v]);
-	if (f->score >= 0)
-		fprintf(out,
-			"# HELP gputune_score_ratio Share of the applicable settings that are "
-			"right, weighted by "
-			"severity.\n# TYPE gputune_score_ratio gauge\ngputune_score_ratio %.2f\n",
-			(double)f->score / 100.0);
+	prom_ratio(out, "score", "The lower one of health and tuning.", f->score);
+	prom_ratio(out, "health",
+		   "Share of the health checks that are right, weighted by severity.", f->health);
+	prom_ratio(out, "tuning",
+		   "Share of all other settings that are right, weighted by severity.", f->tuning);
 	fputs("# HELP gputune_info What the machine was read with and what it is; always 1.\n"
 	      "# TYPE gputune_info gauge\ngputune_info{",
 	      out);

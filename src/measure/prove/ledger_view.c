@@ -361,8 +361,15 @@ static const struct shape_row findings_rows[] = {
 	{ "fail", NULL, SHAPE_COUNT(findings, count[VERDICT_FAIL]) },
 	{ "na", "Not applicable.", SHAPE_COUNT(findings, count[VERDICT_NA]) },
 	{ "unknown", "That could not be seen.", SHAPE_COUNT(findings, count[VERDICT_UNKNOWN]) },
-	{ "score", "0 to 100; null: nothing could be judged.",
+	{ "score", "0 to 100: the lower one of health and tuning; null: nothing could be judged.",
 	  SHAPE_COUNT(findings, score), .unknown = SHAPE_NEGATIVE },
+	{ "health", "0 to 100: the health checks that are right, weighted by severity. At most 79 "
+	  "with a failure of high severity, 49 with a critical one; null: none was judged.",
+	  SHAPE_COUNT(findings, health), .unknown = SHAPE_NEGATIVE },
+	{ "tuning", "The same of all other settings.",
+	  SHAPE_COUNT(findings, tuning), .unknown = SHAPE_NEGATIVE },
+	{ "capped_by", "The failure that holds the score at 79 or 49; null: none does.",
+	  SHAPE_TEXT(findings, capped_by), .unknown = SHAPE_NULL },
 };
 static const struct shape findings_shape = SHAPE(findings, findings);
 
