@@ -148,7 +148,7 @@ static struct topology_place *device_place(struct builder *b, const struct pci_f
 		return NULL;
 	if (c >> 8 == 0x03 && fact_or(&f->vendor, 0) == 0x10de)
 		return gpu_place(b, f);
-	if (c >> 8 == 0x02)
+	if (c >> 8 == 0x02 && !is_switch_management(f))
 		return nic_place(b, f);
 	return c == CLASS_NVME ? disk_place(b, f) : NULL;
 }

@@ -216,19 +216,31 @@ static struct fact_str nic_owner(const struct nic_owners *owners, const char *na
 						   "netplan, NetworkManager and networkd files") };
 }
 
+/* Nobody's way to another machine: see is_switch_management(). */
+static bool manages_switches(const struct probe *p, const char *pci)
+{
+	const struct pci_function *f = *pci ? machine_pci(p->m, pci) : NULL;
+
+	return f && is_switch_management(f);
+}
+
 static void probe_nic_add(struct probe *p, const char *name, const struct nic_owners *owners)
 {
 	const char *dir = arena_printf(p->a, NET "/%s/", name);
 	struct fact_str type = probe_nic_type_of(p, dir);
+	const char *pci;
 	struct nic *n;
 
 	/* "bonding_masters" stands there too and is a file. */
 	if (type.f.seen == SEEN_ABSENT)
 		return;
+	pci = class_device_pci(p, dir);
+	if (manages_switches(p, pci))
+		return;
 	n = list_add(p->a, &p->m->net.nics, sizeof(*n));
 	n->name = name;
 	n->type = type;
-	n->pci = class_device_pci(p, dir);
+	n->pci = pci;
 	n->operstate = probe_str(p, dir, "operstate");
 	n->carrier = probe_int(p, dir, "carrier");
 	n->mtu = probe_int(p, dir, "mtu");
@@ -386,7 +398,7 @@ static struct fact_str netdev(struct probe *p, const char *port_dir, const char 
 }
 
 static void probe_nic_add_port(struct probe *p, const char *device, const char *device_dir,
-			       const char *number)
+			       const char *number, const char *pci, struct list *list)
 {
 	const char *dir = arena_printf(p->a, "%sports/%s/", device_dir, number);
 	struct rdma_port *port;
@@ -395,11 +407,11 @@ static void probe_nic_add_port(struct probe *p, const char *device, const char *
 	/* Ports are numbered from 1 in one byte. */
 	if (parse_i64(number, &n) || n < 1 || n > 255)
 		return;
-	port = list_add(p->a, &p->m->net.rdma, sizeof(*port));
+	port = list_add(p->a, list, sizeof(*port));
 	port->name = arena_printf(p->a, "%s/%s", device, number);
 	port->device = device;
 	port->number = (unsigned)n;
-	port->pci = class_device_pci(p, device_dir);
+	port->pci = pci;
 	port->state = after_colon(p, dir, "state");
 	port->phys_state = after_colon(p, dir, "phys_state");
 	port->link_layer = probe_str(p, dir, "link_layer");
@@ -421,13 +433,15 @@ static void probe_nic_add_port(struct probe *p, const char *device, const char *
 static void add_device(struct probe *p, const char *device)
 {
 	const char *dir = arena_printf(p->a, CLASS "/%s/", device);
+	const char *pci = class_device_pci(p, dir);
+	struct list *list = manages_switches(p, pci) ? &p->m->net.switch_ports : &p->m->net.rdma;
 	char **ports;
 	size_t n;
 
 	if (host_list(p->h, arena_printf(p->a, "%sports", dir), p->a, &ports, &n))
 		return;
 	for (size_t i = 0; i < n; i++)
-		probe_nic_add_port(p, device, dir, ports[i]);
+		probe_nic_add_port(p, device, dir, ports[i], pci, list);
 }
 
 static struct fact_str probe_nic_module(struct probe *p, const char *name)
@@ -458,6 +472,10 @@ void probe_rdma(struct probe *p)
 	size_t n;
 
 	net->ib_core = probe_nic_module(p, "ib_core");
+	net->ib_umad = probe_nic_module(p, "ib_umad");
+	/* Built into the kernel it has no folder of a module. */
+	if (!seen_ok(&net->ib_umad.f) && host_exists(p->h, "/sys/class/infiniband_mad"))
+		net->ib_umad = fact_str_of("built in", "", "/sys/class/infiniband_mad");
 	net->mlx5_core = probe_nic_module(p, "mlx5_core");
 	net->mlx5_ib = probe_nic_module(p, "mlx5_ib");
 	net->peermem = probe_nic_module(p, "nvidia_peermem");

@@ -548,100 +548,73 @@ static void probe_pci_add(struct probe *p, const char *address, struct map *type
 		details(p, f, dir, types);
 }
 
-/* Names of PCI devices: a few that this program is about, and the system's pci.ids for all others.
- */
+/* NVSwitch management functions. */
 
-enum { NVIDIA = 0x10de, MELLANOX = 0x15b3, IDS_MAX = 8 << 20 };
-
-/* Vendor and device of a function as one number, -1 when one of them was not seen. */
-static long long key_of(const struct pci_function *f)
-{
-	long long vendor = fact_or(&f->vendor, -1), device = fact_or(&f->device, -1);
-
-	return vendor < 0 || device < 0 ? -1 : (vendor & 0xffff) << 16 | (device & 0xffff);
-}
-
-static int by_key(const void *a, const void *b)
-{
-	long long x = key_of(*(struct pci_function *const *)a);
-	long long y = key_of(*(struct pci_function *const *)b);
-
-	return x < y ? -1 : x > y;
-}
-
-/* The first function whose key is not below key. */
-static size_t lower_bound(struct pci_function *const *list, size_t n, long long key)
-{
-	size_t lo = 0;
-
-	while (lo < n) {
-		size_t mid = lo + (n - lo) / 2;
-
-		if (key_of(list[mid]) < key)
-			lo = mid + 1;
-		else
-			n = mid;
-	}
-	return lo;
-}
-
-struct names {
-	struct probe *p;
-	struct pci_function **list; /* sorted by key */
-	size_t n;
-	const char *from;
+enum {
+	MELLANOX = 0x15b3,
+	CONNECTX_7 = 0x1021,
+	CLASS_INFINIBAND = 0x0207,
+	BASEBOARD_FUNCTIONS = 4,
+	VPD_MAX = 32 << 10 /* as far as its addresses reach */
 };
 
-static void name(struct names *s, struct fact_str *fact, const char *text)
+/* What looks like an InfiniBand port of a ConnectX-7. */
+static bool may_manage(const struct pci_function *f)
 {
-	if (!fact->f.leaf)
-		*fact = fact_str_of(arena_strdup(s->p->a, text), "", s->from);
+	return fact_or(&f->vendor, 0) == MELLANOX && fact_or(&f->device, 0) == CONNECTX_7 &&
+	       fact_or(&f->class_, 0) >> 8 == CLASS_INFINIBAND && fact_or(&f->is_vf, 0) != 1;
 }
 
-/* The short name of a device that this program is about, NULL for others. */
-static const char *pci_known_name(const struct pci_function *f)
+/* B200, B300 and their like, by the ids that pci.ids has of GB100, GB102 and GB110. */
+static bool is_blackwell(const struct pci_function *f)
 {
-	/* Source: pci.ids; 2335 and 2e12 as their drivers name them. */
-	static const struct {
-		unsigned short vendor, device;
-		const char *name;
-	} known[] = {
-		{ NVIDIA, 0x2e12, "GB10" },
-		{ NVIDIA, 0x2335, "H200 SXM" },
-		{ NVIDIA, 0x233b, "H200 NVL" },
-		{ NVIDIA, 0x2330, "H100 SXM" },
-		{ NVIDIA, 0x2331, "H100 PCIe" },
-		{ NVIDIA, 0x2321, "H100 NVL" },
-		{ NVIDIA, 0x20b0, "A100 SXM 40GB" },
-		{ NVIDIA, 0x20b2, "A100 SXM 80GB" },
-		{ NVIDIA, 0x20b5, "A100 PCIe 80GB" },
-		{ NVIDIA, 0x20f1, "A100 PCIe 40GB" },
-		{ NVIDIA, 0x26b1, "RTX 6000 Ada" },
-		{ NVIDIA, 0x26b5, "L40" },
-		{ NVIDIA, 0x26b9, "L40S" },
-		{ NVIDIA, 0x2230, "RTX A6000" },
-		{ NVIDIA, 0x22a3, "NVSwitch (H100)" },
-		{ NVIDIA, 0x1af1, "NVSwitch (A100)" },
-		{ MELLANOX, 0x1013, "ConnectX-4" },
-		{ MELLANOX, 0x1015, "ConnectX-4 Lx" },
-		{ MELLANOX, 0x1017, "ConnectX-5" },
-		{ MELLANOX, 0x1019, "ConnectX-5 Ex" },
-		{ MELLANOX, 0x101b, "ConnectX-6" },
-		{ MELLANOX, 0x101d, "ConnectX-6 Dx" },
-		{ MELLANOX, 0x101e, "ConnectX virtual function" },
-		{ MELLANOX, 0x101f, "ConnectX-6 Lx" },
-		{ MELLANOX, 0x1021, "ConnectX-7" },
-		{ MELLANOX, 0x1023, "ConnectX-8" },
-		{ MELLANOX, 0xa2d2, "BlueField" },
-		{ MELLANOX, 0xa2d6, "BlueField-2" },
-		{ MELLANOX, 0xa2dc, "BlueField-3" },
-	};
-	long long vendor = fact_or(&f->vendor, 0), device = fact_or(&f->device, 0);
+	long long device = fact_or(&f->device, 0);
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (known[i].vendor == vendor && known[i].device == device)
-			return known[i].name;
-	return NULL;
+	return is_nvidia_display(f) &&
+	       ((device >= 0x2900 && device <= 0x29ff) || (device >= 0x3180 && device <= 0x31ff));
+}
+
+/* The adapter's vital product data name it; a normal user may not read them, and a capture has none
+ * because serial numbers stand there too. */
+static bool vpd_has_mark(struct probe *p, const struct pci_function *f)
+{
+	static const char mark[] = "SW_MNG";
+	const char *path = arena_printf(p->a, "%s/vpd", f->path);
+	size_t len = 0;
+	char *data;
+
+	if (!*f->path || host_read(p->h, path, VPD_MAX, p->a, &data, &len))
+		return false;
+	return memmem(data, len, mark, sizeof(mark) - 1) != NULL;
+}
+
+/*
+ * The baseboard of a B200 or B300 has four functions in one ConnectX-7, a NIC for InfiniBand has
+ * two at most. A virtual machine may have fewer of the four: there the adapter itself is asked.
+ * Source: NVIDIA Fabric Manager user guide, HGX B300/B200/B100 (05:00.0 to 05:00.3, SMDL=SW_MNG).
+ */
+static void find_switch_management(struct probe *p)
+{
+	bool blackwell = false, found = false;
+
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci) {
+		size_t slot = strlen(f->name) - 1, same = 0;
+
+		blackwell = blackwell || is_blackwell(f);
+		if (!may_manage(f))
+			continue;
+		LIST_FOR_EACH (struct pci_function, other, &p->m->pci)
+			same += may_manage(other) && strncmp(f->name, other->name, slot) == 0;
+		if (same < BASEBOARD_FUNCTIONS)
+			continue;
+		f->switch_management = fact_int_of(1, f->class_.f.dir, "device");
+		found = true;
+	}
+	if (!blackwell || found)
+		return;
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
+		if (may_manage(f) && vpd_has_mark(p, f))
+			f->switch_management = fact_int_of(1, f->path, "/vpd");
 }
 
 void probe_pci(struct probe *p)
@@ -660,88 +633,14 @@ void probe_pci(struct probe *p)
 	list_reserve(p->a, &p->m->pci, n, sizeof(struct pci_function));
 	for (size_t i = 0; i < n; i++)
 		probe_pci_add(p, names[i], &types);
+	find_switch_management(p);
 	LIST_FOR_EACH (struct pci_function, f, &p->m->pci) {
-		const char *name = pci_known_name(f);
+		const char *name =
+			is_switch_management(f) ? "NVSwitch management" : pci_known_name(f);
 
 		if (name)
 			f->device_name = fact_str_of(name, f->device.f.dir, f->device.f.leaf);
 	}
 	errors_above(p);
 	read_left_out(p);
-}
-
-/* "10de  NVIDIA Corporation": true, and its number, when functions of that vendor are there. */
-static bool vendor_line(struct names *s, const char *number, const char *text,
-			unsigned long long *vendor)
-{
-	size_t i;
-
-	if (parse_hex(number, vendor) || *vendor > 0xffff)
-		return false;
-	i = lower_bound(s->list, s->n, (long long)*vendor << 16);
-	if (i == s->n || key_of(s->list[i]) >> 16 != (long long)*vendor)
-		return false;
-	for (; i < s->n && key_of(s->list[i]) >> 16 == (long long)*vendor; i++)
-		name(s, &s->list[i]->vendor_name, text);
-	return true;
-}
-
-static void device_line(struct names *s, const char *number, const char *text,
-			unsigned long long vendor)
-{
-	unsigned long long device;
-	long long key;
-
-	if (parse_hex(number, &device) || device > 0xffff)
-		return;
-	key = (long long)(vendor << 16 | device);
-	for (size_t i = lower_bound(s->list, s->n, key); i < s->n && key_of(s->list[i]) == key; i++)
-		name(s, &s->list[i]->device_name, text);
-}
-
-/* Vendors begin a line, their devices stand behind one tab, subsystems behind two; after the
- * vendors follow classes ("C 03  Display controller"). Source: the head of the file itself. */
-static void read_ids(struct names *s, char *text)
-{
-	unsigned long long vendor = 0;
-	bool wanted = false;
-	char *save = NULL;
-
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		bool device = line[0] == '\t' && line[1] != '\t';
-		char *blank;
-
-		if (*line == '#' || (line[0] == '\t' && (!device || !wanted)))
-			continue;
-		blank = strstr(line, "  ");
-		if (!blank) {
-			wanted = wanted && device;
-			continue;
-		}
-		*blank = '\0';
-		if (device)
-			device_line(s, line + 1, blank + 2, vendor);
-		else
-			wanted = vendor_line(s, line, blank + 2, &vendor);
-	}
-}
-
-void pci_names_fill(struct probe *p)
-{
-	static const char *const places[] = { "/usr/share/misc/pci.ids",
-					      "/usr/share/hwdata/pci.ids" };
-	struct names s = { .p = p, .n = p->m->pci.n };
-	char *text;
-
-	s.list = arena_array(p->a, s.n, sizeof(*s.list));
-	for (size_t i = 0; i < s.n; i++)
-		s.list[i] = (struct pci_function *)p->m->pci.items + i;
-	qsort(s.list, s.n, sizeof(*s.list), by_key);
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (host_read(p->h, places[i], IDS_MAX, p->a, &text, NULL))
-			continue;
-		s.from = places[i];
-		read_ids(&s, text);
-		return;
-	}
 }

@@ -7,7 +7,7 @@
 #include "look/probe/probe.h"
 #include "base/text.h"
 
-enum { VENDOR_NVIDIA = 0x10de, DEVICE_GB10 = 0x2e12, CLASS_NVSWITCH = 0x0680 };
+enum { VENDOR_NVIDIA = 0x10de, DEVICE_GB10 = 0x2e12 };
 
 /* Firmware's words: DMI, or the device tree's model. */
 static void platform_firmware(struct probe *p)
@@ -97,7 +97,7 @@ static bool is_sxm(const struct gpu *g)
 static bool is_hgx(struct probe *p)
 {
 	size_t sxm = 0, switches = 0;
-	const char *name = NULL;
+	const char *name = NULL, *what = "NVSwitch";
 
 	LIST_FOR_EACH (struct gpu, g, &p->m->gpu.gpus)
 		if (is_sxm(g)) {
@@ -105,14 +105,17 @@ static bool is_hgx(struct probe *p)
 			name = g->name.v;
 		}
 	LIST_FOR_EACH (struct pci_function, fn, &p->m->pci)
-		if (fact_or(&fn->vendor, 0) == VENDOR_NVIDIA &&
-		    fact_or(&fn->class_, 0) >> 8 == CLASS_NVSWITCH)
-			switches++;
+		switches += is_nvswitch(fn);
+	if (!switches) {
+		what = "NVSwitch management";
+		LIST_FOR_EACH (struct pci_function, fn, &p->m->pci)
+			switches += is_switch_management(fn);
+	}
 	if (!sxm)
 		return false;
 	decide(p, "hgx",
-	       switches ? arena_printf(p->a, "%zu x %s and %zu NVSwitch functions", sxm, name,
-				       switches)
+	       switches ? arena_printf(p->a, "%zu x %s and %zu %s functions", sxm, name, switches,
+				       what)
 			: arena_printf(p->a, "%zu x %s, an SXM part of an HGX board%s", sxm, name,
 				       fact_or(&p->m->platform.virtual_, 0)
 					       ? ", seen from a virtual machine"

@@ -104,6 +104,8 @@ bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_
 /* Names from the system's pci.ids, 1.3 MB, for functions that have none yet. Not part of
  * probe_machine(). */
 void pci_names_fill(struct probe *p);
+/* The short name of a device that this program is about, NULL for others. */
+const char *pci_known_name(const struct pci_function *f);
 
 /* The services that set what gputune judges, and those that its users' machines were left with. */
 void probe_services(struct probe *p);

@@ -81,14 +81,23 @@ static const char *installed_in(struct probe *p, const char *unit)
 	return NULL;
 }
 
+static struct fact_str services_present(struct probe *p, const char *path, const char *text)
+{
+	enum host_kind kind;
+	int r = host_kind(p->h, path, &kind);
+
+	return r ? (struct fact_str){ .f = fact_unseen(r, "", path) } : fact_str_of(text, "", path);
+}
+
 /* It costs a process: worth it where it does not run, which its version often explains. */
 static void fabric_manager_version(struct probe *p)
 {
-	bool switches = false;
+	static const char nvlsm[] = "/opt/nvidia/nvlsm/sbin/nvlsm";
 
-	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
-		switches = switches || is_nvswitch(f);
-	if (switches && (p->deep || !fact_is(&p->m->gpu.fabric_manager, "active")))
+	if (!machine_has_switches(p->m))
+		return;
+	p->m->gpu.nvlsm = services_present(p, nvlsm, nvlsm);
+	if (p->deep || !fact_is(&p->m->gpu.fabric_manager, "active"))
 		p->m->gpu.fabric_manager_version =
 			probe_ask_str(p, "fabric-manager", "", "version");
 }
@@ -114,12 +123,7 @@ static void services_add(struct probe *p, size_t row, const struct map *enabled,
 /* Whether it is there; what an administrator's script says is not for captures. */
 static struct fact_str services_rc_local(struct probe *p)
 {
-	static const char path[] = "/etc/rc.local";
-	enum host_kind kind;
-	int r = host_kind(p->h, path, &kind);
-
-	return r ? (struct fact_str){ .f = fact_unseen(r, "", path) }
-		 : fact_str_of("present", "", path);
+	return services_present(p, "/etc/rc.local", "present");
 }
 
 void probe_services(struct probe *p)

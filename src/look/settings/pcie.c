@@ -31,7 +31,8 @@ static bool has_fast_link(const struct machine *m, const void *object)
 	if (p->pcie_cap.f.seen == SEEN_ABSENT || fact_or(&p->is_vf, 0) == 1)
 		return false;
 	return is_nvidia_display(p) || is_nvme(p) ||
-	       (pci_base_class(p) == 0x02 && fact_or(&p->max_speed_mts, 0) >= 8000);
+	       (pci_base_class(p) == 0x02 && fact_or(&p->max_speed_mts, 0) >= 8000 &&
+		!is_switch_management(p));
 }
 
 /* What the device and the port above it can both do. */

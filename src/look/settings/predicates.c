@@ -118,7 +118,7 @@ bool is_seen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 bool is_connectx(const struct pci_function *p)
 {
 	return fact_or(&p->vendor, 0) == 0x15b3 && pci_base_class(p) == 0x02 &&
-	       fact_or(&p->is_vf, 0) != 1;
+	       fact_or(&p->is_vf, 0) != 1 && !is_switch_management(p);
 }
 
 bool is_below(const struct pci_function *p, const struct pci_function *b)

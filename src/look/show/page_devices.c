@@ -515,6 +515,7 @@ struct doc *page_nic(struct arena *a, const struct machine *m)
 	show_table(d, m, "Interfaces", &nics, &m->net.nics);
 	show_table(d, m, "Queues and counters", &queues, &m->net.nics);
 	show_table(d, m, "RDMA ports", &rdma, &m->net.rdma);
+	show_table(d, m, "NVSwitch management", &rdma, &m->net.switch_ports);
 	show_table(d, m, "RDMA errors since boot", &errors, &m->net.rdma);
 	show_object(d, m, "Drivers and GPUDirect", &network, &m->net);
 	return d;

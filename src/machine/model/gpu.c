@@ -145,6 +145,7 @@ static const struct shape_row gpus_rows[] = {
 	FACT(gpus, sxid_nonfatal, "Other SXid events", NULL),
 	FACT(gpus, fabric_manager, "Fabric manager", NULL),
 	FACT(gpus, fabric_manager_version, "Fabric manager version", NULL),
+	FACT(gpus, nvlsm, "NVLink Subnet Manager", NULL),
 	FACT_LIST(gpus, gpus, "Gpus", gpu),
 	FACT_LIST(gpus, xids, "Xids", gpu_xid),
 };

@@ -110,8 +110,9 @@ struct gpus {
 	struct fact_int sxid_fatal, sxid_nonfatal; /* error lines of NVSwitches, likewise */
 	struct fact_str fabric_manager;		   /* unit state */
 	struct fact_str fabric_manager_version;	   /* "570.133.20" */
-	struct list gpus;			   /* struct gpu */
-	struct list xids; /* struct gpu_xid; says nothing where xid_events was not seen */
+	struct fact_str nvlsm; /* NVLink Subnet Manager, which Fabric Manager starts: its path */
+	struct list gpus;      /* struct gpu */
+	struct list xids;      /* struct gpu_xid; says nothing where xid_events was not seen */
 };
 
 extern const struct shape gpus_shape, gpu_shape, nvlink_shape, gpu_peer_shape, gpu_process_shape,

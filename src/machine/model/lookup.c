@@ -121,6 +121,19 @@ bool is_nvswitch(const struct pci_function *p)
 	return fact_or(&p->vendor, 0) == 0x10de && fact_or(&p->class_, 0) >> 8 == 0x0680;
 }
 
+bool is_switch_management(const struct pci_function *p)
+{
+	return fact_or(&p->switch_management, 0) == 1;
+}
+
+bool machine_has_switches(const struct machine *m)
+{
+	LIST_FOR_EACH (struct pci_function, p, &m->pci)
+		if (is_nvswitch(p) || is_switch_management(p))
+			return true;
+	return false;
+}
+
 size_t machine_bus_gpus(const struct machine *m, bool given_away)
 {
 	size_t n = 0;

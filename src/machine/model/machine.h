@@ -88,6 +88,9 @@ struct nic *machine_nic(const struct machine *m, const char *name);
 struct disk *machine_disk(const struct machine *m, const char *name);
 struct service *machine_service(const struct machine *m, const char *name);
 const struct mount *machine_mount_of(const struct machine *m, const char *path);
+/* This machine manages NVSwitches: they are on its bus, or the functions by which they are reached.
+ * GPUs may belong to a fabric all the same: a virtual machine's, or those of a GB200 rack. */
+bool machine_has_switches(const struct machine *m);
 /* GPUs of NVIDIA's on the PCI bus: those given to virtual machines, or the others. */
 size_t machine_bus_gpus(const struct machine *m, bool given_away);
 /* Why there is no GPU to ask about, as a sentence; only where gpu.gpus is empty. */

@@ -73,6 +73,7 @@ const struct shape rdma_port_shape = SHAPE(rdma_port, rdma_port);
 
 static const struct shape_row network_rows[] = {
 	FACT(network, ib_core, "ib core", NULL),
+	FACT(network, ib_umad, "ib umad", NULL),
 	FACT(network, mlx5_core, "Mlx5 core", NULL),
 	FACT(network, mlx5_ib, "Mlx5 ib", NULL),
 	FACT(network, ofed_version, "OFED version", NULL),
@@ -84,6 +85,7 @@ static const struct shape_row network_rows[] = {
 	FACT(network, bad_subnets, "Bad subnets", NULL),
 	FACT_LIST(network, nics, "Nics", nic),
 	FACT_LIST(network, rdma, "RDMA", rdma_port),
+	FACT_LIST(network, switch_ports, "Switch ports", rdma_port),
 };
 const struct shape network_shape = SHAPE(network, network);
 /* clang-format on */

@@ -54,7 +54,7 @@ struct rdma_port {
 };
 
 struct network {
-	struct fact_str ib_core, mlx5_core, mlx5_ib; /* module state: "loaded" */
+	struct fact_str ib_core, ib_umad, mlx5_core, mlx5_ib; /* module state: "loaded" */
 	struct fact_str ofed_version;	/* mlx5_core's own version; absent: the kernel's driver */
 	struct fact_str peermem;	/* nvidia_peermem: version or "loaded" */
 	struct fact_str peermem_client; /* memory_peers/nv_mem version */
@@ -64,7 +64,8 @@ struct network {
 		softnet_dropped;     /* packets, sum over CPUs, /proc/net/softnet_stat column 2 */
 	struct fact_int bad_subnets; /* pairs of up interfaces that share an IPv4 subnet */
 	struct list nics;	     /* struct nic */
-	struct list rdma;	     /* struct rdma_port */
+	struct list rdma;	     /* struct rdma_port: those that carry data */
+	struct list switch_ports;    /* struct rdma_port: those that manage NVSwitches (pci.h) */
 };
 
 extern const struct shape network_shape, nic_shape, rdma_port_shape, rdma_gid_shape;

@@ -72,6 +72,7 @@ static const struct shape_row pci_function_rows[] = {
 	FACT(pci_function, iommu_group, "IOMMU group", NULL),
 	FACT(pci_function, iommu_type, "IOMMU type", NULL),
 	FACT_FLAG(pci_function, is_vf, "Is VF"),
+	FACT_FLAG(pci_function, switch_management, "Manages NVSwitches"),
 	FACT(pci_function, runtime_status, "Runtime status", NULL),
 	FACT(pci_function, config_bytes, "Config", "bytes"),
 	FACT_HEX(pci_function, pcie_cap, "PCIe cap"),

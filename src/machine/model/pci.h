@@ -20,9 +20,10 @@ struct pci_function {
 	struct fact_str driver;
 	struct fact_int numa_node;
 	struct fact_int iommu_group;
-	struct fact_str iommu_type;	/* "DMA", "DMA-FQ", "identity" */
-	struct fact_int is_vf;		/* 1: has a physfn link */
-	struct fact_str runtime_status; /* "active", "suspended" */
+	struct fact_str iommu_type;	   /* "DMA", "DMA-FQ", "identity" */
+	struct fact_int is_vf;		   /* 1: has a physfn link */
+	struct fact_int switch_management; /* 1: see is_switch_management() */
+	struct fact_str runtime_status;	   /* "active", "suspended" */
 	/* Configuration space. A function that answers all ones has config.seen == error. */
 	struct fact_int config_bytes; /* how much of it this user could read: 64, 256 or 4096 */
 	struct fact_int
@@ -59,8 +60,11 @@ static inline unsigned pci_base_class(const struct pci_function *p)
 
 /* An NVIDIA GPU as a PCI function. */
 bool is_nvidia_display(const struct pci_function *p);
-/* An NVSwitch as a PCI function. */
+/* An NVSwitch as a PCI function: up to the third generation (HGX A100, H100, H200). */
 bool is_nvswitch(const struct pci_function *p);
+/* A function by which NVLink Subnet Manager reaches the NVSwitches of a B200 or B300 baseboard. It
+ * looks like a ConnectX-7 and is no NIC: its ports stand in network.switch_ports alone. */
+bool is_switch_management(const struct pci_function *p);
 
 /*
  * Registers of PCI configuration space in a buffer, and its capabilities found by walking the

@@ -300,8 +300,8 @@ static void adapter_pair(struct arena *a, const struct machine *m, struct record
 	LIST_FOR_EACH (const struct pci_function, p, &m->pci) {
 		size_t i = 0;
 
-		if (pci_base_class(p) != 0x02 || fact_or(&p->is_vf, 0) || !seen_ok(&p->vendor.f) ||
-		    !seen_ok(&p->device.f))
+		if (pci_base_class(p) != 0x02 || fact_or(&p->is_vf, 0) || is_switch_management(p) ||
+		    !seen_ok(&p->vendor.f) || !seen_ok(&p->device.f))
 			continue;
 		while (i < n && (seen[i].vendor != p->vendor.v || seen[i].device != p->device.v))
 			i++;
