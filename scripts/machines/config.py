@@ -3,7 +3,7 @@
 Files that configure the hand-written machines: what sets which value at boot. Every value is the one that the
 machine has, so that these files explain it; what an administrator may have written is plausible, not documented.
 """
-from lib import PLAUSIBLE
+from lib import DOCUMENTED, PLAUSIBLE
 
 WHY = "who set the value that the machine has; usual files of administrators and installers"
 
@@ -36,8 +36,14 @@ def hgx_h100(m):
 
 def dgx_spark(m):
     conf_link(m)
+    m.rows("/etc/sysctl.d/10-bufferbloat.conf", ["net.core.default_qdisc = fq_codel"])
+    m.rows("/etc/sysctl.d/20-nvidia-defaults.conf", ["net.ipv4.conf.all.arp_announce = 2", "net.ipv4.conf.all.arp_ignore = 1"])
     m.rows("/etc/modprobe.d/nvidia-graphics-drivers-kms.conf", ["options nvidia_drm modeset=1 fbdev=1"])
-    m.source("/etc/sysctl.conf, /etc/modprobe.d/**", PLAUSIBLE, WHY)
+    m.rows("/etc/modprobe.d/zz-nvidia-drm-override.conf", ["options nvidia_drm modeset=0"])
+    m.rows("/etc/modprobe.d/cppc_cpufreq.conf", ["options cppc_cpufreq auto_sel_mode=1"])
+    m.source("/etc/sysctl.d/20-nvidia-defaults.conf, 10-bufferbloat.conf, /etc/modprobe.d/**", DOCUMENTED,
+             "names and values: package list and files of DGX OS for the Spark, published 2026; the layout of the lines is ours")
+    m.source("/etc/sysctl.conf", PLAUSIBLE, WHY)
 
 
 def igx_orin(m):

@@ -12,6 +12,11 @@ BENCH = "ThomasKaiser/sbc-bench results of a Dell Pro Max with GB10 FCM1253 (cpu
 HWLOC = "https://github.com/open-mpi/hwloc/issues/766 and /pull/770 (lstopo of a GB10)"
 GUIDE = "DAQIRI documentation, DGX Spark profile (NIC names, governor, CUDA attributes, peermem)"
 CHIPS = "Chips and Cheese, Inside NVIDIA GB10's memory subsystem (clusters, L3 sizes)"
+FOUNDERS = "environment capture and firmware inventory of two Founders Editions, published 2026-05-05 and 2026-09-11"
+AUDIT = "PCI audit of a DGX Spark, published 2026-09-26 (BAR, capabilities, subsystem, IOMMU groups)"
+PACKAGES = "package list and files of DGX OS for the Spark, published 2026"
+SYSCTL = "sysctl capture of a DGX Spark, published 2026-04-30: the values in force and the files that sysctl --system reads"
+SNAPS = "https://github.com/canonical/inference-snaps/issues/143 (hardware list of a DGX Spark)"
 NVSMI = "nvidia-smi tables of DGX Sparks published with drivers 580.95 to 580.159; nvtop issue 426; DGX Spark known issues"
 
 KERNEL, DRIVER = "6.17.0-1014-nvidia", "580.142"
@@ -24,9 +29,15 @@ def cluster(c):
 
 
 def top_khz(c):
-    if c not in BIG:
-        return 2808000 if cluster(c) == 0 else 2860000
-    return 3900000 if cluster(c) == 0 else 4004000 if c == 19 else 3978000
+    """The clock at nominal_perf: where a core ends while boost is off, as it is as shipped."""
+    return 3900000 if c in BIG else 2808000
+
+
+def most_khz(c):
+    """The clock at highest_perf, which an older kernel showed as the maximum."""
+    if cluster(c) == 0:
+        return top_khz(c)
+    return 2860000 if c not in BIG else 4004000 if c == 19 else 3978000
 
 
 def processors(m):
@@ -44,7 +55,7 @@ def processors(m):
     for c in range(20):
         m.put(f"{host.CPU}/cpu{c}/regs/identification/midr_el1",
               "0x00000000410fd851" if c in BIG else "0x00000000410fd871")
-        m.put(f"{host.CPU}/cpu{c}/cpu_capacity", round(top_khz(c) * 1024 / 4004000))
+        m.put(f"{host.CPU}/cpu{c}/cpu_capacity", round(most_khz(c) * 1024 / 4004000))
         cpus.policy(c, [c], "cppc_cpufreq", "performance", "performance powersave",
                     1378000 if c in BIG else 338000, top_khz(c), auto_select=1, scaling_cur_freq=2210000)
     m.builtin("cppc_cpufreq", {"auto_sel_mode": "Y"})
@@ -65,10 +76,12 @@ def memory(m):
                     [(2048, "always [inherit] madvise never")])
     host.numa(m, {0: (range(20), 127601164, 118300416)}, {0: "10"}, [64, 2048, 32768, 1048576])
     m.swap("/swap.img", "file", 16777212)
-    host.sysctls(m, vm__min_free_kbytes=45056, kernel__tainted=4096)
+    host.sysctls(m, vm__min_free_kbytes=45167, kernel__tainted=4096, net__ipv4__tcp_rmem="4096\t131072\t33554432",
+                 net__ipv4__conf__all__arp_ignore=1, net__ipv4__conf__all__arp_announce=2)
     m.source("/proc/meminfo MemTotal", DOCUMENTED, "121.69 GiB visible to the OS, reported by owners; " + HWLOC)
     m.source("/proc/swaps", DOCUMENTED, BENCH)
-    m.source("/proc/sys/**", DOCUMENTED, "Linux Documentation/admin-guide/sysctl and ip-sysctl: the kernel's defaults; Ubuntu's procps")
+    m.source("/proc/sys/**", DOCUMENTED, SYSCTL + "; else the kernel's defaults (ip-sysctl, Ubuntu's procps)")
+    m.source("/proc/sys/net/ipv4/conf/all/arp_*", DOCUMENTED, PACKAGES + ": 20-nvidia-defaults.conf, arp_ignore 1 and arp_announce 2")
     m.source("/sys/kernel/mm/transparent_hugepage/**", DOCUMENTED, "Ubuntu kernel configuration: TRANSPARENT_HUGEPAGE_MADVISE")
 
 
@@ -88,29 +101,37 @@ def devices(m):
             nics.append(up.add(f"00.{f}", 0x15b3, 0x1021, 0x020000, (0x15b3, 0x0082), "mlx5_core", multi=True, msix=64,
                                bars=[(0xc, 32 << 20)], vfs=(8, 0),
                                pcie=Pcie(ENDPOINT, 0x60, (32.0, 4), mps=256, mps_cap=512, mrrs=512)))
-    ssd = port("0004", 0x22ce, 16.0, 4).add(
+    ssd = port("0004", 0x22ce, 32.0, 4).add(
         "00.0", 0x144d, 0xa810, 0x010802, (0x144d, 0xa801), "nvme", msix=33,
-        pcie=Pcie(ENDPOINT, 0x70, (16.0, 4), (32.0, 4), mps=256, mps_cap=512))
+        pcie=Pcie(ENDPOINT, 0x70, (32.0, 4), mps=256, mps_cap=512))
+    port("0006", 0x22d0, 2.5, 0, most=(16.0, 1))
     lan = port("0007", 0x22d0, 16.0, 1).add("00.0", 0x10ec, 0x8127, 0x020000, (0x10ec, 0x0123), "r8127", rev=5, msix=32,
                                             pcie=Pcie(ENDPOINT, 0x70, (16.0, 1), mps=256, mps_cap=256))
     wifi = port("0009", 0x22d0, 5.0, 1, most=(16.0, 1)).add(
         "00.0", 0x14c3, 0x7925, 0x028000, (0x14c3, 0x7925), "mt7925e", msix=32,
         pcie=Pcie(ENDPOINT, 0x80, (5.0, 1), mps=128, mps_cap=128))
     gpu_port = pci.root("pci000f:00", 0).add("00.0", 0x10de, 0x22d1, 0x060400, driver="pcieport",
-                                             pcie=Pcie(ROOT_PORT, 0x70, (2.5, 1), mps=256, mps_cap=256)).bus(1)
-    gpu_port.add("00.0", 0x10de, 0x2e12, 0x030000, (0x10de, 0x0000), "nvidia", rev=0xa1, msix=6, bars=[(0, 64 << 20)],
-                 pcie=Pcie(ENDPOINT, 0x78, (2.5, 1), (32.0, 16), mps=256, mps_cap=256), aer=False)
+                                             pcie=Pcie(ROOT_PORT, 0x70, None, (32.0, 16), mps=256, mps_cap=256)).bus(1)
+    gpu_port.add("00.0", 0x10de, 0x2e12, 0x030000, (0x10de, 0x0000), "nvidia", rev=0xa1, msix=9,
+                 bars=[(0, 64 << 20, 0x24000000)], pcie=Pcie(ENDPOINT, 0x60, (2.5, 1), (2.5, 16), mps=256, mps_cap=256),
+                 caps=[(0x48, 0x05), (0x9c, 0x09), (0xb0, 0x11)],
+                 exts=[(0x100, 0x19, 1, 0), (0x12c, 0x18, 1, 0), (0x14c, 0x25, 1, 0), (0x158, 0x26, 1, 0), (0x188, 0x2a, 1, 0),
+                       (0x1b8, 0x01, 2, 0), (0x248, 0x0e, 1, 0), (0x290, 0x1e, 1, 0), (0x2e0, 0x0f, 1, 0x80000000),
+                       (0x2e8, 0x1b, 1, 0)])
     pci.own_groups("DMA")
     pci.write()
     m.source("/sys/bus/pci/devices/**: addresses, vendor, device, class, revision", DOCUMENTED, LSPCI)
     m.source("/sys/bus/pci/devices/**: current_link_speed, current_link_width of endpoints", DOCUMENTED, BENCH)
-    m.source("/sys/bus/pci/devices/**: subsystem of NVMe and Realtek", DOCUMENTED,
-             "https://github.com/canonical/inference-snaps/issues/143 (hardware list of a DGX Spark)")
+    m.source("/sys/bus/pci/devices/**: subsystem of NVMe and Realtek, root port 0006:00:00.0", DOCUMENTED, SNAPS)
+    m.source("/sys/bus/pci/devices/000[04]:00:00.0/max_link_speed, 0004:01:00.0: link", DOCUMENTED,
+             "cooling devices PCIe_Port_Link_Speed of a Gigabyte AI TOP ATOM, published 2026-04-15: 32 GT/s at 0004, not held back")
+    m.source("/sys/bus/pci/devices/000f:01:00.0/config, resource", DOCUMENTED, AUDIT)
     m.source("/sys/bus/pci/devices/0000:01:00.*/config: capability at 0x60", DOCUMENTED,
              "published setpci recipes write Device Control of a ConnectX at 0x68")
     m.source("/sys/bus/pci/devices/**/config: other offsets, MPS, MRRS, ACS, AER, MSI-X", PLAUSIBLE,
              "the kernel's pcie_bus_safe policy and the devices' usual capabilities; not published for this machine")
-    m.source("/sys/bus/pci/devices/000f:01:00.0: max_link_*", PLAUSIBLE, "documented as downgraded; the maximum is not published")
+    m.source("/sys/bus/pci/devices/000f:0*:00.0: max_link_*, current_link_*", DOCUMENTED,
+             "kernel log of a Founders Edition, published 2026: limited by Unknown x0 link at 000f:00:00.0, capable of 2.5 GT/s x16")
     m.source("/sys/kernel/iommu_groups/**", DERIVED, "iommu.passthrough=0 on the command line: translated, one group a function")
     return nics, ssd, lan, wifi
 
@@ -134,7 +155,12 @@ def network(m, nics, lan, wifi):
     host.interface(m, "wlP9s9", 7, wifi, carrier=0, driver="mt7925e", max_mtu=2304, wireless=True,
                    firmware="____000000-20250721233113")
     m.rows("/etc/netplan/01-network-manager-all.yaml", ["network:", "  version: 2", "  renderer: NetworkManager"])
-    m.rows("/opt/nvidia/dgx-spark-mlnx-hotplug/README", ["Removes the ConnectX-7 functions when no cable is plugged."])
+    m.rows("/opt/nvidia/dgx-spark-mlnx-hotplug/mtk-hotplug-handler.sh", ["#!/bin/bash"])
+    m.rows("/usr/lib/udev/rules.d/90-mtk-hotplug.rules",
+           ['SUBSYSTEM=="platform", DRIVER=="cx7-pcie-hotplug", RUN+="/opt/nvidia/dgx-spark-mlnx-hotplug/mtk-hotplug-handler.sh"'])
+    m.text("/etc/nvidia/cx7-hotplug-enabled", "")
+    m.source("/opt/nvidia/dgx-spark-mlnx-hotplug, /usr/lib/udev/rules.d/90-mtk-hotplug.rules, /etc/nvidia/cx7-hotplug-enabled", DOCUMENTED,
+             PACKAGES + "; the words of the rule are not published")
     m.rows("/etc/libibverbs.d/mlx5.driver", ["driver mlx5"])
     m.rows("/proc/net/softnet_stat", ["0000a1b2 00000000 00000003 00000000 00000000 00000000 00000000 00000000 00000000 "
                                       f"00000000 00000000 00000000 {c:08x} 00000000 00000000" for c in range(20)])
@@ -149,7 +175,7 @@ def network(m, nics, lan, wifi):
 def graphics(m):
     nvml.system(m, DRIVER, 13000, 1)
     nvml.gpu(m, 0, "NVIDIA GB10", "0000000F:01:00.0", 10, 14, (12, 1), 6144, 208, 3003, 3003, 4400, 42, 8, "0-19",
-             (1, 1, 5, 1, 1), vbios="9A.0B.1B.00.00", addressing=2, counters=(1250000000, 0, 0, 0, 0), more={
+             (1, 1, 5, 1, 1), vbios="9A.0B.2D.00.00", addressing=2, counters=(1250000000, 0, 0, 0, 0), more={
                  "nvmlDeviceGetApplicationsClock(SM)": 2418, "nvmlDeviceGetApplicationsClock(GRAPHICS)": 2418,
                  "nvmlDeviceGetDefaultApplicationsClock(SM)": 2418,
                  "nvmlDeviceGetDefaultApplicationsClock(GRAPHICS)": 2418,
@@ -163,11 +189,13 @@ def graphics(m):
     m.answers("cuda", "000f:01:00.0", {"cuDeviceGetAttribute(116)": 0, "cuDeviceGetAttribute(124)": 0,
                                        "cuDeviceGetAttribute(18)": 1, "cuDeviceGetAttribute(16)": 48})
     nvml.driver_files(m, DRIVER, "open")
+    m.put("/sys/module/nvidia_drm/parameters/modeset", "N")
     m.rows("/proc/driver/nvidia/gpus/000f:01:00.0/information",
            ["Model: \t\t NVIDIA GB10", "IRQ:   \t\t 0", "Bus Location: \t 000f:01:00.0", "Device Minor: \t 0"])
     m.source("nvml: refusals (memory, power limits, memory clock, ECC, MIG, BAR1)", DOCUMENTED, NVSMI)
     m.source("nvml: SM clock at most 3003, application clock 2418, idle P8 at about 4 W, 580.142", DOCUMENTED, NVSMI)
-    m.source("nvml: thresholds, VBIOS, idle SM clock, addressing mode, counters", PLAUSIBLE, "not published")
+    m.source("nvml: VBIOS", DOCUMENTED, FOUNDERS)
+    m.source("nvml: thresholds, idle SM clock, addressing mode, counters", PLAUSIBLE, "not published")
     m.source("cuda: attributes 16, 18, 116, 124", DOCUMENTED, GUIDE)
 
 
@@ -188,8 +216,11 @@ def software(m):
     m.rows("/etc/default/grub.d/pci.cfg",
            ['GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT pci=pcie_bus_safe"'])
     host.dmi(m, sys_vendor="NVIDIA", product_name="NVIDIA_DGX_Spark", product_version="A.7", board_vendor="NVIDIA",
-             board_name="P4242", bios_vendor="AMI", bios_version="5.36_0ACUM018", bios_date="08/06/2025", chassis_type=3)
+             board_name="P4242", bios_vendor="AMI", bios_version="5.36_0ACUM018", bios_date="08/06/2025", chassis_type=17,
+             product_family="DGX Spark")
     host.efi(m, 1, "integrity")
+    for name in ("nvidia-disable-init-on-alloc", "nvidia-disable-numa-balancing", "nv-cpu-governor", "nv-persistence-mode"):
+        m.service(name, True, False)
     for name in ("nvidia-persistenced", "nvidia-spark-mlnx-firmware-manager", "NetworkManager", "docker", "containerd"):
         m.service(name, True, True)
     m.service("nvidia-persistenced", True, True, exec_start="/usr/bin/nvidia-persistenced --user nvidia-persistenced --verbose")
@@ -208,8 +239,11 @@ def software(m):
     m.put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "arch_sys_counter")
     m.source("/proc/cmdline", DOCUMENTED, "boot log of a DGX Spark with 6.17.0-1014-nvidia; " + BENCH)
     m.source("/etc/dgx-release", DOCUMENTED, "files of several DGX Sparks in public repositories")
-    m.source("/sys/class/dmi/id/*", DOCUMENTED, "dmidecode -s system-product-name of DGX Sparks; BIOS versions as owners report them")
+    m.source("/sys/class/dmi/id/*", DOCUMENTED, "dmidecode -s system-product-name of DGX Sparks; BIOS versions as owners report them; " + FOUNDERS)
+    m.source("/sys/class/dmi/id/chassis_type", DOCUMENTED, "https://github.com/lablup/all-smi/issues/147")
+    m.source("/sys/class/dmi/id/product_family", PLAUSIBLE, "documented on the machines of Gigabyte and Lenovo, whose firmware is built on this one's")
     m.source("/sys/firmware/efi/efivars/**, /sys/kernel/security/lockdown", DOCUMENTED, GUIDE + ": Secure Boot is on as shipped")
+    m.source("/usr/lib/systemd/system/nv*.service", DOCUMENTED, PACKAGES)
     m.source("/sys/fs/cgroup/system.slice/**, /etc/systemd/**", PLAUSIBLE, "DGX OS packages; which services run by default is not listed anywhere")
 
 
@@ -218,9 +252,9 @@ def main():
                 {"nodename": "spark", "release": KERNEL, "version": "#14-Ubuntu SMP PREEMPT_DYNAMIC",
                  "machine": "aarch64", "euid": 0, "page_size": 4096, "time_s": 1772000000})
     processors(m)
-    m.source("/sys/devices/system/cpu/cpufreq/**", DOCUMENTED, BENCH)
+    m.source("/sys/devices/system/cpu/cpufreq/**", DOCUMENTED, FOUNDERS + "; frequencies of three makers' machines, 2026; else " + BENCH)
     m.source("/sys/devices/system/cpu/cpu*/regs, physical_package_id, caches", DOCUMENTED, HWLOC)
-    m.source("/sys/devices/system/cpu/cpu*/cpu_capacity", DOCUMENTED, HWLOC + "; 718 and 997, the others by the same ratio of frequencies")
+    m.source("/sys/devices/system/cpu/cpu*/cpu_capacity", DOCUMENTED, HWLOC + "; 718 and 997, the others by the same ratio of the highest clocks (" + BENCH + ")")
     m.source("/sys/devices/system/cpu/cpu*/topology/cluster_*", DERIVED, CHIPS + ": the two groups that share an L3; ids are not published")
     m.source("/sys/devices/system/cpu/cpu*/cpuidle/**", PLAUSIBLE, "ACPI LPI states 0 to 3 exist; names and latencies are not published")
     m.source("/sys/module/cppc_cpufreq/parameters/auto_sel_mode", DOCUMENTED,

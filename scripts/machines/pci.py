@@ -35,11 +35,11 @@ class Pcie:
                          (0x10000000 if self.kind == ENDPOINT else 0))
         struct.pack_into("<H", c, self.at + 8, 0x0f | (0x10 if self.ro else 0) | log2(self.mps // 128) << 5 |
                          0x100 | 0x800 | log2(self.mrrs // 128) << 12)
-        if self.link:
+        if self.most:
             struct.pack_into("<I", c, self.at + 12, SPEEDS[self.most[0]] | self.most[1] << 4 | self.aspm_cap << 10)
             struct.pack_into("<H", c, self.at + 16, self.aspm | 0x40)
-            struct.pack_into("<H", c, self.at + 18, SPEEDS[self.link[0]] | self.link[1] << 4 | 0x1000 |
-                             (0x2000 if slot else 0))
+            now = SPEEDS[self.link[0]] | self.link[1] << 4 if self.link else 0
+            struct.pack_into("<H", c, self.at + 18, now | 0x1000 | (0x2000 if slot else 0))
             struct.pack_into("<I", c, self.at + 0x2c, (2 << SPEEDS[self.most[0]]) - 2)
             struct.pack_into("<H", c, self.at + 0x30, SPEEDS[self.most[0]])
         struct.pack_into("<I", c, self.at + 0x24, 0x1f)
@@ -49,14 +49,16 @@ class Pcie:
 class Function:
     def __init__(self, pci, parent, address, path, vendor, device, cls, sub=None, driver=None, pcie=None, rev=0,
                  numa=None, aer=True, acs=None, rebar=None, msix=0, group=None, vfs=None, physfn=None, bars=(),
-                 multi=False, errors=None, at_ext=0x100, runtime="active"):
+                 multi=False, errors=None, runtime="active", caps=(), exts=()):
+        """bars: (flags, size) or (flags, size, address). caps: (offset, number) of further capabilities. exts: (offset, number,
+        version, first register), the extended ones of a function whose chain is known; the usual chain is made otherwise."""
         self.pci, self.parent, self.address, self.path = pci, parent, address, path
         self.vendor, self.device, self.cls, self.sub = vendor, device, cls, sub
         self.driver, self.pcie, self.rev, self.aer = driver, pcie, rev, aer and pcie is not None
         self.acs, self.rebar, self.msix, self.group = acs, rebar, msix, group
         self.vfs, self.physfn, self.bars, self.multi = vfs, physfn, bars, multi
         self.errors, self.runtime = errors or {}, runtime
-        self.numa = numa
+        self.numa, self.caps, self.exts = numa, list(caps), list(exts)
         self.secondary = self.subordinate = None
 
     def bus(self, secondary, subordinate=None):
@@ -82,13 +84,13 @@ class Function:
         c[8] = self.rev
         c[9:12] = struct.pack("<I", self.cls)[:3]
         c[0x0e] = (1 if bridge else 0) | (0x80 if self.multi else 0)
-        caps = []
+        caps = self.caps[:]
         if bridge:
             primary = int(self.address.split(":")[1], 16)
             c[0x18], c[0x19], c[0x1a] = primary, self.secondary, self.subordinate
         else:
-            for i, (flags, _) in enumerate(self.bars):
-                struct.pack_into("<I", c, 0x10 + 4 * i, flags)
+            for i, (flags, _, *at) in enumerate(self.bars):
+                struct.pack_into("<I", c, 0x10 + 4 * i, flags | sum(at))
             if self.sub:
                 struct.pack_into("<HH", c, 0x2c, *self.sub)
         if self.pcie:
@@ -99,8 +101,8 @@ class Function:
             caps.append((power, 0x01))
             struct.pack_into("<HH", c, power + 2, 0x0003, 0x0008)
             if self.msix:
-                at = free.pop()
-                caps.append((at, 0x11))
+                at = next((o for o, number in caps if number == 0x11), 0) or free.pop()
+                caps = [c for c in caps if c[1] != 0x11] + [(at, 0x11)]
                 struct.pack_into("<HII", c, at + 2, self.msix - 1 | 0x8000, 0x2000, 0x3000)
             if bridge and self.sub:
                 at = free.pop()
@@ -118,8 +120,10 @@ class Function:
         return bytes(c)
 
     def write_extended(self, c):
-        caps = []
-        if self.aer:
+        caps = [e[:3] for e in self.exts]
+        for at, _, _, first in self.exts:
+            struct.pack_into("<I", c, at + 4, first)
+        if self.aer and not self.exts:
             caps.append((0x100, 0x0001, 2))
         if self.physfn or (self.vfs is not None):
             caps.append((0x150, 0x000e, 1))
@@ -127,7 +131,7 @@ class Function:
             total, now = self.vfs
             caps.append((0x180, 0x0010, 1))
             struct.pack_into("<HHHHHH", c, 0x180 + 8, 0x19 if now else 0, 0, total, total, now, 0)
-        if self.pcie.link and max(self.pcie.most[0], 8.0) >= 8.0 and self.pcie.kind != RC_ENDPOINT:
+        if self.pcie.link and not self.exts and max(self.pcie.most[0], 8.0) >= 8.0 and self.pcie.kind != RC_ENDPOINT:
             caps.append((0x1c0, 0x0019, 1))
         if self.acs:
             caps.append((0x2a0, 0x000d, 1))
@@ -176,9 +180,9 @@ class Function:
         """Six BARs, the expansion ROM, and of a bridge its windows: start, end, flags."""
         rows, start = [], 0x1000000000
         for i in range(13 if self.secondary is not None else 7):
-            flags, size = self.bars[i] if i < len(self.bars) else (0, 0)
+            flags, size, *at = self.bars[i] if i < len(self.bars) else (0, 0)
             if size:
-                start = (start + size - 1) // size * size
+                start = at[0] if at else (start + size - 1) // size * size
                 rows.append(f"0x{start:016x} 0x{start + size - 1:016x} 0x{0x14220c if flags & 8 else 0x40200:016x}")
                 start += size
             else:
