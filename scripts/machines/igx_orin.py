@@ -159,8 +159,8 @@ def graphics(m):
 
 
 def software(m):
-    m.put("/proc/cmdline", "BOOT_IMAGE=/boot/vmlinuz-5.15.0-1027-nvidia-tegra-igx "
-          "root=UUID=00000000-0000-0000-0000-000000000001 ro console=tty0 console=ttyTCU0,115200 "
+    # NVIDIA's launcher starts the label of extlinux.conf: no BOOT_IMAGE= as from GRUB.
+    m.put("/proc/cmdline", "root=UUID=00000000-0000-0000-0000-000000000001 ro console=tty0 console=ttyTCU0,115200 "
           "firmware_class.path=/etc/firmware fbcon=map:0 efi=runtime")
     host.ubuntu(m, "22.04", "Ubuntu 22.04.5 LTS", "Jammy Jellyfish")
     m.raw("/sys/firmware/devicetree/base/model", b"NVIDIA IGX Orin Development Kit\0")

@@ -488,6 +488,53 @@ def limits(capture, tmp):
         (site / name).unlink()
 
 
+EXTLINUX = "DEFAULT primary\n\nLABEL primary\n  LINUX /boot/Image\n  APPEND ${cbootargs} root=/dev/a rw\nLABEL backup\n  APPEND ${cbootargs} single\n"
+
+
+def extlinux_paths(machine, wish):
+    """An extlinux.conf alone, beside GRUB's files with one of them shown by /proc/cmdline, and with none."""
+    def loader(cmdline, grub=False):
+        def change(root):
+            if not grub:
+                shutil.rmtree(root / "etc/default")
+            (root / "boot/extlinux").mkdir(parents=True)
+            (root / "boot/extlinux/extlinux.conf").write_text(EXTLINUX)
+            (root / "proc/cmdline").write_text(cmdline + "\n")
+        return change
+
+    conf = "/boot/extlinux/extlinux.conf"
+    for name, grub in (("extlinux", False), ("extlinux beside GRUB", True)):
+        m = machine(name, loader("root=/dev/a rw x=1", grub))
+        code, j = m.json(*wish)
+        rows = [r for r in j["rows"] if r["keeper"] == "boot-argument"]
+        expect(f"{name}: persist says which file", code == 0 and rows and all(r["kept_by"] == conf for r in rows), (code, j))
+        ours = " ".join(f"{r['knob']['name']}={r['value']}" for r in rows)
+        expect(f"{name}: behind the arguments of the entry that is started", m.path(conf).read_text() ==
+               EXTLINUX.replace("a rw", f"a rw gputune.args={len(rows)} {ours}"), m.path(conf).read_text())
+        expect(f"{name}: no program has to run", any("after a reboot" in n for n in j["notes"]) and
+               not any("update-grub" in n for n in j["notes"]), j["notes"])
+        code, j = m.json("persist", "remove", "--yes")
+        expect(f"{name}: remove is the identity", code == 0 and m.path(conf).read_text() == EXTLINUX, (code, j))
+        code, out, err = m.run("apply", "--profile", "published", "--only", "boot.isolcpus", "--allow", "*", "--yes")
+        expect(f"{name}: apply writes it", code == 0 and "isolcpus=" in m.path(conf).read_text() and "update-grub" not in out, (code, out, err))
+        m.path(conf).write_text(m.path(conf).read_text().replace("DEFAULT primary", "DEFAULT backup"))
+        code, out, err = m.run("undo", "--yes")
+        expect(f"{name}: another default label since, so that nothing is touched", code == 4 and "gputune.args=1" in m.path(conf).read_text() and
+               "LABEL" not in err, (code, out, err))
+        m.path(conf).write_text(m.path(conf).read_text().replace("DEFAULT backup", "DEFAULT primary"))
+        code, out, err = m.run("undo", "--yes")
+        expect(f"{name}: undo is the identity", code == 0 and m.path(conf).read_text() == EXTLINUX, (code, out, err))
+    for cmdline, says in (("BOOT_IMAGE=/boot/vmlinuz root=/dev/a rw", None), ("root=/dev/b ro", "nothing shows whether")):
+        m = machine("extlinux or GRUB" + ("" if says else ": GRUB"), loader(cmdline, True))
+        code, j = m.json(*wish)
+        if says:
+            expect("extlinux or GRUB: nothing shows which", j["skipped"] and all(says in r["refusal"] for r in j["skipped"]), j)
+        else:
+            expect("extlinux or GRUB: GRUB", {r["kept_by"] for r in j["rows"] if r["keeper"] == "boot-argument"} ==
+                   {"/etc/default/grub.d/zz-gputune.cfg"}, j["rows"])
+        expect("extlinux or GRUB: the file stays", not m.path(conf).exists())
+
+
 def boot_paths(capture, tmp):
     """Kernel arguments where GRUB's drop-ins are not what makes the boot entries."""
     def machine(name, change):
@@ -533,6 +580,7 @@ def boot_paths(capture, tmp):
     code, out, err = m.run("undo", "--yes")
     expect("kernel-install: undo says what makes it so", code == 0 and "kernel-install add-all" in out, (code, out))
     expect("kernel-install: undo is the identity", file.read_text() == "root=UUID=1 ro quiet nohz_full=1 theirs=1\n", file.read_text())
+    extlinux_paths(machine, wish)
     m = machine("grubby", grubby)
     code, j = m.json(*wish)
     expect("grubby: by hand, with the command", j["skipped"] and all(

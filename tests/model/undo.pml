@@ -7,7 +7,8 @@
  * The machine. Two knobs and three files for the next boot:
  *   place 0     a value of the kernel, kept for the next boot by a drop-in (place 3)
  *   place 1     by scene: none; another such value; one that our boot-time unit sets; one without a getter, set by the unit; a boot
- *               argument, which is its own file and counts after a boot
+ *               argument, which is its own file (a drop-in, or words in kernel-install's file or an extlinux.conf: put as a whole) and
+ *               counts after a boot
  *   place 2     the request, boot.json: for each knob the value that is kept and the value before anything of ours
  *   place 3, 4  the drop-in of knob 0, and of knob 1 (or the unit)
  * A knob holds its original (0), a value of ours (A, B) or another writer's (THEIRS). Knob 1 may be away in one scene.

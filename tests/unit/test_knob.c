@@ -834,7 +834,7 @@ static void test_arguments_refused(void **state)
 	const char *value;
 
 	refuse(b, &nosmt, "", -EOPNOTSUPP, "takes no drop-in");
-	assert_non_null(strstr(b->e.hint, "by hand"));
+	assert_non_null(strstr(b->e.hint, "to its own configuration"));
 	assert_int_equal(knob_get(b->h, &b->a, &nosmt, &value, &b->e), -EOPNOTSUPP);
 	grub(b, true);
 	memory_file(b->h, "/usr/sbin/grub-mkconfig", "#!/bin/sh\n. /etc/default/grub\n");
@@ -899,6 +899,160 @@ static void test_kernel_cmdline(void **state)
 	refuse(b, &nosmt, "", -EBADMSG, "no arguments");
 	memory_file(b->h, "/etc/kernel/cmdline", arena_printf(&b->a, "a=%02040d\n", 1));
 	refuse(b, &nosmt, "", -ENOSPC, "no line of");
+}
+
+#define CONF "/boot/extlinux/extlinux.conf"
+
+static const char conf[] = "# of the installer\r\nTIMEOUT 30\nDEFAULT primary\n\nLABEL backup\n"
+			   "  LINUX /boot/Image.old\n  APPEND ${cbootargs} single\n"
+			   "LABEL primary\n\tMENU LABEL x\n\tLINUX /boot/Image\n"
+			   "\tINITRD /boot/initrd\n\tAPPEND ${cbootargs} root=/dev/a rw  \r\n";
+
+/* The text with what stands for the first of it replaced by the second. */
+static const char *with(struct bench *b, const char *text, const char *from, const char *to)
+{
+	const char *at = strstr(text, from);
+
+	assert_non_null(at);
+	return arena_printf(&b->a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+/* Of an extlinux.conf the entry that is started: ours behind its arguments, and nothing else. */
+static void test_extlinux(void **state)
+{
+	struct bench *b = *state;
+	const char *two;
+
+	memory_folder(b->h, "/boot/extlinux");
+	memory_file(b->h, CONF, conf);
+	assert_string_equal(get(b, &isolcpus), "not set");
+	set(b, &isolcpus, "not set");
+	assert_string_equal(memory_text(b->h, CONF), conf);
+	set(b, &isolcpus, "2-7");
+	set(b, &nosmt, "");
+	two = with(b, conf, "a rw", "a rw gputune.args=2 isolcpus=2-7 nosmt");
+	assert_string_equal(memory_text(b->h, CONF), two);
+	assert_string_equal(get(b, &nosmt), "");
+	assert_string_equal(knob_command_here(b->h, &b->a, &nosmt, "not set"),
+			    "sed -i 's| gputune\\.args=2 isolcpus=2-7 nosmt| gputune.args=1 "
+			    "isolcpus=2-7|' " CONF);
+	/* What others add stays; and what was ours goes when GRUB starts the machine by now. */
+	memory_file(b->h, CONF, with(b, two, "nosmt", "nosmt quiet"));
+	set(b, &isolcpus, "not set");
+	grub(b, true);
+	memory_folder(b->h, "/proc");
+	memory_file(b->h, "/proc/cmdline", "BOOT_IMAGE=/boot/vmlinuz ro\n");
+	assert_string_equal(get(b, &nosmt), "");
+	set(b, &nosmt, "not set");
+	assert_string_equal(memory_text(b->h, CONF), with(b, conf, "a rw", "a rw quiet"));
+	set(b, &nosmt, "");
+	assert_non_null(memory_find(b->h, DROP_IN));
+}
+
+/* A file without its last line end, lower-case keywords, no DEFAULT, no initial disk. */
+static void test_extlinux_forms(void **state)
+{
+	static const char *const forms[] = {
+		"label a\nkernel /Image\nappend ro",
+		"LABEL a\n LINUX /Image\n APPEND ro\nLABEL b\n LINUX /Image\n APPEND rw\n",
+		"DEFAULT b\nLABEL a\n APPEND x\n APPEND y\nLABEL b\n#APPEND z\n KERNEL /I\n"
+		" APPEND\tro\n",
+	};
+	struct bench *b = *state;
+
+	memory_folder(b->h, "/boot/extlinux");
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		memory_file(b->h, CONF, forms[i]);
+		set(b, &isolcpus, "2-7");
+		assert_string_equal(memory_text(b->h, CONF),
+				    with(b, forms[i], "ro", "ro gputune.args=1 isolcpus=2-7"));
+		assert_string_equal(get(b, &isolcpus), "2-7");
+		set(b, &isolcpus, "not set");
+		assert_string_equal(memory_text(b->h, CONF), forms[i]);
+	}
+}
+
+/* What loaders read in different ways, and what somebody made of ours, is left alone. */
+static void test_extlinux_refused(void **state)
+{
+	static const struct {
+		const char *from, *to, *says;
+	} rows[] = {
+		{ "DEFAULT primary", "DEFAULT primary\nDEFAULT backup", "two DEFAULT" },
+		{ "DEFAULT primary", "DEFAULT gone", "not there" },
+		{ "LABEL backup", "LABEL primary", "two labels" },
+		{ "rw  \r\n", "rw\n\tAPPEND ro\n", "two APPEND" },
+		{ "\tAPPEND ${cbootargs} root=/dev/a rw  \r\n", "", "no arguments" },
+		{ "root=/dev/a", "root=/dev/a#b", "comment" },
+		{ "\tLINUX /boot/Image\n", "", "no kernel" },
+		{ "a rw", "a rw gputune.args=2 nosmt", "somebody edited" },
+		{ "a rw", "a rw gputune.args=1 nosmt gputune.args=1 nosmt", "twice" },
+		{ "cbootargs} single", "cbootargs} single gputune.args=1 nosmt", "another label" },
+	};
+	struct bench *b = *state;
+	const char *value;
+
+	memory_folder(b->h, "/boot/extlinux");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *text = with(b, conf, rows[i].from, rows[i].to);
+
+		memory_file(b->h, CONF, text);
+		refuse(b, &nosmt, "", -EBADMSG, rows[i].says);
+		refuse(b, &nosmt, "not set", -EBADMSG, rows[i].says);
+		assert_int_equal(knob_get(b->h, &b->a, &nosmt, &value, &b->e), -EBADMSG);
+		assert_string_equal(memory_text(b->h, CONF), text);
+	}
+	/* A line that the kernel would cut, with what the loader puts in place of ${cbootargs}. */
+	memory_file(b->h, CONF, conf);
+	memory_folder(b->h, "/proc");
+	memory_file(b->h, "/proc/cmdline", arena_printf(&b->a, "a=%02030d\n", 1));
+	refuse(b, &isolcpus, "2-7", -ENOSPC, "no line of");
+	memory_file(b->h, "/proc/cmdline", "ro\n");
+	memory_file(b->h, CONF, arena_printf(&b->a, "# by u-boot-update\n%s", conf));
+	refuse(b, &nosmt, "", -EOPNOTSUPP, "takes no drop-in");
+	assert_non_null(strstr(b->e.hint, "U_BOOT_PARAMETERS"));
+	memory_remove(b->h, CONF);
+	memory_link(b->h, CONF, "/boot/other.conf");
+	memory_file(b->h, "/boot/other.conf", conf);
+	refuse(b, &nosmt, "", -EBADMSG, "no plain file");
+}
+
+/* Which loader, where files of two are there. */
+static void test_boot_evidence(void **state)
+{
+	static const struct {
+		const char *cmdline;
+		bool grub, syslinux;
+		enum boot_menu menu;
+		const char *why;
+	} rows[] = {
+		{ "root=/dev/a rw console=x\n", false, false, BOOT_MENU_EXTLINUX,
+		  "no file of GRUB" },
+		{ "root=/dev/a rw console=x\n", true, false, BOOT_MENU_EXTLINUX, "all arguments" },
+		{ "root=/dev/b rw\n", true, false, BOOT_MENU_UNCLEAR, "neither" },
+		{ "BOOT_IMAGE=/I root=/dev/a rw\n", true, false, BOOT_MENU_GRUB, "BOOT_IMAGE" },
+		{ "BOOT_IMAGE=/I root=/dev/a rw\n", false, false, BOOT_MENU_UNCLEAR, "BOOT_IMAGE" },
+		{ "BOOT_IMAGE=/I root=/dev/a rw\n", true, true, BOOT_MENU_EXTLINUX, "all arg" },
+	};
+	struct bench *b = *state;
+	const char *why;
+
+	memory_folder(b->h, "/proc");
+	memory_folder(b->h, "/boot/extlinux");
+	memory_file(b->h, CONF, with(b, conf, "a rw", "a rw gputune.args=1 nosmt"));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memory_file(b->h, "/proc/cmdline", rows[i].cmdline);
+		memory_remove(b->h, "/etc/default/grub");
+		memory_remove(b->h, "/boot/extlinux/ldlinux.sys");
+		if (rows[i].grub)
+			grub(b, false);
+		if (rows[i].syslinux)
+			memory_file(b->h, "/boot/extlinux/ldlinux.sys", "");
+		assert_int_equal(host_boot_menu_why(b->h, &why), rows[i].menu);
+		assert_non_null(strstr(why, rows[i].why));
+	}
+	for (int m = 0; m < BOOT_MENUS; m++)
+		assert_int_equal(boot_menu_parse(boot_menu_name((enum boot_menu)m)), m);
 }
 
 /* What makes the entries, by the files that it leaves. */
@@ -1097,7 +1251,9 @@ static void machine(struct bench *b, const char *name, size_t least)
 	       try(b, KNOB_BOOTARG, "isolcpus", "");
 	/* Only where a boot menu takes it. */
 	assert_int_equal(knob_get(b->h, &b->a, &isolcpus, &(const char *){ NULL }, &b->e),
-			 host_exists(capture, "/etc/default/grub") ? 0 : -EOPNOTSUPP);
+			 host_exists(capture, "/etc/default/grub") || host_exists(capture, CONF)
+				 ? 0
+				 : -EOPNOTSUPP);
 	for (size_t i = 0; i < sizeof(sysctls) / sizeof(sysctls[0]); i++)
 		done += try(b, KNOB_SYSCTL, sysctls[i], "");
 	assert_int_equal(host_exists(b->h, "/etc/default/grub.d"),
@@ -1146,6 +1302,10 @@ int main(void)
 		TEST(arguments_cut_short),
 		TEST(arguments_refused),
 		TEST(kernel_cmdline),
+		TEST(extlinux),
+		TEST(extlinux_forms),
+		TEST(extlinux_refused),
+		TEST(boot_evidence),
 		TEST(boot_menu),
 		TEST(readonly),
 		TEST(machines),

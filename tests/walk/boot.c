@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "disk.h"
+#include "machine/host/extlinux.h"
 #include "machine/write/write.h"
 #include "tune/persist/persist.h"
 
@@ -219,6 +220,23 @@ static void grub_line(struct line *l)
 	disk_set("/proc/cmdline", arena_printf(l->a, "%s %s\n", old, ours));
 }
 
+/* The entry's arguments are the line of the kernel, without what the loader fills in. */
+static void extlinux_line(struct host *h, struct arena *a)
+{
+	struct extlinux_entry e;
+	TEXT_AUTO line = { 0 };
+	char *text, *save = NULL;
+
+	if (host_boot_menu(h) != BOOT_MENU_EXTLINUX ||
+	    host_read(h, EXTLINUX_CONF, FILE_MAX, a, &text, NULL) || extlinux_parse(text, &e))
+		return;
+	text = arena_strndup(a, e.append.at, e.append.n);
+	for (char *w = strtok_r(text, " \t", &save); w; w = strtok_r(NULL, " \t", &save))
+		if (*w != '$')
+			text_printf(&line, "%s%s", line.len ? " " : "", w);
+	disk_set("/proc/cmdline", arena_printf(a, "%s\n", line.s ? line.s : ""));
+}
+
 bool boot_has_unit(struct host *h)
 {
 	return host_exists(h, PERSIST_UNIT_LINK) && host_exists(h, PERSIST_UNIT) &&
@@ -232,6 +250,7 @@ void boot_replay(struct host *h, unsigned n)
 	disk_set("/proc/sys/kernel/random/boot_id",
 		 arena_printf(&a, "00000000-0000-4000-8000-%012u\n", n));
 	each_line(h, &a, PERSIST_GRUB, grub_line);
+	extlinux_line(h, &a);
 	each_file(h, &a, "modprobe.d", ".conf", modprobe_line);
 	each_file(h, &a, "udev/rules.d", "gputune.rules", udev_line);
 	each_file(h, &a, "sysctl.d", ".conf", sysctl_line);

@@ -41,7 +41,7 @@ enum { RIVALS = sizeof(rivals) / sizeof(rivals[0]), LONGEST = 400 };
 
 static const char *const happenings[HAPPENINGS] = { "",	    "eio",	 "enospc", "eio-late",
 						    "kill", "kill-late", "power",  "rival" };
-static const char *const groups[] = { "memory", "net", "cpu", "nic", "gpu", "disk" };
+static const char *const groups[] = { "memory", "net", "cpu", "nic", "gpu", "disk", "boot" };
 enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
 
 static struct {
@@ -91,7 +91,7 @@ enum { KILLED = -1 };
 
 static int run(const char *const *words, size_t n)
 {
-	char *argv[16];
+	char *argv[20];
 	int argc = 0;
 
 	argv[argc++] = (char *)"gputune";
@@ -210,13 +210,16 @@ static int run_words(char **w, size_t n)
 	if (strcmp(one, "other") == 0)
 		one = OTHER;
 	if (strcmp(verb, "apply") == 0 && two)
-		return RUN("apply", "--yes", "--profile", one, "--only", two);
+		return RUN("apply", "--yes", "--profile", one, "--only", two, "--allow", "boot");
 	if (strcmp(verb, "apply") == 0)
-		return RUN("apply", "--yes", "--profile", one, "--skip", "service");
+		return RUN("apply", "--yes", "--profile", one, "--skip", "service", "--allow",
+			   "boot");
 	if (strcmp(verb, "install") == 0 && strcmp(one, "only") == 0)
-		return RUN("persist", "install", "--yes", "--only", two ? two : "memory");
+		return RUN("persist", "install", "--yes", "--only", two ? two : "memory", "--allow",
+			   "boot");
 	if (strcmp(verb, "install") == 0 && *one)
-		return RUN("persist", "install", "--yes", "--profile", one, "--skip", "service");
+		return RUN("persist", "install", "--yes", "--profile", one, "--skip", "service",
+			   "--allow", "boot");
 	if (strcmp(verb, "install") == 0)
 		return RUN("persist", "install", "--yes");
 	if (strcmp(verb, "remove") == 0 && *one)
@@ -285,7 +288,7 @@ static bool make_move(const char *text)
 
 struct compared {
 	struct host *ours, *twin;
-	bool all; /* files below /etc too */
+	bool all; /* files for the next boot too, below /etc and /boot */
 	bool same;
 };
 
@@ -377,7 +380,8 @@ static void compare_one(void *ctx, const char *path, const struct node *n)
 {
 	struct compared *c = ctx;
 
-	if (!c->same || is_apart(path) || (!c->all && str_starts(path, "root/etc")))
+	if (!c->same || is_apart(path) ||
+	    (!c->all && (str_starts(path, "root/etc") || str_starts(path, "root/boot"))))
 		return;
 	if (str_starts(path, "told/"))
 		c->same = n->kind != NODE_FILE || answers_same(c, path, n);

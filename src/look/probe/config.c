@@ -597,9 +597,10 @@ void probe_config(struct probe *p)
 {
 	struct config_reader r = { .p = p };
 	static const char from[] = "configuration files";
+	const char *why;
+	enum boot_menu menu = host_boot_menu_why(p->h, &why);
 
-	p->m->config.boot_menu =
-		fact_str_of(boot_menu_name(host_boot_menu(p->h)), "", "files of the boot loaders");
+	p->m->config.boot_menu = fact_str_of(boot_menu_name(menu), "", why);
 	/* In the order in which they take effect; see enum config_layer. */
 	config_boot(&r);
 	config_modprobe(&r);

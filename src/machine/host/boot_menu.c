@@ -8,17 +8,67 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "machine/host/extlinux.h"
 
 #define LOADER_INFO "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 
 enum { FILE_MAX = 1 << 16, INFO_MAX = 4096 };
 
+static const struct {
+	const char *name, *file, *maker, *by_hand;
+} menus[BOOT_MENUS] = {
+	[BOOT_MENU_OTHER] = { "other", BOOT_DROP_IN, "update-grub",
+			      "this machine's boot loader takes no drop-in: add %s to its own "
+			      "configuration" },
+	[BOOT_MENU_GRUB] = { "grub", BOOT_DROP_IN, "update-grub", NULL },
+	[BOOT_MENU_GRUBBY] = { "grubby", BOOT_DROP_IN, "grubby",
+			       "GRUB takes the arguments from its loader entries here: grubby "
+			       "--update-kernel=ALL --args=\"%s\"" },
+	[BOOT_MENU_KERNEL_INSTALL] = { "kernel-install", BOOT_CMDLINE, "kernel-install add-all",
+				       NULL },
+	[BOOT_MENU_NO_CMDLINE] = { "kernel-install-without-file", BOOT_DROP_IN,
+				   "kernel-install add-all",
+				   "kernel-install copies the running kernel's arguments here: "
+				   "write those of /proc/cmdline and %s into " BOOT_CMDLINE
+				   ", then run kernel-install add-all" },
+	[BOOT_MENU_EXTLINUX] = { "extlinux", EXTLINUX_CONF, NULL, NULL },
+	[BOOT_MENU_UBOOT_UPDATE] = { "u-boot-update", BOOT_DROP_IN, "u-boot-update",
+				     "u-boot-update writes " EXTLINUX_CONF
+				     " here: add %s to U_BOOT_PARAMETERS in /etc/default/u-boot, "
+				     "then run u-boot-update" },
+	[BOOT_MENU_UNCLEAR] = { "unclear", BOOT_DROP_IN, "update-grub",
+				"nothing shows whether GRUB or " EXTLINUX_CONF
+				" starts this machine: add %s to the one that does" },
+};
+
 const char *boot_menu_name(enum boot_menu m)
 {
-	static const char *const names[] = { "other", "grub", "grubby", "kernel-install",
-					     "kernel-install-without-file" };
+	return menus[m].name;
+}
 
-	return names[m];
+enum boot_menu boot_menu_parse(const char *name)
+{
+	for (int i = 0; i < BOOT_MENUS; i++)
+		if (strcmp(menus[i].name, name) == 0)
+			return (enum boot_menu)i;
+	return BOOT_MENU_OTHER;
+}
+
+const char *boot_menu_file(enum boot_menu m)
+{
+	return menus[m].file;
+}
+
+const char *boot_menu_maker(enum boot_menu m)
+{
+	return menus[m].maker;
+}
+
+const char *boot_menu_by_hand(struct arena *a, enum boot_menu m, const char *token)
+{
+	const char *text = menus[m].by_hand, *hole = text ? strstr(text, "%s") : NULL;
+
+	return hole ? arena_printf(a, "%.*s%s%s", (int)(hole - text), text, token, hole + 2) : NULL;
 }
 
 static bool has_any(struct host *h, const char *const *paths, size_t n)
@@ -87,13 +137,92 @@ static bool takes_entries(struct host *h, struct arena *a)
 	return on;
 }
 
-static enum boot_menu menu_of(struct host *h, struct arena *a)
+/* Whether the kernel that runs was given this word. */
+static bool has_word(const char *cmdline, const char *word, size_t n)
+{
+	for (const char *at = cmdline; *at; at += strcspn(at, " \n")) {
+		at += strspn(at, " \n");
+		if (strcspn(at, " \n") == n && strncmp(at, word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Every argument of the entry but those that the loader fills in, and ours, which may be new. */
+static bool came_from(const char *cmdline, const struct extlinux_part *append)
+{
+	const char *end = append->at + append->n,
+		   *ours = memmem(append->at, append->n, " gputune.args=", 14);
+	size_t words = 0, n;
+
+	for (const char *at = append->at; at < (ours ? ours : end); at += n) {
+		at += strspn(at, " \t");
+		n = strcspn(at, " \t\r\n");
+		if (!n)
+			break;
+		if (memmem(at, n, "${", 2))
+			continue;
+		if (!has_word(cmdline, at, n))
+			return false;
+		words++;
+	}
+	return words > 0;
+}
+
+/* Who started the kernel that runs? GRUB and SYSLINUX begin its line with BOOT_IMAGE=, U-Boot and
+ * NVIDIA's launcher do not. grub: files of GRUB are there as well. */
+static enum boot_menu of_two(struct host *h, struct arena *a, const struct extlinux_entry *e,
+			     bool grub, const char **why)
+{
+	char *cmdline = NULL;
+	bool image;
+
+	if (host_read(h, "/proc/cmdline", FILE_MAX, a, &cmdline, NULL))
+		cmdline = NULL;
+	image = cmdline && strstr(cmdline, "BOOT_IMAGE=") &&
+		!host_exists(h, "/boot/extlinux/ldlinux.sys");
+	*why = image ? "BOOT_IMAGE= in /proc/cmdline" : "GRUB in the firmware's LoaderInfo";
+	if (image || loader_is(h, a, "GRUB") == 1)
+		return grub ? BOOT_MENU_GRUB : BOOT_MENU_UNCLEAR;
+	*why = EXTLINUX_CONF ", and no file of GRUB";
+	if (!grub)
+		return BOOT_MENU_EXTLINUX;
+	*why = "/proc/cmdline has all arguments of " EXTLINUX_CONF;
+	if (cmdline && e->append.n && came_from(cmdline, &e->append))
+		return BOOT_MENU_EXTLINUX;
+	*why = "files of two boot loaders, and /proc/cmdline comes from neither";
+	return BOOT_MENU_UNCLEAR;
+}
+
+/* BOOT_MENU_OTHER: there is no such file. */
+static enum boot_menu by_extlinux(struct host *h, struct arena *a, const char **why)
+{
+	static const char *const grub[] = { "/etc/default/grub", "/etc/default/grub.d",
+					    "/boot/grub/grub.cfg" };
+	struct extlinux_entry e = { 0 };
+	enum boot_menu out;
+	char *text;
+
+	if (!host_exists(h, EXTLINUX_CONF))
+		return BOOT_MENU_OTHER;
+	if (host_read(h, EXTLINUX_CONF, FILE_MAX, a, &text, NULL) == 0)
+		(void)extlinux_parse(text, &e);
+	out = of_two(h, a, &e, has_any(h, grub, 3), why);
+	return out == BOOT_MENU_EXTLINUX && e.made ? BOOT_MENU_UBOOT_UPDATE : out;
+}
+
+static enum boot_menu menu_of(struct host *h, struct arena *a, const char **why)
 {
 	static const char *const grubby[] = { "/usr/sbin/grubby", "/usr/bin/grubby" };
+	enum boot_menu extlinux;
 
+	*why = "files of the boot loaders";
 	if (is_systemd_boot(h, a))
 		return host_exists(h, BOOT_CMDLINE) ? BOOT_MENU_KERNEL_INSTALL
 						    : BOOT_MENU_NO_CMDLINE;
+	extlinux = by_extlinux(h, a, why);
+	if (extlinux != BOOT_MENU_OTHER && extlinux != BOOT_MENU_GRUB)
+		return extlinux;
 	if (host_exists(h, "/etc/default/grub") || host_exists(h, "/etc/default/grub.d")) {
 		if (takes_entries(h, a))
 			return BOOT_MENU_GRUBBY;
@@ -104,11 +233,18 @@ static enum boot_menu menu_of(struct host *h, struct arena *a)
 	return host_exists(h, BOOT_CMDLINE) ? BOOT_MENU_KERNEL_INSTALL : BOOT_MENU_OTHER;
 }
 
-enum boot_menu host_boot_menu(struct host *h)
+enum boot_menu host_boot_menu_why(struct host *h, const char **why)
 {
 	struct arena a = { 0 };
-	enum boot_menu out = menu_of(h, &a);
+	enum boot_menu out = menu_of(h, &a, why);
 
 	arena_free(&a);
 	return out;
+}
+
+enum boot_menu host_boot_menu(struct host *h)
+{
+	const char *why;
+
+	return host_boot_menu_why(h, &why);
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel arguments for the next boot, in a drop-in of our own that the boot menu's generator reads,
- * or among those of kernel-install. Only what we wrote is ever changed; without either nothing is.
+ * among those of kernel-install, or among those of an extlinux.conf. Only what we wrote is ever
+ * changed; where none of them is what starts the machine nothing is.
  */
 #include <string.h>
 
 #include "base/text.h"
 #include "machine/host/boot_menu.h"
+#include "machine/host/extlinux.h"
 #include "machine/write/write.h"
 #include "machine/knob/kinds.h"
 
 #define FOLDER "/etc/default/grub.d"
-#define DROP_IN FOLDER "/zz-gputune.cfg"
+#define DROP_IN BOOT_DROP_IN
 /* Where a write to DROP_IN that a crash cut short may leave its half. */
 #define DROP_IN_NEW DROP_IN HOST_NEW
 /* Stands as long as FOLDER is one that we made: from before it is there until after it is gone. */
@@ -116,6 +118,7 @@ static int bootarg_load(struct host *h, struct arena *a, const char *verb, const
 static int takes_drop_ins(struct host *h, const char *verb, const struct knob *k, struct err *e)
 {
 	enum boot_menu menu = host_boot_menu(h);
+	struct arena a = { 0 };
 
 	if (menu == BOOT_MENU_GRUB)
 		return 0;
@@ -123,12 +126,8 @@ static int takes_drop_ins(struct host *h, const char *verb, const struct knob *k
 		"could not %s the kernel argument %s: this machine's boot loader takes no drop-in "
 		"(%s)",
 		verb, k->name, FOLDER);
-	err_hint(e, menu == BOOT_MENU_GRUBBY
-			    ? "grubby --update-kernel=ALL --args=... adds it to the loader entries"
-		    : menu == BOOT_MENU_NO_CMDLINE
-			    ? "write the arguments of /proc/cmdline and this one into " BOOT_CMDLINE
-			      ", then run kernel-install add-all"
-			    : "add it by hand to the boot loader's own configuration");
+	err_hint(e, "%s", boot_menu_by_hand(&a, menu, k->name));
+	arena_free(&a);
 	return -EOPNOTSUPP;
 }
 
@@ -236,15 +235,16 @@ static size_t bootarg_files(const struct knob *k, const char **out)
 	out[0] = DROP_IN;
 	out[1] = FOLDER_MARK;
 	out[2] = BOOT_CMDLINE;
-	return 3;
+	out[3] = EXTLINUX_CONF;
+	return 4;
 }
 
 /*
- * Kernel arguments for the next boot where kernel-install makes the boot entries: added behind
- * those that are there, after a word that says how many of them are ours: root=UUID=... ro
- * gputune.args=2 isolcpus=2-9 nohz_full=2-9 The kernel takes that word for a parameter of a module
- * that is never loaded, and ignores it. With the last of ours it goes, and the file is what it was
- * to the byte.
+ * Kernel arguments for the next boot in a file of somebody else's: of kernel-install, or the APPEND
+ * line of what an extlinux.conf starts. They are added behind those that are there, after a word
+ * that says how many of them are ours: root=UUID=... ro gputune.args=2 isolcpus=2-9 nohz_full=2-9
+ * The kernel takes that word for a parameter of a module that is never loaded, and ignores it. With
+ * the last of ours it goes, and the file is what it was to the byte.
  */
 
 #define MARK "gputune.args="
@@ -252,17 +252,31 @@ static size_t bootarg_files(const struct knob *k, const char **out)
 /* KERNEL_MAX: COMMAND_LINE_SIZE of x86-64 and arm64, asm/setup.h. */
 enum { KERNEL_CMDLINE_FILE_MAX = 1 << 16, KERNEL_CMDLINE_TOKENS_MAX = 99, KERNEL_MAX = 2048 };
 
+struct shared_file {
+	const char *path;
+	enum boot_menu menu;
+	const char *then; /* what a person runs after a change, with what joins it; "" */
+};
+
+static const struct shared_file shared[] = {
+	{ BOOT_CMDLINE, BOOT_MENU_KERNEL_INSTALL, " && kernel-install add-all" },
+	{ EXTLINUX_CONF, BOOT_MENU_EXTLINUX, "" },
+};
+enum { SHARED = sizeof(shared) / sizeof(shared[0]) };
+
 struct cmdline {
+	const struct shared_file *file;
 	const char *text;
 	size_t from, to; /* our part with the blank before it; where one would stand */
 	const char *ours[KERNEL_CMDLINE_TOKENS_MAX];
 	size_t n;
 	unsigned mode;
+	struct extlinux_entry entry; /* of an extlinux.conf: where the arguments are */
 };
 
 static bool is_blank(char c)
 {
-	return c == ' ' || c == '\t' || c == '\n';
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 /* Behind the last line that holds arguments. */
@@ -299,9 +313,10 @@ static int kernel_cmdline_parse(struct arena *a, const char *text, struct cmdlin
 
 	out->text = text;
 	out->n = 0;
-	out->from = out->to = last_argument(text);
+	if (out->from == 0)
+		return -EBADMSG;
 	if (!at)
-		return out->to ? 0 : -EBADMSG;
+		return 0;
 	out->from = (size_t)(at - text) - 1;
 	at += strlen(MARK);
 	len = strspn(at, "0123456789");
@@ -310,7 +325,7 @@ static int kernel_cmdline_parse(struct arena *a, const char *text, struct cmdlin
 	for (at += len; out->n < n; at += len) {
 		if (*at++ != ' ')
 			return -EBADMSG;
-		len = strcspn(at, " \t\n");
+		len = strcspn(at, " \t\r\n");
 		if (!len)
 			return -EBADMSG;
 		out->ours[out->n++] = arena_strndup(a, at, len);
@@ -319,33 +334,63 @@ static int kernel_cmdline_parse(struct arena *a, const char *text, struct cmdlin
 	return *at && !is_blank(*at) ? -EBADMSG : 0;
 }
 
+/* Ours stand once, and in the entry that is started: a tool that copied the entry took them along.
+ */
+static bool is_in_entry(const struct cmdline *c)
+{
+	const char *append = c->entry.append.at, *ours = c->text + c->from;
+
+	return c->n == 0 || (ours >= append && c->text + c->to <= append + c->entry.append.n &&
+			     !find_mark(c->text + c->to));
+}
+
+/* NULL, or why the text cannot be changed. */
+static const char *cmdline_unclear(struct arena *a, const char *text, size_t len,
+				   struct cmdline *out)
+{
+	const char *why = NULL;
+
+	if (strlen(text) != len)
+		return "it is no text";
+	out->from = last_argument(text);
+	if (out->file->menu == BOOT_MENU_EXTLINUX) {
+		why = extlinux_parse(text, &out->entry);
+		out->from = why ? 0 : (size_t)(out->entry.append.at - text) + out->entry.append.n;
+	}
+	out->to = out->from;
+	if (!why && kernel_cmdline_parse(a, text, out))
+		why = "somebody edited what gputune wrote, or it holds no arguments";
+	if (!why && out->file->menu == BOOT_MENU_EXTLINUX && !is_in_entry(out))
+		why = "what gputune wrote stands in another label, or twice";
+	return why;
+}
+
 /* -ENOENT: there is no such file. */
 static int kernel_cmdline_load(struct host *h, struct arena *a, const char *verb,
 			       const struct knob *k, struct cmdline *out, struct err *e)
 {
+	const char *path = out->file->path, *why;
 	enum host_kind kind;
 	char *text;
 	size_t len;
-	int r = host_kind(h, BOOT_CMDLINE, &kind);
+	int r = host_kind(h, path, &kind);
 
 	if (r == 0 && kind != HOST_FILE)
 		return err_set(e, -EBADMSG, "could not %s %s: %s is no plain file", verb, k->name,
-			       BOOT_CMDLINE);
-	r = r ? r : host_read(h, BOOT_CMDLINE, KERNEL_CMDLINE_FILE_MAX, a, &text, &len);
+			       path);
+	r = r ? r : host_read(h, path, KERNEL_CMDLINE_FILE_MAX, a, &text, &len);
 	if (r == -ENOENT || r == -ENOTDIR || r == HOST_NOT_CAPTURED)
 		return -ENOENT;
 	if (r)
 		return knob_fail(e, r, verb, k);
-	if (host_mode(h, BOOT_CMDLINE, &out->mode))
+	if (host_mode(h, path, &out->mode))
 		out->mode = 0644;
-	if (strlen(text) == len && kernel_cmdline_parse(a, text, out) == 0)
+	why = cmdline_unclear(a, text, len, out);
+	if (!why)
 		return 0;
-	err_set(e, -EBADMSG,
-		"could not %s %s: somebody edited what gputune wrote in %s, or it holds no "
-		"arguments",
-		verb, k->name, BOOT_CMDLINE);
-	err_hint(e, "behind " MARK "N there have to be N arguments of ours: mend it, or take them "
-		    "out with it");
+	err_set(e, -EBADMSG, "could not %s %s in %s: %s", verb, k->name, path, why);
+	err_hint(e, "behind " MARK "N there have to be N arguments of ours, where the machine's "
+		    "kernel gets them: mend it, or take them out with it");
 	return -EBADMSG;
 }
 
@@ -423,10 +468,10 @@ static int drop_in_set(struct host *h, struct arena *a, const struct knob *k, co
 }
 
 /* What ours of that name asks for, "" for a bare flag; NULL in *value: there is none of ours. */
-static int kernel_cmdline_get(struct host *h, struct arena *a, const struct knob *k,
-			      const char **value, struct err *e)
+static int kernel_cmdline_get(struct host *h, struct arena *a, const struct shared_file *file,
+			      const struct knob *k, const char **value, struct err *e)
 {
-	struct cmdline c = { 0 };
+	struct cmdline c = { .file = file };
 	int r = kernel_cmdline_load(h, a, "read", k, &c, e);
 
 	*value = NULL;
@@ -437,34 +482,43 @@ static int kernel_cmdline_get(struct host *h, struct arena *a, const struct knob
 }
 
 /*
- * Whether the argument stands, or belongs, in kernel-install's file: there, or what was written
- * while another program made the entries. *value is ours in it, NULL when there is none.
+ * The file of somebody else's in which the argument stands, or belongs; NULL in *file: it is the
+ * drop-in. What was written while another program started the machine is found where it was
+ * written. *value is ours in the file, NULL when there is none.
  */
-static int in_kernel_cmdline(struct host *h, struct arena *a, const struct knob *k, bool *in,
-			     const char **value, struct err *e)
+static int file_of_argument(struct host *h, struct arena *a, const struct knob *k,
+			    const struct shared_file **file, const char **value, struct err *e)
 {
 	struct tokens t = { .n = 0 };
 	struct err ignored = { 0 };
-	bool dropped = bootarg_load(h, a, "read", k, &t, &ignored) == 0;
-	int r = kernel_cmdline_get(h, a, k, value, e);
+	enum boot_menu menu;
 
-	for (size_t i = 0; dropped && i < t.n; i++)
-		if (kernel_argument_value(t.items[i], k->name)) {
-			*in = false;
+	*file = NULL;
+	*value = NULL;
+	if (bootarg_load(h, a, "read", k, &t, &ignored) == 0)
+		for (size_t i = 0; i < t.n; i++)
+			if (kernel_argument_value(t.items[i], k->name))
+				return 0;
+	for (size_t i = 0; i < SHARED; i++)
+		if (kernel_cmdline_get(h, a, &shared[i], k, value, &ignored) == 0 && *value) {
+			*file = &shared[i];
 			return 0;
 		}
-	*in = *value || host_boot_menu(h) == BOOT_MENU_KERNEL_INSTALL;
-	return *in ? r : 0;
+	menu = host_boot_menu(h);
+	for (size_t i = 0; i < SHARED; i++)
+		if (shared[i].menu == menu)
+			*file = &shared[i];
+	return *file ? kernel_cmdline_get(h, a, *file, k, value, e) : 0;
 }
 
 static int bootarg_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
 		       struct err *e)
 {
+	const struct shared_file *file;
 	const char *found;
-	bool in;
-	int r = in_kernel_cmdline(h, a, k, &in, &found, e);
+	int r = file_of_argument(h, a, k, &file, &found, e);
 
-	if (r || !in)
+	if (r || !file)
 		return r ? r : drop_in_get(h, a, k, value, e);
 	*value = found ? found : not_set;
 	return 0;
@@ -497,9 +551,49 @@ static size_t line_length(const char *text)
 	return sum;
 }
 
-static int kernel_cmdline_store(struct host *h, const struct knob *k, const struct cmdline *c,
-				bool adds, struct err *e)
+/* What the kernel gets of the file. */
+static size_t arguments_length(const struct shared_file *file, const char *text)
 {
+	struct extlinux_entry entry;
+
+	if (file->menu != BOOT_MENU_EXTLINUX)
+		return line_length(text);
+	return extlinux_parse(text, &entry) ? KERNEL_MAX : entry.append.n;
+}
+
+/* How many bytes the loader put in place of its own variables, by the line of this boot. */
+static size_t filled_in(struct host *h, struct arena *a, const struct cmdline *c)
+{
+	char *now;
+	size_t len, own = c->entry.append.n;
+
+	if (c->file->menu != BOOT_MENU_EXTLINUX ||
+	    host_read(h, "/proc/cmdline", KERNEL_CMDLINE_FILE_MAX, a, &now, &len))
+		return 0;
+	return len > own ? len - own : 0;
+}
+
+/* The new text read as a loader reads it: the same entry with the same kernel, and ours as meant.
+ */
+static bool is_as_meant(struct arena *a, const struct cmdline *c, const char *text, size_t len)
+{
+	struct cmdline now = { .file = c->file };
+
+	if (cmdline_unclear(a, text, len, &now) || now.n != c->n ||
+	    !extlinux_same(&now.entry.label, &c->entry.label) ||
+	    !extlinux_same(&now.entry.kernel, &c->entry.kernel) ||
+	    !extlinux_same(&now.entry.initrd, &c->entry.initrd))
+		return false;
+	for (size_t i = 0; i < now.n; i++)
+		if (strcmp(now.ours[i], c->ours[i]) != 0)
+			return false;
+	return true;
+}
+
+static int kernel_cmdline_store(struct host *h, struct arena *a, const struct knob *k,
+				const struct cmdline *c, bool adds, struct err *e)
+{
+	const char *path = c->file->path;
 	TEXT_AUTO out = { 0 };
 	size_t length;
 	int r;
@@ -507,16 +601,20 @@ static int kernel_cmdline_store(struct host *h, const struct knob *k, const stru
 	text_addn(&out, c->text, c->from);
 	add_ours(&out, c);
 	text_add(&out, c->text + c->to);
-	length = line_length(out.s ? out.s : "");
+	length = arguments_length(c->file, out.s ? out.s : "") + filled_in(h, a, c);
 	if (adds && length >= KERNEL_MAX)
 		return err_set(e, -ENOSPC,
 			       "could not set %s: the kernel takes no line of %zu characters",
 			       k->name, length);
-	r = knob_check_links(h, e, k, BOOT_CMDLINE);
+	if (!is_as_meant(a, c, out.s ? out.s : "", out.len))
+		return err_set(e, -EBADMSG,
+			       "could not set %s: %s would not say then what was meant", k->name,
+			       path);
+	r = knob_check_links(h, e, k, path);
 	if (r)
 		return r;
-	r = host_put(h, BOOT_CMDLINE, out.s ? out.s : "", out.len, c->mode);
-	return r ? knob_put_fail(h, e, r, k, BOOT_CMDLINE) : 0;
+	r = host_put(h, path, out.s ? out.s : "", out.len, c->mode);
+	return r ? knob_put_fail(h, e, r, k, path) : 0;
 }
 
 /* Puts token in the place of ours of that name, or behind all; NULL takes it out. False: nothing is
@@ -538,10 +636,10 @@ static bool kernel_cmdline_replace(struct cmdline *c, const char *name, const ch
 }
 
 /* token NULL takes ours of that name out. Others' arguments are never touched. */
-static int kernel_cmdline_set(struct host *h, struct arena *a, const struct knob *k,
-			      const char *token, struct err *e)
+static int kernel_cmdline_set(struct host *h, struct arena *a, const struct shared_file *file,
+			      const struct knob *k, const char *token, struct err *e)
 {
-	struct cmdline c = { 0 };
+	struct cmdline c = { .file = file };
 	int r = kernel_cmdline_load(h, a, "set", k, &c, e);
 
 	if (r == -ENOENT)
@@ -549,10 +647,10 @@ static int kernel_cmdline_set(struct host *h, struct arena *a, const struct knob
 	if (r)
 		return r;
 	if (kernel_cmdline_replace(&c, k->name, token))
-		return kernel_cmdline_store(h, k, &c, token != NULL, e);
+		return kernel_cmdline_store(h, a, k, &c, token != NULL, e);
 	return token ? err_set(e, -ENOSPC,
 			       "could not set %s: %s holds %d arguments of ours already", k->name,
-			       BOOT_CMDLINE, KERNEL_CMDLINE_TOKENS_MAX)
+			       file->path, KERNEL_CMDLINE_TOKENS_MAX)
 		     : 0;
 }
 
@@ -560,12 +658,12 @@ static int bootarg_set(struct host *h, struct arena *a, const struct knob *k, co
 		       struct err *e)
 {
 	const char *token = token_of(a, k, value), *found;
-	bool in;
-	int r = in_kernel_cmdline(h, a, k, &in, &found, e);
+	const struct shared_file *file;
+	int r = file_of_argument(h, a, k, &file, &found, e);
 
 	if (r)
 		return r;
-	return in ? kernel_cmdline_set(h, a, k, token, e) : drop_in_set(h, a, k, token, e);
+	return file ? kernel_cmdline_set(h, a, file, k, token, e) : drop_in_set(h, a, k, token, e);
 }
 
 /* A text as sed looks for it; of what arguments of ours are made of these alone mean more. */
@@ -576,11 +674,12 @@ static void add_pattern(struct text *out, const char *s, size_t n)
 }
 
 /* The shell command that does what kernel_cmdline_set would; NULL: none is known. */
-static const char *kernel_cmdline_command(struct host *h, struct arena *a, const struct knob *k,
+static const char *kernel_cmdline_command(struct host *h, struct arena *a,
+					  const struct shared_file *file, const struct knob *k,
 					  const char *token)
 {
 	TEXT_AUTO out = { 0 };
-	struct cmdline c = { 0 };
+	struct cmdline c = { .file = file };
 	struct err ignored = { 0 };
 	size_t from, to;
 
@@ -595,21 +694,20 @@ static const char *kernel_cmdline_command(struct host *h, struct arena *a, const
 	text_add(&out, "|");
 	add_ours(&out, &c);
 	text_add(&out, "|");
-	return arena_printf(a, "sed -i %s " BOOT_CMDLINE " && kernel-install add-all",
-			    knob_quote(a, out.s));
+	return arena_printf(a, "sed -i %s %s%s", knob_quote(a, out.s), file->path, file->then);
 }
 
 static const char *bootarg_command_here(struct host *h, struct arena *a, const struct knob *k,
 					const char *value)
 {
 	struct err ignored = { 0 };
+	const struct shared_file *file;
 	const char *found;
-	bool in;
 
-	if (in_kernel_cmdline(h, a, k, &in, &found, &ignored))
+	if (file_of_argument(h, a, k, &file, &found, &ignored))
 		return NULL;
-	return in ? kernel_cmdline_command(h, a, k, token_of(a, k, value))
-		  : bootarg_command(a, k, value);
+	return file ? kernel_cmdline_command(h, a, file, k, token_of(a, k, value))
+		    : bootarg_command(a, k, value);
 }
 
 const struct knob_ops knob_ops_bootarg = {

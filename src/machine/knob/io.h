@@ -8,7 +8,8 @@
  *                    a bracketed choice the chosen word. Of the pairs where writing one zeroes the
  *                    other (vm.dirty_ratio and vm.dirty_bytes) the one that is zero reads as the
  *                    other's "NAME=VALUE", and takes such a value too.
- *   boot-argument    the value that our drop-in asks for, "" for a bare flag, "not set" for none
+ *   boot-argument    the value that our drop-in, or our words in kernel-install's file or the
+ *                    extlinux.conf, ask for; "" for a bare flag, "not set" for none
  *                    (-EOPNOTSUPP where no boot menu takes a drop-in); "not finished" after a
  *                    crash in the middle of a write of ours, the same as anything but "not set"
  *   nvml             persistence-mode, accounting-mode "0" or "1"; compute-mode "default",

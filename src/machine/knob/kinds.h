@@ -9,7 +9,7 @@
 #include "machine/knob/io.h"
 #include "machine/knob/knob.h"
 
-enum { KNOB_FILES_MAX = 3 };
+enum { KNOB_FILES_MAX = 4 };
 
 struct knob_ops {
 	/*

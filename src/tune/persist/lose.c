@@ -142,7 +142,7 @@ static bool acts_later(struct arena *a, const struct machine *m, const struct pe
 		       const struct owner *o)
 {
 	/* kernel-install makes the entries anew. */
-	if (strcmp(row->by, PERSIST_KERNEL) == 0)
+	if (row->keeper == PERSIST_IN_BOOT_ARGUMENT && strcmp(row->by, BOOT_DROP_IN) != 0)
 		return false;
 	if (str_starts(o->what, "kernel argument"))
 		return row->keeper == PERSIST_IN_BOOT_ARGUMENT && strchr(o->what, '/') &&

@@ -57,7 +57,7 @@ static const char *persist_make_file_of(enum persist_backend k)
 
 const char *persist_boot_file(const struct machine *m)
 {
-	return fact_is(&m->config.boot_menu, "kernel-install") ? PERSIST_KERNEL : PERSIST_GRUB;
+	return boot_menu_file(boot_menu_parse(fact_text(&m->config.boot_menu, "")));
 }
 
 static void persist_make_assign(struct arena *a, const struct machine *m, struct persist_entry *row)
@@ -180,16 +180,16 @@ static void limits_files(struct arena *a, struct persist *p)
 
 static void persist_make_notes(struct arena *a, const struct machine *m, struct persist *p)
 {
-	const char *maker = strcmp(persist_boot_file(m), PERSIST_KERNEL) == 0 ? "kernel-install"
-									      : "update-grub";
+	const char *maker = boot_menu_maker(boot_menu_parse(fact_text(&m->config.boot_menu, "")));
 
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->rows[i].keeper == PERSIST_IN_BOOT_ARGUMENT)
 			persist_note(a, p,
-				     arena_printf(a,
-						  "Boot arguments take effect after %s and a "
-						  "reboot; --update-grub runs it.",
-						  maker));
+				     maker ? arena_printf(a,
+							  "Boot arguments take effect after %s and "
+							  "a reboot; --update-grub runs it.",
+							  maker)
+					   : "Boot arguments take effect after a reboot.");
 		if (p->rows[i].keeper == PERSIST_IN_MODPROBE)
 			persist_note(
 				a, p,

@@ -8,14 +8,14 @@
 
 #include "base/arena.h"
 #include "base/text.h"
+#include "machine/host/boot_menu.h"
 #include "tune/plan/plan.h"
 
 #define PERSIST_SYSCTL "/etc/sysctl.d/99-zz-gputune.conf"
 #define PERSIST_TMPFILES "/etc/tmpfiles.d/zz-gputune.conf"
 #define PERSIST_UDEV "/etc/udev/rules.d/99-zz-gputune.rules"
 #define PERSIST_MODPROBE "/etc/modprobe.d/zz-gputune.conf"
-#define PERSIST_GRUB "/etc/default/grub.d/zz-gputune.cfg" /* written by the boot-argument knob */
-#define PERSIST_KERNEL "/etc/kernel/cmdline"		  /* others' file; the knob adds to it */
+#define PERSIST_GRUB BOOT_DROP_IN /* written by the boot-argument knob */
 #define PERSIST_NETPLAN "/etc/netplan/90-gputune.yaml"
 #define PERSIST_NM "/etc/NetworkManager/conf.d/90-gputune.conf"
 #define PERSIST_LIMITS "/etc/security/limits.d/90-gputune.conf"

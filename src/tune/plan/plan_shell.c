@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "machine/host/boot_menu.h"
 #include "render/display_text.h"
 #include "machine/knob/knob.h"
 
@@ -142,7 +143,9 @@ static struct step plan_shell_step_of(struct arena *a, const struct machine *m,
 	s.unset = before ? knob_command(a, &c->knob, before) : NULL;
 	/* Ours are told from others' there: apply does it. */
 	if (!one_line(s.set) ||
-	    (c->knob.kind == KNOB_BOOTARG && fact_is(&m->config.boot_menu, "kernel-install")))
+	    (c->knob.kind == KNOB_BOOTARG &&
+	     strcmp(boot_menu_file(boot_menu_parse(fact_text(&m->config.boot_menu, ""))),
+		    BOOT_DROP_IN) != 0))
 		s.set = NULL;
 	if (!one_line(s.unset))
 		s.unset = NULL;

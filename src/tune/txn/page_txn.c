@@ -5,6 +5,7 @@
 
 #include "tune/txn/page_txn.h"
 #include "base/text.h"
+#include "machine/host/boot_menu.h"
 #include "tune/plan/plan.h"
 #include "render/figure.h"
 
@@ -176,17 +177,15 @@ static const char *changes_text(struct arena *a, size_t n)
 static void boot_menu(struct doc *d, const struct machine *m, const struct txn_report *r,
 		      enum outcome written, struct node *line)
 {
+	const char *maker = boot_menu_maker(boot_menu_parse(fact_text(&m->config.boot_menu, "")));
 	size_t i = 0;
 
 	while (i < r->n && (r->rows[i].knob.kind != KNOB_BOOTARG || r->rows[i].outcome != written))
 		i++;
-	if (i == r->n)
+	if (i == r->n || !maker)
 		return;
 	node_span(d, line, cell(" Kernel arguments wait for "));
-	node_span(d, line,
-		  cell_as(STYLE_CODE, fact_is(&m->config.boot_menu, "kernel-install")
-					      ? "kernel-install add-all"
-					      : "update-grub"));
+	node_span(d, line, cell_as(STYLE_CODE, maker));
 	node_span(d, line, cell(", which is yours to run, before that reboot."));
 }
 

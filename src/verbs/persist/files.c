@@ -314,9 +314,14 @@ static int verb_persist_files_kernel_install(struct persisting *s)
 
 int persist_update_boot(struct persisting *s)
 {
-	return host_boot_menu(s->h) == BOOT_MENU_KERNEL_INSTALL
-		       ? -verb_persist_files_kernel_install(s)
-		       : -update_grub(s);
+	switch (host_boot_menu(s->h)) {
+	case BOOT_MENU_KERNEL_INSTALL:
+		return -verb_persist_files_kernel_install(s);
+	case BOOT_MENU_EXTLINUX:
+		return 0; /* the loader reads the file that holds them */
+	default:
+		return -update_grub(s);
+	}
 }
 
 enum { RELOAD_MS = 60000, OUTPUT_MAX = 1 << 20 };

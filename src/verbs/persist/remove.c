@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "machine/host/extlinux.h"
 #include "machine/knob/io.h"
 #include "tune/txn/boot.h"
 #include "tune/txn/layer.h"
@@ -256,7 +257,8 @@ static struct txn_select selection(const struct persisting *s)
 static void name_orphan(struct persisting *s, const char *path)
 {
 	/* Others' file: ours are words in it. */
-	if (strcmp(path, PERSIST_KERNEL) != 0 && host_exists(s->h, path))
+	if (strcmp(path, BOOT_CMDLINE) != 0 && strcmp(path, EXTLINUX_CONF) != 0 &&
+	    host_exists(s->h, path))
 		door_warn(s->d, "the journal does not know %s", path);
 }
 

@@ -324,8 +324,7 @@ static const char *backend_of(struct host *h, const struct entry *e,
 			      const struct persist_entry *rows, size_t n)
 {
 	if (e->knob.kind == KNOB_BOOTARG)
-		return host_boot_menu(h) == BOOT_MENU_KERNEL_INSTALL ? PERSIST_KERNEL
-								     : PERSIST_GRUB;
+		return boot_menu_file(host_boot_menu(h));
 	if (e->knob.kind == KNOB_UNIT)
 		return "its own link";
 	if (e->knob.kind == KNOB_ZPROP)
