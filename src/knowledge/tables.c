@@ -13,6 +13,7 @@
 #include "knowledge/models.h"
 #include "knowledge/nccl_vars.h"
 #include "knowledge/train_keys.h"
+#include "knowledge/value_rules.h"
 
 /* The columns of train_keys.rows. */
 
@@ -534,10 +535,40 @@ const struct row_table memory_limit_table =
 	ROW_TABLE("memory_limits", struct limit_row, memory_limits, "knowledge/bands.h",
 		  limit_columns, .finish = NULL);
 
+/* The columns of value_rules.rows. */
+
+#define VR struct value_rule
+
+static const char *const readers[] = { "deepspeed", "accelerate", "trainer", "fsdp",	 "vllm",
+				       "sglang",    "llamacpp",	  "trtllm",  "variable", NULL };
+static const char *const value_levels[] = { "error", "warning", "note", NULL };
+
+static const struct row_column value_columns[] = {
+	ROW_NAME(VR, name, .meaning = "the key with the maps that it is in, option or variable"),
+	ROW_SET(VR, in, "in", .choices = readers, .required = true, .meaning = "who reads it"),
+	ROW_TEXT(VR, when, "when",
+		 .meaning = "terms that all have to hold: NAME=VALUE,VALUE (or != < <= > >=), with "
+			    "blanks between; NAME: it (the value itself), another key or option, "
+			    "$VARIABLE, @cc, @gpus, @unified; VALUE -: it is not there"),
+	ROW_TEXT(VR, known, "known",
+		 .meaning = "its values, with blanks between: any other is a finding"),
+	ROW_CHOICE(VR, level, "level", .choices = value_levels, .required = true,
+		   .meaning = "error: it fails or gives wrong results; warning: it costs speed or "
+			      "safety"),
+	ROW_TEXT(VR, code, "code", .required = true, .meaning = "of the finding; never renamed"),
+	ROW_TEXT(VR, says, "says", .required = true, .meaning = "a sentence; {}: the value"),
+	ROW_TEXT(VR, fix, "fix", .meaning = "what to write instead"),
+	ROW_TEXT(VR, source, "source", .required = true, .meaning = "where that stands"),
+	ROW_DATE(VR, date, "date", .required = true, .meaning = "when it was read"),
+};
+
+const struct row_table value_rule_table =
+	ROW_TABLE("value_rules", struct value_rule, value_rules, "knowledge/value_rules.h",
+		  value_columns, .repeats = true);
+
 const struct row_table *const row_tables[] = {
-	&gpu_table,	     &model_table,	   &model_type_table,
-	&format_table,	     &band_table,	   &cluster_band_table,
-	&dead_flag_table,    &engine_option_table, &health_limit_table,
-	&xid_table,	     &known_var_table,	   &memory_limit_table,
-	&nccl_release_table, &train_key_table,	   NULL,
+	&gpu_table,	     &model_table,	  &model_type_table, &format_table,
+	&band_table,	     &cluster_band_table, &dead_flag_table,  &engine_option_table,
+	&health_limit_table, &xid_table,	  &known_var_table,  &memory_limit_table,
+	&nccl_release_table, &train_key_table,	  &value_rule_table, NULL,
 };

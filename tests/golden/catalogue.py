@@ -55,11 +55,21 @@ def linted(file, text):
         return j, {f["subject"] for f in j["findings"] if f["code"] in ("unknown-variable", "unknown-key") or " knows " in f["says"]}
 
 
+def judged(row, note, key, file, text):
+    """A row that promises that values are judged names a bad one, and lint names it in turn."""
+    said = words(note)
+    expect(f"{row}: says which", bool(said) != ("knows its name" in note) and len(said) < 2)
+    for value in said:
+        j = linted(file, text(value))[0]
+        expect(f"{row}: lint judges {value}", any(f["subject"] in (key, key.split(".")[0]) for f in j["findings"]), j["findings"])
+
+
 def variable(row, name, note):
     """lint knows it, and not a name that is nearly it."""
     word, _, value = name.partition("=")
     expect(f"{row}: lint does not know {word}", word not in linted("nccl.conf", name + "\n")[1])
     expect(f"{row}: lint knows {word}X", word + "X" in linted("nccl.conf", f"{word}X={value}\n")[1])
+    judged(row, note, word, "nccl.conf", lambda v: f"{word}={v}\n")
 
 
 def trainer_key(row, key, note):
@@ -67,20 +77,25 @@ def trainer_key(row, key, note):
     j, wrong = linted("train.yaml", know + f"{key}: 1\n" * (key not in know))
     expect(f"{row}: lint does not know {key}", j["configs"] == 1 and key not in wrong)
     expect(f"{row}: lint knows {key}x", key + "x" in linted("train.yaml", know + f"{key}x: 1\n")[1])
+    judged(row, note, key, "train.yaml", lambda v: re.sub(rf"(?m)^{key}:.*\n", "", know) + f"{key}: {v}\n")
 
 
 def deepspeed_key(row, key, note):
-    def config(path):
+    def text(path, value):
         top = at = {"zero_optimization": {"stage": 3}}
         *above, last = path.split(".")
         for part in above:
             at = at.setdefault(part, {})
-        at[last] = 1
-        return linted("ds_config.json", json.dumps(top))
+        at[last] = json.loads(value)
+        return json.dumps(top)
+
+    def config(path):
+        return linted("ds_config.json", text(path, "1"))
 
     j, wrong = config(key)
     expect(f"{row}: lint does not know {key}", j["configs"] == 1 and key not in wrong)
     expect(f"{row}: lint knows {key}x", key + "x" in config(key + "x")[1])
+    judged(row, note, key, "ds_config.json", lambda v: text(key, v))
 
 
 HOW = {"command": command, "test": in_test, "variable": variable, "trainer-key": trainer_key, "deepspeed-key": deepspeed_key}

@@ -544,6 +544,9 @@ OUTSIDE = (
     ("TORCH_NCCL_BLOCKING_WAIT=0",),
     ("TORCH_DISTRIBUTED_DEBUG=info",),
     ("TORCH_DISTRIBUTED_DEBUG=DETAIL", "debug-left warning"),
+    ("TOKENIZERS_PARALLELISM=false", "tokenizers note"),
+    ("TOKENIZERS_PARALLELISM=maybe", "bad-value error"),
+    ("CUDA_AUTO_BOOST=1", "dead-variable note"),
     ("TORCH_DISTRIBUTED_DEBUG=1", "bad-value error"),
 )
 

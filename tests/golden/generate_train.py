@@ -22,16 +22,16 @@ hgx = machines / "hgx-h100"
 ON = ["--on", "2x hgx-h100", "--no-calibration"]
 
 
-def findings(tmp, name, text, *more):
+def findings(tmp, name, text, *more, on="hgx-h100"):
     f = tmp / name
     f.write_bytes(text if isinstance(text, bytes) else text.encode())
-    got, out, err = run("lint", f, "--nccl", "2.28.9", "--host", hgx, "--format", "json", *more)
+    got, out, err = run("lint", f, "--nccl", "2.28.9", "--host", machines / on, "--format", "json", *more)
     try:
         j = json.loads(out)
         jsonschema.validate(j, schema("lint"))
-        return [(x["code"], x["line"], x["level"]) for x in j["findings"]]
+        return [(x["code"], x["line"], x["level"], x.get("subject")) for x in j["findings"]]
     except Exception as e:  # noqa: BLE001
-        return [("broken", str(e)[:300], err)]
+        return [("broken", str(e)[:300], err, out[:100])]
 
 
 def generated(tmp):
@@ -566,6 +566,95 @@ SOUND = [
     ("a.yaml", "distributed_type: 'NO'\nnum_processes: 1\nmixed_precision: bf16\n"),
 ]
 
+# Bad values of training files, engines and variables: machine, file, text, the name that a finding has to be of.
+BAD_VALUES = [
+    ("hgx-h100", "t.yaml", "output_dir: x\nfp16: true\nbf16: false\n", "fp16"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ntf32: false\n", "tf32"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\noptim: adamw_hf\n", "optim"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\noptim: adamw_troch_fused\n", "optim"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nlr_scheduler_type: cosin\n", "lr_scheduler_type"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ntorch_compile: true\ntorch_compile_backend: inducter\n", "torch_compile_backend"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ntorch_compile_mode: max-autotun\n", "torch_compile_mode"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nlearning_rate: 0.2\n", "learning_rate"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nmax_grad_norm: 0\n", "max_grad_norm"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nwarmup_ratio: 0.9\n", "warmup_ratio"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nsave_steps: 1\n", "save_steps"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nattn_implementation: eager\n", "attn_implementation"),
+    ("dgx-spark", "t.yaml", "output_dir: x\nbf16: true\nattn_implementation: flash_attention_3\n", "attn_implementation"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ngradient_checkpointing: true\nuse_cache: true\n", "gradient_checkpointing"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ntorch_dtype: float32\n", "torch_dtype"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ndataloader_num_workers: 0\n", "dataloader_num_workers"),
+    ("hgx-h100", "ds.json", '{"fp16": {"enabled": true}, "bf16": {"enabled": false}}', "fp16.enabled"),
+    ("hgx-h100", "ds.json", '{"bf16": {"enabled": true}, "optimizer": {"type": "AdmaW"}}', "optimizer.type"),
+    ("hgx-h100", "ds.json", '{"bf16": {"enabled": true}, "optimizer": {"type": "AdamW", "params": {"lr": 0.3}}}', "optimizer.params.lr"),
+    ("hgx-h100", "ds.json", '{"bf16": {"enabled": true}, "scheduler": {"type": "WarmupLRR"}}', "scheduler.type"),
+    ("hgx-h100", "ds.json", '{"bf16": {"enabled": true}, "gradient_clipping": 0}', "gradient_clipping"),
+    ("dgx-spark", "ds.json", '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}}',
+     "zero_optimization.offload_optimizer.device"),
+    ("hgx-h100", "ds.json", '{"fp16": {"enabled": true, "initial_scale_power": 32}}', "fp16.initial_scale_power"),
+    ("hgx-h100", "s.sh", "vllm serve Qwen3-8B --dtype float32\n", "--dtype"),
+    ("dgx-spark", "s.sh", "vllm serve Qwen3-8B --gpu-memory-utilization 0.98\n", "--gpu-memory-utilization"),
+    ("dgx-spark", "s.sh", "vllm serve Qwen3-8B --gpu-memory-utilization 0.7 --attention-backend FLASHMLA\n", "--attention-backend"),
+    ("dgx-spark", "s.sh", "vllm serve Qwen3-30B-A3B --gpu-memory-utilization 0.7 --moe-backend flashinfer_trtllm\n", "--moe-backend"),
+    ("dgx-spark", "s.sh", "export VLLM_USE_FLASHINFER_MOE_FP4=1\n", "VLLM_USE_FLASHINFER_MOE_FP4"),
+    ("dgx-spark", "s.sh", "vllm serve Qwen3-8B --gpu-memory-utilization 0.7 --distributed-executor-backend ray\n",
+     "--distributed-executor-backend"),
+    ("dgx-spark", "s.sh", "export RAY_memory_usage_threshold=0.99\n", "RAY_memory_usage_threshold"),
+    ("hgx-h100", "s.sh", "export NVIDIA_TF32_OVERRIDE=0\n", "NVIDIA_TF32_OVERRIDE"),
+    ("hgx-h100", "s.sh", "vllm serve Qwen3-8B --enforce-eager\n", "--enforce-eager"),
+    ("hgx-h100", "s.sh", "vllm serve Qwen3-8B --load-format dummy\n", "--load-format"),
+    ("dgx-spark", "s.sh", "python -m sglang.launch_server --model-path Qwen3-8B --attention-backend fa3\n", "--attention-backend"),
+    ("dgx-spark", "s.sh", "python -m sglang.launch_server --model-path Qwen3-8B --mem-fraction-static 0.95\n", "--mem-fraction-static"),
+    ("dgx-spark", "s.sh", "llama-server -m x.gguf --flash-attn off\n", "--flash-attn"),
+    # A third that no row was written for: 16 of 18 were named at the first run.
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nlr_scheduler_type: warmup_cosine\n", "lr_scheduler_type"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nadam_beta2: 1.5\n", "adam_beta2"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nwarmup_steps: -10\n", "warmup_steps"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nattn_implementation: flash_attn_2\n", "attn_implementation"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nper_device_train_batch_size: 0\n", "per_device_train_batch_size"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nddp_backend: gloo\n", "ddp_backend"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\neval_strategy: steps\neval_steps: 1\n", "eval_steps"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\nsave_strategy: step\n", "save_strategy"),
+    ("hgx-h100", "ds.json", '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 3, "stage3_max_live_parameters": 1000}}',
+     "zero_optimization.stage3_max_live_parameters"),
+    ("hgx-h100", "ds.json", '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 3, "stage3_prefetch_bucket_size": 0}}',
+     "zero_optimization.stage3_prefetch_bucket_size"),
+    ("hgx-h100", "ds.json", '{"bf16": {"enabled": true}, "communication_data_type": "fp64"}', "communication_data_type"),
+    ("hgx-h100", "s.sh", "vllm serve Qwen3-8B --kv-cache-dtype fp8_e4m4\n", "--kv-cache-dtype"),
+    ("hgx-h100", "s.sh", "vllm serve Qwen3-8B --attention-backend FLASHATTN\n", "--attention-backend"),
+    ("hgx-h100", "s.sh", "vllm serve Qwen3-8B --max-num-batched-tokens=64\n", "--max-num-batched-tokens"),
+    ("hgx-h100", "s.sh", "python -m sglang.launch_server --model-path Qwen3-8B --attention-backend trtllm_mla\n", "--attention-backend"),
+    ("dgx-spark", "s.sh", "vllm serve Qwen3-8B --gpu-memory-utilization 0.7 --cpu-offload-gb 20\n", "--cpu-offload-gb"),
+    ("hgx-h100", "s.sh", "export TORCHDYNAMO_DISABLE=1\n", "TORCHDYNAMO_DISABLE"),
+]
+# The same names with values that are right, on the machine where another would not be.
+GOOD_VALUES = [
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\ntf32: true\noptim: adamw_torch_fused\nlr_scheduler_type: cosine\nlearning_rate: 2.0e-5\n"
+     "max_grad_norm: 1.0\nwarmup_ratio: 0.03\nsave_steps: 500\nsave_total_limit: 3\nattn_implementation: flash_attention_3\n"
+     "torch_compile: true\ntorch_compile_backend: inductor\ntorch_compile_mode: max-autotune\nweight_decay: 0.1\nadam_beta2: 0.95\n"),
+    ("hgx-h100", "t.yaml", "output_dir: x\nbf16: true\noptim: sgd\nlearning_rate: 0.1\nwarmup_steps: 100\n"),
+    ("dgx-spark", "t.yaml", "output_dir: x\nbf16: true\nattn_implementation: sdpa\nlr_scheduler_type: constant_with_warmup\nwarmup_steps: 0.05\n"),
+    ("hgx-h100", "ds.json", '{"bf16": {"enabled": true}, "optimizer": {"type": "AdamW", "params": {"lr": 3e-4, "betas": [0.9, 0.95]}}, '
+     '"scheduler": {"type": "WarmupDecayLR"}, "gradient_clipping": 1.0, "zero_optimization": {"stage": 3, "overlap_comm": true}}'),
+    ("hgx-h100", "ds.json", '{"fp16": {"enabled": "auto"}, "bf16": {"enabled": "auto"}, "optimizer": {"type": "AdamW", "params": {"lr": "auto"}}}'),
+    ("hgx-h100", "s.sh", "vllm serve Qwen3-8B --dtype bfloat16 --attention-backend FLASH_ATTN --kv-cache-dtype fp8 --max-num-batched-tokens 8192\n"),
+    ("hgx-h100", "s.sh", "vllm serve Qwen3-8B --dtype $DTYPE --attention-backend $BACKEND\n"),
+    ("dgx-spark", "s.sh", "export RAY_memory_monitor_refresh_ms=0\nvllm serve Qwen3-8B --gpu-memory-utilization 0.7 "
+     "--attention_backend FLASHINFER --moe-backend marlin --distributed-executor-backend ray --cpu-offload-gb 0\n"),
+    ("dgx-spark", "s.sh", "python -m sglang.launch_server --model-path Qwen3-8B --attention-backend triton --mem-fraction-static 0.8\n"),
+    ("hgx-h100", "s.sh", "python -m sglang.launch_server --model-path Qwen3-8B --attention-backend fa3 --dtype auto\n"),
+    ("dgx-spark", "s.sh", "llama-server -m x.gguf --flash-attn auto --cache-type-k q8_0 --cache-type-v q8_0\n"),
+]
+
+
+def values(tmp):
+    for machine, name, text, subject in BAD_VALUES:
+        got = findings(tmp, name, text, on=machine)
+        expect(f"lint {name}: {subject} in {text!r:.90}", subject in [x[3] for x in got], got)
+    for machine, name, text in GOOD_VALUES:
+        got = [x for x in findings(tmp, name, text, on=machine) if x[2] != "note"]
+        expect(f"nothing is wrong with {text!r:.70}", not got, got)
+
 
 def linted(tmp):
     for words in ("torchrun --nproc_per_node=16 t.py", "accelerate launch --num_processes 16 t.py"):
@@ -573,7 +662,7 @@ def linted(tmp):
         expect(f"lint -- {words}", got == 1 and [x["code"] for x in json.loads(out)["findings"]] == ["too-many-processes"], out)
     for name, text, code, line in FAULTS:
         got = findings(tmp, name, text)
-        expect(f"lint {name}: {code} at {line} in {text!r:.70}", any(c == code and n == line for c, n, _ in got), got)
+        expect(f"lint {name}: {code} at {line} in {text!r:.70}", any(c == code and n == line for c, n, *_ in got), got)
     for name, text in SOUND:
         got = [x for x in findings(tmp, name, text) if x[2] != "note"]
         expect(f"nothing is wrong with {text!r:.70}", not got, got)
@@ -589,4 +678,5 @@ with tempfile.TemporaryDirectory() as d:
     edited(pathlib.Path(d))
     settled(pathlib.Path(d))
     linted(pathlib.Path(d))
+    values(pathlib.Path(d))
 end_suite()

@@ -21,6 +21,7 @@
 #include "knowledge/nccl_vars.h"
 #include "knowledge/tables.h"
 #include "knowledge/train_keys.h"
+#include "knowledge/value_rules.h"
 #include "memory_host.h"
 #include "models/inference/gpu.h"
 #include "models/inference/arch.h"
@@ -252,7 +253,8 @@ static void test_compiled(void **state)
 		       { &xid_table, xid_rows, n_xid_rows },
 		       { &known_var_table, known_vars, n_known_vars },
 		       { &nccl_release_table, nccl_releases, n_nccl_releases },
-		       { &train_key_table, train_keys, n_train_keys } };
+		       { &train_key_table, train_keys, n_train_keys },
+		       { &value_rule_table, value_rules, n_value_rules } };
 	static char text[ROW_BYTES_MAX];
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {

@@ -28,6 +28,10 @@ static void set_var(struct lint *l, const char *name, size_t n, const char *valu
 		    const struct lint_word *from, bool once)
 {
 	struct lint_var v = { arena_strndup(l->a, name, n), value, from->line, from->open, once };
+	struct lint_word *set = ARENA_NEW(l->a, struct lint_word);
+
+	*set = (struct lint_word){ .text = value, .line = from->line, .open = from->open };
+	*map_at(l->a, &l->set, v.name) = set;
 
 	l->variables++;
 	lint_var(l, &v);
@@ -127,6 +131,7 @@ static void judge_twice(struct lint *l, const struct lint_word *w, size_t n)
 static void judge_words(struct lint *l, const struct lint_word *w, size_t n)
 {
 	l->fsdp = l->zero = l->megatron = l->slurm = false;
+	l->set = (struct map){ 0 };
 	for (size_t i = 0; i < n; i++) {
 		l->fsdp = l->fsdp || strcasestr(w[i].text, "fsdp");
 		l->zero = l->zero || strcasestr(w[i].text, "deepspeed");

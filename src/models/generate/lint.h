@@ -8,6 +8,8 @@
 #ifndef GENERATE_LINT_H
 #define GENERATE_LINT_H
 
+#include "base/arena.h"
+#include "knowledge/value_rules.h"
 #include "models/generate/nodes.h"
 #include "models/inference/predict.h"
 
@@ -61,6 +63,7 @@ struct lint {
 	bool zero;			   /* it speaks of DeepSpeed */
 	bool megatron;			   /* its tensor parallelism is Megatron's */
 	bool slurm;			   /* it is a job of Slurm's */
+	struct map set; /* variables of this text: name to struct lint_word of the value */
 };
 
 /* A variable that is set somewhere, for judging it. */
@@ -114,6 +117,21 @@ void lint_engine(struct lint *l, const struct lint_word *w, size_t n);
 /* lint_finding.c: the format of weights for a prediction, by the method that an engine is told
  * (NULL: none); NULL: as the model's files or its name say. file may be NULL. */
 const char *lint_weights(const char *model, const char *method, const struct model_file *file);
+/*
+ * lint_values.c: judges what is there by the rows of value_rules.rows. at gives the value of a name
+ * as text and, where line is not NULL, its line; NULL: it is not there; lint_value_open: it is, and
+ * what it holds is not known.
+ */
+struct lint_values {
+	struct lint *l;
+	enum value_reader in;
+	const char *(*at)(void *ctx, const char *name, unsigned *line);
+	void *ctx;
+};
+extern const char lint_value_open[];
+void lint_values(const struct lint_values *v);
+/* Some row judges this name. */
+bool lint_value_named(enum value_reader in, const char *name);
 /* lint_torch.c: all words of a script. */
 void lint_batch(struct lint *l, const struct lint_word *w, size_t n);
 /* lint_train.c: false where it is no file of a training. */

@@ -22,7 +22,8 @@ struct engine_options {
 	const char *kv, *kv_values, *quant, *flash;
 	bool eager, layers_told;
 	double layers;
-	bool bad; /* something is wrong already */
+	bool bad;	  /* something is wrong already */
+	struct map given; /* option to struct lint_word of its value */
 };
 
 /* Which engine the words start, and where its own words begin; ENGINES: none. */
@@ -184,6 +185,23 @@ static bool is_value(const char *s)
 	return *s != '-' || (s[1] >= '0' && s[1] <= '9') || s[1] == '.';
 }
 
+/* An option and what stands behind it, whether this program knows the option or not. */
+static void note_option(struct engine_options *t, const struct lint_word *w, size_t len,
+			const char *value, bool open)
+{
+	struct lint_word *given = ARENA_NEW(t->l->a, struct lint_word);
+	char *name = arena_strndup(t->l->a, w->text, len);
+
+	for (size_t i = 2; i < len; i++)
+		name[i] = name[i] == '_' ? '-' : name[i];
+	/* "-1" may be a value; "--next" is another option. */
+	if (value && w->text[len] != '=' && !is_value(value))
+		value = NULL;
+	*given =
+		(struct lint_word){ .text = value ? value : "true", .line = w->line, .open = open };
+	*map_at(t->l->a, &t->given, name) = given;
+}
+
 static void lint_engine_read_options(struct engine_options *t, const struct lint_word *w, size_t n,
 				     size_t at)
 {
@@ -198,6 +216,11 @@ static void lint_engine_read_options(struct engine_options *t, const struct lint
 				t->model = s;
 			continue;
 		}
+		note_option(t, &w[i], len,
+			    is		? is + 1
+			    : i + 1 < n ? w[i + 1].text
+					: NULL,
+			    is || i + 1 >= n ? w[i].open : w[i + 1].open);
 		o = engine_option(t->engine, s, len);
 		if (!o) {
 			of_another(t, &w[i], s, len);
@@ -217,6 +240,29 @@ static void lint_engine_read_options(struct engine_options *t, const struct lint
 }
 
 /* --- judging ---------------------------------------------------------------------------------- */
+static const char *option_at(void *ctx, const char *name, unsigned *line)
+{
+	const struct engine_options *t = ctx;
+	const struct lint_word *w = map_get(&t->given, name);
+
+	if (!w)
+		return NULL;
+	*line = w->line;
+	return w->open ? lint_value_open : w->text;
+}
+
+static void judge_values(struct engine_options *t)
+{
+	static const enum value_reader readers[] = {
+		[ENGINE_VLLM] = VALUE_VLLM,
+		[ENGINE_SGLANG] = VALUE_SGLANG,
+		[ENGINE_LLAMACPP] = VALUE_LLAMACPP,
+		[ENGINE_TRTLLM] = VALUE_TRTLLM,
+	};
+
+	lint_values(&(struct lint_values){ t->l, readers[t->engine], option_at, t });
+}
+
 static void judge_flags(struct engine_options *t)
 {
 	struct lint *l = t->l;
@@ -386,6 +432,7 @@ void lint_engine(struct lint *l, const struct lint_word *w, size_t n)
 	t.line = w[0].line;
 	l->commands++;
 	lint_engine_read_options(&t, w, n, at);
+	judge_values(&t);
 	judge_flags(&t);
 	judge_gpus(&t);
 	judge_fraction(&t);

@@ -16,6 +16,7 @@ static void lint_train_judge(struct lint *l, const struct markup *m, enum train_
 
 	l->configs++;
 	lint_train_keys(&d);
+	lint_train_values(&d);
 	if (f == DEEPSPEED_FILE) {
 		lint_train_deepspeed(&d);
 		lint_train_zero(&d);
@@ -383,7 +384,7 @@ static struct markup_node *lint_train_argument(struct arena *a, const struct lin
 	for (size_t i = 0; i < len; i++)
 		name[i] = s[i] == '-' ? '_' : s[i];
 	name[len] = '\0';
-	if (!train_key(TRAINER_FILE, name))
+	if (!train_key(TRAINER_FILE, name) && !lint_value_named(VALUE_TRAINER, name))
 		return NULL;
 	if (s[len] == '=')
 		value = s + len + 1;
@@ -449,6 +450,7 @@ static void lint_train_command(struct lint *l, const struct lint_word *w, size_t
 	if (!map.first)
 		return;
 	l->configs++;
+	lint_train_values(&d);
 	lint_train_trainer(&d);
 }
 
@@ -586,7 +588,4 @@ void lint_train_accelerate(const struct train_doc *d)
 	    strcasecmp(n->text, "all") != 0 && train_number(d, "num_processes", 1) > 1)
 		train_finding(d, LINT_ERROR, "contradiction", "gpu_ids", "all", source,
 			      "one GPU for %g processes", train_number(d, "num_processes", 1));
-	if (strcasecmp(train_word(d, "mixed_precision"), "no") == 0)
-		train_finding(d, LINT_WARNING, "fp32", "mixed_precision", "bf16", source,
-			      "all multiplications run as FP32 or TF32");
 }

@@ -40,11 +40,6 @@ static void number_formats(const struct train_doc *d)
 		train_finding(d, LINT_ERROR, "contradiction", "amp", "take amp out", source,
 			      "amp and %s are both on: DeepSpeed refuses that",
 			      bf16 ? "bf16" : "fp16");
-	if (fp16 && train_number(d, "fp16.loss_scale", 0) > 0)
-		train_finding(d, LINT_WARNING, "loss-scale", "fp16.loss_scale",
-			      "0: it finds its own", source,
-			      "a fixed loss scale of %g: one overflow is one lost step, each time",
-			      train_number(d, "fp16.loss_scale", 0));
 	if (strcasecmp(wire, "fp32") == 0 && (bf16 || fp16))
 		train_finding(d, LINT_NOTE, "wire-fp32", "communication_data_type", NULL, source,
 			      "gradients travel as FP32: twice the bytes of %s",
@@ -54,34 +49,6 @@ static void number_formats(const struct train_doc *d)
 			      NULL,
 			      "gradients are bf16 and travel as fp16, whose range is smaller: they "
 			      "overflow");
-}
-
-/* What is a number, and none that can be. */
-static void ranges(const struct train_doc *d)
-{
-	static const struct {
-		const char *path;
-		double least;
-		const char *says;
-	} all[] = {
-		{ "train_batch_size", 1, "samples of a step" },
-		{ "train_micro_batch_size_per_gpu", 1, "samples of a GPU" },
-		{ "gradient_accumulation_steps", 1, "micro-batches of a step" },
-		{ "gradient_clipping", 0, "a norm, or 0 for none" },
-		{ "zero_optimization.reduce_bucket_size", 1, "elements of a message" },
-		{ "zero_optimization.allgather_bucket_size", 1, "elements of a message" },
-		{ "fp16.loss_scale", 0, "a factor, or 0 to find its own" },
-	};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		double v = train_number(d, all[i].path, all[i].least);
-
-		if (v < all[i].least)
-			train_finding(d, LINT_ERROR, "bad-value", all[i].path,
-				      arena_printf(d->l->a, "%g or more", all[i].least), source,
-				      "%s is %g: it has to be %g or more (%s)", all[i].path, v,
-				      all[i].least, all[i].says);
-	}
 }
 
 /* Numbers of processes that the sizes of batches allow. */
@@ -122,29 +89,6 @@ static void lint_deepspeed_batches(const struct train_doc *d)
 			      all, micro, steps, world, gpus);
 }
 
-static void left_over(const struct train_doc *d)
-{
-	static const struct {
-		const char *path, *does;
-	} slow[] = {
-		{ "wall_clock_breakdown", "its timers wait for the GPU several times a step" },
-		{ "comms_logger.enabled", "each collective is waited for and timed" },
-		{ "flops_profiler.enabled",
-		  "it times every module of a step, and turns wall_clock_breakdown on" },
-		{ "memory_breakdown", "memory is read and printed in each step" },
-		{ "dump_state", "all of the configuration is printed" },
-	};
-
-	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++)
-		if (train_flag(d, slow[i].path, false))
-			train_finding(d, LINT_NOTE, "measuring-left", slow[i].path,
-				      "false when all is measured", source, "%s is on: %s",
-				      slow[i].path, slow[i].does);
-	if (train_number(d, "steps_per_print", 10) == 1)
-		train_finding(d, LINT_NOTE, "measuring-left", "steps_per_print", "10 or more",
-			      source, "a line is printed in every step");
-}
-
 static void optimizer(const struct train_doc *d)
 {
 	const char *type = train_word(d, "optimizer.type");
@@ -161,9 +105,6 @@ static void optimizer(const struct train_doc *d)
 		train_finding(d, LINT_ERROR, "contradiction", "optimizer.type", NULL, source,
 			      "%s cannot be used with ZeRO: DeepSpeed stops with an assertion",
 			      type);
-	if (train_number(d, "gradient_clipping", 1) == 0)
-		train_finding(d, LINT_NOTE, "no-clipping", "gradient_clipping", NULL, source,
-			      "0: gradients are not clipped");
 }
 
 static bool any_auto(const struct markup_node *map, const struct markup_node **at, int depth)
@@ -184,21 +125,13 @@ void lint_train_deepspeed(const struct train_doc *d)
 	const struct markup_node *at;
 
 	number_formats(d);
-	ranges(d);
 	lint_deepspeed_batches(d);
-	left_over(d);
 	optimizer(d);
 	if (any_auto(d->root, &at, 0))
 		lint_add(d->l, LINT_NOTE, "auto", at->line, at->key ? at->key->text : "auto", NULL,
 			 "transformers and Accelerate documentation",
 			 "\"auto\" is filled in by transformers' Trainer and by Accelerate; "
 			 "deepspeed.initialize() alone cannot read it as a size of batches");
-	if (train_at(d, "activation_checkpointing") &&
-	    train_flag(d, "activation_checkpointing.cpu_checkpointing", false))
-		train_finding(d, LINT_WARNING, "offload",
-			      "activation_checkpointing.cpu_checkpointing",
-			      "only where nothing else fits", source,
-			      "kept activations are copied to the host and back in each step");
 }
 
 /*
@@ -629,12 +562,6 @@ static void lint_deepspeed_together(const struct train_doc *d)
 	if (train_number(d, "max_steps", -1) > 0 && lint_deepspeed_set(d, "num_train_epochs"))
 		train_finding(d, LINT_NOTE, "dead-key", "num_train_epochs", "take it out",
 			      lint_train_trainer_source, "max_steps overrides it");
-	if (train_flag(d, "auto_find_batch_size", false))
-		train_finding(d, LINT_WARNING, "batch-changes", "auto_find_batch_size",
-			      "the largest that fits: gputune predict training",
-			      lint_train_trainer_source,
-			      "after running out of memory it goes on with half the batch, and the "
-			      "global batch is another one without a word");
 }
 
 static void lint_deepspeed_loader(const struct train_doc *d)
@@ -661,54 +588,6 @@ static void lint_deepspeed_loader(const struct train_doc *d)
 			      NULL,
 			      "%.0f workers for each of %zu GPUs are %.0f processes on %zu CPUs",
 			      workers, gpus, workers * (double)gpus, cpus);
-	if (!train_flag(d, "dataloader_pin_memory", true))
-		train_finding(d, LINT_WARNING, "pageable", "dataloader_pin_memory", "true",
-			      torch_source,
-			      "batches are copied from memory that is not pinned: slower, and the "
-			      "training process waits for it");
-}
-
-static void lint_deepspeed_slow(const struct train_doc *d)
-{
-	static const struct {
-		const char *key, *says, *fix;
-	} flags[] = {
-		{ "full_determinism", "deterministic kernels are slower; it is for finding faults",
-		  "false" },
-		{ "ddp_find_unused_parameters",
-		  "DDP walks the graph in each step to find what got no gradient", "false" },
-	};
-	const char *backend = train_word(d, "ddp_backend");
-	double bucket = train_number(d, "ddp_bucket_cap_mb", 25);
-
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-		if (train_flag(d, flags[i].key, false))
-			train_finding(d, LINT_WARNING, "slow", flags[i].key, flags[i].fix,
-				      lint_train_trainer_source, "%s: %s", flags[i].key,
-				      flags[i].says);
-	if (!train_flag(d, "skip_memory_metrics", true))
-		train_finding(d, LINT_WARNING, "slow", "skip_memory_metrics", "true",
-			      lint_train_trainer_source, "memory is traced in each step");
-	if (strcmp(backend, "gloo") == 0 || strcmp(backend, "mpi") == 0)
-		train_finding(d, LINT_ERROR, "harmful", "ddp_backend", "nccl", torch_source,
-			      "%s takes gradients through host memory", backend);
-	if (bucket < 10)
-		train_finding(d, LINT_WARNING, "small-bucket", "ddp_bucket_cap_mb", "25 or more",
-			      torch_source,
-			      "buckets of %g MB: collectives this small are bound by latency",
-			      bucket);
-	if (train_number(d, "logging_steps", 500) == 1)
-		train_finding(d, LINT_NOTE, "measuring-left", "logging_steps", "10 or more",
-			      lint_train_trainer_source,
-			      "the loss is fetched in every step, and the CPU waits for the GPU");
-	if (train_number(d, "torch_empty_cache_steps", 0) > 0)
-		train_finding(d, LINT_NOTE, "slow", "torch_empty_cache_steps", "take it out",
-			      lint_train_trainer_source,
-			      "memory is given back and taken again each time");
-	if (strstr(train_word(d, "debug"), "underflow_overflow"))
-		train_finding(d, LINT_WARNING, "slow", "debug", "take it out",
-			      lint_train_trainer_source,
-			      "each module's values are looked at; it is for finding faults");
 }
 
 static void sharding(const struct train_doc *d)
@@ -755,6 +634,9 @@ void lint_train_trainer(const struct train_doc *d)
 	recomputation(d);
 	lint_deepspeed_together(d);
 	lint_deepspeed_loader(d);
-	lint_deepspeed_slow(d);
+	if (strstr(train_word(d, "debug"), "underflow_overflow"))
+		train_finding(d, LINT_WARNING, "slow", "debug", "take it out",
+			      lint_train_trainer_source,
+			      "each module's values are looked at; it is for finding faults");
 	sharding(d);
 }

@@ -10,7 +10,9 @@ static size_t known_below(const struct markup_node *map, enum train_format f, in
 	size_t n = 0;
 
 	for (const struct markup_node *c = map->first; c; c = c->next) {
-		if (c->key && c->key->kind == MARKUP_SCALAR && train_key(f, c->key->text))
+		if (c->key && c->key->kind == MARKUP_SCALAR &&
+		    (train_key(f, c->key->text) ||
+		     (f == TRAINER_FILE && lint_value_named(VALUE_TRAINER, c->key->text))))
 			n++;
 		if (c->kind == MARKUP_MAP && depth < 3)
 			n += known_below(c, f, depth + 1);
@@ -108,6 +110,30 @@ void train_finding(const struct train_doc *d, enum lint_level level, const char 
 	says = arena_vprintf(d->l->a, fmt, ap);
 	va_end(ap);
 	lint_add(d->l, level, code, train_line(d, path), path, fix, source, "%s", says);
+}
+
+static const char *train_value_at(void *ctx, const char *name, unsigned *line)
+{
+	const struct train_doc *d = ctx;
+	const struct markup_node *n = train_at(d, name), *r = n ? markup_real(n) : NULL;
+
+	if (!r)
+		return NULL;
+	*line = n->key ? n->key->line : n->line;
+	return r->kind != MARKUP_SCALAR || strpbrk(r->text, "${<") ? lint_value_open : r->text;
+}
+
+void lint_train_values(const struct train_doc *d)
+{
+	static const enum value_reader readers[TRAIN_FORMATS] = {
+		[DEEPSPEED_FILE] = VALUE_DEEPSPEED,
+		[ACCELERATE_FILE] = VALUE_ACCELERATE,
+		[TRAINER_FILE] = VALUE_TRAINER,
+		[FSDP_FILE] = VALUE_FSDP,
+	};
+
+	lint_values(&(struct lint_values){ d->l, readers[d->format], train_value_at,
+					   (void *)(uintptr_t)d });
 }
 
 size_t train_cpus(const struct lint *l)

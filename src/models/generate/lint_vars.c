@@ -302,12 +302,23 @@ static void old_name(struct lint *l, const struct lint_var *v, const char *today
 	lint_var(l, &as);
 }
 
+static const char *variable_at(void *ctx, const char *name, unsigned *line)
+{
+	const struct lint_var *v = ctx;
+
+	if (strcmp(name, v->name) != 0)
+		return NULL;
+	*line = v->line;
+	return v->open ? lint_value_open : v->value;
+}
+
 void lint_var(struct lint *l, const struct lint_var *v)
 {
 	const char *today = torch_name(l, v->name);
 	const struct known_var *k = known_var(v->name);
 	enum nccl_knows knows = NCCL_KNOWN;
 
+	lint_values(&(struct lint_values){ l, VALUE_VARIABLE, variable_at, (void *)(uintptr_t)v });
 	if (today) {
 		old_name(l, v, today);
 		return;
