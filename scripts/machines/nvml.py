@@ -146,6 +146,7 @@ def driver_files(m, driver, flavour, uvm=True, drm=True, peermem=False):
     arch = m.identity["machine"] if m.identity["machine"] != "aarch64" else "aarch64"
     m.rows("/proc/driver/nvidia/version", [first.format(arch=arch), "GCC version:  gcc version 13.3.0 (Ubuntu 13.3.0-6ubuntu2~24.04)"])
     m.rows("/proc/driver/nvidia/params", ["ResmanDebugLevel: 4294967295", "PreserveVideoMemoryAllocations: 0",
+                                          "EnableStreamMemOPs: 0", "EnablePCIERelaxedOrderingMode: 0", "RmProfilingAdminOnly: 1",
                                           "EnableGpuFirmware: 18", 'RegistryDwords: ""', 'CoherentGPUMemoryMode: ""'])
     users = ["nvidia_uvm"] * uvm + ["nvidia_modeset"] * drm + ["nvidia_peermem"] * peermem
     m.module("nvidia", driver, refcnt=40, size=14000128, users="".join(u + "," for u in users) or "-")

@@ -7,6 +7,7 @@
 #include "nvml.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine/host/nvml.h"
@@ -16,9 +17,10 @@ struct nvml_device {
 	unsigned index;
 	long long calls;
 	int stale; /* the handle has to be got again */
+	int slice; /* of MIG: its number, from 1; 0: a GPU */
 };
 
-static struct nvml_device devices[NVML_GPUS_MAX];
+static struct nvml_device devices[NVML_GPUS_MAX], slices[NVML_GPUS_MAX][NVML_SLICES_MAX];
 static _Atomic int calls; /* GPUs are attached to from several threads */
 static int initialised;
 
@@ -100,11 +102,38 @@ static int get_uint_of(struct nvml_device *d, const char *name, const struct nvm
 	return get_uint(d, name, rest, out);
 }
 
+/* What the description says of a slice, "16 9984 1 1 NAME": its numbers, and its name. */
+int stub_slice(struct nvml_device *d, unsigned long long v[4], char *name, unsigned size)
+{
+	char object[16], question[128], rest[16], text[256], *at = text;
+	int r;
+
+	snprintf(rest, sizeof(rest), "(%d)", d->slice - 1);
+	r = d->slice ? stub_enter(d, "nvmlDeviceGetMigDevice", rest, object, question)
+		     : NVML_NOT_SUPPORTED;
+	if (r == NVML_SUCCESS)
+		r = stub_text(object, question, text, sizeof(text));
+	for (int i = 0; r == NVML_SUCCESS && i < 4; i++)
+		v[i] = strtoull(at, &at, 10);
+	if (r == NVML_SUCCESS && name)
+		snprintf(name, size, "%s", at + (*at == ' '));
+	return r;
+}
+
+int stub_is_slice(const struct nvml_device *d)
+{
+	return d->slice != 0;
+}
+
 static int get_text(struct nvml_device *d, const char *name, char *text, unsigned size)
 {
 	char object[16], question[128];
-	int r = stub_enter(d, name, "", object, question);
+	unsigned long long v[4];
+	int r;
 
+	if (d && d->slice && strcmp(name, "nvmlDeviceGetName") == 0)
+		return stub_slice(d, v, text, size);
+	r = stub_enter(d, name, "", object, question);
 	return r ? r : stub_text(object, question, text, size);
 }
 
@@ -196,6 +225,19 @@ static int handle(unsigned index, struct nvml_device **out)
 	devices[index].stale = 0;
 	*out = &devices[index];
 	return stub_error(question);
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(struct nvml_device *d, unsigned index,
+					struct nvml_device **out)
+{
+	struct nvml_device *slice;
+
+	if (!d || d->slice || index >= NVML_SLICES_MAX)
+		return NVML_INVALID_ARGUMENT;
+	slice = &slices[d->index][index];
+	*slice = (struct nvml_device){ .index = d->index, .slice = (int)index + 1 };
+	*out = slice;
+	return stub_slice(slice, (unsigned long long[4]){ 0 }, NULL, 0);
 }
 
 int nvmlInit(void)

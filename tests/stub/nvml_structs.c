@@ -56,10 +56,14 @@ int nvmlDeviceGetAttributes(struct nvml_device *d, struct nvml_attributes *out)
 {
 	static const char *const list[] = { ".multiprocessorCount", ".memorySizeMB", NULL };
 	long long v[2] = { 0 };
-	int r = members(d, "nvmlDeviceGetAttributes", list, v);
+	unsigned long long s[4] = { 0 };
+	int r = stub_is_slice(d) ? stub_slice(d, s, NULL, 0)
+				 : members(d, "nvmlDeviceGetAttributes", list, v);
 
-	*out = (struct nvml_attributes){ .multiprocessors = (unsigned)v[0],
-					 .memory_mib = (unsigned long long)v[1] };
+	*out = (struct nvml_attributes){ .multiprocessors = (unsigned)(v[0] + (long long)s[0]),
+					 .memory_mib = (unsigned long long)v[1] + s[1],
+					 .gpu_slices = (unsigned)s[2],
+					 .compute_slices = (unsigned)s[3] };
 	return r;
 }
 
@@ -308,6 +312,20 @@ int nvmlDeviceGetTemperatureV(struct nvml_device *d, struct nvml_temperature *ou
 			: NVML_ARGUMENT_VERSION_MISMATCH;
 
 	out->celsius = (int)celsius;
+	return r;
+}
+
+int nvmlDeviceWorkloadPowerProfileGetCurrentProfiles(struct nvml_device *d,
+						     struct nvml_power_profiles *out)
+{
+	static const char *const list[] = { ".requested", ".enforced", NULL };
+	long long v[2] = { 0 };
+	int r = out->version == NVML_VERSION(sizeof(*out), 1)
+			? members(d, "nvmlDeviceWorkloadPowerProfileGetCurrentProfiles", list, v)
+			: NVML_ARGUMENT_VERSION_MISMATCH;
+
+	out->requested[0] = (unsigned)v[0];
+	out->enforced[0] = (unsigned)v[1];
 	return r;
 }
 

@@ -64,6 +64,7 @@ static const struct int_row lean_rows[] = {
 	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SYNC_BOOST)", event_sync_boost_us),
 	ROW("nvmlDeviceGetGpuFabricInfo.status", fabric_status),
 	ROW("nvmlDeviceGetGpuFabricInfo.healthMask", fabric_health),
+	ROW("nvmlDeviceGetGpuFabricInfo.cliqueId", fabric_clique),
 	ROW("nvmlDeviceGetCurrPcieLinkGeneration", pcie_gen),
 	ROW("nvmlDeviceGetMaxPcieLinkGeneration", pcie_gen_max),
 	ROW("nvmlDeviceGetGpuMaxPcieLinkGeneration", pcie_gen_device_max),
@@ -96,6 +97,9 @@ static const struct int_row slow_rows[] = {
 	    event_hw_power_us),
 	ROW("nvmlDeviceGetMarginTemperature.marginTemperature", temperature_margin_c),
 	ROW("nvmlDeviceGetFieldValues(MEMORY_TEMP)", temperature_memory_c),
+	ROW("nvmlDeviceGetTemperatureThreshold(MEM_MAX)", temperature_memory_max_c),
+	ROW("nvmlDeviceGetFieldValues(POWER_CURRENT_LIMIT_MODULE)", module_limit_mw),
+	ROW("nvmlDeviceGetFieldValues(POWER_DEFAULT_LIMIT_MODULE)", module_limit_default_mw),
 };
 
 #define NAMES(list)                                                                                \
@@ -120,6 +124,8 @@ static const char *const virtualization[] = { "none", "passthrough", "vgpu", "ho
 					      "host-vsga" };
 static const char *const fabric_states[] = { "not-supported", "not-started", "in-progress",
 					     "completed" };
+static const char *const fabric_summaries[] = { "not-supported", "healthy", "unhealthy",
+						"limited-capacity" };
 static const char *const recovery[] = { "none", "reset", "reboot", "drain-p2p", "drain-and-reset" };
 
 struct name_row {
@@ -139,6 +145,8 @@ static const struct name_row name_rows[] = {
 	  NAMES(virtualization) },
 	{ "nvmlDeviceGetGpuFabricInfo.state", offsetof(struct gpu, fabric_state),
 	  NAMES(fabric_states) },
+	{ "nvmlDeviceGetGpuFabricInfo.healthSummary", offsetof(struct gpu, fabric_summary),
+	  NAMES(fabric_summaries) },
 	{ "nvmlDeviceGetFieldValues(GET_GPU_RECOVERY_ACTION)",
 	  offsetof(struct gpu, recovery_action), NAMES(recovery) },
 };
@@ -234,6 +242,62 @@ static void probe_gpu_place(struct probe *p, struct gpu *g, const char *object)
 		g->cpu_affinity =
 			probe_set(p, arena_printf(p->a, "/sys/bus/pci/devices/%s/", address),
 				  "local_cpulist");
+}
+
+/* Source: nvml.h, nvmlPowerProfileType_t. */
+static struct fact_str power_profiles(struct probe *p, const char *object, const char *member)
+{
+	static const char *const names[] = { "max-p",	      "max-q",	      "compute",
+					     "memory-bound",  "network",      "balanced",
+					     "llm-inference", "llm-training", "rbm",
+					     "dcpcie",	      "hmma-sparse",  "hmma-dense",
+					     "sync-balanced", "hpc",	      "mig" };
+	struct fact_int mask = probe_ask_int(p, "nvml", object, member);
+	TEXT_AUTO t = { 0 };
+
+	if (!seen_ok(&mask.f))
+		return (struct fact_str){ .f = mask.f };
+	for (unsigned i = 0; i < 32; i++)
+		if (mask.v >> i & 1 && i < sizeof(names) / sizeof(names[0]))
+			text_printf(&t, "%s%s", t.len ? " " : "", names[i]);
+		else if (mask.v >> i & 1)
+			text_printf(&t, "%sprofile-%u", t.len ? " " : "", i);
+	return fact_str_of(arena_strdup(p->a, t.len ? t.s : "none"), mask.f.dir, mask.f.leaf);
+}
+
+/* "16 9984 1 1 NVIDIA H100 80GB HBM3 MIG 1g.10gb", as machine/host/nvml_read.c has it. */
+static void probe_slice(struct probe *p, struct gpu *g, const char *object, unsigned index)
+{
+	struct fact_str said = probe_ask_str(
+		p, "nvml", object, arena_printf(p->a, "nvmlDeviceGetMigDevice(%u)", index));
+	long long sms, mib, memory, compute;
+	struct mig_slice *s;
+	const char *name;
+
+	/* Numbers of slices have gaps: what is not there is not the end. */
+	if (!seen_ok(&said.f) ||
+	    sscanf(said.v, "%9lld %9lld %4lld %4lld", &sms, &mib, &memory, &compute) != 4)
+		return;
+	s = list_add(p->a, &g->slices, sizeof(*s));
+	s->index = index;
+	s->sm_count = fact_int_of(sms, said.f.dir, said.f.leaf);
+	s->memory_bytes = fact_int_of(mib << 20, said.f.dir, said.f.leaf);
+	s->memory_slices = fact_int_of(memory, said.f.dir, said.f.leaf);
+	s->compute_slices = fact_int_of(compute, said.f.dir, said.f.leaf);
+	name = strstr(said.v, " MIG ");
+	s->profile = name ? fact_str_of(name + strlen(" MIG "), said.f.dir, said.f.leaf)
+			  : (struct fact_str){ .f = fact_unseen(-EPROTO, said.f.dir, said.f.leaf) };
+}
+
+static void probe_slices(struct probe *p, struct gpu *g, const char *object)
+{
+	enum { SLICES_MAX = 16 };
+
+	if (fact_or(&g->mig, 0) != 1)
+		return;
+	g->slices_max = probe_ask_int(p, "nvml", object, "nvmlDeviceGetMaxMigDeviceCount");
+	for (unsigned i = 0; i < SLICES_MAX && i < fact_or(&g->slices_max, 0); i++)
+		probe_slice(p, g, object, i);
 }
 
 static void probe_more(struct probe *p, struct gpu *g, const char *object)
@@ -611,12 +675,17 @@ static void probe_one(struct probe *p, struct gpu *g)
 	if (!p->lean || p->deep) {
 		probe_more(p, g, object);
 		ask_rows(p, g, object, slow_rows, sizeof(slow_rows) / sizeof(slow_rows[0]));
+		g->power_profiles = power_profiles(
+			p, object, "nvmlDeviceWorkloadPowerProfileGetCurrentProfiles.requested");
+		g->power_profiles_enforced = power_profiles(
+			p, object, "nvmlDeviceWorkloadPowerProfileGetCurrentProfiles.enforced");
 	}
 	microseconds(&g->event_sw_power_us);
 	microseconds(&g->event_sw_thermal_us);
 	microseconds(&g->event_sync_boost_us);
 	microseconds(&g->event_hw_thermal_us);
 	microseconds(&g->event_hw_power_us);
+	probe_slices(p, g, object);
 	probe_gpu_links(p, g, object);
 	probe_gpu_processes(p, g, object);
 	probe_gpu_cuda(p, g);
@@ -657,4 +726,5 @@ void probe_gpu(struct probe *p)
 		probe_gpu_peers(p, one, arena_printf(p->a, "%u", one->index));
 	}
 	probe_gpu_log(p);
+	probe_gpu_host(p);
 }

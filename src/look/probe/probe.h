@@ -107,6 +107,9 @@ void pci_names_fill(struct probe *p);
 /* The short name of a device that this program is about, NULL for others. */
 const char *pci_known_name(const struct pci_function *f);
 
+/* What the driver was loaded with, and what looks after the fabric and shares GPUs. */
+void probe_gpu_host(struct probe *p);
+
 /* The services that set what gputune judges, and those that its users' machines were left with. */
 void probe_services(struct probe *p);
 

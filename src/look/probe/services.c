@@ -27,6 +27,7 @@ static const struct {
 	{ "systemd-oomd.service", "which processes are killed when memory runs out" },
 	{ "earlyoom.service", "which processes are killed when memory runs out" },
 	{ "nvidia-fabricmanager.service", "NVSwitch fabric" },
+	{ "nvidia-imex.service", "GPU memory shared over the nodes of a rack" },
 	{ "nvidia-dcgm.service", "GPU monitoring" },
 	{ "NetworkManager.service", "network interfaces, MTU" },
 	{ "systemd-networkd.service", "network interfaces, MTU" },

@@ -39,6 +39,15 @@ static bool mig_off(const struct rule_ctx *q, struct verdict *v)
 	return false;
 }
 
+/* MPS wants another mode than the rest, and has its own row. */
+static bool mode_free(const struct rule_ctx *q, struct verdict *v)
+{
+	if (!seen_ok(&q->m->gpu.mps.f))
+		return mig_off(q, v);
+	verdict_na(v, CODE_NO_EFFECT, "MPS runs: gpu.mps judges the mode");
+	return false;
+}
+
 static void mig(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
@@ -197,7 +206,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_DANGER,
 	  RECOMMENDATIONS(compute_mode),
-	  .applies = mig_off },
+	  .applies = mode_free },
 	{ .id = "gpu.mig",
 	  .title = "MIG",
 	  GPU,

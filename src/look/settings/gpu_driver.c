@@ -318,10 +318,41 @@ static const char *fabric_trouble(long long mask)
 	return (mask >> 8 & 15) > 1 ? "its configuration is incorrect" : NULL;
 }
 
+/* Another GPU of this machine that is of another clique; NULL. */
+static const struct gpu *in_another_clique(const struct machine *m, const struct gpu *g)
+{
+	LIST_FOR_EACH (struct gpu, other, &m->gpu.gpus)
+		if (seen_ok(&g->fabric_clique.f) && seen_ok(&other->fabric_clique.f) &&
+		    fact_is(&other->fabric_state, "completed") &&
+		    other->fabric_clique.v != g->fabric_clique.v)
+			return other;
+	return NULL;
+}
+
+/* Registered: the mask tells what is wrong, newer drivers sum it up; either may speak alone. */
+static void fabric_health(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct gpu *g = q->object, *other = in_another_clique(q->m, g);
+	const char *trouble = fabric_trouble(fact_or(&g->fabric_health, 0)),
+		   *summary = fact_text(&g->fabric_summary, "");
+
+	if (trouble || strcmp(summary, "unhealthy") == 0 ||
+	    strcmp(summary, "limited-capacity") == 0)
+		verdict_fail(v, "completed and healthy",
+			     arena_printf(q->a, "registered, but the fabric says: %s",
+					  trouble ? trouble : summary));
+	else if (other)
+		verdict_fail(
+			v, "one clique",
+			arena_printf(q->a, "in clique %lld, gpu%u in %lld: no NVLink joins them",
+				     g->fabric_clique.v, other->index, other->fabric_clique.v));
+	else
+		verdict_pass(v, "registered");
+}
+
 static void fabric(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
-	const char *trouble = fabric_trouble(fact_or(&g->fabric_health, 0));
 
 	if (!is_seen(q, v, &g->fabric_state.f, "the GPU belongs to no NVSwitch fabric"))
 		return;
@@ -337,11 +368,8 @@ static void fabric(const struct rule_ctx *q, struct verdict *v)
 	else if (strcmp(g->fabric_state.v, "completed") != 0 || fact_or(&g->fabric_status, 0) != 0)
 		verdict_fail(v, "completed",
 			     "the GPU is not registered with the fabric: CUDA will not start");
-	else if (trouble)
-		verdict_fail(v, "completed and healthy",
-			     arena_printf(q->a, "registered, but the fabric says: %s", trouble));
 	else
-		verdict_pass(v, "registered");
+		fabric_health(q, v);
 }
 
 /* What the chips or their drivers never offer is no fault of this machine. */

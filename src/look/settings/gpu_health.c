@@ -142,6 +142,41 @@ static void temperature(const struct rule_ctx *q, struct verdict *v)
 				     : "above the slow-down limit: cooling first, clocks after");
 }
 
+/* HBM has a sensor and a limit of its own: it may be hot while the cores are cool. */
+static void memory_temperature(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	long long now = fact_or(&g->temperature_memory_c, -1),
+		  most = fact_or(&g->temperature_memory_max_c, 0);
+	double known = health_figure(q->s->id, "most", fact_text(&g->name, NULL), 0),
+	       near = health_figure(q->s->id, "margin", NULL, 0);
+
+	if (g->temperature_memory_c.f.seen == SEEN_UNASKED) {
+		verdict_na(v, CODE_NEEDS_DEEP, "not asked, because it takes time: --deep asks");
+		return;
+	}
+	if (!is_seen(q, v, &g->temperature_memory_c.f, "its memory has no sensor"))
+		return;
+	v->current = arena_printf(q->a, "%lld C", now);
+	/* A sensor that is off answers 0, one that is gone 255. */
+	if (now <= 0 || now >= 255) {
+		verdict_unknown(v, CODE_ERROR, "the sensor answers what no memory has");
+		return;
+	}
+	if (most <= 0 || most >= 255)
+		most = (long long)known;
+	if (most <= 0)
+		verdict_na(v, CODE_NO_SUPPORT, "neither driver nor data sheet gives a limit");
+	else if ((double)(most - now) < near)
+		verdict_fail(v, arena_printf(q->a, "< %.0f C", (double)most - near),
+			     arena_printf(q->a,
+					  "the memory may have %lld C: the GPU slows down for it, "
+					  "whatever its cores have",
+					  most));
+	else
+		verdict_pass(v, arena_printf(q->a, "%lld C below what it may have", most - now));
+}
+
 /*
  * GB10: a power-delivery fault leaves the GPU at 500 to 850 MHz and under 20 W while it works, with
  * no reason set. It can only be told while the GPU works.
@@ -289,6 +324,19 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_HIGH,
 	  .judge = temperature,
 	  .by_hand = "fans, airflow and inlet temperature" },
+	{ .id = "gpu.temperature-memory",
+	  .title = "Memory temperature",
+	  GPU,
+	  .of = &gpu_shape,
+	  .fact = "temperature_memory_c",
+	  .not_when = "its memory has no sensor, or no limit is known",
+	  .why = "HBM close to its limit slows the GPU down and makes errors more frequent.",
+	  .source = "nvml, memory temperature and its threshold; NVIDIA DCGM",
+	  .severity = SEVERITY_HIGH,
+	  .judge = memory_temperature,
+	  .by_hand =
+		  "airflow and inlet temperature; one GPU that is hotter than its like at the same "
+		  "load has a bad seat of its cooler: a case for the vendor" },
 	{ .id = "gpu.power-latch",
 	  .title = "Power-delivery latch",
 	  GPU,

@@ -211,15 +211,30 @@ static void remediate_manager(const struct rule_ctx *q, struct remediations *out
 		remediate_start(q, out);
 }
 
+/* NULL: a Fabric Manager belongs on this machine. */
+static const char *no_manager_here(const struct machine *m)
+{
+	switch (machine_fabric(m)) {
+	case FABRIC_SWITCHES:
+	case FABRIC_BRIDGED:
+		return NULL;
+	case FABRIC_RACK:
+		return "a compute node of a rack: Fabric Manager runs on the switch trays";
+	case FABRIC_ELSEWHERE:
+		return "the host of this virtual machine or container manages the NVSwitches";
+	default:
+		return "no NVSwitch is visible on this machine";
+	}
+}
+
 static void fabric_manager(const struct rule_ctx *q, struct verdict *v)
 {
-	const char *version = fact_text(&q->m->gpu.fabric_manager_version, NULL);
-	bool switches = false, active = service_active(q->m, "nvidia-fabricmanager.service");
+	const char *version = fact_text(&q->m->gpu.fabric_manager_version, NULL),
+		   *elsewhere = no_manager_here(q->m);
+	bool active = service_active(q->m, "nvidia-fabricmanager.service");
 
-	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
-		switches = switches || is_nvswitch(p);
-	if (!switches) {
-		verdict_na(v, CODE_NO_HARDWARE, "no NVSwitch is visible on this machine");
+	if (elsewhere) {
+		verdict_na(v, CODE_NO_HARDWARE, elsewhere);
 		return;
 	}
 	v->current = active ? "active" : fact_text(&q->m->gpu.fabric_manager, "not installed");
@@ -234,6 +249,64 @@ static void fabric_manager(const struct rule_ctx *q, struct verdict *v)
 	else
 		verdict_fail(v, "active",
 			     "without it CUDA does not start on a machine with NVSwitches");
+}
+
+/* Fourth-generation switches are managed by InfiniBand datagrams, and routed by nvlsm. */
+static void subnet_manager(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct network *net = &q->m->net;
+	bool ib = seen_ok(&net->mlx5_ib.f), umad = seen_ok(&net->ib_umad.f);
+
+	if (machine_fabric(q->m) != FABRIC_BRIDGED) {
+		verdict_na(v, CODE_NO_HARDWARE,
+			   "no fourth-generation NVSwitch is managed by this machine");
+		return;
+	}
+	v->current = arena_printf(q->a, "nvlsm %s, mlx5_ib %s, ib_umad %s",
+				  seen_ok(&q->m->gpu.nvlsm.f) ? "installed" : "not installed",
+				  fact_text(&net->mlx5_ib, "not loaded"),
+				  fact_text(&net->ib_umad, "not loaded"));
+	if (!ib || !umad)
+		verdict_fail(v, "mlx5_ib and ib_umad loaded",
+			     "Fabric Manager reaches the switches through both modules; without "
+			     "them CUDA ends with error 802");
+	else if (q->m->gpu.nvlsm.f.seen == SEEN_ABSENT)
+		verdict_fail(v, "nvlsm installed",
+			     "nothing routes the NVLinks: the GPUs stay in the state in-progress");
+	else if (is_seen(q, v, &q->m->gpu.nvlsm.f, NULL))
+		verdict_pass(v, "installed, and both modules are loaded");
+}
+
+/* Needed by jobs that span nodes: programs map memory of another node's GPUs. */
+static void imex(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct gpus *g = &q->m->gpu;
+	bool active = service_active(q->m, "nvidia-imex.service");
+	long long nodes = fact_or(&g->imex_nodes, 0), channels = fact_or(&g->imex_channels, 0);
+
+	if (machine_fabric(q->m) != FABRIC_RACK) {
+		verdict_na(v, CODE_NO_HARDWARE, "no NVLink leads to another machine");
+		return;
+	}
+	v->current = arena_printf(q->a, "%s, %lld nodes, %lld channels",
+				  active ? "active" : "not active", nodes, channels);
+	if (active && nodes == 0)
+		verdict_fail(v, "every node of the rack in nodes_config.cfg",
+			     "the service runs without a list of nodes: it joins none");
+	else if (active && channels == 0)
+		verdict_fail(v, "a channel",
+			     "no channel device: CUDA refuses memory of other nodes for want of "
+			     "permission");
+	else if (active)
+		verdict_pass(v, "memory of the rack's other GPUs can be mapped");
+	else if (channels > 0)
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "channels are there: a Kubernetes driver may run the service in "
+			   "containers, which are not looked into");
+	else
+		verdict_fail(v, "active",
+			     "jobs over several nodes cannot map each other's memory: NCCL falls "
+			     "back to the network");
 }
 
 #define SERVICE                                                                                    \
@@ -257,6 +330,31 @@ static const struct setting rows[] = {
 	  .judge = fabric_manager,
 	  .remediate = remediate_manager,
 	  .by_hand = "install the nvidia-fabricmanager package of the driver's own version" },
+	{ .id = "service.nvlink-subnet-manager",
+	  .title = "NVLink Subnet Manager and its modules",
+	  .scope = SCOPE_HOST,
+	  .read = "/opt/nvidia/nvlsm, /sys/module/{mlx5_ib,ib_umad}",
+	  .health = true,
+	  .not_when = "the machine manages no fourth-generation NVSwitch",
+	  .why = "Fabric Manager of HGX B200 and B300 needs it, mlx5_ib and ib_umad.",
+	  .source = "NVIDIA Fabric Manager user guide 2.3 (2025-05); NVIDIA gpu-operator issue "
+		    "2781",
+	  .severity = SEVERITY_CRITICAL,
+	  .judge = subnet_manager,
+	  .by_hand = "install nvlsm; modprobe mlx5_ib ib_umad, and name both in a file of "
+		     "/etc/modules-load.d; then restart nvidia-fabricmanager" },
+	{ .id = "service.imex",
+	  .title = "Memory shared over nodes (IMEX)",
+	  SERVICE,
+	  .not_when = "no NVLink leads to another machine",
+	  .why = "Lets programs map memory of GPUs in other nodes of the NVLink domain. One node "
+		 "needs it not.",
+	  .source = "NVIDIA IMEX guide (2025-07)",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = imex,
+	  .by_hand = "name every node in /etc/nvidia-imex/nodes_config.cfg, start nvidia-imex, "
+		     "and load the driver with NVreg_CreateImexChannel0=1 (channels do not "
+		     "outlive a boot)" },
 	{ .id = "service.persistenced",
 	  .title = "NVIDIA Persistence Daemon",
 	  SERVICE,

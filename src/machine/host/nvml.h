@@ -70,12 +70,12 @@ struct nvml_args {
 #define NVML_ARG_NUMBER(arg) ((arg) >> 8)
 
 extern const struct nvml_args nvml_args_clock, nvml_args_threshold, nvml_args_sensor, nvml_args_ecc,
-	nvml_args_link, nvml_args_link_error, nvml_args_p2p;
+	nvml_args_mig, nvml_args_link, nvml_args_link_error, nvml_args_p2p;
 
 /* s is what stands between the parentheses. 0 and *arg, or -EINVAL. */
 int nvml_args_parse(const struct nvml_args *args, const char *s, size_t len, unsigned *arg);
 
-enum { NVML_GPUS_MAX = 256, NVML_LINKS_MAX = 36 };
+enum { NVML_GPUS_MAX = 256, NVML_LINKS_MAX = 36, NVML_SLICES_MAX = 16 };
 
 /* --- structures ------------------------------------------------------------------------------- */
 
@@ -141,6 +141,11 @@ struct nvml_fabric_v {
 };
 enum { NVML_FABRIC_V2_SIZE = offsetof(struct nvml_fabric_v, health_summary) };
 
+/* Bit i of a mask is the profile of that number. */
+struct nvml_power_profiles {
+	unsigned version, known[8], requested[8], enforced[8];
+};
+
 struct nvml_process_v1 {
 	unsigned pid;
 	unsigned long long memory; /* bytes, ~0: not available */
@@ -188,6 +193,7 @@ enum nvml_field_group {
 	NVML_FIELDS_HW_SLOWDOWN,
 	NVML_FIELDS_STATE,
 	NVML_FIELDS_THERMAL,
+	NVML_FIELDS_MODULE,
 	NVML_FIELDS_PCIE,
 	NVML_FIELDS_LINKS, /* of all links together */
 	NVML_FIELDS_LINK,
@@ -208,7 +214,7 @@ struct nvml_field_name {
 /* The field whose number tells which numbering a driver has. */
 #define NVML_FIELD_RENUMBERED "CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN"
 
-enum { NVML_FIELD_NAMES = 22 };
+enum { NVML_FIELD_NAMES = 24 };
 
 extern const struct nvml_field_name nvml_field_names[NVML_FIELD_NAMES];
 /* Whether the scope is a link. */
@@ -220,6 +226,8 @@ _Static_assert(sizeof(struct nvml_attributes) == 40, "nvmlDeviceAttributes_t");
 _Static_assert(sizeof(struct nvml_fabric) == 28, "nvmlGpuFabricInfo_t");
 _Static_assert(sizeof(struct nvml_fabric_v) == 40, "nvmlGpuFabricInfo_v3_t");
 _Static_assert(NVML_FABRIC_V2_SIZE == 36, "nvmlGpuFabricInfo_v2_t");
+_Static_assert(sizeof(struct nvml_power_profiles) == 100,
+	       "nvmlWorkloadPowerProfileCurrentProfiles_v1_t");
 _Static_assert(sizeof(struct nvml_process) == 24, "nvmlProcessInfo_v2_t");
 _Static_assert(sizeof(struct nvml_field) == 40, "nvmlFieldValue_t");
 

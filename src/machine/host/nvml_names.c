@@ -52,6 +52,7 @@ const struct nvml_args nvml_args_clock = { ARGS(clocks) };
 const struct nvml_args nvml_args_threshold = { ARGS(thresholds) };
 const struct nvml_args nvml_args_sensor = { ARGS(sensors) };
 const struct nvml_args nvml_args_ecc = { ARGS(ecc) };
+const struct nvml_args nvml_args_mig = { .numbers = NVML_SLICES_MAX };
 const struct nvml_args nvml_args_link = { .numbers = NVML_LINKS_MAX };
 const struct nvml_args nvml_args_link_error = { .numbers = NVML_LINKS_MAX, ARGS(link_errors) };
 const struct nvml_args nvml_args_p2p = { .numbers = NVML_GPUS_MAX, ARGS(p2p) };
@@ -84,6 +85,8 @@ int nvml_args_parse(const struct nvml_args *args, const char *s, size_t len, uns
 
 /* As the scope of a field of links: their sum. */
 #define ALL_LINKS 0xffffffffu
+/* Of fields of power: NVML_POWER_SCOPE_MODULE. */
+#define SCOPE_MODULE 1
 
 const struct nvml_field_name nvml_field_names[NVML_FIELD_NAMES] = {
 	{ "CLOCKS_EVENT_REASON_SW_POWER_CAP", 74, NVML_FIELDS_SLOWDOWN, 0, 0 },
@@ -98,6 +101,8 @@ const struct nvml_field_name nvml_field_names[NVML_FIELD_NAMES] = {
 	{ "GET_GPU_RECOVERY_ACTION", 230, NVML_FIELDS_STATE, 0, 0 },
 	{ "NVLINK_SPEED_MBPS_COMMON", 90, NVML_FIELDS_STATE, 0, 0 },
 	{ "MEMORY_TEMP", 82, NVML_FIELDS_THERMAL, 0, 0 },
+	{ "POWER_CURRENT_LIMIT_MODULE", 190, NVML_FIELDS_MODULE, SCOPE_MODULE, 0 },
+	{ "POWER_DEFAULT_LIMIT_MODULE", 189, NVML_FIELDS_MODULE, SCOPE_MODULE, 0 },
 	{ "PCIE_COUNT_TX_BYTES", 197, NVML_FIELDS_PCIE, 0, 0 },
 	{ "PCIE_COUNT_RX_BYTES", 198, NVML_FIELDS_PCIE, 0, 0 },
 	{ "NVLINK_THROUGHPUT_DATA_TX", 138, NVML_FIELDS_LINKS, ALL_LINKS, 0 },

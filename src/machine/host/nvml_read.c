@@ -186,6 +186,38 @@ static int read_memory_clocks(struct nvml_gpu *g, unsigned arg, struct nvml_valu
 	return r == NVML_INSUFFICIENT_SIZE ? NVML_SUCCESS : r;
 }
 
+/* Mask i of nvmlWorkloadPowerProfileCurrentProfiles_t: the numbers of those that have a name. */
+static int read_power_profiles(struct nvml_gpu *g, unsigned arg, struct nvml_values *out)
+{
+	struct nvml_power_profiles p = { .version = NVML_VERSION(sizeof(p), 1) };
+	int r = g->nvml->api.nvmlDeviceWorkloadPowerProfileGetCurrentProfiles(g->dev, &p);
+
+	(void)arg;
+	out->v[0] = p.requested[0];
+	out->v[1] = p.enforced[0];
+	return r;
+}
+
+/* "16 9984 1 1 NVIDIA H100 80GB HBM3 MIG 1g.10gb": SMs, MiB, slices of memory and of compute, and
+ * the name. */
+static int text_mig(struct nvml_gpu *g, unsigned arg, char *buf, size_t size)
+{
+	struct nvml_attributes at = { 0 };
+	struct nvml_device *slice = NULL;
+	char name[NVML_TEXT_MAX] = "";
+	int r = g->nvml->api.nvmlDeviceGetMigDeviceHandleByIndex(g->dev, arg, &slice);
+
+	if (r == 0)
+		r = g->nvml->api.nvmlDeviceGetAttributes_v2(slice, &at);
+	if (too_old(r) && slice)
+		r = g->nvml->api.nvmlDeviceGetAttributes(slice, &at);
+	if (r == 0)
+		r = g->nvml->api.nvmlDeviceGetName(slice, name, sizeof(name) - 1);
+	snprintf(buf, size, "%u %llu %u %u %s", at.multiprocessors, at.memory_mib, at.gpu_slices,
+		 at.compute_slices, name);
+	return r;
+}
+
 static int read_link_error(struct nvml_gpu *g, unsigned arg, struct nvml_values *out)
 {
 	unsigned long long n = 0;
@@ -312,6 +344,9 @@ const struct nvml_question nvml_questions[] = {
 	{ "nvmlDeviceGetTemperature", &nvml_args_sensor, READ(read_temperature) },
 	{ "nvmlDeviceGetMarginTemperature", .members = { "marginTemperature" }, READ(read_margin) },
 	{ "nvmlDeviceGetSupportedMemoryClocks", .members = { "count" }, READ(read_memory_clocks) },
+	{ "nvmlDeviceWorkloadPowerProfileGetCurrentProfiles",
+	  .members = { "requested", "enforced" }, READ(read_power_profiles) },
+	{ "nvmlDeviceGetMigDevice", &nvml_args_mig, READ_TEXT(text_mig) },
 	{ "nvmlDeviceGetNvLinkErrorCounter", &nvml_args_link_error, READ(read_link_error) },
 	{ "nvmlDeviceGetNvLinkRemotePciInfo",
 	  &nvml_args_link,

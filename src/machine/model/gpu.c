@@ -42,6 +42,16 @@ static const struct shape_row gpu_xid_rows[] = {
 };
 const struct shape gpu_xid_shape = SHAPE(gpu_xid, gpu_xid);
 
+static const struct shape_row mig_slice_rows[] = {
+	FACT_NUMBER(mig_slice, index, "Index"),
+	FACT(mig_slice, profile, "Profile", NULL),
+	FACT(mig_slice, sm_count, "SM count", NULL),
+	FACT(mig_slice, memory_bytes, "Memory", "bytes"),
+	FACT(mig_slice, memory_slices, "Memory slices", NULL),
+	FACT(mig_slice, compute_slices, "Compute slices", NULL),
+};
+const struct shape mig_slice_shape = SHAPE(mig_slice, mig_slice);
+
 static const struct shape_row gpu_rows[] = {
 	FACT_NUMBER(gpu, index, "Index"),
 	FACT_NAME(gpu, pci, "PCI"),
@@ -93,12 +103,17 @@ static const struct shape_row gpu_rows[] = {
 	FACT(gpu, power_limit_min_mw, "Power limit minimum", "mW"),
 	FACT(gpu, power_limit_max_mw, "Power limit maximum", "mW"),
 	FACT(gpu, power_limit_enforced_mw, "Power limit enforced", "mW"),
+	FACT(gpu, module_limit_mw, "Module power limit", "mW"),
+	FACT(gpu, module_limit_default_mw, "Module power limit default", "mW"),
+	FACT(gpu, power_profiles, "Power profiles", NULL),
+	FACT(gpu, power_profiles_enforced, "Power profiles enforced", NULL),
 	FACT(gpu, temperature_c, "Temperature", "C"),
 	FACT(gpu, temperature_slowdown_c, "Temperature slowdown", "C"),
 	FACT(gpu, temperature_shutdown_c, "Temperature shutdown", "C"),
 	FACT(gpu, temperature_max_c, "Temperature maximum", "C"),
 	FACT(gpu, temperature_margin_c, "Temperature margin", "C"),
 	FACT(gpu, temperature_memory_c, "Temperature memory", "C"),
+	FACT(gpu, temperature_memory_max_c, "Temperature memory maximum", "C"),
 	FACT(gpu, recovery_action, "Recovery action", NULL),
 	FACT(gpu, virtualization, "Virtualization", NULL),
 	FACT(gpu, pstate, "Pstate", NULL),
@@ -120,12 +135,16 @@ static const struct shape_row gpu_rows[] = {
 	FACT(gpu, fabric_state, "Fabric state", NULL),
 	FACT_HEX(gpu, fabric_health, "Fabric health"),
 	FACT(gpu, fabric_status, "Fabric status", NULL),
+	FACT(gpu, fabric_summary, "Fabric health summary", NULL),
+	FACT(gpu, fabric_clique, "Fabric clique", NULL),
 	FACT_FLAG(gpu, cuda_gpudirect_rdma, "CUDA gpudirect RDMA"),
 	FACT_FLAG(gpu, cuda_dma_buf, "CUDA DMA buf"),
 	FACT_FLAG(gpu, cuda_integrated, "CUDA integrated"),
 	FACT(gpu, numa_node, "NUMA node", NULL),
 	FACT(gpu, memory_numa_node, "Memory NUMA node", NULL),
 	FACT(gpu, cpu_affinity, "CPU affinity", NULL),
+	FACT(gpu, slices_max, "MIG slices at most", NULL),
+	FACT_LIST(gpu, slices, "MIG slices", mig_slice),
 	FACT_LIST(gpu, links, "Links", nvlink),
 	FACT_LIST(gpu, peers, "Peers", gpu_peer),
 	FACT_LIST(gpu, processes, "Processes", gpu_process),
@@ -146,6 +165,15 @@ static const struct shape_row gpus_rows[] = {
 	FACT(gpus, fabric_manager, "Fabric manager", NULL),
 	FACT(gpus, fabric_manager_version, "Fabric manager version", NULL),
 	FACT(gpus, nvlsm, "NVLink Subnet Manager", NULL),
+	FACT_FLAG(gpus, profiling_restricted, "Profiling for administrators only"),
+	FACT_FLAG(gpus, relaxed_ordering, "PCIe relaxed ordering by the driver"),
+	FACT(gpus, preserve_memory, "Memory kept over suspend", NULL),
+	FACT_FLAG(gpus, stream_memops, "Stream memory operations"),
+	FACT(gpus, coherent_mode, "Coherent memory mode", NULL),
+	FACT(gpus, registry_dwords, "Driver registry words", NULL),
+	FACT(gpus, imex_nodes, "IMEX nodes", NULL),
+	FACT(gpus, imex_channels, "IMEX channels", NULL),
+	FACT(gpus, mps, "MPS daemon", NULL),
 	FACT_LIST(gpus, gpus, "Gpus", gpu),
 	FACT_LIST(gpus, xids, "Xids", gpu_xid),
 };

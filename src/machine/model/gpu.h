@@ -38,6 +38,14 @@ struct gpu_process {
 	struct fact_int memory_bytes;
 };
 
+/* A part of a GPU that MIG made: what CUDA sees as a GPU of its own. */
+struct mig_slice {
+	unsigned index;
+	struct fact_str profile; /* "1g.10gb", as NVML names it */
+	struct fact_int sm_count, memory_bytes;
+	struct fact_int memory_slices, compute_slices; /* of the GPU's 8 and 7 */
+};
+
 struct gpu {
 	unsigned index;	 /* NVML index */
 	const char *pci; /* full-domain PCI address, lower case: "0000:18:00.0" */
@@ -69,10 +77,14 @@ struct gpu {
 	struct fact_int mem_clocks; /* how many memory clocks may be chosen */
 	struct fact_int power_mw, power_limit_mw, power_limit_default_mw, power_limit_min_mw,
 		power_limit_max_mw, power_limit_enforced_mw;
+	/* Of the module that GPU and processor share (Grace Hopper, Grace Blackwell). */
+	struct fact_int module_limit_mw, module_limit_default_mw;
+	/* Workload power profiles by name, blank-separated: asked for, and in force. */
+	struct fact_str power_profiles, power_profiles_enforced;
 	struct fact_int temperature_c, temperature_slowdown_c, temperature_shutdown_c,
 		temperature_max_c;
 	struct fact_int temperature_margin_c; /* degrees left below the first limit */
-	struct fact_int temperature_memory_c;
+	struct fact_int temperature_memory_c, temperature_memory_max_c;
 	struct fact_str recovery_action; /* "none", or what the driver says is needed: "reset",
 					    "reboot", ... */
 	struct fact_str
@@ -88,14 +100,19 @@ struct gpu {
 		fabric_state; /* "completed", "in-progress", "not-started", "not-supported" */
 	struct fact_int fabric_health; /* NVML's fabric health mask */
 	struct fact_int fabric_status; /* NVML return code of the registration, 0 is success */
+	struct fact_str
+		fabric_summary; /* "healthy", "unhealthy", "limited-capacity", "not-supported" */
+	struct fact_int fabric_clique; /* GPUs of one clique reach each other by NVLink */
 	struct fact_int cuda_gpudirect_rdma, cuda_dma_buf,
 		cuda_integrated;	  /* CUDA attributes 116, 124, 18 */
 	struct fact_int numa_node;	  /* of the PCI function */
 	struct fact_int memory_numa_node; /* coherent GPUs: the GPU's own memory node */
 	struct fact_set cpu_affinity;
-	struct list links;     /* struct nvlink */
-	struct list peers;     /* struct gpu_peer */
-	struct list processes; /* struct gpu_process */
+	struct fact_int slices_max; /* slices that MIG may make of it */
+	struct list slices;	    /* struct mig_slice */
+	struct list links;	    /* struct nvlink */
+	struct list peers;	    /* struct gpu_peer */
+	struct list processes;	    /* struct gpu_process */
 };
 
 struct gpus {
@@ -111,12 +128,18 @@ struct gpus {
 	struct fact_str fabric_manager;		   /* unit state */
 	struct fact_str fabric_manager_version;	   /* "570.133.20" */
 	struct fact_str nvlsm; /* NVLink Subnet Manager, which Fabric Manager starts: its path */
-	struct list gpus;      /* struct gpu */
-	struct list xids;      /* struct gpu_xid; says nothing where xid_events was not seen */
+	/* What the driver was loaded with, /proc/driver/nvidia/params. */
+	struct fact_int profiling_restricted, relaxed_ordering, preserve_memory, stream_memops;
+	struct fact_str coherent_mode, registry_dwords; /* "" where nothing was asked for */
+	struct fact_int imex_nodes;			/* addresses in nodes_config.cfg */
+	struct fact_int imex_channels;			/* devices that programs open */
+	struct fact_str mps;				/* "running" */
+	struct list gpus;				/* struct gpu */
+	struct list xids; /* struct gpu_xid; says nothing where xid_events was not seen */
 };
 
 extern const struct shape gpus_shape, gpu_shape, nvlink_shape, gpu_peer_shape, gpu_process_shape,
-	gpu_xid_shape;
+	gpu_xid_shape, mig_slice_shape;
 
 /* The name of a GPU without its maker, which all of them share: "GB10" of "NVIDIA GB10". */
 const char *gpu_name_short(const char *name);

@@ -134,6 +134,19 @@ bool machine_has_switches(const struct machine *m)
 	return false;
 }
 
+enum fabric machine_fabric(const struct machine *m)
+{
+	LIST_FOR_EACH (struct pci_function, p, &m->pci)
+		if (is_nvswitch(p))
+			return FABRIC_SWITCHES;
+		else if (is_switch_management(p))
+			return FABRIC_BRIDGED;
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (seen_ok(&g->fabric_state.f) && strcmp(g->fabric_state.v, "not-supported") != 0)
+			return fact_or(&g->c2c, 0) == 1 ? FABRIC_RACK : FABRIC_ELSEWHERE;
+	return FABRIC_NONE;
+}
+
 size_t machine_bus_gpus(const struct machine *m, bool given_away)
 {
 	size_t n = 0;

@@ -91,6 +91,15 @@ const struct mount *machine_mount_of(const struct machine *m, const char *path);
 /* This machine manages NVSwitches: they are on its bus, or the functions by which they are reached.
  * GPUs may belong to a fabric all the same: a virtual machine's, or those of a GB200 rack. */
 bool machine_has_switches(const struct machine *m);
+/* What joins the GPUs beyond their own links, and who manages it. */
+enum fabric {
+	FABRIC_NONE,
+	FABRIC_SWITCHES,  /* NVSwitches on this machine's bus: HGX up to H200 */
+	FABRIC_BRIDGED,	  /* switches behind is_switch_management(): HGX B200, B300 */
+	FABRIC_RACK,	  /* switches in trays of their own: GB200 NVL72 and its like */
+	FABRIC_ELSEWHERE, /* the host of this virtual machine or container has them */
+};
+enum fabric machine_fabric(const struct machine *m);
 /* GPUs of NVIDIA's on the PCI bus: those given to virtual machines, or the others. */
 size_t machine_bus_gpus(const struct machine *m, bool given_away);
 /* Why there is no GPU to ask about, as a sentence; only where gpu.gpus is empty. */

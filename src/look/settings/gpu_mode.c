@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the driver was loaded with, modes of power beyond the board's limit, and how a GPU is
+ * shared: MIG slices and MPS. */
+#include <string.h>
+
+#include "look/settings/predicates.h"
+#include "look/settings/settings.h"
+#include "base/text.h"
+
+static const char no_params[] =
+	"the driver's parameters are not visible: no driver, or a container";
+
+static const struct recommendation profiling[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "a matter of who is trusted: counters tell of other users' work. With 1, Nsight Compute "
+	  "ends with ERR_NVGPUCTRPERM for all but administrators",
+	  NULL },
+};
+static const struct recommendation stream_memops[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "wanted for GPUs that drive InfiniBand by themselves (IBGDA of DeepEP), together with "
+	  "PeerMappingOverride=1 in the registry words",
+	  NULL },
+};
+static const struct recommendation coherent_mode[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "\"driver\" keeps the GPU's memory out of the kernel's hands, as Kubernetes wants; "
+	  "\"numa\", "
+	  "the default, lets plain malloc use it",
+	  NULL },
+};
+
+static bool has_params(const struct machine *m, const void *object)
+{
+	(void)object;
+	return m->gpu.gpus.n && seen_ok(&m->gpu.profiling_restricted.f);
+}
+
+/* An A100 is the one whose vendor turns it on. */
+static bool want_relaxed_ordering(const struct rule_ctx *q, struct recommendation *o)
+{
+	const struct gpu *g = machine_gpu(q->m, 0);
+	const char *name = g ? fact_text(&g->name, "") : "";
+
+	if ((strstr(name, "A100") || strstr(name, "A800")) && q->platform == ON_HGX)
+		*o = (struct recommendation){ .rel = WANT_IS,
+					      .value = "1",
+					      .because = "DGX OS sets it on A100: writes over PCIe "
+							 "need not wait for each other" };
+	else
+		*o = (struct recommendation){
+			.rel = WANT_LEAVE,
+			.because = "NVIDIA sets it on A100 alone; H100 and later order writes "
+				   "as the device asks"
+		};
+	return true;
+}
+
+static bool on_superchip(const struct machine *m, const void *object)
+{
+	return has_params(m, object) && is_superchip(m);
+}
+
+#define PARAM                                                                                      \
+	.scope = SCOPE_HOST, .select = has_params, .none = no_params,                              \
+	.none_code = CODE_NO_SUPPORT, .of = &gpus_shape, .effect = EFFECT_DRIVER_RELOAD
+
+/* Of a module: the GPU's limit may be right while what it shares with its processor is cut. */
+static void module_limit(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	long long now = fact_or(&g->module_limit_mw, 0),
+		  usual = fact_or(&g->module_limit_default_mw, 0);
+
+	if (!is_superchip(q->m)) {
+		verdict_na(v, CODE_NOT_HERE, "the GPU shares its power with no processor");
+		return;
+	}
+	if (!is_seen(q, v, &g->module_limit_mw.f, "the driver tells no limit of the module"))
+		return;
+	v->current = arena_printf(q->a, "%lld W", now / 1000);
+	if (now <= 0 || usual <= 0)
+		verdict_unknown(v, CODE_ERROR, "the driver tells a limit of 0 W, which is none");
+	else if (now < usual)
+		verdict_fail(v, arena_printf(q->a, ">= %lld W", usual / 1000),
+			     "GPU and processor together are held below the module's default");
+	else
+		verdict_pass(v, "at the module's default or above");
+}
+
+/* Asked for and in force may differ: profiles exclude each other, and an administrator's wins. */
+static void power_profile(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	const char *asked = fact_text(&g->power_profiles, "none"),
+		   *enforced = fact_text(&g->power_profiles_enforced, "none");
+
+	if (g->power_profiles.f.seen == SEEN_UNASKED) {
+		verdict_na(v, CODE_NEEDS_DEEP, "not asked, because it takes time: --deep asks");
+		return;
+	}
+	if (!is_seen(q, v, &g->power_profiles.f, "the GPU or its driver has no power profiles"))
+		return;
+	v->current = arena_printf(q->a, "asked for: %s; in force: %s", asked, enforced);
+	if (strcmp(asked, enforced) != 0 && strcmp(asked, "none") != 0)
+		verdict_fail(v, asked,
+			     "what was asked for is not in force: another profile excludes it");
+	else if (word_in(enforced, "max-q") && q->profile == PROFILE_MAX_PERFORMANCE)
+		verdict_fail(v, "not max-q", "max-q trades speed for work done per watt");
+	else
+		verdict_na(
+			v, CODE_LEFT_ALONE,
+			strcmp(enforced, "none") == 0
+				? "none: the default suits mixed work; a profile fits one kind of "
+				  "job"
+				: "chosen for one kind of job; \"nvidia-smi power-profiles\" "
+				  "changes it");
+}
+
+/* How many slices of the GPU MIG may hand out: 7 of compute, 8 of memory (A30: 4 and 4). */
+static void slices_left(const struct gpu *g, long long *compute, long long *memory)
+{
+	long long seven = fact_or(&g->slices_max, 7);
+
+	*compute = seven;
+	*memory = seven == 4 ? 4 : 8;
+	LIST_FOR_EACH (struct mig_slice, s, &g->slices) {
+		*compute -= fact_or(&s->compute_slices, 0);
+		*memory -= fact_or(&s->memory_slices, 0);
+	}
+}
+
+static const char *slices_text(struct arena *a, const struct gpu *g)
+{
+	TEXT_AUTO t = { 0 };
+
+	LIST_FOR_EACH (struct mig_slice, s, &g->slices)
+		text_printf(&t, "%s%s", t.len ? ", " : "", fact_text(&s->profile, "?"));
+	return arena_strdup(a, t.len ? t.s : "no slice");
+}
+
+static void mig_layout(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	long long compute, memory;
+
+	if (fact_or(&g->mig, 0) != 1) {
+		verdict_na(v, CODE_NO_EFFECT, "MIG is off");
+		return;
+	}
+	if (!is_seen(q, v, &g->slices_max.f, "the driver does not tell of slices"))
+		return;
+	v->current = slices_text(q->a, g);
+	slices_left(g, &compute, &memory);
+	if (!g->slices.n)
+		verdict_fail(v, "a slice",
+			     "MIG is on and no slice was made: no CUDA program can use this GPU");
+	else if (compute > 0 && memory > 0)
+		verdict_fail(
+			v, "no part unused",
+			arena_printf(q->a,
+				     "%lld of %lld compute slices and %lld of memory belong to "
+				     "nobody",
+				     compute, fact_or(&g->slices_max, 7), memory));
+	else
+		verdict_pass(v, "the whole GPU is handed out");
+}
+
+/* One server for all programs needs the GPU to itself, or programs may run past it. */
+static void mps(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+
+	if (!seen_ok(&q->m->gpu.mps.f)) {
+		verdict_na(v, CODE_NO_EFFECT, "no MPS daemon runs at its usual place");
+		return;
+	}
+	if (!is_seen(q, v, &g->compute_mode.f, NULL))
+		return;
+	v->current = arena_printf(q->a, "MPS, compute mode %s", g->compute_mode.v);
+	if (strcmp(g->compute_mode.v, "exclusive-process") == 0)
+		verdict_pass(v, "every program goes through the MPS server");
+	else if (strcmp(g->compute_mode.v, "prohibited") == 0)
+		verdict_fail(v, "exclusive-process", "no program may use this GPU, by MPS or not");
+	else
+		verdict_fail(v, "exclusive-process",
+			     "programs of another user or without the daemon's environment run "
+			     "beside the server and share the GPU by turns");
+}
+
+#define MODE_GPU .scope = SCOPE_GPU
+
+static const struct setting rows[] = {
+	{ .id = "gpu.profiling-access",
+	  .title = "Who may read performance counters",
+	  PARAM,
+	  .fact = "profiling_restricted",
+	  .not_when = "the driver's parameters are not visible",
+	  .why = "Profilers need the counters of the GPU. It changes no speed.",
+	  .source = "NVIDIA ERR_NVGPUCTRPERM page; NVreg_RestrictProfilingToAdminUsers",
+	  .severity = SEVERITY_INFO,
+	  RECOMMENDATIONS(profiling),
+	  .by_hand = "options nvidia NVreg_RestrictProfilingToAdminUsers=0 in a file of "
+		     "/etc/modprobe.d, update-initramfs -u, then a reboot" },
+	{ .id = "gpu.relaxed-ordering",
+	  .title = "Relaxed ordering by the driver",
+	  PARAM,
+	  .fact = "relaxed_ordering",
+	  .not_when = "the driver's parameters are not visible",
+	  .why = "Lets writes of an A100 over PCIe pass each other.",
+	  .source = "DGX OS packages for DGX A100 (2026-11)",
+	  .severity = SEVERITY_LOW,
+	  .want = want_relaxed_ordering,
+	  .by_hand = "options nvidia NVreg_EnablePCIERelaxedOrderingMode=1 in a file of "
+		     "/etc/modprobe.d, update-initramfs -u, then a reboot" },
+	{ .id = "gpu.stream-memory-operations",
+	  .title = "Stream memory operations",
+	  PARAM,
+	  .fact = "stream_memops",
+	  .not_when = "the driver's parameters are not visible, or the driver has no such one",
+	  .why = "A GPU's stream may then wait for and ring the doorbells of a NIC.",
+	  .source = "vLLM, tools/ep_kernels (2026-11)",
+	  .severity = SEVERITY_INFO,
+	  RECOMMENDATIONS(stream_memops),
+	  .by_hand = "options nvidia NVreg_EnableStreamMemOPs=1 "
+		     "NVreg_RegistryDwords=\"PeerMappingOverride=1;\" in a file of "
+		     "/etc/modprobe.d, update-initramfs -u, then a reboot" },
+	{ .id = "gpu.coherent-memory-mode",
+	  .title = "Who manages coherent GPU memory",
+	  .scope = SCOPE_HOST,
+	  .select = on_superchip,
+	  .none = "no GPU's memory is coherent with the processor's",
+	  .of = &gpus_shape,
+	  .fact = "coherent_mode",
+	  .effect = EFFECT_DRIVER_RELOAD,
+	  .not_when = "no GPU hangs from its processor by NVLink-C2C",
+	  .why = "On Grace Hopper and Grace Blackwell the kernel sees GPU memory as a NUMA node.",
+	  .source = "NVIDIA CDMM white paper; Azure GB200 images (2026-11)",
+	  .severity = SEVERITY_INFO,
+	  RECOMMENDATIONS(coherent_mode),
+	  .by_hand = "options nvidia NVreg_CoherentGPUMemoryMode=driver in a file of "
+		     "/etc/modprobe.d, update-initramfs -u, then a reboot" },
+	{ .id = "gpu.module-power-limit",
+	  .title = "Power limit of the module",
+	  MODE_GPU,
+	  .read = "nvmlDeviceGetFieldValues(POWER_CURRENT_LIMIT), scope module",
+	  .not_when = "GPU and processor do not share one module",
+	  .why = "On a superchip GPU and processor share one budget; each is slow when it is cut.",
+	  .source = "nvml; NVIDIA Grace performance tuning guide",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = module_limit,
+	  .by_hand = "nvidia-smi -i GPU -sc 1 -pl WATTS sets it; look who lowered it: the rack's "
+		     "power "
+		     "manager may have" },
+	{ .id = "gpu.workload-power-profile",
+	  .title = "Workload power profile",
+	  MODE_GPU,
+	  .read = "nvmlDeviceWorkloadPowerProfileGetCurrentProfiles",
+	  .not_when = "the GPU or its driver has none",
+	  .why = "Blackwell splits its power between cores, memory and links by kind of job.",
+	  .source = "nvml, power profiles (R570 and later)",
+	  .severity = SEVERITY_LOW,
+	  .judge = power_profile,
+	  .by_hand = "nvidia-smi power-profiles lists them, sets and clears them" },
+	{ .id = "gpu.mig-layout",
+	  .title = "MIG slices",
+	  MODE_GPU,
+	  .read = "nvmlDeviceGetMigDeviceHandleByIndex, nvmlDeviceGetAttributes",
+	  .not_when = "MIG is off",
+	  .why = "What no slice has, nobody can use.",
+	  .source = "NVIDIA MIG user guide",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = mig_layout,
+	  .by_hand = "nvidia-smi mig -lgip shows what fits, -cgi PROFILE -C makes slices; or "
+		     "switch MIG off (nvidia-smi -i GPU -mig 0)" },
+	{ .id = "gpu.mps",
+	  .title = "MPS and compute mode",
+	  MODE_GPU,
+	  .read = "/tmp/nvidia-mps/control, nvmlDeviceGetComputeMode",
+	  .not_when = "no MPS daemon runs at its usual place",
+	  .why = "MPS lets programs share a GPU at one time; beside it they take turns.",
+	  .source = "NVIDIA Multi-Process Service guide",
+	  .severity = SEVERITY_LOW,
+	  .judge = mps,
+	  .by_hand = "nvidia-smi -i GPU -c EXCLUSIVE_PROCESS while the daemon runs" },
+};
+
+const struct setting_table settings_gpu_mode = SETTING_TABLE(rows);
