@@ -195,11 +195,13 @@ def network(m, nics, front):
         host.interface(m, f"ib{i}", 4 + i, f, speed=400000, kind=32, mtu=2044, max_mtu=4092, driver="mlx5_core[ib_ipoib]",
                        firmware="28.39.2048 (MT_0000000838)", rings=(1024, 8192, 1024, 8192), coalesce=(8, 8, 1),
                        channels=(63, 63), ipv4=f"198.18.{i}.12/24", version="24.10-1.1.4")
+        host.interrupts(m, f, 400 + 64 * i, SOCKET[f.node()], range(256))
     for i, f in enumerate(front):
         name = f"enp20s0f{i}np{i}"
         host.interface(m, name, 2 + i, f, carrier=1 - i, speed=25000, driver="mlx5_core", firmware="26.39.2048 (SM_0000000001)",
                        max_mtu=9978, port=f"p{i}", switch="0200000000f0", rings=(1024, 8192, 1024, 8192),
                        coalesce=(8, 128, 1), channels=(63, 63), ipv4="192.0.2.61/24" if i == 0 else "", version="24.10-1.1.4")
+        host.interrupts(m, f, 912 + 64 * i, SOCKET[f.node()], range(256))
         gids = host.link_local_gids(2 + i)
         if i == 0:
             gids[2:] = [("0000:0000:0000:0000:0000:ffff:c000:023d", "IB/RoCE v1"), ("0000:0000:0000:0000:0000:ffff:c000:023d", "RoCE v2")]
@@ -210,6 +212,7 @@ def network(m, nics, front):
     m.rows("/proc/net/softnet_stat", ["0012d687 00000000 00000002 00000000 00000000 00000000 00000000 00000000 00000000 "
                                       f"00000000 00000000 00000000 {c:08x} 00000000 00000000" for c in range(256)])
     m.source("/sys/class/infiniband/mlx5_0..7: 400 Gb/s NDR, one a GPU", DOCUMENTED, LINKS)
+    m.source("/proc/irq/**, /sys/kernel/irq/**", DERIVED, "mlx5_core: a CPU of the adapter's node for each queue (cpumask_local_spread)")
     m.source("firmware, board ids, rings, addresses, one link_downed", PLAUSIBLE, "usual values of the drivers")
 
 

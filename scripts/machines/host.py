@@ -283,6 +283,21 @@ def interface(m, name, index, parent, up=True, carrier=1, speed=None, mtu=1500, 
     m.answers("ethtool", name, ask if driver else {"*": unsupported})
 
 
+def interrupts(m, function, first, cpus, possible, n=64):
+    """MSI-X of a network adapter: one for the adapter itself, which may be served anywhere, and one a queue, each with a CPU.
+    The low bits of hwirq are the MSI number, the rest the function's (before Linux 6.2)."""
+    cpus = list(cpus)
+    domain, bus, at = function.address.split(":")
+    device, f = at.split(".")
+    base = int(domain, 16) << 27 | (int(bus, 16) << 8 | int(device, 16) << 3 | int(f)) << 11
+    for i in range(n):
+        irq, cpu = first + i, cpus[max(0, i - 1) % len(cpus)]
+        m.put(f"{function.path}/msi_irqs/{irq}", "msix")
+        m.put(f"/sys/kernel/irq/{irq}/hwirq", base | i)
+        m.put(f"/proc/irq/{irq}/smp_affinity_list", cpu if i else ranges(possible))
+        m.put(f"/proc/irq/{irq}/effective_affinity_list", cpu)
+
+
 def loopback(m):
     interface(m, "lo", 1, None, mtu=65536, kind=772, max_mtu=0, ipv4="127.0.0.1/8")
 

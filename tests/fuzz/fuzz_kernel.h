@@ -293,7 +293,7 @@ static inline bool kernel_belongs(enum knob_kind kind, const char *path)
 				   "/boot/extlinux/extlinux.conf" },
 		[KNOB_NVML] = { "?nvml " },
 		[KNOB_PCI] = { "/sys/bus/pci/devices/" },
-		[KNOB_LINK] = { "/sys/class/net/", "?ethtool " },
+		[KNOB_LINK] = { "/sys/class/net/", "?ethtool ", "/proc/irq/" },
 		[KNOB_UNIT] = { "?systemd " },
 		[KNOB_ZPROP] = { "?zpool " },
 		[KNOB_HELPER] = { "?boost-slider " },

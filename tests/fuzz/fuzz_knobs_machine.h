@@ -53,6 +53,7 @@ static const struct {
 	  { KNOB_FILE, "/etc/systemd/system/multi-user.target.wants/gputune-boot.service", "" } },
 	{ 'j', "services.tuned", { KNOB_UNIT, "tuned.service", "" } },
 	{ 'k', "memory.min-free", { KNOB_SYSCTL, "vm.min_free_kbytes", "" } },
+	{ 'l', "network.irq", { KNOB_LINK, "irq-1", "eth0" } },
 };
 enum { TABLE = sizeof(table) / sizeof(table[0]) };
 
@@ -69,6 +70,10 @@ static const char *const files[][2] = {
 	{ "/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n" },
 	{ "/sys/module/zfs/parameters/zfs_arc_max", "0\n" },
 	{ "/sys/devices/pci0/net/eth0/mtu", "1500\n" },
+	{ "/sys/devices/pci0/msi_irqs/40", "msix\n" },
+	{ "/sys/kernel/irq/40/hwirq", "526337\n" },
+	{ "/proc/irq/40/smp_affinity_list", "0-7\n" },
+	{ "/proc/irq/40/effective_affinity_list", "0\n" },
 	{ "/etc/default/grub", "GRUB_TIMEOUT=0\n" },
 	{ "/etc/hosts", "127.0.0.1 localhost\n" },
 	{ "/etc/systemd/system.conf", "" },
@@ -84,6 +89,7 @@ static const char *const files[][2] = {
 static const char *const links[][2] = {
 	{ "/sys/block/nvme0n1", "../devices/pci0/nvme0n1" },
 	{ "/sys/class/net/eth0", "../../devices/pci0/net/eth0" },
+	{ "/sys/devices/pci0/net/eth0/device", "../.." },
 	{ "/sys/bus/pci/devices/" GPU, "../../../devices/pci0/" GPU },
 	{ "/etc/systemd/system/multi-user.target.wants/tuned.service",
 	  "/usr/lib/systemd/system/tuned.service" },

@@ -558,6 +558,14 @@ static void test_disk(void **state)
 	"{" IGX ", 'net': {'nics': [{'name': 'e0', 'pci': '0000:01:00.0', 'operstate': 'up', "     \
 	"'speed_mbps': 100000, " more "}]}}"
 
+/* An adapter of the second socket, two of whose interrupts the first one serves. */
+#define IRQS(more)                                                                                 \
+	"{'cpu': {'nodes': [{'index': 0, 'cpus': '0-7', 'distance': '10 32'}, {'index': 1, "       \
+	"'cpus': '8-15', 'distance': '32 10'}]}, 'gpu': {'gpus': [{'index': 0}]}" more             \
+	", 'net': {'nics': [{'name': 'e0', 'pci': '0000:01:00.0', 'operstate': 'up', "             \
+	"'speed_mbps': 100000, 'numa_node': 1, 'irqs': 9, 'irq_cpus': '0-9', 'irqs_away': "        \
+	"'1:0 7:3-5'}]}}"
+
 static void test_net(void **state)
 {
 	static const struct aim_row rows[] = {
@@ -621,6 +629,18 @@ static void test_net(void **state)
 		      "'rx_missed': 5000"),
 		  NULL,
 		  "link rx-ring of e0 = 8192; link tx-ring of e0 = 8192",
+		  PROFILE_DEFAULT,
+		  { 0 } },
+		{ "nic.irq-affinity",
+		  IRQS(""),
+		  NULL,
+		  "link irq-1 of e0 = 8-15; link irq-7 of e0 = 8-15",
+		  PROFILE_DEFAULT,
+		  { 0 } },
+		{ "nic.irq-affinity",
+		  IRQS(", 'software': {'services': [{'name': 'irqbalance.service', 'active': 1}]}"),
+		  NULL,
+		  "hand: irqbalance runs",
 		  PROFILE_DEFAULT,
 		  { 0 } },
 		{ "nic.coalesce",

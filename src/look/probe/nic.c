@@ -224,6 +224,76 @@ static bool manages_switches(const struct probe *p, const char *pci)
 	return f && is_switch_management(f);
 }
 
+/*
+ * Which CPUs serve an interface's interrupts. An interrupt's MSI number outlives the driver, the
+ * kernel's own number does not: it is the low bits of hwirq, of which older kernels use the rest
+ * for the function. Source: drivers/pci/msi/irqdomain.c, pci_msi_domain_calc_hwirq().
+ */
+enum { MSI_NUMBER = 0x7ff, IRQS_MAX = 2048 };
+
+/* What the kernel does with an interrupt; before 4.15 only what it may do was told. */
+static struct fact_set served_by(struct probe *p, const char *irq)
+{
+	const char *dir = arena_printf(p->a, "/proc/irq/%s/", irq);
+	struct fact_set cpus = probe_set(p, dir, "effective_affinity_list");
+
+	return cpus.f.seen == SEEN_ABSENT ? probe_set(p, dir, "smp_affinity_list") : cpus;
+}
+
+static int msi_number(struct probe *p, const char *irq, unsigned *out)
+{
+	struct fact_int hw = probe_int(p, arena_printf(p->a, "/sys/kernel/irq/%s/", irq), "hwirq");
+
+	*out = (unsigned)(fact_or(&hw, 0) & MSI_NUMBER);
+	return seen_ok(&hw.f) ? 0 : -hw.f.err;
+}
+
+/* 0 or why nothing is known of this one. */
+static int add_irq(struct probe *p, struct nic *n, const struct idset *near, const char *irq,
+		   struct text *away)
+{
+	struct fact_set cpus = served_by(p, irq);
+	unsigned number;
+	int r;
+
+	if (!seen_ok(&cpus.f))
+		return -cpus.f.err;
+	/* One that nobody has asked for yet is served nowhere. */
+	if (!cpus.v.n)
+		return 0;
+	n->irqs.v++;
+	IDSET_FOR_EACH (cpu, &cpus.v)
+		idset_add(p->a, &n->irq_cpus.v, cpu);
+	if (idset_intersects(&cpus.v, near))
+		return 0;
+	r = msi_number(p, irq, &number);
+	if (r == 0)
+		text_printf(away, "%s%u:%s", away->len ? " " : "", number,
+			    idset_format(p->a, &cpus.v));
+	return r;
+}
+
+static void probe_nic_irqs(struct probe *p, struct nic *n, const char *dir)
+{
+	const char *list = arena_printf(p->a, "%sdevice/msi_irqs", dir);
+	const struct pci_function *f = machine_pci(p->m, n->pci);
+	struct idset near = nic_cpus(p->a, p->m, n, true);
+	TEXT_AUTO away = { 0 };
+	char **irqs;
+	size_t count;
+	int r;
+
+	if ((p->m->cpu.nodes.n < 2 && !p->m->cpu.isolated.v.n) || !f || fact_or(&f->is_vf, 0) == 1)
+		return;
+	r = host_list(p->h, list, p->a, &irqs, &count);
+	for (size_t i = 0; r == 0 && i < count && i < IRQS_MAX; i++)
+		r = add_irq(p, n, &near, irqs[i], &away);
+	n->irqs.f = r ? fact_unseen(r, "", list) : fact_seen("", list);
+	n->irq_cpus.f = n->irqs.f;
+	n->irqs_away = r ? (struct fact_str){ .f = n->irqs.f }
+			 : fact_str_of(arena_strdup(p->a, away.s ? away.s : ""), "", list);
+}
+
 static void probe_nic_add(struct probe *p, const char *name, const struct nic_owners *owners)
 {
 	const char *dir = arena_printf(p->a, NET "/%s/", name);
@@ -252,6 +322,7 @@ static void probe_nic_add(struct probe *p, const char *name, const struct nic_ow
 	n->bond_master = probe_link_name(p, dir, "master");
 	n->owner = nic_owner(owners, name);
 	probe_nic_hardware(p, n, dir);
+	probe_nic_irqs(p, n, dir);
 }
 
 struct subnet {

@@ -420,6 +420,98 @@ static void remediate_coalesce(const struct rule_ctx *q, struct remediations *ou
 		remediate_value(q, out, remediate_target(q));
 }
 
+static bool has_cpus(const struct machine *m, long long node)
+{
+	LIST_FOR_EACH (struct numa_node, x, &m->cpu.nodes)
+		if ((long long)x->index == node)
+			return x->cpus.v.n > 0;
+	return false;
+}
+
+/* Some CPU is far from the interface, or set aside. */
+static bool irqs_matter(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct nic *n = q->object;
+
+	if (!q->m->gpu.gpus.n && !has_rdma(q->m))
+		verdict_na(v, CODE_NO_EFFECT,
+			   "neither a GPU nor RDMA: which CPUs work on its data is not known");
+	else if (!is_numa(q->m) && !has_isolated_cpus(q->m))
+		verdict_na(v, CODE_NO_EFFECT, "one NUMA node, and no CPU is set aside");
+	else if (is_numa(q->m) && fact_or(&n->numa_node, -1) < 0)
+		verdict_unknown(v, CODE_ERROR,
+				"firmware does not say which node the adapter is at");
+	else if (is_numa(q->m) && !has_cpus(q->m, n->numa_node.v))
+		verdict_na(v, CODE_NO_EFFECT, "the adapter's NUMA node has no CPU");
+	else
+		return true;
+	return false;
+}
+
+static size_t count_words(const char *list)
+{
+	size_t n = 0;
+
+	for (const char *p = list + strspn(list, " "); *p; p += strspn(p, " "), n++)
+		p += strcspn(p, " ");
+	return n;
+}
+
+static void irq_placement(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct nic *n = q->object;
+	struct idset near = nic_cpus(q->a, q->m, n, false);
+	size_t away;
+
+	if (!irqs_matter(q, v) || !is_seen(q, v, &n->irqs.f, "the device has no MSI interrupts"))
+		return;
+	if (!n->irqs.v) {
+		verdict_na(v, CODE_NO_EFFECT, "no interrupt of it is in use");
+		return;
+	}
+	away = count_words(fact_text(&n->irqs_away, ""));
+	v->current = arena_printf(q->a, "%lld on CPUs %s%s", n->irqs.v,
+				  idset_format(q->a, &n->irq_cpus.v),
+				  away ? arena_printf(q->a, ", %zu of them away", away) : "");
+	if (!away)
+		verdict_pass(v, "every interrupt is served near the adapter");
+	else
+		verdict_fail(v, arena_printf(q->a, "CPUs %s", idset_format(q->a, &near)),
+			     is_numa(q->m)
+				     ? arena_printf(q->a,
+						    "data cross to another socket before a CPU "
+						    "sees them%s",
+						    has_isolated_cpus(q->m)
+							    ? ", or disturb CPUs set aside"
+							    : "")
+				     : "interrupts disturb CPUs that are set aside");
+}
+
+/* Only those that are away: where the driver put the others is its own choice. */
+static void remediate_irqs(const struct rule_ctx *q, struct remediations *out)
+{
+	const struct nic *n = q->object;
+	struct idset near = nic_cpus(q->a, q->m, n, false);
+	const char *cpus = idset_format(q->a, &near);
+
+	if (service_active(q->m, "irqbalance.service")) {
+		remediate_by_hand(out, "irqbalance runs and would move them again: exclude them in "
+				       "its options (--banmod, --policyscript) or stop it");
+		return;
+	}
+	if (!near.n) {
+		remediate_by_hand(out, "every CPU of the adapter's node is set aside: isolate "
+				       "others, or leave one for its interrupts");
+		return;
+	}
+	for (const char *p = n->irqs_away.v; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+		struct knob k = { KNOB_LINK, NULL, n->name };
+
+		k.name = arena_printf(q->a, "irq-%.*s", (int)strcspn(p, ":"), p);
+		remediate_knob(q, out, k, cpus);
+	}
+}
+
 #define QUEUE_DATA_PORT                                                                            \
 	.scope = SCOPE_NIC, .select = is_data_port, .knob = KNOB_LINK,                             \
 	.none = "no data port (RDMA, or 25 Gb/s and more)"
@@ -455,6 +547,28 @@ static const struct setting queue_rows[] = {
 	  .judge = coalesce,
 	  .remediate = remediate_coalesce,
 	  .by_hand = "the driver lets nobody choose the time" },
+	{ .id = "nic.irq-affinity",
+	  .title = "Interrupts near the adapter",
+	  QUEUE_DATA_PORT,
+	  .name = "irq-*",
+	  .of = &nic_shape,
+	  .fact = "irq_cpus",
+	  .not_when =
+		  "the machine has one NUMA node and no CPU is set aside, or has neither GPU nor "
+		  "RDMA",
+	  .why = "An interrupt that another socket serves fetches every packet across. NCCL polls; "
+		 "TCP, storage and connection set-up wait for interrupts.",
+	  .note = "Its driver spreads interrupts from the adapter's node on. irqbalance, tuned and "
+		  "scripts of the vendor (set_irq_affinity_bynode.sh) move them later.",
+	  .source = "kernel core-api/irq/irq-affinity.rst; NVIDIA mlnx-tools "
+		    "set_irq_affinity_bynode.sh",
+	  .shown_by = "tcp/receive:1 tcp-latency/64B",
+	  .settle_s = 2,
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  .judge = irq_placement,
+	  .remediate = remediate_irqs,
+	  .by_hand = "let its interrupts be served by CPUs of its own NUMA node" },
 };
 
 const struct setting_table settings_nic_queue = SETTING_TABLE(queue_rows);

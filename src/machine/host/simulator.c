@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/idset.h"
 #include "base/text.h"
 #include "machine/host/unit_file.h"
 #include "machine/write/write.h"
@@ -157,6 +158,25 @@ static int scheduler(const struct kernel_file *f, const char *text, kernel_file_
 		      strcmp(text, "none") == 0 ? "1023\n" : "256\n");
 }
 
+/* Any list of CPUs; one of them serves the interrupt then, and goes on where it may. */
+static int irq_affinity(struct kernel_file *f, const char *text, kernel_file_beside *beside,
+			void *ctx)
+{
+	const char *served = sibling(f, "effective_affinity_list");
+	struct idset cpus, now = { 0 };
+	char *old;
+
+	if (idset_parse(f->a, text, &cpus) || !cpus.n)
+		return -EINVAL;
+	f->now = arena_printf(f->a, "%s\n", idset_format(f->a, &cpus));
+	if (host_read(f->h, served, HOST_READ_MAX, f->a, &old, NULL))
+		return 0;
+	if (idset_parse(f->a, arena_strndup(f->a, old, strcspn(old, "\n")), &now) == 0 &&
+	    idset_intersects(&cpus, &now))
+		return 0;
+	return beside(ctx, served, arena_printf(f->a, "%u\n", cpus.r[0].lo));
+}
+
 static int governor(const struct kernel_file *f, const char *text)
 {
 	char *list;
@@ -175,6 +195,8 @@ int kernel_file_write(struct kernel_file *f, const char *text, kernel_file_besid
 	const char *s = str_trim(text, strlen(text), &n), *word = arena_strndup(f->a, s, n);
 	int r;
 
+	if (str_ends(f->path, "/smp_affinity_list"))
+		return irq_affinity(f, word, beside, ctx);
 	if (strchr(f->old, '[')) {
 		if (!kernel_file_offers(f->old, word))
 			return -EINVAL;

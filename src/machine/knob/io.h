@@ -17,7 +17,8 @@
  *                    memory-clock-lock "MIN,MAX" in MHz or "unlocked": these have no getter
  *   pci              mrrs in bytes; acs-control "0x1d"
  *   link             mtu in bytes; rx-ring, tx-ring, channels in numbers; rx-usecs, tx-usecs in us;
- *                    adaptive-rx, adaptive-tx "0" or "1"
+ *                    adaptive-rx, adaptive-tx "0" or "1"; irq-N the list of CPUs that may serve
+ *                    the interrupt with that MSI number
  *   unit             "enabled", "disabled" or "masked", then "active" or "inactive"
  *   zfs-property     its text
  *   helper           vboost: the level

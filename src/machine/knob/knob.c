@@ -180,13 +180,23 @@ const char *knob_how_read(struct arena *a, enum knob_kind kind, const char *patt
 	return knob_sentence(a, kind, kinds[kind].read, pattern);
 }
 
+static bool is_interrupt(enum knob_kind kind, const char *pattern)
+{
+	return kind == KNOB_LINK && pattern && str_starts(pattern, "irq-");
+}
+
 const char *knob_how_write(struct arena *a, enum knob_kind kind, const char *pattern)
 {
+	if (is_interrupt(kind, pattern))
+		return "write /proc/irq/*/smp_affinity_list of the interrupts, found by MSI number";
 	return knob_sentence(a, kind, kinds[kind].write, pattern);
 }
 
 const char *knob_persistence(struct arena *a, enum knob_kind kind, const char *pattern)
 {
+	/* Of links only the MTU is the manager's; see tune/persist/make.c. */
+	if (kind == KNOB_LINK && pattern && strcmp(pattern, "mtu") != 0)
+		return "our boot-time unit";
 	return knob_sentence(a, kind, kinds[kind].kept, pattern);
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Network interfaces: MTU through sysfs; rings, channels and coalescing through the driver. */
+/* Network interfaces: MTU through sysfs; rings, channels and coalescing through the driver; which
+ * CPUs serve their interrupts. */
+#include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/idset.h"
 #include "base/text.h"
 #include "machine/write/write.h"
 #include "machine/knob/kinds.h"
@@ -37,6 +40,106 @@ static const struct field *field_of(const struct knob *k)
 	return NULL;
 }
 
+/*
+ * "irq-N": the CPUs that may serve the interrupt with the MSI number N of the interface's device.
+ * The kernel's own number of it is another one after the driver was loaded anew: it is looked up
+ * each time. Sources: core-api/irq/irq-affinity.rst; for hwirq drivers/pci/msi/irqdomain.c.
+ */
+enum { MSI_NUMBER = 0x7ff, CPU_LIST = 4096 };
+
+static bool irq_number(const char *name, long long *out)
+{
+	return str_starts(name, "irq-") && knob_is_number(name + 4) && strlen(name) <= 8 &&
+	       parse_i64(name + 4, out) == 0 && *out <= MSI_NUMBER;
+}
+
+static bool is_irq(const struct knob *k)
+{
+	long long unused;
+
+	return irq_number(k->name, &unused);
+}
+
+/* -ENOENT: the device has no such interrupt now. */
+static int irq_path(struct host *h, struct arena *a, const struct knob *k, const char **path)
+{
+	long long wanted = 0, hw;
+	char buf[32], **irqs;
+	size_t n = 0;
+	int r = host_list(h, arena_printf(a, "/sys/class/net/%s/device/msi_irqs", k->object), a,
+			  &irqs, &n);
+
+	irq_number(k->name, &wanted);
+	/* Mostly they stand in the order of their numbers. */
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const char *irq = irqs[((size_t)wanted + i) % n];
+
+		if (!knob_is_number(irq))
+			continue;
+		r = host_read_line(h, arena_printf(a, "/sys/kernel/irq/%s/hwirq", irq), buf,
+				   sizeof(buf));
+		if (r == 0 && (parse_i64(buf, &hw) || hw < 0))
+			r = -EPROTO;
+		if (r == 0 && (hw & MSI_NUMBER) == wanted) {
+			*path = arena_printf(a, "/proc/irq/%s/smp_affinity_list", irq);
+			return 0;
+		}
+	}
+	return r ? r : -ENOENT;
+}
+
+static int irq_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+		   struct err *e)
+{
+	const char *path;
+	char *buf = arena_alloc(a, CPU_LIST);
+	int r = irq_path(h, a, k, &path);
+
+	if (r == 0)
+		r = host_read_line(h, path, buf, CPU_LIST);
+	if (r)
+		return knob_fail(e, r, "read", k);
+	*value = buf;
+	return 0;
+}
+
+static int irq_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+		   struct err *e)
+{
+	const char *path;
+	int r = irq_path(h, a, k, &path);
+
+	if (r == 0)
+		r = host_write(h, path, value);
+	/* Linux before 6.12 says EIO, later ones EPERM. Source: kernel/irq/proc.c. */
+	if (r == -EIO || (r == -EPERM && h->id.euid == 0))
+		return err_set(e, r,
+			       "could not set %s of %s: the kernel places this interrupt itself "
+			       "(managed) and lets nobody move it",
+			       k->name, k->object);
+	return r ? knob_fail(e, r, "set", k) : 0;
+}
+
+static bool irq_valid(const char *value, const char **why)
+{
+	struct arena a = { 0 };
+	struct idset cpus = { 0 };
+	bool good = strspn(value, "0123456789,-") == strlen(value) &&
+		    idset_parse(&a, value, &cpus) == 0 && cpus.n > 0;
+
+	arena_free(&a);
+	return good || knob_unsound(why, "the value is no list of CPUs such as 2-5,8");
+}
+
+static const char *irq_command(struct arena *a, const struct knob *k, const char *value)
+{
+	return arena_printf(a,
+			    "for i in /sys/class/net/%s/device/msi_irqs/*; do i=${i##*/}; [ "
+			    "$(($(cat /sys/kernel/irq/$i/hwirq) & %d)) != %s ] || echo %s > "
+			    "/proc/irq/$i/smp_affinity_list; done",
+			    k->object, MSI_NUMBER, k->name + 4, value);
+}
+
 static const char *mtu_path(struct arena *a, const struct knob *k)
 {
 	return arena_printf(a, "/sys/class/net/%s/mtu", k->object);
@@ -50,6 +153,8 @@ static int link_get(struct host *h, struct arena *a, const struct knob *k, const
 	long long v, max;
 	int r;
 
+	if (!f)
+		return irq_get(h, a, k, value, e);
 	if (f->ask) {
 		r = host_ask_int(h, "ethtool", k->object, f->ask, &v);
 		/* A driver with none of them answers nought of nought. */
@@ -84,8 +189,11 @@ static int knob_link_set(struct host *h, struct arena *a, const struct knob *k, 
 {
 	const struct field *f = field_of(k);
 	long long v = 0, max;
-	int r = parse_i64(value, &v);
+	int r;
 
+	if (!f)
+		return irq_set(h, a, k, value, e);
+	r = parse_i64(value, &v);
 	if (r == 0)
 		r = f->ask ? host_set_int(h, "ethtool", k->object, f->ask, v)
 			   : host_write(h, mtu_path(a, k), value);
@@ -110,12 +218,14 @@ static bool link_valid(const struct knob *k, const char *value, const char **why
 	const struct field *f = field_of(k);
 	long long v;
 
-	if (!f)
+	if (!f && !is_irq(k))
 		return knob_unsound(why, "a link has no setting of that name here");
 	if (!is_interface(k->object))
 		return knob_unsound(why, "the object is no name of an interface");
 	if (!value)
 		return true;
+	if (!f)
+		return irq_valid(value, why);
 	if (!knob_is_number(value) || parse_i64(value, &v))
 		return knob_unsound(why, "the value is no number");
 	if (f->flag && v > 1)
@@ -130,8 +240,11 @@ static bool link_valid(const struct knob *k, const char *value, const char **why
 static const char *link_command(struct arena *a, const struct knob *k, const char *value)
 {
 	const struct field *f = field_of(k);
-	const char *hole = strstr(f->command, "%s");
+	const char *hole;
 
+	if (!f)
+		return irq_command(a, k, value);
+	hole = strstr(f->command, "%s");
 	if (f->flag)
 		value = strcmp(value, "0") == 0 ? "off" : "on";
 	return arena_printf(a, "%.*s%s%s%s", (int)(hole - f->command), f->command, k->object,

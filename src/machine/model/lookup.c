@@ -72,6 +72,43 @@ struct nic *machine_nic(const struct machine *m, const char *name)
 	return NULL;
 }
 
+/*
+ * A node of another socket is 20 and more away where 10 is the node itself; parts of one socket
+ * (NPS, SNC) are nearer. Source: ACPI, System Locality Information Table.
+ */
+enum { OTHER_SOCKET = 20 };
+
+static void lookup_add(struct arena *a, struct idset *to, const struct idset *more)
+{
+	IDSET_FOR_EACH (id, more)
+		idset_add(a, to, id);
+}
+
+struct idset nic_cpus(struct arena *a, const struct machine *m, const struct nic *n, bool wide)
+{
+	const struct numa_node *own = NULL, *all = m->cpu.nodes.items;
+	struct idset out = { 0 };
+	const char *distance;
+
+	if (m->cpu.nodes.n <= 1)
+		return idset_minus(a, &m->cpu.online.v, &m->cpu.isolated.v);
+	LIST_FOR_EACH (struct numa_node, node, &m->cpu.nodes)
+		if ((long long)node->index == fact_or(&n->numa_node, -1))
+			own = node;
+	if (!own)
+		return out;
+	lookup_add(a, &out, &own->cpus.v);
+	distance = wide ? fact_text(&own->distance, "") : "";
+	for (size_t i = 0; i < m->cpu.nodes.n && *distance; i++) {
+		char *end;
+
+		if (strtol(distance, &end, 10) < OTHER_SOCKET)
+			lookup_add(a, &out, &all[i].cpus.v);
+		distance = end == distance ? "" : end;
+	}
+	return idset_minus(a, &out, &m->cpu.isolated.v);
+}
+
 struct disk *machine_disk(const struct machine *m, const char *name)
 {
 	LIST_FOR_EACH (struct disk, d, &m->storage.disks)

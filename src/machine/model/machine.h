@@ -85,6 +85,9 @@ extern const struct shape machine_shape;
 struct pci_function *machine_pci(const struct machine *m, const char *address);
 struct gpu *machine_gpu(const struct machine *m, size_t i);
 struct nic *machine_nic(const struct machine *m, const char *name);
+/* The CPUs that are near an interface: those of its NUMA node, with wide also those of other nodes
+ * of the same socket, without CPUs that are set aside. Empty where that is not known. */
+struct idset nic_cpus(struct arena *a, const struct machine *m, const struct nic *n, bool wide);
 struct disk *machine_disk(const struct machine *m, const char *name);
 struct service *machine_service(const struct machine *m, const char *name);
 const struct mount *machine_mount_of(const struct machine *m, const char *path);

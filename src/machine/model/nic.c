@@ -36,6 +36,9 @@ static const struct shape_row nic_rows[] = {
 	FACT(nic, owner, "Owner", NULL),
 	FACT(nic, ipv4, "IPv4", NULL),
 	FACT(nic, bond_master, "Bond master", NULL),
+	FACT(nic, irqs, "Interrupts", NULL),
+	FACT(nic, irq_cpus, "Interrupt CPUs", NULL),
+	FACT(nic, irqs_away, "Interrupts away", NULL),
 };
 const struct shape nic_shape = SHAPE(nic, nic);
 

@@ -28,6 +28,12 @@ struct nic {
 	struct fact_str owner; /* "netplan", "NetworkManager", "networkd", "ifupdown", "none" */
 	struct fact_str ipv4;  /* addresses, blank-separated, with prefix length */
 	struct fact_str bond_master;
+	/* Interrupts in use, asked where the CPU that serves them matters: several NUMA nodes, or
+	 * CPUs set aside. */
+	struct fact_int irqs;
+	struct fact_set irq_cpus; /* where they are served */
+	/* "NUMBER:CPUS", blank-separated: those that no CPU of nic_cpus() serves, by MSI number. */
+	struct fact_str irqs_away;
 };
 
 struct rdma_gid {

@@ -47,6 +47,7 @@ static const struct {
 	{ "gpu-max-clocks.service", KNOB_NVML, "gpu-clock-lock", NULL, false },
 	{ "cpu-performance.service", KNOB_SYSFS, "*/scaling_governor", "performance", false },
 	{ "nic-mrrs.service", KNOB_PCI, "mrrs", NULL, false },
+	{ "irqbalance.service", KNOB_LINK, "irq-*", NULL, true },
 };
 
 /* What tuned is known to set where its profile could not be read. */
@@ -614,7 +615,7 @@ void plan_owners(struct arena *a, const struct machine *m, struct change *c)
 	owner_add_lines(&f);
 	owner_add_arguments(&f);
 	add_daemons(&f);
-	if (c->knob.kind == KNOB_LINK)
+	if (c->knob.kind == KNOB_LINK && !str_starts(c->knob.name, "irq-"))
 		add_link_owner(&f);
 	if (c->knob.kind == KNOB_UNIT)
 		add_unit_state(&f);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which CPUs serve an adapter's interrupts: what a probe makes of the kernel's files, what the rule
+ * says of it, and the knob that moves one, also after the driver gave it another number. */
+#include "box_world.h"
+#include "fake.h"
+
+#include "machine/knob/io.h"
+#include "machine/write/write.h"
+
+#define AT "/sys/devices/pci0000:80/0000:81:00.0"
+#define CPUS "/sys/devices/system/cpu/"
+#define NODES "/sys/devices/system/node/"
+
+/* hwirq as before Linux 6.2: the MSI number in the low 11 bits. */
+static void irq(struct world *w, int number, long long hwirq, const char *may, const char *does)
+{
+	char path[128], text[32];
+
+	snprintf(path, sizeof(path), AT "/msi_irqs/%d", number);
+	root(w, path, "msix\n");
+	snprintf(path, sizeof(path), "/sys/kernel/irq/%d/hwirq", number);
+	snprintf(text, sizeof(text), "%lld\n", hwirq);
+	root(w, path, text);
+	snprintf(path, sizeof(path), "/proc/irq/%d/smp_affinity_list", number);
+	root(w, path, may);
+	snprintf(path, sizeof(path), "/proc/irq/%d/effective_affinity_list", number);
+	if (does)
+		root(w, path, does);
+}
+
+/* Two sockets of two nodes each; the adapter hangs from node 2. */
+static void machine(struct world *w)
+{
+	static const char *const distances[] = { "10 12 32 32\n", "12 10 32 32\n", "32 32 10 12\n",
+						 "32 32 12 10\n" };
+	static const char *const lists[] = { "0-3\n", "4-7\n", "8-11\n", "12-15\n" };
+	char path[128];
+
+	root(w, CPUS "online", "0-15\n");
+	root(w, CPUS "present", "0-15\n");
+	root(w, CPUS "isolated", "\n");
+	root(w, NODES "online", "0-3\n");
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), NODES "node%d/cpulist", i);
+		root(w, path, lists[i]);
+		snprintf(path, sizeof(path), NODES "node%d/distance", i);
+		root(w, path, distances[i]);
+	}
+	root_link(w, "/sys/bus/pci/devices/0000:81:00.0",
+		  "../../../devices/pci0000:80/0000:81:00.0");
+	root(w, AT "/uevent", "DRIVER=mlx5_core\nPCI_CLASS=20000\nPCI_ID=15B3:1021\n");
+	root(w, AT "/numa_node", "2\n");
+	root_link(w, "/sys/class/net/eth0", "../../devices/pci0000:80/0000:81:00.0/net/eth0");
+	root_link(w, AT "/net/eth0/device", "../..");
+	root(w, AT "/net/eth0/type", "1\n");
+}
+
+static void look(struct world *w)
+{
+	world_open(w);
+	probe_cpu(&w->probe);
+	probe_pci(&w->probe);
+	probe_nic(&w->probe);
+}
+
+static void test_probe(void **state)
+{
+	struct world *w = *state;
+	const struct nic *n;
+
+	machine(w);
+	irq(w, 40, 0x4088000, "0-15\n", "9\n");
+	irq(w, 41, 0x4088001, "8\n", "8\n");
+	irq(w, 42, 0x4088002, "12-15\n", "13\n"); /* the other half of its socket */
+	irq(w, 43, 0x4088003, "3\n", "3\n");
+	irq(w, 44, 0x4088004, "0-15\n", "\n"); /* in no use */
+	irq(w, 45, 0x4088005, "0-7\n", NULL);  /* an older kernel */
+	look(w);
+	n = machine_nic(&w->machine, "eth0");
+	assert_non_null(n);
+	assert_int_equal(n->irqs.v, 5);
+	assert_string_equal(idset_format(&w->arena, &n->irq_cpus.v), "0-9,13");
+	assert_string_equal(n->irqs_away.v, "3:3 5:0-7");
+}
+
+/* One whose number cannot be read is named by none. */
+static void test_probe_unread(void **state)
+{
+	struct world *w = *state;
+	const struct nic *n;
+
+	machine(w);
+	irq(w, 40, 0x4088000, "0\n", "0\n");
+	root(w, "/sys/kernel/irq/40/hwirq", "");
+	box_file(&w->box, "c/answers.tsv", "/sys/kernel/irq/40/hwirq\tEACCES\n");
+	look(w);
+	n = machine_nic(&w->machine, "eth0");
+	assert_int_equal(n->irqs.f.seen, SEEN_DENIED);
+	assert_int_equal(n->irqs_away.f.seen, SEEN_DENIED);
+}
+
+#define NODES_AND(more, nic)                                                                       \
+	"{'cpu': {'online': '0-15', 'isolated': '" more                                            \
+	"', 'nodes': [{'index': 0, 'cpus': '0-7', 'distance': '10 32'}, {'index': 1, 'cpus': "     \
+	"'8-15', 'distance': '32 10'}]}, 'gpu': {'gpus': [{'index': 0}]}, 'net': {'nics': "        \
+	"[{'name': 'e0', 'pci': '0000:81:00.0', 'operstate': 'up', 'speed_mbps': 100000, " nic     \
+	"}]}}"
+#define ONE_NODE(isolated, gpus, nic)                                                              \
+	"{'cpu': {'online': '0-15', 'isolated': '" isolated                                        \
+	"', 'nodes': [{'index': 0, 'cpus': '0-15'}]}, " gpus "'net': {'nics': [{'name': 'e0', "    \
+	"'pci': '0000:81:00.0', 'operstate': 'up', 'speed_mbps': 100000, " nic "}]}}"
+#define A_GPU "'gpu': {'gpus': [{'index': 0}]}, "
+#define IRQS(cpus, away) "'irqs': 3, 'irq_cpus': '" cpus "', 'irqs_away': '" away "'"
+
+static void test_irq_rule(void **state)
+{
+	static const char id[] = "nic.irq-affinity";
+	static const struct fake_row rows[] = {
+		{ ROW(id, NODES_AND("", "'numa_node': 1, " IRQS("8-10", "")), PASS, OK,
+		      "3 on CPUs 8-10") },
+		{ ROW(id, NODES_AND("", "'numa_node': 1, " IRQS("0-10", "1:0 2:1")), FAIL, DIFFERS,
+		      "2 of them away") },
+		{ ROW(id, NODES_AND("", "'numa_node': 1, " IRQS("0-10", "1:0")), FAIL, DIFFERS,
+		      "CPUs 8-15") },
+		{ ROW(id, NODES_AND("8-11", "'numa_node': 1, " IRQS("8-10", "1:8")), FAIL, DIFFERS,
+		      "CPUs 12-15") },
+		{ ROW(id, NODES_AND("", "'numa_node': -1, " IRQS("8-10", "")), UNKNOWN, ERROR,
+		      "firmware does not say") },
+		{ ROW(id, NODES_AND("", "'numa_node': 7, " IRQS("8-10", "")), NA, NO_EFFECT,
+		      "has no CPU") },
+		{ ROW(id, NODES_AND("", "'numa_node': 1, 'irqs': '!denied'"), UNKNOWN, DENIED,
+		      NULL) },
+		{ ROW(id, NODES_AND("", "'numa_node': 1, 'irqs': '!absent'"), NA, NO_SUPPORT,
+		      "no MSI interrupts") },
+		{ ROW(id, NODES_AND("", "'numa_node': 1, 'irqs': 0"), NA, NO_EFFECT, "in use") },
+		{ ROW(id, ONE_NODE("", A_GPU, IRQS("0-3", "")), NA, NO_EFFECT, "one NUMA node") },
+		{ ROW(id, ONE_NODE("8-15", A_GPU, IRQS("0-3", "")), PASS, OK, NULL) },
+		{ ROW(id, ONE_NODE("8-15", A_GPU, IRQS("0-9", "1:9")), FAIL, DIFFERS,
+		      "disturb CPUs") },
+		{ ROW(id, ONE_NODE("8-15", "", IRQS("0-9", "1:9")), NA, NO_EFFECT,
+		      "neither a GPU nor RDMA") },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+static const char *get(struct world *w, const struct knob *k)
+{
+	const char *value = NULL;
+	struct err e = { 0 };
+	int r = knob_get(w->host, &w->arena, k, &value, &e);
+
+	return r ? errno_name(r) : value;
+}
+
+static void test_irq_knob(void **state)
+{
+	static const struct knob k = { KNOB_LINK, "irq-3", "eth0" };
+	struct world *w = *state;
+	char capture[512], overlay[512];
+	struct err e = { 0 };
+	const char *why;
+
+	machine(w);
+	irq(w, 40, 0, "0-15\n", "9\n");
+	irq(w, 47, 3, "3\n", "3\n"); /* not in the order of the numbers */
+	irq(w, 43, 1, "9\n", "9\n");
+	box_file(&w->box, "c/meta.json", BOX_META("absent"));
+	w->host = host_open_overlay(box_path(&w->box, "c", capture, sizeof(capture)),
+				    box_path(&w->box, "o", overlay, sizeof(overlay)), &e);
+	assert_non_null(w->host);
+	assert_string_equal(get(w, &k), "3");
+	assert_int_equal(knob_set(w->host, &w->arena, &k, "8-11", &e), 0);
+	assert_string_equal(get(w, &k), "8-11");
+	host_close(w->host);
+
+	/* The driver was loaded anew: the number 47 is another device's by now. */
+	irq(w, 52, 3, "12\n", "12\n");
+	unlink(box_path(&w->box, "c/root" AT "/msi_irqs/47", capture, sizeof(capture)));
+	w->host = host_open_overlay(box_path(&w->box, "c", capture, sizeof(capture)),
+				    box_path(&w->box, "o2", overlay, sizeof(overlay)), &e);
+	assert_string_equal(get(w, &k), "12");
+	assert_int_equal(knob_set(w->host, &w->arena, &k, "3", &e), 0);
+	assert_string_equal(get(w, &k), "3");
+	assert_string_equal(get(w, &(struct knob){ KNOB_LINK, "irq-9", "eth0" }), "ENOENT");
+
+	assert_false(knob_valid(&(struct knob){ KNOB_LINK, "irq-2048", "eth0" }, NULL, &why));
+	assert_false(knob_valid(&(struct knob){ KNOB_LINK, "irq-", "eth0" }, NULL, &why));
+	assert_false(knob_valid(&(struct knob){ KNOB_LINK, "irq-3x", "eth0" }, NULL, &why));
+	assert_false(knob_valid(&k, "", &why));
+	assert_false(knob_valid(&k, "3-", &why));
+	assert_false(knob_valid(&k, "all", &why));
+	assert_false(knob_valid(&k, "1\n2", &why));
+	assert_true(knob_valid(&k, "0,8-11", &why));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_probe, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_probe_unread, world_setup, world_teardown),
+		cmocka_unit_test(test_irq_rule),
+		cmocka_unit_test_setup_teardown(test_irq_knob, world_setup, world_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
