@@ -17,7 +17,7 @@ static enum style check_page_severity_style(const struct finding *f)
 		return STYLE_MUTED;
 	if (f->v.kind == VERDICT_UNKNOWN)
 		return STYLE_UNKNOWN;
-	return f->s->severity >= SEVERITY_HIGH ? STYLE_BAD : STYLE_WARN;
+	return f->severity >= SEVERITY_HIGH ? STYLE_BAD : STYLE_WARN;
 }
 
 /* One word that says both what it is and how much it matters. */
@@ -25,7 +25,7 @@ static const char *check_page_mark(const struct finding *f)
 {
 	switch (f->v.kind) {
 	case VERDICT_FAIL:
-		return severity_name(f->s->severity);
+		return severity_name(f->severity);
 	case VERDICT_UNKNOWN:
 		return "unknown";
 	case VERDICT_NA:

@@ -82,5 +82,97 @@ def switches():
     expect("its vital product data do", [p["name"] for p in facts(guest)["net"]["switch_ports"]] == ["mlx5_10/1"])
 
 
+# --- what firmware and chips call a machine ---------------------------------------------------------------------------------
+
+# As public reports show them; the last fields are kind and model.
+FIRMWARE = [
+    ({"product_name": "NVIDIA_DGX_Spark", "sys_vendor": "NVIDIA", "product_family": "DGX Spark"}, "dgx-spark", "NVIDIA DGX Spark"),
+    ({"product_name": "NVIDIA_DGX_Spark   ", "sys_vendor": " NVIDIA "}, "dgx-spark", "NVIDIA DGX Spark"),
+    ({"product_name": "AI TOP ATOM", "sys_vendor": "GIGABYTE", "product_family": "DGX Spark", "product_version": "B.1", "board_name": "P4242"}, "dgx-spark", "Gigabyte AI TOP ATOM"),
+    ({"product_name": "30KL0004FC", "sys_vendor": "LENOVO", "product_family": "DGX Spark", "product_version": "ThinkStation PGX"}, "dgx-spark", "Lenovo ThinkStation PGX"),
+    ({"product_name": "30KL0005GF", "sys_vendor": "LENOVO"}, "dgx-spark", "Lenovo ThinkStation PGX"),
+    ({"product_name": "GX10", "sys_vendor": "ASUSTeK COMPUTER INC."}, "dgx-spark", "ASUS Ascent GX10"),
+    ({"product_name": "System Product Name", "sys_vendor": "ASUSTeK COMPUTER INC.", "board_name": "GX10DGX"}, "dgx-spark", "ASUS Ascent GX10"),
+    ({"product_name": "Dell Pro Max with GB10 FCM1253", "sys_vendor": "Dell Inc."}, "dgx-spark", "Dell Pro Max with GB10"),
+    ({"product_name": "FCM1253", "sys_vendor": "Dell Inc."}, "dgx-spark", "Dell Pro Max with GB10"),
+    ({"product_name": "MS-C931", "sys_vendor": "MSI", "board_name": "EdgeXpert (MS-C931)"}, "dgx-spark", "MSI EdgeXpert"),
+    ({"product_name": "HP ZGX Nano G1n AI Station", "sys_vendor": "HP", "board_name": "8EA3"}, "dgx-spark", "HP ZGX Nano G1n"),
+    ({"product_name": "Veriton GN100", "sys_vendor": "Acer"}, "dgx-spark", "Acer Veriton GN100"),
+    ({"product_name": "Something New", "sys_vendor": "Somebody", "product_family": " DGX  SPARK "}, "dgx-spark", "DGX Spark of another maker"),
+    ({"product_name": "NVIDIA IGX Thor Developer Kit", "sys_vendor": "NVIDIA"}, "generic", "NVIDIA IGX Thor"),
+    ({"product_name": "NVIDIA IGX Orin Developer Kit", "sys_vendor": "NVIDIA"}, "igx-orin", "NVIDIA IGX Orin"),
+    ({"product_name": "AGX10 Station", "sys_vendor": "Somebody"}, "generic", None),
+    ({"product_name": "", "sys_vendor": ""}, "generic", None),
+]
+GPU = "000f:01:00.0"
+
+
+def without_gpu(name):
+    """The Spark with its GPU off the bus, and nobody who answers for it."""
+    n = Node(name, machine="dgx-spark")
+    n.gone(f"{DEVICES}/{GPU}").put(n.at / "api/nvml.json", b"{}").put(n.at / "api/cuda.json", b"{}")
+    return n.keep()
+
+
+def firmware():
+    n = without_gpu("dmi")
+    for dmi, kind, model in FIRMWARE:
+        for leaf in ("product_name", "product_family", "product_version", "sys_vendor", "board_name"):
+            n.put(n.at / f"root/sys/class/dmi/id/{leaf}", f"{dmi.get(leaf, 'To be filled')}\n".encode())
+        got = facts(n)["platform"]
+        expect(f"{dmi['product_name']!r} of {dmi['sys_vendor']!r}", got["kind"]["value"] == kind and got.get("model", {}).get("value") == model, got)
+        if kind == "generic" and model:
+            expect(f"{model} is named", "no rules are known" in got["why"]["value"], got["why"])
+    for device, kind, words in ((0x2e12, "dgx-spark", "GB10 (10de:2e12)"), (0x2e2a, "dgx-spark", "GB10 (10de:2e2a)"), (0x2e3f, "dgx-spark", "GB10"),
+                                (0x2e06, "generic", "RTX Spark N1X (10de:2e06)"), (0x2e40, "generic", "none of the known"), (0x2dff, "generic", "none of the known")):
+        n = Node(f"chip-{device:x}", machine="dgx-spark")
+        n.put(n.at / "api/nvml.json", b"{}").put(n.at / "api/cuda.json", b"{}").write("/sys/class/dmi/id/product_name", "Board\n")
+        n.config(GPU, lambda space, d=device: space.__setitem__(slice(2, 4), d.to_bytes(2, "little")))
+        where = f"{DEVICES}/{GPU}"
+        n.write(f"{where}/uevent", n.read(f"{where}/uevent").replace(b"2E12", f"{device:04X}".encode()))
+        got = facts(n)["platform"]
+        expect(f"10de:{device:04x} is {kind}", got["kind"]["value"] == kind and words in got["why"]["value"], got)
+        link = findings(n, "pcie.link").get(("pcie.link", GPU))
+        if 0x2e00 <= device <= 0x2e3f:
+            expect(f"10de:{device:04x}: the link is a placeholder", link and link["reason_code"] == "integrated-gpu", link)
+
+
+# --- boost ------------------------------------------------------------------------------------------------------------------
+
+CPU = "/sys/devices/system/cpu"
+
+
+def cppc(n, limits):
+    """The switch of cppc_cpufreq, off, and what firmware says of highest and nominal performance by CPU."""
+    n.put(n.at / f"root{CPU}/cpufreq/boost", b"0\n")
+    for cpus, highest, nominal in limits:
+        for c in cpus:
+            for leaf, value in (("highest_perf", highest), ("nominal_perf", nominal)):
+                n.put(n.at / f"root{CPU}/cpu{c}/acpi_cppc/{leaf}", f"{value}\n".encode())
+    return n
+
+
+def boost():
+    little, big = [0, 1, 2, 3, 4, 10, 11, 12, 13, 14], [5, 6, 7, 8, 9, 15, 16, 17, 18, 19]
+    for what, limits, verdict, words in (
+            ("nothing above nominal", [(little, 2808, 2808), (big, 3900, 3900)], "na", "boost adds nothing"),
+            ("the second cluster's 2.7 %", [(little, 2808, 2808), (big[:5], 3900, 3900), (big[5:], 4004, 3900)], "fail", "at most 2.7 %"),
+            ("much above nominal", [(little, 4000, 2800), (big, 3900, 3900)], "fail", "at most 42.9 %"),
+            ("zeros of firmware", [(little, 0, 0), (big, 0, 0)], "unknown", "could not be read"),
+            ("firmware that tells of some", [(little, 0, 0), (big, 4004, 3900)], "fail", "at most 2.7 %"),
+            ("nothing told", [], "na", "does not tell")):
+        n = cppc(Node(f"boost-{what.split()[0]}-{len(words)}", machine="dgx-spark"), limits)
+        f = findings(n, "cpu.boost")["cpu.boost", ""]
+        expect(f"boost off, {what}: {verdict}", f["verdict"] == verdict and words in f["reason"], f)
+        if verdict == "fail":
+            expect(f"boost off, {what}: its severity", f["severity"] == ("medium" if "much" in what else "low"), f["severity"])
+    n = Node("turbo", machine="hgx-h100")
+    n.put(n.at / f"root{CPU}/intel_pstate/no_turbo", b"1\n")
+    f = findings(n, "cpu.boost")["cpu.boost", ""]
+    expect("Intel's turbo off is a finding as ever", f["verdict"] == "fail" and f["severity"] == "medium" and "base clock" in f["reason"], f)
+
+
 switches()
+firmware()
+boost()
 end_suite()

@@ -69,10 +69,10 @@ struct report_head report_head_of(struct arena *a, const struct machine *m,
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *it = &f->items[i];
 
-		if (it->v.kind != VERDICT_FAIL || (h.worst && it->s->severity <= h.severity))
+		if (it->v.kind != VERDICT_FAIL || (h.worst && it->severity <= h.severity))
 			continue;
 		h.worst = it->s->id;
-		h.severity = it->s->severity;
+		h.severity = it->severity;
 	}
 	return h;
 }

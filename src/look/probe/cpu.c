@@ -693,6 +693,44 @@ static void probe_cpu_types(struct probe *p)
 	name_model(p);
 }
 
+static void cppc_of(struct probe *p, unsigned cpu)
+{
+	const char *dir = arena_printf(p->a, CPU_DIR "cpu%u/acpi_cppc/", cpu);
+	struct cpus *c = &p->m->cpu;
+	struct fact_int highest = probe_int(p, dir, "highest_perf"),
+			nominal = probe_int(p, dir, "nominal_perf");
+	bool first = !c->cppc_nominal.f.leaf, good = seen_ok(&highest.f) && seen_ok(&nominal.f);
+
+	/* Firmware that fills in 0 has told nothing. */
+	if (good && (highest.v <= 0 || nominal.v <= 0)) {
+		highest.f = fact_unseen(-EPROTO, dir, "highest_perf");
+		nominal.f = fact_unseen(-EPROTO, dir, "nominal_perf");
+		good = false;
+	}
+	if (!first && (!good || (seen_ok(&c->cppc_nominal.f) &&
+				 highest.v * c->cppc_nominal.v <= c->cppc_highest.v * nominal.v)))
+		return;
+	c->cppc_highest = highest;
+	c->cppc_nominal = nominal;
+}
+
+/* Clusters of one kind of core may have limits of their own (GB10): the first and the last CPU of
+ * each kind are asked. */
+static void probe_cpu_cppc(struct probe *p)
+{
+	const struct cpus *c = &p->m->cpu;
+
+	if (!seen_ok(&c->boost.f) || c->boost.v != 0)
+		return;
+	LIST_FOR_EACH (struct core_type, t, &c->types)
+		if (t->cpus.v.n) {
+			cppc_of(p, t->cpus.v.r[0].lo);
+			cppc_of(p, t->cpus.v.r[t->cpus.v.n - 1].hi);
+		}
+	if (!c->types.n && c->online.v.n)
+		cppc_of(p, c->online.v.r[0].lo);
+}
+
 void probe_cpu(struct probe *p)
 {
 	struct cpus *c = &p->m->cpu;
@@ -725,6 +763,7 @@ void probe_cpu(struct probe *p)
 	probe_cpu_nodes(p);
 	probe_cpu_freq(p);
 	probe_cpu_types(p);
+	probe_cpu_cppc(p);
 	caches(p);
 	probe_cpu_idle(p);
 }

@@ -57,12 +57,11 @@ static void name(struct names *s, struct fact_str *fact, const char *text)
 
 const char *pci_known_name(const struct pci_function *f)
 {
-	/* Source: pci.ids; 2335 and 2e12 as their drivers name them. */
+	/* Source: pci.ids; 2335 as its driver names it. */
 	static const struct {
 		unsigned short vendor, device;
 		const char *name;
 	} known[] = {
-		{ NVIDIA, 0x2e12, "GB10" },
 		{ NVIDIA, 0x2335, "H200 SXM" },
 		{ NVIDIA, 0x233b, "H200 NVL" },
 		{ NVIDIA, 0x2330, "H100 SXM" },
@@ -97,7 +96,7 @@ const char *pci_known_name(const struct pci_function *f)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (known[i].vendor == vendor && known[i].device == device)
 			return known[i].name;
-	return NULL;
+	return gb10_name(f);
 }
 
 /* "10de  NVIDIA Corporation": true, and its number, when functions of that vendor are there. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of the kinds of machine that our sources speak of this is, and by what evidence. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "look/probe/probe.h"
 #include "base/text.h"
-
-enum { VENDOR_NVIDIA = 0x10de, DEVICE_GB10 = 0x2e12 };
 
 /* Firmware's words: DMI, or the device tree's model. */
 static void platform_firmware(struct probe *p)
@@ -16,6 +15,8 @@ static void platform_firmware(struct probe *p)
 	struct platform *f = &p->m->platform;
 
 	f->product = probe_str(p, dmi, "product_name");
+	f->family = probe_str(p, dmi, "product_family");
+	f->version = probe_str(p, dmi, "product_version");
 	f->vendor = probe_str(p, dmi, "sys_vendor");
 	f->board = probe_str(p, dmi, "board_name");
 	f->bios_version = probe_str(p, dmi, "bios_version");
@@ -42,39 +43,127 @@ static const struct gpu *gpu_named(const struct machine *m, const char *word)
 	return NULL;
 }
 
-static bool platform_is_spark(struct probe *p)
+/*
+ * What firmware calls the machines that we know. Where a word stands: the product's family, its
+ * name, its version, or the board's name. A word that ends in "*" begins a longer one.
+ * Sources: DMI of such machines in public reports of 2025 and 2026; for NVIDIA's own, DGX OS.
+ */
+enum dmi { FAMILY = 1, PRODUCT = 2, VERSION = 4, BOARD = 8 };
+static const struct product {
+	unsigned in;
+	const char *words, *kind, *model;
+} products[] = {
+	{ PRODUCT, "igx thor", "generic", "NVIDIA IGX Thor" },
+	{ PRODUCT, "igx orin", "igx-orin", "NVIDIA IGX Orin" },
+	{ PRODUCT, "igx", "igx-orin", "NVIDIA IGX" },
+	{ PRODUCT, "dgx spark", "dgx-spark", "NVIDIA DGX Spark" },
+	{ PRODUCT, "ai top atom", "dgx-spark", "Gigabyte AI TOP ATOM" },
+	{ PRODUCT | BOARD, "gx10*", "dgx-spark", "ASUS Ascent GX10" },
+	{ PRODUCT, "fcm1253", "dgx-spark", "Dell Pro Max with GB10" },
+	{ PRODUCT | VERSION, "pro max with gb10", "dgx-spark", "Dell Pro Max with GB10" },
+	{ PRODUCT | BOARD, "ms c931", "dgx-spark", "MSI EdgeXpert" },
+	{ PRODUCT | BOARD, "edgexpert", "dgx-spark", "MSI EdgeXpert" },
+	{ VERSION, "thinkstation pgx", "dgx-spark", "Lenovo ThinkStation PGX" },
+	{ PRODUCT, "30kl*", "dgx-spark", "Lenovo ThinkStation PGX" },
+	{ PRODUCT, "zgx nano", "dgx-spark", "HP ZGX Nano G1n" },
+	{ PRODUCT | BOARD, "gn100", "dgx-spark", "Acer Veriton GN100" },
+	/* Every maker of these says so, whatever else it calls them. */
+	{ FAMILY, "dgx spark", "dgx-spark", "DGX Spark of another maker" },
+};
+
+/* Lower-case words with one blank between them: firmware has "NVIDIA_DGX_Spark", "MS-C931" and
+ * fields that are filled up with blanks. */
+static const char *plain_words(struct arena *a, const char *text)
+{
+	char *out = arena_alloc(a, strlen(text) + 2), *to = out;
+
+	for (const char *s = text; *s; s++)
+		if (isalnum((unsigned char)*s))
+			*to++ = (char)tolower((unsigned char)*s);
+		else if (to > out && to[-1] != ' ')
+			*to++ = ' ';
+	while (to > out && to[-1] == ' ')
+		to--;
+	*to = '\0';
+	return out;
+}
+
+static bool has_words(const char *text, const char *words)
+{
+	size_t n = strlen(words);
+	bool open = words[n - 1] == '*';
+
+	n -= open;
+	for (const char *s = text; (s = strchr(s, words[0])); s++)
+		if ((s == text || s[-1] == ' ') && strncmp(s, words, n) == 0 &&
+		    (open || s[n] == ' ' || !s[n]))
+			return true;
+	return false;
+}
+
+/* The field of firmware that has the product's words; NULL: none has. */
+static const struct fact_str *firmware_names(struct probe *p, const struct product *x)
 {
 	const struct platform *f = &p->m->platform;
+	const struct fact_str *const fields[] = { &f->family, &f->product, &f->version, &f->board };
 
-	if (seen_ok(&f->product.f) &&
-	    (strstr(f->product.v, "DGX_Spark") || strstr(f->product.v, "DGX Spark"))) {
-		decide(p, "dgx-spark",
-		       arena_printf(p->a, "firmware names the product \"%s\"", f->product.v));
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if ((x->in >> i & 1) && seen_ok(&fields[i]->f) &&
+		    has_words(plain_words(p->a, fields[i]->v), x->words))
+			return fields[i];
+	return NULL;
+}
+
+static bool by_firmware(struct probe *p)
+{
+	for (size_t i = 0; i < sizeof(products) / sizeof(products[0]); i++) {
+		const struct fact_str *f = firmware_names(p, &products[i]);
+
+		if (!f)
+			continue;
+		decide(p, products[i].kind,
+		       arena_printf(p->a, "firmware names the %s \"%s\"%s",
+				    f == &p->m->platform.board	   ? "board"
+				    : f == &p->m->platform.version ? "version"
+				    : f == &p->m->platform.family  ? "family"
+								   : "product",
+				    f->v,
+				    strcmp(products[i].kind, "generic") == 0
+					    ? ", of which no rules are known"
+					    : ""));
+		p->m->platform.model = fact_str_of(products[i].model, f->f.dir, f->f.leaf);
 		return true;
 	}
+	return false;
+}
+
+/* Firmware that nobody knows, with the chip that makes the machine. */
+static bool by_chip(struct probe *p)
+{
 	if (gpu_named(p->m, "GB10")) {
 		decide(p, "dgx-spark", "the GPU is a GB10");
 		return true;
 	}
-	LIST_FOR_EACH (struct pci_function, fn, &p->m->pci)
-		if (fact_or(&fn->vendor, 0) == VENDOR_NVIDIA &&
-		    fact_or(&fn->device, 0) == DEVICE_GB10) {
+	LIST_FOR_EACH (struct pci_function, fn, &p->m->pci) {
+		const char *name = gb10_name(fn);
+
+		if (!name)
+			continue;
+		if (strcmp(name, "GB10") == 0) {
 			decide(p, "dgx-spark",
-			       arena_printf(p->a, "PCI function %s is a GB10 (10de:2e12)",
-					    fn->name));
-			return true;
+			       arena_printf(p->a, "PCI function %s is a GB10 (10de:%04llx)",
+					    fn->name, fn->device.v));
+		} else {
+			decide(p, "generic",
+			       arena_printf(p->a,
+					    "PCI function %s is an %s (10de:%04llx), of which no "
+					    "rules are known",
+					    fn->name, name, fn->device.v));
+			p->m->platform.model = fact_str_of(name, "", fn->name);
 		}
+		return true;
+	}
 	return false;
-}
-
-static bool is_igx(struct probe *p)
-{
-	const struct fact_str *product = &p->m->platform.product;
-
-	if (!seen_ok(&product->f) || !strstr(product->v, "IGX"))
-		return false;
-	decide(p, "igx-orin", arena_printf(p->a, "firmware names the product \"%s\"", product->v));
-	return true;
 }
 
 /* SXM parts: NVML names them plainly ("NVIDIA H200") or with their HBM ("NVIDIA H100 80GB HBM3");
@@ -143,7 +232,7 @@ void probe_platform(struct probe *p)
 {
 	platform_firmware(p);
 	p->m->platform.virtual_ = virtual_machine(p);
-	if (platform_is_spark(p) || is_igx(p) || is_hgx(p))
+	if (by_firmware(p) || by_chip(p) || is_hgx(p))
 		return;
 	decide(p, "generic",
 	       p->m->gpu.gpus.n ? "none of the known products"

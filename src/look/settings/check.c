@@ -136,7 +136,11 @@ static struct finding *finding_for(struct run *r, const struct verdict *v)
 			return &out->items[i];
 	out->items = arena_grow(r->by.a, out->items, out->n, sizeof(*out->items));
 	f = &out->items[out->n++];
-	*f = (struct finding){ .s = r->s, .v = *v };
+	*f = (struct finding){ .s = r->s,
+			       .v = *v,
+			       .severity = v->slight && r->s->severity > SEVERITY_LOW
+						   ? SEVERITY_LOW
+						   : r->s->severity };
 	return f;
 }
 
@@ -180,7 +184,7 @@ static void no_object(struct run *r)
 static int importance(const struct finding *f)
 {
 	if (f->v.kind == VERDICT_FAIL)
-		return 10 + (int)f->s->severity + (f->s->health ? 10 : 0);
+		return 10 + (int)f->severity + (f->s->health ? 10 : 0);
 	return f->v.kind == VERDICT_UNKNOWN ? 5 : 0;
 }
 
@@ -216,7 +220,7 @@ static int share(const struct findings *f, bool health, const struct finding **w
 	*worst = NULL;
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *it = &f->items[i];
-		int w = weights[it->s->severity];
+		int w = weights[it->severity];
 
 		if (it->s->health != health)
 			continue;
@@ -224,15 +228,14 @@ static int share(const struct findings *f, bool health, const struct finding **w
 			good += w;
 		if (it->v.kind == VERDICT_PASS || it->v.kind == VERDICT_FAIL)
 			all += w;
-		if (it->v.kind == VERDICT_FAIL &&
-		    (!gravest || it->s->severity > gravest->s->severity))
+		if (it->v.kind == VERDICT_FAIL && (!gravest || it->severity > gravest->severity))
 			gravest = it;
 	}
 	out = all ? (int)(good * 100 / all) : -1;
-	if (!gravest || out <= score_limits[gravest->s->severity])
+	if (!gravest || out <= score_limits[gravest->severity])
 		return out;
 	*worst = gravest;
-	return score_limits[gravest->s->severity];
+	return score_limits[gravest->severity];
 }
 
 /* "critical: pcie.link 0000:a3:00.0: lanes are missing": up to where the reason goes on to advise.
@@ -249,7 +252,7 @@ static const char *capped_by(struct arena *a, const struct finding *f)
 			 : arena_printf(a, "%s +%zu", f->targets[0], f->n_targets - 1);
 	for (end = f->v.reason; *end && (!strchr(".:;", *end) || (end[1] && end[1] != ' ')); end++)
 		;
-	return arena_printf(a, "%s: %s%s%s: %.*s", severity_name(f->s->severity), f->s->id,
+	return arena_printf(a, "%s: %s%s%s: %.*s", severity_name(f->severity), f->s->id,
 			    *target ? " " : "", target, (int)(end - f->v.reason), f->v.reason);
 }
 

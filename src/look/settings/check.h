@@ -12,7 +12,8 @@ struct finding {
 	const char *target;   /* "gpu0-7", "cpu0-255", "nvme0n1 nvme1n1", "" for the host */
 	const char **targets; /* their names, n_targets of them */
 	size_t n_targets;
-	struct verdict v;     /* all texts filled */
+	struct verdict v; /* all texts filled */
+	enum severity severity;
 	const void **objects; /* the same targets as objects of the scope */
 	size_t order;	      /* place in the tables, for a stable order */
 	const char *read_from;

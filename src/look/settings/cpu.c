@@ -411,6 +411,48 @@ static void remediate_boost(const struct rule_ctx *q, struct remediations *out)
 		remediate_value(q, out, remediate_target(q));
 }
 
+/* What boost adds at most, in percent by firmware's own scale; negative: not known. */
+static double boost_gain(const struct cpus *c)
+{
+	return seen_ok(&c->cppc_highest.f) && seen_ok(&c->cppc_nominal.f)
+		       ? 100.0 * (double)c->cppc_highest.v / (double)c->cppc_nominal.v - 100
+		       : -1;
+}
+
+/* cppc_cpufreq has the switch on every Arm server, off by default, whether or not the processor
+ * has anything above its nominal clock. Source: the kernel's driver of that name. */
+static void turbo(const struct rule_ctx *q, struct verdict *v)
+{
+	enum { MUCH_PCT = 10 };
+	const struct cpus *c = &q->m->cpu;
+	const struct freq_policy *p = c->policies.items;
+	bool asked = c->cppc_nominal.f.leaf != NULL;
+	double gain = boost_gain(c);
+
+	if (!is_seen(q, v, &c->boost.f, "the processor or driver has no boost switch"))
+		return;
+	if (!has_target(q, v))
+		return;
+	v->why = q->wish->because;
+	v->wanted = recommendation_text(q->a, q->wish, NULL);
+	if (recommendation_met(q->wish, c->boost.v ? "1" : "0"))
+		verdict_pass(v, "as wanted");
+	else if (c->boost.v)
+		verdict_fail(v, v->wanted, q->wish->because);
+	else if (asked && gain >= 0 && gain < 0.1)
+		verdict_na(v, CODE_NO_EFFECT,
+			   "firmware names no clock above the nominal one: boost adds nothing");
+	else if (asked && gain >= 0) {
+		v->slight = gain < MUCH_PCT;
+		verdict_fail(v, v->wanted,
+			     arena_printf(q->a, "boost would add at most %.1f %%", gain));
+	} else if (c->policies.n && fact_is(&p->driver, "cppc_cpufreq"))
+		verdict_unseen(q, v, &c->cppc_nominal.f,
+			       "the kernel does not tell what is above the nominal clock");
+	else
+		verdict_fail(v, v->wanted, q->wish->because);
+}
+
 /* On a GB10 without autonomous selection the memory fabric stays slow: 32 against 92 GB/s was
  * measured. */
 static void cppc(const struct rule_ctx *q, struct verdict *v)
@@ -495,15 +537,19 @@ static const struct setting clock_rows[] = {
 	  .name = "/sys/devices/system/cpu/cpufreq/boost",
 	  .of = &cpus_shape,
 	  .fact = "boost",
-	  .not_when = "the processor or driver has no boost switch",
+	  .not_when = "the processor or driver has no boost switch, or nothing above the nominal "
+		      "clock",
 	  .why = "Lets a core exceed its base clock while power and heat allow it.",
-	  .source = "cpufreq.rst",
+	  .note = "Most Arm servers and every GB10 have the switch, off by default. What it adds "
+		  "follows from firmware's highest and nominal performance.",
+	  .source = "cpufreq.rst; kernel cppc_cpufreq.c",
 	  .shown_by = "cpu-frequency memory-bandwidth/triad",
 	  .settle_s = 1,
 	  .warm_up_s = 20,
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  RECOMMENDATIONS(boost),
+	  .judge = turbo,
 	  .remediate = remediate_boost },
 	{ .id = "cpu.cppc-auto-select",
 	  .title = "CPPC autonomous selection",

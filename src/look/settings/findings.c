@@ -63,7 +63,7 @@ enum { NAMES = 8 };
 /* What makes a machine unfit: a failed health check of high severity or worse. */
 static bool finding_unfit(const struct finding *f)
 {
-	return f->v.kind == VERDICT_FAIL && f->s->health && f->s->severity >= SEVERITY_HIGH;
+	return f->v.kind == VERDICT_FAIL && f->s->health && f->severity >= SEVERITY_HIGH;
 }
 
 const char *findings_unfit(struct arena *a, const struct findings *f, bool any)
@@ -244,7 +244,7 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 		fputc(',', out);
 		display_label(out, "verdict", verdict_name(it->v.kind));
 		fputc(',', out);
-		display_label(out, "severity", severity_name(it->s->severity));
+		display_label(out, "severity", severity_name(it->severity));
 		fputs("} 1\n", out);
 	}
 	fputs("# HELP gputune_findings Findings by verdict.\n# TYPE gputune_findings gauge\n", out);

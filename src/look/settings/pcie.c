@@ -52,8 +52,8 @@ static void link(const struct rule_ctx *q, struct verdict *v)
 	long long width = fact_or(&p->width, 0), speed = fact_or(&p->speed_mts, 0);
 	bool slow, narrow;
 
-	/* Without a driver that says so, the platform does. */
-	if (g ? fact_or(&g->integrated, 0) == 1 : is_nvidia_display(p) && q->platform == ON_SPARK) {
+	/* Without a driver that says so, the chip does. */
+	if (g ? fact_or(&g->integrated, 0) == 1 : gb10_name(p) != NULL) {
 		verdict_na(v, CODE_INTEGRATED,
 			   "the PCIe link of this GPU is a placeholder: it talks to memory over "
 			   "NVLink-C2C");

@@ -389,6 +389,7 @@ static const struct pick kernel_picks[] = {
 static const struct pick platform_picks[] = {
 	PICK(platform, kind, "Platform"),
 	PICK(platform, why, "Known by"),
+	PICK(platform, model, "Model"),
 	PICK(platform, product, "Product"),
 	PICK(platform, vendor, "Vendor"),
 	PICK(platform, board, "Board"),

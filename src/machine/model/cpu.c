@@ -83,6 +83,8 @@ static const struct shape_row cpus_rows[] = {
 	FACT(cpus, threads_per_core, "Threads per core", NULL),
 	FACT_FLAG(cpus, smt_active, "SMT active"),
 	FACT_FLAG(cpus, boost, "Boost"),
+	FACT(cpus, cppc_highest, "CPPC highest performance", NULL),
+	FACT(cpus, cppc_nominal, "CPPC nominal performance", NULL),
 	FACT(cpus, idle_driver, "Idle driver", NULL),
 	FACT(cpus, idle_governor, "Idle governor", NULL),
 	FACT_FLAG(cpus, cppc_auto_sel_mode, "CPPC auto sel mode"),

@@ -74,6 +74,9 @@ struct cpus {
 	struct fact_int sockets, cores, threads, threads_per_core;
 	struct fact_int smt_active; /* 0 or 1 */
 	struct fact_int boost;	    /* cpufreq/boost or !intel_pstate/no_turbo: 0 or 1 */
+	/* What firmware calls the highest and the nominal performance, of the CPU that boost gives
+	 * most; asked where it is off. */
+	struct fact_int cppc_highest, cppc_nominal;
 	struct fact_str idle_driver, idle_governor;
 	struct fact_int cppc_auto_sel_mode;   /* module parameter of cppc_cpufreq, 0 or 1 */
 	struct fact_int hypervisor;	      /* 1 in a virtual machine */

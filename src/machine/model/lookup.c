@@ -153,6 +153,17 @@ bool is_nvidia_display(const struct pci_function *p)
 	       fact_or(&p->is_vf, 0) != 1;
 }
 
+const char *gb10_name(const struct pci_function *p)
+{
+	long long device = fact_or(&p->device, 0);
+
+	/* Source: NVIDIA's kernel for DGX Spark, which takes 0x2e00 to 0x2e3f for this chip (its
+	 * change 251 saw 2e2a); the two laptop parts by pci.ids. */
+	if (!is_nvidia_display(p) || device < 0x2e00 || device > 0x2e3f)
+		return NULL;
+	return device == 0x2e03 || device == 0x2e06 ? "RTX Spark N1X" : "GB10";
+}
+
 bool is_nvswitch(const struct pci_function *p)
 {
 	return fact_or(&p->vendor, 0) == 0x10de && fact_or(&p->class_, 0) >> 8 == 0x0680;

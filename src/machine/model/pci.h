@@ -60,6 +60,9 @@ static inline unsigned pci_base_class(const struct pci_function *p)
 
 /* An NVIDIA GPU as a PCI function. */
 bool is_nvidia_display(const struct pci_function *p);
+/* "GB10", "RTX Spark N1X": a GPU of the chip family that shares the processor's memory; its PCIe
+ * link is a placeholder. NULL for any other function. */
+const char *gb10_name(const struct pci_function *p);
 /* An NVSwitch as a PCI function: up to the third generation (HGX A100, H100, H200). */
 bool is_nvswitch(const struct pci_function *p);
 /* A function by which NVLink Subnet Manager reaches the NVSwitches of a B200 or B300 baseboard. It

@@ -63,7 +63,10 @@ const struct shape software_shape = SHAPE(software, software);
 static const struct shape_row platform_rows[] = {
 	FACT(platform, kind, "Kind", NULL),
 	FACT(platform, why, "Why", NULL),
+	FACT(platform, model, "Model", NULL),
 	FACT(platform, product, "Product", NULL),
+	FACT(platform, family, "Product family", NULL),
+	FACT(platform, version, "Product version", NULL),
 	FACT(platform, vendor, "Vendor", NULL),
 	FACT(platform, board, "Board", NULL),
 	FACT(platform, bios_version, "BIOS version", NULL),

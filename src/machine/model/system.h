@@ -52,10 +52,12 @@ struct software {
 };
 
 struct platform {
-	struct fact_str kind; /* "dgx-spark", "igx-orin", "hgx", "generic" */
-	struct fact_str why;  /* the evidence, in words */
-	struct fact_str product, vendor, board, bios_version, bios_date; /* DMI or device tree */
-	struct fact_int virtual_;					 /* 1: a virtual machine */
+	struct fact_str kind;  /* "dgx-spark", "igx-orin", "hgx", "generic" */
+	struct fact_str why;   /* the evidence, in words */
+	struct fact_str model; /* what it is sold as, where that is known */
+	struct fact_str product, family, version, vendor, board, bios_version,
+		bios_date;	  /* DMI or device tree */
+	struct fact_int virtual_; /* 1: a virtual machine */
 };
 
 extern const struct shape kernel_shape, kernel_arg_shape, service_shape, library_shape,

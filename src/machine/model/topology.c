@@ -346,8 +346,7 @@ static bool is_placeholder(const struct finder *d, const struct pci_function *f)
 {
 	const struct gpu *g = gpu_at(d->m, f->name);
 
-	return g ? fact_or(&g->integrated, 0) == 1
-		 : is_nvidia_display(f) && fact_is(&d->m->platform.kind, "dgx-spark");
+	return g ? fact_or(&g->integrated, 0) == 1 : gb10_name(f) != NULL;
 }
 
 static bool rests(const struct finder *d, const struct pci_function *f)

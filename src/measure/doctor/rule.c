@@ -102,7 +102,9 @@ void rule_by_setting(const struct rule_facts *e, const char *setting, enum likel
 	}
 	switch (f->v.kind) {
 	case VERDICT_FAIL:
-		*out = (struct judged){ weight, finding_text(e, f) };
+		*out = (struct judged){ f->v.slight && weight > CAUSE_POSSIBLE ? CAUSE_POSSIBLE
+									       : weight,
+					finding_text(e, f) };
 		break;
 	case VERDICT_PASS:
 		*out = (struct judged){ CAUSE_EXCLUDED, finding_text(e, f) };

@@ -335,7 +335,7 @@ static const struct shape_row judged_rows[] = {
 	{ "verdict", NULL, SHAPE_CHOICE_BY(finding, v.kind, verdict_name, VERDICT_UNKNOWN + 1), OF_FINDING },
 	{ "reason_code", NULL, SHAPE_TEXT(finding, v.code), OF_FINDING },
 	{ "reason", NULL, SHAPE_TEXT(finding, v.reason), OF_FINDING },
-	{ "severity", NULL, SHAPE_CHOICE_BY(setting, severity, severity_name, SEVERITY_CRITICAL + 1), OF(judged) },
+	{ "severity", NULL, SHAPE_CHOICE_BY(finding, severity, severity_name, SEVERITY_CRITICAL + 1), OF_FINDING },
 	{ "health", NULL, SHAPE_FLAG(setting, health), OF(judged) },
 	{ "current", NULL, SHAPE_TEXT(finding, v.current), OF_FINDING, .unknown = SHAPE_NULL },
 	{ "wanted", NULL, SHAPE_TEXT(finding, v.wanted), OF_FINDING, .unknown = SHAPE_NULL },
