@@ -68,13 +68,13 @@ def processors(m):
     m.rows("/proc/cpuinfo", rows)
 
 
-def memory(m):
-    host.memory(m, 127601164, 118300416, 123731968, 2621440, 16777212, 16777212, cma=(65536, 61440))
+def memory(m, total):
+    host.memory(m, total, 118300416, 123731968, 2621440, 16777212, 16777212, cma=(65536, 61440))
     host.huge_pages(m, [64, 2048, 32768, 1048576], "always [madvise] never",
                     "always defer defer+madvise [madvise] never",
                     [(kb, "always inherit madvise [never]") for kb in (16, 32, 64, 128, 256, 512, 1024)] +
                     [(2048, "always [inherit] madvise never")])
-    host.numa(m, {0: (range(20), 127601164, 118300416)}, {0: "10"}, [64, 2048, 32768, 1048576])
+    host.numa(m, {0: (range(20), total, 118300416)}, {0: "10"}, [64, 2048, 32768, 1048576])
     m.swap("/swap.img", "file", 16777212)
     host.sysctls(m, vm__min_free_kbytes=45167, kernel__tainted=4096, net__ipv4__tcp_rmem="4096\t131072\t33554432",
                  net__ipv4__conf__all__arp_ignore=1, net__ipv4__conf__all__arp_announce=2)
@@ -85,7 +85,8 @@ def memory(m):
     m.source("/sys/kernel/mm/transparent_hugepage/**", DOCUMENTED, "Ubuntu kernel configuration: TRANSPARENT_HUGEPAGE_MADVISE")
 
 
-def devices(m):
+def devices(m, second):
+    """second: lanes of the second half of the NIC, and of its port."""
     pci = Pci(m, lambda node: "0-19")
 
     def port(domain, device, speed, width, number=1, most=None):
@@ -95,12 +96,12 @@ def devices(m):
                         acs=(0x005f, 0x001d)).bus(1)
 
     nics = []
-    for domain in ("0000", "0002"):
-        up = port(domain, 0x22ce, 32.0, 4)
+    for domain, lanes in (("0000", 4), ("0002", second)):
+        up = port(domain, 0x22ce, 32.0, lanes)
         for f in (0, 1):
             nics.append(up.add(f"00.{f}", 0x15b3, 0x1021, 0x020000, (0x15b3, 0x0082), "mlx5_core", multi=True, msix=64,
                                bars=[(0xc, 32 << 20)], vfs=(8, 0),
-                               pcie=Pcie(ENDPOINT, 0x60, (32.0, 4), mps=256, mps_cap=512, mrrs=512)))
+                               pcie=Pcie(ENDPOINT, 0x60, (32.0, lanes), (32.0, 4), mps=256, mps_cap=512, mrrs=512)))
     ssd = port("0004", 0x22ce, 32.0, 4).add(
         "00.0", 0x144d, 0xa810, 0x010802, (0x144d, 0xa801), "nvme", msix=33,
         pcie=Pcie(ENDPOINT, 0x70, (32.0, 4), mps=256, mps_cap=512))
@@ -247,10 +248,9 @@ def software(m):
     m.source("/sys/fs/cgroup/system.slice/**, /etc/systemd/**", PLAUSIBLE, "DGX OS packages; which services run by default is not listed anywhere")
 
 
-def main():
-    m = Machine("dgx-spark", "An NVIDIA DGX Spark with DGX OS as a new owner finds it: one cable in cage p0, nothing tuned.",
-                {"nodename": "spark", "release": KERNEL, "version": "#14-Ubuntu SMP PREEMPT_DYNAMIC",
-                 "machine": "aarch64", "euid": 0, "page_size": 4096, "time_s": 1772000000})
+def build(name, about, base=None, total=127601164, second=4):
+    m = Machine(name, about, {"nodename": "spark", "release": KERNEL, "version": "#14-Ubuntu SMP PREEMPT_DYNAMIC",
+                              "machine": "aarch64", "euid": 0, "page_size": 4096, "time_s": 1772000000}, base)
     processors(m)
     m.source("/sys/devices/system/cpu/cpufreq/**", DOCUMENTED, FOUNDERS + "; frequencies of three makers' machines, 2026; else " + BENCH)
     m.source("/sys/devices/system/cpu/cpu*/regs, physical_package_id, caches", DOCUMENTED, HWLOC)
@@ -259,8 +259,8 @@ def main():
     m.source("/sys/devices/system/cpu/cpu*/cpuidle/**", PLAUSIBLE, "ACPI LPI states 0 to 3 exist; names and latencies are not published")
     m.source("/sys/module/cppc_cpufreq/parameters/auto_sel_mode", DOCUMENTED,
              "https://github.com/graham33/nixos-dgx-spark/pull/148; NVIDIA/NV-Kernels pull 245")
-    memory(m)
-    nics, ssd, lan, wifi = devices(m)
+    memory(m, total)
+    nics, ssd, lan, wifi = devices(m, second)
     network(m, nics, lan, wifi)
     graphics(m)
     host.nvme(m, ssd, 0, "259:0", "SAMSUNG MZALC4T0HBL1-00B07", "NXJ0600Q", 8001573552,
@@ -279,7 +279,61 @@ def main():
     host.limits(m, 130663591936)
     software(m)
     config.dgx_spark(m)
-    m.write()
+    return m
 
 
-main()
+def atom(name, about):
+    """A Gigabyte AI TOP ATOM, with what the kernel of every GB10 shows of boost and of the NIC's hot plug."""
+    m = build(name, about, "dgx-spark", total=125508532)
+    host.dmi(m, sys_vendor="GIGABYTE", product_name="AI TOP ATOM", product_version="B.1", chassis_vendor="PEGA",
+             bios_version="5.36_0ACUM05", bios_date="11/07/2025")
+    m.answer("nvml", "0", "nvmlDeviceGetVbiosVersion", "9A.0B.25.00.00")
+    m.sysctl("net.ipv4.ip_forward", 1)
+    m.put(f"{host.CPU}/cpufreq/boost", 0)
+    for c in range(20):
+        m.puts(f"{host.CPU}/cpu{c}/acpi_cppc", highest_perf=most_khz(c) // 1000, nominal_perf=top_khz(c) // 1000,
+               nominal_freq=top_khz(c) // 1000, lowest_perf=1378 if c in BIG else 338)
+    hotplug = "/sys/devices/platform/MTKP0001:00/pcie_hotplug"
+    m.put(f"{hotplug}/hotplug_enabled", 1)
+    m.unread(f"{hotplug}/debug_state")
+    m.source("/sys/class/dmi/id/*, /proc/meminfo MemTotal, ip_forward", DOCUMENTED, "metrics of a Gigabyte AI TOP ATOM, published 2026-04-15")
+    m.source("nvml: VBIOS", DOCUMENTED, "inventory of four makers' machines, published 2026-09-22")
+    m.source("/sys/devices/system/cpu/cpufreq/boost", DOCUMENTED, FOUNDERS + ": lscpu says Frequency boost: disabled")
+    m.source("/sys/devices/system/cpu/cpu*/acpi_cppc/**", PLAUSIBLE, "not published; from the clocks of kernels that show nominal and highest")
+    m.source("/sys/devices/platform/MTKP0001:00/pcie_hotplug/**", DOCUMENTED, PACKAGES + ": the names; the value 1 by the kernel's log")
+    return m
+
+
+def without_nic():
+    m = atom("dgx-spark-no-nic", "A Gigabyte AI TOP ATOM whose ConnectX-7 left the bus although hot plug is set up.")
+    for half in ("0000", "0002"):
+        for f in (0, 1):
+            m.forget(f"/sys/devices/pci{half}:00/{half}:00:00.0/{half}:01:00.{f}")
+    for api in ("if", "ethtool"):
+        for name in [n for n in m.api[api] if n.startswith(("enp1", "enP2"))]:
+            del m.api[api][name]
+    m.source("no ConnectX-7 on the bus, root ports and the marker there", DOCUMENTED,
+             "inventories of Founders Editions, published 2026-07-13 and 2026-09-11; two of six machines, published 2026-06-30")
+    return m
+
+
+def gx10():
+    m = build("gx10", "An ASUS GX10 whose second half of the ConnectX-7 has two lanes.", "dgx-spark", second=2)
+    host.dmi(m, sys_vendor="ASUSTeK COMPUTER INC.", product_name="GX10", bios_version="0103.2026.0129.1152", bios_date="01/29/2026")
+    m.answer("nvml", "0", "nvmlDeviceGetVbiosVersion", "9A.0B.1E.00.00")
+    m.source("/sys/class/dmi/id/*", DOCUMENTED, "dmi of ASUS GX10, public repositories, 2026; the BIOS' date by its number")
+    m.source("/sys/bus/pci/devices/0002:0*:00.*: two lanes, also of the root port", DOCUMENTED,
+             "https://forums.developer.nvidia.com/t/367853")
+    m.source("nvml: VBIOS", DOCUMENTED, "inventory of four makers' machines, published 2026-09-22")
+    return m
+
+
+def main():
+    build("dgx-spark", "An NVIDIA DGX Spark with DGX OS as a new owner finds it: one cable in cage p0, nothing tuned.").write()
+    atom("dgx-spark-oem", "A Gigabyte AI TOP ATOM, a DGX Spark of another maker, with DGX OS as shipped.").write()
+    without_nic().write()
+    gx10().write()
+
+
+if __name__ == "__main__":
+    main()

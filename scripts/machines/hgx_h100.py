@@ -128,7 +128,16 @@ def rail(root, i, base):
     return gpu, nic, ssd
 
 
-def boot_devices(pci, root):
+def bluefield(leg):
+    """Two ports of a BlueField-3 and the function that manages its own processors."""
+    link = Pcie(ENDPOINT, 0x60, (32.0, 16), mps=256, mps_cap=512, mrrs=512)
+    front = [leg.add(f"00.{f}", 0x15b3, 0xa2dc, 0x020000, (0x15b3, 0x0009), "mlx5_core", rev=1, multi=True, msix=64,
+                     bars=[(0xc, 32 << 20)], pcie=link) for f in (0, 1)]
+    leg.add("00.2", 0x15b3, 0xc2d5, 0x080100, (0x15b3, 0x0009), rev=1, multi=True, pcie=link)
+    return front
+
+
+def boot_devices(pci, root, dpu):
     """What hangs from the first root alone: south bridge, data fabric, BMC, front network, boot drives."""
     root.add("14.0", 0x1022, 0x790b, 0x0c0500, (0x15d9, 0x1c7c), "piix4_smbus", rev=0x71, multi=True)
     root.add("14.3", 0x1022, 0x790e, 0x060100, (0x15d9, 0x1c7c), rev=0x51, multi=True)
@@ -138,9 +147,9 @@ def boot_devices(pci, root):
     bmc = gpp(root, "05.1", 0x12, (5.0, 1), 0x13).add("00.0", 0x1a03, 0x1150, 0x060400, (0x1a03, 0x1150), rev=6,
                                                       pcie=Pcie(TO_PCI, 0x80, (5.0, 1), mps=128, mps_cap=128)).bus(0x13)
     bmc.add("00.0", 0x1a03, 0x2000, 0x030000, (0x15d9, 0x1c7c), "ast", rev=0x52)
-    leg = gpp(root, "03.1", 0x14, (16.0, 8), 0x14)
-    front = []
-    for f in (0, 1):
+    leg = gpp(root, "03.1", 0x14, (32.0, 16) if dpu else (16.0, 8), 0x14)
+    front = bluefield(leg) if dpu else []
+    for f in () if dpu else (0, 1):
         pf = leg.add(f"00.{f}", 0x15b3, 0x101f, 0x020000, (0x15d9, 0x1c0c), "mlx5_core", multi=True, msix=64,
                      vfs=(64, VFS_FRONT), bars=[(0xc, 32 << 20)],
                      pcie=Pcie(ENDPOINT, 0x60, (16.0, 8), mps=256, mps_cap=512, mrrs=512))
@@ -163,7 +172,7 @@ def nvswitches(root, base):
         pcie=Pcie(ENDPOINT, 0x60, (16.0, 2), mps=256, mps_cap=256)) for n in range(4)]
 
 
-def devices(m):
+def devices(m, dpu):
     pci, gpus, nics, drives = Pci(m, lambda node: ranges(SOCKET[node])), [], [], []
     for i, base in enumerate(BASES):
         root = root_complex(pci, base, i // 4)
@@ -172,7 +181,7 @@ def devices(m):
         nics.append(nic)
         drives.append(ssd)
         if i == 0:
-            front, boot = boot_devices(pci, root)
+            front, boot = boot_devices(pci, root, dpu)
         if i == 3:
             switches = nvswitches(root, base)
     pci.own_groups("DMA-FQ")
@@ -186,7 +195,13 @@ def devices(m):
     return pci, gpus, nics, front, drives, boot, switches
 
 
-def network(m, nics, front):
+# Of the ports to the front: firmware and board, speed in Mb/s, rate as RDMA says it, and the chip.
+CONNECTX_6 = (("26.39.2048", "SM_0000000001"), 25000, "25 Gb/sec (1X EDR)", "MT4127")
+BLUEFIELD_3 = (("32.43.2026", "MT_0000000884"), 200000, "200 Gb/sec (4X HDR)", "MT41692")
+
+
+def network(m, nics, front, card):
+    version, speed, rate, chip = card
     host.loopback(m)
     for i, f in enumerate(nics):
         host.rdma(m, f"mlx5_{i}", f, "28.39.2048", "MT_0000000838", "InfiniBand", "400 Gb/sec (4X NDR)", None,
@@ -198,15 +213,15 @@ def network(m, nics, front):
         host.interrupts(m, f, 400 + 64 * i, SOCKET[f.node()], range(256))
     for i, f in enumerate(front):
         name = f"enp20s0f{i}np{i}"
-        host.interface(m, name, 2 + i, f, carrier=1 - i, speed=25000, driver="mlx5_core", firmware="26.39.2048 (SM_0000000001)",
+        host.interface(m, name, 2 + i, f, carrier=1 - i, speed=speed, driver="mlx5_core", firmware=f"{version[0]} ({version[1]})",
                        max_mtu=9978, port=f"p{i}", switch="0200000000f0", rings=(1024, 8192, 1024, 8192),
                        coalesce=(8, 128, 1), channels=(63, 63), ipv4="192.0.2.61/24" if i == 0 else "", version="24.10-1.1.4")
         host.interrupts(m, f, 912 + 64 * i, SOCKET[f.node()], range(256))
         gids = host.link_local_gids(2 + i)
         if i == 0:
             gids[2:] = [("0000:0000:0000:0000:0000:ffff:c000:023d", "IB/RoCE v1"), ("0000:0000:0000:0000:0000:ffff:c000:023d", "RoCE v2")]
-        host.rdma(m, f"mlx5_{8 + i}", f, "26.39.2048", "SM_0000000001", "Ethernet",
-                  "25 Gb/sec (1X EDR)" if i == 0 else "40 Gb/sec (4X QDR)", name, active=i == 0, gids=gids, hca="MT4127")
+        host.rdma(m, f"mlx5_{8 + i}", f, *version, "Ethernet", rate if i == 0 else "40 Gb/sec (4X QDR)", name, active=i == 0,
+                  gids=gids, hca=chip)
     m.rows("/etc/libibverbs.d/mlx5.driver", ["driver mlx5"])
     m.rows("/etc/netplan/50-cloud-init.yaml", ["network:", "  version: 2", "  ethernets:", "    enp20s0f0np0:", "      dhcp4: true"])
     m.rows("/proc/net/softnet_stat", ["0012d687 00000000 00000002 00000000 00000000 00000000 00000000 00000000 00000000 "
@@ -318,22 +333,35 @@ def storage(m, drives, boot):
     m.source("/sys/block/**", PLAUSIBLE, "eight PM1743 and two PM9A1 with the kernel's defaults, as one stripe and one volume")
 
 
-def main():
-    m = Machine("hgx-h100", "An HGX H100 node: two EPYC 9554, eight H100 SXM and eight NDR InfiniBand NICs; one GPU's link at half "
-                "width, ACS redirect on the second socket.",
-                {"nodename": "hgx01", "release": KERNEL, "version": "#63-Ubuntu SMP PREEMPT_DYNAMIC",
-                 "machine": "x86_64", "euid": 0, "page_size": 4096, "time_s": 1772000000})
+def build(name, about, base=None, dpu=False):
+    m = Machine(name, about, {"nodename": "hgx01", "release": KERNEL, "version": "#63-Ubuntu SMP PREEMPT_DYNAMIC",
+                              "machine": "x86_64", "euid": 0, "page_size": 4096, "time_s": 1772000000}, base)
     processors(m)
     memory(m)
-    pci, gpus, nics, front, drives, boot, switches = devices(m)
-    network(m, nics, front)
+    pci, gpus, nics, front, drives, boot, switches = devices(m, dpu)
+    network(m, nics, front, BLUEFIELD_3 if dpu else CONNECTX_6)
     graphics(m, gpus, switches)
     storage(m, drives, boot)
     host.limits(m, "unlimited")
     software(m)
     config.hgx_h100(m)
-    m.write()
-    print(f"{len(pci.functions)} PCI functions")
+    return m
 
 
-main()
+def bluefield_node():
+    m = build("hgx-h100-bf3", "The HGX H100 node with a BlueField-3 as its way to the network of the site.", "hgx-h100", dpu=True)
+    m.source("/sys/bus/pci/devices/0000:14:00.*: 15b3:a2dc rev 01 and 15b3:c2d5 of class 0801", DOCUMENTED,
+             "lspci of BlueField-3 in public repositories, 2024 to 2026; NIC types of the NIC configuration operator")
+    m.source("/sys/class/net/enp20s0f*, /sys/class/infiniband/mlx5_[89]: firmware, board, rate, a port down", PLAUSIBLE,
+             "one port of 200 Gb/s in use, which is an RDMA device too")
+    return m
+
+
+def main():
+    build("hgx-h100", "An HGX H100 node: two EPYC 9554, eight H100 SXM and eight NDR InfiniBand NICs; one GPU's link at half "
+          "width, ACS redirect on the second socket.").write()
+    bluefield_node().write()
+
+
+if __name__ == "__main__":
+    main()

@@ -188,10 +188,10 @@ def software(m):
     m.source("/proc/cmdline, kernel release, services, Secure Boot off", PLAUSIBLE, "IGX software 1.1; not published in full")
 
 
-def main():
-    m = Machine("igx-orin", "An NVIDIA IGX Orin developer kit with an RTX 6000 Ada, settings as shipped, nvidia-peermem loaded.",
-                {"nodename": "igx", "release": KERNEL, "version": "#27-Ubuntu SMP PREEMPT RT",
-                 "machine": "aarch64", "euid": 0, "page_size": 4096, "time_s": 1772000000})
+def build(name, about, boot_loader, base=None):
+    """boot_loader: writes the files of the one that starts the machine."""
+    m = Machine(name, about, {"nodename": "igx", "release": KERNEL, "version": "#27-Ubuntu SMP PREEMPT RT",
+                              "machine": "aarch64", "euid": 0, "page_size": 4096, "time_s": 1772000000}, base)
     processors(m)
     memory(m)
     _, nics, ssd, lan, wifi = devices(m)
@@ -210,8 +210,15 @@ def main():
         host.statfs(m, path, size, free)
     host.limits(m, 8044167168)
     software(m)
-    config.igx_orin(m)
-    m.write()
+    boot_loader(m)
+    return m
 
 
-main()
+def main():
+    build("igx-orin", "An NVIDIA IGX Orin developer kit with an RTX 6000 Ada, settings as shipped, nvidia-peermem loaded.",
+          config.igx_orin).write()
+    build("igx-orin-grub", "The same IGX Orin, started by GRUB as NVIDIA's guide has it.", config.igx_orin_grub, "igx-orin").write()
+
+
+if __name__ == "__main__":
+    main()

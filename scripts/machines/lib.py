@@ -3,11 +3,13 @@
 A captured machine that is written by hand: files, links and answers are collected here and laid out in
 the format of docs/CAPTURE.md. Everything is deterministic; running a generator twice gives the same bytes.
 """
+import io
 import json
 import os
 import pathlib
 import posixpath
 import shutil
+import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MACHINES = pathlib.Path(os.environ.get("GPUTUNE_MACHINES", ROOT / "build/machines"))
@@ -41,8 +43,9 @@ def cpu_mask(cpus, possible):
 
 
 class Machine:
-    def __init__(self, name, about, identity):
-        self.name, self.about, self.identity = name, about, identity
+    def __init__(self, name, about, identity, base=None):
+        """base: the machine that this one is a variant of. A variant is written as a tar alone, and held against its base."""
+        self.name, self.about, self.identity, self.base = name, about, identity, base
         self.files, self.links, self.refused = {}, {}, {}
         self.api = {}
         self.source_rows = []
@@ -87,6 +90,18 @@ class Machine:
     def unread(self, path):
         """A file that was seen in its folder and whose text nobody needs."""
         self.refuse(path, "ENOMEDIUM")
+
+    def forget(self, folder):
+        """Takes a folder away, and what links into it."""
+        def inside(path):
+            return path == folder or path.startswith(folder + "/")
+
+        for kept in (self.files, self.refused):
+            for path in [p for p in kept if inside(p)]:
+                del kept[path]
+        for path, target in list(self.links.items()):
+            if inside(path) or inside(posixpath.normpath(posixpath.join(posixpath.dirname(path), target))):
+                del self.links[path]
 
     # --- answers -------------------------------------------------------------------------------------
 
@@ -145,31 +160,51 @@ class Machine:
     def write(self, modules=True):
         if modules:
             self.rows("/proc/modules", self.modules)
-        folder = MACHINES / self.name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        for path, data in self.files.items():
-            out = folder / ("root" + path)
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_bytes(data)
-        for path, target in self.links.items():
-            out = folder / ("root" + path)
-            out.parent.mkdir(parents=True, exist_ok=True)
-            os.symlink(target, out)
+        out = {f"root{path}": data for path, data in self.files.items()}
         for api, objects in self.api.items():
-            self.write_json(folder / "api" / f"{api}.json", objects)
-        lines = [f"{p}\t{e}\n" for p, e in sorted(self.refused.items())]
-        (folder / "answers.tsv").write_text("".join(lines))
-        rows = ["what\tlabel\tsource\n"] + ["\t".join(r) + "\n" for r in self.source_rows]
-        (folder / "sources.tsv").write_text("".join(rows))
+            out[f"api/{api}.json"] = as_json(objects)
+        out["answers.tsv"] = "".join(f"{p}\t{e}\n" for p, e in sorted(self.refused.items())).encode()
+        out["sources.tsv"] = "".join("\t".join(r) + "\n" for r in [("what", "label", "source"), *self.source_rows]).encode()
         meta = {"schema": "gputune.capture/1", "tool_version": "0.1.0", "origin": "written by hand",
                 "about": self.about,
                 "sources": sorted({s for _, label, s in self.source_rows if label != PLAUSIBLE}),
                 "identity": self.identity, "unlisted": "absent"}
-        self.write_json(folder / "meta.json", meta)
+        if self.base:
+            meta["base"] = self.base
+        out["meta.json"] = as_json(meta)
+        links = {f"root{path}": target for path, target in self.links.items()}
+        if self.base:
+            write_tar(MACHINES / f"{self.name}.tar", out, links)
+        else:
+            write_folder(MACHINES / self.name, out, links)
         print(f"{self.name}: {len(self.files)} files, {len(self.links)} links")
 
-    @staticmethod
-    def write_json(path, value):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(value, indent=1, ensure_ascii=True) + "\n")
+
+def as_json(value):
+    return (json.dumps(value, indent=1, ensure_ascii=True) + "\n").encode()
+
+
+def write_folder(folder, files, links):
+    shutil.rmtree(folder, ignore_errors=True)
+    for path in sorted({(folder / p).parent for p in (*files, *links)}):
+        path.mkdir(parents=True, exist_ok=True)
+    for path, data in files.items():
+        (folder / path).write_bytes(data)
+    for path, target in links.items():
+        os.symlink(target, folder / path)
+
+
+def write_tar(path, files, links):
+    """The same to the byte each time: sorted, without times and owners, folders before what is in them."""
+    folders = {str(f) for p in (*files, *links) for f in pathlib.PurePosixPath(p).parents} - {"."}
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
+        for name in sorted({*files, *links, *folders}):
+            member = tarfile.TarInfo(name)
+            member.mode = 0o644
+            if name in links:
+                member.type, member.linkname = tarfile.SYMTYPE, links[name]
+            elif name in folders:
+                member.type, member.mode = tarfile.DIRTYPE, 0o755
+            else:
+                member.size = len(files[name])
+            tar.addfile(member, io.BytesIO(files[name]) if name in files else None)

@@ -8,6 +8,7 @@ golden.py GPUTUNE --update  store what the program says now: read the diff befor
 Pages are stored as they are. JSON is stored for reading, one fact or finding a line: facts.tsv (show), findings.tsv (check
 with each profile; the first column has the letters of those that say so: c check.json, p published.json, l low-latency.json)
 and, once for all machines, tests/machines/settings.tsv with what a setting says on any machine.
+Of a variant, which is a tar alone, differs.tsv has what check and doctor say otherwise than of its base: - the base's, + its own.
 answers.tsv has each answer's exit code and, where the answer is not stored as it is, the SHA-256 of its bytes.
 """
 import collections
@@ -18,6 +19,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 gputune, update = sys.argv[1], "--update" in sys.argv
@@ -206,9 +208,39 @@ def hold(machine, settings):
             compare(folder / "findings.tsv", findings, f"{which} is another setting on another machine: {settings[which]} {row}")
 
 
+def judged(machine):
+    """A line for each finding of the default profile, each change of boot arguments that the published one plans, and each cause
+    that doctor does not exclude."""
+    code, out, err = say(machine, ["check", "--format", "json"])
+    assert code in (0, 1, 5) and not err, f"{machine}: exit {code} {err}"
+    for f in json.loads(out)["findings"]:
+        yield "\t".join(("check", *(text(f[k]) for k in ("verdict", "id", "target", "reason_code", "current", "wanted", "reason")))) + "\n"
+    code, out, err = say(machine, ["plan", "--profile", "published", "--only", "boot", "--format", "json"])
+    for c in json.loads(out)["changes"]:
+        yield "\t".join(("plan", c["id"], text(c["before"]), text(c["after"]))) + "\n"
+    code, out, err = say(machine, ["doctor", "gpu", "memory", "cpu", "disk", "system", "nic", "net", "rdma", "nccl", "--format", "json"])
+    assert code in (0, 1, 5) and not err, f"{machine}: exit {code} {err}"
+    for d in json.loads(out)["diagnoses"]:
+        for c in d["causes"]:
+            if c["likelihood"] in ("certain", "likely", "possible"):
+                yield "\t".join(("doctor", d["id"], c["id"], c["likelihood"], text(c["evidence"]))) + "\n"
+
+
+def hold_variant(path):
+    """What is judged otherwise than on the machine that this one is a variant of."""
+    with tarfile.open(path) as tar:
+        base = json.load(tar.extractfile("meta.json"))["base"]
+    diff = difflib.unified_diff(list(judged(base)), list(judged(path.name)), n=0)
+    said = "".join(line for line in diff if not line.startswith(("---", "+++", "@@")))
+    compare(root / "tests/machines" / path.stem / "differs.tsv", said)
+
+
 about_all = {}
 for machine in sorted(p.parent.name for p in (root / "build/machines").glob("*/meta.json")):
     hold(machine, about_all)
+for variant in sorted((root / "build/machines").glob("*.tar")):
+    if not variant.with_suffix("").is_dir():
+        hold_variant(variant)
 compare(root / "tests/machines/settings.tsv", "".join("\t".join((which, *row)) + "\n" for which, row in sorted(about_all.items())))
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 0)

@@ -176,6 +176,8 @@ static struct fact_int group_number(struct probe *p, const char *dir)
 	return fact_int_of(n, dir, "iommu_group");
 }
 
+enum { MELLANOX = 0x15b3 };
+
 /* What people look at: GPUs, network, storage, accelerators. */
 static bool matters(const struct pci_function *f)
 {
@@ -506,10 +508,11 @@ static void probe_pci_describe(struct probe *p, struct pci_function *f, const ch
 }
 
 /* Of 500 functions of a server 400 are the processor's own or virtual ones: their configuration
- * space says nothing that anybody judges. */
+ * space says nothing that anybody judges. That of a BlueField's own processors binds its ports. */
 static bool needs_little(struct probe *p, struct pci_function *f, const char *dir)
 {
-	if (!matters(f) && fact_or(&f->class_, 0) >> 8 != CLASS_PCI_BRIDGE)
+	if (!matters(f) && fact_or(&f->class_, 0) >> 8 != CLASS_PCI_BRIDGE &&
+	    fact_or(&f->vendor, 0) != MELLANOX)
 		return true;
 	if (pci_base_class(f) != CLASS_NETWORK)
 		return false;
@@ -551,7 +554,6 @@ static void probe_pci_add(struct probe *p, const char *address, struct map *type
 /* NVSwitch management functions. */
 
 enum {
-	MELLANOX = 0x15b3,
 	CONNECTX_7 = 0x1021,
 	CLASS_INFINIBAND = 0x0207,
 	BASEBOARD_FUNCTIONS = 4,
