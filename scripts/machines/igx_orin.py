@@ -185,6 +185,13 @@ def software(m):
     m.put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "arch_sys_counter")
     m.source("/sys/firmware/devicetree/base/*, /sys/class/dmi/id/product_name", DOCUMENTED,
              "https://github.com/OE4T/meta-tegra/pull/1566 (hostnamectl of an IGX Orin developer kit)")
+    m.rows("/etc/nvpmodel.conf", ["< PARAM TYPE=FILE NAME=CPU_ONLINE >", "CORE_0 /sys/devices/system/cpu/cpu0/online",
+                                  "< POWER_MODEL ID=0 NAME=MAXN >", "CPU_ONLINE CORE_0 1", "< POWER_MODEL ID=1 NAME=MODE_15W >",
+                                  "< POWER_MODEL ID=2 NAME=MODE_30W >", "< POWER_MODEL ID=3 NAME=MODE_50W >", "< PM_CONFIG DEFAULT=0 >"])
+    m.answers("nvpmodel", "", {"mode": 0})
+    m.answers("jetson-clocks", "", {"max": 0})
+    m.source("/etc/nvpmodel.conf: names and numbers", DOCUMENTED, "Jetson Linux Developer Guide r36: modes of the Jetson AGX Orin, whose module it is")
+    m.source("nvpmodel: mode 0; jetson_clocks: not in force", PLAUSIBLE, "the file's default; varied in tests")
     m.source("/proc/cmdline, kernel release, services, Secure Boot off", PLAUSIBLE, "IGX software 1.1; not published in full")
 
 

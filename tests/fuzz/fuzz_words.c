@@ -46,9 +46,12 @@ static void outputs(struct arena *a, const char *s)
 	struct nccl_paths paths = { 0 };
 	unsigned max = 0, level = 0;
 	long long v;
+	bool all;
 
 	mlxconfig_parse(s, "LINK_TYPE_P1", &v);
 	boost_parse(s, &max, &level);
+	nvpmodel_parse(s, &v);
+	jetson_clocks_parse(s, &all);
 	nccl_log_parse(s, &paths);
 	if (strlen(paths.via) >= sizeof(paths.via) ||
 	    strlen(paths.algorithm) >= sizeof(paths.algorithm))

@@ -535,6 +535,36 @@ def extlinux_paths(machine, wish):
         expect("extlinux or GRUB: the file stays", not m.path(conf).exists())
 
 
+def modules(capture, tmp):
+    """A module that is not loaded: loaded, kept, taken out. And what a program keeps itself."""
+    to = pathlib.Path(tmp) / "modules"
+    shutil.copytree(capture, to, symlinks=True)
+    shutil.rmtree(to / "root/sys/module/nvidia_peermem")
+    answers = to / "api/nvpmodel.json"
+    answers.chmod(0o644)
+    answers.write_text('{"": {"mode": 2}}')
+    m = Machine(to, f"{tmp}/modules-overlay")
+    code, j = m.json("apply", "--profile", "max-performance", "--only", "rdma.peermem,cpu.power-mode,cpu.jetson-clocks", "--yes")
+    expect("modules: apply loads it and changes the mode", code == 0 and [(r["knob"]["kind"], r["knob"]["name"], r["to"]) for r in j["rows"]] ==
+           [("power-mode", "nvpmodel", "0"), ("module", "nvidia-peermem", "loaded"), ("helper", "jetson-clocks", "1")], j)
+    expect("modules: it is there", m.path("/sys/module/nvidia_peermem").is_dir())
+    code, j = m.json("persist", "install", "--yes")
+    rows = {r["id"]: (r["keeper"], r["kept_by"]) for r in j["rows"]}
+    expect("modules: what keeps which", rows == {"cpu.power-mode": ("itself", None), "rdma.peermem": ("modules-load", "/etc/modules-load.d/zz-gputune.conf"),
+                                                 "cpu.jetson-clocks": ("unit", "gputune-boot.service")}, j)
+    lines = [s for s in m.path("/etc/modules-load.d/zz-gputune.conf").read_text().splitlines() if s and s[0] != "#"]
+    expect("modules: one name a line", lines == ["nvidia-peermem"], lines)
+    unit = m.path("/etc/systemd/system/gputune-boot.service").read_text()
+    expect("modules: the unit needs no GPU", "CAP_SYS_MODULE" not in unit and "char-nvidia" not in unit, unit)
+    for words in (("persist", "remove", "--yes"), ("undo", "--all", "--yes")):
+        code, out, err = m.run(*words)
+        expect(f"modules: {words}", code == 0, (code, out, err))
+    left = [n for n in m.left() if not n.startswith("told/")]
+    expect("modules: nothing is left", not left and not m.path("/sys/module/nvidia_peermem").exists(), left)
+    told = [json.loads((m.folder / f"told/{n}.json").read_text()) for n in ("nvpmodel", "jetson-clocks")]
+    expect("modules: programs hold what they had", told == [{"": {}}, {"": {}}], told)
+
+
 def boot_paths(capture, tmp):
     """Kernel arguments where GRUB's drop-ins are not what makes the boot entries."""
     def machine(name, change):
@@ -615,6 +645,7 @@ with tempfile.TemporaryDirectory() as tmp:
         end_suite()
     if sys.argv[2:] == ["boot"]:
         boot_paths(machines / "dgx-spark", tmp)
+    modules(machines / "igx-orin", tmp)
         end_suite()
     if sys.argv[2:] == ["partly"]:
         partly(machines / "dgx-spark", f"{tmp}/partly")

@@ -54,6 +54,8 @@ static int setup(void **state)
 	box_file(b, "c/api/boost-slider.json",
 		 "{\"0000:18:00.0\": {\"vboost\": 0, \"vboost.max\": 4}}");
 	box_file(b, "c/api/zpool.json", "{\"tank\": {\"autotrim\": \"off\"}}");
+	box_file(b, "c/api/nvpmodel.json", "{\"\": {\"mode\": 2}}");
+	box_file(b, "c/api/jetson-clocks.json", "{\"\": {\"max\": 0}}");
 	unit_file(b, "on.service", "[Install]\nWantedBy=multi-user.target\n");
 	unit_file(b, "off.service",
 		  "[Install]\n# WantedBy=z.target\nWantedBy=a.target b.target\nRequiredBy = "
@@ -320,6 +322,96 @@ static void captured_sliders_and_pools_do_as_told(void **state)
 	assert_string_equal(knob_command(&w->a, &k, "on"), "zpool set autotrim=on tank");
 }
 
+static void captured_modules_and_modes_do_as_told(void **state)
+{
+	struct world *w = *state;
+	struct knob k = { KNOB_MODULE, "nvidia-peermem", "" };
+	struct fact_str seen;
+
+	assert_string_equal(get(w, KNOB_MODULE, "nvidia-peermem", ""), "absent");
+	assert_int_equal(set(w, KNOB_MODULE, "nvidia-peermem", "", "loaded"), 0);
+	assert_string_equal(get(w, KNOB_MODULE, "nvidia-peermem", ""), "loaded");
+	assert_true(host_exists(w->h, "/sys/module/nvidia_peermem"));
+	assert_int_equal(set(w, KNOB_MODULE, "nvidia-peermem", "", "absent"), 0);
+	assert_false(host_exists(w->h, "/sys/module/nvidia_peermem"));
+	assert_int_equal(set(w, KNOB_MODULE, "nvidia-peermem", "", "1"), -EINVAL);
+	assert_int_equal(set(w, KNOB_MODULE, "../x", "", "loaded"), -EINVAL);
+	assert_int_equal(set(w, KNOB_MODULE, "-r", "", "loaded"), -EINVAL);
+	assert_string_equal(knob_command(&w->a, &k, "loaded"), "modprobe nvidia-peermem");
+	assert_string_equal(knob_command(&w->a, &k, "absent"), "rmmod nvidia-peermem");
+	k.name = "nouveau";
+	assert_false(knob_allows(&w->a, &k, "loaded", &(const char *){ NULL }));
+
+	assert_string_equal(get(w, KNOB_POWER, "nvpmodel", ""), "2");
+	assert_int_equal(set(w, KNOB_POWER, "nvpmodel", "", "0"), 0);
+	assert_string_equal(get(w, KNOB_POWER, "nvpmodel", ""), "0");
+	assert_int_equal(set(w, KNOB_POWER, "nvpmodel", "", "-1"), -EINVAL);
+	assert_int_equal(set(w, KNOB_POWER, "nvpmodel", "", "100"), -EINVAL);
+	assert_int_equal(set(w, KNOB_POWER, "nvp", "", "1"), -EINVAL);
+	k = (struct knob){ KNOB_POWER, "nvpmodel", "" };
+	assert_string_equal(knob_command(&w->a, &k, "0"), "nvpmodel -m 0");
+	assert_false(knob_allows(&w->a, &k, "64", &(const char *){ NULL }));
+
+	assert_string_equal(get(w, KNOB_HELPER, "jetson-clocks", ""), "0");
+	assert_int_equal(set(w, KNOB_HELPER, "jetson-clocks", "", "1"), 0);
+	k = (struct knob){ KNOB_HELPER, "jetson-clocks", "" };
+	seen = knob_read(w->h, &w->a, &k);
+	assert_int_equal(seen.f.seen, SEEN_OK);
+	assert_string_equal(seen.v, "1");
+	assert_int_equal(set(w, KNOB_HELPER, "jetson-clocks", "", "2"), -EINVAL);
+	assert_int_equal(set(w, KNOB_HELPER, "jetson-clocks", "x", "1"), -EINVAL);
+	assert_string_equal(knob_command(&w->a, &k, "1"), "jetson_clocks");
+}
+
+/* As Jetson Linux's guide and users show it; a processor that is offline has no say. */
+static void what_jetson_programs_print(void **state)
+{
+#define CPU0 "cpu0:  Online=1 Governor=schedutil MinFreq="
+#define GPU_LINE "GPU MinFreq=306000000 MaxFreq=306000000 CurrentFreq=306000000\n"
+	static const struct {
+		const char *text;
+		int max; /* -1: refused */
+	} shown[] = {
+		{ "SOC family:tegra234  Machine:IGX Orin\nOnline CPUs: 0\n" CPU0
+		  "729600 MaxFreq=2188800 CurrentFreq=729600 IdleStates: WFI=1 c7=1\n" GPU_LINE
+		  "EMC MinFreq=204000000 MaxFreq=3199000000 CurrentFreq=204000000 "
+		  "FreqOverride=0\nNV Power Mode: MAXN\n",
+		  0 },
+		{ CPU0 "2188800 MaxFreq=2188800 CurrentFreq=1 IdleStates: WFI=0 c7=0\n"
+		       "cpu1:  Online=0 Governor=x MinFreq=1 MaxFreq=2 CurrentFreq=1\n" GPU_LINE
+		       "EMC MinFreq=204000000 MaxFreq=3199000000 CurrentFreq=3199000000 "
+		       "FreqOverride=1\n",
+		  1 },
+		{ CPU0 "2188800 MaxFreq=2188800 CurrentFreq=1\n"
+		       "GPU MinFreq=1 MaxFreq=2 CurrentFreq=1\n",
+		  0 },
+		{ CPU0 "2 MaxFreq=2 CurrentFreq=2\nEMC MinFreq=2 MaxFreq=2 FreqOverride=0\n", 0 },
+		{ GPU_LINE, -1 },
+		{ "", -1 },
+	};
+	long long mode = -1;
+	bool max;
+
+	(void)state;
+	assert_int_equal(nvpmodel_parse("NV Power Mode: MAXN\n0\n", &mode), 0);
+	assert_int_equal(mode, 0);
+	assert_int_equal(nvpmodel_parse("NVPM WARN: fan mode is not set!\nNV Power Mode: "
+					"MODE_30W\n2\n",
+					&mode),
+			 0);
+	assert_int_equal(mode, 2);
+	assert_int_equal(nvpmodel_parse("NV Power Mode: 15W", &mode), -EPROTO);
+	assert_int_equal(nvpmodel_parse("NV Power Mode: 15W\nx\n", &mode), -EPROTO);
+	assert_int_equal(nvpmodel_parse("NV Power Mode: 15W\n1x\n", &mode), -EPROTO);
+	assert_int_equal(nvpmodel_parse("NV Power Mode: 15W\n255\n", &mode), -EPROTO);
+	assert_int_equal(nvpmodel_parse("", &mode), -EPROTO);
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		int r = jetson_clocks_parse(shown[i].text, &max);
+
+		assert_int_equal(r ? -1 : max, shown[i].max);
+	}
+}
+
 static void what_nvidia_smi_prints(void **state)
 {
 	static const char table[] = "+----------------------------+\n"
@@ -409,6 +501,8 @@ int main(void)
 		TEST(commands_of_units),
 		TEST(captured_gpus_do_as_told),
 		TEST(captured_sliders_and_pools_do_as_told),
+		TEST(captured_modules_and_modes_do_as_told),
+		TEST(what_jetson_programs_print),
 		TEST(what_nvidia_smi_prints),
 		TEST(what_programs_say),
 		TEST(programs_are_bounded),

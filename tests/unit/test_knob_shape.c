@@ -245,9 +245,9 @@ static void test_command_here(void **state)
 /* Of some kinds the name is all there is; of the others the object counts too. */
 static void test_equal(void **state)
 {
-	static const enum knob_kind whole[] = { KNOB_SYSCTL,  KNOB_SYSFS, KNOB_MODPARAM,
-						KNOB_BOOTARG, KNOB_UNIT,  KNOB_FILE,
-						KNOB_BLOCK };
+	static const enum knob_kind whole[] = { KNOB_SYSCTL,  KNOB_SYSFS,  KNOB_MODPARAM,
+						KNOB_BOOTARG, KNOB_UNIT,   KNOB_FILE,
+						KNOB_BLOCK,   KNOB_MODULE, KNOB_POWER };
 	struct arena a = { 0 };
 
 	(void)state;

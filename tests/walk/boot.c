@@ -206,6 +206,12 @@ static void modprobe_line(struct line *l)
 	}
 }
 
+/* A module's name. */
+static void module_line(struct line *l)
+{
+	host_set_text(l->h, "kmod", l->text, "state", "loaded");
+}
+
 static void grub_line(struct line *l)
 {
 	static const char begins[] = "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT ";
@@ -251,6 +257,7 @@ void boot_replay(struct host *h, unsigned n)
 		 arena_printf(&a, "00000000-0000-4000-8000-%012u\n", n));
 	each_line(h, &a, PERSIST_GRUB, grub_line);
 	extlinux_line(h, &a);
+	each_file(h, &a, "modules-load.d", ".conf", module_line);
 	each_file(h, &a, "modprobe.d", ".conf", modprobe_line);
 	each_file(h, &a, "udev/rules.d", "gputune.rules", udev_line);
 	each_file(h, &a, "sysctl.d", ".conf", sysctl_line);

@@ -110,7 +110,8 @@ void disk_each(void (*visit)(void *ctx, const char *path, const struct node *n),
 static bool is_volatile(const char *path)
 {
 	return str_starts(path, "root/proc/") || str_starts(path, "root/sys/") ||
-	       str_starts(path, "told/");
+	       /* nvpmodel keeps its mode. */
+	       (str_starts(path, "told/") && !str_starts(path, "told/nvpmodel"));
 }
 
 static void forget_volatile(void *ctx, const char *path, const struct node *n)

@@ -111,12 +111,21 @@ static int run(const char *const *words, size_t n)
 	run((const char *const[]){ __VA_ARGS__ },                                                  \
 	    sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
+/* A module that is loaded in the capture, and that a boot does not load by itself. */
+static void unload(enum disk_name which)
+{
+	disk_use(which);
+	disk_put("root/sys/module/nvidia_peermem", (struct node){ .kind = NODE_GONE });
+	disk_use(DISK_MACHINE);
+}
+
 static void boot_disk(enum disk_name which)
 {
 	struct host *h;
 
 	disk_use(which);
 	disk_boot();
+	unload(which);
 	h = open_disk(which);
 	disk_use(which);
 	boot_replay(h, sim.boots);
@@ -458,6 +467,8 @@ bool sim_walk(const char *machine, const struct walk *w, char *why)
 	memset(sim.wrote, 0, sizeof(sim.wrote));
 	*why = '\0';
 	disk_clear();
+	unload(DISK_MACHINE);
+	unload(DISK_TWIN);
 	for (size_t i = 0; i < w->n; i++) {
 		if (strcmp(w->moves[i], "end remove") == 0)
 			return end(true);
@@ -489,8 +500,8 @@ static void choose_happening(char *out, size_t cap, unsigned (*next)(void *ctx),
 void sim_choose(char *move, unsigned (*next)(void *ctx), void *ctx)
 {
 	static const char *const plain[] = {
-		"apply published", "apply default",	"undo",	  "undo all", "install",
-		"remove",	   "install published", "undo 1", "undo 2",   "undo 3"
+		"apply published",   "apply default", "undo",	"undo all", "install",	  "remove",
+		"install published", "undo 1",	      "undo 2", "undo 3",   "apply other"
 	};
 	enum { PLAIN = sizeof(plain) / sizeof(plain[0]) };
 	static const char *const some[] = { "apply published", "apply default", "undo",

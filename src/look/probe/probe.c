@@ -6,6 +6,7 @@ void probe_machine(struct probe *p)
 {
 	probe_kernel(p);
 	probe_cpu(p);
+	probe_power(p);
 	probe_memory(p);
 	probe_pci(p);
 	probe_gpu(p);

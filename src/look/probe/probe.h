@@ -34,6 +34,7 @@ void probe_machine(struct probe *p);
 
 void probe_kernel(struct probe *p); /* identity, kernel, command line, boot security */
 void probe_cpu(struct probe *p);
+void probe_power(struct probe *p);
 void probe_memory(struct probe *p);
 void probe_pci(struct probe *p);
 void probe_gpu(struct probe *p);

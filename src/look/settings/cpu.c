@@ -319,6 +319,79 @@ static const struct recommendation boost[] = {
 	  NULL },
 };
 
+static const struct recommendation power_modes[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "a power mode is chosen for the supply and the cooling; max-performance takes the one "
+	  "without ceilings",
+	  NULL },
+	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_IS, "max",
+	  "the mode without ceilings: all processors, highest clocks of processors, GPU and memory",
+	  "Jetson Linux Developer Guide r36 (2024)" },
+};
+static const struct recommendation all_clocks[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "clocks at their maximum all the time cost power and heat; max-performance sets it",
+	  NULL },
+	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_IS, "1",
+	  "clocks do not have to rise first, within the ceilings of the power mode",
+	  "Jetson Linux Developer Guide r36 (2024)" },
+};
+
+static const char no_nvpmodel[] = "no nvpmodel: it is part of NVIDIA's Jetson and IGX systems";
+
+/* Only where nvpmodel is: asking for the clocks runs a program. */
+static bool has_power_modes(const struct rule_ctx *q, struct verdict *v)
+{
+	if (q->m->cpu.power_mode.f.seen != SEEN_ABSENT)
+		return true;
+	verdict_na(v, CODE_NO_HARDWARE, no_nvpmodel);
+	return false;
+}
+
+static const char *power_mode_text(const struct rule_ctx *q, long long id)
+{
+	const struct cpus *c = &q->m->cpu;
+
+	return seen_ok(&c->power_mode_name.f) && c->power_mode.v == id
+		       ? arena_printf(q->a, "%lld (%s)", id, c->power_mode_name.v)
+		       : arena_printf(q->a, "%lld", id);
+}
+
+/* The number that is wanted; -1: not known. */
+static long long power_mode_target(const struct rule_ctx *q)
+{
+	long long id;
+
+	if (strcmp(q->wish->value, "max") == 0)
+		return fact_or(&q->m->cpu.power_mode_most, -1);
+	return parse_i64(q->wish->value, &id) == 0 ? id : -1;
+}
+
+static void power_mode(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct fact_int *now = &q->m->cpu.power_mode;
+	long long want;
+
+	if (!is_seen(q, v, &now->f, NULL))
+		return;
+	v->current = power_mode_text(q, now->v);
+	if (!has_target(q, v))
+		return;
+	want = power_mode_target(q);
+	if (want < 0)
+		verdict_unseen(q, v, &q->m->cpu.power_mode_most.f,
+			       "nvpmodel's file names no mode without ceilings (MAXN)");
+	else if (now->v == want)
+		verdict_pass(v, q->wish->because);
+	else
+		verdict_fail(v, power_mode_text(q, want), q->wish->because);
+}
+
+static void remediate_power_mode(const struct rule_ctx *q, struct remediations *out)
+{
+	remediate_value(q, out, arena_printf(q->a, "%lld", power_mode_target(q)));
+}
+
 static const char no_cpufreq[] =
 	"no frequency policy: a virtual machine, or firmware decides about clocks";
 
@@ -551,6 +624,46 @@ static const struct setting clock_rows[] = {
 	  RECOMMENDATIONS(boost),
 	  .judge = turbo,
 	  .remediate = remediate_boost },
+	{ .id = "cpu.power-mode",
+	  .title = "Power mode (nvpmodel)",
+	  .scope = SCOPE_HOST,
+	  .knob = KNOB_POWER,
+	  .name = "nvpmodel",
+	  .of = &cpus_shape,
+	  .fact = "power_mode",
+	  .not_when = "there is no nvpmodel: the machine is no Jetson or IGX",
+	  .why = "A mode takes processors offline and sets ceilings for the clocks of processors, "
+		 "the Orin's own GPU and memory, whatever the governor asks for.",
+	  .note = "Guides say nvpmodel -m 0; the number of the mode without ceilings differs by "
+		  "board, and its name is MAXN. Some modes take a reboot, which nvpmodel asks "
+		  "about: gputune never answers.",
+	  .source = "Jetson Linux Developer Guide r36 (2024); IGX Orin user guide",
+	  .shown_by = "cpu-frequency memory-bandwidth/triad",
+	  .settle_s = 2,
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_LOW,
+	  RECOMMENDATIONS(power_modes),
+	  .applies = has_power_modes,
+	  .judge = power_mode,
+	  .remediate = remediate_power_mode,
+	  .by_hand = "nvpmodel -m with the number of the mode; it asks before a reboot" },
+	{ .id = "cpu.jetson-clocks",
+	  .title = "All clocks at their maximum",
+	  .scope = SCOPE_HOST,
+	  .knob = KNOB_HELPER,
+	  .name = "jetson-clocks",
+	  .not_when = "there is no nvpmodel: the machine is no Jetson or IGX",
+	  .why = "jetson_clocks keeps the clocks of processors, the Orin's own GPU and memory at "
+		 "the ceilings of the power mode until the next boot.",
+	  .note = "What the clocks were is kept by the program (--store) and given back by it "
+		  "(--restore).",
+	  .source = "Jetson Linux Developer Guide r36 (2024)",
+	  .shown_by = "cpu-frequency memory-bandwidth/triad",
+	  .settle_s = 2,
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  RECOMMENDATIONS(all_clocks),
+	  .applies = has_power_modes },
 	{ .id = "cpu.cppc-auto-select",
 	  .title = "CPPC autonomous selection",
 	  .scope = SCOPE_HOST,

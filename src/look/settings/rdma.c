@@ -386,6 +386,15 @@ static void gpudirect(const struct rule_ctx *q, struct verdict *v)
 			   "CUDA: --deep asks");
 }
 
+/* CUDA was asked, and a GPU has no dma-buf. */
+static bool lacks_dma_buf(const struct machine *m)
+{
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (fact_or(&g->integrated, 0) != 1 && fact_or(&g->cuda_dma_buf, 1) == 0)
+			return true;
+	return false;
+}
+
 static void peermem(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!q->m->gpu.gpus.n || !any_discrete(q->m)) {
@@ -404,16 +413,22 @@ static void peermem(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "loaded");
 	else if (q->m->net.peermem.f.seen != SEEN_ABSENT)
 		verdict_unseen(q, v, &q->m->net.peermem.f, NULL);
-	else if (q->platform == ON_IGX)
+	else if (q->platform == ON_IGX || lacks_dma_buf(q->m))
 		verdict_fail(v, "loaded",
 			     seen_ok(&q->m->net.ofed_version.f)
-				     ? "the published data path needs it; EINVAL at load means "
-				       "that it was built without the NIC driver's headers: "
-				       "rebuild the GPU driver's modules"
-				     : "the published data path needs it; it loads only beside "
+				     ? "the way into GPU memory needs it: dma-buf is not there, or "
+				       "not used by the published data path"
+				     : "the way into GPU memory needs it; it loads only beside "
 				       "DOCA/OFED drivers");
 	else
 		verdict_na(v, CODE_LEFT_ALONE, "dma-buf has replaced it: see rdma.gpudirect");
+}
+
+/* Beside the kernel's own NIC driver it answers EINVAL. */
+static void remediate_peermem(const struct rule_ctx *q, struct remediations *out)
+{
+	if (seen_ok(&q->m->net.ofed_version.f))
+		remediate_value(q, out, "loaded");
 }
 
 static void user_libraries(const struct rule_ctx *q, struct verdict *v)
@@ -472,6 +487,8 @@ static const struct setting memory_rows[] = {
 	{ .id = "rdma.peermem",
 	  .title = "nvidia-peermem",
 	  .scope = SCOPE_HOST,
+	  .knob = KNOB_MODULE,
+	  .name = "nvidia-peermem",
 	  .of = &network_shape,
 	  .fact = "peermem",
 	  .not_when = "there is no discrete GPU or no RDMA device, or dma-buf is in use",
@@ -481,8 +498,9 @@ static const struct setting memory_rows[] = {
 	  .source = "S1; gpudirect",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
-	  .effect = EFFECT_DRIVER_RELOAD,
+	  .not_shown = "no bench here lets a network card write into GPU memory",
 	  .judge = peermem,
+	  .remediate = remediate_peermem,
 	  .by_hand = "modprobe nvidia-peermem; where it answers EINVAL, install the NIC vendor's "
 		     "drivers and build NVIDIA's again" },
 	{ .id = "rdma.user-libraries",

@@ -28,6 +28,9 @@ extern const struct provider provider_interface;
 extern const struct provider provider_statfs;
 extern const struct provider provider_zpool;
 extern const struct provider provider_boost;
+extern const struct provider provider_kmod;
+extern const struct provider provider_nvpmodel;
+extern const struct provider provider_jetson_clocks;
 extern const struct provider provider_mlxconfig;
 extern const struct provider provider_systemd;
 extern const struct provider provider_env;
@@ -50,6 +53,11 @@ int mlxconfig_parse(const char *output, const char *name, long long *out);
 /* "570.133.20" of "Fabric Manager version is : 570.133.20", in the arena; NULL when said has
  * another shape. */
 const char *fabric_manager_version(struct arena *a, const char *said);
+
+/* The number of nvpmodel -q: 0 or -EPROTO. */
+int nvpmodel_parse(const char *output, long long *mode);
+/* Of jetson_clocks --show: whether all clocks that it shows are at their maximum. -EPROTO. */
+int jetson_clocks_parse(const char *output, bool *max);
 
 /* Xid and SXid lines of the kernel's log, counted by number. Pure: a text in, a short text out. */
 

@@ -380,7 +380,7 @@ bool command_is_pci(const char *s)
 
 int command_errno(const struct command_result *r)
 {
-	/* Words of systemctl, zpool and nvidia-smi, in the C locale. */
+	/* Words of systemctl, zpool, nvidia-smi and modprobe, in the C locale. */
 	static const struct {
 		const char *word;
 		int error;
@@ -405,6 +405,7 @@ int command_errno(const struct command_result *r)
 		{ "invalid property", EOPNOTSUPP },
 		{ "out of range", EINVAL },
 		{ "must be", EINVAL },
+		{ "Invalid argument", EINVAL },
 	};
 
 	if (r->status == 0)

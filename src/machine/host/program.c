@@ -313,6 +313,28 @@ const struct provider provider_systemd = {
 };
 
 /*
+ * Kernel modules by modprobe(8) and rmmod(8). Object: the module. Field: "state" takes "loaded" or
+ * "absent"; whether it is loaded stands in /sys/module. No file is named, no option passed.
+ */
+
+enum { KMOD_MS = 60000 };
+
+static int kmod_set(void **state, struct arena *a, const char *object, const char *field,
+		    const struct answer *value)
+{
+	char *argv[] = { NULL, arena_strdup(a, object), NULL };
+
+	(void)state;
+	if (strcmp(field, "state") != 0 || value->kind != ANSWER_TEXT || !is_plain(object) ||
+	    strpbrk(object, ".:"))
+		return -EINVAL;
+	argv[0] = strcmp(value->text, "loaded") == 0 ? "modprobe" : "rmmod";
+	return command_report(a, argv, KMOD_MS, OUTPUT_LONG, NULL);
+}
+
+const struct provider provider_kmod = { .api = "kmod", .ask = systemd_ask, .tell = kmod_set };
+
+/*
  * Which Fabric Manager is installed. Object: "". Field: "version", as the program itself says it
  * ("570.133.20"): no file of its package does. It has to be the driver's own version.
  */

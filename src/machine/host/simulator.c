@@ -534,6 +534,24 @@ static int simulate_unit(struct host *h, const char *unit, const char *field,
 	return r;
 }
 
+/* A module's folder, as the provider "kmod" would leave it. */
+static int simulate_module(struct host *h, const char *name, const char *field,
+			   const struct answer *value)
+{
+	struct arena a = { 0 };
+	char *path = arena_printf(&a, "/sys/module/%s", name);
+	int r = -EINVAL;
+
+	for (char *c = path; (c = strchr(c, '-'));)
+		*c = '_';
+	if (strcmp(field, "state") == 0 && value->kind == ANSWER_TEXT)
+		r = strcmp(value->text, "loaded") != 0 ? simulator_stop(h, &a, path)
+		    : host_exists(h, path)	       ? 0
+						       : host_make_dir(h, path, 0755);
+	arena_free(&a);
+	return r;
+}
+
 int simulate_write(struct host *h, const char *api, const char *object, const char *field,
 		   const struct answer *value, simulate_set *set, void *ctx)
 {
@@ -545,5 +563,7 @@ int simulate_write(struct host *h, const char *api, const char *object, const ch
 		return simulate_boost(&t, field, value);
 	if (strcmp(api, "systemd") == 0)
 		return simulate_unit(h, object, field, value);
+	if (strcmp(api, "kmod") == 0)
+		return simulate_module(h, object, field, value);
 	return simulate_any(&t, field, value);
 }

@@ -21,10 +21,12 @@
  *                    the interrupt with that MSI number
  *   unit             "enabled", "disabled" or "masked", then "active" or "inactive"
  *   zfs-property     its text
- *   helper           vboost: the level
+ *   helper           vboost: the level; jetson-clocks: "1" all at their maximum, "0" not
  *   file             "absent", "link:TARGET", or the mode and the text in one line, "0644:a\n"
  *   address          "present" or "absent"
  *   firmware         "1" InfiniBand, "2" Ethernet, "3" both: what holds from the next boot on
+ *   module           "loaded" or "absent"
+ *   power-mode       nvpmodel: the mode's number
  *   block            "absent", or the lines as a file's text, "0644:a\n"
  *   cpuset           isolated: the list of CPUs, "none", or "none, controller off" where nobody
  *                    uses the controller; "not finished" after a crash in a write of ours

@@ -21,7 +21,8 @@ const struct knob_ops *knob_ops_of(enum knob_kind kind)
 		[KNOB_ZPROP] = &knob_ops_zprop,	  [KNOB_HELPER] = &knob_ops_helper,
 		[KNOB_FILE] = &knob_ops_own_file, [KNOB_ADDRESS] = &knob_ops_address,
 		[KNOB_BLOCK] = &knob_ops_block,	  [KNOB_FIRMWARE] = &knob_ops_firmware,
-		[KNOB_CPUSET] = &knob_ops_cpuset,
+		[KNOB_CPUSET] = &knob_ops_cpuset, [KNOB_MODULE] = &knob_ops_module,
+		[KNOB_POWER] = &knob_ops_power,
 	};
 
 	return (unsigned)kind < KNOB_KINDS ? ops[kind] : NULL;
@@ -226,13 +227,17 @@ static const struct bound bounds[] = {
 	{ KNOB_UNIT, FORM_STATE, "nvidia-persistenced.service", 0, 0, NULL },
 	{ KNOB_UNIT, FORM_STATE, "irqbalance.service", 0, 0, NULL },
 	{ KNOB_UNIT, FORM_STATE, "nvidia-spark-mlnx-firmware-manager.service", 0, 0, NULL },
+
+	{ KNOB_MODULE, FORM_STATE, "nvidia-peermem", 0, 0, NULL },
+	{ KNOB_POWER, FORM_RANGE, "nvpmodel", 0, 63, NULL },
 };
 
 /* The other kinds know their names themselves, and check what they take. */
 static bool is_listed(enum knob_kind kind)
 {
 	return kind == KNOB_SYSCTL || kind == KNOB_SYSFS || kind == KNOB_MODPARAM ||
-	       kind == KNOB_BOOTARG || kind == KNOB_UNIT;
+	       kind == KNOB_BOOTARG || kind == KNOB_UNIT || kind == KNOB_MODULE ||
+	       kind == KNOB_POWER;
 }
 
 static bool kinds_matches(const char *pattern, const char *name)

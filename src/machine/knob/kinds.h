@@ -58,6 +58,8 @@ extern const struct knob_ops knob_ops_address;
 extern const struct knob_ops knob_ops_block;
 extern const struct knob_ops knob_ops_firmware;
 extern const struct knob_ops knob_ops_cpuset;
+extern const struct knob_ops knob_ops_module;
+extern const struct knob_ops knob_ops_power;
 
 /* NULL for KNOB_NONE and numbers that are no kind. */
 const struct knob_ops *knob_ops_of(enum knob_kind kind);

@@ -61,6 +61,12 @@ static const struct {
 			  "control group without processes",
 			  "isolcpus does it at boot; nothing keeps a partition",
 			  "the CPUs are given back and the control group is removed" },
+	[KNOB_MODULE] = { "module", "the module's folder in /sys/module (%s)", "modprobe %s",
+			  "a line in our own file in /etc/modules-load.d",
+			  "the module is taken out where nothing uses it; the file is removed" },
+	[KNOB_POWER] = { "power-mode", "the vendor's program (%s -q)",
+			 "the vendor's program (%s -m)", "the program keeps it itself",
+			 "the mode that was there is set back" },
 };
 
 const char *knob_kind_name(enum knob_kind k)
@@ -88,6 +94,7 @@ bool knob_is_runtime(enum knob_kind kind)
 	case KNOB_HELPER:
 	case KNOB_ADDRESS:
 	case KNOB_CPUSET:
+	case KNOB_MODULE:
 		return true;
 	default:
 		return false;
@@ -98,7 +105,8 @@ bool knob_is_runtime(enum knob_kind kind)
 static bool named_in_full(enum knob_kind kind)
 {
 	return kind == KNOB_SYSCTL || kind == KNOB_SYSFS || kind == KNOB_MODPARAM ||
-	       kind == KNOB_BOOTARG || kind == KNOB_UNIT || kind == KNOB_FILE || kind == KNOB_BLOCK;
+	       kind == KNOB_BOOTARG || kind == KNOB_UNIT || kind == KNOB_FILE ||
+	       kind == KNOB_BLOCK || kind == KNOB_MODULE || kind == KNOB_POWER;
 }
 
 bool knob_equal(const struct knob *x, const struct knob *y)

@@ -27,6 +27,8 @@ enum knob_kind {
 	KNOB_BLOCK,    /* name "/etc/hosts": lines of ours in a file of somebody else */
 	KNOB_FIRMWARE, /* name "LINK_TYPE_P1", object the adapter: at the next boot */
 	KNOB_CPUSET,   /* name "isolated": CPUs set aside by a control group of ours */
+	KNOB_MODULE,   /* name "nvidia-peermem": loaded or not */
+	KNOB_POWER,    /* name "nvpmodel": the power mode of a Jetson or IGX machine */
 	KNOB_KINDS,
 };
 

@@ -146,13 +146,147 @@ static const char *vboost_command(struct arena *a, const struct knob *k, const c
 	return arena_printf(a, "nvidia-smi boost-slider -i %s --vboost %s", k->object, value);
 }
 
+/* All clocks of a Jetson or IGX machine at their maximum. What they were is kept by the program. */
+
+static const char clocks_api[] = "jetson-clocks";
+
+static bool is_clocks(const struct knob *k)
+{
+	return strcmp(k->name, clocks_api) == 0;
+}
+
+static int clocks_ask(struct host *h, long long *max)
+{
+	return host_ask_int(h, clocks_api, "", "max", max);
+}
+
+static struct fact_str helper_look(struct host *h, struct arena *a, const struct knob *k)
+{
+	struct fact_str out = { .f = { .seen = SEEN_OK, .leaf = "jetson_clocks --show" } };
+	long long max = 0;
+	int r;
+
+	if (!is_clocks(k))
+		return vboost_look(h, a, k);
+	r = clocks_ask(h, &max);
+	if (r) {
+		out.f.seen = seen_from_errno(r);
+		out.f.err = -r;
+	} else {
+		out.v = max ? "1" : "0";
+	}
+	return out;
+}
+
+static int helper_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+		      struct err *e)
+{
+	long long max = 0;
+	int r;
+
+	if (!is_clocks(k))
+		return vboost_get(h, a, k, value, e);
+	r = clocks_ask(h, &max);
+	if (r)
+		return knob_fail(e, r, "read", k);
+	*value = max ? "1" : "0";
+	return 0;
+}
+
+static int helper_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+		      struct err *e)
+{
+	int r;
+
+	if (!is_clocks(k))
+		return vboost_set(h, a, k, value, e);
+	r = host_set_int(h, clocks_api, "", "max", *value == '1');
+	return r ? knob_fail(e, r, "set", k) : 0;
+}
+
+static bool helper_valid(const struct knob *k, const char *value, const char **why)
+{
+	if (!is_clocks(k))
+		return vboost_valid(k, value, why);
+	if (*k->object)
+		return knob_unsound(why, "the clocks of a machine have no object");
+	if (value && strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+		return knob_unsound(why, "it takes 0 or 1");
+	return true;
+}
+
+static const char *helper_command(struct arena *a, const struct knob *k, const char *value)
+{
+	if (!is_clocks(k))
+		return vboost_command(a, k, value);
+	return *value == '1' ? "jetson_clocks" : "jetson_clocks --restore";
+}
+
 const struct knob_ops knob_ops_helper = {
-	.look = vboost_look,
-	.get = vboost_get,
-	.set = vboost_set,
-	.valid = vboost_valid,
-	.command = vboost_command,
+	.look = helper_look,
+	.get = helper_get,
+	.set = helper_set,
+	.valid = helper_valid,
+	.command = helper_command,
 	.place = knob_place_pci,
+};
+
+/* The power mode of a Jetson or IGX machine: which processors are online, and the ceilings of
+ * clocks. The program keeps it over a reboot. */
+
+static const char power_api[] = "nvpmodel";
+
+static int power_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+		     struct err *e)
+{
+	long long mode;
+	int r = host_ask_int(h, power_api, "", "mode", &mode);
+
+	if (r)
+		return knob_fail(e, r, "read", k);
+	*value = arena_printf(a, "%lld", mode);
+	return 0;
+}
+
+static int power_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+		     struct err *e)
+{
+	long long mode = 0;
+	int r = parse_i64(value, &mode);
+
+	(void)a;
+	if (r == 0)
+		r = host_set_int(h, power_api, "", "mode", mode);
+	if (r != -ERESTART)
+		return r ? knob_fail(e, r, "set", k) : 0;
+	err_set(e, -EOPNOTSUPP, "could not set %s to %s: the change takes a reboot", k->name,
+		value);
+	err_hint(e, "nvpmodel -m %s asks, and reboots the machine when it is answered YES", value);
+	return -EOPNOTSUPP;
+}
+
+static bool power_valid(const struct knob *k, const char *value, const char **why)
+{
+	if (strcmp(k->name, power_api) != 0)
+		return knob_unsound(why, "no power mode is called so");
+	if (*k->object)
+		return knob_unsound(why, "the power mode of a machine has no object");
+	if (value && (!knob_is_number(value) || strlen(value) > LEVEL_DIGITS))
+		return knob_unsound(why, "it takes a small whole number");
+	return true;
+}
+
+static const char *power_command(struct arena *a, const struct knob *k, const char *value)
+{
+	(void)k;
+	return arena_printf(a, "nvpmodel -m %s", value);
+}
+
+const struct knob_ops knob_ops_power = {
+	.get = power_get,
+	.set = power_set,
+	.valid = power_valid,
+	.command = power_command,
 };
 
 /* A parameter of an adapter's firmware: the link layer of a ConnectX port. What is read and written

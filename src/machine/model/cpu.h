@@ -81,12 +81,15 @@ struct cpus {
 	struct fact_int cppc_auto_sel_mode;   /* module parameter of cppc_cpufreq, 0 or 1 */
 	struct fact_int hypervisor;	      /* 1 in a virtual machine */
 	struct fact_str default_smp_affinity; /* /proc/irq mask */
-	struct list types;		      /* struct core_type */
-	struct list clusters;		      /* struct cpu_cluster */
-	struct list caches;		      /* struct cpu_cache */
-	struct list policies;		      /* struct freq_policy */
-	struct list idle;		      /* struct idle_group */
-	struct list nodes;		      /* struct numa_node */
+	struct fact_int power_mode;	      /* of nvpmodel: its number */
+	struct fact_str power_mode_name;      /* "MAXN", "15W" */
+	struct fact_int power_mode_most; /* the mode without ceilings; numbers differ by board */
+	struct list types;		 /* struct core_type */
+	struct list clusters;		 /* struct cpu_cluster */
+	struct list caches;		 /* struct cpu_cache */
+	struct list policies;		 /* struct freq_policy */
+	struct list idle;		 /* struct idle_group */
+	struct list nodes;		 /* struct numa_node */
 };
 
 extern const struct shape cpus_shape, freq_policy_shape, core_type_shape, cpu_cluster_shape,

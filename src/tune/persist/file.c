@@ -9,9 +9,10 @@ enum { HEADER_WIDTH = 96 };
 
 const char *persist_backend_name(enum persist_backend k)
 {
-	static const char *const names[KEEPERS] = { "nothing",	"sysctl",	 "tmpfiles", "udev",
-						    "modprobe", "boot-argument", "link",     "unit",
-						    "limits",	"itself" };
+	static const char *const names[KEEPERS] = { "nothing",	     "sysctl",	 "tmpfiles",
+						    "udev",	     "modprobe", "modules-load",
+						    "boot-argument", "link",	 "unit",
+						    "limits",	     "itself" };
 
 	return names[k];
 }

@@ -28,6 +28,8 @@ static enum persist_backend persist_backend_of(const struct persist_entry *row)
 							    : PERSIST_IN_UNIT;
 	case KNOB_MODPARAM:
 		return PERSIST_IN_MODPROBE;
+	case KNOB_MODULE:
+		return PERSIST_IN_MODULES;
 	case KNOB_BOOTARG:
 		return PERSIST_IN_BOOT_ARGUMENT;
 	case KNOB_LINK:
@@ -38,6 +40,7 @@ static enum persist_backend persist_backend_of(const struct persist_entry *row)
 		return PERSIST_IN_UNIT;
 	case KNOB_UNIT:
 	case KNOB_ZPROP:
+	case KNOB_POWER:
 		return PERSIST_IN_SELF;
 	default:
 		return strcmp(row->id, PERSIST_MEMLOCK) == 0 ? PERSIST_IN_LIMITS : PERSIST_IN_NONE;
@@ -47,9 +50,10 @@ static enum persist_backend persist_backend_of(const struct persist_entry *row)
 static const char *persist_make_file_of(enum persist_backend k)
 {
 	static const char *const files[KEEPERS] = {
-		[PERSIST_IN_SYSCTL] = PERSIST_SYSCTL,  [PERSIST_IN_TMPFILES] = PERSIST_TMPFILES,
-		[PERSIST_IN_UDEV] = PERSIST_UDEV,      [PERSIST_IN_MODPROBE] = PERSIST_MODPROBE,
-		[PERSIST_IN_UNIT] = PERSIST_UNIT_NAME, [PERSIST_IN_LIMITS] = PERSIST_LIMITS,
+		[PERSIST_IN_SYSCTL] = PERSIST_SYSCTL,	[PERSIST_IN_TMPFILES] = PERSIST_TMPFILES,
+		[PERSIST_IN_UDEV] = PERSIST_UDEV,	[PERSIST_IN_MODPROBE] = PERSIST_MODPROBE,
+		[PERSIST_IN_UNIT] = PERSIST_UNIT_NAME,	[PERSIST_IN_LIMITS] = PERSIST_LIMITS,
+		[PERSIST_IN_MODULES] = PERSIST_MODULES,
 	};
 
 	return files[k] ? files[k] : "";
@@ -125,6 +129,14 @@ static const char *persist_make_modprobe_line(struct arena *a, const struct mach
 	return option ? arena_printf(a, "options %.*s %s\n", (int)(dot - row->knob.name),
 				     row->knob.name, option)
 		      : NULL;
+}
+
+static const char *persist_make_modules_line(struct arena *a, const struct machine *m,
+					     const struct persist_entry *row, const char **why)
+{
+	(void)m;
+	*why = "a file for the next boot can only load a module";
+	return strcmp(row->value, "loaded") == 0 ? arena_printf(a, "%s\n", row->knob.name) : NULL;
 }
 
 typedef const char *line_of(struct arena *a, const struct machine *m,
@@ -237,7 +249,8 @@ static struct needs persist_make_needs_of(const struct machine *m, const struct 
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->rows[i].keeper != PERSIST_IN_UNIT)
 			continue;
-		out.gpu |= p->rows[i].knob.kind == KNOB_NVML || p->rows[i].knob.kind == KNOB_HELPER;
+		out.gpu |= p->rows[i].knob.kind == KNOB_NVML ||
+			   (p->rows[i].knob.kind == KNOB_HELPER && *p->rows[i].knob.object);
 		out.pci |= p->rows[i].knob.kind == KNOB_PCI;
 		out.link |= p->rows[i].knob.kind == KNOB_LINK;
 	}
@@ -520,6 +533,7 @@ void persist_make(struct arena *a, const struct machine *m, const struct persist
 	lines_file(a, m, out, PERSIST_IN_TMPFILES, persist_make_tmpfiles_line);
 	persist_udev(a, m, out);
 	lines_file(a, m, out, PERSIST_IN_MODPROBE, persist_make_modprobe_line);
+	lines_file(a, m, out, PERSIST_IN_MODULES, persist_make_modules_line);
 	limits_files(a, out);
 	persist_links(a, m, w, out);
 	if (!has_entries(out))

@@ -15,6 +15,7 @@
 #define PERSIST_TMPFILES "/etc/tmpfiles.d/zz-gputune.conf"
 #define PERSIST_UDEV "/etc/udev/rules.d/99-zz-gputune.rules"
 #define PERSIST_MODPROBE "/etc/modprobe.d/zz-gputune.conf"
+#define PERSIST_MODULES "/etc/modules-load.d/zz-gputune.conf"
 #define PERSIST_GRUB BOOT_DROP_IN /* written by the boot-argument knob */
 #define PERSIST_NETPLAN "/etc/netplan/90-gputune.yaml"
 #define PERSIST_NM "/etc/NetworkManager/conf.d/90-gputune.conf"
@@ -34,6 +35,7 @@ enum persist_backend {
 	PERSIST_IN_TMPFILES,
 	PERSIST_IN_UDEV,
 	PERSIST_IN_MODPROBE,
+	PERSIST_IN_MODULES, /* modules-load.d */
 	PERSIST_IN_BOOT_ARGUMENT,
 	PERSIST_IN_LINK,   /* the configuration of who owns the interface */
 	PERSIST_IN_UNIT,   /* our boot-time unit */

@@ -265,7 +265,7 @@ bool item_is_named(const struct watched_knob *it, const struct hint *h)
 bool item_is_dear(const struct watched_knob *it)
 {
 	return it->knob.kind == KNOB_ZPROP || it->knob.kind == KNOB_HELPER ||
-	       it->knob.kind == KNOB_FIRMWARE;
+	       it->knob.kind == KNOB_FIRMWARE || it->knob.kind == KNOB_POWER;
 }
 
 const char *value_shown(struct arena *a, const char *value)

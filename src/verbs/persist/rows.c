@@ -186,7 +186,8 @@ static void rows_add_change(struct persisting *s, const struct change *c)
 
 	if (c->gate)
 		verb_persist_rows_skip(s, c->s->id, c->target, &c->knob, c->after, c->refusal);
-	else if (c->knob.kind == KNOB_UNIT || c->knob.kind == KNOB_ZPROP)
+	else if (c->knob.kind == KNOB_UNIT || c->knob.kind == KNOB_ZPROP ||
+		 c->knob.kind == KNOB_POWER)
 		verb_persist_rows_skip(s, c->s->id, c->target, &c->knob, c->after,
 				       "apply sets it, and it outlives a boot by itself");
 	else
@@ -329,6 +330,8 @@ static const char *backend_of(struct host *h, const struct entry *e,
 		return "its own link";
 	if (e->knob.kind == KNOB_ZPROP)
 		return "the pool";
+	if (e->knob.kind == KNOB_POWER)
+		return "nvpmodel itself";
 	for (size_t i = 0; i < n; i++)
 		if (knob_equal(&rows[i].knob, &e->knob) &&
 		    knob_same(&e->knob, rows[i].value, e->after) &&
