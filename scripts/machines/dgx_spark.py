@@ -147,6 +147,7 @@ def network(m, nics, lan, wifi):
                        firmware="28.45.4028 (NVD0000000087)", max_mtu=9978, port=f"p{i % 2}",
                        switch=f"0200000000{i // 2:02x}", rings=(1024, 8192, 1024, 8192), coalesce=(8, 8, 1),
                        channels=(20, 20), version=KERNEL)
+        host.roce(m, name, f, vendor=False)
         host.rdma(m, rdma, f, "28.45.4028", "NVD0000000087", "Ethernet",
                   "200 Gb/sec (4X HDR)" if cabled else "40 Gb/sec (4X QDR)", name, active=cabled,
                   gids=host.link_local_gids(3 + i))
@@ -155,6 +156,7 @@ def network(m, nics, lan, wifi):
                    version="11.014.00-NAPI")
     host.interface(m, "wlP9s9", 7, wifi, carrier=0, driver="mt7925e", max_mtu=2304, wireless=True,
                    firmware="____000000-20250721233113")
+    m.source("api/dcb.json, ecn/, cc_params", PLAUSIBLE, "the driver's defaults: nothing paused, VLAN tag, CNP with DSCP 48 and priority 6")
     m.rows("/etc/netplan/01-network-manager-all.yaml", ["network:", "  version: 2", "  renderer: NetworkManager"])
     m.rows("/opt/nvidia/dgx-spark-mlnx-hotplug/mtk-hotplug-handler.sh", ["#!/bin/bash"])
     m.rows("/usr/lib/udev/rules.d/90-mtk-hotplug.rules",

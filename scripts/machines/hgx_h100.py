@@ -217,6 +217,7 @@ def network(m, nics, front, card):
                        max_mtu=9978, port=f"p{i}", switch="0200000000f0", rings=(1024, 8192, 1024, 8192),
                        coalesce=(8, 128, 1), channels=(63, 63), ipv4="192.0.2.61/24" if i == 0 else "", version="24.10-1.1.4")
         host.interrupts(m, f, 912 + 64 * i, SOCKET[f.node()], range(256))
+        host.roce(m, name, f)
         gids = host.link_local_gids(2 + i)
         if i == 0:
             gids[2:] = [("0000:0000:0000:0000:0000:ffff:c000:023d", "IB/RoCE v1"), ("0000:0000:0000:0000:0000:ffff:c000:023d", "RoCE v2")]
@@ -228,6 +229,7 @@ def network(m, nics, front, card):
                                       f"00000000 00000000 00000000 {c:08x} 00000000 00000000" for c in range(256)])
     m.source("/sys/class/infiniband/mlx5_0..7: 400 Gb/s NDR, one a GPU", DOCUMENTED, LINKS)
     m.source("/proc/irq/**, /sys/kernel/irq/**", DERIVED, "mlx5_core: a CPU of the adapter's node for each queue (cpumask_local_spread)")
+    m.source("api/dcb.json, ecn/, cc_params", PLAUSIBLE, "the driver's defaults: nothing paused, VLAN tag, CNP with DSCP 48 and priority 6")
     m.source("firmware, board ids, rings, addresses, one link_downed", PLAUSIBLE, "usual values of the drivers")
 
 

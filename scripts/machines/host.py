@@ -283,6 +283,21 @@ def interface(m, name, index, parent, up=True, carrier=1, speed=None, mtu=1500, 
     m.answers("ethtool", name, ask if driver else {"*": unsupported})
 
 
+def roce(m, name, function, trust="pcp", pfc="none", vendor=True):
+    """What a driver has by default: nothing is paused, packets are sorted by their VLAN tag, CNPs have DSCP 48 and priority 6."""
+    m.answers("dcb", name, {"pfc": pfc, "pfc_max": 8, "dscp_prio": "none" if trust == "pcp" else "0-7:0 8-15:1 16-23:2 24-31:3 "
+                            "32-39:4 40-47:5 48-55:6 56-63:7", "dcbx": "host"})
+    path = f"{function.path}/net/{name}"
+    if not vendor:
+        m.puts(f"/sys/kernel/debug/mlx5/{function.address}/cc_params", np_cnp_dscp=48, np_cnp_prio=6)
+        return
+    m.put(f"{path}/qos/trust", trust)
+    m.puts(f"{path}/ecn/roce_np", cnp_dscp=48, cnp_802p_prio=6)
+    for i in range(8):
+        for side in ("np", "rp"):
+            m.put(f"{path}/ecn/roce_{side}/enable/{i}", 1)
+
+
 def interrupts(m, function, first, cpus, possible, n=64):
     """MSI-X of a network adapter: one for the adapter itself, which may be served anywhere, and one a queue, each with a CPU.
     The low bits of hwirq are the MSI number, the rest the function's (before Linux 6.2)."""

@@ -126,6 +126,7 @@ def network(m, nics, lan, wifi):
         host.interface(m, name, 4 + i, lan[i], carrier=up, speed=1000, driver="r8168", max_mtu=9194, firmware="",
                        rings=None, coalesce=None, ipv4="192.0.2.21/24" if up else "")
     host.interface(m, "wlan0", 6, wifi, up=False, driver="rtw_8822ce", max_mtu=2304, wireless=True, firmware="N/A")
+    host.roce(m, "eth0", nics[0])
     host.rdma(m, "mlx5_0", nics[0], "28.37.1014", "NVD0000000019", "Ethernet", "100 Gb/sec (2X HDR)", "eth0",
               gids=host.link_local_gids(2)[:2] + [("0000:0000:0000:0000:0000:ffff:c633:6407", "IB/RoCE v1"),
                                                   ("0000:0000:0000:0000:0000:ffff:c633:6407", "RoCE v2")])
@@ -155,6 +156,7 @@ def graphics(m):
     m.source("nvml: SM clock at most 3105, memory clock at most 10001", DOCUMENTED, "nvidia-smi -q of RTX 6000 Ada boards")
     m.source("nvml: BAR1 of 256 MiB in display mode", DOCUMENTED, GUIDE + ": 256 MiB before the mode is changed")
     m.source("nvml: thresholds, VBIOS, idle values, reserved memory", PLAUSIBLE, "usual values of the board")
+    m.source("api/dcb.json, ecn/, cc_params", PLAUSIBLE, "the driver's defaults: nothing paused, VLAN tag, CNP with DSCP 48 and priority 6")
     m.source("/sys/module/nvidia_peermem, /sys/kernel/mm/memory_peers", DOCUMENTED, GUIDE)
 
 

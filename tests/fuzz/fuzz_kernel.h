@@ -285,7 +285,7 @@ static inline int kernel_stat(struct host *h, const char *path, struct host_stat
 /* What knobs of a kind may write to: the beginnings of paths and questions. */
 static inline bool kernel_belongs(enum knob_kind kind, const char *path)
 {
-	static const char *const all[KNOB_KINDS][3] = {
+	static const char *const all[KNOB_KINDS][4] = {
 		[KNOB_SYSCTL] = { "/proc/sys/" },
 		[KNOB_SYSFS] = { "/sys/" },
 		[KNOB_MODPARAM] = { "/sys/module/" },
@@ -293,7 +293,7 @@ static inline bool kernel_belongs(enum knob_kind kind, const char *path)
 				   "/boot/extlinux/extlinux.conf" },
 		[KNOB_NVML] = { "?nvml " },
 		[KNOB_PCI] = { "/sys/bus/pci/devices/" },
-		[KNOB_LINK] = { "/sys/class/net/", "?ethtool ", "/proc/irq/" },
+		[KNOB_LINK] = { "/sys/class/net/", "?ethtool ", "/proc/irq/", "?dcb " },
 		[KNOB_UNIT] = { "?systemd " },
 		[KNOB_ZPROP] = { "?zpool " },
 		[KNOB_HELPER] = { "?boost-slider ", "?jetson-clocks " },
@@ -306,7 +306,7 @@ static inline bool kernel_belongs(enum knob_kind kind, const char *path)
 		[KNOB_CPUSET] = { KERNEL_HANDED, KERNEL_GROUP },
 	};
 
-	for (size_t i = 0; i < 3 && all[kind][i]; i++)
+	for (size_t i = 0; i < 4 && all[kind][i]; i++)
 		if (str_starts(path, all[kind][i]))
 			return true;
 	return false;

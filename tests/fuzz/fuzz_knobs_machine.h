@@ -57,6 +57,7 @@ static const struct {
 	{ 'j', "services.tuned", { KNOB_UNIT, "tuned.service", "" } },
 	{ 'k', "memory.min-free", { KNOB_SYSCTL, "vm.min_free_kbytes", "" } },
 	{ 'l', "network.irq", { KNOB_LINK, "irq-1", "eth0" } },
+	{ 'm', "network.pfc", { KNOB_LINK, "pfc", "eth0" } },
 };
 enum { TABLE = sizeof(table) / sizeof(table[0]) };
 
@@ -117,6 +118,7 @@ static const char *const answers[][2] = {
 	{ "?ethtool eth0 combined_count", "8" },
 	{ "?ethtool eth0 max_combined", "63" },
 	{ "?ethtool eth0 rx_coalesce_usecs", "8" },
+	{ "?dcb eth0 pfc", "none" },
 	{ "?zpool tank autotrim", "off" },
 	{ "?boost-slider " GPU " vboost", "0" },
 	{ "?boost-slider " GPU " vboost.max", "4" },

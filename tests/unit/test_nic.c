@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which CPUs serve an adapter's interrupts: what a probe makes of the kernel's files, what the rule
- * says of it, and the knob that moves one, also after the driver gave it another number. */
+ * says of it, and the knob that moves one, also after the driver gave it another number. Rules of
+ * RoCE, the knob of PFC, and what mlxconfig prints. */
 #include "box_world.h"
 #include "fake.h"
 
+#include "machine/host/ask.h"
 #include "machine/knob/io.h"
 #include "machine/write/write.h"
 
@@ -75,10 +77,11 @@ static void test_probe(void **state)
 	irq(w, 43, 0x4088003, "3\n", "3\n");
 	irq(w, 44, 0x4088004, "0-15\n", "\n"); /* in no use */
 	irq(w, 45, 0x4088005, "0-7\n", NULL);  /* an older kernel */
+	irq(w, 46, 0x4088006, "9\n", "3\n");   /* moves when it comes again */
 	look(w);
 	n = machine_nic(&w->machine, "eth0");
 	assert_non_null(n);
-	assert_int_equal(n->irqs.v, 5);
+	assert_int_equal(n->irqs.v, 6);
 	assert_string_equal(idset_format(&w->arena, &n->irq_cpus.v), "0-9,13");
 	assert_string_equal(n->irqs_away.v, "3:3 5:0-7");
 }
@@ -145,6 +148,172 @@ static void test_irq_rule(void **state)
 	FAKE_CHECK(rows);
 }
 
+/* Ports of 400 Gb/s with RoCE; more of each after its name, in nics and in rdma. */
+#define ROCE_PORT(n, more)                                                                         \
+	"{'name': 'e" n "', 'pci': '0000:0" n ":00.0', 'operstate': 'up', 'speed_mbps': 400000, "  \
+	"'driver': 'mlx5_core'" more "}"
+#define ROCE_RDMA(n, more)                                                                         \
+	"{'name': 'm" n "/1', 'device': 'm" n "', 'pci': '0000:0" n ":00.0', 'netdev': 'e" n       \
+	"', 'state': 'ACTIVE', 'rate_mbps': 400000, 'link_layer': 'Ethernet'" more "}"
+#define ROCE_PORTS(a, b, c) ROCE_PORT("1", a) ", " ROCE_PORT("2", b) ", " ROCE_PORT("3", c)
+#define ROCE_RDMAS(a, b) ROCE_RDMA("1", a) ", " ROCE_RDMA("2", b) ", " ROCE_RDMA("3", "")
+#define ROCE(a, b, c, x, y)                                                                        \
+	"{'gpu': {'gpus': [{'index': 0}]}, 'net': {'nics': [" ROCE_PORTS(                          \
+		a, b, c) "], 'rdma': [" ROCE_RDMAS(x, y) "]}}"
+#define PFC(x) ", 'pfc': '" x "'"
+#define QOS(pfc, trust) ", 'pfc': '" pfc "', 'trust': '" trust "'"
+#define CNP(dscp) ", 'cnp_dscp': " #dscp ", 'cnp_priority': 6"
+
+static void test_pfc_rule(void **state)
+{
+	static const char id[] = "nic.pfc";
+	static const struct fake_row rows[] = {
+		{ ROW(id, ROCE(PFC("3"), PFC("3"), PFC("3"), "", ""), NA, LEFT_ALONE,
+		      "every switch port") },
+		{ ROW(id, ROCE(PFC("3"), PFC("3"), PFC("none"), "", ""), FAIL, DIFFERS,
+		      "3, as all others"),
+		  .target = "e3" },
+		{ ROW(id, ROCE(PFC("3"), PFC("none"), ", 'pfc': '!unsupported'", "", ""), FAIL,
+		      DIFFERS, "the same on every rail") },
+		{ ROW(id, ROCE(PFC("3"), PFC("3"), PFC("3"), "", ""), PASS, OK, "as wanted"),
+		  .want = { .rel = WANT_IS, .value = "3" } },
+		{ ROW(id, ROCE(PFC("none"), PFC("none"), PFC("none"), "", ""), FAIL, DIFFERS,
+		      "every switch port"),
+		  .want = { .rel = WANT_IS, .value = "3" } },
+		{ ROW(id, ROCE(", 'pfc': '!denied'", PFC("3"), PFC("3"), "", ""), UNKNOWN, DENIED,
+		      NULL),
+		  .target = "e1" },
+		{ ROW(id, ROCE(", 'pfc': '!unsupported'", PFC("3"), PFC("3"), "", ""), NA,
+		      NO_SUPPORT, "no data center bridging"),
+		  .target = "e1" },
+		{ ROW(id,
+		      "{'net': {'nics': [" ROCE_PORT("1", PFC("3")) "], 'rdma': [{'name': 'm1/1', "
+								    "'pci': '0000:01:00.0', "
+								    "'link_layer': "
+								    "'InfiniBand'}]}}",
+		      NA, NO_EFFECT, "no RoCE") },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+static void test_trust_rule(void **state)
+{
+	static const char id[] = "nic.trust";
+	static const struct fake_row rows[] = {
+		{ ROW(id, ROCE(QOS("3", "dscp"), QOS("3", "dscp"), QOS("3", "dscp"), "", ""), PASS,
+		      OK, "without a VLAN tag") },
+		{ ROW(id, ROCE(QOS("3", "pcp"), QOS("3", "pcp"), QOS("3", "pcp"), "", ""), FAIL,
+		      DIFFERS, "never get it") },
+		{ ROW(id,
+		      ROCE(QOS("3", "pcp"), QOS("3", "pcp"), QOS("3", "pcp"),
+			   ", 'gids': [{'index': 0, 'netdev': 'e1.100'}]", ""),
+		      PASS, OK, "over a VLAN"),
+		  .target = "e1" },
+		{ ROW(id, ROCE(QOS("3", "dscp"), QOS("3", "pcp"), QOS("3", "dscp"), "", ""), FAIL,
+		      DIFFERS, "e2 sorts by pcp"),
+		  .target = "e1" },
+		{ ROW(id, ROCE(QOS("none", "pcp"), QOS("none", "pcp"), QOS("none", "pcp"), "", ""),
+		      NA, NO_EFFECT, "no priority is paused") },
+		{ ROW(id, ROCE(PFC("3") ", 'trust': '!unsupported'", "", "", "", ""), NA,
+		      NO_SUPPORT, "does not say"),
+		  .target = "e1" },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+static void test_dcqcn_rule(void **state)
+{
+	static const char id[] = "rdma.dcqcn";
+	static const struct fake_row rows[] = {
+		{ ROW(id, ROCE("", "", "", CNP(48), CNP(48)), PASS, OK, "DSCP 48, priority 6"),
+		  .target = "m1/1" },
+		{ ROW(id, ROCE("", "", "", CNP(48), CNP(4)), FAIL, DIFFERS, "m2/1 marks"),
+		  .target = "m1/1" },
+		{ ROW(id, ROCE(PFC("3"), "", "", CNP(48) ", 'ecn_off': '2-4'", CNP(48)), FAIL,
+		      DIFFERS, "off for priority 3"),
+		  .target = "m1/1" },
+		{ ROW(id, ROCE(PFC("3"), "", "", CNP(48) ", 'ecn_off': '0'", CNP(48)), PASS, OK,
+		      NULL),
+		  .target = "m1/1" },
+		{ ROW(id, ROCE(PFC("none"), "", "", CNP(48) ", 'ecn_off': '0-7'", CNP(48)), PASS,
+		      OK, NULL),
+		  .target = "m1/1" },
+		{ ROW(id, ROCE("", "", "", ", 'cnp_dscp': '!denied'", ""), UNKNOWN, DENIED, NULL),
+		  .target = "m1/1" },
+		{ ROW(id, ROCE("", "", "", ", 'cnp_dscp': '!absent'", ""), NA, NO_SUPPORT,
+		      "no congestion control"),
+		  .target = "m1/1" },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+static void test_firmware_rule(void **state)
+{
+	static const char id[] = "nic.firmware";
+	static const struct fake_row rows[] = {
+		{ ROW(id, ROCE("", "", "", "", ""), NA, NEEDS_DEEP, "--deep"), .target = "e1" },
+		{ ROW(id,
+		      ROCE(", 'firmware_settings': 'ATS_ENABLED=0 CNP_DSCP_P1=48'", "", "", "", ""),
+		      PASS, OK, "where vendors agree"),
+		  .target = "e1" },
+		{ ROW(id, ROCE(", 'firmware_settings': 'ATS_ENABLED=1'", "", "", "", ""), FAIL,
+		      DIFFERS, "ATS_ENABLED=0"),
+		  .target = "e1" },
+		{ ROW(id,
+		      ROCE(", 'firmware_settings': 'ROCE_CC_PRIO_MASK_P1=0 ATS_ENABLED=0'", "", "",
+			   "", ""),
+		      FAIL, DIFFERS, "ROCE_CC_PRIO_MASK_P1=255"),
+		  .target = "e1" },
+		{ ROW(id, ROCE(", 'firmware_settings': '!absent'", "", "", "", ""), NA, NO_SUPPORT,
+		      "not installed"),
+		  .target = "e1" },
+		{ ROW(id, ROCE(", 'firmware_settings': '!denied'", "", "", "", ""), UNKNOWN, DENIED,
+		      NULL),
+		  .target = "e1" },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+/* As mlxconfig 4.30 prints them, with and without -e, and rows that are not what is known. */
+static void test_firmware_values(void **state)
+{
+	static const char output[] =
+		"Device #1:\n----------\n\nDevice type:        ConnectX7\n"
+		"Configurations:                                  Default         Current         "
+		"Next Boot\n"
+		"        ATS_ENABLED                              False(0)        True(1)         "
+		"False(0)\n"
+		"*       CNP_DSCP_P1                              48              48              "
+		"4 \n"
+		"        CNP_DSCP_P12                             1               1               "
+		"9\n"
+		"        MAX_ACC_OUT_READ                         0\n"
+		"        PCI_WR_ORDERING                          per_mkey(0)\n"
+		"        ROCE_CC_PRIO_MASK_P1                     N/A\n"
+		"        HOST_CHAINING_MODE                       Array[0..7]\n";
+	struct arena a = { 0 };
+
+	(void)state;
+	assert_string_equal(mlxconfig_values(&a, output,
+					     "ATS_ENABLED CNP_DSCP_P1 MAX_ACC_OUT_READ "
+					     "PCI_WR_ORDERING ROCE_CC_PRIO_MASK_P1 "
+					     "HOST_CHAINING_MODE NO_SUCH"),
+			    "ATS_ENABLED=0 CNP_DSCP_P1=4 MAX_ACC_OUT_READ=0 PCI_WR_ORDERING=0");
+	assert_string_equal(mlxconfig_values(&a, "", "ATS_ENABLED"), "");
+	assert_string_equal(mlxconfig_values(&a, "ATS_ENABLED", "ATS_ENABLED"), "");
+	assert_string_equal(mlxconfig_values(&a, "ATS_ENABLED 99999999999999999999", "ATS_ENABLED"),
+			    "");
+	arena_free(&a);
+}
+
 static const char *get(struct world *w, const struct knob *k)
 {
 	const char *value = NULL;
@@ -195,6 +364,35 @@ static void test_irq_knob(void **state)
 	assert_true(knob_valid(&k, "0,8-11", &why));
 }
 
+static void test_pfc_knob(void **state)
+{
+	static const struct knob k = { KNOB_LINK, "pfc", "eth0" };
+	struct world *w = *state;
+	char capture[512], overlay[512];
+	struct err e = { 0 };
+	const char *why;
+
+	box_file(&w->box, "c/meta.json", BOX_META("absent"));
+	box_file(&w->box, "c/api/dcb.json", "{\"eth0\": {\"pfc\": \"none\"}}");
+	w->host = host_open_overlay(box_path(&w->box, "c", capture, sizeof(capture)),
+				    box_path(&w->box, "o", overlay, sizeof(overlay)), &e);
+	assert_non_null(w->host);
+	assert_string_equal(get(w, &k), "none");
+	assert_int_equal(knob_set(w->host, &w->arena, &k, "3-4", &e), 0);
+	assert_string_equal(get(w, &k), "3-4");
+	assert_int_equal(knob_set(w->host, &w->arena, &k, "none", &e), 0);
+	assert_string_equal(get(w, &k), "none");
+	assert_string_equal(get(w, &(struct knob){ KNOB_LINK, "pfc", "eth1" }), "ENOENT");
+	assert_string_equal(knob_command(&w->arena, &k, "3-4"),
+			    "dcb pfc set dev eth0 prio-pfc all:off 3:on 4:on");
+	assert_string_equal(knob_command(&w->arena, &k, "none"),
+			    "dcb pfc set dev eth0 prio-pfc all:off");
+	assert_false(knob_valid(&k, "8", &why));
+	assert_false(knob_valid(&k, "", &why));
+	assert_false(knob_valid(&k, "all", &why));
+	assert_false(knob_valid(&k, "0-10", &why));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +400,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_probe_unread, world_setup, world_teardown),
 		cmocka_unit_test(test_irq_rule),
 		cmocka_unit_test_setup_teardown(test_irq_knob, world_setup, world_teardown),
+		cmocka_unit_test(test_pfc_rule),
+		cmocka_unit_test(test_trust_rule),
+		cmocka_unit_test(test_dcqcn_rule),
+		cmocka_unit_test(test_firmware_rule),
+		cmocka_unit_test(test_firmware_values),
+		cmocka_unit_test_setup_teardown(test_pfc_knob, world_setup, world_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

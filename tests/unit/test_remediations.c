@@ -624,6 +624,17 @@ static void test_disk(void **state)
 	"'speed_mbps': 100000, 'numa_node': 1, 'irqs': 9, 'irq_cpus': '0-9', 'irqs_away': "        \
 	"'1:0 7:3-5'}]}}"
 
+/* Three rails with RoCE, and which priorities each pauses. */
+#define RAIL(n, more)                                                                              \
+	"{'name': 'e" n "', 'pci': '0000:0" n ":00.0', 'operstate': 'up', 'speed_mbps': 400000, "  \
+	"'driver': 'mlx5_core', 'pfc': " more "}"
+#define RAIL_RDMA(n) "{'name': 'm" n "/1', 'netdev': 'e" n "', 'link_layer': 'Ethernet'}"
+#define RAILS(x, y, z, more)                                                                       \
+	"{'net': {'nics': [" RAIL("0", "'" x "'" more) ", " RAIL("1", "'" y "'") ", " RAIL(        \
+		"2",                                                                               \
+		"'" z                                                                              \
+		"'") "], 'rdma': [" RAIL_RDMA("0") ", " RAIL_RDMA("1") ", " RAIL_RDMA("2") "]}}"
+
 static void test_net(void **state)
 {
 	static const struct aim_row rows[] = {
@@ -699,6 +710,30 @@ static void test_net(void **state)
 		  IRQS(", 'software': {'services': [{'name': 'irqbalance.service', 'active': 1}]}"),
 		  NULL,
 		  "hand: irqbalance runs",
+		  PROFILE_DEFAULT,
+		  { 0 } },
+		{ "nic.pfc",
+		  RAILS("none", "3", "3", ""),
+		  NULL,
+		  "link pfc of e0 = 3",
+		  PROFILE_DEFAULT,
+		  { 0 } },
+		{ "nic.pfc",
+		  RAILS("none", "3", "4", ""),
+		  NULL,
+		  "hand: as the switch",
+		  PROFILE_DEFAULT,
+		  { 0 } },
+		{ "nic.pfc",
+		  RAILS("none", "none", "none", ""),
+		  NULL,
+		  "link pfc of e0 = 3",
+		  PROFILE_DEFAULT,
+		  { .rel = WANT_IS, .value = "3" } },
+		{ "nic.pfc",
+		  RAILS("none", "3", "3", ", 'dcbx': 'firmware'"),
+		  NULL,
+		  "hand: the adapter's firmware",
 		  PROFILE_DEFAULT,
 		  { 0 } },
 		{ "nic.coalesce",

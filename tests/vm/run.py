@@ -7,6 +7,7 @@ import traceback
 
 import lab
 import steps_change
+import steps_fabric
 import steps_pair
 import steps_persist
 import steps_power
@@ -16,7 +17,8 @@ import steps_read
 
 STEPS = {"boot": steps_read.boot, "read": steps_read.read, "change": steps_change.change, "mrrs": steps_change.mrrs,
          "kills": steps_change.kills, "powercut": steps_power.powercut, "reboot": steps_power.reboot, "persist": steps_persist.persist,
-         "prove": steps_prove.prove, "rdma": steps_rdma.rdma, "pair": steps_pair.pair}
+         "prove": steps_prove.prove, "rdma": steps_rdma.rdma, "pair": steps_pair.pair,
+         "fabric": steps_fabric.fabric}
 
 
 def main():

@@ -240,6 +240,15 @@ static struct fact_set served_by(struct probe *p, const char *irq)
 	return cpus.f.seen == SEEN_ABSENT ? probe_set(p, dir, "smp_affinity_list") : cpus;
 }
 
+/* Without interrupt remapping one moves when it comes the next time: where it may go counts. */
+static bool moves_near(struct probe *p, const struct idset *near, const char *irq)
+{
+	struct fact_set may =
+		probe_set(p, arena_printf(p->a, "/proc/irq/%s/", irq), "smp_affinity_list");
+
+	return seen_ok(&may.f) && may.v.n && idset_contains(near, &may.v);
+}
+
 static int msi_number(struct probe *p, const char *irq, unsigned *out)
 {
 	struct fact_int hw = probe_int(p, arena_printf(p->a, "/sys/kernel/irq/%s/", irq), "hwirq");
@@ -264,7 +273,7 @@ static int add_irq(struct probe *p, struct nic *n, const struct idset *near, con
 	n->irqs.v++;
 	IDSET_FOR_EACH (cpu, &cpus.v)
 		idset_add(p->a, &n->irq_cpus.v, cpu);
-	if (idset_intersects(&cpus.v, near))
+	if (idset_intersects(&cpus.v, near) || moves_near(p, near, irq))
 		return 0;
 	r = msi_number(p, irq, &number);
 	if (r == 0)

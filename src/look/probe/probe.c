@@ -12,6 +12,7 @@ void probe_machine(struct probe *p)
 	probe_gpu(p);
 	probe_nic(p);
 	probe_rdma(p);
+	probe_roce(p);
 	probe_disk(p);
 	probe_fs(p);
 	probe_software(p);

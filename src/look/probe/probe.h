@@ -40,6 +40,7 @@ void probe_pci(struct probe *p);
 void probe_gpu(struct probe *p);
 void probe_nic(struct probe *p);      /* interfaces */
 void probe_rdma(struct probe *p);     /* RDMA ports and modules */
+void probe_roce(struct probe *p);     /* what keeps RoCE from losing packets; adapters' firmware */
 void probe_disk(struct probe *p);     /* block devices */
 void probe_fs(struct probe *p);	      /* mounts, ZFS */
 void probe_software(struct probe *p); /* distribution, services, libraries */

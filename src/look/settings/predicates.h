@@ -58,6 +58,14 @@ bool is_superchip(const struct machine *m);
 /* The link is up. */
 bool is_up(const struct nic *n);
 
+/* Of a port with RoCE; NULL: not known. */
+struct roce_side {
+	const char *pfc, *trust;
+};
+/* In what two ports of one fabric differ ("PFC", "trust"); NULL. Both ends and all rails have to be
+ * alike. */
+const char *roce_differs(const struct roce_side *x, const struct roce_side *y);
+
 /*
  * How much counters grew since an earlier reading of the same machine (machine.earlier). A count by
  * itself is no rate: it may be years old.

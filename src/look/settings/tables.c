@@ -15,8 +15,8 @@ const struct setting_table *const setting_tables[] = {
 	&settings_net,		&settings_nic,
 	&settings_nic_queue,	&settings_nic_address,
 	&settings_nic_function, &settings_rdma,
-	&settings_rdma_memory,	&settings_pcie,
-	&settings_pcie_access,	&settings_pcie_rails,
-	&settings_service,
+	&settings_roce,		&settings_rdma_memory,
+	&settings_pcie,		&settings_pcie_access,
+	&settings_pcie_rails,	&settings_service,
 };
 const size_t setting_table_count = sizeof(setting_tables) / sizeof(setting_tables[0]);

@@ -25,6 +25,7 @@ extern const struct provider provider_nvml;
 extern const struct provider provider_cuda;
 extern const struct provider provider_ethtool;
 extern const struct provider provider_interface;
+extern const struct provider provider_dcb;
 extern const struct provider provider_statfs;
 extern const struct provider provider_zpool;
 extern const struct provider provider_boost;
@@ -49,6 +50,10 @@ int boost_parse(const char *output, unsigned *max, unsigned *level);
 /* The value that holds from the next boot on, of the row "LINK_TYPE_P1   ETH(2)" (or with more
  * columns before it). -EOPNOTSUPP: there is no such row; -EPROTO: it is not what is known. */
 int mlxconfig_parse(const char *output, const char *name, long long *out);
+
+/* "NAME=VALUE ..." of those names (blank-separated) that the output has a number for, in the arena.
+ */
+const char *mlxconfig_values(struct arena *a, const char *output, const char *names);
 
 /* "570.133.20" of "Fabric Manager version is : 570.133.20", in the arena; NULL when said has
  * another shape. */

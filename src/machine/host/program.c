@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Providers that ask, and tell, a program of the system's or a vendor's what no file and no library
  * answers. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,64 @@ int mlxconfig_parse(const char *output, const char *name, long long *out)
 	return 0;
 }
 
+/* The value in the last column of the row "NAME  [DEFAULT  NOW]  NEXT", a number or "Word(number)".
+ * Rows that differ from the default begin with a star. */
+static bool mlxconfig_row(const char *output, const char *name, size_t n, long long *out)
+{
+	for (const char *line = output; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *p = line + strspn(line, " \t*"), *end = line + strcspn(line, "\n");
+		char number[24];
+		size_t len;
+
+		if (strncmp(p, name, n) != 0 || !strchr(" \t", p[n]) || !p[n])
+			continue;
+		while (end > p && strchr(" \t\r)", end[-1]))
+			end--;
+		for (p = end; p > line && isdigit((unsigned char)p[-1]); p--)
+			;
+		len = (size_t)(end - p);
+		if (!len || len >= sizeof(number) || !strchr(" \t(", p[-1]))
+			return false;
+		memcpy(number, p, len);
+		number[len] = '\0';
+		return parse_i64(number, out) == 0;
+	}
+	return false;
+}
+
+const char *mlxconfig_values(struct arena *a, const char *output, const char *names)
+{
+	TEXT_AUTO t = { 0 };
+	long long v;
+
+	for (const char *p = names; *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+
+		if (mlxconfig_row(output, p, n, &v))
+			text_printf(&t, "%s%.*s=%lld", t.len ? " " : "", (int)n, p, v);
+		p += n;
+	}
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+/* Several names at once: all settings are printed, since one that the adapter lacks would refuse.
+ */
+static int mlxconfig_several(struct arena *a, const char *object, const char *names,
+			     struct answer *out)
+{
+	char *argv[] = { "mlxconfig", "-d", arena_strdup(a, object), "query", NULL };
+	const char *output;
+	int r;
+
+	if (!command_is_pci(object) || !strchr(names, ' ') ||
+	    strspn(names, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ") != strlen(names))
+		return -EINVAL;
+	r = command_report(a, argv, MLXCONFIG_MS, OUTPUT_LONG, &output);
+	if (r == 0)
+		answer_text(out, mlxconfig_values(a, output, names));
+	return r;
+}
+
 static int mlxconfig_ask(void **state, struct arena *a, const char *object, const char *field,
 			 struct answer *out)
 {
@@ -195,6 +254,8 @@ static int mlxconfig_ask(void **state, struct arena *a, const char *object, cons
 	int r;
 
 	(void)state;
+	if (strchr(field, ' '))
+		return mlxconfig_several(a, object, field, out);
 	if (!command_is_pci(object) || !is_type(field))
 		return -EINVAL;
 	r = command_report(a, argv, MLXCONFIG_MS, OUTPUT_LONG, &output);

@@ -72,7 +72,7 @@ static const struct provider *const providers[] = {
 	&provider_nvml,	   &provider_cuda,     &provider_ethtool,	&provider_interface,
 	&provider_statfs,  &provider_zpool,    &provider_boost,		&provider_mlxconfig,
 	&provider_systemd, &provider_env,      &provider_kernel_log,	&provider_fabric_manager,
-	&provider_kmod,	   &provider_nvpmodel, &provider_jetson_clocks,
+	&provider_kmod,	   &provider_nvpmodel, &provider_jetson_clocks, &provider_dcb,
 };
 enum { PROVIDERS = sizeof(providers) / sizeof(providers[0]) };
 _Static_assert((int)PROVIDERS <= (int)LIVE_PROVIDERS, "the state of every provider has a place");

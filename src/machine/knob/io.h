@@ -18,7 +18,8 @@
  *   pci              mrrs in bytes; acs-control "0x1d"
  *   link             mtu in bytes; rx-ring, tx-ring, channels in numbers; rx-usecs, tx-usecs in us;
  *                    adaptive-rx, adaptive-tx "0" or "1"; irq-N the list of CPUs that may serve
- *                    the interrupt with that MSI number
+ *                    the interrupt with that MSI number; pfc the priorities that are paused, a
+ *                    list or "none"
  *   unit             "enabled", "disabled" or "masked", then "active" or "inactive"
  *   zfs-property     its text
  *   helper           vboost: the level; jetson-clocks: "1" all at their maximum, "0" not

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Network interfaces: MTU through sysfs; rings, channels and coalescing through the driver; which
- * CPUs serve their interrupts. */
+ * priorities they pause; which CPUs serve their interrupts. */
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -140,6 +140,54 @@ static const char *irq_command(struct arena *a, const struct knob *k, const char
 			    k->object, MSI_NUMBER, k->name + 4, value);
 }
 
+/* "pfc": the priorities that are paused instead of lost, "none" or a list. Source: IEEE 802.1Qbb.
+ */
+enum { PRIORITY_MAX = 7 };
+
+static bool is_pfc(const struct knob *k)
+{
+	return strcmp(k->name, "pfc") == 0;
+}
+
+static int pfc_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+		   struct err *e)
+{
+	struct answer out;
+	int r = host_ask(h, "dcb", k->object, "pfc", &out);
+
+	if (r == 0 && out.kind != ANSWER_TEXT)
+		r = -EPROTO;
+	if (r)
+		return knob_fail(e, r, "read", k);
+	*value = arena_strdup(a, out.text);
+	return 0;
+}
+
+static bool pfc_valid(const char *value, const char **why)
+{
+	struct arena a = { 0 };
+	struct idset set = { 0 };
+	bool good = strcmp(value, "none") == 0 || (strspn(value, "01234567,-") == strlen(value) &&
+						   idset_parse(&a, value, &set) == 0 && set.n &&
+						   set.r[set.n - 1].hi <= PRIORITY_MAX);
+
+	arena_free(&a);
+	return good ||
+	       knob_unsound(why, "the value is neither \"none\" nor priorities from 0 to 7");
+}
+
+static const char *pfc_command(struct arena *a, const struct knob *k, const char *value)
+{
+	struct idset set = { 0 };
+	TEXT_AUTO t = { 0 };
+
+	text_printf(&t, "dcb pfc set dev %s prio-pfc all:off", k->object);
+	if (strcmp(value, "none") != 0 && idset_parse(a, value, &set) == 0)
+		IDSET_FOR_EACH (priority, &set)
+			text_printf(&t, " %u:on", priority);
+	return arena_strdup(a, t.s);
+}
+
 static const char *mtu_path(struct arena *a, const struct knob *k)
 {
 	return arena_printf(a, "/sys/class/net/%s/mtu", k->object);
@@ -154,7 +202,7 @@ static int link_get(struct host *h, struct arena *a, const struct knob *k, const
 	int r;
 
 	if (!f)
-		return irq_get(h, a, k, value, e);
+		return is_pfc(k) ? pfc_get(h, a, k, value, e) : irq_get(h, a, k, value, e);
 	if (f->ask) {
 		r = host_ask_int(h, "ethtool", k->object, f->ask, &v);
 		/* A driver with none of them answers nought of nought. */
@@ -191,8 +239,12 @@ static int knob_link_set(struct host *h, struct arena *a, const struct knob *k, 
 	long long v = 0, max;
 	int r;
 
-	if (!f)
+	if (!f && !is_pfc(k))
 		return irq_set(h, a, k, value, e);
+	if (!f) {
+		r = host_set_text(h, "dcb", k->object, "pfc", value);
+		return r ? knob_fail(e, r, "set", k) : 0;
+	}
 	r = parse_i64(value, &v);
 	if (r == 0)
 		r = f->ask ? host_set_int(h, "ethtool", k->object, f->ask, v)
@@ -218,14 +270,14 @@ static bool link_valid(const struct knob *k, const char *value, const char **why
 	const struct field *f = field_of(k);
 	long long v;
 
-	if (!f && !is_irq(k))
+	if (!f && !is_irq(k) && !is_pfc(k))
 		return knob_unsound(why, "a link has no setting of that name here");
 	if (!is_interface(k->object))
 		return knob_unsound(why, "the object is no name of an interface");
 	if (!value)
 		return true;
 	if (!f)
-		return irq_valid(value, why);
+		return is_pfc(k) ? pfc_valid(value, why) : irq_valid(value, why);
 	if (!knob_is_number(value) || parse_i64(value, &v))
 		return knob_unsound(why, "the value is no number");
 	if (f->flag && v > 1)
@@ -243,7 +295,7 @@ static const char *link_command(struct arena *a, const struct knob *k, const cha
 	const char *hole;
 
 	if (!f)
-		return irq_command(a, k, value);
+		return is_pfc(k) ? pfc_command(a, k, value) : irq_command(a, k, value);
 	hole = strstr(f->command, "%s");
 	if (f->flag)
 		value = strcmp(value, "0") == 0 ? "off" : "on";

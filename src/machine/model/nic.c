@@ -36,6 +36,10 @@ static const struct shape_row nic_rows[] = {
 	FACT(nic, owner, "Owner", NULL),
 	FACT(nic, ipv4, "IPv4", NULL),
 	FACT(nic, bond_master, "Bond master", NULL),
+	FACT(nic, pfc, "PFC", NULL),
+	FACT(nic, trust, "Trust", NULL),
+	FACT(nic, dcbx, "DCBX", NULL),
+	FACT(nic, firmware_settings, "Firmware settings", NULL),
 	FACT(nic, irqs, "Interrupts", NULL),
 	FACT(nic, irq_cpus, "Interrupt CPUs", NULL),
 	FACT(nic, irqs_away, "Interrupts away", NULL),
@@ -70,6 +74,9 @@ static const struct shape_row rdma_port_rows[] = {
 	FACT(rdma_port, link_downed, "Link downed", NULL),
 	FACT(rdma_port, rcv_errors, "Rcv errors", NULL),
 	FACT(rdma_port, out_of_sequence, "Out of sequence", NULL),
+	FACT(rdma_port, cnp_dscp, "CNP DSCP", NULL),
+	FACT(rdma_port, cnp_priority, "CNP priority", NULL),
+	FACT(rdma_port, ecn_off, "ECN off", NULL),
 	FACT_LIST(rdma_port, gids, "Gids", rdma_gid),
 };
 const struct shape rdma_port_shape = SHAPE(rdma_port, rdma_port);

@@ -28,6 +28,11 @@ struct nic {
 	struct fact_str owner; /* "netplan", "NetworkManager", "networkd", "ifupdown", "none" */
 	struct fact_str ipv4;  /* addresses, blank-separated, with prefix length */
 	struct fact_str bond_master;
+	/* Asked of ports with RoCE. */
+	struct fact_str pfc;   /* priorities that are paused, "3", or "none" */
+	struct fact_str trust; /* what packets are sorted by: "dscp", "pcp" (the VLAN tag) */
+	struct fact_str dcbx;  /* who negotiates it: "host", "firmware" */
+	struct fact_str firmware_settings; /* "NAME=VALUE ...", from the next boot on; deep */
 	/* Interrupts in use, asked where the CPU that serves them matters: several NUMA nodes, or
 	 * CPUs set aside. */
 	struct fact_int irqs;
@@ -56,6 +61,10 @@ struct rdma_port {
 	struct fact_str netdev;
 	struct fact_int numa_node;
 	struct fact_int symbol_errors, link_downed, rcv_errors, out_of_sequence; /* counts */
+	/* DCQCN, of ports with RoCE: how congestion notifications are marked, and the priorities
+	 * for which sending or heeding them is off. */
+	struct fact_int cnp_dscp, cnp_priority;
+	struct fact_set ecn_off;
 	struct list gids; /* struct rdma_gid */
 };
 

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RoCE on a fabric: pause by priority, trust, congestion control, and what an adapter's firmware
+ * keeps. The right values follow from the switches, so that a machine is mostly held against itself
+ * and against its peers; what a vendor sets stands beside it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "look/settings/predicates.h"
+#include "look/settings/settings.h"
+#include "base/text.h"
+
+#define OPERATOR "NVIDIA Network Operator, nic-configuration-operator README (2026-08-13)"
+
+const char *roce_differs(const struct roce_side *x, const struct roce_side *y)
+{
+	if (x->pfc && y->pfc && strcmp(x->pfc, y->pfc) != 0)
+		return "PFC";
+	if (x->trust && y->trust && strcmp(x->trust, y->trust) != 0)
+		return "trust";
+	return NULL;
+}
+
+static struct roce_side side_of(const struct nic *n)
+{
+	return (struct roce_side){ fact_text(&n->pfc, NULL), fact_text(&n->trust, NULL) };
+}
+
+/* The RoCE port behind an interface that is up; NULL and *v. */
+static const struct rdma_port *roce_port(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct nic *n = q->object;
+	const struct rdma_port *p = rdma_of(q->m, n);
+
+	if (!p || !fact_is(&p->link_layer, "Ethernet"))
+		verdict_na(v, CODE_NO_EFFECT, "no RoCE on it");
+	else if (!is_up(n))
+		verdict_na(v, CODE_NO_EFFECT, "the link is down");
+	else
+		return p;
+	return NULL;
+}
+
+/* A rail beside it: another RoCE port of its driver and speed that is up. */
+static bool is_rail_of(const struct machine *m, const struct nic *n, const struct nic *other)
+{
+	const struct rdma_port *p = rdma_of(m, other);
+
+	return other != n && p && fact_is(&p->link_layer, "Ethernet") && is_up(other) &&
+	       strcmp(fact_text(&other->driver, ""), fact_text(&n->driver, "")) == 0 &&
+	       fact_or(&other->speed_mbps, -1) == fact_or(&n->speed_mbps, -2);
+}
+
+/* The first rail that differs in what ("PFC", "trust"); NULL. */
+static const struct nic *other_rail(const struct machine *m, const struct nic *n, const char *what)
+{
+	struct roce_side own = side_of(n);
+
+	LIST_FOR_EACH (struct nic, other, &m->net.nics) {
+		struct roce_side its = side_of(other);
+		const char *differs = is_rail_of(m, n, other) ? roce_differs(&own, &its) : NULL;
+
+		if (differs && strcmp(differs, what) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+/* What all other rails agree on, where there are two at least; NULL. */
+static const char *rails_agree(const struct machine *m, const struct nic *n)
+{
+	const char *all = NULL;
+	size_t count = 0;
+
+	LIST_FOR_EACH (struct nic, other, &m->net.nics) {
+		if (!is_rail_of(m, n, other) || !seen_ok(&other->pfc.f))
+			continue;
+		if (all && strcmp(all, other->pfc.v) != 0)
+			return NULL;
+		all = other->pfc.v;
+		count++;
+	}
+	return count >= 2 ? all : NULL;
+}
+
+static const struct recommendation pause[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "on only where every switch port has it too: NVIDIA's Network Operator sets priority 3",
+	  NULL },
+};
+
+static void rule_pfc(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct nic *n = q->object, *other;
+
+	if (!roce_port(q, v) || !is_seen(q, v, &n->pfc.f, "the driver has no data center bridging"))
+		return;
+	v->current = strcmp(n->pfc.v, "none") == 0 ? "none"
+						   : arena_printf(q->a, "priority %s", n->pfc.v);
+	other = other_rail(q->m, n, "PFC");
+	if (other && rails_agree(q->m, n)) {
+		verdict_fail(v, arena_printf(q->a, "%s, as all others", rails_agree(q->m, n)),
+			     arena_printf(q->a,
+					  "%s has %s: collectives wait for the rail that loses "
+					  "packets",
+					  other->name, other->pfc.v));
+	} else if (other) {
+		verdict_fail(v, "the same on every rail",
+			     arena_printf(q->a,
+					  "%s has %s: collectives wait for the rail that loses "
+					  "packets",
+					  other->name, other->pfc.v));
+	} else if (!has_target(q, v)) {
+		return;
+	} else if (recommendation_met(q->wish, n->pfc.v)) {
+		verdict_pass(v,
+			     "as wanted; the switch has to agree, which only its own port shows");
+	} else {
+		verdict_fail(v, recommendation_text(q->a, q->wish, NULL),
+			     "every switch port on the way has to change with it");
+	}
+}
+
+static void remediate_pfc(const struct rule_ctx *q, struct remediations *out)
+{
+	const struct nic *n = q->object;
+	const char *others = rails_agree(q->m, n);
+
+	if (fact_is(&n->dcbx, "firmware"))
+		remediate_by_hand(out, "the adapter's firmware negotiates it (DCBX): set it at the "
+				       "switch, or give DCBX to the host first");
+	else if (service_active(q->m, "lldpad.service"))
+		remediate_by_hand(out,
+				  "lldpad negotiates it and would set it again: lldptool -T -i "
+				  "INTERFACE -V PFC enabled=PRIORITY");
+	else if (other_rail(q->m, n, "PFC") && others)
+		remediate_value(q, out, others);
+	else if (q->wish && q->wish->rel != WANT_LEAVE)
+		remediate_value(q, out, remediate_target(q));
+	else
+		remediate_by_hand(out, "set the rails as the switch has them: dcb pfc set dev "
+				       "INTERFACE prio-pfc all:off PRIORITY:on");
+}
+
+/* Some RDMA traffic goes over a VLAN, whose tag has a priority. */
+static bool is_tagged(const struct rdma_port *p, const struct nic *n)
+{
+	LIST_FOR_EACH (struct rdma_gid, g, &p->gids)
+		if (seen_ok(&g->netdev.f) && strcmp(g->netdev.v, n->name) != 0)
+			return true;
+	return false;
+}
+
+static void rule_trust(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct nic *n = q->object, *other;
+	const struct rdma_port *p = roce_port(q, v);
+
+	if (!p || !is_seen(q, v, &n->trust.f, "the driver does not say what it sorts by"))
+		return;
+	v->current = n->trust.v;
+	other = other_rail(q->m, n, "trust");
+	if (other)
+		verdict_fail(v, "the same on every rail",
+			     arena_printf(q->a,
+					  "%s sorts by %s: one rail's pauses miss its traffic",
+					  other->name, other->trust.v));
+	else if (!seen_ok(&n->pfc.f) || strcmp(n->pfc.v, "none") == 0)
+		verdict_na(v, CODE_NO_EFFECT,
+			   "no priority is paused, so that none has to be found");
+	else if (strcmp(n->trust.v, "dscp") == 0)
+		verdict_pass(v, "packets keep their priority without a VLAN tag");
+	else if (is_tagged(p, n))
+		verdict_pass(v, "sorted by the VLAN tag, and its RDMA runs over a VLAN");
+	else
+		verdict_fail(v, "dscp",
+			     arena_printf(q->a,
+					  "priority %s is paused, but packets without a VLAN tag "
+					  "never get it",
+					  n->pfc.v));
+}
+
+/* The other RoCE port whose notifications are marked otherwise; NULL. */
+static const struct rdma_port *marks_otherwise(const struct machine *m, const struct rdma_port *p)
+{
+	LIST_FOR_EACH (struct rdma_port, o, &m->net.rdma)
+		if (o != p && fact_is(&o->link_layer, "Ethernet") && fact_is(&o->state, "ACTIVE") &&
+		    fact_or(&o->rate_mbps, -1) == fact_or(&p->rate_mbps, -2) &&
+		    seen_ok(&o->cnp_dscp.f) &&
+		    (o->cnp_dscp.v != p->cnp_dscp.v ||
+		     fact_or(&o->cnp_priority, -1) != fact_or(&p->cnp_priority, -1)))
+			return o;
+	return NULL;
+}
+
+/* A paused priority for which congestion is not told; -1. */
+static int untold(const struct machine *m, const struct rdma_port *p)
+{
+	const struct nic *n = machine_nic(m, fact_text(&p->netdev, ""));
+	struct arena a = { 0 };
+	struct idset paused = { 0 };
+	int found = -1;
+
+	if (n && seen_ok(&n->pfc.f) && seen_ok(&p->ecn_off.f) &&
+	    idset_parse(&a, n->pfc.v, &paused) == 0)
+		IDSET_FOR_EACH (priority, &paused)
+			if (found < 0 && idset_has(&p->ecn_off.v, priority))
+				found = (int)priority;
+	arena_free(&a);
+	return found;
+}
+
+static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct rdma_port *p = q->object, *other;
+
+	if (!fact_is(&p->link_layer, "Ethernet") || !fact_is(&p->state, "ACTIVE")) {
+		verdict_na(v, CODE_NO_EFFECT,
+			   fact_is(&p->link_layer, "Ethernet") ? "the port is not active"
+							       : "InfiniBand has its own");
+		return;
+	}
+	if (!is_seen(q, v, &p->cnp_dscp.f, "the driver shows no congestion control"))
+		return;
+	v->current = arena_printf(q->a, "CNP with DSCP %lld, priority %lld", p->cnp_dscp.v,
+				  fact_or(&p->cnp_priority, -1));
+	other = marks_otherwise(q->m, p);
+	if (untold(q->m, p) >= 0)
+		verdict_fail(v, "on for every paused priority",
+			     arena_printf(q->a,
+					  "congestion control is off for priority %d, which is "
+					  "paused: pauses spread to others",
+					  untold(q->m, p)));
+	else if (other)
+		verdict_fail(
+			v, "the same on every rail",
+			arena_printf(q->a,
+				     "%s marks notifications with DSCP %lld, priority %lld: the "
+				     "switch hurries only one of them",
+				     other->name, other->cnp_dscp.v,
+				     fact_or(&other->cnp_priority, -1)));
+	else
+		verdict_pass(v, "the same on every rail; the switch has to give that DSCP its "
+				"fastest queue");
+}
+
+/*
+ * What vendors set in an adapter's firmware. Where they contradict each other the value is shown
+ * and not judged.
+ */
+static const struct firmware_wish {
+	const char *name;
+	long long value;
+	bool bare; /* not in a virtual machine */
+	bool shown;
+	const char *note;
+} firmware_wishes[] = {
+	{ "ATS_ENABLED", 0, true, false,
+	  "translated requests go round the switch; 1 is for passed-through devices of HGX "
+	  "Blackwell Ultra" },
+	{ "ROCE_CC_PRIO_MASK_P1", 255, false, false, "congestion control for all priorities" },
+	{ "ROCE_CC_PRIO_MASK_P2", 255, false, false, "congestion control for all priorities" },
+	/* The driver's default is 48, which most switches expect. */
+	{ "CNP_DSCP_P1", 4, false, true, NULL },
+	{ "CNP_802P_PRIO_P1", 6, false, true, NULL },
+	/* 44 on DGX A100, 0 (auto) in older releases of the operator, ignored by later ones. */
+	{ "MAX_ACC_OUT_READ", 0, false, true, NULL },
+	/* 1 in a guide of AMD and Broadcom alone. */
+	{ "PCI_WR_ORDERING", 0, false, true, NULL },
+};
+enum { FIRMWARE_WISHES = sizeof(firmware_wishes) / sizeof(firmware_wishes[0]) };
+
+/* Of "NAME=VALUE NAME=VALUE"; false: it is not there. */
+static bool firmware_value(const char *settings, const char *name, long long *out)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = settings; *p; p += strcspn(p, " "), p += strspn(p, " "))
+		if (strncmp(p, name, n) == 0 && p[n] == '=')
+			return sscanf(p + n + 1, "%lld", out) == 1;
+	return false;
+}
+
+static void rule_firmware(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct nic *n = q->object;
+	const struct rdma_port *p = rdma_of(q->m, n);
+	bool roce = p && fact_is(&p->link_layer, "Ethernet");
+
+	if (!fact_is(&n->driver, "mlx5_core")) {
+		verdict_na(v, CODE_NO_SUPPORT, "not an adapter that mlxconfig knows");
+		return;
+	}
+	if (n->firmware_settings.f.seen == SEEN_UNASKED) {
+		verdict_na(v, CODE_NEEDS_DEEP, "mlxconfig takes a second an adapter: --deep asks");
+		return;
+	}
+	if (!is_seen(q, v, &n->firmware_settings.f, "mlxconfig or mstconfig is not installed"))
+		return;
+	v->current = n->firmware_settings.v;
+	for (size_t i = 0; i < FIRMWARE_WISHES; i++) {
+		const struct firmware_wish *w = &firmware_wishes[i];
+		long long now;
+
+		if (w->shown || (w->bare && (is_virtual(q->m) || !q->m->gpu.gpus.n)) ||
+		    (!roce && str_starts(w->name, "ROCE_")) ||
+		    !firmware_value(n->firmware_settings.v, w->name, &now) || now == w->value)
+			continue;
+		verdict_fail(v, arena_printf(q->a, "%s=%lld", w->name, w->value), w->note);
+		return;
+	}
+	verdict_pass(v, "as the vendor sets it, where vendors agree");
+}
+
+#define DATA_PORT                                                                                  \
+	.scope = SCOPE_NIC, .select = is_data_port,                                                \
+	.none = "no data port (RDMA, or 25 Gb/s and more)"
+
+static const struct setting rows[] = {
+	{ .id = "nic.pfc",
+	  .title = "Priority flow control",
+	  DATA_PORT,
+	  .knob = KNOB_LINK,
+	  .name = "pfc",
+	  .of = &nic_shape,
+	  .fact = "pfc",
+	  .read = "RTM_GETDCB, IEEE PFC",
+	  .not_when = "there is no RoCE on the port, or the link is down",
+	  .why = "RoCE resends much for one lost packet; PFC makes the far end wait instead. On a "
+		 "host alone it does nothing.",
+	  .note = "NVIDIA's Network Operator sets priority 3; fabrics that rely on congestion "
+		  "control leave it off.",
+	  .source = OPERATOR "; IEEE 802.1Qbb; kernel uapi/linux/dcbnl.h",
+	  .shown_by = "rdma/write:1MiB rdma/read:1MiB",
+	  .settle_s = 2,
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_SERVICE,
+	  RECOMMENDATIONS(pause),
+	  .judge = rule_pfc,
+	  .remediate = remediate_pfc },
+	{ .id = "nic.trust",
+	  .title = "What packets are sorted by",
+	  DATA_PORT,
+	  .of = &nic_shape,
+	  .fact = "trust",
+	  .read = "qos/trust, or the DSCP table of RTM_GETDCB",
+	  .not_when = "there is no RoCE on the port, or no priority is paused",
+	  .why = "PFC works by priority. Without a VLAN tag only the DSCP says which a packet has.",
+	  .note = "Taking the DSCP table away again leaves the adapter's own map at zero: gputune "
+		  "does not write it.",
+	  .source = OPERATOR "; kernel mlx5/core/en_dcbnl.c",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = rule_trust,
+	  .by_hand = "mlnx_qos -i INTERFACE --trust dscp; with the kernel's driver dcb app add dev "
+		     "INTERFACE dscp-prio 26:3, whose first entry turns it to dscp" },
+	{ .id = "rdma.dcqcn",
+	  .title = "Congestion control of RoCE",
+	  .scope = SCOPE_RDMA,
+	  .none = "no RDMA device",
+	  .of = &rdma_port_shape,
+	  .fact = "cnp_dscp",
+	  .read = "ecn/roce_np, ecn/roce_rp, or cc_params of mlx5 in debugfs",
+	  .not_when = "the port is InfiniBand or not active",
+	  .why = "Senders slow down when a notification (CNP) arrives; without it, pauses spread "
+		 "through the fabric.",
+	  .note = "NVIDIA's Network Operator sets DSCP 4 and priority 6; the driver's default is "
+		  "48 "
+		  "and 6, which most switches expect.",
+	  .source = OPERATOR "; kernel mlx5/cong.c",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = rule_dcqcn,
+	  .by_hand = "with the vendor's drivers ecn/roce_np and ecn/roce_rp of the interface; else "
+		     "mlxconfig -d PCI set CNP_DSCP_P1=N CNP_802P_PRIO_P1=N, and reboot" },
+	{ .id = "nic.firmware",
+	  .title = "Firmware settings of the adapter",
+	  DATA_PORT,
+	  .of = &nic_shape,
+	  .fact = "firmware_settings",
+	  .not_when = "the adapter is no ConnectX or BlueField",
+	  .why = "They outlive the system and come with the card from whatever it was in before.",
+	  .note = "Vendors contradict each other about MAX_ACC_OUT_READ, PCI_WR_ORDERING and the "
+		  "marks of CNPs: these are shown and not judged.",
+	  .source = OPERATOR "; NVIDIA AI Enterprise, HGX Blackwell Ultra passthrough",
+	  .severity = SEVERITY_LOW,
+	  .effect = EFFECT_REBOOT,
+	  .judge = rule_firmware,
+	  .by_hand = "mlxconfig -d PCI set NAME=VALUE, then a reboot" },
+};
+
+const struct setting_table settings_roce = SETTING_TABLE(rows);
