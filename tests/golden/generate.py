@@ -335,6 +335,18 @@ def hgx(tmp):
     j = follows("two HGX", ["generate", "nccl", "--node", f"n0={h}", "--node", f"n1={h}"], 0)
     expect("InfiniBand", j and j["joined"] in ("fabric", "common"), j and j["joined"])
     v = variables(j, 0) if j else {}
+    expect("the management port that both share meets, though it has an RDMA device", v.get("NCCL_SOCKET_IFNAME") == "=enp20s0f0np0", v)
+    last = []
+    for k in (0, 1):
+        to = tmp / f"hgx-ipoib-{k}"
+        shutil.copytree(h, to, symlinks=True)
+        api = to / "api/if.json"
+        known = json.loads(api.read_text())
+        known["enp20s0f0np0"]["ipv4"] = ""
+        api.write_text(json.dumps(known))
+        last += ["--node", f"n{k}={to}"]
+    ipoib = follows("two HGX that share InfiniBand alone", ["generate", "nccl", *last], 0)
+    expect("IPoIB where nothing else is shared", ipoib and variables(ipoib, 0).get("NCCL_SOCKET_IFNAME", "").startswith("=ib"), ipoib and variables(ipoib, 0))
     expect("no pinned GID, no forced algorithm", v.get("NCCL_NET") == "IB" and
            not {"NCCL_ALGO", "NCCL_IB_GID_INDEX", "NCCL_NET_GDR_LEVEL"} & set(v), v)
     j = follows("a model over eight GPUs", ["generate", "vllm", "--model", "Llama-3.3-70B", "--host", str(h)], 0)

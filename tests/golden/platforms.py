@@ -6,9 +6,10 @@ machines of the kind show.
     platforms.py GPUTUNE
 """
 import json
+import struct
 
 from common import end_suite, expect, run
-from node import DEVICES, Node
+from node import DEVICES, Node, capability
 
 
 def facts(node, subject=None):
@@ -127,6 +128,7 @@ def firmware():
                                 (0x2e06, "generic", "RTX Spark N1X (10de:2e06)"), (0x2e40, "generic", "none of the known"), (0x2dff, "generic", "none of the known")):
         n = Node(f"chip-{device:x}", machine="dgx-spark")
         n.put(n.at / "api/nvml.json", b"{}").put(n.at / "api/cuda.json", b"{}").write("/sys/class/dmi/id/product_name", "Board\n")
+        n.put(n.at / "root/sys/class/dmi/id/product_family", b"\n")
         n.config(GPU, lambda space, d=device: space.__setitem__(slice(2, 4), d.to_bytes(2, "little")))
         where = f"{DEVICES}/{GPU}"
         n.write(f"{where}/uevent", n.read(f"{where}/uevent").replace(b"2E12", f"{device:04X}".encode()))
@@ -172,7 +174,90 @@ def boost():
     expect("Intel's turbo off is a finding as ever", f["verdict"] == "fail" and f["severity"] == "medium" and "base clock" in f["reason"], f)
 
 
+# --- lanes ------------------------------------------------------------------------------------------------------------------
+
+def link(n, address):
+    f = findings(n, "pcie.link")
+    return next((v for (_, t), v in f.items() if address in t.split()), None)
+
+
+def reach(n, address, width=None, speed=None):
+    """What LnkCap says: lanes, and the generation."""
+    def change(space):
+        at = capability(space, 0x10) + 0x0c
+        now = struct.unpack_from("<I", space, at)[0]
+        now = now & ~0x3f0 | width << 4 if width is not None else now
+        struct.pack_into("<I", space, at, now & ~0xf | speed if speed is not None else now)
+    return n.config(address, change)
+
+
+def lanes():
+    second, port, first = "0002:01:00.0", "0002:00:00.0", "0000:01:00.0"
+    for what, port_can in (("the port above it says x4", 4), ("the port above it says x2", 2)):
+        n = Node(f"half-{port_can}", machine="dgx-spark")
+        for a in (second, "0002:01:00.1", port):
+            n.lanes(a, 2)
+        reach(n, port, port_can)
+        f = link(n, second)
+        expect(f"x2 beside x4, {what}", f and f["verdict"] == "fail" and f["wanted"] == "32.0 GT/s x4" and "other half" in f["reason"] if port_can == 2
+               else f and f["verdict"] == "fail", f)
+        expect(f"x2, {what}: nothing is reseated", "reseat" not in f["reason"] and "BIOS" in f["reason"], f["reason"])
+        _, out, _ = run("plan", *n.argv, "--only", "pcie.link", "--format", "json")
+        expect(f"x2, {what}: nor by hand", "soldered" in out and "reseat" not in out, out[:900])
+        expect(f"x2, {what}: the other half is right", link(n, first)["verdict"] == "pass", link(n, first))
+        j = json.loads(run("show", "topology", *n.argv, "--format", "json")[1])
+        expect(f"x2, {what}: a narrow spot", any(s["kind"] == "lanes" and "maker's support" in s["reason"] for s in j["narrow"]), j["narrow"])
+    n = Node("both-halves", machine="dgx-spark")
+    for a in (first, "0000:01:00.1", "0000:00:00.0", second, "0002:01:00.1", port):
+        n.lanes(a, 2)
+        reach(n, a, 2 if a.endswith("00:00.0") else None)
+    f = link(n, second)
+    expect("both halves at x2: the board has four lanes each", f["verdict"] == "fail" and "x4" in f["wanted"], f)
+    n = Node("right", machine="dgx-spark")
+    expect("the captured one", link(n, second)["verdict"] == "pass", link(n, second))
+    n.lanes("0004:01:00.0", speed=4)
+    f = link(n, "0004:01:00.0")
+    expect("a disk at half its speed is no critical fault", f["verdict"] == "fail" and f["severity"] == "low", f)
+    reach(n, "0004:01:00.0", speed=4)
+    expect("a disk that can do no more", link(n, "0004:01:00.0")["verdict"] == "pass", link(n, "0004:01:00.0"))
+    n = Node("slot", machine="hgx-h100")
+    reach(n, "0000:03:00.0", speed=6)
+    expect("as the slot allows: a device that could do more", "slot allows" in (link(n, "0000:03:00.0") or {}).get("reason", ""), link(n, "0000:03:00.0"))
+
+
+# --- hot plug ---------------------------------------------------------------------------------------------------------------
+
+HOTPLUG = "/sys/devices/platform/MTKP0001:00/pcie_hotplug"
+FUNCTIONS = ("0000:01:00.0", "0000:01:00.1", "0002:01:00.0", "0002:01:00.1")
+
+
+def hot_plug():
+    for what, cable, enabled, verdict, words in (
+            ("no cable", 0, 1, "na", "no cable is seen"), ("a cable and no NIC", 1, 1, "fail", "hot-plug fault"),
+            ("hot plug off and no NIC", 0, 0, "fail", "hot plug is off"), ("nothing known", None, None, "na", "no cable, or a hot-plug fault")):
+        n = Node(f"hot-{what.replace(' ', '-')}", machine="dgx-spark")
+        for a in FUNCTIONS:
+            n.gone(f"{DEVICES}/{a}")
+        for leaf, value in (("debug_state", cable), ("hotplug_enabled", enabled)):
+            path = n.at / f"root{HOTPLUG}/{leaf}"
+            if value is not None:
+                n.put(path, f"{value}\n".encode())
+            elif (n.under / f"root{HOTPLUG}/{leaf}").exists():
+                n.gone(f"{HOTPLUG}/{leaf}")
+        f = findings(n, "nic.cable")["nic.cable", ""]
+        expect(f"{what}: {verdict}", f["verdict"] == verdict and words in f["reason"] and "never rescan" in f["reason"], f)
+        expect(f"{what}: no late cable", findings(n, "nic.late-cable")["nic.late-cable", ""]["verdict"] == "na")
+    for what, answer, verdict in (("since boot", 2, "fail"), ("at boot", 0, "pass"), ("a log that may not be read", {"error": "EPERM"}, "unknown")):
+        n = Node(f"cable-{what.replace(' ', '-')}", machine="dgx-spark")
+        n.put(n.at / f"root{HOTPLUG}/hotplug_enabled", b"1\n").put(n.at / f"root{HOTPLUG}/debug_state", b"1\n")
+        n.ask("kernel-log", "", {"lines(MTKP0001:00: Cable plugin)": answer})
+        f = findings(n, "nic.late-cable")["nic.late-cable", ""]
+        expect(f"a cable, {what}: {verdict}", f["verdict"] == verdict, f)
+
+
 switches()
 firmware()
 boost()
+lanes()
+hot_plug()
 end_suite()

@@ -342,6 +342,11 @@ static const struct doctor_case doctor_rows[] = {
 	{ IS("nic.half-speed-twin/traffic", POSSIBLE), "too little", .facts = "{" TWINS("up") "}",
 	  .signs = "{'ports': [{'name': 'ra/1', 'sent_words': 20, 'received_words': 0}, "
 		   "{'name': 'rb/1', 'sent_words': 0, 'received_words': 0}]}" },
+	{ IS("nic.half-speed-twin/lanes", LIKELY), "rb (0002:01:00.0)",
+	  .facts = "{" HALVES("up", "s") "}",
+	  .findings = "pcie.link=pass@0000:01:00.0 pcie.link=fail@0002:01:00.0" },
+	{ IS("nic.half-speed-twin/lanes", EXCLUDED), NULL, .facts = "{" HALVES("up", "s") "}",
+	  .findings = "pcie.link=pass@0000:01:00.0 pcie.link=pass@0002:01:00.0" },
 	{ IS("nic.gone/cable", LIKELY), NULL, .facts = "{" SPARK "}",
 	  .findings = "nic.cable=fail" },
 	{ IS("nic.gone/cable", POSSIBLE), NULL,

@@ -545,6 +545,23 @@ static struct fact_str file_present(struct probe *p, const char *path)
 	return fact_str_of("present", "", path);
 }
 
+/* The driver that takes the NIC of a DGX Spark off the bus. Source: NVIDIA/NV-Kernels, change 271.
+ */
+static void probe_nic_hotplug(struct probe *p)
+{
+	static const char dir[] = "/sys/devices/platform/MTKP0001:00/pcie_hotplug/";
+	struct network *net = &p->m->net;
+
+	net->spark_hotplug = file_present(p, "/opt/nvidia/dgx-spark-mlnx-hotplug");
+	net->hotplug_marker = file_present(p, "/etc/nvidia/cx7-hotplug-enabled");
+	net->hotplug_enabled = probe_int(p, dir, "hotplug_enabled");
+	net->cable_present = probe_int(p, dir, "debug_state");
+	net->cables_plugged = net->hotplug_enabled;
+	if (net->hotplug_enabled.f.seen != SEEN_ABSENT)
+		net->cables_plugged =
+			probe_ask_int(p, "kernel-log", "", "lines(MTKP0001:00: Cable plugin)");
+}
+
 void probe_rdma(struct probe *p)
 {
 	struct network *net = &p->m->net;
@@ -563,7 +580,7 @@ void probe_rdma(struct probe *p)
 	net->ofed_version = probe_str(p, "/sys/module/mlx5_core/", "version");
 	net->peermem_client = probe_str(p, "/sys/kernel/mm/memory_peers/nv_mem/", "version");
 	net->verbs_provider = file_present(p, "/etc/libibverbs.d/mlx5.driver");
-	net->spark_hotplug = file_present(p, "/opt/nvidia/dgx-spark-mlnx-hotplug");
+	probe_nic_hotplug(p);
 	if (host_list(p->h, CLASS, p->a, &devices, &n))
 		return;
 	for (size_t i = 0; i < n; i++)

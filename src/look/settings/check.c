@@ -386,5 +386,6 @@ void settings_remediations(struct arena *a, const struct machine *m, const struc
 	else
 		remediate_to_target(&q, out);
 	if (!out->n && !out->by_hand)
-		remediate_by_hand(out, rule_check_nothing_to_write(f->s));
+		remediate_by_hand(out,
+				  f->v.by_hand ? f->v.by_hand : rule_check_nothing_to_write(f->s));
 }

@@ -267,17 +267,55 @@ static bool is_data_function(const struct machine *m, const void *object)
 	return is_connectx(object);
 }
 
-/* No cable on a DGX Spark means no PCI function: people debug firmware for nothing. */
+static size_t data_functions(const struct machine *m)
+{
+	size_t n = 0;
+
+	LIST_FOR_EACH (struct pci_function, p, &m->pci)
+		n += is_connectx(p);
+	return n;
+}
+
+/* No cable on a DGX Spark means no PCI function: people debug firmware for nothing. With one in it,
+ * the same picture is a fault, and a rescan of the bus panics or hangs the machine. */
+static void no_function(const struct rule_ctx *q, struct verdict *v)
+{
+	static const char four[] = "4 functions";
+	const struct network *n = &q->m->net;
+
+	if (fact_or(&n->cable_present, 0) == 1) {
+		verdict_fail(v, four,
+			     "a cable is seen and the NIC is absent: a hot-plug fault. Shut down "
+			     "and take all power off for a minute; never rescan the bus");
+	} else if (fact_or(&n->hotplug_enabled, 1) == 0) {
+		verdict_fail(v, four,
+			     "the NIC is absent although hot plug is off. Shut down and take all "
+			     "power off for a minute; never rescan the bus");
+	} else if (seen_ok(&n->cable_present.f)) {
+		verdict_na(v, CODE_NO_HARDWARE,
+			   "absent: no cable is seen. Plug one in and wait half a minute; with a "
+			   "cable in, it is a hot-plug fault: take all power off, never rescan");
+	} else if (seen_ok(&n->spark_hotplug.f)) {
+		verdict_na(v, CODE_NO_HARDWARE,
+			   "absent: no cable, or a hot-plug fault. Plug a cable in; where one is "
+			   "in, take all power off for a minute, and never rescan the bus");
+	} else {
+		v->slight = true;
+		verdict_fail(
+			v, four,
+			"the NIC is not on the bus, and the scripts that take it off without a "
+			"cable are not installed: plug a cable in, then look at firmware");
+	}
+}
+
 static void spark_cable(const struct rule_ctx *q, struct verdict *v)
 {
-	size_t functions = 0;
+	size_t functions = data_functions(q->m);
 
 	if (q->platform != ON_SPARK) {
 		verdict_na(v, CODE_NOT_HERE, "DGX Spark only");
 		return;
 	}
-	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
-		functions += is_connectx(p);
 	v->current = arena_printf(q->a, "%zu ConnectX functions", functions);
 	if (functions >= 4)
 		verdict_pass(v, "the NIC is on the bus");
@@ -287,15 +325,31 @@ static void spark_cable(const struct rule_ctx *q, struct verdict *v)
 			     "functions each");
 	else if (!q->m->pci.n)
 		verdict_unknown(v, CODE_ERROR, "the PCI bus could not be looked at");
-	else if (seen_ok(&q->m->net.spark_hotplug.f))
-		verdict_na(v, CODE_NO_HARDWARE,
-			   "no cable: without a QSFP cable this machine takes its NIC off the bus "
-			   "shortly after boot. For a cluster plug a cable in first");
 	else
-		verdict_fail(
-			v, "4 functions",
-			"the NIC is not on the bus, and the scripts that take it off without a "
-			"cable are not installed: plug a cable in, then look at firmware");
+		no_function(q, v);
+}
+
+static void late_cable(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct fact_int *n = &q->m->net.cables_plugged;
+
+	if (q->platform != ON_SPARK) {
+		verdict_na(v, CODE_NOT_HERE, "DGX Spark only");
+		return;
+	}
+	if (!data_functions(q->m)) {
+		verdict_na(v, CODE_NO_HARDWARE, "the NIC is not on the bus: see nic.cable");
+		return;
+	}
+	if (!is_seen(q, v, &n->f, "this kernel does not manage hot plug of the NIC"))
+		return;
+	v->current = arena_printf(q->a, "%lld plugged in since boot", n->v);
+	if (n->v > 0)
+		verdict_fail(v, "in since boot",
+			     "the NIC came onto the bus by hot plug: such a link carries about "
+			     "13 Gb/s until both machines boot with the cable in");
+	else
+		verdict_pass(v, "the cable was in at boot, as far as the kernel's log goes back");
 }
 
 static void drivers(const struct rule_ctx *q, struct verdict *v)
@@ -453,11 +507,26 @@ static const struct setting nic_function_rows[] = {
 	  .read = "PCI class 0x02 of vendor 15b3",
 	  .not_when = "the machine is no DGX Spark, or no cable is plugged",
 	  .why = "A DGX Spark takes its ConnectX-7 off the bus while no cable is plugged.",
-	  .source = "S1; NVIDIA DGX Spark hot-plug scripts",
-	  .severity = SEVERITY_LOW,
+	  .note = "The kernel's line of insufficient power on the PCIe slot (27W) is none of it: "
+		  "machines at full speed have it too.",
+	  .source = "S1; NVIDIA DGX Spark hot-plug scripts; NVIDIA/NV-Kernels 271",
+	  .severity = SEVERITY_HIGH,
 	  .judge = spark_cable,
-	  .by_hand = "plug in a QSFP cable and wait half a minute; if the functions stay away, "
-		     "look at the NIC's firmware" },
+	  .by_hand = "plug in a QSFP cable and wait half a minute; with a cable in, shut down and "
+		     "take all power off for a minute. Never rescan the PCI bus" },
+	{ .id = "nic.late-cable",
+	  .title = "Cable in since boot",
+	  .scope = SCOPE_HOST,
+	  .health = true,
+	  .read = "the kernel's log: MTKP0001:00: Cable plugin",
+	  .not_when = "the machine is no DGX Spark, or its NIC is not on the bus",
+	  .why = "A cable that is plugged in after boot gives a link at about 13 Gb/s of 100 a "
+		 "half, with no sign in ethtool.",
+	  .source = "NVIDIA/dgx-spark-playbooks issue 108; owners' measurements of 2026 (13.2 to "
+		    "13.5 Gb/s, 98 to 109 after a boot)",
+	  .severity = SEVERITY_HIGH,
+	  .judge = late_cable,
+	  .by_hand = "leave the cable in and reboot both machines" },
 	{ .id = "nic.drivers",
 	  .title = "RDMA drivers loaded",
 	  .scope = SCOPE_HOST,

@@ -35,20 +35,29 @@ static bool has_fast_link(const struct machine *m, const void *object)
 		!is_switch_management(p));
 }
 
-/* What the device and the port above it can both do. */
-static long long both(const struct pci_function *p, const struct pci_function *up, bool speed)
+/* Why lanes are missing, and where to look. */
+static const char *missing_lanes(const struct rule_ctx *q, const struct link_best *best)
 {
-	long long a = speed ? fact_or(&p->max_speed_mts, 0) : fact_or(&p->max_width, 0);
-	long long b =
-		up ? (speed ? fact_or(&up->max_speed_mts, 0) : fact_or(&up->max_width, 0)) : 0;
-
-	return b && b < a ? b : a;
+	if (is_virtual(q->m))
+		return "lanes are missing, or the virtual bridge above shows more than there are: "
+		       "the host's administrator can tell";
+	if (best->twin)
+		return arena_printf(q->a,
+				    "lanes are missing: the adapter's other half, %s, has x%lld. A "
+				    "soldered part: update the BIOS, then ask the maker's support",
+				    best->twin->name, best->width);
+	if (machine_soldered(q->m, q->object))
+		return "lanes are missing on a soldered part: update the BIOS, then ask the "
+		       "maker's support";
+	return "lanes are missing: reseat the card, look at the slot, the riser, and whether "
+	       "firmware splits the slot";
 }
 
 static void link(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object, *up = machine_pci(q->m, p->parent);
 	const struct gpu *g = gpu_of(q->m, p);
+	struct link_best best = machine_link_best(q->m, p);
 	long long width = fact_or(&p->width, 0), speed = fact_or(&p->speed_mts, 0);
 	bool slow, narrow;
 
@@ -72,10 +81,14 @@ static void link(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	v->current = arena_printf(q->a, "%.1f GT/s x%lld", (double)speed / 1000, width);
-	v->wanted = arena_printf(q->a, "%.1f GT/s x%lld", (double)both(p, up, true) / 1000,
-				 both(p, up, false));
-	narrow = width < both(p, up, false);
-	slow = speed < both(p, up, true);
+	v->wanted =
+		arena_printf(q->a, "%.1f GT/s x%lld", (double)best.speed_mts / 1000, best.width);
+	if (machine_soldered(q->m, p))
+		v->by_hand = "update the machine's BIOS and firmware; where that does not help, "
+			     "shut down, take all power off for a minute, then ask the maker's "
+			     "support: the part is soldered";
+	narrow = width < best.width;
+	slow = speed < best.speed_mts;
 	/* GPUs lower their speed, never their width, while they rest. */
 	if (slow && !narrow && is_nvidia_display(p) &&
 	    (!g || !seen_ok(&g->pstate.f) || g->pstate.v > 0 ||
@@ -91,17 +104,15 @@ static void link(const struct rule_ctx *q, struct verdict *v)
 				"less than the device can do; what the port above it can do could "
 				"not be read");
 	else if (narrow)
-		verdict_fail(v, v->wanted,
-			     is_virtual(q->m)
-				     ? "lanes are missing, or the virtual bridge above shows more "
-				       "than there are: the host's administrator can tell"
-				     : "lanes are missing: reseat the card, look at the slot, the "
-				       "riser, and whether firmware splits the slot");
-	else if (slow)
+		verdict_fail(v, v->wanted, missing_lanes(q, &best));
+	else if (slow) {
+		/* A disk of half the speed slows loading; it is no broken machine. */
+		v->slight = is_nvme(p);
 		verdict_fail(v, v->wanted,
 			     "the link trained at a lower speed than both ends can do");
-	else
-		verdict_pass(v, up && both(p, up, true) < fact_or(&p->max_speed_mts, 0)
+	} else
+		verdict_pass(v, up && (best.speed_mts < fact_or(&p->max_speed_mts, 0) ||
+				       best.width < fact_or(&p->max_width, 0))
 					? "as fast as the slot allows"
 					: "as fast as it can be");
 }

@@ -91,6 +91,7 @@ struct verdict {
 	const char *current; /* NULL: taken from question.current */
 	const char *wanted;  /* NULL when there is no target value */
 	const char *why;     /* NULL: the recommendation's because, or the row's why */
+	const char *by_hand; /* NULL: the row's */
 	bool slight; /* it costs little here: the finding's severity is low, whatever the row's */
 };
 

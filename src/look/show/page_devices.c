@@ -497,6 +497,8 @@ static const struct pick network_picks[] = {
 	PICK(network, peermem_client, "Peer memory client"),
 	PICK(network, verbs_provider, "Verbs provider"),
 	PICK(network, spark_hotplug, "NIC hotplug scripts"),
+	PICK(network, cable_present, "Cable seen"),
+	PICK(network, cables_plugged, "Cables plugged in since boot"),
 	PICK(network, softnet_dropped, "Packets dropped by CPUs"),
 	PICK(network, bad_subnets, "Interfaces sharing a subnet"),
 };

@@ -174,6 +174,48 @@ bool is_switch_management(const struct pci_function *p)
 	return fact_or(&p->switch_management, 0) == 1;
 }
 
+bool machine_soldered(const struct machine *m, const struct pci_function *f)
+{
+	return pci_base_class(f) == 0x02 &&
+	       (fact_is(&m->platform.kind, "dgx-spark") || fact_is(&m->platform.kind, "igx-orin"));
+}
+
+static long long least(long long a, long long b)
+{
+	return b && b < a ? b : a;
+}
+
+/* The ConnectX-7 of a GB10 machine has two halves, four lanes each, in PCI domains of their own;
+ * source: lspci of DGX Spark, and of an ASUS GX10 whose second half came up with two (NVIDIA's
+ * forum, thread 367853). The port above may show two as well, so that only the twin tells. */
+struct link_best machine_link_best(const struct machine *m, const struct pci_function *f)
+{
+	enum { MELLANOX = 0x15b3, HALF_LANES = 4 };
+	const struct pci_function *up = machine_pci(m, f->parent);
+	struct link_best b = {
+		.width = least(fact_or(&f->max_width, 0), up ? fact_or(&up->max_width, 0) : 0),
+		.speed_mts = least(fact_or(&f->max_speed_mts, 0),
+				   up ? fact_or(&up->max_speed_mts, 0) : 0),
+	};
+	const char *place = strchr(f->name, ':');
+
+	if (!place || !fact_is(&m->platform.kind, "dgx-spark") || pci_base_class(f) != 0x02 ||
+	    fact_or(&f->vendor, 0) != MELLANOX)
+		return b;
+	LIST_FOR_EACH (struct pci_function, t, &m->pci) {
+		const char *other = strchr(t->name, ':');
+
+		if (t != f && other && strcmp(place, other) == 0 &&
+		    fact_or(&t->vendor, 0) == MELLANOX && fact_or(&t->width, 0) > b.width) {
+			b.width = t->width.v;
+			b.twin = t;
+		}
+	}
+	if (b.width < HALF_LANES)
+		b.width = least(fact_or(&f->max_width, 0), HALF_LANES);
+	return b;
+}
+
 bool machine_has_switches(const struct machine *m)
 {
 	LIST_FOR_EACH (struct pci_function, p, &m->pci)

@@ -84,6 +84,16 @@ extern const struct shape machine_shape;
 /* --- look-ups: NULL when there is none -------------------------------------------------------- */
 struct pci_function *machine_pci(const struct machine *m, const char *address);
 struct gpu *machine_gpu(const struct machine *m, size_t i);
+/* What the link of a function could be. twin: the same function of the adapter's other half, whose
+ * lanes show what the port above does not; NULL: both ends of the link say so, or the board's kind.
+ */
+struct link_best {
+	long long width, speed_mts; /* 0: not known */
+	const struct pci_function *twin;
+};
+struct link_best machine_link_best(const struct machine *m, const struct pci_function *f);
+/* A network adapter on the board of a DGX Spark or IGX: there is nothing to reseat. */
+bool machine_soldered(const struct machine *m, const struct pci_function *f);
 struct nic *machine_nic(const struct machine *m, const char *name);
 /* The CPUs that are near an interface: those of its NUMA node, with wide also those of other nodes
  * of the same socket, without CPUs that are set aside. Empty where that is not known. */

@@ -75,6 +75,10 @@ struct network {
 	struct fact_str peermem_client; /* memory_peers/nv_mem version */
 	struct fact_str verbs_provider; /* /etc/libibverbs.d/mlx5.driver present */
 	struct fact_str spark_hotplug; /* DGX Spark's scripts that remove the NIC without a cable */
+	struct fact_str hotplug_marker;	 /* the file by which an owner asks for that */
+	struct fact_int hotplug_enabled; /* 0 or 1, as the kernel has it */
+	struct fact_int cable_present;	 /* 0 or 1, as the kernel sees the cages */
+	struct fact_int cables_plugged;	 /* since boot, by the kernel's log */
 	struct fact_int
 		softnet_dropped;     /* packets, sum over CPUs, /proc/net/softnet_stat column 2 */
 	struct fact_int bad_subnets; /* pairs of up interfaces that share an IPv4 subnet */

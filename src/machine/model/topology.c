@@ -273,17 +273,11 @@ static double most_of(const struct pci_function *f)
 	return pcie_mbs(fact_or(&f->max_speed_mts, 0), fact_or(&f->max_width, 0));
 }
 
-static long long lesser(long long a, long long b)
+static double best_mbs(const struct machine *m, const struct pci_function *f)
 {
-	return b > 0 && b < a ? b : a;
-}
+	struct link_best best = machine_link_best(m, f);
 
-/* What both ends of the link can do; the upper one is not always seen. */
-static double both_mbs(const struct pci_function *f, const struct pci_function *up)
-{
-	return pcie_mbs(
-		lesser(fact_or(&f->max_speed_mts, 0), up ? fact_or(&up->max_speed_mts, 0) : 0),
-		lesser(fact_or(&f->max_width, 0), up ? fact_or(&up->max_width, 0) : 0));
+	return pcie_mbs(best.speed_mts, best.width);
 }
 
 static const struct gpu *gpu_at(const struct machine *m, const char *address)
@@ -362,20 +356,20 @@ static void narrow_own_link(struct finder *d, const struct pci_function *f, cons
 			    bool is_switch)
 {
 	const struct pci_function *up = machine_pci(d->m, f->parent);
-	double now = now_of(f), could = both_mbs(f, up);
-	long long width = fact_or(&f->width, 0),
-		  lanes = lesser(fact_or(&f->max_width, 0), up ? fact_or(&up->max_width, 0) : 0);
+	struct link_best best = machine_link_best(d->m, f);
+	double now = now_of(f), could = pcie_mbs(best.speed_mts, best.width);
+	long long width = fact_or(&f->width, 0), lanes = best.width;
 	bool narrow = width > 0 && width < lanes;
 
 	if (now <= 0 || could <= 0)
 		return;
 	if (narrow)
-		narrow_add(
-			d, NARROW_LANES, f, name, now, could,
-			arena_printf(d->a,
-				     "%lld of %lld lanes came up: %s instead of %s each way; seat, "
-				     "slot or riser",
-				     width, lanes, rate(d->a, now), rate(d->a, could)));
+		narrow_add(d, NARROW_LANES, f, name, now, could,
+			   arena_printf(d->a,
+					"%lld of %lld lanes came up: %s instead of %s each way; %s",
+					width, lanes, rate(d->a, now), rate(d->a, could),
+					machine_soldered(d->m, f) ? "BIOS, then the maker's support"
+								  : "seat, slot or riser"));
 	else if (now < could && !rests(d, f))
 		narrow_add(
 			d, NARROW_SPEED, f, name, now, could,
@@ -410,7 +404,7 @@ static double narrow_wire_of(const struct finder *d, const struct pci_function *
  * asked by itself. */
 static void narrow_port(struct finder *d, const struct pci_function *f, const char *name)
 {
-	double link = both_mbs(f, machine_pci(d->m, f->parent)), wire = narrow_wire_of(d, f);
+	double link = best_mbs(d->m, f), wire = narrow_wire_of(d, f);
 
 	if (link > 0 && wire > link)
 		narrow_add(
@@ -433,15 +427,14 @@ static bool below(const struct pci_function *f, const struct pci_function *b)
 /* The way up of a switch, against the one device below it that could take most. */
 static void uplink(struct finder *d, const struct pci_function *f)
 {
-	const struct pci_function *up = machine_pci(d->m, f->parent);
-	double way = both_mbs(f, up), most = 0;
+	double way = best_mbs(d->m, f), most = 0;
 	const char *who = NULL;
 
 	if (class_of(f) != CLASS_BRIDGE || fact_or(&f->port_type, -1) != PORT_UP || way <= 0)
 		return;
 	LIST_FOR_EACH (struct pci_function, p, &d->m->pci) {
 		const char *name = below(p, f) ? device_name(d, p) : NULL;
-		double takes = name ? both_mbs(p, machine_pci(d->m, p->parent)) : 0;
+		double takes = name ? best_mbs(d->m, p) : 0;
 
 		/* A NIC takes no more than its port brings. */
 		if (pci_base_class(p) == 0x02 && narrow_wire_of(d, p) < takes)

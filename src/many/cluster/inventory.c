@@ -109,10 +109,14 @@ static void cluster_inventory_port(struct arena *a, const struct machine *m, con
 	p->rx_missed = n->rx_missed;
 	p->rx_crc_errors = n->rx_crc_errors;
 	if (f) {
+		struct link_best best = machine_link_best(m, f);
+
 		p->pci_speed_mts = f->speed_mts;
 		p->pci_max_mts = f->max_speed_mts;
+		p->pci_max_mts.v = best.speed_mts;
 		p->pci_width = f->width;
 		p->pci_max_width = f->max_width;
+		p->pci_max_width.v = best.width;
 	}
 	cluster_inventory_addresses(a, n, p);
 	cluster_inventory_rdma(rdma_by(m, n), p);

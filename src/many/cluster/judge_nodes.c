@@ -130,8 +130,8 @@ static void no_adapter(struct arena *a, struct cluster *c, const struct cluster_
 					      "the adapter off PCI without a cable are installed"
 					    : "no function of vendor 15b3 on PCI",
 			.fix = "put a cable between two powered machines and wait half a minute; "
-			       "the adapter comes back by itself, or at the next boot. Only if it "
-			       "stays away is it broken" });
+			       "with a cable in, shut down and take all power off for a minute. "
+			       "Never rescan the PCI bus: it panics or hangs the machine" });
 }
 
 static void no_carrier(struct arena *a, struct cluster *c, size_t node)
@@ -511,9 +511,6 @@ static void judge_nodes_pcie(struct arena *a, struct cluster *c, struct cluster_
 	long long width = fact_or(&p->pci_width, 0), most = fact_or(&p->pci_max_width, 0);
 	long long mts = fact_or(&p->pci_speed_mts, 0), fastest = fact_or(&p->pci_max_mts, 0);
 
-	/* Its halves have four lanes each of an adapter that could take sixteen. */
-	if (ports_is_spark(c, e.node))
-		most = most > 4 ? 4 : most;
 	if (width <= 0 || mts <= 0 || (width >= most && mts >= fastest))
 		return;
 	judge_nodes_find(a, c, "pcie-narrow", CLUSTER_WARNING, e,
@@ -521,8 +518,11 @@ static void judge_nodes_pcie(struct arena *a, struct cluster *c, struct cluster_
 				      cluster_end_text(a, c, e)),
 			 arena_printf(a, "x%lld at %.1f GT/s, of x%lld at %.1f GT/s", width,
 				      (double)mts / 1000, most, (double)fastest / 1000),
-			 "see in which slot it stands; reseat it; look at the slot's setting in "
-			 "the firmware");
+			 ports_is_spark(c, e.node)
+				 ? "update the BIOS, then ask the maker's support: the adapter is "
+				   "soldered"
+				 : "see in which slot it stands; reseat it; look at the slot's "
+				   "setting in the firmware");
 }
 
 /* Whether node x hears node y at all on this wire. */

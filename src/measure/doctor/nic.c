@@ -114,6 +114,12 @@ static const struct cause half[] = {
 	  .steps = SPARK_OR("give the second name of the same cage (enP2p...) an address in a "
 			    "subnet of its own, MTU 9000, no link-local, in netplan",
 			    "give the twin an address in a subnet of its own") },
+	{ .id = "lanes",
+	  .title = "one half has fewer PCIe lanes",
+	  .rule = doctor_nic_link,
+	  .steps = SPARK_OR("update the BIOS, then ask the maker's support: the adapter is "
+			    "soldered",
+			    "reseat the adapter; look at slot and riser") },
 	{ .id = "list",
 	  .title = "NCCL is told to use one half",
 	  .rule = one_listed,
@@ -135,10 +141,11 @@ static void unplugged(const struct rule_facts *e, struct judged *out)
 
 static const struct cause gone[] = {
 	{ .id = "cable",
-	  .title = "no cable, so that the NIC was taken off the bus",
+	  .title = "no cable, or a hot-plug fault",
 	  .rule = unplugged,
 	  .steps = ANYWHERE("plug the cable in at both ends, wait half a minute, look again; then "
-			    "reboot; only then suspect firmware") },
+			    "shut down and take all power off for a minute. Never rescan the PCI "
+			    "bus: it panics or hangs the machine") },
 	{ .id = "drivers",
 	  .title = "drivers are not loaded",
 	  BY_SETTING("nic.drivers", CERTAIN),

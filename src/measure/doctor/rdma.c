@@ -47,7 +47,7 @@ static void wedged(const struct rule_facts *e, struct judged *out)
 }
 
 /* Of the adapters themselves: a GPU or a disk behind a bad link slows no network. */
-static void nic_link(const struct rule_facts *e, struct judged *out)
+void doctor_nic_link(const struct rule_facts *e, struct judged *out)
 {
 	bool unseen = false;
 
@@ -85,8 +85,14 @@ static const struct cause silent[] = {
 	  .steps = ANYWHERE("take all power off for a minute, then update the NIC's firmware") },
 	{ .id = "link",
 	  .title = "a PCIe link above it is degraded",
-	  .rule = nic_link,
-	  .steps = ANYWHERE("reseat the card, look at slot and riser") },
+	  .rule = doctor_nic_link,
+	  .steps = SPARK_OR("update the BIOS, then ask the maker's support: the adapter is "
+			    "soldered",
+			    "reseat the card, look at slot and riser") },
+	{ .id = "late-cable",
+	  .title = "the cable was plugged in after boot",
+	  BY_SETTING("nic.late-cable", LIKELY),
+	  .steps = ANYWHERE("leave the cable in and reboot both machines") },
 };
 
 static const struct cause wedge[] = {

@@ -40,6 +40,8 @@ const char *var_text(const struct rule_facts *e, const struct observed_var *v);
  */
 void list_count(const struct rule_facts *e, const char *list, size_t *names, size_t *known);
 bool is_spark(const struct rule_facts *e);
+/* The links of the RDMA adapters, by pcie.link. */
+void doctor_nic_link(const struct rule_facts *e, struct judged *out);
 /* Growth of a counter between the two looks, per second; false when one was not seen. */
 bool grows(const struct rule_facts *e, const struct fact_int *before, const struct fact_int *now,
 	   double *per_s);

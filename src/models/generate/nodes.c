@@ -54,14 +54,6 @@ bool gen_foreign(const struct fact_str *link_layer)
 	       !fact_is(link_layer, "Ethernet");
 }
 
-static bool has_rdma(const struct machine *m, const char *netdev)
-{
-	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
-		if (fact_is(&p->netdev, netdev))
-			return true;
-	return false;
-}
-
 static void nodes_add_ports(struct arena *a, const struct machine *m, struct gen_node *n)
 {
 	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma) {
@@ -92,7 +84,7 @@ static void add_links(struct arena *a, const struct machine *m, struct gen_node 
 		const char *address = first_address(a, &c->ipv4);
 
 		if (n->n_links >= GEN_PORTS_MAX || !*address || fact_is(&c->type, "loopback") ||
-		    !fact_is(&c->operstate, "up") || !*c->pci || has_rdma(m, c->name))
+		    !fact_is(&c->operstate, "up") || !*c->pci)
 			continue;
 		n->links = arena_grow(a, n->links, n->n_links, sizeof(*n->links));
 		n->links[n->n_links++] = (struct gen_link){
@@ -290,6 +282,17 @@ static void nodes_judge_shape(struct gen_cluster *c)
 			  "no subnet is common to all machines, and not every two share one");
 }
 
+/* The fast network's own: NCCL's data go there, and IPoIB is slow and late to come up. An RDMA
+ * device by itself says nothing: the management ports of most servers have one. */
+static bool carries_data(const struct gen_node *n, const struct gen_link *l)
+{
+	for (size_t i = 0; i < n->n_ports; i++)
+		if (strcmp(n->ports[i].netdev, l->name) == 0 &&
+		    (n->ports[i].infiniband || gen_port_used(n, &n->ports[i])))
+			return true;
+	return false;
+}
+
 /* Better: wired, then faster. */
 static bool better(const struct gen_link *a, const struct gen_link *b)
 {
@@ -303,7 +306,7 @@ static const struct gen_link *link_in(const struct gen_node *d, unsigned long ne
 	const struct gen_link *best = NULL;
 
 	for (size_t i = 0; i < d->n_links; i++)
-		if (in_subnet(d->links[i].address, net, bits) &&
+		if (in_subnet(d->links[i].address, net, bits) && !carries_data(d, &d->links[i]) &&
 		    (!best || better(&d->links[i], best)))
 			best = &d->links[i];
 	return best;
@@ -385,7 +388,8 @@ void gen_cluster_judge(struct arena *a, struct gen_cluster *c)
 		unsigned bits;
 
 		for (size_t i = 0; i < d->n_links && i < GEN_PORTS_MAX; i++)
-			if (!tried[i] && (!best || better(&d->links[i], best)))
+			if (!tried[i] && !carries_data(d, &d->links[i]) &&
+			    (!best || better(&d->links[i], best)))
 				best = &d->links[i];
 		if (!best)
 			break;

@@ -166,9 +166,7 @@ static void add_port(struct arena *a, const struct cluster_port *p, struct gen_n
 {
 	const char *address = first_address(p);
 
-	if (seen_ok(&p->rdma_device.f)) {
-		if (n->n_ports >= GEN_PORTS_MAX)
-			return;
+	if (seen_ok(&p->rdma_device.f) && n->n_ports < GEN_PORTS_MAX) {
 		n->ports = arena_grow(a, n->ports, n->n_ports, sizeof(*n->ports));
 		n->ports[n->n_ports++] = (struct gen_port){
 			.device = p->rdma_device.v,
@@ -182,7 +180,8 @@ static void add_port(struct arena *a, const struct cluster_port *p, struct gen_n
 			.rate_mbps = fact_or(&p->rdma_rate_mbps, 0),
 			.address = address,
 		};
-	} else if (*address && cluster_port_up(p) && *p->pci && n->n_links < GEN_PORTS_MAX) {
+	}
+	if (*address && cluster_port_up(p) && *p->pci && n->n_links < GEN_PORTS_MAX) {
 		n->links = arena_grow(a, n->links, n->n_links, sizeof(*n->links));
 		n->links[n->n_links++] = (struct gen_link){
 			.name = p->name,
