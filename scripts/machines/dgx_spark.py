@@ -175,6 +175,18 @@ def network(m, nics, lan, wifi):
              "mlx5 defaults of the kernel; a link-local address makes GIDs 0 and 1")
 
 
+def temperatures(m, nics, ssd):
+    for n, celsius in enumerate((41.7, 41.2, 40.8, 40.1, 39.6, 39.2, 38.9)):
+        host.thermal_zone(m, n, "acpitz", celsius, [("critical", 105)])
+    host.hwmon(m, 7, f"{ssd.path}/nvme/nvme0", "nvme", 51.85, 84.85)
+    for i, f in enumerate(nics):
+        host.hwmon(m, 8 + i, f.path, "mlx5", 58, 105)
+    m.source("/sys/class/thermal/thermal_zone*: seven acpitz zones of 38.9 to 41.7 C", DOCUMENTED, "lablup/all-smi issues 80 and 147")
+    m.source("/sys/class/thermal/thermal_zone*/trip_point_*", PLAUSIBLE, "the values are not published")
+    m.source("/sys/class/hwmon/*: mlx5 58 of 105 C, nvme 51.85 of 84.85 C", DOCUMENTED,
+             "node exporter's metrics of a Gigabyte AI TOP ATOM, 2026-04-15")
+
+
 def graphics(m):
     nvml.system(m, DRIVER, 13000, 1)
     nvml.gpu(m, 0, "NVIDIA GB10", "0000000F:01:00.0", 10, 14, (12, 1), 6144, 208, 3003, 3003, 4400, 42, 8, "0-19",
@@ -185,8 +197,7 @@ def graphics(m):
                  "nvmlDeviceGetC2cModeInfo.isC2cEnabled": 1,
                  "nvmlDeviceGetBAR1MemoryInfo.bar1Total": nvml.NO, "nvmlDeviceGetBAR1MemoryInfo.bar1Used": nvml.NO,
                  "nvmlDeviceGetBAR1MemoryInfo.bar1Free": nvml.NO,
-                 "nvmlDeviceGetTemperatureThreshold(SHUTDOWN)": 100,
-                 "nvmlDeviceGetTemperatureThreshold(SLOWDOWN)": 95,
+                 "nvmlDeviceGetMarginTemperature.marginTemperature": 94 - 42,
              })
     m.answers("cuda", "", {"cuDriverGetVersion": 13000})
     m.answers("cuda", "000f:01:00.0", {"cuDeviceGetAttribute(116)": 0, "cuDeviceGetAttribute(124)": 0,
@@ -198,7 +209,9 @@ def graphics(m):
     m.source("nvml: refusals (memory, power limits, memory clock, ECC, MIG, BAR1)", DOCUMENTED, NVSMI)
     m.source("nvml: SM clock at most 3003, application clock 2418, idle P8 at about 4 W, 580.142", DOCUMENTED, NVSMI)
     m.source("nvml: VBIOS", DOCUMENTED, FOUNDERS)
-    m.source("nvml: thresholds, idle SM clock, addressing mode, counters", PLAUSIBLE, "not published")
+    m.source("nvml: T.Limit margin (94 C less the temperature), no absolute thresholds", DOCUMENTED,
+             "ollama/ollama issue 13552: nvidia-smi -q of 580.95.05, 81 C with 13 C left")
+    m.source("nvml: idle SM clock, addressing mode, counters", PLAUSIBLE, "not published")
     m.source("cuda: attributes 16, 18, 116, 124", DOCUMENTED, GUIDE)
 
 
@@ -269,6 +282,7 @@ def build(name, about, base=None, total=127601164, second=4):
               [(1, 1048576, "vfat"), (2, 8000522240, "ext4")], nr_requests=1023, max_hw_sectors_kb=2048)
     for n in range(4):
         host.loop(m, n, 153128)
+    temperatures(m, nics, ssd)
     m.source("/sys/block/nvme0n1/**: model, firmware, queue", PLAUSIBLE, "a PM9E1 of 4 TB with the kernel's defaults")
     m.rows("/proc/self/mountinfo", [
         "26 1 259:2 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p2 rw",

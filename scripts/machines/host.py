@@ -239,6 +239,27 @@ def loop(m, n, sectors, **queue):
     m.put(f"{d}/loop/backing_file", f"/var/lib/snapd/snaps/core22_{1000 + n}.snap")
 
 
+# --- temperatures --------------------------------------------------------------------------------------
+
+def thermal_zone(m, n, kind, celsius, trips=()):
+    """trips: (kind, degrees)."""
+    d = f"/sys/devices/virtual/thermal/thermal_zone{n}"
+    m.link(f"/sys/class/thermal/thermal_zone{n}", d)
+    m.puts(d, type=kind, temp=round(celsius * 1000), mode="enabled")
+    for i, (trip, at) in enumerate(trips):
+        m.put(f"{d}/trip_point_{i}_type", trip)
+        m.put(f"{d}/trip_point_{i}_temp", at * 1000)
+
+
+def hwmon(m, n, parent, chip, celsius, crit=None):
+    d = f"{parent}/hwmon/hwmon{n}"
+    m.link(f"/sys/class/hwmon/hwmon{n}", d)
+    m.puts(d, name=chip, temp1_input=round(celsius * 1000))
+    if crit:
+        m.put(f"{d}/temp1_crit", round(crit * 1000))
+    m.link(f"{d}/device", parent)
+
+
 # --- interfaces ----------------------------------------------------------------------------------------
 
 def interface(m, name, index, parent, up=True, carrier=1, speed=None, mtu=1500, kind=1, driver=None, firmware="N/A",

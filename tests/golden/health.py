@@ -156,11 +156,86 @@ def planting():
     bad = sound.bad(*ONLY)
     expect("with all taken back it is quiet again", not bad, {k: f["reason"] for k, f in bad.items()})
     denied(sound)
+    spark()
     readings(sound)
 
 
 # A NIC behind another switch is both a rail that is lacking and a far NIC.
 FOLLOWS = {"a NIC on the wrong rail": {"pcie.gpu-nic-path"}, "a port that is down": {"pcie.gpu-nic-path"}}
+
+
+ZONE = "/sys/class/thermal/thermal_zone3"
+SLOWED = "nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN)"
+
+
+
+def meminfo(n, **kb):
+    """Lines of /proc/meminfo with other figures."""
+    text = n.read("/proc/meminfo").decode()
+    for key, value in kb.items():
+        text = re.sub(rf"(?m)^{key}:.*$", f"{key}:{value:>16} kB", text)
+    return n.write("/proc/meminfo", text)
+
+
+def container(n, limit, anon, killed):
+    group = n.at / "root/sys/fs/cgroup/system.slice/docker-1f.scope"
+    n.put(group / "memory.max", f"{limit}\n".encode())
+    n.put(group / "memory.stat", f"anon {anon}\nfile 900\n".encode())
+    n.put(group / "memory.events", f"low 0\nmax 3\noom 1\noom_kill {killed}\n".encode())
+
+
+# The same of a DGX Spark: "fail" or "unknown", where, words.
+SPARK = [
+    ("an hour of software slowdown", "fail", "gpu.throttle-history", "gpu0", "software thermal 3600 s",
+     lambda n: n.ask("nvml", 0, {SLOWED: 3600 * 10 ** 9})),
+    ("a counter that wrapped", "unknown", "gpu.throttle-history", "gpu0", "wrapped", lambda n: n.ask("nvml", 0, {SLOWED: 2 ** 63 - 1})),
+    ("no margin left", "fail", "gpu.temperature", "gpu0", "at the slow-down limit",
+     lambda n: n.ask("nvml", 0, {"nvmlDeviceGetTemperature(GPU)": 92, "nvmlDeviceGetMarginTemperature.marginTemperature": 2})),
+    ("a hot zone", "fail", "cpu.temperature", "thermal_zone3", "2 C below its critical", lambda n: n.write(f"{ZONE}/temp", "103000\n")),
+    ("a lower trip point", "fail", "cpu.temperature", "thermal_zone3", "passive trip point of 40 C",
+     lambda n: [n.write(f"{ZONE}/trip_point_0_type", "passive\n"), n.write(f"{ZONE}/trip_point_0_temp", "40000\n")]),
+    ("a zone that answers nothing", "unknown", "cpu.temperature", "thermal_zone3", "no temperature", lambda n: n.write(f"{ZONE}/temp", "0\n")),
+    ("a hot disk", "fail", "disk.temperature", "0004:01:00.0", "2 C below", lambda n: n.write("/sys/class/hwmon/hwmon7/temp1_input", "82850\n")),
+    ("a hot NIC", "fail", "nic.temperature", "0000:01:00.0", "at or above", lambda n: n.write("/sys/class/hwmon/hwmon8/temp1_input", "106000\n")),
+    ("1.5 of 121 GiB available", "fail", "memory.available", "", "can freeze the machine", lambda n: meminfo(n, MemAvailable=1572864, MemFree=1048576)),
+    ("more available than there is", "unknown", "memory.available", "", "more is available", lambda n: meminfo(n, MemAvailable=999999999)),
+    ("page cache in the way", "fail", "memory.page-cache", "", "do not see what page cache holds",
+     lambda n: meminfo(n, MemFree=8000000, Cached=90000000)),
+    ("full swap", "fail", "memory.swap-area", "", "swap is full", lambda n: meminfo(n, SwapFree=100000)),
+    ("swap on a ZFS volume", "fail", "memory.swap-area", "", "lock up", lambda n: n.write(
+        "/proc/swaps", "Filename Type Size Used Priority\n/dev/zd0 partition 16777212 0 -2\n")),
+    ("a container at its limit", "fail", "memory.group-limits", "", "at its limit: the next", lambda n: container(n, 1 << 30, 1073000000, 0)),
+    ("a container whose programs were killed", "fail", "memory.group-limits", "", "2 killed", lambda n: container(n, 1 << 30, 4096, 2)),
+    ("a NIC's sensor at 255", "unknown", "nic.temperature", "0000:01:00.0", "255 C", lambda n: n.write("/sys/class/hwmon/hwmon8/temp1_input", "255000\n")),
+]
+MEMORY = ("--only", "memory.available,memory.page-cache,memory.swap-area,memory.group-limits")
+WARM = ("--only", "gpu.throttle-history,gpu.temperature,cpu.temperature,disk.temperature,nic.temperature")
+
+
+def spark():
+    n = Node("spark", "dgx-spark")
+    _, j = n.check("--only", "memory.guard", "--all")
+    expect("a Spark without a guard", [f["verdict"] for f in j["findings"]] == ["fail"], j["findings"])
+    n.put(n.at / "root/sys/fs/cgroup/system.slice/earlyoom.service/cgroup.procs", b"7\n")
+    _, j = n.check("--only", "memory.guard", "--all")
+    n.mend()
+    expect("and with one", [f["verdict"] for f in j["findings"]] == ["pass"], j["findings"])
+    container(n, "max", 5, 0)
+    _, j = n.check(*MEMORY, "--all")
+    n.mend()
+    expect("a Spark has memory", {f["id"]: f["verdict"] for f in j["findings"]} == {
+        "memory.available": "pass", "memory.page-cache": "pass", "memory.swap-area": "pass", "memory.group-limits": "na"}, j["findings"])
+    _, j = n.check(*WARM, "--all")
+    expect("a Spark is cool", {f["verdict"] for f in j["findings"]} == {"pass"}, [(f["id"], f["reason"]) for f in j["findings"]])
+    for what, verdict, row, target, words, how in SPARK:
+        how(n)
+        _, j = n.check(*(MEMORY if row.startswith("memory.") else WARM))
+        n.mend()
+        bad = [f for f in j["findings"] if f["verdict"] not in ("pass", "na")]
+        hit = [f for f in bad if f["id"] == row and (target == f["target"] or target in f["target"].split()) and f["verdict"] == verdict]
+        if expect(f"{what}: {verdict} by {row}", hit, bad):
+            expect(f"{what}: says why", words in f"{hit[0]['reason']} {hit[0]['current']}", hit[0])
+        expect(f"{what}: nothing else", len(bad) == 1, bad)
 
 
 def denied(sound):

@@ -158,24 +158,6 @@ static const struct doctor_case doctor_rows[] = {
 	  .signs = "{'log_oom': 0, 'log_no_memory': 2}" },
 	{ IS("memory.freezes/log", LIKELY), NULL, .signs = "{'log_oom': 1, 'log_no_memory': 0}" },
 	{ IS("memory.freezes/log", EXCLUDED), NULL, .signs = "{'log_oom': 0, 'log_no_memory': 0}" },
-	{ IS("memory.freezes/now", LIKELY), "(3 %)",
-	  .facts = "{'memory': {'total_kb': 1000000, 'available_kb': 30000}}" },
-	{ IS("memory.freezes/now", EXCLUDED), NULL,
-	  .facts = "{'memory': {'total_kb': 1000000, 'available_kb': 600000}}" },
-	{ IS("memory.freezes/no-guard", POSSIBLE), NULL,
-	  .facts = "{" GB10 ", 'software': {'services': [{'name': 'earlyoom.service', 'active': "
-		   "0}]}}" },
-	{ IS("memory.freezes/no-guard", EXCLUDED), NULL,
-	  .facts = "{" GB10 ", 'software': {'services': [{'name': 'earlyoom.service', 'active': "
-		   "1}]}}" },
-	{ IS("memory.freezes/no-guard", NOT_HERE), NULL, .facts = "{" H200 "}" },
-	{ IS("memory.cuda-cannot-allocate/page-cache", LIKELY), "(70 %)",
-	  .facts = "{" GB10 ", 'memory': {'total_kb': 1000000, 'cached_kb': 700000, 'free_kb': "
-		   "50000}}" },
-	{ IS("memory.cuda-cannot-allocate/page-cache", EXCLUDED), NULL,
-	  .facts = "{" GB10 ", 'memory': {'total_kb': 1000000, 'cached_kb': 100000, 'free_kb': "
-		   "800000}}" },
-	{ IS("memory.cuda-cannot-allocate/page-cache", NOT_HERE), NULL, .facts = "{" H200 "}" },
 	{ IS("memory.cuda-cannot-allocate/huge-pages", LIKELY), "4096 MiB",
 	  .facts = "{" GB10 ", 'memory': {'total_kb': 16777216, 'pools': [{'name': '1G', 'node': "
 		   "-1, 'size_kb': 1048576, 'free_pages': 4}]}}" },

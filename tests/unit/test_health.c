@@ -319,6 +319,9 @@ static const struct finding *judged(const char *id, const char *now, const char 
 	return &f.items[0];
 }
 
+#define SLOWED(hw, sw, brake)                                                                      \
+	"'event_hw_thermal_us': " hw ", 'event_sw_thermal_us': " sw ", "                           \
+	"'event_hw_power_us': " brake
 #define AT(time, facts) "{'time_s': " #time ", 'gpu': {'gpus': [{'pci': 'a', " facts "}]}}"
 #define PORT_AT(time, facts)                                                                       \
 	"{'time_s': " #time ", 'net': {'rdma': [{'name': 'm/1', 'device': 'm', " facts "}]}}"
@@ -364,14 +367,19 @@ static void growth_rows(void **state)
 		  AT(1000, "'pcie_replays': 100, 'pcie_gen': 5, 'pcie_width_lanes': 16"),
 		  AT(1060, "'pcie_replays': 80, 'pcie_gen': 5, 'pcie_width_lanes': 16"),
 		  VERDICT_FAIL, "80 more" },
-		{ "gpu.throttle-history",
-		  AT(1000, "'event_hw_thermal_us': 9000000, 'event_hw_power_us': 0"),
-		  AT(1100, "'event_hw_thermal_us': 9000000, 'event_hw_power_us': 0"), VERDICT_PASS,
-		  "0.0 %" },
-		{ "gpu.throttle-history",
-		  AT(1000, "'event_hw_thermal_us': 0, 'event_hw_power_us': 0"),
-		  AT(1100, "'event_hw_thermal_us': 0, 'event_hw_power_us': 2000000"), VERDICT_FAIL,
-		  "2.0 %" },
+		{ "gpu.throttle-history", AT(1000, SLOWED("9000000", "0", "0")),
+		  AT(1100, SLOWED("9000000", "0", "0")), VERDICT_PASS, "0.0 %" },
+		{ "gpu.throttle-history", AT(1000, SLOWED("0", "0", "0")),
+		  AT(1100, SLOWED("0", "0", "2000000")), VERDICT_FAIL, "power brake 2.0 %" },
+		{ "gpu.throttle-history", AT(1000, SLOWED("0", "3600000000", "0")),
+		  AT(1100, SLOWED("0", "3640000000", "0")), VERDICT_FAIL,
+		  "software thermal 40.0 %" },
+		/* The driver was loaded anew in between: at least what it has now. */
+		{ "gpu.throttle-history", AT(1000, SLOWED("0", "3600000000", "0")),
+		  AT(1100, SLOWED("0", "5000000", "0")), VERDICT_FAIL, "software thermal 5.0 %" },
+		/* More than the time that passed. */
+		{ "gpu.throttle-history", AT(1000, SLOWED("0", "0", "0")),
+		  AT(1100, SLOWED("0", "900000000", "0")), VERDICT_UNKNOWN, "jumped or wrapped" },
 		{ "rdma.errors", PORT_AT(1000, "'symbol_errors': 4000, 'link_downed': 30"),
 		  PORT_AT(2000, "'symbol_errors': 4000, 'link_downed': 30"), VERDICT_PASS,
 		  "nothing grew" },

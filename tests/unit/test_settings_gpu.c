@@ -3,6 +3,10 @@
 #include "fake.h"
 
 #define GPU(facts) "{'gpu': {'gpus': [{'pci': '0000:01:00.0', " facts "}]}}"
+#define SLOWED(hw, sw, brake)                                                                      \
+	"{'gpu': {'gpus': [{'pci': '0000:01:00.0', 'event_hw_thermal_us': " hw                     \
+	", 'event_sw_thermal_us': " sw ", 'event_hw_power_us': " brake
+#define END "}]}}"
 #define ON(kind, facts) "{'platform': {'kind': '" kind "'}, 'gpu': {'gpus': [{" facts "}]}}"
 #define CARD "{'name': '0000:01:00.0', 'vendor': 4318, 'class': 196608}"
 #define CARD2 "{'name': '0000:02:00.0', 'vendor': 4318, 'class': 197120}"
@@ -434,20 +438,34 @@ static void test_throttle(void **state)
 		{ ROW("gpu.throttle", GPU("'event_reasons': '!denied'"), UNKNOWN, DENIED, NULL) },
 		/* A lifetime counter is no rate: a long software power cap is none. */
 		{ ROW("gpu.throttle-history",
-		      GPU("'event_hw_thermal_us': 0, 'event_hw_power_us': 0, 'event_sw_power_us': "
-			  "27800000000"),
-		      PASS, OK, "27800 s") },
-		{ ROW("gpu.throttle-history",
-		      GPU("'event_hw_thermal_us': 2000000, 'event_hw_power_us': 0"), FAIL, DIFFERS,
+		      SLOWED("0", "0", "0") ", 'event_sw_power_us': 27800000000" END, PASS, OK,
+		      "27800 s") },
+		{ ROW("gpu.throttle-history", SLOWED("2000000", "0", "0") END, FAIL, DIFFERS,
 		      "thermal 2 s") },
-		{ ROW("gpu.throttle-history",
-		      GPU("'event_hw_thermal_us': 0, 'event_hw_power_us': 2000000"), FAIL, DIFFERS,
+		{ ROW("gpu.throttle-history", SLOWED("0", "0", "2000000") END, FAIL, DIFFERS,
+		      "look at power supply") },
+		/* What a GB10 counts when it is too warm. */
+		{ ROW("gpu.throttle-history", SLOWED("0", "3600000000", "0") END, FAIL, DIFFERS,
+		      "software thermal slowed") },
+		{ ROW("gpu.throttle-history", SLOWED("0", "903158", "0") END, PASS, OK,
+		      "neither heat") },
+		/* On many GPUs only software's is asked: what it says counts. */
+		{ ROW("gpu.throttle-history", GPU("'event_sw_thermal_us': 3600000000"), FAIL,
+		      DIFFERS, "software thermal slowed") },
+		{ ROW("gpu.throttle-history", GPU("'event_sw_thermal_us': 0"), NA, NEEDS_DEEP,
 		      NULL) },
-		{ ROW("gpu.throttle-history", GPU("'event_hw_thermal_us': '!unsupported'"), NA,
-		      NO_SUPPORT, NULL) },
+		{ ROW("gpu.throttle-history", SLOWED("0", "'!unsupported'", "0") END, PASS, OK,
+		      "nothing of what the driver counts here") },
 		{ ROW("gpu.throttle-history",
-		      GPU("'event_hw_thermal_us': 0, 'event_hw_power_us': '!error'"), UNKNOWN,
-		      ERROR, NULL) },
+		      SLOWED("'!unsupported'", "'!unsupported'", "'!unsupported'") END, NA,
+		      NO_SUPPORT, NULL) },
+		{ ROW("gpu.throttle-history", SLOWED("0", "0", "'!error'") END, UNKNOWN, ERROR,
+		      NULL) },
+		/* 2^64 - 1 ns, and below zero. */
+		{ ROW("gpu.throttle-history", SLOWED("0", "18446744073709551", "0") END, UNKNOWN,
+		      ERROR, "wrapped") },
+		{ ROW("gpu.throttle-history", SLOWED("-1", "0", "0") END, UNKNOWN, ERROR,
+		      "wrapped") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': 40, 'temperature_slowdown_c': 89"),
 		      PASS, OK, "49 C") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': 86, 'temperature_slowdown_c': 89"),
@@ -465,11 +483,113 @@ static void test_throttle(void **state)
 		{ ROW("gpu.temperature",
 		      GPU("'temperature_c': 60, 'temperature_slowdown_c': '!unsupported', "
 			  "'temperature_margin_c': '!unsupported'"),
-		      PASS, OK, "no limit") },
+		      NA, NO_SUPPORT, "no limit") },
+		/* The driver's margin comes before the absolute limit, which is said where it
+		 * differs. */
+		{ ROW("gpu.temperature",
+		      GPU("'temperature_c': 81, 'temperature_slowdown_c': 83, "
+			  "'temperature_margin_c': 13"),
+		      PASS, OK,
+		      "13 C below the first limit, by the driver's own margin; the "
+		      "absolute limit says otherwise") },
+		{ ROW("gpu.temperature",
+		      GPU("'temperature_c': 81, 'temperature_slowdown_c': 95, "
+			  "'temperature_margin_c': 2"),
+		      FAIL, DIFFERS, "at the slow-down limit") },
+		{ ROW("gpu.temperature", GPU("'temperature_c': 96, 'temperature_margin_c': -2"),
+		      FAIL, DIFFERS, "above") },
+		/* A margin that leads to a limit of 146 C is none. */
+		{ ROW("gpu.temperature",
+		      GPU("'temperature_c': 88, 'temperature_slowdown_c': 89, "
+			  "'temperature_margin_c': 58"),
+		      FAIL, DIFFERS, "at the slow-down limit") },
+		/* Sensors that have nothing to say. */
+		{ ROW("gpu.temperature",
+		      GPU("'temperature_c': 60, 'temperature_slowdown_c': 95, "
+			  "'temperature_margin_c': 255"),
+		      PASS, OK, "35 C below the slow-down limit") },
+		{ ROW("gpu.temperature",
+		      GPU("'temperature_c': 60, 'temperature_slowdown_c': 95, "
+			  "'temperature_margin_c': -231"),
+		      PASS, OK, "35 C below the slow-down limit") },
+		{ ROW("gpu.temperature", GPU("'temperature_c': 255, 'temperature_slowdown_c': 95"),
+		      UNKNOWN, ERROR, "answers 255 C") },
+		{ ROW("gpu.temperature", GPU("'temperature_c': 0, 'temperature_slowdown_c': 95"),
+		      UNKNOWN, ERROR, "answers 0 C") },
+		{ ROW("gpu.temperature", GPU("'temperature_c': 255, 'temperature_margin_c': 30"),
+		      PASS, OK, "30 C below") },
 		/* On many GPUs it is left out: then there is nothing to pass. */
 		{ ROW("gpu.temperature", GPU("'temperature_c': 60"), NA, NEEDS_DEEP, "not asked") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': '!denied'"), UNKNOWN, DENIED,
 		      NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+#define HEAT(kind, facts)                                                                          \
+	"{'sensors': {'temperatures': [{'name': 'x', 'kind': '" kind "', 'chip': 'c', " facts "}]" \
+	"}}"
+#define SUPPLY(facts)                                                                              \
+	"{'platform': {'kind': 'dgx-spark'}, 'sensors': {'supplies': [{'name': 'a', " facts "}]}}"
+#define SPBM(facts) "{'platform': {'kind': 'dgx-spark'}, 'sensors': {" facts "}}"
+
+static void test_other_heat(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("cpu.temperature",
+		      HEAT("zone", "'now_c': 60, 'limit_c': 105, 'limit_kind': 'critical'"), PASS,
+		      OK, "45 C below its critical trip point") },
+		{ ROW("cpu.temperature", HEAT("zone", "'now_c': 101, 'limit_c': 105"), FAIL,
+		      DIFFERS, "4 C below") },
+		{ ROW("cpu.temperature", HEAT("zone", "'now_c': 105, 'limit_c': 105"), FAIL,
+		      DIFFERS, "at or above") },
+		{ ROW("cpu.temperature", HEAT("zone", "'now_c': 60, 'limit_c': '!unsupported'"), NA,
+		      NO_SUPPORT, "no trip point") },
+		/* What sensors say that have nothing to say. */
+		{ ROW("cpu.temperature", HEAT("zone", "'now_c': 0, 'limit_c': 105"), UNKNOWN, ERROR,
+		      "0 C of 105 C") },
+		{ ROW("cpu.temperature", HEAT("zone", "'now_c': -231, 'limit_c': 105"), UNKNOWN,
+		      ERROR, "no temperature") },
+		{ ROW("nic.temperature", HEAT("nic", "'now_c': 255, 'limit_c': 105"), UNKNOWN,
+		      ERROR, "no temperature") },
+		{ ROW("nic.temperature", HEAT("nic", "'now_c': '!error', 'limit_c': 105"), UNKNOWN,
+		      ERROR, NULL) },
+		{ ROW("nic.temperature", HEAT("nic", "'now_c': 103, 'limit_c': 105"), FAIL, DIFFERS,
+		      NULL) },
+		{ ROW("disk.temperature", HEAT("disk", "'now_c': 82, 'limit_c': 85"), FAIL, DIFFERS,
+		      NULL) },
+		{ ROW("disk.temperature", HEAT("disk", "'now_c': 52, 'limit_c': 85"), PASS, OK,
+		      "33 C") },
+		{ ROW("disk.temperature", HEAT("zone", "'now_c': 82, 'limit_c': 85"), NA,
+		      NO_HARDWARE, "no NVMe disk") },
+		{ ROW("gpu.power-adapter",
+		      SUPPLY("'type': 'USB', 'online': 1, 'current_max_ua': 5000000, "
+			     "'voltage_max_uv': 48000000"),
+		      PASS, OK, "gives what") },
+		{ ROW("gpu.power-adapter",
+		      SUPPLY("'type': 'USB', 'online': 1, 'current_max_ua': 5000000, "
+			     "'voltage_max_uv': 20000000"),
+		      FAIL, DIFFERS, "agreed on less") },
+		/* Nothing connected, a battery, a value in another unit. */
+		{ ROW("gpu.power-adapter",
+		      SUPPLY("'type': 'USB', 'online': 0, 'current_max_ua': 5000000, "
+			     "'voltage_max_uv': 20000000"),
+		      NA, NO_SUPPORT, "no file tells") },
+		{ ROW("gpu.power-adapter",
+		      SUPPLY("'type': 'Battery', 'online': 1, 'current_max_ua': 5000000, "
+			     "'voltage_max_uv': 20000000"),
+		      NA, NO_SUPPORT, NULL) },
+		{ ROW("gpu.power-adapter",
+		      SUPPLY("'type': 'USB', 'online': 1, 'current_max_ua': 5000000000, "
+			     "'voltage_max_uv': 20000000"),
+		      NA, NO_SUPPORT, NULL) },
+		{ ROW("gpu.power-adapter", "{}", NA, NOT_HERE, NULL) },
+		{ ROW("cpu.prochot", SPBM("'prochot': 0, 'power_level': 0"), PASS, OK, NULL) },
+		{ ROW("cpu.prochot", SPBM("'prochot': 1, 'power_level': 2"), FAIL, DIFFERS,
+		      "no counter") },
+		{ ROW("cpu.prochot", SPBM("'prochot': '!absent'"), NA, NO_SUPPORT, "spbm") },
 	};
 
 	(void)state;
@@ -642,8 +762,9 @@ int main(void)
 		cmocka_unit_test(test_modes),	    cmocka_unit_test(test_bar1),
 		cmocka_unit_test(test_clock_locks), cmocka_unit_test(test_power_and_clocks),
 		cmocka_unit_test(test_driver),	    cmocka_unit_test(test_bus_errors),
-		cmocka_unit_test(test_throttle),    cmocka_unit_test(test_health),
-		cmocka_unit_test(test_links),	    cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_throttle),    cmocka_unit_test(test_other_heat),
+		cmocka_unit_test(test_health),	    cmocka_unit_test(test_links),
+		cmocka_unit_test(test_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "look/monitor/monitor.h"
+#include "look/settings/predicates.h"
 
 /* A wake-up comes a little early or late: what is asked once a second is not left out for it. */
 #define EARLY 0.95
@@ -256,7 +257,7 @@ static void monitor_monitor_describe(struct arena *a, const struct gpu *g, struc
 		.lock_high_mhz = -1,
 		.power_limit_w = 1e-3 * (double)fact_or(&g->power_limit_enforced_mw, -1),
 		.memory_bytes = (double)fact_or(&g->memory_bytes, -1),
-		.slowdown_c = (double)fact_or(&g->temperature_slowdown_c, -1),
+		.slowdown_c = (double)gpu_heat(g).limit_c,
 		.integrated = fact_or(&g->integrated, 0) == 1,
 	};
 	if (sscanf(lock, "%lf,%lf", &out->lock_low_mhz, &out->lock_high_mhz) != 2)

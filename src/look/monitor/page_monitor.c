@@ -7,6 +7,7 @@
 #include "machine/model/gpu.h"
 #include "render/display_text.h"
 #include "look/monitor/page_monitor.h"
+#include "look/settings/predicates.h"
 #include "render/doc_term.h"
 #include "base/json.h"
 
@@ -429,7 +430,9 @@ static void gpu_lines(struct look_page *p, const struct monitor_gpu *g, size_t c
 	clock_cell(p, g, target);
 	look_addf(p, STYLE_PLAIN, isnan(busy) ? "   -  " : "%4.0f%% ", busy);
 	power_cell(p, g, target);
-	look_addf(p, g->slowdown_c > 0 && warm >= g->slowdown_c - 3 ? STYLE_BAD : STYLE_PLAIN,
+	look_addf(p,
+		  g->slowdown_c > 0 && warm > g->slowdown_c - HEAT_CLOSE_C ? STYLE_BAD
+									   : STYLE_PLAIN,
 		  isnan(warm) ? "   -  " : "%4.0f  ", warm);
 	monitor_page_memory_cell(p, g, target);
 	if (!g->integrated && gen > 0)

@@ -11,6 +11,8 @@
 #define MM "/sys/kernel/mm/"
 /* A captured file may say anything, and kB become bytes. */
 #define MOST_KB (1ll << 50)
+#define CGROUP "/sys/fs/cgroup/"
+enum { GROUPS_MAX = 64 };
 
 static void meminfo(struct probe *p)
 {
@@ -23,6 +25,8 @@ static void meminfo(struct probe *p)
 		{ "MemAvailable", &m->available_kb },
 		{ "MemFree", &m->free_kb },
 		{ "Cached", &m->cached_kb },
+		{ "Buffers", &m->buffers_kb },
+		{ "Shmem", &m->shmem_kb },
 		{ "Dirty", &m->dirty_kb },
 		{ "SwapTotal", &m->swap_total_kb },
 		{ "SwapFree", &m->swap_free_kb },
@@ -214,6 +218,73 @@ static struct fact_int probe_memory_memlock(struct probe *p)
 	return fact_int_of(v, "", from);
 }
 
+/* "oom_kill 3" of memory.events, "anon 4096" of memory.stat. */
+static struct fact_int group_count(struct probe *p, const char *dir, const char *leaf,
+				   const char *key)
+{
+	char *text = NULL, *line, *save = NULL;
+	size_t len = strlen(key);
+	long long n;
+	int r = host_read(p->h, arena_printf(p->a, "%s%s", dir, leaf), HOST_READ_MAX, p->a, &text,
+			  NULL);
+
+	for (line = r ? NULL : strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		if (strncmp(line, key, len) == 0 && line[len] == ' ' &&
+		    parse_i64(line + len + 1, &n) == 0 && n >= 0)
+			return fact_int_of(n, dir, leaf);
+	return (struct fact_int){ .f = fact_unseen(r ? r : -EPROTO, dir, leaf) };
+}
+
+/* One that has a limit; "max" is none. */
+static void add_group(struct probe *p, const char *name)
+{
+	const char *dir = arena_printf(p->a, CGROUP "%s/", name);
+	struct fact_int max = probe_int(p, dir, "memory.max");
+	struct memory_group *g;
+
+	if (!seen_ok(&max.f))
+		return;
+	g = list_add(p->a, &p->m->memory.groups, sizeof(*g));
+	g->name = name;
+	g->max_bytes = max;
+	g->anon_bytes = group_count(p, dir, "memory.stat", "anon");
+	g->oom_kills = group_count(p, dir, "memory.events", "oom_kill");
+}
+
+/* Containers as Docker, Podman and Kubernetes name their groups. */
+static bool is_container(const char *name)
+{
+	static const char *const begins[] = { "docker-", "libpod-", "cri-containerd-", "crio-" };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (str_starts(name, begins[i]))
+			return true;
+	return false;
+}
+
+static void probe_memory_groups(struct probe *p)
+{
+	static const char *const slices[] = { "system.slice", "user.slice", "machine.slice",
+					      "kubepods.slice" };
+
+	for (size_t i = 0; i < sizeof(slices) / sizeof(slices[0]); i++) {
+		char **names;
+		size_t n, found = 0;
+
+		add_group(p, slices[i]);
+		/* A user's own groups are left out: there are many, and few have a limit. */
+		if (i == 1 ||
+		    host_list(p->h, arena_printf(p->a, CGROUP "%s", slices[i]), p->a, &names, &n))
+			continue;
+		for (size_t k = 0; k < n && found < GROUPS_MAX; k++)
+			if (is_container(names[k])) {
+				add_group(p, arena_printf(p->a, "%s/%s", slices[i], names[k]));
+				found++;
+			}
+	}
+}
+
 void probe_memory(struct probe *p)
 {
 	struct memory *m = &p->m->memory;
@@ -225,4 +296,7 @@ void probe_memory(struct probe *p)
 	m->page_size = fact_int_of(p->h->id.page_size, "", "sysconf(_SC_PAGESIZE)");
 	m->shm_size = probe_ask_int(p, "statfs", "/dev/shm", "total_bytes");
 	m->memlock = probe_memory_memlock(p);
+	m->min_free_kb = probe_int(p, "/proc/sys/vm/", "min_free_kbytes");
+	m->watermark_scale = probe_int(p, "/proc/sys/vm/", "watermark_scale_factor");
+	probe_memory_groups(p);
 }

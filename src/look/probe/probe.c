@@ -15,6 +15,7 @@ void probe_machine(struct probe *p)
 	probe_roce(p);
 	probe_disk(p);
 	probe_fs(p);
+	probe_sensors(p);
 	probe_software(p);
 	probe_platform(p);
 	if (p->config)

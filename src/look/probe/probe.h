@@ -43,6 +43,7 @@ void probe_rdma(struct probe *p);     /* RDMA ports and modules */
 void probe_roce(struct probe *p);     /* what keeps RoCE from losing packets; adapters' firmware */
 void probe_disk(struct probe *p);     /* block devices */
 void probe_fs(struct probe *p);	      /* mounts, ZFS */
+void probe_sensors(struct probe *p);  /* temperatures and power supplies; after GPUs and PCI */
 void probe_software(struct probe *p); /* distribution, services, libraries */
 void probe_platform(struct probe *p); /* which kind of machine; last */
 void probe_config(struct probe *p);   /* who sets what, when p->config */

@@ -26,6 +26,8 @@ static const struct {
 	{ "thermald.service", "CPU frequency under heat" },
 	{ "systemd-oomd.service", "which processes are killed when memory runs out" },
 	{ "earlyoom.service", "which processes are killed when memory runs out" },
+	{ "nohang.service", "which processes are killed when memory runs out" },
+	{ "nohang-desktop.service", "which processes are killed when memory runs out" },
 	{ "nvidia-fabricmanager.service", "NVSwitch fabric" },
 	{ "nvidia-imex.service", "GPU memory shared over the nodes of a rack" },
 	{ "nvidia-dcgm.service", "GPU monitoring" },

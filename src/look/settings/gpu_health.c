@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU health: preconditions. A setting is not to blame for a throttled or degraded GPU. Whether it
  * answers at all is in gpu_driver.c. */
+#include <stddef.h>
 #include <string.h>
 
 #include "look/settings/predicates.h"
@@ -57,22 +58,105 @@ static void throttle_now(const struct rule_ctx *q, struct verdict *v)
 					: "clocks are not held back now");
 }
 
-/* What part of the time between two readings hardware held the clock down. */
+/* What takes clocks away for heat or power, each with its counter. Software slows down first, at a
+ * lower temperature: on a GB10 it is the one that counts. */
+static const struct {
+	size_t offset; /* of a struct fact_int in struct gpu: microseconds since driver load */
+	const char *name, *mend;
+} slowdowns[] = {
+	{ offsetof(struct gpu, event_hw_thermal_us), "thermal", "cooling" },
+	{ offsetof(struct gpu, event_sw_thermal_us), "software thermal", "cooling" },
+	{ offsetof(struct gpu, event_hw_power_us), "power brake", "power supply and cables" },
+};
+enum { SLOWDOWNS = sizeof(slowdowns) / sizeof(slowdowns[0]) };
+
+static const struct fact_int *slowdown(const struct gpu *g, size_t i)
+{
+	return (const struct fact_int *)((const char *)g + slowdowns[i].offset);
+}
+
+/* No driver runs for ten years: a counter that says so has wrapped, or was never one. */
+static bool is_driver_time(long long us)
+{
+	return us >= 0 && us <= 10ll * 366 * 86400 * 1000000;
+}
+
+/* The first that was neither seen nor is missing on this GPU; all missing: the first. NULL: what
+ * the GPU counts was seen, and *n of it. */
+static const struct fact *slowdown_unseen(const struct gpu *g, size_t *n)
+{
+	const struct fact *unseen = NULL;
+
+	*n = 0;
+	for (size_t i = 0; i < SLOWDOWNS; i++) {
+		const struct fact *f = &slowdown(g, i)->f;
+
+		if (seen_ok(f))
+			++*n;
+		else if (!unseen && f->seen != SEEN_UNSUPPORTED)
+			unseen = f;
+	}
+	return unseen || *n ? unseen : &slowdown(g, 0)->f;
+}
+
+/* What part of the time between two readings the clock was held down, by what did so longest. */
 static void throttle_growth(const struct rule_ctx *q, struct verdict *v, const struct gpu *before)
 {
 	const struct gpu *g = q->object;
-	long long thermal = growth(&g->event_hw_thermal_us, &before->event_hw_thermal_us),
-		  brake = growth(&g->event_hw_power_us, &before->event_hw_power_us);
-	double most = health_figure(q->s->id, "share", NULL, 0),
-	       share = ((double)thermal + (double)(brake > 0 ? brake : 0)) / 1e4 /
-		       (double)growth_seconds(q->m);
+	double most = health_figure(q->s->id, "share", NULL, 0), worst = -1;
+	size_t by = 0;
 
-	v->current = arena_printf(q->a, "%.1f %% of the time %s", share, growth_span(q->a, q->m));
-	if (share > most)
+	for (size_t i = 0; i < SLOWDOWNS; i++) {
+		long long us = growth(slowdown(g, i), slowdown(before, i));
+		double share = (double)us / 1e4 / (double)growth_seconds(q->m);
+
+		if (us >= 0 && share > worst) {
+			worst = share;
+			by = i;
+		}
+	}
+	v->current = arena_printf(q->a, "%s %.1f %% of the time %s", slowdowns[by].name, worst,
+				  growth_span(q->a, q->m));
+	/* A tenth for clocks that are read a moment apart. */
+	if (worst > 110)
+		verdict_unknown(v, CODE_ERROR,
+				"the counter grew by more than the time between the two readings: "
+				"it jumped or wrapped");
+	else if (worst > most)
 		verdict_fail(v, arena_printf(q->a, "<= %.0f %%", most),
-			     "hardware slows this GPU down now: cooling and power supply");
+			     arena_printf(q->a, "this GPU is slowed down now: look at %s",
+					  slowdowns[by].mend));
 	else
-		verdict_pass(v, "hardware did not slow it down between the two readings");
+		verdict_pass(v, "nothing slowed it down between the two readings");
+}
+
+/* Which of the three grew can be told of this earlier reading. */
+static bool slowdowns_comparable(const struct gpu *g, const struct gpu *before)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < SLOWDOWNS; i++) {
+		if (!seen_ok(&slowdown(g, i)->f))
+			continue;
+		if (growth(slowdown(g, i), slowdown(before, i)) < 0)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* "hardware thermal 0 s, ..., power cap 3 s": since the driver was loaded. */
+static const char *slowdown_times(const struct rule_ctx *q, const struct gpu *g)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < SLOWDOWNS; i++)
+		if (seen_ok(&slowdown(g, i)->f))
+			text_printf(&t, "%s%s %lld s", t.len ? ", " : "", slowdowns[i].name,
+				    slowdown(g, i)->v / 1000000);
+	if (t.len && seen_ok(&g->event_sw_power_us.f))
+		text_printf(&t, ", power cap %lld s", g->event_sw_power_us.v / 1000000);
+	return t.len ? arena_strdup(q->a, t.s) : NULL;
 }
 
 /* Counters run since the driver was loaded: only their share against each other says anything at
@@ -80,64 +164,82 @@ static void throttle_growth(const struct rule_ctx *q, struct verdict *v, const s
 static void throttle_history(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
-	long long thermal, brake,
-		most = (long long)(health_figure(q->s->id, "time", NULL, 0) * 1e6);
+	long long most = (long long)(health_figure(q->s->id, "time", NULL, 0) * 1e6);
+	size_t seen, worst = SLOWDOWNS;
+	const struct fact *unseen = slowdown_unseen(g, &seen);
 
-	if (!seen_ok(&g->event_hw_thermal_us.f) || !seen_ok(&g->event_hw_power_us.f)) {
-		verdict_unseen(q, v,
-			       seen_ok(&g->event_hw_thermal_us.f) ? &g->event_hw_power_us.f
-								  : &g->event_hw_thermal_us.f,
-			       "the driver does not count it on this GPU");
-		return;
+	v->current = slowdown_times(q, g);
+	for (size_t i = 0; i < SLOWDOWNS; i++) {
+		const struct fact_int *us = slowdown(g, i);
+
+		if (seen_ok(&us->f) && !is_driver_time(us->v)) {
+			verdict_unknown(v, CODE_ERROR,
+					arena_printf(q->a, "%s: a counter that wrapped, or is none",
+						     slowdowns[i].name));
+			return;
+		}
+		if (seen_ok(&us->f) && us->v > most &&
+		    (worst == SLOWDOWNS || us->v > slowdown(g, worst)->v))
+			worst = i;
 	}
-	thermal = g->event_hw_thermal_us.v;
-	brake = g->event_hw_power_us.v;
-	v->current = arena_printf(
-		q->a,
-		"thermal %lld s, power brake %lld s, software power cap %lld s since driver load",
-		thermal / 1000000, brake / 1000000, fact_or(&g->event_sw_power_us, 0) / 1000000);
-	if (before && growth(&g->event_hw_thermal_us, &before->event_hw_thermal_us) >= 0) {
+	if (before && slowdowns_comparable(g, before))
 		throttle_growth(q, v, before);
-		return;
-	}
 	/* A lifetime count is no rate, so it is a hint and no more. */
-	if (thermal > most || brake > most)
+	else if (worst < SLOWDOWNS)
 		verdict_fail(v, "0 s of thermal and power brake",
-			     "hardware slowed this GPU down since the driver was loaded: look at "
-			     "cooling and power supply, then watch whether it grows");
+			     arena_printf(q->a,
+					  "%s slowed this GPU down since the driver was loaded: "
+					  "look at %s, then watch whether it grows",
+					  slowdowns[worst].name, slowdowns[worst].mend));
+	else if (unseen)
+		verdict_unseen(q, v, unseen, "the driver does not count it on this GPU");
+	else if (seen < SLOWDOWNS)
+		verdict_pass(v, "nothing of what the driver counts here slowed it down");
 	else
-		verdict_pass(
-			v,
-			"hardware never slowed it down; a software power cap under load is normal");
+		verdict_pass(v, "neither heat nor power brake slowed it down; a software power cap "
+				"under load is normal");
 }
 
+/* Degrees left. The driver's own margin (T.Limit) comes first: it is of the hottest part, and on
+ * newer GPUs the absolute limits are only what they once were. */
 static void temperature(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
-	long long now = fact_or(&g->temperature_c, -1000),
-		  limit = fact_or(&g->temperature_slowdown_c, -1);
-	long long margin = fact_or(&g->temperature_margin_c, -1000);
+	struct gpu_heat h = gpu_heat(g);
+	const char *below;
 
-	if (now == -1000 && margin == -1000) {
-		verdict_unseen(q, v, &g->temperature_c.f, NULL);
+	if (!h.has_now && !h.has_margin && !h.has_limit) {
+		if (seen_ok(&g->temperature_c.f))
+			verdict_unknown(v, CODE_ERROR,
+					arena_printf(q->a, "the sensor answers %lld C",
+						     g->temperature_c.v));
+		else
+			verdict_unseen(q, v, &g->temperature_c.f, NULL);
 		return;
 	}
-	v->current = now != -1000 ? arena_printf(q->a, "%lld C", now)
-				  : arena_printf(q->a, "%lld C below its limit", margin);
-	if (limit >= 0 && now != -1000)
-		margin = limit - now;
-	if (margin == -1000 && (g->temperature_slowdown_c.f.seen == SEEN_UNASKED ||
-				g->temperature_margin_c.f.seen == SEEN_UNASKED))
-		verdict_na(v, CODE_NEEDS_DEEP,
-			   "its limit was not asked, because that takes time (--deep asks); what "
-			   "heat takes away is in gpu.throttle");
-	else if (margin == -1000)
-		verdict_pass(v, "the driver gives no limit to compare with");
-	else if (margin >= 5)
-		verdict_pass(v, arena_printf(q->a, "%lld C below the slow-down limit", margin));
+	v->current = h.has_now ? arena_printf(q->a, "%lld C", h.now_c)
+			       : arena_printf(q->a, "%lld C below its limit", h.left_c);
+	if (!h.has_margin && !h.has_limit) {
+		if (g->temperature_slowdown_c.f.seen == SEEN_UNASKED ||
+		    g->temperature_margin_c.f.seen == SEEN_UNASKED)
+			verdict_na(v, CODE_NEEDS_DEEP,
+				   "its limit was not asked, because that takes time (--deep "
+				   "asks); what heat takes away is in gpu.throttle");
+		else
+			verdict_na(v, CODE_NO_SUPPORT,
+				   "the driver gives no limit to compare with; what heat takes "
+				   "away is in gpu.throttle");
+		return;
+	}
+	below = arena_printf(q->a, "%lld C below the %s%s", h.left_c,
+			     h.has_margin ? "first limit, by the driver's own margin"
+					  : "slow-down limit",
+			     h.disagree ? "; the absolute limit says otherwise" : "");
+	if (h.left_c >= HEAT_CLOSE_C)
+		verdict_pass(v, below);
 	else
-		verdict_fail(v, "5 C below the slow-down limit",
-			     margin >= 0
+		verdict_fail(v, "5 C below its limit",
+			     h.left_c >= 0
 				     ? "at the slow-down limit: cooling first, clocks after"
 				     : "above the slow-down limit: cooling first, clocks after");
 }
@@ -301,14 +403,16 @@ static const struct setting rows[] = {
 	  .judge = throttle_now,
 	  .by_hand = "cooling and power supply first: fans, airflow, inlet temperature, cables" },
 	{ .id = "gpu.throttle-history",
-	  .title = "Slowed down by hardware",
+	  .title = "Slowed down since driver load",
 	  GPU,
 	  .read = "clocks event reason counters",
 	  .not_when = "the driver does not count it",
-	  .why = "Counters since the driver was loaded. A count is no rate: only growth under load "
-		 "is a fault.",
+	  .why = "Counters since the driver was loaded, of hardware and software. A count is no "
+		 "rate: only growth under load is a fault.",
 	  .note = "27.8e9 us of power cap are published as evidence: 7.7 hours of a driver's life.",
-	  .source = "S0; nvml",
+	  .source = "S0; nvml; ollama issue 13552 and open-gpu-kernel-modules issue 1358 (GB10 "
+		    "counts "
+		    "software thermal slowdown)",
 	  .severity = SEVERITY_MEDIUM,
 	  .judge = throttle_history,
 	  .by_hand = "look again under load: only what grows now is a fault to look for" },
@@ -320,7 +424,8 @@ static const struct setting rows[] = {
 	  .why = "Close to its limit a GPU slows itself down.",
 	  .note = "90 C is published as safe without a source; the driver knows each board's "
 		  "limit.",
-	  .source = "S0; nvml",
+	  .source = "S0; nvml (nvmlDeviceGetMarginTemperature; absolute thresholds are no longer "
+		    "preferred from Ada on)",
 	  .severity = SEVERITY_HIGH,
 	  .judge = temperature,
 	  .by_hand = "fans, airflow and inlet temperature" },

@@ -17,7 +17,7 @@ bool has_unified_memory(const struct machine *m)
 	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
 		if (fact_or(&g->integrated, 0) == 1)
 			return true;
-	return false;
+	return !m->gpu.gpus.n && fact_is(&m->platform.kind, "dgx-spark");
 }
 
 bool is_superchip(const struct machine *m)
@@ -150,6 +150,32 @@ bool is_data_port(const struct machine *m, const void *nic)
 	if (speed > 0 && speed * 4 < fastest)
 		return false;
 	return rdma_of(m, n) || speed >= 25000;
+}
+
+bool is_temperature(long long c)
+{
+	return c > 0 && c < 200;
+}
+
+struct gpu_heat gpu_heat(const struct gpu *g)
+{
+	/* Where limits of GPUs lie: a margin that leads elsewhere is none. */
+	enum { LOWEST_C = 60, HIGHEST_C = 130 };
+	long long now = fact_or(&g->temperature_c, 0),
+		  margin = fact_or(&g->temperature_margin_c, 0),
+		  limit = fact_or(&g->temperature_slowdown_c, 0);
+	struct gpu_heat h = { .has_now = is_temperature(now), .now_c = now, .limit_c = -1 };
+
+	h.has_margin = seen_ok(&g->temperature_margin_c.f) && margin > -HIGHEST_C &&
+		       margin < HIGHEST_C &&
+		       (!h.has_now || (now + margin >= LOWEST_C && now + margin <= HIGHEST_C));
+	h.has_limit = h.has_now && is_temperature(limit);
+	h.left_c = h.has_margin ? margin : h.has_limit ? limit - now : 0;
+	if (h.has_now && (h.has_margin || h.has_limit))
+		h.limit_c = now + h.left_c;
+	h.disagree = h.has_margin && h.has_limit &&
+		     (margin >= HEAT_CLOSE_C) != (limit - now >= HEAT_CLOSE_C);
+	return h;
 }
 
 bool is_up(const struct nic *n)

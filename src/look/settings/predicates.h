@@ -7,7 +7,8 @@
 
 /* A virtual machine: its host decides about clocks, idle states and PCIe. */
 bool is_virtual(const struct machine *m);
-/* Some GPU shares the host's memory, so that page cache and huge pages are taken from CUDA. */
+/* Some GPU shares the host's memory (a DGX Spark's does, seen or not), so that page cache and huge
+ * pages are taken from CUDA. */
 bool has_unified_memory(const struct machine *m);
 /* Some RDMA port, or a NIC of a vendor whose user-space drivers poll. */
 bool has_rdma(const struct machine *m);
@@ -55,6 +56,24 @@ bool wants_no_redirect(const struct machine *m, const struct pci_function *b,
 /* GPUs that hang from their CPUs by NVLink-C2C (Grace Hopper, Grace Blackwell): no baseboard, and
  * no PCIe switch between them and the NICs. */
 bool is_superchip(const struct machine *m);
+/*
+ * How far a GPU is from the temperature at which it slows down: by the driver's own margin
+ * (T.Limit) where it gives one, else by the absolute limit. What no sensor can mean is not known.
+ */
+struct gpu_heat {
+	bool has_now, has_margin, has_limit;
+	bool disagree;	   /* margin and limit: one says close, the other far */
+	long long now_c;   /* where has_now */
+	long long left_c;  /* where has_margin or has_limit */
+	long long limit_c; /* what it slows down at, where has_now and one of the two; else -1 */
+};
+/* So near to its limit a part is too warm. */
+enum { HEAT_CLOSE_C = 5 };
+struct gpu_heat gpu_heat(const struct gpu *g);
+/* What a sensor can mean: not 0, 255, or below, as it answers where it has nothing to say. */
+bool is_temperature(long long c);
+/* Less available memory than that, in KiB, is too little. */
+long long memory_least_kb(const struct machine *m);
 /* The link is up. */
 bool is_up(const struct nic *n);
 

@@ -23,11 +23,17 @@ static const char *const profiles[PROFILES] = {
 };
 
 static const char *const scopes[SCOPES] = {
-	[SCOPE_HOST] = "machine",	 [SCOPE_GPU] = "GPU",
-	[SCOPE_POLICY] = "CPU policy",	 [SCOPE_IDLE] = "CPU",
-	[SCOPE_POOL] = "huge-page pool", [SCOPE_NIC] = "network interface",
-	[SCOPE_RDMA] = "RDMA port",	 [SCOPE_PCI] = "PCI function",
-	[SCOPE_DISK] = "disk",		 [SCOPE_ZPOOL] = "ZFS pool",
+	[SCOPE_HOST] = "machine",
+	[SCOPE_GPU] = "GPU",
+	[SCOPE_POLICY] = "CPU policy",
+	[SCOPE_IDLE] = "CPU",
+	[SCOPE_POOL] = "huge-page pool",
+	[SCOPE_NIC] = "network interface",
+	[SCOPE_RDMA] = "RDMA port",
+	[SCOPE_PCI] = "PCI function",
+	[SCOPE_DISK] = "disk",
+	[SCOPE_ZPOOL] = "ZFS pool",
+	[SCOPE_HEAT] = "temperature sensor",
 };
 
 const char *profile_name(enum profile_id p)
@@ -168,6 +174,7 @@ static const struct list *scope_list(const struct machine *m, enum scope s, size
 		[SCOPE_PCI] = sizeof(struct pci_function),
 		[SCOPE_DISK] = sizeof(struct disk),
 		[SCOPE_ZPOOL] = sizeof(struct zpool),
+		[SCOPE_HEAT] = sizeof(struct temperature),
 	};
 	const struct list *const lists[SCOPES] = {
 		[SCOPE_GPU] = &m->gpu.gpus,
@@ -179,6 +186,7 @@ static const struct list *scope_list(const struct machine *m, enum scope s, size
 		[SCOPE_PCI] = &m->pci,
 		[SCOPE_DISK] = &m->storage.disks,
 		[SCOPE_ZPOOL] = &m->storage.pools,
+		[SCOPE_HEAT] = &m->sensors.temperatures,
 	};
 
 	*size = sizes[s];
@@ -222,6 +230,8 @@ static const char *object_name(struct arena *a, enum scope s, const void *object
 		return ((const struct disk *)object)->name;
 	case SCOPE_ZPOOL:
 		return ((const struct zpool *)object)->name;
+	case SCOPE_HEAT:
+		return ((const struct temperature *)object)->name;
 	default:
 		return "";
 	}

@@ -23,6 +23,7 @@ enum scope {
 	SCOPE_PCI,    /* struct pci_function */
 	SCOPE_DISK,   /* struct disk with role "disk" */
 	SCOPE_ZPOOL,  /* struct zpool */
+	SCOPE_HEAT,   /* struct temperature */
 	SCOPES,
 };
 
@@ -279,6 +280,8 @@ void remediate_argument(const struct rule_ctx *q, struct remediations *out, cons
 #define CODE_ERROR "read-error"
 
 /* One table a topic; each is a file of rows and their small functions. */
+
+extern const struct setting_table settings_thermal, settings_memory_state;
 
 extern const struct setting_table settings_gpu, settings_gpu_health, settings_cpu, settings_boot,
 	settings_memory, settings_scheduler, settings_disk, settings_zfs, settings_net,

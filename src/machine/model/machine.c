@@ -42,6 +42,7 @@ static const struct shape_row machine_rows[] = {
 	FACT_LIST(machine, pci, "PCI", pci_function),
 	FACT_PART(machine, net, "Net", network),
 	FACT_PART(machine, storage, "Storage", storage),
+	FACT_PART(machine, sensors, "Sensors", sensors),
 	FACT_PART(machine, software, "Software", software),
 	FACT_PART(machine, config, "Configuration", config),
 };

@@ -14,6 +14,7 @@
 #include "machine/model/nic.h"
 #include "machine/model/pci.h"
 #include "machine/model/rows.h"
+#include "machine/model/sensor.h"
 #include "machine/model/system.h"
 
 /*
@@ -72,6 +73,7 @@ struct machine {
 	struct list pci; /* struct pci_function, in bus order */
 	struct network net;
 	struct storage storage;
+	struct sensors sensors;
 	struct software software;
 	struct config config; /* unasked unless something is to be changed */
 	/* An earlier reading of the same machine, for what counters grew by; NULL: none. No fact of

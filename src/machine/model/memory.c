@@ -31,12 +31,24 @@ static const struct shape_row swap_area_rows[] = {
 };
 const struct shape swap_area_shape = SHAPE(swap_area, swap_area);
 
+static const struct shape_row memory_group_rows[] = {
+	FACT_NAME(memory_group, name, "Name"),
+	FACT(memory_group, max_bytes, "Limit", "bytes"),
+	FACT(memory_group, anon_bytes, "Held", "bytes"),
+	FACT(memory_group, oom_kills, "Killed", NULL),
+};
+const struct shape memory_group_shape = SHAPE(memory_group, memory_group);
+
 static const struct shape_row memory_rows[] = {
 	FACT(memory, total_kb, "Total", "KiB"),
 	FACT(memory, available_kb, "Available", "KiB"),
 	FACT(memory, free_kb, "Free", "KiB"),
 	FACT(memory, cached_kb, "Cached", "KiB"),
+	FACT(memory, buffers_kb, "Buffers", "KiB"),
+	FACT(memory, shmem_kb, "Shared", "KiB"),
 	FACT(memory, dirty_kb, "Dirty", "KiB"),
+	FACT(memory, min_free_kb, "Kept free", "KiB"),
+	FACT(memory, watermark_scale, "Watermark scale factor", NULL),
 	FACT(memory, swap_total_kb, "Swap total", "KiB"),
 	FACT(memory, swap_free_kb, "Swap free", "KiB"),
 	FACT(memory, hugetlb_kb, "Hugetlb", "KiB"),
@@ -52,6 +64,7 @@ static const struct shape_row memory_rows[] = {
 	FACT_LIST(memory, pools, "Pools", huge_pool),
 	FACT_LIST(memory, thp_sizes, "THP sizes", thp_size),
 	FACT_LIST(memory, swaps, "Swaps", swap_area),
+	FACT_LIST(memory, groups, "Groups with a limit", memory_group),
 };
 const struct shape memory_shape = SHAPE(memory, memory);
 /* clang-format on */

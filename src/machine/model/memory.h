@@ -29,8 +29,18 @@ struct swap_area {
 	struct fact_int size_kb, used_kb, priority;
 };
 
+/* A slice or container whose limit the kernel's control groups hold. */
+struct memory_group {
+	const char *name;	    /* "system.slice/docker-1f....scope" */
+	struct fact_int max_bytes;  /* -1: no limit */
+	struct fact_int anon_bytes; /* what its programs hold, page cache left out */
+	struct fact_int oom_kills;
+};
+
 struct memory {
-	struct fact_int total_kb, available_kb, free_kb, cached_kb, dirty_kb;
+	struct fact_int total_kb, available_kb, free_kb, cached_kb, buffers_kb, shmem_kb, dirty_kb;
+	/* What the kernel keeps free, and how far apart its steps of reclaim are (of 10000). */
+	struct fact_int min_free_kb, watermark_scale;
 	struct fact_int swap_total_kb, swap_free_kb;
 	struct fact_int hugetlb_kb, hugepage_size_kb;
 	struct fact_int cma_total_kb, cma_free_kb;
@@ -41,8 +51,10 @@ struct memory {
 	struct list pools;	  /* struct huge_pool */
 	struct list thp_sizes;	  /* struct thp_size */
 	struct list swaps;	  /* struct swap_area */
+	struct list groups;	  /* struct memory_group: those with a limit */
 };
 
-extern const struct shape memory_shape, huge_pool_shape, thp_size_shape, swap_area_shape;
+extern const struct shape memory_shape, huge_pool_shape, thp_size_shape, swap_area_shape,
+	memory_group_shape;
 
 #endif

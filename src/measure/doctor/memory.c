@@ -44,23 +44,6 @@ static const struct cause fabric[] = {
 };
 
 /* --- short ------------------------------------------------------------------------------------ */
-static void exhausted(const struct rule_facts *e, struct judged *out)
-{
-	const struct memory *m = &e->m->memory;
-	long long percent;
-
-	if (verdict_set_unseen(e, out, &m->available_kb.f, "available memory") ||
-	    verdict_set_unseen(e, out, &m->total_kb.f, "memory") || m->total_kb.v <= 0)
-		return;
-	percent = 100 * m->available_kb.v / m->total_kb.v;
-	verdict_set(e, out,
-		    percent < 5	   ? CAUSE_LIKELY
-		    : percent < 15 ? CAUSE_POSSIBLE
-				   : CAUSE_EXCLUDED,
-		    "%lld MiB of %lld MiB are available now (%lld %%)", m->available_kb.v / 1024,
-		    m->total_kb.v / 1024, percent);
-}
-
 static void killed(const struct rule_facts *e, struct judged *out)
 {
 	const struct observations *s = e->signs;
@@ -78,24 +61,6 @@ static void killed(const struct rule_facts *e, struct judged *out)
 			    s->log_oom.v);
 }
 
-/* Only where memory that the GPU takes can starve the whole machine. */
-static void unguarded(const struct rule_facts *e, struct judged *out)
-{
-	if (!has_unified_memory(e->m))
-		verdict_set(e, out, CAUSE_NOT_HERE, "the GPU has memory of its own");
-	else if (service_active(e->m, "earlyoom.service") ||
-		 service_active(e->m, "systemd-oomd.service"))
-		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "a service ends programs before memory is gone");
-	else if (!e->m->software.services.n)
-		verdict_set(e, out, CAUSE_UNSEEN, "the services could not be looked at");
-	else
-		verdict_set(
-			e, out, CAUSE_POSSIBLE,
-			"neither earlyoom nor systemd-oomd runs: a program that takes all memory "
-			"takes the machine with it");
-}
-
 static const struct cause freezes[] = {
 	{ .id = "log",
 	  .title = "memory ran out before",
@@ -105,12 +70,12 @@ static const struct cause freezes[] = {
 			    "a smaller job, or more memory") },
 	{ .id = "now",
 	  .title = "almost no memory is available",
-	  .rule = exhausted,
+	  BY_SETTING("memory.available", LIKELY),
 	  .steps = ANYWHERE("end what holds it; memory of a container that was stopped may come "
 			    "back minutes later") },
 	{ .id = "no-guard",
 	  .title = "nothing ends a program that takes all memory",
-	  .rule = unguarded,
+	  BY_SETTING("memory.guard", POSSIBLE),
 	  .steps = ANYWHERE("install earlyoom, or enable systemd-oomd") },
 };
 
@@ -121,23 +86,6 @@ static bool not_unified(const struct rule_facts *e, struct judged *out)
 		return false;
 	verdict_set(e, out, CAUSE_NOT_HERE, "the GPU has memory of its own, or there is none");
 	return true;
-}
-
-static void page_cache(const struct rule_facts *e, struct judged *out)
-{
-	const struct memory *m = &e->m->memory;
-	long long free_percent, cached_percent;
-
-	if (not_unified(e, out) || verdict_set_unseen(e, out, &m->cached_kb.f, "page cache") ||
-	    verdict_set_unseen(e, out, &m->free_kb.f, "free memory") ||
-	    fact_or(&m->total_kb, 0) <= 0)
-		return;
-	free_percent = 100 * m->free_kb.v / m->total_kb.v;
-	cached_percent = 100 * m->cached_kb.v / m->total_kb.v;
-	verdict_set(e, out,
-		    free_percent < 15 && cached_percent > 30 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		    "page cache %lld MiB (%lld %%), free %lld MiB (%lld %%)", m->cached_kb.v / 1024,
-		    cached_percent, m->free_kb.v / 1024, free_percent);
 }
 
 static void huge_unused(const struct rule_facts *e, struct judged *out)
@@ -172,9 +120,9 @@ static void doctor_memory_arc(const struct rule_facts *e, struct judged *out)
 static const struct cause cannot_have[] = {
 	{ .id = "page-cache",
 	  .title = "page cache holds what CUDA asks for",
-	  .rule = page_cache,
-	  .steps = ANYWHERE("sync, then echo 1 > /proc/sys/vm/drop_caches relieves once; read "
-			    "models with direct I/O, and have programs ask MemAvailable instead of "
+	  BY_SETTING("memory.page-cache", LIKELY),
+	  .steps = ANYWHERE("echo 1 > /proc/sys/vm/drop_caches frees it once; read models with "
+			    "direct I/O, and have programs ask MemAvailable instead of "
 			    "free memory") },
 	{ .id = "huge-pages",
 	  .title = "memory lies in huge pages that nobody uses",

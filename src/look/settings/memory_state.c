@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory as it is now: how much is left, what guards the machine when it runs out, and what lies in
+ * the way. Where a GPU shares the host's memory, a program that takes all of it takes the machine
+ * with it.
+ */
+#include <string.h>
+
+#include "knowledge/health.h"
+#include "look/settings/predicates.h"
+#include "look/settings/settings.h"
+#include "base/text.h"
+
+static long long percent_of_total(const struct memory *m, long long kb)
+{
+	return (long long)(100.0 * (double)kb / (double)m->total_kb.v);
+}
+
+long long memory_least_kb(const struct machine *m)
+{
+	long long share = (long long)(health_figure("memory.available", "share", NULL, 0) *
+				      (double)fact_or(&m->memory.total_kb, 0) / 100),
+		  own = (long long)(health_figure("memory.available", "own", NULL, 0) * 1048576);
+
+	return has_unified_memory(m) || share < own ? share : own;
+}
+
+static void available(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct memory *m = &q->m->memory;
+	long long least = memory_least_kb(q->m);
+
+	if (!is_seen(q, v, &m->available_kb.f, NULL) || !is_seen(q, v, &m->total_kb.f, NULL))
+		return;
+	v->current = arena_printf(q->a, "%lld MiB of %lld MiB", m->available_kb.v / 1024,
+				  m->total_kb.v / 1024);
+	if (m->total_kb.v <= 0 || m->available_kb.v > m->total_kb.v) {
+		verdict_unknown(v, CODE_ERROR, "more is available than there is");
+		return;
+	}
+	v->current = arena_printf(q->a, "%s (%lld %%)", v->current,
+				  percent_of_total(m, m->available_kb.v));
+	if (m->available_kb.v >= least)
+		verdict_pass(v, "enough for what the machine itself needs");
+	else
+		verdict_fail(v, arena_printf(q->a, ">= %lld MiB", least / 1024),
+			     has_unified_memory(q->m)
+				     ? "almost none is left: the next allocation on the GPU can "
+				       "freeze the machine. End what holds it"
+				     : "almost none is left: programs are killed or stall. End "
+				       "what holds it");
+}
+
+static bool shares_memory(const struct rule_ctx *q, struct verdict *v)
+{
+	if (has_unified_memory(q->m))
+		return true;
+	verdict_na(v, CODE_NO_EFFECT, "no GPU here shares the host's memory");
+	return false;
+}
+
+/* What ends programs before memory is gone. */
+static void guard(const struct rule_ctx *q, struct verdict *v)
+{
+	static const char *const guards[] = { "earlyoom.service", "systemd-oomd.service",
+					      "nohang.service", "nohang-desktop.service" };
+	TEXT_AUTO idle = { 0 };
+
+	if (!q->m->software.services.n) {
+		verdict_unknown(v, CODE_ERROR, "the services could not be looked at");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(guards) / sizeof(guards[0]); i++) {
+		if (service_active(q->m, guards[i])) {
+			v->current = guards[i];
+			verdict_pass(v, "a service ends programs before memory is gone");
+			return;
+		}
+		if (machine_service(q->m, guards[i]))
+			text_printf(&idle, "%s%s not active", idle.len ? ", " : "", guards[i]);
+	}
+	v->current = idle.len ? arena_strdup(q->a, idle.s) : "none";
+	verdict_fail(v, "earlyoom or systemd-oomd active",
+		     "nothing ends a program that takes all memory, and the GPU's driver does not "
+		     "count against limits: the machine freezes instead");
+}
+
+/* What dropping clean page cache would free: not what programs share, nor what is to be written. */
+static long long freeable_kb(const struct memory *m)
+{
+	long long kb = m->cached_kb.v + fact_or(&m->buffers_kb, 0) - fact_or(&m->shmem_kb, 0) -
+		       fact_or(&m->dirty_kb, 0);
+
+	return kb > 0 ? kb : 0;
+}
+
+static void page_cache(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct memory *m = &q->m->memory;
+	long long free, cached;
+
+	if (!is_seen(q, v, &m->cached_kb.f, NULL) || !is_seen(q, v, &m->free_kb.f, NULL) ||
+	    !is_seen(q, v, &m->total_kb.f, NULL))
+		return;
+	if (m->total_kb.v <= 0) {
+		verdict_unknown(v, CODE_ERROR, "the machine has no memory");
+		return;
+	}
+	free = percent_of_total(m, m->free_kb.v);
+	cached = percent_of_total(m, freeable_kb(m));
+	v->current =
+		arena_printf(q->a, "%lld MiB could be freed (%lld %%), %lld MiB free (%lld %%)",
+			     freeable_kb(m) / 1024, cached, m->free_kb.v / 1024, free);
+	if (free < (long long)health_figure(q->s->id, "free", NULL, 0) &&
+	    cached > (long long)health_figure(q->s->id, "cache", NULL, 0))
+		verdict_fail(v, "more free before a large allocation",
+			     "programs that ask CUDA for free memory do not see what page cache "
+			     "holds, and refuse to start");
+	else
+		verdict_pass(v, "page cache stands in no program's way");
+}
+
+/* Where swap lies, and whether any is left. */
+static void swap_area(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct memory *m = &q->m->memory;
+	long long used, most = (long long)health_figure(q->s->id, "used", NULL, 100);
+	TEXT_AUTO where = { 0 };
+	bool zvol = false;
+
+	if (!is_seen(q, v, &m->swap_total_kb.f, NULL) || !is_seen(q, v, &m->swap_free_kb.f, NULL))
+		return;
+	if (m->swap_total_kb.v <= 0) {
+		verdict_na(v, CODE_NO_HARDWARE, "no swap is configured");
+		return;
+	}
+	used = m->swap_total_kb.v - m->swap_free_kb.v;
+	LIST_FOR_EACH (struct swap_area, s, &m->swaps) {
+		text_printf(&where, " %s", s->name);
+		zvol = zvol || str_starts(s->name, "/dev/zd") || str_starts(s->name, "/dev/zvol/");
+	}
+	v->current = arena_printf(q->a, "%lld MiB of %lld MiB used%s%s", used / 1024,
+				  m->swap_total_kb.v / 1024, where.len ? ", on" : "",
+				  where.len ? where.s : "");
+	if (used < 0)
+		verdict_unknown(v, CODE_ERROR, "more swap is free than there is");
+	else if (zvol)
+		verdict_fail(v, "a file or a partition",
+			     "swap on a ZFS volume can lock up the machine when memory is short");
+	else if (used * 100 > m->swap_total_kb.v * most)
+		verdict_fail(v, arena_printf(q->a, "<= %lld %% used", most),
+			     "swap is full: what is asked for next is refused, or the machine "
+			     "stalls");
+	else
+		verdict_pass(v, "some is left; what lies there costs time only while it moves");
+}
+
+/* Groups with a limit of their own: how near what programs hold is, and who was killed. */
+static void group_limits(const struct rule_ctx *q, struct verdict *v)
+{
+	long long most = (long long)health_figure(q->s->id, "used", NULL, 100);
+	const struct memory_group *worst = NULL, *unread = NULL;
+	size_t n = 0;
+
+	LIST_FOR_EACH (struct memory_group, g, &q->m->memory.groups) {
+		if (fact_or(&g->max_bytes, -1) <= 0)
+			continue;
+		n++;
+		if (!seen_ok(&g->anon_bytes.f) || !seen_ok(&g->oom_kills.f))
+			unread = g;
+		if (fact_or(&g->oom_kills, 0) > 0 ||
+		    fact_or(&g->anon_bytes, 0) > g->max_bytes.v / 100 * most)
+			worst = worst && fact_or(&worst->oom_kills, 0) > 0 ? worst : g;
+	}
+	if (!n) {
+		verdict_na(v, CODE_NO_EFFECT, "no slice or container has a limit");
+		return;
+	}
+	v->current = arena_printf(q->a, "%zu with a limit", n);
+	if (!worst && unread) {
+		verdict_unseen(q, v,
+			       seen_ok(&unread->anon_bytes.f) ? &unread->oom_kills.f
+							      : &unread->anon_bytes.f,
+			       NULL);
+		return;
+	}
+	if (!worst) {
+		verdict_pass(v, has_unified_memory(q->m)
+					? "none is near its limit; what the GPU's driver allocates "
+					  "does not count"
+					: "none is near its limit");
+		return;
+	}
+	v->current = arena_printf(q->a, "%s: %lld MiB of %lld MiB, %lld killed", worst->name,
+				  fact_or(&worst->anon_bytes, 0) >> 20, worst->max_bytes.v >> 20,
+				  fact_or(&worst->oom_kills, 0));
+	verdict_fail(v, arena_printf(q->a, "<= %lld %% used, none killed", most),
+		     fact_or(&worst->oom_kills, 0) > 0
+			     ? "the kernel killed programs of it at its limit"
+			     : "it is at its limit: the next allocation ends a program of it");
+}
+
+#define STATE .scope = SCOPE_HOST, .health = true
+
+static const struct setting rows[] = {
+	{ .id = "memory.available",
+	  .title = "Available memory",
+	  STATE,
+	  .read = "/proc/meminfo MemAvailable, MemTotal",
+	  .why = "With none left programs are killed. Where the GPU shares it, the driver's own "
+		 "allocations fail and the machine freezes.",
+	  .source = "open-gpu-kernel-modules issue 1358; dgx-spark-playbooks issue 102; "
+		    "earlyoom(1)",
+	  .severity = SEVERITY_HIGH,
+	  .judge = available,
+	  .by_hand = "end what holds it; memory of a container that was stopped can come back "
+		     "minutes later" },
+	{ .id = "memory.guard",
+	  .title = "Guard against a freeze",
+	  STATE,
+	  .read = "systemd unit files, links and control groups",
+	  .not_when = "no GPU shares the host's memory",
+	  .why = "A guard ends one program before memory is gone; without one a GB10 has to be "
+		 "switched off.",
+	  .source = "earlyoom(1); systemd-oomd(8); open-gpu-kernel-modules issue 1358; sparkrun "
+		    "(installs earlyoom)",
+	  .severity = SEVERITY_MEDIUM,
+	  .applies = shares_memory,
+	  .judge = guard,
+	  .by_hand = "install earlyoom, or enable systemd-oomd" },
+	{ .id = "memory.page-cache",
+	  .title = "Page cache in the way",
+	  STATE,
+	  .read = "/proc/meminfo Cached, Buffers, Shmem, Dirty, MemFree",
+	  .not_when = "no GPU shares the host's memory",
+	  .why = "The kernel gives page cache back when it is asked for, but programs that look at "
+		 "free memory first refuse to start.",
+	  .note = "NVIDIA's playbooks write 3, which drops directory entries as well; 1 is enough.",
+	  .source = "spark-known-issues; vm.rst; NVIDIA DGX Spark playbooks",
+	  .severity = SEVERITY_INFO,
+	  .applies = shares_memory,
+	  .judge = page_cache,
+	  .by_hand = "echo 1 > /proc/sys/vm/drop_caches frees it once; read models with direct "
+		     "I/O, and have programs ask MemAvailable" },
+	{ .id = "memory.swap-area",
+	  .title = "Swap that is left",
+	  STATE,
+	  .read = "/proc/meminfo SwapTotal, SwapFree; /proc/swaps",
+	  .not_when = "no swap is configured",
+	  .why = "Full swap is the last step before programs are killed.",
+	  .source = "earlyoom(1); OpenZFS FAQ, using a zvol for a swap device",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = swap_area,
+	  .by_hand = "end what was swapped out, or give the machine more; swap of a ZFS volume "
+		     "belongs on a partition" },
+	{ .id = "memory.group-limits",
+	  .title = "Memory limits of slices and containers",
+	  STATE,
+	  .read = "/sys/fs/cgroup: memory.max, memory.stat, memory.events",
+	  .not_when = "no slice or container has a limit",
+	  .why = "At its limit a container's programs are killed while the machine has memory. "
+		 "What a GPU that shares the memory takes does not count.",
+	  .source = "cgroup-v2.rst",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = group_limits,
+	  .by_hand = "a larger limit (docker update --memory, MemoryMax=), or a smaller job" },
+};
+
+const struct setting_table settings_memory_state = SETTING_TABLE(rows);

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Heat of what is no GPU, against the trip points that the machine itself names, and the power that
+ * a DGX Spark gets. */
+#include <string.h>
+
+#include "look/settings/predicates.h"
+#include "look/settings/settings.h"
+#include "knowledge/health.h"
+
+static bool is_kind(const void *object, const char *kind)
+{
+	return strcmp(((const struct temperature *)object)->kind, kind) == 0;
+}
+
+static bool is_zone(const struct machine *m, const void *object)
+{
+	(void)m;
+	return is_kind(object, "zone");
+}
+
+static bool is_disk_sensor(const struct machine *m, const void *object)
+{
+	(void)m;
+	return is_kind(object, "disk");
+}
+
+static bool is_nic_sensor(const struct machine *m, const void *object)
+{
+	(void)m;
+	return is_kind(object, "nic");
+}
+
+/* Degrees to the first trip point that takes something away. */
+static void trip_distance(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct temperature *t = q->object;
+	const char *what, *limit;
+
+	if (seen_ok(&t->now_c.f))
+		v->current =
+			arena_printf(q->a, "%s %lld C", fact_text(&t->chip, "sensor"), t->now_c.v);
+	if (!is_seen(q, v, &t->limit_c.f, "it names no trip point to compare with") ||
+	    !is_seen(q, v, &t->now_c.f, NULL))
+		return;
+	if (!is_temperature(t->limit_c.v) || !is_temperature(t->now_c.v)) {
+		verdict_unknown(v, CODE_ERROR,
+				arena_printf(q->a, "it answers %lld C of %lld C: no temperature",
+					     t->now_c.v, t->limit_c.v));
+		return;
+	}
+	limit = fact_text(&t->limit_kind, "first");
+	what = arena_printf(q->a, "%lld C below its %s trip point of %lld C",
+			    t->limit_c.v - t->now_c.v, limit, t->limit_c.v);
+	if (t->limit_c.v - t->now_c.v >= HEAT_CLOSE_C)
+		verdict_pass(v, what);
+	else if (t->limit_c.v > t->now_c.v)
+		verdict_fail(v, "5 C below its trip point", what);
+	else
+		verdict_fail(v, "5 C below its trip point",
+			     arena_printf(q->a,
+					  "at or above its %s trip point of %lld C: it is "
+					  "slowed down or switched off",
+					  limit, t->limit_c.v));
+}
+
+/* --- power of a DGX Spark --------------------------------------------------------------------- */
+
+static bool on_spark(const struct rule_ctx *q, struct verdict *v)
+{
+	if (q->platform == ON_SPARK)
+		return true;
+	verdict_na(v, CODE_NOT_HERE, "known of DGX Spark only");
+	return false;
+}
+
+/* What the connected supplies agreed to give together, in watts; -1: none says. */
+static long long agreed_watts(const struct sensors *s)
+{
+	long long watts = -1;
+
+	LIST_FOR_EACH (struct power_supply, p, &s->supplies) {
+		long long ua = fact_or(&p->current_max_ua, -1),
+			  uv = fact_or(&p->voltage_max_uv, -1);
+
+		/* Beyond 48 V and 10 A there is no USB-C adapter: a value in another unit. */
+		if (fact_is(&p->type, "Battery") || fact_or(&p->online, 0) < 1 || ua <= 0 ||
+		    uv <= 0 || ua > 10000000 || uv > 60000000)
+			continue;
+		watts = (watts < 0 ? 0 : watts) + ua / 1000 * (uv / 1000) / 1000000;
+	}
+	return watts;
+}
+
+static void power_adapter(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct sensors *s = &q->m->sensors;
+	long long watts = agreed_watts(s),
+		  wanted = (long long)health_figure(q->s->id, "adapter", NULL, 0);
+
+	if (seen_ok(&s->power_in_uw.f))
+		v->current = arena_printf(q->a, "draws %lld W", s->power_in_uw.v / 1000000);
+	if (watts < 0) {
+		verdict_na(v, CODE_NO_SUPPORT,
+			   "no file tells what the adapter agreed to give: a latched supply shows "
+			   "under load, see gpu.power-latch");
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld W", watts);
+	if (watts < wanted)
+		verdict_fail(v, arena_printf(q->a, ">= %lld W", wanted),
+			     "the USB-C supply agreed on less than the machine needs: use its own "
+			     "adapter, and plug it in again");
+	else
+		verdict_pass(v, "the adapter gives what the machine needs");
+}
+
+static void prochot(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct sensors *s = &q->m->sensors;
+
+	if (!is_seen(q, v, &s->prochot.f,
+		     "only the driver spbm shows it, which DGX OS does not have"))
+		return;
+	v->current =
+		arena_printf(q->a, "%lld, level %lld, caps %lld and %lld W", s->prochot.v,
+			     fact_or(&s->power_level, -1), fact_or(&s->package_cap_uw, 0) / 1000000,
+			     fact_or(&s->system_cap_uw, 0) / 1000000);
+	if (s->prochot.v != 0)
+		verdict_fail(v, "0",
+			     "firmware holds the processors down for heat or power, and no counter "
+			     "of the driver tells");
+	else
+		verdict_pass(v, "firmware holds nothing down");
+}
+
+#define HEAT .health = true, .scope = SCOPE_HEAT, .severity = SEVERITY_HIGH, .judge = trip_distance
+#define SPARK .health = true, .scope = SCOPE_HOST, .severity = SEVERITY_HIGH, .applies = on_spark
+
+static const struct setting rows[] = {
+	{ .id = "cpu.temperature",
+	  .title = "Temperature of processor and board",
+	  HEAT,
+	  .select = is_zone,
+	  .none = "the kernel has no thermal zone",
+	  .none_code = CODE_NO_SUPPORT,
+	  .read = "/sys/class/thermal/thermal_zone*: temp and trip points",
+	  .not_when = "the zone names no trip point",
+	  .why = "At the first trip point processors are slowed down, at the last one the machine "
+		 "is switched off without a word.",
+	  .note = "A DGX Spark that switches itself off does so by these zones, not by the GPU's.",
+	  .source = "Linux kernel, Documentation/driver-api/thermal/sysfs-api.rst; "
+		    "open-gpu-kernel-modules issue 1358 (GB10 switched off by heat)",
+	  .by_hand = "free the air openings, do not stack units; inlet temperature, fans and "
+		     "filters" },
+	{ .id = "disk.temperature",
+	  .title = "Temperature of NVMe disks",
+	  HEAT,
+	  .select = is_disk_sensor,
+	  .none = "no NVMe disk tells its temperature",
+	  .read = "/sys/class/hwmon, chip nvme: temp1_input, temp1_max, temp1_crit",
+	  .not_when = "the disk names no limit",
+	  .why = "A disk slows itself down at its warning temperature: loading a model takes "
+		 "longer.",
+	  .source = "Linux kernel, drivers/nvme/host/hwmon.c; NVM Express base specification "
+		    "(WCTEMP, CCTEMP)",
+	  .by_hand = "air flow over the disk, its heat sink and thermal pad" },
+	{ .id = "nic.temperature",
+	  .title = "Temperature of network adapters",
+	  HEAT,
+	  .select = is_nic_sensor,
+	  .none = "no network adapter tells its temperature",
+	  .read = "/sys/class/hwmon, chips of network adapters: temp1_input, temp1_crit",
+	  .not_when = "the adapter names no limit",
+	  .why = "An adapter that gets too hot takes its links down.",
+	  .source = "Linux kernel, drivers/net/ethernet/mellanox/mlx5/core/hwmon.c",
+	  .by_hand = "air flow over the adapter and its cable modules" },
+	{ .id = "gpu.power-adapter",
+	  .title = "Power that the adapter gives",
+	  SPARK,
+	  .read = "/sys/class/power_supply: current_max and voltage_max",
+	  .not_when = "the machine is no DGX Spark, or no file tells",
+	  .why = "An adapter that agreed on less than it can give holds the whole machine down.",
+	  .source = "NVIDIA DGX Spark user guide, hardware overview (240 W USB-C adapter); Linux "
+		    "kernel, Documentation/ABI/testing/sysfs-class-power",
+	  .judge = power_adapter,
+	  .by_hand = "use the machine's own 240 W adapter; shut down and take it off the wall and "
+		     "the unit for a minute" },
+	{ .id = "cpu.prochot",
+	  .title = "Held down by firmware",
+	  SPARK,
+	  .read = "/sys/class/hwmon, chip spbm: prochot",
+	  .not_when = "the machine is no DGX Spark, or its power manager is not shown",
+	  .why = "Firmware's own power limits do not show in the driver's reasons.",
+	  .source = "github.com/antheas/spark_hwmon (2026-03)",
+	  .judge = prochot,
+	  .by_hand = "cooling and adapter first; where both are well, update the firmware" },
+};
+
+const struct setting_table settings_thermal = SETTING_TABLE(rows);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables behind machine/model/sensor.h: key, title, unit and place of every fact. */
+#include "machine/model/sensor.h"
+
+/* clang-format off */
+static const struct shape_row temperature_rows[] = {
+	FACT_NAME(temperature, name, "Name"),
+	FACT_NAME(temperature, kind, "Kind"),
+	FACT_NAME(temperature, pci, "PCI"),
+	FACT(temperature, chip, "Chip", NULL),
+	FACT(temperature, now_c, "Now", "C"),
+	FACT(temperature, limit_c, "Limit", "C"),
+	FACT(temperature, limit_kind, "Kind of limit", NULL),
+};
+const struct shape temperature_shape = SHAPE(temperature, temperature);
+
+static const struct shape_row power_supply_rows[] = {
+	FACT_NAME(power_supply, name, "Name"),
+	FACT(power_supply, type, "Type", NULL),
+	FACT(power_supply, usb_type, "USB type", NULL),
+	FACT(power_supply, online, "Online", NULL),
+	FACT(power_supply, current_max_ua, "Current at most", "uA"),
+	FACT(power_supply, voltage_max_uv, "Voltage at most", "uV"),
+};
+const struct shape power_supply_shape = SHAPE(power_supply, power_supply);
+
+static const struct shape_row sensors_rows[] = {
+	FACT_LIST(sensors, temperatures, "Temperatures", temperature),
+	FACT_LIST(sensors, supplies, "Power supplies", power_supply),
+	FACT(sensors, prochot, "Processors held down", NULL),
+	FACT(sensors, power_level, "Power level", NULL),
+	FACT(sensors, power_in_uw, "Power from the adapter", "uW"),
+	FACT(sensors, package_cap_uw, "Power cap of the package", "uW"),
+	FACT(sensors, system_cap_uw, "Power cap of the system", "uW"),
+};
+const struct shape sensors_shape = SHAPE(sensors, sensors);
+/* clang-format on */
