@@ -216,6 +216,11 @@ with Sparks(2) as s:
     names("and is not where the others are", j, "gid-uneven", "enp1s0f0np0 5")
     only(j, "gid-drift")
     s.gid(1, 0, 0, 5, zero, "RoCE v2")
+    trust = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(s.rdma(0, 0))))) + "/net/enp1s0f0np0/qos/trust"
+    s.put(2, trust, "dscp")
+    j = discover(s)
+    names("ends that sort packets differently", j, "roce-uneven", "pcp on spark-1", "dscp on spark-2", port="enp1s0f0np0")
+    s.remove(2, trust)
     s.put(2, s.rdma(0, 0) + "/state", "1: DOWN")
     s.put(2, s.rdma(0, 1) + "/link_layer", "InfiniBand")
     j = discover(s)

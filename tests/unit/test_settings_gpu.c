@@ -15,6 +15,13 @@
 	"'aer_fatal': " fatal ", 'aer_nonfatal': " nonfatal ", 'aer_correctable': " fixed "}]}"
 #define RDMA "'net': {'rdma': [{'name': 'mlx5_0/1', 'device': 'mlx5_0'}]}"
 
+/* A ConnectX without an error of its own, below a root port that counted some. */
+#define BELOW_PORT(fatal)                                                                          \
+	"{'pci': [{'name': '0002:00:00.0', 'class': 394240, 'aer_fatal': " fatal                   \
+	"}, {'name': '0002:01:00.0', 'parent': '0002:00:00.0', 'vendor': 5555, 'class': 131072, "  \
+	"'driver': 'mlx5_core', 'pcie_cap': 96, 'aer_fatal': 0, 'aer_nonfatal': 0, "               \
+	"'aer_correctable': 0}]}"
+
 static void test_modes(void **state)
 {
 	static const struct fake_row rows[] = {
@@ -412,6 +419,13 @@ static void test_bus_errors(void **state)
 		{ ROW("pcie.errors", AER("0", "0", "1001"), NA, NEEDS_EARLIER, "--since") },
 		{ ROW("pcie.errors", AER("0", "2", "0"), NA, NEEDS_EARLIER, "--since") },
 		{ ROW("pcie.errors", AER("1", "2", "0"), FAIL, DIFFERS, "a transfer was lost") },
+		{ ROW("pcie.errors", BELOW_PORT("2"), FAIL, DIFFERS, "0002:00:00.0, lost"),
+		  .target = "0002:01:00.0" },
+		{ ROW("pcie.errors", BELOW_PORT("2"), FAIL, DIFFERS, "reboot before"),
+		  .target = "0002:01:00.0" },
+		{ ROW("pcie.errors", BELOW_PORT("0"), PASS, OK, NULL), .target = "0002:01:00.0" },
+		{ ROW("pcie.errors", BELOW_PORT("'!absent'"), PASS, OK, NULL),
+		  .target = "0002:01:00.0" },
 	};
 
 	(void)state;

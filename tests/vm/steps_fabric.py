@@ -77,7 +77,8 @@ def come(v, name):
 
 def interrupts(r, v):
     name, irqs = far_card(v)
-    v.must(f"ip link set {name} up; rdma link delete r_labdcb0; rdma link delete r_labdcb1; rdma link add far type rxe netdev {name}; "
+    v.must(f"ip link set {name} up; rdma link delete r_labdcb0; rdma link delete r_labdcb1; "
+           f"ip link set labdcb0 down; ip link set labdcb1 down; rdma link add far type rxe netdev {name}; "
            f"for i in {' '.join(map(str, irqs))}; do echo 0 > /proc/irq/$i/smp_affinity_list; done")
     come(v, name)
     before = affinity(v, irqs)

@@ -175,6 +175,39 @@ static bool has_errors(const struct machine *m, const void *object)
 	       seen_ok(&((const struct pci_function *)object)->aer_fatal.f);
 }
 
+/*
+ * The port on the way to p that lost a transfer: a link that dies is counted above it, by who waits
+ * for the answer. since: more than then alone. NULL: none.
+ */
+static const struct pci_function *failed_above(const struct machine *m,
+					       const struct pci_function *p, bool since)
+{
+	const struct pci_function *up = machine_pci(m, p->parent);
+
+	for (size_t hops = 0; up && hops < 32; hops++, up = machine_pci(m, up->parent)) {
+		const struct pci_function *then = since ? earlier_pci(m, up) : NULL;
+
+		if (since ? then && growth(&up->aer_fatal, &then->aer_fatal) > 0
+			  : fact_or(&up->aer_fatal, 0) > 0)
+			return up;
+	}
+	return NULL;
+}
+
+static void judge_above(const struct rule_ctx *q, struct verdict *v, const struct pci_function *up,
+			const char *span)
+{
+	const char *after =
+		is_connectx(q->object)
+			? ". The kernel's recovery of a ConnectX can then lock the host up: reboot "
+			  "before it is used"
+			: "";
+
+	verdict_fail(v, "0 fatal",
+		     arena_printf(q->a, "the port above it, %s, lost a transfer %s%s", up->name,
+				  span, after));
+}
+
 /* Since the earlier reading: what was there before is no news. */
 static void aer_growth(const struct rule_ctx *q, struct verdict *v,
 		       const struct pci_function *before)
@@ -188,7 +221,9 @@ static void aer_growth(const struct rule_ctx *q, struct verdict *v,
 	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal, %lld corrected more %s",
 				  fatal < 0 ? 0 : fatal, nonfatal < 0 ? 0 : nonfatal,
 				  fixed < 0 ? 0 : fixed, span);
-	if (fatal > 0 || nonfatal > 0)
+	if (fatal <= 0 && failed_above(q->m, p, true))
+		judge_above(q, v, failed_above(q->m, p, true), span);
+	else if (fatal > 0 || nonfatal > 0)
 		verdict_fail(v, "0 uncorrected",
 			     arena_printf(q->a,
 					  "accesses over this link failed %s: card, slot or "
@@ -216,6 +251,8 @@ static void pcie_aer(const struct rule_ctx *q, struct verdict *v)
 				  nonfatal, fixed);
 	if (fatal)
 		verdict_fail(v, "0 fatal", "the link failed since boot: a transfer was lost");
+	else if (failed_above(q->m, p, false))
+		judge_above(q, v, failed_above(q->m, p, false), "since boot");
 	else if (nonfatal)
 		verdict_na(v, CODE_NEEDS_EARLIER,
 			   "accesses over this link failed since boot: some at start-up are "
@@ -283,8 +320,11 @@ static const struct setting rows[] = {
 	  .none_code = CODE_NO_SUPPORT,
 	  .read = "aer_dev_{correctable,nonfatal,fatal}",
 	  .not_when = "error reporting is not available",
-	  .why = "Corrected errors cost time, uncorrected ones data.",
-	  .source = "kernel PCI/pcieaer-howto.rst",
+	  .why = "Corrected errors cost time, uncorrected ones data. The ports above a device "
+		 "count "
+		 "too.",
+	  .source = "kernel PCI/pcieaer-howto.rst; MiaAI-Lab/DeepSeek-v4-Flash-DSpark-2x-DGX-Spark "
+		    "issue 146 (2026-08)",
 	  .severity = SEVERITY_HIGH,
 	  .judge = pcie_aer,
 	  .by_hand = "reseat or exchange the card, the riser or the cable; look whether the counts "

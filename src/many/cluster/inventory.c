@@ -105,6 +105,8 @@ static void cluster_inventory_port(struct arena *a, const struct machine *m, con
 	p->mtu = n->mtu;
 	p->max_mtu = n->max_mtu;
 	p->wireless = n->wireless;
+	p->pfc = n->pfc;
+	p->trust = n->trust;
 	p->rx_dropped = n->rx_dropped;
 	p->rx_missed = n->rx_missed;
 	p->rx_crc_errors = n->rx_crc_errors;

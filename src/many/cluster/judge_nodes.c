@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "look/settings/predicates.h"
 #include "many/cluster/links.h"
 #include "base/text.h"
 
@@ -25,6 +26,7 @@ const struct cluster_code cluster_codes[] = {
 	{ "pcie-narrow", "an adapter has fewer or slower PCIe lanes than it can" },
 	{ "rdma-down", "a link is up and RDMA on it is not" },
 	{ "rdma-missing", "one end of a path has an RDMA device, another has none" },
+	{ "roce-uneven", "the ends of a path pause or sort packets differently" },
 	{ "link-layer", "a port speaks InfiniBand where Ethernet is needed" },
 	{ "same-subnet-twins", "two ports of a node are in one subnet" },
 	{ "address-mismatch", "the ends of a path share no subnet" },
@@ -368,6 +370,37 @@ static void judge_nodes_mtu(struct arena *a, struct cluster *c, const struct clu
 			"set 9000 at both ends (gputune cluster plan)");
 }
 
+static struct roce_side judge_nodes_side(const struct cluster_port *p)
+{
+	return (struct roce_side){ fact_text(&p->pfc, NULL), fact_text(&p->trust, NULL) };
+}
+
+static void judge_nodes_roce(struct arena *a, struct cluster *c, const struct cluster_path *p)
+{
+	const struct cluster_end first = p->ends[0];
+	struct roce_side mine = judge_nodes_side(cluster_end_port(c, first));
+
+	for (size_t i = 1; i < p->n_ends; i++) {
+		struct roce_side theirs = judge_nodes_side(cluster_end_port(c, p->ends[i]));
+		const char *what = roce_differs(&mine, &theirs);
+		bool pfc = what && strcmp(what, "PFC") == 0;
+
+		if (!what)
+			continue;
+		judge_nodes_find(
+			a, c, "roce-uneven", CLUSTER_WARNING, p->ends[i],
+			arena_printf(a,
+				     "%s and %s differ in %s: one end pauses what the other loses.",
+				     cluster_end_text(a, c, first),
+				     cluster_end_text(a, c, p->ends[i]), what),
+			arena_printf(a, "%s %s on %s, %s on %s", what, pfc ? mine.pfc : mine.trust,
+				     cluster_end_text(a, c, first), pfc ? theirs.pfc : theirs.trust,
+				     cluster_end_text(a, c, p->ends[i])),
+			"the same on every node and switch port (gputune explain nic.pfc, "
+			"nic.trust)");
+	}
+}
+
 static void judge_nodes_speed(struct arena *a, struct cluster *c, const struct cluster_path *p)
 {
 	for (size_t i = 0; i < p->n_ends; i++) {
@@ -564,6 +597,7 @@ void cluster_judge_ports(struct arena *a, struct cluster *c)
 
 			judge_nodes_mtu(a, c, p);
 			judge_nodes_speed(a, c, p);
+			judge_nodes_roce(a, c, p);
 			rdma_missing(a, c, p);
 			for (size_t i = 0; i < p->n_ends; i++) {
 				judge_nodes_rdma(a, c, p->ends[i]);
@@ -632,8 +666,8 @@ static void judge_nodes_missing(struct arena *a, struct cluster *c, struct clust
 }
 
 /* The one in an earlier discovery: by PCI address, because names may change. */
-static const struct cluster_port *earlier_port(const struct cluster *before, const char *node,
-					       const struct cluster_port *p)
+static const struct cluster_port *port_before(const struct cluster *before, const char *node,
+					      const struct cluster_port *p)
 {
 	for (size_t i = 0; i < before->n_nodes; i++) {
 		if (strcmp(before->nodes[i].name, node) != 0)
@@ -733,7 +767,7 @@ void cluster_judge_gids(struct arena *a, struct cluster *c, const struct cluster
 		for (size_t k = 0; k < c->nodes[i].ports.n; k++) {
 			struct cluster_end e = { i, k };
 			const struct cluster_port *p = cluster_end_port(c, e);
-			const struct cluster_port *old = earlier_port(before, c->nodes[i].name, p);
+			const struct cluster_port *old = port_before(before, c->nodes[i].name, p);
 
 			if (old && cluster_port_data(p))
 				drifted(a, c, e, old);

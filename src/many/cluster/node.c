@@ -45,6 +45,8 @@ static const struct shape_row cluster_port_rows[] = {
 	FACT(cluster_port, rdma_rate_mbps, "RDMA rate", "Mb/s"),
 	{ "rdma_mtu_bytes", NULL, "RDMA MTU", "bytes", SHAPE_FACT(cluster_port, active_mtu) },
 	FACT_LIST(cluster_port, gids, "GIDs", rdma_gid),
+	FACT(cluster_port, pfc, "PFC", NULL),
+	FACT(cluster_port, trust, "Trust", NULL),
 	FACT(cluster_port, rx_dropped, "RX dropped", NULL),
 	FACT(cluster_port, rx_missed, "RX missed", NULL),
 	FACT(cluster_port, rx_crc_errors, "RX CRC errors", NULL),

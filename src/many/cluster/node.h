@@ -59,6 +59,7 @@ struct cluster_port {
 	struct fact_int
 		active_mtu; /* bytes; by the verbs library, so unasked where there is none */
 	struct list gids;   /* struct rdma_gid */
+	struct fact_str pfc, trust; /* as of struct nic: ports with RoCE */
 	/* Counts since boot. */
 	struct fact_int rx_dropped, rx_missed, rx_crc_errors;
 	struct fact_int symbol_errors, link_downed, rcv_errors, out_of_sequence;
