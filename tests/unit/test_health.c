@@ -329,7 +329,7 @@ static const struct finding *judged(const char *id, const char *now, const char 
 	"{'time_s': " #time ", 'pci': [{'name': 'a', 'vendor': 4318, 'class': 197120, "            \
 	"'pcie_cap': 96, " facts "}]}"
 
-#define PORT_AT(time, fatal)                                                                       \
+#define ABOVE_AT(time, fatal)                                                                      \
 	"{'time_s': " #time ", 'pci': [{'name': 'a', 'parent': 'p', 'vendor': 4318, 'class': "     \
 	"197120, 'pcie_cap': 96, 'aer_fatal': 0}, {'name': 'p', 'aer_fatal': " #fatal "}]}"
 
@@ -397,11 +397,13 @@ static void growth_rows(void **state)
 		  AER_AT(2000, "'aer_fatal': 1, 'aer_nonfatal': 9"), VERDICT_PASS, "no failure" },
 		{ "pcie.errors", AER_AT(1000, "'aer_fatal': 1, 'aer_nonfatal': 9"),
 		  AER_AT(2000, "'aer_fatal': 1, 'aer_nonfatal': 10"), VERDICT_FAIL, "failed" },
-		{ "pcie.errors", PORT_AT(1000, 3), PORT_AT(2000, 3), VERDICT_PASS, "no failure" },
-		{ "pcie.errors", PORT_AT(1000, 3), PORT_AT(2000, 4), VERDICT_FAIL, "above it, p" },
+		{ "pcie.errors", ABOVE_AT(1000, 3), ABOVE_AT(2000, 3), VERDICT_PASS, "no failure" },
+		{ "pcie.errors", ABOVE_AT(1000, 3), ABOVE_AT(2000, 4), VERDICT_FAIL,
+		  "above it, p" },
 		/* Counted from nought after a reset: what it has now is new. */
-		{ "pcie.errors", PORT_AT(1000, 3), PORT_AT(2000, 1), VERDICT_FAIL, "above it, p" },
-		{ "pcie.errors", PORT_AT(1000, 3), PORT_AT(2000, 0), VERDICT_PASS, "no failure" },
+		{ "pcie.errors", ABOVE_AT(1000, 3), ABOVE_AT(2000, 1), VERDICT_FAIL,
+		  "above it, p" },
+		{ "pcie.errors", ABOVE_AT(1000, 3), ABOVE_AT(2000, 0), VERDICT_PASS, "no failure" },
 	};
 
 	(void)state;

@@ -16,11 +16,12 @@
 #define RDMA "'net': {'rdma': [{'name': 'mlx5_0/1', 'device': 'mlx5_0'}]}"
 
 /* A ConnectX without an error of its own, below a root port that counted some. */
-#define BELOW_PORT(fatal)                                                                          \
-	"{'pci': [{'name': '0002:00:00.0', 'class': 394240, 'aer_fatal': " fatal                   \
+#define BELOW_PORT_OF(fatal)                                                                       \
+	"'pci': [{'name': '0002:00:00.0', 'class': 394240, 'aer_fatal': " fatal                    \
 	"}, {'name': '0002:01:00.0', 'parent': '0002:00:00.0', 'vendor': 5555, 'class': 131072, "  \
-	"'driver': 'mlx5_core', 'pcie_cap': 96, 'aer_fatal': 0, 'aer_nonfatal': 0, "               \
-	"'aer_correctable': 0}]}"
+	"'max_speed_mts': 32000, 'pcie_cap': 96, 'aer_fatal': 0, 'aer_nonfatal': 0, "              \
+	"'aer_correctable': 0}]"
+#define BELOW_PORT(fatal) "{" BELOW_PORT_OF(fatal) "}"
 
 static void test_modes(void **state)
 {
@@ -422,6 +423,10 @@ static void test_bus_errors(void **state)
 		{ ROW("pcie.errors", BELOW_PORT("2"), FAIL, DIFFERS, "0002:00:00.0, lost"),
 		  .target = "0002:01:00.0" },
 		{ ROW("pcie.errors", BELOW_PORT("2"), FAIL, DIFFERS, "reboot before"),
+		  .target = "0002:01:00.0" },
+		{ ROW("pcie.errors",
+		      "{'net': {'spark_hotplug': 'present'}, " BELOW_PORT_OF("1") "}", NA,
+		      NEEDS_EARLIER, "takes the adapter away"),
 		  .target = "0002:01:00.0" },
 		{ ROW("pcie.errors", BELOW_PORT("0"), PASS, OK, NULL), .target = "0002:01:00.0" },
 		{ ROW("pcie.errors", BELOW_PORT("'!absent'"), PASS, OK, NULL),

@@ -203,9 +203,17 @@ static void judge_above(const struct rule_ctx *q, struct verdict *v, const struc
 			  "before it is used"
 			: "";
 
-	verdict_fail(v, "0 fatal",
-		     arena_printf(q->a, "the port above it, %s, lost a transfer %s%s", up->name,
-				  span, after));
+	v->current = arena_printf(q->a, "%lld fatal at %s", fact_or(&up->aer_fatal, 0), up->name);
+	/* A link that goes away under its port is such an error. */
+	if (!q->m->earlier && is_connectx(q->object) && seen_ok(&q->m->net.spark_hotplug.f))
+		verdict_na(
+			v, CODE_NEEDS_EARLIER,
+			"this machine takes the adapter away without a cable, which counts too; an "
+			"earlier reading (--since) tells");
+	else
+		verdict_fail(v, "0 fatal",
+			     arena_printf(q->a, "the port above it, %s, lost a transfer %s%s",
+					  up->name, span, after));
 }
 
 /* Since the earlier reading: what was there before is no news. */
