@@ -283,6 +283,17 @@ def check(tmp):
             expect(f"finding {k}", k in got and got[k]["verdict"] == v, got.get(k))
         expect("what it says", "triton 3.5.1 (wanted 3.5.0)" in got[("stack.pins", "torch")]["current"], got)
         expect("what mends it", ">=2.28.3" in got[("stack.nccl-version", "NCCL")]["command"], got)
+    faulty = tmp / "faulty/lib/python3.12/site-packages"
+    for name, version in (("nvidia-cutlass-dsl", "4.5.0"), ("flashinfer-python", "0.6.15"), ("flashinfer-cubin", "0.6.13"), ("torch", "2.12.0+cu130"),
+                          ("nvidia-cudnn-cu13", "9.12.0.46"), ("transformers", "5.1.0")):
+        dist(faulty, name, version)
+    for gpu, wrong in (("sm_121", {"nvidia-cutlass-dsl", "flashinfer-cubin"}), ("sm_90", {"flashinfer-cubin", "torch", "nvidia-cudnn-cu13"})):
+        j = json.loads(run("check", "--env", tmp / "faulty", "--gpu", gpu, "--format", "json")[1])
+        f = {x["target"].split(": ")[-1]: x for x in j["findings"] if x["id"] == "stack.known-fault"}
+        expect(f"known faults on {gpu}", {k for k, x in f.items() if x["verdict"] == "fail"} == wrong and
+               all(x["verdict"] == "pass" for k, x in f.items() if k not in wrong) and "transformers" not in f, f)
+        expect("each has its source", all("issue" in x["source"] for k, x in f.items() if k in wrong), f)
+    expect("engines and their kernels are listed", {"transformers", "flashinfer", "cutlass-dsl"} <= {i["component"] for i in j["items"]}, j["items"])
     # CUDA 13 names the toolkit's own parts without "-cu13", and has dropped what came before Turing.
     put(site / "nvidia/cu13/lib/libcublas.so.13", elf(".nv_fatbin", fatbin(entry(2, 90, 0, 0, cubin(90)))))
     dist(site, "nvidia-cublas", "13.0.0.19")

@@ -59,6 +59,26 @@ const struct component_row components[COMPONENTS] = {
 				  "vllm/vllm_flash_attn/_vllm_fa2_C.*",
 				  "vllm/vllm_flash_attn/_vllm_fa3_C.*"),
 			     NULL, "vllm", "serving of language models" },
+	[COMPONENT_SGLANG] = { "SGLang", "sglang", NULL, LIST("sglang"), NULL, NULL, "sglang",
+			       "serving of language models" },
+	[COMPONENT_SGL_KERNEL] = { "SGLang's kernels", "sgl-kernel", NULL,
+				   LIST("sgl-kernel", "sglang-kernel"),
+				   LIST("sgl_kernel/common_ops.*", "sgl_kernel/sm90/common_ops.*",
+					"sgl_kernel/sm100/common_ops.*",
+					"sgl_kernel/sm121/common_ops.*"),
+				   NULL, "sgl-kernel", "kernels of SGLang" },
+	[COMPONENT_TENSORRT_LLM] = { "TensorRT-LLM", "tensorrt-llm", NULL, LIST("tensorrt-llm"),
+				     LIST("tensorrt_llm/libs/libtensorrt_llm.so"), NULL,
+				     "tensorrt-llm", "serving of language models" },
+	[COMPONENT_FLASHINFER] = { "FlashInfer", "flashinfer", NULL,
+				   LIST("flashinfer-python", "flashinfer"), NULL, NULL,
+				   "flashinfer-python", "attention and FP4 kernels of engines" },
+	[COMPONENT_CUTLASS_DSL] = { "CUTLASS DSL", "cutlass-dsl", NULL, LIST("nvidia-cutlass-dsl"),
+				    NULL, NULL, "nvidia-cutlass-dsl", "kernels of FlashInfer" },
+	[COMPONENT_TRANSFORMERS] = { "transformers", "transformers", NULL, LIST("transformers"),
+				     NULL, NULL, "transformers", "models and the Trainer" },
+	[COMPONENT_DEEPSPEED] = { "DeepSpeed", "deepspeed", NULL, LIST("deepspeed"), NULL, NULL,
+				  "deepspeed", "sharded training" },
 	[COMPONENT_ONNXRUNTIME] = { "ONNX Runtime", "onnxruntime", "libonnxruntime.so.",
 				    LIST("onnxruntime-gpu", "onnxruntime"),
 				    LIST("onnxruntime/capi/libonnxruntime_providers_cuda.so"), NULL,
@@ -77,13 +97,18 @@ static size_t bare_length(const char *name)
 	return i < n && i >= 3 && strncmp(name + i - 3, "-cu", 3) == 0 ? i - 3 : n;
 }
 
-enum component component_of_dist(const char *name)
+bool component_dist_is(const char *name, const char *bare)
 {
 	size_t n = bare_length(name);
 
+	return strlen(bare) == n && strncmp(bare, name, n) == 0;
+}
+
+enum component component_of_dist(const char *name)
+{
 	for (size_t i = 0; i < COMPONENTS; i++)
 		for (const char *const *d = components[i].dists; d && *d; d++)
-			if (strlen(*d) == n && strncmp(*d, name, n) == 0)
+			if (component_dist_is(name, *d))
 				return (enum component)i;
 	return COMPONENTS;
 }

@@ -22,6 +22,13 @@ enum component {
 	COMPONENT_TORCHAUDIO,
 	COMPONENT_FLASH_ATTN,
 	COMPONENT_VLLM,
+	COMPONENT_SGLANG,
+	COMPONENT_SGL_KERNEL,
+	COMPONENT_TENSORRT_LLM,
+	COMPONENT_FLASHINFER,
+	COMPONENT_CUTLASS_DSL,
+	COMPONENT_TRANSFORMERS,
+	COMPONENT_DEEPSPEED,
 	COMPONENT_ONNXRUNTIME,
 	COMPONENT_ONNX,
 	COMPONENTS,
@@ -44,6 +51,8 @@ extern const struct component_row components[COMPONENTS];
 
 /* "nvidia-cudnn-cu13" -> COMPONENT_CUDNN; COMPONENTS when it is none. name is normalised. */
 enum component component_of_dist(const char *name);
+/* "nvidia-cudnn-cu13" is "nvidia-cudnn". */
+bool component_dist_is(const char *name, const char *bare);
 enum component component_of_soname(const char *name);
 /* Lower case, runs of "-_." as one "-": PEP 503. */
 void dist_normalise(const char *name, char *out, size_t cap);
