@@ -7,6 +7,7 @@
 #include "verbs/page_check.h"
 #include "verbs/page_plan.h"
 #include "knowledge/health.h"
+#include "look/settings/predicates.h"
 #include "look/settings/settings.h"
 
 static enum style check_page_severity_style(const struct finding *f)
@@ -192,20 +193,14 @@ struct doc *page_check(struct arena *a, const struct machine *m, const struct pr
 
 static const char *platforms(struct arena *a, unsigned on)
 {
-	static const struct {
-		unsigned bit;
-		const char *name;
-	} names[] = { { ON_SPARK, "dgx-spark" },
-		      { ON_IGX, "igx-orin" },
-		      { ON_HGX, "hgx" },
-		      { ON_GENERIC, "generic" } };
 	TEXT_AUTO t = { 0 };
+	const char *name;
 
-	if (on == ON_ALL)
-		return "all";
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (on & names[i].bit)
-			text_printf(&t, "%s%s", t.len ? ", " : "", names[i].name);
+	if (on == ON_ALL || on == ON_GPU)
+		return on == ON_ALL ? "all" : "any with a GPU";
+	for (unsigned bit = 0; (name = platform_bit_name(bit)); bit++)
+		if (on & 1u << bit)
+			text_printf(&t, "%s%s", t.len ? ", " : "", name);
 	return arena_strdup(a, t.s ? t.s : "");
 }
 
@@ -379,7 +374,7 @@ struct doc *page_explain(struct arena *a, const struct setting *s, const struct 
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, arena_printf(a, "%s: %s", s->id, s->title));
-	doc_text(d, "%s", s->why);
+	doc_text(d, "%s", m ? setting_why(s, platform_bits(m)) : s->why);
 	if (s->note)
 		doc_text(d, "%s", s->note);
 	if (s->not_when)

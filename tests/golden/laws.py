@@ -3,11 +3,12 @@
 """Laws that hold on every captured machine:
 recording a machine and asking the recording gives the same facts and findings, from a folder and from a tar;
 the same with its secrets replaced gives the same verdicts; facts written as JSON carry where each was read;
-a check writes nothing.
+a check writes nothing; a machine without a GPU is given no reason of one that has one.
 """
 import json
 import os
 import pathlib
+import re
 import tempfile
 
 from common import captured, end_suite, expect, run
@@ -19,6 +20,17 @@ def facts(host):
 
 def findings(host):
     return json.loads(run("check", "--format", "json", "--host", host)[1])["findings"]
+
+
+NO_GPU = ("cpu-256", "dev-vm", "nothing")
+PROFILES = ("default", "published", "max-performance", "low-latency", "balanced", "inference", "training")
+OTHERS_WORDS = re.compile(r"\b(GPUs?|models?|training|inference|RDMA|NCCL|CUDA|RoCE)\b")
+
+
+def judged(host, profile):
+    """What applies, and what is left alone on purpose: not what the machine has no such hardware for."""
+    found = json.loads(run("check", "--all", "--profile", profile, "--format", "json", "--host", host)[1])["findings"]
+    return [f for f in found if f["verdict"] != "na" or f["reason_code"] in ("left-alone", "opt-in")]
 
 
 def walk(node, path, bad):
@@ -45,6 +57,10 @@ for machine in captured:
     bad = []
     walk(here, "", bad)
     expect(f"{name}: every fact says where it was read", not bad, bad[:5])
+    if name in NO_GPU:
+        other = [(p, f["id"], text) for p in PROFILES for f in judged(str(machine), p)
+            for text in (f["why"], f["reason"]) if OTHERS_WORDS.search(text)]
+        expect(f"{name}: no reason of a GPU machine", not other, other[:5])
     with tempfile.TemporaryDirectory() as tmp:
         for form in ("copy", "copy.tar"):
             code = run("capture", "--host", str(machine), "--no-redact", "-o", f"{tmp}/{form}").code

@@ -12,7 +12,7 @@ struct asker {
 	struct arena *a;
 	const struct machine *m;
 	const struct profile *p;
-	enum on platform;
+	unsigned platform;
 	knob_reader *read;
 	void *ctx;
 };
@@ -74,9 +74,12 @@ static void rule_check_compare(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	v->why = o->because;
-	v->wanted = recommendation_text(q->a, o, q->s->unit);
-	if (!is_seen(q, v, &q->current.f, NULL))
+	if (!is_seen(q, v, &q->current.f, NULL)) {
+		if (v->kind == VERDICT_UNKNOWN)
+			v->wanted = recommendation_text(q->a, o, q->s->unit);
 		return;
+	}
+	v->wanted = recommendation_text(q->a, o, q->s->unit);
 	if (recommendation_met(o, q->current.v)) {
 		verdict_pass(v, "as wanted");
 		return;
@@ -107,7 +110,7 @@ static void rule_check_fill(const struct rule_ctx *q, struct verdict *v)
 		v->current = q->s->unit ? arena_printf(q->a, "%s %s", q->current.v, q->s->unit)
 					: q->current.v;
 	if (!v->why)
-		v->why = q->s->why;
+		v->why = setting_why(q->s, q->platform);
 	if (!v->reason)
 		v->reason = "";
 	if (!v->code)
@@ -167,7 +170,7 @@ static void no_object(struct run *r)
 {
 	struct verdict v = { .kind = VERDICT_NA,
 			     .code = r->s->none_code ? r->s->none_code : CODE_NO_HARDWARE,
-			     .why = r->s->why };
+			     .why = setting_why(r->s, r->by.platform) };
 	struct finding *f;
 
 	v.reason = r->s->none		      ? r->s->none
@@ -276,7 +279,7 @@ static void summarise(struct arena *a, struct findings *out)
 void settings_check(struct arena *a, const struct machine *m, const struct profile *p,
 		    knob_reader *read, void *ctx, struct findings *out)
 {
-	struct run r = { .by = { a, m, p, platform_bit(m), read, ctx }, .out = out };
+	struct run r = { .by = { a, m, p, platform_bits(m), read, ctx }, .out = out };
 
 	memset(out, 0, sizeof(*out));
 	SETTING_FOR_EACH (s) {
@@ -370,7 +373,7 @@ void settings_remediations(struct arena *a, const struct machine *m, const struc
 			   const struct finding *f, size_t i, knob_reader *read, void *ctx,
 			   struct remediations *out)
 {
-	const struct asker by = { a, m, p, platform_bit(m), read, ctx };
+	const struct asker by = { a, m, p, platform_bits(m), read, ctx };
 	struct recommendation room = { 0 };
 	struct rule_ctx q;
 

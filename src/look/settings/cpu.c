@@ -10,9 +10,13 @@
 
 /* Exit latency in us. The published script names states by number. */
 static const struct recommendation deep_states[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	{ PROFILE_DEFAULT, ON_GPU, WANT_LEAVE, NULL,
 	  "deep states are left on: they save power and heat that the GPU and turbo use; the "
 	  "profile low-latency limits them to 10 us",
+	  NULL },
+	{ PROFILE_DEFAULT, ON_HOST, WANT_LEAVE, NULL,
+	  "deep states are left on: they save power and heat that turbo uses; the profile "
+	  "low-latency limits them to 10 us",
 	  NULL },
 	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_AT_MOST, "10",
 	  "the next packet or request pays for waking up; it costs power and turbo (gain "
@@ -22,8 +26,14 @@ static const struct recommendation deep_states[] = {
 	  "published as: no wake-up latency", "S0" },
 };
 static const struct recommendation numa_balancing[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "0",
+	{ PROFILE_DEFAULT, ON_GPU, WANT_IS, "0",
 	  "moving pages under pinned training and inference processes stalls them", NULL },
+	{ PROFILE_LOW_LATENCY, ON_HOST, WANT_IS, "0",
+	  "a page that is moved while a program waits for it is a pause (unmeasured)", NULL },
+	{ PROFILE_DEFAULT, ON_HOST, WANT_LEAVE, NULL,
+	  "programs that place no memory themselves gain from it; one that pins its own can "
+	  "choose 0",
+	  NULL },
 	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL,
 	  "programs that place no memory themselves can gain from it", NULL },
 };
@@ -231,6 +241,8 @@ static const struct setting rows[] = {
 	  .not_when = "the kernel exposes no idle states",
 	  .why = "A deep state takes longer to wake from, which shows in packet and request "
 		 "latency; it also frees power and heat for the cores and the GPU that work.",
+	  .why_host = "A deep state takes longer to wake from, which shows in packet and request "
+		      "latency; it also frees power and heat for the cores that work.",
 	  .note = "Published as states 2 and 3 by number on 20 CPUs. Numbers differ by platform "
 		  "and driver: gputune chooses by exit latency.",
 	  .source = "S0; cpuidle.rst",
@@ -300,8 +312,10 @@ const struct setting_table settings_cpu = SETTING_TABLE(rows);
 /* The clocks of processors: governor, ceiling, boost, and who selects them on a GB10. */
 
 static const struct recommendation governor[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "performance",
+	{ PROFILE_DEFAULT, ON_GPU, WANT_IS, "performance",
 	  "keeps the clock up for threads that feed the GPU; it does not stop idle states", NULL },
+	{ PROFILE_DEFAULT, ON_HOST, WANT_IS, "performance",
+	  "keeps the clock up between short bursts of work; it does not stop idle states", NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "performance",
 	  "published for every core, not only the isolated ones", "S1" },
 	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL, "the distribution's choice", NULL },
@@ -536,7 +550,7 @@ static void cppc(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_SUPPORT, "the frequency driver is not cppc_cpufreq");
 		return;
 	}
-	if (q->platform != ON_SPARK) {
+	if (!(q->platform & ON_SPARK)) {
 		verdict_na(v, CODE_NOT_HERE, "known to matter on GB10 only");
 		return;
 	}

@@ -194,10 +194,18 @@ static bool want_read_ahead(const struct rule_ctx *q, struct recommendation *o)
 		};
 	else if (*fact_text(&d->holders, "") && !has_files(q->m, d))
 		*o = (struct recommendation){ .rel = WANT_LEAVE, .because = read_above(q, d) };
+	else if (q->platform & ON_HOST)
+		*o = (struct recommendation){
+			.rel = WANT_LEAVE,
+			.because =
+				"it helps who reads large files from front to back and costs who "
+				"reads at random, as a database does: what this machine is for "
+				"decides"
+		};
 	else if (is_nvme(d) || fact_or(&d->rotational, 0) == 1)
 		*o = (struct recommendation){
 			.rel = WANT_AT_LEAST,
-			.value = q->platform == ON_HGX ? "4096" : "1024",
+			.value = q->platform & ON_HGX ? "4096" : "1024",
 			.because = "model files are read from front to back; random "
 				   "readers are not helped. Gain unmeasured here"
 		};
@@ -304,7 +312,7 @@ static const struct setting rows[] = {
 	  .scope = SCOPE_HOST,
 	  .read = "statfs /",
 	  .health = true,
-	  .why = "Checkpoints and models need room.",
+	  .why = "A full file system stops whoever writes to it: checkpoints, logs, containers.",
 	  .source = "S4",
 	  .severity = SEVERITY_MEDIUM,
 	  .judge = free_space,
@@ -376,7 +384,7 @@ static const struct setting rows[] = {
 	  .title = "Root file system is local",
 	  .scope = SCOPE_HOST,
 	  .read = "/proc/self/mountinfo",
-	  .why = "Libraries and models load at the speed of their file system.",
+	  .why = "Programs and their data load at the speed of their file system.",
 	  .source = "S0",
 	  .severity = SEVERITY_LOW,
 	  .judge = local_root,
@@ -403,7 +411,7 @@ static const struct recommendation autotrim[] = {
 };
 static const struct recommendation meta_limit[] = {
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "8589934592",
-	  "published as: faster look-ups in large model folders", "S0" },
+	  "published as: faster look-ups in large folders", "S0" },
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "OpenZFS balances data and metadata itself",
 	  NULL },
 };
@@ -412,7 +420,7 @@ static const struct recommendation meta_balance[] = {
 	  "the default of 500 has no measured better value here", NULL },
 };
 static const struct recommendation prefetch[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "0", "checkpoints are read in order", NULL },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "0", "large files are read in order", NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "0", "published as: prefetch verified enabled",
 	  "S0" },
 };
@@ -472,8 +480,11 @@ static void arc_max(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "%lld MiB of %lld MiB", c_max >> 20, total >> 20);
 	if (!has_unified_memory(q->m))
-		verdict_na(v, CODE_LEFT_ALONE,
-			   "the GPU has its own memory: the cache gives way under pressure");
+		verdict_na(
+			v, CODE_LEFT_ALONE,
+			q->platform & ON_HOST
+				? "the cache gives way under pressure"
+				: "the GPU has its own memory: the cache gives way under pressure");
 	else if (set > 0 && set <= total / 4)
 		verdict_pass(v, "bounded by zfs_arc_max");
 	else if (total && c_max > total / 4)
@@ -541,6 +552,7 @@ static const struct setting zfs_rows[] = {
 	  .name = "zfs.zfs_arc_max",
 	  .why = "ARC is ZFS's cache of file data. On unified memory it competes with CUDA "
 		 "allocations.",
+	  .why_host = "ARC is ZFS's cache of file data.",
 	  .note = "The published script overwrites the file in which a ceiling would stand.",
 	  .source = "spark-known-issues; OpenZFS module parameters",
 	  .shown_by = "model-load/warm",

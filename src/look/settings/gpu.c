@@ -91,7 +91,7 @@ static void rule_gpu_ecc(const struct rule_ctx *q, struct verdict *v)
 					  g->ecc_pending.v ? "on" : "off"));
 	else if (g->ecc.v)
 		verdict_pass(v, "on");
-	else if (q->platform == ON_HGX || has_hbm(g))
+	else if ((q->platform & ON_HGX) || has_hbm(g))
 		verdict_fail(v, "on", "data-centre parts ship with it on; off is no safe gain");
 	else
 		verdict_na(v, CODE_LEFT_ALONE,
@@ -442,7 +442,7 @@ static void mem_clock_lock(const struct rule_ctx *q, struct verdict *v)
 
 	if (!not_integrated(q, v, "no memory clock of its own: it uses the host's memory"))
 		return;
-	if (q->platform == ON_HGX || fact_or(&g->mem_clocks, 0) == 1) {
+	if ((q->platform & ON_HGX) || fact_or(&g->mem_clocks, 0) == 1) {
 		verdict_na(v, CODE_NO_EFFECT, "the memory runs at its only clock, idle or not");
 		return;
 	}

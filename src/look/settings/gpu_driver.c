@@ -98,7 +98,7 @@ static void all_visible(const struct rule_ctx *q, struct verdict *v)
 					  "or new for it",
 					  gpu_driver_missing(q)));
 	/* Baseboards carry 4, 8 or 16: a GPU that left the bus too is missed here alone. */
-	else if (q->platform == ON_HGX && !is_virtual(q->m) && !machine_bus_gpus(q->m, true) &&
+	else if ((q->platform & ON_HGX) && !is_virtual(q->m) && !machine_bus_gpus(q->m, true) &&
 		 !is_superchip(q->m) && of_one_kind(q->m) && bus != 4 && bus != 8 && bus != 16)
 		verdict_fail(v, "4, 8 or 16", "an HGX baseboard has more GPUs than the bus shows");
 	else
@@ -290,12 +290,12 @@ static void gpu_driver_nvlinks(const struct rule_ctx *q, struct verdict *v)
 	}
 	/* A link that firmware took out is not counted any more: the chip's own number is. */
 	chip = (size_t)health_figure(q->s->id, "links", fact_text(&g->name, NULL), 0);
-	if (q->platform == ON_HGX && chip > all)
+	if ((q->platform & ON_HGX) && chip > all)
 		all = chip;
 	v->current = arena_printf(q->a, "%zu of %zu up", up, all);
 	if (up == 0 && q->m->gpu.gpus.n == 1)
 		verdict_na(v, CODE_NO_EFFECT, "one GPU: nothing is linked to");
-	else if (up == 0 && q->platform != ON_HGX)
+	else if (up == 0 && !(q->platform & ON_HGX))
 		verdict_na(v, CODE_NO_EFFECT, "no bridge connects this GPU to another");
 	else if (up < all)
 		verdict_fail(v, arena_printf(q->a, "%zu up", all),
@@ -400,7 +400,7 @@ static void peer_access(const struct rule_ctx *q, struct verdict *v)
 		if (!seen_ok(&bad->f) || strcmp(bad->v, "ok") == 0)
 			continue;
 		v->current = arena_printf(q->a, "gpu%u: %s", p->index, bad->v);
-		if (is_by_design(bad) && q->platform != ON_HGX)
+		if (is_by_design(bad) && !(q->platform & ON_HGX))
 			verdict_na(v, CODE_NO_SUPPORT,
 				   "these GPUs offer no direct access: copies go through the host");
 		else

@@ -289,7 +289,7 @@ static void power_latch(const struct rule_ctx *q, struct verdict *v)
 	long long util = fact_or(&g->util_gpu_pct, -1), sm = fact_or(&g->clock_sm_mhz, -1),
 		  mw = fact_or(&g->power_mw, -1);
 
-	if (q->platform != ON_SPARK || (seen_ok(&g->integrated.f) && !g->integrated.v)) {
+	if (!(q->platform & ON_SPARK) || (seen_ok(&g->integrated.f) && !g->integrated.v)) {
 		verdict_na(v, CODE_NOT_HERE, "known of GB10 only");
 		return;
 	}

@@ -42,7 +42,7 @@ static bool want_relaxed_ordering(const struct rule_ctx *q, struct recommendatio
 	const struct gpu *g = machine_gpu(q->m, 0);
 	const char *name = g ? fact_text(&g->name, "") : "";
 
-	if ((strstr(name, "A100") || strstr(name, "A800")) && q->platform == ON_HGX)
+	if ((strstr(name, "A100") || strstr(name, "A800")) && (q->platform & ON_HGX))
 		*o = (struct recommendation){ .rel = WANT_IS,
 					      .value = "1",
 					      .because = "DGX OS sets it on A100: writes over PCIe "

@@ -11,7 +11,7 @@
 static const struct recommendation swappiness[] = {
 	{ PROFILE_DEFAULT, ON_SPARK | ON_IGX | ON_HGX, WANT_AT_MOST, "10",
 	  "keeps model pages resident while file cache can be dropped instead", NULL },
-	{ PROFILE_DEFAULT, ON_GENERIC, WANT_LEAVE, NULL,
+	{ PROFILE_DEFAULT, ON_GENERIC | ON_HOST, WANT_LEAVE, NULL,
 	  "worth changing only when swapping is measured", NULL },
 	{ PROFILE_INFERENCE, ON_GENERIC, WANT_AT_MOST, "10",
 	  "keeps model pages resident while file cache can be dropped instead (gain unmeasured)",
@@ -26,7 +26,7 @@ static const struct recommendation swappiness[] = {
 static const struct recommendation thp[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "madvise always",
 	  "programs that gain ask for it; always is right where it was measured", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "always",
+	{ PROFILE_PUBLISHED, ON_GPU, WANT_IS, "always",
 	  "published as: critical for large model allocations", "S0" },
 	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_ONE_OF, "madvise never",
 	  "a page that is made huge while a program waits is a pause (unmeasured)", NULL },
@@ -40,7 +40,7 @@ static const struct recommendation defrag[] = {
 static const struct recommendation cache_pressure[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "it weighs directory entries and inodes, not file data; nothing is known to gain", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "50", "published as: models stay cached between runs",
+	{ PROFILE_PUBLISHED, ON_GPU, WANT_IS, "50", "published as: models stay cached between runs",
 	  "S0" },
 };
 static const struct recommendation zone_reclaim[] = {
@@ -48,8 +48,12 @@ static const struct recommendation zone_reclaim[] = {
 	  "reclaiming locally before looking at another node stalls the allocator", NULL },
 };
 static const struct recommendation overcommit[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "0 1",
+	{ PROFILE_DEFAULT, ON_GPU, WANT_ONE_OF, "0 1",
 	  "CUDA and Python reserve far more address space than they use; 2 refuses it", NULL },
+	{ PROFILE_DEFAULT, ON_HOST, WANT_LEAVE, NULL,
+	  "2 keeps a database from memory that is not there, and breaks programs that reserve more "
+	  "than they use: their makers say which",
+	  NULL },
 };
 
 static bool has_swap(const struct rule_ctx *q, struct verdict *v)
@@ -212,6 +216,7 @@ static const struct setting rows[] = {
 	  .name = "vm.overcommit_memory",
 	  .why = "2 refuses reservations beyond swap plus a share of memory, which CUDA's address "
 		 "space exceeds.",
+	  .why_host = "2 refuses reservations beyond swap plus a share of memory.",
 	  .source = "vm.rst",
 	  .not_shown = "it decides whether memory is promised, not how fast it is",
 	  .severity = SEVERITY_HIGH,
@@ -235,6 +240,7 @@ static const struct setting rows[] = {
 	  .scope = SCOPE_HOST,
 	  .read = "statfs /dev/shm",
 	  .why = "Data-loader workers and NCCL pass data through /dev/shm.",
+	  .why_host = "Processes of one program pass data through /dev/shm.",
 	  .source = "S4",
 	  .severity = SEVERITY_LOW,
 	  .judge = shm,
@@ -310,8 +316,8 @@ static void rule_memory_sizes(const struct rule_ctx *q, struct verdict *v)
 static const struct recommendation packet_pages[] = {
 	{ PROFILE_DEFAULT, ON_SPARK, WANT_LEAVE, NULL,
 	  "only for packet processing; on unified memory it is taken from the GPU too", NULL },
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "only for packet processing (DPDK, DAQIRI)",
-	  NULL },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "only for programs that ask for them, such as packet processing with DPDK", NULL },
 	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_AT_LEAST, "4",
 	  "published for packet buffers: 3 to 4 GiB of huge pages", "S1" },
 };

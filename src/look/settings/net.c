@@ -9,7 +9,7 @@
 
 static const struct recommendation buffer_max[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "16777216",
-	  "a ceiling only: programs that ask for large buffers (NCCL sockets, RPC) get them",
+	  "a ceiling only: programs that ask for large buffers (message passing, RPC) get them",
 	  NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "16777216",
 	  "published as: prevents drops of large responses", "S0" },
@@ -38,7 +38,7 @@ static const struct recommendation slow_start[] = {
 	{ PROFILE_DEFAULT, ON_SPARK | ON_IGX | ON_HGX, WANT_IS, "0",
 	  "keeps the congestion window of long-lived connections between bursts on a local network",
 	  NULL },
-	{ PROFILE_DEFAULT, ON_GENERIC, WANT_LEAVE, NULL,
+	{ PROFILE_DEFAULT, ON_GENERIC | ON_HOST, WANT_LEAVE, NULL,
 	  "on a shared wide-area path the reset protects others; a server on a local network can "
 	  "choose 0",
 	  NULL },
@@ -312,7 +312,7 @@ static void spark_cable(const struct rule_ctx *q, struct verdict *v)
 {
 	size_t functions = data_functions(q->m);
 
-	if (q->platform != ON_SPARK) {
+	if (!(q->platform & ON_SPARK)) {
 		verdict_na(v, CODE_NOT_HERE, "DGX Spark only");
 		return;
 	}
@@ -333,7 +333,7 @@ static void late_cable(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_int *n = &q->m->net.cables_plugged;
 
-	if (q->platform != ON_SPARK) {
+	if (!(q->platform & ON_SPARK)) {
 		verdict_na(v, CODE_NOT_HERE, "DGX Spark only");
 		return;
 	}

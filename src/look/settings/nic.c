@@ -14,15 +14,17 @@ static const struct recommendation jumbo[] = {
 	  "fewer packets, and RoCE with its largest RDMA MTU; both ends and every switch have to "
 	  "change together",
 	  NULL },
-	{ PROFILE_DEFAULT, ON_GENERIC, WANT_LEAVE, NULL,
+	{ PROFILE_DEFAULT, ON_GENERIC | ON_HOST, WANT_LEAVE, NULL,
 	  "larger frames only where every machine and switch on the way agrees", NULL },
 	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_AT_LEAST, "9000",
 	  "published: 9000 on both ends; every switch on the way has to agree", "S1; S3" },
-	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_AT_LEAST, "9000",
+	{ PROFILE_MAX_PERFORMANCE, ON_HOST, WANT_AT_LEAST, "9000",
+	  "fewer packets; both ends and every switch have to change together", NULL },
+	{ PROFILE_MAX_PERFORMANCE, ON_GPU, WANT_AT_LEAST, "9000",
 	  "fewer packets, and RoCE with its largest RDMA MTU; both ends and every switch have to "
 	  "change together",
 	  NULL },
-	{ PROFILE_TRAINING, ON_ALL, WANT_AT_LEAST, "9000",
+	{ PROFILE_TRAINING, ON_GPU, WANT_AT_LEAST, "9000",
 	  "fewer packets, and RoCE with its largest RDMA MTU; both ends and every switch have to "
 	  "change together",
 	  NULL },
@@ -142,7 +144,8 @@ static void rule_nic_speed(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld Gb/s", n->speed_mbps.v / 1000);
-	if (q->platform == ON_SPARK && fact_is(&n->driver, "mlx5_core") && n->speed_mbps.v < 200000)
+	if ((q->platform & ON_SPARK) && fact_is(&n->driver, "mlx5_core") &&
+	    n->speed_mbps.v < 200000)
 		verdict_fail(v, "200 Gb/s",
 			     "the cable or switch port negotiated less than the port can do");
 	else
@@ -222,7 +225,7 @@ static void rule_nic_twins(const struct rule_ctx *q, struct verdict *v)
 	const struct nic *n = q->object;
 	const struct fact *unseen = NULL;
 
-	if (q->platform != ON_SPARK || !fact_is(&n->driver, "mlx5_core")) {
+	if (!(q->platform & ON_SPARK) || !fact_is(&n->driver, "mlx5_core")) {
 		verdict_na(v, CODE_NOT_HERE,
 			   "DGX Spark only: one port is reached over two PCIe functions");
 		return;
@@ -310,6 +313,7 @@ static const struct setting rows[] = {
 	  .not_when = "the link is down, is InfiniBand, or is a management port",
 	  .why = "Larger frames mean fewer packets; from 4192 bytes on RoCE can use its largest "
 		 "RDMA MTU. Both ends and every switch have to agree.",
+	  .why_host = "Larger frames mean fewer packets. Both ends and every switch have to agree.",
 	  .note = "A check that demands more than 1518 accepts 1600. A published networkd recipe "
 		  "puts MTU= into a section that ignores it.",
 	  .source = "S1; S3",
@@ -670,6 +674,7 @@ static const struct setting address_rows[] = {
 	  .fact = "ipv4",
 	  .not_when = "the link is down, is InfiniBand or part of a bond, or has no RDMA device",
 	  .why = "RoCE v2 and RDMA connection set-up use it.",
+	  .why_host = "Nothing connects over a port without an address.",
 	  .note = "1.1.1.1/24 and 2.2.2.2/24 are published; both are public networks of others.",
 	  .source = "S1; S3",
 	  .severity = SEVERITY_LOW,

@@ -156,13 +156,13 @@ static void gpu_nic(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%s to %s", path_class_name(best), nearest);
 	if (best <= PATH_PXB)
 		verdict_pass(v, "the nearest NIC is reached without the processor");
-	else if (q->platform == ON_HGX && !is_superchip(q->m))
+	else if ((q->platform & ON_HGX) && !is_superchip(q->m))
 		verdict_fail(v, "PIX or PXB",
 			     "this GPU has no active NIC behind its own switch: its traffic "
 			     "crosses the processor");
 	else if (best == PATH_SYS)
 		verdict_fail(v, "NODE or nearer", "the nearest NIC is on the other socket");
-	else if (q->platform == ON_IGX)
+	else if ((q->platform & ON_IGX))
 		verdict_fail(v, "PIX or PXB",
 			     "the board's switch should connect them: another slot is better");
 	else
@@ -311,8 +311,8 @@ static const struct setting rows[] = {
 	  .health = true,
 	  .read = "LnkSta and LnkCap of both ends",
 	  .not_when = "the GPU shares the host's memory, or the device is virtual",
-	  .why = "A link with missing lanes or a lower speed is the most common hardware fault of "
-		 "GPU machines.",
+	  .why = "A link with missing lanes or a lower speed is a common hardware fault, and "
+		 "lowers what the device can do.",
 	  .note = "The Gen1 x1 link of a GB10 is a placeholder and no fault.",
 	  .source = "S0; S1; pcie-base",
 	  .severity = SEVERITY_CRITICAL,
@@ -523,7 +523,7 @@ static void pcie_iommu(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_str *f = &q->m->kernel.iommu;
 
-	if (q->platform == ON_SPARK || strcmp(fact_text(&q->m->kernel.arch, ""), "aarch64") == 0) {
+	if ((q->platform & ON_SPARK) || strcmp(fact_text(&q->m->kernel.arch, ""), "aarch64") == 0) {
 		verdict_na(v, CODE_NOT_HERE, "Arm: the SMMU stays in its default mode");
 		return;
 	}

@@ -28,6 +28,22 @@ bool is_superchip(const struct machine *m)
 	return false;
 }
 
+unsigned platform_bits(const struct machine *m)
+{
+	unsigned grace = is_superchip(m) ? ON_GRACE : 0;
+
+	if (fact_is(&m->platform.kind, "dgx-spark"))
+		return ON_SPARK;
+	if (fact_is(&m->platform.kind, "igx-orin"))
+		return ON_IGX;
+	if (fact_is(&m->platform.kind, "hgx"))
+		return ON_HGX | grace;
+	/* One without a driver, or given to a guest, is a GPU all the same. */
+	if (!m->gpu.gpus.n && !machine_bus_gpus(m, false) && !machine_bus_gpus(m, true))
+		return ON_HOST;
+	return ON_GENERIC | grace;
+}
+
 bool has_rdma(const struct machine *m)
 {
 	return m->net.rdma.n > 0;

@@ -5,6 +5,8 @@
 
 #include "look/settings/settings.h"
 
+/* What it is, as bits of enum on. */
+unsigned platform_bits(const struct machine *m);
 /* A virtual machine: its host decides about clocks, idle states and PCIe. */
 bool is_virtual(const struct machine *m);
 /* Some GPU shares the host's memory (a DGX Spark's does, seen or not), so that page cache and huge

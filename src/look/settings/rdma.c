@@ -38,7 +38,7 @@ static bool is_rail(const struct machine *m, const struct rdma_port *p)
 /* Why a port without a link is no fault; NULL when it says that it should have one. */
 static const char *resting(const struct rule_ctx *q, const struct rdma_port *p)
 {
-	if (q->platform == ON_HGX && is_rail(q->m, p))
+	if ((q->platform & ON_HGX) && is_rail(q->m, p))
 		return NULL;
 	/* An Ethernet port without a link says Disabled whatever the reason. */
 	if (fact_is(&p->phys_state, "Disabled"))
@@ -65,7 +65,7 @@ static void rule_rdma_state(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "ACTIVE", "the link is up but no subnet manager configured it");
 	else
 		verdict_fail(v, "ACTIVE",
-			     q->platform == ON_HGX && is_rail(q->m, p)
+			     (q->platform & ON_HGX) && is_rail(q->m, p)
 				     ? "the link is down on a port that stands beside a GPU: one "
 				       "rail less for every job"
 				     : "the link is down");
@@ -159,7 +159,7 @@ static void rule_rdma_errors(const struct rule_ctx *q, struct verdict *v)
 static void rule_rdma_link_layer(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
-	bool ethernet = q->platform == ON_SPARK || q->platform == ON_IGX;
+	bool ethernet = (q->platform & ON_SPARK) || (q->platform & ON_IGX);
 
 	if (!is_seen(q, v, &p->link_layer.f, NULL))
 		return;
@@ -413,7 +413,7 @@ static void peermem(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "loaded");
 	else if (q->m->net.peermem.f.seen != SEEN_ABSENT)
 		verdict_unseen(q, v, &q->m->net.peermem.f, NULL);
-	else if (q->platform == ON_IGX || lacks_dma_buf(q->m))
+	else if ((q->platform & ON_IGX) || lacks_dma_buf(q->m))
 		verdict_fail(v, "loaded",
 			     seen_ok(&q->m->net.ofed_version.f)
 				     ? "the way into GPU memory needs it: dma-buf is not there, or "

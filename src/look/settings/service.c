@@ -183,7 +183,7 @@ static void spark_nic(const struct rule_ctx *q, struct verdict *v)
 	const struct service *s =
 		machine_service(q->m, "nvidia-spark-mlnx-firmware-manager.service");
 
-	if (q->platform != ON_SPARK) {
+	if (!(q->platform & ON_SPARK)) {
 		verdict_na(v, CODE_NOT_HERE, "DGX Spark only");
 		return;
 	}

@@ -82,15 +82,17 @@ const char *effect_name(enum effect e)
 	return names[e];
 }
 
-enum on platform_bit(const struct machine *m)
+const char *platform_bit_name(unsigned bit)
 {
-	if (fact_is(&m->platform.kind, "dgx-spark"))
-		return ON_SPARK;
-	if (fact_is(&m->platform.kind, "igx-orin"))
-		return ON_IGX;
-	if (fact_is(&m->platform.kind, "hgx"))
-		return ON_HGX;
-	return ON_GENERIC;
+	static const char *const names[] = { "dgx-spark", "igx-orin", "hgx",
+					     "generic",	  "no-gpu",   "grace" };
+
+	return bit < sizeof(names) / sizeof(names[0]) ? names[bit] : NULL;
+}
+
+const char *setting_why(const struct setting *s, unsigned platform)
+{
+	return platform & ON_HOST && s->why_host ? s->why_host : s->why;
 }
 
 const struct setting *setting_find(const char *id)
@@ -495,7 +497,7 @@ static const struct recommendation *find_opinion(const struct setting *s, enum p
 }
 
 const struct recommendation *setting_recommendation(const struct setting *s, enum profile_id p,
-						    enum on platform)
+						    unsigned platform)
 {
 	const struct recommendation *o = find_opinion(s, p, platform);
 

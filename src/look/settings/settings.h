@@ -27,8 +27,19 @@ enum scope {
 	SCOPES,
 };
 
-/* Platforms, a bit each, so that a recommendation can name several. */
-enum on { ON_SPARK = 1, ON_IGX = 2, ON_HGX = 4, ON_GENERIC = 8, ON_ALL = 15 };
+/* Platforms, a bit each, so that a recommendation can name several. A machine has one of the first
+ * four or ON_HOST; Grace (CPU and GPU on one NVLink-C2C) comes on top. A reason that speaks of GPUs
+ * is ON_GPU. */
+enum on {
+	ON_SPARK = 1,
+	ON_IGX = 2,
+	ON_HGX = 4,
+	ON_GENERIC = 8, /* any other with an NVIDIA GPU */
+	ON_HOST = 16,	/* no NVIDIA GPU: a database, a file server */
+	ON_GRACE = 32,
+	ON_GPU = 15,
+	ON_ALL = 63,
+};
 
 enum profile_id {
 	PROFILE_DEFAULT,   /* what evidence supports */
@@ -77,7 +88,7 @@ struct rule_ctx {
 	const struct setting *s;
 	const void *object; /* by scope */
 	const char *name;   /* the target's name; "" for the host */
-	enum on platform;
+	unsigned platform;  /* bits of enum on */
 	enum profile_id profile;
 	struct fact_str current; /* the knob's or fact's value as text */
 	const struct recommendation
@@ -113,6 +124,8 @@ struct setting {
 	const char *title; /* up to about 40 characters */
 	const char *
 		why; /* one to three sentences: what it does to performance, and what it does not */
+	const char
+		*why_host; /* the same of a machine without a GPU; NULL: why says nothing of GPUs */
 	const char *source;   /* "; "-separated; keys of setting.c or titles of public documents */
 	const char *not_when; /* when it does not apply, in words */
 	const char *note;     /* why the published value differs from ours, or a trap; NULL */
@@ -199,7 +212,9 @@ const char *verdict_name(enum verdict_kind v);
 const char *severity_name(enum severity s);
 const char *risk_name(enum risk r);
 const char *effect_name(enum effect e);
-enum on platform_bit(const struct machine *m);
+const char *platform_bit_name(unsigned bit); /* NULL: there is no such bit */
+/* What it does to this machine. */
+const char *setting_why(const struct setting *s, unsigned platform);
 
 /* Reads one knob through the host interface, so that settings need not know the machine. */
 typedef struct fact_str knob_reader(void *ctx, struct arena *a, const struct knob *k);
@@ -231,7 +246,7 @@ const char *source_title(const char *key);
 
 /* The recommendation for this profile and platform; NULL when the row has none. */
 const struct recommendation *setting_recommendation(const struct setting *s, enum profile_id p,
-						    enum on platform);
+						    unsigned platform);
 /* "10", ">= 4096", "none or mq-deadline": a target value as people read it. */
 const char *recommendation_text(struct arena *a, const struct recommendation *o, const char *unit);
 bool recommendation_met(const struct recommendation *o, const char *current);

@@ -67,7 +67,7 @@ static void trip_distance(const struct rule_ctx *q, struct verdict *v)
 
 static bool on_spark(const struct rule_ctx *q, struct verdict *v)
 {
-	if (q->platform == ON_SPARK)
+	if ((q->platform & ON_SPARK))
 		return true;
 	verdict_na(v, CODE_NOT_HERE, "known of DGX Spark only");
 	return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "look/settings/predicates.h"
 
 const char *likelihood_name(unsigned l)
 {
@@ -24,7 +25,7 @@ const char *doctor_state_name(unsigned s)
 
 const char *doctor_step(const struct cause *c, const struct machine *m)
 {
-	unsigned on = (unsigned)platform_bit(m);
+	unsigned on = platform_bits(m);
 
 	for (size_t i = 0; i < sizeof(c->steps) / sizeof(c->steps[0]); i++)
 		if (c->steps[i].text && (c->steps[i].on & on))

@@ -272,12 +272,13 @@ static const void *words_shown_by(struct arena *a, const void *object, size_t *n
 
 static const void *platforms_of(struct arena *a, const void *object, size_t *n)
 {
-	static const char *const names[] = { "dgx-spark", "igx-orin", "hgx", "generic" };
-	const char **list = arena_array(a, 4, sizeof(*list));
+	const char **list = NULL, *name;
 
-	for (unsigned bit = 0; bit < 4; bit++)
-		if (((const struct recommendation *)object)->on & 1u << bit)
-			list[(*n)++] = names[bit];
+	for (unsigned bit = 0; (name = platform_bit_name(bit)); bit++)
+		if (((const struct recommendation *)object)->on & 1u << bit) {
+			list = arena_grow(a, list, *n, sizeof(*list));
+			list[(*n)++] = name;
+		}
 	return list;
 }
 
