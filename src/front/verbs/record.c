@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune record -- COMMAND: looks beside a job until it ends, kept in one file. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "front/job.h"
 #include "front/terminal.h"
 #include "look/monitor/recording.h"
-
-enum { NOT_FOUND = 127, NOT_RUN = 126 };
 
 struct record_ask {
 	struct ask_texts command;
@@ -31,13 +27,6 @@ static const struct ask_row record_ask_rows[] = {
 };
 static const struct ask_shape record_ask_shape = ASK_SHAPE(record_ask, NULL, record_ask_rows);
 
-struct job {
-	pid_t pid; /* 0: none */
-	bool ended;
-	int status;
-	double cpu_s;
-};
-
 struct taping {
 	struct run *r;
 	struct host *h;
@@ -51,51 +40,6 @@ struct taping {
 	uint64_t rows;
 };
 
-/* The job has our terminal, our environment and our folder; signals as they were. */
-static int record_start(struct job *j, char **argv, struct err *e)
-{
-	int fds[2], error = 0;
-	sigset_t none;
-
-	if (pipe2(fds, O_CLOEXEC))
-		return err_set(e, -errno, "no pipe: %s", strerror(errno));
-	j->pid = fork();
-	if (j->pid == 0) {
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		execvp(argv[0], argv);
-		error = errno;
-		_exit(write(fds[1], &error, sizeof(error)) == (ssize_t)sizeof(error)
-			      ? (error == ENOENT ? NOT_FOUND : NOT_RUN)
-			      : NOT_RUN);
-	}
-	close(fds[1]);
-	if (j->pid < 0) {
-		close(fds[0]);
-		return err_set(e, -errno, "no process: %s", strerror(errno));
-	}
-	if (read(fds[0], &error, sizeof(error)) == (ssize_t)sizeof(error) && error) {
-		waitpid(j->pid, NULL, 0);
-		j->pid = 0;
-		err_set(e, -error, "%s cannot be run: %s", argv[0], strerror(error));
-	}
-	close(fds[0]);
-	return -error;
-}
-
-static void record_reap(struct job *j)
-{
-	struct rusage u;
-	int status;
-
-	if (!j->pid || j->ended || wait4(j->pid, &status, WNOHANG, &u) != j->pid)
-		return;
-	j->ended = true;
-	j->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-	j->cpu_s = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-		   (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
-
 /* Until then, the job's end or, without a job, a signal. True: there is nothing to wait for any
  * more. */
 static bool wait_until(struct taping *s, struct waiter *w, long long due)
@@ -103,13 +47,13 @@ static bool wait_until(struct taping *s, struct waiter *w, long long due)
 	bool over;
 
 	/* A thread that some library began may have swallowed the signal. */
-	record_reap(&s->job);
+	job_reap(&s->job);
 	over = s->job.ended;
 	for (enum wake k; !over && (k = waiter_until(w, due)) != WAKE_TIME;) {
-		record_reap(&s->job);
+		job_reap(&s->job);
 		/* Ctrl-C reaches the job by itself; who told us alone means both. */
 		if (k == WAKE_STOP && s->job.pid && w->signal != SIGINT)
-			kill(s->job.pid, w->signal);
+			job_signal(&s->job, w->signal);
 		over = s->job.ended || (k == WAKE_STOP && !s->job.pid);
 	}
 	return over;
@@ -191,13 +135,13 @@ static int record(struct taping *s, char **argv)
 		waiter_close(&w);
 		return complain(code, &e);
 	}
-	code = argv ? record_start(&s->job, argv, &e) : 0;
+	code = argv ? job_start(&s->job, argv, false, &e) : 0;
 	if (code) {
 		recorder_close(s->out, NULL);
 		unlink(s->path);
 		waiter_close(&w);
 		complain(EXIT_USAGE, &e);
-		return code == -ENOENT ? NOT_FOUND : NOT_RUN;
+		return code == -ENOENT ? JOB_NOT_FOUND : JOB_NOT_RUN;
 	}
 	code = record_finish(s, rows(s, &w), cpu);
 	waiter_close(&w);

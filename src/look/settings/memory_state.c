@@ -214,7 +214,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_HIGH,
 	  .judge = available,
 	  .by_hand = "end what holds it; memory of a container that was stopped can come back "
-		     "minutes later" },
+		     "minutes later. gputune run --guard ends a job before it comes to this" },
 	{ .id = "memory.guard",
 	  .title = "Guard against a freeze",
 	  STATE,
@@ -227,7 +227,8 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .applies = shares_memory,
 	  .judge = guard,
-	  .by_hand = "install earlyoom, or enable systemd-oomd" },
+	  .by_hand = "install earlyoom, or enable systemd-oomd; for one job: gputune run --guard "
+		     "-- COMMAND" },
 	{ .id = "memory.page-cache",
 	  .title = "Page cache in the way",
 	  STATE,

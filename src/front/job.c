@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting a command that has our terminal, and its end. Knows nothing of what it is started for.
+ */
+#include "front/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Who is not in the foreground may set it only while this signal is ignored. */
+static void keyboard_to(pid_t group)
+{
+	void (*before)(int) = signal(SIGTTOU, SIG_IGN);
+
+	if (isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) >= 0)
+		(void)!tcsetpgrp(STDIN_FILENO, group);
+	signal(SIGTTOU, before);
+}
+
+static void child(char **argv, bool own_group, int report)
+{
+	sigset_t none;
+	int error;
+
+	if (own_group && setpgid(0, 0) == 0)
+		keyboard_to(getpid());
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execvp(argv[0], argv);
+	error = errno;
+	_exit(write(report, &error, sizeof(error)) == (ssize_t)sizeof(error) && error == ENOENT
+		      ? JOB_NOT_FOUND
+		      : JOB_NOT_RUN);
+}
+
+int job_start(struct job *j, char **argv, bool own_group, struct err *e)
+{
+	int fds[2], error = 0;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return err_set(e, -errno, "no pipe: %s", strerror(errno));
+	*j = (struct job){ .group = own_group, .pid = fork() };
+	if (j->pid == 0)
+		child(argv, own_group, fds[1]);
+	close(fds[1]);
+	if (j->pid < 0) {
+		close(fds[0]);
+		return err_set(e, -errno, "no process: %s", strerror(errno));
+	}
+	if (read(fds[0], &error, sizeof(error)) == (ssize_t)sizeof(error) && error) {
+		waitpid(j->pid, NULL, 0);
+		job_over(j);
+		j->pid = 0;
+		err_set(e, -error, "%s cannot be run: %s", argv[0], strerror(error));
+	}
+	close(fds[0]);
+	return -error;
+}
+
+void job_reap(struct job *j)
+{
+	struct rusage u;
+	int status;
+
+	if (!j->pid || j->ended || wait4(j->pid, &status, WNOHANG, &u) != j->pid)
+		return;
+	j->ended = true;
+	j->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	j->cpu_s = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+		   (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+void job_signal(const struct job *j, int signal)
+{
+	if (j->pid)
+		kill(j->group ? -j->pid : j->pid, signal);
+}
+
+void job_over(const struct job *j)
+{
+	if (j->group)
+		keyboard_to(getpgrp());
+}
