@@ -164,12 +164,84 @@ static void test_superchip(void **state)
 	FAKE_CHECK(rows);
 }
 
+#define HAS(gpu, facts) "{" gpu "'memory': {" facts "}}"
+#define SHARES "'gpu': {'gpus': [{'integrated': 1}]}, "
+#define OWN "'gpu': {'gpus': [{'integrated': 0}]}, "
+#define SERVICE(name, active)                                                                      \
+	"{" SHARES "'software': {'services': [{'name': '" name "', 'active': " active "}]}}"
+#define GROUP(facts) HAS(SHARES, "'groups': [{'name': 'g', 'max_bytes': 1048576000, " facts "}]")
+
+/* Memory as it is now. */
+static void test_memory_state(void **state)
+{
+	static const struct fake_row rows[] = {
+		/* 1.5 of 121 GiB, and the limit: 5 %. */
+		{ ROW("memory.available",
+		      HAS(SHARES, "'total_kb': 127601164, 'available_kb': 1572864"), FAIL, DIFFERS,
+		      "can freeze the machine") },
+		{ ROW("memory.available",
+		      HAS(SHARES, "'total_kb': 127601164, 'available_kb': 6380057"), FAIL, DIFFERS,
+		      NULL) },
+		{ ROW("memory.available",
+		      HAS(SHARES, "'total_kb': 127601164, 'available_kb': 6380059"), PASS, OK,
+		      "enough") },
+		/* Of 2 TiB beside GPUs with memory of their own 4 GiB are enough. */
+		{ ROW("memory.available",
+		      HAS(OWN, "'total_kb': 2147483648, 'available_kb': 5242880"), PASS, OK,
+		      NULL) },
+		{ ROW("memory.available",
+		      HAS(OWN, "'total_kb': 2147483648, 'available_kb': 3145728"), FAIL, DIFFERS,
+		      "killed or stall") },
+		{ ROW("memory.available", HAS(SHARES, "'total_kb': 1000, 'available_kb': 2000"),
+		      UNKNOWN, ERROR, "more is available") },
+		{ ROW("memory.available", HAS(SHARES, "'total_kb': 0, 'available_kb': 0"), UNKNOWN,
+		      ERROR, NULL) },
+		{ ROW("memory.available",
+		      HAS(SHARES, "'total_kb': 1000, 'available_kb': '!denied'"), UNKNOWN, DENIED,
+		      NULL) },
+		{ ROW("memory.guard", SERVICE("earlyoom.service", "1"), PASS, OK, "earlyoom") },
+		{ ROW("memory.guard", SERVICE("nohang.service", "1"), PASS, OK, NULL) },
+		{ ROW("memory.guard", SERVICE("systemd-oomd.service", "0"), FAIL, DIFFERS,
+		      "not active") },
+		{ ROW("memory.guard", "{" SHARES "'software': {}}", UNKNOWN, ERROR, NULL) },
+		{ ROW("memory.guard", "{" OWN "'software': {}}", NA, NO_EFFECT, NULL) },
+		{ ROW("memory.page-cache",
+		      HAS(SHARES, "'total_kb': 1000000, 'cached_kb': 700000, 'free_kb': 50000"),
+		      FAIL, DIFFERS, "do not see") },
+		/* What programs share cannot be freed. */
+		{ ROW("memory.page-cache",
+		      HAS(SHARES, "'total_kb': 1000000, 'cached_kb': 700000, 'shmem_kb': 600000, "
+				  "'free_kb': 50000"),
+		      PASS, OK, NULL) },
+		{ ROW("memory.page-cache",
+		      HAS(OWN, "'total_kb': 1000000, 'cached_kb': 700000, 'free_kb': 50000"), NA,
+		      NO_EFFECT, NULL) },
+		{ ROW("memory.swap-area", HAS(OWN, "'swap_total_kb': 1000, 'swap_free_kb': 50"),
+		      FAIL, DIFFERS, "swap is full") },
+		{ ROW("memory.swap-area", HAS(OWN, "'swap_total_kb': 1000, 'swap_free_kb': 2000"),
+		      UNKNOWN, ERROR, "more swap") },
+		{ ROW("memory.swap-area", HAS(OWN, "'swap_total_kb': 0, 'swap_free_kb': 0"), NA,
+		      NO_HARDWARE, NULL) },
+		{ ROW("memory.group-limits", GROUP("'anon_bytes': 1000, 'oom_kills': 0"), PASS, OK,
+		      "does not count") },
+		{ ROW("memory.group-limits", GROUP("'anon_bytes': 1048000000, 'oom_kills': 0"),
+		      FAIL, DIFFERS, "at its limit: the next") },
+		{ ROW("memory.group-limits", GROUP("'anon_bytes': 1000, 'oom_kills': 2"), FAIL,
+		      DIFFERS, "2 killed") },
+		{ ROW("memory.group-limits", GROUP("'anon_bytes': '!denied', 'oom_kills': 0"),
+		      UNKNOWN, DENIED, NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_command_line), cmocka_unit_test(test_lockdown),
 		cmocka_unit_test(test_cpus),	     cmocka_unit_test(test_usb),
-		cmocka_unit_test(test_superchip),
+		cmocka_unit_test(test_superchip),    cmocka_unit_test(test_memory_state),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
