@@ -535,6 +535,13 @@ def extlinux_paths(machine, wish):
         expect("extlinux or GRUB: the file stays", not m.path(conf).exists())
 
 
+def isolated(capture):
+    """The guide's fifth step on every captured IGX, whatever starts it."""
+    code, out, err = run("plan", "--profile", "published", "--allow", "boot", "--host", str(capture), "--format", "json")
+    rows = [c for c in json.loads(out)["changes"] if c["id"].startswith("boot.")]
+    expect(f"{capture.name}: five boot arguments are planned, none refused", len(rows) == 5 and not any(c["gate"] for c in rows), (code, rows, err))
+
+
 def modules(capture, tmp):
     """A module that is not loaded: loaded, kept, taken out. And what a program keeps itself."""
     to = pathlib.Path(tmp) / "modules"
@@ -646,6 +653,8 @@ with tempfile.TemporaryDirectory() as tmp:
     if sys.argv[2:] == ["boot"]:
         boot_paths(machines / "dgx-spark", tmp)
     modules(machines / "igx-orin", tmp)
+    for machine in sorted(m for m in machines.glob("igx-orin*") if m.is_dir()):
+        isolated(machine)
         end_suite()
     if sys.argv[2:] == ["partly"]:
         partly(machines / "dgx-spark", f"{tmp}/partly")

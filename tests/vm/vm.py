@@ -24,14 +24,14 @@ def data_drive(name, iops=0):
     return f"if=none,id={name}b,file={DIR}/data.img,format=raw,snapshot=on,file.locking=off{limit}"
 
 
-def topology(hotplug, cores, ssh_port=None, iops=0):
+def topology(hotplug, cores, ssh_port=None, iops=0, gib=1):
     """Two sockets with so many cores each. Host bridges a and b on node 0, c on node 1; switches below a and c. With hotplug the NVMe
     disks come later, since a machine with one cannot be stored while it runs. ssh_port of this machine's loopback leads to the last card.
     iops: the disk nv0 does so many requests a second at most."""
     chassis = [0]
     args = []
     for node in (0, 1):
-        args += ["-object", f"memory-backend-ram,id=m{node},size=1G",
+        args += ["-object", f"memory-backend-ram,id=m{node},size={gib}G",
                  "-numa", f"node,nodeid={node},cpus={node * cores}-{node * cores + cores - 1},memdev=m{node}"]
     args += ["-numa", "dist,src=0,dst=1,val=21"]
 
@@ -82,7 +82,7 @@ class VM:
     to go on from; keep: writes stay on the disk; loader: what is on the disk starts the kernel, as on any machine; extra: more arguments."""
 
     def __init__(self, disk, log=None, loadvm=None, keep=True, hotplug=False, share=None, append="", cores=1,
-                 name="vm", loader=False, ssh_port=None, iops=0, extra=()):
+                 name="vm", loader=False, ssh_port=None, iops=0, extra=(), gib=1):
         self.paths = {k: DIR / f"{name}.{k}" for k in ("sock", "mon", "serial", "err")}
         for k in ("sock", "mon"):
             self.paths[k].unlink(missing_ok=True)
@@ -90,7 +90,7 @@ class VM:
         share.mkdir(exist_ok=True)
         fmt = "qcow2" if str(disk).endswith("qcow2") else "raw"
         args = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-machine", "q35", "-cpu", "max",
-                "-smp", f"{2 * cores},sockets=2,cores={cores}", "-m", "2048", "-display", "none", "-nodefaults", "-no-reboot",
+                "-smp", f"{2 * cores},sockets=2,cores={cores}", "-m", f"{2048 * gib}", "-display", "none", "-nodefaults", "-no-reboot",
                 "-serial", f"file:{self.paths['serial']}", "-monitor", f"unix:{self.paths['mon']},server,nowait",
                 "-device", "virtio-serial-pci",
                 "-chardev", f"socket,id=c0,path={self.paths['sock']},server=on,wait=off",
@@ -106,7 +106,7 @@ class VM:
         else:
             args += ["-drive", f"if=none,id=d0,file={disk},format={fmt},cache=writeback,"
                      f"snapshot={'off' if keep else 'on'}"]
-        args += ["-device", "virtio-blk-pci,drive=d0,bootindex=1"] + topology(hotplug, cores, ssh_port, iops) + list(extra)
+        args += ["-device", "virtio-blk-pci,drive=d0,bootindex=1"] + topology(hotplug, cores, ssh_port, iops, gib) + list(extra)
         if loadvm:
             args += ["-loadvm", loadvm]
         self.started = time.time()

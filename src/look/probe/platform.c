@@ -7,6 +7,7 @@
 
 #include "look/probe/probe.h"
 #include "base/text.h"
+#include "machine/host/boot_menu.h"
 
 /* Firmware's words: DMI, or the device tree's model. */
 static void platform_firmware(struct probe *p)
@@ -374,6 +375,8 @@ void probe_kernel(struct probe *p)
 {
 	const struct host_identity *id = &p->h->id;
 	struct kernel *k = &p->m->kernel;
+	enum boot_menu menu;
+	const char *why;
 
 	p->m->nodename = fact_str_of(arena_strdup(p->a, id->nodename), "", "uname -n");
 	p->m->euid = fact_int_of(id->euid, "", "geteuid");
@@ -386,6 +389,9 @@ void probe_kernel(struct probe *p)
 	if (seen_ok(&k->cmdline.f))
 		parse_args(p, k->cmdline.v);
 	k->boot_mode = boot_mode(p);
+	menu = host_boot_menu_why(p->h, &why);
+	k->boot_menu = fact_str_of(arena_printf(p->a, "%s (%s)", boot_menu_name(menu), why), "",
+				   "files of the boot loaders");
 	k->secure_boot = platform_secure_boot(p);
 	k->lockdown = probe_choice(p, "/sys/kernel/security/", "lockdown", NULL);
 	k->clocksource = probe_str(p, "/sys/devices/system/clocksource/clocksource0/",

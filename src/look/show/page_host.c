@@ -375,6 +375,7 @@ static const struct pick kernel_picks[] = {
 	PICK(kernel, version, "Version"),
 	PICK(kernel, arch, "Architecture"),
 	PICK(kernel, boot_mode, "Boot mode"),
+	PICK(kernel, boot_menu, "Boot arguments from"),
 	PICK(kernel, secure_boot, "Secure Boot"),
 	PICK(kernel, lockdown, "Lockdown"),
 	PICK(kernel, clocksource, "Clock source"),

@@ -259,9 +259,9 @@ static int power_set(struct host *h, struct arena *a, const struct knob *k, cons
 		r = host_set_int(h, power_api, "", "mode", mode);
 	if (r != -ERESTART)
 		return r ? knob_fail(e, r, "set", k) : 0;
-	err_set(e, -EOPNOTSUPP, "could not set %s to %s: the change takes a reboot", k->name,
-		value);
-	err_hint(e, "nvpmodel -m %s asks, and reboots the machine when it is answered YES", value);
+	err_set(e, -EOPNOTSUPP,
+		"could not set %s to %s: it takes a reboot, which \"nvpmodel -m %s\" asks about",
+		k->name, value, value);
 	return -EOPNOTSUPP;
 }
 

@@ -16,6 +16,7 @@ static const struct shape_row kernel_rows[] = {
 	FACT(kernel, arch, "Arch", NULL),
 	FACT(kernel, cmdline, "Cmdline", NULL),
 	FACT(kernel, boot_mode, "Boot mode", NULL),
+	FACT(kernel, boot_menu, "Boot arguments from", NULL),
 	FACT_FLAG(kernel, secure_boot, "Secure boot"),
 	FACT(kernel, lockdown, "Lockdown", NULL),
 	FACT(kernel, clocksource, "Clocksource", NULL),

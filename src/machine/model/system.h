@@ -16,6 +16,7 @@ struct kernel {
 	struct fact_str release, version, arch;
 	struct fact_str cmdline;
 	struct fact_str boot_mode;   /* "uefi", "bios", "device-tree" */
+	struct fact_str boot_menu;   /* who makes or reads the boot entries, and what shows it */
 	struct fact_int secure_boot; /* 0 or 1 */
 	struct fact_str lockdown;    /* "none", "integrity", "confidentiality" */
 	struct fact_str clocksource;
