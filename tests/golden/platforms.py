@@ -6,9 +6,10 @@ machines of the kind show.
     platforms.py GPUTUNE
 """
 import json
+import shutil
 import struct
 
-from common import end_suite, expect, run
+from common import end_suite, expect, machines, run, scratch
 from node import DEVICES, Node, capability
 
 
@@ -255,8 +256,34 @@ def hot_plug():
         expect(f"a cable, {what}: {verdict}", f["verdict"] == verdict, f)
 
 
+# --- the SMMU ---------------------------------------------------------------------------------------------------------------
+
+def smmu():
+    for what, argument, kernel, verdict in (
+            ("bypassed before 6.11", " iommu.passthrough=1", "6.8.0-1020-nvidia-64k", "fail"), ("bypassed after", " iommu.passthrough=1", "6.17.0-1014-nvidia", "pass"),
+            ("translated before 6.11", " iommu.passthrough=0", "6.8.0-1020-nvidia-64k", "pass"), ("not said", "", "6.8.0-1020-nvidia-64k", "pass"),
+            ("the last word wins", " iommu.passthrough=1 iommu.passthrough=0", "6.8.0-1020", "pass"), ("an unknown kernel", " iommu.passthrough=1", "next", "unknown")):
+        under = scratch("smmu") / "spark"
+        shutil.copytree(machines / "dgx-spark", under, symlinks=True)
+        meta = json.loads((under / "meta.json").read_text())
+        meta["identity"]["release"] = kernel
+        (under / "meta.json").write_text(json.dumps(meta))
+        n = Node(f"smmu-{what.replace(' ', '-')}", machine=under)
+        line = " ".join(w for w in n.read("/proc/cmdline").decode().split() if not w.startswith("iommu.passthrough"))
+        n.write("/proc/cmdline", line + argument + "\n")
+        f = findings(n, "pcie.arm-passthrough", "pcie.iommu")
+        got = f["pcie.arm-passthrough", ""]
+        expect(f"SMMU {what}: {verdict}", got["verdict"] == verdict, got)
+        other = f["pcie.iommu", ""]
+        expect(f"SMMU {what}: argument and domains are named", other["verdict"] == "na" and "domains are" in other["reason"] and
+               (argument.split("=")[-1].strip() in other["reason"] if argument else "without" in other["reason"]), other)
+    n = Node("smmu-x86", machine="hgx-h100")
+    expect("not on x86", findings(n, "pcie.arm-passthrough")["pcie.arm-passthrough", ""]["verdict"] == "na")
+
+
 switches()
 firmware()
+smmu()
 boost()
 lanes()
 hot_plug()

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PCI Express: links, errors, the way between GPU and NIC, what stands between peers. */
+#include <stdio.h>
 #include <string.h>
 
 #include "look/settings/predicates.h"
@@ -519,12 +520,54 @@ static void remediate_iommu(const struct rule_ctx *q, struct remediations *out)
 		remediate_argument(q, out, "iommu", "off");
 }
 
+static const char *passthrough_text(const struct rule_ctx *q)
+{
+	const char *value = kernel_arg_value(&q->m->kernel, "iommu.passthrough");
+
+	return value ? arena_printf(q->a, "iommu.passthrough=%s", value)
+		     : "without iommu.passthrough";
+}
+
+/* The driver binds a process's address space to the GPU by the SMMU, which kernels before 6.11
+ * refuse where devices bypass it. */
+static void arm_passthrough(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct kernel *k = &q->m->kernel;
+	const char *value = kernel_arg_value(k, "iommu.passthrough");
+	int major, minor;
+
+	if (!fact_is(&k->arch, "aarch64") || is_virtual(q->m)) {
+		verdict_na(v, CODE_NOT_HERE, "for Arm machines");
+		return;
+	}
+	if (!machine_bus_gpus(q->m, false)) {
+		verdict_na(v, CODE_NO_HARDWARE, machine_no_gpu(q->a, q->m));
+		return;
+	}
+	if (!is_seen(q, v, &k->cmdline.f, NULL) || !is_seen(q, v, &k->release.f, NULL))
+		return;
+	v->current = arena_printf(q->a, "%s, kernel %s", passthrough_text(q), k->release.v);
+	if (sscanf(k->release.v, "%d.%d", &major, &minor) != 2)
+		verdict_unknown(v, CODE_ERROR, "the kernel's version is none that is known");
+	else if (major * 100 + minor < 611 && value &&
+		 (strcmp(value, "1") == 0 || strcmp(value, "on") == 0 || strcmp(value, "y") == 0))
+		verdict_fail(v, "iommu.passthrough=0",
+			     "CUDA does not start: Arm kernels before 6.11 refuse to share a "
+			     "process's memory with a device that bypasses the SMMU");
+	else
+		verdict_pass(v, "CUDA can share memory with the GPU");
+}
+
 static void pcie_iommu(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_str *f = &q->m->kernel.iommu;
 
 	if ((q->platform & ON_SPARK) || strcmp(fact_text(&q->m->kernel.arch, ""), "aarch64") == 0) {
-		verdict_na(v, CODE_NOT_HERE, "Arm: the SMMU stays in its default mode");
+		verdict_na(v, CODE_NOT_HERE,
+			   arena_printf(q->a,
+					"Arm: left as the image has it, %s; domains are %s. Both "
+					"ways reach full speed on some machines",
+					passthrough_text(q), fact_text(f, "not told")));
 		return;
 	}
 	if (!q->m->gpu.gpus.n || !has_rdma(q->m)) {
@@ -588,6 +631,18 @@ static const struct setting access_rows[] = {
 	  .remediate = remediate_iommu,
 	  .by_hand = "take iommu= and the vendor's argument out of the kernel command line, where "
 		     "they were put" },
+	{ .id = "pcie.arm-passthrough",
+	  .title = "SMMU bypass on Arm",
+	  .scope = SCOPE_HOST,
+	  .health = true,
+	  .read = "/proc/cmdline, uname -r",
+	  .not_when = "the machine is no Arm machine with an NVIDIA GPU, or is virtual",
+	  .why = "One value of iommu.passthrough stops CUDA on Arm kernels before 6.11.",
+	  .source = "NVIDIA nodewright packages 0.8.0 (OCI GB300)",
+	  .severity = SEVERITY_CRITICAL,
+	  .judge = arm_passthrough,
+	  .by_hand = "put iommu.passthrough=0 in place of 1 where the boot loader's line has it, "
+		     "or boot a kernel of 6.11 or later" },
 };
 
 const struct setting_table settings_pcie_access = SETTING_TABLE(access_rows);

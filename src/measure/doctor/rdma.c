@@ -72,6 +72,27 @@ void doctor_nic_link(const struct rule_facts *e, struct judged *out)
 			    "every adapter's link is as wide and fast as both ends");
 }
 
+/* Reports contradict each other: 3.0 GB/s of RDMA reads on one machine until the argument went, 23
+ * with it on others. */
+static void translated(const struct rule_facts *e, struct judged *out)
+{
+	const struct kernel *k = &e->m->kernel;
+	const char *value = kernel_arg_value(k, "iommu.passthrough");
+
+	if (!is_spark(e))
+		verdict_set(e, out, CAUSE_NOT_HERE, "known of DGX Spark only");
+	else if (verdict_set_unseen(e, out, &k->iommu.f, "the IOMMU's mode"))
+		return;
+	else
+		verdict_set(e, out,
+			    value && strcmp(value, "0") == 0 && strcmp(k->iommu.v, "identity") != 0
+				    ? CAUSE_POSSIBLE
+				    : CAUSE_EXCLUDED,
+			    "%s%s, domains are %s",
+			    value ? "iommu.passthrough=" : "no iommu.passthrough",
+			    value ? value : "", k->iommu.v);
+}
+
 static const struct cause silent[] = {
 	{ .id = "line",
 	  .title = "the NIC carries far less than its line",
@@ -89,6 +110,10 @@ static const struct cause silent[] = {
 	  .steps = SPARK_OR("update the BIOS, then ask the maker's support: the adapter is "
 			    "soldered",
 			    "reseat the card, look at slot and riser") },
+	{ .id = "translation",
+	  .title = "the SMMU translates the NIC's accesses",
+	  .rule = translated,
+	  .steps = ANYWHERE("boot once without iommu.passthrough=0, and measure both ways") },
 	{ .id = "late-cable",
 	  .title = "the cable was plugged in after boot",
 	  BY_SETTING("nic.late-cable", LIKELY),
