@@ -31,13 +31,15 @@ enum { FIELDS = 6, LONGEST_MS = 7200000 };
 /* --- a knob alone ----------------------------------------------------------------------------- */
 
 /* Texts of the kernel with more than one choice are none that a kernel has: they go back by value.
- * Clocks go with the lock, and the lock with persistence mode. */
+ * Clocks go with the lock, and the lock with persistence mode. Which CPU of those that may serves
+ * an interrupt is the kernel's choice. */
 static bool goes_back_by_value(void *ctx, const char *path)
 {
 	const struct kernel_node *n = kernel_node(ctx, path);
 	const char *open = kernel_is_kernels(path) && n->base ? strchr(n->base, '[') : NULL;
 
-	return strstr(path, "nvmlDeviceGetClockInfo") || (open && strchr(open + 1, '['));
+	return strstr(path, "nvmlDeviceGetClockInfo") ||
+	       str_ends(path, "/effective_affinity_list") || (open && strchr(open + 1, '['));
 }
 
 static void same_machine(struct play *p, const struct kernel_shot *was)

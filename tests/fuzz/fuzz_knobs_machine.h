@@ -56,8 +56,8 @@ static const struct {
 	  { KNOB_FILE, "/etc/systemd/system/multi-user.target.wants/gputune-boot.service", "" } },
 	{ 'j', "services.tuned", { KNOB_UNIT, "tuned.service", "" } },
 	{ 'k', "memory.min-free", { KNOB_SYSCTL, "vm.min_free_kbytes", "" } },
-	{ 'l', "network.irq", { KNOB_LINK, "irq-1", "eth0" } },
-	{ 'm', "network.pfc", { KNOB_LINK, "pfc", "eth0" } },
+	{ 'o', "network.irq", { KNOB_LINK, "irq-1", "eth0" } },
+	{ 'p', "network.pfc", { KNOB_LINK, "pfc", "eth0" } },
 };
 enum { TABLE = sizeof(table) / sizeof(table[0]) };
 
