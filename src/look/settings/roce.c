@@ -187,9 +187,8 @@ static const struct rdma_port *marks_otherwise(const struct machine *m, const st
 	LIST_FOR_EACH (struct rdma_port, o, &m->net.rdma)
 		if (o != p && fact_is(&o->link_layer, "Ethernet") && fact_is(&o->state, "ACTIVE") &&
 		    fact_or(&o->rate_mbps, -1) == fact_or(&p->rate_mbps, -2) &&
-		    seen_ok(&o->cnp_dscp.f) &&
-		    (o->cnp_dscp.v != p->cnp_dscp.v ||
-		     fact_or(&o->cnp_priority, -1) != fact_or(&p->cnp_priority, -1)))
+		    ((seen_ok(&o->cnp_dscp.f) && o->cnp_dscp.v != p->cnp_dscp.v) ||
+		     (seen_ok(&o->cnp_priority.f) && o->cnp_priority.v != p->cnp_priority.v)))
 			return o;
 	return NULL;
 }
@@ -221,10 +220,11 @@ static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 							       : "InfiniBand has its own");
 		return;
 	}
-	if (!is_seen(q, v, &p->cnp_dscp.f, "the driver shows no congestion control"))
+	if (!is_seen(q, v, &p->cnp_dscp.f, "the driver shows no congestion control") ||
+	    !is_seen(q, v, &p->cnp_priority.f, "the driver shows no priority of notifications"))
 		return;
 	v->current = arena_printf(q->a, "CNP with DSCP %lld, priority %lld", p->cnp_dscp.v,
-				  fact_or(&p->cnp_priority, -1));
+				  p->cnp_priority.v);
 	other = marks_otherwise(q->m, p);
 	if (untold(q->m, p) >= 0)
 		verdict_fail(v, "on for every paused priority",
@@ -238,7 +238,7 @@ static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 			arena_printf(q->a,
 				     "%s marks notifications with DSCP %lld, priority %lld: the "
 				     "switch hurries only one of them",
-				     other->name, other->cnp_dscp.v,
+				     other->name, fact_or(&other->cnp_dscp, -1),
 				     fact_or(&other->cnp_priority, -1)));
 	else
 		verdict_pass(v, "the same on every rail; the switch has to give that DSCP its "
