@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "machine/host/record.h"
+#include "machine/host/posted.h"
 #include "measure/doctor/observations.h"
 #include "render/doc.h"
 #include "verbs/door.h"
@@ -13,6 +13,7 @@
 struct capture_ask {
 	struct machine_ask machine;
 	const char *output;
+	struct ask_texts from;
 	bool no_redact;
 };
 
@@ -37,6 +38,8 @@ static const struct ask_row capture_ask_rows[] = {
 	{ "output", "the capture: a tar where PATH ends in .tar, else a folder",
 	  ASK_TEXT(capture_ask, output), .letter = 'o', .arg = "PATH", .files = true,
 	  .check = output_check },
+	{ "from", "what an owner posted: nvidia-bug-report.log.gz, a sosreport, a text",
+	  ASK_TEXTS(capture_ask, from), .arg = "FILE", .files = true },
 	{ "no-redact", "keep serial numbers, UUIDs, addresses and names",
 	  ASK_FLAG(capture_ask, no_redact) },
 };
@@ -45,7 +48,7 @@ static const struct ask_shape capture_ask_shape = ASK_SHAPE(capture_ask, NULL, c
 struct capture_answer {
 	const char *path;
 	size_t places, answers;
-	bool redacted;
+	bool redacted, partial;
 };
 
 static const struct shape_row capture_rows[] = {
@@ -55,6 +58,8 @@ static const struct shape_row capture_rows[] = {
 	  SHAPE_COUNT(capture_answer, answers) },
 	{ "redacted", "Names, addresses and serial numbers are replaced.",
 	  SHAPE_FLAG(capture_answer, redacted) },
+	{ "partial", "Made of what somebody posted: what that does not show is unknown.",
+	  SHAPE_FLAG(capture_answer, partial) },
 };
 static const struct shape capture_shape = SHAPE(capture_answer, capture);
 
@@ -78,10 +83,48 @@ static void read_all_knobs(struct door *d, struct host *h, const struct machine 
 	}
 }
 
+static void store(struct door *d, const struct capture_ask *ask, struct host *record, int *code,
+		  struct capture_answer *out)
+{
+	struct err e = { 0 };
+
+	if (record_save(record, ask->output, !ask->no_redact, &e))
+		*code = door_fail(d, EXIT_BLIND, &e);
+	*out = (struct capture_answer){ .path = ask->output,
+					.places = record_places(record)->n,
+					.answers = record_pages(record)->n,
+					.redacted = !ask->no_redact,
+					.partial = ask->from.n > 0 };
+}
+
+static int from_posted(struct door *d, const struct capture_ask *ask, struct capture_answer *out)
+{
+	struct posted *p = posted_open(d->arena);
+	struct host *record = NULL;
+	struct err e = { 0 };
+	int r = 0, code = EXIT_CLEAN;
+	size_t listed;
+
+	for (size_t i = 0; r == 0 && i < ask->from.n; i++)
+		r = posted_add(p, ask->from.items[i], &e);
+	listed = p->n_functions;
+	if (r == 0)
+		r = posted_finish(p, &record, &e);
+	if (r) {
+		posted_close(p);
+		return door_fail(d, EXIT_BLIND, &e);
+	}
+	if (listed && !p->n_functions)
+		door_warn(d, "lspci shows some functions alone: they are left out, as the others "
+			     "would seem absent");
+	store(d, ask, record, &code, out);
+	posted_close(p);
+	return code;
+}
+
 static int capture_answer(struct door *d, const struct capture_ask *ask, struct capture_answer *out)
 {
 	struct observations ignored;
-	struct err e = { 0 };
 	struct machine *m;
 	struct host *h;
 	int code = EXIT_CLEAN;
@@ -90,6 +133,8 @@ static int capture_answer(struct door *d, const struct capture_ask *ask, struct 
 		return door_refuse(
 			d, EXIT_USAGE,
 			"capture needs -o PATH: a new folder, or a name that ends in .tar");
+	if (ask->from.n)
+		return from_posted(d, ask, out);
 	h = door_host(d, &ask->machine);
 	if (!h)
 		return -EXIT_USAGE;
@@ -97,14 +142,9 @@ static int capture_answer(struct door *d, const struct capture_ask *ask, struct 
 	m = door_machine(d, h, &(struct door_look){ .deep = true, .config = true });
 	read_all_knobs(d, h, m);
 	observations_read_machine(d->arena, h, m, &ignored);
-	if (record_save(h, ask->output, !ask->no_redact, &e))
-		code = door_fail(d, EXIT_BLIND, &e);
-	else if (fact_or(&m->euid, 0) != 0)
+	store(d, ask, h, &code, out);
+	if (code == EXIT_CLEAN && fact_or(&m->euid, 0) != 0)
 		door_warn(d, "captured as a normal user: what only root may read is missing");
-	*out = (struct capture_answer){ .path = ask->output,
-					.places = record_places(h)->n,
-					.answers = record_pages(h)->n,
-					.redacted = !ask->no_redact };
 	host_close(h);
 	return code;
 }
@@ -116,7 +156,8 @@ static struct doc *capture_page(struct arena *a, const struct capture_ask *ask,
 
 	(void)ask;
 	(void)view;
-	doc_text(d, "%s: %zu places and %zu kinds of answers%s", c->path, c->places, c->answers,
+	doc_text(d, "%s: %zu places and %zu kinds of answers%s%s", c->path, c->places, c->answers,
+		 c->partial ? " of what was posted" : "",
 		 c->redacted ? ", redacted" : ", with all names, addresses and serial numbers");
 	return d;
 }
@@ -127,15 +168,22 @@ VERB_PAGE(capture_page_any, capture_page, capture_ask, capture_answer)
 static const char *const capture_examples[] = {
 	"capture -o node7.tar && gputune check --host node7.tar",
 	"look at this machine later, or elsewhere",
+	"capture --from nvidia-bug-report.log.gz -o posted.tar && gputune check --host posted.tar",
+	"judge a machine by what its owner posted",
 	NULL,
 };
 
 const struct verb capture_verb = {
 	.name = "capture",
 	.summary = "store this machine as a folder or tar",
-	.about = "Records everything that check and show read, absences and refusals too, so "
-		 "that every command can run on it elsewhere with --host. Serial numbers, UUIDs, "
-		 "MAC and IP addresses and names are replaced unless --no-redact is given.",
+	.about =
+		"Records everything that check and show read, absences and refusals too, so "
+		"that every command can run on it elsewhere with --host. Serial numbers, UUIDs, "
+		"MAC and IP addresses and names are replaced unless --no-redact is given. With "
+		"--from it is made "
+		"of what an owner posted, several files allowed: nvidia-bug-report.log.gz, an "
+		"archive of sosreport, or a text with lspci (-nn, -vvv, -xxx) and nvidia-smi (-q). "
+		"What these do not show is unknown.",
 	.examples = capture_examples,
 	.ask = &capture_ask_shape,
 	.answer = capture_answer_any,

@@ -380,6 +380,7 @@ void probe_kernel(struct probe *p)
 
 	p->m->nodename = fact_str_of(arena_strdup(p->a, id->nodename), "", "uname -n");
 	p->m->euid = fact_int_of(id->euid, "", "geteuid");
+	p->m->partial = id->partial;
 	p->m->captured = fact_int_of(id->captured, "", "gputune");
 	p->m->time_s = fact_int_of(id->time_s, "", "time");
 	k->release = fact_str_of(arena_strdup(p->a, id->release), "", "uname -r");

@@ -21,6 +21,10 @@ static void bus_config(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct kernel *k = &q->m->kernel;
 
+	if (!seen_ok(&q->m->kernel.cmdline.f)) {
+		verdict_unseen(q, v, &q->m->kernel.cmdline.f, NULL);
+		return;
+	}
 	v->current = all_of(q, "pci");
 	if (kernel_arg_with(k, "pci", "pcie_bus_perf"))
 		verdict_fail(v, "without pcie_bus_perf",
@@ -152,6 +156,10 @@ static void mitigations(const struct rule_ctx *q, struct verdict *v)
 {
 	const char *value = kernel_arg_value(&q->m->kernel, "mitigations");
 
+	if (!seen_ok(&q->m->kernel.cmdline.f)) {
+		verdict_unseen(q, v, &q->m->kernel.cmdline.f, NULL);
+		return;
+	}
 	v->current = value ? value : "not set";
 	/* Looked at in every profile; only a profile of one's own can want them off. */
 	if (q->wish && q->wish->rel == WANT_IS) {

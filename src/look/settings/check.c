@@ -104,6 +104,24 @@ static void rule_check_judge(struct run *r, struct rule_ctx *q, struct verdict *
 	q->wish = NULL;
 }
 
+/* What a part of a machine lacks may be there all the same: nothing is said to be absent, and of
+ * the machine as a whole neither that something has no effect. */
+static void of_a_part(const struct machine *m, const char *target, struct verdict *v)
+{
+	static const char *const absences[] = { CODE_NO_HARDWARE, CODE_NO_SUPPORT, CODE_NO_EFFECT,
+						CODE_NOT_HERE };
+	size_t n = *target ? 2 : sizeof(absences) / sizeof(absences[0]);
+
+	if (!m->partial || v->kind != VERDICT_NA || !v->code)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(v->code, absences[i]) == 0) {
+			verdict_unknown(v, CODE_NOT_CAPTURED,
+					"what it stands on is not in this part of a machine");
+			return;
+		}
+}
+
 static void rule_check_fill(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!v->current && seen_ok(&q->current.f))
@@ -156,6 +174,7 @@ static void rule_check_one(const void *object, const char *name, void *ctx)
 
 	rule_check_judge(r, &q, &v);
 	rule_check_fill(&q, &v);
+	of_a_part(r->by.m, name, &v);
 	waive(r->by.a, r->by.p, r->s, name, fact_or(&r->by.m->time_s, 0), &v);
 	f = finding_for(r, &v);
 	f->targets = arena_grow(r->by.a, f->targets, f->n_targets, sizeof(*f->targets));
@@ -177,6 +196,7 @@ static void no_object(struct run *r)
 		   : r->s->scope == SCOPE_GPU ? machine_no_gpu(r->by.a, r->by.m)
 					      : arena_printf(r->by.a, "this machine has no %s",
 							     scope_name(r->s->scope));
+	of_a_part(r->by.m, "", &v);
 	f = finding_for(r, &v);
 	f->target = "";
 	f->read_from = "";

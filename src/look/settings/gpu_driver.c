@@ -31,7 +31,7 @@ static void gpu_driver_driver(const struct rule_ctx *q, struct verdict *v)
 		v->current = fact_text(&g->driver, "not loaded");
 	if (seen_ok(f) && g->gpus.n)
 		verdict_pass(v, arena_printf(q->a, "driver %s answers", g->driver.v));
-	else if (f->seen == SEEN_DENIED ||
+	else if (f->seen == SEEN_DENIED || f->seen == SEEN_UNASKED ||
 		 (!machine_bus_gpus(q->m, false) && f->seen == SEEN_ERROR))
 		verdict_unseen(q, v, f, NULL);
 	else if (!machine_bus_gpus(q->m, false))

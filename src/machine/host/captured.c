@@ -343,6 +343,7 @@ static int load_identity(struct captured *c, const json_t *meta, struct err *e)
 			       "%s/meta.json: unlisted is \"%s\", neither absent nor unknown",
 			       id->source, unlisted);
 	c->unlisted_absent = strcmp(unlisted, "absent") == 0;
+	id->partial = json_is_true(json_object_get(meta, "partial"));
 	id->nodename = arena_strdup(a, nodename);
 	id->release = arena_strdup(a, release);
 	id->version = arena_strdup(a, version);

@@ -40,6 +40,7 @@ struct host_identity {
 	long long page_size; /* bytes */
 	long long time_s;    /* seconds since 1970, UTC */
 	bool captured;
+	bool partial;	    /* of what somebody posted: what it lacks says nothing of the machine */
 	const char *source; /* "live", or the capture's path as the user gave it */
 };
 

@@ -11,7 +11,8 @@
 
 struct record {
 	struct host host;
-	struct host *inner;
+	struct host *inner; /* NULL: what somebody posted */
+	const char *about;  /* what it is a capture of; NULL: of a machine that was read */
 	struct resolver resolver;
 	struct map places;
 	struct map pages;
@@ -228,7 +229,8 @@ static void record_close(struct host *h)
 	for (size_t i = 0; i < r->pages.cap; i++)
 		if (r->pages.slots[i].key)
 			json_decref(r->pages.slots[i].value);
-	host_close(r->inner);
+	if (r->inner)
+		host_close(r->inner);
 	arena_free(&h->arena);
 	free(r);
 }
@@ -255,6 +257,110 @@ struct host *record_open(struct host *inner)
 		.ctx = r, .kind = inner_kind, .link = inner_link, .arena = &r->host.arena
 	};
 	return &r->host;
+}
+
+/* Nobody asks a record of what was posted: it is only written. */
+static const struct host_ops posted_ops = { .close = record_close };
+
+struct host *record_posted(const char *about)
+{
+	struct record *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		out_of_memory(0);
+	r->host.ops = &posted_ops;
+	r->about = about;
+	return &r->host;
+}
+
+/* NULL: no plain path, a file or link on the way, or something stands there already. */
+static struct recorded *new_place(struct record *r, const char *path)
+{
+	char plain[HOST_PATH_MAX], folder[HOST_PATH_MAX];
+	struct recorded *p;
+
+	if (*path != '/' || path_join("/", path, plain, sizeof(plain)) || !plain[1])
+		return NULL;
+	for (char *slash = strchr(plain + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - plain), plain);
+		p = host_record_place_of(r, folder);
+		if (p->kind == HOST_FILE || p->kind == HOST_LINK || p->refused)
+			return NULL;
+		p->kind = HOST_DIR;
+	}
+	p = host_record_place_of(r, plain);
+	return p->kind == HOST_OTHER && !p->refused ? p : NULL;
+}
+
+void record_put_file(struct host *record, const char *path, const char *data, size_t len)
+{
+	struct recorded *p = new_place((struct record *)record, path);
+
+	if (!p)
+		return;
+	*p = (struct recorded){ .kind = HOST_FILE,
+				.data = arena_strndup(&record->arena, data, len),
+				.len = len };
+}
+
+/* A target that does not climb above the machine's root. */
+static bool stays_below(const char *path, const char *target)
+{
+	int depth = -1;
+
+	for (const char *s = *target == '/' ? "" : path; *s; s++)
+		depth += *s == '/' && s[1] && s[1] != '/';
+	for (const char *s = target; *s && depth >= -1; s += strspn(s, "/")) {
+		size_t n = strcspn(s, "/");
+
+		if (n == 2 && strncmp(s, "..", 2) == 0)
+			depth--;
+		else if (n && !(n == 1 && *s == '.'))
+			depth++;
+		s += n;
+	}
+	return *target && depth >= -1 && strlen(target) < HOST_PATH_MAX;
+}
+
+void record_put_link(struct host *record, const char *path, const char *target)
+{
+	struct recorded *p =
+		stays_below(path, target) ? new_place((struct record *)record, path) : NULL;
+
+	if (p)
+		*p = (struct recorded){ .kind = HOST_LINK,
+					.data = arena_strdup(&record->arena, target),
+					.len = strlen(target) };
+}
+
+void record_put_refusal(struct host *record, const char *path, int code)
+{
+	struct recorded *p = new_place((struct record *)record, path);
+
+	if (p)
+		p->refused = code;
+}
+
+void record_put_names(struct host *record, const char *path)
+{
+	struct recorded *p = host_record_place_of((struct record *)record, path);
+
+	if (p->kind == HOST_OTHER && !p->refused)
+		p->kind = HOST_DIR;
+	p->listed = p->kind == HOST_DIR;
+}
+
+void record_put_answer(struct host *record, const char *api, const char *object, const char *field,
+		       int code, const struct answer *answer)
+{
+	struct record *r = (struct record *)record;
+	struct answer there;
+	void **page = map_at(&record->arena, &r->pages, api);
+
+	if (!*page)
+		*page = json_object();
+	if (api_page_answer(*page, object, field, &there) == API_PAGE_NONE)
+		api_page_store(*page, object, field, code, answer);
 }
 
 const struct map *record_places(const struct host *record)
@@ -450,18 +556,19 @@ static int save_page(struct saving *s, const char *api, json_t *page)
 	return r;
 }
 
-static int save_meta(struct saving *s, const struct host_identity *id)
+static int save_meta(struct saving *s, const struct host_identity *id, const char *about)
 {
 	const char *nodename = s->redact ? "host" : id->nodename;
 	json_t *j = json_pack(
-		"{s:s, s:s, s:s, s:s, s:[], s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}, s:b, s:s}",
+		"{s:s, s:s, s:s, s:s, s:[], s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}, s:b, s:s, s:b}",
 		"schema", "gputune.capture/1", "tool_version", GPUTUNE_VERSION, "origin",
-		"captured", "about", "what gputune read of this machine", "sources", "identity",
+		about ? "posted" : "captured", "about",
+		about ? about : "what gputune read of this machine", "sources", "identity",
 		"nodename", utf8_clean(&s->arena, nodename), "release",
 		redacted_path(s, id->release), "version", redacted_path(s, id->version), "machine",
 		id->machine, "euid", (json_int_t)id->euid, "page_size", (json_int_t)id->page_size,
 		"time_s", (json_int_t)id->time_s, "redacted", s->redact != NULL, "unlisted",
-		"unknown");
+		"unknown", "partial", about != NULL);
 	int r = save_json(s, "meta.json", j);
 
 	json_decref(j);
@@ -508,7 +615,7 @@ int record_save(struct host *record, const char *path, bool redact, struct err *
 		learn_serials(&s, record_places(record), pages);
 	}
 	text_add(&s.answers, "");
-	r = save_meta(&s, &record->id);
+	r = save_meta(&s, &record->id, ((struct record *)record)->about);
 	if (r == 0)
 		r = sink_folder(s.sink, "api", e);
 	list = map_sorted(&s.arena, pages);

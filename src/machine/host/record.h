@@ -27,6 +27,22 @@ const struct map *record_places(const struct host *record);
 const struct map *record_pages(const struct host *record);
 
 /*
+ * A record of no machine, to be filled by what follows: of what somebody posted (posted.h). Its
+ * identity is the caller's to set. Paths are absolute and plain; one that would make a file of a
+ * folder, or a folder of a file, is left out. The first that stands at a place stays.
+ */
+struct host *record_posted(const char *about);
+void record_put_file(struct host *record, const char *path, const char *data, size_t len);
+void record_put_link(struct host *record, const char *path, const char *target);
+/* The machine answers so there (a positive errno). */
+void record_put_refusal(struct host *record, const char *path, int code);
+/* The folder holds what was put there, and nothing else. */
+void record_put_names(struct host *record, const char *path);
+/* An answer (code 0), or a negative errno. */
+void record_put_answer(struct host *record, const char *api, const char *object, const char *field,
+		       int code, const struct answer *answer);
+
+/*
  * Writes what was recorded to path: a tar when path ends in ".tar", otherwise a new folder. With
  * redact, secrets are replaced first (redact.c). Nothing half-written stays: -errno and *e.
  */

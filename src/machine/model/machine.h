@@ -64,6 +64,7 @@ struct machine {
 	struct fact_str nodename;
 	struct fact_int euid;
 	struct fact_int captured; /* 1: read from a capture */
+	bool partial;		  /* of what somebody posted: what it lacks says nothing */
 	struct fact_int time_s;	  /* when it was read, seconds since 1970 */
 	struct platform platform;
 	struct kernel kernel;

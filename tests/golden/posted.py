@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""capture --from as a user meets it: what becomes of the log of nvidia-bug-report.sh, of an archive of sosreport, of texts as owners post
+them; that what they do not show is unknown; and sources that are broken, too large or hostile.
+
+The lines are those of public reports that decide something: ollama issue 13552 (nvidia-smi -q of a GB10 that is too warm), the table of a
+DGX Spark of 2026-05-05, lspci of H100 nodes. Names and addresses are replaced.
+"""
+import gzip
+import io
+import json
+import lzma
+import tarfile
+
+from common import end_suite, expect, root, run, scratch
+
+tmp = scratch()
+SEED = (root / "tests/fuzz/seeds/posted.txt").read_text()
+GB10 = """==============NVSMI LOG==============
+Driver Version                                         : 580.95.05
+CUDA Version                                           : 13.0
+Attached GPUs                                          : 1
+GPU 0000000F:01:00.0
+    Product Name                                       : NVIDIA GB10
+    Persistence Mode                                   : Enabled
+    Performance State                                  : P0
+    Clocks Event Reasons
+        SW Thermal Slowdown                            : Active
+    Clocks Event Reasons Counters
+        SW Thermal Slowdown                            : 903158 us
+    FB Memory Usage
+        Total                                          : N/A
+    Temperature
+        GPU Current Temp                               : 81 C
+        GPU T.Limit Temp                               : 13 C
+"""
+LIST = """00:00.0 Host bridge [0600]: Intel Corporation Device [8086:09a2]
+00:01.0 PCI bridge [0604]: Intel Corporation Device [8086:352a] (prog-if 00 [Normal decode])
+\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0
+\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16
+\t\tLnkSta:\tSpeed 16GT/s (downgraded), Width x8 (downgraded)
+\tKernel driver in use: pcieport
+01:00.0 3D controller [0302]: NVIDIA Corporation GH100 [10de:2330] (rev a1)
+\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16
+\t\tLnkSta:\tSpeed 32GT/s, Width x8 (downgraded)
+\tKernel driver in use: nvidia
+"""
+made = 0
+
+
+def posted(*texts, names=None, code=0, **how):
+    """The capture made of these texts or bytes; its path, and what was said."""
+    global made
+    made += 1
+    argv = []
+    for i, text in enumerate(texts):
+        path = tmp / f"{made}-{i}-{(names or ('text.txt',) * 9)[i]}"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        argv += ["--from", path]
+    out = tmp / f"{made}.tar"
+    r = run("capture", *argv, "-o", out, **how)
+    expect(f"{made}: exit code", r.code == code, r)
+    return out, r
+
+
+def findings(capture):
+    r = run("check", "--host", capture, "--format", "json")
+    return {(f["id"], f["target"]): f for f in json.loads(r.out)["findings"]} if r.out else {}
+
+
+def page(capture, name):
+    with tarfile.open(capture) as tar:
+        return tar.extractfile(name).read().decode()
+
+
+def members(capture):
+    with tarfile.open(capture) as tar:
+        return {m.name: m for m in tar.getmembers()}
+
+
+def archive(files, links=()):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, text in files.items():
+            m = tarfile.TarInfo("sosreport-node/" + name)
+            m.size = len(text)
+            tar.addfile(m, io.BytesIO(text.encode()))
+        for name, target in links:
+            m = tarfile.TarInfo("sosreport-node/" + name)
+            m.type, m.linkname = tarfile.SYMTYPE, target
+            tar.addfile(m)
+    return out.getvalue()
+
+
+# The log of nvidia-bug-report.sh, packed as it is posted.
+capture, _ = posted(gzip.compress(SEED.encode()), names=("nvidia-bug-report.log.gz",))
+f = findings(capture)
+expect("a link at half width is found", f[("pcie.link", "0000:01:00.0")]["verdict"] == "fail", f.get(("pcie.link", "0000:01:00.0")))
+expect("heat is found", f[("gpu.throttle", "gpu0")]["current"] == "software thermal", f.get(("gpu.throttle", "gpu0")))
+expect("a driver is seen", any(k[0] == "gpu.driver" and v["verdict"] == "pass" for k, v in f.items()))
+expect("nothing of the machine as a whole is absent", not [k for k, v in f.items() if v["verdict"] == "na" and not v["target"] and v["reason_code"] in
+       ("no-hardware", "not-supported", "no-effect", "not-this-platform")], [k for k, v in f.items() if v["verdict"] == "na"])
+for which in ("nic.cable", "rdma.state", "disk.scheduler", "cpu.governor", "memory.swappiness", "service.irqbalance"):
+    expect(f"{which} is not known", all(v["verdict"] in ("unknown", "na") and v["reason_code"] in ("not-captured", "left-alone", "opt-in")
+                                        for k, v in f.items() if k[0] == which), [v for k, v in f.items() if k[0] == which])
+answers = json.loads(page(capture, "api/nvml.json"))
+expect("the table's second GPU", answers["1"]["nvmlDeviceGetPowerUsage"] == 70000 and answers["1"]["nvmlDeviceGetPersistenceMode"] == 0
+       and answers["1"]["nvmlDeviceGetMemoryInfo.total"] == 81559 << 20, answers.get("1"))
+expect("the first GPU's reasons and counters", answers["0"]["nvmlDeviceGetCurrentClocksEventReasons"] == 0x20
+       and answers["0"]["nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN)"] == 903158000, answers.get("0"))
+expect("N/A is a refusal", answers["0"]["nvmlDeviceGetFieldValues(MEMORY_TEMP)"] == {"error": "EOPNOTSUPP"})
+expect("what was printed first stays", answers[""]["nvmlSystemGetDriverVersion"] == "570.133.20", answers[""])
+expect("what is not there is said", "/proc/sys/vm/zone_reclaim_mode\tENOENT" in page(capture, "answers.tsv"))
+meta = json.loads(page(capture, "meta.json"))
+expect("it says that it is a part", meta["partial"] is True and meta["origin"] == "posted" and meta["unlisted"] == "unknown", meta)
+expect("the kernel's name", meta["identity"]["release"] == "6.8.0-60-generic" and meta["identity"]["nodename"] == "host", meta)
+have = members(capture)
+expect("bridges make the tree", have["root/sys/bus/pci/devices/0000:01:00.0"].linkname.endswith("pci0000:00/0000:00:01.1/0000:01:00.0"))
+expect("a virtual function is one", have["root/sys/devices/pci0000:00/0000:00:01.1/0000:01:00.1/physfn"].issym())
+
+# Texts.
+capture, _ = posted(GB10, LIST)
+f = findings(capture)
+expect("several files", f.get(("gpu.temperature", "gpu0"), {"reason": ""})["reason"].startswith("13 C below"), f.get(("gpu.temperature", "gpu0")))
+expect("lspci without a domain", f[("pcie.link", "0000:01:00.0")]["current"] == "32.0 GT/s x8", list(f))
+capture, r = posted("$ lspci -d 10de: -nn\n01:00.0 3D controller [0302]: NVIDIA Corporation GH100 [10de:2330]\n" + GB10)
+expect("a filtered list is left out, and said so", "some functions alone" in r.err and "root/sys" not in members(capture), r.err)
+expect("no NIC is not said", findings(capture)[("nic.cable", "")]["verdict"] == "unknown")
+capture, _ = posted(LIST.replace("[8086:352a]", "").replace("[10de:2330]", ""))
+expect("without ids", "root/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/vendor" not in members(capture))
+
+# Archives of sosreport.
+SOS = {"proc/cmdline": "quiet iommu=pt\n", "etc/shadow": "root:x\n", "etc/sysctl.d/90.conf": "vm.swappiness = 1\n",
+       "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n", "sos_commands/pci/lspci_-nnvv": LIST,
+       "sos_commands/kernel/uname_-a": "Linux node 5.14.0-427.el9 #1 SMP PREEMPT x86_64 x86_64 GNU/Linux\n",
+       "sos_commands/nvidia/nvidia-smi_-q": GB10}
+for pack, name in ((gzip.compress, "sos.tar.gz"), (lzma.compress, "sos.tar.xz"), (bytes, "sos.tar")):
+    capture, _ = posted(pack(archive(SOS, [("sys/kernel/evil", "../../../../../etc/passwd"), ("sys/kernel/fine", "../class")])), names=(name,))
+    have, f = members(capture), findings(capture)
+    expect(f"{name}: its files", f[("memory.thp-enabled", "")]["current"] == "madvise" and ("pcie.link", "0000:01:00.0") in f)
+    expect(f"{name}: nobody's secrets", "root/etc/shadow" not in have)
+    expect(f"{name}: a link out of it", "root/sys/kernel/evil" not in have and "root/sys/kernel/fine" in have)
+
+# What is no such thing.
+for what, text, words in (("nothing known", "hello\n", "nothing of lspci"), ("broken gzip", gzip.compress(SEED.encode())[:200], ""),
+                          ("broken xz", b"\xfd7zXZ\x00rubbish", "xz"), ("empty", b"", "nothing of lspci")):
+    capture, r = posted(text, code=5)
+    expect(f"{what}: is said", words in r.err and not capture.exists(), r.err)
+capture, r = posted(gzip.compress(b"\0" * (40 << 20)), code=5)
+expect("too large", "larger than 32 MiB" in r.err, r.err)
+capture, r = posted("$ cat /proc/../../etc/passwd\nroot\n$ cat /proc/a\nx\n$ cat /proc/a/b\ny\n$ cat /proc/c/d\nz\n$ cat /proc/c\nz\n$ exit\n")
+have = members(capture)
+expect("paths that climb, files on the way", set(n for n in have if have[n].isfile() and n.startswith("root")) == {"root/proc/a", "root/proc/c/d"}, list(have))
+r = run("capture", "--from", tmp / "none", "-o", tmp / "x.tar")
+expect("a file that is not there", r.code == 5 and "none" in r.err, r)
+end_suite()
