@@ -18,7 +18,7 @@ SYSCTL = {
     "vm.nr_overcommit_hugepages": 0, "vm.page-cluster": 3, "vm.stat_interval": 1,
     "kernel.sched_autogroup_enabled": 1, "kernel.sched_rt_runtime_us": 950000, "kernel.tainted": 0,
     "kernel.numa_balancing": 0, "kernel.timer_migration": 1, "kernel.perf_event_paranoid": 4,
-    "kernel.nmi_watchdog": 1, "kernel.watchdog": 1,
+    "kernel.nmi_watchdog": 1, "kernel.watchdog": 1, "fs.inotify.max_user_instances": 128, "fs.inotify.max_user_watches": 1048576,
     "net.core.rmem_max": 212992, "net.core.wmem_max": 212992, "net.core.rmem_default": 212992,
     "net.core.wmem_default": 212992, "net.core.netdev_max_backlog": 1000, "net.core.somaxconn": 4096,
     "net.core.busy_poll": 0, "net.core.busy_read": 0, "net.core.netdev_budget": 300,

@@ -15,6 +15,7 @@
 #include "knowledge/release_faults.h"
 #include "knowledge/train_keys.h"
 #include "knowledge/value_rules.h"
+#include "knowledge/vendor.h"
 
 /* The columns of train_keys.rows. */
 
@@ -590,6 +591,51 @@ const struct row_table value_rule_table =
 	ROW_TABLE("value_rules", struct value_rule, value_rules, "knowledge/value_rules.h",
 		  value_columns, .repeats = true);
 
+/* The columns of vendor_opinions.rows. */
+
+#define VW struct vendor_opinion
+
+/* In the order of enum on and enum relation of the settings. */
+static const char *const vendor_machines[] = { "dgx-spark", "igx-orin", "hgx", "generic",
+					       "no-gpu",    "grace",	NULL };
+static const char *const vendor_relations[] = { "leave",  "is",	 "at-least", "at-most",
+						"one-of", "not", NULL };
+static const char *const vendor_evidences[] = { "vendor-text", "decoded-package", "field-capture",
+						"third-party", NULL };
+
+static const struct row_column vendor_columns[] = {
+	ROW_NAME(VW, setting, .meaning = "id of the setting"),
+	ROW_FLAG(VW, maker, "maker",
+		 .meaning = "from who makes the machine or its GPU: the profile vendor takes it"),
+	ROW_TEXT(VW, by, "by", .required = true, .meaning = "the vendor"),
+	ROW_TEXT(VW, where, "where", .required = true, .meaning = "product, image or profile"),
+	ROW_SET(VW, on, "on", .choices = vendor_machines, .required = true,
+		.meaning = "kinds of machines"),
+	ROW_CHOICE(VW, relation, "relation", .choices = vendor_relations, .required = true,
+		   .meaning = "of the setting to value"),
+	ROW_TEXT(VW, value, "value", .meaning = "not told: left alone"),
+	ROW_TEXT(VW, says, "says", .required = true, .meaning = "in words"),
+	ROW_TEXT(VW, differs, "differs",
+		 .meaning = "why the profile default does not follow; not told: it does"),
+	ROW_TEXT(VW, source, "source", .required = true, .meaning = "where it stands"),
+	ROW_DATE(VW, date, "date", .required = true, .meaning = "when that was read"),
+	ROW_CHOICE(VW, evidence, "evidence", .choices = vendor_evidences, .required = true,
+		   .meaning = "vendor-text: the vendor's repository or manual; decoded-package: "
+			      "somebody's decoding of its package; field-capture: read on a "
+			      "machine as shipped; third-party: somebody else's recipe"),
+};
+
+static const char *finish_vendor(void *row)
+{
+	const VW *w = row;
+
+	return !w->value == !w->relation ? NULL : "value goes with any relation but leave";
+}
+
+const struct row_table vendor_opinion_table =
+	ROW_TABLE("vendor_opinions", struct vendor_opinion, vendor_opinions, "knowledge/vendor.h",
+		  vendor_columns, .repeats = true, .finish = finish_vendor);
+
 const struct row_table *const row_tables[] = {
 	&gpu_table,
 	&model_table,
@@ -607,5 +653,6 @@ const struct row_table *const row_tables[] = {
 	&train_key_table,
 	&value_rule_table,
 	&release_fault_table,
+	&vendor_opinion_table,
 	NULL,
 };

@@ -9,6 +9,8 @@
 #include "knowledge/health.h"
 #include "look/settings/predicates.h"
 #include "look/settings/settings.h"
+#include "look/settings/vendor.h"
+#include "tune/plan/plan.h"
 
 static enum style check_page_severity_style(const struct finding *f)
 {
@@ -226,6 +228,47 @@ static void recommendations_table(struct doc *d, const struct setting *s)
 			    "is the fallback.");
 }
 
+/* Beside the profiles: vendors, also those that the profile vendor does not take, and whether the
+ * default follows them. */
+static void vendors_table(struct doc *d, const struct setting *s)
+{
+	struct node *t =
+		DOC_TABLE(d, "What vendors set", "By", "~Where", "~Wanted", "~Because",
+			  "The default", "~Why it differs", "~Source", "As of", "Evidence");
+
+	for (const struct vendor_opinion *w = NULL; (w = vendor_next(s, w));) {
+		struct recommendation o = vendor_recommends(w);
+
+		NODE_ROW(d, t, cell(w->by), cell(w->where),
+			 cell(recommendation_text(d->arena, &o, s->unit)), cell(w->says),
+			 cell(vendor_stand_name(vendor_stand(s, w))),
+			 cell(w->differs ? w->differs : ""), cell_as(STYLE_MUTED, w->source),
+			 cell(w->date), cell(vendor_evidence_name(w->evidence)));
+	}
+	node_drop_empty(t);
+}
+
+/* Files, daemons and profiles of TuneD that set it here, the one that wins at boot last. */
+static void owners_table(struct doc *d, const struct setting *s, const struct machine *m,
+			 const struct findings *f)
+{
+	struct change c = { .s = s };
+	struct node *t;
+
+	if (s->knob == KNOB_NONE || !f->n || !f->items[0].n_targets)
+		return;
+	c.knob = setting_place(d->arena, s, f->items[0].objects[0]);
+	plan_owners(d->arena, m, &c);
+	t = DOC_TABLE(d, "Who sets it here", "~By", "To", "~At boot");
+	for (size_t i = 0; i < c.n_owners; i++)
+		NODE_ROW(d, t, cell(c.owners[i].what),
+			 cell(c.owners[i].value ? c.owners[i].value : "?"),
+			 cell(!c.owners[i].at_boot ? "no"
+			      : c.owners[i].wins   ? "yes, and wins"
+						   : "yes"));
+	node_drop_empty(t);
+}
+
 /* A rule without a table of recommendations: what it says of this machine under each profile.
  * Profiles that say the same as the default are left out. */
 static void recommendations_here(struct doc *d, const struct setting *s,
@@ -382,6 +425,8 @@ struct doc *page_explain(struct arena *a, const struct setting *s, const struct 
 	check_page_here(d, m, f);
 	recommendations_table(d, s);
 	recommendations_here(d, s, by_profile);
+	vendors_table(d, s);
+	owners_table(d, s, m, f);
 	check_page_figures(d, s);
 	check_page_numbers(d, s);
 	how(d, s, l);

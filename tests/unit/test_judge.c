@@ -8,6 +8,7 @@
 #include "machine/knob/io.h"
 #include "look/probe/probe.h"
 #include "look/settings/check.h"
+#include "look/settings/vendor.h"
 
 static void test_relations(void **state)
 {
@@ -328,6 +329,77 @@ static void test_complete(void **state)
 		}
 }
 
+/* Two rows of makers agree where both hold: either one's value meets the other's wish. */
+static bool makers_agree(const struct vendor_opinion *x, const struct vendor_opinion *y)
+{
+	struct recommendation a = vendor_recommends(x), b = vendor_recommends(y);
+
+	return recommendation_met(&a, b.value) || recommendation_met(&b, a.value);
+}
+
+/* A vendor's wish is the default's, or the row says why not, and says so only then. Where makers
+ * disagree, the profile vendor picks none of them. */
+static void test_vendors(void **state)
+{
+	size_t bad = 0;
+
+	(void)state;
+	for (size_t i = 0; i < n_vendor_opinions; i++) {
+		const struct vendor_opinion *w = &vendor_opinions[i];
+		const struct setting *s = setting_find(w->setting);
+		struct recommendation room;
+
+		if (!s)
+			fail_msg("there is no setting %s", w->setting);
+		if ((vendor_stand(s, w) == VENDOR_DIFFERS) != (w->differs != NULL))
+			bad++, print_error("%s by %s, %s: the default %s, and differs is %s",
+					   w->setting, w->by, w->where,
+					   vendor_stand_name(vendor_stand(s, w)),
+					   w->differs ? w->differs : "not told\n");
+		for (const struct vendor_opinion *y = w; w->maker && (y = vendor_next(s, y));)
+			if (y->maker && y->on & w->on && w->relation != WANT_LEAVE &&
+			    (y->relation == WANT_LEAVE || !makers_agree(w, y)))
+				bad++, print_error("%s: makers disagree, and the first is taken",
+						   w->setting);
+		if (w->maker && !vendor_recommendation(s, w->on, &room))
+			bad++, print_error("%s is not in the profile vendor", w->setting);
+	}
+	assert_int_equal(bad, 0);
+}
+
+/* The profile vendor: what makers set; nothing is filled in from ours. */
+static void test_vendor_profile(void **state)
+{
+	static const struct {
+		const char *machine, *id;
+		enum verdict_kind kind;
+		const char *code, *wanted;
+	} table[] = {
+		{ "dgx-spark", "memory.thp-enabled", VERDICT_PASS, CODE_OK, "madvise" },
+		{ "dgx-spark", "memory.zone-reclaim", VERDICT_NA, CODE_NOT_IN_PROFILE, NULL },
+		{ "hgx-h100", "cpu.governor", VERDICT_FAIL, CODE_DIFFERS, "performance" },
+		{ "hgx-h100", "memory.swappiness", VERDICT_FAIL, CODE_DIFFERS, "1" },
+		{ "hgx-h100", "net.rmem-max", VERDICT_NA, CODE_LEFT_ALONE, NULL },
+		{ "cpu-256", "cpu.governor", VERDICT_NA, CODE_NOT_IN_PROFILE, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct judged j = { 0 };
+		const struct verdict *v;
+
+		judge(&j, arena_printf(&j.a, MACHINES "/%s", table[i].machine), "vendor",
+		      table[i].id);
+		v = &j.f.items[0].v;
+		if (v->kind != table[i].kind || strcmp(v->code, table[i].code) != 0 ||
+		    !v->wanted != !table[i].wanted ||
+		    (v->wanted && strcmp(v->wanted, table[i].wanted) != 0))
+			fail_msg("%s on %s: %s (%s), wanted %s", table[i].id, table[i].machine,
+				 v->reason, v->code, v->wanted ? v->wanted : "nothing");
+		done(&j);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_which_opinion), cmocka_unit_test(test_grouping),
 		cmocka_unit_test(test_unknown),	      cmocka_unit_test(test_profile_file),
 		cmocka_unit_test(test_complete),      cmocka_unit_test(test_capped),
+		cmocka_unit_test(test_vendors),	      cmocka_unit_test(test_vendor_profile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,11 +180,22 @@ static const struct recommendation protection[] = {
 	  "the processor's security mitigations belong on; gputune never recommends otherwise",
 	  NULL },
 };
+/* DGX OS leaves it out in guests too. */
+static bool not_virtual(const struct rule_ctx *q, struct verdict *v)
+{
+	if (is_virtual(q->m))
+		verdict_na(v, CODE_VIRTUAL, "a virtual machine: NVIDIA sets it on real ones alone");
+	return !is_virtual(q->m);
+}
+
 static const struct recommendation zeroing[] = {
+	{ PROFILE_DEFAULT, ON_SPARK | ON_HGX | ON_GRACE, WANT_IS, "0",
+	  "NVIDIA ships its machines so: large allocations are not written twice; stale data may "
+	  "leak (gain unmeasured here)",
+	  NULL },
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "zeroed pages keep stale data from leaking; what it costs here is unmeasured", NULL },
-	{ PROFILE_MAX_PERFORMANCE, ON_HGX, WANT_IS, "0",
-	  "large host allocations are not written twice; stale data may leak (gain unmeasured)",
+	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL, "zeroed pages keep stale data from leaking",
 	  NULL },
 };
 
@@ -258,11 +269,12 @@ static const struct setting rows[] = {
 	  .scope = SCOPE_HOST,
 	  .knob = KNOB_BOOTARG,
 	  .name = "init_on_alloc",
-	  .not_when = "the profile leaves it alone",
+	  .not_when = "the profile leaves it alone, or the machine is virtual",
+	  .applies = not_virtual,
 	  .why = "The kernel writes zeros over every page before it hands it out, once more than "
 		 "programs that fill it need.",
-	  .note = "NVIDIA's node tuner for H100 switches it off; no measurement of that is "
-		  "published.",
+	  .note = "NVIDIA's profiles and the images of its machines switch it off, in virtual "
+		  "machines not; no measurement of that is published.",
 	  .source = "kernel-parameters; NVIDIA node tuning profiles",
 	  .shown_by = "disk/read-seq:128KiB:buffered model-load",
 	  .severity = SEVERITY_LOW,

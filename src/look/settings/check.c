@@ -6,6 +6,7 @@
 
 #include "look/settings/check.h"
 #include "look/settings/predicates.h"
+#include "look/settings/vendor.h"
 
 /* Where questions come from. */
 struct asker {
@@ -26,11 +27,19 @@ struct run {
 
 /* The question that a rule is asked about one target: present and target value. */
 
+static const struct recommendation *table_target(const struct setting *s, enum profile_id profile,
+						 unsigned platform, struct recommendation *room)
+{
+	return profile == PROFILE_VENDOR ? vendor_recommendation(s, platform, room)
+					 : setting_recommendation(s, profile, platform);
+}
+
 static struct rule_ctx rule_check_rule_ctx_of(const struct asker *by, const struct setting *s,
 					      const void *object, const char *name)
 {
 	const struct profile_override *override = profile_override_of(by->p, s);
-	const struct recommendation *o = setting_recommendation(s, by->p->base, by->platform);
+	struct recommendation room;
+	const struct recommendation *o = table_target(s, by->p->base, by->platform, &room);
 	bool wished = (o && o->rel != WANT_LEAVE) || (override && override->has_want);
 
 	return (struct rule_ctx){ .a = by->a,
@@ -51,9 +60,9 @@ static const struct recommendation *rule_target(const struct asker *by, const st
 
 	if (o && o->has_want)
 		return &o->o;
-	if (q->s->want && q->s->want(q, room))
+	if (q->s->want && q->profile != PROFILE_VENDOR && q->s->want(q, room))
 		return room;
-	return setting_recommendation(q->s, q->profile, q->platform);
+	return table_target(q->s, q->profile, q->platform, room);
 }
 
 static const char *no_target_reason(const struct rule_ctx *q)

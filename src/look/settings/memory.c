@@ -24,6 +24,9 @@ static const struct recommendation swappiness[] = {
 	  "S0" },
 };
 static const struct recommendation thp[] = {
+	{ PROFILE_DEFAULT, ON_GRACE, WANT_ONE_OF, "madvise never",
+	  "with pages of 64 KiB a huge page is 512 MiB: only for programs that ask for it",
+	  "NVIDIA Grace performance tuning guide, OS settings" },
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "madvise always",
 	  "programs that gain ask for it; always is right where it was measured", NULL },
 	{ PROFILE_PUBLISHED, ON_GPU, WANT_IS, "always",
@@ -42,6 +45,14 @@ static const struct recommendation cache_pressure[] = {
 	  "it weighs directory entries and inodes, not file data; nothing is known to gain", NULL },
 	{ PROFILE_PUBLISHED, ON_GPU, WANT_IS, "50", "published as: models stay cached between runs",
 	  "S0" },
+};
+static const struct recommendation map_count[] = {
+	{ PROFILE_DEFAULT, ON_SPARK, WANT_AT_LEAST, "1048576",
+	  "programs that map many files, and debuggers of memory, fail beyond it", NULL },
+	{ PROFILE_DEFAULT, ON_GPU, WANT_AT_LEAST, "524288",
+	  "programs that map many files, and debuggers of memory, fail beyond it", NULL },
+	{ PROFILE_DEFAULT, ON_HOST, WANT_LEAVE, NULL,
+	  "search engines and games ask for more than the kernel's 65530; others need none", NULL },
 };
 static const struct recommendation zone_reclaim[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "0",
@@ -210,6 +221,17 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  RECOMMENDATIONS(zone_reclaim) },
+	{ .id = "memory.max-map-count",
+	  .title = "Mappings of one process",
+	  SYSCTL_ROW,
+	  .name = "vm.max_map_count",
+	  .unit = "mappings",
+	  .why = "Beyond it mmap fails with ENOMEM although memory is free.",
+	  .source = "vm.rst; NVIDIA DGX OS, 10-map-count.conf",
+	  .not_shown = "it decides whether a mapping is made, not how fast it is",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_NONE,
+	  RECOMMENDATIONS(map_count) },
 	{ .id = "memory.overcommit",
 	  .title = "Overcommit policy",
 	  SYSCTL_ROW,

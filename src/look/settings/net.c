@@ -47,6 +47,28 @@ static const struct recommendation slow_start[] = {
 	{ PROFILE_INFERENCE, ON_GENERIC, WANT_IS, "0",
 	  "clients that hold their connection pause between requests (gain unmeasured)", NULL },
 };
+static const struct recommendation arp_announce[] = {
+	{ PROFILE_DEFAULT, ON_SPARK | ON_HGX | ON_GRACE, WANT_IS, "2",
+	  "a question that names another interface's address teaches the neighbours a wrong way",
+	  NULL },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "it matters where two interfaces share a subnet: see nic.subnets", NULL },
+};
+static const struct recommendation arp_ignore[] = {
+	{ PROFILE_DEFAULT, ON_SPARK | ON_HGX | ON_GRACE, WANT_ONE_OF, "1 2",
+	  "an interface that answers for another's address draws its traffic to the wrong port",
+	  NULL },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "it matters where two interfaces share a subnet: see nic.subnets", NULL },
+};
+static const struct recommendation congestion[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "the kernel's default serves a local network; BBR is for long or lossy paths", NULL },
+};
+static const struct recommendation qdisc[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "it matters to BBR, and to interfaces that are set up after it changed", NULL },
+};
 static const struct recommendation somaxconn[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "4096", "the kernel's own default since 5.4",
 	  NULL },
@@ -56,6 +78,17 @@ static const struct recommendation tcp_largest[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "16777216",
 	  "autotuning may then reach the bandwidth-delay product of a 25 Gb/s path of 5 ms", NULL },
 };
+
+static bool several_addressed(const struct rule_ctx *q, struct verdict *v)
+{
+	size_t n = 0;
+
+	LIST_FOR_EACH (struct nic, it, &q->m->net.nics)
+		n += *it->pci && seen_ok(&it->ipv4.f) && *it->ipv4.v;
+	if (n < 2)
+		verdict_na(v, CODE_NO_EFFECT, "fewer than two interfaces have an address");
+	return n >= 2;
+}
 
 /* The third number of tcp_rmem or tcp_wmem bounds what autotuning may reach. */
 static void tcp_mem(const struct rule_ctx *q, struct verdict *v)
@@ -241,6 +274,52 @@ static const struct setting rows[] = {
 	  .risk = RISK_NONE,
 	  RECOMMENDATIONS(backlog),
 	  .want = want_backlog },
+	{ .id = "net.arp-announce",
+	  .title = "Address that ARP asks with",
+	  SYSCTL_ROW,
+	  .name = "net.ipv4.conf.all.arp_announce",
+	  .applies = several_addressed,
+	  .not_when = "fewer than two interfaces have an address",
+	  .why = "With 0 an interface asks with any address of the machine: with two in one subnet "
+		 "RDMA traffic then comes in by the wrong one.",
+	  .source = "ip-sysctl.rst; NVIDIA DGX OS, 20-nvidia-defaults.conf",
+	  .not_shown = "it decides by which port packets come, which no bench of ours plants",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  RECOMMENDATIONS(arp_announce) },
+	{ .id = "net.arp-ignore",
+	  .title = "Interfaces that ARP answers for",
+	  SYSCTL_ROW,
+	  .name = "net.ipv4.conf.all.arp_ignore",
+	  .applies = several_addressed,
+	  .not_when = "fewer than two interfaces have an address",
+	  .why = "With 0 every interface answers for every address of the machine: with two in one "
+		 "subnet RDMA traffic then comes in by the wrong one.",
+	  .source = "ip-sysctl.rst; NVIDIA DGX OS, 20-nvidia-defaults.conf",
+	  .not_shown = "it decides by which port packets come, which no bench of ours plants",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  RECOMMENDATIONS(arp_ignore) },
+	{ .id = "net.tcp-congestion-control",
+	  .title = "TCP congestion control",
+	  SYSCTL_ROW,
+	  .name = "net.ipv4.tcp_congestion_control",
+	  .why = "How fast a TCP connection sends. RDMA does not use it.",
+	  .source = "ip-sysctl.rst; NVIDIA nodewright-packages nvidia-tuned",
+	  .shown_by = "tcp/send:1",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  RECOMMENDATIONS(congestion) },
+	{ .id = "net.default-qdisc",
+	  .title = "Queue discipline of new interfaces",
+	  SYSCTL_ROW,
+	  .name = "net.core.default_qdisc",
+	  .why = "fq paces what BBR sends. Interfaces keep theirs until they are set up anew.",
+	  .source = "net.rst; NVIDIA nodewright-packages nvidia-tuned",
+	  .not_shown = "interfaces that are up keep the discipline that they have",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  RECOMMENDATIONS(qdisc) },
 	{ .id = "net.somaxconn",
 	  .title = "Listen backlog ceiling",
 	  SYSCTL_ROW,
@@ -380,10 +459,13 @@ static void drivers(const struct rule_ctx *q, struct verdict *v)
 }
 
 static const struct recommendation read_request[] = {
-	{ PROFILE_DEFAULT, ON_IGX, WANT_AT_LEAST, "4096",
-	  "larger reads fill the link better (gain unmeasured)", "S1" },
-	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "512",
+	{ PROFILE_DEFAULT, ON_SPARK, WANT_AT_LEAST, "512",
 	  "not below the vendor's default; 4096 is for those who measured it", NULL },
+	{ PROFILE_DEFAULT, ON_GPU, WANT_AT_LEAST, "4096",
+	  "NVIDIA's Network Operator sets it for performance: larger reads fill the link better "
+	  "(gain unmeasured here)",
+	  "S1; NVIDIA nic-configuration-operator, pciPerformanceOptimized" },
+	{ PROFILE_DEFAULT, ON_HOST, WANT_AT_LEAST, "512", "not below the vendor's default", NULL },
 	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_AT_LEAST, "4096",
 	  "published: 4096 on all functions of the NIC", "S1" },
 	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_AT_LEAST, "4096",

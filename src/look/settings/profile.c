@@ -315,7 +315,8 @@ int profile_load(struct arena *a, const char *name, struct profile *out, struct 
 			err_set(e, r, "there is no profile \"%s\"", name);
 			err_hint(e,
 				 "built in are default, published, max-performance, low-latency, "
-				 "balanced, inference, training; a file is named by its path or "
+				 "balanced, inference, training, vendor; a file is named by its "
+				 "path or "
 				 "lies in %s",
 				 dirs[0]);
 		}

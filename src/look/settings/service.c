@@ -20,6 +20,26 @@ static bool in_use(const struct service *s)
 	return s && (fact_or(&s->active, 0) == 1 || fact_or(&s->enabled, 0) == 1);
 }
 
+/* NVIDIA's profiles of TuneD: nvidia-base and those of its machines, dgx-...-performance. */
+static const char *vendor_profile(const struct machine *m)
+{
+	const char *name = fact_text(&m->config.tuned_profile, "");
+
+	return str_starts(name, "dgx-") || str_starts(name, "nvidia-") ? name : NULL;
+}
+
+static const char *lone_tuner(const struct rule_ctx *q, const struct service *s)
+{
+	const char *profile = strcmp(s->name, "tuned.service") == 0 ? vendor_profile(q->m) : NULL;
+
+	return profile ? arena_printf(q->a,
+				      "NVIDIA's own profile %s of TuneD: what shall differ from it "
+				      "belongs into a profile that includes it",
+				      profile)
+		       : arena_printf(q->a, "one tuner; it will set again what it owns: %s",
+				      fact_text(&s->owns, "?"));
+}
+
 /* More than one of them means that the last writer wins. */
 static void tuners(const struct rule_ctx *q, struct verdict *v)
 {
@@ -49,8 +69,7 @@ static void tuners(const struct rule_ctx *q, struct verdict *v)
 	if (n > 1)
 		verdict_fail(v, "one", "they set the same knobs and overwrite each other");
 	else if (n)
-		verdict_pass(v, arena_printf(q->a, "one tuner; it will set again what it owns: %s",
-					     fact_text(&last->owns, "?")));
+		verdict_pass(v, lone_tuner(q, last));
 	else
 		verdict_pass(v, "no other tuner runs");
 }
@@ -313,6 +332,21 @@ static void imex(const struct rule_ctx *q, struct verdict *v)
 	.scope = SCOPE_HOST, .select = with_systemd, .none = no_systemd,                           \
 	.none_code = CODE_NO_SUPPORT, .read = "systemd unit files, links and control groups"
 
+#define SYSCTL_LIMIT                                                                               \
+	.scope = SCOPE_HOST, .knob = KNOB_SYSCTL, .severity = SEVERITY_LOW,                        \
+	.not_shown = "it decides whether a watch is made, not how fast anything is"
+
+static const struct recommendation inotify_instances[] = {
+	{ PROFILE_DEFAULT, ON_HGX | ON_GRACE, WANT_AT_LEAST, "8192",
+	  "nodes of a cluster run many containers of one user", NULL },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "enough without many containers", NULL },
+};
+static const struct recommendation inotify_watches[] = {
+	{ PROFILE_DEFAULT, ON_HGX | ON_GRACE, WANT_AT_LEAST, "524288",
+	  "nodes of a cluster run many containers of one user", NULL },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "the kernel sizes it by memory", NULL },
+};
+
 static const struct setting rows[] = {
 	{ .id = "service.fabric-manager",
 	  .title = "NVIDIA Fabric Manager",
@@ -430,6 +464,20 @@ static const struct setting rows[] = {
 	  .judge = service_rc_local,
 	  .by_hand =
 		  "take the lines out of /etc/rc.local; gputune persist writes what has to stay" },
+	{ .id = "service.inotify-instances",
+	  .title = "inotify instances of a user",
+	  SYSCTL_LIMIT,
+	  .name = "fs.inotify.max_user_instances",
+	  .why = "Beyond it containers, file watchers and dashboards fail to start with EMFILE.",
+	  .source = "Linux inotify(7); awslabs amazon-eks-ami",
+	  RECOMMENDATIONS(inotify_instances) },
+	{ .id = "service.inotify-watches",
+	  .title = "inotify watches of a user",
+	  SYSCTL_LIMIT,
+	  .name = "fs.inotify.max_user_watches",
+	  .why = "Beyond it whoever watches files fails with ENOSPC although the disk has room.",
+	  .source = "Linux inotify(7); awslabs amazon-eks-ami",
+	  RECOMMENDATIONS(inotify_watches) },
 };
 
 const struct setting_table settings_service = SETTING_TABLE(rows);

@@ -20,6 +20,7 @@ static const char *const profiles[PROFILES] = {
 	[PROFILE_BALANCED] = "balanced",
 	[PROFILE_INFERENCE] = "inference",
 	[PROFILE_TRAINING] = "training",
+	[PROFILE_VENDOR] = "vendor",
 };
 
 static const char *const scopes[SCOPES] = {
@@ -503,7 +504,7 @@ const struct recommendation *setting_recommendation(const struct setting *s, enu
 
 	/* "published" is exactly what was published: nothing is filled in from our own
 	 * recommendations. */
-	if (o || p == PROFILE_DEFAULT || p == PROFILE_PUBLISHED)
+	if (o || p == PROFILE_DEFAULT || p == PROFILE_PUBLISHED || p == PROFILE_VENDOR)
 		return o;
 	return find_opinion(s, PROFILE_DEFAULT, platform);
 }

@@ -49,6 +49,7 @@ enum profile_id {
 	PROFILE_BALANCED,
 	PROFILE_INFERENCE,
 	PROFILE_TRAINING,
+	PROFILE_VENDOR, /* what the makers of the machine set, see vendor.h */
 	PROFILES,
 };
 

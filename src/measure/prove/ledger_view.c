@@ -270,16 +270,32 @@ static const void *words_shown_by(struct arena *a, const void *object, size_t *n
 	return list;
 }
 
-static const void *platforms_of(struct arena *a, const void *object, size_t *n)
+static const void *bits_of(struct arena *a, unsigned on, size_t *n)
 {
 	const char **list = NULL, *name;
 
 	for (unsigned bit = 0; (name = platform_bit_name(bit)); bit++)
-		if (((const struct recommendation *)object)->on & 1u << bit) {
+		if (on & 1u << bit) {
 			list = arena_grow(a, list, *n, sizeof(*list));
 			list[(*n)++] = name;
 		}
 	return list;
+}
+
+static const void *platforms_of(struct arena *a, const void *object, size_t *n)
+{
+	return bits_of(a, ((const struct recommendation *)object)->on, n);
+}
+
+static const void *platforms_of_vendor(struct arena *a, const void *object, size_t *n)
+{
+	return bits_of(a, ((const struct vendor_opinion *)object)->on, n);
+}
+
+static bool opinion_is_of(const void *item, const void *object)
+{
+	return strcmp(((const struct vendor_opinion *)item)->setting,
+		      ((const struct explain_answer *)object)->s->id) == 0;
 }
 
 static bool limit_is_of(const void *item, const void *object)
@@ -410,6 +426,34 @@ static const struct shape_row health_limit_rows[] = {
 };
 static const struct shape health_limit_shape = SHAPE(health_limit, health_limit);
 
+static const char *opinion_stand(const void *object)
+{
+	const struct vendor_opinion *w = object;
+	const struct setting *s = setting_find(w->setting);
+
+	return s ? vendor_stand_name(vendor_stand(s, w)) : NULL;
+}
+
+static const char *const vendor_evidences[] = { "vendor-text", "decoded-package", "field-capture",
+						"third-party" };
+
+static const struct shape_row vendor_opinion_rows[] = {
+	{ "by", NULL, SHAPE_TEXT(vendor_opinion, by) },
+	{ "where", "Product, image or profile.", SHAPE_TEXT(vendor_opinion, where) },
+	{ "platforms", NULL, SHAPE_TEXTS_MADE(platforms_of_vendor) },
+	{ "maker", "The profile vendor takes it.", SHAPE_FLAG(vendor_opinion, maker) },
+	{ "relation", NULL, SHAPE_CHOICE(vendor_opinion, relation, relations) },
+	{ "value", NULL, SHAPE_TEXT(vendor_opinion, value), .unknown = SHAPE_NULL },
+	{ "says", NULL, SHAPE_TEXT(vendor_opinion, says) },
+	{ "default", "The profile default beside it: follows, differs, not compared.",
+	  SHAPE_TEXT_OF(opinion_stand), .unknown = SHAPE_NULL },
+	{ "differs_because", NULL, SHAPE_TEXT(vendor_opinion, differs), .unknown = SHAPE_NULL },
+	{ "source", NULL, SHAPE_TEXT(vendor_opinion, source) },
+	{ "date", "When it was read there.", SHAPE_TEXT(vendor_opinion, date) },
+	{ "evidence", NULL, SHAPE_CHOICE(vendor_opinion, evidence, vendor_evidences) },
+};
+static const struct shape vendor_opinion_shape = SHAPE(vendor_opinion, vendor_opinion);
+
 #define OF_SETTING OF(explain_answer)
 static const struct shape_row explain_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(setting, id), OF_SETTING },
@@ -423,6 +467,8 @@ static const struct shape_row explain_rows[] = {
 	EFFECT_ROW(explain_answer),
 	{ "source", NULL, SHAPE_TEXT(setting, source), OF_SETTING },
 	{ "opinions", "What profiles want.", SHAPE_LIST(setting, opinions, n_opinions, recommendation), OF_SETTING },
+	{ "vendors", "What vendors set.",
+	  SHAPE_LIST(explain_answer, vendors, n_vendors, vendor_opinion), .keeps = opinion_is_of },
 	{ "figures", "What the rule measures by.",
 	  SHAPE_LIST(explain_answer, limits, n_limits, health_limit), .keeps = limit_is_of },
 	{ "findings", NULL, SHAPE_LIST(explain_answer, rows, n, judged) },
@@ -489,6 +535,8 @@ struct explain_answer explain_answer_of(struct arena *a, const struct setting *s
 	struct explain_answer answer = { .s = s,
 					 .limits = health_limits,
 					 .n_limits = n_health_limits,
+					 .vendors = vendor_opinions,
+					 .n_vendors = n_vendor_opinions,
 					 .rows = judged_of(a, f, l),
 					 .n = f->n,
 					 .verdicts = verdicts };

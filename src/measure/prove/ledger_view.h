@@ -3,6 +3,7 @@
 #ifndef PROVE_LEDGER_VIEW_H
 #define PROVE_LEDGER_VIEW_H
 
+#include "look/settings/vendor.h"
 #include "tune/plan/plan.h"
 #include "measure/prove/ledger.h"
 #include "render/doc.h"
@@ -22,9 +23,10 @@ struct check_answer {
 struct explain_answer {
 	const struct setting *s;
 	const struct health_limit *limits;
+	const struct vendor_opinion *vendors;
 	const struct judged *rows; /* its findings on this machine */
 	const struct ledger_answer *verdicts;
-	size_t n_limits, n, n_verdicts;
+	size_t n_limits, n_vendors, n, n_verdicts;
 };
 /* l NULL: without what was measured. */
 struct check_answer check_answer_of(struct arena *a, const struct profile *p,

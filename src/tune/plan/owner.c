@@ -115,7 +115,8 @@ static const char *line_text(struct found *f, const struct assignment *it, enum 
 	const char *place = arena_printf(f->a, "%s:%u", it->file, it->line);
 
 	if (is_tuned_file(it->file))
-		place = arena_printf(f->a, "tuned.service, %s", place);
+		place = arena_printf(f->a, "tuned.service (profile %s), %s",
+				     fact_text(&f->m->config.tuned_profile, "?"), place);
 	if (strcmp(it->kind, "boot-argument") == 0)
 		place = arena_printf(f->a, "kernel argument %s, %s", it->name, place);
 	if (match == MATCH_MAYBE && seen_ok(&it->when.f) && *it->when.v)
