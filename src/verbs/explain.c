@@ -86,7 +86,7 @@ static int explain_answer(struct door *d, const struct explain_ask *ask,
 	h = door_host(d, &ask->machine);
 	if (!h)
 		return -EXIT_USAGE;
-	out->m = door_machine(d, h, &(struct door_look){ 0 });
+	out->m = door_machine(d, h, &(struct door_look){ .config = true });
 	profile_one(d->arena, &p, s->id);
 	settings_check(d->arena, out->m, &p, door_read_knob, h, &out->findings);
 	out->by_profile = ask_profiles(d, s->id, out->m, h);

@@ -388,7 +388,22 @@ def kinds():
         expect(f"{name}: {kind}", j["facts"]["platform"]["kind"]["value"] == kind, j["facts"]["platform"])
 
 
+def tuned():
+    """The profile of TuneD that is active, with what it includes, is who sets a setting; NVIDIA's own is named as such."""
+    for profile, words in (("dgx-h100-performance", "NVIDIA's own profile"), ("throughput-performance", "one tuner"), ("", "one tuner")):
+        n = Node("tuned-" + (profile or "none"))
+        n.write("/etc/tuned/active_profile", profile + "\n")
+        n.write(f"/usr/lib/tuned/{profile or 'none'}/tuned.conf", "[main]\ninclude=nvidia-base\n[sysctl]\nvm.swappiness=1\n")
+        n.write("/usr/lib/tuned/nvidia-base/tuned.conf", "[main]\ninclude=nvidia-base\n[cpu]\ngovernor=performance\n")
+        _, j = n.check("--only", "service.tuners", "--all")
+        expect(f"{profile}: {words}", words in j["findings"][0]["reason"], j["findings"])
+        for setting, line in (("memory.swappiness", "vm.swappiness"), ("cpu.governor", "scaling_governor")):
+            out = run("explain", setting, *n.argv)[1].split("Who sets it here")[-1].split("\nHow\n")[0]
+            expect(f"{profile}: {setting} is set by it", not profile or f"profile {profile}" in out, out)
+
+
 drawings()
 kinds()
+tuned()
 planting()
 end_suite()

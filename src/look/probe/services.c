@@ -134,7 +134,7 @@ void probe_services(struct probe *p)
 	static const char v2[] = "/sys/fs/cgroup/system.slice",
 			  v1[] = "/sys/fs/cgroup/systemd/system.slice";
 	struct map enabled = { 0 }, active = { 0 };
-	const struct service *fm;
+	const struct service *fm, *tuned;
 
 	p->m->software.rc_local = services_rc_local(p);
 	enabled_units(p, &enabled);
@@ -153,6 +153,9 @@ void probe_services(struct probe *p)
 		p->m->gpu.fabric_manager.f =
 			fact_unseen(-ENOENT, "", "nvidia-fabricmanager.service");
 	fabric_manager_version(p);
+	tuned = machine_service(p->m, "tuned.service");
+	if (tuned && fact_or(&tuned->enabled, 0) + fact_or(&tuned->active, 0) > 0)
+		p->m->config.tuned_profile = probe_str(p, "/etc/tuned/", "active_profile");
 }
 
 /*
