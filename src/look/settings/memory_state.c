@@ -207,8 +207,8 @@ static const struct setting rows[] = {
 	  .title = "Available memory",
 	  STATE,
 	  .read = "/proc/meminfo MemAvailable, MemTotal",
-	  .why = "With none left programs are killed. Where the GPU shares it, the driver's own "
-		 "allocations fail and the machine freezes.",
+	  .why = "With none left programs are killed, or the machine stalls until it is switched "
+		 "off.",
 	  .source = "open-gpu-kernel-modules issue 1358; dgx-spark-playbooks issue 102; "
 		    "earlyoom(1)",
 	  .severity = SEVERITY_HIGH,
