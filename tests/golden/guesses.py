@@ -7,7 +7,8 @@ something else than what is written there, fails.
 guesses.py GPUTUNE [--update]
 
 A line is the machine, the row of its sources.tsv, the change and what it turns. A change is PATH=TEXT (a glob; a tail of _ removes the
-file, or the folder whose path ends in /; \\n is a line's end), PATH@OFFSET=HEX (bytes of a binary file), or API OBJECT QUESTION=JSON; * as the object: all that have it.
+file, or the folder whose path ends in /; \\n is a line's end), PATH@OFFSET=HEX (bytes of a binary file), or API OBJECT QUESTION=JSON;
+* as the object: all that have it.
 What it turns: settings whose verdicts or wishes differ in the default profile or the published one, "nothing" else.
 """
 import fnmatch

@@ -175,19 +175,31 @@ static const struct cause slow_link[] = {
 
 /* --- MTU -------------------------------------------------------------------------------------- */
 
-/* Ports of one adapter that are up with an address belong to one fabric. */
+static bool has_mtu(const struct rule_facts *e, const struct nic *n)
+{
+	return is_data_port(e->m, n) && is_up(n) && seen_ok(&n->mtu.f);
+}
+
+/* The first data port that is up in a network of this kind: frames of InfiniBand are none of
+ * Ethernet's. */
+static const struct nic *first_alike(const struct rule_facts *e, const struct nic *n)
+{
+	LIST_FOR_EACH (struct nic, it, &e->m->net.nics)
+		if (has_mtu(e, it) &&
+		    strcmp(fact_text(&it->type, ""), fact_text(&n->type, "")) == 0)
+			return it;
+	return n;
+}
+
+/* Ports of one kind that are up belong to one fabric. */
 static void own_ports(const struct rule_facts *e, struct judged *out)
 {
-	const struct nic *first = NULL;
-
-	verdict_set(e, out, CAUSE_NOT_HERE, "no two data ports are up");
+	verdict_set(e, out, CAUSE_NOT_HERE, "no two data ports of one kind are up");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
-		if (!is_data_port(e->m, n) || !is_up(n) || !seen_ok(&n->mtu.f))
+		const struct nic *first = has_mtu(e, n) ? first_alike(e, n) : n;
+
+		if (first == n)
 			continue;
-		if (!first) {
-			first = n;
-			continue;
-		}
 		if (first->mtu.v != n->mtu.v) {
 			verdict_set(e, out, CAUSE_LIKELY, "%s has %lld bytes, %s %lld", first->name,
 				    first->mtu.v, n->name, n->mtu.v);
