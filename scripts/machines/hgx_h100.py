@@ -328,10 +328,15 @@ def storage(m, drives, boot):
         "28 26 259:1 / /boot/efi rw,relatime shared:30 - vfat /dev/nvme0n1p1 rw",
         "31 26 259:6 / /scratch rw,noatime shared:41 - xfs /dev/nvme1n1p2 rw,attr2,inode64",
         "30 26 9:127 / /data rw,noatime shared:40 - xfs /dev/md127 rw,attr2,inode64,logbufs=8",
+        "33 26 0:57 / /shared rw,relatime shared:60 - nfs4 nas.invalid:/shared rw,vers=4.2,rsize=1048576,wsize=1048576,"
+        "hard,proto=tcp,nconnect=8,timeo=600,retrans=2,sec=sys",
         "29 26 0:32 / /dev/hugepages rw,nosuid,nodev,relatime shared:15 - hugetlbfs hugetlbfs rw,pagesize=2M"])
     for path, size, free in (("/", 942000000000, 700000000000), ("/dev/shm", 811000000000, 811000000000),
                              ("/data", 61000000000000, 42000000000000), ("/scratch", 958000000000, 940000000000), ("/boot/efi", 1127219200, 1120000000)):
         host.statfs(m, path, size, free)
+    m.put("/sys/devices/virtual/bdi/0:57/read_ahead_kb", 128)
+    m.link("/sys/class/bdi/0:57", "/sys/devices/virtual/bdi/0:57")
+    m.source("/sys/class/bdi/**", DOCUMENTED, "nfs(5); read-ahead of NFS is 128 KiB since Linux 5.4 (commit c128e575514c)")
     m.source("/sys/block/**", PLAUSIBLE, "eight PM1743 and two PM9A1 with the kernel's defaults, as one stripe and one volume")
 
 

@@ -106,7 +106,7 @@ def check_tools(m, name):
                 missing["udevadm verify"] += 1
             for line in rules.read_text().splitlines():
                 expect(f"{name}: a rule", not line or line[0] == "#" or re.fullmatch(
-                    r'ACTION=="add\|change"(, [A-Z_]+(\{[A-Za-z_/]+\})?(==|!=)"[^"]*")+, ATTR\{queue/[a-z_]+\}="[^"]*"', line),
+                    r'ACTION=="add(\|change)?"(, [A-Z_]+(\{[A-Za-z_/]+\})?(==|!=)"[^"]*")+, ATTR\{(queue/|device/)?[a-z_]+\}="[^"]*"', line),
                     line)
         if options.exists() and program("modprobe"):
             code, out, err = tool(*program("modprobe", "--config", str(options), "--showconfig"))

@@ -10,8 +10,8 @@ int stub_enter(struct nvml_device *d, const char *name, const char *rest, char o
 	       char question[128]);
 /* The same, and the number it gives. rest is what follows the name: "(SM)", ".total". */
 int stub_number(struct nvml_device *d, const char *name, const char *rest, long long *out);
-/* What the description says of a slice of MIG: SMs, MiB, slices of memory and of compute, and its
- * name where name is not NULL. */
+/* What the description says of a slice of MIG: SMs, MiB, slices of the instance and of compute, and
+ * its name where name is not NULL. */
 int stub_slice(struct nvml_device *d, unsigned long long v[4], char *name, unsigned size);
 int stub_is_slice(const struct nvml_device *d);
 unsigned stub_index(const struct nvml_device *d);

@@ -229,6 +229,7 @@ static void test_udev_agrees(void **state)
 		{ "queue/rq_affinity", "'rq_affinity': 64", true },
 		{ "queue/nomerges", "'nomerges': 64", true },
 		{ "queue/wbt_lat_usec", "'wbt_lat_us': 64", true },
+		{ "device/iopolicy", "'nr_requests': 64", false },
 		{ "queue/nr_requests", "'wbt_lat_us': 64, 'nomerges': 64", false },
 	};
 
@@ -254,6 +255,41 @@ static void test_udev_agrees(void **state)
 			fail_msg("%s with %s: %s", rows[i].attribute, rows[i].fact, text);
 		arena_free(&b.a);
 	}
+}
+
+/* Numbers of mounts change from boot to boot: one rule for all of NFS, or none. */
+static void test_udev_mounts(void **state)
+{
+	static const char mounts[] =
+		"{'storage': {'mounts': [{'name': '/a', 'bdi': '0:5', 'type': 'nfs4'}, {'name': "
+		"'/b', 'bdi': '0:57', 'type': 'nfs'}, {'name': '/c', 'bdi': '0:60', 'type': "
+		"'cifs'}]}}";
+	struct box b;
+
+	(void)state;
+	make_box(&b, mounts);
+	ask(&b, "disk.nfs-read-ahead", KNOB_SYSFS, "/sys/class/bdi/0:57/read_ahead_kb", "",
+	    "15360");
+	ask(&b, "disk.nfs-read-ahead", KNOB_SYSFS, "/sys/class/bdi/0:5/read_ahead_kb", "", "15360");
+	persist_make(&b.a, b.m, &b.w, &b.p);
+	has(&b, PERSIST_UDEV,
+	    "ACTION==\"add\", SUBSYSTEM==\"bdi\", PROGRAM==\"/usr/bin/awk -v d=%k "
+	    "'$$4==d{f=1}END{exit !f}' /proc/fs/nfsfs/volumes\", ATTR{read_ahead_kb}=\"15360\"\n");
+	assert_null(strstr(file(&b, PERSIST_UDEV), "0:5"));
+	arena_free(&b.a);
+
+	make_box(&b, mounts);
+	ask(&b, "disk.nfs-read-ahead", KNOB_SYSFS, "/sys/class/bdi/0:57/read_ahead_kb", "",
+	    "15360");
+	ask(&b, "disk.nfs-read-ahead", KNOB_SYSFS, "/sys/class/bdi/0:5/read_ahead_kb", "", "1024");
+	ask(&b, "disk.nfs-read-ahead", KNOB_SYSFS, "/sys/class/bdi/0:60/read_ahead_kb", "",
+	    "15360");
+	ask(&b, "disk.nfs-read-ahead", KNOB_SYSFS, "/sys/class/bdi/0:6/read_ahead_kb", "", "15360");
+	persist_make(&b.a, b.m, &b.w, &b.p);
+	assert_non_null(strstr(b.p.rows[0].refusal, "different values"));
+	assert_non_null(strstr(b.p.rows[2].refusal, "this kind of mount"));
+	assert_non_null(strstr(b.p.rows[3].refusal, "this kind of mount"));
+	arena_free(&b.a);
 }
 
 static void test_udev_class(void **state)
@@ -815,6 +851,7 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_udev),
 		cmocka_unit_test(test_udev_class),
+		cmocka_unit_test(test_udev_mounts),
 		cmocka_unit_test(test_udev_agrees),
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_netplan),

@@ -224,8 +224,10 @@ static void test_power_modes(void **state)
 	FAKE_CHECK(rows);
 }
 
-#define SLICE(name, memory, compute)                                                               \
-	"{'profile': '" name "', 'memory_slices': " memory ", 'compute_slices': " compute "}"
+#define SLICE(name, bytes, compute)                                                                \
+	"{'profile': '" name "', 'memory_bytes': " bytes ", 'compute_slices': " compute "}"
+#define HALF SLICE("3g.40gb", "42412802048", "3")
+#define MIG "'mig': 1, 'memory_bytes': 85520809984, 'slices_max': "
 
 static void test_sharing(void **state)
 {
@@ -235,14 +237,16 @@ static void test_sharing(void **state)
 		      NO_SUPPORT, NULL) },
 		{ ROW("gpu.mig-layout", GPU("'mig': 1, 'slices_max': 7"), FAIL, DIFFERS,
 		      "no CUDA program") },
-		{ ROW("gpu.mig-layout",
-		      GPU("'mig': 1, 'slices_max': 7, 'slices': [" SLICE("3g.40gb", "4", "3") "]"),
-		      FAIL, DIFFERS, "4 of 7 compute slices and 4 of memory") },
+		{ ROW("gpu.mig-layout", GPU(MIG "7, 'slices': [" HALF "]"), FAIL, DIFFERS,
+		      "4 of 7 compute slices and 4 eighths") },
 		/* Two halves leave one compute slice, for which there is no memory. */
+		{ ROW("gpu.mig-layout", GPU(MIG "7, 'slices': [" HALF ", " HALF "]"), PASS, OK,
+		      "3g.40gb, 3g.40gb") },
+		/* Two compute instances of one GPU instance share its memory. */
 		{ ROW("gpu.mig-layout",
-		      GPU("'mig': 1, 'slices_max': 7, 'slices': [" SLICE(
-			      "3g.40gb", "4", "3") ", " SLICE("3g.40gb", "4", "3") "]"),
-		      PASS, OK, "3g.40gb, 3g.40gb") },
+		      GPU(MIG "7, 'slices': [" SLICE("4c.7g.80gb", "85098889216", "4") ", " SLICE(
+			      "3c.7g.80gb", "85098889216", "3") "]"),
+		      PASS, OK, NULL) },
 		{ ROW("gpu.mps", GPU("'compute_mode': 'default'"), NA, NO_EFFECT, NULL) },
 		/* One rule: with MPS the mode is its matter. */
 		{ ROW("gpu.compute-mode",
@@ -265,6 +269,155 @@ static void test_sharing(void **state)
 	FAKE_CHECK(rows);
 }
 
+#define NFS(more)                                                                                  \
+	"{'storage': {'mounts': [{'name': '/d', 'bdi': '0:57', 'type': 'nfs4', " more "}]}"
+#define FAST "'net': {'nics': [{'name': 'a', 'operstate': 'up', 'speed_mbps': 200000}]}"
+
+static void test_network_mounts(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("disk.nfs-read-ahead", "{}", NA, NO_HARDWARE, "no NFS mount") },
+		{ ROW("disk.nfs-read-ahead", NFS("'read_ahead_kb': 128") "}", FAIL, DIFFERS,
+		      "15360") },
+		{ ROW("disk.nfs-read-ahead", NFS("'read_ahead_kb': 16384") "}", PASS, OK, NULL) },
+		{ ROW("disk.nfs-read-ahead", NFS("'read_ahead_kb': '!denied'") "}", UNKNOWN, DENIED,
+		      NULL) },
+		{ ROW("disk.nfs-read-ahead", NFS("'read_ahead_kb': 128") "}", NA, LEFT_ALONE, NULL),
+		  .profile = PROFILE_BALANCED },
+		{ ROW("disk.nfs-connections", NFS("'options': 'rw,proto=tcp'") ", " FAST "}", FAIL,
+		      DIFFERS, "200 Gb/s") },
+		{ ROW("disk.nfs-connections",
+		      NFS("'options': 'rw,nconnect=8,proto=tcp'") ", " FAST "}", PASS, OK, NULL) },
+		{ ROW("disk.nfs-connections", NFS("'options': 'rw,proto=rdma'") ", " FAST "}", PASS,
+		      OK, "RDMA") },
+		{ ROW("disk.nfs-connections", NFS("'options': 'rw,proto=tcp'") "}", NA, NO_EFFECT,
+		      NULL) },
+		{ ROW("disk.nfs-transfer-size",
+		      NFS("'options': 'rw,rsize=1048576,wsize=65536'") "}", FAIL, DIFFERS,
+		      "wsize 65536") },
+		{ ROW("disk.nfs-transfer-size",
+		      NFS("'options': 'rw,rsize=1048576,wsize=1048576'") "}", PASS, OK, NULL) },
+		{ ROW("disk.nfs-transfer-size", NFS("'options': 'rw,rsize=junk'") "}", UNKNOWN,
+		      ERROR, "no rsize") },
+		{ ROW("disk.lustre-read-ahead", "{}", NA, NO_HARDWARE, "no Lustre") },
+		{ ROW("disk.lustre-read-ahead",
+		      "{'storage': {'lustre_read_ahead_mb': 0, 'mounts': [{'type': 'lustre'}]}}",
+		      FAIL, DIFFERS, "off") },
+		{ ROW("disk.lustre-read-ahead",
+		      "{'storage': {'lustre_read_ahead_mb': 64, 'mounts': [{'type': 'lustre'}]}}",
+		      PASS, OK, NULL) },
+		{ ROW("disk.lustre-checksums",
+		      "{'storage': {'lustre_checksums': 1, 'mounts': [{'type': 'lustre'}]}}", NA,
+		      LEFT_ALONE, "safety") },
+		{ ROW("disk.lustre-checksums",
+		      "{'storage': {'lustre_checksums': '!error', 'mounts': [{'type': 'lustre'}]}}",
+		      UNKNOWN, ERROR, NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+#define PATHS(transport, more)                                                                     \
+	"{'storage': {'disks': [{'name': 'nvme0n1', 'role': 'disk', 'transport': '" transport      \
+	"', " more "}]}}"
+#define STORE(storage, gpus)                                                                       \
+	"{'kernel': {'release': '6.8.0-60-generic'}, 'storage': {" storage "}, 'software': "       \
+	"{'libraries': [{'name': 'libcufile.so.0'}]}, 'gpu': {'driver_flavour': 'open', 'gpus': "  \
+	"[" gpus "]}}"
+
+static void test_data_paths(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("disk.nvme-paths", PATHS("nvme", "'path_policy': 'numa', 'paths': 2"), NA,
+		      NO_HARDWARE, "over fabrics") },
+		{ ROW("disk.nvme-paths", PATHS("nvme-of", "'path_policy': 'numa', 'paths': 1"), NA,
+		      NO_EFFECT, "one path") },
+		{ ROW("disk.nvme-paths", PATHS("nvme-of", "'path_policy': 'numa', 'paths': 4"),
+		      FAIL, DIFFERS, "round-robin") },
+		{ ROW("disk.nvme-paths",
+		      PATHS("nvme-of", "'path_policy': 'queue-depth', 'paths': 4"), PASS, OK,
+		      NULL) },
+		{ ROW("disk.overlay", "{'storage': {'mounts': [{'name': '/', 'type': 'ext4'}]}}",
+		      NA, NO_EFFECT, NULL) },
+		{ ROW("disk.overlay",
+		      "{'storage': {'mounts': [{'name': '/', 'type': 'overlay'}, {'name': "
+		      "'/etc/hosts', 'type': 'ext4'}]}}",
+		      FAIL, DIFFERS, "lost with the container") },
+		{ ROW("disk.overlay",
+		      "{'storage': {'mounts': [{'name': '/', 'type': 'overlay'}, {'name': "
+		      "'/models', 'type': 'xfs'}]}}",
+		      PASS, OK, "/models") },
+		{ ROW("disk.gpudirect-storage", STORE("", ""), NA, NO_HARDWARE, NULL) },
+		{ ROW("disk.gpudirect-storage", STORE("", "{'integrated': 1}"), NA, INTEGRATED,
+		      NULL) },
+		{ ROW("disk.gpudirect-storage", STORE("'nvidia_fs': '2.26.6'", "{'integrated': 0}"),
+		      PASS, OK, "2.26.6") },
+		{ ROW("disk.gpudirect-storage", STORE("'cufile_p2pdma': 1", "{'integrated': 0}"),
+		      PASS, OK, "peer-to-peer") },
+		{ ROW("disk.gpudirect-storage", STORE("'cufile_compat': 1", "{'integrated': 0}"),
+		      NA, LEFT_ALONE, "compatibility mode") },
+		{ ROW("disk.gpudirect-storage", STORE("'cufile_compat': 0", "{'integrated': 0}"),
+		      FAIL, DIFFERS, "calls of cuFile fail") },
+		{ ROW("disk.gpudirect-storage", "{'gpu': {'gpus': [{'integrated': 0}]}}", NA,
+		      NO_SUPPORT, "no cuFile") },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+#define X86 "'kernel': {'arch': 'x86_64'}, 'cpu': {"
+
+static void test_firmware(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("cpu.smt", "{'platform': {'virtual': 1}, " X86 "'smt_active': 1}}", NA,
+		      VIRTUAL, NULL) },
+		{ ROW("cpu.smt", "{'kernel': {'arch': 'aarch64'}}", NA, NO_SUPPORT, NULL) },
+		{ ROW("cpu.smt", "{" X86 "'smt_active': 1}}", NA, LEFT_ALONE, "ship it on") },
+		{ ROW("cpu.smt", "{" X86 "'smt_active': '!error'}}", UNKNOWN, ERROR, NULL) },
+		{ ROW("cpu.nodes-per-socket", "{" X86 "'sockets': 2, 'nodes': [{'cpus': '0-9'}]}}",
+		      FAIL, DIFFERS, "interleaves") },
+		{ ROW("cpu.nodes-per-socket",
+		      "{" X86 "'sockets': 2, 'nodes': [{'cpus': '0-4'}, {'cpus': '5-9'}]}}", PASS,
+		      OK, "a node a socket") },
+		{ ROW("cpu.nodes-per-socket",
+		      "{" X86 "'sockets': 1, 'nodes': [{'cpus': '0-4'}, {'cpus': '5-9'}]}}", PASS,
+		      OK, "NPS") },
+		/* Memory without processors is no part of a socket. */
+		{ ROW("cpu.nodes-per-socket",
+		      "{" X86 "'sockets': 2, 'nodes': [{'cpus': '0-9'}, {'cpus': ''}]}}", FAIL,
+		      DIFFERS, "1 nodes on 2") },
+		{ ROW("cpu.nodes-per-socket", "{" X86 "'sockets': 2}}", NA, NO_SUPPORT, NULL) },
+		{ ROW("cpu.idle-offered", "{'kernel': {'arch': 'aarch64'}}", NA, NOT_HERE, NULL) },
+		{ ROW("cpu.idle-offered",
+		      "{" X86
+		      "'idle_driver': 'acpi_idle', 'idle': [{'states': [{'name': 'POLL'}]}]}}",
+		      FAIL, DIFFERS, "no core can sleep") },
+		{ ROW("cpu.idle-offered",
+		      "{" X86 "'idle': [{'states': [{'name': 'POLL'}, {'name': 'C1'}]}]}}", PASS,
+		      OK, NULL) },
+		{ ROW("cpu.idle-offered", "{" X86 "'idle_driver': '!denied'}}", UNKNOWN, DENIED,
+		      NULL) },
+		{ ROW("cpu.platform-profile", "{'cpu': {'platform_profile': '!absent'}}", NA,
+		      NO_SUPPORT, NULL) },
+		{ ROW("cpu.platform-profile", "{'cpu': {'platform_profile': 'quiet'}}", FAIL,
+		      DIFFERS, "fans") },
+		{ ROW("cpu.platform-profile", "{'cpu': {'platform_profile': 'balanced'}}", PASS, OK,
+		      NULL) },
+		{ ROW("memory.thp-enabled",
+		      "{'memory': {'page_size_bytes': 65536, 'thp_enabled': 'always'}}", FAIL,
+		      DIFFERS, "madvise") },
+		{ ROW("memory.thp-enabled",
+		      "{'memory': {'page_size_bytes': 4096, 'thp_enabled': 'always'}}", PASS, OK,
+		      NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +427,9 @@ int main(void)
 		cmocka_unit_test(test_parameters),
 		cmocka_unit_test(test_power_modes),
 		cmocka_unit_test(test_sharing),
+		cmocka_unit_test(test_network_mounts),
+		cmocka_unit_test(test_data_paths),
+		cmocka_unit_test(test_firmware),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,20 @@ static bool udev_means(struct line *l, const char *disk)
 	return !model || reads(l, arena_printf(l->a, "/sys/block/%s/device/model", disk), model);
 }
 
+/* A rule for the devices of NFS mounts, which the kernel lists. */
+static void mounts_line(struct line *l, const char *attribute, const char *value)
+{
+	char **devices;
+	size_t n = 0;
+
+	if (!strstr(l->text, "/proc/fs/nfsfs/volumes") ||
+	    host_list(l->h, "/sys/class/bdi", l->a, &devices, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		host_write(l->h, arena_printf(l->a, "/sys/class/bdi/%s/%s", devices[i], attribute),
+			   value);
+}
+
 static void udev_line(struct line *l)
 {
 	const char *attribute = NULL, *value = NULL, *close;
@@ -153,6 +167,10 @@ static void udev_line(struct line *l)
 			continue;
 		attribute = arena_strndup(l->a, at + 5, (size_t)(close - at) - 5);
 		value = arena_strndup(l->a, close + 3, strcspn(close + 3, "\""));
+	}
+	if (attribute && strstr(l->text, "SUBSYSTEM==\"bdi\"")) {
+		mounts_line(l, attribute, value);
+		return;
 	}
 	if (!attribute || host_list(l->h, "/sys/block", l->a, &disks, &n))
 		return;

@@ -753,6 +753,7 @@ void probe_cpu(struct probe *p)
 		c->threads_per_core = fact_int_of((c->threads.v + c->cores.v - 1) / c->cores.v,
 						  CPU_DIR, "cpu*/topology/core_cpus_list");
 	c->smt_active = probe_int(p, CPU_DIR "smt/", "active");
+	c->platform_profile = probe_str(p, "/sys/firmware/acpi/", "platform_profile");
 	c->boost = boost(p);
 	c->idle_driver = probe_str(p, CPU_DIR "cpuidle/", "current_driver");
 	c->idle_governor = probe_str(p, CPU_DIR "cpuidle/", "current_governor");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Block devices: what they are, by which way they are reached, what they hold, and their queues. */
+#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -154,6 +155,23 @@ static const char *nvme_controller(struct probe *p, struct disk *d, const char *
 	return NULL;
 }
 
+/* A subsystem's folder has a link for every controller: "nvme0", "nvme1". */
+static struct fact_int controllers(struct probe *p, const char *dev)
+{
+	char **names;
+	size_t n, found = 0;
+	int r = host_list(p->h, dev, p->a, &names, &n);
+
+	for (size_t i = 0; !r && i < n; i++) {
+		unsigned number;
+		int end = 0;
+
+		found += sscanf(names[i], "nvme%u%n", &number, &end) == 1 && !names[i][end];
+	}
+	return r ? (struct fact_int){ .f = fact_unseen(r, dev, "") }
+		 : fact_int_of((long long)found, dev, "");
+}
+
 static void probe_disk_device(struct probe *p, struct disk *d, const char *dir,
 			      const char *controller)
 {
@@ -166,6 +184,9 @@ static void probe_disk_device(struct probe *p, struct disk *d, const char *dir,
 	d->removable = probe_int(p, dir, "removable");
 	d->queue_depth = nvme ? probe_int(p, controller ? controller : dev, "sqsize")
 			      : probe_int(p, dev, "queue_depth");
+	d->path_policy = probe_str(p, dev, "iopolicy");
+	if (seen_ok(&d->path_policy.f))
+		d->paths = controllers(p, dev);
 	/* sqsize counts from 0, but one place of a queue stays free: the number is what fits. */
 	f = machine_pci(p->m, d->pci);
 	d->numa_node = f ? f->numa_node : probe_int(p, dev, "numa_node");
@@ -383,6 +404,16 @@ static char *probe_disk_options(struct probe *p, const char *line, const char *t
 	return arena_printf(p->a, "%s%s%s", mount, *super ? "," : "", super);
 }
 
+/* "0:52", of the third word; "" when it is no number. */
+static const char *device_number(struct probe *p, const char *line)
+{
+	const char *number = word_at(p, line, 2);
+	unsigned major, minor;
+	int end = 0;
+
+	return sscanf(number, "%5u:%8u%n", &major, &minor, &end) == 2 && !number[end] ? number : "";
+}
+
 /* "36 35 98:0 /root /mnt rw,noatime shared:1 - ext3 /dev/root rw,errors=continue",
  * proc_pid_mountinfo(5). */
 static void fs_add(struct probe *p, const char *line)
@@ -402,6 +433,10 @@ static void fs_add(struct probe *p, const char *line)
 		return;
 	m = list_add(p->a, &p->m->storage.mounts, sizeof(*m));
 	m->name = where;
+	m->bdi = "";
+	if (!kind->sized && strcmp(type, "hugetlbfs") != 0 && *(m->bdi = device_number(p, line)))
+		m->read_ahead_kb = probe_int(p, arena_printf(p->a, "/sys/class/bdi/%s/", m->bdi),
+					     "read_ahead_kb");
 	m->type = fact_str_of(type, "", from);
 	m->device = fact_str_of(word_at(p, tail, 1), "", from);
 	m->options = fact_str_of(probe_disk_options(p, line, tail), "", from);
@@ -498,6 +533,91 @@ static void probe_zfs(struct probe *p)
 	pools(p);
 }
 
+/* The folder of the first entry below dir, with a "/" at its end; NULL when there is none. */
+static const char *first_below(struct probe *p, const char *dir)
+{
+	char **names;
+	size_t n;
+
+	return host_list(p->h, dir, p->a, &names, &n) || !n
+		       ? NULL
+		       : arena_printf(p->a, "%s/%s/", dir, names[0]);
+}
+
+/* Since Lustre 2.12 in sysfs, before in proc. */
+static struct fact_int lustre(struct probe *p, const char *what, const char *leaf)
+{
+	const char *dir = first_below(p, arena_printf(p->a, "/sys/fs/lustre/%s", what));
+	struct fact_int f = { .f = fact_unseen(-ENOENT, "/sys/fs/lustre/", what) };
+
+	if (dir)
+		f = probe_int(p, dir, leaf);
+	if (!seen_ok(&f.f) &&
+	    (dir = first_below(p, arena_printf(p->a, "/proc/fs/lustre/%s", what))))
+		f = probe_int(p, dir, leaf);
+	return f;
+}
+
+static void probe_lustre(struct probe *p)
+{
+	LIST_FOR_EACH (struct mount, m, &p->m->storage.mounts)
+		if (fact_is(&m->type, "lustre")) {
+			p->m->storage.lustre_read_ahead_mb =
+				lustre(p, "llite", "max_read_ahead_mb");
+			p->m->storage.lustre_checksums = lustre(p, "osc", "checksums");
+			return;
+		}
+}
+
+/* The file has comments, which are no JSON: from // to the end of the line, outside of texts. */
+static void without_comments(char *s)
+{
+	for (bool text = false; *s; s++) {
+		if (text && *s == '\\' && s[1])
+			s++;
+		else if (*s == '"')
+			text = !text;
+		else if (!text && s[0] == '/' && s[1] == '/')
+			for (; *s && *s != '\n' && s[1]; s++)
+				*s = ' ';
+	}
+}
+
+static struct fact_int cufile_flag(const json_t *properties, int r, const char *path,
+				   const char *key)
+{
+	const json_t *v = json_object_get(properties, key);
+
+	if (r || !json_is_boolean(v))
+		return (struct fact_int){ .f = fact_unseen(r   ? r
+							   : v ? -EPROTO
+							       : -ENOENT,
+							   path, "") };
+	return fact_int_of(json_is_true(v), path, "");
+}
+
+/* What decides which way cuFile takes. */
+static void probe_cufile(struct probe *p)
+{
+	static const char path[] = "/etc/cufile.json";
+	struct storage *s = &p->m->storage;
+	json_t *j = NULL, *properties;
+	char *text = NULL;
+	int r = host_read(p->h, path, HOST_READ_MAX, p->a, &text, NULL);
+
+	s->nvidia_fs = probe_str(p, "/sys/module/nvidia_fs/", "version");
+	if (!r) {
+		without_comments(text);
+		j = json_loads(text, 0, NULL);
+		r = j ? 0 : -EPROTO;
+	}
+	properties = json_object_get(j, "properties");
+	s->cufile_compat = cufile_flag(properties, r, path, "allow_compat_mode");
+	s->cufile_p2pdma = cufile_flag(properties, r, path, "use_pci_p2pdma");
+	s->cufile_poll = cufile_flag(properties, r, path, "use_poll_mode");
+	json_decref(j);
+}
+
 void probe_fs(struct probe *p)
 {
 	char *text, *line, *save = NULL;
@@ -506,4 +626,7 @@ void probe_fs(struct probe *p)
 		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 			fs_add(p, line);
 	probe_zfs(p);
+	probe_lustre(p);
+	if (p->m->gpu.gpus.n)
+		probe_cufile(p);
 }

@@ -270,19 +270,19 @@ static void probe_slice(struct probe *p, struct gpu *g, const char *object, unsi
 {
 	struct fact_str said = probe_ask_str(
 		p, "nvml", object, arena_printf(p->a, "nvmlDeviceGetMigDevice(%u)", index));
-	long long sms, mib, memory, compute;
+	long long sms, mib, instance, compute;
 	struct mig_slice *s;
 	const char *name;
 
 	/* Numbers of slices have gaps: what is not there is not the end. */
 	if (!seen_ok(&said.f) ||
-	    sscanf(said.v, "%9lld %9lld %4lld %4lld", &sms, &mib, &memory, &compute) != 4)
+	    sscanf(said.v, "%9lld %9lld %4lld %4lld", &sms, &mib, &instance, &compute) != 4)
 		return;
 	s = list_add(p->a, &g->slices, sizeof(*s));
 	s->index = index;
 	s->sm_count = fact_int_of(sms, said.f.dir, said.f.leaf);
 	s->memory_bytes = fact_int_of(mib << 20, said.f.dir, said.f.leaf);
-	s->memory_slices = fact_int_of(memory, said.f.dir, said.f.leaf);
+	s->instance_slices = fact_int_of(instance, said.f.dir, said.f.leaf);
 	s->compute_slices = fact_int_of(compute, said.f.dir, said.f.leaf);
 	name = strstr(said.v, " MIG ");
 	s->profile = name ? fact_str_of(name + strlen(" MIG "), said.f.dir, said.f.leaf)

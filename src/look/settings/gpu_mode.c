@@ -117,16 +117,20 @@ static void power_profile(const struct rule_ctx *q, struct verdict *v)
 				  "changes it");
 }
 
-/* How many slices of the GPU MIG may hand out: 7 of compute, 8 of memory (A30: 4 and 4). */
+/* What nobody has: of 7 slices of compute (A30: 4), and eighths of the memory. The driver tells no
+ * slices of memory: they follow from the bytes. */
 static void slices_left(const struct gpu *g, long long *compute, long long *memory)
 {
-	long long seven = fact_or(&g->slices_max, 7);
+	double eighth = (double)fact_or(&g->memory_bytes, 0) / 8;
 
-	*compute = seven;
-	*memory = seven == 4 ? 4 : 8;
+	*compute = fact_or(&g->slices_max, 7);
+	*memory = 8;
 	LIST_FOR_EACH (struct mig_slice, s, &g->slices) {
 		*compute -= fact_or(&s->compute_slices, 0);
-		*memory -= fact_or(&s->memory_slices, 0);
+		*memory -=
+			eighth > 0
+				? (long long)((double)fact_or(&s->memory_bytes, 0) / eighth + 0.5)
+				: 0;
 	}
 }
 
@@ -156,12 +160,12 @@ static void mig_layout(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "a slice",
 			     "MIG is on and no slice was made: no CUDA program can use this GPU");
 	else if (compute > 0 && memory > 0)
-		verdict_fail(
-			v, "no part unused",
-			arena_printf(q->a,
-				     "%lld of %lld compute slices and %lld of memory belong to "
-				     "nobody",
-				     compute, fact_or(&g->slices_max, 7), memory));
+		verdict_fail(v, "no part unused",
+			     arena_printf(q->a,
+					  "%lld of %lld compute slices and %lld eighths of the "
+					  "memory belong to "
+					  "nobody",
+					  compute, fact_or(&g->slices_max, 7), memory));
 	else
 		verdict_pass(v, "the whole GPU is handed out");
 }

@@ -34,6 +34,20 @@ static const struct recommendation thp[] = {
 	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_ONE_OF, "madvise never",
 	  "a page that is made huge while a program waits is a pause (unmeasured)", NULL },
 };
+/* Grace with pages of 64 KiB. */
+static bool want_thp(const struct rule_ctx *q, struct recommendation *o)
+{
+	if (fact_or(&q->m->memory.page_size, 0) < 65536 || q->profile == PROFILE_LOW_LATENCY)
+		return false;
+	*o = (struct recommendation){ .rel = WANT_ONE_OF,
+				      .value = "madvise never",
+				      .because =
+					      "with pages of 64 KiB a huge page is 512 MiB, which "
+					      "always would give to any program",
+				      .source = "NVIDIA Grace performance tuning guide" };
+	return true;
+}
+
 static const struct recommendation defrag[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "madvise defer+madvise defer never",
 	  "always makes the allocating thread compact memory itself", NULL },
@@ -182,7 +196,8 @@ static const struct setting rows[] = {
 	  .shown_by = "memory-latency/256MiB:huge memory-bandwidth/triad copy/h2d-pageable",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
-	  RECOMMENDATIONS(thp) },
+	  RECOMMENDATIONS(thp),
+	  .want = want_thp },
 	{ .id = "memory.thp-defrag",
 	  .title = "Huge-page compaction on fault",
 	  .scope = SCOPE_HOST,

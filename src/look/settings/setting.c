@@ -35,6 +35,7 @@ static const char *const scopes[SCOPES] = {
 	[SCOPE_DISK] = "disk",
 	[SCOPE_ZPOOL] = "ZFS pool",
 	[SCOPE_HEAT] = "temperature sensor",
+	[SCOPE_MOUNT] = "mount",
 };
 
 const char *profile_name(enum profile_id p)
@@ -178,6 +179,7 @@ static const struct list *scope_list(const struct machine *m, enum scope s, size
 		[SCOPE_DISK] = sizeof(struct disk),
 		[SCOPE_ZPOOL] = sizeof(struct zpool),
 		[SCOPE_HEAT] = sizeof(struct temperature),
+		[SCOPE_MOUNT] = sizeof(struct mount),
 	};
 	const struct list *const lists[SCOPES] = {
 		[SCOPE_GPU] = &m->gpu.gpus,
@@ -190,6 +192,7 @@ static const struct list *scope_list(const struct machine *m, enum scope s, size
 		[SCOPE_DISK] = &m->storage.disks,
 		[SCOPE_ZPOOL] = &m->storage.pools,
 		[SCOPE_HEAT] = &m->sensors.temperatures,
+		[SCOPE_MOUNT] = &m->storage.mounts,
 	};
 
 	*size = sizes[s];
@@ -233,6 +236,8 @@ static const char *object_name(struct arena *a, enum scope s, const void *object
 		return ((const struct disk *)object)->name;
 	case SCOPE_ZPOOL:
 		return ((const struct zpool *)object)->name;
+	case SCOPE_MOUNT:
+		return ((const struct mount *)object)->name;
 	case SCOPE_HEAT:
 		return ((const struct temperature *)object)->name;
 	default:
@@ -275,6 +280,8 @@ const char *setting_knob_object(struct arena *a, const struct setting *s, const 
 		return arena_printf(a, "%u", ((const struct freq_policy *)object)->index);
 	case SCOPE_RDMA:
 		return ((const struct rdma_port *)object)->device;
+	case SCOPE_MOUNT:
+		return ((const struct mount *)object)->bdi;
 	default:
 		return object_name(a, s->scope, object);
 	}

@@ -24,6 +24,7 @@ enum scope {
 	SCOPE_DISK,   /* struct disk with role "disk" */
 	SCOPE_ZPOOL,  /* struct zpool */
 	SCOPE_HEAT,   /* struct temperature */
+	SCOPE_MOUNT,  /* struct mount */
 	SCOPES,
 };
 
@@ -297,6 +298,7 @@ void remediate_argument(const struct rule_ctx *q, struct remediations *out, cons
 
 /* One table a topic; each is a file of rows and their small functions. */
 
+extern const struct setting_table settings_data_path, settings_firmware;
 extern const struct setting_table settings_thermal, settings_memory_state;
 
 extern const struct setting_table settings_gpu, settings_gpu_health, settings_cpu, settings_boot,

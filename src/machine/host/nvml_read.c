@@ -198,8 +198,8 @@ static int read_power_profiles(struct nvml_gpu *g, unsigned arg, struct nvml_val
 	return r;
 }
 
-/* "16 9984 1 1 NVIDIA H100 80GB HBM3 MIG 1g.10gb": SMs, MiB, slices of memory and of compute, and
- * the name. */
+/* "16 9984 1 1 NVIDIA H100 80GB HBM3 MIG 1g.10gb": SMs, MiB, slices of the GPU instance and of the
+ * compute instance, and the name. */
 static int text_mig(struct nvml_gpu *g, unsigned arg, char *buf, size_t size)
 {
 	struct nvml_attributes at = { 0 };

@@ -211,6 +211,9 @@ static const struct bound bounds[] = {
 	{ KNOB_SYSFS, FORM_WORDS, QUEUE "scheduler", 0, 0, "bfq kyber mq-deadline none" },
 	{ KNOB_SYSFS, FORM_RANGE, QUEUE "nr_requests", 4, 65536, "requests" },
 	{ KNOB_SYSFS, FORM_RANGE, QUEUE "read_ahead_kb", 0, 1 << 18, "KiB" },
+	{ KNOB_SYSFS, FORM_RANGE, "/sys/class/bdi/*/read_ahead_kb", 0, 1 << 18, "KiB" },
+	{ KNOB_SYSFS, FORM_WORDS, "/sys/block/*/device/iopolicy", 0, 0,
+	  "numa queue-depth round-robin" },
 	{ KNOB_SYSFS, FORM_BACK, QUEUE "wbt_lat_usec", 0, 0, NULL },
 	{ KNOB_SYSFS, FORM_BACK, QUEUE "iosched/*", 0, 0, NULL },
 

@@ -82,6 +82,7 @@ static const struct shape_row cpus_rows[] = {
 	FACT(cpus, threads, "Threads", NULL),
 	FACT(cpus, threads_per_core, "Threads per core", NULL),
 	FACT_FLAG(cpus, smt_active, "SMT active"),
+	FACT(cpus, platform_profile, "Platform profile", NULL),
 	FACT_FLAG(cpus, boost, "Boost"),
 	FACT(cpus, cppc_highest, "CPPC highest performance", NULL),
 	FACT(cpus, cppc_nominal, "CPPC nominal performance", NULL),

@@ -72,8 +72,9 @@ struct cpus {
 	struct fact_str vendor; /* "GenuineIntel", "ARM" */
 	struct fact_set online, present, possible, isolated, nohz_full;
 	struct fact_int sockets, cores, threads, threads_per_core;
-	struct fact_int smt_active; /* 0 or 1 */
-	struct fact_int boost;	    /* cpufreq/boost or !intel_pstate/no_turbo: 0 or 1 */
+	struct fact_int smt_active;	  /* 0 or 1 */
+	struct fact_str platform_profile; /* of firmware: "balanced", "performance" */
+	struct fact_int boost;		  /* cpufreq/boost or !intel_pstate/no_turbo: 0 or 1 */
 	/* What firmware calls the highest and the nominal performance, of the CPU that boost gives
 	 * most; asked where it is off. */
 	struct fact_int cppc_highest, cppc_nominal;

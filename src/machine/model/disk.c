@@ -28,17 +28,21 @@ static const struct shape_row disk_rows[] = {
 	FACT(disk, write_cache, "Write cache", NULL),
 	FACT(disk, usb_speed_mbps, "USB speed", "Mb/s"),
 	FACT(disk, numa_node, "NUMA node", NULL),
+	FACT(disk, path_policy, "Path policy", NULL),
+	FACT(disk, paths, "Paths", NULL),
 	FACT(disk, holders, "Holders", NULL),
 };
 const struct shape disk_shape = SHAPE(disk, disk);
 
 static const struct shape_row mount_rows[] = {
 	FACT_NAME(mount, name, "Name"),
+	FACT_NAME(mount, bdi, "Device number"),
 	FACT(mount, type, "Type", NULL),
 	FACT(mount, device, "Device", NULL),
 	FACT(mount, options, "Options", NULL),
 	FACT(mount, size_bytes, "Size", "bytes"),
 	FACT(mount, free_bytes, "Free", "bytes"),
+	FACT(mount, read_ahead_kb, "Read ahead", "KiB"),
 };
 const struct shape mount_shape = SHAPE(mount, mount);
 
@@ -56,6 +60,12 @@ static const struct shape_row storage_rows[] = {
 	{ "zfs_arc_c_max_bytes", NULL, "ZFS ARC c maximum", "bytes",
 	  SHAPE_FACT(storage, zfs_arc_c_max) },
 	{ "zfs_arc_max_bytes", NULL, "ZFS ARC maximum", "bytes", SHAPE_FACT(storage, zfs_arc_max) },
+	FACT(storage, lustre_read_ahead_mb, "Lustre read ahead", "MiB"),
+	FACT_FLAG(storage, lustre_checksums, "Lustre checksums"),
+	FACT(storage, nvidia_fs, "nvidia-fs", NULL),
+	FACT_FLAG(storage, cufile_compat, "cuFile compatibility mode allowed"),
+	FACT_FLAG(storage, cufile_p2pdma, "cuFile by PCI peer-to-peer"),
+	FACT_FLAG(storage, cufile_poll, "cuFile poll mode"),
 	FACT_LIST(storage, disks, "Disks", disk),
 	FACT_LIST(storage, mounts, "Mounts", mount),
 	FACT_LIST(storage, pools, "Pools", zpool),

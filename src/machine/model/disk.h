@@ -27,13 +27,17 @@ struct disk {
 	struct fact_str write_cache;
 	struct fact_int usb_speed_mbps; /* Mb/s */
 	struct fact_int numa_node;
-	struct fact_str holders; /* dm and md devices above it, blank-separated */
+	struct fact_str path_policy; /* of NVMe multipath: "numa", "round-robin", "queue-depth" */
+	struct fact_int paths;	     /* controllers that lead to it */
+	struct fact_str holders;     /* dm and md devices above it, blank-separated */
 };
 
 struct mount {
 	const char *name; /* mount point */
+	const char *bdi;  /* "0:52": the device of a network file system, "" of others */
 	struct fact_str type, device, options;
 	struct fact_int size_bytes, free_bytes;
+	struct fact_int read_ahead_kb; /* of network file systems; disks have their own */
 };
 
 struct zpool {
@@ -46,7 +50,10 @@ struct zpool {
 struct storage {
 	struct fact_str zfs_version;
 	struct fact_int zfs_arc_size, zfs_arc_c_max, zfs_arc_max; /* bytes */
-	struct list disks;					  /* struct disk */
+	struct fact_int lustre_read_ahead_mb, lustre_checksums;	  /* of the first file system */
+	struct fact_str nvidia_fs; /* version of the loaded module of GPUDirect Storage */
+	struct fact_int cufile_compat, cufile_p2pdma, cufile_poll; /* 0 or 1, /etc/cufile.json */
+	struct list disks;					   /* struct disk */
 	struct list mounts; /* struct mount: real file systems and hugetlbfs only */
 	struct list pools;  /* struct zpool */
 };

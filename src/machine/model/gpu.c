@@ -47,7 +47,7 @@ static const struct shape_row mig_slice_rows[] = {
 	FACT(mig_slice, profile, "Profile", NULL),
 	FACT(mig_slice, sm_count, "SM count", NULL),
 	FACT(mig_slice, memory_bytes, "Memory", "bytes"),
-	FACT(mig_slice, memory_slices, "Memory slices", NULL),
+	FACT(mig_slice, instance_slices, "Slices of its instance", NULL),
 	FACT(mig_slice, compute_slices, "Compute slices", NULL),
 };
 const struct shape mig_slice_shape = SHAPE(mig_slice, mig_slice);

@@ -43,7 +43,8 @@ struct mig_slice {
 	unsigned index;
 	struct fact_str profile; /* "1g.10gb", as NVML names it */
 	struct fact_int sm_count, memory_bytes;
-	struct fact_int memory_slices, compute_slices; /* of the GPU's 8 and 7 */
+	struct fact_int instance_slices; /* of the GPU instance that it is part of */
+	struct fact_int compute_slices;	 /* its own, of the GPU's 7 */
 };
 
 struct gpu {

@@ -254,8 +254,9 @@ static bool count_is_odd(const struct knowledge *known, const char *text)
 		while (isalnum((unsigned char)s[n]))
 			n++;
 		if (!n) {
-			/* "8.5", "+8", "/8" */
-			if (strchr(".+*/", *s) && isdigit((unsigned char)s[1]))
+			/* "8.5", "+8", "/8"; "1g.10gb" is a slice of MIG. */
+			if (strchr(".+*/", *s) && isdigit((unsigned char)s[1]) &&
+			    !(*s == '.' && s > text && s[-1] == 'g'))
 				return true;
 			s++;
 			continue;

@@ -7,6 +7,9 @@
 #include "tune/persist/persist.h"
 #include "tune/persist/quote.h"
 
+/* The device of a mount that is no disk's. */
+#define BDI "/sys/class/bdi/"
+
 /* --- who keeps what --------------------------------------------------------------------------- */
 
 static bool is_core_kernel(const char *path)
@@ -23,9 +26,10 @@ static enum persist_backend persist_backend_of(const struct persist_entry *row)
 	case KNOB_SYSCTL:
 		return PERSIST_IN_SYSCTL;
 	case KNOB_SYSFS:
-		return is_core_kernel(k->name)		    ? PERSIST_IN_TMPFILES
-		       : str_starts(k->name, "/sys/block/") ? PERSIST_IN_UDEV
-							    : PERSIST_IN_UNIT;
+		return is_core_kernel(k->name) ? PERSIST_IN_TMPFILES
+		       : str_starts(k->name, "/sys/block/") || str_starts(k->name, BDI)
+			       ? PERSIST_IN_UDEV
+			       : PERSIST_IN_UNIT;
 	case KNOB_MODPARAM:
 		return PERSIST_IN_MODPROBE;
 	case KNOB_MODULE:
@@ -406,6 +410,9 @@ static const char *persist_make_now_of(struct arena *a, const struct disk *d, co
 		{ "queue/wbt_lat_usec", &d->wbt_lat_us },
 	};
 
+	if (strcmp(attribute, "device/iopolicy") == 0)
+		return fact_text(&d->path_policy, NULL);
+
 	if (strcmp(attribute, "queue/scheduler") == 0)
 		return fact_text(&d->scheduler, NULL);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -459,16 +466,45 @@ static const char *persist_make_conditions(struct arena *a, const struct disk *d
 	return text;
 }
 
+/* The numbers of mounts are other ones after every boot: the rule is for all of NFS, by the
+ * kernel's list of its devices. Mounts that differ, and other kinds, are refused. */
+static const char *mount_rule(struct arena *a, const struct machine *m, const struct persist *p,
+			      const struct persist_entry *row, const char *value, const char **why)
+{
+	const struct mount *of = NULL;
+
+	LIST_FOR_EACH (struct mount, mount, &m->storage.mounts)
+		if (*mount->bdi && str_starts(row->knob.name + strlen(BDI), mount->bdi) &&
+		    row->knob.name[strlen(BDI) + strlen(mount->bdi)] == '/')
+			of = mount;
+	*why = "no rule tells this kind of mount from others";
+	if (!of || !str_starts(fact_text(&of->type, ""), "nfs"))
+		return NULL;
+	*why = "NFS mounts have different values: no rule tells them apart";
+	for (size_t i = 0; i < p->n; i++)
+		if (p->rows[i].knob.kind == KNOB_SYSFS && str_starts(p->rows[i].knob.name, BDI) &&
+		    strcmp(p->rows[i].value, row->value) != 0)
+			return NULL;
+	return arena_printf(a,
+			    "ACTION==\"add\", SUBSYSTEM==\"bdi\", PROGRAM==\"/usr/bin/awk -v d=%%k "
+			    "'$$4==d{f=1}END{exit !f}' /proc/fs/nfsfs/volumes\", "
+			    "ATTR{read_ahead_kb}=%s\n",
+			    value);
+}
+
 /* Every token is taken by itself: the attribute may hold no character of the format. */
 static const char *persist_make_rule(struct arena *a, const struct machine *m,
 				     const struct persist *p, const struct persist_entry *row,
 				     const char **why)
 {
 	const char *attribute, *value = quote_udev(a, row->value, why);
-	const struct disk *d = disk_of(a, m, &row->knob, &attribute);
+	const struct disk *d;
 
 	if (!value)
 		return NULL;
+	if (str_starts(row->knob.name, BDI))
+		return mount_rule(a, m, p, row, value, why);
+	d = disk_of(a, m, &row->knob, &attribute);
 	*why = "the disk was not seen";
 	if (!d)
 		return NULL;

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths to data beyond a disk's queue: NFS and Lustre mounts, NVMe over fabrics, a container's
+ * overlay, and GPUDirect Storage. */
+#include <stdio.h>
+#include <string.h>
+
+#include "look/settings/predicates.h"
+#include "look/settings/settings.h"
+#include "base/text.h"
+
+static const struct recommendation nfs_read_ahead[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "15360",
+	  "since Linux 5.4 it is 128 KiB for NFS, and a sequential reader waits for every round "
+	  "trip; "
+	  "cloud images set 15 MiB. Random readers are not helped. Gain unmeasured here",
+	  NULL },
+	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL, "the kernel's choice", NULL },
+};
+static const struct recommendation nvme_policy[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "round-robin queue-depth",
+	  "numa, the kernel's default, sends a processor's requests down one path and leaves the "
+	  "others idle",
+	  NULL },
+	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL, "the kernel's choice", NULL },
+};
+
+static bool is_nfs(const struct mount *m)
+{
+	return fact_is(&m->type, "nfs") || fact_is(&m->type, "nfs4");
+}
+
+/* Mounts of one export share one device; the first of them stands for it. */
+static bool first_of_device(const struct machine *m, const struct mount *mount)
+{
+	LIST_FOR_EACH (struct mount, other, &m->storage.mounts)
+		if (other == mount)
+			return true;
+		else if (strcmp(other->bdi, mount->bdi) == 0)
+			return false;
+	return true;
+}
+
+static bool is_nfs_device(const struct machine *m, const void *object)
+{
+	const struct mount *mount = object;
+
+	return is_nfs(mount) && *mount->bdi && first_of_device(m, mount);
+}
+
+/* "rsize=1048576" of "rw,vers=4.2,rsize=1048576": the text behind "rsize=" as a number. */
+static bool option_number(const struct mount *m, const char *name, long long *v)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = fact_text(&m->options, ""); *at; at += strcspn(at, ",")) {
+		char word[32] = "";
+
+		at += strspn(at, ",");
+		if (strncmp(at, name, n) != 0 || at[n] != '=')
+			continue;
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(at + n + 1, ","), at + n + 1);
+		return parse_i64(word, v) == 0;
+	}
+	return false;
+}
+
+static bool over_rdma(const struct mount *m)
+{
+	const char *options = fact_text(&m->options, "");
+
+	return strstr(options, "proto=rdma") || strstr(options, ",rdma");
+}
+
+/* nconnect is how many connections share the work; one is one processor and one flow. */
+static void nfs_connections(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct mount *m = q->object;
+	long long n = 1, fastest = 0;
+
+	if (!is_seen(q, v, &m->options.f, NULL))
+		return;
+	if (over_rdma(m)) {
+		v->current = "rdma";
+		verdict_pass(v, "over RDMA");
+		return;
+	}
+	(void)option_number(m, "nconnect", &n);
+	LIST_FOR_EACH (struct nic, nic, &q->m->net.nics)
+		if (is_up(nic) && fact_or(&nic->speed_mbps, 0) > fastest)
+			fastest = nic->speed_mbps.v;
+	v->current = arena_printf(q->a, "%lld", n);
+	if (n >= 4)
+		verdict_pass(v, "several connections share the work");
+	else if (fastest < 25000)
+		verdict_na(v, CODE_NO_EFFECT, "no link here is faster than one connection");
+	else
+		verdict_fail(
+			v, ">= 4",
+			arena_printf(q->a,
+				     "%lld connection to the server: one flow fills no link of "
+				     "%lld Gb/s",
+				     n, fastest / 1000));
+}
+
+static void nfs_transfer(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct mount *m = q->object;
+	long long r = 0, w = 0;
+
+	if (!is_seen(q, v, &m->options.f, NULL))
+		return;
+	if (!option_number(m, "rsize", &r) || !option_number(m, "wsize", &w)) {
+		verdict_unknown(v, CODE_ERROR, "the mount's options name no rsize and wsize");
+		return;
+	}
+	v->current = arena_printf(q->a, "rsize %lld, wsize %lld", r, w);
+	if (r >= 262144 && w >= 262144)
+		verdict_pass(v, "large transfers");
+	else
+		verdict_fail(v, ">= 262144 both",
+			     "small transfers: every one is a request of its own to the server");
+}
+
+static bool has_lustre(const struct machine *m, const void *object)
+{
+	(void)object;
+	LIST_FOR_EACH (struct mount, mount, &m->storage.mounts)
+		if (fact_is(&mount->type, "lustre"))
+			return true;
+	return false;
+}
+
+static void lustre_read_ahead(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct fact_int *mb = &q->m->storage.lustre_read_ahead_mb;
+
+	if (!is_seen(q, v, &mb->f, "this Lustre client shows no read-ahead"))
+		return;
+	v->current = arena_printf(q->a, "%lld MiB", mb->v);
+	if (mb->v <= 0)
+		verdict_fail(v, "> 0",
+			     "read-ahead is off: a sequential reader waits for every "
+			     "request");
+	else
+		verdict_pass(v, "on");
+}
+
+static void lustre_checksums(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct fact_int *on = &q->m->storage.lustre_checksums;
+
+	if (!is_seen(q, v, &on->f, "this Lustre client shows no checksums"))
+		return;
+	v->current = on->v ? "on" : "off";
+	verdict_na(v, CODE_LEFT_ALONE,
+		   "a choice between safety and processor time: NVIDIA's storage guide shows "
+		   "clients of EXAScaler with them off");
+}
+
+static bool is_fabric_disk(const struct machine *m, const void *object)
+{
+	const struct disk *d = object;
+
+	(void)m;
+	return fact_is(&d->transport, "nvme-of") && seen_ok(&d->path_policy.f);
+}
+
+static bool has_paths(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct disk *d = q->object;
+
+	if (fact_or(&d->paths, 0) > 1)
+		return true;
+	verdict_na(v, CODE_NO_EFFECT, "one path leads to it");
+	return false;
+}
+
+/* Mounts of a container that its runtime makes for every one. */
+static bool is_runtime_file(const struct mount *m)
+{
+	return str_starts(m->name, "/etc/") || str_starts(m->name, "/dev/") ||
+	       str_starts(m->name, "/usr/") || str_starts(m->name, "/run/") ||
+	       str_starts(m->name, "/proc/");
+}
+
+static void overlay(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct mount *root = machine_mount_of(q->m, "/"), *data = NULL;
+
+	if (!root || !fact_is(&root->type, "overlay")) {
+		verdict_na(v, CODE_NO_EFFECT, "the root file system is no overlay");
+		return;
+	}
+	LIST_FOR_EACH (struct mount, m, &q->m->storage.mounts)
+		if (m != root && !is_runtime_file(m) && !fact_is(&m->type, "overlay") &&
+		    !fact_is(&m->type, "hugetlbfs"))
+			data = m;
+	v->current =
+		data ? arena_printf(q->a, "overlay; %s is a mount", data->name) : "overlay alone";
+	if (data)
+		verdict_pass(v, "data can lie on a mount of its own");
+	else
+		verdict_fail(v, "a volume for models and data",
+			     "all files lie on the image's overlay: the first write to one copies "
+			     "all of it, and what is written is lost with the container");
+}
+
+static bool has_cufile(const struct machine *m)
+{
+	LIST_FOR_EACH (struct library, l, &m->software.libraries)
+		if (str_starts(l->name, "libcufile.so"))
+			return true;
+	return false;
+}
+
+/* The kernel's own way from NVMe to GPU memory: Linux 6.2, the open modules, and asked for. */
+static bool has_p2pdma(const struct machine *m)
+{
+	unsigned major = 0, minor = 0;
+
+	return fact_or(&m->storage.cufile_p2pdma, 0) == 1 &&
+	       fact_is(&m->gpu.driver_flavour, "open") &&
+	       sscanf(fact_text(&m->kernel.release, ""), "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 2));
+}
+
+static void gds(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct storage *s = &q->m->storage;
+	const char *module = fact_text(&s->nvidia_fs, NULL);
+	bool compat = fact_or(&s->cufile_compat, 1) == 1;
+
+	if (!q->m->gpu.gpus.n || has_unified_memory(q->m)) {
+		verdict_na(v, q->m->gpu.gpus.n ? CODE_INTEGRATED : CODE_NO_HARDWARE,
+			   q->m->gpu.gpus.n ? "the GPU shares the host's memory: there is no other "
+					      "way to take"
+					    : machine_no_gpu(q->a, q->m));
+		return;
+	}
+	v->current = module ? arena_printf(q->a, "nvidia-fs %s", module) : "nvidia-fs not loaded";
+	if (module)
+		verdict_pass(v, "cuFile may read straight into GPU memory; pcie.iommu and pcie.acs "
+				"tell of the way");
+	else if (has_p2pdma(q->m))
+		verdict_pass(v, "local NVMe by the kernel's own peer-to-peer way");
+	else if (!has_cufile(q->m))
+		verdict_na(v, CODE_NO_SUPPORT, "no cuFile library is installed");
+	else if (!compat)
+		verdict_fail(v, "nvidia-fs loaded, or allow_compat_mode",
+			     "cufile.json forbids the way through host memory, and there is no "
+			     "other: calls of cuFile fail");
+	else
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "cuFile reads through host memory (compatibility mode), which works; "
+			   "only programs that use cuFile would gain from nvidia-fs");
+}
+
+#define NFS                                                                                        \
+	.scope = SCOPE_MOUNT, .select = is_nfs_device, .none = "no NFS mount",                     \
+	.not_when = "nothing is mounted by NFS"
+
+static const struct setting rows[] = {
+	{ .id = "disk.nfs-read-ahead",
+	  .title = "Read-ahead of NFS",
+	  NFS,
+	  .knob = KNOB_SYSFS,
+	  .name = "/sys/class/bdi/{}/read_ahead_kb",
+	  .of = &mount_shape,
+	  .fact = "read_ahead_kb",
+	  .unit = "KiB",
+	  .why = "How far the kernel reads ahead of a sequential reader. O_DIRECT does not use it.",
+	  .source = "nfsrahead(5); amazon-ec2-utils (15 MiB); Azure NetApp Files, NFS read-ahead",
+	  .not_shown = "no bench of ours reads files of a server that others use",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_NONE,
+	  RECOMMENDATIONS(nfs_read_ahead) },
+	{ .id = "disk.nfs-connections",
+	  .title = "Connections of NFS",
+	  NFS,
+	  .read = "/proc/self/mountinfo, nconnect",
+	  .why = "One TCP connection is one flow, and mostly one processor's work.",
+	  .source = "nfs(5), nconnect; Azure NetApp Files, Linux concurrency (2025)",
+	  .severity = SEVERITY_LOW,
+	  .judge = nfs_connections,
+	  .by_hand = "mount with nconnect=8 (Linux 5.3 and later); all mounts of one server share "
+		     "what the first one asked for" },
+	{ .id = "disk.nfs-transfer-size",
+	  .title = "Transfer size of NFS",
+	  NFS,
+	  .read = "/proc/self/mountinfo, rsize and wsize",
+	  .why = "How much one request carries.",
+	  .source = "nfs(5), rsize and wsize",
+	  .severity = SEVERITY_LOW,
+	  .judge = nfs_transfer,
+	  .by_hand = "mount with rsize=1048576,wsize=1048576; the server may allow less" },
+	{ .id = "disk.lustre-read-ahead",
+	  .title = "Read-ahead of Lustre",
+	  .scope = SCOPE_HOST,
+	  .select = has_lustre,
+	  .none = "no Lustre mount",
+	  .of = &storage_shape,
+	  .fact = "lustre_read_ahead_mb",
+	  .not_when = "nothing is mounted by Lustre",
+	  .why = "How far the client reads ahead of sequential readers, in all.",
+	  .source = "Lustre operations manual, max_read_ahead_mb",
+	  .severity = SEVERITY_LOW,
+	  .judge = lustre_read_ahead,
+	  .by_hand = "lctl set_param llite.*.max_read_ahead_mb=1024" },
+	{ .id = "disk.lustre-checksums",
+	  .title = "Checksums of Lustre",
+	  .scope = SCOPE_HOST,
+	  .select = has_lustre,
+	  .none = "no Lustre mount",
+	  .of = &storage_shape,
+	  .fact = "lustre_checksums",
+	  .not_when = "nothing is mounted by Lustre",
+	  .why = "Every byte is summed on both ends; on a fast link it takes processors.",
+	  .source = "NVIDIA GPUDirect Storage troubleshooting guide, EXAScaler (2025-03)",
+	  .severity = SEVERITY_INFO,
+	  .judge = lustre_checksums,
+	  .by_hand = "lctl set_param osc.*.checksums=0 (or 1)" },
+	{ .id = "disk.nvme-paths",
+	  .title = "Paths of NVMe over fabrics",
+	  .scope = SCOPE_DISK,
+	  .select = is_fabric_disk,
+	  .none = "no disk is reached by NVMe over fabrics",
+	  .knob = KNOB_SYSFS,
+	  .name = "/sys/block/{}/device/iopolicy",
+	  .of = &disk_shape,
+	  .fact = "path_policy",
+	  .not_when = "no disk is reached by NVMe over fabrics, or one path leads to it",
+	  .why = "Which of several paths a request takes.",
+	  .source = "Linux kernel, Documentation/admin-guide/nvme-multipath.rst",
+	  .shown_by = "disk/read-seq disk/read-rand:4KiB:qd128",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  RECOMMENDATIONS(nvme_policy),
+	  .applies = has_paths },
+	{ .id = "disk.overlay",
+	  .title = "Data on a container's overlay",
+	  .scope = SCOPE_HOST,
+	  .read = "/proc/self/mountinfo",
+	  .not_when = "the root file system is no overlay",
+	  .why = "An overlay copies a whole file up before its first byte is written.",
+	  .source = "Linux kernel, Documentation/filesystems/overlayfs.rst",
+	  .severity = SEVERITY_LOW,
+	  .judge = overlay,
+	  .by_hand =
+		  "give the container a volume for models, data and checkpoints (-v, or a volume "
+		  "of the pod)" },
+	{ .id = "disk.gpudirect-storage",
+	  .title = "GPUDirect Storage",
+	  .scope = SCOPE_HOST,
+	  .read = "/sys/module/nvidia_fs, /etc/cufile.json",
+	  .not_when = "no GPU has memory of its own, or no cuFile library is installed",
+	  .why = "cuFile reads from disks straight into GPU memory, where module and file system "
+		 "take part.",
+	  .source = "NVIDIA GPUDirect Storage configuration guide; GDS support for NVMe by P2PDMA "
+		    "(2026-09)",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = gds,
+	  .by_hand = "install and load nvidia-fs, or set allow_compat_mode to true in "
+		     "/etc/cufile.json; gdscheck -p tells what is supported" },
+};
+
+const struct setting_table settings_data_path = SETTING_TABLE(rows);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What firmware decides about processors and memory, as far as the kernel shows it. All of it is
+ * set by hand, in firmware setup. */
+#include <string.h>
+
+#include "look/settings/predicates.h"
+#include "look/settings/settings.h"
+
+static bool bare_metal(const struct rule_ctx *q, struct verdict *v)
+{
+	if (!is_virtual(q->m))
+		return true;
+	verdict_na(v, CODE_VIRTUAL, "a virtual machine: its host's firmware decides");
+	return false;
+}
+
+static void smt(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct fact_int *on = &q->m->cpu.smt_active;
+
+	if (!fact_is(&q->m->kernel.arch, "x86_64")) {
+		verdict_na(v, CODE_NO_SUPPORT, "its cores run one thread each");
+		return;
+	}
+	if (!is_seen(q, v, &on->f, "the kernel does not tell"))
+		return;
+	v->current = on->v ? "on" : "off";
+	verdict_na(v, CODE_LEFT_ALONE,
+		   on->v ? "DGX systems ship it on; AMD's table for GPU servers has it off. "
+			   "Data loaders gain from it, a latency of microseconds does not"
+			 : "off, as AMD's table for GPU servers has it; DGX systems ship it on");
+}
+
+/* Nodes with processors: those of memory alone (HBM, CXL, a GPU's) are no part of a socket. */
+static void per_socket(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct cpus *c = &q->m->cpu;
+	long long nodes = 0;
+
+	LIST_FOR_EACH (struct numa_node, n, &c->nodes)
+		nodes += seen_ok(&n->cpus.f) && n->cpus.v.n > 0;
+	if (!nodes) {
+		verdict_na(v, CODE_NO_SUPPORT, "the kernel shows no NUMA nodes");
+		return;
+	}
+	if (!is_seen(q, v, &c->sockets.f, "sockets are not told"))
+		return;
+	if (c->sockets.v <= 0) {
+		verdict_unknown(v, CODE_ERROR, "no socket is told, which no machine has");
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld nodes on %lld sockets", nodes, c->sockets.v);
+	if (nodes < c->sockets.v)
+		verdict_fail(
+			v, "a node a socket at least",
+			"firmware interleaves memory over the sockets: half of all accesses go "
+			"to the other one, and nothing can be placed near its GPU");
+	else
+		verdict_pass(
+			v,
+			nodes == c->sockets.v
+				? "a node a socket"
+				: "sockets are divided (NPS, SNC): bind each process near its GPU "
+				  "and NIC");
+}
+
+/* POLL is no state of the processor. */
+static void idle_allowed(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct cpus *c = &q->m->cpu;
+	size_t states = 0;
+
+	if (!fact_is(&q->m->kernel.arch, "x86_64")) {
+		verdict_na(v, CODE_NOT_HERE, "asked of x86 servers alone");
+		return;
+	}
+	LIST_FOR_EACH (struct idle_group, g, &c->idle)
+		LIST_FOR_EACH (struct idle_state, s, &g->states)
+			states += !fact_is(&s->name, "POLL");
+	v->current = states ? "offered" : "none offered";
+	if (states)
+		verdict_pass(v,
+			     "firmware offers idle states; cpu.idle-states judges which are used");
+	else if (!seen_ok(&c->idle_driver.f))
+		verdict_unseen(q, v, &c->idle_driver.f,
+			       "the kernel was built or started without idle states");
+	else
+		verdict_fail(v, "Global C-state Control: Auto",
+			     "no core can sleep: its power and heat are missing where other cores "
+			     "would boost");
+}
+
+static const char *const slow_profiles[] = { "low-power", "cool", "quiet" };
+
+static void platform_profile(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct fact_str *now = &q->m->cpu.platform_profile;
+
+	if (!is_seen(q, v, &now->f, "firmware has no platform profiles"))
+		return;
+	v->current = now->v;
+	for (size_t i = 0; i < sizeof(slow_profiles) / sizeof(slow_profiles[0]); i++)
+		if (strcmp(now->v, slow_profiles[i]) == 0) {
+			verdict_fail(v, "balanced or performance",
+				     "firmware holds fans and power of the whole machine low");
+			return;
+		}
+	verdict_pass(v, "not held low");
+}
+
+#define FIRMWARE .scope = SCOPE_HOST, .applies = bare_metal, .effect = EFFECT_FIRMWARE
+
+static const struct setting rows[] = {
+	{ .id = "cpu.smt",
+	  .title = "Two threads a core",
+	  FIRMWARE,
+	  .of = &cpus_shape,
+	  .fact = "smt_active",
+	  .not_when = "its cores run one thread each, or this is a virtual machine",
+	  .why = "Two threads share a core's units: more work done, each thread slower.",
+	  .source = "AMD Instinct MI100 system optimization, BIOS table (2025-01); NVIDIA DGX OS",
+	  .severity = SEVERITY_INFO,
+	  .judge = smt,
+	  .by_hand = "SMT Control (AMD) or Hyper-Threading (Intel) in firmware setup" },
+	{ .id = "cpu.nodes-per-socket",
+	  .title = "NUMA nodes a socket",
+	  FIRMWARE,
+	  .read = "/sys/devices/system/node, sockets of the processors",
+	  .not_when = "the kernel shows no NUMA nodes, or this is a virtual machine",
+	  .why = "Programs are placed near memory, GPU and NIC by these nodes.",
+	  .source = "AMD Instinct MI100 system optimization, BIOS table (2025-01); DGX B200 ships "
+		    "two "
+		    "a socket (NVIDIA nccl issue 1646)",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = per_socket,
+	  .by_hand =
+		  "NUMA nodes per socket (AMD: NPS1, 2 or 4) or SNC (Intel) in firmware setup, and "
+		  "no node interleaving" },
+	{ .id = "cpu.idle-offered",
+	  .title = "Idle states that firmware offers",
+	  FIRMWARE,
+	  .read = "/sys/devices/system/cpu/cpuidle",
+	  .not_when = "the processor is no x86, or this is a virtual machine",
+	  .why = "A core that sleeps leaves its power to the cores that work.",
+	  .source = "AMD Instinct MI100 system optimization, BIOS table (2025-01): Global C-state "
+		    "Control Auto",
+	  .severity = SEVERITY_LOW,
+	  .judge = idle_allowed,
+	  .by_hand = "Global C-state Control: Auto (AMD), or C-states enabled (Intel), in firmware "
+		     "setup; and no idle=poll on the kernel command line" },
+	{ .id = "cpu.platform-profile",
+	  .title = "Platform profile",
+	  .scope = SCOPE_HOST,
+	  .applies = bare_metal,
+	  .of = &cpus_shape,
+	  .fact = "platform_profile",
+	  .not_when = "firmware has no platform profiles, or this is a virtual machine",
+	  .why = "One switch of firmware for fans, power and clocks of the whole machine.",
+	  .source = "Linux kernel, Documentation/userspace-api/sysfs-platform_profile.rst",
+	  .severity = SEVERITY_LOW,
+	  .judge = platform_profile,
+	  .by_hand = "powerprofilesctl set performance, or /sys/firmware/acpi/platform_profile; "
+		     "one of "
+		     "service.tuners sets it again" },
+};
+
+const struct setting_table settings_firmware = SETTING_TABLE(rows);
