@@ -31,6 +31,40 @@ int gputune_stub_calls(void)
 	return calls;
 }
 
+/* What was asked since the library was opened: a question with its arguments costs a call each
+ * time. */
+static struct {
+	char key[144];
+	int n;
+} asked[4096];
+static int n_asked;
+
+void stub_note(const char *object, const char *question)
+{
+	char key[144];
+	int i = 0;
+
+	snprintf(key, sizeof(key), "%.15s %.127s", object, question);
+	while (i < n_asked && strcmp(asked[i].key, key) != 0)
+		i++;
+	if (i == (int)(sizeof(asked) / sizeof(asked[0])))
+		return;
+	if (i == n_asked)
+		snprintf(asked[n_asked++].key, sizeof(asked[0].key), "%s", key);
+	asked[i].n++;
+}
+
+/* The first question that was asked more than once, "" when none was: tests look at it. */
+const char *gputune_stub_repeated(void);
+const char *gputune_stub_repeated(void)
+{
+	for (int i = 0; i < n_asked; i++)
+		/* Once more it tells the driver's numbering of fields. */
+		if (asked[i].n > 1 + (strstr(asked[i].key, NVML_FIELD_RENUMBERED) != NULL))
+			return asked[i].key;
+	return "";
+}
+
 static void plain_name(const char *name, char *buf, size_t size)
 {
 	char *v;
@@ -57,6 +91,9 @@ int stub_enter(struct nvml_device *d, const char *name, const char *rest, char o
 	plain_name(name, plain, sizeof(plain));
 	snprintf(object, 16, "%u", d->index);
 	snprintf(question, 128, "%s%s", plain, rest);
+	/* Of field values each one counts, where it is answered. */
+	if (strcmp(question, "nvmlDeviceGetFieldValues") != 0)
+		stub_note(object, question);
 	return NVML_SUCCESS;
 }
 
@@ -193,6 +230,8 @@ static int init(void)
 
 	stub_load();
 	calls = 1;
+	memset(asked, 0, sizeof(asked));
+	n_asked = 0;
 	r = stub_error("init");
 	initialised = r == NVML_SUCCESS;
 	for (unsigned i = 0; i < NVML_GPUS_MAX; i++)

@@ -14,6 +14,8 @@ int stub_number(struct nvml_device *d, const char *name, const char *rest, long 
  * its name where name is not NULL. */
 int stub_slice(struct nvml_device *d, unsigned long long v[4], char *name, unsigned size);
 int stub_is_slice(const struct nvml_device *d);
+/* Counts a question with its arguments. */
+void stub_note(const char *object, const char *question);
 unsigned stub_index(const struct nvml_device *d);
 /* The handle answers nothing from now on. */
 void stub_make_stale(struct nvml_device *d);

@@ -417,6 +417,7 @@ int nvmlDeviceGetFieldValues(struct nvml_device *d, int n, struct nvml_field *va
 			 nvml_field_names[k].name, f->scope);
 		snprintf(question, sizeof(question), "nvmlDeviceGetFieldValues%s", rest);
 		f->value.ll = 0;
+		stub_note(object, question);
 		f->result = stub_int(object, question, &f->value.ll);
 		f->type = NVML_VALUE_LL;
 		refused = f->result != NVML_SUCCESS;

@@ -3,6 +3,7 @@
  * The GPU probe, door to facts: against a current library's stub, an old one's (argument "old"),
  * none ("absent"), and a captured machine.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -249,6 +250,28 @@ static void a_deep_probe_asks_cuda_and_counters(void **state)
 	assert_int_equal(g->integrated.v, 1);
 }
 
+/* The first question that the library was asked more than once. */
+static const char *repeated(void)
+{
+	void *lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_NOLOAD), *symbol;
+	const char *(*fn)(void);
+
+	assert_non_null(lib);
+	symbol = dlsym(lib, "gputune_stub_repeated");
+	assert_non_null(symbol);
+	memcpy(&fn, &symbol, sizeof(fn));
+	dlclose(lib);
+	return fn();
+}
+
+/* Every question goes to the GPU's firmware, some for milliseconds. */
+static void nothing_is_asked_twice(void **state)
+{
+	(void)state;
+	probe(false);
+	assert_string_equal(repeated(), "");
+}
+
 static void a_lean_probe_leaves_out_what_no_rule_reads(void **state)
 {
 	struct probe p = { .h = &fake.host, .a = &arena, .m = &machine, .lean = true };
@@ -487,6 +510,7 @@ static const struct CMUnitTest current[] = {
 	TEST(facts_of_a_discrete_gpu),
 	TEST(links_and_processes),
 	TEST(a_deep_probe_asks_cuda_and_counters),
+	TEST(nothing_is_asked_twice),
 	TEST(a_lean_probe_leaves_out_what_no_rule_reads),
 	TEST(integrated_is_a_matter_of_each_gpu),
 	TEST(a_lost_gpu_is_an_error_and_the_other_is_not),

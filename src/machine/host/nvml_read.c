@@ -418,8 +418,10 @@ struct nvml_gpu *nvml_gpu(struct nvml *n, unsigned index)
 void nvml_gpu_renew(struct nvml_gpu *g)
 {
 	memset(g->cache, 0, nvml_questions_n * sizeof(*g->cache));
-	if (g->fields)
+	if (g->fields) {
 		memset(g->fields->fresh, 0, sizeof(g->fields->fresh));
+		g->fields->links = -1;
+	}
 	attach(g);
 }
 
@@ -549,13 +551,15 @@ static void nvml_read_fetch(struct nvml_gpu *g, enum nvml_field_group group, uns
 	free(batch);
 }
 
+#define LINK_COUNT "NVLINK_LINK_COUNT"
+
 static unsigned link_count(struct nvml_gpu *g)
 {
-	static const char name[] = "NVLINK_LINK_COUNT";
-	long long n = 0;
+	long long n = g->fields->links;
 
-	if (nvml_field(g, name, sizeof(name) - 1, &n) || n < 0)
-		return 0;
+	if (n < 0 && nvml_field(g, LINK_COUNT, sizeof(LINK_COUNT) - 1, &n))
+		n = 0;
+	g->fields->links = n;
 	return n < NVML_LINKS_MAX ? (unsigned)n : NVML_LINKS_MAX;
 }
 
@@ -564,6 +568,7 @@ int nvml_field(struct nvml_gpu *g, const char *s, size_t len, long long *out)
 	const char *comma = memchr(s, ',', len);
 	size_t n = comma ? (size_t)(comma - s) : len, i = nvml_read_find(s, n);
 	unsigned link = 0, links = 1;
+	int r;
 
 	if (i == NVML_FIELD_NAMES || nvml_field_of_link(&nvml_field_names[i]) != (comma != NULL))
 		return NVML_INVALID_ARGUMENT;
@@ -573,6 +578,7 @@ int nvml_field(struct nvml_gpu *g, const char *s, size_t len, long long *out)
 		g->fields = calloc(1, sizeof(*g->fields));
 		if (!g->fields)
 			out_of_memory(0);
+		g->fields->links = -1;
 	}
 	if (!g->fields->fresh[i][link]) {
 		if (comma)
@@ -582,7 +588,10 @@ int nvml_field(struct nvml_gpu *g, const char *s, size_t len, long long *out)
 		nvml_read_fetch(g, nvml_field_names[i].group, links);
 	}
 	g->fields->fresh[i][link] = false;
-	return nvml_read_value_of(&g->fields->f[i][link], out);
+	r = nvml_read_value_of(&g->fields->f[i][link], out);
+	if (strcmp(nvml_field_names[i].name, LINK_COUNT) == 0)
+		g->fields->links = r || *out < 0 ? 0 : *out;
+	return r;
 }
 
 /* Who uses a GPU: the lists of processes, in whichever of NVML's three versions the library has. */

@@ -61,6 +61,9 @@ struct nvml_field_values {
 	struct nvml_field f[NVML_FIELD_NAMES][NVML_LINKS_MAX];
 	/* Fetched and not handed out yet: asking again fetches again. */
 	bool fresh[NVML_FIELD_NAMES][NVML_LINKS_MAX];
+	/* NVLinks, which do not change: -1 not asked yet, and not worth another call of the group.
+	 */
+	long long links;
 	bool numbered, as_575; /* which numbering was asked for, and whether it is that of R575 */
 };
 
