@@ -510,7 +510,8 @@ static void test_memory(void **state)
 		  PROFILE_DEFAULT,
 		  { 0 } },
 		{ "memory.memlock",
-		  "{'memory': {'memlock_bytes': 65536}, 'net': {'rdma': [{'name': 'mlx5_0/1'}]}}",
+		  "{'memory': {'memlock_bytes': 65536, 'total_kb': 1000000}, 'net': {'rdma': "
+		  "[{'name': 'mlx5_0/1'}]}}",
 		  NULL,
 		  "hand: limits.d",
 		  PROFILE_DEFAULT,

@@ -334,51 +334,6 @@ static void probe_nic_add(struct probe *p, const char *name, const struct nic_ow
 	probe_nic_irqs(p, n, dir);
 }
 
-struct subnet {
-	unsigned long net;
-	unsigned bits;
-};
-
-/* The subnets of "10.0.0.1/24 10.0.1.1/24"; at most max. */
-static size_t probe_nic_subnets(const char *text, struct subnet *out, size_t max)
-{
-	size_t n = 0;
-
-	while (*text && n < max) {
-		unsigned a, b, c, d, bits;
-
-		text += strspn(text, " ");
-		if (sscanf(text, "%u.%u.%u.%u/%u", &a, &b, &c, &d, &bits) == 5 && bits &&
-		    bits <= 32 && a < 256 && b < 256 && c < 256 && d < 256) {
-			unsigned long address = (unsigned long)a << 24 | b << 16 | c << 8 | d;
-
-			out[n++] = (struct subnet){ address >> (32 - bits), bits };
-		}
-		text += strcspn(text, " ");
-	}
-	return n;
-}
-
-static bool collide(const char *x, const char *y)
-{
-	enum { MAX = 16 };
-	struct subnet a[MAX], b[MAX];
-	size_t na = probe_nic_subnets(x, a, MAX), nb = probe_nic_subnets(y, b, MAX);
-
-	for (size_t i = 0; i < na; i++)
-		for (size_t j = 0; j < nb; j++)
-			if (a[i].bits == b[j].bits && a[i].net == b[j].net)
-				return true;
-	return false;
-}
-
-/* Of virtual ones no driver was asked for. They share their lower interface's subnet on purpose:
- * macvlan, VRRP. */
-static bool counts(const struct nic *n)
-{
-	return n->driver.f.leaf && fact_is(&n->operstate, "up") && seen_ok(&n->ipv4.f);
-}
-
 /* Pairs of physical interfaces that are up and share an IPv4 subnet. */
 static struct fact_int nic_bad_subnets(const struct list *nics)
 {
@@ -387,8 +342,7 @@ static struct fact_int nic_bad_subnets(const struct list *nics)
 
 	for (size_t i = 0; i < nics->n; i++)
 		for (size_t j = i + 1; j < nics->n; j++)
-			pairs +=
-				counts(&n[i]) && counts(&n[j]) && collide(n[i].ipv4.v, n[j].ipv4.v);
+			pairs += nics_collide(&n[i], &n[j]);
 	return fact_int_of(pairs, "", "if * ipv4");
 }
 

@@ -72,12 +72,24 @@ static bool want_scheduler(const struct rule_ctx *q, struct recommendation *o)
 	return true;
 }
 
+/* What lies on a disk decides what is wanted. */
+static bool knows_content(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct disk *d = q->object;
+	const struct fact *content = &d->content.f;
+
+	if (!first_untold(&content, 1))
+		return true;
+	verdict_unseen(q, v, content, NULL);
+	return false;
+}
+
 static bool has_scheduler(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct disk *d = q->object;
 
 	if (!seen_ok(&d->scheduler.f) || offers(d, "none"))
-		return true;
+		return knows_content(q, v);
 	verdict_na(v, CODE_NO_SUPPORT,
 		   "the device takes no scheduler (it stands above another device)");
 	return false;
@@ -220,7 +232,7 @@ static void usb_transport(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct disk *d = q->object;
 
-	v->current = arena_printf(q->a, "%s at %lld Mb/s", d->transport.v,
+	v->current = arena_printf(q->a, "%s at %lld Mb/s", fact_text(&d->transport, "?"),
 				  fact_or(&d->usb_speed_mbps, 0));
 	if (fact_is(&d->transport, "usb-uas")) {
 		verdict_pass(v, "many requests at a time");
@@ -379,6 +391,7 @@ static const struct setting rows[] = {
 	  .shown_by = "disk/read-seq:128KiB:buffered model-load disk/read-rand:4KiB:buffered",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
+	  .applies = knows_content,
 	  .want = want_read_ahead },
 	{ .id = "disk.root-local",
 	  .title = "Root file system is local",

@@ -31,7 +31,7 @@ static void gpu_driver_driver(const struct rule_ctx *q, struct verdict *v)
 		v->current = fact_text(&g->driver, "not loaded");
 	if (seen_ok(f) && g->gpus.n)
 		verdict_pass(v, arena_printf(q->a, "driver %s answers", g->driver.v));
-	else if (f->seen == SEEN_DENIED || f->seen == SEEN_UNASKED ||
+	else if (f->seen == SEEN_DENIED || (f->seen == SEEN_UNASKED && f->leaf) ||
 		 (!machine_bus_gpus(q->m, false) && f->seen == SEEN_ERROR))
 		verdict_unseen(q, v, f, NULL);
 	else if (!machine_bus_gpus(q->m, false))
@@ -335,6 +335,7 @@ static void fabric_health(const struct rule_ctx *q, struct verdict *v)
 	const struct gpu *g = q->object, *other = in_another_clique(q->m, g);
 	const char *trouble = fabric_trouble(fact_or(&g->fabric_health, 0)),
 		   *summary = fact_text(&g->fabric_summary, "");
+	const struct fact *mask = &g->fabric_health.f;
 
 	if (trouble || strcmp(summary, "unhealthy") == 0 ||
 	    strcmp(summary, "limited-capacity") == 0)
@@ -346,6 +347,8 @@ static void fabric_health(const struct rule_ctx *q, struct verdict *v)
 			v, "one clique",
 			arena_printf(q->a, "in clique %lld, gpu%u in %lld: no NVLink joins them",
 				     g->fabric_clique.v, other->index, other->fabric_clique.v));
+	else if (first_untold(&mask, 1) && !*summary)
+		verdict_unseen(q, v, mask, NULL);
 	else
 		verdict_pass(v, "registered");
 }
@@ -353,6 +356,7 @@ static void fabric_health(const struct rule_ctx *q, struct verdict *v)
 static void fabric(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
+	const struct fact *status = &g->fabric_status.f;
 
 	if (!is_seen(q, v, &g->fabric_state.f, "the GPU belongs to no NVSwitch fabric"))
 		return;
@@ -368,6 +372,8 @@ static void fabric(const struct rule_ctx *q, struct verdict *v)
 	else if (strcmp(g->fabric_state.v, "completed") != 0 || fact_or(&g->fabric_status, 0) != 0)
 		verdict_fail(v, "completed",
 			     "the GPU is not registered with the fabric: CUDA will not start");
+	else if (first_untold(&status, 1))
+		verdict_unseen(q, v, status, NULL);
 	else
 		fabric_health(q, v);
 }

@@ -321,6 +321,8 @@ static void power_latch(const struct rule_ctx *q, struct verdict *v)
 static void remapped_rows(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
+	const struct fact *const asked[] = { &g->remap_pending.f, &g->remap_uncorrected.f };
+	const struct fact *unread = first_untold(asked, 2);
 
 	if (!is_seen(q, v, &g->remap_failed.f, "this GPU does not remap rows"))
 		return;
@@ -336,6 +338,8 @@ static void remapped_rows(const struct rule_ctx *q, struct verdict *v)
 		 health_figure(q->s->id, "uncorrected", NULL, 1e18))
 		verdict_fail(v, "few after uncorrected errors",
 			     "so many rows were lost that the board should be replaced");
+	else if (unread)
+		verdict_unseen(q, v, unread, NULL);
 	else
 		verdict_pass(v, "no remap failed or waits");
 }

@@ -83,9 +83,14 @@ static const struct recommendation overcommit[] = {
 
 static bool has_swap(const struct rule_ctx *q, struct verdict *v)
 {
-	if (!seen_ok(&q->m->memory.swap_total_kb.f) || q->m->memory.swap_total_kb.v > 0)
+	const struct fact *swap = &q->m->memory.swap_total_kb.f;
+
+	if (fact_or(&q->m->memory.swap_total_kb, 1) > 0 && !first_untold(&swap, 1))
 		return true;
-	verdict_na(v, CODE_NO_EFFECT, "no swap is configured");
+	if (seen_ok(swap))
+		verdict_na(v, CODE_NO_EFFECT, "no swap is configured");
+	else
+		verdict_unseen(q, v, swap, NULL);
 	return false;
 }
 
@@ -115,23 +120,34 @@ static void cma(const struct rule_ctx *q, struct verdict *v)
 
 static void rule_memory_memlock(const struct rule_ctx *q, struct verdict *v)
 {
-	bool free = seen_ok(&q->current.f) && strcmp(q->current.v, "-1") == 0;
+	const struct fact_int *limit = &q->m->memory.memlock;
+	long long least = memlock_least(q->m);
 
-	if (free)
+	if (fact_or(limit, 0) == MEMLOCK_UNLIMITED)
 		v->current = "unlimited";
+	else if (seen_ok(&limit->f) && limit->v >= 0)
+		v->current = limit->v < 16 << 20 ? arena_printf(q->a, "%lld KiB", limit->v >> 10)
+						 : arena_printf(q->a, "%lld MiB", limit->v >> 20);
 	if (!has_rdma(q->m)) {
 		verdict_na(v, CODE_NO_HARDWARE, "no RDMA device: nothing needs much locked memory");
 		return;
 	}
-	if (!is_seen(q, v, &q->current.f, NULL))
+	if (!is_seen(q, v, &limit->f, NULL))
 		return;
-	if (free) {
+	if (limit->v < MEMLOCK_UNLIMITED)
+		verdict_unknown(v, CODE_ERROR, "no limit can be below 0");
+	else if (limit->v == MEMLOCK_UNLIMITED)
 		verdict_pass(v, "RDMA may register what it needs");
-	} else {
-		verdict_fail(v, "unlimited",
-			     "registering memory for RDMA fails above this limit (of this process; "
-			     "a service may have another)");
-	}
+	else if (least < 0)
+		verdict_unseen(q, v, &q->m->memory.total_kb.f, NULL);
+	else if (limit->v >= least)
+		verdict_pass(v, "RDMA may register at least half of memory");
+	else
+		verdict_fail(
+			v,
+			arena_printf(q->a, "unlimited, or %lld MiB: half of memory", least >> 20),
+			"registering memory for RDMA fails above this limit (of this process; "
+			"a service may have another)");
 }
 
 static void shm(const struct rule_ctx *q, struct verdict *v)
@@ -264,9 +280,12 @@ static const struct setting rows[] = {
 	  .scope = SCOPE_HOST,
 	  .of = &memory_shape,
 	  .fact = "memlock_bytes",
-	  .unit = "bytes",
 	  .not_when = "there is no RDMA device",
-	  .why = "RDMA registers memory by locking it.",
+	  .why = "RDMA registers memory by locking it. What engines register at once is less than "
+		 "half of memory.",
+	  .note = "systemd lets a session lock an eighth of memory (since v240), many containers "
+		  "64 "
+		  "KiB or 8 MiB.",
 	  .source = "NVIDIA DGX Spark playbooks; S3",
 	  .severity = SEVERITY_LOW,
 	  .judge = rule_memory_memlock,

@@ -464,6 +464,7 @@ static size_t count_words(const char *list)
 static void irq_placement(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
+	const struct fact *where = &n->irqs_away.f;
 	struct idset near = nic_cpus(q->a, q->m, n, false);
 	size_t away;
 
@@ -477,7 +478,9 @@ static void irq_placement(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld on CPUs %s%s", n->irqs.v,
 				  idset_format(q->a, &n->irq_cpus.v),
 				  away ? arena_printf(q->a, ", %zu of them away", away) : "");
-	if (!away)
+	if (first_untold(&where, 1))
+		verdict_unseen(q, v, where, NULL);
+	else if (!away)
 		verdict_pass(v, "every interrupt is served near the adapter");
 	else
 		verdict_fail(v, arena_printf(q->a, "CPUs %s", idset_format(q->a, &near)),
@@ -617,23 +620,38 @@ static void address(const struct rule_ctx *q, struct verdict *v)
 	}
 }
 
+/* Why nothing can be said of an interface's addresses; NULL. */
+static const struct fact *unseen_address(const struct machine *m)
+{
+	LIST_FOR_EACH (struct nic, n, &m->net.nics)
+		if (*n->pci && fact_is(&n->operstate, "up") && !seen_ok(&n->ipv4.f) &&
+		    n->ipv4.f.seen != SEEN_ABSENT)
+			return &n->ipv4.f;
+	return NULL;
+}
+
 static void rule_nic_subnets(const struct rule_ctx *q, struct verdict *v)
 {
-	const struct fact_int *bad = &q->m->net.bad_subnets;
+	const struct nic *n = q->m->net.nics.items;
+	const struct fact *unseen = unseen_address(q->m);
+	size_t pairs = 0, all = q->m->net.nics.n;
 
-	if (!q->m->net.nics.n) {
+	if (!all) {
 		verdict_na(v, CODE_NO_HARDWARE, "no network interface was seen");
 		return;
 	}
-	if (!is_seen(q, v, &bad->f, NULL))
-		return;
-	v->current = arena_printf(q->a, "%lld pairs", bad->v);
-	if (bad->v == 0)
-		verdict_pass(v, "every interface has a subnet of its own");
-	else
+	for (size_t i = 0; i < all; i++)
+		for (size_t k = i + 1; k < all; k++)
+			pairs += nics_collide(&n[i], &n[k]);
+	v->current = arena_printf(q->a, "%zu pairs", pairs);
+	if (pairs)
 		verdict_fail(v, "0 pairs",
 			     "two interfaces in one subnet answer for each other and send by the "
 			     "wrong one");
+	else if (unseen)
+		verdict_unseen(q, v, unseen, NULL);
+	else
+		verdict_pass(v, "every interface has a subnet of its own");
 }
 
 static void rule_nic_owner(const struct rule_ctx *q, struct verdict *v)

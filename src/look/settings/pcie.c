@@ -142,7 +142,7 @@ static void gpu_nic(const struct rule_ctx *q, struct verdict *v)
 	LIST_FOR_EACH (struct rdma_port, p, &q->m->net.rdma) {
 		enum path_class c = *p->pci ? topology_path(q->m, g->pci, p->pci) : PATH_UNKNOWN;
 
-		if (any_active && !fact_is(&p->state, "ACTIVE"))
+		if (any_active && seen_ok(&p->state.f) && !fact_is(&p->state, "ACTIVE"))
 			continue;
 		if (c != PATH_UNKNOWN && (best == PATH_UNKNOWN || c < best)) {
 			best = c;

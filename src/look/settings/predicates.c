@@ -2,6 +2,7 @@
 /* Shared questions of the rules. */
 #include "look/settings/predicates.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,13 @@ bool has_rdma(const struct machine *m)
 	return m->net.rdma.n > 0;
 }
 
+long long memlock_least(const struct machine *m)
+{
+	long long kb = fact_or(&m->memory.total_kb, 0);
+
+	return kb > 0 && kb < LLONG_MAX / 1024 ? kb / 2 * 1024 : -1;
+}
+
 bool has_isolated_cpus(const struct machine *m)
 {
 	return seen_ok(&m->cpu.isolated.f) && m->cpu.isolated.v.n > 0;
@@ -85,6 +93,15 @@ const struct fact *first_unread(const struct fact *const *facts, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (facts[i]->seen != SEEN_OK && facts[i]->seen != SEEN_ABSENT)
+			return facts[i];
+	return NULL;
+}
+
+const struct fact *first_untold(const struct fact *const *facts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((facts[i]->seen == SEEN_UNASKED && facts[i]->leaf) ||
+		    facts[i]->seen == SEEN_DENIED || facts[i]->seen == SEEN_ERROR)
 			return facts[i];
 	return NULL;
 }

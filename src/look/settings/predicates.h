@@ -14,6 +14,9 @@ bool is_virtual(const struct machine *m);
 bool has_unified_memory(const struct machine *m);
 /* Some RDMA port, or a NIC of a vendor whose user-space drivers poll. */
 bool has_rdma(const struct machine *m);
+/* Bytes that a program has to be allowed to lock for RDMA: half of memory; -1: not known. */
+enum { MEMLOCK_UNLIMITED = -1 };
+long long memlock_least(const struct machine *m);
 /* Somebody set CPUs aside: isolcpus or a cpuset partition. */
 bool has_isolated_cpus(const struct machine *m);
 bool service_active(const struct machine *m, const char *unit);
@@ -27,6 +30,9 @@ int zfs_release(const struct machine *m);
 /* The first of n facts that is neither seen nor absent: nothing may be concluded from it. NULL when
  * there is none. */
 const struct fact *first_unread(const struct fact *const *facts, size_t n);
+/* The first of n facts that nobody could tell: asked for, and neither seen nor known not to be
+ * there. NULL when there is none. */
+const struct fact *first_untold(const struct fact *const *facts, size_t n);
 /* The function's place in the tree was read, and all bridges above it are known. */
 bool is_placed(const struct machine *m, const struct pci_function *f);
 

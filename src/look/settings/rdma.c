@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RDMA ports, and the ways from a NIC into GPU memory. */
+#include <stdio.h>
 #include <string.h>
 
 #include "machine/model/topology.h"
 #include "look/settings/predicates.h"
 #include "knowledge/health.h"
 #include "look/settings/settings.h"
+#include "base/text.h"
 
 static const char no_rdma[] = "no RDMA device";
 
@@ -38,7 +40,12 @@ static bool is_rail(const struct machine *m, const struct rdma_port *p)
 /* Why a port without a link is no fault; NULL when it says that it should have one. */
 static const char *resting(const struct rule_ctx *q, const struct rdma_port *p)
 {
+	const struct nic *n = machine_nic(q->m, fact_text(&p->netdev, ""));
+
 	if ((q->platform & ON_HGX) && is_rail(q->m, p))
+		return NULL;
+	/* Its interface has a link: then the port should have one. */
+	if (n && fact_or(&n->carrier, 0) == 1)
 		return NULL;
 	/* An Ethernet port without a link says Disabled whatever the reason. */
 	if (fact_is(&p->phys_state, "Disabled"))
@@ -133,6 +140,10 @@ static void rule_rdma_errors(const struct rule_ctx *q, struct verdict *v)
 	long long symbol = fact_or(&p->symbol_errors, -1), rcv = fact_or(&p->rcv_errors, -1),
 		  down = fact_or(&p->link_downed, -1);
 
+	const struct fact *const counts[] = { &p->symbol_errors.f, &p->rcv_errors.f,
+					      &p->link_downed.f };
+	const struct fact *unread = first_untold(counts, 3);
+
 	if (symbol < 0 && rcv < 0 && down < 0) {
 		verdict_unseen(q, v, &p->symbol_errors.f, "the driver does not count them");
 		return;
@@ -150,6 +161,8 @@ static void rule_rdma_errors(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "few times down",
 			     "the link went down often since the driver was loaded: cable, module "
 			     "or switch port, if it goes on");
+	else if (unread)
+		verdict_unseen(q, v, unread, "the driver does not count all of them");
 	else
 		verdict_pass(v, symbol > 0 || rcv > 0 ? "few since the counters were reset: only "
 							"growth is a fault"
@@ -176,10 +189,60 @@ static void rule_rdma_link_layer(const struct rule_ctx *q, struct verdict *v)
 			     "configuration (LINK_TYPE) and needs a reboot");
 }
 
+/* "192.0.2.1" at the beginning of text as a GID of RoCE v2 holds it. */
+static bool gid_text(const char *text, char out[40])
+{
+	unsigned x[4];
+
+	if (sscanf(text, "%3u.%3u.%3u.%3u", &x[0], &x[1], &x[2], &x[3]) != 4 || x[0] > 255 ||
+	    x[1] > 255 || x[2] > 255 || x[3] > 255)
+		return false;
+	snprintf(out, 40, "0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x", x[0], x[1], x[2],
+		 x[3]);
+	return true;
+}
+
+/* The first GID of RoCE v2 that begins so. */
+static const struct rdma_gid *gid_of(const struct rdma_port *p, const char *begins)
+{
+	LIST_FOR_EACH (struct rdma_gid, g, &p->gids)
+		if (fact_is(&g->type, "RoCE v2") && str_starts(fact_text(&g->gid, ""), begins))
+			return g;
+	return NULL;
+}
+
+/* The first of an interface's addresses that no GID holds; NULL: all have one. */
+static const char *without_gid(struct arena *a, const struct rdma_port *p, const char *addresses)
+{
+	for (const char *w = addresses + strspn(addresses, " "); *w; w += strspn(w, " ")) {
+		size_t len = strcspn(w, " ");
+		char text[40];
+
+		if (!str_starts(w, "169.254.") && gid_text(w, text) && !gid_of(p, text))
+			return arena_strndup(a, w, len);
+		w += len;
+	}
+	return NULL;
+}
+
+/* A GID that nobody could read may be the one. */
+static const struct fact *untold_gid(const struct rdma_port *p)
+{
+	LIST_FOR_EACH (struct rdma_gid, g, &p->gids) {
+		const struct fact *const both[] = { &g->gid.f, &g->type.f };
+
+		if (first_untold(both, 2))
+			return first_untold(both, 2);
+	}
+	return NULL;
+}
+
 static void gid(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
-	const struct nic *n;
+	const struct rdma_gid *any = gid_of(p, "0000:0000:0000:0000:0000:ffff:");
+	const struct nic *n = machine_nic(q->m, fact_text(&p->netdev, ""));
+	const char *addresses = n ? fact_text(&n->ipv4, "") : "", *lacks;
 
 	if (fact_is(&p->link_layer, "InfiniBand")) {
 		verdict_na(v, CODE_NO_EFFECT, "InfiniBand does not choose by GID type");
@@ -189,35 +252,32 @@ static void gid(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "the port is not active");
 		return;
 	}
-	LIST_FOR_EACH (struct rdma_gid, g, &p->gids)
-		if (fact_is(&g->type, "RoCE v2") && seen_ok(&g->gid.f) &&
-		    strstr(g->gid.v, "0000:0000:0000:0000:0000:ffff:")) {
-			v->current = arena_printf(q->a, "index %u", g->index);
-			verdict_pass(v, "a RoCE v2 address from IPv4 exists; its index moves, so "
-					"let NCCL choose");
-			return;
-		}
-	n = machine_nic(q->m, fact_text(&p->netdev, ""));
 	if (!p->gids.n) {
 		verdict_unknown(v, CODE_ERROR, "an active port has GIDs, but none could be read");
 		return;
 	}
-	v->current = arena_printf(q->a, "none of %zu", p->gids.n);
+	lacks = without_gid(q->a, p, addresses);
+	v->current = any ? arena_printf(q->a, "index %u", any->index)
+			 : arena_printf(q->a, "none of %zu", p->gids.n);
+	if (lacks && untold_gid(p))
+		verdict_unseen(q, v, untold_gid(p), NULL);
+	else if (lacks)
+		verdict_fail(v, "a RoCE v2 GID of each IPv4 address",
+			     any ? arena_printf(q->a,
+						"%s has none: RDMA from that address does not "
+						"reach anybody",
+						lacks)
+				 : "RoCE v2 falls back to link-local addresses, which do not reach "
+				   "other subnets");
+	else if (any)
+		verdict_pass(v, "a RoCE v2 address from IPv4 exists; its index moves, so let NCCL "
+				"choose");
 	/* What the interface has decides between "nothing to make one from" and a fault. */
-	if (!n) {
+	else if (!n)
 		verdict_unknown(v, CODE_ERROR, "the port's network interface was not seen");
-		return;
-	}
-	if (!is_seen(q, v, &n->ipv4.f, NULL))
-		return;
-	if (!*n->ipv4.v) {
+	else if (is_seen(q, v, &n->ipv4.f, NULL))
 		verdict_na(v, CODE_NO_EFFECT,
 			   "the interface has no IPv4 address to make one from: see nic.address");
-		return;
-	}
-	verdict_fail(
-		v, "one RoCE v2 GID from IPv4",
-		"RoCE v2 falls back to link-local addresses, which do not reach other subnets");
 }
 
 /* Adapters of one board with different firmware: an update stopped half-way, or one was exchanged.

@@ -251,6 +251,8 @@ static void fabric_manager(const struct rule_ctx *q, struct verdict *v)
 	const char *version = fact_text(&q->m->gpu.fabric_manager_version, NULL),
 		   *elsewhere = no_manager_here(q->m);
 	bool active = service_active(q->m, "nvidia-fabricmanager.service");
+	const struct service *unit = machine_service(q->m, "nvidia-fabricmanager.service");
+	const struct fact *runs = unit ? &unit->active.f : NULL;
 
 	if (elsewhere) {
 		verdict_na(v, CODE_NO_HARDWARE, elsewhere);
@@ -265,6 +267,8 @@ static void fabric_manager(const struct rule_ctx *q, struct verdict *v)
 			     "start with it");
 	else if (active)
 		verdict_pass(v, "active");
+	else if (runs && first_untold(&runs, 1))
+		verdict_unseen(q, v, runs, NULL);
 	else
 		verdict_fail(v, "active",
 			     "without it CUDA does not start on a machine with NVSwitches");

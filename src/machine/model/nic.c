@@ -2,6 +2,9 @@
 /* The tables behind machine/model/nic.h: key, title, unit and place of every fact. */
 #include "machine/model/nic.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* clang-format off */
 static const struct shape_row nic_rows[] = {
 	FACT_NAME(nic, name, "Name"),
@@ -103,3 +106,53 @@ static const struct shape_row network_rows[] = {
 };
 const struct shape network_shape = SHAPE(network, network);
 /* clang-format on */
+
+struct subnet {
+	unsigned long net;
+	unsigned bits;
+};
+
+/* The subnets of "10.0.0.1/24 10.0.1.1/24"; at most max. */
+static size_t nic_subnets(const char *text, struct subnet *out, size_t max)
+{
+	size_t n = 0;
+
+	while (*text && n < max) {
+		unsigned a, b, c, d, bits;
+
+		text += strspn(text, " ");
+		if (sscanf(text, "%u.%u.%u.%u/%u", &a, &b, &c, &d, &bits) == 5 && bits &&
+		    bits <= 32 && a < 256 && b < 256 && c < 256 && d < 256) {
+			unsigned long address = (unsigned long)a << 24 | b << 16 | c << 8 | d;
+
+			out[n++] = (struct subnet){ address >> (32 - bits), bits };
+		}
+		text += strcspn(text, " ");
+	}
+	return n;
+}
+
+static bool collide(const char *x, const char *y)
+{
+	enum { MAX = 16 };
+	struct subnet a[MAX], b[MAX];
+	size_t na = nic_subnets(x, a, MAX), nb = nic_subnets(y, b, MAX);
+
+	for (size_t i = 0; i < na; i++)
+		for (size_t j = 0; j < nb; j++)
+			if (a[i].bits == b[j].bits && a[i].net == b[j].net)
+				return true;
+	return false;
+}
+
+/* Of virtual ones no driver was asked for. They share their lower interface's subnet on purpose:
+ * macvlan, VRRP. */
+static bool counts(const struct nic *n)
+{
+	return n->driver.f.leaf && fact_is(&n->operstate, "up") && seen_ok(&n->ipv4.f);
+}
+
+bool nics_collide(const struct nic *x, const struct nic *y)
+{
+	return counts(x) && counts(y) && collide(x->ipv4.v, y->ipv4.v);
+}

@@ -87,6 +87,9 @@ struct network {
 	struct list switch_ports;    /* struct rdma_port: those that manage NVSwitches (pci.h) */
 };
 
+/* Two physical interfaces that are up and share an IPv4 subnet. */
+bool nics_collide(const struct nic *x, const struct nic *y);
+
 extern const struct shape network_shape, nic_shape, rdma_port_shape, rdma_gid_shape;
 
 #endif

@@ -61,6 +61,7 @@ static void cluster_inventory_rdma(const struct rdma_port *r, struct cluster_por
 	p->rdma_device = word(r->device, from);
 	p->rdma_port = number(r->number, from);
 	p->rdma_state = r->state;
+	p->rdma_phys_state = r->phys_state;
 	p->link_layer = r->link_layer;
 	p->rdma_rate_mbps = r->rate_mbps;
 	p->gids = r->gids;
@@ -193,10 +194,8 @@ static long long adapters(const struct machine *m)
 	return n;
 }
 
-/* Fills everything but name, address, neighbors, routes and what only the network namespace has.
- * Texts are the machine's own. all_links: virtual interfaces too. */
-static void cluster_inventory(struct arena *a, const struct machine *m, bool all_links,
-			      struct cluster_node *out)
+void cluster_inventory(struct arena *a, const struct machine *m, bool all_links,
+		       struct cluster_node *out)
 {
 	const struct gpu *g = machine_gpu(m, 0);
 

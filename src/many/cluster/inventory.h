@@ -5,6 +5,11 @@
 
 #include "many/cluster/node.h"
 
+/* Fills everything but name, address, neighbors, routes and what only the network namespace has.
+ * Texts are the machine's own. all_links: virtual interfaces too. */
+void cluster_inventory(struct arena *a, const struct machine *m, bool all_links,
+		       struct cluster_node *out);
+
 /*
  * What only the network namespace of this process has: MTU,
  * MAC, carrier and addresses of interfaces, forwarding and its firewall, which way a packet would

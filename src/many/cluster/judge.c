@@ -230,14 +230,16 @@ static bool counts(const struct cluster_address *x, struct cluster_prefix *out)
 	return cluster_prefix_parse(x->name, out) == 0 && !cluster_prefix_link_local(out);
 }
 
-/* The address of p that shares a subnet with one of q; NULL. */
-static const char *cluster_judge_shared(const struct cluster_port *p, const struct cluster_port *q)
+/* The address of p that shares a subnet with one of q, IPv4 alone or any; NULL. */
+static const char *cluster_judge_shared(const struct cluster_port *p, const struct cluster_port *q,
+					bool four)
 {
 	LIST_FOR_EACH (struct cluster_address, x, &p->addresses)
 		LIST_FOR_EACH (struct cluster_address, y, &q->addresses) {
 			struct cluster_prefix px, py;
 
-			if (counts(x, &px) && counts(y, &py) && cluster_prefix_same(&px, &py))
+			if (counts(x, &px) && counts(y, &py) && cluster_prefix_same(&px, &py) &&
+			    (!four || px.family == AF_INET))
 				return x->name;
 		}
 	return NULL;
@@ -271,12 +273,14 @@ static void same_subnet(struct arena *a, struct cluster *c, size_t node)
 {
 	const struct list *ports = &c->nodes[node].ports;
 
+	if (!cluster_fails(c, node, "nic.subnets", ""))
+		return;
 	for (size_t i = 0; i < ports->n; i++)
 		for (size_t k = i + 1; k < ports->n; k++) {
 			struct cluster_end x = { node, i }, y = { node, k };
 			const struct cluster_port *p = cluster_judge_in_order(c, &x, &y);
 			const struct cluster_port *q = cluster_end_port(c, y);
-			const char *subnet = cluster_judge_shared(p, q);
+			const char *subnet = cluster_judge_shared(p, q, true);
 			size_t cage = cluster_cage_of(c, node, p);
 
 			if (!subnet || !cluster_port_up(p) || !cluster_port_up(q))
@@ -357,7 +361,7 @@ static void mismatch(struct arena *a, struct cluster *c, const struct cluster_pa
 		const struct cluster_port *px = cluster_end_port(c, x);
 		const struct cluster_port *py = cluster_end_port(c, y);
 
-		if (!addressed(px) || !addressed(py) || cluster_judge_shared(px, py))
+		if (!addressed(px) || !addressed(py) || cluster_judge_shared(px, py, false))
 			continue;
 		cluster_find(a, c,
 			     &(struct cluster_finding){
@@ -379,12 +383,21 @@ static void cluster_judge_none(struct arena *a, struct cluster *c, const struct 
 {
 	size_t cage = w->cages[0];
 	struct cluster_end first = { c->cages[cage].node, c->cages[cage].ports[0] };
+	bool needed = false;
 
 	for (size_t i = 0; i < w->n_paths; i++)
-		for (size_t k = 0; k < w->paths[i].n_ends; k++)
-			if (addressed(cluster_end_port(c, w->paths[i].ends[k])))
+		for (size_t k = 0; k < w->paths[i].n_ends; k++) {
+			struct cluster_end e = w->paths[i].ends[k];
+			const struct cluster_port *p = cluster_end_port(c, e);
+
+			if (addressed(p))
 				return;
-	if (!cluster_wire_data(c, w))
+			if (needed || !cluster_fails(c, e.node, "nic.address", p->name))
+				continue;
+			needed = true;
+			first = e;
+		}
+	if (!needed)
 		return;
 	cluster_find(a, c,
 		     &(struct cluster_finding){
@@ -464,6 +477,7 @@ static void cluster_judge_addresses(struct arena *a, struct cluster *c)
 
 void cluster_judge(struct arena *a, struct cluster *c, const struct cluster *earlier)
 {
+	cluster_judge_settings(a, c);
 	cluster_judge_nodes(a, c);
 	cluster_judge_cables(a, c);
 	cluster_judge_ports(a, c);

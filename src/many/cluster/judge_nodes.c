@@ -8,54 +8,6 @@
 #include "many/cluster/links.h"
 #include "base/text.h"
 
-const struct cluster_code cluster_codes[] = {
-	{ "no-cable-no-pci",
-	  "a DGX Spark takes its network adapter off PCI while no cable is in it" },
-	{ "dead-node", "a node does not answer" },
-	{ "same-machine", "two names are one machine" },
-	{ "no-carrier", "an adapter is there and none of its ports has a link" },
-	{ "unsupported-topology", "the nodes are joined in a way that no plan can be made for" },
-	{ "wrong-cable", "a cable is in a cage where it does not belong" },
-	{ "hears-nobody", "a port has a link and hears no node" },
-	{ "one-way", "one end hears the other, not the reverse" },
-	{ "second-cable", "a second cable between two nodes brings no more speed" },
-	{ "half-speed-twin-unused", "one of the two halves of a cage carries nothing" },
-	{ "mtu-mismatch", "the ends of a path differ in MTU" },
-	{ "mtu-small", "both ends could take larger packets" },
-	{ "speed-below", "a link is slower than it should be" },
-	{ "pcie-narrow", "an adapter has fewer or slower PCIe lanes than it can" },
-	{ "rdma-down", "a link is up and RDMA on it is not" },
-	{ "rdma-missing", "one end of a path has an RDMA device, another has none" },
-	{ "roce-uneven", "the ends of a path pause or sort packets differently" },
-	{ "link-layer", "a port speaks InfiniBand where Ethernet is needed" },
-	{ "same-subnet-twins", "two ports of a node are in one subnet" },
-	{ "address-mismatch", "the ends of a path share no subnet" },
-	{ "duplicate-address", "one address stands on two ports" },
-	{ "no-address", "a cable has no addresses yet" },
-	{ "wrong-egress", "the kernel sends to the other end by another port" },
-	{ "wrong-ingress", "packets for one port arrive at another one of the same node" },
-	{ "gid-missing", "an address has no RoCE v2 GID" },
-	{ "gid-drift", "a GID has another index than in an earlier discovery" },
-	{ "gid-uneven", "the index of RoCE v2 GIDs is not the same everywhere" },
-	{ "forward-drop", "the firewall drops what the node would forward" },
-	{ "version-skew", "nodes differ in versions that have to match" },
-	{ "path-dead", "no echo comes back over a path" },
-	{ "mtu-path", "packets that fit both ends' MTU do not come through" },
-	{ "data-wrong", "data arrived other than they were sent" },
-	{ "socket-fallback", "RDMA cannot be used, so NCCL would go over TCP" },
-	{ "nccl-failed", "NCCL does not work between two nodes" },
-	{ "rdma-memory", "memory cannot be registered for RDMA" },
-	{ "degraded-fabric", "RDMA is slow though all that can be read is well" },
-	{ "slow-path",
-	  "something carries less than the rest of the cluster, or than it is known to" },
-	{ "link-errors", "a port counted errors of the line during the tests" },
-	{ "lossy-fabric", "packets were lost and sent again during the tests" },
-	{ "slower-than-before", "a path carries less than in an earlier check" },
-	{ "unsteady", "a test was bad once and good when it was repeated" },
-	{ "deaf", "a node may not open raw sockets" },
-	{ NULL, NULL },
-};
-
 const char *cluster_severity_name(enum cluster_severity s)
 {
 	static const char *const names[] = { "note", "warning", "fault" };
@@ -143,10 +95,14 @@ static void no_carrier(struct arena *a, struct cluster *c, size_t node)
 
 	NODE_PORTS(p, n)
 	{
-		bool counts = fact_is(&p->driver, "mlx5_core") && cluster_port_data(p);
+		bool counts = *p->pci && cluster_port_data(p);
+		const struct fact *carrier = &p->carrier.f;
 
+		/* What nobody could look at may be up. */
+		if (counts && first_untold(&carrier, 1))
+			return;
 		data += counts;
-		up += counts && cluster_port_up(p);
+		up += counts && fact_or(&p->carrier, 0) == 1;
 	}
 	if (!data || up || !fact_or(&n->adapters, 0))
 		return;
@@ -313,13 +269,6 @@ void cluster_judge_nodes(struct arena *a, struct cluster *c)
 
 /* Findings about the ports of a wire: MTU, speed, twins, RDMA, PCIe, hearing both ways. */
 
-enum { JUMBO = 9000, SPARK_MBPS = 200000 };
-
-static bool ports_is_spark(const struct cluster *c, size_t node)
-{
-	return fact_is(&c->nodes[node].platform, "dgx-spark");
-}
-
 static void judge_nodes_find(struct arena *a, struct cluster *c, const char *code,
 			     enum cluster_severity severity, struct cluster_end e, const char *text,
 			     const char *evidence, const char *fix)
@@ -360,7 +309,7 @@ static void judge_nodes_mtu(struct arena *a, struct cluster *c, const struct clu
 				     cluster_end_text(a, c, p->ends[i])),
 			"set 9000 at both ends, by whoever configures them (gputune cluster plan)");
 	}
-	if (equal && mine < JUMBO && cluster_port_data(cluster_end_port(c, first)))
+	if (equal && cluster_fails(c, first.node, "nic.mtu", cluster_end_port(c, first)->name))
 		judge_nodes_find(
 			a, c, "mtu-small", CLUSTER_NOTE, first,
 			arena_printf(a, "All ends of the path of %s have an MTU of %lld bytes.",
@@ -405,16 +354,15 @@ static void judge_nodes_speed(struct arena *a, struct cluster *c, const struct c
 {
 	for (size_t i = 0; i < p->n_ends; i++) {
 		const struct cluster_port *x = cluster_end_port(c, p->ends[i]);
-		long long v = fact_or(&x->speed_mbps, 0);
+		const struct verdict *v = cluster_fails(c, p->ends[i].node, "nic.speed", x->name);
 
-		if (v <= 0 || !cluster_port_data(x) || !cluster_port_up(x) ||
-		    !ports_is_spark(c, p->ends[i].node) || v >= SPARK_MBPS)
+		if (!v)
 			continue;
 		judge_nodes_find(
 			a, c, "speed-below", CLUSTER_WARNING, p->ends[i],
-			arena_printf(a, "%s has a link of %lld Gb/s, not of 200.",
-				     cluster_end_text(a, c, p->ends[i]), v / 1000),
-			arena_printf(a, "%lld Mb/s negotiated", v),
+			arena_printf(a, "%s has a link of %s, not of %s.",
+				     cluster_end_text(a, c, p->ends[i]), v->current, v->wanted),
+			arena_printf(a, "%lld Mb/s negotiated", x->speed_mbps.v),
 			"use an approved cable; on a switch, force 200G-baseCR4, since its own "
 			"negotiation may end at 100G");
 	}
@@ -432,41 +380,44 @@ static bool judge_nodes_has_address(const struct cluster_port *p)
 	return false;
 }
 
-static const char *why_unused(const struct cluster_port *p, bool addressed)
+static const char *why_unused(const struct cluster_port *p)
 {
 	if (!fact_or(&p->carrier, 0) || !fact_is(&p->operstate, "up"))
 		return "is down";
-	if (addressed && !judge_nodes_has_address(p))
-		return "has no address";
-	if (seen_ok(&p->rdma_state.f) && !fact_is(&p->rdma_state, "ACTIVE"))
-		return "has no active RDMA port";
-	return NULL;
+	return judge_nodes_has_address(p) ? "has no active RDMA port" : "has no address";
+}
+
+/* Its twin is in use, and says that this half is not; or its RDMA is down. */
+static bool is_unused(struct arena *a, const struct cluster *c, const struct cluster_cage *g,
+		      size_t port)
+{
+	const struct cluster_port *p = cluster_end_port(c, (struct cluster_end){ g->node, port });
+
+	for (size_t i = 0; i < g->n_ports; i++) {
+		const struct cluster_port *twin =
+			cluster_end_port(c, (struct cluster_end){ g->node, g->ports[i] });
+
+		if (twin == p || !cluster_port_up(twin))
+			continue;
+		if (cluster_fails(c, g->node, "nic.twins", twin->name) ||
+		    cluster_fails(c, g->node, "rdma.state", cluster_rdma_name(a, p)))
+			return true;
+	}
+	return false;
 }
 
 static void judge_nodes_twins(struct arena *a, struct cluster *c, const struct cluster_cage *g)
 {
-	bool used = false, addressed = false;
-
-	if (g->n_ports < 2)
-		return;
 	for (size_t i = 0; i < g->n_ports; i++) {
-		const struct cluster_port *p =
-			cluster_end_port(c, (struct cluster_end){ g->node, g->ports[i] });
-
-		addressed = addressed || judge_nodes_has_address(p);
-		used = used || (cluster_port_up(p) && cluster_port_data(p));
-	}
-	for (size_t i = 0; used && i < g->n_ports; i++) {
 		struct cluster_end e = { g->node, g->ports[i] };
-		const struct cluster_port *p = cluster_end_port(c, e);
-		const char *why = why_unused(p, addressed);
 
-		if (!why)
+		if (!is_unused(a, c, g, g->ports[i]))
 			continue;
 		judge_nodes_find(
 			a, c, "half-speed-twin-unused", CLUSTER_FAULT, e,
 			arena_printf(a, "%s %s, so cage %s reaches half of its speed at most.",
-				     cluster_end_text(a, c, e), why, g->name),
+				     cluster_end_text(a, c, e), why_unused(cluster_end_port(c, e)),
+				     g->name),
 			arena_printf(
 				a,
 				"its twin is in use; both halves of a cage carry about 100 Gb/s "
@@ -483,7 +434,7 @@ static void judge_nodes_rdma(struct arena *a, struct cluster *c, struct cluster_
 	const struct cluster_port *p = cluster_end_port(c, e);
 
 	if (cluster_port_up(p) && !fact_is(&p->link_layer, "InfiniBand") &&
-	    seen_ok(&p->rdma_state.f) && !fact_is(&p->rdma_state, "ACTIVE"))
+	    cluster_fails(c, e.node, "rdma.state", cluster_rdma_name(a, p)))
 		judge_nodes_find(a, c, "rdma-down", CLUSTER_FAULT, e,
 				 arena_printf(a, "%s is up, its RDMA port %s is %s.",
 					      cluster_end_text(a, c, e),
@@ -522,13 +473,11 @@ static void rdma_missing(struct arena *a, struct cluster *c, const struct cluste
 /* Where the cabling is Ethernet; a node of a larger machine room may speak InfiniBand. */
 static void judge_nodes_link_layer(struct arena *a, struct cluster *c, size_t node)
 {
-	if (!ports_is_spark(c, node) && !fact_is(&c->nodes[node].platform, "igx-orin"))
-		return;
 	for (size_t i = 0; i < c->nodes[node].ports.n; i++) {
 		struct cluster_end e = { node, i };
 		const struct cluster_port *p = cluster_end_port(c, e);
 
-		if (fact_is(&p->link_layer, "InfiniBand"))
+		if (cluster_fails(c, node, "rdma.link-layer", cluster_rdma_name(a, p)))
 			judge_nodes_find(
 				a, c, "link-layer", CLUSTER_FAULT, e,
 				arena_printf(a, "%s speaks InfiniBand.", cluster_end_text(a, c, e)),
@@ -541,17 +490,15 @@ static void judge_nodes_link_layer(struct arena *a, struct cluster *c, size_t no
 static void judge_nodes_pcie(struct arena *a, struct cluster *c, struct cluster_end e)
 {
 	const struct cluster_port *p = cluster_end_port(c, e);
-	long long width = fact_or(&p->pci_width, 0), most = fact_or(&p->pci_max_width, 0);
-	long long mts = fact_or(&p->pci_speed_mts, 0), fastest = fact_or(&p->pci_max_mts, 0);
+	const struct verdict *v = cluster_fails(c, e.node, "pcie.link", p->pci);
 
-	if (width <= 0 || mts <= 0 || (width >= most && mts >= fastest))
+	if (!v)
 		return;
 	judge_nodes_find(a, c, "pcie-narrow", CLUSTER_WARNING, e,
 			 arena_printf(a, "%s has fewer or slower PCIe lanes than it can.",
 				      cluster_end_text(a, c, e)),
-			 arena_printf(a, "x%lld at %.1f GT/s, of x%lld at %.1f GT/s", width,
-				      (double)mts / 1000, most, (double)fastest / 1000),
-			 ports_is_spark(c, e.node)
+			 arena_printf(a, "%s, of %s", v->current, v->wanted),
+			 is_spark(&c->nodes[e.node])
 				 ? "update the BIOS, then ask the maker's support: the adapter is "
 				   "soldered"
 				 : "see in which slot it stands; reseat it; look at the slot's "
@@ -641,7 +588,7 @@ static void judge_nodes_missing(struct arena *a, struct cluster *c, struct clust
 {
 	const struct cluster_port *p = cluster_end_port(c, e);
 
-	if (!fact_is(&p->rdma_state, "ACTIVE") || fact_is(&p->link_layer, "InfiniBand"))
+	if (!cluster_fails(c, e.node, "rdma.gid", cluster_rdma_name(a, p)))
 		return;
 	LIST_FOR_EACH (struct cluster_address, x, &p->addresses) {
 		struct cluster_prefix prefix;

@@ -89,6 +89,9 @@ struct cluster_finding {
 	const char *fix;      /* what a person does about it */
 };
 
+struct findings;
+struct verdict;
+
 struct cluster {
 	struct cluster_node *nodes; /* in the order of the user's list */
 	size_t n_nodes;
@@ -103,11 +106,15 @@ struct cluster {
 	bool supported;			  /* a topology that a plan can be made for */
 	struct cluster_finding *findings; /* worst first */
 	size_t n_findings;
+	const struct findings *judged; /* a node each: cluster_judge_settings */
 };
 
 /* The codes that findings have, in words; the last has a NULL code. */
 struct cluster_code {
 	const char *code, *means;
+	/* Settings that judge it, by blanks; what it judges by itself and what it is about, as in
+	 * struct cause of measure/doctor/doctor.h. */
+	const char *setting, *judges, *given;
 };
 extern const struct cluster_code cluster_codes[];
 
@@ -147,6 +154,15 @@ void cluster_make_topology(struct arena *a, struct cluster *c);
 /* links.c: the cage of an end's port; "spark-1 enp1s0f0np0". */
 size_t cluster_cage_at(const struct cluster *c, struct cluster_end e);
 const char *cluster_end_text(struct arena *a, const struct cluster *c, struct cluster_end e);
+
+/* judged.c: what the settings that cluster_codes names say of each node. */
+void cluster_judge_settings(struct arena *a, struct cluster *c);
+/* The verdict of a setting that failed on this interface, RDMA port or PCI function of the node, ""
+ * for the node itself; NULL: it did not. */
+const struct verdict *cluster_fails(const struct cluster *c, size_t node, const char *setting,
+				    const char *target);
+/* "mlx5_0/1" */
+const char *cluster_rdma_name(struct arena *a, const struct cluster_port *p);
 
 /* Findings about nodes and cabling, and about ports and links. */
 void cluster_judge_nodes(struct arena *a, struct cluster *c);

@@ -41,6 +41,7 @@ static const struct shape_row cluster_port_rows[] = {
 	FACT(cluster_port, rdma_device, "RDMA device", NULL),
 	FACT(cluster_port, rdma_port, "RDMA port", NULL),
 	FACT(cluster_port, rdma_state, "RDMA state", NULL),
+	FACT(cluster_port, rdma_phys_state, "RDMA physical state", NULL),
 	FACT(cluster_port, link_layer, "Link layer", NULL),
 	FACT(cluster_port, rdma_rate_mbps, "RDMA rate", "Mb/s"),
 	{ "rdma_mtu_bytes", NULL, "RDMA MTU", "bytes", SHAPE_FACT(cluster_port, active_mtu) },

@@ -51,10 +51,11 @@ struct cluster_port {
 	struct fact_int wireless;					      /* 1 */
 	struct list addresses; /* struct cluster_address */
 	/* RDMA: absent where the port has no such device. */
-	struct fact_str rdma_device; /* "rocep1s0f0" */
-	struct fact_int rdma_port;   /* from 1 */
-	struct fact_str rdma_state;  /* "ACTIVE" */
-	struct fact_str link_layer;  /* "Ethernet", "InfiniBand" */
+	struct fact_str rdma_device;	 /* "rocep1s0f0" */
+	struct fact_int rdma_port;	 /* from 1 */
+	struct fact_str rdma_state;	 /* "ACTIVE" */
+	struct fact_str rdma_phys_state; /* "LinkUp" */
+	struct fact_str link_layer;	 /* "Ethernet", "InfiniBand" */
 	struct fact_int rdma_rate_mbps;
 	struct fact_int
 		active_mtu; /* bytes; by the verbs library, so unasked where there is none */

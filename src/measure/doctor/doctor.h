@@ -102,8 +102,15 @@ struct cause {
 	/* Judged by this setting's findings: a failed one weighs so much. */
 	const char *setting;
 	enum likelihood weight;
-	/* Or by a rule of its own; with both the rule looks at the setting itself. */
+	/* Or by a rule of its own; with both the rule looks at the setting itself (or at several,
+	 * by blanks), and judges nothing that they judge. */
 	void (*rule)(const struct rule_facts *e, struct judged *out);
+	/* What a rule judges besides: facts that no setting does, by blanks, as "gputune list
+	 * --facts" names them, "seen.log_oom" of struct observations. And what says only whether it
+	 * is about this machine. tests/law holds both to it. */
+	const char *judges, *given;
+	/* Findings of its settings alone are no cause: they have to show. */
+	bool weighs;
 	/* The setting that mends it, by a transaction; NULL: none does. */
 	const char *fix;
 	const char

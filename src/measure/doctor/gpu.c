@@ -104,6 +104,7 @@ static const struct cause low_clock[] = {
 	{ .id = "latch",
 	  .title = "power delivery is latched low",
 	  .rule = latch,
+	  .setting = "gpu.power-latch",
 	  .steps = SPARK_OR(
 		  "shut down; take the adapter off the wall and its cable off the unit; wait a "
 		  "full minute; plug in the wall first, then the unit, at its own adapter. A "
@@ -127,6 +128,7 @@ static const struct cause warm[] = {
 	{ .id = "heat",
 	  .title = "too warm",
 	  .rule = heat,
+	  .setting = "gpu.temperature",
 	  .steps = SPARK_OR("free the air openings on both sides, do not stack units; until then "
 			    "an upper clock limit (nvidia-smi -lgc 0,2200) costs little and takes "
 			    "many degrees",
@@ -142,6 +144,7 @@ static const struct cause brakes[] = {
 	{ .id = "brake",
 	  .title = "the server pulls its power brake",
 	  .rule = brake,
+	  .setting = "gpu.throttle",
 	  .steps = ANYWHERE("power supplies and their redundancy, the chassis' power limit in the "
 			    "management controller, cables to the GPU") },
 };
@@ -150,6 +153,7 @@ static const struct cause capped[] = {
 	{ .id = "limit",
 	  .title = "a power limit below its default",
 	  .rule = cap,
+	  .setting = "gpu.power-limit",
 	  .fix = "gpu.power-limit",
 	  .steps = ANYWHERE("nvidia-smi -pl with the default of nvidia-smi -q -d POWER") },
 };
@@ -213,6 +217,8 @@ static const struct cause links[] = {
 	{ .id = "link",
 	  .title = "its PCIe link is narrower or slower than it could be",
 	  .rule = gpu_link,
+	  .setting = "pcie.link",
+	  .weighs = true,
 	  .steps = ANYWHERE("reseat the card and its riser, clean the contacts; firmware set-up: "
 			    "slot speed and splitting; then look whether pcie.errors grow") },
 	{ .id = "copies",
@@ -223,6 +229,8 @@ static const struct cause links[] = {
 	{ .id = "errors",
 	  .title = "the link repairs itself",
 	  .rule = link_repairs,
+	  .setting = "pcie.errors",
+	  .weighs = true,
 	  .steps = ANYWHERE("exchange slot, riser or cable, one at a time") },
 };
 
@@ -261,6 +269,8 @@ static const struct cause broken[] = {
 	{ .id = "xid",
 	  .title = "Xid lines in the kernel's log",
 	  .rule = doctor_gpu_xid,
+	  .setting = "gpu.xid",
+	  .judges = "seen.log_xid",
 	  .steps = ANYWHERE("dmesg | grep Xid: 13, 31, 43 and 45 are a program's own; 48, 63, 64, "
 			    "74, 79, 92, 94, 95, 119 and 120 are not") },
 };
@@ -292,6 +302,8 @@ static const struct cause missing[] = {
 	{ .id = "skew",
 	  .title = "module and library of different versions",
 	  .rule = doctor_gpu_skew,
+	  .judges = "seen.module",
+	  .given = "gpu.driver",
 	  .steps = ANYWHERE("reboot, or unload all nvidia modules and load them again; in a "
 			    "container the library has to come from the host") },
 	{ .id = "count",
@@ -503,10 +515,12 @@ static const struct cause unsteady[] = {
 	{ .id = "used",
 	  .title = "somebody else computes on it",
 	  .rule = used,
+	  .judges = "gpu.gpus.util_gpu_pct",
 	  .steps = ANYWHERE("stop it or measure another GPU") },
 	{ .id = "desktop",
 	  .title = "a desktop session draws on it",
 	  .rule = desktop,
+	  .judges = "gpu.gpus.processes.kind",
 	  .steps = ANYWHERE("systemctl isolate multi-user.target while measuring") },
 	{ .id = "persistence",
 	  .title = "the driver is unloaded between programs",
@@ -516,6 +530,7 @@ static const struct cause unsteady[] = {
 	{ .id = "debugging",
 	  .title = "variables for finding faults are set",
 	  .rule = blocking,
+	  .judges = "seen.vars.value",
 	  .steps = ANYWHERE("take them out of the environment of the program") },
 };
 

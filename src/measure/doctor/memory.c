@@ -65,6 +65,7 @@ static const struct cause freezes[] = {
 	{ .id = "log",
 	  .title = "memory ran out before",
 	  .rule = killed,
+	  .judges = "seen.log_oom seen.log_no_memory",
 	  .steps = SPARK_OR("a smaller share for the engine (vLLM: --kv-cache-memory-bytes "
 			    "instead of a share of the total), no expandable segments, earlyoom",
 			    "a smaller job, or more memory") },
@@ -127,12 +128,16 @@ static const struct cause cannot_have[] = {
 	{ .id = "huge-pages",
 	  .title = "memory lies in huge pages that nobody uses",
 	  .rule = huge_unused,
+	  .judges = "memory.pools.free_pages",
+	  .given = "memory.pools.size_kb memory.pools.node memory.total_kb gpu.gpus.integrated",
 	  .steps = ANYWHERE("echo 0 > nr_hugepages of that size below "
 			    "/sys/kernel/mm/hugepages, and take hugepages= out of the kernel "
 			    "command line") },
 	{ .id = "arc",
 	  .title = "ZFS's cache holds it",
 	  .rule = doctor_memory_arc,
+	  .judges = "storage.zfs_arc_size_bytes",
+	  .given = "memory.total_kb gpu.gpus.integrated",
 	  .fix = "zfs.arc-max",
 	  .steps = ANYWHERE("a smaller zfs_arc_max") },
 };
@@ -188,11 +193,15 @@ static const struct cause swaps[] = {
 	{ .id = "moving",
 	  .title = "pages go to swap and back",
 	  .rule = swapping,
+	  .judges = "seen.swapped_in_pages seen.swapped_out_pages",
+	  .given = "memory.swap_total_kb",
 	  .steps = ANYWHERE("less memory for the job, or no swap at all (swapoff -a) where a "
 			    "service ends programs instead") },
 	{ .id = "swappiness",
 	  .title = "the kernel swaps early",
 	  .rule = eager,
+	  .setting = "memory.swappiness",
+	  .weighs = true,
 	  .fix = "memory.swappiness",
 	  .steps = ANYWHERE("sysctl vm.swappiness=10") },
 };
@@ -201,17 +210,30 @@ static const struct cause merging[] = {
 	{ .id = "ksm",
 	  .title = "the kernel looks for equal pages",
 	  .rule = ksm,
+	  .judges = "seen.ksm_run",
 	  .steps = ANYWHERE("echo 2 > /sys/kernel/mm/ksm/run (stops it and gives every program its "
 			    "own pages), and disable ksmtuned") },
 };
 
 /* --- locked memory ---------------------------------------------------------------------------- */
-static void locked(const struct rule_facts *e, struct judged *out)
+/* Programs that use a GPU and have a limit of their own: in a container it is not the host's. */
+static void program_locked(const struct rule_facts *e, struct judged *out)
 {
-	long long total = fact_or(&e->m->memory.total_kb, 0), limit;
+	long long least = memlock_least(e->m);
 
-	LIST_FOR_EACH (struct observed_process, p, &e->signs->processes)
-		if (seen_ok(&p->memlock.f) && p->memlock.v >= 0 && p->memlock.v < 1 << 30) {
+	if (!has_rdma(e->m)) {
+		verdict_set(e, out, CAUSE_NOT_HERE, "no RDMA device");
+		return;
+	}
+	if (e->signs->processes.n)
+		verdict_set(e, out, CAUSE_UNSEEN, "no program that uses a GPU could be looked at");
+	else
+		verdict_set(e, out, CAUSE_NOT_HERE, "no program uses a GPU now");
+	LIST_FOR_EACH (struct observed_process, p, &e->signs->processes) {
+		if (!seen_ok(&p->memlock.f) || p->memlock.v < MEMLOCK_UNLIMITED ||
+		    (p->memlock.v >= 0 && least < 0))
+			continue;
+		if (p->memlock.v >= 0 && p->memlock.v < least) {
 			verdict_set(
 				e, out, CAUSE_LIKELY,
 				"process %u (%s) may lock %lld KiB, and uses a GPU: in a container "
@@ -219,18 +241,9 @@ static void locked(const struct rule_facts *e, struct judged *out)
 				p->index, fact_text(&p->command, "unnamed"), p->memlock.v / 1024);
 			return;
 		}
-	if (verdict_set_unseen(e, out, &e->m->memory.memlock.f, "the limit of locked memory"))
-		return;
-	limit = e->m->memory.memlock.v;
-	if (limit < 0 || (total && limit / 1024 > total / 2))
 		verdict_set(e, out, CAUSE_EXCLUDED,
-			    limit < 0 ? "this session may lock without limit"
-				      : "this session may lock %lld MiB",
-			    limit >> 20);
-	else
-		verdict_set(e, out, has_rdma(e->m) ? CAUSE_LIKELY : CAUSE_POSSIBLE,
-			    "this session may lock %lld KiB; a service may have another limit",
-			    limit / 1024);
+			    "every program that uses a GPU may lock half of memory or more");
+	}
 }
 
 static const struct cause registering[] = {
@@ -239,9 +252,16 @@ static const struct cause registering[] = {
 	  BY_SETTING("memory.cma-accounting", CERTAIN),
 	  .steps = ANYWHERE("kernel argument kho=off, or a kernel without the fault (6.17.0-1031 "
 			    "was well, 7.0.0-1019 and 7.0.0-31 were not; 2026-10)") },
+	{ .id = "program-memlock",
+	  .title = "a program that runs may not lock enough memory",
+	  .rule = program_locked,
+	  .judges = "seen.processes.memlock_bytes",
+	  .given = "memory.total_kb",
+	  .steps = ANYWHERE("--ulimit memlock=-1 and --cap-add IPC_LOCK for containers; "
+			    "LimitMEMLOCK=infinity for services") },
 	{ .id = "memlock",
 	  .title = "programs may not lock enough memory",
-	  .rule = locked,
+	  BY_SETTING("memory.memlock", LIKELY),
 	  .steps =
 		  ANYWHERE("\"gputune persist install --only memory.memlock\" for sessions and "
 			   "services; --ulimit memlock=-1 and --cap-add IPC_LOCK for containers") },
@@ -278,27 +298,17 @@ const struct diagnosis_table diagnoses_memory = DIAGNOSIS_TABLE(rows);
 
 /* Memory that is slow to get at: small pages, pages in pieces, pages that move. */
 
+/* Off for programs that ask for them, too. */
 static void no_huge(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c = case_of(e, "memory-latency", "64MiB:huge");
 	double ns = 0;
 
-	if (verdict_set_unseen(e, out, &e->m->memory.thp_enabled.f, "transparent huge pages"))
-		return;
-	if (!fact_is(&e->m->memory.thp_enabled, "never")) {
-		verdict_set(e, out, CAUSE_EXCLUDED, "transparent huge pages are %s",
-			    e->m->memory.thp_enabled.v);
-		return;
-	}
-	if (figure_of(c, "latency", &ns))
+	rule_by_setting(e, "memory.thp-enabled", CAUSE_LIKELY, out);
+	if (out->likelihood == CAUSE_LIKELY && figure_of(c, "latency", &ns))
 		verdict_set(e, out, CAUSE_CERTAIN,
-			    "transparent huge pages are off: a load from 64 MiB that asked for "
-			    "them takes "
-			    "%.1f ns (%s)",
-			    ns, c->variant);
-	else
-		verdict_set(e, out, CAUSE_LIKELY,
-			    "transparent huge pages are off, also for programs that ask for them");
+			    "%s: a load from 64 MiB that asked for them takes %.1f ns (%s)",
+			    out->text, ns, c->variant);
 }
 
 static void not_granted(const struct rule_facts *e, struct judged *out)
@@ -337,6 +347,7 @@ static const struct cause pages[] = {
 	{ .id = "off",
 	  .title = "transparent huge pages are off",
 	  .rule = no_huge,
+	  .setting = "memory.thp-enabled",
 	  .fix = "memory.thp-enabled",
 	  .value = "madvise",
 	  .steps = ANYWHERE("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled") },
@@ -352,6 +363,8 @@ static const struct cause pages[] = {
 	{ .id = "balancing",
 	  .title = "the kernel moves pages between nodes",
 	  .rule = doctor_memory_moved,
+	  .setting = "cpu.numa-balancing",
+	  .weighs = true,
 	  .fix = "cpu.numa-balancing",
 	  .steps = ANYWHERE("sysctl kernel.numa_balancing=0, and bind programs to nodes") },
 };

@@ -68,15 +68,18 @@ static const struct cause sockets[] = {
 	{ .id = "told",
 	  .title = "NCCL is told to use sockets",
 	  .rule = rdma_disabled,
+	  .judges = "seen.vars.value",
 	  .steps = ANYWHERE("take it out; NCCL_NET=IB makes a fall-back an error instead") },
 	{ .id = "no-device",
 	  .title = "programs cannot open an RDMA device",
 	  .rule = no_device,
+	  .judges = "seen.rdma_devices",
 	  .steps = ANYWHERE("containers: --device=/dev/infiniband --cap-add IPC_LOCK --ulimit "
 			    "memlock=-1 --network=host; host: modprobe ib_uverbs") },
 	{ .id = "list",
 	  .title = "the list of devices names none of this machine",
 	  .rule = wrong_list,
+	  .judges = "seen.vars.value",
 	  .steps = ANYWHERE("names differ between host (roce...) and container (mlx5_N): look "
 			    "inside with ibv_devices") },
 	{ .id = "state",
@@ -160,10 +163,12 @@ static const struct cause versions[] = {
 	{ .id = "too-old",
 	  .title = "the library is older than what it is told",
 	  .rule = doctor_nccl_too_old,
+	  .judges = "seen.vars.value software.libraries.version",
 	  .steps = ANYWHERE("a release of 2.30.7 or later; wheels bring one of their own") },
 	{ .id = "several",
 	  .title = "programs use different libraries",
 	  .rule = several,
+	  .judges = "seen.processes.nccl",
 	  .steps = ANYWHERE("one image, one NCCL for all ranks") },
 };
 
@@ -185,10 +190,12 @@ static const struct cause hangs[] = {
 	{ .id = "conf",
 	  .title = "an nccl.conf in the image or on the host",
 	  .rule = stale_conf,
+	  .judges = "seen.vars.value seen.vars.origin",
 	  .steps = ANYWHERE("delete it, or take out what nobody remembers") },
 	{ .id = "several",
 	  .title = "ranks use different libraries",
 	  .rule = several,
+	  .judges = "seen.processes.nccl",
 	  .steps = ANYWHERE("one image by its digest, one NCCL, equal environments on all ranks") },
 };
 
@@ -266,6 +273,7 @@ static const struct cause between[] = {
 	{ .id = "forced",
 	  .title = "variables force an algorithm or a path",
 	  .rule = forced,
+	  .judges = "seen.vars.value",
 	  .steps = ANYWHERE("unset them; Ring alone caps two nodes of eight ports at the sum of "
 			    "the ports, which trees exceed") },
 	{ .id = "acs",
@@ -289,6 +297,7 @@ static const struct cause between[] = {
 	{ .id = "list",
 	  .title = "the list of devices names none of this machine, or not all",
 	  .rule = wrong_list,
+	  .judges = "seen.vars.value",
 	  .steps = ANYWHERE("NCCL_IB_HCA with exactly the data ports") },
 	{ .id = "line",
 	  .title = "the network, not the library",

@@ -70,6 +70,7 @@ static const struct cause wrong[] = {
 	{ .id = "variable",
 	  .title = "a variable names the wrong interface",
 	  .rule = doctor_net_named,
+	  .judges = "seen.vars.value net.nics.wireless",
 	  .steps = ANYWHERE("set it on each machine by that machine's own name, or not at all") },
 	{ .id = "route",
 	  .title = "the route takes a slow interface",
@@ -110,6 +111,7 @@ static const struct cause wifi[] = {
 	{ .id = "power-save",
 	  .title = "Wi-Fi saves power",
 	  .rule = doctor_net_power_save,
+	  .judges = "seen.links.wifi_power_save",
 	  .steps = ANYWHERE("wifi.powersave = 2 in a file of /etc/NetworkManager/conf.d, or a "
 			    "cable") },
 };
@@ -157,6 +159,7 @@ static const struct cause forwarding[] = {
 	{ .id = "drop",
 	  .title = "this machine does not pass packets on",
 	  .rule = doctor_net_dropped,
+	  .judges = "seen.ip_forward",
 	  .steps = ANYWHERE("in a ring: net.ipv4.ip_forward=1 and iptables -I DOCKER-USER -i A -o "
 			    "B -j ACCEPT for the ports of the ring, in a unit, because neither "
 			    "stays; without a ring nothing has to be passed on") },
@@ -184,6 +187,8 @@ static const struct cause arp[] = {
 	{ .id = "flux",
 	  .title = "two interfaces in one subnet answer for each other",
 	  .rule = flux,
+	  .setting = "nic.subnets",
+	  .weighs = true,
 	  .steps = ANYWHERE("one subnet an interface; where that cannot be: arp_ignore=1, "
 			    "arp_announce=2, rp_filter=2") },
 };
@@ -247,12 +252,16 @@ static const struct cause stream[] = {
 	{ .id = "send-buffer",
 	  .title = "one stream may not have enough on its way: send buffer",
 	  .rule = send_buffer,
+	  .setting = "net.tcp-wmem",
+	  .weighs = true,
 	  .fix = "net.tcp-wmem",
 	  .value = "4096 16384 16777216",
 	  .steps = ANYWHERE("sysctl net.ipv4.tcp_wmem with a larger third figure") },
 	{ .id = "receive-buffer",
 	  .title = "one stream may not have enough on its way: receive buffer",
 	  .rule = receive_buffer,
+	  .setting = "net.tcp-rmem",
+	  .weighs = true,
 	  .fix = "net.tcp-rmem",
 	  .value = "4096 131072 16777216",
 	  .steps = ANYWHERE("sysctl net.ipv4.tcp_rmem with a larger third figure, on the side that "
@@ -287,6 +296,8 @@ static const struct cause pause_causes[] = {
 	{ .id = "slow-start",
 	  .title = "TCP forgets during a pause how much the way carries",
 	  .rule = forgets,
+	  .setting = "net.tcp-slow-start-after-idle",
+	  .weighs = true,
 	  .fix = "net.tcp-slow-start-after-idle",
 	  .value = "0",
 	  .steps = ANYWHERE("sysctl net.ipv4.tcp_slow_start_after_idle=0") },

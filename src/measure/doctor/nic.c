@@ -117,16 +117,20 @@ static const struct cause half[] = {
 	{ .id = "lanes",
 	  .title = "one half has fewer PCIe lanes",
 	  .rule = doctor_nic_link,
+	  .setting = "pcie.link",
+	  .weighs = true,
 	  .steps = SPARK_OR("update the BIOS, then ask the maker's support: the adapter is "
 			    "soldered",
 			    "reseat the adapter; look at slot and riser") },
 	{ .id = "list",
 	  .title = "NCCL is told to use one half",
 	  .rule = one_listed,
+	  .judges = "seen.vars.value",
 	  .steps = ANYWHERE("NCCL_IB_HCA with both devices of the port, exactly: =a,b") },
 	{ .id = "traffic",
 	  .title = "only one half carried traffic",
 	  .rule = one_carries,
+	  .judges = "seen.ports.sent seen.ports.received",
 	  .steps = ANYWHERE("both halves in NCCL_IB_HCA; two streams at once when measuring") },
 };
 
@@ -143,6 +147,7 @@ static const struct cause gone[] = {
 	{ .id = "cable",
 	  .title = "no cable, or a hot-plug fault",
 	  .rule = unplugged,
+	  .setting = "nic.cable",
 	  .steps = ANYWHERE("plug the cable in at both ends, wait half a minute, look again; then "
 			    "shut down and take all power off for a minute. Never rescan the PCI "
 			    "bus: it panics or hangs the machine") },
@@ -245,6 +250,7 @@ static const struct cause mtu[] = {
 	{ .id = "own-ports",
 	  .title = "this machine's ports differ",
 	  .rule = own_ports,
+	  .given = "net.nics.*",
 	  .fix = "nic.mtu",
 	  .steps = ANYWHERE("one MTU on every port of one network") },
 };
@@ -281,12 +287,14 @@ static const struct cause lost[] = {
 	{ .id = "unowned",
 	  .title = "an address that no file gives",
 	  .rule = unowned,
+	  .judges = "net.nics.owner",
 	  .steps = SPARK_OR("write it into a netplan file of its own (mode 600); edits by nmcli "
 			    "live in /run where netplan owns the port",
 			    "write it into the files of whoever owns the port") },
 	{ .id = "no-address",
 	  .title = "a data port without an address",
 	  .rule = no_address,
+	  .setting = "nic.address",
 	  .steps = ANYWHERE("an address of a private range, one subnet a path") },
 	{ .id = "two-owners",
 	  .title = "two managers, or the wrong one",

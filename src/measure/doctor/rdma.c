@@ -103,10 +103,13 @@ static const struct cause silent[] = {
 	{ .id = "firmware",
 	  .title = "the NIC's firmware hangs",
 	  .rule = wedged,
+	  .judges = "seen.log_nic_wedged seen.log_nic_health",
 	  .steps = ANYWHERE("take all power off for a minute, then update the NIC's firmware") },
 	{ .id = "link",
 	  .title = "a PCIe link above it is degraded",
 	  .rule = doctor_nic_link,
+	  .setting = "pcie.link",
+	  .weighs = true,
 	  .steps = SPARK_OR("update the BIOS, then ask the maker's support: the adapter is "
 			    "soldered",
 			    "reseat the card, look at slot and riser") },
@@ -124,6 +127,7 @@ static const struct cause wedge[] = {
 	{ .id = "firmware",
 	  .title = "the NIC's firmware hangs",
 	  .rule = wedged,
+	  .judges = "seen.log_nic_wedged seen.log_nic_health",
 	  .steps = ANYWHERE("take all power off for a minute, then update the NIC's firmware") },
 };
 
@@ -237,11 +241,14 @@ static const struct cause losses[] = {
 	{ .id = "losses",
 	  .title = "the network loses packets",
 	  .rule = lossy,
+	  .judges = "seen.ports.retransmits seen.ports.sequence_errors seen.ports.timeouts "
+		    "seen.ports.out_of_sequence",
 	  .steps = ANYWHERE("priority flow control and ECN on switch and NIC alike; one switch "
 			    "port at a time") },
 	{ .id = "line",
 	  .title = "the line itself is bad",
 	  .rule = doctor_rdma_bad_line,
+	  .judges = "seen.ports.symbol_errors",
 	  .steps = ANYWHERE("clean or exchange the cable, then the module") },
 };
 
@@ -283,6 +290,7 @@ static const struct cause gid[] = {
 	{ .id = "pinned",
 	  .title = "a GID index is pinned",
 	  .rule = pinned,
+	  .judges = "seen.vars.value",
 	  .steps = ANYWHERE("unset NCCL_IB_GID_INDEX: NCCL finds it since 2.21; no IPv6 link-local "
 			    "on data ports") },
 	{ .id = "no-address",
@@ -350,6 +358,8 @@ static const struct cause swings[] = {
 	{ .id = "losses",
 	  .title = "the network loses packets",
 	  .rule = lossy,
+	  .judges = "seen.ports.retransmits seen.ports.sequence_errors seen.ports.timeouts "
+		    "seen.ports.out_of_sequence",
 	  .steps = ANYWHERE("flow control and ECN on switch and NIC alike") },
 };
 
