@@ -316,19 +316,21 @@ static void tuned(void **state)
 	     "[sysctl]\nvm.swappiness = 2\n[disk]\nreadahead = >4096\n");
 	root(w, "/etc/sysctl.d/a.conf", "vm.swappiness = 3\n");
 	probe_it(w);
-	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.swappiness", ""),
-			    "! tuned.service, /usr/lib/tuned/base/tuned.conf:2 = 2\n"
-			    "! tuned.service, /etc/tuned/profiles/mine/tuned.conf:5 = 1\n"
-			    "* /etc/sysctl.d/a.conf:1 = 3\n");
-	assert_string_equal(owners_of(w, KNOB_SYSFS,
-				      "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor",
-				      ""),
-			    "* ! tuned.service, /etc/tuned/profiles/mine/tuned.conf:7 = "
-			    "ondemand\n");
-	assert_string_equal(owners_of(w, KNOB_MODPARAM, "zfs.zfs_arc_max", ""),
-			    "* ! tuned.service, /etc/tuned/profiles/mine/tuned.conf:11 = 7\n");
+	assert_string_equal(
+		owners_of(w, KNOB_SYSCTL, "vm.swappiness", ""),
+		"! tuned.service (profile mine), /usr/lib/tuned/base/tuned.conf:2 = 2\n"
+		"! tuned.service (profile mine), /etc/tuned/profiles/mine/tuned.conf:5 = 1\n"
+		"* /etc/sysctl.d/a.conf:1 = 3\n");
+	assert_string_equal(
+		owners_of(w, KNOB_SYSFS, "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor",
+			  ""),
+		"* ! tuned.service (profile mine), /etc/tuned/profiles/mine/tuned.conf:7 = "
+		"ondemand\n");
+	assert_string_equal(
+		owners_of(w, KNOB_MODPARAM, "zfs.zfs_arc_max", ""),
+		"* ! tuned.service (profile mine), /etc/tuned/profiles/mine/tuned.conf:11 = 7\n");
 	assert_string_equal(owners_of(w, KNOB_BOOTARG, "isolcpus", ""),
-			    "* ! kernel argument isolcpus, tuned.service, "
+			    "* ! kernel argument isolcpus, tuned.service (profile mine), "
 			    "/etc/tuned/profiles/mine/tuned.conf:13 = 1\n");
 	assert_string_equal(w->machine.config.tuned_profile.v, "mine");
 }
@@ -346,7 +348,7 @@ static void tuned_last(void **state)
 	probe_it(w);
 	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.swappiness", ""),
 			    "/etc/sysctl.d/a.conf:1 = 3\n"
-			    "* tuned.service, /etc/tuned/mine/tuned.conf:2 = 1\n");
+			    "* tuned.service (profile mine), /etc/tuned/mine/tuned.conf:2 = 1\n");
 }
 
 static const char *services =

@@ -585,6 +585,8 @@ static void config_tuned(struct config_reader *r)
 	if (!s || fact_or(&s->enabled, 0) + fact_or(&s->active, 0) == 0)
 		return;
 	if (!seen_ok(&r->p->m->config.tuned_profile.f))
+		r->p->m->config.tuned_profile = probe_str(r->p, "/etc/tuned/", "active_profile");
+	if (!seen_ok(&r->p->m->config.tuned_profile.f))
 		return;
 	t.sysctl = reapplies_sysctl(r) ? LAYER_TUNED_EARLY : LAYER_TUNED;
 	names = arena_strdup(r->p->a, r->p->m->config.tuned_profile.v);
