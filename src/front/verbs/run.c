@@ -193,7 +193,7 @@ static bool guard_limits(struct guard *g, const struct run_ask *ask, const struc
 	g->pressure = ask->pressure > 0 ? ask->pressure
 					: health_figure("memory.guard", "pressure", NULL, 60);
 	g->grace_ms = (long long)(1e3 * ask->grace_s);
-	g->lowest_kb = -1;
+	g->lowest_kb = now;
 	if (now < 0 || g->total_kb <= 0)
 		complain_text(0, "available memory cannot be read: nothing would guard it");
 	else if (now < g->least_kb)
