@@ -4,6 +4,7 @@
  * Other chips are left out: some answer over a slow bus. A sensor's question goes to firmware, so
  * that a lean probe of a machine with many GPUs asks none.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -127,7 +128,10 @@ static void add_chip(struct probe *p, const char *name)
 	t->pci = pci;
 	t->chip = chip;
 	chip_limit(p, dir, t);
-	if (!lean(p))
+	/* Whose it is decides which limit holds. */
+	if (!*pci)
+		t->now_c.f = fact_unseen(-EIO, dir, "device");
+	else if (!lean(p))
 		t->now_c = degrees(probe_int(p, dir, "temp1_input"));
 }
 

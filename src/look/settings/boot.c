@@ -113,7 +113,10 @@ static void rule_boot_secure(const struct rule_ctx *q, struct verdict *v)
 /* Of the built-in profile: what a file of the user's wants is not seen here. */
 static const struct recommendation *target_of(const struct rule_ctx *q, const char *id)
 {
-	return setting_recommendation(setting_find(id), q->profile, q->platform);
+	const struct recommendation *o =
+		setting_recommendation(setting_find(id), q->profile, q->platform);
+
+	return o && o->on != ON_ALL && !seen_ok(&q->m->platform.kind.f) ? NULL : o;
 }
 
 /* A precondition of others: what cannot be written, and which target values that meets. */
@@ -183,9 +186,7 @@ static const struct recommendation protection[] = {
 /* DGX OS leaves it out in guests too. */
 static bool not_virtual(const struct rule_ctx *q, struct verdict *v)
 {
-	if (is_virtual(q->m))
-		verdict_na(v, CODE_VIRTUAL, "a virtual machine: NVIDIA sets it on real ones alone");
-	return !is_virtual(q->m);
+	return is_bare_metal(q, v, "a virtual machine: NVIDIA sets it on real ones alone");
 }
 
 static const struct recommendation zeroing[] = {

@@ -106,7 +106,11 @@ static void rule_check_judge(struct run *r, struct rule_ctx *q, struct verdict *
 	if (q->s->applies && !q->s->applies(q, v))
 		return;
 	q->wish = rule_target(&r->by, q, &room);
-	if (q->s->judge)
+	/* Which of the platforms' wishes holds is not known. */
+	if (q->wish && q->wish->on && (q->wish->on & ON_ALL) != ON_ALL &&
+	    is_hidden(q, v, &r->by.m->platform.kind.f))
+		q->wish = NULL;
+	else if (q->s->judge)
 		q->s->judge(q, v);
 	else
 		rule_check_compare(q, v);

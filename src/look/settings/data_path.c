@@ -35,7 +35,7 @@ static bool first_of_device(const struct machine *m, const struct mount *mount)
 	LIST_FOR_EACH (struct mount, other, &m->storage.mounts)
 		if (other == mount)
 			return true;
-		else if (strcmp(other->bdi, mount->bdi) == 0)
+		else if (other->bdi && strcmp(other->bdi, mount->bdi) == 0)
 			return false;
 	return true;
 }
@@ -44,7 +44,7 @@ static bool is_nfs_device(const struct machine *m, const void *object)
 {
 	const struct mount *mount = object;
 
-	return is_nfs(mount) && *mount->bdi && first_of_device(m, mount);
+	return is_nfs(mount) && mount->bdi && *mount->bdi && first_of_device(m, mount);
 }
 
 /* "rsize=1048576" of "rw,vers=4.2,rsize=1048576": the text behind "rsize=" as a number. */

@@ -8,10 +8,7 @@
 
 static bool bare_metal(const struct rule_ctx *q, struct verdict *v)
 {
-	if (!is_virtual(q->m))
-		return true;
-	verdict_na(v, CODE_VIRTUAL, "a virtual machine: its host's firmware decides");
-	return false;
+	return is_bare_metal(q, v, "a virtual machine: its host's firmware decides");
 }
 
 static void smt(const struct rule_ctx *q, struct verdict *v)
@@ -37,8 +34,11 @@ static void per_socket(const struct rule_ctx *q, struct verdict *v)
 	const struct cpus *c = &q->m->cpu;
 	long long nodes = 0;
 
-	LIST_FOR_EACH (struct numa_node, n, &c->nodes)
+	LIST_FOR_EACH (struct numa_node, n, &c->nodes) {
+		if (is_hidden(q, v, &n->cpus.f))
+			return;
 		nodes += seen_ok(&n->cpus.f) && n->cpus.v.n > 0;
+	}
 	if (!nodes) {
 		verdict_na(v, CODE_NO_SUPPORT, "the kernel shows no NUMA nodes");
 		return;

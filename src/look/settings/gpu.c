@@ -139,10 +139,11 @@ static void rebar(const struct rule_ctx *q, struct verdict *v)
 			verdict_na(v, CODE_VIRTUAL, "the GPU's PCI function is not visible");
 		return;
 	}
-	v->current = arena_printf(q->a, "%lld MiB of %lld MiB", fact_or(&p->rebar_bytes, 0) >> 20,
+	if (!is_seen(q, v, &p->rebar_bytes.f, "the size of its window is not shown"))
+		return;
+	v->current = arena_printf(q->a, "%lld MiB of %lld MiB", p->rebar_bytes.v >> 20,
 				  p->rebar_max_bytes.v >> 20);
-	if (fact_or(&p->rebar_bytes, 0) >= p->rebar_max_bytes.v ||
-	    fact_or(&p->rebar_bytes, 0) >= 1ll << 30)
+	if (p->rebar_bytes.v >= p->rebar_max_bytes.v || p->rebar_bytes.v >= 1ll << 30)
 		verdict_pass(v, "large enough");
 	else if (!has_rdma(q->m) && q->m->gpu.gpus.n < 2)
 		verdict_na(v, CODE_NO_EFFECT,

@@ -148,6 +148,24 @@ bool is_seen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 	return seen_ok(f);
 }
 
+bool is_hidden(const struct rule_ctx *q, struct verdict *v, const struct fact *f)
+{
+	bool hidden = f->seen == SEEN_DENIED || f->seen == SEEN_ERROR;
+
+	if (hidden)
+		verdict_unseen(q, v, f, NULL);
+	return hidden;
+}
+
+bool is_bare_metal(const struct rule_ctx *q, struct verdict *v, const char *why)
+{
+	if (is_hidden(q, v, &q->m->platform.virtual_.f))
+		return false;
+	if (is_virtual(q->m))
+		verdict_na(v, CODE_VIRTUAL, why);
+	return !is_virtual(q->m);
+}
+
 bool is_connectx(const struct pci_function *p)
 {
 	return fact_or(&p->vendor, 0) == 0x15b3 && pci_base_class(p) == 0x02 &&

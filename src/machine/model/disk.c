@@ -36,7 +36,9 @@ const struct shape disk_shape = SHAPE(disk, disk);
 
 static const struct shape_row mount_rows[] = {
 	FACT_NAME(mount, name, "Name"),
-	FACT_NAME(mount, bdi, "Device number"),
+	/* Results of earlier releases do not have it. */
+	{ FACT_ROW(bdi, "Device number", NULL), SHAPE_TEXT(mount, bdi), .unknown = SHAPE_BLANK,
+	  .absent = true },
 	FACT(mount, type, "Type", NULL),
 	FACT(mount, device, "Device", NULL),
 	FACT(mount, options, "Options", NULL),

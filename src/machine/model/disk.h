@@ -34,7 +34,7 @@ struct disk {
 
 struct mount {
 	const char *name; /* mount point */
-	const char *bdi;  /* "0:52": the device of a network file system, "" of others */
+	const char *bdi;  /* "0:52": the device of a network file system; NULL, "": of others */
 	struct fact_str type, device, options;
 	struct fact_int size_bytes, free_bytes;
 	struct fact_int read_ahead_kb; /* of network file systems; disks have their own */

@@ -474,7 +474,8 @@ static const char *mount_rule(struct arena *a, const struct machine *m, const st
 	const struct mount *of = NULL;
 
 	LIST_FOR_EACH (struct mount, mount, &m->storage.mounts)
-		if (*mount->bdi && str_starts(row->knob.name + strlen(BDI), mount->bdi) &&
+		if (mount->bdi && *mount->bdi &&
+		    str_starts(row->knob.name + strlen(BDI), mount->bdi) &&
 		    row->knob.name[strlen(BDI) + strlen(mount->bdi)] == '/')
 			of = mount;
 	*why = "no rule tells this kind of mount from others";
