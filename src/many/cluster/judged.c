@@ -197,11 +197,11 @@ const char *cluster_rdma_name(struct arena *a, const struct cluster_port *p)
 			    fact_or(&p->rdma_port, 1));
 }
 
-/* Clusters are for work on many machines at once. */
+/* Who joins machines wants the most of what joins them, with GPUs and without. */
 void cluster_judge_settings(struct arena *a, struct cluster *c)
 {
 	struct findings *f = arena_array(a, c->n_nodes, sizeof(*f));
-	struct profile p = { .name = "training", .base = PROFILE_TRAINING };
+	struct profile p = { .name = "max-performance", .base = PROFILE_MAX_PERFORMANCE };
 
 	for (size_t i = 0; cluster_codes[i].code; i++)
 		for (const char *w = cluster_codes[i].setting; w && *w; w += strspn(w, " ")) {

@@ -135,8 +135,12 @@ static void doctor_cpu_loaded(const struct rule_facts *e, struct judged *out)
 	unsigned cpus = (unsigned)idset_count(&e->m->cpu.online.v);
 	double each;
 
-	if (verdict_set_unseen(e, out, &e->signs->load.f, "the load") || !cpus)
+	if (verdict_set_unseen(e, out, &e->signs->load.f, "the load"))
 		return;
+	if (!cpus) {
+		verdict_set(e, out, CAUSE_UNSEEN, "how many CPUs there are is not known");
+		return;
+	}
 	each = (double)e->signs->load.v / 100 / cpus;
 	verdict_set(e, out, each > 1.2 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
 		    "%.2f tasks wanted to run on %u CPUs over the last minute",
