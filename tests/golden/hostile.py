@@ -255,7 +255,7 @@ def said_of_others(tmp):
 
 def edited_plan(tmp):
     """A value that no row may ask for, in a plan that was good: refused with the file, the setting, the value and the range."""
-    dev = machines / "dev-vm"
+    dev = machines / "h200-x4"
     plan, overlay = pathlib.Path(tmp, "edited-plan.json"), pathlib.Path(tmp, "edited-overlay")
     good = json.loads(run("plan", "--host", dev, "-p", "published", "--format", "json").out)
     for setting, value, says in (("net.rmem-max", "2147483647", "2304 to 1073741824 bytes"), ("memory.dirty-ratio", "100", "1 to 90 %"),

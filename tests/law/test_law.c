@@ -352,8 +352,6 @@ static void look_between(struct at_work *k)
 		between(k, v[i - 1], s[i - 1], v[i], s[i]);
 }
 
-/* Concluded from other facts by the probes themselves: nobody can be refused it. */
-static const char concluded[] = "platform.kind platform.virtual";
 /* Has two sources, and takes the one that is told. */
 static const char two_sources[] = "gpu.temperature gpu.temperature-memory gpu.fabric";
 
@@ -364,7 +362,7 @@ static void unseen_is_not_right(struct at_work *k)
 
 		/* Between machines what one does not tell is a difference. */
 		if (x->wrong_unseen && (x->verb != LAW_CLUSTER || x->j.by) &&
-		    !is_word_of(concluded, k->p->key) && !is_word_of(x->j.given, k->p->key))
+		    !is_word_of(x->j.given, k->p->key))
 			breaks(k->t, UNSEEN_RIGHT,
 			       arena_printf(&k->t->keep, "guess %s %s", x->what, k->p->key),
 			       "%s: %s %s is wrong although %s was not seen",

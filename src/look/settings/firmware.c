@@ -23,9 +23,11 @@ static void smt(const struct rule_ctx *q, struct verdict *v)
 		return;
 	v->current = on->v ? "on" : "off";
 	verdict_na(v, CODE_LEFT_ALONE,
-		   on->v ? "DGX systems ship it on; AMD's table for GPU servers has it off. "
-			   "Data loaders gain from it, a latency of microseconds does not"
-			 : "off, as AMD's table for GPU servers has it; DGX systems ship it on");
+		   q->platform & ON_HOST
+			   ? "many threads gain from it, a latency of microseconds does not"
+		   : on->v ? "DGX systems ship it on; AMD's table for GPU servers has it off. "
+			     "Data loaders gain from it, a latency of microseconds does not"
+			   : "off, as AMD's table for GPU servers has it; DGX systems ship it on");
 }
 
 /* Nodes with processors: those of memory alone (HBM, CXL, a GPU's) are no part of a socket. */
@@ -128,6 +130,7 @@ static const struct setting rows[] = {
 	  .read = "/sys/devices/system/node, sockets of the processors",
 	  .not_when = "the kernel shows no NUMA nodes, or this is a virtual machine",
 	  .why = "Programs are placed near memory, GPU and NIC by these nodes.",
+	  .why_host = "Programs are placed near their memory by these nodes.",
 	  .source = "AMD Instinct MI100 system optimization, BIOS table (2025-01); DGX B200 ships "
 		    "two "
 		    "a socket (NVIDIA nccl issue 1646)",

@@ -305,6 +305,7 @@ static const struct setting rows[] = {
 	  SYSCTL_ROW,
 	  .name = "net.ipv4.tcp_congestion_control",
 	  .why = "How fast a TCP connection sends. RDMA does not use it.",
+	  .why_host = "How fast a TCP connection sends.",
 	  .source = "ip-sysctl.rst; NVIDIA nodewright-packages nvidia-tuned",
 	  .shown_by = "tcp/send:1",
 	  .severity = SEVERITY_LOW,

@@ -150,11 +150,9 @@ bool is_seen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 
 bool is_hidden(const struct rule_ctx *q, struct verdict *v, const struct fact *f)
 {
-	bool hidden = f->seen == SEEN_DENIED || f->seen == SEEN_ERROR;
-
-	if (hidden)
+	if (first_untold(&f, 1))
 		verdict_unseen(q, v, f, NULL);
-	return hidden;
+	return first_untold(&f, 1);
 }
 
 bool is_bare_metal(const struct rule_ctx *q, struct verdict *v, const char *why)

@@ -46,7 +46,7 @@ bool has_target(const struct rule_ctx *q, struct verdict *v);
 /* The fact was seen; otherwise false and *v is what verdict_unseen says. */
 bool is_seen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 	     const char *absent_reason);
-/* It is there, and could not be seen: denied or failed. The verdict says so. */
+/* Whether it is there could not be seen; the verdict says so. */
 bool is_hidden(const struct rule_ctx *q, struct verdict *v, const struct fact *f);
 /* No virtual machine; else the verdict is not applicable, with why, or unknown. */
 bool is_bare_metal(const struct rule_ctx *q, struct verdict *v, const char *why);
