@@ -637,22 +637,10 @@ const struct row_table vendor_opinion_table =
 		  vendor_columns, .repeats = true, .finish = finish_vendor);
 
 const struct row_table *const row_tables[] = {
-	&gpu_table,
-	&model_table,
-	&model_type_table,
-	&format_table,
-	&band_table,
-	&cluster_band_table,
-	&dead_flag_table,
-	&engine_option_table,
-	&health_limit_table,
-	&xid_table,
-	&known_var_table,
-	&memory_limit_table,
-	&nccl_release_table,
-	&train_key_table,
-	&value_rule_table,
-	&release_fault_table,
-	&vendor_opinion_table,
-	NULL,
+	&gpu_table,	      &model_table,	     &model_type_table,
+	&format_table,	      &band_table,	     &cluster_band_table,
+	&dead_flag_table,     &engine_option_table,  &health_limit_table,
+	&xid_table,	      &known_var_table,	     &memory_limit_table,
+	&nccl_release_table,  &train_key_table,	     &value_rule_table,
+	&release_fault_table, &vendor_opinion_table, NULL,
 };

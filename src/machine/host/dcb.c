@@ -285,7 +285,7 @@ static int dcb_ask(void **state, struct arena *a, const char *name, const char *
 }
 
 static int dcb_write(void **state, struct arena *a, const char *name, const char *field,
-		    const struct answer *value)
+		     const struct answer *value)
 {
 	unsigned mask;
 	int r;

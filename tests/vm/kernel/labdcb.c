@@ -3,7 +3,8 @@
  * labdcb: two network interfaces, labdcb0 and labdcb1, of the first ConnectX functions of labpci,
  * whose hardware is a few variables: PFC for eight priorities, and a table of DSCP. What stands
  * above (net/dcb, rtnetlink, dcb(8)) is the kernel's own. The parameter firmware says that firmware
- * negotiates (DCBX), refuse that a change of PFC is answered with EBUSY. It knows nothing of gputune.
+ * negotiates (DCBX), refuse that a change of PFC is answered with EBUSY. It knows nothing of
+ * gputune.
  */
 #include <linux/dcbnl.h>
 #include <linux/etherdevice.h>
