@@ -49,7 +49,7 @@ def memory(m):
                     "always defer defer+madvise [madvise] never")
     host.numa(m, {0: (range(12), 62845000, 55120400)}, {0: "10"}, [64, 2048, 32768, 1048576])
     m.swap(None, None, 0)
-    host.sysctls(m, vm__max_map_count=65530, net__core__optmem_max=20480, net__ipv4__tcp_wmem="4096\t16384\t4194304")
+    host.sysctls(m, vm__max_map_count=1048576, net__core__optmem_max=20480, net__ipv4__tcp_wmem="4096\t16384\t4194304")
     m.source("/proc/meminfo", DERIVED, "64 GB of the developer kit less what firmware and carve-outs take; no huge pages as shipped")
     m.source("/proc/sys/**", DOCUMENTED, "Linux Documentation/admin-guide/sysctl and ip-sysctl: the kernel's defaults; Ubuntu's procps")
 

@@ -577,6 +577,7 @@ static const struct row_column value_columns[] = {
 			    "$VARIABLE, @cc, @gpus, @unified; VALUE -: it is not there"),
 	ROW_TEXT(VR, known, "known",
 		 .meaning = "its values, with blanks between: any other is a finding"),
+	ROW_FLAG(VR, exact, "exact", .meaning = "capitals count in known"),
 	ROW_CHOICE(VR, level, "level", .choices = value_levels, .required = true,
 		   .meaning = "error: it fails or gives wrong results; warning: it costs speed or "
 			      "safety"),

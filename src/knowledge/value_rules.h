@@ -34,6 +34,7 @@ struct value_rule {
 	 */
 	const char *when;
 	const char *known; /* words with blanks between: its values; NULL: any */
+	bool exact;	   /* capitals count in known */
 	enum value_level level;
 	const char *code; /* of the finding: "fp32" */
 	const char *says; /* a sentence; {} is the value */

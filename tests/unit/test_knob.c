@@ -955,8 +955,8 @@ static void test_extlinux_forms(void **state)
 	static const char *const forms[] = {
 		"label a\nkernel /Image\nappend ro",
 		"LABEL a\n LINUX /Image\n APPEND ro\nLABEL b\n LINUX /Image\n APPEND rw\n",
-		"DEFAULT b\nLABEL a\n APPEND x\n APPEND y\nLABEL b\n#APPEND z\n KERNEL /I\n"
-		" APPEND\tro\n",
+		("DEFAULT b\nLABEL a\n APPEND x\n APPEND y\nLABEL b\n#APPEND z\n KERNEL /I\n"
+		 " APPEND\tro\n"),
 	};
 	struct bench *b = *state;
 

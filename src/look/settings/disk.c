@@ -72,16 +72,12 @@ static bool want_scheduler(const struct rule_ctx *q, struct recommendation *o)
 	return true;
 }
 
-/* What lies on a disk decides what is wanted. */
+/* What lies on a disk, and what it is, decide what is wanted. */
 static bool knows_content(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct disk *d = q->object;
-	const struct fact *content = &d->content.f;
 
-	if (!first_untold(&content, 1))
-		return true;
-	verdict_unseen(q, v, content, NULL);
-	return false;
+	return !is_hidden(q, v, &d->content.f) && !is_hidden(q, v, &d->transport.f);
 }
 
 static bool has_scheduler(const struct rule_ctx *q, struct verdict *v)

@@ -84,6 +84,8 @@ static void rule_gpu_ecc(const struct rule_ctx *q, struct verdict *v)
 
 	if (!is_seen(q, v, &g->ecc.f, "this GPU's memory has no switchable ECC"))
 		return;
+	if (is_hidden(q, v, &g->ecc_pending.f))
+		return;
 	v->current = g->ecc.v ? "on" : "off";
 	if (seen_ok(&g->ecc_pending.f) && g->ecc_pending.v != g->ecc.v)
 		verdict_fail(v, "no change pending",
@@ -631,7 +633,7 @@ static void power_limit(const struct rule_ctx *q, struct verdict *v)
 
 	if (!not_integrated(q, v, "power limits are fixed by firmware") || !has_target(q, v))
 		return;
-	if (!is_seen(q, v, &now->f, NULL))
+	if (!is_seen(q, v, &now->f, NULL) || is_hidden(q, v, &g->power_limit_enforced_mw.f))
 		return;
 	v->current = arena_printf(q->a, "%lld W", now->v / 1000);
 	if (!wanted_limit(q, v, &want))

@@ -62,11 +62,11 @@ static void link(const struct rule_ctx *q, struct verdict *v)
 	long long width = fact_or(&p->width, 0), speed = fact_or(&p->speed_mts, 0);
 	bool slow, narrow;
 
-	/* Without a driver that says so, the chip does. */
+	if (g && is_hidden(q, v, &g->integrated.f))
+		return;
 	if (g ? fact_or(&g->integrated, 0) == 1 : gb10_name(p) != NULL) {
 		verdict_na(v, CODE_INTEGRATED,
-			   "the PCIe link of this GPU is a placeholder: it talks to memory over "
-			   "NVLink-C2C");
+			   "a placeholder: this GPU talks to memory over NVLink-C2C");
 		return;
 	}
 	if (!seen_ok(&p->width.f) || !seen_ok(&p->max_width.f)) {
@@ -127,9 +127,7 @@ static void gpu_nic(const struct rule_ctx *q, struct verdict *v)
 	bool any_active = false;
 
 	if (fact_or(&g->integrated, 0) == 1) {
-		verdict_na(v, CODE_INTEGRATED,
-			   "the GPU is part of the processor: NIC data land in the memory that it "
-			   "uses");
+		verdict_na(v, CODE_INTEGRATED, "NIC data land in the memory that this GPU uses");
 		return;
 	}
 	if (!has_rdma(q->m)) {
@@ -562,6 +560,8 @@ static void pcie_iommu(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_str *f = &q->m->kernel.iommu;
 
+	if (is_hidden(q, v, &q->m->kernel.arch.f))
+		return;
 	if ((q->platform & ON_SPARK) || strcmp(fact_text(&q->m->kernel.arch, ""), "aarch64") == 0) {
 		verdict_na(v, CODE_NOT_HERE,
 			   arena_printf(q->a,

@@ -244,6 +244,8 @@ static void gid(const struct rule_ctx *q, struct verdict *v)
 	const struct nic *n = machine_nic(q->m, fact_text(&p->netdev, ""));
 	const char *addresses = n ? fact_text(&n->ipv4, "") : "", *lacks;
 
+	if (is_hidden(q, v, &p->link_layer.f) || is_hidden(q, v, &p->netdev.f))
+		return;
 	if (fact_is(&p->link_layer, "InfiniBand")) {
 		verdict_na(v, CODE_NO_EFFECT, "InfiniBand does not choose by GID type");
 		return;
@@ -457,6 +459,9 @@ static bool lacks_dma_buf(const struct machine *m)
 
 static void peermem(const struct rule_ctx *q, struct verdict *v)
 {
+	LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus)
+		if (is_hidden(q, v, &g->integrated.f))
+			return;
 	if (!q->m->gpu.gpus.n || !any_discrete(q->m)) {
 		verdict_na(v, q->m->gpu.gpus.n ? CODE_INTEGRATED : CODE_NO_HARDWARE,
 			   q->m->gpu.gpus.n

@@ -46,7 +46,7 @@ static unsigned judge_driver_cuda(const struct judge *j)
 {
 	long long v = fact_or(&j->ask->m->gpu.cuda_driver, 0);
 
-	return v > 0 ? (unsigned)(v / 10) : 0;
+	return v > 0 ? (unsigned)(v / 1000 * 100 + v % 1000 / 10 * 10) : 0;
 }
 
 /* The open modules begin with Turing; 580 is the last branch for what came before. */

@@ -170,11 +170,16 @@ static bool names_gpu(const char *s)
 static void nothing_seen(struct lint *l, const struct lint_var *v)
 {
 	bool all = strcasecmp(v->value, "all") == 0;
+	/* "-1" and "" are meant so. */
+	bool beyond = isdigit((unsigned char)*v->value);
 
-	lint_add(l, all ? LINT_ERROR : LINT_NOTE, all ? "bad-value" : "no-gpu", v->line, v->name,
-		 all ? "unset it" : NULL, known_var(v->name)->source,
-		 "%s=%.40s names no GPU: programs see none%s", v->name, v->value,
-		 all ? "; \"all\" is a word of NVIDIA_VISIBLE_DEVICES" : "");
+	lint_add(l,
+		 all	  ? LINT_ERROR
+		 : beyond ? LINT_WARNING
+			  : LINT_NOTE,
+		 all ? "bad-value" : "no-gpu", v->line, v->name, all ? "unset it" : NULL,
+		 known_var(v->name)->source, "%s=%.40s names no GPU: programs see none%s", v->name,
+		 v->value, all ? "; \"all\" is a word of NVIDIA_VISIBLE_DEVICES" : "");
 }
 
 void lint_visible(struct lint *l, const struct lint_var *v)
@@ -188,7 +193,8 @@ void lint_visible(struct lint *l, const struct lint_var *v)
 		one += strspn(one, " ");
 		if (!*one)
 			continue;
-		if (!names_gpu(one) && first) {
+		if (first && (!names_gpu(one) || (have && isdigit((unsigned char)*one) &&
+						  strtoull(one, NULL, 10) >= have))) {
 			nothing_seen(l, v);
 			return;
 		}

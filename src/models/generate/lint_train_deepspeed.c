@@ -163,14 +163,15 @@ static void lint_deepspeed_cannot(const struct train_doc *d, int stage)
 {
 	bool scatter = train_flag(d, "zero_optimization.reduce_scatter", true);
 
-	if (stage == 3 && scatter && train_flag(d, "prescale_gradients", false))
+	if (stage >= 2 && scatter && train_flag(d, "prescale_gradients", false))
 		train_finding(d, LINT_ERROR, "contradiction", "prescale_gradients", "false",
 			      zero_source,
-			      "ZeRO stage 3 with reduce_scatter refuses prescale_gradients");
-	if (stage == 3 && scatter && train_number(d, "gradient_predivide_factor", 1) != 1)
-		train_finding(d, LINT_ERROR, "contradiction", "gradient_predivide_factor", "1",
-			      zero_source,
-			      "ZeRO stage 3 with reduce_scatter refuses a factor other than 1");
+			      "ZeRO stages 2 and 3 with reduce_scatter refuse prescale_gradients");
+	if (stage >= 2 && scatter && train_number(d, "gradient_predivide_factor", 1) != 1)
+		train_finding(
+			d, LINT_ERROR, "contradiction", "gradient_predivide_factor", "1",
+			zero_source,
+			"ZeRO stages 2 and 3 with reduce_scatter refuse a factor other than 1");
 	if (stage == 3 && strcasecmp(train_word(d, "gradient_allreduce_op"), "sum") == 0)
 		train_finding(d, LINT_ERROR, "contradiction", "gradient_allreduce_op", "mean",
 			      zero_source, "ZeRO stage 3 refuses \"sum\"");

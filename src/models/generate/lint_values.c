@@ -146,7 +146,8 @@ static void judge(const struct lint_values *v, const struct value_rule *r)
 		return;
 	if (r->known) {
 		for (const char *s = r->known; *s; s += strcspn(s, " "), s += strspn(s, " "))
-			if (same_value(value, s, strcspn(s, " ")))
+			if (same_value(value, s, strcspn(s, " ")) &&
+			    (!r->exact || strncmp(value, s, strcspn(s, " ")) == 0))
 				return;
 		near = near_value(l->a, r->known, value);
 		level = near ? LINT_ERROR : level;
