@@ -82,6 +82,15 @@ static void all_visible(const struct rule_ctx *q, struct verdict *v)
 {
 	size_t bus = machine_bus_gpus(q->m, false), n = q->m->gpu.gpus.n;
 
+	/* Its GPU is part of the processor: nobody takes it out. */
+	if (!n && !bus && q->platform & ON_SPARK && q->m->pci.n && !is_virtual(q->m) &&
+	    !machine_bus_gpus(q->m, true)) {
+		v->current = "0";
+		verdict_fail(v, "1",
+			     "this machine has a GPU, and none is on the PCI bus: it fell off, or "
+			     "firmware left it out. Power off, wait, and start again");
+		return;
+	}
 	if (!n || !bus) {
 		verdict_na(v, CODE_NO_HARDWARE,
 			   n ? "the PCI bus is not visible here" : machine_no_gpu(q->a, q->m));

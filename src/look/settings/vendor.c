@@ -58,12 +58,10 @@ static bool vendor_follows(const struct recommendation *ours, const struct vendo
 
 enum vendor_stand vendor_stand(const struct setting *s, const struct vendor_opinion *w)
 {
-	const char *name;
-
 	/* A rule that works its target out, or has none, is not compared. */
 	if (s->want || !s->n_opinions)
 		return w->differs ? VENDOR_DIFFERS : VENDOR_NOT_COMPARED;
-	for (unsigned bit = 0; (name = platform_bit_name(bit)); bit++)
+	for (unsigned bit = 0; platform_bit_name(bit); bit++)
 		if (w->on & 1u << bit &&
 		    !vendor_follows(setting_recommendation(s, PROFILE_DEFAULT,
 							   1u << bit == ON_GRACE

@@ -136,7 +136,7 @@ static int jetson_clocks_ask(void **state, struct arena *a, const char *object, 
 static int jetson_clocks_set(void **state, struct arena *a, const char *object, const char *field,
 			     const struct answer *value)
 {
-	static char kept[] = "/var/lib/gputune/jetson_clocks.conf";
+	char kept[] = "/var/lib/gputune/jetson_clocks.conf";
 	char *store[] = { "jetson_clocks", "--store", kept, NULL },
 	     *restore[] = { "jetson_clocks", "--restore", kept, NULL },
 	     *max[] = { "jetson_clocks", NULL };

@@ -513,10 +513,14 @@ static size_t *links_join(struct arena *a, const struct cluster *c)
 	for (size_t i = 0; i < c->n_cages; i++)
 		set[i] = i;
 	for (size_t i = 0; i < c->n_links; i++) {
-		size_t x = set[cluster_cage_at(c, c->links[i].a)],
-		       y = set[cluster_cage_at(c, c->links[i].b)];
-		size_t low = x < y ? x : y, high = x < y ? y : x;
+		size_t x = cluster_cage_at(c, c->links[i].a), y = cluster_cage_at(c, c->links[i].b);
+		size_t low, high;
 
+		/* An end in no cage: its port is no data port. */
+		if (x == CLUSTER_NONE || y == CLUSTER_NONE)
+			continue;
+		low = set[x] < set[y] ? set[x] : set[y];
+		high = set[x] < set[y] ? set[y] : set[x];
 		for (size_t k = 0; k < c->n_cages; k++)
 			if (set[k] == high)
 				set[k] = low;

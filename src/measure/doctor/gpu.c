@@ -320,10 +320,11 @@ static const struct cause fabric[] = {
 	  .steps = ANYWHERE(
 		  "the log of nvidia-fabricmanager, whose version has to be the driver's") },
 	{ .id = "manager",
-	  .title = "Fabric Manager does not run",
+	  .title = "Fabric Manager does not serve this driver",
 	  BY_SETTING("service.fabric-manager", CERTAIN),
 	  .fix = "service.fabric-manager",
-	  .steps = ANYWHERE("systemctl enable --now nvidia-fabricmanager") },
+	  .steps = ANYWHERE("systemctl enable --now nvidia-fabricmanager; where it runs, install "
+			    "the release of the driver") },
 	{ .id = "links",
 	  .title = "NVLinks are down or count errors",
 	  BY_SETTING("gpu.nvlink", LIKELY),

@@ -83,7 +83,7 @@ static const struct cause sockets[] = {
 	  .steps = ANYWHERE("names differ between host (roce...) and container (mlx5_N): look "
 			    "inside with ibv_devices") },
 	{ .id = "state",
-	  .title = "no port is active",
+	  .title = "a port is not active",
 	  BY_SETTING("rdma.state", LIKELY),
 	  .steps = ANYWHERE("cable, far end; on InfiniBand the subnet manager") },
 	{ .id = "drivers",

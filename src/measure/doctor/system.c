@@ -13,10 +13,6 @@ struct bad_kernel {
 /* Reports of owners; a row goes out when nobody can have that kernel any more. */
 static const struct bad_kernel bad_kernels[] = {
 	{ "6.17.0-1008-nvidia", "panics, with PCI DOE mailbox errors, on DGX OS 7.4.0", "2026-02" },
-	{ "7.0.0-1019-nvidia", "gives all contiguous memory away at boot: RDMA registers nothing",
-	  "2026-10" },
-	{ "7.0.0-31-", "gives all contiguous memory away at boot: RDMA registers nothing",
-	  "2026-10" },
 };
 
 static void known_bad(const struct rule_facts *e, struct judged *out)
