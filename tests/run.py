@@ -126,7 +126,7 @@ def jobs_of(step, only_changed):
         case "build":
             return [build("build"), build("build-san")]
         case "unit":  # walks, cuts and proofs that are cut off need many rounds: the release build has time for them
-            return [meson_test(step, "unit", "build-san"), meson_test(step, "rounds", "build", "walk", "torture", "prove", slots=1)]
+            return [meson_test(step, "unit", "build-san"), meson_test(step, "rounds", "build", "walk", "torture", "prove", "law", slots=1)]
         case "golden":
             return golden(changed(rows) if only_changed else rows)
         case "house":

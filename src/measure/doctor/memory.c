@@ -91,13 +91,18 @@ static bool not_unified(const struct rule_facts *e, struct judged *out)
 
 static void huge_unused(const struct rule_facts *e, struct judged *out)
 {
-	long long kb = 0, total = fact_or(&e->m->memory.total_kb, 0);
+	long long kb = 0, more, total = fact_or(&e->m->memory.total_kb, 0);
 
 	if (not_unified(e, out))
 		return;
 	LIST_FOR_EACH (struct huge_pool, p, &e->m->memory.pools)
-		if (fact_or(&p->node, -1) < 0)
-			kb += fact_or(&p->free, 0) * fact_or(&p->size_kb, 0);
+		if (fact_or(&p->node, -1) < 0) {
+			/* Counts that no memory holds are not counted. */
+			if (!__builtin_mul_overflow(fact_or(&p->free, 0), fact_or(&p->size_kb, 0),
+						    &more) &&
+			    more <= total)
+				kb += more;
+		}
 	verdict_set(e, out, total && kb > total / 20 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
 		    "%lld MiB lie in huge pages that nobody uses", kb / 1024);
 }
