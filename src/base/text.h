@@ -108,6 +108,17 @@ static inline bool word_in(const char *text, const char *word)
 	return false;
 }
 
+/* Whether a list with blanks or line ends between its words has the n bytes at word as one. */
+static inline bool words_have(const char *words, const char *word, size_t n)
+{
+	for (const char *s = words; *s; s += strcspn(s, " \n")) {
+		s += strspn(s, " \n");
+		if (n && strcspn(s, " \n") == n && strncmp(s, word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Parts of paths, as text: nothing is looked up. */
 
 /* What follows the last '/'; all of it where there is none. */

@@ -45,21 +45,13 @@ bool var_list_names(const char *list, const char *device)
 
 const char nccl_oldest[] = "2.12.7", nccl_newest[] = "2.30.7";
 
-static bool has_word(const char *list, const char *word, size_t n)
-{
-	for (const char *at = list; *at; at += strcspn(at, " "), at += strspn(at, " "))
-		if (strcspn(at, " ") == n && strncmp(at, word, n) == 0)
-			return true;
-	return false;
-}
-
 bool nccl_name(const char *name, const char **since, const char **until)
 {
 	*since = *until = NULL;
 	if (!str_starts(name, "NCCL_"))
 		return false;
 	for (size_t i = 0; i < n_nccl_releases; i++)
-		if (has_word(nccl_releases[i].names, name + 5, strlen(name + 5))) {
+		if (words_have(nccl_releases[i].names, name + 5, strlen(name + 5))) {
 			*since = nccl_releases[i].version;
 			if (strcmp(*since, nccl_oldest) == 0)
 				*since = NULL;

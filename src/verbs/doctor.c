@@ -651,7 +651,7 @@ static const struct ask_row doctor_ask_rows[] = {
 	{ ASK_PART(doctor_ask, bench, bench_ask) },
 	{ .kind = ASK_KIND_PART, .offset = offsetof(struct doctor_ask, bench), .part = &bench_peer_shape,
 	  .size = sizeof(struct bench_ask) },
-	{ "fix", "set what mends it, measure again, and take back what does not help",
+	{ "fix", "apply the fix, measure again, and undo it if it does not help",
 	  ASK_FLAG(doctor_ask, fix) },
 	{ "keep", "with --fix: keep also what does not help; undo takes it back", ASK_FLAG(doctor_ask, keep) },
 	{ PROFILE_ROW(doctor_ask) },

@@ -13,7 +13,7 @@ struct verify_ask {
 static const struct ask_row verify_ask_rows[] = {
 	{ "PLAN", "what this plan asks for, instead of what the journal holds",
 	  ASK_TEXT(verify_ask, plan), .argument = true, .files = true },
-	{ "boot", "compare what persist keeps for every boot with what is in force",
+	{ "boot", "compare the files of persist with the values in effect",
 	  ASK_FLAG(verify_ask, boot) },
 	{ "reboot", "reboot now; the boot-time unit reports what came of it",
 	  ASK_FLAG(verify_ask, reboot) },

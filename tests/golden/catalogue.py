@@ -58,7 +58,7 @@ def linted(file, text):
 def judged(row, note, key, file, text):
     """A row that promises that values are judged names a bad one, and lint names it in turn."""
     said = words(note)
-    expect(f"{row}: says which", bool(said) != ("knows its name" in note) and len(said) < 2)
+    expect(f"{row}: says which", bool(said) != ("checks its name" in note) and len(said) < 2)
     for value in said:
         j = linted(file, text(value))[0]
         expect(f"{row}: lint judges {value}", any(f["subject"] in (key, key.split(".")[0]) for f in j["findings"]), j["findings"])

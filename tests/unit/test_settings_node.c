@@ -217,7 +217,7 @@ static void test_power_modes(void **state)
 		{ ROW("gpu.workload-power-profile",
 		      GPU("'power_profiles': 'llm-training max-q', 'power_profiles_enforced': "
 			  "'max-q'"),
-		      FAIL, DIFFERS, "not in force") },
+		      FAIL, DIFFERS, "not in effect") },
 	};
 
 	(void)state;

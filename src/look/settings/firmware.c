@@ -19,7 +19,7 @@ static void smt(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_SUPPORT, "its cores run one thread each");
 		return;
 	}
-	if (!is_seen(q, v, &on->f, "the kernel does not tell"))
+	if (!is_seen(q, v, &on->f, "the kernel does not report it"))
 		return;
 	v->current = on->v ? "on" : "off";
 	verdict_na(v, CODE_LEFT_ALONE,
@@ -45,10 +45,11 @@ static void per_socket(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_SUPPORT, "the kernel shows no NUMA nodes");
 		return;
 	}
-	if (!is_seen(q, v, &c->sockets.f, "sockets are not told"))
+	if (!is_seen(q, v, &c->sockets.f, "the number of sockets is unknown"))
 		return;
 	if (c->sockets.v <= 0) {
-		verdict_unknown(v, CODE_ERROR, "no socket is told, which no machine has");
+		verdict_unknown(v, CODE_ERROR,
+				"the kernel reports 0 sockets, which no machine has");
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld nodes on %lld sockets", nodes, c->sockets.v);

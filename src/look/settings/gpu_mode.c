@@ -61,6 +61,10 @@ static bool on_superchip(const struct machine *m, const void *object)
 	return has_params(m, object) && is_superchip(m);
 }
 
+/* NVIDIA's module reads them at load, from the initial disk. */
+#define MODPROBE(options)                                                                          \
+	"options nvidia " options                                                                  \
+	" in a file of /etc/modprobe.d, update-initramfs -u, then a reboot"
 #define PARAM                                                                                      \
 	.scope = SCOPE_HOST, .select = has_params, .none = no_params,                              \
 	.none_code = CODE_NO_SUPPORT, .of = &gpus_shape, .effect = EFFECT_DRIVER_RELOAD
@@ -76,11 +80,11 @@ static void module_limit(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NOT_HERE, "the GPU shares its power with no processor");
 		return;
 	}
-	if (!is_seen(q, v, &g->module_limit_mw.f, "the driver tells no limit of the module"))
+	if (!is_seen(q, v, &g->module_limit_mw.f, "the driver reports no limit of the module"))
 		return;
 	v->current = arena_printf(q->a, "%lld W", now / 1000);
 	if (now <= 0 || usual <= 0)
-		verdict_unknown(v, CODE_ERROR, "the driver tells a limit of 0 W, which is none");
+		verdict_unknown(v, CODE_ERROR, "the driver reports a limit of 0 W");
 	else if (now < usual)
 		verdict_fail(v, arena_printf(q->a, ">= %lld W", usual / 1000),
 			     "GPU and processor together are held below the module's default");
@@ -88,7 +92,7 @@ static void module_limit(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "at the module's default or above");
 }
 
-/* Asked for and in force may differ: profiles exclude each other, and an administrator's wins. */
+/* Requested and in effect may differ: profiles exclude each other, and an administrator's wins. */
 static void power_profile(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
@@ -101,10 +105,10 @@ static void power_profile(const struct rule_ctx *q, struct verdict *v)
 	}
 	if (!is_seen(q, v, &g->power_profiles.f, "the GPU or its driver has no power profiles"))
 		return;
-	v->current = arena_printf(q->a, "asked for: %s; in force: %s", asked, enforced);
+	v->current = arena_printf(q->a, "requested: %s; in effect: %s", asked, enforced);
 	if (strcmp(asked, enforced) != 0 && strcmp(asked, "none") != 0)
 		verdict_fail(v, asked,
-			     "what was asked for is not in force: another profile excludes it");
+			     "the requested profile is not in effect: another one excludes it");
 	else if (word_in(enforced, "max-q") && q->profile == PROFILE_MAX_PERFORMANCE)
 		verdict_fail(v, "not max-q", "max-q trades speed for work done per watt");
 	else
@@ -117,8 +121,8 @@ static void power_profile(const struct rule_ctx *q, struct verdict *v)
 				  "changes it");
 }
 
-/* What nobody has: of 7 slices of compute (A30: 4), and eighths of the memory. The driver tells no
- * slices of memory: they follow from the bytes. */
+/* What is in no slice: of 7 slices of compute (A30: 4), and eighths of the memory. The driver tells
+ * no slices of memory: they follow from the bytes. */
 static void slices_left(const struct gpu *g, long long *compute, long long *memory)
 {
 	double eighth = (double)fact_or(&g->memory_bytes, 0) / 8;
@@ -152,7 +156,7 @@ static void mig_layout(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "MIG is off");
 		return;
 	}
-	if (!is_seen(q, v, &g->slices_max.f, "the driver does not tell of slices"))
+	if (!is_seen(q, v, &g->slices_max.f, "the driver reports no slices"))
 		return;
 	v->current = slices_text(q->a, g);
 	slices_left(g, &compute, &memory);
@@ -163,11 +167,11 @@ static void mig_layout(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "no part unused",
 			     arena_printf(q->a,
 					  "%lld of %lld compute slices and %lld eighths of the "
-					  "memory belong to "
-					  "nobody",
+					  "memory are "
+					  "unused",
 					  compute, fact_or(&g->slices_max, 7), memory));
 	else
-		verdict_pass(v, "the whole GPU is handed out");
+		verdict_pass(v, "slices use the whole GPU");
 }
 
 /* One server for all programs needs the GPU to itself, or programs may run past it. */
@@ -204,8 +208,7 @@ static const struct setting rows[] = {
 	  .source = "NVIDIA ERR_NVGPUCTRPERM page; NVreg_RestrictProfilingToAdminUsers",
 	  .severity = SEVERITY_INFO,
 	  RECOMMENDATIONS(profiling),
-	  .by_hand = "options nvidia NVreg_RestrictProfilingToAdminUsers=0 in a file of "
-		     "/etc/modprobe.d, update-initramfs -u, then a reboot" },
+	  .by_hand = MODPROBE("NVreg_RestrictProfilingToAdminUsers=0") },
 	{ .id = "gpu.relaxed-ordering",
 	  .title = "Relaxed ordering by the driver",
 	  PARAM,
@@ -215,8 +218,7 @@ static const struct setting rows[] = {
 	  .source = "DGX OS packages for DGX A100 (2026-11)",
 	  .severity = SEVERITY_LOW,
 	  .want = want_relaxed_ordering,
-	  .by_hand = "options nvidia NVreg_EnablePCIERelaxedOrderingMode=1 in a file of "
-		     "/etc/modprobe.d, update-initramfs -u, then a reboot" },
+	  .by_hand = MODPROBE("NVreg_EnablePCIERelaxedOrderingMode=1") },
 	{ .id = "gpu.stream-memory-operations",
 	  .title = "Stream memory operations",
 	  PARAM,
@@ -226,9 +228,8 @@ static const struct setting rows[] = {
 	  .source = "vLLM, tools/ep_kernels (2026-11)",
 	  .severity = SEVERITY_INFO,
 	  RECOMMENDATIONS(stream_memops),
-	  .by_hand = "options nvidia NVreg_EnableStreamMemOPs=1 "
-		     "NVreg_RegistryDwords=\"PeerMappingOverride=1;\" in a file of "
-		     "/etc/modprobe.d, update-initramfs -u, then a reboot" },
+	  .by_hand = MODPROBE("NVreg_EnableStreamMemOPs=1 "
+			      "NVreg_RegistryDwords=\"PeerMappingOverride=1;\"") },
 	{ .id = "gpu.coherent-memory-mode",
 	  .title = "Who manages coherent GPU memory",
 	  .scope = SCOPE_HOST,
@@ -242,8 +243,7 @@ static const struct setting rows[] = {
 	  .source = "NVIDIA CDMM white paper; Azure GB200 images (2026-11)",
 	  .severity = SEVERITY_INFO,
 	  RECOMMENDATIONS(coherent_mode),
-	  .by_hand = "options nvidia NVreg_CoherentGPUMemoryMode=driver in a file of "
-		     "/etc/modprobe.d, update-initramfs -u, then a reboot" },
+	  .by_hand = MODPROBE("NVreg_CoherentGPUMemoryMode=driver") },
 	{ .id = "gpu.module-power-limit",
 	  .title = "Power limit of the module",
 	  MODE_GPU,
@@ -271,7 +271,7 @@ static const struct setting rows[] = {
 	  MODE_GPU,
 	  .read = "nvmlDeviceGetMigDeviceHandleByIndex, nvmlDeviceGetAttributes",
 	  .not_when = "MIG is off",
-	  .why = "What no slice has, nobody can use.",
+	  .why = "What is in no slice cannot be used.",
 	  .source = "NVIDIA MIG user guide",
 	  .severity = SEVERITY_MEDIUM,
 	  .judge = mig_layout,

@@ -83,15 +83,13 @@ static const struct recommendation overcommit[] = {
 
 static bool has_swap(const struct rule_ctx *q, struct verdict *v)
 {
-	const struct fact *swap = &q->m->memory.swap_total_kb.f;
+	const struct fact_int *swap = &q->m->memory.swap_total_kb;
 
-	if (fact_or(&q->m->memory.swap_total_kb, 1) > 0 && !first_untold(&swap, 1))
-		return true;
-	if (seen_ok(swap))
+	if (is_hidden(q, v, &swap->f))
+		return false;
+	if (fact_or(swap, 1) <= 0)
 		verdict_na(v, CODE_NO_EFFECT, "no swap is configured");
-	else
-		verdict_unseen(q, v, swap, NULL);
-	return false;
+	return fact_or(swap, 1) > 0;
 }
 
 /* With the kernel's KHO reservation bug all of CMA is handed out at boot: registering memory then

@@ -283,7 +283,7 @@ static const struct setting rows[] = {
 	  .why = "With 0 an interface asks with any address of the machine: with two in one subnet "
 		 "RDMA traffic then comes in by the wrong one.",
 	  .source = "ip-sysctl.rst; NVIDIA DGX OS, 20-nvidia-defaults.conf",
-	  .not_shown = "it decides by which port packets come, which no bench of ours plants",
+	  .not_shown = "it decides which port receives packets; no bench measures that",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  RECOMMENDATIONS(arp_announce) },
@@ -296,7 +296,7 @@ static const struct setting rows[] = {
 	  .why = "With 0 every interface answers for every address of the machine: with two in one "
 		 "subnet RDMA traffic then comes in by the wrong one.",
 	  .source = "ip-sysctl.rst; NVIDIA DGX OS, 20-nvidia-defaults.conf",
-	  .not_shown = "it decides by which port packets come, which no bench of ours plants",
+	  .not_shown = "it decides which port receives packets; no bench measures that",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  RECOMMENDATIONS(arp_ignore) },

@@ -150,9 +150,11 @@ bool is_seen(const struct rule_ctx *q, struct verdict *v, const struct fact *f,
 
 bool is_hidden(const struct rule_ctx *q, struct verdict *v, const struct fact *f)
 {
-	if (first_untold(&f, 1))
+	bool hidden = first_untold(&f, 1) != NULL;
+
+	if (hidden)
 		verdict_unseen(q, v, f, NULL);
-	return first_untold(&f, 1);
+	return hidden;
 }
 
 bool is_bare_metal(const struct rule_ctx *q, struct verdict *v, const char *why)

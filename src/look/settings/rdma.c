@@ -225,7 +225,7 @@ static const char *without_gid(struct arena *a, const struct rdma_port *p, const
 	return NULL;
 }
 
-/* A GID that nobody could read may be the one. */
+/* A GID that could not be read may be the right one. */
 static const struct fact *untold_gid(const struct rdma_port *p)
 {
 	LIST_FOR_EACH (struct rdma_gid, g, &p->gids) {

@@ -99,14 +99,12 @@ static void rule_pfc(const struct rule_ctx *q, struct verdict *v)
 	v->current = strcmp(n->pfc.v, "none") == 0 ? "none"
 						   : arena_printf(q->a, "priority %s", n->pfc.v);
 	other = other_rail(q->m, n, "PFC");
-	if (other && rails_agree(q->m, n)) {
-		verdict_fail(v, arena_printf(q->a, "%s, as all others", rails_agree(q->m, n)),
-			     arena_printf(q->a,
-					  "%s has %s: collectives wait for the rail that loses "
-					  "packets",
-					  other->name, other->pfc.v));
-	} else if (other) {
-		verdict_fail(v, "the same on every rail",
+	if (other) {
+		const char *others = rails_agree(q->m, n);
+
+		verdict_fail(v,
+			     others ? arena_printf(q->a, "%s, as all others", others)
+				    : "the same on every rail",
 			     arena_printf(q->a,
 					  "%s has %s: collectives wait for the rail that loses "
 					  "packets",
@@ -193,8 +191,8 @@ static const struct rdma_port *marks_otherwise(const struct machine *m, const st
 	return NULL;
 }
 
-/* A paused priority for which congestion is not told; -1. */
-static int untold(const struct machine *m, const struct rdma_port *p)
+/* A paused priority without congestion control; -1. */
+static int uncontrolled(const struct machine *m, const struct rdma_port *p)
 {
 	const struct nic *n = machine_nic(m, fact_text(&p->netdev, ""));
 	struct arena a = { 0 };
@@ -213,6 +211,7 @@ static int untold(const struct machine *m, const struct rdma_port *p)
 static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object, *other;
+	int off;
 
 	if (!fact_is(&p->link_layer, "Ethernet") || !fact_is(&p->state, "ACTIVE")) {
 		verdict_na(v, CODE_NO_EFFECT,
@@ -226,12 +225,13 @@ static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "CNP with DSCP %lld, priority %lld", p->cnp_dscp.v,
 				  p->cnp_priority.v);
 	other = marks_otherwise(q->m, p);
-	if (untold(q->m, p) >= 0)
+	off = uncontrolled(q->m, p);
+	if (off >= 0)
 		verdict_fail(v, "on for every paused priority",
 			     arena_printf(q->a,
 					  "congestion control is off for priority %d, which is "
 					  "paused: pauses spread to others",
-					  untold(q->m, p)));
+					  off));
 	else if (other)
 		verdict_fail(
 			v, "the same on every rail",
@@ -246,28 +246,22 @@ static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 }
 
 /*
- * What vendors set in an adapter's firmware. Where they contradict each other the value is shown
- * and not judged.
+ * What vendors set in an adapter's firmware. Not in the list, because vendors contradict each
+ * other: CNP_DSCP_P1 (4 by the operator, 48 by the driver, which most switches expect),
+ * CNP_802P_PRIO_P1 (6), MAX_ACC_OUT_READ (44 on DGX A100, 0 in older releases of the operator,
+ * ignored by later ones), PCI_WR_ORDERING (1 in a guide of AMD and Broadcom alone).
  */
 static const struct firmware_wish {
 	const char *name;
 	long long value;
 	bool bare; /* not in a virtual machine */
-	bool shown;
 	const char *note;
 } firmware_wishes[] = {
-	{ "ATS_ENABLED", 0, true, false,
+	{ "ATS_ENABLED", 0, true,
 	  "translated requests go round the switch; 1 is for passed-through devices of HGX "
 	  "Blackwell Ultra" },
-	{ "ROCE_CC_PRIO_MASK_P1", 255, false, false, "congestion control for all priorities" },
-	{ "ROCE_CC_PRIO_MASK_P2", 255, false, false, "congestion control for all priorities" },
-	/* The driver's default is 48, which most switches expect. */
-	{ "CNP_DSCP_P1", 4, false, true, NULL },
-	{ "CNP_802P_PRIO_P1", 6, false, true, NULL },
-	/* 44 on DGX A100, 0 (auto) in older releases of the operator, ignored by later ones. */
-	{ "MAX_ACC_OUT_READ", 0, false, true, NULL },
-	/* 1 in a guide of AMD and Broadcom alone. */
-	{ "PCI_WR_ORDERING", 0, false, true, NULL },
+	{ "ROCE_CC_PRIO_MASK_P1", 255, false, "congestion control for all priorities" },
+	{ "ROCE_CC_PRIO_MASK_P2", 255, false, "congestion control for all priorities" },
 };
 enum { FIRMWARE_WISHES = sizeof(firmware_wishes) / sizeof(firmware_wishes[0]) };
 
@@ -303,7 +297,7 @@ static void rule_firmware(const struct rule_ctx *q, struct verdict *v)
 		const struct firmware_wish *w = &firmware_wishes[i];
 		long long now;
 
-		if (w->shown || (w->bare && (is_virtual(q->m) || !q->m->gpu.gpus.n)) ||
+		if ((w->bare && (is_virtual(q->m) || !q->m->gpu.gpus.n)) ||
 		    (!roce && str_starts(w->name, "ROCE_")) ||
 		    !firmware_value(n->firmware_settings.v, w->name, &now) || now == w->value)
 			continue;

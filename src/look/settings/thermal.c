@@ -156,7 +156,7 @@ static const struct setting rows[] = {
 	  .title = "Temperature of NVMe disks",
 	  HEAT,
 	  .select = is_disk_sensor,
-	  .none = "no NVMe disk tells its temperature",
+	  .none = "no NVMe disk reports a temperature",
 	  .read = "/sys/class/hwmon, chip nvme: temp1_input, temp1_max, temp1_crit",
 	  .not_when = "the disk names no limit",
 	  .why = "A disk slows itself down at its warning temperature: loading a model takes "
@@ -168,7 +168,7 @@ static const struct setting rows[] = {
 	  .title = "Temperature of network adapters",
 	  HEAT,
 	  .select = is_nic_sensor,
-	  .none = "no network adapter tells its temperature",
+	  .none = "no network adapter reports a temperature",
 	  .read = "/sys/class/hwmon, chips of network adapters: temp1_input, temp1_crit",
 	  .not_when = "the adapter names no limit",
 	  .why = "An adapter that gets too hot takes its links down.",

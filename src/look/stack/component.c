@@ -99,9 +99,9 @@ static size_t bare_length(const char *name)
 
 bool component_dist_is(const char *name, const char *bare)
 {
-	size_t n = bare_length(name);
+	size_t n = strlen(bare);
 
-	return strlen(bare) == n && strncmp(bare, name, n) == 0;
+	return strncmp(bare, name, n) == 0 && bare_length(name) == n;
 }
 
 enum component component_of_dist(const char *name)

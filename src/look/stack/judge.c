@@ -535,11 +535,11 @@ static void judge_python(struct judge *j)
 
 		if (p->kind != PLACE_PYTHON)
 			continue;
-		for (size_t k = 0; k < p->n_dists; k++)
+		for (size_t k = 0; k < p->n_dists; k++) {
 			known_faults(j, p, &p->dists[k]);
-		for (size_t k = 0; k < p->n_dists; k++)
 			if (component_of_dist(p->dists[k].name) != COMPONENTS)
 				pins(j, p, &p->dists[k]);
+		}
 		if (p->torch_cuda)
 			torch(j, p);
 		for (size_t g = 0; g < j->ask->how->n_gpus; g++)

@@ -137,17 +137,6 @@ static bool takes_entries(struct host *h, struct arena *a)
 	return on;
 }
 
-/* Whether the kernel that runs was given this word. */
-static bool has_word(const char *cmdline, const char *word, size_t n)
-{
-	for (const char *at = cmdline; *at; at += strcspn(at, " \n")) {
-		at += strspn(at, " \n");
-		if (strcspn(at, " \n") == n && strncmp(at, word, n) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Every argument of the entry but those that the loader fills in, and ours, which may be new. */
 static bool came_from(const char *cmdline, const struct extlinux_part *append)
 {
@@ -162,7 +151,7 @@ static bool came_from(const char *cmdline, const struct extlinux_part *append)
 			break;
 		if (memmem(at, n, "${", 2))
 			continue;
-		if (!has_word(cmdline, at, n))
+		if (!words_have(cmdline, at, n))
 			return false;
 		words++;
 	}

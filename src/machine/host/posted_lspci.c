@@ -289,7 +289,7 @@ static void put_function(struct posted *p, const struct posted_function *f, cons
 {
 	struct arena *a = p->arena;
 
-	/* Without a driver's line anywhere nobody knows whether there is one. */
+	/* Text without any driver line does not show whether a driver is loaded. */
 	if (p->drivers_shown)
 		put(p, folder, "uevent",
 		    arena_printf(a,

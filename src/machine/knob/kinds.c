@@ -276,12 +276,7 @@ bool knob_known(const struct knob *k)
 
 static bool kinds_has_word(const char *words, const char *word, size_t n)
 {
-	for (const char *p = words; *p; p += strcspn(p, " ")) {
-		p += strspn(p, " ");
-		if (strcspn(p, " ") == n && strncmp(p, word, n) == 0)
-			return true;
-	}
-	return !*words && !n;
+	return words_have(words, word, n) || (!*words && !n);
 }
 
 static bool in_range(const struct bound *b, const char *value, long long *n)

@@ -31,19 +31,6 @@ enum { LINE = 512, LIST = 4096 + 1 };
 
 static const char none[] = "none", none_off[] = "none, controller off", cut[] = "not finished";
 
-/* A word of a line of words. */
-static bool partition_has_word(const char *line, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (; *line; line += strcspn(line, " ")) {
-		line += strspn(line, " ");
-		if (strncmp(line, word, n) == 0 && (!line[n] || line[n] == ' '))
-			return true;
-	}
-	return false;
-}
-
 /* 1: the root group hands the controller to its children; 0: not. -EOPNOTSUPP: there is none. */
 static int handed(struct host *h)
 {
@@ -52,10 +39,10 @@ static int handed(struct host *h)
 
 	if (r < 0)
 		return r;
-	if (!partition_has_word(line, "cpuset"))
+	if (!words_have(line, "cpuset", strlen("cpuset")))
 		return -EOPNOTSUPP;
 	r = host_read_line(h, HANDED, line, sizeof(line));
-	return r < 0 ? r : partition_has_word(line, "cpuset");
+	return r < 0 ? r : words_have(line, "cpuset", strlen("cpuset"));
 }
 
 static int partition_read_state(struct host *h, struct arena *a, const char **value)

@@ -533,11 +533,12 @@ static enum cluster_way wires_way_of(const struct cluster *c, const struct clust
 {
 	enum cluster_way way = CLUSTER_UNSURE;
 
-	for (size_t i = 0; i < c->n_links; i++)
-		if (cluster_cage_at(c, c->links[i].a) != CLUSTER_NONE &&
-		    c->cages[cluster_cage_at(c, c->links[i].a)].wire == wire &&
-		    c->links[i].way < way)
+	for (size_t i = 0; i < c->n_links; i++) {
+		size_t cage = cluster_cage_at(c, c->links[i].a);
+
+		if (cage != CLUSTER_NONE && c->cages[cage].wire == wire && c->links[i].way < way)
 			way = c->links[i].way;
+	}
 	/* Datagrams alone: two ends may be a cable, more are not. */
 	if (w->n_cages > 2)
 		return CLUSTER_SWITCH;

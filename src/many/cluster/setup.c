@@ -550,16 +550,6 @@ static void gate_gpus(struct arena *a, const struct machine *m, struct setup *ou
 		}
 }
 
-static bool setup_has_word(const char *list, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *p = strstr(list, word); p; p = strstr(p + 1, word))
-		if ((p == list || p[-1] == ' ') && (!p[n] || p[n] == ' '))
-			return true;
-	return false;
-}
-
 static const char *setup_trouble_of(const struct machine *m, const struct setup_port *p,
 				    const char **code, const char **fix)
 {
@@ -572,7 +562,7 @@ static const char *setup_trouble_of(const struct machine *m, const struct setup_
 	*code = "own-link";
 	*fix = "reach the node over another interface (management, Wi-Fi)";
 	if (seen_ok(&m->config.session.links.f) &&
-	    setup_has_word(m->config.session.links.v, p->name))
+	    words_have(m->config.session.links.v, p->name, strlen(p->name)))
 		return "this connection itself comes in over it";
 	*code = "part-of-bond";
 	*fix = "take it out of the bond first";

@@ -50,7 +50,7 @@ VERB_PAGE(bench_list_page_any, bench_list_page, state_ask, bench_list)
 
 const struct verb bench_list_verb = {
 	.name = "list",
-	.summary = "what can be measured, and what is kept",
+	.summary = "the benches, and the results that are saved",
 	.about = "Lists every bench with what it measures, and the results that are kept.",
 	.ask = &state_ask_shape,
 	.answer = bench_list_any,

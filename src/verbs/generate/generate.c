@@ -54,7 +54,7 @@ static const struct ask_row engine_rows[] = {
 	{ ASK_PART_OF(generate_ask, serve, infer_format_shape) },
 	{ "context", "tokens that one request may have", ASK_REAL(generate_ask, context, 256, QUESTION_TOKENS),
 	  .fallback = "8192" },
-	{ "users", "requests at a time", ASK_COUNT(generate_ask, users, 1, 10000), .fallback = "4" },
+	{ "users", "concurrent requests", ASK_COUNT(generate_ask, users, 1, 10000), .fallback = "4" },
 	{ "listen", "where the server answers (default: this machine alone)", ASK_TEXT(generate_ask, listen),
 	  .arg = "ADDRESS", .check = listen_check },
 	PORT("where the server answers"), IMAGE, NODES, HEAD, RANK,
