@@ -133,7 +133,7 @@ static bool hex_line(struct posted *p, struct posted_function *f, const char *li
 			return i > 0;
 		f->config[at + i] = (unsigned char)byte;
 		/* A dump has no holes. */
-		if ((size_t)(at + i) == f->config_len)
+		if ((size_t)at + (size_t)i == f->config_len)
 			f->config_len++;
 	}
 	return true;
