@@ -3,9 +3,10 @@
 """Libraries that are opened on first use: who opens which, and what is said where one is missing. libraries.py GPUTUNE"""
 import pathlib
 import re
+import subprocess
 import tempfile
 
-from common import end_suite, expect, root, run
+from common import UNSHARE, built, captured, end_suite, expect, gputune, no_namespaces, root, run, skip
 
 source = (root / "src/machine/host/libraries.c").read_text()
 LIBRARIES = dict(re.findall(r'\{ "(lib\S+\.so\.\d+)", "\S+", "(\S+)" \}', source))
@@ -55,7 +56,26 @@ def without(folder):
     expect("check of this machine goes on", p.code in (0, 1, 2) and "Score" in p.out and not p.err, (p.code, p.err))
 
 
+# A captured machine's GPUs as this machine's: its sysfs and the driver's files, and the stand-in of NVML that answers from its capture.
+AS_LIVE = ('mount --bind "$1/root/sys" /sys && mount --bind "$1/root/proc/driver" /proc/driver && shift && exec "$@"')
+
+
+def asked_once():
+    """No question goes to NVML twice in a check."""
+    if why := no_namespaces("mount"):
+        return skip("NVML is asked once", why)
+    for machine in (m for m in captured if m.name in ("hgx-h100", "dgx-spark")):
+        p = subprocess.run([*UNSHARE, "sh", "-c", AS_LIVE, "sh", machine, root / "scripts/device-nvml-cost", gputune, "--real",
+                            built / "tests/stub/current/libnvidia-ml.so.1"], capture_output=True, text=True, check=False,
+                           env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "GPUTUNE_STUB": str(machine / "api/nvml.json")})
+        calls = re.search(r"(\d+) questions, (\d+) calls", p.stdout)
+        expect(f"{machine.name}: each question to NVML once", p.returncode == 0 and calls and calls[1] == calls[2] and int(calls[1]) > 30,
+               (p.returncode, p.stdout[-600:], p.stderr))
+    return None
+
+
 who_opens()
+asked_once()
 with tempfile.TemporaryDirectory() as made:
     without(pathlib.Path(made))
 end_suite()
