@@ -71,6 +71,7 @@ struct node *show_table(struct doc *d, const struct machine *m, const char *titl
 		for (size_t c = 0; c < p->n; c++)
 			row[c] = picked(d, m, p, c, list_at(l, p->shape, i));
 	}
+	node_merge(d, n);
 	node_drop_empty(n);
 	return n;
 }
@@ -85,57 +86,6 @@ void show_objects(struct doc *d, const struct machine *m, const char *title, con
 		show_object(d, m, title, &rest, l->items);
 	else
 		show_table(d, m, title, p, l);
-}
-
-static bool same_text(const struct cell *a, const struct cell *b)
-{
-	return strcmp(a->text ? a->text : "", b->text ? b->text : "") == 0;
-}
-
-/* The row that says the same as cells in all columns but the first, or n_rows. */
-static size_t same_row(const struct node *n, const struct cell *cells)
-{
-	for (size_t i = 0; i < n->n_rows; i++) {
-		size_t c = 1;
-
-		while (c < n->n_columns && same_text(&n->rows[i].cells[c], &cells[c]))
-			c++;
-		if (c == n->n_columns)
-			return i;
-	}
-	return n->n_rows;
-}
-
-void show_merged(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
-		 const struct list *l)
-{
-	struct node *n = table_for(d, title, p);
-	struct idset *sets = arena_array(d->arena, l->n, sizeof(*sets));
-	struct cell *cells = arena_array(d->arena, p->n, sizeof(*cells));
-	const struct fact **sets_unseen = arena_array(d->arena, l->n, sizeof(*sets_unseen));
-
-	for (size_t i = 0; i < l->n; i++) {
-		const void *object = list_at(l, p->shape, i);
-		const struct fact_set *set =
-			(const void *)((const char *)object + p->rows[0].offset);
-		size_t at;
-
-		for (size_t c = 1; c < p->n; c++)
-			cells[c] = picked(d, m, p, c, object);
-		at = same_row(n, cells);
-		if (at == n->n_rows)
-			memcpy(node_row(d, n), cells, p->n * sizeof(*cells));
-		sets_unseen[at] = seen_ok(&set->f) ? NULL : &set->f;
-		if (sets_unseen[at])
-			continue;
-		IDSET_FOR_EACH (id, &set->v)
-			idset_add(d->arena, &sets[at], id);
-	}
-	for (size_t i = 0; i < n->n_rows; i++)
-		n->rows[i].cells[0] = sets[i].n || !sets_unseen[i]
-					      ? cell(idset_format(d->arena, &sets[i]))
-					      : cell_unseen(sets_unseen[i]);
-	node_drop_empty(n);
 }
 
 static void rows_table(struct doc *d, const struct shape_row *list, const void *object)

@@ -52,15 +52,9 @@ void show_object(struct doc *d, const struct machine *m, const char *title, cons
 /* A table; of a single object names and values, without the first, which tells objects apart. */
 void show_objects(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
 		  const struct list *l);
-/* Always a table. */
+/* Always a table; objects that differ in nothing but their name are one row. */
 struct node *show_table(struct doc *d, const struct machine *m, const char *title,
 			const struct picks *p, const struct list *l);
-/*
- * A table in which objects that differ in nothing but the set of CPUs in the first column are one
- * row: 256 frequency policies are as many lines as there are kinds of them.
- */
-void show_merged(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
-		 const struct list *l);
 /* All leaves, parts and lists of an object, by its table alone. */
 void show_shape(struct doc *d, unsigned level, const struct shape *s, const void *object);
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/idset.h"
+
 struct doc *doc_new(struct arena *a)
 {
 	struct doc *d = ARENA_NEW(a, struct doc);
@@ -68,6 +70,7 @@ static struct node *add_columns(struct doc *d, enum node_kind kind, const char *
 	t->columns = arena_array(d->arena, n, sizeof(*columns));
 	memcpy(t->columns, columns, n * sizeof(*columns));
 	t->n_columns = n;
+	t->n_keys = 1;
 	return t;
 }
 
@@ -81,17 +84,21 @@ struct node *doc_columns(struct doc *d, enum node_kind kind, const char *title,
 {
 	enum { COLUMNS_MAX = 32 };
 	struct column columns[COLUMNS_MAX] = { 0 };
-	size_t n = 0;
+	size_t n = 0, keys = 0;
+	struct node *t;
 
 	for (; titles[n] && n < COLUMNS_MAX; n++) {
 		struct column *c = &columns[n];
 
-		for (c->title = titles[n]; *c->title == '>' || *c->title == '~'; c->title++) {
+		for (c->title = titles[n]; *c->title && strchr(">~!", *c->title); c->title++) {
 			c->right = c->right || *c->title == '>';
 			c->wrap = c->wrap || *c->title == '~';
+			keys += *c->title == '!';
 		}
 	}
-	return add_columns(d, kind, title, columns, n);
+	t = add_columns(d, kind, title, columns, n);
+	t->n_keys = keys ? keys : 1;
+	return t;
 }
 
 struct node *doc_tree(struct doc *d, const char *title, const struct column *columns, size_t n)
@@ -216,15 +223,17 @@ static void drop_pairs(struct node *n)
 
 void node_drop_empty(struct node *n)
 {
-	size_t kept = 1;
+	size_t kept = 1, keys = n->n_keys;
 
 	if (n->kind == NODE_PAIRS)
 		drop_pairs(n);
 	if (n->kind != NODE_TABLE && n->kind != NODE_TREE)
 		return;
 	for (size_t c = 1; c < n->n_columns; c++) {
-		if (column_empty(n, c))
+		if (column_empty(n, c)) {
+			keys -= c < n->n_keys;
 			continue;
+		}
 		for (size_t i = 0; i < n->n_rows; i++)
 			n->rows[i].cells[kept] = n->rows[i].cells[c];
 		n->columns[kept++] = n->columns[c];
@@ -234,6 +243,82 @@ void node_drop_empty(struct node *n)
 		n->n_rows = 0;
 	if (n->n_columns)
 		n->n_columns = kept;
+	n->n_keys = keys;
+}
+
+static bool same_text(const struct cell *a, const struct cell *b)
+{
+	return strcmp(a->text ? a->text : "", b->text ? b->text : "") == 0;
+}
+
+/* The first row that says the same in all columns but the first. */
+static size_t same_row(const struct node *n, size_t rows, const struct cell *cells)
+{
+	size_t i = 0;
+
+	for (; i < rows; i++) {
+		size_t c = 1;
+
+		while (c < n->n_columns && same_text(&n->rows[i].cells[c], &cells[c]))
+			c++;
+		if (c == n->n_columns)
+			break;
+	}
+	return i;
+}
+
+/* Numbers and ranges as one set, other names one after the other. */
+static const char *joined_names(struct arena *a, const char *x, const char *y)
+{
+	struct idset all = { 0 }, more = { 0 };
+
+	if (strcmp(x, y) == 0)
+		return x;
+	if (idset_parse(a, x, &all) || idset_parse(a, y, &more))
+		return arena_printf(a, "%s, %s", x, y);
+	IDSET_FOR_EACH (id, &more)
+		idset_add(a, &all, id);
+	return idset_format(a, &all);
+}
+
+/* Where most objects are alike, what is not. */
+static void mark_odd(struct node *n, const size_t *objects, size_t of)
+{
+	size_t most = 0;
+
+	while (most < n->n_rows && objects[most] * 2 <= of)
+		most++;
+	for (size_t i = 0; most < n->n_rows && of > 2 && i < n->n_rows; i++)
+		for (size_t c = 1; c < n->n_columns; c++) {
+			struct cell *it = &n->rows[i].cells[c];
+
+			if (it->style == STYLE_PLAIN && !same_text(it, &n->rows[most].cells[c]))
+				it->style = STYLE_STRONG;
+		}
+}
+
+void node_merge(struct doc *d, struct node *n)
+{
+	size_t *objects = arena_array(d->arena, n->n_rows, sizeof(*objects)), kept = 0,
+	       of = n->n_rows;
+
+	for (size_t i = 0; i < of && n->n_columns > 1; i++) {
+		struct cell *cells = n->rows[i].cells, *name;
+		size_t at = same_row(n, kept, cells);
+
+		objects[at]++;
+		if (at == kept) {
+			n->rows[kept++] = n->rows[i];
+			continue;
+		}
+		name = &n->rows[at].cells[0];
+		name->text = joined_names(d->arena, name->text, cells[0].text);
+	}
+	if (n->n_columns < 2 || kept == of)
+		return;
+	n->n_rows = kept;
+	n->columns[0].wrap = true;
+	mark_odd(n, objects, of);
 }
 
 bool node_nothing(const struct node *n)

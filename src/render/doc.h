@@ -74,6 +74,7 @@ struct node {
 	const void *what;
 	struct column *columns; /* NODE_TABLE, NODE_TREE */
 	size_t n_columns;
+	size_t n_keys;	  /* of a table: its first columns, which name a row; at least 1 */
 	struct row *rows; /* table, tree; pairs (name, value), bullets (text), paragraph (spans) */
 	size_t n_rows;
 	const char *id;	 /* NODE_SECTION: unique in the page; letters, digits and '-' */
@@ -102,7 +103,8 @@ struct node *doc_pairs(struct doc *d, const char *title);
 struct node *doc_table(struct doc *d, const char *title, const struct column *columns, size_t n);
 struct node *doc_tree(struct doc *d, const char *title, const struct column *columns, size_t n);
 /* A table or tree by its columns' titles: ">GPUs" has figures, "~why" may be broken between words,
- * ">~" is both; the first NULL ends them. */
+ * ">~" is both; "!On" is one of several first columns that only together name a row, without any
+ * the first does. The first NULL ends them. */
 struct node *doc_columns(struct doc *d, enum node_kind kind, const char *title,
 			 const char *const *columns);
 #define DOC_TABLE(d, title, ...)                                                                   \
@@ -140,6 +142,12 @@ struct cell *node_cells(struct doc *d, struct node *table, const struct cell *ce
 /* The same below the last row of a smaller depth. */
 struct cell *node_branch(struct doc *d, struct node *tree, unsigned depth);
 
+/*
+ * Makes one row of those that differ in their first column alone: "0-4,6,7" of numbers and ranges,
+ * other names behind each other. Where most rows became one, the cells in which the others differ
+ * from it are strong.
+ */
+void node_merge(struct doc *d, struct node *table);
 /*
  * Drops columns, other than the first, in which every cell is empty or says that there is nothing;
  * pairs whose value is so; and the whole node when nothing is left (it stays in the document,

@@ -346,16 +346,6 @@ static void doc_html_pairs(struct text *t, const struct node *n)
 	text_add(t, "</dl>\n");
 }
 
-/* Which column names the row: the first that has a title itself. */
-static size_t naming(const struct node *n)
-{
-	size_t c = 0;
-
-	while (c + 1 < n->n_columns && !*n->columns[c].title)
-		c++;
-	return c;
-}
-
 /* Classes that the style sheet has; columns that paper takes only in small letters. */
 enum { DEPTH_MAX = 8, DENSE = 12 };
 
@@ -376,7 +366,7 @@ static void classes_of(struct text *t, const struct node *n, const struct row *r
 static void doc_html_table_row(struct text *t, const struct node *n, const struct row *r,
 			       bool cards)
 {
-	size_t name = naming(n);
+	size_t name = n->n_keys - 1;
 
 	text_add(t, cards ? "<tr role=\"row\">" : "<tr>");
 	for (size_t c = 0; c < n->n_columns; c++) {

@@ -257,9 +257,10 @@ void doc_term(FILE *out, const struct doc *d, const struct term_style *how)
 
 enum {
 	GAP = 2,       /* between columns */
-	WRAP_MIN = 16, /* a column is not broken to less */
+	WRAP_MIN = 16, /* a column is not broken to less, */
+	TIGHT_MIN = 8, /* but in a tree without room */
 	TREE_STEP = 2, /* columns that a level of a tree takes */
-	NARROW = 60,   /* up to here a table is rather stacked than a word broken */
+	SENTENCE = 32, /* what is longer is read, not compared */
 };
 
 /* A table, cleaned and measured. */
@@ -272,9 +273,9 @@ struct grid {
 	bool tight;	    /* a tree without room: every column but the first may be broken */
 };
 
-/* A first column and [lo, hi), and how wide each of them may be (0: as it is). */
+/* The columns that name a row and [lo, hi), and how wide each of them may be (0: as it is). */
 struct part {
-	size_t first, lo, hi;
+	size_t lo, hi;
 	size_t limit; /* of each column that may be broken; 0: none is */
 	bool whole;   /* between words alone: half a value is another value */
 };
@@ -325,41 +326,32 @@ static size_t column_width(const struct grid *g, size_t c, size_t limit, bool wh
 	return limit && may_break(g, c) && g->widths[c] > least ? least : g->widths[c];
 }
 
+/* The column behind c in a part. */
+static size_t next_in(const struct grid *g, const struct part *p, size_t c)
+{
+	return c + 1 == g->n->n_keys ? p->lo : c + 1;
+}
+
 static size_t part_width(const struct grid *g, const struct part *p, size_t limit)
 {
-	size_t w = column_width(g, p->first, limit, p->whole);
+	size_t w = 0;
 
-	for (size_t c = p->lo; c < p->hi; c++)
-		w += GAP + column_width(g, c, limit, p->whole);
+	for (size_t c = 0; c < p->hi; c = next_in(g, p, c))
+		w += (c ? GAP : 0) + column_width(g, c, limit, p->whole);
 	return w;
-}
-
-/* The column behind c in a part. */
-static size_t next_in(const struct part *p, size_t c)
-{
-	return c == p->first ? p->lo : c + 1;
-}
-
-/* What tells rows apart: a column without a title before it only rates them. */
-static size_t naming_column(const struct node *n)
-{
-	return n->kind != NODE_TREE && n->n_columns > 2 && !*n->columns[0].title ? 1 : 0;
 }
 
 /* As many columns from lo on as fit, at least one, and the widest limit that lets them. */
 static struct part part_from(const struct grid *g, size_t lo, size_t width)
 {
-	struct part p = { .first = lo > 1 ? naming_column(g->n) : 0,
-			  .lo = lo,
-			  .hi = g->n->n_columns };
-	size_t limit = WRAP_MIN;
+	struct part p = { .lo = lo, .hi = g->n->n_columns, .whole = true };
+	size_t least = g->tight ? TIGHT_MIN : WRAP_MIN, limit = least;
 
 	if (!width || part_width(g, &p, 0) <= width)
 		return p;
-	while (p.hi > lo + 1 && part_width(g, &p, WRAP_MIN) > width)
+	while (p.hi > lo + 1 && part_width(g, &p, least) > width)
 		p.hi--;
-	p.whole = true;
-	p.whole = part_width(g, &p, WRAP_MIN) <= width;
+	p.whole = part_width(g, &p, least) <= width;
 	while (limit < width && part_width(g, &p, limit + 1) <= width)
 		limit++;
 	p.limit = limit;
@@ -434,7 +426,7 @@ static void doc_term_add_row(struct term *t, struct libscols_table *tb, const st
 
 	lines[i] = scols_table_new_line(tb, tree ? parent_of(n, lines, i) : NULL);
 	must(lines[i]);
-	for (size_t c = p->first; c < p->hi; c = next_in(p, c)) {
+	for (size_t c = 0; c < p->hi; c = next_in(g, p, c)) {
 		enum style s = n->rows[i].cells[c].style;
 		struct libscols_cell *ce = scols_line_get_cell(lines[i], at++);
 
@@ -481,7 +473,7 @@ static void draw_part(struct term *t, const struct grid *g, const struct part *p
 	 * goes. */
 	scols_table_set_termforce(tb, SCOLS_TERMFORCE_NEVER);
 	set_symbols(t, tb);
-	for (size_t c = p->first; c < p->hi; c = next_in(p, c))
+	for (size_t c = 0; c < p->hi; c = next_in(g, p, c))
 		add_column(t, tb, g->n, c, p->limit && may_break(g, c));
 	for (size_t i = 0; i < g->n->n_rows; i++)
 		doc_term_add_row(t, tb, g, p, lines, i);
@@ -494,37 +486,34 @@ static void draw_part(struct term *t, const struct grid *g, const struct part *p
 	scols_unref_table(tb);
 }
 
-/* Whether the part is too wide; in little room also whether it breaks a word that has room in a
- * line of its own. */
-static bool does_not_fit(const struct grid *g, const struct part *p, size_t width)
+/*
+ * Whether each row is rather its name with its cells below it than a line of a table: where a part
+ * would be too wide or break a word, and where the table would fall apart although it is a single
+ * row or has sentences, which are read together.
+ */
+static bool is_stacked(const struct grid *g, size_t width)
 {
-	size_t word = g->words[p->first];
+	struct part p = part_from(g, g->n->n_keys, width);
+	bool records = g->n->n_rows == 1;
 
-	if (!width || part_width(g, p, p->limit) > width)
-		return width > 0;
-	for (size_t c = p->lo; c < p->hi; c++)
-		word = g->words[c] > word ? g->words[c] : word;
-	return width <= NARROW && p->limit && !p->whole && word + 4 <= width;
-}
-
-static bool has_no_room(const struct grid *g, size_t width)
-{
-	struct part p = { .hi = 1 };
-
-	if (g->n->n_columns < 2)
+	if (!width || g->n->n_columns <= g->n->n_keys)
 		return false;
-	do {
+	for (size_t c = g->n->n_keys; c < g->n->n_columns; c++)
+		records = records || (g->n->columns[c].wrap && g->widths[c] > SENTENCE);
+	if (records && p.hi < g->n->n_columns)
+		return true;
+	while (p.whole && part_width(g, &p, p.limit) <= width) {
+		if (p.hi == g->n->n_columns)
+			return false;
 		p = part_from(g, p.hi, width);
-		if (does_not_fit(g, &p, width))
-			return true;
-	} while (p.hi < g->n->n_columns);
-	return false;
+	}
+	return true;
 }
 
 /* Too narrow for two columns beside each other: each row is its name and, below it, its cells. */
 static void draw_stacked(struct term *t, const struct grid *g)
 {
-	size_t first = naming_column(g->n) + 1, titles = 0;
+	size_t first = g->n->n_keys, titles = 0;
 
 	for (size_t c = first; c < g->n->n_columns; c++)
 		titles = g->titles[c] > titles ? g->titles[c] : titles;
@@ -547,10 +536,10 @@ static void draw_stacked(struct term *t, const struct grid *g)
 void term_table(struct term *t, const struct node *n)
 {
 	struct grid g;
-	struct part p = { .hi = 1 };
+	struct part p = { .hi = n->n_keys };
 
 	grid_measure(t, &g, n);
-	if (has_no_room(&g, (size_t)t->how->width)) {
+	if (is_stacked(&g, (size_t)t->how->width)) {
 		if (n->kind != NODE_TREE) {
 			draw_stacked(t, &g);
 			return;
@@ -559,7 +548,7 @@ void term_table(struct term *t, const struct node *n)
 	}
 	do {
 		p = part_from(&g, p.hi, (size_t)t->how->width);
-		if (p.lo > 1)
+		if (p.lo > n->n_keys)
 			fputc('\n', t->out);
 		draw_part(t, &g, &p);
 	} while (p.hi < n->n_columns);

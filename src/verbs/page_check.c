@@ -213,7 +213,7 @@ static void recommendations_table(struct doc *d, const struct setting *s)
 	if (!s->n_opinions)
 		return;
 	doc_heading(d, 2, "What the profiles want");
-	t = DOC_TABLE(d, NULL, "Profile", "Platform", "~Wanted", "~Because", "Source");
+	t = DOC_TABLE(d, NULL, "!Profile", "!Platform", "~Wanted", "~Because", "Source");
 	for (size_t i = 0; i < s->n_opinions; i++) {
 		const struct recommendation *o = &s->opinions[i];
 
@@ -279,7 +279,7 @@ static void recommendations_here(struct doc *d, const struct setting *s,
 	if (s->n_opinions)
 		return;
 	doc_heading(d, 2, "What the profiles want here");
-	t = DOC_TABLE(d, NULL, "Profile", "On", "Verdict", "~Wanted", "~Because");
+	t = DOC_TABLE(d, NULL, "!Profile", "!On", "Verdict", "~Wanted", "~Because");
 	for (int p = 0; p < PROFILES; p++)
 		for (size_t i = 0; i < by_profile[p].n; i++) {
 			const struct finding *it = &by_profile[p].items[i];
@@ -304,8 +304,8 @@ static void recommendations_here(struct doc *d, const struct setting *s,
 /* What the rule measures by: figures that others publish, and when they did. */
 static void check_page_figures(struct doc *d, const struct setting *s)
 {
-	struct node *t =
-		DOC_TABLE(d, "Measured by", "~Figure", "Of", ">Value", "Unit", "~Source", "As of");
+	struct node *t = DOC_TABLE(d, "Measured by", "!~Figure", "!Of", ">Value", "Unit", "~Source",
+				   "As of");
 
 	for (size_t i = 0; i < n_health_limits; i++) {
 		const struct health_limit *l = &health_limits[i];

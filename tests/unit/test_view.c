@@ -114,26 +114,47 @@ static void terminal(void **state)
 	arena_free(&a);
 }
 
-/* A rating without a title does not tell which row it is: what follows it does. */
+/* Every part of a folded table has the columns that name its rows; a single row is read as pairs.
+ */
 static void folded(void **state)
 {
-	static const struct column columns[] = { { "", false, false },
-						 { "Setting", false, false },
-						 { "Now", false, false },
-						 { "Wanted", false, false } };
 	struct arena a = { 0 };
 	struct doc *d = doc_new(&a);
-	struct node *n = doc_table(d, NULL, columns, 4);
-	struct cell *row = node_row(d, n);
+	struct node *n = DOC_TABLE(d, NULL, "!Setting", "!On", "Now", "Wanted");
 
 	(void)state;
-	row[0] = cell("low");
-	row[1] = cell("nic.mtu");
-	row[2] = cell("1500 bytes");
-	row[3] = cell("9000 bytes");
-	expect(d, TERM_ASCII, 24,
-	       "     Setting  Now\nlow  nic.mtu  1500 bytes\n\nSetting  Wanted\nnic.mtu  9000 "
-	       "bytes\n");
+	NODE_ROW(d, n, cell("nic.mtu"), cell("eth0"), cell("1500 bytes"), cell("9000 bytes"));
+	expect(d, TERM_ASCII, 30, "nic.mtu eth0\n  Now     1500 bytes\n  Wanted  9000 bytes\n");
+	NODE_ROW(d, n, cell("nic.mtu"), cell("eth1"), cell("9000 bytes"), cell("9000 bytes"));
+	expect(d, TERM_ASCII, 30,
+	       "Setting  On    Now\nnic.mtu  eth0  1500 bytes\nnic.mtu  eth1  9000 bytes\n\n"
+	       "Setting  On    Wanted\nnic.mtu  eth0  9000 bytes\nnic.mtu  eth1  9000 bytes\n");
+	arena_free(&a);
+}
+
+/* Equal objects are one row; what the odd one has otherwise is strong. */
+static void merged(void **state)
+{
+	struct arena a = { 0 };
+	struct doc *d = doc_new(&a);
+	struct node *n = DOC_TABLE(d, NULL, "GPU", "Link", "Fan");
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		NODE_ROW(d, n, cellf(d, "%d", i), cell(i == 5 ? "x8" : "x16"),
+			 i == 3 ? cell_as(STYLE_BAD, "off") : cell(NULL));
+	node_merge(d, n);
+	expect(d, TERM_ASCII, 0,
+	       "GPU        Link  Fan\n0-2,4,6-7  x16\n3          x16   off\n5          x8\n");
+	assert_int_equal(n->rows[2].cells[1].style, STYLE_STRONG);
+	assert_int_equal(n->rows[1].cells[1].style, STYLE_PLAIN);
+	assert_int_equal(n->rows[1].cells[2].style, STYLE_BAD);
+	n = DOC_TABLE(d, NULL, "Disk", "Size");
+	NODE_ROW(d, n, cell("sda"), cell("1 TB"));
+	NODE_ROW(d, n, cell("sdb"), cell("1 TB"));
+	node_merge(d, n);
+	assert_int_equal(n->n_rows, 1);
+	assert_string_equal(n->rows[0].cells[0].text, "sda, sdb");
 	arena_free(&a);
 }
 
@@ -547,21 +568,14 @@ static void sections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(terminal),
-		cmocka_unit_test(folded),
-		cmocka_unit_test(colours),
-		cmocka_unit_test(markdown),
-		cmocka_unit_test(html),
-		cmocka_unit_test(trees),
-		cmocka_unit_test(figures),
-		cmocka_unit_test(lines),
-		cmocka_unit_test(every_page),
-		cmocka_unit_test(whole_pages),
-		cmocka_unit_test(words_stay_whole),
-		cmocka_unit_test(sections),
-		cmocka_unit_test(quick),
-		cmocka_unit_test(drawing),
-		cmocka_unit_test(matrix),
+		cmocka_unit_test(terminal),    cmocka_unit_test(folded),
+		cmocka_unit_test(merged),      cmocka_unit_test(colours),
+		cmocka_unit_test(markdown),    cmocka_unit_test(html),
+		cmocka_unit_test(trees),       cmocka_unit_test(figures),
+		cmocka_unit_test(lines),       cmocka_unit_test(every_page),
+		cmocka_unit_test(whole_pages), cmocka_unit_test(words_stay_whole),
+		cmocka_unit_test(sections),    cmocka_unit_test(quick),
+		cmocka_unit_test(drawing),     cmocka_unit_test(matrix),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -138,21 +138,17 @@ static const struct picks clusters = PICKS(cpu_cluster_shape, cluster_picks);
 static const struct picks caches = PICKS(cpu_cache_shape, cache_picks);
 static const struct picks nodes = PICKS(numa_node_shape, node_picks);
 
-/* A line a state, below the CPUs that have it. */
+/* A line a state of the CPUs that have it. */
 static void host_page_idle_states(struct doc *d, const struct machine *m)
 {
-	struct node *n = DOC_TABLE(d, "Idle states", "CPUs", "Idle state", ">Wakes in",
+	struct node *n = DOC_TABLE(d, "Idle states", "!CPUs", "!Idle state", ">Wakes in",
 				   ">Worth from", "Disabled");
 
 	LIST_FOR_EACH (struct idle_group, g, &m->cpu.idle) {
-		bool first = true;
-
-		LIST_FOR_EACH (struct idle_state, s, &g->states) {
-			NODE_ROW(d, n, first ? cell_set(d, &g->cpus) : cell(""), cell_str(&s->name),
+		LIST_FOR_EACH (struct idle_state, s, &g->states)
+			NODE_ROW(d, n, cell_set(d, &g->cpus), cell_str(&s->name),
 				 cell_int(d, &s->latency, "us"), cell_int(d, &s->residency, "us"),
 				 cell_bool(&s->disabled, "yes", "no"));
-			first = false;
-		}
 	}
 	node_drop_empty(n);
 }
@@ -164,7 +160,7 @@ struct doc *page_cpu(struct arena *a, const struct machine *m)
 	doc_heading(d, 1, "Processors");
 	show_object(d, m, NULL, &cpu, &m->cpu);
 	show_table(d, m, "Core types", &types, &m->cpu.types);
-	show_merged(d, m, "Frequency", &policies, &m->cpu.policies);
+	show_table(d, m, "Frequency", &policies, &m->cpu.policies);
 	host_page_idle_states(d, m);
 	show_table(d, m, "NUMA nodes", &nodes, &m->cpu.nodes);
 	show_table(d, m, "Clusters", &clusters, &m->cpu.clusters);

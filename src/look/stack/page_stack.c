@@ -229,7 +229,7 @@ static void stack_page_commands(struct doc *d, const struct stack_view *v)
 
 static void places(struct doc *d, const struct stack_view *v)
 {
-	struct node *t = DOC_TABLE(d, NULL, "Place", "Component", "Version", "Known by",
+	struct node *t = DOC_TABLE(d, NULL, "!Place", "!Component", "Version", "Known by",
 				   "GPU code for it", "~Path");
 
 	for (size_t i = 0; i < v->inv->n_items; i++) {

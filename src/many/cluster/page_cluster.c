@@ -107,7 +107,7 @@ static void port_row(struct doc *d, struct node *t, const struct cluster *c,
 
 static void cluster_page_ports(struct doc *d, const struct cluster *c)
 {
-	struct node *t = DOC_TABLE(d, "Ports", "Node", "Cage", "Port", "PCI", ">Link", "PCIe",
+	struct node *t = DOC_TABLE(d, "Ports", "!Node", "!Cage", "!Port", "PCI", ">Link", "PCIe",
 				   ">MTU", "~Addresses", "RDMA", "State", "GID index", "Owner");
 
 	for (size_t i = 0; i < c->n_nodes; i++)

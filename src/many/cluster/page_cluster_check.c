@@ -167,7 +167,7 @@ static void cluster_check_page_collectives(struct doc *d, const struct check *c)
 			continue;
 		if (!t) {
 			doc_heading(d, 2, "GPUs");
-			t = DOC_TABLE(d, NULL, "Nodes", "Operation", ">Measured", ">Wanted",
+			t = DOC_TABLE(d, NULL, "!Nodes", "!Operation", ">Measured", ">Wanted",
 				      "~How");
 		}
 		NODE_ROW(d, t,
@@ -195,7 +195,7 @@ static void counters(struct doc *d, const struct check *c)
 			continue;
 		if (!t) {
 			doc_heading(d, 2, "Counters that grew during the tests");
-			t = DOC_TABLE(d, NULL, "Port", "Counter", ">Grew by");
+			t = DOC_TABLE(d, NULL, "!Port", "!Counter", ">Grew by");
 		}
 		row = node_row(d, t);
 		row[0] = cellf(d, "%s %s", check_node(c, k->node)->name, k->port);

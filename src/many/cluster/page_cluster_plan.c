@@ -28,21 +28,19 @@ static struct cell speed_cell(struct doc *d, long long mbps)
 	return cellf(d, "%lld Gb/s", mbps / 1000);
 }
 
-/* One row a port; what the path has in common stands in its first. */
+/* One row a port. */
 static void paths_table(struct doc *d, const struct wiring *w)
 {
-	struct node *t = DOC_TABLE(d, NULL, "Subnet", "Over", "Link (read)", "Node", "Port",
-				   "Address", ">MTU", "Today");
+	struct node *t = DOC_TABLE(d, NULL, "!Node", "!Port", "Address", "Subnet", "Over",
+				   "Link (read)", ">MTU", "Today");
 
 	for (size_t i = 0; i < w->n_ports; i++) {
 		const struct wiring_port *p = &w->ports[i];
 		const struct wiring_path *path = &w->paths[p->path];
-		bool first = i == path->first;
 
-		NODE_ROW(d, t, first ? cell(path->subnet) : cell(""),
-			 first ? cell(cluster_way_name(path->way)) : cell(""),
-			 first ? speed_cell(d, path->speed_mbps) : cell(""), cell(p->node),
-			 cell_as(STYLE_CODE, p->port), cell_as(STYLE_CODE, p->address),
+		NODE_ROW(d, t, cell(p->node), cell_as(STYLE_CODE, p->port),
+			 cell_as(STYLE_CODE, p->address), cell(path->subnet),
+			 cell(cluster_way_name(path->way)), speed_cell(d, path->speed_mbps),
 			 cellf(d, "%lld", path->mtu),
 			 p->there && p->mtu_now == path->mtu ? cell_as(STYLE_GOOD, "as planned")
 			 : p->mtu_now < 0

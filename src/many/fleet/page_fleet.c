@@ -59,7 +59,7 @@ static void bench_outliers(struct doc *d, const struct fleet *f, const struct fl
 		doc_text(d, "No machine lies far from its peers.");
 		return;
 	}
-	t = DOC_TABLE(d, NULL, "Machine", "Measured", ">Here", ">Median of its peers", ">Off by",
+	t = DOC_TABLE(d, NULL, "!Machine", "!Measured", ">Here", ">Median of its peers", ">Off by",
 		      ">Robust z", "", ">Peers", "~Unlike most of them", "~Hardware");
 	for (; shown < n && (how->all || shown < BENCH_OUTLIERS); shown++) {
 		const struct fleet_value *v = list[shown];
@@ -414,7 +414,7 @@ static void outliers(struct doc *d, const struct fleet *f, const struct fleet_vi
 			list[n++] = f->machines[i];
 	qsort(list, n, sizeof(*list), by_rarity);
 	part(d, "outliers", "Outliers");
-	t = DOC_TABLE(d, NULL, "Machine", "Setting", "~Here", "~Among its peers");
+	t = DOC_TABLE(d, NULL, "!Machine", "!Setting", "~Here", "~Among its peers");
 	for (shown = 0; shown < n && (how->all || shown < OUTLIERS); shown++)
 		for (size_t i = 0; i < list[shown]->n_rare; i++) {
 			const struct fleet_rare *r = &list[shown]->rare[i];

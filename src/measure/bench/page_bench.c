@@ -270,8 +270,9 @@ static size_t pairs_apart(const struct record *r, const char *bench)
 static void bench_page_figures_of(struct doc *d, const struct record *r, const char *bench,
 				  bool verbose)
 {
-	struct node *t = DOC_TABLE(d, bench, "Case", "Figure", ">Median", ">95 % interval", "Limit",
-				   "Usual band", "~State", verbose ? ">Samples" : NULL, "~Variant");
+	struct node *t =
+		DOC_TABLE(d, bench, "!Case", "!Figure", ">Median", ">95 % interval", "Limit",
+			  "Usual band", "~State", verbose ? ">Samples" : NULL, "~Variant");
 	size_t apart = verbose ? 0 : pairs_apart(r, bench), missed = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
@@ -504,8 +505,8 @@ static void bench_page_table_of(struct doc *d, const struct compare *c, size_t *
 {
 	const char *bench = c->rows[*at].bench;
 	bool one = one_figure(c, *at);
-	struct node *t = DOC_TABLE(d, bench, "Case", "Figure", ">A", ">B", ">B/A", ">99 % interval",
-				   "Verdict"),
+	struct node *t = DOC_TABLE(d, bench, "!Case", "!Figure", ">A", ">B", ">B/A",
+				   ">99 % interval", "Verdict"),
 		    *why = doc_bullets(d);
 
 	for (; *at < c->n && strcmp(c->rows[*at].bench, bench) == 0; (*at)++) {

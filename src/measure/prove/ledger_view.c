@@ -106,7 +106,7 @@ static enum style verdict_style(const struct ledger_answer *answer)
 
 static struct node *found_table(struct doc *d)
 {
-	return DOC_TABLE(d, "Measured here", "Setting", "On", "Verdict", "~Found");
+	return DOC_TABLE(d, "Measured here", "!Setting", "!On", "Verdict", "~Found");
 }
 
 static void found_row(struct doc *d, struct node *t, const struct setting *s, const char *on,
@@ -178,7 +178,7 @@ void measured_changes_page(struct doc *d, const struct plan *p, const struct led
 
 void measured_verdicts(struct doc *d, const char *id, const struct ledger *l)
 {
-	struct node *t = DOC_TABLE(d, "Verdicts", "When", "Setting", "On", "Without", "With",
+	struct node *t = DOC_TABLE(d, "Verdicts", "!When", "!Setting", "!On", "Without", "With",
 				   "~Found", "~Still valid");
 
 	/* The newest first. */

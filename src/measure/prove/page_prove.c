@@ -211,7 +211,7 @@ static void prove_page_headline(struct doc *d, const struct proof *p)
 
 static void prove_page_changes(struct doc *d, const struct proof *p)
 {
-	struct node *t = DOC_TABLE(d, NULL, "Setting", "On", "~Without", "~With");
+	struct node *t = DOC_TABLE(d, NULL, "!Setting", "!On", "~Without", "~With");
 
 	for (size_t i = 0; i < p->n_changes; i++)
 		NODE_ROW(d, t, cell_as(STYLE_CODE, p->changes[i].id), cell(p->changes[i].target),

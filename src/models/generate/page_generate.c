@@ -150,8 +150,8 @@ static void tries(struct doc *d, const struct serve_plan *p)
 
 	if (p->n_tries < 2)
 		return;
-	t = DOC_TABLE(d, "Ways to spread it (predicted)", ">Tensor", ">Pipeline", ">All, tokens/s",
-		      ">Per token, ms", ">First token, ms", ">A GPU, GB", "~");
+	t = DOC_TABLE(d, "Ways to spread it (predicted)", "!>Tensor", "!>Pipeline",
+		      ">All, tokens/s", ">Per token, ms", ">First token, ms", ">A GPU, GB", "~");
 	for (size_t i = 0; i < p->n_tries; i++) {
 		const struct serve_try *x = &p->tries[i];
 		struct cell *c = node_row(d, t);
@@ -294,7 +294,7 @@ static void train_tries(struct doc *d, const struct train_setup *s)
 
 	if (s->n_tries < 2)
 		return;
-	t = DOC_TABLE(d, "Ways to train it (predicted)", "Way", "Recomputation", ">Micro-batch",
+	t = DOC_TABLE(d, "Ways to train it (predicted)", "!Way", "!Recomputation", "!>Micro-batch",
 		      ">Accumulation", ">All, tokens/s", ">A GPU, GB", "");
 	for (size_t i = 0; i < s->n_tries; i++) {
 		const struct train_try *x = &s->tries[i];

@@ -222,7 +222,7 @@ static bool counts(const struct row_result *r, int m)
 
 static void predict_page_table(struct doc *d, struct kind *list, size_t n)
 {
-	struct node *t = DOC_TABLE(d, NULL, "figure", "requests", "engine", "hardware", ">rows",
+	struct node *t = DOC_TABLE(d, NULL, "!figure", "!requests", "!engine", "!hardware", ">rows",
 				   ">median error", ">9 of 10 below", ">predicted / measured");
 
 	for (size_t i = 0; i < n; i++) {

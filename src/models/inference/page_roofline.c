@@ -60,7 +60,7 @@ static void points(struct doc *d, const struct roofline_page *p, size_t most)
 {
 	struct node *t =
 		DOC_TABLE(d, p->profile->separate ? "The farthest below its roof first" : "By time",
-			  "", "~work", ">of the time", ">times", ">each", ">op/byte", ">reaches",
+			  "!", "!~work", ">of the time", ">times", ">each", ">op/byte", ">reaches",
 			  "bound by", "~because");
 	struct arena *a = d->arena;
 

@@ -387,7 +387,7 @@ struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 			count(all, &r->items[i]);
 			count(&list[0], &r->items[i]);
 		}
-	t = DOC_TABLE(d, NULL, "source", "hardware", "precision", ">rows", ">median error",
+	t = DOC_TABLE(d, NULL, "!source", "!hardware", "!precision", ">rows", ">median error",
 		      ">9 of 10 below", ">predicted / measured", ">inside the interval");
 	for (size_t i = 1; i < n; i++)
 		kind_row(d, t, &list[i]);

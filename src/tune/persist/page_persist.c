@@ -65,7 +65,7 @@ static struct cell boot_cell(struct doc *d, const struct persist_entry *k)
 static void settings_table(struct doc *d, const struct machine *m, const struct persist_entry *rows,
 			   size_t n, const char *title)
 {
-	struct node *t = DOC_TABLE(d, title, "Setting", "On", "~Value", "~Kept by", "~At boot");
+	struct node *t = DOC_TABLE(d, title, "!Setting", "!On", "~Value", "~Kept by", "~At boot");
 	struct batch *b;
 	size_t n_batches;
 
@@ -168,7 +168,7 @@ static void in_effect(struct doc *d, const struct machine *m, const struct persi
 		return;
 	t = DOC_TABLE(d,
 		      "Set by these files at boot, and in effect until taken back or until reboot",
-		      "Setting", "On", "~In effect", "~Before");
+		      "!Setting", "!On", "~In effect", "~Before");
 	b = persist_page_batches(d->arena, m, v->in_effect, v->n_in_effect, true, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct persist_entry *k = &v->in_effect[b[i].first];

@@ -380,8 +380,8 @@ static void overview(struct doc *d, const struct journal *j)
 
 static void txn_page_changes(struct doc *d, const struct machine *m, const struct transaction *t)
 {
-	struct node *table =
-		DOC_TABLE(d, NULL, "Setting", "On", "~From", "~To", "~Read back", "State", "~Note");
+	struct node *table = DOC_TABLE(d, NULL, "!Setting", "!On", "~From", "~To", "~Read back",
+				       "State", "~Note");
 	struct batch_row *keys = arena_array(d->arena, t->n, sizeof(*keys));
 	struct batch *b;
 	size_t n;
