@@ -21,13 +21,25 @@ static void keyboard_to(pid_t group)
 	signal(SIGTTOU, before);
 }
 
-static void child(char **argv, bool own_group, int report)
+/* Until whoever started us has put us in our place; not at all when he is gone. */
+static void child_waits(const int hold[2])
+{
+	char go;
+
+	close(hold[1]);
+	if (read(hold[0], &go, 1) != 1)
+		_exit(JOB_NOT_RUN);
+}
+
+static void child(char **argv, const struct job_how *how, const int hold[2], int report)
 {
 	sigset_t none;
 	int error;
 
-	if (own_group && setpgid(0, 0) == 0)
+	if (how->own_group && setpgid(0, 0) == 0)
 		keyboard_to(getpid());
+	if (how->place)
+		child_waits(hold);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execvp(argv[0], argv);
@@ -37,16 +49,36 @@ static void child(char **argv, bool own_group, int report)
 		      : JOB_NOT_RUN);
 }
 
-int job_start(struct job *j, char **argv, bool own_group, struct err *e)
+/* Puts the child that waits into its place, and lets it go. */
+static void job_place(const struct job *j, const struct job_how *how, const int hold[2])
 {
-	int fds[2], error = 0;
+	if (how->place && j->pid > 0) {
+		how->place(how->ctx, j->pid);
+		/* Our own end stays open: where it was killed meanwhile, there still is a reader.
+		 */
+		(void)!write(hold[1], "", 1);
+	}
+	close(hold[0]);
+	close(hold[1]);
+}
+
+int job_start(struct job *j, char **argv, const struct job_how *how, struct err *e)
+{
+	int fds[2], hold[2], error = 0;
 
 	if (pipe2(fds, O_CLOEXEC))
 		return err_set(e, -errno, "no pipe: %s", strerror(errno));
-	*j = (struct job){ .group = own_group, .pid = fork() };
+	if (pipe2(hold, O_CLOEXEC)) {
+		error = errno;
+		close(fds[0]);
+		close(fds[1]);
+		return err_set(e, -error, "no pipe: %s", strerror(error));
+	}
+	*j = (struct job){ .group = how->own_group, .pid = fork() };
 	if (j->pid == 0)
-		child(argv, own_group, fds[1]);
+		child(argv, how, hold, fds[1]);
 	close(fds[1]);
+	job_place(j, how, hold);
 	if (j->pid < 0) {
 		close(fds[0]);
 		return err_set(e, -errno, "no process: %s", strerror(errno));

@@ -19,9 +19,15 @@ struct job {
 	double cpu_s;
 };
 
-/* Starts it, with signals as they were. own_group: to be ended with its children; it then has the
- * terminal's keyboard. 0 or -errno with a sentence. */
-int job_start(struct job *j, char **argv, bool own_group, struct err *e);
+struct job_how {
+	bool own_group; /* to be ended with its children; it then has the terminal's keyboard */
+	/* Called with its number while it waits to begin; NULL: it does not wait. */
+	void (*place)(void *ctx, pid_t pid);
+	void *ctx;
+};
+
+/* Starts it, with signals as they were. 0 or -errno with a sentence. */
+int job_start(struct job *j, char **argv, const struct job_how *how, struct err *e);
 /* Looks whether it ended. */
 void job_reap(struct job *j);
 /* Tells it, and its group where it has one. */

@@ -89,6 +89,7 @@ ELSEWHERE = (
     (r"^cluster (plan|undo)", "cluster_plan.py", '"undo"'),
     (r"^cluster check", "cluster_check.py", '"check"'),
     (r"^generate \w+ --cluster", "generate.py", '"--cluster"'),
+    (r"^run --free", "guard.py", '"--free"'),
     (r"^stack compare", "stack.py", '"compare"'),
     (r"^stack wheelhouse", "stack.py", '"wheelhouse"'),
     (r"^diagnose --attach", "diagnose.py", '"--attach"'),

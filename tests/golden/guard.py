@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gputune run --guard: the command's own code, its end when memory goes, and what is not started. Memory is that of a captured
+"""gputune run: the command's own code, its end when memory goes, what is not started, and page cache that is released before. Memory is that of a captured
 machine whose /proc the command itself changes; one command really allocates, between two readings of its own machine.
 
     guard.py GPUTUNE
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from common import end_suite, expect, gputune, scratch, until
+from common import end_suite, expect, gputune, no_namespaces, scratch, skip, until
 
 tmp = scratch("guard")
 
@@ -115,13 +115,107 @@ def told():
     expect("SIGTERM goes on to it", code == 9, (code, err))
 
 
-def really_allocates():
-    """On this machine: the limit lies 64 MiB below what is available, and the command takes 2 GiB, a piece at a time."""
+def in_a_group():
+    """Without --host, in a control group of this kernel. True where one can be had."""
+    code, out, err = ends(start("--", "cat", "/proc/self/cgroup"))
+    if "it runs in gputune-run-" not in err:
+        expect("no group: it says why, and what that means", code == 0 and "what leaves its process group is not ended" in err, (code, err))
+        skip("control groups", err.strip())
+        return False
+    name = next(x for x in err.split() if x.startswith("gputune-run-")).rstrip(",")
+    expect("it is there before it begins", code == 0 and name in out, (out, err))
+    expect("nothing is left of the group", not list(pathlib.Path("/sys/fs/cgroup").rglob(name)), name)
+    code, _, err = ends(start("--quiet", "--", "/nowhere/program"))
+    expect("nor of one whose command is not there", code == 127 and "cannot be run" in err, (code, err))
+    pid = tmp / "away"
+    p = start("--", "sh", "-c", f"setsid sleep 600 & echo $! > {pid}.new; mv {pid}.new {pid}; exit 5")
+    until(pid.exists)
+    line = p.stderr.readline() + p.stderr.readline()
+    expect("what forks away is guarded on", "the command has ended; what it left in gputune-run-" in line, line)
+    p.send_signal(signal.SIGTERM)
+    code, _, err = ends(p)
+    expect("and ends with us, with the command's code", code == 5 and not alive(int(pid.read_text())), (code, err))
+    return True
+
+
+def really_allocates(away):
+    """On this machine: the limit lies 64 MiB below what is available, and the command takes 2 GiB, a piece at a time. Where there are
+    control groups it does so in a process that has left the group and does not hear SIGTERM."""
     line = next(x for x in pathlib.Path("/proc/meminfo").read_text().splitlines() if x.startswith("MemAvailable"))
     mib = int(line.split()[1]) >> 10
-    hungry = "import time\nkept = []\nfor i in range(128):\n    kept.append(bytearray(b'x' * (16 << 20)))\n    time.sleep(0.02)\ntime.sleep(600)"
-    code, _, err = ends(start("--least", mib - 64 if mib > 4096 else mib, "--", sys.executable, "-c", hungry))
+    hungry = "import time, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nkept = []\nfor i in range(128):\n" \
+             "    kept.append(bytearray(b'x' * (16 << 20)))\n    time.sleep(0.02)\ntime.sleep(600)"
+    command = [sys.executable, "-c", hungry]
+    if away:
+        command = [sys.executable, "-c", f"import os\nif os.fork() == 0:\n    os.setsid()\n    os.execv({sys.executable!r}, {command!r})"]
+    code, _, err = ends(start("--grace", "0.2", "--least", mib - 64 if mib > 4096 else mib, "--", *command))
     expect("what takes memory is ended", code in (124, 125) and "available, less than" in err, (code, err))
+
+
+MANAGER = """#!/bin/sh
+# busctl --system --timeout= --allow- call NAME PATH INTERFACE StartTransientUnit SIGNATURE UNIT fail N CollectMode s MODE PIDs au 1 PID ...
+echo "$*" > {log}
+{deed}
+"""
+
+
+def by_a_manager():
+    """systemd's part is played by a busctl of ours, in mounts of our own: one that refuses, one that makes the group."""
+    why = no_namespaces("busctl")
+    at = next((x for x in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified") if os.path.exists(x + "/cgroup.controllers")), None)
+    if why or not at:
+        skip("systemd's scopes", why or "no control groups of version 2")
+        return
+    log, busctl = tmp / "asked", tmp / "busctl"
+
+    def run(deed, prepare="mkdir -p /run/systemd/system"):
+        log.unlink(missing_ok=True)
+        busctl.write_text(MANAGER.format(log=log, deed=deed))
+        busctl.chmod(0o755)
+        script = f"mount -t tmpfs none /run && {prepare} && mount --bind {busctl} $(command -v busctl) && " \
+                 f"exec {gputune} run --guard --most 4096 -- cat /proc/self/cgroup"
+        p = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60)
+        return p.returncode, p.stdout, p.stderr, log.read_text() if log.exists() else ""
+
+    code, out, err, asked = run("echo 'Failed to connect to bus: No such file or directory' >&2; exit 1")
+    expect("no bus: it runs all the same, and says so", code == 0 and "0::" in out and "systemd makes no scope for it (Failed to connect" in err, (code, err))
+    expect("what is asked for", "--system" in asked and "MemoryHigh t 4080219136 MemoryMax t 4294967296" in asked, asked)
+    code, out, err, asked = run(f"mkdir {at}/${{10}} && echo ${{19}} > {at}/${{10}}/cgroup.procs")
+    unit = next((x for x in asked.split() if x.endswith(".scope")), "none")
+    expect("a scope", code == 0 and unit in out and f"it runs in {unit}" in err, (code, out, err, asked))
+    expect("which is the manager's to remove", until(lambda: not os.path.isdir(f"{at}/{unit}") or not os.rmdir(f"{at}/{unit}")))
+    code, out, err, _ = run("exit 1", "mount -t tmpfs none /sys/fs/cgroup")
+    expect("no control groups", code == 0 and "no control groups of version 2 here" in err, (code, err))
+
+
+def page_cache():
+    """What is released, and what is not; a kernel that does it is in tests/unit/test_guard.c."""
+    m = machine("cached", 8 << 20)
+    (m / "root/proc/meminfo").write_text("MemTotal: 16777216 kB\nMemFree: 1048576 kB\nMemAvailable: 8388608 kB\nBuffers: 0 kB\n"
+                                         "Cached: 6291456 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nDirty: 1048576 kB\nShmem: 1048576 kB\n")
+    (m / "root/sys/fs/cgroup").mkdir(parents=True)
+    over = ["--host", m, "--overlay", tmp / "over"]
+
+    def run(*argv):
+        p = subprocess.run([gputune, "run", *map(str, argv)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        return p.returncode, p.stdout, p.stderr
+    code, out, err = run("--free", 512, *over)
+    expect("so much is free already", code == 0 and "1024 MiB are free already" in err, (code, err))
+    code, out, err = run("--free", 6000, *over, "--yes")
+    expect("more than could be: what programs share and what is to be written does not count",
+           code == 3 and "4096 MiB of page cache could be" in err and "Nothing was released" in err, (code, err))
+    code, out, err = run("--free", 2048, *over)
+    expect("nobody to ask", code == 2 and "--yes" in err, (code, err))
+    code, out, err = run("--free", 2048, *over, "--dry-run", "--guard", "--", "echo", "started")
+    expect("a dry run names the danger, and starts nothing", code == 0 and not out and "Release 1024 of 4096 MiB of page cache, within 60 s" in err
+           and "It cannot be undone" in err, (code, out, err))
+    code, out, err = run("--free", 2048, *over, "--yes", "--guard", "--", "echo", "started")
+    expect("no such kernel: not started", code == 125 and not out and "there is no /sys/fs/cgroup/memory.reclaim" in err and "drop_caches" in err, (code, err))
+    (m / "root/sys/fs/cgroup/memory.reclaim").write_text("")
+    code, out, err = run("--free", 2048, *over, "--yes")
+    expect("a kernel that gives up nothing", code == 3 and "1024 MiB were free, now 1024 MiB" in err and "gives up no more" in err, (code, err))
+    code, out, err = run("--free", 2048, "--guard")
+    expect("a guard of nothing", code == 2 and "COMMAND" in err, (code, err))
 
 
 def cheap():
@@ -138,6 +232,8 @@ passes_through()
 not_started()
 stopped()
 told()
-really_allocates()
+really_allocates(in_a_group())
+by_a_manager()
+page_cache()
 cheap()
 end_suite()

@@ -135,7 +135,7 @@ static int record(struct taping *s, char **argv)
 		waiter_close(&w);
 		return complain(code, &e);
 	}
-	code = argv ? job_start(&s->job, argv, false, &e) : 0;
+	code = argv ? job_start(&s->job, argv, &(struct job_how){ 0 }, &e) : 0;
 	if (code) {
 		recorder_close(s->out, NULL);
 		unlink(s->path);

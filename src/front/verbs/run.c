@@ -2,29 +2,36 @@
 /*
  * gputune run --guard -- COMMAND: ends a job before it takes the machine's memory, and the machine
  * with it. What is too little is the limit of the check (memory.available); pressure is
- * systemd-oomd's.
+ * systemd-oomd's. A control group, where one can be had, holds all that the job starts.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "front/job.h"
+#include "front/job_group.h"
+#include "front/reclaim.h"
 #include "front/terminal.h"
 #include "knowledge/health.h"
 #include "look/settings/predicates.h"
+#include "verbs/change.h"
 
 /* As timeout(1) has them; the command's own code otherwise. */
 enum { CODE_STOPPED = 124, CODE_NOT_STARTED = 125 };
-enum { LOOK_MS = 250 };
+enum { LOOK_MS = 250, LEFT_MS = 20 };
+/* Less than that for a job is no limit that anything could start under; KiB. */
+enum { GROUP_LEAST_KB = 64 << 10 };
 
 struct run_ask {
 	struct ask_texts command;
 	struct machine_ask machine;
+	struct change_ask change;
 	bool guard;
-	long long least_mib;
+	long long free_mib, least_mib, most_mib;
 	double pressure, grace_s;
 };
 
@@ -32,68 +39,72 @@ static const struct ask_row run_ask_rows[] = {
 	{ "COMMAND", "what is run, with its arguments", ASK_TEXTS(run_ask, command),
 	  .argument = true, .behind = true },
 	{ "guard", "end it before it takes the machine's memory", ASK_FLAG(run_ask, guard) },
+	{ "free",
+	  "before it starts, release page cache until so much is free; asks first, and cannot be "
+	  "undone",
+	  ASK_COUNT(run_ask, free_mib, 1, 1 << 30), .unit = "MiB" },
 	{ "least",
 	  "end it when less memory is available (default: what check calls too little, 5 % where "
 	  "the GPU shares it)",
 	  ASK_COUNT(run_ask, least_mib, 1, 1 << 30), .unit = "MiB" },
+	{ "most",
+	  "what it may hold, where control groups bound it (default: what is available at its "
+	  "start, less --least)",
+	  ASK_COUNT(run_ask, most_mib, 64, 1 << 30), .unit = "MiB" },
 	{ "pressure",
 	  "end it when all programs wait for memory for this part of ten seconds (default: 60, as "
 	  "systemd-oomd has it)",
 	  ASK_REAL(run_ask, pressure, 1, 100), .unit = "%" },
 	{ "grace", "how long it may take to end before it is killed", ASK_TIME(run_ask, grace_s),
 	  .min = 0, .max = 3600, .fallback = "10s" },
+	{ ASK_PART(run_ask, change, change_ask) },
 	{ ASK_PART(run_ask, machine, machine_ask) },
 };
 static const struct ask_shape run_ask_shape = ASK_SHAPE(run_ask, NULL, run_ask_rows);
 
 struct guard {
 	struct host *h;
+	struct arena *a;
 	struct job job;
+	struct job_group group;
 	bool quiet;
 	long long total_kb, least_kb;
+	long long most_kb; /* what the job may hold */
+	long long peak;	   /* bytes that its group held at most; -1: not known */
+	long long oom_kills;
+	bool left; /* its first process has ended, others of its group go on */
 	double pressure;
 	long long grace_ms;
 	long long lowest_kb; /* that was seen; -1: none */
 	bool told;	     /* to end */
 	long long told_ms;
 	bool killed;
-	char file[8192];
 };
-
-/* A figure of /proc/meminfo, in KiB; -1: it cannot be read. */
-static long long available_kb(struct guard *g)
-{
-	static const char key[] = "MemAvailable:";
-	const char *at;
-	long long kb;
-
-	if (host_read_line(g->h, "/proc/meminfo", g->file, sizeof(g->file)))
-		return -1;
-	at = strstr(g->file, key);
-	if (!at)
-		return -1;
-	kb = strtoll(at + sizeof(key) - 1, NULL, 10);
-	return kb < 0 ? -1 : kb;
-}
 
 /* "full avg10=0.00 ...": the part of ten seconds in which all waited; -1: the kernel does not say.
  */
-static double full_pressure(struct guard *g)
+static double full_pressure(const struct guard *g)
 {
-	static const char key[] = "full avg10=";
-	const char *at;
+	char text[512];
 
-	if (host_read_line(g->h, "/proc/pressure/memory", g->file, sizeof(g->file)))
+	if (host_read_line(g->h, "/proc/pressure/memory", text, sizeof(text)))
 		return -1;
-	at = strstr(g->file, key);
-	return at ? strtod(at + sizeof(key) - 1, NULL) : -1;
+	return kernel_figure(text, "full avg10=");
+}
+
+static void guard_signal(const struct guard *g, int signal)
+{
+	if (g->group.dir)
+		job_group_signal(g->h, &g->group, signal);
+	else
+		job_signal(&g->job, signal);
 }
 
 static void guard_end(struct guard *g, long long now, const char *why)
 {
 	complain_text(0, "%s: it is told to end (SIGTERM), and killed after %.1f s", why,
 		      (double)g->grace_ms / 1000);
-	job_signal(&g->job, SIGTERM);
+	guard_signal(g, SIGTERM);
 	g->told = true;
 	g->told_ms = now;
 }
@@ -101,17 +112,39 @@ static void guard_end(struct guard *g, long long now, const char *why)
 static void guard_kill(struct guard *g, const char *why)
 {
 	complain_text(0, "%s: it is killed", why);
-	job_signal(&g->job, SIGKILL);
+	guard_signal(g, SIGKILL);
 	g->killed = true;
+}
+
+/* What its own group says, whatever the machine has left. */
+static void guard_look_at_group(struct guard *g, long long now, const struct job_group_state *s)
+{
+	char why[160];
+
+	if (s->oom_kills > 0)
+		snprintf(why, sizeof(why), "it held all of its %lld MiB, and the kernel ended %s",
+			 g->group.max_bytes >> 20, "processes of it");
+	else if (s->full >= g->pressure)
+		snprintf(why, sizeof(why),
+			 "it waited for memory for %.0f %% of ten seconds (limits %.0f %%, %lld "
+			 "MiB)",
+			 s->full, g->pressure, g->group.max_bytes >> 20);
+	else
+		return;
+	guard_end(g, now, why);
 }
 
 /* One look. What cannot be read says nothing, and the job goes on. */
 static void guard_look(struct guard *g, long long now)
 {
-	long long kb = available_kb(g);
+	long long kb = meminfo_kb(g->h, "MemAvailable:");
 	double full = full_pressure(g);
+	struct job_group_state group;
 	char why[160];
 
+	job_group_look(g->h, &g->group, &group);
+	if (group.held_bytes > g->peak)
+		g->peak = group.held_bytes;
 	if (kb >= 0 && (g->lowest_kb < 0 || kb < g->lowest_kb))
 		g->lowest_kb = kb;
 	if (g->killed)
@@ -134,7 +167,34 @@ static void guard_look(struct guard *g, long long now)
 			"all programs waited for memory for %.0f %% of ten seconds (limit %.0f %%)",
 			full, g->pressure);
 		guard_end(g, now, why);
+	} else if (g->group.limits) {
+		guard_look_at_group(g, now, &group);
 	}
+}
+
+/* Nothing of it runs any more. What it left in its group holds memory as before, and is guarded as
+ * before. */
+static bool guard_is_over(struct guard *g)
+{
+	struct job_group_state s;
+
+	job_reap(&g->job);
+	if (!g->job.ended)
+		return false;
+	job_group_look(g->h, &g->group, &s);
+	g->oom_kills = s.oom_kills > g->oom_kills ? s.oom_kills : g->oom_kills;
+	if (s.populated && !g->left) {
+		/* What is ending only needs a moment. */
+		poll(NULL, 0, LEFT_MS);
+		job_group_look(g->h, &g->group, &s);
+		g->left = s.populated;
+		if (s.populated && !g->told && !g->quiet)
+			fprintf(stderr,
+				"gputune: the command has ended; what it left in %s goes on, and "
+				"is guarded until it ends\n",
+				g->group.name);
+	}
+	return !s.populated;
 }
 
 /* Until the job ends. Signals that we get it gets too; with its own group and no keyboard, Ctrl-C
@@ -143,12 +203,12 @@ static void guard_watch(struct guard *g, struct waiter *w)
 {
 	long long due = clock_mono_ms();
 
-	for (job_reap(&g->job); !g->job.ended; job_reap(&g->job)) {
+	while (!guard_is_over(g)) {
 		enum wake k = waiter_until(w, due);
 		long long now = clock_mono_ms();
 
 		if (k == WAKE_STOP)
-			job_signal(&g->job, w->signal);
+			guard_signal(g, w->signal);
 		if (now < due)
 			continue;
 		guard_look(g, now);
@@ -156,37 +216,93 @@ static void guard_watch(struct guard *g, struct waiter *w)
 	}
 }
 
+/* While it waits to begin. */
+static void guard_place(void *ctx, pid_t pid)
+{
+	struct guard *g = ctx;
+	long long max = g->most_kb < GROUP_LEAST_KB ? GROUP_LEAST_KB : g->most_kb;
+
+	job_group_make(g->h, g->a, pid, (max - max / 20) * 1024, max * 1024, &g->group);
+	if (g->quiet)
+		return;
+	if (g->group.limits)
+		fprintf(stderr, "gputune: it runs in %s, which may hold %lld MiB\n", g->group.name,
+			g->group.max_bytes >> 20);
+	else if (g->group.dir)
+		fprintf(stderr, "gputune: it runs in %s, without a limit: %s\n", g->group.name,
+			g->group.why);
+	else
+		fprintf(stderr, "gputune: %s; what leaves its process group is not ended with it\n",
+			g->group.why);
+}
+
+/* The kernel was quicker than we, and its count may be gone with the group: what stayed behind is
+ * how it ended. */
+static bool guard_was_quicker(const struct guard *g)
+{
+	if (g->told || !g->group.limits)
+		return false;
+	if (g->oom_kills > 0)
+		complain_text(0, "the kernel ended it: it held all of its %lld MiB",
+			      g->group.max_bytes >> 20);
+	else if (g->job.status == 128 + SIGKILL && g->peak >= g->group.high_bytes)
+		complain_text(
+			0,
+			"it was killed, and held %lld of its %lld MiB: the kernel's doing, it "
+			"seems",
+			g->peak >> 20, g->group.max_bytes >> 20);
+	return g->oom_kills > 0;
+}
+
+static void guard_report(const struct guard *g)
+{
+	if (g->quiet)
+		return;
+	if (g->lowest_kb >= 0)
+		fprintf(stderr,
+			"gputune: at least %lld MiB of %lld MiB were available all the time\n",
+			g->lowest_kb / 1024, g->total_kb / 1024);
+	if (g->group.limits && g->peak >= 0)
+		fprintf(stderr, "gputune: it was seen to hold %lld MiB at most, of %lld MiB\n",
+			g->peak >> 20, g->group.max_bytes >> 20);
+}
+
 static int guard_run(struct guard *g, char **argv)
 {
+	const struct job_how how = { .own_group = true,
+				     /* The memory of another machine bounds nothing here. */
+				     .place = g->h->id.captured ? NULL : guard_place,
+				     .ctx = g };
 	struct waiter w;
 	struct err e = { 0 };
 	int r;
 
 	if (!waiter_open(&w, false))
 		return complain_text(CODE_NOT_STARTED, "no descriptor for signals is to be had");
-	r = job_start(&g->job, argv, true, &e);
+	r = job_start(&g->job, argv, &how, &e);
 	if (r) {
+		job_group_end(g->h, &g->group);
 		waiter_close(&w);
 		complain(EXIT_USAGE, &e);
 		return r == -ENOENT ? JOB_NOT_FOUND : JOB_NOT_RUN;
 	}
 	guard_watch(g, &w);
 	/* What it started and left behind in its group holds memory, too. */
-	if (g->told)
+	if (g->told) {
 		job_signal(&g->job, SIGKILL);
+		guard_signal(g, SIGKILL);
+	}
+	job_group_end(g->h, &g->group);
 	job_over(&g->job);
 	waiter_close(&w);
-	if (!g->quiet && g->lowest_kb >= 0)
-		fprintf(stderr,
-			"gputune: at least %lld MiB of %lld MiB were available all the time\n",
-			g->lowest_kb / 1024, g->total_kb / 1024);
-	return g->told ? CODE_STOPPED : g->job.status;
+	guard_report(g);
+	return g->told || guard_was_quicker(g) ? CODE_STOPPED : g->job.status;
 }
 
 /* The limits; false after it was said why the job is not to be started. */
 static bool guard_limits(struct guard *g, const struct run_ask *ask, const struct machine *m)
 {
-	long long now = available_kb(g);
+	long long now = meminfo_kb(g->h, "MemAvailable:");
 
 	g->total_kb = fact_or(&m->memory.total_kb, 0);
 	g->least_kb = ask->least_mib > 0 ? ask->least_mib * 1024 : memory_least_kb(m);
@@ -194,6 +310,8 @@ static bool guard_limits(struct guard *g, const struct run_ask *ask, const struc
 					: health_figure("memory.guard", "pressure", NULL, 60);
 	g->grace_ms = (long long)(1e3 * ask->grace_s);
 	g->lowest_kb = now;
+	g->most_kb = ask->most_mib > 0 ? ask->most_mib * 1024 : now - g->least_kb;
+	g->peak = -1;
 	if (now < 0 || g->total_kb <= 0)
 		complain_text(0, "available memory cannot be read: nothing would guard it");
 	else if (now < g->least_kb)
@@ -204,23 +322,103 @@ static bool guard_limits(struct guard *g, const struct run_ask *ask, const struc
 	return false;
 }
 
+/* --- page cache ------------------------------------------------------------------------------- */
+
+static const char danger[] = "every program reads again from disk what it held, which takes long "
+			     "for large models; what is not written yet stays. It cannot be undone";
+
+/* It holds no value that could be put back, so it is in no journal of ours; the system's log has
+ * it. */
+static void release_note(const struct run_ask *ask, const struct reclaim *x)
+{
+	fprintf(stderr,
+		"gputune: page cache was released: %lld MiB were free, now %lld MiB; %.2f s, %zu "
+		"step%s\n",
+		x->before_kb / 1024, x->after_kb / 1024, x->took_s, x->steps,
+		x->steps == 1 ? "" : "s");
+	openlog("gputune", LOG_PID, LOG_USER);
+	syslog(LOG_NOTICE, "page cache released: free %lld MiB before, %lld MiB after, %.2f s%s%s",
+	       x->before_kb / 1024, x->after_kb / 1024, x->took_s,
+	       ask->change.reason ? ", because " : "",
+	       ask->change.reason ? ask->change.reason : "");
+	closelog();
+}
+
+/* Until so much is free: 0, or the exit code after it was said why not. */
+static int release(struct run *r, struct host *h, const struct machine *m)
+{
+	const struct run_ask *ask = r->ask;
+	long long free = meminfo_kb(h, "MemFree:"), could = freeable_cache_kb(&m->memory);
+	struct reclaim x = { .want_kb = ask->free_mib * 1024,
+			     .swap = fact_or(&m->memory.swap_total_kb, 1) > 0 };
+	struct err e = { 0 };
+	const char *question;
+	int code;
+
+	if (free >= x.want_kb) {
+		fprintf(stderr, "gputune: %lld MiB are free already\n", free / 1024);
+		return 0;
+	}
+	if (free < 0 || !seen_ok(&m->memory.cached_kb.f))
+		return complain_text(EXIT_BLIND, "free memory and page cache cannot be read");
+	if (could < x.want_kb - free)
+		return complain_text(EXIT_NOT_APPLIED,
+				     "%lld MiB are free, and %lld MiB of page cache could be: %lld "
+				     "MiB is more. Nothing was released",
+				     free / 1024, could / 1024, ask->free_mib);
+	question = arena_printf(&r->arena,
+				"Release %lld of %lld MiB of page cache, within %d s? Danger: %s.",
+				(x.want_kb - free) / 1024, could / 1024, RECLAIM_LIMIT_S, danger);
+	if (ask->change.dry_run) {
+		fprintf(stderr, "gputune: dry run: nothing was released. It would ask: %s\n",
+			question);
+		return 0;
+	}
+	code = door_agreed(&r->door, NULL, question);
+	if (code)
+		return -code;
+	if (reclaim_cache(h, &x, &e))
+		return complain(EXIT_NOT_APPLIED, &e);
+	release_note(ask, &x);
+	return x.after_kb >= x.want_kb
+		       ? 0
+		       : complain_text(EXIT_NOT_APPLIED, "less than %lld MiB are free: %s",
+				       ask->free_mib, x.why ? x.why : "others took it");
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+static int run_here(struct run *r, struct guard *g, char **argv)
+{
+	const struct run_ask *ask = r->ask;
+	const struct machine *m = door_machine(&r->door, g->h, &(struct door_look){ 0 });
+	int code = ask->free_mib ? release(r, g->h, m) : 0;
+
+	/* Whoever wants so much free would only start a job to see it fail. */
+	if (code || !argv[0] || ask->change.dry_run)
+		return code && argv[0] ? CODE_NOT_STARTED : code;
+	return guard_limits(g, ask, m) ? guard_run(g, argv) : CODE_NOT_STARTED;
+}
+
 static int verb_run(struct run *r)
 {
 	const struct run_ask *ask = r->ask;
 	struct guard *g = ARENA_NEW(&r->arena, struct guard);
 	char **argv = arena_array(&r->arena, ask->command.n + 1, sizeof(*argv));
-	int code = CODE_NOT_STARTED;
+	int code;
 
 	for (size_t i = 0; i < ask->command.n; i++)
 		argv[i] = arena_strdup(&r->arena, ask->command.items[i]);
-	if (!ask->command.n || !ask->guard)
-		return complain_text(EXIT_USAGE, "run needs --guard, and a COMMAND behind --");
+	if (ask->command.n ? !ask->guard : !ask->free_mib || ask->guard)
+		return complain_text(EXIT_USAGE, "run needs --guard and a COMMAND behind --, or "
+						 "--free alone");
 	g->quiet = r->print.quiet;
-	g->h = door_host(&r->door, &ask->machine);
+	g->a = &r->arena;
+	g->h = ask->free_mib ? door_change_host(&r->door, &ask->machine, ask->change.dry_run)
+			     : door_host(&r->door, &ask->machine);
 	if (!g->h)
 		return CODE_NOT_STARTED;
-	if (guard_limits(g, ask, door_machine(&r->door, g->h, &(struct door_look){ 0 })))
-		code = guard_run(g, argv);
+	code = run_here(r, g, argv);
 	host_close(g->h);
 	return code;
 }
@@ -230,6 +428,8 @@ static const char *const run_examples[] = {
 	"ended before it takes the memory that the machine itself needs",
 	"run --guard --least 16384 -- torchrun train.py",
 	"ended when less than 16 GiB are available",
+	"run --free 98304 --guard -- vllm serve MODEL",
+	"page cache is released before, until the 96 GiB that it asks CUDA for are free",
 	NULL,
 };
 
@@ -237,14 +437,24 @@ const struct verb run_verb = {
 	.name = "run",
 	.run = verb_run,
 	.own_process = true,
-	.summary = "run a command, and end it before memory is gone",
-	.about = "Runs COMMAND with this terminal, environment and folder in a process group of "
-		 "its own. Four times a second it looks at available memory and pressure; below "
-		 "the limit the group gets SIGTERM, and SIGKILL after --grace or when half of the "
-		 "limit is gone. What left the group is not ended. Needs no root. The exit code is "
-		 "the command's; 124 where it was ended, 125 where it was not started because too "
-		 "little is available already. With --host, memory is looked at there.",
+	.summary = "run a command, and end it before memory is gone; release page cache before",
+	.about = "Runs COMMAND with this terminal, environment and folder in a control group of "
+		 "its own: a scope of systemd's (the user's manager without root), or a folder "
+		 "where no systemd runs. The kernel bounds what it may hold (--most), so that only "
+		 "this job is stopped; what a GPU's driver allocates does not count there. Four "
+		 "times a second it looks at available memory and pressure, of the machine and of "
+		 "the group; below the limit all of it gets SIGTERM, and SIGKILL after --grace or "
+		 "when half of the limit is gone. What the command leaves running is guarded until "
+		 "it ends. Where no control group can be had, it says so: then what leaves the "
+		 "process group is not ended. Needs no root. The exit code is the command's; 124 "
+		 "where it was ended, 125 where it was not started because too little is available "
+		 "already. With --host, memory is looked at there. --free releases page cache "
+		 "before, in steps of at most 1 GiB until so much is free, and never more: CUDA "
+		 "does not count as free what page cache holds where a GPU shares the memory. It "
+		 "needs root, and names the danger first: what was dropped is read again. There "
+		 "is nothing to undo, so the journal does not hold it; the system's log does. "
+		 "Where so much cannot be free, the command is not started.",
 	.examples = run_examples,
 	.ask = &run_ask_shape,
-	.prints = PRINTS_QUIET,
+	.prints = PRINTS_QUIET | PRINTS_QUESTION,
 };

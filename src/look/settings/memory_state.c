@@ -85,11 +85,10 @@ static void guard(const struct rule_ctx *q, struct verdict *v)
 		     "count against limits: the machine freezes instead");
 }
 
-/* What dropping clean page cache would free: not what programs share, nor what is to be written. */
-static long long freeable_kb(const struct memory *m)
+long long freeable_cache_kb(const struct memory *m)
 {
-	long long kb = m->cached_kb.v + fact_or(&m->buffers_kb, 0) - fact_or(&m->shmem_kb, 0) -
-		       fact_or(&m->dirty_kb, 0);
+	long long kb = fact_or(&m->cached_kb, 0) + fact_or(&m->buffers_kb, 0) -
+		       fact_or(&m->shmem_kb, 0) - fact_or(&m->dirty_kb, 0);
 
 	return kb > 0 ? kb : 0;
 }
@@ -107,10 +106,10 @@ static void page_cache(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	free = percent_of_total(m, m->free_kb.v);
-	cached = percent_of_total(m, freeable_kb(m));
+	cached = percent_of_total(m, freeable_cache_kb(m));
 	v->current =
 		arena_printf(q->a, "%lld MiB could be freed (%lld %%), %lld MiB free (%lld %%)",
-			     freeable_kb(m) / 1024, cached, m->free_kb.v / 1024, free);
+			     freeable_cache_kb(m) / 1024, cached, m->free_kb.v / 1024, free);
 	if (free < (long long)health_figure(q->s->id, "free", NULL, 0) &&
 	    cached > (long long)health_figure(q->s->id, "cache", NULL, 0))
 		verdict_fail(v, "more free before a large allocation",
@@ -241,8 +240,8 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_INFO,
 	  .applies = shares_memory,
 	  .judge = page_cache,
-	  .by_hand = "echo 1 > /proc/sys/vm/drop_caches frees it once; read models with direct "
-		     "I/O, and have programs ask MemAvailable" },
+	  .by_hand = "gputune run --free MIB releases so much once; read models with direct I/O, "
+		     "and have programs ask MemAvailable" },
 	{ .id = "memory.swap-area",
 	  .title = "Swap that is left",
 	  STATE,

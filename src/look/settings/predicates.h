@@ -86,6 +86,8 @@ struct gpu_heat gpu_heat(const struct gpu *g);
 bool is_temperature(long long c);
 /* Less available memory than that, in KiB, is too little. */
 long long memory_least_kb(const struct machine *m);
+/* What dropping clean page cache would free: not what programs share, nor what is to be written. */
+long long freeable_cache_kb(const struct memory *m);
 /* The link is up. */
 bool is_up(const struct nic *n);
 
