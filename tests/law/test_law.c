@@ -167,36 +167,51 @@ static unsigned bit_of(enum law_state s)
 	return s == LAW_RIGHT ? 1U : s == LAW_WRONG ? 2U : 4U;
 }
 
-static void track(struct arena *a, struct tracks *all, const struct judgements *base,
-		  const struct judgements *now, const struct place *p, bool unseen, bool blind)
+static struct track *track_of(struct arena *a, struct tracks *all, const struct judgement *j,
+			      const struct judgement *was, const struct place *p)
 {
-	for (size_t i = 0; i < now->n; i++) {
-		const struct judgement *j = &now->items[i],
-				       *was = judgement_of(base, j->verb, j->what, j->target);
-		struct track *x = NULL;
-
-		for (size_t k = 0; k < all->n && !x; k++)
-			if (all->items[k].verb == j->verb &&
-			    strcmp(all->items[k].what, j->what) == 0 &&
-			    strcmp(all->items[k].target, j->target) == 0)
-				x = &all->items[k];
-		if (!x && was && was->state == j->state)
-			continue; /* not moved, so far */
-		if (!x) {
-			all->items = arena_grow(a, all->items, all->n, sizeof(*all->items));
-			x = &all->items[all->n++];
-			*x = (struct track){ .what = arena_strdup(a, j->what),
+	for (size_t k = 0; k < all->n; k++)
+		if (all->items[k].verb == j->verb && strcmp(all->items[k].what, j->what) == 0 &&
+		    strcmp(all->items[k].target, j->target) == 0)
+			return &all->items[k];
+	if (was && was->state == j->state)
+		return NULL; /* not moved, so far */
+	all->items = arena_grow(a, all->items, all->n, sizeof(*all->items));
+	all->items[all->n] = (struct track){ .what = arena_strdup(a, j->what),
 					     .target = arena_strdup(a, j->target),
 					     .verb = j->verb,
 					     .states = was ? bit_of(was->state) : 0,
 					     .usual = was ? bit_of(was->state) : 0,
 					     .own = j->object == p->object,
 					     .j = *j };
-		}
+	return &all->items[all->n++];
+}
+
+static void track(struct arena *a, struct tracks *all, const struct judgements *base,
+		  const struct judgements *now, const struct place *p, bool unseen, bool blind)
+{
+	for (size_t i = 0; i < now->n; i++) {
+		const struct judgement *j = &now->items[i];
+		struct track *x =
+			track_of(a, all, j, judgement_of(base, j->verb, j->what, j->target), p);
+
+		if (!x)
+			continue;
 		x->states |= bit_of(j->state);
 		x->right_unseen = x->right_unseen || (unseen && j->state == LAW_RIGHT);
 		x->wrong_unseen = x->wrong_unseen ||
 				  (blind && x->usual && j->state == LAW_WRONG && !(x->usual & 2));
+	}
+	/* What a setting is not asked of any more is neither right nor wrong. */
+	for (size_t i = 0; i < base->n; i++) {
+		struct judgement gone = base->items[i];
+		struct track *x = NULL;
+
+		gone.state = LAW_OPEN;
+		if (gone.verb == LAW_CHECK && !judgement_of(now, gone.verb, gone.what, gone.target))
+			x = track_of(a, all, &gone, &base->items[i], p);
+		if (x)
+			x->states |= bit_of(LAW_OPEN);
 	}
 }
 

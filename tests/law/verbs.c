@@ -142,7 +142,7 @@ static void verbs_wire(struct arena *a, struct cluster_node *n, const struct clu
 		const struct cluster_port *q = cluster_port_find(other, p->name);
 		struct cluster_neighbor *h;
 
-		if (!q || !*p->pci || !cluster_port_data(q))
+		if (!q || !*p->pci || !q->data)
 			continue;
 		h = list_add(a, &n->heard, sizeof(*h));
 		*h = (struct cluster_neighbor){ .name = p->name,
@@ -168,6 +168,8 @@ static void verbs_cluster(struct arena *a, const struct machine *m, const struct
 
 	cluster_inventory(a, m, false, &nodes[0]);
 	cluster_inventory(a, peer, false, &nodes[1]);
+	cluster_find_data(a, &nodes[0]);
+	cluster_find_data(a, &nodes[1]);
 	verbs_wire(a, &nodes[0], &nodes[1]);
 	verbs_wire(a, &nodes[1], &nodes[0]);
 	cluster_link(a, &c);

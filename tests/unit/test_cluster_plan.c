@@ -110,6 +110,8 @@ static void plan_as(struct rig *g, const char *topology)
 {
 	const struct wiring_target wish = { .topology = topology, .hosts = true };
 
+	for (size_t i = 0; i < g->c.n_nodes; i++)
+		cluster_find_data(&g->a, &g->nodes[i]);
 	wiring_make(&g->a, &g->c, g->before, &wish, &g->w);
 }
 

@@ -116,7 +116,7 @@ static const struct recommendation *target_of(const struct rule_ctx *q, const ch
 	const struct recommendation *o =
 		setting_recommendation(setting_find(id), q->profile, q->platform);
 
-	return o && o->on != ON_ALL && !seen_ok(&q->m->platform.kind.f) ? NULL : o;
+	return recommendation_hidden(q->m, o) ? NULL : o;
 }
 
 /* A precondition of others: what cannot be written, and which target values that meets. */

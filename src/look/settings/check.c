@@ -106,10 +106,8 @@ static void rule_check_judge(struct run *r, struct rule_ctx *q, struct verdict *
 	if (q->s->applies && !q->s->applies(q, v))
 		return;
 	q->wish = rule_target(&r->by, q, &room);
-	/* Which of the platforms' wishes holds is not known. */
-	if (q->wish && q->wish->on && (q->wish->on & ON_ALL) != ON_ALL &&
-	    is_hidden(q, v, &r->by.m->platform.kind.f))
-		q->wish = NULL;
+	if (recommendation_hidden(r->by.m, q->wish))
+		verdict_unseen(q, v, &r->by.m->platform.kind.f, NULL);
 	else if (q->s->judge)
 		q->s->judge(q, v);
 	else

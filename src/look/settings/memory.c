@@ -24,9 +24,6 @@ static const struct recommendation swappiness[] = {
 	  "S0" },
 };
 static const struct recommendation thp[] = {
-	{ PROFILE_DEFAULT, ON_GRACE, WANT_ONE_OF, "madvise never",
-	  "with pages of 64 KiB a huge page is 512 MiB: only for programs that ask for it",
-	  "NVIDIA Grace performance tuning guide, OS settings" },
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "madvise always",
 	  "programs that gain ask for it; always is right where it was measured", NULL },
 	{ PROFILE_PUBLISHED, ON_GPU, WANT_IS, "always",

@@ -13,6 +13,13 @@ bool is_virtual(const struct machine *m)
 	return fact_or(&m->platform.virtual_, 0) == 1;
 }
 
+bool recommendation_hidden(const struct machine *m, const struct recommendation *o)
+{
+	const struct fact *kind = &m->platform.kind.f;
+
+	return o && o->on && (o->on & ON_ALL) != ON_ALL && first_untold(&kind, 1);
+}
+
 bool has_unified_memory(const struct machine *m)
 {
 	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)

@@ -246,7 +246,7 @@ static bool has_data(const struct cluster *k)
 static bool is_fabric(const struct check *c, const struct cluster_node *n,
 		      const struct cluster_port *p)
 {
-	return cluster_port_up(p) && (cluster_port_data(p) || !has_data(c->cluster)) &&
+	return cluster_port_up(p) && (p->data || !has_data(c->cluster)) &&
 	       fact_or(&p->wireless, 0) == 0 && !fact_is(&n->default_route, p->name);
 }
 

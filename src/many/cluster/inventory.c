@@ -26,19 +26,6 @@
 #include "measure/bench/net/socket.h"
 #include "measure/bench/net/verbs.h"
 
-static const struct rdma_port *rdma_by(const struct machine *m, const struct nic *n)
-{
-	LIST_FOR_EACH (struct rdma_port, r, &m->net.rdma)
-		if (fact_is(&r->netdev, n->name))
-			return r;
-	if (!*n->pci)
-		return NULL;
-	LIST_FOR_EACH (struct rdma_port, r, &m->net.rdma)
-		if (strcmp(r->pci, n->pci) == 0)
-			return r;
-	return NULL;
-}
-
 static struct fact_int number(long long v, const char *from)
 {
 	return (struct fact_int){ .f = { .seen = SEEN_OK, .leaf = from }, .v = v };
@@ -106,6 +93,7 @@ static void cluster_inventory_port(struct arena *a, const struct machine *m, con
 	p->mtu = n->mtu;
 	p->max_mtu = n->max_mtu;
 	p->wireless = n->wireless;
+	p->type = n->type;
 	p->pfc = n->pfc;
 	p->trust = n->trust;
 	p->rx_dropped = n->rx_dropped;
@@ -122,7 +110,7 @@ static void cluster_inventory_port(struct arena *a, const struct machine *m, con
 		p->pci_max_width.v = best.width;
 	}
 	cluster_inventory_addresses(a, n, p);
-	cluster_inventory_rdma(rdma_by(m, n), p);
+	cluster_inventory_rdma(rdma_of(m, n), p);
 }
 
 /* Of virtual ones no driver was asked for. */
@@ -156,8 +144,9 @@ static void cluster_inventory_ports(struct arena *a, const struct machine *m, bo
 				    struct cluster_node *out)
 {
 	LIST_FOR_EACH (struct nic, n, &m->net.nics) {
-		if (fact_is(&n->type, "loopback") || (is_virtual_link(n) && !all_links) ||
-		    out->ports.n == CLUSTER_PORTS_MAX)
+		/* What is on the bus is no loopback, whatever its type says. */
+		if ((fact_is(&n->type, "loopback") && !*n->pci) ||
+		    (is_virtual_link(n) && !all_links) || out->ports.n == CLUSTER_PORTS_MAX)
 			continue;
 		cluster_inventory_port(a, m, n,
 				       list_add(a, &out->ports, sizeof(struct cluster_port)));

@@ -160,7 +160,7 @@ static void has_no_neighbor(struct arena *a, struct cluster *c, size_t cage)
 		const struct cluster_port *p =
 			cluster_end_port(c, (struct cluster_end){ g->node, g->ports[i] });
 
-		if (!up && cluster_port_up(p) && cluster_port_data(p) && seen_ok(&p->listened.f))
+		if (!up && cluster_port_up(p) && p->data && seen_ok(&p->listened.f))
 			up = p;
 	}
 	if (g->wire != CLUSTER_NONE || !up)
@@ -447,7 +447,7 @@ static void cluster_judge_egress(struct arena *a, struct cluster *c, struct clus
 					     to->name, cluster_end_text(a, c, y),
 					     *by ? "by " : "nowhere", by, px->name),
 				     .evidence = !*by ? "no route"
-						 : other && cluster_port_data(other)
+						 : other && other->data
 							 ? "the route leads out by another port of "
 							   "the adapter"
 							 : "the route leads out by another "

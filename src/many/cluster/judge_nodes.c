@@ -95,7 +95,7 @@ static void no_carrier(struct arena *a, struct cluster *c, size_t node)
 
 	NODE_PORTS(p, n)
 	{
-		bool counts = *p->pci && cluster_port_data(p);
+		bool counts = *p->pci && p->data;
 		const struct fact *carrier = &p->carrier.f;
 
 		/* What nobody could look at may be up. */
@@ -716,7 +716,7 @@ void cluster_judge_gids(struct arena *a, struct cluster *c, const struct cluster
 			const struct cluster_port *p = cluster_end_port(c, e);
 			const struct cluster_port *old = port_before(before, c->nodes[i].name, p);
 
-			if (old && cluster_port_data(p))
+			if (old && p->data)
 				drifted(a, c, e, old);
 		}
 	uneven(a, c);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "look/settings/check.h"
+#include "look/settings/predicates.h"
 #include "many/cluster/links.h"
 
 /* Judged by a setting, where a port has hardware behind it. */
@@ -113,8 +114,11 @@ static struct fact_str judged_addresses(struct arena *a, const struct cluster_po
 				  .v = arena_strdup(a, t.s ? t.s : "") };
 }
 
+/* A node of an older release does not tell it. */
 static struct fact_str judged_type(const struct cluster_port *p)
 {
+	if (seen_ok(&p->type.f))
+		return p->type;
 	return (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = "link layer" },
 				  .v = fact_is(&p->link_layer, "InfiniBand") ? "infiniband"
 									     : "ethernet" };
@@ -189,6 +193,16 @@ static struct machine *judged_machine(struct arena *a, const struct cluster_node
 	NODE_PORTS(p, n)
 	judged_port(a, p, m);
 	return m;
+}
+
+void cluster_find_data(struct arena *a, struct cluster_node *n)
+{
+	const struct machine *m = judged_machine(a, n);
+	const struct nic *nics = m->net.nics.items;
+	size_t i = 0;
+
+	NODE_PORTS(p, n)
+	p->data = is_data_port(m, &nics[i++]);
 }
 
 const char *cluster_rdma_name(struct arena *a, const struct cluster_port *p)

@@ -15,13 +15,6 @@ bool cluster_port_up(const struct cluster_port *p)
 	return fact_or(&p->carrier, 0) && fact_is(&p->operstate, "up");
 }
 
-bool cluster_port_data(const struct cluster_port *p)
-{
-	enum { DATA_MBPS = 25000 };
-
-	return seen_ok(&p->rdma_device.f) || fact_or(&p->speed_mbps, 0) >= DATA_MBPS;
-}
-
 size_t cluster_cage_of(const struct cluster *c, size_t node, const struct cluster_port *p)
 {
 	size_t port = (size_t)(p - (const struct cluster_port *)c->nodes[node].ports.items);
@@ -287,8 +280,10 @@ void cluster_link(struct arena *a, struct cluster *c)
 	c->links = NULL;
 	c->cages = NULL;
 	c->wires = NULL;
-	for (size_t i = 0; i < c->n_nodes; i++)
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		cluster_find_data(a, &c->nodes[i]);
 		make_cages(a, c, i);
+	}
 	most = arena_array(a, c->n_cages, sizeof(*most));
 	for (size_t i = 0; i < c->n_nodes; i++)
 		LIST_FOR_EACH (struct cluster_neighbor, h, &c->nodes[i].heard) {
@@ -459,7 +454,7 @@ static bool has_data(const struct cluster *c)
 {
 	for (size_t i = 0; i < c->n_nodes; i++)
 		NODE_PORTS(p, &c->nodes[i])
-	if (cluster_port_data(p))
+	if (p->data)
 		return true;
 	return false;
 }
@@ -493,8 +488,7 @@ bool cluster_wire_data(const struct cluster *c, const struct cluster_wire *w)
 		const struct cluster_cage *g = &c->cages[w->cages[i]];
 
 		for (size_t k = 0; k < g->n_ports; k++)
-			if (cluster_port_data(cluster_end_port(
-				    c, (struct cluster_end){ g->node, g->ports[k] })))
+			if (cluster_end_port(c, (struct cluster_end){ g->node, g->ports[k] })->data)
 				return true;
 	}
 	return false;

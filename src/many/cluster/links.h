@@ -131,8 +131,6 @@ struct cluster_port *cluster_end_port(const struct cluster *c, struct cluster_en
 size_t cluster_cage_of(const struct cluster *c, size_t node, const struct cluster_port *p);
 /* True when the link can carry packets: carrier, and up. */
 bool cluster_port_up(const struct cluster_port *p);
-/* A port for data, not for management: one with an RDMA device, or of 25 Gb/s and more. */
-bool cluster_port_data(const struct cluster_port *p);
 /* The wire has such a port. */
 bool cluster_wire_data(const struct cluster *c, const struct cluster_wire *w);
 /* "spark-1 p0", for sentences. */
@@ -155,6 +153,8 @@ void cluster_make_topology(struct arena *a, struct cluster *c);
 size_t cluster_cage_at(const struct cluster *c, struct cluster_end e);
 const char *cluster_end_text(struct arena *a, const struct cluster *c, struct cluster_end e);
 
+/* judged.c: which of its ports are for data. */
+void cluster_find_data(struct arena *a, struct cluster_node *n);
 /* judged.c: what the settings that cluster_codes names say of each node. */
 void cluster_judge_settings(struct arena *a, struct cluster *c);
 /* The verdict of a setting that failed on this interface, RDMA port or PCI function of the node, ""

@@ -37,6 +37,7 @@ static const struct shape_row cluster_port_rows[] = {
 	{ "pci_max_width_lanes", NULL, "Maximum PCIe width", "lanes",
 	  SHAPE_FACT(cluster_port, pci_max_width) },
 	FACT_FLAG(cluster_port, wireless, "Wireless"),
+	FACT(cluster_port, type, "Type", NULL),
 	FACT_LIST(cluster_port, addresses, "Addresses", cluster_address),
 	FACT(cluster_port, rdma_device, "RDMA device", NULL),
 	FACT(cluster_port, rdma_port, "RDMA port", NULL),

@@ -49,6 +49,8 @@ struct cluster_port {
 	struct fact_int mtu, max_mtu; /* bytes, layer 3 */
 	struct fact_int pci_speed_mts, pci_max_mts, pci_width, pci_max_width; /* MT/s, lanes */
 	struct fact_int wireless;					      /* 1 */
+	struct fact_str type; /* "ethernet", "infiniband" */
+	bool data; /* for data, not for management (is_data_port); cluster_link fills it */
 	struct list addresses; /* struct cluster_address */
 	/* RDMA: absent where the port has no such device. */
 	struct fact_str rdma_device;	 /* "rocep1s0f0" */

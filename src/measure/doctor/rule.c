@@ -102,7 +102,7 @@ void rule_by_setting(const struct rule_facts *e, const char *setting, enum likel
 	}
 	switch (f->v.kind) {
 	case VERDICT_FAIL:
-		*out = (struct judged){ f->v.slight && weight > CAUSE_POSSIBLE ? CAUSE_POSSIBLE
+		*out = (struct judged){ f->v.slight && weight < CAUSE_POSSIBLE ? CAUSE_POSSIBLE
 									       : weight,
 					finding_text(e, f) };
 		break;

@@ -83,8 +83,8 @@ static void add_links(struct arena *a, const struct machine *m, struct gen_node 
 	LIST_FOR_EACH (struct nic, c, &m->net.nics) {
 		const char *address = first_address(a, &c->ipv4);
 
-		if (n->n_links >= GEN_PORTS_MAX || !*address || fact_is(&c->type, "loopback") ||
-		    !fact_is(&c->operstate, "up") || !*c->pci)
+		if (n->n_links >= GEN_PORTS_MAX || !*address || !*c->pci ||
+		    !fact_is(&c->operstate, "up"))
 			continue;
 		n->links = arena_grow(a, n->links, n->n_links, sizeof(*n->links));
 		n->links[n->n_links++] = (struct gen_link){
