@@ -8,6 +8,7 @@ import traceback
 import lab
 import steps_change
 import steps_fabric
+import steps_guard
 import steps_igx
 import steps_pair
 import steps_persist
@@ -19,7 +20,7 @@ import steps_read
 STEPS = {"boot": steps_read.boot, "read": steps_read.read, "change": steps_change.change, "mrrs": steps_change.mrrs,
          "kills": steps_change.kills, "powercut": steps_power.powercut, "reboot": steps_power.reboot, "persist": steps_persist.persist,
          "prove": steps_prove.prove, "rdma": steps_rdma.rdma, "pair": steps_pair.pair,
-         "fabric": steps_fabric.fabric, "igx": steps_igx.igx}
+         "fabric": steps_fabric.fabric, "igx": steps_igx.igx, "guard": steps_guard.guard}
 
 
 def main():
