@@ -23,8 +23,11 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "look/monitor/marks.h"
 #include "many/cluster/links.h"
 #include "measure/doctor/rule.h"
+#include "models/generate/launch.h"
+#include "models/generate/lint.h"
 #include "verbs.h"
 
 enum { SEED = 29, VARIANTS = 5000, FIRST_MOVES = 3, OBJECTS = 3, SHOWN = 60 };
@@ -106,15 +109,38 @@ static const struct judgement *judgement_of(const struct judgements *j, enum law
 	return NULL;
 }
 
-/* How many of these settings' verdicts are right, wrong. */
-static void of_settings(const struct judgements *all, const char *ids, size_t *right, size_t *wrong)
+/* How many verdicts of the settings that it takes its word from are right, wrong. */
+static void of_settings(const struct judgements *all, const struct judgement *j, size_t *right,
+			size_t *wrong)
 {
 	*right = *wrong = 0;
-	for (size_t i = 0; i < all->n; i++)
-		if (all->items[i].verb == LAW_CHECK && is_word_of(ids, all->items[i].what)) {
-			*right += all->items[i].state == LAW_RIGHT;
-			*wrong += all->items[i].state == LAW_WRONG;
+	for (const char *p = j->by; *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " "), low = 0, high = all->n;
+
+		while (low < high) {
+			const struct judgement *x = &all->items[(low + high) / 2];
+			int r = strncmp(x->what, p, n);
+
+			if (x->verb > LAW_CHECK || r > 0 || (r == 0 && x->what[n]))
+				high = (low + high) / 2;
+			else if (r < 0)
+				low = (low + high) / 2 + 1;
+			else
+				for (low = high = (low + high) / 2;
+				     low && strcmp(all->items[low - 1].what, x->what) == 0;)
+					high = --low;
 		}
+		for (const struct judgement *x = &all->items[low];
+		     low < all->n && x->verb == LAW_CHECK && strncmp(x->what, p, n) == 0 &&
+		     !x->what[n];
+		     x = &all->items[++low]) {
+			if (j->of && strcmp(j->of, x->target) != 0)
+				continue;
+			*right += x->state == LAW_RIGHT;
+			*wrong += x->state == LAW_WRONG;
+		}
+		p += n;
+	}
 }
 
 static void law_agree(struct trial *t, const struct world *w, const struct judgements *all,
@@ -130,10 +156,11 @@ static void law_agree(struct trial *t, const struct world *w, const struct judge
 			       law_verb_name(j->verb), j->what, law_state_name(j->state));
 		if (!j->by || j->state == LAW_MAYBE || j->state == LAW_OPEN)
 			continue;
-		of_settings(all, j->by, &right, &wrong);
+		of_settings(all, j, &right, &wrong);
 		if (j->state == LAW_WRONG ? !wrong && (right || !j->weighs) : wrong && !j->weighs)
 			breaks(t, CONTRADICTION,
-			       arena_printf(&t->keep, "%s %d", j->what, (int)j->state),
+			       arena_printf(&t->keep, "%s %s %d", law_verb_name(j->verb), j->what,
+					    (int)j->state),
 			       "%s, %s: %s %s is %s (%s), but %s is %s", w->name, how,
 			       law_verb_name(j->verb), j->what, law_state_name(j->state), j->text,
 			       j->by,
@@ -618,6 +645,65 @@ static void test_planted(void **state)
 			 1);
 }
 
+static enum law_state over_60(const struct world *w)
+{
+	LIST_FOR_EACH (struct gpu, g, &w->m->gpu.gpus)
+		if (fact_or(&g->temperature_c, 0) > 60)
+			return LAW_WRONG;
+	return LAW_RIGHT;
+}
+
+static enum law_state half_free(const struct world *w)
+{
+	const struct memory *m = &w->m->memory;
+
+	return fact_or(&m->available_kb, 0) < fact_or(&m->total_kb, 0) / 2 ? LAW_WRONG : LAW_RIGHT;
+}
+
+static enum law_state slow_port(const struct world *w)
+{
+	LIST_FOR_EACH (struct rdma_port, p, &w->m->net.rdma)
+		if (fact_or(&p->rate_mbps, 0) < 1000000)
+			return LAW_WRONG;
+	return LAW_RIGHT;
+}
+
+static enum law_state always(const struct world *w)
+{
+	(void)w;
+	return LAW_RIGHT;
+}
+
+/* In each verb a rule beside that of the setting. */
+static void test_seconds(void **state)
+{
+	static const struct {
+		struct law_second second;
+		const char *key;
+	} rows[] = {
+		{ { LAW_CLUSTER, "rdma-down", slow_port }, "net.rdma.rate_mbps" },
+		{ { LAW_GENERATE, "port", always }, "net.rdma.rate_mbps" },
+		{ { LAW_LINT, "hca-down", slow_port }, "net.rdma.rate_mbps" },
+		{ { LAW_MONITOR, "gpu.temperature", over_60 }, "gpu.gpus.temperature_c" },
+		{ { LAW_MONITOR, "memory.available", half_free }, "memory.available_kb" },
+		{ { LAW_WATCH, "net.tcp-slow-start-after-idle", always },
+		  "knob.net.ipv4.tcp_slow_start_after_idle" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t without = broken_by(NULL, CONTRADICTION, rows[i].key), with;
+
+		law_second = &rows[i].second;
+		with = broken_by(NULL, CONTRADICTION, rows[i].key);
+		law_second = NULL;
+		if (without || !with)
+			fail_msg("%s %s: %zu without and %zu with a second rule",
+				 law_verb_name(rows[i].second.verb), rows[i].second.what, without,
+				 with);
+	}
+}
+
 /* Facts that causes and codes name are facts. */
 static bool is_fact(const struct trial *t, const char *word)
 {
@@ -653,6 +739,16 @@ static void test_names(void **state)
 			names_are(&t, d->id, d->causes[i].setting, true);
 			names_are(&t, d->id, d->causes[i].given, false);
 		}
+	for (size_t i = 0; gen_codes[i].code; i++) {
+		names_are(&t, gen_codes[i].code, gen_codes[i].setting, true);
+		names_are(&t, gen_codes[i].code, gen_codes[i].given, false);
+	}
+	for (size_t i = 0; lint_codes[i].code; i++) {
+		names_are(&t, lint_codes[i].code, lint_codes[i].setting, true);
+		names_are(&t, lint_codes[i].code, lint_codes[i].given, false);
+	}
+	for (size_t i = 0; i < monitor_marks_n; i++)
+		names_are(&t, monitor_marks[i].what, monitor_marks[i].setting, true);
 	for (size_t i = 0; cluster_codes[i].code; i++) {
 		names_are(&t, cluster_codes[i].code, cluster_codes[i].setting, true);
 		names_are(&t, cluster_codes[i].code, cluster_codes[i].given, false);
@@ -665,6 +761,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_law),
 		cmocka_unit_test(test_planted),
+		cmocka_unit_test(test_seconds),
 		cmocka_unit_test(test_names),
 	};
 

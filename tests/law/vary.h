@@ -28,6 +28,16 @@ struct reading {
 	struct fact_str value;
 };
 
+/* What gputune would have set, or has: a knob of a setting's target, and its value. */
+struct world_item {
+	const struct setting *s;
+	const void *object;
+	const char *target, *value;
+	struct knob knob;
+	const struct recommendation
+		*wish; /* it is this one's only value; NULL: it may have others */
+};
+
 struct world {
 	const char *name; /* "dgx-spark" */
 	struct arena a;
@@ -38,6 +48,8 @@ struct world {
 	size_t n_knobs, cap_knobs;
 	struct place *places;
 	size_t n_places;
+	struct world_item *items;
+	size_t n_items;
 };
 
 /* All of MACHINES; returns how many. Ends the test where one cannot be read. */

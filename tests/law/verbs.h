@@ -6,7 +6,16 @@
 #include "measure/doctor/doctor.h"
 #include "vary.h"
 
-enum law_verb { LAW_CHECK, LAW_DOCTOR, LAW_CLUSTER, LAW_GENERATE, LAW_MONITOR, LAW_VERBS };
+enum law_verb {
+	LAW_CHECK,
+	LAW_DOCTOR,
+	LAW_CLUSTER,
+	LAW_GENERATE,
+	LAW_LINT,
+	LAW_MONITOR,
+	LAW_WATCH,
+	LAW_VERBS
+};
 
 enum law_state {
 	LAW_RIGHT, /* pass; excluded */
@@ -18,7 +27,8 @@ enum law_state {
 struct judgement {
 	enum law_verb verb;
 	const char *what;   /* "memory.memlock", "memory.register-fails/memlock", "mtu-small" */
-	const char *target; /* of check's; "" */
+	const char *target; /* of check's; of others what tells two of one name apart; "" */
+	const char *of;	    /* the settings' target that it takes its word from; NULL: any */
 	enum law_state state;
 	bool unknown; /* it says that something could not be seen */
 	const char *text;
@@ -37,6 +47,15 @@ struct judgements {
 
 /* A diagnosis besides those of the program; NULL: none. */
 extern const struct diagnosis *law_planted;
+
+/* A second rule: what a verb says of this machine in place of its own judgement of that name. */
+struct law_second {
+	enum law_verb verb;
+	const char *what;
+	enum law_state (*rule)(const struct world *w);
+};
+/* NULL: none. */
+extern const struct law_second *law_second;
 
 /* earlier: what doctor saw two seconds before. peer: the machine at the other end of its cables. */
 void judge_all(struct world *w, struct arena *a, const struct observations *earlier,

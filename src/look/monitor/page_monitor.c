@@ -7,6 +7,7 @@
 #include "machine/model/gpu.h"
 #include "render/display_text.h"
 #include "look/monitor/page_monitor.h"
+#include "knowledge/health.h"
 #include "look/settings/predicates.h"
 #include "render/doc_term.h"
 #include "base/json.h"
@@ -124,6 +125,14 @@ static double look_of(const struct look_page *p, const char *type, const char *t
 	return instant_value(p->f, type, target);
 }
 
+/* As a setting judges this column now. */
+static enum style look_style(const struct look_page *p, const char *type, const char *target)
+{
+	const struct finding *f = monitor_finding(&p->judged, type, target);
+
+	return f && f->v.kind == VERDICT_FAIL ? STYLE_BAD : STYLE_PLAIN;
+}
+
 /* --- the rest --------------------------------------------------------------------------------- */
 
 static void share(struct look_page *p, const char *what, double v, double warn)
@@ -146,8 +155,9 @@ static void cpu_line(struct look_page *p)
 		look_addf(p, STYLE_MUTED, isnan(busy) ? "%u, use not told" : " of %u in use",
 			  m->cpus);
 	share(p, "busiest", look_of(p, "cpu.busiest", ""), 95);
-	share(p, "I/O wait", 100 * look_of(p, "cpu.waiting", "") / fmax(m->cpus, 1), 20);
-	share(p, "stolen", 100 * look_of(p, "cpu.stolen", "") / fmax(m->cpus, 1), 1);
+	share(p, "I/O wait", 100 * look_of(p, "cpu.waiting", "") / fmax(m->cpus, 1),
+	      WAITING_MOST_PCT);
+	share(p, "stolen", 100 * look_of(p, "cpu.stolen", "") / fmax(m->cpus, 1), STOLEN_MOST_PCT);
 	if (!isnan(runnable))
 		look_addf(p, STYLE_MUTED, "  %.0f runnable", runnable);
 	look_end_line(p);
@@ -165,8 +175,7 @@ static void memory_line(struct look_page *p)
 	look_add_word(p, STYLE_STRONG, "Memory");
 	if (!isnan(available)) {
 		look_bytes(&t, available);
-		look_addf(p, total > 0 && available < total / 20 ? STYLE_BAD : STYLE_PLAIN, " %s",
-			  t.s);
+		look_addf(p, look_style(p, "memory.available", ""), " %s", t.s);
 		text_clear(&t);
 		if (total > 0) {
 			look_bytes(&t, total);
@@ -194,8 +203,8 @@ static void pressure_line(struct look_page *p)
 	if (isnan(cpu) && isnan(io) && isnan(memory))
 		return;
 	look_add_word(p, STYLE_STRONG, "Waits ");
-	share(p, "for a CPU", 100 * cpu, 20);
-	share(p, "for disks", 100 * io, 20);
+	share(p, "for a CPU", 100 * cpu, WAITING_MOST_PCT);
+	share(p, "for disks", 100 * io, WAITING_MOST_PCT);
 	share(p, "for memory", 100 * memory, 1);
 	look_add_word(p, STYLE_MUTED, "  of the time, some task");
 	look_end_line(p);
@@ -266,13 +275,12 @@ static void name_cell(struct look_page *p, const char *name, size_t columns)
 
 static void clock_cell(struct look_page *p, const struct monitor_gpu *g, const char *target)
 {
-	double mhz = look_of(p, "gpu.sm-clock", target), busy = look_of(p, "gpu.busy", target);
-	bool slow = busy >= 80 && g->sm_max_mhz > 0 && mhz < 0.6 * g->sm_max_mhz;
+	double mhz = look_of(p, "gpu.sm-clock", target);
 
 	if (isnan(mhz))
 		look_addf(p, STYLE_MUTED, "%10s", "-");
 	else
-		look_addf(p, slow ? STYLE_BAD : STYLE_PLAIN, "%5.0f", mhz);
+		look_addf(p, look_style(p, "gpu.sm-clock", target), "%5.0f", mhz);
 	if (!isnan(mhz) && g->sm_max_mhz > 0)
 		look_addf(p, STYLE_MUTED, "/%-4.0f", g->sm_max_mhz);
 	else if (!isnan(mhz))
@@ -307,7 +315,7 @@ static void monitor_page_memory_cell(struct look_page *p, const struct monitor_g
 
 /* Seconds since the page began, and the share of the last interval. */
 static void held(struct look_page *p, const char *type, const char *target, const char *name,
-		 bool *any)
+		 double most, bool *any)
 {
 	long i = monitor_find(p->f->mon, type, target);
 	double share = look_of(p, type, target), since;
@@ -318,26 +326,32 @@ static void held(struct look_page *p, const char *type, const char *target, cons
 	if (!(since > 0.05))
 		return;
 	look_add_word(p, STYLE_PLAIN, *any ? ", " : "");
-	look_addf(p, share > 0.01 ? STYLE_WARN : STYLE_MUTED, "%s %.0f s", name, since);
+	look_addf(p, 100 * share > most ? STYLE_WARN : STYLE_MUTED, "%s %.0f s", name, since);
 	if (share > 0.01)
-		look_addf(p, STYLE_WARN, " (%.0f %%)", fmin(100 * share, 100));
+		look_addf(p, 100 * share > most ? STYLE_WARN : STYLE_MUTED, " (%.0f %%)",
+			  fmin(100 * share, 100));
 	*any = true;
 }
 
 static void reasons_line(struct look_page *p, const char *target)
 {
+	/* A power cap under load is normal; see gpu.throttle. */
+	double most = health_figure("gpu.throttle-history", "share", NULL, 0);
 	TEXT_AUTO now = { 0 };
 	bool any = false;
 
 	monitor_reasons(look_of(p, "gpu.reasons", target), &now);
 	look_add_word(p, STYLE_MUTED, "    held back: ");
 	if (now.len) {
-		look_add_word(p, STYLE_WARN, now.s);
+		look_add_word(p,
+			      look_style(p, "gpu.reasons", target) == STYLE_BAD ? STYLE_WARN
+										: STYLE_PLAIN,
+			      now.s);
 		look_add_word(p, STYLE_MUTED, "; in all ");
 	}
-	held(p, "gpu.capped", target, "power cap", &any);
-	held(p, "gpu.warm", target, "too warm", &any);
-	held(p, "gpu.brake", target, "power brake", &any);
+	held(p, "gpu.capped", target, "power cap", HUGE_VAL, &any);
+	held(p, "gpu.warm", target, "too warm", most, &any);
+	held(p, "gpu.brake", target, "power brake", most, &any);
 	if (!any && !now.len) {
 		/* Nothing to say: no line. */
 		text_clear(&p->line);
@@ -430,10 +444,8 @@ static void gpu_lines(struct look_page *p, const struct monitor_gpu *g, size_t c
 	clock_cell(p, g, target);
 	look_addf(p, STYLE_PLAIN, isnan(busy) ? "   -  " : "%4.0f%% ", busy);
 	power_cell(p, g, target);
-	look_addf(p,
-		  g->slowdown_c > 0 && warm > g->slowdown_c - HEAT_CLOSE_C ? STYLE_BAD
-									   : STYLE_PLAIN,
-		  isnan(warm) ? "   -  " : "%4.0f  ", warm);
+	look_addf(p, look_style(p, "gpu.temperature", target), isnan(warm) ? "   -  " : "%4.0f  ",
+		  warm);
 	monitor_page_memory_cell(p, g, target);
 	if (!g->integrated && gen > 0)
 		look_addf(p, STYLE_MUTED, "  gen%.0f x%.0f", gen, width);
@@ -463,7 +475,9 @@ void monitor_page(const struct instant *f, const struct instant *first,
 {
 	struct look_page p = { .f = f, .first = first, .how = how, .out = out };
 	const struct monitor_machine *m = &f->mon->machine;
+	struct arena a = { 0 };
 
+	monitor_judge(&a, f, &p.judged);
 	look_add_word(&p, STYLE_STRONG, m->name);
 	if (m->platform)
 		look_addf(&p, STYLE_PLAIN, "  %s", m->platform);
@@ -491,6 +505,7 @@ void monitor_page(const struct instant *f, const struct instant *first,
 		look_end_line(&p);
 	}
 	text_free(&p.line);
+	arena_free(&a);
 }
 
 /*

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "look/monitor/monitor.h"
+#include "look/monitor/marks.h"
 #include "render/doc.h"
 
 struct monitor_head {
@@ -40,6 +40,7 @@ void monitor_reasons(double bits, struct text *out);
 
 struct look_page {
 	const struct instant *f, *first;
+	struct findings judged; /* what the settings say of this moment */
 	const struct term_style *how;
 	struct text *out;
 	struct text line;

@@ -86,6 +86,9 @@ enum { HEAT_CLOSE_C = 5 };
 struct gpu_heat gpu_heat(const struct gpu *g);
 /* What a sensor can mean: not 0, 255, or below, as it answers where it has nothing to say. */
 bool is_temperature(long long c);
+/* Per cent of the time that a host takes the CPU away, and that some task waits for CPU or disk:
+ * more is felt. */
+enum { STOLEN_MOST_PCT = 2, WAITING_MOST_PCT = 20 };
 /* Less available memory than that, in KiB, is too little. */
 long long memory_least_kb(const struct machine *m);
 /* What dropping clean page cache would free: not what programs share, nor what is to be written. */

@@ -184,7 +184,7 @@ static void judged_port(struct arena *a, const struct cluster_port *p, struct ma
 		judged_rdma(a, p, m);
 }
 
-static struct machine *judged_machine(struct arena *a, const struct cluster_node *n)
+struct machine *cluster_machine(struct arena *a, const struct cluster_node *n)
 {
 	struct machine *m = ARENA_NEW(a, struct machine);
 
@@ -197,7 +197,7 @@ static struct machine *judged_machine(struct arena *a, const struct cluster_node
 
 void cluster_find_data(struct arena *a, struct cluster_node *n)
 {
-	const struct machine *m = judged_machine(a, n);
+	const struct machine *m = cluster_machine(a, n);
 	const struct nic *nics = m->net.nics.items;
 	size_t i = 0;
 
@@ -227,7 +227,7 @@ void cluster_judge_settings(struct arena *a, struct cluster *c)
 		}
 	for (size_t i = 0; i < c->n_nodes; i++)
 		if (!*c->nodes[i].failure)
-			settings_check(a, judged_machine(a, &c->nodes[i]), &p, NULL, NULL, &f[i]);
+			settings_check(a, cluster_machine(a, &c->nodes[i]), &p, NULL, NULL, &f[i]);
 	c->judged = f;
 }
 

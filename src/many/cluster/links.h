@@ -153,6 +153,8 @@ void cluster_make_topology(struct arena *a, struct cluster *c);
 size_t cluster_cage_at(const struct cluster *c, struct cluster_end e);
 const char *cluster_end_text(struct arena *a, const struct cluster *c, struct cluster_end e);
 
+/* judged.c: what a node told, as facts again. */
+struct machine *cluster_machine(struct arena *a, const struct cluster_node *n);
 /* judged.c: which of its ports are for data. */
 void cluster_find_data(struct arena *a, struct cluster_node *n);
 /* judged.c: what the settings that cluster_codes names say of each node. */

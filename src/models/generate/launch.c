@@ -13,6 +13,20 @@
 
 /* Which variables a node gets, and why. */
 
+/* How machines are joined is seen in what all of them tell. */
+#define JOINED .given = "net.nics.* net.rdma.*"
+
+const struct gen_code gen_codes[] = {
+	{ .code = "half-a-cage", .setting = "nic.twins", JOINED },
+	/* By what it has to know, which the way they are joined decides. */
+	{ .code = "nccl-too-old", .given = "software.libraries.version net.nics.* net.rdma.*" },
+	{ .code = "nccl-differs", .given = "software.libraries.version" },
+	{ .code = "not-neighbours", JOINED },
+	{ .code = "not-joined", JOINED },
+	{ .code = "no-interface", JOINED },
+	{ .code = NULL },
+};
+
 static void env_add(struct arena *a, struct gen_env *e, struct gen_var v)
 {
 	const char *since = NULL, *until;
@@ -68,26 +82,20 @@ static void judge_twins(struct arena *a, struct gen_envs *e, const struct gen_no
 {
 	for (size_t i = 0; i < n->n_ports; i++) {
 		const struct gen_port *p = &n->ports[i];
-		const struct gen_port *twin = NULL;
 
-		for (size_t k = 0; k < n->n_ports; k++)
-			if (k != i && *p->cage && strcmp(n->ports[k].cage, p->cage) == 0)
-				twin = &n->ports[k];
-		if (!twin || !gen_port_used(n, p) || gen_port_used(n, twin))
+		if (!p->twin || !gen_port_used(n, p))
 			continue;
-		gen_problem_add(
-			a, e,
-			&(struct gen_problem){
-				.node = n->name,
-				.says = arena_printf(
-					a,
-					"of cage %s only %s is used: its twin %s %s, so half of "
-					"the cable's speed is lost",
-					p->cage, p->device, twin->device,
-					twin->up ? "has no address" : "is down"),
-				.fix = arena_printf(a, "give %s an address in a subnet of its own",
-						    *twin->netdev ? twin->netdev : twin->device),
-			});
+		gen_problem_add(a, e,
+				&(struct gen_problem){
+					.code = "half-a-cage",
+					.node = n->name,
+					.says = arena_printf(
+						a,
+						"of cage %s only %s is used (%s), so half of the "
+						"cable's speed is lost",
+						p->cage, p->device, p->twin),
+					.fix = p->twin_wanted,
+				});
 	}
 }
 
@@ -211,6 +219,7 @@ static void judge_versions(struct arena *a, struct gen_envs *e)
 				gen_problem_add(
 					a, e,
 					&(struct gen_problem){
+						.code = "nccl-too-old",
 						.node = v->node->name,
 						.fatal = true,
 						.says = arena_printf(
@@ -225,6 +234,7 @@ static void judge_versions(struct arena *a, struct gen_envs *e)
 		if (i && first->nccl && v->node->nccl && strcmp(first->nccl, v->node->nccl) != 0)
 			gen_problem_add(a, e,
 					&(struct gen_problem){
+						.code = "nccl-differs",
 						.node = v->node->name,
 						.fatal = true,
 						.says = arena_printf(
@@ -239,12 +249,14 @@ static void judge_versions(struct arena *a, struct gen_envs *e)
 static void env_judge_shape(struct arena *a, struct gen_envs *e)
 {
 	static const struct gen_problem no_address = {
+		.code = "not-joined",
 		.node = "",
 		.says = "RDMA ports are up, but how they are joined could not be told: no address "
 			"of theirs was seen",
 		.fix = "give them addresses (gputune cluster plan), or use --cluster FILE"
 	};
 	static const struct gen_problem only_counted = {
+		.code = "not-joined",
 		.node = "",
 		.says = "RDMA ports are up, but how they are joined could not be told: of the "
 			"others no address is known",
@@ -256,6 +268,7 @@ static void env_judge_shape(struct arena *a, struct gen_envs *e)
 	if (c->shape == SHAPE_NEIGHBOURS)
 		gen_problem_add(a, e,
 				&(struct gen_problem){
+					.code = "not-neighbours",
 					.node = "",
 					.fatal = true,
 					.says = "machines that are not neighbours have no way to "
@@ -267,6 +280,7 @@ static void env_judge_shape(struct arena *a, struct gen_envs *e)
 	if (c->n > 1 && !*c->nodes[0].control)
 		gen_problem_add(a, e,
 				&(struct gen_problem){
+					.code = "no-interface",
 					.node = "",
 					.says = "no interface is known that all machines share, so "
 						"NCCL_SOCKET_IFNAME is left to NCCL's guess",

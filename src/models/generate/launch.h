@@ -33,10 +33,17 @@ struct gen_env {
 
 /* Something that somebody has to look at. */
 struct gen_problem {
+	const char *code; /* one of gen_codes */
 	const char *node; /* "": all */
 	const char *says, *fix;
 	bool fatal; /* what was generated will not work, or not as it should */
 };
+
+/* What a problem is called, and who judges it, as of struct cause of measure/doctor/doctor.h. */
+struct gen_code {
+	const char *code, *setting, *given;
+};
+extern const struct gen_code gen_codes[]; /* the last has a NULL code */
 
 /* A variable that recipes set and this leaves alone. */
 struct gen_left {

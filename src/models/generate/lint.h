@@ -36,6 +36,13 @@ struct lint_finding {
 	const char *says, *fix, *source; /* fix, source NULL: none */
 };
 
+/* Codes that say something of a fact of the machine, and who judges it, as of struct cause of
+ * measure/doctor/doctor.h. */
+struct lint_code {
+	const char *code, *setting, *judges, *given;
+};
+extern const struct lint_code lint_codes[]; /* the last has a NULL code */
+
 /* What it is judged on; all may be unknown. */
 struct lint_on {
 	const struct gen_node *node; /* NULL: no machine is looked at */

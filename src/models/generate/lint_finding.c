@@ -9,6 +9,26 @@
 
 const char *const lint_level_names[LINT_LEVELS] = { "error", "warning", "note" };
 
+/* Which ports a name takes, and how two of them hang together. */
+#define NAMED "net.rdma.netdev net.nics.port net.nics.ipv4 net.rdma.link_layer platform.kind"
+
+const struct lint_code lint_codes[] = {
+	{ .code = "hca-down", .setting = "rdma.state", .given = NAMED },
+	{ .code = "hca-prefix",
+	  .setting = "rdma.state rdma.rate nic.address",
+	  .given = NAMED " net.rdma.rate_mbps" },
+	{ .code = "half-a-cage", .given = NAMED },
+	{ .code = "interface-wireless",
+	  .judges = "net.nics.wireless",
+	  .given = "net.nics.ipv4 net.nics.operstate" },
+	/* An option against what there is: neither is wrong by itself. */
+	{ .code = "memory",
+	  .given = "memory.available_kb memory.total_kb gpu.gpus.integrated platform.kind" },
+	{ .code = "not-here", .given = "platform.kind gpu.gpus.integrated" },
+	{ .code = "gid-pinned", .given = "net.rdma.* net.nics.ipv4 software.libraries.version" },
+	{ .code = NULL },
+};
+
 void lint_add(struct lint *l, enum lint_level level, const char *code, unsigned line,
 	      const char *subject, const char *fix, const char *source, const char *fmt, ...)
 {

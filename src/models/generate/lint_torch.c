@@ -282,7 +282,7 @@ static void lint_torch_look_at(struct lint *l, const char *list, bool exact, str
 				continue;
 			found = true;
 			out->matches++;
-			out->down += !p->up;
+			out->down += p->down;
 			whole = whole || !p->device[len];
 			longer = p->device[len] && !longer ? p->device : longer;
 		}

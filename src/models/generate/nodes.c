@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "look/settings/check.h"
+#include "look/settings/predicates.h"
 
 const char *const gen_shape_names[SHAPES] = {
 	"alone", "fabric", "common", "ring", "neighbours", "sockets", "unknown",
@@ -72,9 +74,32 @@ static void nodes_add_ports(struct arena *a, const struct machine *m, struct gen
 			.infiniband = fact_is(&p->link_layer, "InfiniBand"),
 			.foreign = gen_foreign(&p->link_layer),
 			.up = fact_is(&p->state, "ACTIVE"),
+			.down = seen_ok(&p->state.f) && !fact_is(&p->state, "ACTIVE"),
 			.rate_mbps = fact_or(&p->rate_mbps, 0),
 			.address = nic ? first_address(a, &nic->ipv4) : "",
 		};
+	}
+}
+
+void gen_twins_judge(struct arena *a, const struct machine *m, struct gen_node *n)
+{
+	static const char *only[] = { "nic.twins" };
+	const struct profile p = {
+		.name = "default", .base = PROFILE_DEFAULT, .only = only, .n_only = 1
+	};
+	struct findings f;
+
+	settings_check(a, m, &p, NULL, NULL, &f);
+	for (size_t i = 0; i < f.n; i++) {
+		const struct verdict *v = &f.items[i].v;
+
+		for (size_t k = 0; v->kind == VERDICT_FAIL && k < f.items[i].n_targets; k++)
+			for (size_t at = 0; at < n->n_ports; at++)
+				if (strcmp(n->ports[at].netdev, f.items[i].targets[k]) == 0) {
+					n->ports[at].twin =
+						v->current && *v->current ? v->current : v->reason;
+					n->ports[at].twin_wanted = v->wanted;
+				}
 	}
 }
 
@@ -108,7 +133,7 @@ void gen_node_of(struct arena *a, const struct machine *m, const char *name, con
 				  .platform = fact_text(&m->platform.kind, ""),
 				  .gpu = g ? fact_text(&g->name, "") : "",
 				  .gpus = m->gpu.gpus.n,
-				  .unified = g && fact_or(&g->integrated, 0) == 1,
+				  .unified = has_unified_memory(m),
 				  .total_bytes = fact_or(&m->memory.total_kb, 0) * 1024,
 				  .available_bytes = fact_or(&m->memory.available_kb, 0) * 1024,
 				  .free_bytes = fact_or(&m->memory.free_kb, 0) * 1024,
@@ -117,6 +142,7 @@ void gen_node_of(struct arena *a, const struct machine *m, const char *name, con
 		if (str_starts(l->name, "libnccl.so") && seen_ok(&l->version.f))
 			out->nccl = l->version.v;
 	nodes_add_ports(a, m, out);
+	gen_twins_judge(a, m, out);
 	add_links(a, m, out);
 }
 

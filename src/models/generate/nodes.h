@@ -18,8 +18,10 @@ struct gen_port {
 	const char *netdev, *pci;
 	const char *cage; /* "p0": ports of a machine with an equal one are twins; "": not known */
 	bool infiniband;
-	bool foreign; /* neither of InfiniBand and Ethernet (EFA): not for NCCL's own transport */
-	bool up;
+	bool foreign;  /* neither of InfiniBand and Ethernet (EFA): not for NCCL's own transport */
+	bool up, down; /* neither: not seen */
+	/* What nic.twins says of its twin and wants; NULL: nothing is wrong, or it has none. */
+	const char *twin, *twin_wanted;
 	long long rate_mbps; /* 0: not known */
 	const char *address; /* "192.168.0.1/24"; "": none, or not seen */
 };
@@ -74,6 +76,8 @@ struct gen_cluster {
 
 void gen_node_of(struct arena *a, const struct machine *m, const char *name, const char *from,
 		 struct gen_node *out);
+/* Fills what nic.twins says of its ports; m: what is known of the machine. */
+void gen_twins_judge(struct arena *a, const struct machine *m, struct gen_node *n);
 /* Fills shape, and address and control of every node that has none. */
 void gen_cluster_judge(struct arena *a, struct gen_cluster *c);
 /* A link layer that is told and is neither InfiniBand nor Ethernet. */

@@ -95,6 +95,7 @@ static unsigned gen_problem_style(const void *object)
 }
 
 static const struct shape_row gen_problem_rows[] = {
+	{ "code", "Never renamed.", SHAPE_TEXT(gen_problem, code) },
 	{ "node", "null: all.", NO_EMPTY_TEXT(gen_problem, node), .title = "Machine", .shown = gen_problem_node },
 	{ "says", NULL, SHAPE_TEXT(gen_problem, says), .title = "~What", .style_of = gen_problem_style },
 	{ "fix", NULL, A_TEXT(gen_problem, fix), .title = "~What to do" },

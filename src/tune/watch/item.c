@@ -328,6 +328,14 @@ static enum observation look_lock(struct host *h, struct arena *a, const struct 
 	return SIGHT_OTHER;
 }
 
+enum observation item_compare(const struct watched_knob *it, const char *now)
+{
+	if (knob_holds(&it->knob, now, it->after) ||
+	    (it->read && knob_holds(&it->knob, now, it->read)))
+		return SIGHT_OURS;
+	return it->before && knob_holds(&it->knob, now, it->before) ? SIGHT_RESET : SIGHT_OTHER;
+}
+
 enum observation item_look(struct host *h, struct arena *a, const struct watched_knob *it,
 			   const char **now)
 {
@@ -346,8 +354,5 @@ enum observation item_look(struct host *h, struct arena *a, const struct watched
 		*now = arena_strdup(a, e.text);
 		return SIGHT_UNSEEN;
 	}
-	if (knob_holds(&it->knob, *now, it->after) ||
-	    (it->read && knob_holds(&it->knob, *now, it->read)))
-		return SIGHT_OURS;
-	return it->before && knob_holds(&it->knob, *now, it->before) ? SIGHT_RESET : SIGHT_OTHER;
+	return item_compare(it, *now);
 }

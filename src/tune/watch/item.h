@@ -86,6 +86,8 @@ enum observation {
 /* Reads the knob; *now gets the value, in a. */
 enum observation item_look(struct host *h, struct arena *a, const struct watched_knob *it,
 			   const char **now);
+/* Whether a value is what it was set to. */
+enum observation item_compare(const struct watched_knob *it, const char *now);
 /* Whether a hint names it. */
 bool item_is_named(const struct watched_knob *it, const struct hint *h);
 /* Reading it runs a program: not at every poll. */

@@ -79,8 +79,7 @@ static int reapply_swap(struct watcher *g, const struct watched_knob *it, const 
 
 	reapply_put_back(g, &d);
 	got = knob_get(g->writer, &g->round, &it->knob, &now, &e);
-	if (got == 0 && (knob_holds(&it->knob, now, it->after) ||
-			 (it->read && knob_holds(&it->knob, now, it->read))))
+	if (got == 0 && item_compare(it, now) == SIGHT_OURS)
 		return 0;
 	if (code == 0 && got == -ENODATA)
 		return 0;

@@ -177,6 +177,7 @@ static void add_port(struct arena *a, const struct cluster_port *p, struct gen_n
 			.infiniband = fact_is(&p->link_layer, "InfiniBand"),
 			.foreign = gen_foreign(&p->link_layer),
 			.up = fact_is(&p->rdma_state, "ACTIVE"),
+			.down = seen_ok(&p->rdma_state.f) && !fact_is(&p->rdma_state, "ACTIVE"),
 			.rate_mbps = fact_or(&p->rdma_rate_mbps, 0),
 			.address = address,
 		};
@@ -209,6 +210,7 @@ static void take_node(struct arena *a, const struct cluster_node *d, const char 
 	};
 	NODE_PORTS(p, d)
 	add_port(a, p, n);
+	gen_twins_judge(a, cluster_machine(a, d), n);
 }
 
 int generate_cluster(struct door *d, const char *path, struct gen_cluster *out)
