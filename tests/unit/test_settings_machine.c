@@ -169,6 +169,9 @@ static void test_superchip(void **state)
 #define OWN "'gpu': {'gpus': [{'integrated': 0}]}, "
 #define SERVICE(name, active)                                                                      \
 	"{" SHARES "'software': {'services': [{'name': '" name "', 'active': " active "}]}}"
+#define POOL(gpu, free)                                                                            \
+	HAS(gpu, "'total_kb': 16777216, 'pools': [{'name': '1G', 'node': -1, 'size_kb': 1048576, " \
+		 "'free_pages': " free "}]")
 #define GROUP(facts) HAS(SHARES, "'groups': [{'name': 'g', 'max_bytes': 1048576000, " facts "}]")
 
 /* Memory as it is now. */
@@ -216,6 +219,12 @@ static void test_memory_state(void **state)
 		{ ROW("memory.page-cache",
 		      HAS(OWN, "'total_kb': 1000000, 'cached_kb': 700000, 'free_kb': 50000"), NA,
 		      NO_EFFECT, NULL) },
+		{ ROW("memory.hugepages-unused", POOL(SHARES, "4"), FAIL, DIFFERS, "4096 MiB") },
+		{ ROW("memory.hugepages-unused", POOL(SHARES, "0"), PASS, OK, NULL) },
+		{ ROW("memory.hugepages-unused", POOL(SHARES, "'!denied'"), UNKNOWN, DENIED,
+		      NULL) },
+		{ ROW("memory.hugepages-unused", POOL(SHARES, "17"), UNKNOWN, ERROR, "than fit") },
+		{ ROW("memory.hugepages-unused", POOL(OWN, "4"), NA, NO_EFFECT, NULL) },
 		{ ROW("memory.swap-area", HAS(OWN, "'swap_total_kb': 1000, 'swap_free_kb': 50"),
 		      FAIL, DIFFERS, "swap is full") },
 		{ ROW("memory.swap-area", HAS(OWN, "'swap_total_kb': 1000, 'swap_free_kb': 2000"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Block devices, chosen by what they are and hold, never by a letter that moves between boots. */
+#include <limits.h>
 #include <string.h>
 
 #include "look/settings/predicates.h"
@@ -468,10 +469,17 @@ static bool has_meta_balance(const struct rule_ctx *q, struct verdict *v)
 	return false;
 }
 
-/* A quarter of memory, and never more than 16 GiB. */
+long long arc_most_bytes(const struct machine *m)
+{
+	long long kb = fact_or(&m->memory.total_kb, 0);
+
+	return kb > 0 && kb < LLONG_MAX / 1024 ? kb * 1024 / 4 : 0;
+}
+
+/* Never more than 16 GiB. */
 static long long arc_limit(const struct machine *m)
 {
-	long long quarter = fact_or(&m->memory.total_kb, 0) * 1024 / 4;
+	long long quarter = arc_most_bytes(m);
 
 	return quarter < 16ll << 30 ? quarter : 16ll << 30;
 }
@@ -481,7 +489,7 @@ static void arc_max(const struct rule_ctx *q, struct verdict *v)
 {
 	long long c_max = fact_or(&q->m->storage.zfs_arc_c_max, -1);
 	long long set = fact_or(&q->m->storage.zfs_arc_max, 0);
-	long long total = fact_or(&q->m->memory.total_kb, 0) * 1024;
+	long long total = fact_or(&q->m->memory.total_kb, 0) * 1024, most = arc_most_bytes(q->m);
 
 	if (c_max < 0) {
 		verdict_unseen(q, v, &q->m->storage.zfs_arc_c_max.f, NULL);
@@ -494,9 +502,9 @@ static void arc_max(const struct rule_ctx *q, struct verdict *v)
 			q->platform & ON_HOST
 				? "the cache gives way under pressure"
 				: "the GPU has its own memory: the cache gives way under pressure");
-	else if (set > 0 && set <= total / 4)
+	else if (set > 0 && set <= most)
 		verdict_pass(v, "bounded by zfs_arc_max");
-	else if (total && c_max > total / 4)
+	else if (most && c_max > most)
 		verdict_fail(v, "at most a quarter of memory (8 to 16 GiB)",
 			     "GPU and cache share one memory, and the cache may take most of it");
 	else

@@ -524,17 +524,21 @@ static const struct recommendation dirty_background[] = {
 	  "S0" },
 };
 
+/* 4 GiB drain in about two seconds on one NVMe disk, and are what unified memory can spare. */
+long long dirty_most_bytes(const struct machine *m)
+{
+	return (has_unified_memory(m) ? 4LL : 16LL) << 30;
+}
+
 static bool want_dirty_limit(const struct rule_ctx *q, struct recommendation *o)
 {
 	bool unified = has_unified_memory(q->m);
 
 	if (q->profile == PROFILE_PUBLISHED)
 		return false;
-	/* 4 GiB drain in about two seconds on one NVMe disk, and are what unified memory can spare.
-	 */
 	*o = (struct recommendation){
 		.rel = WANT_AT_MOST,
-		.value = unified ? "4294967296" : "17179869184",
+		.value = arena_printf(q->a, "%lld", dirty_most_bytes(q->m)),
 		.because = unified ? "a writer that reaches the limit stalls until "
 				     "the disk catches up, and CUDA cannot have "
 				     "that memory"

@@ -119,6 +119,37 @@ static void page_cache(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "page cache stands in no program's way");
 }
 
+/* Pages that are set aside and that nobody uses are nobody else's either. */
+static void huge_unused(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct memory *m = &q->m->memory;
+	long long kb = 0, more;
+	double most = health_figure(q->s->id, "share", NULL, 100);
+
+	if (!is_seen(q, v, &m->total_kb.f, NULL))
+		return;
+	LIST_FOR_EACH (struct huge_pool, p, &m->pools) {
+		if (fact_or(&p->node, -1) >= 0)
+			continue;
+		if (!is_seen(q, v, &p->free.f, NULL) || !is_seen(q, v, &p->size_kb.f, NULL))
+			return;
+		if (p->free.v < 0 || p->size_kb.v < 0 ||
+		    __builtin_mul_overflow(p->free.v, p->size_kb.v, &more) ||
+		    more > m->total_kb.v - kb) {
+			verdict_unknown(v, CODE_ERROR, "more huge pages are free than fit");
+			return;
+		}
+		kb += more;
+	}
+	v->current = arena_printf(q->a, "%lld MiB", kb / 1024);
+	if ((double)kb > (double)m->total_kb.v * most / 100)
+		verdict_fail(v, arena_printf(q->a, "<= %.0f %% of memory", most),
+			     "huge pages are set aside and nobody uses them: neither programs nor "
+			     "CUDA can have that memory");
+	else
+		verdict_pass(v, "little or nothing lies in huge pages that nobody uses");
+}
+
 /* Where swap lies, and whether any is left. */
 static void swap_area(const struct rule_ctx *q, struct verdict *v)
 {
@@ -242,6 +273,18 @@ static const struct setting rows[] = {
 	  .judge = page_cache,
 	  .by_hand = "gputune run --free MIB releases so much once; read models with direct I/O, "
 		     "and have programs ask MemAvailable" },
+	{ .id = "memory.hugepages-unused",
+	  .title = "Huge pages that nobody uses",
+	  STATE,
+	  .read = "free_hugepages of each size",
+	  .not_when = "no GPU shares the host's memory",
+	  .why = "Memory in huge pages is only for programs that ask for them; CUDA does not.",
+	  .source = "hugetlbpage.rst",
+	  .severity = SEVERITY_MEDIUM,
+	  .applies = shares_memory,
+	  .judge = huge_unused,
+	  .by_hand = "write 0 to nr_hugepages of that size, and take hugepages= out of the kernel "
+		     "command line" },
 	{ .id = "memory.swap-area",
 	  .title = "Swap that is left",
 	  STATE,

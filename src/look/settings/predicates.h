@@ -93,6 +93,10 @@ enum { STOLEN_MOST_PCT = 2, WAITING_MOST_PCT = 20 };
 long long memory_least_kb(const struct machine *m);
 /* What dropping clean page cache would free: not what programs share, nor what is to be written. */
 long long freeable_cache_kb(const struct memory *m);
+/* What ZFS's cache may hold where a GPU shares the memory: a quarter of it, in bytes. */
+long long arc_most_bytes(const struct machine *m);
+/* What may wait to be written: what drains in about two seconds, and can be spared. */
+long long dirty_most_bytes(const struct machine *m);
 /* The link is up. */
 bool is_up(const struct nic *n);
 

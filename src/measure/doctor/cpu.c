@@ -100,9 +100,9 @@ static void stolen(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_UNSEEN,
 			    "no test ran during which stolen time could have been seen");
 	else
-		verdict_set(e, out, c->steal_percent > STOLEN_MOST_PCT ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-			    "the host took %.1f %% of the CPU time during the tests",
-			    c->steal_percent);
+		verdict_set(
+			e, out, c->steal_percent > STOLEN_MOST_PCT ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+			"the host took %.1f %% of the CPU time during the tests", c->steal_percent);
 }
 
 static const struct cause late[] = {
@@ -152,7 +152,9 @@ static void pressed(const struct rule_facts *e, struct judged *out)
 	if (e->signs->pressure_cpu.f.seen == SEEN_ABSENT)
 		verdict_set(e, out, CAUSE_NOT_HERE, "the kernel keeps no pressure figures");
 	else if (!verdict_set_unseen(e, out, &e->signs->pressure_cpu.f, "CPU pressure"))
-		verdict_set(e, out, e->signs->pressure_cpu.v > 100 * WAITING_MOST_PCT ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		verdict_set(e, out,
+			    e->signs->pressure_cpu.v > 100 * WAITING_MOST_PCT ? CAUSE_LIKELY
+									      : CAUSE_EXCLUDED,
 			    "in %.1f %% of the last 10 s some task waited for a CPU",
 			    (double)e->signs->pressure_cpu.v / 100);
 }

@@ -70,8 +70,8 @@ static void doctor_disk_dirty(const struct rule_facts *e, struct judged *out)
 		return;
 	kb = e->m->memory.dirty_kb.v;
 	/* More waits now than the target value would ever let wait. */
-	verdict_set(e, out, kb > 1 << 20 ? CAUSE_LIKELY : CAUSE_POSSIBLE, "%s; %lld MiB wait now",
-		    by.text, kb / 1024);
+	verdict_set(e, out, kb > dirty_most_bytes(e->m) / 1024 ? CAUSE_LIKELY : CAUSE_POSSIBLE,
+		    "%s; %lld MiB wait now", by.text, kb / 1024);
 }
 
 static const struct cause saving[] = {

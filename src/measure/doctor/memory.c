@@ -81,46 +81,17 @@ static const struct cause freezes[] = {
 };
 
 /* --- CUDA cannot have it ---------------------------------------------------------------------- */
-static bool not_unified(const struct rule_facts *e, struct judged *out)
-{
-	if (has_unified_memory(e->m))
-		return false;
-	verdict_set(e, out, CAUSE_NOT_HERE, "the GPU has memory of its own, or there is none");
-	return true;
-}
-
-static void huge_unused(const struct rule_facts *e, struct judged *out)
-{
-	long long kb = 0, more, total = fact_or(&e->m->memory.total_kb, 0);
-
-	if (not_unified(e, out))
-		return;
-	LIST_FOR_EACH (struct huge_pool, p, &e->m->memory.pools)
-		if (fact_or(&p->node, -1) < 0) {
-			/* Counts that no memory holds are not counted. */
-			if (!__builtin_mul_overflow(fact_or(&p->free, 0), fact_or(&p->size_kb, 0),
-						    &more) &&
-			    more <= total)
-				kb += more;
-		}
-	verdict_set(e, out, total && kb > total / 20 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
-		    "%lld MiB lie in huge pages that nobody uses", kb / 1024);
-}
-
+/* The setting judges the ceiling; what lies there now is what is missing. */
 static void doctor_memory_arc(const struct rule_facts *e, struct judged *out)
 {
-	const struct storage *s = &e->m->storage;
-	long long total = fact_or(&e->m->memory.total_kb, 0);
+	const struct fact_int *size = &e->m->storage.zfs_arc_size;
 
-	if (not_unified(e, out))
-		return;
-	if (!seen_ok(&s->zfs_arc_size.f))
-		verdict_set(e, out, CAUSE_NOT_HERE, "no ZFS");
-	else
-		verdict_set(e, out,
-			    total && s->zfs_arc_size.v / 1024 > total / 10 ? CAUSE_LIKELY
-									   : CAUSE_EXCLUDED,
-			    "ZFS holds %lld MiB", s->zfs_arc_size.v >> 20);
+	rule_by_setting(e, "zfs.arc-max", CAUSE_LIKELY, out);
+	if (out->likelihood == CAUSE_LIKELY &&
+	    (!seen_ok(&size->f) || size->v <= arc_most_bytes(e->m)))
+		verdict_set(e, out, CAUSE_POSSIBLE, "%s; it holds %s now", out->text,
+			    seen_ok(&size->f) ? arena_printf(e->a, "%lld MiB", size->v >> 20)
+					      : "an amount that could not be seen");
 }
 
 static const struct cause cannot_have[] = {
@@ -132,17 +103,15 @@ static const struct cause cannot_have[] = {
 			    "free memory") },
 	{ .id = "huge-pages",
 	  .title = "memory lies in huge pages that nobody uses",
-	  .rule = huge_unused,
-	  .judges = "memory.pools.free_pages",
-	  .given = "memory.pools.size_kb memory.pools.node memory.total_kb gpu.gpus.integrated",
+	  BY_SETTING("memory.hugepages-unused", LIKELY),
 	  .steps = ANYWHERE("echo 0 > nr_hugepages of that size below "
 			    "/sys/kernel/mm/hugepages, and take hugepages= out of the kernel "
 			    "command line") },
 	{ .id = "arc",
 	  .title = "ZFS's cache holds it",
 	  .rule = doctor_memory_arc,
-	  .judges = "storage.zfs_arc_size_bytes",
-	  .given = "memory.total_kb gpu.gpus.integrated",
+	  .setting = "zfs.arc-max",
+	  .weighs = true,
 	  .fix = "zfs.arc-max",
 	  .steps = ANYWHERE("a smaller zfs_arc_max") },
 };
@@ -162,7 +131,7 @@ static void swapping(const struct rule_facts *e, struct judged *out)
 	}
 	if (!e->earlier || !grows(e, &e->earlier->swapped_in, &e->signs->swapped_in, &in) ||
 	    !grows(e, &e->earlier->swapped_out, &e->signs->swapped_out, &outward)) {
-		verdict_set(e, out, used > 64 << 10 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
+		verdict_set(e, out, used > 0 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
 			    "%lld MiB lie in swap; whether pages move now was not looked at",
 			    used / 1024);
 		return;

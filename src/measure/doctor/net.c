@@ -166,6 +166,16 @@ static const struct cause forwarding[] = {
 };
 
 /* --- ARP -------------------------------------------------------------------------------------- */
+/* As the row of the whole machine wants it, where it wants anything. */
+static bool doctor_net_meets(const struct rule_facts *e, const char *setting,
+			     const struct fact_int *f)
+{
+	const struct recommendation *o =
+		setting_recommendation(setting_find(setting), PROFILE_DEFAULT, ON_SPARK);
+
+	return seen_ok(&f->f) && recommendation_met(o, arena_printf(e->a, "%lld", f->v));
+}
+
 static void flux(const struct rule_facts *e, struct judged *out)
 {
 	bool strict = e->signs->links.n > 0;
@@ -174,8 +184,8 @@ static void flux(const struct rule_facts *e, struct judged *out)
 	if (out->likelihood != CAUSE_LIKELY)
 		return;
 	LIST_FOR_EACH (struct observed_link, l, &e->signs->links)
-		strict = strict && fact_or(&l->arp_ignore, 0) >= 1 &&
-			 fact_or(&l->arp_announce, 0) >= 2;
+		strict = strict && doctor_net_meets(e, "net.arp-ignore", &l->arp_ignore) &&
+			 doctor_net_meets(e, "net.arp-announce", &l->arp_announce);
 	if (strict)
 		verdict_set(e, out, CAUSE_EXCLUDED,
 			    "%s; but arp_ignore and arp_announce keep every interface to its own "

@@ -256,45 +256,31 @@ static const struct cause mtu[] = {
 };
 
 /* --- configuration ---------------------------------------------------------------------------- */
+/* That no file names a port proves nothing: files may have other names. */
 static void unowned(const struct rule_facts *e, struct judged *out)
 {
-	verdict_set(e, out, CAUSE_NOT_HERE, "no data port has an address");
-	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
-		if (!is_data_port(e->m, n) || !seen_ok(&n->ipv4.f) || !*n->ipv4.v)
-			continue;
-		if (!seen_ok(&n->owner.f)) {
-			verdict_set(e, out, CAUSE_UNSEEN, "who configures %s could not be seen",
-				    n->name);
-			return;
-		}
-		if (fact_is(&n->owner, "none")) {
-			verdict_set(e, out, CAUSE_CERTAIN,
-				    "%s has %s, and no file gives it that address at boot", n->name,
-				    n->ipv4.v);
-			return;
-		}
-		verdict_set(e, out, CAUSE_EXCLUDED, "%s gets its address from %s", n->name,
-			    n->owner.v);
-	}
-}
-
-static void no_address(const struct rule_facts *e, struct judged *out)
-{
-	rule_by_setting(e, "nic.address", CAUSE_LIKELY, out);
+	rule_by_setting(e, "nic.owner", CAUSE_LIKELY, out);
+	if (out->likelihood != CAUSE_NOT_HERE)
+		return;
+	LIST_FOR_EACH (struct nic, n, &e->m->net.nics)
+		if (is_data_port(e->m, n) && *fact_text(&n->ipv4, "") &&
+		    n->owner.f.seen == SEEN_ABSENT)
+			verdict_set(e, out, CAUSE_POSSIBLE, "%s has %s, and no file names it",
+				    n->name, n->ipv4.v);
 }
 
 static const struct cause lost[] = {
 	{ .id = "unowned",
 	  .title = "an address that no file gives",
 	  .rule = unowned,
-	  .judges = "net.nics.owner",
+	  .setting = "nic.owner",
+	  .weighs = true,
 	  .steps = SPARK_OR("write it into a netplan file of its own (mode 600); edits by nmcli "
 			    "live in /run where netplan owns the port",
 			    "write it into the files of whoever owns the port") },
 	{ .id = "no-address",
 	  .title = "a data port without an address",
-	  .rule = no_address,
-	  .setting = "nic.address",
+	  BY_SETTING("nic.address", LIKELY),
 	  .steps = ANYWHERE("an address of a private range, one subnet a path") },
 	{ .id = "two-owners",
 	  .title = "two managers, or the wrong one",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "knowledge/health.h"
 #include "measure/doctor/rule.h"
 
 /* --- kernels ---------------------------------------------------------------------------------- */
@@ -88,7 +89,9 @@ static void near_limit(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_UNSEEN, "the GPU told no temperature under load");
 	else
 		verdict_set(
-			e, out, t >= 85 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+			e, out,
+			t >= health_figure("gpu.temperature", "load", "GB10", 0) ? CAUSE_LIKELY
+										 : CAUSE_EXCLUDED,
 			"%.0f C after %zu samples under full load; units went off at 91 to 92 C "
 			"(owners, 2026)",
 			t, c->n);
