@@ -4,13 +4,14 @@
  * and to both sides of every threshold that any verb has, and all verbs that judge are asked in
  * process:
  *
- *   contradiction  what takes its word from settings does not say "wrong" where these say "right",
- *                  nor "right" where one of them says "wrong" (but where it weighs more than them)
- *   second rule    what a fact moves from right to wrong takes its word from a setting that the
- * same fact moves, or no setting does that unnamed        ... and names that fact as what it judges
- * by itself, or what it is about unseen         nothing that asks an object is right or wrong by a
- * fact of it that was not seen, and could have made it wrong no reason      every verdict has a
- * sentence
+ * Contradiction: what takes its word from settings says "wrong" where these say "right", or "right"
+ * where one of them says "wrong" (but where it weighs more than them).
+ *
+ * Second rule: what a fact moves from right to wrong takes its word from no setting that the same
+ * fact moves, though there is one. Unnamed: there is none, and it does not name that fact.
+ *
+ * Unseen: something that asks an object is right, or wrong, by a fact of it that was not seen. No
+ * reason: a verdict without a sentence.
  *
  * LAW_PART: "kept" leaves a third of the facts aside, "aside" takes that third alone; else all.
  */
