@@ -8,6 +8,7 @@
 #define SPARK "'platform': {'kind': 'dgx-spark'}"
 #define GB10 "'gpu': {'gpus': [{'name': 'NVIDIA GB10', 'integrated': 1, 'util_gpu_pct': 0}]}"
 #define H200 "'gpu': {'gpus': [{'pci': '0000:01:00.0', 'integrated': 0, 'util_gpu_pct': 0}]}"
+#define NVME "'storage': {'disks': [{'name': 'nvme0n1', 'pci': '0004:01:00.0'}]}"
 #define IS(cause, how) .id = cause, .want = CAUSE_##how
 #define LOAD(what)                                                                                 \
 	"[{'bench': 'gpu-load', 'case': 'signature', 'figures': {'rate': 36, 'temperature': "      \
@@ -68,18 +69,18 @@ static const struct doctor_case doctor_rows[] = {
 	  .tests = LOAD(SICK("power-cap")), .findings = "gpu.power-limit=pass" },
 	{ IS("gpu.power-cap/limit", EXCLUDED), NULL, .facts = "{" H200 "}", .tests = LOAD(HEALTHY),
 	  .findings = "gpu.power-limit=pass" },
-	{ IS("gpu.degraded-link/link", LIKELY), "GPU 0 (0000:01:00.0)", .facts = "{" H200 "}",
+	{ IS("gpu.degraded-link/link", LIKELY), "0000:01:00.0", .facts = "{" H200 "}",
 	  .findings = "pcie.link=pass@0000:09:00.0 pcie.link=fail@0000:01:00.0" },
 	{ IS("gpu.degraded-link/link", EXCLUDED), NULL, .facts = "{" H200 "}",
 	  .findings = "pcie.link=fail@0000:09:00.0 pcie.link=pass@0000:01:00.0" },
 	{ IS("gpu.degraded-link/link", UNSEEN), NULL, .facts = "{" H200 "}" },
 	/* What GB10 tells of its link is a placeholder. */
-	{ IS("gpu.degraded-link/link", NOT_HERE), "placeholder",
+	{ IS("gpu.degraded-link/link", NOT_HERE), NULL,
 	  .facts = "{'gpu': {'gpus': [{'pci': '000f:01:00.0', 'integrated': 1, 'pcie_gen': 1, "
 		   "'pcie_width_lanes': 1}]}}",
-	  .findings = "pcie.link=fail@000f:01:00.0" },
+	  .findings = "pcie.link=na@000f:01:00.0" },
 	/* A disk's errors are not the GPU's. */
-	{ IS("gpu.degraded-link/errors", LIKELY), "GPU 0 (0000:01:00.0)", .facts = "{" H200 "}",
+	{ IS("gpu.degraded-link/errors", LIKELY), "0000:01:00.0", .facts = "{" H200 "}",
 	  .findings = "pcie.errors=pass@0000:09:00.0 pcie.errors=fail@0000:01:00.0" },
 	{ IS("gpu.degraded-link/errors", EXCLUDED), NULL, .facts = "{" H200 "}",
 	  .findings = "pcie.errors=fail@0000:09:00.0 pcie.errors=pass@0000:01:00.0" },
@@ -324,7 +325,7 @@ static const struct doctor_case doctor_rows[] = {
 	{ IS("nic.half-speed-twin/traffic", POSSIBLE), "too little", .facts = "{" TWINS("up") "}",
 	  .signs = "{'ports': [{'name': 'ra/1', 'sent_words': 20, 'received_words': 0}, "
 		   "{'name': 'rb/1', 'sent_words': 0, 'received_words': 0}]}" },
-	{ IS("nic.half-speed-twin/lanes", LIKELY), "rb (0002:01:00.0)",
+	{ IS("nic.half-speed-twin/lanes", LIKELY), "0002:01:00.0",
 	  .facts = "{" HALVES("up", "s") "}",
 	  .findings = "pcie.link=pass@0000:01:00.0 pcie.link=fail@0002:01:00.0" },
 	{ IS("nic.half-speed-twin/lanes", EXCLUDED), NULL, .facts = "{" HALVES("up", "s") "}",
@@ -439,15 +440,26 @@ static const struct doctor_case doctor_rows[] = {
 	  .signs = "{'log_nic_wedged': 1}" },
 	{ IS("rdma.silently-slow/firmware", EXCLUDED), NULL, .facts = "{" ONE_RDMA "}",
 	  .signs = "{'log_nic_wedged': 0, 'log_nic_health': 0}" },
-	{ IS("rdma.silently-slow/link", LIKELY), "rb (0002:01:00.0)",
-	  .facts = "{" HALVES("up", "s") "}",
+	{ IS("rdma.silently-slow/link", LIKELY), "0002:01:00.0", .facts = "{" HALVES("up", "s") "}",
 	  .findings = "pcie.link=pass@0000:01:00.0 pcie.link=fail@0002:01:00.0" },
 	/* A disk's or a GPU's link carries no traffic of others. */
 	{ IS("rdma.silently-slow/link", EXCLUDED), NULL, .facts = "{" HALVES("up", "s") "}",
 	  .findings = "pcie.link=fail@0000:a3:00.0 pcie.link=pass@0000:01:00.0 "
 		      "pcie.link=pass@0002:01:00.0" },
-	{ IS("rdma.silently-slow/link", UNSEEN), NULL, .facts = "{" ONE_RDMA "}",
+	{ IS("rdma.silently-slow/link", NOT_HERE), NULL, .facts = "{" ONE_RDMA "}",
 	  .findings = "pcie.link=fail@0000:a3:00.0" },
+	{ IS("rdma.silently-slow/aer", LIKELY), "0002:01:00.0", .facts = "{" HALVES("up", "s") "}",
+	  .findings = "pcie.errors=pass@0000:01:00.0 pcie.errors=fail@0002:01:00.0" },
+	{ IS("rdma.silently-slow/aer", EXCLUDED), NULL, .facts = "{" HALVES("up", "s") "}",
+	  .findings = "pcie.errors=fail@0000:a3:00.0 pcie.errors=pass@0002:01:00.0" },
+	{ IS("disk.slow-load/link", LIKELY), "0004:01:00.0", .facts = "{" NVME "}",
+	  .findings = "pcie.link=fail@0004:01:00.0" },
+	{ IS("disk.slow-load/link", EXCLUDED), NULL, .facts = "{" NVME "}",
+	  .findings = "pcie.link=fail@0000:a3:00.0 pcie.link=pass@0004:01:00.0" },
+	{ IS("disk.slow-load/errors", LIKELY), NULL, .facts = "{" NVME "}",
+	  .findings = "pcie.errors=fail@0004:01:00.0" },
+	{ IS("disk.slow-load/errors", NOT_HERE), "no disk", .facts = "{" NVME "}",
+	  .findings = "pcie.errors=fail@0000:a3:00.0" },
 	{ IS("rdma.wedged/firmware", LIKELY), NULL, .facts = "{" ONE_RDMA "}",
 	  .signs = "{'log_nic_wedged': 0, 'log_nic_health': 2}" },
 	{ IS("rdma.wedged/firmware", EXCLUDED), NULL, .facts = "{" ONE_RDMA "}",

@@ -2,7 +2,8 @@
 /*
  * A machine in one line of text, and rules judged on it. The text is JSON with ' for ", and with
  * plain values where the facts' own format has {"value", "from"}: {'gpu': {'gpus': [{'index': 0,
- * 'ecc': 1}]}}. "!denied", "!absent", "!unsupported" and "!error" are facts that were not seen.
+ * 'ecc': 1}]}}. "!denied", "!absent", "!unsupported" and "!error" are facts that were not seen,
+ * "!error:ELIBBAD" one that failed so.
  * What is left out was not asked; names and numbers of objects may be left out too.
  */
 #ifndef TESTS_FAKE_H
@@ -32,6 +33,9 @@ static inline json_t *fake_fact(const struct shape_row *f, json_t *plain)
 		if (strcmp(word, unseen[i][0]) == 0)
 			return json_pack("{s:s, s:s, s:s}", "seen", unseen[i][1], "error",
 					 unseen[i][2], "from", f->key);
+	if (word && strncmp(word, "!error:", 7) == 0)
+		return json_pack("{s:s, s:s, s:s}", "seen", "error", "error", word + 7, "from",
+				 f->key);
 	if (f->kind == SHAPE_KIND_FACT_FLAG)
 		return json_pack("{s:b, s:s}", "value", json_integer_value(plain) != 0, "from",
 				 f->key);

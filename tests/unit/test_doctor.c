@@ -168,7 +168,7 @@ static void test_tables(void **state)
 					&a,
 					arena_printf(&a, "{'platform': {'kind': '%s'}}", kinds[k]));
 
-				if (!doctor_step(c, m))
+				if (!doctor_step(c, m, NULL))
 					fail_msg("%s/%s: nothing to do on %s", d->id, c->id,
 						 kinds[k]);
 			}

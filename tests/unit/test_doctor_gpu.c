@@ -74,7 +74,8 @@ static void test_latch(void **state)
 		fail_msg("%s: %s", doctor_state_name(x.state), cause_of(&x, "latch")->text);
 	assert_non_null(strstr(cause_of(&x, "latch")->text, "14 W"));
 	assert_int_equal(cause_of(&x, "slow")->likelihood, CAUSE_EXCLUDED);
-	assert_non_null(strstr(doctor_step(x.causes[0].c, fake_machine(&a, GPU0)), "full minute"));
+	assert_non_null(
+		strstr(doctor_step(x.causes[0].c, fake_machine(&a, GPU0), NULL), "full minute"));
 	arena_free(&a);
 }
 

@@ -217,6 +217,10 @@ static void log_rows(void **state)
 	"'links': [{'index': 0, 'active': 1, 'speed_mbs': " a                                      \
 	"}, {'index': 1, 'active': 1, 'speed_mbs': " b "}]"
 
+#define COUNTED(crc, recovery, replay)                                                             \
+	"'links': [{'index': 3, 'active': 1, 'crc_errors': " crc ", 'recovery_errors': " recovery  \
+	", 'replay_errors': " replay "}]"
+
 static void gpu_rows(void **state)
 {
 	static const struct fake_row rows[] = {
@@ -251,6 +255,35 @@ static void gpu_rows(void **state)
 		      OK, NULL) },
 		{ ROW("gpu.ecc-errors", ONE("'ecc_uncorrected': 0, 'ecc_corrected': 20000001"),
 		      FAIL, DIFFERS, "exchange") },
+		{ ROW("gpu.ecc-errors", ONE("'ecc_uncorrected': 5, 'ecc_volatile': 2"), FAIL,
+		      DIFFERS, "2 uncorrected since driver load, 5 over its life") },
+		{ ROW("gpu.ecc-errors", ONE("'ecc_uncorrected': 0, 'ecc_volatile': 2"), FAIL,
+		      DIFFERS, "believe the higher") },
+		{ ROW("gpu.ecc-errors",
+		      ONE("'ecc_uncorrected': 3, 'ecc_volatile': 0, 'remap_uncorrected': 1, "
+			  "'remap_pending': 0, 'remap_failed': 0"),
+		      PASS, OK, "remapped") },
+		{ ROW("gpu.ecc-errors", ONE("'ecc_uncorrected': '!denied', 'ecc_volatile': 1"),
+		      FAIL, DIFFERS, "1 uncorrected since driver load") },
+		{ ROW("gpu.ecc-errors", ONE("'ecc_uncorrected': '!denied', 'ecc_volatile': 0"),
+		      UNKNOWN, DENIED, NULL) },
+		{ ROW("gpu.ecc-errors", ONE("'ecc_uncorrected': 9223372036854775807"), UNKNOWN,
+		      ERROR, "wrapped") },
+		{ ROW("gpu.ecc-errors", ONE("'ecc_uncorrected': '!unsupported'"), NA, NO_SUPPORT,
+		      NULL) },
+
+		{ ROW("gpu.nvlink-errors", ONE("'index': 0"), NA, NO_HARDWARE, NULL) },
+		{ ROW("gpu.nvlink-errors", ONE(COUNTED("0", "0", "0")), PASS, OK, "no errors") },
+		{ ROW("gpu.nvlink-errors", ONE(COUNTED("7", "1", "3")), NA, NEEDS_EARLIER,
+		      "link 3: 7 CRC errors, 1 recoveries, 3 replays since driver load") },
+		{ ROW("gpu.nvlink-errors", ONE(COUNTED("250000", "0", "0")), FAIL, DIFFERS,
+		      "250000 CRC errors") },
+		{ ROW("gpu.nvlink-errors", ONE(COUNTED("0", "60", "0")), FAIL, DIFFERS,
+		      "60 recoveries") },
+		{ ROW("gpu.nvlink-errors", ONE(COUNTED("9223372036854775807", "0", "0")), UNKNOWN,
+		      ERROR, "wrapped") },
+		{ ROW("gpu.nvlink-errors", ONE(COUNTED("'!denied'", "'!denied'", "'!denied'")),
+		      UNKNOWN, DENIED, NULL) },
 	};
 
 	(void)state;
@@ -347,16 +380,20 @@ static void growth_rows(void **state)
 		/* Another board in its place. */
 		{ "gpu.ecc-errors", AT(1000, "'uuid': 'x', 'ecc_uncorrected': 2"),
 		  AT(4600, "'uuid': 'y', 'ecc_uncorrected': 5"), VERDICT_FAIL, "over its life" },
-		{ "gpu.nvlink", AT(1000, "'links': [{'index': 3, 'active': 1, 'crc_errors': 5}]"),
-		  AT(1010, "'links': [{'index': 3, 'active': 1, 'crc_errors': 1005}]"),
-		  VERDICT_PASS, "slower than matters" },
-		{ "gpu.nvlink", AT(1000, "'links': [{'index': 3, 'active': 1, 'crc_errors': 5}]"),
-		  AT(1010, "'links': [{'index': 3, 'active': 1, 'crc_errors': 1006}]"),
-		  VERDICT_FAIL, "link 3 grew in 10 s" },
-		{ "gpu.nvlink",
-		  AT(1000, "'links': [{'active': 1, 'crc_errors': 0, 'recovery_errors': 1}]"),
-		  AT(9000, "'links': [{'active': 1, 'crc_errors': 0, 'recovery_errors': 2}]"),
-		  VERDICT_FAIL, "link 0 grew" },
+		/* What there is since the driver was loaded, and none of it since then. */
+		{ "gpu.ecc-errors", AT(1000, "'ecc_uncorrected': 2, 'ecc_volatile': 2"),
+		  AT(4600, "'ecc_uncorrected': 2, 'ecc_volatile': 2"), VERDICT_PASS,
+		  "none of them new" },
+		{ "gpu.nvlink-errors", AT(1000, COUNTED("5", "0", "0")),
+		  AT(1010, COUNTED("1005", "0", "0")), VERDICT_PASS, "slower than matters" },
+		{ "gpu.nvlink-errors", AT(1000, COUNTED("5", "0", "0")),
+		  AT(1010, COUNTED("1006", "0", "0")), VERDICT_FAIL,
+		  "link 3: 1001 CRC errors (1e+02 a second)" },
+		{ "gpu.nvlink-errors", AT(1000, COUNTED("0", "1", "0")),
+		  AT(9000, COUNTED("0", "2", "9")), VERDICT_FAIL,
+		  "1 recoveries, 9 replays in 2 h" },
+		{ "gpu.nvlink-errors", AT(1000, COUNTED("7", "1", "0")),
+		  AT(9000, COUNTED("7", "1", "0")), VERDICT_PASS, "did not grow" },
 		/* Gen5 x16: 31 a minute. */
 		{ "gpu.pcie-replays",
 		  AT(1000, "'pcie_replays': 100, 'pcie_gen': 5, 'pcie_width_lanes': 16"),
@@ -642,11 +679,13 @@ static void through_the_loader(void **state)
 		{ "7", "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,0)", 13281, "gpu.nvlink-speed",
 		  "gpu7", "13.3 GB/s" },
 		{ "0", "nvmlDeviceGetGpuFabricInfo.state", 1, "gpu.fabric", "gpu0",
-		  "not registered" },
+		  "has not begun" },
 		{ "3", "nvmlDeviceGetGpuFabricInfo.healthMask", 1, "gpu.fabric", "gpu3",
 		  "bandwidth" },
 		{ "4", "nvmlDeviceGetTotalEccErrors(UNCORRECTED,AGGREGATE)", 3, "gpu.ecc-errors",
 		  "gpu4", "3 uncorrected" },
+		{ "4", "nvmlDeviceGetTotalEccErrors(UNCORRECTED,VOLATILE)", 2, "gpu.ecc-errors",
+		  "gpu4", "2 uncorrected since driver load" },
 		{ "4", "nvmlDeviceGetFieldValues(ECC_PENDING)", 0, "gpu.ecc", "gpu4",
 		  "will be off" },
 		{ "4", "nvmlDeviceGetCurrentClocksEventReasons", 0x40, "gpu.throttle", "gpu4",

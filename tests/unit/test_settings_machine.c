@@ -245,12 +245,92 @@ static void test_memory_state(void **state)
 	FAKE_CHECK(rows);
 }
 
+#define HELD(more) "{'cpu': {'policies': [{'driver': 'intel_pstate'}], " more "}}"
+
+static void test_performance_limit(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("cpu.performance-limit", HELD("'perf_max_pct': 100"), PASS, OK, "100 %") },
+		{ ROW("cpu.performance-limit", HELD("'perf_max_pct': 50"), FAIL, DIFFERS, "50 %") },
+		{ ROW("cpu.performance-limit", "{'cpu': {}}", NA, NO_SUPPORT,
+		      "no frequency policy") },
+		{ ROW("cpu.performance-limit", HELD("'perf_max_pct': 0"), UNKNOWN, ERROR,
+		      "nonsense") },
+		{ ROW("cpu.performance-limit", HELD("'perf_max_pct': 255"), UNKNOWN, ERROR, NULL) },
+		{ ROW("cpu.performance-limit", HELD("'perf_max_pct': '!denied'"), UNKNOWN, DENIED,
+		      NULL) },
+		{ ROW("cpu.performance-limit", HELD("'perf_max_pct': '!absent'"), NA, NO_SUPPORT,
+		      "not intel_pstate") },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+/* A DGX Spark without its NIC, and one port with two halves. */
+#define BUS "'platform': {'kind': 'dgx-spark'}, 'pci': [{'name': '0004:01:00.0'}]"
+#define GONE(more) "{" BUS ", 'net': {" more "}}"
+#define HALF(name, pci, more)                                                                      \
+	"{'name': '" name "', 'pci': '" pci                                                        \
+	"', 'driver': 'mlx5_core', 'port': 'p0', 'speed_mbps': 200000, " more "}"
+#define CAGE(a, b)                                                                                 \
+	"{'platform': {'kind': 'dgx-spark'}, 'net': {'nics': [" HALF(                              \
+		"a", "0000:01:00.0", a) ", " HALF("b", "0002:01:00.0", b) "]}}"
+#define UP "'operstate': 'up', 'carrier': 1"
+#define DOWN "'operstate': 'down', 'carrier': 0"
+
+static void test_spark_nic(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("nic.cable", GONE("'spark_hotplug': 'present'"), NA, NO_HARDWARE,
+		      "no cable, or a hot-plug fault") },
+		{ ROW("nic.cable",
+		      GONE("'spark_hotplug': 'present', 'absent_port': 'p in /etc/netplan/4.yaml'"),
+		      FAIL, DIFFERS, "p in /etc/netplan/4.yaml is configured") },
+		{ ROW("nic.cable",
+		      GONE("'spark_hotplug': 'present', 'cable_present': 0, 'absent_port': 'p in "
+			   "f'"),
+		      FAIL, DIFFERS, "no cable is seen. Plug") },
+		{ ROW("nic.cable", GONE("'spark_hotplug': 'present', 'absent_port': '!denied'"), NA,
+		      NO_HARDWARE, NULL) },
+		{ ROW("nic.twins", CAGE(UP ", 'ipv4': ''", UP ", 'ipv4': ''"), NA, NO_EFFECT,
+		      "no address"),
+		  .target = "a" },
+		{ ROW("nic.twins", CAGE(UP ", 'ipv4': ''", DOWN), FAIL, DIFFERS, "no link"),
+		  .target = "a" },
+		{ ROW("nic.twins", CAGE(UP ", 'ipv4': '10.0.0.1/24'", UP ", 'ipv4': '10.0.1.1/24'"),
+		      PASS, OK, NULL),
+		  .target = "a" },
+		{ ROW("nic.twins", CAGE(UP ", 'ipv4': '10.0.0.1/24'", UP ", 'ipv4': ''"), FAIL,
+		      DIFFERS, "about 100"),
+		  .target = "a" },
+		{ ROW("nic.twins",
+		      CAGE(UP ", 'ipv4': ''", "'operstate': '!denied', 'carrier': '!denied'"),
+		      UNKNOWN, DENIED, NULL),
+		  .target = "a" },
+		{ ROW("nic.carrier", CAGE(UP ", 'ipv4': ''", DOWN ", 'ipv4': ''"), NA, NO_EFFECT,
+		      "see nic.twins"),
+		  .target = "b" },
+		{ ROW("nic.carrier", CAGE(DOWN ", 'ipv4': ''", DOWN ", 'ipv4': ''"), NA, NO_EFFECT,
+		      "nothing is configured"),
+		  .target = "b" },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_command_line), cmocka_unit_test(test_lockdown),
-		cmocka_unit_test(test_cpus),	     cmocka_unit_test(test_usb),
-		cmocka_unit_test(test_superchip),    cmocka_unit_test(test_memory_state),
+		cmocka_unit_test(test_command_line),
+		cmocka_unit_test(test_lockdown),
+		cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_usb),
+		cmocka_unit_test(test_superchip),
+		cmocka_unit_test(test_memory_state),
+		cmocka_unit_test(test_performance_limit),
+		cmocka_unit_test(test_spark_nic),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -470,6 +470,7 @@ static const struct {
 	{ "cpu", "energy_performance_preference",
 	  "/sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference" },
 	{ "cpu", "no_turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo" },
+	{ "cpu", "max_perf_pct", "/sys/devices/system/cpu/intel_pstate/max_perf_pct" },
 	{ "disk", "elevator", "/sys/block/*/queue/scheduler" },
 	{ "disk", "readahead", "/sys/block/*/queue/read_ahead_kb" },
 	{ "sysfs", NULL, NULL },

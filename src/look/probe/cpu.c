@@ -759,6 +759,9 @@ void probe_cpu(struct probe *p)
 	c->idle_governor = probe_str(p, CPU_DIR "cpuidle/", "current_governor");
 	if (!seen_ok(&c->idle_governor.f))
 		c->idle_governor = probe_str(p, CPU_DIR "cpuidle/", "current_governor_ro");
+	c->perf_max_pct = probe_int(p, CPU_DIR "intel_pstate/", "max_perf_pct");
+	if (!p->lean && seen_ok(&c->perf_max_pct.f))
+		c->perf_min_pct = probe_int(p, CPU_DIR "intel_pstate/", "min_perf_pct");
 	c->cppc_auto_sel_mode = cppc_auto_sel(p);
 	c->default_smp_affinity = probe_str(p, "/proc/irq/", "default_smp_affinity");
 	probe_cpu_nodes(p);

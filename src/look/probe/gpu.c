@@ -55,6 +55,7 @@ static const struct int_row lean_rows[] = {
 	ROW("nvmlDeviceGetRemappedRows.failureOccurred", remap_failed),
 	ROW("nvmlDeviceGetTotalEccErrors(CORRECTED,AGGREGATE)", ecc_corrected),
 	ROW("nvmlDeviceGetTotalEccErrors(UNCORRECTED,AGGREGATE)", ecc_uncorrected),
+	ROW("nvmlDeviceGetTotalEccErrors(UNCORRECTED,VOLATILE)", ecc_volatile),
 	ROW("nvmlDeviceGetCurrentClocksEventReasons", event_reasons),
 	ROW("nvmlDeviceGetTemperature(GPU)", temperature_c),
 	ROW("nvmlDeviceGetUtilizationRates.gpu", util_gpu_pct),

@@ -113,6 +113,7 @@ static struct fact_int softnet_dropped(struct probe *p)
 
 /* Who owns an interface's configuration, and whether addresses collide. */
 
+#define SPARK_HOTPLUG "/opt/nvidia/dgx-spark-mlnx-hotplug"
 #define NETWORKD "/etc/systemd/network"
 #define NETWORKD_RUN "/run/systemd/network"
 
@@ -214,6 +215,72 @@ static struct fact_str nic_owner(const struct nic_owners *owners, const char *na
 		}
 	return (struct fact_str){ .f = fact_unseen(owners->why, "",
 						   "netplan, NetworkManager and networkd files") };
+}
+
+/*
+ * The ports of a DGX Spark's NIC that files configure although the NIC is not on the bus: who wrote
+ * them expects a cable. netplan's files name them inside, those of others in their own names.
+ */
+static const char *const spark_ports[] = { "enp1s0f0np0", "enp1s0f1np1", "enP2p1s0f0np0",
+					   "enP2p1s0f1np1" };
+enum { SPARK_PORTS = sizeof(spark_ports) / sizeof(spark_ports[0]) };
+
+static const char *port_in_name(const struct nic_owners *owners, struct arena *a, const char *name)
+{
+	for (size_t i = 0; i < PLACES; i++)
+		for (size_t k = 0; k < owners->files[i].n; k++)
+			if (names_it(owners->files[i].names[k], name))
+				return arena_printf(a, "%s in %s/%s", name, places[i].dir,
+						    owners->files[i].names[k]);
+	return NULL;
+}
+
+/* Below "#" is nothing that counts. */
+static bool names_in_lines(char *text, const char *name)
+{
+	char *save = NULL;
+
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		line[strcspn(line, "#")] = '\0';
+		if (names_it(line, name))
+			return true;
+	}
+	return false;
+}
+
+static struct fact_str absent_port(struct probe *p, const struct nic_owners *owners)
+{
+	static const char dir[] = "/etc/netplan";
+	const char *found = NULL;
+	char **names, *text;
+	size_t n;
+	int why = owners->why, r = host_list(p->h, dir, p->a, &names, &n);
+
+	for (size_t s = 0; s < SPARK_PORTS && !found; s++)
+		found = port_in_name(owners, p->a, spark_ports[s]);
+	for (size_t i = 0; !r && i < n && !found; i++) {
+		const char *path = arena_printf(p->a, "%s/%s", dir, names[i]);
+		int failed;
+
+		if (!str_ends(names[i], ".yaml"))
+			continue;
+		failed = host_read(p->h, path, 1 << 16, p->a, &text, NULL);
+		why = failed ? failed : why;
+		for (size_t s = 0; !failed && s < SPARK_PORTS && !found; s++)
+			if (names_in_lines(arena_strdup(p->a, text), spark_ports[s]))
+				found = arena_printf(p->a, "%s in %s", spark_ports[s], path);
+	}
+	if (found)
+		return fact_str_of(found, "", dir);
+	return (struct fact_str){ .f = fact_unseen(r && r != -ENOENT ? r : why, "", dir) };
+}
+
+static bool on_bus(const struct machine *m)
+{
+	LIST_FOR_EACH (struct pci_function, f, &m->pci)
+		if (fact_or(&f->vendor, 0) == 0x15b3)
+			return true;
+	return false;
 }
 
 /* Nobody's way to another machine: see is_switch_management(). */
@@ -358,6 +425,8 @@ void probe_nic(struct probe *p)
 	owners = nic_owners_read(p);
 	for (size_t i = 0; i < n; i++)
 		probe_nic_add(p, names[i], owners);
+	if (!on_bus(p->m) && host_exists(p->h, SPARK_HOTPLUG))
+		p->m->net.absent_port = absent_port(p, owners);
 	p->m->net.bad_subnets = nic_bad_subnets(&p->m->net.nics);
 }
 
@@ -506,7 +575,7 @@ static void probe_nic_hotplug(struct probe *p)
 	static const char dir[] = "/sys/devices/platform/MTKP0001:00/pcie_hotplug/";
 	struct network *net = &p->m->net;
 
-	net->spark_hotplug = file_present(p, "/opt/nvidia/dgx-spark-mlnx-hotplug");
+	net->spark_hotplug = file_present(p, SPARK_HOTPLUG);
 	net->hotplug_marker = file_present(p, "/etc/nvidia/cx7-hotplug-enabled");
 	net->hotplug_enabled = probe_int(p, dir, "hotplug_enabled");
 	net->cable_present = probe_int(p, dir, "debug_state");

@@ -333,6 +333,12 @@ static const struct recommendation boost[] = {
 	  NULL },
 };
 
+static const struct recommendation perf_limit[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "100",
+	  "holds every processor below its highest clock, whatever governor and ceiling say",
+	  NULL },
+};
+
 static const struct recommendation power_modes[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "a power mode is chosen for the supply and the cooling; max-performance takes the one "
@@ -486,6 +492,31 @@ static void remediate_freq_max(const struct rule_ctx *q, struct remediations *ou
 	remediate_value(q, out, arena_printf(q->a, "%lld", ceiling_khz(q)));
 }
 
+/* Beside the ceilings of the policies: the lower of both counts. */
+static void performance_limit(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct fact_int *most = &q->m->cpu.perf_max_pct;
+
+	const struct freq_policy *p = q->m->cpu.policies.n ? q->m->cpu.policies.items : NULL;
+
+	if (!p || (seen_ok(&p->driver.f) && !str_starts(p->driver.v, "intel_"))) {
+		verdict_na(v, CODE_NO_SUPPORT,
+			   p ? "the frequency driver is not intel_pstate" : no_cpufreq);
+		return;
+	}
+	if (!is_seen(q, v, &most->f, "the frequency driver is not intel_pstate"))
+		return;
+	v->current = arena_printf(q->a, "%lld %%", most->v);
+	if (!has_target(q, v))
+		return;
+	if (most->v < 1 || most->v > 100)
+		verdict_unknown(v, CODE_ERROR, "no share of a clock: the driver answers nonsense");
+	else if (recommendation_met(q->wish, arena_printf(q->a, "%lld", most->v)))
+		verdict_pass(v, "the driver holds nothing back");
+	else
+		verdict_fail(v, recommendation_text(q->a, q->wish, "%"), q->wish->because);
+}
+
 /* Intel's own driver has the switch the other way round. */
 static void remediate_boost(const struct rule_ctx *q, struct remediations *out)
 {
@@ -617,6 +648,24 @@ static const struct setting clock_rows[] = {
 	  .wish_form = "a clock with its unit (3000 MHz)",
 	  .judge = freq_max,
 	  .remediate = remediate_freq_max },
+	{ .id = "cpu.performance-limit",
+	  .title = "Performance limit of intel_pstate",
+	  .scope = SCOPE_HOST,
+	  .knob = KNOB_SYSFS,
+	  .name = "/sys/devices/system/cpu/intel_pstate/max_perf_pct",
+	  .of = &cpus_shape,
+	  .fact = "perf_max_pct",
+	  .unit = "%",
+	  .not_when = "the frequency driver is not intel_pstate",
+	  .why = "A share of the highest clock that no governor exceeds; thermald and laptop tools "
+		 "lower it.",
+	  .source = "kernel admin-guide/pm/intel_pstate.rst",
+	  .shown_by = "cpu-frequency memory-bandwidth/triad",
+	  .settle_s = 1,
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_LOW,
+	  RECOMMENDATIONS(perf_limit),
+	  .judge = performance_limit },
 	{ .id = "cpu.boost",
 	  .title = "Turbo or boost",
 	  .scope = SCOPE_HOST,

@@ -102,10 +102,13 @@ static void rule_gpu_ecc(const struct rule_ctx *q, struct verdict *v)
 
 /* GPUDirect RDMA maps GPU memory through BAR1; 1 GiB is the published minimum, the whole memory the
  * goal. */
+enum { BAR1_LEAST_MIB = 1024 };
+
 static void bar1(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
-	long long mib;
+	const struct pci_function *p = machine_pci(q->m, g->pci);
+	long long mib, most = p ? fact_or(&p->rebar_max_bytes, 0) >> 20 : 0;
 
 	if (!not_integrated(q, v, "memory is shared with the host: there is no BAR1 window"))
 		return;
@@ -114,7 +117,7 @@ static void bar1(const struct rule_ctx *q, struct verdict *v)
 	mib = g->bar1_bytes.v >> 20;
 	v->current = arena_printf(q->a, "%lld MiB", mib);
 	v->wanted = ">= 1024 MiB";
-	if (mib >= 1024)
+	if (mib >= BAR1_LEAST_MIB)
 		verdict_pass(v, seen_ok(&g->memory_bytes.f) && g->bar1_bytes.v >= g->memory_bytes.v
 					? "maps the whole memory"
 					: "at least 1 GiB");
@@ -122,7 +125,13 @@ static void bar1(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "no RDMA device could use a larger window");
 	else
 		verdict_fail(v, v->wanted,
-			     "a NIC can map no more than this of the GPU's memory at once");
+			     most > mib ? arena_printf(q->a,
+						       "a NIC can map no more than this of the "
+						       "GPU's memory at once; firmware could give "
+						       "it %lld MiB",
+						       most)
+					: "a NIC can map no more than this of the GPU's memory at "
+					  "once");
 }
 
 /* Capability 0x15 tells before any firmware step whether a larger window is possible. */
@@ -147,6 +156,11 @@ static void rebar(const struct rule_ctx *q, struct verdict *v)
 				  p->rebar_max_bytes.v >> 20);
 	if (p->rebar_bytes.v >= p->rebar_max_bytes.v || p->rebar_bytes.v >= 1ll << 30)
 		verdict_pass(v, "large enough");
+	else if (has_rdma(q->m) && !seen_ok(&g->bar1_bytes.f))
+		verdict_unseen(q, v, &g->bar1_bytes.f, "the driver does not tell its window");
+	else if (has_rdma(q->m) &&
+		 fact_or(&g->bar1_bytes, (long long)BAR1_LEAST_MIB << 20) >> 20 < BAR1_LEAST_MIB)
+		verdict_na(v, CODE_NO_EFFECT, "what it lacks is in gpu.bar1-size");
 	else if (!has_rdma(q->m) && q->m->gpu.gpus.n < 2)
 		verdict_na(v, CODE_NO_EFFECT,
 			   "no RDMA device and no second GPU could use a larger window");
@@ -251,8 +265,8 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .effect = EFFECT_FIRMWARE,
 	  .judge = bar1,
-	  .by_hand = "enable Above 4G Decoding and Resizable BAR in firmware setup; "
-		     "gpu.resizable-bar says whether the GPU can do it" },
+	  .by_hand = "enable Above 4G Decoding and Resizable BAR in firmware setup; where it has "
+		     "neither, a tool that flashes the board is the last resort and can ruin it" },
 	{ .id = "gpu.resizable-bar",
 	  .title = "Resizable BAR",
 	  GPU,

@@ -7,6 +7,7 @@
 #include "look/settings/settings.h"
 #include "base/text.h"
 #include "knowledge/health.h"
+#include "machine/host/nvml.h"
 
 /* Given to a virtual machine: no business of this machine's driver. */
 static bool is_passed_through(const struct pci_function *p)
@@ -22,6 +23,27 @@ static bool held_by(const struct machine *m, const char *driver)
 	return false;
 }
 
+/* What the driver's library said when it was asked. NULL: nothing that has a sentence. */
+static const struct nvml_trouble *trouble_of(const struct gpus *g)
+{
+	const struct fact *f = !seen_ok(&g->nvml.f) ? &g->nvml.f : &g->count.f;
+
+	return seen_ok(f) ? NULL : nvml_trouble(f->err);
+}
+
+static void no_answer(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct nvml_trouble *t = trouble_of(&q->m->gpu);
+
+	if (t) {
+		v->by_hand = t->mend;
+		verdict_fail(v, seen_ok(&q->m->gpu.driver.f) ? "answers" : "loaded", t->is);
+	} else {
+		verdict_fail(v, "loaded",
+			     "an NVIDIA GPU is on the bus, but the driver does not answer");
+	}
+}
+
 static void gpu_driver_driver(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpus *g = &q->m->gpu;
@@ -31,6 +53,8 @@ static void gpu_driver_driver(const struct rule_ctx *q, struct verdict *v)
 		v->current = fact_text(&g->driver, "not loaded");
 	if (seen_ok(f) && g->gpus.n)
 		verdict_pass(v, arena_printf(q->a, "driver %s answers", g->driver.v));
+	else if (seen_ok(f) && g->nvml.f.seen == SEEN_DENIED)
+		verdict_unseen(q, v, &g->nvml.f, NULL);
 	else if (f->seen == SEEN_DENIED || (f->seen == SEEN_UNASKED && f->leaf) ||
 		 (!machine_bus_gpus(q->m, false) && f->seen == SEEN_ERROR))
 		verdict_unseen(q, v, f, NULL);
@@ -41,12 +65,7 @@ static void gpu_driver_driver(const struct rule_ctx *q, struct verdict *v)
 			     "the nouveau driver holds the GPU: CUDA needs NVIDIA's, and nouveau "
 			     "has to be kept from loading first");
 	else
-		verdict_fail(v, "loaded",
-			     g->nvml.f.seen == SEEN_ERROR
-				     ? "the driver's library and its kernel module differ in "
-				       "version: reboot or reload the module"
-				     : "an NVIDIA GPU is on the bus, but the driver does not "
-				       "answer");
+		no_answer(q, v);
 }
 
 /* The GPUs of the bus that the driver does not list, blank-separated. */
@@ -232,63 +251,150 @@ const struct setting_table settings_gpu_driver = SETTING_TABLE(rows);
 
 /* Links between GPUs: NVLink, the NVSwitch fabric, peer-to-peer access. */
 
-/* What the links counted: since the driver was loaded, or since the earlier reading. */
-static void gpu_driver_link_errors(const struct rule_ctx *q, struct verdict *v, size_t errors,
-				   bool counted)
+/* What a link counted, since the driver was loaded or since the earlier reading: -1 where not told.
+ */
+struct link_counts {
+	long long crc, recovery, replay;
+};
+
+static struct link_counts link_counts(const struct nvlink *l, const struct nvlink *old)
 {
-	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
+	if (old)
+		return (struct link_counts){ growth(&l->crc_errors, &old->crc_errors),
+					     growth(&l->recovery_errors, &old->recovery_errors),
+					     growth(&l->replay_errors, &old->replay_errors) };
+	return (struct link_counts){ fact_or(&l->crc_errors, -1), fact_or(&l->recovery_errors, -1),
+				     fact_or(&l->replay_errors, -1) };
+}
+
+/* By what ends jobs first. */
+static bool is_worse(const struct link_counts *x, const struct link_counts *y)
+{
+	return x->recovery != y->recovery ? x->recovery > y->recovery
+	       : x->crc != y->crc	  ? x->crc > y->crc
+					  : x->replay > y->replay;
+}
+
+static bool is_none(const struct link_counts *n)
+{
+	return n->crc <= 0 && n->recovery <= 0 && n->replay <= 0;
+}
+
+/* A counter never gets there: it wrapped, or is none. */
+static bool is_beyond(const struct link_counts *n)
+{
+	const long long most = 1ll << 48;
+
+	return n->crc > most || n->recovery > most || n->replay > most;
+}
+
+static const char *link_text(const struct rule_ctx *q, const struct nvlink *l,
+			     const struct link_counts *n, bool grown)
+{
+	const char *rate = grown && n->crc > 0
+				   ? arena_printf(q->a, " (%.2g a second)",
+						  (double)n->crc / (double)growth_seconds(q->m))
+				   : "";
+
+	return arena_printf(q->a, "link %u: %lld CRC errors%s, %lld recoveries, %lld replays %s",
+			    l->index, n->crc < 0 ? 0 : n->crc, rate,
+			    n->recovery < 0 ? 0 : n->recovery, n->replay < 0 ? 0 : n->replay,
+			    grown ? growth_span(q->a, q->m) : "since driver load");
+}
+
+static void gpu_driver_link_growth(const struct rule_ctx *q, struct verdict *v,
+				   const struct link_counts *n)
+{
 	double crc_most = health_figure(q->s->id, "crc", NULL, 0),
 	       recovery_most = health_figure(q->s->id, "recovery", NULL, 0);
-	const struct list none = { 0 };
-	const struct nvlink *worst = NULL;
-	bool grew = false;
 
-	LIST_FOR_EACH (struct nvlink, l, before ? &g->links : &none) {
-		const struct nvlink *old = earlier_link(before, l);
-		long long crc = old ? growth(&l->crc_errors, &old->crc_errors) : -1,
-			  recovery = old ? growth(&l->recovery_errors, &old->recovery_errors) : -1;
-
-		grew = grew || crc > 0;
-		if (!worst && ((double)crc > crc_most * (double)growth_seconds(q->m) ||
-			       (double)recovery > recovery_most))
-			worst = l;
-	}
-	if (worst)
+	if ((double)n->crc > crc_most * (double)growth_seconds(q->m) ||
+	    (double)n->recovery > recovery_most)
 		verdict_fail(v, "no growth of link errors",
-			     arena_printf(q->a, "the errors of link %u grew %s: the link fails",
-					  worst->index, growth_span(q->a, q->m)));
-	else if (errors && !before)
-		verdict_na(
-			v, CODE_NEEDS_EARLIER,
-			arena_printf(q->a,
-				     "all up; %zu counted errors since the driver was loaded, and "
-				     "only growth is a fault: an earlier reading (--since) tells "
-				     "whether they grow",
-				     errors));
-	else if (errors)
-		verdict_pass(v, arena_printf(q->a,
-					     grew ? "all up; their errors grew %s, but slower than "
-						    "matters"
-						  : "all up; their errors did not grow %s",
-					     growth_span(q->a, q->m)));
+			     "the errors grow: the link fails, and jobs over it may end");
 	else
-		verdict_pass(v, counted ? "all up, no errors counted"
-					: "all up; their error counters were not asked");
+		verdict_pass(v, is_none(n) ? "did not grow" : "grew slower than matters");
+}
+
+/* One reading gives no rate: what training a link leaves behind is no fault. */
+static void gpu_driver_link_total(const struct rule_ctx *q, struct verdict *v,
+				  const struct link_counts *n)
+{
+	if ((double)n->crc > health_figure(q->s->id, "few", NULL, 0) ||
+	    (double)n->recovery > health_figure(q->s->id, "recoveries", NULL, 0))
+		verdict_fail(v, "few link errors",
+			     "many errors since the driver was loaded: look again with --since "
+			     "whether they grow");
+	else
+		verdict_na(v, CODE_NEEDS_EARLIER,
+			   "few, and only growth is a fault: an earlier reading (--since) tells");
+}
+
+/* Of the link that has most; *unseen: a counter that was not told. */
+static const struct nvlink *worst_link(const struct rule_ctx *q, struct link_counts *most,
+				       bool *grown, const struct fact **unseen)
+{
+	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
+	const struct nvlink *worst = NULL;
+
+	LIST_FOR_EACH (struct nvlink, l, &g->links) {
+		const struct nvlink *old = before ? earlier_link(before, l) : NULL;
+		struct link_counts n = link_counts(l, old);
+
+		if (!seen_ok(&l->crc_errors.f) || !seen_ok(&l->recovery_errors.f))
+			*unseen = seen_ok(&l->crc_errors.f) ? &l->recovery_errors.f
+							    : &l->crc_errors.f;
+		if (worst && !is_worse(&n, most))
+			continue;
+		worst = l;
+		*most = n;
+		*grown = old != NULL;
+	}
+	return worst;
+}
+
+static void gpu_driver_link_errors(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct fact *unseen = NULL;
+	struct link_counts n = { -1, -1, -1 };
+	bool grown = false;
+	const struct nvlink *worst = worst_link(q, &n, &grown, &unseen);
+
+	if (!worst) {
+		verdict_na(v, CODE_NO_HARDWARE, "the GPU has no NVLink");
+		return;
+	}
+	if (is_beyond(&n)) {
+		verdict_unknown(v, CODE_ERROR,
+				arena_printf(q->a, "link %u: a counter that wrapped, or is none",
+					     worst->index));
+		return;
+	}
+	if (!is_none(&n))
+		v->current = link_text(q, worst, &n, grown);
+	if (n.crc <= 0 && n.recovery <= 0 && unseen && first_untold(&unseen, 1))
+		verdict_unseen(q, v, unseen, NULL);
+	else if (is_none(&n) && unseen)
+		verdict_unseen(q, v, unseen, "the driver does not count them");
+	else if (grown)
+		gpu_driver_link_growth(q, v, &n);
+	else if (n.crc <= 0 && n.recovery <= 0)
+		verdict_pass(v, is_none(&n) ? "no errors counted"
+					    : "replays alone: they cost nothing that shows");
+	else
+		gpu_driver_link_total(q, v, &n);
 }
 
 static void gpu_driver_nvlinks(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	const struct fact *unseen = NULL;
-	size_t up = 0, errors = 0, all = g->links.n, chip;
-	bool counted = true;
+	size_t up = 0, all = g->links.n, chip;
 
 	LIST_FOR_EACH (struct nvlink, l, &g->links) {
 		up += fact_or(&l->active, 0) == 1;
 		if (!seen_ok(&l->active.f))
 			unseen = &l->active.f;
-		counted = counted && seen_ok(&l->crc_errors.f);
-		errors += fact_or(&l->recovery_errors, 0) > 0 || fact_or(&l->crc_errors, 0) > 0;
 	}
 	if (!g->links.n || unseen) {
 		if (unseen)
@@ -310,7 +416,62 @@ static void gpu_driver_nvlinks(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, arena_printf(q->a, "%zu up", all),
 			     "NVLinks are down: collectives run on what is left");
 	else
-		gpu_driver_link_errors(q, v, errors, counted);
+		verdict_pass(v, "all up");
+}
+
+/* The slowest active link; unseen is one whose speed was not known. */
+static long long slowest(const struct gpu *g, long long *fastest, size_t *up,
+			 const struct fact **unseen)
+{
+	long long least = -1;
+
+	*fastest = 0;
+	*up = 0;
+	LIST_FOR_EACH (struct nvlink, l, &g->links) {
+		if (fact_or(&l->active, 0) != 1)
+			continue;
+		++*up;
+		if (!seen_ok(&l->speed_mbs.f)) {
+			*unseen = &l->speed_mbs.f;
+			continue;
+		}
+		if (least < 0 || l->speed_mbs.v < least)
+			least = l->speed_mbs.v;
+		if (l->speed_mbs.v > *fastest)
+			*fastest = l->speed_mbs.v;
+	}
+	return least;
+}
+
+static void nvlink_speed(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	const struct fact *unseen = NULL;
+	long long fastest, least, want;
+	size_t up;
+
+	least = slowest(g, &fastest, &up, &unseen);
+	if (up == 0) {
+		verdict_na(v, CODE_NO_HARDWARE,
+			   g->links.n ? "no NVLink is up: see gpu.nvlink"
+				      : "the GPU has no NVLink");
+		return;
+	}
+	if (unseen || least <= 0) {
+		verdict_unseen(q, v, unseen ? unseen : &g->name.f,
+			       "the driver does not tell the speed of its links");
+		return;
+	}
+	want = (long long)health_figure(q->s->id, "speed", fact_text(&g->name, NULL),
+					(double)fastest);
+	v->current = arena_printf(q->a, "%zu links, slowest %.1f GB/s, together %.0f GB/s one way",
+				  up, (double)least / 1000, (double)least * (double)up / 1000);
+	/* The figure is rounded to a MB/s by whoever tells it. */
+	if (least + 1 < want)
+		verdict_fail(v, arena_printf(q->a, "%.1f GB/s a link", (double)want / 1000),
+			     "a link trained at a lower speed: every collective waits for it");
+	else
+		verdict_pass(v, "every link at full speed");
 }
 
 /* Two bits a condition: 0 not known, 1 true, 2 false; then four bits of configuration, 1 is good.
@@ -362,6 +523,22 @@ static void fabric_health(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "registered");
 }
 
+/* What NVML says registering ended with: "status 15 (GPU_IS_LOST)". */
+static const char *fabric_status(struct arena *a, const struct gpu *g)
+{
+	const char *name = nvml_name(g->fabric_status.v);
+
+	return name ? arena_printf(a, "status %lld (%s)", g->fabric_status.v, name)
+		    : arena_printf(a, "status %lld", g->fabric_status.v);
+}
+
+static const char *fabric_text(struct arena *a, const struct gpu *g)
+{
+	return fact_or(&g->fabric_status, 0) == 0
+		       ? g->fabric_state.v
+		       : arena_printf(a, "%s, %s", g->fabric_state.v, fabric_status(a, g));
+}
+
 static void fabric(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
@@ -369,7 +546,7 @@ static void fabric(const struct rule_ctx *q, struct verdict *v)
 
 	if (!is_seen(q, v, &g->fabric_state.f, "the GPU belongs to no NVSwitch fabric"))
 		return;
-	v->current = g->fabric_state.v;
+	v->current = fabric_text(q->a, g);
 	if (strcmp(g->fabric_state.v, "not-supported") == 0)
 		verdict_na(v, CODE_NO_HARDWARE,
 			   "the GPU belongs to no NVSwitch fabric, or a virtual machine hides it");
@@ -378,9 +555,20 @@ static void fabric(const struct rule_ctx *q, struct verdict *v)
 			v, "completed",
 			"the GPU is still registering: CUDA does not start before; longer than "
 			"some minutes after boot means trouble with Fabric Manager");
-	else if (strcmp(g->fabric_state.v, "completed") != 0 || fact_or(&g->fabric_status, 0) != 0)
+	else if (strcmp(g->fabric_state.v, "not-started") == 0)
+		verdict_fail(v, "completed",
+			     "Fabric Manager has not begun to register the GPU: CUDA will not "
+			     "start");
+	else if (strcmp(g->fabric_state.v, "completed") != 0)
 		verdict_fail(v, "completed",
 			     "the GPU is not registered with the fabric: CUDA will not start");
+	else if (fact_or(&g->fabric_status, 0) != 0)
+		verdict_fail(
+			v, "completed, status 0",
+			arena_printf(q->a,
+				     "registering with the fabric ended with %s: CUDA will not "
+				     "start",
+				     fabric_status(q->a, g)));
 	else if (first_untold(&status, 1))
 		verdict_unseen(q, v, status, NULL);
 	else
@@ -436,7 +624,7 @@ static const struct setting link_rows[] = {
 	{ .id = "gpu.nvlink",
 	  .title = "NVLinks",
 	  GPU,
-	  .read = "nvmlDeviceGetNvLinkState, error counters",
+	  .read = "nvmlDeviceGetNvLinkState",
 	  .not_when = "the GPU has no NVLink",
 	  .why = "A missing link lowers every collective to the slowest GPU.",
 	  .source = "nvml; S4",
@@ -444,6 +632,29 @@ static const struct setting link_rows[] = {
 	  .judge = gpu_driver_nvlinks,
 	  .by_hand = "restart Fabric Manager where there is one; a link that stays down is a case "
 		     "for the vendor" },
+	{ .id = "gpu.nvlink-errors",
+	  .title = "NVLink errors",
+	  GPU,
+	  .read = "nvmlDeviceGetNvLinkErrorCounter: CRC, recovery, replay",
+	  .not_when = "the GPU has no NVLink",
+	  .why = "A link that repairs itself often slows collectives; one that has to be trained "
+		 "again stops them.",
+	  .source = "nvml; NVIDIA DCGM health watches",
+	  .severity = SEVERITY_HIGH,
+	  .judge = gpu_driver_link_errors,
+	  .by_hand = "reset the GPUs of the board together and look whether they grow; a link "
+		     "that goes on is a case for the vendor" },
+	{ .id = "gpu.nvlink-speed",
+	  .title = "NVLink speed",
+	  GPU,
+	  .read = "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED)",
+	  .not_when = "no NVLink is up",
+	  .why = "One slow link slows every collective that passes it.",
+	  .source = "nvml; S4",
+	  .severity = SEVERITY_HIGH,
+	  .judge = nvlink_speed,
+	  .by_hand = "reset the GPUs of the board together; a link that stays slow is a case for "
+		     "the vendor" },
 	{ .id = "gpu.fabric",
 	  .title = "NVSwitch fabric registration",
 	  GPU,

@@ -35,11 +35,12 @@ static void throttle_now(const struct rule_ctx *q, struct verdict *v)
 			text_printf(&t, "%s%s", t.len ? ", " : "", bits[i].name);
 	v->current = t.len ? arena_strdup(q->a, t.s) : mask & EVENT_IDLE ? "none (idle)" : "none";
 	if (mask & (EVENT_SW_THERMAL | EVENT_HW_THERMAL))
-		verdict_fail(v, "none", "the GPU is too hot: cooling first, clocks after");
+		verdict_fail_by(v, CODE_HEAT, "none",
+				"the GPU is too hot: cooling first, clocks after");
 	else if (mask & EVENT_HW_POWER)
-		verdict_fail(v, "none",
-			     "hardware holds the GPU below its clock: power supply or cable; no "
-			     "clock setting lifts that");
+		verdict_fail_by(v, CODE_POWER, "none",
+				"hardware holds the GPU below its clock: power supply or cable; no "
+				"clock setting lifts that");
 	/* nvml.h: it may be told while the clock changes, too. */
 	else if (mask & EVENT_HW_SLOWDOWN)
 		verdict_na(v, CODE_NEEDS_EARLIER,
@@ -62,11 +63,12 @@ static void throttle_now(const struct rule_ctx *q, struct verdict *v)
  * lower temperature: on a GB10 it is the one that counts. */
 static const struct {
 	size_t offset; /* of a struct fact_int in struct gpu: microseconds since driver load */
-	const char *name, *mend;
+	const char *name, *code, *mend;
 } slowdowns[] = {
-	{ offsetof(struct gpu, event_hw_thermal_us), "thermal", "cooling" },
-	{ offsetof(struct gpu, event_sw_thermal_us), "software thermal", "cooling" },
-	{ offsetof(struct gpu, event_hw_power_us), "power brake", "power supply and cables" },
+	{ offsetof(struct gpu, event_hw_thermal_us), "thermal", CODE_HEAT, "cooling" },
+	{ offsetof(struct gpu, event_sw_thermal_us), "software thermal", CODE_HEAT, "cooling" },
+	{ offsetof(struct gpu, event_hw_power_us), "power brake", CODE_POWER,
+	  "power supply and cables" },
 };
 enum { SLOWDOWNS = sizeof(slowdowns) / sizeof(slowdowns[0]) };
 
@@ -123,9 +125,9 @@ static void throttle_growth(const struct rule_ctx *q, struct verdict *v, const s
 				"the counter grew by more than the time between the two readings: "
 				"it jumped or wrapped");
 	else if (worst > most)
-		verdict_fail(v, arena_printf(q->a, "<= %.0f %%", most),
-			     arena_printf(q->a, "this GPU is slowed down now: look at %s",
-					  slowdowns[by].mend));
+		verdict_fail_by(v, slowdowns[by].code, arena_printf(q->a, "<= %.0f %%", most),
+				arena_printf(q->a, "this GPU is slowed down now: look at %s",
+					     slowdowns[by].mend));
 	else
 		verdict_pass(v, "nothing slowed it down between the two readings");
 }
@@ -186,11 +188,11 @@ static void throttle_history(const struct rule_ctx *q, struct verdict *v)
 		throttle_growth(q, v, before);
 	/* A lifetime count is no rate, so it is a hint and no more. */
 	else if (worst < SLOWDOWNS)
-		verdict_fail(v, "0 s of thermal and power brake",
-			     arena_printf(q->a,
-					  "%s slowed this GPU down since the driver was loaded: "
-					  "look at %s, then watch whether it grows",
-					  slowdowns[worst].name, slowdowns[worst].mend));
+		verdict_fail_by(v, slowdowns[worst].code, "0 s of thermal and power brake",
+				arena_printf(q->a,
+					     "%s slowed this GPU down since the driver was loaded: "
+					     "look at %s, then watch whether it grows",
+					     slowdowns[worst].name, slowdowns[worst].mend));
 	else if (unseen)
 		verdict_unseen(q, v, unseen, "the driver does not count it on this GPU");
 	else if (seen < SLOWDOWNS)
@@ -344,18 +346,50 @@ static void remapped_rows(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "no remap failed or waits");
 }
 
+/* Uncorrected since the driver was loaded, then over the board's life: -1 where not told. */
+struct ecc_counts {
+	long long now, life, corrected;
+};
+
+/* More than a memory can have met: a counter that wrapped, or is none. */
+static bool is_count(long long n)
+{
+	return n >= -1 && n < 1ll << 48;
+}
+
+static const char *ecc_text(struct arena *a, const struct ecc_counts *n)
+{
+	const char *now = n->now < 0
+				  ? ""
+				  : arena_printf(a, "%lld uncorrected since driver load, ", n->now),
+		   *life = n->life < 0 ? "" : arena_printf(a, "%lld over its life, ", n->life);
+
+	if (n->now <= 0)
+		return arena_printf(a, "%lld uncorrected, %lld corrected", n->life, n->corrected);
+	return arena_printf(a, "%s%s%lld corrected", now, life, n->corrected);
+}
+
+/* Both counters: what came since the driver was loaded is the more urgent. */
 static void ecc_errors(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
 	double corrected_most = health_figure(q->s->id, "corrected", NULL, 1e18);
-	long long more;
+	struct ecc_counts n = { fact_or(&g->ecc_volatile, -1), fact_or(&g->ecc_uncorrected, -1),
+				fact_or(&g->ecc_corrected, 0) };
+	const struct fact *const both[] = { &g->ecc_corrected.f, &g->ecc_volatile.f };
+	const struct fact *untold = first_untold(both, 2);
+	bool explained = fact_or(&g->remap_uncorrected, 0) > 0 &&
+			 fact_or(&g->remap_pending, 1) == 0 && fact_or(&g->remap_failed, 1) == 0;
+	long long more = before ? growth(&g->ecc_uncorrected, &before->ecc_uncorrected) : -1;
 
-	if (!is_seen(q, v, &g->ecc_uncorrected.f, "this GPU counts no ECC errors"))
+	if (!is_count(n.now) || !is_count(n.life)) {
+		verdict_unknown(v, CODE_ERROR, "a counter that wrapped, or is none");
 		return;
-	v->current = arena_printf(q->a, "%lld uncorrected, %lld corrected", g->ecc_uncorrected.v,
-				  fact_or(&g->ecc_corrected, 0));
-	more = before ? growth(&g->ecc_uncorrected, &before->ecc_uncorrected) : -1;
-	if ((double)fact_or(&g->ecc_corrected, 0) > corrected_most)
+	}
+	if (n.now <= 0 && !is_seen(q, v, &g->ecc_uncorrected.f, "this GPU counts no ECC errors"))
+		return;
+	v->current = ecc_text(q->a, &n);
+	if ((double)n.corrected > corrected_most)
 		verdict_fail(v, arena_printf(q->a, "<= %.0f corrected", corrected_most),
 			     "so many corrected errors that uncorrected ones are near: exchange "
 			     "the board");
@@ -363,18 +397,32 @@ static void ecc_errors(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "no growth",
 			     arena_printf(q->a, "%lld more uncorrected errors %s", more,
 					  growth_span(q->a, q->m)));
-	else if (g->ecc_uncorrected.v == 0)
-		verdict_pass(v, "no uncorrected error over its life");
 	else if (more == 0)
-		verdict_pass(v, arena_printf(q->a, "errors over its life, none of them new %s",
-					     growth_span(q->a, q->m)));
-	else if (fact_or(&g->remap_uncorrected, 0) > 0 && fact_or(&g->remap_pending, 1) == 0 &&
-		 fact_or(&g->remap_failed, 1) == 0)
+		verdict_pass(v, n.life == 0
+					? "no uncorrected error over its life"
+					: arena_printf(q->a,
+						       "errors over its life, none of them new %s",
+						       growth_span(q->a, q->m)));
+	else if (n.now > 0)
+		verdict_fail(
+			v, "0 uncorrected since driver load",
+			n.life >= 0 && n.now > n.life
+				? "uncorrected memory errors since the driver was loaded, more "
+				  "than the count of its life has: believe the higher"
+				: "uncorrected memory errors since the driver was loaded: "
+				  "reset the GPU before more work");
+	else if (untold && (n.life == 0 || explained))
+		verdict_unseen(q, v, untold, NULL);
+	else if (n.life == 0)
+		verdict_pass(v, "no uncorrected error over its life");
+	else if (explained)
 		verdict_pass(v, "errors over its life; the rows were remapped and none waits");
-	else
+	else {
+		v->slight = n.now == 0;
 		verdict_fail(v, "0 uncorrected",
 			     "uncorrected memory errors over its life that no remapped row "
 			     "explains: only growth is a fault, look again after a day of work");
+	}
 }
 
 static void recovery(const struct rule_ctx *q, struct verdict *v)
@@ -472,11 +520,12 @@ static const struct setting rows[] = {
 	{ .id = "gpu.ecc-errors",
 	  .title = "Uncorrected memory errors",
 	  GPU,
-	  .read = "nvmlDeviceGetTotalEccErrors",
+	  .read = "nvmlDeviceGetTotalEccErrors, volatile and aggregate",
 	  .not_when = "the GPU counts none",
-	  .why = "Uncorrected errors end jobs. The count is of the board's life, not of today.",
+	  .why = "Uncorrected errors end jobs. Those since the driver was loaded are of today, "
+		 "those of the board's life are not.",
 	  .source = "nvml",
-	  .severity = SEVERITY_MEDIUM,
+	  .severity = SEVERITY_HIGH,
 	  .judge = ecc_errors,
 	  .by_hand = "reset the GPU, run the vendor's memory diagnosis, and exchange the GPU if "
 		     "they come back" },
@@ -666,61 +715,6 @@ static void replays(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, n ? "within what a link of its generation may" : "did not grow");
 }
 
-/* The slowest active link; unseen is one whose speed was not known. */
-static long long slowest(const struct gpu *g, long long *fastest, size_t *up,
-			 const struct fact **unseen)
-{
-	long long least = -1;
-
-	*fastest = 0;
-	*up = 0;
-	LIST_FOR_EACH (struct nvlink, l, &g->links) {
-		if (fact_or(&l->active, 0) != 1)
-			continue;
-		++*up;
-		if (!seen_ok(&l->speed_mbs.f)) {
-			*unseen = &l->speed_mbs.f;
-			continue;
-		}
-		if (least < 0 || l->speed_mbs.v < least)
-			least = l->speed_mbs.v;
-		if (l->speed_mbs.v > *fastest)
-			*fastest = l->speed_mbs.v;
-	}
-	return least;
-}
-
-static void nvlink_speed(const struct rule_ctx *q, struct verdict *v)
-{
-	const struct gpu *g = q->object;
-	const struct fact *unseen = NULL;
-	long long fastest, least, want;
-	size_t up;
-
-	least = slowest(g, &fastest, &up, &unseen);
-	if (up == 0) {
-		verdict_na(v, CODE_NO_HARDWARE,
-			   g->links.n ? "no NVLink is up: see gpu.nvlink"
-				      : "the GPU has no NVLink");
-		return;
-	}
-	if (unseen || least <= 0) {
-		verdict_unseen(q, v, unseen ? unseen : &g->name.f,
-			       "the driver does not tell the speed of its links");
-		return;
-	}
-	want = (long long)health_figure(q->s->id, "speed", fact_text(&g->name, NULL),
-					(double)fastest);
-	v->current = arena_printf(q->a, "%zu links, slowest %.1f GB/s, together %.0f GB/s one way",
-				  up, (double)least / 1000, (double)least * (double)up / 1000);
-	/* The figure is rounded to a MB/s by whoever tells it. */
-	if (least + 1 < want)
-		verdict_fail(v, arena_printf(q->a, "%.1f GB/s a link", (double)want / 1000),
-			     "a link trained at a lower speed: every collective waits for it");
-	else
-		verdict_pass(v, "every link at full speed");
-}
-
 #define ERRORS_HEALTH .health = true
 
 static const struct setting errors_rows[] = {
@@ -764,18 +758,6 @@ static const struct setting errors_rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .judge = replays,
 	  .by_hand = "reseat or exchange the card, the riser or the cable" },
-	{ .id = "gpu.nvlink-speed",
-	  .title = "NVLink speed",
-	  ERRORS_HEALTH,
-	  .scope = SCOPE_GPU,
-	  .read = "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED)",
-	  .not_when = "no NVLink is up",
-	  .why = "One slow link slows every collective that passes it.",
-	  .source = "nvml; S4",
-	  .severity = SEVERITY_HIGH,
-	  .judge = nvlink_speed,
-	  .by_hand = "reset the GPUs of the board together; a link that stays slow is a case for "
-		     "the vendor" },
 };
 
 const struct setting_table settings_gpu_errors = SETTING_TABLE(errors_rows);

@@ -371,6 +371,15 @@ static void no_function(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, four,
 			     "the NIC is absent although hot plug is off. Shut down and take all "
 			     "power off for a minute; never rescan the bus");
+	} else if (seen_ok(&n->absent_port.f)) {
+		verdict_fail(v, four,
+			     arena_printf(q->a,
+					  "%s is configured, and the NIC is absent: %s. Plug the "
+					  "cable in, or take all power off; never rescan the bus",
+					  n->absent_port.v,
+					  seen_ok(&n->cable_present.f)
+						  ? "no cable is seen"
+						  : "no cable, or a hot-plug fault"));
 	} else if (seen_ok(&n->cable_present.f)) {
 		verdict_na(v, CODE_NO_HARDWARE,
 			   "absent: no cable is seen. Plug one in and wait half a minute; with a "
@@ -396,6 +405,10 @@ static void spark_cable(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NOT_HERE, "DGX Spark only");
 		return;
 	}
+	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
+		if (functions < 4 &&
+		    (is_hidden(q, v, &p->vendor.f) || is_hidden(q, v, &p->class_.f)))
+			return;
 	v->current = arena_printf(q->a, "%zu ConnectX functions", functions);
 	if (functions >= 4)
 		verdict_pass(v, "the NIC is on the bus");

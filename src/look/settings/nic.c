@@ -103,6 +103,14 @@ static void rule_nic_mtu(const struct rule_ctx *q, struct verdict *v)
 				       "together");
 }
 
+/* The half without a link beside one that has it: the cable is in, so it is no resting port. */
+static bool twin_has_link(const struct machine *m, const struct nic *n)
+{
+	const struct nic *twin = port_twin(m, n, NULL);
+
+	return twin && is_up(twin);
+}
+
 /* Up, or meant to be: an address or a twin in use shows that somebody counts on it. */
 static void carrier(const struct rule_ctx *q, struct verdict *v)
 {
@@ -115,7 +123,10 @@ static void carrier(const struct rule_ctx *q, struct verdict *v)
 		if (meant)
 			verdict_fail(v, "up", "it has an address or a bond, but is switched off");
 		else
-			verdict_na(v, CODE_NO_EFFECT, "switched off, and nothing is configured");
+			verdict_na(v, CODE_NO_EFFECT,
+				   twin_has_link(q->m, n)
+					   ? "switched off; its other half is up: see nic.twins"
+					   : "switched off, and nothing is configured");
 		return;
 	}
 	if (!is_seen(q, v, &n->carrier.f, NULL))
@@ -128,7 +139,10 @@ static void carrier(const struct rule_ctx *q, struct verdict *v)
 			     "configured, but without a link: cable, module, far end or its "
 			     "switch port");
 	else
-		verdict_na(v, CODE_NO_EFFECT, "no cable or no far end, and nothing is configured");
+		verdict_na(v, CODE_NO_EFFECT,
+			   twin_has_link(q->m, n)
+				   ? "its other half has a link: see nic.twins"
+				   : "no cable or no far end, and nothing is configured");
 }
 
 static void rule_nic_speed(const struct rule_ctx *q, struct verdict *v)
@@ -178,39 +192,26 @@ static void rule_nic_errors(const struct rule_ctx *q, struct verdict *v)
 						      : "none since boot");
 }
 
-/* The other function of the same port; *unseen is set when an interface did not tell its port. */
-static const struct nic *find_twin(const struct machine *m, const struct nic *n,
-				   const struct fact **unseen)
+static void rule_nic_judge_twin(const struct rule_ctx *q, struct verdict *v, const struct nic *twin)
 {
-	LIST_FOR_EACH (struct nic, other, &m->net.nics) {
-		if (other == n || !*other->pci || strcmp(other->pci, n->pci) == 0 ||
-		    !fact_is(&other->driver, "mlx5_core"))
-			continue;
-		if (fact_is(&other->port, n->port.v))
-			return other;
-		if (!seen_ok(&other->port.f))
-			*unseen = &other->port.f;
-	}
-	return NULL;
-}
+	const struct nic *n = q->object;
+	bool addressed = *fact_text(&twin->ipv4, "");
 
-static void rule_nic_judge_twin(const struct rule_ctx *q, struct verdict *v, const struct nic *twin,
-				const struct fact *unseen)
-{
-	bool addressed = twin && *fact_text(&twin->ipv4, "");
-
-	if (!twin && unseen) {
-		verdict_unseen(q, v, unseen, "an interface does not tell its port");
-		return;
-	}
-	if (!twin) {
-		verdict_fail(v, "its twin present", "the other half of this port is missing");
-		return;
-	}
 	v->current =
 		arena_printf(q->a, "twin %s: %s%s", twin->name,
 			     addressed ? twin->ipv4.v : "no address", is_up(twin) ? "" : ", down");
-	if (is_up(twin) && addressed)
+	if (!is_up(twin) && !seen_ok(&twin->operstate.f))
+		verdict_unseen(q, v, &twin->operstate.f, NULL);
+	else if (!is_up(twin))
+		verdict_fail(v, arena_printf(q->a, "%s up", twin->name),
+			     "the cable is in, and one half of the port has no link: it reaches "
+			     "about 100 Gb/s of its 200");
+	else if (!seen_ok(&n->ipv4.f))
+		verdict_unseen(q, v, &n->ipv4.f, NULL);
+	else if (!*n->ipv4.v) {
+		v->current = "no address";
+		verdict_na(v, CODE_NO_EFFECT, "this half has no address: see nic.address");
+	} else if (addressed)
 		verdict_pass(v, "both halves of the port are configured");
 	else
 		verdict_fail(v,
@@ -222,7 +223,7 @@ static void rule_nic_judge_twin(const struct rule_ctx *q, struct verdict *v, con
 /* The port's two halves on a DGX Spark: each reaches half the speed. */
 static void rule_nic_twins(const struct rule_ctx *q, struct verdict *v)
 {
-	const struct nic *n = q->object;
+	const struct nic *n = q->object, *twin;
 	const struct fact *unseen = NULL;
 
 	if (!(q->platform & ON_SPARK) || !fact_is(&n->driver, "mlx5_core")) {
@@ -234,16 +235,17 @@ static void rule_nic_twins(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "the link is down");
 		return;
 	}
-	if (!seen_ok(&n->port.f) || !seen_ok(&n->ipv4.f)) {
-		verdict_unseen(q, v, seen_ok(&n->port.f) ? &n->ipv4.f : &n->port.f, NULL);
+	if (!seen_ok(&n->port.f)) {
+		verdict_unseen(q, v, &n->port.f, NULL);
 		return;
 	}
-	if (!*n->ipv4.v) {
-		v->current = "no address";
-		verdict_na(v, CODE_NO_EFFECT, "this half has no address: see nic.address");
-		return;
-	}
-	rule_nic_judge_twin(q, v, find_twin(q->m, n, &unseen), unseen);
+	twin = port_twin(q->m, n, &unseen);
+	if (twin)
+		rule_nic_judge_twin(q, v, twin);
+	else if (unseen)
+		verdict_unseen(q, v, unseen, "an interface does not tell its port");
+	else
+		verdict_fail(v, "its twin present", "the other half of this port is missing");
 }
 
 #define PORT .scope = SCOPE_NIC, .none = no_nic
@@ -291,7 +293,7 @@ static const struct setting rows[] = {
 	{ .id = "nic.twins",
 	  .title = "Both halves of a port in use",
 	  DATA_PORT,
-	  .not_when = "the machine is no DGX Spark, or this half has no address",
+	  .not_when = "the machine is no DGX Spark, this half is down, or none has an address",
 	  .read = "phys_port_name and addresses of all interfaces",
 	  .why = "Each QSFP port of a DGX Spark is reached over two PCIe functions of about 100 "
 		 "Gb/s each.",
@@ -300,8 +302,8 @@ static const struct setting rows[] = {
 	  .source = "S3; NVIDIA DGX Spark playbooks",
 	  .severity = SEVERITY_HIGH,
 	  .judge = rule_nic_twins,
-	  .by_hand = "give the twin an address in a subnet of its own, in the files of whoever "
-		     "owns the interface" },
+	  .by_hand = "where a half has no link, switch it on, seat the cable again, then boot with "
+		     "the cable in; give each half an address in a subnet of its own" },
 	{ .id = "nic.mtu",
 	  .title = "MTU",
 	  DATA_PORT,

@@ -43,10 +43,11 @@ static const char *missing_lanes(const struct rule_ctx *q, const struct link_bes
 		return "lanes are missing, or the virtual bridge above shows more than there are: "
 		       "the host's administrator can tell";
 	if (best->twin)
-		return arena_printf(q->a,
-				    "lanes are missing: the adapter's other half, %s, has x%lld. A "
-				    "soldered part: update the BIOS, then ask the maker's support",
-				    best->twin->name, best->width);
+		return arena_printf(
+			q->a,
+			"lanes are missing: the adapter's other half, %.*s, has x%lld. A "
+			"soldered part: update the BIOS, then ask the maker's support",
+			(int)strcspn(best->twin->name, "."), best->twin->name, best->width);
 	if (machine_soldered(q->m, q->object))
 		return "lanes are missing on a soldered part: update the BIOS, then ask the "
 		       "maker's support";

@@ -196,6 +196,34 @@ const struct rdma_port *rdma_of(const struct machine *m, const struct nic *n)
 	return NULL;
 }
 
+/* The functions stand in two PCI domains, each with a switch of its own. */
+static bool may_be_halves(const struct machine *m, const struct nic *a, const struct nic *b)
+{
+	if (seen_ok(&a->switch_id.f) && fact_is(&b->switch_id, a->switch_id.v))
+		return true;
+	return fact_is(&m->platform.kind, "dgx-spark") && *a->pci && *b->pci &&
+	       fact_is(&a->driver, "mlx5_core") && fact_is(&b->driver, "mlx5_core") &&
+	       strcmp(a->pci, b->pci) != 0;
+}
+
+const struct nic *port_twin(const struct machine *m, const struct nic *n,
+			    const struct fact **unseen)
+{
+	LIST_FOR_EACH (struct nic, t, &m->net.nics) {
+		const struct fact *driver = &t->driver.f;
+
+		if (t != n && unseen && *t->pci && first_untold(&driver, 1))
+			*unseen = driver;
+		if (t == n || !may_be_halves(m, t, n))
+			continue;
+		if (seen_ok(&n->port.f) && fact_is(&t->port, n->port.v))
+			return t;
+		if (unseen && !seen_ok(&t->port.f))
+			*unseen = &t->port.f;
+	}
+	return NULL;
+}
+
 bool is_data_port(const struct machine *m, const void *nic)
 {
 	const struct nic *n = nic;

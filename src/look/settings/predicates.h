@@ -58,6 +58,11 @@ bool is_connectx(const struct pci_function *p);
 bool is_below(const struct pci_function *p, const struct pci_function *b);
 /* The RDMA port of an interface, by its name or its PCI function; NULL when it has none. */
 const struct rdma_port *rdma_of(const struct machine *m, const struct nic *n);
+/* The other half of the same port: another function of one switch, or, on a DGX Spark, whose halves
+ * have a switch each, the function of the same port name. NULL; *unseen, where it is given, is then
+ * an interface that did not tell its port or driver. */
+const struct nic *port_twin(const struct machine *m, const struct nic *n,
+			    const struct fact **unseen);
 /* A port for data: one with an RDMA device, or of 25 Gb/s and more, that is not much slower than
  * the machine's fastest, as a management port is. */
 bool is_data_port(const struct machine *m, const void *nic);

@@ -40,13 +40,16 @@ static bool is_rail(const struct machine *m, const struct rdma_port *p)
 /* Why a port without a link is no fault; NULL when it says that it should have one. */
 static const char *resting(const struct rule_ctx *q, const struct rdma_port *p)
 {
-	const struct nic *n = machine_nic(q->m, fact_text(&p->netdev, ""));
+	const struct nic *n = machine_nic(q->m, fact_text(&p->netdev, "")), *twin;
 
 	if ((q->platform & ON_HGX) && is_rail(q->m, p))
 		return NULL;
 	/* Its interface has a link: then the port should have one. */
 	if (n && fact_or(&n->carrier, 0) == 1)
 		return NULL;
+	twin = n && (q->platform & ON_SPARK) ? port_twin(q->m, n, NULL) : NULL;
+	if (twin && is_up(twin))
+		return "the other half of the port has a link: see nic.twins";
 	/* An Ethernet port without a link says Disabled whatever the reason. */
 	if (fact_is(&p->phys_state, "Disabled"))
 		return fact_is(&p->link_layer, "InfiniBand")

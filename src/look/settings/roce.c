@@ -179,6 +179,15 @@ static void rule_trust(const struct rule_ctx *q, struct verdict *v)
 					  n->pfc.v));
 }
 
+static bool has_other_port(const struct machine *m, const struct rdma_port *p)
+{
+	LIST_FOR_EACH (struct rdma_port, other, &m->net.rdma)
+		if (other != p && fact_is(&other->link_layer, "Ethernet") &&
+		    fact_is(&other->state, "ACTIVE"))
+			return true;
+	return false;
+}
+
 /* The other RoCE port whose notifications are marked otherwise; NULL. */
 static const struct rdma_port *marks_otherwise(const struct machine *m, const struct rdma_port *p)
 {
@@ -241,8 +250,10 @@ static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 				     other->name, fact_or(&other->cnp_dscp, -1),
 				     fact_or(&other->cnp_priority, -1)));
 	else
-		verdict_pass(v, "the same on every rail; the switch has to give that DSCP its "
-				"fastest queue");
+		verdict_pass(v, has_other_port(q->m, p)
+					? "the same on every rail; the switch has to give that "
+					  "DSCP its fastest queue"
+					: "the switch has to give that DSCP its fastest queue");
 }
 
 /*

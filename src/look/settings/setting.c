@@ -442,6 +442,12 @@ void verdict_fail(struct verdict *v, const char *wanted, const char *reason)
 	v->reason = reason;
 }
 
+void verdict_fail_by(struct verdict *v, const char *code, const char *wanted, const char *reason)
+{
+	verdict_fail(v, wanted, reason);
+	v->code = code;
+}
+
 void verdict_na(struct verdict *v, const char *code, const char *reason)
 {
 	v->kind = VERDICT_NA;

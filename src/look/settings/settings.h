@@ -256,6 +256,8 @@ bool recommendation_met(const struct recommendation *o, const char *current);
 /* --- verdict helpers for rules: each returns nothing and fills *v ----------------------------- */
 void verdict_pass(struct verdict *v, const char *reason);
 void verdict_fail(struct verdict *v, const char *wanted, const char *reason);
+/* With a reason code of its own, so that others can tell why it failed. */
+void verdict_fail_by(struct verdict *v, const char *code, const char *wanted, const char *reason);
 void verdict_na(struct verdict *v, const char *code, const char *reason);
 void verdict_unknown(struct verdict *v, const char *code, const char *reason);
 /* UNKNOWN or NA by how the fact was (not) seen: absent -> NA with absent_reason, denied/error ->
@@ -291,6 +293,8 @@ void remediate_argument(const struct rule_ctx *q, struct remediations *out, cons
 #define CODE_NEEDS_LOAD "needs-load"		   /* can only be judged while the device works */
 #define CODE_NEEDS_DEEP "needs-deep"		   /* asked with --deep only */
 #define CODE_NEEDS_EARLIER "needs-earlier-reading" /* a count without an earlier one: --since */
+#define CODE_HEAT "too-hot"			   /* failed: heat holds it down */
+#define CODE_POWER "power-brake"		   /* failed: hardware pulled the power brake */
 #define CODE_WAIVED "waived"
 #define CODE_DENIED "no-permission"
 #define CODE_NOT_CAPTURED "not-captured"

@@ -21,7 +21,7 @@
 	X(NO_PERMISSION, 4, EACCES)                                                                \
 	X(NOT_FOUND, 6, EINVAL)                                                                    \
 	X(INSUFFICIENT_SIZE, 7, EMSGSIZE)                                                          \
-	X(INSUFFICIENT_POWER, 8, ENODATA)                                                          \
+	X(INSUFFICIENT_POWER, 8, ENOTCONN)                                                         \
 	X(DRIVER_NOT_LOADED, 9, ENXIO)                                                             \
 	X(TIMEOUT, 10, ETIME)                                                                      \
 	X(IRQ_ISSUE, 11, EIO)                                                                      \
@@ -49,6 +49,14 @@ enum { NVML_RESULTS(NVML_RESULT_ENUM) };
 
 /* 0 or the negative errno of an NVML result; -EIO for numbers that are not listed. */
 int nvml_errno(int result);
+/* NVML's name of a result, "GPU_IS_LOST"; NULL: a number that it does not list. */
+const char *nvml_name(long long result);
+/* What a result means and what a person does, by its errno; NULL: nothing beyond its name. */
+struct nvml_trouble {
+	int error; /* positive errno */
+	const char *is, *mend;
+};
+const struct nvml_trouble *nvml_trouble(int error);
 /* The first result that maps to this errno name or has this name; NVML_UNKNOWN when none does. For
  * stand-ins of the library, which answer what a capture says. */
 int nvml_result(const char *name);

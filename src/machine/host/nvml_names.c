@@ -24,6 +24,55 @@ int nvml_errno(int result)
 	return -EIO;
 }
 
+const char *nvml_name(long long result)
+{
+	for (size_t i = 0; i < RESULTS; i++)
+		if (results[i].number == result)
+			return results[i].name;
+	return NULL;
+}
+
+/* Source: NVML API reference, nvmlReturn_t. */
+static const struct nvml_trouble troubles[] = {
+	{ EACCES, "the driver refuses this user",
+	  "run it as root, or look at the mode of /dev/nvidia* and at what the container may "
+	  "open" },
+	{ EPERM, "the driver refuses this user",
+	  "run it as root, or look at the mode of /dev/nvidia* and at what the container may "
+	  "open" },
+	{ ENXIO, "the driver's kernel module is not loaded",
+	  "modprobe nvidia; where that fails, install the driver for this kernel" },
+	{ ELIBACC, "the driver's library libnvidia-ml.so.1 is not installed",
+	  "install the library of the kernel module's own version" },
+	{ ELIBBAD, "the driver's library and its kernel module differ in version",
+	  "reboot, or unload all nvidia modules and load them again; in a container the library "
+	  "has "
+	  "to come from the host" },
+	{ EHOSTDOWN, "a GPU has fallen off the bus",
+	  "look for Xid 79 in the kernel's log; a reset or a cold start brings it back with the "
+	  "driver's defaults, and power and seat are to be looked at" },
+	{ ENOTRECOVERABLE, "a GPU has to be reset first",
+	  "end its work and reset it: nvidia-smi --gpu-reset, or reboot" },
+	{ ENOTCONN, "a GPU lacks power: its power cables are not all attached",
+	  "shut down, and attach every power cable of the GPU" },
+	{ EUCLEAN, "a GPU's infoROM is damaged", "ask the board's maker: it has to be serviced" },
+	{ ETIME, "the driver did not answer in time",
+	  "look in the kernel's log for Xid and hung tasks, then reboot" },
+	{ EAGAIN, "the driver is not ready, or out of resources",
+	  "look again in a minute, then in the kernel's log" },
+	{ ENOMEM, "memory was too short for the driver", "free memory, then look again" },
+	{ EBUSY, "a GPU is in use", "end what uses it, then look again" },
+	{ EIO, "the driver failed inside", "look in the kernel's log for NVRM lines, then reboot" },
+};
+
+const struct nvml_trouble *nvml_trouble(int error)
+{
+	for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++)
+		if (troubles[i].error == error)
+			return &troubles[i];
+	return NULL;
+}
+
 int nvml_result(const char *name)
 {
 	int error = errno_number(name);

@@ -208,6 +208,7 @@ static const struct bound bounds[] = {
 	{ KNOB_SYSFS, FORM_BACK, CPU "cpufreq/policy*/energy_performance_preference", 0, 0, NULL },
 	{ KNOB_SYSFS, FORM_RANGE, CPU "cpufreq/boost", 0, 1, NULL },
 	{ KNOB_SYSFS, FORM_RANGE, CPU "intel_pstate/no_turbo", 0, 1, NULL },
+	{ KNOB_SYSFS, FORM_RANGE, CPU "intel_pstate/max_perf_pct", 1, 100, "%" },
 	{ KNOB_SYSFS, FORM_WORDS, QUEUE "scheduler", 0, 0, "bfq kyber mq-deadline none" },
 	{ KNOB_SYSFS, FORM_RANGE, QUEUE "nr_requests", 4, 65536, "requests" },
 	{ KNOB_SYSFS, FORM_RANGE, QUEUE "read_ahead_kb", 0, 1 << 18, "KiB" },

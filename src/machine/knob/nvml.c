@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "machine/host/nvml.h"
 #include "machine/knob/kinds.h"
 
 #include "machine/write/write.h"
@@ -104,33 +105,16 @@ static int knob_nvml_find(struct host *h, struct arena *a, const char *pci, cons
 
 static int knob_nvml_fail(struct err *e, int r, const char *verb, const struct knob *k)
 {
-	switch (r) {
-	case -EHOSTDOWN:
-		err_set(e, r, "could not %s %s of %s: the GPU has fallen off the bus", verb,
-			k->name, k->object);
-		err_hint(e, "a GPU that is lost comes back by a reset or a reboot, with the "
-			    "driver's defaults");
-		return r;
-	case -ENOTRECOVERABLE:
-		return err_set(e, r, "could not %s %s of %s: the GPU has to be reset first", verb,
-			       k->name, k->object);
-	case -ELIBACC:
-		return err_set(e, r, "could not %s %s of %s: libnvidia-ml.so.1 is not installed",
-			       verb, k->name, k->object);
-	case -ELIBBAD:
-		return err_set(e, r,
-			       "could not %s %s of %s: library and kernel module are of different "
-			       "versions",
-			       verb, k->name, k->object);
-	case -ENODEV:
+	const struct nvml_trouble *t = r == -EACCES || r == -EPERM ? NULL : nvml_trouble(-r);
+
+	if (r == -ENODEV)
 		return err_set(e, r, "could not %s %s of %s: the driver knows no such GPU", verb,
 			       k->name, k->object);
-	case -ETIME:
-		return err_set(e, r, "could not %s %s of %s: the driver did not answer in time",
-			       verb, k->name, k->object);
-	default:
+	if (!t)
 		return knob_fail(e, r, verb, k);
-	}
+	err_set(e, r, "could not %s %s of %s: %s", verb, k->name, k->object, t->is);
+	err_hint(e, "%s", t->mend);
+	return r;
 }
 
 /* What the board allows, for a value that it refused. */

@@ -84,6 +84,8 @@ static const struct shape_row cpus_rows[] = {
 	FACT_FLAG(cpus, smt_active, "SMT active"),
 	FACT(cpus, platform_profile, "Platform profile", NULL),
 	FACT_FLAG(cpus, boost, "Boost"),
+	FACT(cpus, perf_max_pct, "Performance at most", "%"),
+	FACT(cpus, perf_min_pct, "Performance at least", "%"),
 	FACT(cpus, cppc_highest, "CPPC highest performance", NULL),
 	FACT(cpus, cppc_nominal, "CPPC nominal performance", NULL),
 	FACT(cpus, idle_driver, "Idle driver", NULL),

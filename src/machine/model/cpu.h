@@ -75,6 +75,8 @@ struct cpus {
 	struct fact_int smt_active;	  /* 0 or 1 */
 	struct fact_str platform_profile; /* of firmware: "balanced", "performance" */
 	struct fact_int boost;		  /* cpufreq/boost or !intel_pstate/no_turbo: 0 or 1 */
+	/* Of intel_pstate: what the processors are held to, in per cent of the highest clock. */
+	struct fact_int perf_max_pct, perf_min_pct;
 	/* What firmware calls the highest and the nominal performance, of the CPU that boost gives
 	 * most; asked where it is off. */
 	struct fact_int cppc_highest, cppc_nominal;

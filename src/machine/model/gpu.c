@@ -78,6 +78,7 @@ static const struct shape_row gpu_rows[] = {
 	FACT_FLAG(gpu, ecc_pending, "ECC pending"),
 	FACT(gpu, ecc_corrected, "ECC corrected", NULL),
 	FACT(gpu, ecc_uncorrected, "ECC uncorrected", NULL),
+	FACT(gpu, ecc_volatile, "ECC uncorrected since driver load", NULL),
 	FACT(gpu, remap_corrected, "Remap corrected", NULL),
 	FACT(gpu, remap_uncorrected, "Remap uncorrected", NULL),
 	FACT_FLAG(gpu, remap_pending, "Remap pending"),

@@ -64,6 +64,7 @@ struct gpu {
 		compute_mode; /* "default", "exclusive-process", "prohibited", "exclusive-thread" */
 	struct fact_int ecc, ecc_pending;		/* 0 or 1 */
 	struct fact_int ecc_corrected, ecc_uncorrected; /* aggregate counts */
+	struct fact_int ecc_volatile; /* uncorrected since the driver was loaded */
 	struct fact_int remap_corrected, remap_uncorrected, remap_pending, remap_failed;
 	struct fact_int mig, mig_pending; /* 0 or 1 */
 	struct fact_str addressing_mode;  /* "none", "hmm", "ats" */

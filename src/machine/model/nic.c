@@ -98,6 +98,7 @@ static const struct shape_row network_rows[] = {
 	FACT_FLAG(network, hotplug_enabled, "Hot plug on"),
 	FACT_FLAG(network, cable_present, "Cable seen"),
 	FACT(network, cables_plugged, "Cables plugged in since boot", NULL),
+	FACT(network, absent_port, "Configured port that is absent", NULL),
 	FACT(network, softnet_dropped, "Softnet dropped", NULL),
 	FACT(network, bad_subnets, "Bad subnets", NULL),
 	FACT_LIST(network, nics, "Nics", nic),

@@ -79,6 +79,8 @@ struct network {
 	struct fact_int hotplug_enabled; /* 0 or 1, as the kernel has it */
 	struct fact_int cable_present;	 /* 0 or 1, as the kernel sees the cages */
 	struct fact_int cables_plugged;	 /* since boot, by the kernel's log */
+	/* A port of the absent NIC that files configure: "enp1s0f0np0 in /etc/netplan/40.yaml". */
+	struct fact_str absent_port;
 	struct fact_int
 		softnet_dropped;     /* packets, sum over CPUs, /proc/net/softnet_stat column 2 */
 	struct fact_int bad_subnets; /* pairs of up interfaces that share an IPv4 subnet */

@@ -25,6 +25,24 @@ static void scheduler(const struct rule_facts *e, struct judged *out)
 	with_reading(e, "disk.scheduler", out);
 }
 
+static bool is_disk(const struct machine *m, const char *pci)
+{
+	LIST_FOR_EACH (struct disk, d, &m->storage.disks)
+		if (strcmp(d->pci, pci) == 0)
+			return true;
+	return false;
+}
+
+static void link_of_disk(const struct rule_facts *e, struct judged *out)
+{
+	rule_on_functions(e, "pcie.link", is_disk, "no disk has a PCIe link", out);
+}
+
+static void errors_of_disk(const struct rule_facts *e, struct judged *out)
+{
+	rule_on_functions(e, "pcie.errors", is_disk, "no disk tells its PCIe errors", out);
+}
+
 static const struct cause slow[] = {
 	{ .id = "remote",
 	  .title = "it is read over the network",
@@ -42,6 +60,19 @@ static const struct cause slow[] = {
 	  .title = "a ZFS pool is degraded",
 	  BY_SETTING("zfs.pool-state", CERTAIN),
 	  .steps = ANYWHERE("zpool status tells which disk") },
+	{ .id = "heat",
+	  .title = "a disk is close to the temperature that slows it down",
+	  BY_SETTING("disk.temperature", LIKELY) },
+	{ .id = "link",
+	  .title = "a disk's PCIe link is narrower or slower than it could be",
+	  .rule = link_of_disk,
+	  .setting = "pcie.link",
+	  .weighs = true },
+	{ .id = "errors",
+	  .title = "a disk's PCIe link fails",
+	  .rule = errors_of_disk,
+	  .setting = "pcie.errors",
+	  .weighs = true },
 	{ .id = "read-ahead",
 	  .title = "little is read ahead",
 	  .rule = read_ahead,

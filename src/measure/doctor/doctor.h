@@ -27,6 +27,7 @@ enum likelihood {
 struct judged {
 	enum likelihood likelihood;
 	const char *text;
+	const char *by_hand; /* what a person does, of the finding behind it; NULL: of the row */
 };
 
 /* Short tests by the benches, where what can be read does not tell. Bits of diagnosis.tests. */
@@ -102,6 +103,7 @@ struct cause {
 	/* Judged by this setting's findings: a failed one weighs so much. */
 	const char *setting;
 	enum likelihood weight;
+	const char *code; /* a failed one of this reason code alone; NULL: any */
 	/* Or by a rule of its own; with both the rule looks at the setting itself (or at several,
 	 * by blanks), and judges nothing that they judge. */
 	void (*rule)(const struct rule_facts *e, struct judged *out);
@@ -115,7 +117,8 @@ struct cause {
 	const char *fix;
 	const char
 		*value; /* for it, where the profile has no target value; NULL: then it is left */
-	/* What a person does, the first that fits the platform; with fix: what else. */
+	/* What a person does, the first that fits the platform; with fix: what else. None: what the
+	 * setting says. */
 	struct remedy steps[3];
 };
 
@@ -185,7 +188,7 @@ struct examined {
 const char *doctor_state_name(unsigned s);
 void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struct examined *out);
 /* The step for this platform; NULL: none. */
-const char *doctor_step(const struct cause *c, const struct machine *m);
+const char *doctor_step(const struct cause *c, const struct machine *m, const char *by_hand);
 /* Tests of all of them. */
 unsigned doctor_tests_of(const struct chosen *c);
 

@@ -23,14 +23,15 @@ const char *doctor_state_name(unsigned s)
 	return names[s];
 }
 
-const char *doctor_step(const struct cause *c, const struct machine *m)
+const char *doctor_step(const struct cause *c, const struct machine *m, const char *by_hand)
 {
+	const struct setting *s = c->setting ? setting_find(c->setting) : NULL;
 	unsigned on = platform_bits(m);
 
 	for (size_t i = 0; i < sizeof(c->steps) / sizeof(c->steps[0]); i++)
 		if (c->steps[i].text && (c->steps[i].on & on))
 			return c->steps[i].text;
-	return NULL;
+	return by_hand ? by_hand : s ? s->by_hand : NULL;
 }
 
 unsigned doctor_tests_of(const struct chosen *c)
@@ -65,9 +66,11 @@ static void examine_judge(const struct rule_facts *e, const struct diagnosis *d,
 	const char *none = no_part(e, d->part);
 
 	if (none)
-		*out = (struct judged){ CAUSE_NOT_HERE, none };
+		*out = (struct judged){ CAUSE_NOT_HERE, none, NULL };
 	else if (c->rule)
 		c->rule(e, out);
+	else if (c->code)
+		rule_by_code(e, c->setting, c->code, c->weight, out);
 	else
 		rule_by_setting(e, c->setting, c->weight, out);
 }
@@ -108,8 +111,8 @@ void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struc
 				  .n = d->n };
 	for (size_t i = 0; i < d->n; i++) {
 		out->causes[i].c = &d->causes[i];
-		out->causes[i].step = doctor_step(&d->causes[i], e->m);
 		examine_judge(e, d, &d->causes[i], &out->causes[i].v);
+		out->causes[i].step = doctor_step(&d->causes[i], e->m, out->causes[i].v.by_hand);
 		count[out->causes[i].v.likelihood]++;
 	}
 	examine_sort(out->causes, d->n);

@@ -47,18 +47,23 @@ static bool by_load(const struct rule_facts *e, enum gpu_load_verdict want, stru
 
 /* By the load test; without it by a setting, and what the test would add is said. */
 static void load_or_setting(const struct rule_facts *e, enum gpu_load_verdict want,
-			    const char *setting, enum likelihood weight, struct judged *out)
+			    const char *setting, const char *code, enum likelihood weight,
+			    struct judged *out)
 {
-	struct judged test;
+	struct judged test, said;
 
+	if (code)
+		rule_by_code(e, setting, code, weight, &said);
+	else
+		rule_by_setting(e, setting, weight, &said);
 	if (by_load(e, want, out)) {
 		/* What the driver says now counts beside a test that found something else. */
-		rule_by_setting(e, setting, weight, &test);
+		test = said;
 		if (out->likelihood == CAUSE_EXCLUDED && test.likelihood <= CAUSE_LIKELY)
 			*out = test;
 		return;
 	}
-	rule_by_setting(e, setting, weight, out);
+	*out = said;
 	if (out->likelihood == CAUSE_EXCLUDED || out->likelihood == CAUSE_UNSEEN) {
 		const char *so_far = out->text;
 
@@ -70,22 +75,22 @@ static void load_or_setting(const struct rule_facts *e, enum gpu_load_verdict wa
 
 static void latch(const struct rule_facts *e, struct judged *out)
 {
-	load_or_setting(e, GPU_LOAD_LATCH, "gpu.power-latch", CAUSE_LIKELY, out);
+	load_or_setting(e, GPU_LOAD_LATCH, "gpu.power-latch", NULL, CAUSE_LIKELY, out);
 }
 
 static void heat(const struct rule_facts *e, struct judged *out)
 {
-	load_or_setting(e, GPU_LOAD_THERMAL, "gpu.temperature", CAUSE_CERTAIN, out);
+	load_or_setting(e, GPU_LOAD_THERMAL, "gpu.temperature", NULL, CAUSE_CERTAIN, out);
 }
 
 static void brake(const struct rule_facts *e, struct judged *out)
 {
-	load_or_setting(e, GPU_LOAD_BRAKE, "gpu.throttle", CAUSE_LIKELY, out);
+	load_or_setting(e, GPU_LOAD_BRAKE, "gpu.throttle", CODE_POWER, CAUSE_LIKELY, out);
 }
 
 static void cap(const struct rule_facts *e, struct judged *out)
 {
-	load_or_setting(e, GPU_LOAD_CAPPED, "gpu.power-limit", CAUSE_LIKELY, out);
+	load_or_setting(e, GPU_LOAD_CAPPED, "gpu.power-limit", NULL, CAUSE_LIKELY, out);
 }
 
 static void doctor_gpu_slow(const struct rule_facts *e, struct judged *out)
@@ -134,10 +139,18 @@ static const struct cause warm[] = {
 			    "many degrees",
 			    "fans, filters, air flow, the cold plate's contact, the temperature "
 			    "of what cools it") },
+	{ .id = "throttle",
+	  .title = "heat holds its clock down now",
+	  BY_SETTING("gpu.throttle", CERTAIN),
+	  .code = CODE_HEAT },
 	{ .id = "history",
-	  .title = "hardware slowed it down before",
+	  .title = "heat slowed it down before",
 	  BY_SETTING("gpu.throttle-history", POSSIBLE),
+	  .code = CODE_HEAT,
 	  .steps = ANYWHERE("look at the counters under load: only what grows is a fault") },
+	{ .id = "memory",
+	  .title = "its memory is too warm",
+	  BY_SETTING("gpu.temperature-memory", LIKELY) },
 };
 
 static const struct cause brakes[] = {
@@ -147,6 +160,11 @@ static const struct cause brakes[] = {
 	  .setting = "gpu.throttle",
 	  .steps = ANYWHERE("power supplies and their redundancy, the chassis' power limit in the "
 			    "management controller, cables to the GPU") },
+	{ .id = "history",
+	  .title = "it pulled its power brake before",
+	  BY_SETTING("gpu.throttle-history", POSSIBLE),
+	  .code = CODE_POWER,
+	  .steps = ANYWHERE("look at the counters under load: only what grows is a fault") },
 };
 
 static const struct cause capped[] = {
@@ -160,47 +178,34 @@ static const struct cause capped[] = {
 
 /* --- link ------------------------------------------------------------------------------------- */
 
-/* What a setting says of the links of the GPUs themselves: a disk's or an adapter's slows none. A
- * GPU that shares the host's memory shows a link that carries nothing. */
-static void by_links(const struct rule_facts *e, const char *setting, const char *well,
-		     struct judged *out)
+/* Of the GPUs themselves: a disk's or an adapter's link slows none. */
+static bool is_gpu(const struct machine *m, const char *pci)
 {
-	bool discrete = false, unseen = false;
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (!fact_or(&g->integrated, 0) && strcmp(g->pci, pci) == 0)
+			return true;
+	return false;
+}
 
-	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus) {
-		const struct finding *f;
-
-		if (fact_or(&g->integrated, 0))
-			continue;
-		discrete = true;
-		f = finding_on(e, setting, g->pci);
-		if (f && f->v.kind == VERDICT_FAIL) {
-			verdict_set(e, out, CAUSE_LIKELY, "GPU %u (%s): %s; %s", g->index, g->pci,
-				    f->v.current ? f->v.current : "", f->v.reason);
-			return;
-		}
-		unseen = unseen || !f || f->v.kind != VERDICT_PASS;
-	}
-	if (!discrete)
-		verdict_set(e, out, CAUSE_NOT_HERE, "%s",
-			    machine_gpu(e->m, 0)
-				    ? "the GPU shares the host's memory: what it tells of a "
-				      "PCIe link is a placeholder"
-				    : machine_no_gpu(e->a, e->m));
-	else if (unseen)
-		verdict_set(e, out, CAUSE_UNSEEN, "the links above the GPUs could not be judged");
-	else
-		verdict_set(e, out, CAUSE_EXCLUDED, "%s", well);
+/* NULL: one has a link that carries data. */
+static const char *no_link(const struct rule_facts *e)
+{
+	if (!machine_gpu(e->m, 0))
+		return machine_no_gpu(e->a, e->m);
+	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus)
+		if (!fact_or(&g->integrated, 0))
+			return NULL;
+	return "the GPU shares the host's memory: what it tells of a PCIe link is a placeholder";
 }
 
 static void gpu_link(const struct rule_facts *e, struct judged *out)
 {
-	by_links(e, "pcie.link", "every GPU's link is as wide and fast as both ends", out);
+	rule_on_functions(e, "pcie.link", is_gpu, no_link(e), out);
 }
 
 static void link_repairs(const struct rule_facts *e, struct judged *out)
 {
-	by_links(e, "pcie.errors", "no GPU's link counted errors that matter", out);
+	rule_on_functions(e, "pcie.errors", is_gpu, no_link(e), out);
 }
 
 static void gpu_copies(const struct rule_facts *e, struct judged *out)
@@ -218,9 +223,7 @@ static const struct cause links[] = {
 	  .title = "its PCIe link is narrower or slower than it could be",
 	  .rule = gpu_link,
 	  .setting = "pcie.link",
-	  .weighs = true,
-	  .steps = ANYWHERE("reseat the card and its riser, clean the contacts; firmware set-up: "
-			    "slot speed and splitting; then look whether pcie.errors grow") },
+	  .weighs = true },
 	{ .id = "copies",
 	  .title = "copies between host and GPU are slow",
 	  .rule = gpu_copies,
@@ -230,8 +233,7 @@ static const struct cause links[] = {
 	  .title = "the link repairs itself",
 	  .rule = link_repairs,
 	  .setting = "pcie.errors",
-	  .weighs = true,
-	  .steps = ANYWHERE("exchange slot, riser or cable, one at a time") },
+	  .weighs = true },
 };
 
 /* --- broken ----------------------------------------------------------------------------------- */
@@ -258,10 +260,7 @@ static const struct cause broken[] = {
 	  BY_SETTING("gpu.remapped-rows", CERTAIN),
 	  .steps = ANYWHERE("a waiting remap: stop the GPU's work and reset it; a failed one: have "
 			    "the board exchanged") },
-	{ .id = "ecc",
-	  .title = "uncorrected memory errors",
-	  BY_SETTING("gpu.ecc-errors", LIKELY),
-	  .steps = ANYWHERE("look again after a day of work: growth is a case for the vendor") },
+	{ .id = "ecc", .title = "uncorrected memory errors", BY_SETTING("gpu.ecc-errors", LIKELY) },
 	{ .id = "recovery",
 	  .title = "the driver asks for a recovery",
 	  BY_SETTING("gpu.recovery-action", CERTAIN),
@@ -296,9 +295,7 @@ static void doctor_gpu_skew(const struct rule_facts *e, struct judged *out)
 static const struct cause missing[] = {
 	{ .id = "driver",
 	  .title = "the driver does not answer",
-	  BY_SETTING("gpu.driver", CERTAIN),
-	  .steps = ANYWHERE("after an update: reboot, or unload all nvidia modules and load them "
-			    "again; otherwise install the driver for this kernel") },
+	  BY_SETTING("gpu.driver", CERTAIN) },
 	{ .id = "skew",
 	  .title = "module and library of different versions",
 	  .rule = doctor_gpu_skew,
@@ -316,20 +313,18 @@ static const struct cause missing[] = {
 static const struct cause fabric[] = {
 	{ .id = "registration",
 	  .title = "a GPU is not registered with the NVSwitch fabric",
-	  BY_SETTING("gpu.fabric", CERTAIN),
-	  .steps = ANYWHERE(
-		  "the log of nvidia-fabricmanager, whose version has to be the driver's") },
+	  BY_SETTING("gpu.fabric", CERTAIN) },
 	{ .id = "manager",
 	  .title = "Fabric Manager does not serve this driver",
 	  BY_SETTING("service.fabric-manager", CERTAIN),
 	  .fix = "service.fabric-manager",
 	  .steps = ANYWHERE("systemctl enable --now nvidia-fabricmanager; where it runs, install "
 			    "the release of the driver") },
-	{ .id = "links",
-	  .title = "NVLinks are down or count errors",
-	  BY_SETTING("gpu.nvlink", LIKELY),
-	  .steps = ANYWHERE("restart Fabric Manager where there is one; a link that stays down is "
-			    "a case for the vendor") },
+	{ .id = "links", .title = "NVLinks are down", BY_SETTING("gpu.nvlink", LIKELY) },
+	{ .id = "link-errors",
+	  .title = "NVLinks count errors",
+	  BY_SETTING("gpu.nvlink-errors", LIKELY) },
+	{ .id = "switch", .title = "an NVSwitch met an error", BY_SETTING("gpu.sxid", CERTAIN) },
 	{ .id = "peers",
 	  .title = "GPUs cannot reach each other's memory",
 	  BY_SETTING("gpu.peer-access", LIKELY),

@@ -172,18 +172,23 @@ static const struct cause versions[] = {
 	  .steps = ANYWHERE("one image, one NCCL for all ranks") },
 };
 
-/* --- hanging
- * -----------------------------------------------------------------------------------------
- */
+/* --- hanging ---------------------------------------------------------------------------------- */
+/* The names alone: what a value does is said where it is judged. */
 static void stale_conf(const struct rule_facts *e, struct judged *out)
 {
-	verdict_set(e, out, CAUSE_EXCLUDED, "no nccl.conf that can be seen sets anything");
-	LIST_FOR_EACH (struct observed_var, v, &e->signs->vars)
-		if (strstr(fact_text(&v->origin, ""), "nccl.conf")) {
-			verdict_set(e, out, CAUSE_LIKELY, "%s, which is read without a word",
-				    var_text(e, v));
-			return;
-		}
+	const char *file = NULL, *names = NULL;
+
+	LIST_FOR_EACH (struct observed_var, v, &e->signs->vars) {
+		if (!strstr(fact_text(&v->origin, ""), "nccl.conf"))
+			continue;
+		file = file ? file : v->origin.v;
+		names = names ? arena_printf(e->a, "%s, %s", names, v->name) : v->name;
+	}
+	if (file)
+		verdict_set(e, out, CAUSE_LIKELY, "%s, which is read without a word, sets %s", file,
+			    names);
+	else
+		verdict_set(e, out, CAUSE_EXCLUDED, "no nccl.conf that can be seen sets anything");
 }
 
 static const struct cause hangs[] = {

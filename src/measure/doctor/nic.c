@@ -6,30 +6,6 @@
 #include "knowledge/nccl_vars.h"
 
 /* --- twins ------------------------------------------------------------------------------------ */
-static bool on_one_switch(const struct nic *a, const struct nic *b)
-{
-	return seen_ok(&a->switch_id.f) && seen_ok(&b->switch_id.f) &&
-	       strcmp(a->switch_id.v, b->switch_id.v) == 0;
-}
-
-/* The halves of a DGX Spark's port are functions of two PCI domains, each with a switch of its own:
- * there the port's name tells. */
-static bool are_halves(const struct machine *m, const struct nic *a, const struct nic *b)
-{
-	return on_one_switch(a, b) ||
-	       (fact_is(&m->platform.kind, "dgx-spark") && fact_is(&a->driver, "mlx5_core") &&
-		fact_is(&b->driver, "mlx5_core") && strcmp(a->pci, b->pci) != 0);
-}
-
-static const struct nic *twin_of(const struct machine *m, const struct nic *n)
-{
-	LIST_FOR_EACH (struct nic, t, &m->net.nics)
-		if (t != n && seen_ok(&t->port.f) && seen_ok(&n->port.f) &&
-		    strcmp(t->port.v, n->port.v) == 0 && are_halves(m, t, n))
-			return t;
-	return NULL;
-}
-
 static const struct observed_port *counters_of(const struct rule_facts *e, const struct nic *n)
 {
 	const struct rdma_port *p = rdma_of(e->m, n);
@@ -57,7 +33,7 @@ static void one_carries(const struct rule_facts *e, struct judged *out)
 
 	verdict_set(e, out, CAUSE_NOT_HERE, "no port of this machine has two halves");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
-		const struct nic *t = twin_of(e->m, n);
+		const struct nic *t = port_twin(e->m, n, NULL);
 		double mine = traffic_of(e, n), other = t ? traffic_of(e, t) : -1;
 
 		if (!t || !is_up(n))
@@ -96,7 +72,7 @@ static void one_listed(const struct rule_facts *e, struct judged *out)
 	verdict_set(e, out, CAUSE_EXCLUDED, "%s names both halves, or no half of a port",
 		    var_text(e, v));
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
-		const struct nic *t = twin_of(e->m, n);
+		const struct nic *t = port_twin(e->m, n, NULL);
 		const struct rdma_port *p = rdma_of(e->m, n), *q = t ? rdma_of(e->m, t) : NULL;
 
 		if (p && q && *list != '^' && var_list_names(list, p->device) &&
@@ -109,19 +85,17 @@ static void one_listed(const struct rule_facts *e, struct judged *out)
 
 static const struct cause half[] = {
 	{ .id = "twin-down",
-	  .title = "one half of the port is not configured",
+	  .title = "one half of the port is down or not configured",
 	  BY_SETTING("nic.twins", CERTAIN),
-	  .steps = SPARK_OR("give the second name of the same cage (enP2p...) an address in a "
+	  .steps = SPARK_OR("where a half has no link, seat the cable again and boot with it in. "
+			    "Give the second name of the same cage (enP2p...) an address in a "
 			    "subnet of its own, MTU 9000, no link-local, in netplan",
 			    "give the twin an address in a subnet of its own") },
 	{ .id = "lanes",
 	  .title = "one half has fewer PCIe lanes",
 	  .rule = doctor_nic_link,
 	  .setting = "pcie.link",
-	  .weighs = true,
-	  .steps = SPARK_OR("update the BIOS, then ask the maker's support: the adapter is "
-			    "soldered",
-			    "reseat the adapter; look at slot and riser") },
+	  .weighs = true },
 	{ .id = "list",
 	  .title = "NCCL is told to use one half",
 	  .rule = one_listed,

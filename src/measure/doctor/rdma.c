@@ -47,29 +47,23 @@ static void wedged(const struct rule_facts *e, struct judged *out)
 }
 
 /* Of the adapters themselves: a GPU or a disk behind a bad link slows no network. */
+static bool is_adapter(const struct machine *m, const char *pci)
+{
+	LIST_FOR_EACH (struct rdma_port, r, &m->net.rdma)
+		if (r->pci && strcmp(r->pci, pci) == 0)
+			return true;
+	return false;
+}
+
 void doctor_nic_link(const struct rule_facts *e, struct judged *out)
 {
-	bool unseen = false;
+	rule_on_functions(e, "pcie.link", is_adapter, "no RDMA device", out);
+}
 
-	if (no_rdma(e, out))
-		return;
-	LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma) {
-		const char *pci = p->pci ? p->pci : "";
-		const struct finding *f = finding_on(e, "pcie.link", pci);
-
-		if (f && f->v.kind == VERDICT_FAIL) {
-			verdict_set(e, out, CAUSE_LIKELY, "%s (%s): %s; %s", p->device, pci,
-				    f->v.current ? f->v.current : "", f->v.reason);
-			return;
-		}
-		unseen = unseen || !f || f->v.kind != VERDICT_PASS;
-	}
-	if (unseen)
-		verdict_set(e, out, CAUSE_UNSEEN,
-			    "the links above the adapters could not be judged");
-	else
-		verdict_set(e, out, CAUSE_EXCLUDED,
-			    "every adapter's link is as wide and fast as both ends");
+void doctor_nic_aer(const struct rule_facts *e, struct judged *out)
+{
+	rule_on_functions(e, "pcie.errors", is_adapter, "no RDMA device tells its PCIe errors",
+			  out);
 }
 
 /* Reports contradict each other: 3.0 GB/s of RDMA reads on one machine until the argument went, 23
@@ -109,10 +103,13 @@ static const struct cause silent[] = {
 	  .title = "a PCIe link above it is degraded",
 	  .rule = doctor_nic_link,
 	  .setting = "pcie.link",
-	  .weighs = true,
-	  .steps = SPARK_OR("update the BIOS, then ask the maker's support: the adapter is "
-			    "soldered",
-			    "reseat the card, look at slot and riser") },
+	  .weighs = true },
+	{ .id = "aer",
+	  .title = "its PCIe link fails",
+	  .rule = doctor_nic_aer,
+	  .setting = "pcie.errors",
+	  .weighs = true },
+	{ .id = "heat", .title = "an adapter gets too hot", BY_SETTING("nic.temperature", LIKELY) },
 	{ .id = "translation",
 	  .title = "the SMMU translates the NIC's accesses",
 	  .rule = translated,

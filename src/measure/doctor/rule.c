@@ -19,7 +19,7 @@ void verdict_set(const struct rule_facts *e, struct judged *out, enum likelihood
 	va_start(ap, fmt);
 	text_vprintf(&t, fmt, ap);
 	va_end(ap);
-	*out = (struct judged){ how, arena_strdup(e->a, t.s ? t.s : "") };
+	*out = (struct judged){ how, arena_strdup(e->a, t.s ? t.s : ""), NULL };
 }
 
 bool verdict_set_unseen(const struct rule_facts *e, struct judged *out, const struct fact *f,
@@ -91,32 +91,75 @@ static bool needs_more(const char *code)
 	       strcmp(code, CODE_NEEDS_EARLIER) == 0;
 }
 
+static void by_finding(const struct rule_facts *e, const struct finding *f, enum likelihood weight,
+		       struct judged *out)
+{
+	switch (f->v.kind) {
+	case VERDICT_FAIL:
+		*out = (struct judged){ f->v.slight && weight < CAUSE_POSSIBLE ? CAUSE_POSSIBLE
+									       : weight,
+					finding_text(e, f), f->v.by_hand };
+		break;
+	case VERDICT_PASS:
+		*out = (struct judged){ CAUSE_EXCLUDED, finding_text(e, f), NULL };
+		break;
+	case VERDICT_NA:
+		*out = (struct judged){ needs_more(f->v.code) ? CAUSE_UNSEEN : CAUSE_NOT_HERE,
+					f->v.reason, NULL };
+		break;
+	case VERDICT_UNKNOWN:
+		*out = (struct judged){ CAUSE_UNSEEN, finding_text(e, f), NULL };
+		break;
+	}
+}
+
 void rule_by_setting(const struct rule_facts *e, const char *setting, enum likelihood weight,
 		     struct judged *out)
 {
 	const struct finding *f = finding_of(e, setting);
 
-	if (!f) {
+	if (f)
+		by_finding(e, f, weight, out);
+	else
 		verdict_set(e, out, CAUSE_UNSEEN, "%s was not judged", setting);
-		return;
+}
+
+void rule_by_code(const struct rule_facts *e, const char *setting, const char *code,
+		  enum likelihood weight, struct judged *out)
+{
+	rule_by_setting(e, setting, weight, out);
+	for (size_t i = 0; e->findings && i < e->findings->n; i++) {
+		const struct finding *f = &e->findings->items[i];
+
+		if (strcmp(f->s->id, setting) != 0 || f->v.kind != VERDICT_FAIL)
+			continue;
+		by_finding(e, f, weight, out);
+		if (strcmp(f->v.code, code) == 0)
+			return;
+		out->likelihood = CAUSE_NOT_HERE;
 	}
-	switch (f->v.kind) {
-	case VERDICT_FAIL:
-		*out = (struct judged){ f->v.slight && weight < CAUSE_POSSIBLE ? CAUSE_POSSIBLE
-									       : weight,
-					finding_text(e, f) };
-		break;
-	case VERDICT_PASS:
-		*out = (struct judged){ CAUSE_EXCLUDED, finding_text(e, f) };
-		break;
-	case VERDICT_NA:
-		*out = (struct judged){ needs_more(f->v.code) ? CAUSE_UNSEEN : CAUSE_NOT_HERE,
-					f->v.reason };
-		break;
-	case VERDICT_UNKNOWN:
-		*out = (struct judged){ CAUSE_UNSEEN, finding_text(e, f) };
-		break;
+}
+
+void rule_on_functions(const struct rule_facts *e, const char *setting, function_test *is_part,
+		       const char *none, struct judged *out)
+{
+	const struct finding *top = NULL;
+
+	for (size_t i = 0; e->findings && i < e->findings->n; i++) {
+		const struct finding *f = &e->findings->items[i];
+		bool part = false;
+
+		for (size_t k = 0; strcmp(f->s->id, setting) == 0 && k < f->n_targets; k++)
+			part = part || is_part(e->m, f->targets[k]);
+		if (part && (!top || telling(f->v.kind) > telling(top->v.kind)))
+			top = f;
 	}
+	if (top)
+		by_finding(e, top, CAUSE_LIKELY, out);
+	else if (none)
+		verdict_set(e, out, CAUSE_NOT_HERE, "%s", none);
+	else
+		verdict_set(e, out, CAUSE_UNSEEN, "%s was not judged", setting);
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */

@@ -19,6 +19,14 @@ const struct finding *finding_on(const struct rule_facts *e, const char *setting
 /* Judged by a setting alone. */
 void rule_by_setting(const struct rule_facts *e, const char *setting, enum likelihood weight,
 		     struct judged *out);
+/* Failed for this reason alone: what failed for another one is NOT_HERE. */
+void rule_by_code(const struct rule_facts *e, const char *setting, const char *code,
+		  enum likelihood weight, struct judged *out);
+/* By what the setting says of such PCI functions: LIKELY where it fails; without one NOT_HERE, for
+ * the reason none, or UNSEEN where that is NULL. */
+typedef bool function_test(const struct machine *m, const char *pci);
+void rule_on_functions(const struct rule_facts *e, const char *setting, function_test *is_part,
+		       const char *none, struct judged *out);
 
 /* A case of a bench whose name begins so, from number *at on; NULL: none. Increments *at. */
 const struct record_case *next_case(const struct rule_facts *e, const char *bench, const char *name,
@@ -40,8 +48,9 @@ const char *var_text(const struct rule_facts *e, const struct observed_var *v);
  */
 void list_count(const struct rule_facts *e, const char *list, size_t *names, size_t *known);
 bool is_spark(const struct rule_facts *e);
-/* The links of the RDMA adapters, by pcie.link. */
+/* The links of network adapters, by pcie.link; what they counted, by pcie.errors. */
 void doctor_nic_link(const struct rule_facts *e, struct judged *out);
+void doctor_nic_aer(const struct rule_facts *e, struct judged *out);
 /* Growth of a counter between the two looks, per second; false when one was not seen. */
 bool grows(const struct rule_facts *e, const struct fact_int *before, const struct fact_int *now,
 	   double *per_s);

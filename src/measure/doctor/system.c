@@ -109,8 +109,11 @@ static const struct cause power_off[] = {
 	  .rule = dumps,
 	  .judges = "seen.crash_dumps",
 	  .steps = ANYWHERE("read /sys/fs/pstore") },
+	{ .id = "zone",
+	  .title = "processor or board is close to its limit",
+	  BY_SETTING("cpu.temperature", LIKELY) },
 	{ .id = "brake",
-	  .title = "hardware slowed the GPU down before",
+	  .title = "the GPU was slowed down before",
 	  BY_SETTING("gpu.throttle-history", POSSIBLE),
 	  .steps = ANYWHERE("cooling and power supply") },
 };
