@@ -208,6 +208,7 @@ struct adding {
 	struct plan *plan;
 	const struct setting *s;
 	const char *value, *target; /* target NULL: all */
+	bool beside;		    /* one of several values */
 	bool planned;		    /* the plan has changes of the setting: no others are added */
 	size_t n;
 };
@@ -231,19 +232,21 @@ static void add_change(const void *object, const char *name, void *ctx)
 	if (x->target && strcmp(x->target, name) != 0)
 		return;
 	/* A row may round what a profile wants of it; who names a value means that one. */
-	c = change_of(p, x->s, &k);
+	c = x->beside ? NULL : change_of(p, x->s, &k);
 	if (c && (!c->before || strcmp(c->before, x->value) != 0))
 		c->after = x->value;
 	if (c || x->planned)
 		return;
 	now = door_exact_knob(x->h, x->a, &k);
-	if (!seen_ok(&now.f) || strcmp(now.v, x->value) == 0)
+	/* A clock lock has no getter, and no value before it. */
+	if (seen_ok(&now.f) ? strcmp(now.v, x->value) == 0
+			    : !x->beside || now.f.seen != SEEN_UNASKED)
 		return;
 	p->changes = arena_grow(x->a, p->changes, p->n, sizeof(*p->changes));
 	p->changes[p->n++] = (struct change){ .s = x->s,
 					      .target = arena_strdup(x->a, name),
 					      .knob = k,
-					      .before = now.v,
+					      .before = seen_ok(&now.f) ? now.v : NULL,
 					      .after = x->value,
 					      .why = "asked for by this proof",
 					      .source = x->s->source,
@@ -252,16 +255,17 @@ static void add_change(const void *object, const char *name, void *ctx)
 	x->n++;
 }
 
-size_t door_add_value(struct door *d, struct host *h, struct planned *planned, const char *allow,
-		      const char *id, const char *target, const char *value)
+static size_t add_value(struct door *d, struct host *h, struct planned *planned, const char *allow,
+			const char *id, const char *target, const char *value, bool beside)
 {
-	struct plan *p = &planned->plan;
+	struct plan alone = { 0 }, *p = beside ? &alone : &planned->plan, *all = &planned->plan;
 	struct adding x = { .h = h,
 			    .a = d->arena,
 			    .plan = p,
 			    .s = setting_find(id),
 			    .value = value,
-			    .target = target };
+			    .target = target,
+			    .beside = beside };
 	struct plan_target w = { .profile = &planned->profile };
 
 	for (size_t i = 0; i < p->n; i++)
@@ -276,7 +280,24 @@ size_t door_add_value(struct door *d, struct host *h, struct planned *planned, c
 		plan_sort(p);
 		plan_gates(d->arena, planned->m, &w, p);
 	}
+	/* Values of one knob exclude each other in a plan; here only one is ever made. */
+	for (size_t i = 0; beside && i < alone.n; i++) {
+		all->changes = arena_grow(d->arena, all->changes, all->n, sizeof(*all->changes));
+		all->changes[all->n++] = alone.changes[i];
+	}
 	return x.n;
+}
+
+size_t door_add_value(struct door *d, struct host *h, struct planned *planned, const char *allow,
+		      const char *id, const char *target, const char *value)
+{
+	return add_value(d, h, planned, allow, id, target, value, false);
+}
+
+size_t door_add_level(struct door *d, struct host *h, struct planned *planned, const char *allow,
+		      const char *id, const char *target, const char *value)
+{
+	return add_value(d, h, planned, allow, id, target, value, true);
 }
 
 int door_agreed(struct door *d, const struct doc *shown, const char *question)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stub's functions that fill structures or take unusual arguments. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/idset.h"
 #include "machine/host/nvml.h"
@@ -90,6 +92,31 @@ static int number_into(struct nvml_device *d, const char *name, const char *rest
 int nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_device *d, unsigned long long *out)
 {
 	return number_into(d, "nvmlDeviceGetCurrentClocksEventReasons", "", out);
+}
+
+/* With "stub draws=1" it grows with time and with the cube of the clock, from the power that is
+ * described. */
+int nvmlDeviceGetTotalEnergyConsumption(struct nvml_device *d, unsigned long long *out)
+{
+	static double mj, then;
+	char object[16];
+	long long mw = 0, own = 0, now = 0;
+	struct timespec t;
+	int r = number_into(d, "nvmlDeviceGetTotalEnergyConsumption", "", out);
+
+	if (r || !stub_setting("draws", 0))
+		return r;
+	snprintf(object, sizeof(object), "%u", stub_index(d));
+	(void)stub_int(object, "nvmlDeviceGetPowerUsage", &mw);
+	(void)stub_own_int(object, "nvmlDeviceGetClockInfo(SM)", &own);
+	(void)stub_int(object, "nvmlDeviceGetClockInfo(SM)", &now);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	if (then > 0 && own > 0)
+		mj += (double)mw * pow((double)now / (double)own, 3) *
+		      ((double)t.tv_sec + 1e-9 * (double)t.tv_nsec - then);
+	then = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	*out += (unsigned long long)mj;
+	return r;
 }
 
 int nvmlDeviceGetTotalEccErrors(struct nvml_device *d, unsigned type, unsigned counter,

@@ -442,6 +442,54 @@ static void test_many(void **state)
 	close_world(&w);
 }
 
+/* Of three values one is best, one breaks what is measured, one loses too much of the other figure.
+ */
+static void levels_of(struct world *w, double swap, double tolerance, size_t want,
+		      enum ruling_kind verdict)
+{
+	static const bool masks[3][3] = { { true }, { [1] = true }, { [2] = true } };
+	static const struct prove_level at[] = { { "10", masks[0] },
+						 { "512", masks[1] },
+						 { "none", masks[2] } };
+	size_t best;
+
+	plan_swap(w);
+	lab_change(&w->lab, "disk.queue-depth", KNOB_SYSFS, DEPTH, "512");
+	lab_change(&w->lab, "disk.scheduler", KNOB_SYSFS, SCHEDULER, "none");
+	w->swap = swap;
+	w->p99_of_swap = 0.2;
+	w->depth = 0.05;
+	begin(w, &(const struct engine_clock){ now, wait_for, w });
+	w->proof.window.tolerance[1] = tolerance;
+	best = engine_prove_levels(&w->engine, at, 3);
+	end(w);
+	if (best != want || w->proof.verdict != verdict)
+		fail_msg("%zu: %s: %s", best, ruling_name(w->proof.verdict), w->proof.why);
+	assert_int_equal(w->proof.n_members, 3);
+	assert_true(lab_is_original(&w->lab));
+}
+
+static void test_levels(void **state)
+{
+	struct world w;
+
+	(void)state;
+	open_world(&w, 21);
+	levels_of(&w, 0.1, 0.5, 0, RULING_HELPS);
+	assert_int_equal(w.proof.members[0].state, MEMBER_SHOWN);
+	assert_true(w.proof.compared.pairs.n >= 8 && w.proof.members[1].screened);
+	close_world(&w);
+	open_world(&w, 22);
+	levels_of(&w, 0.1, 0.05, 1, RULING_HELPS);
+	assert_non_null(strstr(w.proof.members[0].fault, "may be lost"));
+	close_world(&w);
+	open_world(&w, 23);
+	w.breaks = true;
+	levels_of(&w, 0.1, 0.5, 1, RULING_HELPS);
+	assert_non_null(strstr(w.proof.members[0].fault, "breaks"));
+	close_world(&w);
+}
+
 static void plan_three(struct world *w)
 {
 	plan_swap(w);
@@ -657,15 +705,15 @@ static void test_cut_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_helps),	    cmocka_unit_test(test_hurts),
-		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_guard),
-		cmocka_unit_test(test_breaks),	    cmocka_unit_test(test_flake),
-		cmocka_unit_test(test_coarse),	    cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_stopped),	    cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_keep),	    cmocka_unit_test(test_cannot_be_set),
-		cmocka_unit_test(test_many),	    cmocka_unit_test(test_many_nothing),
-		cmocka_unit_test(test_many_little), cmocka_unit_test(test_many_short),
-		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_helps),	     cmocka_unit_test(test_hurts),
+		cmocka_unit_test(test_nothing),	     cmocka_unit_test(test_guard),
+		cmocka_unit_test(test_breaks),	     cmocka_unit_test(test_flake),
+		cmocka_unit_test(test_coarse),	     cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_stopped),	     cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_keep),	     cmocka_unit_test(test_cannot_be_set),
+		cmocka_unit_test(test_many),	     cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_many_nothing), cmocka_unit_test(test_many_little),
+		cmocka_unit_test(test_many_short),   cmocka_unit_test(test_cut_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

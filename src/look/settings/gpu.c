@@ -527,7 +527,8 @@ static const struct setting clock_rows[] = {
 		 "reboot, driver reload and GPU reset.",
 	  .note = "3003 MHz is published for GB10 as removing the power cap. On GB10 the lock acts "
 		  "as a ceiling: request 3003, reached 2476 to 2522 MHz. Its loss at reboot is "
-		  "published as a hardware limit; it is so on every GPU.",
+		  "published as a hardware limit; it is so on every GPU. A cap's gain per joule on "
+		  "GB10 is unmeasured: prove gpu.sm-clock-lock --levels LIST --per-joule.",
 	  .source = "S0; S1; nvml; open-gpu-kernel-modules issue 1358",
 	  .shown_by = "gemm/bf16 gpu-load launch/seen",
 	  .settle_s = 5,

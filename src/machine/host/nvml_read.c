@@ -139,6 +139,16 @@ static int read_ecc_errors(struct nvml_gpu *g, unsigned arg, struct nvml_values 
 	return r;
 }
 
+static int read_energy(struct nvml_gpu *g, unsigned arg, struct nvml_values *out)
+{
+	unsigned long long mj = 0;
+	int r = g->nvml->api.nvmlDeviceGetTotalEnergyConsumption(g->dev, &mj);
+
+	(void)arg;
+	out->v[0] = (long long)mj;
+	return r;
+}
+
 static int read_event_reasons(struct nvml_gpu *g, unsigned arg, struct nvml_values *out)
 {
 	unsigned long long mask = 0;
@@ -341,6 +351,7 @@ const struct nvml_question nvml_questions[] = {
 	  READ(read_remapped_rows) },
 	{ "nvmlDeviceGetTotalEccErrors", &nvml_args_ecc, READ(read_ecc_errors) },
 	{ "nvmlDeviceGetCurrentClocksEventReasons", READ(read_event_reasons) },
+	{ "nvmlDeviceGetTotalEnergyConsumption", READ(read_energy) },
 	{ "nvmlDeviceGetTemperature", &nvml_args_sensor, READ(read_temperature) },
 	{ "nvmlDeviceGetMarginTemperature", .members = { "marginTemperature" }, READ(read_margin) },
 	{ "nvmlDeviceGetSupportedMemoryClocks", .members = { "count" }, READ(read_memory_clocks) },

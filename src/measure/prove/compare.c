@@ -39,7 +39,9 @@ static bool judge_guards(struct prove_engine *g, struct compared *c)
 			continue;
 		x->figure = i;
 		x->key = w->figures[i].key;
-		rule_guard(c->pairs.d[i], c->pairs.n, g->p->same.min_effect, &x->guard);
+		rule_guard(c->pairs.d[i], c->pairs.n,
+			   w->tolerance[i] > 0 ? w->tolerance[i] : g->p->same.min_effect,
+			   &x->guard);
 		early = early || x->guard.early;
 		c->n_guards++;
 	}

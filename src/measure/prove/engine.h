@@ -90,6 +90,19 @@ void engine_prove(struct prove_engine *g, const bool *on);
  */
 void engine_prove_many(struct prove_engine *g, const bool **on);
 
+/* One of several values that a setting may have. */
+struct prove_level {
+	const char *name;
+	const bool *on; /* by change of the plan: those that make it */
+};
+/*
+ * Which of the values is best: each against the machine as it was in a few pairs, and the one that
+ * looks best, where none of its guards loses more than it may, proven on fresh ones. Fills p and
+ * its members, a value each. The number of the one that was proven; n: none.
+ */
+enum { LEVEL_ROUNDS_MAX = 12 };
+size_t engine_prove_levels(struct prove_engine *g, const struct prove_level *at, size_t n);
+
 /* --- steps, for those who compare more than two states ---------------------------------------- */
 
 void engine_start(struct prove_engine *g);

@@ -282,8 +282,9 @@ static const char *prove_page_text(const struct proof_member *m)
 
 static void prove_page_members(struct doc *d, const struct proof *p)
 {
-	struct node *t =
-		p->many ? DOC_TABLE(d, NULL, "~Setting", ">Screened", ">Confirmed", "~") : NULL;
+	struct node *t = p->many ? DOC_TABLE(d, NULL, "~Setting", ">Screened", ">Confirmed", "~")
+			 : p->n_members ? DOC_TABLE(d, NULL, "!Value", ">Looked like", ">", "~")
+					: NULL;
 
 	for (size_t i = 0; t && i < p->n_members; i++) {
 		const struct proof_member *m = &p->members[i];
@@ -297,7 +298,10 @@ static void prove_page_members(struct doc *d, const struct proof *p)
 			c[2] = cell(effect_text(d->arena, m->member.ratio, m->member.low,
 						m->member.high));
 		c[3] = cell_as(m->state >= MEMBER_STAYS ? STYLE_GOOD : STYLE_MUTED,
-			       prove_page_text(m));
+			       p->many || m->fault	  ? prove_page_text(m)
+			       : m->state == MEMBER_SHOWN ? "the best: helps"
+			       : m->state == MEMBER_TRIED ? "looked best: not shown to help"
+							  : "");
 	}
 }
 
@@ -570,7 +574,8 @@ static const struct shape_row proof_rows[] = {
 	{ "rule", NULL, SHAPE_PART(proof_rule_shape) },
 	{ "same", "The machine against itself.", SHAPE_PART(same_shape), SHAPE_WHEN(proof, same_done) },
 	{ "guards", NULL, SHAPE_ARRAY(proof, compared.guards, compared.n_guards, proof_guard) },
-	{ "members", "Of many settings each one.", SHAPE_LIST(proof, members, n_members, proof_member) },
+	{ "members", "Of many settings, or of several values of one, each.",
+	  SHAPE_LIST(proof, members, n_members, proof_member) },
 	{ "steady", NULL, SHAPE_FLAG(proof, warm) },
 	{ "settle_s", NULL, SHAPE_REAL(proof, settle_s) },
 	{ "budget_s", NULL, SHAPE_REAL(proof, budget_s) },

@@ -26,7 +26,9 @@ struct window {
 	unsigned version;	 /* of the bench's method; 0 */
 	struct bench_figure figures[WINDOW_FIGURES];
 	size_t n_figures;
-	size_t main;	/* the figure that decides; the others are its guards */
+	size_t main; /* the figure that decides; the others are its guards */
+	/* Of a guard: so much worse it may get, as a share; 0: by less than what matters. */
+	double tolerance[WINDOW_FIGURES];
 	double seconds; /* how long one takes, without its set-up; 0: as long as it takes */
 	/* 0. -EINTR: stopped. -EBADMSG: what ran went wrong, or its result was (*e says how): a
 	 * setting that does this is harmful. Others: there is no figure, *e says why. */
@@ -55,6 +57,15 @@ struct workload {
 };
 /* -EINVAL and *e: command or metric make no sense. */
 int window_command(struct arena *a, const struct workload *w, struct window *out, struct err *e);
+
+/*
+ * Makes of w one whose figure is work per joule of these GPUs (NVML's indices): what it measured
+ * before, where less is better its inverse, over the mean power meanwhile. The figure itself
+ * becomes a guard that may lose that share. h is nobody else's, and has to live as long. -ENODATA
+ * and *e: none of them says what it takes, and w is as it was.
+ */
+int window_per_joule(struct arena *a, struct host *h, const char *const *gpus, size_t n,
+		     double loss, struct window *w, struct err *e);
 
 void window_close(struct window *w);
 

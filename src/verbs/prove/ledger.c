@@ -153,7 +153,9 @@ static void keep_rows(struct proving *g)
 				     .target = "",
 				     .bench = is_bench ? w->name : NULL,
 				     .command = is_bench ? NULL : w->name,
-				     .figure = is_bench ? w->figures[w->main].key : w->of,
+				     .figure = is_bench || w->n_figures > 1
+						       ? w->figures[w->main].key
+						       : w->of,
 				     .unit = w->figures[w->main].unit_text,
 				     .verdict = p->verdict,
 				     .ratio = r->pairs ? r->ratio : 1,
@@ -176,6 +178,9 @@ void prove_store(struct proving *g)
 {
 	const struct proof *p = &g->proof;
 
+	/* Of values that looked no better nothing was proven. */
+	if (p->n_members && !p->many && !p->compared.done)
+		return;
 	if (!p->stopped && (p->many || has_reported(p)))
 		keep_rows(g);
 }

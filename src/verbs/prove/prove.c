@@ -38,6 +38,14 @@ static const struct ask_row prove_ask_rows[] = {
 	  ASK_TEXT(prove_ask, metric), .arg = "WHAT" },
 	{ "better", "of what a workload prints (default: higher)",
 	  ASK_CHOICE(prove_ask, better, betters), .arg = "WAY" },
+	{ "levels",
+	  "of one setting try these values, and prove the one that looks best: 1600,1800,2000 (of "
+	  "a clock lock caps in MHz)",
+	  ASK_TEXT(prove_ask, levels), .arg = "LIST" },
+	{ "per-joule", "what counts is work per joule of the GPUs, as NVML tells it",
+	  ASK_FLAG(prove_ask, per_joule) },
+	{ "loss", "with --per-joule: so much slower it may get",
+	  ASK_SHARE(prove_ask, loss, 0.0001, 0.9), .fallback = "5%" },
 	{ ASK_PART(prove_ask, pairs, pairs_ask) },
 	{ "settle", "wait this long after each switch (default: what the setting needs)",
 	  ASK_TIME(prove_ask, settle_s) },
@@ -180,6 +188,8 @@ static int prove_plan(struct proving *g)
 		text_printf(&only, "%s%s", i ? "," : "", words[i].id);
 	}
 	code = code ? code : check_once(d, words, n);
+	if (!code && ask->levels && (n != 1 || words[0].value))
+		code = door_refuse(d, EXIT_USAGE, "--levels is for one setting, without =VALUE");
 	if (code)
 		return code;
 	if (n)
@@ -194,7 +204,11 @@ static int prove_plan(struct proving *g)
 		if (words[i].value)
 			door_add_value(d, g->h, &g->planned, ask->allow.allow, words[i].id,
 				       words[i].target, words[i].value);
+	code = ask->levels ? prove_plan_levels(g, words[0].id, words[0].target) : 0;
+	if (code)
+		return code;
 	prove_narrow(g, words, n);
+	prove_note_levels(g);
 	return plan_open_changes(&g->planned.plan) ? 0 : refuse_nothing(g);
 }
 
@@ -436,12 +450,12 @@ static const char *prove_question(struct proving *g)
 				    .switch_s = p->settle_s,
 				    .settings = 1 };
 	struct screen_time t;
-	size_t pairs;
+	size_t pairs = LEVEL_ROUNDS_MAX * g->n_levels;
 
 	for (size_t i = 1; p->many && i < p->n_changes; i++)
 		cost.settings += strcmp(p->changes[i].id, p->changes[i - 1].id) != 0;
 	screen_time(&cost, &t);
-	pairs = t.same_pairs + t.screen_pairs + t.confirm_pairs + t.whole_pairs;
+	pairs += t.same_pairs + t.screen_pairs + t.confirm_pairs + t.whole_pairs;
 	return arena_printf(a,
 			    "Switch %zu change%s on and off, measured with %s: at most %zu "
 			    "pairs%s, and no longer than %.0f s?",
@@ -509,6 +523,8 @@ static void prove_measure(struct proving *g)
 	g->engine.plan = &g->planned.plan;
 	if (g->proof.many)
 		engine_prove_many(&g->engine, &g->good);
+	else if (g->n_levels)
+		prove_search(g);
 	else
 		engine_prove(&g->engine, g->good);
 	prove_keep(g);
@@ -563,6 +579,8 @@ static int prepare(struct proving *g)
 	code = door_recover_first(g->d, g->h, &g->who, ask->change.dry_run);
 	code = code ? code : prove_plan(g);
 	code = code ? code : prove_window(g);
+	if (!code && ask->per_joule)
+		code = prove_per_joule(g);
 	if (code)
 		return code;
 	note_changes(g);
@@ -570,9 +588,9 @@ static int prepare(struct proving *g)
 	p->seed = pairs_seed(&ask->pairs);
 	p->settle_s = ask->settle_s > 0 ? ask->settle_s : SETTLE_S;
 	prove_times(&g->planned.plan, ask->settle_s <= 0, p);
-	p->budget_s = ask->pairs.budget_s > 0 ? ask->pairs.budget_s
-		      : p->many		      ? MANY_BUDGET_S
-					      : ONE_BUDGET_S;
+	p->budget_s = ask->pairs.budget_s > 0  ? ask->pairs.budget_s
+		      : p->many || g->n_levels ? MANY_BUDGET_S
+					       : ONE_BUDGET_S;
 	return 0;
 }
 
@@ -612,6 +630,8 @@ static int prove_answer(struct door *d, const struct prove_ask *ask, struct prov
 	if (!g->h)
 		return -EXIT_USAGE;
 	code = prove(g);
+	if (g->meter)
+		host_close(g->meter);
 	host_close(g->h);
 	return code;
 }
@@ -654,6 +674,8 @@ static const char *const prove_examples[] = {
 	"one setting, by one bench",
 	"prove --profile inference --command ./work --keep",
 	"a profile by the time of a workload of yours; what helps is kept",
+	"prove gpu.sm-clock-lock --levels 1600,1800,2000,2200 --per-joule --command ./decode",
+	"the cap of the clock with the most work per joule, not more than 5 % slower",
 	NULL,
 };
 
@@ -672,7 +694,9 @@ const struct verb prove_verb = {
 		 "settings, --all "
 		 "or --profile, groups of settings are screened together, what helps is confirmed "
 		 "one by "
-		 "one and then as a whole. ID=VALUE proves another value than the profile's. "
+		 "one and then as a whole. ID=VALUE proves another value than the profile's; "
+		 "--levels tries several values of one setting, and proves on fresh pairs the one "
+		 "that looked best. "
 		 "Verdicts are "
 		 "kept and shown by check and explain. Exit code 0: decided, 1: it hurts, 3: it "
 		 "cannot be "

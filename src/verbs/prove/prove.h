@@ -10,7 +10,9 @@
 
 struct prove_ask {
 	struct ask_texts ids;
-	bool all, keep;
+	bool all, keep, per_joule;
+	double loss;	    /* with per_joule: so much slower it may get, as a share */
+	const char *levels; /* values of one setting, separated by commas; NULL */
 	struct profile_ask settings;
 	struct allow_ask allow;
 	const char *bench, *command, *metric, *cpus;
@@ -48,9 +50,21 @@ struct proving {
 	struct proving_word *words;
 	size_t n_words;
 	const char *none; /* why no bench would do */
+	struct prove_level *levels;
+	size_t n_levels;
+	struct host *meter; /* what looks at energy asks through; NULL */
 };
 
 /* Into the ledger. */
 void prove_store(struct proving *g);
+
+/* The plan: a change for each of the values. 0, or as answers. */
+int prove_plan_levels(struct proving *g, const char *id, const char *target);
+/* Which changes make which value, of those that are open. */
+void prove_note_levels(struct proving *g);
+/* Measures all of them; what is left to be kept is the best. */
+void prove_search(struct proving *g);
+/* Makes of the window one per joule. 0, or as answers. */
+int prove_per_joule(struct proving *g);
 
 #endif
