@@ -123,9 +123,15 @@ static void test_bar1(void **state)
 		      UNKNOWN, DENIED, NULL) },
 		{ ROW("gpu.resizable-bar",
 		      "{'pci': [{'name': 'a', 'rebar_max_bytes': 68719476736, 'rebar_bytes': "
-		      "268435456}], 'gpu': "
-		      "{'gpus': [{'pci': 'a'}]}, " RDMA "}",
+		      "268435456}], 'gpu': {'gpus': [{'pci': 'a', 'bar1_bytes': "
+		      "2147483648}]}, " RDMA "}",
 		      FAIL, DIFFERS, "firmware") },
+		/* One window, one finding. */
+		{ ROW("gpu.resizable-bar",
+		      "{'pci': [{'name': 'a', 'rebar_max_bytes': 68719476736, 'rebar_bytes': "
+		      "268435456}], 'gpu': {'gpus': [{'pci': 'a', 'bar1_bytes': 268435456}]}, " RDMA
+		      "}",
+		      NA, NO_EFFECT, "gpu.bar1-size") },
 		{ ROW("gpu.resizable-bar",
 		      "{'pci': [{'name': 'a', 'rebar_max_bytes': 68719476736, 'rebar_bytes': "
 		      "268435456}], 'gpu': "
