@@ -31,8 +31,7 @@ static struct row *doc_add_row(struct doc *d, struct node *n, size_t cells)
 
 	n->rows = arena_grow(d->arena, n->rows, n->n_rows, sizeof(struct row));
 	r = &n->rows[n->n_rows++];
-	r->cells = arena_array(d->arena, cells, sizeof(struct cell));
-	r->depth = 0;
+	*r = (struct row){ .cells = arena_array(d->arena, cells, sizeof(struct cell)) };
 	return r;
 }
 
@@ -111,6 +110,24 @@ struct node *doc_bullets(struct doc *d)
 	return doc_add(d, NODE_BULLETS, NULL);
 }
 
+struct node *doc_findings(struct doc *d, const char *title)
+{
+	struct node *n = doc_add(d, NODE_FINDINGS, title);
+
+	n->n_columns = FOUND_COLUMNS;
+	return n;
+}
+
+struct node *doc_verdict(struct doc *d, enum style style, const char *counts, const char *worst)
+{
+	struct node *n = doc_paragraph(d);
+
+	node_span(d, n, cell_printf(d, style, "%s%s", counts, worst ? ":" : "."));
+	if (worst)
+		node_span(d, n, cellf(d, " %s.", worst));
+	return n;
+}
+
 void doc_code(struct doc *d, const char *text)
 {
 	doc_add(d, NODE_CODE, NULL)->text = text;
@@ -180,6 +197,31 @@ void node_pairf(struct doc *d, struct node *pairs, const char *name, const char 
 void node_bullet(struct doc *d, struct node *bullets, struct cell text)
 {
 	doc_add_row(d, bullets, 1)->cells[0] = text;
+}
+
+void node_found(struct doc *d, struct node *findings, const struct found *f)
+{
+	struct cell *c = doc_add_row(d, findings, FOUND_COLUMNS)->cells;
+
+	c[FOUND_BADGE] = f->badge;
+	c[FOUND_ID] = cell_as(STYLE_CODE, f->id);
+	c[FOUND_ON] = cell(f->on);
+	c[FOUND_NOW] = cell(f->now);
+	c[FOUND_WANTED] = cell_as(STYLE_STRONG, f->wanted);
+	c[FOUND_WHY] = cell(f->why);
+	c[FOUND_FIX] = f->fix;
+}
+
+void node_more(struct doc *d, struct node *findings, const char *name, struct cell value)
+{
+	struct row *r = &findings->rows[findings->n_rows - 1];
+
+	if (cell_empty(&value))
+		return;
+	r->more = arena_grow(d->arena, r->more, r->n_more, sizeof(*r->more));
+	r->more[r->n_more++] = cell(name);
+	r->more = arena_grow(d->arena, r->more, r->n_more, sizeof(*r->more));
+	r->more[r->n_more++] = value;
 }
 
 struct cell *node_row(struct doc *d, struct node *table)

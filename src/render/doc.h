@@ -45,7 +45,9 @@ enum node_kind {
 	NODE_TABLE,
 	NODE_TREE, /* a table whose first column is nested by each row's depth */
 	NODE_BULLETS,
-	NODE_CODE, /* kept as it is, line by line */
+	NODE_FINDINGS, /* what was found: a badge, what and where, now and wanted, why, what mends
+			  it */
+	NODE_CODE,     /* kept as it is, line by line */
 	NODE_FIGURE,
 	NODE_SECTION,	  /* what follows, up to its end, can be folded; with a heading */
 	NODE_SECTION_END, /* sections nest */
@@ -57,10 +59,34 @@ struct column {
 	bool wrap;  /* may be broken between words where the medium is narrow */
 };
 
-/* A row of a table; of a tree when depth is used. */
+/* A row of a table; of a tree when depth is used; of findings, with names and values behind. */
 struct row {
 	struct cell *cells; /* one a column */
 	unsigned depth;
+	struct cell *more; /* name, value, name, value ... */
+	size_t n_more;
+};
+
+/* The columns of NODE_FINDINGS. */
+enum {
+	FOUND_BADGE,
+	FOUND_ID,
+	FOUND_ON,
+	FOUND_NOW,
+	FOUND_WANTED,
+	FOUND_WHY,
+	FOUND_FIX,
+	FOUND_COLUMNS
+};
+
+/* One thing that was found; texts that are NULL or empty say nothing. */
+struct found {
+	struct cell badge;	  /* a word in its style: "critical", "ok" */
+	const char *id;		  /* the name that it is asked for by */
+	const char *on;		  /* the objects that have it; none: it is the machine's */
+	const char *now, *wanted; /* with their units: figure_values */
+	const char *why;
+	struct cell fix; /* a command (STYLE_CODE), or what a person does */
 };
 
 struct node {
@@ -112,6 +138,10 @@ struct node *doc_columns(struct doc *d, enum node_kind kind, const char *title,
 #define DOC_TREE(d, title, ...)                                                                    \
 	doc_columns((d), NODE_TREE, (title), (const char *const[]){ __VA_ARGS__, NULL })
 struct node *doc_bullets(struct doc *d);
+struct node *doc_findings(struct doc *d, const char *title);
+/* The first line of a page that judges: how many of what, and the worst of it in words (NULL:
+ * none). */
+struct node *doc_verdict(struct doc *d, enum style style, const char *counts, const char *worst);
 void doc_code(struct doc *d, const char *text);
 /* alternative NULL: for HTML alone, unless the node returned gets letters. */
 struct node *doc_figure(struct doc *d, const char *title, const char *svg, const char *alternative);
@@ -132,6 +162,9 @@ void node_pair(struct doc *d, struct node *pairs, const char *name, struct cell 
 void node_pairf(struct doc *d, struct node *pairs, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void node_bullet(struct doc *d, struct node *bullets, struct cell text);
+void node_found(struct doc *d, struct node *findings, const struct found *f);
+/* More of the last finding: what stands below it by name; nothing where the cell is empty. */
+void node_more(struct doc *d, struct node *findings, const char *name, struct cell value);
 /* A new row of empty cells to be filled: one a column. Valid until the next row is added. */
 struct cell *node_row(struct doc *d, struct node *table);
 /* A new row of these cells, from the first column on; the others are empty. */

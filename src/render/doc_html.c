@@ -83,6 +83,19 @@ const char *const doc_html_style[] = {
 	"text-align:inherit}th button::after{content:' \\2195';opacity:.55}"
 	"th[aria-sort=ascending] button::after{content:' \\2191';opacity:1}"
 	"th[aria-sort=descending] button::after{content:' \\2193';opacity:1}\n",
+	/* Findings: a card each, at every width. */
+	".findings{list-style:none;padding:0;margin:.75rem 0;display:grid;gap:.75rem;"
+	"grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr))}"
+	".finding{max-width:none;border:1px solid var(--line);border-left:.3rem solid var(--edge);"
+	"border-radius:.25rem;padding:.5rem .75rem;break-inside:avoid}"
+	".finding p{margin:.2rem 0;max-width:none}.finding .id{font-weight:600}"
+	".finding .more{color:var(--soft);font-size:.9rem}"
+	".finding .fix code{background:var(--panel);padding:.1rem .35rem;border-radius:.2rem}"
+	".mark{font-weight:600;font-size:.85rem;border-radius:.2rem;padding:.05rem .4rem;"
+	"background:var(--panel)}.mark.good{background:var(--good-bg)}"
+	".mark.warn{background:var(--warn-bg)}.mark.bad{background:var(--bad-bg)}"
+	".edge-good{border-left-color:var(--good)}.edge-warn{border-left-color:var(--warn)}"
+	".edge-bad{border-left-color:var(--bad)}.edge-unknown{border-left-color:var(--unknown)}\n",
 	/* Sections and tools. */
 	"details{border-top:1px solid var(--line)}"
 	"summary{cursor:pointer;padding:.5rem 0;display:flex;flex-wrap:wrap;align-items:baseline;"
@@ -255,7 +268,7 @@ const char *const doc_html_script[] = {
 	"arm(document);document.addEventListener('toggle',e=>{if(e.target.open)arm(e.target)},true);\n",
 	/* Filtering: every word has to be in a row; sections without such a row are left out. */
 	"let rows=null,timer=0;\n"
-	"const filter=()=>{if(!rows)rows=all('tbody tr').map(r=>[r,r.textContent.toLowerCase()]);"
+	"const filter=()=>{if(!rows)rows=all('tbody tr,.finding').map(r=>[r,r.textContent.toLowerCase()]);"
 	"const words=$('filter').value.toLowerCase().split(/\\s+/).filter(Boolean);let n=0;"
 	"const hit=new Set();"
 	"for(const [r,s] of rows){const ok=words.every(w=>s.includes(w));r.classList.toggle('gone',!ok);"
@@ -442,6 +455,60 @@ static void doc_html_table(struct text *t, const struct node *n, bool tools)
 	text_add(t, "</tbody>\n</table></div>\n");
 }
 
+/* A piece of a finding in an element of its class. */
+static void found_part(struct text *t, const char *class, const struct cell *c)
+{
+	if (cell_empty(c))
+		return;
+	text_printf(t, " <span class=\"%s\">", class);
+	cell_html(t, c);
+	text_add(t, "</span>");
+}
+
+static void found_one(struct text *t, const struct row *r)
+{
+	const struct cell *c = r->cells;
+	const char *style = classes[c[FOUND_BADGE].style] ? classes[c[FOUND_BADGE].style] : "plain";
+
+	text_printf(t, "<li class=\"finding edge-%s\"><p><span class=\"mark %s\">", style, style);
+	display_escape(t, c[FOUND_BADGE].text);
+	text_add(t, "</span>");
+	found_part(t, "id", &c[FOUND_ID]);
+	found_part(t, "on", &c[FOUND_ON]);
+	found_part(t, "now", &c[FOUND_NOW]);
+	if (!cell_empty(&c[FOUND_WANTED]))
+		text_add(t, " \xe2\x86\x92");
+	found_part(t, "wanted", &c[FOUND_WANTED]);
+	text_add(t, "</p>\n");
+	if (!cell_empty(&c[FOUND_WHY])) {
+		text_add(t, "<p>");
+		cell_html(t, &c[FOUND_WHY]);
+		text_add(t, "</p>\n");
+	}
+	for (size_t k = 0; k < r->n_more; k += 2) {
+		text_add(t, "<p class=\"more\">");
+		display_escape(t, r->more[k].text);
+		text_add(t, ": ");
+		cell_html(t, &r->more[k + 1]);
+		text_add(t, "</p>\n");
+	}
+	if (!cell_empty(&c[FOUND_FIX])) {
+		text_add(t, "<p class=\"fix\">Fix: ");
+		cell_html(t, &c[FOUND_FIX]);
+		text_add(t, "</p>\n");
+	}
+	text_add(t, "</li>\n");
+}
+
+static void doc_html_findings(struct text *t, const struct node *n)
+{
+	title(t, "<p class=\"caption\">", n, "</p>\n");
+	text_add(t, "<ul class=\"findings\">\n");
+	for (size_t i = 0; i < n->n_rows; i++)
+		found_one(t, &n->rows[i]);
+	text_add(t, "</ul>\n");
+}
+
 static void code(struct text *t, const char *s)
 {
 	text_add(t, "<pre><code>");
@@ -507,6 +574,9 @@ static void doc_html_draw(struct text *t, const struct node *n, bool tools)
 		break;
 	case NODE_BULLETS:
 		doc_html_bullets(t, n);
+		break;
+	case NODE_FINDINGS:
+		doc_html_findings(t, n);
 		break;
 	case NODE_CODE:
 		code(t, n->text);

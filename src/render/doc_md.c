@@ -74,6 +74,40 @@ static void bullets(struct text *t, const struct node *n)
 	}
 }
 
+/* A line of what is said of a finding, below it. */
+static void found_line(struct text *t, const char *name, const struct cell *c)
+{
+	if (cell_empty(c))
+		return;
+	text_printf(t, "  - %s%s", name ? name : "", name ? ": " : "");
+	add_cell(t, c, false);
+	text_addc(t, '\n');
+}
+
+static void doc_md_findings(struct text *t, const struct node *n)
+{
+	for (size_t i = 0; i < n->n_rows; i++) {
+		const struct cell *c = n->rows[i].cells;
+
+		text_add(t, "- **");
+		add_escaped(t, c[FOUND_BADGE].text);
+		text_add(t, "**");
+		for (size_t k = FOUND_ID; k <= FOUND_WANTED; k++) {
+			if (cell_empty(&c[k]))
+				continue;
+			text_add(t, k == FOUND_WANTED ? " \xe2\x86\x92 "
+				    : k == FOUND_NOW  ? ": "
+						      : " ");
+			add_cell(t, &c[k], false);
+		}
+		text_addc(t, '\n');
+		found_line(t, NULL, &c[FOUND_WHY]);
+		for (size_t k = 0; k < n->rows[i].n_more; k += 2)
+			found_line(t, n->rows[i].more[k].text, &n->rows[i].more[k + 1]);
+		found_line(t, "Fix", &c[FOUND_FIX]);
+	}
+}
+
 static void doc_md_row(struct text *t, const struct cell *cells, size_t n)
 {
 	text_addc(t, '|');
@@ -181,6 +215,8 @@ static void doc_md_draw(FILE *out, struct text *t, const struct node *n)
 		doc_md_table(t, n);
 	else if (n->kind == NODE_BULLETS)
 		bullets(t, n);
+	else if (n->kind == NODE_FINDINGS)
+		doc_md_findings(t, n);
 	fputs(t->s ? t->s : "", out);
 	if (n->kind == NODE_TREE)
 		tree(out, n);

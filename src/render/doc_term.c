@@ -30,7 +30,10 @@ struct flow {
 	size_t pad; /* before the first word, where it stays in this line; counted in column */
 };
 
-enum { LESS = 4 };
+enum {
+	LESS = 4,
+	GAP = 2, /* between columns */
+};
 
 /* A word that has no room behind the indent stands further left: to break it makes another value of
  * it. */
@@ -170,6 +173,98 @@ static void doc_term_pairs(struct term *t, const struct node *n)
 		term_pair(t, n->rows[i].cells[0].text, widest, &n->rows[i].cells[1]);
 }
 
+/* --- findings --- */
+
+enum {
+	READ_MAX = 100,	 /* lines of text are no longer, however wide the terminal is */
+	BADGES_MIN = 60, /* narrower, what is said of a finding does not stand behind its badge */
+};
+
+/* Behind two blanks where it fits into the line, else in the next one. */
+static void found_part(struct flow *f, struct cell c)
+{
+	size_t w = cell_empty(&c) ? 0 : display_width(c.text), width = (size_t)f->t->how->width;
+
+	if (!w)
+		return;
+	flow_word(f);
+	if (f->column > f->indent && width && f->column + GAP + w > width) {
+		fprintf(f->t->out, "\n%*s", (int)f->indent, "");
+		f->column = f->indent;
+	} else if (f->column > f->indent) {
+		fprintf(f->t->out, "%*s", GAP, "");
+		f->column += GAP;
+	}
+	flow_add(f, &c);
+}
+
+/* "name: value", in lines of its own. */
+static void found_line(struct term *t, size_t indent, const char *name, struct cell value)
+{
+	struct flow f = { .t = t };
+
+	if (cell_empty(&value))
+		return;
+	/* A first word without room behind the indent would leave an empty line. */
+	if (!name && t->how->width && indent + strcspn(value.text, " ") > (size_t)t->how->width)
+		indent = LESS;
+	f.indent = f.column = indent;
+	fprintf(t->out, "%*s", (int)indent, "");
+	if (name)
+		flow_add(&f, &(struct cell){ arena_printf(&t->arena, "%s: ", name),
+					     .style = STYLE_MUTED });
+	flow_add(&f, &value);
+	flow_end(&f);
+}
+
+static void found_one(struct term *t, const struct row *r, size_t badges)
+{
+	const struct cell *c = r->cells;
+	const char *arrow = t->how->ascii ? "->" : "\xe2\x86\x92";
+	bool narrow = t->how->width > 0 && t->how->width < BADGES_MIN;
+	size_t indent = narrow ? GAP : badges + GAP;
+	struct flow f = { .t = t, .indent = indent };
+	struct cell now = c[FOUND_NOW];
+
+	flow_add(&f, &c[FOUND_BADGE]);
+	flow_word(&f);
+	if (!narrow) {
+		fprintf(t->out, "%*s", (int)(indent - f.column), "");
+		f.column = indent;
+	}
+	found_part(&f, c[FOUND_ID]);
+	found_part(&f, c[FOUND_ON]);
+	if (!cell_empty(&c[FOUND_WANTED])) {
+		now.text = cell_empty(&now)
+				   ? arena_printf(&t->arena, "%s %s", arrow, c[FOUND_WANTED].text)
+				   : arena_printf(&t->arena, "%s %s %s", now.text, arrow,
+						  c[FOUND_WANTED].text);
+	}
+	found_part(&f, now);
+	flow_end(&f);
+	found_line(t, indent, NULL, c[FOUND_WHY]);
+	for (size_t i = 0; i < r->n_more; i += 2)
+		found_line(t, indent, r->more[i].text, r->more[i + 1]);
+	found_line(t, indent, "fix", c[FOUND_FIX]);
+}
+
+static void doc_term_findings(struct term *t, const struct node *n)
+{
+	struct term_style how = *t->how;
+	struct term of = { .out = t->out, .how = &how, .arena = t->arena };
+	size_t badges = 0;
+
+	how.width = how.width > READ_MAX ? READ_MAX : how.width;
+	for (size_t i = 0; i < n->n_rows; i++) {
+		size_t w = display_width(n->rows[i].cells[FOUND_BADGE].text);
+
+		badges = w > badges ? w : badges;
+	}
+	for (size_t i = 0; i < n->n_rows; i++)
+		found_one(&of, &n->rows[i], badges);
+	t->arena = of.arena;
+}
+
 static void doc_term_code(struct term *t, const char *text)
 {
 	while (*text) {
@@ -221,6 +316,9 @@ static void doc_term_draw(struct term *t, const struct node *n)
 	case NODE_BULLETS:
 		doc_term_bullets(t, n);
 		break;
+	case NODE_FINDINGS:
+		doc_term_findings(t, n);
+		break;
 	case NODE_FIGURE:
 		term_figure(t, n);
 		break;
@@ -256,7 +354,6 @@ void doc_term(FILE *out, const struct doc *d, const struct term_style *how)
  */
 
 enum {
-	GAP = 2,       /* between columns */
 	WRAP_MIN = 16, /* a column is not broken to less, */
 	TIGHT_MIN = 8, /* but in a tree without room */
 	TREE_STEP = 2, /* columns that a level of a tree takes */

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scaling and wording of single facts. Knows units, not subjects. */
-#include <math.h>
 #include "render/figure.h"
 
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
+
+#include "base/text.h"
 
 /* Three digits that mean something: "1.88", "119.7" (four where the whole part has three), "128".
  */
@@ -70,6 +74,73 @@ const char *figure(struct arena *a, const char *unit, long long v)
 	if (strcmp(unit, "%") == 0)
 		return arena_printf(a, "%lld%%", v);
 	return arena_printf(a, "%lld %s", v, unit);
+}
+
+/* How many bytes these words are; 0: they are no such unit. n: how long the unit is. */
+static long long bytes_of(const char *unit, size_t *n)
+{
+	static const struct {
+		const char *name;
+		long long bytes;
+	} units[] = { { "bytes", 1 }, { "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { "GiB", 1 << 30 } };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		*n = strlen(units[i].name);
+		if (str_starts(unit, units[i].name) && !isalnum((unsigned char)unit[*n]))
+			return units[i].bytes;
+	}
+	return 0;
+}
+
+/* Whether a number of n digits at s stands by itself: no part of a name, version or fraction. */
+static bool stands_alone(const char *start, const char *s, size_t n)
+{
+	return (s == start || strchr(" (", s[-1])) && (!s[n] || strchr(" ,:;)", s[n]));
+}
+
+/* From here on sizes are said in larger units: packets and frames are known by their bytes. */
+enum { BYTES_SHOWN = 10240 };
+
+static const char *figure_value(struct arena *a, const char *unit, const char *text)
+{
+	TEXT_AUTO out = { 0 };
+	bool plain = text && text[strspn(text, "0123456789 ")] == '\0';
+	long long from = plain && strchr(text, ' ') ? 1024 : BYTES_SHOWN;
+	size_t n, of;
+
+	if (!text)
+		return NULL;
+	for (const char *s = text; *s; s += n) {
+		long long v, per = 0;
+
+		n = strspn(s, "0123456789");
+		if (n && stands_alone(text, s, n) && parse_i64(arena_strndup(a, s, n), &v) == 0) {
+			per = s[n] == ' ' ? bytes_of(s + n + 1, &of) : 0;
+			if (!per && plain && unit)
+				per = bytes_of(unit, &of), of = SIZE_MAX;
+		}
+		if (per && v > 0 && v < LLONG_MAX / per && v * per >= from) {
+			text_add(&out, figure_bytes(a, (double)(v * per)));
+			n += of == SIZE_MAX ? 0 : 1 + of;
+			continue;
+		}
+		n = n ? n : 1;
+		text_addn(&out, s, n);
+	}
+	/* One number has its unit. */
+	if (plain && unit && *text && !strchr(text, ' ') && strcmp(out.s, text) == 0)
+		text_printf(&out, " %s", unit);
+	return arena_strdup(a, out.s ? out.s : "");
+}
+
+void figure_values(struct arena *a, const char *unit, const char **now, const char **wanted)
+{
+	const char *x = figure_value(a, unit, *now), *y = figure_value(a, unit, *wanted);
+
+	if (x && y && strcmp(x, y) == 0 && strcmp(*now, *wanted) != 0)
+		return;
+	*now = x;
+	*wanted = y;
 }
 
 const char *figure_time(struct arena *a, long long seconds)

@@ -12,6 +12,12 @@
 /* A figure in the unit of a row: ("bytes", 137438953472) is "128 GiB", ("kHz", 3900000) "3.9
  * GHz". */
 const char *figure(struct arena *a, const char *unit, long long v);
+/*
+ * Values as settings and knobs have them, for people: "4294967296" of unit bytes is "4 GiB",
+ * ">= 16777216 bytes" is ">= 16 MiB", "128" of KiB "128 KiB". unit: of numbers that name none;
+ * NULL: none is known. Two values that differ stay different. NULL stays NULL.
+ */
+void figure_values(struct arena *a, const char *unit, const char **now, const char **wanted);
 /* A figure with four digits that count, three below 1: "43.21", "1,234" is "1234", "0.000300". */
 const char *figure_number(struct arena *a, double v);
 /* "43.21 ms"; from ten seconds on "12.3 s". */

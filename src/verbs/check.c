@@ -2,6 +2,7 @@
 /* gputune check: facts, verdicts, one result. */
 #include "look/settings/findings.h"
 #include "measure/prove/ledger_view.h"
+#include "verbs/change.h"
 #include "verbs/page_check.h"
 #include "verbs/since.h"
 
@@ -29,6 +30,7 @@ struct check_verb_answer {
 	struct profile profile;
 	struct findings findings;
 	const struct ledger *ledger;
+	struct plan plan; /* what mends it, for the page */
 };
 
 static int check_answer(struct door *d, const struct check_ask *ask, struct check_verb_answer *out)
@@ -52,6 +54,8 @@ static int check_answer(struct door *d, const struct check_ask *ask, struct chec
 	code = door_since(d, &ask->since, m);
 	if (!code) {
 		settings_check(d->arena, m, &out->profile, door_read_knob, h, &out->findings);
+		plan_make(d->arena, m, &(struct plan_target){ .profile = &out->profile },
+			  &out->findings, door_read_knob, door_exact_knob, h, &out->plan);
 		out->m = m;
 		out->ledger = door_ledger(d, h, m);
 		out->result = check_answer_of(d->arena, &out->profile, &out->findings, out->ledger);
@@ -64,12 +68,9 @@ static int check_answer(struct door *d, const struct check_ask *ask, struct chec
 static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 			      const struct check_verb_answer *c, const struct page_view *view)
 {
-	/* On a narrow terminal a column of reasons makes ten lines of one: explain has them. */
-	const struct check_view how = { .all = ask->all,
-					.reasons = view->verbose || view->width == 0 ||
-						   view->width >= 150,
-					.verbose = view->verbose,
-					.ledger = c->ledger };
+	const struct check_view how = {
+		.all = ask->all, .verbose = view->verbose, .ledger = c->ledger, .plan = &c->plan
+	};
 
 	return page_check(a, c->m, &c->profile, &c->findings, &how);
 }

@@ -10,7 +10,20 @@
 #include "look/settings/predicates.h"
 #include "look/settings/settings.h"
 #include "look/settings/vendor.h"
+#include "render/figure.h"
 #include "tune/plan/plan.h"
+
+const char *setting_unit(const struct setting *s)
+{
+	const struct knob k = { s->knob, s->name, "" };
+
+	return s->unit ? s->unit : s->knob == KNOB_NONE ? NULL : knob_unit(&k);
+}
+
+struct cell severity_cell(enum severity s)
+{
+	return cell_as(s >= SEVERITY_HIGH ? STYLE_BAD : STYLE_WARN, severity_name(s));
+}
 
 static enum style check_page_severity_style(const struct finding *f)
 {
@@ -20,7 +33,7 @@ static enum style check_page_severity_style(const struct finding *f)
 		return STYLE_MUTED;
 	if (f->v.kind == VERDICT_UNKNOWN)
 		return STYLE_UNKNOWN;
-	return f->severity >= SEVERITY_HIGH ? STYLE_BAD : STYLE_WARN;
+	return severity_cell(f->severity).style;
 }
 
 /* One word that says both what it is and how much it matters. */
@@ -39,7 +52,7 @@ static const char *check_page_mark(const struct finding *f)
 }
 
 /* Long lists of targets end in a count: the full list is in the JSON. */
-static const char *short_target(struct arena *a, const struct finding *f)
+const char *finding_targets(struct arena *a, const struct finding *f)
 {
 	enum { SHOWN = 2 };
 
@@ -48,17 +61,12 @@ static const char *short_target(struct arena *a, const struct finding *f)
 	return arena_printf(a, "%s %s +%zu", f->targets[0], f->targets[1], f->n_targets - SHOWN);
 }
 
-static const char *or_dash(const char *s)
-{
-	return s && *s ? s : "-";
-}
-
-/* "no lock: SM 345 MHz" says more than "is X, wanted Y", which the columns say already. */
-static const char *print_group(const struct finding *f)
+/* "no lock: SM 345 MHz" says more than "is X, wanted Y", which stands before it already. */
+const char *finding_reason(const struct finding *f)
 {
 	if (f->v.kind == VERDICT_FAIL && str_starts(f->v.reason, "is "))
 		return f->v.why;
-	return *f->v.reason ? f->v.reason : f->v.why;
+	return f->v.kind == VERDICT_PASS ? NULL : *f->v.reason ? f->v.reason : f->v.why;
 }
 
 static bool shown(const struct finding *f, const struct check_view *how)
@@ -66,27 +74,37 @@ static bool shown(const struct finding *f, const struct check_view *how)
 	return how->all || f->v.kind == VERDICT_FAIL || f->v.kind == VERDICT_UNKNOWN;
 }
 
-/* What a person types, or does, about a finding. plan NULL: nobody planned. Arena or static. */
-static struct cell finding_fix(struct arena *a, const struct finding *f, const struct plan *plan)
+/* "gputune VERB --only ID", with the profile that wants it. */
+static struct cell command(struct arena *a, const struct profile *p, const char *verb,
+			   const char *id, const char *more)
+{
+	bool named = strcmp(p->name, "default") != 0;
+
+	return cell_as(STYLE_CODE,
+		       arena_printf(a, "sudo gputune %s%s%s --only %s%s", verb,
+				    named ? " --profile " : "", named ? p->name : "", id, more));
+}
+
+/* What a person types, or does, about a finding. */
+static struct cell finding_fix(struct arena *a, const struct profile *p, const struct finding *f,
+			       const struct plan *plan)
 {
 	const struct change *refused = NULL;
 	const char *id = f->s->id;
 
 	if (f->v.kind == VERDICT_UNKNOWN)
-		return cell_as(STYLE_CODE, arena_printf(a, "sudo gputune check --only %s", id));
+		return command(a, p, "check", id, "");
 	if (f->v.kind != VERDICT_FAIL)
 		return cell(NULL);
 	for (size_t i = 0; plan && i < plan->n; i++) {
 		if (plan->changes[i].s != f->s)
 			continue;
 		if (!plan->changes[i].gate)
-			return cell_as(STYLE_CODE,
-				       arena_printf(a, "sudo gputune apply --only %s", id));
+			return command(a, p, "apply", id, "");
 		refused = refused ? refused : &plan->changes[i];
 	}
 	if (refused && gate_can_be_lifted(refused->gate))
-		return cell_as(STYLE_CODE,
-			       arena_printf(a, "sudo gputune apply --only %s --allow %s", id, id));
+		return command(a, p, "apply", id, arena_printf(a, " --allow %s", id));
 	for (size_t i = 0; plan && !refused && i < plan->n_advice; i++)
 		if (plan->advice[i].finding->s == f->s)
 			return cell(plan->advice[i].sentence);
@@ -94,46 +112,85 @@ static struct cell finding_fix(struct arena *a, const struct finding *f, const s
 		       : cell_as(STYLE_CODE, arena_printf(a, "gputune explain %s", id));
 }
 
-static void check_page_add_row(struct doc *d, struct node *t, const struct finding *f,
-			       const struct check_view *how)
+/* The GPU that has this PCI address; NULL: none. */
+static const struct gpu *gpu_at(const struct machine *m, const char *address)
 {
-	struct cell *c = node_row(d, t);
-	enum style style = check_page_severity_style(f);
-
-	c[0] = cell_as(style, check_page_mark(f));
-	c[1] = cell_as(STYLE_CODE, f->s->id);
-	c[2] = cell(short_target(d->arena, f));
-	c[3] = cell(or_dash(f->v.current));
-	c[4] = cell(or_dash(f->v.wanted));
-	if (t->n_columns > 5)
-		c[5] = cell(print_group(f));
-	if (how->verbose) {
-		c[6] = cell_as(STYLE_MUTED, f->read_from ? f->read_from : "");
-		c[7] = cell_as(STYLE_MUTED,
-			       f->s->effect == EFFECT_NOW
-				       ? risk_name(f->s->risk)
-				       : arena_printf(d->arena, "%s, %s", risk_name(f->s->risk),
-						      effect_name(f->s->effect)));
-	}
-	if (how->fixes)
-		c[8] = finding_fix(d->arena, f, how->plan);
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (strcmp(g->pci, address) == 0)
+			return g;
+	return NULL;
 }
 
-static void check_page_table(struct doc *d, const char *title, const struct findings *f,
-			     const struct check_view *how, bool health)
+/* Which objects, as few words as tell: a GPU by its number. */
+static const char *check_page_on(struct arena *a, const struct machine *m, const struct finding *f)
 {
-	bool sources = how->verbose || how->fixes, why = sources || how->reasons || health;
-	struct node *t =
-		DOC_TABLE(d, title, "", "Setting", "On", "~Now", "~Wanted", why ? "~Why" : NULL,
-			  sources ? "~Read from" : NULL, "Risk", how->fixes ? "~Fix" : NULL);
+	const struct gpu *g = f->n_targets == 1 ? gpu_at(m, f->targets[0]) : NULL;
 
-	for (size_t i = 0; i < f->n; i++) {
-		const struct finding *it = &f->items[i];
+	return g ? arena_printf(a, "GPU %u (%s)", g->index, g->pci) : finding_targets(a, f);
+}
 
-		if ((it->s->health && it->v.kind == VERDICT_FAIL) == health && shown(it, how))
-			check_page_add_row(d, t, it, how);
-	}
-	node_drop_empty(t);
+static void check_page_found(struct doc *d, struct node *list, const struct machine *m,
+			     const struct profile *p, const struct finding *f,
+			     const struct check_view *how)
+{
+	const char *effect = f->s->effect == EFFECT_NOW ? NULL : effect_name(f->s->effect);
+	struct found found = { .badge = cell_as(check_page_severity_style(f), check_page_mark(f)),
+			       .id = f->s->id,
+			       .on = check_page_on(d->arena, m, f),
+			       .now = f->v.current,
+			       .wanted = f->v.kind == VERDICT_FAIL ? f->v.wanted : NULL,
+			       .why = finding_reason(f),
+			       .fix = finding_fix(d->arena, p, f, how->plan) };
+
+	figure_values(d->arena, setting_unit(f->s), &found.now, &found.wanted);
+	node_found(d, list, &found);
+	node_more(d, list, "measured here", measured_finding(d->arena, how->ledger, f));
+	if (f->v.kind == VERDICT_FAIL)
+		node_more(d, list, "takes effect", cell(effect));
+	if (!how->verbose)
+		return;
+	node_more(d, list, "risk", cell(f->s->knob == KNOB_NONE ? NULL : risk_name(f->s->risk)));
+	node_more(d, list, "read from", cell_as(STYLE_MUTED, f->read_from));
+}
+
+const char *check_counts(struct arena *a, const struct findings *f)
+{
+	size_t n[SEVERITY_CRITICAL + 1] = { 0 }, tune;
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < f->n; i++)
+		n[f->items[i].severity] += f->items[i].v.kind == VERDICT_FAIL;
+	tune = f->count[VERDICT_FAIL] - n[SEVERITY_CRITICAL] - n[SEVERITY_HIGH];
+	if (n[SEVERITY_CRITICAL])
+		text_printf(&t, "%zu critical", n[SEVERITY_CRITICAL]);
+	if (n[SEVERITY_HIGH])
+		text_printf(&t, "%s%zu high", t.len ? ", " : "", n[SEVERITY_HIGH]);
+	if (tune)
+		text_printf(&t, "%s%zu to tune", t.len ? ", " : "", tune);
+	if (!t.len)
+		text_add(&t, f->count[VERDICT_PASS] ? "Nothing to fix" : "Nothing could be judged");
+	if (f->count[VERDICT_UNKNOWN])
+		text_printf(&t, ", %zu unknown", f->count[VERDICT_UNKNOWN]);
+	return arena_strdup(a, t.s);
+}
+
+const char *check_worst(struct arena *a, const struct machine *m, const struct findings *f)
+{
+	const struct finding *worst = NULL;
+	const char *on;
+
+	for (size_t i = 0; i < f->n; i++)
+		if (f->items[i].v.kind == VERDICT_FAIL &&
+		    (!worst || f->items[i].severity > worst->severity))
+			worst = &f->items[i];
+	if (!worst)
+		return NULL;
+	on = check_page_on(a, m, worst);
+	/* A value alone says little without what it is of. */
+	if (str_starts(worst->v.reason, "is ") || !*on)
+		return arena_printf(a, "%s%s%s: %s", worst->s->title, *on ? " of " : "", on,
+				    finding_head(a, worst));
+	return arena_printf(a, "%s: %s", on, finding_head(a, worst));
 }
 
 static const char *machine_line(struct arena *a, const struct machine *m)
@@ -150,42 +207,51 @@ static const char *machine_line(struct arena *a, const struct machine *m)
 			    fact_text(&m->kernel.release, "?"));
 }
 
+/* What is right is counted, not listed. */
 static void check_page_summary(struct doc *d, const struct machine *m, const struct profile *p,
 			       const struct findings *f, const struct check_view *how)
 {
 	struct node *line = doc_paragraph(d);
 
-	if (f->score >= 0)
-		node_span(d, line, cell_printf(d, STYLE_STRONG, "Score %d of 100", f->score));
-	else
-		node_span(d, line, cell_as(STYLE_STRONG, "No score: nothing could be judged"));
-	if (f->capped_by)
-		node_span(d, line, cell_printf(d, STYLE_BAD, " (%s)", f->capped_by));
-	if (f->health >= 0 && f->tuning >= 0)
-		node_span(d, line, cellf(d, ": health %d, tuning %d", f->health, f->tuning));
 	node_span(d, line,
-		  cellf(d,
-			". Profile %s: %zu to fix, %zu right, %zu not applicable, %zu could "
-			"not be seen.",
+		  cellf(d, "Profile %s: %zu to fix, %zu OK, %zu not applicable, %zu unknown.",
 			p->name, f->count[VERDICT_FAIL], f->count[VERDICT_PASS],
 			f->count[VERDICT_NA], f->count[VERDICT_UNKNOWN]));
+	if (f->score < 0)
+		node_span(d, line, cell(" No score: nothing could be judged."));
+	else
+		node_span(d, line, cellf(d, " Score %d of 100", f->score));
+	if (f->health >= 0 && f->tuning >= 0)
+		node_span(d, line, cellf(d, ": health %d, tuning %d", f->health, f->tuning));
+	if (f->score >= 0)
+		node_span(d, line,
+			  f->capped_by ? cellf(d, ", limited by %s.", f->capped_by) : cell("."));
 	if (f->count[VERDICT_UNKNOWN] && fact_or(&m->euid, 0) != 0)
 		node_span(d, line, cell(" Root sees more."));
 	if (!how->all && f->count[VERDICT_FAIL] + f->count[VERDICT_UNKNOWN] < f->n)
 		node_span(d, line,
 			  cell_as(STYLE_MUTED,
-				  " --all shows the rest; \"gputune explain ID\" tells more."));
+				  " --all lists the rest; \"gputune explain ID\" says more."));
 }
 
 struct doc *page_check(struct arena *a, const struct machine *m, const struct profile *p,
 		       const struct findings *f, const struct check_view *how)
 {
 	struct doc *d = doc_new(a);
+	const char *worst = check_worst(a, m, f);
+	struct node *list;
 
+	doc_verdict(d,
+		    !worst	   ? f->count[VERDICT_UNKNOWN] ? STYLE_UNKNOWN : STYLE_GOOD
+		    : f->capped_by ? STYLE_BAD
+				   : STYLE_WARN,
+		    check_counts(a, f), worst);
 	doc_text(d, "%s", machine_line(a, m));
-	check_page_table(d, "Health first: these come before any setting", f, how, true);
-	check_page_table(d, "Settings", f, how, false);
-	measured_findings_page(d, f, how->ledger);
+	list = doc_findings(d, NULL);
+	for (size_t i = 0; i < f->n; i++)
+		if (shown(&f->items[i], how))
+			check_page_found(d, list, m, p, &f->items[i], how);
+	measured_missing(d, f, how->ledger);
 	check_page_summary(d, m, p, f, how);
 	return d;
 }
@@ -395,14 +461,14 @@ static void check_page_here(struct doc *d, const struct machine *m, const struct
 	struct node *t;
 
 	doc_heading(d, 2, arena_printf(d->arena, "On %s", fact_text(&m->nodename, "this machine")));
-	t = DOC_TABLE(d, NULL, "Verdict", "On", "~Now", "~Wanted", "~Reason", "~Read from");
+	t = DOC_TABLE(d, NULL, "!On", "!Verdict", "~Now", "~Wanted", "~Reason", "~Read from");
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *it = &f->items[i];
 
-		NODE_ROW(d, t,
+		NODE_ROW(d, t, cell(*it->target ? it->target : "machine"),
 			 cell_as(it->v.kind == VERDICT_FAIL ? STYLE_WARN : STYLE_PLAIN,
 				 verdict_name(it->v.kind)),
-			 cell(it->target), cell(it->v.current ? it->v.current : ""),
+			 cell(it->v.current ? it->v.current : ""),
 			 cell(it->v.wanted ? it->v.wanted : ""),
 			 cell(arena_printf(d->arena, "%s (%s)", it->v.reason, it->v.code)),
 			 cell_as(STYLE_MUTED, it->read_from ? it->read_from : ""));

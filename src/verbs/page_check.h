@@ -9,14 +9,24 @@
 #include "render/doc.h"
 
 struct check_view {
-	bool all;     /* also what is right and what does not apply */
-	bool reasons; /* why, for every setting; failed health checks always say it */
-	bool verbose; /* where each value was read, and the risk of changing it */
+	bool all;		     /* also what is right and what does not apply */
+	bool verbose;		     /* where each value was read, and the risk of changing it */
 	const struct ledger *ledger; /* what was proven here; NULL: nobody looked */
-	bool fixes;		     /* a column with the one command that fixes it */
-	const struct plan *plan; /* what can be written here, and what is against it; with fixes */
+	const struct plan *plan; /* what can be written here, and what is against it; NULL: nobody
+				    planned */
 };
 
+/* "1 critical, 3 to tune", and the worst of them in words (NULL: nothing is to be fixed). */
+const char *check_counts(struct arena *a, const struct findings *f);
+const char *check_worst(struct arena *a, const struct machine *m, const struct findings *f);
+/* Pieces of a finding, as the pages of plan and doctor show them as well. */
+struct cell severity_cell(enum severity s);
+/* Of its values, where these name none. */
+const char *setting_unit(const struct setting *s);
+/* Long lists of targets end in a count. */
+const char *finding_targets(struct arena *a, const struct finding *f);
+/* Why: NULL of what is right. */
+const char *finding_reason(const struct finding *f);
 struct doc *page_check(struct arena *a, const struct machine *m, const struct profile *p,
 		       const struct findings *f, const struct check_view *how);
 /* f holds the findings of this one setting on this machine; by_profile, PROFILES of them, what each

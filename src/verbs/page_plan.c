@@ -8,12 +8,8 @@
 #include "base/text.h"
 #include "tune/plan/plan.h"
 #include "measure/prove/ledger_view.h"
-
-bool gate_can_be_lifted(const char *gate)
-{
-	return strcmp(gate, GATE_ALLOW) == 0 || strcmp(gate, GATE_GPU_BUSY) == 0 ||
-	       strcmp(gate, GATE_OWN_LINK) == 0;
-}
+#include "render/figure.h"
+#include "verbs/page_check.h"
 
 static const char *or_unknown(const char *s)
 {
@@ -36,22 +32,6 @@ static const char *winner_text(struct arena *a, const struct change *c)
 	if (!o)
 		return NULL;
 	return o->value ? arena_printf(a, "%s sets %s", o->what, o->value) : o->what;
-}
-
-/* A gain that nobody measured is called so. */
-static const char *why_text(struct arena *a, const struct change *c, const struct ledger *l)
-{
-	const char *found = l ? measured_change(a, l, c) : NULL;
-
-	if (!c->why || !*c->why)
-		return "";
-	if (found)
-		return arena_printf(a, "%s%s Measured here: %s.", c->why,
-				    c->why[strlen(c->why) - 1] == '.' ? "" : ".", found);
-	if (strstr(c->why, "measured"))
-		return c->why;
-	return arena_printf(a, "%s%s Gain unmeasured.", c->why,
-			    c->why[strlen(c->why) - 1] == '.' ? "" : ".");
 }
 
 static struct batch *plan_page_batches(struct arena *a, const struct machine *m,
@@ -82,77 +62,58 @@ static const char *place_text(struct arena *a, const struct change *c)
 	return arena_printf(a, "%s: %s", knob_kind_name(c->knob.kind), knob_text(a, &c->knob));
 }
 
-static void plan_page_changes(struct doc *d, const struct plan *p, const struct batch *b, size_t n)
-{
-	struct node *t = DOC_TABLE(d, "Changes, in the order in which they are written", "Setting",
-				   "On", "~Before", "~After", "Effect", "Risk", "~At boot");
-
-	for (size_t i = 0; i < n; i++) {
-		const struct change *c = &p->changes[b[i].first];
-		struct cell *row;
-
-		if (c->gate)
-			continue;
-		row = NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on));
-		row[2] =
-			c->before ? cell(or_unknown(c->before)) : cell_as(STYLE_UNKNOWN, "unknown");
-		row[3] = cell_as(STYLE_STRONG, or_unknown(c->after));
-		row[4] = cell(effect_name(c->effect));
-		row[5] = cell_as(risk_style(c->risk), risk_name(c->risk));
-		row[6] = cell(winner_text(d->arena, c));
-	}
-	node_drop_empty(t);
-}
-
-static void plan_page_reasons(struct doc *d, const struct plan *p, const struct batch *b, size_t n,
-			      const struct ledger *l)
-{
-	struct node *t = DOC_TABLE(d, "Reasons", "Setting", "~Why", "~Source"), *places;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct change *c = &p->changes[b[i].first];
-
-		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(why_text(d->arena, c, l)),
-			 cell_as(STYLE_MUTED, c->source));
-	}
-	places =
-		DOC_TABLE(d, "Places, and how they are taken back", "Setting", "~Place", "~Undone");
-	for (size_t i = 0; i < n; i++) {
-		const struct change *c = &p->changes[b[i].first];
-
-		NODE_ROW(d, places, cell_as(STYLE_CODE, b[i].what),
-			 cell(b[i].n > 1 ? arena_printf(d->arena, "%s, and %zu more",
-							place_text(d->arena, c), b[i].n - 1)
-					 : place_text(d->arena, c)),
-			 cell_as(STYLE_MUTED, knob_how_undone(c->knob.kind)));
-	}
-}
-
 static struct cell lifted_by(struct doc *d, const struct change *c)
 {
 	if (!gate_can_be_lifted(c->gate))
-		return cell_as(STYLE_MUTED, "nothing");
-	/* Not said twice. */
-	if (c->refusal && strstr(c->refusal, "--allow"))
-		return cell_as(STYLE_CODE, "--allow");
-	return cell_printf(d, STYLE_CODE, "--allow %s", c->s->id);
+		return cell(NULL);
+	return cell_printf(d, STYLE_CODE, "sudo gputune apply --only %s --allow %s", c->s->id,
+			   c->s->id);
 }
 
-static void plan_page_refusals(struct doc *d, const struct plan *p, const struct batch *b, size_t n)
+/* What is written, or with refused what is not. */
+static void plan_page_changes(struct doc *d, const struct plan *p, const struct batch *b, size_t n,
+			      const struct plan_view *how, bool refused)
 {
-	struct node *t = DOC_TABLE(d, "Refused", "Setting", "On", "~Before", "~After",
-				   "~Refused because", "Lifted by");
+	struct node *list = doc_findings(
+		d, refused ? "Refused" : "Changes, in the order in which they are written");
 
 	for (size_t i = 0; i < n; i++) {
 		const struct change *c = &p->changes[b[i].first];
+		const char *found = measured_any(how->ledger)
+					    ? measured_change(d->arena, how->ledger, c)
+					    : NULL;
+		struct found f = { .badge = severity_cell(c->s->severity),
+				   .id = b[i].what,
+				   .on = b[i].on,
+				   .now = c->before ? or_unknown(c->before) : "unknown",
+				   .wanted = or_unknown(c->after),
+				   .why = c->why };
 
-		if (!c->gate)
+		if ((c->gate != NULL) != refused)
 			continue;
-		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what), cell(b[i].on),
-			 cell(or_unknown(c->before)), cell(or_unknown(c->after)),
-			 cell_as(STYLE_WARN, c->refusal ? c->refusal : c->gate), lifted_by(d, c));
+		figure_values(d->arena, knob_unit(&c->knob), &f.now, &f.wanted);
+		if (refused)
+			f.fix = lifted_by(d, c);
+		node_found(d, list, &f);
+		if (refused)
+			node_more(d, list, "refused",
+				  cell_as(STYLE_WARN, c->refusal ? c->refusal : c->gate));
+		node_more(d, list, "measured here", cell(found));
+		if (c->effect != EFFECT_NOW)
+			node_more(d, list, "takes effect", cell(effect_name(c->effect)));
+		if (c->risk != RISK_NONE)
+			node_more(d, list, "risk",
+				  cell_as(risk_style(c->risk), risk_name(c->risk)));
+		node_more(d, list, "at boot", cell(winner_text(d->arena, c)));
+		if (!how->verbose)
+			continue;
+		node_more(d, list, "source", cell_as(STYLE_MUTED, c->source));
+		node_more(d, list, "place",
+			  cell(b[i].n > 1 ? arena_printf(d->arena, "%s, and %zu more",
+							 place_text(d->arena, c), b[i].n - 1)
+					  : place_text(d->arena, c)));
+		node_more(d, list, "undone", cell_as(STYLE_MUTED, knob_how_undone(c->knob.kind)));
 	}
-	node_drop_empty(t);
 }
 
 /* One line a daemon, with all that it may set again. */
@@ -189,21 +150,21 @@ static void fights(struct doc *d, const struct plan *p)
 
 static void by_hand(struct doc *d, const struct plan *p)
 {
-	struct node *t =
-		DOC_TABLE(d, "To do by hand", "Setting", "~On", "~Now", "~Wanted", "~To do");
+	struct node *list = doc_findings(d, "To do by hand");
 
 	for (size_t i = 0; i < p->n_advice; i++) {
-		const struct finding *f = p->advice[i].finding;
+		const struct finding *it = p->advice[i].finding;
+		struct found f = { .badge = severity_cell(it->severity),
+				   .id = it->s->id,
+				   .on = finding_targets(d->arena, it),
+				   .now = it->v.current,
+				   .wanted = it->v.wanted,
+				   .why = finding_reason(it),
+				   .fix = cell(p->advice[i].sentence) };
 
-		NODE_ROW(d, t, cell_as(STYLE_CODE, f->s->id),
-			 cell(f->n_targets > 3 && strlen(f->target) > 24
-				      ? arena_printf(d->arena, "%s %s +%zu", f->targets[0],
-						     f->targets[1], f->n_targets - 2)
-				      : f->target),
-			 cell(f->v.current), cell(f->v.wanted),
-			 cell(p->advice[i].sentence ? p->advice[i].sentence : f->v.reason));
+		figure_values(d->arena, setting_unit(it->s), &f.now, &f.wanted);
+		node_found(d, list, &f);
 	}
-	node_drop_empty(t);
 }
 
 static void part(struct text *t, size_t n, const char *one, const char *many)
@@ -242,24 +203,16 @@ struct doc *page_plan(struct arena *a, const struct machine *m, const struct pla
 	const struct batch *b = plan_page_batches(a, m, p, &n);
 	struct node *line;
 
+	doc_verdict(d, plan_open_changes(p) || p->n || p->n_advice ? STYLE_WARN : STYLE_GOOD,
+		    plan_sentence(a, p), NULL);
 	line = doc_text(d, "Plan for %s, profile ", p->nodename ? p->nodename : "this machine");
 	node_span(d, line, cell_as(STYLE_CODE, p->profile));
-	plan_page_changes(d, p, b, n);
-	measured_changes_page(d, p, how->ledger);
-	plan_page_refusals(d, p, b, n);
-	if (how->verbose)
-		plan_page_reasons(d, p, b, n, how->ledger);
+	plan_page_changes(d, p, b, n, how, false);
+	plan_page_changes(d, p, b, n, how, true);
 	fights(d, p);
 	by_hand(d, p);
-	line = doc_paragraph(d);
-	node_span(d, line, cell_printf(d, STYLE_STRONG, "%s.", plan_sentence(a, p)));
 	if (plan_open_changes(p))
-		node_span(
-			d, line,
-			cell(how->verbose ? " \"gputune undo\" takes them back."
-			     : measured_any(how->ledger)
-				     ? " \"gputune undo\" takes them back. --verbose shows reasons."
-				     : " \"gputune undo\" takes them back. No gain is measured "
-				       "unless its reason says so; --verbose shows reasons."));
+		doc_text(d, "\"sudo gputune apply\" makes the changes, \"gputune undo\" takes them "
+			    "back. No gain is measured unless it says \"measured\".");
 	return d;
 }

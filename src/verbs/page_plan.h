@@ -16,7 +16,5 @@ struct doc *page_plan(struct arena *a, const struct machine *m, const struct pla
 		      const struct plan_view *how);
 /* "12 changes now, 2 need a reboot, 3 refused, 5 to do by hand", for prompts and summaries. */
 const char *plan_sentence(struct arena *a, const struct plan *p);
-/* Whether --allow ID lifts the gate. */
-bool gate_can_be_lifted(const char *gate);
 
 #endif

@@ -81,7 +81,7 @@ static void facts(struct arena *a, const char *text)
 {
 	json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *out;
 	struct machine *m = ARENA_NEW(a, struct machine);
-	struct check_view how = { .reasons = true, .verbose = true, .fixes = true, .all = true };
+	struct check_view how = { .verbose = true, .all = true };
 	struct report_machine page = { 0 };
 	struct profile profile = { 0 };
 	struct findings f = { 0 };

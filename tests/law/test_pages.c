@@ -176,7 +176,7 @@ static void show_pages(struct pages *p, struct world *w)
 static void verb_pages(struct pages *p, struct world *w)
 {
 	static const struct profile profile = { .name = "default", .base = PROFILE_DEFAULT };
-	static const struct check_view all = { .all = true, .reasons = true, .verbose = true };
+	static const struct check_view all = { .all = true, .verbose = true };
 	static const struct ledger nothing;
 	struct findings f, none[PROFILES] = { 0 };
 

@@ -94,26 +94,30 @@ static void plan_page(void **state)
 	set_up(&f);
 	s = term(&f.a, page_plan(&f.a, f.m, &f.p, &brief));
 	says(s, "Plan for box, profile default\n");
-	says(s, "memory.swappiness  60  10  now  none  /etc/sysctl.d/99-x.conf:1 sets 60\n");
-	says(s, "cpu.governor  cpu0-7  powersave  performance  now");
-	says(s, "cpu.idle-states state2  cpu0-7 (8 writes)  0  1");
-	says(s, "disk.scheduler  nvme0n1 nvme1n1  mq-deadline  none");
-	says(s, "gpu.persistence-mode  gpu0-2  0  1");
-	says(s, "gpu.sm-clock-lock  gpu0  unknown  1980,1980");
-	says(s, "nic.rings  eth0  1024  8192");
-	says(s, "nic.rings tx-ring  eth0  1024  8192");
-	says(s, "boot.isolcpus  not set  4-7  isolated CPUs run nothing that is not placed there "
-		"by hand  --allow boot.isolcpus\n");
-	says(s, "nic.mtu  eth0  1500  9000  the hardware's largest MTU is 1500 bytes  nothing\n");
+	says(s, "memory.swappiness  60 -> 10\n");
+	says(s, "at boot: /etc/sysctl.d/99-x.conf:1 sets 60\n");
+	says(s, "cpu.governor  cpu0-7  powersave -> performance\n");
+	says(s, "cpu.idle-states state2  cpu0-7 (8 writes)  0 -> 1");
+	says(s, "disk.scheduler  nvme0n1 nvme1n1  mq-deadline -> none");
+	says(s, "gpu.persistence-mode  gpu0-2  0 -> 1");
+	says(s, "gpu.sm-clock-lock  gpu0  unknown -> 1980,1980");
+	says(s, "nic.rings  eth0  1024 -> 8192");
+	says(s, "nic.rings tx-ring  eth0  1024 -> 8192");
+	says(s, "boot.isolcpus  not set -> 4-7\n");
+	says(s, "refused: isolated CPUs run nothing that is not placed there by hand\n");
+	says(s, "fix: sudo gputune apply --only boot.isolcpus --allow boot.isolcpus\n");
+	says(s, "nic.mtu  eth0  1500 -> 9000\n");
+	says(s, "refused: the hardware's largest MTU is 1500 bytes\n");
 	says(s, "tuned.service  memory.swappiness, cpu.governor\n");
-	says(s, "disk.free-space  1 GiB of 100 GiB free  >= 5 % free  make room\n");
+	says(s, "disk.free-space  1 GiB of 100 GiB free -> >= 5 % free\n");
+	says(s, "fix: make room\n");
 	says(s, "20 changes now, 2 refused, 1 to do by hand.");
-	silent(s, "Source");
+	silent(s, "source: ");
 	s = term(&f.a, page_plan(&f.a, f.m, &f.p, &full));
-	says(s, "Gain unmeasured.");
+	says(s, "source: ");
 	says(s, "sysctl: vm.swappiness");
 	s = markdown(&f.a, page_plan(&f.a, f.m, &f.p, &brief));
-	says(s, "| `cpu.idle-states state2` | cpu0-7 (8 writes) | 0 | **1** |");
+	says(s, "`cpu.idle-states state2` cpu0-7 (8 writes): 0 \xe2\x86\x92 **1**\n");
 	arena_free(&f.a);
 }
 

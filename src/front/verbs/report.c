@@ -287,10 +287,8 @@ static void findings_part(struct reporting *g)
 {
 	struct arena *a = &g->run.arena;
 	const struct findings *f = &g->p.findings;
-	struct check_view how = { .reasons = true,
-				  .verbose = true,
+	struct check_view how = { .verbose = true,
 				  .ledger = g->ledger,
-				  .fixes = true,
 				  .plan = g->h ? &g->p.plan : NULL };
 	struct doc *d = page_check(a, g->p.m, &g->p.profile, f, &how);
 	struct report_part *p = report_add(

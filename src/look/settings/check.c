@@ -272,22 +272,28 @@ static int share(const struct findings *f, bool health, const struct finding **w
 	return score_limits[gravest->severity];
 }
 
-/* "critical: pcie.link 0000:a3:00.0: lanes are missing": up to where the reason goes on to advise.
- */
+const char *finding_head(struct arena *a, const struct finding *f)
+{
+	const char *end = f->v.reason;
+
+	while (*end && (!strchr(".:;", *end) || (end[1] && end[1] != ' ')))
+		end++;
+	return arena_strndup(a, f->v.reason, (size_t)(end - f->v.reason));
+}
+
+/* "critical: pcie.link 0000:a3:00.0: lanes are missing" */
 static const char *capped_by(struct arena *a, const struct finding *f)
 {
 	enum { TARGETS_BYTES = 24 };
-	const char *target, *end;
+	const char *target;
 
 	if (!f)
 		return NULL;
 	target = f->n_targets < 2 || strlen(f->target) <= TARGETS_BYTES
 			 ? f->target
 			 : arena_printf(a, "%s +%zu", f->targets[0], f->n_targets - 1);
-	for (end = f->v.reason; *end && (!strchr(".:;", *end) || (end[1] && end[1] != ' ')); end++)
-		;
-	return arena_printf(a, "%s: %s%s%s: %.*s", severity_name(f->severity), f->s->id,
-			    *target ? " " : "", target, (int)(end - f->v.reason), f->v.reason);
+	return arena_printf(a, "%s: %s%s%s: %s", severity_name(f->severity), f->s->id,
+			    *target ? " " : "", target, finding_head(a, f));
 }
 
 static void summarise(struct arena *a, struct findings *out)

@@ -35,6 +35,9 @@ struct findings {
 void settings_check(struct arena *a, const struct machine *m, const struct profile *p,
 		    knob_reader *read, void *ctx, struct findings *out);
 
+/* Its reason up to where it goes on to advise: "lanes are missing". */
+const char *finding_head(struct arena *a, const struct finding *f);
+
 /*
  * What would have to be written to make target number i of a failed finding right. n is 0 and
  * by_hand says why where nothing of ours does.

@@ -275,6 +275,13 @@ bool knob_known(const struct knob *k)
 	return !is_listed(k->kind) ? knob_ops_of(k->kind) != NULL : bound_of(k) != NULL;
 }
 
+const char *knob_unit(const struct knob *k)
+{
+	const struct bound *b = is_listed(k->kind) ? bound_of(k) : NULL;
+
+	return b && (b->form == FORM_RANGE || b->form == FORM_THREE) ? b->words : NULL;
+}
+
 static bool kinds_has_word(const char *words, const char *word, size_t n)
 {
 	return words_have(words, word, n) || (!*words && !n);

@@ -70,6 +70,8 @@ bool knob_valid(const struct knob *k, const char *value, const char **why);
  * sysctl of the machine.
  */
 bool knob_known(const struct knob *k);
+/* The unit of its numbers, "bytes"; NULL: they have none, or it is not a number. */
+const char *knob_unit(const struct knob *k);
 /*
  * Whether value is one that may be asked for: valid, of a known knob, within what its row of the
  * table of bounds says. *why gets a sentence with the range; literal or arena. What is put back is

@@ -104,76 +104,29 @@ static enum style verdict_style(const struct ledger_answer *answer)
 						      : STYLE_PLAIN;
 }
 
-static struct node *found_table(struct doc *d)
+struct cell measured_finding(struct arena *a, const struct ledger *l, const struct finding *f)
 {
-	return DOC_TABLE(d, "Measured here", "!Setting", "!On", "Verdict", "~Found");
+	struct ledger_answer answer = { 0 };
+
+	if (measured_any(l) && can_be_proven(f->s))
+		answer = ledger_view_answer_of(a, l, f);
+	return answer.row ? cell_as(verdict_style(&answer),
+				    ledger_view_text_of(a, &answer, value_of(f)))
+			  : cell(NULL);
 }
 
-static void found_row(struct doc *d, struct node *t, const struct setting *s, const char *on,
-		      const struct ledger_answer *answer, const char *value)
+void measured_missing(struct doc *d, const struct findings *f, const struct ledger *l)
 {
-	NODE_ROW(d, t, cell_as(STYLE_CODE, s->id),
-		 cell(*answer->row->target ? answer->row->target : on),
-		 cell_as(verdict_style(answer), ruling_name(answer->row->verdict)),
-		 cell(ledger_view_text_of(d->arena, answer, value)));
-}
+	size_t missing = 0;
 
-static void report_missing(struct doc *d, size_t missing, const char *of_what)
-{
+	for (size_t i = 0; measured_any(l) && i < f->n; i++)
+		missing += f->items[i].v.kind == VERDICT_FAIL && can_be_proven(f->items[i].s) &&
+			   !measured_finding(d->arena, l, &f->items[i]).text;
 	if (missing)
-		doc_text(
-			d,
-			"Unmeasured here: %zu of %s. \"gputune prove ID\" measures, and puts back.",
-			missing, of_what);
-}
-
-void measured_findings_page(struct doc *d, const struct findings *f, const struct ledger *l)
-{
-	size_t missing = 0;
-	struct node *t;
-
-	if (!measured_any(l))
-		return;
-	t = found_table(d);
-	for (size_t i = 0; i < f->n; i++) {
-		const struct finding *it = &f->items[i];
-		struct ledger_answer answer;
-
-		if (!can_be_proven(it->s))
-			continue;
-		answer = ledger_view_answer_of(d->arena, l, it);
-		missing += !answer.row && it->v.kind == VERDICT_FAIL;
-		if (answer.row)
-			found_row(d, t, it->s, it->target, &answer, value_of(it));
-	}
-	node_drop_empty(t);
-	report_missing(d, missing, "what is to be fixed");
-}
-
-/* A row for each verdict, not for each of many targets that it holds for. */
-void measured_changes_page(struct doc *d, const struct plan *p, const struct ledger *l)
-{
-	const struct setting *last = NULL;
-	const struct ledger_row *shown = NULL;
-	size_t missing = 0;
-	struct node *t;
-
-	if (!measured_any(l))
-		return;
-	t = found_table(d);
-	for (size_t i = 0; i < p->n; i++) {
-		const struct change *c = &p->changes[i];
-		struct ledger_answer answer;
-
-		find_of(d->arena, l, c->s->id, c->target, c->after, &answer);
-		missing += !answer.row && c->s != last;
-		last = c->s;
-		if (answer.row && answer.row != shown)
-			found_row(d, t, c->s, c->target, &answer, c->after);
-		shown = answer.row;
-	}
-	node_drop_empty(t);
-	report_missing(d, missing, "the settings to be changed");
+		doc_text(d,
+			 "Unmeasured here: %zu of what is to be fixed. \"gputune prove ID\" "
+			 "measures, and puts back.",
+			 missing);
 }
 
 void measured_verdicts(struct doc *d, const char *id, const struct ledger *l)

@@ -37,10 +37,11 @@ struct explain_answer explain_answer_of(struct arena *a, const struct setting *s
 json_t *measured_check_json(struct arena *a, const struct machine *m, const struct profile *p,
 			    const struct findings *f, const struct ledger *l, int exit_code);
 extern const struct result_shape check_result, explain_result;
-/* Those findings of which something was proven here, and how many of what is to be fixed is not. */
-void measured_findings_page(struct doc *d, const struct findings *f, const struct ledger *l);
-/* Those changes of which something was proven here; nothing where that is none. */
-void measured_changes_page(struct doc *d, const struct plan *p, const struct ledger *l);
+/* What was proven here of a finding; no text: nothing. */
+struct cell measured_finding(struct arena *a, const struct ledger *l, const struct finding *f);
+/* How many of what is to be fixed nobody measured here; nothing where nothing was measured at all.
+ */
+void measured_missing(struct doc *d, const struct findings *f, const struct ledger *l);
 /* Every verdict on this setting (NULL: on any) on this machine, the newest first. */
 void measured_verdicts(struct doc *d, const char *id, const struct ledger *l);
 /* The same for people: where it shows, and what was found. */

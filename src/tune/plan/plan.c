@@ -395,3 +395,9 @@ const char *plan_boot_by_hand(struct arena *a, const struct machine *m, const st
 		       ? boot_menu_by_hand(a, boot_menu_parse(menu->v), token)
 		       : NULL;
 }
+
+bool gate_can_be_lifted(const char *gate)
+{
+	return strcmp(gate, GATE_ALLOW) == 0 || strcmp(gate, GATE_GPU_BUSY) == 0 ||
+	       strcmp(gate, GATE_OWN_LINK) == 0;
+}
