@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Libraries that are opened on first use: who opens which, and what is said where one is missing. libraries.py GPUTUNE"""
+import json
 import pathlib
 import re
 import subprocess
@@ -60,6 +61,34 @@ def without(folder):
 AS_LIVE = ('mount --bind "$1/root/sys" /sys && mount --bind "$1/root/proc/driver" /proc/driver && shift && exec "$@"')
 
 
+def work_per_joule(tmp):
+    """prove searches caps of the clock on a captured DGX Spark whose NVML is the stub: power goes with the cube of the clock."""
+    if why := no_namespaces("mount"):
+        return skip("caps of the clock", why)
+    spark = next(m for m in captured if m.name == "dgx-spark")
+    answers = json.loads((spark / "api/nvml.json").read_text())
+    answers["0"].update({"nvmlDeviceGetClockInfo(SM)": 2400, "nvmlDeviceGetPowerUsage": 60000})
+    for name, more, code, said in (("counted", {"nvmlDeviceGetTotalEnergyConsumption": 1000}, (0, 5), "energy counted"),
+                                   ("looked at", {}, (0, 5), "energy by power"),
+                                   ("no power either", {"nvmlDeviceGetPowerUsage": 0}, (5,), "no GPU here says what energy it takes")):
+        told = tmp / "nvml.json"
+        told.write_text(json.dumps(answers | {"0": answers["0"] | more, "stub": {"draws": 1}}))
+        script = "mount -t tmpfs none /var/lib && " + AS_LIVE
+        p = subprocess.run([*UNSHARE, "sh", "-c", script, "sh", spark, gputune, "prove", "gpu.sm-clock-lock", "--levels", "2200,1600", "--per-joule",
+                            "--command", "sleep 0.002", "--settle", "1ms", "--budget", "5s" if name == "counted" else "60ms", "--min-effect", "5%",
+                            "--loss", "50%", "--seed", "3", "--yes", "--allow", "gpu.sm-clock-lock", "--format", "json"],
+                           capture_output=True, text=True, check=False,
+                           env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "GPUTUNE_STUB": str(told), "LD_LIBRARY_PATH": str(built / "tests/stub/current")})
+        j = json.loads(p.stdout) if p.stdout.startswith("{") else {}
+        expect(f"energy {name}", p.returncode in code and said in p.stdout + p.stderr, (p.returncode, p.stdout[:400], p.stderr))
+        if name == "counted":
+            best = [m["id"] for m in j.get("members", []) if m.get("screening") == "keep"]
+            expect("the cap with the most work per joule", best == ["0,1600"] and j["measured_with"]["figures"][0]["key"] == "per_joule",
+                   (j.get("members"), j.get("why"), p.stderr))
+            expect("it is unmeasured, and said so", "unmeasured so far" in p.stderr, p.stderr)
+    return None
+
+
 def asked_once():
     """No question goes to NVML twice in a check."""
     if why := no_namespaces("mount"):
@@ -78,4 +107,5 @@ who_opens()
 asked_once()
 with tempfile.TemporaryDirectory() as made:
     without(pathlib.Path(made))
+    work_per_joule(pathlib.Path(made))
 end_suite()
