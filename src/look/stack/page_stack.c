@@ -183,48 +183,39 @@ static void check_summary(struct doc *d, const struct stack_view *v)
 
 	for (size_t i = 0; i < v->how->n_gpus; i++)
 		gpus = arena_printf(d->arena, "%s%ssm_%u", gpus, i ? ", " : "", v->how->gpus[i].sm);
+	doc_verdict(d,
+		    f->count[VERDICT_FAIL]	? STYLE_BAD
+		    : f->count[VERDICT_UNKNOWN] ? STYLE_UNKNOWN
+						: STYLE_GOOD,
+		    arena_printf(d->arena,
+				 "%zu wrong, %zu could not be seen, %zu right, %zu do not apply",
+				 f->count[VERDICT_FAIL], f->count[VERDICT_UNKNOWN],
+				 f->count[VERDICT_PASS], f->count[VERDICT_NA]),
+		    NULL);
 	doc_text(d, "%s. %zu libraries and packages in %zu places, for %s%s%s.",
 		 v->rootfs ? v->rootfs : "This machine", v->inv->n_items, v->inv->n_places,
 		 *gpus ? gpus : "no GPU", *gpus ? "" : ": ", *gpus ? "" : v->gpus_from);
-	doc_text(d, "%zu wrong, %zu could not be seen, %zu right, %zu do not apply.",
-		 f->count[VERDICT_FAIL], f->count[VERDICT_UNKNOWN], f->count[VERDICT_PASS],
-		 f->count[VERDICT_NA]);
 }
 
 static void stack_page_findings(struct doc *d, const struct stack_view *v)
 {
-	struct node *t =
-		DOC_TABLE(d, NULL, "Verdict", "Finding", "~Where", "~Is", "~Wanted", "~Why");
+	struct node *list = doc_findings(d, NULL);
 
 	for (size_t i = 0; i < v->found->n; i++) {
 		const struct stack_finding *f = &v->found->items[i];
+		bool mend = f->verdict == VERDICT_FAIL || f->verdict == VERDICT_NA;
 
 		if (!v->all && (f->verdict == VERDICT_PASS || f->verdict == VERDICT_NA))
 			continue;
-		NODE_ROW(d, t, cell_as(mark_style(f), mark(f)), cell_as(STYLE_STRONG, f->id),
-			 cell(f->target), cell(f->current),
-			 cell(f->verdict == VERDICT_PASS ? NULL : f->wanted), cell(f->reason));
+		node_found(d, list,
+			   &(struct found){ .badge = cell_as(mark_style(f), mark(f)),
+					    .id = f->id,
+					    .on = f->target,
+					    .now = f->current,
+					    .wanted = f->verdict == VERDICT_PASS ? NULL : f->wanted,
+					    .why = f->reason,
+					    .fix = cell_as(STYLE_CODE, mend ? f->command : NULL) });
 	}
-	node_drop_empty(t);
-}
-
-/* One command mends several findings as a rule. */
-static void stack_page_commands(struct doc *d, const struct stack_view *v)
-{
-	TEXT_AUTO t = { 0 };
-
-	for (size_t i = 0; i < v->found->n; i++) {
-		const struct stack_finding *f = &v->found->items[i];
-		bool wanted = f->verdict == VERDICT_FAIL || (v->all && f->verdict == VERDICT_NA);
-
-		if (!f->command || !wanted || (t.s && strstr(t.s, f->command)))
-			continue;
-		text_printf(&t, "%s\n", f->command);
-	}
-	if (!t.len)
-		return;
-	doc_heading(d, 2, "What mends it");
-	doc_code(d, arena_strdup(d->arena, t.s));
 }
 
 static void places(struct doc *d, const struct stack_view *v)
@@ -259,7 +250,6 @@ struct doc *page_stack_check(struct arena *a, const struct stack_view *v)
 	doc_heading(d, 1, "Software stack");
 	check_summary(d, v);
 	stack_page_findings(d, v);
-	stack_page_commands(d, v);
 	if (v->inv->n_items) {
 		doc_heading(d, 2, "What is there");
 		places(d, v);

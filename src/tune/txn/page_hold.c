@@ -73,11 +73,40 @@ static void status_line(struct doc *d, const struct hold_row *rows, size_t n)
 	node_span(d, line, cell("."));
 }
 
+/* From what to what; the present value where it is another one. */
+static void hold_page_found(struct doc *d, struct node *list, const struct hold_row *r,
+			    const struct batch *b, bool several)
+{
+	const char *unit = knob_unit(&r->e->knob), *now = r->now, *after = r->e->after;
+	bool same = now && strcmp(now, after) == 0;
+	struct found f = { .id = b->what,
+			   .on = b->on,
+			   .now = r->e->before ? r->e->before : "unknown",
+			   .wanted = after };
+
+	f.badge = cell_as(holds[r->hold].style, holds[r->hold].text);
+	if (r->e->unread)
+		f.badge = cell_as(STYLE_BAD, "open: the journal's line cannot be read");
+	else if (is_away(r))
+		f.badge = cell_as(STYLE_BAD, "left: " NOTE_AWAY);
+	else if (r->e->state == ENTRY_STUCK)
+		f.badge = cell_printf(d, STYLE_BAD, "stuck, %s", holds[r->hold].text);
+	figure_values(d->arena, unit, &f.now, &f.wanted);
+	figure_values(d->arena, unit, &now, &after);
+	node_found(d, list, &f);
+	if (!same)
+		node_more(d, list, "now", now ? cell(now) : cell_as(STYLE_UNKNOWN, "unknown"));
+	node_more(d, list, "by", cell(r->by));
+	node_more(d, list, "kept at boot by", cell(r->kept));
+	if (several)
+		node_more(d, list, "transaction", cell(number(d->arena, r->t->txn)));
+}
+
 struct doc *page_status(struct arena *a, const struct machine *m, const struct hold_row *rows,
 			size_t n, bool sure)
 {
 	struct doc *d = doc_new(a);
-	struct node *t;
+	struct node *list;
 	struct batch *b;
 	size_t n_batches;
 
@@ -86,27 +115,12 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 				 : "What gputune holds is not known.");
 		return d;
 	}
-	t = DOC_TABLE(d, NULL, ">Txn", "Setting", "On", "~Before", "~Asked", "~Now", "State", "~By",
-		      "~Kept at boot by");
-	b = hold_page_batches(a, m, rows, n, &n_batches);
-	for (size_t i = 0; i < n_batches; i++) {
-		const struct hold_row *r = &rows[b[i].first];
-
-		NODE_ROW(d, t, cell(number(a, r->t->txn)), cell_as(STYLE_CODE, b[i].what),
-			 cell(b[i].on),
-			 r->e->before ? cell(r->e->before) : cell_as(STYLE_UNKNOWN, "unknown"),
-			 cell(r->e->after),
-			 r->now ? cell(r->now) : cell_as(STYLE_UNKNOWN, "unknown"),
-			 r->e->unread
-				 ? cell_as(STYLE_BAD, "open: the journal's line cannot be read")
-			 : is_away(r) ? cell_as(STYLE_BAD, "left: " NOTE_AWAY)
-			 : r->e->state == ENTRY_STUCK
-				 ? cell_printf(d, STYLE_BAD, "stuck, %s", holds[r->hold].text)
-				 : cell_as(holds[r->hold].style, holds[r->hold].text),
-			 cell(r->by), r->kept ? cell(r->kept) : cell_as(STYLE_MUTED, "nothing"));
-	}
-	node_drop_empty(t);
 	status_line(d, rows, n);
+	list = doc_findings(d, NULL);
+	b = hold_page_batches(a, m, rows, n, &n_batches);
+	for (size_t i = 0; i < n_batches; i++)
+		hold_page_found(d, list, &rows[b[i].first], &b[i],
+				rows[0].t->txn != rows[n - 1].t->txn);
 	return d;
 }
 

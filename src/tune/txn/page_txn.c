@@ -77,19 +77,10 @@ static const char *file_of(const struct outcome_row *o)
 	return o->knob.kind == KNOB_FILE ? o->knob.name : "";
 }
 
-/* undo: what was set is what it comes from. */
+/* From what to what; of an undo from what was set back to what was there. */
 static void outcomes(struct doc *d, const struct machine *m, const struct txn_report *r, bool undo)
 {
-	const struct column columns[] = {
-		{ .title = "Setting" },
-		{ .title = "On" },
-		{ .title = undo ? "Before" : "From", .wrap = true },
-		{ .title = undo ? "We had set" : "To", .wrap = true },
-		{ .title = r->dry ? "Would be" : "Outcome" },
-		{ .title = "Now", .wrap = true },
-		{ .title = "What happened", .wrap = true },
-	};
-	struct node *t = doc_table(d, NULL, columns, 7);
+	struct node *list = doc_findings(d, NULL);
 	struct batch_row *rows = arena_array(d->arena, r->n, sizeof(*rows));
 	struct batch *b;
 	size_t n;
@@ -108,15 +99,22 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 		const struct outcome_row *o = &r->rows[b[i].first];
 		bool done = o->outcome == OUTCOME_DONE || o->outcome == OUTCOME_RESTORED;
 
-		NODE_ROW(d, t, cell_as(STYLE_CODE, b[i].what),
-			 cell(*file_of(o) ? file_of(o) : b[i].on), value_cell(d, &o->knob, o->from),
-			 value_cell(d, &o->knob, o->to),
-			 waits(o) ? cell_as(STYLE_WARN, "after a reboot")
-				  : cell_as(outcome_style(o->outcome), outcome_text(o->outcome)),
-			 done || !o->found ? cell(NULL) : value_cell(d, &o->knob, o->found),
-			 cell(o->sentence));
+		struct found f = { .badge = waits(o) ? cell_as(STYLE_WARN, "after a reboot")
+						     : cell_as(outcome_style(o->outcome),
+							       outcome_text(o->outcome)),
+				   .id = b[i].what,
+				   .on = *file_of(o) ? file_of(o) : b[i].on,
+				   .now = value_cell(d, &o->knob, undo ? o->to : o->from).text,
+				   .wanted = value_cell(d, &o->knob, undo ? o->from : o->to).text,
+				   .why = o->sentence };
+		const char *found =
+			done || !o->found ? NULL : value_cell(d, &o->knob, o->found).text;
+
+		figure_values(d->arena, knob_unit(&o->knob), &f.now, &f.wanted);
+		figure_values(d->arena, knob_unit(&o->knob), &found, &(const char *){ NULL });
+		node_found(d, list, &f);
+		node_more(d, list, "now", cell(found));
 	}
-	node_drop_empty(t);
 }
 
 /* By hand, in the order in which they have to be run. */
