@@ -36,47 +36,48 @@ static const char *doctor_page_left(struct arena *a, const struct doctor_view *v
 	return arena_strdup(a, t.s ? t.s : "");
 }
 
-static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const struct examined *x)
-{
-	size_t n = 0;
-
-	while (n < x->n && (v->named || v->all || x->causes[n].v.likelihood <= CAUSE_POSSIBLE))
-		n++;
-	shape_table(d, NULL, &cause_result_shape, x->causes, n);
-}
-
-/* What the fix of a cause is asked for with, and when it holds. */
-static const char *fix_of(struct arena *a, const struct examined *x, const struct cause *c)
+/* What the fix of a cause is asked for with. */
+static struct cell fix_of(struct arena *a, const struct examined *x, const struct cause *c)
 {
 	const struct setting *s = setting_find(c->fix);
 	const char *allow =
 		s && s->risk == RISK_DANGER ? arena_printf(a, " --allow %s", c->fix) : "";
 
 	if (s && s->effect != EFFECT_NOW)
-		return arena_printf(a,
-				    "\"gputune apply --only %s%s\" sets it for the next boot; look "
-				    "again then",
-				    c->fix, allow);
-	return arena_printf(a, "\"gputune doctor %s --fix%s\" sets %s and measures again", x->d->id,
-			    allow, c->fix);
+		return cell_as(STYLE_CODE,
+			       arena_printf(a, "sudo gputune apply --only %s%s", c->fix, allow));
+	return cell_as(STYLE_CODE,
+		       arena_printf(a, "sudo gputune doctor %s --fix%s", x->d->id, allow));
 }
 
-/* What mends the causes that were found, one bullet each. */
-static void doctor_page_remedies(struct doc *d, const struct examined *x)
+static enum style likelihood_style(enum likelihood l)
 {
-	struct node *b = doc_bullets(d);
+	static const enum style styles[LIKELIHOODS] = { STYLE_BAD,     STYLE_WARN, STYLE_UNKNOWN,
+							STYLE_UNKNOWN, STYLE_GOOD, STYLE_MUTED };
 
-	for (size_t i = 0; i < x->d->n; i++) {
+	return styles[l];
+}
+
+static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const struct examined *x)
+{
+	struct node *list = doc_findings(d, NULL);
+
+	for (size_t i = 0; i < x->n; i++) {
 		const struct cause_result *r = &x->causes[i];
+		bool found = x->state == DOCTOR_FOUND && r->v.likelihood <= CAUSE_LIKELY;
 
-		if (r->v.likelihood > CAUSE_LIKELY)
-			continue;
-		if (r->c->fix)
-			node_bullet(d, b,
-				    cellf(d, "%s: %s%s%s", r->c->title, fix_of(d->arena, x, r->c),
-					  r->step ? "; by hand: " : "", r->step ? r->step : ""));
-		else if (r->step)
-			node_bullet(d, b, cellf(d, "%s: %s", r->c->title, r->step));
+		if (!v->named && !v->all && r->v.likelihood > CAUSE_POSSIBLE)
+			break;
+		node_found(d, list,
+			   &(struct found){ .badge = cell_as(likelihood_style(r->v.likelihood),
+							     likelihood_name(r->v.likelihood)),
+					    .id = r->c->title,
+					    .why = r->v.text,
+					    .fix = !found      ? cell(NULL)
+						   : r->c->fix ? fix_of(d->arena, x, r->c)
+							       : cell(r->step) });
+		if (found && r->c->fix)
+			node_more(d, list, "by hand", cell(r->step));
 	}
 }
 
@@ -86,8 +87,6 @@ static void doctor_page_one(struct doc *d, const struct doctor_view *v, const st
 	doc_text(d, "%s: %s.%s", v->named ? "Symptom" : "Would show so", x->d->symptom,
 		 x->d->normal && x->state == DOCTOR_FOUND ? " This is no fault." : "");
 	doctor_page_causes(d, v, x);
-	if (x->state == DOCTOR_FOUND)
-		doctor_page_remedies(d, x);
 	if (is_missing(v, x->d) && x->state != DOCTOR_NOT_HERE)
 		doc_text(d, "Not seen from here: %s.", x->d->missing);
 }
@@ -162,6 +161,16 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	struct doc *d = doc_new(a);
 	const size_t *n = v->count;
 
+	doc_verdict(
+		d,
+		n[DOCTOR_FOUND]	 ? STYLE_BAD
+		: n[DOCTOR_OPEN] ? STYLE_UNKNOWN
+				 : STYLE_GOOD,
+		arena_printf(
+			a,
+			"%zu found, %zu tested and fine, %zu not tested, %zu not on this machine",
+			n[DOCTOR_FOUND], n[DOCTOR_FINE], n[DOCTOR_OPEN], n[DOCTOR_NOT_HERE]),
+		NULL);
 	for (size_t i = 0; i < v->n; i++)
 		if (v->named || v->items[i].state == DOCTOR_FOUND)
 			doctor_page_one(d, v, &v->items[i]);
@@ -171,10 +180,8 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 	if (v->all)
 		doctor_page_others(d, v, DOCTOR_NOT_HERE, "Not on this machine");
 	tests(d, v);
-	doc_text(d,
-		 "%zu found, %zu tested and fine, %zu not tested, %zu not on this machine. What "
-		 "was not tested may be so all the same.",
-		 n[DOCTOR_FOUND], n[DOCTOR_FINE], n[DOCTOR_OPEN], n[DOCTOR_NOT_HERE]);
+	if (n[DOCTOR_OPEN])
+		doc_text(d, "What was not tested is not ruled out.");
 	return d;
 }
 

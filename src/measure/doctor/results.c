@@ -131,20 +131,11 @@ static const char *cause_judged_by(const void *object)
 	return c->rule ? NULL : c->setting;
 }
 
-static unsigned cause_style(const void *object)
-{
-	static const enum style styles[LIKELIHOODS] = { STYLE_BAD,     STYLE_WARN, STYLE_UNKNOWN,
-							STYLE_UNKNOWN, STYLE_GOOD, STYLE_MUTED };
-
-	return styles[((const struct cause_result *)object)->v.likelihood];
-}
-
 static const struct shape_row cause_result_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(cause, id), OF_CAUSE },
-	{ "title", NULL, SHAPE_TEXT(cause, title), OF_CAUSE, .title = "~Cause" },
-	{ "likelihood", NULL, SHAPE_CHOICE_BY(cause_result, v.likelihood, likelihood_name, LIKELIHOODS),
-	  .title = "Likelihood", .style_of = cause_style },
-	{ "evidence", NULL, SHAPE_TEXT(cause_result, v.text), .title = "~Evidence" },
+	{ "title", NULL, SHAPE_TEXT(cause, title), OF_CAUSE },
+	{ "likelihood", NULL, SHAPE_CHOICE_BY(cause_result, v.likelihood, likelihood_name, LIKELIHOODS) },
+	{ "evidence", NULL, SHAPE_TEXT(cause_result, v.text) },
 	{ "judged_by", "The setting whose findings say so.",
 	  SHAPE_TEXT_OF(cause_judged_by), OF_CAUSE, .unknown = SHAPE_NULL },
 	{ "fix", "The setting that mends it.", SHAPE_TEXT(cause, fix), OF_CAUSE, .unknown = SHAPE_NULL },
