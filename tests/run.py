@@ -71,7 +71,9 @@ class Job:
 # --- what there is -------------------------------------------------------------------------------
 
 def build(folder):
-    return Job("build", folder, ["sh", "-ec", 'scripts/setup "$1"; exec ninja -C "$@"', "sh", folder], slots=CORES)
+    """All of it; of the release build, whose test programs run in rounds alone, neither the unit tests (but prove) nor the fuzz targets."""
+    every = "ninja -C build -t query all | sed -n 's/^ *//p' | grep -vE '^(tests/(unit|fuzz)/|meson-|all:$|input:|outputs:)'; echo tests/unit/test_prove"
+    return Job("build", folder, ["sh", "-ec", f'scripts/setup "$1"; exec ninja -C "$1" $({every if folder == "build" else ":"})', "sh", folder], slots=CORES)
 
 
 def meson_test(step, name, folder, *words, slots=CORES):
@@ -126,7 +128,7 @@ def jobs_of(step, only_changed):
         case "build":
             return [build("build"), build("build-san")]
         case "unit":  # walks, cuts and proofs that are cut off need many rounds: the release build has time for them
-            return [meson_test(step, "unit", "build-san"), meson_test(step, "rounds", "build", "walk", "torture", "prove", "law", slots=1)]
+            return [meson_test(step, "unit", "build-san", "--no-suite", "long"), meson_test(step, "rounds", "build", "walk", "torture", "prove", "law", slots=1)]
         case "golden":
             return golden(changed(rows) if only_changed else rows)
         case "house":
@@ -166,7 +168,7 @@ def jobs_of(step, only_changed):
             return [Job(step, "must-die", ["scripts/mutate"], suite=True, slots=CORES),
                     Job(step, "random", ["scripts/mutate", "--random", "200", "--seed", day], after=["must-die"], suite=True, slots=CORES)]
         case "fuzz-long":
-            return [Job(step, "fuzz-long", ["scripts/fuzz", os.environ.get("GPUTUNE_FUZZ_SECONDS", "300")], after=["build-san"], suite=True, slots=CORES)]
+            return [Job(step, "fuzz-long", ["scripts/fuzz", os.environ.get("GPUTUNE_FUZZ_SECONDS", "300")], suite=True, slots=CORES)]
         case "walks":  # in memory, and on the kernel that runs, whose values they change and put back
             return [Job(step, "walks", ["build/tests/walk/walk", "--walks", "100000", "--seed", f"{day}0000000"], after=["build"], suite=True),
                     Job(step, "walks-live", ["python3", "tests/walk/live.py", "build/gputune", "--walks", "2000", "--seed", f"{day}0000"], after=["build"], suite=True)]
