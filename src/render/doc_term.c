@@ -180,6 +180,15 @@ enum {
 	BADGES_MIN = 60, /* narrower, what is said of a finding does not stand behind its badge */
 };
 
+/* Where a line begins: further left where its first word has no room behind the indent, which would
+ * leave an empty line. */
+static size_t found_indent(const struct term *t, size_t indent, const char *text)
+{
+	size_t width = (size_t)t->how->width;
+
+	return width && indent + strcspn(text, " ") > width ? LESS : indent;
+}
+
 /* Behind two blanks where it fits into the line, else in the next one. */
 static void found_part(struct flow *f, struct cell c)
 {
@@ -189,8 +198,8 @@ static void found_part(struct flow *f, struct cell c)
 		return;
 	flow_word(f);
 	if (f->column > f->indent && width && f->column + GAP + w > width) {
-		fprintf(f->t->out, "\n%*s", (int)f->indent, "");
-		f->column = f->indent;
+		f->column = found_indent(f->t, f->indent, c.text);
+		fprintf(f->t->out, "\n%*s", (int)f->column, "");
 	} else if (f->column > f->indent) {
 		fprintf(f->t->out, "%*s", GAP, "");
 		f->column += GAP;
@@ -205,9 +214,8 @@ static void found_line(struct term *t, size_t indent, const char *name, struct c
 
 	if (cell_empty(&value))
 		return;
-	/* A first word without room behind the indent would leave an empty line. */
-	if (!name && t->how->width && indent + strcspn(value.text, " ") > (size_t)t->how->width)
-		indent = LESS;
+	if (!name)
+		indent = found_indent(t, indent, value.text);
 	f.indent = f.column = indent;
 	fprintf(t->out, "%*s", (int)indent, "");
 	if (name)

@@ -674,8 +674,8 @@ static const char *const prove_examples[] = {
 	"one setting, by one bench",
 	"prove --profile inference --command ./work --keep",
 	"a profile by the time of a workload of yours; what helps is kept",
-	"prove gpu.sm-clock-lock --levels 1600,1800,2000,2200 --per-joule --command ./decode",
-	"the cap of the clock with the most work per joule, not more than 5 % slower",
+	"prove gpu.sm-clock-lock --levels 1600,2000",
+	"the best of several clock caps; with --per-joule the one with the most work per joule",
 	NULL,
 };
 
