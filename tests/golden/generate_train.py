@@ -299,8 +299,8 @@ def edit(tmp, name, text, kind="deepspeed", model="qwen2.5-1.5b", more=()):
         p = subprocess.run(["patch", "--binary", "-s", "-o", tmp / "patched", f, tmp / "d"], capture_output=True, text=True)
         expect(f"{name}: patch makes the same of it", p.returncode == 0 and (tmp / "patched").read_bytes() == after,
                (p.stdout, p.stderr, diff))
-    expect(f"{name}: each hunk has a reason", all(len(x.split("@@", 2)[2].strip()) > 10 for x in diff.splitlines()
-                                                 if x.startswith("@@")), diff)
+    expect(f"{name}: hunks say where, changes say why", all(x.endswith("@@") for x in diff.splitlines() if x.startswith("@@")) and
+           all(len(x["reason"]) > 10 for x in j["train"]["edit"]["changes"]), diff)
     expect(f"{name}: refused where it is already", run("generate", kind, "--edit", f, "--model", model, *ON, "-o", new)[0] == 2 and
            new.read_bytes() == after)
     return after, diff, j["train"]
@@ -313,7 +313,7 @@ def edited(tmp):
     expect("the same global batch", b["per_device_train_batch_size"] * b["gradient_accumulation_steps"] == 8 and
            b["per_device_train_batch_size"] > 2, b)
     expect("a gain with its interval", t["gain"]["value"] > 1.02 and t["gain"]["low"] < t["gain"]["value"] < t["gain"]["high"] and
-           "times" in diff, t["gain"])
+           any("times" in x["reason"] for x in t["edit"]["changes"]), t["gain"])
     expect("what was wrong", b["gradient_checkpointing_kwargs"]["use_reentrant"] is False and b["dataloader_num_workers"] > 0, b)
     expect("comments stay", after.decode().count("#") == TRAINER.count("#") and b"  # small" in after and
            b"\"quoted\": 'kept'    # this too" in after, after)
@@ -401,6 +401,74 @@ BROKEN = """{
 """
 ACCELERATE = ("compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 2\nnum_processes: 8\nmachine_rank: 0\n"
               "mixed_precision: bf32\nfsdp_config:\n  fsdp_version: %d\n  fsdp_sharding_stratgy: FULL_SHARD\n")
+
+
+MENDED = """output_dir: /tmp
+per_device_train_batch_size: 2
+gradient_accumulation_steps: 4
+bf16: true
+optim: adamw_hf
+lr_scheduler_type: constant
+warmup_steps: 100
+save_steps: 1
+ddp_bucket_cap_mb: 5
+attn_implementation: eager
+learning_rate: 0.5
+num_train_epochs: 0
+torch_dtype: float32
+"""
+MENDED_TO = {"optim": "adamw_torch_fused", "lr_scheduler_type": "constant_with_warmup", "save_steps": 500, "ddp_bucket_cap_mb": 25,
+             "attn_implementation": "sdpa", "torch_dtype": "bfloat16"}
+SCRIPT = r"""export NCCL_IB_DISABLE=1
+export NCCL_DEBUG=INFO NCCL_P2P_DISABLE=1 B=2
+NCCL_P2P_DISABLE=1 NCCL_IB_DISABLE=1 python a.py
+export NCCL_IB_DISABLE=1; export C=1; export NCCL_P2P_DISABLE=1
+docker run -e NCCL_P2P_DISABLE=1 image
+true && export NCCL_P2P_DISABLE=1; echo x
+false ||
+export NCCL_P2P_DISABLE=1
+if true; then export NCCL_P2P_DISABLE=1; fi
+export D=1 \
+  NCCL_IB_DISABLE=1
+export NCCL_P2P_DISABLE="1"
+torchrun t.py --optim adamw_hf --bf16 true --ddp_find_unused_parameters=true --save_steps 1
+"""
+SCRIPT_TO = r"""export NCCL_DEBUG=INFO B=2
+python a.py
+export C=1
+docker run -e NCCL_P2P_DISABLE=1 image
+true && export NCCL_P2P_DISABLE=1; echo x
+false ||
+export NCCL_P2P_DISABLE=1
+if true; then export NCCL_P2P_DISABLE=1; fi
+export D=1 \
+  NCCL_IB_DISABLE=1
+export NCCL_P2P_DISABLE="1"
+torchrun t.py --optim adamw_torch_fused --bf16 true --ddp_find_unused_parameters=false --save_steps 500
+"""
+
+
+def mended(tmp):
+    """Warnings with a known better value are mended, others named; in a map of one line and a script with several settings in one, too."""
+    one, new = ["--model", "llama-3-8b", "--on", "hgx-h100", "--no-calibration"], tmp / "mended"
+    was = yaml.safe_load(MENDED)
+    for name, text in (("m.yaml", MENDED), ("flow.yaml", "{" + ", ".join(MENDED.splitlines()) + "}\n"), ("m.json", json.dumps(was))):
+        f = tmp / name
+        f.write_text(text)
+        new.unlink(missing_ok=True)
+        j = follows(f"mends {name}", ["generate", "deepspeed", "--edit", f, *one, "-o", new], 1)
+        now, e = yaml.safe_load(new.read_text()), j["train"]["edit"]
+        expect(f"{name}: what is known to be better", {k: now[k] for k in MENDED_TO} == MENDED_TO, now)
+        expect(f"{name}: what has no single better value stays", all(now[k] == was[k] for k in ("output_dir", "learning_rate", "num_train_epochs")), now)
+        left = {x["what"]: x["why"] for x in e["left"]}
+        expect(f"{name}: and is named", left["output_dir"].startswith("not changed") and "diverges" in left["learning_rate"] and
+               left["num_train_epochs"].startswith("wrong, and not mended"), left)
+        expect(f"{name}: not in the line of the place", all(x.endswith("@@") for x in e["diff"].splitlines() if x.startswith("@@")), e["diff"])
+    f, new = tmp / "m.sh", tmp / "mended.sh"
+    f.write_text(SCRIPT)
+    j = follows("mends a script", ["generate", "deepspeed", "--edit", f, *one, "-o", new], 0)
+    expect("a script: settings of a line go one by one", new.read_text() == SCRIPT_TO, new.read_text())
+    expect("a script: what hangs on more is named", [x["line"] for x in j["train"]["edit"]["left"]] == [5, 6, 8, 9, 11, 12], j["train"]["edit"]["left"])
 
 
 def predicted_of(way, micro, accumulation):
@@ -686,6 +754,7 @@ with tempfile.TemporaryDirectory() as d:
     runner(pathlib.Path(d))
     launched(pathlib.Path(d))
     edited(pathlib.Path(d))
+    mended(pathlib.Path(d))
     settled(pathlib.Path(d))
     linted(pathlib.Path(d))
     values(pathlib.Path(d))

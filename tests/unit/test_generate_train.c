@@ -114,8 +114,8 @@ static void diffs(void **state)
 	edits_apply(&e, &now);
 	assert_string_equal(now.s, "one\n2\n3\n4\n5\n6\n7\n8\n9\nlast\nmore");
 	edits_diff(&a, &e, "a", "b", &diff);
-	assert_string_equal(diff.s, "--- a\n+++ b\n@@ -1,4 +1,4 @@ first\n-1\n+one\n 2\n 3\n 4\n"
-				    "@@ -7,4 +7,5 @@ end\n 7\n 8\n 9\n-last\n"
+	assert_string_equal(diff.s, "--- a\n+++ b\n@@ -1,4 +1,4 @@\n-1\n+one\n 2\n 3\n 4\n"
+				    "@@ -7,4 +7,5 @@\n 7\n 8\n 9\n-last\n"
 				    "\\ No newline at end of file\n+last\n+more\n"
 				    "\\ No newline at end of file\n");
 	arena_free(&a);

@@ -480,7 +480,6 @@ static size_t line_at(const struct lines *l, size_t at)
 /* Lines [from, to) of the old text become lines [new_from, new_to) of the new one. */
 struct change {
 	size_t from, to, new_from, new_to;
-	const char *reason;
 };
 
 static void put_line(struct text *out, char mark, const struct lines *l, size_t i)
@@ -517,13 +516,6 @@ static void edit_narrow(const struct lines *o, const struct lines *n, struct cha
 	}
 }
 
-static const char *join(struct arena *a, const char *x, const char *y)
-{
-	if (!x || !*x || !y || strcmp(x, y) == 0 || strstr(x, y))
-		return x && *x ? x : y;
-	return arena_printf(a, "%s; %s", x, y);
-}
-
 static long long breaks(const char *s, size_t n)
 {
 	long long k = 0;
@@ -534,15 +526,15 @@ static long long breaks(const char *s, size_t n)
 }
 
 /* From places to lines; those that touch the same lines are one. */
-static size_t edit_changes(struct arena *a, const struct edits *e, const struct lines *o,
-			   const struct lines *n, struct change *out)
+static size_t edit_changes(const struct edits *e, const struct lines *o, const struct lines *n,
+			   struct change *out)
 {
 	long long shift = 0;
 	size_t k = 0;
 
 	for (size_t i = 0; i < e->n; i++) {
 		const struct edit *x = &e->at[i];
-		struct change c = { .reason = x->reason };
+		struct change c;
 
 		/* A line is touched as far as its break is. */
 		c.from = line_at(o, x->at);
@@ -555,7 +547,6 @@ static size_t edit_changes(struct arena *a, const struct edits *e, const struct 
 		if (k && c.from < out[k - 1].to) {
 			out[k - 1].to = c.to;
 			out[k - 1].new_to = c.new_to;
-			out[k - 1].reason = join(a, out[k - 1].reason, c.reason);
 		} else {
 			out[k++] = c;
 		}
@@ -565,28 +556,16 @@ static size_t edit_changes(struct arena *a, const struct edits *e, const struct 
 	return k;
 }
 
-static void header_reason(struct text *out, const char *reason)
-{
-	text_addc(out, ' ');
-	for (const char *s = reason; s && *s; s++)
-		text_addc(out, (unsigned char)*s < ' ' ? ' ' : *s);
-}
-
-static void hunk(struct arena *a, struct text *out, const struct lines *o, const struct lines *n,
+static void hunk(struct text *out, const struct lines *o, const struct lines *n,
 		 const struct change *c, size_t count)
 {
 	size_t from = c[0].from > AROUND ? c[0].from - AROUND : 0;
 	size_t new_from = c[0].new_from - (c[0].from - from);
 	size_t to = c[count - 1].to + AROUND < o->n ? c[count - 1].to + AROUND : o->n;
 	size_t new_to = c[count - 1].new_to + (to - c[count - 1].to), at = from;
-	const char *reason = "";
 
-	for (size_t i = 0; i < count; i++)
-		reason = join(a, reason, c[i].reason);
-	text_printf(out, "@@ -%zu,%zu +%zu,%zu @@", from + (to > from), to - from,
+	text_printf(out, "@@ -%zu,%zu +%zu,%zu @@\n", from + (to > from), to - from,
 		    new_from + (new_to > new_from), new_to - new_from);
-	header_reason(out, reason);
-	text_addc(out, '\n');
 	for (size_t i = 0; i < count; i++) {
 		for (; at < c[i].from; at++)
 			put_line(out, ' ', o, at);
@@ -612,14 +591,14 @@ void edits_diff(struct arena *a, struct edits *e, const char *before, const char
 		return;
 	o = edit_split(a, e->text, e->len);
 	n = edit_split(a, now.s ? now.s : "", now.len);
-	k = edit_changes(a, e, &o, &n, c);
+	k = edit_changes(e, &o, &n, c);
 	text_printf(out, "--- %s\n+++ %s\n", before, after);
 	while (i < k) {
 		size_t m = i + 1;
 
 		while (m < k && c[m].from <= c[m - 1].to + 2 * AROUND)
 			m++;
-		hunk(a, out, &o, &n, c + i, m - i);
+		hunk(out, &o, &n, c + i, m - i);
 		i = m;
 	}
 }

@@ -286,7 +286,7 @@ const char *train_edit_other(const struct train_edit *e, enum train_target targe
 }
 
 /* --- numbers and switches in quotes ----------------------------------------------------------- */
-static bool changed_already(const struct train_edit *e, const struct markup_node *n)
+bool train_edit_touched(const struct train_edit *e, const struct markup_node *n)
 {
 	for (size_t i = 0; i < e->edits.n; i++) {
 		const struct edit *x = &e->edits.at[i];
@@ -305,7 +305,7 @@ static void train_edit_bare_one(struct train_edit *e, const struct markup_node *
 	bool truth, number = k->type == KEY_INT || k->type == KEY_NUMBER;
 	double v;
 
-	if (plain == n || changed_already(e, n) || train_edit_at(e, path) != n)
+	if (plain == n || train_edit_touched(e, n) || train_edit_at(e, path) != n)
 		return;
 	if (number ? markup_number(plain, &v) : k->type == KEY_BOOL && markup_bool(plain, &truth))
 		train_edit_set(e, path, n->text, false,
@@ -474,46 +474,69 @@ static bool left_already(const struct train_edit *e, unsigned line, const char *
 	return false;
 }
 
-static void faults(struct train_edit *e, const char *text, size_t len, const struct lint_on *on)
+static void look_through(struct train_edit *e, const struct edits *now, const struct lint_on *on,
+			 struct lint *l)
 {
-	struct lint l = { .a = e->a, .on = on };
+	*l = (struct lint){ .a = e->a, .on = on };
+	lint_text(l, e->name, now->text, now->len);
+	lint_sort(l);
+}
 
-	lint_text(&l, e->name, text, len);
-	lint_sort(&l);
-	for (size_t i = 0; i < l.n; i++) {
-		const struct lint_finding *f = &l.findings[i];
+static void faults(struct train_edit *e, const struct lint *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct lint_finding *f = &l->findings[i];
 		unsigned line = line_before(&e->edits, f->line);
 
-		if (f->level != LINT_ERROR)
+		if (f->level == LINT_NOTE)
 			continue;
-		e->n_faults++;
+		e->n_faults += f->level == LINT_ERROR;
 		if (!left_already(e, line, f->subject))
-			train_edit_leave(
-				e, line, f->subject,
-				f->fix ? arena_printf(e->a, "wrong, and not mended: %s (%s)",
-						      f->says, f->fix)
-				       : arena_printf(e->a, "wrong, and not mended: %s", f->says));
+			train_edit_leave(e, line, f->subject,
+					 arena_printf(e->a, "%s: %s%s%s%s",
+						      f->level == LINT_ERROR
+							      ? "wrong, and not mended"
+							      : "not changed",
+						      f->says, f->fix ? " (" : "",
+						      f->fix ? f->fix : "", f->fix ? ")" : ""));
 	}
+}
+
+/* The text with all changes, read. */
+static int open_changed(struct train_edit *e, struct train_edit *out, struct err *err)
+{
+	TEXT_AUTO now = { 0 };
+	struct err why = { 0 };
+
+	edits_apply(&e->edits, &now);
+	if (train_edit_open(e->a, e->name, arena_strndup(e->a, now.s ? now.s : "", now.len),
+			    now.len, out, &why) < 0)
+		return err_set(err, -EINVAL,
+			       "nothing is written, because the changed text cannot be read: %s",
+			       why.text);
+	return 0;
 }
 
 int train_edit_settle(struct train_edit *e, int gpus, const struct lint_on *on,
 		      struct train_setup *s, struct err *err)
 {
-	struct train_edit *again = ARENA_NEW(e->a, struct train_edit);
-	TEXT_AUTO now = { 0 };
-	struct err why = { 0 };
-	const char *text;
+	struct train_edit *now = ARENA_NEW(e->a, struct train_edit);
+	size_t before = e->edits.n;
+	struct lint l;
 
-	edits_apply(&e->edits, &now);
-	text = arena_strndup(e->a, now.s ? now.s : "", now.len);
-	if (train_edit_open(e->a, e->name, text, now.len, again, &why) < 0)
-		return err_set(err, -EINVAL,
-			       "nothing is written, because the changed text cannot be read: %s",
-			       why.text);
+	if (open_changed(e, now, err) < 0)
+		return -EINVAL;
+	look_through(e, &now->edits, on, &l);
+	train_edit_mend(e, now, &l);
+	if (e->edits.n > before) {
+		if (open_changed(e, now, err) < 0)
+			return -EINVAL;
+		look_through(e, &now->edits, on, &l);
+	}
 	/* With offload the step is not predicted, nor where nothing fits. */
 	if (s->fits && !s->offload.optimizer)
-		predict_again(e, again, gpus, s);
-	faults(e, text, now.len, on);
+		predict_again(e, now, gpus, s);
+	faults(e, &l);
 	return 0;
 }
 
@@ -522,60 +545,124 @@ int train_edit_settle(struct train_edit *e, int gpus, const struct lint_on *on,
  * set a variable that does harm. No other word is touched.
  */
 
-static void train_edit_set_one(struct train_edit *e, const char *name,
-			       const struct train_items *items, const char *more)
+bool train_edit_option(struct train_edit *e, const char *name, const char *value,
+		       const char *reason)
 {
-	const struct train_item *i = train_item_find(items, name);
 	size_t skip = 0;
 	const struct lint_word *w = train_edit_find(e, name, &skip);
 	struct err err = { 0 };
 	const char *what;
 
-	if (!i || !w || strcmp(w->text + skip, i->value) == 0)
-		return;
-	what = arena_printf(e->a, "--%s: %.40s -> %s", name, w->text + skip, i->value);
+	if (!w || strcmp(w->text + skip, value) == 0)
+		return false;
+	what = arena_printf(e->a, "--%s: %.40s -> %s", name, w->text + skip, value);
 	/* Only a word that stands as it is read has its value at a known place. */
 	if (w->open || w->quoted || w->end_at - w->begin != strlen(w->text)) {
 		train_edit_leave(e, w->line, what, "it is quoted, or an expansion");
-		return;
+		return false;
 	}
 	if (edit_add(e->a, &e->edits,
 		     &(struct edit){ .at = w->begin + skip,
 				     .n = w->end_at - w->begin - skip,
-				     .with = i->value,
+				     .with = value,
 				     .what = what,
-				     .reason = more ? arena_printf(e->a, "%s; %s", i->reason, more)
-						    : i->reason },
-		     &err) < 0)
-		train_edit_leave(e, w->line, what, arena_strdup(e->a, err.text));
+				     .reason = reason },
+		     &err) == 0)
+		return true;
+	train_edit_leave(e, w->line, what, arena_strdup(e->a, err.text));
+	return false;
 }
 
-/* The line of this number holds "export NAME=VALUE" or "NAME=VALUE" and nothing else. */
-static bool alone(const struct train_edit *e, unsigned line, const char *name, size_t *from,
-		  size_t *to)
+static void train_edit_set_one(struct train_edit *e, const char *name,
+			       const struct train_items *items, const char *more)
+{
+	const struct train_item *i = train_item_find(items, name);
+
+	if (i)
+		train_edit_option(e, name, i->value,
+				  more ? arena_printf(e->a, "%s; %s", i->reason, more) : i->reason);
+}
+
+/* "NAME=VALUE": a word that sets a variable. */
+static bool is_setting(const char *s)
+{
+	size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+
+	return n && s[n] == '=' && !(s[0] >= '0' && s[0] <= '9');
+}
+
+/* Without a command between these two nothing else is left out, and nothing hangs on another: a
+ * line's end or ";" stands in front of it, and ";" or "&&" behind it. */
+static bool is_free_between(const char *text, size_t from, size_t to, bool behind)
+{
+	size_t n;
+	const char *s = str_trim(text + from, to - from, &n);
+
+	if (n == 1 && *s == ';')
+		return true;
+	return behind ? n == 2 && memcmp(s, "&&", 2) == 0
+		      : memchr(text + from, '\n', to - from) && (!n || !strchr("&|\\", s[n - 1]));
+}
+
+/* The bytes of a command that does nothing but set the one variable: its whole line, or with what
+ * parts it from the next or the one before. words: [first, end). */
+static bool command_bytes(const struct train_edit *e, size_t first, size_t end, size_t *from,
+			  size_t *to)
 {
 	const char *text = e->edits.text, *s;
-	size_t n;
+	size_t n, begin = e->words[first].begin, after = e->words[end - 1].end_at;
 
-	for (*from = 0; line > 1 && *from < e->edits.len; ++*from)
-		line -= text[*from] == '\n';
-	s = memchr(text + *from, '\n', e->edits.len - *from);
-	*to = s ? (size_t)(s - text) + 1 : e->edits.len;
-	s = str_trim(text + *from, *to - *from, &n);
-	if (n > 7 && strncmp(s, "export ", 7) == 0) {
-		s += 7;
-		n -= 7;
-	}
-	if (n <= strlen(name) || strncmp(s, name, strlen(name)) != 0 || s[strlen(name)] != '=')
+	if (first && !is_free_between(text, e->words[first - 1].end_at, begin, false))
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (strchr(" \t;|&\\\"'$`#", s[i]))
-			return false;
-	/* The line before goes on in this one. */
-	for (size_t i = *from; i > 1; i--)
-		if (text[i - 2] != '\r')
-			return text[i - 2] != '\\';
+	for (*from = begin; *from && strchr(" \t", text[*from - 1]); --*from)
+		;
+	s = memchr(text + after, '\n', e->edits.len - after);
+	*to = s ? (size_t)(s - text) + 1 : e->edits.len;
+	str_trim(text + after, *to - after, &n);
+	if (n == 0 && (!*from || text[*from - 1] == '\n'))
+		return true;
+	if (n && end < e->n_words && is_free_between(text, after, e->words[end].begin, true)) {
+		*from = begin;
+		*to = e->words[end].begin;
+		return true;
+	}
+	if (n || !first)
+		return false;
+	*from = e->words[first - 1].end_at;
+	*to = after;
 	return true;
+}
+
+/* The bytes with which NAME=VALUE of this line goes: of a command that sets it alone, or of several
+ * that one command sets. */
+static bool setting_bytes(const struct train_edit *e, unsigned line, const char *name, size_t *from,
+			  size_t *to)
+{
+	size_t n = strlen(name), i = 0, first, end, others = 0;
+
+	while (i < e->n_words &&
+	       (e->words[i].line != line || strncmp(e->words[i].text, name, n) != 0 ||
+		e->words[i].text[n] != '='))
+		i++;
+	if (i == e->n_words || e->words[i].open || e->words[i].quoted)
+		return false;
+	for (first = i; first && !e->words[first].end; first--)
+		;
+	for (end = i + 1; end < e->n_words && !e->words[end].end; end++)
+		;
+	/* Of "docker run -e NAME=VALUE" the option would be left alone. */
+	for (size_t k = first; k < i; k++)
+		if (!is_setting(e->words[k].text) &&
+		    (k > first || (strcmp(e->words[k].text, "export") != 0 &&
+				   strcmp(e->words[k].text, "env") != 0)))
+			return false;
+	for (size_t k = first; k < end; k++)
+		others += k != i && strcmp(e->words[k].text, "export") != 0;
+	if (!others)
+		return command_bytes(e, first, end, from, to);
+	*from = i + 1 < end ? e->words[i].begin : e->words[i - 1].end_at;
+	*to = i + 1 < end ? e->words[i + 1].begin : e->words[i].end_at;
+	return !memchr(e->edits.text + *from, '\\', *to - *from);
 }
 
 static bool train_edit_worth(const struct lint_finding *f)
@@ -603,8 +690,10 @@ static void train_edit_variables(struct train_edit *e, const struct lint_on *on)
 
 		if (!train_edit_worth(f) || !f->line)
 			continue;
-		if (!alone(e, f->line, f->subject, &from, &to))
-			train_edit_leave(e, f->line, what, "it does not stand alone in its line");
+		if (!setting_bytes(e, f->line, f->subject, &from, &to))
+			train_edit_leave(e, f->line, what,
+					 "more of its line hangs on it: an option, a condition, "
+					 "quotes, a comment");
 		else if (edit_add(e->a, &e->edits,
 				  &(struct edit){ .at = from,
 						  .n = to - from,

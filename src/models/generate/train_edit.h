@@ -77,6 +77,14 @@ const struct markup_node *train_edit_bare(const struct markup_node *n, struct ma
 /* Numbers and switches in quotes. */
 void train_edit_types(struct train_edit *e, const struct markup_node *map, const char *prefix,
 		      int depth);
+/* Something is changed in these bytes already. */
+bool train_edit_touched(const struct train_edit *e, const struct markup_node *n);
+/* Another value for --name of a shell file; false: it does not stand there, or is not changed. */
+bool train_edit_option(struct train_edit *e, const char *name, const char *value,
+		       const char *reason);
+/* train_edit_make.c: what lint says of the text as it is after e's changes (now), as changes of e:
+ * errors and warnings whose better value is known. */
+void train_edit_mend(struct train_edit *e, const struct train_edit *now, const struct lint *l);
 /* Options of a shell file. */
 void train_edit_shell(struct train_edit *e, const struct train_setup *s, const struct lint_on *on);
 

@@ -348,6 +348,95 @@ static void train_edit_make_accelerate(struct train_edit *e, const struct train_
 					      s->why));
 }
 
+/* --- what lint says --------------------------------------------------------------------------- */
+/* The value that a remedy begins with: "sdpa, or flash_attention_2", "10 or more", "false". NULL:
+ * it is a sentence, a range, or of another type than the key takes. */
+static const char *first_value(struct arena *a, const struct train_key *k,
+			       const struct lint_finding *f)
+{
+	const char *fix = f->fix;
+	size_t n =
+		strspn(fix, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-");
+	const char *value = arena_strndup(a, fix, n), *rest = fix + n;
+	struct markup_node own = { .kind = MARKUP_SCALAR, .text = value };
+	double number_;
+	bool truth;
+
+	/* Of what cannot be "1 or more" says what can be, not what is good. */
+	if (!n || (*rest && *rest != ',' && *rest != ':' &&
+		   (!str_starts(rest, " or more") || strcmp(f->code, "bad-value") == 0)))
+		return NULL;
+	if (k && k->type == KEY_BOOL && !markup_bool(&own, &truth))
+		return NULL;
+	if (k && (k->type == KEY_INT || k->type == KEY_NUMBER) && !markup_number(&own, &number_))
+		return NULL;
+	return value;
+}
+
+static void mend_one(struct train_edit *e, const char *path, const char *value, const char *says)
+{
+	const struct train_key *k = train_key(e->shell ? TRAINER_FILE : e->format, path);
+	const struct markup_node *n = e->shell ? NULL : train_edit_at(e, path);
+
+	if (e->shell)
+		train_edit_option(e, path, value, says);
+	else if (!n || !train_edit_touched(e, n))
+		train_edit_set(e, path, value,
+			       !k || k->type == KEY_TEXT || k->type == KEY_WORDS ||
+				       k->type == KEY_ANY,
+			       says);
+}
+
+/* "bf16: true, fp16: false": each of them. False: the remedy is of another form. */
+static bool mend_pairs(struct train_edit *e, const struct lint_finding *f)
+{
+	char *save = NULL, *text = arena_strdup(e->a, f->fix);
+	const char *names[8], *values[8];
+	size_t n = 0;
+
+	for (char *part = strtok_r(text, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
+		char *colon = strchr(part, ':');
+
+		part += strspn(part, " ");
+		if (!colon || colon[1] != ' ' || n == 8)
+			return false;
+		*colon = '\0';
+		if (!train_key(e->shell ? TRAINER_FILE : e->format, part))
+			return false;
+		names[n] = part;
+		values[n++] = colon + 2;
+	}
+	for (size_t i = 0; i < n; i++)
+		mend_one(e, names[i], values[i], f->says);
+	return n > 0;
+}
+
+void train_edit_mend(struct train_edit *e, const struct train_edit *now, const struct lint *l)
+{
+	enum value_reader in = e->shell ? VALUE_TRAINER : (enum value_reader)e->format;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct lint_finding *f = &l->findings[i];
+		const char *path = str_starts(f->subject, "--") ? f->subject + 2 : f->subject;
+		const struct markup_node *n = e->shell ? NULL : train_edit_at(e, path);
+		const char *value;
+
+		if (f->level == LINT_NOTE || !f->fix || !lint_value_named(in, path) ||
+		    strcmp(f->code, "removed") == 0 || strcmp(f->code, "old-key") == 0)
+			continue;
+		/* It came with a change. */
+		if (!e->shell && (n ? train_edit_touched(e, n) : train_edit_at(now, path) != NULL))
+			continue;
+		if (mend_pairs(e, f))
+			continue;
+		value = first_value(e->a, train_key(e->shell ? TRAINER_FILE : e->format, path), f);
+		if (value)
+			mend_one(e, path, value, f->says);
+		else if (n && str_starts(f->fix, "take it out"))
+			train_edit_drop(e, n, f->says);
+	}
+}
+
 /* What was changed has to be of its language still: odd forms (tags beside commas) may not be. */
 static void read_again(struct train_edit *e)
 {
