@@ -11,6 +11,8 @@
 #include "verbs/persist/persist.h"
 #include "machine/knob/io.h"
 #include "tune/plan/plan.h"
+#include "tune/txn/boot.h"
+#include "tune/txn/layer.h"
 #include "tune/txn/results.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -200,15 +202,30 @@ static const char *pages_sentence(struct arena *a, const struct machine *m, cons
 	return arena_printf(a, "the kernel granted %s: it found no more memory in one piece", now);
 }
 
+/* Our write of it is of an earlier boot than the one that runs. */
+static bool is_of_earlier_boot(struct door *d, struct host *h, const struct knob *k)
+{
+	struct err ignored = { 0 };
+	struct journal j;
+
+	if (journal_load(h, d->arena, false, &j, &ignored))
+		return false;
+	for (size_t i = 0; i < j.n; i++)
+		for (size_t n = 0; n < j.items[i].n; n++)
+			if (entry_is_active(&j.items[i].entries[n]) &&
+			    knob_equal(&j.items[i].entries[n].knob, k))
+				return boot_differs(&j.items[i], boot_id_of(h, d->arena));
+	return false;
+}
+
 static void verb_boot_argument(struct door *d, struct host *h, const struct machine *m,
 			       const struct persist_entry *row, struct verify_row *out)
 {
-	const char *booted = kernel_arg_value(&m->kernel, row->knob.name), *asked;
 	struct err ignored = { 0 };
+	const char *asked;
 
-	out->now = booted ? booted : "not set";
-	if (booted ? knob_same(&row->knob, booted, row->value)
-		   : strcmp(row->value, "not set") == 0) {
+	out->now = knob_booted(&m->kernel, &row->knob);
+	if (knob_same(&row->knob, out->now, row->value)) {
 		out->state = VERIFY_IN_FORCE;
 		return;
 	}
@@ -217,9 +234,11 @@ static void verb_boot_argument(struct door *d, struct host *h, const struct mach
 	if (knob_get(h, d->arena, &row->knob, &asked, &ignored) ||
 	    !knob_same(&row->knob, asked, row->value))
 		return;
-	out->state = VERIFY_WAITS;
-	out->sentence = "the running kernel was not started with it: update-grub or "
-			"kernel-install, then a reboot";
+	out->state = is_of_earlier_boot(d, h, &row->knob) ? VERIFY_DIFFERS : VERIFY_WAITS;
+	out->sentence = out->state == VERIFY_DIFFERS
+				? VERIFY_NOT_BROUGHT
+				: "the running kernel was not started with it: update-grub or "
+				  "kernel-install, then a reboot";
 }
 
 static void verb_boot_limit(const struct machine *m, struct verify_row *out)

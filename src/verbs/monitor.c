@@ -43,11 +43,8 @@ static void look_at_settings(struct monitor_looks *s)
 	if (journal_load(s->h, &a, false, &j, &e) == 0 &&
 	    txn_status(s->h, &a, &j, &rows, &n) == 0) {
 		for (size_t i = 0; i < n; i++) {
-			bool gone = rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
-				    rows[i].hold == HOLD_LOST || rows[i].hold == HOLD_RESET;
-
 			held += rows[i].hold == HOLD_OURS;
-			if (gone && !drifted++)
+			if (hold_is_gone(rows[i].hold) && !drifted++)
 				which = rows[i].e->id;
 		}
 	}

@@ -35,8 +35,7 @@ static int status_code(const struct journal *j, bool open, const struct hold_row
 		if (open || j->items[i].state == TRANSACTION_INCOMPLETE)
 			return EXIT_STUCK;
 	for (size_t i = 0; i < n; i++)
-		if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
-		    rows[i].hold == HOLD_LOST || rows[i].hold == HOLD_RESET)
+		if (hold_is_gone(rows[i].hold))
 			code = EXIT_FINDINGS;
 		else if (rows[i].hold == HOLD_UNKNOWN && code == EXIT_CLEAN)
 			code = EXIT_BLIND;

@@ -476,6 +476,31 @@ def until_reboot(capture, tmp):
                    [("restored", "in effect until reboot" if booted else None)], (code, j["rows"]))
 
 
+def after_the_reboot(capture, tmp):
+    """What the kernel was started with decides, whatever the drop-in asks for: the last of several, and not before the reboot."""
+    cmdline = (capture / "root/proc/cmdline").read_text().rstrip()
+    for words, rebooted, status, verify in (("", False, "waits", "waits-for-reboot"), ("", True, "missed", "differs"),
+                                            ("isolcpus=16-19 isolcpus=3", True, "missed", "differs"), ("isolcpus=16", True, "missed", "differs"),
+                                            ("xisolcpus=16-19", True, "missed", "differs"), ('isolcpus="16-19"', True, "ours", "in-force"),
+                                            ("isolcpus=3 isolcpus=16-19", True, "ours", "in-force"), ("-- isolcpus=16-19", True, "missed", "differs")):
+        m, name = Machine(capture, f"{tmp}/{len(words)}-{rebooted}"), f"{capture.name} booted {rebooted} with {words!r}"
+        wish = ("--profile", "published", "--only", "boot.isolcpus", "--allow", "boot", "--yes")
+        code, out, err = m.run("apply", *wish)
+        code, out, err = m.run("persist", "install", *wish)
+        expect(f"{name}: applied and kept", code == 0, (code, out, err))
+        for file, text in (("/proc/cmdline", f"{cmdline} {words}"), ("/proc/sys/kernel/random/boot_id", "11111111-0000-4000-8000-000000000001")):
+            if rebooted:
+                m.path(file).parent.mkdir(parents=True, exist_ok=True)
+                m.path(file).write_text(text + "\n")
+        code, j = m.json("status")
+        expect(f"{name}: status says {status}", [(r["state"], r["now"] == "16-19") for r in j["rows"]] == [(status, status == "ours")] and
+               j["summary"][status] == 1 and code == (1 if status == "missed" else 0), (code, j))
+        for argv in ((), ("--boot",)):
+            code, j = m.json("verify", *argv)
+            expect(f"{name}: verify {argv} says {verify}", [r["state"] for r in j["rows"]] == [verify] and
+                   ("rebooted since" in (j["rows"][0]["sentence"] or "")) == (verify == "differs") and code == (verify != "in-force"), (code, j))
+
+
 def limits(capture, tmp):
     """A later file for everybody wins over ours, one for a group is told of, an earlier one loses."""
     to = pathlib.Path(tmp) / "limits"
@@ -674,6 +699,7 @@ with tempfile.TemporaryDirectory() as tmp:
     if sys.argv[2:] == ["now"]:
         in_effect(machines / "dev-vm", tmp)
         until_reboot(machines / "dgx-spark", tmp)
+        after_the_reboot(machines / "dgx-spark", tmp)
         end_suite()
     for machine in captured:
         for profile in ("default", "published", "low-latency", "max-performance"):
@@ -688,6 +714,7 @@ with tempfile.TemporaryDirectory() as tmp:
     partly(machines / "dgx-spark", f"{tmp}/partly")
     in_effect(machines / "dev-vm", tmp)
     until_reboot(machines / "dgx-spark", tmp)
+    after_the_reboot(machines / "dgx-spark", tmp)
     booted(tmp)
     limits(machines / "dgx-spark", tmp)
     networkd(machines / "igx-orin", tmp)

@@ -781,6 +781,13 @@ static void test_sizes(void **state)
 {
 #define ROOT(size, left)                                                                           \
 	"{'storage': {'mounts': [{'name': '/', 'size_bytes': " size ", 'free_bytes': " left "}]}}"
+#define VAR(type, device, options, left_gib)                                                       \
+	"{'storage': {'mounts': [{'name': '/', 'type': 'ext4', 'device': '/dev/a', 'options': "    \
+	"'rw,relatime', 'size_bytes': 107374182400, 'free_bytes': 53687091200}, {'name': "         \
+	"'/var/lib/docker', 'type': '" type "', 'device': '" device "', 'options': '" options      \
+	"', 'size_bytes': 107374182400, 'free_bytes': " left_gib "073741824}, {'name': '/boot', "  \
+	"'type': 'ext4', 'device': '/dev/c', 'options': 'rw', 'size_bytes': 1073741824, "          \
+	"'free_bytes': 1024}]}}"
 	static const struct fake_row rows[] = {
 		{ ROW("disk.free-space", ROOT("1073741824", "536870912"), PASS, OK,
 		      "512 MiB of 1.0 GiB free") },
@@ -788,6 +795,22 @@ static void test_sizes(void **state)
 		      "4 KiB of 8 MiB free") },
 		{ ROW("disk.free-space", ROOT("107374182400", "53687091200"), PASS, OK,
 		      "50 GiB of 100 GiB free") },
+		/* Where data comes to lie, each file system once. */
+		{ ROW("disk.free-space", VAR("xfs", "/dev/b", "rw,noatime", "1"), FAIL, DIFFERS,
+		      "1.0 GiB of 100 GiB"),
+		  .target = "/var/lib/docker" },
+		{ ROW("disk.free-space", VAR("xfs", "/dev/b", "rw,noatime", "50"), PASS, OK, NULL),
+		  .target = "/var/lib/docker" },
+		{ ROW("disk.free-space", VAR("xfs", "/dev/a", "rw,noatime", "1"), PASS, OK, NULL),
+		  .target = "" },
+		{ ROW("disk.free-space", VAR("xfs", "/dev/b", "ro,noatime", "1"), PASS, OK, NULL) },
+		{ ROW("disk.free-space", VAR("overlay", "overlay", "rw", "1"), PASS, OK, NULL) },
+		{ ROW("disk.free-space", VAR("zfs", "tank/docker", "rw", "1"), FAIL, DIFFERS, NULL),
+		  .target = "/var/lib/docker" },
+		{ ROW("disk.free-space", ROOT("0", "0"), NA, NO_SUPPORT, "does not say") },
+		{ ROW("disk.free-space", ROOT("1073741824", "2147483648"), NA, NO_SUPPORT, NULL) },
+		{ ROW("disk.free-space", ROOT("'!error'", "0"), UNKNOWN, ERROR, NULL) },
+		{ ROW("disk.free-space", "{}", NA, NO_SUPPORT, "no sized file system") },
 	};
 
 	(void)state;

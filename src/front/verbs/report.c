@@ -23,13 +23,16 @@
 
 static struct cell holds_report(struct doc *d, const struct hold_row *rows, size_t n)
 {
-	size_t drifted = 0;
+	size_t drifted = 0, ours = 0;
 
-	for (size_t i = 0; i < n; i++)
-		drifted += rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
-			   rows[i].hold == HOLD_LOST || rows[i].hold == HOLD_RESET;
-	return drifted ? cell_printf(d, STYLE_BAD, "%zu of %zu not as they were left", drifted, n)
-		       : cell_printf(d, STYLE_GOOD, "%zu in force", n);
+	for (size_t i = 0; i < n; i++) {
+		drifted += hold_is_gone(rows[i].hold);
+		ours += rows[i].hold == HOLD_OURS;
+	}
+	if (drifted)
+		return cell_printf(d, STYLE_BAD, "%zu of %zu not as they were left", drifted, n);
+	return ours == n ? cell_printf(d, STYLE_GOOD, "%zu in force", n)
+			 : cell_printf(d, STYLE_WARN, "%zu of %zu in force", ours, n);
 }
 
 static void report_part_changes(struct reporting *g)

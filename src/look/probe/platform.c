@@ -246,52 +246,6 @@ void probe_platform(struct probe *p)
 
 enum { GROUPS_MAX = 64 };
 
-static void add_arg(struct probe *p, const char *s, size_t n, long long position)
-{
-	struct kernel_arg *arg = list_add(p->a, &p->m->kernel.args, sizeof(*arg));
-	const char *eq = memchr(s, '=', n);
-	size_t name = eq ? (size_t)(eq - s) : n;
-	const char *value = eq ? eq + 1 : "";
-	size_t len = eq ? n - name - 1 : 0;
-
-	/* The kernel strips quotes around a value, and around the whole argument. */
-	if (name && s[0] == '"') {
-		s++;
-		name--;
-		if (len && value[len - 1] == '"')
-			len--;
-	}
-	if (len >= 2 && value[0] == '"' && value[len - 1] == '"') {
-		value++;
-		len -= 2;
-	}
-	arg->name = arena_strndup(p->a, s, name);
-	arg->value = fact_str_of(arena_strndup(p->a, value, len), "", "/proc/cmdline");
-	arg->position = fact_int_of(position, "", "/proc/cmdline");
-}
-
-/* Splits at blanks outside double quotes, as the kernel's next_arg() does. */
-static void parse_args(struct probe *p, const char *line)
-{
-	long long position = 0;
-
-	while (*line) {
-		bool quoted = false;
-		size_t n;
-
-		line += strspn(line, " \t\n");
-		for (n = 0; line[n] && (quoted || !strchr(" \t\n", line[n])); n++)
-			if (line[n] == '"')
-				quoted = !quoted;
-		/* "--" ends the kernel's own arguments; the rest goes to init. */
-		if (n == 2 && line[0] == '-' && line[1] == '-')
-			return;
-		if (n)
-			add_arg(p, line, n, position++);
-		line += n;
-	}
-}
-
 static struct fact_str boot_mode(struct probe *p)
 {
 	if (host_exists(p->h, "/sys/firmware/efi"))
@@ -388,7 +342,7 @@ void probe_kernel(struct probe *p)
 	k->arch = fact_str_of(arena_strdup(p->a, id->machine), "", "uname -m");
 	k->cmdline = probe_str(p, "/proc/", "cmdline");
 	if (seen_ok(&k->cmdline.f))
-		parse_args(p, k->cmdline.v);
+		kernel_args_parse(p->a, k->cmdline.v, &k->args);
 	k->boot_mode = boot_mode(p);
 	menu = host_boot_menu_why(p->h, &why);
 	k->boot_menu = fact_str_of(arena_printf(p->a, "%s (%s)", boot_menu_name(menu), why), "",

@@ -288,27 +288,80 @@ static const char *sized(struct arena *a, long long bytes)
 				    : arena_printf(a, "%lld KiB", bytes >> 10);
 }
 
+/* Where containers, models, the caches of model hubs and checkpoints come to lie: the file system
+ * of each folder, and those that are mounted below it. */
+static bool is_filled(const struct machine *m, const struct mount *mount)
+{
+	static const char *const folders[] = {
+		"/var",	 "/home",    "/root", "/data", "/models",
+		"/raid", "/scratch", "/srv",  "/tmp",  "/workspace"
+	};
+
+	if (machine_mount_of(m, "/") == mount)
+		return true;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (machine_mount_of(m, folders[i]) == mount ||
+		    path_is_below(mount->name, folders[i]))
+			return !fact_is(&mount->type, "overlay");
+	return false;
+}
+
+/* Bind mounts and subvolumes share a device, datasets the pool's free space. */
+static bool is_same_space(const struct mount *x, const struct mount *y)
+{
+	const char *of = fact_text(&x->device, ""), *other = fact_text(&y->device, "");
+
+	if (fact_is(&x->type, "zfs") && fact_is(&y->type, "zfs") &&
+	    strcspn(of, "/") == strcspn(other, "/"))
+		return strncmp(of, other, strcspn(of, "/")) == 0 &&
+		       x->free_bytes.v == y->free_bytes.v;
+	return *of && strcmp(of, other) == 0;
+}
+
+static bool is_filled_first(const struct machine *m, const void *object)
+{
+	const struct mount *mount = object;
+
+	/* Nobody asks a server for the size of what it serves, and what is read-only stays as it
+	 * is. */
+	if ((mount->size_bytes.f.seen == SEEN_UNASKED && !mount->size_bytes.f.err) ||
+	    str_starts(fact_text(&mount->options, ""), "ro,") || !is_filled(m, mount))
+		return false;
+	LIST_FOR_EACH (struct mount, before, &m->storage.mounts)
+		if (before == mount)
+			return true;
+		else if (is_same_space(before, mount) && is_filled(m, before))
+			return false;
+	return true;
+}
+
 /* Less than 5 % free: checkpoints fail, and flash and copy-on-write file systems slow down well
  * before. */
 static void free_space(const struct rule_ctx *q, struct verdict *v)
 {
-	const struct mount *root = machine_mount_of(q->m, "/");
+	const struct mount *mount = q->object;
 	long long size, left;
 
-	if (!root || !seen_ok(&root->size_bytes.f) || !seen_ok(&root->free_bytes.f) ||
-	    !root->size_bytes.v) {
-		verdict_na(v, CODE_NO_SUPPORT, "no sized root file system was seen");
+	if (!seen_ok(&mount->size_bytes.f) || !seen_ok(&mount->free_bytes.f)) {
+		verdict_unseen(q, v,
+			       seen_ok(&mount->size_bytes.f) ? &mount->free_bytes.f
+							     : &mount->size_bytes.f,
+			       "the file system does not say its size");
 		return;
 	}
-	size = root->size_bytes.v;
-	left = root->free_bytes.v;
+	size = mount->size_bytes.v;
+	left = mount->free_bytes.v;
+	if (size <= 0 || left < 0 || left > size) {
+		verdict_na(v, CODE_NO_SUPPORT, "the file system does not say its size");
+		return;
+	}
 	v->current = arena_printf(q->a, "%s of %s free", sized(q->a, left), sized(q->a, size));
-	if (left * 20 >= size)
+	if (left >= size / 20)
 		verdict_pass(v, "enough");
 	else
 		verdict_fail(v, ">= 5 % free",
-			     "checkpoints will fail, and copy-on-write file systems slow down "
-			     "before that");
+			     "checkpoints, images and downloads will fail, and copy-on-write file "
+			     "systems slow down before that");
 }
 
 #define QUEUE                                                                                      \
@@ -318,14 +371,18 @@ static void free_space(const struct rule_ctx *q, struct verdict *v)
 static const struct setting rows[] = {
 	{ .id = "disk.free-space",
 	  .title = "Free space",
-	  .scope = SCOPE_HOST,
-	  .read = "statfs /",
+	  .scope = SCOPE_MOUNT,
+	  .select = is_filled_first,
+	  .none = "no sized file system was seen where data comes to lie",
+	  .none_code = CODE_NO_SUPPORT,
+	  .read = "statfs of the mount point",
 	  .health = true,
 	  .why = "Writing to a full file system fails: checkpoints, logs, containers.",
 	  .source = "S4",
 	  .severity = SEVERITY_MEDIUM,
 	  .judge = free_space,
-	  .by_hand = "make room: checkpoints, containers and logs are what fills it most often" },
+	  .by_hand = "make room: checkpoints, images of containers, caches of model hubs and logs "
+		     "fill it most often" },
 	{ .id = "disk.usb-transport",
 	  .title = "USB disk transport",
 	  .scope = SCOPE_DISK,

@@ -37,6 +37,7 @@
 
 #include "machine/host/host.h"
 #include "machine/knob/knob.h"
+#include "machine/model/system.h"
 #include "base/fact.h"
 
 /* For judging: what cannot be read is a fact state. Kinds whose value is a fact of the model (NVML,
@@ -61,6 +62,9 @@ const char *knob_neutral(const struct knob *k);
 bool knob_same(const struct knob *k, const char *x, const char *y);
 /* The same, and whole: what a write that was cut off has left counts as ours, and holds nothing. */
 bool knob_holds(const struct knob *k, const char *now, const char *value);
+/* What the kernel was started with for a boot argument, as its knob has it: "not set" where it has
+ * none. */
+const char *knob_booted(const struct kernel *m, const struct knob *k);
 /* Whether the kernel may grant a part of what is asked for: a number between the two values is then
  * our own write, and of any other knob another writer's. */
 bool knob_grants_part(const struct knob *k);

@@ -87,6 +87,13 @@ bool knob_same(const struct knob *k, const char *x, const char *y)
 	return ops && ops->same ? ops->same(k, x, y) : knob_same_text(x, y);
 }
 
+const char *knob_booted(const struct kernel *m, const struct knob *k)
+{
+	const char *value = kernel_arg_value(m, k->name);
+
+	return value ? value : "not set";
+}
+
 /* What host_put leaves next to a knob's files when it is cut off. The names follow from the knob's;
  * no folder is searched. */
 

@@ -125,8 +125,7 @@ struct service *machine_service(const struct machine *m, const char *name)
 	return NULL;
 }
 
-/* True when path is dir or lies below it. */
-static bool path_below(const char *path, const char *dir)
+bool path_is_below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
 
@@ -141,7 +140,7 @@ const struct mount *machine_mount_of(const struct machine *m, const char *path)
 
 	/* Of mounts on one point the last hides the others. */
 	LIST_FOR_EACH (struct mount, it, &m->storage.mounts)
-		if (it->name && path_below(path, it->name) &&
+		if (it->name && path_is_below(path, it->name) &&
 		    (!best || strlen(it->name) >= strlen(best->name)))
 			best = it;
 	return best;
@@ -264,6 +263,53 @@ const struct idset *machine_big_cpus(const struct machine *m)
 		if (fact_is(&t->role, "big") && seen_ok(&t->cpus.f))
 			return &t->cpus.v;
 	return seen_ok(&m->cpu.online.f) ? &m->cpu.online.v : NULL;
+}
+
+static void add_arg(struct arena *a, struct list *args, const char *s, size_t n, long long position)
+{
+	struct kernel_arg *arg = list_add(a, args, sizeof(*arg));
+	const struct fact from = { .seen = SEEN_OK, .leaf = "/proc/cmdline" };
+	const char *eq = memchr(s, '=', n);
+	size_t name = eq ? (size_t)(eq - s) : n;
+	const char *value = eq ? eq + 1 : "";
+	size_t len = eq ? n - name - 1 : 0;
+
+	/* The kernel strips quotes around a value, and around the whole argument. */
+	if (name && s[0] == '"') {
+		s++;
+		name--;
+		if (len && value[len - 1] == '"')
+			len--;
+	}
+	if (len >= 2 && value[0] == '"' && value[len - 1] == '"') {
+		value++;
+		len -= 2;
+	}
+	arg->name = arena_strndup(a, s, name);
+	arg->value = (struct fact_str){ .f = from, .v = arena_strndup(a, value, len) };
+	arg->position = (struct fact_int){ .f = from, .v = position };
+}
+
+/* Splits at blanks outside double quotes, as the kernel's next_arg() does. */
+void kernel_args_parse(struct arena *a, const char *line, struct list *args)
+{
+	long long position = 0;
+
+	while (*line) {
+		bool quoted = false;
+		size_t n;
+
+		line += strspn(line, " \t\n");
+		for (n = 0; line[n] && (quoted || !strchr(" \t\n", line[n])); n++)
+			if (line[n] == '"')
+				quoted = !quoted;
+		/* "--" ends the kernel's own arguments; the rest goes to init. */
+		if (n == 2 && line[0] == '-' && line[1] == '-')
+			return;
+		if (n)
+			add_arg(a, args, line, n, position++);
+		line += n;
+	}
 }
 
 const char *kernel_arg_value(const struct kernel *k, const char *name)

@@ -103,6 +103,8 @@ struct nic *machine_nic(const struct machine *m, const char *name);
 struct idset nic_cpus(struct arena *a, const struct machine *m, const struct nic *n, bool wide);
 struct disk *machine_disk(const struct machine *m, const char *name);
 struct service *machine_service(const struct machine *m, const char *name);
+/* path is dir or lies below it. */
+bool path_is_below(const char *path, const char *dir);
 const struct mount *machine_mount_of(const struct machine *m, const char *path);
 /* This machine manages NVSwitches: they are on its bus, or the functions by which they are reached.
  * GPUs may belong to a fabric all the same: a virtual machine's, or those of a GB200 rack. */

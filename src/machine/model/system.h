@@ -64,6 +64,8 @@ struct platform {
 extern const struct shape kernel_shape, kernel_arg_shape, service_shape, library_shape,
 	software_shape, platform_shape;
 
+/* The arguments of a command line, struct kernel_arg, in their order. */
+void kernel_args_parse(struct arena *a, const char *line, struct list *args);
 /* The last value of a kernel argument, NULL when it is not there; the kernel too lets the last one
  * win. */
 const char *kernel_arg_value(const struct kernel *k, const char *name);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "machine/knob/io.h"
 #include "tune/txn/journal.h"
 #include "tune/plan/plan.h"
 #include "render/figure.h"
@@ -16,6 +17,7 @@ static const struct {
 } holds[] = {
 	[HOLD_OURS] = { "in force", STYLE_GOOD },
 	[HOLD_WAITS] = { "after a reboot", STYLE_WARN },
+	[HOLD_MISSED] = { "not brought by the reboot", STYLE_BAD },
 	[HOLD_FOREIGN] = { "changed by somebody", STYLE_BAD },
 	[HOLD_BACK] = { "as before gputune", STYLE_WARN },
 	[HOLD_LOST] = { "lost at reboot", STYLE_WARN },
@@ -156,6 +158,7 @@ void verify_holds(struct arena *a, const struct hold_row *rows, size_t n, struct
 	} of[] = {
 		[HOLD_OURS] = { VERIFY_IN_FORCE, NULL },
 		[HOLD_WAITS] = { VERIFY_WAITS, NULL },
+		[HOLD_MISSED] = { VERIFY_DIFFERS, VERIFY_NOT_BROUGHT },
 		[HOLD_FOREIGN] = { VERIFY_DIFFERS, "somebody changed it since" },
 		[HOLD_BACK] = { VERIFY_DIFFERS, "the value from before gputune is there again" },
 		[HOLD_LOST] = { VERIFY_DIFFERS, "it went with the last reboot" },
@@ -179,12 +182,8 @@ void verify_holds(struct arena *a, const struct hold_row *rows, size_t n, struct
 static bool running_has(const struct machine *m, const struct change *c,
 			bool (*same)(const struct knob *k, const char *x, const char *y))
 {
-	const char *value;
-
-	if (c->knob.kind != KNOB_BOOTARG)
-		return true;
-	value = kernel_arg_value(&m->kernel, c->knob.name);
-	return same(&c->knob, value ? value : "not set", c->after);
+	return c->knob.kind != KNOB_BOOTARG ||
+	       same(&c->knob, knob_booted(&m->kernel, &c->knob), c->after);
 }
 
 void verify_plan(struct arena *a, const struct machine *m, const struct plan *p, plan_reader *read,

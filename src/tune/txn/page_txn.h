@@ -50,6 +50,10 @@ struct verify {
 	size_t count[VERIFY_UNKNOWN + 1];
 };
 
+#define VERIFY_NOT_BROUGHT                                                                         \
+	"the machine was rebooted since, and the kernel was started without it: update-grub or "   \
+	"kernel-install, then a reboot"
+
 const char *verify_name(enum verify_state s);
 /* Of what the journal holds. */
 void verify_holds(struct arena *a, const struct hold_row *rows, size_t n, struct verify *out);

@@ -105,6 +105,7 @@ static const struct shape hold_row_shape = SHAPE(hold_row, hold_row);
 static const struct shape_row status_summary_rows[] = {
 	{ "ours", "Our value is in force.", SHAPE_COUNT(status_answer, count[HOLD_OURS]) },
 	{ "waits", "In force after a reboot.", SHAPE_COUNT(status_answer, count[HOLD_WAITS]) },
+	{ "missed", "The reboot since then did not bring it.", SHAPE_COUNT(status_answer, count[HOLD_MISSED]) },
 	{ "foreign", "Somebody changed it since.", SHAPE_COUNT(status_answer, count[HOLD_FOREIGN]) },
 	{ "back", "The prior value is there again.", SHAPE_COUNT(status_answer, count[HOLD_BACK]) },
 	{ "lost", "The machine was booted since.", SHAPE_COUNT(status_answer, count[HOLD_LOST]) },

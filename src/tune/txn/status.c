@@ -11,10 +11,16 @@
 
 const char *hold_name(enum hold h)
 {
-	static const char *const names[] = { "ours", "waits", "foreign", "back",
-					     "lost", "reset", "unknown" };
+	static const char *const names[] = { "ours", "waits", "missed", "foreign",
+					     "back", "lost",  "reset",	"unknown" };
 
 	return names[h];
+}
+
+bool hold_is_gone(enum hold h)
+{
+	return h == HOLD_MISSED || h == HOLD_FOREIGN || h == HOLD_BACK || h == HOLD_LOST ||
+	       h == HOLD_RESET;
 }
 
 const char *outcome_name(enum outcome o)
@@ -26,28 +32,22 @@ const char *outcome_name(enum outcome o)
 	return names[o];
 }
 
-/* Whether the running kernel was booted with what our drop-in asks for. */
-static bool is_booted_with(struct host *h, struct arena *a, const struct entry *e)
+/* What the running kernel was started with for a boot argument; NULL where that cannot be seen. */
+static const char *booted_value(struct host *h, struct arena *a, const struct knob *k)
 {
+	struct kernel running = { 0 };
 	char *line;
-	size_t name = strlen(e->knob.name);
 
 	if (host_read(h, "/proc/cmdline", HOST_READ_MAX, a, &line, NULL))
-		return false;
-	for (char *save = NULL, *word = strtok_r(line, " \n", &save); word;
-	     word = strtok_r(NULL, " \n", &save)) {
-		if (strncmp(word, e->knob.name, name) != 0)
-			continue;
-		if (word[name] == '=' ? strcmp(word + name + 1, e->after) == 0
-				      : !word[name] && !*e->after)
-			return true;
-	}
-	return false;
+		return NULL;
+	kernel_args_parse(a, line, &running.args);
+	return knob_booted(&running, k);
 }
 
 const char *run_until_reboot(struct txn_run *r, const struct entry *e)
 {
-	return e->knob.kind == KNOB_BOOTARG && is_booted_with(r->h, r->a, e)
+	return e->knob.kind == KNOB_BOOTARG &&
+			       knob_same(&e->knob, booted_value(r->h, r->a, &e->knob), e->after)
 		       ? "in effect until reboot"
 		       : NULL;
 }
@@ -75,6 +75,21 @@ static const struct entry *reset_by(struct host *h, struct arena *a, const struc
 		       : NULL;
 }
 
+/* The knob holds what is ours. A boot argument is in force in a kernel that was started with it. */
+static enum hold hold_of_ours(struct host *h, struct arena *a, struct hold_row *row)
+{
+	const struct entry *e = row->e;
+	const char *booted;
+
+	if (e->knob.kind != KNOB_BOOTARG)
+		return HOLD_OURS;
+	booted = booted_value(h, a, &e->knob);
+	if (knob_same(&e->knob, booted, e->after))
+		return HOLD_OURS;
+	row->now = booted;
+	return boot_differs(row->t, boot_id_of(h, a)) ? HOLD_MISSED : HOLD_WAITS;
+}
+
 static enum hold txn_status_judge(struct host *h, struct arena *a, const struct journal *j,
 				  const struct entry *e, struct hold_row *row)
 {
@@ -89,8 +104,7 @@ static enum hold txn_status_judge(struct host *h, struct arena *a, const struct 
 	if (e->lost)
 		return HOLD_LOST;
 	if (is_ours(e, row->now))
-		return e->knob.kind == KNOB_BOOTARG && !is_booted_with(h, a, e) ? HOLD_WAITS
-										: HOLD_OURS;
+		return hold_of_ours(h, a, row);
 	reset = reset_by(h, a, j, e, row->now);
 	if (reset) {
 		row->by = arena_printf(a, "%s of transaction %lu", reset->id, reset->txn);

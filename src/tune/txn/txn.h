@@ -145,6 +145,7 @@ int txn_export(struct host *h, struct arena *a, const char **text, size_t *len, 
 enum hold {
 	HOLD_OURS,    /* our value is in force */
 	HOLD_WAITS,   /* asked for; in force after a reboot */
+	HOLD_MISSED,  /* asked for, and the reboot since then did not bring it */
 	HOLD_FOREIGN, /* somebody changed it since */
 	HOLD_BACK,    /* the prior value is there again */
 	HOLD_LOST,    /* the machine was booted since, and the value went with it */
@@ -167,6 +168,8 @@ struct hold_row {
 int txn_status(struct host *h, struct arena *a, struct journal *j, struct hold_row **rows,
 	       size_t *n);
 const char *hold_name(enum hold h);
+/* What we set is not in force any more, or never came. */
+bool hold_is_gone(enum hold h);
 /* Brings the journal in memory into the boot that runs, as whoever writes next will: what our boot
  * files have set stands in a transaction of this boot, and what went with an earlier one is marked
  * as lost. Writes nothing; a second call changes nothing. */
