@@ -82,9 +82,6 @@ bool train_edit_touched(const struct train_edit *e, const struct markup_node *n)
 /* Another value for --name of a shell file; false: it does not stand there, or is not changed. */
 bool train_edit_option(struct train_edit *e, const char *name, const char *value,
 		       const char *reason);
-/* train_edit_make.c: what lint says of the text as it is after e's changes (now), as changes of e:
- * errors and warnings whose better value is known. */
-void train_edit_mend(struct train_edit *e, const struct train_edit *now, const struct lint *l);
 /* Options of a shell file. */
 void train_edit_shell(struct train_edit *e, const struct train_setup *s, const struct lint_on *on);
 
