@@ -169,6 +169,7 @@ def dmi(m, **values):
 
 def limits(m, memlock):
     m.rows("/proc/self/limits", ["Limit                     Soft Limit           Hard Limit           Units     ",
+                                 "Max stack size            8388608              unlimited            bytes     ",
                                  "Max open files            1024                 1048576              files     ",
                                  f"Max locked memory         {memlock:<20} {memlock:<20} bytes     "])
 
@@ -307,7 +308,8 @@ def interface(m, name, index, parent, up=True, carrier=1, speed=None, mtu=1500, 
 def roce(m, name, function, trust="pcp", pfc="none", vendor=True):
     """What a driver has by default: nothing is paused, packets are sorted by their VLAN tag, CNPs have DSCP 48 and priority 6."""
     m.answers("dcb", name, {"pfc": pfc, "pfc_max": 8, "dscp_prio": "none" if trust == "pcp" else "0-7:0 8-15:1 16-23:2 24-31:3 "
-                            "32-39:4 40-47:5 48-55:6 56-63:7", "dcbx": "host"})
+                            "32-39:4 40-47:5 48-55:6 56-63:7", "dcbx": "host",
+                            "ets": "0:1:vendor 1:0:vendor 2:2:vendor 3:3:vendor 4:4:vendor 5:5:vendor 6:6:vendor 7:7:vendor"})
     path = f"{function.path}/net/{name}"
     if not vendor:
         m.puts(f"/sys/kernel/debug/mlx5/{function.address}/cc_params", np_cnp_dscp=48, np_cnp_prio=6)

@@ -7,11 +7,12 @@ import re
 import subprocess
 import tempfile
 
-from common import UNSHARE, built, captured, end_suite, expect, gputune, no_namespaces, root, run, skip
+from common import UNSHARE, built, captured, end_suite, expect, gputune, machines, no_namespaces, root, run, skip
 
 source = (root / "src/machine/host/libraries.c").read_text()
 LIBRARIES = dict(re.findall(r'\{ "(lib\S+\.so\.\d+)", "\S+", "(\S+)" \}', source))
 HGX = "demo:hgx-h100"
+STUB = built / "tests/stub/current"
 
 
 def opened(*words):
@@ -58,7 +59,13 @@ def without(folder):
 
 
 # A captured machine's GPUs as this machine's: its sysfs and the driver's files, and the stand-in of NVML that answers from its capture.
-AS_LIVE = ('mount --bind "$1/root/sys" /sys && mount --bind "$1/root/proc/driver" /proc/driver && shift && exec "$@"')
+AS_LIVE = ('mount --bind "$1/root/sys" /sys && mount --bind "$1/root/proc/driver" /proc/driver && mount -t tmpfs none /tmp && shift && '
+           'exec "$@"')
+
+
+def as_live(machine, *argv, **env):
+    return subprocess.run([*UNSHARE, "sh", "-c", AS_LIVE, "sh", machine, *argv], capture_output=True, text=True, check=False,
+                          env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "GPUTUNE_STUB": str(machine / "api/nvml.json"), **env})
 
 
 def work_per_joule(tmp):
@@ -94,17 +101,30 @@ def asked_once():
     if why := no_namespaces("mount"):
         return skip("NVML is asked once", why)
     for machine in (m for m in captured if m.name in ("hgx-h100", "dgx-spark")):
-        p = subprocess.run([*UNSHARE, "sh", "-c", AS_LIVE, "sh", machine, root / "scripts/device-nvml-cost", gputune, "--real",
-                            built / "tests/stub/current/libnvidia-ml.so.1"], capture_output=True, text=True, check=False,
-                           env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "GPUTUNE_STUB": str(machine / "api/nvml.json")})
+        p = as_live(machine, root / "scripts/device-nvml-cost", gputune, "--real", STUB / "libnvidia-ml.so.1")
         calls = re.search(r"(\d+) questions, (\d+) calls", p.stdout)
         expect(f"{machine.name}: each question to NVML once", p.returncode == 0 and calls and calls[1] == calls[2] and int(calls[1]) > 30,
                (p.returncode, p.stdout[-600:], p.stderr))
     return None
 
 
+MPS = ("mkdir /tmp/nvidia-mps && touch /tmp/nvidia-mps/control && "
+       '{ env CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=30 SECRET=hidden sleep 30 & } && echo $! >/tmp/nvidia-mps/nvidia-cuda-mps-control.pid && '
+       '"$1" explain gpu.mps-limits && kill $!')
+
+
+def mps_daemon():
+    """Two variables of the MPS daemon's environment are read where it says its number."""
+    if why := no_namespaces("mount"):
+        return skip("limits of MPS", why)
+    p = as_live(machines / "hgx-h100", "sh", "-c", MPS, "sh", gputune, LD_LIBRARY_PATH=str(STUB))
+    expect("limits of MPS", p.returncode == 0 and "threads 30 %, memory not limited" in p.stdout and "hidden" not in p.stdout, p)
+    return None
+
+
 who_opens()
 asked_once()
+mps_daemon()
 with tempfile.TemporaryDirectory() as made:
     without(pathlib.Path(made))
     work_per_joule(pathlib.Path(made))

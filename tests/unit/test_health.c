@@ -107,6 +107,11 @@ static void manager_versions(void **state)
 		fabric_manager_version(&arena, "\n\n\tFabric Manager version is : 535.161.08\n\n"),
 		"535.161.08");
 	assert_null(fabric_manager_version(&arena, ""));
+	assert_string_equal(imex_state("READY\n"), "ready");
+	assert_string_equal(imex_state("WAITING_FOR_PEERS"), "waiting_for_peers");
+	assert_null(imex_state("READYISH"));
+	assert_null(imex_state("Connection refused"));
+	assert_null(imex_state(""));
 	assert_null(fabric_manager_version(&arena, "Fabric Manager version is : unknown\n"));
 	assert_null(fabric_manager_version(&arena, "Fabric Manager version is"));
 	assert_null(fabric_manager_version(

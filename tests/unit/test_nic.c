@@ -198,6 +198,65 @@ static void test_pfc_rule(void **state)
 	FAKE_CHECK(rows);
 }
 
+#define ETS(classes) ", 'pfc': '3', 'ets': '" classes "'"
+#define ETS_ALL(classes) ROCE(ETS(classes), ETS(classes), ETS(classes), "", "")
+
+static void test_ets_rule(void **state)
+{
+	static const char id[] = "nic.ets";
+	static const struct fake_row rows[] = {
+		{ ROW(id, ETS_ALL("0:1:vendor 1:0:vendor 3:3:vendor"), PASS, OK, "of their own") },
+		{ ROW(id, ETS_ALL("0:0-2:strict 3:3:ets=50 4:4-7:ets=50"), PASS, OK, NULL) },
+		{ ROW(id, ETS_ALL("0:0-7:strict"), FAIL, DIFFERS, "they stop with it") },
+		{ ROW(id, ETS_ALL("0:0-2:ets=100 3:3:ets=0"), FAIL, DIFFERS, "no other class") },
+		{ ROW(id, ETS_ALL("0:0-2:ets=95 3:3:ets=05"), PASS, OK, NULL) },
+		{ ROW(id, ROCE(ETS("3:3:vendor"), ETS("3:3:ets=50"), ETS("3:3:vendor"), "", ""),
+		      FAIL, DIFFERS, "e2 has 3:3:ets=50"),
+		  .target = "e1" },
+		{ ROW(id,
+		      ROCE(", 'pfc': 'none', 'ets': '0:0-7:vendor'", ", 'pfc': 'none'",
+			   ", 'pfc': 'none'", "", ""),
+		      NA, NO_EFFECT, "no priority is paused"),
+		  .target = "e1" },
+		{ ROW(id, ROCE(PFC("3") ", 'ets': '!unsupported'", "", "", "", ""), NA, NO_SUPPORT,
+		      NULL),
+		  .target = "e1" },
+		{ ROW(id, ROCE(PFC("3") ", 'ets': '!denied'", "", "", "", ""), UNKNOWN, DENIED,
+		      NULL),
+		  .target = "e1" },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+#define STEERED(more) NODES_AND("", "'numa_node': 1, " more)
+
+static void test_steering(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("nic.rps", STEERED("'channels': 8"), NA, NEEDS_DEEP, "--deep") },
+		{ ROW("nic.rps", STEERED("'channels': 8, 'rps': ''"), PASS, OK, "stays") },
+		{ ROW("nic.rps", STEERED("'channels': 8, 'rps': 'rx-0=00ff rx-3=00ff'"), FAIL,
+		      DIFFERS, "gains nothing") },
+		{ ROW("nic.rps", STEERED("'channels': 2, 'rps': 'rx-0=00ff'"), NA, LEFT_ALONE,
+		      "2 queues for 8 CPUs") },
+		{ ROW("nic.rps", STEERED("'channels': '!denied', 'rps': 'rx-0=00ff'"), UNKNOWN,
+		      DENIED, NULL) },
+		{ ROW("nic.rps", STEERED("'rps': '!absent'"), NA, NO_SUPPORT, "no receive queue") },
+		{ ROW("nic.xps", STEERED("'channels': 8"), NA, NEEDS_DEEP, NULL) },
+		{ ROW("nic.xps", STEERED("'tx_queues': 63, 'tx_queues_free': 63"), FAIL, DIFFERS,
+		      "0 of 63") },
+		{ ROW("nic.xps", STEERED("'tx_queues': 63, 'tx_queues_free': 1"), PASS, OK, NULL) },
+		{ ROW("nic.xps", STEERED("'tx_queues': 1, 'tx_queues_free': 1"), NA, NO_EFFECT,
+		      NULL) },
+		{ ROW("nic.xps", STEERED("'tx_queues': '!absent'"), NA, NO_SUPPORT, NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
 static void test_trust_rule(void **state)
 {
 	static const char id[] = "nic.trust";
@@ -407,6 +466,8 @@ int main(void)
 		cmocka_unit_test(test_irq_rule),
 		cmocka_unit_test_setup_teardown(test_irq_knob, world_setup, world_teardown),
 		cmocka_unit_test(test_pfc_rule),
+		cmocka_unit_test(test_ets_rule),
+		cmocka_unit_test(test_steering),
 		cmocka_unit_test(test_trust_rule),
 		cmocka_unit_test(test_dcqcn_rule),
 		cmocka_unit_test(test_firmware_rule),

@@ -630,8 +630,8 @@ static void test_disk(void **state)
 	"{'cpu': {'nodes': [{'index': 0, 'cpus': '0-7', 'distance': '10 32'}, {'index': 1, "       \
 	"'cpus': '8-15', 'distance': '32 10'}]}, 'gpu': {'gpus': [{'index': 0}]}" more             \
 	", 'net': {'nics': [{'name': 'e0', 'pci': '0000:01:00.0', 'operstate': 'up', "             \
-	"'speed_mbps': 100000, 'numa_node': 1, 'irqs': 9, 'irq_cpus': '0-9', 'irqs_away': "        \
-	"'1:0 7:3-5'}]}}"
+	"'speed_mbps': 100000, 'numa_node': 1, 'channels': 16, 'rps': 'rx-0=00000000,00000f00 "    \
+	"rx-7=00000001,0000ffff', 'irqs': 9, 'irq_cpus': '0-9', 'irqs_away': '1:0 7:3-5'}]}}"
 
 /* Three rails with RoCE, and which priorities each pauses. */
 #define RAIL(n, more)                                                                              \
@@ -707,6 +707,13 @@ static void test_net(void **state)
 		      "'rx_missed': 5000"),
 		  NULL,
 		  "link rx-ring of e0 = 8192; link tx-ring of e0 = 8192",
+		  PROFILE_DEFAULT,
+		  { 0 } },
+		{ "nic.rps",
+		  IRQS(""),
+		  NULL,
+		  "sysfs /sys/class/net/e0/queues/rx-0/rps_cpus = 00000000,00000000; "
+		  "sysfs /sys/class/net/e0/queues/rx-7/rps_cpus = 00000000,00000000",
 		  PROFILE_DEFAULT,
 		  { 0 } },
 		{ "nic.irq-affinity",

@@ -109,6 +109,19 @@ static void test_fabric_services(void **state)
 		{ ROW("service.imex",
 		      RACK("'imex_channels': 1, 'imex_nodes': 18, ") UNIT("nvidia-imex", "1") "}}",
 		      PASS, OK, "18 nodes") },
+		{ ROW("service.imex",
+		      RACK("'imex_channels': 1, 'imex_nodes': 18, 'imex_state': "
+			   "'waiting_for_peers', ") UNIT("nvidia-imex", "1") "}}",
+		      FAIL, DIFFERS, "not ready") },
+		/* Its unit is off, and the daemon of a container answers. */
+		{ ROW("service.imex",
+		      RACK("'imex_channels': 1, 'imex_nodes': 18, 'imex_state': 'ready', ")
+			      UNIT("nvidia-imex", "0") "}}",
+		      PASS, OK, "can be mapped") },
+		{ ROW("service.imex",
+		      RACK("'imex_channels': 1, 'imex_nodes': 18, 'imex_state': '!absent', ")
+			      UNIT("nvidia-imex", "1") "}}",
+		      PASS, OK, "did not answer") },
 	};
 
 	(void)state;
@@ -233,6 +246,7 @@ static void test_power_modes(void **state)
 #define SLICE(name, bytes, compute)                                                                \
 	"{'profile': '" name "', 'memory_bytes': " bytes ", 'compute_slices': " compute "}"
 #define HALF SLICE("3g.40gb", "42412802048", "3")
+#define MPS(more) "{'gpu': {'mps': 'running', " more ", 'gpus': [{'memory_bytes': 85520809984}]}}"
 #define MIG "'mig': 1, 'memory_bytes': 85520809984, 'slices_max': "
 
 static void test_sharing(void **state)
@@ -269,6 +283,17 @@ static void test_sharing(void **state)
 		{ ROW("gpu.mps",
 		      "{'gpu': {'mps': 'running', 'gpus': [{'compute_mode': '!error'}]}}", UNKNOWN,
 		      ERROR, NULL) },
+		{ ROW("gpu.mps-limits", GPU("'compute_mode': 'default'"), NA, NO_EFFECT, NULL) },
+		{ ROW("gpu.mps-limits", MPS("'mps_threads': '!absent', 'mps_memory': '!absent'"),
+		      PASS, OK, "whole GPU") },
+		{ ROW("gpu.mps-limits", MPS("'mps_threads': '25', 'mps_memory': '0=20G,1=512M'"),
+		      NA, LEFT_ALONE, "alone") },
+		{ ROW("gpu.mps-limits", MPS("'mps_memory': '0=80G'"), FAIL, DIFFERS,
+		      "limits nothing") },
+		{ ROW("gpu.mps-limits", MPS("'mps_memory': 'all'"), UNKNOWN, ERROR, "GPU=SIZE") },
+		{ ROW("gpu.mps-limits", MPS("'mps_threads': '0'"), UNKNOWN, ERROR, "1 to 100") },
+		{ ROW("gpu.mps-limits", MPS("'mps_threads': 'many'"), UNKNOWN, ERROR, NULL) },
+		{ ROW("gpu.mps-limits", MPS("'mps_threads': '!denied'"), UNKNOWN, DENIED, NULL) },
 	};
 
 	(void)state;
@@ -332,6 +357,12 @@ static void test_network_mounts(void **state)
 	"{'libraries': [{'name': 'libcufile.so.0'}]}, 'gpu': {'driver_flavour': 'open', 'gpus': "  \
 	"[" gpus "]}}"
 
+#define CUFILE(direct, more)                                                                       \
+	"{'storage': {'cufile_direct_kb': " direct more                                            \
+	"}, 'net': {'nics': [{'name': 'a', 'ipv4': '10.0.0.1/24'}]}, 'software': {'libraries': "   \
+	"[{'name': 'libcufile.so.0'}]}, 'gpu': {'gpus': [{'memory_bytes': 85520809984}]}}"
+#define LIMITS(kind, limit) "{'platform': {'kind': '" kind "'}, 'memory': {" limit "}}"
+
 static void test_data_paths(void **state)
 {
 	static const struct fake_row rows[] = {
@@ -367,6 +398,48 @@ static void test_data_paths(void **state)
 		      FAIL, DIFFERS, "calls of cuFile fail") },
 		{ ROW("disk.gpudirect-storage", "{'gpu': {'gpus': [{'integrated': 0}]}}", NA,
 		      NO_SUPPORT, "no cuFile") },
+		{ ROW("disk.cufile-values", STORE("", "{'integrated': 0}"), NA, NO_SUPPORT, NULL) },
+		{ ROW("disk.cufile-values",
+		      STORE("'cufile_direct_kb': '!denied'", "{'integrated': 0}"), UNKNOWN, DENIED,
+		      NULL) },
+		{ ROW("disk.cufile-values", CUFILE("16384", ""), PASS, OK, "NVIDIA advises") },
+		{ ROW("disk.cufile-values", CUFILE("1024", ""), NA, LEFT_ALONE, "defaults") },
+		{ ROW("disk.cufile-values", CUFILE("1023", ""), FAIL, DIFFERS, "4 KiB") },
+		{ ROW("disk.cufile-values", CUFILE("-4", ""), FAIL, DIFFERS, "4 KiB") },
+		{ ROW("disk.cufile-values",
+		      CUFILE("16384", ", 'cufile_cache_kb': 8192, 'cufile_buffer_kb': 16384"), FAIL,
+		      DIFFERS, "one bounce buffer") },
+		{ ROW("disk.cufile-values", CUFILE("16384", ", 'cufile_pinned_kb': 65536"), FAIL,
+		      DIFFERS, "pinned") },
+		{ ROW("disk.cufile-values", CUFILE("16384", ", 'cufile_cache_kb': 134217728"), FAIL,
+		      DIFFERS, "the GPU's memory") },
+		{ ROW("disk.cufile-values",
+		      CUFILE("16384", ", 'cufile_addresses': '10.0.0.1 10.0.0.9'"), FAIL, DIFFERS,
+		      "has 10.0.0.9") },
+		{ ROW("disk.cufile-values",
+		      CUFILE("16384", ", 'cufile_addresses': '10.0.0.1 fd00::1'"), PASS, OK,
+		      NULL) },
+		/* A part of an address is another address. */
+		{ ROW("disk.cufile-values", CUFILE("16384", ", 'cufile_addresses': '10.0.0.'"),
+		      FAIL, DIFFERS, NULL) },
+		{ ROW("disk.cufile-values",
+		      CUFILE("16384", ", 'mounts': [{'name': '/weka', 'type': 'wekafs'}]"), FAIL,
+		      DIFFERS, "/weka is read through host memory") },
+		{ ROW("service.open-files", LIMITS("hgx", "'open_files': 4096"), FAIL, DIFFERS,
+		      "EMFILE") },
+		{ ROW("service.open-files", LIMITS("hgx", "'open_files': 1048576"), PASS, OK,
+		      NULL) },
+		{ ROW("service.open-files", LIMITS("hgx", "'open_files': -1"), PASS, OK,
+		      "not limited") },
+		{ ROW("service.open-files", LIMITS("hgx", "'open_files': -7"), UNKNOWN, ERROR,
+		      NULL) },
+		{ ROW("service.open-files", LIMITS("dgx-spark", "'open_files': 4096"), NA,
+		      LEFT_ALONE, NULL) },
+		{ ROW("service.open-files", LIMITS("dgx-spark", "'open_files': 4096"), FAIL,
+		      DIFFERS, "EMFILE"),
+		  .profile = PROFILE_VENDOR },
+		{ ROW("service.stack-size", LIMITS("hgx", "'stack_bytes': 8388608"), NA, LEFT_ALONE,
+		      "8 MiB") },
 	};
 
 	(void)state;

@@ -583,17 +583,33 @@ static void without_comments(char *s)
 	}
 }
 
-static struct fact_int cufile_flag(const json_t *properties, int r, const char *path,
-				   const char *key)
+/* true, false or a number. */
+static struct fact_int cufile_int(const json_t *properties, int r, const char *path,
+				  const char *key)
 {
 	const json_t *v = json_object_get(properties, key);
 
-	if (r || !json_is_boolean(v))
+	if (r || !(json_is_boolean(v) || json_is_integer(v)))
 		return (struct fact_int){ .f = fact_unseen(r   ? r
 							   : v ? -EPROTO
 							       : -ENOENT,
 							   path, "") };
-	return fact_int_of(json_is_true(v), path, "");
+	return fact_int_of(json_is_integer(v) ? json_integer_value(v) : json_is_true(v), path, "");
+}
+
+static struct fact_str cufile_addresses(struct probe *p, const json_t *properties, int r,
+					const char *path)
+{
+	const json_t *list = json_object_get(properties, "rdma_dev_addr_list"), *item;
+	TEXT_AUTO t = { 0 };
+	struct fact_str out = { .f = fact_unseen(r ? r : list ? -EPROTO : -ENOENT, path, "") };
+	size_t i;
+
+	if (r || !json_is_array(list))
+		return out;
+	json_array_foreach(list, i, item) text_printf(
+		&t, "%s%s", t.len ? " " : "", json_is_string(item) ? json_string_value(item) : "?");
+	return fact_str_of(t.len ? arena_strdup(p->a, t.s) : "", path, "");
 }
 
 /* What decides which way cuFile takes. */
@@ -612,9 +628,14 @@ static void probe_cufile(struct probe *p)
 		r = j ? 0 : -EPROTO;
 	}
 	properties = json_object_get(j, "properties");
-	s->cufile_compat = cufile_flag(properties, r, path, "allow_compat_mode");
-	s->cufile_p2pdma = cufile_flag(properties, r, path, "use_pci_p2pdma");
-	s->cufile_poll = cufile_flag(properties, r, path, "use_poll_mode");
+	s->cufile_compat = cufile_int(properties, r, path, "allow_compat_mode");
+	s->cufile_p2pdma = cufile_int(properties, r, path, "use_pci_p2pdma");
+	s->cufile_poll = cufile_int(properties, r, path, "use_poll_mode");
+	s->cufile_direct_kb = cufile_int(properties, r, path, "max_direct_io_size_kb");
+	s->cufile_cache_kb = cufile_int(properties, r, path, "max_device_cache_size_kb");
+	s->cufile_buffer_kb = cufile_int(properties, r, path, "per_buffer_cache_size_kb");
+	s->cufile_pinned_kb = cufile_int(properties, r, path, "max_device_pinned_mem_size_kb");
+	s->cufile_addresses = cufile_addresses(p, properties, r, path);
 	json_decref(j);
 }
 

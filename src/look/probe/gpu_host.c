@@ -89,8 +89,14 @@ void probe_gpu_host(struct probe *p)
 	probe_params(p, g);
 	g->mps = host_exists(p->h, mps) ? fact_str_of("running", "", mps)
 					: (struct fact_str){ .f = fact_unseen(-ENOENT, "", mps) };
+	if (seen_ok(&g->mps.f)) {
+		g->mps_threads = probe_ask_str(p, "mps", "", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+		g->mps_memory = probe_ask_str(p, "mps", "", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
+	}
 	if (machine_fabric(p->m) != FABRIC_RACK)
 		return;
 	g->imex_nodes = nodes(p);
 	g->imex_channels = channels(p);
+	/* It costs a process, on machines of a rack alone. */
+	g->imex_state = probe_ask_str(p, "imex", "", "state");
 }

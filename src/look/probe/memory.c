@@ -201,18 +201,23 @@ static void swaps(struct probe *p)
 	}
 }
 
-static struct fact_int probe_memory_memlock(struct probe *p)
+/* A limit of this process: the one in force, or the one that it may raise that to. -1: none. */
+static struct fact_int probe_memory_limit(struct probe *p, const char *name, bool hard)
 {
 	static const char from[] = "/proc/self/limits";
 	long long v = -1;
 	char *text, *row;
 	int r = host_read(p->h, from, HOST_READ_MAX, p->a, &text, NULL);
 
-	row = r ? NULL : strstr(text, "Max locked memory");
+	row = r ? NULL : strstr(text, name);
 	if (!row)
 		return (struct fact_int){ .f = fact_unseen(r ? r : -EPROTO, "", from) };
-	row += strlen("Max locked memory");
+	row += strlen(name);
 	row += strspn(row, " ");
+	if (hard) {
+		row += strcspn(row, " \n");
+		row += strspn(row, " ");
+	}
 	if (!str_starts(row, "unlimited") && sscanf(row, "%lld", &v) != 1)
 		return (struct fact_int){ .f = fact_unseen(-EPROTO, "", from) };
 	return fact_int_of(v, "", from);
@@ -295,7 +300,9 @@ void probe_memory(struct probe *p)
 	swaps(p);
 	m->page_size = fact_int_of(p->h->id.page_size, "", "sysconf(_SC_PAGESIZE)");
 	m->shm_size = probe_ask_int(p, "statfs", "/dev/shm", "total_bytes");
-	m->memlock = probe_memory_memlock(p);
+	m->memlock = probe_memory_limit(p, "Max locked memory", false);
+	m->open_files = probe_memory_limit(p, "Max open files", true);
+	m->stack = probe_memory_limit(p, "Max stack size", false);
 	m->min_free_kb = probe_int(p, "/proc/sys/vm/", "min_free_kbytes");
 	m->watermark_scale = probe_int(p, "/proc/sys/vm/", "watermark_scale_factor");
 	probe_memory_groups(p);

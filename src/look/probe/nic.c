@@ -370,6 +370,40 @@ static void probe_nic_irqs(struct probe *p, struct nic *n, const char *dir)
 			 : fact_str_of(arena_strdup(p->a, away.s ? away.s : ""), "", list);
 }
 
+/* Where packets go on from a queue (RPS), and which CPUs send on which (XPS). A file a queue, of
+ * which there are hundreds. */
+static void probe_nic_steering(struct probe *p, struct nic *n, const char *dir)
+{
+	const char *queues = arena_printf(p->a, "%squeues/", dir);
+	TEXT_AUTO on = { 0 };
+	struct fact read = fact_seen(queues, "rx-*/rps_cpus"),
+		    sent = fact_seen(queues, "tx-*/xps_cpus");
+	long long n_tx = 0, n_free = 0;
+	char **names;
+	size_t count = 0;
+	int r = host_list(p->h, queues, p->a, &names, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		bool rx = str_starts(names[i], "rx-");
+		struct fact_str mask = probe_str(
+			p, queues,
+			arena_printf(p->a, "%s/%s", names[i], rx ? "rps_cpus" : "xps_cpus"));
+		bool none = seen_ok(&mask.f) && mask.v[strspn(mask.v, "0,")] == '\0';
+
+		if (!seen_ok(&mask.f))
+			*(rx ? &read : &sent) = mask.f;
+		else if (rx && !none)
+			text_printf(&on, "%s%s=%s", on.len ? " " : "", names[i], mask.v);
+		n_tx += !rx;
+		n_free += !rx && none;
+	}
+	if (r)
+		read = sent = fact_unseen(r, queues, "");
+	n->rps = (struct fact_str){ .f = read, .v = on.s ? arena_strdup(p->a, on.s) : "" };
+	n->tx_queues = (struct fact_int){ .f = sent, .v = n_tx };
+	n->tx_queues_free = (struct fact_int){ .f = sent, .v = n_free };
+}
+
 static void probe_nic_add(struct probe *p, const char *name, const struct nic_owners *owners)
 {
 	const char *dir = arena_printf(p->a, NET "/%s/", name);
@@ -399,6 +433,8 @@ static void probe_nic_add(struct probe *p, const char *name, const struct nic_ow
 	n->owner = nic_owner(owners, name);
 	probe_nic_hardware(p, n, dir);
 	probe_nic_irqs(p, n, dir);
+	if (p->deep)
+		probe_nic_steering(p, n, dir);
 }
 
 /* Pairs of physical interfaces that are up and share an IPv4 subnet. */

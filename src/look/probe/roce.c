@@ -95,6 +95,7 @@ void probe_roce(struct probe *p)
 			continue;
 		n->pfc = probe_ask_str(p, "dcb", n->name, "pfc");
 		n->dcbx = probe_ask_str(p, "dcb", n->name, "dcbx");
+		n->ets = probe_ask_str(p, "dcb", n->name, "ets");
 		n->trust = trust_of(p, n);
 		congestion(p, port, n);
 	}

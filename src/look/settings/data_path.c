@@ -255,6 +255,94 @@ static void gds(const struct rule_ctx *q, struct verdict *v)
 			   "only programs that use cuFile would gain from nvidia-fs");
 }
 
+/* The first address that no interface here has; NULL. *hidden: some could not be read. */
+static const char *not_here(const struct rule_ctx *q, const char *addresses, bool *hidden)
+{
+	for (const char *p = addresses; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+		bool found = memchr(p, ':', n) != NULL; /* IPv6 is not among the facts */
+
+		LIST_FOR_EACH (struct nic, nic, &q->m->net.nics) {
+			*hidden |= !seen_ok(&nic->ipv4.f) && nic->ipv4.f.seen != SEEN_ABSENT;
+			for (const char *at = fact_text(&nic->ipv4, ""); *at;
+			     at += strcspn(at, " "), at += strspn(at, " "))
+				found |= strncmp(at, p, n) == 0 && at[n] == '/';
+		}
+		if (!found)
+			return arena_strndup(q->a, p, n);
+	}
+	return NULL;
+}
+
+/* Sizes that do not fit each other or the GPU. Each needs those before it in the sentence. */
+static const char *sizes_clash(const struct rule_ctx *q)
+{
+	const struct storage *s = &q->m->storage;
+	const struct fact_int *sizes[] = { &s->cufile_direct_kb, &s->cufile_buffer_kb,
+					   &s->cufile_cache_kb, &s->cufile_pinned_kb };
+	long long cache = fact_or(&s->cufile_cache_kb, 131072);
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (seen_ok(&sizes[i]->f) && (sizes[i]->v <= 0 || sizes[i]->v % 4))
+			return "a size is no multiple of 4 KiB";
+	if (fact_or(&s->cufile_buffer_kb, 0) > cache)
+		return "one bounce buffer is larger than all of them may be: cuFile goes through "
+		       "host memory";
+	if (fact_or(&s->cufile_pinned_kb, cache) < cache)
+		return "the bounce buffers alone need more pinned memory than a GPU may have";
+	LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus)
+		if (seen_ok(&g->memory_bytes.f) && g->memory_bytes.v / 1024 < cache)
+			return "the bounce buffers are larger than the GPU's memory";
+	return NULL;
+}
+
+/* File systems whose cuFile way is RDMA from addresses of the list. */
+static const struct mount *needs_addresses(const struct machine *m)
+{
+	LIST_FOR_EACH (struct mount, mount, &m->storage.mounts)
+		if (fact_is(&mount->type, "wekafs") || fact_is(&mount->type, "gpfs"))
+			return mount;
+	return NULL;
+}
+
+/* Defaults: cufile.json as installed. Each storage's maker may have reasons for others. */
+static void cufile_values(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct storage *s = &q->m->storage;
+	const char *addresses = fact_text(&s->cufile_addresses, ""), *away, *clash;
+	bool hidden = false;
+
+	if (!q->m->gpu.gpus.n || !seen_ok(&s->cufile_direct_kb.f) || !has_cufile(q->m)) {
+		if (q->m->gpu.gpus.n && is_hidden(q, v, &s->cufile_direct_kb.f))
+			return;
+		verdict_na(v, CODE_NO_SUPPORT, "no cuFile, or its file says nothing of sizes");
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld KiB a request, %lld KiB of buffers, addresses %s",
+				  s->cufile_direct_kb.v, fact_or(&s->cufile_cache_kb, 131072),
+				  *addresses ? addresses : "none");
+	clash = sizes_clash(q);
+	away = not_here(q, addresses, &hidden);
+	if (clash)
+		verdict_fail(v, "sizes that fit", clash);
+	else if (away && hidden)
+		verdict_unknown(v, CODE_NOT_CAPTURED, "addresses of interfaces could not be read");
+	else if (away)
+		verdict_fail(v, "addresses of this machine",
+			     arena_printf(q->a, "no interface here has %s: RDMA to storage fails",
+					  away));
+	else if (!*addresses && needs_addresses(q->m))
+		verdict_fail(v, "addresses of the storage network's interfaces",
+			     arena_printf(q->a, "%s is read through host memory without them",
+					  needs_addresses(q->m)->name));
+	else if (s->cufile_direct_kb.v != 16384 || fact_or(&s->cufile_cache_kb, 131072) != 131072)
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "not the defaults (16384 and 131072 KiB), which NVIDIA advises unless "
+			   "the storage's maker or a measurement says otherwise");
+	else
+		verdict_pass(v, "sizes fit, and are those that NVIDIA advises");
+}
+
 #define NFS                                                                                        \
 	.scope = SCOPE_MOUNT, .select = is_nfs_device, .none = "no NFS mount",                     \
 	.not_when = "nothing is mounted by NFS"
@@ -361,6 +449,18 @@ static const struct setting rows[] = {
 	  .judge = gds,
 	  .by_hand = "install and load nvidia-fs, or set allow_compat_mode to true in "
 		     "/etc/cufile.json; gdscheck -p tells what is supported" },
+	{ .id = "disk.cufile-values",
+	  .title = "Sizes and addresses of cuFile",
+	  .scope = SCOPE_HOST,
+	  .read = "/etc/cufile.json",
+	  .not_when = "no cuFile library is installed, or its file says nothing of sizes",
+	  .why = "What cuFile cannot have it goes without, by a slower way and without a word.",
+	  .note = "A program may name another file: CUFILE_ENV_PATH_JSON.",
+	  .source = "NVIDIA GPUDirect Storage configuration guide, parameters; cuFile API, "
+		    "compatibility mode (2026-11)",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = cufile_values,
+	  .by_hand = "edit properties of /etc/cufile.json; gdscheck -p shows what is in effect" },
 };
 
 const struct setting_table settings_data_path = SETTING_TABLE(rows);

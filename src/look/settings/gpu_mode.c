@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the driver was loaded with, modes of power beyond the board's limit, and how a GPU is
  * shared: MIG slices and MPS. */
+#include <stdio.h>
 #include <string.h>
 
 #include "look/settings/predicates.h"
@@ -196,6 +197,61 @@ static void mps(const struct rule_ctx *q, struct verdict *v)
 			     "beside the server and share the GPU by turns");
 }
 
+/* "0=4G,1=512M": false where a limit is no size, or is not below the memory of the largest GPU. */
+static bool limits_memory(const struct machine *m, const char *limits, bool *known)
+{
+	long long largest = 0, n = 0;
+
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (fact_or(&g->memory_bytes, 0) > largest)
+			largest = g->memory_bytes.v;
+	*known = true;
+	for (const char *p = limits; *p && *known; p += strcspn(p, ","), p += *p == ',') {
+		unsigned device = 0;
+		char unit = 0;
+
+		*known = sscanf(p, "%3u=%9lld%c", &device, &n, &unit) == 3 && n > 0 &&
+			 (unit == 'G' || unit == 'M');
+		if (*known && largest && n << (unit == 'G' ? 30 : 20) >= largest)
+			return false;
+	}
+	return *known;
+}
+
+static void mps_limits(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct fact_str *threads = &q->m->gpu.mps_threads, *memory = &q->m->gpu.mps_memory;
+	bool known = true;
+	long long percent;
+
+	if (!seen_ok(&q->m->gpu.mps.f)) {
+		verdict_na(v, CODE_NO_EFFECT, "no MPS daemon runs at its usual place");
+		return;
+	}
+	if (is_hidden(q, v, &threads->f) || is_hidden(q, v, &memory->f))
+		return;
+	v->current = arena_printf(q->a, "threads %s%s, memory %s", fact_text(threads, "100"),
+				  seen_ok(&threads->f) ? " %" : " % (default)",
+				  fact_text(memory, "not limited"));
+	percent = 100;
+	if (seen_ok(&threads->f) &&
+	    (parse_i64(threads->v, &percent) || percent < 1 || percent > 100))
+		verdict_unknown(v, CODE_ERROR, "the share of threads is no number from 1 to 100");
+	else if (seen_ok(&memory->f) && !limits_memory(q->m, memory->v, &known))
+		known ? verdict_fail(
+				v, "less than the GPU has",
+				"a limit as large as the GPU's memory limits nothing: one program "
+				"can take all of it")
+		      : verdict_unknown(v, CODE_ERROR, "the memory limit is not GPU=SIZE");
+	else if (percent < 100 || seen_ok(&memory->f))
+		verdict_na(
+			v, CODE_LEFT_ALONE,
+			"chosen for programs that share a GPU; a program that is alone on it has "
+			"no more");
+	else
+		verdict_pass(v, "no limit: a program may use the whole GPU");
+}
+
 #define MODE_GPU .scope = SCOPE_GPU
 
 static const struct setting rows[] = {
@@ -287,6 +343,19 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .judge = mps,
 	  .by_hand = "nvidia-smi -i GPU -c EXCLUSIVE_PROCESS while the daemon runs" },
+	{ .id = "gpu.mps-limits",
+	  .title = "Limits of MPS",
+	  .scope = SCOPE_HOST,
+	  .read = "the MPS daemon's environment: CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, "
+		  "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+	  .not_when = "no MPS daemon runs at its usual place",
+	  .why = "What each program gets of a shared GPU: SMs by percentage, memory by size.",
+	  .note = "Control commands change both later, and are not seen.",
+	  .source = "NVIDIA Multi-Process Service guide, environment variables",
+	  .severity = SEVERITY_LOW,
+	  .judge = mps_limits,
+	  .by_hand = "set_default_device_pinned_mem_limit GPU SIZE in nvidia-cuda-mps-control, or "
+		     "the variable before the daemon starts" },
 };
 
 const struct setting_table settings_gpu_mode = SETTING_TABLE(rows);

@@ -107,10 +107,10 @@ bool is_up(const struct nic *n);
 
 /* Of a port with RoCE; NULL: not known. */
 struct roce_side {
-	const char *pfc, *trust;
+	const char *pfc, *trust, *ets;
 };
-/* In what two ports of one fabric differ ("PFC", "trust"); NULL. Both ends and all rails have to be
- * alike. */
+/* In what two ports of one fabric differ ("PFC", "trust", "ETS"); NULL. Both ends and all rails
+ * have to be alike. */
 const char *roce_differs(const struct roce_side *x, const struct roce_side *y);
 
 /*

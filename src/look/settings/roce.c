@@ -19,12 +19,15 @@ const char *roce_differs(const struct roce_side *x, const struct roce_side *y)
 		return "PFC";
 	if (x->trust && y->trust && strcmp(x->trust, y->trust) != 0)
 		return "trust";
+	if (x->ets && y->ets && strcmp(x->ets, y->ets) != 0)
+		return "ETS";
 	return NULL;
 }
 
 static struct roce_side side_of(const struct nic *n)
 {
-	return (struct roce_side){ fact_text(&n->pfc, NULL), fact_text(&n->trust, NULL) };
+	return (struct roce_side){ fact_text(&n->pfc, NULL), fact_text(&n->trust, NULL),
+				   fact_text(&n->ets, NULL) };
 }
 
 /* The RoCE port behind an interface that is up; NULL and *v. */
@@ -177,6 +180,61 @@ static void rule_trust(const struct rule_ctx *q, struct verdict *v)
 					  "priority %s is paused, but packets without a VLAN tag "
 					  "never get it",
 					  n->pfc.v));
+}
+
+/* The class of ets ("CLASS:PRIORITIES:HOW ...") that holds a paused priority beside others, or that
+ * is sent last (ETS with 0 %). NULL: none. */
+static const char *wrong_class(struct arena *a, const char *ets, const char *pfc, bool *last)
+{
+	struct idset paused = { 0 }, its;
+
+	if (idset_parse(a, pfc, &paused))
+		return NULL;
+	for (const char *p = ets; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+		const char *set = p + strcspn(p, ":"), *how;
+
+		set += *set == ':';
+		how = set + strcspn(set, ": ");
+		if (*how != ':' ||
+		    idset_parse(a, arena_strndup(a, set, (size_t)(how - set)), &its) ||
+		    !idset_intersects(&its, &paused))
+			continue;
+		*last = strncmp(how, ":ets=0", 6) == 0 && strchr(" ", how[6]);
+		if (*last || !idset_contains(&paused, &its))
+			return arena_strndup(a, p, strcspn(p, " "));
+	}
+	return NULL;
+}
+
+static void rule_ets(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct nic *n = q->object, *other;
+	const char *class;
+	bool last = false;
+
+	if (!roce_port(q, v) || !is_seen(q, v, &n->ets.f, "the driver has no traffic classes"))
+		return;
+	v->current = n->ets.v;
+	other = other_rail(q->m, n, "ETS");
+	if (other)
+		verdict_fail(v, "the same on every rail",
+			     arena_printf(q->a, "%s has %s: one rail is served otherwise",
+					  other->name, other->ets.v));
+	else if (!seen_ok(&n->pfc.f) || strcmp(n->pfc.v, "none") == 0)
+		verdict_na(v, CODE_NO_EFFECT, "no priority is paused");
+	else if ((class = wrong_class(q->a, n->ets.v, n->pfc.v, &last)) != NULL)
+		verdict_fail(
+			v, last ? "a share of its own" : "a class of its own",
+			last ? arena_printf(q->a,
+					    "class %s is sent only when no other class has "
+					    "anything to send",
+					    class)
+			     : arena_printf(q->a,
+					    "class %s holds priorities that are not paused: they "
+					    "stop with it",
+					    class));
+	else
+		verdict_pass(v, "paused priorities have classes of their own");
 }
 
 static bool has_other_port(const struct machine *m, const struct rdma_port *p)
@@ -359,6 +417,24 @@ static const struct setting rows[] = {
 	  .judge = rule_trust,
 	  .by_hand = "mlnx_qos -i INTERFACE --trust dscp; with the kernel's driver dcb app add dev "
 		     "INTERFACE dscp-prio 26:3, whose first entry turns it to dscp" },
+	{ .id = "nic.ets",
+	  .title = "Traffic classes",
+	  DATA_PORT,
+	  .of = &nic_shape,
+	  .fact = "ets",
+	  .read = "RTM_GETDCB, IEEE ETS",
+	  .not_when = "there is no RoCE on the port, or no priority is paused",
+	  .why = "A pause stops the whole class that a priority is sent in, and ETS shares the "
+		 "link "
+		 "among classes.",
+	  .note = "mlx5 begins with a class a priority, served by its own order (\"vendor\").",
+	  .source = "IEEE 802.1Qaz; kernel mlx5/core/en_dcbnl.c; NVIDIA Cumulus Linux, quality of "
+		    "service",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = rule_ets,
+	  .by_hand =
+		  "dcb ets set dev INTERFACE prio-tc 3:3 (or mlnx_qos -i INTERFACE -p 0,1,2,3,4,5,"
+		  "6,7), as the switch has its classes" },
 	{ .id = "rdma.dcqcn",
 	  .title = "Congestion control of RoCE",
 	  .scope = SCOPE_RDMA,

@@ -304,7 +304,10 @@ static void subnet_manager(const struct rule_ctx *q, struct verdict *v)
 static void imex(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpus *g = &q->m->gpu;
-	bool active = service_active(q->m, "nvidia-imex.service");
+	const char *state = fact_text(&g->imex_state, NULL);
+	/* What the daemon says counts before its unit: it may run in a container. */
+	bool active = service_active(q->m, "nvidia-imex.service") ||
+		      (state && strcmp(state, "ready") == 0);
 	long long nodes = fact_or(&g->imex_nodes, 0), channels = fact_or(&g->imex_channels, 0);
 
 	if (machine_fabric(q->m) != FABRIC_RACK) {
@@ -312,7 +315,10 @@ static void imex(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	v->current = arena_printf(q->a, "%s, %lld nodes, %lld channels",
-				  active ? "active" : "not active", nodes, channels);
+				  active && state ? state
+				  : active	  ? "active"
+						  : "not active",
+				  nodes, channels);
 	if (active && nodes == 0)
 		verdict_fail(v, "every node of the rack in nodes_config.cfg",
 			     "the service runs without a list of nodes: it joins none");
@@ -320,8 +326,14 @@ static void imex(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "a channel",
 			     "no channel device: CUDA refuses memory of other nodes for want of "
 			     "permission");
+	else if (active && state && strcmp(state, "ready") != 0)
+		verdict_fail(v, "ready",
+			     "the daemon is not ready: it waits for other nodes of its list, or "
+			     "reads another list than they do");
 	else if (active)
-		verdict_pass(v, "memory of the rack's other GPUs can be mapped");
+		verdict_pass(v,
+			     state ? "memory of the rack's other GPUs can be mapped"
+				   : "it runs; nvidia-imex-ctl, which tells more, did not answer");
 	else if (channels > 0)
 		verdict_na(v, CODE_LEFT_ALONE,
 			   "channels are there: a Kubernetes driver may run the service in "
@@ -350,6 +362,45 @@ static const struct recommendation inotify_watches[] = {
 	  "nodes of a cluster run many containers of one user", NULL },
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "the kernel sizes it by memory", NULL },
 };
+
+static const struct recommendation open_files[] = {
+	{ PROFILE_DEFAULT, ON_HGX | ON_GRACE, WANT_AT_LEAST, "16384",
+	  "hundreds of data workers pass tensors as open files, and each GPU, queue and connection "
+	  "has its own",
+	  NULL },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "enough without hundreds of processes", NULL },
+};
+static const struct recommendation stack_size[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "programs that need more than the usual 8 MiB end at once and say so", NULL },
+};
+
+/* Of this process: a service or a container may have others. */
+static void process_limit(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct memory *m = &q->m->memory;
+	bool files = strcmp(q->s->fact, "open_files") == 0;
+	const struct fact_int *now = files ? &m->open_files : &m->stack;
+
+	if (!is_seen(q, v, &now->f, NULL))
+		return;
+	v->current = now->v < 0 ? "unlimited" : arena_printf(q->a, "%lld", now->v);
+	if (now->v < -1)
+		verdict_unknown(v, CODE_ERROR, "no limit can be below 0");
+	else if (now->v == -1)
+		verdict_pass(v, "not limited");
+	else if (!has_target(q, v))
+		return;
+	else if (recommendation_met(q->wish, v->current))
+		verdict_pass(v, "as wanted, in this session");
+	else
+		verdict_fail(
+			v, recommendation_text(q->a, q->wish, q->s->unit),
+			files ? "jobs of many processes end with EMFILE, \"too many open files\""
+			      : "below what the vendor gives its containers");
+}
+
+#define LIMIT .scope = SCOPE_HOST, .of = &memory_shape, .judge = process_limit
 
 static const struct setting rows[] = {
 	{ .id = "service.fabric-manager",
@@ -390,7 +441,8 @@ static const struct setting rows[] = {
 	  .source = "NVIDIA IMEX guide (2025-07)",
 	  .severity = SEVERITY_MEDIUM,
 	  .judge = imex,
-	  .by_hand = "name every node in /etc/nvidia-imex/nodes_config.cfg, start nvidia-imex, "
+	  .by_hand = "nvidia-imex-ctl -N shows all nodes; name every node in "
+		     "/etc/nvidia-imex/nodes_config.cfg, the same on each, start nvidia-imex, "
 		     "and load the driver with NVreg_CreateImexChannel0=1 (channels do not "
 		     "outlive a boot)" },
 	{ .id = "service.persistenced",
@@ -482,6 +534,28 @@ static const struct setting rows[] = {
 	  .why = "Beyond it whoever watches files fails with ENOSPC although the disk has room.",
 	  .source = "Linux inotify(7); awslabs amazon-eks-ami",
 	  RECOMMENDATIONS(inotify_watches) },
+	{ .id = "service.open-files",
+	  .title = "Open files of a process",
+	  LIMIT,
+	  .fact = "open_files",
+	  .why = "The most that a program may raise its limit to.",
+	  .source = "getrlimit(2), RLIMIT_NOFILE; PyTorch, multiprocessing, file_descriptor",
+	  .severity = SEVERITY_LOW,
+	  RECOMMENDATIONS(open_files),
+	  .by_hand = "* hard nofile 500000 in a file of /etc/security/limits.d, LimitNOFILE of the "
+		     "service, or --ulimit nofile of the container" },
+	{ .id = "service.stack-size",
+	  .title = "Stack of a process",
+	  LIMIT,
+	  .fact = "stack_bytes",
+	  .unit = "bytes",
+	  .why = "What a program's first thread may use, and others by default. It changes no "
+		 "speed.",
+	  .source = "getrlimit(2), RLIMIT_STACK",
+	  .severity = SEVERITY_INFO,
+	  RECOMMENDATIONS(stack_size),
+	  .by_hand = "LimitSTACK=67108864 of docker.service or containerd.service, or --ulimit "
+		     "stack=67108864 of the container" },
 };
 
 const struct setting_table settings_service = SETTING_TABLE(rows);

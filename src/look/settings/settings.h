@@ -311,6 +311,7 @@ extern const struct setting_table settings_gpu, settings_gpu_health, settings_cp
 	settings_gpu_clock, settings_gpu_driver, settings_gpu_link, settings_nic_function,
 	settings_nic_address, settings_pcie_access, settings_rdma_memory, settings_cpu_clock,
 	settings_memory_writeback, settings_boot_isolation, settings_gpu_power, settings_nic_queue,
-	settings_gpu_errors, settings_gpu_mode, settings_pcie_rails, settings_roce;
+	settings_gpu_errors, settings_gpu_mode, settings_pcie_rails, settings_roce,
+	settings_steering;
 
 #endif

@@ -32,6 +32,7 @@ const struct setting_table *const setting_tables[] = {
 	&settings_nic_function,
 	&settings_rdma,
 	&settings_roce,
+	&settings_steering,
 	&settings_rdma_memory,
 	&settings_pcie,
 	&settings_pcie_access,

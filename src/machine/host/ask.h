@@ -37,6 +37,8 @@ extern const struct provider provider_systemd;
 extern const struct provider provider_env;
 extern const struct provider provider_kernel_log;
 extern const struct provider provider_fabric_manager;
+extern const struct provider provider_imex;
+extern const struct provider provider_mps;
 
 void answer_int(struct answer *out, long long v);
 void answer_text(struct answer *out, const char *text);
@@ -58,6 +60,10 @@ const char *mlxconfig_values(struct arena *a, const char *output, const char *na
 /* "570.133.20" of "Fabric Manager version is : 570.133.20", in the arena; NULL when said has
  * another shape. */
 const char *fabric_manager_version(struct arena *a, const char *said);
+
+/* The state in a line that "nvidia-imex-ctl -q" printed, in small letters ("ready"); NULL: it is
+ * none that is known. */
+const char *imex_state(const char *said);
 
 /* The number of nvpmodel -q: 0 or -EPROTO. */
 int nvpmodel_parse(const char *output, long long *mode);

@@ -4,8 +4,9 @@
  * packets, and who negotiates that. Object: the interface. Fields: "pfc", a list of priorities or
  * "none", which can be told too; "pfc_max", how many it can have; "dscp_prio", the table
  * DSCP:PRIORITY with runs as one, "none" when it is empty; "trust", what the driver says it sorts
- * by (Linux 6.3 and later, few drivers); "dcbx", "host" or "firmware". Source: net/dcb/dcbnl.c,
- * uapi/linux/dcbnl.h.
+ * by (Linux 6.3 and later, few drivers); "dcbx", "host" or "firmware"; "ets", the traffic classes
+ * with priorities, as CLASS:PRIORITIES:HOW with how being "strict", "cbs", "vendor", or "ets=" and
+ * per cent of what is sent. Source: net/dcb/dcbnl.c, uapi/linux/dcbnl.h.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -33,8 +34,9 @@ enum {
 
 /* What one interface answered. */
 struct bridging {
-	bool has_pfc, has_table, has_trust, has_dcbx;
+	bool has_pfc, has_table, has_trust, has_dcbx, has_ets;
 	struct ieee_pfc pfc;
+	struct ieee_ets ets;
 	signed char priority[DSCPS]; /* -1: none */
 	unsigned char trust, dcbx;
 };
@@ -81,6 +83,9 @@ static int dcb_ieee(const struct nlattr *a, void *to)
 	if (type == DCB_ATTR_IEEE_PFC && len >= sizeof(b->pfc)) {
 		memcpy(&b->pfc, mnl_attr_get_payload(a), sizeof(b->pfc));
 		b->has_pfc = true;
+	} else if (type == DCB_ATTR_IEEE_ETS && len >= sizeof(b->ets)) {
+		memcpy(&b->ets, mnl_attr_get_payload(a), sizeof(b->ets));
+		b->has_ets = true;
 	} else if (type == DCB_ATTR_IEEE_APP_TABLE) {
 		b->has_table = true;
 		mnl_attr_parse_nested(a, dcb_app, b);
@@ -206,6 +211,27 @@ static int priority_mask(struct arena *a, const char *text, unsigned *mask)
 	return 0;
 }
 
+/* "0:1:vendor 1:0,2:strict 3:3:ets=50" */
+static const char *traffic_classes(struct arena *a, const struct ieee_ets *e)
+{
+	static const char *const how[] = { "strict", "cbs", "ets" };
+	TEXT_AUTO t = { 0 };
+
+	for (unsigned tc = 0; tc < PRIORITIES; tc++) {
+		unsigned mask = 0, as = e->tc_tsa[tc];
+
+		for (unsigned i = 0; i < PRIORITIES; i++)
+			mask |= (unsigned)(e->prio_tc[i] == tc) << i;
+		if (!mask)
+			continue;
+		text_printf(&t, "%s%u:%s:%s", t.len ? " " : "", tc, priorities(a, mask),
+			    as < sizeof(how) / sizeof(how[0]) ? how[as] : "vendor");
+		if (as == IEEE_8021QAZ_TSA_ETS)
+			text_printf(&t, "=%u", e->tc_tx_bw[tc]);
+	}
+	return t.len ? arena_strdup(a, t.s) : "none";
+}
+
 /* "0-7:0 8-15:1" */
 static const char *dscp_table(struct arena *a, const signed char priority[DSCPS])
 {
@@ -275,6 +301,8 @@ static int dcb_ask(void **state, struct arena *a, const char *name, const char *
 		answer_int(out, b->pfc.pfc_cap);
 	else if (strcmp(field, "dscp_prio") == 0 && b->has_table)
 		answer_text(out, dscp_table(a, b->priority));
+	else if (strcmp(field, "ets") == 0 && b->has_ets)
+		answer_text(out, traffic_classes(a, &b->ets));
 	else if (strcmp(field, "trust") == 0 && b->has_trust)
 		answer_text(out, b->trust == BY_DSCP ? "dscp" : "pcp");
 	else if (strcmp(field, "dcbx") == 0 && b->has_dcbx)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "machine/host/ask.h"
@@ -437,3 +438,43 @@ static int manager_ask(void **state, struct arena *a, const char *object, const 
 }
 
 const struct provider provider_fabric_manager = { .api = "fabric-manager", .ask = manager_ask };
+
+/*
+ * The daemon that shares GPU memory over the nodes of a rack. Object: "". Field: "state", the
+ * daemon's own. Source: NVIDIA IMEX guide; field 1503 of DCGM (IMEX daemon status).
+ */
+
+const char *imex_state(const char *said)
+{
+	static const char *const states[] = {
+		"initializing",	     "starting_auth_server",
+		"waiting_for_peers", "waiting_for_recovery",
+		"init_gpu",	     "ready",
+		"shutting_down",     "unavailable",
+	};
+	size_t n = strspn(said, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (strlen(states[i]) == n && strncasecmp(said, states[i], n) == 0)
+			return states[i];
+	return NULL;
+}
+
+static int imex_ask(void **state, struct arena *a, const char *object, const char *field,
+		    struct answer *out)
+{
+	char *argv[] = { "nvidia-imex-ctl", "-q", NULL };
+	const char *said, *now;
+	int r;
+
+	(void)state;
+	if (*object || strcmp(field, "state") != 0)
+		return -EINVAL;
+	r = command_report(a, argv, MANAGER_MS, OUTPUT_MAX, &said);
+	now = r ? NULL : imex_state(said);
+	if (now)
+		answer_text(out, now);
+	return now || r ? r : -EPROTO;
+}
+
+const struct provider provider_imex = { .api = "imex", .ask = imex_ask };

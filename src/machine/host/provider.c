@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What looking at the live machine and changing it share: the providers, those that need no library
  * and no program among them, and what a path is looked up from. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -25,6 +27,60 @@ static int env_ask(void **state, struct arena *a, const char *object, const char
 }
 
 const struct provider provider_env = { .api = "env", .ask = env_ask };
+
+/*
+ * What the MPS daemon was started with, which its clients begin with. Object: "". Fields: the
+ * variables below and no others: an environment holds secrets. Another control command may have
+ * changed the daemon's defaults since.
+ */
+
+static int mps_environment(struct arena *a, char **text, size_t *len)
+{
+	enum { BYTES = 1 << 20 };
+	FILE *f = fopen("/tmp/nvidia-mps/nvidia-cuda-mps-control.pid", "re");
+	int pid = 0;
+
+	if (!f)
+		return -errno;
+	if (fscanf(f, "%9d", &pid) != 1 || pid <= 0)
+		pid = 0;
+	fclose(f);
+	if (!pid)
+		return -EPROTO;
+	f = fopen(arena_printf(a, "/proc/%d/environ", pid), "re");
+	if (!f)
+		return -errno;
+	*text = arena_alloc(a, BYTES + 1);
+	*len = fread(*text, 1, BYTES, f);
+	(*text)[*len] = '\0';
+	fclose(f);
+	return 0;
+}
+
+static int mps_ask(void **state, struct arena *a, const char *object, const char *field,
+		   struct answer *out)
+{
+	static const char *const fields[] = { "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+					      "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT" };
+	size_t n = strlen(field), len = 0;
+	char *text = NULL;
+	int r = -EINVAL;
+
+	(void)state;
+	for (size_t i = 0; !*object && i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (strcmp(fields[i], field) == 0)
+			r = mps_environment(a, &text, &len);
+	if (r)
+		return r;
+	for (const char *p = text; p < text + len; p += strlen(p) + 1)
+		if (strncmp(p, field, n) == 0 && p[n] == '=') {
+			answer_text(out, p + n + 1);
+			return 0;
+		}
+	return -ENOENT;
+}
+
+const struct provider provider_mps = { .api = "mps", .ask = mps_ask };
 
 /*
  * Sizes and kind of mounted file systems. Object: a path. Fields: "total_bytes", "free_bytes",
@@ -73,6 +129,7 @@ static const struct provider *const providers[] = {
 	&provider_statfs,  &provider_zpool,    &provider_boost,		&provider_mlxconfig,
 	&provider_systemd, &provider_env,      &provider_kernel_log,	&provider_fabric_manager,
 	&provider_kmod,	   &provider_nvpmodel, &provider_jetson_clocks, &provider_dcb,
+	&provider_imex,	   &provider_mps,
 };
 enum { PROVIDERS = sizeof(providers) / sizeof(providers[0]) };
 _Static_assert((int)PROVIDERS <= (int)LIVE_PROVIDERS, "the state of every provider has a place");

@@ -146,6 +146,7 @@ enum form {
 	FORM_WORDS, /* one of words */
 	FORM_THREE, /* three numbers, none less than the one before it, each from least to most */
 	FORM_CPUS,  /* a list of CPUs; before it may stand some of words, each with a comma */
+	FORM_MASK,  /* a bit a CPU, in words of eight hexadecimal digits */
 	FORM_STATE, /* what the kind takes */
 	FORM_BACK,  /* put back, and never asked for */
 };
@@ -220,6 +221,7 @@ static const struct bound bounds[] = {
 	{ KNOB_SYSFS, FORM_RANGE, QUEUE "nr_requests", 4, 65536, "requests" },
 	{ KNOB_SYSFS, FORM_RANGE, QUEUE "read_ahead_kb", 0, 1 << 18, "KiB" },
 	{ KNOB_SYSFS, FORM_RANGE, "/sys/class/bdi/*/read_ahead_kb", 0, 1 << 18, "KiB" },
+	{ KNOB_SYSFS, FORM_MASK, "/sys/class/net/*/queues/rx-*/rps_cpus", 0, 0, NULL },
 	{ KNOB_SYSFS, FORM_WORDS, "/sys/block/*/device/iopolicy", 0, 0,
 	  "numa queue-depth round-robin" },
 	{ KNOB_SYSFS, FORM_BACK, QUEUE "wbt_lat_usec", 0, 0, NULL },
@@ -333,6 +335,11 @@ static bool are_cpus(const struct bound *b, const char *value)
 	return good;
 }
 
+static bool is_mask(const char *value)
+{
+	return *value && strspn(value, "0123456789abcdef,") == strlen(value);
+}
+
 static bool is_within(const struct bound *b, const char *value)
 {
 	long long n;
@@ -346,6 +353,8 @@ static bool is_within(const struct bound *b, const char *value)
 		return are_three(b, value);
 	case FORM_CPUS:
 		return are_cpus(b, value);
+	case FORM_MASK:
+		return is_mask(value);
 	case FORM_STATE:
 		return true;
 	default:
@@ -368,6 +377,8 @@ static const char *kinds_range_text(struct arena *a, const struct bound *b)
 				    b->most, unit);
 	case FORM_CPUS:
 		return "a list of CPUs such as 2-5,8";
+	case FORM_MASK:
+		return "hexadecimal digits such as 00000000,000000ff";
 	default:
 		return "nothing: it is only put back";
 	}
@@ -405,6 +416,8 @@ static bool knob_form_valid(const struct knob *k, const char *value, const char 
 	if (b->form == FORM_THREE)
 		return (*value && strspn(value, "0123456789 -") == strlen(value)) ||
 		       knob_unsound(why, "the value is no row of numbers");
+	if (b->form == FORM_MASK)
+		return is_mask(value) || knob_unsound(why, "the value is no mask of CPUs");
 	/* Of two that are one limit the other's value. */
 	if (twin)
 		number = twin + 1;

@@ -53,9 +53,11 @@ struct storage {
 	struct fact_int lustre_read_ahead_mb, lustre_checksums;	  /* of the first file system */
 	struct fact_str nvidia_fs; /* version of the loaded module of GPUDirect Storage */
 	struct fact_int cufile_compat, cufile_p2pdma, cufile_poll; /* 0 or 1, /etc/cufile.json */
-	struct list disks;					   /* struct disk */
-	struct list mounts; /* struct mount: real file systems and hugetlbfs only */
-	struct list pools;  /* struct zpool */
+	struct fact_int cufile_direct_kb, cufile_cache_kb, cufile_buffer_kb, cufile_pinned_kb;
+	struct fact_str cufile_addresses; /* rdma_dev_addr_list, blank-separated */
+	struct list disks;		  /* struct disk */
+	struct list mounts;		  /* struct mount: real file systems and hugetlbfs only */
+	struct list pools;		  /* struct zpool */
 };
 
 extern const struct shape storage_shape, disk_shape, mount_shape, zpool_shape;

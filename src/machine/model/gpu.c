@@ -174,7 +174,10 @@ static const struct shape_row gpus_rows[] = {
 	FACT(gpus, registry_dwords, "Driver registry words", NULL),
 	FACT(gpus, imex_nodes, "IMEX nodes", NULL),
 	FACT(gpus, imex_channels, "IMEX channels", NULL),
+	FACT(gpus, imex_state, "IMEX daemon", NULL),
 	FACT(gpus, mps, "MPS daemon", NULL),
+	FACT(gpus, mps_threads, "MPS active threads (%)", NULL),
+	FACT(gpus, mps_memory, "MPS memory limits", NULL),
 	FACT_LIST(gpus, gpus, "Gpus", gpu),
 	FACT_LIST(gpus, xids, "Xids", gpu_xid),
 };

@@ -135,8 +135,10 @@ struct gpus {
 	struct fact_str coherent_mode, registry_dwords; /* "" where nothing was asked for */
 	struct fact_int imex_nodes;			/* addresses in nodes_config.cfg */
 	struct fact_int imex_channels;			/* devices that programs open */
+	struct fact_str imex_state;			/* of the daemon: "ready" */
 	struct fact_str mps;				/* "running" */
-	struct list gpus;				/* struct gpu */
+	struct fact_str mps_threads, mps_memory; /* its defaults: "50" per cent, "0=4G,1=4G" */
+	struct list gpus;			 /* struct gpu */
 	struct list xids; /* struct gpu_xid; says nothing where xid_events was not seen */
 };
 

@@ -61,6 +61,8 @@ static const struct shape_row memory_rows[] = {
 	FACT(memory, thp_shmem, "THP shmem", NULL),
 	{ "shm_bytes", NULL, "/dev/shm size", "bytes", SHAPE_FACT(memory, shm_size) },
 	{ "memlock_bytes", NULL, "Memlock", "bytes", SHAPE_FACT(memory, memlock) },
+	FACT(memory, open_files, "Open files at most", NULL),
+	{ "stack_bytes", NULL, "Stack", "bytes", SHAPE_FACT(memory, stack) },
 	FACT_LIST(memory, pools, "Pools", huge_pool),
 	FACT_LIST(memory, thp_sizes, "THP sizes", thp_size),
 	FACT_LIST(memory, swaps, "Swaps", swap_area),

@@ -48,10 +48,11 @@ struct memory {
 	struct fact_str thp_enabled, thp_defrag, thp_shmem;
 	struct fact_int shm_size; /* bytes, of /dev/shm */
 	struct fact_int memlock;  /* bytes, RLIMIT_MEMLOCK of this process; -1 is unlimited */
-	struct list pools;	  /* struct huge_pool */
-	struct list thp_sizes;	  /* struct thp_size */
-	struct list swaps;	  /* struct swap_area */
-	struct list groups;	  /* struct memory_group: those with a limit */
+	struct fact_int open_files, stack; /* likewise: the most that may be open; bytes */
+	struct list pools;		   /* struct huge_pool */
+	struct list thp_sizes;		   /* struct thp_size */
+	struct list swaps;		   /* struct swap_area */
+	struct list groups;		   /* struct memory_group: those with a limit */
 };
 
 extern const struct shape memory_shape, huge_pool_shape, thp_size_shape, swap_area_shape,

@@ -42,10 +42,14 @@ static const struct shape_row nic_rows[] = {
 	FACT(nic, pfc, "PFC", NULL),
 	FACT(nic, trust, "Trust", NULL),
 	FACT(nic, dcbx, "DCBX", NULL),
+	FACT(nic, ets, "ETS", NULL),
 	FACT(nic, firmware_settings, "Firmware settings", NULL),
 	FACT(nic, irqs, "Interrupts", NULL),
 	FACT(nic, irq_cpus, "Interrupt CPUs", NULL),
 	FACT(nic, irqs_away, "Interrupts away", NULL),
+	FACT(nic, rps, "RPS", NULL),
+	FACT(nic, tx_queues, "TX queues", NULL),
+	FACT(nic, tx_queues_free, "TX queues without CPUs", NULL),
 };
 const struct shape nic_shape = SHAPE(nic, nic);
 

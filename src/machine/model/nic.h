@@ -32,6 +32,8 @@ struct nic {
 	struct fact_str pfc;   /* priorities that are paused, "3", or "none" */
 	struct fact_str trust; /* what packets are sorted by: "dscp", "pcp" (the VLAN tag) */
 	struct fact_str dcbx;  /* who negotiates it: "host", "firmware" */
+	/* Traffic classes (ETS), blank-separated: "CLASS:PRIORITIES:HOW", "3:3:ets=50". */
+	struct fact_str ets;
 	struct fact_str firmware_settings; /* "NAME=VALUE ...", from the next boot on; deep */
 	/* Interrupts in use, asked where the CPU that serves them matters: several NUMA nodes, or
 	 * CPUs set aside. */
@@ -39,6 +41,10 @@ struct nic {
 	struct fact_set irq_cpus; /* where they are served */
 	/* "NUMBER:CPUS", blank-separated: those that no CPU of nic_cpus() serves, by MSI number. */
 	struct fact_str irqs_away;
+	/* Deep: receive queues whose packets go on to CPUs of a mask, "rx-0=00000000,000000ff", and
+	 * transmit queues: how many there are, and that no CPU prefers. */
+	struct fact_str rps;
+	struct fact_int tx_queues, tx_queues_free;
 };
 
 struct rdma_gid {

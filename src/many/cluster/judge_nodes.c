@@ -321,7 +321,8 @@ static void judge_nodes_mtu(struct arena *a, struct cluster *c, const struct clu
 
 static struct roce_side judge_nodes_side(const struct cluster_port *p)
 {
-	return (struct roce_side){ fact_text(&p->pfc, NULL), fact_text(&p->trust, NULL) };
+	return (struct roce_side){ .pfc = fact_text(&p->pfc, NULL),
+				   .trust = fact_text(&p->trust, NULL) };
 }
 
 static void judge_nodes_roce(struct arena *a, struct cluster *c, const struct cluster_path *p)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which CPUs work on a NIC's queues beside its interrupts: RPS and XPS. */
+#include <string.h>
+
+#include "look/settings/predicates.h"
+#include "look/settings/settings.h"
+
+static bool was_asked(const struct fact *f, struct verdict *v)
+{
+	if (f->seen == SEEN_UNASKED)
+		verdict_na(v, CODE_NEEDS_DEEP, "a file a queue, of hundreds: --deep reads them");
+	return f->seen != SEEN_UNASKED;
+}
+
+/* Packets are handed on where the queue is too few; with a queue a CPU that is a detour. */
+static void rps(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct nic *n = q->object;
+	struct idset near = nic_cpus(q->a, q->m, n, false);
+	unsigned long long cpus = idset_count(&near);
+
+	if (!was_asked(&n->rps.f, v) ||
+	    !is_seen(q, v, &n->rps.f, "no receive queue shows it"))
+		return;
+	v->current = *n->rps.v ? n->rps.v : "off";
+	if (!*n->rps.v)
+		verdict_pass(v, "a packet stays on the CPU that was interrupted for it");
+	else if (!is_seen(q, v, &n->channels.f,
+			  "the driver does not say how many queues there are"))
+		return;
+	else if ((unsigned long long)n->channels.v >= cpus)
+		verdict_fail(v, "off",
+			     "every CPU near the adapter has a queue: handing packets on costs an "
+			     "interrupt between CPUs and gains nothing");
+	else
+		verdict_na(v, CODE_LEFT_ALONE,
+			   arena_printf(q->a,
+					"%lld queues for %llu CPUs near the adapter: spreading may "
+					"be what was wanted",
+					n->channels.v, cpus));
+}
+
+/* As the kernel writes a mask, with its words: "rx-3=00000000,000000ff". */
+static void remediate_rps(const struct rule_ctx *q, struct remediations *out)
+{
+	const struct nic *n = q->object;
+
+	for (const char *p = n->rps.v; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+		size_t name = strcspn(p, "="), mask = strcspn(p + name, " ");
+		struct knob k = { KNOB_SYSFS, NULL, "" };
+		char *off = arena_strndup(q->a, p + name + 1, mask - 1);
+
+		k.name = arena_printf(q->a, "/sys/class/net/%s/queues/%.*s/rps_cpus", n->name,
+				      (int)name, p);
+		for (char *c = off; *c; c++)
+			*c = *c == ',' ? ',' : '0';
+		remediate_knob(q, out, k, off);
+	}
+}
+
+static void xps(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct nic *n = q->object;
+	long long all = fact_or(&n->tx_queues, 0), unset = fact_or(&n->tx_queues_free, 0);
+
+	if (!was_asked(&n->tx_queues.f, v) ||
+	    !is_seen(q, v, &n->tx_queues.f, "no transmit queue shows it: it has one, or the kernel has no XPS"))
+		return;
+	v->current = arena_printf(q->a, "%lld of %lld queues have CPUs", all - unset, all);
+	if (all < 2)
+		verdict_na(v, CODE_NO_EFFECT, "one transmit queue");
+	else if (unset == all)
+		verdict_fail(
+			v, "a queue a CPU",
+			"CPUs of all sockets send on the same queues and wait for their locks");
+	else
+		verdict_pass(v, "CPUs send on queues of their own");
+}
+
+#define QUEUES                                                                                     \
+	.scope = SCOPE_NIC, .select = is_data_port, .of = &nic_shape,                              \
+	.none = "no data port (RDMA, or 25 Gb/s and more)", .severity = SEVERITY_LOW
+
+static const struct setting rows[] = {
+	{ .id = "nic.rps",
+	  .title = "Receive packet steering",
+	  QUEUES,
+	  .knob = KNOB_SYSFS,
+	  .name = "/sys/class/net/{}/queues/rx-*/rps_cpus",
+	  .fact = "rps",
+	  .read = "/sys/class/net/*/queues/rx-*/rps_cpus",
+	  .not_when = "--deep was not asked for",
+	  .why = "Software hands packets to other CPUs after the interrupt. RDMA never passes it.",
+	  .note = "Scripts for adapters with few queues set it, and an adapter with many keeps it.",
+	  .source = "kernel networking/scaling.rst, RPS",
+	  .shown_by = "tcp/receive tcp-latency/64B",
+	  .settle_s = 1,
+	  .risk = RISK_LOW,
+	  .judge = rps,
+	  .remediate = remediate_rps },
+	{ .id = "nic.xps",
+	  .title = "Transmit packet steering",
+	  QUEUES,
+	  .fact = "tx_queues_free",
+	  .read = "/sys/class/net/*/queues/tx-*/xps_cpus",
+	  .not_when = "--deep was not asked for, or there is one transmit queue",
+	  .why = "Which queue a CPU sends on. RDMA has queues of its own.",
+	  .source = "kernel networking/scaling.rst, XPS; NVIDIA mlnx-tools set_irq_affinity.sh",
+	  .judge = xps,
+	  .by_hand =
+		  "load the driver again: mlx5 gives every queue a CPU; or write one CPU each to "
+		  "queues/tx-N/xps_cpus" },
+};
+
+const struct setting_table settings_steering = SETTING_TABLE(rows);
