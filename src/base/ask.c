@@ -59,18 +59,12 @@ const char *ask_proposed(const struct ask_row *r, size_t i)
 
 const char *ask_nearest(const struct ask_row *r, const char *text)
 {
-	size_t n = strlen(text), best = n < 6 ? n / 2 + 1 : 4;
-	const char *near = NULL, *word;
+	struct near_word near = near_word_to(text);
+	const char *word;
 
-	for (size_t i = 0; (word = ask_proposed(r, i)); i++) {
-		size_t d = str_distance(word, text, best);
-
-		if (d < best) {
-			best = d;
-			near = word;
-		}
-	}
-	return near;
+	for (size_t i = 0; (word = ask_proposed(r, i)); i++)
+		near_word_try(&near, word, word);
+	return near.word;
 }
 
 /* --- one value -------------------------------------------------------------------------------- */
@@ -293,12 +287,15 @@ static int take_text(struct arena *a, const struct ask_row *r, void *member, con
 {
 	const char **to = member;
 
+	if (r->meant && !ask_is_proposed(r, text) && r->meant(text))
+		text = r->meant(text);
 	if (r->strict && !ask_is_proposed(r, text))
 		return refuse_word(a, r, text, e);
 	if (r->kind == ASK_KIND_TEXTS)
 		ask_add_text(a, member, text);
 	else
-		*to = again && *to ? arena_printf(a, "%s%c%s", *to, r->join, text) : text;
+		*to = (again || r->argument) && *to ? arena_printf(a, "%s%c%s", *to, r->join, text)
+						    : text;
 	return 0;
 }
 
@@ -385,9 +382,7 @@ struct ask_reading {
 	size_t found;
 	struct err *e;
 	int code;
-	const char *wrong; /* a key of j that is to be named by the nearest; NULL */
-	const char *near;
-	size_t best;
+	struct near_word near; /* to a key of j that no row has */
 };
 
 static int ask_read_text(struct ask_reading *g, const struct ask_row *r, void *member,
@@ -502,15 +497,11 @@ static bool ask_near_row(void *ctx, const struct ask_row *r, const struct ask_sh
 {
 	struct ask_reading *g = ctx;
 	const char *key = ask_key(g->a, r);
-	size_t d = str_distance(key, g->wrong, g->best);
 
 	(void)s;
 	(void)member;
-	if (d < g->best) {
-		g->best = d;
-		g->near = key;
-	}
-	return d != 0;
+	near_word_try(&g->near, key, key);
+	return strcmp(key, g->near.asked) != 0;
 }
 
 /* A key that no row has. */
@@ -521,14 +512,12 @@ static int ask_unknown_key(struct ask_reading *g, const struct ask_shape *s)
 
 	json_object_foreach((json_t *)(uintptr_t)g->j, name, v)
 	{
-		g->wrong = arena_printf(g->a, "%.64s", name);
-		g->near = NULL;
-		g->best = 4;
+		g->near = near_word_to(arena_printf(g->a, "%.64s", name));
 		if (json_is_null(v) || !ask_for_each(s, NULL, ask_near_row, g))
 			continue;
-		err_set(g->e, -EINVAL, "\"%s\" is not known here", g->wrong);
-		if (g->near)
-			err_hint(g->e, "did you mean \"%s\"?", g->near);
+		err_set(g->e, -EINVAL, "\"%s\" is not known here", g->near.asked);
+		if (g->near.word)
+			err_hint(g->e, "did you mean \"%s\"?", g->near.word);
 		return -EINVAL;
 	}
 	return 0;

@@ -83,13 +83,16 @@ struct ask_row {
 	bool files;		      /* a path may be given */
 	bool strict;		      /* nothing but a proposal may be given */
 	bool may_be_empty;
-	char join;	 /* of texts: given several times, they are joined by this; 0: once only */
+	char join;	 /* of texts: given several times, they are joined by this; 0: once only. An
+			    argument joins what an option of the same member has */
 	double min, max; /* both 0: no bounds; of times in seconds */
 	bool whole;	 /* of lists of numbers: each of them is */
 	size_t most;	 /* of lists of numbers: so many; 0: 4096 */
 	const char *const *names;
 	size_t n_names;
 	ask_proposal *proposal;
+	/* What a word that is not proposed stands for: "gpus" is "gpu"; NULL: nothing. */
+	const char *(*meant)(const char *word);
 	/* What else holds of the value: 0, or -EINVAL and a sentence that follows "--NAME ". */
 	int (*check)(const char *value, struct err *e);
 	size_t offset, size; /* of the member */

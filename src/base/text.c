@@ -354,6 +354,50 @@ size_t str_distance(const char *a, const char *b, size_t max)
 	return row[m] > max ? max + 1 : row[m];
 }
 
+bool str_same_word(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+
+	n -= n > 1 && tolower((unsigned char)a[n - 1]) == 's';
+	m -= m > 1 && tolower((unsigned char)b[m - 1]) == 's';
+	return n == m && strncasecmp(a, b, n) == 0;
+}
+
+struct near_word near_word_to(const char *asked)
+{
+	size_t n = strlen(asked);
+
+	/* More than half of it wrong is no misspelling. */
+	return (struct near_word){ asked, n < 8 ? n / 2 + 1 : n < 14 ? 5 : 8, NULL };
+}
+
+static void lower_case(char out[static 97], const char *s)
+{
+	size_t i = 0;
+
+	for (; s[i] && i < 96; i++)
+		out[i] = (char)tolower((unsigned char)s[i]);
+	out[i] = '\0';
+}
+
+void near_word_try(struct near_word *n, const char *spelling, const char *word)
+{
+	char asked[97], other[97];
+	size_t d;
+
+	lower_case(asked, n->asked);
+	lower_case(other, spelling);
+	d = str_distance(asked, other, n->distance);
+	if (d > 1 && strlen(asked) > 2 && str_starts(other, asked))
+		d = 1;
+	if (d > 2 && strlen(other) > 2 && str_starts(asked, other))
+		d = 2;
+	if (d < n->distance) {
+		n->distance = d;
+		n->word = word;
+	}
+}
+
 bool id_matches(const char *id, const char *pattern)
 {
 	size_t n = strlen(pattern);

@@ -153,27 +153,35 @@ static int close_output(struct run *r, const struct late *late, int code)
 	return bad ? EXIT_BLIND : code;
 }
 
+/* Words that nothing of ours does. */
+static const struct {
+	const char *words, *what;
+} elsewhere[] = {
+	{ "update upgrade", "the package manager that installed gputune updates it; \"gputune "
+			    "stack check\" judges drivers and libraries" },
+	{ "uninstall remove", "first \"gputune undo --all\" and \"gputune persist remove\", then "
+			      "the package manager" },
+};
+
 static const struct verb *find_verb(const char *name)
 {
-	const struct verb *v = verb_find(name), *near = NULL;
-	size_t best = 3;
+	const struct verb *v = verb_find(name);
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	const char *meant;
 
 	if (v)
 		return v;
-	for (size_t i = 0; verbs[i]; i++) {
-		size_t d = str_distance(verbs[i]->name, name, best);
-
-		if (d < best) {
-			best = d;
-			near = verbs[i];
-		}
-	}
-	if (near)
-		complain_text(EXIT_USAGE, "there is no verb \"%s\"; did you mean \"%s\"?", name,
-			      near->name);
-	else
-		complain_text(EXIT_USAGE, "there is no verb \"%s\"; \"gputune --help\" lists them",
-			      name);
+	err_set(&e, 0, "there is no verb \"%s\"", name);
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (words_have(elsewhere[i].words, name, strlen(name)))
+			err_hint(&e, "%s", elsewhere[i].what);
+	if (!e.hint[0] && (meant = verb_meant(&a, verbs, "", name)))
+		err_hint(&e, "did you mean \"gputune %s\"?", meant);
+	if (!e.hint[0])
+		err_hint(&e, "\"gputune help all\" lists them");
+	complain(EXIT_USAGE, &e);
+	arena_free(&a);
 	return NULL;
 }
 
@@ -254,26 +262,69 @@ static int flush_stdout(void)
 	return complain_text(EXIT_BLIND, "the text could not be written: %s", strerror(errno));
 }
 
-/* "gputune help", "gputune help VERB [SUBVERB]...". */
+/* "gputune help", "gputune help all", "gputune help VERB [SUBVERB]...". */
 static int help(int n, char **names)
 {
-	struct run r = { .verb = n ? find_verb(names[0]) : NULL };
+	bool all = n == 1 && strcmp(names[0], "all") == 0;
+	struct run r = { .verb = n && !all ? find_verb(names[0]) : NULL };
 	char **words = arena_array(&r.arena, (size_t)n + 2, sizeof(*words));
 	int code = 0;
 
 	for (int i = 0; i < n; i++)
 		words[i] = names[i];
 	words[n] = "--help";
-	if (n && !r.verb)
+	if (n && !all && !r.verb)
 		code = EXIT_USAGE;
-	else if (!n)
-		usage(stdout);
+	else if (!n || all)
+		usage(stdout, all);
 	else if (n > 1 && !r.verb->subs)
 		code = complain_text(EXIT_USAGE, "help takes no argument \"%s\"", words[1]);
 	else if ((code = options_parse(&r, n + 1, words)) == 0)
 		verb_usage(stdout, r.verb, r.name);
 	arena_free(&r.arena);
 	return code ? code : flush_stdout();
+}
+
+/* Whether an option of that name takes a value, by the first verb that has it. */
+static bool takes_value(const struct verb *const *among, const char *word)
+{
+	struct arena a = { 0 };
+	bool takes = false;
+
+	for (; among && *among && !takes; among++) {
+		size_t n;
+		const struct verb_option *o = verb_options(&a, *among, NULL, &n);
+
+		for (size_t i = 0; i < n && !takes; i++) {
+			const struct ask_row *row = o[i].row;
+
+			takes = !row->argument && row->kind != ASK_KIND_FLAG &&
+				(word[1] == '-' ? strcmp(row->name, word + 2) == 0
+						: word[1] == row->letter && !word[2]);
+		}
+		takes = takes || takes_value((*among)->subs, word);
+	}
+	arena_free(&a);
+	return takes;
+}
+
+/* "gputune --host X show": options in front of the verb go behind its words. */
+static void verb_first(int argc, char **argv)
+{
+	int n = 1, end = argc;
+
+	while (n < argc && argv[n][0] == '-' && argv[n][1])
+		n += takes_value(verbs, argv[n]) ? 2 : 1;
+	for (int i = argc - 1; i > 0; i--)
+		end = strcmp(argv[i], "--") == 0 ? i : end;
+	if (n >= end)
+		return;
+	for (int i = 1; i < n; i++) {
+		char *word = argv[1];
+
+		memmove(argv + 1, argv + 2, (size_t)(end - 2) * sizeof(*argv));
+		argv[end - 1] = word;
+	}
 }
 
 int main(int argc, char **argv)
@@ -284,18 +335,20 @@ int main(int argc, char **argv)
 
 	main_prepare();
 	if (argc < 2) {
-		usage(stderr);
+		usage(stderr, false);
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
 		return help(argc - 2, argv + 2);
-	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
+	    strcmp(argv[1], "version") == 0) {
 		printf("gputune %s\n", GPUTUNE_VERSION);
 		return flush_stdout();
 	}
 	if (module_call(argc, argv))
 		return module_main(argv[1]);
+	verb_first(argc, argv);
 	r.verb = find_verb(argv[1]);
 	if (!r.verb)
 		return EXIT_USAGE;

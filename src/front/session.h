@@ -64,8 +64,18 @@ int verb_monitor(struct run *r);
 /* Fills r from the words after the verb. Returns 0, or EXIT_USAGE after saying what is wrong. */
 int options_parse(struct run *r, int argc, char **argv);
 const struct verb *verb_find(const char *name);
-void usage(FILE *f);
+/* The command that most likely was meant by a word that is no verb: "apply", "show gpu". among: the
+ * verbs that it can be of, before: the name of theirs, or "". NULL: none. */
+const char *verb_meant(struct arena *a, const struct verb *const *among, const char *before,
+		       const char *word);
+extern const char *const verb_group_names[VERB_GROUPS];
+/* all: every verb; otherwise the common ones, and the names of the others. */
+void usage(FILE *f, bool all);
 void verb_usage(FILE *f, const struct verb *v, const char *name);
+/* "sudo gputune apply plan.json". */
+const char *verb_example_line(struct arena *a, const struct verb_example *x);
+/* "ID [FILE...]". */
+const char *verb_arguments(struct arena *a, const struct verb *v);
 
 /* An option or argument of a verb: its own ones, then those of all verbs. */
 struct verb_option {
@@ -74,6 +84,8 @@ struct verb_option {
 	void *member; /* in the ask or in print; NULL without a run */
 	bool given;
 };
+/* What help says of it, with the default and what an example would be. */
+const char *full_help(struct arena *a, const struct verb_option *o);
 /* In the arena; r may be NULL. *n of them. */
 struct verb_option *verb_options(struct arena *a, const struct verb *v, struct run *r, size_t *n);
 /* The formats of the verb, as help lists them: "term (default), json, md or html". */

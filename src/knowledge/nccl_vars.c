@@ -63,23 +63,20 @@ bool nccl_name(const char *name, const char **since, const char **until)
 
 const char *nccl_near(struct arena *a, const char *name)
 {
-	size_t best = 4;
-	const char *near = NULL;
+	struct near_word near;
 
 	if (strlen(name) < 8 || strlen(name) > 64 || !str_starts(name, "NCCL_"))
 		return NULL;
+	near = near_word_to(name + 5);
+	near.distance = near.distance < 4 ? near.distance : 3;
 	for (size_t i = 0; i < n_nccl_releases; i++)
 		for (const char *at = nccl_releases[i].names; *at;
 		     at += strcspn(at, " "), at += strspn(at, " ")) {
 			const char *word = arena_strndup(a, at, strcspn(at, " "));
-			size_t d = str_distance(word, name + 5, best - 1);
 
-			if (d < best) {
-				best = d;
-				near = word;
-			}
+			near_word_try(&near, word, word);
 		}
-	return near ? arena_printf(a, "NCCL_%s", near) : NULL;
+	return near.word ? arena_printf(a, "NCCL_%s", near.word) : NULL;
 }
 
 /* The number at *s and what stands behind its dot; false where there is none. */

@@ -270,26 +270,23 @@ static struct doc *advise_page_of(struct arena *a, const struct advise_ask *ask,
 VERB_ANSWER(advise_ask_any, advise_answer, advise_ask, advise_answer)
 VERB_PAGE(advise_page_any, advise_page_of, advise_ask, advise_answer)
 
-static const char *const advise_examples[] = {
-	"advise --model llama-3.3-70b --weights nvfp4 --on dgx-spark",
-	"what would make an answer faster",
-	"advise --model Qwen3-8B --on h100 --sweep --batch 1-64 --weights bf16,fp8",
-	"every mixture, and those that no other beats",
-	NULL,
-};
-
 const struct verb advise_verb = {
 	.name = "advise",
-	.summary = "what to change about a way to serve a model, and what it would bring",
-	.about = "Looks at changes of one thing each (format of weights and cache, how the GPUs "
-		 "share the model, more machines, requests at a time, guesses ahead, prefix "
-		 "cache, engine, another model) and at the best of them together, and ranks them "
-		 "for --goal: the gain with its interval from pairs of measurements, what is "
-		 "paid for it, and what to measure before believing it. Where the interval holds "
-		 "no gain at all, that is said. --sweep predicts every mixture of lists and "
-		 "shows those that no other beats in latency, throughput and memory. Exit code 1 "
-		 "when what is asked (in a sweep: everything) does not fit.",
-	.examples = advise_examples,
+	.group = VERB_MODELS,
+	.summary = "what would make serving a model faster, and by how much",
+	.about = "Evaluates changes of formats, parallelism, machines, concurrency, speculative "
+		 "decoding, prefix cache, engine and model, one by one and together. Ranks them "
+		 "for --goal: gain with interval, cost, and what to measure. --sweep shows the "
+		 "Pareto front of all combinations.",
+	.exits = "1: the model does not fit",
+	.words = "recommend suggestion suggest faster quantization quantize speculative pareto "
+		 "sweep",
+	.examples = EXAMPLES(
+		{ "advise --model llama-3.3-70b --weights nvfp4 --on dgx-spark",
+		  "what would make an answer faster" },
+		{ "advise --model llama-3.1-8b --on h100 --goal throughput", "for another goal" },
+		{ "advise --model Qwen3-8B --on h100 --sweep --batch 1-64 --weights bf16,fp8",
+		  "all combinations, and the best of them" }),
 	.ask = &advise_ask_shape,
 	.answer = advise_ask_any,
 	.result = &advise_result,

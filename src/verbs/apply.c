@@ -261,23 +261,23 @@ static void apply_head(const void *answer, const void **host, long long *time_s)
 VERB_ANSWER(apply_answer_any, apply_answer, apply_ask, apply_verb_answer)
 VERB_PAGE(apply_page_any, apply_page, apply_ask, apply_verb_answer)
 
-static const char *const apply_examples[] = {
-	"apply --dry-run",
-	"the changes that would be made",
-	"apply --only net --yes",
-	"those of network settings, without a question",
-	NULL,
-};
-
 const struct verb apply_verb = {
 	.name = "apply",
-	.summary = "make the changes of a plan, so that each can be taken back",
-	.about = "Applies PLAN (written by plan -o), or a fresh plan of the profile; --only and "
-		 "--skip narrow either. Shows it and asks, unless --yes. What was there goes "
-		 "into a journal before each write; every value is read back; when one does not "
-		 "hold, all are taken back. What is refused is left out and listed; that all of "
-		 "what was asked for is refused is exit code 3.",
-	.examples = apply_examples,
+	.group = VERB_CHANGE,
+	.common = true,
+	.summary = "make the changes; each can be undone",
+	.about = "Shows the changes and asks, unless --yes. PLAN is a file of plan -o; without it "
+		 "a new plan is made. Each old value is journaled before the write, each new one "
+		 "is read back; if one fails, all are rolled back. Refused changes are skipped "
+		 "and listed.",
+	.exits = "3: all changes were refused or rolled back; 4: a rollback is incomplete",
+	.words = "fix tune set optimize optimise improve change configure mend",
+	.examples =
+		EXAMPLES({ "apply --dry-run", "look first" },
+			 { "sudo apply --only net --yes", "network settings, without a question" },
+			 { "sudo apply plan.json", "exactly the changes of a plan" },
+			 { "apply --host demo:dgx-spark --overlay try --yes",
+			   "try it on a captured machine" }),
 	.ask = &apply_ask_shape,
 	.answer = apply_answer_any,
 	.result = &apply_result,

@@ -199,32 +199,20 @@ static struct doc *calibrate_page_of(struct arena *a, const struct calibrate_ask
 VERB_ANSWER(calibrate_ask_any, calibrate_answer, calibrate_ask, calibrate_answer)
 VERB_PAGE(calibrate_page_any, calibrate_page_of, calibrate_ask, calibrate_answer)
 
-static const char *const calibrate_examples[] = {
-	"calibrate bench.json",
-	"what vllm bench serve printed on this machine",
-	"calibrate --from-bench",
-	"by our own benches",
-	"calibrate",
-	"what is kept",
-	NULL,
-};
-
 const struct verb calibrate_verb = {
 	.name = "calibrate",
-	.summary = "fit the constants of predictions to what was measured on this machine",
-	.about =
-		"Reads the outputs of the engines' own benchmarks as they are (vllm bench serve, "
-		"latency and throughput; SGLang's bench_serving and bench_one_batch; llama-bench "
-		"and llama-server; trtllm-bench; pages, JSON, JSON lines, CSV, SQL), and with "
-		"--from-bench what gputune bench measured, and fits the constants of predict to "
-		"them: shows every figure predicted before, after, and by a fit that had not seen "
-		"it, which constants the results decide, and which measurement is missing for the "
-		"others. What helps is kept in the state folder with the machine's fingerprint, "
-		"and predictions take it until that changes. --model, --weights and --kv go before "
-		"what a log says; --batch, --prompt, --output and the like fill what it does not "
-		"say. Without a file: what is kept. Exit code 1 when nothing was kept, or what is "
-		"kept is no longer used.",
-	.examples = calibrate_examples,
+	.group = VERB_MODELS,
+	.summary = "fit predictions to measurements of this machine",
+	.about = "Reads outputs of vllm bench, SGLang, llama-bench, llama-server and "
+		 "trtllm-bench, and with --from-bench results of gputune bench, and fits the "
+		 "constants of predict. Shows each figure before and after; what helps is kept. "
+		 "Without FILE: what is kept.",
+	.exits = "1: nothing was kept, or what is kept is no longer used",
+	.words = "fitting",
+	.examples = EXAMPLES({ "calibrate", "what is kept" },
+			     { "calibrate vllm.json --model llama-3.1-8b --on h200 --dry-run",
+			       "an output of vllm bench serve" },
+			     { "calibrate --from-bench", "by gputune's own benches" }),
 	.ask = &calibrate_ask_shape,
 	.answer = calibrate_ask_any,
 	.result = &calibrate_result,

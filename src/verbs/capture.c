@@ -165,26 +165,19 @@ static struct doc *capture_page(struct arena *a, const struct capture_ask *ask,
 VERB_ANSWER(capture_answer_any, capture_answer, capture_ask, capture_answer)
 VERB_PAGE(capture_page_any, capture_page, capture_ask, capture_answer)
 
-static const char *const capture_examples[] = {
-	"capture -o node7.tar && gputune check --host node7.tar",
-	"look at this machine later, or elsewhere",
-	"capture --from nvidia-bug-report.log.gz -o posted.tar && gputune check --host posted.tar",
-	"judge a machine by what its owner posted",
-	NULL,
-};
-
 const struct verb capture_verb = {
 	.name = "capture",
-	.summary = "store this machine as a folder or tar",
-	.about =
-		"Records everything that check and show read, absences and refusals too, so "
-		"that every command can run on it elsewhere with --host. Serial numbers, UUIDs, "
-		"MAC and IP addresses and names are replaced unless --no-redact is given. With "
-		"--from it is made "
-		"of what an owner posted, several files allowed: nvidia-bug-report.log.gz, an "
-		"archive of sosreport, or a text with lspci (-nn, -vvv, -xxx) and nvidia-smi (-q). "
-		"What these do not show is unknown.",
-	.examples = capture_examples,
+	.group = VERB_LOOK,
+	.summary = "save this machine to a file, to check it elsewhere",
+	.about = "Records everything that check and show read; every command runs on it elsewhere "
+		 "with --host. Serial numbers, addresses and names are replaced unless "
+		 "--no-redact. --from makes one of what somebody posted: nvidia-bug-report, "
+		 "sosreport, or lspci and nvidia-smi.",
+	.words = "snapshot dump export save bugreport bug-report support send share",
+	.examples = EXAMPLES(
+		{ "capture -o node7.tar", "this machine" },
+		{ "check --host node7.tar", "look at it, here or elsewhere" },
+		{ "capture --from lspci.txt -o posted.tar", "of the text that an owner posted" }),
 	.ask = &capture_ask_shape,
 	.answer = capture_answer_any,
 	.result = &capture_result,

@@ -416,17 +416,11 @@ const char *const *door_words(struct door *d, const char *list, size_t *n)
 int door_check_id(struct door *d, const char *word)
 {
 	struct err e = { 0 };
-	const char *near;
 
 	SETTING_FOR_EACH (s)
 		if (id_matches(s->id, word))
 			return 0;
-	near = setting_suggest(word);
-	err_set(&e, 0, "there is no setting \"%s\"", word);
-	if (near)
-		err_hint(&e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
-	else
-		err_hint(&e, "\"gputune list\" shows all ids");
+	setting_unknown(&e, word);
 	return door_fail(d, EXIT_USAGE, &e);
 }
 

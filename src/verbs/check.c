@@ -15,6 +15,7 @@ struct check_ask {
 
 /* clang-format off */
 static const struct ask_row check_ask_rows[] = {
+	{ SETTINGS_ROW(check_ask) },
 	{ ASK_PART(check_ask, machine, machine_ask) },
 	{ ASK_PART(check_ask, since, since_ask) },
 	{ ASK_PART(check_ask, settings, profile_ask) },
@@ -100,19 +101,23 @@ VERB_ANSWER(check_answer_any, check_answer, check_ask, check_verb_answer)
 VERB_PAGE(check_page_any, check_page, check_ask, check_verb_answer)
 VERB_HEAD(check_head, check_verb_answer, m)
 
-static const char *const check_examples[] = {
-	"check --profile inference --only gpu,memory",
-	"what serving a model lacks, of GPUs and memory alone",
-	NULL,
-};
-
 const struct verb check_verb = {
 	.name = "check",
-	.summary = "what holds this machine back",
-	.about = "Judges every setting by the machine's own facts: right, wrong, not applicable "
-		 "(and why) or could not be seen. Health comes first. Prints what is wrong or "
-		 "unseen; --all prints everything. Nothing is ever written.",
-	.examples = check_examples,
+	.group = VERB_LOOK,
+	.common = true,
+	.summary = "what holds this machine back, and the command that fixes it",
+	.about = "Judges every setting by the facts of this machine, health first. Prints what "
+		 "needs fixing and what could not be read; --all prints the rest too. Nothing is "
+		 "written.",
+	.exits = "1: something needs fixing; 5: nothing does, but not all could be read",
+	.words = "audit scan test health healthcheck findings slow problems score analyze analyse "
+		 "inspect",
+	.examples = EXAMPLES(
+		{ "check", "everything" },
+		{ "check memory gpu.persistence-mode", "a group of settings, and a single one" },
+		{ "check --profile inference", "what serving a model needs" },
+		{ "check --all --verbose", "with what is right, reasons and sources" },
+		{ "check --format json -o check.json", "the result for a script" }),
 	.ask = &check_ask_shape,
 	.answer = check_answer_any,
 	.result = &check_result,

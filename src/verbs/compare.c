@@ -86,23 +86,17 @@ static struct doc *compare_page(struct arena *a, const struct compare_ask *ask,
 VERB_ANSWER(compare_ask_any, compare_answer, compare_ask, compare_answer)
 VERB_PAGE(compare_page_any, compare_page, compare_ask, compare_answer)
 
-static const char *const compare_examples[] = {
-	"compare before.json after.json",
-	"what has become of two runs of bench --json",
-	NULL,
-};
-
 const struct verb compare_verb = {
 	.name = "compare",
-	.summary = "two measurements against each other",
-	.about = "Compares results of bench (files, or ids of kept ones): the ratio of the "
-		 "medians with its interval, and better, worse, no difference, or not comparable "
-		 "and why. Exit code 1 when something got worse, 5 when nothing compares. Of two "
-		 "recordings (record -o) every quantity that both have: mean and quantiles of "
-		 "each side, the difference with its interval, and higher, lower, no difference "
-		 "or not comparable; how long both jobs took and how they ended. Which is better "
-		 "is not judged then: the exit code is 0, or 5 when nothing compares.",
-	.examples = compare_examples,
+	.group = VERB_MEASURE,
+	.summary = "compare two measurements or two recordings",
+	.about = "Compares results of bench (files, or ids of kept ones): ratio of the medians "
+		 "with its interval; better, worse, no difference or not comparable. Of two "
+		 "recordings: each quantity, as higher, lower or no difference.",
+	.exits = "1: something got worse; 5: nothing could be compared",
+	.words = "diff versus vs regression",
+	.examples = EXAMPLES({ "compare before.json after.json", "two runs of bench --json" },
+			     { "compare a.rec b.rec", "two recordings" }),
 	.ask = &compare_ask_shape,
 	.answer = compare_ask_any,
 	.result = &compare_result,

@@ -422,27 +422,18 @@ static unsigned diagnose_confine(const void *ask)
 	return CONFINE_CODE;
 }
 
-static const char *const training_examples[] = {
-	"diagnose training job.rec train.log",
-	"a recording of the run and its log, together",
-	"diagnose training --run small=w8 --run large=w16 --model 7b",
-	"how it scales from one run to the other",
-	NULL,
-};
-
 static const struct verb diagnose_training_verb = {
 	.name = "training",
-	.summary = "what holds a training run back, by its files",
-	.about = "Reads what a training run left behind, in any mixture: logs of the usual "
-		 "trainers, traces of torch.profiler, exports of nsys, NCCL's log, nccl-tests, "
-		 "nvidia-smi and dmon, gputune recordings. Says tokens a second, MFU and HFU "
-		 "(--model gives the shape), where the time of a step goes, how several runs "
-		 "scale (folders, or --run), and names the bottleneck: each cause certain, "
-		 "likely, possible or excluded, with the lines that it stands on and the share "
-		 "of a step that it costs at most. What cannot be told is said, with the "
-		 "measurement that would tell. Exit code 1: a bottleneck was found, 0: healthy "
-		 "by what was seen, 5: cannot tell.",
-	.examples = training_examples,
+	.summary = "what slows a training run down, by its files",
+	.about = "Reads logs of trainers, torch.profiler traces, nsys exports, NCCL logs, "
+		 "nccl-tests, nvidia-smi and recordings, in any mixture. Prints tokens/s, MFU, "
+		 "where step time goes, scaling between runs, and the bottleneck with its "
+		 "evidence and cost.",
+	.exits = "0: healthy as far as seen; 1: a bottleneck was found; 5: cannot tell",
+	.examples = EXAMPLES(
+		{ "diagnose training job.rec train.log", "a recording of the run and its log" },
+		{ "diagnose training --run small=w8 --run large=w16 --model llama-3.1-8b",
+		  "how it scales from one run to the other" }),
 	.ask = &run_files_ask_shape,
 	.answer = training_answer_any,
 	.result = &diagnose_result,
@@ -454,21 +445,17 @@ static const struct verb diagnose_training_verb = {
 
 static const struct verb *const diagnose_subs[] = { &diagnose_training_verb, NULL };
 
-static const char *const diagnose_examples[] = {
-	"diagnose --attach",
-	"the job that uses the GPUs now",
-	NULL,
-};
-
 const struct verb diagnose_verb = {
 	.name = "diagnose",
-	.summary = "what holds a training run back, by its files or while it runs",
-	.about = "--attach looks at a job that runs, by NVML and /proc alone, for --for, and "
-		 "names its bottleneck: each cause certain, likely, possible or excluded, with "
-		 "what it stands on. \"diagnose training\" reads the files that a run left "
-		 "behind. Exit code 1: a bottleneck was found, 0: healthy by what was seen, 5: "
-		 "cannot tell.",
-	.examples = diagnose_examples,
+	.group = VERB_MODELS,
+	.summary = "what slows a training run down",
+	.about = "--attach watches a running job by NVML and /proc for --for and names its "
+		 "bottleneck: each cause certain, likely, possible or excluded, with the "
+		 "evidence. \"diagnose training\" reads the files of a run.",
+	.exits = "0: healthy as far as seen; 1: a bottleneck was found; 5: cannot tell",
+	.words = "bottleneck slow-training straggler profiler",
+	.examples = EXAMPLES({ "diagnose training job.rec train.log", "by the files of a run" },
+			     { "diagnose --attach", "the job that uses the GPUs now" }),
 	.ask = &job_ask_shape,
 	.subs = diagnose_subs,
 	.answer = job_answer_any,

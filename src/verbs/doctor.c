@@ -486,6 +486,27 @@ static int doctoring_fix(struct doctoring *g)
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
+static const char *diagnosis_proposal(size_t i)
+{
+	DIAGNOSIS_FOR_EACH (d)
+		if (i-- == 0)
+			return d->id;
+	return NULL;
+}
+
+static int no_diagnosis(struct doctoring *g, const char *name)
+{
+	struct near_word near = near_word_to(name);
+	const char *id;
+
+	for (size_t i = 0; (id = diagnosis_proposal(i)); i++)
+		near_word_try(&near, id, id);
+	return door_refuse(g->d, EXIT_USAGE,
+			   "there is no diagnosis \"%s\"; %s%s%s\"gputune doctor list\" lists them",
+			   name, near.word ? "did you mean \"" : "", near.word ? near.word : "",
+			   near.word ? "\"? " : "");
+}
+
 static int verb_doctor_choose(struct doctoring *g)
 {
 	const struct ask_texts *words = &g->ask->symptoms;
@@ -499,9 +520,7 @@ static int verb_doctor_choose(struct doctoring *g)
 		return door_refuse(g->d, EXIT_USAGE, "--only needs ids, and \"%s\" names none",
 				   g->ask->only);
 	if (n && !doctor_only(a, ids, n, &only, &bad))
-		return door_refuse(
-			g->d, EXIT_USAGE,
-			"there is no diagnosis \"%s\"; \"gputune doctor list\" lists them", bad);
+		return no_diagnosis(g, bad);
 	if (n && !words->n) {
 		g->chosen = only;
 		return 0;
@@ -627,14 +646,6 @@ static int list_answer(struct door *d, const void *ask, void *answer)
 	return EXIT_CLEAN;
 }
 
-static const char *diagnosis_proposal(size_t i)
-{
-	DIAGNOSIS_FOR_EACH (d)
-		if (i-- == 0)
-			return d->id;
-	return NULL;
-}
-
 /* --- the questions and the verbs -------------------------------------------------------------- */
 
 /* clang-format off */
@@ -666,35 +677,33 @@ VERB_PAGE_OF(list_page, page_doctor_list, chosen)
 VERB_HEAD(doctor_head, doctor_view, m)
 
 static const struct verb doctor_list_verb = {
-	.name = "list", .summary = "every diagnosis with its symptom",
-	.about = "Lists every diagnosis, in the words that a symptom is described by, and its tests.",
+	.name = "list",
+	.summary = "every diagnosis with its symptom",
+	.about = "Lists every diagnosis, the words that describe its symptom, and its tests.",
+	.words = "symptoms diagnoses causes",
+	.examples = EXAMPLES({ "doctor list", "all of them" },
+		{ "doctor list --format json", "for a script" }),
 	.answer = list_answer, .result = &doctor_list_result, .page = list_page,
 };
 
 static const struct verb *const doctor_subs[] = { &doctor_list_verb, NULL };
 
-static const char *const doctor_examples[] = {
-	"doctor slow nccl --peer node2 --token secret",
-	"why collectives are slow, with tests of the network",
-	"doctor --passive",
-	"everything, by what is to be seen without a test",
-	NULL,
-};
-
 const struct verb doctor_verb = {
-	.name = "doctor", .summary = "from a symptom to its cause, and after the fix measured again",
-	.about = "SYMPTOM is an id, a topic (gpu, nic) or words: \"slow nccl\", half speed; "
-	         "without any everything is looked at. Each cause is certain, likely, possible "
-	         "or excluded, with what it was judged by: facts, settings, counters that grow, "
-	         "and short tests of the benches where those do not tell. Network tests need "
-	         "--peer and --token, loading --files or --dir; a GPU in use is not loaded. "
-	         "--fix sets what mends a found cause, measures the same again and takes it back "
-	         "unless it is better (or, where nothing measures it, the cause is gone); should "
-	         "the process be killed in between, the next command that writes takes it back. "
-	         "What was not tested is listed and never called fine. \"doctor list\" lists "
-	         "all. Exit code 0: nothing found in what was tested, 1: found, 5: what was "
-	         "asked for could not be tested.",
-	.examples = doctor_examples, .ask = &doctor_ask_shape, .subs = doctor_subs,
+	.name = "doctor",
+	.group = VERB_LOOK,
+	.common = true,
+	.summary = "diagnose a problem, fix it, and measure whether the fix helped",
+	.about = "SYMPTOM is an id, a topic (gpu, nic) or words. Causes are judged by facts, "
+	         "growing counters and short tests. Network tests need --peer and --token, "
+	         "loading --files or --dir. --fix applies a fix, measures again, and undoes it "
+	         "unless it helped.",
+	.exits = "1: a cause was found; 5: what was asked for could not be tested",
+	.words = "diagnosis problem symptom trouble troubleshoot debug broken repair",
+	.examples = EXAMPLES({ "doctor", "everything that can be seen on this machine" },
+		{ "doctor slow nccl", "a symptom in your own words" },
+		{ "doctor gpu --passive", "one topic, without any test" },
+		{ "doctor disk.slow-load --files /models", "one diagnosis, with files to read" }),
+	.ask = &doctor_ask_shape, .subs = doctor_subs,
 	.answer = doctor_any, .result = &doctor_result, .page = doctor_page, .head = doctor_head,
 	.asks = true, .reads = READS_CAPTURE,
 	.own_process = true,

@@ -182,6 +182,15 @@ const char *setting_proposal(size_t i)
 	return NULL;
 }
 
+const char *setting_or_group_proposal(size_t i)
+{
+	size_t groups = 0;
+
+	while (groups <= i && setting_group(groups))
+		groups++;
+	return i < groups ? setting_group(i) : setting_proposal(i - groups);
+}
+
 const char *profile_proposal(size_t i)
 {
 	return i < PROFILES ? profile_name((enum profile_id)i) : NULL;

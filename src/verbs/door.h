@@ -94,6 +94,10 @@ const char *profile_proposal(size_t i);
 	"profile", "whose opinions hold: a built-in profile or an INI file (default: default)",    \
 		ASK_TEXT(type, profile), .letter = 'p', .arg = "NAME|FILE", .files = true,         \
 					 .proposal = profile_proposal
+/* The same as --only, as arguments. */
+#define SETTINGS_ROW(type)                                                                         \
+	"SETTING", "only these settings: ids, or groups like gpu", ASK_TEXT(type, settings.only),  \
+		.argument = true, .join = ',', .proposal = setting_or_group_proposal
 /* --only alone. */
 struct only_ask {
 	const char *only;
@@ -115,6 +119,7 @@ int door_verdicts_code(const size_t count[]);
 struct fact_str door_read_knob(void *ctx, struct arena *a, const struct knob *k);
 /* Ids of settings, for proposals. */
 const char *setting_proposal(size_t i);
+const char *setting_or_group_proposal(size_t i);
 
 /* --- data files, ledger, journal -------------------------------------------------------------- */
 

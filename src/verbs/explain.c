@@ -12,9 +12,19 @@ struct explain_ask {
 	struct machine_ask machine;
 };
 
+/* A part of an id or a title stands for itself. */
+static const char *setting_meant(const char *word)
+{
+	SETTING_FOR_EACH (s)
+		if (strlen(word) > 2 && (strcasestr(s->id, word) || strcasestr(s->title, word)))
+			return word;
+	return NULL;
+}
+
 static const struct ask_row explain_ask_rows[] = {
-	{ "ID", "the setting", ASK_TEXT(explain_ask, id), .argument = true, .required = true,
-	  .proposal = setting_proposal },
+	{ "ID", "the setting, or a part of its id or title", ASK_TEXT(explain_ask, id),
+	  .argument = true, .required = true, .proposal = setting_proposal,
+	  .meant = setting_meant },
 	{ ASK_PART(explain_ask, machine, machine_ask) },
 	{ PROFILE_ROW(explain_ask) },
 };
@@ -26,6 +36,7 @@ struct explain_verb_answer {
 	struct findings findings;
 	const struct findings *by_profile; /* PROFILES of them */
 	const struct ledger *ledger;
+	struct listing found;
 };
 
 /* What each built-in profile says of the one setting. */
@@ -44,42 +55,39 @@ static const struct findings *ask_profiles(struct door *d, const char *id, const
 	return all;
 }
 
-static bool is_group(const char *name)
+/* Several settings have the text that was given in id or title. */
+static bool is_search(const struct explain_verb_answer *x)
 {
-	size_t n = strlen(name);
-
-	SETTING_FOR_EACH (s)
-		if (strncmp(s->id, name, n) == 0 && s->id[n] == '.')
-			return true;
-	return false;
+	return x->found.n_settings > 1;
 }
 
-static int no_setting(struct door *d, const char *name)
+/* The setting of that id, or the only one with that text; NULL: there is none, or several. */
+static const struct setting *find_setting(struct door *d, const char *text,
+					  struct explain_verb_answer *out)
 {
-	const char *near = setting_suggest(name);
-	struct err e = { 0 };
+	const struct setting *s = setting_find(text);
 
-	err_set(&e, 0, "there is no setting \"%s\"", name);
-	if (is_group(name))
-		err_hint(&e, "it is a group: \"gputune list --only %s\" shows its settings", name);
-	else if (near)
-		err_hint(&e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
-	else
-		err_hint(&e, "\"gputune list\" shows all ids");
-	return door_fail(d, EXIT_USAGE, &e);
+	if (!s)
+		list_find(d->arena, text, &out->found);
+	return out->found.n_settings == 1 ? out->found.settings[0] : s;
 }
 
 static int explain_answer(struct door *d, const struct explain_ask *ask,
 			  struct explain_verb_answer *out)
 {
 	const struct profile_ask wanted = { .profile = ask->profile };
-	const struct setting *s = setting_find(ask->id);
+	const struct setting *s = find_setting(d, ask->id, out);
+	struct err e = { 0 };
 	struct profile p;
 	struct host *h;
 	int code;
 
-	if (!s)
-		return no_setting(d, ask->id);
+	if (is_search(out))
+		return EXIT_CLEAN;
+	if (!s) {
+		setting_unknown(&e, ask->id);
+		return door_fail(d, EXIT_USAGE, &e);
+	}
 	code = door_profile(d, &wanted, &p);
 	if (code)
 		return code;
@@ -96,12 +104,39 @@ static int explain_answer(struct door *d, const struct explain_ask *ask,
 	return EXIT_CLEAN;
 }
 
+static struct doc *page_found(struct arena *a, const char *text, const struct listing *l)
+{
+	struct doc *d = doc_new(a);
+	struct node *t;
+
+	doc_text(d, "%zu settings have \"%s\" in id or title:", l->n_settings, text);
+	t = DOC_TABLE(d, NULL, "Setting", "~What it is");
+	for (size_t i = 0; i < l->n_settings; i++)
+		NODE_ROW(d, t, cell_as(STYLE_CODE, l->settings[i]->id),
+			 cell(l->settings[i]->title));
+	doc_text(d, "\"gputune explain ID\" says everything about one of them.");
+	return d;
+}
+
+static const struct result_shape *explain_other(const void *ask, const void **answer)
+{
+	const struct explain_verb_answer *x = *answer;
+
+	(void)ask;
+	if (!is_search(x))
+		return NULL;
+	*answer = &x->found;
+	return &list_result;
+}
+static const struct result_shape *const explain_others[] = { &list_result, NULL };
+
 static struct doc *explain_page(struct arena *a, const struct explain_ask *ask,
 				const struct explain_verb_answer *x, const struct page_view *view)
 {
-	(void)ask;
 	(void)view;
-	return page_explain(a, x->result.s, x->m, &x->findings, x->by_profile, x->ledger);
+	return is_search(x)
+		       ? page_found(a, ask->id, &x->found)
+		       : page_explain(a, x->result.s, x->m, &x->findings, x->by_profile, x->ledger);
 }
 
 VERB_ANSWER(explain_answer_any, explain_answer, explain_ask, explain_verb_answer)
@@ -110,15 +145,23 @@ VERB_HEAD(explain_head, explain_verb_answer, m)
 
 const struct verb explain_verb = {
 	.name = "explain",
-	.summary = "everything about one setting",
-	.about = "What a setting is, why it matters, when it does not apply, how it is read, "
-		 "written, kept and undone, its risk, what each profile wants and why they "
-		 "differ, its sources, and its state on this machine.",
+	.group = VERB_LOOK,
+	.summary = "one setting: why, risk, sources, and its state here",
+	.about = "Prints why a setting matters, when it applies, how it is read, written and "
+		 "undone. Then its risk, what each profile wants, its sources, and its state on "
+		 "this machine. A part of a name finds the settings that have it.",
+	.words = "why describe docs about",
+	.examples = EXAMPLES({ "explain memory.swappiness", "one setting" },
+			     { "explain dirty", "all settings with that word in id or title" },
+			     { "explain cpu.governor --profile low-latency",
+			       "what another profile wants of it" }),
 	.ask = &explain_ask_shape,
 	.answer = explain_answer_any,
 	.result = &explain_result,
 	.answer_size = sizeof(struct explain_verb_answer),
 	.page = explain_page_any,
+	.other = explain_other,
+	.others = explain_others,
 	.head = explain_head,
 	.reads = READS_FILES,
 };

@@ -242,24 +242,19 @@ static struct doc *fleet_page(struct arena *a, const struct fleet_ask *ask, cons
 VERB_ANSWER(fleet_answer_any, fleet_answer, fleet_ask, fleet)
 VERB_PAGE(fleet_page_any, fleet_page, fleet_ask, fleet)
 
-static const char *const fleet_examples[] = {
-	"fleet results/",
-	"what differs between machines whose results of check lie in a folder",
-	"fleet results/ --golden results/node1.json",
-	"what differs from one of them",
-	NULL,
-};
-
 const struct verb fleet_verb = {
 	.name = "fleet",
-	.summary = "many machines beside each other: what differs",
-	.about = "Reads what many machines said of themselves (the JSON of check, status, verify "
-		 "and bench; captures, which are checked here with --profile, --only and --skip) "
-		 "and says which are equal, what differs, who stands alone among the machines of "
-		 "its platform or measures far from those with its hardware, and with --golden "
-		 "who differs from that one. Exit code 1 when something differs, 5 when a file "
-		 "could not be read.",
-	.examples = fleet_examples,
+	.group = VERB_MANY,
+	.summary = "compare many machines: what differs, who stands out",
+	.about = "Reads results of check, status, verify and bench, and captures, of many "
+		 "machines. Reports which are equal, what differs, who stands out in its "
+		 "platform, and with --golden who differs from that machine.",
+	.exits = "1: something differs; 5: a file could not be read",
+	.words = "outliers hosts ansible",
+	.examples = EXAMPLES(
+		{ "fleet results/", "a folder with a result of each machine" },
+		{ "fleet results/ --golden results/node1.json", "what differs from one of them" },
+		{ "fleet node1.tar node2.tar --only memory", "captures, one group" }),
 	.ask = &fleet_ask_shape,
 	.answer = fleet_answer_any,
 	.result = &fleet_result,

@@ -66,8 +66,13 @@ VERB_HEAD(history_head, history_verb_answer, m)
 
 const struct verb history_verb = {
 	.name = "history",
+	.group = VERB_CHANGE,
 	.summary = "who changed what, when and why",
 	.about = "Lists all transactions, newest first, or one with every change in it.",
+	.words = "log transactions",
+	.examples =
+		EXAMPLES({ "history", "all transactions" }, { "history 1", "one with its changes" },
+			 { "history --format json", "for a script" }),
 	.ask = &history_ask_shape,
 	.answer = history_answer_any,
 	.result = &history_result,

@@ -160,8 +160,10 @@ VERB_HEAD(export_head, export_answer, m)
 static const struct verb check_verb = {
 	.name = "check",
 	.summary = "whether undo can rely on the journal",
-	.about = "Reads the journal, its copy and the history line by line: exit code 4 when "
-		 "lines are lost in both files, 1 when one of the two needs repair.",
+	.about = "Reads the journal, its copy and the history line by line.",
+	.exits = "1: one file needs repair; 4: lines are lost in both",
+	.examples = EXAMPLES({ "journal check", "all of it" },
+			     { "journal check --format json", "for a script" }),
 	.ask = &machine_ask_shape,
 	.answer = check_answer_any,
 	.result = &journal_result,
@@ -185,9 +187,11 @@ static const struct ask_shape repair_ask_shape = ASK_SHAPE(journal_ask, NULL, re
 
 static const struct verb repair_verb = {
 	.name = "repair",
-	.summary = "write what one file lacks from the other",
-	.about = "Writes what the journal or its copy lacks from the other; with --force it also "
+	.summary = "restore what one file lacks from the other",
+	.about = "Restores what the journal or its copy lacks from the other; --force also "
 		 "forgets what both have lost.",
+	.examples = EXAMPLES({ "journal repair --dry-run", "look first" },
+			     { "sudo journal repair", "repair it" }),
 	.ask = &repair_ask_shape,
 	.answer = repair_answer_any,
 	.result = &journal_result,
@@ -202,9 +206,11 @@ static const struct ask_shape compact_ask_shape = ASK_SHAPE(journal_ask, NULL, c
 
 static const struct verb compact_verb = {
 	.name = "compact",
-	.summary = "move what is over to the history",
-	.about = "Moves transactions that are over to the history, which happens by itself when "
+	.summary = "move finished transactions to the history",
+	.about = "Moves finished transactions to the history. This also happens by itself when "
 		 "the journal grows long.",
+	.examples = EXAMPLES({ "journal compact --dry-run", "look first" },
+			     { "sudo journal compact", "do it now" }),
 	.ask = &compact_ask_shape,
 	.answer = compact_answer_any,
 	.result = &journal_result,
@@ -219,8 +225,10 @@ static const struct verb_format export_formats[] = { { "term", export_lines }, {
 static const struct verb export_verb = {
 	.name = "export",
 	.summary = "every line that can be read",
-	.about = "Prints every line of the history and the journal that can be read, as it stands "
-		 "there; --format json is the result of history.",
+	.about = "Prints every readable line of the history and the journal as it is; --format "
+		 "json is the result of history.",
+	.examples = EXAMPLES({ "journal export", "the lines" },
+			     { "journal export --format json", "transactions, for a script" }),
 	.ask = &machine_ask_shape,
 	.answer = export_answer_any,
 	.result = &history_result,
@@ -235,8 +243,10 @@ static const struct verb *const journal_subs[] = { &check_verb, &repair_verb, &c
 
 const struct verb journal_verb = {
 	.name = "journal",
-	.summary = "the files that undo relies on",
-	.about = "The journal, its copy and the history: every change is written there before it "
-		 "is made.",
+	.group = VERB_CHANGE,
+	.summary = "check and repair the files that undo relies on",
+	.about = "Every change is written to the journal and its copy before it is made.",
+	.examples = EXAMPLES({ "journal check", "whether undo can rely on it" },
+			     { "sudo journal repair", "restore lost lines from the copy" }),
 	.subs = journal_subs,
 };

@@ -283,24 +283,20 @@ static unsigned lint_confine(const void *ask)
 	return ((const struct lint_ask *)ask)->rootfs ? CONFINE_OPENAT2 : 0;
 }
 
-static const char *const lint_examples[] = {
-	"lint",
-	"this machine's own files and this shell",
-	"lint run.sh -- torchrun --nproc-per-node 8 train.py",
-	"a script and a command line",
-	NULL,
-};
-
 const struct verb lint_verb = {
 	.name = "lint",
-	.summary = "what is wrong with variables and command lines for NCCL and engines",
-	.about = "Looks through files (nccl.conf, environments, shell and Slurm scripts, compose "
-		 "files, hostfiles) and a command line behind \"--\": variables that the NCCL "
-		 "there does not read, that harm or cannot work on this machine, engines that "
-		 "are told what does not fit; without any, this machine's own files and this "
-		 "shell, with --rootfs those of an image. No shell reads them, nothing is run. "
-		 "Exit code 1 when an error or a warning was found.",
-	.examples = lint_examples,
+	.group = VERB_LOOK,
+	.summary = "mistakes in NCCL and engine variables, scripts and command lines",
+	.about = "Reads environments, shell and Slurm scripts, compose files and the command "
+		 "behind \"--\". Finds variables and options that the installed NCCL or engine "
+		 "ignores, or that harm on this machine. Without FILE: this machine's own files. "
+		 "Nothing is run.",
+	.exits = "1: an error or a warning was found",
+	.words = "env environment variables validate nccl",
+	.examples = EXAMPLES({ "lint", "this machine's own files and this shell" },
+			     { "lint run.sh -- torchrun --nproc-per-node 8 train.py",
+			       "a script and a command line" },
+			     { "lint --nccl 2.27 run.sh", "for another version of NCCL" }),
 	.ask = &lint_ask_shape,
 	.answer = lint_ask_any,
 	.result = &lint_result,

@@ -1,33 +1,141 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gputune list: every setting id, or every fact's path. */
+/* gputune list: the names that other verbs take. */
+#include <string.h>
+
+#include "base/text.h"
+#include "knowledge/gpus.h"
+#include "knowledge/models.h"
 #include "look/settings/findings.h"
+#include "measure/bench/bench.h"
+#include "models/inference/arch.h"
+#include "models/inference/fit.h"
 #include "verbs/door.h"
 
+enum listed {
+	LISTED_SETTINGS,
+	LISTED_FACTS,
+	LISTED_PROFILES,
+	LISTED_MODELS,
+	LISTED_MACHINES,
+	LISTED_ENGINES,
+	LISTED_BENCHES,
+	LISTED_DEMOS,
+	LISTED,
+};
+
+static const char *const listed_names[] = { "settings", "facts",   "profiles", "models",
+					    "machines", "engines", "benches",  "demos" };
+
 struct list_ask {
+	enum listed what;
 	struct narrow_ask settings;
 	bool facts;
 };
 
 /* clang-format off */
 static const struct ask_row list_ask_rows[] = {
+	{ "WHAT", "the names to list", ASK_CHOICE(list_ask, what, listed_names), .argument = true },
 	{ ASK_PART(list_ask, settings, narrow_ask) },
-	{ "facts", "list the paths of all facts instead of the settings", ASK_FLAG(list_ask, facts) },
+	{ "facts", "the same as \"list facts\"", ASK_FLAG(list_ask, facts) },
 };
 /* clang-format on */
 static const struct ask_shape list_ask_shape = ASK_SHAPE(list_ask, NULL, list_ask_rows);
 
+/* Built in, then those of this machine. */
+static void list_profiles(struct door *d, struct listing *out)
+{
+	const char *folder = "/etc/gputune/profiles";
+	struct host *h = d->live(d->ctx);
+	char **names;
+	size_t n;
+
+	for (enum profile_id p = 0; p < PROFILES; p++)
+		list_name(d->arena, out, profile_name(p), profile_purpose(p));
+	if (host_list(h, folder, d->arena, &names, &n))
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (str_ends(names[i], ".ini"))
+			list_name(d->arena, out,
+				  arena_strndup(d->arena, names[i], strlen(names[i]) - 4),
+				  arena_printf(d->arena, "of this site: %s/%s", folder, names[i]));
+	host_close(h);
+}
+
+static void list_models(struct door *d, struct listing *out)
+{
+	for (size_t i = 0; i < n_model_rows; i++) {
+		const struct arch *m = &model_rows[i].a;
+		double total = m->total, active;
+
+		if (!(total > 0))
+			model_sizes(m->name, &total, &active);
+		list_name(d->arena, out, m->name,
+			  total > 0 ? arena_printf(d->arena, "%.3g B parameters%s", total / 1e9,
+						   m->moe_layers ? ", mixture of experts" : "")
+				    : m->source);
+	}
+}
+
+/* The first word of a kind of GPU names a machine with it. */
+static void list_machines(struct door *d, struct listing *out)
+{
+	for (size_t i = 0; i < n_gpu_kinds; i++) {
+		const struct gpu_kind *k = &gpu_kinds[i];
+		size_t n = strcspn(k->keys, " ");
+
+		list_name(d->arena, out, arena_strndup(d->arena, k->keys, n),
+			  arena_printf(d->arena, "%s, %.4g GB at %.5g GB/s%s%s", k->name, k->memory,
+				       k->bandwidth, k->keys[n] ? "; also " : "",
+				       k->keys[n] ? k->keys + n + 1 : ""));
+	}
+}
+
+static void list_demos(struct door *d, struct listing *out)
+{
+	char **names;
+	size_t n = host_demos(d->arena, &names);
+
+	for (size_t i = 0; i < n; i++)
+		list_name(d->arena, out, arena_printf(d->arena, "demo:%s", names[i]),
+			  "a captured machine, for --host");
+}
+
+static int list_names(struct door *d, enum listed what, struct listing *out)
+{
+	out->kind = listed_names[what];
+	if (what == LISTED_PROFILES)
+		list_profiles(d, out);
+	else if (what == LISTED_MODELS)
+		list_models(d, out);
+	else if (what == LISTED_MACHINES)
+		list_machines(d, out);
+	else if (what == LISTED_DEMOS)
+		list_demos(d, out);
+	for (size_t i = 0; i < ENGINES && what == LISTED_ENGINES; i++)
+		list_name(d->arena, out, engine_names[i], "a value of --engine");
+	for (size_t i = 0; i < bench_count && what == LISTED_BENCHES; i++)
+		list_name(d->arena, out, benches[i]->name, benches[i]->title);
+	return EXIT_CLEAN;
+}
+
 static int list_answer(struct door *d, const struct list_ask *ask, struct listing *out)
 {
+	enum listed what = ask->facts		? LISTED_FACTS
+			   : ask->what < LISTED ? ask->what
+						: LISTED_SETTINGS;
 	const struct profile_ask settings = { NULL, ask->settings.only, ask->settings.skip };
 	struct profile p;
 	int code;
 
-	if (ask->facts && (settings.only || settings.skip))
-		return door_refuse(d, EXIT_USAGE, "--only and --skip narrow settings, not --facts");
+	if (what != LISTED_SETTINGS && (settings.only || settings.skip))
+		return door_refuse(d, EXIT_USAGE, "--only and --skip narrow settings, not %s",
+				   listed_names[what]);
+	if (what > LISTED_FACTS)
+		return list_names(d, what, out);
 	code = door_profile(d, &settings, &p);
 	if (code)
 		return code;
-	list_make(d->arena, ask->facts ? NULL : &p, out);
+	list_make(d->arena, what == LISTED_FACTS ? NULL : &p, out);
 	return EXIT_CLEAN;
 }
 
@@ -44,6 +152,8 @@ static int list_lines(FILE *out, const void *ask, const void *answer, int code)
 	}
 	for (size_t i = 0; i < all->n_settings; i++)
 		fprintf(out, "%-32s %s\n", all->settings[i]->id, all->settings[i]->title);
+	for (size_t i = 0; i < all->n_names; i++)
+		fprintf(out, "%-32s %s\n", all->names[i].name, all->names[i].what);
 	return code;
 }
 
@@ -53,8 +163,17 @@ static const struct verb_format list_formats[] = { { "term", list_lines }, { NUL
 
 const struct verb list_verb = {
 	.name = "list",
-	.summary = "all setting ids",
-	.about = "Lists every setting with its title, or with --facts every fact.",
+	.group = VERB_LOOK,
+	.summary = "names to use: settings, profiles, models, machines, engines, benches",
+	.about = "Lists names that other verbs take: settings (the default), facts, profiles, "
+		 "models, machines, engines or benches. demos are captured machines to try things "
+		 "on.",
+	.words = "ls names ids catalog catalogue",
+	.examples =
+		EXAMPLES({ "list", "all settings" }, { "list models", "models that predict knows" },
+			 { "list profiles", "what settings can be checked against" },
+			 { "list demos", "captured machines for --host" },
+			 { "list facts --format json", "paths of all facts, for a script" }),
 	.ask = &list_ask_shape,
 	.answer = list_answer_any,
 	.result = &list_result,

@@ -382,27 +382,22 @@ static bool plays(const void *ask)
 	return ((const struct monitor_ask *)ask)->recording != NULL;
 }
 
-static const char *const monitor_examples[] = {
-	"monitor",
-	"a page that is drawn again where it changed",
-	"monitor --once --format prom -o /var/lib/node_exporter/gputune.prom",
-	"for the textfile folder of a node exporter",
-	NULL,
-};
-
 static const char *const monitor_forms[] = { "term", "json", "prom", "openmetrics", NULL };
 
 const struct verb monitor_verb = {
 	.name = "monitor",
-	.summary = "see what the machine does from moment to moment",
-	.about = "Clock, power, temperature, memory and what holds back each GPU, with the time "
-		 "spent in it; CPUs, memory, pressure, networks and disks; and whether our "
-		 "settings are still as they were left. On a terminal a page that is drawn again "
-		 "where it changed (q, space, + and -), in a pipe a JSON object a line, with "
-		 "--once one page, JSON object or exposition: prom for a node exporter's "
-		 "textfile folder, openmetrics for what asks for that. With a RECORDING of "
-		 "\"gputune record\": plays it again.",
-	.examples = monitor_examples,
+	.group = VERB_LOOK,
+	.summary = "live view of GPUs, CPUs, memory, network and disks",
+	.about = "Shows clocks, power, temperature, memory and the time that each GPU is held "
+		 "back, with the reason; CPUs, memory, networks and disks. Keys: q quits, space "
+		 "pauses, + and - change the interval. In a pipe it writes lines of JSON. A "
+		 "RECORDING is played again.",
+	.words = "top htop nvtop btop live stats stat usage utilization utilisation dmon nvitop",
+	.examples = EXAMPLES({ "monitor", "a page that is drawn again, until q" },
+			     { "monitor --once", "one look" },
+			     { "monitor job.rec", "a recording, played again" },
+			     { "monitor --once --format prom -o gputune.prom",
+			       "for the textfile folder of a node exporter" }),
 	.ask = &monitor_ask_shape,
 	.prints_as = monitor_forms,
 	.prints = PRINTS_FORMAT | PRINTS_FILE | PRINTS_PAGE,

@@ -10,6 +10,7 @@ struct plan_ask {
 };
 
 static const struct ask_row plan_ask_rows[] = {
+	{ SETTINGS_ROW(plan_ask) },
 	{ ASK_PART(plan_ask, machine, machine_ask) },
 	{ ASK_PART(plan_ask, settings, profile_ask) },
 	{ ASK_PART(plan_ask, allow, allow_ask) },
@@ -80,22 +81,20 @@ VERB_PAGE(plan_page_any, plan_page, plan_ask, plan_verb_answer)
 
 static const struct verb_format plan_formats[] = { { "shell", plan_script }, { NULL, NULL } };
 
-static const char *const plan_examples[] = {
-	"plan --profile inference",
-	"what this machine lacks for serving a model",
-	"plan -o plan.json && sudo gputune apply plan.json",
-	"look at it first, then make these changes and no others",
-	NULL,
-};
-
 const struct verb plan_verb = {
 	.name = "plan",
-	.summary = "what would be changed, in which order, and what stands against it",
-	.about = "Turns the findings of check into writes: before and after, why, risk, when "
-		 "each takes effect, who else sets the value, and what is refused and why. With "
-		 "-o FILE.json the plan is kept for apply; --format shell prints a commented "
-		 "script. Writes nothing to the machine.",
-	.examples = plan_examples,
+	.group = VERB_CHANGE,
+	.summary = "preview the changes: order, risk, and what blocks them",
+	.about = "Turns the findings of check into changes: before and after, reason, risk, when "
+		 "each takes effect, who else sets the value, and what is refused. -o FILE.json "
+		 "keeps the plan for apply; --format shell prints a script. Nothing is written to "
+		 "the machine.",
+	.words = "preview dry-run dryrun simulate what-if",
+	.examples = EXAMPLES(
+		{ "plan", "what apply would change" },
+		{ "plan memory --verbose", "a group, with reasons" },
+		{ "plan --profile inference -o plan.json", "keep a plan, to apply exactly this" },
+		{ "plan --format shell", "the same as a commented script" }),
 	.ask = &plan_ask_shape,
 	.answer = plan_answer_any,
 	.result = &plan_result,

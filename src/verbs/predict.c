@@ -120,24 +120,22 @@ static struct doc *inference_page(struct arena *a, const struct inference_ask *a
 VERB_ANSWER(inference_ask_any, inference_answer, inference_ask, inference_answer)
 VERB_PAGE(inference_page_any, inference_page, inference_ask, inference_answer)
 
-static const char *const inference_examples[] = {
-	"predict inference --model Qwen3-8B --weights fp8 --on h100",
-	"by names alone",
-	"predict inference --model ./model --prompt 8k --output 512 --batch 16",
-	"the files of a model, on this machine",
-	NULL,
-};
-
 static const struct verb inference_verb = {
 	.name = "inference",
-	.summary = "memory, time to first token, time per output token and throughput",
-	.about = "Predicts memory, time to first token, time per output token and throughput of "
-		 "--model in the format --weights on the machine --on (default: this one, or "
-		 "--host). Each figure has an interval from measurements of other models, and "
-		 "what binds is said. --explain shows the equations with the numbers put in, "
-		 "--rows predicts every row of a table of measurements and shows the errors. Exit "
-		 "code 1 when the model does not fit.",
-	.examples = inference_examples,
+	.summary = "memory, TTFT, TPOT and throughput of serving a model",
+	.about = "Predicts memory, time to first token, time per output token and throughput, "
+		 "each with an interval, and what limits them. The machine is --on, or this one. "
+		 "--explain shows the equations; --rows predicts a table of measurements and "
+		 "shows the errors.",
+	.exits = "1: the model does not fit",
+	.words = "ttft tpot itl latency throughput tokens serve serving decode prefill kv-cache "
+		 "context",
+	.examples = EXAMPLES(
+		{ "predict inference --model Qwen3-8B --weights fp8 --on h100", "by names alone" },
+		{ "predict inference --model llama-3.3-70b --weights nvfp4 --on \"2x dgx-spark\"",
+		  "on two machines" },
+		{ "predict inference --model llama-3.1-8b --on h200 --prompt 8k --batch 16",
+		  "for your own requests" }),
 	.ask = &inference_ask_shape,
 	.answer = inference_ask_any,
 	.result = &predict_result,
@@ -293,28 +291,22 @@ static struct doc *training_page(struct arena *a, const struct training_ask *ask
 VERB_ANSWER(training_ask_any, training_answer, training_ask, training_answer)
 VERB_PAGE(training_page_any, training_page, training_ask, training_answer)
 
-static const char *const training_examples[] = {
-	"predict training --model Llama-3.1-8B --on \"h100 x8\" --parallel fsdp",
-	"a step by part, and what binds",
-	"predict training --model Qwen3-8B --on \"2x dgx-spark\" --what-if",
-	"what would make it faster",
-	NULL,
-};
-
 static const struct verb training_verb = {
 	.name = "training",
-	.summary = "memory and time of a step by part, tokens/s, MFU, and what would be faster",
-	.about =
-		"Predicts memory by part, a step's time by part, communication that nothing hides, "
-		"tokens/s, MFU and HFU of --model trained on --on in the way --parallel; --largest "
-		"gives the largest micro-batch that fits, --what-if what each change of the way to "
-		"train would bring, --scale the efficiency with more GPUs, and --claim judges a "
-		"rate that was measured (tokens/s of all GPUs) and says which measurement finds "
-		"what is missing. Each figure has an interval from other people's runs, and what "
-		"binds is said. --explain shows the equations with the numbers put in, --rows "
-		"predicts every row of a table of measurements and shows the errors. Exit code 1 "
-		"when the model does not fit.",
-	.examples = training_examples,
+	.summary = "memory, step time, tokens/s and MFU of training a model",
+	.about = "Predicts memory, step time by part, exposed communication, tokens/s, MFU and "
+		 "HFU. --largest finds the largest micro-batch that fits, --what-if rates "
+		 "changes, --scale the efficiency with more GPUs, and --claim judges a measured "
+		 "rate.",
+	.exits = "1: the model does not fit",
+	.words = "train finetune fine-tune mfu hfu lora",
+	.examples =
+		EXAMPLES({ "predict training --model Llama-3.1-8B --on \"h100 x8\" --parallel fsdp",
+			   "a step by part, and what limits it" },
+			 { "predict training --model Qwen3-8B --on \"2x dgx-spark\" --what-if",
+			   "what would make it faster" },
+			 { "predict training --model llama-3.1-8b --on \"h100 x8\" --largest",
+			   "the largest micro-batch that fits" }),
 	.ask = &training_ask_shape,
 	.answer = training_ask_any,
 	.result = &train_result,
@@ -331,8 +323,15 @@ static const struct verb *const predict_subs[] = { &inference_verb, &training_ve
 
 const struct verb predict_verb = {
 	.name = "predict",
-	.summary = "will a model fit, how fast will it be, and what limits it",
-	.about = "Predicts what a model does on a machine, with an interval from measurements for "
-		 "each figure: how it is served (inference), and how it is trained (training).",
+	.group = VERB_MODELS,
+	.common = true,
+	.summary = "whether a model fits, how fast it runs, and what limits it",
+	.about = "Predicts a model on a machine, each figure with an interval from measurements: "
+		 "served (inference) or trained (training).",
+	.words = "fit model llm estimate calculator vram",
+	.examples = EXAMPLES(
+		{ "predict inference --model llama-3.1-8b --on dgx-spark", "serve a model" },
+		{ "predict training --model llama-3.1-8b --on \"h100 x8\"", "train one" },
+		{ "list models", "models that are known by name" }),
 	.subs = predict_subs,
 };

@@ -364,25 +364,18 @@ static unsigned roofline_confine(const void *ask)
 	return CONFINE_CODE;
 }
 
-static const char *const roofline_examples[] = {
-	"roofline --from-bench",
-	"where our own benches stand on this machine",
-	"roofline --nsys stats.csv --on h100",
-	"the kernels of a profile that was made elsewhere",
-	NULL,
-};
-
 const struct verb roofline_verb = {
 	.name = "roofline",
-	.summary = "what holds kernels back: memory, arithmetic, or neither",
-	.about = "Puts measured work under the roofs of this machine's GPU, or of --on: its memory "
-		 "and its arithmetic by format, as benches measured them here or else as the data "
-		 "sheet has them. The work is that of our own benches, or of a profile: --nsys "
-		 "reads nsys stats --format csv or the SQLite export, --ncu the CSV of ncu. Each "
-		 "kernel by time: operations a byte, what part of the roof it reaches, whether "
-		 "memory, arithmetic or neither holds it back, and what to try next. What no "
-		 "profiler counted is said to be unknown.",
-	.examples = roofline_examples,
+	.group = VERB_MEASURE,
+	.summary = "what limits GPU kernels: memory bandwidth, compute, or neither",
+	.about = "Places measured work under the roofline of this GPU, or of --on: limits are "
+		 "measured by bench or come from the data sheet. Kernels come from gputune's "
+		 "benches, or from a profile: --nsys reads nsys stats CSV or SQLite, --ncu the "
+		 "CSV of ncu.",
+	.words = "kernels flops intensity nsys ncu nsight",
+	.examples = EXAMPLES(
+		{ "roofline --from-bench", "benches of this machine" },
+		{ "roofline --nsys stats.csv --on h100", "kernels of a profile of an H100" }),
 	.ask = &roofline_ask_shape,
 	.answer = roofline_ask_any,
 	.result = &roofline_result,

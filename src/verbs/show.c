@@ -2,6 +2,7 @@
 /* gputune show: the facts, as one screen, one subject, or JSON. */
 #include <string.h>
 
+#include "base/text.h"
 #include "look/probe/probe.h"
 #include "look/show/page.h"
 #include "render/topology.h"
@@ -22,12 +23,25 @@ static const char *subject_proposal(size_t i)
 	return i + 1 < page_count ? pages[i + 1].name : NULL;
 }
 
+/* "gpus", "network". */
+static const char *subject_meant(const char *word)
+{
+	const char *found = NULL;
+	struct arena a = { 0 };
+
+	for (size_t i = 1; i < page_count && !found; i++)
+		if (str_same_word(pages[i].name, word) || words_name(&a, pages[i].words, word))
+			found = pages[i].name;
+	arena_free(&a);
+	return found;
+}
+
 static const char *const drawings[] = { "matrix", "tree", "svg", "svg-tall" };
 
 /* clang-format off */
 static const struct ask_row show_ask_rows[] = {
 	{ "SUBJECT", "which part of the machine", ASK_TEXT(show_ask, subject), .argument = true,
-	  .proposal = subject_proposal, .strict = true },
+	  .proposal = subject_proposal, .meant = subject_meant, .strict = true },
 	{ ASK_PART(show_ask, machine, machine_ask) },
 	{ "as", "the drawing of topology, svg-tall for 360 pixels (default: matrix)",
 	  ASK_CHOICE(show_ask, as, drawings), .arg = "DRAWING" },
@@ -92,9 +106,17 @@ VERB_HEAD(show_head, show_answer, m)
 
 const struct verb show_verb = {
 	.name = "show",
-	.summary = "what this machine is",
-	.about = "Prints the facts of a machine: without a subject one screen, with one its table "
-		 "or tree. Reading needs no root; what this user may not see is said to be so.",
+	.group = VERB_LOOK,
+	.common = true,
+	.summary = "what this machine is: GPUs, CPUs, memory, links, disks, software",
+	.about = "Prints the facts of a machine: without SUBJECT one screen, with one its table "
+		 "or tree. Needs no root; values that only root may read are marked.",
+	.words = "info inventory facts hardware specs nvidia-smi lspci fastfetch",
+	.examples = EXAMPLES(
+		{ "show", "this machine on one screen" },
+		{ "show gpu", "clocks, power, health and links of each GPU" },
+		{ "show topology --as tree", "which device hangs on which CPU and PCIe bridge" },
+		{ "show --format json -o facts.json", "all facts, for a script" }),
 	.ask = &show_ask_shape,
 	.answer = show_answer_any,
 	.result = &show_result,

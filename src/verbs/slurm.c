@@ -257,11 +257,12 @@ static struct doc *slurm_page(struct arena *a, const void *ask, const void *answ
 
 static const struct verb healthcheck_verb = {
 	.name = "healthcheck",
-	.summary = "drain this node when it is unfit, bring it back when it is fit",
+	.summary = "drain this node when it is unhealthy, resume it when healthy",
 	.about = "A HealthCheckProgram: drains the node when a health check of high severity "
-		 "fails (with --only: when anything of that list fails), with a reason that begins "
-		 "with \"gputune:\", and brings back only a node with such a reason. What could "
-		 "not be seen drains nothing and brings nothing back.",
+		 "fails (with --only: any of those). Resumes it only if gputune drained it. "
+		 "Unreadable checks never drain or resume a node.",
+	.examples = EXAMPLES({ "slurm healthcheck --dry-run", "look first" },
+			     { "slurm healthcheck --only gpu", "GPUs alone" }),
 	.ask = &slurm_ask_shape,
 	.answer = healthcheck_answer,
 	.result = &slurm_result,
@@ -270,9 +271,12 @@ static const struct verb healthcheck_verb = {
 
 static const struct verb prolog_verb = {
 	.name = "prolog",
-	.summary = "before a job: drain this node when it is unfit",
-	.about = "Does the first half of healthcheck and exits with 1 where the node is unfit, so "
-		 "that the job is queued again. What could not be seen drains nothing.",
+	.summary = "before a job: drain this node when it is unhealthy",
+	.about = "Drains the node and exits with 1 when it is unhealthy, so that the job is "
+		 "queued again. Unreadable checks never drain a node.",
+	.exits = "1: the node is unhealthy",
+	.examples = EXAMPLES({ "slurm prolog --dry-run", "look first" },
+			     { "slurm prolog --only gpu", "GPUs alone" }),
 	.ask = &slurm_ask_shape,
 	.answer = prolog_answer,
 	.result = &slurm_result,
@@ -283,7 +287,11 @@ static const struct verb *const slurm_subs[] = { &healthcheck_verb, &prolog_verb
 
 const struct verb slurm_verb = {
 	.name = "slurm",
-	.summary = "for Slurm: drain this node when it is unfit, bring it back when it is fit",
-	.about = "Looks at the machine without disturbing it, and tells Slurm what follows.",
+	.group = VERB_MANY,
+	.summary = "drain and resume this Slurm node by its health",
+	.about = "Checks the machine without disturbing jobs, and drains or resumes the node.",
+	.words = "drain scontrol hpc",
+	.examples = EXAMPLES({ "slurm healthcheck --dry-run", "what would be done now" },
+			     { "slurm prolog --dry-run", "the same before a job" }),
 	.subs = slurm_subs,
 };

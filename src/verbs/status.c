@@ -127,11 +127,16 @@ VERB_HEAD(status_head, status_verb_answer, m)
 
 const struct verb status_verb = {
 	.name = "status",
-	.summary = "what became of our changes",
-	.about = "For each change that is not undone: still ours, changed by somebody, back, "
-		 "lost at a reboot, or waiting for one. Exit code 1 when something is not as it "
-		 "was left, 4 when a transaction is incomplete. With --exit-code 1 as well when "
-		 "anything of ours is held or kept for the next boot.",
+	.group = VERB_CHANGE,
+	.summary = "whether applied changes are still in effect",
+	.about = "For each change that is not undone: in effect, changed since, restored, lost at "
+		 "a reboot, or waiting for one.",
+	.exits = "1: something is not as it was left; 4: a transaction is incomplete",
+	.words = "state drift active changes pending",
+	.examples = EXAMPLES(
+		{ "status", "all changes" },
+		{ "status --exit-code", "for a script: 0 only if nothing of gputune is left" },
+		{ "status --format json", "for a script" }),
 	.ask = &status_ask_shape,
 	.answer = status_answer_any,
 	.result = &status_result,

@@ -134,11 +134,18 @@ VERB_HEAD(undo_head, undo_verb_answer, m)
 
 const struct verb undo_verb = {
 	.name = "undo",
-	.summary = "put back what was there before",
-	.about = "Takes back the newest transaction, the one of that number, the settings of "
-		 "--only, or with --all everything. A value that somebody changed since is "
-		 "theirs: it is reported and left alone, unless --force. What is not there just "
-		 "now stays open, with exit code 4, unless --force gives it up.",
+	.group = VERB_CHANGE,
+	.common = true,
+	.summary = "restore the values from before",
+	.about = "Undoes the newest transaction, the one of that number, the settings of --only, "
+		 "or with --all everything. A value that was changed since is left alone unless "
+		 "--force. Changes of absent devices stay pending.",
+	.exits = "3: nothing was undone; 4: something is still to be undone",
+	.words = "rollback revert restore reset back roll-back unapply",
+	.examples = EXAMPLES({ "undo --dry-run", "look first" },
+			     { "sudo undo", "the newest transaction" },
+			     { "sudo undo --only memory", "settings of one group" },
+			     { "sudo undo --all --yes", "everything, without a question" }),
 	.ask = &undo_ask_shape,
 	.answer = undo_answer_any,
 	.result = &undo_result,

@@ -75,12 +75,39 @@ enum verb_prints {
 	PRINTS_RESULT_FILE = 1 << 7, /* --json */
 };
 
+/* Where help lists a verb; sub-verbs have none. */
+enum verb_group {
+	VERB_LOOK,
+	VERB_CHANGE,
+	VERB_MEASURE,
+	VERB_MODELS,
+	VERB_MANY,
+	VERB_PROGRAM,
+	VERB_GROUPS,
+};
+
+struct verb_example {
+	const char *line; /* without "gputune": "sudo apply plan.json" */
+	const char *what; /* it does */
+};
+#define EXAMPLES(...)                                                                              \
+	(const struct verb_example[])                                                              \
+	{                                                                                          \
+		__VA_ARGS__,                                                                       \
+		{                                                                                  \
+			NULL, NULL                                                                 \
+		}                                                                                  \
+	}
+
 struct verb {
-	const char *name;    /* "predict"; of sub-verbs "training" */
+	const char *name; /* "predict"; of sub-verbs "training" */
+	enum verb_group group;
+	bool common;	     /* help without "all" describes it */
 	const char *summary; /* a line */
-	const char *about;   /* a paragraph for --help and the manual page */
-	/* Command lines without "gputune ", each followed by what it does; NULL ends them. */
-	const char *const *examples;
+	const char *about;   /* three lines at most, for --help and the manual page */
+	const char *exits; /* what its exit codes mean besides: "1: the model does not fit"; NULL */
+	const char *words; /* in small letters, what others call this: it is proposed for them */
+	const struct verb_example *examples; /* two to five; a NULL line ends them */
 	const struct ask_shape *ask;
 	const struct verb *const *subs;	    /* named by the first word; NULL ends them */
 	const struct verb *const *programs; /* the same, in no list: each has serve */

@@ -114,11 +114,16 @@ VERB_HEAD(verify_head, verify_verb_answer, m)
 
 const struct verb verify_verb = {
 	.name = "verify",
-	.summary = "requested against in force",
-	.about = "Compares what PLAN, or the journal, asks for with what the machine holds now, "
-		 "and says what waits for a reboot. --boot compares what persist keeps for every "
-		 "boot: the report of the boot-time unit, or what is to be seen now. --reboot "
-		 "does the whole cycle.",
+	.group = VERB_CHANGE,
+	.summary = "compare requested values with current ones",
+	.about = "Compares the values of PLAN, or of the journal, with the current ones, and "
+		 "lists what waits for a reboot. --boot compares what persist keeps. --reboot "
+		 "reboots and reports afterwards.",
+	.exits = "1: a value differs",
+	.words = "validate confirm",
+	.examples = EXAMPLES({ "verify", "everything that was applied" },
+			     { "verify plan.json", "the values of a plan" },
+			     { "verify --boot", "what is kept for every boot" }),
 	.ask = &verify_ask_shape,
 	.answer = verify_answer_any,
 	.result = &verify_result,

@@ -51,7 +51,7 @@ STAND_INS = (
     (r"--state DIR", "--state state"),
     (r"/var/lib/node/", ""),
     (r"--head ADDRESS", "--head 192.168.100.1"),
-    (r"-- (COMMAND|torchrun .*)$", "-- true"),
+    (r"-- (COMMAND|(torchrun|python3) .*)$", "-- true"),
     (r"-- PROGRAM ?(\.\.\.|ARGUMENTS)?", "-- train.py"),
     (r"--model M\b|--model NAME\S*", "--model llama-3.1-8b"),
     (r"--weights FORMAT", "--weights bf16"),
@@ -91,9 +91,11 @@ ELSEWHERE = (
     (r"^generate \w+ --cluster", "generate.py", '"--cluster"'),
     (r"^run --free", "guard.py", '"--free"'),
     (r"^stack compare", "stack.py", '"compare"'),
+    (r"^stack check --env", "stack.py", "--env"),
     (r"^stack wheelhouse", "stack.py", '"wheelhouse"'),
     (r"^diagnose --attach", "diagnose.py", '"--attach"'),
-    (r"^watch( --format json)?$", "watch.py", "watch"),
+    (r"^watch( --policy report)?( --format json)?$", "watch.py", "watch"),
+    (r"^stack build-plan .* --run", "stack.py", '"--run"'),
     (r"^predict .*acme/", "knowledge.py", "KNOWLEDGE.md"),
 )
 # Verbs that are told which machine: without it they would look at the one that the test runs on.
@@ -142,6 +144,21 @@ def options(verb):
     return helps[verb]
 
 
+def sub_verbs(verb):
+    listed = subprocess.run([gputune, *verb.split(), "--help"], capture_output=True, text=True, check=True).stdout.partition("\nSub-verbs:\n")[2]
+    return [v for sub in re.findall(r"^  ([a-z_-]+) ", listed.partition("\n\n")[0], re.M) for v in (f"{verb} {sub}", *sub_verbs(f"{verb} {sub}"))]
+
+
+def examples(verb):
+    """The command lines of a verb's help: two to five; what it is about takes three lines of 100 columns."""
+    text = subprocess.run([gputune, *verb.split(), "--help"], capture_output=True, text=True, check=True).stdout
+    about = re.sub(r"\nExit codes: .*", "", text.split("\n\n")[1], flags=re.S)
+    lines = re.findall(r"^  ((?:sudo )?gputune .*)", text.partition("\nExamples:\n")[2], re.M)
+    expect(f"{verb} --help has two to five examples", 2 <= len(lines) <= 5, lines)
+    expect(f"{verb} --help says what it is about in three lines", about.count("\n") < 3, about)
+    return [f"    {line}" for line in lines]
+
+
 def options_of(words):
     subs = list(itertools.takewhile(lambda w: re.match(r"[a-z][a-z_-]*$", w), words[1:3]))
     return next((o for n in range(len(subs), -1, -1) if (o := options(" ".join([words[0], *subs[:n]]))) is not None), None)
@@ -180,8 +197,8 @@ def run(where, command, desk):
     if verb == "record" and "-o" in words:
         (desk / words[words.index("-o") + 1]).unlink(missing_ok=True)
     files = verb == "report" and any(re.search(r"\.(json|tar|rec)$", w) for w in words[1:])
-    if (verb in HOSTED or verb in ("predict", "advise") and "--on" not in words and "--rows" not in words or verb == "stack" and words[1] in ("check", "env")) and not files and "--host" not in words and \
-            not (verb == "monitor" and words[1:2] and words[1].endswith(".rec")) and words[1:] != ["list"]:
+    if (verb in HOSTED and not {"--on", "--node"} & set(words) or verb in ("predict", "advise") and "--on" not in words and "--rows" not in words or verb == "stack" and words[1] in ("check", "env")) and not files and "--host" not in words and \
+            not (verb == "monitor" and words[1:2] and words[1].endswith(".rec")) and words[1:2] != ["list"]:
         words += ["--host", "captured"]
     if "--host" in words and "--overlay" not in words and "--overlay" in options_of(words) and verb not in ("explain", "lint", "generate"):
         words += ["--overlay", "planned" if "plan.json" in words else "overlay"]
@@ -205,6 +222,12 @@ def lay_out(desk, machine):
         shutil.copy(seeds / name, desk / name)
     shutil.copy(seeds / "bench.json", desk / "a.json")
     shutil.copy(seeds / "bench.json", desk / "b.json")
+    for name, seed in (("before.json", "bench.json"), ("after.json", "bench.json"), ("run.sh", "lint.sh"), ("libfoo.so", "stack.so"),
+                       ("stats.csv", "roof.nsys.csv"), ("vllm.json", "logs.vllm.json")):
+        shutil.copy(seeds / seed, desk / name)
+    shutil.copy(seeds / "posted.txt", desk / "lspci.txt")
+    for folder in ("venv/lib/python3.12/site-packages", "image/usr/lib"):
+        (desk / folder).mkdir(parents=True)
     # The first letter of these says to the fuzz target what the rest is.
     for name, seed in (("result.json", "report.bench"), ("prove.json", "report.prove"), ("edit.json", "edit.json")):
         (desk / name).write_bytes((seeds / seed).read_bytes()[1:])
@@ -247,9 +270,11 @@ expect("settings and diagnoses are listed", len(ids) > 100 and len(signs) > 40, 
 tally = {"run here": 0, "run elsewhere": 0, "names": 0}
 NEEDS = {"explain", "predict", "advise", "completion", "generate", "lint", "stack", "bench", "compare", "prove", "record", "run", "cluster", "diagnose",
          "calibrate", "roofline", "fleet", "capture", "watch", "doctor", "persist", "slurm", "report"}
+all_verbs = [v for top in re.findall(r"^  ([a-z]+) ", subprocess.run([gputune, "help", "all"], capture_output=True, text=True, check=True).stdout, re.M)
+             if top != "help" for v in (top, *sub_verbs(top))]
 with tempfile.TemporaryDirectory(prefix="gputune-docs-") as base:
     shared = pathlib.Path(base)
-    for name, text in prose.items():
+    for name, text in {"help": "\n".join(line for v in all_verbs for line in examples(v)), **prose}.items():
         machine = (re.findall(r"^<!-- machine: ([\w-]+) -->", text, re.M) or ["dgx-spark"])[0]
         desk = shared / re.sub(r"\W", "-", name)
         desk.mkdir()
@@ -326,7 +351,7 @@ for name, text in prose.items():
         expect(f"{name} shows what \"{command}\" prints", re.sub(r"^    ", "", shown, flags=re.M).rstrip() == out.rstrip(), out[:1200])
 
 # Whatever can be asked for stands in a page.
-verbs = re.findall(r"^  ([a-z]+) ", subprocess.run([gputune, "help"], capture_output=True, text=True, check=True).stdout, re.M)
+verbs = [v for v in all_verbs if " " not in v]
 everything = "\n".join(prose.values())
 for verb in verbs:
     expect(f"{verb} is in the tour", re.search(rf"`(sudo )?gputune {verb}\b", prose["docs/TOUR.md"]), "not there")

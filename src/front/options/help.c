@@ -1,58 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --help prints, and what an option means to one verb where its row says it of all. */
-#include <ctype.h>
+/* The manual and completion scripts: what --help says, for man and shells. */
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "front/session.h"
 
 /* The manual, printed from the tables of verbs and options: gputune(1), gputune-VERB(1). */
-
-/* "ID [FILE...]". */
-static const char *verb_arguments(struct arena *a, const struct verb *v)
-{
-	TEXT_AUTO t = { 0 };
-	size_t n;
-	const struct verb_option *o = verb_options(a, v, NULL, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct ask_row *row = o[i].row;
-
-		if (!row->argument)
-			continue;
-		text_printf(&t, "%s%s%s%s%s%s", t.len ? " " : "", row->required ? "" : "[",
-			    row->behind ? "-- " : "", row->name,
-			    row->kind == ASK_KIND_TEXTS ? "..." : "", row->required ? "" : "]");
-	}
-	return t.s ? arena_strdup(a, t.s) : "";
-}
-
-/* With the default and what an example would be. */
-static const char *full_help(struct arena *a, const struct verb_option *o)
-{
-	const struct ask_row *row = o->row;
-	const char *help = o->help;
-
-	if (row->n_names && row->kind == ASK_KIND_CHOICE) {
-		TEXT_AUTO t = { 0 };
-
-		text_printf(&t, "%s: ", help);
-		for (size_t i = 0; i < row->n_names; i++)
-			text_printf(&t, "%s%s",
-				    i == 0		    ? ""
-				    : i + 1 == row->n_names ? " or "
-							    : ", ",
-				    row->names[i]);
-		help = arena_strdup(a, t.s);
-	}
-	if (row->fallback)
-		help = arena_printf(a, "%s (default: %s)", help, row->fallback);
-	if (row->example)
-		help = arena_printf(a, "%s; for example %s", help, row->example);
-	return help;
-}
 
 /* roff: a leading dot or quote is a request, a backslash starts an escape, "-" is a hyphen unless
  * escaped. */
@@ -132,17 +85,22 @@ static void describe_verb(FILE *f, const struct verb *v, const char *name, const
 	fprintf(f, ".%s DESCRIPTION\n", heading);
 	roff(f, v->about);
 	fputc('\n', f);
+	if (v->exits) {
+		fputs(".PP\nExit codes: ", f);
+		roff(f, v->exits);
+		fputs(".\n", f);
+	}
 	if (acts)
 		fprintf(f, ".%s OPTIONS\n", heading);
 	if (acts)
 		help_options(f, v);
 	if (v->examples)
 		fprintf(f, ".%s EXAMPLES\n", heading);
-	for (const char *const *x = v->examples; x && *x; x += 2) {
-		fputs(".TP\n.B gputune ", f);
-		roff(f, x[0]);
+	for (const struct verb_example *x = v->examples; x && x->line; x++) {
+		fputs(".TP\n.B ", f);
+		roff(f, verb_example_line(&a, x));
 		fputc('\n', f);
-		roff(f, x[1]);
+		roff(f, x->what);
 		fputc('\n', f);
 	}
 	arena_free(&a);
@@ -175,24 +133,35 @@ static void page_of_verb(FILE *f, const struct verb *v)
 	fputs(".SH SEE ALSO\n.BR gputune (1)\n", f);
 }
 
-static void page_of_all(FILE *f)
+static void verbs_of_group(FILE *f, enum verb_group group)
 {
-	head(f, "gputune", "GPUTUNE", "what an NVIDIA GPU machine is and what holds it back");
-	fputs(".SH SYNOPSIS\n.B gputune\n.I VERB\n.RI [ ARGUMENTS ]\n.RI [ OPTIONS ]\n.SH "
-	      "DESCRIPTION\nReads a machine, or a capture of one, and says which performance "
-	      "settings are right, wrong, not applicable (and why) or could not be seen, with the "
-	      "evidence; changes them so that all of it can be taken back; measures what they are "
-	      "worth. Reading needs no root and never writes.\n.SH VERBS\n",
-	      f);
 	for (size_t i = 0; verbs[i]; i++) {
 		struct arena a = { 0 };
 
+		if (verbs[i]->group != group)
+			continue;
 		fprintf(f, ".TP\n\\fB%s\\fR ", verbs[i]->name);
 		roff(f, verb_arguments(&a, verbs[i]));
 		fputc('\n', f);
 		roff(f, verbs[i]->summary);
 		fprintf(f, "\n.BR gputune\\-%s (1)\n", verbs[i]->name);
 		arena_free(&a);
+	}
+}
+
+static void page_of_all(FILE *f)
+{
+	head(f, "gputune", "GPUTUNE",
+	     "find out what slows a GPU machine down, fix it, and undo any change exactly");
+	fputs(".SH SYNOPSIS\n.B gputune\n.I VERB\n.RI [ ARGUMENTS ]\n.RI [ OPTIONS ]\n.SH "
+	      "DESCRIPTION\nFinds out what slows a GPU machine down, with the evidence; fixes it "
+	      "so that every change can be undone exactly; measures what a setting is worth; "
+	      "predicts "
+	      "models. Reading needs no root and never writes.\n.SH VERBS\n",
+	      f);
+	for (size_t i = 0; i < VERB_GROUPS; i++) {
+		fprintf(f, ".SS %s\n", verb_group_names[i]);
+		verbs_of_group(f, i);
 	}
 	exit_status(f);
 	fputs(".SH ENVIRONMENT\n.TP\nNO_COLOR\nno colours when set and not empty\n.SH FILES\n.TP\n"
@@ -585,122 +554,14 @@ static int verb_completion(struct run *r)
 
 const struct verb completion_verb = {
 	.name = "completion",
+	.group = VERB_PROGRAM,
+	.summary = "shell completion and manual pages",
+	.about = "Prints a completion script for bash, zsh or fish, or with man a page of the "
+		 "manual.",
+	.words = "complete man manual bash zsh fish",
+	.examples =
+		EXAMPLES({ "completion bash", "source it, or save it in /etc/bash_completion.d" },
+			 { "completion man check", "a page for man -l -" }),
 	.run = verb_completion,
-	.summary = "completion script for bash, zsh or fish, or a manual page",
-	.about = "Prints a completion script for bash, zsh or fish, or (man) a page of the "
-		 "manual; made from the same tables that the program reads its command line with.",
 	.ask = &completion_ask_shape,
 };
-
-enum { COLUMNS = 100, NARROW = 60, MARGIN = 31, VERB_MARGIN = 15 };
-
-/* A terminal that is narrower than our lines breaks them within words. */
-static size_t columns_of(FILE *f)
-{
-	struct winsize w;
-
-	if (!isatty(fileno(f)) || ioctl(fileno(f), TIOCGWINSZ, &w) || !w.ws_col ||
-	    w.ws_col >= COLUMNS)
-		return COLUMNS;
-	return w.ws_col < NARROW ? NARROW : w.ws_col;
-}
-
-/* Words up to the last column; lines after the first are indented. */
-static void wrapped(FILE *f, const char *s, size_t at, int indent)
-{
-	size_t columns = columns_of(f);
-
-	while (*s) {
-		size_t n = strcspn(s, " ");
-
-		if (at > (size_t)indent && at + 1 + n > columns) {
-			fprintf(f, "\n%*s", indent, "");
-			at = (size_t)indent;
-		} else if (at > (size_t)indent) {
-			fputc(' ', f);
-			at++;
-		}
-		fprintf(f, "%.*s", (int)n, s);
-		at += n;
-		s += n + (s[n] == ' ');
-	}
-	fputc('\n', f);
-}
-
-static void usage_option(FILE *f, struct arena *a, const struct verb_option *o)
-{
-	const char *value = ask_value_name(o->row);
-	char letter = o->row->letter, left[64];
-
-	if (o->row->argument)
-		snprintf(left, sizeof(left), "%s", o->row->name);
-	else
-		snprintf(left, sizeof(left), "%c%c%s--%s%s%s", letter ? '-' : ' ',
-			 letter ? letter : ' ', letter ? ", " : "  ", o->row->name,
-			 value ? " " : "", value ? value : "");
-	fprintf(f, "  %-28s ", left);
-	wrapped(f, full_help(a, o), MARGIN, MARGIN);
-}
-
-/* Groups in the order in which they are first seen. */
-static void usage_options(FILE *f, struct arena *a, const struct verb *v)
-{
-	size_t n;
-	struct verb_option *o = verb_options(a, v, NULL, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		if (o[i].given || (o[i].row->argument && !o[i].row->help))
-			continue;
-		fprintf(f, "\n%s:\n", o[i].group);
-		for (size_t k = i; k < n; k++)
-			if (!o[k].given && (o[k].help || !o[k].row->argument) &&
-			    strcmp(o[k].group, o[i].group) == 0) {
-				usage_option(f, a, &o[k]);
-				o[k].given = true;
-			}
-	}
-}
-
-void verb_usage(FILE *f, const struct verb *v, const char *name)
-{
-	struct arena a = { 0 };
-	const char *args = verb_arguments(&a, v);
-
-	if (v->subs && !v->answer && !v->run)
-		args = "SUBVERB";
-	fprintf(f, "Usage: gputune %s%s%s [OPTIONS]\n\n", name, *args ? " " : "", args);
-	wrapped(f, v->about, 0, 0);
-	if (v->subs)
-		fputs("\nSub-verbs:\n", f);
-	for (size_t i = 0; v->subs && v->subs[i]; i++) {
-		fprintf(f, "  %-12s ", v->subs[i]->name);
-		wrapped(f, v->subs[i]->summary, VERB_MARGIN, VERB_MARGIN);
-	}
-	if (v->answer || v->run || v->serve)
-		usage_options(f, &a, v);
-	else
-		fprintf(f, "\n\"gputune %s SUBVERB --help\" lists its options.\n", name);
-	if (v->examples)
-		fputs("\nExamples:\n", f);
-	for (const char *const *x = v->examples; x && *x; x += 2) {
-		fprintf(f, "  gputune %s\n      ", x[0]);
-		wrapped(f, x[1], 6, 6);
-	}
-	arena_free(&a);
-}
-
-void usage(FILE *f)
-{
-	fprintf(f, "Usage: gputune VERB [ARGUMENTS] [OPTIONS]\n\nWhat an NVIDIA GPU machine is and "
-		   "what holds it back.\n\n"
-		   "Verbs:\n");
-	for (size_t i = 0; verbs[i]; i++) {
-		fprintf(f, "  %-12s ", verbs[i]->name);
-		wrapped(f, verbs[i]->summary, VERB_MARGIN, VERB_MARGIN);
-	}
-	fputc('\n', f);
-	wrapped(f,
-		"\"gputune VERB --help\" tells more. Exit codes: 0 clean, 1 findings, 2 usage, 3 "
-		"nothing applied, 4 rollback incomplete, 5 could not see enough, 71 out of memory.",
-		0, 0);
-}

@@ -47,7 +47,7 @@ static int take_arguments(struct parsing *g)
 			return complain_text(EXIT_USAGE,
 					     "%s needs %s; \"gputune %s --help\" tells more",
 					     r->name, row->name, r->name);
-		while (*next < end && (!again || row->kind == ASK_KIND_TEXTS)) {
+		while (*next < end && (!again || row->join || row->kind == ASK_KIND_TEXTS)) {
 			if (ask_take(&r->arena, row, g->options[i].member, r->args[(*next)++],
 				     again, &e))
 				return complain(EXIT_USAGE, &e);
@@ -64,30 +64,23 @@ static int take_arguments(struct parsing *g)
  * most like it: "--force or --format"; NULL: none does. */
 static const char *near_option(const struct parsing *g, const char *word)
 {
-	size_t n = strcspn(word, "="), best = n < 6 ? n / 2 : 3;
+	size_t n = strcspn(word, "=");
 	struct arena *a = &g->r->arena;
-	const char *near = NULL;
+	struct near_word near = near_word_to(arena_strndup(a, word, n));
 	TEXT_AUTO begun = { 0 };
-	char name[32];
 
-	if (n >= sizeof(name))
-		return NULL;
-	memcpy(name, word, n);
-	name[n] = '\0';
 	for (size_t i = 0; i < g->n; i++) {
 		const char *own = g->options[i].row->name;
-		size_t d = str_distance(own, name, best);
 
 		if (g->options[i].row->argument)
 			continue;
-		if (n && strncmp(own, name, n) == 0)
+		if (n && strncmp(own, word, n) == 0)
 			text_printf(&begun, "%s--%s", begun.len ? " or " : "", own);
-		if (d < best) {
-			best = d;
-			near = own;
-		}
+		near_word_try(&near, own, own);
 	}
-	return begun.len ? arena_strdup(a, begun.s) : near ? arena_printf(a, "--%s", near) : NULL;
+	return begun.len   ? arena_strdup(a, begun.s)
+	       : near.word ? arena_printf(a, "--%s", near.word)
+			   : NULL;
 }
 
 /* What getopt_long refused, or took for another; word is the one that it looked at last. */
@@ -221,35 +214,29 @@ static int take_words(struct parsing *g, int argc, char **argv)
 }
 
 /* verb->subs: the sub-verb that the next word names; NULL after complaining. */
-static const struct verb *find_sub(const struct run *r, const char *word)
+static const struct verb *find_sub(struct run *r, const char *word)
 {
-	size_t best = 3;
-	const struct verb *near = NULL;
+	const char *meant = NULL;
 	TEXT_AUTO all = { 0 };
 
 	for (size_t i = 0; r->verb->subs[i]; i++) {
-		const struct verb *sub = r->verb->subs[i];
-		size_t d = word ? str_distance(sub->name, word, best) : best;
-
-		if (d == 0)
-			return sub;
-		if (d < best) {
-			best = d;
-			near = sub;
-		}
-		text_printf(&all, "%s%s", i ? ", " : "", sub->name);
+		if (word && strcmp(r->verb->subs[i]->name, word) == 0)
+			return r->verb->subs[i];
+		text_printf(&all, "%s%s", i ? ", " : "", r->verb->subs[i]->name);
 	}
 	for (size_t i = 0; word && r->verb->programs && r->verb->programs[i]; i++)
 		if (strcmp(r->verb->programs[i]->name, word) == 0)
 			return r->verb->programs[i];
 	if (r->verb->answer || r->verb->run)
 		return r->verb;
+	if (word && *word != '-')
+		meant = verb_meant(&r->arena, r->verb->subs, r->name, word);
 	if (!word || *word == '-')
 		complain_text(EXIT_USAGE, "%s needs one of %s; \"gputune %s --help\" tells more",
 			      r->name, all.s, r->name);
-	else if (near)
+	else if (meant)
 		complain_text(EXIT_USAGE, "%s knows %s, not \"%s\"; did you mean \"%s\"?", r->name,
-			      all.s, word, near->name);
+			      all.s, word, meant);
 	else
 		complain_text(EXIT_USAGE, "%s knows %s, not \"%s\"", r->name, all.s, word);
 	return NULL;

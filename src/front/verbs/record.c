@@ -181,23 +181,20 @@ static int verb_record(struct run *r)
 	return code;
 }
 
-static const char *const record_examples[] = {
-	"record -o job.rec -- python3 train.py",
-	"run it, and keep what the machine did meanwhile",
-	NULL,
-};
-
 const struct verb record_verb = {
 	.name = "record",
+	.group = VERB_MEASURE,
+	.summary = "record GPUs, CPUs, memory, network and disks while a job runs",
+	.about = "Runs COMMAND and records the machine until it ends; without COMMAND until "
+		 "Ctrl-C or --for. One file (default: gputune-TIME.rec) holds all of it, readable "
+		 "also after a crash. The exit code is the command's. \"gputune monitor FILE\" "
+		 "plays it.",
+	.words = "trace sample tape rec",
+	.examples = EXAMPLES(
+		{ "record -o job.rec -- python3 train.py", "a job, from its start to its end" },
+		{ "record --for 1s -o idle.rec", "a second of the machine as it is" }),
 	.run = verb_record,
 	.output = OUTPUT_MADE,
-	.summary = "keep what the machine does beside a job",
-	.about = "Runs COMMAND with this terminal, environment and folder, looks at the machine "
-		 "until it ends (every 0.5 s) and keeps all of it in one file (-o FILE; default: "
-		 "gputune-TIME.rec), readable up to the last second after a crash too: zstd over "
-		 "lines of JSON. The exit code is the command's. Without a command: until Ctrl-C "
-		 "or --for. \"gputune monitor FILE\" shows it.",
-	.examples = record_examples,
 	.ask = &record_ask_shape,
 	.prints = PRINTS_FILE | PRINTS_QUIET,
 };

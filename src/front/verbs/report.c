@@ -595,8 +595,10 @@ static int verb_report(struct run *r)
 }
 
 static const struct ask_row report_ask_rows[] = {
-	{ "FILE", "a capture, a recording or a result in JSON", ASK_TEXTS(report_ask, files),
-	  .argument = true, .files = true },
+	{ "FILE",
+	  "a capture, a recording, or JSON of show, check, bench, prove, doctor, stack check, "
+	  "compare, predict, advise or diagnose",
+	  ASK_TEXTS(report_ask, files), .argument = true, .files = true },
 	{ ASK_PART(report_ask, machine, machine_ask) },
 	{ ASK_PART(report_ask, settings, profile_ask) },
 	{ ASK_PART(report_ask, state, state_ask) },
@@ -609,27 +611,19 @@ static const char *const report_forms[] = { "html", "md", "term", "json", NULL }
 
 const struct verb report_verb = {
 	.name = "report",
+	.group = VERB_LOOK,
+	.summary = "one HTML page about a machine, or about many",
+	.about = "Writes one HTML file that needs no network: findings with their fixes, the "
+		 "machine, changes, measurements and predictions. Each FILE is a capture, a "
+		 "recording or a JSON result; several machines share a page. A file that is no "
+		 "report is replaced only with --force.",
+	.exits = "1: something needs fixing; 5: nothing does, but not all could be read",
+	.words = "html page pdf summary",
+	.examples = EXAMPLES({ "report -o machine.html", "this machine" },
+			     { "report node1.tar node2.tar -o rack.html", "two captured machines" },
+			     { "report --format md -o ticket.md", "for a ticket" }),
 	.run = verb_report,
 	.output = OUTPUT_WRITTEN,
-	.summary = "everything of a machine, or of many, on one page for a browser",
-	.about = "Writes one HTML file that needs no network and no other file: the machine with "
-		 "its "
-		 "drawing, findings with evidence and the command that fixes each, what changed, "
-		 "measurements, proofs, predictions, the software stack, what is kept for the next "
-		 "boot, "
-		 "diagnoses. Each FILE is a capture, a recording, or a result in JSON of show, "
-		 "bench, "
-		 "check, prove, doctor, stack check, compare, predict, advise or diagnose, which "
-		 "is shown "
-		 "in its section; several machines become one page. --state DIR takes kept results "
-		 "and "
-		 "proofs from there. Nothing is changed and no load is put on the machine. -o "
-		 "writes the "
-		 "whole file at once and replaces an earlier report, anything else only with "
-		 "--force. A "
-		 "browser prints it to paper or PDF; --format md is for tickets. Exit code 1 when "
-		 "something "
-		 "is to be fixed, 5 when nothing is and not all could be seen.",
 	.ask = &report_ask_shape,
 	.reads = READS_FILES,
 	.prints_as = report_forms,

@@ -423,38 +423,23 @@ static int verb_run(struct run *r)
 	return code;
 }
 
-static const char *const run_examples[] = {
-	"run --guard -- python3 serve.py",
-	"ended before it takes the memory that the machine itself needs",
-	"run --guard --least 16384 -- torchrun train.py",
-	"ended when less than 16 GiB are available",
-	"run --free 98304 --guard -- vllm serve MODEL",
-	"page cache is released before, until the 96 GiB that it asks CUDA for are free",
-	NULL,
-};
-
 const struct verb run_verb = {
 	.name = "run",
+	.group = VERB_MEASURE,
+	.summary = "run a command, and stop it before it exhausts memory",
+	.about = "Runs COMMAND in a control group of its own and looks at available memory four "
+		 "times a second. Below the limit it gets SIGTERM, and after --grace SIGKILL. The "
+		 "kernel enforces --most. --free releases page cache before, and needs root.",
+	.exits = "the command's; 124: it was stopped; 125: not started, memory is short already",
+	.words = "exec oom launch start",
+	.examples = EXAMPLES(
+		{ "run --guard -- python3 serve.py",
+		  "stop it before the machine runs out of memory" },
+		{ "run --guard --least 16384 -- torchrun train.py", "keep 16 GiB available" },
+		{ "sudo run --free 98304 --guard -- vllm serve MODEL",
+		  "release page cache first, until 96 GiB are free" }),
 	.run = verb_run,
 	.own_process = true,
-	.summary = "run a command, and end it before memory is gone; release page cache before",
-	.about = "Runs COMMAND with this terminal, environment and folder in a control group of "
-		 "its own: a scope of systemd's (the user's manager without root), or a folder "
-		 "where no systemd runs. The kernel bounds what it may hold (--most), so that only "
-		 "this job is stopped; what a GPU's driver allocates does not count there. Four "
-		 "times a second it looks at available memory and pressure, of the machine and of "
-		 "the group; below the limit all of it gets SIGTERM, and SIGKILL after --grace or "
-		 "when half of the limit is gone. What the command leaves running is guarded until "
-		 "it ends. Where no control group can be had, it says so: then what leaves the "
-		 "process group is not ended. Needs no root. The exit code is the command's; 124 "
-		 "where it was ended, 125 where it was not started because too little is available "
-		 "already. With --host, memory is looked at there. --free releases page cache "
-		 "before, in steps of at most 1 GiB until so much is free, and never more: CUDA "
-		 "does not count as free what page cache holds where a GPU shares the memory. It "
-		 "needs root, and names the danger first: what was dropped is read again. There "
-		 "is nothing to undo, so the journal does not hold it; the system's log does. "
-		 "Where so much cannot be free, the command is not started.",
-	.examples = run_examples,
 	.ask = &run_ask_shape,
 	.prints = PRINTS_QUIET | PRINTS_QUESTION,
 };

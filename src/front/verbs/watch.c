@@ -149,23 +149,19 @@ static const char *const watch_forms[] = { "term", "json", NULL };
 
 const struct verb watch_verb = {
 	.name = "watch",
+	.group = VERB_CHANGE,
+	.summary = "notice when an applied setting is changed, and set it again",
+	.about = "Watches every applied setting until SIGTERM and prints each change: values, how "
+		 "it was noticed and by whom. /etc/gputune/watch.conf or --policy chooses: "
+		 "report, re-apply, or back-off, which leaves what a person set. A setting that "
+		 "keeps being reverted is given up.",
+	.exits = "1: with --once, something is not as it was left",
+	.words = "daemon guard enforce",
+	.examples = EXAMPLES(
+		{ "watch", "lines, until Ctrl-C" },
+		{ "watch --once", "one look, and its exit code" },
+		{ "watch --policy report --format json", "JSON lines, nothing is set again" }),
 	.run = verb_watch,
-	.summary = "notice when somebody changes what was applied",
-	.about = "Watches every setting that was applied and not undone, until it is told to stop "
-		 "(SIGTERM). Writes, links, devices and GPUs tell of changes by themselves; "
-		 "everything else "
-		 "is looked at now and then, less often the longer nothing changes. Each change is "
-		 "a line: "
-		 "from what to what, how it was noticed and, where that is known, by whom. "
-		 "/etc/gputune/watch.conf says what is set again: a section is a setting id or a "
-		 "prefix "
-		 "([watch] is for all), with policy = report, re-apply or back-off (re-apply what "
-		 "was "
-		 "reset, leave what a person set) and limit = times an hour (default: 3); SIGHUP "
-		 "reads it "
-		 "again. What is set back each time is given up. Nothing is undone at the end. "
-		 "--format "
-		 "json writes a JSON object a line.",
 	.ask = &watch_ask_shape,
 	.prints_as = watch_forms,
 	.prints = PRINTS_FORMAT | PRINTS_FILE | PRINTS_QUIET,

@@ -323,11 +323,24 @@ static const struct shape_row list_facts_rows[] = {
 	{ "facts", NULL, SHAPE_LIST(listing, facts, n_facts, listed_fact) },
 };
 static const struct shape list_facts_shape = SHAPE(listing, list_facts);
-static const struct shape *const list_forms[] = { &list_settings_shape, &list_facts_shape };
+static const struct shape_row listed_name_rows[] = {
+	{ "name", NULL, SHAPE_TEXT(listed_name, name) },
+	{ "what", "What it is.", SHAPE_TEXT(listed_name, what) },
+};
+static const struct shape listed_name_shape = SHAPE(listed_name, listed_name);
+static const struct shape_row list_names_rows[] = {
+	{ "kind", "Of the names: models, machines, ...", SHAPE_TEXT(listing, kind) },
+	{ "names", NULL, SHAPE_LIST(listing, names, n_names, listed_name) },
+};
+static const struct shape list_names_shape = SHAPE(listing, list_names);
+static const struct shape *const list_forms[] = { &list_settings_shape, &list_facts_shape,
+						  &list_names_shape };
 
 static unsigned list_form(const void *object)
 {
-	return ((const struct listing *)object)->n_facts > 0;
+	const struct listing *l = object;
+
+	return l->kind ? 2 : l->n_facts > 0;
 }
 
 static const struct shape list_shape = SHAPE_FORMS(listing, list, list_forms, list_form);
@@ -355,6 +368,12 @@ static void add_facts(struct arena *a, const struct shape *s, const char *prefix
 	}
 }
 
+static void list_setting(struct arena *a, struct listing *out, const struct setting *s)
+{
+	out->settings = arena_grow(a, out->settings, out->n_settings, sizeof(*out->settings));
+	out->settings[out->n_settings++] = s;
+}
+
 void list_make(struct arena *a, const struct profile *p, struct listing *out)
 {
 	if (!p) {
@@ -362,9 +381,19 @@ void list_make(struct arena *a, const struct profile *p, struct listing *out)
 		return;
 	}
 	SETTING_FOR_EACH (s)
-		if (profile_selects(p, s->id)) {
-			out->settings = arena_grow(a, out->settings, out->n_settings,
-						   sizeof(*out->settings));
-			out->settings[out->n_settings++] = s;
-		}
+		if (profile_selects(p, s->id))
+			list_setting(a, out, s);
+}
+
+void list_find(struct arena *a, const char *text, struct listing *out)
+{
+	SETTING_FOR_EACH (s)
+		if (strcasestr(s->id, text) || strcasestr(s->title, text))
+			list_setting(a, out, s);
+}
+
+void list_name(struct arena *a, struct listing *out, const char *name, const char *what)
+{
+	out->names = arena_grow(a, out->names, out->n_names, sizeof(*out->names));
+	out->names[out->n_names++] = (struct listed_name){ name, what };
 }

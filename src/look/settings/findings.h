@@ -41,14 +41,25 @@ struct listed_fact {
 	const char *unit; /* NULL: none */
 };
 
+struct listed_name {
+	const char *name, *what;
+};
+
+/* One of them. */
 struct listing {
 	const struct setting **settings;
 	struct listed_fact *facts;
 	size_t n_settings, n_facts;
+	const char *kind; /* of the names: "models"; NULL: none are listed */
+	struct listed_name *names;
+	size_t n_names;
 };
 
 extern const struct result_shape list_result;
 /* Adds every setting that the profile selects; p NULL: every fact. */
 void list_make(struct arena *a, const struct profile *p, struct listing *out);
+/* Adds every setting with that text in its id or title, whatever the case. */
+void list_find(struct arena *a, const char *text, struct listing *out);
+void list_name(struct arena *a, struct listing *out, const char *name, const char *what);
 
 #endif

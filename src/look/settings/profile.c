@@ -102,19 +102,9 @@ int profile_narrow(struct arena *a, struct profile *p, const char *list, bool sk
 	/* From a variable that is not set: to take it for "all" would change all of them. */
 	if (!skip && *n == before)
 		return err_set(e, -EINVAL, "\"only\" needs ids, and \"%.60s\" names none", list);
-	for (size_t i = before; i < *n; i++) {
-		const char *near;
-
-		if (matches_any((*patterns)[i]))
-			continue;
-		near = setting_suggest((*patterns)[i]);
-		err_set(e, -EINVAL, "there is no setting \"%s\"", (*patterns)[i]);
-		if (near)
-			err_hint(e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
-		else
-			err_hint(e, "\"gputune list\" shows all ids");
-		return -EINVAL;
-	}
+	for (size_t i = before; i < *n; i++)
+		if (!matches_any((*patterns)[i]))
+			return setting_unknown(e, (*patterns)[i]);
 	return 0;
 }
 
@@ -299,6 +289,7 @@ int profile_load(struct arena *a, const char *name, struct profile *out, struct 
 	static const char *const dirs[] = { "/etc/gputune/profiles",
 					    "/usr/share/gputune/profiles" };
 	struct profile p = { .name = arena_strdup(a, name), .base = PROFILE_DEFAULT };
+	struct near_word near = near_word_to(name);
 	int id = profile_parse(name), r = -ENOENT;
 
 	if (id >= 0) {
@@ -312,13 +303,14 @@ int profile_load(struct arena *a, const char *name, struct profile *out, struct 
 		for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && r == -ENOENT; i++)
 			r = load_file(a, arena_printf(a, "%s/%s.ini", dirs[i], name), &p, e);
 		if (r == -ENOENT) {
+			for (enum profile_id i = 0; i < PROFILES; i++)
+				near_word_try(&near, profile_name(i), profile_name(i));
 			err_set(e, r, "there is no profile \"%s\"", name);
 			err_hint(e,
-				 "built in are default, published, max-performance, low-latency, "
-				 "balanced, inference, training, vendor; a file is named by its "
-				 "path or "
-				 "lies in %s",
-				 dirs[0]);
+				 "%s%s%s\"gputune list profiles\" has all; a file is named by its "
+				 "path or lies in %s",
+				 near.word ? "did you mean \"" : "", near.word ? near.word : "",
+				 near.word ? "\"? " : "", dirs[0]);
 		}
 	}
 	if (r)

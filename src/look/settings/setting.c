@@ -4,6 +4,7 @@
  * value, and how rules say what they found and what to write. Judges nothing; knows no single
  * setting.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -12,15 +13,17 @@
 
 /* Names of the enumerations as users and scripts see them, and finding a setting by its id. */
 
-static const char *const profiles[PROFILES] = {
-	[PROFILE_DEFAULT] = "default",
-	[PROFILE_PUBLISHED] = "published",
-	[PROFILE_MAX_PERFORMANCE] = "max-performance",
-	[PROFILE_LOW_LATENCY] = "low-latency",
-	[PROFILE_BALANCED] = "balanced",
-	[PROFILE_INFERENCE] = "inference",
-	[PROFILE_TRAINING] = "training",
-	[PROFILE_VENDOR] = "vendor",
+static const struct {
+	const char *name, *purpose;
+} profiles[PROFILES] = {
+	[PROFILE_DEFAULT] = { "default", "what evidence supports on this machine" },
+	[PROFILE_PUBLISHED] = { "published", "what published tuning guides list, as they list it" },
+	[PROFILE_MAX_PERFORMANCE] = { "max-performance", "the most performance, at any power" },
+	[PROFILE_LOW_LATENCY] = { "low-latency", "steady and short response times" },
+	[PROFILE_BALANCED] = { "balanced", "performance and power weighed against each other" },
+	[PROFILE_INFERENCE] = { "inference", "a machine that serves models" },
+	[PROFILE_TRAINING] = { "training", "a machine that trains models" },
+	[PROFILE_VENDOR] = { "vendor", "what the maker of the machine sets or recommends" },
 };
 
 static const char *const scopes[SCOPES] = {
@@ -40,13 +43,18 @@ static const char *const scopes[SCOPES] = {
 
 const char *profile_name(enum profile_id p)
 {
-	return profiles[p];
+	return profiles[p].name;
+}
+
+const char *profile_purpose(enum profile_id p)
+{
+	return profiles[p].purpose;
 }
 
 int profile_parse(const char *name)
 {
 	for (int i = 0; i < PROFILES; i++)
-		if (strcmp(profiles[i], name) == 0)
+		if (strcmp(profiles[i].name, name) == 0)
 			return i;
 	return -1;
 }
@@ -105,27 +113,54 @@ const struct setting *setting_find(const char *id)
 	return NULL;
 }
 
-const char *setting_suggest(const char *id)
+const char *setting_group(size_t i)
 {
-	enum { MISSPELT = 2 };
-	const char *best = NULL;
-	/* More than half of it wrong is no misspelling. */
-	size_t distance = strlen(id) < 14 ? strlen(id) / 2 + 1 : 8;
+	static _Thread_local char groups[64][24];
+	size_t n = 0;
 
 	SETTING_FOR_EACH (s) {
-		const char *dot = strchr(s->id, '.');
-		size_t d = str_distance(s->id, id, distance),
-		       last = dot ? str_distance(dot + 1, id, MISSPELT) : MISSPELT + 1;
+		size_t len = strcspn(s->id, "."), k = 0;
 
-		/* "swappiness" should lead to "memory.swappiness". */
-		if (last <= MISSPELT && last < d)
-			d = last;
-		if (d < distance) {
-			distance = d;
-			best = s->id;
-		}
+		while (k < n && (strncmp(groups[k], s->id, len) != 0 || groups[k][len]))
+			k++;
+		if (k < n || n == 64 || len >= sizeof(groups[0]))
+			continue;
+		memcpy(groups[n], s->id, len);
+		groups[n++][len] = '\0';
+		if (n > i)
+			return groups[i];
 	}
-	return best;
+	return NULL;
+}
+
+const char *setting_suggest(const char *id)
+{
+	struct near_word near = near_word_to(id);
+	const char *group;
+
+	for (size_t i = 0; (group = setting_group(i)); i++)
+		near_word_try(&near, group, group);
+	SETTING_FOR_EACH (s) {
+		const char *dot = strchr(s->id, '.');
+
+		near_word_try(&near, s->id, s->id);
+		/* "swappiness" should lead to "memory.swappiness". */
+		if (dot)
+			near_word_try(&near, dot + 1, s->id);
+	}
+	return near.word;
+}
+
+int setting_unknown(struct err *e, const char *word)
+{
+	const char *near = setting_suggest(word);
+
+	err_set(e, -EINVAL, "there is no setting \"%s\"", word);
+	if (near)
+		err_hint(e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
+	else
+		err_hint(e, "\"gputune list\" shows all ids");
+	return -EINVAL;
 }
 
 /* The documents that settings cite by a short key. */

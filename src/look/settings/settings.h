@@ -204,10 +204,15 @@ extern const size_t setting_table_count;
 		     s < setting_tables[table_]->rows + setting_tables[table_]->n; s++)
 
 const struct setting *setting_find(const char *id);
-/* The nearest id by edit distance, NULL when none is near. */
+/* The groups of ids, "gpu", in their order; NULL: no more. */
+const char *setting_group(size_t i);
+/* The nearest group or id, NULL when none is near. */
 const char *setting_suggest(const char *id);
+/* "there is no setting WORD", with the nearest id: -EINVAL. */
+int setting_unknown(struct err *e, const char *word);
 
 const char *profile_name(enum profile_id p);
+const char *profile_purpose(enum profile_id p);
 int profile_parse(const char *name); /* -1 when unknown */
 const char *scope_name(enum scope s);
 const char *verdict_name(enum verdict_kind v);

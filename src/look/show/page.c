@@ -11,16 +11,23 @@
 #include "base/json.h"
 
 const struct page pages[] = {
-	{ "", "what this machine is, on one screen", NULL, page_overview },
-	{ "cpu", "cores, frequencies, idle states, NUMA", "cpu", page_cpu },
-	{ "memory", "sizes, huge pages, swap", "memory", page_memory },
-	{ "gpu", "GPUs: clocks, power, health, NVLink", "gpu", page_gpu },
-	{ "pci", "the PCI tree with links", "pci", page_pci },
-	{ "nic", "network interfaces and RDMA", "net", page_nic },
-	{ "disk", "block devices, file systems, ZFS", "storage", page_disk },
-	{ "kernel", "kernel, boot and its arguments", "kernel", page_kernel },
-	{ "software", "distribution, services, libraries", "software", page_software },
-	{ "topology", "how near devices are to each other", NULL, page_topology },
+	{ "", "", "what this machine is, on one screen", NULL, page_overview },
+	{ "cpu", "processor processors cores numa", "cores, frequencies, idle states, NUMA", "cpu",
+	  page_cpu },
+	{ "memory", "mem ram swap hugepages dimm", "sizes, huge pages, swap", "memory",
+	  page_memory },
+	{ "gpu", "graphics nvlink card cards vram", "GPUs: clocks, power, health, NVLink", "gpu",
+	  page_gpu },
+	{ "pci", "pcie bus", "the PCI tree with links", "pci", page_pci },
+	{ "nic", "net network networks ethernet rdma infiniband interface",
+	  "network interfaces and RDMA", "net", page_nic },
+	{ "disk", "storage ssd nvme drive zfs filesystem", "block devices, file systems, ZFS",
+	  "storage", page_disk },
+	{ "kernel", "boot cmdline linux", "kernel, boot and its arguments", "kernel", page_kernel },
+	{ "software", "os services driver libraries packages", "distribution, services, libraries",
+	  "software", page_software },
+	{ "topology", "topo matrix affinity", "how near devices are to each other", NULL,
+	  page_topology },
 };
 const size_t page_count = sizeof(pages) / sizeof(pages[0]);
 

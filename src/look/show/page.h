@@ -9,7 +9,8 @@
 
 /* One subject of "show". */
 struct page {
-	const char *name; /* "cpu"; "" is the overview */
+	const char *name;  /* "cpu"; "" is the overview */
+	const char *words; /* others for the same subject */
 	const char *summary;
 	const char *key; /* of machine_shape: where the subject's facts stand; NULL: all of them */
 	struct doc *(*build)(struct arena *a, const struct machine *m);

@@ -415,27 +415,6 @@ static int load_answers(struct captured *c, struct err *e)
 	return r;
 }
 
-/* "demo:NAME" is the captured machine NAME that comes with the program: beside it where it was
- * built, below share/ where it is installed. */
-static int demo_path(const char *name, char *out, size_t cap, struct err *e)
-{
-	static const char *const folders[] = { "machines", "../share/gputune/machines" };
-	char self[HOST_PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (!*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")])
-		return err_set(e, -EINVAL, "demo:%s: a name has small letters, digits and -", name);
-	self[n > 0 ? n : 0] = '\0';
-	if (strrchr(self, '/'))
-		*strrchr(self, '/') = '\0';
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		if (snprintf(out, cap, "%s/%s/%s.tar", self, folders[i], name) < (int)cap &&
-		    access(out, F_OK) == 0)
-			return 0;
-	return err_set(e, -ENOENT, "demo:%s: no captured machine of this name comes with %s", name,
-		       self);
-}
-
 static struct store *open_store(const char *path, struct err *e)
 {
 	char demo[HOST_PATH_MAX + 64];

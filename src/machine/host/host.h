@@ -108,6 +108,8 @@ struct host {
 struct host *host_open_live(void);
 /* A captured machine: a folder with meta.json, root/ and api/, or a tar of one. -errno and *e. */
 struct host *host_open_capture(const char *path, struct err *e);
+/* The captured machines that come with the program: demo:NAME. */
+size_t host_demos(struct arena *a, char ***names);
 void host_close(struct host *h);
 #define HOST_AUTO __attribute__((cleanup(host_close_ptr))) struct host
 void host_close_ptr(struct host **h);

@@ -163,6 +163,8 @@ void bench_tear_down(const struct bench *b, void *state);
 extern const struct bench *const benches[];
 extern const size_t bench_count;
 const struct bench *bench_find(const char *name);
+/* "there is no bench NAME", with the nearest: -EINVAL. */
+int bench_unknown(struct err *e, const char *name);
 void bench_case_add(struct arena *a, struct bench_cases *cases, struct bench_case c);
 /* name: "nvfp4:8192"; it is shown among what did not run. */
 void bench_case_absent(struct arena *a, struct bench_cases *cases, const char *name,

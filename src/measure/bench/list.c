@@ -37,3 +37,17 @@ const struct bench *bench_find(const char *name)
 			return benches[i];
 	return NULL;
 }
+
+int bench_unknown(struct err *e, const char *name)
+{
+	struct near_word near = near_word_to(name);
+
+	for (size_t i = 0; i < bench_count; i++)
+		near_word_try(&near, benches[i]->name, benches[i]->name);
+	err_set(e, -EINVAL, "there is no bench \"%s\"", name);
+	if (near.word)
+		err_hint(e, "did you mean \"%s\"? \"gputune list benches\" has all", near.word);
+	else
+		err_hint(e, "\"gputune list benches\" has all");
+	return -EINVAL;
+}

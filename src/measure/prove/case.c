@@ -181,7 +181,7 @@ int window_bench(struct arena *a, const struct bench_env *env, const char *name,
 	own->ask.name = prefix;
 	*s = (struct measured){ .env = own, .asked = env->cpus, .b = bench_find(bench) };
 	if (!s->b)
-		return err_set(e, -EINVAL, "there is no bench \"%s\"", bench);
+		return bench_unknown(e, bench);
 	s->b->cases(own, &s->all);
 	if (!prefix && s->b->brief && strcmp(s->b->brief, "-") != 0)
 		prefix = s->b->brief;

@@ -383,6 +383,20 @@ static bool sees(const char *name)
 	return strstr(words, "-vl-") || strstr(words, "-vision-");
 }
 
+static void hint_near_model(const struct knowledge *known, const char *name, struct err *e)
+{
+	struct near_word near = near_word_to(name);
+
+	for (const struct model_row *r = known->models; r->a.name; r++)
+		near_word_try(&near, r->a.name, r->a.name);
+	err_hint(e,
+		 "%s%s%sgive its config.json or GGUF file, or --params 8e9; \"gputune list "
+		 "models\" has "
+		 "names",
+		 near.word ? "did you mean \"" : "", near.word ? near.word : "",
+		 near.word ? "\"? Otherwise " : "");
+}
+
 int model_find(struct arena *a, const struct knowledge *known, const char *name,
 	       const struct model_hint *hint, struct arch *out, const char **taken, struct err *e)
 {
@@ -414,7 +428,7 @@ int model_find(struct arena *a, const struct knowledge *known, const char *name,
 	if (total <= 0) {
 		err_set(e, -ENOENT, "no model is known by the name \"%.80s\", and no size is in it",
 			name);
-		err_hint(e, "give its config.json or GGUF file instead of a name, or --params 8e9");
+		hint_near_model(known, name, e);
 		return -ENOENT;
 	}
 	like = infer_models_nearest(known, total, active);

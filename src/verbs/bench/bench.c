@@ -110,11 +110,12 @@ static int check_names(struct door *d, const struct ask_texts *names)
 		const char *name = names->items[i];
 		const char *word = arena_strndup(d->arena, name, strcspn(name, "/"));
 
-		if (strcmp(word, "all") != 0 && !bench_find(word))
-			return door_refuse(
-				d, EXIT_USAGE,
-				"there is no bench \"%s\"; \"gputune bench list\" lists them",
-				name);
+		struct err e = { 0 };
+
+		if (strcmp(word, "all") == 0 || bench_find(word))
+			continue;
+		bench_unknown(&e, word);
+		return door_fail(d, EXIT_USAGE, &e);
 	}
 	return 0;
 }
@@ -343,25 +344,22 @@ static const struct ask_shape bench_verb_shape =
 static const struct verb *const bench_subs[] = { &bench_list_verb, &bench_show_verb,
 						 &bench_serve_verb, NULL };
 
-static const char *const bench_examples[] = {
-	"bench memory-bandwidth disk --for 5s",
-	"two benches, five seconds a case",
-	"bench gemm/bf16:8192 --json before.json",
-	"one case, into a file for compare",
-	NULL,
-};
-
 const struct verb bench_verb = {
 	.name = "bench",
-	.summary = "measure what this machine does",
-	.about = "Measures NAME (\"bench list\" lists them; NAME/CASE is one case, all is the "
-		 "short form of each): warms up until steady, takes samples in rounds of fresh "
-		 "set-ups until the median is known to 1 %, checks the result, and keeps every "
-		 "sample with the conditions and settings it was taken under. \"bench show ID\" "
-		 "prints a kept result; \"bench serve\" is the other machine of the network "
-		 "benches. Ctrl-C keeps what was measured until then. Exit code 1 when a case "
-		 "failed or its result was wrong.",
-	.examples = bench_examples,
+	.group = VERB_MEASURE,
+	.common = true,
+	.summary = "measure memory, GPUs, disks and network",
+	.about = "Measures NAME in rounds until the median is known to 1 %, checks the result, "
+		 "and keeps it. NAME/CASE is one case, all a short run of each. Ctrl-C keeps what "
+		 "was measured. \"bench serve\" is the other end of network benches.",
+	.exits = "1: a case failed, its result was wrong, or a named bench did not run",
+	.words = "benchmark measure speed perf performance stress burn stream fio iperf iperf3 "
+		 "nccl-tests bandwidth speedtest",
+	.examples = EXAMPLES(
+		{ "bench memory-bandwidth memory-latency", "two benches" },
+		{ "bench disk --dir /data --for 5s", "a disk: needs a folder to write in" },
+		{ "bench gemm/bf16:8192 --json before.json", "one case, into a file for compare" },
+		{ "bench all", "a short run of each" }),
 	.ask = &bench_verb_shape,
 	.subs = bench_subs,
 	.answer = bench_answer_any,

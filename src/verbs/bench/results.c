@@ -50,8 +50,10 @@ VERB_PAGE(bench_list_page_any, bench_list_page, state_ask, bench_list)
 
 const struct verb bench_list_verb = {
 	.name = "list",
-	.summary = "the benches, and the results that are saved",
+	.summary = "the benches, and the kept results",
 	.about = "Lists every bench with what it measures, and the results that are kept.",
+	.examples = EXAMPLES({ "bench list", "all of them" },
+			     { "bench list --format json", "for a script" }),
 	.ask = &state_ask_shape,
 	.answer = bench_list_any,
 	.result = &bench_list_result,
@@ -101,6 +103,8 @@ const struct verb bench_show_verb = {
 	.name = "show",
 	.summary = "a kept result",
 	.about = "Shows a result that is kept, or the file of one.",
+	.examples = EXAMPLES({ "bench show before.json", "the file of one" },
+			     { "bench show before.json --verbose", "with samples and conditions" }),
 	.ask = &bench_show_shape,
 	.answer = bench_show_any,
 	.result = &bench_result,

@@ -75,10 +75,12 @@ static int bench_serve_answer(struct door *d, const void *question, void *answer
 
 const struct verb bench_serve_verb = {
 	.name = "serve",
-	.summary = "be the other machine of the network benches",
-	.about =
-		"Answers tcp and rdma benches of another machine that knows the same secret, until "
-		"Ctrl-C. It listens at one address, and says what is measured.",
+	.summary = "be the other end of network benches",
+	.about = "Answers tcp and rdma benches of a machine that knows the same secret, until "
+		 "Ctrl-C. It listens at one address and prints what is measured.",
+	.examples =
+		EXAMPLES({ "bench serve --listen 10.0.0.2 --token secret", "on the other machine" },
+			 { "bench tcp rdma --peer 10.0.0.2 --token secret", "then, on this one" }),
 	.ask = &bench_serve_shape,
 	.answer = bench_serve_answer,
 	.own_process = true,

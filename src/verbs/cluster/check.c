@@ -230,22 +230,16 @@ static void cluster_check_head(const void *answer, const void **host, long long 
 VERB_ANSWER(cluster_check_answer_any, cluster_check_answer, cluster_check_ask, cluster_check_view)
 VERB_PAGE(cluster_check_page_any, cluster_check_page, cluster_check_ask, cluster_check_view)
 
-static const char *const cluster_check_examples[] = {
-	"cluster check --nodes spark-1,spark-2 --quick",
-	"whether every path carries anything at all",
-	NULL,
-};
-
 const struct verb cluster_check_verb = {
 	.name = "check",
-	.summary = "what every path between machines carries, and who is to blame",
-	.about = "Discovers and then measures every path in rounds of pairs (echoes, TCP, RDMA, "
-		 "NCCL "
-		 "between GPUs; --quick: echoes alone), tries what was bad once more, names the "
-		 "node, port or cable to blame, and keeps the result (--state) for the next check "
-		 "to compare with. Exit code 1 when something is wrong, 5 when nothing could be "
-		 "measured or not all of it.",
-	.examples = cluster_check_examples,
+	.summary = "what each path carries, and which node, port or cable is to blame",
+	.about = "Measures every path in rounds of pairs: echo, TCP, RDMA, NCCL; with --quick "
+		 "echo alone. Repeats what was bad, names what is to blame, and keeps the result "
+		 "for the next check to compare with.",
+	.exits = "1: something is wrong; 5: not all could be measured",
+	.examples = EXAMPLES({ "cluster check --nodes spark-1,spark-2 --quick",
+			       "whether every path works at all" },
+			     { "cluster check --nodes spark-1,spark-2", "how fast each path is" }),
 	.ask = &cluster_check_ask_shape,
 	.answer = cluster_check_answer_any,
 	.result = &cluster_check_result,

@@ -91,27 +91,19 @@ VERB_PAGE(discover_page_any, discover_page, discover_ask, discover_answer)
 
 static const struct verb_format discover_formats[] = { { "svg", discover_svg }, { NULL, NULL } };
 
-static const char *const discover_examples[] = {
-	"cluster discover --nodes spark-1,spark-2",
-	"how two machines are wired, and what is wrong with it",
-	"cluster discover --from before.json --format svg -o cluster.svg",
-	"a drawing of an earlier discovery",
-	NULL,
-};
-
 static const struct verb discover_verb = {
 	.name = "discover",
 	.summary = "which port is wired to which, and what is wrong with it",
-	.about =
-		"Starts \"gputune cluster node\" on each of --nodes over ssh (keys and known_hosts "
-		"as they are: no password, no new host key), lets all ports announce themselves "
-		"at once (LLDP of switches comes every 30 s) and says which port hears which, by "
-		"cable or by switch, which ports are twins of a cage, with speed, MTU, addresses, "
-		"RDMA and GIDs, what topology that is, and what is wrong with it. --format svg "
-		"draws it, --against FILE compares with an earlier result. Nothing is changed "
-		"anywhere. Frames need root on the nodes; without it IPv6 datagrams tell less. "
-		"Exit code 1 when something is wrong, 5 when no node answered.",
-	.examples = discover_examples,
+	.about = "Lets all ports of --nodes announce themselves and reports who hears whom, by "
+		 "cable or switch, with speed, MTU, addresses and RDMA. --against compares with "
+		 "an earlier result. Nothing is changed. Without root on the nodes less can be "
+		 "seen.",
+	.exits = "1: something is wrong; 5: no node answered",
+	.examples = EXAMPLES(
+		{ "cluster discover --nodes spark-1,spark-2", "two machines" },
+		{ "cluster discover --nodes-file nodes -f json -o before.json", "keep the result" },
+		{ "cluster discover --from before.json -f svg -o cluster.svg",
+		  "draw a kept result" }),
 	.ask = &discover_ask_shape,
 	.answer = discover_answer_any,
 	.result = &cluster_discover_result,
@@ -126,11 +118,15 @@ static const struct verb *const cluster_subs[] = { &discover_verb, &cluster_chec
 
 const struct verb cluster_verb = {
 	.name = "cluster",
-	.summary = "the links between machines: cluster discover, check, plan, undo",
-	.about = "Looks after the links between machines: what is wired to what, what each path "
-		 "carries and who is to blame when that is too little, which addresses and MTU "
-		 "the nodes need, and making that so on all of them at once. The nodes are reached "
-		 "over ssh, or what --rsh names; nothing is installed on them and nothing stays.",
+	.group = VERB_MANY,
+	.summary = "links between machines: wiring, speed, addresses",
+	.about = "Finds how machines are wired, measures each path and names what is to blame, "
+		 "and sets addresses and MTU on all nodes at once. Nodes are reached over ssh, or "
+		 "what --rsh names; nothing is installed on them.",
+	.words = "nodes link links roce infiniband cables wiring",
+	.examples = EXAMPLES({ "cluster discover --nodes spark-1,spark-2", "how they are wired" },
+			     { "cluster check --nodes spark-1,spark-2", "what each path carries" },
+			     { "cluster plan --nodes spark-1,spark-2", "what would be changed" }),
 	.subs = cluster_subs,
 	.programs = cluster_programs,
 };

@@ -207,23 +207,17 @@ static struct doc *cluster_plan_page(struct arena *a, const struct cluster_plan_
 VERB_ANSWER(cluster_plan_answer_any, cluster_plan_answer, cluster_plan_ask, cluster_plan_view)
 VERB_PAGE(cluster_plan_page_any, cluster_plan_page, cluster_plan_ask, cluster_plan_view)
 
-static const char *const cluster_plan_examples[] = {
-	"cluster plan --nodes spark-1,spark-2",
-	"what each node would change; writes nothing",
-	"cluster plan --topology ring --nodes a,b,c --apply --yes",
-	"make it so on all nodes, or on none",
-	NULL,
-};
-
 const struct verb cluster_plan_verb = {
 	.name = "plan",
-	.summary = "which addresses, MTU and names each node needs, and making it so",
-	.about = "Shows which address, MTU, names and files each node needs for the topology that "
-		 "its cables make, and what stands against it (exit code 1 when something would "
-		 "be changed). With --apply all nodes make it so at once, both ends are looked at "
-		 "and pinged, and a node that is not confirmed in time takes its old configuration "
-		 "back by itself.",
-	.examples = cluster_plan_examples,
+	.summary = "which addresses, MTU and names each node needs; --apply sets them",
+	.about = "Shows the addresses, MTU, names and files that each node needs for its cables, "
+		 "and what blocks that. --apply changes all nodes at once and tests the links; a "
+		 "node that is not confirmed in time restores its old configuration.",
+	.exits = "1: something would be changed",
+	.examples =
+		EXAMPLES({ "cluster plan --nodes spark-1,spark-2", "what each node would change" },
+			 { "cluster plan --topology ring --nodes a,b,c --apply --yes",
+			   "change all nodes, or none" }),
 	.ask = &cluster_plan_ask_shape,
 	.answer = cluster_plan_answer_any,
 	.result = &cluster_plan_result,
@@ -290,11 +284,13 @@ VERB_PAGE_OF(cluster_undo_page, page_cluster_undo, apply)
 
 const struct verb cluster_undo_verb = {
 	.name = "undo",
-	.summary = "take what plan --apply made back on all nodes",
-	.about =
-		"Takes what plan --apply made back to the byte on all nodes. What somebody changed "
-		"since is theirs: it is reported and left alone, unless --force. Exit code 4 when "
-		"not all could be taken back.",
+	.summary = "undo plan --apply on all nodes",
+	.about = "Restores what plan --apply changed on all nodes, to the byte. What was changed "
+		 "since is left alone unless --force.",
+	.exits = "4: not all could be undone",
+	.examples =
+		EXAMPLES({ "cluster undo --nodes spark-1,spark-2", "shows it, and asks" },
+			 { "cluster undo --nodes spark-1,spark-2 --yes", "without a question" }),
 	.ask = &cluster_undo_ask_shape,
 	.answer = cluster_undo_answer_any,
 	.result = &cluster_undo_result,

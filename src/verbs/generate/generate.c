@@ -479,28 +479,24 @@ static const char *edited_file(const void *answer, size_t *len)
 /* --- the kinds -------------------------------------------------------------------------------- */
 
 #define MACHINES                                                                                   \
-	" The machines are this one, --host, several --node, --cluster or --on; every variable "   \
-	"and option comes with its reason and the release that knows it. Exit code 1 when "        \
-	"something is wrong with the machines."
-#define ABOUT_VARIABLES "The variables of each machine. --format shell is a script that sets them."
+	" Machines: this one, --host, several --node, --cluster or --on. Each value has its "      \
+	"reason."
+#define ABOUT_VARIABLES "The variables of each machine; --format shell is a script that sets them."
 #define ABOUT_LAUNCHERS                                                                            \
-	"How PROGRAM is started on all machines. --format shell, systemd or compose is the file "  \
-	"itself."
-#define ABOUT_TRAINED                                                                              \
-	ABOUT_LAUNCHERS " With --model also the program's own arguments for training it."
-#define ABOUT_FILES "The file of all machines. --format shell is the file itself."
+	"How PROGRAM is started on all machines; --format shell, systemd or compose is the file."
+#define ABOUT_TRAINED ABOUT_LAUNCHERS " --model adds the program's own arguments."
+#define ABOUT_FILES "The file that names all machines; --format shell is the file itself."
 #define ABOUT_ENGINES                                                                              \
-	"The command that serves --model. How it is spread, the part of the memory and the "       \
-	"format of its cache follow from the prediction and from what is free now. --format "      \
-	"shell, systemd or compose is the file itself. Exit code 1 also when the model does not "  \
-	"fit."
+	"The command that serves --model. Parallelism, memory share and cache format follow from " \
+	"the prediction and from free memory; --format shell, systemd or compose is the file."
 #define ABOUT_TRAININGS                                                                            \
-	"The file that trains --model, each value with its reason from the prediction; with "      \
-	"--edit FILE what is worth changing in a file of yours, as a diff, which -o writes to a "  \
-	"new one. --format shell is the file itself. Exit code 1 also when the model does not "    \
-	"fit."
+	"The file that trains --model, each value from the prediction; --format shell is the "     \
+	"file. --edit FILE shows what to change in yours, as a diff; -o writes a new file."
+#define ELSEWHERE " --on h200"
+#define CAPTURED " --node node1=node1.tar --node node2=node2.tar"
 
-#define GENERATE_VERB(id, called, is, what, engine, target, says, table, written, tells, edit)     \
+#define GENERATE_VERB(id, called, is, what, engine, target, says, table, written, tells, edit,     \
+		      other, tail)                                                                 \
 	static const struct kind id##_kind = { called, is, what, engine, target };                 \
 	static int id##_answer(struct door *d, const void *ask, void *answer)                      \
 	{                                                                                          \
@@ -510,6 +506,9 @@ static const char *edited_file(const void *answer, size_t *len)
 		.name = called,                                                                    \
 		.summary = says,                                                                   \
 		.about = tells MACHINES,                                                           \
+		.exits = "1: something is wrong with the machines, or the model does not fit",     \
+		.examples = EXAMPLES({ "generate " called tail, "for this machine" },              \
+				     { "generate " called other tail, "for other machines" }),     \
 		.ask = &table,                                                                     \
 		.answer = id##_answer,                                                             \
 		.result = &generate_result,                                                        \
@@ -523,16 +522,20 @@ static const char *edited_file(const void *answer, size_t *len)
 
 /* clang-format off */
 #define VARIABLES(id, called, what, says)                                                                  \
-	GENERATE_VERB(id, called, IS_ENV, what, ENGINES, 0, says, variables_ask, shell_formats, ABOUT_VARIABLES, false)
+	GENERATE_VERB(id, called, IS_ENV, what, ENGINES, 0, says, variables_ask, \
+		      shell_formats, ABOUT_VARIABLES, false, ELSEWHERE, "")
 #define LAUNCHER(id, is, what, says, table, about)                                                         \
-	GENERATE_VERB(id, #id, is, what, ENGINES, 0, says, table, command_formats, about, false)
+	GENERATE_VERB(id, #id, is, what, ENGINES, 0, says, table, \
+		      command_formats, about, false, ELSEWHERE, " -- train.py")
 #define GENERATED_FILE(id, is, what, says)                                                                 \
-	GENERATE_VERB(id, #id, is, what, ENGINES, 0, says, variables_ask, shell_formats, ABOUT_FILES, false)
+	GENERATE_VERB(id, #id, is, what, ENGINES, 0, says, variables_ask, \
+		      shell_formats, ABOUT_FILES, false, CAPTURED, "")
 #define ENGINE(id, what, engine, says)                                                                     \
-	GENERATE_VERB(id, #id, IS_SERVE, what, engine, 0, says, engine_ask, command_formats, ABOUT_ENGINES, false)
+	GENERATE_VERB(id, #id, IS_SERVE, what, engine, 0, says, engine_ask, \
+		      command_formats, ABOUT_ENGINES, false, ELSEWHERE, " --model llama-3.1-8b")
 #define TRAINING_FILE(id, target, says, table)                                                             \
-	GENERATE_VERB(id, #id, IS_TRAIN, FOR_OTHERS, ENGINES, target, says, table, training_formats,       \
-		      ABOUT_TRAININGS, true)
+	GENERATE_VERB(id, #id, IS_TRAIN, FOR_OTHERS, ENGINES, target, says, table, training_formats, \
+		      ABOUT_TRAININGS, true, ELSEWHERE, " --model llama-3.1-8b")
 
 VARIABLES(nccl, "nccl", FOR_NCCL, "variables for NCCL")
 VARIABLES(nccl_env, "nccl-env", FOR_TORCH, "variables for programs that PyTorch starts")
@@ -562,11 +565,15 @@ static const struct verb *const generate_subs[] = {
 
 const struct verb generate_verb = {
 	.name = "generate",
-	.summary =
-		"environment, command lines and files for NCCL, launchers, engines and trainings",
-	.about = "Variables of each machine (nccl, vllm-env), how a program is started on all "
-		 "(torchrun, mpi, sbatch), files (hostfile, deepspeed_env), how an engine serves a "
-		 "model (vllm, sglang, llamacpp, trtllm), and the configuration that trains it "
-		 "(deepspeed, accelerate, fsdp)." MACHINES,
+	.group = VERB_MODELS,
+	.summary = "variables, commands and files for NCCL, launchers, engines and training",
+	.about = "Generates variables (nccl, vllm-env), start commands (torchrun, mpi, sbatch), "
+		 "files (hostfile), engine commands (vllm, sglang, llamacpp, trtllm) and training "
+		 "configurations (deepspeed, accelerate, fsdp). Each value has its reason.",
+	.words = "config configuration template llama.cpp launcher",
+	.examples = EXAMPLES(
+		{ "generate nccl", "variables for this machine" },
+		{ "generate vllm --model llama-3.1-8b", "the command that serves a model" },
+		{ "generate torchrun -- train.py", "the command that starts a program" }),
 	.subs = generate_subs,
 };

@@ -255,10 +255,13 @@ static const struct ask_shape remove_ask_shape = ASK_SHAPE(persist_ask, NULL, re
 static const struct verb install_verb = {
 	.name = "install",
 	.summary = "write the files that keep settings",
-	.about = "Writes files of our own (sysctl.d, tmpfiles.d, udev rules, modprobe.d, boot "
-		 "arguments, the links' own configuration, and a boot-time unit for the rest) for "
-		 "what apply changed, or for what --profile and --only name. Nobody else's file "
-		 "is touched.",
+	.about = "Keeps what apply changed, or what --profile and --only name. Writes files of "
+		 "gputune's own: sysctl.d, tmpfiles.d, udev, modprobe.d, boot arguments, link "
+		 "files, a boot unit. Files of others are not touched.",
+	.examples = EXAMPLES(
+		{ "persist install --dry-run", "look first" },
+		{ "sudo persist install", "what was applied" },
+		{ "sudo persist install --only memory --yes", "a group, whether applied or not" }),
 	.ask = &install_ask_shape,
 	.answer = install_answer,
 	.changes = true,
@@ -268,9 +271,11 @@ static const struct verb install_verb = {
 
 static const struct verb status_verb = {
 	.name = "status",
-	.summary = "what keeps what, and who would win at boot",
-	.about = "What is kept for the next boot, by which file, whether that is as it was left, "
-		 "and who else sets it at boot.",
+	.summary = "what is kept, where, and who wins at boot",
+	.about = "Lists what is kept for the next boot, in which file, and whether that was "
+		 "edited. Also who else sets the value at boot.",
+	.examples = EXAMPLES({ "persist status", "all of it" },
+			     { "persist status --format json", "for a script" }),
 	.ask = &status_ask_shape,
 	.answer = status_answer,
 	OF_ALL,
@@ -279,7 +284,9 @@ static const struct verb status_verb = {
 static const struct verb diff_verb = {
 	.name = "diff",
 	.summary = "what install would change",
-	.about = "The files as they are beside those that install would write.",
+	.about = "Compares the files with those that install would write.",
+	.examples = EXAMPLES({ "persist diff", "for what was applied" },
+			     { "persist diff --only memory", "for a group" }),
 	.ask = &diff_ask_shape,
 	.answer = diff_answer,
 	OF_ALL,
@@ -287,11 +294,14 @@ static const struct verb diff_verb = {
 
 static const struct verb remove_verb = {
 	.name = "remove",
-	.summary = "take all of it back, or what --only names",
-	.about = "Takes away what install wrote, or with --only what it names: a file that "
-		 "somebody edited is reported and left, unless --force. What the files have set "
-		 "at this boot stays in effect until a reboot: it is listed, and taken back with "
-		 "--now.",
+	.summary = "remove all of it, or what --only names",
+	.about = "Removes what install wrote. A file that was edited since is left alone unless "
+		 "--force. What the files set at this boot stays in effect until a reboot, or is "
+		 "undone with --now.",
+	.examples =
+		EXAMPLES({ "persist remove --dry-run", "look first" },
+			 { "sudo persist remove", "keep nothing for the next boot" },
+			 { "sudo persist remove --only memory --now", "a group, and undo it now" }),
 	.ask = &remove_ask_shape,
 	.answer = persist_remove_answer,
 	.changes = true,
@@ -303,7 +313,12 @@ static const struct verb *const persist_subs[] = { &install_verb, &status_verb, 
 
 const struct verb persist_verb = {
 	.name = "persist",
-	.summary = "keep settings over a reboot: install, status, diff or remove",
-	.about = "Keeps settings over a reboot by files of our own, and takes them away again.",
+	.group = VERB_CHANGE,
+	.summary = "keep changes across reboots",
+	.about = "Keeps settings across reboots in files of gputune's own, and removes them again.",
+	.words = "keep boot reboot permanent startup sysctl udev systemd",
+	.examples = EXAMPLES({ "persist status", "what is kept, and who else sets it" },
+			     { "sudo persist install", "keep everything that was applied" },
+			     { "sudo persist remove", "keep nothing" }),
 	.subs = persist_subs,
 };

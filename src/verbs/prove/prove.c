@@ -669,39 +669,26 @@ static struct doc *prove_page(struct arena *a, const struct prove_ask *ask, cons
 VERB_ANSWER(prove_answer_any, prove_answer, prove_ask, proving)
 VERB_PAGE(prove_page_any, prove_page, prove_ask, proving)
 
-static const char *const prove_examples[] = {
-	"prove net.tcp-rmem --bench tcp",
-	"one setting, by one bench",
-	"prove --profile inference --command ./work --keep",
-	"a profile by the time of a workload of yours; what helps is kept",
-	"prove gpu.sm-clock-lock --levels 1600,2000",
-	"the best of several clock caps; with --per-joule the one with the most work per joule",
-	NULL,
-};
-
 const struct verb prove_verb = {
 	.name = "prove",
-	.summary = "is this setting worth anything here? measure, then keep or revert",
-	.about = "Measures with the setting and without it in pairs of random order, each switch a "
-		 "transaction that is read back, until the difference is known or the budget is "
-		 "over; "
-		 "before that the machine against itself, which says what can be seen at all. "
-		 "Verdict: "
-		 "helps, hurts, no difference (and the largest one that could have been missed) or "
-		 "undecided, and why. Afterwards everything is as it was, unless --keep keeps what "
-		 "helps; "
-		 "should the process be killed, the next command puts it back. With several "
-		 "settings, --all "
-		 "or --profile, groups of settings are screened together, what helps is confirmed "
-		 "one by "
-		 "one and then as a whole. ID=VALUE proves another value than the profile's; "
-		 "--levels tries several values of one setting, and proves on fresh pairs the one "
-		 "that looked best. "
-		 "Verdicts are "
-		 "kept and shown by check and explain. Exit code 0: decided, 1: it hurts, 3: it "
-		 "cannot be "
-		 "set, 5: undecided.",
-	.examples = prove_examples,
+	.group = VERB_MEASURE,
+	.common = true,
+	.summary = "A/B-test a setting on this machine; keep it only if it helps",
+	.about = "Measures pairs with and without the setting until the difference is known or the "
+		 "budget is used. Verdict: helps, hurts, no difference or undecided. Afterwards "
+		 "everything is as before, unless --keep. Several settings are screened together; "
+		 "--levels finds the best of several values.",
+	.exits = "0: decided; 1: it hurts; 3: it cannot be set; 5: undecided",
+	.words = "ab-test abtest experiment gain helps try tryout",
+	.examples = EXAMPLES(
+		{ "prove memory.swappiness --dry-run", "what would be measured, and how" },
+		{ "sudo prove disk.read-ahead --dir /data", "by the bench that fits the setting" },
+		{ "sudo prove net.tcp-fastopen=3 --command './client'",
+		  "another value, by a command of yours" },
+		{ "sudo prove --profile inference --command ./work --keep",
+		  "a whole profile; keep what helps" },
+		{ "sudo prove gpu.sm-clock-lock --levels 1600,2000 --per-joule --command ./decode",
+		  "the clock limit with the most work per joule" }),
 	.ask = &prove_ask_shape,
 	.answer = prove_answer_any,
 	.result = &prove_result,

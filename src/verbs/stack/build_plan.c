@@ -134,23 +134,16 @@ static const struct ask_shape build_ask_shape = ASK_SHAPE(build_ask, NULL, build
 VERB_ANSWER(build_answer_any, build_answer, build_ask, build_plan)
 VERB_PAGE_OF(build_page, page_build_plan, build_plan)
 
-static const char *const build_examples[] = {
-	"stack build-plan built torch",
-	"the steps that build PyTorch for this GPU, and what stands against them",
-	"stack build-plan built torch --run",
-	"do them, going on where it left off",
-	NULL,
-};
-
 const struct verb build_plan_verb = {
 	.name = "build-plan",
-	.summary = "the steps that build PyTorch and its like here; --run does them",
-	.about = "Lists the steps that build each TARGET (llvm, triton, torch and the like, or a "
-	         "Python project in a folder) in DIR, with what each needs and whether that is "
-	         "there; --run does them one by one, each into a log, going on where it left "
-	         "off. The wheels go into a wheelhouse, DIR/house. Exit code 1 when something is "
-	         "lacking, 3 when a step failed.",
-	.examples = build_examples, .ask = &build_ask_shape, .answer = build_answer_any,
+	.summary = "the steps that build PyTorch and others here; --run does them",
+	.about = "Lists the steps that build each TARGET (llvm, triton, torch, or a Python "
+	         "project) in DIR, and what each needs. --run does them, one log each, and "
+	         "continues where it stopped. Wheels go to DIR/house.",
+	.exits = "1: something is missing; 3: a step failed",
+	.examples = EXAMPLES({ "stack build-plan built torch", "the steps, and what blocks them" },
+		{ "stack build-plan built torch --run", "do them" }),
+ .ask = &build_ask_shape, .answer = build_answer_any,
 	.result = &build_plan_result, .page = build_page, .writes = true,
 	.own_process = true,
 };

@@ -562,22 +562,16 @@ static const struct ask_shape compare_ask_shape =
 VERB_ANSWER(compare_any, compare_sides, compare_ask, compare_view)
 VERB_PAGE_OF(compare_page, page_stack_compare, compare_view)
 
-static const char *const compare_examples[] = {
-	"stack compare system venv",
-	"matrix products by the system's cuBLASLt and by the one of an environment",
-	"stack compare system venv --bench collectives --gpus 0,1",
-	"collectives by two builds of NCCL",
-	NULL,
-};
-
 const struct verb stack_compare_verb = {
-	.name = "compare", .summary = "the same work through two builds of a library",
-	.about = "Measures the same work through two builds of a library (cuBLASLt, cuSPARSELt, "
-	         "NCCL or cuFile, by --bench), each \"system\", an environment, a folder or a "
-	         "file, in pairs of processes of random order, and says what B gains, with its "
-	         "interval, and what each library chose. Exit code 1 when B is worse or fails, 5 "
-	         "when that could not be decided.",
-	.examples = compare_examples, .ask = &compare_ask_shape, .answer = compare_any,
+	.name = "compare",
+	.summary = "the same work through two builds of a library",
+	.about = "Measures the same work through two builds of cuBLASLt, cuSPARSELt, NCCL or "
+	         "cuFile (--bench). A and B are \"system\", an environment, a folder or a file. "
+	         "Pairs of processes in random order; prints the gain of B with its interval.",
+	.exits = "1: B is worse or fails; 5: undecided",
+	.examples = EXAMPLES({ "stack compare system venv", "matrix products: system and environment" },
+		{ "stack compare system venv --bench collectives --gpus 0,1", "two builds of NCCL" }),
+	.ask = &compare_ask_shape, .answer = compare_any,
 	.result = &stack_compare_result, .page = compare_page,
 	.own_process = true,
 };
@@ -592,9 +586,12 @@ static const struct ask_shape one_ask_shape = ASK_SHAPE(one_ask, NULL, one_ask_r
 VERB_ANSWER(one_any, one_answer, one_ask, compare_reading)
 
 const struct verb compare_one_verb = {
-	.name = "compare-one", .summary = "one window of one side: what compare starts",
-	.about = "Measures one window of a bench with whatever library GPUTUNE_LIB_DIR holds, in "
-	         "a process of its own; stack compare starts it. A result in JSON.",
+	.name = "compare-one",
+	.summary = "one window of one side: started by compare",
+	.about = "Measures one window of a bench with the library in GPUTUNE_LIB_DIR, in a "
+	         "process of its own. stack compare starts it. The result is JSON.",
+	.examples = EXAMPLES({ "stack compare-one gemm", "one window of matrix products" },
+		{ "stack compare-one collectives --gpus 0,1", "of collectives on two GPUs" }),
 	.ask = &one_ask_shape, .answer = one_any, .result = &stack_window_result,
 	.own_process = true,
 };

@@ -177,20 +177,16 @@ static const struct ask_shape arch_ask_shape = ASK_SHAPE(arch_ask, NULL, arch_as
 VERB_ANSWER(arch_answer_any, arch_answer, arch_ask, arch_view)
 VERB_PAGE_OF(arch_page, page_stack_arch, arch_view)
 
-static const char *const arch_examples[] = {
-	"stack arch venv/lib/python3.12/site-packages/torch/lib --gpu sm_121",
-	"which of PyTorch's libraries hold code for a DGX Spark",
-	NULL,
-};
-
 static const struct verb stack_arch_verb = {
 	.name = "arch",
 	.summary = "which GPU architectures files carry, and whether this GPU runs them",
-	.about = "Reads which GPU architectures libraries, static libraries, wheels, cubins and "
-	         "PTX carry, and whether this machine's GPU (or --gpu) runs them: native, as "
-	         "code of its family, only after compiling PTX at each start, or not at all. "
-	         "Exit code 1 when a GPU cannot run one, 5 when a file could not be read.",
-	.examples = arch_examples, .ask = &arch_ask_shape, .answer = arch_answer_any,
+	.about = "Reads libraries, static libraries, wheels, cubins and PTX. Each is native for "
+	         "this GPU (or --gpu), of its family, PTX that is compiled at each start, or does "
+	         "not run.",
+	.exits = "1: a GPU cannot run one; 5: a file could not be read",
+	.examples = EXAMPLES({ "stack arch libfoo.so", "one library, for this GPU" },
+		{ "stack arch libfoo.so --gpu sm_90 --deep", "for an H100, with compressed code" }),
+ .ask = &arch_ask_shape, .answer = arch_answer_any,
 	.result = &stack_arch_result, .page = arch_page, .reads = READS_FILES,
 	.confine = arch_confine,
 };
@@ -212,22 +208,17 @@ static const struct ask_shape installed_ask_shape =
 VERB_ANSWER(check_answer_any, check_answer, installed_ask, stack_view)
 VERB_PAGE_OF(check_page, page_stack_check, stack_view)
 
-static const char *const check_examples[] = {
-	"stack check --env venv",
-	"the system's libraries, CUDA, and one environment",
-	"stack check --rootfs image --gpu sm_90",
-	"an unpacked container image, for an H100",
-	NULL,
-};
-
 static const struct verb stack_check_verb = {
 	.name = "check",
-	.summary = "whether what is installed is made for this GPU and fits together",
-	.about = "Judges what the system, CUDA toolkits, Python environments (--env) or an image "
-	         "of a container (--rootfs) have; no Python is run, and only --deep loads "
-	         "libraries, in a child process, to ask their versions. Exit code 1 when "
-	         "something is wrong, 5 when something could not be seen.",
-	.examples = check_examples, .ask = &installed_ask_shape, .answer = check_answer_any,
+	.summary = "whether what is installed fits this GPU and each other",
+	.about = "Judges the system, CUDA toolkits, Python environments (--env) or a container "
+	         "image (--rootfs). No Python is run; only --deep loads libraries, in a child "
+	         "process, to ask their versions.",
+	.exits = "1: something is wrong; 5: something could not be read",
+	.examples = EXAMPLES({ "stack check", "the system's libraries and CUDA" },
+		{ "stack check --env venv", "with a Python environment" },
+		{ "stack check --rootfs image --gpu sm_90", "an unpacked image, for an H100" }),
+ .ask = &installed_ask_shape, .answer = check_answer_any,
 	.result = &stack_check_result, .page = check_page, .reads = READS_FILES,
 	.reads_now = check_reads, .confine = check_confine,
 };
@@ -241,18 +232,15 @@ VERB_ANSWER(env_answer_any, env_answer, building_ask, build_env)
 VERB_PAGE_OF(env_page, page_stack_env, build_env)
 static const struct verb_format env_formats[] = { { "shell", env_script }, { NULL, NULL } };
 
-static const char *const env_examples[] = {
-	"stack env --format shell -o build-env.sh",
-	"the variables as a file to source",
-	NULL,
-};
-
 static const struct verb stack_env_verb = {
-	.name = "env", .summary = "what to set before PyTorch and its like are built here",
-	.about = "Says which variables make a build for this machine's GPU (or --gpu), CUDA and "
-	         "compilers, and which flags of common recipes are dead; --format shell prints "
-	         "lines to source. Exit code 1 when nothing for CUDA can be built here.",
-	.examples = env_examples, .ask = &building_ask_shape, .answer = env_answer_any,
+	.name = "env",
+	.summary = "variables to set before PyTorch and others are built here",
+	.about = "Prints variables for a build for this GPU (or --gpu), CUDA and compilers, and "
+	         "which flags of common recipes have no effect. --format shell can be sourced.",
+	.exits = "1: nothing for CUDA can be built here",
+	.examples = EXAMPLES({ "stack env", "with reasons" },
+		{ "stack env --format shell -o build-env.sh", "as a file to source" }),
+	.ask = &building_ask_shape, .answer = env_answer_any,
 	.result = &stack_env_result, .page = env_page, .formats = env_formats,
 	.reads = READS_FILES, .confine = arch_confine,
 };
@@ -264,10 +252,15 @@ static const struct verb *const stack_subs[] = {
 
 const struct verb stack_verb = {
 	.name = "stack",
-	.summary = "is the software built for this GPU: stack arch, check, compare, env, "
-	           "build-plan, wheelhouse",
-	.about = "The software between a GPU and a model: which GPU code libraries carry (arch), "
-	         "whether what is installed fits the GPU (check), one library against another "
-	         "(compare), and building it for this GPU (env, build-plan, wheelhouse).",
+	.group = VERB_LOOK,
+	.summary = "whether installed libraries are built for this GPU, and how to build them",
+	.about = "Reads which GPU code libraries carry (arch), judges what is installed (check), "
+	         "compares two builds (compare), and builds for this GPU (env, build-plan, "
+	         "wheelhouse).",
+	.words = "cuda driver libraries pytorch torch python pip wheel wheels versions upgrade "
+	         "outdated",
+	.examples = EXAMPLES({ "stack check", "what is installed on this machine" },
+		{ "stack arch libfoo.so", "the GPU code of a library" },
+		{ "stack env", "variables for a build" }),
 	.subs = stack_subs,
 };

@@ -304,10 +304,13 @@ static const struct ask_shape create_shape = ASK_SHAPE(house_ask, NULL, create_r
 VERB_ANSWER(create_any, create_answer, house_ask, wheelhouse)
 
 static const struct verb create_verb = {
-	.name = "create", .summary = "a new, empty wheelhouse",
-	.about = "Makes DIR a wheelhouse for an architecture and a Python (this machine's, where "
-	         "none is named): wheels for others are refused. With --gpu wheels with GPU code "
-	         "have to serve that GPU; with --key the manifest is signed.",
+	.name = "create",
+	.summary = "a new, empty wheelhouse",
+	.about = "Makes DIR a wheelhouse for an architecture and a Python (default: of this "
+	         "machine); other wheels are refused. With --gpu, GPU code has to run on that "
+	         "GPU. --key signs the manifest.",
+	.examples = EXAMPLES({ "stack wheelhouse create wheels --python 3.12", "for this machine" },
+		{ "stack wheelhouse create wheels --python 3.12 --gpu sm_121", "for a GPU" }),
 	.ask = &create_shape, .answer = create_any, .result = &wheelhouse_result,
 	.page = house_page, .writes = true,
 };
@@ -321,19 +324,25 @@ static const struct ask_shape add_shape = ASK_SHAPE(house_ask, NULL, add_rows);
 VERB_PAGE_OF(add_page, taken_page, add_answer)
 
 static const struct verb add_verb = {
-	.name = "add", .summary = "check wheels and take them in",
-	.about = "Checks each wheel as a whole (name, metadata, every file, for whom it is, its "
-	         "GPU code), copies it, checks the copy and notes it in the manifest. One bad "
-	         "wheel does not keep the others out. A signed wheelhouse needs the --key that "
-	         "signed it. Exit code 1 when a wheel was refused.",
+	.name = "add",
+	.summary = "check wheels and add them",
+	.about = "Checks each wheel (name, metadata, every file, platform, GPU code), copies it, "
+	         "and adds it to the manifest. A bad wheel does not keep the others out. A signed "
+	         "wheelhouse needs its --key.",
+	.exits = "1: a wheel was refused",
+	.examples = EXAMPLES({ "stack wheelhouse add wheels dist/torch.whl", "one wheel" },
+		{ "stack wheelhouse add wheels dist/torch.whl --key ~/.ssh/id_ed25519", "to a signed wheelhouse" }),
 	.ask = &add_shape, .answer = add_answer, .result = &wheelhouse_result,
 	.answer_size = sizeof(struct add_answer), .page = add_page, .writes = true,
 };
 
 static const struct verb update_verb = {
-	.name = "update", .summary = "as add, and wheels of the same name are replaced",
-	.about = "As add; a wheel that has the name of another with other contents takes its "
-	         "place, and the older one is kept in a folder of its own.",
+	.name = "update",
+	.summary = "add wheels, and replace those of the same name",
+	.about = "Like add; a wheel of the same name with other contents is replaced, and the old "
+	         "one is moved to a folder of its own.",
+	.examples = EXAMPLES({ "stack wheelhouse update wheels dist/torch.whl", "replace a wheel" },
+		{ "stack wheelhouse update wheels dist/torch.whl --key ~/.ssh/id_ed25519", "in a signed wheelhouse" }),
 	.ask = &add_shape, .answer = update_answer, .result = &wheelhouse_result,
 	.answer_size = sizeof(struct add_answer), .page = add_page, .writes = true,
 };
@@ -347,9 +356,13 @@ static const struct ask_shape verify_shape = ASK_SHAPE(house_ask, NULL, verify_r
 VERB_ANSWER(verify_any, verify_answer, house_ask, wheelhouse)
 
 static const struct verb verify_verb = {
-	.name = "verify", .summary = "every wheel against the manifest",
-	.about = "Holds every wheel against the manifest as a whole, and with --key the manifest "
-	         "against its signature. Exit code 1 when something is not what it says.",
+	.name = "verify",
+	.summary = "check every wheel against the manifest",
+	.about = "Checks every wheel against the manifest, and with --key the manifest against "
+	         "its signature.",
+	.exits = "1: something differs from the manifest",
+	.examples = EXAMPLES({ "stack wheelhouse verify wheels", "every wheel" },
+		{ "stack wheelhouse verify wheels --key allowed_signers", "and the signature" }),
 	.ask = &verify_shape, .answer = verify_any, .result = &wheelhouse_result,
 	.page = house_page,
 };
@@ -359,8 +372,11 @@ static const struct ask_shape list_shape = ASK_SHAPE(house_ask, NULL, list_rows)
 VERB_ANSWER(list_any, list_answer, house_ask, wheelhouse)
 
 static const struct verb house_list_verb = {
-	.name = "list", .summary = "the wheels, as the manifest has them",
-	.about = "Lists what the manifest says: each wheel, whom it is for, and its GPU code.",
+	.name = "list",
+	.summary = "the wheels, as the manifest has them",
+	.about = "Lists each wheel, its platform and its GPU code.",
+	.examples = EXAMPLES({ "stack wheelhouse list wheels", "all of them" },
+		{ "stack wheelhouse list wheels --format json", "for a script" }),
 	.ask = &list_shape, .answer = list_any, .result = &wheelhouse_result, .page = house_page,
 };
 
@@ -375,9 +391,12 @@ VERB_ANSWER(diff_any, diff_answer, house_ask, wheelhouse_diff)
 VERB_PAGE_OF(diff_page, page_wheelhouse_diff, wheelhouse_diff)
 
 static const struct verb diff_verb = {
-	.name = "diff", .summary = "which wheels one of two has and the other has not",
-	.about = "Compares the manifests of two wheelhouses by name and SHA-256. Exit code 1 "
-	         "when they differ.",
+	.name = "diff",
+	.summary = "which wheels differ between two wheelhouses",
+	.about = "Compares two manifests by name and SHA-256.",
+	.exits = "1: they differ",
+	.examples = EXAMPLES({ "stack wheelhouse diff old wheels", "two wheelhouses" },
+		{ "stack wheelhouse diff old wheels --format json", "for a script" }),
 	.ask = &diff_shape, .answer = diff_any, .result = &wheelhouse_diff_result,
 	.page = diff_page,
 };
@@ -392,11 +411,12 @@ VERB_ANSWER(sync_any, sync_answer, house_ask, wheelhouse)
 
 static const struct verb sync_verb = {
 	.name = "sync",
-	.summary = "a valid wheelhouse onto another machine, or into another folder",
-	.about = "Copies a wheelhouse that is valid, by rsync, or where either machine lacks it "
-	         "by sftp, both over ssh; goes on where it was cut off; and verifies the copy by "
-	         "the gputune there. The manifest comes last, so that the other side has its old "
-	         "one, whole, until all wheels are there.",
+	.summary = "copy a wheelhouse to another machine or folder",
+	.about = "Copies a valid wheelhouse over ssh, by rsync or sftp, continues where it "
+	         "stopped, and verifies the copy there. The manifest is copied last, so the other "
+	         "side is never incomplete.",
+	.examples = EXAMPLES({ "stack wheelhouse sync wheels node2:/srv/wheels", "to another machine" },
+		{ "stack wheelhouse sync wheels /srv/wheels", "to another folder" }),
 	.ask = &sync_shape, .answer = sync_any, .result = &wheelhouse_result, .page = house_page,
 	.writes = true,
 };
@@ -410,9 +430,12 @@ VERB_ANSWER(use_any, use_answer, house_ask, house_use)
 static const struct verb_format use_formats[] = { { "term", use_print }, { NULL, NULL } };
 
 static const struct verb use_verb = {
-	.name = "use", .summary = "the line that installs from it",
-	.about = "Prints the command of pip that installs the newest wheel of each PACKAGE, or "
-	         "of all, from the wheelhouse and from nowhere else.",
+	.name = "use",
+	.summary = "the pip command that installs from it",
+	.about = "Prints the pip command that installs the newest wheel of each PACKAGE, or of "
+	         "all, from the wheelhouse alone.",
+	.examples = EXAMPLES({ "stack wheelhouse use wheels", "everything" },
+		{ "stack wheelhouse use wheels torch", "one package" }),
 	.ask = &use_shape, .answer = use_any, .result = &house_use_result, .formats = use_formats,
 };
 
@@ -423,10 +446,12 @@ static const struct verb *const house_subs[] = {
 
 const struct verb wheelhouse_verb = {
 	.name = "wheelhouse",
-	.summary = "checked wheels with a manifest: create, add, update, verify, list, diff, "
-	           "sync, use",
-	.about = "A folder of wheels that were checked, with a manifest of what each is, its "
-	         "SHA-256 and its GPU code, which --key signs and verifies. Exit code 1 when "
-	         "something is wrong or was refused.",
+	.summary = "a folder of checked wheels with a manifest",
+	.about = "A folder of checked wheels with a manifest of name, SHA-256 and GPU code, which "
+	         "--key signs and verifies.",
+	.exits = "1: something is wrong or was refused",
+	.examples = EXAMPLES({ "stack wheelhouse create wheels --python 3.12 --gpu sm_121", "a new one" },
+		{ "stack wheelhouse add wheels dist/torch.whl", "check a wheel and add it" },
+		{ "stack wheelhouse use wheels torch", "the command of pip that installs from it" }),
 	.subs = house_subs,
 };
