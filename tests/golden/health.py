@@ -96,7 +96,7 @@ PLANTED = [
     ("Fabric Manager of another version", "service.fabric-manager", "", "another version",
      lambda n: n.ask("fabric-manager", "", {"version": "565.57.01"})),
     ("Fabric Manager not running", "service.fabric-manager", "", "CUDA does not start", manager_down),
-    ("a GPU not registered with the fabric", "gpu.fabric", "gpu2", "not registered",
+    ("a GPU not registered with the fabric", "gpu.fabric", "gpu2", "has not begun to register",
      lambda n: n.ask("nvml", 2, {"nvmlDeviceGetGpuFabricInfo.state": 1})),
     ("a degraded fabric", "gpu.fabric", "gpu2", "degraded", lambda n: n.ask("nvml", 2, {"nvmlDeviceGetGpuFabricInfo.healthMask": 1})),
     ("an NVLink that is down", "gpu.nvlink", "gpu4", "17 of 18", lambda n: n.ask("nvml", 4, {"nvmlDeviceGetNvLinkState(11)": 0})),
@@ -277,7 +277,7 @@ def readings(sound):
         return later.bad(*ONLY, "--since", path)
 
     expect("without an earlier reading old ECC errors are findings", {"gpu.ecc-errors"} <= {r for r, _ in later.bad(*ONLY)}, later.bad(*ONLY))
-    link = [f for f in later.check("--only", "gpu.nvlink", "--all")[1]["findings"] if f["target"] == "gpu6"][0]
+    link = [f for f in later.check("--only", "gpu.nvlink-errors", "--all")[1]["findings"] if f["target"] == "gpu6"][0]
     expect("old errors of a link are none: they ask for one", link["verdict"] == "na" and link["reason_code"] == "needs-earlier-reading", link)
     bad = counted(4, 9, 5000, 3)
     expect("what did not grow is quiet", not bad, {k: f["reason"] for k, f in bad.items()})

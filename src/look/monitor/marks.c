@@ -56,8 +56,8 @@ static void mark_gpu(struct arena *a, const struct instant *f, const struct moni
 
 void monitor_judge(struct arena *a, const struct instant *f, struct findings *out)
 {
-	static const char *only[] = { "gpu.working-clock", "gpu.power-latch", "gpu.temperature",
-				      "gpu.throttle", "memory.available" };
+	const char *only[] = { "gpu.working-clock", "gpu.power-latch", "gpu.temperature",
+			       "gpu.throttle", "memory.available" };
 	const struct profile p = { .name = "default",
 				   .base = PROFILE_DEFAULT,
 				   .only = only,

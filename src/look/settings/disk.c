@@ -81,6 +81,14 @@ static bool knows_content(const struct rule_ctx *q, struct verdict *v)
 	return !is_hidden(q, v, &d->content.f) && !is_hidden(q, v, &d->transport.f);
 }
 
+/* A device above it reads ahead as far as that says. */
+static bool knows_holders(const struct rule_ctx *q, struct verdict *v)
+{
+	const struct disk *d = q->object;
+
+	return knows_content(q, v) && !is_hidden(q, v, &d->holders.f);
+}
+
 static bool has_scheduler(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct disk *d = q->object;
@@ -445,7 +453,7 @@ static const struct setting rows[] = {
 	  .shown_by = "disk/read-seq:128KiB:buffered model-load disk/read-rand:4KiB:buffered",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
-	  .applies = knows_content,
+	  .applies = knows_holders,
 	  .want = want_read_ahead },
 	{ .id = "disk.root-local",
 	  .title = "Root file system is local",

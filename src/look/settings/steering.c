@@ -19,8 +19,7 @@ static void rps(const struct rule_ctx *q, struct verdict *v)
 	struct idset near = nic_cpus(q->a, q->m, n, false);
 	unsigned long long cpus = idset_count(&near);
 
-	if (!was_asked(&n->rps.f, v) ||
-	    !is_seen(q, v, &n->rps.f, "no receive queue shows it"))
+	if (!was_asked(&n->rps.f, v) || !is_seen(q, v, &n->rps.f, "no receive queue shows it"))
 		return;
 	v->current = *n->rps.v ? n->rps.v : "off";
 	if (!*n->rps.v)
@@ -64,7 +63,8 @@ static void xps(const struct rule_ctx *q, struct verdict *v)
 	long long all = fact_or(&n->tx_queues, 0), unset = fact_or(&n->tx_queues_free, 0);
 
 	if (!was_asked(&n->tx_queues.f, v) ||
-	    !is_seen(q, v, &n->tx_queues.f, "no transmit queue shows it: it has one, or the kernel has no XPS"))
+	    !is_seen(q, v, &n->tx_queues.f,
+		     "no transmit queue shows it: it has one, or the kernel has no XPS"))
 		return;
 	v->current = arena_printf(q->a, "%lld of %lld queues have CPUs", all - unset, all);
 	if (all < 2)

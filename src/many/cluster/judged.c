@@ -12,7 +12,9 @@
 #include "many/cluster/links.h"
 
 /* Judged by a setting, where a port has hardware behind it. */
-#define OF_PORTS(id) .setting = (id), .given = "net.nics.type net.nics.wireless net.nics.driver"
+#define OF_PORTS(id)                                                                               \
+	.setting = (id), .given = "net.nics.type net.nics.wireless net.nics.driver "               \
+				  "net.rdma.netdev"
 /* What one machine tells is neither right nor wrong there: it is compared with what others tell. */
 #define BETWEEN_PORTS .given = "net.nics.* net.rdma.*"
 

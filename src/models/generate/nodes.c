@@ -83,7 +83,7 @@ static void nodes_add_ports(struct arena *a, const struct machine *m, struct gen
 
 void gen_twins_judge(struct arena *a, const struct machine *m, struct gen_node *n)
 {
-	static const char *only[] = { "nic.twins" };
+	const char *only[] = { "nic.twins" };
 	const struct profile p = {
 		.name = "default", .base = PROFILE_DEFAULT, .only = only, .n_only = 1
 	};

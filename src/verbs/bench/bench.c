@@ -222,11 +222,16 @@ static int bench_keep(struct measuring *g, int code)
 		       : code;
 }
 
-static int result_code(const struct record *r)
+/* What was asked for by name and did not run is as bad as a case that failed. */
+static int result_code(const struct measuring *g)
 {
+	const struct record *r = g->record;
+
 	for (size_t i = 0; i < r->n; i++)
 		if (r->cases[i].error)
 			return EXIT_FINDINGS;
+	if (g->left_out)
+		return EXIT_FINDINGS;
 	return r->partial ? EXIT_BLIND : EXIT_CLEAN;
 }
 
@@ -278,8 +283,7 @@ static int bench_all(struct measuring *g)
 		return code;
 	record_summarise(rec);
 	record_judge(a, rec);
-	code = result_code(rec);
-	return bench_keep(g, code ? code : g->left_out);
+	return bench_keep(g, result_code(g));
 }
 
 static int bench_answer(struct door *d, const struct bench_verb_ask *ask, struct bench_answer *out)
