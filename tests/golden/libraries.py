@@ -59,8 +59,7 @@ def without(folder):
 
 
 # A captured machine's GPUs as this machine's: its sysfs and the driver's files, and the stand-in of NVML that answers from its capture.
-AS_LIVE = ('mount --bind "$1/root/sys" /sys && mount --bind "$1/root/proc/driver" /proc/driver && mount -t tmpfs none /tmp && shift && '
-           'exec "$@"')
+AS_LIVE = ('mount --bind "$1/root/sys" /sys && mount --bind "$1/root/proc/driver" /proc/driver && shift && exec "$@"')
 
 
 def as_live(machine, *argv, **env):
@@ -108,7 +107,7 @@ def asked_once():
     return None
 
 
-MPS = ("mkdir /tmp/nvidia-mps && touch /tmp/nvidia-mps/control && "
+MPS = ("mount -t tmpfs none /tmp && mkdir /tmp/nvidia-mps && touch /tmp/nvidia-mps/control && "
        '{ env CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=30 SECRET=hidden sleep 30 & } && echo $! >/tmp/nvidia-mps/nvidia-cuda-mps-control.pid && '
        '"$1" explain gpu.mps-limits && kill $!')
 

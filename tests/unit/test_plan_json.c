@@ -147,7 +147,7 @@ static void refused(void **state)
 		{ "changes.0", "7", "change 1: " },
 		{ "changes.1", "null", "change 2: " },
 		{ "changes.0.id", "\"memory.nothing\"", "change 1: there is no setting" },
-		{ "changes.0.id", "\"disk.free-space\"", "does not write" },
+		{ "changes.0.id", "\"disk.root-local\"", "does not write" },
 		{ "changes.0.id", "\"memory.vfs-cache-pressure\"", "does not write" },
 		{ "changes.0.more", "1", "change 1: the change has an unknown key" },
 		{ "changes.0.before", NULL, "lacks the key \"before\"" },

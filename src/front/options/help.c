@@ -161,7 +161,7 @@ static void page_of_all(FILE *f)
 	      f);
 	for (size_t i = 0; i < VERB_GROUPS; i++) {
 		fprintf(f, ".SS %s\n", verb_group_names[i]);
-		verbs_of_group(f, i);
+		verbs_of_group(f, (enum verb_group)i);
 	}
 	exit_status(f);
 	fputs(".SH ENVIRONMENT\n.TP\nNO_COLOR\nno colours when set and not empty\n.SH FILES\n.TP\n"
