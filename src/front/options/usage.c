@@ -212,7 +212,7 @@ void usage(FILE *f, bool all)
 	fputs(all ? "" : "\nMore:\n", f);
 	for (size_t g = 0; g < VERB_GROUPS; g++) {
 		if (!all) {
-			usage_rest(f, g);
+			usage_rest(f, (enum verb_group)g);
 			continue;
 		}
 		fprintf(f, "\n%s:\n", verb_group_names[g]);
