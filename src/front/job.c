@@ -21,7 +21,7 @@ static void keyboard_to(pid_t group)
 	signal(SIGTTOU, before);
 }
 
-/* Until whoever started us has put us in our place; not at all when he is gone. */
+/* Waits until the parent has placed this process; ends where the parent is gone. */
 static void child_waits(const int hold[2])
 {
 	char go;

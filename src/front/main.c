@@ -153,7 +153,7 @@ static int close_output(struct run *r, const struct late *late, int code)
 	return bad ? EXIT_BLIND : code;
 }
 
-/* Words that nothing of ours does. */
+/* Words for which gputune has no verb. */
 static const struct {
 	const char *words, *what;
 } elsewhere[] = {

@@ -30,7 +30,7 @@ long long meminfo_kb(struct host *h, const char *key)
 	return kb < 0 ? -1 : (long long)kb;
 }
 
-/* The kernel may give up less than it was asked for: that is no error. */
+/* The kernel may release less than was asked for: that is no error. */
 static int reclaim_step(struct host *h, const struct reclaim *r, long long kb)
 {
 	char text[64];

@@ -18,10 +18,10 @@ struct reclaim {
 	long long before_kb, after_kb; /* that were free */
 	double took_s;
 	size_t steps;
-	const char *why; /* it ended before so much was free: a sentence; NULL */
+	const char *why; /* why it ended before the target was free: a sentence; NULL */
 };
 
-/* 0, also where less is free in the end (why). -errno and *e: nothing was given up. */
+/* 0, also where less is free in the end (why). -errno and *e: nothing was released. */
 int reclaim_cache(struct host *h, struct reclaim *r, struct err *e);
 
 /* A figure of /proc/meminfo ("MemFree:"), in KiB; -1: it cannot be read. */

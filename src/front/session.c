@@ -306,6 +306,14 @@ static bool written_as_json(const struct run *r)
 	return end && !r->print.format && r->print.output && str_ends(r->print.output, end);
 }
 
+/* The answer becomes a document, not its JSON or a form of the verb's own. */
+static bool prints_page(const struct run *r)
+{
+	return r->verb->page && !written_as_json(r) &&
+	       (!r->print.format ||
+		words_have("term md html", r->print.format, strlen(r->print.format)));
+}
+
 static int print_list(struct run *r, const void *answer, int code)
 {
 	TEXT_AUTO t = { 0 };
@@ -335,7 +343,7 @@ static int print_answer(struct run *r, const void *answer, int code)
 			return f->write(r->out, r->ask, answer, code);
 	if (strcmp(format, "csv") == 0)
 		return print_list(r, answer, code);
-	if (strcmp(format, "json") == 0 || !v->page || written_as_json(r))
+	if (!prints_page(r))
 		return run_print_json(
 			r, verb_answer_json(v, r->ask, answer, (long long)time(NULL), code), code);
 	return run_print_doc(r, v->page(&r->arena, r->ask, answer, &view),
@@ -441,6 +449,7 @@ int run_answer(struct run *r)
 	r->door.agreed = r->print.yes;
 	r->door.attended = !r->print.yes && isatty(STDIN_FILENO);
 	r->door.verbose = r->print.verbose;
+	r->door.page = heard && prints_page(r);
 	r->door.note = heard ? run_note : NULL;
 	r->door.progress = heard && isatty(STDERR_FILENO) ? run_progress : NULL;
 	code = r->verb->answer(&r->door, r->ask, answer);

@@ -55,8 +55,10 @@ static int check_answer(struct door *d, const struct check_ask *ask, struct chec
 	code = door_since(d, &ask->since, m);
 	if (!code) {
 		settings_check(d->arena, m, &out->profile, door_read_knob, h, &out->findings);
-		plan_make(d->arena, m, &(struct plan_target){ .profile = &out->profile },
-			  &out->findings, door_read_knob, door_exact_knob, h, &out->plan);
+		/* It reads each place again: for the page alone. */
+		if (d->page)
+			plan_make(d->arena, m, &(struct plan_target){ .profile = &out->profile },
+				  &out->findings, door_read_knob, door_exact_knob, h, &out->plan);
 		out->m = m;
 		out->ledger = door_ledger(d, h, m);
 		out->result = check_answer_of(d->arena, &out->profile, &out->findings, out->ledger);

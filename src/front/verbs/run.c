@@ -40,7 +40,7 @@ static const struct ask_row run_ask_rows[] = {
 	  .argument = true, .behind = true },
 	{ "guard", "end it before it takes the machine's memory", ASK_FLAG(run_ask, guard) },
 	{ "free",
-	  "before it starts, release page cache until so much is free; asks first, and cannot be "
+	  "before the start, release page cache until this much is free; asks first, cannot be "
 	  "undone",
 	  ASK_COUNT(run_ask, free_mib, 1, 1 << 30), .unit = "MiB" },
 	{ "least",
@@ -48,8 +48,8 @@ static const struct ask_row run_ask_rows[] = {
 	  "the GPU shares it)",
 	  ASK_COUNT(run_ask, least_mib, 1, 1 << 30), .unit = "MiB" },
 	{ "most",
-	  "what it may hold, where control groups bound it (default: what is available at its "
-	  "start, less --least)",
+	  "memory limit of the job's control group (default: what is available at its start, "
+	  "less --least)",
 	  ASK_COUNT(run_ask, most_mib, 64, 1 << 30), .unit = "MiB" },
 	{ "pressure",
 	  "end it when all programs wait for memory for this part of ten seconds (default: 60, as "
@@ -344,7 +344,7 @@ static void release_note(const struct run_ask *ask, const struct reclaim *x)
 	closelog();
 }
 
-/* Until so much is free: 0, or the exit code after it was said why not. */
+/* Releases until the target is free. 0, or the exit code after a sentence. */
 static int release(struct run *r, struct host *h, const struct machine *m)
 {
 	const struct run_ask *ask = r->ask;
@@ -394,7 +394,7 @@ static int run_here(struct run *r, struct guard *g, char **argv)
 	const struct machine *m = door_machine(&r->door, g->h, &(struct door_look){ 0 });
 	int code = ask->free_mib ? release(r, g->h, m) : 0;
 
-	/* Whoever wants so much free would only start a job to see it fail. */
+	/* Without that much free memory the job would only fail. */
 	if (code || !argv[0] || ask->change.dry_run)
 		return code && argv[0] ? CODE_NOT_STARTED : code;
 	return guard_limits(g, ask, m) ? guard_run(g, argv) : CODE_NOT_STARTED;

@@ -154,7 +154,7 @@ const struct verb watch_verb = {
 	.about = "Watches every applied setting until SIGTERM and prints each change: values, how "
 		 "it was noticed and by whom. /etc/gputune/watch.conf or --policy chooses: "
 		 "report, re-apply, or back-off, which leaves what a person set. A setting that "
-		 "keeps being reverted is given up.",
+		 "keeps being reverted is no longer re-applied.",
 	.exits = "1: with --once, something is not as it was left",
 	.words = "daemon guard enforce",
 	.examples = EXAMPLES(

@@ -201,17 +201,17 @@ static void swaps(struct probe *p)
 	}
 }
 
-/* A limit of this process: the one in force, or the one that it may raise that to. -1: none. */
-static struct fact_int probe_memory_limit(struct probe *p, const char *name, bool hard)
-{
-	static const char from[] = "/proc/self/limits";
-	long long v = -1;
-	char *text, *row;
-	int r = host_read(p->h, from, HOST_READ_MAX, p->a, &text, NULL);
+static const char limits_file[] = "/proc/self/limits";
 
-	row = r ? NULL : strstr(text, name);
+/* A limit of this process in the text of its limits: the soft one, or the hard one that it may be
+ * raised to. -1: none. r: why there is no text. */
+static struct fact_int probe_memory_limit(const char *text, int r, const char *name, bool hard)
+{
+	const char *row = r ? NULL : strstr(text, name);
+	long long v = -1;
+
 	if (!row)
-		return (struct fact_int){ .f = fact_unseen(r ? r : -EPROTO, "", from) };
+		return (struct fact_int){ .f = fact_unseen(r ? r : -EPROTO, "", limits_file) };
 	row += strlen(name);
 	row += strspn(row, " ");
 	if (hard) {
@@ -219,8 +219,19 @@ static struct fact_int probe_memory_limit(struct probe *p, const char *name, boo
 		row += strspn(row, " ");
 	}
 	if (!str_starts(row, "unlimited") && sscanf(row, "%lld", &v) != 1)
-		return (struct fact_int){ .f = fact_unseen(-EPROTO, "", from) };
-	return fact_int_of(v, "", from);
+		return (struct fact_int){ .f = fact_unseen(-EPROTO, "", limits_file) };
+	return fact_int_of(v, "", limits_file);
+}
+
+static void limits(struct probe *p)
+{
+	struct memory *m = &p->m->memory;
+	char *text;
+	int r = host_read(p->h, limits_file, HOST_READ_MAX, p->a, &text, NULL);
+
+	m->memlock = probe_memory_limit(text, r, "Max locked memory", false);
+	m->open_files = probe_memory_limit(text, r, "Max open files", true);
+	m->stack = probe_memory_limit(text, r, "Max stack size", false);
 }
 
 /* "oom_kill 3" of memory.events, "anon 4096" of memory.stat. */
@@ -300,9 +311,7 @@ void probe_memory(struct probe *p)
 	swaps(p);
 	m->page_size = fact_int_of(p->h->id.page_size, "", "sysconf(_SC_PAGESIZE)");
 	m->shm_size = probe_ask_int(p, "statfs", "/dev/shm", "total_bytes");
-	m->memlock = probe_memory_limit(p, "Max locked memory", false);
-	m->open_files = probe_memory_limit(p, "Max open files", true);
-	m->stack = probe_memory_limit(p, "Max stack size", false);
+	limits(p);
 	m->min_free_kb = probe_int(p, "/proc/sys/vm/", "min_free_kbytes");
 	m->watermark_scale = probe_int(p, "/proc/sys/vm/", "watermark_scale_factor");
 	probe_memory_groups(p);
