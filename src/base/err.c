@@ -56,6 +56,14 @@ void err_hint(struct err *e, const char *fmt, ...)
 	va_end(ap);
 }
 
+void err_hint_near(struct err *e, const char *word, const char *rest)
+{
+	if (word)
+		err_hint(e, "did you mean \"%s\"? %s", word, rest);
+	else
+		err_hint(e, "%s", rest);
+}
+
 const char *errno_name(int code)
 {
 	int n = abs(code);

@@ -18,6 +18,8 @@ struct err {
  */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Hints at the word that was probably meant (NULL: none), then says rest. */
+void err_hint_near(struct err *e, const char *word, const char *rest);
 /* "ENOENT" for 2 or -2; "E123" style text for numbers without a name. Static storage. */
 const char *errno_name(int code);
 /* The reverse, positive; 0 when the name is unknown. */

@@ -354,38 +354,55 @@ size_t str_distance(const char *a, const char *b, size_t max)
 	return row[m] > max ? max + 1 : row[m];
 }
 
-bool str_same_word(const char *a, const char *b)
+static bool same_word(const char *a, size_t n, const char *b)
 {
-	size_t n = strlen(a), m = strlen(b);
+	size_t m = strlen(b);
 
 	n -= n > 1 && tolower((unsigned char)a[n - 1]) == 's';
 	m -= m > 1 && tolower((unsigned char)b[m - 1]) == 's';
 	return n == m && strncasecmp(a, b, n) == 0;
 }
 
-struct near_word near_word_to(const char *asked)
+bool str_same_word(const char *a, const char *b)
 {
-	size_t n = strlen(asked);
-
-	/* More than half of it wrong is no misspelling. */
-	return (struct near_word){ asked, n < 8 ? n / 2 + 1 : n < 14 ? 5 : 8, NULL };
+	return same_word(a, strlen(a), b);
 }
 
-static void lower_case(char out[static 97], const char *s)
+bool words_name(const char *words, const char *word)
+{
+	for (size_t n; *words; words += n, words += strspn(words, " ")) {
+		n = strcspn(words, " ");
+		if (same_word(words, n, word))
+			return true;
+	}
+	return false;
+}
+
+static void lower_case(char out[static NEAR_WORD_SIZE], const char *s)
 {
 	size_t i = 0;
 
-	for (; s[i] && i < 96; i++)
+	for (; s[i] && i + 1 < NEAR_WORD_SIZE; i++)
 		out[i] = (char)tolower((unsigned char)s[i]);
 	out[i] = '\0';
 }
 
+struct near_word near_word_to(const char *asked)
+{
+	size_t n = strlen(asked);
+	/* More than half of it wrong is no misspelling. */
+	struct near_word near = { .asked = asked, .distance = n < 8 ? n / 2 + 1 : n < 14 ? 5 : 8 };
+
+	lower_case(near.lower, asked);
+	return near;
+}
+
 void near_word_try(struct near_word *n, const char *spelling, const char *word)
 {
-	char asked[97], other[97];
+	const char *asked = n->lower;
+	char other[NEAR_WORD_SIZE];
 	size_t d;
 
-	lower_case(asked, n->asked);
 	lower_case(other, spelling);
 	d = str_distance(asked, other, n->distance);
 	if (d > 1 && strlen(asked) > 2 && str_starts(other, asked))

@@ -61,15 +61,19 @@ int str_natural_qsort(const void *a, const void *b);
 size_t str_distance(const char *a, const char *b, size_t max);
 /* The same word: capitals and an s at its end make no difference. */
 bool str_same_word(const char *a, const char *b);
+/* Whether a list with blanks between its words has one that is the same word. */
+bool words_name(const char *words, const char *word);
 /* The nearest of several words to one that is none of them, for "did you mean". Capitals make no
  * difference, and what begins like a word is near it. */
+enum { NEAR_WORD_SIZE = 97 };
 struct near_word {
 	const char *asked;
-	size_t distance; /* what is not below it is not near */
-	const char *word;
+	size_t distance;	    /* a word is near when its distance is less than this */
+	const char *word;	    /* the nearest so far; NULL: none is near */
+	char lower[NEAR_WORD_SIZE]; /* asked in small letters */
 };
 struct near_word near_word_to(const char *asked);
-/* Takes word where its spelling is nearer than those before. */
+/* Takes word when its spelling is nearer than all before. */
 void near_word_try(struct near_word *n, const char *spelling, const char *word);
 /* True when id equals pattern or lies below it: "gpu" matches "gpu.bar1-size"; '*' and '?' work. */
 bool id_matches(const char *id, const char *pattern);
@@ -128,15 +132,6 @@ static inline bool words_have(const char *words, const char *word, size_t n)
 		if (n && strcspn(s, " \n") == n && strncmp(s, word, n) == 0)
 			return true;
 	}
-	return false;
-}
-
-/* Whether a list has a word or one that is the same. */
-static inline bool words_name(struct arena *a, const char *words, const char *word)
-{
-	for (; *words; words += strcspn(words, " "), words += strspn(words, " "))
-		if (str_same_word(arena_strndup(a, words, strcspn(words, " ")), word))
-			return true;
 	return false;
 }
 

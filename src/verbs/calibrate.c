@@ -207,7 +207,7 @@ const struct verb calibrate_verb = {
 		 "trtllm-bench, and with --from-bench results of gputune bench, and fits the "
 		 "constants of predict. Shows each figure before and after; what helps is kept. "
 		 "Without FILE: what is kept.",
-	.exits = "1: nothing was kept, or what is kept is no longer used",
+	.exits = "1: no constants were kept, or the kept ones no longer apply",
 	.words = "fitting",
 	.examples = EXAMPLES({ "calibrate", "what is kept" },
 			     { "calibrate vllm.json --model llama-3.1-8b --on h200 --dry-run",

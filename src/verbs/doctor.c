@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune doctor: from a symptom to its cause, with evidence. */
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -497,14 +498,14 @@ static const char *diagnosis_proposal(size_t i)
 static int no_diagnosis(struct doctoring *g, const char *name)
 {
 	struct near_word near = near_word_to(name);
+	struct err e = { 0 };
 	const char *id;
 
 	for (size_t i = 0; (id = diagnosis_proposal(i)); i++)
 		near_word_try(&near, id, id);
-	return door_refuse(g->d, EXIT_USAGE,
-			   "there is no diagnosis \"%s\"; %s%s%s\"gputune doctor list\" lists them",
-			   name, near.word ? "did you mean \"" : "", near.word ? near.word : "",
-			   near.word ? "\"? " : "");
+	err_set(&e, -EINVAL, "there is no diagnosis \"%s\"", name);
+	err_hint_near(&e, near.word, "\"gputune doctor list\" lists them");
+	return door_fail(g->d, EXIT_USAGE, &e);
 }
 
 static int verb_doctor_choose(struct doctoring *g)

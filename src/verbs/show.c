@@ -23,17 +23,13 @@ static const char *subject_proposal(size_t i)
 	return i + 1 < page_count ? pages[i + 1].name : NULL;
 }
 
-/* "gpus", "network". */
+/* "gpus" is gpu, "network" is net. */
 static const char *subject_meant(const char *word)
 {
-	const char *found = NULL;
-	struct arena a = { 0 };
-
-	for (size_t i = 1; i < page_count && !found; i++)
-		if (str_same_word(pages[i].name, word) || words_name(&a, pages[i].words, word))
-			found = pages[i].name;
-	arena_free(&a);
-	return found;
+	for (size_t i = 1; i < page_count; i++)
+		if (str_same_word(pages[i].name, word) || words_name(pages[i].words, word))
+			return pages[i].name;
+	return NULL;
 }
 
 static const char *const drawings[] = { "matrix", "tree", "svg", "svg-tall" };

@@ -20,8 +20,7 @@ static const struct ask_row undo_ask_rows[] = {
 	  ASK_COUNT(undo_ask, transaction, 1, TXN_MAX), .argument = true },
 	{ ASK_PART(undo_ask, machine, machine_ask) },
 	{ ASK_PART(undo_ask, settings, only_ask) },
-	{ "all", "take back everything, not only the newest transaction", ASK_FLAG(undo_ask, all),
-	  .letter = 'a' },
+	{ "all", "undo all transactions", ASK_FLAG(undo_ask, all), .letter = 'a' },
 	{ "force", "restore also what somebody changed since", ASK_FLAG(undo_ask, force) },
 	{ ASK_PART(undo_ask, change, change_ask) },
 };

@@ -240,7 +240,7 @@ for verb, argv in (("show", []), ("check", []), ("plan", []), ("explain", ["gpu.
         # npd ends with 2 where something could not be seen; a format that is refused is named.
         expect(f"{verb} --format {form}", (code != 2 or not err) == bool(re.search(rf"\b{form}\b", told)), (code, told, err[:200]))
 refuses("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "one of term, json, md, html")
-expect("undo --all takes back everything", "take back everything" in helps["undo"] and "does not apply" not in helps["undo"], helps["undo"])
+expect("undo --all takes back everything", "undo all transactions" in helps["undo"] and "does not apply" not in helps["undo"], helps["undo"])
 said = subprocess.run([sys.executable, "-c", "import gputune, json; print(json.dumps(gputune.verbs()))"], capture_output=True, text=True,
                       env={**os.environ, "PYTHONPATH": str(root / "python"), "LIBGPUTUNE": str(root / "build/src/front/library/libgputune.so.0")})  # no sanitizers in Python
 # A row that several verbs share is tried with one of them.

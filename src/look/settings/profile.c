@@ -306,11 +306,11 @@ int profile_load(struct arena *a, const char *name, struct profile *out, struct 
 			for (enum profile_id i = 0; i < PROFILES; i++)
 				near_word_try(&near, profile_name(i), profile_name(i));
 			err_set(e, r, "there is no profile \"%s\"", name);
-			err_hint(e,
-				 "%s%s%s\"gputune list profiles\" has all; a file is named by its "
-				 "path or lies in %s",
-				 near.word ? "did you mean \"" : "", near.word ? near.word : "",
-				 near.word ? "\"? " : "", dirs[0]);
+			err_hint_near(e, near.word,
+				      arena_printf(a,
+						   "\"gputune list profiles\" has all; a file is "
+						   "named by its path or lies in %s",
+						   dirs[0]));
 		}
 	}
 	if (r)

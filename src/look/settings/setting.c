@@ -153,13 +153,8 @@ const char *setting_suggest(const char *id)
 
 int setting_unknown(struct err *e, const char *word)
 {
-	const char *near = setting_suggest(word);
-
 	err_set(e, -EINVAL, "there is no setting \"%s\"", word);
-	if (near)
-		err_hint(e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
-	else
-		err_hint(e, "\"gputune list\" shows all ids");
+	err_hint_near(e, setting_suggest(word), "\"gputune list\" shows all ids");
 	return -EINVAL;
 }
 

@@ -45,9 +45,6 @@ int bench_unknown(struct err *e, const char *name)
 	for (size_t i = 0; i < bench_count; i++)
 		near_word_try(&near, benches[i]->name, benches[i]->name);
 	err_set(e, -EINVAL, "there is no bench \"%s\"", name);
-	if (near.word)
-		err_hint(e, "did you mean \"%s\"? \"gputune list benches\" has all", near.word);
-	else
-		err_hint(e, "\"gputune list benches\" has all");
+	err_hint_near(e, near.word, "\"gputune list benches\" has all");
 	return -EINVAL;
 }

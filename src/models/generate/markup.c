@@ -516,15 +516,6 @@ static void edit_narrow(const struct lines *o, const struct lines *n, struct cha
 	}
 }
 
-static long long breaks(const char *s, size_t n)
-{
-	long long k = 0;
-
-	for (size_t i = 0; i < n; i++)
-		k += s[i] == '\n';
-	return k;
-}
-
 /* From places to lines; those that touch the same lines are one. */
 static size_t edit_changes(const struct edits *e, const struct lines *o, const struct lines *n,
 			   struct change *out)
@@ -540,7 +531,8 @@ static size_t edit_changes(const struct edits *e, const struct lines *o, const s
 		c.from = line_at(o, x->at);
 		c.to = o->n ? line_at(o, x->at + x->n) + 1 : 0;
 		c.new_from = (size_t)((long long)c.from + shift);
-		shift += breaks(x->with, strlen(x->with)) - breaks(o->s + x->at, x->n);
+		shift += csv_lines(x->with, x->with + strlen(x->with)) -
+			 csv_lines(o->s + x->at, o->s + x->at + x->n);
 		c.new_to = (size_t)((long long)c.to + shift);
 		if (c.new_to > n->n)
 			c.new_to = n->n;

@@ -23,7 +23,7 @@ static int word_at(const char *const *names, int n, const char *word)
 	return -1;
 }
 
-/* What the changed file says other than the one before. */
+/* Takes into q what the changed file sets to another value than the one before. */
 static void train_edit_take(const struct train_options *was, const struct train_options *now,
 			    enum train_target target, struct train_config *q)
 {
@@ -67,8 +67,8 @@ static void without_note(struct train_config *q, const char *word)
 	q->n_notes = kept;
 }
 
-/* "no" is FP32, which the changed file is not any more: told by neither option nor file, bf16 was
- * taken for both. */
+/* mixed_precision "no" is FP32. The prediction of the file before the changes took bf16, its
+ * default where no precision is set: it is made again with FP32. */
 static void before_mixed(const struct train_edit *e, struct train_setup *s)
 {
 	const char *mixed = markup_text(train_edit_at(e, "mixed_precision"));
@@ -117,15 +117,6 @@ static void predict_again(struct train_edit *e, const struct train_edit *now, in
 	}
 }
 
-static size_t lines_in(const char *s, size_t n)
-{
-	size_t lines = 0;
-
-	for (size_t i = 0; i < n; i++)
-		lines += s[i] == '\n';
-	return lines;
-}
-
 /* A line of the changed text, in the text before. */
 static unsigned line_before(const struct edits *e, unsigned line)
 {
@@ -133,10 +124,10 @@ static unsigned line_before(const struct edits *e, unsigned line)
 
 	for (size_t i = 0; i < e->n; i++) {
 		const struct edit *x = &e->at[i];
-		long long come = (long long)lines_in(x->with, strlen(x->with));
-		long long go = (long long)lines_in(e->text + x->at, x->n);
+		long long come = csv_lines(x->with, x->with + strlen(x->with));
+		long long go = csv_lines(e->text + x->at, e->text + x->at + x->n);
 
-		/* Where a line was taken out, the next stands now. */
+		/* After a removed line, its number is that of the next line. */
 		if (line > x->line + more || (line == x->line + more && !*x->with && go))
 			more += come - go;
 	}
@@ -165,7 +156,7 @@ static const char *first_value(struct arena *a, const struct train_key *k,
 	double number_;
 	bool truth;
 
-	/* Of what cannot be "1 or more" says what can be, not what is good. */
+	/* For an invalid value "1 or more" is the valid range, not the best value. */
 	if (!n || (*rest && *rest != ',' && *rest != ':' &&
 		   (!str_starts(rest, " or more") || strcmp(f->code, "bad-value") == 0)))
 		return NULL;
@@ -176,9 +167,14 @@ static const char *first_value(struct arena *a, const struct train_key *k,
 	return value;
 }
 
+static const struct train_key *key_of(const struct train_edit *e, const char *path)
+{
+	return train_key(e->shell ? TRAINER_FILE : e->format, path);
+}
+
 static void mend_one(struct train_edit *e, const char *path, const char *value, const char *says)
 {
-	const struct train_key *k = train_key(e->shell ? TRAINER_FILE : e->format, path);
+	const struct train_key *k = key_of(e, path);
 	const struct markup_node *n = e->shell ? NULL : train_edit_at(e, path);
 
 	if (e->shell)
@@ -204,7 +200,7 @@ static bool mend_pairs(struct train_edit *e, const struct lint_finding *f)
 		if (!colon || colon[1] != ' ' || n == 8)
 			return false;
 		*colon = '\0';
-		if (!train_key(e->shell ? TRAINER_FILE : e->format, part))
+		if (!key_of(e, part))
 			return false;
 		names[n] = part;
 		values[n++] = colon + 2;
@@ -229,12 +225,12 @@ static void train_edit_mend(struct train_edit *e, const struct train_edit *now,
 		if (f->level == LINT_NOTE || !f->fix || !lint_value_named(in, path) ||
 		    strcmp(f->code, "removed") == 0 || strcmp(f->code, "old-key") == 0)
 			continue;
-		/* It came with a change. */
+		/* A change of ours set it. */
 		if (!e->shell && (n ? train_edit_touched(e, n) : train_edit_at(now, path) != NULL))
 			continue;
 		if (mend_pairs(e, f))
 			continue;
-		value = first_value(e->a, train_key(e->shell ? TRAINER_FILE : e->format, path), f);
+		value = first_value(e->a, key_of(e, path), f);
 		if (value)
 			mend_one(e, path, value, f->says);
 		else if (n && str_starts(f->fix, "take it out"))

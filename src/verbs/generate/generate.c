@@ -495,46 +495,48 @@ static const char *edited_file(const void *answer, size_t *len)
 #define ELSEWHERE " --on h200"
 #define CAPTURED " --node node1=node1.tar --node node2=node2.tar"
 
-#define GENERATE_VERB(id, called, is, what, engine, target, says, table, written, tells, edit,     \
-		      other, tail)                                                                 \
-	static const struct kind id##_kind = { called, is, what, engine, target };                 \
+/* machines, arguments: options of its two examples. edits_file: whether it has --edit. */
+#define GENERATE_VERB(id, word, output, program, engine, target, line, questions, forms,           \
+		      paragraph, edits_file, machines, arguments)                                  \
+	static const struct kind id##_kind = { word, output, program, engine, target };            \
 	static int id##_answer(struct door *d, const void *ask, void *answer)                      \
 	{                                                                                          \
 		return generate_answer(d, &id##_kind, ask, answer);                                \
 	}                                                                                          \
 	static const struct verb id##_verb = {                                                     \
-		.name = called,                                                                    \
-		.summary = says,                                                                   \
-		.about = tells MACHINES,                                                           \
+		.name = word,                                                                      \
+		.summary = line,                                                                   \
+		.about = paragraph MACHINES,                                                       \
 		.exits = "1: something is wrong with the machines, or the model does not fit",     \
-		.examples = EXAMPLES({ "generate " called tail, "for this machine" },              \
-				     { "generate " called other tail, "for other machines" }),     \
-		.ask = &table,                                                                     \
+		.examples =                                                                        \
+			EXAMPLES({ "generate " word arguments, "for this machine" },               \
+				 { "generate " word machines arguments, "for other machines" }),   \
+		.ask = &questions,                                                                 \
 		.answer = id##_answer,                                                             \
 		.result = &generate_result,                                                        \
 		.answer_size = sizeof(struct generated),                                           \
 		.page = generate_page,                                                             \
-		.formats = written,                                                                \
-		.makes = edit ? edits : NULL,                                                      \
-		.made = edit ? edited_file : NULL,                                                 \
+		.formats = forms,                                                                  \
+		.makes = edits_file ? edits : NULL,                                                \
+		.made = edits_file ? edited_file : NULL,                                           \
 		.reads = READS_FILES,                                                              \
 	};
 
 /* clang-format off */
-#define VARIABLES(id, called, what, says)                                                                  \
-	GENERATE_VERB(id, called, IS_ENV, what, ENGINES, 0, says, variables_ask, \
+#define VARIABLES(id, word, program, line)                                                         \
+	GENERATE_VERB(id, word, IS_ENV, program, ENGINES, 0, line, variables_ask,                  \
 		      shell_formats, ABOUT_VARIABLES, false, ELSEWHERE, "")
-#define LAUNCHER(id, is, what, says, table, about)                                                         \
-	GENERATE_VERB(id, #id, is, what, ENGINES, 0, says, table, \
+#define LAUNCHER(id, output, program, line, questions, about)                                      \
+	GENERATE_VERB(id, #id, output, program, ENGINES, 0, line, questions,                       \
 		      command_formats, about, false, ELSEWHERE, " -- train.py")
-#define GENERATED_FILE(id, is, what, says)                                                                 \
-	GENERATE_VERB(id, #id, is, what, ENGINES, 0, says, variables_ask, \
+#define GENERATED_FILE(id, output, program, line)                                                  \
+	GENERATE_VERB(id, #id, output, program, ENGINES, 0, line, variables_ask,                   \
 		      shell_formats, ABOUT_FILES, false, CAPTURED, "")
-#define ENGINE(id, what, engine, says)                                                                     \
-	GENERATE_VERB(id, #id, IS_SERVE, what, engine, 0, says, engine_ask, \
+#define ENGINE(id, program, engine, line)                                                          \
+	GENERATE_VERB(id, #id, IS_SERVE, program, engine, 0, line, engine_ask,                     \
 		      command_formats, ABOUT_ENGINES, false, ELSEWHERE, " --model llama-3.1-8b")
-#define TRAINING_FILE(id, target, says, table)                                                             \
-	GENERATE_VERB(id, #id, IS_TRAIN, FOR_OTHERS, ENGINES, target, says, table, training_formats, \
+#define TRAINING_FILE(id, target, line, questions)                                                 \
+	GENERATE_VERB(id, #id, IS_TRAIN, FOR_OTHERS, ENGINES, target, line, questions, training_formats, \
 		      ABOUT_TRAININGS, true, ELSEWHERE, " --model llama-3.1-8b")
 
 VARIABLES(nccl, "nccl", FOR_NCCL, "variables for NCCL")

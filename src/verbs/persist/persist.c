@@ -272,8 +272,8 @@ static const struct verb install_verb = {
 static const struct verb status_verb = {
 	.name = "status",
 	.summary = "what is kept, where, and who wins at boot",
-	.about = "Lists what is kept for the next boot, in which file, and whether that was "
-		 "edited. Also who else sets the value at boot.",
+	.about = "Lists each kept setting with its file, marks files that were edited since, and "
+		 "names what else sets the value at boot.",
 	.examples = EXAMPLES({ "persist status", "all of it" },
 			     { "persist status --format json", "for a script" }),
 	.ask = &status_ask_shape,
@@ -317,7 +317,7 @@ const struct verb persist_verb = {
 	.summary = "keep changes across reboots",
 	.about = "Keeps settings across reboots in files of gputune's own, and removes them again.",
 	.words = "keep boot reboot permanent startup sysctl udev systemd",
-	.examples = EXAMPLES({ "persist status", "what is kept, and who else sets it" },
+	.examples = EXAMPLES({ "persist status", "what is kept, and what else sets it at boot" },
 			     { "sudo persist install", "keep everything that was applied" },
 			     { "sudo persist remove", "keep nothing" }),
 	.subs = persist_subs,

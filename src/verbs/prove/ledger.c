@@ -178,7 +178,7 @@ void prove_store(struct proving *g)
 {
 	const struct proof *p = &g->proof;
 
-	/* Of values that looked no better nothing was proven. */
+	/* No value looked better than the present one: nothing was proven. */
 	if (p->n_members && !p->many && !p->compared.done)
 		return;
 	if (!p->stopped && (p->many || has_reported(p)))

@@ -29,7 +29,7 @@ int prove_plan_levels(struct proving *g, const char *id, const char *target)
 		return door_refuse(d, EXIT_USAGE, "--levels is for one setting with a knob");
 	if (g->n_levels < 2 || g->n_levels > LEVELS_MAX)
 		return door_refuse(d, EXIT_USAGE, "--levels takes 2 to %d values", LEVELS_MAX);
-	/* What the profile wants is none of them, unless it is named. */
+	/* The values of --levels replace what the profile wants. */
 	p->n = p->n_advice = 0;
 	g->levels = arena_array(d->arena, g->n_levels, sizeof(*g->levels));
 	for (size_t i = 0; i < g->n_levels; i++) {
@@ -60,7 +60,7 @@ void prove_note_levels(struct proving *g)
 				strcmp(p->changes[k].after, g->levels[i].name) == 0;
 			any = any || on[k];
 		}
-		/* One that is refused, or in force already, is none to be compared. */
+		/* A value that is refused, or in force already, is not compared. */
 		if (any)
 			g->levels[n++] = (struct prove_level){ g->levels[i].name, on };
 	}
@@ -81,7 +81,7 @@ void prove_search(struct proving *g)
 	p->n_changes = n;
 }
 
-/* Whether a change of the plan is about this GPU; where none is about any, all count. */
+/* Whether the plan changes this GPU. A plan that changes no GPU measures all of them. */
 static bool is_meant(const struct plan *p, const struct gpu *g)
 {
 	bool any = false;
@@ -117,8 +117,7 @@ int prove_per_joule(struct proving *g)
 	if (window_per_joule(a, g->meter, gpus, n, g->ask->loss, &g->proof.window, &e))
 		return door_fail(g->d, EXIT_BLIND, &e);
 	if (integrated)
-		door_warn(g->d, "what a GPU that shares the host's memory gains per joule is "
-				"unmeasured so far: this will be one machine's result. Only the "
-				"GPU's own energy counts");
+		door_warn(g->d, "for a GPU that shares the host's memory the gain per joule is "
+				"unmeasured so far. Only the energy of the GPU itself is counted");
 	return 0;
 }

@@ -39,12 +39,12 @@ static const struct ask_row prove_ask_rows[] = {
 	{ "better", "of what a workload prints (default: higher)",
 	  ASK_CHOICE(prove_ask, better, betters), .arg = "WAY" },
 	{ "levels",
-	  "of one setting try these values, and prove the one that looks best: 1600,1800,2000 (of "
-	  "a clock lock caps in MHz)",
+	  "try these values of one setting, and prove the best: 1600,1800,2000 (clock limits in "
+	  "MHz for a clock lock)",
 	  ASK_TEXT(prove_ask, levels), .arg = "LIST" },
-	{ "per-joule", "what counts is work per joule of the GPUs, as NVML tells it",
+	{ "per-joule", "compare work per joule; NVML measures the energy of the GPUs",
 	  ASK_FLAG(prove_ask, per_joule) },
-	{ "loss", "with --per-joule: so much slower it may get",
+	{ "loss", "with --per-joule: the largest loss of speed that is accepted",
 	  ASK_SHARE(prove_ask, loss, 0.0001, 0.9), .fallback = "5%" },
 	{ ASK_PART(prove_ask, pairs, pairs_ask) },
 	{ "settle", "wait this long after each switch (default: what the setting needs)",

@@ -11,7 +11,7 @@
 struct prove_ask {
 	struct ask_texts ids;
 	bool all, keep, per_joule;
-	double loss;	    /* with per_joule: so much slower it may get, as a share */
+	double loss;	    /* with per_joule: the accepted loss of speed, a share */
 	const char *levels; /* values of one setting, separated by commas; NULL */
 	struct profile_ask settings;
 	struct allow_ask allow;
@@ -60,11 +60,11 @@ void prove_store(struct proving *g);
 
 /* The plan: a change for each of the values. 0, or as answers. */
 int prove_plan_levels(struct proving *g, const char *id, const char *target);
-/* Which changes make which value, of those that are open. */
+/* Notes which open changes set which value; drops values that no open change sets. */
 void prove_note_levels(struct proving *g);
-/* Measures all of them; what is left to be kept is the best. */
+/* Measures all values, and leaves the best as the one to prove. */
 void prove_search(struct proving *g);
-/* Makes of the window one per joule. 0, or as answers. */
+/* Makes the window measure work per joule. 0, or as answers. */
 int prove_per_joule(struct proving *g);
 
 #endif

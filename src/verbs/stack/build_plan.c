@@ -143,7 +143,7 @@ const struct verb build_plan_verb = {
 	.exits = "1: something is missing; 3: a step failed",
 	.examples = EXAMPLES({ "stack build-plan built torch", "the steps, and what blocks them" },
 		{ "stack build-plan built torch --run", "do them" }),
- .ask = &build_ask_shape, .answer = build_answer_any,
+	.ask = &build_ask_shape, .answer = build_answer_any,
 	.result = &build_plan_result, .page = build_page, .writes = true,
 	.own_process = true,
 };

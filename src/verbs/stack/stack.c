@@ -186,7 +186,7 @@ static const struct verb stack_arch_verb = {
 	.exits = "1: a GPU cannot run one; 5: a file could not be read",
 	.examples = EXAMPLES({ "stack arch libfoo.so", "one library, for this GPU" },
 		{ "stack arch libfoo.so --gpu sm_90 --deep", "for an H100, with compressed code" }),
- .ask = &arch_ask_shape, .answer = arch_answer_any,
+	.ask = &arch_ask_shape, .answer = arch_answer_any,
 	.result = &stack_arch_result, .page = arch_page, .reads = READS_FILES,
 	.confine = arch_confine,
 };
@@ -218,7 +218,7 @@ static const struct verb stack_check_verb = {
 	.examples = EXAMPLES({ "stack check", "the system's libraries and CUDA" },
 		{ "stack check --env venv", "with a Python environment" },
 		{ "stack check --rootfs image --gpu sm_90", "an unpacked image, for an H100" }),
- .ask = &installed_ask_shape, .answer = check_answer_any,
+	.ask = &installed_ask_shape, .answer = check_answer_any,
 	.result = &stack_check_result, .page = check_page, .reads = READS_FILES,
 	.reads_now = check_reads, .confine = check_confine,
 };

@@ -452,6 +452,6 @@ const struct verb wheelhouse_verb = {
 	.exits = "1: something is wrong or was refused",
 	.examples = EXAMPLES({ "stack wheelhouse create wheels --python 3.12 --gpu sm_121", "a new one" },
 		{ "stack wheelhouse add wheels dist/torch.whl", "check a wheel and add it" },
-		{ "stack wheelhouse use wheels torch", "the command of pip that installs from it" }),
+		{ "stack wheelhouse use wheels torch", "the pip command that installs from it" }),
 	.subs = house_subs,
 };
