@@ -323,7 +323,7 @@ static const char *joined_names(struct arena *a, const char *x, const char *y)
 	return idset_format(a, &all);
 }
 
-/* Where most objects are alike, what is not. */
+/* When most objects are alike, marks the cells in which the others differ. */
 static void mark_odd(struct node *n, const size_t *objects, size_t of)
 {
 	size_t most = 0;

@@ -202,7 +202,7 @@ static const char *pages_sentence(struct arena *a, const struct machine *m, cons
 	return arena_printf(a, "the kernel granted %s: it found no more memory in one piece", now);
 }
 
-/* Our write of it is of an earlier boot than the one that runs. */
+/* Whether our change of the knob was written before the last boot. */
 static bool is_of_earlier_boot(struct door *d, struct host *h, const struct knob *k)
 {
 	struct err ignored = { 0 };

@@ -68,7 +68,7 @@ int txn_exit_code(int result);
  * the plan are corrected, and where it has none of the setting, added. How many were added. */
 size_t door_add_value(struct door *d, struct host *h, struct planned *p, const char *allow,
 		      const char *id, const char *target, const char *value);
-/* The same, as one of several values to be compared: a change more, whatever the plan has. */
+/* The same for one of several values to compare: always adds a change, and corrects none. */
 size_t door_add_level(struct door *d, struct host *h, struct planned *p, const char *allow,
 		      const char *id, const char *target, const char *value);
 

@@ -13,12 +13,12 @@
 
 /* Which variables a node gets, and why. */
 
-/* How machines are joined is seen in what all of them tell. */
+/* How machines are joined follows from the ports of all of them. */
 #define JOINED .given = "net.nics.* net.rdma.*"
 
 const struct gen_code gen_codes[] = {
 	{ .code = "half-a-cage", .setting = "nic.twins", JOINED },
-	/* By what it has to know, which the way they are joined decides. */
+	/* The features that it needs depend on how the machines are joined. */
 	{ .code = "nccl-too-old", .given = "software.libraries.version net.nics.* net.rdma.*" },
 	{ .code = "nccl-differs", .given = "software.libraries.version" },
 	{ .code = "not-neighbours", JOINED },

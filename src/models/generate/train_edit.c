@@ -383,8 +383,8 @@ static bool is_setting(const char *s)
 	return n && s[n] == '=' && !(s[0] >= '0' && s[0] <= '9');
 }
 
-/* Without a command between these two nothing else is left out, and nothing hangs on another: a
- * line's end or ";" stands in front of it, and ";" or "&&" behind it. */
+/* Whether the command beside these bytes can go alone: no other command depends on it. In front of
+ * it is a line's end or ";", behind it ";" or "&&". */
 static bool is_free_between(const char *text, size_t from, size_t to, bool behind)
 {
 	size_t n;
@@ -396,8 +396,8 @@ static bool is_free_between(const char *text, size_t from, size_t to, bool behin
 		      : memchr(text + from, '\n', to - from) && (!n || !strchr("&|\\", s[n - 1]));
 }
 
-/* The bytes of a command that does nothing but set the one variable: its whole line, or with what
- * parts it from the next or the one before. words: [first, end). */
+/* The bytes to remove for a command that only sets the one variable, words [first, end): its whole
+ * line, or the command with the separator before or after it. */
 static bool command_bytes(const struct train_edit *e, size_t first, size_t end, size_t *from,
 			  size_t *to)
 {
@@ -425,8 +425,8 @@ static bool command_bytes(const struct train_edit *e, size_t first, size_t end, 
 	return true;
 }
 
-/* The bytes with which NAME=VALUE of this line goes: of a command that sets it alone, or of several
- * that one command sets. */
+/* The bytes to remove for NAME=VALUE in this line: the whole command, or one of several variables
+ * that a command sets. */
 static bool setting_bytes(const struct train_edit *e, unsigned line, const char *name, size_t *from,
 			  size_t *to)
 {
@@ -484,8 +484,8 @@ static void train_edit_variables(struct train_edit *e, const struct lint_on *on)
 			continue;
 		if (!setting_bytes(e, f->line, f->subject, &from, &to))
 			train_edit_leave(e, f->line, what,
-					 "more of its line hangs on it: an option, a condition, "
-					 "quotes, a comment");
+					 "it cannot be removed alone: its line has an option, a "
+					 "condition, quotes or a comment");
 		else if (edit_add(e->a, &e->edits,
 				  &(struct edit){ .at = from,
 						  .n = to - from,

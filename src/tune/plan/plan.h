@@ -103,7 +103,7 @@ void plan_sort(struct plan *p);
 /* gate.c: fills gate and refusal of every change. */
 void plan_gates(struct arena *a, const struct machine *m, const struct plan_target *w,
 		struct plan *p);
-/* Whether --allow ID lifts the gate. */
+/* Whether --allow ID lifts this gate. */
 bool gate_can_be_lifted(const char *gate);
 /* owner.c: who sets the knob today, and who wins at boot; from the facts of
  * machine/model/machine.h.
