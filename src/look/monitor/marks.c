@@ -15,7 +15,7 @@ const struct monitor_mark monitor_marks[] = {
 };
 const size_t monitor_marks_n = sizeof(monitor_marks) / sizeof(monitor_marks[0]);
 
-/* A figure in the fact's own unit; what was not seen at this moment is no fact. */
+/* A figure in the fact's unit; unknown where it was not seen at this moment. */
 static struct fact_int figure(double v)
 {
 	if (!(fabs(v) < 0x1p53))

@@ -251,8 +251,7 @@ const struct setting_table settings_gpu_driver = SETTING_TABLE(rows);
 
 /* Links between GPUs: NVLink, the NVSwitch fabric, peer-to-peer access. */
 
-/* What a link counted, since the driver was loaded or since the earlier reading: -1 where not told.
- */
+/* Counters of a link since the driver was loaded, or since the earlier reading; -1: unknown. */
 struct link_counts {
 	long long crc, recovery, replay;
 };
@@ -280,7 +279,7 @@ static bool is_none(const struct link_counts *n)
 	return n->crc <= 0 && n->recovery <= 0 && n->replay <= 0;
 }
 
-/* A counter never gets there: it wrapped, or is none. */
+/* No counter reaches this: it wrapped, or is invalid. */
 static bool is_beyond(const struct link_counts *n)
 {
 	const long long most = 1ll << 48;
@@ -330,7 +329,7 @@ static void gpu_driver_link_total(const struct rule_ctx *q, struct verdict *v,
 			   "few, and only growth is a fault: an earlier reading (--since) tells");
 }
 
-/* Of the link that has most; *unseen: a counter that was not told. */
+/* The link with the most errors; *unseen: a counter that could not be read. */
 static const struct nvlink *worst_link(const struct rule_ctx *q, struct link_counts *most,
 				       bool *grown, const struct fact **unseen)
 {
@@ -466,7 +465,7 @@ static void nvlink_speed(const struct rule_ctx *q, struct verdict *v)
 					(double)fastest);
 	v->current = arena_printf(q->a, "%zu links, slowest %.1f GB/s, together %.0f GB/s one way",
 				  up, (double)least / 1000, (double)least * (double)up / 1000);
-	/* The figure is rounded to a MB/s by whoever tells it. */
+	/* The driver rounds the figure to a MB/s. */
 	if (least + 1 < want)
 		verdict_fail(v, arena_printf(q->a, "%.1f GB/s a link", (double)want / 1000),
 			     "a link trained at a lower speed: every collective waits for it");

@@ -346,12 +346,12 @@ static void remapped_rows(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "no remap failed or waits");
 }
 
-/* Uncorrected since the driver was loaded, then over the board's life: -1 where not told. */
+/* Uncorrected errors since the driver was loaded, then over the board's life; -1: unknown. */
 struct ecc_counts {
 	long long now, life, corrected;
 };
 
-/* More than a memory can have met: a counter that wrapped, or is none. */
+/* More errors than are plausible: the counter wrapped, or is invalid. */
 static bool is_count(long long n)
 {
 	return n >= -1 && n < 1ll << 48;

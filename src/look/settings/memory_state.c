@@ -119,7 +119,7 @@ static void page_cache(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "page cache stands in no program's way");
 }
 
-/* Pages that are set aside and that nobody uses are nobody else's either. */
+/* Reserved huge pages that are unused cannot be used for anything else. */
 static void huge_unused(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct memory *m = &q->m->memory;
@@ -144,10 +144,10 @@ static void huge_unused(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld MiB", kb / 1024);
 	if ((double)kb > (double)m->total_kb.v * most / 100)
 		verdict_fail(v, arena_printf(q->a, "<= %.0f %% of memory", most),
-			     "huge pages are set aside and nobody uses them: neither programs nor "
+			     "huge pages are reserved and unused: neither programs nor "
 			     "CUDA can have that memory");
 	else
-		verdict_pass(v, "little or nothing lies in huge pages that nobody uses");
+		verdict_pass(v, "little or no memory is in unused huge pages");
 }
 
 /* Where swap lies, and whether any is left. */
@@ -274,7 +274,7 @@ static const struct setting rows[] = {
 	  .by_hand = "gputune run --free MIB releases so much once; read models with direct I/O, "
 		     "and have programs ask MemAvailable" },
 	{ .id = "memory.hugepages-unused",
-	  .title = "Huge pages that nobody uses",
+	  .title = "Unused huge pages",
 	  STATE,
 	  .read = "free_hugepages of each size",
 	  .not_when = "no GPU shares the host's memory",

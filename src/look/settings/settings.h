@@ -261,7 +261,7 @@ bool recommendation_met(const struct recommendation *o, const char *current);
 /* --- verdict helpers for rules: each returns nothing and fills *v ----------------------------- */
 void verdict_pass(struct verdict *v, const char *reason);
 void verdict_fail(struct verdict *v, const char *wanted, const char *reason);
-/* With a reason code of its own, so that others can tell why it failed. */
+/* A failure with its own reason code, for callers that depend on the cause. */
 void verdict_fail_by(struct verdict *v, const char *code, const char *wanted, const char *reason);
 void verdict_na(struct verdict *v, const char *code, const char *reason);
 void verdict_unknown(struct verdict *v, const char *code, const char *reason);

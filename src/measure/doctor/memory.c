@@ -81,7 +81,7 @@ static const struct cause freezes[] = {
 };
 
 /* --- CUDA cannot have it ---------------------------------------------------------------------- */
-/* The setting judges the ceiling; what lies there now is what is missing. */
+/* The setting judges the limit; this is what the cache holds now. */
 static void doctor_memory_arc(const struct rule_facts *e, struct judged *out)
 {
 	const struct fact_int *size = &e->m->storage.zfs_arc_size;
@@ -102,7 +102,7 @@ static const struct cause cannot_have[] = {
 			    "direct I/O, and have programs ask MemAvailable instead of "
 			    "free memory") },
 	{ .id = "huge-pages",
-	  .title = "memory lies in huge pages that nobody uses",
+	  .title = "memory is in unused huge pages",
 	  BY_SETTING("memory.hugepages-unused", LIKELY),
 	  .steps = ANYWHERE("echo 0 > nr_hugepages of that size below "
 			    "/sys/kernel/mm/hugepages, and take hugepages= out of the kernel "

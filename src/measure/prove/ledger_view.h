@@ -39,7 +39,7 @@ json_t *measured_check_json(struct arena *a, const struct machine *m, const stru
 extern const struct result_shape check_result, explain_result;
 /* What was proven here of a finding; no text: nothing. */
 struct cell measured_finding(struct arena *a, const struct ledger *l, const struct finding *f);
-/* How many of what is to be fixed nobody measured here; nothing where nothing was measured at all.
+/* The number of findings without a measurement on this machine; no text where it has none at all.
  */
 void measured_missing(struct doc *d, const struct findings *f, const struct ledger *l);
 /* Every verdict on this setting (NULL: on any) on this machine, the newest first. */

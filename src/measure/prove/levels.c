@@ -26,7 +26,7 @@ static struct proof_member *member(const struct levels *l, size_t i)
 	return &l->g->p->members[i];
 }
 
-/* One that cannot be set, or breaks what is measured, takes no part. */
+/* A value that cannot be set, or breaks the measurement, is left out. */
 static int level_out(struct levels *l, size_t i, int code, const struct err *e)
 {
 	if (code != -EBADMSG && code != -ECANCELED)
@@ -118,7 +118,7 @@ static const char *loses(const struct levels *l, size_t i)
 	return NULL;
 }
 
-/* The one that looks best by enough to matter; l->n: none does. */
+/* The value that looks best, by more than half of --min-effect; l->n: none. */
 static size_t levels_choose(const struct levels *l)
 {
 	const struct proof *p = l->g->p;
@@ -144,7 +144,7 @@ static size_t levels_choose(const struct levels *l)
 	return best;
 }
 
-/* Nothing looks better by enough: an answer where none of them can be. */
+/* No value looks better by enough: no difference where no interval reaches --min-effect. */
 static void levels_none(const struct levels *l)
 {
 	struct proof *p = l->g->p;
