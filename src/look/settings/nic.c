@@ -220,6 +220,15 @@ static void rule_nic_judge_twin(const struct rule_ctx *q, struct verdict *v, con
 			     "one half of the port reaches about 100 Gb/s of its 200");
 }
 
+/* The link that says where it is on the bus could not be read. */
+static bool has_unplaced_port(const struct machine *m)
+{
+	LIST_FOR_EACH (struct nic, n, &m->net.nics)
+		if (!*n->pci && fact_is(&n->driver, "mlx5_core"))
+			return true;
+	return false;
+}
+
 /* The port's two halves on a DGX Spark: each reaches half the speed. */
 static void rule_nic_twins(const struct rule_ctx *q, struct verdict *v)
 {
@@ -244,6 +253,8 @@ static void rule_nic_twins(const struct rule_ctx *q, struct verdict *v)
 		rule_nic_judge_twin(q, v, twin);
 	else if (unseen)
 		verdict_unseen(q, v, unseen, "an interface does not tell its port");
+	else if (has_unplaced_port(q->m))
+		verdict_unknown(v, CODE_ERROR, "an interface's place on the PCI bus is unreadable");
 	else
 		verdict_fail(v, "its twin present", "the other half of this port is missing");
 }

@@ -212,7 +212,7 @@ const struct nic *port_twin(const struct machine *m, const struct nic *n,
 	LIST_FOR_EACH (struct nic, t, &m->net.nics) {
 		const struct fact *driver = &t->driver.f;
 
-		if (t != n && unseen && first_untold(&driver, 1))
+		if (t != n && unseen && *t->pci && first_untold(&driver, 1))
 			*unseen = driver;
 		if (t == n || !may_be_halves(m, t, n))
 			continue;
