@@ -319,6 +319,7 @@ static void held(struct look_page *p, const char *type, const char *target, cons
 {
 	long i = monitor_find(p->f->mon, type, target);
 	double share = look_of(p, type, target), since;
+	enum style style = 100 * share > most ? STYLE_WARN : STYLE_MUTED;
 
 	if (i < 0 || !p->first)
 		return;
@@ -326,10 +327,9 @@ static void held(struct look_page *p, const char *type, const char *target, cons
 	if (!(since > 0.05))
 		return;
 	look_add_word(p, STYLE_PLAIN, *any ? ", " : "");
-	look_addf(p, 100 * share > most ? STYLE_WARN : STYLE_MUTED, "%s %.0f s", name, since);
+	look_addf(p, style, "%s %.0f s", name, since);
 	if (share > 0.01)
-		look_addf(p, 100 * share > most ? STYLE_WARN : STYLE_MUTED, " (%.0f %%)",
-			  fmin(100 * share, 100));
+		look_addf(p, style, " (%.0f %%)", fmin(100 * share, 100));
 	*any = true;
 }
 

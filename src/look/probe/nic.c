@@ -218,8 +218,8 @@ static struct fact_str nic_owner(const struct nic_owners *owners, const char *na
 }
 
 /*
- * The ports of a DGX Spark's NIC that files configure although the NIC is not on the bus: who wrote
- * them expects a cable. netplan's files name them inside, those of others in their own names.
+ * The ports of a DGX Spark's NIC that files configure although the NIC is not on the bus: their
+ * author expects a cable. netplan names ports in its files, the others in names of files.
  */
 static const char *const spark_ports[] = { "enp1s0f0np0", "enp1s0f1np1", "enP2p1s0f0np0",
 					   "enP2p1s0f1np1" };
@@ -235,17 +235,11 @@ static const char *port_in_name(const struct nic_owners *owners, struct arena *a
 	return NULL;
 }
 
-/* Below "#" is nothing that counts. */
-static bool names_in_lines(char *text, const char *name)
+/* Blanks out what follows a "#" in its line. */
+static void blank_comments(char *text)
 {
-	char *save = NULL;
-
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		line[strcspn(line, "#")] = '\0';
-		if (names_it(line, name))
-			return true;
-	}
-	return false;
+	for (char *at = strchr(text, '#'); at; at = strchr(at, '#'))
+		memset(at, ' ', strcspn(at, "\n"));
 }
 
 static struct fact_str absent_port(struct probe *p, const struct nic_owners *owners)
@@ -266,8 +260,10 @@ static struct fact_str absent_port(struct probe *p, const struct nic_owners *own
 			continue;
 		failed = host_read(p->h, path, 1 << 16, p->a, &text, NULL);
 		why = failed ? failed : why;
+		if (!failed)
+			blank_comments(text);
 		for (size_t s = 0; !failed && s < SPARK_PORTS && !found; s++)
-			if (names_in_lines(arena_strdup(p->a, text), spark_ports[s]))
+			if (names_it(text, spark_ports[s]))
 				found = arena_printf(p->a, "%s in %s", spark_ports[s], path);
 	}
 	if (found)
@@ -370,8 +366,8 @@ static void probe_nic_irqs(struct probe *p, struct nic *n, const char *dir)
 			 : fact_str_of(arena_strdup(p->a, away.s ? away.s : ""), "", list);
 }
 
-/* Where packets go on from a queue (RPS), and which CPUs send on which (XPS). A file a queue, of
- * which there are hundreds. */
+/* Which CPUs process the packets of a receive queue (RPS) or send on a transmit queue (XPS). One
+ * file per queue: hundreds. */
 static void probe_nic_steering(struct probe *p, struct nic *n, const char *dir)
 {
 	const char *queues = arena_printf(p->a, "%squeues/", dir);

@@ -496,7 +496,6 @@ static void remediate_freq_max(const struct rule_ctx *q, struct remediations *ou
 static void performance_limit(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_int *most = &q->m->cpu.perf_max_pct;
-
 	const struct freq_policy *p = q->m->cpu.policies.n ? q->m->cpu.policies.items : NULL;
 
 	if (!p || (seen_ok(&p->driver.f) && !str_starts(p->driver.v, "intel_"))) {

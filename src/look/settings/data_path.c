@@ -255,7 +255,8 @@ static void gds(const struct rule_ctx *q, struct verdict *v)
 			   "only programs that use cuFile would gain from nvidia-fs");
 }
 
-/* The first address that no interface here has; NULL. *hidden: some could not be read. */
+/* The first address that no interface here has; NULL: none. *hidden: some interface's addresses
+ * could not be read. */
 static const char *not_here(const struct rule_ctx *q, const char *addresses, bool *hidden)
 {
 	for (const char *p = addresses; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
@@ -274,13 +275,16 @@ static const char *not_here(const struct rule_ctx *q, const char *addresses, boo
 	return NULL;
 }
 
-/* Sizes that do not fit each other or the GPU. Each needs those before it in the sentence. */
+/* cufile.json as installed. */
+enum { CUFILE_DIRECT_KB = 16384, CUFILE_CACHE_KB = 131072 };
+
+/* Why the sizes of cufile.json do not fit each other or the GPU; NULL: they fit. */
 static const char *sizes_clash(const struct rule_ctx *q)
 {
 	const struct storage *s = &q->m->storage;
 	const struct fact_int *sizes[] = { &s->cufile_direct_kb, &s->cufile_buffer_kb,
 					   &s->cufile_cache_kb, &s->cufile_pinned_kb };
-	long long cache = fact_or(&s->cufile_cache_kb, 131072);
+	long long cache = fact_or(&s->cufile_cache_kb, CUFILE_CACHE_KB);
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (seen_ok(&sizes[i]->f) && (sizes[i]->v <= 0 || sizes[i]->v % 4))
@@ -296,7 +300,7 @@ static const char *sizes_clash(const struct rule_ctx *q)
 	return NULL;
 }
 
-/* File systems whose cuFile way is RDMA from addresses of the list. */
+/* A mount that cuFile reads by RDMA, from the addresses of its list; NULL: none. */
 static const struct mount *needs_addresses(const struct machine *m)
 {
 	LIST_FOR_EACH (struct mount, mount, &m->storage.mounts)
@@ -305,11 +309,13 @@ static const struct mount *needs_addresses(const struct machine *m)
 	return NULL;
 }
 
-/* Defaults: cufile.json as installed. Each storage's maker may have reasons for others. */
+/* The maker of a storage system may have reasons for other values than the defaults. */
 static void cufile_values(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct storage *s = &q->m->storage;
 	const char *addresses = fact_text(&s->cufile_addresses, ""), *away, *clash;
+	const struct mount *remote = needs_addresses(q->m);
+	long long cache = fact_or(&s->cufile_cache_kb, CUFILE_CACHE_KB);
 	bool hidden = false;
 
 	if (!q->m->gpu.gpus.n || !seen_ok(&s->cufile_direct_kb.f) || !has_cufile(q->m)) {
@@ -319,8 +325,7 @@ static void cufile_values(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld KiB a request, %lld KiB of buffers, addresses %s",
-				  s->cufile_direct_kb.v, fact_or(&s->cufile_cache_kb, 131072),
-				  *addresses ? addresses : "none");
+				  s->cufile_direct_kb.v, cache, *addresses ? addresses : "none");
 	clash = sizes_clash(q);
 	away = not_here(q, addresses, &hidden);
 	if (clash)
@@ -331,11 +336,11 @@ static void cufile_values(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "addresses of this machine",
 			     arena_printf(q->a, "no interface here has %s: RDMA to storage fails",
 					  away));
-	else if (!*addresses && needs_addresses(q->m))
+	else if (!*addresses && remote)
 		verdict_fail(v, "addresses of the storage network's interfaces",
 			     arena_printf(q->a, "%s is read through host memory without them",
-					  needs_addresses(q->m)->name));
-	else if (s->cufile_direct_kb.v != 16384 || fact_or(&s->cufile_cache_kb, 131072) != 131072)
+					  remote->name));
+	else if (s->cufile_direct_kb.v != CUFILE_DIRECT_KB || cache != CUFILE_CACHE_KB)
 		verdict_na(v, CODE_LEFT_ALONE,
 			   "not the defaults (16384 and 131072 KiB), which NVIDIA advises unless "
 			   "the storage's maker or a measurement says otherwise");

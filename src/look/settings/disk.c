@@ -296,8 +296,8 @@ static const char *sized(struct arena *a, long long bytes)
 				    : arena_printf(a, "%lld KiB", bytes >> 10);
 }
 
-/* Where containers, models, the caches of model hubs and checkpoints come to lie: the file system
- * of each folder, and those that are mounted below it. */
+/* A file system that is likely to fill up with containers, models, caches and checkpoints: the one
+ * of such a folder, or one mounted below it. */
 static bool is_filled(const struct machine *m, const struct mount *mount)
 {
 	static const char *const folders[] = {
@@ -330,8 +330,7 @@ static bool is_filled_first(const struct machine *m, const void *object)
 {
 	const struct mount *mount = object;
 
-	/* Nobody asks a server for the size of what it serves, and what is read-only stays as it
-	 * is. */
+	/* The size of a network mount is not asked, and a read-only one does not fill up. */
 	if ((mount->size_bytes.f.seen == SEEN_UNASKED && !mount->size_bytes.f.err) ||
 	    str_starts(fact_text(&mount->options, ""), "ro,") || !is_filled(m, mount))
 		return false;

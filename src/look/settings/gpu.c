@@ -106,6 +106,7 @@ enum { BAR1_LEAST_MIB = 1024 };
 
 static void bar1(const struct rule_ctx *q, struct verdict *v)
 {
+	static const char small[] = "a NIC can map no more than this of the GPU's memory at once";
 	const struct gpu *g = q->object;
 	const struct pci_function *p = machine_pci(q->m, g->pci);
 	long long mib, most = p ? fact_or(&p->rebar_max_bytes, 0) >> 20 : 0;
@@ -125,13 +126,9 @@ static void bar1(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "no RDMA device could use a larger window");
 	else
 		verdict_fail(v, v->wanted,
-			     most > mib ? arena_printf(q->a,
-						       "a NIC can map no more than this of the "
-						       "GPU's memory at once; firmware could give "
-						       "it %lld MiB",
-						       most)
-					: "a NIC can map no more than this of the GPU's memory at "
-					  "once");
+			     most > mib ? arena_printf(q->a, "%s; firmware could give it %lld MiB",
+						       small, most)
+					: small);
 }
 
 /* Capability 0x15 tells before any firmware step whether a larger window is possible. */
@@ -158,8 +155,7 @@ static void rebar(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "large enough");
 	else if (has_rdma(q->m) && !seen_ok(&g->bar1_bytes.f))
 		verdict_unseen(q, v, &g->bar1_bytes.f, "the driver does not tell its window");
-	else if (has_rdma(q->m) &&
-		 fact_or(&g->bar1_bytes, (long long)BAR1_LEAST_MIB << 20) >> 20 < BAR1_LEAST_MIB)
+	else if (has_rdma(q->m) && g->bar1_bytes.v >> 20 < BAR1_LEAST_MIB)
 		verdict_na(v, CODE_NO_EFFECT, "what it lacks is in gpu.bar1-size");
 	else if (!has_rdma(q->m) && q->m->gpu.gpus.n < 2)
 		verdict_na(v, CODE_NO_EFFECT,

@@ -359,14 +359,12 @@ static bool is_count(long long n)
 
 static const char *ecc_text(struct arena *a, const struct ecc_counts *n)
 {
-	const char *now = n->now < 0
-				  ? ""
-				  : arena_printf(a, "%lld uncorrected since driver load, ", n->now),
-		   *life = n->life < 0 ? "" : arena_printf(a, "%lld over its life, ", n->life);
+	const char *life = n->life < 0 ? "" : arena_printf(a, "%lld over its life, ", n->life);
 
 	if (n->now <= 0)
 		return arena_printf(a, "%lld uncorrected, %lld corrected", n->life, n->corrected);
-	return arena_printf(a, "%s%s%lld corrected", now, life, n->corrected);
+	return arena_printf(a, "%lld uncorrected since driver load, %s%lld corrected", n->now, life,
+			    n->corrected);
 }
 
 /* Both counters: what came since the driver was loaded is the more urgent. */

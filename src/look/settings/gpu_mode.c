@@ -222,7 +222,7 @@ static void mps_limits(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_str *threads = &q->m->gpu.mps_threads, *memory = &q->m->gpu.mps_memory;
 	bool known = true;
-	long long percent;
+	long long percent = 100;
 
 	if (!seen_ok(&q->m->gpu.mps.f)) {
 		verdict_na(v, CODE_NO_EFFECT, "no MPS daemon runs at its usual place");
@@ -233,7 +233,6 @@ static void mps_limits(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "threads %s%s, memory %s", fact_text(threads, "100"),
 				  seen_ok(&threads->f) ? " %" : " % (default)",
 				  fact_text(memory, "not limited"));
-	percent = 100;
 	if (seen_ok(&threads->f) &&
 	    (parse_i64(threads->v, &percent) || percent < 1 || percent > 100))
 		verdict_unknown(v, CODE_ERROR, "the share of threads is no number from 1 to 100");

@@ -9,7 +9,7 @@
 unsigned platform_bits(const struct machine *m);
 /* A virtual machine: its host decides about clocks, idle states and PCIe. */
 bool is_virtual(const struct machine *m);
-/* It is of some platforms only, and which one this is could not be seen. o may be NULL. */
+/* o (NULL: false) applies to some platforms only, and the platform is unknown. */
 bool recommendation_hidden(const struct machine *m, const struct recommendation *o);
 /* Some GPU shares the host's memory (a DGX Spark's does, seen or not), so that page cache and huge
  * pages are taken from CUDA. */

@@ -182,8 +182,8 @@ static void rule_trust(const struct rule_ctx *q, struct verdict *v)
 					  n->pfc.v));
 }
 
-/* The class of ets ("CLASS:PRIORITIES:HOW ...") that holds a paused priority beside others, or that
- * is sent last (ETS with 0 %). NULL: none. */
+/* A class of ets ("CLASS:PRIORITIES:HOW ...") with a paused priority that also holds others, or
+ * that is sent last (ETS with 0 %): *last. NULL: none. */
 static const char *wrong_class(struct arena *a, const char *ets, const char *pfc, bool *last)
 {
 	struct idset paused = { 0 }, its;

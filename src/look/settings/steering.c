@@ -8,11 +8,12 @@
 static bool was_asked(const struct fact *f, struct verdict *v)
 {
 	if (f->seen == SEEN_UNASKED)
-		verdict_na(v, CODE_NEEDS_DEEP, "a file a queue, of hundreds: --deep reads them");
+		verdict_na(v, CODE_NEEDS_DEEP,
+			   "one file per queue, hundreds in all: --deep reads them");
 	return f->seen != SEEN_UNASKED;
 }
 
-/* Packets are handed on where the queue is too few; with a queue a CPU that is a detour. */
+/* RPS helps an adapter with fewer queues than CPUs; with one queue per CPU it only adds work. */
 static void rps(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
@@ -39,7 +40,7 @@ static void rps(const struct rule_ctx *q, struct verdict *v)
 					n->channels.v, cpus));
 }
 
-/* As the kernel writes a mask, with its words: "rx-3=00000000,000000ff". */
+/* Keeps the width of the mask that the kernel shows: "rx-3=00000000,000000ff". */
 static void remediate_rps(const struct rule_ctx *q, struct remediations *out)
 {
 	const struct nic *n = q->object;

@@ -103,7 +103,7 @@ struct cause {
 	/* Judged by this setting's findings: a failed one weighs so much. */
 	const char *setting;
 	enum likelihood weight;
-	const char *code; /* a failed one of this reason code alone; NULL: any */
+	const char *code; /* counts only failures with this reason code; NULL: all */
 	/* Or by a rule of its own; with both the rule looks at the setting itself (or at several,
 	 * by blanks), and judges nothing that they judge. */
 	void (*rule)(const struct rule_facts *e, struct judged *out);

@@ -69,10 +69,8 @@ static void examine_judge(const struct rule_facts *e, const struct diagnosis *d,
 		*out = (struct judged){ CAUSE_NOT_HERE, none, NULL };
 	else if (c->rule)
 		c->rule(e, out);
-	else if (c->code)
-		rule_by_code(e, c->setting, c->code, c->weight, out);
 	else
-		rule_by_setting(e, c->setting, c->weight, out);
+		rule_by_code(e, c->setting, c->code, c->weight, out);
 }
 
 static void examine_sort(struct cause_result *r, size_t n)

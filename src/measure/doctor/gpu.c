@@ -50,17 +50,13 @@ static void load_or_setting(const struct rule_facts *e, enum gpu_load_verdict wa
 			    const char *setting, const char *code, enum likelihood weight,
 			    struct judged *out)
 {
-	struct judged test, said;
+	struct judged said, test;
 
-	if (code)
-		rule_by_code(e, setting, code, weight, &said);
-	else
-		rule_by_setting(e, setting, weight, &said);
+	rule_by_code(e, setting, code, weight, &said);
 	if (by_load(e, want, out)) {
 		/* What the driver says now counts beside a test that found something else. */
-		test = said;
-		if (out->likelihood == CAUSE_EXCLUDED && test.likelihood <= CAUSE_LIKELY)
-			*out = test;
+		if (out->likelihood == CAUSE_EXCLUDED && said.likelihood <= CAUSE_LIKELY)
+			*out = said;
 		return;
 	}
 	*out = said;

@@ -128,7 +128,7 @@ void rule_by_code(const struct rule_facts *e, const char *setting, const char *c
 		  enum likelihood weight, struct judged *out)
 {
 	rule_by_setting(e, setting, weight, out);
-	for (size_t i = 0; e->findings && i < e->findings->n; i++) {
+	for (size_t i = 0; code && e->findings && i < e->findings->n; i++) {
 		const struct finding *f = &e->findings->items[i];
 
 		if (strcmp(f->s->id, setting) != 0 || f->v.kind != VERDICT_FAIL)

@@ -19,7 +19,7 @@ const struct finding *finding_on(const struct rule_facts *e, const char *setting
 /* Judged by a setting alone. */
 void rule_by_setting(const struct rule_facts *e, const char *setting, enum likelihood weight,
 		     struct judged *out);
-/* Failed for this reason alone: what failed for another one is NOT_HERE. */
+/* By failures with this reason code (NULL: with any); other failures are NOT_HERE. */
 void rule_by_code(const struct rule_facts *e, const char *setting, const char *code,
 		  enum likelihood weight, struct judged *out);
 /* By what the setting says of such PCI functions: LIKELY where it fails; without one NOT_HERE, for

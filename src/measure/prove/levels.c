@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several values of one setting: each is looked at in turn against the machine as it was, the one
- * that looks best is proven on fresh pairs, so that the choice among many favours nobody.
+ * Several values of one setting: each is screened against the machine as it was, and the one that
+ * looks best is proven on fresh pairs, so that choosing it does not bias its result.
  */
 #include <errno.h>
 #include <math.h>
@@ -97,7 +97,7 @@ static int levels_screen(struct levels *l, struct err *e)
 	return r;
 }
 
-/* Why a value that may look good is no choice: another figure loses more than may be lost. */
+/* Why a value is rejected: a guard loses more than it allows; NULL: none does. */
 static const char *loses(const struct levels *l, size_t i)
 {
 	const struct window *w = &l->g->p->window;

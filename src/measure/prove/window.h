@@ -27,7 +27,7 @@ struct window {
 	struct bench_figure figures[WINDOW_FIGURES];
 	size_t n_figures;
 	size_t main; /* the figure that decides; the others are its guards */
-	/* Of a guard: so much worse it may get, as a share; 0: by less than what matters. */
+	/* The loss that a guard allows, as a share; 0: the smallest effect that matters. */
 	double tolerance[WINDOW_FIGURES];
 	double seconds; /* how long one takes, without its set-up; 0: as long as it takes */
 	/* 0. -EINTR: stopped. -EBADMSG: what ran went wrong, or its result was (*e says how): a
@@ -59,10 +59,10 @@ struct workload {
 int window_command(struct arena *a, const struct workload *w, struct window *out, struct err *e);
 
 /*
- * Makes of w one whose figure is work per joule of these GPUs (NVML's indices): what it measured
- * before, where less is better its inverse, over the mean power meanwhile. The figure itself
- * becomes a guard that may lose that share. h is nobody else's, and has to live as long. -ENODATA
- * and *e: none of them says what it takes, and w is as it was.
+ * Changes w to measure work per joule of these GPUs (NVML's indices): its main figure, inverted
+ * where less is better, over the mean power meanwhile. That figure becomes a guard that may lose
+ * the share loss. w uses h alone, until it is closed. -ENODATA and *e: no GPU reports energy or
+ * power, and w is unchanged.
  */
 int window_per_joule(struct arena *a, struct host *h, const char *const *gpus, size_t n,
 		     double loss, struct window *w, struct err *e);
