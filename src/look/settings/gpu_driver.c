@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The NVIDIA driver: whether it answers, for every GPU that the bus has, which kind it is, and
  * whether the GPUs are alike. */
+#include <errno.h>
 #include <string.h>
 
 #include "look/settings/predicates.h"
@@ -97,8 +98,20 @@ static bool of_one_kind(const struct machine *m)
 	return true;
 }
 
+/* A GPU that NVML still lists, but answers GPU_IS_LOST for: it left the bus while the driver ran.
+ */
+static const struct gpu *lost_gpu(const struct machine *m)
+{
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (g->temperature_c.f.err == EHOSTDOWN || g->clock_sm_mhz.f.err == EHOSTDOWN ||
+		    g->uuid.f.err == EHOSTDOWN)
+			return g;
+	return NULL;
+}
+
 static void all_visible(const struct rule_ctx *q, struct verdict *v)
 {
+	const struct gpu *lost = lost_gpu(q->m);
 	size_t bus = machine_bus_gpus(q->m, false), n = q->m->gpu.gpus.n;
 
 	/* Its GPU is part of the processor: nobody takes it out. */
@@ -108,6 +121,13 @@ static void all_visible(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "1",
 			     "this machine has a GPU, and none is on the PCI bus: it fell off, or "
 			     "firmware left it out. Power off, wait, and start again");
+		return;
+	}
+	if (lost) {
+		v->current = arena_printf(q->a, "gpu%u at %s is lost", lost->index, lost->pci);
+		verdict_fail(v, "every GPU answers",
+			     "NVML answers GPU_IS_LOST: the GPU fell off the bus while the driver "
+			     "was loaded");
 		return;
 	}
 	if (!n || !bus) {
@@ -352,6 +372,12 @@ static const struct nvlink *worst_link(const struct rule_ctx *q, struct link_cou
 	return worst;
 }
 
+static const char *no_nvlink(const struct rule_ctx *q)
+{
+	return is_virtual(q->m) ? "no NVLink: the GPU has none, or the virtual machine hides it"
+				: "the GPU has no NVLink";
+}
+
 static void gpu_driver_link_errors(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact *unseen = NULL;
@@ -360,7 +386,7 @@ static void gpu_driver_link_errors(const struct rule_ctx *q, struct verdict *v)
 	const struct nvlink *worst = worst_link(q, &n, &grown, &unseen);
 
 	if (!worst) {
-		verdict_na(v, CODE_NO_HARDWARE, "the GPU has no NVLink");
+		verdict_na(v, CODE_NO_HARDWARE, no_nvlink(q));
 		return;
 	}
 	if (is_beyond(&n)) {
@@ -399,7 +425,7 @@ static void gpu_driver_nvlinks(const struct rule_ctx *q, struct verdict *v)
 		if (unseen)
 			verdict_unseen(q, v, unseen, NULL);
 		else
-			verdict_na(v, CODE_NO_HARDWARE, "the GPU has no NVLink");
+			verdict_na(v, CODE_NO_HARDWARE, no_nvlink(q));
 		return;
 	}
 	/* A link that firmware took out is not counted any more: the chip's own number is. */
@@ -452,8 +478,7 @@ static void nvlink_speed(const struct rule_ctx *q, struct verdict *v)
 	least = slowest(g, &fastest, &up, &unseen);
 	if (up == 0) {
 		verdict_na(v, CODE_NO_HARDWARE,
-			   g->links.n ? "no NVLink is up: see gpu.nvlink"
-				      : "the GPU has no NVLink");
+			   g->links.n ? "no NVLink is up: see gpu.nvlink" : no_nvlink(q));
 		return;
 	}
 	if (unseen || least <= 0) {

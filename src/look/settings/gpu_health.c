@@ -221,6 +221,12 @@ static void temperature(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = h.has_now ? arena_printf(q->a, "%lld C", h.now_c)
 			       : arena_printf(q->a, "%lld C below its limit", h.left_c);
+	if (!h.has_limit && h.odd_margin) {
+		verdict_unknown(v, CODE_ERROR,
+				arena_printf(q->a, "the driver's margin of %lld C fits no limit",
+					     g->temperature_margin_c.v));
+		return;
+	}
 	if (!h.has_margin && !h.has_limit) {
 		if (g->temperature_slowdown_c.f.seen == SEEN_UNASKED ||
 		    g->temperature_margin_c.f.seen == SEEN_UNASKED)
@@ -236,7 +242,9 @@ static void temperature(const struct rule_ctx *q, struct verdict *v)
 	below = arena_printf(q->a, "%lld C below the %s%s", h.left_c,
 			     h.has_margin ? "first limit, by the driver's own margin"
 					  : "slow-down limit",
-			     h.disagree ? "; the absolute limit says otherwise" : "");
+			     h.disagree	    ? "; the absolute limit says otherwise"
+			     : h.odd_margin ? "; the driver's margin fits no limit and is ignored"
+					    : "");
 	if (h.left_c >= HEAT_CLOSE_C)
 		verdict_pass(v, below);
 	else

@@ -255,6 +255,7 @@ struct gpu_heat gpu_heat(const struct gpu *g)
 	h.has_margin = seen_ok(&g->temperature_margin_c.f) && margin > -HIGHEST_C &&
 		       margin < HIGHEST_C &&
 		       (!h.has_now || (now + margin >= LOWEST_C && now + margin <= HIGHEST_C));
+	h.odd_margin = seen_ok(&g->temperature_margin_c.f) && !h.has_margin;
 	h.has_limit = h.has_now && is_temperature(limit);
 	h.left_c = h.has_margin ? margin : h.has_limit ? limit - now : 0;
 	if (h.has_now && (h.has_margin || h.has_limit))

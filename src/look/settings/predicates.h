@@ -81,6 +81,7 @@ bool is_superchip(const struct machine *m);
  */
 struct gpu_heat {
 	bool has_now, has_margin, has_limit;
+	bool odd_margin;   /* the driver gives a margin that fits no limit of a GPU: not counted */
 	bool disagree;	   /* margin and limit: one says close, the other far */
 	long long now_c;   /* where has_now */
 	long long left_c;  /* where has_margin or has_limit */
