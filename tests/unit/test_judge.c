@@ -91,7 +91,7 @@ static void test_which_opinion(void **state)
 		{ PROFILE_TRAINING, ON_HGX, WANT_IS, "training", NULL, NULL },
 		{ PROFILE_PUBLISHED, ON_IGX, WANT_IS, "published", NULL, NULL },
 	};
-	static const struct setting s = { .id = "x.y", RECOMMENDATIONS(list) };
+	static const struct setting s = { .id = "x.y", .opinions = list, .n_opinions = 4 };
 
 	(void)state;
 	assert_string_equal(setting_recommendation(&s, PROFILE_DEFAULT, ON_SPARK)->value, "spark");

@@ -8,29 +8,6 @@
 #include "look/settings/settings.h"
 #include "base/text.h"
 
-static const char no_params[] =
-	"the driver's parameters are not visible: no driver, or a container";
-
-static const struct recommendation profiling[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
-	  "a matter of who is trusted: counters tell of other users' work. With 1, Nsight Compute "
-	  "ends with ERR_NVGPUCTRPERM for all but administrators",
-	  NULL },
-};
-static const struct recommendation stream_memops[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
-	  "wanted for GPUs that drive InfiniBand by themselves (IBGDA of DeepEP), together with "
-	  "PeerMappingOverride=1 in the registry words",
-	  NULL },
-};
-static const struct recommendation coherent_mode[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
-	  "\"driver\" keeps the GPU's memory out of the kernel's hands, as Kubernetes wants; "
-	  "\"numa\", "
-	  "the default, lets plain malloc use it",
-	  NULL },
-};
-
 static bool has_params(const struct machine *m, const void *object)
 {
 	(void)object;
@@ -61,14 +38,6 @@ static bool on_superchip(const struct machine *m, const void *object)
 {
 	return has_params(m, object) && is_superchip(m);
 }
-
-/* NVIDIA's module reads them at load, from the initial disk. */
-#define MODPROBE(options)                                                                          \
-	"options nvidia " options                                                                  \
-	" in a file of /etc/modprobe.d, update-initramfs -u, then a reboot"
-#define PARAM                                                                                      \
-	.scope = SCOPE_HOST, .select = has_params, .none = no_params,                              \
-	.none_code = CODE_NO_SUPPORT, .of = &gpus_shape, .effect = EFFECT_DRIVER_RELOAD
 
 /* Of a module: the GPU's limit may be right while what it shares with its processor is cut. */
 static void module_limit(const struct rule_ctx *q, struct verdict *v)
@@ -251,110 +220,4 @@ static void mps_limits(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "no limit: a program may use the whole GPU");
 }
 
-#define MODE_GPU .scope = SCOPE_GPU
-
-static const struct setting rows[] = {
-	{ .id = "gpu.profiling-access",
-	  .title = "Who may read performance counters",
-	  PARAM,
-	  .fact = "profiling_restricted",
-	  .not_when = "the driver's parameters are not visible",
-	  .why = "Profilers need the counters of the GPU. It changes no speed.",
-	  .source = "NVIDIA ERR_NVGPUCTRPERM page; NVreg_RestrictProfilingToAdminUsers",
-	  .severity = SEVERITY_INFO,
-	  RECOMMENDATIONS(profiling),
-	  .by_hand = MODPROBE("NVreg_RestrictProfilingToAdminUsers=0") },
-	{ .id = "gpu.relaxed-ordering",
-	  .title = "Relaxed ordering by the driver",
-	  PARAM,
-	  .fact = "relaxed_ordering",
-	  .not_when = "the driver's parameters are not visible",
-	  .why = "Lets writes of an A100 over PCIe pass each other.",
-	  .source = "DGX OS packages for DGX A100 (2026-11)",
-	  .severity = SEVERITY_LOW,
-	  .want = want_relaxed_ordering,
-	  .by_hand = MODPROBE("NVreg_EnablePCIERelaxedOrderingMode=1") },
-	{ .id = "gpu.stream-memory-operations",
-	  .title = "Stream memory operations",
-	  PARAM,
-	  .fact = "stream_memops",
-	  .not_when = "the driver's parameters are not visible, or the driver has no such one",
-	  .why = "A GPU's stream may then wait for and ring the doorbells of a NIC.",
-	  .source = "vLLM, tools/ep_kernels (2026-11)",
-	  .severity = SEVERITY_INFO,
-	  RECOMMENDATIONS(stream_memops),
-	  .by_hand = MODPROBE("NVreg_EnableStreamMemOPs=1 "
-			      "NVreg_RegistryDwords=\"PeerMappingOverride=1;\"") },
-	{ .id = "gpu.coherent-memory-mode",
-	  .title = "Who manages coherent GPU memory",
-	  .scope = SCOPE_HOST,
-	  .select = on_superchip,
-	  .none = "no GPU's memory is coherent with the processor's",
-	  .of = &gpus_shape,
-	  .fact = "coherent_mode",
-	  .effect = EFFECT_DRIVER_RELOAD,
-	  .not_when = "no GPU hangs from its processor by NVLink-C2C",
-	  .why = "On Grace Hopper and Grace Blackwell the kernel sees GPU memory as a NUMA node.",
-	  .source = "NVIDIA CDMM white paper; Azure GB200 images (2026-11)",
-	  .severity = SEVERITY_INFO,
-	  RECOMMENDATIONS(coherent_mode),
-	  .by_hand = MODPROBE("NVreg_CoherentGPUMemoryMode=driver") },
-	{ .id = "gpu.module-power-limit",
-	  .title = "Power limit of the module",
-	  MODE_GPU,
-	  .read = "nvmlDeviceGetFieldValues(POWER_CURRENT_LIMIT), scope module",
-	  .not_when = "GPU and processor do not share one module",
-	  .why = "On a superchip GPU and processor share one budget; each is slow when it is cut.",
-	  .source = "nvml; NVIDIA Grace performance tuning guide",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = module_limit,
-	  .by_hand = "nvidia-smi -i GPU -sc 1 -pl WATTS sets it; look who lowered it: the rack's "
-		     "power "
-		     "manager may have" },
-	{ .id = "gpu.workload-power-profile",
-	  .title = "Workload power profile",
-	  MODE_GPU,
-	  .read = "nvmlDeviceWorkloadPowerProfileGetCurrentProfiles",
-	  .not_when = "the GPU or its driver has none",
-	  .why = "Blackwell splits its power between cores, memory and links by kind of job.",
-	  .source = "nvml, power profiles (R570 and later)",
-	  .severity = SEVERITY_LOW,
-	  .judge = power_profile,
-	  .by_hand = "nvidia-smi power-profiles lists them, sets and clears them" },
-	{ .id = "gpu.mig-layout",
-	  .title = "MIG slices",
-	  MODE_GPU,
-	  .read = "nvmlDeviceGetMigDeviceHandleByIndex, nvmlDeviceGetAttributes",
-	  .not_when = "MIG is off",
-	  .why = "What is in no slice cannot be used.",
-	  .source = "NVIDIA MIG user guide",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = mig_layout,
-	  .by_hand = "nvidia-smi mig -lgip shows what fits, -cgi PROFILE -C makes slices; or "
-		     "switch MIG off (nvidia-smi -i GPU -mig 0)" },
-	{ .id = "gpu.mps",
-	  .title = "MPS and compute mode",
-	  MODE_GPU,
-	  .read = "/tmp/nvidia-mps/control, nvmlDeviceGetComputeMode",
-	  .not_when = "no MPS daemon runs at its usual place",
-	  .why = "MPS lets programs share a GPU at one time; beside it they take turns.",
-	  .source = "NVIDIA Multi-Process Service guide",
-	  .severity = SEVERITY_LOW,
-	  .judge = mps,
-	  .by_hand = "nvidia-smi -i GPU -c EXCLUSIVE_PROCESS while the daemon runs" },
-	{ .id = "gpu.mps-limits",
-	  .title = "Limits of MPS",
-	  .scope = SCOPE_HOST,
-	  .read = "the MPS daemon's environment: CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, "
-		  "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
-	  .not_when = "no MPS daemon runs at its usual place",
-	  .why = "What each program gets of a shared GPU: SMs by percentage, memory by size.",
-	  .note = "Control commands change both later, and are not seen.",
-	  .source = "NVIDIA Multi-Process Service guide, environment variables",
-	  .severity = SEVERITY_LOW,
-	  .judge = mps_limits,
-	  .by_hand = "set_default_device_pinned_mem_limit GPU SIZE in nvidia-cuda-mps-control, or "
-		     "the variable before the daemon starts" },
-};
-
-const struct setting_table settings_gpu_mode = SETTING_TABLE(rows);
+#include "look/settings_gpu_mode_rows.h"

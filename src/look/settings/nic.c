@@ -7,29 +7,6 @@
 #include "look/settings/settings.h"
 #include "base/text.h"
 
-static const char no_nic[] = "no network interface with hardware behind it";
-
-static const struct recommendation jumbo[] = {
-	{ PROFILE_DEFAULT, ON_SPARK | ON_IGX | ON_HGX, WANT_AT_LEAST, "9000",
-	  "fewer packets, and RoCE with its largest RDMA MTU; both ends and every switch have to "
-	  "change together",
-	  NULL },
-	{ PROFILE_DEFAULT, ON_GENERIC | ON_HOST, WANT_LEAVE, NULL,
-	  "larger frames only where every machine and switch on the way agrees", NULL },
-	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_AT_LEAST, "9000",
-	  "published: 9000 on both ends; every switch on the way has to agree", "S1; S3" },
-	{ PROFILE_MAX_PERFORMANCE, ON_HOST, WANT_AT_LEAST, "9000",
-	  "fewer packets; both ends and every switch have to change together", NULL },
-	{ PROFILE_MAX_PERFORMANCE, ON_GPU, WANT_AT_LEAST, "9000",
-	  "fewer packets, and RoCE with its largest RDMA MTU; both ends and every switch have to "
-	  "change together",
-	  NULL },
-	{ PROFILE_TRAINING, ON_GPU, WANT_AT_LEAST, "9000",
-	  "fewer packets, and RoCE with its largest RDMA MTU; both ends and every switch have to "
-	  "change together",
-	  NULL },
-};
-
 /* What RoCE makes of an interface's MTU: the kernel takes off 96 bytes of headers and the next
  * power of two below, 256 to 4096. Source: include/rdma/ib_addr.h, iboe_get_mtu(). */
 static long long rdma_mtu(long long mtu)
@@ -259,88 +236,6 @@ static void rule_nic_twins(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "its twin present", "the other half of this port is missing");
 }
 
-#define PORT .scope = SCOPE_NIC, .none = no_nic
-#define DATA_PORT                                                                                  \
-	.scope = SCOPE_NIC, .select = is_data_port,                                                \
-	.none = "no data port (RDMA, or 25 Gb/s and more)"
-
-static const struct setting rows[] = {
-	{ .id = "nic.errors",
-	  .title = "Receive errors",
-	  PORT,
-	  .health = true,
-	  .read = "statistics/{rx_crc_errors,rx_missed_errors}",
-	  .why = "Counted since boot by the interface: a count is no rate.",
-	  .source = "kernel networking/statistics.rst",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = rule_nic_errors,
-	  .by_hand = "cable, module or port: exchange one at a time and look whether the count "
-		     "still grows" },
-	{ .id = "nic.carrier",
-	  .title = "Link up",
-	  DATA_PORT,
-	  .health = true,
-	  .of = &nic_shape,
-	  .fact = "carrier",
-	  .not_when = "nothing is configured on it",
-	  .why = "A port that is configured and has no link carries nothing.",
-	  .source = "S1; S3",
-	  .severity = SEVERITY_HIGH,
-	  .judge = carrier,
-	  .by_hand = "plug in or exchange the cable, look at the far end, or take the "
-		     "configuration away" },
-	{ .id = "nic.speed",
-	  .title = "Link speed",
-	  DATA_PORT,
-	  .health = true,
-	  .of = &nic_shape,
-	  .fact = "speed_mbps",
-	  .not_when = "the link is down",
-	  .why = "What cable and far end agreed on.",
-	  .source = "S1; S3",
-	  .severity = SEVERITY_HIGH,
-	  .judge = rule_nic_speed,
-	  .by_hand = "a cable and a far end of the port's own speed" },
-	{ .id = "nic.twins",
-	  .title = "Both halves of a port in use",
-	  DATA_PORT,
-	  .not_when = "the machine is no DGX Spark, this half is down, or none has an address",
-	  .read = "phys_port_name and addresses of all interfaces",
-	  .why = "Each QSFP port of a DGX Spark is reached over two PCIe functions of about 100 "
-		 "Gb/s each.",
-	  .note = "One half alone is published as the 200 Gb/s link; NVIDIA's own 189.85 Gb/s is "
-		  "the sum of both.",
-	  .source = "S3; NVIDIA DGX Spark playbooks",
-	  .severity = SEVERITY_HIGH,
-	  .judge = rule_nic_twins,
-	  .by_hand = "where a half has no link, switch it on, seat the cable again, then boot with "
-		     "the cable in; give each half an address in a subnet of its own" },
-	{ .id = "nic.mtu",
-	  .title = "MTU",
-	  DATA_PORT,
-	  .knob = KNOB_LINK,
-	  .name = "mtu",
-	  .of = &nic_shape,
-	  .fact = "mtu_bytes",
-	  .unit = "bytes",
-	  .not_when = "the link is down, is InfiniBand, or is a management port",
-	  .why = "Larger frames mean fewer packets; from 4192 bytes on RoCE can use its largest "
-		 "RDMA MTU. Both ends and every switch have to agree.",
-	  .why_host = "Larger frames mean fewer packets. Both ends and every switch have to agree.",
-	  .note = "A check that demands more than 1518 accepts 1600. A published networkd recipe "
-		  "puts MTU= into a section that ignores it.",
-	  .source = "S1; S3",
-	  .shown_by = "tcp/send:1 tcp/receive:1 tcp-latency/4096B",
-	  .settle_s = 10,
-	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_SERVICE,
-	  RECOMMENDATIONS(jumbo),
-	  .judge = rule_nic_mtu,
-	  .remediate = remediate_mtu },
-};
-
-const struct setting_table settings_nic = SETTING_TABLE(rows);
-
 /* The queues of network interfaces: rings and interrupt coalescing. */
 
 /* The other ring has room left too. */
@@ -388,14 +283,6 @@ static void remediate_rings(const struct rule_ctx *q, struct remediations *out)
 		remediate_knob(q, out, (struct knob){ KNOB_LINK, "tx-ring", n->name },
 			       arena_printf(q->a, "%lld", n->tx_ring_max.v));
 }
-
-static const struct recommendation moderation[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
-	  "adaptive or the driver's default; 0 us is for programs that poll for latency", NULL },
-	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_IS, "0",
-	  "no packet waits for a timer; it costs an interrupt for every burst (gain unmeasured)",
-	  NULL },
-};
 
 static void coalesce(const struct rule_ctx *q, struct verdict *v)
 {
@@ -532,67 +419,6 @@ static void remediate_irqs(const struct rule_ctx *q, struct remediations *out)
 	}
 }
 
-#define QUEUE_DATA_PORT                                                                            \
-	.scope = SCOPE_NIC, .select = is_data_port, .knob = KNOB_LINK,                             \
-	.none = "no data port (RDMA, or 25 Gb/s and more)"
-
-static const struct setting queue_rows[] = {
-	{ .id = "nic.rings",
-	  .title = "Ring sizes",
-	  QUEUE_DATA_PORT,
-	  .name = "rx-ring",
-	  .read = "ETHTOOL_GRINGPARAM",
-	  .not_when = "no packet was lost for want of buffers",
-	  .why = "Descriptors that hold a burst.",
-	  .source = "ethtool(8)",
-	  .shown_by = "tcp/receive tcp-latency/64B",
-	  .settle_s = 10,
-	  .severity = SEVERITY_LOW,
-	  .risk = RISK_SERVICE,
-	  .judge = rings,
-	  .remediate = remediate_rings },
-	{ .id = "nic.coalesce",
-	  .title = "Interrupt coalescing",
-	  QUEUE_DATA_PORT,
-	  .name = "rx-usecs",
-	  .read = "ETHTOOL_GCOALESCE",
-	  .not_when = "a user-space driver owns the port",
-	  .why = "How long the NIC waits before it interrupts.",
-	  .source = "ethtool(8)",
-	  .shown_by = "tcp-latency/64B tcp/receive:1",
-	  .settle_s = 2,
-	  .severity = SEVERITY_LOW,
-	  .risk = RISK_LOW,
-	  RECOMMENDATIONS(moderation),
-	  .judge = coalesce,
-	  .remediate = remediate_coalesce,
-	  .by_hand = "the driver lets nobody choose the time" },
-	{ .id = "nic.irq-affinity",
-	  .title = "Interrupts near the adapter",
-	  QUEUE_DATA_PORT,
-	  .name = "irq-*",
-	  .of = &nic_shape,
-	  .fact = "irq_cpus",
-	  .not_when =
-		  "the machine has one NUMA node and no CPU is set aside, or has neither GPU nor "
-		  "RDMA",
-	  .why = "An interrupt that another socket serves fetches every packet across. NCCL polls; "
-		 "TCP, storage and connection set-up wait for interrupts.",
-	  .note = "Its driver spreads interrupts from the adapter's node on. irqbalance, tuned and "
-		  "scripts of the vendor (set_irq_affinity_bynode.sh) move them later.",
-	  .source = "kernel core-api/irq/irq-affinity.rst; NVIDIA mlnx-tools "
-		    "set_irq_affinity_bynode.sh",
-	  .shown_by = "tcp/receive:1 tcp-latency/64B",
-	  .settle_s = 2,
-	  .severity = SEVERITY_LOW,
-	  .risk = RISK_LOW,
-	  .judge = irq_placement,
-	  .remediate = remediate_irqs,
-	  .by_hand = "let its interrupts be served by CPUs of its own NUMA node" },
-};
-
-const struct setting_table settings_nic_queue = SETTING_TABLE(queue_rows);
-
 /* Addresses of interfaces: whether data ports have one, whose it is, and who keeps it. */
 
 /* The ranges of the published example belong to others, who cannot be reached while they are used.
@@ -693,46 +519,4 @@ static void rule_nic_owner(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "changes have to be kept there, or they are lost at the next boot");
 }
 
-#define ADDRESS_DATA_PORT                                                                          \
-	.scope = SCOPE_NIC, .select = is_data_port,                                                \
-	.none = "no data port (RDMA, or 25 Gb/s and more)"
-
-static const struct setting address_rows[] = {
-	{ .id = "nic.address",
-	  .title = "IPv4 address of a data port",
-	  ADDRESS_DATA_PORT,
-	  .of = &nic_shape,
-	  .fact = "ipv4",
-	  .not_when = "the link is down, is InfiniBand or part of a bond, or has no RDMA device",
-	  .why = "RoCE v2 and RDMA connection set-up use it.",
-	  .why_host = "Nothing connects over a port without an address.",
-	  .note = "1.1.1.1/24 and 2.2.2.2/24 are published; both are public networks of others.",
-	  .source = "S1; S3",
-	  .severity = SEVERITY_LOW,
-	  .risk = RISK_SERVICE,
-	  .judge = address,
-	  .by_hand = "an address of a private range, in the files of whoever owns the interface: "
-		     "nic.owner says who" },
-	{ .id = "nic.subnets",
-	  .title = "One subnet an interface",
-	  .scope = SCOPE_HOST,
-	  .read = "addresses of all interfaces",
-	  .why = "With two interfaces in a subnet Linux answers for either on both.",
-	  .source = "S3; arp_ignore in ip-sysctl.rst",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = rule_nic_subnets,
-	  .by_hand = "one subnet for each interface, in the files of whoever owns them" },
-	{ .id = "nic.owner",
-	  .title = "Who configures the interface",
-	  ADDRESS_DATA_PORT,
-	  .of = &nic_shape,
-	  .fact = "owner",
-	  .not_when = "no configuration file names it",
-	  .why = "A change made with another tool is lost at boot. On DGX OS the owner is netplan.",
-	  .source = "S1; S3",
-	  .severity = SEVERITY_LOW,
-	  .judge = rule_nic_owner,
-	  .by_hand = "leave the interface to one manager and take it out of the other's files" },
-};
-
-const struct setting_table settings_nic_address = SETTING_TABLE(address_rows);
+#include "look/settings_nic_rows.h"

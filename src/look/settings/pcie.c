@@ -274,13 +274,6 @@ static void pcie_aer(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "none that matters since boot");
 }
 
-static const struct recommendation link_power[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
-	  "saves power while the link rests; waking takes microseconds (unmeasured here)", NULL },
-	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_IS, "off",
-	  "a resting link has to wake up before the first packet (unmeasured here)", NULL },
-};
-
 static void aspm(const struct rule_ctx *q, struct verdict *v)
 {
 	static const char *const names[] = { "off", "L0s", "L1", "L0s and L1" };
@@ -300,89 +293,7 @@ static void aspm(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, v->wanted, "the link may sleep");
 }
 
-#define LINKED                                                                                     \
-	.scope = SCOPE_PCI, .select = has_fast_link,                                               \
-	.none = "no GPU, fast NIC or NVMe disk with a PCIe link is visible"
-
-static const struct setting rows[] = {
-	{ .id = "pcie.link",
-	  .title = "PCIe link speed and width",
-	  LINKED,
-	  .health = true,
-	  .read = "LnkSta and LnkCap of both ends",
-	  .not_when = "the GPU shares the host's memory, or the device is virtual",
-	  .why = "A link with missing lanes or a lower speed is a common hardware fault, and "
-		 "lowers what the device can do.",
-	  .note = "The Gen1 x1 link of a GB10 is a placeholder and no fault.",
-	  .source = "S0; S1; pcie-base",
-	  .severity = SEVERITY_CRITICAL,
-	  .judge = link,
-	  .by_hand = "reseat the card, look at slot, riser and cable; in firmware setup whether "
-		     "the slot is split or held to a lower speed" },
-	{ .id = "pcie.errors",
-	  .title = "PCIe errors",
-	  .scope = SCOPE_PCI,
-	  .select = has_errors,
-	  .health = true,
-	  .none = "no device reports PCIe errors",
-	  .none_code = CODE_NO_SUPPORT,
-	  .read = "aer_dev_{correctable,nonfatal,fatal}",
-	  .not_when = "error reporting is not available",
-	  .why = "Corrected errors cost time, uncorrected ones data. The ports above a device "
-		 "count "
-		 "too.",
-	  .source = "kernel PCI/pcieaer-howto.rst; MiaAI-Lab/DeepSeek-v4-Flash-DSpark-2x-DGX-Spark "
-		    "issue 146 (2026-08)",
-	  .severity = SEVERITY_HIGH,
-	  .judge = pcie_aer,
-	  .by_hand = "reseat or exchange the card, the riser or the cable; look whether the counts "
-		     "grow" },
-	{ .id = "pcie.gpu-nic-path",
-	  .title = "Way between GPU and nearest NIC",
-	  .scope = SCOPE_GPU,
-	  .read = "sysfs PCI tree",
-	  .not_when = "the GPU is part of the processor, or there is no RDMA device",
-	  .why = "The fewer bridges between them, the faster GPUDirect.",
-	  .note = "Any one near NIC satisfies a published check for all GPUs; here each GPU is "
-		  "asked.",
-	  .source = "S1; S4",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = gpu_nic,
-	  .by_hand = "put the NIC into a slot below the GPU's switch or at least its socket, or "
-		     "connect the near one" },
-	{ .id = "pcie.aspm",
-	  .title = "Link power saving",
-	  LINKED,
-	  .read = "LnkCtl bits 1:0",
-	  .not_when = "the profile leaves it alone",
-	  .why = "A link that sleeps has to wake up first. It costs nothing while the link is "
-		 "busy.",
-	  .source = "pcie-base",
-	  .severity = SEVERITY_LOW,
-	  RECOMMENDATIONS(link_power),
-	  .judge = aspm,
-	  .by_hand = "switch ASPM off in firmware setup, or write performance to "
-		     "/sys/module/pcie_aspm/parameters/policy, which holds for every link" },
-};
-
-const struct setting_table settings_pcie = SETTING_TABLE(rows);
-
 /* What stands between two devices that want to reach each other: access control, the IOMMU. */
-
-static const struct recommendation redirect_off[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "off",
-	  "traffic between GPU and NIC behind one switch is sent up to the processor and back",
-	  NULL },
-	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL,
-	  "the isolation between devices is kept; direct traffic pays for it", NULL },
-};
-static const struct recommendation untranslated[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "identity off",
-	  "every access of a NIC to GPU memory is translated, and peer-to-peer may be refused",
-	  NULL },
-	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL,
-	  "the isolation between devices is kept; direct traffic pays for it", NULL },
-};
 
 /* Request redirect, completion redirect, upstream forwarding. */
 enum { REDIRECT = 0x04 | 0x08 | 0x10 };
@@ -590,64 +501,6 @@ static void pcie_iommu(const struct rule_ctx *q, struct verdict *v)
 			     is_untranslated(f->v) ? "not as the profile wants" : q->wish->because);
 }
 
-static const struct setting access_rows[] = {
-	{ .id = "pcie.acs",
-	  .title = "Access control redirect",
-	  .scope = SCOPE_PCI,
-	  .select = above_fast_device,
-	  .none = "no bridge with access control stands above a GPU or fast NIC",
-	  .none_code = CODE_NO_SUPPORT,
-	  .knob = KNOB_PCI,
-	  .name = "acs-control",
-	  .read = "ACS extended capability 0x0d",
-	  .not_when = "the machine is virtual or serves virtual machines, or no GPU has a peer "
-		      "behind the switch",
-	  .why = "Redirect sends peer-to-peer traffic up to the root complex, where it is slow or "
-		 "refused.",
-	  .source = "nccl-troubleshooting; pcie-base",
-	  .shown_by = "copy/peer-write copy/peer-read collectives rdma/read:1MiB",
-	  .settle_s = 2,
-	  .severity = SEVERITY_HIGH,
-	  .risk = RISK_DANGER,
-	  RECOMMENDATIONS(redirect_off),
-	  .judge = acs,
-	  .remediate = remediate_acs },
-	{ .id = "pcie.iommu",
-	  .title = "IOMMU mode",
-	  .scope = SCOPE_HOST,
-	  .of = &kernel_shape,
-	  .fact = "iommu",
-	  .knob = KNOB_BOOTARG,
-	  .name = "iommu",
-	  .not_when = "the machine is Arm or virtual, or has no GPU and RDMA NIC together",
-	  .why = "Translation costs time on every transfer and can forbid peer-to-peer. Without it "
-		 "a device may reach all of memory.",
-	  .source = "nccl-troubleshooting; gpudirect",
-	  .shown_by = "copy/h2d copy/peer-write rdma-latency tcp/receive",
-	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_DANGER,
-	  .effect = EFFECT_REBOOT,
-	  RECOMMENDATIONS(untranslated),
-	  .judge = pcie_iommu,
-	  .remediate = remediate_iommu,
-	  .by_hand = "take iommu= and the vendor's argument out of the kernel command line, where "
-		     "they were put" },
-	{ .id = "pcie.arm-passthrough",
-	  .title = "SMMU bypass on Arm",
-	  .scope = SCOPE_HOST,
-	  .health = true,
-	  .read = "/proc/cmdline, uname -r",
-	  .not_when = "the machine is no Arm machine with an NVIDIA GPU, or is virtual",
-	  .why = "One value of iommu.passthrough stops CUDA on Arm kernels before 6.11.",
-	  .source = "NVIDIA nodewright packages 0.8.0 (OCI GB300)",
-	  .severity = SEVERITY_CRITICAL,
-	  .judge = arm_passthrough,
-	  .by_hand = "put iommu.passthrough=0 in place of 1 where the boot loader's line has it, "
-		     "or boot a kernel of 6.11 or later" },
-};
-
-const struct setting_table settings_pcie_access = SETTING_TABLE(access_rows);
-
 /* Rails of a node: every GPU has a fast port of its own, behind its own switch. */
 
 enum { GPUS_MAX = 64 };
@@ -781,20 +634,4 @@ static void rails(const struct rule_ctx *q, struct verdict *v)
 	}
 }
 
-static const struct setting rails_rows[] = {
-	{ .id = "pcie.rails",
-	  .title = "A near port for every GPU",
-	  .health = true,
-	  .scope = SCOPE_HOST,
-	  .read = "sysfs PCI tree, /sys/class/infiniband",
-	  .not_when = "there are fewer fast ports than GPUs, or no GPU shares a switch with one",
-	  .why = "On a node with rails GPU N talks to GPU N of the other nodes. One port in the "
-		 "wrong slot slows every collective.",
-	  .source = "S4; Azure HPC node health checks; NVIDIA NCCL user guide",
-	  .severity = SEVERITY_HIGH,
-	  .judge = rails,
-	  .by_hand = "put the adapter into the slot below its GPU's switch, as the board's manual "
-		     "has it" },
-};
-
-const struct setting_table settings_pcie_rails = SETTING_TABLE(rails_rows);
+#include "look/settings_pcie_rows.h"

@@ -9,8 +9,6 @@
 #include "look/settings/settings.h"
 #include "base/text.h"
 
-static const char no_rdma[] = "no RDMA device";
-
 static bool is_active(const struct rdma_port *p)
 {
 	return fact_is(&p->state, "ACTIVE");
@@ -318,87 +316,6 @@ static void rule_rdma_firmware(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "no second board of its kind");
 }
 
-#define PORT .scope = SCOPE_RDMA, .none = no_rdma
-
-static const struct setting rows[] = {
-	{ .id = "rdma.state",
-	  .title = "Port state",
-	  PORT,
-	  .health = true,
-	  .of = &rdma_port_shape,
-	  .fact = "state",
-	  .why = "A port that is not active carries nothing.",
-	  .source = "S1; S3; S4",
-	  .severity = SEVERITY_HIGH,
-	  .judge = rule_rdma_state,
-	  .by_hand =
-		  "cable, far end and switch port; on InfiniBand the subnet manager has to run" },
-	{ .id = "rdma.rate",
-	  .title = "Port rate",
-	  PORT,
-	  .health = true,
-	  .of = &rdma_port_shape,
-	  .fact = "rate_mbps",
-	  .not_when = "the port is not active",
-	  .why = "One slow rail slows every collective.",
-	  .source = "S4; Azure HPC node health checks",
-	  .severity = SEVERITY_HIGH,
-	  .judge = rule_rdma_rate,
-	  .by_hand = "a cable and a far end of the port's own rate" },
-	{ .id = "rdma.errors",
-	  .title = "Port errors",
-	  PORT,
-	  .health = true,
-	  .read = "ports/N/counters",
-	  .not_when = "the driver does not count them",
-	  .why = "Integrity errors mean retransmission. A count since a reset is no rate.",
-	  .source = "kernel ABI sysfs-class-infiniband",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = rule_rdma_errors,
-	  .by_hand = "clean or exchange the cable, then the module; look whether the count grows" },
-	{ .id = "rdma.firmware",
-	  .title = "Same firmware on like adapters",
-	  PORT,
-	  .health = true,
-	  .of = &rdma_port_shape,
-	  .fact = "firmware",
-	  .not_when = "there is no second adapter of its kind",
-	  .why = "Rails are as fast as the slowest; behaviour differs by firmware.",
-	  .source = "Meta GPU cluster monitoring; Azure HPC node health checks",
-	  .severity = SEVERITY_LOW,
-	  .effect = EFFECT_FIRMWARE,
-	  .judge = rule_rdma_firmware,
-	  .by_hand = "bring equal boards to one firmware with the vendor's updater" },
-	{ .id = "rdma.link-layer",
-	  .title = "Link layer",
-	  PORT,
-	  .of = &rdma_port_shape,
-	  .fact = "link_layer",
-	  .not_when = "the site's fabric decides (HGX and generic machines)",
-	  .why = "A VPI port speaks Ethernet or InfiniBand, chosen in its own flash.",
-	  .source = "S1",
-	  .severity = SEVERITY_HIGH,
-	  .risk = RISK_DANGER,
-	  .effect = EFFECT_REBOOT,
-	  .judge = rule_rdma_link_layer,
-	  .by_hand = "mlxconfig -d PCI set LINK_TYPE_P1=2 (Ethernet), then reboot; the fabric has "
-		     "to be of the same kind" },
-	{ .id = "rdma.gid",
-	  .title = "RoCE v2 address",
-	  PORT,
-	  .read = "ports/N/gids, gid_attrs/types",
-	  .not_when = "the link layer is InfiniBand, the port is down, or it has no IPv4 address",
-	  .why = "RoCE v2 over IPv4 is what routes and what NCCL chooses.",
-	  .note = "Pinning NCCL_IB_GID_INDEX=3 is published; the index differs by host and moves.",
-	  .source = "S4; NCCL 2.21 release notes",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = gid,
-	  .by_hand = "look at the address and that IPv6 link-local is not all that the interface "
-		     "has; then take the port down and up" },
-};
-
-const struct setting_table settings_rdma = SETTING_TABLE(rows);
-
 /* The ways from a NIC into GPU memory, and the libraries that programs need for RDMA. */
 
 static const char memory_no_rdma[] = "no RDMA device";
@@ -538,49 +455,4 @@ static void user_libraries(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "libibverbs and its driver for the NIC are installed");
 }
 
-static const struct setting memory_rows[] = {
-	{ .id = "rdma.gpudirect",
-	  .title = "GPUDirect RDMA",
-	  .scope = SCOPE_GPU,
-	  .read = "cuDeviceGetAttribute(116, 124), /sys/module/nvidia_peermem",
-	  .not_when = "the GPU shares the host's memory or there is no RDMA device",
-	  .why = "A NIC reads and writes GPU memory without a stop in host memory.",
-	  .note = "Published as to be enabled on DGX Spark: NVIDIA documents it as not supported "
-		  "there.",
-	  .source = "S1; S3; gpudirect; spark-known-issues",
-	  .severity = SEVERITY_HIGH,
-	  .judge = gpudirect,
-	  .by_hand = "the open kernel modules give dma-buf; otherwise load nvidia-peermem beside "
-		     "the NIC vendor's drivers" },
-	{ .id = "rdma.peermem",
-	  .title = "nvidia-peermem",
-	  .scope = SCOPE_HOST,
-	  .knob = KNOB_MODULE,
-	  .name = "nvidia-peermem",
-	  .of = &network_shape,
-	  .fact = "peermem",
-	  .not_when = "there is no discrete GPU or no RDMA device, or dma-buf is in use",
-	  .why = "The older way into GPU memory; it needs the NIC vendor's drivers.",
-	  .note = "Its EINVAL on load is published as a GB10 property; it means on any machine "
-		  "that the module was built without peer-memory symbols.",
-	  .source = "S1; gpudirect",
-	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_LOW,
-	  .not_shown = "no bench here lets a network card write into GPU memory",
-	  .judge = peermem,
-	  .remediate = remediate_peermem,
-	  .by_hand = "modprobe nvidia-peermem; where it answers EINVAL, install the NIC vendor's "
-		     "drivers and build NVIDIA's again" },
-	{ .id = "rdma.user-libraries",
-	  .title = "RDMA user libraries",
-	  .scope = SCOPE_HOST,
-	  .read = "libibverbs.so.1",
-	  .not_when = "there is no RDMA device",
-	  .why = "NCCL and MPI load them.",
-	  .source = "S1",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = user_libraries,
-	  .by_hand = "install rdma-core and ibverbs-providers" },
-};
-
-const struct setting_table settings_rdma_memory = SETTING_TABLE(memory_rows);
+#include "look/settings_rdma_rows.h"

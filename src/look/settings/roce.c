@@ -11,8 +11,6 @@
 #include "look/settings/settings.h"
 #include "base/text.h"
 
-#define OPERATOR "NVIDIA Network Operator, nic-configuration-operator README (2026-08-13)"
-
 const char *roce_differs(const struct roce_side *x, const struct roce_side *y)
 {
 	if (x->pfc && y->pfc && strcmp(x->pfc, y->pfc) != 0)
@@ -86,12 +84,6 @@ static const char *rails_agree(const struct machine *m, const struct nic *n)
 	}
 	return count >= 2 ? all : NULL;
 }
-
-static const struct recommendation pause[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
-	  "on only where every switch port has it too: NVIDIA's Network Operator sets priority 3",
-	  NULL },
-};
 
 static void rule_pfc(const struct rule_ctx *q, struct verdict *v)
 {
@@ -376,97 +368,4 @@ static void rule_firmware(const struct rule_ctx *q, struct verdict *v)
 	verdict_pass(v, "as the vendor sets it, where vendors agree");
 }
 
-#define DATA_PORT                                                                                  \
-	.scope = SCOPE_NIC, .select = is_data_port,                                                \
-	.none = "no data port (RDMA, or 25 Gb/s and more)"
-
-static const struct setting rows[] = {
-	{ .id = "nic.pfc",
-	  .title = "Priority flow control",
-	  DATA_PORT,
-	  .knob = KNOB_LINK,
-	  .name = "pfc",
-	  .of = &nic_shape,
-	  .fact = "pfc",
-	  .read = "RTM_GETDCB, IEEE PFC",
-	  .not_when = "there is no RoCE on the port, or the link is down",
-	  .why = "RoCE resends much for one lost packet; PFC makes the far end wait instead. On a "
-		 "host alone it does nothing.",
-	  .note = "NVIDIA's Network Operator sets priority 3; fabrics that rely on congestion "
-		  "control leave it off.",
-	  .source = OPERATOR "; IEEE 802.1Qbb; kernel uapi/linux/dcbnl.h",
-	  .shown_by = "rdma/write:1MiB rdma/read:1MiB",
-	  .settle_s = 2,
-	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_SERVICE,
-	  RECOMMENDATIONS(pause),
-	  .judge = rule_pfc,
-	  .remediate = remediate_pfc },
-	{ .id = "nic.trust",
-	  .title = "What packets are sorted by",
-	  DATA_PORT,
-	  .of = &nic_shape,
-	  .fact = "trust",
-	  .read = "qos/trust, or the DSCP table of RTM_GETDCB",
-	  .not_when = "there is no RoCE on the port, or no priority is paused",
-	  .why = "PFC works by priority. Without a VLAN tag only the DSCP says which a packet has.",
-	  .note = "Taking the DSCP table away again leaves the adapter's own map at zero: gputune "
-		  "does not write it.",
-	  .source = OPERATOR "; kernel mlx5/core/en_dcbnl.c",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = rule_trust,
-	  .by_hand = "mlnx_qos -i INTERFACE --trust dscp; with the kernel's driver dcb app add dev "
-		     "INTERFACE dscp-prio 26:3, whose first entry turns it to dscp" },
-	{ .id = "nic.ets",
-	  .title = "Traffic classes",
-	  DATA_PORT,
-	  .of = &nic_shape,
-	  .fact = "ets",
-	  .read = "RTM_GETDCB, IEEE ETS",
-	  .not_when = "there is no RoCE on the port, or no priority is paused",
-	  .why = "A pause stops the whole class that a priority is sent in, and ETS shares the "
-		 "link "
-		 "among classes.",
-	  .note = "mlx5 begins with a class a priority, served by its own order (\"vendor\").",
-	  .source = "IEEE 802.1Qaz; kernel mlx5/core/en_dcbnl.c; NVIDIA Cumulus Linux, quality of "
-		    "service",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = rule_ets,
-	  .by_hand =
-		  "dcb ets set dev INTERFACE prio-tc 3:3 (or mlnx_qos -i INTERFACE -p 0,1,2,3,4,5,"
-		  "6,7), as the switch has its classes" },
-	{ .id = "rdma.dcqcn",
-	  .title = "Congestion control of RoCE",
-	  .scope = SCOPE_RDMA,
-	  .none = "no RDMA device",
-	  .of = &rdma_port_shape,
-	  .fact = "cnp_dscp",
-	  .read = "ecn/roce_np, ecn/roce_rp, or cc_params of mlx5 in debugfs",
-	  .not_when = "the port is InfiniBand or not active",
-	  .why = "Senders slow down when a notification (CNP) arrives; without it, pauses spread "
-		 "through the fabric.",
-	  .note = "NVIDIA's Network Operator sets DSCP 4 and priority 6; the driver's default is "
-		  "48 "
-		  "and 6, which most switches expect.",
-	  .source = OPERATOR "; kernel mlx5/cong.c",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = rule_dcqcn,
-	  .by_hand = "with the vendor's drivers ecn/roce_np and ecn/roce_rp of the interface; else "
-		     "mlxconfig -d PCI set CNP_DSCP_P1=N CNP_802P_PRIO_P1=N, and reboot" },
-	{ .id = "nic.firmware",
-	  .title = "Firmware settings of the adapter",
-	  DATA_PORT,
-	  .of = &nic_shape,
-	  .fact = "firmware_settings",
-	  .not_when = "the adapter is no ConnectX or BlueField",
-	  .why = "They outlive the system and come with the card from whatever it was in before.",
-	  .note = "Vendors contradict each other about MAX_ACC_OUT_READ, PCI_WR_ORDERING and the "
-		  "marks of CNPs: these are shown and not judged.",
-	  .source = OPERATOR "; NVIDIA AI Enterprise, HGX Blackwell Ultra passthrough",
-	  .severity = SEVERITY_LOW,
-	  .effect = EFFECT_REBOOT,
-	  .judge = rule_firmware,
-	  .by_hand = "mlxconfig -d PCI set NAME=VALUE, then a reboot" },
-};
-
-const struct setting_table settings_roce = SETTING_TABLE(rows);
+#include "look/settings_roce_rows.h"

@@ -189,12 +189,6 @@ struct setting_table {
 	size_t n;
 };
 
-#define RECOMMENDATIONS(list) .opinions = (list), .n_opinions = sizeof(list) / sizeof((list)[0])
-#define SETTING_TABLE(list)                                                                        \
-	{                                                                                          \
-		(list), sizeof(list) / sizeof((list)[0])                                           \
-	}
-
 /* Every row, in the order of topics. */
 extern const struct setting_table *const setting_tables[];
 extern const size_t setting_table_count;

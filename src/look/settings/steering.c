@@ -78,39 +78,4 @@ static void xps(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "CPUs send on queues of their own");
 }
 
-#define QUEUES                                                                                     \
-	.scope = SCOPE_NIC, .select = is_data_port, .of = &nic_shape,                              \
-	.none = "no data port (RDMA, or 25 Gb/s and more)", .severity = SEVERITY_LOW
-
-static const struct setting rows[] = {
-	{ .id = "nic.rps",
-	  .title = "Receive packet steering",
-	  QUEUES,
-	  .knob = KNOB_SYSFS,
-	  .name = "/sys/class/net/{}/queues/rx-*/rps_cpus",
-	  .fact = "rps",
-	  .read = "/sys/class/net/*/queues/rx-*/rps_cpus",
-	  .not_when = "--deep was not asked for",
-	  .why = "Software hands packets to other CPUs after the interrupt. RDMA never passes it.",
-	  .note = "Scripts for adapters with few queues set it, and an adapter with many keeps it.",
-	  .source = "kernel networking/scaling.rst, RPS",
-	  .shown_by = "tcp/receive tcp-latency/64B",
-	  .settle_s = 1,
-	  .risk = RISK_LOW,
-	  .judge = rps,
-	  .remediate = remediate_rps },
-	{ .id = "nic.xps",
-	  .title = "Transmit packet steering",
-	  QUEUES,
-	  .fact = "tx_queues_free",
-	  .read = "/sys/class/net/*/queues/tx-*/xps_cpus",
-	  .not_when = "--deep was not asked for, or there is one transmit queue",
-	  .why = "Which queue a CPU sends on. RDMA has queues of its own.",
-	  .source = "kernel networking/scaling.rst, XPS; NVIDIA mlnx-tools set_irq_affinity.sh",
-	  .judge = xps,
-	  .by_hand =
-		  "load the driver again: mlx5 gives every queue a CPU; or write one CPU each to "
-		  "queues/tx-N/xps_cpus" },
-};
-
-const struct setting_table settings_steering = SETTING_TABLE(rows);
+#include "look/settings_steering_rows.h"

@@ -37,43 +37,6 @@ static void clock_measured(const struct rule_facts *e, struct judged *out)
 			    c->limit_source);
 }
 
-static const struct cause clocks[] = {
-	{ .id = "governor",
-	  .title = "the governor saves power",
-	  BY_SETTING("cpu.governor", LIKELY),
-	  .fix = "cpu.governor",
-	  .steps = ANYWHERE("cpupower frequency-set -g performance") },
-	{ .id = "cap",
-	  .title = "a ceiling below what the CPU can do",
-	  BY_SETTING("cpu.frequency-cap", CERTAIN),
-	  .fix = "cpu.frequency-cap",
-	  .steps = ANYWHERE("cpupower frequency-set -u with the highest frequency") },
-	{ .id = "limit",
-	  .title = "the driver holds every processor down",
-	  BY_SETTING("cpu.performance-limit", CERTAIN),
-	  .fix = "cpu.performance-limit",
-	  .steps = ANYWHERE("echo 100 > /sys/devices/system/cpu/intel_pstate/max_perf_pct; look at "
-			    "thermald and power tools, which lower it") },
-	{ .id = "boost",
-	  .title = "turbo is off",
-	  BY_SETTING("cpu.boost", LIKELY),
-	  .fix = "cpu.boost",
-	  .steps = ANYWHERE("echo 1 > /sys/devices/system/cpu/cpufreq/boost, or in firmware "
-			    "set-up") },
-	{ .id = "warm",
-	  .title = "too warm",
-	  .rule = doctor_cpu_warm,
-	  .judges = "seen.log_throttled",
-	  .steps = ANYWHERE("fans, air flow, filters, the heat sink's contact") },
-	{ .id = "hot",
-	  .title = "close to the temperature that slows it down",
-	  BY_SETTING("cpu.temperature", LIKELY) },
-	{ .id = "measured",
-	  .title = "it really runs slower than its kind does",
-	  .rule = clock_measured,
-	  .steps = ANYWHERE("look at power and heat limits in firmware set-up") },
-};
-
 /* --- late ------------------------------------------------------------------------------------- */
 static void sleeps(const struct rule_facts *e, struct judged *out)
 {
@@ -114,30 +77,6 @@ static void stolen(const struct rule_facts *e, struct judged *out)
 			"the host took %.1f %% of the CPU time during the tests", c->steal_percent);
 }
 
-static const struct cause late[] = {
-	{ .id = "idle-states",
-	  .title = "deep idle states take long to leave",
-	  .rule = sleeps,
-	  .setting = "cpu.idle-states",
-	  .weighs = true,
-	  .fix = "cpu.idle-states",
-	  .steps = ANYWHERE("disable the states by their latency, or have the program hold "
-			    "/dev/cpu_dma_latency") },
-	{ .id = "isolation",
-	  .title = "isolated CPUs are not consistently isolated",
-	  BY_SETTING("boot.isolation", LIKELY),
-	  .steps = ANYWHERE("one list in isolcpus, nohz_full and rcu_nocbs") },
-	{ .id = "interrupts",
-	  .title = "interrupts go to isolated CPUs",
-	  BY_SETTING("cpu.irq-affinity", LIKELY),
-	  .fix = "cpu.irq-affinity",
-	  .steps = ANYWHERE("irqaffinity= without the isolated CPUs") },
-	{ .id = "stolen",
-	  .title = "the host takes the CPU away",
-	  .rule = stolen,
-	  .steps = ANYWHERE("ask who runs the host for CPUs of your own") },
-};
-
 /* --- others ----------------------------------------------------------------------------------- */
 static void doctor_cpu_loaded(const struct rule_facts *e, struct judged *out)
 {
@@ -168,40 +107,4 @@ static void pressed(const struct rule_facts *e, struct judged *out)
 			    (double)e->signs->pressure_cpu.v / 100);
 }
 
-static const struct cause busy[] = {
-	{ .id = "load",
-	  .title = "more tasks than CPUs",
-	  .rule = doctor_cpu_loaded,
-	  .judges = "seen.load",
-	  .given = "cpu.online",
-	  .steps = ANYWHERE("top; end or move what is not wanted, give the job CPUs of its own") },
-	{ .id = "pressure",
-	  .title = "tasks wait for CPUs",
-	  .rule = pressed,
-	  .judges = "seen.pressure_cpu",
-	  .steps = ANYWHERE("top; look at limits of containers (cpu.max) as well") },
-	{ .id = "offline",
-	  .title = "CPUs are switched off",
-	  BY_SETTING("cpu.online", LIKELY),
-	  .fix = "cpu.online",
-	  .steps = ANYWHERE("echo 1 > /sys/devices/system/cpu/cpuN/online, or take maxcpus= out of "
-			    "the command line") },
-};
-
-static const struct diagnosis rows[] = {
-	{ .id = "cpu.slow-clock",
-	  .symptom = "the CPU is slower than it should be",
-	  .words = "governor frequency turbo boost throttle tokenizer data loader",
-	  .tests = TEST_BIT(TEST_CPU_CLOCK),
-	  CAUSES(clocks) },
-	{ .id = "cpu.late-wake",
-	  .symptom = "short requests take long, the first after a pause most",
-	  .words = "latency jitter wake idle c-states api p99 tail virtual steal",
-	  .tests = TEST_BIT(TEST_WAKE),
-	  CAUSES(late) },
-	{ .id = "cpu.busy",
-	  .symptom = "something else uses the CPUs",
-	  .words = "load contention slow others background",
-	  CAUSES(busy) },
-};
-const struct diagnosis_table diagnoses_cpu = DIAGNOSIS_TABLE(rows);
+#include "measure/doctor_cpu_rows.h"

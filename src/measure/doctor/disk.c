@@ -43,50 +43,6 @@ static void errors_of_disk(const struct rule_facts *e, struct judged *out)
 	rule_on_functions(e, "pcie.errors", is_disk, "no disk tells its PCIe errors", out);
 }
 
-static const struct cause slow[] = {
-	{ .id = "remote",
-	  .title = "it is read over the network",
-	  BY_SETTING("disk.root-local", LIKELY),
-	  .steps = ANYWHERE("copy models to a disk of this machine") },
-	{ .id = "usb",
-	  .title = "a USB disk runs in its old mode, one request at a time",
-	  BY_SETTING("disk.usb-transport", CERTAIN),
-	  .steps = ANYWHERE("a bridge and a port that speak UAS; look at lsusb -t") },
-	{ .id = "full",
-	  .title = "the file system is nearly full",
-	  BY_SETTING("disk.free-space", LIKELY),
-	  .steps = ANYWHERE("delete or move something") },
-	{ .id = "pool",
-	  .title = "a ZFS pool is degraded",
-	  BY_SETTING("zfs.pool-state", CERTAIN),
-	  .steps = ANYWHERE("zpool status tells which disk") },
-	{ .id = "heat",
-	  .title = "a disk is close to the temperature that slows it down",
-	  BY_SETTING("disk.temperature", LIKELY) },
-	{ .id = "link",
-	  .title = "a disk's PCIe link is narrower or slower than it could be",
-	  .rule = link_of_disk,
-	  .setting = "pcie.link",
-	  .weighs = true },
-	{ .id = "errors",
-	  .title = "a disk's PCIe link fails",
-	  .rule = errors_of_disk,
-	  .setting = "pcie.errors",
-	  .weighs = true },
-	{ .id = "read-ahead",
-	  .title = "little is read ahead",
-	  .rule = read_ahead,
-	  .setting = "disk.read-ahead",
-	  .fix = "disk.read-ahead",
-	  .steps = ANYWHERE("a larger read_ahead_kb of the disk") },
-	{ .id = "scheduler",
-	  .title = "the I/O scheduler does not fit the disk",
-	  .rule = scheduler,
-	  .setting = "disk.scheduler",
-	  .fix = "disk.scheduler",
-	  .steps = ANYWHERE("none for NVMe, mq-deadline for others") },
-};
-
 static void doctor_disk_dirty(const struct rule_facts *e, struct judged *out)
 {
 	long long kb;
@@ -105,30 +61,4 @@ static void doctor_disk_dirty(const struct rule_facts *e, struct judged *out)
 		    "%s; %lld MiB wait now", by.text, kb / 1024);
 }
 
-static const struct cause saving[] = {
-	{ .id = "writeback",
-	  .title = "so much may wait to be written that writers stall",
-	  .rule = doctor_disk_dirty,
-	  .setting = "memory.dirty-ratio",
-	  .fix = "memory.dirty-ratio",
-	  .steps = ANYWHERE("sysctl vm.dirty_bytes and vm.dirty_background_bytes of a few GiB") },
-	{ .id = "full",
-	  .title = "the file system is nearly full",
-	  BY_SETTING("disk.free-space", LIKELY),
-	  .steps = ANYWHERE("delete or move something") },
-};
-
-static const struct diagnosis rows[] = {
-	{ .id = "disk.slow-load",
-	  .symptom = "loading a model takes long",
-	  .words = "disk read nvme ssd start cold storage nfs usb safetensors checkpoint",
-	  .missing = "how fast it is read was not measured: --files MODEL, or --dir FOLDER",
-	  .missing_test = TEST_BIT(TEST_FILES) | TEST_BIT(TEST_DISK),
-	  .tests = TEST_BIT(TEST_FILES) | TEST_BIT(TEST_DISK),
-	  CAUSES(slow) },
-	{ .id = "disk.stalls-saving",
-	  .symptom = "everything stalls while a checkpoint is saved",
-	  .words = "write writeback dirty flush sync freeze save",
-	  CAUSES(saving) },
-};
-const struct diagnosis_table diagnoses_disk = DIAGNOSIS_TABLE(rows);
+#include "measure/doctor_disk_rows.h"

@@ -140,8 +140,6 @@ struct diagnosis {
 	size_t n;
 };
 
-#define CAUSES(list) .causes = (list), .n = sizeof(list) / sizeof((list)[0])
-
 struct diagnosis_table {
 	const struct diagnosis *rows;
 	size_t n;

@@ -101,77 +101,6 @@ static void doctor_gpu_slow(const struct rule_facts *e, struct judged *out)
 		out->likelihood = CAUSE_LIKELY;
 }
 
-static const struct cause low_clock[] = {
-	{ .id = "latch",
-	  .title = "power delivery is latched low",
-	  .rule = latch,
-	  .setting = "gpu.power-latch",
-	  .steps = SPARK_OR(
-		  "shut down; take the adapter off the wall and its cable off the unit; wait a "
-		  "full minute; plug in the wall first, then the unit, at its own adapter. A "
-		  "reboot, a driver reload or a clock lock does not clear it. If it comes back, "
-		  "update the firmware, then exchange the adapter",
-		  "shut down and take the machine off mains power for a minute, then update its "
-		  "firmware") },
-	{ .id = "working-clock",
-	  .title = "a low clock while it works",
-	  BY_SETTING("gpu.working-clock", LIKELY),
-	  .steps = ANYWHERE("look for a clock lock that somebody set (nvidia-smi -rgc resets it), "
-			    "then at heat and power") },
-	{ .id = "slow",
-	  .title = "slow under load without any reason told",
-	  .rule = doctor_gpu_slow,
-	  .steps = ANYWHERE("look who else uses it, at remapped rows and the link, and compare "
-			    "with its neighbours under the same load") },
-};
-
-static const struct cause warm[] = {
-	{ .id = "heat",
-	  .title = "too warm",
-	  .rule = heat,
-	  .setting = "gpu.temperature",
-	  .steps = SPARK_OR("free the air openings on both sides, do not stack units; until then "
-			    "an upper clock limit (nvidia-smi -lgc 0,2200) costs little and takes "
-			    "many degrees",
-			    "fans, filters, air flow, the cold plate's contact, the temperature "
-			    "of what cools it") },
-	{ .id = "throttle",
-	  .title = "heat holds its clock down now",
-	  BY_SETTING("gpu.throttle", CERTAIN),
-	  .code = CODE_HEAT },
-	{ .id = "history",
-	  .title = "heat slowed it down before",
-	  BY_SETTING("gpu.throttle-history", POSSIBLE),
-	  .code = CODE_HEAT,
-	  .steps = ANYWHERE("look at the counters under load: only what grows is a fault") },
-	{ .id = "memory",
-	  .title = "its memory is too warm",
-	  BY_SETTING("gpu.temperature-memory", LIKELY) },
-};
-
-static const struct cause brakes[] = {
-	{ .id = "brake",
-	  .title = "the server pulls its power brake",
-	  .rule = brake,
-	  .setting = "gpu.throttle",
-	  .steps = ANYWHERE("power supplies and their redundancy, the chassis' power limit in the "
-			    "management controller, cables to the GPU") },
-	{ .id = "history",
-	  .title = "it pulled its power brake before",
-	  BY_SETTING("gpu.throttle-history", POSSIBLE),
-	  .code = CODE_POWER,
-	  .steps = ANYWHERE("look at the counters under load: only what grows is a fault") },
-};
-
-static const struct cause capped[] = {
-	{ .id = "limit",
-	  .title = "a power limit below its default",
-	  .rule = cap,
-	  .setting = "gpu.power-limit",
-	  .fix = "gpu.power-limit",
-	  .steps = ANYWHERE("nvidia-smi -pl with the default of nvidia-smi -q -d POWER") },
-};
-
 /* --- link ------------------------------------------------------------------------------------- */
 
 /* Of the GPUs themselves: a disk's or an adapter's link slows none. */
@@ -214,24 +143,6 @@ static void gpu_copies(const struct rule_facts *e, struct judged *out)
 		rule_by_band(e, TEST_GPU_COPY, out);
 }
 
-static const struct cause links[] = {
-	{ .id = "link",
-	  .title = "its PCIe link is narrower or slower than it could be",
-	  .rule = gpu_link,
-	  .setting = "pcie.link",
-	  .weighs = true },
-	{ .id = "copies",
-	  .title = "copies between host and GPU are slow",
-	  .rule = gpu_copies,
-	  .steps = ANYWHERE("look at the link first, then which processor the copying thread and "
-			    "its memory lie on (gputune show topology)") },
-	{ .id = "errors",
-	  .title = "the link repairs itself",
-	  .rule = link_repairs,
-	  .setting = "pcie.errors",
-	  .weighs = true },
-};
-
 /* --- broken ----------------------------------------------------------------------------------- */
 
 /* The setting knows the numbers that are of hardware; the rest are lines of programs. */
@@ -250,26 +161,6 @@ static void doctor_gpu_xid(const struct rule_facts *e, struct judged *out)
 			e->signs->log_xid.v ? "; most come from programs, not from hardware" : "");
 }
 
-static const struct cause broken[] = {
-	{ .id = "rows",
-	  .title = "memory rows that could not be remapped, or wait for it",
-	  BY_SETTING("gpu.remapped-rows", CERTAIN),
-	  .steps = ANYWHERE("a waiting remap: stop the GPU's work and reset it; a failed one: have "
-			    "the board exchanged") },
-	{ .id = "ecc", .title = "uncorrected memory errors", BY_SETTING("gpu.ecc-errors", LIKELY) },
-	{ .id = "recovery",
-	  .title = "the driver asks for a recovery",
-	  BY_SETTING("gpu.recovery-action", CERTAIN),
-	  .steps = ANYWHERE("do what it asks for: drain, reset or reboot") },
-	{ .id = "xid",
-	  .title = "Xid lines in the kernel's log",
-	  .rule = doctor_gpu_xid,
-	  .setting = "gpu.xid",
-	  .judges = "seen.log_xid",
-	  .steps = ANYWHERE("dmesg | grep Xid: 13, 31, 43 and 45 are a program's own; 48, 63, 64, "
-			    "74, 79, 92, 94, 95, 119 and 120 are not") },
-};
-
 static void doctor_gpu_skew(const struct rule_facts *e, struct judged *out)
 {
 	const struct gpus *g = &e->m->gpu;
@@ -287,93 +178,6 @@ static void doctor_gpu_skew(const struct rule_facts *e, struct judged *out)
 	else
 		verdict_set(e, out, CAUSE_EXCLUDED, "module and library are both %s", g->driver.v);
 }
-
-static const struct cause missing[] = {
-	{ .id = "driver",
-	  .title = "the driver does not answer",
-	  BY_SETTING("gpu.driver", CERTAIN) },
-	{ .id = "skew",
-	  .title = "module and library of different versions",
-	  .rule = doctor_gpu_skew,
-	  .judges = "seen.module",
-	  .given = "gpu.driver",
-	  .steps = ANYWHERE("reboot, or unload all nvidia modules and load them again; in a "
-			    "container the library has to come from the host") },
-	{ .id = "count",
-	  .title = "a GPU is on the bus, but not usable",
-	  BY_SETTING("gpu.count", CERTAIN),
-	  .steps = ANYWHERE("kernel log for Xid 79 (fell off the bus), power and seat of the card, "
-			    "a cold start") },
-};
-
-static const struct cause fabric[] = {
-	{ .id = "registration",
-	  .title = "a GPU is not registered with the NVSwitch fabric",
-	  BY_SETTING("gpu.fabric", CERTAIN) },
-	{ .id = "manager",
-	  .title = "Fabric Manager does not serve this driver",
-	  BY_SETTING("service.fabric-manager", CERTAIN),
-	  .fix = "service.fabric-manager",
-	  .steps = ANYWHERE("systemctl enable --now nvidia-fabricmanager; where it runs, install "
-			    "the release of the driver") },
-	{ .id = "links", .title = "NVLinks are down", BY_SETTING("gpu.nvlink", LIKELY) },
-	{ .id = "link-errors",
-	  .title = "NVLinks count errors",
-	  BY_SETTING("gpu.nvlink-errors", LIKELY) },
-	{ .id = "switch", .title = "an NVSwitch met an error", BY_SETTING("gpu.sxid", CERTAIN) },
-	{ .id = "peers",
-	  .title = "GPUs cannot reach each other's memory",
-	  BY_SETTING("gpu.peer-access", LIKELY),
-	  .steps = ANYWHERE("pcie.acs, pcie.iommu and gpu.mig are the usual reasons") },
-};
-
-static const struct diagnosis rows[] = {
-	{ .id = "gpu.low-clock-low-power",
-	  .part = PART_GPU,
-	  .symptom = "the GPU stays at 500 to 850 MHz and 14 to 30 W although it is busy",
-	  .words = "stuck slow clock throttle latch power delivery 30w pd usb-c half tokens spark",
-	  .tests = TEST_BIT(TEST_GPU_LOAD),
-	  CAUSES(low_clock) },
-	{ .id = "gpu.too-warm",
-	  .part = PART_GPU,
-	  .symptom = "the GPU gets hot and slows down",
-	  .words = "thermal throttle heat temperature fan cooling clock",
-	  .tests = TEST_BIT(TEST_GPU_LOAD),
-	  CAUSES(warm) },
-	{ .id = "gpu.power-brake",
-	  .part = PART_GPU,
-	  .symptom = "the clock drops by itself under load, in steps",
-	  .words = "hardware slowdown psu power supply brake throttle",
-	  .tests = TEST_BIT(TEST_GPU_LOAD),
-	  CAUSES(brakes) },
-	{ .id = "gpu.power-cap",
-	  .part = PART_GPU,
-	  .symptom = "the GPU does not draw the power it may and is slow",
-	  .words = "power limit cap watt pl throttle",
-	  .tests = TEST_BIT(TEST_GPU_LOAD),
-	  CAUSES(capped) },
-	{ .id = "gpu.degraded-link",
-	  .part = PART_GPU,
-	  .symptom = "data gets to the GPU slowly",
-	  .words = "pcie link gen1 x1 x8 width speed downgrade copy h2d host to device transfer",
-	  .tests = TEST_BIT(TEST_GPU_COPY),
-	  CAUSES(links) },
-	{ .id = "gpu.memory-errors",
-	  .part = PART_GPU,
-	  .symptom = "programs on the GPU die with memory errors or an Xid",
-	  .words = "ecc xid row remap uncorrectable crash reset illegal",
-	  CAUSES(broken) },
-	{ .id = "gpu.gone",
-	  .symptom = "no GPU is found, or one too few",
-	  .words = "nvidia-smi driver library version mismatch nvml failed missing fell off bus",
-	  CAUSES(missing) },
-	{ .id = "gpu.fabric",
-	  .part = PART_GPU,
-	  .symptom = "CUDA does not start, or GPUs talk to each other slowly on one node",
-	  .words = "nvlink nvswitch fabric manager p2p peer initialization 802 nccl intra",
-	  CAUSES(fabric) },
-};
-const struct diagnosis_table diagnoses_gpu = DIAGNOSIS_TABLE(rows);
 
 /* A GPU that works, but not as expected: unsteady, used by others, wrong, not shown. */
 
@@ -433,19 +237,6 @@ static void old_firmware(const struct rule_facts *e, struct judged *out)
 			bios);
 }
 
-static const struct cause speeds[] = {
-	{ .id = "flips",
-	  .title = "memory runs at two speeds in turns",
-	  .rule = flips,
-	  .steps = SPARK_OR("firmware 5.36_0ACUM027 or later with kernel 6.17.0-1032 and driver "
-			    "580.173.02 or later, which owners found steady",
-			    "firmware, then driver; compare with a neighbour over a minute") },
-	{ .id = "firmware",
-	  .title = "a firmware that was seen to do it",
-	  .rule = old_firmware,
-	  .steps = ANYWHERE("update the firmware (fwupdmgr)") },
-};
-
 /* --- others ----------------------------------------------------------------------------------- */
 static void used(const struct rule_facts *e, struct judged *out)
 {
@@ -503,29 +294,6 @@ static void blocking(const struct rule_facts *e, struct judged *out)
 		"no variable that makes launches or allocations wait is set in what can be seen");
 }
 
-static const struct cause unsteady[] = {
-	{ .id = "used",
-	  .title = "somebody else computes on it",
-	  .rule = used,
-	  .judges = "gpu.gpus.util_gpu_pct",
-	  .steps = ANYWHERE("stop it or measure another GPU") },
-	{ .id = "desktop",
-	  .title = "a desktop session draws on it",
-	  .rule = desktop,
-	  .judges = "gpu.gpus.processes.kind",
-	  .steps = ANYWHERE("systemctl isolate multi-user.target while measuring") },
-	{ .id = "persistence",
-	  .title = "the driver is unloaded between programs",
-	  BY_SETTING("gpu.persistence-mode", LIKELY),
-	  .fix = "gpu.persistence-mode",
-	  .steps = ANYWHERE("nvidia-smi -pm 1, or the service nvidia-persistenced") },
-	{ .id = "debugging",
-	  .title = "variables for finding faults are set",
-	  .rule = blocking,
-	  .judges = "seen.vars.value",
-	  .steps = ANYWHERE("take them out of the environment of the program") },
-};
-
 /* --- wrong results, and what is no fault ------------------------------------------------------ */
 static void doctor_gpu_wrong(const struct rule_facts *e, struct judged *out)
 {
@@ -547,13 +315,6 @@ static void doctor_gpu_wrong(const struct rule_facts *e, struct judged *out)
 		(void)test_missing(e, TEST_GPU_LOAD, out);
 }
 
-static const struct cause garbage[] = {
-	{ .id = "hardware",
-	  .title = "the GPU computes wrong",
-	  .rule = doctor_gpu_wrong,
-	  .steps = ANYWHERE("take the GPU out of work and have it exchanged") },
-};
-
 static void no_figure(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))
@@ -570,40 +331,4 @@ static void no_figure(const struct rule_facts *e, struct judged *out)
 				fact_or(&e->m->memory.total_kb, 0) / 1024);
 }
 
-static const struct cause not_shown[] = {
-	{ .id = "shared",
-	  .title = "the GPU has no memory of its own",
-	  .rule = no_figure,
-	  .steps = ANYWHERE("no fault: watch MemAvailable of /proc/meminfo, and have monitoring "
-			    "leave the absent fields out") },
-};
-
-static const struct diagnosis work_rows[] = {
-	{ .id = "gpu.two-speeds",
-	  .part = PART_GPU,
-	  .symptom = "tokens come fast and slow in turns while clocks stay the same",
-	  .words = "decode alternates flips bimodal memory bandwidth jitter unstable",
-	  .tests = TEST_BIT(TEST_GPU_STEADY),
-	  CAUSES(speeds) },
-	{ .id = "gpu.unsteady",
-	  .part = PART_GPU,
-	  .symptom = "benchmarks give another figure each time",
-	  .words = "noise jitter warm-up first token unstable variance desktop shared others",
-	  CAUSES(unsteady) },
-	{ .id = "gpu.wrong-results",
-	  .part = PART_GPU,
-	  .symptom = "a model answers nonsense",
-	  .words = "garbage text silent data corruption wrong output tp3 head padding",
-	  .missing = "an engine that splits heads unevenly without padding cannot be told from "
-		     "here: compare a known prompt with one GPU",
-	  .tests = TEST_BIT(TEST_GPU_LOAD),
-	  CAUSES(garbage) },
-	{ .id = "gpu.memory-not-shown",
-	  .part = PART_GPU,
-	  .symptom = "monitoring shows no GPU memory, or N/A",
-	  .words = "nvidia-smi not supported dcgm nvtop unified total used zero",
-	  .ask_only = true,
-	  .normal = true,
-	  CAUSES(not_shown) },
-};
-const struct diagnosis_table diagnoses_gpu_work = DIAGNOSIS_TABLE(work_rows);
+#include "measure/doctor_gpu_rows.h"

@@ -31,18 +31,6 @@ static void one_thread(const struct rule_facts *e, struct judged *out)
 		    v);
 }
 
-static const struct cause fabric[] = {
-	{ .id = "autonomous-selection",
-	  .title = "CPPC autonomous selection is off",
-	  BY_SETTING("cpu.cppc-auto-select", LIKELY),
-	  .fix = "cpu.cppc-auto-select",
-	  .steps = ANYWHERE("kernel argument cppc_cpufreq.auto_sel_mode=1, then reboot") },
-	{ .id = "one-thread",
-	  .title = "one thread gets a third of the memory's speed",
-	  .rule = one_thread,
-	  .steps = ANYWHERE("kernel argument cppc_cpufreq.auto_sel_mode=1, then measure again") },
-};
-
 /* --- short ------------------------------------------------------------------------------------ */
 static void killed(const struct rule_facts *e, struct judged *out)
 {
@@ -61,25 +49,6 @@ static void killed(const struct rule_facts *e, struct judged *out)
 			    s->log_oom.v);
 }
 
-static const struct cause freezes[] = {
-	{ .id = "log",
-	  .title = "memory ran out before",
-	  .rule = killed,
-	  .judges = "seen.log_oom seen.log_no_memory",
-	  .steps = SPARK_OR("a smaller share for the engine (vLLM: --kv-cache-memory-bytes "
-			    "instead of a share of the total), no expandable segments, earlyoom",
-			    "a smaller job, or more memory") },
-	{ .id = "now",
-	  .title = "almost no memory is available",
-	  BY_SETTING("memory.available", LIKELY),
-	  .steps = ANYWHERE("end what holds it; memory of a container that was stopped may come "
-			    "back minutes later") },
-	{ .id = "no-guard",
-	  .title = "nothing ends a program that takes all memory",
-	  BY_SETTING("memory.guard", POSSIBLE),
-	  .steps = ANYWHERE("install earlyoom, or enable systemd-oomd") },
-};
-
 /* --- CUDA cannot have it ---------------------------------------------------------------------- */
 /* The setting judges the limit; this is what the cache holds now. */
 static void doctor_memory_arc(const struct rule_facts *e, struct judged *out)
@@ -93,28 +62,6 @@ static void doctor_memory_arc(const struct rule_facts *e, struct judged *out)
 			    seen_ok(&size->f) ? arena_printf(e->a, "%lld MiB", size->v >> 20)
 					      : "an amount that could not be seen");
 }
-
-static const struct cause cannot_have[] = {
-	{ .id = "page-cache",
-	  .title = "page cache holds what CUDA asks for",
-	  BY_SETTING("memory.page-cache", LIKELY),
-	  .steps = ANYWHERE("echo 1 > /proc/sys/vm/drop_caches frees it once; read models with "
-			    "direct I/O, and have programs ask MemAvailable instead of "
-			    "free memory") },
-	{ .id = "huge-pages",
-	  .title = "memory is in unused huge pages",
-	  BY_SETTING("memory.hugepages-unused", LIKELY),
-	  .steps = ANYWHERE("echo 0 > nr_hugepages of that size below "
-			    "/sys/kernel/mm/hugepages, and take hugepages= out of the kernel "
-			    "command line") },
-	{ .id = "arc",
-	  .title = "ZFS's cache holds it",
-	  .rule = doctor_memory_arc,
-	  .setting = "zfs.arc-max",
-	  .weighs = true,
-	  .fix = "zfs.arc-max",
-	  .steps = ANYWHERE("a smaller zfs_arc_max") },
-};
 
 /* --- swapping, merging ------------------------------------------------------------------------ */
 static void swapping(const struct rule_facts *e, struct judged *out)
@@ -163,32 +110,6 @@ static void ksm(const struct rule_facts *e, struct judged *out)
 		    fact_or(&e->signs->ksm_sharing, 0));
 }
 
-static const struct cause swaps[] = {
-	{ .id = "moving",
-	  .title = "pages go to swap and back",
-	  .rule = swapping,
-	  .judges = "seen.swapped_in_pages seen.swapped_out_pages",
-	  .given = "memory.swap_total_kb",
-	  .steps = ANYWHERE("less memory for the job, or no swap at all (swapoff -a) where a "
-			    "service ends programs instead") },
-	{ .id = "swappiness",
-	  .title = "the kernel swaps early",
-	  .rule = eager,
-	  .setting = "memory.swappiness",
-	  .weighs = true,
-	  .fix = "memory.swappiness",
-	  .steps = ANYWHERE("sysctl vm.swappiness=10") },
-};
-
-static const struct cause merging[] = {
-	{ .id = "ksm",
-	  .title = "the kernel looks for equal pages",
-	  .rule = ksm,
-	  .judges = "seen.ksm_run",
-	  .steps = ANYWHERE("echo 2 > /sys/kernel/mm/ksm/run (stops it and gives every program its "
-			    "own pages), and disable ksmtuned") },
-};
-
 /* --- locked memory ---------------------------------------------------------------------------- */
 /* Programs that use a GPU and have a limit of their own: in a container it is not the host's. */
 static void program_locked(const struct rule_facts *e, struct judged *out)
@@ -219,56 +140,6 @@ static void program_locked(const struct rule_facts *e, struct judged *out)
 			    "every program that uses a GPU may lock half of memory or more");
 	}
 }
-
-static const struct cause registering[] = {
-	{ .id = "cma",
-	  .title = "the kernel gave all of its contiguous memory away at boot",
-	  BY_SETTING("memory.cma-accounting", CERTAIN),
-	  .steps = ANYWHERE("kernel argument kho=off, or a kernel without the fault (6.17.0-1031 "
-			    "was well, 7.0.0-1019 and 7.0.0-31 were not; 2026-10)") },
-	{ .id = "program-memlock",
-	  .title = "a program that runs may not lock enough memory",
-	  .rule = program_locked,
-	  .judges = "seen.processes.memlock_bytes",
-	  .given = "memory.total_kb",
-	  .steps = ANYWHERE("--ulimit memlock=-1 and --cap-add IPC_LOCK for containers; "
-			    "LimitMEMLOCK=infinity for services") },
-	{ .id = "memlock",
-	  .title = "programs may not lock enough memory",
-	  BY_SETTING("memory.memlock", LIKELY),
-	  .steps =
-		  ANYWHERE("\"gputune persist install --only memory.memlock\" for sessions and "
-			   "services; --ulimit memlock=-1 and --cap-add IPC_LOCK for containers") },
-};
-
-static const struct diagnosis rows[] = {
-	{ .id = "memory.fabric-not-ramping",
-	  .symptom = "everything is a little slow on a DGX Spark without NVIDIA's own system",
-	  .words = "fabric memory bandwidth cppc nixos ubuntu fedora kernel prompt processing",
-	  .tests = TEST_BIT(TEST_MEMORY_ONE),
-	  CAUSES(fabric) },
-	{ .id = "memory.freezes",
-	  .symptom = "the machine freezes or resets when a big model is loaded",
-	  .words = "hang hard reset oom out of memory unified exhausted wedge power cycle",
-	  CAUSES(freezes) },
-	{ .id = "memory.cuda-cannot-allocate",
-	  .symptom = "CUDA is out of memory although memory is free",
-	  .words = "page cache oom allocation unified drop_caches gpu_memory_utilization vllm",
-	  CAUSES(cannot_have) },
-	{ .id = "memory.swapping",
-	  .symptom = "it gets slow when memory is nearly full",
-	  .words = "swap swapping paging stutter",
-	  CAUSES(swaps) },
-	{ .id = "memory.page-merging",
-	  .symptom = "a kernel thread called ksmd takes CPU time",
-	  .words = "ksm merge same page cpu background",
-	  CAUSES(merging) },
-	{ .id = "memory.register-fails",
-	  .symptom = "registering memory for RDMA fails: cannot allocate memory",
-	  .words = "ibv_reg_mr enomem memlock kho cma nccl unhandled system error",
-	  CAUSES(registering) },
-};
-const struct diagnosis_table diagnoses_memory = DIAGNOSIS_TABLE(rows);
 
 /* Memory that is slow to get at: small pages, pages in pieces, pages that move. */
 
@@ -317,37 +188,4 @@ static void doctor_memory_moved(const struct rule_facts *e, struct judged *out)
 			    "it is on, and %.0f pages/s move", rate);
 }
 
-static const struct cause pages[] = {
-	{ .id = "off",
-	  .title = "transparent huge pages are off",
-	  .rule = no_huge,
-	  .setting = "memory.thp-enabled",
-	  .fix = "memory.thp-enabled",
-	  .value = "madvise",
-	  .steps = ANYWHERE("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled") },
-	{ .id = "fragmented",
-	  .title = "memory is in pieces: huge pages are asked for and not given",
-	  .rule = not_granted,
-	  .steps = ANYWHERE("echo 1 > /proc/sys/vm/compact_memory once; ask for explicit huge "
-			    "pages at boot") },
-	{ .id = "explicit",
-	  .title = "explicit huge pages were asked for and not granted",
-	  BY_SETTING("memory.hugepages-granted", LIKELY),
-	  .steps = ANYWHERE("ask at boot, for as many as there is memory") },
-	{ .id = "balancing",
-	  .title = "the kernel moves pages between nodes",
-	  .rule = doctor_memory_moved,
-	  .setting = "cpu.numa-balancing",
-	  .weighs = true,
-	  .fix = "cpu.numa-balancing",
-	  .steps = ANYWHERE("sysctl kernel.numa_balancing=0, and bind programs to nodes") },
-};
-
-static const struct diagnosis pages_rows[] = {
-	{ .id = "memory.slow-access",
-	  .symptom = "memory is slow to get at, CPU work on large data is slow",
-	  .words = "latency huge pages thp tlb numa tokenizer",
-	  .tests = TEST_BIT(TEST_MEMORY_PAGES),
-	  CAUSES(pages) },
-};
-const struct diagnosis_table diagnoses_memory_pages = DIAGNOSIS_TABLE(pages_rows);
+#include "measure/doctor_memory_rows.h"

@@ -64,38 +64,6 @@ static void wrong_list(const struct rule_facts *e, struct judged *out)
 		    !known && none == CAUSE_POSSIBLE ? "; a container may have other names" : "");
 }
 
-static const struct cause sockets[] = {
-	{ .id = "told",
-	  .title = "NCCL is told to use sockets",
-	  .rule = rdma_disabled,
-	  .judges = "seen.vars.value",
-	  .steps = ANYWHERE("take it out; NCCL_NET=IB makes a fall-back an error instead") },
-	{ .id = "no-device",
-	  .title = "programs cannot open an RDMA device",
-	  .rule = no_device,
-	  .judges = "seen.rdma_devices",
-	  .steps = ANYWHERE("containers: --device=/dev/infiniband --cap-add IPC_LOCK --ulimit "
-			    "memlock=-1 --network=host; host: modprobe ib_uverbs") },
-	{ .id = "list",
-	  .title = "the list of devices names none of this machine",
-	  .rule = wrong_list,
-	  .judges = "seen.vars.value",
-	  .steps = ANYWHERE("names differ between host (roce...) and container (mlx5_N): look "
-			    "inside with ibv_devices") },
-	{ .id = "state",
-	  .title = "a port is not active",
-	  BY_SETTING("rdma.state", LIKELY),
-	  .steps = ANYWHERE("cable, far end; on InfiniBand the subnet manager") },
-	{ .id = "drivers",
-	  .title = "drivers are not loaded",
-	  BY_SETTING("nic.drivers", CERTAIN),
-	  .steps = ANYWHERE("modprobe mlx5_core mlx5_ib") },
-	{ .id = "libraries",
-	  .title = "programs have no RDMA library",
-	  BY_SETTING("rdma.user-libraries", LIKELY),
-	  .steps = ANYWHERE("install rdma-core and ibverbs-providers, in the container too") },
-};
-
 /* --- which NCCL
  * --------------------------------------------------------------------------------------
  */
@@ -159,19 +127,6 @@ static void several(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_UNSEEN, "no program with NCCL runs now");
 }
 
-static const struct cause versions[] = {
-	{ .id = "too-old",
-	  .title = "the library is older than what it is told",
-	  .rule = doctor_nccl_too_old,
-	  .judges = "seen.vars.value software.libraries.version",
-	  .steps = ANYWHERE("a release of 2.30.7 or later; wheels bring one of their own") },
-	{ .id = "several",
-	  .title = "programs use different libraries",
-	  .rule = several,
-	  .judges = "seen.processes.nccl",
-	  .steps = ANYWHERE("one image, one NCCL for all ranks") },
-};
-
 /* --- hanging ---------------------------------------------------------------------------------- */
 /* The names alone: what a value does is said where it is judged. */
 static void stale_conf(const struct rule_facts *e, struct judged *out)
@@ -190,19 +145,6 @@ static void stale_conf(const struct rule_facts *e, struct judged *out)
 	else
 		verdict_set(e, out, CAUSE_EXCLUDED, "no nccl.conf that can be seen sets anything");
 }
-
-static const struct cause hangs[] = {
-	{ .id = "conf",
-	  .title = "an nccl.conf in the image or on the host",
-	  .rule = stale_conf,
-	  .judges = "seen.vars.value seen.vars.origin",
-	  .steps = ANYWHERE("delete it, or take out what nobody remembers") },
-	{ .id = "several",
-	  .title = "ranks use different libraries",
-	  .rule = several,
-	  .judges = "seen.processes.nccl",
-	  .steps = ANYWHERE("one image by its digest, one NCCL, equal environments on all ranks") },
-};
 
 /* --- a ring of four
  * -------------------------------------------------------------------------------------
@@ -223,14 +165,6 @@ static void diagonal(const struct rule_facts *e, struct judged *out)
 			    "how the machines are cabled is not seen from one of "
 			    "them");
 }
-
-static const struct cause ring[] = {
-	{ .id = "diagonal",
-	  .title = "machines that are not next to each other have no way",
-	  .rule = diagonal,
-	  .steps = ANYWHERE("a switch; or a library that does not connect trees. Four machines in "
-			    "a ring without a switch are not supported by the vendor") },
-};
 
 /* --- between nodes
  * ----------------------------------------------------------------------------------------
@@ -274,79 +208,4 @@ static void library_or_line(const struct rule_facts *e, struct judged *out)
 			    v, c->limit, c->series[0].unit_text);
 }
 
-static const struct cause between[] = {
-	{ .id = "forced",
-	  .title = "variables force an algorithm or a path",
-	  .rule = forced,
-	  .judges = "seen.vars.value",
-	  .steps = ANYWHERE("unset them; Ring alone caps two nodes of eight ports at the sum of "
-			    "the ports, which trees exceed") },
-	{ .id = "acs",
-	  .title = "switches send GPU and NIC traffic through the processor",
-	  BY_SETTING("pcie.acs", LIKELY),
-	  .fix = "pcie.acs",
-	  .steps = ANYWHERE("switch ACS redirection off on bare metal; a virtual machine cannot") },
-	{ .id = "gpudirect",
-	  .title = "NIC and GPU can meet in host memory only",
-	  BY_SETTING("rdma.gpudirect", LIKELY),
-	  .steps = ANYWHERE("the open kernel modules (dma-buf), or nvidia-peermem") },
-	{ .id = "iommu",
-	  .title = "the IOMMU translates",
-	  BY_SETTING("pcie.iommu", LIKELY),
-	  .fix = "pcie.iommu",
-	  .steps = ANYWHERE("iommu=pt") },
-	{ .id = "path",
-	  .title = "a GPU and its NIC are far from each other",
-	  BY_SETTING("pcie.gpu-nic-path", LIKELY),
-	  .steps = ANYWHERE("the NIC behind the GPU's own switch") },
-	{ .id = "list",
-	  .title = "the list of devices names none of this machine, or not all",
-	  .rule = wrong_list,
-	  .judges = "seen.vars.value",
-	  .steps = ANYWHERE("NCCL_IB_HCA with exactly the data ports") },
-	{ .id = "line",
-	  .title = "the network, not the library",
-	  .rule = library_or_line,
-	  .steps = ANYWHERE("look at one port after the other with gputune bench rdma") },
-};
-
-#define NEEDS_PEER                                                                                 \
-	.missing = "needs the other machine: --peer and --token, with \"gputune bench serve\" "    \
-		   "there",                                                                        \
-	.missing_test = TEST_BIT(TEST_RDMA), .tests = TEST_BIT(TEST_RDMA)
-
-static const struct diagnosis rows[] = {
-	{ .id = "nccl.over-sockets",
-	  .part = PART_RDMA,
-	  .symptom = "NCCL or vLLM between machines runs at 0.4 to 1 GB/s",
-	  .words = "slow nccl socket fallback net/socket infiniband container docker",
-	  .missing = "which way a running job takes stands in its own log: NCCL_DEBUG=INFO, look "
-		     "for NET/IB",
-	  CAUSES(sockets) },
-	{ .id = "nccl.wrong-version",
-	  .part = PART_GPU,
-	  .symptom = "NCCL between machines runs at about 3 GB/s",
-	  .words = "slow nccl version library ring subnet aware routing bootstrap",
-	  CAUSES(versions) },
-	{ .id = "nccl.hangs",
-	  .part = PART_GPU,
-	  .symptom = "all ranks hang without an error, or only in one image",
-	  .words = "nccl hang freeze stuck version skew nccl.conf image container deadlock",
-	  .missing = "the other ranks: compare image, NCCL and environment on every machine "
-		     "(gputune fleet compares the machines)",
-	  CAUSES(hangs) },
-	{ .id = "nccl.ring-of-four",
-	  .ask_only = true,
-	  .part = PART_GPU,
-	  .symptom = "four machines in a ring: connected all rings, then it dies",
-	  .words = "nccl tree connect switchless ring diagonal 4",
-	  .missing = "the cables between the machines: needs all of them",
-	  CAUSES(ring) },
-	{ .id = "nccl.slow-between-nodes",
-	  .part = PART_RDMA,
-	  .symptom = "collectives between nodes are far slower than the network",
-	  .words = "slow nccl all-reduce h100 hgx acs gdr gpudirect iommu 216 250 busbw inter-node",
-	  NEEDS_PEER,
-	  CAUSES(between) },
-};
-const struct diagnosis_table diagnoses_nccl = DIAGNOSIS_TABLE(rows);
+#include "measure/doctor_nccl_rows.h"

@@ -66,19 +66,6 @@ static void routed(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_EXCLUDED, "%s is reached over %s", p->to, p->interface);
 }
 
-static const struct cause wrong[] = {
-	{ .id = "variable",
-	  .title = "a variable names the wrong interface",
-	  .rule = doctor_net_named,
-	  .judges = "seen.vars.value net.nics.wireless",
-	  .steps = ANYWHERE("set it on each machine by that machine's own name, or not at all") },
-	{ .id = "route",
-	  .title = "the route takes a slow interface",
-	  .rule = routed,
-	  .steps = ANYWHERE("use the other machine's address on the fast network, also in "
-			    "VLLM_HOST_IP, SGLANG_HOST_IP and the like") },
-};
-
 /* --- Wi-Fi ------------------------------------------------------------------------------------ */
 static void doctor_net_power_save(const struct rule_facts *e, struct judged *out)
 {
@@ -106,15 +93,6 @@ static void doctor_net_power_save(const struct rule_facts *e, struct judged *out
 								   : "as the driver wants it");
 	}
 }
-
-static const struct cause wifi[] = {
-	{ .id = "power-save",
-	  .title = "Wi-Fi saves power",
-	  .rule = doctor_net_power_save,
-	  .judges = "seen.links.wifi_power_save",
-	  .steps = ANYWHERE("wifi.powersave = 2 in a file of /etc/NetworkManager/conf.d, or a "
-			    "cable") },
-};
 
 /* --- forwarding
  * ------------------------------------------------------------------------------------
@@ -155,16 +133,6 @@ static void doctor_net_dropped(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_EXCLUDED, "ip_forward is 1 and Docker does not run");
 }
 
-static const struct cause forwarding[] = {
-	{ .id = "drop",
-	  .title = "this machine does not pass packets on",
-	  .rule = doctor_net_dropped,
-	  .judges = "seen.ip_forward",
-	  .steps = ANYWHERE("in a ring: net.ipv4.ip_forward=1 and iptables -I DOCKER-USER -i A -o "
-			    "B -j ACCEPT for the ports of the ring, in a unit, because neither "
-			    "stays; without a ring nothing has to be passed on") },
-};
-
 /* --- ARP -------------------------------------------------------------------------------------- */
 /* As the row of the whole machine wants it, where it wants anything. */
 static bool doctor_net_meets(const struct rule_facts *e, const char *setting,
@@ -192,16 +160,6 @@ static void flux(const struct rule_facts *e, struct judged *out)
 			    "addresses",
 			    out->text);
 }
-
-static const struct cause arp[] = {
-	{ .id = "flux",
-	  .title = "two interfaces in one subnet answer for each other",
-	  .rule = flux,
-	  .setting = "nic.subnets",
-	  .weighs = true,
-	  .steps = ANYWHERE("one subnet an interface; where that cannot be: arp_ignore=1, "
-			    "arp_announce=2, rp_filter=2") },
-};
 
 /* --- TCP -------------------------------------------------------------------------------------- */
 
@@ -258,26 +216,6 @@ static void send_buffer(const struct rule_facts *e, struct judged *out)
 	doctor_net_buffers(e, "net.tcp-wmem", TEST_TCP, out);
 }
 
-static const struct cause stream[] = {
-	{ .id = "send-buffer",
-	  .title = "one stream may not have enough on its way: send buffer",
-	  .rule = send_buffer,
-	  .setting = "net.tcp-wmem",
-	  .weighs = true,
-	  .fix = "net.tcp-wmem",
-	  .value = "4096 16384 16777216",
-	  .steps = ANYWHERE("sysctl net.ipv4.tcp_wmem with a larger third figure") },
-	{ .id = "receive-buffer",
-	  .title = "one stream may not have enough on its way: receive buffer",
-	  .rule = receive_buffer,
-	  .setting = "net.tcp-rmem",
-	  .weighs = true,
-	  .fix = "net.tcp-rmem",
-	  .value = "4096 131072 16777216",
-	  .steps = ANYWHERE("sysctl net.ipv4.tcp_rmem with a larger third figure, on the side that "
-			    "receives") },
-};
-
 static void forgets(const struct rule_facts *e, struct judged *out)
 {
 	const struct finding *f = finding_of(e, "net.tcp-slow-start-after-idle");
@@ -302,51 +240,4 @@ static void forgets(const struct rule_facts *e, struct judged *out)
 		    share, on ? "on" : "off");
 }
 
-static const struct cause pause_causes[] = {
-	{ .id = "slow-start",
-	  .title = "TCP forgets during a pause how much the way carries",
-	  .rule = forgets,
-	  .setting = "net.tcp-slow-start-after-idle",
-	  .weighs = true,
-	  .fix = "net.tcp-slow-start-after-idle",
-	  .value = "0",
-	  .steps = ANYWHERE("sysctl net.ipv4.tcp_slow_start_after_idle=0") },
-};
-
-static const struct diagnosis rows[] = {
-	{ .id = "net.wrong-interface",
-	  .symptom = "traffic goes over Wi-Fi or the management port",
-	  .words = "slow network interface ifname gloo host ip ethernet 10g route wrong",
-	  .missing = "which way leads to the other machine: --peer",
-	  .missing_test = TEST_BIT(TEST_PATH),
-	  .tests = TEST_BIT(TEST_PATH),
-	  CAUSES(wrong) },
-	{ .id = "net.wifi-sleeps",
-	  .symptom = "the machine drops off the network at night",
-	  .words = "wifi wi-fi wireless power save disconnect unreachable",
-	  CAUSES(wifi) },
-	{ .id = "net.not-forwarded",
-	  .symptom = "a machine that is not next to this one cannot be reached",
-	  .words = "ring forward docker iptables dead cable neighbour ping",
-	  .missing = "whether packets pass: ping the machine behind this one from its other side",
-	  CAUSES(forwarding) },
-	{ .id = "net.wrong-twin-answers",
-	  .symptom = "the first connection is slow or fails, answers come from the wrong port",
-	  .words = "arp flux subnet same rp_filter connect timeout",
-	  CAUSES(arp) },
-	{ .id = "net.slow-stream",
-	  .symptom = "one TCP connection is slow over a long way",
-	  .words = "tcp bandwidth wan buffer window rmem wmem download slow network",
-	  .missing = "how fast it is: --peer and --token",
-	  .missing_test = TEST_BIT(TEST_TCP),
-	  .tests = TEST_BIT(TEST_TCP) | TEST_BIT(TEST_TCP_BACK) | TEST_BIT(TEST_PATH),
-	  CAUSES(stream) },
-	{ .id = "net.slow-after-pause",
-	  .symptom = "the first request after a pause is slow",
-	  .words = "tcp idle burst slow start api latency keep-alive",
-	  .missing = "what a pause costs: --peer and --token",
-	  .missing_test = TEST_BIT(TEST_TCP_IDLE),
-	  .tests = TEST_BIT(TEST_TCP_IDLE),
-	  CAUSES(pause_causes) },
-};
-const struct diagnosis_table diagnoses_net = DIAGNOSIS_TABLE(rows);
+#include "measure/doctor_net_rows.h"

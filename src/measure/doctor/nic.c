@@ -83,31 +83,6 @@ static void one_listed(const struct rule_facts *e, struct judged *out)
 	}
 }
 
-static const struct cause half[] = {
-	{ .id = "twin-down",
-	  .title = "one half of the port is down or not configured",
-	  BY_SETTING("nic.twins", CERTAIN),
-	  .steps = SPARK_OR("where a half has no link, seat the cable again and boot with it in. "
-			    "Give the second name of the same cage (enP2p...) an address in a "
-			    "subnet of its own, MTU 9000, no link-local, in netplan",
-			    "give the twin an address in a subnet of its own") },
-	{ .id = "lanes",
-	  .title = "one half has fewer PCIe lanes",
-	  .rule = doctor_nic_link,
-	  .setting = "pcie.link",
-	  .weighs = true },
-	{ .id = "list",
-	  .title = "NCCL is told to use one half",
-	  .rule = one_listed,
-	  .judges = "seen.vars.value",
-	  .steps = ANYWHERE("NCCL_IB_HCA with both devices of the port, exactly: =a,b") },
-	{ .id = "traffic",
-	  .title = "only one half carried traffic",
-	  .rule = one_carries,
-	  .judges = "seen.ports.sent seen.ports.received",
-	  .steps = ANYWHERE("both halves in NCCL_IB_HCA; two streams at once when measuring") },
-};
-
 /* --- there, and fast -------------------------------------------------------------------------- */
 static void unplugged(const struct rule_facts *e, struct judged *out)
 {
@@ -116,41 +91,6 @@ static void unplugged(const struct rule_facts *e, struct judged *out)
 	if (out->likelihood == CAUSE_NOT_HERE && is_spark(e) && seen_ok(&e->m->net.spark_hotplug.f))
 		out->likelihood = CAUSE_POSSIBLE;
 }
-
-static const struct cause gone[] = {
-	{ .id = "cable",
-	  .title = "no cable, or a hot-plug fault",
-	  .rule = unplugged,
-	  .setting = "nic.cable",
-	  .steps = ANYWHERE("plug the cable in at both ends, wait half a minute, look again; then "
-			    "shut down and take all power off for a minute. Never rescan the PCI "
-			    "bus: it panics or hangs the machine") },
-	{ .id = "drivers",
-	  .title = "drivers are not loaded",
-	  BY_SETTING("nic.drivers", CERTAIN),
-	  .steps = ANYWHERE("modprobe mlx5_core mlx5_ib") },
-};
-
-static const struct cause slow_link[] = {
-	{ .id = "speed",
-	  .title = "the link came up slower than the port can",
-	  BY_SETTING("nic.speed", CERTAIN),
-	  .steps = SPARK_OR("an approved 200G cable; at a switch set 200G (200G-baseCR4) by hand "
-			    "instead of auto-negotiation",
-			    "cable, module, the switch port's own setting") },
-	{ .id = "rate",
-	  .title = "an RDMA port is slower than its like",
-	  BY_SETTING("rdma.rate", LIKELY),
-	  .steps = ANYWHERE("cable, module, the switch port's own setting") },
-	{ .id = "carrier",
-	  .title = "no link",
-	  BY_SETTING("nic.carrier", CERTAIN),
-	  .steps = ANYWHERE("cable, far end, switch port") },
-	{ .id = "state",
-	  .title = "an RDMA port is not active",
-	  BY_SETTING("rdma.state", LIKELY),
-	  .steps = ANYWHERE("cable; on InfiniBand the subnet manager has to run") },
-};
 
 /* --- MTU -------------------------------------------------------------------------------------- */
 
@@ -214,21 +154,6 @@ static void far_end(const struct rule_facts *e, struct judged *out)
 			    p->to, p->segment);
 }
 
-static const struct cause mtu[] = {
-	{ .id = "far-end",
-	  .title = "the other end or the way has a smaller MTU",
-	  .rule = far_end,
-	  .steps = SPARK_OR("mtu: 9000 in netplan on both machines and on the switch, then "
-			    "netplan apply on both",
-			    "one MTU on both ends and on everything between them") },
-	{ .id = "own-ports",
-	  .title = "this machine's ports differ",
-	  .rule = own_ports,
-	  .given = "net.nics.*",
-	  .fix = "nic.mtu",
-	  .steps = ANYWHERE("one MTU on every port of one network") },
-};
-
 /* --- configuration ---------------------------------------------------------------------------- */
 /* That no file names a port proves nothing: files may have other names. */
 static void unowned(const struct rule_facts *e, struct judged *out)
@@ -243,76 +168,4 @@ static void unowned(const struct rule_facts *e, struct judged *out)
 				    n->name, n->ipv4.v);
 }
 
-static const struct cause lost[] = {
-	{ .id = "unowned",
-	  .title = "an address that no file gives",
-	  .rule = unowned,
-	  .setting = "nic.owner",
-	  .weighs = true,
-	  .steps = SPARK_OR("write it into a netplan file of its own (mode 600); edits by nmcli "
-			    "live in /run where netplan owns the port",
-			    "write it into the files of whoever owns the port") },
-	{ .id = "no-address",
-	  .title = "a data port without an address",
-	  BY_SETTING("nic.address", LIKELY),
-	  .steps = ANYWHERE("an address of a private range, one subnet a path") },
-	{ .id = "two-owners",
-	  .title = "two managers, or the wrong one",
-	  BY_SETTING("nic.owner", LIKELY),
-	  .steps = ANYWHERE("leave the port to one manager and take it out of the other's files") },
-};
-
-static const struct cause rewritten[] = {
-	{ .id = "owner",
-	  .title = "several managers configure the port",
-	  BY_SETTING("nic.owner", LIKELY),
-	  .steps = SPARK_OR("let one tool own netplan; a cluster assistant that applies netplan "
-			    "again empties the table of addresses under a running engine",
-			    "leave the port to one manager") },
-	{ .id = "spark-service",
-	  .title = "a service of the machine changes the NIC",
-	  BY_SETTING("service.spark-nic", POSSIBLE),
-	  .steps = ANYWHERE("know what it does before changing it: gputune explain "
-			    "service.spark-nic") },
-};
-
-static const struct diagnosis rows[] = {
-	{ .id = "nic.half-speed-twin",
-	  .part = PART_DATA_PORT,
-	  .symptom = "the network runs at exactly half its speed",
-	  .words = "half 100 gb 96 110 11 13.5 12 bandwidth twin connectx spark 200g nccl qsfp",
-	  .missing = "what it carries was not measured: --peer and --token, with \"gputune bench "
-		     "serve\" on the other machine",
-	  .missing_test = TEST_BIT(TEST_RDMA) | TEST_BIT(TEST_TCP),
-	  .tests = TEST_BIT(TEST_RDMA) | TEST_BIT(TEST_TCP),
-	  CAUSES(half) },
-	{ .id = "nic.gone",
-	  .symptom = "there is no ConnectX NIC",
-	  .words = "missing lspci cx7 cx-7 hot-plug no device mlx5 interface",
-	  CAUSES(gone) },
-	{ .id = "nic.slow-link",
-	  .part = PART_DATA_PORT,
-	  .symptom = "the link came up at 100 Gb/s, or not at all",
-	  .words = "negotiation switch speed 200g down cable carrier slow network",
-	  CAUSES(slow_link) },
-	{ .id = "nic.mtu-mismatch",
-	  .symptom = "it worked until a reboot or update, now transfers hang or retry",
-	  .words = "mtu 9000 1500 jumbo ibv_wc_retry_exc_err 12 timeout mismatch frames",
-	  .missing = "the other end's MTU: --peer",
-	  .missing_test = TEST_BIT(TEST_PATH),
-	  .tests = TEST_BIT(TEST_PATH),
-	  CAUSES(mtu) },
-	{ .id = "nic.address-lost",
-	  .part = PART_DATA_PORT,
-	  .symptom = "addresses vanish after a reboot",
-	  .words = "ip netplan nmcli networkmanager lost gone link-local repeat",
-	  CAUSES(lost) },
-	{ .id = "nic.rewritten",
-	  .part = PART_DATA_PORT,
-	  .symptom = "a running engine dies minutes after it started, the GPU stays busy at 20 W",
-	  .words = "gid table netplan apply sync assistant hang 96 percent util",
-	  .missing = "whether the network is configured again while it runs: look at the times in "
-		     "journalctl -u systemd-networkd and NetworkManager",
-	  CAUSES(rewritten) },
-};
-const struct diagnosis_table diagnoses_nic = DIAGNOSIS_TABLE(rows);
+#include "measure/doctor_nic_rows.h"

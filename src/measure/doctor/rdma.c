@@ -87,47 +87,6 @@ static void translated(const struct rule_facts *e, struct judged *out)
 			    value ? value : "", k->iommu.v);
 }
 
-static const struct cause silent[] = {
-	{ .id = "line",
-	  .title = "the NIC carries far less than its line",
-	  .rule = below_line,
-	  .steps = SPARK_OR("reboot; if that does not help shut down and take all power off for "
-			    "a minute: some states of the NIC show nowhere and survive a reboot",
-			    "look at both ends' PCIe link and MRRS, then power-cycle") },
-	{ .id = "firmware",
-	  .title = "the NIC's firmware hangs",
-	  .rule = wedged,
-	  .judges = "seen.log_nic_wedged seen.log_nic_health",
-	  .steps = ANYWHERE("take all power off for a minute, then update the NIC's firmware") },
-	{ .id = "link",
-	  .title = "a PCIe link above it is degraded",
-	  .rule = doctor_nic_link,
-	  .setting = "pcie.link",
-	  .weighs = true },
-	{ .id = "aer",
-	  .title = "its PCIe link fails",
-	  .rule = doctor_nic_aer,
-	  .setting = "pcie.errors",
-	  .weighs = true },
-	{ .id = "heat", .title = "an adapter gets too hot", BY_SETTING("nic.temperature", LIKELY) },
-	{ .id = "translation",
-	  .title = "the SMMU translates the NIC's accesses",
-	  .rule = translated,
-	  .steps = ANYWHERE("boot once without iommu.passthrough=0, and measure both ways") },
-	{ .id = "late-cable",
-	  .title = "the cable was plugged in after boot",
-	  BY_SETTING("nic.late-cable", LIKELY),
-	  .steps = ANYWHERE("leave the cable in and reboot both machines") },
-};
-
-static const struct cause wedge[] = {
-	{ .id = "firmware",
-	  .title = "the NIC's firmware hangs",
-	  .rule = wedged,
-	  .judges = "seen.log_nic_wedged seen.log_nic_health",
-	  .steps = ANYWHERE("take all power off for a minute, then update the NIC's firmware") },
-};
-
 /* --- losses ----------------------------------------------------------------------------------- */
 struct loss {
 	const char *port;
@@ -234,21 +193,6 @@ static void doctor_rdma_bad_line(const struct rule_facts *e, struct judged *out)
 			total);
 }
 
-static const struct cause losses[] = {
-	{ .id = "losses",
-	  .title = "the network loses packets",
-	  .rule = lossy,
-	  .judges = "seen.ports.retransmits seen.ports.sequence_errors seen.ports.timeouts "
-		    "seen.ports.out_of_sequence",
-	  .steps = ANYWHERE("priority flow control and ECN on switch and NIC alike; one switch "
-			    "port at a time") },
-	{ .id = "line",
-	  .title = "the line itself is bad",
-	  .rule = doctor_rdma_bad_line,
-	  .judges = "seen.ports.symbol_errors",
-	  .steps = ANYWHERE("clean or exchange the cable, then the module") },
-};
-
 /* --- connecting
  * -----------------------------------------------------------------------------------
  */
@@ -283,19 +227,6 @@ static void pinned(const struct rule_facts *e, struct judged *out)
 	}
 }
 
-static const struct cause gid[] = {
-	{ .id = "pinned",
-	  .title = "a GID index is pinned",
-	  .rule = pinned,
-	  .judges = "seen.vars.value",
-	  .steps = ANYWHERE("unset NCCL_IB_GID_INDEX: NCCL finds it since 2.21; no IPv6 link-local "
-			    "on data ports") },
-	{ .id = "no-address",
-	  .title = "a port has no RoCE v2 address",
-	  BY_SETTING("rdma.gid", LIKELY),
-	  .steps = ANYWHERE("an IPv4 address on the interface; then the port down and up") },
-};
-
 static void leg(const struct rule_facts *e, struct judged *out)
 {
 	if (no_rdma(e, out))
@@ -304,23 +235,6 @@ static void leg(const struct rule_facts *e, struct judged *out)
 		    "which port hears which is seen from both ends only: ping -I PORT along each "
 		    "cable");
 }
-
-static const struct cause connecting[] = {
-	{ .id = "wrong-leg",
-	  .title = "the cables do not go where the addresses say",
-	  .rule = leg,
-	  .steps = SPARK_OR("two machines: the same cage on both; three: first port to second port "
-			    "around the ring, one subnet a cable, NCCL 2.30.7 or later",
-			    "compare cables with the plan of addresses") },
-	{ .id = "subnets",
-	  .title = "two ports share a subnet",
-	  BY_SETTING("nic.subnets", LIKELY),
-	  .steps = ANYWHERE("one subnet a path") },
-	{ .id = "link",
-	  .title = "no link",
-	  BY_SETTING("nic.carrier", CERTAIN),
-	  .steps = ANYWHERE("cable and far end") },
-};
 
 /* --- unsteady
  * ---------------------------------------------------------------------------------------
@@ -342,63 +256,4 @@ static void negotiates(const struct rule_facts *e, struct judged *out)
 			    "firmware does badly; nothing switches it off");
 }
 
-static const struct cause swings[] = {
-	{ .id = "negotiation",
-	  .title = "enhanced connection establishment",
-	  .rule = negotiates,
-	  .steps = ANYWHERE("NCCL_IB_ECE_ENABLE=0 to see whether it is that; then newer NIC "
-			    "firmware") },
-	{ .id = "firmware",
-	  .title = "like adapters with different firmware",
-	  BY_SETTING("rdma.firmware", LIKELY),
-	  .steps = ANYWHERE("one firmware on all of them") },
-	{ .id = "losses",
-	  .title = "the network loses packets",
-	  .rule = lossy,
-	  .judges = "seen.ports.retransmits seen.ports.sequence_errors seen.ports.timeouts "
-		    "seen.ports.out_of_sequence",
-	  .steps = ANYWHERE("flow control and ECN on switch and NIC alike") },
-};
-
-#define NEEDS_PEER                                                                                 \
-	.missing = "needs the other machine: --peer and --token, with \"gputune bench serve\" "    \
-		   "there",                                                                        \
-	.missing_test = TEST_BIT(TEST_RDMA), .tests = TEST_BIT(TEST_RDMA)
-
-static const struct diagnosis rows[] = {
-	{ .id = "rdma.silently-slow",
-	  .part = PART_RDMA,
-	  .symptom = "the network between machines is several times too slow and nothing shows why",
-	  .words = "slow nccl rdma 6x clean firmware state power drain bandwidth",
-	  NEEDS_PEER,
-	  CAUSES(silent) },
-	{ .id = "rdma.wedged",
-	  .part = PART_RDMA,
-	  .symptom = "the NIC stays at 13 Gb/s, or its firmware does not answer",
-	  .words = "irisc not responding mlx5 health wedge 13",
-	  CAUSES(wedge) },
-	{ .id = "rdma.losses",
-	  .part = PART_RDMA,
-	  .symptom = "retries and jitter over a switch, or error counts on a port",
-	  .words = "roce_adp_retrans lossy pfc ecn out of sequence packet errors residual counters",
-	  NEEDS_PEER,
-	  CAUSES(losses) },
-	{ .id = "rdma.gid-drift",
-	  .part = PART_RDMA,
-	  .symptom = "connecting fails with EINVAL 22, or an invalid GID",
-	  .words = "ibv_modify_qp invalid gid index drift roce 22",
-	  CAUSES(gid) },
-	{ .id = "rdma.connect-times-out",
-	  .part = PART_RDMA,
-	  .symptom = "connecting times out with ETIMEDOUT 110",
-	  .words = "ibv_modify_qp timeout 110 cabling wrong leg miscabled mesh ring",
-	  .missing = "the far ends of the cables: look from both machines",
-	  CAUSES(connecting) },
-	{ .id = "rdma.unsteady",
-	  .part = PART_RDMA,
-	  .symptom = "RoCE bandwidth changes from run to run",
-	  .words = "unstable ece h100 variance swings jitter",
-	  NEEDS_PEER,
-	  CAUSES(swings) },
-};
-const struct diagnosis_table diagnoses_rdma = DIAGNOSIS_TABLE(rows);
+#include "measure/doctor_rdma_rows.h"

@@ -54,24 +54,6 @@ static void dumps(const struct rule_facts *e, struct judged *out)
 			    e->signs->crash_dumps.v);
 }
 
-static const struct cause panics[] = {
-	{ .id = "kernel",
-	  .title = "a kernel that was reported to do it",
-	  .rule = known_bad,
-	  .judges = "kernel.release",
-	  .steps = ANYWHERE("update, or boot the kernel before it") },
-	{ .id = "mailbox",
-	  .title = "PCI DOE mailbox errors",
-	  .rule = mailbox,
-	  .judges = "seen.log_doe",
-	  .steps = ANYWHERE("update kernel and firmware") },
-	{ .id = "record",
-	  .title = "the last crash left a record",
-	  .rule = dumps,
-	  .judges = "seen.crash_dumps",
-	  .steps = ANYWHERE("read /sys/fs/pstore (systemd-pstore moves it to /var/lib/systemd)") },
-};
-
 /* --- power-off -------------------------------------------------------------------------------- */
 static void near_limit(const struct rule_facts *e, struct judged *out)
 {
@@ -97,27 +79,6 @@ static void near_limit(const struct rule_facts *e, struct judged *out)
 			t, c->n);
 }
 
-static const struct cause power_off[] = {
-	{ .id = "heat",
-	  .title = "it gets hot under load",
-	  .rule = near_limit,
-	  .steps = SPARK_OR("an upper clock limit at boot (nvidia-smi -lgc 0,2100: 91 to 65 C for "
-			    "a few per cent of speed), free air openings",
-			    "cooling and power supply") },
-	{ .id = "record",
-	  .title = "the kernel crashed",
-	  .rule = dumps,
-	  .judges = "seen.crash_dumps",
-	  .steps = ANYWHERE("read /sys/fs/pstore") },
-	{ .id = "zone",
-	  .title = "processor or board is close to its limit",
-	  BY_SETTING("cpu.temperature", LIKELY) },
-	{ .id = "brake",
-	  .title = "the GPU was slowed down before",
-	  BY_SETTING("gpu.throttle-history", POSSIBLE),
-	  .steps = ANYWHERE("cooling and power supply") },
-};
-
 /* --- settings --------------------------------------------------------------------------------- */
 static void unkept(const struct rule_facts *e, struct judged *out)
 {
@@ -128,25 +89,6 @@ static void unkept(const struct rule_facts *e, struct judged *out)
 			    *e->own_unkept ? e->own_unkept
 					   : "gputune set nothing that is in force and not kept");
 }
-
-static const struct cause lost[] = {
-	{ .id = "unkept",
-	  .title = "set for this boot only",
-	  .rule = unkept,
-	  .steps = ANYWHERE("\"gputune persist install\" keeps what is in force") },
-	{ .id = "script",
-	  .title = "an rc.local that may not run",
-	  BY_SETTING("service.rc-local", LIKELY),
-	  .steps = ANYWHERE("move what it sets to \"gputune persist install\"") },
-	{ .id = "units",
-	  .title = "units of published scripts that set it back",
-	  BY_SETTING("service.published-units", LIKELY),
-	  .steps = ANYWHERE("disable them; their ExecStop writes guessed defaults") },
-	{ .id = "tuners",
-	  .title = "a service sets the same values",
-	  BY_SETTING("service.tuners", LIKELY),
-	  .steps = ANYWHERE("keep one of them; \"gputune watch\" says who wins") },
-};
 
 /* --- setting up a cluster --------------------------------------------------------------------- */
 static void doctor_system_ssh(const struct rule_facts *e, struct judged *out)
@@ -173,38 +115,4 @@ static void avahi(const struct rule_facts *e, struct judged *out)
 				      "not found");
 }
 
-static const struct cause discovery[] = {
-	{ .id = "ssh",
-	  .title = "no ~/.ssh",
-	  .rule = doctor_system_ssh,
-	  .judges = "seen.ssh_folder",
-	  .steps = ANYWHERE("ssh-keygen makes it, with a key of its own for each machine") },
-	{ .id = "avahi",
-	  .title = "no discovery daemon",
-	  .rule = avahi,
-	  .steps = ANYWHERE("systemctl enable --now avahi-daemon, or use addresses") },
-};
-
-static const struct diagnosis rows[] = {
-	{ .id = "system.panics",
-	  .symptom = "the kernel panics or reboots by itself",
-	  .words = "crash doe mailbox reset oops update",
-	  CAUSES(panics) },
-	{ .id = "system.powers-off",
-	  .symptom = "the machine switches itself off under load, without a log",
-	  .words = "power off shutdown heat training over-current dead",
-	  .missing = "what the power supply and the firmware saw is not told to a program",
-	  .tests = TEST_BIT(TEST_GPU_LOAD),
-	  CAUSES(power_off) },
-	{ .id = "system.settings-lost",
-	  .symptom = "settings are gone after a reboot",
-	  .words = "persist boot clocks lost reset runtime sysctl unit",
-	  CAUSES(lost) },
-	{ .id = "system.discovery",
-	  .ask_only = true,
-	  .symptom = "the other machines are not found when a cluster is set up",
-	  .words = "discover sparks ssh avahi mdns local keys",
-	  .missing = "whether the others answer: ping and ssh to each of them",
-	  CAUSES(discovery) },
-};
-const struct diagnosis_table diagnoses_system = DIAGNOSIS_TABLE(rows);
+#include "measure/doctor_system_rows.h"
