@@ -195,7 +195,7 @@ void gemm_table_fill(const struct gemm_type *t, enum gemm_code c, uint64_t seed,
 	}
 }
 
-/* The constants of a 64-bit mixer (Stafford's variant 13), as in gemm_kernels.c. */
+/* The constants of a 64-bit mixer (Stafford's variant 13), as in gemm.ptx. */
 uint32_t gemm_pick(uint64_t seed, uint64_t i)
 {
 	uint64_t z = (i + seed) * 0x9e3779b97f4a7c15;

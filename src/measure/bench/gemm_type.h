@@ -65,7 +65,7 @@ const struct gemm_type *gemm_type_find(const char *name, size_t len);
 /* --- random matrices -------------------------------------------------------------------------- */
 /*
  * A matrix is drawn from a table of codes whose values are normally distributed; the element at
- * index i takes entry gemm_pick(seed, i). The kernel in gemm_kernels.c does the same, so that the
+ * index i takes entry gemm_pick(seed, i). The kernel in gemm.ptx does the same, so that the
  * processor knows every element without reading a byte back.
  */
 enum { GEMM_TABLE = 1 << 16 };
