@@ -27,10 +27,12 @@ struct value_rule {
 	unsigned in;	  /* set of value_reader */
 	/*
 	 * Terms with blanks between, all of which have to hold: NAME OP VALUE,VALUE. OP is one of
-	 * = != < <= > >=. NAME is "it" (the value of name), another key or option, $VARIABLE of the
-	 * same file, or a figure of the machine: @cc (compute capability, 12.1), @gpus, @unified
-	 * (yes or no). VALUE "-" stands for a name that is not there. What is not known (another
-	 * machine, "auto", an expansion) makes a term false. NULL: wherever the name is there.
+	 * = != < <= > >= and, with one VALUE that is a part of the text, ~ !~. NAME is "it" (the
+	 * value of name), another key or option ("a|b": the first that is there), $VARIABLE of the
+	 * same file, a figure of the machine: @cc (compute capability, 12.1), @gpus, @unified (yes
+	 * or no), or .file: what the keys stand in. VALUE "-" stands for a name that is not there.
+	 * What is not known (another machine, "auto", an expansion) makes a term false, but "!=-".
+	 * NULL: wherever the name is there.
 	 */
 	const char *when;
 	const char *known; /* words with blanks between: its values; NULL: any */

@@ -603,7 +603,7 @@ FAULTS = [
     ("t.yaml", "output_dir: x\nbf16: true\ngradient_acumulation_steps: 4\nlearning_rate: 1.0e-5\n", "dead-key", 3),
     ("t.yaml", "output_dir: x\ndeepspeed: a.json\nfsdp: full_shard auto_wrap\n", "contradiction", 3),
     ("t.yaml", "output_dir: x\nbf16: true\nbf16: false\n", "key-twice", 3),
-    ("t.yaml", "output_dir: x\ngradient_checkpointing: true\ngradient_checkpointing_kwargs:\n  use_reentrant: true\n", "reentrant", 3),
+    ("t.yaml", "output_dir: x\ngradient_checkpointing: true\ngradient_checkpointing_kwargs:\n  use_reentrant: true\n", "reentrant", 4),
     ("t.yaml", "output_dir: x\nbf16: true\nddp_backend: gloo\n", "harmful", 3),
     ("f.json", '{"version": 2,\n"backward_prefetch": "backward_pre", "min_num_params": 1}', "dead-key", 2),
     ("f.json", '{"fsdp_version": 1, "fsdp_cpu_ram_efficient_loading": true,\n"fsdp_sync_module_states": false}', "contradiction", 1),

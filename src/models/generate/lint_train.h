@@ -45,6 +45,8 @@ const struct markup_node *train_at(const struct train_doc *d, const char *path);
 bool train_flag(const struct train_doc *d, const char *path, bool usual);
 double train_number(const struct train_doc *d, const char *path, double usual);
 const char *train_word(const struct train_doc *d, const char *path); /* "" */
+/* A value as value rules take it, and its line; lint_value_open: a map, a list or an expansion. */
+const char *train_value(const struct markup_node *n, unsigned *line);
 /* lint_train_doc.c: values by value_rules.rows. */
 void lint_train_values(const struct train_doc *d);
 void train_finding(const struct train_doc *d, enum lint_level level, const char *code,

@@ -112,15 +112,23 @@ void train_finding(const struct train_doc *d, enum lint_level level, const char 
 	lint_add(d->l, level, code, train_line(d, path), path, fix, source, "%s", says);
 }
 
+const char *train_value(const struct markup_node *n, unsigned *line)
+{
+	const struct markup_node *r = markup_real(n);
+
+	*line = n->key ? n->key->line : n->line;
+	return !r || r->kind != MARKUP_SCALAR || strpbrk(r->text, "${<") ? lint_value_open
+									 : r->text;
+}
+
 static const char *train_value_at(void *ctx, const char *name, unsigned *line)
 {
 	const struct train_doc *d = ctx;
-	const struct markup_node *n = train_at(d, name), *r = n ? markup_real(n) : NULL;
+	const struct markup_node *n = train_at(d, name);
 
-	if (!r)
-		return NULL;
-	*line = n->key ? n->key->line : n->line;
-	return r->kind != MARKUP_SCALAR || strpbrk(r->text, "${<") ? lint_value_open : r->text;
+	if (strcmp(name, ".file") == 0)
+		return d->command ? "command" : "file";
+	return n ? train_value(n, line) : NULL;
 }
 
 void lint_train_values(const struct train_doc *d)
@@ -129,9 +137,10 @@ void lint_train_values(const struct train_doc *d)
 		[DEEPSPEED_FILE] = VALUE_DEEPSPEED,
 		[ACCELERATE_FILE] = VALUE_ACCELERATE,
 		[TRAINER_FILE] = VALUE_TRAINER,
-		[FSDP_FILE] = VALUE_FSDP,
 	};
 
+	if (d->format == FSDP_FILE) /* lint_train_fsdp() */
+		return;
 	lint_values(&(struct lint_values){ d->l, readers[d->format], train_value_at,
 					   (void *)(uintptr_t)d });
 }

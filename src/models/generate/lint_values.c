@@ -42,7 +42,15 @@ static const char *value_of(const struct lint_values *v, const struct value_rule
 		set = map_get(&v->l->set, name + 1);
 		return !set ? NULL : set->open ? lint_value_open : set->text;
 	}
-	s = v->at(v->ctx, strcmp(name, "it") == 0 ? r->name : name, line);
+	/* The first of them that is there. */
+	for (s = NULL; !s && *name; name += strspn(name, "|")) {
+		size_t n = strcspn(name, "|");
+
+		s = v->at(v->ctx,
+			  strcmp(name, "it") == 0 ? r->name : arena_strndup(v->l->a, name, n),
+			  line);
+		name += n;
+	}
 	return s && strcasecmp(s, "auto") == 0 ? lint_value_open : s;
 }
 
@@ -73,8 +81,8 @@ static bool among(const char *list, size_t len, const char *have)
 static bool holds(const struct lint_values *v, const struct value_rule *r, const char *term,
 		  size_t len)
 {
-	size_t n = strcspn(term, "=!<>");
-	const char *op = term + n, *value, *have, *list = op + 1 + (op[1] == '=');
+	size_t n = strcspn(term, "=!<>~");
+	const char *op = term + n, *value, *have, *list = op + 1 + (op[1] == '=' || op[1] == '~');
 	size_t left = len - (size_t)(list - term);
 	unsigned line = 0;
 	double a, b;
@@ -82,10 +90,12 @@ static bool holds(const struct lint_values *v, const struct value_rule *r, const
 
 	have = value_of(v, r, arena_strndup(v->l->a, term, n), &line);
 	if (have == lint_value_open)
-		return false;
+		return *op == '!' && left == 1 && *list == '-';
+	value = arena_strndup(v->l->a, list, left);
+	if (*op == '~' || (*op == '!' && op[1] == '~'))
+		return have && !strstr(have, value) == (*op == '!');
 	if (*op == '=' || *op == '!')
 		return among(list, left, have) == (*op == '=');
-	value = arena_strndup(v->l->a, list, left);
 	if (!have)
 		return false;
 	a = strtod(have, &end);
