@@ -21,8 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build-logs"
 STEPS = ("build", "unit", "golden", "house", "lint", "mutate", "fuzz", "coverage")
-NIGHTLY = ("gcc", "sanitized", "threads", "arm64", "tidy", "mutate-all", "fuzz-long", "walks")
-ALONE = ("browser",)  # in a real browser, which is large to install
+NIGHTLY = ("gcc", "sanitized", "threads", "arm64", "tidy", "mutate-all", "fuzz-long", "walks", "browser")
 CORES = os.cpu_count() or 1
 SLOTS = CORES + 1  # suites wait for a third of their time
 EVERYTHING = ("src/base/", "src/machine/", "src/render/", "meson.build", "tests/golden/common.py", "tests/suites", "tests/run.py")

@@ -122,6 +122,7 @@ struct node *doc_verdict(struct doc *d, enum style style, const char *counts, co
 {
 	struct node *n = doc_paragraph(d);
 
+	n->verdict = true;
 	node_span(d, n, cell_printf(d, style, "%s%s", counts, worst ? ":" : "."));
 	if (worst)
 		node_span(d, n, cellf(d, " %s.", worst));

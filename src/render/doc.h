@@ -93,6 +93,7 @@ struct node {
 	enum node_kind kind;
 	unsigned level;	   /* NODE_HEADING, NODE_SECTION: 1 is the page's own */
 	const char *title; /* heading, caption; NULL: none */
+	bool verdict;	   /* NODE_PARAGRAPH: what the page says first */
 	const char *text;  /* NODE_CODE; NODE_FIGURE: the text alternative; NULL: only drawn */
 	const char *svg;   /* NODE_FIGURE: trusted SVG of our own making, already escaped */
 	/* NODE_FIGURE: draws what as letters, in the arena, for this medium; NULL: text is it */
@@ -225,14 +226,11 @@ void doc_md(FILE *out, const struct doc *d);
 void doc_html(FILE *out, const struct doc *d, const char *title);
 /*
  * The frame of a page, for whoever puts fragments into it: everything before the body's text, and
- * after it. Nothing but the one style sheet and (with tools) the one script that stand in it can
+ * after it. Nothing but the one style sheet and the one script that stand in it can
  * take effect: their hashes are its content security policy. sections (may be NULL) are listed for
  * navigation.
  */
 void doc_html_begin(FILE *out, const char *title, bool tools, const struct doc *sections);
 void doc_html_end(FILE *out, bool tools);
-/* Texts of doc_html.c: constant, the same in every page. */
-extern const char *const doc_html_style[];  /* pieces; NULL ends them */
-extern const char *const doc_html_script[]; /* pieces; NULL ends them */
 
 #endif

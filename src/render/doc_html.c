@@ -36,7 +36,7 @@
 	"--disk-edge:#b287d8;--switch:#3b2f10;--switch-edge:#d0a43c;--root:#2a3138;--badge:#ff8a86;" \
 	"--badge-tight:#efb54c;--on-badge:#14171a;"
 
-const char *const doc_html_style[] = {
+static const char *const doc_html_style[] = {
 	/* Colours: as the reader's system has it, or as the page's button says, or for paper. */
 	":root{color-scheme:light;" LIGHT "}\n",
 	"@media (prefers-color-scheme:dark){:root:not([data-theme=light]){color-scheme:dark;" DARK
@@ -45,16 +45,24 @@ const char *const doc_html_style[] = {
 	"{color-scheme:light;" LIGHT "}}\n",
 	/* Text. */
 	"*{box-sizing:border-box}\n"
-	"body{margin:0 auto;max-width:112rem;padding:1rem clamp(.75rem,3vw,2.5rem) 4rem;"
+	"body{margin:0 auto;max-width:88rem;padding:0 clamp(.75rem,3vw,2.5rem) 4rem;"
 	"background:var(--bg);color:var(--ink);font:1rem/1.5 system-ui,sans-serif;"
 	"text-size-adjust:100%}\n"
-	"h1{font-size:1.6rem;line-height:1.2;margin:1rem 0}h2{font-size:1.2rem;margin:2rem 0 .5rem}"
+	"h1{font-size:1.75rem;line-height:1.2;margin:1.25rem 0 .25rem}"
+	"h2{font-size:1.25rem;margin:1.75rem 0 .5rem}"
 	"h3{font-size:1.05rem;margin:1.25rem 0 .5rem}h4,h5,h6{font-size:1rem;margin:1rem 0 .25rem}\n"
 	"p,li,dd{max-width:50rem;overflow-wrap:anywhere}p{margin:.5rem 0}\n"
 	"a{color:var(--accent)}:focus-visible{outline:3px solid var(--accent);outline-offset:2px}\n"
 	"main:focus{outline:none}\n"
 	"code,pre{font:.9em/1.5 ui-monospace,monospace}code{overflow-wrap:anywhere}\n"
 	"pre{background:var(--panel);padding:.75rem;overflow-x:auto;border-radius:.25rem}\n"
+	/* What a page says first. */
+	".verdict{max-width:none;font-size:1.15rem;padding:.75rem 1rem;margin:1rem 0;"
+	"background:var(--panel);border:1px solid var(--line);"
+	"border-left:.4rem solid var(--edge);border-radius:.4rem}"
+	".verdict>:first-child{font-weight:700}"
+	".verdict.edge-good{background:var(--good-bg)}.verdict.edge-warn{background:var(--warn-bg)}"
+	".verdict.edge-bad{background:var(--bad-bg)}\n"
 	".good{color:var(--good)}.warn{color:var(--warn)}.bad{color:var(--bad);font-weight:600}"
 	".unknown{color:var(--unknown)}.muted{color:var(--soft)}\n"
 	"dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.25rem "
@@ -84,40 +92,57 @@ const char *const doc_html_style[] = {
 	"th[aria-sort=ascending] button::after{content:' \\2191';opacity:1}"
 	"th[aria-sort=descending] button::after{content:' \\2193';opacity:1}\n",
 	/* Findings: a card each, at every width. */
-	".findings{list-style:none;padding:0;margin:.75rem 0;display:grid;gap:.75rem;"
-	"grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr))}"
-	".finding{max-width:none;border:1px solid var(--line);border-left:.3rem solid var(--edge);"
-	"border-radius:.25rem;padding:.5rem .75rem;break-inside:avoid}"
-	".finding p{margin:.2rem 0;max-width:none}.finding .id{font-weight:600}"
-	".finding .more{color:var(--soft);font-size:.9rem}"
-	".finding .fix code{background:var(--panel);padding:.1rem .35rem;border-radius:.2rem}"
-	".mark{font-weight:600;font-size:.85rem;border-radius:.2rem;padding:.05rem .4rem;"
-	"background:var(--panel)}.mark.good{background:var(--good-bg)}"
+	".findings{list-style:none;padding:0;margin:.75rem 0;display:grid;gap:1rem;"
+	"grid-template-columns:repeat(auto-fill,minmax(min(100%,28rem),1fr))}"
+	".findings:has(>:last-child:nth-child(3)){grid-template-columns:1fr}"
+	"@media (min-width:70rem){.findings:has(>:last-child:nth-child(3)){"
+	"grid-template-columns:repeat(3,1fr)}}"
+	".finding{max-width:none;border:1px solid var(--line);border-left:.4rem solid var(--edge);"
+	"border-radius:.4rem;padding:.75rem 1rem;break-inside:avoid;display:flex;"
+	"flex-direction:column;gap:.35rem}"
+	".finding p{margin:0;max-width:none}.finding .id{font-weight:600}"
+	".finding .on,.finding .more{color:var(--soft)}.finding .more{font-size:.875rem}"
+	".finding .now,.finding .wanted{font-weight:600}"
+	".finding .fix{margin-top:auto;padding-top:.5rem;border-top:1px solid var(--line);"
+	"display:flex;gap:.5rem;align-items:start}"
+	".fix>:first-child{font-weight:600;flex:none}"
+	".fix code{background:var(--panel);padding:.15rem .5rem;border-radius:.25rem;flex:1}\n"
+	".mark{font-weight:700;font-size:.8rem;border-radius:.25rem;padding:.15rem .45rem;"
+	"margin-right:.25rem;background:var(--panel);white-space:nowrap}"
+	".mark.good{background:var(--good-bg)}"
 	".mark.warn{background:var(--warn-bg)}.mark.bad{background:var(--bad-bg)}"
+	"[data-badge=critical]>p>.mark{background:var(--badge);color:var(--on-badge)}"
+	"[data-badge=low]>p>.mark{background:var(--panel);color:var(--soft)}"
+	"[data-badge=low]{border-left-color:var(--edge)!important}"
 	".edge-good{border-left-color:var(--good)}.edge-warn{border-left-color:var(--warn)}"
 	".edge-bad{border-left-color:var(--bad)}.edge-unknown{border-left-color:var(--unknown)}\n",
 	/* Sections and tools. */
 	"details{border-top:1px solid var(--line)}"
-	"summary{cursor:pointer;padding:.5rem 0;display:flex;flex-wrap:wrap;align-items:baseline;"
+	"summary{cursor:pointer;padding:.75rem 0;display:flex;flex-wrap:wrap;align-items:baseline;"
 	"gap:.25rem .75rem;list-style:none}summary::-webkit-details-marker{display:none}"
 	"summary::before{content:'\\25b8';color:var(--soft);width:1em;flex:none}"
 	"details[open]>summary::before{content:'\\25be'}"
 	"summary>*{margin:0}.body{padding:0 0 1rem 0;scroll-margin-top:6rem}"
 	"details details>.body,details details>summary{padding-left:1rem}\n"
 	".apart{content-visibility:auto;contain-intrinsic-size:auto 3rem}\n"
-	"nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;padding:0;margin:1rem 0;list-style:none;"
-	"max-height:12rem;overflow-y:auto}"
+	"#bar{display:flex;flex-wrap:wrap;gap:.25rem 1.5rem;align-items:center;"
+	"justify-content:space-between;padding:.5rem 0;background:var(--bg);"
+	"border-bottom:1px solid var(--line)}#bar:not(:has(:not([hidden]))){display:none}"
+	"nav{min-width:0;flex:0 1 auto;font-size:.9rem}nav ul{display:flex;flex-wrap:wrap;"
+	"gap:0 1rem;padding:.25rem 0;margin:0;list-style:none}nav li{white-space:nowrap}"
 	"nav a{display:inline-block;padding:.15rem 0}\n"
 	".skip{position:absolute;left:-99rem}.skip:focus{left:1rem;top:.5rem;z-index:3;"
 	"background:var(--bg);padding:.5rem 1rem}\n"
-	"#tools{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:center;padding:.5rem 0;"
-	"background:var(--bg);border-bottom:1px solid var(--line)}#tools[hidden]{display:none}"
-	"#tools p{margin:0;color:var(--soft)}\n"
-	"input,#tools button{font:inherit;color:var(--ink);background:var(--panel);"
-	"border:1px solid var(--edge);border-radius:.25rem;padding:.3rem .6rem}"
-	"input{width:min(16rem,60vw)}input::placeholder{color:var(--soft);opacity:1}"
-	"#tools button{cursor:pointer}\n"
-	"@media (min-width:48rem){#tools{position:sticky;top:0;z-index:2}}\n"
+	"#tools{display:flex;flex-wrap:wrap;gap:.4rem;align-items:center;font-size:.9rem}"
+	"#tools p{margin:0;color:var(--soft)}#tools label{white-space:nowrap}\n"
+	"input,#tools button,.copy{font:inherit;color:var(--ink);background:var(--panel);"
+	"border:1px solid var(--edge);border-radius:.25rem;padding:.25rem .6rem}"
+	"input{width:min(12rem,60vw)}input::placeholder{color:var(--soft);opacity:1}"
+	"#tools button,.copy{cursor:pointer}\n"
+	".copy{font:.8rem/1.3 system-ui,sans-serif;margin-left:.4rem;padding:.2rem .5rem;"
+	"vertical-align:baseline;white-space:nowrap}.copy.all{margin:0 0 0 auto}"
+	"pre>.copy{float:right}.fix>.copy{margin:.1rem 0 0}\n"
+	"@media (min-width:48rem){#bar{position:sticky;top:0;z-index:2}}\n"
 	"[hidden],.gone{display:none!important}\n",
 	/* Drawings: what stands in them by class, as svg_shape.c has it for a drawing on its own. */
 	"figure svg{max-width:100%;height:auto}.drawing svg{min-width:40rem}"
@@ -175,7 +200,9 @@ const char *const doc_html_style[] = {
 	"svg.chart .halo{paint-order:stroke;stroke:var(--bg);stroke-width:3px}\n",
 	/* A telephone: rows of sentences stand below each other. */
 	"@media screen and (max-width:40rem){dl{grid-template-columns:1fr;gap:0}"
-	"dd{margin-bottom:.5rem}}\n"
+	"dd{margin-bottom:.5rem}nav ul{flex-wrap:nowrap;overflow-x:auto}"
+	"#tools,#tools label{flex:1 1 100%}#tools button{flex:1}"
+	"input{width:calc(100% - 3.5rem)}}\n"
 	"@media screen and (max-width:60rem){.wide.cards{overflow-x:visible}"
 	".cards table,.cards tbody,.cards tr,.cards td,.cards tbody th,.cards caption{display:block}"
 	".cards thead{display:none}.cards tr{border:1px solid var(--line);border-radius:.25rem;"
@@ -186,7 +213,7 @@ const char *const doc_html_style[] = {
 	".cards [data-name]::before{content:attr(data-name) ': ';color:var(--soft);font-weight:400}}\n",
 	"@media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}\n",
 	/* Paper: everything is open, nothing is there to press, colours stay. */
-	"@media print{#tools,nav,.skip{display:none!important}body{max-width:none;padding:0;"
+	"@media print{#bar,.copy,.skip{display:none!important}body{max-width:none;padding:0;"
 	"font-size:9.5pt;print-color-adjust:exact;-webkit-print-color-adjust:exact}"
 	".wide{overflow:visible}.cards{font-size:7.5pt}.dense{font-size:5.5pt}"
 	"thead th,thead td{font-size:inherit}"
@@ -205,21 +232,40 @@ const char *const doc_html_style[] = {
 /* clang-format on */
 
 /*
- * The one script of pages with tools: filter rows, sort columns, fold, choose light or dark. A page
- * is read without it; it makes the controls itself or shows those that wait for it. It takes texts
- * of the page as texts and never as markup.
+ * The script of every page copies its commands; that of pages with tools also filters rows, sorts
+ * columns, folds, and chooses light or dark. A page is read without it; it makes the controls
+ * itself or shows those that wait for it. It takes texts of the page as texts and never as markup.
  */
 
 /* clang-format off */
-const char *const doc_html_script[] = {
-	"'use strict';(()=>{\n"
+static const char *const copying[] = {
+	"'use strict';\n"
 	"const $=id=>document.getElementById(id),all=(q,e=document)=>[...e.querySelectorAll(q)];\n"
+	/* The clipboard, or, where the browser refuses, what is selected. */
+	"const copy=async(s,b)=>{let ok=true;try{await navigator.clipboard.writeText(s)}catch{"
+	"const t=document.createElement('textarea');t.value=s;t.className='skip';b.after(t);t.select();"
+	"ok=document.execCommand('copy');t.remove();b.focus()}\n"
+	"const was=b.textContent;b.textContent=ok?'Copied':'Not copied';"
+	"setTimeout(()=>b.textContent=was,2000)};\n"
+	"const button=(word,name,s)=>{const b=document.createElement('button');b.type='button';"
+	"b.className='copy';b.textContent=word;b.setAttribute('aria-label',name);"
+	"b.onclick=()=>{if(b.textContent===word)copy(s,b)};return b};\n"
+	"for(const c of all('code'))if(/^(sudo |gputune )/.test(c.textContent))"
+	"c.after(button('Copy','Copy: '+c.textContent,c.textContent));\n"
+	"for(const f of all('.findings')){const s=all('.fix code',f).map(c=>c.textContent)"
+	".filter(s=>s.startsWith('sudo '));if(s.length>3){const b=button("
+	"'Copy '+s.length+' commands','Copy '+s.length+' commands',s.join('\\n')+'\\n');"
+	"b.className+=' all';f.before(b)}}\n",
+	NULL
+};
+static const char *const tools_script[] = {
+	"(()=>{\n"
 	"const root=document.documentElement,said=$('said');\n",
 	/* Light and dark. A page that was opened from a file may have no storage. */
-	"const modes=['automatic','light','dark'];let mode='automatic';\n"
+	"const modes=['auto','light','dark'];let mode='auto';\n"
 	"try{mode=localStorage.getItem('gputune-theme')||mode}catch{}\n"
-	"if(!modes.includes(mode))mode='automatic';\n"
-	"const paint=()=>{if(mode==='automatic')delete root.dataset.theme;else root.dataset.theme=mode;"
+	"if(!modes.includes(mode))mode='auto';\n"
+	"const paint=()=>{if(mode==='auto')delete root.dataset.theme;else root.dataset.theme=mode;"
 	"$('theme').textContent='Theme: '+mode};\n"
 	"$('theme').onclick=()=>{mode=modes[(modes.indexOf(mode)+1)%3];paint();"
 	"try{localStorage.setItem('gputune-theme',mode)}catch{}};\n",
@@ -293,6 +339,11 @@ static const char *const classes[STYLES] = {
 	[STYLE_CODE] = "code",
 };
 
+static const char *class_of(const struct cell *c)
+{
+	return classes[c->style] ? classes[c->style] : "plain";
+}
+
 static void cell_html(struct text *t, const struct cell *c)
 {
 	const char *class = classes[c->style];
@@ -319,7 +370,10 @@ static void cell_html(struct text *t, const struct cell *c)
 
 static void paragraph(struct text *t, const struct node *n)
 {
-	text_add(t, "<p>");
+	if (n->verdict)
+		text_printf(t, "<p class=\"verdict edge-%s\">", class_of(&n->rows[0].cells[0]));
+	else
+		text_add(t, "<p>");
 	for (size_t i = 0; i < n->n_rows; i++)
 		cell_html(t, &n->rows[i].cells[0]);
 	text_add(t, "</p>\n");
@@ -465,38 +519,46 @@ static void found_part(struct text *t, const char *class, const struct cell *c)
 	text_add(t, "</span>");
 }
 
+static void found_line(struct text *t, const char *open, const struct cell *c)
+{
+	if (cell_empty(c))
+		return;
+	text_add(t, open);
+	cell_html(t, c);
+	text_add(t, "</p>\n");
+}
+
 static void found_one(struct text *t, const struct row *r)
 {
 	const struct cell *c = r->cells;
-	const char *style = classes[c[FOUND_BADGE].style] ? classes[c[FOUND_BADGE].style] : "plain";
+	const char *style = class_of(&c[FOUND_BADGE]);
 
-	text_printf(t, "<li class=\"finding edge-%s\"><p><span class=\"mark %s\">", style, style);
+	text_printf(t, "<li class=\"finding edge-%s\" data-badge=\"", style);
+	display_escape(t, c[FOUND_BADGE].text);
+	text_printf(t, "\"><p><span class=\"mark %s\">", style);
 	display_escape(t, c[FOUND_BADGE].text);
 	text_add(t, "</span>");
 	found_part(t, "id", &c[FOUND_ID]);
 	found_part(t, "on", &c[FOUND_ON]);
-	found_part(t, "now", &c[FOUND_NOW]);
-	if (!cell_empty(&c[FOUND_WANTED]))
-		text_add(t, " \xe2\x86\x92");
-	found_part(t, "wanted", &c[FOUND_WANTED]);
 	text_add(t, "</p>\n");
-	if (!cell_empty(&c[FOUND_WHY])) {
+	if (!cell_empty(&c[FOUND_NOW]) || !cell_empty(&c[FOUND_WANTED])) {
 		text_add(t, "<p>");
-		cell_html(t, &c[FOUND_WHY]);
+		found_part(t, "now", &c[FOUND_NOW]);
+		if (!cell_empty(&c[FOUND_WANTED]))
+			text_add(t, " \xe2\x86\x92");
+		found_part(t, "wanted", &c[FOUND_WANTED]);
 		text_add(t, "</p>\n");
 	}
+	found_line(t, "<p>", &c[FOUND_WHY]);
 	for (size_t k = 0; k < r->n_more; k += 2) {
-		text_add(t, "<p class=\"more\">");
+		text_add(t, k ? " \xc2\xb7 " : "<p class=\"more\">");
 		display_escape(t, r->more[k].text);
 		text_add(t, ": ");
 		cell_html(t, &r->more[k + 1]);
-		text_add(t, "</p>\n");
 	}
-	if (!cell_empty(&c[FOUND_FIX])) {
-		text_add(t, "<p class=\"fix\">Fix: ");
-		cell_html(t, &c[FOUND_FIX]);
+	if (r->n_more)
 		text_add(t, "</p>\n");
-	}
+	found_line(t, "<p class=\"fix\"><span>Fix:</span> ", &c[FOUND_FIX]);
 	text_add(t, "</li>\n");
 }
 
@@ -613,8 +675,9 @@ void doc_html(FILE *out, const struct doc *d, const char *page_title)
 /* The frame of an HTML page: its head with a policy that lets nothing in but our own style sheet
  * and script, the ways to its sections, and its tools. */
 
-/* "sha256-..." of the pieces, as a policy names them; arena. */
-static const char *doc_html_hash(struct arena *a, const char *const *pieces)
+/* "sha256-..." of the pieces, and of more where it is not NULL, as a policy names them; arena. */
+static const char *doc_html_hash(struct arena *a, const char *const *pieces,
+				 const char *const *more)
 {
 	enum { VARIANT = sodium_base64_VARIANT_ORIGINAL };
 	uint8_t sum[crypto_hash_sha256_BYTES];
@@ -624,6 +687,8 @@ static const char *doc_html_hash(struct arena *a, const char *const *pieces)
 	crypto_hash_sha256_init(&s);
 	for (; *pieces; pieces++)
 		crypto_hash_sha256_update(&s, (const uint8_t *)*pieces, strlen(*pieces));
+	for (; more && *more; more++)
+		crypto_hash_sha256_update(&s, (const uint8_t *)*more, strlen(*more));
 	crypto_hash_sha256_final(&s, sum);
 	sodium_bin2base64(text, sizeof(text), sum, sizeof(sum), VARIANT);
 	return arena_printf(a, "sha256-%s", text);
@@ -643,10 +708,9 @@ static void doc_html_head(FILE *out, const char *title, bool tools)
 	text_add(&t, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
 	text_printf(&t,
 		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-		    "style-src '%s'; ",
-		    doc_html_hash(&a, doc_html_style));
-	if (tools)
-		text_printf(&t, "script-src '%s'; ", doc_html_hash(&a, doc_html_script));
+		    "style-src '%s'; script-src '%s'; ",
+		    doc_html_hash(&a, doc_html_style, NULL),
+		    doc_html_hash(&a, copying, tools ? tools_script : NULL));
 	text_add(&t, "base-uri 'none'; form-action 'none'\">\n"
 		     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		     "<meta name=\"referrer\" content=\"no-referrer\">\n"
@@ -694,29 +758,32 @@ void doc_html_begin(FILE *out, const char *title, bool tools, const struct doc *
 {
 	doc_html_head(out, title, tools);
 	fputs("<body>\n", out);
-	/* Controls that do nothing without the script are not shown without it. */
 	if (tools)
 		fputs("<a class=\"skip\" href=\"#content\">Skip to the content</a>\n"
-		      "<header id=\"tools\" hidden>\n"
+		      "<header id=\"bar\">\n",
+		      out);
+	if (sections)
+		navigation(out, sections);
+	/* Controls that do nothing without the script are not shown without it. */
+	if (tools)
+		fputs("<div id=\"tools\" hidden>\n"
 		      "<label>Filter <input id=\"filter\" type=\"search\" autocomplete=\"off\" "
 		      "placeholder=\"words in a row\"></label>\n"
 		      "<button type=\"button\" id=\"unfold\">Open all</button>\n"
 		      "<button type=\"button\" id=\"fold\">Fold all</button>\n"
-		      "<button type=\"button\" id=\"theme\">Theme: automatic</button>\n"
-		      "<p id=\"said\" role=\"status\"></p>\n</header>\n",
+		      "<button type=\"button\" id=\"theme\">Theme: auto</button>\n"
+		      "<p id=\"said\" role=\"status\"></p>\n</div>\n</header>\n",
 		      out);
-	if (sections)
-		navigation(out, sections);
 	fputs(tools ? "<main id=\"content\" tabindex=\"-1\">\n" : "<main>\n", out);
 }
 
 void doc_html_end(FILE *out, bool tools)
 {
 	fputs("</main>\n", out);
-	if (tools) {
-		fputs("<script>", out);
-		put(out, doc_html_script);
-		fputs("</script>\n", out);
-	}
+	fputs("<script>", out);
+	put(out, copying);
+	if (tools)
+		put(out, tools_script);
+	fputs("</script>\n", out);
 	fputs("</body>\n</html>\n", out);
 }

@@ -174,15 +174,22 @@ const char *check_counts(struct arena *a, const struct findings *f)
 	return arena_strdup(a, t.s);
 }
 
-const char *check_worst(struct arena *a, const struct machine *m, const struct findings *f)
+static const struct finding *worst_finding(const struct findings *f)
 {
 	const struct finding *worst = NULL;
-	const char *on;
 
 	for (size_t i = 0; i < f->n; i++)
 		if (f->items[i].v.kind == VERDICT_FAIL &&
 		    (!worst || f->items[i].severity > worst->severity))
 			worst = &f->items[i];
+	return worst;
+}
+
+const char *check_worst(struct arena *a, const struct machine *m, const struct findings *f)
+{
+	const struct finding *worst = worst_finding(f);
+	const char *on;
+
 	if (!worst)
 		return NULL;
 	on = check_page_on(a, m, worst);
@@ -228,25 +235,49 @@ static void check_page_summary(struct doc *d, const struct machine *m, const str
 			  f->capped_by ? cellf(d, ", limited by %s.", f->capped_by) : cell("."));
 	if (f->count[VERDICT_UNKNOWN] && fact_or(&m->euid, 0) != 0)
 		node_span(d, line, cell(" Root sees more."));
-	if (!how->all && f->count[VERDICT_FAIL] + f->count[VERDICT_UNKNOWN] < f->n)
+	if (!how->all && how->part == CHECK_WHOLE &&
+	    f->count[VERDICT_FAIL] + f->count[VERDICT_UNKNOWN] < f->n)
 		node_span(d, line,
 			  cell_as(STYLE_MUTED,
 				  " --all lists the rest; \"gputune explain ID\" says more."));
+}
+
+/* The gravest that are to be fixed: findings stand in this order. */
+static void check_page_first(struct doc *d, const struct machine *m, const struct profile *p,
+			     const struct findings *f, const struct check_view *how)
+{
+	enum { FIRST = 3 };
+	const struct check_view brief = { .plan = how->plan };
+	struct node *list;
+
+	if (f->count[VERDICT_FAIL] <= FIRST)
+		return;
+	doc_heading(d, 2, "Fix these first");
+	list = doc_findings(d, NULL);
+	for (size_t i = 0; i < f->n && list->n_rows < FIRST; i++)
+		if (f->items[i].v.kind == VERDICT_FAIL)
+			check_page_found(d, list, m, p, &f->items[i], &brief);
 }
 
 struct doc *page_check(struct arena *a, const struct machine *m, const struct profile *p,
 		       const struct findings *f, const struct check_view *how)
 {
 	struct doc *d = doc_new(a);
-	const char *worst = check_worst(a, m, f);
+	const struct finding *worst = worst_finding(f);
 	struct node *list;
 
-	doc_verdict(d,
-		    !worst	   ? f->count[VERDICT_UNKNOWN] ? STYLE_UNKNOWN : STYLE_GOOD
-		    : f->capped_by ? STYLE_BAD
-				   : STYLE_WARN,
-		    check_counts(a, f), worst);
-	doc_text(d, "%s", machine_line(a, m));
+	if (how->part != CHECK_FINDINGS)
+		doc_verdict(d,
+			    worst			? check_page_severity_style(worst)
+			    : f->count[VERDICT_UNKNOWN] ? STYLE_UNKNOWN
+							: STYLE_GOOD,
+			    check_counts(a, f), check_worst(a, m, f));
+	if (how->part == CHECK_FRONT) {
+		check_page_first(d, m, p, f, how);
+		return d;
+	}
+	if (how->part == CHECK_WHOLE)
+		doc_text(d, "%s", machine_line(a, m));
 	list = doc_findings(d, NULL);
 	for (size_t i = 0; i < f->n; i++)
 		if (shown(&f->items[i], how))

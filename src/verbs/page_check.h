@@ -8,7 +8,11 @@
 #include "look/settings/check.h"
 #include "render/doc.h"
 
+/* A report shows the page in two pieces: what it says first, and the findings. */
+enum check_part { CHECK_WHOLE, CHECK_FRONT, CHECK_FINDINGS };
+
 struct check_view {
+	enum check_part part;
 	bool all;		     /* also what is right and what does not apply */
 	bool verbose;		     /* where each value was read, and the risk of changing it */
 	const struct ledger *ledger; /* what was proven here; NULL: nobody looked */

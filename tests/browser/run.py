@@ -87,6 +87,9 @@ def near(path):
 with tempfile.TemporaryDirectory() as tmp:
     machine, overlay, _ = report_state.full(gputune, tmp)
     page(tmp, "full", "report", "--host", near(machine), "--overlay", overlay)
+    page(tmp, "spark", "report", "--host", "build/machines/dgx-spark")
+    page(tmp, "orin", "report", "--host", "build/machines/igx-orin")
+    page(tmp, "check", "check", "--host", near(machine), "--format", "html")
     page(tmp, "many", "report", *map(near, report_state.many(64)))
     page(tmp, "few", "report", "build/machines/dgx-spark", "build/machines/nothing")
     page(tmp, "hostile", "report", report_state.hostile(gputune, tmp))

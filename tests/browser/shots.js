@@ -20,17 +20,18 @@ async function search(page) {
 }
 
 const shots = [
-	{ name: 'narrow-light', file: 'full.html', width: 360, height: 3200 },
-	{ name: 'narrow-dark', file: 'full.html', width: 360, height: 3200, colorScheme: 'dark' },
-	{ name: 'wide-light', file: 'full.html', width: 1920, height: 2400 },
-	{ name: 'wide-dark', file: 'full.html', width: 1920, height: 2400, colorScheme: 'dark' },
-	{ name: 'paper', file: 'full.html', width: 794, height: 2800, colorScheme: 'dark', media: 'print' },
-	{ name: 'folded', file: 'full.html', width: 1280, height: 1200, steps: page => page.click('#fold') },
-	{ name: 'filtered', file: 'full.html', width: 1280, height: 1600, steps: search },
-	{ name: 'given', file: 'given.html', width: 1280, height: 3200, at: '#proofs' },
-	{ name: 'recording', file: 'given.html', width: 1280, height: 1800, at: '#recordings' },
-	{ name: 'many', file: 'many.html', width: 1280, height: 1800 },
-	{ name: 'fleet', file: 'fleet.html', width: 1280, height: 2800 },
+	{ name: 'full-400', file: 'full.html', width: 400, height: 2400 },
+	{ name: 'full-800', file: 'full.html', width: 800, height: 2400 },
+	{ name: 'full-1400', file: 'full.html', width: 1400, height: 1600 },
+	{ name: 'dark-1400', file: 'full.html', width: 1400, height: 1200, colorScheme: 'dark' },
+	{ name: 'paper', file: 'full.html', width: 794, height: 2200, colorScheme: 'dark', media: 'print' },
+	{ name: 'spark-800', file: 'spark.html', width: 800, height: 1600 },
+	{ name: 'orin-400', file: 'orin.html', width: 400, height: 1600 },
+	{ name: 'filtered', file: 'full.html', width: 1400, height: 800, steps: search },
+	{ name: 'given', file: 'given.html', width: 1400, height: 2400, at: '#proofs' },
+	{ name: 'recording', file: 'given.html', width: 1400, height: 1600, at: '#recordings' },
+	{ name: 'rack', file: 'many.html', width: 1400, height: 800 },
+	{ name: 'fleet', file: 'fleet.html', width: 1400, height: 1200 },
 ];
 
 // The picture, scaled down and to 32 steps a channel, and the boxes of what structures the page.
@@ -45,10 +46,10 @@ async function take(browser, shot, plant) {
 	if (plant)
 		await page.evaluate(plant);
 	await page.evaluate(() => { document.activeElement.blur(); scrollTo(0, 0); });
-	const boxes = await page.evaluate(() => [...document.querySelectorAll('h1,h2,h3,#tools,nav,figure,.drawing,table,dl')]
+	const boxes = await page.evaluate(() => [...document.querySelectorAll('h1,h2,h3,#bar,figure,.drawing,table,dl,.verdict,.finding')]
 		.filter(e => e.checkVisibility()).map(e => {
 			const b = e.getBoundingClientRect();
-			const name = /^(H.|TABLE)$/.test(e.tagName) ? (e.caption || e).textContent.trim().slice(0, 40) : '';
+			const name = /^(H.|TABLE|LI)$/.test(e.tagName) ? (e.caption || e).textContent.trim().slice(0, 40) : '';
 			return [e.tagName.toLowerCase() + (e.id ? '#' + e.id : ''), name, Math.round(b.left + scrollX), Math.round(b.top + scrollY),
 				Math.round(b.width), Math.round(b.height)];
 		}));
@@ -128,20 +129,20 @@ async function differences(desk, shot, now) {
 
 // Each has to be seen: what is planted in a page of which the picture is known.
 const plants = [
-	['a section that is missing', 'wide-light', () => document.getElementById('findings').closest('section').remove()],
-	['the other colours', 'wide-light', () => { document.documentElement.dataset.theme = 'dark'; }],
-	['a margin that is lost', 'wide-light', () => { document.body.style.padding = '0'; }],
-	['a page that is too wide', 'narrow-light', () => { document.querySelector('main').style.width = '500px'; }],
-	['a drawing that is missing', 'narrow-light', () => [...document.querySelectorAll('svg')].find(e => e.checkVisibility()).remove()],
-	['larger letters', 'narrow-light', () => { document.documentElement.style.fontSize = '17px'; }],
-	['marks without colour', 'folded', () => document.querySelectorAll('summary').forEach(e => { e.style.background = '#888'; })],
+	['a section that is missing', 'full-1400', () => document.getElementById('findings').closest('section').remove()],
+	['the other colours', 'full-1400', () => { document.documentElement.dataset.theme = 'dark'; }],
+	['a margin that is lost', 'full-1400', () => { document.body.style.padding = '0'; }],
+	['a page that is too wide', 'full-400', () => { document.querySelector('main').style.width = '500px'; }],
+	['a drawing that is missing', 'full-400', () => [...document.querySelectorAll('svg')].find(e => e.checkVisibility()).remove()],
+	['larger letters', 'full-400', () => { document.documentElement.style.fontSize = '17px'; }],
+	['cards without their severity', 'full-400', () => document.querySelectorAll('.mark').forEach(e => e.remove())],
 	['a row that the filter let through', 'filtered', () => document.querySelectorAll('.gone').forEach(e => e.classList.remove('gone'))],
 ];
 
 // Edges that another version of the browser would smooth otherwise are no difference.
 async function smoothing(browser) {
 	const desk = await browser.newPage(), soften = () => { document.querySelector('main').style.filter = 'blur(0.5px)'; };
-	for (const shot of shots.filter(s => ['narrow-light', 'folded'].includes(s.name))) {
+	for (const shot of shots.filter(s => ['full-400', 'full-1400'].includes(s.name))) {
 		const now = await take(browser, shot, soften), found = await differences(desk, shot, now), plain = await take(browser, shot);
 		law(`${shot.name}: edges smoothed otherwise are no difference`, found.length === 0, found);
 		law(`${shot.name}: though not one picture is the other`, !now.png.equals(plain.png));

@@ -9,6 +9,7 @@
 #include "look/show/page.h"
 #include "measure/bench/page_bench.h"
 #include "render/topology.h"
+#include "verbs/page_check.h"
 
 /* clang-format off */
 #define A_RESULT(schema) "{\"type\":\"object\",\"required\":[\"schema\"],\"properties\":{\"schema\":" schema "}}"
@@ -59,9 +60,7 @@ struct report_head report_head_of(struct arena *a, const struct machine *m,
 				 .kernel = fact_text(&m->kernel.release, ""),
 				 .time_s = fact_or(&m->time_s, 0),
 				 .judged = f != NULL,
-				 .score = f ? f->score : -1,
-				 .health = f ? f->health : -1,
-				 .tuning = f ? f->tuning : -1 };
+				 .score = f ? f->score : -1 };
 
 	if (!f)
 		return h;
@@ -77,33 +76,50 @@ struct report_head report_head_of(struct arena *a, const struct machine *m,
 	return h;
 }
 
-static enum style worst_style(const struct report_head *h)
-{
-	return h->severity >= SEVERITY_HIGH ? STYLE_BAD : STYLE_WARN;
-}
-
 static void head_row(struct doc *d, struct node *t, const struct report_head *h)
 {
 	struct cell *c = node_row(d, t);
 
 	c[0] = cell(h->name);
 	c[0].link = h->id;
-	c[1] = cell(h->what);
-	c[2] = cell(h->kernel);
-	c[9] = cell_as(STYLE_MUTED, h->from);
+	c[5] = cell(h->what);
+	c[6] = cell(h->kernel);
+	c[7] = cell_as(STYLE_MUTED, h->from);
 	if (!h->judged) {
-		c[8] = cell_as(STYLE_UNKNOWN, "not judged");
+		c[1] = cell_as(STYLE_UNKNOWN, "not judged");
 		return;
 	}
-	c[3] = h->score < 0 ? cell_as(STYLE_UNKNOWN, "none")
-			    : cell_printf(d, STYLE_STRONG, "%d", h->score);
-	c[4] = h->health < 0 ? cell_as(STYLE_UNKNOWN, "none") : cellf(d, "%d", h->health);
-	c[5] = h->tuning < 0 ? cell_as(STYLE_UNKNOWN, "none") : cellf(d, "%d", h->tuning);
-	c[6] = cellf(d, "%zu", h->count[VERDICT_FAIL]);
-	c[7] = cellf(d, "%zu", h->count[VERDICT_UNKNOWN]);
-	c[8] = h->worst ? cell_printf(d, worst_style(h), "%s: %s", severity_name(h->severity),
-				      h->worst)
+	c[1] = h->worst ? cell_printf(d, severity_cell(h->severity).style, "%s: %s",
+				      severity_name(h->severity), h->worst)
 			: cell_as(STYLE_GOOD, "nothing to fix");
+	c[2] = cellf(d, "%zu", h->count[VERDICT_FAIL]);
+	c[3] = cellf(d, "%zu", h->count[VERDICT_UNKNOWN]);
+	c[4] = h->score < 0 ? cell_as(STYLE_UNKNOWN, "none")
+			    : cell_printf(d, STYLE_STRONG, "%d", h->score);
+}
+
+/* Of several machines: how many need what, and the worst of all. */
+static void heads_verdict(struct doc *d, const struct report_head *heads, size_t n)
+{
+	const struct report_head *worst = NULL;
+	size_t wrong = 0, unknown = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		wrong += heads[i].count[VERDICT_FAIL] > 0;
+		unknown += !heads[i].judged;
+		if (heads[i].worst && (!worst || heads[i].severity > worst->severity))
+			worst = &heads[i];
+	}
+	doc_verdict(
+		d,
+		worst	  ? severity_cell(worst->severity).style
+		: unknown ? STYLE_UNKNOWN
+			  : STYLE_GOOD,
+		arena_printf(d->arena, "%zu of %zu machines need a fix%s", wrong, n,
+			     unknown ? arena_printf(d->arena, ", %zu not judged", unknown) : ""),
+		worst ? arena_printf(d->arena, "%s: %s %s", worst->name,
+				     severity_name(worst->severity), worst->worst)
+		      : NULL);
 }
 
 struct doc *page_report_front(struct arena *a, const char *title, long long time_s,
@@ -113,16 +129,18 @@ struct doc *page_report_front(struct arena *a, const char *title, long long time
 	struct node *t;
 
 	doc_heading(d, 1, title);
-	doc_text(d,
-		 "Made %s by gputune " GPUTUNE_VERSION
-		 ". Nothing was changed on any machine for it. A figure is measured, read or "
-		 "predicted as its section says; what was not seen is named there.",
-		 figure_time(a, time_s));
+	if (n == 1)
+		doc_text(d, "%s%s%s", heads->what, heads->time_s ? ", seen " : "",
+			 heads->time_s ? figure_time(a, heads->time_s) : "");
+	node_span(d, doc_paragraph(d),
+		  cell_printf(d, STYLE_MUTED,
+			      "Made %s by gputune " GPUTUNE_VERSION ". The report changed nothing.",
+			      figure_time(a, time_s)));
 	if (n < 2)
 		return d;
-	t = DOC_TABLE(d, arena_printf(a, "%zu machines", n), "Machine", "~What it is", "Kernel",
-		      ">Score of 100", ">Health", ">Tuning", ">To fix", ">Unseen", "~Gravest",
-		      "~From");
+	heads_verdict(d, heads, n);
+	t = DOC_TABLE(d, arena_printf(a, "%zu machines", n), "Machine", "Worst finding", ">To fix",
+		      ">Unknown", ">Score", "~What it is", "Kernel", "~From");
 	for (size_t i = 0; i < n; i++)
 		head_row(d, t, &heads[i]);
 	node_drop_empty(t);
@@ -132,23 +150,44 @@ struct doc *page_report_front(struct arena *a, const char *title, long long time
 static void report_page_part(struct doc *d, const struct report_part *p, const char *id,
 			     unsigned level)
 {
-	bool folds = p->doc || p->given;
-
-	if (!folds)
-		doc_heading(d, level, p->title);
-	else
-		doc_section(d, level, id, p->title, p->doc ? p->say : cell(NULL), p->open);
+	if (!p->doc && !p->given)
+		return;
+	doc_section(d, level, id, p->title, p->doc ? p->say : cell(NULL), p->open);
 	if (p->doc)
 		doc_append(d, p->doc, level);
-	else if (!p->given && p->say.text)
-		node_span(d, doc_paragraph(d), cell_as(STYLE_MUTED, p->say.text));
 	if (p->given)
 		doc_append(d, p->given, level);
 	if (p->unseen)
 		node_span(d, doc_paragraph(d),
 			  cell_printf(d, STYLE_UNKNOWN, "Not seen: %s.", p->unseen));
-	if (folds)
-		doc_section_end(d);
+	doc_section_end(d);
+}
+
+/* Sections of which there is nothing are one list: what is missing, and how to get it. */
+static void report_page_absent(struct doc *d, const struct report_machine *m, const char *id,
+			       unsigned level)
+{
+	struct node *list;
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += !m->parts[i].doc && !m->parts[i].given;
+	if (!n)
+		return;
+	doc_section(d, level, id, "Not in this report", cell_printf(d, STYLE_MUTED, "%zu", n),
+		    false);
+	list = doc_pairs(d, NULL);
+	for (size_t i = 0; i < m->n; i++) {
+		const struct report_part *p = &m->parts[i];
+
+		if (p->doc || p->given)
+			continue;
+		node_pair(d, list, p->title, p->say);
+		if (p->unseen)
+			node_pair(d, list, "",
+				  cell_printf(d, STYLE_UNKNOWN, "Not seen: %s.", p->unseen));
+	}
+	doc_section_end(d);
 }
 
 static struct cell machine_text(struct doc *d, const struct report_head *h)
@@ -157,24 +196,32 @@ static struct cell machine_text(struct doc *d, const struct report_head *h)
 		return cell_printf(d, STYLE_MUTED, "%s; not judged", h->what);
 	if (!h->count[VERDICT_FAIL])
 		return cell_printf(d, STYLE_GOOD, "%s; nothing to fix", h->what);
-	return cell_printf(d, worst_style(h), "%s; %zu to fix, gravest %s (%s)", h->what,
-			   h->count[VERDICT_FAIL], h->worst, severity_name(h->severity));
+	return cell_printf(d, severity_cell(h->severity).style, "%s; %zu to fix, worst %s (%s)",
+			   h->what, h->count[VERDICT_FAIL], h->worst, severity_name(h->severity));
+}
+
+static const char *report_page_id(struct arena *a, const struct report_machine *m, const char *id,
+				  bool alone)
+{
+	return alone ? id : arena_printf(a, "%s-%s", m->head.id, id);
 }
 
 struct doc *page_report_machine(struct arena *a, const struct report_machine *m, bool alone)
 {
 	struct doc *d = doc_new(a);
+	unsigned level = alone ? 2 : 3;
 
 	d->tools = true;
 	if (!alone) {
 		doc_section(d, 2, m->head.id, m->head.name, machine_text(d, &m->head), false);
 		d->nodes[d->n - 1]->apart = true;
 	}
+	if (m->front)
+		doc_append(d, m->front, level - 1);
 	for (size_t i = 0; i < m->n; i++)
-		report_page_part(d, &m->parts[i],
-				 alone ? m->parts[i].id
-				       : arena_printf(a, "%s-%s", m->head.id, m->parts[i].id),
-				 alone ? 2 : 3);
+		report_page_part(d, &m->parts[i], report_page_id(a, m, m->parts[i].id, alone),
+				 level);
+	report_page_absent(d, m, report_page_id(a, m, "absent", alone), level);
 	if (!alone)
 		doc_section_end(d);
 	return d;
@@ -182,6 +229,14 @@ struct doc *page_report_machine(struct arena *a, const struct report_machine *m,
 
 /* Sections of a report that are put together from several pages: the hardware, kept results, what
  * was proven. */
+
+static void report_page_folded(struct doc *d, const char *id, const char *title,
+			       const struct doc *what)
+{
+	doc_section(d, 2, id, title, cell(NULL), false);
+	doc_append(d, what, 2);
+	doc_section_end(d);
+}
 
 /* The drawing is the first thing that is seen of a machine; tables lie below it, folded. */
 static void report_page_topology(struct doc *d, const struct machine *m, const char *id)
@@ -202,24 +257,21 @@ static void report_page_topology(struct doc *d, const struct machine *m, const c
 		} else {
 			rest->nodes[rest->n++] = page->nodes[i];
 		}
-	if (rest->n < 3) { /* its heading, and that there is nothing */
-		doc_append(d, rest, 1);
-		return;
-	}
-	if (!id)
-		return;
-	doc_section(d, 2, arena_printf(d->arena, "%s-near", id), "Who is near whom", cell(NULL),
-		    false);
-	doc_append(d, rest, 2);
-	doc_section_end(d);
+	if (id && rest->n >= 3) /* more than its heading, and that there is nothing */
+		report_page_folded(d, arena_printf(d->arena, "%s-near", id), "Device affinity",
+				   rest);
 }
 
 struct doc *report_hardware(struct arena *a, const struct machine *m, const char *id)
 {
 	struct doc *d = doc_new(a);
 
-	doc_append(d, page_overview(a, m), 1);
 	report_page_topology(d, m, id);
+	if (id)
+		report_page_folded(d, arena_printf(a, "%s-facts", id), "Facts",
+				   page_overview(a, m));
+	else
+		doc_append(d, page_overview(a, m), 1);
 	return d;
 }
 

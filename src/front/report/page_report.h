@@ -18,8 +18,8 @@ enum { REPORT_PARTS_MAX = 12 };
 /* One section. */
 struct report_part {
 	const char *id, *title;
-	const struct doc *doc; /* what its page says; NULL: a sentence takes its place */
-	struct cell say;       /* beside the heading; without a doc the sentence */
+	const struct doc *doc; /* what its page says; NULL: nothing to show */
+	struct cell say;       /* beside the heading; without a doc why nothing is shown */
 	const char *unseen;    /* what was not looked at, and why; NULL: nothing of the kind */
 	struct doc *given;     /* what files of results say; NULL: none was given */
 	bool open;
@@ -30,15 +30,16 @@ struct report_head {
 	const char *id; /* of its section */
 	const char *name, *what, *kernel, *from;
 	long long time_s;
-	size_t count[4];	   /* findings by enum verdict_kind */
-	int score, health, tuning; /* as struct findings */
+	size_t count[4]; /* findings by enum verdict_kind */
+	int score;	 /* as struct findings */
 	bool judged;
-	const char *worst; /* id of the gravest finding; NULL: none */
+	const char *worst; /* id of the worst finding; NULL: none */
 	enum severity severity;
 };
 
 struct report_machine {
 	struct report_head head;
+	const struct doc *front; /* the verdict and what to fix first; NULL: not judged */
 	struct report_part parts[REPORT_PARTS_MAX];
 	size_t n;
 };
@@ -55,7 +56,7 @@ struct report_head report_head_of(struct arena *a, const struct machine *m,
 
 /* --- sections --------------------------------------------------------------------------------- */
 
-/* Overview, drawing with the bottleneck, and, unless id is NULL, who is near whom. */
+/* Drawing with the bottleneck; the facts, folded, and, unless id is NULL, who is near whom. */
 struct doc *report_hardware(struct arena *a, const struct machine *m, const char *id);
 /* Results, newest first; each can be folded. id begins the ids of its sections. */
 struct doc *report_benches(struct arena *a, const struct record *items, size_t n, const char *id);

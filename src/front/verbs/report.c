@@ -293,13 +293,17 @@ static void findings_part(struct reporting *g)
 	struct check_view how = { .verbose = true,
 				  .ledger = g->ledger,
 				  .plan = g->h ? &g->p.plan : NULL };
-	struct doc *d = page_check(a, g->p.m, &g->p.profile, f, &how);
-	struct report_part *p = report_add(
-		g, "findings", "Findings, the gravest first", d,
-		cell_printf(d, f->count[VERDICT_FAIL] ? STYLE_BAD : STYLE_GOOD,
-			    "%zu to fix, %zu right, %zu could not be seen", f->count[VERDICT_FAIL],
-			    f->count[VERDICT_PASS], f->count[VERDICT_UNKNOWN]));
+	struct report_part *p;
+	struct doc *d;
 
+	how.part = CHECK_FRONT;
+	g->out.front = page_check(a, g->p.m, &g->p.profile, f, &how);
+	how.part = CHECK_FINDINGS;
+	d = page_check(a, g->p.m, &g->p.profile, f, &how);
+	p = report_add(g, "findings", "Findings", d,
+		       f->score < 0 ? cell_as(STYLE_UNKNOWN, "no score: nothing was judged")
+				    : cell_printf(d, STYLE_MUTED, "%zu to fix, score %d of 100",
+						  f->count[VERDICT_FAIL], f->score));
 	p->open = g->alone;
 	if (!g->h)
 		p->unseen = "settings that no fact holds; a capture (\"gputune capture\") has them";
@@ -372,8 +376,8 @@ static int report_gather(struct reporting *g, const struct report_source *from, 
 	g->out.head.from = from->path	     ? from->path
 			   : g->from.capture ? g->from.capture
 					     : "this machine";
-	hardware_part(g);
 	findings_part(g);
+	hardware_part(g);
 	report_part_changes(g);
 	report_part_benches(g);
 	report_part_proofs(g);
@@ -474,11 +478,11 @@ static int add_machine(struct page *p, size_t i)
 static struct doc *ways(struct page *p)
 {
 	static const char *const parts[][2] = {
-		{ "machine", "Machine" },  { "findings", "Findings" },
-		{ "changes", "Changes" },  { "benches", "Measurements" },
-		{ "proofs", "Proofs" },	   { "predictions", "Predictions" },
-		{ "stack", "Software" },   { "persist", "Next boot" },
-		{ "doctor", "Diagnoses" }, { "recordings", "Beside a job" },
+		{ "findings", "Findings" }, { "machine", "Machine" },
+		{ "changes", "Changes" },   { "benches", "Measurements" },
+		{ "proofs", "Proofs" },	    { "predictions", "Predictions" },
+		{ "stack", "Software" },    { "persist", "Next boot" },
+		{ "doctor", "Diagnoses" },  { "recordings", "Beside a job" },
 	};
 	struct doc *d = doc_new(&p->r->arena);
 	char id[64];

@@ -546,8 +546,6 @@ static void judged_by(struct reporting *g, const json_t *check)
 	h->count[VERDICT_FAIL] = count_at(check, "summary.fail");
 	h->count[VERDICT_UNKNOWN] = count_at(check, "summary.unknown");
 	h->score = figure_at(check, "summary.score");
-	h->health = figure_at(check, "summary.health");
-	h->tuning = figure_at(check, "summary.tuning");
 	g->code = h->count[VERDICT_FAIL]      ? EXIT_FINDINGS
 		  : h->count[VERDICT_UNKNOWN] ? EXIT_BLIND
 					      : EXIT_CLEAN;
@@ -616,7 +614,7 @@ void report_named_machine(struct reporting *g, const struct report_source *from)
 	h->what = "known by results alone";
 	h->kernel = "";
 	h->from = from->path;
-	h->score = h->health = h->tuning = -1;
+	h->score = -1;
 	g->code = EXIT_BLIND;
 	for (size_t i = 0; i < g->given->n_told; i++) {
 		const struct report_named_source *t = &g->given->told[i];
