@@ -256,7 +256,7 @@ int input_inflate(struct input_inflate *f, struct input *packed, uint64_t size)
 	return 0;
 }
 
-static void input_inflate_close(struct input_inflate *f)
+void input_inflate_close(struct input_inflate *f)
 {
 	if (f->state && f->state->started)
 		inflateEnd(&f->state->z);

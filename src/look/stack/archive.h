@@ -38,6 +38,7 @@ struct input_inflate {
 
 /* size: the unpacked bytes that the archive promises. -ENOMEM. packed has to outlive it. */
 int input_inflate(struct input_inflate *f, struct input *packed, uint64_t size);
+void input_inflate_close(struct input_inflate *f);
 
 struct zip_entry {
 	const char *name; /* relative, without "..", as the directory names it */

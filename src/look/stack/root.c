@@ -117,13 +117,13 @@ static const struct host_ops rootfs_ops = {
 	.close = rootfs_close,
 };
 
-struct host *rootfs_open(const char *path, int *fd, struct err *e)
+static struct host *rootfs_of(int root, const char *path, int *fd, struct err *e)
 {
 	struct rootfs *r;
-	int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), probe;
+	int probe;
 
 	if (root < 0) {
-		err_set(e, -errno, "%s: %s", path, strerror(errno));
+		err_set(e, root, "%s: %s", path, strerror(-root));
 		return NULL;
 	}
 	probe = open_in(root, ".", O_RDONLY | O_DIRECTORY);
@@ -148,6 +148,18 @@ struct host *rootfs_open(const char *path, int *fd, struct err *e)
 	r->fd = root;
 	*fd = root;
 	return &r->host;
+}
+
+struct host *rootfs_open(const char *path, int *fd, struct err *e)
+{
+	int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return rootfs_of(root < 0 ? -errno : root, path, fd, e);
+}
+
+struct host *rootfs_open_below(int above, const char *path, int *fd, struct err *e)
+{
+	return rootfs_of(open_in(above, path, O_RDONLY | O_DIRECTORY), path, fd, e);
 }
 
 int stack_open(const struct stack_root *root, const char *path, struct input_file *out,

@@ -17,6 +17,8 @@ struct stack_root {
 
 /* A root file system as a host that answers of files alone. NULL and *e. */
 struct host *rootfs_open(const char *path, int *fd, struct err *e);
+/* The same of a folder in such a root; links stay inside that. */
+struct host *rootfs_open_below(int above, const char *path, int *fd, struct err *e);
 /* Opens a library. -ENOMEDIUM where contents are not there, -errno of the system; *e says it. */
 int stack_open(const struct stack_root *root, const char *path, struct input_file *out,
 	       struct err *e);

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a library says of itself: read where a row asks for it, and no further than its limits. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "look/defects/rows.h"
+#include "look/defects/world.h"
+#include "look/stack/component.h"
+#include "look/stack/elf.h"
+#include "look/stack/scan.h"
+
+enum {
+	COMMENT_MAX = 1 << 16,
+	NOTE_MAX = 1 << 12,
+	TEXTS_MAX = 64 << 20,	/* of .rodata */
+	SYMBOLS_MAX = 32 << 20, /* of .dynsym and .dynstr */
+	BLOCK = 1 << 20,
+	KEEP = 512,
+};
+
+struct inside {
+	struct input *in;
+	struct arena *a;
+	const char *section; /* wanted */
+	struct elf_section found;
+	bool there;
+};
+
+static int on_section(void *ctx, const struct elf_section *s)
+{
+	struct inside *x = ctx;
+
+	if (strcmp(s->name, x->section) != 0)
+		return 0;
+	x->found = *s;
+	x->there = true;
+	return 1;
+}
+
+static bool section(struct input *in, const struct elf *elf, const char *name,
+		    struct elf_section *out)
+{
+	struct inside x = { .in = in, .section = name };
+	struct err e = { 0 };
+
+	elf_each(in, elf, on_section, &x, &e);
+	*out = x.found;
+	return x.there;
+}
+
+/* Its bytes, at most max, ended by a NUL; NULL. */
+static char *section_bytes(struct arena *a, struct input *in, const struct elf *elf,
+			   const char *name, size_t max, size_t *len)
+{
+	struct elf_section s;
+	char *p;
+
+	if (!section(in, elf, name, &s))
+		return NULL;
+	*len = s.size < max ? (size_t)s.size : max;
+	p = arena_alloc(a, *len + 1);
+	return input_read(in, s.at, p, *len) ? NULL : p;
+}
+
+/* "GCC: (GNU) 8.5.0; clang version 18.1": each once. */
+static json_t *comment_of(struct arena *a, struct input *in, const struct elf *elf)
+{
+	TEXT_AUTO t = { 0 };
+	size_t len = 0;
+	char *p = section_bytes(a, in, elf, ".comment", COMMENT_MAX, &len);
+
+	for (size_t at = 0; p && at < len; at += strlen(p + at) + 1)
+		if (p[at] && !(t.s && strstr(t.s, p + at)))
+			text_printf(&t, "%s%s", t.len ? "; " : "", p + at);
+	return json_string(t.s ? t.s : "");
+}
+
+static json_t *build_id_of(struct arena *a, struct input *in, const struct elf *elf)
+{
+	size_t len = 0, n, skip;
+	char *p = section_bytes(a, in, elf, ".note.gnu.build-id", NOTE_MAX, &len);
+	char hex[129] = "";
+
+	if (!p || len < 16)
+		return NULL;
+	skip = 12 + ((le32((unsigned char *)p) + 3) & ~3u);
+	n = le32((unsigned char *)p + 4);
+	if (skip > len || n > len - skip || n > 64)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)p[skip + i]);
+	return json_string(hex);
+}
+
+/* --- texts and symbols ------------------------------------------------------------------------ */
+
+/* Calls each for every stretch of .rodata, the end of one before the next; non-zero ends it. */
+static int rodata_each(struct input *in, const struct elf *elf,
+		       int (*each)(void *ctx, const char *p, size_t n), void *ctx, bool deep,
+		       bool *all)
+{
+	struct elf_section s;
+	char *buf = malloc(BLOCK + KEEP);
+	uint64_t end;
+	size_t kept = 0;
+	int code = 0;
+
+	*all = true;
+	if (!buf || !section(in, elf, ".rodata", &s)) {
+		free(buf);
+		return 0;
+	}
+	end = deep || s.size < TEXTS_MAX ? s.size : TEXTS_MAX;
+	*all = end == s.size;
+	for (uint64_t at = 0; at < end && !code; at += BLOCK) {
+		size_t n = end - at < BLOCK ? (size_t)(end - at) : BLOCK;
+
+		if (input_read(in, s.at + at, buf + kept, n))
+			break;
+		n += kept;
+		code = each(ctx, buf, n);
+		kept = n < KEEP ? n : KEEP;
+		memmove(buf, buf + n - kept, kept);
+	}
+	free(buf);
+	return code;
+}
+
+struct words {
+	const char *literal; /* what is searched */
+	const char *pattern; /* all of it */
+	char version[64];
+};
+
+/* The longest stretch without '*'. */
+static const char *literal_of(struct arena *a, const char *pattern)
+{
+	const char *best = "";
+	size_t n = 0;
+
+	for (const char *p = pattern; *p; p += strcspn(p, "*"), p += *p == '*') {
+		size_t len = strcspn(p, "*");
+
+		if (len > n) {
+			best = p;
+			n = len;
+		}
+	}
+	return arena_strndup(a, best, n);
+}
+
+/* The pattern lies in the NUL-ended text around a hit. */
+static int text_there(void *ctx, const char *p, size_t n)
+{
+	const struct words *w = ctx;
+	size_t len = strlen(w->literal);
+
+	for (const char *at = p; (at = memmem(at, n - (size_t)(at - p), w->literal, len)); at++) {
+		const char *from = at, *to = at + len;
+		char text[2 * KEEP], open[KEEP];
+
+		while (from > p && from[-1] && at - from < KEEP / 2)
+			from--;
+		while (to < p + n && *to && to - at < KEEP)
+			to++;
+		if ((size_t)(to - from) >= sizeof(text))
+			continue;
+		memcpy(text, from, (size_t)(to - from));
+		text[to - from] = '\0';
+		if (strlen(w->pattern) + 3 > sizeof(open))
+			return 0;
+		snprintf(open, sizeof(open), "*%s*", w->pattern);
+		if (defect_name_fits(open, text))
+			return 1;
+	}
+	return 0;
+}
+
+/* "NCCL version 2.28.9+cuda13.0" */
+static int version_there(void *ctx, const char *p, size_t n)
+{
+	struct words *w = ctx;
+	size_t len = strlen(w->literal);
+
+	for (const char *at = p; (at = memmem(at, n - (size_t)(at - p), w->literal, len));) {
+		size_t k = 0, left;
+
+		at += len;
+		left = n - (size_t)(at - p);
+		while (k < left && k < sizeof(w->version) - 1 &&
+		       (isdigit((unsigned char)at[k]) || at[k] == '.'))
+			k++;
+		if (k > 2 && isdigit((unsigned char)*at)) {
+			memcpy(w->version, at, k);
+			w->version[k] = '\0';
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* A symbol that the library defines: .dynsym, 24 bytes an entry. */
+static enum answer3 symbol_there(struct arena *a, struct input *in, const struct elf *elf,
+				 const char *pattern)
+{
+	size_t n_sym = 0, n_str = 0;
+	char *sym = section_bytes(a, in, elf, ".dynsym", SYMBOLS_MAX, &n_sym);
+	char *str = section_bytes(a, in, elf, ".dynstr", SYMBOLS_MAX, &n_str);
+
+	if (!sym || !str || n_sym == SYMBOLS_MAX || n_str == SYMBOLS_MAX)
+		return ANSWER_UNKNOWN;
+	for (size_t i = 0; i + 24 <= n_sym; i += 24) {
+		const unsigned char *s = (unsigned char *)sym + i;
+		uint32_t at = le32(s);
+
+		if (le16(s + 6) && at < n_str && defect_name_fits(pattern, str + at))
+			return ANSWER_YES;
+	}
+	return ANSWER_NO;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+struct opened {
+	struct input_file f;
+	struct elf elf;
+	long long began;
+};
+
+/* False: it cannot be read, is no library, or the time for that is used up. */
+static bool library_open_in(struct seeing *w, const struct defect_place *p, const json_t *lib,
+			    struct opened *o)
+{
+	const struct place_own *own = p->own;
+	const char *path = defect_text(lib, "path");
+	struct err e = { 0 };
+
+	if (!w->how->deep && w->content_ms > WORLD_CONTENT_MS) {
+		world_left_out(w, "the insides of some libraries, after %d ms: --deep reads all",
+			       WORLD_CONTENT_MS);
+		return false;
+	}
+	o->began = clock_mono_ms();
+	if (stack_open(&own->root, path, &o->f, &e))
+		return false;
+	if (elf_open(&o->f.in, &o->elf, &e) == 0)
+		return true;
+	input_close(&o->f);
+	return false;
+}
+
+static void library_close_in(struct seeing *w, struct opened *o)
+{
+	input_close(&o->f);
+	w->content_ms += clock_mono_ms() - o->began;
+}
+
+static const char *machine_name(unsigned machine)
+{
+	return machine == ELF_AARCH64 ? "aarch64" : machine == ELF_X86_64 ? "x86_64" : "other";
+}
+
+/* "libnccl.so.2.28.9", by its own name or that of the file it links to. */
+static const char *version_by_name(struct arena *a, struct host *h, const char *path)
+{
+	char target[HOST_PATH_MAX];
+	const char *names[] = { path_name(path), NULL };
+
+	if (host_link(h, path, target, sizeof(target)) == 0)
+		names[1] = path_name(target);
+	for (size_t i = 2; i-- > 0;) {
+		const char *so = names[i] ? strstr(names[i], ".so.") : NULL;
+
+		if (so && strchr(so + 4, '.'))
+			return arena_strdup(a, so + 4);
+	}
+	return NULL;
+}
+
+/* The package of the environment whose folder it lies in: nvidia/nccl/lib is nvidia-nccl's. */
+static const char *version_by_dist(struct arena *a, const struct defect_place *p, const char *path)
+{
+	const struct place_own *own = p->own;
+	json_t *pip = json_object_get(p->holds, "pip"), *v;
+	const char *rest, *name, *best = NULL;
+	char top[128], dist[128];
+
+	if (!own->packages || !path_is_below(path, own->packages))
+		return NULL;
+	rest = path + strlen(own->packages) + 1;
+	if (str_starts(rest, "nvidia/")) {
+		size_t n = strcspn(rest + 7, "/");
+
+		snprintf(top, sizeof(top), "nvidia-%.*s", (int)n, rest + 7);
+		/* "libcudnn.so.9" of nvidia/cu13 is nvidia-cudnn's all the same. */
+		if (isdigit((unsigned char)top[strlen(top) - 1]) || strstr(top, "nvidia-cu1"))
+			snprintf(top, sizeof(top), "nvidia-%.*s",
+				 (int)strcspn(path_name(path) + 3, ".-_"), path_name(path) + 3);
+	} else {
+		snprintf(top, sizeof(top), "%.*s", (int)strcspn(rest, "/"), rest);
+	}
+	dist_normalise(top, dist, sizeof(dist));
+	json_object_foreach(pip, name,
+			    v) if (strcmp(name, dist) == 0 || component_dist_is(name, dist)) best =
+		json_string_value(v);
+	return best ? arena_strndup(a, best, strcspn(best, "+")) : NULL;
+}
+
+static const char *version_by_text(struct seeing *w, const struct defect_place *p, json_t *lib)
+{
+	static const struct {
+		const char *library, *before;
+	} words[] = { { "libnccl.so*", "NCCL version " },
+		      { "libtorch_cuda.so*", "NCCL version " },
+		      { "libnvshmem_host.so*", "NVSHMEM v" },
+		      { "ptxas*", "release " } };
+	const char *path = defect_text(lib, "path");
+	struct opened o;
+	bool all;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct words look = { .literal = words[i].before };
+
+		if (!defect_name_fits(words[i].library, path_name(path)))
+			continue;
+		if (!library_open_in(w, p, lib, &o))
+			return NULL;
+		rodata_each(&o.f.in, &o.elf, version_there, &look, w->how->deep, &all);
+		library_close_in(w, &o);
+		return *look.version ? arena_strdup(w->a, look.version) : NULL;
+	}
+	return NULL;
+}
+
+/* Its own words go before its package and its name. */
+static json_t *version_of(struct seeing *w, const struct defect_place *p, json_t *lib)
+{
+	const struct place_own *own = p->own;
+	const char *path = defect_text(lib, "path"), *v = version_by_text(w, p, lib);
+
+	v = v ? v : version_by_name(w->a, own->root.h, path);
+	v = v ? v : version_by_dist(w->a, p, path);
+	return v ? json_string(v) : NULL;
+}
+
+static json_t *code_of(struct seeing *w, struct input *in, const char *path)
+{
+	struct scan_options how = { .deep = false };
+	struct scan s = { 0 };
+	json_t *list = json_array();
+
+	scan_input(w->a, in, path, &how, &s);
+	if (s.error) {
+		json_decref(list);
+		return NULL;
+	}
+	code_sort(&s.codes);
+	for (size_t i = 0; i < s.codes.n; i++) {
+		const struct gpu_code *c = &s.codes.items[i];
+		char name[32];
+
+		if (c->kind != CODE_CUBIN && c->kind != CODE_PTX)
+			continue;
+		snprintf(name, sizeof(name), "%s_%u%s", c->kind == CODE_PTX ? "compute" : "sm",
+			 c->sm, c->suffix ? (char[]){ c->suffix, '\0' } : "");
+		json_array_append_new(list, json_string(name));
+	}
+	return list;
+}
+
+void library_fill(struct defect_world *dw, const struct defect_place *p, json_t *lib,
+		  const char *what)
+{
+	struct seeing *w = dw->ctx;
+	struct opened o;
+	json_t *v = NULL;
+
+	if (strcmp(what, "version") == 0) {
+		v = version_of(w, p, lib);
+	} else if (library_open_in(w, p, lib, &o)) {
+		if (strcmp(what, "machine") == 0)
+			v = json_string(machine_name(o.elf.machine));
+		else if (strcmp(what, "comment") == 0)
+			v = comment_of(w->a, &o.f.in, &o.elf);
+		else if (strcmp(what, "build_id") == 0)
+			v = build_id_of(w->a, &o.f.in, &o.elf);
+		else
+			v = code_of(w, &o.f.in, defect_text(lib, "path"));
+		library_close_in(w, &o);
+	}
+	json_object_set_new(lib, what, v ? v : json_null());
+}
+
+enum answer3 library_has(struct defect_world *dw, const struct defect_place *p, json_t *lib,
+			 const char *what, const char *pattern)
+{
+	struct seeing *w = dw->ctx;
+	struct words look = { .pattern = pattern, .literal = literal_of(w->a, pattern) };
+	struct opened o;
+	enum answer3 r;
+	bool all = false;
+
+	if (!*look.literal || !library_open_in(w, p, lib, &o))
+		return ANSWER_UNKNOWN;
+	if (strcmp(what, "symbols") == 0) {
+		struct arena scratch = { 0 };
+
+		r = symbol_there(&scratch, &o.f.in, &o.elf, pattern);
+		arena_free(&scratch);
+	} else {
+		r = rodata_each(&o.f.in, &o.elf, text_there, &look, w->how->deep, &all) ? ANSWER_YES
+		    : all								? ANSWER_NO
+			  : ANSWER_UNKNOWN;
+	}
+	library_close_in(w, &o);
+	return r;
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine as rows ask for it: from its facts, and from files that are read on demand. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "look/defects/rows.h"
+#include "look/defects/world.h"
+#include "look/settings/check.h"
+#include "look/settings/predicates.h"
+#include "look/stack/archive.h"
+#include "machine/knob/io.h"
+
+/* --- what is there at once -------------------------------------------------------------------- */
+
+static json_t *known(const struct fact_str *f)
+{
+	return seen_ok(&f->f) && f->v ? json_string(f->v) : json_null();
+}
+
+static json_t *platform_part(const struct machine *m)
+{
+	json_t *list = json_array();
+
+	if (!seen_ok(&m->platform.kind.f)) {
+		json_decref(list);
+		return json_null();
+	}
+	json_array_append_new(list, json_string(m->platform.kind.v));
+	if (platform_bits(m) & ON_GRACE)
+		json_array_append_new(list, json_string("grace"));
+	if (platform_bits(m) & ON_HOST)
+		json_array_append_new(list, json_string("host"));
+	return list;
+}
+
+static void gpus_part(json_t *j, const struct machine *m)
+{
+	json_t *code = json_array(), *names = json_array();
+	const struct gpu *g;
+	bool all = true;
+	size_t n = 0;
+
+	for (; (g = machine_gpu(m, n)); n++) {
+		char sm[24];
+
+		if (seen_ok(&g->cc_major.f) && seen_ok(&g->cc_minor.f)) {
+			snprintf(sm, sizeof(sm), "sm_%lld%lld", g->cc_major.v, g->cc_minor.v);
+			json_array_append_new(code, json_string(sm));
+		} else if (fact_is(&m->platform.kind, "dgx-spark")) {
+			json_array_append_new(code, json_string("sm_121"));
+		} else {
+			all = false;
+		}
+		if (seen_ok(&g->name.f))
+			json_array_append_new(names, json_string(g->name.v));
+	}
+	if (!n && fact_is(&m->platform.kind, "dgx-spark"))
+		json_array_append_new(code, json_string("sm_121"));
+	else if (!n && machine_bus_gpus(m, false))
+		all = false;
+	json_object_set_new(j, "gpus", all ? code : json_null());
+	json_object_set_new(j, "gpu_names", n ? names : json_null());
+	if (!all)
+		json_decref(code);
+	if (!n)
+		json_decref(names);
+}
+
+/* Several of one name stand in a list. */
+static void version_add(json_t *all, const char *name, const char *version)
+{
+	json_t *v = json_object_get(all, name), *one;
+	size_t i;
+
+	if (!v) {
+		v = json_array();
+		json_object_set_new(all, name, v);
+	}
+	json_array_foreach(v, i, one) if (strcmp(json_string_value(one), version) == 0) return;
+	json_array_append_new(v, json_string(version));
+}
+
+static void esrt_part(struct seeing *w, json_t *all)
+{
+	static const char dir[] = "/sys/firmware/efi/esrt/entries";
+	struct host *h = w->how->root->h;
+	struct arena scratch = { 0 };
+	char **names;
+	size_t n;
+
+	if (host_list(h, dir, &scratch, &names, &n))
+		n = 0;
+	for (size_t i = 0; i < n && i < 64; i++) {
+		char guid[64], version[32];
+
+		if (host_read_line(h, arena_printf(&scratch, "%s/%s/fw_class", dir, names[i]), guid,
+				   sizeof(guid)) == 0 &&
+		    host_read_line(h, arena_printf(&scratch, "%s/%s/fw_version", dir, names[i]),
+				   version, sizeof(version)) == 0)
+			version_add(all, arena_printf(&scratch, "esrt:%s", guid), version);
+	}
+	arena_free(&scratch);
+}
+
+/* "ConnectX-7" of "MT2910 Family [ConnectX-7]" */
+static const char *nic_name(struct arena *a, const struct machine *m, const char *pci)
+{
+	const struct pci_function *f = machine_pci(m, pci);
+	const char *name = f ? fact_text(&f->device_name, "") : "", *at = strstr(name, "ConnectX-"),
+		   *bf = strstr(name, "BlueField-");
+
+	at = at ? at : bf;
+	return at ? arena_strndup(a, at, strcspn(at, "] ")) : NULL;
+}
+
+static json_t *firmware_part(struct seeing *w)
+{
+	const struct machine *m = w->how->m;
+	json_t *all = json_object();
+
+	if (seen_ok(&m->platform.bios_version.f))
+		version_add(all, "bios", m->platform.bios_version.v);
+	for (size_t i = 0; machine_gpu(m, i); i++)
+		if (seen_ok(&machine_gpu(m, i)->vbios.f))
+			version_add(all, "vbios", machine_gpu(m, i)->vbios.v);
+	LIST_FOR_EACH (const struct nic, n, &m->net.nics) {
+		const char *name = nic_name(w->a, m, n->pci);
+
+		/* "28.45.4028 (NVD0000000087)" */
+		if (name && seen_ok(&n->firmware.f))
+			version_add(
+				all, arena_printf(w->a, "nic:%s", name),
+				arena_strndup(w->a, n->firmware.v, strcspn(n->firmware.v, " ")));
+	}
+	LIST_FOR_EACH (const struct disk, d, &m->storage.disks)
+		if (seen_ok(&d->model.f) && seen_ok(&d->firmware.f))
+			version_add(all, arena_printf(w->a, "nvme:%s", d->model.v), d->firmware.v);
+	esrt_part(w, all);
+	return all;
+}
+
+/* The value of NAME="..." of a file of such lines; NULL. */
+static const char *value_in(struct arena *a, const char *text, const char *name)
+{
+	size_t n = strlen(name), len;
+
+	for (const char *p = text; p && *p; p = strchr(p, '\n'), p = p ? p + 1 : NULL) {
+		if (strncmp(p, name, n) != 0 || p[n] != '=')
+			continue;
+		p += n + 1 + (p[n + 1] == '"');
+		len = strcspn(p, "\"\n");
+		return arena_strndup(a, p, len);
+	}
+	return NULL;
+}
+
+/* "# R36 (release), REVISION: 4.3" */
+static const char *l4t_release(struct arena *a, const char *text)
+{
+	const char *r = strstr(text, "# R"), *minor = strstr(text, "REVISION: ");
+
+	return r && minor ? arena_printf(a, "%.*s.%.*s", (int)strspn(r + 3, "0123456789"), r + 3,
+					 (int)strspn(minor + 10, "0123456789."), minor + 10)
+			  : NULL;
+}
+
+static json_t *releases_part(struct seeing *w)
+{
+	static const struct {
+		const char *file, *key, *name;
+	} files[] = { { "/etc/dgx-release", "DGX_SWBUILD_VERSION", "dgx-os" },
+		      { "/etc/dgx-release", "DGX_OTA_VERSION", "dgx-ota" },
+		      { "/etc/os-release", "VERSION_ID", NULL },
+		      { "/etc/nv_tegra_release", NULL, "jetson" } };
+	struct host *h = w->how->root->h;
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		const char *v, *name = files[i].name;
+		char *text;
+
+		if (host_read(h, files[i].file, 65536, w->a, &text, NULL))
+			continue;
+		v = files[i].key ? value_in(w->a, text, files[i].key) : l4t_release(w->a, text);
+		name = name ? name : value_in(w->a, text, "ID");
+		if (v && name)
+			version_add(all, name, v);
+	}
+	return all;
+}
+
+static json_t *loaded_part(struct seeing *w)
+{
+	struct arena scratch = { 0 };
+	json_t *list = json_array();
+	char *text, *save = NULL;
+
+	if (host_read(w->how->root->h, "/proc/modules", HOST_READ_MAX, &scratch, &text, NULL)) {
+		json_decref(list);
+		arena_free(&scratch);
+		return json_null();
+	}
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		line[strcspn(line, " ")] = '\0';
+		json_array_append_new(list, json_string(line));
+	}
+	arena_free(&scratch);
+	return list;
+}
+
+static json_t *pci_part(const struct machine *m)
+{
+	json_t *list = json_array();
+
+	LIST_FOR_EACH (const struct pci_function, f, &m->pci) {
+		char id[16];
+
+		if (!seen_ok(&f->vendor.f) || !seen_ok(&f->device.f))
+			continue;
+		snprintf(id, sizeof(id), "%04llx:%04llx", f->vendor.v & 0xffff,
+			 f->device.v & 0xffff);
+		json_array_append_new(list, json_string(id));
+	}
+	return list;
+}
+
+json_t *machine_part(struct seeing *w)
+{
+	const struct machine *m = w->how->m;
+	json_t *j = json_object();
+
+	if (!m)
+		return j;
+	json_object_set_new(j, "platform", platform_part(m));
+	json_object_set_new(j, "product", known(&m->platform.product));
+	gpus_part(j, m);
+	json_object_set_new(j, "cpu", known(&m->kernel.arch));
+	json_object_set_new(j, "driver", known(&m->gpu.driver));
+	json_object_set_new(j, "modules", known(&m->gpu.driver_flavour));
+	json_object_set_new(j, "kernel", known(&m->kernel.release));
+	json_object_set_new(j, "cmdline", known(&m->kernel.cmdline));
+	json_object_set_new(j, "loaded", loaded_part(w));
+	json_object_set_new(j, "firmware", firmware_part(w));
+	json_object_set_new(j, "releases", releases_part(w));
+	json_object_set_new(j, "pci", pci_part(m));
+	return j;
+}
+
+/* --- what is read on demand ------------------------------------------------------------------- */
+
+char *gunzip(struct arena *a, const char *data, size_t len, size_t max)
+{
+	const unsigned char *p = (const unsigned char *)data;
+	struct input_inflate f;
+	struct input_bytes b;
+	size_t at = 10, size;
+	char *out;
+
+	if (len < 18 || p[0] != 0x1f || p[1] != 0x8b || p[2] != 8)
+		return NULL;
+	if (p[3] & 4)
+		at += 2 + (size_t)le16(p + 10);
+	for (unsigned bit = 8; bit <= 16; bit <<= 1)
+		if (p[3] & bit) {
+			while (at < len && p[at])
+				at++;
+			at++;
+		}
+	at += p[3] & 2 ? 2 : 0;
+	size = le32(p + len - 4);
+	if (at >= len - 8 || size > max)
+		return NULL;
+	input_bytes(&b, data + at, len - 8 - at);
+	if (input_inflate(&f, &b.in, size))
+		return NULL;
+	out = arena_alloc(a, size + 1);
+	if (input_read(&f.in, 0, out, size))
+		out = NULL;
+	input_inflate_close(&f);
+	return out;
+}
+
+/* A file as it is, or packed; NULL. */
+static char *text_or_packed(struct host *h, struct arena *a, const char *path, size_t max)
+{
+	char *text;
+	size_t len;
+
+	if (host_read(h, path, max, a, &text, &len))
+		return NULL;
+	return str_ends(path, ".gz") ? gunzip(a, text, len, max) : text;
+}
+
+static json_t *config_part(struct seeing *w)
+{
+	struct host *h = w->how->root->h;
+	const char *release = fact_text(&w->how->m->kernel.release, "");
+	struct arena scratch = { 0 };
+	const char *paths[] = { arena_printf(&scratch, "/boot/config-%s", release),
+				arena_printf(&scratch, "/lib/modules/%s/config", release),
+				"/proc/config.gz" };
+	json_t *all = json_null();
+	char *text = NULL, *save = NULL;
+	size_t i;
+
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]) && !text; i++)
+		text = text_or_packed(h, &scratch, paths[i], 4 << 20);
+	if (text) {
+		all = json_pack("{s:s}", "from", paths[i - 1]);
+		for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+			char *equals = strchr(l, '=');
+
+			if (!str_starts(l, "CONFIG_") || !equals)
+				continue;
+			*equals++ = '\0';
+			if (*equals == '"') {
+				equals++;
+				equals[strcspn(equals, "\"")] = '\0';
+			}
+			json_object_set_new(all, l, json_string(equals));
+		}
+	}
+	arena_free(&scratch);
+	return all;
+}
+
+/* Whether a line of the kernel's changelog has "LP: #NUMBER" or "#NUMBER" in it. */
+static json_t *fix_part(struct seeing *w, const char *number)
+{
+	static const char *const docs[] = { "linux-image-", "linux-image-unsigned-",
+					    "linux-modules-", "linux-headers-" };
+	const char *release = fact_text(&w->how->m->kernel.release, "");
+	struct arena scratch = { 0 };
+	json_t *v = NULL;
+
+	for (size_t i = 0; i < sizeof(docs) / sizeof(docs[0]) && !v; i++) {
+		char *text = text_or_packed(w->how->root->h, &scratch,
+					    arena_printf(&scratch,
+							 "/usr/share/doc/%s%s/changelog.Debian.gz",
+							 docs[i], release),
+					    32 << 20);
+		const char *mark = arena_printf(&scratch, "#%s", number), *at = text;
+		bool found = false;
+
+		for (; text && !found && (at = strstr(at, mark)); at += strlen(mark))
+			found = !isdigit((unsigned char)at[strlen(mark)]);
+		v = text ? json_boolean(found) : NULL;
+	}
+	arena_free(&scratch);
+	return v ? v : json_null();
+}
+
+/* A part of the path of a fact: "interfaces[*]" walks a list. */
+static json_t *fact_at(json_t *j, const char *path)
+{
+	while (j && *path) {
+		size_t n = strcspn(path, ".");
+		char key[128];
+		bool each;
+
+		if (n >= sizeof(key))
+			return NULL;
+		memcpy(key, path, n);
+		key[n] = '\0';
+		each = str_ends(key, "[*]");
+		if (each)
+			key[n - 3] = '\0';
+		path += n + (path[n] == '.');
+		j = json_object_get(j, key);
+		if (each) {
+			json_t *list = json_array(), *one, *v;
+			size_t i;
+
+			json_array_foreach(j, i, one) if ((v = fact_at(one, path)))
+				json_array_append_new(list, v);
+			return list;
+		}
+	}
+	/* {"value": 1, "from": "..."} */
+	if (json_is_object(j) && json_object_get(j, "value"))
+		j = json_object_get(j, "value");
+	return json_incref(j);
+}
+
+static json_t *fact_part(struct seeing *w, const char *path)
+{
+	json_t *v;
+
+	if (!w->facts)
+		w->facts = shape_object_json(&machine_shape, w->how->m);
+	v = fact_at(w->facts, path);
+	if (json_is_object(v)) {
+		json_decref(v);
+		v = NULL;
+	}
+	return v ? v : json_null();
+}
+
+static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *k)
+{
+	return knob_read(ctx, a, k);
+}
+
+static json_t *setting_part(struct seeing *w, const char *id)
+{
+	static const char *const names[] = { "pass", "fail", "na", "unknown" };
+	enum verdict_kind worst = VERDICT_UNKNOWN;
+	bool any = false;
+
+	if (!w->findings) {
+		struct findings *f = ARENA_NEW(w->a, struct findings);
+		struct profile p = { .name = profile_name(PROFILE_DEFAULT),
+				     .base = PROFILE_DEFAULT };
+
+		settings_check(w->a, w->how->m, &p, read_knob, w->how->root->h, f);
+		w->findings = f;
+	}
+	for (size_t i = 0; i < w->findings->n; i++)
+		if (strcmp(w->findings->items[i].s->id, id) == 0) {
+			enum verdict_kind k = w->findings->items[i].v.kind;
+
+			if (!any || k == VERDICT_FAIL)
+				worst = k;
+			any = true;
+		}
+	return any ? json_string(names[worst]) : json_null();
+}
+
+/* How many lines of this boot's log hold the longest literal part of the pattern. */
+static json_t *log_part(struct seeing *w, const char *pattern)
+{
+	struct answer said;
+	const char *best = "";
+	size_t n = 0;
+
+	for (const char *p = pattern; *p; p += strcspn(p, "*#"), p += *p != '\0') {
+		size_t len = strcspn(p, "*#");
+
+		if (len > n) {
+			best = p;
+			n = len;
+		}
+	}
+	if (host_ask(w->how->root->h, "kernel-log", "",
+		     arena_printf(w->a, "lines(%.*s)", (int)n, best), &said) ||
+	    said.kind != ANSWER_INT)
+		return json_null();
+	return json_integer(said.i);
+}
+
+void machine_fill(struct defect_world *dw, const char *key, const char *name)
+{
+	struct seeing *w = dw->ctx;
+	json_t *all = json_object_get(dw->machine, key), *v;
+	bool by_name = strcmp(key, "fixes") == 0 || strcmp(key, "facts") == 0 ||
+		       strcmp(key, "settings") == 0 || strcmp(key, "log") == 0;
+
+	if (!w->how->m || !by_name || !name) {
+		v = w->how->m && strcmp(key, "config") == 0 ? config_part(w) : json_null();
+		if (!all)
+			json_object_set_new(dw->machine, key, v);
+		return;
+	}
+	if (!all) {
+		all = json_object();
+		json_object_set_new(dw->machine, key, all);
+	}
+	v = key[0] == 'l'   ? log_part(w, name)
+	    : key[0] == 's' ? setting_part(w, name)
+	    : key[1] == 'a' ? fact_part(w, name)
+			    : fix_part(w, name);
+	json_object_set_new(all, name, v);
+}

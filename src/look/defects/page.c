@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "look/defects/page.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "look/settings/findings.h"
+
+/* clang-format off */
+static const char *const state_names[] = { "here", "exposed", "mitigated", "possible" };
+
+static const struct shape_row proof_rows[] = {
+	{ "what", NULL, SHAPE_TEXT(defect_proof, text) },
+	{ "from", "Where it was read.", SHAPE_TEXT(defect_proof, from), .unknown = SHAPE_NULL },
+};
+static const struct shape defect_proof_shape = SHAPE(defect_proof, proof);
+
+static const struct shape_row defect_found_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(defect_found, id) },
+	{ "component", NULL, SHAPE_TEXT(defect_found, component) },
+	{ "title", NULL, SHAPE_TEXT(defect_found, title) },
+	{ "effect", NULL, SHAPE_TEXT(defect_found, effect) },
+	{ "state", "exposed: what sets it off cannot be seen. possible: what decides was not seen.", SHAPE_CHOICE(defect_found, state, state_names) },
+	{ "place", "The host, a container, an environment.", SHAPE_TEXT(defect_found, place) },
+	{ "proofs", NULL, SHAPE_LIST(defect_found, proofs, n_proofs, defect_proof) },
+	{ "unseen", "What decides and was not seen.", SHAPE_TEXT(defect_found, unseen), .unknown = SHAPE_NULL },
+	{ "covered_by", NULL, SHAPE_TEXT(defect_found, covered), .unknown = SHAPE_NULL },
+	{ "only", "What sets it off.", SHAPE_TEXT(defect_found, only), .unknown = SHAPE_NULL },
+	{ "but", "When it may not be so.", SHAPE_TEXT(defect_found, but), .unknown = SHAPE_NULL },
+	{ "fix", NULL, SHAPE_TEXT(defect_found, fix) },
+	{ "command", NULL, SHAPE_TEXT(defect_found, command), .unknown = SHAPE_NULL },
+	{ "setting", "A setting of gputune that covers it.", SHAPE_TEXT(defect_found, setting), .unknown = SHAPE_NULL },
+	{ "date", "When it was last true.", SHAPE_TEXT(defect_found, date) },
+	{ "source", NULL, SHAPE_TEXT(defect_found, source) },
+};
+static const struct shape defect_found_shape = SHAPE(defect_found, defect_found);
+
+static const struct shape_row defects_rows[] = {
+	{ "rows", "Defects that are known.", SHAPE_COUNT(defects_view, rows) },
+	{ "rows_from", NULL, SHAPE_TEXT(defects_view, rows_from) },
+	{ "rows_date", "Of the newest row.", SHAPE_TEXT(defects_view, rows_date), .unknown = SHAPE_NULL },
+	{ "processes", NULL, SHAPE_COUNT(defects_view, seen.processes) },
+	{ "containers", NULL, SHAPE_COUNT(defects_view, seen.containers) },
+	{ "images", NULL, SHAPE_COUNT(defects_view, seen.images) },
+	{ "environments", NULL, SHAPE_COUNT(defects_view, seen.environments) },
+	{ "packages", NULL, SHAPE_COUNT(defects_view, seen.packages) },
+	{ "libraries", NULL, SHAPE_COUNT(defects_view, seen.libraries) },
+	{ "left_out", "What was not looked at.", SHAPE_TEXT_LIST(defects_view, seen.left_out, seen.n_left_out) },
+	{ "orderless", "Versions without an order: no row holds for them.", SHAPE_TEXT_LIST(defects_view, orderless, n_orderless) },
+	{ "defects", NULL, SHAPE_LIST(defects_view, items, n, defect_found) },
+};
+static const struct shape defects_shape = SHAPE(defects_view, defects);
+
+const struct result_shape defects_result = {
+	.name = "defects", .title = "gputune defects check",
+	.meaning = "Which known defects are on this machine, and where.",
+	.host = &machine_shape, .shape = &defects_shape, .list = "defects", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
+};
+
+static const struct shape_row defect_shown_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(defect_shown, id) },
+	{ "component", NULL, SHAPE_TEXT(defect_shown, component) },
+	{ "title", NULL, SHAPE_TEXT(defect_shown, title) },
+	{ "effect", NULL, SHAPE_TEXT(defect_shown, effect) },
+	{ "symptoms", NULL, SHAPE_TEXT(defect_shown, symptoms) },
+	{ "signatures", "Lines of logs.", SHAPE_TEXT(defect_shown, signatures), .unknown = SHAPE_NULL },
+	{ "cause", NULL, SHAPE_TEXT(defect_shown, cause) },
+	{ "cause_confirmed", NULL, SHAPE_FLAG(defect_shown, cause_confirmed) },
+	{ "worth", NULL, SHAPE_TEXT(defect_shown, worth) },
+	{ "fix", NULL, SHAPE_TEXT(defect_shown, fix) },
+	{ "command", NULL, SHAPE_TEXT(defect_shown, command), .unknown = SHAPE_NULL },
+	{ "setting", NULL, SHAPE_TEXT(defect_shown, setting), .unknown = SHAPE_NULL },
+	{ "only", "What sets it off.", SHAPE_TEXT(defect_shown, only), .unknown = SHAPE_NULL },
+	{ "but", "When it may not be so.", SHAPE_TEXT(defect_shown, but), .unknown = SHAPE_NULL },
+	{ "confirmed_by", NULL, SHAPE_TEXT(defect_shown, confirmed_by) },
+	{ "date", NULL, SHAPE_TEXT(defect_shown, date) },
+	{ "source", NULL, SHAPE_TEXT(defect_shown, source) },
+	{ "cve", NULL, SHAPE_TEXT(defect_shown, cve), .unknown = SHAPE_NULL },
+	{ "row", "As it stands in its file, without its examples.", SHAPE_JSON(defect_shown, row) },
+};
+static const struct shape defect_shown_shape = SHAPE(defect_shown, defect_shown);
+
+static const struct shape_row defects_list_rows[] = {
+	{ "rows_from", NULL, SHAPE_TEXT(defects_listing, rows_from) },
+	{ "rows_date", "Of the newest row.", SHAPE_TEXT(defects_listing, rows_date), .unknown = SHAPE_NULL },
+	{ "defects", NULL, SHAPE_LIST(defects_listing, items, n, defect_shown) },
+};
+static const struct shape defects_list_shape = SHAPE(defects_listing, defects_list);
+
+const struct result_shape defects_list_result = {
+	.name = "defects-list", .title = "gputune defects list",
+	.meaning = "Defects that are known, whether they are on this machine or not.",
+	.shape = &defects_list_shape, .list = "defects", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
+};
+
+static const struct shape_row problem_rows[] = {
+	{ "file", NULL, SHAPE_TEXT(defect_problem, file) },
+	{ "what", NULL, SHAPE_TEXT(defect_problem, what) },
+};
+static const struct shape defect_problem_shape = SHAPE(defect_problem, problem);
+
+static const struct shape_row defects_lint_rows[] = {
+	{ "rows", "That are right.", SHAPE_COUNT(defects_linted, rows) },
+	{ "problems", NULL, SHAPE_LIST(defects_linted, problems, n, defect_problem) },
+};
+static const struct shape defects_lint_shape = SHAPE(defects_linted, defects_lint);
+
+const struct result_shape defects_lint_result = {
+	.name = "defects-lint", .title = "gputune defects lint",
+	.meaning = "Whether files of known defects are right, by their own examples.",
+	.shape = &defects_lint_shape, .list = "problems", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
+};
+/* clang-format on */
+
+/* --- making them ------------------------------------------------------------------------------ */
+
+bool defect_serious(const json_t *row)
+{
+	const char *effect = defect_text(row, "effect");
+
+	return strcmp(effect, "security") != 0 && strcmp(effect, "noise") != 0;
+}
+
+void defects_view_make(struct arena *a, const struct defect_matches *found,
+		       struct defects_view *out)
+{
+	out->items = arena_array(a, found->n, sizeof(*out->items));
+	out->n = found->n;
+	for (size_t i = 0; i < found->n; i++) {
+		const struct defect_match *m = &found->items[i];
+		struct defect_shown s;
+
+		defect_show(a, m->row, &s);
+		out->items[i] = (struct defect_found){ .id = s.id,
+						       .component = s.component,
+						       .title = s.title,
+						       .effect = s.effect,
+						       .place = m->place->name,
+						       .state = m->state,
+						       .proofs = m->proofs,
+						       .n_proofs = m->n_proofs,
+						       .unseen = m->unseen,
+						       .covered = m->covered,
+						       .only = s.only,
+						       .but = s.but,
+						       .fix = s.fix,
+						       .command = s.command,
+						       .setting = s.setting,
+						       .date = s.date,
+						       .source = s.source };
+		out->count[m->state]++;
+		out->security += m->state == DEFECT_HERE && !defect_serious(m->row);
+	}
+	out->orderless = found->orderless;
+	out->n_orderless = found->n_orderless;
+}
+
+void defect_show(struct arena *a, const json_t *row, struct defect_shown *out)
+{
+	const char *worth = defect_text_of(row, "worth", "says");
+
+	*out = (struct defect_shown){
+		.row = row,
+		.id = defect_text(row, "id"),
+		.component = defect_text(row, "component"),
+		.title = defect_text(row, "title"),
+		.effect = defect_text(row, "effect"),
+		.symptoms = defect_list(a, row, "symptoms"),
+		.signatures = defect_list(a, row, "signatures"),
+		.cause = defect_text(row, "cause"),
+		.cause_confirmed = json_is_true(json_object_get(row, "cause_confirmed")),
+		.worth = worth ? arena_printf(a, "%s (%s)", worth,
+					      defect_text_of(row, "worth", "source"))
+			       : "unmeasured",
+		.fix = defect_text_of(row, "fix", "says"),
+		.command = defect_text_of(row, "fix", "command"),
+		.setting = defect_text_of(row, "fix", "setting"),
+		.only = defect_text(row, "only"),
+		.but = defect_text(row, "but"),
+		.confirmed_by = defect_text(row, "confirmed_by"),
+		.date = defect_text(row, "date"),
+		.source = defect_list(a, row, "source"),
+		.cve = defect_list(a, row, "cve"),
+	};
+}
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+static bool is_security(const struct defect_found *f)
+{
+	return strcmp(f->effect, "security") == 0;
+}
+
+static struct cell badge_of(const struct defect_found *f)
+{
+	static const char *const names[] = { NULL, "exposed", "covered", "unknown" };
+	static const enum style styles[] = { STYLE_BAD, STYLE_MUTED, STYLE_GOOD, STYLE_UNKNOWN };
+
+	if (f->state == DEFECT_HERE)
+		return cell_as(is_security(f) || strcmp(f->effect, "noise") == 0 ? STYLE_WARN
+										 : STYLE_BAD,
+			       f->effect);
+	return cell_as(styles[f->state], names[f->state]);
+}
+
+static const char *proofs_text(struct arena *a, const struct defect_found *f)
+{
+	const char *text = NULL;
+
+	for (size_t i = 0; i < f->n_proofs; i++)
+		text = arena_printf(a, "%s%s%s%s%s%s", text ? text : "", text ? "; " : "",
+				    f->proofs[i].text, f->proofs[i].from ? " (" : "",
+				    f->proofs[i].from ? f->proofs[i].from : "",
+				    f->proofs[i].from ? ")" : "");
+	return text;
+}
+
+static void page_found(struct doc *d, struct node *list, const struct defect_found *f)
+{
+	node_found(d, list,
+		   &(struct found){ .badge = badge_of(f),
+				    .id = f->id,
+				    .on = f->place,
+				    .now = proofs_text(d->arena, f),
+				    .why = f->title,
+				    .fix = f->command ? cell_as(STYLE_CODE, f->command)
+						      : cell(f->fix) });
+	if (f->state == DEFECT_HERE && f->command)
+		node_more(d, list, "what mends it", cell(f->fix));
+	node_more(d, list, "only with", cell(f->only));
+	node_more(d, list, "not seen", cell(f->unseen));
+	node_more(d, list, "covered by", cell(f->covered));
+	node_more(d, list, "but", cell(f->but));
+}
+
+/* What is shown without --all: what is here and breaks something, and what covers it. */
+static bool shown_first(const struct defect_found *f)
+{
+	return f->state == DEFECT_MITIGATED || (f->state == DEFECT_HERE && !is_security(f));
+}
+
+static void page_more(struct doc *d, const struct defects_view *v, const char *title,
+		      bool (*keeps)(const struct defect_found *f))
+{
+	struct node *t = NULL;
+
+	for (size_t i = 0; i < v->n; i++) {
+		const struct defect_found *f = &v->items[i];
+
+		if (!keeps(f))
+			continue;
+		if (!t)
+			t = DOC_TABLE(d, title, "!Defect", "!~Place", "~What", "~Only with",
+				      "~Not seen", "~Fix");
+		NODE_ROW(d, t, cell_as(STYLE_CODE, f->id), cell(f->place), cell(f->title),
+			 cell(f->only), cell(f->unseen), cell(f->fix));
+	}
+	if (t)
+		node_drop_empty(t);
+}
+
+static bool keeps_security(const struct defect_found *f)
+{
+	return is_security(f) && f->state == DEFECT_HERE;
+}
+
+static bool keeps_exposed(const struct defect_found *f)
+{
+	return f->state == DEFECT_EXPOSED;
+}
+
+static bool keeps_possible(const struct defect_found *f)
+{
+	return f->state == DEFECT_POSSIBLE;
+}
+
+static void page_seen(struct doc *d, const struct defects_view *v)
+{
+	const struct world_seen *s = &v->seen;
+	struct node *list;
+
+	doc_text(d,
+		 "Looked at: %zu packages in %zu environments and %zu containers, %zu libraries, "
+		 "%zu processes.",
+		 s->packages, s->environments, s->containers, s->libraries, s->processes);
+	doc_text(d, "%zu defects are known, of %s; the newest of %s.", v->rows, v->rows_from,
+		 v->rows_date ? v->rows_date : "no date");
+	if (!s->n_left_out && !v->n_orderless)
+		return;
+	list = doc_bullets(d);
+	for (size_t i = 0; i < s->n_left_out; i++)
+		node_bullet(d, list, cell(arena_printf(d->arena, "Left out: %s.", s->left_out[i])));
+	for (size_t i = 0; i < v->n_orderless; i++)
+		node_bullet(d, list,
+			    cell(arena_printf(d->arena, "No order, so no row holds for it: %s.",
+					      v->orderless[i])));
+}
+
+struct doc *page_defects(struct arena *a, const struct defects_view *v)
+{
+	struct doc *d = doc_new(a);
+	size_t broken = v->count[DEFECT_HERE] - v->security;
+	struct node *list;
+
+	doc_heading(d, 1, "Known defects");
+	doc_verdict(d,
+		    broken	  ? STYLE_BAD
+		    : v->security ? STYLE_WARN
+				  : STYLE_GOOD,
+		    arena_printf(a,
+				 "%zu here, %zu covered, %zu in range, %zu of security, %zu that "
+				 "could not be seen",
+				 broken, v->count[DEFECT_MITIGATED], v->count[DEFECT_EXPOSED],
+				 v->security, v->count[DEFECT_POSSIBLE]),
+		    NULL);
+	list = doc_findings(d, NULL);
+	for (size_t i = 0; i < v->n; i++)
+		if (shown_first(&v->items[i]))
+			page_found(d, list, &v->items[i]);
+	page_more(d, v, "Bulletins of security", keeps_security);
+	if (v->all) {
+		page_more(d, v, "In range: only what is named sets them off", keeps_exposed);
+		page_more(d, v, "Could not be seen", keeps_possible);
+	}
+	page_seen(d, v);
+	if (!v->all && v->count[DEFECT_EXPOSED] + v->count[DEFECT_POSSIBLE])
+		doc_text(d, "--all lists what is in range and what could not be seen.");
+	return d;
+}
+
+static void page_one(struct doc *d, const struct defect_shown *s)
+{
+	struct node *p;
+
+	doc_heading(d, 1, s->id);
+	doc_text(d, "%s.", s->title);
+	p = doc_pairs(d, NULL);
+	node_pair(d, p, "Component", cell(s->component));
+	node_pair(d, p, "Effect", cell(s->effect));
+	node_pair(d, p, "Shows as", cell(s->symptoms));
+	node_pair(d, p, "In logs", cell_as(STYLE_CODE, s->signatures));
+	node_pair(d, p, s->cause_confirmed ? "Cause" : "Likely cause", cell(s->cause));
+	node_pair(d, p, "Only with", cell(s->only));
+	node_pair(d, p, "But", cell(s->but));
+	node_pair(d, p, "Worth", cell(s->worth));
+	node_pair(d, p, "What mends it", cell(s->fix));
+	node_pair(d, p, "Command", cell_as(STYLE_CODE, s->command));
+	node_pair(d, p, "Setting", cell_as(STYLE_CODE, s->setting));
+	node_pair(d, p, "Confirmed by", cell(s->confirmed_by));
+	node_pair(d, p, "As of", cell(s->date));
+	node_pair(d, p, "Bulletins", cell(s->cve));
+	node_pair(d, p, "Sources", cell(s->source));
+}
+
+struct doc *page_defects_list(struct arena *a, const struct defects_listing *l)
+{
+	struct doc *d = doc_new(a);
+	struct node *t;
+
+	if (l->one && l->n == 1) {
+		page_one(d, &l->items[0]);
+		return d;
+	}
+	doc_heading(d, 1, "Known defects");
+	doc_text(d, "%zu rows, of %s; the newest of %s.", l->n, l->rows_from,
+		 l->rows_date ? l->rows_date : "no date");
+	t = DOC_TABLE(d, NULL, "Defect", "Component", "Effect", "~What");
+	for (size_t i = 0; i < l->n; i++)
+		NODE_ROW(d, t, cell_as(STYLE_CODE, l->items[i].id), cell(l->items[i].component),
+			 cell(l->items[i].effect), cell(l->items[i].title));
+	return d;
+}
+
+struct doc *page_defects_lint(struct arena *a, const struct defects_linted *l)
+{
+	struct doc *d = doc_new(a);
+	struct node *t;
+
+	doc_verdict(d, l->n ? STYLE_BAD : STYLE_GOOD,
+		    arena_printf(a, "%zu rows are right, %zu problems", l->rows, l->n), NULL);
+	if (!l->n)
+		return d;
+	t = DOC_TABLE(d, NULL, "~File", "~Problem");
+	for (size_t i = 0; i < l->n; i++)
+		NODE_ROW(d, t, cell(l->problems[i].file), cell(l->problems[i].what));
+	return d;
+}

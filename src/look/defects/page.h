@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Known defects as results and as pages. */
+#ifndef DEFECTS_PAGE_H
+#define DEFECTS_PAGE_H
+
+#include "base/shape.h"
+#include "look/defects/rows.h"
+#include "look/defects/world.h"
+#include "render/doc.h"
+
+struct defect_found {
+	const char *id, *component, *title, *effect, *place;
+	enum defect_state state;
+	struct defect_proof *proofs;
+	size_t n_proofs;
+	const char *unseen, *covered;
+	const char *only, *but, *fix, *command, *setting, *date, *source;
+};
+
+struct defects_view {
+	const struct machine *m; /* NULL: a root file system */
+	struct defect_found *items;
+	size_t n, count[DEFECT_STATES];
+	size_t security; /* of those that are here */
+	size_t rows;
+	const char *rows_from, *rows_date;
+	struct world_seen seen;
+	const char **orderless;
+	size_t n_orderless;
+	bool all;
+};
+
+/* A row as it is shown. */
+struct defect_shown {
+	const json_t *row;
+	const char *id, *component, *title, *effect, *cause, *worth, *worth_source, *fix, *command,
+		*setting, *only, *but, *confirmed_by, *date;
+	const char *symptoms, *signatures, *source, *cve;
+	bool cause_confirmed;
+};
+
+struct defects_listing {
+	struct defect_shown *items;
+	size_t n;
+	const char *rows_from, *rows_date;
+	bool one; /* explain */
+};
+
+struct defects_linted {
+	struct defect_problem {
+		const char *file, *what;
+	} * problems;
+	size_t n, rows;
+};
+
+extern const struct result_shape defects_result, defects_list_result, defects_lint_result;
+
+/* A defect that is here and costs or breaks something: no security bulletin, no mere message. */
+bool defect_serious(const json_t *row);
+void defects_view_make(struct arena *a, const struct defect_matches *found,
+		       struct defects_view *out);
+void defect_show(struct arena *a, const json_t *row, struct defect_shown *out);
+struct doc *page_defects(struct arena *a, const struct defects_view *v);
+struct doc *page_defects_list(struct arena *a, const struct defects_listing *l);
+struct doc *page_defects_lint(struct arena *a, const struct defects_linted *l);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What processes have mapped and were started with, and the containers that they run in. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "look/defects/rows.h"
+#include "look/defects/world.h"
+
+/* The environment of that root in which the path lies; the root itself otherwise. */
+static struct defect_place *place_of_path(struct seeing *w, struct defect_place *root,
+					  const char *path)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		const struct place_own *own = w->places[i]->own;
+
+		if (w->places[i]->root == root && own->packages &&
+		    path_is_below(path, own->packages))
+			return w->places[i];
+	}
+	return root;
+}
+
+/* --- processes and containers ----------------------------------------------------------------- */
+
+struct process {
+	const char *pid, *dir; /* "/proc/42" */
+	struct arena *scratch;
+};
+
+/* The place that was found for that mount namespace. */
+static struct defect_place *place_by_id(struct seeing *w, const char *id)
+{
+	for (size_t i = 0; i < w->n_roots; i++)
+		if (strcmp(w->roots[i].id, id) == 0)
+			return w->roots[i].place;
+	return NULL;
+}
+
+static void root_known(struct seeing *w, const char *id, struct defect_place *p)
+{
+	w->roots = arena_grow(w->a, w->roots, w->n_roots, sizeof(*w->roots));
+	w->roots[w->n_roots++] = (struct world_root){ arena_strdup(w->a, id), p };
+}
+
+/* Services have mount namespaces of their own with the host's root in them: no container. */
+static struct defect_place *same_root(struct seeing *w, int fd)
+{
+	struct stat st, other;
+
+	if (fstat(fd, &st))
+		return NULL;
+	for (size_t i = 0; i < w->n; i++) {
+		const struct place_own *own = w->places[i]->own;
+
+		if (!w->places[i]->root &&
+		    (own->root.fd < 0 ? stat("/", &other) : fstat(own->root.fd, &other)) == 0 &&
+		    st.st_dev == other.st_dev && st.st_ino == other.st_ino)
+			return w->places[i];
+	}
+	return NULL;
+}
+
+/* 64 hexadecimal digits of a line of cgroup, and who made it. */
+static const char *container_id(const char *cgroup, const char **runtime)
+{
+	static const struct {
+		const char *word, *runtime;
+	} marks[] = { { "libpod", "podman" },
+		      { "cri-containerd", "containerd" },
+		      { "kubepods", "containerd" },
+		      { "docker", "docker" } };
+	const char *p = cgroup;
+
+	*runtime = "container";
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (strstr(cgroup, marks[i].word)) {
+			*runtime = marks[i].runtime;
+			break;
+		}
+	for (; *p; p += strcspn(p, "/-:\n"), p += *p != '\0')
+		if (strspn(p, "0123456789abcdef") == 64)
+			return p;
+	return NULL;
+}
+
+/* Name and image as the runtime wrote them down. */
+static void container_config(struct seeing *w, struct host *h, const char *id, const char **name,
+			     const char **image)
+{
+	static const struct {
+		const char *file, *name[3], *image[3];
+	} files[] = {
+		{ "/var/lib/docker/containers/%s/config.v2.json",
+		  { "Name" },
+		  { "Config", "Image" } },
+		{ "/run/containerd/io.containerd.runtime.v2.task/k8s.io/%s/config.json",
+		  { "annotations", "io.kubernetes.cri.container-name" },
+		  { "annotations", "io.kubernetes.cri.image-name" } },
+		{ "/run/containerd/io.containerd.runtime.v2.task/default/%s/config.json",
+		  { "annotations", "nerdctl/name" },
+		  { "annotations", "nerdctl/image-ref" } },
+		{ "/var/lib/containers/storage/overlay-containers/%s/userdata/config.json",
+		  { "annotations", "io.podman.annotations.container-name" },
+		  { "annotations", "org.opencontainers.image.ref.name" } },
+	};
+	struct arena scratch = { 0 };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !*image; i++) {
+		char path[256], *text;
+		const char *at = strstr(files[i].file, "%s");
+		json_t *j, *n, *g;
+		size_t len;
+
+		snprintf(path, sizeof(path), "%.*s%.64s%s", (int)(at - files[i].file),
+			 files[i].file, id, at + 2);
+		if (host_read(h, path, HOST_READ_MAX, &scratch, &text, &len))
+			continue;
+		n = g = j = json_loadb(text, len, 0, NULL);
+		for (size_t k = 0; k < 3 && files[i].name[k]; k++)
+			n = json_object_get(n, files[i].name[k]);
+		for (size_t k = 0; k < 3 && files[i].image[k]; k++)
+			g = json_object_get(g, files[i].image[k]);
+		if (json_is_string(n))
+			*name = arena_strdup(w->a,
+					     json_string_value(n) + (*json_string_value(n) == '/'));
+		if (json_is_string(g))
+			*image = arena_strdup(w->a, json_string_value(g));
+		json_decref(j);
+	}
+	arena_free(&scratch);
+}
+
+/* The root of a process that is not the host's. NULL: it cannot be looked into, or ended. */
+static struct defect_place *container_open(struct seeing *w, const struct process *x,
+					   const char *id)
+{
+	struct stack_root root = { NULL, -1, true };
+	struct place_own own = { 0 };
+	const char *name = NULL, *image = NULL, *runtime = "container", *hash = NULL, *label;
+	const char *path = arena_printf(x->scratch, "%s/root", x->dir);
+	struct defect_place *p;
+	struct err e = { 0 };
+	char *cgroup;
+
+	if (w->seen->containers + w->seen->images >= WORLD_ROOTS) {
+		world_left_out(w, "containers beyond %d", WORLD_ROOTS);
+		return NULL;
+	}
+	root.h = w->how->live ? rootfs_open(path, &root.fd, &e)
+			      : rootfs_open_below(w->how->root->fd, path, &root.fd, &e);
+	if (!root.h)
+		return NULL;
+	p = same_root(w, root.fd);
+	if (p) {
+		host_close(root.h);
+		root_known(w, id, p);
+		return p;
+	}
+	own.opened = root.h;
+	own.root = root;
+	if (host_read(w->how->root->h, arena_printf(x->scratch, "%s/cgroup", x->dir), 65536,
+		      x->scratch, &cgroup, NULL) == 0)
+		hash = container_id(cgroup, &runtime);
+	if (hash)
+		container_config(w, w->how->root->h, arena_strndup(x->scratch, hash, 64), &name,
+				 &image);
+	label = name   ? arena_printf(w->a, "%s %s", runtime, name)
+		: hash ? arena_printf(w->a, "%s %.12s", runtime, hash)
+		       : arena_printf(w->a, "%s of process %s", runtime, x->pid);
+	p = world_place(w, label, arena_printf(w->a, "%s: ", label), &own);
+	if (image) {
+		json_object_set_new(p->holds, "image", json_string(image));
+		json_object_set_new(p->where, arena_printf(x->scratch, "image/%s", image),
+				    json_string(runtime));
+	}
+	w->seen->containers++;
+	root_known(w, id, p);
+	root_take(w, p);
+	return p;
+}
+
+/* Libraries, and the environments of whatever lies in one. */
+static void process_maps(struct seeing *w, const struct process *x, struct defect_place *root)
+{
+	char *text, *next;
+	const char *last = "";
+
+	if (host_read(w->how->root->h, arena_printf(x->scratch, "%s/maps", x->dir), 16 << 20,
+		      x->scratch, &text, NULL))
+		return;
+	for (char *line = text; line && *line; line = next) {
+		char *path = strchr(line, '/'), *packages;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (!path || path > line + 200 || strcmp(path, last) == 0)
+			continue;
+		last = path;
+		packages = strstr(path, "-packages/");
+		if (packages && strstr(path, "/lib/python3")) {
+			const char *dir =
+				arena_strndup(x->scratch, path, (size_t)(packages - path) + 9);
+			const char *lib = strstr(dir, "/lib/python3");
+
+			packages_of(w, root, arena_strndup(x->scratch, dir, (size_t)(lib - dir)),
+				    dir);
+		}
+		if (str_ends(path, " (deleted)"))
+			world_left_out(w, "%s%.200s: a process still has it mapped", root->prefix,
+				       path);
+		else if (wanted_name(w->wanted.libraries, path_name(path)))
+			place_library(w, place_of_path(w, root, path), path);
+	}
+}
+
+/* Command line and variables, of those alone that rows name. */
+static void process_words(struct seeing *w, const struct process *x, struct defect_place *root)
+{
+	struct host *h = w->how->root->h;
+	json_t *env = json_object(), *one;
+	char *text, *line = NULL;
+	size_t len;
+
+	if (host_read(h, arena_printf(x->scratch, "%s/environ", x->dir), 1 << 20, x->scratch, &text,
+		      &len) == 0)
+		for (char *v = text; v < text + len; v += strlen(v) + 1) {
+			char *equals = strchr(v, '=');
+
+			if (!equals)
+				continue;
+			*equals = '\0';
+			if (wanted_name(w->wanted.env, v)) {
+				json_object_set_new(env, v, json_string(equals + 1));
+				place_put(root, "env", v, json_string(equals + 1),
+					  arena_printf(x->scratch, "%s/environ", x->dir));
+			}
+			*equals = '=';
+			v = equals;
+		}
+	if (host_read(h, arena_printf(x->scratch, "%s/cmdline", x->dir), 65536, x->scratch, &line,
+		      &len) == 0 &&
+	    len && wanted_name(w->wanted.processes, path_name(line))) {
+		for (size_t i = 0; i + 1 < len; i++)
+			line[i] = line[i] ? line[i] : ' ';
+		one = json_pack("{s:s, s:O, s:s}", "line", line, "env", env, "from",
+				arena_printf(x->scratch, "%s/cmdline", x->dir));
+		if (one)
+			json_array_append_new(place_kind(root, "processes", true), one);
+	}
+	json_decref(env);
+}
+
+/* The name of its mount namespace; of a root folder: where its root lies. NULL: the host's. */
+static const char *process_root(struct seeing *w, const struct process *x, const char *host)
+{
+	struct host *h = w->how->root->h;
+	char link[HOST_PATH_MAX];
+	enum host_kind kind;
+
+	if (w->how->live) {
+		if (host_link(h, arena_printf(x->scratch, "%s/ns/mnt", x->dir), link,
+			      sizeof(link)) ||
+		    strcmp(link, host) == 0)
+			return NULL;
+		return arena_strdup(x->scratch, link);
+	}
+	if (w->how->root->fd < 0 ||
+	    host_kind(h, arena_printf(x->scratch, "%s/root", x->dir), &kind))
+		return NULL;
+	if (kind == HOST_LINK &&
+	    host_link(h, arena_printf(x->scratch, "%s/root", x->dir), link, sizeof(link)) == 0)
+		return strcmp(link, "/") == 0 ? NULL : arena_strdup(x->scratch, link);
+	return arena_printf(x->scratch, "%s/root", x->dir);
+}
+
+void processes_take(struct seeing *w, struct defect_place *host)
+{
+	struct host *h = w->how->root->h;
+	struct arena names_arena = { 0 };
+	char **names, ours[256] = "";
+	long long until = clock_mono_ms() + WORLD_PROCESS_MS;
+	size_t n, hidden = 0;
+
+	if (host_list(h, "/proc", &names_arena, &names, &n))
+		n = 0;
+	if (host_link(h, "/proc/1/ns/mnt", ours, sizeof(ours)))
+		host_link(h, "/proc/self/ns/mnt", ours, sizeof(ours));
+	for (size_t i = 0; i < n; i++) {
+		struct arena scratch = { 0 };
+		struct process x = { names[i], arena_printf(&scratch, "/proc/%s", names[i]),
+				     &scratch };
+		struct defect_place *root = host;
+		const char *id;
+		char link[16];
+
+		if (!isdigit((unsigned char)*names[i])) {
+			arena_free(&scratch);
+			continue;
+		}
+		if (w->seen->processes >= WORLD_PROCESSES ||
+		    (!w->how->deep && clock_mono_ms() > until)) {
+			world_left_out(w, "processes after the first %zu: --deep looks at all",
+				       w->seen->processes);
+			arena_free(&scratch);
+			break;
+		}
+		w->seen->processes++;
+		id = process_root(w, &x, ours);
+		if (id)
+			root = place_by_id(w, id);
+		if (id && !root)
+			root = container_open(w, &x, id);
+		if (w->how->live && host_link(h, arena_printf(&scratch, "%s/exe", x.dir), link,
+					      sizeof(link)) == -EACCES)
+			hidden++;
+		else if (root) {
+			process_maps(w, &x, root);
+			process_words(w, &x, root);
+		}
+		arena_free(&scratch);
+	}
+	if (hidden)
+		world_left_out(w, "%zu processes of other users: root sees them", hidden);
+	arena_free(&names_arena);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "look/defects/rows.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "knowledge/knowledge.h"
+#include "look/settings/settings.h"
+#include "machine/host/host.h"
+
+extern const char known_defects[]; /* made by the build */
+
+const char *defect_text(const json_t *row, const char *key)
+{
+	return json_string_value(json_object_get(row, key));
+}
+
+const char *defect_text_of(const json_t *row, const char *object, const char *key)
+{
+	return defect_text(json_object_get(row, object), key);
+}
+
+const char *defect_list(struct arena *a, const json_t *row, const char *key)
+{
+	const char *text = NULL;
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(json_object_get(row, key), i, v) text =
+		i ? arena_printf(a, "%s; %s", text, json_string_value(v))
+		  : arena_strdup(a, json_string_value(v));
+	return text;
+}
+
+const json_t *defect_row(const struct defect_rows *r, const char *id)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(defect_text(r->rows[i], "id"), id) == 0)
+			return r->rows[i];
+	return NULL;
+}
+
+/* --- is a row one ----------------------------------------------------------------------------- */
+
+enum value_kind { VALUE_TEXT, VALUE_LIST, VALUE_FLAG, VALUE_OBJECT, VALUE_WORTH };
+
+/* clang-format off */
+static const struct {
+	const char *key;
+	enum value_kind kind;
+	bool required;
+} row_keys[] = {
+	{ "id", VALUE_TEXT, true },	       { "component", VALUE_TEXT, true },
+	{ "title", VALUE_TEXT, true },	       { "effect", VALUE_TEXT, true },
+	{ "when", VALUE_OBJECT, true },	       { "mitigated_by", VALUE_OBJECT, false },
+	{ "symptoms", VALUE_LIST, true },      { "signatures", VALUE_LIST, false },
+	{ "cause", VALUE_TEXT, true },	       { "cause_confirmed", VALUE_FLAG, true },
+	{ "worth", VALUE_WORTH, true },	       { "only", VALUE_TEXT, false },
+	{ "fix", VALUE_OBJECT, true },
+	{ "confirmed_by", VALUE_TEXT, true },  { "date", VALUE_TEXT, true },
+	{ "source", VALUE_LIST, true },	       { "but", VALUE_TEXT, false },
+	{ "cve", VALUE_LIST, false },	       { "examples", VALUE_LIST, true },
+};
+static const char *const effects[] = { "hang", "crash", "wrong", "slow", "memory", "fails", "security", "noise" };
+/* clang-format on */
+
+enum { N_ROW_KEYS = sizeof(row_keys) / sizeof(row_keys[0]), TEXT_MAX = 1000 };
+
+static bool text_good(const json_t *v)
+{
+	const char *s = json_string_value(v);
+
+	if (!s || !*s || strlen(s) > TEXT_MAX)
+		return false;
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return false;
+	return true;
+}
+
+static bool value_good(const json_t *v, enum value_kind kind)
+{
+	json_t *one;
+	size_t i;
+
+	switch (kind) {
+	case VALUE_TEXT:
+		return text_good(v);
+	case VALUE_FLAG:
+		return json_is_boolean(v);
+	case VALUE_OBJECT:
+		return json_is_object(v);
+	case VALUE_WORTH:
+		return json_is_object(v) ? text_good(json_object_get(v, "says")) &&
+						   text_good(json_object_get(v, "source"))
+					 : json_is_string(v) &&
+						   strcmp(json_string_value(v), "unmeasured") == 0;
+	default:
+		json_array_foreach(v, i,
+				   one) if (!json_is_object(one) && !text_good(one)) return false;
+		return json_array_size(v) > 0;
+	}
+}
+
+static bool word_good(const char *s)
+{
+	return islower((unsigned char)*s) &&
+	       s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
+}
+
+static bool effect_good(const char *s)
+{
+	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++)
+		if (strcmp(s, effects[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool date_good(const char *s)
+{
+	static const char form[] = "dddd-dd-dd";
+	size_t n = strlen(s);
+
+	if (n != 4 && n != 7 && n != 10)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (form[i] == 'd' ? !isdigit((unsigned char)s[i]) : s[i] != '-')
+			return false;
+	return true;
+}
+
+/* What stands for itself in a signature. */
+static size_t literal(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += *s != '*' && *s != '#' && *s != ' ';
+	return n;
+}
+
+static int row_values(const json_t *row, struct err *e)
+{
+	const json_t *fix = json_object_get(row, "fix");
+	const char *key;
+	json_t *v;
+	size_t i;
+
+	json_object_foreach((json_t *)(uintptr_t)row, key, v)
+	{
+		for (i = 0; i < N_ROW_KEYS && strcmp(row_keys[i].key, key) != 0; i++)
+			;
+		if (i == N_ROW_KEYS)
+			return err_set(e, -EINVAL, "a row has no \"%.40s\"", key);
+	}
+	for (i = 0; i < N_ROW_KEYS; i++) {
+		v = json_object_get(row, row_keys[i].key);
+		if (v ? !value_good(v, row_keys[i].kind) : row_keys[i].required)
+			return err_set(e, -EINVAL,
+				       v ? "\"%s\" has no valid value" : "\"%s\" is missing",
+				       row_keys[i].key);
+	}
+	if (!word_good(defect_text(row, "id")) || !word_good(defect_text(row, "component")))
+		return err_set(e, -EINVAL, "id and component are small letters, digits, - and .");
+	if (!effect_good(defect_text(row, "effect")) || !date_good(defect_text(row, "date")))
+		return err_set(e, -EINVAL, "effect or date is none");
+	if (!text_good(json_object_get(fix, "says")))
+		return err_set(e, -EINVAL, "fix says nothing");
+	if (defect_text(fix, "setting") && !setting_find(defect_text(fix, "setting")))
+		return err_set(e, -EINVAL, "there is no setting %.60s",
+			       defect_text(fix, "setting"));
+	json_array_foreach(
+		json_object_get(row, "signatures"), i,
+		v) if (literal(json_string_value(v)) < 8 ||
+		       strlen(json_string_value(v)) >
+			       400) return err_set(e, -EINVAL,
+						   "signature %zu is shorter than 8 letters",
+						   i + 1);
+	return 0;
+}
+
+static int row_examples(struct arena *a, const json_t *row, struct err *e)
+{
+	bool yes = false, no = false;
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(json_object_get(row, "examples"), i, v)
+	{
+		const char *want = defect_text(v, "match"), *is;
+
+		if (!want)
+			return err_set(e, -EINVAL, "example %zu does not say whether it matches",
+				       i + 1);
+		is = defect_example(a, row, v);
+		if (strcmp(want, is) != 0)
+			return err_set(e, -EINVAL, "example %zu gives \"%s\", not \"%.20s\"", i + 1,
+				       is, want);
+		yes = yes || strcmp(want, "yes") == 0 || strcmp(want, "exposed") == 0;
+		no = no || strcmp(want, "no") == 0;
+	}
+	return yes && no ? 0
+			 : err_set(e, -EINVAL, "it has no example that %s match",
+				   yes ? "must not" : "must");
+}
+
+int defect_row_check(struct arena *a, const json_t *row, bool examples, struct err *e)
+{
+	int code;
+
+	if (!json_is_object(row))
+		return err_set(e, -EINVAL, "a row is an object");
+	code = row_values(row, e);
+	if (!code)
+		code = defect_condition_check(json_object_get(row, "when"), e);
+	if (!code && json_object_get(row, "mitigated_by"))
+		code = defect_condition_check(json_object_get(row, "mitigated_by"), e);
+	return !code && examples ? row_examples(a, row, e) : code;
+}
+
+/* --- files of rows ---------------------------------------------------------------------------- */
+
+static int rows_add(struct arena *a, const char *name, const json_t *list, struct defect_rows *out,
+		    struct err *e)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(list, i, row)
+	{
+		const char *id = defect_text(row, "id"), *date;
+
+		if (defect_row_check(a, row, false, e))
+			return err_set(e, -EINVAL, "%s, row %zu (%.60s): %s", name, i + 1,
+				       id ? id : "no id", arena_strdup(a, e->text));
+		if (defect_row(out, id))
+			return err_set(e, -EINVAL, "%s: the id %s stands twice", name, id);
+		if (out->n == DEFECT_ROWS_MAX)
+			return err_set(e, -E2BIG, "more than %d rows", DEFECT_ROWS_MAX);
+		out->rows = arena_grow(a, (void *)out->rows, out->n, sizeof(*out->rows));
+		out->rows[out->n++] = row;
+		date = defect_text(row, "date");
+		if (!out->date || strcmp(date, out->date) > 0)
+			out->date = date;
+	}
+	return 0;
+}
+
+int defect_rows_parse(struct arena *a, const char *name, const char *text, size_t len,
+		      struct defect_rows *out, struct err *e)
+{
+	json_error_t why;
+	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+
+	if (!j)
+		return err_set(e, -EINVAL, "%s, line %d: %s", name, why.line, why.text);
+	if (!out->files)
+		out->files = json_array();
+	json_array_append_new(out->files, j);
+	if (!json_is_array(j))
+		return err_set(e, -EINVAL, "%s: rows stand in a list", name);
+	return rows_add(a, name, j, out, e);
+}
+
+void defect_rows_free(struct defect_rows *r)
+{
+	json_decref(r->files);
+	*r = (struct defect_rows){ 0 };
+}
+
+/* What the build made is right: the test of rows looks at it. */
+static void rows_built_in(struct arena *a, struct defect_rows *out)
+{
+	json_t *j = json_loads(known_defects, 0, NULL), *row;
+	size_t i;
+
+	*out = (struct defect_rows){ .files = j, .n = json_array_size(j), .from = "this build" };
+	out->rows = arena_array(a, out->n, sizeof(*out->rows));
+	json_array_foreach(j, i, row)
+	{
+		const char *date = defect_text(row, "date");
+
+		out->rows[i] = row;
+		if (!out->date || strcmp(date, out->date) > 0)
+			out->date = date;
+	}
+}
+
+static int rows_of_folder(struct arena *a, struct host *h, const char *dir, char **names, size_t n,
+			  struct defect_rows *out, struct err *e)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *path = arena_printf(a, "%s/%s", dir, names[i]);
+		size_t len;
+		char *text;
+		int code;
+
+		if (!str_ends(names[i], ".json"))
+			continue;
+		code = host_read(h, path, DEFECT_ROWS_BYTES - bytes, a, &text, &len);
+		if (code)
+			return err_set(e, code, "%s: %s", path, strerror(-code));
+		bytes += len;
+		code = defect_rows_parse(a, path, text, len, out, e);
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+void defect_rows_read(struct arena *a, struct host *h, struct defect_rows *out, struct err *e)
+{
+	const char *dir = arena_printf(a, "%s/defects", knowledge_package);
+	char **names;
+	size_t n;
+
+	*out = (struct defect_rows){ 0 };
+	if (h && host_list(h, dir, a, &names, &n) == 0) {
+		if (rows_of_folder(a, h, dir, names, n, out, e) == 0 && out->n) {
+			out->from = dir;
+			return;
+		}
+		defect_rows_free(out);
+	}
+	rows_built_in(a, out);
+}

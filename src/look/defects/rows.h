@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of known defects: those of the build, or of a data package that replaces them. */
+#ifndef DEFECTS_ROWS_H
+#define DEFECTS_ROWS_H
+
+#include "look/defects/match.h"
+
+struct host;
+
+struct defect_rows {
+	json_t *files; /* what the rows live in; defect_rows_free */
+	const json_t **rows;
+	size_t n;
+	const char *from; /* "this build", or the data package's folder */
+	const char *date; /* of the newest row */
+};
+
+enum { DEFECT_ROWS_BYTES = 8 << 20, DEFECT_ROWS_MAX = 10000 };
+
+/* The data package's set where it has one and all of it is valid; else the build's, and *e says
+ * why. */
+void defect_rows_read(struct arena *a, struct host *h, struct defect_rows *out, struct err *e);
+void defect_rows_free(struct defect_rows *r);
+/* Rows of one file's text. -EINVAL and *e; name is what the file is called. */
+int defect_rows_parse(struct arena *a, const char *name, const char *text, size_t len,
+		      struct defect_rows *out, struct err *e);
+const json_t *defect_row(const struct defect_rows *r, const char *id);
+const char *defect_text(const json_t *row, const char *key);
+/* "fix", "command" */
+const char *defect_text_of(const json_t *row, const char *object, const char *key);
+/* "a; b; c" of a list. */
+const char *defect_list(struct arena *a, const json_t *row, const char *key);
+
+/* Keys, values and conditions; with examples also what those say. -EINVAL and *e: the first that is
+ * wrong. */
+int defect_row_check(struct arena *a, const json_t *row, bool examples, struct err *e);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "look/defects/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "look/defects/rows.h"
+
+/* --- stored images ---------------------------------------------------------------------------- */
+
+static void stored_take(struct seeing *w)
+{
+	static const struct {
+		const char *dir, *below, *what;
+	} stores[] = {
+		{ "/var/lib/docker/overlay2", "/diff", "docker layer" },
+		{ "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots", "/fs",
+		  "containerd layer" },
+		{ "/var/lib/containers/storage/overlay", "/diff", "podman layer" },
+		{ "/var/lib/enroot", "", "enroot image" },
+		{ "/var/lib/machines", "", "machine image" },
+	};
+	struct host *h = w->how->root->h;
+	struct arena scratch = { 0 };
+	size_t left = 0;
+
+	for (size_t s = 0; s < sizeof(stores) / sizeof(stores[0]); s++) {
+		char **names;
+		size_t n;
+
+		if (host_list(h, stores[s].dir, &scratch, &names, &n))
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			struct place_own own = { .root = { NULL, -1, true } };
+			const char *path = arena_printf(&scratch, "%s/%s%s", stores[s].dir,
+							names[i], stores[s].below),
+				   *label =
+					   arena_printf(w->a, "%s %.12s", stores[s].what, names[i]);
+			struct err e = { 0 };
+
+			if (!w->how->deep || w->seen->containers + w->seen->images >= WORLD_ROOTS) {
+				left += strcmp(names[i], "l") != 0;
+				continue;
+			}
+			own.opened = w->how->live ? rootfs_open(path, &own.root.fd, &e)
+						  : rootfs_open_below(w->how->root->fd, path,
+								      &own.root.fd, &e);
+			if (!own.opened)
+				continue;
+			own.root.h = own.opened;
+			w->seen->images++;
+			root_take(w,
+				  world_place(w, label, arena_printf(w->a, "%s: ", label), &own));
+		}
+	}
+	if (left)
+		world_left_out(w, "%zu stored layers and images%s", left,
+			       w->how->deep ? "" : ": --deep looks into them");
+	arena_free(&scratch);
+}
+
+/* --- files of a place ------------------------------------------------------------------------- */
+
+/* A path whose parts may have '*': the first that is there. NULL: none. */
+static const char *file_expand(struct arena *a, struct host *h, const char *path)
+{
+	const char *star = strchr(path, '*'), *from, *to;
+	char **names;
+	size_t n;
+
+	if (!star)
+		return path;
+	for (from = star; from > path && from[-1] != '/'; from--)
+		;
+	to = star + strcspn(star, "/");
+	if (host_list(h, arena_strndup(a, path, (size_t)(from - path)), a, &names, &n))
+		return NULL;
+	for (size_t i = 0; i < n && i < 1000; i++) {
+		const char *found;
+
+		if (!defect_name_fits(arena_strndup(a, from, (size_t)(to - from)), names[i]))
+			continue;
+		found = file_expand(
+			a, h, arena_printf(a, "%.*s%s%s", (int)(from - path), path, names[i], to));
+		if (found && host_exists(h, found))
+			return found;
+	}
+	return NULL;
+}
+
+static void file_fill(struct defect_world *dw, const struct defect_place *p, const char *path)
+{
+	const struct place_own *own = p->own;
+	struct arena scratch = { 0 };
+	const char *full = str_starts(path, "site-packages/")
+				   ? arena_printf(&scratch, "%s/%s",
+						  own->packages ? own->packages : "", path + 14)
+				   : path;
+	json_t *value = json_false(), *files = json_object_get(p->holds, "files");
+	char *text;
+	size_t len;
+	int code = -ENOENT;
+
+	(void)dw;
+	full = str_starts(path, "site-packages/") && !own->packages
+		       ? NULL
+		       : file_expand(&scratch, own->root.h, full);
+	if (full)
+		code = host_read(own->root.h, full, 65536, &scratch, &text, &len);
+	if (code == 0 || code == -EFBIG || code == -EISDIR)
+		value = json_string(code ? "" : text);
+	else if (code != -ENOENT && code != -ENOTDIR)
+		value = json_null();
+	if (!files) {
+		files = json_object();
+		json_object_set_new(p->holds, "files", files);
+	}
+	json_object_set_new(files, path, value ? value : json_string(""));
+	arena_free(&scratch);
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+void world_take(struct arena *a, const struct world_look *how, struct defect_world *out,
+		struct world_seen *seen)
+{
+	struct seeing *w = ARENA_NEW(a, struct seeing);
+	const struct place_own own = { .root = *how->root };
+	struct defect_place *host, *all;
+
+	*seen = (struct world_seen){ 0 };
+	*w = (struct seeing){ .a = a, .how = how, .seen = seen };
+	wanted_take(how->rows, &w->wanted);
+	host = world_place(w, how->m ? "host" : "root file system", "", &own);
+	root_take(w, host);
+	if (how->live || how->root->fd >= 0) {
+		processes_take(w, host);
+		stored_take(w);
+	} else {
+		world_left_out(w, "processes, containers and the insides of libraries: a capture "
+				  "does not hold them");
+	}
+	all = arena_array(a, w->n, sizeof(*all));
+	for (size_t i = 0; i < w->n; i++)
+		all[i] = *w->places[i];
+	for (size_t i = 0; i < w->n; i++)
+		for (size_t k = 0; k < w->n && all[i].root; k++)
+			if (w->places[k] == w->places[i]->root)
+				all[i].root = &all[k];
+	*out = (struct defect_world){ .a = a,
+				      .machine = machine_part(w),
+				      .places = all,
+				      .n_places = w->n,
+				      .fill = machine_fill,
+				      .fill_file = file_fill,
+				      .fill_library = library_fill,
+				      .library_has = library_has,
+				      .ctx = w };
+}
+
+void world_free(struct defect_world *dw)
+{
+	struct seeing *w = dw->ctx;
+
+	for (size_t i = 0; i < dw->n_places; i++) {
+		const struct place_own *own = dw->places[i].own;
+
+		json_decref(dw->places[i].holds);
+		json_decref(dw->places[i].where);
+		if (!dw->places[i].root)
+			host_close(own->opened);
+	}
+	json_decref(dw->machine);
+	json_decref(w->facts);
+	json_decref(w->wanted.libraries);
+	json_decref(w->wanted.programs);
+	json_decref(w->wanted.env);
+	json_decref(w->wanted.processes);
+}

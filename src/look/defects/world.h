@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What runs here and what lies ready to run, as defects ask for it: packages, Python environments,
+ * libraries as they lie and as processes have mapped them, of the host and of every container. Each
+ * container is looked at through /proc/PID/root, which openat2 keeps inside it. No program is run.
+ */
+#ifndef DEFECTS_WORLD_H
+#define DEFECTS_WORLD_H
+
+#include "look/defects/rows.h"
+#include "look/stack/root.h"
+#include "machine/model/machine.h"
+
+/* Limits that hold without --deep, which is bounded by the first four alone. */
+enum {
+	WORLD_PROCESSES = 8192,
+	WORLD_ROOTS = 512,
+	WORLD_ENVIRONMENTS = 2048,
+	WORLD_PACKAGE_BYTES = 32 << 20, /* of a package database */
+	WORLD_PROCESS_MS = 500,		/* for the processes */
+	WORLD_CONTENT_MS = 400,		/* for the insides of libraries */
+};
+
+struct world_look {
+	const struct stack_root *root;
+	const struct machine *m; /* NULL: nothing is known of the machine */
+	bool live;		 /* root is this machine, and its /proc the kernel's */
+	bool deep;		 /* also what is stored and does not run, and large files */
+	const struct defect_rows *rows;
+};
+
+struct world_seen {
+	size_t processes, containers, images, environments, packages, libraries;
+	const char **left_out; /* sentences: what was not looked at */
+	size_t n_left_out;
+};
+
+void world_take(struct arena *a, const struct world_look *how, struct defect_world *out,
+		struct world_seen *seen);
+void world_free(struct defect_world *w);
+
+/* --- for the files of the world --------------------------------------------------------------- */
+
+/* What rows ask for: nothing else is kept. */
+struct wanted {
+	json_t *libraries, *programs, *env, *processes; /* arrays of patterns */
+};
+
+struct place_own {
+	struct stack_root root;
+	struct host *opened;  /* to close; NULL: somebody else's */
+	const char *packages; /* site-packages of an environment */
+};
+
+struct world_root {
+	const char *id; /* of a mount namespace */
+	struct defect_place *place;
+};
+
+struct seeing {
+	struct arena *a;
+	const struct world_look *how;
+	struct world_seen *seen;
+	struct wanted wanted;
+	struct defect_place **places; /* pointers: the list grows */
+	size_t n;
+	struct world_root *roots;
+	size_t n_roots;
+	long long content_ms; /* used for the insides of libraries */
+	json_t *facts;	      /* of the machine, all of them; made when it is first asked for */
+	const struct findings *findings;
+};
+
+void world_left_out(struct seeing *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct defect_place *world_place(struct seeing *w, const char *name, const char *prefix,
+				 const struct place_own *own);
+void place_put(struct defect_place *p, const char *kind, const char *name, json_t *value,
+	       const char *from);
+bool wanted_name(const json_t *patterns, const char *name);
+void place_library(struct seeing *w, struct defect_place *p, const char *path);
+json_t *place_kind(struct defect_place *p, const char *kind, bool list);
+const struct stack_root *root_of(const struct defect_place *p);
+void wanted_take(const struct defect_rows *rows, struct wanted *out);
+/* All that lies in a root, and the packages of one folder of it. */
+void root_take(struct seeing *w, struct defect_place *p);
+void packages_of(struct seeing *w, struct defect_place *root, const char *prefix,
+		 const char *packages);
+void processes_take(struct seeing *w, struct defect_place *host);
+
+/* defects/machine_part.c: the machine's keys, and those that are read on demand. */
+json_t *machine_part(struct seeing *w);
+void machine_fill(struct defect_world *dw, const char *key, const char *name);
+/* The insides of a file of gzip; NULL. */
+char *gunzip(struct arena *a, const char *data, size_t len, size_t max);
+/* library.c */
+void library_fill(struct defect_world *dw, const struct defect_place *p, json_t *lib,
+		  const char *what);
+enum answer3 library_has(struct defect_world *dw, const struct defect_place *p, json_t *lib,
+			 const char *what, const char *pattern);
+
+#endif

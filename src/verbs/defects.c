@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune defects: which known defects are here, and what is known of them. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "look/defects/page.h"
+#include "machine/host/confine.h"
+#include "verbs/door.h"
+#include "verbs/model_files.h"
+
+/* --- check ------------------------------------------------------------------------------------ */
+
+struct defects_ask {
+	struct machine_ask machine;
+	const char *rootfs, *component;
+	bool deep, all;
+};
+
+static const struct ask_row defects_ask_rows[] = {
+	{ "rootfs", "look into this root file system, an unpacked container image for example",
+	  ASK_TEXT(defects_ask, rootfs), .arg = "DIR", .files = true },
+	{ "component", "only defects of this component: nccl", ASK_TEXT(defects_ask, component) },
+	{ "deep", "also stored images, and large libraries", ASK_FLAG(defects_ask, deep) },
+	{ "all", "also what is in range but needs more, and what could not be seen",
+	  ASK_FLAG(defects_ask, all), .letter = 'a' },
+	{ ASK_PART(defects_ask, machine, machine_ask) },
+};
+static const struct ask_shape defects_ask_shape = ASK_SHAPE(defects_ask, NULL, defects_ask_rows);
+
+static void rows_of(struct door *d, struct defect_rows *rows)
+{
+	struct host *h = d->live(d->ctx);
+	struct err e = { 0 };
+
+	defect_rows_read(d->arena, h, rows, &e);
+	if (*e.text)
+		door_warn(d, "the data package's defects are not used: %s", e.text);
+	host_close(h);
+}
+
+/* Rows of the component alone; NULL: all. */
+static size_t rows_narrow(struct defect_rows *rows, const char *component)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		if (!component || strcmp(defect_text(rows->rows[i], "component"), component) == 0)
+			rows->rows[n++] = rows->rows[i];
+	return rows->n = n;
+}
+
+static int defects_answer(struct door *d, const struct defects_ask *ask, struct defects_view *out)
+{
+	struct defect_rows *rows = ARENA_NEW(d->arena, struct defect_rows);
+	struct host *h = ask->rootfs ? NULL : door_host(d, &ask->machine), *image = NULL;
+	struct stack_root root = { h, -1, h && !h->id.captured };
+	struct world_look how = { .root = &root, .deep = ask->deep, .rows = rows };
+	struct defect_matches found;
+	struct defect_world world;
+	struct err e = { 0 };
+
+	if (!h && !ask->rootfs)
+		return -EXIT_USAGE;
+	if (ask->rootfs) {
+		image = rootfs_open(ask->rootfs, &root.fd, &e);
+		if (!image)
+			return door_fail(d, EXIT_USAGE, &e);
+		root.h = image;
+		root.contents = true;
+	} else {
+		how.m = out->m = door_machine(d, h, &(struct door_look){ .lean = true });
+		how.live = !h->id.captured;
+	}
+	rows_of(d, rows);
+	if (rows_narrow(rows, ask->component)) {
+		world_take(d->arena, &how, &world, &out->seen);
+		defects_match(&world, rows->rows, rows->n, &found);
+		defects_view_make(d->arena, &found, out);
+		world_free(&world);
+	}
+	out->rows = rows->n;
+	out->rows_from = rows->from;
+	out->rows_date = rows->date ? arena_strdup(d->arena, rows->date) : NULL;
+	out->all = ask->all;
+	host_close(image ? image : h);
+	if (!rows->n)
+		return door_refuse(d, EXIT_USAGE, "no known defect is of \"%s\"", ask->component);
+	return out->count[DEFECT_HERE] > out->security ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+/* --- list, explain, search, lint -------------------------------------------------------------- */
+
+struct defects_list_ask {
+	const char *component;
+};
+static const struct ask_row list_rows[] = {
+	{ "COMPONENT", "only defects of this component: nccl",
+	  ASK_TEXT(defects_list_ask, component), .argument = true },
+};
+static const struct ask_shape defects_list_ask_shape = ASK_SHAPE(defects_list_ask, NULL, list_rows);
+
+struct defects_explain_ask {
+	const char *id;
+};
+static const struct ask_row explain_rows[] = {
+	{ "ID", "the defect, as \"defects list\" names it", ASK_TEXT(defects_explain_ask, id),
+	  .argument = true, .required = true },
+};
+static const struct ask_shape defects_explain_ask_shape =
+	ASK_SHAPE(defects_explain_ask, NULL, explain_rows);
+
+struct defects_search_ask {
+	struct ask_texts words;
+};
+static const struct ask_row search_rows[] = {
+	{ "WORDS", "words of a symptom, or a line of a log", ASK_TEXTS(defects_search_ask, words),
+	  .argument = true, .required = true },
+};
+static const struct ask_shape defects_search_ask_shape =
+	ASK_SHAPE(defects_search_ask, NULL, search_rows);
+
+struct defects_lint_ask {
+	struct ask_texts files;
+};
+static const struct ask_row lint_rows[] = {
+	{ "FILE", "files of rows", ASK_TEXTS(defects_lint_ask, files), .argument = true,
+	  .required = true, .files = true },
+};
+static const struct ask_shape defects_lint_ask_shape = ASK_SHAPE(defects_lint_ask, NULL, lint_rows);
+
+static void listing_add(struct door *d, struct defects_listing *out, const json_t *row)
+{
+	out->items = arena_grow(d->arena, out->items, out->n, sizeof(*out->items));
+	defect_show(d->arena, row, &out->items[out->n++]);
+}
+
+static void listing_begin(struct door *d, struct defect_rows *rows, struct defects_listing *out)
+{
+	rows_of(d, rows);
+	out->rows_from = rows->from;
+	out->rows_date = rows->date;
+}
+
+static int defects_list_answer(struct door *d, const struct defects_list_ask *ask,
+			       struct defects_listing *out)
+{
+	struct defect_rows rows;
+
+	listing_begin(d, &rows, out);
+	for (size_t i = 0; i < rows_narrow(&rows, ask->component); i++)
+		listing_add(d, out, rows.rows[i]);
+	return out->n ? EXIT_CLEAN
+		      : door_refuse(d, EXIT_USAGE, "no known defect is of \"%s\"", ask->component);
+}
+
+static int defects_explain_answer(struct door *d, const struct defects_explain_ask *ask,
+				  struct defects_listing *out)
+{
+	struct defect_rows rows;
+	const json_t *row;
+
+	listing_begin(d, &rows, out);
+	row = defect_row(&rows, ask->id);
+	if (!row)
+		return door_refuse(d, EXIT_USAGE, "no known defect is called \"%s\"", ask->id);
+	out->one = true;
+	listing_add(d, out, row);
+	return EXIT_CLEAN;
+}
+
+/* Words of the row's texts, a line that a signature fits for ten. */
+static int search_score(struct arena *a, const json_t *row, const struct ask_texts *words,
+			const char *line)
+{
+	struct defect_shown s;
+	const char *all;
+	int score = 0;
+	json_t *v;
+	size_t i;
+
+	defect_show(a, row, &s);
+	all = arena_printf(a, "%s %s %s %s %s %s", s.id, s.component, s.title, s.symptoms, s.cause,
+			   s.signatures ? s.signatures : "");
+	for (i = 0; i < words->n; i++)
+		score += strlen(words->items[i]) > 2 && strcasestr(all, words->items[i]);
+	json_array_foreach(json_object_get(row, "signatures"), i, v) score +=
+		defect_signature_in(json_string_value(v), line) ? 10 : 0;
+	return score;
+}
+
+static int defects_search_answer(struct door *d, const struct defects_search_ask *ask,
+				 struct defects_listing *out)
+{
+	struct defect_rows rows;
+	const char *line = "";
+	int most = 0, *score;
+
+	listing_begin(d, &rows, out);
+	score = arena_array(d->arena, rows.n, sizeof(*score));
+	for (size_t i = 0; i < ask->words.n; i++)
+		line = arena_printf(d->arena, "%s%s%s", line, i ? " " : "", ask->words.items[i]);
+	for (size_t i = 0; i < rows.n; i++) {
+		score[i] = search_score(d->arena, rows.rows[i], &ask->words, line);
+		most = score[i] > most ? score[i] : most;
+	}
+	/* The best, and what is nearly as good. */
+	for (int want = most; want > most / 2; want--)
+		for (size_t i = 0; i < rows.n; i++)
+			if (score[i] == want && out->n < 20)
+				listing_add(d, out, rows.rows[i]);
+	return out->n ? EXIT_CLEAN : EXIT_FINDINGS;
+}
+
+static void lint_problem(struct door *d, struct defects_linted *out, const char *file,
+			 const char *what)
+{
+	out->problems = arena_grow(d->arena, out->problems, out->n, sizeof(*out->problems));
+	out->problems[out->n++] = (struct defect_problem){ file, arena_strdup(d->arena, what) };
+}
+
+static int defects_lint_answer(struct door *d, const struct defects_lint_ask *ask,
+			       struct defects_linted *out)
+{
+	for (size_t i = 0; i < ask->files.n; i++) {
+		const char *file = ask->files.items[i];
+		struct err e = { 0 };
+		json_error_t why;
+		json_t *list, *row;
+		size_t len, k;
+		char *text = door_file(d, file, DEFECT_ROWS_BYTES, &len, NULL);
+
+		if (!text)
+			return -EXIT_USAGE;
+		list = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+		if (!json_is_array(list))
+			lint_problem(
+				d, out, file,
+				list ? "rows stand in a list"
+				     : arena_printf(d->arena, "line %d: %s", why.line, why.text));
+		json_array_foreach(list, k, row)
+		{
+			const char *id = defect_text(row, "id");
+
+			if (defect_row_check(d->arena, row, true, &e))
+				lint_problem(d, out, file,
+					     arena_printf(d->arena, "%s: %s",
+							  id ? id : "a row without an id", e.text));
+			else
+				out->rows++;
+		}
+		json_decref(list);
+	}
+	return out->n ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+/* --- the verbs -------------------------------------------------------------------------------- */
+
+/* clang-format off */
+
+static bool check_reads(const void *ask)
+{
+	const struct defects_ask *x = ask;
+
+	return x->rootfs || x->machine.capture;
+}
+
+static unsigned check_confine(const void *ask)
+{
+	return ((const struct defects_ask *)ask)->rootfs ? CONFINE_OPENAT2 : 0;
+}
+
+VERB_ANSWER(check_answer_any, defects_answer, defects_ask, defects_view)
+VERB_PAGE_OF(check_page, page_defects, defects_view)
+VERB_HEAD(check_head, defects_view, m)
+VERB_ANSWER(list_answer_any, defects_list_answer, defects_list_ask, defects_listing)
+VERB_ANSWER(explain_answer_any, defects_explain_answer, defects_explain_ask, defects_listing)
+VERB_ANSWER(search_answer_any, defects_search_answer, defects_search_ask, defects_listing)
+VERB_PAGE_OF(list_page, page_defects_list, defects_listing)
+VERB_ANSWER(lint_answer_any, defects_lint_answer, defects_lint_ask, defects_linted)
+VERB_PAGE_OF(lint_page, page_defects_lint, defects_linted)
+
+static const struct verb defects_check_verb = {
+	.name = "check",
+	.summary = "which known defects are on this machine, and where",
+	.about = "Holds packages, Python environments, libraries, containers, kernel, driver and "
+	         "firmware against the known defects. No program of them is run.",
+	.exits = "1: a defect is here that breaks or slows something",
+	.examples = EXAMPLES({ "defects check", "this machine, its processes and containers" },
+		{ "defects check --rootfs image", "an unpacked image" }),
+	.ask = &defects_ask_shape, .answer = check_answer_any, .result = &defects_result,
+	.page = check_page, .head = check_head, .reads = READS_FILES, .reads_now = check_reads,
+	.confine = check_confine,
+};
+
+static const struct verb defects_list_verb = {
+	.name = "list",
+	.summary = "the defects that are known",
+	.about = "Lists the rows, whether they are of this machine or not.",
+	.examples = EXAMPLES({ "defects list", "all" }, { "defects list nccl", "of NCCL" }),
+	.ask = &defects_list_ask_shape, .answer = list_answer_any, .result = &defects_list_result,
+	.page = list_page,
+};
+
+static const struct verb defects_explain_verb = {
+	.name = "explain",
+	.summary = "one defect: cause, worth, what mends it, sources",
+	.about = "Prints what is known of a defect, and who confirmed it.",
+	.examples = EXAMPLES({ "defects explain nccl-arm-cas-gcc9", "a hang of NCCL on Arm" },
+		{ "defects explain nccl-arm-cas-gcc9 --format json", "its row" }),
+	.ask = &defects_explain_ask_shape, .answer = explain_answer_any,
+	.result = &defects_list_result, .page = list_page,
+};
+
+static const struct verb defects_search_verb = {
+	.name = "search",
+	.summary = "defects by words of a symptom or a line of a log",
+	.about = "Looks for words in titles, symptoms and causes, and for the log lines of rows.",
+	.exits = "1: nothing was found",
+	.examples = EXAMPLES({ "defects search hang nccl", "by words" },
+		{ "defects search \"illegal instruction\"", "by a message" }),
+	.ask = &defects_search_ask_shape, .answer = search_answer_any,
+	.result = &defects_list_result, .page = list_page,
+};
+
+static const struct verb defects_lint_verb = {
+	.name = "lint",
+	.summary = "whether files of defects are right, by their own examples",
+	.about = "Checks keys, conditions and versions of rows, and holds each row against its "
+	         "examples.",
+	.exits = "1: a row is wrong",
+	.examples = EXAMPLES({ "defects lint nccl.json", "before it is sent" },
+		{ "defects lint nccl.json torch.json", "several files" }),
+	.ask = &defects_lint_ask_shape, .answer = lint_answer_any, .result = &defects_lint_result,
+	.page = lint_page, .reads = READS_FILES,
+};
+
+static const struct verb *const defects_subs[] = {
+	&defects_check_verb, &defects_list_verb, &defects_explain_verb, &defects_search_verb,
+	&defects_lint_verb, NULL,
+};
+
+const struct verb defects_verb = {
+	.name = "defects",
+	.group = VERB_LOOK,
+	.summary = "known defects of drivers, kernels, libraries and firmware that are here",
+	.about = "Holds this machine, its containers and environments against rows of known "
+	         "defects (check), and shows these (list, explain, search, lint).",
+	.words = "known bugs issues vulnerabilities cve advisories regressions",
+	.examples = EXAMPLES({ "defects check", "what is known to be broken here" },
+		{ "defects search hang nccl", "by words of a symptom" }),
+	.subs = defects_subs,
+};
