@@ -53,25 +53,26 @@ static size_t rows_narrow(struct defect_rows *rows, const char *component)
 static int defects_answer(struct door *d, const struct defects_ask *ask, struct defects_view *out)
 {
 	struct defect_rows *rows = ARENA_NEW(d->arena, struct defect_rows);
-	struct host *h = ask->rootfs ? NULL : door_host(d, &ask->machine), *image = NULL;
+	struct host *h = door_host(d, &ask->machine), *image = NULL;
 	struct stack_root root = { h, -1, h && !h->id.captured };
-	struct world_look how = { .root = &root, .deep = ask->deep, .rows = rows };
+	struct world_look how = { .root = &root, .machine = h, .deep = ask->deep, .rows = rows };
 	struct defect_matches found;
 	struct defect_world world;
 	struct err e = { 0 };
 
-	if (!h && !ask->rootfs)
+	if (!h)
 		return -EXIT_USAGE;
 	if (ask->rootfs) {
 		image = rootfs_open(ask->rootfs, &root.fd, &e);
-		if (!image)
+		if (!image) {
+			host_close(h);
 			return door_fail(d, EXIT_USAGE, &e);
+		}
 		root.h = image;
 		root.contents = true;
-	} else {
-		how.m = out->m = door_machine(d, h, &(struct door_look){ .lean = true });
-		how.live = !h->id.captured;
 	}
+	how.live = !image && !h->id.captured;
+	how.m = out->m = door_machine(d, h, &(struct door_look){ .lean = true });
 	rows_of(d, rows);
 	if (rows_narrow(rows, ask->component)) {
 		world_take(d->arena, &how, &world, &out->seen);
@@ -83,7 +84,9 @@ static int defects_answer(struct door *d, const struct defects_ask *ask, struct 
 	out->rows_from = rows->from;
 	out->rows_date = rows->date ? arena_strdup(d->arena, rows->date) : NULL;
 	out->all = ask->all;
-	host_close(image ? image : h);
+	if (image)
+		host_close(image);
+	host_close(h);
 	if (!rows->n)
 		return door_refuse(d, EXIT_USAGE, "no known defect is of \"%s\"", ask->component);
 	return out->count[DEFECT_HERE] > out->security ? EXIT_FINDINGS : EXIT_CLEAN;

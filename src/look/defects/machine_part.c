@@ -85,7 +85,7 @@ static void version_add(json_t *all, const char *name, const char *version)
 static void esrt_part(struct seeing *w, json_t *all)
 {
 	static const char dir[] = "/sys/firmware/efi/esrt/entries";
-	struct host *h = w->how->root->h;
+	struct host *h = w->how->machine;
 	struct arena scratch = { 0 };
 	char **names;
 	size_t n;
@@ -174,7 +174,7 @@ static json_t *releases_part(struct seeing *w)
 		      { "/etc/dgx-release", "DGX_OTA_VERSION", "dgx-ota" },
 		      { "/etc/os-release", "VERSION_ID", NULL },
 		      { "/etc/nv_tegra_release", NULL, "jetson" } };
-	struct host *h = w->how->root->h;
+	struct host *h = w->how->machine;
 	json_t *all = json_object();
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -197,7 +197,7 @@ static json_t *loaded_part(struct seeing *w)
 	json_t *list = json_array();
 	char *text, *save = NULL;
 
-	if (host_read(w->how->root->h, "/proc/modules", HOST_READ_MAX, &scratch, &text, NULL)) {
+	if (host_read(w->how->machine, "/proc/modules", HOST_READ_MAX, &scratch, &text, NULL)) {
 		json_decref(list);
 		arena_free(&scratch);
 		return json_null();
@@ -231,8 +231,6 @@ json_t *machine_part(struct seeing *w)
 	const struct machine *m = w->how->m;
 	json_t *j = json_object();
 
-	if (!m)
-		return j;
 	json_object_set_new(j, "platform", platform_part(m));
 	json_object_set_new(j, "product", known(&m->platform.product));
 	gpus_part(j, m);
@@ -295,7 +293,7 @@ static char *text_or_packed(struct host *h, struct arena *a, const char *path, s
 
 static json_t *config_part(struct seeing *w)
 {
-	struct host *h = w->how->root->h;
+	struct host *h = w->how->machine;
 	const char *release = fact_text(&w->how->m->kernel.release, "");
 	struct arena scratch = { 0 };
 	const char *paths[] = { arena_printf(&scratch, "/boot/config-%s", release),
@@ -336,7 +334,7 @@ static json_t *fix_part(struct seeing *w, const char *number)
 	json_t *v = NULL;
 
 	for (size_t i = 0; i < sizeof(docs) / sizeof(docs[0]) && !v; i++) {
-		char *text = text_or_packed(w->how->root->h, &scratch,
+		char *text = text_or_packed(w->how->machine, &scratch,
 					    arena_printf(&scratch,
 							 "/usr/share/doc/%s%s/changelog.Debian.gz",
 							 docs[i], release),
@@ -414,7 +412,7 @@ static json_t *setting_part(struct seeing *w, const char *id)
 		struct profile p = { .name = profile_name(PROFILE_DEFAULT),
 				     .base = PROFILE_DEFAULT };
 
-		settings_check(w->a, w->how->m, &p, read_knob, w->how->root->h, f);
+		settings_check(w->a, w->how->m, &p, read_knob, w->how->machine, f);
 		w->findings = f;
 	}
 	for (size_t i = 0; i < w->findings->n; i++)
@@ -443,7 +441,7 @@ static json_t *log_part(struct seeing *w, const char *pattern)
 			n = len;
 		}
 	}
-	if (host_ask(w->how->root->h, "kernel-log", "",
+	if (host_ask(w->how->machine, "kernel-log", "",
 		     arena_printf(w->a, "lines(%.*s)", (int)n, best), &said) ||
 	    said.kind != ANSWER_INT)
 		return json_null();
@@ -457,8 +455,8 @@ void machine_fill(struct defect_world *dw, const char *key, const char *name)
 	bool by_name = strcmp(key, "fixes") == 0 || strcmp(key, "facts") == 0 ||
 		       strcmp(key, "settings") == 0 || strcmp(key, "log") == 0;
 
-	if (!w->how->m || !by_name || !name) {
-		v = w->how->m && strcmp(key, "config") == 0 ? config_part(w) : json_null();
+	if (!by_name || !name) {
+		v = strcmp(key, "config") == 0 ? config_part(w) : json_null();
 		if (!all)
 			json_object_set_new(dw->machine, key, v);
 		return;

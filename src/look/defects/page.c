@@ -54,7 +54,7 @@ static const struct shape defects_shape = SHAPE(defects_view, defects);
 const struct result_shape defects_result = {
 	.name = "defects", .title = "gputune defects check",
 	.meaning = "Which known defects are on this machine, and where.",
-	.host = &machine_shape, .shape = &defects_shape, .list = "defects", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
+	.host = &host_shape, .shape = &defects_shape, .list = "defects", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
 };
 
 static const struct shape_row defect_shown_rows[] = {

@@ -193,12 +193,13 @@ static void process_maps(struct seeing *w, const struct process *x, struct defec
 		      x->scratch, &text, NULL))
 		return;
 	for (char *line = text; line && *line; line = next) {
-		char *path = strchr(line, '/'), *packages;
+		char *path, *packages;
 
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		if (!path || path > line + 200 || strcmp(path, last) == 0)
+		path = strchr(line, '/');
+		if (!path || strcmp(path, last) == 0)
 			continue;
 		last = path;
 		packages = strstr(path, "-packages/");

@@ -132,7 +132,7 @@ void world_take(struct arena *a, const struct world_look *how, struct defect_wor
 	*seen = (struct world_seen){ 0 };
 	*w = (struct seeing){ .a = a, .how = how, .seen = seen };
 	wanted_take(how->rows, &w->wanted);
-	host = world_place(w, how->m ? "host" : "root file system", "", &own);
+	host = world_place(w, how->root->h == how->machine ? "host" : "root file system", "", &own);
 	root_take(w, host);
 	if (how->live || how->root->fd >= 0) {
 		processes_take(w, host);

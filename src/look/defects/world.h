@@ -23,9 +23,10 @@ enum {
 
 struct world_look {
 	const struct stack_root *root;
-	const struct machine *m; /* NULL: nothing is known of the machine */
-	bool live;		 /* root is this machine, and its /proc the kernel's */
-	bool deep;		 /* also what is stored and does not run, and large files */
+	const struct machine *m;
+	struct host *machine; /* where m was read: the root's host, or another */
+	bool live;	      /* root is this machine, and its /proc the kernel's */
+	bool deep;	      /* also what is stored and does not run, and large files */
 	const struct defect_rows *rows;
 };
 

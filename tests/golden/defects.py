@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Known defects: every shipped row by its own examples; hostile rows; roots with environments, containers and libraries that are made here,
+links that lead out of them among these; a container that runs; what is left out is said."""
+import ctypes
+import json
+import os
+import struct
+import subprocess
+import sys
+import time
+
+import common
+from common import end_suite, expect, follows, gputune, machines, no_namespaces, put, refuses, root, run, says, scratch, skip, until
+from stack_files import cubin, entry, fatbin
+
+ROWS = sorted((root / "src/knowledge/defects").glob("*.json"))
+SPARK = machines / "dgx-spark"
+ARM = 183
+
+
+def library(comment=b"", rodata=b"", code=b"", machine=ARM):
+    """A shared library with these sections."""
+    sections = [(b".comment", comment), (b".rodata", rodata), (b".nv_fatbin", code)]
+    names, heads, body = b"\0", [bytes(64)], b""
+    for name, data in [*sections, (b".shstrtab", None)]:
+        at = len(names)
+        names += name + b"\0"
+        data = names if data is None else data
+        heads.append(struct.pack("<IIQQQQIIQQ", at, 1, 2, 0, 64 + len(body), len(data), 0, 0, 1, 0))
+        body += data
+    head = bytearray(64)
+    head[0:7] = b"\x7fELF\2\1\1"
+    struct.pack_into("<HHI", head, 16, 3, machine, 1)
+    struct.pack_into("<Q", head, 40, 64 + len(body))
+    struct.pack_into("<HHHHHH", head, 52, 64, 0, 0, 64, len(heads), len(heads) - 1)
+    return bytes(head) + body + b"".join(heads)
+
+
+def nccl(version=b"2.28.9", gcc=b"8.5.0", machine=ARM):
+    return library(b"GCC: (GNU) " + gcc + b"\0", b"x\0NCCL version " + version + b"+cuda13.0\0", machine=machine)
+
+
+def row(**how):
+    out = {"id": "test-row", "component": "test", "title": "it fails", "effect": "fails", "when": {"pip": "torch", "version": "<2.0"},
+           "symptoms": ["it fails"], "cause": "a mistake", "cause_confirmed": True, "worth": "unmeasured", "fix": {"says": "renew it"},
+           "confirmed_by": "its makers", "date": "2026-01", "source": ["somewhere#1"],
+           "examples": [{"match": "yes", "pip": {"torch": "1.9"}}, {"match": "no", "pip": {"torch": "2.0"}}]}
+    out.update(how)
+    return {k: v for k, v in out.items() if v is not None}
+
+
+def lint(tmp, *rows):
+    path = put(tmp / "rows.json", json.dumps(list(rows)))
+    j = follows("lint", ["defects", "lint", path], (0, 1), "defects-lint")
+    return "; ".join(p["what"] for p in j["problems"]) if j else "?"
+
+
+def shipped(tmp):
+    """Each shipped row gives what its examples say; none holds on a captured machine that is in order."""
+    j = follows("shipped rows", ["defects", "lint", *ROWS], 0, "defects-lint")
+    expect("rows are there", j and j["rows"] > 0 and not j["problems"], j and j["problems"])
+    for m in common.captured:
+        j = follows(f"captured {m.name}", ["defects", "check", "--host", m], 0, "defects")
+        if j:
+            expect(f"{m.name}: nothing is broken that is not", not [d["id"] for d in j["defects"] if d["state"] == "here"
+                                                                    and d["effect"] not in ("security", "noise")], j["defects"])
+            expect(f"{m.name}: what a capture lacks is said", any("capture" in t for t in j["left_out"]), j["left_out"])
+    says("for people", ["defects", "check", "--host", SPARK], 0, "Known defects", "Left out")
+    says("list", ["defects", "list"], 0, "nccl-arm-cas-gcc9")
+    says("explain", ["defects", "explain", "nccl-arm-cas-gcc9"], 0, "2.29.3", "NVIDIA/nccl")
+    refuses("explain what is not known", ["defects", "explain", "nothing"], 2, "nothing")
+    says("search", ["defects", "search", "hang", "nccl"], 0, "nccl-arm-cas-gcc9")
+    refuses("a component that has none", ["defects", "check", "--host", SPARK, "--component", "abacus"], 2, "abacus")
+
+
+# What is asked, an inventory, and the answer.
+CASES = [
+    ({"pip": "torch", "version": "<2.9.0"}, {"pip": {"torch": "2.9.0rc1"}}, "yes"),
+    ({"pip": "torch", "version": "<2.9.0"}, {"pip": {"torch": "2.9.0+cu130"}}, "no"),
+    ({"pip": "torch", "version": "2.9.0"}, {"pip": {"torch": "2.9.0+cu130"}}, "yes"),
+    ({"pip": "torch", "version": "2.9.0+cu128"}, {"pip": {"torch": "2.9.0+cu130"}}, "no"),
+    ({"pip": "torch", "version": ">2.9.0"}, {"pip": {"torch": "2.9.0.post1"}}, "yes"),
+    ({"pip": "torch", "version": "<2.9.0"}, {"pip": {"torch": "2.9.0.dev20260101"}}, "yes"),
+    ({"pip": "torch", "version": "<9"}, {"pip": {"torch": "0+unknown"}}, "yes"),
+    ({"pip": "torch", "version": "<9"}, {"pip": {"torch": "a1b2c3d"}}, "no"),
+    ({"pip": "torch", "version": "<9"}, {"pip": {"torch": ""}}, "no"),
+    ({"pip": "torch", "version": "<3"}, {"pip": {"torch": "1!1.0"}}, "no"),
+    ({"pip": "nvidia-nccl", "version": "<3"}, {"pip": {"nvidia-nccl-cu13": "2.28.9"}}, "yes"),
+    ({"pip": "sgl-kernel", "local": ""}, {"pip": {"sgl-kernel": "0.3.21+cu130"}}, "no"),
+    ({"pip": "sgl-kernel", "local": "cu13*"}, {"pip": {"sgl-kernel": "0.3.21+cu130"}}, "yes"),
+    ({"pip": "x", "tag": "*aarch64*"}, {"pip": {"x": "1"}}, "unknown"),
+    ({"pip": "x", "tag": "*aarch64*"}, {"pip": {"x": "1"}, "tags": {"x": "py3-none-manylinux_2_28_aarch64"}}, "yes"),
+    ({"pip": "a", "differs_from": "b"}, {"pip": {"a": "1.0", "b": "1.0.0"}}, "no"),
+    ({"pip": "a", "differs_from": "b"}, {"pip": {"a": "1.0", "b": "1.1"}}, "yes"),
+    ({"package": "nct", "version": "<=1.17.0"}, {"packages": {"nct": "1.17.0-1"}}, "yes"),
+    ({"package": "nct", "version": "<1.17.0"}, {"packages": {"nct": "1.17.0~rc1-1"}}, "yes"),
+    ({"package": "nct", "version": "<1.17.0"}, {"packages": {"nct": "2:1.16.0-1"}}, "yes"),
+    ({"package": "nct", "version": "<1.17.0-2"}, {"packages": {"nct": "2:1.16.0-1"}}, "no"),
+    ({"package": "nct", "version": "<1.17.0"}, {"rpms": {"nct": "1.16.2-1.el9"}}, "yes"),
+    ({"package": "fm*", "differs_from": "driver"}, {"packages": {"fm-570": "570.1-1"}, "driver": "570.2"}, "yes"),
+    ({"package": "fm*", "differs_from": "driver"}, {"packages": {"fm-570": "570.2-1"}, "driver": "570.2"}, "no"),
+    ({"driver": ">=580 <580.95.05 || >=570 <570.195.03"}, {"driver": "570.133.20"}, "yes"),
+    ({"driver": ">=580 <580.95.05 || >=570 <570.195.03"}, {"driver": "575.1"}, "no"),
+    ({"driver": "<600"}, {}, "unknown"),
+    ({"driver": "<600", "modules": "proprietary"}, {"driver": "580.1", "modules": "open"}, "no"),
+    ({"kernel": "<6.17.0-1015", "flavour": "nvidia*"}, {"kernel": "6.17.0-1014-nvidia-64k"}, "yes"),
+    ({"kernel": "<6.17.0-1014", "flavour": "nvidia*"}, {"kernel": "6.17.0-1014-nvidia"}, "no"),
+    ({"kernel": "<6.17.0-1015", "flavour": "nvidia"}, {"kernel": "6.17.0-1014-generic"}, "no"),
+    ({"kernel": "6.17"}, {"kernel": "6.17.0-1014-nvidia"}, "yes"),
+    ({"kernel": "<6"}, {"kernel": "weird"}, "no"),
+    ({"kernel_config": "CONFIG_X", "is": "n"}, {"config": {"CONFIG_Y": "y"}}, "yes"),
+    ({"kernel_config": "CONFIG_X", "is": "y"}, {}, "unknown"),
+    ({"not": {"kernel_fix": "2150487"}}, {"fixes": ["2150487"]}, "no"),
+    ({"not": {"kernel_fix": "2150487"}}, {"fixes": []}, "yes"),
+    ({"boot": "kho", "is": "off"}, {"cmdline": "quiet kho=off"}, "yes"),
+    ({"boot": "kho", "set": False}, {"cmdline": "quiet khoo"}, "yes"),
+    ({"module": "nvidia_peermem", "loaded": False}, {"loaded": ["nvidia"]}, "yes"),
+    ({"platform": ["igx-orin", "dgx-spark"]}, {"platform": "dgx-spark"}, "yes"),
+    ({"gpu": "sm_90", "count": ">=2"}, {"gpus": ["sm_90"]}, "no"),
+    ({"gpu": "sm_12*"}, {"gpus": ["sm_121"]}, "yes"),
+    ({"firmware": "nic:*", "version": "<28.45.4028"}, {"firmware": {"nic:ConnectX-7": "28.45.1200"}}, "yes"),
+    ({"firmware": "bios", "version": "<5.36_0ACUM027"}, {"firmware": {"bios": "5.36_0ACUM018"}}, "yes"),
+    ({"release": "jetson", "version": "<36.4.4"}, {"releases": {"jetson": "36.4.3"}}, "yes"),
+    ({"pci": "10de:2e*"}, {"pci": ["10de:2e12"]}, "yes"),
+    ({"fact": "memory.cma_free_kb", "more_than": "memory.cma_total_kb"}, {"facts": {"memory.cma_free_kb": 2, "memory.cma_total_kb": 1}}, "yes"),
+    ({"fact": "a.b", "at_least": 5}, {"facts": {"a.b": 4}}, "no"),
+    ({"fact": "a.b", "is": "x*"}, {"facts": {"a.b": ["y", "xy"]}}, "yes"),
+    ({"setting": "pcie.link", "verdict": "fail"}, {"settings": {"pcie.link": "fail"}}, "yes"),
+    ({"log": "NVRM: Xid*: 119"}, {"log": ["[ 1.0] NVRM: Xid (PCI:000f:01:00): 119, pid"]}, "yes"),
+    ({"env": "A", "is": "0"}, {"env": {"A": "1"}}, "no"),
+    ({"env": "A", "set": False}, {}, "yes"),
+    ({"process": "llama-server", "no_arg": "--no-mmap"}, {"processes": ["/usr/bin/llama-server -m x"]}, "yes"),
+    ({"process": "llama-server", "no_arg": "--no-mmap"}, {"processes": ["llama-server --no-mmap"]}, "no"),
+    ({"process": "serve", "arg": "--kv fp8*"}, {"processes": ["serve --kv fp8_e4m3 x"]}, "yes"),
+    ({"image": "vllm/*:v0.12*"}, {"image": "vllm/vllm-openai:v0.12.0"}, "yes"),
+    ({"file": "/etc/x", "contains": "a=#"}, {"files": {"/etc/x": "b\na=17\n"}}, "yes"),
+    ({"toolkit": ">=12.8 <12.9.1"}, {"toolkits": ["12.9.0"]}, "yes"),
+    ({"program": "ptxas", "version": "<12.9"}, {"programs": {"ptxas": "12.8.93"}}, "yes"),
+    ({"library": "libx.so*", "no_code": ["sm_121a"]}, {"libraries": [{"path": "/l/libx.so.1", "code": ["sm_120"]}]}, "yes"),
+    ({"library": "libx.so*", "no_code": ["sm_121*"]}, {"libraries": [{"path": "/l/libx.so.1", "code": ["sm_121a"]}]}, "no"),
+    ({"library": "libx.so*", "no_code": ["sm_121*"]}, {"libraries": [{"path": "/l/libx.so.1"}]}, "unknown"),
+    ({"library": "libx.so*", "compiler": "gcc <10", "machine": "aarch64"},
+     {"libraries": [{"path": "/libx.so.1", "machine": "aarch64", "comment": "GCC: (Ubuntu 9.4.0-1) 9.4.0"}]}, "yes"),
+    ({"library": "libx.so*", "text": "only sm120"}, {"libraries": [{"path": "/libx.so", "texts": ["This supports only sm120."]}]}, "yes"),
+    ({"all": [{"pip": "a"}, {"any": [{"driver": "<1"}, {"cpu": "aarch64"}]}]}, {"pip": {"a": "1"}, "cpu": "aarch64"}, "yes"),
+    ({"all": [{"pip": "a"}, {"driver": "<1"}]}, {}, "no"),
+]
+
+
+def conditions(tmp):
+    for when, holds, answer in CASES:
+        rows = [row(when=when, examples=[{**holds, "match": answer}])]
+        said = lint(tmp, *rows)
+        # Another answer than that is said first; then that the other example is missing.
+        expect(f"{when} in {holds}", "has no example" in said, said)
+    said = lint(tmp, row(mitigated_by={"env": "A", "is": "0"}, examples=[
+        {"match": "mitigated", "pip": {"torch": "1"}, "env": {"A": "0"}}, {"match": "yes", "pip": {"torch": "1"}}, {"match": "no"}]))
+    expect("mitigated", not said, said)
+    said = lint(tmp, row(only="44 ranks", examples=[{"match": "exposed", "pip": {"torch": "1"}}, {"match": "no"}]))
+    expect("exposed", not said, said)
+
+
+def hostile_rows(tmp):
+    deep = {"pip": "a"}
+    for _ in range(40):
+        deep = {"not": deep}
+    for what, how, word in [
+            ("no id", {"id": None}, "id"), ("a bad id", {"id": "A b"}, "id"), ("no symptom", {"symptoms": []}, "symptoms"),
+            ("a control character", {"title": "a\x1b[2J"}, "title"), ("an unknown key", {"colour": "red"}, "colour"),
+            ("an unknown condition", {"when": {"moon": "full"}}, "nothing that is known"), ("no version", {"when": {"pip": "a", "version": "<abc"}}, "version"),
+            ("an empty range", {"when": {"pip": "a", "version": ""}}, "version"), ("a stray key", {"when": {"pip": "a", "is": "b"}}, "is"),
+            ("too deep", {"when": deep}, "deep"), ("an empty list", {"when": {"all": []}}, "all"), ("a number", {"when": 3}, "when"),
+            ("an effect that is none", {"effect": "sad"}, "effect"), ("a date that is none", {"date": "soon"}, "date"),
+            ("a signature of nothing", {"signatures": ["a*"]}, "signature"), ("a setting that is none", {"fix": {"says": "x", "setting": "a.b"}}, "a.b"),
+            ("an example that lies", {"examples": [{"match": "no", "pip": {"torch": "1.9"}}]}, "yes"),
+            ("no negative example", {"examples": [{"match": "yes", "pip": {"torch": "1.9"}}]}, "must not")]:
+        said = lint(tmp, row(**how))
+        expect(f"a row with {what}", word in said, said)
+    for what, text in [("no list", '{"a": 1}'), ("broken", "[{"), ("twice a key", '[{"id": "a", "id": "b"}]'), ("nothing", ""),
+                       ("nested", "[" * 5000), ("no UTF-8", b"[\"\xff\"]")]:
+        path = put(tmp / "bad.json", text)
+        says(f"a file: {what}", ["defects", "lint", path], 1, "bad.json")
+    slow = row(signatures=["a*" * 60 + "aaaaaaaab"], examples=[{"match": "yes", "pip": {"torch": "1.9"}}, {"match": "no", "log": ["a" * 4000] * 20}])
+    before = time.monotonic()
+    lint(tmp, slow)
+    expect("stars take no time", time.monotonic() - before < 2)
+
+
+def check(what, tree, *more, code=(0, 1)):
+    return follows(what, ["defects", "check", "--host", SPARK, "--rootfs", tree, *more], code, "defects")
+
+
+def of(j, name, state="here"):
+    return [d for d in j["defects"] if d["id"] == name and d["state"] == state] if j else []
+
+
+def roots(tmp):
+    """Libraries and packages in a root and in containers of processes, and links that lead out of them."""
+    tree = tmp / "tree"
+    put(tree / "usr/lib/aarch64-linux-gnu/libnccl.so.2.28.9", nccl())
+    os.symlink("libnccl.so.2.28.9", tree / "usr/lib/aarch64-linux-gnu/libnccl.so.2")
+    j = check("an old compiler", tree)
+    hit = of(j, "nccl-arm-cas-gcc9")
+    expect("found with its place", hit and hit[0]["proofs"][0]["from"].endswith("libnccl.so.2.28.9") or hit and "libnccl" in hit[0]["proofs"][0]["from"], hit)
+    expect("and its compiler", hit and any("gcc 8.5.0" in p["what"] for p in hit[0]["proofs"]), hit)
+    for what, lib in [("a newer compiler", nccl(gcc=b"13.3.0")), ("a newer version", nccl(version=b"2.29.3")), ("x86", nccl(machine=62)),
+                      ("no ELF", b"text"), ("cut off", nccl()[:100]), ("no sections", nccl()[:64])]:
+        put(tree / "usr/lib/aarch64-linux-gnu/libnccl.so.2.28.9", lib)
+        expect(what, not of(check(what, tree), "nccl-arm-cas-gcc9"))
+    (tree / "usr/lib/aarch64-linux-gnu/libnccl.so.2").unlink()
+    (tree / "usr/lib/aarch64-linux-gnu/libnccl.so.2.28.9").unlink()
+    # Links that lead out: to the library of the test itself.
+    outside = put(tmp / "outside/libnccl.so.2", nccl())
+    os.symlink(outside, tree / "usr/lib/aarch64-linux-gnu/libnccl.so.2")
+    os.symlink("../" * 12 + str(outside)[1:], tree / "usr/lib/aarch64-linux-gnu/libnccl.so.3")
+    os.symlink("/proc/self/root" + str(outside), tree / "usr/lib/aarch64-linux-gnu/libnccl.so.4")
+    put(tmp / "outside/site-packages/nvidia_nccl_cu13-2.28.9.dist-info/METADATA", "")
+    (tree / "opt/venv/lib/python3.12").mkdir(parents=True)
+    os.symlink(tmp / "outside/site-packages", tree / "opt/venv/lib/python3.12/site-packages")
+    j = check("links that lead out", tree)
+    expect("nothing outside is found", not of(j, "nccl-arm-cas-gcc9") and j["environments"] == 0, j)
+
+
+def many(tmp):
+    """40 containers and 3 environments: in a second and 40 MB; one of them has the old library, and its name stands with it."""
+    tree = tmp / "many"
+    status = "".join(f"Package: p{i}\nStatus: install ok installed\nVersion: 1.{i}-1\n\n" for i in range(500))
+    put(tree / "var/lib/dpkg/status", status)
+    for e in ("opt/a", "opt/b", "home/u/venv"):
+        for i in range(200):
+            (tree / e / f"lib/python3.12/site-packages/m{i}-1.{i}.dist-info").mkdir(parents=True)
+    for c in range(40):
+        base = f"var/lib/docker/overlay2/{c:064x}/merged"
+        put(tree / base / "var/lib/dpkg/status", status)
+        for i in range(100):
+            (tree / base / f"usr/local/lib/python3.12/dist-packages/m{i}-1.{i}.dist-info").mkdir(parents=True)
+        put(tree / base / "usr/lib/aarch64-linux-gnu/libnccl.so.2", nccl(gcc=b"13.3.0" if c != 17 else b"8.5.0"))
+        put(tree / f"proc/{100 + c}/cgroup", f"0::/system.slice/docker-{c:064x}.scope\n")
+        put(tree / f"proc/{100 + c}/maps", "7f0000000000-7f0000001000 r-xp 00000000 00:31 42      /usr/lib/aarch64-linux-gnu/libnccl.so.2\n")
+        put(tree / f"proc/{100 + c}/cmdline", "python3\0serve.py\0")
+        put(tree / f"proc/{100 + c}/environ", "NCCL_CROSS_NIC=0\0")
+        put(tree / f"var/lib/docker/containers/{c:064x}/config.v2.json", json.dumps({"Name": f"/job{c}", "Config": {"Image": "nvcr.io/x:1"}}))
+        os.symlink("/" + base, tree / f"proc/{100 + c}/root")
+    before = time.monotonic()
+    j = check("many containers", tree)
+    took = time.monotonic() - before
+    hit = of(j, "nccl-arm-cas-gcc9")
+    expect("one of 40", [h["place"] for h in hit] == ["docker job17"], hit)
+    expect("all were seen", j and j["containers"] == 40 and j["environments"] == 43 and j["processes"] == 40, j and {**j, "defects": 0})
+    if not common.sanitized(gputune):
+        expect("in a second", took < 1, took)
+        used = subprocess.run(["/usr/bin/time", "-f", "%M", gputune, "defects", "check", "--host", SPARK, "--rootfs", tree], capture_output=True,
+                              text=True, env=common.PLAIN).stderr.split() if os.path.exists("/usr/bin/time") else ["0"]
+        expect("in 40 MB", int(used[-1]) < 40000, used)
+        print(f"40 containers: {took * 1000:.0f} ms, {used[-1]} kB")
+
+
+HOLD = """
+import ctypes, mmap, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+root = sys.argv[1]
+if libc.unshare(0x20000) or libc.mount(b"none", b"/", None, 0x44000, None) or libc.mount(root.encode(), root.encode(), None, 4096, None):
+    sys.exit(7)
+os.chdir(root)
+if libc.syscall({"x86_64": 155, "aarch64": 41}[os.uname().machine], b".", b"."):
+    sys.exit(8)
+libc.umount2(b".", 2)
+os.chdir("/")
+f = os.open("/opt/libnccl.so.2", os.O_RDONLY)
+m = mmap.mmap(f, 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def running(tmp):
+    """A container that runs: the library that a process of it has mapped, in a place where no loader looks."""
+    why = no_namespaces()
+    if why:
+        return skip("a container that runs", why)
+    tree = tmp / "container"
+    put(tree / "opt/libnccl.so.2", nccl())
+    held = subprocess.Popen([sys.executable, "-c", HOLD, tree], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    if held.stdout.readline() != "ready\n":
+        held.wait()
+        return skip("a container that runs", f"no mounts can be made here ({held.returncode})")
+    before = time.monotonic()
+    j = follows("live", ["defects", "check", "--component", "nccl"], (0, 1), "defects")
+    took = time.monotonic() - before
+    mine = [d for d in j["defects"] if d["id"] == "nccl-arm-cas-gcc9" and f"process {held.pid}" in d["place"]] if j else []
+    expect("the mapped library", mine and mine[0]["proofs"][0]["from"].endswith("/opt/libnccl.so.2"), j)
+    print(f"a running container: {took * 1000:.0f} ms")
+    held.stdin.close()
+    held.wait()
+    return None
+
+
+tmp = scratch("defects")
+shipped(tmp)
+conditions(tmp)
+hostile_rows(tmp)
+roots(tmp)
+many(tmp)
+running(tmp)
+end_suite()
