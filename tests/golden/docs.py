@@ -30,6 +30,7 @@ STAND_INS = (
     (r" \[(-|[A-Z])[^\]]*\]", ""),                    # may be left out
     (r"^(capture) -o NAME.tar", r"\1 -o new"),
     (r"^lint FILE", "lint lint.sh"),
+    (r"^defects lint (FILE|nccl\.json.*)", "defects lint rows.json"),
     (r"(--log) FILE", r"\1 logs.vllm.json --model llama-3.1-8b --on h200"),
     (r"(--nsys) FILE", r"\1 roof.nsys.csv --on h200"),
     (r"(--ncu) FILE", r"\1 roof.ncu.csv --on h200"),
@@ -218,6 +219,7 @@ def lay_out(desk, machine):
     (desk / "tests").symlink_to(root / "tests")
     for name in ("overlay", "planned", "results", "w8", "w16", "state"):
         (desk / name).mkdir()
+    shutil.copy(root / "src/knowledge/defects/nccl.json", desk / "rows.json")
     for name in ("lint.sh", "logs.vllm.json", "roof.nsys.csv", "roof.ncu.csv", "stack.so"):
         shutil.copy(seeds / name, desk / name)
     shutil.copy(seeds / "bench.json", desk / "a.json")

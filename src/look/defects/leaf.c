@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the leaves of conditions share: patterns, texts, versions, proofs. */
 #include "look/defects/leaf.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Versions in the order of whoever counts them: numbers, PEP 440, dpkg, rpm; and ranges of them. */
 #include "look/defects/order.h"
 
 #include <ctype.h>

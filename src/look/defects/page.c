@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Known defects as figures of a result, and as pages. */
 #include "look/defects/page.h"
 
 #include <string.h>
@@ -20,7 +21,8 @@ static const struct shape_row defect_found_rows[] = {
 	{ "component", NULL, SHAPE_TEXT(defect_found, component) },
 	{ "title", NULL, SHAPE_TEXT(defect_found, title) },
 	{ "effect", NULL, SHAPE_TEXT(defect_found, effect) },
-	{ "state", "exposed: what sets it off cannot be seen. possible: what decides was not seen.", SHAPE_CHOICE(defect_found, state, state_names) },
+	{ "state", "exposed: what sets it off cannot be seen. possible: what decides was not seen.",
+	  SHAPE_CHOICE(defect_found, state, state_names) },
 	{ "place", "The host, a container, an environment.", SHAPE_TEXT(defect_found, place) },
 	{ "proofs", NULL, SHAPE_LIST(defect_found, proofs, n_proofs, defect_proof) },
 	{ "unseen", "What decides and was not seen.", SHAPE_TEXT(defect_found, unseen), .unknown = SHAPE_NULL },
@@ -29,7 +31,8 @@ static const struct shape_row defect_found_rows[] = {
 	{ "but", "When it may not be so.", SHAPE_TEXT(defect_found, but), .unknown = SHAPE_NULL },
 	{ "fix", NULL, SHAPE_TEXT(defect_found, fix) },
 	{ "command", NULL, SHAPE_TEXT(defect_found, command), .unknown = SHAPE_NULL },
-	{ "setting", "A setting of gputune that covers it.", SHAPE_TEXT(defect_found, setting), .unknown = SHAPE_NULL },
+	{ "setting", "A setting of gputune that covers it.",
+	  SHAPE_TEXT(defect_found, setting), .unknown = SHAPE_NULL },
 	{ "date", "When it was last true.", SHAPE_TEXT(defect_found, date) },
 	{ "source", NULL, SHAPE_TEXT(defect_found, source) },
 };
@@ -45,8 +48,10 @@ static const struct shape_row defects_rows[] = {
 	{ "environments", NULL, SHAPE_COUNT(defects_view, seen.environments) },
 	{ "packages", NULL, SHAPE_COUNT(defects_view, seen.packages) },
 	{ "libraries", NULL, SHAPE_COUNT(defects_view, seen.libraries) },
-	{ "left_out", "What was not looked at.", SHAPE_TEXT_LIST(defects_view, seen.left_out, seen.n_left_out) },
-	{ "orderless", "Versions without an order: no row holds for them.", SHAPE_TEXT_LIST(defects_view, orderless, n_orderless) },
+	{ "left_out", "What was not looked at.",
+	  SHAPE_TEXT_LIST(defects_view, seen.left_out, seen.n_left_out) },
+	{ "orderless", "Versions without an order: no row holds for them.",
+	  SHAPE_TEXT_LIST(defects_view, orderless, n_orderless) },
 	{ "defects", NULL, SHAPE_LIST(defects_view, items, n, defect_found) },
 };
 static const struct shape defects_shape = SHAPE(defects_view, defects);
@@ -54,7 +59,8 @@ static const struct shape defects_shape = SHAPE(defects_view, defects);
 const struct result_shape defects_result = {
 	.name = "defects", .title = "gputune defects check",
 	.meaning = "Which known defects are on this machine, and where.",
-	.host = &host_shape, .shape = &defects_shape, .list = "defects", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
+	.host = &host_shape, .shape = &defects_shape, .list = "defects",
+	.exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5,
 };
 
 static const struct shape_row defect_shown_rows[] = {

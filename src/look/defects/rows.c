@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of known defects: read, checked key by key, and held against their examples. */
 #include "look/defects/rows.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* All places of a machine or a root: the host, containers, stored images; and files of a place. */
 #include "look/defects/world.h"
 
 #include <stdlib.h>
