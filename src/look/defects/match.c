@@ -16,6 +16,7 @@ enum { DEPTH_MAX = 12 };
 
 enum key_kind {
 	KEY_TEXTS, /* a text, or an array of them */
+	KEY_WORD,  /* a text */
 	KEY_RANGE,
 	KEY_FLAG,
 	KEY_NUMBER,
@@ -39,11 +40,11 @@ struct leaf {
 static const struct leaf leaves[] = {
 	{ "pip", leaf_pip, ORDER_PEP440, false,
 	  { { "pip", KEY_TEXTS }, { "version", KEY_RANGE }, { "local", KEY_TEXTS }, { "tag", KEY_TEXTS },
-	    { "differs_from", KEY_TEXTS } } },
+	    { "differs_from", KEY_WORD } } },
 	{ "package", leaf_package, ORDER_DPKG, false,
-	  { { "package", KEY_TEXTS }, { "version", KEY_RANGE }, { "differs_from", KEY_TEXTS } } },
+	  { { "package", KEY_TEXTS }, { "version", KEY_RANGE }, { "differs_from", KEY_WORD } } },
 	{ "library", leaf_library, ORDER_NUMBERS, true,
-	  { { "library", KEY_TEXTS }, { "version", KEY_RANGE }, { "machine", KEY_TEXTS }, { "compiler", KEY_TEXTS },
+	  { { "library", KEY_TEXTS }, { "version", KEY_RANGE }, { "machine", KEY_TEXTS }, { "compiler", KEY_WORD },
 	    { "comment", KEY_TEXTS }, { "build_id", KEY_TEXTS }, { "text", KEY_TEXTS }, { "no_text", KEY_TEXTS },
 	    { "symbol", KEY_TEXTS }, { "no_symbol", KEY_TEXTS }, { "code", KEY_TEXTS }, { "no_code", KEY_TEXTS } } },
 	{ "program", leaf_program, ORDER_NUMBERS, false, { { "program", KEY_TEXTS }, { "version", KEY_RANGE } } },
@@ -60,10 +61,10 @@ static const struct leaf leaves[] = {
 	{ "modules", leaf_driver, ORDER_NUMBERS, false, { { "modules", KEY_TEXTS } } },
 	{ "kernel", leaf_kernel, ORDER_NUMBERS, false, { { "kernel", KEY_RANGE }, { "flavour", KEY_TEXTS } } },
 	{ "kernel_config", leaf_config, ORDER_NUMBERS, true,
-	  { { "kernel_config", KEY_TEXTS }, { "is", KEY_TEXTS } } },
-	{ "kernel_fix", leaf_fix, ORDER_NUMBERS, true, { { "kernel_fix", KEY_TEXTS } } },
+	  { { "kernel_config", KEY_WORD }, { "is", KEY_TEXTS } } },
+	{ "kernel_fix", leaf_fix, ORDER_NUMBERS, true, { { "kernel_fix", KEY_WORD } } },
 	{ "boot", leaf_boot, ORDER_NUMBERS, false,
-	  { { "boot", KEY_TEXTS }, { "is", KEY_TEXTS }, { "set", KEY_FLAG } } },
+	  { { "boot", KEY_WORD }, { "is", KEY_TEXTS }, { "set", KEY_FLAG } } },
 	{ "module", leaf_module, ORDER_NUMBERS, false, { { "module", KEY_TEXTS }, { "loaded", KEY_FLAG } } },
 	{ "platform", leaf_platform, ORDER_NUMBERS, false, { { "platform", KEY_TEXTS } } },
 	{ "product", leaf_product, ORDER_NUMBERS, false, { { "product", KEY_TEXTS } } },
@@ -74,10 +75,10 @@ static const struct leaf leaves[] = {
 	  { { "firmware", KEY_TEXTS }, { "version", KEY_RANGE } } },
 	{ "release", leaf_release, ORDER_NUMBERS, false, { { "release", KEY_TEXTS }, { "version", KEY_RANGE } } },
 	{ "fact", leaf_fact, ORDER_NUMBERS, false,
-	  { { "fact", KEY_TEXTS }, { "is", KEY_TEXTS }, { "not", KEY_TEXTS }, { "at_least", KEY_NUMBER },
+	  { { "fact", KEY_WORD }, { "is", KEY_TEXTS }, { "not", KEY_TEXTS }, { "at_least", KEY_NUMBER },
 	    { "at_most", KEY_NUMBER },
-	    { "more_than", KEY_TEXTS } } },
-	{ "setting", leaf_setting, ORDER_NUMBERS, true, { { "setting", KEY_TEXTS }, { "verdict", KEY_TEXTS } } },
+	    { "more_than", KEY_WORD } } },
+	{ "setting", leaf_setting, ORDER_NUMBERS, true, { { "setting", KEY_WORD }, { "verdict", KEY_TEXTS } } },
 	{ "log", leaf_log, ORDER_NUMBERS, true, { { "log", KEY_TEXTS } } },
 };
 /* clang-format on */
@@ -258,6 +259,9 @@ static int key_check(const json_t *v, const struct leaf *leaf, const struct leaf
 		good = text_at(v, 0) != NULL;
 		for (size_t i = 0; good && json_is_array(v) && i < json_array_size(v); i++)
 			good = text_at(v, i) != NULL;
+		break;
+	case KEY_WORD:
+		good = json_is_string(v);
 		break;
 	case KEY_RANGE:
 		good = json_is_string(v) && order_range_valid(leaf->order, json_string_value(v));

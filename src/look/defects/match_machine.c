@@ -147,20 +147,22 @@ enum answer3 leaf_gpu(struct leaf_look *l, const json_t *c)
 {
 	json_t *list = machine_has(l, "gpus", NULL), *v;
 	const json_t *range = json_object_get(c, "count");
+	const char *which = "";
 	size_t i, n = 0;
 	char text[24];
 
 	if (!list)
 		return unseen(l, "which GPUs it has");
-	json_array_foreach(list, i, v) n +=
-		any_fits(json_object_get(c, "gpu"), json_string_value(v));
+	json_array_foreach(list, i,
+			   v) if (any_fits(json_object_get(c, "gpu"), json_string_value(v)))
+	{
+		which = json_string_value(v);
+		n++;
+	}
 	snprintf(text, sizeof(text), "%zu", n);
 	if (!n || (range && order_in(ORDER_NUMBERS, json_string_value(range), text) <= 0))
 		return ANSWER_NO;
-	prove(l,
-	      arena_printf(l->a, "%zu GPU%s of %s", n, n == 1 ? "" : "s",
-			   text_at(json_object_get(c, "gpu"), 0)),
-	      NULL);
+	prove(l, arena_printf(l->a, "%zu GPU%s of %s", n, n == 1 ? "" : "s", which), NULL);
 	return ANSWER_YES;
 }
 

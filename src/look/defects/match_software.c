@@ -557,24 +557,26 @@ enum answer3 leaf_env(struct leaf_look *l, const json_t *c)
 	return answer_of(json_is_false(set));
 }
 
+/* In an example the path may be a pattern of what stands there. */
 static json_t *file_text(struct leaf_look *l, const struct defect_place *p, const char *path)
 {
-	json_t *files = json_object_get(p->holds, "files");
+	json_t *files = json_object_get(p->holds, "files"), *v;
+	const char *name;
 
-	if (l->w->fill_file && !json_object_get(files, path)) {
+	if (l->w->fill_file && !json_object_get(files, path))
 		l->w->fill_file(l->w, p, path);
-		files = json_object_get(p->holds, "files");
-	}
+	files = json_object_get(p->holds, "files");
+	if (!l->w->fill_file)
+		json_object_foreach(files, name, v) if (defect_name_fits(path, name)) return v;
 	return json_object_get(files, path);
 }
 
 /* holds["files"]: the text, false where there is none, null where it cannot be read. */
-enum answer3 leaf_file(struct leaf_look *l, const json_t *c)
+static enum answer3 file_meets(struct leaf_look *l, const json_t *c, const char *path)
 {
-	const char *path = key_text(c, "file");
 	const json_t *contains = json_object_get(c, "contains"),
 		     *exists = json_object_get(c, "exists");
-	bool relative = str_starts(path, "site-packages/");
+	bool relative = str_starts(path, "site-packages/"), found = !contains;
 	const struct defect_place *p = relative || !l->p->root ? l->p : l->p->root;
 	json_t *text = file_text(l, p, path);
 
@@ -583,13 +585,21 @@ enum answer3 leaf_file(struct leaf_look *l, const json_t *c)
 	if (json_is_false(exists) || !json_is_string(text))
 		return answer_of(json_is_false(exists) && !json_is_string(text));
 	TEXT_FOR_EACH(t, contains)
-	if (defect_signature_in(t, json_string_value(text)))
-		goto found;
-	if (contains)
+	found = found || defect_signature_in(t, json_string_value(text));
+	if (!found)
 		return ANSWER_NO;
-found:
 	l->own = l->own || p == l->p;
 	prove(l, contains ? arena_printf(l->a, "\"%s\"", text_at(contains, 0)) : "it is there",
 	      arena_printf(l->a, "%s%s", p->prefix ? p->prefix : "", path));
 	return ANSWER_YES;
+}
+
+enum answer3 leaf_file(struct leaf_look *l, const json_t *c)
+{
+	enum answer3 best = ANSWER_NO;
+
+	TEXT_FOR_EACH(path, json_object_get(c, "file"))
+	if (best != ANSWER_YES)
+		best = better(best, file_meets(l, c, path));
+	return best;
 }
