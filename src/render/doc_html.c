@@ -145,7 +145,7 @@ static const char *const doc_html_style[] = {
 	"@media (min-width:48rem){#bar{position:sticky;top:0;z-index:2}}\n"
 	"[hidden],.gone{display:none!important}\n",
 	/* Drawings: what stands in them by class, as svg_shape.c has it for a drawing on its own. */
-	"figure svg{max-width:100%;height:auto}.drawing svg{min-width:40rem}"
+	"figure{margin:1.25rem 0}figure svg{max-width:100%;height:auto}.drawing svg{min-width:40rem}"
 	".tall{display:none}.tall svg{min-width:0}"
 	"@media screen and (max-width:40rem){.broad{display:none}.tall{display:block}}\n"
 	".drawing .paper{fill:var(--bg)}.drawing .node-paper{fill:var(--panel)}"
@@ -213,8 +213,9 @@ static const char *const doc_html_style[] = {
 	".cards [data-name]::before{content:attr(data-name) ': ';color:var(--soft);font-weight:400}}\n",
 	"@media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}\n",
 	/* Paper: everything is open, nothing is there to press, colours stay. */
-	"@media print{#bar,.copy,.skip{display:none!important}body{max-width:none;padding:0;"
-	"font-size:9.5pt;print-color-adjust:exact;-webkit-print-color-adjust:exact}"
+	"@media print{#bar,.copy,.skip{display:none!important}:root{font-size:9.5pt}"
+	".findings{grid-template-columns:1fr 1fr!important}body{max-width:none;padding:0;"
+	"print-color-adjust:exact;-webkit-print-color-adjust:exact}"
 	".wide{overflow:visible}.cards{font-size:7.5pt}.dense{font-size:5.5pt}"
 	"thead th,thead td{font-size:inherit}"
 	"th,td{white-space:normal;overflow-wrap:break-word;position:static!important;"
@@ -590,12 +591,12 @@ static void html_figure(struct text *t, const struct node *n)
 		return;
 	}
 	text_printf(t, "<figure class=\"wide %s\">\n", chart ? "plot" : "drawing");
+	title(t, "<figcaption>", n, "</figcaption>\n");
 	while ((from = strstr(p, "<style>")) && (to = strstr(from, "</style>"))) {
 		text_addn(t, p, (size_t)(from - p));
 		p = to + strlen("</style>");
 	}
 	text_add(t, p);
-	title(t, "<figcaption>", n, "</figcaption>\n");
 	text_add(t, "</figure>\n");
 }
 

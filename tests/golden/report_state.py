@@ -54,6 +54,9 @@ def results():
         *(("collectives", f"all-reduce:{s}", "GB/s", 470 * i / 8 + 3, {"limit": 480.0}) for i, s in enumerate(sizes)),
         ("gemm", "bf16", "TFLOP/s", 712.0, {"limit": 989.0, "band": (650, 760)}),
         ("gemm", "fp8", "TFLOP/s", 1240.0, {"limit": 1979.0})])
+    yield result("20261107-090000-memory", [
+        ("memory-bandwidth", "triad", "GB/s", 226.0, {"limit": 273.0, "band": (205, 232)}),
+        ("memory-bandwidth", "copy", "GB/s", 199.0, {"limit": 273.0})], time="2026-11-07T09:00:00Z")
 
 
 def digest(*pairs):

@@ -76,6 +76,15 @@ struct report_head report_head_of(struct arena *a, const struct machine *m,
 	return h;
 }
 
+static struct cell worst_cell(struct doc *d, const struct report_head *h)
+{
+	if (h->worst)
+		return cell_printf(d, severity_cell(h->severity).style, "%s: %s",
+				   severity_name(h->severity), h->worst);
+	return h->count[VERDICT_PASS] ? cell_as(STYLE_GOOD, "nothing to fix")
+				      : cell_as(STYLE_UNKNOWN, "nothing could be judged");
+}
+
 static void head_row(struct doc *d, struct node *t, const struct report_head *h)
 {
 	struct cell *c = node_row(d, t);
@@ -89,9 +98,7 @@ static void head_row(struct doc *d, struct node *t, const struct report_head *h)
 		c[1] = cell_as(STYLE_UNKNOWN, "not judged");
 		return;
 	}
-	c[1] = h->worst ? cell_printf(d, severity_cell(h->severity).style, "%s: %s",
-				      severity_name(h->severity), h->worst)
-			: cell_as(STYLE_GOOD, "nothing to fix");
+	c[1] = worst_cell(d, h);
 	c[2] = cellf(d, "%zu", h->count[VERDICT_FAIL]);
 	c[3] = cellf(d, "%zu", h->count[VERDICT_UNKNOWN]);
 	c[4] = h->score < 0 ? cell_as(STYLE_UNKNOWN, "none")
@@ -103,6 +110,7 @@ static void heads_verdict(struct doc *d, const struct report_head *heads, size_t
 {
 	const struct report_head *worst = NULL;
 	size_t wrong = 0, unknown = 0;
+	struct node *verdict;
 
 	for (size_t i = 0; i < n; i++) {
 		wrong += heads[i].count[VERDICT_FAIL] > 0;
@@ -110,16 +118,19 @@ static void heads_verdict(struct doc *d, const struct report_head *heads, size_t
 		if (heads[i].worst && (!worst || heads[i].severity > worst->severity))
 			worst = &heads[i];
 	}
-	doc_verdict(
+	verdict = doc_verdict(
 		d,
 		worst	  ? severity_cell(worst->severity).style
 		: unknown ? STYLE_UNKNOWN
 			  : STYLE_GOOD,
-		arena_printf(d->arena, "%zu of %zu machines need a fix%s", wrong, n,
+		arena_printf(d->arena, "%zu of %zu machines %s a fix%s", wrong, n,
+			     wrong == 1 ? "needs" : "need",
 			     unknown ? arena_printf(d->arena, ", %zu not judged", unknown) : ""),
 		worst ? arena_printf(d->arena, "%s: %s %s", worst->name,
 				     severity_name(worst->severity), worst->worst)
 		      : NULL);
+	if (worst)
+		verdict->rows[1].cells[0].link = worst->id;
 }
 
 struct doc *page_report_front(struct arena *a, const char *title, long long time_s,
@@ -195,7 +206,8 @@ static struct cell machine_text(struct doc *d, const struct report_head *h)
 	if (!h->judged)
 		return cell_printf(d, STYLE_MUTED, "%s; not judged", h->what);
 	if (!h->count[VERDICT_FAIL])
-		return cell_printf(d, STYLE_GOOD, "%s; nothing to fix", h->what);
+		return cell_printf(d, worst_cell(d, h).style, "%s; %s", h->what,
+				   worst_cell(d, h).text);
 	return cell_printf(d, severity_cell(h->severity).style, "%s; %zu to fix, worst %s (%s)",
 			   h->what, h->count[VERDICT_FAIL], h->worst, severity_name(h->severity));
 }
@@ -291,6 +303,7 @@ struct doc *report_benches(struct arena *a, const struct record *items, size_t n
 {
 	struct doc *d = doc_new(a);
 
+	figures_over_time(d, items, n);
 	/* They stand oldest first. */
 	for (size_t i = n; i-- > 0;) {
 		const struct record *r = &items[i];

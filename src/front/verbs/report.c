@@ -30,9 +30,9 @@ static struct cell holds_report(struct doc *d, const struct hold_row *rows, size
 		ours += rows[i].hold == HOLD_OURS;
 	}
 	if (drifted)
-		return cell_printf(d, STYLE_BAD, "%zu of %zu not as they were left", drifted, n);
-	return ours == n ? cell_printf(d, STYLE_GOOD, "%zu in force", n)
-			 : cell_printf(d, STYLE_WARN, "%zu of %zu in force", ours, n);
+		return cell_printf(d, STYLE_BAD, "%zu of %zu drifted", drifted, n);
+	return ours == n ? cell_printf(d, STYLE_GOOD, "%zu active", n)
+			 : cell_printf(d, STYLE_WARN, "%zu of %zu active", ours, n);
 }
 
 static void report_part_changes(struct reporting *g)
@@ -62,7 +62,7 @@ static void report_part_changes(struct reporting *g)
 	txn_status(g->h, a, &now, &rows, &n);
 	door_find_culprits(&g->run.door, g->p.m, rows, n);
 	persist_fill_entries(&g->run.door, g->h, rows, n);
-	doc_heading(d, 2, "In force, and what drifted");
+	doc_heading(d, 2, "Active and drifted changes");
 	doc_append(d, page_status(a, g->p.m, rows, n, !now.bad_lines), 2);
 	doc_heading(d, 2, "History");
 	doc_append(d, page_history(a, g->p.m, &all, NULL), 2);
@@ -198,7 +198,7 @@ static void report_part_stack(struct reporting *g)
 	d = page_stack_check(a, &v);
 	report_add(g, "stack", "Software stack", d,
 		   cell_printf(d, v.found->count[VERDICT_FAIL] ? STYLE_WARN : STYLE_MUTED,
-			       "%zu wrong, %zu unseen", v.found->count[VERDICT_FAIL],
+			       "%zu to fix, %zu unknown", v.found->count[VERDICT_FAIL],
 			       v.found->count[VERDICT_UNKNOWN]));
 	report_keep(g, "stack",
 		    result_shape_json(&stack_check_result, &v, fact_or(&g->p.m->time_s, 0), 0));
@@ -230,7 +230,7 @@ static void report_part_persist(struct reporting *g)
 	}
 	d = page_persist(&g->run.arena, s->m, &s->view);
 	report_add(g, "persist", "Kept for the next boot", d,
-		   differ ? cell_printf(d, STYLE_BAD, "%zu not as it was left", differ)
+		   differ ? cell_printf(d, STYLE_BAD, "%zu drifted", differ)
 			  : cell_printf(d, STYLE_GOOD, "%zu settings", s->view.n));
 }
 
@@ -245,7 +245,7 @@ static void report_part_doctor(struct reporting *g)
 	}
 	d = page_doctor(&g->run.arena, &v);
 	report_add(g, "doctor", "Diagnoses", d,
-		   cell_printf(d, v.count[DOCTOR_FOUND] ? STYLE_BAD : STYLE_MUTED,
+		   cell_printf(d, v.count[DOCTOR_FOUND] ? STYLE_WARN : STYLE_MUTED,
 			       "%zu found, %zu not tested: a report puts no load on a machine",
 			       v.count[DOCTOR_FOUND], v.count[DOCTOR_OPEN]));
 	report_keep(g, "doctor", machine_result_json(&doctor_result, v.m, &v, 0));

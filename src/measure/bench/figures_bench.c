@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "measure/bench/page_bench.h"
+#include "render/figure.h"
 #include "render/svg_shape.h"
 
 enum { UNITS = 8, SPREADS = 6, SPREAD_LEAST = 8, OBSERVED = 6, BARS_MOST = 48 };
@@ -25,6 +26,11 @@ static bool swept(struct arena *a, const struct record *r, const struct record_c
 		n += strcmp(r->cases[i].bench, c->bench) == 0 &&
 		     figures_size(a, r->cases[i].name, &at, &other) && strcmp(kind, other) == 0;
 	return n >= 3;
+}
+
+static bool has_figure(const struct record_case *c)
+{
+	return c->n_series && c->series[0].has_summary && !c->error;
 }
 
 static struct chart_bar bar_of(struct arena *a, const struct record_case *c)
@@ -50,28 +56,43 @@ static struct chart_bar bar_of(struct arena *a, const struct record_case *c)
 	return b;
 }
 
+static void bars_add(struct doc *d, struct chart_bars *c, const struct chart_bar *rows)
+{
+	double least = INFINITY, most = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		least = fmin(least, fabs(rows[i].value));
+		most = fmax(most, fabs(rows[i].value));
+	}
+	c->interval = "95 % interval of the median";
+	c->base = (struct chart_mark){ NAN, NAN, NULL };
+	c->rows = rows;
+	c->log = least > 0 && most > far_apart * least;
+	chart_add_bars(d, c);
+}
+
+static void unit_add(const char *units[UNITS], size_t *n, const char *unit)
+{
+	size_t k = 0;
+
+	while (k < *n && strcmp(units[k], unit) != 0)
+		k++;
+	if (k == *n && k < UNITS)
+		units[(*n)++] = unit;
+}
+
 static void bars_of_unit(struct doc *d, const struct record *r, const char *bench, const char *unit,
 			 const bool *take)
 {
 	struct chart_bar *rows = arena_array(d->arena, r->n, sizeof(*rows));
-	struct chart_bars c = { .unit = unit,
-				.interval = "95 % interval of the median",
-				.base = { NAN, NAN, NULL },
-				.rows = rows };
-	double least = INFINITY, most = 0;
+	struct chart_bars c = { .unit = unit };
 
-	for (size_t i = 0; i < r->n && c.n < BARS_MOST; i++) {
-		if (!take[i] || strcmp(r->cases[i].series[0].unit_text, unit) != 0)
-			continue;
-		rows[c.n] = bar_of(d->arena, &r->cases[i]);
-		least = fmin(least, fabs(rows[c.n].value));
-		most = fmax(most, fabs(rows[c.n].value));
-		c.n++;
-	}
-	c.log = least > 0 && most > far_apart * least;
+	for (size_t i = 0; i < r->n && c.n < BARS_MOST; i++)
+		if (take[i] && strcmp(r->cases[i].series[0].unit_text, unit) == 0)
+			rows[c.n++] = bar_of(d->arena, &r->cases[i]);
 	c.title = arena_printf(d->arena, "%s: %s, %s", bench,
 			       c.n == 1 ? rows[0].label : "each case", unit);
-	chart_add_bars(d, &c);
+	bars_add(d, &c, rows);
 }
 
 void figures_bars(struct doc *d, const struct record *r, const char *bench)
@@ -82,19 +103,85 @@ void figures_bars(struct doc *d, const struct record *r, const char *bench)
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct record_case *c = &r->cases[i];
-		size_t k = 0;
 
-		if (strcmp(c->bench, bench) != 0 || !c->n_series || !c->series[0].has_summary ||
-		    c->error || page_bench_is_pair(c) || swept(d->arena, r, c))
+		if (strcmp(c->bench, bench) != 0 || !has_figure(c) || page_bench_is_pair(c) ||
+		    swept(d->arena, r, c))
 			continue;
 		take[i] = true;
-		while (k < n && strcmp(units[k], c->series[0].unit_text) != 0)
-			k++;
-		if (k == n && n < UNITS)
-			units[n++] = c->series[0].unit_text;
+		unit_add(units, &n, c->series[0].unit_text);
 	}
 	for (size_t k = 0; k < n; k++)
 		bars_of_unit(d, r, bench, units[k], take);
+}
+
+/* --- the same case in several results --------------------------------------------------------- */
+
+static const struct record_case *same_case(const struct record *r, const struct record_case *c)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct record_case *x = &r->cases[i];
+
+		if (has_figure(x) && strcmp(x->bench, c->bench) == 0 &&
+		    strcmp(x->name, c->name) == 0 &&
+		    strcmp(x->series[0].unit_text, c->series[0].unit_text) == 0)
+			return x;
+	}
+	return NULL;
+}
+
+/* No later result has it, and an earlier one does. */
+static bool last_of_several(const struct record *items, size_t n, size_t i,
+			    const struct record_case *c)
+{
+	size_t earlier = 0;
+
+	if (!has_figure(c))
+		return false;
+	for (size_t k = i + 1; k < n; k++)
+		if (same_case(&items[k], c))
+			return false;
+	for (size_t k = 0; k < i; k++)
+		earlier += same_case(&items[k], c) != NULL;
+	return earlier > 0;
+}
+
+static void over_time_of_unit(struct doc *d, const struct record *items, size_t n, const char *unit)
+{
+	struct chart_bar *rows = arena_array(d->arena, BARS_MOST, sizeof(*rows));
+	struct chart_bars c = { .unit = unit };
+
+	for (size_t i = n; i-- > 0;)
+		for (size_t j = 0; j < items[i].n; j++) {
+			const struct record_case *last = &items[i].cases[j], *x;
+
+			if (!last_of_several(items, n, i, last) ||
+			    strcmp(last->series[0].unit_text, unit) != 0)
+				continue;
+			for (size_t k = 0; k <= i && c.n < BARS_MOST; k++) {
+				x = same_case(&items[k], last);
+				if (!x)
+					continue;
+				rows[c.n] = bar_of(d->arena, x);
+				rows[c.n].label = figure_time(d->arena, items[k].time_s);
+				rows[c.n++].group =
+					arena_printf(d->arena, "%s %s", x->bench, x->name);
+			}
+		}
+	c.title = arena_printf(d->arena, "Measured more than once, %s", unit);
+	bars_add(d, &c, rows);
+}
+
+void figures_over_time(struct doc *d, const struct record *items, size_t n)
+{
+	const char *units[UNITS];
+	size_t n_units = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < items[i].n; j++)
+			if (last_of_several(items, n, i, &items[i].cases[j]))
+				unit_add(units, &n_units, items[i].cases[j].series[0].unit_text);
+	for (size_t k = 0; k < n_units; k++)
+		over_time_of_unit(d, items, n, units[k]);
 }
 
 /* --- distributions ---------------------------------------------------------------------------- */

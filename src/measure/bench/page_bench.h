@@ -29,6 +29,8 @@ struct doc *page_compare(struct arena *a, const struct compare *c);
 /* The first figure of each case with its interval, limit and band; not of cases that
  * figures_sweeps draws, nor of pairs of GPUs, which stand in matrices. */
 void figures_bars(struct doc *d, const struct record *r, const char *bench);
+/* Cases that several of these results have, oldest first, as one chart a unit. */
+void figures_over_time(struct doc *d, const struct record *items, size_t n);
 /* Figures over sizes, both logarithmic, a line a kind of case: where there are three sizes. */
 void figures_sweeps(struct doc *d, const struct record *r, const char *bench);
 /* How the samples lie: of cases in two states, on every medium; of all, few as they are, in HTML.

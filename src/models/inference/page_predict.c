@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/inference/page_predict.h"
+#include "render/chart.h"
 #include "render/figure.h"
 #include "base/stat.h"
 
@@ -294,12 +295,32 @@ static struct cell in_short(struct doc *d, const struct report_prediction *r, bo
 struct doc *report_predictions(struct arena *a, const struct report_prediction *items, size_t n,
 			       const char *id)
 {
+	struct chart_bar *rows = arena_array(a, n, sizeof(*rows));
+	const struct chart_mark none = { NAN, NAN, NULL };
 	struct doc *d = doc_new(a);
 	struct node *list;
 
 	doc_text(d, "Predicted, not measured: from the machine's facts and data sheets, with "
 		    "constants fitted to measurements of other machines. Intervals hold four of "
 		    "five of those.");
+	for (size_t i = 0; i < n; i++) {
+		const struct prediction *p = &items[i].p;
+
+		rows[i] = (struct chart_bar){ .label = arena_printf(a, "%s, %s", items[i].model,
+								    p->q.ask.weights->name),
+					      .value = 1e3 / p->tpot.value,
+					      .low = 1e3 / p->tpot.high,
+					      .high = 1e3 / p->tpot.low,
+					      .limit = none,
+					      .band = none };
+	}
+	if (id && n > 1)
+		chart_add_bars(d, &(struct chart_bars){ .title = "Output of one request",
+							.unit = "tokens/s",
+							.interval = "80 % prediction interval",
+							.base = none,
+							.rows = rows,
+							.n = n });
 	list = doc_bullets(d);
 	for (size_t i = 0; i < n; i++) {
 		if (!id) {
