@@ -12,7 +12,6 @@
 #include "knowledge/health.h"
 #include "knowledge/models.h"
 #include "knowledge/nccl_vars.h"
-#include "knowledge/release_faults.h"
 #include "knowledge/train_keys.h"
 #include "knowledge/value_rules.h"
 #include "knowledge/vendor.h"
@@ -537,29 +536,6 @@ const struct row_table memory_limit_table =
 	ROW_TABLE("memory_limits", struct limit_row, memory_limits, "knowledge/bands.h",
 		  limit_columns, .finish = NULL);
 
-/* The columns of release_faults.rows. */
-
-#define RF struct release_fault
-
-static const struct row_column fault_columns[] = {
-	ROW_NAME(RF, dist, .meaning = "a package by its name in pip, without -cuXX"),
-	ROW_TEXT(RF, since, "since", .meaning = "the first release with the fault"),
-	ROW_TEXT(RF, until, "until", .meaning = "the first release without it"),
-	ROW_TEXT(RF, same_as, "same_as",
-		 .meaning = "the package whose version it has to have: any other is the fault"),
-	ROW_TEXT(RF, gpu, "gpu", .meaning = "compute capabilities, with blanks between: 90 121"),
-	ROW_TEXT(RF, arch, "arch", .meaning = "of the processor: aarch64"),
-	ROW_FLAG(RF, wrong, "wrong", .meaning = "it fails or gives wrong results"),
-	ROW_TEXT(RF, says, "says", .required = true, .meaning = "what happens"),
-	ROW_TEXT(RF, fix, "fix", .required = true, .meaning = "what to install or set"),
-	ROW_TEXT(RF, source, "source", .required = true, .meaning = "where that stands"),
-	ROW_DATE(RF, date, "date", .required = true, .meaning = "of the source"),
-};
-
-const struct row_table release_fault_table =
-	ROW_TABLE("release_faults", struct release_fault, release_faults,
-		  "knowledge/release_faults.h", fault_columns, .repeats = true);
-
 /* The columns of value_rules.rows. */
 
 #define VR struct value_rule
@@ -643,5 +619,5 @@ const struct row_table *const row_tables[] = {
 	&dead_flag_table,     &engine_option_table,  &health_limit_table,
 	&xid_table,	      &known_var_table,	     &memory_limit_table,
 	&nccl_release_table,  &train_key_table,	     &value_rule_table,
-	&release_fault_table, &vendor_opinion_table, NULL,
+	&vendor_opinion_table, NULL,
 };

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "look/defects/page.h"
 #include "machine/host/confine.h"
-#include "verbs/door.h"
+#include "verbs/defect_rows.h"
 #include "verbs/model_files.h"
 
 /* --- check ------------------------------------------------------------------------------------ */
@@ -28,17 +28,6 @@ static const struct ask_row defects_ask_rows[] = {
 };
 static const struct ask_shape defects_ask_shape = ASK_SHAPE(defects_ask, NULL, defects_ask_rows);
 
-static void rows_of(struct door *d, struct defect_rows *rows)
-{
-	struct host *h = d->live(d->ctx);
-	struct err e = { 0 };
-
-	defect_rows_read(d->arena, h, rows, &e);
-	if (*e.text)
-		door_warn(d, "the data package's defects are not used: %s", e.text);
-	host_close(h);
-}
-
 /* Rows of the component alone; NULL: all. */
 static size_t rows_narrow(struct defect_rows *rows, const char *component)
 {
@@ -56,8 +45,6 @@ static int defects_answer(struct door *d, const struct defects_ask *ask, struct 
 	struct host *h = door_host(d, &ask->machine), *image = NULL;
 	struct stack_root root = { h, -1, h && !h->id.captured };
 	struct world_look how = { .root = &root, .machine = h, .deep = ask->deep, .rows = rows };
-	struct defect_matches found;
-	struct defect_world world;
 	struct err e = { 0 };
 
 	if (!h)
@@ -73,16 +60,9 @@ static int defects_answer(struct door *d, const struct defects_ask *ask, struct 
 	}
 	how.live = !image && !h->id.captured;
 	how.m = out->m = door_machine(d, h, &(struct door_look){ .lean = true });
-	rows_of(d, rows);
-	if (rows_narrow(rows, ask->component)) {
-		world_take(d->arena, &how, &world, &out->seen);
-		defects_match(&world, rows->rows, rows->n, &found);
-		defects_view_make(d->arena, &found, out);
-		world_free(&world);
-	}
-	out->rows = rows->n;
-	out->rows_from = rows->from;
-	out->rows_date = rows->date ? arena_strdup(d->arena, rows->date) : NULL;
+	defects_rows(d, rows);
+	if (rows_narrow(rows, ask->component))
+		defects_look(d->arena, &how, out);
 	out->all = ask->all;
 	if (image)
 		host_close(image);
@@ -140,7 +120,7 @@ static void listing_add(struct door *d, struct defects_listing *out, const json_
 
 static void listing_begin(struct door *d, struct defect_rows *rows, struct defects_listing *out)
 {
-	rows_of(d, rows);
+	defects_rows(d, rows);
 	out->rows_from = rows->from;
 	out->rows_date = rows->date;
 }

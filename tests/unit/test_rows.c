@@ -20,7 +20,6 @@
 #include "knowledge/models.h"
 #include "knowledge/nccl_vars.h"
 #include "knowledge/tables.h"
-#include "knowledge/release_faults.h"
 #include "knowledge/train_keys.h"
 #include "knowledge/value_rules.h"
 #include "memory_host.h"
@@ -255,8 +254,7 @@ static void test_compiled(void **state)
 		       { &known_var_table, known_vars, n_known_vars },
 		       { &nccl_release_table, nccl_releases, n_nccl_releases },
 		       { &train_key_table, train_keys, n_train_keys },
-		       { &value_rule_table, value_rules, n_value_rules },
-		       { &release_fault_table, release_faults, n_release_faults } };
+		       { &value_rule_table, value_rules, n_value_rules } };
 	static char text[ROW_BYTES_MAX];
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {

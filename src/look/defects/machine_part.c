@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machine as rows ask for it: from its facts, and from files that are read on demand. */
 #include <ctype.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,6 +235,8 @@ json_t *machine_part(struct seeing *w)
 	json_object_set_new(j, "platform", platform_part(m));
 	json_object_set_new(j, "product", known(&m->platform.product));
 	gpus_part(j, m);
+	if (w->how->gpus)
+		json_object_set(j, "gpus", (json_t *)(uintptr_t)w->how->gpus);
 	json_object_set_new(j, "cpu", known(&m->kernel.arch));
 	json_object_set_new(j, "driver", known(&m->gpu.driver));
 	json_object_set_new(j, "modules", known(&m->gpu.driver_flavour));

@@ -120,15 +120,13 @@ const struct result_shape defects_lint_result = {
 
 /* --- making them ------------------------------------------------------------------------------ */
 
-bool defect_serious(const json_t *row)
+bool defect_breaks(const struct defect_found *f)
 {
-	const char *effect = defect_text(row, "effect");
-
-	return strcmp(effect, "security") != 0 && strcmp(effect, "noise") != 0;
+	return f->state == DEFECT_HERE && strcmp(f->effect, "security") != 0 &&
+	       strcmp(f->effect, "noise") != 0;
 }
 
-void defects_view_make(struct arena *a, const struct defect_matches *found,
-		       struct defects_view *out)
+static void view_make(struct arena *a, const struct defect_matches *found, struct defects_view *out)
 {
 	out->items = arena_array(a, found->n, sizeof(*out->items));
 	out->n = found->n;
@@ -155,7 +153,7 @@ void defects_view_make(struct arena *a, const struct defect_matches *found,
 						       .date = s.date,
 						       .source = s.source };
 		out->count[m->state]++;
-		out->security += m->state == DEFECT_HERE && !defect_serious(m->row);
+		out->security += m->state == DEFECT_HERE && !defect_breaks(&out->items[i]);
 	}
 	out->orderless = found->orderless;
 	out->n_orderless = found->n_orderless;
@@ -188,6 +186,20 @@ void defect_show(struct arena *a, const json_t *row, struct defect_shown *out)
 		.source = defect_list(a, row, "source"),
 		.cve = defect_list(a, row, "cve"),
 	};
+}
+
+void defects_look(struct arena *a, const struct world_look *how, struct defects_view *out)
+{
+	struct defect_matches found;
+	struct defect_world world;
+
+	world_take(a, how, &world, &out->seen);
+	defects_match(&world, how->rows->rows, how->rows->n, &found);
+	view_make(a, &found, out);
+	out->rows = how->rows->n;
+	out->rows_from = how->rows->from;
+	out->rows_date = how->rows->date;
+	world_free(&world);
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */

@@ -55,10 +55,10 @@ struct defects_linted {
 
 extern const struct result_shape defects_result, defects_list_result, defects_lint_result;
 
-/* A defect that is here and costs or breaks something: no security bulletin, no mere message. */
-bool defect_serious(const json_t *row);
-void defects_view_make(struct arena *a, const struct defect_matches *found,
-		       struct defects_view *out);
+/* It is here and costs or breaks something: no security bulletin, no mere message. */
+bool defect_breaks(const struct defect_found *f);
+/* What is there is held against how's rows. */
+void defects_look(struct arena *a, const struct world_look *how, struct defects_view *out);
 void defect_show(struct arena *a, const json_t *row, struct defect_shown *out);
 struct doc *page_defects(struct arena *a, const struct defects_view *v);
 struct doc *page_defects_list(struct arena *a, const struct defects_listing *l);

@@ -257,7 +257,7 @@ void packages_of(struct seeing *w, struct defect_place *root, const char *prefix
 }
 
 /* PREFIX/lib/python3.12/site-packages */
-static void environment_try(struct seeing *w, struct defect_place *root, const char *prefix)
+void environment_try(struct seeing *w, struct defect_place *root, const char *prefix)
 {
 	static const char *const kinds[] = { "site-packages", "dist-packages" };
 	struct host *h = root_of(root)->h;
@@ -430,6 +430,7 @@ void root_take(struct seeing *w, struct defect_place *p)
 	packages_take(w, p);
 	libraries_take(w, p);
 	toolkits_take(w, p);
-	environments_take(w, p);
+	if (!w->how->n_envs)
+		environments_take(w, p);
 	env_files(w, p);
 }

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,12 @@
 #include "machine/host/host.h"
 
 extern const char known_defects[]; /* made by the build */
+
+/* Read once a process, and kept: texts of rows live as long. */
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct arena kept_arena;
+static struct defect_rows kept;
+static struct err kept_why; /* a data package's rows are not used; empty: they are */
 
 const char *defect_text(const json_t *row, const char *key)
 {
@@ -266,12 +273,6 @@ int defect_rows_parse(struct arena *a, const char *name, const char *text, size_
 	return rows_add(a, name, j, out, e);
 }
 
-void defect_rows_free(struct defect_rows *r)
-{
-	json_decref(r->files);
-	*r = (struct defect_rows){ 0 };
-}
-
 /* What the build made is right: the test of rows looks at it. */
 static void rows_built_in(struct arena *a, struct defect_rows *out)
 {
@@ -314,19 +315,32 @@ static int rows_of_folder(struct arena *a, struct host *h, const char *dir, char
 	return 0;
 }
 
-void defect_rows_read(struct arena *a, struct host *h, struct defect_rows *out, struct err *e)
+static void rows_once(struct host *h)
 {
+	struct arena *a = &kept_arena;
 	const char *dir = arena_printf(a, "%s/defects", knowledge_package);
 	char **names;
 	size_t n;
 
-	*out = (struct defect_rows){ 0 };
 	if (h && host_list(h, dir, a, &names, &n) == 0) {
-		if (rows_of_folder(a, h, dir, names, n, out, e) == 0 && out->n) {
-			out->from = dir;
+		if (rows_of_folder(a, h, dir, names, n, &kept, &kept_why) == 0 && kept.n) {
+			kept.from = dir;
 			return;
 		}
-		defect_rows_free(out);
+		json_decref(kept.files);
 	}
-	rows_built_in(a, out);
+	rows_built_in(a, &kept);
+}
+
+void defect_rows_read(struct arena *a, struct host *h, struct defect_rows *out, struct err *e)
+{
+	pthread_mutex_lock(&kept_lock);
+	if (!kept.n)
+		rows_once(h);
+	pthread_mutex_unlock(&kept_lock);
+	*out = kept;
+	out->rows = arena_array(a, kept.n, sizeof(*out->rows));
+	for (size_t i = 0; i < kept.n; i++)
+		out->rows[i] = kept.rows[i];
+	*e = kept_why;
 }

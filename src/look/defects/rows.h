@@ -8,7 +8,7 @@
 struct host;
 
 struct defect_rows {
-	json_t *files; /* what the rows live in; defect_rows_free */
+	json_t *files; /* what the rows live in */
 	const json_t **rows;
 	size_t n;
 	const char *from; /* "this build", or the data package's folder */
@@ -18,9 +18,8 @@ struct defect_rows {
 enum { DEFECT_ROWS_BYTES = 8 << 20, DEFECT_ROWS_MAX = 10000 };
 
 /* The data package's set where it has one and all of it is valid; else the build's, and *e says
- * why. */
+ * why. The first call of a process reads them; their texts live as long as it. */
 void defect_rows_read(struct arena *a, struct host *h, struct defect_rows *out, struct err *e);
-void defect_rows_free(struct defect_rows *r);
 /* Rows of one file's text. -EINVAL and *e; name is what the file is called. */
 int defect_rows_parse(struct arena *a, const char *name, const char *text, size_t len,
 		      struct defect_rows *out, struct err *e);

@@ -134,8 +134,13 @@ void world_take(struct arena *a, const struct world_look *how, struct defect_wor
 	*w = (struct seeing){ .a = a, .how = how, .seen = seen };
 	wanted_take(how->rows, &w->wanted);
 	host = world_place(w, how->root->h == how->machine ? "host" : "root file system", "", &own);
-	root_take(w, host);
-	if (how->live || how->root->fd >= 0) {
+	if (!how->n_envs)
+		root_take(w, host);
+	for (size_t i = 0; i < how->n_envs; i++)
+		environment_try(w, host, how->envs[i]);
+	if (how->still)
+		;
+	else if (how->live || how->root->fd >= 0) {
 		processes_take(w, host);
 		stored_take(w);
 	} else {

@@ -28,6 +28,11 @@ struct world_look {
 	bool live;	      /* root is this machine, and its /proc the kernel's */
 	bool deep;	      /* also what is stored and does not run, and large files */
 	const struct defect_rows *rows;
+	/* Python environments that somebody named, and nothing else. */
+	const char *const *envs;
+	size_t n_envs;
+	bool still;	    /* no processes, no containers */
+	const json_t *gpus; /* instead of the machine's; NULL */
 };
 
 struct world_seen {
@@ -82,6 +87,7 @@ void place_library(struct seeing *w, struct defect_place *p, const char *path);
 json_t *place_kind(struct defect_place *p, const char *kind, bool list);
 const struct stack_root *root_of(const struct defect_place *p);
 void wanted_take(const struct defect_rows *rows, struct wanted *out);
+void environment_try(struct seeing *w, struct defect_place *root, const char *prefix);
 /* All that lies in a root, and the packages of one folder of it. */
 void root_take(struct seeing *w, struct defect_place *p);
 void packages_of(struct seeing *w, struct defect_place *root, const char *prefix,

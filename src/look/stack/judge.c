@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "knowledge/release_faults.h"
 #include "look/stack/judge.h"
 
 struct judge {
@@ -464,69 +463,6 @@ static void triton(struct judge *j, const struct stack_place *p, unsigned sm)
 		f->command = judge_command(j, COMPONENT_TRITON, p, NULL);
 }
 
-/* The GPU and the processor that a fault is of are here. */
-static bool fault_is_of_here(const struct judge *j, const struct release_fault *r)
-{
-	const struct scan_options *how = j->ask->how;
-
-	if (r->arch && !fact_is(&j->ask->m->kernel.arch, r->arch))
-		return false;
-	for (size_t i = 0; r->gpu && i < how->n_gpus; i++)
-		for (const char *s = r->gpu; *s; s += strcspn(s, " "), s += strspn(s, " "))
-			if (strtoul(s, NULL, 10) == how->gpus[i].sm)
-				return true;
-	return !r->gpu;
-}
-
-static bool fault_is_in(const struct stack_place *p, const struct release_fault *r,
-			const char *version)
-{
-	const struct dist *other = r->same_as ? place_dist(p, r->same_as) : NULL;
-
-	if (r->same_as)
-		return other && other->version && version_compare(other->version, version) != 0;
-	return (!r->since || version_compare(version, r->since) >= 0) &&
-	       (!r->until || version_compare(version, r->until) < 0);
-}
-
-static struct stack_finding *fault_add(struct judge *j, const struct stack_place *p,
-				       const struct dist *d, enum verdict_kind verdict)
-{
-	struct stack_finding *f =
-		judge_add(j, "stack.known-fault", "Known faults of a release",
-			  arena_printf(j->a, "%s: %s", judge_place(j, p), d->name), verdict);
-
-	f->current = d->version;
-	f->from = arena_printf(j->a, "%s/METADATA", d->info);
-	f->reason = "none of the faults that are known here is of this release";
-	return f;
-}
-
-/* Releases that are known to fail on this GPU; nothing is said of a package that no row names. */
-static void known_faults(struct judge *j, const struct stack_place *p, const struct dist *d)
-{
-	bool named = false, found = false;
-
-	for (size_t i = 0; i < n_release_faults; i++) {
-		const struct release_fault *r = &release_faults[i];
-		struct stack_finding *f;
-
-		if (!component_dist_is(d->name, r->dist) || !d->version)
-			continue;
-		named = true;
-		if (!fault_is_of_here(j, r) || !fault_is_in(p, r, d->version))
-			continue;
-		found = true;
-		f = fault_add(j, p, d, VERDICT_FAIL);
-		f->wanted = r->fix;
-		f->serious = r->wrong;
-		f->source = arena_printf(j->a, "%s (%s)", r->source, r->date);
-		f->reason = r->says;
-	}
-	if (named && !found)
-		fault_add(j, p, d, VERDICT_PASS);
-}
-
 /* each environment */
 static void judge_python(struct judge *j)
 {
@@ -535,11 +471,9 @@ static void judge_python(struct judge *j)
 
 		if (p->kind != PLACE_PYTHON)
 			continue;
-		for (size_t k = 0; k < p->n_dists; k++) {
-			known_faults(j, p, &p->dists[k]);
+		for (size_t k = 0; k < p->n_dists; k++)
 			if (component_of_dist(p->dists[k].name) != COMPONENTS)
 				pins(j, p, &p->dists[k]);
-		}
 		if (p->torch_cuda)
 			torch(j, p);
 		for (size_t g = 0; g < j->ask->how->n_gpus; g++)
@@ -656,6 +590,35 @@ static void judge_code(struct judge *j)
 	}
 }
 
+/* Defects that are known and here: rows of knowledge/defects. */
+static void judge_known(struct judge *j)
+{
+	const struct defects_view *known = j->ask->known;
+	struct stack_finding *f;
+	bool any = false;
+
+	for (size_t i = 0; known && i < known->n; i++) {
+		const struct defect_found *d = &known->items[i];
+
+		if (!defect_breaks(d))
+			continue;
+		any = true;
+		f = judge_add(j, "stack.known-fault", d->id,
+			      arena_printf(j->a, "%s: %s", d->place, d->component), VERDICT_FAIL);
+		f->serious = strcmp(d->effect, "slow") != 0;
+		f->current = d->n_proofs ? d->proofs[0].text : NULL;
+		f->from = d->n_proofs ? d->proofs[0].from : NULL;
+		f->wanted = d->fix;
+		f->command = d->command;
+		f->reason = d->title;
+		f->source = arena_printf(j->a, "%s (%s)", d->source, d->date);
+	}
+	if (!known || any)
+		return;
+	f = judge_add(j, "stack.known-fault", "Known defects", "all places", VERDICT_PASS);
+	f->reason = arena_printf(j->a, "none of %zu known defects was found", known->rows);
+}
+
 void stack_judge(struct arena *a, const struct stack_ask *ask, struct stack_findings *out)
 {
 	struct judge j = { a, ask, ask->inv, out };
@@ -665,6 +628,7 @@ void stack_judge(struct arena *a, const struct stack_ask *ask, struct stack_find
 	judge_code(&j);
 	judge_partners(&j);
 	judge_python(&j);
+	judge_known(&j);
 	count_missing(&j);
 	for (size_t i = 0; i < out->n; i++)
 		out->count[out->items[i].verdict]++;

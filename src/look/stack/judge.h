@@ -8,6 +8,7 @@
 
 #include "machine/model/machine.h"
 #include "look/settings/settings.h"
+#include "look/defects/page.h"
 #include "look/stack/inventory.h"
 
 struct stack_finding {
@@ -35,6 +36,7 @@ struct stack_ask {
 	const struct inventory *inv;
 	const struct scan_options *how; /* the GPUs; ptxas_knows is theirs */
 	const char *gpus_from;
+	const struct defects_view *known; /* defects that were looked for; NULL */
 	/* True when the compiler at that path knows sm; asked of Triton's own. -errno: not seen. */
 	int (*ptxas_knows)(void *ctx, const char *path, unsigned sm);
 	void *ctx;

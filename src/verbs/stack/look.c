@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "verbs/change.h"
+#include "verbs/defect_rows.h"
 
 static const struct ask_row gpu_ask_rows[] = {
 	{ "gpu", "judge for this GPU instead of the machine's: sm_121 or 12.1, comma-separated",
@@ -78,6 +79,35 @@ static bool usual_environment(struct arena *a, struct host *h, const struct scan
 	       inventory_take(a, &(struct stack_root){ h, -1, false }, &no, inv, &unsaid) == 0;
 }
 
+/* Defects of what is installed, on the GPUs that are asked about. */
+static const struct defects_view *known_defects(struct door *d, const struct stack_root *root,
+						const struct inventory_options *what,
+						const struct stack_ask *ask)
+{
+	struct defects_view *out = ARENA_NEW(d->arena, struct defects_view);
+	struct defect_rows *rows = ARENA_NEW(d->arena, struct defect_rows);
+	json_t *gpus = json_array();
+	struct world_look how = { .root = root,
+				  .machine = root->h,
+				  .m = ask->m,
+				  .rows = rows,
+				  .envs = what->only_envs ? what->envs : NULL,
+				  .n_envs = what->only_envs ? what->n_envs : 0,
+				  .still = true,
+				  .gpus = gpus };
+
+	for (size_t i = 0; i < ask->how->n_gpus; i++) {
+		char sm[24];
+
+		snprintf(sm, sizeof(sm), "sm_%u", ask->how->gpus[i].sm);
+		json_array_append_new(gpus, json_string(sm));
+	}
+	defects_rows(d, rows);
+	defects_look(d->arena, &how, out);
+	json_decref(gpus);
+	return out;
+}
+
 int stack_collect(struct door *d, const struct stack_root *root, struct machine *m,
 		  const struct stack_look *wish, struct stack_view *out)
 {
@@ -105,6 +135,7 @@ int stack_collect(struct door *d, const struct stack_root *root, struct machine 
 	}
 	if (inventory_take(a, root, &what, inv, &e))
 		return door_fail(d, EXIT_USAGE, &e);
+	ask.known = known_defects(d, root, &what, &ask);
 	stack_judge(a, &ask, found);
 	*out = (struct stack_view){ .m = m,
 				    .inv = inv,
