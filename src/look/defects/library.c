@@ -337,6 +337,28 @@ static const char *version_by_text(struct seeing *w, const struct defect_place *
 }
 
 /* Its own words go before its package and its name. */
+/* {"libcublas": {"version": "13.0.0.19"}} of the toolkit that it lies in. */
+static const char *version_by_toolkit(struct arena *a, struct host *h, const char *path)
+{
+	const char *end = str_starts(path, "/usr/local/cuda") ? strchr(path + 11, '/') : NULL,
+		   *version = NULL, *name = path_name(path);
+	char *text, key[64];
+	json_t *j, *v;
+	size_t len;
+
+	if (!end || host_read(h, arena_printf(a, "%.*s/version.json", (int)(end - path), path),
+			      HOST_READ_MAX, a, &text, &len))
+		return NULL;
+	j = json_loadb(text, len, 0, NULL);
+	snprintf(key, sizeof(key), "%.*s", (int)strcspn(name, "."), name);
+	/* cuBLASLt comes with cuBLAS. */
+	v = json_object_get(j, strcmp(key, "libcublasLt") == 0 ? "libcublas" : key);
+	if (defect_text(v, "version"))
+		version = arena_strdup(a, defect_text(v, "version"));
+	json_decref(j);
+	return version;
+}
+
 static json_t *version_of(struct seeing *w, const struct defect_place *p, json_t *lib)
 {
 	const struct place_own *own = p->own;
@@ -344,7 +366,22 @@ static json_t *version_of(struct seeing *w, const struct defect_place *p, json_t
 
 	v = v ? v : version_by_name(w->a, own->root.h, path);
 	v = v ? v : version_by_dist(w->a, p, path);
+	v = v ? v : version_by_toolkit(w->a, own->root.h, path);
 	return v ? json_string(v) : NULL;
+}
+
+void place_program(struct seeing *w, struct defect_place *p, const char *path)
+{
+	json_t *lib;
+	const char *version;
+
+	if (!wanted_name(w->wanted.programs, path_name(path)))
+		return;
+	lib = json_pack("{s:s}", "path", path);
+	version = version_by_text(w, p, lib);
+	if (version)
+		place_put(p, "programs", path_name(path), json_string(version), path);
+	json_decref(lib);
 }
 
 static json_t *code_of(struct seeing *w, struct input *in, const char *path)

@@ -15,8 +15,11 @@
 
 /* --- what is there at once -------------------------------------------------------------------- */
 
+/* False: there is none. */
 static json_t *known(const struct fact_str *f)
 {
+	if (f->f.seen == SEEN_ABSENT)
+		return json_false();
 	return seen_ok(&f->f) && f->v ? json_string(f->v) : json_null();
 }
 
@@ -62,10 +65,10 @@ static void gpus_part(json_t *j, const struct machine *m)
 	else if (!n && machine_bus_gpus(m, false))
 		all = false;
 	json_object_set_new(j, "gpus", all ? code : json_null());
-	json_object_set_new(j, "gpu_names", n ? names : json_null());
+	json_object_set_new(j, "gpu_names", n || all ? names : json_null());
 	if (!all)
 		json_decref(code);
-	if (!n)
+	if (!n && !all)
 		json_decref(names);
 }
 
@@ -105,6 +108,38 @@ static void esrt_part(struct seeing *w, json_t *all)
 	arena_free(&scratch);
 }
 
+/* SMBIOS type 45, firmware inventory: the strings of name and version. */
+static void smbios_part(struct seeing *w, json_t *all)
+{
+	static const char dir[] = "/sys/firmware/dmi/entries";
+	struct host *h = w->how->machine;
+	struct arena scratch = { 0 };
+	char **names, *raw;
+	size_t n, len;
+
+	if (host_list(h, dir, &scratch, &names, &n))
+		n = 0;
+	for (size_t i = 0; i < n && i < 1024; i++) {
+		const char *text[2] = { NULL, NULL };
+		size_t at;
+
+		if (!str_starts(names[i], "45-") ||
+		    host_read(h, arena_printf(&scratch, "%s/%s/raw", dir, names[i]), 4096, &scratch,
+			      &raw, &len) ||
+		    len < 8 || (unsigned char)raw[1] >= len)
+			continue;
+		/* Strings stand behind the structure, counted from 1; raw ends in a NUL. */
+		at = (unsigned char)raw[1];
+		for (int k = 1; at < len && raw[at]; k++, at += strlen(raw + at) + 1)
+			for (int which = 0; which < 2; which++)
+				if (raw[4 + which] == k)
+					text[which] = raw + at;
+		if (text[0] && text[1])
+			version_add(all, text[0], text[1]);
+	}
+	arena_free(&scratch);
+}
+
 /* "ConnectX-7" of "MT2910 Family [ConnectX-7]" */
 static const char *nic_name(struct arena *a, const struct machine *m, const char *pci)
 {
@@ -139,6 +174,7 @@ static json_t *firmware_part(struct seeing *w)
 		if (seen_ok(&d->model.f) && seen_ok(&d->firmware.f))
 			version_add(all, arena_printf(w->a, "nvme:%s", d->model.v), d->firmware.v);
 	esrt_part(w, all);
+	smbios_part(w, all);
 	return all;
 }
 

@@ -18,10 +18,13 @@ static const char *json_dumped(struct arena *a, const json_t *v)
 
 enum answer3 leaf_driver(struct leaf_look *l, const json_t *c)
 {
-	const char *version = json_string_value(machine_has(l, "driver", NULL)),
+	json_t *driver = machine_has(l, "driver", NULL);
+	const char *version = json_string_value(driver),
 		   *modules = json_string_value(machine_has(l, "modules", NULL));
 	const json_t *range = json_object_get(c, "driver"), *want = json_object_get(c, "modules");
-	enum answer3 r = version_in(l, ORDER_NUMBERS, range, version, "the NVIDIA driver");
+	enum answer3 r = json_is_false(driver) ? ANSWER_NO
+					       : version_in(l, ORDER_NUMBERS, range, version,
+							    "the NVIDIA driver");
 
 	if (r == ANSWER_YES && want)
 		r = modules ? answer_of(any_fits(want, modules))
@@ -250,8 +253,36 @@ static enum answer3 leaf_versions(struct leaf_look *l, const json_t *c, const ch
 	return best;
 }
 
+/* Firmware that the system has a place for; a BMC's is seen from outside alone. */
+static bool firmware_seen(const json_t *names)
+{
+	static const char *const kinds[] = { "bios", "vbios", "nic:", "nvme:", "esrt:" };
+	bool all = true;
+
+	TEXT_FOR_EACH(name, names)
+	{
+		bool known = false;
+
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+			known = known || str_starts(name, kinds[i]);
+		all = all && known;
+	}
+	return all;
+}
+
 enum answer3 leaf_firmware(struct leaf_look *l, const json_t *c)
 {
+	const json_t *names = json_object_get(c, "firmware");
+	json_t *all = machine_has(l, "firmware", NULL), *v;
+	bool found = !l->w->machine || firmware_seen(names);
+	const char *name;
+
+	json_object_foreach(all, name, v)
+	{
+		found = found || any_fits(names, name);
+	}
+	if (all && !found)
+		return unseen(l, arena_printf(l->a, "firmware %s", text_at(names, 0)));
 	return leaf_versions(l, c, "firmware", "firmware", ORDER_FIRMWARE);
 }
 

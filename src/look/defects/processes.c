@@ -211,10 +211,14 @@ static void process_maps(struct seeing *w, const struct process *x, struct defec
 			packages_of(w, root, arena_strndup(x->scratch, dir, (size_t)(lib - dir)),
 				    dir);
 		}
-		if (str_ends(path, " (deleted)"))
-			world_left_out(w, "%s%.200s: a process still has it mapped", root->prefix,
-				       path);
-		else if (wanted_name(w->wanted.libraries, path_name(path)))
+		if (str_ends(path, " (deleted)")) {
+			path[strlen(path) - 10] = '\0';
+			if (!wanted_name(w->wanted.libraries, path_name(path)))
+				continue;
+			world_left_out(w,
+				       "%s%.200s, which was removed while a process has it mapped",
+				       root->prefix, path);
+		} else if (wanted_name(w->wanted.libraries, path_name(path)))
 			place_library(w, place_of_path(w, root, path), path);
 	}
 }

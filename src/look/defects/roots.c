@@ -373,10 +373,10 @@ static void toolkits_take(struct seeing *w, struct defect_place *p)
 			snprintf(key, sizeof(key), "toolkits/%.40s", version);
 			json_object_set_new(p->where, key, json_string(from));
 			place_put(p, "programs", "nvcc", json_string(version), from);
+			place_program(w, p, arena_printf(&scratch, "%s/bin/ptxas", dir));
 		}
 		json_decref(j);
 	}
-	(void)w;
 	arena_free(&scratch);
 }
 

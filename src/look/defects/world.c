@@ -63,60 +63,64 @@ static void stored_take(struct seeing *w)
 
 /* --- files of a place ------------------------------------------------------------------------- */
 
-/* A path whose parts may have '*': the first that is there. NULL: none. */
-static const char *file_expand(struct arena *a, struct host *h, const char *path)
+enum { FILE_MAX = 65536, FILES_MAX = 200 };
+
+/* Adds the text of every file that the path, of which parts may have '*', stands for: 0, or the
+ * last -errno where there was none. */
+static int files_text(struct arena *a, struct host *h, const char *path, struct text *out)
 {
 	const char *star = strchr(path, '*'), *from, *to;
-	char **names;
+	char **names, *text;
+	int code, best = -ENOENT;
 	size_t n;
 
-	if (!star)
-		return path;
+	if (!star) {
+		code = host_read(h, path, FILE_MAX, a, &text, NULL);
+		if (code == 0 && out->len < FILE_MAX)
+			text_printf(out, "%s\n", text);
+		return code == -EFBIG || code == -EISDIR ? 0 : code;
+	}
 	for (from = star; from > path && from[-1] != '/'; from--)
 		;
 	to = star + strcspn(star, "/");
-	if (host_list(h, arena_strndup(a, path, (size_t)(from - path)), a, &names, &n))
-		return NULL;
-	for (size_t i = 0; i < n && i < 1000; i++) {
-		const char *found;
+	code = host_list(h, arena_strndup(a, path, (size_t)(from - path)), a, &names, &n);
+	for (size_t i = 0; !code && i < n && i < FILES_MAX; i++) {
+		int one;
 
 		if (!defect_name_fits(arena_strndup(a, from, (size_t)(to - from)), names[i]))
 			continue;
-		found = file_expand(
-			a, h, arena_printf(a, "%.*s%s%s", (int)(from - path), path, names[i], to));
-		if (found && host_exists(h, found))
-			return found;
+		one = files_text(
+			a, h, arena_printf(a, "%.*s%s%s", (int)(from - path), path, names[i], to),
+			out);
+		best = best == 0 ? 0 : one;
 	}
-	return NULL;
+	return code ? code : best;
 }
 
 static void file_fill(struct defect_world *dw, const struct defect_place *p, const char *path)
 {
 	const struct place_own *own = p->own;
 	struct arena scratch = { 0 };
-	const char *full = str_starts(path, "site-packages/")
-				   ? arena_printf(&scratch, "%s/%s",
-						  own->packages ? own->packages : "", path + 14)
-				   : path;
+	bool relative = str_starts(path, "site-packages/");
 	json_t *value = json_false(), *files = json_object_get(p->holds, "files");
-	char *text;
-	size_t len;
+	TEXT_AUTO t = { 0 };
 	int code = -ENOENT;
 
 	(void)dw;
-	full = str_starts(path, "site-packages/") && !own->packages
-		       ? NULL
-		       : file_expand(&scratch, own->root.h, full);
-	if (full)
-		code = host_read(own->root.h, full, 65536, &scratch, &text, &len);
-	if (code == 0 || code == -EFBIG || code == -EISDIR)
-		value = json_string(code ? "" : text);
+	if (!relative || own->packages)
+		code = files_text(
+			&scratch, own->root.h,
+			relative ? arena_printf(&scratch, "%s/%s", own->packages, path + 14) : path,
+			&t);
+	if (code == 0)
+		value = json_string(t.s ? t.s : "");
 	else if (code != -ENOENT && code != -ENOTDIR)
 		value = json_null();
 	if (!files) {
 		files = json_object();
 		json_object_set_new(p->holds, "files", files);
 	}
+	/* What is no UTF-8 is there, and nothing can be said of its text. */
 	json_object_set_new(files, path, value ? value : json_string(""));
 	arena_free(&scratch);
 }

@@ -100,6 +100,8 @@ void machine_fill(struct defect_world *dw, const char *key, const char *name);
 /* The insides of a file of gzip; NULL. */
 char *gunzip(struct arena *a, const char *data, size_t len, size_t max);
 /* library.c */
+/* The version of a program, where it is there and rows ask for it. */
+void place_program(struct seeing *w, struct defect_place *p, const char *path);
 void library_fill(struct defect_world *dw, const struct defect_place *p, json_t *lib,
 		  const char *what);
 enum answer3 library_has(struct defect_world *dw, const struct defect_place *p, json_t *lib,
