@@ -129,6 +129,17 @@ struct node *doc_verdict(struct doc *d, enum style style, const char *counts, co
 	return n;
 }
 
+const char *doc_counts(struct doc *d, const char *const *names, const size_t *counts, size_t n)
+{
+	const char *s = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (counts[i])
+			s = arena_printf(d->arena, "%s%s%zu %s%s", s ? s : "", s ? ", " : "",
+					 counts[i], names[i], counts[i] == 1 ? "" : "s");
+	return s;
+}
+
 void doc_code(struct doc *d, const char *text)
 {
 	doc_add(d, NODE_CODE, NULL)->text = text;
@@ -205,7 +216,8 @@ void node_found(struct doc *d, struct node *findings, const struct found *f)
 	struct cell *c = doc_add_row(d, findings, FOUND_COLUMNS)->cells;
 
 	c[FOUND_BADGE] = f->badge;
-	c[FOUND_ID] = cell_as(STYLE_CODE, f->id);
+	/* Words that nobody types are no code. */
+	c[FOUND_ID] = cell_as(f->id && strchr(f->id, ' ') ? STYLE_STRONG : STYLE_CODE, f->id);
 	c[FOUND_ON] = cell(f->on);
 	c[FOUND_NOW] = cell(f->now);
 	c[FOUND_WANTED] = cell_as(STYLE_STRONG, f->wanted);

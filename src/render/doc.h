@@ -143,6 +143,8 @@ struct node *doc_findings(struct doc *d, const char *title);
 /* The first line of a page that judges: how many of what, and the worst of it in words (NULL:
  * none). */
 struct node *doc_verdict(struct doc *d, enum style style, const char *counts, const char *worst);
+/* "2 faults, 1 note"; names in the singular, those without any left out; NULL: none at all. */
+const char *doc_counts(struct doc *d, const char *const *names, const size_t *counts, size_t n);
 void doc_code(struct doc *d, const char *text);
 /* alternative NULL: for HTML alone, unless the node returned gets letters. */
 struct node *doc_figure(struct doc *d, const char *title, const char *svg, const char *alternative);

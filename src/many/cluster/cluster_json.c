@@ -127,13 +127,6 @@ static const void *wire_views(struct arena *a, const void *object, size_t *n)
 	return out;
 }
 
-static unsigned severity_style(const void *object)
-{
-	static const enum style styles[] = { STYLE_MUTED, STYLE_WARN, STYLE_BAD };
-
-	return styles[((const struct cluster_finding *)object)->severity];
-}
-
 /* clang-format off */
 
 static const struct shape_row end_view_rows[] = {
@@ -186,15 +179,14 @@ static const struct shape_row wire_view_rows[] = {
 static const struct shape wire_view_shape = SHAPE(wire_view, wire_view);
 
 static const struct shape_row cluster_finding_rows[] = {
-	{ "code", NULL, "Code", NULL, SHAPE_TEXT(cluster_finding, code), .style_of = shape_code },
-	{ "severity", NULL, "Severity", NULL, .style_of = severity_style,
+	{ "code", NULL, SHAPE_TEXT(cluster_finding, code) },
+	{ "severity", NULL,
 	  SHAPE_CHOICE_BY(cluster_finding, severity, cluster_severity_name, CLUSTER_FAULT + 1) },
-	{ "node", "\"\" for the cluster.", "Node", NULL, SHAPE_TEXT(cluster_finding, node), .style_of = shape_strong },
-	{ "port", "\"\" for the node.", "Port", NULL, SHAPE_TEXT(cluster_finding, port), .style_of = shape_strong },
-	{ "text", "What is wrong.", "~What", NULL, SHAPE_TEXT(cluster_finding, text) },
-	{ "evidence", "What was seen, and where.", "~Evidence", NULL,
-	  SHAPE_TEXT(cluster_finding, evidence), .style_of = shape_muted },
-	{ "fix", "What a person does about it.", "~To do", NULL, SHAPE_TEXT(cluster_finding, fix) },
+	{ "node", "\"\" for the cluster.", SHAPE_TEXT(cluster_finding, node) },
+	{ "port", "\"\" for the node.", SHAPE_TEXT(cluster_finding, port) },
+	{ "text", "What is wrong.", SHAPE_TEXT(cluster_finding, text) },
+	{ "evidence", "What was seen, and where.", SHAPE_TEXT(cluster_finding, evidence) },
+	{ "fix", "What a person does about it.", SHAPE_TEXT(cluster_finding, fix) },
 };
 static const struct shape cluster_finding_shape = SHAPE(cluster_finding, cluster_finding);
 

@@ -20,18 +20,43 @@ static size_t answered(const struct cluster *c)
 	return n;
 }
 
-/* What explains everything else is said before everything else. */
-static void first_of_all(struct doc *d, const struct cluster *c)
+/* Worst first; what explains everything else stands in the verdict. */
+static const struct cluster_finding *cluster_worst(const struct cluster *c)
 {
+	for (size_t i = 0; i < c->n_findings; i++)
+		if (strcmp(c->findings[i].code, "no-cable-no-pci") == 0)
+			return &c->findings[i];
+	return c->n_findings ? &c->findings[0] : NULL;
+}
+
+void cluster_page_findings(struct doc *d, const struct cluster *c, const char *none)
+{
+	static const char *const names[] = { "fault", "warning", "note" };
+	static const enum style styles[] = { [CLUSTER_FAULT] = STYLE_BAD,
+					     [CLUSTER_WARNING] = STYLE_WARN,
+					     [CLUSTER_NOTE] = STYLE_MUTED };
+	const struct cluster_finding *worst = cluster_worst(c);
+	size_t counts[] = { 0, 0, 0 };
+	struct node *list;
+
+	for (size_t i = 0; i < c->n_findings; i++)
+		counts[CLUSTER_FAULT - c->findings[i].severity]++;
+	doc_verdict(d, worst ? styles[worst->severity] : STYLE_GOOD,
+		    worst ? doc_counts(d, names, counts, 3) : none, worst ? worst->text : NULL);
+	list = doc_findings(d, NULL);
 	for (size_t i = 0; i < c->n_findings; i++) {
 		const struct cluster_finding *f = &c->findings[i];
-		struct node *p;
 
-		if (strcmp(f->code, "no-cable-no-pci") != 0)
-			continue;
-		p = doc_paragraph(d);
-		node_span(d, p, cell_as(STYLE_BAD, f->text));
-		node_span(d, p, cellf(d, " To do: %s.", f->fix));
+		node_found(d, list,
+			   &(struct found){ .badge = cell_as(styles[f->severity],
+							     cluster_severity_name(f->severity)),
+					    .id = f->code,
+					    .on = *f->port ? arena_printf(d->arena, "%s %s",
+									  f->node, f->port)
+							   : f->node,
+					    .why = f->text,
+					    .fix = cell(f->fix) });
+		node_more(d, list, "evidence", cell_as(STYLE_MUTED, f->evidence));
 	}
 }
 
@@ -181,14 +206,9 @@ struct doc *page_cluster(struct arena *a, const struct cluster *c, double second
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Cluster");
-	first_of_all(d, c);
+	cluster_page_findings(d, c, "Nothing to fix");
 	cluster_page_summary(d, c, seconds);
 	doc_figure(d, NULL, svg_cluster(a, c), c->n_wires ? cluster_picture(a, c) : NULL);
-	doc_heading(d, 2, "Findings");
-	if (c->n_findings)
-		shape_list_table(d, NULL, cluster_discover_result.shape, "findings", c);
-	else
-		doc_text(d, "None.");
 	doc_heading(d, 2, "Links and nodes");
 	cluster_page_paths(d, c);
 	cluster_page_ports(d, c);

@@ -15,16 +15,6 @@ static enum style state_style(enum check_state s)
 	return styles[s];
 }
 
-static void cluster_check_page_findings(struct doc *d, const struct check *c)
-{
-	doc_heading(d, 2, "What is wrong");
-	if (!c->cluster->n_findings)
-		doc_text(d, c->n_results ? "Nothing was found."
-					 : "Nothing could be measured, so nothing is known.");
-	else
-		shape_list_table(d, NULL, cluster_discover_result.shape, "findings", c->cluster);
-}
-
 /* --- paths --------------------------------------------------------------------------------------
  */
 
@@ -266,8 +256,9 @@ struct doc *page_cluster_check(struct arena *a, const struct check *c, bool all)
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Cluster check");
+	cluster_page_findings(d, c->cluster,
+			      c->n_results ? "Nothing to fix" : "Nothing could be measured");
 	cluster_check_page_summary(d, c);
-	cluster_check_page_findings(d, c);
 	cluster_check_page_paths(d, c);
 	cluster_check_page_collectives(d, c);
 	counters(d, c);

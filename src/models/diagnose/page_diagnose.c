@@ -177,25 +177,28 @@ static bool is_shown(const struct diagnose_view *v, const struct judged_cause *c
 static void diagnose_page_causes(struct doc *d, const struct diagnose_view *v,
 				 const struct run_verdict *x)
 {
-	struct node *t = DOC_TABLE(d, "Causes", "", "~Cause", ">At most", "~Evidence");
+	struct node *list = doc_findings(d, "Causes; a share is the most that its fix can give");
 
 	for (size_t i = 0; i < x->n_causes; i++) {
 		const struct judged_cause *c = &x->causes[i];
-		const char *says = c->says;
-		struct cell *row;
+		const char *cited = NULL;
 
 		if (!is_shown(v, c))
 			continue;
 		for (size_t k = 0; k < c->n_cites; k++)
-			says = arena_printf(d->arena, "%s%s%s (%s)", says, k ? "; " : ". ",
-					    c->cites[k].says, cite_place(d->arena, &c->cites[k]));
-		if (c->against)
-			says = arena_printf(d->arena, "%s. Against it: %s", says, c->against);
-		row = node_row(d, t);
-		row[0] = cell_as(style_of(c->how), certainty_names[c->how]);
-		row[1] = cell(c->row->title);
-		row[2] = cell(c->how <= IS_POSSIBLE ? percent(d->arena, c->share) : NULL);
-		row[3] = cell(says);
+			cited = arena_printf(d->arena, "%s%s%s (%s)", cited ? cited : "",
+					     cited ? "; " : "", c->cites[k].says,
+					     cite_place(d->arena, &c->cites[k]));
+		node_found(
+			d, list,
+			&(struct found){
+				.badge = cell_as(style_of(c->how), certainty_names[c->how]),
+				.id = c->row->title,
+				.now = c->how <= IS_POSSIBLE ? percent(d->arena, c->share) : NULL,
+				.why = c->says,
+				.fix = cell(i < x->found ? c->row->mend : NULL) });
+		node_more(d, list, "evidence", cell_as(STYLE_MUTED, cited));
+		node_more(d, list, "against it", cell(c->against));
 	}
 }
 
@@ -209,19 +212,6 @@ static void diagnose_page_list(struct doc *d, const char *title, const char *con
 	b = doc_bullets(d);
 	for (size_t i = 0; i < n; i++)
 		node_bullet(d, b, cell(texts[i]));
-}
-
-static void diagnose_page_remedies(struct doc *d, const struct run_verdict *x)
-{
-	struct node *b;
-
-	if (!x->found)
-		return;
-	doc_text(d, "What mends it; the share above is the most that it can give:");
-	b = doc_bullets(d);
-	for (size_t i = 0; i < x->found; i++)
-		node_bullet(d, b,
-			    cellf(d, "%s: %s", x->causes[i].row->title, x->causes[i].row->mend));
 }
 
 static void diagnose_page_predicted(struct doc *d, const struct run_summary *r,
@@ -263,6 +253,7 @@ static void diagnose_page_one(struct doc *d, const struct diagnose_view *v, size
 	if (v->d->n > 1)
 		doc_heading(d, 2, r->name);
 	p = doc_paragraph(d);
+	p->verdict = true;
 	node_span(d, p,
 		  cell_as(x->main      ? STYLE_BAD
 			  : x->healthy ? STYLE_GOOD
@@ -271,10 +262,9 @@ static void diagnose_page_one(struct doc *d, const struct diagnose_view *v, size
 			  : x->healthy ? "Healthy: "
 				       : ""));
 	node_span(d, p, cell(x->verdict));
+	diagnose_page_causes(d, v, x);
 	diagnose_page_figures(d, r);
 	diagnose_page_split(d, r);
-	diagnose_page_causes(d, v, x);
-	diagnose_page_remedies(d, x);
 	diagnose_page_predicted(d, r, x);
 	if (!x->healthy || v->all)
 		diagnose_page_list(d, "Not seen, and what would show it:", x->missing,

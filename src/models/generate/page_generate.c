@@ -370,16 +370,42 @@ static void looked(struct doc *d, const struct lint_view *v)
 		 v->on->nccl ? arena_printf(d->arena, " (%s)", v->on->nccl_from) : "");
 }
 
+static const char *lint_sentence(struct arena *a, const struct lint_finding *f)
+{
+	bool named = strstr(f->says, f->subject) != NULL;
+
+	return named ? f->says : arena_printf(a, "%s: %s", f->subject, f->says);
+}
+
 struct doc *page_lint(struct arena *a, const struct lint_view *v)
 {
+	static const enum style styles[LINT_LEVELS] = { STYLE_BAD, STYLE_WARN, STYLE_MUTED };
 	struct doc *d = doc_new(a);
+	const struct lint_finding *worst = NULL;
+	struct node *list;
 
+	for (size_t i = v->l->n; i-- > 0;)
+		if (!worst || v->l->findings[i].level <= worst->level)
+			worst = &v->l->findings[i];
 	doc_heading(d, 1, "Lint");
+	doc_verdict(d, worst ? styles[worst->level] : STYLE_GOOD,
+		    worst ? doc_counts(d, lint_level_names, v->count, LINT_LEVELS)
+			  : "Nothing to fix",
+		    worst ? lint_sentence(a, worst) : NULL);
 	looked(d, v);
-	if (!v->l->n) {
-		doc_text(d, "Nothing is wrong with them.");
-		return d;
+	list = doc_findings(d, NULL);
+	for (size_t i = 0; i < v->l->n; i++) {
+		const struct lint_finding *f = &v->l->findings[i];
+
+		node_found(d, list,
+			   &(struct found){
+				   .badge = cell_as(styles[f->level], lint_level_names[f->level]),
+				   .id = f->code,
+				   .on = f->line ? arena_printf(a, "%s:%u", f->file, f->line)
+						 : f->file,
+				   .why = lint_sentence(a, f),
+				   .fix = cell(f->fix) });
+		node_more(d, list, "source", cell_as(STYLE_MUTED, f->source));
 	}
-	node_drop_empty(shape_list_table(d, NULL, lint_result.shape, "findings", v));
 	return d;
 }

@@ -355,31 +355,15 @@ static const char *lint_machine(const void *object)
 	return n ? n->from : NULL;
 }
 
-static unsigned lint_finding_style(const void *object)
-{
-	static const enum style styles[LINT_LEVELS] = { STYLE_BAD, STYLE_WARN, STYLE_MUTED };
-
-	return styles[((const struct lint_finding *)object)->level];
-}
-
-static const char *lint_finding_place(struct arena *a, const void *object)
-{
-	const struct lint_finding *f = object;
-
-	return f->line ? arena_printf(a, "%s:%u", f->file, f->line) : f->file;
-}
-
 static const struct shape_row lint_finding_rows[] = {
-	{ "level", NULL, SHAPE_CHOICE(lint_finding, level, lint_level_names),
-	  .title = "Level", .style_of = lint_finding_style },
-	{ "code", NULL, SHAPE_TEXT(lint_finding, code), .title = "Code", .style_of = shape_muted },
-	{ "file", "\"command line\" for words.", SHAPE_TEXT(lint_finding, file),
-	  .title = "Place", .shown = lint_finding_place, .style_of = shape_code },
+	{ "level", NULL, SHAPE_CHOICE(lint_finding, level, lint_level_names) },
+	{ "code", NULL, SHAPE_TEXT(lint_finding, code) },
+	{ "file", "\"command line\" for words.", SHAPE_TEXT(lint_finding, file) },
 	{ "line", NULL, SHAPE_COUNT(lint_finding, line), .unknown = SHAPE_ZERO },
 	{ "subject", "The variable, option or host.", SHAPE_TEXT(lint_finding, subject) },
-	{ "says", NULL, SHAPE_TEXT(lint_finding, says), .title = "~What" },
-	{ "fix", NULL, A_TEXT(lint_finding, fix), .title = "~What to do" },
-	{ "source", NULL, A_TEXT(lint_finding, source), .title = "~Source", .style_of = shape_muted },
+	{ "says", NULL, SHAPE_TEXT(lint_finding, says) },
+	{ "fix", NULL, A_TEXT(lint_finding, fix) },
+	{ "source", NULL, A_TEXT(lint_finding, source) },
 };
 static const struct shape lint_finding_shape = SHAPE(lint_finding, lint_finding);
 
