@@ -13,78 +13,8 @@
 #include "look/stack/archive.h"
 #include "machine/knob/io.h"
 
-/* --- what is there at once -------------------------------------------------------------------- */
-
-/* False: there is none. */
-static json_t *known(const struct fact_str *f)
-{
-	if (f->f.seen == SEEN_ABSENT)
-		return json_false();
-	return seen_ok(&f->f) && f->v ? json_string(f->v) : json_null();
-}
-
-static json_t *platform_part(const struct machine *m)
-{
-	json_t *list = json_array();
-
-	if (!seen_ok(&m->platform.kind.f)) {
-		json_decref(list);
-		return json_null();
-	}
-	json_array_append_new(list, json_string(m->platform.kind.v));
-	if (platform_bits(m) & ON_GRACE)
-		json_array_append_new(list, json_string("grace"));
-	if (platform_bits(m) & ON_HOST)
-		json_array_append_new(list, json_string("host"));
-	return list;
-}
-
-static void gpus_part(json_t *j, const struct machine *m)
-{
-	json_t *code = json_array(), *names = json_array();
-	const struct gpu *g;
-	bool all = true;
-	size_t n = 0;
-
-	for (; (g = machine_gpu(m, n)); n++) {
-		char sm[24];
-
-		if (seen_ok(&g->cc_major.f) && seen_ok(&g->cc_minor.f)) {
-			snprintf(sm, sizeof(sm), "sm_%lld%lld", g->cc_major.v, g->cc_minor.v);
-			json_array_append_new(code, json_string(sm));
-		} else if (fact_is(&m->platform.kind, "dgx-spark")) {
-			json_array_append_new(code, json_string("sm_121"));
-		} else {
-			all = false;
-		}
-		if (seen_ok(&g->name.f))
-			json_array_append_new(names, json_string(g->name.v));
-	}
-	if (!n && fact_is(&m->platform.kind, "dgx-spark"))
-		json_array_append_new(code, json_string("sm_121"));
-	else if (!n && machine_bus_gpus(m, false))
-		all = false;
-	json_object_set_new(j, "gpus", all ? code : json_null());
-	json_object_set_new(j, "gpu_names", n || all ? names : json_null());
-	if (!all)
-		json_decref(code);
-	if (!n && !all)
-		json_decref(names);
-}
-
-/* Several of one name stand in a list. */
-static void version_add(json_t *all, const char *name, const char *version)
-{
-	json_t *v = json_object_get(all, name), *one;
-	size_t i;
-
-	if (!v) {
-		v = json_array();
-		json_object_set_new(all, name, v);
-	}
-	json_array_foreach(v, i, one) if (strcmp(json_string_value(one), version) == 0) return;
-	json_array_append_new(v, json_string(version));
-}
+/* --- what is read at once ----------------------------------------------------------------------
+ */
 
 static void esrt_part(struct seeing *w, json_t *all)
 {
@@ -138,44 +68,6 @@ static void smbios_part(struct seeing *w, json_t *all)
 			version_add(all, text[0], text[1]);
 	}
 	arena_free(&scratch);
-}
-
-/* "ConnectX-7" of "MT2910 Family [ConnectX-7]" */
-static const char *nic_name(struct arena *a, const struct machine *m, const char *pci)
-{
-	const struct pci_function *f = machine_pci(m, pci);
-	const char *name = f ? fact_text(&f->device_name, "") : "", *at = strstr(name, "ConnectX-"),
-		   *bf = strstr(name, "BlueField-");
-
-	at = at ? at : bf;
-	return at ? arena_strndup(a, at, strcspn(at, "] ")) : NULL;
-}
-
-static json_t *firmware_part(struct seeing *w)
-{
-	const struct machine *m = w->how->m;
-	json_t *all = json_object();
-
-	if (seen_ok(&m->platform.bios_version.f))
-		version_add(all, "bios", m->platform.bios_version.v);
-	for (size_t i = 0; machine_gpu(m, i); i++)
-		if (seen_ok(&machine_gpu(m, i)->vbios.f))
-			version_add(all, "vbios", machine_gpu(m, i)->vbios.v);
-	LIST_FOR_EACH (const struct nic, n, &m->net.nics) {
-		const char *name = nic_name(w->a, m, n->pci);
-
-		/* "28.45.4028 (NVD0000000087)" */
-		if (name && seen_ok(&n->firmware.f))
-			version_add(
-				all, arena_printf(w->a, "nic:%s", name),
-				arena_strndup(w->a, n->firmware.v, strcspn(n->firmware.v, " ")));
-	}
-	LIST_FOR_EACH (const struct disk, d, &m->storage.disks)
-		if (seen_ok(&d->model.f) && seen_ok(&d->firmware.f))
-			version_add(all, arena_printf(w->a, "nvme:%s", d->model.v), d->firmware.v);
-	esrt_part(w, all);
-	smbios_part(w, all);
-	return all;
 }
 
 /* The value of NAME="..." of a file of such lines; NULL. */
@@ -265,23 +157,15 @@ static json_t *pci_part(const struct machine *m)
 
 json_t *machine_part(struct seeing *w)
 {
-	const struct machine *m = w->how->m;
-	json_t *j = json_object();
+	json_t *j = machine_facts_part(w->a, w->how->m), *firmware = json_object_get(j, "firmware");
 
-	json_object_set_new(j, "platform", platform_part(m));
-	json_object_set_new(j, "product", known(&m->platform.product));
-	gpus_part(j, m);
 	if (w->how->gpus)
 		json_object_set(j, "gpus", (json_t *)(uintptr_t)w->how->gpus);
-	json_object_set_new(j, "cpu", known(&m->kernel.arch));
-	json_object_set_new(j, "driver", known(&m->gpu.driver));
-	json_object_set_new(j, "modules", known(&m->gpu.driver_flavour));
-	json_object_set_new(j, "kernel", known(&m->kernel.release));
-	json_object_set_new(j, "cmdline", known(&m->kernel.cmdline));
+	esrt_part(w, firmware);
+	smbios_part(w, firmware);
 	json_object_set_new(j, "loaded", loaded_part(w));
-	json_object_set_new(j, "firmware", firmware_part(w));
 	json_object_set_new(j, "releases", releases_part(w));
-	json_object_set_new(j, "pci", pci_part(m));
+	json_object_set_new(j, "pci", pci_part(w->how->m));
 	return j;
 }
 

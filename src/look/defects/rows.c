@@ -13,12 +13,12 @@
 #include "look/settings/settings.h"
 #include "machine/host/host.h"
 
-extern const char known_defects[]; /* made by the build */
+extern const char known_defects[], known_defects_of_facts[]; /* made by the build */
 
 /* Read once a process, and kept: texts of rows live as long. */
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct arena kept_arena;
-static struct defect_rows kept;
+static struct defect_rows kept, kept_of_facts;
 static struct err kept_why; /* a data package's rows are not used; empty: they are */
 
 const char *defect_text(const json_t *row, const char *key)
@@ -274,9 +274,9 @@ int defect_rows_parse(struct arena *a, const char *name, const char *text, size_
 }
 
 /* What the build made is right: the test of rows looks at it. */
-static void rows_built_in(struct arena *a, struct defect_rows *out)
+static void rows_built_in(struct arena *a, const char *text, struct defect_rows *out)
 {
-	json_t *j = json_loads(known_defects, 0, NULL), *row;
+	json_t *j = json_loads(text, 0, NULL), *row;
 	size_t i;
 
 	*out = (struct defect_rows){ .files = j, .n = json_array_size(j), .from = "this build" };
@@ -329,7 +329,7 @@ static void rows_once(struct host *h)
 		}
 		json_decref(kept.files);
 	}
-	rows_built_in(a, &kept);
+	rows_built_in(a, known_defects, &kept);
 }
 
 void defect_rows_read(struct arena *a, struct host *h, struct defect_rows *out, struct err *e)
@@ -343,4 +343,13 @@ void defect_rows_read(struct arena *a, struct host *h, struct defect_rows *out, 
 	for (size_t i = 0; i < kept.n; i++)
 		out->rows[i] = kept.rows[i];
 	*e = kept_why;
+}
+
+const struct defect_rows *defect_rows_of_facts(void)
+{
+	pthread_mutex_lock(&kept_lock);
+	if (!kept_of_facts.files)
+		rows_built_in(&kept_arena, known_defects_of_facts, &kept_of_facts);
+	pthread_mutex_unlock(&kept_lock);
+	return &kept_of_facts;
 }

@@ -20,6 +20,8 @@ enum { DEFECT_ROWS_BYTES = 8 << 20, DEFECT_ROWS_MAX = 10000 };
 /* The data package's set where it has one and all of it is valid; else the build's, and *e says
  * why. The first call of a process reads them; their texts live as long as it. */
 void defect_rows_read(struct arena *a, struct host *h, struct defect_rows *out, struct err *e);
+/* Those of the build that facts of a machine decide alone. */
+const struct defect_rows *defect_rows_of_facts(void);
 /* Rows of one file's text. -EINVAL and *e; name is what the file is called. */
 int defect_rows_parse(struct arena *a, const char *name, const char *text, size_t len,
 		      struct defect_rows *out, struct err *e);

@@ -45,6 +45,9 @@ void world_take(struct arena *a, const struct world_look *how, struct defect_wor
 		struct world_seen *seen);
 void world_free(struct defect_world *w);
 
+/* The rows that facts alone decide: nothing is read for them. */
+void defects_of_facts(struct arena *a, const struct machine *m, struct defect_matches *out);
+
 /* --- for the files of the world --------------------------------------------------------------- */
 
 /* What rows ask for: nothing else is kept. */
@@ -94,6 +97,10 @@ void packages_of(struct seeing *w, struct defect_place *root, const char *prefix
 		 const char *packages);
 void processes_take(struct seeing *w, struct defect_place *host);
 
+/* defects/facts_part.c: by facts alone. */
+json_t *machine_facts_part(struct arena *a, const struct machine *m);
+/* Several versions of one name stand in a list. */
+void version_add(json_t *all, const char *name, const char *version);
 /* defects/machine_part.c: the machine's keys, and those that are read on demand. */
 json_t *machine_part(struct seeing *w);
 void machine_fill(struct defect_world *dw, const char *key, const char *name);

@@ -304,13 +304,13 @@ void remediate_argument(const struct rule_ctx *q, struct remediations *out, cons
 extern const struct setting_table settings_data_path, settings_firmware;
 extern const struct setting_table settings_thermal, settings_memory_state;
 
-extern const struct setting_table settings_gpu, settings_gpu_health, settings_cpu, settings_boot,
-	settings_memory, settings_scheduler, settings_disk, settings_zfs, settings_net,
-	settings_nic, settings_rdma, settings_pcie, settings_service, settings_memory_huge,
-	settings_gpu_clock, settings_gpu_driver, settings_gpu_link, settings_nic_function,
-	settings_nic_address, settings_pcie_access, settings_rdma_memory, settings_cpu_clock,
-	settings_memory_writeback, settings_boot_isolation, settings_gpu_power, settings_nic_queue,
-	settings_gpu_errors, settings_gpu_mode, settings_pcie_rails, settings_roce,
-	settings_steering;
+extern const struct setting_table settings_gpu, settings_gpu_health, settings_defects, settings_cpu,
+	settings_boot, settings_memory, settings_scheduler, settings_disk, settings_zfs,
+	settings_net, settings_nic, settings_rdma, settings_pcie, settings_service,
+	settings_memory_huge, settings_gpu_clock, settings_gpu_driver, settings_gpu_link,
+	settings_nic_function, settings_nic_address, settings_pcie_access, settings_rdma_memory,
+	settings_cpu_clock, settings_memory_writeback, settings_boot_isolation, settings_gpu_power,
+	settings_nic_queue, settings_gpu_errors, settings_gpu_mode, settings_pcie_rails,
+	settings_roce, settings_steering;
 
 #endif

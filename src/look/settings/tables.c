@@ -9,6 +9,7 @@ const struct setting_table *const setting_tables[] = {
 	&settings_gpu_mode,
 	&settings_gpu_driver,
 	&settings_gpu_health,
+	&settings_defects,
 	&settings_gpu_link,
 	&settings_gpu_errors,
 	&settings_thermal,
