@@ -23,7 +23,7 @@ void svg_text(struct text *t, int x, int y, const char *anchor, const char *clas
 /*
  * Charts as SVG. Pure: the same data give the same text, in the arena; NULL when nothing can be
  * drawn. What is returned goes into a page of ours as it is: <div class="broad"> with a drawing 720
- * wide and <div class="tall"> with one 360 wide for telephones; the style sheet of doc_html.c shows
+ * wide and <div class="tall"> with one 360 wide for telephones; the style sheet page.css shows
  * one of them. Every drawing has role="img", a title and a desc that tells the figures in
  * sentences; no script, no ids, no style attribute; colours are classes of the page's sheet. All
  * texts are escaped. At most SVG_POINTS_MAX points a line: of more, the least and the most of each

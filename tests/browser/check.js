@@ -228,6 +228,9 @@ async function many(browser) {
 	console.log(`64 machines, ${fs.statSync(path.join(folder, 'many.html')).size >> 10} KiB: first paint ${t.paint.toFixed(0)} ms, ` +
 		`script done ${t.interactive.toFixed(0)} ms, loaded ${t.loaded.toFixed(0)} ms`);
 	law('64 machines at the front', await page.locator('main > .wide tbody tr').count() === 64);
+	await page.click('main > .wide thead th:nth-child(2) button');
+	law('the worst machine first', (await page.textContent('main > .wide tbody tr')).includes('critical'));
+	await page.reload();
 	await page.click('main > .wide tbody tr:nth-child(40) a');
 	await until(page, () => document.getElementById('m40').closest('details').open);
 	law('one of them is opened by its link', await page.isVisible('#m40'));

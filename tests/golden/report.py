@@ -115,10 +115,9 @@ def contrast(a, b):
 
 def colours(style):
     """Both themes: texts 4.5 to 1, marks 3 to 1."""
-    light = dict(re.findall(r"--([\w-]+):(#\w+)", style[style.index(":root{"):style.index("}")]))
-    at = style.index("[data-theme=dark]{")
-    dark = dict(re.findall(r"--([\w-]+):(#\w+)", style[at:style.index("}", at)]))
-    expect("both themes have the same colours", light.keys() == dark.keys() and len(light) > 40)
+    pairs = re.findall(r"--([\w-]+):light-dark\((#\w+),(#\w+)\)", style)
+    light, dark = ({p[0]: p[k] for p in pairs} for k in (1, 2))
+    expect("each colour has both themes", len(pairs) == len(light) == len(re.findall(r"--[\w-]+:", style)) > 40)
     for theme, c in (("light", light), ("dark", dark)):
         texts = [(t, g) for t in ("ink", "soft", "accent", "good", "warn", "bad", "unknown") for g in ("bg", "panel")]
         texts += [("good", "good-bg"), ("warn", "warn-bg"), ("bad", "bad-bg"), ("on-badge", "badge"), ("on-badge", "badge-tight")]
