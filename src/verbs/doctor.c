@@ -13,6 +13,7 @@
 #include "tune/txn/txn.h"
 #include "verbs/benches.h"
 #include "verbs/change.h"
+#include "verbs/defect_rows.h"
 #include "verbs/doctor.h"
 #include "verbs/page_plan.h"
 #include "verbs/persist/persist.h"
@@ -60,6 +61,21 @@ static void doctoring_look(struct doctoring *g, struct machine **m, struct findi
 	*m = door_machine(g->d, g->h, &(struct door_look){ 0 });
 	settings_check(a, *m, &g->profile, door_read_knob, g->h, f);
 	observations_read(a, g->h, *m, s);
+}
+
+/* What is known of software, driver and firmware that are here. */
+static const struct defects_view *doctoring_defects(struct doctoring *g)
+{
+	struct defects_view *out = ARENA_NEW(g->d->arena, struct defects_view);
+	struct stack_root root = { g->h, -1, !g->h->id.captured };
+	struct defect_rows rows;
+	struct world_look how = {
+		.root = &root, .machine = g->h, .m = g->m, .live = !g->h->id.captured, .rows = &rows
+	};
+
+	defects_rows(g->d, &rows);
+	defects_look(g->d->arena, &how, out);
+	return out;
 }
 
 /* What gputune set and no file keeps; NULL: the journal cannot be read. */
@@ -143,6 +159,7 @@ static void verb_doctor_look(struct doctoring *g)
 	g->e.earlier = live ? &g->first : NULL;
 	g->e.apart_s = clock_mono_s() - begin;
 	g->e.record = &g->record;
+	g->e.known = doctoring_defects(g);
 	g->e.path = path;
 	g->e.own_unkept = own_unkept(g);
 }

@@ -17,6 +17,8 @@ struct doctor_case {
 	const char *says; /* part of the evidence; NULL */
 	const char *facts, *findings, *signs, *earlier, *tests, *path;
 	const char *unkept;
+	/* A defect of this component is here, "?nccl": it may be; "": none is; NULL: not looked. */
+	const char *known;
 	const char *current; /* of the findings; NULL: "the value" */
 	double steal;	     /* per cent; 0: not seen */
 	long long throttles; /* during the tests */
@@ -182,6 +184,26 @@ static inline struct path_look *case_path(struct arena *a, const char *text)
 	return p;
 }
 
+static inline const struct defects_view *case_known(struct arena *a, const char *component)
+{
+	struct defects_view *v = ARENA_NEW(a, struct defects_view);
+	bool maybe = *component == '?';
+
+	v->rows = 2;
+	if (*component) {
+		v->n = 1;
+		v->items = ARENA_NEW(a, struct defect_found);
+		v->items[0] =
+			(struct defect_found){ .id = "some-hang",
+					       .component = component + maybe,
+					       .title = "it hangs",
+					       .effect = "hang",
+					       .place = "host",
+					       .state = maybe ? DEFECT_POSSIBLE : DEFECT_HERE };
+	}
+	return v;
+}
+
 static inline void case_evidence(struct arena *a, const struct doctor_case *row,
 				 struct rule_facts *e)
 {
@@ -194,6 +216,7 @@ static inline void case_evidence(struct arena *a, const struct doctor_case *row,
 				  .earlier = row->earlier ? case_signs(a, row->earlier) : NULL,
 				  .apart_s = 2,
 				  .record = r,
+				  .known = row->known ? case_known(a, row->known) : NULL,
 				  .own_unkept = row->unkept };
 	r->conditions.steal_percent = row->steal > 0 ? row->steal : -1;
 	r->conditions.before.throttles = row->throttles ? 0 : -1;

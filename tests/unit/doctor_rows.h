@@ -279,12 +279,9 @@ static const struct doctor_case doctor_rows[] = {
 	{ IS("disk.stalls-saving/writeback", EXCLUDED), NULL,
 	  .findings = "memory.dirty-ratio=pass" },
 	/* --- system */
-	{ IS("system.panics/kernel", LIKELY), "6.17.0-1008",
-	  .facts = "{" SPARK ", 'kernel': {'release': '6.17.0-1008-nvidia'}}" },
-	{ IS("system.panics/kernel", EXCLUDED), NULL,
-	  .facts = "{" SPARK ", 'kernel': {'release': '6.17.0-1014-nvidia'}}" },
-	{ IS("system.panics/kernel", NOT_HERE), NULL,
-	  .facts = "{'kernel': {'release': '6.17.0-1008-nvidia'}}" },
+	{ IS("system.known-defect/here", LIKELY), "some-hang", .known = "vllm" },
+	{ IS("system.known-defect/here", EXCLUDED), NULL, .known = "" },
+	{ IS("system.known-defect/here", UNSEEN), "not looked for" },
 	{ IS("system.panics/mailbox", LIKELY), "7 lines", .signs = "{'log_doe': 7}" },
 	{ IS("system.panics/mailbox", EXCLUDED), NULL, .signs = "{'log_doe': 0}" },
 	{ IS("system.panics/record", CERTAIN), "2 files", .signs = "{'crash_dumps': 2}" },
@@ -528,6 +525,9 @@ static const struct doctor_case doctor_rows[] = {
 	{ IS("nccl.wrong-version/several", EXCLUDED), NULL, .facts = "{" GB10 "}",
 	  .signs = "{'processes': [{'pid': 1, 'nccl': '/opt/a/libnccl.so.2'}, {'pid': 2, 'nccl': "
 		   "'/opt/a/libnccl.so.2'}]}" },
+	{ IS("nccl.hangs/defect", LIKELY), "host, some-hang: it hangs", .known = "nccl" },
+	{ IS("nccl.hangs/defect", EXCLUDED), NULL, .known = "vllm" },
+	{ IS("nccl.hangs/defect", UNSEEN), "1 of them could not be seen", .known = "?nccl" },
 	{ IS("nccl.hangs/conf", LIKELY), "NCCL_GRAPH_FILE", .facts = "{" GB10 "}",
 	  .signs = "{'vars': [{'name': 'NCCL_GRAPH_FILE', 'value': '/x', 'origin': "
 		   "'/etc/nccl.conf'}]}" },

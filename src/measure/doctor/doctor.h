@@ -7,6 +7,7 @@
 #ifndef DOCTOR_DOCTOR_H
 #define DOCTOR_DOCTOR_H
 
+#include "look/defects/page.h"
 #include "look/settings/check.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/record.h"
@@ -87,9 +88,10 @@ struct rule_facts {
 	const struct observations *signs;
 	const struct observations *earlier; /* apart_s before; NULL: looked at once */
 	double apart_s;
-	const struct record *record;  /* of the tests that ran; NULL: none */
-	const struct path_look *path; /* NULL: not looked at */
-	const char *not_run[TESTS];   /* why; NULL: it ran */
+	const struct record *record;	  /* of the tests that ran; NULL: none */
+	const struct path_look *path;	  /* NULL: not looked at */
+	const char *not_run[TESTS];	  /* why; NULL: it ran */
+	const struct defects_view *known; /* defects that were looked for; NULL: none were */
 	const char *own_unkept; /* settings of ours in force that no file keeps; NULL: unknown */
 };
 

@@ -127,6 +127,11 @@ static void several(const struct rule_facts *e, struct judged *out)
 		verdict_set(e, out, CAUSE_UNSEEN, "no program with NCCL runs now");
 }
 
+static void nccl_defect(const struct rule_facts *e, struct judged *out)
+{
+	rule_by_defects(e, "nccl", out);
+}
+
 /* --- hanging ---------------------------------------------------------------------------------- */
 /* The names alone: what a value does is said where it is judged. */
 static void stale_conf(const struct rule_facts *e, struct judged *out)

@@ -295,3 +295,39 @@ bool grows(const struct rule_facts *e, const struct fact_int *before, const stru
 	*per_s = (double)(now->v - before->v) / e->apart_s;
 	return true;
 }
+
+void rule_by_defects(const struct rule_facts *e, const char *component, struct judged *out)
+{
+	const struct defect_found *first = NULL;
+	size_t hidden = 0;
+	TEXT_AUTO more = { 0 };
+
+	if (!e->known) {
+		verdict_set(e, out, CAUSE_UNSEEN, "known defects were not looked for");
+		return;
+	}
+	for (size_t i = 0; i < e->known->n; i++) {
+		const struct defect_found *d = &e->known->items[i];
+
+		if (component && strcmp(d->component, component) != 0)
+			continue;
+		hidden += d->state == DEFECT_POSSIBLE;
+		if (!defect_breaks(d))
+			continue;
+		if (first)
+			text_printf(&more, "%s%s", more.len ? ", " : "; also ", d->id);
+		first = first ? first : d;
+	}
+	if (first)
+		verdict_set(e, out, CAUSE_LIKELY, "%s, %s: %s (%s)%s", first->place, first->id,
+			    first->title, first->n_proofs ? first->proofs[0].text : "",
+			    more.s ? more.s : "");
+	else if (fact_or(&e->m->captured, 0) == 1)
+		verdict_set(e, out, CAUSE_UNSEEN, "a capture holds no packages and libraries");
+	else if (hidden)
+		verdict_set(e, out, CAUSE_UNSEEN, "what decides on %zu of them could not be seen",
+			    hidden);
+	else
+		verdict_set(e, out, CAUSE_EXCLUDED, "none of %zu known defects was found",
+			    e->known->rows);
+}

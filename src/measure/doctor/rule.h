@@ -28,6 +28,9 @@ typedef bool function_test(const struct machine *m, const char *pci);
 void rule_on_functions(const struct rule_facts *e, const char *setting, function_test *is_part,
 		       const char *none, struct judged *out);
 
+/* By known defects of that component (NULL: of any) that are here. */
+void rule_by_defects(const struct rule_facts *e, const char *component, struct judged *out);
+
 /* A case of a bench whose name begins so, from number *at on; NULL: none. Increments *at. */
 const struct record_case *next_case(const struct rule_facts *e, const char *bench, const char *name,
 				    size_t *at);

@@ -6,33 +6,11 @@
 #include "knowledge/health.h"
 #include "measure/doctor/rule.h"
 
-/* --- kernels ---------------------------------------------------------------------------------- */
-struct bad_kernel {
-	const char *begin; /* of the release */
-	const char *what, *date;
-};
-/* Reports of owners; a row goes out when nobody can have that kernel any more. */
-static const struct bad_kernel bad_kernels[] = {
-	{ "6.17.0-1008-nvidia", "panics, with PCI DOE mailbox errors, on DGX OS 7.4.0", "2026-02" },
-};
-
-static void known_bad(const struct rule_facts *e, struct judged *out)
+/* --- known defects, crashes ---------------------------------------------------------------------
+ */
+static void known_here(const struct rule_facts *e, struct judged *out)
 {
-	const char *release = fact_text(&e->m->kernel.release, NULL);
-
-	if (!is_spark(e)) {
-		verdict_set(e, out, CAUSE_NOT_HERE, "the list is of DGX Spark's kernels");
-		return;
-	}
-	if (verdict_set_unseen(e, out, &e->m->kernel.release.f, "the kernel's release"))
-		return;
-	verdict_set(e, out, CAUSE_EXCLUDED,
-		    "kernel %s is not among the %zu that were reported (2026-10)", release,
-		    sizeof(bad_kernels) / sizeof(bad_kernels[0]));
-	for (size_t i = 0; i < sizeof(bad_kernels) / sizeof(bad_kernels[0]); i++)
-		if (str_starts(release, bad_kernels[i].begin))
-			verdict_set(e, out, CAUSE_LIKELY, "kernel %s: %s (%s)", release,
-				    bad_kernels[i].what, bad_kernels[i].date);
+	rule_by_defects(e, NULL, out);
 }
 
 static void mailbox(const struct rule_facts *e, struct judged *out)
