@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "look/settings/findings.h"
 #include "measure/bench/conditions.h"
+#include "measure/doctor/listen.h"
 #include "tune/txn/txn.h"
 #include "verbs/benches.h"
 #include "verbs/change.h"
@@ -45,6 +46,9 @@ struct doctoring {
 	struct examined *results;
 	struct doctor_fix *fixes;
 	size_t n_fixes;
+	struct log_input input; /* what programs printed */
+	bool listens;		/* words and files were given to it, not to the report */
+	bool unknown;		/* nothing fits what was said */
 	atomic_bool stop;
 };
 
@@ -167,8 +171,21 @@ static void verb_doctor_look(struct doctoring *g)
 static void examine(struct doctoring *g)
 {
 	g->results = arena_array(g->d->arena, g->chosen.n, sizeof(*g->results));
-	for (size_t i = 0; i < g->chosen.n; i++)
+	for (size_t i = 0; i < g->chosen.n; i++) {
 		doctor_examine(&g->e, g->chosen.items[i], &g->results[i]);
+		if (g->chosen.matches)
+			g->results[i].match = &g->chosen.matches[i];
+	}
+	/* What this machine has no part for is the least likely of what was described. */
+	for (size_t i = 1; g->chosen.matches && i < g->chosen.n; i++)
+		for (size_t k = i; k && g->results[k].state != DOCTOR_NOT_HERE &&
+				   g->results[k - 1].state == DOCTOR_NOT_HERE;
+		     k--) {
+			struct examined t = g->results[k];
+
+			g->results[k] = g->results[k - 1];
+			g->results[k - 1] = t;
+		}
 }
 
 /*
@@ -525,6 +542,47 @@ static int no_diagnosis(struct doctoring *g, const char *name)
 	return door_fail(g->d, EXIT_USAGE, &e);
 }
 
+/* By words and what programs printed. 0, or as answers. */
+static int verb_doctor_describe(struct doctoring *g)
+{
+	const struct ask_texts *words = &g->ask->symptoms;
+	struct arena *a = g->d->arena;
+	struct chosen by_id = { 0 };
+	const char **left, *bad = NULL;
+	struct err e = { 0 };
+	size_t n;
+
+	log_input_init(a, &g->input);
+	g->input.all = g->ask->all;
+	if (!g->listens) {
+		doctor_choose(a, NULL, 0, NULL, &g->chosen);
+		return 0;
+	}
+	if (words->n && doctor_only(a, words->items, words->n, &by_id, &bad)) {
+		g->chosen = by_id;
+		return 0;
+	}
+	if (log_input_ask(&g->input, words->items, words->n, &left, &n, &e))
+		return door_fail(g->d, EXIT_USAGE, &e);
+	if (!n && !g->input.n_sources) {
+		doctor_choose(a, NULL, 0, NULL, &g->chosen);
+		return 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		log_input_add_text(&g->input, "your words", left[i]);
+	if (*g->input.prose)
+		left[n++] = g->input.prose;
+	if (doctor_choose(a, left, n, &g->input, &g->chosen))
+		return 0;
+	if (g->ask->fix)
+		return door_refuse(g->d, EXIT_USAGE,
+				   "no diagnosis fits this description, so nothing is fixed; "
+				   "\"gputune doctor list\" lists all");
+	g->unknown = true;
+	doctor_choose(a, NULL, 0, NULL, &g->chosen);
+	return 0;
+}
+
 static int verb_doctor_choose(struct doctoring *g)
 {
 	const struct ask_texts *words = &g->ask->symptoms;
@@ -532,6 +590,7 @@ static int verb_doctor_choose(struct doctoring *g)
 	const char *const *ids, *bad = NULL;
 	struct chosen only = { 0 };
 	size_t n;
+	int code;
 
 	ids = door_words(g->d, g->ask->only, &n);
 	if (g->ask->only && !n)
@@ -543,11 +602,9 @@ static int verb_doctor_choose(struct doctoring *g)
 		g->chosen = only;
 		return 0;
 	}
-	if (!doctor_choose(a, words->items, words->n, &g->chosen))
-		return door_refuse(
-			g->d, EXIT_USAGE,
-			"no symptom is described so; \"gputune doctor list\" lists them, "
-			"in words that are understood");
+	code = verb_doctor_describe(g);
+	if (code)
+		return code;
 	for (size_t i = 0; i < only.n; i++) {
 		size_t k = 0;
 
@@ -576,7 +633,7 @@ static int verb_doctor_begin(struct doctoring *g, struct door *d, const struct d
 		code = door_check_overlay(d, &ask->machine, ask->change.dry_run);
 	code = code ? code : door_profile(d, &all, &g->profile);
 	code = code ? code : verb_doctor_choose(g);
-	g->plan = (struct doctor_plan){ .tests = doctor_tests_of(&g->chosen),
+	g->plan = (struct doctor_plan){ .tests = g->unknown ? 0 : doctor_tests_of(&g->chosen),
 					.named = g->chosen.named,
 					.seconds = ask->seconds };
 	return code;
@@ -593,11 +650,11 @@ static bool is_mended(const struct doctoring *g, const struct diagnosis *d)
 /* What was asked for by name has to be tested; otherwise something has. */
 static int verb_doctor_code_of(const struct doctoring *g, const struct doctor_view *v)
 {
-	for (size_t i = 0; i < v->n; i++)
+	for (size_t i = 0; i < v->n && !g->unknown; i++)
 		if (v->items[i].state == DOCTOR_FOUND && !v->items[i].d->normal &&
 		    !is_mended(g, v->items[i].d))
 			return EXIT_FINDINGS;
-	if (g->chosen.named && v->count[DOCTOR_OPEN])
+	if (g->unknown || (g->chosen.named && v->count[DOCTOR_OPEN]))
 		return EXIT_BLIND;
 	return v->count[DOCTOR_FINE] || v->count[DOCTOR_FOUND] ? EXIT_CLEAN : EXIT_BLIND;
 }
@@ -612,7 +669,10 @@ static struct doctor_view view_of(const struct doctoring *g)
 				 .n_fixes = g->n_fixes,
 				 .tests = g->plan.tests,
 				 .named = g->chosen.named,
-				 .all = g->ask->all };
+				 .all = g->ask->all,
+				 .unknown = g->unknown,
+				 .sources = g->input.sources,
+				 .n_sources = g->input.n_sources };
 
 	for (size_t i = 0; i < v.n; i++)
 		v.count[v.items[i].state]++;
@@ -640,8 +700,10 @@ int doctor_passive(struct door *d, struct host *h, const char *profile, struct d
 static int doctor_answer(struct door *d, const struct doctor_ask *ask, struct doctor_view *out)
 {
 	struct doctoring *g = ARENA_NEW(d->arena, struct doctoring);
-	int code = verb_doctor_begin(g, d, ask);
+	int code;
 
+	g->listens = true;
+	code = verb_doctor_begin(g, d, ask);
 	if (code)
 		return code;
 	g->h = ask->fix ? door_change_host(d, &ask->machine, ask->change.dry_run)
@@ -669,12 +731,13 @@ static int list_answer(struct door *d, const void *ask, void *answer)
 /* clang-format off */
 
 static const struct ask_row doctor_ask_rows[] = {
-	{ "SYMPTOM", "an id, a topic (gpu, nic) or words: \"slow nccl\" (default: everything)",
+	{ "SYMPTOM", "an id, a topic (gpu, nic), words (\"slow nccl\"), or files of programs' output; "
+	  "- is standard input (default: everything)",
 	  ASK_TEXTS(doctor_ask, symptoms), .argument = true, .proposal = diagnosis_proposal },
 	{ "only", "only these diagnoses: ids or prefixes, comma-separated", ASK_TEXT(doctor_ask, only),
 	  .arg = "IDS", .join = ',', .proposal = diagnosis_proposal },
-	{ "all", "also causes that were excluded or do not apply here", ASK_FLAG(doctor_ask, all),
-	  .letter = 'a' },
+	{ "all", "also causes that were excluded or do not apply, and diagnoses that hardly fit",
+	  ASK_FLAG(doctor_ask, all), .letter = 'a' },
 	{ "passive", "only look: run no test", ASK_FLAG(doctor_ask, passive) },
 	{ "for", "run each test for this long: 10s, 500ms, 2m", ASK_TIME(doctor_ask, seconds) },
 	{ ASK_PART(doctor_ask, bench, bench_ask) },
@@ -720,6 +783,7 @@ const struct verb doctor_verb = {
 	.examples = EXAMPLES({ "doctor", "everything that can be seen on this machine" },
 		{ "doctor slow nccl", "a symptom in your own words" },
 		{ "doctor gpu --passive", "one topic, without any test" },
+		{ "doctor \"engine hangs\" vllm.log", "words and what a program printed" },
 		{ "doctor disk.slow-load --files /models", "one diagnosis, with files to read" }),
 	.ask = &doctor_ask_shape, .subs = doctor_subs,
 	.answer = doctor_any, .result = &doctor_result, .page = doctor_page, .head = doctor_head,

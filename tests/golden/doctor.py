@@ -191,7 +191,7 @@ def words():
         for argv in ([query], query.split()):
             j = doctor(*argv, "--host", spark, what=f"words {argv}")
             expect(f"words {argv}", wanted in [d["id"] for d in j["diagnoses"]], [d["id"] for d in j["diagnoses"]])
-    for what, argv, part in (("nonsense", ["xyzzy"], "no symptom"), ("a wrong id", ["--only", "gpu.nope"], '"gpu.nope"'),
+    for what, argv, part in (("nonsense to fix", ["xyzzy", "--fix"], "no diagnosis"), ("a wrong id", ["--only", "gpu.nope"], '"gpu.nope"'),
                              ("a wrong time", ["--for", "soon"], "--for"), ("--fix of a capture", ["--fix", "--host", spark], "--overlay"),
                              ("list with more", ["list", "gpu"], "no argument"), ("a capture that is not there", ["--host", "/no/such"], "/no/such")):
         code, out, err = run("doctor", *argv)

@@ -147,6 +147,12 @@ static const struct doctor_case doctor_rows[] = {
 		   "[{'integrated': 1, 'memory_bytes': '!unsupported'}]}}" },
 	{ IS("gpu.memory-not-shown/shared", EXCLUDED), NULL,
 	  .facts = "{'gpu': {'gpus': [{'integrated': 0, 'memory_bytes': 1000}]}}" },
+	/* --- containers */
+	{ IS("container.no-gpu/runtime", LIKELY), "no NVIDIA container runtime",
+	  .facts = "{'software': {'container_runtime': '!absent'}}" },
+	{ IS("container.no-gpu/runtime", EXCLUDED), "nvidia-container-runtime",
+	  .facts = "{'software': {'container_runtime': '/usr/bin/nvidia-container-runtime'}}" },
+	{ IS("container.no-gpu/runtime", UNSEEN), NULL, .facts = "{}" },
 	/* --- memory */
 	{ IS("memory.fabric-not-ramping/one-thread", LIKELY), "31.0 GB/s", .facts = "{" SPARK "}",
 	  .tests = "[{'bench': 'memory-bandwidth', 'case': 'triad:1-thread', 'figures': {'rate': "

@@ -102,7 +102,8 @@ struct remedy {
 
 struct cause {
 	const char *id, *title;
-	/* Judged by this setting's findings: a failed one weighs so much. */
+	/* Judged by this setting's findings: a failed one weighs so much. Neither this nor a rule:
+	 * a person has to look. */
 	const char *setting;
 	enum likelihood weight;
 	const char *code; /* counts only failures with this reason code; NULL: all */
@@ -131,6 +132,9 @@ struct diagnosis {
 	const char *id;	     /* "topic.name", append-only */
 	const char *symptom; /* as people say it */
 	const char *words;   /* that they may use besides */
+	const char *said;    /* how others said it, a line each; NULL */
+	const char *log;     /* what programs print then, a pattern a line (look/defects); NULL */
+	const char *leads;   /* another verb's matter: the command that answers it; NULL */
 	/* What this machine alone cannot see, and what would show it; NULL: it sees all. */
 	const char *missing;
 	unsigned missing_test; /* that shows it: a bit; 0: none does */
@@ -156,14 +160,35 @@ extern const size_t diagnosis_table_count;
 const char *likelihood_name(unsigned l);
 
 /* --- choosing: search.c ----------------------------------------------------------------------- */
+/* Why a diagnosis was chosen by words and lines of programs. */
+struct symptom_match {
+	double probability;		   /* that it fits; weights of terms.rows */
+	double words, known, lines, ahead; /* what it was made from */
+	const char *line;		   /* "vllm.log, line 12: pattern"; NULL: by words alone */
+};
+
+/* One word for several, or words that say nothing (id "-..."); weights are such rows too. */
+struct vocabulary {
+	const char *id, *same;
+};
+struct vocabulary_table {
+	const struct vocabulary *rows;
+	size_t n;
+};
+extern const struct vocabulary_table doctor_terms, doctor_weights;
+
+struct log_input;
 struct chosen {
 	const struct diagnosis **items;
+	struct symptom_match *matches; /* of each item; NULL: chosen by id */
 	size_t n;
 	bool named; /* somebody asked for them */
 };
 void doctor_all(struct arena *a, struct chosen *out);
-/* Ids, prefixes of ids or words of a symptom, together; n 0: all. False: nothing fits. */
-bool doctor_choose(struct arena *a, const char *const *words, size_t n, struct chosen *out);
+/* Ids, prefixes of ids or words of a symptom, together, and what programs printed (input; NULL:
+ * nothing); neither: all. At most three, the likeliest first. False: nothing fits. */
+bool doctor_choose(struct arena *a, const char *const *words, size_t n,
+		   const struct log_input *input, struct chosen *out);
 /* Ids or prefixes alone. False: *bad is none. */
 bool doctor_only(struct arena *a, const char *const *ids, size_t n, struct chosen *io,
 		 const char **bad);
@@ -179,6 +204,7 @@ struct cause_result {
 
 struct examined {
 	const struct diagnosis *d;
+	const struct symptom_match *match; /* NULL: not chosen by words */
 	enum doctor_state state;
 	struct cause_result *causes; /* all of d, most telling first */
 	size_t n;

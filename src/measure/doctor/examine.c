@@ -69,6 +69,8 @@ static void examine_judge(const struct rule_facts *e, const struct diagnosis *d,
 		*out = (struct judged){ CAUSE_NOT_HERE, none, NULL };
 	else if (c->rule)
 		c->rule(e, out);
+	else if (!c->setting)
+		*out = (struct judged){ CAUSE_UNSEEN, "nothing that gputune reads shows it", NULL };
 	else
 		rule_by_code(e, c->setting, c->code, c->weight, out);
 }
@@ -121,11 +123,13 @@ void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struc
 		out->state = DOCTOR_FOUND;
 	else if (d->n && count[CAUSE_NOT_HERE] == d->n)
 		out->state = DOCTOR_NOT_HERE;
-	else if (count[CAUSE_POSSIBLE] + count[CAUSE_UNSEEN] || missing)
+	else if (count[CAUSE_POSSIBLE] + count[CAUSE_UNSEEN] || missing || d->leads)
 		out->state = DOCTOR_OPEN;
 	else
 		out->state = DOCTOR_FINE;
-	if (out->state == DOCTOR_OPEN)
+	if (d->leads)
+		out->why = arena_printf(e->a, "another command answers it: %s", d->leads);
+	else if (out->state == DOCTOR_OPEN)
 		out->why = open_why(e, out, missing);
 	else if (out->state == DOCTOR_NOT_HERE)
 		out->why = out->causes[0].v.text;

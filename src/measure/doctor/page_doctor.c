@@ -78,7 +78,21 @@ static void doctor_page_causes(struct doc *d, const struct doctor_view *v, const
 							       : cell(r->step) });
 		if (found && r->c->fix)
 			node_more(d, list, "by hand", cell(r->step));
+		else if (x->match && r->step && r->v.likelihood <= CAUSE_UNSEEN && !found)
+			node_more(d, list, "if so", cell(r->step));
 	}
+}
+
+/* How well it fits is said of words and lines alone; causes are judged by the machine. */
+static void doctor_page_match(struct doc *d, const struct examined *x)
+{
+	double p = x->match->probability;
+
+	doc_text(d, "Fit to your description: %.0f %% (%s)%s%s.", 100 * p,
+		 p >= 0.8   ? "fits well"
+		 : p >= 0.5 ? "fits"
+			    : "may fit",
+		 x->match->line ? "; " : "", x->match->line ? x->match->line : "");
 }
 
 static void doctor_page_one(struct doc *d, const struct doctor_view *v, const struct examined *x)
@@ -86,6 +100,10 @@ static void doctor_page_one(struct doc *d, const struct doctor_view *v, const st
 	doc_heading(d, 2, x->d->id);
 	doc_text(d, "%s: %s.%s", v->named ? "Symptom" : "Would show so", x->d->symptom,
 		 x->d->normal && x->state == DOCTOR_FOUND ? " This is no fault." : "");
+	if (x->match)
+		doctor_page_match(d, x);
+	if (x->d->leads)
+		doc_text(d, "Answered by: %s.", x->d->leads);
 	doctor_page_causes(d, v, x);
 	if (is_missing(v, x->d) && x->state != DOCTOR_NOT_HERE)
 		doc_text(d, "Not seen from here: %s.", x->d->missing);
@@ -156,10 +174,32 @@ static void tests(struct doc *d, const struct doctor_view *v)
 	doc_text(d, t.len ? "Tests that ran: %s." : "No test ran%s.", t.len ? t.s : "");
 }
 
+/* Nothing fits what was said: what there is instead. */
+static void doctor_page_unknown(struct doc *d, const struct doctor_view *v)
+{
+	doc_verdict(d, STYLE_UNKNOWN, "Not known: no diagnosis fits this description", NULL);
+	doc_text(d,
+		 "Add the first error line of the log (gputune doctor FILE), the program and its "
+		 "version.");
+	doc_text(d,
+		 "To ask elsewhere: \"gputune capture -o FILE.tar\" records this machine without "
+		 "serial numbers, addresses and names.");
+	doc_text(d, v->count[DOCTOR_FOUND] ? "Unusual on this machine, perhaps unrelated:"
+					   : "Nothing unusual was found on this machine.");
+	for (size_t i = 0; i < v->n; i++)
+		if (v->items[i].state == DOCTOR_FOUND)
+			doctor_page_one(d, v, &v->items[i]);
+}
+
 struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 {
 	struct doc *d = doc_new(a);
 	const size_t *n = v->count;
+
+	if (v->unknown) {
+		doctor_page_unknown(d, v);
+		return d;
+	}
 
 	doc_verdict(
 		d,
@@ -171,6 +211,8 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 			"%zu found, %zu tested and fine, %zu not tested, %zu not on this machine",
 			n[DOCTOR_FOUND], n[DOCTOR_FINE], n[DOCTOR_OPEN], n[DOCTOR_NOT_HERE]),
 		NULL);
+	for (size_t i = 0; i < v->n_sources; i++)
+		doc_text(d, "Read: %s.", v->sources[i]);
 	for (size_t i = 0; i < v->n; i++)
 		if (v->named || v->items[i].state == DOCTOR_FOUND)
 			doctor_page_one(d, v, &v->items[i]);

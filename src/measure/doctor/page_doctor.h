@@ -27,9 +27,12 @@ struct doctor_view {
 	size_t count[DOCTOR_STATES]; /* of them */
 	const struct doctor_fix *fixes;
 	size_t n_fixes;
-	unsigned tests; /* that were asked for */
-	bool named;	/* somebody asked for these: all causes are shown */
-	bool all;	/* --all */
+	unsigned tests;		    /* that were asked for */
+	bool named;		    /* somebody asked for these: all causes are shown */
+	bool all;		    /* --all */
+	bool unknown;		    /* words or a log were given and nothing fits them */
+	const char *const *sources; /* what was read of programs' output */
+	size_t n_sources;
 };
 
 extern const struct shape cause_result_shape;

@@ -145,6 +145,17 @@ const struct shape cause_result_shape = SHAPE(cause_result, cause_result);
 
 #define OF_DIAGNOSIS SHAPE_VIA(examined, d, diagnosis)
 
+static const struct shape_row symptom_match_rows[] = {
+	{ "probability", "That it fits what was said.", SHAPE_REAL(symptom_match, probability) },
+	{ "words", "The score of the words.", SHAPE_REAL(symptom_match, words) },
+	{ "known", "The part of the question that it knows.", SHAPE_REAL(symptom_match, known) },
+	{ "lines", "How much the lines of programs speak for it.", SHAPE_REAL(symptom_match, lines) },
+	{ "ahead", "The score of the words against the best.", SHAPE_REAL(symptom_match, ahead) },
+	{ "line", "The first such line, as the pattern that fits it.", SHAPE_TEXT(symptom_match, line),
+	  .unknown = SHAPE_NULL },
+};
+static const struct shape symptom_match_shape = SHAPE(symptom_match, symptom_match);
+
 static const struct shape_row examined_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(diagnosis, id), OF_DIAGNOSIS },
 	{ "symptom", "As people say it.", SHAPE_TEXT(diagnosis, symptom), OF_DIAGNOSIS },
@@ -154,6 +165,10 @@ static const struct shape_row examined_rows[] = {
 	{ "missing", "What this machine alone cannot see, and what would show it.",
 	  SHAPE_TEXT(diagnosis, missing), OF_DIAGNOSIS, .unknown = SHAPE_NULL },
 	{ "normal", "What it finds is no fault.", SHAPE_FLAG(diagnosis, normal), OF_DIAGNOSIS },
+	{ "leads", "The command of another verb that answers it.", SHAPE_TEXT(diagnosis, leads), OF_DIAGNOSIS,
+	  .unknown = SHAPE_NULL },
+	{ "match", "Of what was described: how well it fits.", SHAPE_POINTER(examined, match, symptom_match),
+	  .unknown = SHAPE_NULL },
 	{ "causes", "Most telling first.", SHAPE_LIST(examined, causes, n, cause_result) },
 };
 static const struct shape examined_shape = SHAPE(examined, examined);
@@ -175,6 +190,9 @@ static const struct shape doctor_fix_shape = SHAPE(doctor_fix, doctor_fix);
 
 static const struct shape_row doctor_rows[] = {
 	{ "summary", "Diagnoses by their state.", SHAPE_PART(doctor_summary_shape) },
+	{ "unknown", "No diagnosis fits what was said; those listed were found here.",
+	  SHAPE_FLAG(doctor_view, unknown) },
+	{ "read", "Files of programs' output.", SHAPE_TEXT_LIST(doctor_view, sources, n_sources) },
 	{ "tests", "That were asked for.", SHAPE_LIST_MADE(doctor_test_runs, test_run) },
 	{ "measurements", "Of the tests that ran.", SHAPE_LIST_MADE(doctor_test_figures, test_figure) },
 	{ "diagnoses", NULL, SHAPE_LIST(doctor_view, items, n, examined) },

@@ -61,6 +61,6 @@ bool grows(const struct rule_facts *e, const struct fact_int *before, const stru
 /* --- tables of diagnoses, one a topic --------------------------------------------------------- */
 extern const struct diagnosis_table diagnoses_gpu, diagnoses_gpu_work, diagnoses_memory,
 	diagnoses_memory_pages, diagnoses_cpu, diagnoses_system, diagnoses_nic, diagnoses_net,
-	diagnoses_rdma, diagnoses_nccl, diagnoses_disk;
+	diagnoses_rdma, diagnoses_nccl, diagnoses_disk, diagnoses_container, diagnoses_leads;
 
 #endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What programs printed: lines of logs and pasted reports against the patterns of the diagnoses
+ * ("log" of their rows; the syntax is that of look/defects). Text may be hostile and of any size:
+ * it is read once in pieces of a fixed size, and no part of it is kept but the prose that it begins
+ * with.
+ */
+#ifndef DOCTOR_LISTEN_H
+#define DOCTOR_LISTEN_H
+
+#include "base/err.h"
+#include "measure/doctor/doctor.h"
+
+enum { LOG_LINE_MAX = 4096, LOG_PROSE_MAX = 4096 };
+
+/* A pattern that was found. */
+struct log_line {
+	const struct diagnosis *of;
+	const char *pattern; /* as the row has it: what the log says itself is never kept */
+	const char *source;  /* the file; "standard input" */
+	unsigned long long line;
+};
+
+struct log_input {
+	struct arena *a;
+	struct log_line *lines;
+	size_t n;
+	const char *prose; /* what reads like sentences, for the search by words; "" */
+	const char **sources;
+	size_t n_sources;
+	unsigned long long bytes;
+	bool all; /* also what hardly fits */
+};
+
+void log_input_init(struct arena *a, struct log_input *out);
+/* Reads to the end. -errno and *e where it cannot be read. */
+int log_input_add(struct log_input *h, const char *source, int fd, struct err *e);
+/* The same of a text. */
+void log_input_add_text(struct log_input *h, const char *source, const char *text);
+/* Reads the files among the words, "-" and, where there are no words, a file on standard input;
+ * what is left are words. Standard input that is no file, or was read by others, is left alone. */
+int log_input_ask(struct log_input *h, const char *const *words, size_t n, const char ***left,
+		  size_t *n_left, struct err *e);
+/* How much its lines speak for this diagnosis; 0: none does. */
+double log_input_weight(const struct log_input *h, const struct diagnosis *d);
+/* The first line that speaks for it: "vllm.log, line 12: CUDA error: no kernel image"; NULL. */
+const char *log_input_line(const struct log_input *h, const struct diagnosis *d);
+
+#endif
