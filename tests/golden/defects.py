@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Known defects: every shipped row by its own examples; hostile rows; roots with environments, containers and libraries that are made here,
 links that lead out of them among these; a container that runs; what is left out is said."""
-import ctypes
+import gzip
+import hashlib
+import io
 import json
 import os
 import struct
 import subprocess
 import sys
+import tarfile
 import time
 
 import common
-from common import end_suite, expect, follows, gputune, machines, no_namespaces, put, refuses, root, run, says, scratch, skip, until
-from stack_files import cubin, entry, fatbin
+from common import end_suite, expect, follows, gputune, machines, no_namespaces, put, refuses, root, says, scratch, skip
 
 ROWS = sorted((root / "src/knowledge/defects").glob("*.json"))
 SPARK = machines / "dgx-spark"
@@ -257,6 +259,72 @@ def many(tmp):
         print(f"40 containers: {took * 1000:.0f} ms, {used[-1]} kB")
 
 
+def tar(*files):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as t:
+        for name, data in files:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            t.addfile(entry, io.BytesIO(data))
+    return out.getvalue()
+
+
+SITE = "usr/local/lib/python3.12/dist-packages/"
+
+
+def images(tmp):
+    """What is stored and does not run: layers of docker with --deep, and an image in the OCI layout, sound and broken."""
+    tree = tmp / "stored"
+    put(tree / "var/lib/docker/overlay2/abcdef0123456789/diff/usr/lib/aarch64-linux-gnu/libnccl.so.2", nccl())
+    j = check("stored layers", tree)
+    expect("are left out, and it is said", not of(j, "nccl-arm-cas-gcc9") and any("stored" in t for t in j["left_out"]), j["left_out"])
+    j = check("stored layers, deep", tree, "--deep")
+    expect("are looked into", [d["place"] for d in of(j, "nccl-arm-cas-gcc9")] == ["docker layer abcdef012345"], j["defects"])
+    oci = tmp / "oci"
+    status = b"Package: libnccl2\nStatus: install ok installed\nVersion: 2.28.9-1\n\n"
+    deep_name = SITE + "a" * 90 + "/" * 1 + "b" * 90 + "/x"
+    layers = [gzip.compress(tar((SITE + "nvidia_nccl_cu13-2.28.9.dist-info/METADATA", b"x"), ("var/lib/dpkg/status", status), (deep_name, b"y")), mtime=0),
+              tar((SITE + "torch-1.0.dist-info/METADATA", b"x"), (SITE + ".wh.torch-1.0.dist-info", b""), (SITE + "six-1.16.dist-info/RECORD", b""))]
+
+    def blob(data):
+        name = hashlib.sha256(data).hexdigest()
+        put(oci / "blobs/sha256" / name, data)
+        return {"digest": "sha256:" + name, "size": len(data)}
+
+    def index(*datas):
+        manifest = blob(json.dumps({"layers": [blob(d) for d in datas]}).encode())
+        manifest["annotations"] = {"org.opencontainers.image.ref.name": "acme/serve:1"}
+        put(oci / "index.json", json.dumps({"manifests": [manifest]}))
+
+    put(oci / "oci-layout", '{"imageLayoutVersion": "1.0.0"}')
+    index(*layers)
+    j = check("an image in the OCI layout", oci)
+    expect("its packages", j and j["images"] == 1 and j["packages"] == 4 and j["environments"] == 1, j and {**j, "defects": 0})
+    expect("the old NCCL", of(j, "nccl-arm-cas-gcc9") and "2.28.9" in str(of(j, "nccl-arm-cas-gcc9")), j and j["defects"])
+    for what, data in [("cut off", layers[0][:60]), ("no tar", b"hello" * 300), ("zstd", b"\x28\xb5\x2f\xfd" + bytes(100)), ("empty", b""),
+                       ("a size that lies", bytes(124) + b"77777777777\0" + bytes(376)), ("packed zeros", gzip.compress(bytes(1 << 22), mtime=0))]:
+        index(data)
+        check(f"a layer: {what}", oci)
+    for what, text in [("no manifest", "{}"), ("a digest that leads out", '{"manifests": [{"digest": "sha256:../../../../etc/passwd"}]}'), ("no JSON", "x")]:
+        put(oci / "index.json", text)
+        j = check(f"an index: {what}", oci)
+        expect(f"an index: {what}: it is said", j and any("manifest" in t for t in j["left_out"]), j and j["left_out"])
+
+
+def package(tmp):
+    """Rows of a data package replace those of the build; what is not valid is not used, and said."""
+    why = no_namespaces()
+    if why:
+        return skip("rows of a data package", why)
+    folder = "/usr/local/share"
+    script = f'mount -t tmpfs none {folder} && mkdir -p {folder}/gputune/knowledge/defects && cp "$1" {folder}/gputune/knowledge/defects/x.json && exec "$2" defects list'
+    for what, rows, words in [("rows of a data package", [row()], ("test-row", "1 rows")), ("rows that are wrong", [row(id=None)], ("not used", "nccl-arm-cas-gcc9"))]:
+        path = put(tmp / "package.json", json.dumps(rows))
+        ran = common.finish(common.start(*common.UNSHARE, "sh", "-c", script, "sh", path, gputune))
+        expect(what, ran.code == 0 and all(w in ran.out + ran.err for w in words), ran)
+    return None
+
+
 HOLD = """
 import ctypes, mmap, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -303,5 +371,7 @@ conditions(tmp)
 hostile_rows(tmp)
 roots(tmp)
 many(tmp)
+images(tmp)
+package(tmp)
 running(tmp)
 end_suite()

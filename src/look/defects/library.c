@@ -245,7 +245,7 @@ static bool library_open_in(struct seeing *w, const struct defect_place *p, cons
 		return false;
 	}
 	o->began = clock_mono_ms();
-	if (stack_open(&own->root, path, &o->f, &e))
+	if (own->listed || stack_open(&own->root, path, &o->f, &e))
 		return false;
 	if (elf_open(&o->f.in, &o->elf, &e) == 0)
 		return true;

@@ -86,8 +86,12 @@ static bool pep440_word(const char **s, const char *word, unsigned long long *n)
 	p += len;
 	if (*p && strchr(".-_", *p) && isdigit((unsigned char)p[1]))
 		p++;
-	*n = isdigit((unsigned char)*p) ? strtoull(p, &end, 10) : 0;
-	*s = isdigit((unsigned char)*p) ? end : p;
+	*n = 0;
+	if (isdigit((unsigned char)*p)) {
+		*n = strtoull(p, &end, 10);
+		p = end;
+	}
+	*s = p;
 	return true;
 }
 
@@ -123,7 +127,7 @@ static void pep440_post(const char **s, struct pep440 *out)
 
 static bool pep440_of(const char *text, struct pep440 *out)
 {
-	char low[ORDER_VERSION_MAX];
+	char low[ORDER_VERSION_MAX] = "";
 	const char *s = low;
 	char *end;
 	size_t n = strlen(text);

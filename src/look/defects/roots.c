@@ -21,7 +21,7 @@ static const char *field(const char *line, const char *name)
 }
 
 /* Stanzas of dpkg's status: what is installed. text is taken apart. */
-static void packages_parse(struct seeing *w, struct defect_place *p, char *text, const char *from)
+void packages_parse(struct seeing *w, struct defect_place *p, char *text, const char *from)
 {
 	const char *name = NULL, *version = NULL, *v;
 	bool installed = true;
@@ -150,7 +150,7 @@ static void nvidia_folders(struct seeing *w, struct defect_place *p, struct host
 }
 
 /* "torch-2.9.0+cu128.dist-info", "foo-1.0-py3.12.egg-info" */
-static bool dist_of(const char *folder, char *name, size_t cap, char *version, size_t vcap)
+bool dist_of(const char *folder, char *name, size_t cap, char *version, size_t vcap)
 {
 	bool egg = str_ends(folder, ".egg-info");
 	size_t n = strlen(folder), end;
@@ -187,10 +187,10 @@ static void dist_tag(struct defect_place *p, struct host *h, const char *info, c
 	arena_free(&scratch);
 }
 
-static struct defect_place *environment(struct seeing *w, struct defect_place *root,
-					const char *prefix, const char *packages)
+struct defect_place *environment(struct seeing *w, struct defect_place *root, const char *prefix,
+				 const char *packages)
 {
-	struct place_own own = { .root = *root_of(root) };
+	struct place_own own = *(const struct place_own *)root->own;
 	struct defect_place *p;
 
 	for (size_t i = 0; i < w->n; i++) {

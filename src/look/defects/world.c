@@ -107,12 +107,14 @@ static void file_fill(struct defect_world *dw, const struct defect_place *p, con
 	int code = -ENOENT;
 
 	(void)dw;
-	if (!relative || own->packages)
+	if (!own->listed && (!relative || own->packages))
 		code = files_text(
 			&scratch, own->root.h,
 			relative ? arena_printf(&scratch, "%s/%s", own->packages, path + 14) : path,
 			&t);
-	if (code == 0)
+	if (own->listed)
+		value = json_null();
+	else if (code == 0)
 		value = json_string(t.s ? t.s : "");
 	else if (code != -ENOENT && code != -ENOTDIR)
 		value = json_null();
@@ -131,18 +133,21 @@ void world_take(struct arena *a, const struct world_look *how, struct defect_wor
 		struct world_seen *seen)
 {
 	struct seeing *w = ARENA_NEW(a, struct seeing);
-	const struct place_own own = { .root = *how->root };
+	struct place_own own = { .root = *how->root };
 	struct defect_place *host, *all;
 
 	*seen = (struct world_seen){ 0 };
 	*w = (struct seeing){ .a = a, .how = how, .seen = seen };
 	wanted_take(how->rows, &w->wanted);
+	own.listed = how->root->fd >= 0 && image_is(how->root->h);
 	host = world_place(w, how->root->h == how->machine ? "host" : "root file system", "", &own);
-	if (!how->n_envs)
+	if (own.listed)
+		image_take(w, host);
+	else if (!how->n_envs)
 		root_take(w, host);
 	for (size_t i = 0; i < how->n_envs; i++)
 		environment_try(w, host, how->envs[i]);
-	if (how->still)
+	if (how->still || own.listed)
 		;
 	else if (how->live || how->root->fd >= 0) {
 		processes_take(w, host);

@@ -59,6 +59,7 @@ struct place_own {
 	struct stack_root root;
 	struct host *opened;  /* to close; NULL: somebody else's */
 	const char *packages; /* site-packages of an environment */
+	bool listed;	      /* names alone are known of its files */
 };
 
 struct world_root {
@@ -95,6 +96,14 @@ void environment_try(struct seeing *w, struct defect_place *root, const char *pr
 void root_take(struct seeing *w, struct defect_place *p);
 void packages_of(struct seeing *w, struct defect_place *root, const char *prefix,
 		 const char *packages);
+bool dist_of(const char *folder, char *name, size_t cap, char *version, size_t vcap);
+void packages_parse(struct seeing *w, struct defect_place *p, char *text, const char *from);
+/* A new environment of that root; NULL: it is there, or there are too many. */
+struct defect_place *environment(struct seeing *w, struct defect_place *root, const char *prefix,
+				 const char *packages);
+/* The root is an image in the OCI layout; and what its layers hold. */
+bool image_is(struct host *h);
+void image_take(struct seeing *w, struct defect_place *p);
 void processes_take(struct seeing *w, struct defect_place *host);
 
 /* defects/facts_part.c: by facts alone. */
