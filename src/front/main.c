@@ -262,6 +262,22 @@ static int flush_stdout(void)
 	return complain_text(EXIT_BLIND, "the text could not be written: %s", strerror(errno));
 }
 
+/* "gputune" on a terminal. */
+static int card(void)
+{
+	char *words[] = { (char[]){ "card" }, NULL };
+	struct run r = { .verb = &card_verb, .file = -1 };
+	struct late late = { 0 };
+	int code;
+
+	run_open_door(&r);
+	code = options_parse(&r, 1, words);
+	if (code == 0 && (code = open_output(&r, &late)) == 0)
+		code = main_run_verb(&r, &late);
+	arena_free(&r.arena);
+	return code;
+}
+
 /* "gputune help", "gputune help all", "gputune help VERB [SUBVERB]...". */
 static int help(int n, char **names)
 {
@@ -334,10 +350,12 @@ int main(int argc, char **argv)
 	int code;
 
 	main_prepare();
-	if (argc < 2) {
+	if (argc < 2 && !isatty(STDOUT_FILENO)) {
 		usage(stderr, false);
 		return EXIT_USAGE;
 	}
+	if (argc < 2)
+		return card();
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
 		return help(argc - 2, argv + 2);

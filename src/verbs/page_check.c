@@ -250,9 +250,10 @@ static void check_page_first(struct doc *d, const struct machine *m, const struc
 	const struct check_view brief = { .plan = how->plan };
 	struct node *list;
 
-	if (f->count[VERDICT_FAIL] <= FIRST)
+	if (f->count[VERDICT_FAIL] <= (how->part == CHECK_CARD ? 0 : FIRST))
 		return;
-	doc_heading(d, 2, "Fix these first");
+	if (how->part == CHECK_FRONT)
+		doc_heading(d, 2, "Fix these first");
 	list = doc_findings(d, NULL);
 	for (size_t i = 0; i < f->n && list->n_rows < FIRST; i++)
 		if (f->items[i].v.kind == VERDICT_FAIL)
@@ -272,7 +273,9 @@ struct doc *page_check(struct arena *a, const struct machine *m, const struct pr
 			    : f->count[VERDICT_UNKNOWN] ? STYLE_UNKNOWN
 							: STYLE_GOOD,
 			    check_counts(a, f), check_worst(a, m, f));
-	if (how->part == CHECK_FRONT) {
+	if (how->part == CHECK_CARD)
+		doc_text(d, "%s", machine_line(a, m));
+	if (how->part == CHECK_FRONT || how->part == CHECK_CARD) {
 		check_page_first(d, m, p, f, how);
 		return d;
 	}

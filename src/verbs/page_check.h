@@ -8,8 +8,9 @@
 #include "look/settings/check.h"
 #include "render/doc.h"
 
-/* A report shows the page in two pieces: what it says first, and the findings. */
-enum check_part { CHECK_WHOLE, CHECK_FRONT, CHECK_FINDINGS };
+/* A report shows the page in two pieces: what it says first, and the findings. A card has what it
+ * says first, with the machine. */
+enum check_part { CHECK_WHOLE, CHECK_FRONT, CHECK_FINDINGS, CHECK_CARD };
 
 struct check_view {
 	enum check_part part;

@@ -9,6 +9,8 @@
 #define VERB(name) extern const struct verb name##_verb;
 #define PRINTING_VERB(name) VERB(name)
 #include "verbs/verbs.def"
+/* Of no word, and in no list. */
+extern const struct verb card_verb;
 #undef PRINTING_VERB
 #undef VERB
 

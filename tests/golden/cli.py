@@ -21,6 +21,10 @@ spark = str(machines / "dgx-spark")
 
 
 refuses("no verb", [], 2, "Usage")
+card = at_terminal([gputune], 80)
+expect("no verb, on a terminal: a card of the machine", all(re.search(x, card) for x in (": .*kernel ", "Changes in effect +", "Next +", "gputune.*help")), card)
+expect("it has three findings at most, each with its fix", card.count("fix:") <= 3 and len(card.splitlines()) < 40, card)
+refuses("a card is no verb", ["card"], 2, 'no verb "card"')
 refuses("a wrong verb", ["chekc"], 2, 'no verb "chekc"', "check")
 refuses("a wrong option", ["check", "--fromat", "json"], 2, "--fromat; did you mean --format?")
 refuses("a wrong option with a value", ["check", "--fromat=json"], 2, "--fromat=json; did you mean --format?")
