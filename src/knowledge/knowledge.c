@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/rows.h"
+#include "knowledge/package.h"
 #include "machine/host/host.h"
 
 const struct knowledge knowledge_built_in = { .gpus = gpu_kinds, .models = model_rows };
@@ -18,28 +19,10 @@ struct knowledge_reading {
 	struct arena *a;
 	struct host *h;
 	const char *folders[FOLDERS]; /* later ones win; NULL: it has none */
+	struct data_package package;  /* over the first of them */
 	knowledge_warn *warn;
 	void *ctx;
 };
-
-static const char *environment(struct knowledge_reading *g, const char *name)
-{
-	struct answer v;
-
-	if (host_ask(g->h, "env", "", name, &v) || v.kind != ANSWER_TEXT || v.text[0] != '/')
-		return NULL;
-	return arena_strdup(g->a, v.text);
-}
-
-static const char *user_folder(struct knowledge_reading *g)
-{
-	const char *config = environment(g, "XDG_CONFIG_HOME"), *home;
-
-	if (config)
-		return arena_printf(g->a, "%s/gputune/knowledge", config);
-	home = environment(g, "HOME");
-	return home ? arena_printf(g->a, "%s/.config/gputune/knowledge", home) : NULL;
-}
 
 /* The rows of a file; none where there is none, or it is wrong. */
 static struct row_list knowledge_read_file(struct knowledge_reading *g, const struct row_table *t,
@@ -101,6 +84,20 @@ static void lay_over(struct arena *a, const struct row_table *t, struct row_list
 	*under = all;
 }
 
+/* The rows of the signed data package: package_open has read them once. */
+static void lay_package(struct knowledge_reading *g, const struct row_table *t,
+			struct row_list *all)
+{
+	const char *name = arena_printf(g->a, "%s.rows", t->name);
+	const json_t *text = json_object_get(g->package.files, name);
+	struct row_list rows;
+	struct err e;
+
+	if (text && rows_read(g->a, t, json_string_value(text), json_string_length(text), name,
+			      &rows, &e) == 0)
+		lay_over(g->a, t, all, &rows);
+}
+
 static const void *read_table(struct knowledge_reading *g, const struct row_table *t,
 			      const void *built_in, size_t n, size_t folders)
 {
@@ -113,6 +110,8 @@ static const void *read_table(struct knowledge_reading *g, const struct row_tabl
 			rows = knowledge_read_file(g, t, g->folders[i]);
 		if (rows.n)
 			lay_over(g->a, t, &all, &rows);
+		if (i == 0)
+			lay_package(g, t, &all);
 	}
 	return all.items;
 }
@@ -121,11 +120,15 @@ void knowledge_read(struct arena *a, struct host *h, bool captured, knowledge_wa
 		    struct knowledge *out)
 {
 	struct knowledge_reading g = { .a = a, .h = h, .warn = warn, .ctx = ctx };
+	struct err e = { 0 };
 
+	if (package_read(a, h, &g.package, &e) && *e.text)
+		warn(ctx, &e);
 	g.folders[0] = knowledge_package;
 	g.folders[1] = "/etc/gputune/knowledge";
-	g.folders[2] = user_folder(&g);
+	g.folders[2] = knowledge_home(a, h, "XDG_CONFIG_HOME", "/.config", "gputune/knowledge");
 	out->gpus =
 		read_table(&g, &gpu_table, gpu_kinds, n_gpu_kinds, captured ? PACKAGE : FOLDERS);
 	out->models = read_table(&g, &model_table, model_rows, n_model_rows, FOLDERS);
+	package_close(&g.package);
 }

@@ -9,6 +9,6 @@ void defects_rows(struct door *d, struct defect_rows *rows)
 
 	defect_rows_read(d->arena, h, rows, &e);
 	if (*e.text)
-		door_warn(d, "the data package's defects are not used: %s", e.text);
+		door_warn(d, "the data package is not used: %s", e.text);
 	host_close(h);
 }

@@ -2,8 +2,10 @@
 /* gputune defects: which known defects are here, and what is known of them. */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/text.h"
+#include "knowledge/package.h"
 #include "look/defects/page.h"
 #include "machine/host/confine.h"
 #include "verbs/defect_rows.h"
@@ -123,6 +125,7 @@ static void listing_begin(struct door *d, struct defect_rows *rows, struct defec
 	defects_rows(d, rows);
 	out->rows_from = rows->from;
 	out->rows_date = rows->date;
+	out->rows_age_days = package_age_days(rows->made, (long long)time(NULL));
 }
 
 static int defects_list_answer(struct door *d, const struct defects_list_ask *ask,

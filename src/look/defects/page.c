@@ -3,8 +3,10 @@
 #include "look/defects/page.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/text.h"
+#include "knowledge/package.h"
 #include "look/settings/findings.h"
 
 /* clang-format off */
@@ -42,6 +44,8 @@ static const struct shape_row defects_rows[] = {
 	{ "rows", "Defects that are known.", SHAPE_COUNT(defects_view, rows) },
 	{ "rows_from", NULL, SHAPE_TEXT(defects_view, rows_from) },
 	{ "rows_date", "Of the newest row.", SHAPE_TEXT(defects_view, rows_date), .unknown = SHAPE_NULL },
+	{ "rows_age_days", "Since they were put together.", SHAPE_COUNT(defects_view, rows_age_days),
+	  .unknown = SHAPE_NEGATIVE },
 	{ "processes", NULL, SHAPE_COUNT(defects_view, seen.processes) },
 	{ "containers", NULL, SHAPE_COUNT(defects_view, seen.containers) },
 	{ "images", NULL, SHAPE_COUNT(defects_view, seen.images) },
@@ -89,6 +93,8 @@ static const struct shape defect_shown_shape = SHAPE(defect_shown, defect_shown)
 static const struct shape_row defects_list_rows[] = {
 	{ "rows_from", NULL, SHAPE_TEXT(defects_listing, rows_from) },
 	{ "rows_date", "Of the newest row.", SHAPE_TEXT(defects_listing, rows_date), .unknown = SHAPE_NULL },
+	{ "rows_age_days", "Since they were put together.", SHAPE_COUNT(defects_listing, rows_age_days),
+	  .unknown = SHAPE_NEGATIVE },
 	{ "defects", NULL, SHAPE_LIST(defects_listing, items, n, defect_shown) },
 };
 static const struct shape defects_list_shape = SHAPE(defects_listing, defects_list);
@@ -199,6 +205,7 @@ void defects_look(struct arena *a, const struct world_look *how, struct defects_
 	out->rows = how->rows->n;
 	out->rows_from = how->rows->from;
 	out->rows_date = how->rows->date;
+	out->rows_age_days = package_age_days(how->rows->made, (long long)time(NULL));
 	world_free(&world);
 }
 
@@ -292,6 +299,14 @@ static bool keeps_possible(const struct defect_found *f)
 	return f->state == DEFECT_POSSIBLE;
 }
 
+static void page_age(struct doc *d, int days)
+{
+	if (days > PACKAGE_STALE_DAYS)
+		doc_text(d,
+			 "These rows are %d days old: newer ones come with `gputune data update`.",
+			 days);
+}
+
 static void page_seen(struct doc *d, const struct defects_view *v)
 {
 	const struct world_seen *s = &v->seen;
@@ -303,6 +318,7 @@ static void page_seen(struct doc *d, const struct defects_view *v)
 		 s->packages, s->environments, s->containers, s->libraries, s->processes);
 	doc_text(d, "%zu defects are known, of %s; the newest of %s.", v->rows, v->rows_from,
 		 v->rows_date ? v->rows_date : "no date");
+	page_age(d, v->rows_age_days);
 	if (!s->n_left_out && !v->n_orderless)
 		return;
 	list = doc_bullets(d);
@@ -382,6 +398,7 @@ struct doc *page_defects_list(struct arena *a, const struct defects_listing *l)
 	doc_heading(d, 1, "Known defects");
 	doc_text(d, "%zu rows, of %s; the newest of %s.", l->n, l->rows_from,
 		 l->rows_date ? l->rows_date : "no date");
+	page_age(d, l->rows_age_days);
 	t = DOC_TABLE(d, NULL, "Defect", "Component", "Effect", "~What");
 	for (size_t i = 0; i < l->n; i++)
 		NODE_ROW(d, t, cell_as(STYLE_CODE, l->items[i].id), cell(l->items[i].component),

@@ -24,6 +24,7 @@ struct defects_view {
 	size_t security; /* of those that are here */
 	size_t rows;
 	const char *rows_from, *rows_date;
+	int rows_age_days; /* since they were put together; below 0: not known */
 	struct world_seen seen;
 	const char **orderless;
 	size_t n_orderless;
@@ -43,6 +44,7 @@ struct defects_listing {
 	struct defect_shown *items;
 	size_t n;
 	const char *rows_from, *rows_date;
+	int rows_age_days;
 	bool one; /* explain */
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "knowledge/knowledge.h"
+#include "knowledge/package.h"
 #include "look/settings/settings.h"
 #include "machine/host/host.h"
 
@@ -231,8 +232,8 @@ int defect_row_check(struct arena *a, const json_t *row, bool examples, struct e
 
 /* --- files of rows ---------------------------------------------------------------------------- */
 
-static int rows_add(struct arena *a, const char *name, const json_t *list, struct defect_rows *out,
-		    struct err *e)
+static int rows_add(struct arena *a, const char *name, const json_t *list, bool examples,
+		    struct defect_rows *out, struct err *e)
 {
 	json_t *row;
 	size_t i;
@@ -241,7 +242,7 @@ static int rows_add(struct arena *a, const char *name, const json_t *list, struc
 	{
 		const char *id = defect_text(row, "id"), *date;
 
-		if (defect_row_check(a, row, false, e))
+		if (defect_row_check(a, row, examples, e))
 			return err_set(e, -EINVAL, "%s, row %zu (%.60s): %s", name, i + 1,
 				       id ? id : "no id", arena_strdup(a, e->text));
 		if (defect_row(out, id))
@@ -270,7 +271,24 @@ int defect_rows_parse(struct arena *a, const char *name, const char *text, size_
 	json_array_append_new(out->files, j);
 	if (!json_is_array(j))
 		return err_set(e, -EINVAL, "%s: rows stand in a list", name);
-	return rows_add(a, name, j, out, e);
+	return rows_add(a, name, j, false, out, e);
+}
+
+int defect_rows_of_package(struct arena *a, const struct data_package *p, bool examples,
+			   struct defect_rows *out, struct err *e)
+{
+	const char *name;
+	json_t *list;
+
+	*out = (struct defect_rows){ .made = p->date };
+	json_object_foreach((json_t *)(uintptr_t)p->files, name, list)
+	{
+		if (json_is_array(list) && rows_add(a, name, list, examples, out, e))
+			return -EINVAL;
+	}
+	if (out->n)
+		out->from = arena_printf(a, "data package %lld of %s", p->serial, p->date);
+	return 0;
 }
 
 /* What the build made is right: the test of rows looks at it. */
@@ -289,6 +307,7 @@ static void rows_built_in(struct arena *a, const char *text, struct defect_rows 
 		if (!out->date || strcmp(date, out->date) > 0)
 			out->date = date;
 	}
+	out->made = out->date;
 }
 
 static int rows_of_folder(struct arena *a, struct host *h, const char *dir, char **names, size_t n,
@@ -319,12 +338,20 @@ static void rows_once(struct host *h)
 {
 	struct arena *a = &kept_arena;
 	const char *dir = arena_printf(a, "%s/defects", knowledge_package);
+	struct data_package p;
 	char **names;
 	size_t n;
 
+	if (h && package_read(a, h, &p, &kept_why) == 0) {
+		if (defect_rows_of_package(a, &p, false, &kept, &kept_why) == 0 && kept.n)
+			return; /* the rows live in it */
+		package_close(&p);
+		kept = (struct defect_rows){ 0 };
+	}
 	if (h && host_list(h, dir, a, &names, &n) == 0) {
 		if (rows_of_folder(a, h, dir, names, n, &kept, &kept_why) == 0 && kept.n) {
 			kept.from = dir;
+			kept.made = kept.date;
 			return;
 		}
 		json_decref(kept.files);

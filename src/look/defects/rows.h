@@ -5,14 +5,16 @@
 
 #include "look/defects/match.h"
 
+struct data_package;
 struct host;
 
 struct defect_rows {
 	json_t *files; /* what the rows live in */
 	const json_t **rows;
 	size_t n;
-	const char *from; /* "this build", or the data package's folder */
+	const char *from; /* "this build", or which data package */
 	const char *date; /* of the newest row */
+	const char *made; /* when they were put together: of the data package, or date */
 };
 
 enum { DEFECT_ROWS_BYTES = 8 << 20, DEFECT_ROWS_MAX = 10000 };
@@ -25,6 +27,10 @@ const struct defect_rows *defect_rows_of_facts(void);
 /* Rows of one file's text. -EINVAL and *e; name is what the file is called. */
 int defect_rows_parse(struct arena *a, const char *name, const char *text, size_t len,
 		      struct defect_rows *out, struct err *e);
+/* Those of a data package's files; examples: held against them as well. 0 rows where it has none.
+ */
+int defect_rows_of_package(struct arena *a, const struct data_package *p, bool examples,
+			   struct defect_rows *out, struct err *e);
 const json_t *defect_row(const struct defect_rows *r, const char *id);
 const char *defect_text(const json_t *row, const char *key);
 /* "fix", "command" */
