@@ -326,7 +326,7 @@ static int update(struct door *d, struct host *h, const struct data_update_ask *
 		  struct data_view *out)
 {
 	struct arena *a = d->arena;
-	const char *folder = folder_of(d, h), *back;
+	const char *folder = folder_of(d, h), *older;
 	struct data_package next = { 0 }, now = { 0 };
 	struct signature sig = { 0 };
 	struct fetched f = { 0 };
@@ -344,10 +344,10 @@ static int update(struct door *d, struct host *h, const struct data_update_ask *
 		out->done = "already installed";
 		goto end;
 	}
-	back = step_back(a, &next, &now);
-	if (back && !ask->force) {
+	older = step_back(a, &next, &now);
+	if (older && !ask->force) {
 		code = door_refuse(d, EXIT_NOT_APPLIED, "%s is not used: %s; --force takes it",
-				   f.name, back);
+				   f.name, older);
 		goto end;
 	}
 	next.signature =
