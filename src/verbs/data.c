@@ -48,10 +48,12 @@ static const struct shape data_state_shape = SHAPE(data_state, state);
 static const struct shape_row data_rows[] = {
 	{ "done", NULL, SHAPE_TEXT(data_view, done), .unknown = SHAPE_NULL },
 	{ "key", "That signed the package.", SHAPE_TEXT(data_view, key), .unknown = SHAPE_NULL },
-	{ "used", "The data package that is used; without a path: none is.", SHAPE_OBJECT(data_view, used, data_state) },
+	{ "used", "The data package that is used; without a path: none is.",
+	  SHAPE_OBJECT(data_view, used, data_state) },
 	{ "previous", NULL, SHAPE_OBJECT(data_view, previous, data_state) },
 	{ "build_date", "Of the newest row of this build.", SHAPE_TEXT(data_view, build_date) },
-	{ "rows_age_days", "Of the rows that are used.", SHAPE_COUNT(data_view, rows_age_days), .unknown = SHAPE_NEGATIVE },
+	{ "rows_age_days", "Of the rows that are used.", SHAPE_COUNT(data_view, rows_age_days),
+	  .unknown = SHAPE_NEGATIVE },
 	{ "stale", NULL, SHAPE_FLAG(data_view, stale) },
 	{ "key_built_in", "This build trusts a key of its own.", SHAPE_FLAG(data_view, key_built_in) },
 };
