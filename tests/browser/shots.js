@@ -8,8 +8,8 @@ const path = require('path');
 const { folder, law, open, close, until } = require('./common.js');
 
 const reference = path.join(__dirname, 'reference');
-const SMALL = 4; // pixels of the page that one of a stored picture stands for
-const BLOCK = 4; // pixels of a stored picture that are one block
+const SMALL = 8; // pixels of the page that one of a stored picture stands for
+const BLOCK = 2; // pixels of a stored picture that are one block
 const FAR = 20; // of 255: so much another block
 const SHARE = 0.015; // so many of the blocks may be
 const NEAR = 3, LONGER = 0.02; // boxes: pixels, and share of a height or place
