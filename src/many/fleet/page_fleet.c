@@ -280,7 +280,22 @@ static const char *plural_verb(struct arena *a, size_t n)
 static void fleet_page_summary(struct doc *d, const struct fleet *f)
 {
 	struct arena *a = d->arena;
+	size_t bad = 0, checked = 0;
 
+	for (size_t i = 0; i < f->n_groups; i++) {
+		bad += f->groups[i]->n_bad ? f->groups[i]->n : 0;
+		checked += fleet_checked(f->groups[i]->machines[0]) ? f->groups[i]->n : 0;
+	}
+	if (f->n)
+		doc_verdict(d,
+			    bad	      ? STYLE_BAD
+			    : checked ? STYLE_GOOD
+				      : STYLE_UNKNOWN,
+			    checked ? arena_printf(a, "%zu of %s %s a fix", bad,
+						   plural(a, f->n, "machine"),
+						   bad == 1 ? "needs" : "need")
+				    : "No machine was checked",
+			    NULL);
 	doc_text(d, "%s in %s: %s of equal findings, %s that differ, %s.",
 		 plural(a, f->n, "machine"), plural(a, f->files, "file"),
 		 plural(a, f->n_groups, "group"), plural(a, f->n_differs, "setting"),

@@ -381,21 +381,24 @@ struct doc *page_lint(struct arena *a, const struct lint_view *v)
 {
 	static const enum style styles[LINT_LEVELS] = { STYLE_BAD, STYLE_WARN, STYLE_MUTED };
 	struct doc *d = doc_new(a);
-	const struct lint_finding *worst = NULL;
+	const struct lint *l = v->l;
 	struct node *list;
+	size_t worst = 0;
 
-	for (size_t i = v->l->n; i-- > 0;)
-		if (!worst || v->l->findings[i].level <= worst->level)
-			worst = &v->l->findings[i];
+	for (size_t i = 1; i < l->n; i++)
+		if (l->findings[i].level < l->findings[worst].level)
+			worst = i;
 	doc_heading(d, 1, "Lint");
-	doc_verdict(d, worst ? styles[worst->level] : STYLE_GOOD,
-		    worst ? doc_counts(d, lint_level_names, v->count, LINT_LEVELS)
-			  : "Nothing to fix",
-		    worst ? lint_sentence(a, worst) : NULL);
+	if (l->n)
+		doc_verdict(d, styles[l->findings[worst].level],
+			    doc_counts(d, lint_level_names, v->count, LINT_LEVELS),
+			    lint_sentence(a, &l->findings[worst]));
+	else
+		doc_verdict(d, STYLE_GOOD, "Nothing to fix", NULL);
 	looked(d, v);
 	list = doc_findings(d, NULL);
-	for (size_t i = 0; i < v->l->n; i++) {
-		const struct lint_finding *f = &v->l->findings[i];
+	for (size_t i = 0; i < l->n; i++) {
+		const struct lint_finding *f = &l->findings[i];
 
 		node_found(d, list,
 			   &(struct found){
