@@ -358,7 +358,8 @@ def running(tmp):
     j = follows("live", ["defects", "check", "--component", "nccl"], (0, 1), "defects")
     took = time.monotonic() - before
     mine = [d for d in j["defects"] if d["id"] == "nccl-arm-cas-gcc9" and f"process {held.pid}" in d["place"]] if j else []
-    expect("the mapped library", mine and mine[0]["proofs"][0]["from"].endswith("/opt/libnccl.so.2"), j)
+    expect("the mapped library", mine and mine[0]["proofs"][0]["from"].endswith("/opt/libnccl.so.2") and
+           f"process {held.pid}" in mine[0]["proofs"][0]["what"], j)
     print(f"a running container: {took * 1000:.0f} ms")
     held.stdin.close()
     held.wait()

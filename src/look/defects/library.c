@@ -11,6 +11,7 @@
 #include "look/defects/world.h"
 #include "look/stack/component.h"
 #include "look/stack/elf.h"
+#include "look/stack/rodata.h"
 #include "look/stack/scan.h"
 
 enum {
@@ -18,39 +19,8 @@ enum {
 	NOTE_MAX = 1 << 12,
 	TEXTS_MAX = 64 << 20,	/* of .rodata */
 	SYMBOLS_MAX = 32 << 20, /* of .dynsym and .dynstr */
-	BLOCK = 1 << 20,
 	KEEP = 512,
 };
-
-struct inside {
-	struct input *in;
-	struct arena *a;
-	const char *section; /* wanted */
-	struct elf_section found;
-	bool there;
-};
-
-static int on_section(void *ctx, const struct elf_section *s)
-{
-	struct inside *x = ctx;
-
-	if (strcmp(s->name, x->section) != 0)
-		return 0;
-	x->found = *s;
-	x->there = true;
-	return 1;
-}
-
-static bool section(struct input *in, const struct elf *elf, const char *name,
-		    struct elf_section *out)
-{
-	struct inside x = { .in = in, .section = name };
-	struct err e = { 0 };
-
-	elf_each(in, elf, on_section, &x, &e);
-	*out = x.found;
-	return x.there;
-}
 
 /* Its bytes, at most max, ended by a NUL; NULL. */
 static char *section_bytes(struct arena *a, struct input *in, const struct elf *elf,
@@ -59,7 +29,7 @@ static char *section_bytes(struct arena *a, struct input *in, const struct elf *
 	struct elf_section s;
 	char *p;
 
-	if (!section(in, elf, name, &s))
+	if (!elf_section(in, elf, name, &s))
 		return NULL;
 	*len = s.size < max ? (size_t)s.size : max;
 	p = arena_alloc(a, *len + 1);
@@ -98,42 +68,9 @@ static json_t *build_id_of(struct arena *a, struct input *in, const struct elf *
 
 /* --- texts and symbols ------------------------------------------------------------------------ */
 
-/* Calls each for every stretch of .rodata, the end of one before the next; non-zero ends it. */
-static int rodata_each(struct input *in, const struct elf *elf,
-		       int (*each)(void *ctx, const char *p, size_t n), void *ctx, bool deep,
-		       bool *all)
-{
-	struct elf_section s;
-	char *buf = malloc(BLOCK + KEEP);
-	uint64_t end;
-	size_t kept = 0;
-	int code = 0;
-
-	*all = true;
-	if (!buf || !section(in, elf, ".rodata", &s)) {
-		free(buf);
-		return 0;
-	}
-	end = deep || s.size < TEXTS_MAX ? s.size : TEXTS_MAX;
-	*all = end == s.size;
-	for (uint64_t at = 0; at < end && !code; at += BLOCK) {
-		size_t n = end - at < BLOCK ? (size_t)(end - at) : BLOCK;
-
-		if (input_read(in, s.at + at, buf + kept, n))
-			break;
-		n += kept;
-		code = each(ctx, buf, n);
-		kept = n < KEEP ? n : KEEP;
-		memmove(buf, buf + n - kept, kept);
-	}
-	free(buf);
-	return code;
-}
-
 struct words {
 	const char *literal; /* what is searched */
 	const char *pattern; /* all of it */
-	char version[64];
 };
 
 /* The longest stretch without '*'. */
@@ -176,29 +113,6 @@ static int text_there(void *ctx, const char *p, size_t n)
 		snprintf(open, sizeof(open), "*%s*", w->pattern);
 		if (defect_name_fits(open, text))
 			return 1;
-	}
-	return 0;
-}
-
-/* "NCCL version 2.28.9+cuda13.0" */
-static int version_there(void *ctx, const char *p, size_t n)
-{
-	struct words *w = ctx;
-	size_t len = strlen(w->literal);
-
-	for (const char *at = p; (at = memmem(at, n - (size_t)(at - p), w->literal, len));) {
-		size_t k = 0, left;
-
-		at += len;
-		left = n - (size_t)(at - p);
-		while (k < left && k < sizeof(w->version) - 1 &&
-		       (isdigit((unsigned char)at[k]) || at[k] == '.'))
-			k++;
-		if (k > 2 && isdigit((unsigned char)*at)) {
-			memcpy(w->version, at, k);
-			w->version[k] = '\0';
-			return 1;
-		}
 	}
 	return 0;
 }
@@ -320,18 +234,18 @@ static const char *version_by_text(struct seeing *w, const struct defect_place *
 		      { "ptxas*", "release " } };
 	const char *path = defect_text(lib, "path");
 	struct opened o;
-	bool all;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		struct words look = { .literal = words[i].before };
+		char version[64];
 
 		if (!defect_name_fits(words[i].library, path_name(path)))
 			continue;
 		if (!library_open_in(w, p, lib, &o))
 			return NULL;
-		rodata_each(&o.f.in, &o.elf, version_there, &look, w->how->deep, &all);
+		rodata_version(&o.f.in, &o.elf, words[i].before, w->how->deep ? 0 : TEXTS_MAX,
+			       version, sizeof(version));
 		library_close_in(w, &o);
-		return *look.version ? arena_strdup(w->a, look.version) : NULL;
+		return *version ? arena_strdup(w->a, version) : NULL;
 	}
 	return NULL;
 }
@@ -449,8 +363,10 @@ enum answer3 library_has(struct defect_world *dw, const struct defect_place *p, 
 		r = symbol_there(&scratch, &o.f.in, &o.elf, pattern);
 		arena_free(&scratch);
 	} else {
-		r = rodata_each(&o.f.in, &o.elf, text_there, &look, w->how->deep, &all) ? ANSWER_YES
-		    : all								? ANSWER_NO
+		r = rodata_each(&o.f.in, &o.elf, text_there, &look, w->how->deep ? 0 : TEXTS_MAX,
+				&all)
+			    ? ANSWER_YES
+		    : all ? ANSWER_NO
 			  : ANSWER_UNKNOWN;
 	}
 	library_close_in(w, &o);

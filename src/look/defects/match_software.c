@@ -188,6 +188,8 @@ enum answer3 leaf_pip(struct leaf_look *l, const json_t *c)
 	enum answer3 best = ANSWER_NO;
 	bool patterns = false;
 
+	if (json_is_null(json_object_get(l->p->holds, "pip")))
+		return unseen(l, "Python packages");
 	TEXT_FOR_EACH(name, json_object_get(c, "pip"))
 	{
 		const char *full = name;
@@ -431,7 +433,7 @@ static enum answer3 library_meets(struct leaf_look *l, const struct defect_place
 {
 	static library_rule *const rules[] = { library_version, library_labels, library_compiler,
 					       library_code, library_words };
-	const char *path = key_text(lib, "path"), *version;
+	const char *path = key_text(lib, "path"), *version, *process;
 	size_t before = l->n_proofs;
 	enum answer3 all = ANSWER_YES;
 
@@ -446,11 +448,11 @@ static enum answer3 library_meets(struct leaf_look *l, const struct defect_place
 		return all;
 	}
 	version = key_text(lib, "version");
-	l->proofs[before] =
-		(struct defect_proof){ arena_printf(l->a, "%s%s%s", path_name(path),
-						    version ? " " : "", version ? version : ""),
-				       arena_printf(l->a, "%s%s", p->prefix ? p->prefix : "",
-						    path) };
+	process = key_text(lib, "process");
+	l->proofs[before].text = arena_printf(
+		l->a, "%s%s%s%s%s", path_name(path), version ? " " : "", version ? version : "",
+		process ? ", mapped by process " : "", process ? process : "");
+	l->proofs[before].from = arena_printf(l->a, "%s%s", p->prefix ? p->prefix : "", path);
 	return all;
 }
 

@@ -145,14 +145,20 @@ const struct stack_root *root_of(const struct defect_place *p)
 	return &((const struct place_own *)p->own)->root;
 }
 
-void place_library(struct seeing *w, struct defect_place *p, const char *path)
+json_t *place_library(struct seeing *w, struct defect_place *p, const char *path)
 {
 	json_t *list = place_kind(p, "libraries", true), *lib;
 	size_t i;
 
-	json_array_foreach(list, i, lib) if (strcmp(defect_text(lib, "path"), path) == 0) return;
-	lib = json_object();
-	json_object_set_new(lib, "path", json_string(path));
+	json_array_foreach(list, i, lib)
+	{
+		if (strcmp(defect_text(lib, "path"), path) == 0)
+			return lib;
+	}
+	lib = json_pack("{s:s%}", "path", path, strlen(path));
+	if (!lib)
+		return NULL;
 	json_array_append_new(list, lib);
 	w->seen->libraries++;
+	return lib;
 }

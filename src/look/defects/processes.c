@@ -218,8 +218,12 @@ static void process_maps(struct seeing *w, const struct process *x, struct defec
 			world_left_out(w,
 				       "%s%.200s, which was removed while a process has it mapped",
 				       root->prefix, path);
-		} else if (wanted_name(w->wanted.libraries, path_name(path)))
-			place_library(w, place_of_path(w, root, path), path);
+		} else if (wanted_name(w->wanted.libraries, path_name(path))) {
+			json_t *lib = place_library(w, place_of_path(w, root, path), path);
+
+			if (lib)
+				json_object_set_new(lib, "process", json_string(x->pid));
+		}
 	}
 }
 

@@ -127,6 +127,24 @@ static void file_fill(struct defect_world *dw, const struct defect_place *p, con
 	arena_free(&scratch);
 }
 
+/* What a capture knows of software: the libraries of its facts. All else was not seen. */
+static void captured_take(struct seeing *w, struct defect_place *host)
+{
+	json_t *lib;
+
+	LIST_FOR_EACH (const struct library, l, &w->how->m->software.libraries) {
+		if (!seen_ok(&l->path.f) || !wanted_name(w->wanted.libraries, path_name(l->path.v)))
+			continue;
+		lib = place_library(w, host, l->path.v);
+		if (lib && seen_ok(&l->version.f))
+			json_object_set_new(lib, "version", json_string(l->version.v));
+	}
+	if (!json_array_size(json_object_get(host->holds, "libraries")))
+		json_object_set_new(host->holds, "libraries", json_null());
+	if (!w->seen->environments)
+		json_object_set_new(host->holds, "pip", json_null());
+}
+
 /* --- all of it -------------------------------------------------------------------------------- */
 
 void world_take(struct arena *a, const struct world_look *how, struct defect_world *out,
@@ -153,6 +171,7 @@ void world_take(struct arena *a, const struct world_look *how, struct defect_wor
 		processes_take(w, host);
 		stored_take(w);
 	} else {
+		captured_take(w, host);
 		world_left_out(w, "processes, containers and the insides of libraries: a capture "
 				  "does not hold them");
 	}

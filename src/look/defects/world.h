@@ -87,7 +87,8 @@ struct defect_place *world_place(struct seeing *w, const char *name, const char 
 void place_put(struct defect_place *p, const char *kind, const char *name, json_t *value,
 	       const char *from);
 bool wanted_name(const json_t *patterns, const char *name);
-void place_library(struct seeing *w, struct defect_place *p, const char *path);
+/* New, or the one that is there; NULL: its path is no text. */
+json_t *place_library(struct seeing *w, struct defect_place *p, const char *path);
 json_t *place_kind(struct defect_place *p, const char *kind, bool list);
 const struct stack_root *root_of(const struct defect_place *p);
 void wanted_take(const struct defect_rows *rows, struct wanted *out);

@@ -14,11 +14,10 @@
 #include "base/text.h"
 #include "look/stack/elf.h"
 #include "look/stack/inventory.h"
+#include "look/stack/rodata.h"
 #include "base/clock.h"
 #include "machine/host/command.h"
 #include "machine/host/vendor.h"
-
-enum { BLOCK = 1 << 20, KEEP = 128 };
 
 /* "libnccl.so.2.28.9" says more than "libnccl.so.2". */
 static const char *library_version_by_name(struct take *t, const struct stack_item *item)
@@ -72,72 +71,19 @@ static const char *by_toolkit_dist(struct take *t, const struct stack_place *p,
 	return NULL;
 }
 
-/* "NCCL version 2.28.9+cuda13.0" stands in its read-only data. */
-struct words {
-	struct input *in;
-	const char *before;
-	char found[64];
-	char *buf; /* BLOCK + KEEP bytes */
-};
-
-static void look_for(struct words *w, const char *p, size_t n)
-{
-	size_t len = strlen(w->before);
-
-	for (const char *at = p; (at = memmem(at, n - (size_t)(at - p), w->before, len));) {
-		size_t k = 0, left;
-
-		at += len;
-		left = n - (size_t)(at - p);
-		while (k < left && k < sizeof(w->found) - 1 &&
-		       (isdigit((unsigned char)at[k]) || at[k] == '.'))
-			k++;
-		if (k > 2 && isdigit((unsigned char)*at)) {
-			memcpy(w->found, at, k);
-			w->found[k] = '\0';
-			return;
-		}
-	}
-}
-
-static int on_rodata(void *ctx, const struct elf_section *s)
-{
-	struct words *w = ctx;
-	size_t kept = 0;
-	int code = 0;
-
-	if (strcmp(s->name, ".rodata") != 0)
-		return 0;
-	for (uint64_t at = 0; at < s->size && !code && !*w->found; at += BLOCK) {
-		size_t n = s->size - at < BLOCK ? (size_t)(s->size - at) : BLOCK;
-
-		code = input_read(w->in, s->at + at, w->buf + kept, n);
-		if (code)
-			break;
-		look_for(w, w->buf, kept + n);
-		n += kept;
-		kept = n < KEEP ? n : KEEP;
-		memmove(w->buf, w->buf + n - kept, kept);
-	}
-	return code;
-}
-
 static const char *by_text(struct take *t, const struct stack_item *item)
 {
-	struct words w = { .before = "NCCL version " };
+	char version[64] = "";
 	struct input_file f;
 	struct err e = { 0 };
 	struct elf elf;
 
 	if (item->c != COMPONENT_NCCL || stack_open(t->root, item->path, &f, &e))
 		return NULL;
-	w.in = &f.in;
-	w.buf = malloc(BLOCK + KEEP);
-	if (w.buf && elf_open(&f.in, &elf, &e) == 0)
-		elf_each(&f.in, &elf, on_rodata, &w, &e);
-	free(w.buf);
+	if (elf_open(&f.in, &elf, &e) == 0)
+		rodata_version(&f.in, &elf, "NCCL version ", 0, version, sizeof(version));
 	input_close(&f);
-	return *w.found ? arena_strdup(t->a, w.found) : NULL;
+	return *version ? arena_strdup(t->a, version) : NULL;
 }
 
 static void set(struct stack_item *item, const char *version, const char *from)

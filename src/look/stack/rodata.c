@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The read-only data of a library, where its own words about itself stand. */
+#include "look/stack/rodata.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 1 << 20, KEEP = RODATA_KEEP };
+
+struct inside {
+	struct input *in;
+	struct arena *a;
+	const char *section; /* wanted */
+	struct elf_section found;
+	bool there;
+};
+
+static int on_section(void *ctx, const struct elf_section *s)
+{
+	struct inside *x = ctx;
+
+	if (strcmp(s->name, x->section) != 0)
+		return 0;
+	x->found = *s;
+	x->there = true;
+	return 1;
+}
+
+bool elf_section(struct input *in, const struct elf *elf, const char *name, struct elf_section *out)
+{
+	struct inside x = { .in = in, .section = name };
+	struct err e = { 0 };
+
+	elf_each(in, elf, on_section, &x, &e);
+	*out = x.found;
+	return x.there;
+}
+
+int rodata_each(struct input *in, const struct elf *elf,
+		int (*each)(void *ctx, const char *p, size_t n), void *ctx, uint64_t max, bool *all)
+{
+	struct elf_section s;
+	char *buf = malloc(BLOCK + KEEP);
+	uint64_t end;
+	size_t kept = 0;
+	int code = 0;
+
+	*all = true;
+	if (!buf || !elf_section(in, elf, ".rodata", &s)) {
+		free(buf);
+		return 0;
+	}
+	end = !max || s.size < max ? s.size : max;
+	*all = end == s.size;
+	for (uint64_t at = 0; at < end && !code; at += BLOCK) {
+		size_t n = end - at < BLOCK ? (size_t)(end - at) : BLOCK;
+
+		if (input_read(in, s.at + at, buf + kept, n))
+			break;
+		n += kept;
+		code = each(ctx, buf, n);
+		kept = n < KEEP ? n : KEEP;
+		memmove(buf, buf + n - kept, kept);
+	}
+	free(buf);
+	return code;
+}
+
+struct version_after {
+	const char *before;
+	char *out;
+	size_t cap;
+};
+
+static int version_there(void *ctx, const char *p, size_t n)
+{
+	struct version_after *w = ctx;
+	size_t len = strlen(w->before);
+
+	for (const char *at = p; (at = memmem(at, n - (size_t)(at - p), w->before, len));) {
+		size_t k = 0, left;
+
+		at += len;
+		left = n - (size_t)(at - p);
+		while (k < left && k < w->cap - 1 &&
+		       (isdigit((unsigned char)at[k]) || at[k] == '.'))
+			k++;
+		if (k > 2 && isdigit((unsigned char)*at)) {
+			memcpy(w->out, at, k);
+			w->out[k] = '\0';
+			return 1;
+		}
+	}
+	return 0;
+}
+
+void rodata_version(struct input *in, const struct elf *elf, const char *before, uint64_t max,
+		    char *out, size_t cap)
+{
+	struct version_after w = { before, out, cap };
+	bool all;
+
+	*out = '\0';
+	rodata_each(in, elf, version_there, &w, max, &all);
+}
