@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of pages beside those that somebody has looked at (reference/). A picture is compared as means of blocks of
 // 16 by 16 pixels: how letters are smoothed does not change a block, but a section that is missing, another colour or a
-// few pixels of shift do. Headings and drawings are compared by their boxes too, over the whole page.
+// few pixels of shift do. Headings, cards, tables and drawings in the picture are compared by their boxes too.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -46,14 +46,15 @@ async function take(browser, shot, plant) {
 	if (plant)
 		await page.evaluate(plant);
 	await page.evaluate(() => { document.activeElement.blur(); scrollTo(0, 0); });
-	const boxes = await page.evaluate(() => [...document.querySelectorAll('h1,h2,h3,#bar,figure,.drawing,table,dl,.verdict,.finding')]
+	const top = shot.at ? await page.evaluate(at => document.querySelector(at).getBoundingClientRect().top + scrollY, shot.at) : 0;
+	// Of what is in the picture: a section far below may grow.
+	const boxes = await page.evaluate(([top, bottom]) => [...document.querySelectorAll('h1,h2,h3,#bar,figure,.drawing,table,dl,.verdict,.finding')]
 		.filter(e => e.checkVisibility()).map(e => {
 			const b = e.getBoundingClientRect();
 			const name = /^(H.|TABLE|LI)$/.test(e.tagName) ? (e.caption || e).textContent.trim().slice(0, 40) : '';
-			return [e.tagName.toLowerCase() + (e.id ? '#' + e.id : ''), name, Math.round(b.left + scrollX), Math.round(b.top + scrollY),
+			return [e.tagName.toLowerCase() + (e.id ? '#' + e.id : ''), name, Math.round(b.left + scrollX), Math.round(b.top + scrollY - top),
 				Math.round(b.width), Math.round(b.height)];
-		}));
-	const top = shot.at ? await page.evaluate(at => document.querySelector(at).getBoundingClientRect().top + scrollY, shot.at) : 0;
+		}).filter(b => b[3] >= 0 && b[3] < bottom - top), [top, top + shot.height]);
 	const whole = await page.evaluate(() => document.documentElement.scrollHeight);
 	const height = Math.min(shot.height, Math.floor(whole - top)), png = await page.screenshot({ fullPage: true,
 		clip: { x: 0, y: Math.floor(top), width: shot.width, height } });
@@ -133,7 +134,7 @@ const plants = [
 	['the other colours', 'full-1400', () => { document.documentElement.dataset.theme = 'dark'; }],
 	['a margin that is lost', 'full-1400', () => { document.body.style.padding = '0'; }],
 	['a page that is too wide', 'full-400', () => { document.querySelector('main').style.width = '500px'; }],
-	['a drawing that is missing', 'full-400', () => [...document.querySelectorAll('svg')].find(e => e.checkVisibility()).remove()],
+	['a drawing that is missing', 'recording', () => document.querySelector('#recordings svg').remove()],
 	['larger letters', 'full-400', () => { document.documentElement.style.fontSize = '17px'; }],
 	['cards without their severity', 'full-400', () => document.querySelectorAll('.mark').forEach(e => e.remove())],
 	['a row that the filter let through', 'filtered', () => document.querySelectorAll('.gone').forEach(e => e.classList.remove('gone'))],
