@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What monitor, its replay and record share: waiting, and a screen. */
+/* What monitor, top and record share: waiting, and a screen. */
 #ifndef FRONT_TERMINAL_H
 #define FRONT_TERMINAL_H
 
@@ -43,9 +43,7 @@ void screen_size(int *columns, int *lines);
 /* Gives it back as it was. */
 void screen_close(struct screen *s);
 
-/* --- monitor ---------------------------------------------------------------------------------- */
-
-/* Whether it takes the terminal over. */
-bool monitor_draws(const struct run *r);
+/* Whether it is top, and takes the terminal over. */
+bool top_draws(const struct run *r);
 
 #endif

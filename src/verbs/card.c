@@ -86,7 +86,7 @@ static const char *card_next(const struct card_answer *c)
 		return "gputune status";
 	if (plan_open_changes(&c->plan))
 		return "gputune plan";
-	return c->findings.count[VERDICT_FAIL] ? "gputune check" : "gputune monitor";
+	return c->findings.count[VERDICT_FAIL] ? "gputune check" : "gputune top";
 }
 
 static struct doc *card_page(struct arena *a, const struct card_answer *c)

@@ -387,15 +387,14 @@ static const char *const monitor_forms[] = { "term", "json", "prom", "openmetric
 const struct verb monitor_verb = {
 	.name = "monitor",
 	.group = VERB_LOOK,
-	.summary = "live view of GPUs, CPUs, memory, network and disks",
+	.summary = "GPUs, CPUs, memory, network and disks as pages or JSON lines",
 	.about = "Shows clocks, power, temperature, memory and the time that each GPU is held "
-		 "back, with the reason; CPUs, memory, networks and disks. Keys: q quits, space "
-		 "pauses, + and - change the interval. In a pipe it writes lines of JSON. A "
-		 "RECORDING is played again.",
-	.words = "top htop nvtop btop live stats stat usage utilization utilisation dmon nvitop",
-	.examples = EXAMPLES({ "monitor", "a page that is drawn again, until q" },
+		 "back, with the reason; CPUs, memory, networks and disks. In a pipe it writes "
+		 "lines of JSON. \"gputune top\" is the same on a screen with keys.",
+	.words = "usage utilization utilisation dmon",
+	.examples = EXAMPLES({ "monitor", "a page each second, until Ctrl-C" },
 			     { "monitor --once", "one look" },
-			     { "monitor job.rec", "a recording, played again" },
+			     { "monitor job.rec", "the last page of a recording" },
 			     { "monitor --once --format prom -o gputune.prom",
 			       "for the textfile folder of a node exporter" }),
 	.ask = &monitor_ask_shape,

@@ -84,6 +84,7 @@ ELSEWHERE = (
     (r"^bench collectives", "ranks.py", '"collectives"'),
     (r"^bench (?!list|show)", "bench.py", "bench"),
     (r"^verify --reboot", "persist.py", "--reboot"),  # asked of a capture, which refuses
+    (r"^top", "monitor.py", "top --interval"),
     (r"^bench show", "bench.py", '"show"'),
     (r"^cluster (discover|node)", "cluster.py", '"discover"'),
     (r"^check --deep --since", "health.py", '"--since"'),

@@ -16,6 +16,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 
@@ -314,9 +315,9 @@ else:
 
     env = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "screen"}
     subprocess.run(["tmux", "-S", tmp / "tmux", "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
-                    f"cd '{tmp}'; echo before; '{gputune}' monitor --interval 200ms; echo after $?; exec sh"], env=env, check=True)
+                    f"cd '{tmp}'; echo before; '{gputune}' top --interval 200ms; echo after $?; exec sh"], env=env, check=True)
     screen = until("Memory.*available")
-    expect("80 columns", "CPU" in screen and "Memory" in screen and "q ends" in screen, screen)
+    expect("80 columns", "CPU" in screen and "Memory" in screen and "q quits" in screen, screen)
     expect("how often", "every 0.2 s" in screen, screen)
     tmux("send-keys", "-")
     expect("- looks less often", "every 0.5 s" in until("every 0.5 s"), tmux("capture-pane", "-p"))
@@ -330,16 +331,28 @@ else:
     screen = until(r"left out: \d+ cells? beyond 60 columns")
     expect("60 columns", "Memory" in screen and "beyond 60 columns" in screen, screen)
     tmux("resize-window", "-x", 24, "-y", 24)
-    screen = until(r"left out: \d+ cells?")
-    expect("24 columns", "CPU" in screen and max(map(len, screen.splitlines())) <= 24, screen)
+    screen = until("too small")
+    expect("24 columns", "40x8 at least" in screen and max(map(len, screen.splitlines())) <= 24, screen)
     tmux("resize-window", "-x", 24, "-y", 3)
     tmux("resize-window", "-x", 120, "-y", 40)
     screen = until(r"(?s)\A(?!.*left out).*this costs .* of a CPU")  # what was drawn for another size is gone
-    expect("120 columns", "q ends" in screen and "left out" not in screen, screen)
+    expect("120 columns", "q quits" in screen and "left out" not in screen, screen)
+    tmux("send-keys", "r")
+    made = re.search(r"records to (\S+\.rec)", until("records to"))
+    tmux("send-keys", "r")
+    until("recorded")
+    expect("r records to a file", made and run("monitor", made[1], "--once").returncode == 0, made)
+    tmux("send-keys", "h")
+    expect("h is help", "sort processes" in until("sort processes"), tmux("capture-pane", "-p"))
+    tmux("send-keys", "Escape")
+    tmux("send-keys", "/")
+    tmux("send-keys", "q")
+    expect("a filter is typed, q too", "filter: q_" in until("filter: q_"), tmux("capture-pane", "-p"))
+    tmux("send-keys", "Enter")
     tmux("send-keys", "q")
     screen = until("after 0")
     expect("q ends it, and the terminal is as it was", "before" in screen and "after 0" in screen and "Memory" not in screen, screen)
-    tmux("send-keys", f"'{gputune}' monitor job.rec; stty -a | grep -c ' icanon'", "Enter")
+    tmux("send-keys", f"'{gputune}' top job.rec; stty -a | grep -c ' icanon'", "Enter")
     expect("a replay", "recording, " in until("recording, "), tmux("capture-pane", "-p"))
     tmux("send-keys", "Right")
     last = re.search(r"recording, (\S+) of (\S+) s", until(r"recording, 1\.\d of"))
@@ -348,6 +361,24 @@ else:
     expect("back to the start", re.search(r"recording, 0\.\d of", until(r"recording, 0\.\d of")), tmux("capture-pane", "-p"))
     tmux("send-keys", "q")
     expect("the terminal takes lines again", re.search(r"^1$", until("^1$"), re.M), tmux("capture-pane", "-p"))
+    # A stored recording at a fixed time: each screen to the letter. "monitor.py GPUTUNE --update" writes them anew.
+    stored, kept = root / "tests/data/training/h200-checkpoint/job.rec", root / "tests/golden/top.expect"
+    screens = ""
+    for columns, lines_shown in ((80, 24), (120, 40)):
+        tmux("resize-window", "-x", columns, "-y", lines_shown)
+        tmux("send-keys", f"clear; NO_COLOR=1 '{gputune}' top '{stored}'", "Enter")
+        until("recording, ")
+        tmux("send-keys", "Space")
+        until("PAUSED")
+        tmux("send-keys", "Left")
+        until("recording, 0.0 of")
+        tmux("send-keys", "Right")
+        screens += f"{columns}x{lines_shown}\n{until('recording, (10|9)[.]')}"
+        tmux("send-keys", "q")
+        until(r"^[#$] $|[#$]\s*$")
+    if "--update" in sys.argv:
+        kept.write_text(screens)
+    expect("screens of a stored recording", screens == kept.read_text(), screens)
     tmux("kill-server")
 
 # On a slow line: what did not change is not sent. Held, a key that means nothing and one that changes a word.
@@ -355,7 +386,7 @@ pid, fd = pty.fork()
 if pid == 0:
     fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     os.chdir(tmp)
-    os.execve(gputune, [gputune, "monitor", "job.rec"], {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
+    os.execve(gputune, [gputune, "top", "job.rec"], {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
 
 
 def read_until(wanted):
@@ -368,16 +399,31 @@ def read_until(wanted):
     return got
 
 
-page = read_until(rb"change the speed \(1\)")
+page = read_until(rb"speed 1")
 os.write(fd, b" ")
-read_until(rb"PAUSED.*change the speed \(1\)")
+read_until(rb"PAUSED.*speed 1")
 os.write(fd, b"zz+")
-word = read_until(rb"\(2\)")
+word = read_until(rb"speed 2")
 expect("a page at first", page.count(b"\x1b[K") >= 4 and b"Memory" in page, page)
-expect("then what changed", b"(2)" in word and word.count(b"\x1b[K") == 1 and len(word) < 120, word)
+expect("then what changed", b"speed 2" in word and word.count(b"\x1b[K") == 1 and len(word) < 120, word)
 os.write(fd, b"q")
 last = read_until(rb"\x1b\[\?1049l")
 expect("and the screen as it was", last.endswith(b"\x1b[?25h\x1b[?1049l") and os.waitpid(pid, 0)[1] == 0, last)
 os.close(fd)
+
+# A terminal that goes away ends it.
+pid, fd = pty.fork()
+if pid == 0:
+    os.chdir(tmp)
+    os.execve(gputune, [gputune, "top"], {**os.environ, "TERM": "vt100", "LC_ALL": "C"})
+read_until(rb"q quits")
+os.close(fd)
+common.until(lambda: os.waitpid(pid, os.WNOHANG)[0], 60)
+try:
+    os.kill(pid, 0)
+    expect("a terminal that goes away ends it", False)
+except ProcessLookupError:
+    expect("a terminal that goes away ends it", True)
+common.refuses("top in a pipe", ["top"], 2, "needs a terminal", "gputune monitor")
 
 end_suite()

@@ -65,7 +65,7 @@ enum fence fence_of(const struct run *r)
 {
 	if (run_overlay(r) || !(reads_capture(r) || reads_beside(r)))
 		return FENCE_NONE;
-	return monitor_draws(r) ? FENCE_HERE : FENCE_APART;
+	return top_draws(r) ? FENCE_HERE : FENCE_APART;
 }
 
 /* Before the fence stands: behind it nothing that can be executed is mapped any more. Whoever calls

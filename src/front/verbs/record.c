@@ -187,7 +187,7 @@ const struct verb record_verb = {
 	.summary = "record GPUs, CPUs, memory, network and disks while a job runs",
 	.about = "Runs COMMAND and records the machine until it ends; without COMMAND until "
 		 "Ctrl-C or --for. One file (default: gputune-TIME.rec) holds all of it, readable "
-		 "also after a crash. The exit code is the command's. \"gputune monitor FILE\" "
+		 "also after a crash. The exit code is the command's. \"gputune top FILE\" "
 		 "plays it.",
 	.words = "trace sample tape rec",
 	.examples = EXAMPLES(

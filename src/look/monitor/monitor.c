@@ -589,7 +589,8 @@ static void processes_add(struct host *h, const char *gpu, size_t list, long lon
 			  struct monitor_processes *out)
 {
 	struct monitor_process *p = &out->items[out->n];
-	char question[96], path[48];
+	char question[96], path[48], group[512];
+	const char *last;
 	long long pid, memory;
 
 	snprintf(question, sizeof(question), "%s(%lld).pid", lists[list].question, i);
@@ -610,6 +611,9 @@ static void processes_add(struct host *h, const char *gpu, size_t list, long lon
 	snprintf(path, sizeof(path), "/proc/%lld/comm", pid);
 	if (host_read_line(h, path, p->command, sizeof(p->command)) < 0)
 		p->command[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/%lld/cgroup", pid);
+	if (host_read_line(h, path, group, sizeof(group)) >= 0 && (last = strrchr(group, '/')))
+		snprintf(p->group, sizeof(p->group), "%.63s", last + 1);
 	out->n++;
 }
 

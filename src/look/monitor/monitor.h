@@ -116,7 +116,9 @@ struct monitor_process {
 	int pid;
 	const char *kind; /* "compute", "graphics" */
 	char command[32]; /* as the kernel reports it; "": it may not be seen from here */
-	double memory;	  /* bytes of the GPU's; NAN: not known */
+	char group[64]; /* the last part of its control group, which names a container; "": unknown
+			 */
+	double memory;	/* bytes of the GPU's; NAN: not known */
 };
 
 struct monitor_processes {

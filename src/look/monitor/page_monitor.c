@@ -14,7 +14,7 @@
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static void look_add_word(struct look_page *p, enum style s, const char *text)
+void look_add_word(struct look_page *p, enum style s, const char *text)
 {
 	const char *colour = p->how->colour && s != STYLE_PLAIN ? term_colour(s) : NULL;
 	TEXT_AUTO clean = { 0 };
@@ -39,7 +39,7 @@ static void look_add_word(struct look_page *p, enum style s, const char *text)
 	p->used += w;
 }
 
-static void look_addf(struct look_page *p, enum style s, const char *fmt, ...)
+void look_addf(struct look_page *p, enum style s, const char *fmt, ...)
 {
 	TEXT_AUTO t = { 0 };
 	va_list ap;
@@ -51,7 +51,7 @@ static void look_addf(struct look_page *p, enum style s, const char *fmt, ...)
 }
 
 /* A word that does not fit is left out whole, and counted. */
-static void look_end_line(struct look_page *p)
+void look_end_line(struct look_page *p)
 {
 	if (p->line.len)
 		text_add(p->out, p->line.s);
@@ -120,7 +120,7 @@ void monitor_reasons(double bits, struct text *out)
 /* --- values ----------------------------------------------------------------------------------- */
 
 /* "  what 1.50 Gbit/s" of v * factor; nothing for NAN. */
-static double look_of(const struct look_page *p, const char *type, const char *target)
+double look_of(const struct look_page *p, const char *type, const char *target)
 {
 	return instant_value(p->f, type, target);
 }
@@ -365,7 +365,7 @@ static void reasons_line(struct look_page *p, const char *target)
 }
 
 /* A lock of ours, and what goes over the links; no line where nothing is told. */
-static void details_line(struct look_page *p, const struct monitor_gpu *g, const char *target)
+void look_gpu_details(struct look_page *p, const struct monitor_gpu *g, const char *target)
 {
 	static const char *const links[][3] = {
 		{ "PCIe", "gpu.pcie-received", "gpu.pcie-sent" },
@@ -429,7 +429,7 @@ static void user_lines(struct look_page *p)
 	look_end_line(p);
 }
 
-static void gpu_lines(struct look_page *p, const struct monitor_gpu *g, size_t columns)
+void look_gpu_line(struct look_page *p, const struct monitor_gpu *g)
 {
 	char target[24];
 	double busy, warm, gen, width;
@@ -440,7 +440,7 @@ static void gpu_lines(struct look_page *p, const struct monitor_gpu *g, size_t c
 	gen = look_of(p, "gpu.link-generation", target);
 	width = look_of(p, "gpu.link-width", target);
 	look_addf(p, STYLE_STRONG, "%3u ", g->index);
-	name_cell(p, g->name ? g->name : "GPU", columns);
+	name_cell(p, g->name ? g->name : "GPU", name_columns(p));
 	clock_cell(p, g, target);
 	look_addf(p, STYLE_PLAIN, isnan(busy) ? "   -  " : "%4.0f%% ", busy);
 	power_cell(p, g, target);
@@ -450,60 +450,82 @@ static void gpu_lines(struct look_page *p, const struct monitor_gpu *g, size_t c
 	if (!g->integrated && gen > 0)
 		look_addf(p, STYLE_MUTED, "  gen%.0f x%.0f", gen, width);
 	look_end_line(p);
-	reasons_line(p, target);
-	details_line(p, g, target);
+}
+
+void look_gpu_head(struct look_page *p)
+{
+	if (!p->f->mon->machine.n_gpus)
+		return;
+	look_addf(p, STYLE_MUTED, "%-*s%10s%6s%9s%6s%11s  PCIe",
+		  (int)(NUMBER_COLUMNS + name_columns(p)), "GPU", "clock MHz", "busy", "power W",
+		  "C", "memory GiB");
+	look_end_line(p);
 }
 
 static void look_gpu_lines(struct look_page *p)
 {
 	const struct monitor_machine *m = &p->f->mon->machine;
-	size_t columns = name_columns(p);
 
 	if (!m->n_gpus)
 		return;
-	look_addf(p, STYLE_MUTED, "%-*s%10s%6s%9s%6s%11s  PCIe", (int)(NUMBER_COLUMNS + columns),
-		  "GPU", "clock MHz", "busy", "power W", "C", "memory GiB");
-	look_end_line(p);
-	for (size_t i = 0; i < m->n_gpus; i++)
-		gpu_lines(p, &m->gpus[i], columns);
+	look_gpu_head(p);
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		char target[24];
+
+		snprintf(target, sizeof(target), "gpu%u", m->gpus[i].index);
+		look_gpu_line(p, &m->gpus[i]);
+		reasons_line(p, target);
+		look_gpu_details(p, &m->gpus[i], target);
+	}
 	look_end_line(p);
 	user_lines(p);
+}
+
+void look_begin(struct look_page *p, struct arena *a, const struct monitor_head *h)
+{
+	const struct monitor_machine *m = &p->f->mon->machine;
+
+	monitor_judge(a, p->f, &p->judged);
+	look_add_word(p, STYLE_STRONG, m->name);
+	if (m->platform)
+		look_addf(p, STYLE_PLAIN, "  %s", m->platform);
+	if (m->driver)
+		look_addf(p, STYLE_MUTED, "  driver %s", m->driver);
+	look_addf(p, STYLE_PLAIN, "  %s", h->when);
+	if (h->note)
+		look_addf(p, STYLE_MUTED, "  %s", h->note);
+	look_end_line(p);
+	if (h->bad_note) {
+		look_add_word(p, STYLE_BAD, h->bad_note);
+		look_end_line(p);
+	}
+	look_end_line(p);
+}
+
+void look_system(struct look_page *p)
+{
+	cpu_line(p);
+	memory_line(p);
+	pressure_line(p);
+	monitor_page_traffic(p, "Net", "net.received", "net.sent", 8, "bit/s");
+	monitor_page_traffic(p, "RDMA", "rdma.received", "rdma.sent", 8, "bit/s");
+	monitor_page_traffic(p, "Disk", "disk.read", "disk.written", 1, "B/s");
+	if (p->cut) {
+		look_addf(p, STYLE_MUTED, "left out: %zu cell%s beyond %d columns", p->cut,
+			  p->cut == 1 ? "" : "s", p->how->width);
+		look_end_line(p);
+	}
 }
 
 void monitor_page(const struct instant *f, const struct instant *first,
 		  const struct monitor_head *h, const struct term_style *how, struct text *out)
 {
 	struct look_page p = { .f = f, .first = first, .how = how, .out = out };
-	const struct monitor_machine *m = &f->mon->machine;
 	struct arena a = { 0 };
 
-	monitor_judge(&a, f, &p.judged);
-	look_add_word(&p, STYLE_STRONG, m->name);
-	if (m->platform)
-		look_addf(&p, STYLE_PLAIN, "  %s", m->platform);
-	if (m->driver)
-		look_addf(&p, STYLE_MUTED, "  driver %s", m->driver);
-	look_addf(&p, STYLE_PLAIN, "  %s", h->when);
-	if (h->note)
-		look_addf(&p, STYLE_MUTED, "  %s", h->note);
-	look_end_line(&p);
-	if (h->bad_note) {
-		look_add_word(&p, STYLE_BAD, h->bad_note);
-		look_end_line(&p);
-	}
-	look_end_line(&p);
+	look_begin(&p, &a, h);
 	look_gpu_lines(&p);
-	cpu_line(&p);
-	memory_line(&p);
-	pressure_line(&p);
-	monitor_page_traffic(&p, "Net", "net.received", "net.sent", 8, "bit/s");
-	monitor_page_traffic(&p, "RDMA", "rdma.received", "rdma.sent", 8, "bit/s");
-	monitor_page_traffic(&p, "Disk", "disk.read", "disk.written", 1, "B/s");
-	if (p.cut) {
-		look_addf(&p, STYLE_MUTED, "left out: %zu cell%s beyond %d columns", p.cut,
-			  p.cut == 1 ? "" : "s", how->width);
-		look_end_line(&p);
-	}
+	look_system(&p);
 	text_free(&p.line);
 	arena_free(&a);
 }

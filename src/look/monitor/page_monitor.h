@@ -49,4 +49,20 @@ struct look_page {
 	bool full;   /* the line ends here */
 };
 
+/* Judges the moment, and the lines that name the machine. */
+void look_begin(struct look_page *p, struct arena *a, const struct monitor_head *h);
+void look_gpu_head(struct look_page *p);
+void look_gpu_line(struct look_page *p, const struct monitor_gpu *g);
+/* A lock of ours and the rates of its links; no line where nothing is known. */
+void look_gpu_details(struct look_page *p, const struct monitor_gpu *g, const char *target);
+/* CPUs, memory, pressure, networks, disks. */
+void look_system(struct look_page *p);
+/* A word that does not fit is left out whole, and counted. */
+void look_add_word(struct look_page *p, enum style s, const char *text);
+void look_addf(struct look_page *p, enum style s, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void look_end_line(struct look_page *p);
+/* The figure of now; NAN: not known. */
+double look_of(const struct look_page *p, const char *type, const char *target);
+
 #endif
