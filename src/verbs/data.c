@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "knowledge/package.h"
 #include "knowledge/signature.h"
+#include "look/defects/baseline.h"
 #include "machine/host/command.h"
 #include "machine/write/write.h"
 #include "render/doc.h"
@@ -272,7 +273,8 @@ static int package_judge(struct door *d, const struct fetched *f, const struct s
 		return door_refuse(d, EXIT_NOT_APPLIED,
 				   "%s is not used: its trusted comment is not \"%s\"", f->name,
 				   comment);
-	if (defect_rows_of_package(a, p, true, &rows, &e))
+	if (defect_rows_of_package(a, p, true, &rows, &e) ||
+	    (rows.baseline && baseline_check(a, rows.baseline, &e)))
 		return door_refuse(d, EXIT_NOT_APPLIED, "%s is not used: %s", f->name,
 				   arena_strdup(a, e.text));
 	if (strcmp(p->date, package_floor) < 0)

@@ -63,6 +63,7 @@ static int defects_answer(struct door *d, const struct defects_ask *ask, struct 
 	how.live = !image && !h->id.captured;
 	how.m = out->m = door_machine(d, h, &(struct door_look){ .lean = true });
 	defects_rows(d, rows);
+	how.baseline = ask->component ? NULL : rows->baseline;
 	if (rows_narrow(rows, ask->component))
 		defects_look(d->arena, &how, out);
 	out->all = ask->all;
@@ -71,7 +72,9 @@ static int defects_answer(struct door *d, const struct defects_ask *ask, struct 
 	host_close(h);
 	if (!rows->n)
 		return door_refuse(d, EXIT_USAGE, "no known defect is of \"%s\"", ask->component);
-	return out->count[DEFECT_HERE] > out->security ? EXIT_FINDINGS : EXIT_CLEAN;
+	return out->count[DEFECT_HERE] > out->security || out->baseline.count[BASELINE_TORN]
+		       ? EXIT_FINDINGS
+		       : EXIT_CLEAN;
 }
 
 /* --- list, explain, search, lint -------------------------------------------------------------- */
@@ -271,7 +274,7 @@ static const struct verb defects_check_verb = {
 	.summary = "which known defects are on this machine, and where",
 	.about = "Holds packages, Python environments, libraries, containers, kernel, driver and "
 	         "firmware against the known defects. No program of them is run.",
-	.exits = "1: a defect is here that breaks or slows something",
+	.exits = "1: a defect is here that breaks or slows something, or a release is torn",
 	.examples = EXAMPLES({ "defects check", "this machine, its processes and containers" },
 		{ "defects check --rootfs image", "an unpacked image" }),
 	.ask = &defects_ask_shape, .answer = check_answer_any, .result = &defects_result,

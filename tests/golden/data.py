@@ -228,6 +228,30 @@ expect("back to it", code == 0 and status()["used"]["serial"] == 8 and status()[
 taken("an older one by --force", write(package(3, "2026-11-21")), "--force")
 expect("files are whole and nothing else lies there", sorted(p.name for p in kept.iterdir()) == ["lock", "package", "package.previous"], list(kept.iterdir()))
 
+# Releases of makers: captured machines, and rows of a package in place of the build's.
+def verdicts(machine, *more):
+    j = common.follows(f"releases of {machine}", ["defects", "check", "--host", common.machines / machine, *more], (0, 1), "defects", env={"HOME": home}, **as_user)
+    return {r["id"]: r["verdict"] for r in j["releases"]} if j else {}
+
+
+base = json.loads((root / "src/knowledge/baseline.json").read_text())
+expect("an older DGX Spark", verdicts("dgx-spark") == {"driver-r580": "behind", "dgx-spark-driver": "whole", "dgx-spark-ota-7.4.0": "behind"}, verdicts("dgx-spark"))
+expect("a branch whose support has ended", verdicts("hgx-h100") == {"driver-r570": "behind"}, verdicts("hgx-h100"))
+expect("held by its maker", verdicts("igx-orin") == {"driver-r535": "held"}, verdicts("igx-orin"))
+expect("nothing is said of what is not seen", not verdicts("nothing") and not verdicts("dev-vm") and not verdicts("dgx-spark", "--component", "nccl"))
+torn = dict(base[0], id="x", when={"platform": "dgx-spark"}, parts=[{"says": "driver 600", "when": {"driver": ">=600"}}, {"says": "a kernel", "when": {"kernel": ">=9"}}],
+            examples=[{"verdict": "unknown", "platform": "dgx-spark"}, {"verdict": "torn", "platform": "dgx-spark", "driver": "580.10"}])
+for key in ("latest", "held", "end", "ended"):
+    torn.pop(key, None)
+taken("rows of releases", write(package(12, "2026-11-22", {"defects/nccl.json": [ROW], "baseline.json": [torn]})), "--force")
+code, out, err = run("defects", "check", "--host", common.machines / "dgx-spark")
+expect("a release that is torn is a finding", code == 1 and "needs driver 600, found driver 580.142" in " ".join(out.split()), (code, out))
+for what, how in (("no verdict fits", {"examples": [{"verdict": "whole", "platform": "dgx-spark", "driver": "580.10", "kernel": "6.1"}]}), ("an unknown key", {"x": 1}),
+                  ("no source", {"source": None}), ("no date", {"date": "soon"}), ("a condition that is none", {"when": {"x": 1}}), ("a part without a text", {"parts": [{"when": {"driver": ">1"}}]}),
+                  ("no example", {"examples": []})):
+    refused(f"releases: {what}", write(package(13, "2026-11-23", {"baseline.json": [{k: v for k, v in {**torn, **how}.items() if v is not None}]})), "row 1")
+refused("releases: no list", write(package(13, "2026-11-23", {"baseline.json": {}})), "another type")
+
 # What is kept is damaged, or a link that somebody put there: said, not used, and the build's rows answer.
 whole = (kept / "package").read_bytes()
 for what, data in (("cut", whole[:-40]), ("empty", b""), ("no package", b"hello\n{}\n"), ("a wrong row", whole.replace(b'"effect": "', b'"effect": "x'))):

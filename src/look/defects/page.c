@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "knowledge/package.h"
 #include "look/settings/findings.h"
@@ -40,6 +41,22 @@ static const struct shape_row defect_found_rows[] = {
 };
 static const struct shape defect_found_shape = SHAPE(defect_found, defect_found);
 
+static const char *const verdict_names[] = { "torn", "behind", "held", "unknown", "whole" };
+
+static const struct shape_row baseline_found_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(baseline_found, id) },
+	{ "title", NULL, SHAPE_TEXT(baseline_found, title) },
+	{ "verdict",
+	  "torn: a part is missing. behind: a newer one is known, or support has ended. held: so by the maker.",
+	  SHAPE_CHOICE(baseline_found, verdict, verdict_names) },
+	{ "here", "What it was known by.", SHAPE_TEXT(baseline_found, here), .unknown = SHAPE_NULL },
+	{ "why", "What is missing, newer or not seen.", SHAPE_TEXT(baseline_found, why), .unknown = SHAPE_NULL },
+	{ "support_ends", NULL, SHAPE_TEXT(baseline_found, end), .unknown = SHAPE_NULL },
+	{ "date", "When it was last true.", SHAPE_TEXT(baseline_found, date) },
+	{ "source", NULL, SHAPE_TEXT(baseline_found, source) },
+};
+static const struct shape baseline_found_shape = SHAPE(baseline_found, baseline_found);
+
 static const struct shape_row defects_rows[] = {
 	{ "rows", "Defects that are known.", SHAPE_COUNT(defects_view, rows) },
 	{ "rows_from", NULL, SHAPE_TEXT(defects_view, rows_from) },
@@ -56,6 +73,8 @@ static const struct shape_row defects_rows[] = {
 	  SHAPE_TEXT_LIST(defects_view, seen.left_out, seen.n_left_out) },
 	{ "orderless", "Versions without an order: no row holds for them.",
 	  SHAPE_TEXT_LIST(defects_view, orderless, n_orderless) },
+	{ "releases", "Of makers, and whether they are here as a whole.",
+	  SHAPE_LIST(defects_view, baseline.items, baseline.n, baseline_found) },
 	{ "defects", NULL, SHAPE_LIST(defects_view, items, n, defect_found) },
 };
 static const struct shape defects_shape = SHAPE(defects_view, defects);
@@ -202,6 +221,12 @@ void defects_look(struct arena *a, const struct world_look *how, struct defects_
 	world_take(a, how, &world, &out->seen);
 	defects_match(&world, how->rows->rows, how->rows->n, &found);
 	view_make(a, &found, out);
+	if (how->baseline) {
+		char today[STAMP_SIZE] = "";
+
+		(void)stamp_format((long long)time(NULL), today);
+		baseline_judge(&world, how->baseline, arena_strndup(a, today, 10), &out->baseline);
+	}
 	out->rows = how->rows->n;
 	out->rows_from = how->rows->from;
 	out->rows_date = how->rows->date;
@@ -299,6 +324,26 @@ static bool keeps_possible(const struct defect_found *f)
 	return f->state == DEFECT_POSSIBLE;
 }
 
+static void page_baseline(struct doc *d, const struct baseline *b)
+{
+	static const enum style styles[] = { STYLE_BAD, STYLE_WARN, STYLE_MUTED, STYLE_UNKNOWN,
+					     STYLE_GOOD };
+	struct node *t;
+
+	if (!b->n)
+		return;
+	t = DOC_TABLE(d, "Is this machine whole?", "~Release", "Verdict", "~Evidence", "~Here",
+		      "Support ends", "As of");
+	for (size_t i = 0; i < b->n; i++) {
+		const struct baseline_found *f = &b->items[i];
+
+		NODE_ROW(d, t, cell(f->title),
+			 cell_as(styles[f->verdict], verdict_names[f->verdict]), cell(f->why),
+			 cell(f->here), cell(f->end), cell(f->date));
+	}
+	node_drop_empty(t);
+}
+
 static void page_age(struct doc *d, int days)
 {
 	if (days > PACKAGE_STALE_DAYS)
@@ -356,6 +401,7 @@ struct doc *page_defects(struct arena *a, const struct defects_view *v)
 		page_more(d, v, "In range: only what is named sets them off", keeps_exposed);
 		page_more(d, v, "Could not be seen", keeps_possible);
 	}
+	page_baseline(d, &v->baseline);
 	page_seen(d, v);
 	if (!v->all && v->count[DEFECT_EXPOSED] + v->count[DEFECT_POSSIBLE])
 		doc_text(d, "--all lists what is in range and what could not be seen.");

@@ -4,6 +4,7 @@
 #define DEFECTS_PAGE_H
 
 #include "base/shape.h"
+#include "look/defects/baseline.h"
 #include "look/defects/rows.h"
 #include "look/defects/world.h"
 #include "render/doc.h"
@@ -25,6 +26,7 @@ struct defects_view {
 	size_t rows;
 	const char *rows_from, *rows_date;
 	int rows_age_days; /* since they were put together; below 0: not known */
+	struct baseline baseline;
 	struct world_seen seen;
 	const char **orderless;
 	size_t n_orderless;

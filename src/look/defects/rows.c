@@ -283,7 +283,9 @@ int defect_rows_of_package(struct arena *a, const struct data_package *p, bool e
 	*out = (struct defect_rows){ .made = p->date };
 	json_object_foreach((json_t *)(uintptr_t)p->files, name, list)
 	{
-		if (json_is_array(list) && rows_add(a, name, list, examples, out, e))
+		if (strcmp(name, "baseline.json") == 0)
+			out->baseline = list;
+		else if (json_is_array(list) && rows_add(a, name, list, examples, out, e))
 			return -EINVAL;
 	}
 	if (out->n)

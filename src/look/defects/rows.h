@@ -12,9 +12,10 @@ struct defect_rows {
 	json_t *files; /* what the rows live in */
 	const json_t **rows;
 	size_t n;
-	const char *from; /* "this build", or which data package */
-	const char *date; /* of the newest row */
-	const char *made; /* when they were put together: of the data package, or date */
+	const char *from;	/* "this build", or which data package */
+	const char *date;	/* of the newest row */
+	const json_t *baseline; /* releases of makers of the data package; NULL: it has none */
+	const char *made;	/* when they were put together: of the data package, or date */
 };
 
 enum { DEFECT_ROWS_BYTES = 8 << 20, DEFECT_ROWS_MAX = 10000 };

@@ -28,6 +28,7 @@ struct world_look {
 	bool live;	      /* root is this machine, and its /proc the kernel's */
 	bool deep;	      /* also what is stored and does not run, and large files */
 	const struct defect_rows *rows;
+	const json_t *baseline; /* releases to judge besides; NULL: none */
 	/* Python environments that somebody named, and nothing else. */
 	const char *const *envs;
 	size_t n_envs;
