@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -225,6 +226,17 @@ def roots(tmp):
     expect("nothing outside is found", not of(j, "nccl-arm-cas-gcc9") and j["environments"] == 0, j)
 
 
+def planted(tmp):
+    """The same in a captured machine: a package, an environment and a library of it, a process."""
+    capture = shutil.copytree(SPARK, tmp / "capture", symlinks=True)
+    put(capture / "root/opt/venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2", nccl())
+    put(capture / "root/opt/venv/lib/python3.12/site-packages/nvidia_cutlass_dsl-4.5.0.dist-info/METADATA", "x")
+    put(capture / "root/var/lib/dpkg/status", "Package: nvidia-container-toolkit\nStatus: install ok installed\nVersion: 1.16.0-1\n")
+    j = follows("planted in a capture", ["defects", "check", "--host", capture], 1, "defects")
+    expect("are found", of(j, "cutlass-dsl-450-garbage") and of(j, "nccl-arm-cas-gcc9") and of(j, "ctk-5582"), j and [d["id"] for d in j["defects"]])
+    expect("where they lie", of(j, "cutlass-dsl-450-garbage")[0]["place"] == "/opt/venv", j["defects"])
+
+
 def many(tmp):
     """40 containers and 3 environments: in a second and 40 MB; one of them has the old library, and its name stands with it."""
     tree = tmp / "many"
@@ -371,6 +383,7 @@ shipped(tmp)
 conditions(tmp)
 hostile_rows(tmp)
 roots(tmp)
+planted(tmp)
 many(tmp)
 images(tmp)
 package(tmp)

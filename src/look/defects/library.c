@@ -17,6 +17,7 @@
 enum {
 	COMMENT_MAX = 1 << 16,
 	NOTE_MAX = 1 << 12,
+	CAPTURED_MAX = 64 << 20,
 	TEXTS_MAX = 64 << 20,	/* of .rodata */
 	SYMBOLS_MAX = 32 << 20, /* of .dynsym and .dynstr */
 	KEEP = 512,
@@ -140,10 +141,21 @@ static enum answer3 symbol_there(struct arena *a, struct input *in, const struct
 /* --- opening ---------------------------------------------------------------------------------- */
 
 struct opened {
+	struct input *in;
 	struct input_file f;
+	struct input_bytes bytes; /* of a capture */
+	struct arena scratch;
 	struct elf elf;
 	long long began;
 };
+
+static void library_close_in(struct seeing *w, bool file, struct opened *o)
+{
+	if (file)
+		input_close(&o->f);
+	arena_free(&o->scratch);
+	w->content_ms += clock_mono_ms() - o->began;
+}
 
 /* False: it cannot be read, is no library, or the time for that is used up. */
 static bool library_open_in(struct seeing *w, const struct defect_place *p, const json_t *lib,
@@ -152,25 +164,31 @@ static bool library_open_in(struct seeing *w, const struct defect_place *p, cons
 	const struct place_own *own = p->own;
 	const char *path = defect_text(lib, "path");
 	struct err e = { 0 };
+	char *data;
+	size_t len;
 
 	if (!w->how->deep && w->content_ms > WORLD_CONTENT_MS) {
 		world_left_out(w, "the insides of some libraries, after %d ms: --deep reads all",
 			       WORLD_CONTENT_MS);
 		return false;
 	}
-	o->began = clock_mono_ms();
-	if (own->listed || stack_open(&own->root, path, &o->f, &e))
+	*o = (struct opened){ .began = clock_mono_ms() };
+	if (own->listed)
 		return false;
-	if (elf_open(&o->f.in, &o->elf, &e) == 0)
+	if (own->root.contents) {
+		if (stack_open(&own->root, path, &o->f, &e))
+			return false;
+		o->in = &o->f.in;
+	} else {
+		if (host_read(own->root.h, path, CAPTURED_MAX, &o->scratch, &data, &len))
+			return false;
+		input_bytes(&o->bytes, data, len);
+		o->in = &o->bytes.in;
+	}
+	if (elf_open(o->in, &o->elf, &e) == 0)
 		return true;
-	input_close(&o->f);
+	library_close_in(w, own->root.contents, o);
 	return false;
-}
-
-static void library_close_in(struct seeing *w, struct opened *o)
-{
-	input_close(&o->f);
-	w->content_ms += clock_mono_ms() - o->began;
 }
 
 static const char *machine_name(unsigned machine)
@@ -242,9 +260,9 @@ static const char *version_by_text(struct seeing *w, const struct defect_place *
 			continue;
 		if (!library_open_in(w, p, lib, &o))
 			return NULL;
-		rodata_version(&o.f.in, &o.elf, words[i].before, w->how->deep ? 0 : TEXTS_MAX,
-			       version, sizeof(version));
-		library_close_in(w, &o);
+		rodata_version(o.in, &o.elf, words[i].before, w->how->deep ? 0 : TEXTS_MAX, version,
+			       sizeof(version));
+		library_close_in(w, o.in == &o.f.in, &o);
 		return *version ? arena_strdup(w->a, version) : NULL;
 	}
 	return NULL;
@@ -336,12 +354,12 @@ void library_fill(struct defect_world *dw, const struct defect_place *p, json_t 
 		if (strcmp(what, "machine") == 0)
 			v = json_string(machine_name(o.elf.machine));
 		else if (strcmp(what, "comment") == 0)
-			v = comment_of(w->a, &o.f.in, &o.elf);
+			v = comment_of(w->a, o.in, &o.elf);
 		else if (strcmp(what, "build_id") == 0)
-			v = build_id_of(w->a, &o.f.in, &o.elf);
+			v = build_id_of(w->a, o.in, &o.elf);
 		else
-			v = code_of(w, &o.f.in, defect_text(lib, "path"));
-		library_close_in(w, &o);
+			v = code_of(w, o.in, defect_text(lib, "path"));
+		library_close_in(w, o.in == &o.f.in, &o);
 	}
 	json_object_set_new(lib, what, v ? v : json_null());
 }
@@ -360,15 +378,14 @@ enum answer3 library_has(struct defect_world *dw, const struct defect_place *p, 
 	if (strcmp(what, "symbols") == 0) {
 		struct arena scratch = { 0 };
 
-		r = symbol_there(&scratch, &o.f.in, &o.elf, pattern);
+		r = symbol_there(&scratch, o.in, &o.elf, pattern);
 		arena_free(&scratch);
 	} else {
-		r = rodata_each(&o.f.in, &o.elf, text_there, &look, w->how->deep ? 0 : TEXTS_MAX,
-				&all)
+		r = rodata_each(o.in, &o.elf, text_there, &look, w->how->deep ? 0 : TEXTS_MAX, &all)
 			    ? ANSWER_YES
 		    : all ? ANSWER_NO
 			  : ANSWER_UNKNOWN;
 	}
-	library_close_in(w, &o);
+	library_close_in(w, o.in == &o.f.in, &o);
 	return r;
 }

@@ -171,9 +171,10 @@ void world_take(struct arena *a, const struct world_look *how, struct defect_wor
 		processes_take(w, host);
 		stored_take(w);
 	} else {
+		processes_take(w, host);
 		captured_take(w, host);
-		world_left_out(w, "processes, containers and the insides of libraries: a capture "
-				  "does not hold them");
+		world_left_out(w,
+			       "containers, and what else of software the capture does not hold");
 	}
 	all = arena_array(a, w->n, sizeof(*all));
 	for (size_t i = 0; i < w->n; i++)
