@@ -48,7 +48,6 @@ struct doctoring {
 	size_t n_fixes;
 	struct log_input input; /* what programs printed */
 	bool listens;		/* words and files were given to it, not to the report */
-	bool unknown;		/* nothing fits what was said */
 	atomic_bool stop;
 };
 
@@ -168,6 +167,12 @@ static void verb_doctor_look(struct doctoring *g)
 	g->e.own_unkept = own_unkept(g);
 }
 
+/* What this machine has no part for is half as likely: the log may be of another one. */
+static double verb_doctor_fit(const struct examined *x)
+{
+	return x->match->probability * (x->state == DOCTOR_NOT_HERE ? 0.5 : 1);
+}
+
 static void examine(struct doctoring *g)
 {
 	g->results = arena_array(g->d->arena, g->chosen.n, sizeof(*g->results));
@@ -176,10 +181,9 @@ static void examine(struct doctoring *g)
 		if (g->chosen.matches)
 			g->results[i].match = &g->chosen.matches[i];
 	}
-	/* What this machine has no part for is the least likely of what was described. */
 	for (size_t i = 1; g->chosen.matches && i < g->chosen.n; i++)
-		for (size_t k = i; k && g->results[k].state != DOCTOR_NOT_HERE &&
-				   g->results[k - 1].state == DOCTOR_NOT_HERE;
+		for (size_t k = i;
+		     k && verb_doctor_fit(&g->results[k]) > verb_doctor_fit(&g->results[k - 1]);
 		     k--) {
 			struct examined t = g->results[k];
 
@@ -546,40 +550,23 @@ static int no_diagnosis(struct doctoring *g, const char *name)
 static int verb_doctor_describe(struct doctoring *g)
 {
 	const struct ask_texts *words = &g->ask->symptoms;
-	struct arena *a = g->d->arena;
-	struct chosen by_id = { 0 };
-	const char **left, *bad = NULL;
+	struct defect_rows *rows = ARENA_NEW(g->d->arena, struct defect_rows);
 	struct err e = { 0 };
-	size_t n;
 
-	log_input_init(a, &g->input);
+	log_input_init(g->d->arena, &g->input);
 	g->input.all = g->ask->all;
+	g->input.defects = rows;
 	if (!g->listens) {
-		doctor_choose(a, NULL, 0, NULL, &g->chosen);
+		doctor_choose(g->d->arena, NULL, 0, NULL, &g->chosen);
 		return 0;
 	}
-	if (words->n && doctor_only(a, words->items, words->n, &by_id, &bad)) {
-		g->chosen = by_id;
-		return 0;
-	}
-	if (log_input_ask(&g->input, words->items, words->n, &left, &n, &e))
+	defects_rows(g->d, rows);
+	if (doctor_describe(g->d->arena, words->items, words->n, &g->input, &g->chosen, &e))
 		return door_fail(g->d, EXIT_USAGE, &e);
-	if (!n && !g->input.n_sources) {
-		doctor_choose(a, NULL, 0, NULL, &g->chosen);
-		return 0;
-	}
-	for (size_t i = 0; i < n; i++)
-		log_input_add_text(&g->input, "your words", left[i]);
-	if (*g->input.prose)
-		left[n++] = g->input.prose;
-	if (doctor_choose(a, left, n, &g->input, &g->chosen))
-		return 0;
-	if (g->ask->fix)
+	if (g->chosen.unknown && g->ask->fix)
 		return door_refuse(g->d, EXIT_USAGE,
 				   "no diagnosis fits this description, so nothing is fixed; "
 				   "\"gputune doctor list\" lists all");
-	g->unknown = true;
-	doctor_choose(a, NULL, 0, NULL, &g->chosen);
 	return 0;
 }
 
@@ -633,9 +620,10 @@ static int verb_doctor_begin(struct doctoring *g, struct door *d, const struct d
 		code = door_check_overlay(d, &ask->machine, ask->change.dry_run);
 	code = code ? code : door_profile(d, &all, &g->profile);
 	code = code ? code : verb_doctor_choose(g);
-	g->plan = (struct doctor_plan){ .tests = g->unknown ? 0 : doctor_tests_of(&g->chosen),
-					.named = g->chosen.named,
-					.seconds = ask->seconds };
+	g->plan =
+		(struct doctor_plan){ .tests = g->chosen.unknown ? 0 : doctor_tests_of(&g->chosen),
+				      .named = g->chosen.named,
+				      .seconds = ask->seconds };
 	return code;
 }
 
@@ -650,11 +638,11 @@ static bool is_mended(const struct doctoring *g, const struct diagnosis *d)
 /* What was asked for by name has to be tested; otherwise something has. */
 static int verb_doctor_code_of(const struct doctoring *g, const struct doctor_view *v)
 {
-	for (size_t i = 0; i < v->n && !g->unknown; i++)
+	for (size_t i = 0; i < v->n && !g->chosen.unknown; i++)
 		if (v->items[i].state == DOCTOR_FOUND && !v->items[i].d->normal &&
 		    !is_mended(g, v->items[i].d))
 			return EXIT_FINDINGS;
-	if (g->unknown || (g->chosen.named && v->count[DOCTOR_OPEN]))
+	if (g->chosen.unknown || (g->chosen.named && v->count[DOCTOR_OPEN]))
 		return EXIT_BLIND;
 	return v->count[DOCTOR_FINE] || v->count[DOCTOR_FOUND] ? EXIT_CLEAN : EXIT_BLIND;
 }
@@ -670,9 +658,11 @@ static struct doctor_view view_of(const struct doctoring *g)
 				 .tests = g->plan.tests,
 				 .named = g->chosen.named,
 				 .all = g->ask->all,
-				 .unknown = g->unknown,
+				 .unknown = g->chosen.unknown,
 				 .sources = g->input.sources,
-				 .n_sources = g->input.n_sources };
+				 .n_sources = g->input.n_sources,
+				 .defects = g->input.found,
+				 .n_defects = g->input.n_found };
 
 	for (size_t i = 0; i < v.n; i++)
 		v.count[v.items[i].state]++;

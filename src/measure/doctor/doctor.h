@@ -182,13 +182,18 @@ struct chosen {
 	const struct diagnosis **items;
 	struct symptom_match *matches; /* of each item; NULL: chosen by id */
 	size_t n;
-	bool named; /* somebody asked for them */
+	bool named;   /* somebody asked for them */
+	bool unknown; /* nothing fits the description: all, to see what is unusual here */
 };
 void doctor_all(struct arena *a, struct chosen *out);
 /* Ids, prefixes of ids or words of a symptom, together, and what programs printed (input; NULL:
  * nothing); neither: all. At most three, the likeliest first. False: nothing fits. */
 bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 		   const struct log_input *input, struct chosen *out);
+/* Ids, or words, files of programs' output and standard input, as a person gives them. -errno and
+ * *e: a file cannot be read. */
+int doctor_describe(struct arena *a, const char *const *words, size_t n, struct log_input *input,
+		    struct chosen *out, struct err *e);
 /* Ids or prefixes alone. False: *bad is none. */
 bool doctor_only(struct arena *a, const char *const *ids, size_t n, struct chosen *io,
 		 const char **bad);

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,11 +16,14 @@
 #include "base/text.h"
 #include "look/defects/match.h"
 
-enum { GRAM = 4, GRAMS = 1 << 14, PIECE = 1 << 16, HIT_MAX = 32 };
+enum { GRAM = 4, GRAM_BITS = 15, GRAMS = 1 << GRAM_BITS, PIECE = 1 << 16 };
 
 struct pattern {
 	const char *text;
-	const struct diagnosis *of;
+	const struct diagnosis *of; /* or: */
+	const json_t *defect;
+	const char *literal; /* its longest part that stands for itself, in lower case */
+	size_t len, gram;    /* of it; where in it the letters of the table begin */
 	bool found;
 };
 
@@ -32,60 +36,69 @@ struct reading {
 	const char *source;
 	unsigned long long line;
 	struct text prose;
+	unsigned char lower[256];
 };
 
 static unsigned gram_at(const char *s)
 {
-	unsigned h = 0;
+	uint32_t four;
 
-	for (size_t i = 0; i < GRAM; i++)
-		h = h * 131 + (unsigned)tolower((unsigned char)s[i]);
-	return (h ^ h >> 14) % GRAMS;
+	memcpy(&four, s, GRAM);
+	return (four * 2654435761U) >> (32 - GRAM_BITS);
 }
 
-/* The middle of the longest literal part: beginnings are shared by many ("CUDA error: "). */
-static const char *gram_of(const char *pattern)
+/* Looked for by the middle of its literal: beginnings are shared by many ("CUDA error: "). */
+static void take_pattern(struct reading *r, const struct diagnosis *d, const json_t *defect,
+			 const char *text)
 {
-	const char *best = NULL;
-	size_t most = 0;
+	struct pattern *p = &r->patterns[r->n];
+	char *literal;
+	unsigned at;
 
-	for (const char *s = pattern; *s;) {
+	*p = (struct pattern){ .text = text, .of = d, .defect = defect };
+	for (const char *s = text; *s; s += strspn(s, "*#")) {
 		size_t n = strcspn(s, "*#");
 
-		if (n >= GRAM && n > most) {
-			most = n;
-			best = s + (n - GRAM) / 2;
+		if (n > p->len) {
+			p->len = n;
+			p->literal = s;
 		}
 		s += n;
-		s += strspn(s, "*#");
 	}
-	return best;
-}
-
-static void take_pattern(struct reading *r, const struct diagnosis *d, const char *text)
-{
-	const char *gram = gram_of(text);
-
-	if (!gram)
+	if (p->len < GRAM)
 		return;
-	r->patterns[r->n] = (struct pattern){ text, d, false };
-	r->next[r->n] = r->first[gram_at(gram)];
-	r->first[gram_at(gram)] = (unsigned short)++r->n;
+	literal = arena_strndup(r->h->a, p->literal, p->len);
+	for (size_t i = 0; i < p->len; i++)
+		literal[i] = (char)r->lower[(unsigned char)literal[i]];
+	p->literal = literal;
+	p->gram = (p->len - GRAM) / 2;
+	at = gram_at(literal + p->gram);
+	r->next[r->n] = r->first[at];
+	r->first[at] = (unsigned short)++r->n;
 }
 
 static void patterns_read(struct reading *r)
 {
+	const struct defect_rows *rows = r->h->defects;
 	struct arena *a = r->h->a;
-	size_t n = 0;
+	size_t n = 0, k;
+	json_t *v;
 
+	for (int i = 0; i < 256; i++)
+		r->lower[i] = (unsigned char)tolower(i);
 	DIAGNOSIS_FOR_EACH (d)
 		for (const char *s = d->log; s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
 			n++;
+	for (size_t i = 0; rows && i < rows->n; i++)
+		n += json_array_size(json_object_get(rows->rows[i], "signatures"));
 	r->patterns = arena_array(a, n, sizeof(*r->patterns));
 	r->next = arena_array(a, n, sizeof(*r->next));
 	DIAGNOSIS_FOR_EACH (d)
 		for (const char *s = d->log; s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
-			take_pattern(r, d, arena_strndup(a, s, strcspn(s, "\n")));
+			take_pattern(r, d, NULL, arena_strndup(a, s, strcspn(s, "\n")));
+	for (size_t i = 0; rows && i < rows->n; i++)
+		json_array_foreach(json_object_get(rows->rows[i], "signatures"), k, v)
+			take_pattern(r, NULL, rows->rows[i], json_string_value(v));
 }
 
 /* Two words and more, hardly anything but letters: a sentence, not a line of a log. */
@@ -107,21 +120,49 @@ static void found(struct reading *r, struct pattern *p)
 	struct log_input *h = r->h;
 
 	p->found = true;
+	if (p->defect) {
+		const char *id = defect_text(p->defect, "id");
+
+		for (size_t i = 0; i < h->n_found; i++)
+			if (strcmp(h->found[i].id, id) == 0)
+				return;
+		h->found = arena_grow(h->a, h->found, h->n_found, sizeof(*h->found));
+		h->found[h->n_found++] =
+			(struct log_defect){ id, defect_text(p->defect, "title"),
+					     defect_text_of(p->defect, "fix", "says"),
+					     arena_printf(h->a, "%s, line %llu: %s", r->source,
+							  r->line, p->text) };
+		return;
+	}
 	h->lines = arena_grow(h->a, h->lines, h->n, sizeof(*h->lines));
 	h->lines[h->n++] = (struct log_line){ p->of, p->text, r->source, r->line };
 }
 
+static void look_up(struct reading *r, const char *line, const char *lower, size_t n, size_t at)
+{
+	for (unsigned k = r->first[gram_at(lower + at)]; k; k = r->next[k - 1]) {
+		struct pattern *p = &r->patterns[k - 1];
+
+		if (!p->found && at >= p->gram && at - p->gram + p->len <= n &&
+		    memcmp(lower + at - p->gram, p->literal, p->len) == 0 &&
+		    defect_signature_in(p->text, line))
+			found(r, p);
+	}
+}
+
 static void read_line(struct reading *r, char *line, size_t n)
 {
+	char lower[LOG_LINE_MAX];
+
 	r->line++;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		line[i] = line[i] == '\0' ? ' ' : line[i];
+		lower[i] = (char)r->lower[(unsigned char)line[i]];
+	}
 	line[n] = '\0';
 	for (size_t i = 0; i + GRAM <= n; i++)
-		for (unsigned k = r->first[gram_at(line + i)]; k; k = r->next[k - 1])
-			if (!r->patterns[k - 1].found &&
-			    defect_signature_in(r->patterns[k - 1].text, line))
-				found(r, &r->patterns[k - 1]);
+		if (r->first[gram_at(lower + i)])
+			look_up(r, line, lower, n, i);
 	if (r->prose.len + n < LOG_PROSE_MAX && is_prose(line, n))
 		text_printf(&r->prose, "%s\n", line);
 }
@@ -131,6 +172,8 @@ static size_t without_escapes(char *line, size_t n)
 {
 	size_t k = 0;
 
+	if (!memchr(line, '\033', n) && !memchr(line, '\r', n))
+		return n;
 	for (size_t i = 0; i < n; i++) {
 		if (line[i] == '\033' && i + 1 < n && line[i + 1] == '[')
 			for (i += 2; i < n && !isalpha((unsigned char)line[i]);)
@@ -221,17 +264,30 @@ void log_input_add_text(struct log_input *h, const char *source, const char *tex
 	reading_end(r);
 }
 
-/* A word that is a file's name, opened; below 0: it is a word. */
-static int open_file(const char *word)
+/* Whether somebody who says this means a file, be it there or not. */
+static bool is_path(const char *word)
 {
-	int fd = strchr(word, ' ') ? -1 : open(word, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	static const char *const ends[] = { ".log", ".txt", ".out", ".err", ".md" };
+	bool path = *word == '/' || str_starts(word, "./") || str_starts(word, "../");
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		path = path || str_ends(word, ends[i]);
+	return path && !strchr(word, ' ');
+}
+
+/* A file that a word names, as *fd; below 0: it is a word. -errno and *e: it can be no word. */
+static int open_file(const char *word, int *fd, struct err *e)
+{
 	struct stat st;
 
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
-		return -1;
-	}
-	return fd;
+	*fd = strchr(word, ' ') ? -1 : open(word, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (*fd < 0)
+		return is_path(word) ? err_set(e, -errno, "%s: %s", word, strerror(errno)) : 0;
+	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode))
+		return 0;
+	close(*fd);
+	*fd = -1;
+	return is_path(word) ? err_set(e, -EINVAL, "%s: not a regular file", word) : 0;
 }
 
 /* "doctor < log": not the list of machines that a shell's loop reads. */
@@ -254,8 +310,11 @@ int log_input_ask(struct log_input *h, const char *const *words, size_t n, const
 		r = log_input_add(h, "standard input", STDIN_FILENO, e);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		bool dash = strcmp(words[i], "-") == 0;
-		int fd = dash ? STDIN_FILENO : open_file(words[i]);
+		int fd = STDIN_FILENO;
 
+		r = dash ? 0 : open_file(words[i], &fd, e);
+		if (r)
+			break;
 		if (fd < 0) {
 			(*left)[(*n_left)++] = words[i];
 			continue;
@@ -272,9 +331,8 @@ double log_input_weight(const struct log_input *h, const struct diagnosis *d)
 	double out = 0;
 
 	for (size_t i = 0; h && i < h->n; i++)
-		if (h->lines[i].of == d)
-			out += out > 0 ? 0.25 : 1;
-	return out < 2 ? out : 2;
+		out += h->lines[i].of == d;
+	return out < 4 ? out : 4;
 }
 
 const char *log_input_line(const struct log_input *h, const struct diagnosis *d)

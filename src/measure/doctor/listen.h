@@ -9,6 +9,7 @@
 #define DOCTOR_LISTEN_H
 
 #include "base/err.h"
+#include "look/defects/rows.h"
 #include "measure/doctor/doctor.h"
 
 enum { LOG_LINE_MAX = 4096, LOG_PROSE_MAX = 4096 };
@@ -21,8 +22,17 @@ struct log_line {
 	unsigned long long line;
 };
 
+/* A known defect that prints such a line. */
+struct log_defect {
+	const char *id, *title, *fix;
+	const char *line; /* as log_input_line says it */
+};
+
 struct log_input {
 	struct arena *a;
+	const struct defect_rows *defects; /* whose signatures are looked for; NULL: none */
+	struct log_defect *found;
+	size_t n_found;
 	struct log_line *lines;
 	size_t n;
 	const char *prose; /* what reads like sentences, for the search by words; "" */

@@ -174,10 +174,28 @@ static void tests(struct doc *d, const struct doctor_view *v)
 	doc_text(d, t.len ? "Tests that ran: %s." : "No test ran%s.", t.len ? t.s : "");
 }
 
+/* A line alone does not say that the defect is here: "defects check" looks. */
+static void doctor_page_defects(struct doc *d, const struct doctor_view *v)
+{
+	struct node *t;
+
+	if (!v->n_defects)
+		return;
+	t = DOC_TABLE(d, "Known defects with such lines", "Defect", "~What", "~Fix", "~Line");
+	for (size_t i = 0; i < v->n_defects; i++)
+		NODE_ROW(d, t, cell_as(STYLE_CODE, v->defects[i].id), cell(v->defects[i].title),
+			 cell(v->defects[i].fix), cell_as(STYLE_CODE, v->defects[i].line));
+	doc_text(d, "\"gputune defects check\" looks which of them are on this machine.");
+}
+
 /* Nothing fits what was said: what there is instead. */
 static void doctor_page_unknown(struct doc *d, const struct doctor_view *v)
 {
-	doc_verdict(d, STYLE_UNKNOWN, "Not known: no diagnosis fits this description", NULL);
+	doc_verdict(d, STYLE_UNKNOWN,
+		    v->n_defects ? "Known defects print such lines; no diagnosis fits"
+				 : "Not known: no diagnosis fits this description",
+		    NULL);
+	doctor_page_defects(d, v);
 	doc_text(d,
 		 "Add the first error line of the log (gputune doctor FILE), the program and its "
 		 "version.");
@@ -213,6 +231,7 @@ struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
 		NULL);
 	for (size_t i = 0; i < v->n_sources; i++)
 		doc_text(d, "Read: %s.", v->sources[i]);
+	doctor_page_defects(d, v);
 	for (size_t i = 0; i < v->n; i++)
 		if (v->named || v->items[i].state == DOCTOR_FOUND)
 			doctor_page_one(d, v, &v->items[i]);

@@ -4,7 +4,7 @@
 #define DOCTOR_PAGE_DOCTOR_H
 
 #include "base/shape.h"
-#include "measure/doctor/doctor.h"
+#include "measure/doctor/listen.h"
 #include "render/doc.h"
 
 /* What became of the fixes of one diagnosis. */
@@ -33,6 +33,8 @@ struct doctor_view {
 	bool unknown;		    /* words or a log were given and nothing fits them */
 	const char *const *sources; /* what was read of programs' output */
 	size_t n_sources;
+	const struct log_defect *defects; /* that print lines which were read */
+	size_t n_defects;
 };
 
 extern const struct shape cause_result_shape;

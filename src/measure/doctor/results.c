@@ -188,11 +188,21 @@ static const struct shape_row doctor_fix_rows[] = {
 };
 static const struct shape doctor_fix_shape = SHAPE(doctor_fix, doctor_fix);
 
+static const struct shape_row log_defect_rows[] = {
+	{ "id", NULL, SHAPE_TEXT(log_defect, id) },
+	{ "title", NULL, SHAPE_TEXT(log_defect, title) },
+	{ "fix", NULL, SHAPE_TEXT(log_defect, fix) },
+	{ "line", "The line that was read, as the pattern that fits it.", SHAPE_TEXT(log_defect, line) },
+};
+static const struct shape log_defect_shape = SHAPE(log_defect, log_defect);
+
 static const struct shape_row doctor_rows[] = {
 	{ "summary", "Diagnoses by their state.", SHAPE_PART(doctor_summary_shape) },
 	{ "unknown", "No diagnosis fits what was said; those listed were found here.",
 	  SHAPE_FLAG(doctor_view, unknown) },
 	{ "read", "Files of programs' output.", SHAPE_TEXT_LIST(doctor_view, sources, n_sources) },
+	{ "defects", "Known ones that print lines which were read.",
+	  SHAPE_LIST(doctor_view, defects, n_defects, log_defect) },
 	{ "tests", "That were asked for.", SHAPE_LIST_MADE(doctor_test_runs, test_run) },
 	{ "measurements", "Of the tests that ran.", SHAPE_LIST_MADE(doctor_test_figures, test_figure) },
 	{ "diagnoses", NULL, SHAPE_LIST(doctor_view, items, n, examined) },

@@ -319,14 +319,14 @@ static void weigh_all(const struct index *x, struct weighed *w)
 	for (size_t i = 0; i < x->rows; i++)
 		top = w[i].words > top ? w[i].words : top;
 	for (size_t i = 0; i < x->rows; i++) {
-		double z;
+		double z, by_words, by_lines;
 
 		w[i].ahead = top > 0 ? w[i].words / top : 0;
 		z = weight_of("bias") + weight_of("words") * w[i].words +
-		    weight_of("known") * w[i].known + weight_of("lines") * w[i].lines +
-		    weight_of("ahead") * w[i].ahead;
-
-		w[i].probability = w[i].words + w[i].lines > 0 ? 1 / (1 + exp(-z)) : 0;
+		    weight_of("known") * w[i].known + weight_of("ahead") * w[i].ahead;
+		by_words = w[i].words > 0 ? 1 / (1 + exp(-z)) : 0;
+		by_lines = 1 - pow(1 - weight_of("line"), w[i].lines);
+		w[i].probability = 1 - (1 - by_words) * (1 - by_lines);
 	}
 }
 
@@ -419,4 +419,30 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 	weigh_all(&x, w);
 	choose_likely(a, &x, w, input, out);
 	return out->n > 0;
+}
+
+int doctor_describe(struct arena *a, const char *const *words, size_t n, struct log_input *input,
+		    struct chosen *out, struct err *e)
+{
+	const char **left, *bad = NULL;
+	struct chosen by_id = { 0 };
+	size_t n_left;
+
+	if (n && doctor_only(a, words, n, &by_id, &bad)) {
+		*out = by_id;
+		return 0;
+	}
+	if (log_input_ask(input, words, n, &left, &n_left, e))
+		return e->code;
+	for (size_t i = 0; i < n_left; i++)
+		log_input_add_text(input, "your words", left[i]);
+	if (*input->prose)
+		left[n_left++] = input->prose;
+	if (!n_left && !input->n_sources)
+		doctor_choose(a, NULL, 0, NULL, out);
+	else if (!doctor_choose(a, left, n_left, input, out)) {
+		doctor_choose(a, NULL, 0, NULL, out);
+		out->unknown = true;
+	}
+	return 0;
 }
