@@ -6,6 +6,7 @@
  */
 #include <ctype.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,6 +195,21 @@ static void index_make(struct arena *a, struct index *x)
 	for (size_t i = 0; i < x->rows; i++)
 		total += x->length[i];
 	x->mean = total / (double)x->rows;
+}
+
+static pthread_mutex_t index_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Made once a process: its rows never change. */
+static const struct index *index_once(void)
+{
+	static struct arena arena;
+	static struct index once;
+
+	pthread_mutex_lock(&index_lock);
+	if (!once.n)
+		index_make(&arena, &once);
+	pthread_mutex_unlock(&index_lock);
+	return &once;
 }
 
 /* The first posting of a word; *n gets how many there are. */
@@ -398,7 +414,7 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 {
 	struct weighed *w;
 	const char *bad;
-	struct index x;
+	const struct index *x;
 
 	*out = (struct chosen){ 0 };
 	if (n == 0 && !input) {
@@ -411,13 +427,13 @@ bool doctor_choose(struct arena *a, const char *const *words, size_t n,
 	if (!input && doctor_only(a, words, n, out, &bad))
 		return true;
 	*out = (struct chosen){ .named = true };
-	index_make(a, &x);
-	w = arena_array(a, x.rows, sizeof(*w));
-	weigh_text(&x, words, n, w);
-	for (size_t i = 0; input && i < x.rows; i++)
-		w[i].lines = log_input_weight(input, x.of[i]);
-	weigh_all(&x, w);
-	choose_likely(a, &x, w, input, out);
+	x = index_once();
+	w = arena_array(a, x->rows, sizeof(*w));
+	weigh_text(x, words, n, w);
+	for (size_t i = 0; input && i < x->rows; i++)
+		w[i].lines = log_input_weight(input, x->of[i]);
+	weigh_all(x, w);
+	choose_likely(a, x, w, input, out);
 	return out->n > 0;
 }
 
