@@ -2,7 +2,7 @@
 /*
  * What goes over the line between two gputunes that measure a network together: openings (the first
  * 64 bytes of every connection, and the handshake) and frames (everything said afterwards). Pure
- * functions over buffers: every byte comes from somebody who may lie. docs/BENCH_NET.md describes
+ * functions over buffers: every byte comes from somebody who may lie. docs/BENCH.md describes
  * it. All numbers are little-endian on the line.
  */
 #ifndef NET_WIRE_H
