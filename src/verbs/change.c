@@ -302,10 +302,15 @@ size_t door_add_level(struct door *d, struct host *h, struct planned *planned, c
 
 int door_agreed(struct door *d, const struct doc *shown, const char *question)
 {
+	int code;
+
 	if (!d->agree)
 		return door_refuse(d, EXIT_USAGE,
 				   "nobody can be asked here: say --yes, or --dry-run to look");
-	return d->agree(d->ctx, shown, question);
+	code = d->agree(d->ctx, shown, question);
+	if (code == -EXIT_NOT_APPLIED)
+		door_warn(d, "declined: nothing was changed");
+	return code;
 }
 
 struct txn_who door_who(struct door *d, const char *reason)

@@ -74,11 +74,18 @@ static int undo(struct door *d, struct host *h, const struct undo_ask *ask,
 			   : s->n_only ? "Undo these settings?"
 				       : "Undo the newest transaction?";
 	const struct txn_who who = door_who(d, ask->change.reason);
+	struct txn_select dry = *s;
 	struct err e = { 0 };
-	int code = s->dry ? 0 : door_agreed(d, NULL, what);
+	int code = 0;
 
+	dry.dry = true;
+	/* Nobody is asked about nothing. */
+	if (!s->dry && !d->agreed && txn_undo(h, d->arena, &dry, &who, &out->report, &e) != -ENOENT)
+		code = door_agreed(d, NULL, what);
 	if (code)
 		return code;
+	out->report = (struct txn_report){ 0 };
+	e = (struct err){ 0 };
 	out->undone = txn_undo(h, d->arena, s, &who, &out->report, &e);
 	/* Names for the page; read afterwards, so that it shows what is. What makes the boot
 	 * entries is configuration, which takes longest to read. */

@@ -214,7 +214,8 @@ before = (tmp / "short.rec").read_bytes()
 job = subprocess.Popen([gputune, "record", "-o", "full.rec", "--interval", "100ms", "--", "sh", "-c", "trap 'exit 7' TERM; while :; do sleep 0.1; done"],
                        cwd=tmp, stderr=subprocess.PIPE, text=True, preexec_fn=no_room, restore_signals=False,
                        env={**os.environ, "LLVM_PROFILE_FILE": os.devnull})  # which has no room either, and says so
-said = job.stderr.readline()
+told, said = job.stderr.readline(), job.stderr.readline()
+expect("it says what it records", "recording to full.rec every 0.1 s until the command ends: GPUs " in told, told)
 expect("a full disk is said while the job goes on", "full.rec could not be written" in said and "the job goes on" in said and job.poll() is None, said)
 job.send_signal(signal.SIGTERM)
 expect("and the job still hears us", job.wait(60) == 7 and not job.stderr.read(), job.returncode)

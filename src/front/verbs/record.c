@@ -120,6 +120,29 @@ static bool is_full(int error)
 	return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
 }
 
+static size_t targets_of(const struct monitor *mon, const char *type)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < mon->n; i++)
+		n += strcmp(mon->columns[i].type->name, type) == 0;
+	return n;
+}
+
+static void print_start(const struct taping *s, bool job)
+{
+	if (!s->r->print.quiet)
+		fprintf(stderr,
+			"gputune: recording to %s every %.3g s%s: GPUs %zu, CPUs %u, network "
+			"interfaces %zu, disks %zu, memory\n",
+			s->path, s->interval_ms / 1e3,
+			job	    ? " until the command ends"
+			: s->for_ms ? ""
+				    : " until Ctrl-C",
+			s->mon.machine.n_gpus, s->mon.machine.cpus,
+			targets_of(&s->mon, "net.received"), targets_of(&s->mon, "disk.read"));
+}
+
 static int record(struct taping *s, char **argv)
 {
 	double cpu = clock_cpu_s();
@@ -143,6 +166,7 @@ static int record(struct taping *s, char **argv)
 		complain(EXIT_USAGE, &e);
 		return code == -ENOENT ? JOB_NOT_FOUND : JOB_NOT_RUN;
 	}
+	print_start(s, argv != NULL);
 	code = record_finish(s, rows(s, &w), cpu);
 	waiter_close(&w);
 	return code;
