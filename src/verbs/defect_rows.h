@@ -9,4 +9,6 @@
 /* Those of the data package or of the build; warns where a package's cannot be used. */
 void defects_rows(struct door *d, struct defect_rows *rows);
 
+extern const struct verb defects_new_verb; /* defects_new.c */
+
 #endif

@@ -326,7 +326,7 @@ static const struct verb defects_lint_verb = {
 
 static const struct verb *const defects_subs[] = {
 	&defects_check_verb, &defects_list_verb, &defects_explain_verb, &defects_search_verb,
-	&defects_lint_verb, NULL,
+	&defects_lint_verb, &defects_new_verb, NULL,
 };
 
 const struct verb defects_verb = {

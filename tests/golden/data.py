@@ -252,6 +252,23 @@ for what, how in (("no verdict fits", {"examples": [{"verdict": "whole", "platfo
     refused(f"releases: {what}", write(package(13, "2026-11-23", {"baseline.json": [{k: v for k, v in {**torn, **how}.items() if v is not None}]})), "row 1")
 refused("releases: no list", write(package(13, "2026-11-23", {"baseline.json": {}})), "another type")
 
+# Drafts of rows: of captured machines, without what is nobody's business; the linter takes them as they are.
+def drafted(what, *argv):
+    code, out, err = run("defects", "new", *argv)
+    expect(f"{what}: a draft", code == 0 and not err, (code, out, err))
+    common.follows(what, ["defects", "lint", put(tmp / "draft.json", out)], 0, "defects-lint")
+    return out
+
+
+out = drafted("of a DGX Spark", "--host", common.machines / "dgx-spark", "--component", "NCCL", "--log", "NVRM: Xid 31 at 0xdead0001",
+              "all_reduce hangs at 10.1.2.3. mail 02:42:ac:11:00:02 hf_abcdefghijklmnopqrstuvwx /home/alice/x\x01")
+expect("machine and text are in it", all(w in out for w in ('"sm_121"', '"580.142"', '"6.17.0-1014"', '"effect": "hang"', '"NVRM: Xid # at #"', '"nccl-all-reduce')), out)
+expect("secrets are not", not any(w in out for w in ("10.1.2.3", "02:42:ac", "hf_abc", "alice", "\x01")), out)
+drafted("of a machine without GPUs", "--host", common.machines / "nothing", "x")
+drafted("a long text", "--host", common.machines / "hgx-h100", "y " * 400)
+code, out, err = run("defects", "new", "--component", "no component!", "--host", common.machines / "dgx-spark", "slow")
+expect("what the linter would refuse is said", code == 0 and "to be completed" in err, (code, err))
+
 # What is kept is damaged, or a link that somebody put there: said, not used, and the build's rows answer.
 whole = (kept / "package").read_bytes()
 for what, data in (("cut", whole[:-40]), ("empty", b""), ("no package", b"hello\n{}\n"), ("a wrong row", whole.replace(b'"effect": "', b'"effect": "x'))):
