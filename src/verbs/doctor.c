@@ -773,7 +773,7 @@ const struct verb doctor_verb = {
 	.examples = EXAMPLES({ "doctor", "everything that can be seen on this machine" },
 		{ "doctor slow nccl", "a symptom in your own words" },
 		{ "doctor gpu --passive", "one topic, without any test" },
-		{ "doctor \"engine hangs\" vllm.log", "words and what a program printed" },
+		{ "doctor \"engine hangs\" train.log", "words and what a program printed" },
 		{ "doctor disk.slow-load --files /models", "one diagnosis, with files to read" }),
 	.ask = &doctor_ask_shape, .subs = doctor_subs,
 	.answer = doctor_any, .result = &doctor_result, .page = doctor_page, .head = doctor_head,
