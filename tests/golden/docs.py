@@ -42,6 +42,7 @@ STAND_INS = (
     (r"FOLDER FOLDER", "w8 w16"),
     (r"^(doctor) (\S+ )?--peer .*|^doctor \.\.\. --fix", "ELSEWHERE doctor"),
     (r"^doctor YOUR WORDS", "doctor slow nccl"),
+    (r"^doctor < ", "doctor "),
     (r"^fleet (DIR|RESULTS)", "fleet results"),
     (r"^compare A B", "compare a.json b.json"),
     (r"^compare-(\S+)", r"compare \1"),
@@ -235,7 +236,8 @@ def lay_out(desk, machine):
     # The first letter of these says to the fuzz target what the rest is.
     for name, seed in (("result.json", "report.bench"), ("prove.json", "report.prove"), ("edit.json", "edit.json")):
         (desk / name).write_bytes((seeds / seed).read_bytes()[1:])
-    for log, kind in (("train.log", "h200-loader/rank0.log"), ("a.log", "h200-loader/rank0.log"), ("b.log", "real-loader-2/rank0.log"),
+    for log, kind in (("train.log", "h200-loader/rank0.log"), ("vllm.log", "h200-loader/rank0.log"), ("dmesg.txt", "h200-loader/rank0.log"),
+                      ("job.log", "h200-loader/rank0.log"), ("a.log", "h200-loader/rank0.log"), ("b.log", "real-loader-2/rank0.log"),
                       ("w8/run.log", "h200-loader/rank0.log"), ("w16/run.log", "real-loader-2/rank0.log"), ("job.rec", "h200-loader/job.rec"),
                       ("a.rec", "h200-loader/job.rec"), ("b.rec", "h200-checkpoint/job.rec")):
         shutil.copy(training / kind, desk / log)
