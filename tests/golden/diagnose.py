@@ -113,6 +113,21 @@ for name, which in H200.items():
 for name, which, how in (("no-overlap", "overlap", "certain"), ("slow-rank", "straggler", "likely"), ("precision", "precision", "certain")):
     j = diagnose("training", data / f"h200-{name}", code=1, what=f"h200-{name}, with a trace")
     expect(f"h200-{name}, with a trace: named", (j["runs"][0]["bottleneck"], cause(j, which)["certainty"]) == (which, how), j["runs"][0]["sentence"])
+# The Hugging Face Trainer on one H100 (scripts/training-trainer), its log and a recording; traced-*: record --trace besides.
+shape = data / "trainer-435m.json"
+for name, which in {"fp32": "precision", "loader": "loader", "batch-1": "small-batch", "save": "checkpoint", "recompute": "idle"}.items():
+    j = diagnose("training", data / f"trainer-{name}/run.log", data / f"trainer-{name}/run.rec", "--model", shape, code=1, what=f"trainer-{name}")
+    expect(f"trainer-{name}: named", j["runs"][0]["bottleneck"] == which, j["runs"][0]["sentence"])
+j = diagnose("training", data / "trainer-none/run.log", data / "trainer-none/run.rec", "--model", shape, code=0, what="trainer-none")
+expect("trainer-none: healthy by busy GPUs, even steps and MFU", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
+for name, which in {"fp32": "precision", "loader": "loader", "recompute": "recompute"}.items():
+    j = diagnose("training", data / f"traced-{name}", "--model", shape, code=1, what=f"traced-{name}")
+    expect(f"traced-{name}: named", j["runs"][0]["bottleneck"] == which, j["runs"][0]["sentence"])
+j = diagnose("training", data / "traced-none", "--model", shape, code=0, what="traced-none")
+expect("traced-none: nobody is accused", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
+broken = file("broken.trace", '{"gputune_trace":1,"pid":1,"rank":-1,"ns":1\n')
+p = run("training", broken)
+expect("a broken line of a trace is named", p.code == 5 and ":1:" in p.err, p.err)
 j = diagnose("training", data / "h200-none", code=0, what="h200-none")
 expect("h200-none: nobody is accused", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
 expect("h200-none: steps in which the profiler looked are left out", abs(j["runs"][0]["figures"]["drift"]) < 0.05, j["runs"][0]["figures"])

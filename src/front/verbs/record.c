@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "front/inject.h"
 #include "front/job.h"
 #include "front/terminal.h"
 #include "look/monitor/recording.h"
@@ -14,6 +15,7 @@
 struct record_ask {
 	struct ask_texts command;
 	double interval_s, for_s;
+	bool trace;
 };
 
 static const struct ask_row record_ask_rows[] = {
@@ -22,6 +24,8 @@ static const struct ask_row record_ask_rows[] = {
 	{ "output", "the recording's file (default: gputune-TIME.rec)", .kind = ASK_KIND_NOTE },
 	{ "interval", "how often to look", ASK_TIME(record_ask, interval_s), .min = 0.1,
 	  .max = 3600, .fallback = "500ms" },
+	{ "trace", "also look into the COMMAND's GPU work, a moment every so often (PATH.trace)",
+	  ASK_FLAG(record_ask, trace) },
 	{ "for", "end after this long: 10s, 2m (with a COMMAND: when it ends)",
 	  ASK_TIME(record_ask, for_s), .min = 0.1, .max = 86400 },
 };
@@ -38,6 +42,7 @@ struct taping {
 	int interval_ms;
 	long long for_ms;
 	uint64_t rows;
+	bool trace;
 };
 
 /* Until then, the job's end or, without a job, a signal. True: there is nothing to wait for any
@@ -158,7 +163,10 @@ static int record(struct taping *s, char **argv)
 		waiter_close(&w);
 		return complain(code, &e);
 	}
+	if (s->trace)
+		inject_begin(&s->r->arena, s->path, argv);
 	code = argv ? job_start(&s->job, argv, &(struct job_how){ 0 }, &e) : 0;
+	inject_environment_back();
 	if (code) {
 		recorder_close(s->out, NULL);
 		unlink(s->path);
@@ -168,6 +176,8 @@ static int record(struct taping *s, char **argv)
 	}
 	print_start(s, argv != NULL);
 	code = record_finish(s, rows(s, &w), cpu);
+	if (s->trace)
+		inject_end(&s->r->arena, s->path, s->r->print.quiet);
 	waiter_close(&w);
 	return code;
 }
@@ -194,6 +204,9 @@ static int verb_record(struct run *r)
 
 	if (ask->command.n && s.for_ms)
 		return complain_text(EXIT_USAGE, "a command says itself when it ends: no --for");
+	if (ask->trace && !ask->command.n)
+		return complain_text(EXIT_USAGE, "--trace looks into a COMMAND, and there is none");
+	s.trace = ask->trace;
 	if (!s.path)
 		s.path = arena_printf(&r->arena, "gputune-%lld.rec", (long long)time(NULL));
 	s.h = run_live(r);
@@ -216,6 +229,8 @@ const struct verb record_verb = {
 	.words = "trace sample tape rec",
 	.examples = EXAMPLES(
 		{ "record -o job.rec -- python3 train.py", "a job, from its start to its end" },
+		{ "record --trace -o job.rec -- python3 train.py",
+		  "also which kernels ran, and when the GPU waited" },
 		{ "record --for 1s -o idle.rec", "a second of the machine as it is" }),
 	.run = verb_record,
 	.output = OUTPUT_MADE,

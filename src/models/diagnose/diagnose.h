@@ -91,6 +91,14 @@ struct rank_judged {
 	double comm_s;	  /* least exposed communication among ranks: of the collective itself */
 };
 
+/* Steps that take more than twice as long as the middle one. */
+struct long_steps {
+	size_t n;
+	long long every;		/* each so many steps; 0: not at equal distances */
+	double share;			/* of all time, what they take longer */
+	const struct metric_sample *at; /* the longest */
+};
+
 /* --- a run ------------------------------------------------------------------------------------ */
 
 struct run_summary {
@@ -107,6 +115,8 @@ struct run_summary {
 	const char *step_from; /* NULL: told; else how it follows */
 	double drift; /* a step of the last quarter over one of the first (middle of pairs) less 1
 		       */
+	struct long_steps longer;
+	const char *gpus_from; /* NULL: told */
 	double tokens_s, tokens_s_gpu;
 	const char *tokens_from;
 	struct step_split split;

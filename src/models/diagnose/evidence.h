@@ -59,6 +59,8 @@ enum figure_kind {
 	FIGURE_NET_GBS,	    /* bytes/1e9 a second, both directions of the busiest interface */
 	FIGURE_DISK_GBS,
 	FIGURE_NVLINK_GBS,
+	FIGURE_GPU_MEMORY_BUSY, /* 0 to 1: its memory was read or written */
+	FIGURE_DIRTY,		/* bytes that wait to be written to disks */
 	FIGURE_PCIE_GBS,
 	/* What tells one cause from another. */
 	FIGURE_ALLOC_RETRIES,	/* count: the allocator gave its cache back and asked again */
@@ -69,6 +71,7 @@ enum figure_kind {
 	FIGURE_THREAD_BUSY,	/* of its busiest thread, 0 to 1; text: the thread's name */
 	FIGURE_WAITING_IO,	/* part of the time that waited for a disk, 0 to 1 */
 	FIGURE_CPUS,		/* logical CPUs of the machine */
+	FIGURE_LONG_IDLE_S,	/* of the idle time, in gaps of 10 ms and longer */
 	FIGURE_IDLE_IN_S,	/* seconds a step in which nothing runs on the GPU while the host
 				   is in a range that the program marks; text: its name */
 	FIGURE_STEP_EXPOSED_S,	/* exposed communication of one step, beside a total of all: ranks

@@ -65,6 +65,8 @@ static const char *blind(struct arena *a, const struct run_summary *r)
 				    100 * s->s[PART_REST] / s->step_s);
 	if (r->mfu >= 0.45 || r->mfu_attention >= 0.45)
 		return NULL;
+	if (!isfinite(s->step_s) && watched_well(r))
+		return NULL;
 	if (!isfinite(s->step_s))
 		return isfinite(r->step_s) ? "no file tells where the time of a step goes"
 					   : "no file tells the time of a step";
@@ -106,7 +108,14 @@ static void diag_judge_sentence(struct arena *a, const struct run_summary *r, st
 	else if (why)
 		v->verdict = arena_printf(a, "cannot tell: %s", why);
 	else
-		v->verdict = "nothing that was looked at costs 5 % of a step";
+		v->verdict =
+			!isfinite(r->split.step_s) && watched_well(r)
+				? arena_printf(a,
+					       "GPUs are busy %.0f %% of the time, steps are "
+					       "even, and tensor cores are at work (MFU %.0f "
+					       "%%)",
+					       100 * r->sums[FIGURE_GPU_UTIL].mean, 100 * r->mfu)
+				: "nothing that was looked at costs 5 % of a step";
 	if (v->main && (r->impossible || mostly_unexplained(&r->split)))
 		v->verdict = arena_printf(a, "%s. But %s", v->verdict, why);
 	if (mostly_unexplained(&r->split))
@@ -323,6 +332,11 @@ static void rule_launch(const struct judging *j, struct judged_cause *out)
 	if (idle < DIAGNOSE_WORTH || !isfinite(each)) {
 		judged_set_text(j, out, IS_EXCLUDED, idle, "the GPU idles %.1f %% of a step",
 				100 * idle);
+	} else if (watched_long_gaps(r) > idle / 2) {
+		judged_cite_sum(j, out, FIGURE_LONG_IDLE_S);
+		judged_set_text(j, out, IS_EXCLUDED, idle - watched_long_gaps(r),
+				"the GPU idles for 10 ms and longer at a time: launching makes "
+				"short gaps");
 	} else if (!r->split.window && r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
 		judged_set_text(j, out, IS_POSSIBLE, idle,
 				"%s of %.1f us each, and the GPU idles %.0f %% between them",
@@ -494,6 +508,8 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 		judged_cite_sum(j, out, FIGURE_SM_ACTIVITY);
 		judged_cite_sum(j, out, FIGURE_GPU_UTIL);
 	}
+	if (!out->says && !isfinite(r->micro_batch) && !r->live)
+		watched_small_batch(j, out);
 	if (!isfinite(tokens)) {
 		if (!out->says && !r->live)
 			judged_set_text(
@@ -587,6 +603,11 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 		cite_where(j, out);
 	if (judging_by_nsys(j) && out->how == IS_LIKELY)
 		out->against = judging_nsys_slows;
+	if (watched_long_gaps(j->r) < DIAGNOSE_WORTH && out->how == IS_LIKELY) {
+		out->how = IS_POSSIBLE;
+		out->against =
+			"all of it is in gaps below 10 ms, and looking makes the host slower";
+	}
 	if (!traced && isfinite(j->r->mfu) && j->r->mfu > 0.45 && out->how == IS_LIKELY) {
 		out->how = IS_POSSIBLE;
 		out->against = arena_printf(j->a,

@@ -31,6 +31,20 @@ bool judging_alone(const struct judging *j);
 bool judging_by_nsys(const struct judging *j);
 extern const char judging_nsys_slows[];
 
+/*
+ * judge_watched.c: what a recording and the log's steps tell where nothing told what ran on the
+ * GPU. Operations a second over what the units without tensor cores can do; NAN: not known.
+ */
+double watched_over_fp32(const struct run_summary *r);
+/* Part of the step in which a GPU idles for 10 ms and longer at a time; NAN: not seen. */
+double watched_long_gaps(const struct run_summary *r);
+/* The GPUs are busy, steps are even and tensor cores at work. */
+bool watched_well(const struct run_summary *r);
+void watched_loader(const struct judging *j, struct judged_cause *out);
+void watched_checkpoint(const struct judging *j, struct judged_cause *out);
+void watched_small_batch(const struct judging *j, struct judged_cause *out);
+void watched_precision(const struct judging *j, struct judged_cause *out);
+
 /* judge_gpu.c */
 void rule_loader(const struct judging *j, struct judged_cause *out);
 void rule_disk(const struct judging *j, struct judged_cause *out);

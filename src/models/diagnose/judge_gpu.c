@@ -127,10 +127,13 @@ void rule_recompute(const struct judging *j, struct judged_cause *out)
 {
 	const char *how = run_trait(j->a, j->r, TRAIT_CHECKPOINTING);
 	double part = j->r->memory_used / j->r->memory_total,
-	       compute = judging_share(j, PART_COMPUTE);
+	       compute = judging_share(j, PART_COMPUTE),
+	       gaps = judging_share(j, PART_IDLE) - watched_long_gaps(j->r);
 
 	if (!*how)
 		return;
+	/* What runs again is launched again. */
+	compute += gaps > 0 ? gaps : 0;
 	judged_cite_trait(j, out, j->r->traits[TRAIT_CHECKPOINTING]);
 	judged_cite_sum(j, out, FIGURE_GPU_MEMORY);
 	/* One forward pass of three, with the backward pass two of them, is a quarter. */
@@ -165,8 +168,7 @@ void rule_precision(const struct judging *j, struct judged_cause *out)
 
 	if (!*p && !(all > 0)) {
 		if (judging_gpu(j) && !j->r->live)
-			judged_set_text(j, out, IS_UNSEEN, NAN,
-					"no file tells in which format is computed");
+			watched_precision(j, out);
 		return;
 	}
 	judged_cite_trait(j, out, j->r->traits[TRAIT_PRECISION]);
@@ -258,8 +260,7 @@ void rule_loader(const struct judging *j, struct judged_cause *out)
 		if (j->r->live)
 			live_loader(j, out, idle);
 		else
-			judged_set_text(j, out, IS_UNSEEN, NAN,
-					"no file tells how long a step waits for its batch");
+			watched_loader(j, out);
 		return;
 	}
 	judged_cite_sum(j, out, FIGURE_DATA_S);
@@ -374,8 +375,10 @@ void rule_checkpoint(const struct judging *j, struct judged_cause *out)
 {
 	double share = judging_share(j, PART_CHECKPOINT);
 
-	if (!isfinite(share))
+	if (!isfinite(share)) {
+		watched_checkpoint(j, out);
 		return;
+	}
 	judged_cite_sum(j, out, FIGURE_CHECKPOINT_S);
 	judged_set_text(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_CERTAIN, share,
 			"saving takes %.3g s of a step on average, %.1f %% of its time",

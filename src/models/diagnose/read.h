@@ -12,11 +12,12 @@
 #include <stdint.h>
 
 #include "models/diagnose/evidence.h"
+#include "models/diagnose/spans.h"
 #include "models/inference/sqlite.h"
 
-extern const struct evidence_format evidence_sqlite, evidence_recording, evidence_trace,
-	evidence_json, evidence_metrics, evidence_nsys, evidence_smi_csv, evidence_dmon,
-	evidence_log;
+extern const struct evidence_format evidence_sqlite, evidence_recording, evidence_inject,
+	evidence_trace, evidence_json, evidence_metrics, evidence_nsys, evidence_smi_csv,
+	evidence_dmon, evidence_log;
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 /* The number at s behind blanks, ':', '=' and quotes: decimal, maybe with commas between thousands;
@@ -197,24 +198,10 @@ struct marks *marks_make(struct arena *a, const struct log_reader *const *reader
 unsigned marks_find(const struct marks *m, const char *s, size_t n);
 
 /* --- times that lie over one another ---------------------------------------------------------- */
-enum span_kind { SPAN_COMPUTE, SPAN_COMM, SPAN_COPY, SPAN_KINDS };
-/* Fed in order of start. Times in any one unit. */
-struct spans {
-	double first, last;	    /* of all */
-	double sum[SPAN_KINDS];	    /* time with at least one of that kind */
-	double to[SPAN_KINDS];	    /* end of the last one of that kind */
-	double kernels, kernels_to; /* time with a kernel of either kind */
-	double any, any_to;
-	size_t n[SPAN_KINDS];
-	bool begun;
-};
-void spans_add(struct spans *s, enum span_kind kind, double from, double to);
 /* The parts of one GPU over the time from from to to (in units of unit_s seconds), as totals.
  * lines: where each kind shows best, or NULL. text: NULL for a GPU, or whose time it is. */
 void spans_emit(const struct spans *s, const struct read_place *p, double from, double to,
 		double unit_s, const size_t *lines, const char *text);
-/* A kernel, by its name, that is one of communication. */
-bool span_is_comm(const char *kernel);
 /* What a kernel of matrix products computes in, by its name: "bf16", "format not told"; NULL: it
  * is none. */
 const char *span_gemm(const char *kernel);

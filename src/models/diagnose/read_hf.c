@@ -66,6 +66,18 @@ static double behind(const char *s, const char *key)
 	return at && (*at == '\'' || *at == '"') ? read_number(at + 1, NULL) : (double)NAN;
 }
 
+/* What the rates of the whole training say together: sequences a step, and their tokens. */
+static void hf_sizes(const struct read_place *p, double batch, double steps, double tokens)
+{
+	double whole = round(batch), sequence = round(tokens / steps / whole);
+
+	if (!(whole >= 1) || fabs(batch / whole - 1) > 0.02)
+		return;
+	read_trait_count(p, TRAIT_GLOBAL_BATCH, whole);
+	if (sequence >= 1 && fabs(tokens / steps / whole / sequence - 1) < 1e-3)
+		read_trait_count(p, TRAIT_SEQUENCE, sequence);
+}
+
 static bool dictionary(struct log *l, const char *s)
 {
 	const char *p = strchr(s, '{');
@@ -80,9 +92,15 @@ static bool dictionary(struct log *l, const char *s)
 	since = !results && run_s > 0 && tokens > 0;
 	if (since)
 		hf_stretch(&l->hf, &l->at, tokens, run_s);
-	if (results)
-		hf_stretches_end(&l->hf, &l->at,
-				 round(run_s * behind(p, "train_steps_per_second")));
+	if (results) {
+		double steps = round(run_s * behind(p, "train_steps_per_second"));
+
+		hf_sizes(&l->at,
+			 behind(p, "train_samples_per_second") /
+				 behind(p, "train_steps_per_second"),
+			 steps, tokens);
+		hf_stretches_end(&l->hf, &l->at, steps);
+	}
 	while (read_pair(&p, key, sizeof(key), &value, NULL))
 		told |= (since && strcmp(key, "train_tokens_per_second") == 0) ||
 			read_hf_key(&l->at, key, value, run_s, results) ||

@@ -7,39 +7,6 @@
 #include "base/text.h"
 #include "models/diagnose/read.h"
 
-/*
- * Times of kernels and copies of one GPU, laid over one another. In order of start the time that
- * any of a set covers needs only the end of the last one, and what one set covers alone is the
- * difference of two such times.
- */
-
-static void cover(double *sum, double *end, double from, double to)
-{
-	if (to > *end) {
-		*sum += to - fmax(from, *end);
-		*end = to;
-	}
-}
-
-void spans_add(struct spans *s, enum span_kind kind, double from, double to)
-{
-	if (!(to >= from))
-		return;
-	if (!s->begun) {
-		s->begun = true;
-		s->first = s->last = from;
-		for (int i = 0; i < SPAN_KINDS; i++)
-			s->to[i] = from;
-		s->kernels_to = s->any_to = from;
-	}
-	s->last = fmax(s->last, to);
-	s->n[kind]++;
-	cover(&s->sum[kind], &s->to[kind], from, to);
-	cover(&s->any, &s->any_to, from, to);
-	if (kind != SPAN_COPY)
-		cover(&s->kernels, &s->kernels_to, from, to);
-}
-
 void spans_emit(const struct spans *s, const struct read_place *p, double from, double to,
 		double unit_s, const size_t *lines, const char *text)
 {
@@ -72,35 +39,19 @@ void spans_emit(const struct spans *s, const struct read_place *p, double from, 
 	read_total(&at, FIGURE_KERNELS, (double)(s->n[SPAN_COMPUTE] + s->n[SPAN_COMM]), over, NULL);
 }
 
-bool span_is_comm(const char *kernel)
-{
-	static const char *const words[] = { "nccl",
-					     "rccl",
-					     "nvshmem",
-					     "cross_device_reduce",
-					     "multimem_",
-					     "two_shot_all_reduce",
-					     "one_shot_all_reduce",
-					     "deep_ep::" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strstr(kernel, words[i]))
-			return true;
-	return false;
-}
-
 const char *span_gemm(const char *kernel)
 {
 	static const char *const words[] = { "gemm", "nvjet", "cutlass", "xmma", "GemmUniversal" };
 	static const struct {
 		const char *word, *format;
 	} formats[] = {
-		{ "bf16", "bf16" },   { "tf32", "tf32" },    { "e4m3", "fp8" },
-		{ "e5m2", "fp8" },    { "fp8", "fp8" },	     { "f16", "fp16" },
-		{ "fp16", "fp16" },   { "hgemm", "fp16" },   { "h1688", "fp16" },
-		{ "h16816", "fp16" }, { "s1688", "fp16" },   { "s16816", "fp16" },
-		{ "_qqt", "fp8" },    { "nvjet_t", "bf16" }, { "nvjet_h", "fp16" },
-		{ "sgemm", "fp32" },  { "f32f32", "fp32" },  { "dgemm", "fp64" },
+		{ "bf16", "bf16" },    { "tf32", "tf32" },    { "e4m3", "fp8" },
+		{ "e5m2", "fp8" },     { "fp8", "fp8" },      { "f16", "fp16" },
+		{ "fp16", "fp16" },    { "hgemm", "fp16" },   { "h1688", "fp16" },
+		{ "h16816", "fp16" },  { "s1688", "fp16" },   { "s16816", "fp16" },
+		{ "_qqt", "fp8" },     { "_tst_", "bf16" },   { "_hsh_", "fp16" },
+		{ "nvjet_t", "bf16" }, { "nvjet_h", "fp16" }, { "sgemm", "fp32" },
+		{ "f32f32", "fp32" },  { "dgemm", "fp64" },
 	};
 	bool is = false;
 

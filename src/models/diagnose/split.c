@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/diagnose/read.h"
 #include "models/diagnose/split.h"
 #include "base/text.h"
 #include "base/stat.h"
@@ -316,6 +317,28 @@ static void without_profiler(struct arena *a, const struct format_totals *t, str
 		 1e3 * before, t->format, 1e3 * r->step_s, 1e3 * (before - out->step_s));
 }
 
+/* Looking makes the host slower, and where it launches just in time the GPU waits for it. The
+ * driver saw how busy the GPU was also while nothing looked. */
+static void without_looking(struct arena *a, struct run_summary *r)
+{
+	struct step_split *out = &r->split;
+	double seen = out->s[PART_IDLE] / out->step_s, idle = 1 - r->sums[FIGURE_GPU_UTIL].mean,
+	       left = 0;
+
+	if (out->format != evidence_inject.name || !(idle < seen))
+		return;
+	out->s[PART_IDLE] = idle * out->step_s;
+	for (size_t p = 0; p < PARTS; p++)
+		left += p != PART_IDLE ? out->s[p] : 0;
+	for (size_t p = 0; p < PARTS && left > 0; p++)
+		if (p != PART_IDLE)
+			out->s[p] *= (1 - idle) * out->step_s / left;
+	run_note(a, r,
+		 "the GPU idled %.0f %% of the time while its kernels were looked at, %.0f %% by "
+		 "the recording: looking makes the host slower, and the latter is taken",
+		 100 * seen, 100 * idle);
+}
+
 static size_t formats_of(struct arena *a, const struct run_files *rf, const struct run_summary *r,
 			 struct format_totals *t)
 {
@@ -370,6 +393,7 @@ static void split_analyze(struct arena *a, const struct run_files *rf, struct ru
 	part_wait(r);
 	if (out->gpu_clock)
 		without_profiler(a, &t[best], r);
+	without_looking(a, r);
 	split_settle(a, r);
 	for (size_t i = 0; i < n; i++)
 		if (i != best && isfinite(t[i].step_s) && t[i].step_s > 0)
@@ -564,6 +588,10 @@ static void analyze_attributes(const struct run_evidence *ev, struct run_summary
 	}
 	r->gpus = gpus;
 	r->nodes = trait_number(r, TRAIT_NODES);
+	if (!isfinite(gpus) && !(r->nodes > 1) && r->traits[TRAIT_COMMAND]) {
+		r->gpus = gpus_watched(ev, r);
+		r->gpus_from = isfinite(r->gpus) ? "that the recording saw busy" : NULL;
+	}
 	r->global_batch = trait_number(r, TRAIT_GLOBAL_BATCH);
 	r->micro_batch = trait_number(r, TRAIT_MICRO_BATCH);
 	r->accumulation = trait_number(r, TRAIT_ACCUMULATION);
@@ -675,28 +703,40 @@ static void analyze_drift(struct arena *a, const struct run_files *rf, struct ru
 static void analyze_long_steps(struct arena *a, const struct run_files *rf, struct run_summary *r)
 {
 	const struct figure_sum *step = &r->sums[FIGURE_STEP_S];
+	struct long_steps *l = &r->longer;
 	struct sample *s;
-	size_t n = run_samples(a, r->ev, rf, FIGURE_STEP_S, NULL, step->format, &s), many = 0,
-	       longest = 0;
+	size_t n = run_samples(a, r->ev, rf, FIGURE_STEP_S, NULL, step->format, &s), even = 0;
 	double more = 0, all = 0;
+	long long before = -1, every = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		long long here = s[i].f->step, apart = before >= 0 ? here - before : 0;
+
+		/* A summary says again what the steps said. */
+		if (here < 0 && s[0].f->step >= 0)
+			continue;
 		all += s[i].value;
 		if (!(s[i].value > 2 * step->median))
 			continue;
-		many++;
+		l->n++;
 		more += s[i].value - step->median;
-		longest = s[i].value > s[longest].value ? i : longest;
+		if (!l->at || s[i].value > l->at->value)
+			l->at = s[i].f;
+		even += apart > 1 && s[i].f->rank == s[0].f->rank && (!every || apart == every);
+		every = every ? every : apart;
+		before = here;
 	}
-	if (many && more >= DIAGNOSE_WORTH * all)
+	l->share = all > 0 ? more / all : 0;
+	l->every = even >= 2 && even + 1 == l->n ? every : 0;
+	if (l->n && l->share >= DIAGNOSE_WORTH)
 		run_note(
 			a, r,
 			"%zu of %zu steps take more than twice as long as the middle one, by %.0f "
 			"%% "
 			"of all time together; the longest %.4g s (%s:%zu). Evaluating, saving and "
 			"waiting for files look so",
-			many, n, 100 * more / all, s[longest].value,
-			r->ev->files[s[longest].f->file].path, s[longest].f->line);
+			l->n, n, 100 * l->share, l->at->value, r->ev->files[l->at->file].path,
+			l->at->line);
 }
 
 static void analyze_memory(struct arena *a, const struct run_files *rf, struct run_summary *r)

@@ -54,6 +54,10 @@ struct timers {
 bool saving_beside(const struct sample *steps, size_t n, double middle_s, double between,
 		   const struct sample *saves, size_t n_saves);
 
+/* split_rank.c: GPUs that a job under the recorder had work for, where no file tells how many it
+ * used; NAN. */
+double gpus_watched(const struct run_evidence *ev, const struct run_summary *r);
+
 /* split_rank.c: needs r->step_s. */
 void ranks_analyze(struct arena *a, const struct run_files *rf, struct run_summary *r);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/diagnose/read.h"
 #include "models/diagnose/split.h"
 #include "base/stat.h"
 #include "base/text.h"
@@ -302,6 +303,25 @@ void ranks_analyze(struct arena *a, const struct run_files *rf, struct run_summa
 	if (r->n_ranks > 1)
 		split_rank_compare(a, &p, r);
 	gpus_of_ranks(a, rf, r);
+}
+
+/* GPUs that a job under the recorder had work for, where no file tells how many it used. */
+double gpus_watched(const struct run_evidence *ev, const struct run_summary *r)
+{
+	uint64_t used = 0;
+	double n = 0;
+
+	for (size_t i = 0; i < ev->n_figures; i++) {
+		const struct metric_sample *f = &ev->figures[i];
+		const struct evidence_file *in = &ev->files[f->file];
+
+		if (f->kind == FIGURE_GPU_UTIL && in->run == r->run && f->value > 0.05 &&
+		    f->rank >= 0 && f->rank < 64 && in->format == evidence_recording.name)
+			used |= (uint64_t)1 << f->rank;
+	}
+	for (; used; used &= used - 1)
+		n++;
+	return n > 0 ? n : (double)NAN;
 }
 
 /*

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The environment in which CUDA's driver loads our object into each process of a job. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "front/inject.h"
+#include "front/terminal.h"
+
+#define OBJECT "gputune-trace.so"
+static const char injection[] = "CUDA_INJECTION64_PATH", file_of[] = "GPUTUNE_TRACE_FILE";
+
+/* Beside the program, as it is built, or where it is installed; NULL. */
+static const char *inject_object(struct arena *a)
+{
+	static const char *const folders[] = { "", "../libexec/gputune/", "../lib/gputune/" };
+	char self[PATH_MAX], *slash;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	for (size_t i = 0; slash && i < sizeof(folders) / sizeof(folders[0]); i++) {
+		const char *path =
+			arena_printf(a, "%.*s/%s" OBJECT, (int)(slash - self), self, folders[i]);
+
+		if (access(path, R_OK) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+/* The job's own profiler; NULL. */
+static const char *inject_profiler(char *const *command)
+{
+	static const char *const variables[] = { "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
+						 "NSYS_PROFILING_SESSION_ID" };
+	static const char *const programs[] = { "nsys", "ncu", "nvprof", "dlprof",
+						"compute-sanitizer" };
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+		if (getenv(variables[i]))
+			return variables[i];
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		const char *base = strrchr(command[0], '/');
+
+		if (strcmp(base ? base + 1 : command[0], programs[i]) == 0)
+			return programs[i];
+	}
+	return NULL;
+}
+
+void inject_begin(struct arena *a, const char *recording, char *const *command)
+{
+	const char *own = inject_profiler(command), *object = inject_object(a);
+	char folder[PATH_MAX];
+	bool whole = *recording == '/' || getcwd(folder, sizeof(folder));
+
+	if (own) {
+		complain_text(0,
+			      "the command has a profiler of its own (%s): it is left alone, "
+			      "and no trace is made",
+			      own);
+		return;
+	}
+	if (!object || !whole) {
+		complain_text(0, OBJECT " is not installed: no trace is made");
+		return;
+	}
+	setenv(injection, object, 1);
+	setenv(file_of,
+	       *recording == '/' ? arena_printf(a, "%s.trace", recording)
+				 : arena_printf(a, "%s/%s.trace", folder, recording),
+	       1);
+}
+
+void inject_environment_back(void)
+{
+	if (!getenv(file_of))
+		return;
+	unsetenv(injection);
+	unsetenv(file_of);
+}
+
+void inject_end(struct arena *a, const char *recording, bool quiet)
+{
+	const char *path = arena_printf(a, "%s.trace", recording);
+	char line[600] = "", why[160] = "";
+	size_t looks = 0;
+	FILE *f = fopen(path, "re");
+
+	for (; f && fgets(line, sizeof(line), f);) {
+		looks += strstr(line, "\"devices\":") != NULL;
+		if (strstr(line, "\"none\":\""))
+			sscanf(strstr(line, "\"none\":\"") + 8, "%150[^\"]", why);
+	}
+	if (f)
+		fclose(f);
+	if (*why)
+		complain_text(0, "a process was left alone: %s", why);
+	else if (!looks)
+		complain_text(0, "no trace: no process used CUDA for two seconds");
+	if (looks && !quiet)
+		fprintf(stderr, "gputune: %zu looks in %s\n", looks, path);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks into a job's GPU work by an object that CUDA's driver loads (src/models/inject). */
+#ifndef FRONT_INJECT_H
+#define FRONT_INJECT_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+/* Sets the environment of the job that is started next, and says where there is no looking, and
+ * why: its own profiler, or an object that is not installed. */
+void inject_begin(struct arena *a, const char *recording, char *const *command);
+/* Our own environment is as it was. */
+void inject_environment_back(void);
+/* Says what was seen, or why nothing was. */
+void inject_end(struct arena *a, const char *recording, bool quiet);
+
+#endif

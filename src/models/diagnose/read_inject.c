@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What "gputune record --trace" leaves (src/models/inject): a line of JSON for each quarter of a
+ * second in which a process was looked into. Those from the first to the last with work are the
+ * run.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stat.h"
+#include "models/diagnose/read.h"
+
+enum { LOOKS_MOST = 100000, PIDS_MOST = 4096, DEVICES = 16 };
+
+/* A GPU of a process in one look, or the process without one (device -1). */
+struct seen {
+	int pid, rank, device;
+	size_t line;
+	double ns, compute, comm, copy, kernels_ns, any, kernels, comms, copies, long_gaps;
+	double pageable;
+	json_t *names; /* of the process, told once a look */
+};
+
+struct seeing {
+	struct read_place at;
+	struct seen *items;
+	size_t n;
+};
+
+static double of(const json_t *o, const char *key)
+{
+	double v = json_number_value(json_object_get(o, key));
+
+	return v >= 0 && v < 1e15 ? v : 0;
+}
+
+static void inject_line(struct seeing *w, const json_t *o)
+{
+	const json_t *devices = json_object_get(o, "devices"), *d,
+		     *none = json_object_get(o, "none");
+	struct seen base = { .pid = (int)of(o, "pid"), .device = -1, .line = w->at.line };
+	size_t i;
+
+	base.rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
+	base.ns = of(o, "ns");
+	base.pageable = of(o, "pageable_ns");
+	if (none || json_is_true(json_object_get(o, "cut")) || !(base.ns > 0))
+		return;
+	base.names = json_incref(json_object_get(o, "names"));
+	json_array_foreach((json_t *)devices, i, d)
+	{
+		const json_t *gaps = json_object_get(d, "gaps_ns");
+		struct seen s = base;
+
+		s.device = (int)of(d, "device") % DEVICES;
+		s.compute = of(d, "compute_ns");
+		s.comm = of(d, "comm_ns");
+		s.copy = of(d, "copy_ns");
+		s.kernels_ns = of(d, "kernels_ns");
+		s.any = of(d, "any_ns");
+		s.kernels = of(d, "kernels");
+		s.comms = of(d, "comms");
+		s.copies = of(d, "copies");
+		/* The last one: 10 ms and longer. */
+		s.long_gaps = json_number_value(json_array_get(
+			gaps, json_array_size(gaps) ? json_array_size(gaps) - 1 : 0));
+		if (i) {
+			s.names = NULL;
+			s.pageable = 0;
+		}
+		w->items = arena_grow(w->at.ev->arena, w->items, w->n, sizeof(*w->items));
+		w->items[w->n++] = s;
+	}
+	if (json_array_size(devices))
+		return;
+	base.long_gaps = base.ns;
+	w->items = arena_grow(w->at.ev->arena, w->items, w->n, sizeof(*w->items));
+	w->items[w->n++] = base;
+}
+
+/* Kernels of a forward pass and the one that each of them has in the backward pass. */
+static const char *const passes[][2] = {
+	{ "flash_fwd", "flash_bwd_dq_dk_dv" },
+	{ "flash_fprop", "flash_bprop" },
+	{ "fmha_cutlassF", "fmha_cutlassB" },
+	{ "softmax_warp_forward", "softmax_warp_backward" },
+	{ "vectorized_layer_norm_kernel", "layer_norm_grad_input" },
+};
+enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
+
+struct kernel_names {
+	double forward[PASSES], backward[PASSES];
+};
+
+static void inject_names(struct seeing *w, const struct seen *s, double over_s,
+			 struct kernel_names *k)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(s->names, i, row)
+	{
+		const char *name = json_string_value(json_array_get(row, 0));
+		double ns = json_number_value(json_array_get(row, 1)),
+		       n = json_number_value(json_array_get(row, 2));
+
+		if (!name)
+			continue;
+		if (span_gemm(name) && read_sane(ns))
+			read_total(&w->at, FIGURE_GEMM_S, 1e-9 * ns, over_s, span_gemm(name));
+		for (size_t p = 0; p < PASSES; p++) {
+			k->forward[p] += strstr(name, passes[p][0]) ? n : 0;
+			k->backward[p] += strstr(name, passes[p][1]) ? n : 0;
+		}
+	}
+}
+
+/* A forward pass that runs twice for each backward pass is recomputed. */
+static void inject_passes(struct seeing *w, const struct kernel_names *k)
+{
+	for (size_t p = 0; p < PASSES; p++) {
+		if (!(k->backward[p] >= 8))
+			continue;
+		read_trait(&w->at, TRAIT_CHECKPOINTING,
+			   k->forward[p] > 1.7 * k->backward[p] ? "full" : "none", (double)NAN);
+		return;
+	}
+}
+
+/* The looks of a process from the first to the last that had work, without the two themselves,
+ * in which training begins or ends. */
+static bool inject_stretch(struct arena *a, const struct seeing *w, int pid, size_t *from,
+			   size_t *to)
+{
+	double *kernels = arena_array(a, w->n + 1, sizeof(*kernels)), middle;
+	size_t n = 0, first = w->n, last = 0, kept = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		if (w->items[i].pid == pid && w->items[i].kernels > 0)
+			kernels[n++] = w->items[i].kernels;
+	if (!n)
+		return false;
+	middle = stat_median_in_place(kernels, n);
+	for (size_t i = 0; i < w->n; i++) {
+		if (w->items[i].pid != pid || w->items[i].kernels < 0.1 * middle)
+			continue;
+		first = i < first ? i : first;
+		last = i;
+		kept++;
+	}
+	*from = first + (kept > 3);
+	*to = last - (kept > 3);
+	return first <= last;
+}
+
+static void inject_device(struct seeing *w, int pid, int device, size_t from, size_t to,
+			  double over_ns)
+{
+	struct spans s = { .begun = true };
+	size_t lines[SPAN_KINDS] = { 0 };
+	double longest = -1, gaps = 0, covered = 0;
+
+	for (size_t i = from; i <= to; i++) {
+		const struct seen *x = &w->items[i];
+
+		if (x->pid != pid || (x->device != device && x->device >= 0))
+			continue;
+		covered += x->ns;
+		gaps += x->long_gaps;
+		s.sum[SPAN_COMPUTE] += x->compute;
+		s.sum[SPAN_COMM] += x->comm;
+		s.sum[SPAN_COPY] += x->copy;
+		s.kernels += x->kernels_ns;
+		s.any += x->any;
+		s.n[SPAN_COMPUTE] += (size_t)x->kernels;
+		s.n[SPAN_COMM] += (size_t)x->comms;
+		if (x->compute > longest)
+			for (int k = 0; k < SPAN_KINDS; k++)
+				lines[k] = x->line;
+		longest = fmax(longest, x->compute);
+	}
+	/* Looks in which this GPU had nothing at all. */
+	gaps += fmax(0, over_ns - covered);
+	spans_emit(&s, &w->at, 0, over_ns, 1e-9, lines, NULL);
+	w->at.line = lines[SPAN_COMPUTE];
+	read_total(&w->at, FIGURE_LONG_IDLE_S, 1e-9 * fmin(gaps, over_ns), 1e-9 * over_ns, NULL);
+}
+
+/* One process; alone: there is no other one. */
+static void inject_process(struct seeing *w, int pid, int number, bool alone)
+{
+	double over_ns = 0, pageable = 0;
+	struct kernel_names k = { 0 };
+	unsigned devices = 0;
+	size_t from, to, line = 0;
+
+	if (!inject_stretch(w->at.ev->arena, w, pid, &from, &to))
+		return;
+	for (size_t i = from; i <= to; i++) {
+		const struct seen *x = &w->items[i];
+
+		if (x->pid != pid)
+			continue;
+		over_ns += x->line != line ? x->ns : 0;
+		line = x->line;
+		pageable += x->pageable;
+		devices |= x->device >= 0 ? 1u << x->device : 0;
+		w->at.rank = x->rank >= 0 ? x->rank : alone ? -1 : number;
+	}
+	for (size_t i = from; i <= to; i++)
+		if (w->items[i].pid == pid && w->items[i].names) {
+			w->at.line = w->items[i].line;
+			inject_names(w, &w->items[i], 1e-9 * over_ns, &k);
+		}
+	for (int d = 0; d < DEVICES; d++)
+		if (devices & 1u << d)
+			inject_device(w, pid, d, from, to, over_ns);
+	read_total(&w->at, FIGURE_COPY_PAGEABLE_S, 1e-9 * pageable, 1e-9 * over_ns, NULL);
+	inject_passes(w, &k);
+}
+
+static int inject_read(struct run_evidence *ev, size_t file, const char *text, size_t size,
+		       struct err *e)
+{
+	struct seeing w = { .at = { .ev = ev, .file = file, .rank = -1, .step = -1 } };
+	const char *s = text, *end = text + size, *nl;
+	int pids[PIDS_MOST];
+	size_t n_pids = 0;
+
+	for (; s < end && (nl = memchr(s, '\n', (size_t)(end - s))) && w.n < LOOKS_MOST;
+	     s = nl + 1) {
+		json_t *o = json_loadb(s, (size_t)(nl - s), 0, NULL);
+
+		w.at.line++;
+		if (!o)
+			return err_set(e, -EBADMSG, "%s:%zu: it is no JSON", ev->files[file].path,
+				       w.at.line);
+		inject_line(&w, o);
+		json_decref(o);
+	}
+	for (size_t i = 0, k; i < w.n; i++) {
+		for (k = 0; k < n_pids && pids[k] != w.items[i].pid;)
+			k++;
+		if (k == n_pids && n_pids < PIDS_MOST && w.items[i].kernels > 0)
+			pids[n_pids++] = w.items[i].pid;
+	}
+	for (size_t k = 0; k < n_pids; k++)
+		inject_process(&w, pids[k], (int)k, n_pids == 1);
+	for (size_t i = 0; i < w.n; i++)
+		json_decref(w.items[i].names);
+	ev->files[file].used = w.n;
+	return 0;
+}
+
+static bool looks(const char *head, size_t n, const char *path)
+{
+	static const char begin[] = "{\"gputune_trace\":1,";
+
+	(void)path;
+	return n > sizeof(begin) && strncmp(head, begin, sizeof(begin) - 1) == 0;
+}
+
+const struct evidence_format evidence_inject = { .name = "gputune trace",
+						 .looks = looks,
+						 .read = inject_read };
