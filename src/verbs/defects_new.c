@@ -30,11 +30,11 @@ static const struct ask_shape defects_new_ask_shape =
 	ASK_SHAPE(defects_new_ask, NULL, defects_new_ask_rows);
 
 struct defects_draft {
-	const json_t *row;
+	const char *file; /* a list with the row */
 };
 
 static const struct shape_row defects_new_rows[] = {
-	{ "row", "For a file of rows.", SHAPE_JSON(defects_draft, row) },
+	{ "file", "A file with the row, as JSON.", SHAPE_TEXT(defects_draft, file) },
 };
 static const struct shape defects_new_shape = SHAPE(defects_draft, defects_new);
 
@@ -247,6 +247,8 @@ static int defects_new_answer(struct door *d, const struct defects_new_ask *ask,
 	struct defect_world world;
 	struct world_seen seen;
 	struct err e = { 0 };
+	json_t *row;
+	char *text;
 
 	if (!h)
 		return -EXIT_USAGE;
@@ -254,36 +256,33 @@ static int defects_new_answer(struct door *d, const struct defects_new_ask *ask,
 	how.live = !h->id.captured;
 	how.m = door_machine(d, h, &(struct door_look){ .lean = true });
 	world_take(d->arena, &how, &world, &seen);
-	out->row = draft_make(d->arena, ask, &r, &world);
+	row = draft_make(d->arena, ask, &r, &world);
 	world_free(&world);
 	host_close(h);
-	if (!out->row)
+	if (!row)
 		return door_refuse(d, EXIT_USAGE, "the text is not UTF-8");
-	if (defect_row_check(d->arena, out->row, true, &e))
+	if (defect_row_check(d->arena, row, true, &e))
 		door_warn(d, "to be completed: %s", e.text);
+	text = json_dumps(row, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	out->file = arena_printf(d->arena, "[\n%s\n]\n", text ? text : "");
+	free(text);
+	json_decref(row);
 	return EXIT_CLEAN;
 }
 
 static int new_write(FILE *out, const void *ask, const void *answer, int code)
 {
-	const struct defects_draft *v = answer;
-	char *text = json_dumps(v->row, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-
 	(void)ask;
-	if (text)
-		fprintf(out, "[\n%s\n]\n", text);
-	free(text);
+	fputs(((const struct defects_draft *)answer)->file, out);
 	return code;
 }
 
 static struct doc *page_new(struct arena *a, const struct defects_draft *v)
 {
 	struct doc *d = doc_new(a);
-	char *text = json_dumps(v->row, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 
 	doc_heading(d, 1, "Draft of a row");
-	doc_code(d, text ? text : "");
-	free(text);
+	doc_code(d, v->file);
 	return d;
 }
 

@@ -345,8 +345,10 @@ static void rows_once(struct host *h)
 	size_t n;
 
 	if (h && package_read(a, h, &p, &kept_why) == 0) {
-		if (defect_rows_of_package(a, &p, false, &kept, &kept_why) == 0 && kept.n)
-			return; /* the rows live in it */
+		if (defect_rows_of_package(a, &p, false, &kept, &kept_why) == 0 && kept.n) {
+			kept.files = p.all; /* the rows live in it */
+			return;
+		}
 		package_close(&p);
 		kept = (struct defect_rows){ 0 };
 	}
