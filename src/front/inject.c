@@ -52,7 +52,7 @@ static const char *inject_profiler(char *const *command)
 	return NULL;
 }
 
-void inject_begin(struct arena *a, const char *recording, char *const *command)
+bool inject_begin(struct arena *a, const char *recording, char *const *command)
 {
 	const char *own = inject_profiler(command), *object = inject_object(a);
 	char folder[PATH_MAX];
@@ -63,17 +63,18 @@ void inject_begin(struct arena *a, const char *recording, char *const *command)
 			      "the command has a profiler of its own (%s): it is left alone, "
 			      "and no trace is made",
 			      own);
-		return;
+		return false;
 	}
 	if (!object || !whole) {
 		complain_text(0, OBJECT " is not installed: no trace is made");
-		return;
+		return false;
 	}
 	setenv(injection, object, 1);
 	setenv(file_of,
 	       *recording == '/' ? arena_printf(a, "%s.trace", recording)
 				 : arena_printf(a, "%s/%s.trace", folder, recording),
 	       1);
+	return true;
 }
 
 void inject_environment_back(void)

@@ -7,9 +7,9 @@
 
 #include "base/arena.h"
 
-/* Sets the environment of the job that is started next, and says where there is no looking, and
- * why: its own profiler, or an object that is not installed. */
-void inject_begin(struct arena *a, const char *recording, char *const *command);
+/* Sets the environment of the job that is started next. False: there is no looking, and it is said
+ * why: a profiler of its own, or an object that is not installed. */
+bool inject_begin(struct arena *a, const char *recording, char *const *command);
 /* Our own environment is as it was. */
 void inject_environment_back(void);
 /* Says what was seen, or why nothing was. */

@@ -164,7 +164,7 @@ static int record(struct taping *s, char **argv)
 		return complain(code, &e);
 	}
 	if (s->trace)
-		inject_begin(&s->r->arena, s->path, argv);
+		s->trace = inject_begin(&s->r->arena, s->path, argv);
 	code = argv ? job_start(&s->job, argv, &(struct job_how){ 0 }, &e) : 0;
 	inject_environment_back();
 	if (code) {
