@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an NVIDIA GPU machine is, what holds it back, and what changes are worth: libgputune for Python.
+"""What an NVIDIA GPU machine is, bottleneck, and what changes are worth: libgputune for Python.
 
 Each verb of the program is a function, with its options and arguments by their names ('_' for '-' and for the blank before a
 sub-verb), and answers what --format json prints:

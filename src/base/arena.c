@@ -24,7 +24,7 @@ struct arena_block {
 void out_of_memory(size_t n)
 {
 	char text[80];
-	int len = n ? snprintf(text, sizeof(text), "gputune: out of memory (asked for %zu bytes)\n",
+	int len = n ? snprintf(text, sizeof(text), "gputune: out of memory (%zu bytes requested)\n",
 			       n)
 		    : snprintf(text, sizeof(text), "gputune: out of memory\n");
 

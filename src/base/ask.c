@@ -305,14 +305,14 @@ int ask_take(struct arena *a, const struct ask_row *r, void *member, const char 
 	struct err why = { 0 };
 
 	if (again && r->kind != ASK_KIND_FLAG && r->kind != ASK_KIND_TEXTS && !r->join)
-		return err_set(e, -EINVAL, "%s is given twice", ask_name(a, r));
+		return err_set(e, -EINVAL, "%s is given more than once", ask_name(a, r));
 	if (r->kind == ASK_KIND_FLAG) {
 		*(bool *)member = true;
 		return 0;
 	}
 	if (!*text && !r->may_be_empty)
 		return err_set(e, -EINVAL, "%s is empty%s%s", ask_name(a, r),
-			       r->argument ? "" : "; it needs ",
+			       r->argument ? "" : "; expected ",
 			       r->argument ? "" : ask_value_name(r));
 	if (r->check && r->check(text, &why)) {
 		err_set(e, -EINVAL, "%s %s", ask_name(a, r), why.text);
@@ -391,7 +391,7 @@ static int ask_read_text(struct ask_reading *g, const struct ask_row *r, void *m
 	const char *text = json_string_value(v);
 
 	if (text && strlen(text) != json_string_length(v))
-		return err_set(g->e, -EINVAL, "%s holds a NUL", ask_key(g->a, r));
+		return err_set(g->e, -EINVAL, "%s contains a NUL", ask_key(g->a, r));
 	return ask_take(g->a, r, member, text, again, g->e);
 }
 
@@ -423,11 +423,12 @@ static int ask_read_list(struct ask_reading *g, const struct ask_row *r, void *m
 
 		/* It would become several, or none. */
 		if (r->join && text && (!*text || strchr(text, r->join)))
-			return err_set(g->e, -EINVAL, "\"%s\" has an item \"%.40s\" in its list",
+			return err_set(g->e, -EINVAL, "\"%s\": invalid list item \"%.40s\"",
 				       ask_key(g->a, r), text);
-		code = json_is_string(item) ? ask_read_text(g, r, member, item, i > 0)
-					    : err_set(g->e, -EINVAL, "\"%s\" is a list of texts",
-						      ask_key(g->a, r));
+		code = json_is_string(item)
+			       ? ask_read_text(g, r, member, item, i > 0)
+			       : err_set(g->e, -EINVAL, "\"%s\" must be a list of strings",
+					 ask_key(g->a, r));
 	}
 	return code;
 }
@@ -441,7 +442,7 @@ static int ask_read_numbers(struct ask_reading *g, const struct ask_row *r, void
 		const json_t *item = json_array_get(v, i);
 
 		if (!json_is_number(item))
-			return err_set(g->e, -EINVAL, "\"%s\" is a list of numbers",
+			return err_set(g->e, -EINVAL, "\"%s\" must be a list of numbers",
 				       ask_key(g->a, r));
 		text_printf(&t, "%s%.17g", i ? "," : "", json_number_value(item));
 	}
@@ -467,11 +468,11 @@ static int ask_read_value(struct ask_reading *g, const struct ask_row *r, void *
 		return ask_read_numbers(g, r, member, v);
 	if (json_is_array(v) && (r->kind == ASK_KIND_TEXTS || r->join))
 		return ask_read_list(g, r, member, v);
-	return err_set(g->e, -EINVAL, "\"%s\" is %s", ask_key(g->a, r),
+	return err_set(g->e, -EINVAL, "\"%s\" must be %s", ask_key(g->a, r),
 		       r->kind == ASK_KIND_FLAG		      ? "true or false"
-		       : number				      ? "a number, or a text with its unit"
-		       : r->kind == ASK_KIND_TEXTS || r->join ? "a text or a list of texts"
-							      : "a text");
+		       : number				      ? "a number or a string with a unit"
+		       : r->kind == ASK_KIND_TEXTS || r->join ? "a string or a list of strings"
+							      : "a string");
 }
 
 static bool ask_read_row(void *ctx, const struct ask_row *r, const struct ask_shape *s,
@@ -515,7 +516,7 @@ static int ask_unknown_key(struct ask_reading *g, const struct ask_shape *s)
 		g->near = near_word_to(arena_printf(g->a, "%.64s", name));
 		if (json_is_null(v) || !ask_for_each(s, NULL, ask_near_row, g))
 			continue;
-		err_set(g->e, -EINVAL, "\"%s\" is not known here", g->near.asked);
+		err_set(g->e, -EINVAL, "unknown key \"%s\"", g->near.asked);
 		if (g->near.word)
 			err_hint(g->e, "did you mean \"%s\"?", g->near.word);
 		return -EINVAL;
@@ -529,7 +530,7 @@ int ask_read(struct arena *a, const struct ask_shape *s, const json_t *j, void *
 	struct ask_reading g = { .a = a, .j = j, .e = e };
 
 	if (j && !json_is_object(j))
-		return err_set(e, -EINVAL, "a question is a JSON object");
+		return err_set(e, -EINVAL, "the request must be a JSON object");
 	ask_init(a, s, object);
 	if (!ask_for_each(s, object, ask_read_row, &g))
 		return g.code;

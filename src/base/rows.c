@@ -52,8 +52,7 @@ static int check_characters(struct rows_reading *r, const char *line, size_t len
 			return rows_refuse(r, "byte %zu of the line is not UTF-8",
 					   (size_t)(s - line) + 1);
 		if (cp != '\t' && !utf8_harmless(cp))
-			return rows_refuse(r,
-					   "byte %zu of the line is the control character U+%04X",
+			return rows_refuse(r, "byte %zu of the line is control character U+%04X",
 					   (size_t)(s - line) + 1, (unsigned)cp);
 	}
 	return 0;
@@ -93,7 +92,7 @@ static const char *base_rows_read_word(struct rows_reading *r, const char **at, 
 	if (!wrong && quoted && *s++ != '"')
 		wrong = "the quote is not closed";
 	else if (!wrong && *s && !is_blank(*s))
-		wrong = "a blank has to follow the closing quote";
+		wrong = "a space must follow the closing quote";
 	else if (!wrong && !n && !quoted)
 		wrong = "empty";
 	if (wrong) {
@@ -104,7 +103,7 @@ static const char *base_rows_read_word(struct rows_reading *r, const char **at, 
 	return arena_strndup(r->a, buf, n);
 }
 
-_Static_assert(ROW_VALUE_MAX == 1024, "as sentences say");
+_Static_assert(ROW_VALUE_MAX == 1024, "the messages name this limit");
 
 static const struct row_column *column_named(const struct row_table *t, const char *key, size_t len)
 {
@@ -135,13 +134,13 @@ static int read_pairs(struct rows_reading *r, const char *s, const char **values
 
 		if (s[len] != '=')
 			return rows_refuse(
-				r, "\"%.*s\" is no key=value",
+				r, "\"%.*s\": expected key=value",
 				(int)strcspn(s, " \t") < 80 ? (int)strcspn(s, " \t") : 80, s);
 		c = column_named(r->t, s, len);
 		if (!c)
 			return refuse_key(r, s, len);
 		if (values[c - r->t->columns])
-			return rows_refuse(r, "%s is told twice", c->key);
+			return rows_refuse(r, "%s is given more than once", c->key);
 		s += len + 1;
 		values[c - r->t->columns] = base_rows_read_word(r, &s, c->key);
 		if (!values[c - r->t->columns])
@@ -159,7 +158,7 @@ static int refuse_bounds(struct rows_reading *r, const struct row_column *c, con
 {
 	if (isinf(most_of(c)))
 		return rows_refuse(r, "%s=%.80s is less than %.15g", c->key, value, c->min);
-	return rows_refuse(r, "%s=%.80s is not from %.15g to %.15g", c->key, value, c->min,
+	return rows_refuse(r, "%s=%.80s: expected %.15g to %.15g", c->key, value, c->min,
 			   most_of(c));
 }
 
@@ -167,7 +166,7 @@ static int read_count(struct rows_reading *r, const struct row_column *c, const 
 		      long long *out)
 {
 	if (parse_i64(value, out) < 0)
-		return rows_refuse(r, "%s=%.80s is no whole number", c->key, value);
+		return rows_refuse(r, "%s=%.80s: expected a whole number", c->key, value);
 	if ((double)*out < c->min || (double)*out > most_of(c))
 		return refuse_bounds(r, c, value);
 	return 0;
@@ -210,7 +209,7 @@ static int store_counts(struct rows_reading *r, const struct row_column *c, cons
 			items[n] = (int)v;
 	}
 	if (n != wanted)
-		return rows_refuse(r, "%s=%.80s is not %zu numbers with commas between", c->key,
+		return rows_refuse(r, "%s=%.80s: expected %zu comma-separated numbers", c->key,
 				   value, wanted);
 	return 0;
 }
@@ -221,7 +220,7 @@ static int store_real(struct rows_reading *r, const struct row_column *c, const 
 	double v;
 
 	if (parse_real(value, &v) < 0)
-		return rows_refuse(r, "%s=%.80s is no number", c->key, value);
+		return rows_refuse(r, "%s=%.80s: expected a number", c->key, value);
 	if (v < c->min || v > most_of(c))
 		return refuse_bounds(r, c, value);
 	memcpy(to, &v, sizeof(v));
@@ -232,7 +231,7 @@ static int store_flag(struct rows_reading *r, const struct row_column *c, const 
 		      void *to)
 {
 	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-		return rows_refuse(r, "%s=%.80s is neither yes nor no", c->key, value);
+		return rows_refuse(r, "%s=%.80s: expected yes or no", c->key, value);
 	*(bool *)to = *value == 'y';
 	return 0;
 }
@@ -250,7 +249,8 @@ static int choice_of(struct rows_reading *r, const struct row_column *c, const c
 		}
 		text_printf(&all, "%s%s", i ? ", " : "", c->choices[i]);
 	}
-	return rows_refuse(r, "%s=%.80s is none of %.200s", c->key, word, all.s ? all.s : "none");
+	return rows_refuse(r, "%s=%.80s: expected one of %.200s", c->key, word,
+			   all.s ? all.s : "none");
 }
 
 static int store_set(struct rows_reading *r, const struct row_column *c, const char *value,
@@ -265,7 +265,8 @@ static int store_set(struct rows_reading *r, const struct row_column *c, const c
 		if ((code = choice_of(r, c, item, &bit)) < 0)
 			return code;
 		if (set & 1u << bit)
-			return rows_refuse(r, "%s=%.80s: %s is told twice", c->key, value, item);
+			return rows_refuse(r, "%s=%.80s: %s is given more than once", c->key, value,
+					   item);
 	}
 	memcpy(to, &set, sizeof(set));
 	return 0;
@@ -291,7 +292,8 @@ static int store_text(struct rows_reading *r, const struct row_column *c, const 
 		      void *to)
 {
 	if (c->kind == ROW_KIND_DATE && !is_date(value))
-		return rows_refuse(r, "%s=%.80s is no date such as 2025, 2025-08 or 2025-08-31",
+		return rows_refuse(r,
+				   "%s=%.80s: expected a date such as 2025, 2025-08 or 2025-08-31",
 				   c->key, value);
 	memcpy(to, &value, sizeof(value));
 	return 0;
@@ -369,7 +371,7 @@ static int base_rows_add_row(struct rows_reading *r, const char *rest, struct ro
 		return rows_refuse(r, "more than %d rows", ROW_LIST_MAX);
 	named = map_at(r->a, &r->names, r->row);
 	if (*named && !r->t->repeats)
-		return rows_refuse(r, "a row before it has this name");
+		return rows_refuse(r, "duplicate name: an earlier row has it");
 	*named = r;
 	memset(r->values, 0, sizeof(r->values));
 	r->values[0] = r->row;
@@ -393,7 +395,7 @@ static int base_rows_read_line(struct rows_reading *r, const char *line, struct 
 	if (!quoted && len == 7 && strncmp(s, "default", len) == 0)
 		return read_defaults(r, s + len);
 	if (!quoted && memchr(s, '=', len))
-		return rows_refuse(r, "a row begins with its name, not with key=value");
+		return rows_refuse(r, "the row must begin with its name, not with key=value");
 	name = base_rows_read_word(r, &s, "the name");
 	if (!name)
 		return -EINVAL;

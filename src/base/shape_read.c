@@ -41,7 +41,7 @@ static void shape_path_cut(struct shape_reader *in, size_t len)
 static void *shape_room(struct shape_reader *in, size_t n, size_t size)
 {
 	if (n > in->room / size) {
-		shape_refuse(in, "too much of it");
+		shape_refuse(in, "too large");
 		return NULL;
 	}
 	in->room -= n * size;
@@ -53,11 +53,11 @@ static int shape_read_text(struct shape_reader *in, const json_t *j, const char 
 	size_t n = json_string_length(j);
 
 	if (!json_is_string(j))
-		return shape_refuse(in, "not a text");
+		return shape_refuse(in, "not a string");
 	if (n > SHAPE_TEXT_MAX)
-		return shape_refuse(in, "longer than a text may be");
+		return shape_refuse(in, "string too long");
 	if (memchr(json_string_value(j), '\0', n))
-		return shape_refuse(in, "a NUL in a text");
+		return shape_refuse(in, "NUL in a string");
 	*out = arena_strndup(in->arena, json_string_value(j), n);
 	return 0;
 }
@@ -95,7 +95,7 @@ static int shape_read_choice(struct shape_reader *in, const struct shape_row *r,
 			return 0;
 		}
 	}
-	return shape_refuse(in, s ? "none of its words" : "not a text");
+	return shape_refuse(in, s ? "not an allowed value" : "not a string");
 }
 
 static int shape_read_number(struct shape_reader *in, const struct shape_row *r, const json_t *j,
@@ -151,7 +151,7 @@ static int shape_read_fact_value(struct shape_reader *in, const struct shape_row
 		return code;
 	case SHAPE_KIND_FACT_FLAG:
 		if (!json_is_boolean(j))
-			return shape_refuse(in, "neither true nor false");
+			return shape_refuse(in, "not true or false");
 		((struct fact_int *)f)->v = json_is_true(j);
 		return 0;
 	default:
@@ -170,14 +170,14 @@ static int shape_read_seen(struct shape_reader *in, const char *seen, const json
 	int state = seen ? seen_parse(seen) : -1;
 
 	if (state <= SEEN_OK)
-		return shape_refuse(in, "\"seen\" is none of its words");
+		return shape_refuse(in, "invalid \"seen\"");
 	f->seen = (enum seen)state;
 	if (!error)
 		return 0;
 	f->err = name ? errno_number(name) : 0;
 	if (name && !f->err && strcmp(name, errno_name(UNNAMED)) == 0)
 		f->err = UNNAMED;
-	return f->err ? 0 : shape_refuse(in, "\"error\" is not the name of an error");
+	return f->err ? 0 : shape_refuse(in, "\"error\" is not an error name");
 }
 
 static int shape_read_fact(struct shape_reader *in, const struct shape_row *r, const json_t *j,
@@ -188,7 +188,7 @@ static int shape_read_fact(struct shape_reader *in, const struct shape_row *r, c
 	int code;
 
 	if (!json_is_object(j) || !value == !seen || (value && error))
-		return shape_refuse(in, "neither a \"value\" nor why it was not \"seen\"");
+		return shape_refuse(in, "neither \"value\" nor a valid \"seen\"");
 	f->seen = SEEN_OK;
 	code = value ? shape_read_fact_value(in, r, value, f)
 		     : shape_read_seen(in, json_string_value(seen), error, f);
@@ -228,7 +228,7 @@ static int shape_read_by(struct shape_reader *in, const struct shape_row *r, jso
 
 		text_printf(&in->path, "[%.60s]", key);
 		if (strlen(key) > SHAPE_TEXT_MAX)
-			return shape_refuse(in, "longer than a text may be");
+			return shape_refuse(in, "string too long");
 		code = shape_read_item(in, r, item, at);
 		if (code)
 			return code;
@@ -248,7 +248,7 @@ static int shape_read_list(struct shape_reader *in, const struct shape_row *r, c
 	if (r->by ? !json_is_object(j) : !json_is_array(j))
 		return shape_refuse(in, r->by ? "not an object" : "not a list");
 	if (n > (r->max ? r->max : SHAPE_LIST_MAX))
-		return shape_refuse(in, "more items than there may be");
+		return shape_refuse(in, "too many items");
 	if (r->pointer) {
 		size_t room = 4;
 
@@ -295,7 +295,7 @@ static int shape_read_value(struct shape_reader *in, const struct shape_row *r, 
 		return 0;
 	case SHAPE_KIND_FLAG:
 		if (!json_is_boolean(j))
-			return shape_refuse(in, "neither true nor false");
+			return shape_refuse(in, "not true or false");
 		if (!r->flag_of)
 			*(bool *)to = json_is_true(j);
 		return 0;
@@ -319,7 +319,7 @@ static int shape_read_value(struct shape_reader *in, const struct shape_row *r, 
 			return shape_read_fact(in, r, j, to);
 		code = shape_read_text(in, j, &text);
 		if (code == 0 && r->kind == SHAPE_KIND_WORD && strcmp(text, r->word) != 0)
-			return shape_refuse(in, "another word than it has to be");
+			return shape_refuse(in, "unexpected value");
 		if (code == 0 && r->kind == SHAPE_KIND_TEXT && !r->text_of)
 			*(const char **)to = text;
 		return code;
@@ -337,7 +337,7 @@ static int shape_read_unknown(struct shape_reader *in, const struct shape_row *r
 		return 0;
 	if ((r->unknown == SHAPE_KNOWN || r->unknown == SHAPE_BLANK) && !r->when && !r->when_of &&
 	    !r->absent && (r->kind != SHAPE_KIND_TIME || !j))
-		return shape_refuse(in, j ? "null, which it never is" : "missing");
+		return shape_refuse(in, j ? "must not be null" : "missing");
 	if (r->kind == SHAPE_KIND_REAL && !r->real_of)
 		*(double *)(void *)(object + r->offset) = r->unknown == SHAPE_ZERO	 ? 0
 							  : r->unknown == SHAPE_NEGATIVE ? -1
@@ -478,7 +478,7 @@ static int shape_read_struct(struct shape_reader *in, const struct shape *s, con
 		if (form == s->n_forms && in->partly)
 			return 0;
 		return form < s->n_forms ? shape_read_struct(in, s->forms[form], j, object)
-					 : shape_refuse(in, "nothing that it may be");
+					 : shape_refuse(in, "matches no allowed form");
 	}
 	if (shape_is_value(s))
 		return shape_read_row(in, s->rows, j, object);

@@ -96,7 +96,7 @@ static int open_output(struct run *r, struct late *late)
 	if (path) {
 		r->out = wants_whole(r, path) ? open_partial(r, path) : open_late(late, path);
 		if (!r->out)
-			return complain_text(EXIT_USAGE, "%s cannot be written: %s", path,
+			return complain_text(EXIT_USAGE, "cannot write %s: %s", path,
 					     strerror(errno));
 	}
 	r->tty = !path && isatty(STDOUT_FILENO);
@@ -115,7 +115,7 @@ static int place_output(struct run *r, int code, bool good)
 	if (good && code != EXIT_USAGE && stat(r->partial, &st) == 0 && st.st_size) {
 		if (rename(r->partial, r->print.output) == 0)
 			return code;
-		code = complain_text(EXIT_BLIND, "%s cannot be written: %s", r->print.output,
+		code = complain_text(EXIT_BLIND, "cannot write %s: %s", r->print.output,
 				     strerror(errno));
 	}
 	unlink(r->partial);

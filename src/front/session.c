@@ -386,8 +386,7 @@ static int write_result_file(struct run *r, const void *answer, int code)
 		path = arena_printf(&r->arena, "%s/%s", here, path);
 	why = why ? why : host_put(h, path, t.s, t.len, 0644);
 	host_close(h);
-	return why ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-why))
-		   : code;
+	return why ? complain_text(EXIT_BLIND, "cannot write %s: %s", path, strerror(-why)) : code;
 }
 
 enum verb_output run_output(const struct run *r)
@@ -404,7 +403,7 @@ int run_write_new(struct run *r, const char *text, size_t len)
 		return run_hand_over(r, text, len);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
-		return complain_text(EXIT_USAGE, "%s cannot be written: %s", path, strerror(errno));
+		return complain_text(EXIT_USAGE, "cannot write %s: %s", path, strerror(errno));
 	why = fd_write_all(fd, text, len);
 	if (why == 0 && fsync(fd) < 0)
 		why = -errno;
@@ -413,7 +412,7 @@ int run_write_new(struct run *r, const char *text, size_t len)
 	if (why == 0)
 		return 0;
 	unlink(path);
-	return complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-why));
+	return complain_text(EXIT_BLIND, "cannot write %s: %s", path, strerror(-why));
 }
 
 /* The file of -o that the verb makes: 0, or an exit code after complaining. */
@@ -481,7 +480,7 @@ int run_hand_over(struct run *r, const char *text, size_t len)
 {
 	int why = -fd_write_all(r->file, text, len);
 
-	return why ? complain_text(EXIT_BLIND, "%s cannot be written: %s", r->print.output,
+	return why ? complain_text(EXIT_BLIND, "cannot write %s: %s", r->print.output,
 				   strerror(why))
 		   : 0;
 }

@@ -38,11 +38,11 @@ static struct row_list knowledge_read_file(struct knowledge_reading *g, const st
 	if (code == -ENOENT || code == -ENOTDIR || code == HOST_NOT_CAPTURED)
 		return rows;
 	if (code)
-		err_set(&e, code, "%s cannot be read: %s", path, strerror(-code));
+		err_set(&e, code, "%s: cannot read: %s", path, strerror(-code));
 	else
 		code = rows_read(g->a, t, text, len, path, &rows, &e);
 	if (code && !e.hint[0])
-		err_hint(&e, "no row of this file is used");
+		err_hint(&e, "the whole file is ignored");
 	if (code)
 		g->warn(g->ctx, &e);
 	return rows;

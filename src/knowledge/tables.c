@@ -25,20 +25,20 @@ static const char *const types[] = { "bool", "int", "number", "text",	"words",
 				     "list", "any", "object", "strict", NULL };
 
 static const struct row_column key_columns[] = {
-	ROW_NAME(K, path, .meaning = "the key with the maps that it is in, dots between"),
+	ROW_NAME(K, path, .meaning = "the key with its enclosing maps, separated by dots"),
 	ROW_CHOICE(K, file, "file", .choices = files, .required = true, .meaning = "whose"),
 	ROW_CHOICE(K, type, "type", .choices = types, .required = true,
-		   .meaning = "words: one of words, in any case; any: not judged, nor what is in "
-			      "it; object and strict: a map, of which the reader ignores or "
-			      "refuses what it does not know"),
-	ROW_TEXT(K, usual, "usual", .meaning = "its usual value; not told: none, or it depends"),
-	ROW_TEXT(K, since, "since", .meaning = "the first release that knows it"),
-	ROW_TEXT(K, until, "until", .meaning = "the first release that knows it no more"),
-	ROW_TEXT(K, instead, "instead", .meaning = "what to write for it: it is old"),
-	ROW_TEXT(K, words, "words", .meaning = "its values, with blanks between"),
+		   .meaning = "words: one of words, case-insensitive; any: not checked, nor its "
+			      "contents; object and strict: a map whose unknown keys the reader "
+			      "ignores (object) or rejects (strict)"),
+	ROW_TEXT(K, usual, "usual", .meaning = "its default value; not given: none, or it depends"),
+	ROW_TEXT(K, since, "since", .meaning = "first release that supports it"),
+	ROW_TEXT(K, until, "until", .meaning = "first release that no longer supports it"),
+	ROW_TEXT(K, instead, "instead", .meaning = "replacement for a deprecated key"),
+	ROW_TEXT(K, words, "words", .meaning = "allowed values, separated by spaces"),
 	ROW_COUNTS(K, stages, "stages", .min = 1, .max = 3,
-		   .meaning = "of zero_optimization, the first and the last stage in which it "
-			      "does something; not told: all"),
+		   .meaning = "zero_optimization only: first and last stage in which it has an "
+			      "effect; not given: all"),
 };
 
 static const char *finish_key(void *row)
@@ -47,7 +47,9 @@ static const char *finish_key(void *row)
 
 	if (!k->usual)
 		k->usual = "";
-	return (k->type == KEY_WORDS) == (k->words != NULL) ? NULL : "words go with type=words";
+	return (k->type == KEY_WORDS) == (k->words != NULL)
+		       ? NULL
+		       : "words requires type=words and vice versa";
 }
 
 const struct row_table train_key_table =
@@ -64,23 +66,24 @@ static const char *const value_kinds[] = { "any", "int", "bool", "words", "list"
 
 static const struct row_column var_columns[] = {
 	ROW_NAME(V, name, .meaning = "the variable"),
-	ROW_TEXT(V, library, "library", .required = true, .meaning = "who reads it"),
+	ROW_TEXT(V, library, "library", .required = true,
+		 .meaning = "program or library that reads it"),
 	ROW_SET(V, flags, "flags", .choices = flags,
-		.meaning = "watched: read out of this shell's and GPU processes' environments; "
-			   "forces: for finding faults, forces an algorithm or a path; off: takes "
-			   "the fast way away when it is neither empty nor 0; set: whenever it is "
-			   "set"),
+		.meaning =
+			"watched: read from this shell's and GPU processes' environments; forces: "
+			"debugging only, forces an algorithm or a path; off: disables the fast "
+			"path if neither empty nor 0; set: has an effect whenever it is set"),
 	ROW_CHOICE(V, values, "values", .choices = value_kinds,
-		   .meaning = "int: digits, maybe with a sign; bool: 0 or 1; words: one of words, "
-			      "in any case; list: some of them with commas between, or all but "
-			      "those behind ^"),
-	ROW_TEXT(V, words, "words", .meaning = "of values=words and list, with blanks between"),
+		   .meaning = "int: digits with an optional sign; bool: 0 or 1; words: one of "
+			      "words, case-insensitive; list: comma-separated words, or ^ and the "
+			      "words to exclude"),
+	ROW_TEXT(V, words, "words", .meaning = "for values=words and list, separated by spaces"),
 	ROW_TEXT(V, does, "does", .required = true, .meaning = "what it sets"),
 	ROW_TEXT(V, harm, "harm", .meaning = "when it does harm, a sentence"),
-	ROW_TEXT(V, instead, "instead", .meaning = "what to do instead"),
-	ROW_TEXT(V, source, "source", .required = true, .meaning = "where that stands"),
-	ROW_COUNT(V, least, "least", .meaning = "of values=int"),
-	ROW_COUNT(V, most, "most", .meaning = "of values=int; not told: no bounds are known"),
+	ROW_TEXT(V, instead, "instead", .meaning = "replacement"),
+	ROW_TEXT(V, source, "source", .required = true, .meaning = "source"),
+	ROW_COUNT(V, least, "least", .meaning = "for values=int"),
+	ROW_COUNT(V, most, "most", .meaning = "for values=int; not given: bounds unknown"),
 };
 
 static const char *finish_var(void *row)
@@ -88,7 +91,9 @@ static const char *finish_var(void *row)
 	const V *v = row;
 	bool worded = v->values == VALUES_WORDS || v->values == VALUES_LIST;
 
-	return worded == (v->words != NULL) ? NULL : "words go with values=words and values=list";
+	return worded == (v->words != NULL)
+		       ? NULL
+		       : "words requires values=words or values=list and vice versa";
 }
 
 const struct row_table known_var_table =
@@ -96,10 +101,10 @@ const struct row_table known_var_table =
 		  .finish = finish_var);
 
 static const struct row_column release_columns[] = {
-	ROW_NAME(R, version, .meaning = "the first release that has the names"),
-	ROW_TEXT(R, until, "until", .meaning = "the first release that has them no more"),
+	ROW_NAME(R, version, .meaning = "first release that has the names"),
+	ROW_TEXT(R, until, "until", .meaning = "first release that no longer has them"),
 	ROW_TEXT(R, names, "names", .required = true,
-		 .meaning = "variables without NCCL_, with blanks between"),
+		 .meaning = "variables without NCCL_, separated by spaces"),
 };
 
 const struct row_table nccl_release_table =
@@ -111,92 +116,94 @@ const struct row_table nccl_release_table =
 #define M struct model_row
 
 static const struct row_column model_columns[] = {
-	ROW_NAME(M, a.name, .meaning = "as its maker writes it"),
+	ROW_NAME(M, a.name, .meaning = "name as published by its maker"),
 	ROW_TEXT(M, keys, "keys", .required = true,
-		 .meaning = "words of its names in order, a bar between words, a blank between "
-			    "alternatives"),
+		 .meaning = "words of its names in order, separated by |; alternatives separated "
+			    "by spaces"),
 	ROW_COUNT(M, a.layers, "layers", .min = 1, .max = 4096, .required = true,
-		  .meaning = "layers of all kinds"),
+		  .meaning = "number of layers of all kinds"),
 	ROW_COUNT(M, a.hidden, "hidden", .min = 16, .max = 1 << 20, .required = true,
-		  .meaning = "width of the model"),
+		  .meaning = "hidden size"),
 	ROW_COUNT(M, a.vocab, "vocab", .min = 16, .max = 1 << 24, .required = true,
-		  .meaning = "size of the vocabulary"),
-	ROW_FLAG(M, a.tied, "tied", .meaning = "output head and embedding are one matrix"),
+		  .meaning = "vocabulary size"),
+	ROW_FLAG(M, a.tied, "tied", .meaning = "output head and embedding share one matrix"),
 	ROW_COUNT(M, a.heads, "heads", .max = 4096,
-		  .meaning = "query heads of a layer with full attention"),
-	ROW_COUNT(M, a.kv_heads, "kv_heads", .max = 4096,
-		  .meaning = "its heads of keys and values"),
-	ROW_COUNT(M, a.head_dim, "head_dim", .max = 65536, .meaning = "width of a head"),
+		  .meaning = "query heads of a full-attention layer"),
+	ROW_COUNT(M, a.kv_heads, "kv_heads", .max = 4096, .meaning = "its KV heads"),
+	ROW_COUNT(M, a.head_dim, "head_dim", .max = 65536, .meaning = "head dimension"),
 	ROW_FLAG(M, a.gated_attention, "gated_attention",
-		 .meaning = "the query projection makes a gate as well"),
+		 .meaning = "the query projection also computes a gate"),
 	ROW_COUNT(M, a.ffn, "ffn", .max = 1 << 20,
-		  .meaning = "inner width of a dense feed-forward block"),
+		  .meaning = "intermediate size of a dense feed-forward block"),
 	ROW_COUNT(M, a.ffn_mats, "ffn_mats", .max = 3,
-		  .meaning = "matrices of a block: 3 (gated) unless told"),
+		  .meaning = "matrices of a block: 3 (gated) by default"),
 	ROW_COUNT(M, a.ffn_layers, "ffn_layers", .max = 4096,
-		  .meaning = "layers with a dense block; not told: all, or none beside experts"),
+		  .meaning = "layers with a dense block; not given: all, or none if the model has "
+			     "experts"),
 	ROW_COUNT(M, a.moe_layers, "moe_layers", .max = 4096, .meaning = "layers with experts"),
-	ROW_COUNT(M, a.experts, "experts", .max = 65536, .meaning = "experts of such a layer"),
-	ROW_COUNT(M, a.top, "top", .max = 65536, .meaning = "experts that a token takes"),
+	ROW_COUNT(M, a.experts, "experts", .max = 65536, .meaning = "experts per such layer"),
+	ROW_COUNT(M, a.top, "top", .max = 65536, .meaning = "active experts per token"),
 	ROW_COUNT(M, a.expert_ffn, "expert_ffn", .max = 1 << 20,
-		  .meaning = "inner width of an expert"),
+		  .meaning = "intermediate size of an expert"),
 	ROW_COUNT(M, a.expert_in, "expert_in", .max = 1 << 20,
-		  .meaning = "width that experts see; not told: hidden"),
+		  .meaning = "input width of the experts; not given: hidden"),
 	ROW_COUNT(M, a.shared_ffn, "shared_ffn", .max = 1 << 20,
-		  .meaning = "inner width of what every token takes beside experts"),
+		  .meaning = "intermediate size of the shared expert"),
 	ROW_COUNT(M, a.window_layers, "window_layers", .max = 4096,
-		  .meaning = "layers that see the last window tokens alone"),
-	ROW_COUNT(M, a.window, "window", .unit = "tokens", .meaning = "how many these are"),
+		  .meaning = "layers with sliding-window attention"),
+	ROW_COUNT(M, a.window, "window", .unit = "tokens",
+		  .meaning = "size of the window in tokens"),
 	ROW_COUNT(M, a.window_kv_heads, "window_kv_heads", .max = 4096,
-		  .meaning = "heads of keys and values there; not told: kv_heads"),
+		  .meaning = "their KV heads; not given: kv_heads"),
 	ROW_COUNT(M, a.window_head_dim, "window_head_dim", .max = 65536,
-		  .meaning = "width of a head there; not told: head_dim"),
+		  .meaning = "their head dimension; not given: head_dim"),
 	ROW_COUNT(M, a.attention_layers, "attention_layers", .min = -1, .max = 4096,
-		  .meaning =
-			  "layers with full attention; not told: all of no other kind; -1: none"),
+		  .meaning = "layers with full attention; not given: all layers of no other kind; "
+			     "-1: none"),
 	ROW_COUNT(M, a.kv_shared_layers, "kv_shared_layers", .max = 4096,
-		  .meaning = "layers that use the cache of an earlier one"),
+		  .meaning = "layers that reuse the KV cache of an earlier layer"),
 	ROW_COUNT(M, a.cross_layers, "cross_layers", .max = 4096,
-		  .meaning = "layers with full attention that make no keys of their own"),
+		  .meaning = "full-attention layers that compute no keys of their own"),
 	ROW_COUNT(M, a.kv_lora, "kv_lora", .max = 1 << 20,
-		  .meaning = "latent attention: rank of keys and values"),
+		  .meaning = "latent attention (MLA): KV rank"),
 	ROW_COUNT(M, a.rope_dim, "rope_dim", .max = 65536,
-		  .meaning = "of a head there, what turns with the place"),
-	ROW_COUNT(M, a.nope_dim, "nope_dim", .max = 65536, .meaning = "and what does not"),
-	ROW_COUNT(M, a.v_dim, "v_dim", .max = 65536, .meaning = "width of a head's values there"),
+		  .meaning = "head dimension with rotary embedding"),
+	ROW_COUNT(M, a.nope_dim, "nope_dim", .max = 65536,
+		  .meaning = "head dimension without rotary embedding"),
+	ROW_COUNT(M, a.v_dim, "v_dim", .max = 65536, .meaning = "value head dimension"),
 	ROW_COUNT(M, a.q_lora, "q_lora", .max = 1 << 20,
-		  .meaning = "rank of queries; not told: they are made directly"),
+		  .meaning = "query rank; not given: no query compression"),
 	ROW_COUNT(M, a.index_top, "index_top", .unit = "tokens",
-		  .meaning = "sparse attention reads at most so many"),
+		  .meaning = "maximum number of tokens that sparse attention reads"),
 	ROW_COUNT(M, a.linear_layers, "linear_layers", .max = 4096,
 		  .meaning = "layers of linear attention, state space or short convolution"),
 	ROW_COUNTS(M, mamba, "mamba", .max = 1 << 20,
-		   .meaning = "each a Mamba: inner width, rank of steps, states"),
+		   .meaning = "all Mamba: inner width, step rank, states"),
 	ROW_COUNTS(M, mamba2, "mamba2", .max = 1 << 20,
-		   .meaning = "each a Mamba-2: inner width, groups, states, heads"),
+		   .meaning = "all Mamba-2: inner width, groups, states, heads"),
 	ROW_COUNTS(M, delta, "delta", .max = 4096,
-		   .meaning = "each a gated delta rule: key heads, value heads, of 128"),
-	ROW_FLAG(M, short_conv, "short_conv", .meaning = "each a gated short convolution"),
+		   .meaning = "all gated delta rule: key heads, value heads, each of 128"),
+	ROW_FLAG(M, short_conv, "short_conv", .meaning = "all gated short convolution"),
 	ROW_REAL(M, a.linear_params, "linear_params", .max = 1e13,
-		 .meaning = "parameters of one of another kind"),
+		 .meaning = "parameters per layer of any other kind"),
 	ROW_REAL(M, a.linear_state, "linear_state", .max = 1e13, .unit = "bytes",
-		 .meaning = "state of a sequence in it"),
+		 .meaning = "bytes of state per sequence in it"),
 	ROW_REAL(M, a.fp4_shared, "fp4_shared", .max = 8, .unit = "bytes",
-		 .meaning = "a parameter of shared_ffn in FP4 checkpoints, where not as usual"),
+		 .meaning = "bytes per parameter of shared_ffn in FP4 checkpoints, if unusual"),
 	ROW_REAL(M, a.fp4_linear, "fp4_linear", .max = 8, .unit = "bytes",
-		 .meaning = "the same of linear layers"),
+		 .meaning = "the same for linear layers"),
 	ROW_FLAG(M, a.fp8_blocks, "fp8_blocks",
 		 .meaning = "FP8 checkpoints have a scale for each block of a matrix"),
 	ROW_REAL(M, a.aside, "aside", .max = 1e14,
-		 .meaning = "parameters that a token does not read"),
+		 .meaning = "parameters that are not read for every token"),
 	ROW_REAL(M, a.total, "total", .max = 1e14,
-		 .meaning = "published parameters; not told: counted"),
+		 .meaning = "published parameters; not given: computed"),
 	ROW_COUNT(M, a.trained, "context", .unit = "tokens",
-		  .meaning = "context that it was made for"),
+		  .meaning = "context length that the model was trained for"),
 	ROW_TEXT(M, a.format, "format",
-		 .meaning = "in which its maker publishes it; not told: bf16"),
-	ROW_FLAG(M, a.guessed, "guessed", .meaning = "not all figures were checked"),
-	ROW_TEXT(M, a.source, "source", .required = true, .meaning = "where the figures are from"),
+		 .meaning = "format in which its maker publishes it; not given: bf16"),
+	ROW_FLAG(M, a.guessed, "guessed", .meaning = "some figures are unchecked"),
+	ROW_TEXT(M, a.source, "source", .required = true, .meaning = "source of the figures"),
 };
 
 /* Parameters and state of a linear layer by its kind; states are kept in FP32. */
@@ -238,21 +245,21 @@ static const char *finish_model(void *row)
 		    (a->linear_params > 0);
 
 	if (kinds > 1)
-		return "mamba, mamba2, delta, short_conv and linear_params exclude each other";
+		return "mamba, mamba2, delta, short_conv and linear_params are mutually exclusive";
 	if (a->linear_layers && !kinds)
-		return "linear_layers without their kind, or linear_params";
+		return "linear_layers requires a kind, or linear_params";
 	if (a->attention_layers >= 0 &&
 	    (!a->heads || (!a->kv_lora && (!a->kv_heads || !a->head_dim))))
-		return "attention without heads, kv_heads and head_dim";
+		return "attention requires heads, kv_heads and head_dim";
 	if (a->kv_heads > a->heads)
 		return "more kv_heads than heads";
 	if (a->moe_layers && (!a->experts || !a->top || a->top > a->experts || !a->expert_ffn))
-		return "moe_layers without experts, top of them and expert_ffn";
+		return "moe_layers requires experts, top (at most experts) and expert_ffn";
 	if (a->window_layers + a->linear_layers > a->layers || a->attention_layers > a->layers ||
 	    a->ffn_layers > a->layers || a->moe_layers > a->layers)
-		return "more layers of a kind than layers";
+		return "more layers of one kind than layers";
 	if (a->window_layers && !a->window)
-		return "window_layers without a window";
+		return "window_layers requires window";
 	count_linear(r);
 	return NULL;
 }
@@ -272,13 +279,13 @@ static const char *const type_flags[] = { "tied",    "untold", "plain",	 "four",
 static const struct row_column type_columns[] = {
 	ROW_NAME(T, name, .meaning = "the model_type"),
 	ROW_SET(T, flags, "flags", .choices = type_flags,
-		.meaning = "tied: head and embedding are one matrix; untold: no class says whether "
-			   "they are; plain: blocks of two matrices; four: a block is four times "
-			   "as wide as the model; windows: a window is that of all layers; asked: "
-			   "a window counts where use_sliding_window is true alone; falcon: "
-			   "multi_query unless told, and what new_decoder_architecture changes"),
+		.meaning = "tied: head and embedding share one matrix; untold: no class defines "
+			   "whether they do; plain: blocks of two matrices; four: a block is four "
+			   "times as wide as the model; windows: the window applies to all layers; "
+			   "asked: the window applies only if use_sliding_window is true; falcon: "
+			   "multi_query by default, and what new_decoder_architecture changes"),
 	ROW_COUNT(T, every, "every", .max = 4096,
-		  .meaning = "one layer of so many sees more than the window"),
+		  .meaning = "one of this many layers has full attention"),
 	ROW_COUNT(T, heads, "heads", .max = 4096, .meaning = "num_attention_heads"),
 	ROW_COUNT(T, kv_heads, "kv_heads", .max = 4096, .meaning = "num_key_value_heads"),
 	ROW_COUNT(T, head_dim, "head_dim", .max = 65536, .meaning = "head_dim"),
@@ -299,13 +306,14 @@ const struct row_table model_type_table =
 
 static const struct row_column health_columns[] = {
 	ROW_NAME(H, setting, .meaning = "id of the setting that uses it"),
-	ROW_TEXT(H, key, "key", .required = true, .meaning = "of the figure within the setting"),
-	ROW_TEXT(H, gpu, "gpu", .meaning = "a word of the GPU's name; not told: any GPU"),
+	ROW_TEXT(H, key, "key", .required = true,
+		 .meaning = "key of the figure within the setting"),
+	ROW_TEXT(H, gpu, "gpu", .meaning = "a word of the GPU's name; not given: any GPU"),
 	ROW_REAL(H, value, "value", .required = true, .meaning = "the figure"),
-	ROW_TEXT(H, unit, "unit", .required = true, .meaning = "of value"),
+	ROW_TEXT(H, unit, "unit", .required = true, .meaning = "unit of value"),
 	ROW_TEXT(H, what, "what", .required = true, .meaning = "the figure in words"),
-	ROW_TEXT(H, source, "source", .required = true, .meaning = "where it stands"),
-	ROW_DATE(H, date, "date", .required = true, .meaning = "when that was read"),
+	ROW_TEXT(H, source, "source", .required = true, .meaning = "source"),
+	ROW_DATE(H, date, "date", .required = true, .meaning = "date of the source"),
 };
 
 const struct row_table health_limit_table =
@@ -315,15 +323,15 @@ const struct row_table health_limit_table =
 static const char *const kinds[] = { "program", "event", "lasting", NULL };
 
 static const struct row_column xid_columns[] = {
-	ROW_NAME(X, what, .meaning = "what it says"),
+	ROW_NAME(X, what, .meaning = "meaning of the Xid"),
 	ROW_COUNT(X, first, "first", .min = 1, .required = true, .meaning = "its number"),
 	ROW_COUNT(X, last, "last", .min = 1,
-		  .meaning = "the last number that means the same; not told: first"),
+		  .meaning = "last number with the same meaning; not given: first"),
 	ROW_CHOICE(X, kind, "kind", .choices = kinds, .required = true,
-		   .meaning = "program: its own fault, or the trace of its end; event: hardware, "
-			      "mended or survived; lasting: the GPU needs a reset, a reboot or a "
-			      "person"),
-	ROW_TEXT(X, todo, "todo", .meaning = "what to do; of programs nothing"),
+		   .meaning = "program: fault of the program, or a trace of its exit; event: "
+			      "hardware, fixed or survived; lasting: the GPU needs a reset, a "
+			      "reboot or manual repair"),
+	ROW_TEXT(X, todo, "todo", .meaning = "action; not given for program"),
 };
 
 static const char *finish_xid(void *row)
@@ -332,7 +340,7 @@ static const char *finish_xid(void *row)
 
 	if (!x->last)
 		x->last = x->first;
-	return (x->kind == XID_PROGRAM) == !x->todo ? NULL : "all but programs need todo";
+	return (x->kind == XID_PROGRAM) == !x->todo ? NULL : "todo is required unless kind=program";
 }
 
 const struct row_table xid_table = ROW_TABLE("xids", struct xid_row, xid_rows, "knowledge/health.h",
@@ -343,10 +351,10 @@ const struct row_table xid_table = ROW_TABLE("xids", struct xid_row, xid_rows, "
 #define G struct gpu_kind
 
 static const struct row_column gpu_columns[] = {
-	ROW_NAME(G, name, .meaning = "as NVML gives it"),
+	ROW_NAME(G, name, .meaning = "name as reported by NVML"),
 	ROW_TEXT(G, keys, "keys", .required = true,
-		 .meaning = "words that name it, of small letters and digits alone, with blanks "
-			    "between"),
+		 .meaning = "words that name it, in lower-case letters and digits, separated by "
+			    "spaces"),
 	ROW_REAL(G, memory, "memory", .min = 1, .max = 1e5, .required = true, .unit = "GB",
 		 .meaning = "memory by data sheet"),
 	ROW_REAL(G, bandwidth, "bandwidth", .min = 1, .max = 1e6, .required = true, .unit = "GB/s",
@@ -354,32 +362,35 @@ static const struct row_column gpu_columns[] = {
 	ROW_REAL(G, half, "half", .min = 0.1, .max = 1e6, .required = true, .unit = "TFLOP/s",
 		 .meaning = "BF16 and FP16 with tensor cores, without sparsity"),
 	ROW_REAL(G, fp8, "fp8", .max = 1e6, .unit = "TFLOP/s",
-		 .meaning = "FP8, without sparsity; 0: it has none"),
+		 .meaning = "FP8, without sparsity; 0: not supported"),
 	ROW_REAL(G, fp4, "fp4", .max = 1e6, .unit = "TFLOP/s",
-		 .meaning = "FP4, without sparsity; 0: it has none"),
+		 .meaning = "FP4, without sparsity; 0: not supported"),
 	ROW_REAL(G, int8, "int8", .max = 1e6, .unit = "TOP/s",
-		 .meaning = "INT8, without sparsity; 0: it has none"),
+		 .meaning = "INT8, without sparsity; 0: not supported"),
 	ROW_REAL(G, fp32, "fp32", .max = 1e6, .unit = "TFLOP/s",
-		 .meaning = "FP32 without tensor cores; not told: a sixteenth of half"),
+		 .meaning = "FP32 without tensor cores; not given: a sixteenth of half"),
 	ROW_REAL(G, tf32, "tf32", .max = 1e6, .unit = "TFLOP/s",
-		 .meaning = "TF32, without sparsity; with it the row is a limit of benches"),
+		 .meaning = "TF32, without sparsity; if given, benches use the row as a limit"),
 	ROW_REAL(G, fp64, "fp64", .max = 1e6, .unit = "TFLOP/s",
-		 .meaning = "FP64, with tensor cores where it has such"),
+		 .meaning = "FP64, with tensor cores if supported"),
 	ROW_REAL(G, link, "link", .max = 1e5, .unit = "GB/s",
-		 .meaning = "one way to another GPU of the same machine; 0: none is there"),
+		 .meaning =
+			 "bandwidth to another GPU of the same machine, one direction; 0: no link"),
 	ROW_COUNT(G, per_node, "per_node", .min = 1, .max = 1024, .required = true,
-		  .meaning = "GPUs of a machine, or of a rack that one link joins"),
+		  .meaning = "GPUs per machine, or per rack connected by one link"),
 	ROW_COUNT(G, joined, "joined", .max = 1024,
-		  .meaning = "GPUs that the link joins, PCIe the others; 0: all of a machine"),
+		  .meaning =
+			  "GPUs that the link connects, the others by PCIe; 0: all of a machine"),
 	ROW_REAL(G, shown, "shown", .max = 1e9, .unit = "MiB",
-		 .meaning = "memory that a driver shows; 0: nobody has looked"),
+		 .meaning = "memory that the driver reports; 0: not measured"),
 	ROW_FLAG(G, unified, "unified", .meaning = "shares its memory with the CPU"),
 	ROW_FLAG(G, server, "server", .meaning = "has HBM"),
-	ROW_FLAG(G, measured, "measured", .meaning = "predictions were calibrated on runs on it"),
-	ROW_TEXT(G, source, "source", .required = true, .meaning = "where the figures are from"),
-	ROW_DATE(G, date, "date", .required = true, .meaning = "of the source"),
+	ROW_FLAG(G, measured, "measured",
+		 .meaning = "predictions were calibrated on measurements of it"),
+	ROW_TEXT(G, source, "source", .required = true, .meaning = "source of the figures"),
+	ROW_DATE(G, date, "date", .required = true, .meaning = "date of the source"),
 	ROW_TEXT(G, math_source, "math_source",
-		 .meaning = "where half to fp64 are from; not told: source"),
+		 .meaning = "source of the columns half to fp64; not given: source"),
 };
 
 static const char *finish_gpu(void *row)
@@ -388,7 +399,7 @@ static const char *finish_gpu(void *row)
 
 	for (const char *s = g->keys; *s; s++)
 		if (*s != ' ' && !isdigit((unsigned char)*s) && !islower((unsigned char)*s))
-			return "keys are of small letters and digits, with blanks between";
+			return "keys must be lower-case letters and digits, separated by spaces";
 	if (!g->math_source)
 		g->math_source = g->source;
 	return NULL;
@@ -401,7 +412,7 @@ const struct row_table gpu_table = ROW_TABLE("gpus", struct gpu_kind, gpu_kinds,
 
 #define F struct format_row
 #define PART(m, what)                                                                              \
-	ROW_REAL(F, f.m, #m, .max = 64, .unit = "bits", .meaning = what "; not told: bits")
+	ROW_REAL(F, f.m, #m, .max = 64, .unit = "bits", .meaning = what "; not given: bits")
 
 static const char *const maths[] = {
 	"half", "fp8", "fp8-block", "fp4", "weight-only", "ggml", NULL
@@ -409,26 +420,26 @@ static const char *const maths[] = {
 static const char *const models_of[] = { "all", "experts", "dense", NULL };
 
 static const struct row_column format_columns[] = {
-	ROW_NAME(F, f.name, .meaning = "as answers call it"),
+	ROW_NAME(F, f.name, .meaning = "name in answers"),
 	ROW_TEXT(F, keys, "keys", .required = true,
-		 .meaning = "words that name it, of small letters and digits alone, with blanks "
-			    "between"),
+		 .meaning = "words that name it, in lower-case letters and digits, separated by "
+			    "spaces"),
 	ROW_CHOICE(F, of, "of", .choices = models_of, .meaning = "models with experts, or without"),
 	ROW_CHOICE(F, f.math, "math", .choices = maths, .required = true,
-		   .meaning = "in which number type the big multiplications of a prompt run"),
-	ROW_FLAG(F, f.gguf, "gguf", .meaning = "of GGUF files"),
+		   .meaning = "number type of the large matrix multiplications during prefill"),
+	ROW_FLAG(F, f.gguf, "gguf", .meaning = "GGUF file type"),
 	ROW_REAL(F, bits, "bits", .min = 0.5, .max = 64, .required = true, .unit = "bits",
-		 .meaning = "a parameter of most parts, scales included"),
-	PART(experts, "of experts"),
-	PART(dense, "of dense blocks"),
-	PART(shared, "of what every token takes beside experts"),
-	PART(attention, "of attention"),
-	PART(linear, "of linear attention and state spaces"),
-	PART(head, "of the output head"),
-	PART(embed, "of the embedding"),
+		 .meaning = "bits per parameter of most parts, scales included"),
+	PART(experts, "bits of experts"),
+	PART(dense, "bits of dense blocks"),
+	PART(shared, "bits of shared experts"),
+	PART(attention, "bits of attention"),
+	PART(linear, "bits of linear attention and state spaces"),
+	PART(head, "bits of the output head"),
+	PART(embed, "bits of the embedding"),
 	ROW_REAL(F, f.read, "read", .max = 10,
-		 .meaning = "how fast it is read against others of its engine; not told: 1"),
-	ROW_TEXT(F, f.note, "note", .meaning = "what stays in another format"),
+		 .meaning = "read speed relative to other formats of its engine; not given: 1"),
+	ROW_TEXT(F, f.note, "note", .meaning = "parts that stay in another format"),
 };
 
 /* Bits as people count them become bytes. */
@@ -459,13 +470,13 @@ static const char *const meanings[] = { "model", "host",      "port",	   "tp",  
 					"eager", "workers",   "other",	   NULL };
 
 static const struct row_column option_columns[] = {
-	ROW_NAME(O, name, .meaning = "as the engine spells it"),
+	ROW_NAME(O, name, .meaning = "spelling of the engine"),
 	ROW_CHOICE(O, engine, "engine", .choices = engines, .required = true, .meaning = "whose"),
-	ROW_TEXT(O, also, "also", .meaning = "other spellings, with blanks between"),
+	ROW_TEXT(O, also, "also", .meaning = "other spellings, separated by spaces"),
 	ROW_CHOICE(O, means, "means", .choices = meanings, .required = true,
-		   .meaning = "by which engines are compared"),
+		   .meaning = "common name by which engines are compared"),
 	ROW_FLAG(O, flag, "flag", .meaning = "takes no value"),
-	ROW_TEXT(O, note, "note", .meaning = "what people get wrong"),
+	ROW_TEXT(O, note, "note", .meaning = "common mistake"),
 };
 
 const struct row_table engine_option_table =
@@ -478,9 +489,9 @@ const struct row_table engine_option_table =
 
 static const struct row_column flag_columns[] = {
 	ROW_NAME(D, flag, .meaning = "as recipes write it"),
-	ROW_TEXT(D, why, "why", .required = true, .meaning = "what is wrong with it"),
-	ROW_TEXT(D, instead, "instead", .meaning = "what to write; not told: leave it out"),
-	ROW_TEXT(D, name, "variable", .meaning = "looked for in this environment"),
+	ROW_TEXT(D, why, "why", .required = true, .meaning = "why it is wrong"),
+	ROW_TEXT(D, instead, "instead", .meaning = "replacement; not given: remove it"),
+	ROW_TEXT(D, name, "variable", .meaning = "variable of this environment that is checked"),
 };
 
 const struct row_table dead_flag_table =
@@ -494,26 +505,26 @@ const struct row_table dead_flag_table =
 
 static const struct row_column band_columns[] = {
 	ROW_NAME(B, hardware,
-		 .meaning = "a platform, a part of the processor's model name, or a GPU's name as "
-			    "NVML tells it"),
-	ROW_TEXT(B, bench, "bench", .required = true, .meaning = "a bench or a test of clusters"),
+		 .meaning = "a platform, part of the processor's model name, or a GPU's name as "
+			    "reported by NVML"),
+	ROW_TEXT(B, bench, "bench", .required = true, .meaning = "a bench or a cluster test"),
 	ROW_TEXT(B, name, "case", .required = true,
-		 .meaning = "its name; * and ? as in file names"),
+		 .meaning = "name of the case; * and ? as in file names"),
 	ROW_TEXT(B, figure, "figure", .required = true, .meaning = "its key"),
 	ROW_TEXT(B, unit, "unit", .required = true, .meaning = "its suffix"),
 	ROW_COUNT(B, sockets, "sockets",
-		  .meaning = "so many, with all their CPUs; not told: whatever their number"),
-	ROW_REAL(B, low, "low", .required = true, .meaning = "the least that is usual"),
-	ROW_REAL(B, high, "high", .required = true, .meaning = "the most that is usual"),
+		  .meaning = "number of sockets, all CPUs included; not given: any"),
+	ROW_REAL(B, low, "low", .required = true, .meaning = "lowest usual value"),
+	ROW_REAL(B, high, "high", .required = true, .meaning = "highest usual value"),
 	ROW_TEXT(B, source, "source", .required = true, .meaning = "who measured it, and what"),
-	ROW_DATE(B, date, "date", .required = true, .meaning = "of the source"),
+	ROW_DATE(B, date, "date", .required = true, .meaning = "date of the source"),
 };
 
 static const char *finish_band(void *row)
 {
 	const B *b = row;
 
-	return b->low < b->high ? NULL : "low is not less than high";
+	return b->low < b->high ? NULL : "low must be less than high";
 }
 
 const struct row_table band_table = ROW_TABLE("bands", struct band, bands, "knowledge/bands.h",
@@ -523,13 +534,13 @@ const struct row_table cluster_band_table =
 		  .repeats = true, .finish = finish_band);
 
 static const struct row_column limit_columns[] = {
-	ROW_NAME(L, part, .meaning = "a part of the processor's model name, or a platform"),
+	ROW_NAME(L, part, .meaning = "part of the processor's model name, or a platform"),
 	ROW_FLAG(L, platform, "platform", .meaning = "the name is a platform"),
 	ROW_REAL(L, gb_s, "gb_s", .min = 1, .required = true, .unit = "GB/s",
-		 .meaning = "of one socket, all channels filled"),
-	ROW_TEXT(L, what, "what", .required = true, .meaning = "channels and rate"),
-	ROW_TEXT(L, source, "source", .required = true, .meaning = "where it stands"),
-	ROW_DATE(L, date, "date", .required = true, .meaning = "of the source"),
+		 .meaning = "per socket, all channels populated"),
+	ROW_TEXT(L, what, "what", .required = true, .meaning = "channels and data rate"),
+	ROW_TEXT(L, source, "source", .required = true, .meaning = "source"),
+	ROW_DATE(L, date, "date", .required = true, .meaning = "date of the source"),
 };
 
 const struct row_table memory_limit_table =
@@ -545,23 +556,24 @@ static const char *const readers[] = { "deepspeed", "accelerate", "trainer", "fs
 static const char *const value_levels[] = { "error", "warning", "note", NULL };
 
 static const struct row_column value_columns[] = {
-	ROW_NAME(VR, name, .meaning = "the key with the maps that it is in, option or variable"),
-	ROW_SET(VR, in, "in", .choices = readers, .required = true, .meaning = "who reads it"),
+	ROW_NAME(VR, name, .meaning = "the key with its enclosing maps, an option, or a variable"),
+	ROW_SET(VR, in, "in", .choices = readers, .required = true,
+		.meaning = "program or library that reads it"),
 	ROW_TEXT(VR, when, "when",
-		 .meaning = "terms that all have to hold: NAME=VALUE,VALUE (or != < <= > >=), with "
-			    "blanks between; NAME: it (the value itself), another key or option, "
-			    "$VARIABLE, @cc, @gpus, @unified; VALUE -: it is not there"),
+		 .meaning = "conditions, all required, separated by spaces: NAME=VALUE,VALUE (or "
+			    "!= < <= > >=); NAME: it (the value itself), another key or option, "
+			    "$VARIABLE, @cc, @gpus, @unified; VALUE -: absent"),
 	ROW_TEXT(VR, known, "known",
-		 .meaning = "its values, with blanks between: any other is a finding"),
-	ROW_FLAG(VR, exact, "exact", .meaning = "capitals count in known"),
+		 .meaning = "allowed values, separated by spaces; any other is a finding"),
+	ROW_FLAG(VR, exact, "exact", .meaning = "known is case-sensitive"),
 	ROW_CHOICE(VR, level, "level", .choices = value_levels, .required = true,
 		   .meaning = "error: it fails or gives wrong results; warning: it costs speed or "
 			      "safety"),
-	ROW_TEXT(VR, code, "code", .required = true, .meaning = "of the finding; never renamed"),
+	ROW_TEXT(VR, code, "code", .required = true, .meaning = "id of the finding; never renamed"),
 	ROW_TEXT(VR, says, "says", .required = true, .meaning = "a sentence; {}: the value"),
-	ROW_TEXT(VR, fix, "fix", .meaning = "what to write instead"),
-	ROW_TEXT(VR, source, "source", .required = true, .meaning = "where that stands"),
-	ROW_DATE(VR, date, "date", .required = true, .meaning = "when it was read"),
+	ROW_TEXT(VR, fix, "fix", .meaning = "replacement"),
+	ROW_TEXT(VR, source, "source", .required = true, .meaning = "source"),
+	ROW_DATE(VR, date, "date", .required = true, .meaning = "date of the source"),
 };
 
 const struct row_table value_rule_table =
@@ -583,30 +595,30 @@ static const char *const vendor_evidences[] = { "vendor-text", "decoded-package"
 static const struct row_column vendor_columns[] = {
 	ROW_NAME(VW, setting, .meaning = "id of the setting"),
 	ROW_FLAG(VW, maker, "maker",
-		 .meaning = "from who makes the machine or its GPU: the profile vendor takes it"),
+		 .meaning = "from the maker of the machine or its GPU: part of the profile vendor"),
 	ROW_TEXT(VW, by, "by", .required = true, .meaning = "the vendor"),
 	ROW_TEXT(VW, where, "where", .required = true, .meaning = "product, image or profile"),
 	ROW_SET(VW, on, "on", .choices = vendor_machines, .required = true,
-		.meaning = "kinds of machines"),
+		.meaning = "types of machines"),
 	ROW_CHOICE(VW, relation, "relation", .choices = vendor_relations, .required = true,
-		   .meaning = "of the setting to value"),
-	ROW_TEXT(VW, value, "value", .meaning = "not told: left alone"),
-	ROW_TEXT(VW, says, "says", .required = true, .meaning = "in words"),
+		   .meaning = "relation of the setting to value"),
+	ROW_TEXT(VW, value, "value", .meaning = "not given: left alone"),
+	ROW_TEXT(VW, says, "says", .required = true, .meaning = "value in words"),
 	ROW_TEXT(VW, differs, "differs",
-		 .meaning = "why the profile default does not follow; not told: it does"),
-	ROW_TEXT(VW, source, "source", .required = true, .meaning = "where it stands"),
-	ROW_DATE(VW, date, "date", .required = true, .meaning = "when that was read"),
+		 .meaning = "why the profile default does not follow it; not given: it does"),
+	ROW_TEXT(VW, source, "source", .required = true, .meaning = "source"),
+	ROW_DATE(VW, date, "date", .required = true, .meaning = "date of the source"),
 	ROW_CHOICE(VW, evidence, "evidence", .choices = vendor_evidences, .required = true,
-		   .meaning = "vendor-text: the vendor's repository or manual; decoded-package: "
-			      "somebody's decoding of its package; field-capture: read on a "
-			      "machine as shipped; third-party: somebody else's recipe"),
+		   .meaning = "vendor-text: the vendor's repository or manual; decoded-package: a "
+			      "third party's decoding of the vendor's package; field-capture: read "
+			      "from a machine as shipped; third-party: a third party's recipe"),
 };
 
 static const char *finish_vendor(void *row)
 {
 	const VW *w = row;
 
-	return !w->value == !w->relation ? NULL : "value goes with any relation but leave";
+	return !w->value == !w->relation ? NULL : "value is required with any relation but leave";
 }
 
 const struct row_table vendor_opinion_table =
@@ -614,10 +626,21 @@ const struct row_table vendor_opinion_table =
 		  vendor_columns, .repeats = true, .finish = finish_vendor);
 
 const struct row_table *const row_tables[] = {
-	&gpu_table,	      &model_table,	     &model_type_table,
-	&format_table,	      &band_table,	     &cluster_band_table,
-	&dead_flag_table,     &engine_option_table,  &health_limit_table,
-	&xid_table,	      &known_var_table,	     &memory_limit_table,
-	&nccl_release_table,  &train_key_table,	     &value_rule_table,
-	&vendor_opinion_table, NULL,
+	&gpu_table,
+	&model_table,
+	&model_type_table,
+	&format_table,
+	&band_table,
+	&cluster_band_table,
+	&dead_flag_table,
+	&engine_option_table,
+	&health_limit_table,
+	&xid_table,
+	&known_var_table,
+	&memory_limit_table,
+	&nccl_release_table,
+	&train_key_table,
+	&value_rule_table,
+	&vendor_opinion_table,
+	NULL,
 };

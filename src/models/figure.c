@@ -4,7 +4,7 @@
 
 static const struct shape_row figure_rows[] = {
 	{ "value", NULL, SHAPE_REAL(figure, value) },
-	{ "low", "Four of five measurements lie between low and high.", SHAPE_REAL(figure, low) },
+	{ "low", "80 % prediction interval: low to high.", SHAPE_REAL(figure, low) },
 	{ "high", NULL, SHAPE_REAL(figure, high) },
 };
 

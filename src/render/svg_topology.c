@@ -407,7 +407,7 @@ const char *svg_topology(struct arena *a, const struct machine *m)
 	svg_text(&t, MARGIN, 50, "start", "soft", 12, d.width - 2 * MARGIN,
 		 d.s.machine->n ? "PCIe links as they are now, upwards from each device, of what "
 				  "the device can."
-				: "No GPU, network adapter or NVMe disk was seen on the PCI bus.");
+				: "No GPU, network adapter or NVMe disk found on the PCI bus.");
 	draw_machine(&d);
 	svg_topology_legend(&d, below);
 	svg_end(&t);
@@ -555,8 +555,7 @@ static int draw_all(struct text *t, struct scene s)
 	c.y = draw_wrapped(t, TALL_MARGIN, c.y, TALL_WIDTH - 2 * TALL_MARGIN, SIZE, "soft",
 			   s.machine->n
 				   ? "PCIe links as they are now, of what the device can."
-				   : "No GPU, network adapter or NVMe disk was seen on the PCI "
-				     "bus.") +
+				   : "No GPU, network adapter or NVMe disk found on the PCI bus.") +
 	      GAP;
 	if (s.machine->n)
 		c.y = draw_wrapped(t, TALL_MARGIN, c.y, TALL_WIDTH - 2 * TALL_MARGIN, SIZE,

@@ -491,7 +491,7 @@ const char *topology_words(struct arena *a, const struct machine *m,
 	}
 	nvlink_words(a, &t, m);
 	if (!machine->n)
-		text_add(&t, "No GPU, network adapter or NVMe disk was seen on the PCI bus.");
+		text_add(&t, "No GPU, network adapter or NVMe disk found on the PCI bus.");
 	else if (!n)
 		text_add(&t, bottleneck_text(a, spots, n, machine));
 	for (size_t i = 0; i < n; i++)

@@ -131,7 +131,7 @@ int door_bench(struct door *d, struct host *h, const struct state_ask *state, co
 	if (code == -ENOENT && store_id_valid(name))
 		code = store_get(d->arena, h, door_state(d, state), name, &got, &e);
 	else if (code)
-		err_set(&e, code, "%s cannot be read: %s", path, strerror(-code));
+		err_set(&e, code, "%s: cannot read: %s", path, strerror(-code));
 	if (code == 0)
 		code = bench_from_json(d->arena, name, got, out, &e);
 	if (code)

@@ -137,7 +137,7 @@ static json_t *read_plan(const char *file, json_error_t *why)
 
 	*why = (json_error_t){ .line = 0 };
 	if (fd < 0)
-		snprintf(why->text, sizeof(why->text), "cannot be read: %s", strerror(-fd));
+		snprintf(why->text, sizeof(why->text), "unreadable: %s", strerror(-fd));
 	else if (!room || ferror(f))
 		snprintf(why->text, sizeof(why->text), "cannot be read");
 	else if (n > PLAN_FILE_MAX)

@@ -319,7 +319,7 @@ static int keep(struct door *d, struct host *h, const char *folder, const struct
 		code = put(d, h, arena_printf(a, "%s/" PACKAGE_PREVIOUS, folder), now);
 	code = code ? code : put(d, h, arena_printf(a, "%s/" PACKAGE_NAME, folder), next);
 	if (code)
-		return door_refuse(d, EXIT_NOT_APPLIED, "%s cannot be written: %s", folder,
+		return door_refuse(d, EXIT_NOT_APPLIED, "cannot write %s: %s", folder,
 				   code == -EWOULDBLOCK	   ? "another update is running"
 				   : code == HOST_NOT_OURS ? "others may write to it"
 							   : strerror(-code));

@@ -48,7 +48,7 @@ char *door_file(struct door *d, const char *path, size_t most, size_t *len, bool
 	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		door_refuse(d, EXIT_USAGE, "%s cannot be read: %s", path,
+		door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path,
 			    fd < 0 ? strerror(errno) : "it is no file");
 		if (fd >= 0)
 			close(fd);
@@ -66,7 +66,7 @@ char *door_file(struct door *d, const char *path, size_t most, size_t *len, bool
 	n = read_whole(fd, room, most);
 	close(fd);
 	if (n < 0) {
-		door_refuse(d, EXIT_USAGE, "%s cannot be read: %s", path, strerror((int)-n));
+		door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path, strerror((int)-n));
 		return NULL;
 	}
 	*len = (size_t)n;
@@ -250,7 +250,7 @@ int door_model_file(struct door *d, const char *path, struct model_file *f)
 
 	if (stat(path, &st) < 0) {
 		if (str_ends(path, ".json") || str_ends(path, ".gguf"))
-			return door_refuse(d, EXIT_USAGE, "%s cannot be read: %s", path,
+			return door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path,
 					   strerror(errno));
 		return 0;
 	}

@@ -428,7 +428,7 @@ static void check_page_numbers(struct doc *d, const struct setting *s)
 	if (strcmp(s->id, "gpu.xid") != 0)
 		return;
 	t = DOC_TABLE(d, arena_printf(d->arena, "Xid numbers (%s; %s)", xid_source, xid_date),
-		      "Xid", "~What", "Counts as", "~What to do");
+		      "Xid", "~What", "Counts as", "~Fix");
 	for (size_t i = 0; i < n_xid_rows; i++) {
 		const struct xid_row *x = &xid_rows[i];
 

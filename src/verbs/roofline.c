@@ -251,7 +251,7 @@ static int roofline_kind_of(struct door *d, const char *path, bool *sqlite)
 	if (fd >= 0)
 		close(fd);
 	if (n <= 0)
-		return door_refuse(d, EXIT_USAGE, "%s cannot be read: %s", path,
+		return door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path,
 				   fd < 0 ? strerror(errno) : "it is no file, or empty");
 	*sqlite = n == sizeof(head) && memcmp(head, "SQLite format 3", 16) == 0;
 	return 0;

@@ -6,7 +6,7 @@
 
 OUT is a new or empty folder. Needs torch and accelerate, and two GPUs or more; DeepSpeed where it is installed or lies below SITE. Each file is generated for
 training-lab's 350m model, looked through by `gputune lint` and started for some twenty steps; a file that somebody wrote badly is run
-as it is and after `generate --edit`. A line each: exit code, tokens/s of a GPU measured and predicted. --cpu: a dry run with a tiny model
+as it is and after `generate --edit`. A line each: exit code, tokens/s per GPU measured and predicted. --cpu: a dry run with a tiny model
 on CPUs (--on says for which machine the files are). What does not fit into --seconds is named as not run. Changes no setting of a GPU.
 """
 import argparse

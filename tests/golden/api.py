@@ -141,7 +141,7 @@ def refuses(lib):
     m = lib.gputune_open(b"build/machines/dgx-spark", None)
     bad = [(b"", "options"), (b"[]", "JSON object"), (b'{"only": 7}', "only"), (b'{"only": ["nic.mtuu"]}', "nic.mtuu"), (b'{"depth": 1}', "depth"),
            (b'{"deep": 1}', "deep"), (b'{"profile": 7}', "profile"), (b'{"profile": "nobody"}', "nobody"), (b'{"allow": ["gpu"]}', "allow"),
-           (b'{"only": []}', "only"), (b'{"only": ["nic"], "skip": ["nic"]}', "no setting is left"), (b'{"only": ["gpu", 7]}', "only"), (b'{"only": ["gpu,cpu"]}', "only"), (b'{"only": [""]}', "only"), (b'{"only": ["gpu\\u0000x"]}', "u0000"), (b'{"profile": "a", "profile": "b"}', "duplicate"),
+           (b'{"only": []}', "only"), (b'{"only": ["nic"], "skip": ["nic"]}', "no setting is selected: the profile has \"only\" ("), (b'{"only": ["gpu", 7]}', "only"), (b'{"only": ["gpu,cpu"]}', "only"), (b'{"only": [""]}', "only"), (b'{"only": ["gpu\\u0000x"]}', "u0000"), (b'{"profile": "a", "profile": "b"}', "duplicate"),
            (b"{" + b" " * 70000 + b"}", "65536"), (b"[" * 60000, "options")]
     for options, word in bad:
         why = ask(lib, "gputune_check", m, options)

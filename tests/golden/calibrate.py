@@ -101,14 +101,14 @@ def found_again(tmp):
     expect("and named", "calibrated 20" in with_it["calibration"] and "vllm bench serve 6" in with_it["calibration"],
            with_it["calibration"])
     expect("or not", "calibrated 20" not in without["calibration"], without["calibration"])
-    expect("for what it has seen", not g["every_model"] and g["models"] == ["Qwen3-8B"] and "for Qwen3-8B alone" in g["reason"], g["reason"])
+    expect("for what it has seen", not g["every_model"] and g["models"] == ["Qwen3-8B"] and "only for Qwen3-8B" in g["reason"], g["reason"])
     another = follows("another model", 0, *ask[:3], "Llama-3.1-8B", *ask[4:])
     expect("is predicted as before", "is not used: it is of other models" in another["calibration"], another["calibration"])
     other = follows("two machines are another place", 0, *ask[:7], "2x dgx-spark", *ask[8:])
     expect("its calibration is not taken", "calibrated 20" not in other["calibration"], other["calibration"])
     shown = follows("what is kept", 0, "calibrate", "--on", "dgx-spark", "--state", state)
     expect("kept, shown", shown["kept"] and shown["kept"]["used"] and "6 runs" in shown["kept"]["from"], shown)
-    says("page", 0, ("Predicted against measured", "Used", "missing is", "runs not seen"), *argv, "--dry-run")
+    says("page", 0, ("Predicted versus measured", "Used", "requires", "held-out runs"), *argv, "--dry-run")
     broken = pathlib.Path(j["kept_in"])
     whole = broken.read_text()
     for what, text in (("cut", whole[:100]), ("another schema", whole.replace("calibration/1", "bench/1")),
@@ -187,7 +187,7 @@ def formats(tmp):
     expect("vllm bench serve, page", len(r) == 3 and r[0]["model"] == "Qwen3-8B" and r[0]["batch"] == 8 and r[0]["prompt_tokens"] == 1024
            and r[0]["output_tokens"] == 256 and values(r[0]) == {"ttft_ms": 890.12, "tpot_ms": 20.61, "throughput_tok_s": 333.01}
            and r[0]["where"].endswith("logs.vllm.txt:4"), r)
-    expect("what a page does not say", all("not told" in x["skipped"] for x in r[1:]), r[1:])
+    expect("what a page does not say", all("unknown" in x["skipped"] for x in r[1:]), r[1:])
     r = runs(seeds / "logs.vllm.txt", more=("--batch", 8, "--prompt", 256, "--output", 128))
     expect("and what fills it", not r[1]["skipped"] and values(r[1]) == {"latency_ms": 6750} and r[1]["batch"] == 8, r[1:])
     r = runs(seeds / "logs.vllm.json", model=())
@@ -201,7 +201,7 @@ def formats(tmp):
     r = runs(seeds / "logs.llama.md")
     expect("llama-bench, Markdown", len(r) == 3 and r[0]["weights"].startswith("q4_k_m") and r[0]["prompt_tokens"] == 2048
            and abs(values(r[0])["prefill_ms"] - 864.57) < .1 and abs(values(r[1])["step_ms"] - 26.03) < .01, r)
-    expect("guesses ahead are no plain decoding", r[2]["skipped"] and "guesses" in r[2]["skipped"], r[2])
+    expect("guesses ahead are no plain decoding", r[2]["skipped"] and "speculative" in r[2]["skipped"], r[2])
     r = runs(seeds / "logs.llama.csv", model=())
     expect("llama-bench, CSV", len(r) == 2 and r[0]["model"] == "Qwen3-8B" and r[1]["where"].endswith(":3"), r)
     r = runs(seeds / "logs.llama.sql", model=())
@@ -230,7 +230,7 @@ def wrong(tmp):
 
     on = ("--model", "Qwen3-8B", "--on", "dgx-spark", "--dry-run")
     says("no log's name", 2, ("--log is empty",), "calibrate", "--log", "", *on)
-    says("nothing known", 2, ("no output of a benchmark",), "calibrate", put("x.txt", "hello\n"), *on)
+    says("nothing known", 2, ("unknown benchmark output; supported: vllm bench, SGLang's",), "calibrate", put("x.txt", "hello\n"), *on)
     says("broken JSON", 2, ("x.json:2: JSON",), "calibrate", put("x.json", '{"completed": 3,\n nonsense'), *on)
     says("a broken line", 2, ("y.jsonl:2: JSON",), "calibrate",
          put("y.jsonl", '{"batch_size": 4, "input_len": 1024, "output_len": 8, "prefill_latency": 0.4}\n{"batch_size": 4, "inp\n'), *on)
@@ -242,18 +242,18 @@ def wrong(tmp):
     says("no text", 2, ("NUL",), "calibrate", tmp / "nul.txt", *on)
     says("no file", 2, ("No such file",), "calibrate", tmp / "none.txt", *on)
     says("a folder", 2, ("it is no file",), "calibrate", tmp, *on)
-    says("no machine of the list", 2, ("--on" if False else "names no machine",), "calibrate", seeds / "logs.vllm.json", "--on", "abacus")
-    says("no format", 1, ("no format of weights",), "calibrate", seeds / "logs.vllm.json", "--model", "Qwen3-8B", "--weights", "stone",
+    says("no machine of the list", 2, ("--on" if False else "unknown machine",), "calibrate", seeds / "logs.vllm.json", "--on", "abacus")
+    says("no format", 1, ("unknown weight format \"",), "calibrate", seeds / "logs.vllm.json", "--model", "Qwen3-8B", "--weights", "stone",
          "--on", "dgx-spark", "--dry-run")
     # One run decides little, and noise nothing: constants stay where they were.
     run = json.loads((seeds / "logs.vllm.json").read_text()) | {"mean_tpot_ms": 29, "output_throughput": 4 * 256 / (.5 + 255 * .029)}
     j = follows("one run", 0, "calibrate", put("run.json", json.dumps(run)), *on, "--weights", "nvfp4")
     g = next(g for g in j["groups"] if g["runs"])
-    expect("nothing is left to try it on", not g["error_left_out"] and "nothing is left" in g["reason"], g["reason"])
+    expect("nothing is left to try it on", not g["error_left_out"] and "fitted on one run, so no held-out run is left" in g["reason"], g["reason"])
     # 16 GB of BF16 weights cannot be read in 18 ms: no constants explain that.
     j = follows("runs of something else", 1, "calibrate", seeds / "logs.vllm.json", *on, "--weights", "bf16")
     g = next(g for g in j["groups"] if g["runs"])
-    expect("are not taken", not g["kept"] and "is it the machine" in g["reason"] and not j["kept_in"], g["reason"])
+    expect("are not taken", not g["kept"] and "check that machine, model and format match the runs" in g["reason"] and not j["kept_in"], g["reason"])
 
 
 # --- benches --------------------------------------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ def roofline(tmp):
     p = {x["name"]: x for x in j["points"]}
     gemm = next(x for n, x in p.items() if n.startswith("void gemm_kernel"))
     expect("a name tells no operations", gemm["bound"] == "unknown" and gemm["operations"] is None and gemm["bytes"] is None
-           and "neither" in gemm["reason"] and "ncu" in gemm["next"], gemm)
+           and "no counts" in gemm["reason"] and "ncu" in gemm["next"], gemm)
     expect("by time", j["points"][0] is gemm or j["points"][0]["name"] == gemm["name"])
     expect("short kernels", p["elementwise_add"]["bound"] == "latency" and p["elementwise_add"]["launches"] == 100000, p["elementwise_add"])
     h2d = p["[CUDA memcpy Host-to-Device]"]
@@ -338,7 +338,7 @@ def roofline(tmp):
            and abs(s["gb_per_s"] - 1.2e9 / 5.4e-3 / 1e9) < .01, s)
     expect("tensor cores", g["format"] == "half" and g["operations"] == 2 ** 40 and g["bound"] == "compute"
            and abs(g["tflop_per_s"] - 2 ** 40 / .012 / 1e12) < .01, g)
-    says("the plot", 0, ("operations a byte", "half roof", "TFLOP/s", "Change next"), *on, "--ncu", seeds / "roof.ncu.raw.csv")
+    says("the plot", 0, ("operations per byte", "half roof", "TFLOP/s", "Next change to try, then measure again"), *on, "--ncu", seeds / "roof.ncu.raw.csv")
     got, out, _ = run(*on, "--ncu", seeds / "roof.ncu.raw.csv", "--format", "html")
     expect("a drawing", got == 0 and "<svg" in out and "</svg>" in out and out.count("<circle") >= 2)
     uncounted = (seeds / "roof.ncu.raw.csv").read_text().replace("sm__ops_path_tensor_src_bf16_dst_fp32.sum", "something.sum")
@@ -348,8 +348,8 @@ def roofline(tmp):
     expect("are said to be unknown", g["operations_per_byte"] is None and g["bound"] == "unknown" and "not counted" in g["reason"], g)
     database(tmp, on)
     for what, code, words, argv in (
-            ("no profile", 2, ("no report of nsys",), ("--nsys", seeds / "roof.ncu.csv")),
-            ("no ncu", 2, ("no CSV of ncu",), ("--ncu", seeds / "roof.nsys.csv")),
+            ("no profile", 2, ("not an nsys stats report with GPU times (cuda_gpu_kern_sum,",), ("--nsys", seeds / "roof.ncu.csv")),
+            ("no ncu", 2, ("not an ncu CSV (no header with \"ID\" and \"Kernel Name\")",), ("--ncu", seeds / "roof.nsys.csv")),
             ("an open quote", 2, ("q.csv:2",), ("--nsys", tmp / "q.csv")),
             ("a binary report", 2, ("nsys export",), ("--nsys", tmp / "r.nsys-rep")),
             ("two at once", 2, ("one at a time",), ("--nsys", seeds / "roof.nsys.csv", "--ncu", seeds / "roof.ncu.csv")),
@@ -392,13 +392,13 @@ def database(tmp, on):
     expect("copies", abs(p["[CUDA memcpy Host-to-Device]"]["gb_per_s"] - 50) < .1)
     expect("the GPU waits", abs(j["busy_ms"] - 30.2) < .01 and abs(j["span_ms"] - 99.302) < .01 and "waited" in j["host_bound"], j)
     expect("whose it is", j["gpu"] == "NVIDIA H200")
-    says("is said", 0, ("The profile is of \"NVIDIA H200\"",), *on, "--nsys", path)
+    says("is said", 0, ("The profile is from \"NVIDIA H200\"",), *on, "--nsys", path)
     expect("read, not written", path.read_bytes() == before and sorted(x.name for x in tmp.glob("it's*")) == [path.name])
     hollow = tmp / "hollow"
     hollow.mkdir()
     (hollow / "libsqlite3.so.0").write_text("no library")
     got, out, err = run(*on, "--nsys", path, env={**os.environ, "LD_LIBRARY_PATH": str(hollow)})
-    expect("without the library", got == 2 and "no libsqlite3" in err and "nsys stats --format csv" in err, (got, out, err))
+    expect("without the library", got == 2 and "libsqlite3 is required but not installed" in err and "nsys stats --format csv" in err, (got, out, err))
     j = follows("an older export", 0, *on, "--nsys", make_database(tmp / "old.sqlite", grid=False))
     expect("by short name", "long" in {x["name"] for x in j["points"]} or "long_kernel(float *)" in {x["name"] for x in j["points"]}, j)
     empty = tmp / "empty.sqlite"
@@ -410,7 +410,7 @@ def database(tmp, on):
     db.execute("CREATE VIEW StringIds AS SELECT 1 AS id")
     db.commit()
     db.close()
-    says("views are not asked", 2, ("no export of nsys",), *on, "--nsys", empty)
+    says("views are not asked", 2, ("not an nsys export with kernels (tables",), *on, "--nsys", empty)
     r, whole = random.Random(7), make_database(tmp / "m.sqlite").read_bytes()
     for i in range(40):
         b = bytearray(whole)

@@ -134,8 +134,8 @@ for argv, option, bad in ((["check"], "width", ("+80", " 80", "0x50", "8e1", "-1
 blind = ["--host", str(machines / "nothing")]
 for argv in (["generate", "vllm", "--model", "llama-3.1-8b"], ["generate", "hostfile"], ["generate", "deepspeed", "--model", "llama-3.1-8b"], ["predict", "inference", "--model", "llama-3.1-8b"],
              ["predict", "training", "--model", "llama-3.1-8b"], ["advise", "--model", "llama-3.1-8b"]):
-    refuses(f"{argv[:2]} without a GPU", [*argv, *blind], 5, "no GPU is seen")
-refuses("torchrun without a GPU", ["generate", "torchrun", *blind, "--", "x.py"], 5, "no GPU is seen")
+    refuses(f"{argv[:2]} without a GPU", [*argv, *blind], 5, "no GPU found on")
+refuses("torchrun without a GPU", ["generate", "torchrun", *blind, "--", "x.py"], 5, "no GPU found on")
 # A disk or a kernel that fails at every reading: what is in force is not known, which is no success.
 with tempfile.TemporaryDirectory() as tmp:
     failing = pathlib.Path(tmp, "m")
@@ -213,7 +213,7 @@ for argv in (["check"], ["apply", "--dry-run"], ["undo", "--yes"], ["persist", "
     for ids in ("", " , "):
         refuses(f"{argv[0]} --only of nothing", [*argv, "--only", ids], 2, f'"{ids}" names none')
 for argv in (["check"], ["apply", "--dry-run"], ["plan"], ["list"]):
-    refuses(f"{argv[0]} of nothing that is left", [*argv, "--only", "memory.swappiness", "--skip", "gpu,memory"], 2, "no setting is left",
+    refuses(f"{argv[0]} of nothing that is left", [*argv, "--only", "memory.swappiness", "--skip", "gpu,memory"], 2, "no setting is selected: the profile has \"only\" (",
          '"skip" (gpu,memory)', '"only" (memory.swappiness)')
 refuses("far from any id", ["explain", "xyz"], 2, '"gputune list" shows all ids')
 for word in ("xyz", "nosuch", "quantisation"):
@@ -305,7 +305,7 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("a bound of one's own", f["verdict"] == "fail" and f["wanted"] == ">= 70", f)
     expect("narrowing", verdict("[profile]\nonly = gpu\n", "memory.swappiness") is None)
     refuses("profile: only of nothing", profile("[profile]\nonly = ,\n"), 2, f"{tmp}/p.ini:2:", "names none")
-    refuses("profile: nothing left", profile("[profile]\nonly = gpu, nic.mtu\nskip = gpu, nic\n"), 2, "no setting is left", "gpu,nic.mtu", "gpu,nic")
+    refuses("profile: nothing left", profile("[profile]\nonly = gpu, nic.mtu\nskip = gpu, nic\n"), 2, "no setting is selected: the profile has \"only\" (", "gpu,nic.mtu", "gpu,nic")
 
 with tempfile.TemporaryDirectory() as tmp:
     for action in ("install", "status", "diff"):

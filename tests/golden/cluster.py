@@ -77,10 +77,10 @@ for what, argv, word in (("no part", ["cluster"], "needs one of"), ("another par
                          ("twice the same", ["cluster", "discover", "--nodes", "a,a"], "named twice"),
                          ("a shell as program", ["cluster", "discover", "--nodes", "a", "--node-command", "gputune $(reboot)"], "shell"),
                          ("a shell as key file", ["cluster", "discover", "--nodes", "a", "--key", "/tmp/a b"], "file"),
-                         ("no file of nodes", ["cluster", "discover", "--nodes-file", "/nonexistent"], "cannot be read"),
+                         ("no file of nodes", ["cluster", "discover", "--nodes-file", "/nonexistent"], "cannot read"),
                          ("a file of no nodes", ["cluster", "discover", "--nodes-file", "/dev/null"], "/dev/null"),
                          ("a file of something else", ["cluster", "discover", "--nodes-file", str(built / "schemas/list.json")], "schemas/list.json:1: "),
-                         ("no earlier one", ["cluster", "discover", "--from", "/nonexistent"], "cannot be read"),
+                         ("no earlier one", ["cluster", "discover", "--from", "/nonexistent"], "cannot read"),
                          ("too long", ["cluster", "discover", "--nodes", "localhost", "--for", "10m"], "2m")):
     code, out, err = tool(*argv)
     expect(what, code == 2 and word in err, (code, err))

@@ -102,7 +102,7 @@ expect("communication by the trace alone: named", cause(j, "overlap")["certainty
 j = diagnose("training", *sorted((data / "real-recompute-2").glob("rank*.log")), code=0, what="recompute-2")
 expect("recomputing is no fault where memory is not known, but is named", cause(j, "recompute")["certainty"] == "possible", cause(j, "recompute"))
 j = diagnose("training", data / "real-slow-rank-2", what="a folder")
-expect("the slow rank is the last one", "rank 1 is the last" in j["runs"][0]["sentence"], j["runs"][0]["sentence"])
+expect("the slow rank is the last one", "rank 1 is last" in j["runs"][0]["sentence"], j["runs"][0]["sentence"])
 expect("recording and logs of a folder are one run", len(j["runs"]) == 1 and len(j["files"]) == 3, j["files"])
 
 # The same faults on a machine with two H200 GPUs (350 M parameters, DDP over NVLink; traces are cut to what GPUs did).
@@ -201,7 +201,7 @@ expect("without the model nothing is predicted", j["runs"][0]["predicted"] is No
 # What cannot be told is no good news, and says what to measure.
 f = file("short.log", steps(1000, 0.5, 3))
 p = run("training", f)
-expect("step times alone: cannot tell", p.code == 5 and "cannot tell" in p.out and "gputune record" in p.out, (p.code, p.out))
+expect("step times alone: cannot tell", p.code == 5 and "undecided" in p.out and "gputune record" in p.out, (p.code, p.out))
 f = file("odd.log", HEAD.format(p=7e9, w=8, n=1, b=32) + steps(900000, 0.8))
 j = diagnose("training", f, what="contradiction")
 expect("a contradiction is said", any("contradict" in n for n in j["runs"][0]["notes"]), j["runs"][0]["notes"])
@@ -222,7 +222,7 @@ expect("communication that is told counts", abs(parts["exposed_communication_s"]
 FULL = "step_s=0.5 data_s=0.001 forward_s=0.2 backward_s=0.29"
 for what, text, word in (
         ("MFU above 100 %", "run model=x world_size=8 parameters=70e9 gpu=NVIDIA_H200\n" + f"tokens_per_s=800000 {FULL}\n" * 20, "an MFU of 4247 %"),
-        ("a claimed MFU above 100 %", f"{FULL} mfu=1.7\n" * 20, "claims an MFU of 170 %"),
+        ("a claimed MFU above 100 %", f"{FULL} mfu=1.7\n" * 20, "has an MFU of 170 %"),
         ("waiting longer than the step", "step_s=0.5 data_s=0.9 forward_s=0.1 backward_s=0.1\n" * 20, "data takes 0.9 s in a step of 0.5 s"),
         ("communication longer than the step", f"{FULL} comm_s=0.7 world_size=2\n" * 20, "communication takes 0.7 s in a step of 0.5 s"),
         ("parts that add up to too much", "step_s=0.5 data_s=0.2 forward_s=0.3 backward_s=0.2\n" * 20, "add up to 140 % of the step")):
@@ -233,13 +233,13 @@ for what, text, word in (
 
 # One step proves nothing.
 j = diagnose("training", file("once.log", "step=1 step_s=0.5 data_s=0.3 forward_s=0.1 backward_s=0.1\n"), what="one step")
-expect("one step: the loader is not certain", cause(j, "loader")["certainty"] == "likely" and "takes 3" in cause(j, "loader")["against"], cause(j, "loader"))
+expect("one step: the loader is not certain", cause(j, "loader")["certainty"] == "likely" and "3 required" in cause(j, "loader")["against"], cause(j, "loader"))
 diagnose("training", file("once.log", f"step=1 {FULL}\n"), code=5, what="one step is no clean bill")
 for n, sure in ((1, "possible"), (4, "likely"), (20, "certain")):
     logs = [file(f"r{r}.log", "".join(f"world_size=2 step={i} rank={r} step_s=1.5 data_s=0 forward_s={0.3 + 0.4 * r} backward_s=0.4 "
                                       f"comm_exposed_s={0.8 - 0.4 * r} comm_s=0.9\n" for i in range(1, n + 1))) for r in (0, 1)]
     c = cause(diagnose("training", *logs, what=f"ranks, {n} steps"), "straggler")
-    expect(f"ranks, {n} steps: {sure}", c["certainty"] == sure and ("100 %" in c["says"]) == (n > 1) and (n > 1 or "takes 3 steps" in c["says"]), c)
+    expect(f"ranks, {n} steps: {sure}", c["certainty"] == sure and ("100 %" in c["says"]) == (n > 1) and (n > 1 or "3 steps are required" in c["says"]), c)
 
 # Runs are not merged by accident.
 p = run("training", "w8/run.log", "w16/run.log")
@@ -261,7 +261,7 @@ for what, name, text in (
     expect(f"synonyms, {what}", abs(r["step"]["step_s"] - 0.5) < 1e-9 and abs(parts["data_s"] - 0.1) < 1e-9 and abs(parts["compute_s"] - 0.3) < 1e-9 and
            abs(parts["optimizer_s"] - 0.05) < 1e-9 and abs(r["figures"]["tokens_per_s"] - 1000) < 1e-6, (r["step"], r["figures"]))
 p = run("training", file("unit.log", "fwd_time=3 bwd_time=4\n" * 10))
-expect("no unit, no time; the names are told", p.code == 5 and all(w in p.err for w in ("no line in it is known", "step_s", "fwd_ms", "docs/DIAGNOSE.md")), p.err)
+expect("no unit, no time; the names are told", p.code == 5 and all(w in p.err for w in ("no known line", "step_s", "fwd_ms", "docs/DIAGNOSE.md")), p.err)
 
 # NCCL's own words.
 f = file("sockets.log", HEAD.format(p=7e9, w=16, n=2, b=64) +
@@ -273,7 +273,7 @@ expect("sockets are found", cause(j, "socket")["certainty"] == "certain" and cau
 expect("the line that says so is cited", any(e["line"] for e in cause(j, "socket")["evidence"]), cause(j, "socket"))
 
 # A plug-in's network has a name of its own.
-for network, says in (("IB", "NCCL goes over RDMA"), ("AWS Libfabric", "NCCL's network is AWS Libfabric"), ("FasTrak", "NCCL's network is FasTrak")):
+for network, says in (("IB", "NCCL uses RDMA"), ("AWS Libfabric", "NCCL's network is AWS Libfabric"), ("FasTrak", "NCCL's network is FasTrak")):
     g = file("plugin.log", f"node1:100:100 [0] NCCL INFO Using network {network}\nnode1:100:100 [0] NCCL INFO comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8\n")
     c = cause(diagnose("training", g, what=network), "socket")
     expect(f"{network}: no sockets", c["certainty"] == "excluded" and c["says"] == says, c)
@@ -283,7 +283,7 @@ for what, nodes, value, certainty in (("off on machines", 2, "1", "likely"), ("o
     f = file("ib.log", f"run model=x world_size=16 nodes={nodes} gpu=NVIDIA_H200\nenv NCCL_IB_DISABLE={value}\n" +
              "step_s=1 data_s=0 forward_s=0.3 backward_s=0.4 comm_s=0.3 comm_exposed_s=0.25\n" * 20)
     c = cause(diagnose("training", f, what=f"NCCL_IB_DISABLE, {what}"), "socket")
-    expect(f"NCCL_IB_DISABLE, {what}: {certainty}", c["certainty"] == certainty and "are NCCL's network" not in (c["says"] or ""), c)
+    expect(f"NCCL_IB_DISABLE, {what}: {certainty}", c["certainty"] == certainty and "NCCL's network is sockets, but no channel between GPUs uses" not in (c["says"] or ""), c)
 
 # GPUs without a neighbour, or that can never reach one, lose nothing by a variable.
 for what, head, certainty in (("eight in a machine", "world_size=8 nodes=1 gpu=NVIDIA_H200", "certain"), ("one in each machine", "world_size=4 nodes=4 gpu=NVIDIA_H200", "unseen"),
@@ -325,7 +325,7 @@ f = file("beside.log", "".join(
     f"(min, max) time across ranks (ms):\n    save-checkpoint {'.' * 32}: (3000.00, 3000.00)\n" for i in range(1, 11)))
 r = diagnose("training", f, what="saving longer than a step")["runs"][0]
 expect("saving lies beside the step", abs(r["step"]["parts"]["checkpoint_s"] - 3) < 0.01 and abs(r["step"]["parts"]["compute_s"] - 0.9) < 0.01 and
-       not any("contradict" in n for n in r["notes"]) and any("leaves saving out" in n for n in r["notes"]), (r["step"], r["notes"]))
+       not any("contradict" in n for n in r["notes"]) and any("does not count checkpoint saving in the step time" in n for n in r["notes"]), (r["step"], r["notes"]))
 
 # Until 2024 it ran on, and the step that is told next holds it.
 f = file("within.log", "".join(
@@ -334,20 +334,20 @@ f = file("within.log", "".join(
     (f"(min, max) time across ranks (ms):\n    save-checkpoint {'.' * 32}: (3000.00, 3000.00)\n" if i % 5 == 0 else "") for i in range(1, 22)))
 r = diagnose("training", f, what="a clock that runs while it saves")["runs"][0]
 expect("saving lies in the step", abs(r["step"]["step_s"] - (15 * 1 + 4 * 4) / 19) < 0.01 and abs(r["step"]["parts"]["checkpoint_s"] - 12 / 19) < 0.01 and
-       not any("leaves saving out" in n for n in r["notes"]), (r["step"], r["notes"]))
+       not any("does not count checkpoint saving in the step time" in n for n in r["notes"]), (r["step"], r["notes"]))
 
 # Labels of tasks and of torchrun together; and pdsh's, where the line says the rank.
 LINE = "step={} step_s=0.5 data_s=0.01 forward_s={} backward_s=0.3 optimizer_s=0.02"
 for name, label in (("srun.log", lambda n, r: f"{n}: [rank{r}]:"), ("pdsh.log", lambda n, r: f"node{n}: rank={4 * n + r} ")):
     f = file(name, "".join(label(n, r) + LINE.format(i, 0.2 if (n, r) == (1, 2) else 0.1) + "\n" for i in range(1, 30) for n in (0, 1) for r in range(4)))
     c = cause(diagnose("training", f, what=name), "straggler")
-    expect(f"{name}: the rank of the job", c["certainty"] == "certain" and c["says"].startswith("rank 6 is the last") and "nan" not in json.dumps(c), c)
+    expect(f"{name}: the rank of the job", c["certainty"] == "certain" and c["says"].startswith("rank 6 is last") and "nan" not in json.dumps(c), c)
 
 # The results of the Trainer, as a dictionary and as a page, are of the whole run and no two steps.
 f = file("results.log", "{'train_runtime': 220.0, 'train_samples_per_second': 14.5, 'train_steps_per_second': 0.5, 'train_loss': 1.3, 'epoch': 1.0}\n"
          "***** train metrics *****\n  train_runtime            = 0:03:40.00\n  train_steps_per_second   =        0.5\n")
 p = run("training", f)
-expect("a summary is no step", "2 s (measured, the mean over 220 s)" in p.out, p.out)
+expect("a summary is no step", "2 s (measured, mean over 220 s)" in p.out, p.out)
 
 # MaxText; and the memory that Axolotl adds to the Trainer's lines.
 f = file("maxtext.log", "".join(f"completed step: {i}, seconds: {40 if i == 0 else 2:.3f}, TFLOP/s/device: {200.5 if i else 10:.3f}, Tokens/s/device: {4200 if i else 200:.3f}, "
@@ -355,9 +355,9 @@ f = file("maxtext.log", "".join(f"completed step: {i}, seconds: {40 if i == 0 el
 r = diagnose("training", f, what="MaxText")["runs"][0]
 expect("MaxText's steps, without the one that compiles", r["figures"]["step_s"] == 2 and r["figures"]["step_p95_s"] == 2, r)
 p = run("training", f)
-expect("MaxText's rates", "4200 tokens/s for each GPU" in p.out and "200.5 TFLOP/s a GPU" in p.out, p.out)
+expect("MaxText's rates", "4200 tokens/s per GPU" in p.out and "200.5 TFLOP/s per GPU" in p.out, p.out)
 p = run("training", file("axolotl.log", "".join(f"{{'loss': 1.5, 'memory/max_active (GiB)': 40.1, 'memory/device_reserved (GiB)': 44.0, 'tokens_per_second_per_gpu': {3200 + i}.5, 'epoch': 0.{i}}}\n" for i in range(10, 40))))
-expect("Axolotl's memory", "44.0 GiB" in p.out and "tokens/s for each GPU" in p.out, p.out)
+expect("Axolotl's memory", "44.0 GiB" in p.out and "tokens/s per GPU (from the log); number of GPUs unknown" in p.out, p.out)
 
 # A few steps that take long are in no middle.
 f = file("spikes.log", "".join(f"step={i} step_s={1.0 if i % 50 else 60.0} data_s=0.01 forward_s=0.3 backward_s=0.6 optimizer_s=0.08\n" for i in range(1, 201)))
@@ -370,7 +370,7 @@ for what, text, step in (("a bar alone", HF, 2.1), ("with the results", HF + "{'
                          "'train_steps_per_second': 0.5, 'train_loss': 2.1, 'epoch': 1.0}\n", 2.0)):
     r = diagnose("training", file("bar.log", text), what=what)["runs"][0]
     expect(f"{what}: the step", abs(r["figures"]["step_s"] - step) < 1e-9, r["figures"])
-expect("a mean is called one", "the mean over 205 s" in run("training", "bar.log").out)
+expect("a mean is called one", "mean over 205 s" in run("training", "bar.log").out)
 
 # A step by samples a second; rates of a GPU where the number of GPUs is not told.
 f = file("ds.log", "  train_batch_size ............. 64\n" + "".join(
@@ -379,9 +379,9 @@ f = file("ds.log", "  train_batch_size ............. 64\n" + "".join(
 r = diagnose("training", f, what="samples a second")["runs"][0]
 expect("a step by samples a second", abs(r["figures"]["step_s"] - 4) < 1e-9 and r["figures"]["tokens_from"] is None, r["figures"])
 p = run("training", f)
-expect("which are told, with what they leave out", "16 samples/s" in p.out and "without the wait for data" in p.out, p.out)
+expect("which are told, with what they leave out", "16 samples/s" in p.out and "global batch / samples per second, which DeepSpeed counts" in p.out, p.out)
 p = run("training", file("titan.log", "[rank0]:[titan] 2025-05-01 12:00:00,000 - root - INFO - step: 10  loss:  7.1  memory: 47.02GiB(59.45%)  tps: 6,100  tflops: 350.12  mfu: 35.40%\n" * 5))
-expect("rates of one GPU", "6100 tokens/s for each GPU" in p.out and "350.1 TFLOP/s a GPU" in p.out, p.out)
+expect("rates of one GPU", "6100 tokens/s per GPU" in p.out and "350.1 TFLOP/s per GPU" in p.out, p.out)
 
 # The power cap alone is what full load does; heat is not.
 SMI = ("timestamp, index, name, utilization.gpu [%], enforced.power.limit [W], clocks.current.sm [MHz], clocks.max.sm [MHz], temperature.gpu, "
@@ -417,7 +417,7 @@ def nsys(name, steps, kernels_s, gpus=2):
 if sqlite3:
     j = diagnose("training", nsys("run.sqlite", 40, 1e-3), what="nsys alone")
     p = run("training", "run.sqlite")
-    expect("a window is no step", "All of the 3.99 s that were watched" in p.out and "times a step" not in p.out and "kernels a step" not in p.out, p.out)
+    expect("a window is no step", "All 3.99 s recorded" in p.out and "times per step: nothing can be launched ahead" not in p.out and "kernels per step" not in p.out, p.out)
     expect("one wait a step is not taken for 40", cause(j, "sync")["certainty"] == "possible" and "40 times in 3.99 s" in cause(j, "sync")["says"], cause(j, "sync"))
     expect("the format of products", cause(j, "precision")["certainty"] == "certain", cause(j, "precision"))
     log = file("nsys.log", "".join(f"step={i} step_s=0.1\n" for i in range(1, 31)))
@@ -426,7 +426,7 @@ if sqlite3:
     expect("with a log, a step is the log's", abs(r["step"]["step_s"] - 0.1) < 1e-9, r["step"])
     expect("and its waits are counted", cause(j, "sync")["certainty"] == "excluded", cause(j, "sync"))
     j = diagnose("training", log, nsys("small.sqlite", 40, 1e-5), what="small kernels and a log")
-    expect("a kernel's time is of a step's kernels", "kernels a step of 10.0 us" in cause(j, "launch")["says"], cause(j, "launch"))
+    expect("a kernel's time is of a step's kernels", "kernels per step of 10.0 us" in cause(j, "launch")["says"], cause(j, "launch"))
 
 # Ranges of NVTX: steps, and where the host is while a GPU has nothing to do. Two processes, each of which counts its GPU as 0; the first 50 ms of
 # each of 12 steps of 100 ms are the loader's, then 30 ms of kernels, a captured graph of 10 ms, and 10 ms of writing figures.
@@ -494,13 +494,13 @@ if sqlite3:
 if sqlite3:
     j = diagnose("training", data / "nsys-slow-rank.sqlite", what="a slow rank under nsys")
     r, c = j["runs"][0], cause(j, "straggler")
-    expect("ranks are held beside each other step by step", r["bottleneck"] == "straggler" and c["certainty"] == "certain" and "rank 1 is the last one in 100 %" in c["says"] and "it launches 55 kernels a step, the others 35" in c["says"], c)
+    expect("ranks are held beside each other step by step", r["bottleneck"] == "straggler" and c["certainty"] == "certain" and "rank 1 is last in 100 %" in c["says"] and "it launches 55 kernels per step, the others launch 35" in c["says"], c)
     expect("its own 10 ms", abs(c["share"] - 10.05 / 30.5) < 0.01, c)
     expect("what nothing hides is certain too", cause(j, "overlap")["certainty"] == "certain", cause(j, "overlap"))
     r = diagnose("training", data / "nsys-graph.sqlite", what="a graph under nsys", code=0)["runs"][0]
     expect("a graph of 30 kernels of 0.5 ms, and one of 1 ms", abs(r["step"]["parts"]["compute_s"] - 16e-3) < 1e-4 and abs(r["step"]["step_s"] - 16.68e-3) < 1e-4, r["step"])
     p = run("training", data / "nsys-not-whole.sqlite")
-    expect("an export that is not whole is refused", p.code == 5 and "not whole" in p.err and "function index: 468" in p.err and "older" in p.err, (p.code, p.err))
+    expect("an export that is not whole is refused", p.code == 5 and "incomplete: nsys could not process all collected events (" in p.err and "function index: 468" in p.err and "older" in p.err, (p.code, p.err))
 
     def mended(name, sql):
         db = sqlite3.connect(nvtx(name, "dataloader"))
@@ -548,7 +548,7 @@ for what, more, tp, factor in (("DDP", "parallel=ddp", 1, 2 * 4), ("ZeRO-1", "pa
         file(f"g{world}/alltoall.log", "# Collective test starting: alltoall_perf\n" + TESTS.format(us="1", alg="900", bus="900"))
     said = diagnose("training", "g8", "g16", what=what)["scaling"]["bandwidth"]
     ranks = 16 / tp
-    want = f"need {(ranks - 1) / ranks * 3e9 / tp * factor / 100e9:.3g} s a step at the 100 GB/s"
+    want = f"need {(ranks - 1) / ranks * 3e9 / tp * factor / 100e9:.3g} s per step at the measured bus bandwidth of 100 GB/s"
     expect(f"{what}: {want}", want in (said or ""), said)
 
 # Files that are none, or broken.
@@ -584,7 +584,7 @@ try:
     j = json.loads(p.out)
     jsonschema.validate(j, schema("diagnose"))
     c = cause(j, "starved")
-    expect("two ranks on one CPU are found from outside", c["certainty"] == "certain" and "2 ranks may use 1 CPU" in c["says"], (p.code, c))
+    expect("two ranks on one CPU are found from outside", c["certainty"] == "certain" and "2 ranks may use only 1 CPU" in c["says"], (p.code, c))
     expect("variables that matter are read, others never", "NCCL_ALGO=Ring" in p.out and "hunter2" not in p.out, p.out[:300])
     expect("both are still there", all(h.poll() is None for h in hogs))
 finally:
@@ -618,6 +618,6 @@ p = run("--attach", "999999999")
 expect("a process that is not there", p.code == 5 and "999999999" in p.err, (p.code, p.err))
 expect("--attach of a word", run("--attach", "self").code == 2)
 p = run("--attach", os.getpid(), "--for", "300ms", "--interval", "100ms")
-expect("a live look without steps cannot tell", p.code in (1, 5) and re.search("cannot tell|Bottleneck", p.out), (p.code, p.out))
+expect("a live look without steps cannot tell", p.code in (1, 5) and re.search("undecided|Bottleneck", p.out), (p.code, p.out))
 
 end_suite()

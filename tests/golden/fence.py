@@ -148,7 +148,7 @@ def taken_over(tmp):
         n = max(map(int, counted.read_text().split()))
         for at in (n // 2, n - 5):
             p = subprocess.run([program, *argv], env={**os.environ, "LD_PRELOAD": str(preload), "ESCAPE_AT": str(at), "ESCAPE": str(mark)},
-                               capture_output=True, text=True)
+                               capture_output=True, text=True, errors="replace")
             expect(f"{what}, taken over at allocation {at} of {n}", p.returncode == 5 and "reading was stopped" in p.stderr
                    and "escaped" not in p.stdout, p)
             expect(f"{what}: nothing was written", not mark.exists() and not (tmp / "page").exists(), list(tmp.iterdir()))

@@ -111,7 +111,7 @@ def pair(tmp):
            "NCCL_IB_SUBNET_AWARE_ROUTING" not in v, v)
     expect("the release that knows them", all(x["known"] == "yes" for x in j["nodes"][0]["variables"]), j["nodes"][0])
     expect("left alone, with reasons", {"NCCL_IB_GID_INDEX", "NCCL_ALGO"} <= {x["name"] for x in j["left_alone"]}, j)
-    says("for people", ["generate", "nccl", *nodes_of(a, b)], 0, "NCCL_IB_HCA", "2.30.7 reads it", "Left alone")
+    says("for people", ["generate", "nccl", *nodes_of(a, b)], 0, "NCCL_IB_HCA", "2.30.7 reads it", "Not set")
     got, out, _ = run("generate", "nccl", *nodes_of(a, b), "--format", "shell")
     p = subprocess.run(["/bin/sh", "-c", out + "\nenv"], capture_output=True, text=True)
     expect("sourced by sh", got == 0 and f"NCCL_IB_HCA={v['NCCL_IB_HCA']}\n" in p.stdout, p)
@@ -150,7 +150,7 @@ def ring(tmp):
     others = [up_all(spark(tmp, f"wide{i}", {k: x.replace("/24", "/28") for k, x in RING[i].items()}))
               for i in range(3)]
     j = follows("other prefixes", ["generate", "nccl", *nodes_of(*others)], 0)
-    expect("are told", j and variables(j, 1).get("NCCL_IB_SUBNET_PREFIX_LEN") == "28", j and variables(j, 1))
+    expect("If ranks are distinguishable.", j and variables(j, 1).get("NCCL_IB_SUBNET_PREFIX_LEN") == "28", j and variables(j, 1))
 
 
 def launchers(tmp, a, b):
@@ -184,8 +184,8 @@ def launchers(tmp, a, b):
     says("other devices", ["generate", "sbatch", *nodes_of(a, other), "--", "x"], 2, "TaskProlog")
     says("other devices", ["generate", "deepspeed_env", *nodes_of(a, other)], 2, "the same")
     says("no program", ["generate", "torchrun", *nodes_of(a, b)], 2, "PROGRAM")
-    says("machines without names", ["generate", "hostfile", "--on", "2x dgx-spark", "--head", "h"], 2, "neither name")
-    says("nor by likeness", ["generate", "mpi", "--host", a, "--nodes", "2", "--head", "h", "--", "x"], 2, "neither name")
+    says("machines without names", ["generate", "hostfile", "--on", "2x dgx-spark", "--head", "h"], 2, "are unknown; use --node NAME=CAPTURE or --cluster")
+    says("nor by likeness", ["generate", "mpi", "--host", a, "--nodes", "2", "--head", "h", "--", "x"], 2, "are unknown; use --node NAME=CAPTURE or --cluster")
     j = follows("torchrun needs the first alone", ["generate", "torchrun", "--host", a, "--nodes", "2", "--head", "h", "--",
                                                    "x"], 0)
     expect("by its address", j and all("--master-addr=h" in c["argv"] for c in j["commands"]) and j["joined"] == "unknown",
@@ -264,11 +264,11 @@ def serving(tmp, a, b):
     expect("is FP8, and says why", j and j["serve"]["kv"] == "fp8" and "--kv-cache-dtype" in j["commands"][0]["argv"],
            j and j["serve"])
     says("a format that nobody makes", ["generate", "vllm", "--model", "Qwen3-8B", "--weights", "nvfp4", "--host", a], 2,
-         "no checkpoint")
-    j = follows("FP8 while it is loaded", ["generate", "vllm", "--model", "Qwen3-8B", "--weights", "fp8", "--host",
+         "\": not a checkpoint in")
+    j = follows("converted to FP8 while loading (releases of 2025 hold all", ["generate", "vllm", "--model", "Qwen3-8B", "--weights", "fp8", "--host",
                                            str(a)], 0)
     expect("by the option", j and "--quantization" in j["commands"][0]["argv"], j)
-    says("an option as a model", ["generate", "vllm", "--model=-x", "--host", a], 2, "read as an option")
+    says("an option as a model", ["generate", "vllm", "--model=-x", "--host", a], 2, "\" would be parsed as an option, not a model")
     says("no model", ["generate", "vllm", "--host", a], 2, "--model")
     j = follows("who may ask", ["generate", "vllm", "--model", "Qwen3-8B", "--host", str(a)], 0)
     expect("this machine alone", j and j["commands"][0]["argv"][-2:] == ["--host", "127.0.0.1"], j)
@@ -288,7 +288,7 @@ def weights(a):
                                                      "--on", "h200 x8"], 0)
     expect("stays as it is", j and "--quantization" not in j["commands"][0]["argv"], j and j["commands"])
     says("SGLang holds 16 bits before it makes FP8", ["generate", "sglang", "--model", "Llama-3.3-70B", "--weights", "fp8",
-                                                      "--host", a], 1, "does not fit", "in 16 bits before it makes FP8")
+                                                      "--host", a], 1, "does not fit", "SGLang holds all weights in 16 bits before converting them")
     says("vLLM goes layer by layer", ["generate", "vllm", "--model", "Llama-3.3-70B", "--weights", "fp8", "--host", a], 0,
          "--quantization fp8")
     says("where it fits SGLang may", ["generate", "sglang", "--model", "Qwen3-8B", "--weights", "fp8", "--host", a], 0,
@@ -302,7 +302,7 @@ def weights(a):
         says(f"{engine} with a cache in {asked}", ["generate", engine, "--model", "Qwen3-8B", "--host", a, "--kv", asked], 0, word)
     for engine, asked in (("vllm", "q8_0"), ("vllm", "nvfp4"), ("sglang", "int8"), ("llamacpp", "fp8"), ("trtllm", "q8_0")):
         says(f"{engine} has no {asked}", ["generate", engine, "--model", "Qwen3-8B", "--host", a, "--kv", asked], 2,
-             "has no cache in", "it takes bf16")
+             "does not support cache format \"", "it takes bf16")
     got, out, _ = run("generate", "vllm", "--model", "Qwen3-8B", "--host", a, "--kv", "half")
     expect("16 bits are the model's own", got == 0 and "--kv-cache-dtype" not in out, out)
     says("no name of a model", ["generate", "vllm", "--model", "", "--host", a], 2, "--model is empty")
@@ -323,9 +323,9 @@ def foreign(tmp):
     says("one of many that is slower", ["generate", "nccl", "--host", machines / "hgx-h100", "--nodes", "2", "--head", "n0"], 0,
          "1 other that is up is slower")
     says("machines of which only the number is told", ["generate", "nccl", "--host", machines / "dgx-spark", "--nodes", "2",
-                                                       "--head", "n0"], 0, "of the others no address is known", "cluster discover")
+                                                       "--head", "n0"], 0, "RDMA ports are up, but their topology is unknown: the other", "cluster discover")
     says("ports without a way that was seen", ["generate", "nccl", "--host", machines / "dgx-spark", "--nodes", "2", "--head",
-                                               "n0"], 0, "exactly the ports that are up; a name")
+                                               "n0"], 0, "exactly the ports that are up; without \"=\" a name also")
 
 
 def hgx(tmp):
@@ -410,7 +410,7 @@ def files(tmp, a, b):
         p = subprocess.run(["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True)
         expect("systemd reads it", "vllm.service:" not in p.stderr, p.stderr)
     says("a unit has no newline", ["generate", "vllm", "--model", "Qwen3-8B\nExecStart=/bin/true", "--host", a,
-                                   "--format", "systemd"], 2, "cannot stand in a unit")
+                                   "--format", "systemd"], 2, "\" is not allowed in a unit")
     expect("nor half of one", not run("generate", "vllm", "--model", "Qwen3-8B\nx", "--host", a, "--format",
                                       "systemd")[1])
     expect("what a unit lacks is said in it", "User=NAME" in out and "WorkingDirectory=" in out, out[:300])
@@ -706,7 +706,7 @@ def lint(tmp):
     (tmp / "img/usr/lib/x86_64-linux-gnu/libnccl.so.2.26.2").write_bytes(b"")
     j = follows("an image's NCCL", ["lint", "--rootfs", tmp / "img", "--host", a], 1)
     expect("is the one that counts", j and j["nccl"] == "2.26.2", j and (j["nccl"], j["nccl_from"]))
-    says("no release", ["lint", "--nccl", "new"], 2, '"new"', "2.28.9")
+    says("ignored by all current releases", ["lint", "--nccl", "new"], 2, '"new"', "2.28.9")
     j = follows("this machine", ["lint", "--nccl", "2.18.1"], run("lint", "-q", "--nccl", "2.18.1")[0])
     expect("by that release", j and j["nccl"] == "2.18.1" and j["machine"] == "this machine", j)
     got, out, _ = run("lint", env={**os.environ, "NCCL_P2P_DISABLE": "1"})

@@ -82,9 +82,9 @@ PLANTED = [
      lambda n: [n.lanes(a, 8) for a in ("0000:a3:00.0", "0000:a2:00.0")]),
     ("a NIC's link at a lower generation", "pcie.link", "0000:44:00.0", "lower speed",
      lambda n: [n.lanes(a, speed=4) for a in ("0000:44:00.0", "0000:42:01.0")]),
-    ("remapped rows pending", "gpu.remapped-rows", "gpu3", "waits for a GPU reset",
+    ("remapped rows pending", "gpu.remapped-rows", "gpu3", "a remap is waiting for a GPU reset",
      lambda n: n.ask("nvml", 3, {"nvmlDeviceGetRemappedRows.isPending": 1, "nvmlDeviceGetRemappedRows.uncRows": 1})),
-    ("a remap that failed", "gpu.remapped-rows", "gpu3", "replaced",
+    ("a remap that failed", "gpu.remapped-rows", "gpu3", "replace the board",
      lambda n: n.ask("nvml", 3, {"nvmlDeviceGetRemappedRows.failureOccurred": 1})),
     ("uncorrected memory errors", "gpu.ecc-errors", "gpu6", "4 uncorrected",
      lambda n: n.ask("nvml", 6, {"nvmlDeviceGetTotalEccErrors(UNCORRECTED,AGGREGATE)": 4})),
@@ -93,10 +93,10 @@ PLANTED = [
     ("Xid 119, long ago", "gpu.xid", "0000:23:00.0", "firmware", lambda n: xids(n, "0000:23:00.0", "13:2:50 119:4:90000")),
     ("Xid 94, an hour ago", "gpu.xid", "0000:e3:00.0", "contained", lambda n: xids(n, "0000:e3:00.0", "94:1:3600")),
     ("a fatal SXid", "gpu.sxid", "", "NVSwitch", lambda n: n.ask("kernel-log", "", {"sxids(Fatal)": 1})),
-    ("Fabric Manager of another version", "service.fabric-manager", "", "another version",
+    ("Fabric Manager of another version", "service.fabric-manager", "", "version differs",
      lambda n: n.ask("fabric-manager", "", {"version": "565.57.01"})),
     ("Fabric Manager not running", "service.fabric-manager", "", "CUDA does not start", manager_down),
-    ("a GPU not registered with the fabric", "gpu.fabric", "gpu2", "has not begun to register",
+    ("a GPU not registered with the fabric", "gpu.fabric", "gpu2", "Fabric Manager has not started to register the GPU: CUDA",
      lambda n: n.ask("nvml", 2, {"nvmlDeviceGetGpuFabricInfo.state": 1})),
     ("a degraded fabric", "gpu.fabric", "gpu2", "degraded", lambda n: n.ask("nvml", 2, {"nvmlDeviceGetGpuFabricInfo.healthMask": 1})),
     ("an NVLink that is down", "gpu.nvlink", "gpu4", "17 of 18", lambda n: n.ask("nvml", 4, {"nvmlDeviceGetNvLinkState(11)": 0})),
@@ -112,15 +112,15 @@ PLANTED = [
      lambda n: n.ask("nvml", 7, {"nvmlDeviceGetFieldValues(GET_GPU_RECOVERY_ACTION)": 1})),
     ("a GPU with another VBIOS", "gpu.vbios", "", "different firmware", lambda n: n.ask("nvml", 6, {"nvmlDeviceGetVbiosVersion": "96.00.30.00.01"})),
     ("a NIC on the wrong rail", "pcie.rails", "", "gpu4 has no fast port", to_wrong_slot),
-    ("ACS redirect", "pcie.acs", "0000:22:00.0", "sent up to the processor", lambda n: n.redirect("0000:22:00.0", 0x1d)),
+    ("ACS redirect", "pcie.acs", "0000:22:00.0", "goes up to the processor and back", lambda n: n.redirect("0000:22:00.0", 0x1d)),
     ("IOMMU translation", "pcie.iommu", "", "translated",
      lambda n: [n.write(f"/sys/kernel/iommu_groups/{g.name}/type", "DMA-FQ\n") for g in (n.under / "root/sys/kernel/iommu_groups").iterdir()]),
-    ("NUMA balancing", "cpu.numa-balancing", "", "wanted 0", lambda n: n.write("/proc/sys/kernel/numa_balancing", "1\n")),
+    ("NUMA balancing", "cpu.numa-balancing", "", "target 0", lambda n: n.write("/proc/sys/kernel/numa_balancing", "1\n")),
     ("no relaxed ordering", "nic.relaxed-ordering", "0000:64:00.0", "", lambda n: n.relaxed("0000:64:00.0", False)),
     ("a port that is down", "rdma.state", "mlx5_3/1", "one rail less", lambda n: port(n, "mlx5_3", state="1: DOWN", phys_state="2: Polling")),
     ("a slow port", "rdma.rate", "mlx5_2/1", "slower", lambda n: port(n, "mlx5_2", rate="200 Gb/sec (2X NDR)")),
     ("symbol errors", "rdma.errors", "mlx5_7/1", "many errors", lambda n: port(n, "mlx5_7", counters__symbol_error=40000)),
-    ("other firmware", "rdma.firmware", "mlx5_1/1", "the same board", lambda n: n.write("/sys/class/infiniband/mlx5_1/fw_ver", "28.36.1010\n")),
+    ("other firmware", "rdma.firmware", "mlx5_1/1", "behave differently by firmware", lambda n: n.write("/sys/class/infiniband/mlx5_1/fw_ver", "28.36.1010\n")),
     ("PCIe errors", "pcie.errors", "0000:63:00.0", "failed since boot",
      lambda n: n.write(f"{DEVICES}/0000:63:00.0/aer_dev_fatal", "Undefined 0\nDLP 1\nTOTAL_ERR_FATAL 1\n")),
 ]
@@ -189,17 +189,17 @@ SPARK = [
     ("an hour of software slowdown", "fail", "gpu.throttle-history", "gpu0", "software thermal 3600 s",
      lambda n: n.ask("nvml", 0, {SLOWED: 3600 * 10 ** 9})),
     ("a counter that wrapped", "unknown", "gpu.throttle-history", "gpu0", "wrapped", lambda n: n.ask("nvml", 0, {SLOWED: 2 ** 63 - 1})),
-    ("no margin left", "fail", "gpu.temperature", "gpu0", "at the slow-down limit",
+    ("no margin left", "fail", "gpu.temperature", "gpu0", "at the slowdown limit: fix cooling first, clocks later",
      lambda n: n.ask("nvml", 0, {"nvmlDeviceGetTemperature(GPU)": 92, "nvmlDeviceGetMarginTemperature.marginTemperature": 2})),
     ("a hot zone", "fail", "cpu.temperature", "thermal_zone3", "2 C below its critical", lambda n: n.write(f"{ZONE}/temp", "103000\n")),
     ("a lower trip point", "fail", "cpu.temperature", "thermal_zone3", "passive trip point of 40 C",
      lambda n: [n.write(f"{ZONE}/trip_point_0_type", "passive\n"), n.write(f"{ZONE}/trip_point_0_temp", "40000\n")]),
-    ("a zone that answers nothing", "unknown", "cpu.temperature", "thermal_zone3", "no temperature", lambda n: n.write(f"{ZONE}/temp", "0\n")),
+    ("a zone that answers nothing", "unknown", "cpu.temperature", "thermal_zone3", "invalid reading", lambda n: n.write(f"{ZONE}/temp", "0\n")),
     ("a hot disk", "fail", "disk.temperature", "0004:01:00.0", "2 C below", lambda n: n.write("/sys/class/hwmon/hwmon7/temp1_input", "82850\n")),
     ("a hot NIC", "fail", "nic.temperature", "0000:01:00.0", "at or above", lambda n: n.write("/sys/class/hwmon/hwmon8/temp1_input", "106000\n")),
     ("1.5 of 121 GiB available", "fail", "memory.available", "", "can freeze the machine", lambda n: meminfo(n, MemAvailable=1572864, MemFree=1048576)),
-    ("more available than there is", "unknown", "memory.available", "", "more is available", lambda n: meminfo(n, MemAvailable=999999999)),
-    ("page cache in the way", "fail", "memory.page-cache", "", "do not see what page cache holds",
+    ("more available than there is", "unknown", "memory.available", "", "available memory exceeds total memory", lambda n: meminfo(n, MemAvailable=999999999)),
+    ("page cache in the way", "fail", "memory.page-cache", "", "programs that ask CUDA for free memory do not count page",
      lambda n: meminfo(n, MemFree=8000000, Cached=90000000)),
     ("full swap", "fail", "memory.swap-area", "", "swap is full", lambda n: meminfo(n, SwapFree=100000)),
     ("swap on a ZFS volume", "fail", "memory.swap-area", "", "lock up", lambda n: n.write(
@@ -344,7 +344,7 @@ def texts_inside(t, what):
 
 def drawings():
     says = {"hgx-h100": ("ottleneck", "GPU 5", "8 of 16 lanes", "NVSwitch"), "dgx-spark": ("200 Gb/s", "rocep1s0f0"),
-            "igx-orin": ("way up", "GPU 0 below it"), "h200-x4": ("NVSwitch",)}
+            "igx-orin": ("uplink", "GPU 0 below it"), "h200-x4": ("NVSwitch",)}
     for machine, words in says.items():
         argv = ["--host", machines / machine]
         for kind in ("svg", "svg-tall"):
@@ -390,7 +390,7 @@ def kinds():
 
 def tuned():
     """The profile of TuneD that is active, with what it includes, is who sets a setting; NVIDIA's own is named as such."""
-    for profile, words in (("dgx-h100-performance", "NVIDIA's own profile"), ("throughput-performance", "one tuner"), ("", "one tuner")):
+    for profile, words in (("dgx-h100-performance", "NVIDIA's own TuneD profile"), ("throughput-performance", "one tuner"), ("", "one tuner")):
         n = Node("tuned-" + (profile or "none"))
         n.write("/etc/tuned/active_profile", profile + "\n")
         n.write(f"/usr/lib/tuned/{profile or 'none'}/tuned.conf", "[main]\ninclude=nvidia-base\n[sysctl]\nvm.swappiness=1\n")

@@ -34,7 +34,7 @@ def write(**files):
 
 ask = ["predict", "inference", "--model", "acme/Think-9B", "--on", "4x acme-x1"]
 code, out, err = run(*ask)
-expect("without the files nobody knows it", code == 2 and "names no machine" in err, err)
+expect("without the files nobody knows it", code == 2 and "unknown machine" in err, err)
 
 write(models=MODEL, gpus=GPU)
 for argv in (ask, ["predict", "training", *ask[2:]], ["advise", *ask[2:]], ["generate", "vllm", *ask[2:]],
@@ -46,7 +46,7 @@ for command in re.findall(r"^    gputune (.*acme.*)$", page, re.M):
     expect(f"the page's {command}", code == 0 and not err and "Acme-Think-9B" in out, (code, err))
 code, out, err = run(*ask, "--format", "json")
 j = json.loads(out)
-expect("by its name and its source", any("Acme-Think-9B, by its name (config.json of acme/Think-9B)" in n for n in j["notes"]), j["notes"])
+expect("by its name and its source", any("Acme-Think-9B, found by name (config.json of acme/Think-9B)" in n for n in j["notes"]), j["notes"])
 code, out, err = run(*ask, XDG_CONFIG_HOME=str(home / ".config"), HOME="/nonexistent")
 expect("by XDG_CONFIG_HOME", code == 0 and "Acme X1" in out, (code, err))
 code, out, err = run(*ask, XDG_CONFIG_HOME=".config")
@@ -75,5 +75,5 @@ for text, says in ((MODEL + "Acme-2 keys=acme|2\n", "models.rows:2: row \"Acme-2
 write()
 (folder / "models.rows").mkdir()
 code, out, err = run("predict", "inference", "--model", "Qwen3-8B", "--on", "h100")
-expect("a folder of that name is said to be no file", code == 0 and "models.rows cannot be read" in err, err)
+expect("a folder of that name is said to be no file", code == 0 and "models.rows: cannot read" in err, err)
 end_suite()

@@ -56,7 +56,7 @@ for machine in ("h200-x4", "dgx-spark", "nothing"):
     p = run("monitor", "--once", "--interval", "100ms", "--host", where)
     expect(f"{machine}: a page", p.returncode == 0 and "CPU" in p.stdout and max(map(len, p.stdout.splitlines())) <= 80, p)
 p = run("monitor", "--once", "--interval", "100ms", "--host", machines / "dgx-spark", "--format", "term")
-expect("unified memory is the host's", "the host's" in p.stdout, p.stdout)
+expect("unified memory is the host's", "host memory" in p.stdout, p.stdout)
 # As many lines as there is time for on a busy machine, and none more than asked for. Without an end: until it is told.
 begun = time.time()
 job = subprocess.Popen([gputune, "monitor", "--interval", "100ms"], stdout=subprocess.PIPE, text=True, cwd=tmp)
@@ -224,10 +224,10 @@ job.stderr.close()
 for argv in (["record", "-o", "none.rec", "--for", "100ms"], ["record", "-o", "none.rec", "--", "true"], ["monitor", "--once", "-o", "none.rec"]):
     p = run(*argv, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8)), restore_signals=False,
             env={**os.environ, "LLVM_PROFILE_FILE": os.devnull})
-    expect(f"no room at all: {argv}", p.returncode == 5 and "written" in p.stderr and "File too large" in p.stderr, p)
+    expect(f"no room at all: {argv}", p.returncode == 5 and re.search("cannot write|could not be written", p.stderr) and "File too large" in p.stderr, p)
     (tmp / "none.rec").unlink(missing_ok=True)
 p = run("record", "-o", "no/such/folder.rec", "--for", "100ms")
-expect("no such folder", p.returncode == 2 and "cannot be made" in p.stderr, p)
+expect("no such folder", p.returncode == 2 and "cannot create" in p.stderr, p)
 # The job's own words, signals and descriptors stay as they are.
 job_of = ["record", "-q", "-o", "words.rec", "--interval", "100ms", "--", "sh", "-c", "cat; echo said >&2; exit 7"]
 p = subprocess.run([gputune, *job_of], input=bytes(range(256)) * 4096, capture_output=True, cwd=tmp, timeout=60, check=False)
@@ -288,7 +288,7 @@ expect("bits are no quantity", ("gpu.reasons", "gpu0") not in rows, rows.keys())
 expect("how the jobs went", j["a"]["exit_code"] == 0 and j["b"]["exit_code"] == 4 and j["b"]["command_cpu_s"] == 12.5 and
        any(x.startswith("command: ") for x in j["differs"]), j["differs"])
 p = run("compare", "fast.rec", "slow.rec")
-expect("a page", p.returncode == 0 and "lower" in p.stdout and "stood still" in p.stdout and "CPU time of the job" in p.stdout, p.stdout)
+expect("a page", p.returncode == 0 and "lower" in p.stdout and "constant value" in p.stdout and "CPU time of the job" in p.stdout, p.stdout)
 p, j, rows = two("job.rec", "job.rec")
 expect("with itself", p.returncode in (0, 5) and j["summary"]["higher"] + j["summary"]["lower"] == 0, j)
 (tmp / "bad.rec").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(64))

@@ -89,7 +89,7 @@ says("serve without a token", ["bench", "serve"], 2, "--token")
 says("a short token", ["bench", "serve", "--token", token("short", "0123456789\n")], 2, "10 bytes", "16")
 says("a token for everybody", ["bench", "serve", "--token", token("open", mode=0o644)], 2, "others", "0644", "chmod 600")
 says("no token there", ["bench", "serve", "--token", str(tmp / "none")], 2, "No such file")
-says("a folder as token", ["bench", "serve", "--token", str(tmp)], 2, "no regular file")
+says("a folder as token", ["bench", "serve", "--token", str(tmp)], 2, "not a regular file")
 for address in ("", "nowhere", "127.0.0.1:99999", "127.0.0.1:x", "[::1"):
     says(f"address {address!r}", ["bench", "serve", "--listen", address, "--token", good], 2, "gputune:")
 for address in ("0.0.0.0", "[::]:0"):

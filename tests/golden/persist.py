@@ -553,7 +553,7 @@ def extlinux_paths(machine, wish):
         m.path(conf).write_text(m.path(conf).read_text().replace("DEFAULT backup", "DEFAULT primary"))
         code, out, err = m.run("undo", "--yes")
         expect(f"{name}: undo is the identity", code == 0 and m.path(conf).read_text() == EXTLINUX, (code, out, err))
-    for cmdline, says in (("BOOT_IMAGE=/boot/vmlinuz root=/dev/a rw", None), ("root=/dev/b ro", "nothing shows whether")):
+    for cmdline, says in (("BOOT_IMAGE=/boot/vmlinuz root=/dev/a rw", None), ("root=/dev/b ro", "unclear whether GRUB or")):
         m = machine("extlinux or GRUB" + ("" if says else ": GRUB"), loader(cmdline, True))
         code, j = m.json(*wish)
         if says:

@@ -142,8 +142,8 @@ for pack, name in ((gzip.compress, "sos.tar.gz"), (lzma.compress, "sos.tar.xz"),
     expect(f"{name}: a link out of it", "root/sys/kernel/evil" not in have and "root/sys/kernel/fine" in have)
 
 # What is no such thing.
-for what, text, words in (("nothing known", "hello\n", "nothing of lspci"), ("broken gzip", gzip.compress(SEED.encode())[:200], ""),
-                          ("broken xz", b"\xfd7zXZ\x00rubbish", "xz"), ("empty", b"", "nothing of lspci")):
+for what, text, words in (("nothing known", "hello\n", "no output of lspci, nvidia-smi, /proc, /sys or /etc found"), ("broken gzip", gzip.compress(SEED.encode())[:200], ""),
+                          ("broken xz", b"\xfd7zXZ\x00rubbish", "xz"), ("empty", b"", "no output of lspci, nvidia-smi, /proc, /sys or /etc found")):
     capture, r = posted(text, code=5)
     expect(f"{what}: is said", words in r.err and not capture.exists(), r.err)
 capture, r = posted(gzip.compress(b"\0" * (40 << 20)), code=5)

@@ -240,8 +240,8 @@ def recorded(tmp):
     p = sound("a recording", text)
     words = "".join(p.text)
     expect("it says what it was", all(w in words for w in ("Beside a job", "train <b> x", "exit code 3", "14.5 s")), (code, err))
-    for want in ("CPUs in use: 3.000 to 3.000 CPUs", "network, received, 2 together: 75", "memory in use: 24", "disks, read, sda: 0.000 to 0.000",
-                 "a kernel ran: 90", "From 0.000 to 14.50"):
+    for want in ("CPUs in use: 3.000 to 3.000 CPUs", "network, received, 2 in total: 75", "memory in use: 24", "disks, read, sda: 0.000 to 0.000",
+                 "kernel active: 90", "From 0.000 to 14.50"):
         expect(f"the machine around it: {want}", want in words, re.findall("From 0.000[^<]*", words))
     expect("and draws it", 'class="chart"' in text and "1980" in words, code)
     file.write_bytes(file.read_bytes()[:50])
@@ -265,7 +265,7 @@ def output(tmp):
         at = pathlib.Path(tmp, f"r.{form}")
         expect(f"-o, {form}, twice", [run("report", *on, "--format", form, "-o", at)[0] for _ in (1, 2)] == [1, 1] and at.stat().st_size)
     code, out, err = run("report", *on, "-o", pathlib.Path(tmp, "no/such/folder.html"))
-    expect("a folder that is not there", code == 5 and "cannot be written" in err, (code, err))
+    expect("a folder that is not there", code == 5 and "cannot write" in err, (code, err))
     code, out, err = run("report", *on, "-o", "/dev/full")
     expect("a full disk", code == 5 and "No space" in err, (code, err))
     p = subprocess.Popen([gputune, "report", *map(str, report_state.many(64)), "-o", str(to)], env={"PATH": "/usr/bin:/bin"})
@@ -308,7 +308,7 @@ def given_figures(tmp):
         file = written(tmp, "odd.json", j, memory_bytes={"value": 7e9, "low": low, "high": high})
         code, text, err = run("report", *on, file)
         expect(f"an end of {low:g} to {high:g} bytes is none", code == 1 and not err and "6.52 GiB" in text and
-            "(null)" not in text and "6.52 GiB (" not in text, (code, err, re.findall("Memory of one GPU.{80}", text)))
+            "(null)" not in text and "6.52 GiB (" not in text, (code, err, re.findall("Memory per GPU.{80}", text)))
     whole = run("report", *on, written(tmp, "odd.json", j, memory_bytes={"value": 7e9, "low": 6e9, "high": 8e9}))[1]
     expect("and two are an interval", "6.52 GiB (5.59 GiB to 7.45 GiB)" in whole)
     j = json.loads(files["predict training"].read_text())

@@ -62,9 +62,9 @@ def arch(tmp):
     says("no file", ["arch", tmp / "none.so", "--gpu", "sm_90"], 2, "No such file")
     says("nothing named", ["arch"], 2, "FILE")
     os.mkfifo(tmp / "pipe.so")
-    says("a pipe", ["arch", tmp / "pipe.so", "--gpu", "sm_90"], 5, "no regular file")
+    says("a pipe", ["arch", tmp / "pipe.so", "--gpu", "sm_90"], 5, "not a regular file")
     cut = put(tmp / "cut.so", lib.read_bytes()[:-100])
-    says("cut off", ["arch", cut, "--gpu", "sm_90"], 5, "ELF headers are broken")
+    says("cut off", ["arch", cut, "--gpu", "sm_90"], 5, "broken ELF headers")
     says("thin", ["arch", put(tmp / "t.a", b"!<thin>\n"), "--gpu", "sm_90"], 5, "thin archive")
     whole = zip64("x/k.so", lib.read_bytes())
     says("zip64", ["arch", put(tmp / "z.whl", whole), "--gpu", "sm_121"], 0, "x/k.so", "same family (sm_120f)")
@@ -130,10 +130,10 @@ def bad_wheels(tmp, house):
     good = wheel(tag=tag, files=[("tiny/k.so", lib)])
     twice = wheel(tag=tag, files=[("tiny/a.py", b"1"), ("tiny/b.py", b"2")])
     cases = [
-        ("cut", name, good[:-30], "cut off"),
+        ("cut", name, good[:-30], "truncated"),
         ("cut to nothing", name, good[:10], "broken"),
-        ("climbs out", name, wheel(tag=tag, files=[("../evil.py", b"")]), "climbs out"),
-        ("hides its climb", name, wheel(tag=tag, files=[("tiny/../../evil.py", b"")]), "climbs out"),
+        ("climbs out", name, wheel(tag=tag, files=[("../evil.py", b"")]), "a name that leaves the folder"),
+        ("hides its climb", name, wheel(tag=tag, files=[("tiny/../../evil.py", b"")]), "a name that leaves the folder"),
         ("absolute", name, wheel(tag=tag, files=[("/etc/evil", b"")]), "absolute"),
         ("Windows' climb", name, wheel(tag=tag, files=[("a\\b.py", b"")]), "absolute"),
         ("twice the same", name, twice.replace(b"tiny/b.py", b"tiny/a.py"), "twice"),
@@ -141,9 +141,9 @@ def bad_wheels(tmp, house):
         ("encrypted", name, patch_entry(good, 0, 8, "<H", 1), "encrypted"),
         ("another packing", name, patch_entry(good, 0, 10, "<H", 12), "method 12"),
         ("two members in one place", name, patch_entry(good, 1, 42, "<I", 0), "overlap"),
-        ("beyond the end", name, patch_entry(good, 0, 42, "<I", 1 << 30), "outside"),
-        ("a bomb", name, patch_entry(good, 0, 24, "<I", 0xFFFFFFF0), "more than its bytes can make"),
-        ("another check sum", name, patch_entry(good, 0, 16, "<I", 7), "check sum"),
+        ("beyond the end", name, patch_entry(good, 0, 42, "<I", 1 << 30), "beyond the end"),
+        ("a bomb", name, patch_entry(good, 0, 24, "<I", 0xFFFFFFF0), "claims more data than its bytes can contain"),
+        ("another check sum", name, patch_entry(good, 0, 16, "<I", 7), "its checksum does not match"),
         ("unlisted", name, wheel(tag=tag, extra=[("tiny/more.py", b"")]), "not in its RECORD"),
         ("another hash", name, wheel(tag=tag, files=[("tiny/a.py", b"1")],
                                      record=lambda t: t.replace("tiny/a.py,sha256=", "tiny/a.py,sha256=x")), "RECORD"),
@@ -152,9 +152,9 @@ def bad_wheels(tmp, house):
         ("missing file", name, wheel(tag=tag, record=lambda t: "tiny/gone.py,sha256=x,1\n" + t), "gone.py"),
         ("no metadata", name, wheel(tag=tag, drop="METADATA"), "lacks"),
         ("no tags", name, wheel(tag=tag, drop="WHEEL"), "lacks"),
-        ("no record", name, wheel(tag=tag, drop="RECORD"), "lacks"),
-        ("another name", name, wheel(tag=tag, inside_name="huge"), "inside it is called huge"),
-        ("another tag", name, wheel(tag=tag, inside_tag="cp312-cp312-win_amd64"), "inside it is tagged"),
+        ("no record", name, wheel(tag=tag, drop="RECORD"), "missing member"),
+        ("another name", name, wheel(tag=tag, inside_name="huge"), "a different name: huge"),
+        ("another tag", name, wheel(tag=tag, inside_tag="cp312-cp312-win_amd64"), "its metadata has a different tag"),
         ("another processor by name", f"tiny-1.0-cp311-cp311-linux_{other}.whl",
          wheel(tag=f"cp311-cp311-linux_{other}"), f"not for {machine}"),
         ("another processor inside", name, wheel(tag=tag, files=[("tiny/k.so", foreign)]), f"libraries for {other}"),
@@ -165,8 +165,8 @@ def bad_wheels(tmp, house):
          "not for 3.11"),
         ("newer abi3", f"tiny-1.0-cp312-abi3-linux_{machine}.whl", wheel(tag=f"cp312-abi3-linux_{machine}"),
          "not for 3.11"),
-        ("no wheel's name", "tiny.whl", good, "no wheel's name"),
-        ("no wheel", "tiny-1.0.tar.gz", good, "no wheel"),
+        ("no wheel's name", "tiny.whl", good, "invalid wheel name"),
+        ("no wheel", "tiny-1.0.tar.gz", good, "is not a wheel"),
         ("old GPU code", name, wheel(tag=tag, files=[("tiny/k.so", elf(
             ".nv_fatbin", fatbin(entry(2, 75, 0, 0, cubin(75))), machine=elf_machine[machine]))]), "runs on sm_121"),
         ("broken GPU code", name, wheel(tag=tag, files=[("tiny/k.so", elf(
@@ -195,7 +195,7 @@ def wheelhouse(tmp):
     expect("what was added", j and [w["name"] for w in j["wheels"]] == ["tiny", "pure_one", "stable"] and
            "sm_120f" in j["wheels"][0]["gpu_code"], j)
     says("add again", ["wheelhouse", "add", house, good], 0, "is there already")
-    says("another of that name", ["wheelhouse", "add", house, newer], 1, "has another", "update")
+    says("another of that name", ["wheelhouse", "add", house, newer], 1, "has a different", "update")
     says("update", ["wheelhouse", "update", house, newer], 0, "replaced")
     expect("the old one is kept", len(list((house / "older").glob(f"*/{name}"))) == 1)
     follows("verify", ["wheelhouse", "verify", house], 0)
@@ -209,17 +209,17 @@ def wheelhouse(tmp):
     says("exchanged", ["wheelhouse", "verify", house], 1, name, "manifest")
     says("a broken one is not copied", ["wheelhouse", "sync", house, tmp / "copy2"], 1, "not sound")
     (house / name).unlink()
-    says("missing", ["wheelhouse", "verify", house], 1, "it is missing")
+    says("missing", ["wheelhouse", "verify", house], 1, "missing")
     os.symlink(good, house / name)
     says("a link", ["wheelhouse", "verify", house], 1, "a link")
     put(house / "stray-1.0-py3-none-any.whl", b"")
     says("a stray", ["wheelhouse", "verify", house], 1, "stray-1.0", "not in the manifest")
     text = (house / "manifest.json").read_text()
     (house / "manifest.json").write_text(text.replace(name, f"../{name}"))
-    says("a manifest that climbs", ["wheelhouse", "verify", house], 1, "cannot be part")
+    says("a manifest that climbs", ["wheelhouse", "verify", house], 1, "invalid part \"")
     (house / "manifest.json").write_text(text[:-20])
     says("half a manifest", ["wheelhouse", "add", house, pure], 2, "JSON")
-    says("none", ["wheelhouse", "list", tmp], 2, "no wheelhouse")
+    says("none", ["wheelhouse", "list", tmp], 2, "is not a wheelhouse: it has no")
     for words in (["wheelhouse"], ["wheelhouse", "paint", house], ["wheelhouse", "add", house]):
         says("usage", words, 2, "wheelhouse")
 
@@ -248,10 +248,10 @@ def signed(tmp):
     says("add signed", ["wheelhouse", "add", house, pure, "--key", key], 0, "added")
     says("what another key signed is not taken over", ["wheelhouse", "add", house, pure, "--key", tmp / "other"], 1, "is not signed by")
     says("signed by", ["wheelhouse", "verify", house, "--key", tmp / "allowed"], 0, "signed by me@here")
-    says("by somebody else", ["wheelhouse", "verify", house, "--key", tmp / "strangers"], 1, "none of the allowed")
+    says("by somebody else", ["wheelhouse", "verify", house, "--key", tmp / "strangers"], 1, "not signed by an allowed signer in its current form")
     m = house / "manifest.json"
     m.write_text(m.read_text().replace('"gpus": ""', '"gpus": "sm_90"'))
-    says("changed since", ["wheelhouse", "verify", house, "--key", tmp / "allowed"], 1, "none of the allowed")
+    says("changed since", ["wheelhouse", "verify", house, "--key", tmp / "allowed"], 1, "not signed by an allowed signer in its current form")
     says("what was changed since is not signed anew", ["wheelhouse", "add", house, pure, "--key", key], 1, "is not signed by")
 
 
@@ -281,7 +281,7 @@ def check(tmp):
                 ("stack.torch-cuda", "PyTorch"): "pass"}
         for k, v in want.items():
             expect(f"finding {k}", k in got and got[k]["verdict"] == v, got.get(k))
-        expect("what it says", "triton 3.5.1 (wanted 3.5.0)" in got[("stack.pins", "torch")]["current"], got)
+        expect("what it says", "triton 3.5.1" in got[("stack.pins", "torch")]["current"], got)
         expect("what mends it", ">=2.28.3" in got[("stack.nccl-version", "NCCL")]["command"], got)
     faulty = tmp / "faulty/lib/python3.12/site-packages"
     for name, version in (("nvidia-cutlass-dsl", "4.5.0"), ("flashinfer-python", "0.6.15"), ("flashinfer-cubin", "0.6.13"), ("torch", "2.12.0+cu130"),
@@ -308,8 +308,8 @@ def check(tmp):
         f = [f for f in j["findings"] if f["id"] == "stack.toolkit"]
         expect(f"{gpu}: {verdict}", len(f) == 1 and f[0]["verdict"] == verdict and (f[0]["command"] or "").endswith(command or ""), f)
     put(site / "torch/version.py", "__version__ = '2.9.0+cpu'\ncuda: Optional[str] = None\n")
-    says("a build without CUDA", ["check", "--env", env, "--gpu", "sm_121"], 1, "computes on the CPU alone")
-    says("no environment", ["check", "--env", tmp / "none"], 2, "no Python environment")
+    says("a build without CUDA", ["check", "--env", env, "--gpu", "sm_121"], 1, "built without CUDA: it computes only on the CPU")
+    says("no environment", ["check", "--env", tmp / "none"], 2, "is not a Python environment")
     says("an argument", ["check", "x"], 2, '"x"')
     (tmp / "no files").mkdir()
     j = follows("a folder without anything to read", ["arch", tmp / "no files", "--gpu", "sm_121"], 0)
@@ -431,7 +431,7 @@ def compare(tmp):
                len({tuple(order[i:i + 2]) for i in range(0, len(order), 2)}) == 2, order)
     j = sides("a side that crashes", [newer, older / "libnccl.so.2", *bench, *quick], 1, GPUTUNE_STUB_OLDER="crash")
     expect("a crash: said", j.get("verdict") == "fails" and "signal 6" in j["why"] and j["a"]["fault"] is None, j.get("why"))
-    j = sides("the other one", [older, newer, *bench, *quick], 5, GPUTUNE_STUB_OLDER="crash")
+    j = sides("firmware interleaves memory across sockets: half of all", [older, newer, *bench, *quick], 5, GPUTUNE_STUB_OLDER="crash")
     j = sides("what each chose", [older, newer, "--bench", "gemm/bf16:64", "--budget", "10ms", "--gpus", "0", *quick], 5)
     if j:
         expect("chosen: versions and algorithms", "12.8.4 algorithm 4" in j["a"]["chosen"][0]["text"] and "13.1.0 algorithm" in j["b"]["chosen"][0]["text"],
@@ -454,10 +454,10 @@ def compare(tmp):
     os.symlink("nowhere", tmp / "gone/lib/libnccl.so.2")
     for what, argv, words in (
             ("no such side", [newer, tmp / "missing"], ["B:", "no such file"]),
-            ("nothing in it", [nothing, newer], ["A:", "no Python environment"]),
-            ("for another processor", [newer, foreign], [f"made for {other}", f"this machine is {machine}"]),
-            ("no library", [newer, tmp / "text"], ["no library"]),
-            ("a link to nowhere", [newer, tmp / "gone"], ["leads nowhere"]),
+            ("nothing in it", [nothing, newer], ["A:", "is not a Python environment"]),
+            ("for another processor", [newer, foreign], [f"built for {other}", f"this machine is {machine}"]),
+            ("no library", [newer, tmp / "text"], ["not a library"]),
+            ("a link to nowhere", [newer, tmp / "gone"], ["is a dangling link"]),
             ("another library", [newer, newer / "libcublasLt.so.13"], ["is not NCCL"]),
             ("one side", [newer], ["needs B"])):
         refuses(f"compare: {what}", ["stack", "compare", *argv, *bench], 2, *words, env=env)

@@ -176,7 +176,7 @@ def check_measured():
     known = sorted({k["hardware"].split()[0] for k in csv.DictReader((HERE / "measured.csv").open())})
     for on in (*known, "h100-pcie", "h200-nvl", "b200", "a100", "l40s", "rtx 6000 ada", "rtx pro 6000", "5090", "thor"):
         notes = ask("--model", "llama-3.1-8b", "--on", on)["notes"]
-        expect(f"runs on {on} are known", (on in known) != any("nobody's runs" in n for n in notes), notes)
+        expect(f"runs on {on} are known", (on in known) != any("using constants fitted on" in n for n in notes), notes)
 
 
 def check_places():
@@ -278,7 +278,7 @@ def check_usage():
     r = run("--model", "Qwen3-8B", "--host", str(machines / "dgx-spark"))
     expect("a captured machine", r.code == 0 and "GB10" in r.out, r.err)
     r = run("--model", "Qwen3-8B", "--on", "h200", "--explain")
-    expect("equations", "How it follows" in r.out and "GB/s x" in r.out, r.out)
+    expect("equations", "Derivation" in r.out and "GB/s x" in r.out, r.out)
 
 
 check_errors()

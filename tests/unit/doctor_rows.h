@@ -510,7 +510,8 @@ static const struct doctor_case doctor_rows[] = {
 	  .signs = "{'rdma_devices': 1}" },
 	{ IS("nccl.over-sockets/list", CERTAIN), "0 of 1", .facts = "{" ONE_RDMA "}",
 	  .signs = VAR("NCCL_IB_HCA", "roceP2p1s0f0:1") },
-	{ IS("nccl.over-sockets/list", POSSIBLE), "other names", .facts = "{" ONE_RDMA "}",
+	{ IS("nccl.over-sockets/list", POSSIBLE), "NCCL_IB_HCA=mlx5_0 in process 9 (vllm): 0 of 1",
+	  .facts = "{" ONE_RDMA "}",
 	  .signs = "{'vars': [{'name': 'NCCL_IB_HCA', 'value': 'mlx5_0', 'origin': 'process 9 "
 		   "(vllm)'}]}" },
 	{ IS("nccl.over-sockets/list", LIKELY), "1 of 2", .facts = "{" ONE_RDMA "}",

@@ -226,7 +226,7 @@ static void test_refused(void **state)
 		"--min-effect takes a share from 0.01% to 100%, not \"101\"");
 	refuses(&f, "for", "10 GB",
 		"--for takes a time like 10s, 500ms or 2m, up to 24h, not \"10 GB\"");
-	refuses(&f, "for", "", "--for is empty; it needs TIME");
+	refuses(&f, "for", "", "--for is empty; expected TIME");
 	refuses(&f, "way", "slwo", "--way takes one of fast, slow, not \"slwo\"");
 	assert_string_equal(f.e.hint, "did you mean \"slow\"?");
 	refuses(&f, "kind", "memroy",
@@ -235,7 +235,7 @@ static void test_refused(void **state)
 	refuses(&f, "NAME", "odd", "NAME takes an even word, not \"odd\"");
 	takes(&f, "count", "3");
 	assert_int_equal(take(&f, "count", "3", true), -EINVAL);
-	assert_string_equal(f.e.text, "--count is given twice");
+	assert_string_equal(f.e.text, "--count is given more than once");
 	arena_free(&f.a);
 }
 
@@ -258,18 +258,18 @@ static void test_json(void **state)
 		const char *text, *sentence;
 	} bad[] = {
 		{ "{}", "\"name\" is missing" },
-		{ "[]", "a question is a JSON object" },
+		{ "[]", "the request must be a JSON object" },
 		{ "{\"name\": \"ab\", \"count\": \"many\"}",
 		  "--count takes a whole number from 1 to 100, not \"many\"" },
 		{ "{\"name\": \"ab\", \"count\": 101}",
 		  "--count takes a whole number from 1 to 100, not \"101\"" },
 		{ "{\"name\": \"ab\", \"count\": true}",
-		  "\"count\" is a number, or a text with its unit" },
-		{ "{\"name\": \"ab\", \"all\": 1}", "\"all\" is true or false" },
-		{ "{\"name\": \"ab\", \"file\": [1]}", "\"file\" is a list of texts" },
+		  "\"count\" must be a number or a string with a unit" },
+		{ "{\"name\": \"ab\", \"all\": 1}", "\"all\" must be true or false" },
+		{ "{\"name\": \"ab\", \"file\": [1]}", "\"file\" must be a list of strings" },
 		{ "{\"name\": \"ab\", \"file\": []}", "\"file\" is an empty list" },
-		{ "{\"name\": [\"ab\"]}", "\"name\" is a text" },
-		{ "{\"name\": \"ab\", \"min_efect\": 1}", "\"min_efect\" is not known here" },
+		{ "{\"name\": [\"ab\"]}", "\"name\" must be a string" },
+		{ "{\"name\": \"ab\", \"min_efect\": 1}", "unknown key \"min_efect\"" },
 		{ "{\"name\": \"a\\u0000\"}", NULL },
 	};
 	struct fixture f = begin();

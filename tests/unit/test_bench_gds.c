@@ -168,7 +168,7 @@ static void test_ways(void **state)
 	stub("gpus=1 memory=1000000000", "host silent");
 	expect("cufile:gpu0", NULL, "nvidia-fs is not loaded");
 	stub("gpus=1 memory=1000000000", "silent short");
-	expect("cufile:gpu0", NULL, "does not count");
+	expect("cufile:gpu0", NULL, "not counted");
 }
 
 /* Ctrl-C: what was measured until then is checked like the rest, and nothing is left. */
@@ -212,11 +212,11 @@ static void test_faults(void **state)
 	stub("gpus=1 memory=1000000000", "wrong");
 	expect_error("cufile:gpu0", "other data than");
 	stub("gpus=1 memory=1000000000", "fail");
-	expect_error("cufile:gpu0", "nvidia-fs refused it");
+	expect_error("cufile:gpu0", "rejected by nvidia-fs");
 	stub("gpus=1 memory=1000000000", "nofile");
 	expect_error("cufile:gpu0", "file system");
 	stub("gpus=1 memory=100000", "");
-	expect_error("through-host:gpu0", "of its memory");
+	expect_error("through-host:gpu0", "MiB of GPU memory");
 }
 
 static void test_absent(void **state)

@@ -152,7 +152,7 @@ static void test_lesser(void **state)
 		assert_null(strstr(r->cases[i].name, "kernel"));
 		assert_non_null(strstr(r->cases[i].variant, "through the host"));
 	}
-	assert_non_null(strstr(error_of(&a, &bench_gpu_latency, "peer"), "cannot reach"));
+	assert_non_null(strstr(error_of(&a, &bench_gpu_latency, "peer"), "has no peer access"));
 	arena_free(&a);
 }
 
@@ -265,7 +265,7 @@ static void test_in_use(void **state)
 	(void)state;
 	stub("memory=1572864");
 	text = error_of(&a, &bench_gpu_memory, "copy:gpu0");
-	assert_non_null(strstr(text, "GPU 0000:41:00.0: no 1 MiB of its memory"));
+	assert_non_null(strstr(text, "GPU 0000:41:00.0: cannot allocate 1 MiB"));
 	assert_non_null(strstr(text, "it is used by pid 4711 (python3, 5 MiB)"));
 	assert_null(strstr(text, "myself"));
 	stub("exclusive=1");
@@ -368,7 +368,7 @@ static void test_waits_end(void **state)
 	assert_int_equal(cuda_wait_stream(&c->gpu[0], s, 0.05, "the work", &e), 0);
 	stub("stuck=1");
 	assert_int_equal(cuda_wait_stream(&c->gpu[0], s, 0.05, "the work", &e), -ETIME);
-	assert_non_null(strstr(e.text, "is lost: the work was not over after 0.05 s"));
+	assert_non_null(strstr(e.text, "is lost: the work did not finish within 0.05 s"));
 	stub("");
 	/* It is well again, and we do not believe it. */
 	assert_int_equal(cuda_wait_stream(&c->gpu[0], s, 0.05, "the work", &e), -EIO);
@@ -414,7 +414,7 @@ static void test_guard(void **state)
 	assert_true(n > 0);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), CUDA_GUARD_EXIT);
-	assert_non_null(strstr(said, "GPU 0000:41:00.0: the driver does not come back"));
+	assert_non_null(strstr(said, "GPU 0000:41:00.0: a driver call hangs"));
 	assert_null(strstr(said, "nobody"));
 }
 
@@ -425,9 +425,9 @@ static void test_driver(void **state)
 		int code;
 	} rows[] = {
 		{ "gpus=0", "NO_DEVICE", -ENXIO },
-		{ "version=11020", "too old: it runs CUDA 11.2", -ELIBBAD },
+		{ "version=11020", "too old: it supports CUDA 11.2", -ELIBBAD },
 		{ "init=803", "different versions", -ELIBBAD },
-		{ "init=802", "fabric manager", -EAGAIN },
+		{ "init=802", "Fabric Manager", -EAGAIN },
 		{ "init=4242", "CUDA_ERROR_OF_THE_STUB (4242)", -EIO },
 	};
 	struct cuda *c = calloc(1, sizeof(*c));
@@ -490,7 +490,7 @@ static void test_library(void **state)
 	snprintf(path, sizeof(path), "%s/$LIB", folder);
 	setenv("GPUTUNE_LIB_DIR", path, 1);
 	assert_int_equal(cuda_library_open(only, false, &symbol, 1, &init, &l, &e), -ELIBACC);
-	assert_non_null(strstr(e.text, "in the place of '$'"));
+	assert_non_null(strstr(e.text, "the loader would replace '$' in the path"));
 	snprintf(path, sizeof(path), "%s/$LIB/libcuda.so.99", folder);
 	assert_int_equal(rename(path, link), 0);
 	snprintf(path, sizeof(path), "%s/$LIB", folder);
@@ -501,10 +501,10 @@ static void test_library(void **state)
 	snprintf(link, sizeof(link), "%s/libgputune-no-such-thing.so.1", folder);
 	fclose(fopen(link, "w"));
 	assert_int_equal(cuda_library_open(none, false, &symbol, 1, &init, &l, &e), -ELIBACC);
-	assert_non_null(strstr(e.text, "cannot be opened"));
+	assert_non_null(strstr(e.text, "cannot open"));
 	unlink(link);
 	assert_int_equal(cuda_library_open(none, false, &symbol, 1, &init, &l, &e), -ELIBACC);
-	assert_non_null(strstr(e.text, "is not found on this machine"));
+	assert_non_null(strstr(e.text, "not found on this machine"));
 	rmdir(folder);
 	unsetenv("GPUTUNE_LIB_DIR");
 }
@@ -525,7 +525,7 @@ static void test_library_paths(void **state)
 	deep[sizeof(deep) - 1] = '\0';
 	setenv("GPUTUNE_LIB_DIR", deep, 1);
 	assert_int_equal(cuda_library_open(none, false, &symbol, 1, &init, &l, &e), -ELIBACC);
-	assert_non_null(strstr(e.text, "a folder of GPUTUNE_LIB_DIR is longer than a path may be"));
+	assert_non_null(strstr(e.text, "a folder in GPUTUNE_LIB_DIR exceeds the path limit of"));
 	/* Long: looked into, and a pipe that nobody writes to is not waited for. */
 	snprintf(deep, sizeof(deep), "/tmp/gputune-library-%0*d", 200, (int)getpid());
 	assert_int_equal(mkdir(deep, 0755), 0);
@@ -539,7 +539,7 @@ static void test_library_paths(void **state)
 	assert_int_equal(mkfifo(file, 0644), 0);
 	setenv("GPUTUNE_LIB_DIR", deep, 1);
 	assert_int_equal(cuda_library_open(none, false, &symbol, 1, &init, &l, &e), -ELIBACC);
-	assert_non_null(strstr(e.text, "cannot be opened: /tmp/gputune-library-"));
+	assert_non_null(strstr(e.text, "cannot open"));
 	unlink(file);
 	for (char *slash; (slash = strrchr(deep, '/')) && slash >= deep + 4; *slash = '\0')
 		rmdir(deep);
@@ -572,8 +572,11 @@ static void test_library_of_others(void **state)
 	fclose(fopen(path, "w"));
 	setenv("HOME", folder, 1);
 	assert_int_equal(cuda_library_open(names, true, &symbol, 1, &init, &l, &e), -ELIBACC);
-	assert_non_null(strstr(e.text, "cannot be opened"));
-	assert_non_null(strstr(e.text, geteuid() == 0 ? "others than root may write" : path));
+	assert_non_null(strstr(e.text, "cannot open"));
+	assert_non_null(
+		strstr(e.text,
+		       geteuid() == 0 ? "it or a parent folder is writable by users other than root"
+				      : path));
 	assert_non_null(strstr(e.text, path));
 	unlink(path);
 	for (char *slash; (slash = strrchr(path, '/')) && strlen(path) > strlen(folder);) {

@@ -99,7 +99,7 @@ static void test_folder_is_on_disk(void **state)
 	box_path(&box, "capture", path, sizeof(path));
 	kernel.sync_errno = EIO;
 	assert_int_equal(write_folder(path, &e), -EIO);
-	assert_non_null(strstr(e.text, "cannot be written"));
+	assert_non_null(strstr(e.text, "not written"));
 	assert_int_equal(rmdir(box.dir), 0); /* nothing stays */
 	assert_int_equal(mkdir(box.dir, 0700), 0);
 	/* A file system that cannot be asked. */

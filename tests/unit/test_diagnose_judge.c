@@ -384,7 +384,7 @@ static void test_gpu(void **state)
 							       .over_s = NAN,
 							       .rank = 3,
 							       .step = -1,
-							       .text = "too warm",
+							       .text = "thermal",
 							       .file = 1 });
 	}
 	text(&b, TRAIT_CHECKPOINTING, "full", NAN);

@@ -237,7 +237,7 @@ static void test_lightning(void **state)
 
 	take(&b, "metrics-broken.csv");
 	assert_int_equal(b.code, -EBADMSG);
-	assert_non_null(strstr(b.e.text, ":2: a quote"));
+	assert_non_null(strstr(b.e.text, ":2: "));
 	drop(&b);
 }
 
@@ -725,7 +725,7 @@ static void test_trace(void **state)
 	want(&b, FIGURE_DATA_S, 400e-6, 2);
 	want(&b, FIGURE_BACKWARD_S, 150e-6, 4);
 	want(&b, FIGURE_COMM_EXPOSED_S, 170e-6, 6);
-	assert_string_equal(want(&b, FIGURE_COMPUTE_S, 200e-6, 5)->text, "operators of the host");
+	assert_string_equal(want(&b, FIGURE_COMPUTE_S, 200e-6, 5)->text, "host operators");
 	assert_int_equal(count(&b, FIGURE_KERNELS), 0);
 	drop(&b);
 
@@ -847,7 +847,7 @@ static void test_sqlite(void **state)
 			    "cudaStreamSynchronize_v3020");
 	want(&b, FIGURE_LAUNCH_S, 10e-9, 0);
 	want(&b, FIGURE_SYNCS, 0.5, 0);
-	assert_string_equal(want(&b, FIGURE_GEMM_S, 325e-6, 0)->text, "format not told");
+	assert_string_equal(want(&b, FIGURE_GEMM_S, 325e-6, 0)->text, "unknown format");
 	assert_int_equal(count_traits(&b, TRAIT_GPU), 2);
 	drop(&b);
 	unlink(path);

@@ -180,8 +180,7 @@ static void test_capped(void **state)
 		  "critical: pcie.link 0000:a3:00.0: lanes are missing" },
 		{ "hgx-h100", "[pcie.link]\nwaive = known\n", "pcie.*,gpu.*", 79, 100, 79,
 		  "high: pcie.acs 0000:82:00.0 +7: traffic between GPU and NIC behind this switch "
-		  "is "
-		  "sent up to the processor and back" },
+		  "goes up to the processor and back" },
 		{ "hgx-h100", "", "pcie.acs", 50, -1, 50, NULL },
 		{ "dgx-spark", "", "gpu.*", 100, 100, 100, NULL },
 		{ "nothing", "", "gpu.*", -1, -1, -1, NULL },

@@ -97,7 +97,8 @@ static void test_file_refusals(void **state)
 	const char *value = "kept";
 
 	memory_file(b->h, path, "64\n")->refuses = -EINVAL;
-	refuse(b, &k, "9999", -EINVAL, "the device takes fewer");
+	refuse(b, &k, "9999", -EINVAL,
+	       "the device's maximum is lower; without a scheduler it is the");
 	memory_find(b->h, path)->refuses = -EACCES;
 	b->h->id.euid = 1000;
 	refuse(b, &k, "9999", -EACCES, "permission denied");
@@ -106,7 +107,7 @@ static void test_file_refusals(void **state)
 	refuse(b, &k, "9999", -EACCES, "even to root");
 	memory_find(b->h, path)->refuses = -EBUSY;
 	refuse(b, &k, "9999", -EBUSY, "in use");
-	refuse(b, &absent, "1", -ENOENT, "does not have it");
+	refuse(b, &absent, "1", -ENOENT, "not found on this machine");
 	assert_int_equal(knob_get(b->h, &b->a, &absent, &value, &b->e), -ENOENT);
 	assert_string_equal(value, "kept");
 }
@@ -150,16 +151,16 @@ static void test_pair(void **state)
 	assert_false(knob_same(&bytes, before, "vm.dirty_ratio=21"));
 	assert_string_equal(knob_command(&b->a, &bytes, before), "sysctl -w vm.dirty_ratio=20");
 
-	refuse(b, &bytes, "vm.swappiness=1", -EINVAL, "counterpart");
-	refuse(b, &bytes, "vm.dirty_ratio=1 2", -EINVAL, "counterpart");
-	refuse(b, &bytes, "20%", -EINVAL, "counterpart");
-	refuse(b, &bytes, "0", -EINVAL, "only while vm.dirty_ratio holds");
+	refuse(b, &bytes, "vm.swappiness=1", -EINVAL, "alternative limit");
+	refuse(b, &bytes, "vm.dirty_ratio=1 2", -EINVAL, "alternative limit");
+	refuse(b, &bytes, "20%", -EINVAL, "alternative limit");
+	refuse(b, &bytes, "0", -EINVAL, "could not set vm.dirty_bytes to 0: it is");
 	/* Both zero: no one write leads back to that from bytes. */
 	memory_file(b->h, "/proc/sys/vm/dirty_ratio", "0\n");
 	assert_string_equal(get(b, &ratio), "0");
 	assert_string_equal(get(b, &bytes), "vm.dirty_ratio=0");
 	assert_false(knob_valid(&bytes, "vm.dirty_ratio=0", &before));
-	refuse(b, &bytes, "vm.dirty_ratio=0", -EINVAL, "both 0");
+	refuse(b, &bytes, "vm.dirty_ratio=0", -EINVAL, "both limits are 0");
 	/* A kernel without the other half. */
 	memory_file(b->h, "/proc/sys/vm/overcommit_ratio", "0\n");
 	assert_string_equal(get(b, &alone), "0");
@@ -432,22 +433,28 @@ static const struct bounded bounded[] = {
 	{ { KNOB_SYSCTL, "vm.swappiness", "" }, "200", NULL },
 	{ { KNOB_SYSCTL, "vm.swappiness", "" }, "201", "0 to 200" },
 	{ { KNOB_SYSCTL, "vm.swappiness", "" }, "-1", "0 to 200" },
-	{ { KNOB_SYSCTL, "vm.swappiness", "" }, "x", "no number" },
+	{ { KNOB_SYSCTL, "vm.swappiness", "" }, "x", "not a number" },
 	{ { KNOB_SYSCTL, "vm.dirty_ratio", "" }, "vm.dirty_bytes=1048576", "1 to 90 %" },
-	{ { KNOB_SYSCTL, "vm.min_free_kbytes", "" }, "1048576", "only put back" },
+	{ { KNOB_SYSCTL, "vm.min_free_kbytes", "" },
+	  "1048576",
+	  "nothing; gputune only restores it" },
 	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072 6291456", NULL },
-	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072", "three numbers" },
-	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072 65536", "three numbers" },
+	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" },
+	  "4096 131072",
+	  "net.ipv4.tcp_rmem takes three non-decreasing" },
+	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" },
+	  "4096 131072 65536",
+	  "net.ipv4.tcp_rmem takes three non-decreasing" },
 	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072 2147483647", "1073741824" },
 	{ { KNOB_SYSFS, POLICY0 "scaling_governor", "" }, "schedutil", NULL },
 	{ { KNOB_SYSFS, POLICY0 "scaling_governor", "" }, "sched", "one of: conservative" },
-	{ { KNOB_SYSFS, POLICY0 "scaling_governor", "" }, "", "no single word" },
+	{ { KNOB_SYSFS, POLICY0 "scaling_governor", "" }, "", "the value is not a single word" },
 	{ { KNOB_BOOTARG, "isolcpus", "" }, "managed_irq,domain,2-5,8", NULL },
 	{ { KNOB_BOOTARG, "isolcpus", "" }, "managed_irq", "list of CPUs" },
 	{ { KNOB_BOOTARG, "nohz_full", "" }, "managed_irq,2", "list of CPUs" },
 	{ { KNOB_BOOTARG, "rcu_nocb_poll", "" }, "", NULL },
 	{ { KNOB_BOOTARG, "rcu_nocb_poll", "" }, "1", "no value" },
-	{ { KNOB_BOOTARG, "pci", "" }, "pcie_bus_perf", "only put back" },
+	{ { KNOB_BOOTARG, "pci", "" }, "pcie_bus_perf", "nothing; gputune only restores it" },
 	{ { KNOB_LINK, "mtu", "eth0" }, "9000", NULL },
 	{ { KNOB_LINK, "mtu", "eth0" }, "67", "68 to 65536" },
 	{ { KNOB_UNIT, "irqbalance.service", "" }, "disabled inactive", NULL },
@@ -600,18 +607,18 @@ static void test_mrrs_refused(void **state)
 	/* Lists that loop, leave, or have no such thing. */
 	c = config(b, SPACE);
 	c[0x61] = 0x40;
-	refuse(b, &mrrs, "4096", -EOPNOTSUPP, "no such capability");
+	refuse(b, &mrrs, "4096", -EOPNOTSUPP, "lacks this capability");
 	c[0x61] = 0x60;
-	refuse(b, &mrrs, "4096", -EOPNOTSUPP, "no such capability");
+	refuse(b, &mrrs, "4096", -EOPNOTSUPP, "lacks this capability");
 	c[0x61] = 0x10;
-	refuse(b, &mrrs, "4096", -EOPNOTSUPP, "no such capability");
+	refuse(b, &mrrs, "4096", -EOPNOTSUPP, "lacks this capability");
 	c[0x61] = 0;
-	refuse(b, &mrrs, "4096", -EOPNOTSUPP, "no such capability");
+	refuse(b, &mrrs, "4096", -EOPNOTSUPP, "lacks this capability");
 	/* The capability begins where the space ends. */
 	c = config(b, PCI_CFG_SPACE_SIZE);
 	c[0x61] = 0xfc;
 	c[0xfc] = PCI_CAP_ID_EXP;
-	refuse(b, &mrrs, "4096", -EOPNOTSUPP, "no such capability");
+	refuse(b, &mrrs, "4096", -EOPNOTSUPP, "lacks this capability");
 
 	config(b, SPACE);
 	memory_find(b->h, CONFIG)->refuses = -EPERM;
@@ -638,9 +645,9 @@ static void test_acs(void **state)
 	assert_memory_equal(c, before, SPACE);
 	/* A list that points at itself. */
 	put16(c, 0x102, 0x100 << 4 | 1);
-	refuse(b, &acs, "0", -EOPNOTSUPP, "no such capability");
+	refuse(b, &acs, "0", -EOPNOTSUPP, "lacks this capability");
 	config(b, PCI_CFG_SPACE_SIZE);
-	refuse(b, &acs, "0", -EOPNOTSUPP, "no such capability");
+	refuse(b, &acs, "0", -EOPNOTSUPP, "lacks this capability");
 }
 
 /* --- links ------------------------------------------------------------------------------------ */
@@ -667,13 +674,13 @@ static void test_link(void **state)
 	assert_string_equal(get(b, &mtu), "9000");
 	memory_answer(b->h, "if eth0 max_mtu", 4000);
 	memory_find(b->h, "/sys/class/net/eth0/mtu")->refuses = -EINVAL;
-	refuse(b, &mtu, "9000", -EINVAL, "at most 4000");
-	refuse(b, &mtu, "3000", -EINVAL, "its driver refuses");
+	refuse(b, &mtu, "9000", -EINVAL, "maximum is 4000");
+	refuse(b, &mtu, "3000", -EINVAL, "its driver rejects the value");
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		const struct knob k = { KNOB_LINK, numbers[i][0], "eth0" };
 		const char *words = arena_printf(&b->a, "ethtool eth0 %s", numbers[i][1]);
 
-		refuse(b, &k, "1", -EOPNOTSUPP, "does not support");
+		refuse(b, &k, "1", -EOPNOTSUPP, "not supported");
 		memory_answer(b->h, words, 1);
 		assert_string_equal(get(b, &k), "1");
 		set(b, &k, "0");
@@ -686,7 +693,7 @@ static void test_link(void **state)
 	memory_answer(b->h, "ethtool eth0 rx_max_pending", 8192);
 	set(b, &ring, "8192");
 	memory_find(b->h, "ethtool eth0 rx_pending")->refuses = -EINVAL;
-	refuse(b, &ring, "8193", -EINVAL, "at most 8192");
+	refuse(b, &ring, "8193", -EINVAL, "could not set rx-ring of eth0 to 8193: its");
 }
 
 /* A library that counts more GPUs than there can be is not asked for each. */
@@ -698,7 +705,7 @@ static void test_gpus_without_end(void **state)
 
 	memory_answer(b->h, "nvml  nvmlDeviceGetCount", INT64_MAX);
 	assert_int_equal(knob_get(b->h, &b->a, &k, &value, &b->e), -EOPNOTSUPP);
-	refuse(b, &k, "1", -EOPNOTSUPP, "does not support");
+	refuse(b, &k, "1", -EOPNOTSUPP, "not supported");
 }
 
 /* --- kernel arguments ------------------------------------------------------------------------- */
@@ -833,12 +840,12 @@ static void test_arguments_refused(void **state)
 	struct bench *b = *state;
 	const char *value;
 
-	refuse(b, &nosmt, "", -EOPNOTSUPP, "takes no drop-in");
+	refuse(b, &nosmt, "", -EOPNOTSUPP, "boot loader has no drop-ins");
 	assert_non_null(strstr(b->e.hint, "to its own configuration"));
 	assert_int_equal(knob_get(b->h, &b->a, &nosmt, &value, &b->e), -EOPNOTSUPP);
 	grub(b, true);
 	memory_file(b->h, "/usr/sbin/grub-mkconfig", "#!/bin/sh\n. /etc/default/grub\n");
-	refuse(b, &nosmt, "", -EOPNOTSUPP, "takes no drop-in");
+	refuse(b, &nosmt, "", -EOPNOTSUPP, "boot loader has no drop-ins");
 	memory_file(b->h, "/usr/sbin/grub-mkconfig", "for x in /etc/default/grub.d/*.cfg\n");
 	set(b, &nosmt, "");
 	/* Lines of somebody else in our file are not for us to lose. */
@@ -893,12 +900,12 @@ static void test_kernel_cmdline(void **state)
 	cmdline(b, "root=UUID=1 ro nohz_full=3\n");
 	/* Fewer than it says; a line that the kernel would cut; a link. */
 	memory_file(b->h, "/etc/kernel/cmdline", "ro gputune.args=2 nosmt\n");
-	refuse(b, &nosmt, "not set", -EBADMSG, "somebody edited");
+	refuse(b, &nosmt, "not set", -EBADMSG, "were edited");
 	assert_int_equal(knob_get(b->h, &b->a, &nosmt, &value, &b->e), -EBADMSG);
 	memory_file(b->h, "/etc/kernel/cmdline", "\n");
 	refuse(b, &nosmt, "", -EBADMSG, "no arguments");
 	memory_file(b->h, "/etc/kernel/cmdline", arena_printf(&b->a, "a=%02040d\n", 1));
-	refuse(b, &nosmt, "", -ENOSPC, "no line of");
+	refuse(b, &nosmt, "", -ENOSPC, "the kernel accepts no command line of 2063");
 }
 
 #define CONF "/boot/extlinux/extlinux.conf"
@@ -979,13 +986,13 @@ static void test_extlinux_refused(void **state)
 		const char *from, *to, *says;
 	} rows[] = {
 		{ "DEFAULT primary", "DEFAULT primary\nDEFAULT backup", "two DEFAULT" },
-		{ "DEFAULT primary", "DEFAULT gone", "not there" },
+		{ "DEFAULT primary", "DEFAULT gone", "missing label" },
 		{ "LABEL backup", "LABEL primary", "two labels" },
 		{ "rw  \r\n", "rw\n\tAPPEND ro\n", "two APPEND" },
 		{ "\tAPPEND ${cbootargs} root=/dev/a rw  \r\n", "", "no arguments" },
 		{ "root=/dev/a", "root=/dev/a#b", "comment" },
 		{ "\tLINUX /boot/Image\n", "", "no kernel" },
-		{ "a rw", "a rw gputune.args=2 nosmt", "somebody edited" },
+		{ "a rw", "a rw gputune.args=2 nosmt", "were edited" },
 		{ "a rw", "a rw gputune.args=1 nosmt gputune.args=1 nosmt", "twice" },
 		{ "cbootargs} single", "cbootargs} single gputune.args=1 nosmt", "another label" },
 	};
@@ -1006,15 +1013,15 @@ static void test_extlinux_refused(void **state)
 	memory_file(b->h, CONF, conf);
 	memory_folder(b->h, "/proc");
 	memory_file(b->h, "/proc/cmdline", arena_printf(&b->a, "a=%02030d\n", 1));
-	refuse(b, &isolcpus, "2-7", -ENOSPC, "no line of");
+	refuse(b, &isolcpus, "2-7", -ENOSPC, "the kernel accepts no command line of 2061");
 	memory_file(b->h, "/proc/cmdline", "ro\n");
 	memory_file(b->h, CONF, arena_printf(&b->a, "# by u-boot-update\n%s", conf));
-	refuse(b, &nosmt, "", -EOPNOTSUPP, "takes no drop-in");
+	refuse(b, &nosmt, "", -EOPNOTSUPP, "boot loader has no drop-ins");
 	assert_non_null(strstr(b->e.hint, "U_BOOT_PARAMETERS"));
 	memory_remove(b->h, CONF);
 	memory_link(b->h, CONF, "/boot/other.conf");
 	memory_file(b->h, "/boot/other.conf", conf);
-	refuse(b, &nosmt, "", -EBADMSG, "no plain file");
+	refuse(b, &nosmt, "", -EBADMSG, "/boot/extlinux/extlinux.conf is not a");
 }
 
 /* Which loader, where files of two are there. */
@@ -1027,7 +1034,7 @@ static void test_boot_evidence(void **state)
 		const char *why;
 	} rows[] = {
 		{ "root=/dev/a rw console=x\n", false, false, BOOT_MENU_EXTLINUX,
-		  "no file of GRUB" },
+		  "and no GRUB files" },
 		{ "root=/dev/a rw console=x\n", true, false, BOOT_MENU_EXTLINUX, "all arguments" },
 		{ "root=/dev/b rw\n", true, false, BOOT_MENU_UNCLEAR, "neither" },
 		{ "BOOT_IMAGE=/I root=/dev/a rw\n", true, false, BOOT_MENU_GRUB, "BOOT_IMAGE" },
@@ -1138,7 +1145,7 @@ static const char *another(struct bench *b, const struct knob *k, const char *no
 	return arena_printf(&b->a, "%lld", v < 2 ? v + 1 : v - 1);
 }
 
-/* Sets another value and the old one again; false when it cannot be read here. */
+/* Sets another value and the old one again; false when unreadable here. */
 static bool there_and_back(struct bench *b, const struct knob *k, const struct knob *sides,
 			   size_t n)
 {

@@ -411,24 +411,24 @@ static void test_wrong(void **state)
 	static const struct {
 		const char *text, *says;
 	} rows[] = {
-		{ "", "text: it is no recording, or cut off before its first line ends" },
-		{ "nothing\n", "line 1: it is no JSON" },
-		{ "[1]\n", "line 1: it is no recording" },
-		{ "{\"schema\":\"gputune.bench/1\"}\n", "line 1: it is no recording" },
+		{ "", "text: not a recording, or truncated within the first line" },
+		{ "nothing\n", "line 1: not JSON" },
+		{ "[1]\n", "line 1: not a recording" },
+		{ "{\"schema\":\"gputune.bench/1\"}\n", "line 1: not a recording" },
 		{ HEAD "[0,0]\n", "line 2: a row is not" },
-		{ HEAD "[0,2,1]\n", "line 2: a column" },
-		{ HEAD "[0,-1,1]\n", "line 2: a column" },
-		{ HEAD "[0,0,\"a\"]\n", "line 2: a column" },
+		{ HEAD "[0,2,1]\n", "line 2: unknown column" },
+		{ HEAD "[0,-1,1]\n", "line 2: unknown column" },
+		{ HEAD "[0,0,\"a\"]\n", "line 2: unknown column" },
 		{ HEAD "[5,0,1]\n[4,0,1]\n", "line 3: its time" },
 		{ HEAD "[-1,0,1]\n", "line 2: its time" },
 		{ HEAD "[99999999999999,0,1]\n", "line 2: its time" },
 		{ HEAD "[0,0,1]\n{\"rows\":2}\n", "line 3: rows are missing" },
-		{ HEAD "[0,0,1]\n{\"rows\":1}\n[1,0,1]\n", "line 4: something stands behind" },
+		{ HEAD "[0,0,1]\n{\"rows\":1}\n[1,0,1]\n", "line 4: data after" },
 		{ "{\"schema\":\"gputune.recording/1\",\"machine\":{},\"columns\":[]}\n",
 		  "no columns" },
 		{ "{\"schema\":\"gputune.recording/1\",\"machine\":{},\"columns\":[{\"name\":"
 		  "\"memory.dirty\",\"target\":\"\",\"unit\":\"s\",\"kind\":\"gauge\"}]}\n",
-		  "another unit" },
+		  "a column has an unexpected unit" },
 	};
 
 	(void)state;
@@ -557,9 +557,9 @@ static void test_links_and_users(void **state)
 	assert_non_null(strstr(page.s, "PCIe  in     56 GB/s  out   1.00 GB/s"));
 	assert_non_null(strstr(page.s, "NVLink  in    360 GB/s\n"));
 	assert_non_null(strstr(page.s, "12.0  python3"));
-	assert_non_null(strstr(page.s, "not seen from here"));
+	assert_non_null(strstr(page.s, "not visible"));
 	assert_non_null(strstr(page.s, "and 7 more"));
-	assert_null(strstr(page.s, "left out:"));
+	assert_null(strstr(page.s, "omitted"));
 	monitor_line_add(monitor_line_make(&a, &mon), &f, 5, &line);
 	j = json_loads(line.s, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(j);
@@ -611,7 +611,7 @@ static void test_names(void **state)
 	page_of_gpus(gpus, 3, 80, &page);
 	assert_non_null(strstr(page.s, "  0 RTX PRO 6000 Blackwell S "));
 	assert_non_null(strstr(page.s, "  1 RTX PRO 6000 Blackwell W "));
-	assert_null(strstr(page.s, "left out:"));
+	assert_null(strstr(page.s, "omitted"));
 	for (int width = 20; width < 200; width++) {
 		page_of_gpus(strange, 3, width, &page);
 		assert_null(strchr(page.s, '\033'));
@@ -689,7 +689,7 @@ static void test_reasons(void **state)
 
 	(void)state;
 	monitor_reasons(0x4 | 0x20, &t);
-	assert_string_equal(t.s, "too warm, power cap");
+	assert_string_equal(t.s, "thermal, power cap");
 	text_clear(&t);
 	monitor_reasons(NAN, &t);
 	assert_int_equal(t.len, 0);

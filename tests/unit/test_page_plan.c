@@ -117,7 +117,7 @@ static void plan_page(void **state)
 	says(s, "source: ");
 	says(s, "sysctl: vm.swappiness");
 	s = markdown(&f.a, page_plan(&f.a, f.m, &f.p, &brief));
-	says(s, "`cpu.idle-states state2` cpu0-7 (8 writes): 0 \xe2\x86\x92 **1**\n");
+	says(s, "**cpu.idle-states state2** cpu0-7 (8 writes): 0 \xe2\x86\x92 **1**\n");
 	arena_free(&f.a);
 }
 
@@ -327,7 +327,7 @@ static void status_page(void **state)
 	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, false)), "is not known");
 	verify_holds(&f.a, rows, f.p.n, &v);
 	s = term(&f.a, page_verify(&f.a, f.m, &v));
-	says(s, "memory.of-old  10  30  not in force  somebody changed it since\n");
+	says(s, "memory.of-old  10  30  not in effect  somebody changed it since\n");
 	says(s, "22 requested: 17 in force, 1 after a reboot, 3 not in force, 1 unknown.\n");
 	arena_free(&f.a);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPUs set aside at run time: made, read back, refused, cut off at every write, and taken away. */
+/* CPUs reserved at run time: made, read back, refused, cut off at every write, and taken away. */
 #include <errno.h>
 
 #include "machine/knob/io.h"

@@ -114,7 +114,8 @@ static void has(const struct box *b, const char *path, const char *part)
 	const char *text = file(b, path);
 
 	if (!text || !strstr(text, part))
-		fail_msg("%s has no \"%s\": %s", path, part, text ? text : "there is no such file");
+		fail_msg("%s has no \"%s\": %s", path, part,
+			 text ? text : "no such file or folder");
 }
 
 static void test_lines(void **state)
@@ -674,9 +675,9 @@ static void test_request_refuses(void **state)
 		"row 1: it has not the 9 keys");
 	refuses(HEAD REQUEST("no.such", "sysctl", "vm.swappiness", "", "1") "]}", "no.such");
 	refuses(HEAD REQUEST("memory.swappiness", "shell", "x", "", "1") "]}",
-		"rows[0].kind: none of its words");
+		"rows[0].kind: not an allowed value");
 	refuses(HEAD REQUEST("memory.swappiness", "file", "/etc/gputune/x.json", "", "absent") "]}",
-		"rows[0].kind: none of its words");
+		"rows[0].kind: not an allowed value");
 	refuses(HEAD REQUEST("memory.swappiness", "sysfs", "/sys/../etc/shadow", "", "1") "]}",
 		"row 1");
 	refuses(HEAD REQUEST("memory.swappiness", "sysctl", "vm.swappiness", "", "1\\n2") "]}",
@@ -693,12 +694,12 @@ static void test_request_refuses(void **state)
 		"row 1: memory.swappiness: vm.swappiness takes 0 to 200, not \"201\"");
 	refuses(HEAD REQUEST("memory.swappiness", "check", "", "", "1") "]}", "memory.swappiness");
 	refuses(HEAD REQUEST("memory.dirty-ratio", "sysctl", "vm.dirty_ratio", "", "x") "]}",
-		"neither a number");
+		"not a number, nor a value of the alternative limit");
 	refuses("{'schema': 'gputune.boot/2', 'written_by': 'x', 'rows': [{"
 		"'id': 'memory.dirty-ratio', 'kind': 'sysctl', 'name': 'vm.dirty_ratio', "
 		"'object': '', 'numbers': '', 'value': '5', 'device': '', 'keeper': 'sysctl', "
 		"'by': '', 'before': 'x'}]}",
-		"neither a number");
+		"not a number, nor a value of the alternative limit");
 }
 
 static void test_find(void **state)

@@ -228,7 +228,8 @@ static void out_of_bounds(void **state)
 		{ "net.netdev-max-backlog", "1000", "1", "100 to 1000000 packets" },
 		{ "net.tcp-fastopen", "1", "1027", "0 to 3" },
 		{ "memory.thp-enabled", "always", "sometimes", "one of: always madvise never" },
-		{ "net.tcp-rmem", "4096 131072 6291456", "1 1 1 1", "three numbers" },
+		{ "net.tcp-rmem", "4096 131072 6291456", "1 1 1 1",
+		  "three non-decreasing numbers" },
 	};
 	static const char *const gates[] = { NULL, GATE_LIMIT };
 

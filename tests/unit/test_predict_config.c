@@ -104,7 +104,7 @@ static void check(struct arena *a, json_t *row)
 	if (config_read(a, name, text, strlen(text), &f, &e) < 0)
 		fail_msg("%s: %s", name, e.text);
 	free(text);
-	if (!doubt == !!strstr(f.taken, "in doubt") || (doubt && !strstr(f.taken, doubt))) {
+	if (!doubt == !!strstr(f.taken, "uncertain") || (doubt && !strstr(f.taken, doubt))) {
 		print_error("%s: %s\n", name, f.taken);
 		bad++;
 	}

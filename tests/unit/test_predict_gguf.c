@@ -28,7 +28,7 @@ struct file {
 
 struct family {
 	const char *model, *name;
-	int inner, state, kda, conv; /* keys of layers with a state */
+	int inner, state, kda, conv; /* keys of layers with recurrent state */
 	int heads;		     /* to tell, where the list leaves it out */
 	bool both;		     /* attention and a state in each layer */
 	bool old_latent;	     /* before attn_k_b */
@@ -486,7 +486,7 @@ static void test_old_latent(void **state)
 
 	find(c.model, &want);
 	write_model(&made, &c, &want);
-	says(&a, &f, "71 times the cache counted here");
+	says(&a, &f, "llama.cpp then caches all heads, 71 times");
 	same(c.model, &f, &want);
 	arena_free(&a);
 	(void)state;
@@ -564,7 +564,7 @@ static void test_keys_and_tensors_differ(void **state)
 	for (int i = 0; i < 2; i++)
 		small_attention(i, 16, 8);
 	end(&made);
-	says(&a, &f, "G parameters of attention, where its keys give");
+	says(&a, &f, "the tensors have 0.00629 G parameters of");
 	assert_true(f.arch.guessed);
 	close_to("bytes", "llama", bytes_of(&f), made.params * 34 / 32, 1e-9);
 	arena_free(&a);
@@ -609,7 +609,7 @@ static void test_windows(void **state)
 	assert_int_equal(f.arch.window_layers, 4);
 	assert_int_equal(f.arch.window, 4096);
 	windows("phi3", NULL, NULL, 0);
-	says(&a, &f, "its window of 256 tokens is not counted");
+	says(&a, &f, "the window of 256 tokens is ignored");
 	assert_false(f.arch.guessed);
 	assert_int_equal(f.arch.window_layers, 0);
 	arena_free(&a);
@@ -632,7 +632,7 @@ static void test_states_alone(void **state)
 			tensor(&made, i, "ssm_out.weight", 2048, 1024, 1, Q8_0);
 		}
 		end(&made);
-		says(&a, &f, told ? NULL : "layers with a state is not told");
+		says(&a, &f, told ? NULL : "state size per sequence unknown");
 		close_to("cache", "mamba2", arch_cache_elements(&f.arch, 1000), 0, 0);
 		close_to("state", "mamba2", arch_state_bytes(&f.arch),
 			 told ? 3 * 2048.0 * 128 * 4 : 0, 1e-9);
@@ -654,7 +654,7 @@ static void test_guesses(void **state)
 	for (int i = 0; i < 3; i++)
 		small_attention(i, 16, 16);
 	end(&made);
-	says(&a, &f, "of layers for guesses alone are left out");
+	says(&a, &f, "GB of layers used only for speculative tokens are excluded");
 	assert_int_equal(f.arch.layers, 2);
 	close_to("bytes", "glm4moe", f.bytes, (made.params - 4 * 1024.0 * 1024) * 34 / 32, 1e-9);
 	arena_free(&a);

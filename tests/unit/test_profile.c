@@ -142,8 +142,8 @@ static void test_bad(void **state)
 	refused("[profile]\nskip = gpu., nothing.like.this\n", 2, "nothing.like.this", "");
 	refused("want = 1\n", 1, "want", "before any section");
 	refused("\n[memory.swapiness]\nwant = 1\n", 3, "[memory.swapiness]", "[memory.swappiness]");
-	refused("[swappiness]\nwant = 1\n", 2, "is not a setting", "[memory.swappiness]");
-	refused("[zzzzzzzzzzzzzzzzzzzz]\nwant = 1\n", 2, "is not a setting", "");
+	refused("[swappiness]\nwant = 1\n", 2, "unknown setting", "[memory.swappiness]");
+	refused("[zzzzzzzzzzzzzzzzzzzz]\nwant = 1\n", 2, "unknown setting", "");
 	refused("[memory.swappiness]\nwish = 1\n", 2, "wish", "want, waive, expires, target");
 	refused("[memory.swappiness]\nwant = low\n", 2, "whole number", "low");
 	refused("[memory.swappiness]\nwant = >= low\n", 2, "whole number", ">=");

@@ -246,7 +246,7 @@ static void test_clamped(void **state)
 	lab_close(&l);
 }
 
-/* What a write resets has to be known before: where it cannot be read nothing is written. */
+/* What a write resets has to be known before: where unreadable nothing is written. */
 static void test_side_unreadable(void **state)
 {
 	size_t unread = 0;

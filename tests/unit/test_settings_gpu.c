@@ -28,17 +28,17 @@ static void test_modes(void **state)
 	static const struct fake_row rows[] = {
 		{ ROW("gpu.persistence-mode", "{}", NA, NO_HARDWARE, "no NVIDIA GPU") },
 		{ ROW("gpu.persistence-mode", "{'pci': [" CARD ", " CARD2 "]}", NA, NO_HARDWARE,
-		      "2 NVIDIA GPUs, but no driver answers for them") },
+		      "2 NVIDIA GPUs, but no driver for them responds") },
 		{ ROW("gpu.throttle", "{'pci': [" CARD "]}", NA, NO_HARDWARE,
-		      "one NVIDIA GPU, but no driver answers for it") },
+		      "one NVIDIA GPU, but no driver for it responds") },
 		{ ROW("gpu.nvlink", "{'pci': [" CARD "]}", NA, NO_HARDWARE,
-		      "one NVIDIA GPU, but no driver answers for it") },
+		      "one NVIDIA GPU, but no driver for it responds") },
 		{ ROW("gpu.count", "{'pci': [" CARD "]}", NA, NO_HARDWARE,
-		      "one NVIDIA GPU, but no driver answers for it") },
+		      "one NVIDIA GPU, but no driver for it responds") },
 		{ ROW("rdma.gpudirect", "{'pci': [" CARD "]}", NA, NO_HARDWARE,
-		      "one NVIDIA GPU, but no driver answers for it") },
+		      "one NVIDIA GPU, but no driver for it responds") },
 		{ ROW("rdma.peermem", "{'pci': [" CARD "]}", NA, NO_HARDWARE,
-		      "one NVIDIA GPU, but no driver answers for it") },
+		      "one NVIDIA GPU, but no driver for it responds") },
 		{ ROW("gpu.persistence-mode", GPU("'persistence': 1"), PASS, OK, NULL) },
 		{ ROW("gpu.persistence-mode", GPU("'persistence': 0"), FAIL, DIFFERS, NULL) },
 		{ ROW("gpu.persistence-mode", GPU("'persistence': '!unsupported'"), NA, NO_SUPPORT,
@@ -62,7 +62,8 @@ static void test_modes(void **state)
 		      NO_SUPPORT, "MIG") },
 		{ ROW("gpu.mig", GPU("'mig': '!unsupported'"), NA, NO_SUPPORT, "no MIG") },
 		{ ROW("gpu.mig", GPU("'mig': 0"), PASS, OK, "off") },
-		{ ROW("gpu.mig", GPU("'mig': 1"), NA, LEFT_ALONE, "divides") },
+		{ ROW("gpu.mig", GPU("'mig': 1"), NA, LEFT_ALONE,
+		      "on: the GPU is divided by configuration") },
 		{ ROW("gpu.mig", GPU("'mig': 1"), FAIL, DIFFERS, "NVLink"),
 		  .profile = PROFILE_TRAINING },
 		{ ROW("gpu.ecc", GPU("'ecc': '!unsupported'"), NA, NO_SUPPORT, "no switchable") },
@@ -75,7 +76,7 @@ static void test_modes(void **state)
 		      "ship with it on") },
 		{ ROW("gpu.ecc", GPU("'ecc': 0, 'name': 'NVIDIA H100 NVL'"), FAIL, DIFFERS, NULL) },
 		{ ROW("gpu.ecc", GPU("'ecc': 0, 'name': 'NVIDIA RTX A3000'"), NA, LEFT_ALONE,
-		      "data-centre cards ship with it on") },
+		      "off, the default of graphics cards; data-center cards ship") },
 	};
 
 	(void)state;
@@ -285,14 +286,14 @@ static void test_power_and_clocks(void **state)
 		      "<= 300 W"),
 		  .want = { .rel = WANT_AT_MOST, .value = "300" } },
 		{ ROW("gpu.power-limit", GPU("'power_limit_mw': 350000"), UNKNOWN, ERROR,
-		      "no number"),
+		      "the profile names no value in watts"),
 		  .want = { .rel = WANT_IS, .value = "much" } },
 		{ ROW("gpu.power-limit", GPU("'power_limit_mw': 350000"), NA, NOT_IN_PROFILE, NULL),
 		  .profile = PROFILE_PUBLISHED },
 
 		/* An idle GPU's low clock is no finding. */
 		{ ROW("gpu.working-clock", GPU(IDLE "'clock_sm_mhz': 210"), NA, NEEDS_LOAD,
-		      "resting") },
+		      "the clock of an idle GPU is not a setting") },
 		{ ROW("gpu.working-clock", GPU(BUSY "'clock_sm_mhz': 1900"), PASS, OK, NULL) },
 		{ ROW("gpu.working-clock", GPU(BUSY "'clock_sm_mhz': 1000"), FAIL, DIFFERS,
 		      "lock") },
@@ -322,10 +323,10 @@ static void test_driver(void **state)
 		{ ROW("gpu.driver", "{'gpu': {'driver': '580.142', 'gpus': [{}]}}", PASS, OK,
 		      "580.142") },
 		{ ROW("gpu.driver", "{'pci': [" CARD "], 'gpu': {'driver': '!absent'}}", FAIL,
-		      DIFFERS, "does not answer") },
+		      DIFFERS, "an NVIDIA GPU is on the bus, but the driver does") },
 		{ ROW("gpu.driver",
 		      "{'pci': [" CARD "], 'gpu': {'driver': '580.142', 'nvml': '!error:ELIBBAD'}}",
-		      FAIL, DIFFERS, "differ in version") },
+		      FAIL, DIFFERS, "the driver's library and its kernel module have") },
 		{ ROW("gpu.driver",
 		      "{'pci': [" CARD
 		      "], 'gpu': {'driver': '580.142', 'nvml': '!error:EHOSTDOWN'}}",
@@ -336,7 +337,7 @@ static void test_driver(void **state)
 		      FAIL, DIFFERS, "lacks power") },
 		{ ROW("gpu.driver",
 		      "{'pci': [" CARD "], 'gpu': {'driver': '580.142', 'nvml': '!error'}}", FAIL,
-		      DIFFERS, "failed inside") },
+		      DIFFERS, "internal driver error") },
 		{ ROW("gpu.driver",
 		      "{'pci': [" CARD "], 'gpu': {'driver': '580.142', 'nvml': '!error:ENXIO'}}",
 		      FAIL, DIFFERS, "module is not loaded") },
@@ -354,7 +355,8 @@ static void test_driver(void **state)
 
 		{ ROW("gpu.count", "{}", NA, NO_HARDWARE, "no NVIDIA GPU") },
 		{ ROW("gpu.count", "{'gpu': {'gpus': [{}]}}", NA, NO_HARDWARE, "not visible") },
-		{ ROW("gpu.count", "{'pci': [" CARD "]}", NA, NO_HARDWARE, "no driver answers") },
+		{ ROW("gpu.count", "{'pci': [" CARD "]}", NA, NO_HARDWARE,
+		      "one NVIDIA GPU, but no driver for it responds") },
 		{ ROW("gpu.count",
 		      "{'pci': [" CARD "], 'gpu': {'gpus': [{'pci': '0000:01:00.0'}]}}", PASS, OK,
 		      "1 of 1") },
@@ -423,7 +425,7 @@ static void test_driver(void **state)
 		{ ROW("gpu.vbios",
 		      "{'gpu': {'gpus': [{'name': 'A', 'vbios': '1'}, {'name': 'B', 'vbios': "
 		      "'2'}]}}",
-		      NA, NO_EFFECT, "different kinds") },
+		      NA, NO_EFFECT, "GPUs of different models") },
 		{ ROW("gpu.vbios",
 		      "{'gpu': {'gpus': [{'name': 'A', 'vbios': '1'}, {'name': 'A', 'vbios': "
 		      "'!error'}]}}",
@@ -449,7 +451,7 @@ static void test_bus_errors(void **state)
 		  .target = "0002:01:00.0" },
 		{ ROW("pcie.errors",
 		      "{'net': {'spark_hotplug': 'present'}, " BELOW_PORT_OF("1") "}", NA,
-		      NEEDS_EARLIER, "takes the adapter away"),
+		      NEEDS_EARLIER, "this machine removes the adapter when no cable is plugged"),
 		  .target = "0002:01:00.0" },
 		{ ROW("pcie.errors", BELOW_PORT("0"), PASS, OK, NULL), .target = "0002:01:00.0" },
 		{ ROW("pcie.errors", BELOW_PORT("'!absent'"), PASS, OK, NULL),
@@ -485,19 +487,19 @@ static void test_throttle(void **state)
 		{ ROW("gpu.throttle-history", SLOWED("2000000", "0", "0") END, FAIL, HEAT,
 		      "thermal 2 s") },
 		{ ROW("gpu.throttle-history", SLOWED("0", "0", "2000000") END, FAIL, POWER,
-		      "look at power supply") },
+		      "power brake throttled this GPU since driver") },
 		/* What a GB10 counts when it is too warm. */
 		{ ROW("gpu.throttle-history", SLOWED("0", "3600000000", "0") END, FAIL, HEAT,
-		      "software thermal slowed") },
+		      "software thermal throttled this GPU since driver") },
 		{ ROW("gpu.throttle-history", SLOWED("0", "903158", "0") END, PASS, OK,
-		      "neither heat") },
+		      "no thermal or power brake throttling; a software") },
 		/* On many GPUs only software's is asked: what it says counts. */
 		{ ROW("gpu.throttle-history", GPU("'event_sw_thermal_us': 3600000000"), FAIL, HEAT,
-		      "software thermal slowed") },
+		      "software thermal throttled this GPU since driver") },
 		{ ROW("gpu.throttle-history", GPU("'event_sw_thermal_us': 0"), NA, NEEDS_DEEP,
 		      NULL) },
 		{ ROW("gpu.throttle-history", SLOWED("0", "'!unsupported'", "0") END, PASS, OK,
-		      "nothing of what the driver counts here") },
+		      "none of the driver's counters shows throttling") },
 		{ ROW("gpu.throttle-history",
 		      SLOWED("'!unsupported'", "'!unsupported'", "'!unsupported'") END, NA,
 		      NO_SUPPORT, NULL) },
@@ -534,19 +536,19 @@ static void test_throttle(void **state)
 		      GPU("'temperature_c': 81, 'temperature_slowdown_c': 83, "
 			  "'temperature_margin_c': 13"),
 		      PASS, OK,
-		      "13 C below the first limit, by the driver's own margin; the "
-		      "absolute limit says otherwise") },
+		      "13 C below the first limit, from the driver's own margin; the "
+		      "absolute limit contradicts it") },
 		{ ROW("gpu.temperature",
 		      GPU("'temperature_c': 81, 'temperature_slowdown_c': 95, "
 			  "'temperature_margin_c': 2"),
-		      FAIL, DIFFERS, "at the slow-down limit") },
+		      FAIL, DIFFERS, "at the slowdown limit: fix cooling first, clocks later") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': 96, 'temperature_margin_c': -2"),
 		      FAIL, DIFFERS, "above") },
 		/* A margin that leads to a limit of 146 C is none. */
 		{ ROW("gpu.temperature",
 		      GPU("'temperature_c': 88, 'temperature_slowdown_c': 89, "
 			  "'temperature_margin_c': 58"),
-		      FAIL, DIFFERS, "at the slow-down limit") },
+		      FAIL, DIFFERS, "at the slowdown limit: fix cooling first, clocks later") },
 		/* Sensors that have nothing to say. */
 		{ ROW("gpu.temperature",
 		      GPU("'temperature_c': 60, 'temperature_slowdown_c': 95, "
@@ -555,17 +557,18 @@ static void test_throttle(void **state)
 		{ ROW("gpu.temperature",
 		      GPU("'temperature_c': 60, 'temperature_slowdown_c': 95, "
 			  "'temperature_margin_c': -231"),
-		      PASS, OK, "fits no limit and is ignored") },
+		      PASS, OK, "the driver's margin matches no limit and is ignored") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': 45, 'temperature_margin_c': 0"),
-		      UNKNOWN, ERROR, "margin of 0 C fits no limit") },
+		      UNKNOWN, ERROR, "the driver's margin of 0 C matches no limit") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': 255, 'temperature_slowdown_c': 95"),
-		      UNKNOWN, ERROR, "answers 255 C") },
+		      UNKNOWN, ERROR, "the sensor reports 255 C") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': 0, 'temperature_slowdown_c': 95"),
-		      UNKNOWN, ERROR, "answers 0 C") },
+		      UNKNOWN, ERROR, "the sensor reports 0 C") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': 255, 'temperature_margin_c': 30"),
 		      PASS, OK, "30 C below") },
 		/* On many GPUs it is left out: then there is nothing to pass. */
-		{ ROW("gpu.temperature", GPU("'temperature_c': 60"), NA, NEEDS_DEEP, "not asked") },
+		{ ROW("gpu.temperature", GPU("'temperature_c': 60"), NA, NEEDS_DEEP,
+		      "its limit is slow to read, so it was skipped") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': '!denied'"), UNKNOWN, DENIED,
 		      NULL) },
 	};
@@ -597,9 +600,9 @@ static void test_other_heat(void **state)
 		{ ROW("cpu.temperature", HEAT("zone", "'now_c': 0, 'limit_c': 105"), UNKNOWN, ERROR,
 		      "0 C of 105 C") },
 		{ ROW("cpu.temperature", HEAT("zone", "'now_c': -231, 'limit_c': 105"), UNKNOWN,
-		      ERROR, "no temperature") },
+		      ERROR, "invalid reading: -231 C of 105 C") },
 		{ ROW("nic.temperature", HEAT("nic", "'now_c': 255, 'limit_c': 105"), UNKNOWN,
-		      ERROR, "no temperature") },
+		      ERROR, "invalid reading: 255 C of 105 C") },
 		{ ROW("nic.temperature", HEAT("nic", "'now_c': '!error', 'limit_c': 105"), UNKNOWN,
 		      ERROR, NULL) },
 		{ ROW("nic.temperature", HEAT("nic", "'now_c': 103, 'limit_c': 105"), FAIL, DIFFERS,
@@ -613,16 +616,17 @@ static void test_other_heat(void **state)
 		{ ROW("gpu.power-adapter",
 		      SUPPLY("'type': 'USB', 'online': 1, 'current_max_ua': 5000000, "
 			     "'voltage_max_uv': 48000000"),
-		      PASS, OK, "gives what") },
+		      PASS, OK, "the adapter supplies the required power") },
 		{ ROW("gpu.power-adapter",
 		      SUPPLY("'type': 'USB', 'online': 1, 'current_max_ua': 5000000, "
 			     "'voltage_max_uv': 20000000"),
-		      FAIL, DIFFERS, "agreed on less") },
+		      FAIL, DIFFERS,
+		      "the USB-C supply negotiated less than the machine requires:") },
 		/* Nothing connected, a battery, a value in another unit. */
 		{ ROW("gpu.power-adapter",
 		      SUPPLY("'type': 'USB', 'online': 0, 'current_max_ua': 5000000, "
 			     "'voltage_max_uv': 20000000"),
-		      NA, NO_SUPPORT, "no file tells") },
+		      NA, NO_SUPPORT, "the power that the adapter negotiated is not") },
 		{ ROW("gpu.power-adapter",
 		      SUPPLY("'type': 'Battery', 'online': 1, 'current_max_ua': 5000000, "
 			     "'voltage_max_uv': 20000000"),
@@ -634,7 +638,7 @@ static void test_other_heat(void **state)
 		{ ROW("gpu.power-adapter", "{}", NA, NOT_HERE, NULL) },
 		{ ROW("cpu.prochot", SPBM("'prochot': 0, 'power_level': 0"), PASS, OK, NULL) },
 		{ ROW("cpu.prochot", SPBM("'prochot': 1, 'power_level': 2"), FAIL, DIFFERS,
-		      "no counter") },
+		      "firmware throttles the processors for temperature or power,") },
 		{ ROW("cpu.prochot", SPBM("'prochot': '!absent'"), NA, NO_SUPPORT, "spbm") },
 	};
 
@@ -675,7 +679,7 @@ static void test_health(void **state)
 		{ ROW("gpu.remapped-rows", GPU("'remap_failed': 0, 'remap_pending': 1"), FAIL,
 		      DIFFERS, "reset") },
 		{ ROW("gpu.remapped-rows", GPU("'remap_failed': 1, 'remap_pending': 1"), FAIL,
-		      DIFFERS, "replaced") },
+		      DIFFERS, "a row could not be remapped: replace the board") },
 
 		{ ROW("gpu.ecc-errors", GPU("'ecc_uncorrected': '!unsupported'"), NA, NO_SUPPORT,
 		      NULL) },
@@ -723,7 +727,7 @@ static void test_links(void **state)
 		{ ROW("gpu.nvlink-errors",
 		      TWO(LINKS("'active': 1, 'crc_errors': 0, 'replay_errors': 3",
 				"'active': 1, 'crc_errors': 0")),
-		      PASS, OK, "replays alone"),
+		      PASS, OK, "replays only: no visible cost"),
 		  .target = "gpu0" },
 		{ ROW("gpu.nvlink", GPU(LINKS("'active': 0", "'active': 0")), NA, NO_EFFECT,
 		      "one GPU") },
@@ -740,7 +744,7 @@ static void test_links(void **state)
 		{ ROW("gpu.fabric", GPU("'fabric_state': 'not-supported'"), NA, NO_HARDWARE,
 		      NULL) },
 		{ ROW("gpu.fabric", GPU("'fabric_state': 'not-started'"), FAIL, DIFFERS,
-		      "has not begun") },
+		      "Fabric Manager has not started to register the GPU: CUDA") },
 		{ ROW("gpu.fabric", GPU("'fabric_state': 'in-progress'"), FAIL, DIFFERS,
 		      "registering") },
 		{ ROW("gpu.fabric", GPU("'fabric_state': 'completed', 'fabric_status': 3"), FAIL,
@@ -755,7 +759,7 @@ static void test_links(void **state)
 		{ ROW("gpu.fabric", GPU("'fabric_state': 'completed', 'fabric_health': 1024"), FAIL,
 		      DIFFERS, "configuration") },
 
-		{ ROW("gpu.peer-access", GPU("'index': 0"), NA, NO_HARDWARE, "no other GPU") },
+		{ ROW("gpu.peer-access", GPU("'index': 0"), NA, NO_HARDWARE, "no peer GPU") },
 		{ ROW("gpu.peer-access", TWO("'uuid': 'x'"), NA, NEEDS_DEEP, NULL),
 		  .target = "gpu0" },
 		{ ROW("gpu.peer-access",
@@ -769,7 +773,8 @@ static void test_links(void **state)
 		{ ROW("gpu.peer-access",
 		      TWO("'peers': [{'index': 1, 'p2p_read': 'gpu-not-supported', 'p2p_write': "
 			  "'ok'}]"),
-		      NA, NO_SUPPORT, "offer no"),
+		      NA, NO_SUPPORT,
+		      "these GPUs have no direct access: copies go through the host"),
 		  .target = "gpu0" },
 		{ ROW("gpu.peer-access",
 		      TWO("'peers': [{'index': 1, 'p2p_read': '!error', 'p2p_write': 'ok'}]"),
@@ -811,10 +816,12 @@ static void test_sizes(void **state)
 		{ ROW("disk.free-space", VAR("overlay", "overlay", "rw", "1"), PASS, OK, NULL) },
 		{ ROW("disk.free-space", VAR("zfs", "tank/docker", "rw", "1"), FAIL, DIFFERS, NULL),
 		  .target = "/var/lib/docker" },
-		{ ROW("disk.free-space", ROOT("0", "0"), NA, NO_SUPPORT, "does not say") },
+		{ ROW("disk.free-space", ROOT("0", "0"), NA, NO_SUPPORT,
+		      "the file system does not report its size") },
 		{ ROW("disk.free-space", ROOT("1073741824", "2147483648"), NA, NO_SUPPORT, NULL) },
 		{ ROW("disk.free-space", ROOT("'!error'", "0"), UNKNOWN, ERROR, NULL) },
-		{ ROW("disk.free-space", "{}", NA, NO_SUPPORT, "no sized file system") },
+		{ ROW("disk.free-space", "{}", NA, NO_SUPPORT,
+		      "no file system with a size found where data is stored") },
 	};
 
 	(void)state;

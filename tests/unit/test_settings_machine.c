@@ -35,7 +35,7 @@ static void test_command_line(void **state)
 		      "{" ARGS(ARG("intel_iommu", "on") ", " ARG("intel_iommu", "sm_on")) "}", PASS,
 		      OK, NULL) },
 		{ ROW("boot.arguments", "{" ARGS(ARG("iommu", "pt") ", " ARG("iommu", "off")) "}",
-		      FAIL, DIFFERS, "exclude each other") },
+		      FAIL, DIFFERS, "the two are mutually exclusive") },
 		{ ROW("boot.arguments",
 		      "{" ARGS(ARG("pci", "noaer,pcie_bus_safe") ", " ARG("pci",
 									  "pcie_bus_perf")) "}",
@@ -52,11 +52,11 @@ static void test_command_line(void **state)
 		{ ROW("boot.isolation",
 		      "{'cpu': {'online': '0-7', 'isolated': ''}, " ARGS(
 			      ARG("isolcpus", "4-7")) "}",
-		      FAIL, DIFFERS, "asked for 4-7") },
+		      FAIL, DIFFERS, "requested 4-7, but the kernel isolated \"\"") },
 		{ ROW("boot.isolation",
 		      "{'cpu': {'online': '0-7', 'isolated': ''}, " ARGS(
 			      ARG("isolcpus", "domain,managed_irq,4-7")) "}",
-		      FAIL, DIFFERS, "asked for 4-7") },
+		      FAIL, DIFFERS, "requested 4-7, but the kernel isolated \"\"") },
 		{ ROW("boot.isolation",
 		      "{'cpu': {'online': '0-7', 'isolated': ''}, " ARGS(
 			      ARG("isolcpus", "managed_irq,4-7")) "}",
@@ -70,7 +70,8 @@ static void test_command_line(void **state)
 static void test_lockdown(void **state)
 {
 	static const struct fake_row rows[] = {
-		{ ROW("boot.lockdown", LOCKED("dgx-spark"), PASS, OK, "nothing wanted here") },
+		{ ROW("boot.lockdown", LOCKED("dgx-spark"), PASS, OK,
+		      "PCI configuration space and unsigned modules are blocked; no") },
 		{ ROW("boot.lockdown", LOCKED("dgx-spark"), FAIL, DIFFERS, "for nic.mrrs"),
 		  .profile = PROFILE_PUBLISHED },
 		{ ROW("boot.lockdown", LOCKED("dgx-spark"), FAIL, DIFFERS, "for nic.mrrs"),
@@ -78,7 +79,8 @@ static void test_lockdown(void **state)
 		{ ROW("boot.lockdown", LOCKED("dgx-spark"), FAIL, DIFFERS, "for nic.mrrs"),
 		  .profile = PROFILE_LOW_LATENCY },
 		{ ROW("boot.lockdown", LOCKED("igx-orin"), FAIL, DIFFERS, "for nic.mrrs") },
-		{ ROW("boot.lockdown", LOCKED("hgx"), PASS, OK, "nothing wanted here"),
+		{ ROW("boot.lockdown", LOCKED("hgx"), PASS, OK,
+		      "PCI configuration space and unsigned modules are blocked; no"),
 		  .profile = PROFILE_PUBLISHED },
 		{ ROW("boot.lockdown",
 		      "{'kernel': {'lockdown': 'integrity'}, 'pci': [" BEHIND_SWITCH "]}", FAIL,
@@ -93,7 +95,7 @@ static void test_lockdown(void **state)
 				      "pci", "noaer")) ", 'pci': [{'name': '0000:01:00.0', "
 						       "'vendor': 5555, "
 						       "'class': 131072, 'mrrs_bytes': 512}]}",
-		      FAIL, DIFFERS, "clamps it") },
+		      FAIL, DIFFERS, "pci=pcie_bus_perf on the kernel command line limits it to") },
 	};
 
 	(void)state;
@@ -134,7 +136,7 @@ static void test_usb(void **state)
 	static const struct fake_row rows[] = {
 		{ ROW("disk.usb-transport", USB("") "/dev/sdb1'}]}}", FAIL, DIFFERS, "bulk-only") },
 		{ ROW("disk.usb-transport", USB("") "/dev/sda1'}]}}", NA, NO_EFFECT,
-		      "nothing of this") },
+		      "bulk-only, but not used by this machine") },
 		{ ROW("disk.usb-transport", USB(", 'content': 'zfs_member'") "/dev/sda1'}]}}", FAIL,
 		      DIFFERS, "bulk-only") },
 		{ ROW("disk.usb-transport", USB(", 'holders': 'dm-0'") "/dev/sda1'}]}}", FAIL,
@@ -196,7 +198,7 @@ static void test_memory_state(void **state)
 		      HAS(OWN, "'total_kb': 2147483648, 'available_kb': 3145728"), FAIL, DIFFERS,
 		      "killed or stall") },
 		{ ROW("memory.available", HAS(SHARES, "'total_kb': 1000, 'available_kb': 2000"),
-		      UNKNOWN, ERROR, "more is available") },
+		      UNKNOWN, ERROR, "available memory exceeds total memory") },
 		{ ROW("memory.available", HAS(SHARES, "'total_kb': 0, 'available_kb': 0"), UNKNOWN,
 		      ERROR, NULL) },
 		{ ROW("memory.available",
@@ -210,7 +212,7 @@ static void test_memory_state(void **state)
 		{ ROW("memory.guard", "{" OWN "'software': {}}", NA, NO_EFFECT, NULL) },
 		{ ROW("memory.page-cache",
 		      HAS(SHARES, "'total_kb': 1000000, 'cached_kb': 700000, 'free_kb': 50000"),
-		      FAIL, DIFFERS, "do not see") },
+		      FAIL, DIFFERS, "programs that ask CUDA for free memory do not") },
 		/* What programs share cannot be freed. */
 		{ ROW("memory.page-cache",
 		      HAS(SHARES, "'total_kb': 1000000, 'cached_kb': 700000, 'shmem_kb': 600000, "
@@ -223,16 +225,17 @@ static void test_memory_state(void **state)
 		{ ROW("memory.hugepages-unused", POOL(SHARES, "0"), PASS, OK, NULL) },
 		{ ROW("memory.hugepages-unused", POOL(SHARES, "'!denied'"), UNKNOWN, DENIED,
 		      NULL) },
-		{ ROW("memory.hugepages-unused", POOL(SHARES, "17"), UNKNOWN, ERROR, "than fit") },
+		{ ROW("memory.hugepages-unused", POOL(SHARES, "17"), UNKNOWN, ERROR,
+		      "more free huge pages than memory") },
 		{ ROW("memory.hugepages-unused", POOL(OWN, "4"), NA, NO_EFFECT, NULL) },
 		{ ROW("memory.swap-area", HAS(OWN, "'swap_total_kb': 1000, 'swap_free_kb': 50"),
 		      FAIL, DIFFERS, "swap is full") },
 		{ ROW("memory.swap-area", HAS(OWN, "'swap_total_kb': 1000, 'swap_free_kb': 2000"),
-		      UNKNOWN, ERROR, "more swap") },
+		      UNKNOWN, ERROR, "free swap exceeds total swap") },
 		{ ROW("memory.swap-area", HAS(OWN, "'swap_total_kb': 0, 'swap_free_kb': 0"), NA,
 		      NO_HARDWARE, NULL) },
 		{ ROW("memory.group-limits", GROUP("'anon_bytes': 1000, 'oom_kills': 0"), PASS, OK,
-		      "does not count") },
+		      "none is near its limit; GPU driver allocations") },
 		{ ROW("memory.group-limits", GROUP("'anon_bytes': 1048000000, 'oom_kills': 0"),
 		      FAIL, DIFFERS, "at its limit: the next") },
 		{ ROW("memory.group-limits", GROUP("'anon_bytes': 1000, 'oom_kills': 2"), FAIL,
@@ -255,7 +258,7 @@ static void test_performance_limit(void **state)
 		{ ROW("cpu.performance-limit", "{'cpu': {}}", NA, NO_SUPPORT,
 		      "no frequency policy") },
 		{ ROW("cpu.performance-limit", HELD("'perf_max_pct': 0"), UNKNOWN, ERROR,
-		      "nonsense") },
+		      "invalid performance percentage from the driver") },
 		{ ROW("cpu.performance-limit", HELD("'perf_max_pct': 255"), UNKNOWN, ERROR, NULL) },
 		{ ROW("cpu.performance-limit", HELD("'perf_max_pct': '!denied'"), UNKNOWN, DENIED,
 		      NULL) },
@@ -290,7 +293,7 @@ static void test_spark_nic(void **state)
 		{ ROW("nic.cable",
 		      GONE("'spark_hotplug': 'present', 'cable_present': 0, 'absent_port': 'p in "
 			   "f'"),
-		      FAIL, DIFFERS, "no cable is seen. Plug") },
+		      FAIL, DIFFERS, "no cable detected. Plug") },
 		{ ROW("nic.cable", GONE("'spark_hotplug': 'present', 'absent_port': '!denied'"), NA,
 		      NO_HARDWARE, NULL) },
 		{ ROW("nic.twins", CAGE(UP ", 'ipv4': ''", UP ", 'ipv4': ''"), NA, NO_EFFECT,
@@ -312,7 +315,7 @@ static void test_spark_nic(void **state)
 		      "see nic.twins"),
 		  .target = "b" },
 		{ ROW("nic.carrier", CAGE(DOWN ", 'ipv4': ''", DOWN ", 'ipv4': ''"), NA, NO_EFFECT,
-		      "nothing is configured"),
+		      "no cable or no far end, not configured"),
 		  .target = "b" },
 	};
 

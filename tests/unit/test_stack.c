@@ -93,8 +93,8 @@ static void test_lying_header(void **state)
 	fatbin_end(&t, at);
 	s = scanned(&a, &t, "k.fatbin");
 	assert_int_equal(s.n_problems, 3);
-	assert_non_null(strstr(s.problems[0], "an entry for sm_121 holds a cubin for sm_80"));
-	assert_non_null(strstr(s.problems[1], "called PTX is none"));
+	assert_non_null(strstr(s.problems[0], "an entry for sm_121 contains a cubin for sm_80"));
+	assert_non_null(strstr(s.problems[1], "an entry marked as PTX is not PTX"));
 	assert_non_null(strstr(s.problems[2], "cannot be unpacked"));
 	assert_int_equal(s.opened, 0);
 	arena_free(&a);
@@ -132,7 +132,7 @@ static void test_elf_and_archive(void **state)
 	s = scanned(&a, &ar, "x.a");
 	assert_int_equal(s.containers, 1);
 	assert_int_equal(s.n_problems, 1);
-	assert_non_null(strstr(s.problems[0], "a_name_longer_than_fifteen.o: its ELF headers"));
+	assert_non_null(strstr(s.problems[0], "a_name_longer_than_fifteen.o: broken ELF headers"));
 	arena_free(&a);
 }
 

@@ -211,11 +211,9 @@ static struct chart_timeline timeline(void)
 	}
 	clock_mhz[2000] = NAN;
 	lanes[0] = (struct chart_lane){
-		"clock of the cores", "MHz", clock_mhz, { 1980, 1980, "highest clock, read" }, true
+		"core clock", "MHz", clock_mhz, { 1980, 1980, "highest clock" }, true
 	};
-	lanes[1] = (struct chart_lane){
-		"power", "W", power_w, { 700, 700, "power limit, read" }, true
-	};
+	lanes[1] = (struct chart_lane){ "power", "W", power_w, { 700, 700, "power limit" }, true };
 	return (struct chart_timeline){ .title = "gpu0 over time",
 					.t = moment,
 					.n = MOMENTS,

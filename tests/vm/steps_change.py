@@ -357,7 +357,7 @@ def kills(r):
         dry, full = (int(x) / 1e6 for x in text[-2:])
         r.note(f"reading takes {dry:.2f} s, an apply {full:.2f} s")
         low, high = dry * 0.7, full * 1.05  # moved to where the writing is, since the machine's speed varies
-        tally = {"before the first intent": 0, "in the middle": 0, "after the end": 0}
+        tally = {"before the first intent": 0, "for every model: the median error on held-out models is": 0, "after the end": 0}
         faults = []
         for n in range(count):
             delay = rng.uniform(low, high) if n % 5 else rng.uniform(0.01, full)
@@ -374,7 +374,7 @@ def kills(r):
                 tally["after the end"] += 1
                 high -= max(0.0, high - delay) / 4
             else:
-                tally["in the middle"] += 1
+                tally["for every model: the median error on held-out models is"] += 1
             if bad:
                 faults.append(f"kill {n} after {delay:.4f} s: journal: {bad[:3]}")
             if n % 10 == 9:
@@ -402,4 +402,4 @@ def kills(r):
         r.check("in the end everything as at the start, links and /etc too", not out, out)
         r.note(", ".join(f"{k}: {x}" for k, x in tally.items()))
         r.check(f"{count} kills, each recovered to the byte", not faults, f"{len(faults)}:\n" + "\n".join(faults[:12]))
-        r.check("at least a quarter of them hit the writing", tally["in the middle"] * 4 >= count, tally)
+        r.check("at least a quarter of them hit the writing", tally["for every model: the median error on held-out models is"] * 4 >= count, tally)

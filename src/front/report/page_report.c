@@ -82,7 +82,7 @@ static struct cell worst_cell(struct doc *d, const struct report_head *h)
 		return cell_printf(d, severity_cell(h->severity).style, "%s: %s",
 				   severity_name(h->severity), h->worst);
 	return h->count[VERDICT_PASS] ? cell_as(STYLE_GOOD, "nothing to fix")
-				      : cell_as(STYLE_UNKNOWN, "nothing could be judged");
+				      : cell_as(STYLE_UNKNOWN, "no setting could be judged");
 }
 
 static void head_row(struct doc *d, struct node *t, const struct report_head *h)
@@ -170,7 +170,7 @@ static void report_page_part(struct doc *d, const struct report_part *p, const c
 		doc_append(d, p->given, level);
 	if (p->unseen)
 		node_span(d, doc_paragraph(d),
-			  cell_printf(d, STYLE_UNKNOWN, "Not seen: %s.", p->unseen));
+			  cell_printf(d, STYLE_UNKNOWN, "Unreadable: %s.", p->unseen));
 	doc_section_end(d);
 }
 
@@ -196,7 +196,7 @@ static void report_page_absent(struct doc *d, const struct report_machine *m, co
 		node_pair(d, list, p->title, p->say);
 		if (p->unseen)
 			node_pair(d, list, "",
-				  cell_printf(d, STYLE_UNKNOWN, "Not seen: %s.", p->unseen));
+				  cell_printf(d, STYLE_UNKNOWN, "Unreadable: %s.", p->unseen));
 	}
 	doc_section_end(d);
 }

@@ -79,9 +79,9 @@ static const struct result_file_ratios train_ratios[] = {
 #define CHANGES "change|gain.answer|gain.ttft|gain.throughput|confidence|trade_off|to_measure"
 
 static const struct result_file_table advise_tables[] = {
-	{ LIST("changes", "Changes, the best first", CHANGES),
+	{ LIST("changes", "Changes, best first", CHANGES),
 	  .must = true },
-	{ LIST("together", "Several at once", CHANGES) },
+	{ LIST("together", "Combined changes", CHANGES) },
 	{ LIST("settings", "Settings of the machine", "id|target|verdict|=After over before|text") },
 };
 static const struct result_file_ratios advise_ratios[] = {
@@ -131,7 +131,7 @@ const struct result_file_kind result_file_kinds[] = {
 		   "memory_bytes|memory.limit_bytes|limit_reason|calibration",
 	  GIVEN_TABLES(predict_tables),
 	  .curve = { "curve", "Throughput over requests at a time, predicted", "batch",
-	  "throughput_tok_s", "requests at a time", "tokens/s" },
+	  "throughput_tok_s", "concurrency", "tokens/s" },
 	  .texts = { "notes" } },
 	{ .name = "train", .verb = "predict training", .part = "predictions",
 	  .says = "Its figures are predicted, with intervals.",

@@ -341,7 +341,7 @@ static char *verb_report_sources_read_file(struct run *r, const char *path)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st)) {
-		complain_text(EXIT_USAGE, "%s cannot be read: %s", path, strerror(errno));
+		complain_text(EXIT_USAGE, "%s: cannot read: %s", path, strerror(errno));
 	} else if (!S_ISREG(st.st_mode)) {
 		complain_text(EXIT_USAGE, "%s is neither a capture nor a regular file", path);
 	} else if (st.st_size > REPORT_FILE_MAX) {
@@ -349,7 +349,7 @@ static char *verb_report_sources_read_file(struct run *r, const char *path)
 	} else {
 		text = arena_alloc(&r->arena, (size_t)st.st_size + 1);
 		if (!read_all(fd, text, (size_t)st.st_size)) {
-			complain_text(EXIT_USAGE, "%s cannot be read: %s", path, strerror(errno));
+			complain_text(EXIT_USAGE, "%s: cannot read: %s", path, strerror(errno));
 			text = NULL;
 		}
 	}
@@ -516,7 +516,7 @@ int report_write(struct run *r, const char *text, size_t len)
 		why = write_whole(r, path, text, len);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	}
-	return why ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(why)) : 0;
+	return why ? complain_text(EXIT_BLIND, "cannot write %s: %s", path, strerror(why)) : 0;
 }
 
 /* --- a machine that only results tell of ------------------------------------------------------ */

@@ -118,7 +118,7 @@ enum answer3 leaf_platform(struct leaf_look *l, const json_t *c)
 
 enum answer3 leaf_product(struct leaf_look *l, const json_t *c)
 {
-	return leaf_of_list(l, c, "product", "product", "the product");
+	return leaf_of_list(l, c, "product", "product", "computing the product");
 }
 
 enum answer3 leaf_gpu_name(struct leaf_look *l, const json_t *c)

@@ -69,7 +69,7 @@ static int read_side(struct arena *a, const char *path, struct contrast_side *s,
 		s->series[i] = arena_array(a, f.cap, sizeof(**s->series));
 	code = recording_read(a, path, &f.again, contrast_take_row, &f, e);
 	if (!code && !recording_alike(&s->rec, &f.again))
-		return err_set(e, -ESTALE, "%s was exchanged while it was read", path);
+		return err_set(e, -ESTALE, "%s was replaced while being read", path);
 	return code;
 }
 
@@ -122,8 +122,8 @@ static void contrast_judge(struct arena *a, struct contrast_row *r, double level
 
 		r->reason = few->n < 2 ? "too few values"
 				       : arena_printf(a,
-						      "%zu values that follow each other are worth "
-						      "%.1f independent ones",
+						      "%zu consecutive values are worth %.1f "
+						      "independent values",
 						      few->n, few->effective);
 		return;
 	}
@@ -171,7 +171,8 @@ static void contrast_add_row(struct arena *a, struct contrast *v, const struct c
 	if (!r->a.n && !r->b.n)
 		return;
 	if (!r->a.n || !r->b.n)
-		r->reason = r->a.n ? "the second does not tell it" : "the first does not tell it";
+		r->reason = r->a.n ? "missing in the second recording"
+				   : "missing in the first recording";
 	v->n++;
 }
 
@@ -213,8 +214,8 @@ static void contrast_add_rows(struct arena *a, struct contrast *v)
 static void contrast_differ(struct arena *a, struct contrast *v, const char *what, const char *x,
 			    const char *y)
 {
-	x = x && *x ? x : "not told";
-	y = y && *y ? y : "not told";
+	x = x && *x ? x : "unknown";
+	y = y && *y ? y : "unknown";
 	if (strcmp(x, y) == 0)
 		return;
 	v->differs = arena_grow(a, v->differs, v->n_differs, sizeof(*v->differs));
@@ -250,7 +251,7 @@ static void add_differs(struct arena *a, struct contrast *v)
 	contrast_differ(a, v, "CPUs", arena_printf(a, "%u", m->cpus),
 			arena_printf(a, "%u", n->cpus));
 	contrast_differ(a, v, "command", words_of(a, x->command), words_of(a, y->command));
-	contrast_differ(a, v, "a look every", arena_printf(a, "%d ms", x->interval_ms),
+	contrast_differ(a, v, "sample interval", arena_printf(a, "%d ms", x->interval_ms),
 			arena_printf(a, "%d ms", y->interval_ms));
 }
 

@@ -23,10 +23,10 @@ static const struct lane_kind {
 	bool least, zero;
 	double factor;
 } kinds[LANES] = {
-	{ "gpu.sm-clock", "clock of the cores", "MHz", true, true, 1 },
+	{ "gpu.sm-clock", "core clock", "MHz", true, true, 1 },
 	{ "gpu.power", "power", "W", false, true, 1 },
 	{ "gpu.temperature", "temperature", "C", false, false, 1 },
-	{ "gpu.busy", "a kernel ran", "%", true, true, 1 },
+	{ "gpu.busy", "kernel active", "%", true, true, 1 },
 	{ "gpu.memory-used", "memory in use", "GiB", false, true, 1.0 / (1 << 30) },
 };
 
@@ -102,9 +102,9 @@ static struct chart_mark lane_limit(const struct timeline *t, const struct gpu_t
 		const struct monitor_gpu *m = &t->mon->machine.gpus[i];
 		double v[LANES] = { m->sm_max_mhz, m->power_limit_w, m->slowdown_c, NAN,
 				    m->memory_bytes * kinds[4].factor };
-		static const char *const names[LANES] = { "highest clock, read",
-							  "power limit, read", "slows down, read",
-							  NULL, "installed, read" };
+		static const char *const names[LANES] = { "highest clock", "power limit",
+							  "slowdown temperature", NULL,
+							  "installed memory" };
 
 		if (strcmp(arena_printf(t->a, "gpu%u", m->index), g->target) == 0)
 			return v[lane] > 0 ? (struct chart_mark){ v[lane], v[lane], names[lane] }
@@ -399,7 +399,7 @@ static struct chart_mark figures_recording_limit_of(const struct tracks *k, size
 		   : i == MEMORY ? m->memory_bytes * tracks_kinds[i].factor
 				 : (double)NAN;
 
-	return v > 0 ? (struct chart_mark){ v, v, i ? "installed, read" : "CPUs, read" }
+	return v > 0 ? (struct chart_mark){ v, v, i ? "installed memory" : "installed CPUs" }
 		     : (struct chart_mark){ NAN, NAN, NULL };
 }
 
@@ -412,7 +412,7 @@ static const char *figures_recording_name_of(struct arena *a, const struct track
 	if (t->n == 1)
 		return arena_printf(a, "%s, %s", tracks_kinds[i].name,
 				    k->mon->columns[t->columns[0]].target);
-	return arena_printf(a, "%s, %zu together", tracks_kinds[i].name, t->n);
+	return arena_printf(a, "%s, %zu in total", tracks_kinds[i].name, t->n);
 }
 
 static bool has_any(const struct track *t, size_t n)

@@ -175,16 +175,16 @@ struct doc *page_contrast(struct arena *a, const struct contrast *v)
 	for (size_t i = 0; i < v->n; i++)
 		contrast_page_table_of(d, v, i, &stood);
 	if (stood)
-		doc_text(d, "%zu quantit%s stood still at the same value on both sides.", stood,
+		doc_text(d, "%zu quantit%s had the same constant value on both sides.", stood,
 			 stood == 1 ? "y" : "ies");
-	doc_text(d,
-		 "Totals are rates a second. Intervals (%.2f %% each, so that all rows together "
-		 "are wrong once in twenty comparisons) are of the difference of the means; "
-		 "samples that follow each other count as fewer. A difference below %.0f %% is "
-		 "called none.",
-		 100 * v->level, 100 * CONTRAST_THRESHOLD);
+	doc_text(
+		d,
+		"Totals are rates per second. Intervals are of the difference of the means, at "
+		"%.2f %% each: together all rows are wrong in one of 20 comparisons. Consecutive "
+		"samples that correlate count as fewer. A difference below %.0f %% counts as none.",
+		100 * v->level, 100 * CONTRAST_THRESHOLD);
 	if (v->n_differs)
-		doc_heading(d, 2, "What else is not the same");
+		doc_heading(d, 2, "Other differences");
 	list = doc_bullets(d);
 	for (size_t i = 0; i < v->n_differs; i++)
 		node_bullet(d, list, cell(v->differs[i]));
@@ -213,7 +213,7 @@ static const struct shape_row contrast_figures_rows[] = {
 	{ "p5", NULL, SHAPE_REAL(contrast_figures, p5) },
 	{ "median", NULL, SHAPE_REAL(contrast_figures, median) },
 	{ "p95", NULL, SHAPE_REAL(contrast_figures, p95) },
-	{ "effective_samples", "How many independent samples these are worth.",
+	{ "effective_samples", "Equivalent number of independent samples.",
 	  SHAPE_REAL(contrast_figures, effective) },
 };
 static const struct shape contrast_figures_shape = SHAPE(contrast_figures, contrast_figures);
@@ -225,10 +225,11 @@ static const struct shape_row contrast_row_rows[] = {
 	{ "target", NULL, SHAPE_TEXT(contrast_row, target) },
 	{ "unit", NULL, SHAPE_TEXT(column_type, unit), OF_TYPE },
 	{ "is", NULL, SHAPE_CHOICE(column_type, kind, contrast_is_names), OF_TYPE },
-	{ "a", "null: this side does not tell it.",
+	{ "a", "null: missing on this side.",
 	  SHAPE_OBJECT(contrast_row, a, contrast_figures), .unknown = SHAPE_ZERO },
 	{ "b", NULL, SHAPE_OBJECT(contrast_row, b, contrast_figures), .unknown = SHAPE_ZERO },
-	{ "difference", "Of the means, b - a.", SHAPE_REAL(contrast_row, difference), .unknown = SHAPE_NULL },
+	{ "difference", "Difference of the means, b - a.", SHAPE_REAL(contrast_row, difference),
+	  .unknown = SHAPE_NULL },
 	{ "low", NULL, SHAPE_REAL(contrast_row, interval.low), .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(contrast_row, interval.high), .unknown = SHAPE_NULL },
 	{ "verdict", NULL, SHAPE_CHOICE(contrast_row, verdict, contrast_verdict_names) },
@@ -243,13 +244,13 @@ static double contrast_seconds(const void *object)
 
 static const struct shape_row contrast_side_rows[] = {
 	{ "file", NULL, SHAPE_TEXT(contrast_side, path) },
-	{ "seconds", "Of the last row.", SHAPE_REAL_OF(contrast_seconds) },
+	{ "seconds", "Time of the last row.", SHAPE_REAL_OF(contrast_seconds) },
 	{ "rows", NULL, SHAPE_COUNT(contrast_side, rec.end.rows) },
 	{ "interval_ms", NULL, SHAPE_COUNT(contrast_side, rec.interval_ms) },
-	{ "whole", "false: its end is missing.", SHAPE_FLAG(contrast_side, rec.end.whole) },
-	{ "exit_code", "Of the job; null: none, or its end is missing.",
+	{ "whole", "false: the recording has no end.", SHAPE_FLAG(contrast_side, rec.end.whole) },
+	{ "exit_code", "Exit code of the job; null: no job, or the recording has no end.",
 	  SHAPE_COUNT(contrast_side, rec.end.status), .unknown = SHAPE_NEGATIVE },
-	{ "command_cpu_s", "CPU seconds of the job and all it waited for.",
+	{ "command_cpu_s", "CPU seconds of the job and of all children it waited for.",
 	  SHAPE_REAL(contrast_side, rec.end.command_cpu_s), .unknown = SHAPE_NEGATIVE },
 	{ "machine", NULL, SHAPE_TEXT(contrast_side, rec.mon.machine.name) },
 };
@@ -272,12 +273,12 @@ static double contrast_threshold(const void *object)
 static const struct shape_row contrast_rows[] = {
 	{ "a", NULL, SHAPE_OBJECT(contrast, a, contrast_side) },
 	{ "b", NULL, SHAPE_OBJECT(contrast, b, contrast_side) },
-	{ "level", "Of each interval: all rows together are wrong with probability 0.05 at most.",
+	{ "level", "Confidence level of each interval: the probability that any row is wrong is at most 0.05.",
 	  SHAPE_REAL(contrast, level) },
-	{ "threshold", "Relative to the larger mean: below it a difference is called none.",
+	{ "threshold", "Relative to the larger mean: a smaller difference counts as none.",
 	  SHAPE_REAL_OF(contrast_threshold) },
 	{ "summary", NULL, SHAPE_PART(contrast_summary_shape) },
-	{ "differs", "What else is not the same.", SHAPE_TEXT_LIST(contrast, differs, n_differs) },
+	{ "differs", "Other differences.", SHAPE_TEXT_LIST(contrast, differs, n_differs) },
 	{ "rows", NULL, SHAPE_LIST(contrast, rows, n, contrast_row) },
 };
 static const struct shape contrast_shape = SHAPE(contrast, contrast);
@@ -285,7 +286,7 @@ static const struct shape contrast_shape = SHAPE(contrast, contrast);
 const struct result_shape contrast_result = {
 	.name = "compare-recordings",
 	.title = "gputune compare of two recordings",
-	.meaning = "Every quantity that both have, in the units of the recordings; of totals the rate a second.",
+	.meaning = "Every quantity that both recordings have, in their units; totals as rates per second.",
 	.shape = &contrast_shape,
 	.list = "rows",
 	.exit_codes = 1u << 0 | 1u << 5,

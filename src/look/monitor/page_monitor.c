@@ -102,14 +102,12 @@ void monitor_reasons(double bits, struct text *out)
 	static const struct {
 		long long bit;
 		const char *text;
-	} rows[] = { { EVENT_HW_THERMAL, "too warm (hardware)" },
-		     { EVENT_SW_THERMAL, "too warm" },
-		     { EVENT_HW_POWER, "power brake" },
-		     { EVENT_SW_POWER, "power cap" },
-		     { EVENT_HW_SLOWDOWN, "hardware slowdown" },
-		     { EVENT_SYNC_BOOST, "waits for another GPU" },
-		     { EVENT_APP_CLOCKS, "clock setting" },
-		     { EVENT_DISPLAY, "display setting" } };
+	} rows[] = {
+		{ EVENT_HW_THERMAL, "thermal (hardware)" }, { EVENT_SW_THERMAL, "thermal" },
+		{ EVENT_HW_POWER, "power brake" },	    { EVENT_SW_POWER, "power cap" },
+		{ EVENT_HW_SLOWDOWN, "hardware slowdown" }, { EVENT_SYNC_BOOST, "sync boost" },
+		{ EVENT_APP_CLOCKS, "clock setting" },	    { EVENT_DISPLAY, "display setting" }
+	};
 	long long b = bits >= 0 && bits < 1e15 ? (long long)bits : 0;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -152,7 +150,7 @@ static void cpu_line(struct look_page *p)
 	if (!isnan(busy))
 		look_addf(p, STYLE_PLAIN, "%.1f", busy);
 	if (m->cpus)
-		look_addf(p, STYLE_MUTED, isnan(busy) ? "%u, use not told" : " of %u in use",
+		look_addf(p, STYLE_MUTED, isnan(busy) ? "%u, usage unknown" : " of %u in use",
 			  m->cpus);
 	share(p, "busiest", look_of(p, "cpu.busiest", ""), 95);
 	share(p, "I/O wait", 100 * look_of(p, "cpu.waiting", "") / fmax(m->cpus, 1),
@@ -166,7 +164,7 @@ static void cpu_line(struct look_page *p)
 static void memory_line(struct look_page *p)
 {
 	static const char *const rows[][2] = { { "memory.cached", "cache" },
-					       { "memory.dirty", "to be written" },
+					       { "memory.dirty", "dirty" },
 					       { "memory.swap-used", "swap" } };
 	double available = look_of(p, "memory.available", ""),
 	       total = p->f->mon->machine.memory_bytes;
@@ -206,7 +204,7 @@ static void pressure_line(struct look_page *p)
 	share(p, "for a CPU", 100 * cpu, WAITING_MOST_PCT);
 	share(p, "for disks", 100 * io, WAITING_MOST_PCT);
 	share(p, "for memory", 100 * memory, 1);
-	look_add_word(p, STYLE_MUTED, "  of the time, some task");
+	look_add_word(p, STYLE_MUTED, "  of the time, at least one task");
 	look_end_line(p);
 }
 
@@ -306,7 +304,7 @@ static void monitor_page_memory_cell(struct look_page *p, const struct monitor_g
 
 	if (g->integrated || isnan(used))
 		/* What its driver would tell is not what a program can have. */
-		look_addf(p, STYLE_MUTED, "%11s", g->integrated ? "the host's" : "-");
+		look_addf(p, STYLE_MUTED, "%11s", g->integrated ? "host memory" : "-");
 	else if (g->memory_bytes > 0)
 		look_addf(p, STYLE_PLAIN, "%5.1f/%-5.1f", used / 0x1p30, g->memory_bytes / 0x1p30);
 	else
@@ -341,16 +339,16 @@ static void reasons_line(struct look_page *p, const char *target)
 	bool any = false;
 
 	monitor_reasons(look_of(p, "gpu.reasons", target), &now);
-	look_add_word(p, STYLE_MUTED, "    held back: ");
+	look_add_word(p, STYLE_MUTED, "    throttled: ");
 	if (now.len) {
 		look_add_word(p,
 			      look_style(p, "gpu.reasons", target) == STYLE_BAD ? STYLE_WARN
 										: STYLE_PLAIN,
 			      now.s);
-		look_add_word(p, STYLE_MUTED, "; in all ");
+		look_add_word(p, STYLE_MUTED, "; total ");
 	}
 	held(p, "gpu.capped", target, "power cap", HUGE_VAL, &any);
-	held(p, "gpu.warm", target, "too warm", most, &any);
+	held(p, "gpu.warm", target, "thermal", most, &any);
 	held(p, "gpu.brake", target, "power brake", most, &any);
 	if (!any && !now.len) {
 		/* Nothing to say: no line. */
@@ -360,7 +358,7 @@ static void reasons_line(struct look_page *p, const char *target)
 		return;
 	}
 	if (!any)
-		look_add_word(p, STYLE_MUTED, "under a tenth of a second");
+		look_add_word(p, STYLE_MUTED, "less than 0.1 s");
 	look_end_line(p);
 }
 
@@ -418,7 +416,7 @@ static void user_lines(struct look_page *p)
 		else
 			look_addf(p, STYLE_PLAIN, "%11.1f  ", u->memory / 0x1p30);
 		look_add_word(p, *u->command ? STYLE_PLAIN : STYLE_MUTED,
-			      *u->command ? u->command : "not seen from here");
+			      *u->command ? u->command : "not visible");
 		look_end_line(p);
 	}
 	if (users->n + users->left_out > shown) {
@@ -511,7 +509,7 @@ void look_system(struct look_page *p)
 	monitor_page_traffic(p, "RDMA", "rdma.received", "rdma.sent", 8, "bit/s");
 	monitor_page_traffic(p, "Disk", "disk.read", "disk.written", 1, "B/s");
 	if (p->cut) {
-		look_addf(p, STYLE_MUTED, "left out: %zu cell%s beyond %d columns", p->cut,
+		look_addf(p, STYLE_MUTED, "omitted: %zu cell%s beyond %d columns", p->cut,
 			  p->cut == 1 ? "" : "s", p->how->width);
 		look_end_line(p);
 	}

@@ -71,7 +71,7 @@ static const struct shape_row monitor_gpu_rows[] = {
 	  .unknown = SHAPE_NEGATIVE },
 	{ "memory_bytes", NULL, SHAPE_REAL(monitor_gpu, memory_bytes), .unknown = SHAPE_NEGATIVE },
 	{ "slowdown_c", NULL, SHAPE_REAL(monitor_gpu, slowdown_c), .unknown = SHAPE_NEGATIVE },
-	{ "integrated", "It shares the host's memory.", SHAPE_FLAG(monitor_gpu, integrated),
+	{ "integrated", "The GPU shares the host's memory.", SHAPE_FLAG(monitor_gpu, integrated),
 	  .absent = true },
 };
 static const struct shape monitor_gpu_shape = SHAPE(monitor_gpu, monitor_gpu);
@@ -93,7 +93,7 @@ static const struct shape_row recorded_column_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(recorded_column, name) },
 	{ "target", NULL, SHAPE_TEXT(recorded_column, target) },
 	{ "unit", NULL, SHAPE_TEXT(recorded_column, unit) },
-	{ "slow", "Not asked at each look.", SHAPE_FLAG(recorded_column, slow), .absent = true },
+	{ "slow", "Not read at each sample.", SHAPE_FLAG(recorded_column, slow), .absent = true },
 	{ "every_s", NULL, SHAPE_REAL(recorded_column, every_s),
 	  .unknown = SHAPE_ZERO, .absent = true },
 	{ "kind", NULL, SHAPE_CHOICE(recorded_column, kind, column_kinds) },
@@ -113,7 +113,7 @@ static const struct shape recording_head_shape = SHAPE(recording_head, recording
 
 const struct result_shape recording_result = {
 	.name = "recording", .title = "the first line of a recording",
-	.meaning = "What the columns of a recording by \"gputune record\" are.",
+	.meaning = "The columns of a recording by \"gputune record\".",
 	.shape = &recording_head_shape, .no_time = true,
 };
 
@@ -154,7 +154,7 @@ static int recording_take_columns(struct reader *r, const struct recording_head 
 
 	mon->n = h->n_columns;
 	if (!mon->n)
-		return bad(r, "it has no columns");
+		return bad(r, "no columns");
 	mon->columns = arena_array(r->a, mon->n, sizeof(*mon->columns));
 	r->values = arena_array(r->a, mon->n, sizeof(*r->values));
 	for (size_t i = 0; i < mon->n; i++) {
@@ -163,7 +163,7 @@ static int recording_take_columns(struct reader *r, const struct recording_head 
 		mon->columns[i] =
 			(struct column_of){ recording_type_of(r, c), c->target, beat_of(c) };
 		if (!mon->columns[i].type)
-			return bad(r, "a column has another unit than it has here");
+			return bad(r, "a column has an unexpected unit");
 		r->values[i] = NAN;
 	}
 	monitor_index(r->a, mon);
@@ -178,7 +178,7 @@ static int take_head(struct reader *r, const json_t *o)
 	struct err why = { 0 };
 
 	if (!schema || strcmp(schema, "gputune.recording/1") != 0)
-		return bad(r, "it is no recording (schema gputune.recording/1)");
+		return bad(r, "not a recording (schema gputune.recording/1)");
 	if (shape_read(r->a, &recording_head_shape, o, &h, &why))
 		return bad(r, why.text);
 	out->started_s = h.started_s;
@@ -204,16 +204,16 @@ static int recording_take_row(struct reader *r, const json_t *row)
 	json_int_t ms = json_integer_value(first);
 
 	if (!json_is_integer(first) || n % 2 != 1)
-		return bad(r, "a row is not a time and pairs of column and value");
+		return bad(r, "a row is not a time followed by pairs of column and value");
 	if (ms < r->out->ms || ms > MS_MAX)
-		return bad(r, "its time goes back, or beyond a year");
+		return bad(r, "its time goes back, or exceeds a year");
 	for (size_t i = 1; i < n; i += 2) {
 		const json_t *c = json_array_get(row, i), *v = json_array_get(row, i + 1);
 		json_int_t at = json_integer_value(c);
 
 		if (!json_is_integer(c) || at < 0 || (size_t)at >= r->out->mon.n ||
 		    !(json_is_number(v) || json_is_null(v)))
-			return bad(r, "a column that there is not, or a value that is no number");
+			return bad(r, "unknown column, or a value that is not a number");
 		r->values[at] = json_is_null(v) ? (double)NAN : json_number_value(v);
 	}
 	r->out->ms = ms;
@@ -245,10 +245,10 @@ static int recording_take_line(struct reader *r, const char *s, size_t n)
 
 	r->line++;
 	if (r->ended)
-		return bad(r, "something stands behind the last line");
+		return bad(r, "data after the last line");
 	o = json_loadb(s, n, JSON_REJECT_DUPLICATES, NULL);
 	if (!o)
-		return bad(r, "it is no JSON");
+		return bad(r, "not JSON");
 	if (r->line == 1)
 		e = take_head(r, o);
 	else if (json_is_array(o))
@@ -270,7 +270,7 @@ static int recording_take_text(struct reader *r, struct text *line, const char *
 		size_t k = nl ? (size_t)(nl - s) : n;
 
 		if (line->len + k > LINE_MAX_BYTES)
-			return bad(r, "it is longer than 4 MiB");
+			return bad(r, "line longer than 4 MiB");
 		text_addn(line, s, k);
 		if (nl) {
 			e = recording_take_line(r, line->s ? line->s : "", line->len);
@@ -295,10 +295,10 @@ static int take_piece(struct reader *r, ZSTD_DCtx *z, struct text *line, ZSTD_in
 		size_t left = ZSTD_decompressStream(z, &out, in);
 
 		if (ZSTD_isError(left) && !r->line)
-			return err_set(r->e, -EBADMSG,
-				       "%s: it is no recording, or its beginning is damaged "
-				       "(zstd: %s)",
-				       r->path, ZSTD_getErrorName(left));
+			return err_set(
+				r->e, -EBADMSG,
+				"%s: not a recording, or damaged at its beginning (zstd: %s)",
+				r->path, ZSTD_getErrorName(left));
 		if (ZSTD_isError(left) && r->ended)
 			return bad(r, ZSTD_getErrorName(left));
 		/* Where power failed, a file system may leave zeros for what was written last. */
@@ -340,7 +340,7 @@ static int recording_take_file(struct reader *r, int fd, ZSTD_DCtx *z)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return err_set(r->e, -errno, "%s cannot be read: %s", r->path,
+			return err_set(r->e, -errno, "%s: cannot read: %s", r->path,
 				       strerror(errno));
 		for (size_t at = 0; at < n && e == 0 && !r->enough && !r->torn;) {
 			size_t piece = ask < n - at ? ask : n - at;
@@ -352,8 +352,7 @@ static int recording_take_file(struct reader *r, int fd, ZSTD_DCtx *z)
 	}
 	if (e == 0 && r->line == 0)
 		return err_set(r->e, -EBADMSG,
-			       "%s: it is no recording, or cut off before its first line ends",
-			       r->path);
+			       "%s: not a recording, or truncated within the first line", r->path);
 	return e;
 }
 
@@ -370,7 +369,7 @@ int recording_read(struct arena *a, const char *path, struct recording *out, rec
 		return code;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st)) {
-		code = err_set(e, -errno, "%s cannot be read: %s", path, strerror(errno));
+		code = err_set(e, -errno, "%s: cannot read: %s", path, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return code;
@@ -378,8 +377,8 @@ int recording_read(struct arena *a, const char *path, struct recording *out, rec
 	z = S_ISREG(st.st_mode) ? ZSTD_createDCtx() : NULL;
 	if (!z) {
 		close(fd);
-		return S_ISREG(st.st_mode) ? err_set(e, -ENOMEM, "no memory")
-					   : err_set(e, -EINVAL, "%s is no file", path);
+		return S_ISREG(st.st_mode) ? err_set(e, -ENOMEM, "out of memory")
+					   : err_set(e, -EINVAL, "%s: not a regular file", path);
 	}
 	ZSTD_DCtx_setParameter(z, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
 	code = recording_take_file(&r, fd, z);
@@ -581,7 +580,7 @@ struct recorder *recorder_open(const char *path, const struct monitor *mon, char
 	}
 	r = calloc(1, sizeof(*r));
 	if (!r) {
-		err_set(e, -ENOMEM, "no memory");
+		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
 	r->fd = -1;
@@ -590,7 +589,7 @@ struct recorder *recorder_open(const char *path, const struct monitor *mon, char
 	r->last = calloc(mon->n + 1, sizeof(*r->last));
 	r->z = ZSTD_createCCtx();
 	if (!r->last || !r->z) {
-		err_set(e, -ENOMEM, "no memory");
+		err_set(e, -ENOMEM, "out of memory");
 		recording_drop(r);
 		errno = ENOMEM;
 		return NULL;
@@ -601,7 +600,7 @@ struct recorder *recorder_open(const char *path, const struct monitor *mon, char
 	r->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (r->fd < 0) {
 		error = errno;
-		err_set(e, -error, "%s cannot be made: %s", path, strerror(error));
+		err_set(e, -error, "cannot create %s: %s", path, strerror(error));
 		recording_drop(r);
 		errno = error;
 		return NULL;
@@ -609,7 +608,7 @@ struct recorder *recorder_open(const char *path, const struct monitor *mon, char
 	error = recording_put_json(r, head_json(mon, command, started_s, interval_ms),
 				   ZSTD_e_flush);
 	if (error) {
-		err_set(e, error, "%s cannot be written: %s", path, strerror(-error));
+		err_set(e, error, "cannot write %s: %s", path, strerror(-error));
 		unlink(path);
 		recording_drop(r);
 		errno = -error;

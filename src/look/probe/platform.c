@@ -69,7 +69,7 @@ static const struct product {
 	{ PRODUCT, "zgx nano", "dgx-spark", "HP ZGX Nano G1n" },
 	{ PRODUCT | BOARD, "gn100", "dgx-spark", "Acer Veriton GN100" },
 	/* Every maker of these says so, whatever else it calls them. */
-	{ FAMILY, "dgx spark", "dgx-spark", "DGX Spark of another maker" },
+	{ FAMILY, "dgx spark", "dgx-spark", "DGX Spark from another vendor" },
 };
 
 /* Lower-case words with one blank between them: firmware has "NVIDIA_DGX_Spark", "MS-C931" and
@@ -130,7 +130,7 @@ static bool by_firmware(struct probe *p)
 								   : "product",
 				    f->v,
 				    strcmp(products[i].kind, "generic") == 0
-					    ? ", of which no rules are known"
+					    ? ", which has no rules in gputune"
 					    : ""));
 		p->m->platform.model = fact_str_of(products[i].model, f->f.dir, f->f.leaf);
 		return true;
@@ -157,8 +157,8 @@ static bool by_chip(struct probe *p)
 		} else {
 			decide(p, "generic",
 			       arena_printf(p->a,
-					    "PCI function %s is an %s (10de:%04llx), of which no "
-					    "rules are known",
+					    "PCI function %s is an %s (10de:%04llx), which has no "
+					    "rules in gputune",
 					    fn->name, name, fn->device.v));
 			p->m->platform.model = fact_str_of(name, "", fn->name);
 		}
@@ -208,7 +208,7 @@ static bool is_hgx(struct probe *p)
 				       what)
 			: arena_printf(p->a, "%zu x %s, an SXM part of an HGX board%s", sxm, name,
 				       fact_or(&p->m->platform.virtual_, 0)
-					       ? ", seen from a virtual machine"
+					       ? ", in a virtual machine"
 					       : ""));
 	return true;
 }
@@ -236,9 +236,9 @@ void probe_platform(struct probe *p)
 	if (by_firmware(p) || by_chip(p) || is_hgx(p))
 		return;
 	decide(p, "generic",
-	       p->m->gpu.gpus.n ? "none of the known products"
-				: arena_printf(p->a, "%s, and none of the known products",
-					       machine_no_gpu(p->a, p->m)));
+	       p->m->gpu.gpus.n
+		       ? "unknown product"
+		       : arena_printf(p->a, "%s; unknown product", machine_no_gpu(p->a, p->m)));
 }
 
 /* Who the machine is, its kernel, the command line it was booted with, and what boot security

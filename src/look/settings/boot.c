@@ -28,13 +28,13 @@ static void bus_config(const struct rule_ctx *q, struct verdict *v)
 	v->current = all_of(q, "pci");
 	if (kernel_arg_with(k, "pci", "pcie_bus_perf"))
 		verdict_fail(v, "without pcie_bus_perf",
-			     "it clamps every read request to the payload size: the opposite of a "
+			     "it limits every read request to the payload size, which prevents a "
 			     "large MRRS");
 	else if (kernel_arg_with(k, "pci", "pcie_bus_peer2peer"))
 		verdict_fail(v, "without pcie_bus_peer2peer", "it sets every payload to 128 bytes");
 	else if (kernel_arg_with(k, "pci", "pcie_bus_safe"))
-		verdict_pass(v, "the largest payload that every device on the way takes; read "
-				"requests stay as they are");
+		verdict_pass(v, "the largest payload that every device on the path supports; read "
+				"requests stay unchanged");
 	else
 		verdict_pass(v, "the kernel's default");
 }
@@ -59,7 +59,7 @@ static bool rule_boot_exclude(const struct rule_ctx *q, struct verdict *v)
 			continue;
 		v->current = arena_printf(q->a, "%s=%s and %s=%s", rows[i].name, rows[i].x,
 					  rows[i].name, rows[i].y);
-		verdict_fail(v, "one of them", "the two exclude each other");
+		verdict_fail(v, "one of them", "the two are mutually exclusive");
 		return true;
 	}
 	return false;
@@ -84,9 +84,8 @@ static void rule_boot_duplicates(const struct rule_ctx *q, struct verdict *v)
 			if (first && strcmp(first, arg->value.v) != 0) {
 				v->current = arena_printf(q->a, "%s=%s and %s=%s", single[i], first,
 							  single[i], arg->value.v);
-				verdict_fail(
-					v, "one of them",
-					"the argument stands there twice with different values");
+				verdict_fail(v, "one of them",
+					     "the argument occurs twice with different values");
 				return;
 			}
 			first = arg->value.v;
@@ -104,8 +103,7 @@ static void rule_boot_secure(const struct rule_ctx *q, struct verdict *v)
 		return;
 	v->current = f->v ? "on" : "off";
 	if (f->v && is_locked_down(q->m))
-		verdict_pass(v, "on, and the kernel is locked down: see boot.lockdown for what "
-				"that blocks");
+		verdict_pass(v, "on; the kernel is locked down (see boot.lockdown)");
 	else
 		verdict_pass(v, f->v ? "on; the kernel is not locked down" : "off");
 }
@@ -144,15 +142,16 @@ static void rule_boot_lockdown(const struct rule_ctx *q, struct verdict *v)
 				id = writes[i].id;
 			}
 	if (blocked)
-		verdict_fail(v, arena_printf(q->a, "none while %s is changed", id),
-			     arena_printf(q->a,
-					  "PCI configuration space cannot be written (%s, for %s); "
-					  "only switching off Secure Boot lifts it, which is a "
-					  "security decision",
-					  blocked, id));
+		verdict_fail(
+			v, arena_printf(q->a, "none (required to change %s)", id),
+			arena_printf(
+				q->a,
+				"PCI configuration space is not writable (%s, for %s); only "
+				"disabling Secure Boot changes that, which is a security decision",
+				blocked, id));
 	else
-		verdict_pass(v, "PCI configuration space and unsigned modules are blocked; nothing "
-				"wanted here needs them");
+		verdict_pass(v, "PCI configuration space and unsigned modules are blocked; no "
+				"recommended setting needs them");
 }
 
 static void mitigations(const struct rule_ctx *q, struct verdict *v)
@@ -167,7 +166,7 @@ static void mitigations(const struct rule_ctx *q, struct verdict *v)
 	/* Looked at in every profile; only a profile of one's own can want them off. */
 	if (q->wish && q->wish->rel == WANT_IS) {
 		if (recommendation_met(q->wish, v->current))
-			verdict_pass(v, "as the profile wants");
+			verdict_pass(v, "as the profile recommends");
 		else
 			verdict_fail(v, q->wish->value, q->wish->because);
 	} else if (value && strcmp(value, "off") == 0)
@@ -181,13 +180,13 @@ static void mitigations(const struct rule_ctx *q, struct verdict *v)
 /* DGX OS leaves it out in guests too. */
 static bool not_virtual(const struct rule_ctx *q, struct verdict *v)
 {
-	return is_bare_metal(q, v, "a virtual machine: NVIDIA sets it on real ones alone");
+	return is_bare_metal(q, v, "a virtual machine: NVIDIA sets it only on bare metal");
 }
 
 /* CPUs set aside at boot for programs that poll: the arguments, and whether they agree. */
 
 static const char isolation_opt_in[] =
-	"only for programs that poll a NIC; it takes CPUs away from everything else";
+	"only for programs that poll a NIC; it takes CPUs from all other programs";
 
 /* isolcpus may carry flags before the list: "domain,managed_irq,15-19". */
 static const char *rule_boot_cpu_list(const char *value)
@@ -237,26 +236,25 @@ static void isolation(const struct rule_ctx *q, struct verdict *v)
 	v->current = idset_format(q->a, &isolated);
 	if (idset_has(&isolated, 0))
 		verdict_fail(v, "without CPU 0",
-			     "CPU 0 keeps the machine's housekeeping and cannot be isolated");
+			     "CPU 0 is required for housekeeping and cannot be isolated");
 	else if (seen_ok(&c->isolated.f) && !is_balanced(q->m) &&
 		 !idset_equal(&isolated, &c->isolated.v))
 		verdict_fail(v, v->current,
-			     arena_printf(q->a, "asked for %s, the kernel isolated \"%s\"",
+			     arena_printf(q->a, "requested %s, but the kernel isolated \"%s\"",
 					  v->current, idset_format(q->a, &c->isolated.v)));
 	else if (idset_contains(&isolated, &c->online.v))
-		verdict_fail(v, "some CPUs for everything else", "every CPU is isolated");
+		verdict_fail(v, "at least one CPU that is not isolated", "every CPU is isolated");
 	else if (parse_cpus(q, "irqaffinity", &irq) && idset_intersects(&irq, &isolated))
-		verdict_fail(v, "irqaffinity apart from isolcpus",
-			     "irqaffinity lets interrupts onto isolated CPUs");
+		verdict_fail(v, "irqaffinity without CPUs of isolcpus",
+			     "irqaffinity allows interrupts on isolated CPUs");
 	else if (parse_cpus(q, "nohz_full", &nohz) && !idset_equal(&nohz, &isolated))
-		verdict_fail(v, "nohz_full as isolcpus",
-			     "nohz_full names other CPUs than isolcpus");
+		verdict_fail(v, "nohz_full same as isolcpus", "nohz_full differs from isolcpus");
 	else if (parse_cpus(q, "rcu_nocbs", &nocbs) && !idset_contains(&nocbs, &isolated))
-		verdict_fail(v, "rcu_nocbs as isolcpus", "rcu_nocbs leaves out isolated CPUs");
+		verdict_fail(v, "rcu_nocbs same as isolcpus", "rcu_nocbs omits isolated CPUs");
 	else if (big && c->types.n > 1 && !idset_contains(big, &isolated))
 		verdict_fail(v,
 			     arena_printf(q->a, "among the big cores %s", idset_format(q->a, big)),
-			     "small cores are isolated: polling belongs on the big ones");
+			     "small cores are isolated: use big cores for polling");
 	else
 		verdict_pass(v, "consistent");
 }
@@ -279,17 +277,17 @@ static void nohz_active(const struct rule_ctx *q, struct verdict *v)
 		judge_missing(q, v);
 		return;
 	}
-	v->current = seen_ok(&active->f) ? idset_format(q->a, &active->v) : "not in force";
+	v->current = seen_ok(&active->f) ? idset_format(q->a, &active->v) : "not in effect";
 	if (active->f.seen == SEEN_ABSENT)
 		verdict_fail(v, idset_format(q->a, &asked),
-			     "the kernel has no adaptive ticks and ignores the argument");
+			     "the kernel lacks adaptive ticks and ignores the argument");
 	else if (!seen_ok(&active->f))
 		verdict_unseen(q, v, &active->f, NULL);
 	else if (idset_equal(&active->v, &asked))
-		verdict_pass(v, "in force as asked for");
+		verdict_pass(v, "in effect as requested");
 	else
 		verdict_fail(v, idset_format(q->a, &asked),
-			     "the kernel took another list than was asked for");
+			     "the kernel uses another list than requested");
 }
 
 static void rcu_nocbs(const struct rule_ctx *q, struct verdict *v)
@@ -301,7 +299,7 @@ static void rcu_nocbs(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	v->current = value;
-	verdict_na(v, CODE_LEFT_ALONE, "judged together with isolcpus in boot.isolation");
+	verdict_na(v, CODE_LEFT_ALONE, "judged with isolcpus in boot.isolation");
 }
 
 /* CPUs that are there, and some left over for everything else. */
@@ -328,7 +326,7 @@ static void remediate_cpus(const struct rule_ctx *q, struct remediations *out)
 			return;
 		}
 	}
-	remediate_by_hand(out, "this machine does not have the CPUs that the profile names");
+	remediate_by_hand(out, "this machine lacks CPUs that the profile names");
 }
 
 /* The CPUs of isolcpus where there is one already. What stands there and is not in force is no
@@ -366,12 +364,11 @@ static void remediate_isolation(const struct rule_ctx *q, struct remediations *o
 	list = idset_format(q->a, &cpus);
 	if (!cpus.n || !rest.n)
 		return;
-	remediate_by_hand(
-		out, arena_printf(q->a,
-				  "one set of CPUs in all arguments, in place of what is on the "
-				  "kernel command line: isolcpus=%s nohz_full=%s rcu_nocbs=%s "
-				  "irqaffinity=%s",
-				  list, list, list, idset_format(q->a, &rest)));
+	remediate_by_hand(out,
+			  arena_printf(q->a,
+				       "use one set of CPUs in all arguments of the kernel command "
+				       "line: isolcpus=%s nohz_full=%s rcu_nocbs=%s irqaffinity=%s",
+				       list, list, list, idset_format(q->a, &rest)));
 }
 
 #include "look/settings_boot_rows.h"

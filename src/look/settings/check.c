@@ -67,7 +67,8 @@ static const struct recommendation *rule_target(const struct asker *by, const st
 
 static const char *no_target_reason(const struct rule_ctx *q)
 {
-	return arena_printf(q->a, "the profile %s has no wish for it", profile_name(q->profile));
+	return arena_printf(q->a, "the profile %s has no target value for it",
+			    profile_name(q->profile));
 }
 
 static void rule_check_compare(const struct rule_ctx *q, struct verdict *v)
@@ -90,12 +91,12 @@ static void rule_check_compare(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->wanted = recommendation_text(q->a, o, q->s->unit);
 	if (recommendation_met(o, q->current.v)) {
-		verdict_pass(v, "as wanted");
+		verdict_pass(v, "at target value");
 		return;
 	}
 	v->kind = VERDICT_FAIL;
 	v->code = CODE_DIFFERS;
-	v->reason = arena_printf(q->a, "is %s%s%s, wanted %s", q->current.v, q->s->unit ? " " : "",
+	v->reason = arena_printf(q->a, "is %s%s%s, target %s", q->current.v, q->s->unit ? " " : "",
 				 q->s->unit ? q->s->unit : "", v->wanted);
 }
 
@@ -128,7 +129,7 @@ static void of_a_part(const struct machine *m, const char *target, struct verdic
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(v->code, absences[i]) == 0) {
 			verdict_unknown(v, CODE_NOT_CAPTURED,
-					"what it stands on is not in this part of a machine");
+					"what it depends on is not in this partial capture");
 			return;
 		}
 }
@@ -375,10 +376,10 @@ static const char *rule_check_nothing_to_write(const struct setting *s)
 	if (s->by_hand)
 		return s->by_hand;
 	if (s->effect == EFFECT_FIRMWARE)
-		return "firmware sets it: change it in firmware setup, with the machine out of "
+		return "set by firmware: change it in firmware setup, with the machine out of "
 		       "service";
-	return s->health ? "a fault to find and mend: no setting makes it right"
-			 : "no knob holds it: mend it where it was made";
+	return s->health ? "a fault to find and repair: no setting fixes it"
+			 : "no knob for it: fix it at its source";
 }
 
 static void remediate_to_target(const struct rule_ctx *q, struct remediations *out)
@@ -397,9 +398,9 @@ static void remediate_to_target(const struct rule_ctx *q, struct remediations *o
 		       ? rule_check_choose(q, o->value)
 		       : o->value;
 	if (!word)
-		remediate_by_hand(
-			out,
-			arena_printf(q->a, "it offers %s, and none of that is wanted", offered(q)));
+		remediate_by_hand(out, arena_printf(q->a,
+						    "supported: %s; none of them is a target value",
+						    offered(q)));
 	else if (q->s->knob == KNOB_BOOTARG)
 		remediate_argument(q, out, q->s->name, word);
 	else
@@ -416,7 +417,7 @@ void settings_remediations(struct arena *a, const struct machine *m, const struc
 
 	*out = (struct remediations){ 0 };
 	if (f->v.kind != VERDICT_FAIL || i >= f->n_targets) {
-		remediate_by_hand(out, "nothing is wrong");
+		remediate_by_hand(out, "no problem found");
 		return;
 	}
 	q = rule_check_rule_ctx_of(&by, f->s, f->objects[i], f->targets[i]);

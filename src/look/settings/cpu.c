@@ -12,7 +12,7 @@ static bool one_node(const struct rule_ctx *q, struct verdict *v)
 {
 	if (is_numa(q->m))
 		return true;
-	verdict_na(v, CODE_NO_EFFECT, "one NUMA node: there is nowhere to move a page to");
+	verdict_na(v, CODE_NO_EFFECT, "one NUMA node: no page migration possible");
 	return false;
 }
 
@@ -21,7 +21,7 @@ static bool has_cpus_to_spare(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!seen_ok(&q->m->cpu.online.f) || idset_count(&q->m->cpu.online.v) > 1)
 		return true;
-	verdict_na(v, CODE_NO_EFFECT, "one CPU: there is none to set aside");
+	verdict_na(v, CODE_NO_EFFECT, "one CPU: none can be reserved");
 	return false;
 }
 
@@ -53,13 +53,13 @@ static void judge_depth(const struct rule_ctx *q, struct verdict *v, const struc
 	if (bound == NO_BOUND)
 		verdict_unknown(v, CODE_ERROR, "the profile names no exit latency in us");
 	else if (!worst)
-		verdict_pass(v, "no state deeper than wanted is enabled");
+		verdict_pass(v, "no state deeper than the target is enabled");
 	else
 		verdict_fail(v,
 			     bound == BY_NUMBER
 				     ? wish->value
 				     : arena_printf(q->a, "exit latency <= %lld us", bound),
-			     arena_printf(q->a, "%s takes %lld us to leave",
+			     arena_printf(q->a, "%s has an exit latency of %lld us",
 					  fact_text(&worst->name, "a state"),
 					  fact_or(&worst->latency, -1)));
 }
@@ -129,9 +129,9 @@ static void online(const struct rule_ctx *q, struct verdict *v)
 	if (!off.n)
 		verdict_pass(v, "all present CPUs are online");
 	else if (is_smt_off(q->m, &off))
-		verdict_na(v, CODE_LEFT_ALONE,
-			   "SMT is off: the second thread of every core is offline, as somebody "
-			   "chose");
+		verdict_na(
+			v, CODE_LEFT_ALONE,
+			"SMT is off: the second thread of every core is offline by configuration");
 	else
 		verdict_fail(v, idset_format(q->a, &c->present.v),
 			     arena_printf(q->a, "CPUs %s are present but offline",
@@ -175,16 +175,17 @@ static void irq_affinity(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = c->default_smp_affinity.v;
 	if (!hit.n)
-		verdict_pass(v, "new interrupts stay off the isolated CPUs");
+		verdict_pass(v, "new interrupts avoid the isolated CPUs");
 	else
-		verdict_fail(v, "housekeeping CPUs alone",
+		verdict_fail(v, "housekeeping CPUs only",
 			     arena_printf(q->a, "new interrupts may run on isolated CPUs %s",
 					  idset_format(q->a, &hit)));
 }
 
 /* The clocks of processors: governor, ceiling, boost, and who selects them on a GB10. */
 
-static const char no_nvpmodel[] = "no nvpmodel: it is part of NVIDIA's Jetson and IGX systems";
+static const char no_nvpmodel[] =
+	"nvpmodel not found: it is part of NVIDIA's Jetson and IGX systems";
 
 /* Only where nvpmodel is: asking for the clocks runs a program. */
 static bool has_power_modes(const struct rule_ctx *q, struct verdict *v)
@@ -227,7 +228,7 @@ static void power_mode(const struct rule_ctx *q, struct verdict *v)
 	want = power_mode_target(q);
 	if (want < 0)
 		verdict_unseen(q, v, &q->m->cpu.power_mode_most.f,
-			       "nvpmodel's file names no mode without ceilings (MAXN)");
+			       "nvpmodel's file has no mode without ceilings (MAXN)");
 	else if (now->v == want)
 		verdict_pass(v, q->wish->because);
 	else
@@ -240,7 +241,7 @@ static void remediate_power_mode(const struct rule_ctx *q, struct remediations *
 }
 
 static const char no_cpufreq[] =
-	"no frequency policy: a virtual machine, or firmware decides about clocks";
+	"no frequency policy: a virtual machine, or firmware controls the clocks";
 
 /* Less is no clock of any such processor: who says so means megahertz. */
 #define LEAST_KHZ 1e5
@@ -308,10 +309,10 @@ static void freq_max(const struct rule_ctx *q, struct verdict *v)
 	if (ceiling_khz(q) < 0)
 		verdict_unknown(v, CODE_ERROR, "the profile names neither max nor a clock in kHz");
 	else if (ceiling_met(q))
-		verdict_pass(v, p->max_khz.v >= p->hw_max_khz.v ? "not capped" : "as wanted");
+		verdict_pass(v, p->max_khz.v >= p->hw_max_khz.v ? "not capped" : "at target value");
 	else
 		verdict_fail(v, arena_printf(q->a, "%lld MHz", ceiling_khz(q) / 1000),
-			     q->wish->because ? q->wish->because : "not as the profile wants");
+			     q->wish->because ? q->wish->because : "not as the profile recommends");
 }
 
 static void remediate_freq_max(const struct rule_ctx *q, struct remediations *out)
@@ -336,9 +337,9 @@ static void performance_limit(const struct rule_ctx *q, struct verdict *v)
 	if (!has_target(q, v))
 		return;
 	if (most->v < 1 || most->v > 100)
-		verdict_unknown(v, CODE_ERROR, "no share of a clock: the driver answers nonsense");
+		verdict_unknown(v, CODE_ERROR, "invalid performance percentage from the driver");
 	else if (recommendation_met(q->wish, arena_printf(q->a, "%lld", most->v)))
-		verdict_pass(v, "the driver holds nothing back");
+		verdict_pass(v, "no limit set by the driver");
 	else
 		verdict_fail(v, recommendation_text(q->a, q->wish, "%"), q->wish->because);
 }
@@ -380,19 +381,19 @@ static void turbo(const struct rule_ctx *q, struct verdict *v)
 	v->why = q->wish->because;
 	v->wanted = recommendation_text(q->a, q->wish, NULL);
 	if (recommendation_met(q->wish, c->boost.v ? "1" : "0"))
-		verdict_pass(v, "as wanted");
+		verdict_pass(v, "at target value");
 	else if (c->boost.v)
 		verdict_fail(v, v->wanted, q->wish->because);
 	else if (asked && gain >= 0 && gain < 0.1)
 		verdict_na(v, CODE_NO_EFFECT,
-			   "firmware names no clock above the nominal one: boost adds nothing");
+			   "firmware reports no clock above the nominal one: boost adds nothing");
 	else if (asked && gain >= 0) {
 		v->slight = gain < MUCH_PCT;
 		verdict_fail(v, v->wanted,
 			     arena_printf(q->a, "boost would add at most %.1f %%", gain));
 	} else if (c->policies.n && fact_is(&p->driver, "cppc_cpufreq"))
 		verdict_unseen(q, v, &c->cppc_nominal.f,
-			       "the kernel does not tell what is above the nominal clock");
+			       "the kernel does not report clocks above the nominal one");
 	else
 		verdict_fail(v, v->wanted, q->wish->because);
 }
@@ -423,13 +424,12 @@ static void cppc(const struct rule_ctx *q, struct verdict *v)
 		}
 	}
 	if (fact_or(&q->m->cpu.cppc_auto_sel_mode, 0) == 1 || fact_or(&p->auto_select, 0) == 1)
-		verdict_pass(
-			v,
-			"the processor selects its clocks itself, and the memory fabric follows");
+		verdict_pass(v,
+			     "the processor selects its own clocks, and the memory fabric follows");
 	else
 		verdict_fail(v, "1",
-			     "the memory fabric does not ramp up: one thread was measured to read "
-			     "32 instead of 92 GB/s");
+			     "the memory fabric does not ramp up: one thread read 32 instead of 92 "
+			     "GB/s in a measurement");
 }
 
 #include "look/settings_cpu_rows.h"

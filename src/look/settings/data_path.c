@@ -74,16 +74,16 @@ static void nfs_connections(const struct rule_ctx *q, struct verdict *v)
 			fastest = nic->speed_mbps.v;
 	v->current = arena_printf(q->a, "%lld", n);
 	if (n >= 4)
-		verdict_pass(v, "several connections share the work");
+		verdict_pass(v, "several connections share the load");
 	else if (fastest < 25000)
-		verdict_na(v, CODE_NO_EFFECT, "no link here is faster than one connection");
+		verdict_na(v, CODE_NO_EFFECT,
+			   "no link of this machine is faster than one connection");
 	else
-		verdict_fail(
-			v, ">= 4",
-			arena_printf(q->a,
-				     "%lld connection to the server: one flow fills no link of "
-				     "%lld Gb/s",
-				     n, fastest / 1000));
+		verdict_fail(v, ">= 4",
+			     arena_printf(q->a,
+					  "%lld connection to the server: one flow cannot saturate "
+					  "a link of %lld Gb/s",
+					  n, fastest / 1000));
 }
 
 static void nfs_transfer(const struct rule_ctx *q, struct verdict *v)
@@ -94,15 +94,14 @@ static void nfs_transfer(const struct rule_ctx *q, struct verdict *v)
 	if (!is_seen(q, v, &m->options.f, NULL))
 		return;
 	if (!option_number(m, "rsize", &r) || !option_number(m, "wsize", &w)) {
-		verdict_unknown(v, CODE_ERROR, "the mount's options name no rsize and wsize");
+		verdict_unknown(v, CODE_ERROR, "the mount's options have no rsize and wsize");
 		return;
 	}
 	v->current = arena_printf(q->a, "rsize %lld, wsize %lld", r, w);
 	if (r >= 262144 && w >= 262144)
 		verdict_pass(v, "large transfers");
 	else
-		verdict_fail(v, ">= 262144 both",
-			     "small transfers: every one is a request of its own to the server");
+		verdict_fail(v, ">= 262144 both", "small transfers: more requests to the server");
 }
 
 static bool has_lustre(const struct machine *m, const void *object)
@@ -118,7 +117,7 @@ static void lustre_read_ahead(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_int *mb = &q->m->storage.lustre_read_ahead_mb;
 
-	if (!is_seen(q, v, &mb->f, "this Lustre client shows no read-ahead"))
+	if (!is_seen(q, v, &mb->f, "this Lustre client does not report read-ahead"))
 		return;
 	v->current = arena_printf(q->a, "%lld MiB", mb->v);
 	if (mb->v <= 0)
@@ -133,12 +132,12 @@ static void lustre_checksums(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct fact_int *on = &q->m->storage.lustre_checksums;
 
-	if (!is_seen(q, v, &on->f, "this Lustre client shows no checksums"))
+	if (!is_seen(q, v, &on->f, "this Lustre client does not report checksums"))
 		return;
 	v->current = on->v ? "on" : "off";
 	verdict_na(v, CODE_LEFT_ALONE,
-		   "a choice between safety and processor time: NVIDIA's storage guide shows "
-		   "clients of EXAScaler with them off");
+		   "a trade-off between data integrity and CPU time: NVIDIA's storage guide shows "
+		   "EXAScaler clients with checksums off");
 }
 
 static bool is_fabric_disk(const struct machine *m, const void *object)
@@ -155,7 +154,7 @@ static bool has_paths(const struct rule_ctx *q, struct verdict *v)
 
 	if (fact_or(&d->paths, 0) > 1)
 		return true;
-	verdict_na(v, CODE_NO_EFFECT, "one path leads to it");
+	verdict_na(v, CODE_NO_EFFECT, "only one path");
 	return false;
 }
 
@@ -172,7 +171,7 @@ static void overlay(const struct rule_ctx *q, struct verdict *v)
 	const struct mount *root = machine_mount_of(q->m, "/"), *data = NULL;
 
 	if (!root || !fact_is(&root->type, "overlay")) {
-		verdict_na(v, CODE_NO_EFFECT, "the root file system is no overlay");
+		verdict_na(v, CODE_NO_EFFECT, "the root file system is not an overlay");
 		return;
 	}
 	LIST_FOR_EACH (struct mount, m, &q->m->storage.mounts)
@@ -180,13 +179,13 @@ static void overlay(const struct rule_ctx *q, struct verdict *v)
 		    !fact_is(&m->type, "hugetlbfs"))
 			data = m;
 	v->current =
-		data ? arena_printf(q->a, "overlay; %s is a mount", data->name) : "overlay alone";
+		data ? arena_printf(q->a, "overlay; %s is a mount", data->name) : "overlay only";
 	if (data)
-		verdict_pass(v, "data can lie on a mount of its own");
+		verdict_pass(v, "data can be on a separate mount");
 	else
 		verdict_fail(v, "a volume for models and data",
-			     "all files lie on the image's overlay: the first write to one copies "
-			     "all of it, and what is written is lost with the container");
+			     "all files are on the image's overlay: the first write to a file "
+			     "copies all of it, and written data is lost with the container");
 }
 
 static bool has_cufile(const struct machine *m)
@@ -216,23 +215,23 @@ static void gds(const struct rule_ctx *q, struct verdict *v)
 
 	if (!q->m->gpu.gpus.n || has_unified_memory(q->m)) {
 		verdict_na(v, q->m->gpu.gpus.n ? CODE_INTEGRATED : CODE_NO_HARDWARE,
-			   q->m->gpu.gpus.n ? "the GPU shares the host's memory: there is no other "
-					      "way to take"
-					    : machine_no_gpu(q->a, q->m));
+			   q->m->gpu.gpus.n
+				   ? "the GPU shares the host's memory: no other path exists"
+				   : machine_no_gpu(q->a, q->m));
 		return;
 	}
 	v->current = module ? arena_printf(q->a, "nvidia-fs %s", module) : "nvidia-fs not loaded";
 	if (module)
-		verdict_pass(v, "cuFile may read straight into GPU memory; pcie.iommu and pcie.acs "
-				"tell of the way");
+		verdict_pass(v, "cuFile may read directly into GPU memory; see pcie.iommu and "
+				"pcie.acs for the path");
 	else if (has_p2pdma(q->m))
-		verdict_pass(v, "local NVMe by the kernel's own peer-to-peer way");
+		verdict_pass(v, "local NVMe by the kernel's own peer-to-peer DMA");
 	else if (!has_cufile(q->m))
 		verdict_na(v, CODE_NO_SUPPORT, "no cuFile library is installed");
 	else if (!compat)
 		verdict_fail(v, "nvidia-fs loaded, or allow_compat_mode",
-			     "cufile.json forbids the way through host memory, and there is no "
-			     "other: calls of cuFile fail");
+			     "cufile.json forbids the path through host memory, and no other path "
+			     "exists: cuFile calls fail");
 	else
 		verdict_na(v, CODE_LEFT_ALONE,
 			   "cuFile reads through host memory (compatibility mode), which works; "
@@ -272,12 +271,12 @@ static const char *sizes_clash(const struct rule_ctx *q)
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (seen_ok(&sizes[i]->f) && (sizes[i]->v <= 0 || sizes[i]->v % 4))
-			return "a size is no multiple of 4 KiB";
+			return "a size is not a multiple of 4 KiB";
 	if (fact_or(&s->cufile_buffer_kb, 0) > cache)
-		return "one bounce buffer is larger than all of them may be: cuFile goes through "
-		       "host memory";
+		return "one bounce buffer exceeds the limit for all: cuFile reads through host "
+		       "memory";
 	if (fact_or(&s->cufile_pinned_kb, cache) < cache)
-		return "the bounce buffers alone need more pinned memory than a GPU may have";
+		return "the bounce buffers exceed the limit of pinned memory per GPU";
 	LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus)
 		if (seen_ok(&g->memory_bytes.f) && g->memory_bytes.v / 1024 < cache)
 			return "the bounce buffers are larger than the GPU's memory";
@@ -305,35 +304,37 @@ static void cufile_values(const struct rule_ctx *q, struct verdict *v)
 	if (!q->m->gpu.gpus.n || !seen_ok(&s->cufile_direct_kb.f) || !has_cufile(q->m)) {
 		if (q->m->gpu.gpus.n && is_hidden(q, v, &s->cufile_direct_kb.f))
 			return;
-		verdict_na(v, CODE_NO_SUPPORT, "no cuFile, or its file says nothing of sizes");
+		verdict_na(v, CODE_NO_SUPPORT, "cuFile not found, or its file has no sizes");
 		return;
 	}
-	v->current = arena_printf(q->a, "%lld KiB a request, %lld KiB of buffers, addresses %s",
+	v->current = arena_printf(q->a, "%lld KiB per request, %lld KiB of buffers, addresses %s",
 				  s->cufile_direct_kb.v, cache, *addresses ? addresses : "none");
 	clash = sizes_clash(q);
 	away = not_here(q, addresses, &hidden);
 	if (clash)
-		verdict_fail(v, "sizes that fit", clash);
+		verdict_fail(v, "consistent sizes", clash);
 	else if (away && hidden)
-		verdict_unknown(v, CODE_NOT_CAPTURED, "addresses of interfaces could not be read");
+		verdict_unknown(v, CODE_NOT_CAPTURED, "interface addresses are unreadable");
 	else if (away)
-		verdict_fail(v, "addresses of this machine",
-			     arena_printf(q->a, "no interface here has %s: RDMA to storage fails",
-					  away));
+		verdict_fail(
+			v, "addresses of this machine",
+			arena_printf(q->a,
+				     "no interface of this machine has %s: RDMA to storage fails",
+				     away));
 	else if (!*addresses && remote)
 		verdict_fail(v, "addresses of the storage network's interfaces",
 			     arena_printf(q->a, "%s is read through host memory without them",
 					  remote->name));
 	else if (s->cufile_direct_kb.v != CUFILE_DIRECT_KB || cache != CUFILE_CACHE_KB)
 		verdict_na(v, CODE_LEFT_ALONE,
-			   "not the defaults (16384 and 131072 KiB), which NVIDIA advises unless "
-			   "the storage's maker or a measurement says otherwise");
+			   "not the defaults (16384 and 131072 KiB), which NVIDIA recommends "
+			   "unless the storage vendor or a measurement suggests otherwise");
 	else
-		verdict_pass(v, "sizes fit, and are those that NVIDIA advises");
+		verdict_pass(v, "sizes are consistent and match NVIDIA's recommendation");
 }
 
 #define NFS                                                                                        \
 	.scope = SCOPE_MOUNT, .select = is_nfs_device, .none = "no NFS mount",                     \
-	.not_when = "nothing is mounted by NFS"
+	.not_when = "no NFS mount found"
 
 #include "look/settings_data_path_rows.h"

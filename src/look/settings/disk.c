@@ -46,30 +46,33 @@ static bool want_scheduler(const struct rule_ctx *q, struct recommendation *o)
 			};
 			return true;
 		}
-		*o = (struct recommendation){ .rel = WANT_IS,
-					      .value = "none",
-					      .because = "published as: ZFS schedules itself" };
+		*o = (struct recommendation){
+			.rel = WANT_IS,
+			.value = "none",
+			.because = "published claim: ZFS schedules its own I/O"
+		};
 		return true;
 	}
 	if (is_nvme(d) || holds_zfs(d) || is_virtual_disk(d)) {
 		*o = (struct recommendation){
 			.rel = WANT_IS,
 			.value = "none",
-			.because = holds_zfs(d) ? "ZFS orders its requests itself"
-				   : is_nvme(d) ? "the device has queues of its own"
-						: "the host orders the requests"
+			.because = holds_zfs(d) ? "ZFS schedules its own requests"
+				   : is_nvme(d) ? "the device has its own queues"
+						: "the host schedules the requests"
 		};
 		return true;
 	}
 	if (fact_or(&d->rotational, 0) == 1 && !is_usb(d)) {
-		*o = (struct recommendation){ .rel = WANT_ONE_OF,
-					      .value = "mq-deadline bfq",
-					      .because =
-						      "a moving head gains from ordered requests" };
+		*o = (struct recommendation){
+			.rel = WANT_ONE_OF,
+			.value = "mq-deadline bfq",
+			.because = "a spinning disk gains from ordered requests"
+		};
 		return true;
 	}
 	*o = (struct recommendation){ .rel = WANT_LEAVE,
-				      .because = "no measured difference on this kind of disk" };
+				      .because = "no measured difference on this type of disk" };
 	return true;
 }
 
@@ -96,7 +99,7 @@ static bool has_scheduler(const struct rule_ctx *q, struct verdict *v)
 	if (!seen_ok(&d->scheduler.f) || offers(d, "none"))
 		return knows_content(q, v);
 	verdict_na(v, CODE_NO_SUPPORT,
-		   "the device takes no scheduler (it stands above another device)");
+		   "the device has no scheduler (it is stacked on another device)");
 	return false;
 }
 
@@ -117,21 +120,21 @@ static void nr_requests(const struct rule_ctx *q, struct verdict *v)
 			verdict_pass(v, "as published");
 		else if (fact_is(&d->scheduler, "none"))
 			verdict_na(v, CODE_NO_EFFECT,
-				   "under scheduler none the kernel refuses more than the device's "
+				   "with scheduler none the kernel rejects more than the device's "
 				   "own depth: the published 256 cannot be set");
 		else
 			verdict_fail(v, "256",
-				     "published as: more parallel requests; it is lost when the "
+				     "published claim: more parallel requests; it is lost when the "
 				     "scheduler changes");
 		return;
 	}
 	if (d->nr_requests.v <= 2 && is_usb(d))
 		verdict_na(v, CODE_NO_EFFECT,
-			   "2 is twice the device's queue depth of 1: the USB disk runs bulk-only, "
+			   "2 is twice the device's queue depth of 1: the USB disk is bulk-only, "
 			   "see disk.usb-transport");
 	else if (depth && d->nr_requests.v < depth)
 		verdict_fail(v, arena_printf(q->a, ">= %lld", depth),
-			     "fewer requests than the device takes at once");
+			     "fewer requests than the device accepts in parallel");
 	else
 		verdict_na(v, CODE_LEFT_ALONE, "it follows the device's depth and the scheduler");
 }
@@ -147,9 +150,8 @@ static void remediate_nr_requests(const struct rule_ctx *q, struct remediations 
 	if (q->profile != PROFILE_PUBLISHED)
 		remediate_value(q, out, arena_printf(q->a, "%lld", fact_or(&d->queue_depth, 0)));
 	else if (offers(d, "none"))
-		remediate_by_hand(out,
-				  "nothing to write: under the scheduler none, which is published "
-				  "with it, the kernel refuses more than the device's own depth");
+		remediate_by_hand(out, "no value to write: with the published scheduler none, the "
+				       "kernel rejects more than the device's own depth");
 	else
 		remediate_value(q, out, "256");
 }
@@ -182,7 +184,7 @@ static const char *read_above(const struct rule_ctx *q, const struct disk *d)
 		if (word_in(d->holders.v, above->name) && seen_ok(&above->read_ahead_kb.f))
 			text_printf(&t, "%s%s (%lld KiB)", t.len ? ", " : "", above->name,
 				    above->read_ahead_kb.v);
-	return arena_printf(q->a, "files on it are read ahead as far as %s says, which lies on it",
+	return arena_printf(q->a, "read-ahead of its files is that of %s, which is on it",
 			    t.len ? t.s : d->holders.v);
 }
 
@@ -195,7 +197,7 @@ static bool want_read_ahead(const struct rule_ctx *q, struct recommendation *o)
 			*o = (struct recommendation){
 				.rel = WANT_IS,
 				.value = "4096",
-				.because = "published as: fewer round trips for large files"
+				.because = "published claim: fewer round trips for large files"
 			};
 		else
 			*o = (struct recommendation){
@@ -214,21 +216,18 @@ static bool want_read_ahead(const struct rule_ctx *q, struct recommendation *o)
 	else if (q->platform & ON_HOST)
 		*o = (struct recommendation){
 			.rel = WANT_LEAVE,
-			.because =
-				"it helps who reads large files from front to back and costs who "
-				"reads at random, as a database does: what this machine is for "
-				"decides"
+			.because = "helps sequential reads of large files and hurts random reads, "
+				   "as of a database: depends on the workload"
 		};
 	else if (is_nvme(d) || fact_or(&d->rotational, 0) == 1)
-		*o = (struct recommendation){
-			.rel = WANT_AT_LEAST,
-			.value = q->platform & ON_HGX ? "4096" : "1024",
-			.because = "model files are read from front to back; random "
-				   "readers are not helped. Gain unmeasured here"
-		};
+		*o = (struct recommendation){ .rel = WANT_AT_LEAST,
+					      .value = q->platform & ON_HGX ? "4096" : "1024",
+					      .because =
+						      "model files are read sequentially; random "
+						      "readers do not gain. Gain unmeasured here" };
 	else
 		*o = (struct recommendation){
-			.rel = WANT_LEAVE, .because = "no measured difference on this kind of disk"
+			.rel = WANT_LEAVE, .because = "no measured difference on this type of disk"
 		};
 	return true;
 }
@@ -240,17 +239,17 @@ static void usb_transport(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%s at %lld Mb/s", fact_text(&d->transport, "?"),
 				  fact_or(&d->usb_speed_mbps, 0));
 	if (fact_is(&d->transport, "usb-uas")) {
-		verdict_pass(v, "many requests at a time");
+		verdict_pass(v, "many parallel requests");
 		return;
 	}
 	/* Sticks, card readers, what a management controller shows as a disk. */
 	if (!has_files(q->m, d) && !holds_zfs(d) && !*fact_text(&d->holders, "")) {
-		verdict_na(v, CODE_NO_EFFECT, "bulk-only, and nothing of this machine lies on it");
+		verdict_na(v, CODE_NO_EFFECT, "bulk-only, but not used by this machine");
 		return;
 	}
 	verdict_fail(v, "usb-uas",
-		     "bulk-only: one request at a time. A cable, port or enclosure that speaks UAS "
-		     "is the cure; no queue setting is");
+		     "bulk-only: one request at a time. Use a cable, port or enclosure with UAS; "
+		     "no queue setting helps");
 }
 
 static bool only_usb(const struct machine *m, const void *object)
@@ -275,7 +274,7 @@ static void local_root(const struct rule_ctx *q, struct verdict *v)
 
 	if (!root || !seen_ok(&root->type.f)) {
 		verdict_na(v, CODE_NO_SUPPORT,
-			   "the root file system is not a disk's (a container or a RAM disk)");
+			   "the root file system is not on a disk (a container or a RAM disk)");
 		return;
 	}
 	v->current = root->type.v;
@@ -353,13 +352,13 @@ static void free_space(const struct rule_ctx *q, struct verdict *v)
 		verdict_unseen(q, v,
 			       seen_ok(&mount->size_bytes.f) ? &mount->free_bytes.f
 							     : &mount->size_bytes.f,
-			       "the file system does not say its size");
+			       "the file system does not report its size");
 		return;
 	}
 	size = mount->size_bytes.v;
 	left = mount->free_bytes.v;
 	if (size <= 0 || left < 0 || left > size) {
-		verdict_na(v, CODE_NO_SUPPORT, "the file system does not say its size");
+		verdict_na(v, CODE_NO_SUPPORT, "the file system does not report its size");
 		return;
 	}
 	v->current = arena_printf(q->a, "%s of %s free", sized(q->a, left), sized(q->a, size));
@@ -410,7 +409,7 @@ static bool has_meta_balance(const struct rule_ctx *q, struct verdict *v)
 {
 	if (zfs_release(q->m) >= 202)
 		return true;
-	verdict_na(v, CODE_NO_SUPPORT, "it came with OpenZFS 2.2");
+	verdict_na(v, CODE_NO_SUPPORT, "requires OpenZFS 2.2");
 	return false;
 }
 
@@ -442,16 +441,15 @@ static void arc_max(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "%lld MiB of %lld MiB", c_max >> 20, total >> 20);
 	if (!has_unified_memory(q->m))
-		verdict_na(
-			v, CODE_LEFT_ALONE,
-			q->platform & ON_HOST
-				? "the cache gives way under pressure"
-				: "the GPU has its own memory: the cache gives way under pressure");
+		verdict_na(v, CODE_LEFT_ALONE,
+			   q->platform & ON_HOST ? "the cache shrinks under memory pressure"
+						 : "the GPU has its own memory: the cache shrinks "
+						   "under memory pressure");
 	else if (set > 0 && set <= most)
 		verdict_pass(v, "bounded by zfs_arc_max");
 	else if (most && c_max > most)
 		verdict_fail(v, "at most a quarter of memory (8 to 16 GiB)",
-			     "GPU and cache share one memory, and the cache may take most of it");
+			     "GPU and cache share one memory, and the cache may use most of it");
 	else
 		verdict_pass(v, "bounded");
 }
@@ -468,7 +466,7 @@ static void pool_state(const struct rule_ctx *q, struct verdict *v)
 	else if (strcmp(q->current.v, "ONLINE") == 0)
 		verdict_pass(v, "online");
 	else
-		verdict_fail(v, "ONLINE", "the pool is not whole: repair it before tuning it");
+		verdict_fail(v, "ONLINE", "the pool is degraded: repair it before tuning");
 }
 
 #include "look/settings_disk_rows.h"

@@ -38,7 +38,7 @@ static const struct shape_row host_rows[] = {
 	{ "platform", NULL, SHAPE_TEXT_OF(host_platform), .unknown = SHAPE_NULL },
 	{ "kernel", NULL, SHAPE_TEXT_OF(host_kernel), .unknown = SHAPE_NULL },
 	{ "arch", NULL, SHAPE_TEXT_OF(host_arch), .unknown = SHAPE_NULL },
-	{ "captured", "It is no machine, but a capture of one.", SHAPE_FLAG_OF(host_captured) },
+	{ "captured", "true: a capture, not a live machine.", SHAPE_FLAG_OF(host_captured) },
 };
 const struct shape host_shape = SHAPE(machine, host);
 
@@ -130,18 +130,18 @@ int findings_nagios(FILE *out, const struct findings *f)
 
 	fprintf(out, "GPUTUNE %s - ", words[code]);
 	if (unfit) {
-		fprintf(out, "%zu of the machine's health", unfit);
+		fprintf(out, "%zu health checks failed", unfit);
 		findings_names(out, f, VERDICT_FAIL, true);
 	} else if (fail) {
-		fprintf(out, "%zu not as wanted", fail);
+		fprintf(out, "%zu not at target value", fail);
 		findings_names(out, f, VERDICT_FAIL, false);
 	} else if (unknown) {
-		fprintf(out, "%zu could not be seen", unknown);
+		fprintf(out, "%zu unreadable", unknown);
 		findings_names(out, f, VERDICT_UNKNOWN, false);
 	} else if (f->score < 0) {
-		fputs("nothing could be judged", out);
+		fputs("no setting could be judged", out);
 	} else {
-		fprintf(out, "%zu settings as wanted", f->count[VERDICT_PASS]);
+		fprintf(out, "%zu settings at target value", f->count[VERDICT_PASS]);
 	}
 	fprintf(out, " | unfit=%zu;;0;0 fail=%zu;0;;0 unknown=%zu;;;0 pass=%zu;;;0 na=%zu;;;0",
 		unfit, fail, unknown, f->count[VERDICT_PASS], f->count[VERDICT_NA]);
@@ -166,7 +166,7 @@ int findings_npd(FILE *out, const struct findings *f)
 		return 1;
 	}
 	if (f->score < 0) {
-		fputs("nothing could be judged\n", out);
+		fputs("no setting could be judged\n", out);
 		return 2;
 	}
 	fputs("healthy\n", out);
@@ -251,13 +251,13 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 	for (int v = 0; v < 4; v++)
 		fprintf(out, "gputune_findings{verdict=\"%s\"} %zu\n",
 			verdict_name((enum verdict_kind)v), f->count[v]);
-	prom_ratio(out, "score", "The lower one of health and tuning.", f->score);
-	prom_ratio(out, "health",
-		   "Share of the health checks that are right, weighted by severity.", f->health);
-	prom_ratio(out, "tuning",
-		   "Share of all other settings that are right, weighted by severity.", f->tuning);
-	fputs("# HELP gputune_info What the machine was read with and what it is; always 1.\n"
-	      "# TYPE gputune_info gauge\ngputune_info{",
+	prom_ratio(out, "score", "The lower of health and tuning.", f->score);
+	prom_ratio(out, "health", "Share of passed health checks, weighted by severity.",
+		   f->health);
+	prom_ratio(out, "tuning", "Share of all other settings that pass, weighted by severity.",
+		   f->tuning);
+	fputs("# HELP gputune_info gputune version and machine; always 1.\n# TYPE gputune_info "
+	      "gauge\ngputune_info{",
 	      out);
 	display_label(out, "version", GPUTUNE_VERSION);
 	fputc(',', out);
@@ -300,7 +300,7 @@ static const struct shape_row setting_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(setting, id) },
 	{ "title", NULL, SHAPE_TEXT(setting, title) },
 	{ "group", NULL, SHAPE_TEXT_MADE(group_of) },
-	{ "kind", "Of its knob.", SHAPE_CHOICE_BY(setting, knob, knob_kind_name, KNOB_KINDS) },
+	{ "kind", "Kind of its knob.", SHAPE_CHOICE_BY(setting, knob, knob_kind_name, KNOB_KINDS) },
 	{ "risk", NULL, SHAPE_CHOICE_BY(setting, risk, risk_name, RISK_DANGER + 1) },
 	{ "effect", NULL, SHAPE_CHOICE_BY(setting, effect, effect_name, EFFECT_FIRMWARE + 1) },
 	{ "health", NULL, SHAPE_FLAG(setting, health) },
@@ -325,11 +325,11 @@ static const struct shape_row list_facts_rows[] = {
 static const struct shape list_facts_shape = SHAPE(listing, list_facts);
 static const struct shape_row listed_name_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(listed_name, name) },
-	{ "what", "What it is.", SHAPE_TEXT(listed_name, what) },
+	{ "what", "Description.", SHAPE_TEXT(listed_name, what) },
 };
 static const struct shape listed_name_shape = SHAPE(listed_name, listed_name);
 static const struct shape_row list_names_rows[] = {
-	{ "kind", "Of the names: models, machines, ...", SHAPE_TEXT(listing, kind) },
+	{ "kind", "Subject of the names: models, machines, ...", SHAPE_TEXT(listing, kind) },
 	{ "names", NULL, SHAPE_LIST(listing, names, n_names, listed_name) },
 };
 static const struct shape list_names_shape = SHAPE(listing, list_names);
@@ -346,7 +346,7 @@ static unsigned list_form(const void *object)
 static const struct shape list_shape = SHAPE_FORMS(listing, list, list_forms, list_form);
 
 const struct result_shape list_result = {
-	.name = "list", .title = "gputune list", .meaning = "What there is to ask about.",
+	.name = "list", .title = "gputune list", .meaning = "Lists available names.",
 	.shape = &list_shape, .list = "settings", .no_time = true,
 };
 /* clang-format on */

@@ -8,7 +8,7 @@
 
 static bool bare_metal(const struct rule_ctx *q, struct verdict *v)
 {
-	return is_bare_metal(q, v, "a virtual machine: its host's firmware decides");
+	return is_bare_metal(q, v, "a virtual machine: the host's firmware controls it");
 }
 
 static void smt(const struct rule_ctx *q, struct verdict *v)
@@ -16,18 +16,17 @@ static void smt(const struct rule_ctx *q, struct verdict *v)
 	const struct fact_int *on = &q->m->cpu.smt_active;
 
 	if (!fact_is(&q->m->kernel.arch, "x86_64")) {
-		verdict_na(v, CODE_NO_SUPPORT, "its cores run one thread each");
+		verdict_na(v, CODE_NO_SUPPORT, "its cores have one thread each");
 		return;
 	}
-	if (!is_seen(q, v, &on->f, "the kernel does not report it"))
+	if (!is_seen(q, v, &on->f, "not reported by the kernel"))
 		return;
 	v->current = on->v ? "on" : "off";
 	verdict_na(v, CODE_LEFT_ALONE,
-		   q->platform & ON_HOST
-			   ? "many threads gain from it, a latency of microseconds does not"
-		   : on->v ? "DGX systems ship it on; AMD's table for GPU servers has it off. "
-			     "Data loaders gain from it, a latency of microseconds does not"
-			   : "off, as AMD's table for GPU servers has it; DGX systems ship it on");
+		   q->platform & ON_HOST ? "many threads gain from it, microsecond latency does not"
+		   : on->v ? "DGX systems ship with it on; AMD's table for GPU servers disables "
+			     "it. Data loaders gain from it, microsecond latency does not"
+			   : "off, as in AMD's table for GPU servers; DGX systems ship with it on");
 }
 
 /* Nodes with processors: those of memory alone (HBM, CXL, a GPU's) are no part of a socket. */
@@ -42,27 +41,25 @@ static void per_socket(const struct rule_ctx *q, struct verdict *v)
 		nodes += seen_ok(&n->cpus.f) && n->cpus.v.n > 0;
 	}
 	if (!nodes) {
-		verdict_na(v, CODE_NO_SUPPORT, "the kernel shows no NUMA nodes");
+		verdict_na(v, CODE_NO_SUPPORT, "the kernel reports no NUMA nodes");
 		return;
 	}
 	if (!is_seen(q, v, &c->sockets.f, "the number of sockets is unknown"))
 		return;
 	if (c->sockets.v <= 0) {
-		verdict_unknown(v, CODE_ERROR,
-				"the kernel reports 0 sockets, which no machine has");
+		verdict_unknown(v, CODE_ERROR, "the kernel reports 0 sockets, which is impossible");
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld nodes on %lld sockets", nodes, c->sockets.v);
 	if (nodes < c->sockets.v)
-		verdict_fail(
-			v, "a node a socket at least",
-			"firmware interleaves memory over the sockets: half of all accesses go "
-			"to the other one, and nothing can be placed near its GPU");
+		verdict_fail(v, "at least one node per socket",
+			     "firmware interleaves memory across sockets: half of all accesses go "
+			     "to the other socket, and nothing can be placed near its GPU");
 	else
 		verdict_pass(
 			v,
 			nodes == c->sockets.v
-				? "a node a socket"
+				? "one node per socket"
 				: "sockets are divided (NPS, SNC): bind each process near its GPU "
 				  "and NIC");
 }
@@ -74,23 +71,22 @@ static void idle_allowed(const struct rule_ctx *q, struct verdict *v)
 	size_t states = 0;
 
 	if (!fact_is(&q->m->kernel.arch, "x86_64")) {
-		verdict_na(v, CODE_NOT_HERE, "asked of x86 servers alone");
+		verdict_na(v, CODE_NOT_HERE, "applies to x86 servers only");
 		return;
 	}
 	LIST_FOR_EACH (struct idle_group, g, &c->idle)
 		LIST_FOR_EACH (struct idle_state, s, &g->states)
 			states += !fact_is(&s->name, "POLL");
-	v->current = states ? "offered" : "none offered";
+	v->current = states ? "offered" : "none available";
 	if (states)
-		verdict_pass(v,
-			     "firmware offers idle states; cpu.idle-states judges which are used");
+		verdict_pass(v, "firmware offers idle states; cpu.idle-states judges their use");
 	else if (!seen_ok(&c->idle_driver.f))
 		verdict_unseen(q, v, &c->idle_driver.f,
 			       "the kernel was built or started without idle states");
 	else
 		verdict_fail(v, "Global C-state Control: Auto",
-			     "no core can sleep: its power and heat are missing where other cores "
-			     "would boost");
+			     "no core can sleep: other cores get less power and thermal headroom "
+			     "for boost");
 }
 
 static const char *const slow_profiles[] = { "low-power", "cool", "quiet" };
@@ -105,10 +101,10 @@ static void platform_profile(const struct rule_ctx *q, struct verdict *v)
 	for (size_t i = 0; i < sizeof(slow_profiles) / sizeof(slow_profiles[0]); i++)
 		if (strcmp(now->v, slow_profiles[i]) == 0) {
 			verdict_fail(v, "balanced or performance",
-				     "firmware holds fans and power of the whole machine low");
+				     "firmware limits fans and power of the whole machine");
 			return;
 		}
-	verdict_pass(v, "not held low");
+	verdict_pass(v, "unlimited");
 }
 
 #include "look/settings_firmware_rows.h"

@@ -15,7 +15,7 @@ static bool mig_off(const struct rule_ctx *q, struct verdict *v)
 
 	if (fact_or(&g->mig, 0) != 1)
 		return true;
-	verdict_na(v, CODE_NO_SUPPORT, "MIG is on: it belongs to the instances");
+	verdict_na(v, CODE_NO_SUPPORT, "MIG is on: compute mode belongs to the instances");
 	return false;
 }
 
@@ -24,7 +24,7 @@ static bool mode_free(const struct rule_ctx *q, struct verdict *v)
 {
 	if (!seen_ok(&q->m->gpu.mps.f))
 		return mig_off(q, v);
-	verdict_na(v, CODE_NO_EFFECT, "MPS runs: gpu.mps judges the mode");
+	verdict_na(v, CODE_NO_EFFECT, "MPS is running: gpu.mps judges the mode");
 	return false;
 }
 
@@ -41,8 +41,8 @@ static void mig(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "off", "instances cannot reach each other over NVLink");
 	else
 		verdict_na(v, CODE_LEFT_ALONE,
-			   "on: the site divides its GPUs; peer-to-peer and accounting are off "
-			   "with it");
+			   "on: the GPU is divided by configuration; peer-to-peer and accounting "
+			   "are off");
 }
 
 /* Compute cards with HBM, by NVML's name: "NVIDIA A100-PCIE-40GB", "NVIDIA H100 NVL". */
@@ -74,10 +74,11 @@ static void rule_gpu_ecc(const struct rule_ctx *q, struct verdict *v)
 	else if (g->ecc.v)
 		verdict_pass(v, "on");
 	else if ((q->platform & ON_HGX) || has_hbm(g))
-		verdict_fail(v, "on", "data-centre parts ship with it on; off is no safe gain");
+		verdict_fail(v, "on",
+			     "data-center GPUs ship with it on; disabling it is not a safe gain");
 	else
 		verdict_na(v, CODE_LEFT_ALONE,
-			   "off, as graphics cards ship; data-centre cards ship with it on");
+			   "off, the default of graphics cards; data-center cards ship with it on");
 }
 
 /* GPUDirect RDMA maps GPU memory through BAR1; 1 GiB is the published minimum, the whole memory the
@@ -86,12 +87,12 @@ enum { BAR1_LEAST_MIB = 1024 };
 
 static void bar1(const struct rule_ctx *q, struct verdict *v)
 {
-	static const char small[] = "a NIC can map no more than this of the GPU's memory at once";
+	static const char small[] = "limits how much of the GPU's memory a NIC can map at once";
 	const struct gpu *g = q->object;
 	const struct pci_function *p = machine_pci(q->m, g->pci);
 	long long mib, most = p ? fact_or(&p->rebar_max_bytes, 0) >> 20 : 0;
 
-	if (!not_integrated(q, v, "memory is shared with the host: there is no BAR1 window"))
+	if (!not_integrated(q, v, "memory is shared with the host: no BAR1"))
 		return;
 	if (!is_seen(q, v, &g->bar1_bytes.f, NULL))
 		return;
@@ -103,12 +104,13 @@ static void bar1(const struct rule_ctx *q, struct verdict *v)
 					? "maps the whole memory"
 					: "at least 1 GiB");
 	else if (!has_rdma(q->m))
-		verdict_na(v, CODE_NO_EFFECT, "no RDMA device could use a larger window");
+		verdict_na(v, CODE_NO_EFFECT, "no RDMA device could use a larger BAR");
 	else
 		verdict_fail(v, v->wanted,
-			     most > mib ? arena_printf(q->a, "%s; firmware could give it %lld MiB",
-						       small, most)
-					: small);
+			     most > mib
+				     ? arena_printf(q->a, "%s; firmware could set it to %lld MiB",
+						    small, most)
+				     : small);
 }
 
 /* Capability 0x15 tells before any firmware step whether a larger window is possible. */
@@ -117,7 +119,7 @@ static void rebar(const struct rule_ctx *q, struct verdict *v)
 	const struct gpu *g = q->object;
 	const struct pci_function *p = machine_pci(q->m, g->pci);
 
-	if (!not_integrated(q, v, "memory is shared with the host: there is no BAR1 window"))
+	if (!not_integrated(q, v, "memory is shared with the host: no BAR1"))
 		return;
 	if (!p || !seen_ok(&p->rebar_max_bytes.f)) {
 		if (p)
@@ -127,24 +129,24 @@ static void rebar(const struct rule_ctx *q, struct verdict *v)
 			verdict_na(v, CODE_VIRTUAL, "the GPU's PCI function is not visible");
 		return;
 	}
-	if (!is_seen(q, v, &p->rebar_bytes.f, "the size of its window is not shown"))
+	if (!is_seen(q, v, &p->rebar_bytes.f, "the size of its BAR is not visible"))
 		return;
 	v->current = arena_printf(q->a, "%lld MiB of %lld MiB", p->rebar_bytes.v >> 20,
 				  p->rebar_max_bytes.v >> 20);
 	if (p->rebar_bytes.v >= p->rebar_max_bytes.v || p->rebar_bytes.v >= 1ll << 30)
 		verdict_pass(v, "large enough");
 	else if (has_rdma(q->m) && !seen_ok(&g->bar1_bytes.f))
-		verdict_unseen(q, v, &g->bar1_bytes.f, "the driver does not tell its window");
+		verdict_unseen(q, v, &g->bar1_bytes.f, "BAR size not reported by the driver");
 	else if (has_rdma(q->m) && g->bar1_bytes.v >> 20 < BAR1_LEAST_MIB)
-		verdict_na(v, CODE_NO_EFFECT, "what it lacks is in gpu.bar1-size");
+		verdict_na(v, CODE_NO_EFFECT, "see gpu.bar1-size for the missing part");
 	else if (!has_rdma(q->m) && q->m->gpu.gpus.n < 2)
 		verdict_na(v, CODE_NO_EFFECT,
-			   "no RDMA device and no second GPU could use a larger window");
+			   "no RDMA device and no second GPU could use a larger BAR");
 	else
-		verdict_fail(v, ">= 1024 MiB",
-			     "the GPU can map more than firmware gave it: enable Resizable BAR in "
-			     "firmware setup. Flashing tools are a last resort that can ruin a "
-			     "board");
+		verdict_fail(
+			v, ">= 1024 MiB",
+			"the GPU can map more than firmware assigned: enable Resizable BAR in "
+			"firmware setup. Flashing tools are a last resort that can brick a board");
 }
 
 #define GPU .scope = SCOPE_GPU
@@ -182,11 +184,11 @@ static void judge_cap(struct verdict *v, long long want, long long now)
 {
 	/* Clocks move in steps of 15 MHz; a cap between two takes the next. */
 	if (now > want + 15)
-		verdict_fail(v, v->wanted, "no cap is in force: the clock is above it");
+		verdict_fail(v, v->wanted, "no cap is in effect: the clock is above it");
 	else
-		verdict_unknown(v, CODE_NEEDS_LOAD,
-				"the driver cannot be asked for a cap, and only load could exceed "
-				"it");
+		verdict_unknown(
+			v, CODE_NEEDS_LOAD,
+			"caps are not readable from the driver, and only load could exceed it");
 }
 
 /*
@@ -212,10 +214,11 @@ static bool judge_own_lock(const struct rule_ctx *q, struct verdict *v, const st
 				     "is lost: the clock is %lld MHz",
 				     lo, hi, fact_from(q->a, &lock->f), now));
 	else
-		verdict_pass(v, arena_printf(q->a,
-					     "locked by gputune (%s); the driver itself cannot be "
-					     "asked",
-					     fact_from(q->a, &lock->f)));
+		verdict_pass(
+			v, arena_printf(
+				   q->a,
+				   "locked by gputune (%s); locks are not readable from the driver",
+				   fact_from(q->a, &lock->f)));
 	return true;
 }
 
@@ -252,22 +255,21 @@ static void sm_clock_lock(const struct rule_ctx *q, struct verdict *v)
 	}
 	if (!is_resting(g) || (reasons & held_back))
 		verdict_unknown(v, CODE_NEEDS_LOAD,
-				"the driver cannot be asked for a lock, and the clock of a working "
-				"GPU neither shows nor excludes one");
+				"locks are not readable from the driver, and the clock of a busy "
+				"GPU neither proves nor excludes one");
 	else if (now < (integrated ? want / 2 : want * 9 / 10))
-		verdict_fail(
-			v, v->wanted,
-			arena_printf(q->a,
-				     "no lock is in force: at rest the clock is %lld MHz and a "
-				     "lock would hold it up",
-				     now));
+		verdict_fail(v, v->wanted,
+			     arena_printf(q->a,
+					  "no lock is in effect: the idle clock is %lld MHz, and a "
+					  "lock would raise it",
+					  now));
 	else if (now >= (integrated ? want * 3 / 4 : want * 9 / 10))
-		verdict_pass(v, "the clock stays up at rest, as under a lock; the driver cannot be "
-				"asked for one");
+		verdict_pass(v, "the clock stays high when idle, as under a lock; locks are not "
+				"readable from the driver");
 	else
 		verdict_unknown(v, CODE_NEEDS_LOAD,
-				"the driver cannot be asked for a lock, and the present clock "
-				"neither shows nor excludes one");
+				"locks are not readable from the driver, and the present clock "
+				"neither proves nor excludes one");
 }
 
 static void mem_clock_lock(const struct rule_ctx *q, struct verdict *v)
@@ -275,10 +277,10 @@ static void mem_clock_lock(const struct rule_ctx *q, struct verdict *v)
 	const struct gpu *g = q->object;
 	long long now = fact_or(&g->clock_mem_mhz, -1), want;
 
-	if (!not_integrated(q, v, "no memory clock of its own: it uses the host's memory"))
+	if (!not_integrated(q, v, "no separate memory clock: it uses the host's memory"))
 		return;
 	if ((q->platform & ON_HGX) || fact_or(&g->mem_clocks, 0) == 1) {
-		verdict_na(v, CODE_NO_EFFECT, "the memory runs at its only clock, idle or not");
+		verdict_na(v, CODE_NO_EFFECT, "the memory runs at its only clock, idle or busy");
 		return;
 	}
 	if (!wanted_clock(q, v, &g->clock_mem_max_mhz, &want))
@@ -295,14 +297,14 @@ static void mem_clock_lock(const struct rule_ctx *q, struct verdict *v)
 		return;
 	/* The maximum shows one or two MHz lower when reached. */
 	if (now + 10 < want)
-		verdict_fail(v, v->wanted, "no lock is in force: the memory clock is below it");
+		verdict_fail(v, v->wanted, "no lock is in effect: the memory clock is below it");
 	else if (is_resting(g))
-		verdict_pass(v, "the clock stays up at rest, as under a lock; the driver cannot be "
-				"asked for one");
+		verdict_pass(v, "the clock stays high when idle, as under a lock; locks are not "
+				"readable from the driver");
 	else
 		verdict_unknown(v, CODE_NEEDS_LOAD,
-				"at its maximum while the GPU works; whether a lock keeps it there "
-				"cannot be asked");
+				"at its maximum while the GPU is busy; whether a lock holds it is "
+				"not readable");
 }
 
 /* "V,V" holds the clock there, "0,V" caps it. What the profile names may be the GPU's own maximum.
@@ -356,7 +358,7 @@ static void app_clocks(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "not lowered");
 	else
 		verdict_fail(v, arena_printf(q->a, "%lld MHz", def),
-			     "somebody lowered the application clock below its default");
+			     "the application clock was lowered below its default");
 }
 
 /* The limit that the profile names, mW: a number of watts, the board's default or its highest.
@@ -374,7 +376,7 @@ static bool wanted_limit(const struct rule_ctx *q, struct verdict *v, long long 
 	else if (named)
 		*want = named->v;
 	else if (parse_i64(q->wish->value, want))
-		verdict_unknown(v, CODE_ERROR, "the profile names no number of watts");
+		verdict_unknown(v, CODE_ERROR, "the profile names no value in watts");
 	else
 		*want *= 1000;
 	return v->kind != VERDICT_NA && v->kind != VERDICT_UNKNOWN;
@@ -404,16 +406,16 @@ static void power_limit(const struct rule_ctx *q, struct verdict *v)
 				      : recommendation_text(q->a, q->wish, "W");
 	if (!is_named(q->wish)) {
 		if (recommendation_met(q->wish, arena_printf(q->a, "%lld", now->v / 1000)))
-			verdict_pass(v, "as the profile wants");
+			verdict_pass(v, "as the profile recommends");
 		else
-			verdict_fail(v, v->wanted, "not the limit that the profile wants");
+			verdict_fail(v, v->wanted, "not the limit of the profile");
 	} else if (now->v < want)
 		verdict_fail(v, v->wanted, q->wish->because);
 	else if (enforced >= 0 && enforced < want)
 		verdict_fail(v, v->wanted,
 			     arena_printf(q->a,
 					  "set to %lld W, but the board is held to %lld W: another "
-					  "limit (power supply, platform, a service) is in force",
+					  "limit (power supply, platform, a service) is in effect",
 					  now->v / 1000, enforced / 1000));
 	else
 		verdict_pass(v, "at the board's default or above");
@@ -443,8 +445,9 @@ static void working_clock(const struct rule_ctx *q, struct verdict *v)
 				    : max < 0 ? &g->clock_sm_max_mhz.f
 					      : &g->event_reasons.f;
 
-	if (!not_integrated(q, v,
-			    "see gpu.power-latch: a GB10 works well below its nominal maximum"))
+	if (!not_integrated(
+		    q, v,
+		    "see gpu.power-latch: a GB10 normally runs well below its nominal maximum"))
 		return;
 	if (util < 0 || now < 0 || max < 0 || !seen_ok(&g->event_reasons.f)) {
 		verdict_unseen(q, v, unseen, NULL);
@@ -452,16 +455,16 @@ static void working_clock(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "%lld %% busy, %lld of %lld MHz", util, now, max);
 	if (util < 80) {
-		v->current = "at rest";
-		verdict_na(v, CODE_NEEDS_LOAD, "a resting GPU's clock is no setting");
+		v->current = "idle";
+		verdict_na(v, CODE_NEEDS_LOAD, "the clock of an idle GPU is not a setting");
 	} else if (g->event_reasons.v & power_held_back)
-		verdict_na(v, CODE_NO_EFFECT, "held back by power or heat: see gpu.throttle");
+		verdict_na(v, CODE_NO_EFFECT, "limited by power or temperature: see gpu.throttle");
 	else if (now < max * 3 / 4)
 		verdict_fail(v, arena_printf(q->a, ">= %lld MHz under load", max * 3 / 4),
-			     "busy and slow without a reason from power or heat: a lock or an "
-			     "application clock holds it down");
+			     "busy and slow without a power or thermal reason: a lock or an "
+			     "application clock limits it");
 	else
-		verdict_pass(v, "the clock is up under load");
+		verdict_pass(v, "the clock is high under load");
 }
 
 #include "look/settings_gpu_rows.h"

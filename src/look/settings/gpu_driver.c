@@ -41,7 +41,7 @@ static void no_answer(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, seen_ok(&q->m->gpu.driver.f) ? "answers" : "loaded", t->is);
 	} else {
 		verdict_fail(v, "loaded",
-			     "an NVIDIA GPU is on the bus, but the driver does not answer");
+			     "an NVIDIA GPU is on the bus, but the driver does not respond");
 	}
 }
 
@@ -53,7 +53,7 @@ static void gpu_driver_driver(const struct rule_ctx *q, struct verdict *v)
 	if (seen_ok(f) || machine_bus_gpus(q->m, false))
 		v->current = fact_text(&g->driver, "not loaded");
 	if (seen_ok(f) && g->gpus.n)
-		verdict_pass(v, arena_printf(q->a, "driver %s answers", g->driver.v));
+		verdict_pass(v, arena_printf(q->a, "driver %s responds", g->driver.v));
 	else if (seen_ok(f) && g->nvml.f.seen == SEEN_DENIED)
 		verdict_unseen(q, v, &g->nvml.f, NULL);
 	else if (f->seen == SEEN_DENIED || (f->seen == SEEN_UNASKED && f->leaf) ||
@@ -63,8 +63,8 @@ static void gpu_driver_driver(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_HARDWARE, machine_no_gpu(q->a, q->m));
 	else if (held_by(q->m, "nouveau"))
 		verdict_fail(v, "loaded",
-			     "the nouveau driver holds the GPU: CUDA needs NVIDIA's, and nouveau "
-			     "has to be kept from loading first");
+			     "the nouveau driver holds the GPU: CUDA requires NVIDIA's driver; "
+			     "prevent nouveau from loading");
 	else
 		no_answer(q, v);
 }
@@ -119,14 +119,14 @@ static void all_visible(const struct rule_ctx *q, struct verdict *v)
 	    !machine_bus_gpus(q->m, true)) {
 		v->current = "0";
 		verdict_fail(v, "1",
-			     "this machine has a GPU, and none is on the PCI bus: it fell off, or "
+			     "this machine has a GPU, but none is on the PCI bus: it fell off, or "
 			     "firmware left it out. Power off, wait, and start again");
 		return;
 	}
 	if (lost) {
 		v->current = arena_printf(q->a, "gpu%u at %s is lost", lost->index, lost->pci);
-		verdict_fail(v, "every GPU answers",
-			     "NVML answers GPU_IS_LOST: the GPU fell off the bus while the driver "
+		verdict_fail(v, "every GPU responds",
+			     "NVML reports GPU_IS_LOST: the GPU fell off the bus while the driver "
 			     "was loaded");
 		return;
 	}
@@ -137,20 +137,20 @@ static void all_visible(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "%zu of %zu", n, bus);
 	if (n < bus && seen_ok(&q->m->software.container.f))
-		verdict_na(v, CODE_NO_EFFECT, "this container is given a part of the GPUs");
+		verdict_na(v, CODE_NO_EFFECT, "this container has access to only some of the GPUs");
 	else if (n < bus)
-		verdict_fail(v, arena_printf(q->a, "%zu", bus),
-			     arena_printf(q->a,
-					  "on the bus but not offered by the driver: %s. It fell "
-					  "off, another driver holds it, or this driver is too old "
-					  "or new for it",
-					  gpu_driver_missing(q)));
+		verdict_fail(
+			v, arena_printf(q->a, "%zu", bus),
+			arena_printf(q->a,
+				     "on the bus but not reported by the driver: %s. It fell off, "
+				     "another driver holds it, or this driver does not support it",
+				     gpu_driver_missing(q)));
 	/* Baseboards carry 4, 8 or 16: a GPU that left the bus too is missed here alone. */
 	else if ((q->platform & ON_HGX) && !is_virtual(q->m) && !machine_bus_gpus(q->m, true) &&
 		 !is_superchip(q->m) && of_one_kind(q->m) && bus != 4 && bus != 8 && bus != 16)
-		verdict_fail(v, "4, 8 or 16", "an HGX baseboard has more GPUs than the bus shows");
+		verdict_fail(v, "4, 8 or 16", "an HGX baseboard has more GPUs than are on the bus");
 	else
-		verdict_pass(v, "the driver knows every GPU on the bus");
+		verdict_pass(v, "the driver reports every GPU on the bus");
 }
 
 static void flavour(const struct rule_ctx *q, struct verdict *v)
@@ -160,9 +160,9 @@ static void flavour(const struct rule_ctx *q, struct verdict *v)
 
 	LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus)
 		if (fact_or(&g->cc_major, 0) >= 10)
-			needs_open = "Blackwell GPUs work with the open kernel modules only";
+			needs_open = "Blackwell GPUs require the open kernel modules";
 		else if (fact_or(&g->c2c, 0) == 1)
-			needs_open = "Grace Hopper works with the open kernel modules only";
+			needs_open = "Grace Hopper requires the open kernel modules";
 	if (!q->m->gpu.gpus.n) {
 		verdict_na(v, CODE_NO_HARDWARE, machine_no_gpu(q->a, q->m));
 		return;
@@ -176,7 +176,7 @@ static void flavour(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "open", needs_open);
 	else
 		verdict_na(v, CODE_LEFT_ALONE,
-			   "proprietary modules: fine before Blackwell; GPUDirect then needs "
+			   "proprietary modules: fine before Blackwell; GPUDirect then requires "
 			   "nvidia-peermem");
 }
 
@@ -191,10 +191,10 @@ static void gpu_driver_alike(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus) {
-		if (!is_seen(q, v, &g->vbios.f, "the driver does not tell the VBIOS"))
+		if (!is_seen(q, v, &g->vbios.f, "VBIOS not reported by the driver"))
 			return;
 		if (strcmp(fact_text(&g->name, ""), fact_text(&first->name, "")) != 0) {
-			verdict_na(v, CODE_NO_EFFECT, "GPUs of different kinds");
+			verdict_na(v, CODE_NO_EFFECT, "GPUs of different models");
 			return;
 		}
 	}
@@ -204,7 +204,7 @@ static void gpu_driver_alike(const struct rule_ctx *q, struct verdict *v)
 			v->current = arena_printf(q->a, "gpu%u %s, gpu%u %s", first->index,
 						  first->vbios.v, g->index, g->vbios.v);
 			verdict_fail(v, "one version",
-				     "GPUs of one kind with different firmware may clock and fail "
+				     "GPUs of one model with different firmware may clock and fail "
 				     "differently");
 			return;
 		}
@@ -271,10 +271,10 @@ static void gpu_driver_link_growth(const struct rule_ctx *q, struct verdict *v,
 
 	if ((double)n->crc > crc_most * (double)growth_seconds(q->m) ||
 	    (double)n->recovery > recovery_most)
-		verdict_fail(v, "no growth of link errors",
-			     "the errors grow: the link fails, and jobs over it may end");
+		verdict_fail(v, "link errors did not grow",
+			     "the errors grow: the link is failing, and jobs over it may end");
 	else
-		verdict_pass(v, is_none(n) ? "did not grow" : "grew slower than matters");
+		verdict_pass(v, is_none(n) ? "did not grow" : "grew slower than the limit");
 }
 
 /* One reading gives no rate: what training a link leaves behind is no fault. */
@@ -284,11 +284,10 @@ static void gpu_driver_link_total(const struct rule_ctx *q, struct verdict *v,
 	if ((double)n->crc > health_figure(q->s->id, "few", NULL, 0) ||
 	    (double)n->recovery > health_figure(q->s->id, "recoveries", NULL, 0))
 		verdict_fail(v, "few link errors",
-			     "many errors since the driver was loaded: look again with --since "
-			     "whether they grow");
+			     "many errors since driver load: check with --since whether they grow");
 	else
 		verdict_na(v, CODE_NEEDS_EARLIER,
-			   "few, and only growth is a fault: an earlier reading (--since) tells");
+			   "few, and only growth is a fault: compare an earlier reading (--since)");
 }
 
 /* The link with the most errors; *unseen: a counter that could not be read. */
@@ -333,7 +332,7 @@ static void gpu_driver_link_errors(const struct rule_ctx *q, struct verdict *v)
 	}
 	if (is_beyond(&n)) {
 		verdict_unknown(v, CODE_ERROR,
-				arena_printf(q->a, "link %u: a counter that wrapped, or is none",
+				arena_printf(q->a, "link %u: the counter wrapped or is invalid",
 					     worst->index));
 		return;
 	}
@@ -342,12 +341,12 @@ static void gpu_driver_link_errors(const struct rule_ctx *q, struct verdict *v)
 	if (n.crc <= 0 && n.recovery <= 0 && unseen && first_untold(&unseen, 1))
 		verdict_unseen(q, v, unseen, NULL);
 	else if (is_none(&n) && unseen)
-		verdict_unseen(q, v, unseen, "the driver does not count them");
+		verdict_unseen(q, v, unseen, "not counted by the driver");
 	else if (grown)
 		gpu_driver_link_growth(q, v, &n);
 	else if (n.crc <= 0 && n.recovery <= 0)
-		verdict_pass(v, is_none(&n) ? "no errors counted"
-					    : "replays alone: they cost nothing that shows");
+		verdict_pass(v,
+			     is_none(&n) ? "no errors counted" : "replays only: no visible cost");
 	else
 		gpu_driver_link_total(q, v, &n);
 }
@@ -376,12 +375,12 @@ static void gpu_driver_nvlinks(const struct rule_ctx *q, struct verdict *v)
 		all = chip;
 	v->current = arena_printf(q->a, "%zu of %zu up", up, all);
 	if (up == 0 && q->m->gpu.gpus.n == 1)
-		verdict_na(v, CODE_NO_EFFECT, "one GPU: nothing is linked to");
+		verdict_na(v, CODE_NO_EFFECT, "one GPU: no NVLink peer");
 	else if (up == 0 && !(q->platform & ON_HGX))
 		verdict_na(v, CODE_NO_EFFECT, "no bridge connects this GPU to another");
 	else if (up < all)
 		verdict_fail(v, arena_printf(q->a, "%zu up", all),
-			     "NVLinks are down: collectives run on what is left");
+			     "NVLinks are down: collectives use the remaining links");
 	else
 		verdict_pass(v, "all up");
 }
@@ -425,13 +424,13 @@ static void nvlink_speed(const struct rule_ctx *q, struct verdict *v)
 	}
 	if (unseen || least <= 0) {
 		verdict_unseen(q, v, unseen ? unseen : &g->name.f,
-			       "the driver does not tell the speed of its links");
+			       "link speed not reported by the driver");
 		return;
 	}
 	want = (long long)health_figure(q->s->id, "speed", fact_text(&g->name, NULL),
 					(double)fastest);
-	v->current = arena_printf(q->a, "%zu links, slowest %.1f GB/s, together %.0f GB/s one way",
-				  up, (double)least / 1000, (double)least * (double)up / 1000);
+	v->current = arena_printf(q->a, "%zu links, slowest %.1f GB/s, total %.0f GB/s one way", up,
+				  (double)least / 1000, (double)least * (double)up / 1000);
 	/* The driver rounds the figure to a MB/s. */
 	if (least + 1 < want)
 		verdict_fail(v, arena_printf(q->a, "%.1f GB/s a link", (double)want / 1000),
@@ -444,9 +443,10 @@ static void nvlink_speed(const struct rule_ctx *q, struct verdict *v)
  * Source: nvml.h, NVML_GPU_FABRIC_HEALTH_MASK_*. */
 static const char *fabric_trouble(long long mask)
 {
-	static const char *const troubles[] = { "bandwidth is degraded", "a route is being mended",
+	static const char *const troubles[] = { "bandwidth is degraded",
+						"a route is being recovered",
 						"a route is unhealthy",
-						"access timed out and recovers" };
+						"access timed out and is recovering" };
 
 	for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++)
 		if ((mask >> (2 * i) & 3) == 1)
@@ -476,12 +476,12 @@ static void fabric_health(const struct rule_ctx *q, struct verdict *v)
 	if (trouble || strcmp(summary, "unhealthy") == 0 ||
 	    strcmp(summary, "limited-capacity") == 0)
 		verdict_fail(v, "completed and healthy",
-			     arena_printf(q->a, "registered, but the fabric says: %s",
+			     arena_printf(q->a, "registered, but the fabric reports: %s",
 					  trouble ? trouble : summary));
 	else if (other)
 		verdict_fail(
 			v, "one clique",
-			arena_printf(q->a, "in clique %lld, gpu%u in %lld: no NVLink joins them",
+			arena_printf(q->a, "in clique %lld, gpu%u in %lld: no NVLink connects them",
 				     g->fabric_clique.v, other->index, other->fabric_clique.v));
 	else if (first_untold(&mask, 1) && !*summary)
 		verdict_unseen(q, v, mask, NULL);
@@ -510,31 +510,29 @@ static void fabric(const struct rule_ctx *q, struct verdict *v)
 	const struct gpu *g = q->object;
 	const struct fact *status = &g->fabric_status.f;
 
-	if (!is_seen(q, v, &g->fabric_state.f, "the GPU belongs to no NVSwitch fabric"))
+	if (!is_seen(q, v, &g->fabric_state.f, "the GPU is not part of an NVSwitch fabric"))
 		return;
 	v->current = fabric_text(q->a, g);
 	if (strcmp(g->fabric_state.v, "not-supported") == 0)
-		verdict_na(v, CODE_NO_HARDWARE,
-			   "the GPU belongs to no NVSwitch fabric, or a virtual machine hides it");
+		verdict_na(
+			v, CODE_NO_HARDWARE,
+			"the GPU is not part of an NVSwitch fabric, or a virtual machine hides it");
 	else if (strcmp(g->fabric_state.v, "in-progress") == 0)
+		verdict_fail(v, "completed",
+			     "the GPU is still registering, and CUDA starts only after that; "
+			     "several minutes after boot this means a Fabric Manager problem");
+	else if (strcmp(g->fabric_state.v, "not-started") == 0)
 		verdict_fail(
 			v, "completed",
-			"the GPU is still registering: CUDA does not start before; longer than "
-			"some minutes after boot means trouble with Fabric Manager");
-	else if (strcmp(g->fabric_state.v, "not-started") == 0)
-		verdict_fail(v, "completed",
-			     "Fabric Manager has not begun to register the GPU: CUDA will not "
-			     "start");
+			"Fabric Manager has not started to register the GPU: CUDA will not start");
 	else if (strcmp(g->fabric_state.v, "completed") != 0)
 		verdict_fail(v, "completed",
 			     "the GPU is not registered with the fabric: CUDA will not start");
 	else if (fact_or(&g->fabric_status, 0) != 0)
-		verdict_fail(
-			v, "completed, status 0",
-			arena_printf(q->a,
-				     "registering with the fabric ended with %s: CUDA will not "
-				     "start",
-				     fabric_status(q->a, g)));
+		verdict_fail(v, "completed, status 0",
+			     arena_printf(q->a,
+					  "fabric registration ended with %s: CUDA will not start",
+					  fabric_status(q->a, g)));
 	else if (first_untold(&status, 1))
 		verdict_unseen(q, v, status, NULL);
 	else
@@ -553,11 +551,11 @@ static void peer_access(const struct rule_ctx *q, struct verdict *v)
 	const struct fact *unseen = NULL;
 
 	if (q->m->gpu.gpus.n < 2) {
-		verdict_na(v, CODE_NO_HARDWARE, "no other GPU to reach");
+		verdict_na(v, CODE_NO_HARDWARE, "no peer GPU");
 		return;
 	}
 	if (!g->peers.n) {
-		verdict_na(v, CODE_NEEDS_DEEP, "not asked, because it takes time: --deep asks");
+		verdict_na(v, CODE_NEEDS_DEEP, "slow to read, so skipped; use --deep");
 		return;
 	}
 	LIST_FOR_EACH (struct gpu_peer, p, &g->peers) {
@@ -571,7 +569,7 @@ static void peer_access(const struct rule_ctx *q, struct verdict *v)
 		v->current = arena_printf(q->a, "gpu%u: %s", p->index, bad->v);
 		if (is_by_design(bad) && !(q->platform & ON_HGX))
 			verdict_na(v, CODE_NO_SUPPORT,
-				   "these GPUs offer no direct access: copies go through the host");
+				   "these GPUs have no direct access: copies go through the host");
 		else
 			verdict_fail(v, "ok to every peer",
 				     "no direct access to that GPU's memory: copies go through the "
@@ -579,9 +577,9 @@ static void peer_access(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	if (unseen)
-		verdict_unseen(q, v, unseen, "the driver does not say");
+		verdict_unseen(q, v, unseen, "not reported by the driver");
 	else
-		verdict_pass(v, "every peer's memory can be reached directly");
+		verdict_pass(v, "every peer's memory is directly accessible");
 }
 
 #define GPU .health = true, .scope = SCOPE_GPU

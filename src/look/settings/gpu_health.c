@@ -36,27 +36,27 @@ static void throttle_now(const struct rule_ctx *q, struct verdict *v)
 	v->current = t.len ? arena_strdup(q->a, t.s) : mask & EVENT_IDLE ? "none (idle)" : "none";
 	if (mask & (EVENT_SW_THERMAL | EVENT_HW_THERMAL))
 		verdict_fail_by(v, CODE_HEAT, "none",
-				"the GPU is too hot: cooling first, clocks after");
+				"the GPU is too hot: fix cooling first, clocks later");
 	else if (mask & EVENT_HW_POWER)
 		verdict_fail_by(v, CODE_POWER, "none",
 				"hardware holds the GPU below its clock: power supply or cable; no "
-				"clock setting lifts that");
+				"clock setting fixes that");
 	/* nvml.h: it may be told while the clock changes, too. */
 	else if (mask & EVENT_HW_SLOWDOWN)
 		verdict_na(v, CODE_NEEDS_EARLIER,
-			   "hardware slows it down, for neither heat nor power brake: told for a "
-			   "moment of every change of the clock, too; an earlier reading (--since) "
-			   "tells how long");
+			   "hardware slowdown without thermal or power brake; it also appears "
+			   "briefly at every clock change: an earlier reading (--since) shows how "
+			   "long it lasts");
 	else if (mask & EVENT_SW_POWER)
-		verdict_pass(v, "at its power limit, as a working GPU is: no fault, and no clock "
-				"lock lifts it");
+		verdict_pass(v,
+			     "at its power limit, normal for a busy GPU; no clock lock lifts it");
 	else if (mask & EVENT_SYNC_BOOST)
-		verdict_pass(v, "kept in step with the slowest GPU of its group, as configured");
+		verdict_pass(v, "synchronized with the slowest GPU of its group, as configured");
 	else
-		verdict_pass(v, fact_or(&g->integrated, 0)
-					? "none reported; hidden limits of a GB10 do not show "
-					  "here, only under load"
-					: "clocks are not held back now");
+		verdict_pass(
+			v, fact_or(&g->integrated, 0)
+				   ? "none reported; hidden limits of a GB10 only appear under load"
+				   : "clocks are not throttled now");
 }
 
 /* What takes clocks away for heat or power, each with its counter. Software slows down first, at a
@@ -126,10 +126,10 @@ static void throttle_growth(const struct rule_ctx *q, struct verdict *v, const s
 				"it jumped or wrapped");
 	else if (worst > most)
 		verdict_fail_by(v, slowdowns[by].code, arena_printf(q->a, "<= %.0f %%", most),
-				arena_printf(q->a, "this GPU is slowed down now: look at %s",
+				arena_printf(q->a, "this GPU is throttled now: check %s",
 					     slowdowns[by].mend));
 	else
-		verdict_pass(v, "nothing slowed it down between the two readings");
+		verdict_pass(v, "not throttled between the two readings");
 }
 
 /* Which of the three grew can be told of this earlier reading. */
@@ -176,7 +176,7 @@ static void throttle_history(const struct rule_ctx *q, struct verdict *v)
 
 		if (seen_ok(&us->f) && !is_driver_time(us->v)) {
 			verdict_unknown(v, CODE_ERROR,
-					arena_printf(q->a, "%s: a counter that wrapped, or is none",
+					arena_printf(q->a, "%s: the counter wrapped or is invalid",
 						     slowdowns[i].name));
 			return;
 		}
@@ -190,16 +190,16 @@ static void throttle_history(const struct rule_ctx *q, struct verdict *v)
 	else if (worst < SLOWDOWNS)
 		verdict_fail_by(v, slowdowns[worst].code, "0 s of thermal and power brake",
 				arena_printf(q->a,
-					     "%s slowed this GPU down since the driver was loaded: "
-					     "look at %s, then watch whether it grows",
+					     "%s throttled this GPU since driver load: check %s, "
+					     "then watch whether it grows",
 					     slowdowns[worst].name, slowdowns[worst].mend));
 	else if (unseen)
-		verdict_unseen(q, v, unseen, "the driver does not count it on this GPU");
+		verdict_unseen(q, v, unseen, "not counted by the driver on this GPU");
 	else if (seen < SLOWDOWNS)
-		verdict_pass(v, "nothing of what the driver counts here slowed it down");
+		verdict_pass(v, "none of the driver's counters shows throttling");
 	else
-		verdict_pass(v, "neither heat nor power brake slowed it down; a software power cap "
-				"under load is normal");
+		verdict_pass(v, "no thermal or power brake throttling; a software power cap under "
+				"load is normal");
 }
 
 /* Degrees left. The driver's own margin (T.Limit) comes first: it is of the hottest part, and on
@@ -213,7 +213,7 @@ static void temperature(const struct rule_ctx *q, struct verdict *v)
 	if (!h.has_now && !h.has_margin && !h.has_limit) {
 		if (seen_ok(&g->temperature_c.f))
 			verdict_unknown(v, CODE_ERROR,
-					arena_printf(q->a, "the sensor answers %lld C",
+					arena_printf(q->a, "the sensor reports %lld C",
 						     g->temperature_c.v));
 		else
 			verdict_unseen(q, v, &g->temperature_c.f, NULL);
@@ -223,7 +223,7 @@ static void temperature(const struct rule_ctx *q, struct verdict *v)
 			       : arena_printf(q->a, "%lld C below its limit", h.left_c);
 	if (!h.has_limit && h.odd_margin) {
 		verdict_unknown(v, CODE_ERROR,
-				arena_printf(q->a, "the driver's margin of %lld C fits no limit",
+				arena_printf(q->a, "the driver's margin of %lld C matches no limit",
 					     g->temperature_margin_c.v));
 		return;
 	}
@@ -231,27 +231,27 @@ static void temperature(const struct rule_ctx *q, struct verdict *v)
 		if (g->temperature_slowdown_c.f.seen == SEEN_UNASKED ||
 		    g->temperature_margin_c.f.seen == SEEN_UNASKED)
 			verdict_na(v, CODE_NEEDS_DEEP,
-				   "its limit was not asked, because that takes time (--deep "
-				   "asks); what heat takes away is in gpu.throttle");
+				   "its limit is slow to read, so it was skipped (--deep reads "
+				   "it); gpu.throttle shows thermal throttling");
 		else
 			verdict_na(v, CODE_NO_SUPPORT,
-				   "the driver gives no limit to compare with; what heat takes "
-				   "away is in gpu.throttle");
+				   "the driver reports no limit to compare with; gpu.throttle "
+				   "shows thermal throttling");
 		return;
 	}
-	below = arena_printf(q->a, "%lld C below the %s%s", h.left_c,
-			     h.has_margin ? "first limit, by the driver's own margin"
-					  : "slow-down limit",
-			     h.disagree	    ? "; the absolute limit says otherwise"
-			     : h.odd_margin ? "; the driver's margin fits no limit and is ignored"
-					    : "");
+	below = arena_printf(
+		q->a, "%lld C below the %s%s", h.left_c,
+		h.has_margin ? "first limit, from the driver's own margin" : "slow-down limit",
+		h.disagree     ? "; the absolute limit contradicts it"
+		: h.odd_margin ? "; the driver's margin matches no limit and is ignored"
+			       : "");
 	if (h.left_c >= HEAT_CLOSE_C)
 		verdict_pass(v, below);
 	else
 		verdict_fail(v, "5 C below its limit",
 			     h.left_c >= 0
-				     ? "at the slow-down limit: cooling first, clocks after"
-				     : "above the slow-down limit: cooling first, clocks after");
+				     ? "at the slowdown limit: fix cooling first, clocks later"
+				     : "above the slowdown limit: fix cooling first, clocks later");
 }
 
 /* HBM has a sensor and a limit of its own: it may be hot while the cores are cool. */
@@ -264,7 +264,7 @@ static void memory_temperature(const struct rule_ctx *q, struct verdict *v)
 	       near = health_figure(q->s->id, "margin", NULL, 0);
 
 	if (g->temperature_memory_c.f.seen == SEEN_UNASKED) {
-		verdict_na(v, CODE_NEEDS_DEEP, "not asked, because it takes time: --deep asks");
+		verdict_na(v, CODE_NEEDS_DEEP, "slow to read, so skipped; use --deep");
 		return;
 	}
 	if (!is_seen(q, v, &g->temperature_memory_c.f, "its memory has no sensor"))
@@ -272,21 +272,21 @@ static void memory_temperature(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld C", now);
 	/* A sensor that is off answers 0, one that is gone 255. */
 	if (now <= 0 || now >= 255) {
-		verdict_unknown(v, CODE_ERROR, "the sensor answers what no memory has");
+		verdict_unknown(v, CODE_ERROR, "invalid value from the sensor");
 		return;
 	}
 	if (most <= 0 || most >= 255)
 		most = (long long)known;
 	if (most <= 0)
-		verdict_na(v, CODE_NO_SUPPORT, "neither driver nor data sheet gives a limit");
+		verdict_na(v, CODE_NO_SUPPORT, "neither driver nor data sheet has a limit");
 	else if ((double)(most - now) < near)
 		verdict_fail(v, arena_printf(q->a, "< %.0f C", (double)most - near),
 			     arena_printf(q->a,
-					  "the memory may have %lld C: the GPU slows down for it, "
-					  "whatever its cores have",
+					  "the memory's limit is %lld C: the GPU slows down for "
+					  "it, whatever the core temperature",
 					  most));
 	else
-		verdict_pass(v, arena_printf(q->a, "%lld C below what it may have", most - now));
+		verdict_pass(v, arena_printf(q->a, "%lld C below its limit", most - now));
 }
 
 /*
@@ -300,7 +300,7 @@ static void power_latch(const struct rule_ctx *q, struct verdict *v)
 		  mw = fact_or(&g->power_mw, -1);
 
 	if (!(q->platform & ON_SPARK) || (seen_ok(&g->integrated.f) && !g->integrated.v)) {
-		verdict_na(v, CODE_NOT_HERE, "known of GB10 only");
+		verdict_na(v, CODE_NOT_HERE, "known only for GB10");
 		return;
 	}
 	if (util < 0 || sm < 0 || !seen_ok(&g->event_reasons.f)) {
@@ -315,17 +315,17 @@ static void power_latch(const struct rule_ctx *q, struct verdict *v)
 		mw < 0 ? arena_printf(q->a, "%lld %% busy, %lld MHz", util, sm)
 		       : arena_printf(q->a, "%lld %% busy, %lld MHz, %lld W", util, sm, mw / 1000);
 	if (util < 80)
-		verdict_na(v, CODE_NEEDS_LOAD, "the GPU is idle: the fault shows only under load");
+		verdict_na(v, CODE_NEEDS_LOAD,
+			   "the GPU is idle: the fault only appears under load");
 	else if (sm >= 1400)
-		verdict_pass(v, "the clock is up under load");
+		verdict_pass(v, "the clock is high under load");
 	else if (g->event_reasons.v & ~(long long)EVENT_IDLE)
 		verdict_na(v, CODE_NO_EFFECT, "low, but with a reason: see gpu.throttle");
 	else
-		verdict_fail(
-			v, "> 2000 MHz under load",
-			"low clock, busy, no throttle reason: the USB-C power supply latched "
-			"low. Unplug it from the wall and the unit for a minute; a reboot does "
-			"not clear it");
+		verdict_fail(v, "> 2000 MHz under load",
+			     "low clock, busy, no throttle reason: the USB-C power supply is "
+			     "latched low. Unplug it from the wall and the unit for a minute; a "
+			     "reboot does not clear it");
 }
 
 static void remapped_rows(const struct rule_ctx *q, struct verdict *v)
@@ -340,18 +340,17 @@ static void remapped_rows(const struct rule_ctx *q, struct verdict *v)
 		arena_printf(q->a, "%lld corrected, %lld uncorrected",
 			     fact_or(&g->remap_corrected, 0), fact_or(&g->remap_uncorrected, 0));
 	if (g->remap_failed.v)
-		verdict_fail(v, "no failure",
-			     "a row could not be remapped: the board has to be replaced");
+		verdict_fail(v, "no failure", "a row could not be remapped: replace the board");
 	else if (fact_or(&g->remap_pending, 0))
-		verdict_fail(v, "none pending", "a remap waits for a GPU reset");
+		verdict_fail(v, "none pending", "a remap is waiting for a GPU reset");
 	else if ((double)fact_or(&g->remap_uncorrected, 0) >
 		 health_figure(q->s->id, "uncorrected", NULL, 1e18))
 		verdict_fail(v, "few after uncorrected errors",
-			     "so many rows were lost that the board should be replaced");
+			     "too many rows were lost: replace the board");
 	else if (unread)
 		verdict_unseen(q, v, unread, NULL);
 	else
-		verdict_pass(v, "no remap failed or waits");
+		verdict_pass(v, "no remap failed or is pending");
 }
 
 /* Uncorrected errors since the driver was loaded, then over the board's life; -1: unknown. */
@@ -367,7 +366,7 @@ static bool is_count(long long n)
 
 static const char *ecc_text(struct arena *a, const struct ecc_counts *n)
 {
-	const char *life = n->life < 0 ? "" : arena_printf(a, "%lld over its life, ", n->life);
+	const char *life = n->life < 0 ? "" : arena_printf(a, "%lld over its lifetime, ", n->life);
 
 	if (n->now <= 0)
 		return arena_printf(a, "%lld uncorrected, %lld corrected", n->life, n->corrected);
@@ -389,7 +388,7 @@ static void ecc_errors(const struct rule_ctx *q, struct verdict *v)
 	long long more = before ? growth(&g->ecc_uncorrected, &before->ecc_uncorrected) : -1;
 
 	if (!is_count(n.now) || !is_count(n.life)) {
-		verdict_unknown(v, CODE_ERROR, "a counter that wrapped, or is none");
+		verdict_unknown(v, CODE_ERROR, "the counter wrapped or is invalid");
 		return;
 	}
 	if (n.now <= 0 && !is_seen(q, v, &g->ecc_uncorrected.f, "this GPU counts no ECC errors"))
@@ -397,37 +396,38 @@ static void ecc_errors(const struct rule_ctx *q, struct verdict *v)
 	v->current = ecc_text(q->a, &n);
 	if ((double)n.corrected > corrected_most)
 		verdict_fail(v, arena_printf(q->a, "<= %.0f corrected", corrected_most),
-			     "so many corrected errors that uncorrected ones are near: exchange "
+			     "too many corrected errors: uncorrected ones are likely soon; replace "
 			     "the board");
 	else if (more > 0)
 		verdict_fail(v, "no growth",
 			     arena_printf(q->a, "%lld more uncorrected errors %s", more,
 					  growth_span(q->a, q->m)));
 	else if (more == 0)
-		verdict_pass(v, n.life == 0
-					? "no uncorrected error over its life"
-					: arena_printf(q->a,
-						       "errors over its life, none of them new %s",
-						       growth_span(q->a, q->m)));
+		verdict_pass(v,
+			     n.life == 0
+				     ? "no uncorrected error over its lifetime"
+				     : arena_printf(q->a,
+						    "errors over its lifetime, none of them new %s",
+						    growth_span(q->a, q->m)));
 	else if (n.now > 0)
-		verdict_fail(
-			v, "0 uncorrected since driver load",
-			n.life >= 0 && n.now > n.life
-				? "uncorrected memory errors since the driver was loaded, more "
-				  "than the count of its life has: believe the higher"
-				: "uncorrected memory errors since the driver was loaded: "
-				  "reset the GPU before more work");
+		verdict_fail(v, "0 uncorrected since driver load",
+			     n.life >= 0 && n.now > n.life
+				     ? "more uncorrected memory errors since driver load than over "
+				       "the lifetime: trust the higher count"
+				     : "uncorrected memory errors since driver load: reset the GPU "
+				       "before more work");
 	else if (untold && (n.life == 0 || explained))
 		verdict_unseen(q, v, untold, NULL);
 	else if (n.life == 0)
-		verdict_pass(v, "no uncorrected error over its life");
+		verdict_pass(v, "no uncorrected error over its lifetime");
 	else if (explained)
-		verdict_pass(v, "errors over its life; the rows were remapped and none waits");
+		verdict_pass(
+			v, "errors over its lifetime; the rows were remapped and none is pending");
 	else {
 		v->slight = n.now == 0;
 		verdict_fail(v, "0 uncorrected",
-			     "uncorrected memory errors over its life that no remapped row "
-			     "explains: only growth is a fault, look again after a day of work");
+			     "uncorrected memory errors over its lifetime that no remapped row "
+			     "explains: only growth is a fault, check again after a day of work");
 	}
 }
 
@@ -435,14 +435,14 @@ static void recovery(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
-	if (!is_seen(q, v, &g->recovery_action.f, "the driver does not say"))
+	if (!is_seen(q, v, &g->recovery_action.f, "not reported by the driver"))
 		return;
 	v->current = g->recovery_action.v;
 	if (strcmp(g->recovery_action.v, "none") == 0)
-		verdict_pass(v, "the driver asks for nothing");
+		verdict_pass(v, "the driver requests no recovery");
 	else
 		verdict_fail(v, "none",
-			     arena_printf(q->a, "the driver asks for: %s", g->recovery_action.v));
+			     arena_printf(q->a, "the driver requests: %s", g->recovery_action.v));
 }
 
 #define HEALTH .health = true
@@ -504,25 +504,23 @@ static void xid_verdict(const struct rule_ctx *q, struct verdict *v, const struc
 	if (!worst)
 		verdict_pass(v, "none in the kernel's log of this boot");
 	else if (heavy == 0 && row && row->kind == XID_PROGRAM)
-		verdict_pass(v, "of programs alone: the GPU is not to blame");
+		verdict_pass(v, "caused by programs: not a GPU fault");
 	else if (heavy == 0 && came_before(q, worst))
-		verdict_pass(v, arena_printf(q->a,
-					     "none %s: the last one of hardware (Xid %u) is older",
+		verdict_pass(v, arena_printf(q->a, "none %s: the last hardware Xid (%u) is older",
 					     growth_span(q->a, q->m), worst->index));
 	else if (heavy == 0)
-		verdict_pass(v, arena_printf(q->a,
-					     "the last one of hardware (Xid %u) was survived long "
-					     "ago",
-					     worst->index));
-	else if (!row)
-		verdict_fail(v, "none of hardware",
-			     arena_printf(q->a,
-					  "Xid %u is not in our table: NVIDIA's Xid catalog says "
-					  "what it means",
+		verdict_pass(v,
+			     arena_printf(q->a, "the last hardware Xid (%u) was survived long ago",
 					  worst->index));
+	else if (!row)
+		verdict_fail(
+			v, "none from hardware",
+			arena_printf(q->a,
+				     "Xid %u is not in gputune's table: see NVIDIA's Xid catalog",
+				     worst->index));
 	else
 		verdict_fail(
-			v, "none of hardware",
+			v, "none from hardware",
 			arena_printf(q->a, "Xid %u, %s: %s", worst->index, row->what, row->todo));
 }
 
@@ -534,7 +532,7 @@ static void gpu_health_xid(const struct rule_ctx *q, struct verdict *v)
 	int heavy = -1;
 	size_t kinds = 0;
 
-	if (!is_seen(q, v, &q->m->gpu.xid_events.f, "there is no kernel log here"))
+	if (!is_seen(q, v, &q->m->gpu.xid_events.f, "no kernel log found"))
 		return;
 	LIST_FOR_EACH (struct gpu_xid, x, &q->m->gpu.xids) {
 		int w = gpu_health_weight(q, x, xid_find(x->index));
@@ -568,20 +566,20 @@ static void sxid(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct gpus *g = &q->m->gpu;
 
-	if (!is_seen(q, v, &g->sxid_fatal.f, "there is no kernel log here"))
+	if (!is_seen(q, v, &g->sxid_fatal.f, "no kernel log found"))
 		return;
-	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal", g->sxid_fatal.v,
+	v->current = arena_printf(q->a, "%lld fatal, %lld non-fatal", g->sxid_fatal.v,
 				  fact_or(&g->sxid_nonfatal, 0));
 	if (g->sxid_fatal.v > 0 && growth_seconds(q->m) > 0 &&
 	    growth(&g->sxid_fatal, &q->m->earlier->gpu.sxid_fatal) == 0)
 		verdict_pass(v, arena_printf(q->a, "no fatal one %s", growth_span(q->a, q->m)));
 	else if (g->sxid_fatal.v > 0)
 		verdict_fail(v, "0 fatal",
-			     "an NVSwitch met a fatal error: jobs over NVLink fail until the "
+			     "an NVSwitch reported a fatal error: jobs over NVLink fail until the "
 			     "fabric and its GPUs are reset");
 	else
 		verdict_pass(v, fact_or(&g->sxid_nonfatal, 0) > 0
-					? "none that ends jobs; watch whether the others go on"
+					? "none that ends jobs; watch whether the others grow"
 					: "none in the kernel's log of this boot");
 }
 
@@ -594,29 +592,29 @@ static void replays(const struct rule_ctx *q, struct verdict *v)
 
 	if (!not_integrated(q, v, "the PCIe link of this GPU is a placeholder"))
 		return;
-	if (!is_seen(q, v, &g->pcie_replays.f, "the driver does not count them"))
+	if (!is_seen(q, v, &g->pcie_replays.f, "not counted by the driver"))
 		return;
 	n = before ? growth(&g->pcie_replays, &before->pcie_replays) : -1;
-	v->current = arena_printf(q->a, "%lld since the driver was loaded", g->pcie_replays.v);
+	v->current = arena_printf(q->a, "%lld since driver load", g->pcie_replays.v);
 	if (n < 0) {
 		if (g->pcie_replays.v == 0)
-			verdict_pass(v, "the link never had to send anything again");
+			verdict_pass(v, "the link never replayed");
 		else
 			verdict_na(v, CODE_NEEDS_EARLIER,
-				   "a count is no rate: an earlier reading (--since) tells whether "
-				   "it grows");
+				   "a count is not a rate: an earlier reading (--since) shows "
+				   "whether it grows");
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld more %s", n, growth_span(q->a, q->m));
 	most = lane * (double)fact_or(&g->pcie_width, 16) * ((double)growth_seconds(q->m) / 60 + 1);
 	if (most < 0)
-		verdict_na(v, CODE_NO_SUPPORT, "the generation of the link was not told");
+		verdict_na(v, CODE_NO_SUPPORT, "the generation of the link is unknown");
 	else if ((double)n > most)
 		verdict_fail(v, arena_printf(q->a, "<= %.0f", most),
-			     "the link sends more again than its generation may: card, slot or "
-			     "riser");
+			     "the link replays more than the limit of its generation: card, slot "
+			     "or riser");
 	else
-		verdict_pass(v, n ? "within what a link of its generation may" : "did not grow");
+		verdict_pass(v, n ? "within the limit of its link generation" : "did not grow");
 }
 
 #include "look/settings_gpu_health_rows.h"

@@ -21,16 +21,17 @@ static bool want_relaxed_ordering(const struct rule_ctx *q, struct recommendatio
 	const char *name = g ? fact_text(&g->name, "") : "";
 
 	if ((strstr(name, "A100") || strstr(name, "A800")) && (q->platform & ON_HGX))
-		*o = (struct recommendation){ .rel = WANT_IS,
-					      .value = "1",
-					      .because = "DGX OS sets it on A100: writes over PCIe "
-							 "need not wait for each other" };
-	else
 		*o = (struct recommendation){
-			.rel = WANT_LEAVE,
-			.because = "NVIDIA sets it on A100 alone; H100 and later order writes "
-				   "as the device asks"
+			.rel = WANT_IS,
+			.value = "1",
+			.because =
+				"DGX OS sets it on A100: PCIe writes need not wait for each other"
 		};
+	else
+		*o = (struct recommendation){ .rel = WANT_LEAVE,
+					      .because =
+						      "NVIDIA sets it only on A100; H100 and later "
+						      "order writes as the device requests" };
 	return true;
 }
 
@@ -47,17 +48,17 @@ static void module_limit(const struct rule_ctx *q, struct verdict *v)
 		  usual = fact_or(&g->module_limit_default_mw, 0);
 
 	if (!is_superchip(q->m)) {
-		verdict_na(v, CODE_NOT_HERE, "the GPU shares its power with no processor");
+		verdict_na(v, CODE_NOT_HERE, "the GPU shares its power budget with no processor");
 		return;
 	}
-	if (!is_seen(q, v, &g->module_limit_mw.f, "the driver reports no limit of the module"))
+	if (!is_seen(q, v, &g->module_limit_mw.f, "the driver reports no limit for the module"))
 		return;
 	v->current = arena_printf(q->a, "%lld W", now / 1000);
 	if (now <= 0 || usual <= 0)
 		verdict_unknown(v, CODE_ERROR, "the driver reports a limit of 0 W");
 	else if (now < usual)
 		verdict_fail(v, arena_printf(q->a, ">= %lld W", usual / 1000),
-			     "GPU and processor together are held below the module's default");
+			     "GPU and processor in total are limited below the module's default");
 	else
 		verdict_pass(v, "at the module's default or above");
 }
@@ -70,7 +71,7 @@ static void power_profile(const struct rule_ctx *q, struct verdict *v)
 		   *enforced = fact_text(&g->power_profiles_enforced, "none");
 
 	if (g->power_profiles.f.seen == SEEN_UNASKED) {
-		verdict_na(v, CODE_NEEDS_DEEP, "not asked, because it takes time: --deep asks");
+		verdict_na(v, CODE_NEEDS_DEEP, "slow to read, so skipped; use --deep");
 		return;
 	}
 	if (!is_seen(q, v, &g->power_profiles.f, "the GPU or its driver has no power profiles"))
@@ -80,15 +81,14 @@ static void power_profile(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, asked,
 			     "the requested profile is not in effect: another one excludes it");
 	else if (word_in(enforced, "max-q") && q->profile == PROFILE_MAX_PERFORMANCE)
-		verdict_fail(v, "not max-q", "max-q trades speed for work done per watt");
+		verdict_fail(v, "not max-q", "max-q trades speed for efficiency");
 	else
-		verdict_na(
-			v, CODE_LEFT_ALONE,
-			strcmp(enforced, "none") == 0
-				? "none: the default suits mixed work; a profile fits one kind of "
-				  "job"
-				: "chosen for one kind of job; \"nvidia-smi power-profiles\" "
-				  "changes it");
+		verdict_na(v, CODE_LEFT_ALONE,
+			   strcmp(enforced, "none") == 0
+				   ? "none: the default suits mixed work; a profile suits one type "
+				     "of job"
+				   : "chosen for one type of job; \"nvidia-smi power-profiles\" "
+				     "changes it");
 }
 
 /* What is in no slice: of 7 slices of compute (A30: 4), and eighths of the memory. The driver tells
@@ -114,7 +114,7 @@ static const char *slices_text(struct arena *a, const struct gpu *g)
 
 	LIST_FOR_EACH (struct mig_slice, s, &g->slices)
 		text_printf(&t, "%s%s", t.len ? ", " : "", fact_text(&s->profile, "?"));
-	return arena_strdup(a, t.len ? t.s : "no slice");
+	return arena_strdup(a, t.len ? t.s : "no instance");
 }
 
 static void mig_layout(const struct rule_ctx *q, struct verdict *v)
@@ -126,22 +126,22 @@ static void mig_layout(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "MIG is off");
 		return;
 	}
-	if (!is_seen(q, v, &g->slices_max.f, "the driver reports no slices"))
+	if (!is_seen(q, v, &g->slices_max.f, "the driver reports no instances"))
 		return;
 	v->current = slices_text(q->a, g);
 	slices_left(g, &compute, &memory);
 	if (!g->slices.n)
 		verdict_fail(v, "a slice",
-			     "MIG is on and no slice was made: no CUDA program can use this GPU");
+			     "MIG is on without an instance: no CUDA program can use this GPU");
 	else if (compute > 0 && memory > 0)
-		verdict_fail(v, "no part unused",
+		verdict_fail(v, "no unused part",
 			     arena_printf(q->a,
 					  "%lld of %lld compute slices and %lld eighths of the "
 					  "memory are "
 					  "unused",
 					  compute, fact_or(&g->slices_max, 7), memory));
 	else
-		verdict_pass(v, "slices use the whole GPU");
+		verdict_pass(v, "instances use the whole GPU");
 }
 
 /* One server for all programs needs the GPU to itself, or programs may run past it. */
@@ -150,7 +150,7 @@ static void mps(const struct rule_ctx *q, struct verdict *v)
 	const struct gpu *g = q->object;
 
 	if (!seen_ok(&q->m->gpu.mps.f)) {
-		verdict_na(v, CODE_NO_EFFECT, "no MPS daemon runs at its usual place");
+		verdict_na(v, CODE_NO_EFFECT, "no MPS daemon at its usual path");
 		return;
 	}
 	if (!is_seen(q, v, &g->compute_mode.f, NULL))
@@ -159,11 +159,12 @@ static void mps(const struct rule_ctx *q, struct verdict *v)
 	if (strcmp(g->compute_mode.v, "exclusive-process") == 0)
 		verdict_pass(v, "every program goes through the MPS server");
 	else if (strcmp(g->compute_mode.v, "prohibited") == 0)
-		verdict_fail(v, "exclusive-process", "no program may use this GPU, by MPS or not");
+		verdict_fail(v, "exclusive-process",
+			     "no program may use this GPU, with or without MPS");
 	else
 		verdict_fail(v, "exclusive-process",
-			     "programs of another user or without the daemon's environment run "
-			     "beside the server and share the GPU by turns");
+			     "programs of another user or without the daemon's environment bypass "
+			     "the server and time-share the GPU");
 }
 
 /* "0=4G,1=512M": false where a limit is no size, or is not below the memory of the largest GPU. */
@@ -194,28 +195,27 @@ static void mps_limits(const struct rule_ctx *q, struct verdict *v)
 	long long percent = 100;
 
 	if (!seen_ok(&q->m->gpu.mps.f)) {
-		verdict_na(v, CODE_NO_EFFECT, "no MPS daemon runs at its usual place");
+		verdict_na(v, CODE_NO_EFFECT, "no MPS daemon at its usual path");
 		return;
 	}
 	if (is_hidden(q, v, &threads->f) || is_hidden(q, v, &memory->f))
 		return;
 	v->current = arena_printf(q->a, "threads %s%s, memory %s", fact_text(threads, "100"),
 				  seen_ok(&threads->f) ? " %" : " % (default)",
-				  fact_text(memory, "not limited"));
+				  fact_text(memory, "unlimited"));
 	if (seen_ok(&threads->f) &&
 	    (parse_i64(threads->v, &percent) || percent < 1 || percent > 100))
-		verdict_unknown(v, CODE_ERROR, "the share of threads is no number from 1 to 100");
+		verdict_unknown(v, CODE_ERROR,
+				"the share of threads is not a number from 1 to 100");
 	else if (seen_ok(&memory->f) && !limits_memory(q->m, memory->v, &known))
-		known ? verdict_fail(
-				v, "less than the GPU has",
-				"a limit as large as the GPU's memory limits nothing: one program "
-				"can take all of it")
+		known ? verdict_fail(v, "less than the GPU has",
+				     "a limit as large as the GPU's memory has no effect: one "
+				     "program can use all of it")
 		      : verdict_unknown(v, CODE_ERROR, "the memory limit is not GPU=SIZE");
 	else if (percent < 100 || seen_ok(&memory->f))
-		verdict_na(
-			v, CODE_LEFT_ALONE,
-			"chosen for programs that share a GPU; a program that is alone on it has "
-			"no more");
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "chosen for programs that share a GPU; a single program gets no more "
+			   "than that");
 	else
 		verdict_pass(v, "no limit: a program may use the whole GPU");
 }

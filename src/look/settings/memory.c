@@ -15,9 +15,8 @@ static bool want_thp(const struct rule_ctx *q, struct recommendation *o)
 		return false;
 	*o = (struct recommendation){ .rel = WANT_ONE_OF,
 				      .value = "madvise never",
-				      .because =
-					      "with pages of 64 KiB a huge page is 512 MiB, which "
-					      "always would give to any program",
+				      .because = "with 64 KiB pages a huge page is 512 MiB, which "
+						 "always would give to any program",
 				      .source = "NVIDIA Grace performance tuning guide" };
 	return true;
 }
@@ -51,8 +50,8 @@ static void cma(const struct rule_ctx *q, struct verdict *v)
 	if (mem->cma_total_kb.v == 0 && mem->cma_free_kb.v > 0)
 		verdict_fail(v, "total >= free",
 			     "more contiguous memory is free than exists: the kexec-handover "
-			     "fault, with which registering memory for RDMA fails (kho=off on the "
-			     "command line cures it)");
+			     "fault, which makes RDMA memory registration fail (kho=off on the "
+			     "command line fixes it)");
 	else
 		verdict_pass(v, "consistent");
 }
@@ -68,15 +67,15 @@ static void rule_memory_memlock(const struct rule_ctx *q, struct verdict *v)
 		v->current = limit->v < 16 << 20 ? arena_printf(q->a, "%lld KiB", limit->v >> 10)
 						 : arena_printf(q->a, "%lld MiB", limit->v >> 20);
 	if (!has_rdma(q->m)) {
-		verdict_na(v, CODE_NO_HARDWARE, "no RDMA device: nothing needs much locked memory");
+		verdict_na(v, CODE_NO_HARDWARE, "no RDMA device: no need for much locked memory");
 		return;
 	}
 	if (!is_seen(q, v, &limit->f, NULL))
 		return;
 	if (limit->v < MEMLOCK_UNLIMITED)
-		verdict_unknown(v, CODE_ERROR, "no limit can be below 0");
+		verdict_unknown(v, CODE_ERROR, "invalid limit: below 0");
 	else if (limit->v == MEMLOCK_UNLIMITED)
-		verdict_pass(v, "RDMA may register what it needs");
+		verdict_pass(v, "RDMA may register as much as it needs");
 	else if (least < 0)
 		verdict_unseen(q, v, &q->m->memory.total_kb.f, NULL);
 	else if (limit->v >= least)
@@ -85,8 +84,8 @@ static void rule_memory_memlock(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(
 			v,
 			arena_printf(q->a, "unlimited, or %lld MiB: half of memory", least >> 20),
-			"registering memory for RDMA fails above this limit (of this process; "
-			"a service may have another)");
+			"RDMA memory registration fails above this limit (of this process; a "
+			"service may have another)");
 }
 
 static void shm(const struct rule_ctx *q, struct verdict *v)
@@ -118,17 +117,17 @@ static void granted(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld pages", p->total.v);
 	if (!seen_ok(&p->requested.f)) {
 		verdict_na(v, CODE_OPT_IN,
-			   p->total.v ? "set at run time: nothing was asked for at boot"
-				      : "none asked for: only DPDK and similar programs need them");
+			   p->total.v ? "set at run time: none requested at boot"
+				      : "none requested: only DPDK and similar programs need them");
 		return;
 	}
 	v->wanted = arena_printf(q->a, "%lld pages", p->requested.v);
 	if (p->total.v >= p->requested.v)
-		verdict_pass(v, "all that was asked for was granted");
+		verdict_pass(v, "all requested pages were granted");
 	else
 		verdict_fail(v, v->wanted,
 			     arena_printf(q->a,
-					  "%lld pages were asked for at boot and %lld granted: "
+					  "%lld pages were requested at boot and %lld granted: "
 					  "memory was too fragmented or too small",
 					  p->requested.v, p->total.v));
 }
@@ -153,19 +152,19 @@ static void rule_memory_sizes(const struct rule_ctx *q, struct verdict *v)
 		if (!found) {
 			v->current = arena_printf(q->a, "no pool of %s", arg->value.v);
 			verdict_fail(
-				v, arena_printf(q->a, "%s=%s in force", arg->name, arg->value.v),
-				arena_printf(q->a,
-					     "the kernel has no huge pages of %s and dropped the "
-					     "request without a word (its page size is %lld KiB)",
-					     arg->value.v,
-					     fact_or(&q->m->memory.page_size, 0) / 1024));
+				v, arena_printf(q->a, "%s=%s in effect", arg->name, arg->value.v),
+				arena_printf(
+					q->a,
+					"the kernel has no huge pages of %s and ignored the "
+					"request without a message (its page size is %lld KiB)",
+					arg->value.v, fact_or(&q->m->memory.page_size, 0) / 1024));
 			return;
 		}
 	}
 	if (any)
-		verdict_pass(v, "every size asked for at boot exists");
+		verdict_pass(v, "every size requested at boot exists");
 	else
-		verdict_na(v, CODE_OPT_IN, "no huge-page size is asked for at boot");
+		verdict_na(v, CODE_OPT_IN, "no huge-page size is requested at boot");
 }
 
 static void one_gigabyte(const struct rule_ctx *q, struct verdict *v)
@@ -181,11 +180,11 @@ static void one_gigabyte(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->why = q->wish->because;
 	if (recommendation_met(q->wish, arena_printf(q->a, "%lld", p->total.v)))
-		verdict_pass(v, "as wanted");
+		verdict_pass(v, "at target value");
 	else
 		verdict_fail(v, recommendation_text(q->a, q->wish, "pages"),
-			     "what a running kernel grants depends on how much memory lies "
-			     "together: asking at boot is surer");
+			     "a running kernel grants only what contiguous memory allows: a "
+			     "request at boot is more reliable");
 }
 
 static bool is_1g(const struct machine *m, const void *object)
@@ -206,8 +205,7 @@ static void mounted(const struct rule_ctx *q, struct verdict *v)
 		    fact_or(&p->node, 0) < 0)
 			need = p->size_kb.v;
 	if (!need) {
-		verdict_na(v, CODE_NO_EFFECT,
-			   "no huge pages of another size than the default are set aside");
+		verdict_na(v, CODE_NO_EFFECT, "huge pages are reserved only in the default size");
 		return;
 	}
 	LIST_FOR_EACH (struct mount, mnt, &q->m->storage.mounts) {
@@ -228,8 +226,8 @@ static void mounted(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = "no mount";
 	verdict_fail(v, arena_printf(q->a, "hugetlbfs with pagesize=%lldM", need / 1024),
-		     "the pages are set aside, but no mount gives access to them; use a mount "
-		     "unit, never fstab without nofail");
+		     "the pages are reserved, but no mount gives access to them; use a mount unit, "
+		     "never fstab without nofail");
 }
 
 /* How much may wait to be written to disk: two limits, each a ratio or a number of bytes. */
@@ -252,9 +250,8 @@ static bool want_dirty_limit(const struct rule_ctx *q, struct recommendation *o)
 	*o = (struct recommendation){
 		.rel = WANT_AT_MOST,
 		.value = arena_printf(q->a, "%lld", dirty_most_bytes(q->m)),
-		.because = unified ? "a writer that reaches the limit stalls until "
-				     "the disk catches up, and CUDA cannot have "
-				     "that memory"
+		.because = unified ? "a writer that reaches the limit stalls until the disk "
+				     "catches up, and CUDA cannot use that memory"
 				   : "a writer that reaches the limit stalls until "
 				     "the disk catches up"
 	};
@@ -340,7 +337,7 @@ static void rule_memory_dirty(const struct rule_ctx *q, struct verdict *v)
 	if (!is_seen(q, v, &q->current.f, NULL))
 		return;
 	if (!parse_limit(q, &have)) {
-		verdict_unknown(v, CODE_ERROR, "neither per cent nor a number of bytes");
+		verdict_unknown(v, CODE_ERROR, "neither a percentage nor a number of bytes");
 		return;
 	}
 	v->current = have.ratio < 0   ? arena_printf(q->a, "%lld MiB", have.bytes >> 20)
@@ -348,7 +345,7 @@ static void rule_memory_dirty(const struct rule_ctx *q, struct verdict *v)
 				      : arena_printf(q->a, "%lld %% = %lld MiB", have.ratio,
 						     have.bytes >> 20);
 	if (parse_i64(q->wish->value, &want)) {
-		verdict_unknown(v, CODE_ERROR, "the profile names neither per cent nor bytes");
+		verdict_unknown(v, CODE_ERROR, "the profile names neither a percentage nor bytes");
 		return;
 	}
 	v->wanted = is_percent(q->wish, &want)
@@ -363,19 +360,17 @@ static void rule_memory_dirty(const struct rule_ctx *q, struct verdict *v)
 	if (have.ratio == 0 && strcmp(q->s->name, "vm.dirty_ratio") == 0)
 		verdict_fail(
 			v, v->wanted,
-			"neither per cent nor bytes may wait to be written: every writer waits "
-			"for the disk");
+			"the limit is 0, in percent and bytes: every writer waits for the disk");
 	else if (have.bytes < 0 && !is_percent(q->wish, &want))
 		verdict_unseen(q, v, &q->m->memory.available_kb.f, NULL);
 	else if (dirty_met(q, &have, want))
-		verdict_pass(v, is_percent(q->wish, &want)
-					? "as wanted"
-					: "what may wait to be written is drained in seconds");
+		verdict_pass(v, is_percent(q->wish, &want) ? "at target value"
+							   : "the dirty limit drains in seconds");
 	else
 		verdict_fail(v, v->wanted,
 			     is_percent(q->wish, &want)
-				     ? arena_printf(q->a, "is %s, wanted %s", v->current, v->wanted)
-				     : arena_printf(q->a, "%lld GiB may wait to be written: %s",
+				     ? arena_printf(q->a, "is %s, target %s", v->current, v->wanted)
+				     : arena_printf(q->a, "%lld GiB of dirty data allowed: %s",
 						    have.bytes >> 30, q->wish->because));
 }
 

@@ -35,27 +35,27 @@ static void available(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld MiB of %lld MiB", m->available_kb.v / 1024,
 				  m->total_kb.v / 1024);
 	if (m->total_kb.v <= 0 || m->available_kb.v > m->total_kb.v) {
-		verdict_unknown(v, CODE_ERROR, "more is available than there is");
+		verdict_unknown(v, CODE_ERROR, "available memory exceeds total memory");
 		return;
 	}
 	v->current = arena_printf(q->a, "%s (%lld %%)", v->current,
 				  percent_of_total(m, m->available_kb.v));
 	if (m->available_kb.v >= least)
-		verdict_pass(v, "enough for what the machine itself needs");
+		verdict_pass(v, "enough for the host itself");
 	else
 		verdict_fail(v, arena_printf(q->a, ">= %lld MiB", least / 1024),
 			     has_unified_memory(q->m)
-				     ? "almost none is left: the next allocation on the GPU can "
-				       "freeze the machine. End what holds it"
-				     : "almost none is left: programs are killed or stall. End "
-				       "what holds it");
+				     ? "almost no memory is left: the next allocation on the GPU "
+				       "can freeze the machine. Stop the program that uses it"
+				     : "almost no memory is left: programs are killed or stall. "
+				       "Stop the program that uses it");
 }
 
 static bool shares_memory(const struct rule_ctx *q, struct verdict *v)
 {
 	if (has_unified_memory(q->m))
 		return true;
-	verdict_na(v, CODE_NO_EFFECT, "no GPU here shares the host's memory");
+	verdict_na(v, CODE_NO_EFFECT, "no GPU shares the host's memory");
 	return false;
 }
 
@@ -67,13 +67,13 @@ static void guard(const struct rule_ctx *q, struct verdict *v)
 	TEXT_AUTO idle = { 0 };
 
 	if (!q->m->software.services.n) {
-		verdict_unknown(v, CODE_ERROR, "the services could not be looked at");
+		verdict_unknown(v, CODE_ERROR, "services are unreadable");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(guards) / sizeof(guards[0]); i++) {
 		if (service_active(q->m, guards[i])) {
 			v->current = guards[i];
-			verdict_pass(v, "a service ends programs before memory is gone");
+			verdict_pass(v, "a service kills programs before memory runs out");
 			return;
 		}
 		if (machine_service(q->m, guards[i]))
@@ -81,8 +81,8 @@ static void guard(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = idle.len ? arena_strdup(q->a, idle.s) : "none";
 	verdict_fail(v, "earlyoom or systemd-oomd active",
-		     "nothing ends a program that takes all memory, and the GPU's driver does not "
-		     "count against limits: the machine freezes instead");
+		     "no service kills a program that uses up memory, and GPU driver memory does "
+		     "not count against limits: the machine freezes");
 }
 
 long long freeable_cache_kb(const struct memory *m)
@@ -102,21 +102,20 @@ static void page_cache(const struct rule_ctx *q, struct verdict *v)
 	    !is_seen(q, v, &m->total_kb.f, NULL))
 		return;
 	if (m->total_kb.v <= 0) {
-		verdict_unknown(v, CODE_ERROR, "the machine has no memory");
+		verdict_unknown(v, CODE_ERROR, "the machine reports no memory");
 		return;
 	}
 	free = percent_of_total(m, m->free_kb.v);
 	cached = percent_of_total(m, freeable_cache_kb(m));
-	v->current =
-		arena_printf(q->a, "%lld MiB could be freed (%lld %%), %lld MiB free (%lld %%)",
-			     freeable_cache_kb(m) / 1024, cached, m->free_kb.v / 1024, free);
+	v->current = arena_printf(q->a, "%lld MiB reclaimable (%lld %%), %lld MiB free (%lld %%)",
+				  freeable_cache_kb(m) / 1024, cached, m->free_kb.v / 1024, free);
 	if (free < (long long)health_figure(q->s->id, "free", NULL, 0) &&
 	    cached > (long long)health_figure(q->s->id, "cache", NULL, 0))
 		verdict_fail(v, "more free before a large allocation",
-			     "programs that ask CUDA for free memory do not see what page cache "
-			     "holds, and refuse to start");
+			     "programs that ask CUDA for free memory do not count page cache, and "
+			     "fail to start");
 	else
-		verdict_pass(v, "page cache stands in no program's way");
+		verdict_pass(v, "page cache blocks no program");
 }
 
 /* Reserved huge pages that are unused cannot be used for anything else. */
@@ -136,7 +135,7 @@ static void huge_unused(const struct rule_ctx *q, struct verdict *v)
 		if (p->free.v < 0 || p->size_kb.v < 0 ||
 		    __builtin_mul_overflow(p->free.v, p->size_kb.v, &more) ||
 		    more > m->total_kb.v - kb) {
-			verdict_unknown(v, CODE_ERROR, "more huge pages are free than fit");
+			verdict_unknown(v, CODE_ERROR, "more free huge pages than memory");
 			return;
 		}
 		kb += more;
@@ -144,8 +143,8 @@ static void huge_unused(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld MiB", kb / 1024);
 	if ((double)kb > (double)m->total_kb.v * most / 100)
 		verdict_fail(v, arena_printf(q->a, "<= %.0f %% of memory", most),
-			     "huge pages are reserved and unused: neither programs nor "
-			     "CUDA can have that memory");
+			     "huge pages are reserved and unused: neither programs nor CUDA can "
+			     "use that memory");
 	else
 		verdict_pass(v, "little or no memory is in unused huge pages");
 }
@@ -173,16 +172,16 @@ static void swap_area(const struct rule_ctx *q, struct verdict *v)
 				  m->swap_total_kb.v / 1024, where.len ? ", on" : "",
 				  where.len ? where.s : "");
 	if (used < 0)
-		verdict_unknown(v, CODE_ERROR, "more swap is free than there is");
+		verdict_unknown(v, CODE_ERROR, "free swap exceeds total swap");
 	else if (zvol)
 		verdict_fail(v, "a file or a partition",
-			     "swap on a ZFS volume can lock up the machine when memory is short");
+			     "swap on a ZFS volume can lock up the machine when memory is low");
 	else if (used * 100 > m->swap_total_kb.v * most)
 		verdict_fail(v, arena_printf(q->a, "<= %lld %% used", most),
-			     "swap is full: what is asked for next is refused, or the machine "
-			     "stalls");
+			     "swap is full: the next allocation fails, or the machine stalls");
 	else
-		verdict_pass(v, "some is left; what lies there costs time only while it moves");
+		verdict_pass(v,
+			     "some swap is free; swapped-out data costs time only while it moves");
 }
 
 /* Groups with a limit of their own: how near what programs hold is, and who was killed. */
@@ -215,10 +214,10 @@ static void group_limits(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	if (!worst) {
-		verdict_pass(v, has_unified_memory(q->m)
-					? "none is near its limit; what the GPU's driver allocates "
-					  "does not count"
-					: "none is near its limit");
+		verdict_pass(v,
+			     has_unified_memory(q->m)
+				     ? "none is near its limit; GPU driver allocations do not count"
+				     : "none is near its limit");
 		return;
 	}
 	v->current = arena_printf(q->a, "%s: %lld MiB of %lld MiB, %lld killed", worst->name,
@@ -226,8 +225,8 @@ static void group_limits(const struct rule_ctx *q, struct verdict *v)
 				  fact_or(&worst->oom_kills, 0));
 	verdict_fail(v, arena_printf(q->a, "<= %lld %% used, none killed", most),
 		     fact_or(&worst->oom_kills, 0) > 0
-			     ? "the kernel killed programs of it at its limit"
-			     : "it is at its limit: the next allocation ends a program of it");
+			     ? "the kernel killed programs in it at its limit"
+			     : "at its limit: the next allocation kills a program in it");
 }
 
 #include "look/settings_memory_state_rows.h"

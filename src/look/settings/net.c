@@ -43,7 +43,7 @@ static void tcp_mem(const struct rule_ctx *q, struct verdict *v)
 	v->wanted = arena_printf(q->a, "largest %s", recommendation_text(q->a, q->wish, "bytes"));
 	if (recommendation_met(q->wish, arena_printf(q->a, "%lld", largest)))
 		verdict_pass(
-			v, "autotuning may reach the bandwidth-delay product of a fast local path");
+			v, "autotuning can reach the bandwidth-delay product of a fast local path");
 	else
 		verdict_fail(v, v->wanted,
 			     "autotuning stops below the bandwidth-delay product of a 25 Gb/s path "
@@ -109,35 +109,34 @@ static void no_function(const struct rule_ctx *q, struct verdict *v)
 
 	if (fact_or(&n->cable_present, 0) == 1) {
 		verdict_fail(v, four,
-			     "a cable is seen and the NIC is absent: a hot-plug fault. Shut down "
-			     "and take all power off for a minute; never rescan the bus");
+			     "a cable is detected and the NIC is absent: a hot-plug fault. Shut "
+			     "down and disconnect all power for a minute; never rescan the bus");
 	} else if (fact_or(&n->hotplug_enabled, 1) == 0) {
 		verdict_fail(v, four,
-			     "the NIC is absent although hot plug is off. Shut down and take all "
-			     "power off for a minute; never rescan the bus");
+			     "the NIC is absent although hot plug is off. Shut down and disconnect "
+			     "all power for a minute; never rescan the bus");
 	} else if (seen_ok(&n->absent_port.f)) {
 		verdict_fail(v, four,
 			     arena_printf(q->a,
 					  "%s is configured, and the NIC is absent: %s. Plug the "
-					  "cable in, or take all power off; never rescan the bus",
+					  "cable in, or disconnect all power; never rescan the bus",
 					  n->absent_port.v,
 					  seen_ok(&n->cable_present.f)
-						  ? "no cable is seen"
+						  ? "no cable detected"
 						  : "no cable, or a hot-plug fault"));
 	} else if (seen_ok(&n->cable_present.f)) {
 		verdict_na(v, CODE_NO_HARDWARE,
-			   "absent: no cable is seen. Plug one in and wait half a minute; with a "
-			   "cable in, it is a hot-plug fault: take all power off, never rescan");
+			   "absent: no cable detected. Plug one in and wait half a minute; with a "
+			   "cable in, it is a hot-plug fault: disconnect all power, never rescan");
 	} else if (seen_ok(&n->spark_hotplug.f)) {
 		verdict_na(v, CODE_NO_HARDWARE,
-			   "absent: no cable, or a hot-plug fault. Plug a cable in; where one is "
-			   "in, take all power off for a minute, and never rescan the bus");
+			   "absent: no cable, or a hot-plug fault. Plug a cable in; if one is in, "
+			   "disconnect all power for a minute, and never rescan the bus");
 	} else {
 		v->slight = true;
-		verdict_fail(
-			v, four,
-			"the NIC is not on the bus, and the scripts that take it off without a "
-			"cable are not installed: plug a cable in, then look at firmware");
+		verdict_fail(v, four,
+			     "the NIC is not on the bus, and the scripts that remove it without a "
+			     "cable are not installed: plug a cable in, then check firmware");
 	}
 }
 
@@ -158,10 +157,9 @@ static void spark_cable(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "the NIC is on the bus");
 	else if (functions)
 		verdict_fail(v, "4 functions",
-			     "a part of the NIC is missing: two ports are reached over two "
-			     "functions each");
+			     "a part of the NIC is missing: two ports use two functions each");
 	else if (!q->m->pci.n)
-		verdict_unknown(v, CODE_ERROR, "the PCI bus could not be looked at");
+		verdict_unknown(v, CODE_ERROR, "the PCI bus is unreadable");
 	else
 		no_function(q, v);
 }
@@ -182,11 +180,11 @@ static void late_cable(const struct rule_ctx *q, struct verdict *v)
 		return;
 	v->current = arena_printf(q->a, "%lld plugged in since boot", n->v);
 	if (n->v > 0)
-		verdict_fail(v, "in since boot",
-			     "the NIC came onto the bus by hot plug: such a link carries about "
-			     "13 Gb/s until both machines boot with the cable in");
+		verdict_fail(v, "plugged in since boot",
+			     "the NIC was hot-plugged: such a link carries about 13 Gb/s until "
+			     "both machines boot with the cable in");
 	else
-		verdict_pass(v, "the cable was in at boot, as far as the kernel's log goes back");
+		verdict_pass(v, "the cable was in at boot, as far back as the kernel's log goes");
 }
 
 static void drivers(const struct rule_ctx *q, struct verdict *v)
@@ -211,7 +209,7 @@ static void drivers(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v,
 			     seen_ok(&n->ofed_version.f)
 				     ? arena_printf(q->a, "loaded, DOCA/OFED %s", n->ofed_version.v)
-				     : "loaded, the kernel's own");
+				     : "loaded, in-tree");
 	else
 		verdict_fail(v, "all loaded", "RDMA is not available without them");
 }
@@ -222,7 +220,7 @@ static const char *mrrs_obstacle(const struct machine *m)
 	if (is_locked_down(m))
 		return "kernel lockdown blocks the write while Secure Boot is on";
 	if (kernel_arg_with(&m->kernel, "pci", "pcie_bus_perf"))
-		return "pci=pcie_bus_perf on the kernel command line clamps it to the payload size";
+		return "pci=pcie_bus_perf on the kernel command line limits it to the payload size";
 	return NULL;
 }
 
@@ -249,7 +247,7 @@ static void mrrs(const struct rule_ctx *q, struct verdict *v)
 		return;
 	v->current = arena_printf(q->a, "%lld bytes", p->mrrs.v);
 	if (recommendation_met(q->wish, arena_printf(q->a, "%lld", p->mrrs.v)))
-		verdict_pass(v, p->mrrs.v >= 4096 ? "as large as it can be" : q->wish->because);
+		verdict_pass(v, p->mrrs.v >= 4096 ? "at its maximum" : q->wish->because);
 	else
 		verdict_fail(v, v->wanted,
 			     arena_printf(q->a, "%s%s%s", q->wish->because, obstacle ? "; " : "",
@@ -294,17 +292,16 @@ static void mps(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld bytes", p->mps.v);
 	v->wanted = arena_printf(q->a, "%lld bytes", least->mps_cap.v);
 	if (p->mps.v >= least->mps_cap.v)
-		verdict_pass(v, least == p ? "as large as the NIC takes"
-					   : "as large as everything below its root port takes");
+		verdict_pass(v, least == p ? "the NIC's maximum"
+					   : "the maximum of all devices below its root port");
 	else if (!whole)
-		verdict_unknown(v, CODE_ERROR,
-				"below what the NIC takes; what the devices around it take could "
-				"not be read");
+		verdict_unknown(
+			v, CODE_ERROR,
+			"below the NIC's maximum; limits of the devices around it are unreadable");
 	else
-		verdict_fail(
-			v, v->wanted,
-			"firmware left the payload below what every device below the root port "
-			"takes");
+		verdict_fail(v, v->wanted,
+			     "firmware set the payload below the maximum of all devices below the "
+			     "root port");
 }
 
 static void relaxed_ordering(const struct rule_ctx *q, struct verdict *v)

@@ -33,9 +33,8 @@ static void remediate_mtu(const struct rule_ctx *q, struct remediations *out)
 	const struct nic *n = q->object;
 
 	if (*fact_text(&n->bond_master, ""))
-		remediate_by_hand(out,
-				  arena_printf(q->a, "set it on %s, which decides for this port",
-					       n->bond_master.v));
+		remediate_by_hand(out, arena_printf(q->a, "set it on %s, which controls this port",
+						    n->bond_master.v));
 	else
 		remediate_value(q, out, remediate_target(q));
 }
@@ -47,7 +46,7 @@ static void rule_nic_mtu(const struct rule_ctx *q, struct verdict *v)
 
 	if (fact_is(&n->type, "infiniband")) {
 		verdict_na(v, CODE_NO_EFFECT,
-			   "an InfiniBand link: its MTU belongs to the subnet manager");
+			   "an InfiniBand link: its MTU is controlled by the subnet manager");
 		return;
 	}
 	if (!is_up(n)) {
@@ -72,12 +71,10 @@ static void rule_nic_mtu(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, v->wanted,
 			     rdma_of(q->m, n)
 				     ? arena_printf(q->a,
-						    "RoCE runs with an RDMA MTU of %lld of 4096. "
-						    "Both ends and the switch have to change "
-						    "together",
+						    "RoCE uses an RDMA MTU of %lld of 4096. Change "
+						    "both ends and the switch together",
 						    roce)
-				     : "small frames. Both ends and the switch have to change "
-				       "together");
+				     : "small frames. Change both ends and the switch together");
 }
 
 /* The half without a link beside one that has it: the cable is in, so it is no resting port. */
@@ -96,14 +93,16 @@ static void carrier(const struct rule_ctx *q, struct verdict *v)
 
 	/* The kernel refuses to read it from an interface that is switched off. */
 	if (n->carrier.f.seen == SEEN_UNSUPPORTED || n->carrier.f.err == EINVAL) {
-		v->current = "switched off";
+		v->current = "administratively down";
 		if (meant)
-			verdict_fail(v, "up", "it has an address or a bond, but is switched off");
+			verdict_fail(v, "up",
+				     "it has an address or a bond, but is administratively down");
 		else
 			verdict_na(v, CODE_NO_EFFECT,
 				   twin_has_link(q->m, n)
-					   ? "switched off; its other half is up: see nic.twins"
-					   : "switched off, and nothing is configured");
+					   ? "administratively down; its other half is up: see "
+					     "nic.twins"
+					   : "administratively down, not configured");
 		return;
 	}
 	if (!is_seen(q, v, &n->carrier.f, NULL))
@@ -113,13 +112,12 @@ static void carrier(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "the link is up");
 	else if (meant)
 		verdict_fail(v, "link",
-			     "configured, but without a link: cable, module, far end or its "
+			     "configured, but without a link: check cable, module, far end or its "
 			     "switch port");
 	else
 		verdict_na(v, CODE_NO_EFFECT,
-			   twin_has_link(q->m, n)
-				   ? "its other half has a link: see nic.twins"
-				   : "no cable or no far end, and nothing is configured");
+			   twin_has_link(q->m, n) ? "its other half has a link: see nic.twins"
+						  : "no cable or no far end, not configured");
 }
 
 static void rule_nic_speed(const struct rule_ctx *q, struct verdict *v)
@@ -131,16 +129,16 @@ static void rule_nic_speed(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	if (!seen_ok(&n->speed_mbps.f) || n->speed_mbps.v <= 0) {
-		verdict_unseen(q, v, &n->speed_mbps.f, "the driver does not report a speed");
+		verdict_unseen(q, v, &n->speed_mbps.f, "speed not reported by the driver");
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld Gb/s", n->speed_mbps.v / 1000);
 	if ((q->platform & ON_SPARK) && fact_is(&n->driver, "mlx5_core") &&
 	    n->speed_mbps.v < 200000)
 		verdict_fail(v, "200 Gb/s",
-			     "the cable or switch port negotiated less than the port can do");
+			     "the cable or switch port negotiated less than the port supports");
 	else
-		verdict_pass(v, "as negotiated; what the port could do is not known here");
+		verdict_pass(v, "as negotiated; the port's maximum is unknown");
 }
 
 /* Counted since boot: a link that comes up damages a frame or two, a burst overruns once. What the
@@ -159,11 +157,12 @@ static void rule_nic_errors(const struct rule_ctx *q, struct verdict *v)
 				  missed < 0 ? 0 : missed);
 	if (crc > 10)
 		verdict_fail(v, "few CRC errors",
-			     "damaged frames since boot: cable, module or port, if it still grows");
+			     "damaged frames since boot: cable, module or port, if the count still "
+			     "grows");
 	else if (missed > 1000)
 		verdict_fail(v, "few missed",
-			     "packets were lost for want of receive buffers since boot: larger "
-			     "rings or more queues, if it still grows");
+			     "packets were dropped for lack of receive buffers since boot: use "
+			     "larger rings or more queues, if the count still grows");
 	else
 		verdict_pass(v, crc > 0 || missed > 0 ? "few since boot: only growth is a fault"
 						      : "none since boot");
@@ -181,8 +180,8 @@ static void rule_nic_judge_twin(const struct rule_ctx *q, struct verdict *v, con
 		verdict_unseen(q, v, &twin->operstate.f, NULL);
 	else if (!is_up(twin))
 		verdict_fail(v, arena_printf(q->a, "%s up", twin->name),
-			     "the cable is in, and one half of the port has no link: it reaches "
-			     "about 100 Gb/s of its 200");
+			     "the cable is in, and one half of the port has no link: the port "
+			     "reaches about 100 of its 200 Gb/s");
 	else if (!seen_ok(&n->ipv4.f))
 		verdict_unseen(q, v, &n->ipv4.f, NULL);
 	else if (!*n->ipv4.v) {
@@ -191,10 +190,10 @@ static void rule_nic_judge_twin(const struct rule_ctx *q, struct verdict *v, con
 	} else if (addressed)
 		verdict_pass(v, "both halves of the port are configured");
 	else
-		verdict_fail(v,
-			     arena_printf(q->a, "%s up with an address in a subnet of its own",
-					  twin->name),
-			     "one half of the port reaches about 100 Gb/s of its 200");
+		verdict_fail(
+			v,
+			arena_printf(q->a, "%s up with an address in its own subnet", twin->name),
+			"one half of the port reaches about 100 of its 200 Gb/s");
 }
 
 /* The link that says where it is on the bus could not be read. */
@@ -213,8 +212,7 @@ static void rule_nic_twins(const struct rule_ctx *q, struct verdict *v)
 	const struct fact *unseen = NULL;
 
 	if (!(q->platform & ON_SPARK) || !fact_is(&n->driver, "mlx5_core")) {
-		verdict_na(v, CODE_NOT_HERE,
-			   "DGX Spark only: one port is reached over two PCIe functions");
+		verdict_na(v, CODE_NOT_HERE, "DGX Spark only: one port uses two PCIe functions");
 		return;
 	}
 	if (!is_up(n)) {
@@ -229,11 +227,11 @@ static void rule_nic_twins(const struct rule_ctx *q, struct verdict *v)
 	if (twin)
 		rule_nic_judge_twin(q, v, twin);
 	else if (unseen)
-		verdict_unseen(q, v, unseen, "an interface does not tell its port");
+		verdict_unseen(q, v, unseen, "an interface does not report its port");
 	else if (has_unplaced_port(q->m))
-		verdict_unknown(v, CODE_ERROR, "an interface's place on the PCI bus is unreadable");
+		verdict_unknown(v, CODE_ERROR, "an interface's PCI address is unreadable");
 	else
-		verdict_fail(v, "its twin present", "the other half of this port is missing");
+		verdict_fail(v, "both halves present", "the other half of this port is missing");
 }
 
 /* The queues of network interfaces: rings and interrupt coalescing. */
@@ -248,27 +246,26 @@ static void rings(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 
-	if (!is_seen(q, v, &n->rx_ring.f, "the driver has no ring sizes"))
+	if (!is_seen(q, v, &n->rx_ring.f, "the driver reports no ring sizes"))
 		return;
 	v->current = arena_printf(q->a, "rx %lld of %lld, tx %lld of %lld", n->rx_ring.v,
 				  fact_or(&n->rx_ring_max, 0), fact_or(&n->tx_ring, 0),
 				  fact_or(&n->tx_ring_max, 0));
 	if (!seen_ok(&n->rx_missed.f))
-		verdict_na(v, CODE_LEFT_ALONE, "whether packets were lost is not counted here");
+		verdict_na(v, CODE_LEFT_ALONE, "packet drops are not counted here");
 	else if (n->rx_missed.v <= 1000)
 		verdict_na(v, CODE_LEFT_ALONE,
-			   "no packets to speak of were lost for want of receive buffers");
+			   "few or no packets dropped for lack of receive buffers");
 	else if (n->rx_ring.v < fact_or(&n->rx_ring_max, 0))
-		verdict_fail(
-			v,
-			has_room_to_send(n) ? arena_printf(q->a, "rx %lld, tx %lld",
-							   n->rx_ring_max.v, n->tx_ring_max.v)
-					    : arena_printf(q->a, "rx %lld", n->rx_ring_max.v),
-			"packets were lost for want of receive buffers. Changing it resets the "
-			"link");
+		verdict_fail(v,
+			     has_room_to_send(n) ? arena_printf(q->a, "rx %lld, tx %lld",
+								n->rx_ring_max.v, n->tx_ring_max.v)
+						 : arena_printf(q->a, "rx %lld", n->rx_ring_max.v),
+			     "packets were dropped for lack of receive buffers. Changing it resets "
+			     "the link");
 	else
 		verdict_na(v, CODE_NO_SUPPORT,
-			   "packets were lost, but the ring is as large as it can be: more queues "
+			   "packets were dropped, but the ring is at its maximum: use more queues "
 			   "or faster readers");
 }
 
@@ -307,9 +304,9 @@ static void coalesce(const struct rule_ctx *q, struct verdict *v)
 	v->why = q->wish->because;
 	if (fact_or(&n->adaptive_rx, 0) == 0 && seen_ok(&n->rx_coalesce_us.f) &&
 	    recommendation_met(q->wish, arena_printf(q->a, "%lld", n->rx_coalesce_us.v)))
-		verdict_pass(v, "as the profile wants");
+		verdict_pass(v, "as the profile recommends");
 	else
-		verdict_fail(v, v->wanted, "not the fixed time that the profile wants");
+		verdict_fail(v, v->wanted, "not the fixed time of the profile");
 }
 
 /* Adaptive moderation would set the time again. */
@@ -339,12 +336,12 @@ static bool irqs_matter(const struct rule_ctx *q, struct verdict *v)
 
 	if (!q->m->gpu.gpus.n && !has_rdma(q->m))
 		verdict_na(v, CODE_NO_EFFECT,
-			   "neither a GPU nor RDMA: which CPUs work on its data is not known");
+			   "neither a GPU nor RDMA: the CPUs that process its data are unknown");
 	else if (!is_numa(q->m) && !has_isolated_cpus(q->m))
-		verdict_na(v, CODE_NO_EFFECT, "one NUMA node, and no CPU is set aside");
+		verdict_na(v, CODE_NO_EFFECT, "one NUMA node, and no CPU is reserved");
 	else if (is_numa(q->m) && fact_or(&n->numa_node, -1) < 0)
 		verdict_unknown(v, CODE_ERROR,
-				"firmware does not say which node the adapter is at");
+				"the adapter's NUMA node is not reported by firmware");
 	else if (is_numa(q->m) && !has_cpus(q->m, n->numa_node.v))
 		verdict_na(v, CODE_NO_EFFECT, "the adapter's NUMA node has no CPU");
 	else
@@ -371,27 +368,27 @@ static void irq_placement(const struct rule_ctx *q, struct verdict *v)
 	if (!irqs_matter(q, v) || !is_seen(q, v, &n->irqs.f, "the device has no MSI interrupts"))
 		return;
 	if (!n->irqs.v) {
-		verdict_na(v, CODE_NO_EFFECT, "no interrupt of it is in use");
+		verdict_na(v, CODE_NO_EFFECT, "none of its interrupts is in use");
 		return;
 	}
 	away = count_words(fact_text(&n->irqs_away, ""));
 	v->current = arena_printf(q->a, "%lld on CPUs %s%s", n->irqs.v,
 				  idset_format(q->a, &n->irq_cpus.v),
-				  away ? arena_printf(q->a, ", %zu of them away", away) : "");
+				  away ? arena_printf(q->a, ", %zu of them remote", away) : "");
 	if (first_untold(&where, 1))
 		verdict_unseen(q, v, where, NULL);
 	else if (!away)
 		verdict_pass(v, "every interrupt is served near the adapter");
 	else
-		verdict_fail(v, arena_printf(q->a, "CPUs %s", idset_format(q->a, &near)),
-			     is_numa(q->m)
-				     ? arena_printf(q->a,
-						    "data cross to another socket before a CPU "
-						    "sees them%s",
-						    has_isolated_cpus(q->m)
-							    ? ", or disturb CPUs set aside"
-							    : "")
-				     : "interrupts disturb CPUs that are set aside");
+		verdict_fail(
+			v, arena_printf(q->a, "CPUs %s", idset_format(q->a, &near)),
+			is_numa(q->m)
+				? arena_printf(
+					  q->a,
+					  "data crosses to another socket before a CPU sees it%s",
+					  has_isolated_cpus(q->m) ? ", or disturbs reserved CPUs"
+								  : "")
+				: "interrupts disturb reserved CPUs");
 }
 
 /* Only those that are away: where the driver put the others is its own choice. */
@@ -402,13 +399,13 @@ static void remediate_irqs(const struct rule_ctx *q, struct remediations *out)
 	const char *cpus = idset_format(q->a, &near);
 
 	if (service_active(q->m, "irqbalance.service")) {
-		remediate_by_hand(out, "irqbalance runs and would move them again: exclude them in "
-				       "its options (--banmod, --policyscript) or stop it");
+		remediate_by_hand(out, "irqbalance is running and would move them again: exclude "
+				       "them in its options (--banmod, --policyscript) or stop it");
 		return;
 	}
 	if (!near.n) {
-		remediate_by_hand(out, "every CPU of the adapter's node is set aside: isolate "
-				       "others, or leave one for its interrupts");
+		remediate_by_hand(out, "every CPU of the adapter's node is reserved: reserve other "
+				       "CPUs, or leave one for its interrupts");
 		return;
 	}
 	for (const char *p = n->irqs_away.v; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
@@ -446,14 +443,14 @@ static void address(const struct rule_ctx *q, struct verdict *v)
 		v->current = NULL;
 		verdict_unseen(q, v, &n->ipv4.f, NULL);
 	} else if (!*n->ipv4.v && !rdma_of(q->m, n)) {
-		verdict_na(v, CODE_LEFT_ALONE, "no RDMA device needs one here");
+		verdict_na(v, CODE_LEFT_ALONE, "no RDMA device requires an address on it");
 	} else if (!*n->ipv4.v) {
 		verdict_fail(v, "a private IPv4 address",
-			     "RDMA connections and RoCE v2 addresses derive from it");
+			     "RDMA connections and RoCE v2 GIDs are derived from it");
 	} else if (is_published_example(n->ipv4.v) && q->profile != PROFILE_PUBLISHED) {
-		verdict_fail(v, "a private range, one /24 a path",
-			     "1.1.1.0/24 and 2.2.2.0/24 are other people's networks: the published "
-			     "example hides them from this machine");
+		verdict_fail(v, "a private range, one /24 per path",
+			     "1.1.1.0/24 and 2.2.2.0/24 are public networks of others: the "
+			     "published example makes them unreachable from this machine");
 	} else {
 		verdict_pass(v, "set");
 	}
@@ -476,7 +473,7 @@ static void rule_nic_subnets(const struct rule_ctx *q, struct verdict *v)
 	size_t pairs = 0, all = q->m->net.nics.n;
 
 	if (!all) {
-		verdict_na(v, CODE_NO_HARDWARE, "no network interface was seen");
+		verdict_na(v, CODE_NO_HARDWARE, "no network interface found");
 		return;
 	}
 	for (size_t i = 0; i < all; i++)
@@ -485,12 +482,12 @@ static void rule_nic_subnets(const struct rule_ctx *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%zu pairs", pairs);
 	if (pairs)
 		verdict_fail(v, "0 pairs",
-			     "two interfaces in one subnet answer for each other and send by the "
-			     "wrong one");
+			     "two interfaces in one subnet answer for each other and send through "
+			     "the wrong one");
 	else if (unseen)
 		verdict_unseen(q, v, unseen, NULL);
 	else
-		verdict_pass(v, "every interface has a subnet of its own");
+		verdict_pass(v, "every interface has its own subnet");
 }
 
 static void rule_nic_owner(const struct rule_ctx *q, struct verdict *v)
@@ -499,24 +496,24 @@ static void rule_nic_owner(const struct rule_ctx *q, struct verdict *v)
 	bool nm = service_active(q->m, "NetworkManager.service"),
 	     networkd = service_active(q->m, "systemd-networkd.service");
 
-	v->current = fact_text(&n->owner, "none seen");
+	v->current = fact_text(&n->owner, "none found");
 	if (!seen_ok(&n->owner.f)) {
 		verdict_unseen(q, v, &n->owner.f,
 			       nm && networkd ? "NetworkManager and systemd-networkd both run; no "
-						"file names this interface"
+						"file configures this interface"
 					      : "no configuration file names this interface");
 		return;
 	}
 	if (fact_is(&n->owner, "NetworkManager") && !nm && networkd)
 		verdict_fail(v, "networkd or netplan",
 			     "a NetworkManager file names it, but systemd-networkd runs instead: "
-			     "what the file says is not in force");
+			     "the file has no effect");
 	else if (fact_is(&n->owner, "networkd") && !networkd && nm)
 		verdict_fail(v, "NetworkManager or netplan",
 			     "a systemd-networkd file names it, but NetworkManager runs instead: "
-			     "what the file says is not in force");
+			     "the file has no effect");
 	else
-		verdict_pass(v, "changes have to be kept there, or they are lost at the next boot");
+		verdict_pass(v, "changes must be saved there, or they are lost at the next boot");
 }
 
 #include "look/settings_nic_rows.h"

@@ -40,19 +40,19 @@ static bool has_fast_link(const struct machine *m, const void *object)
 static const char *missing_lanes(const struct rule_ctx *q, const struct link_best *best)
 {
 	if (is_virtual(q->m))
-		return "lanes are missing, or the virtual bridge above shows more than there are: "
-		       "the host's administrator can tell";
+		return "lanes are missing, or the virtual bridge above reports too many: ask the "
+		       "host's administrator";
 	if (best->twin)
 		return arena_printf(
 			q->a,
-			"lanes are missing: the adapter's other half, %.*s, has x%lld. A "
-			"soldered part: update the BIOS, then ask the maker's support",
+			"lanes are missing: the adapter's other half, %.*s, has x%lld. The part is "
+			"soldered: update the BIOS, then ask the vendor's support",
 			(int)strcspn(best->twin->name, "."), best->twin->name, best->width);
 	if (machine_soldered(q->m, q->object))
 		return "lanes are missing on a soldered part: update the BIOS, then ask the "
-		       "maker's support";
-	return "lanes are missing: reseat the card, look at the slot, the riser, and whether "
-	       "firmware splits the slot";
+		       "vendor's support";
+	return "lanes are missing: reseat the card, check the slot, the riser, and whether "
+	       "firmware bifurcates the slot";
 }
 
 static void link(const struct rule_ctx *q, struct verdict *v)
@@ -67,13 +67,13 @@ static void link(const struct rule_ctx *q, struct verdict *v)
 		return;
 	if (g ? fact_or(&g->integrated, 0) == 1 : gb10_name(p) != NULL) {
 		verdict_na(v, CODE_INTEGRATED,
-			   "a placeholder: this GPU talks to memory over NVLink-C2C");
+			   "a placeholder: this GPU accesses memory over NVLink-C2C");
 		return;
 	}
 	if (!seen_ok(&p->width.f) || !seen_ok(&p->max_width.f)) {
 		verdict_unseen(q, v, seen_ok(&p->width.f) ? &p->max_width.f : &p->width.f,
 			       fact_is(&p->runtime_status, "suspended")
-				       ? "the device sleeps: its link is not looked at"
+				       ? "the device is suspended: its link is not judged"
 				       : NULL);
 		return;
 	}
@@ -86,9 +86,9 @@ static void link(const struct rule_ctx *q, struct verdict *v)
 	v->wanted =
 		arena_printf(q->a, "%.1f GT/s x%lld", (double)best.speed_mts / 1000, best.width);
 	if (machine_soldered(q->m, p))
-		v->by_hand = "update the machine's BIOS and firmware; where that does not help, "
-			     "shut down, take all power off for a minute, then ask the maker's "
-			     "support: the part is soldered";
+		v->by_hand = "update the machine's BIOS and firmware; if that fails, shut down, "
+			     "disconnect all power for a minute, then ask the vendor's support: "
+			     "the part is soldered";
 	narrow = width < best.width;
 	slow = speed < best.speed_mts;
 	/* GPUs lower their speed, never their width, while they rest. */
@@ -96,27 +96,27 @@ static void link(const struct rule_ctx *q, struct verdict *v)
 	    (!g || !seen_ok(&g->pstate.f) || g->pstate.v > 0 ||
 	     (fact_or(&g->event_reasons, 0) & EVENT_IDLE))) {
 		verdict_na(v, CODE_NEEDS_LOAD,
-			   "the width is right; a resting GPU lowers the speed, which only load "
-			   "shows");
+			   "the width is right; an idle GPU lowers the speed, so judge the speed "
+			   "under load");
 		return;
 	}
 	if ((narrow || slow) && (!is_placed(q->m, p) || (up && (!seen_ok(&up->max_speed_mts.f) ||
 								!seen_ok(&up->max_width.f)))))
 		verdict_unknown(v, CODE_ERROR,
-				"less than the device can do; what the port above it can do could "
-				"not be read");
+				"below the device's maximum; the maximum of the port above it is "
+				"unreadable");
 	else if (narrow)
 		verdict_fail(v, v->wanted, missing_lanes(q, &best));
 	else if (slow) {
 		/* A disk of half the speed slows loading; it is no broken machine. */
 		v->slight = is_nvme(p);
 		verdict_fail(v, v->wanted,
-			     "the link trained at a lower speed than both ends can do");
+			     "the link trained at a lower speed than both ends support");
 	} else
 		verdict_pass(v, up && (best.speed_mts < fact_or(&p->max_speed_mts, 0) ||
 				       best.width < fact_or(&p->max_width, 0))
-					? "as fast as the slot allows"
-					: "as fast as it can be");
+					? "at the slot's maximum"
+					: "at its maximum");
 }
 
 /* The nearest NIC of each GPU, by the way between them. */
@@ -128,7 +128,8 @@ static void gpu_nic(const struct rule_ctx *q, struct verdict *v)
 	bool any_active = false;
 
 	if (fact_or(&g->integrated, 0) == 1) {
-		verdict_na(v, CODE_INTEGRATED, "NIC data land in the memory that this GPU uses");
+		verdict_na(v, CODE_INTEGRATED,
+			   "NIC data is written to the memory that this GPU uses");
 		return;
 	}
 	if (!has_rdma(q->m)) {
@@ -150,12 +151,12 @@ static void gpu_nic(const struct rule_ctx *q, struct verdict *v)
 	}
 	if (best == PATH_UNKNOWN) {
 		verdict_na(v, is_virtual(q->m) ? CODE_VIRTUAL : CODE_NO_SUPPORT,
-			   "the way between GPU and NIC cannot be seen here");
+			   "the path between GPU and NIC is not visible");
 		return;
 	}
 	v->current = arena_printf(q->a, "%s to %s", path_class_name(best), nearest);
 	if (best <= PATH_PXB)
-		verdict_pass(v, "the nearest NIC is reached without the processor");
+		verdict_pass(v, "the nearest NIC is reachable without crossing the processor");
 	else if ((q->platform & ON_HGX) && !is_superchip(q->m))
 		verdict_fail(v, "PIX or PXB",
 			     "this GPU has no active NIC behind its own switch: its traffic "
@@ -164,7 +165,7 @@ static void gpu_nic(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "NODE or nearer", "the nearest NIC is on the other socket");
 	else if ((q->platform & ON_IGX))
 		verdict_fail(v, "PIX or PXB",
-			     "the board's switch should connect them: another slot is better");
+			     "the board's switch should connect them: use another slot");
 	else
 		verdict_pass(v, "usual on machines without a PCIe switch");
 }
@@ -197,19 +198,16 @@ static const struct pci_function *failed_above(const struct machine *m,
 static void judge_above(const struct rule_ctx *q, struct verdict *v, const struct pci_function *up,
 			const char *span)
 {
-	const char *after =
-		is_connectx(q->object)
-			? ". The kernel's recovery of a ConnectX can then lock the host up: reboot "
-			  "before it is used"
-			: "";
+	const char *after = is_connectx(q->object) ? ". The kernel's recovery of a ConnectX can "
+						     "then hang the host: reboot before using it"
+						   : "";
 
 	v->current = arena_printf(q->a, "%lld fatal at %s", fact_or(&up->aer_fatal, 0), up->name);
 	/* A link that goes away under its port is such an error. */
 	if (!q->m->earlier && is_connectx(q->object) && seen_ok(&q->m->net.spark_hotplug.f))
-		verdict_na(
-			v, CODE_NEEDS_EARLIER,
-			"this machine takes the adapter away without a cable, which counts too; an "
-			"earlier reading (--since) tells");
+		verdict_na(v, CODE_NEEDS_EARLIER,
+			   "this machine removes the adapter when no cable is plugged in, which "
+			   "also counts; an earlier reading (--since) shows the difference");
 	else
 		verdict_fail(v, "0 fatal",
 			     arena_printf(q->a, "the port above it, %s, lost a transfer %s%s",
@@ -226,7 +224,7 @@ static void aer_growth(const struct rule_ctx *q, struct verdict *v,
 		  fixed = growth(&p->aer_correctable, &before->aer_correctable);
 	const char *span = growth_span(q->a, q->m);
 
-	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal, %lld corrected more %s",
+	v->current = arena_printf(q->a, "%lld fatal, %lld non-fatal, %lld corrected more %s",
 				  fatal < 0 ? 0 : fatal, nonfatal < 0 ? 0 : nonfatal,
 				  fixed < 0 ? 0 : fixed, span);
 	if (fatal <= 0 && failed_above(q->m, p, true))
@@ -239,7 +237,7 @@ static void aer_growth(const struct rule_ctx *q, struct verdict *v,
 					  span));
 	else if ((double)fixed > health_figure(q->s->id, "corrected", NULL, 0))
 		verdict_fail(v, "few corrected",
-			     "the link repairs itself often: card, slot or riser");
+			     "the link often corrects errors: card, slot or riser");
 	else
 		verdict_pass(v, arena_printf(q->a, "no failure %s", span));
 }
@@ -255,7 +253,7 @@ static void pcie_aer(const struct rule_ctx *q, struct verdict *v)
 		aer_growth(q, v, before);
 		return;
 	}
-	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal, %lld corrected", fatal,
+	v->current = arena_printf(q->a, "%lld fatal, %lld non-fatal, %lld corrected", fatal,
 				  nonfatal, fixed);
 	if (fatal)
 		verdict_fail(v, "0 fatal", "the link failed since boot: a transfer was lost");
@@ -263,15 +261,14 @@ static void pcie_aer(const struct rule_ctx *q, struct verdict *v)
 		judge_above(q, v, failed_above(q->m, p, false), "since boot");
 	else if (nonfatal)
 		verdict_na(v, CODE_NEEDS_EARLIER,
-			   "accesses over this link failed since boot: some at start-up are "
-			   "harmless, growth is not; an earlier reading (--since) tells");
+			   "accesses over this link failed since boot: some at startup are "
+			   "harmless, growth is not; compare an earlier reading (--since)");
 	else if ((double)fixed > few)
-		verdict_na(
-			v, CODE_NEEDS_EARLIER,
-			"the link has repaired itself since boot: a count is no rate, an earlier "
-			"reading (--since) tells whether it grows");
+		verdict_na(v, CODE_NEEDS_EARLIER,
+			   "the link corrected errors since boot: a count is not a rate; an "
+			   "earlier reading (--since) shows whether it grows");
 	else
-		verdict_pass(v, "none that matters since boot");
+		verdict_pass(v, "no relevant errors since boot");
 }
 
 static void aspm(const struct rule_ctx *q, struct verdict *v)
@@ -288,7 +285,7 @@ static void aspm(const struct rule_ctx *q, struct verdict *v)
 	if (!v->current)
 		verdict_unseen(q, v, &p->aspm.f, NULL);
 	else if (recommendation_met(q->wish, v->current))
-		verdict_pass(v, "as wanted");
+		verdict_pass(v, "at target value");
 	else
 		verdict_fail(v, v->wanted, "the link may sleep");
 }
@@ -362,8 +359,8 @@ static const char *harmless(const struct machine *m, const struct pci_function *
 		*code = fact_is(&p->driver, "vfio-pci") ? CODE_LEFT_ALONE : *code;
 	}
 	if (strcmp(*code, CODE_LEFT_ALONE) == 0)
-		return "a device behind this switch is given to a virtual machine, which needs the "
-		       "isolation";
+		return "a device behind this switch is assigned to a virtual machine, which needs "
+		       "the isolation";
 	return gpus == 0 || gpus + nics < 2 ? "no GPU has a peer behind this switch" : NULL;
 }
 
@@ -383,7 +380,7 @@ static void acs(const struct rule_ctx *q, struct verdict *v)
 	const char *why_not, *code;
 
 	if (is_virtual(q->m)) {
-		verdict_na(v, CODE_VIRTUAL, "a virtual machine needs it, and cannot change it");
+		verdict_na(v, CODE_VIRTUAL, "a virtual machine needs it and cannot change it");
 		return;
 	}
 	if (!is_seen(q, v, &b->acs_ctrl.f, "the bridge has no access control"))
@@ -394,7 +391,7 @@ static void acs(const struct rule_ctx *q, struct verdict *v)
 	if (!has_target(q, v))
 		return;
 	if (strcmp(q->wish->value, "off") != 0) {
-		verdict_na(v, CODE_LEFT_ALONE, "it is only ever switched off, never on");
+		verdict_na(v, CODE_LEFT_ALONE, "gputune only disables it, never enables it");
 		return;
 	}
 	why_not = harmless(q->m, b, &code);
@@ -404,9 +401,8 @@ static void acs(const struct rule_ctx *q, struct verdict *v)
 		verdict_na(v, code, why_not);
 	else
 		verdict_fail(v, "redirect off on bare metal",
-			     "traffic between GPU and NIC behind this switch is sent up to the "
-			     "processor and back. Switching it off weakens the isolation between "
-			     "devices");
+			     "traffic between GPU and NIC behind this switch goes up to the "
+			     "processor and back. Disabling redirect weakens device isolation");
 }
 
 static void remediate_acs(const struct rule_ctx *q, struct remediations *out)
@@ -458,12 +454,12 @@ static void arm_passthrough(const struct rule_ctx *q, struct verdict *v)
 		return;
 	v->current = arena_printf(q->a, "%s, kernel %s", passthrough_text(q), k->release.v);
 	if (sscanf(k->release.v, "%d.%d", &major, &minor) != 2)
-		verdict_unknown(v, CODE_ERROR, "the kernel's version is none that is known");
+		verdict_unknown(v, CODE_ERROR, "the kernel's version is unknown");
 	else if (major * 100 + minor < 611 && value &&
 		 (strcmp(value, "1") == 0 || strcmp(value, "on") == 0 || strcmp(value, "y") == 0))
 		verdict_fail(v, "iommu.passthrough=0",
-			     "CUDA does not start: Arm kernels before 6.11 refuse to share a "
-			     "process's memory with a device that bypasses the SMMU");
+			     "CUDA does not start: Arm kernels before 6.11 cannot share process "
+			     "memory with a device that bypasses the SMMU");
 	else
 		verdict_pass(v, "CUDA can share memory with the GPU");
 }
@@ -477,28 +473,29 @@ static void pcie_iommu(const struct rule_ctx *q, struct verdict *v)
 	if ((q->platform & ON_SPARK) || strcmp(fact_text(&q->m->kernel.arch, ""), "aarch64") == 0) {
 		verdict_na(v, CODE_NOT_HERE,
 			   arena_printf(q->a,
-					"Arm: left as the image has it, %s; domains are %s. Both "
-					"ways reach full speed on some machines",
-					passthrough_text(q), fact_text(f, "not told")));
+					"Arm: left as in the image, %s; domains are %s. Both reach "
+					"full speed on some machines",
+					passthrough_text(q), fact_text(f, "unknown")));
 		return;
 	}
 	if (!q->m->gpu.gpus.n || !has_rdma(q->m)) {
-		verdict_na(v, CODE_NO_HARDWARE, "matters for GPUs and RDMA NICs together");
+		verdict_na(v, CODE_NO_HARDWARE, "matters for machines with GPUs and RDMA NICs");
 		return;
 	}
 	if (!is_seen(q, v, &f->f, NULL))
 		return;
 	v->current = f->v;
 	if (is_virtual(q->m))
-		verdict_na(v, CODE_VIRTUAL, "the host's IOMMU decides");
+		verdict_na(v, CODE_VIRTUAL, "controlled by the host's IOMMU");
 	else if (!has_target(q, v))
 		return;
 	else if (recommendation_met(q->wish, f->v))
-		verdict_pass(v,
-			     is_untranslated(f->v) ? "addresses are not translated" : "as wanted");
+		verdict_pass(v, is_untranslated(f->v) ? "addresses are not translated"
+						      : "at target value");
 	else
 		verdict_fail(v, recommendation_text(q->a, q->wish, NULL),
-			     is_untranslated(f->v) ? "not as the profile wants" : q->wish->because);
+			     is_untranslated(f->v) ? "not as the profile recommends"
+						   : q->wish->because);
 }
 
 /* Rails of a node: every GPU has a fast port of its own, behind its own switch. */
@@ -616,21 +613,18 @@ static void rails(const struct rule_ctx *q, struct verdict *v)
 	strays(m, own, n, &stray);
 	for (size_t i = 0; i < n; i++)
 		lacks += !own[i];
-	v->current = arena_printf(q->a, "%zu of %zu GPUs have a port of their own", n - lacks, n);
+	v->current = arena_printf(q->a, "%zu of %zu GPUs have their own port", n - lacks, n);
 	if (lacks) {
 		verdict_fail(v, arena_printf(q->a, "%zu of %zu", n, n),
 			     arena_printf(q->a,
 					  "%s has no fast port behind its own switch%s%s: its rail "
 					  "crosses the processor",
-					  lacking.s,
-					  stray.len ? ", and beside no GPU of its own is " : "",
+					  lacking.s, stray.len ? ", and without its own GPU: " : "",
 					  stray.len ? stray.s : ""));
 	} else {
-		verdict_pass(v,
-			     in_order(own, n)
-				     ? "one each, and their names count up as the GPUs do"
-				     : "one each; their names do not count up with the GPUs: list "
-				       "them for NCCL in the order of the GPUs");
+		verdict_pass(v, in_order(own, n) ? "one each, numbered like the GPUs"
+						 : "one each; not numbered like the GPUs: list "
+						   "them for NCCL in the order of the GPUs");
 	}
 }
 

@@ -101,7 +101,7 @@ int profile_narrow(struct arena *a, struct profile *p, const char *list, bool sk
 	add_patterns(a, patterns, n, list);
 	/* From a variable that is not set: to take it for "all" would change all of them. */
 	if (!skip && *n == before)
-		return err_set(e, -EINVAL, "\"only\" needs ids, and \"%.60s\" names none", list);
+		return err_set(e, -EINVAL, "\"only\" requires ids, and \"%.60s\" names none", list);
 	for (size_t i = before; i < *n; i++)
 		if (!matches_any((*patterns)[i]))
 			return setting_unknown(e, (*patterns)[i]);
@@ -131,7 +131,7 @@ static int profile_key(struct loading *l, const char *key, const char *value)
 			return profile_bad(l, "%s%s%s", e.text, e.hint[0] ? "; " : "", e.hint);
 		return 1;
 	}
-	return profile_bad(l, "unknown key \"%s\" in [profile]; known are base, only, skip", key);
+	return profile_bad(l, "unknown key \"%s\" in [profile]; expected base, only, skip", key);
 }
 
 /* "10", ">= 10", "<= 10", "not 1", "one of none mq-deadline", "leave" */
@@ -157,31 +157,31 @@ static int parse_want(struct loading *l, struct profile_override *o, const char 
 		}
 	value += strspn(value, " ");
 	if (!*value)
-		return profile_bad(l, "want of [%s] is empty", o->s->id);
+		return profile_bad(l, "[%s]: want is empty", o->s->id);
 	if (strcmp(value, "leave") == 0)
 		rel = WANT_LEAVE;
 	if (o->s->wish && rel != WANT_LEAVE) {
 		const char *said = value;
 
 		if (!(value = o->s->wish(l->a, said)))
-			return profile_bad(l, "want of [%s] must be %s, not \"%s\"", o->s->id,
+			return profile_bad(l, "[%s]: want must be %s, not \"%s\"", o->s->id,
 					   o->s->wish_form, said);
 	}
 	if ((rel == WANT_AT_LEAST || rel == WANT_AT_MOST) && parse_i64(value, &number))
 		return profile_bad(l,
-				   "want of [%s] must be a whole number after >= or <=, not \"%s\"",
+				   "[%s]: want must be a whole number after >= or <=, not \"%s\"",
 				   o->s->id, value);
 	if (o->s->judge && !o->s->n_opinions)
-		return profile_bad(l, "[%s] is a check without a wanted value; it can be waived",
+		return profile_bad(l, "[%s] is a check without a target value; it can be waived",
 				   o->s->id);
 	if (o->s->n_opinions && o->s->opinions[0].rel != WANT_ONE_OF && rel == WANT_IS &&
 	    parse_i64(o->s->opinions[0].value ? o->s->opinions[0].value : "", &number) == 0 &&
 	    parse_i64(value, &number))
-		return profile_bad(l, "want of [%s] must be a whole number, not \"%s\"", o->s->id,
+		return profile_bad(l, "[%s]: want must be a whole number, not \"%s\"", o->s->id,
 				   value);
 	o->o = (struct recommendation){ .rel = rel,
 					.value = arena_strdup(l->a, value),
-					.because = arena_printf(l->a, "asked for by %s:%d", l->path,
+					.because = arena_printf(l->a, "requested by %s:%d", l->path,
 								l->line) };
 	o->has_want = true;
 	return 1;
@@ -209,7 +209,7 @@ static int setting_key(struct loading *l, const struct setting *s, const char *k
 		return parse_want(l, o, value);
 	if (strcmp(key, "waive") == 0) {
 		if (!*value)
-			return profile_bad(l, "a waiver needs a reason");
+			return profile_bad(l, "a waiver requires a reason");
 		o->waive = arena_strdup(l->a, value);
 		return 1;
 	}
@@ -224,7 +224,7 @@ static int setting_key(struct loading *l, const struct setting *s, const char *k
 		o->target = arena_strdup(l->a, value);
 		return 1;
 	}
-	return profile_bad(l, "unknown key \"%s\" in [%s]; known are want, waive, expires, target",
+	return profile_bad(l, "unknown key \"%s\" in [%s]; expected want, waive, expires, target",
 			   key, s->id);
 }
 
@@ -237,12 +237,12 @@ static int profile_on_key(void *user, const char *section, const char *key, cons
 	if (strcmp(section, "profile") == 0)
 		return profile_key(l, key, value);
 	if (!*section)
-		return profile_bad(l, "\"%s\" stands before any section", key);
+		return profile_bad(l, "\"%s\" is before any section", key);
 	s = setting_find(section);
 	if (s)
 		return setting_key(l, s, key, value);
 	near = setting_suggest(section);
-	return profile_bad(l, "[%s] is not a setting%s%s%s", section,
+	return profile_bad(l, "[%s]: unknown setting%s%s%s", section,
 			   near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
 }
 
@@ -271,7 +271,7 @@ static int load_file(struct arena *a, const char *path, struct profile *out, str
 			       fd < 0 ? strerror(-fd) : "out of memory");
 	r = ini_parse_stream(profile_next_line, &l, profile_on_key, &l);
 	if (!l.result && ferror(l.f))
-		l.result = err_set(e, -EIO, "profile %s could not be read", path);
+		l.result = err_set(e, -EIO, "profile %s is unreadable", path);
 	fclose(l.f);
 	/* A line that is no INI is passed over by the parser; what follows from it must not hide
 	 * it. */
@@ -305,11 +305,11 @@ int profile_load(struct arena *a, const char *name, struct profile *out, struct 
 		if (r == -ENOENT) {
 			for (enum profile_id i = 0; i < PROFILES; i++)
 				near_word_try(&near, profile_name(i), profile_name(i));
-			err_set(e, r, "there is no profile \"%s\"", name);
+			err_set(e, r, "unknown profile \"%s\"", name);
 			err_hint_near(e, near.word,
 				      arena_printf(a,
-						   "\"gputune list profiles\" has all; a file is "
-						   "named by its path or lies in %s",
+						   "\"gputune list profiles\" lists all; a file is "
+						   "given by its path or is in %s",
 						   dirs[0]));
 		}
 	}
@@ -365,14 +365,14 @@ int profile_check_some(struct arena *a, const struct profile *p, struct err *e)
 	}
 	if (!met)
 		return err_set(e, -EINVAL,
-			       "no setting is left: the profile has \"only\" (%.120s), and none of "
-			       "these is one of %.120s",
+			       "no setting is selected: the profile has \"only\" (%.120s), and "
+			       "none of these matches %.120s",
 			       profile_joined(a, p->within, p->n_within),
 			       profile_joined(a, only, n));
-	err_set(e, -EINVAL, "no setting is left: \"skip\" (%.120s) takes away all of %s%.120s%s",
+	err_set(e, -EINVAL, "no setting is selected: \"skip\" (%.120s) removes all of %s%.120s%s",
 		profile_joined(a, p->skip, p->n_skip), n ? "\"only\" (" : "them",
 		profile_joined(a, only, n), n ? ")" : "");
-	err_hint(e, "an id that stands in both is skipped");
+	err_hint(e, "an id in both is skipped");
 	return -EINVAL;
 }
 

@@ -51,8 +51,9 @@ static const char *resting(const struct rule_ctx *q, const struct rdma_port *p)
 	/* An Ethernet port without a link says Disabled whatever the reason. */
 	if (fact_is(&p->phys_state, "Disabled"))
 		return fact_is(&p->link_layer, "InfiniBand")
-			       ? "switched off by the administrator"
-			       : "no cable, the far end is off, or the interface is switched off";
+			       ? "administratively down"
+			       : "no cable, the far end is off, or the interface is "
+				 "administratively down";
 	return fact_is(&p->phys_state, "Polling") ? "no cable, or the far end is off" : NULL;
 }
 
@@ -74,8 +75,8 @@ static void rule_rdma_state(const struct rule_ctx *q, struct verdict *v)
 	else
 		verdict_fail(v, "ACTIVE",
 			     (q->platform & ON_HGX) && is_rail(q->m, p)
-				     ? "the link is down on a port that stands beside a GPU: one "
-				       "rail less for every job"
+				     ? "the link is down on a port near a GPU: one rail less for "
+				       "every job"
 				     : "the link is down");
 }
 
@@ -102,11 +103,11 @@ static void rule_rdma_rate(const struct rule_ctx *q, struct verdict *v)
 	v->current =
 		fact_text(&p->rate_text, arena_printf(q->a, "%lld Gb/s", p->rate_mbps.v / 1000));
 	if (p->rate_mbps.v >= best)
-		verdict_pass(v, "as fast as its like on this machine");
+		verdict_pass(v, "as fast as the other ports of its model on this machine");
 	else
-		verdict_fail(v, arena_printf(q->a, "%lld Gb/s", best / 1000),
-			     "slower than the other ports of its kind: cable, module or switch "
-			     "port");
+		verdict_fail(
+			v, arena_printf(q->a, "%lld Gb/s", best / 1000),
+			"slower than the other ports of its model: cable, module or switch port");
 }
 
 /* Integrity errors do not come on a healthy link, and a link in use does not go down. */
@@ -119,18 +120,18 @@ static void error_growth(const struct rule_ctx *q, struct verdict *v, const stru
 	const char *span = growth_span(q->a, q->m);
 
 	v->current =
-		arena_printf(q->a, "%lld symbol, %lld receive, %lld times down more %s",
+		arena_printf(q->a, "%lld symbol, %lld receive, %lld link-down more %s",
 			     symbol < 0 ? 0 : symbol, rcv < 0 ? 0 : rcv, down < 0 ? 0 : down, span);
 	if ((double)down > health_figure(q->s->id, "flaps", NULL, 0))
-		verdict_fail(v, "no more",
+		verdict_fail(v, "no increase",
 			     arena_printf(q->a,
 					  "the link went down %s: cable, module or switch port",
 					  span));
 	else if (symbol > 0 || rcv > 0)
-		verdict_fail(v, "no more",
+		verdict_fail(v, "no increase",
 			     arena_printf(q->a, "integrity errors grew %s: cable or module", span));
 	else
-		verdict_pass(v, arena_printf(q->a, "nothing grew %s", span));
+		verdict_pass(v, arena_printf(q->a, "no increase %s", span));
 }
 
 static void rule_rdma_errors(const struct rule_ctx *q, struct verdict *v)
@@ -146,10 +147,10 @@ static void rule_rdma_errors(const struct rule_ctx *q, struct verdict *v)
 	const struct fact *unread = first_untold(counts, 3);
 
 	if (symbol < 0 && rcv < 0 && down < 0) {
-		verdict_unseen(q, v, &p->symbol_errors.f, "the driver does not count them");
+		verdict_unseen(q, v, &p->symbol_errors.f, "not counted by the driver");
 		return;
 	}
-	v->current = arena_printf(q->a, "%lld symbol, %lld receive, %lld times down",
+	v->current = arena_printf(q->a, "%lld symbol, %lld receive, %lld link-down",
 				  symbol < 0 ? 0 : symbol, rcv < 0 ? 0 : rcv, down < 0 ? 0 : down);
 	/* One look gives no rate: what a few training rounds of a link leave behind is no fault. */
 	if (before)
@@ -157,13 +158,13 @@ static void rule_rdma_errors(const struct rule_ctx *q, struct verdict *v)
 	else if ((double)symbol > few || (double)rcv > few)
 		verdict_fail(v, "few symbol and receive errors",
 			     "many errors since the counters were reset: watch whether they grow, "
-			     "then change cable or module");
+			     "then replace cable or module");
 	else if ((double)down > downs)
-		verdict_fail(v, "few times down",
-			     "the link went down often since the driver was loaded: cable, module "
-			     "or switch port, if it goes on");
+		verdict_fail(v, "few link-down events",
+			     "the link often went down since driver load: cable, module or switch "
+			     "port, if it continues");
 	else if (unread)
-		verdict_unseen(q, v, unread, "the driver does not count all of them");
+		verdict_unseen(q, v, unread, "not all of them are counted by the driver");
 	else
 		verdict_pass(v, symbol > 0 || rcv > 0 ? "few since the counters were reset: only "
 							"growth is a fault"
@@ -179,15 +180,15 @@ static void rule_rdma_link_layer(const struct rule_ctx *q, struct verdict *v)
 		return;
 	v->current = p->link_layer.v;
 	if (!ethernet) {
-		verdict_na(v, CODE_LEFT_ALONE, "the site's fabric decides");
+		verdict_na(v, CODE_LEFT_ALONE, "determined by the site's fabric");
 		return;
 	}
 	if (strcmp(p->link_layer.v, "Ethernet") == 0)
 		verdict_pass(v, "Ethernet");
 	else
 		verdict_fail(v, "Ethernet",
-			     "raw Ethernet and RoCE need it; the switch is in the NIC's own "
-			     "configuration (LINK_TYPE) and needs a reboot");
+			     "raw Ethernet and RoCE require it; set it in the NIC's own "
+			     "configuration (LINK_TYPE) and reboot");
 }
 
 /* "192.0.2.1" at the beginning of text as a GID of RoCE v2 holds it. */
@@ -248,7 +249,7 @@ static void gid(const struct rule_ctx *q, struct verdict *v)
 	if (is_hidden(q, v, &p->link_layer.f) || is_hidden(q, v, &p->netdev.f))
 		return;
 	if (fact_is(&p->link_layer, "InfiniBand")) {
-		verdict_na(v, CODE_NO_EFFECT, "InfiniBand does not choose by GID type");
+		verdict_na(v, CODE_NO_EFFECT, "InfiniBand does not select by GID type");
 		return;
 	}
 	if (!is_active(p)) {
@@ -256,7 +257,7 @@ static void gid(const struct rule_ctx *q, struct verdict *v)
 		return;
 	}
 	if (!p->gids.n) {
-		verdict_unknown(v, CODE_ERROR, "an active port has GIDs, but none could be read");
+		verdict_unknown(v, CODE_ERROR, "an active port has GIDs, but none is readable");
 		return;
 	}
 	lacks = without_gid(q->a, p, addresses);
@@ -265,22 +266,23 @@ static void gid(const struct rule_ctx *q, struct verdict *v)
 	if (lacks && untold_gid(p))
 		verdict_unseen(q, v, untold_gid(p), NULL);
 	else if (lacks)
-		verdict_fail(v, "a RoCE v2 GID of each IPv4 address",
-			     any ? arena_printf(q->a,
-						"%s has none: RDMA from that address does not "
-						"reach anybody",
-						lacks)
-				 : "RoCE v2 falls back to link-local addresses, which do not reach "
-				   "other subnets");
+		verdict_fail(
+			v, "a RoCE v2 GID for each IPv4 address",
+			any ? arena_printf(q->a,
+					   "%s has none: RDMA from that address reaches no peer",
+					   lacks)
+			    : "RoCE v2 falls back to link-local addresses, which do not reach "
+			      "other subnets");
 	else if (any)
-		verdict_pass(v, "a RoCE v2 address from IPv4 exists; its index moves, so let NCCL "
-				"choose");
+		verdict_pass(
+			v,
+			"a RoCE v2 GID from IPv4 exists; its index moves, so let NCCL select it");
 	/* What the interface has decides between "nothing to make one from" and a fault. */
 	else if (!n)
-		verdict_unknown(v, CODE_ERROR, "the port's network interface was not seen");
+		verdict_unknown(v, CODE_ERROR, "network interface of the port not found");
 	else if (is_seen(q, v, &n->ipv4.f, NULL))
 		verdict_na(v, CODE_NO_EFFECT,
-			   "the interface has no IPv4 address to make one from: see nic.address");
+			   "the interface has no IPv4 address to derive one from: see nic.address");
 }
 
 /* Adapters of one board with different firmware: an update stopped half-way, or one was exchanged.
@@ -292,7 +294,7 @@ static void rule_rdma_firmware(const struct rule_ctx *q, struct verdict *v)
 
 	if (!seen_ok(&p->firmware.f) || !seen_ok(&p->board_id.f)) {
 		verdict_unseen(q, v, seen_ok(&p->firmware.f) ? &p->board_id.f : &p->firmware.f,
-			       "the driver does not tell");
+			       "not reported by the driver");
 		return;
 	}
 	v->current = p->firmware.v;
@@ -304,16 +306,16 @@ static void rule_rdma_firmware(const struct rule_ctx *q, struct verdict *v)
 		if (strcmp(other->firmware.v, p->firmware.v) != 0) {
 			verdict_fail(v, "one version on equal boards",
 				     arena_printf(q->a,
-						  "%s has %s: the same board (%s) behaves "
+						  "%s has %s: boards of one model (%s) behave "
 						  "differently by firmware",
 						  other->device, other->firmware.v, p->board_id.v));
 			return;
 		}
 	}
 	if (alike)
-		verdict_pass(v, "the same on every equal board");
+		verdict_pass(v, "the same on all equal boards");
 	else
-		verdict_na(v, CODE_NO_EFFECT, "no second board of its kind");
+		verdict_na(v, CODE_NO_EFFECT, "no second board of its model");
 }
 
 /* The ways from a NIC into GPU memory, and the libraries that programs need for RDMA. */
@@ -339,8 +341,8 @@ static void gpudirect(const struct rule_ctx *q, struct verdict *v)
 
 	if (fact_or(&g->integrated, 0) == 1) {
 		verdict_na(v, CODE_INTEGRATED,
-			   "not supported on unified memory, and not needed: register host memory, "
-			   "it is the same");
+			   "not supported on unified memory, and not needed: registering host "
+			   "memory is equivalent");
 		return;
 	}
 	if (!has_rdma(q->m)) {
@@ -349,23 +351,24 @@ static void gpudirect(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "nvidia-peermem %s, dma-buf %s",
 				  peermem ? "loaded" : "not loaded",
-				  g->cuda_dma_buf.f.seen == SEEN_UNASKED ? "not asked"
+				  g->cuda_dma_buf.f.seen == SEEN_UNASKED ? "skipped"
 				  : !seen_ok(&g->cuda_dma_buf.f)	 ? "unknown"
 				  : g->cuda_dma_buf.v			 ? "yes"
 									 : "no");
 	if (seen_ok(&g->cuda_gpudirect_rdma.f) && g->cuda_gpudirect_rdma.v == 0)
-		verdict_na(v, CODE_NO_SUPPORT, "CUDA says that this GPU has no GPUDirect RDMA");
+		verdict_na(v, CODE_NO_SUPPORT, "CUDA reports that this GPU has no GPUDirect RDMA");
 	else if (peermem || fact_or(&g->cuda_dma_buf, 0) == 1)
 		verdict_pass(v, peermem ? "through nvidia-peermem" : "through dma-buf");
 	else if (seen_ok(&g->cuda_dma_buf.f))
 		verdict_fail(v, "dma-buf or nvidia-peermem",
-			     "NIC and GPU can only meet in host memory");
+			     "NIC and GPU can only exchange data through host memory");
 	else if (g->cuda_dma_buf.f.seen != SEEN_UNASKED)
-		verdict_unseen(q, v, &g->cuda_dma_buf.f, "this CUDA driver does not know dma-buf");
+		verdict_unseen(q, v, &g->cuda_dma_buf.f,
+			       "this CUDA driver does not support dma-buf");
 	else
 		verdict_na(v, CODE_NEEDS_DEEP,
-			   "nvidia-peermem is not loaded; whether dma-buf works takes starting "
-			   "CUDA: --deep asks");
+			   "nvidia-peermem is not loaded; checking dma-buf requires starting CUDA: "
+			   "use --deep");
 }
 
 /* CUDA was asked, and a GPU has no dma-buf. */
@@ -385,7 +388,7 @@ static void peermem(const struct rule_ctx *q, struct verdict *v)
 	if (!q->m->gpu.gpus.n || !any_discrete(q->m)) {
 		verdict_na(v, q->m->gpu.gpus.n ? CODE_INTEGRATED : CODE_NO_HARDWARE,
 			   q->m->gpu.gpus.n
-				   ? "no discrete GPU: the module refuses to load on unified memory"
+				   ? "no discrete GPU: the module does not load on unified memory"
 				   : machine_no_gpu(q->a, q->m));
 		return;
 	}
@@ -401,9 +404,9 @@ static void peermem(const struct rule_ctx *q, struct verdict *v)
 	else if ((q->platform & ON_IGX) || lacks_dma_buf(q->m))
 		verdict_fail(v, "loaded",
 			     seen_ok(&q->m->net.ofed_version.f)
-				     ? "the way into GPU memory needs it: dma-buf is not there, or "
-				       "not used by the published data path"
-				     : "the way into GPU memory needs it; it loads only beside "
+				     ? "required to access GPU memory: dma-buf is missing, or "
+				       "unused by the published data path"
+				     : "required to access GPU memory; it loads only with "
 				       "DOCA/OFED drivers");
 	else
 		verdict_na(v, CODE_LEFT_ALONE, "dma-buf has replaced it: see rdma.gpudirect");
@@ -442,12 +445,11 @@ static void user_libraries(const struct rule_ctx *q, struct verdict *v)
 					       fact_text(provider, "missing"))
 				: "libibverbs";
 	if (!library)
-		verdict_fail(
-			v, "libibverbs.so.1",
-			"the kernel has RDMA devices, but programs have no library to use them");
+		verdict_fail(v, "libibverbs.so.1",
+			     "the kernel has RDMA devices, but programs have no library for them");
 	else if (connectx && provider->f.seen == SEEN_ABSENT)
 		verdict_fail(v, "the mlx5 provider",
-			     "the library is there, but not its driver for this NIC (package "
+			     "the library is installed, but not its driver for this NIC (package "
 			     "ibverbs-providers): programs find no device");
 	else if (connectx && !seen_ok(&provider->f))
 		verdict_unseen(q, v, &provider->f, NULL);

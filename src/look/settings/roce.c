@@ -97,21 +97,21 @@ static void rule_pfc(const struct rule_ctx *q, struct verdict *v)
 	if (other) {
 		const char *others = rails_agree(q->m, n);
 
-		verdict_fail(v,
-			     others ? arena_printf(q->a, "%s, as all others", others)
-				    : "the same on every rail",
-			     arena_printf(q->a,
-					  "%s has %s: collectives wait for the rail that loses "
-					  "packets",
-					  other->name, other->pfc.v));
+		verdict_fail(
+			v,
+			others ? arena_printf(q->a, "%s, same as all others", others)
+			       : "the same on every rail",
+			arena_printf(q->a,
+				     "%s has %s: collectives wait for the rail that drops packets",
+				     other->name, other->pfc.v));
 	} else if (!has_target(q, v)) {
 		return;
 	} else if (recommendation_met(q->wish, n->pfc.v)) {
-		verdict_pass(v,
-			     "as wanted; the switch has to agree, which only its own port shows");
+		verdict_pass(
+			v, "at target value; the switch must match, which only its own port shows");
 	} else {
 		verdict_fail(v, recommendation_text(q->a, q->wish, NULL),
-			     "every switch port on the way has to change with it");
+			     "change it together with every switch port along the path");
 	}
 }
 
@@ -122,18 +122,17 @@ static void remediate_pfc(const struct rule_ctx *q, struct remediations *out)
 
 	if (fact_is(&n->dcbx, "firmware"))
 		remediate_by_hand(out, "the adapter's firmware negotiates it (DCBX): set it at the "
-				       "switch, or give DCBX to the host first");
+				       "switch, or hand DCBX to the host first");
 	else if (service_active(q->m, "lldpad.service"))
-		remediate_by_hand(out,
-				  "lldpad negotiates it and would set it again: lldptool -T -i "
-				  "INTERFACE -V PFC enabled=PRIORITY");
+		remediate_by_hand(out, "lldpad negotiates it and would reset it: lldptool -T -i "
+				       "INTERFACE -V PFC enabled=PRIORITY");
 	else if (other_rail(q->m, n, "PFC") && others)
 		remediate_value(q, out, others);
 	else if (q->wish && q->wish->rel != WANT_LEAVE)
 		remediate_value(q, out, remediate_target(q));
 	else
-		remediate_by_hand(out, "set the rails as the switch has them: dcb pfc set dev "
-				       "INTERFACE prio-pfc all:off PRIORITY:on");
+		remediate_by_hand(out, "set the rails like the switch: dcb pfc set dev INTERFACE "
+				       "prio-pfc all:off PRIORITY:on");
 }
 
 /* Some RDMA traffic goes over a VLAN, whose tag has a priority. */
@@ -150,22 +149,20 @@ static void rule_trust(const struct rule_ctx *q, struct verdict *v)
 	const struct nic *n = q->object, *other;
 	const struct rdma_port *p = roce_port(q, v);
 
-	if (!p || !is_seen(q, v, &n->trust.f, "the driver does not say what it sorts by"))
+	if (!p || !is_seen(q, v, &n->trust.f, "trust not reported by the driver"))
 		return;
 	v->current = n->trust.v;
 	other = other_rail(q->m, n, "trust");
 	if (other)
 		verdict_fail(v, "the same on every rail",
-			     arena_printf(q->a,
-					  "%s sorts by %s: one rail's pauses miss its traffic",
+			     arena_printf(q->a, "%s trusts %s: one rail's pauses miss its traffic",
 					  other->name, other->trust.v));
 	else if (!seen_ok(&n->pfc.f) || strcmp(n->pfc.v, "none") == 0)
-		verdict_na(v, CODE_NO_EFFECT,
-			   "no priority is paused, so that none has to be found");
+		verdict_na(v, CODE_NO_EFFECT, "no priority is paused, so trust does not matter");
 	else if (strcmp(n->trust.v, "dscp") == 0)
 		verdict_pass(v, "packets keep their priority without a VLAN tag");
 	else if (is_tagged(p, n))
-		verdict_pass(v, "sorted by the VLAN tag, and its RDMA runs over a VLAN");
+		verdict_pass(v, "trust is the VLAN tag, and its RDMA uses a VLAN");
 	else
 		verdict_fail(v, "dscp",
 			     arena_printf(q->a,
@@ -210,23 +207,22 @@ static void rule_ets(const struct rule_ctx *q, struct verdict *v)
 	other = other_rail(q->m, n, "ETS");
 	if (other)
 		verdict_fail(v, "the same on every rail",
-			     arena_printf(q->a, "%s has %s: one rail is served otherwise",
+			     arena_printf(q->a, "%s has %s: one rail is scheduled differently",
 					  other->name, other->ets.v));
 	else if (!seen_ok(&n->pfc.f) || strcmp(n->pfc.v, "none") == 0)
 		verdict_na(v, CODE_NO_EFFECT, "no priority is paused");
 	else if ((class = wrong_class(q->a, n->ets.v, n->pfc.v, &last)) != NULL)
 		verdict_fail(
-			v, last ? "a share of its own" : "a class of its own",
+			v, last ? "its own share" : "its own class",
 			last ? arena_printf(q->a,
-					    "class %s is sent only when no other class has "
-					    "anything to send",
+					    "class %s is sent only when no other class has data",
 					    class)
 			     : arena_printf(q->a,
-					    "class %s holds priorities that are not paused: they "
-					    "stop with it",
+					    "class %s contains priorities that are not paused: "
+					    "they stop with it",
 					    class));
 	else
-		verdict_pass(v, "paused priorities have classes of their own");
+		verdict_pass(v, "paused priorities have their own classes");
 }
 
 static bool has_other_port(const struct machine *m, const struct rdma_port *p)
@@ -278,8 +274,9 @@ static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 							       : "InfiniBand has its own");
 		return;
 	}
-	if (!is_seen(q, v, &p->cnp_dscp.f, "the driver shows no congestion control") ||
-	    !is_seen(q, v, &p->cnp_priority.f, "the driver shows no priority of notifications"))
+	if (!is_seen(q, v, &p->cnp_dscp.f, "congestion control not reported by the driver") ||
+	    !is_seen(q, v, &p->cnp_priority.f,
+		     "priority of notifications not reported by the driver"))
 		return;
 	v->current = arena_printf(q->a, "CNP with DSCP %lld, priority %lld", p->cnp_dscp.v,
 				  p->cnp_priority.v);
@@ -289,21 +286,20 @@ static void rule_dcqcn(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, "on for every paused priority",
 			     arena_printf(q->a,
 					  "congestion control is off for priority %d, which is "
-					  "paused: pauses spread to others",
+					  "paused: pauses spread to other traffic",
 					  off));
 	else if (other)
-		verdict_fail(
-			v, "the same on every rail",
-			arena_printf(q->a,
-				     "%s marks notifications with DSCP %lld, priority %lld: the "
-				     "switch hurries only one of them",
-				     other->name, fact_or(&other->cnp_dscp, -1),
-				     fact_or(&other->cnp_priority, -1)));
+		verdict_fail(v, "the same on every rail",
+			     arena_printf(q->a,
+					  "%s marks notifications with DSCP %lld, priority %lld: "
+					  "the switch prioritizes only one of them",
+					  other->name, fact_or(&other->cnp_dscp, -1),
+					  fact_or(&other->cnp_priority, -1)));
 	else
 		verdict_pass(v, has_other_port(q->m, p)
-					? "the same on every rail; the switch has to give that "
-					  "DSCP its fastest queue"
-					: "the switch has to give that DSCP its fastest queue");
+					? "the same on every rail; the switch must assign that "
+					  "DSCP to its fastest queue"
+					: "the switch must assign that DSCP to its fastest queue");
 }
 
 /*
@@ -319,8 +315,8 @@ static const struct firmware_wish {
 	const char *note;
 } firmware_wishes[] = {
 	{ "ATS_ENABLED", 0, true,
-	  "translated requests go round the switch; 1 is for passed-through devices of HGX "
-	  "Blackwell Ultra" },
+	  "translated requests bypass the switch; 1 is for passed-through devices of HGX Blackwell "
+	  "Ultra" },
 	{ "ROCE_CC_PRIO_MASK_P1", 255, false, "congestion control for all priorities" },
 	{ "ROCE_CC_PRIO_MASK_P2", 255, false, "congestion control for all priorities" },
 };
@@ -344,11 +340,11 @@ static void rule_firmware(const struct rule_ctx *q, struct verdict *v)
 	bool roce = p && fact_is(&p->link_layer, "Ethernet");
 
 	if (!fact_is(&n->driver, "mlx5_core")) {
-		verdict_na(v, CODE_NO_SUPPORT, "not an adapter that mlxconfig knows");
+		verdict_na(v, CODE_NO_SUPPORT, "adapter not supported by mlxconfig");
 		return;
 	}
 	if (n->firmware_settings.f.seen == SEEN_UNASKED) {
-		verdict_na(v, CODE_NEEDS_DEEP, "mlxconfig takes a second an adapter: --deep asks");
+		verdict_na(v, CODE_NEEDS_DEEP, "mlxconfig takes a second per adapter: use --deep");
 		return;
 	}
 	if (!is_seen(q, v, &n->firmware_settings.f, "mlxconfig or mstconfig is not installed"))
@@ -365,7 +361,7 @@ static void rule_firmware(const struct rule_ctx *q, struct verdict *v)
 		verdict_fail(v, arena_printf(q->a, "%s=%lld", w->name, w->value), w->note);
 		return;
 	}
-	verdict_pass(v, "as the vendor sets it, where vendors agree");
+	verdict_pass(v, "as the vendor sets it, if vendors agree");
 }
 
 #include "look/settings_roce_rows.h"

@@ -31,10 +31,10 @@ static const char *lone_tuner(const struct rule_ctx *q, const struct service *s)
 	const char *profile = strcmp(s->name, "tuned.service") == 0 ? vendor_profile(q->m) : NULL;
 
 	return profile ? arena_printf(q->a,
-				      "NVIDIA's own profile %s of TuneD: what shall differ from it "
-				      "belongs into a profile that includes it",
+				      "NVIDIA's own TuneD profile %s: put changes into a profile "
+				      "that includes it",
 				      profile)
-		       : arena_printf(q->a, "one tuner; it will set again what it owns: %s",
+		       : arena_printf(q->a, "one tuner; it will reset the knobs it owns: %s",
 				      fact_text(&s->owns, "?"));
 }
 
@@ -69,7 +69,7 @@ static void tuners(const struct rule_ctx *q, struct verdict *v)
 	else if (n)
 		verdict_pass(v, lone_tuner(q, last));
 	else
-		verdict_pass(v, "no other tuner runs");
+		verdict_pass(v, "no other tuner is running");
 }
 
 /* Started now and at every boot; what is not installed has to be installed first. */
@@ -92,7 +92,7 @@ static void irqbalance(const struct rule_ctx *q, struct verdict *v)
 	v->current = active ? "active" : "not active";
 	if (active && has_isolated_cpus(q->m))
 		verdict_fail(v, "not active, or banned from the isolated CPUs",
-			     "it may move interrupts onto isolated CPUs");
+			     "it may move interrupts to isolated CPUs");
 	else
 		verdict_pass(v, active ? "no CPU is isolated" : "not active");
 }
@@ -124,16 +124,15 @@ static void persistenced(const struct rule_ctx *q, struct verdict *v)
 	else if (!in_use(s))
 		verdict_fail(
 			v, "enabled",
-			"persistence mode set by hand is lost at reboot; the service keeps it");
+			"persistence mode set by hand is lost at reboot; the service restores it");
 	else if (!some_not_persistent(q->m))
 		verdict_pass(v, "keeps the driver loaded, also after a reboot");
 	else
-		verdict_fail(
-			v, "active, with persistence mode",
-			active ? "it runs, but persistence mode is off: some packages start it "
-				 "with --no-persistence-mode, which a drop-in of the unit "
-				 "overrides"
-			       : "enabled, but it does not run and persistence mode is off");
+		verdict_fail(v, "active, with persistence mode",
+			     active ? "it is running, but persistence mode is off: some packages "
+				      "start it with --no-persistence-mode; override that with a "
+				      "drop-in of the unit"
+				    : "enabled, but it is not running and persistence mode is off");
 }
 
 /* A daemon that runs without persistence mode was started so on purpose, by a drop-in or package.
@@ -167,10 +166,10 @@ static void leftovers(const struct rule_ctx *q, struct verdict *v)
 	}
 	v->current = arena_strdup(q->a, t.s);
 	verdict_fail(v, "removed",
-		     undoes ? "a published script's unit sets clocks in a fixed way, and its stop "
-			      "action resets the GPU to guessed defaults at every shutdown"
+		     undoes ? "a published script's unit sets fixed clocks, and its stop action "
+			      "resets the GPU to guessed defaults at every shutdown"
 			    : "units of a published recipe: fixed commands that fail on several "
-			      "GPUs or after hot-plug");
+			      "GPUs or after hot plug");
 }
 
 static void service_rc_local(const struct rule_ctx *q, struct verdict *v)
@@ -180,15 +179,13 @@ static void service_rc_local(const struct rule_ctx *q, struct verdict *v)
 
 	v->current = seen_ok(&file->f) ? "/etc/rc.local exists" : in_use(s) ? "in use" : "none";
 	if (seen_ok(&file->f) && machine_service(q->m, "dgx-optimize.service"))
-		verdict_fail(v, "tmpfiles.d, sysctl.d or a unit of its own",
-			     "the published script that installed dgx-optimize.service writes "
-			     "/etc/rc.local too, in place of what was there: such settings come "
-			     "late and unchecked");
+		verdict_fail(v, "tmpfiles.d, sysctl.d or a separate unit",
+			     "the published script that installed dgx-optimize.service also "
+			     "overwrote /etc/rc.local: such settings apply late and unchecked");
 	else if (seen_ok(&file->f) || in_use(s))
-		verdict_na(
-			v, CODE_LEFT_ALONE,
-			"an administrator's script: look whether it sets what is judged here; it "
-			"is not read");
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "an administrator's script: check whether it sets knobs that are judged "
+			   "here; gputune does not read it");
 	else
 		verdict_pass(v, "not in use");
 }
@@ -209,8 +206,8 @@ static void spark_nic(const struct rule_ctx *q, struct verdict *v)
 		verdict_pass(v, "as DGX OS ships it");
 	else if (s)
 		verdict_fail(v, "enabled",
-			     "the platform's NIC management is switched off: hot-plug and firmware "
-			     "of the ConnectX-7 depend on it");
+			     "the platform's NIC management is disabled: hot plug and firmware of "
+			     "the ConnectX-7 depend on it");
 	else
 		verdict_na(v, CODE_NO_SUPPORT, "not installed: this system is not DGX OS");
 }
@@ -238,7 +235,8 @@ static const char *no_manager_here(const struct machine *m)
 	case FABRIC_RACK:
 		return "a compute node of a rack: Fabric Manager runs on the switch trays";
 	case FABRIC_ELSEWHERE:
-		return "the host of this virtual machine or container manages the NVSwitches";
+		return "the NVSwitches are managed by the host of this virtual machine or "
+		       "container";
 	default:
 		return "no NVSwitch is visible on this machine";
 	}
@@ -261,15 +259,15 @@ static void fabric_manager(const struct rule_ctx *q, struct verdict *v)
 		v->current = arena_printf(q->a, "%s, version %s", v->current, version);
 	if (manager_differs(&q->m->gpu))
 		verdict_fail(v, arena_printf(q->a, "version %s", q->m->gpu.driver.v),
-			     "Fabric Manager is of another version than the driver and refuses to "
-			     "start with it");
+			     "Fabric Manager's version differs from the driver's, and it fails to "
+			     "start");
 	else if (active)
 		verdict_pass(v, "active");
 	else if (runs && first_untold(&runs, 1))
 		verdict_unseen(q, v, runs, NULL);
 	else
 		verdict_fail(v, "active",
-			     "without it CUDA does not start on a machine with NVSwitches");
+			     "CUDA does not start without it on a machine with NVSwitches");
 }
 
 /* Fourth-generation switches are managed by InfiniBand datagrams, and routed by nvlsm. */
@@ -280,7 +278,7 @@ static void subnet_manager(const struct rule_ctx *q, struct verdict *v)
 
 	if (machine_fabric(q->m) != FABRIC_BRIDGED) {
 		verdict_na(v, CODE_NO_HARDWARE,
-			   "no fourth-generation NVSwitch is managed by this machine");
+			   "this machine manages no fourth-generation NVSwitch");
 		return;
 	}
 	v->current = arena_printf(q->a, "nvlsm %s, mlx5_ib %s, ib_umad %s",
@@ -290,10 +288,10 @@ static void subnet_manager(const struct rule_ctx *q, struct verdict *v)
 	if (!ib || !umad)
 		verdict_fail(v, "mlx5_ib and ib_umad loaded",
 			     "Fabric Manager reaches the switches through both modules; without "
-			     "them CUDA ends with error 802");
+			     "them CUDA fails with error 802");
 	else if (q->m->gpu.nvlsm.f.seen == SEEN_ABSENT)
 		verdict_fail(v, "nvlsm installed",
-			     "nothing routes the NVLinks: the GPUs stay in the state in-progress");
+			     "the NVLinks are not routed: the GPUs stay in the state in-progress");
 	else if (is_seen(q, v, &q->m->gpu.nvlsm.f, NULL))
 		verdict_pass(v, "installed, and both modules are loaded");
 }
@@ -309,7 +307,7 @@ static void imex(const struct rule_ctx *q, struct verdict *v)
 	long long nodes = fact_or(&g->imex_nodes, 0), channels = fact_or(&g->imex_channels, 0);
 
 	if (machine_fabric(q->m) != FABRIC_RACK) {
-		verdict_na(v, CODE_NO_HARDWARE, "no NVLink leads to another machine");
+		verdict_na(v, CODE_NO_HARDWARE, "no NVLink to another machine");
 		return;
 	}
 	v->current = arena_printf(q->a, "%s, %lld nodes, %lld channels",
@@ -319,23 +317,23 @@ static void imex(const struct rule_ctx *q, struct verdict *v)
 				  nodes, channels);
 	if (active && nodes == 0)
 		verdict_fail(v, "every node of the rack in nodes_config.cfg",
-			     "the service runs without a list of nodes: it joins none");
+			     "the service runs without a list of nodes: it connects none");
 	else if (active && channels == 0)
-		verdict_fail(v, "a channel",
-			     "no channel device: CUDA refuses memory of other nodes for want of "
-			     "permission");
+		verdict_fail(
+			v, "a channel",
+			"no channel device: CUDA cannot access memory of other nodes (permission)");
 	else if (active && state && strcmp(state, "ready") != 0)
 		verdict_fail(v, "ready",
 			     "the daemon is not ready: it waits for other nodes of its list, or "
-			     "reads another list than they do");
+			     "its list differs from theirs");
 	else if (active)
-		verdict_pass(v,
-			     state ? "memory of the rack's other GPUs can be mapped"
-				   : "it runs; nvidia-imex-ctl, which tells more, did not answer");
+		verdict_pass(v, state ? "memory of the rack's other GPUs can be mapped"
+				      : "it is running; nvidia-imex-ctl, which shows more, did not "
+					"respond");
 	else if (channels > 0)
 		verdict_na(v, CODE_LEFT_ALONE,
-			   "channels are there: a Kubernetes driver may run the service in "
-			   "containers, which are not looked into");
+			   "channels exist: a Kubernetes driver may run the service in containers, "
+			   "which gputune does not inspect");
 	else
 		verdict_fail(v, "active",
 			     "jobs over several nodes cannot map each other's memory: NCCL falls "
@@ -353,18 +351,18 @@ static void process_limit(const struct rule_ctx *q, struct verdict *v)
 		return;
 	v->current = now->v < 0 ? "unlimited" : arena_printf(q->a, "%lld", now->v);
 	if (now->v < -1)
-		verdict_unknown(v, CODE_ERROR, "no limit can be below 0");
+		verdict_unknown(v, CODE_ERROR, "invalid limit: below 0");
 	else if (now->v == -1)
-		verdict_pass(v, "not limited");
+		verdict_pass(v, "unlimited");
 	else if (!has_target(q, v))
 		return;
 	else if (recommendation_met(q->wish, v->current))
-		verdict_pass(v, "as wanted, in this session");
+		verdict_pass(v, "at target value, in this session");
 	else
 		verdict_fail(
 			v, recommendation_text(q->a, q->wish, q->s->unit),
-			files ? "jobs of many processes end with EMFILE, \"too many open files\""
-			      : "below what the vendor gives its containers");
+			files ? "jobs with many processes fail with EMFILE, \"too many open files\""
+			      : "below the vendor's value for its containers");
 }
 
 /* The task scheduler. */

@@ -16,14 +16,14 @@
 static const struct {
 	const char *name, *purpose;
 } profiles[PROFILES] = {
-	[PROFILE_DEFAULT] = { "default", "what evidence supports on this machine" },
-	[PROFILE_PUBLISHED] = { "published", "what published tuning guides list, as they list it" },
-	[PROFILE_MAX_PERFORMANCE] = { "max-performance", "the most performance, at any power" },
-	[PROFILE_LOW_LATENCY] = { "low-latency", "steady and short response times" },
-	[PROFILE_BALANCED] = { "balanced", "performance and power weighed against each other" },
+	[PROFILE_DEFAULT] = { "default", "settings supported by evidence on this machine" },
+	[PROFILE_PUBLISHED] = { "published", "settings from published tuning guides, as listed" },
+	[PROFILE_MAX_PERFORMANCE] = { "max-performance", "maximum performance, at any power" },
+	[PROFILE_LOW_LATENCY] = { "low-latency", "stable, short response times" },
+	[PROFILE_BALANCED] = { "balanced", "balance of performance and power" },
 	[PROFILE_INFERENCE] = { "inference", "a machine that serves models" },
 	[PROFILE_TRAINING] = { "training", "a machine that trains models" },
-	[PROFILE_VENDOR] = { "vendor", "what the maker of the machine sets or recommends" },
+	[PROFILE_VENDOR] = { "vendor", "values set or recommended by the machine's vendor" },
 };
 
 static const char *const scopes[SCOPES] = {
@@ -153,7 +153,7 @@ const char *setting_suggest(const char *id)
 
 int setting_unknown(struct err *e, const char *word)
 {
-	err_set(e, -EINVAL, "there is no setting \"%s\"", word);
+	err_set(e, -EINVAL, "unknown setting \"%s\"", word);
 	err_hint_near(e, setting_suggest(word), "\"gputune list\" shows all ids");
 	return -EINVAL;
 }
@@ -503,28 +503,27 @@ void verdict_unseen(const struct rule_ctx *q, struct verdict *v, const struct fa
 		verdict_na(v, CODE_NO_SUPPORT,
 			   absent_reason
 				   ? absent_reason
-				   : arena_printf(q->a, "this machine does not have it (%s: %s)",
+				   : arena_printf(q->a, "not available on this machine (%s: %s)",
 						  from, errno_name(f->err)));
 		return;
 	case SEEN_DENIED:
 		verdict_unknown(v, CODE_DENIED,
-				arena_printf(q->a, "%s may only be read by root (%s)", from,
+				arena_printf(q->a, "%s is readable only by root (%s)", from,
 					     errno_name(f->err)));
 		return;
 	case SEEN_ERROR:
 		verdict_unknown(
 			v, CODE_ERROR,
-			arena_printf(q->a, "%s could not be read (%s)", from, errno_name(f->err)));
+			arena_printf(q->a, "%s is unreadable (%s)", from, errno_name(f->err)));
 		return;
 	default:
 		/* Asked of a capture that does not know, against not asked at all because it is
 		 * slow. */
 		if (*from)
 			verdict_unknown(v, CODE_NOT_CAPTURED,
-					arena_printf(q->a, "the capture does not hold %s", from));
+					arena_printf(q->a, "%s is not in the capture", from));
 		else
-			verdict_na(v, CODE_NEEDS_DEEP,
-				   "not asked, because it takes time: --deep asks");
+			verdict_na(v, CODE_NEEDS_DEEP, "slow to read, so skipped; use --deep");
 		return;
 	}
 }
@@ -648,8 +647,8 @@ void remediate_argument(const struct rule_ctx *q, struct remediations *out, cons
 			out,
 			arena_printf(
 				q->a,
-				"%s=%s is on the kernel command line already: take it away where "
-				"it was put (undo it, if gputune did), then plan again for %s=%s",
+				"%s=%s is already on the kernel command line: remove it at its "
+				"source (undo it, if gputune set it), then plan again for %s=%s",
 				name, present, name, value));
 	else
 		remediate_knob(q, out, (struct knob){ KNOB_BOOTARG, name, "" }, value);

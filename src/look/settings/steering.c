@@ -9,7 +9,7 @@ static bool was_asked(const struct fact *f, struct verdict *v)
 {
 	if (f->seen == SEEN_UNASKED)
 		verdict_na(v, CODE_NEEDS_DEEP,
-			   "one file per queue, hundreds in all: --deep reads them");
+			   "one file per queue, hundreds in total: --deep reads them");
 	return f->seen != SEEN_UNASKED;
 }
 
@@ -20,23 +20,23 @@ static void rps(const struct rule_ctx *q, struct verdict *v)
 	struct idset near = nic_cpus(q->a, q->m, n, false);
 	unsigned long long cpus = idset_count(&near);
 
-	if (!was_asked(&n->rps.f, v) || !is_seen(q, v, &n->rps.f, "no receive queue shows it"))
+	if (!was_asked(&n->rps.f, v) ||
+	    !is_seen(q, v, &n->rps.f, "not visible on any receive queue"))
 		return;
 	v->current = *n->rps.v ? n->rps.v : "off";
 	if (!*n->rps.v)
-		verdict_pass(v, "a packet stays on the CPU that was interrupted for it");
-	else if (!is_seen(q, v, &n->channels.f,
-			  "the driver does not say how many queues there are"))
+		verdict_pass(v, "a packet stays on the CPU that handled its interrupt");
+	else if (!is_seen(q, v, &n->channels.f, "number of queues not reported by the driver"))
 		return;
 	else if ((unsigned long long)n->channels.v >= cpus)
 		verdict_fail(v, "off",
-			     "every CPU near the adapter has a queue: handing packets on costs an "
-			     "interrupt between CPUs and gains nothing");
+			     "every CPU near the adapter has a queue: steering costs an interrupt "
+			     "between CPUs and gains nothing");
 	else
 		verdict_na(v, CODE_LEFT_ALONE,
 			   arena_printf(q->a,
 					"%lld queues for %llu CPUs near the adapter: spreading may "
-					"be what was wanted",
+					"be intended",
 					n->channels.v, cpus));
 }
 
@@ -65,7 +65,7 @@ static void xps(const struct rule_ctx *q, struct verdict *v)
 
 	if (!was_asked(&n->tx_queues.f, v) ||
 	    !is_seen(q, v, &n->tx_queues.f,
-		     "no transmit queue shows it: it has one, or the kernel has no XPS"))
+		     "not visible on any transmit queue: only one queue, or a kernel without XPS"))
 		return;
 	v->current = arena_printf(q->a, "%lld of %lld queues have CPUs", all - unset, all);
 	if (all < 2)
@@ -73,9 +73,9 @@ static void xps(const struct rule_ctx *q, struct verdict *v)
 	else if (unset == all)
 		verdict_fail(
 			v, "a queue a CPU",
-			"CPUs of all sockets send on the same queues and wait for their locks");
+			"CPUs of all sockets send on the same queues and contend for their locks");
 	else
-		verdict_pass(v, "CPUs send on queues of their own");
+		verdict_pass(v, "CPUs send on their own queues");
 }
 
 #include "look/settings_steering_rows.h"

@@ -39,13 +39,13 @@ static void trip_distance(const struct rule_ctx *q, struct verdict *v)
 	if (seen_ok(&t->now_c.f))
 		v->current =
 			arena_printf(q->a, "%s %lld C", fact_text(&t->chip, "sensor"), t->now_c.v);
-	if (!is_seen(q, v, &t->limit_c.f, "it names no trip point to compare with") ||
+	if (!is_seen(q, v, &t->limit_c.f, "it has no trip point to compare with") ||
 	    !is_seen(q, v, &t->now_c.f, NULL))
 		return;
 	if (!is_temperature(t->limit_c.v) || !is_temperature(t->now_c.v)) {
 		verdict_unknown(v, CODE_ERROR,
-				arena_printf(q->a, "it answers %lld C of %lld C: no temperature",
-					     t->now_c.v, t->limit_c.v));
+				arena_printf(q->a, "invalid reading: %lld C of %lld C", t->now_c.v,
+					     t->limit_c.v));
 		return;
 	}
 	limit = fact_text(&t->limit_kind, "first");
@@ -56,11 +56,12 @@ static void trip_distance(const struct rule_ctx *q, struct verdict *v)
 	else if (t->limit_c.v > t->now_c.v)
 		verdict_fail(v, "5 C below its trip point", what);
 	else
-		verdict_fail(v, "5 C below its trip point",
-			     arena_printf(q->a,
-					  "at or above its %s trip point of %lld C: it is "
-					  "slowed down or switched off",
-					  limit, t->limit_c.v));
+		verdict_fail(
+			v, "5 C below its trip point",
+			arena_printf(
+				q->a,
+				"at or above its %s trip point of %lld C: throttling or shutdown",
+				limit, t->limit_c.v));
 }
 
 /* --- power of a DGX Spark --------------------------------------------------------------------- */
@@ -69,7 +70,7 @@ static bool on_spark(const struct rule_ctx *q, struct verdict *v)
 {
 	if ((q->platform & ON_SPARK))
 		return true;
-	verdict_na(v, CODE_NOT_HERE, "known of DGX Spark only");
+	verdict_na(v, CODE_NOT_HERE, "known only for DGX Spark");
 	return false;
 }
 
@@ -101,25 +102,24 @@ static void power_adapter(const struct rule_ctx *q, struct verdict *v)
 		v->current = arena_printf(q->a, "draws %lld W", s->power_in_uw.v / 1000000);
 	if (watts < 0) {
 		verdict_na(v, CODE_NO_SUPPORT,
-			   "no file tells what the adapter agreed to give: a latched supply shows "
-			   "under load, see gpu.power-latch");
+			   "the power that the adapter negotiated is not readable: a latched "
+			   "supply shows under load, see gpu.power-latch");
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld W", watts);
 	if (watts < wanted)
 		verdict_fail(v, arena_printf(q->a, ">= %lld W", wanted),
-			     "the USB-C supply agreed on less than the machine needs: use its own "
-			     "adapter, and plug it in again");
+			     "the USB-C supply negotiated less than the machine requires: use its "
+			     "own adapter, and plug it in again");
 	else
-		verdict_pass(v, "the adapter gives what the machine needs");
+		verdict_pass(v, "the adapter supplies the required power");
 }
 
 static void prochot(const struct rule_ctx *q, struct verdict *v)
 {
 	const struct sensors *s = &q->m->sensors;
 
-	if (!is_seen(q, v, &s->prochot.f,
-		     "only the driver spbm shows it, which DGX OS does not have"))
+	if (!is_seen(q, v, &s->prochot.f, "only the driver spbm reports it, which DGX OS lacks"))
 		return;
 	v->current =
 		arena_printf(q->a, "%lld, level %lld, caps %lld and %lld W", s->prochot.v,
@@ -127,10 +127,10 @@ static void prochot(const struct rule_ctx *q, struct verdict *v)
 			     fact_or(&s->system_cap_uw, 0) / 1000000);
 	if (s->prochot.v != 0)
 		verdict_fail(v, "0",
-			     "firmware holds the processors down for heat or power, and no counter "
-			     "of the driver tells");
+			     "firmware throttles the processors for temperature or power, which no "
+			     "driver counter shows");
 	else
-		verdict_pass(v, "firmware holds nothing down");
+		verdict_pass(v, "no throttling by firmware");
 }
 
 #include "look/settings_thermal_rows.h"

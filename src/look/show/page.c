@@ -11,7 +11,7 @@
 #include "base/json.h"
 
 const struct page pages[] = {
-	{ "", "", "what this machine is, on one screen", NULL, page_overview },
+	{ "", "", "this machine on one screen", NULL, page_overview },
 	{ "cpu", "processor processors cores numa", "cores, frequencies, idle states, NUMA", "cpu",
 	  page_cpu },
 	{ "memory", "mem ram swap hugepages dimm", "sizes, huge pages, swap", "memory",
@@ -26,8 +26,7 @@ const struct page pages[] = {
 	{ "kernel", "boot cmdline linux", "kernel, boot and its arguments", "kernel", page_kernel },
 	{ "software", "os services driver libraries packages", "distribution, services, libraries",
 	  "software", page_software },
-	{ "topology", "topo matrix affinity", "how near devices are to each other", NULL,
-	  page_topology },
+	{ "topology", "topo matrix affinity", "distances between devices", NULL, page_topology },
 };
 const size_t page_count = sizeof(pages) / sizeof(pages[0]);
 
@@ -120,7 +119,7 @@ static struct cell machine_cell(struct doc *d, const struct machine *m)
 	if (fact_or(&m->platform.virtual_, 0))
 		show_page_part(&t, "virtual machine");
 	if (seen_ok(&m->software.container.f))
-		show_page_part(&t, "seen from inside a container (%s)", m->software.container.v);
+		show_page_part(&t, "in a container (%s)", m->software.container.v);
 	return cell_as(STYLE_STRONG, finish(d->arena, &t));
 }
 
@@ -194,7 +193,7 @@ static void show_page_gpus(struct doc *d, struct node *n, const struct machine *
 	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus) {
 		TEXT_AUTO s = { 0 };
 
-		show_page_part(&s, "%s", fact_text(&g->name, "GPU without a name"));
+		show_page_part(&s, "%s", fact_text(&g->name, "unnamed GPU"));
 		if (fact_or(&g->integrated, 0))
 			show_page_part(&s, "shares the host's memory");
 		else if (seen_ok(&g->memory_bytes.f))
@@ -256,7 +255,7 @@ static void nics(struct doc *d, struct node *n, const struct machine *m)
 		show_page_part(&s, "%s", fact_text(&p->link_layer, "unknown link layer"));
 		if (fact_or(&p->rate_mbps, 0) > 0 && fact_is(&p->state, "ACTIVE"))
 			show_page_part(&s, "%s", figure(d->arena, "Mb/s", p->rate_mbps.v));
-		show_page_part(&s, "%s", fact_text(&p->state, "state not seen"));
+		show_page_part(&s, "%s", fact_text(&p->state, "state unknown"));
 		tally_add(d->arena, &t, finish(d->arena, &s));
 	}
 	tally_pairs(d, n, "RDMA", &t);
@@ -290,7 +289,7 @@ struct doc *page_overview(struct arena *a, const struct machine *m)
 	n = doc_pairs(d, NULL);
 	node_pair(d, n, "Machine", machine_cell(d, m));
 	if (seen_ok(&m->platform.kind.f))
-		node_pairf(d, n, "Treated as", "%s%s%s", m->platform.kind.v,
+		node_pairf(d, n, "Platform", "%s%s%s", m->platform.kind.v,
 			   seen_ok(&m->platform.why.f) ? ": " : "",
 			   fact_text(&m->platform.why, ""));
 	node_pair(d, n, "System", system_cell(d, m));
@@ -342,8 +341,8 @@ static const char *const rate_units[] = { "MB/s", "links" };
 static const struct shape_row narrow_rows[] = {
 	{ "kind", NULL, SHAPE_CHOICE(narrow, kind, narrow_kinds) },
 	{ "name", NULL, SHAPE_TEXT(narrow, name) },
-	{ "address", "Of the lower end.", SHAPE_TEXT(narrow, address) },
-	{ "fault", "The link does less than both ends can.", SHAPE_FLAG(narrow, fault) },
+	{ "address", "PCI address of the lower end.", SHAPE_TEXT(narrow, address) },
+	{ "fault", "The link is slower than both ends support.", SHAPE_FLAG(narrow, fault) },
 	{ "now", NULL, SHAPE_REAL_OF(rate_now), .when_of = has_rate },
 	{ "could", NULL, SHAPE_REAL_OF(rate_could), .when_of = has_rate },
 	{ "unit", NULL, SHAPE_TEXT_OF(rate_unit), SHAPE_NAMES(rate_units), .when_of = has_rate },
@@ -374,7 +373,7 @@ SHOWN_PART(software, software, software);
 static const struct shape_row show_topology_rows[] = {
 	{ "subject", NULL, SHAPE_WORD("topology") },
 	{ "facts", NULL, SHAPE_POINTER(show_answer, m, machine) },
-	{ "narrow", "What is narrower than it could be, worst first.",
+	{ "narrow", "Links below their maximum, worst first.",
 	  SHAPE_LIST(show_answer, narrow, n_narrow, narrow) },
 };
 static const struct shape show_topology_shape = SHAPE(show_answer, show_topology);
@@ -397,8 +396,8 @@ static const struct shape shown_shape = SHAPE_FORMS(show_answer, shown, show_sha
 const struct result_shape show_result = {
 	.name = "show",
 	.title = "gputune show",
-	.meaning = "The facts of a machine, or of one of its parts. A fact that nobody asked for "
-		   "is left out.",
+	.meaning = "The facts of a machine, or of one of its parts. Facts that were not requested "
+		   "are omitted.",
 	.shape = &shown_shape,
 	.host = &host_shape,
 	.exit_codes = 1u << 0 | 1u << 1 | 1u << 5,

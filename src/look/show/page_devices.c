@@ -26,9 +26,9 @@ static struct cell devices_page_memory(struct doc *d, const struct machine *m, c
 	 * with. */
 	if (fact_or(&g->integrated, 0))
 		return seen_ok(&m->memory.total_kb.f)
-			       ? cellf(d, "the host's %s",
+			       ? cellf(d, "host memory, %s",
 				       figure(d->arena, "KiB", m->memory.total_kb.v))
-			       : cell("the host's");
+			       : cell("host memory");
 	return cell_int(d, &g->memory_bytes, "bytes");
 }
 
@@ -109,8 +109,8 @@ static struct cell slowed_by(struct doc *d, const struct machine *m, const void 
 		{ EVENT_SW_POWER, "power cap", false },
 		{ EVENT_HW_SLOWDOWN, "hardware slowdown", true },
 		{ EVENT_SYNC_BOOST, "sync boost", false },
-		{ EVENT_SW_THERMAL, "heat (driver)", true },
-		{ EVENT_HW_THERMAL, "heat (hardware)", true },
+		{ EVENT_SW_THERMAL, "thermal (driver)", true },
+		{ EVENT_HW_THERMAL, "thermal (hardware)", true },
 		{ EVENT_HW_POWER, "power brake", true },
 		{ EVENT_DISPLAY, "display clocks", false },
 	};
@@ -266,7 +266,7 @@ static const struct pick clock_picks[] = {
 	PICK_FIGURE(power, "Power"),
 	PICK(gpu, temperature_c, "Temp."),
 	PICK(gpu, util_gpu_pct, "Busy"),
-	{ .title = "Slowed by", .make = slowed_by, .wrap = true },
+	{ .title = "Throttled by", .make = slowed_by, .wrap = true },
 };
 static const struct pick mode_picks[] = {
 	GPU_INDEX,
@@ -342,15 +342,15 @@ struct doc *page_gpu(struct arena *a, const struct machine *m)
 	if (!l->n)
 		doc_text(d, "%s",
 			 fact_or(&m->gpu.pci_count, 0) > 0
-				 ? "The PCI bus has NVIDIA GPUs, but NVML shows none: the driver "
-				   "is not loaded or does not answer."
-				 : "No NVIDIA GPU was seen.");
+				 ? "The PCI bus has NVIDIA GPUs, but NVML reports none: the driver "
+				   "is not loaded or does not respond."
+				 : "No NVIDIA GPU found.");
 	show_object(d, m, NULL, &driver, &m->gpu);
-	show_objects(d, m, "What they are", &identity, l);
+	show_objects(d, m, "Models", &identity, l);
 	show_objects(d, m, "Clocks and power", &clocks, l);
 	show_objects(d, m, "Modes", &modes, l);
 	show_objects(d, m, "Links", &links, l);
-	show_objects(d, m, "Health, and time slowed since the driver was loaded", &health, l);
+	show_objects(d, m, "Health, and throttled time since driver load", &health, l);
 	show_table(d, m, "Xid errors in the kernel's log of this boot", &xids, &m->gpu.xids);
 	LIST_FOR_EACH (struct gpu, g, l)
 		show_table(d, m, arena_printf(a, "Processes on GPU %u", g->index), &processes,
@@ -605,7 +605,7 @@ struct doc *page_pci(struct arena *a, const struct machine *m)
 
 	doc_heading(d, 1, "PCI");
 	if (!m->pci.n)
-		doc_text(d, "No PCI function was seen.");
+		doc_text(d, "No PCI function found.");
 	t = DOC_TREE(d, NULL, "Function", "~Device", "Link", ">MPS, bytes", ">MRRS", "Driver",
 		     ">NUMA", ">IOMMU");
 	LIST_FOR_EACH (struct pci_function, f, &m->pci)

@@ -15,9 +15,9 @@ static struct cell host_page_threads(struct doc *d, const struct machine *m, con
 		return cell_int(d, &c->threads, NULL);
 	return cellf(d, "%lld: %lld socket%s, %lld cores, %s", c->threads.v, c->sockets.v,
 		     c->sockets.v == 1 ? "" : "s", c->cores.v,
-		     !seen_ok(&c->threads_per_core.f) ? "threads per core not seen"
+		     !seen_ok(&c->threads_per_core.f) ? "threads per core unknown"
 		     : c->threads_per_core.v > 1      ? "SMT on"
-						      : "one thread each");
+						      : "one thread per core");
 }
 
 /* "0.8-4 GHz": both in one unit. */
@@ -96,7 +96,7 @@ static const struct pick cpu_picks[] = {
 	PICK(cpus, idle_governor, "Idle governor"),
 	PICK(cpus, cppc_auto_sel_mode, "CPPC autonomous selection"),
 	PICK(cpus, hypervisor, "In a virtual machine"),
-	PICK_MADE(interrupts, "Interrupts go to CPUs"),
+	PICK_MADE(interrupts, "CPUs for interrupts"),
 };
 static const struct pick type_picks[] = {
 	PICK(core_type, name, "Core type"),    PICK(core_type, role, "Role"),
@@ -141,8 +141,8 @@ static const struct picks nodes = PICKS(numa_node_shape, node_picks);
 /* A line a state of the CPUs that have it. */
 static void host_page_idle_states(struct doc *d, const struct machine *m)
 {
-	struct node *n = DOC_TABLE(d, "Idle states", "!CPUs", "!Idle state", ">Wakes in",
-				   ">Worth from", "Disabled");
+	struct node *n = DOC_TABLE(d, "Idle states", "!CPUs", "!Idle state", ">Exit latency",
+				   ">Min. residency", "Disabled");
 
 	LIST_FOR_EACH (struct idle_group, g, &m->cpu.idle) {
 		LIST_FOR_EACH (struct idle_state, s, &g->states)

@@ -123,7 +123,7 @@ static void topology_page_legend(struct doc *d, const struct endpoint *list, siz
 {
 	static const char *const classes[][2] = {
 		{ "NV#", "# NVLinks" },
-		{ "PIX", "one PCIe switch at most" },
+		{ "PIX", "at most one PCIe switch" },
 		{ "PXB", "several PCIe switches, not the host bridge" },
 		{ "PHB", "the PCIe host bridge" },
 		{ "NODE", "host bridges of one NUMA node" },
@@ -134,7 +134,7 @@ static void topology_page_legend(struct doc *d, const struct endpoint *list, siz
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(names[i], list[i].name) != 0)
 			node_pairf(d, p, names[i], "%s, %s", list[i].name, list[i].pci);
-	p = doc_pairs(d, "What the way leads over, from near to far");
+	p = doc_pairs(d, "Path by link class, near to far");
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		node_pair(d, p, classes[i][0], cell(classes[i][1]));
 }
@@ -148,7 +148,7 @@ struct doc *page_topology(struct arena *a, const struct machine *m)
 
 	doc_heading(d, 1, "Topology");
 	if (!n) {
-		doc_text(d, "No GPU, network adapter or NVMe disk was seen on the PCI bus.");
+		doc_text(d, "No GPU, network adapter or NVMe disk found on the PCI bus.");
 		return d;
 	}
 	doc_figure(d, NULL,
@@ -207,8 +207,7 @@ static void topology_page_nvlinks(struct doc *d, const struct machine *m)
 
 	if (!fabric_text(d->arena, m))
 		return;
-	t = DOC_TABLE(d, fabric_text(d->arena, m), "GPU", "NVLinks up", ">Each, one way",
-		      "~Where they lead");
+	t = DOC_TABLE(d, fabric_text(d->arena, m), "GPU", "NVLinks up", ">Each, one way", "~Peers");
 	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus) {
 		size_t up = nvlinks_up(g);
 		long long speed = 0;
@@ -239,8 +238,8 @@ static const char *amount(struct doc *d, const struct narrow *s, double v)
 
 static void topology_page_narrow(struct doc *d, const struct narrow *spots, size_t n)
 {
-	struct node *t = DOC_TABLE(d, "Narrow spots, one way, before packet headers", ">",
-				   "Narrow at", ">Carries", ">Could", "~Why");
+	struct node *t = DOC_TABLE(d, "Narrow spots, one way, without packet headers", ">",
+				   "Narrow spot", ">Carries", ">Could", "~Why");
 
 	for (size_t i = 0; i < n; i++)
 		NODE_ROW(d, t, cellf(d, "%zu", i + 1),
@@ -260,7 +259,7 @@ struct doc *page_topology_tree(struct arena *a, const struct machine *m)
 
 	doc_heading(d, 1, "Topology");
 	if (!machine->n)
-		doc_text(d, "No GPU, network adapter or NVMe disk was seen on the PCI bus.");
+		doc_text(d, "No GPU, network adapter or NVMe disk found on the PCI bus.");
 	else
 		doc_text(d, "%s", bottleneck_text(a, spots, n, machine));
 	t = DOC_TREE(d, NULL, "Place", "~What", "Link", "At most", "PCI", "Narrow");

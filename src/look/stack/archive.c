@@ -23,8 +23,8 @@ bool archive_is(const unsigned char magic[8])
 
 static int ar_broken(struct err *e, uint64_t at, const char *what)
 {
-	return err_set(e, -EBADMSG, "the archive is broken at byte %llu: %s",
-		       (unsigned long long)at, what);
+	return err_set(e, -EBADMSG, "broken archive at byte %llu: %s", (unsigned long long)at,
+		       what);
 }
 
 /* Decimal digits, then blanks. */
@@ -73,9 +73,9 @@ static int bsd_name(struct input *in, uint64_t length, struct member *m, struct 
 	size_t n = length < sizeof(buf) ? (size_t)length : sizeof(buf);
 
 	if (length > m->size)
-		return ar_broken(e, m->at, "a name longer than its member");
+		return ar_broken(e, m->at, "name longer than its member");
 	if (input_read(in, m->at, buf, n))
-		return ar_broken(e, m->at, "cut off");
+		return ar_broken(e, m->at, "truncated");
 	copy_name(m->name, buf, n, "");
 	m->at += length;
 	m->size -= length;
@@ -91,9 +91,9 @@ static int read_member(struct input *in, uint64_t at, struct input_window *names
 
 	*m = (struct member){ .at = at + HEADER };
 	if (input_read(in, at, h, HEADER))
-		return ar_broken(e, at, "cut off");
+		return ar_broken(e, at, "truncated");
 	if (h[58] != '`' || h[59] != '\n' || !archive_number(h + 48, 10, &m->size))
-		return ar_broken(e, at, "no member begins there");
+		return ar_broken(e, at, "no member header there");
 	if (m->size > in->size - m->at)
 		return ar_broken(e, at, "the member is longer than the file");
 	if (memcmp(h, "#1/", 3) == 0 && archive_number(h + 3, NAME - 3, &place))
@@ -125,7 +125,7 @@ int archive_each(struct input *in,
 		return ar_broken(e, 0, "no magic number");
 	if (magic[2] == 't')
 		return err_set(e, -EPROTONOSUPPORT,
-			       "is a thin archive: it names files and holds none");
+			       "is a thin archive: it lists files and contains none");
 	while (!code && at < in->size) {
 		struct member m;
 
@@ -270,7 +270,7 @@ enum { LOCAL = 30, LOCAL_MAGIC = 0x04034b50, PASS = 1 << 16 };
 
 static int entry_broken(struct err *e, const struct zip_entry *entry, const char *what)
 {
-	return err_set(e, -EBADMSG, "the member %.200s is broken: %s", entry->name, what);
+	return err_set(e, -EBADMSG, "broken member %.200s: %s", entry->name, what);
 }
 
 const struct zip_entry *zip_find(const struct zip *z, const char *name)
@@ -288,18 +288,17 @@ static int data_place(const struct zip *z, const struct zip_entry *entry, uint64
 	bool same;
 
 	if (input_read(z->in, entry->header_at, h, LOCAL) || le32(h) != LOCAL_MAGIC)
-		return entry_broken(e, entry, "no member begins where the directory says");
+		return entry_broken(e, entry, "no member at the offset in the directory");
 	if (le16(h + 26) != n || le16(h + 8) != (entry->packed ? 8 : 0))
-		return entry_broken(e, entry,
-				    "it says of itself something else than the directory");
+		return entry_broken(e, entry, "its local header differs from the directory");
 	name = malloc(n + 1);
 	if (!name)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	same = input_read(z->in, entry->header_at + LOCAL, name, n) == 0 &&
 	       memcmp(name, entry->name, n) == 0;
 	free(name);
 	if (!same)
-		return entry_broken(e, entry, "it has another name than in the directory");
+		return entry_broken(e, entry, "its name differs from the directory");
 	*at = entry->header_at + LOCAL + n + le16(h + 28);
 	return 0;
 }
@@ -314,12 +313,12 @@ int zip_member(const struct zip *z, const struct zip_entry *entry, struct zip_me
 		return code;
 	memset(out, 0, sizeof(*out));
 	if (input_window(&out->window, z->in, at, entry->packed_size))
-		return entry_broken(e, entry, "it ends beyond the file");
+		return entry_broken(e, entry, "it ends beyond the end of the file");
 	out->in = &out->window.in;
 	if (!entry->packed)
 		return 0;
 	if (input_inflate(&out->inflate, &out->window.in, entry->size))
-		return err_set(e, -ENOMEM, "no memory to unpack %.200s", entry->name);
+		return err_set(e, -ENOMEM, "out of memory for unpacking %.200s", entry->name);
 	out->in = &out->inflate.in;
 	return 0;
 }
@@ -335,7 +334,7 @@ int zip_pass(const struct zip *z, const struct zip_entry *entry,
 	uLong crc = crc32(0, NULL, 0);
 	struct zip_member m = { 0 };
 	unsigned char *buf = malloc(entry->size < PASS ? (size_t)entry->size + 1 : PASS);
-	int code = buf ? zip_member(z, entry, &m, e) : err_set(e, -ENOMEM, "no memory");
+	int code = buf ? zip_member(z, entry, &m, e) : err_set(e, -ENOMEM, "out of memory");
 
 	if (code) {
 		free(buf);
@@ -356,7 +355,7 @@ int zip_pass(const struct zip *z, const struct zip_entry *entry,
 		at += n;
 	}
 	if (!code && crc != entry->crc)
-		code = entry_broken(e, entry, "its check sum is another one");
+		code = entry_broken(e, entry, "its checksum does not match");
 	zip_close(&m);
 	free(buf);
 	return code;
@@ -382,7 +381,7 @@ int zip_text(struct arena *a, const struct zip *z, const struct zip_entry *entry
 	int code;
 
 	if (entry->size > max)
-		return err_set(e, -EFBIG, "the member %.200s is too large: %llu bytes", entry->name,
+		return err_set(e, -EFBIG, "member %.200s is too large: %llu bytes", entry->name,
 			       (unsigned long long)entry->size);
 	k.out = arena_alloc(a, (size_t)entry->size + 1);
 	code = zip_pass(z, entry, keep, &k, e);
@@ -416,7 +415,7 @@ struct directory {
 
 static int directory_broken(struct err *e, const char *what)
 {
-	return err_set(e, -EBADMSG, "the zip archive is broken: %s", what);
+	return err_set(e, -EBADMSG, "broken zip archive: %s", what);
 }
 
 static int end64(struct input *in, uint64_t end_at, struct directory *d, struct err *e)
@@ -429,7 +428,7 @@ static int end64(struct input *in, uint64_t end_at, struct directory *d, struct 
 		return 0;
 	at = le64(l + 8);
 	if (input_read(in, at, h, END64) || le32(h) != END64_MAGIC)
-		return directory_broken(e, "the zip64 end record is not where it should be");
+		return directory_broken(e, "misplaced zip64 end record");
 	*d = (struct directory){
 		.at = le64(h + 48), .size = le64(h + 40), .n = le64(h + 32), .end_at = at
 	};
@@ -445,11 +444,11 @@ static int find_end(struct input *in, struct directory *d, struct err *e)
 	int code = -1;
 
 	if (n < END)
-		return directory_broken(e, "it is shorter than an empty one");
+		return directory_broken(e, "shorter than an empty one");
 	tail = malloc(n);
 	if (!tail || input_read(in, base, tail, n)) {
 		free(tail);
-		return err_set(e, -EIO, "its end cannot be read");
+		return err_set(e, -EIO, "its end is unreadable");
 	}
 	for (size_t i = n - END + 1; i-- > 0 && code < 0;) {
 		const unsigned char *p = tail + i;
@@ -458,15 +457,15 @@ static int find_end(struct input *in, struct directory *d, struct err *e)
 			continue;
 		*d = (struct directory){ le32(p + 16), le32(p + 12), le16(p + 10), base + i };
 		code = le16(p + 4) || le16(p + 6)
-			       ? directory_broken(e, "it is a part of several files")
+			       ? directory_broken(e, "part of a multi-file archive")
 			       : end64(in, base + i, d, e);
 	}
 	free(tail);
 	if (code == -1)
-		return directory_broken(e, "no directory at its end (cut off?)");
+		return directory_broken(e, "no directory at its end (truncated?)");
 	if (!code && (d->size > DIRECTORY_MAX || d->at > d->end_at || d->size > d->end_at - d->at ||
 		      d->n > d->size / ENTRY))
-		return directory_broken(e, "the directory does not fit into it");
+		return directory_broken(e, "the directory exceeds the file");
 	return code;
 }
 
@@ -474,7 +473,7 @@ static int find_end(struct input *in, struct directory *d, struct err *e)
 static const char *bad_name(const char *name, size_t n)
 {
 	if (!n || n > NAME_MAX_ || memchr(name, '\0', n))
-		return "an empty, endless or cut name";
+		return "an empty, too long or truncated name";
 	if (name[0] == '/' || memchr(name, '\\', n) || (n > 1 && name[1] == ':'))
 		return "an absolute name";
 	for (size_t i = 0; i < n;) {
@@ -482,7 +481,7 @@ static const char *bad_name(const char *name, size_t n)
 		size_t k = slash ? (size_t)(slash - name) - i : n - i;
 
 		if (k == 2 && name[i] == '.' && name[i + 1] == '.')
-			return "a name that climbs out of the folder";
+			return "a name that leaves the folder";
 		i += k + 1;
 	}
 	return NULL;
@@ -521,20 +520,20 @@ static int zip_judge(const struct zip_entry *z, unsigned flags, unsigned method,
 		     const struct directory *d, struct err *e)
 {
 	if (flags & 1)
-		return err_set(e, -EBADMSG, "the member %.200s is encrypted", z->name);
+		return err_set(e, -EBADMSG, "member %.200s is encrypted", z->name);
 	if (method != 0 && method != 8)
 		return err_set(e, -EPROTONOSUPPORT,
-			       "the member %.200s is packed by method %u; wheels use deflate",
+			       "member %.200s is compressed by method %u; wheels use deflate",
 			       z->name, method);
 	if (method == 0 && z->size != z->packed_size)
-		return err_set(e, -EBADMSG, "the member %.200s is stored, but has two sizes",
-			       z->name);
+		return err_set(e, -EBADMSG, "member %.200s is stored, but has two sizes", z->name);
 	if (z->packed && z->size / PACKING > z->packed_size + 1)
 		return err_set(e, -EBADMSG,
-			       "the member %.200s promises more than its bytes can make", z->name);
+			       "member %.200s claims more data than its bytes can contain",
+			       z->name);
 	if (z->header_at > d->at || z->packed_size > d->at - z->header_at ||
 	    d->at - z->header_at - z->packed_size < DIRECTORY_LOCAL + strlen(z->name))
-		return err_set(e, -EBADMSG, "the member %.200s lies outside the file", z->name);
+		return err_set(e, -EBADMSG, "member %.200s is beyond the end of the file", z->name);
 	return 0;
 }
 
@@ -550,10 +549,10 @@ static int read_entry(struct arena *a, const unsigned char *p, size_t left, stru
 	extra = le16(p + 30);
 	*taken = ENTRY + name + extra + le16(p + 32);
 	if (*taken > left)
-		return directory_broken(e, "the directory is cut off");
+		return directory_broken(e, "the directory is truncated");
 	bad = bad_name((const char *)p + ENTRY, name);
 	if (bad)
-		return err_set(e, -EBADMSG, "the zip archive holds %s: \"%.*s\"", bad,
+		return err_set(e, -EBADMSG, "the zip archive contains %s: \"%.*s\"", bad,
 			       name > 200 ? 200 : (int)name, (const char *)p + ENTRY);
 	*z = (struct zip_entry){ .name = arena_strndup(a, (const char *)p + ENTRY, name),
 				 .packed = le16(p + 10) == 8,
@@ -563,7 +562,7 @@ static int read_entry(struct arena *a, const unsigned char *p, size_t left, stru
 				 .size = le32(p + 24),
 				 .header_at = le32(p + 42) };
 	if (!zip_wide(p + ENTRY + name, extra, z))
-		return err_set(e, -EBADMSG, "the member %.200s lacks its zip64 sizes", z->name);
+		return err_set(e, -EBADMSG, "member %.200s has no zip64 sizes", z->name);
 	return zip_judge(z, le16(p + 8), le16(p + 10), d, e);
 }
 
@@ -584,7 +583,7 @@ static int zip_distinct(struct arena *a, struct zip *z, struct err *e)
 		void **at = map_at(a, &z->names, z->entries[i].name);
 
 		if (*at)
-			return err_set(e, -EBADMSG, "the zip archive holds %.200s twice",
+			return err_set(e, -EBADMSG, "the zip archive contains %.200s twice",
 				       z->entries[i].name);
 		*at = &z->entries[i];
 		by[i] = &z->entries[i];
@@ -596,8 +595,8 @@ static int zip_distinct(struct arena *a, struct zip *z, struct err *e)
 
 		if (by[i]->header_at - x->header_at <
 		    DIRECTORY_LOCAL + strlen(x->name) + x->packed_size)
-			return err_set(e, -EBADMSG, "the members %.200s and %.200s overlap",
-				       x->name, by[i]->name);
+			return err_set(e, -EBADMSG, "members %.200s and %.200s overlap", x->name,
+				       by[i]->name);
 	}
 	return 0;
 }
@@ -615,9 +614,9 @@ int zip_open(struct arena *a, struct input *in, struct zip *out, struct err *e)
 		return code;
 	p = malloc((size_t)d.size + 1);
 	if (!p)
-		return err_set(e, -ENOMEM, "no memory for the directory");
+		return err_set(e, -ENOMEM, "out of memory for the directory");
 	if (input_read(in, d.at, p, (size_t)d.size))
-		code = err_set(e, -EIO, "the directory cannot be read");
+		code = err_set(e, -EIO, "the directory is unreadable");
 	z.entries = arena_array(a, (size_t)d.n + 1, sizeof(*z.entries));
 	for (; z.n < d.n && !code; at += taken) {
 		code = read_entry(a, p + at, (size_t)d.size - at, &z.entries[z.n], &d, &taken, e);

@@ -99,11 +99,12 @@ static const char *in(struct planner *k, const char *leaf)
 static void build_plan_prepare(struct planner *k)
 {
 	static const char *const python[] = { "python3", NULL };
-	struct build_step *s = build_plan_step(k, "venv", "A Python environment to build in");
+	struct build_step *s =
+		build_plan_step(k, "venv", "Create a Python environment for the build");
 
 	s->argv = WORDS(k, k->w->python, "-m", "venv", "--system-site-packages", in(k, "venv"));
 	s->tools = python;
-	s = build_plan_step(k, "house", "A wheelhouse for what is built");
+	s = build_plan_step(k, "house", "Create a wheelhouse for the built wheels");
 	s->argv = WORDS(k, k->w->self, "stack", "wheelhouse", "create", "--quiet", in(k, "house"),
 			NULL);
 }
@@ -124,7 +125,7 @@ static void wheel_steps(struct planner *k, const char *name, const char *source,
 	s->memory_gib = memory;
 	s->hours = hours;
 	s = build_plan_step(k, arena_printf(k->a, "%s-house", name),
-			    arena_printf(k->a, "Check it and put it into the wheelhouse"));
+			    arena_printf(k->a, "Check it and add it to the wheelhouse"));
 	s->argv = WORDS(k, k->w->self, "stack", "wheelhouse", "update", in(k, "house"), dist);
 }
 
@@ -134,27 +135,28 @@ static void project(struct planner *k, const struct project *p)
 	const char *source = arena_printf(k->a, "%s/src/%s", k->p->dir, p->name);
 	struct build_step *s =
 		build_plan_step(k, arena_printf(k->a, "%s-source", p->name),
-				arena_printf(k->a, "Sources of %s %s", p->name, p->tag));
+				arena_printf(k->a, "Get the sources of %s %s", p->name, p->tag));
 
 	s->argv = WORDS(k, "git", "clone", "--depth", "1", "--branch", p->tag, p->url, source);
 	s->tools = git;
 	s->there = arena_printf(k->a, "%s/.git/HEAD", source);
 	/* By itself, because it goes on where it was interrupted. */
 	s = build_plan_step(k, arena_printf(k->a, "%s-modules", p->name),
-			    arena_printf(k->a, "What %s brings along", p->name));
+			    arena_printf(k->a, "Get the submodules of %s", p->name));
 	s->argv = WORDS(k, "git", "-C", source, "submodule", "update", "--init", "--recursive",
 			"--depth", "1");
 	s->tools = git;
 	if (p->needs) {
-		s = build_plan_step(k, arena_printf(k->a, "%s-needs", p->name),
-				    arena_printf(k->a, "What building %s needs", p->name));
+		s = build_plan_step(
+			k, arena_printf(k->a, "%s-needs", p->name),
+			arena_printf(k->a, "Install the build requirements of %s", p->name));
 		s->argv = WORDS(k, in(k, "venv/bin/python"), "-m", "pip", "install", "-r",
 				arena_printf(k->a, "%s/%s", source, p->needs));
 	}
 	wheel_steps(k, p->name, source, p->disk_gib, p->memory_gib, p->hours);
 	if (p->first) {
 		s = build_plan_step(k, arena_printf(k->a, "%s-install", p->name),
-				    "Install it where the others are built");
+				    "Install it in the build environment");
 		s->argv = WORDS(k, in(k, "venv/bin/python"), "-m", "pip", "install", "--no-index",
 				"--find-links", in(k, "house"), "--no-deps", p->name);
 	}
@@ -168,8 +170,7 @@ static void llvm(struct planner *k)
 	struct input_file f;
 	struct err e = { 0 };
 	char commit[41] = "";
-	struct build_step *s =
-		build_plan_step(k, "llvm-source", "Sources of LLVM as Triton wants them");
+	struct build_step *s = build_plan_step(k, "llvm-source", "Get the LLVM sources for Triton");
 
 	if (input_open(&f, hash, &e) == 0) {
 		if (f.in.size < 40 || input_read(&f.in, 0, commit, 40) ||
@@ -181,8 +182,7 @@ static void llvm(struct planner *k)
 			"1", "https://github.com/llvm/llvm-project", source);
 	s->tools = tools;
 	if (!*commit)
-		s->lacks = "which commit is told by the sources of Triton: do \"triton-source\" "
-			   "first";
+		s->lacks = "the commit is in Triton's sources: run \"triton-source\" first";
 	s = build_plan_step(k, "llvm-configure", "Configure LLVM");
 	s->argv = WORDS(k, "cmake", "-G", "Ninja", "-S", arena_printf(k->a, "%s/llvm", source),
 			"-B", arena_printf(k->a, "%s/build", source), "-DCMAKE_BUILD_TYPE=Release",
@@ -229,8 +229,9 @@ static int build_plan_target(struct planner *k, const char *name, struct err *e)
 		wheel_steps(k, plain_name(k, full), arena_strdup(k->a, full), 1, 1, 0);
 		return 0;
 	}
-	err_set(e, -EINVAL, "\"%.200s\" is neither a folder with a Python project nor known", name);
-	err_hint(e, "known are %s", build_targets(k->a));
+	err_set(e, -EINVAL,
+		"\"%.200s\" is neither a folder with a Python project nor a known project", name);
+	err_hint(e, "known projects: %s", build_targets(k->a));
 	return -EINVAL;
 }
 
@@ -315,13 +316,13 @@ static void build_plan_add_up(struct planner *k, const struct machine *m)
 	p->disk_free_gib = free_gib(k->a, p->dir);
 	p->memory_gib = (double)fact_or(&m->memory.available_kb, 0) / (1 << 20);
 	if ((double)p->disk_gib > p->disk_free_gib)
-		p->lacks = arena_printf(k->a, "it takes about %u GiB of disk; %.0f GiB are free",
+		p->lacks = arena_printf(k->a, "requires about %u GiB of disk; %.0f GiB are free",
 					p->disk_gib, p->disk_free_gib);
 	else if (p->memory_gib > 0 && (double)memory > p->memory_gib)
-		p->lacks = arena_printf(k->a,
-					"its largest step takes about %u GiB of memory; %.0f "
-					"GiB are available",
-					memory, p->memory_gib);
+		p->lacks = arena_printf(
+			k->a,
+			"its largest step requires about %u GiB of memory; %.0f GiB are available",
+			memory, p->memory_gib);
 }
 
 static void build_plan_environment(struct planner *k, const struct build_env *env)
@@ -472,19 +473,18 @@ static void compiler(struct maker *k, const struct stack_place *t)
 {
 	line(k, "CUDA_HOME", t->path,
 	     arena_printf(k->a, "the newest toolkit with a compiler: %s", t->version));
-	line(k, "PATH", arena_printf(k->a, "%s/bin", t->path), "its nvcc before any other");
+	line(k, "PATH", arena_printf(k->a, "%s/bin", t->path), "its nvcc comes first");
 	k->out->lines[k->out->n - 1].before = true;
-	line(k, "CUDACXX", arena_printf(k->a, "%s/bin/nvcc", t->path),
-	     "which compiler CMake takes for CUDA");
+	line(k, "CUDACXX", arena_printf(k->a, "%s/bin/nvcc", t->path), "CUDA compiler for CMake");
 	line(k, "TORCH_CUDA_ARCH_LIST", archs(k, true),
-	     "this machine's GPU alone: each further architecture adds its share of compiling");
-	line(k, "CUDAARCHS", archs(k, false), "the same for projects that leave it to CMake");
+	     "only this machine's GPU: each further architecture adds compile time");
+	line(k, "CUDAARCHS", archs(k, false), "the same for projects that use CMake's default");
 	if (k->how->gpus[0].sm >= 100) {
 		line(k, "TRITON_PTXAS_BLACKWELL_PATH", arena_printf(k->a, "%s/bin/ptxas", t->path),
 		     "Triton's own copy may be older than this toolkit's");
 	}
 	line(k, "TRITON_PTXAS_PATH", arena_printf(k->a, "%s/bin/ptxas", t->path),
-	     "the same of Triton before 3.5, and for older GPUs");
+	     "the same for Triton before 3.5, and for older GPUs");
 }
 
 static void build_env_jobs(struct maker *k)
@@ -496,11 +496,11 @@ static void build_env_jobs(struct maker *k)
 	text = arena_printf(k->a, "%u", k->out->jobs);
 	line(k, "MAX_JOBS", text,
 	     arena_printf(k->a,
-			  "a CUDA compiler takes up to %d GiB; %.0f GiB are free now, %d of "
-			  "them stay so",
+			  "a CUDA compiler uses up to %d GiB; %.0f GiB are free now, of which %d "
+			  "stay free",
 			  GIB_A_JOB, (double)memory / (1 << 20), GIB_BESIDE));
 	line(k, "CMAKE_BUILD_PARALLEL_LEVEL", text, "the same for CMake");
-	line(k, "NVCC_THREADS", "1", "threads inside nvcc multiply with MAX_JOBS");
+	line(k, "NVCC_THREADS", "1", "threads in nvcc multiply with MAX_JOBS");
 }
 
 static void feature(struct maker *k, const char *name, bool on, const char *reason)
@@ -528,12 +528,12 @@ static void features(struct maker *k)
 	bool good = nccl && nccl->version &&
 		    (!on_spark(k) || version_compare(nccl->version, "2.28.3") >= 0);
 
-	feature(k, "USE_CUDA", k->how->n_gpus > 0, "the whole point");
+	feature(k, "USE_CUDA", k->how->n_gpus > 0, "required for a GPU build");
 	feature_of(k, "USE_CUDNN", COMPONENT_CUDNN);
 	feature_of(k, "USE_CUSPARSELT", COMPONENT_CUSPARSELT);
 	if (on_spark(k))
 		feature(k, "USE_CUFILE", false,
-			"GPU and CPU share one memory: a plain direct read is as direct");
+			"GPU and CPU share one memory: a plain direct read is equivalent");
 	else
 		feature_of(k, "USE_CUFILE", COMPONENT_CUFILE);
 	feature(k, "USE_DISTRIBUTED", true, "several GPUs or machines");
@@ -545,15 +545,17 @@ static void features(struct maker *k)
 	else if (nccl || !k->out->unseen)
 		feature(k, "USE_SYSTEM_NCCL", false,
 			nccl ? "the installed NCCL is too old: PyTorch builds its own"
-			     : "no NCCL is installed: PyTorch builds its own");
+			     : "NCCL is not installed: PyTorch builds its own");
 	feature(k, "USE_FLASH_ATTENTION", true, "fused attention");
-	feature(k, "USE_MEM_EFF_ATTENTION", true, "for shapes that flash attention does not take");
+	feature(k, "USE_MEM_EFF_ATTENTION", true,
+		"for shapes that flash attention does not support");
 	feature(k, "USE_FBGEMM", !arm,
-		arm ? "written for the vector units of x86-64" : "quantised products on the CPU");
+		arm ? "written for the vector units of x86-64"
+		    : "quantized matrix products on the CPU");
 	if (arm)
 		feature(k, "USE_PRIORITIZED_TEXT_FOR_LD", true,
-			"PyTorch's advice for arm64: the code is linked in order of use");
-	feature(k, "BUILD_TEST", false, "its tests take as long to compile as itself");
+			"recommended by PyTorch for arm64: code is linked in order of use");
+	feature(k, "BUILD_TEST", false, "compiling its tests takes as long as PyTorch itself");
 }
 
 void build_env_make(struct arena *a, const struct machine *m, const struct inventory *inv,
@@ -565,14 +567,13 @@ void build_env_make(struct arena *a, const struct machine *m, const struct inven
 	*out = (struct build_env){ 0 };
 	if (!inv->system_seen)
 		out->unseen = arena_printf(a,
-					   "which libraries the system has could not be seen "
-					   "(%s): variables about them are left out",
+					   "the system's libraries are unreadable (%s): variables "
+					   "about them are omitted",
 					   inv->system_why);
 	if (!how->n_gpus)
-		out->missing = "no GPU to build for: --gpu sm_121 names one";
+		out->missing = "no GPU to build for: give --gpu sm_121";
 	else if (!t)
-		out->missing = "no CUDA toolkit with nvcc for this GPU was found in "
-			       "/usr/local/cuda*";
+		out->missing = "no CUDA toolkit with nvcc for this GPU found in /usr/local/cuda*";
 	if (t && how->n_gpus) {
 		out->toolkit = t->path;
 		compiler(&k, t);
@@ -593,7 +594,7 @@ static int make_folders(struct arena *a, const struct build_plan *p, struct err 
 		const char *path = arena_printf(a, "%s%s", p->dir, leaves[i]);
 
 		if (mkdir(path, 0755) && errno != EEXIST)
-			return err_set(e, -errno, "%s cannot be made: %s", path, strerror(errno));
+			return err_set(e, -errno, "cannot create %s: %s", path, strerror(errno));
 	}
 	return 0;
 }
@@ -612,10 +613,9 @@ int build_plan_take(struct arena *a, const struct build_plan *p, struct err *e)
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
 	close(fd);
-	err_set(e, -EBUSY,
-		"%s is in use: another gputune builds there, or a step that one left behind",
+	err_set(e, -EBUSY, "%s is in use: another gputune builds there, or a leftover build step",
 		p->dir);
-	err_hint(e, "fuser -v %.200s names who it is", path);
+	err_hint(e, "fuser -v %.200s shows the process", path);
 	return -EBUSY;
 }
 
@@ -644,7 +644,7 @@ static char **build_env_expand(struct arena *a, char **argv, struct err *e)
 	if (d)
 		closedir(d);
 	if (n + 1 == words) {
-		err_set(e, -ENOENT, "%s holds no wheel", argv[words - 1]);
+		err_set(e, -ENOENT, "%s contains no wheel", argv[words - 1]);
 		return NULL;
 	}
 	list = arena_grow(a, list, n, sizeof(*list));
@@ -668,8 +668,8 @@ static void build_env_last_words(struct arena *a, const char *log, const char *w
 		input_close(&f);
 	}
 	(void)a;
-	err_set(e, -ECANCELED, "%s ended with %d: ...%s", what, status, buf);
-	err_hint(e, "all of it is in %.180s; run it again to go on from here", log);
+	err_set(e, -ECANCELED, "%s exited with %d: ...%s", what, status, buf);
+	err_hint(e, "full log: %.180s; run it again to resume", log);
 }
 
 static int stamp(struct arena *a, const struct build_step *s, struct err *e)

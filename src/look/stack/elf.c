@@ -11,7 +11,7 @@ enum { SHN_EXTENDED = 0xffff, TYPE_NOBITS = 8 };
 
 static int broken(struct err *e, const char *what)
 {
-	return err_set(e, -EBADMSG, "its ELF headers are broken: %s", what);
+	return err_set(e, -EBADMSG, "broken ELF headers: %s", what);
 }
 
 static int get(struct input *in, uint64_t at, void *buf, size_t n, struct err *e, const char *what)
@@ -20,7 +20,7 @@ static int get(struct input *in, uint64_t at, void *buf, size_t n, struct err *e
 
 	if (code == -ENODATA)
 		return broken(e, what);
-	return code ? err_set(e, code, "cannot be read: %s", strerror(-code)) : 0;
+	return code ? err_set(e, code, "unreadable: %s", strerror(-code)) : 0;
 }
 
 /* Counts that do not fit into the header stand in the first section. */
@@ -39,18 +39,18 @@ static int open_names(struct input *in, struct elf *f, uint32_t names, struct er
 			names = le32(s + 40);
 	}
 	if (f->n_sections > SECTIONS_MAX || f->n_sections * SECTION > in->size - f->sections_at)
-		return broken(e, "more sections than the file has room for");
+		return broken(e, "more sections than fit in the file");
 	if (!f->n_sections)
 		return 0;
 	if (names >= f->n_sections)
-		return broken(e, "the section names are no section");
+		return broken(e, "the section of names does not exist");
 	code = get(in, f->sections_at + (uint64_t)names * SECTION, s, SECTION, e, "no names");
 	if (code)
 		return code;
 	f->names_at = le64(s + 24);
 	f->names_size = le64(s + 32);
 	if (f->names_at > in->size || f->names_size > in->size - f->names_at)
-		return broken(e, "the section names lie beyond the end");
+		return broken(e, "the section names exceed the file");
 	if (f->names_size > NAMES_MAX)
 		return broken(e, "more than 64 MiB of section names");
 	return 0;
@@ -68,7 +68,7 @@ int elf_open(struct input *in, struct elf *out, struct err *e)
 		return broken(e, "no magic number");
 	if (h[4] != 2 || h[5] != 1)
 		return err_set(e, -EPROTONOSUPPORT,
-			       "is a %s ELF file; only 64-bit little-endian ones carry GPU code",
+			       "is a %s ELF file; only 64-bit little-endian ELF contains GPU code",
 			       h[4] != 2 ? "32-bit" : "big-endian");
 	f.abi = h[8];
 	f.type = le16(h + 16);
@@ -78,9 +78,9 @@ int elf_open(struct input *in, struct elf *out, struct err *e)
 	f.n_sections = le16(h + 60);
 	if (f.sections_at) {
 		if (f.sections_at > in->size)
-			return broken(e, "the sections lie beyond the end");
+			return broken(e, "the sections exceed the file");
 		if (le16(h + 58) != SECTION)
-			return broken(e, "sections of an odd size");
+			return broken(e, "sections of invalid size");
 		code = open_names(in, &f, le16(h + 62), e);
 		if (code)
 			return code;
@@ -134,13 +134,13 @@ int elf_each(struct input *in, const struct elf *elf,
 		return 0;
 	batch = malloc(BATCH * SECTION);
 	names = malloc((size_t)elf->names_size + 1);
-	code = batch && names ? 0 : err_set(e, -ENOMEM, "no memory for its section names");
+	code = batch && names ? 0 : err_set(e, -ENOMEM, "out of memory for its section names");
 	if (!code)
-		code = get(in, elf->names_at, names, (size_t)elf->names_size, e, "names cut off");
+		code = get(in, elf->names_at, names, (size_t)elf->names_size, e, "truncated names");
 	for (uint64_t i = 0; i < elf->n_sections && !code; i += BATCH) {
 		size_t n = elf->n_sections - i < BATCH ? (size_t)(elf->n_sections - i) : BATCH;
 
-		code = get(in, elf->sections_at + i * SECTION, batch, n * SECTION, e, "cut off");
+		code = get(in, elf->sections_at + i * SECTION, batch, n * SECTION, e, "truncated");
 		if (!code)
 			code = each_batch(in, batch, n, names, elf->names_size, each, ctx);
 	}

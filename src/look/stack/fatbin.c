@@ -196,8 +196,8 @@ int gpu_target_parse(const char *text, unsigned *sm, struct err *e)
 	if ((*p == 'a' || *p == 'f') && !dot)
 		p++;
 	if (*p || digits < 2 || digits > 3 || value < 20 || (dot && digits - dot != 1)) {
-		err_set(e, -EINVAL, "\"%.40s\" is no GPU architecture", text);
-		err_hint(e, "it looks like sm_121, sm_90 or 12.1");
+		err_set(e, -EINVAL, "invalid GPU architecture \"%.40s\"", text);
+		err_hint(e, "expected a form such as sm_121, sm_90 or 12.1");
 		return -EINVAL;
 	}
 	*sm = value;
@@ -253,7 +253,7 @@ static int walk_entries(struct input *in, uint64_t at, uint64_t end, const struc
 		int code;
 
 		if (end - at < FATBIN_ENTRY) {
-			v->problem(v->ctx, at, "an entry is cut off");
+			v->problem(v->ctx, at, "truncated entry");
 			return 0;
 		}
 		code = input_read(in, at, h, sizeof(h));
@@ -263,12 +263,12 @@ static int walk_entries(struct input *in, uint64_t at, uint64_t end, const struc
 		padded = le64(h + 8);
 		if (header < FATBIN_ENTRY || header > HEADER_MAX || header > end - at ||
 		    padded > end - at - header) {
-			v->problem(v->ctx, at, "an entry is longer than its container");
+			v->problem(v->ctx, at, "entry longer than its container");
 			return 0;
 		}
 		decode(h, at + header, &entry);
 		if (entry.code.sm < 10 || entry.code.sm > 999)
-			v->problem(v->ctx, at, "an entry is for no known architecture");
+			v->problem(v->ctx, at, "entry for an unknown architecture");
 		else
 			v->entry(v->ctx, in, &entry);
 		at += header + padded;
@@ -346,7 +346,7 @@ static int fatbin_one(struct input *in, uint64_t *at, uint64_t end, const struct
 		return 0;
 	}
 	if (!fits) {
-		v->problem(v->ctx, *at, "a container is longer than its section");
+		v->problem(v->ctx, *at, "container longer than its section");
 		body = end - from;
 	}
 	code = walk_entries(in, from, from + body, v);
@@ -368,7 +368,7 @@ static int fatbin_walk_one(struct input *in, uint64_t at, uint64_t size,
 
 		code = skip_gap(in, &at, end, buf, &odd);
 		if (odd && !search)
-			v->problem(v->ctx, odd, "bytes that are no container");
+			v->problem(v->ctx, odd, "bytes outside any container");
 		if (!code && at < end)
 			code = fatbin_one(in, &at, end, v, search);
 	}

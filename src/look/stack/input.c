@@ -44,7 +44,7 @@ int input_open_fd(struct input_file *f, int fd, const char *name, struct err *e)
 	if (fstat(fd, &st))
 		code = err_set(e, -errno, "%s: %s", name, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		code = err_set(e, -EINVAL, "%s is no regular file", name);
+		code = err_set(e, -EINVAL, "%s: not a regular file", name);
 	if (code) {
 		close(fd);
 		return code;

@@ -348,7 +348,7 @@ static void add_dist(struct take *t, size_t place, const char *folder)
 	item = stack_inventory_take_item(t, c, place, d.info);
 	if (item) {
 		item->version = d.version;
-		item->version_from = "its package";
+		item->version_from = "package metadata";
 	}
 }
 
@@ -453,8 +453,9 @@ static int take_python(struct take *t, struct err *e)
 		const char *env = t->how->envs[i];
 
 		if (!take_env(t, env)) {
-			err_set(e, -ENOENT, "%s is no Python environment", env);
-			err_hint(e, "it has lib/python3.X/site-packages, or is such a folder");
+			err_set(e, -ENOENT, "%s is not a Python environment", env);
+			err_hint(e, "expected a folder with lib/python3.X/site-packages, or that "
+				    "folder itself");
 			return -ENOENT;
 		}
 	}

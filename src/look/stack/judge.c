@@ -122,18 +122,19 @@ static void stack_judge_loaded(struct judge *j, const struct stack_item *item)
 	/* A package counts on after what its library says: 13.1.0 of 13.1.0.3. */
 	if (item->said && item->version && !same)
 		same = strncmp(item->said, item->version, strlen(item->said)) == 0;
-	f = judge_add(j, "stack.loaded-version", "Loaded and asked", judge_target(j, item),
+	f = judge_add(j, "stack.loaded-version", "Version of the loaded library",
+		      judge_target(j, item),
 		      !item->said	       ? VERDICT_UNKNOWN
 		      : same || !item->version ? VERDICT_PASS
 					       : VERDICT_FAIL);
 	f->current = item->said;
 	f->wanted = item->version;
 	f->from = item->path;
-	f->reason = !item->said	    ? item->said_error
-		    : same	    ? "it is what it is called"
-		    : item->version ? "the library that is loaded is another one than its name or "
-				      "package says"
-				    : "it says so itself";
+	f->reason = !item->said ? item->said_error
+		    : same	? "matches its name or package"
+		    : item->version
+			    ? "the loaded library's version differs from its name or package"
+			    : "reported by the library itself";
 }
 
 /* Two of one name with two versions: which one a process gets depends on who loads first. */
@@ -178,22 +179,22 @@ static void pins(struct judge *j, const struct stack_place *p, const struct dist
 		else if (pin_met(other->version, d->pins[i].version))
 			met++;
 		else
-			wrong = arena_printf(j->a, "%s%s%s %s (wanted %s)", wrong,
+			wrong = arena_printf(j->a, "%s%s%s %s (required %s)", wrong,
 					     *wrong ? ", " : "", other->name, other->version,
 					     d->pins[i].version);
 	}
 	if (!met && !*wrong)
 		return;
-	f = judge_add(j, "stack.pins", "What it was built with",
+	f = judge_add(j, "stack.pins", "Pinned dependencies",
 		      arena_printf(j->a, "%s: %s", judge_place(j, p), d->name),
 		      *wrong ? VERDICT_FAIL : VERDICT_PASS);
 	f->current = *wrong ? wrong : arena_printf(j->a, "%zu as pinned", met);
 	f->serious = true;
 	f->from = arena_printf(j->a, "%s/METADATA", d->info);
-	f->reason = *wrong ? "it insists on other versions than those that are installed; their "
-			     "interfaces may differ"
-			   : arena_printf(j->a, "%zu partners are of the version that it names%s",
-					  met, missing ? "; those not installed do not count" : "");
+	f->reason = *wrong ? "it requires other versions than the installed ones; their interfaces "
+			     "may differ"
+			   : arena_printf(j->a, "%zu dependencies match the pinned versions%s", met,
+					  missing ? "; those not installed do not count" : "");
 	if (*wrong)
 		f->command = arena_printf(
 			j->a, "%s -m pip install --force-reinstall '%s==%s'",
@@ -232,8 +233,8 @@ static void stack_judge_driver(struct judge *j)
 
 		f = judge_add(j, "stack.driver", "NVIDIA driver", "system",
 			      absent ? VERDICT_NA : VERDICT_UNKNOWN);
-		f->reason = absent ? "no NVIDIA driver is loaded here"
-				   : "the driver's version could not be seen";
+		f->reason =
+			absent ? "no NVIDIA driver is loaded here" : "driver version unreadable";
 		f->from = fact_from(j->a, &g->driver.f);
 		return;
 	}
@@ -247,7 +248,7 @@ static void stack_judge_driver(struct judge *j)
 		f->verdict = VERDICT_FAIL;
 		f->serious = true;
 		f->wanted = "580 or newer";
-		f->reason = "drivers before 580 do not know GB10";
+		f->reason = "drivers before 580 do not support GB10";
 		f->command = arena_printf(j->a, "sudo apt-get update && sudo apt-get install %s",
 					  judge_driver_package(j));
 	}
@@ -304,8 +305,8 @@ static void count_missing(struct judge *j)
 			f->command = judge_command(j, (enum component)c, NULL, NULL);
 		}
 		if (c == COMPONENT_CUFILE && judge_spark(j)) {
-			f->reason = "not installed, and of no use here: GPU and CPU share one "
-				    "memory, so plain direct reads are as direct";
+			f->reason = "not installed, and useless on this machine: GPU and CPU share "
+				    "one memory, and plain direct reads are equivalent";
 			f->command = NULL;
 		}
 	}
@@ -322,7 +323,7 @@ static void nccl_version(struct judge *j, const struct stack_item *item)
 		f = judge_add(j, "stack.nccl-version", "NCCL for several machines",
 			      judge_target(j, item), VERDICT_NA);
 		f->current = version;
-		f->reason = "only DGX Spark needs a newer NCCL than it was shipped with";
+		f->reason = "only DGX Spark requires a newer NCCL than its image ships";
 		f->from = item->path;
 		return;
 	}
@@ -336,9 +337,9 @@ static void nccl_version(struct judge *j, const struct stack_item *item)
 	f->serious = true;
 	f->from = item->path;
 	f->source = "NVIDIA's playbooks for connected DGX Sparks";
-	f->reason = !version ? "its version could not be seen; --deep loads it and asks"
+	f->reason = !version ? "version unreadable; --deep loads the library to get it"
 		    : good   ? "new enough for several DGX Sparks"
-			     : "collectives between DGX Sparks need 2.28.3";
+			     : "collectives between DGX Sparks require 2.28.3";
 	if (!good)
 		f->command = judge_command(j, COMPONENT_NCCL, p, nccl_spark);
 }
@@ -353,20 +354,19 @@ static void one_version(struct judge *j, const struct stack_item *item)
 	for (size_t i = 0; i < j->inv->n_items && !other; i++)
 		if (rivals(j->inv, item, &j->inv->items[i]))
 			other = &j->inv->items[i];
-	f = judge_add(j, "stack.one-version", "One version in a process", judge_target(j, item),
+	f = judge_add(j, "stack.one-version", "One version per process", judge_target(j, item),
 		      other ? VERDICT_FAIL : VERDICT_PASS);
 	f->current = item->version;
 	f->from = item->path;
 	if (!other) {
-		f->reason = "the loader knows no other version of it";
+		f->reason = "the loader finds no other version of it";
 		return;
 	}
 	f->wanted = other->version;
-	f->reason =
-		arena_printf(j->a,
-			     "the system has %s %s (%s): what is loaded first, or LD_LIBRARY_PATH, "
-			     "decides which one a process gets",
-			     components[item->c].name, other->version, other->path);
+	f->reason = arena_printf(j->a,
+				 "the system has %s %s (%s): load order or LD_LIBRARY_PATH decides "
+				 "which one a process gets",
+				 components[item->c].name, other->version, other->path);
 	/* The older of the two is to be renewed. */
 	if (version_compare(item->version, other->version) > 0)
 		f->command = judge_command(j, item->c, &j->inv->places[other->place], NULL);
@@ -403,7 +403,7 @@ static void torch(struct judge *j, const struct stack_place *p)
 				  *p->torch_cuda ? ", CUDA " : ", no CUDA", p->torch_cuda);
 	f->from = arena_printf(j->a, "%s/torch/version.py", p->packages);
 	f->reason = *p->torch_cuda ? "built with CUDA"
-				   : "this build has no CUDA: it computes on the CPU alone";
+				   : "built without CUDA: it computes only on the CPU";
 	if (!*p->torch_cuda) {
 		f->wanted = "a build with CUDA";
 		f->command = judge_command(j, COMPONENT_TORCH, p, NULL);
@@ -420,10 +420,10 @@ static void torch(struct judge *j, const struct stack_place *p)
 	f->serious = true;
 	f->source = "CUDA compatibility: any driver of the same or a newer major version";
 	f->from = fact_from(j->a, &j->ask->m->gpu.cuda_driver.f);
-	f->reason = !driver ? "what the driver supports could not be seen"
-		    : f->verdict == VERDICT_PASS
-			    ? "the driver runs it"
-			    : "programs of a newer CUDA major version do not start with it";
+	f->reason = !driver			 ? "CUDA version of the driver unreadable"
+		    : f->verdict == VERDICT_PASS ? "the driver supports it"
+						 : "programs built for a newer CUDA major version "
+						   "do not start on this driver";
 	if (f->verdict == VERDICT_FAIL)
 		f->command = arena_printf(j->a, "sudo apt-get install %s", judge_driver_package(j));
 }
@@ -452,13 +452,15 @@ static void triton(struct judge *j, const struct stack_place *p, unsigned sm)
 				   : VERDICT_UNKNOWN);
 	f->from = path;
 	f->serious = true;
-	f->wanted = arena_printf(j->a, "a ptxas that knows sm_%u", sm);
-	f->reason = knows > 0	 ? arena_printf(j->a, "its ptxas knows sm_%u", sm)
-		    : knows == 0 ? arena_printf(j->a,
-						"its ptxas does not know sm_%u: kernels of "
-						"torch.compile fail",
-						sm)
-				 : "its ptxas could not be looked into";
+	f->wanted = arena_printf(j->a, "a ptxas that supports sm_%u", sm);
+	f->reason =
+		knows > 0 ? arena_printf(j->a, "its ptxas supports sm_%u", sm)
+		: knows == 0
+			? arena_printf(
+				  j->a,
+				  "its ptxas does not support sm_%u: kernels of torch.compile fail",
+				  sm)
+			: "its ptxas is unreadable";
 	if (knows == 0)
 		f->command = judge_command(j, COMPONENT_TRITON, p, NULL);
 }
@@ -496,13 +498,15 @@ static void toolkit_for_gpu(struct judge *j, const struct stack_place *p, unsign
 	f->from = p->path;
 	f->source = "CUDA release notes: new and dropped architectures";
 	if (!have)
-		f->reason = "its version could not be seen";
+		f->reason = "version unreadable";
 	else if (!known)
-		f->reason = arena_printf(j->a, "which toolkit knows sm_%u is not known here", sm);
+		f->reason = arena_printf(j->a, "gputune does not know which toolkit supports sm_%u",
+					 sm);
 	else
-		f->reason = arena_printf(
-			j->a, "its compiler %s sm_%u%s%s", good ? "knows" : "does not know", sm,
-			late ? " any more" : "", p->nvcc ? "" : "; nvcc itself is not installed");
+		f->reason = arena_printf(j->a, "its compiler %s sm_%u%s%s",
+					 good ? "supports" : "does not support", sm,
+					 late ? " any more" : "",
+					 p->nvcc ? "" : "; nvcc itself is not installed");
 	if (!good && known) {
 		f->wanted = until ? arena_printf(j->a, "%s or newer, before %s",
 						 cuda_text(j, since), cuda_text(j, until))
@@ -556,15 +560,15 @@ static void code_for_gpu(struct judge *j, const struct stack_item *item,
 	f->source = "CUDA programming guide: binary and PTX compatibility";
 	f->serious = answer == CODE_CANNOT;
 	if (answer == CODE_CANNOT)
-		f->reason = arena_printf(j->a, "nothing in it runs on sm_%u", gpu->sm);
+		f->reason = arena_printf(j->a, "no GPU code in it runs on sm_%u", gpu->sm);
 	else if (answer == CODE_JIT)
 		f->reason = arena_printf(j->a,
 					 "the driver compiles %s at the first start on sm_%u, "
-					 "which takes minutes and lacks what is tuned for it",
+					 "which takes minutes and lacks native tuning",
 					 code_name(j->a, by), gpu->sm);
 	else
 		f->reason = arena_printf(j->a, "%s runs on sm_%u %s", code_name(j->a, by), gpu->sm,
-					 answer == CODE_NATIVE ? "as its own"
+					 answer == CODE_NATIVE ? "as native code"
 							       : "as code of its family");
 	if (!good)
 		f->command = judge_command(j, item->c, &j->inv->places[item->place], NULL);

@@ -114,10 +114,8 @@ static int library_variant_look_system(struct finding_variant *f, struct err *e)
 		return 0;
 	err_set(e, -ENOENT, "the system has no %s", components[f->c].name);
 	if (components[f->c].apt)
-		err_hint(
-			e,
-			"\"gputune stack check --all\" names the package; a path or an environment "
-			"may stand in its place");
+		err_hint(e, "\"gputune stack check --all\" names the package; or give a path or an "
+			    "environment");
 	return -ENOENT;
 }
 
@@ -145,7 +143,7 @@ static int look_folder(struct finding_variant *f, const char *path, struct err *
 		return err_set(e, -ENOENT, "the environment %s has no %s", path,
 			       components[f->c].name);
 	}
-	return err_set(e, -ENOENT, "%s holds no %s* and is no Python environment", path,
+	return err_set(e, -ENOENT, "%s contains no %s* and is not a Python environment", path,
 		       components[f->c].soname);
 }
 
@@ -160,13 +158,13 @@ static int library_variant_look_file(struct finding_variant *f, const char *path
 		r = err_set(e, -EINVAL, "%s is not %s: its name does not begin with %s", path,
 			    components[f->c].name, components[f->c].soname);
 	else if (!library_variant_take(f, arena_printf(f->a, "the file %s", path), folder))
-		r = err_set(e, -EINVAL, "%s has no file that a loader knows: %sN", folder,
+		r = err_set(e, -EINVAL, "%s has no file that the loader finds: %sN", folder,
 			    components[f->c].soname);
 	if (r == 0) {
 		theirs = realpath(arena_printf(f->a, "%s/%s", folder, f->out->soname), NULL);
 		if (!own || !theirs || strcmp(own, theirs) != 0)
 			r = err_set(e, -EINVAL,
-				    "%s: a loader takes %s there, which is another file", path,
+				    "%s: the loader uses %s there, which is another file", path,
 				    f->out->soname);
 	}
 	free(own);
@@ -182,7 +180,7 @@ static void version_of_file(struct finding_variant *f)
 	if (f->out->version || !so || !strchr(so + 4, '.'))
 		return;
 	f->out->version = arena_strdup(f->a, so + 4);
-	f->out->version_from = "its file name";
+	f->out->version_from = "file name";
 }
 
 /* Before it is loaded by anybody: a library, and of this machine's processor. */
@@ -195,7 +193,7 @@ static int check_file(struct finding_variant *f, struct err *e)
 	int r;
 
 	if (!real)
-		return err_set(e, -ENOENT, "%s leads nowhere", path);
+		return err_set(e, -ENOENT, "%s is a dangling link", path);
 	f->out->file = arena_strdup(f->a, real);
 	free(real);
 	r = input_open(&in, f->out->file, e);
@@ -203,13 +201,14 @@ static int check_file(struct finding_variant *f, struct err *e)
 		return r;
 	r = elf_open(&in.in, &elf, e);
 	if (r)
-		r = err_set(e, -EBADMSG, "%s is no library that can be loaded here", f->out->file);
+		r = err_set(e, -EBADMSG, "%s is not a library that can be loaded here",
+			    f->out->file);
 	else if (elf.machine != OUR_MACHINE)
-		r = err_set(e, -ENOEXEC, "%s is made for %s, this machine is " OUR_NAME,
+		r = err_set(e, -ENOEXEC, "%s is built for %s, this machine is " OUR_NAME,
 			    f->out->file,
 			    elf.machine == ELF_X86_64	 ? "x86_64"
 			    : elf.machine == ELF_AARCH64 ? "aarch64"
-							 : "another processor");
+							 : "another processor architecture");
 	input_close(&in);
 	version_of_file(f);
 	return r;
@@ -233,7 +232,7 @@ int library_variant_find(struct arena *a, struct host *h, const char *word, enum
 	if (!full || stat(full, &st)) {
 		if (full && *word != '/')
 			free(full);
-		return err_set(e, -ENOENT, "%s: there is no such file or folder", word);
+		return err_set(e, -ENOENT, "%s: no such file or folder", word);
 	}
 	if (*word != '/') {
 		char *copy = arena_strdup(a, full);

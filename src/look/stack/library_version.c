@@ -115,13 +115,13 @@ void take_version(struct take *t, struct stack_item *item)
 	version = p->kind == PLACE_PYTHON ? by_dist(p, item, &from) : NULL;
 	if (version)
 		set(item, version, arena_printf(t->a, "the package %s", from));
-	set(item, library_version_by_name(t, item), "its file name");
+	set(item, library_version_by_name(t, item), "file name");
 	if (!item->version && p->kind == PLACE_TOOLKIT)
-		set(item, by_toolkit_dist(t, p, item), "the package it came in");
+		set(item, by_toolkit_dist(t, p, item), "the package that contains it");
 	if (!item->version)
-		set(item, by_text(t, item), "its own text");
+		set(item, by_text(t, item), "embedded text");
 	if (item->c == COMPONENT_LLVM)
-		set(item, llvm_version(t, item->soname), "its name");
+		set(item, llvm_version(t, item->soname), "name");
 }
 
 /*
@@ -244,8 +244,9 @@ static const char *version_text(struct arena *a, const struct question *q, long 
 
 void library_take_answer(struct take *t, struct stack_item *item)
 {
-	static const char *const why[] = { NULL, "it cannot be loaded", "it has no such function",
-					   "it answered with an error" };
+	static const char *const why[] = { NULL, "it cannot be loaded",
+					   "it has no version function",
+					   "its version function failed" };
 	const struct question *q = rule_ctx_of(item->c);
 	char full[HOST_PATH_MAX];
 	struct library_answer s;
@@ -256,7 +257,7 @@ void library_take_answer(struct take *t, struct stack_item *item)
 		return;
 	/* What is judged is what is loaded: a link on the way may be another's, and change. */
 	if (geteuid() == 0 && (!realpath(item->path, full) || !vendor_trusted(full))) {
-		item->said_error = "not loaded with root's rights: others can write it";
+		item->said_error = "not loaded as root: other users can write it";
 		return;
 	}
 	if (pipe2(pipes, O_CLOEXEC))
@@ -266,7 +267,7 @@ void library_take_answer(struct take *t, struct stack_item *item)
 		library_version_child(geteuid() == 0 ? full : item->path, q, pipes[1]);
 	close(pipes[1]);
 	if (pid > 0 && !listen_to(pipes[0], pid, &s))
-		item->said_error = "it did not answer: it hung or ended the process";
+		item->said_error = "no response: it hung or ended the process";
 	else if (pid > 0 && s.how == SAID_OK)
 		item->said = version_text(t->a, q, s.version);
 	else if (pid > 0 && s.how > SAID_OK && s.how <= SAID_REFUSED)

@@ -96,7 +96,7 @@ static void stack_page_problems(struct doc *d, const struct arch_view *v)
 	for (size_t i = 0; i < v->n; i++)
 		for (size_t k = 0; k < v->files[i].n_kept; k++) {
 			if (!b) {
-				doc_heading(d, 2, "What is broken in them");
+				doc_heading(d, 2, "Broken files");
 				b = doc_bullets(d);
 			}
 			node_bullet(d, b,
@@ -117,9 +117,7 @@ static void stack_page_summary(struct doc *d, const struct arch_view *v, size_t 
 	doc_text(d, "%zu file%s, %.1f GB; %zu with GPU code.", v->n, v->n == 1 ? "" : "s",
 		 (double)bytes / 1e9, with_code);
 	if (v->how->deep)
-		doc_text(d,
-			 "%zu entries were unpacked and say of themselves what their headers say.",
-			 opened);
+		doc_text(d, "%zu entries were unpacked and match their headers.", opened);
 	for (size_t g = 0; g < v->how->n_gpus; g++) {
 		size_t count[CODE_ANSWERS] = { 0 };
 
@@ -133,7 +131,7 @@ static void stack_page_summary(struct doc *d, const struct arch_view *v, size_t 
 			 count[CODE_JIT], count[CODE_CANNOT]);
 	}
 	if (!v->how->n_gpus)
-		doc_text(d, "No GPU to judge for: %s. --gpu sm_121 names one.", v->gpus_from);
+		doc_text(d, "No GPU to judge for: %s. Give --gpu sm_121.", v->gpus_from);
 }
 
 struct doc *page_stack_arch(struct arena *a, const struct arch_view *v)
@@ -188,7 +186,7 @@ static void check_summary(struct doc *d, const struct stack_view *v)
 		    : f->count[VERDICT_UNKNOWN] ? STYLE_UNKNOWN
 						: STYLE_GOOD,
 		    arena_printf(d->arena,
-				 "%zu wrong, %zu could not be seen, %zu right, %zu do not apply",
+				 "%zu failed, %zu unreadable, %zu passed, %zu do not apply",
 				 f->count[VERDICT_FAIL], f->count[VERDICT_UNKNOWN],
 				 f->count[VERDICT_PASS], f->count[VERDICT_NA]),
 		    NULL);
@@ -221,7 +219,7 @@ static void stack_page_findings(struct doc *d, const struct stack_view *v)
 static void places(struct doc *d, const struct stack_view *v)
 {
 	struct node *t = DOC_TABLE(d, NULL, "!Place", "!Component", "Version", "Known by",
-				   "GPU code for it", "~Path");
+				   "GPU code", "~Path");
 
 	for (size_t i = 0; i < v->inv->n_items; i++) {
 		const struct stack_item *it = &v->inv->items[i];
@@ -234,7 +232,7 @@ static void places(struct doc *d, const struct stack_view *v)
 		       : it->version ? cell(it->version)
 				     : cell_as(STYLE_UNKNOWN, "unknown");
 		c[3] = cell_as(STYLE_MUTED,
-			       it->said ? "it was loaded and asked" : it->version_from);
+			       it->said ? "reported by the loaded library" : it->version_from);
 		if (it->scanned && v->how->n_gpus)
 			c[4] = cell(code_answer_name(
 				code_best(&it->code.codes, &v->how->gpus[0], NULL)));
@@ -251,7 +249,7 @@ struct doc *page_stack_check(struct arena *a, const struct stack_view *v)
 	check_summary(d, v);
 	stack_page_findings(d, v);
 	if (v->inv->n_items) {
-		doc_heading(d, 2, "What is there");
+		doc_heading(d, 2, "Installed");
 		places(d, v);
 	}
 	return d;
@@ -266,10 +264,9 @@ struct doc *page_stack_env(struct arena *a, const struct build_env *env)
 
 	doc_heading(d, 1, "Build environment");
 	if (env->missing)
-		doc_text(d, "Nothing for CUDA can be built: %s (%s).", env->missing,
-			 env->gpus_from);
+		doc_text(d, "CUDA builds are not possible: %s (%s).", env->missing, env->gpus_from);
 	if (env->unseen)
-		doc_text(d, "Not seen: %s.", env->unseen);
+		doc_text(d, "Unreadable: %s.", env->unseen);
 	t = DOC_TABLE(d, NULL, "Variable", "Value", "~Why");
 	for (size_t i = 0; i < env->n; i++) {
 		const struct build_line *l = &env->lines[i];
@@ -278,13 +275,13 @@ struct doc *page_stack_env(struct arena *a, const struct build_env *env)
 			 cell_printf(d, STYLE_CODE, "%s%s", l->value, l->before ? ":..." : ""),
 			 cell(l->reason));
 	}
-	doc_heading(d, 2, "Flags of common recipes that do nothing, or harm");
+	doc_heading(d, 2, "Recipe flags without effect, or harmful");
 	t = DOC_TABLE(d, NULL, "~Flag", "~Why not", "~Instead", "Set here");
 	for (size_t i = 0; i < env->n_flags; i++) {
 		const struct dead_flag *f = env->flags[i].flag;
 
 		NODE_ROW(d, t, cell_as(STYLE_CODE, f->flag), cell(f->why),
-			 cell(f->instead ? f->instead : "leave it out"),
+			 cell(f->instead ? f->instead : "remove it"),
 			 cell_as(STYLE_BAD, env->flags[i].set_here));
 	}
 	node_drop_empty(t);
@@ -302,13 +299,13 @@ static void comment(FILE *out, const char *s)
 
 void stack_env_shell(FILE *out, struct arena *a, const struct build_env *env)
 {
-	fputs("# Source this file: it sets variables and does nothing else.\n", out);
+	fputs("# Source this file: it only sets variables.\n", out);
 	if (env->missing) {
-		fputs("# Nothing for CUDA can be built: ", out);
+		fputs("# CUDA builds are not possible: ", out);
 		comment(out, env->missing);
 	}
 	if (env->unseen) {
-		fputs("# Not seen: ", out);
+		fputs("# Unreadable: ", out);
 		comment(out, env->unseen);
 	}
 	for (size_t i = 0; i < env->n; i++) {
@@ -346,7 +343,7 @@ struct doc *page_build_plan(struct arena *a, const struct build_plan *p)
 
 	doc_heading(d, 1, "Build plan");
 	doc_text(d,
-		 "%s: about %u GiB of disk (%.0f are free), %u compilers at a time for %.0f GiB of "
+		 "%s: about %u GiB of disk (%.0f are free), %u parallel compilers for %.0f GiB of "
 		 "memory, about %.1f hours. Sizes and times are estimates.",
 		 p->dir, p->disk_gib, p->disk_free_gib, p->jobs, p->memory_gib, p->hours);
 	if (p->lacks)
@@ -402,7 +399,7 @@ struct doc *page_wheelhouse(struct arena *a, const struct wheelhouse *h)
 	doc_text(d, "%s: %zu wheels for %s%s.", h->dir, h->n, target(a, h),
 		 h->is_signed ? "; signed" : "; not signed");
 	if (h->verified) {
-		doc_text(d, "%zu of %zu are what the manifest says%s%s.", v->checked, h->n,
+		doc_text(d, "%zu of %zu match the manifest%s%s.", v->checked, h->n,
 			 v->signer ? "; the manifest is signed by " : "",
 			 v->signer ? v->signer : "");
 		b = doc_bullets(d);
@@ -423,7 +420,7 @@ struct doc *page_wheelhouse_diff(struct arena *a, const struct wheelhouse_diff *
 	doc_text(d, "%s: %zu wheels for %s. %s: %zu wheels for %s.", v->a.dir, v->a.n,
 		 target(a, &v->a), v->b.dir, v->b.n, target(a, &v->b));
 	if (!v->n)
-		doc_text(d, "They hold the same wheels.");
+		doc_text(d, "Both contain the same wheels.");
 	shape_table(d, NULL, &house_difference_shape, v->items, v->n);
 	return d;
 }

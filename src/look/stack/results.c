@@ -12,7 +12,7 @@
 static const struct shape_row build_line_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(build_line, name) },
 	{ "value", NULL, SHAPE_TEXT(build_line, value) },
-	{ "prepend", "Put before what the variable holds already.", SHAPE_FLAG(build_line, before) },
+	{ "prepend", "Prepended to the variable's current value.", SHAPE_FLAG(build_line, before) },
 	{ "reason", NULL, SHAPE_TEXT(build_line, reason) },
 };
 static const struct shape build_line_shape = SHAPE(build_line, build_line);
@@ -22,25 +22,25 @@ static const struct shape build_line_shape = SHAPE(build_line, build_line);
 static const struct shape_row flag_here_rows[] = {
 	{ "flag", NULL, SHAPE_TEXT(dead_flag, flag), OF_FLAG },
 	{ "why", NULL, SHAPE_TEXT(dead_flag, why), OF_FLAG },
-	{ "instead", "Null: leave it out.", SHAPE_TEXT(dead_flag, instead), OF_FLAG, .unknown = SHAPE_NULL },
+	{ "instead", "Null: remove it.", SHAPE_TEXT(dead_flag, instead), OF_FLAG, .unknown = SHAPE_NULL },
 	{ "set_here", "Its value in this shell.", SHAPE_TEXT(flag_here, set_here), .unknown = SHAPE_NULL },
 };
 static const struct shape flag_here_shape = SHAPE(flag_here, flag_here);
 
 static const struct shape_row stack_env_rows[] = {
 	{ "toolkit", NULL, SHAPE_TEXT(build_env, toolkit), .unknown = SHAPE_NULL },
-	{ "missing", "Why nothing for CUDA can be built.", SHAPE_TEXT(build_env, missing), .unknown = SHAPE_NULL },
-	{ "unseen", "What could not be looked at.", SHAPE_TEXT(build_env, unseen), .unknown = SHAPE_NULL },
-	{ "jobs", "Compilers at a time.", SHAPE_COUNT(build_env, jobs) },
+	{ "missing", "Why CUDA builds are not possible.", SHAPE_TEXT(build_env, missing), .unknown = SHAPE_NULL },
+	{ "unseen", "What was unreadable.", SHAPE_TEXT(build_env, unseen), .unknown = SHAPE_NULL },
+	{ "jobs", "Parallel compilers.", SHAPE_COUNT(build_env, jobs) },
 	{ "variables", NULL, SHAPE_LIST(build_env, lines, n, build_line) },
-	{ "dead_flags", "Flags of common recipes that do nothing, or harm.",
+	{ "dead_flags", "Recipe flags without effect, or harmful.",
 	  SHAPE_LIST(build_env, flags, n_flags, flag_here) },
 };
 static const struct shape stack_env_shape = SHAPE(build_env, stack_env);
 
 const struct result_shape stack_env_result = {
 	.name = "stack-env", .title = "gputune stack env",
-	.meaning = "What to set before PyTorch and what belongs to it are built here.",
+	.meaning = "Variables to set for building PyTorch and its companions on this machine.",
 	.shape = &stack_env_shape, .list = "variables", .exit_codes = 1u << 0 | 1u << 1,
 };
 
@@ -62,10 +62,10 @@ static const struct shape build_step_shape = SHAPE(build_step, build_step);
 
 static const struct shape_row build_plan_rows[] = {
 	{ "dir", NULL, SHAPE_TEXT(build_plan, dir) },
-	{ "disk_gib", "That all steps to do take.", SHAPE_COUNT(build_plan, disk_gib) },
+	{ "disk_gib", "Total of all steps to do.", SHAPE_COUNT(build_plan, disk_gib) },
 	{ "disk_free_gib", NULL, SHAPE_REAL(build_plan, disk_free_gib) },
 	{ "memory_available_gib", NULL, SHAPE_REAL(build_plan, memory_gib) },
-	{ "jobs", "Compilers at a time.", SHAPE_COUNT(build_plan, jobs) },
+	{ "jobs", "Parallel compilers.", SHAPE_COUNT(build_plan, jobs) },
 	{ "hours", "An estimate.", SHAPE_REAL(build_plan, hours) },
 	{ "lacks", "Why nothing should be started.", SHAPE_TEXT(build_plan, lacks), .unknown = SHAPE_NULL },
 	{ "steps", NULL, SHAPE_LIST(build_plan, steps, n, build_step) },
@@ -74,7 +74,7 @@ static const struct shape build_plan_shape = SHAPE(build_plan, build_plan);
 
 const struct result_shape build_plan_result = {
 	.name = "stack-build-plan", .title = "gputune stack build-plan",
-	.meaning = "Steps that build wheels, in order, and how far they are.",
+	.meaning = "Steps that build wheels, in order, with their state.",
 	.shape = &build_plan_shape, .list = "steps", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3,
 };
 
@@ -101,7 +101,7 @@ static const char *const arches[] = { "x86_64", "aarch64" };
 #define MANIFEST_ROWS                                                                                   \
 	{ "arch", NULL, SHAPE_TEXT(wheelhouse, arch), SHAPE_NAMES(arches) },                                   \
 	{ "python", "Null: any.", SHAPE_TEXT(wheelhouse, python), .unknown = SHAPE_NULL },                     \
-	{ "gpus", "That wheels with GPU code have to serve.", SHAPE_TEXT(wheelhouse, gpus) },                  \
+	{ "gpus", "Architectures that wheels with GPU code must support.", SHAPE_TEXT(wheelhouse, gpus) }, \
 	{ "wheels", NULL, SHAPE_LIST(wheelhouse, wheels, n, house_wheel) }
 
 static const struct shape_row manifest_rows[] = {
@@ -120,7 +120,7 @@ static const struct shape_row wheelhouse_rows[] = {
 	{ "dir", NULL, SHAPE_TEXT(wheelhouse, dir) },
 	{ "signed", NULL, SHAPE_FLAG(wheelhouse, is_signed) },
 	MANIFEST_ROWS,
-	{ "verified", "Every wheel was held against the manifest.", SHAPE_FLAG(wheelhouse, verified) },
+	{ "verified", "Every wheel was compared with the manifest.", SHAPE_FLAG(wheelhouse, verified) },
 	{ "problems", NULL, SHAPE_LIST(wheelhouse, verdict.items, verdict.n, house_problem) },
 	{ "signer", NULL, SHAPE_TEXT(wheelhouse, verdict.signer), .unknown = SHAPE_NULL },
 };
@@ -128,7 +128,7 @@ static const struct shape wheelhouse_shape = SHAPE(wheelhouse, wheelhouse);
 
 const struct result_shape wheelhouse_result = {
 	.name = "stack-wheelhouse", .title = "gputune stack wheelhouse",
-	.meaning = "A folder of wheels, and what is wrong with it.",
+	.meaning = "A wheelhouse and its faults.",
 	.shape = &wheelhouse_shape, .list = "wheels", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
 };
 
@@ -156,14 +156,14 @@ const struct shape house_difference_shape = SHAPE(house_difference, house_differ
 static const struct shape_row wheelhouse_diff_rows[] = {
 	{ "a", "A folder of wheels.", SHAPE_TEXT(wheelhouse_diff, a.dir) },
 	{ "b", "The other one.", SHAPE_TEXT(wheelhouse_diff, b.dir) },
-	{ "differ", "Wheels that one of them lacks, or has otherwise.",
+	{ "differ", "Wheels that one of them lacks, or that differ.",
 	  SHAPE_LIST(wheelhouse_diff, items, n, house_difference) },
 };
 static const struct shape wheelhouse_diff_shape = SHAPE(wheelhouse_diff, wheelhouse_diff);
 
 const struct result_shape wheelhouse_diff_result = {
 	.name = "stack-wheelhouse-diff", .title = "gputune stack wheelhouse diff",
-	.meaning = "Which wheels one of two folders has and the other has not.",
+	.meaning = "Differences between two wheelhouses.",
 	.shape = &wheelhouse_diff_shape, .exit_codes = 1u << 0 | 1u << 1,
 };
 
@@ -211,14 +211,14 @@ static const struct shape_row gpu_code_rows[] = {
 	{ "name", NULL, SHAPE_TEXT_MADE(gpu_code_name) },
 	{ "kind", NULL, SHAPE_CHOICE_BY(gpu_code, kind, code_kind_name, CODE_KINDS) },
 	{ "sm", "121: compute capability 12.1.", SHAPE_COUNT(gpu_code, sm) },
-	{ "suffix", "a: for this one alone, f: for its family.",
+	{ "suffix", "a: only for this architecture, f: for its family.",
 	  SHAPE_TEXT_OF(gpu_code_suffix), SHAPE_NAMES(suffixes) },
 	{ "ptx_version", NULL, SHAPE_TEXT_MADE(gpu_code_ptx), .unknown = SHAPE_NULL, .absent = true },
 	{ "entries", NULL, SHAPE_COUNT(gpu_code, n) },
-	{ "entries_inside_data", "Of them in a library's data: no tool that reads sections lists these.",
+	{ "entries_inside_data", "Of them in a library's data, where tools that read sections do not see them.",
 	  SHAPE_COUNT(gpu_code, inside) },
 	{ "entries_without_kernels", NULL, SHAPE_COUNT(gpu_code, empty) },
-	{ "size_bytes", "As they lie in the file.", SHAPE_COUNT(gpu_code, size) },
+	{ "size_bytes", "Size in the file.", SHAPE_COUNT(gpu_code, size) },
 };
 static const struct shape gpu_code_shape = SHAPE(gpu_code, gpu_code);
 
@@ -236,7 +236,7 @@ static const struct shape_row code_served_rows[] = {
 	{ "answer", NULL, SHAPE_CHOICE_BY(code_served, answer, code_answer_name, CODE_ANSWERS) },
 	{ "by", "The code that runs.",
 	  SHAPE_POINTER_AS(code_served, by, gpu_code, code_name_shape), .unknown = SHAPE_NULL },
-	{ "containers", "How many have at best this answer.", SHAPE_PART(containers_shape) },
+	{ "containers", "Number of files with this best answer.", SHAPE_PART(containers_shape) },
 };
 static const struct shape code_served_shape = SHAPE(code_served, code_served);
 
@@ -256,16 +256,16 @@ static bool scan_has_parts(const void *object)
 
 static const struct shape scan_shape;
 static const struct shape_row scan_rows[] = {
-	{ "path", "Of a wheel's member: its name in the wheel.", SHAPE_TEXT(scan, path) },
+	{ "path", "For a wheel's member: its name in the wheel.", SHAPE_TEXT(scan, path) },
 	{ "kind", NULL, SHAPE_CHOICE_BY(scan, kind, scan_kind_name, SCAN_PTX + 1) },
-	{ "machine", "Of an ELF file.", SHAPE_TEXT_OF(scan_machine), SHAPE_NAMES(machines), .unknown = SHAPE_NULL },
+	{ "machine", "For an ELF file.", SHAPE_TEXT_OF(scan_machine), SHAPE_NAMES(machines), .unknown = SHAPE_NULL },
 	{ "size_bytes", NULL, SHAPE_COUNT(scan, size) },
-	{ "error", "Why it could not be read.", SHAPE_TEXT(scan, error), .unknown = SHAPE_NULL },
+	{ "error", "Why it is unreadable.", SHAPE_TEXT(scan, error), .unknown = SHAPE_NULL },
 	{ "containers", NULL, SHAPE_COUNT(scan, containers) },
 	{ "entries", NULL, SHAPE_COUNT(scan, entries) },
-	{ "registered", "Wrappers in .nvFatBinSegment, which the CUDA runtime is given.",
+	{ "registered", "Wrappers in .nvFatBinSegment, which register with the CUDA runtime.",
 	  SHAPE_COUNT(scan, registered) },
-	{ "opened", "Entries whose head was unpacked and held against the header.", SHAPE_COUNT(scan, opened) },
+	{ "opened", "Entries whose head was unpacked and compared with the header.", SHAPE_COUNT(scan, opened) },
 	{ "codes", NULL, SHAPE_LIST(scan, codes.items, codes.n, gpu_code) },
 	{ "answers", "One a GPU.", SHAPE_ARRAY(scan, answers, n_answers, code_served) },
 	{ "problems", "The first of them.", SHAPE_TEXT_ARRAY(scan, problems, n_kept) },
@@ -284,9 +284,9 @@ bool arch_shows(const void *scan, const void *view)
 }
 
 #define GPU_ROWS(type)                                                                                     \
-	{ "gpus", "It is judged for.", SHAPE_ARRAY(scan_options, gpus, n_gpus, gpu_target),                \
+	{ "gpus", "GPUs that it is judged for.", SHAPE_ARRAY(scan_options, gpus, n_gpus, gpu_target),                \
 	  SHAPE_VIA(type, how, scan_options) },                                                            \
-	{ "gpus_from", "Where they come from.", SHAPE_TEXT(type, gpus_from) }
+	{ "gpus_from", "Source of the GPU list.", SHAPE_TEXT(type, gpus_from) }
 
 static const struct shape_row stack_arch_rows[] = {
 	GPU_ROWS(arch_view),
@@ -297,7 +297,7 @@ static const struct shape stack_arch_shape = SHAPE(arch_view, stack_arch);
 
 const struct result_shape stack_arch_result = {
 	.name = "stack-arch", .title = "gputune stack arch",
-	.meaning = "Which GPU code files carry, and whether it runs.",
+	.meaning = "GPU code in files, and whether it runs.",
 	.shape = &stack_arch_shape, .list = "files", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };
 
@@ -317,13 +317,13 @@ static const struct shape_row stack_finding_rows[] = {
 	{ "title", NULL, SHAPE_TEXT(stack_finding, title) },
 	{ "target", NULL, SHAPE_TEXT(stack_finding, target) },
 	{ "verdict", NULL, SHAPE_CHOICE(stack_finding, verdict, verdicts) },
-	{ "serious", "It does not work, rather than works slowly.", SHAPE_FLAG_OF(finding_serious) },
+	{ "serious", "true: it does not work; false: it works slowly.", SHAPE_FLAG_OF(finding_serious) },
 	{ "current", NULL, SHAPE_TEXT(stack_finding, current), .unknown = SHAPE_NULL },
 	{ "wanted", NULL, SHAPE_TEXT(stack_finding, wanted), .unknown = SHAPE_NULL },
 	{ "reason", NULL, SHAPE_TEXT(stack_finding, reason) },
 	{ "source", NULL, SHAPE_TEXT(stack_finding, source), .unknown = SHAPE_NULL },
 	{ "read_from", NULL, SHAPE_TEXT(stack_finding, from), .unknown = SHAPE_NULL },
-	{ "command", "It mends it.", SHAPE_TEXT(stack_finding, command), .unknown = SHAPE_NULL },
+	{ "command", "Command that fixes it.", SHAPE_TEXT(stack_finding, command), .unknown = SHAPE_NULL },
 };
 static const struct shape stack_finding_shape = SHAPE(stack_finding, stack_finding);
 
@@ -340,9 +340,9 @@ static const char *const place_kinds[] = { "system", "toolkit", "python" };
 static const struct shape_row stack_place_rows[] = {
 	{ "kind", NULL, SHAPE_CHOICE(stack_place, kind, place_kinds) },
 	{ "path", NULL, SHAPE_TEXT(stack_place, path) },
-	{ "version", "Of the toolkit, of Python.", SHAPE_TEXT(stack_place, version), .unknown = SHAPE_NULL },
+	{ "version", "Version of the toolkit or of Python.", SHAPE_TEXT(stack_place, version), .unknown = SHAPE_NULL },
 	{ "packages", "Its site-packages.", SHAPE_TEXT(stack_place, packages), .unknown = SHAPE_NULL },
-	{ "torch_cuda", "That its PyTorch is built for; empty: none.",
+	{ "torch_cuda", "CUDA version that its PyTorch is built for; empty: none.",
 	  SHAPE_TEXT(stack_place, torch_cuda), .unknown = SHAPE_NULL },
 };
 static const struct shape stack_place_shape = SHAPE(stack_place, stack_place);
@@ -359,7 +359,8 @@ static const struct shape_row stack_item_rows[] = {
 	{ "soname", "Null: a Python package.", SHAPE_TEXT(stack_item, soname), .unknown = SHAPE_NULL },
 	{ "version", NULL, SHAPE_TEXT(stack_item, version), .unknown = SHAPE_NULL },
 	{ "version_from", NULL, SHAPE_TEXT(stack_item, version_from), .unknown = SHAPE_NULL },
-	{ "loaded_version", "What the loaded library answers.", SHAPE_TEXT(stack_item, said), .unknown = SHAPE_NULL },
+	{ "loaded_version", "Version reported by the loaded library.", SHAPE_TEXT(stack_item, said),
+	  .unknown = SHAPE_NULL },
 	{ "gpu_code", NULL, SHAPE_LIST_AS(stack_item, code.codes.items, code.codes.n, gpu_code, code_name_shape),
 	  SHAPE_WHEN(stack_item, scanned) },
 };
@@ -370,7 +371,7 @@ static const struct shape stack_item_shape = SHAPE(stack_item, stack_item);
 
 static const struct shape_row stack_check_rows[] = {
 	{ "host", NULL, SHAPE_POINTER_AS(stack_view, m, machine, host_shape) },
-	{ "rootfs", "What was looked into; null: the machine.",
+	{ "rootfs", "Root folder that was inspected; null: the machine.",
 	  SHAPE_TEXT(stack_view, rootfs), .unknown = SHAPE_NULL },
 	GPU_ROWS(stack_view),
 	{ "summary", "Findings by verdict.", SHAPE_PART(stack_summary_shape), OF_FOUND },
@@ -382,6 +383,6 @@ static const struct shape stack_check_shape = SHAPE(stack_view, stack_check);
 
 const struct result_shape stack_check_result = {
 	.name = "stack-check", .title = "gputune stack check",
-	.meaning = "What of the software stack is there, and whether it fits this GPU and each other.",
+	.meaning = "The installed software stack, and whether its parts fit this GPU and each other.",
 	.shape = &stack_check_shape, .list = "findings", .exit_codes = 1u << 0 | 1u << 1 | 1u << 5,
 };

@@ -128,8 +128,8 @@ static struct host *rootfs_of(int root, const char *path, int *fd, struct err *e
 	}
 	probe = open_in(root, ".", O_RDONLY | O_DIRECTORY);
 	if (probe < 0) {
-		err_set(e, probe, "%s cannot be looked into: this kernel has no openat2", path);
-		err_hint(e, "Linux 5.6 and newer have it");
+		err_set(e, probe, "%s: cannot inspect; this kernel has no openat2", path);
+		err_hint(e, "requires Linux 5.6 or newer");
 		close(root);
 		return NULL;
 	}
@@ -137,7 +137,7 @@ static struct host *rootfs_of(int root, const char *path, int *fd, struct err *e
 	r = calloc(1, sizeof(*r));
 	if (!r) {
 		close(root);
-		err_set(e, -ENOMEM, "no memory");
+		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
 	r->host.ops = &rootfs_ops;
@@ -168,7 +168,7 @@ int stack_open(const struct stack_root *root, const char *path, struct input_fil
 	int fd;
 
 	if (!root->contents)
-		return err_set(e, -ENOMEDIUM, "%s: a capture holds no libraries", path);
+		return err_set(e, -ENOMEDIUM, "%s: a capture contains no libraries", path);
 	if (root->fd < 0)
 		return input_open(out, path, e);
 	fd = open_in(root->fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);

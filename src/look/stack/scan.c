@@ -230,13 +230,13 @@ static int compare_cubin(struct arena *a, const unsigned char *head, size_t n,
 	char suffix;
 
 	if (n < CUBIN_HEAD || memcmp(head, "\177ELF", 4) != 0 || le16(head + 18) != ELF_CUDA) {
-		*why = "an entry that is called a cubin is none";
+		*why = "an entry marked as cubin is not a cubin";
 		return -EBADMSG;
 	}
 	cubin_target(head[8], le32(head + 48), &sm, &suffix);
 	/* 'a' in the entry alone is usual: see cubin_target. */
 	if (sm != entry->code.sm || (suffix && suffix != entry->code.suffix)) {
-		*why = arena_printf(a, "an entry for sm_%u%.1s holds a cubin for sm_%u%.1s",
+		*why = arena_printf(a, "an entry for sm_%u%.1s contains a cubin for sm_%u%.1s",
 				    entry->code.sm, &entry->code.suffix, sm, &suffix);
 		return -EBADMSG;
 	}
@@ -250,15 +250,15 @@ static int compare_ptx(struct arena *a, const char *head, const struct fatbin_en
 	char suffix;
 
 	if (ptx_target(head, &sm, &suffix, &ptx)) {
-		*why = "an entry that is called PTX is none";
+		*why = "an entry marked as PTX is not PTX";
 		return -EBADMSG;
 	}
 	if (sm != entry->code.sm || suffix != entry->code.suffix || ptx != entry->code.ptx) {
-		*why = arena_printf(a,
-				    "an entry for compute_%u%.1s, PTX %u.%u holds compute_%u%.1s, "
-				    "PTX %u.%u",
-				    entry->code.sm, &entry->code.suffix, entry->code.ptx / 10,
-				    entry->code.ptx % 10, sm, &suffix, ptx / 10, ptx % 10);
+		*why = arena_printf(
+			a,
+			"an entry for compute_%u%.1s, PTX %u.%u contains compute_%u%.1s, PTX %u.%u",
+			entry->code.sm, &entry->code.suffix, entry->code.ptx / 10,
+			entry->code.ptx % 10, sm, &suffix, ptx / 10, ptx % 10);
 		return -EBADMSG;
 	}
 	return 0;

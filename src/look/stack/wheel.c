@@ -31,7 +31,7 @@ int wheel_name(struct arena *a, const char *file, struct wheel *out, struct err 
 	size_t n = 0;
 
 	if (!str_ends(file, ".whl"))
-		return err_set(e, -EBADMSG, "%.200s is no wheel: its name does not end in .whl",
+		return err_set(e, -EBADMSG, "%.200s is not a wheel: its name does not end in .whl",
 			       file);
 	copy = arena_strndup(a, file, strlen(file) - 4);
 	for (p = copy; p && n < PARTS; n++) {
@@ -41,17 +41,17 @@ int wheel_name(struct arena *a, const char *file, struct wheel *out, struct err 
 			*p++ = '\0';
 	}
 	if (p || n < 5)
-		return err_set(
-			e, -EBADMSG,
-			"%.200s is no wheel's name: NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM",
-			file);
+		return err_set(e, -EBADMSG,
+			       "invalid wheel name %.200s: expected "
+			       "NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM",
+			       file);
 	for (size_t i = 0; i < n; i++)
 		if (!valid_word(part[i]))
 			return err_set(e, -EBADMSG,
-				       "%.200s: \"%.100s\" cannot be part of a wheel's name", file,
+				       "%.200s: invalid part \"%.100s\" of a wheel name", file,
 				       part[i]);
 	if (n == 6 && !isdigit((unsigned char)*part[2]))
-		return err_set(e, -EBADMSG, "%.200s: a build number begins with a digit", file);
+		return err_set(e, -EBADMSG, "%.200s: a build number must begin with a digit", file);
 	*out = (struct wheel){ .file = arena_strdup(a, file),
 			       .name = part[0],
 			       .version = part[1],
@@ -137,12 +137,14 @@ int wheel_fits(const struct wheel *w, const struct wheel_target *t, struct err *
 		return err_set(e, -ENOEXEC, "%.200s is for %.100s, not for %s", w->file,
 			       w->platform, t->arch);
 	if (w->machine && strcmp(w->machine, t->arch) != 0)
-		return err_set(e, -ENOEXEC, "%.200s holds libraries for %s, not for %s", w->file,
+		return err_set(e, -ENOEXEC, "%.200s contains libraries for %s, not for %s", w->file,
 			       w->machine, t->arch);
 	if (!t->python)
 		return 0;
 	if (strncmp(t->python, "3.", 2) != 0 || parse_u64(t->python + 2, &minor) || minor > 999)
-		return err_set(e, -EINVAL, "\"%.40s\" is no version of Python: 3.12", t->python);
+		return err_set(e, -EINVAL,
+			       "invalid Python version \"%.40s\": expected a form such as 3.12",
+			       t->python);
 	p.minor = (unsigned)minor;
 	if (!any_word(w->python, python_fits, &p) || !any_word(w->abi, abi_fits, &p))
 		return err_set(e, -ENOEXEC, "%.200s is for Python %.40s (%.40s), not for %s",
@@ -186,17 +188,18 @@ static int check_metadata(struct arena *a, const char *text, struct wheel *w, st
 
 	w->requires_python = wheel_header(a, text, "Requires-Python", 0);
 	if (!name || !version)
-		return err_set(e, -EBADMSG, "%.200s: its metadata lack a name or version", w->file);
+		return err_set(e, -EBADMSG, "%.200s: its metadata has no name or version", w->file);
 	dist_normalise(name, x, sizeof(x));
 	dist_normalise(w->name, y, sizeof(y));
 	if (strcmp(x, y) != 0)
-		return err_set(e, -EBADMSG, "%.200s: inside it is called %.100s", w->file, name);
+		return err_set(e, -EBADMSG, "%.200s: its metadata has a different name: %.100s",
+			       w->file, name);
 	/* "1.0-1" becomes "1.0_1" in a name. */
 	dist_normalise(version, x, sizeof(x));
 	dist_normalise(w->version, y, sizeof(y));
 	if (strcmp(x, y) != 0)
-		return err_set(e, -EBADMSG, "%.200s: inside it is version %.100s", w->file,
-			       version);
+		return err_set(e, -EBADMSG, "%.200s: its metadata has a different version: %.100s",
+			       w->file, version);
 	return 0;
 }
 
@@ -229,11 +232,12 @@ static int check_tags(struct arena *a, const char *text, const struct wheel *w, 
 		    !any_word(w->abi, word_is, abi) ||
 		    !(any_word(w->platform, word_is, platform) ||
 		      same_processor(w->platform, platform)))
-			return err_set(e, -EBADMSG,
-				       "%.200s: inside it is tagged %.60s-%.60s-%.100s", w->file,
-				       tag, platform ? abi : "", platform ? platform : "");
+			return err_set(
+				e, -EBADMSG,
+				"%.200s: its metadata has a different tag: %.60s-%.60s-%.100s",
+				w->file, tag, platform ? abi : "", platform ? platform : "");
 	}
-	return n ? 0 : err_set(e, -EBADMSG, "%.200s: inside it has no tag", w->file);
+	return n ? 0 : err_set(e, -EBADMSG, "%.200s: its metadata has no tag", w->file);
 }
 
 static int wheel_text_of(struct arena *a, const struct zip *z, const char *leaf,
@@ -370,7 +374,7 @@ static int check_member(struct arena *a, const struct zip *z, const struct zip_e
 	if (!str_starts(hash, "sha256="))
 		return err_set(e, -EBADMSG, "RECORD has no SHA-256 of %.200s", entry->name);
 	if (strcmp(hash + 7, text) != 0)
-		return err_set(e, -EBADMSG, "%.200s is not what RECORD says: another SHA-256",
+		return err_set(e, -EBADMSG, "%.200s does not match RECORD: its SHA-256 differs",
 			       entry->name);
 	return note_machine(w, entry, &p, e);
 }
@@ -392,7 +396,7 @@ static int wheel_record(struct arena *a, const struct zip *z, struct wheel *w, s
 	if (code)
 		return code;
 	if (!record)
-		return err_set(e, -EBADMSG, "it lacks %s", name);
+		return err_set(e, -EBADMSG, "missing member: %s", name);
 	code = zip_text(a, z, record, RECORD_MAX, &text, e);
 	if (code)
 		return code;
@@ -403,7 +407,7 @@ static int wheel_record(struct arena *a, const struct zip *z, struct wheel *w, s
 	all = code ? NULL : map_sorted(a, &lines);
 	for (size_t i = 0; i < lines.n && !code; i++)
 		if (!zip_find(z, all[i].key))
-			code = err_set(e, -EBADMSG, "RECORD names %.200s, which is not in it",
+			code = err_set(e, -EBADMSG, "RECORD lists %.200s, which is missing",
 				       all[i].key);
 	return code;
 }

@@ -72,7 +72,7 @@ int manifest_read(struct arena *a, const char *text, size_t len, struct wheelhou
 	int code;
 
 	if (!j)
-		return err_set(e, -EBADMSG, "it cannot be read as JSON");
+		return err_set(e, -EBADMSG, "invalid JSON");
 	code = shape_read(a, &manifest_shape, j, &said, e) ? -EBADMSG : 0;
 	json_decref(j);
 	for (size_t i = 0; !code && i < said.n; i++)
@@ -96,8 +96,9 @@ static int load_manifest(struct arena *a, struct wheelhouse *h, struct err *e)
 	int code;
 
 	if (fd < 0) {
-		err_set(e, -errno, "%s is no wheelhouse: it has no " WHEELHOUSE_MANIFEST, h->dir);
-		err_hint(e, "\"gputune stack wheelhouse create %s\" makes one", h->dir);
+		err_set(e, -errno, "%s is not a wheelhouse: it has no " WHEELHOUSE_MANIFEST,
+			h->dir);
+		err_hint(e, "\"gputune stack wheelhouse create %s\" creates one", h->dir);
 		return -ENOENT;
 	}
 	code = input_open_fd(&f, fd, WHEELHOUSE_MANIFEST, e);
@@ -105,14 +106,14 @@ static int load_manifest(struct arena *a, struct wheelhouse *h, struct err *e)
 		return code;
 	if (f.in.size > MANIFEST_MAX) {
 		input_close(&f);
-		return err_set(e, -EFBIG, "%s: its manifest is larger than any", h->dir);
+		return err_set(e, -EFBIG, "%s: manifest too large", h->dir);
 	}
 	text = arena_alloc(a, (size_t)f.in.size + 1);
 	code = input_read(&f.in, 0, text, (size_t)f.in.size);
-	code = code ? err_set(&why, -EBADMSG, "it cannot be read")
+	code = code ? err_set(&why, -EBADMSG, "unreadable")
 		    : manifest_read(a, text, (size_t)f.in.size, h, &why);
 	if (code)
-		err_set(e, code, "%s: its manifest: %.300s", h->dir, why.text);
+		err_set(e, code, "%s: manifest: %.300s", h->dir, why.text);
 	h->manifest = text;
 	h->manifest_len = (size_t)f.in.size;
 	input_close(&f);
@@ -131,7 +132,7 @@ int wheelhouse_open(struct arena *a, const char *dir, bool lock, struct wheelhou
 	if (h.fd < 0)
 		return err_set(e, -errno, "%s: %s", dir, strerror(errno));
 	if (lock && flock(h.fd, LOCK_EX | LOCK_NB)) {
-		code = err_set(e, -EBUSY, "%s is being changed by another gputune", dir);
+		code = err_set(e, -EBUSY, "%s is in use by another gputune", dir);
 	} else {
 		code = load_manifest(a, &h, e);
 		h.is_signed = faccessat(h.fd, WHEELHOUSE_SIGNATURE, F_OK, 0) == 0;
@@ -181,8 +182,8 @@ int wheelhouse_create(struct arena *a, const char *dir, const struct wheel_targe
 
 	(void)a;
 	if (mkdir(dir, 0755) && !(errno == EEXIST && empty_folder(dir)))
-		return err_set(e, -EEXIST, "%s cannot be made: %s", dir,
-			       errno == ENOTEMPTY ? "it is there, and not empty" : strerror(errno));
+		return err_set(e, -EEXIST, "cannot create %s: %s", dir,
+			       errno == ENOTEMPTY ? "it exists and is not empty" : strerror(errno));
 	h.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (h.fd < 0 || flock(h.fd, LOCK_EX | LOCK_NB))
 		return err_set(e, -errno, "%s: %s", dir, strerror(errno));
@@ -198,14 +199,12 @@ static int write_new(struct wheelhouse *h, const char *name, const char *text, s
 	int code;
 
 	if (fd < 0)
-		return err_set(e, -errno, "%s/%s cannot be written: %s", h->dir, name,
-			       strerror(errno));
+		return err_set(e, -errno, "cannot write %s/%s: %s", h->dir, name, strerror(errno));
 	code = fd_write_all(fd, text, strlen(text));
 	if (!code && fsync(fd))
 		code = -errno;
 	close(fd);
-	return code ? err_set(e, code, "%s/%s cannot be written: %s", h->dir, name, strerror(-code))
-		    : 0;
+	return code ? err_set(e, code, "cannot write %s/%s: %s", h->dir, name, strerror(-code)) : 0;
 }
 
 /* A wheel on its way into a wheelhouse: checked, copied, and the copy compared. */
@@ -227,8 +226,8 @@ static int serves(const struct wheelhouse *h, const struct wheel *w, const struc
 		if (w->code.entries &&
 		    code_best(&w->code.codes, &how->gpus[g], NULL) == CODE_CANNOT)
 			return err_set(e, -ENOEXEC,
-				       "%.200s: none of its GPU code runs on sm_%u, which this "
-				       "wheelhouse is for (%s)",
+				       "%.200s: none of its GPU code runs on sm_%u, a target of "
+				       "this wheelhouse (%s)",
 				       w->file, how->gpus[g].sm, h->gpus);
 	return 0;
 }
@@ -263,7 +262,7 @@ static int copy_wheel(struct wheelhouse *h, struct input *in, const char *name, 
 		return err_set(e, -errno, "%s/%s: %s", h->dir, name, strerror(errno));
 	code = copy_to(in, fd);
 	if (code) {
-		err_set(e, code, "%s cannot be written: %s", h->dir, strerror(-code));
+		err_set(e, code, "cannot write %s: %s", h->dir, strerror(-code));
 		close(fd);
 		unlinkat(h->fd, name, 0);
 		return code;
@@ -274,7 +273,7 @@ static int copy_wheel(struct wheelhouse *h, struct input *in, const char *name, 
 		return code;
 	code = file_sha256(&f.in, again);
 	if (code || strcmp(again, sha256) != 0)
-		code = err_set(e, -EIO, "the copy in %s is not what was copied", h->dir);
+		code = err_set(e, -EIO, "the copy in %s differs from the original", h->dir);
 	input_close(&f);
 	if (code)
 		unlinkat(h->fd, name, 0);
@@ -290,7 +289,7 @@ static int set_aside(struct arena *a, struct wheelhouse *h, const struct house_w
 	if ((mkdirat(h->fd, WHEELHOUSE_OLDER, 0755) && errno != EEXIST) ||
 	    (mkdirat(h->fd, dir, 0755) && errno != EEXIST) ||
 	    renameat(h->fd, old->file, h->fd, arena_printf(a, "%s/%s", dir, old->file)))
-		return err_set(e, -errno, "%s/%s cannot be set aside: %s", h->dir, old->file,
+		return err_set(e, -errno, "cannot move %s/%s aside: %s", h->dir, old->file,
 			       strerror(errno));
 	return 0;
 }
@@ -341,17 +340,17 @@ static int take_in(struct arena *a, struct wheelhouse *h, struct input *in, cons
 	int code = file_sha256(in, sha256);
 
 	if (code)
-		return err_set(e, code, "%s cannot be read: %s", w->file, strerror(-code));
+		return err_set(e, code, "%s: cannot read: %s", w->file, strerror(-code));
 	*what = old ? HOUSE_SAME : HOUSE_ADDED;
 	if (old && strcmp(old->sha256, sha256) == 0)
 		return 0;
 	if (old && !replace) {
-		err_set(e, -EEXIST, "%s has another %s", h->dir, w->file);
-		err_hint(e, "\"stack wheelhouse update\" replaces it and keeps the old one aside");
+		err_set(e, -EEXIST, "%s has a different %s", h->dir, w->file);
+		err_hint(e, "\"stack wheelhouse update\" replaces it and keeps the old one");
 		return -EEXIST;
 	}
 	if (!old && faccessat(h->fd, w->file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return err_set(e, -EEXIST, "%s/%s is there, but not in the manifest", h->dir,
+		return err_set(e, -EEXIST, "%s/%s exists, but is not in the manifest", h->dir,
 			       w->file);
 	code = copy_wheel(h, in, temporary, sha256, e);
 	if (!code && old) {
@@ -414,7 +413,7 @@ static int keygen(struct arena *a, char *const *argv, const char *bytes, size_t 
 	if (in >= 0 && out >= 0)
 		status = command_front(&p, e);
 	else
-		err_set(e, status, "no file in memory");
+		err_set(e, status, "cannot create a file in memory");
 	if (out >= 0)
 		got = pread(out, *said, SAID_MAX - 1, 0);
 	(*said)[got > 0 ? got : 0] = '\0';
@@ -473,9 +472,9 @@ int house_signed_by(struct arena *a, const struct wheelhouse *h, const char *key
 	if (r == 0 && keygen(a, print, "", 0, false, &ours, e) == 0 && *fingerprint(a, ours) &&
 	    strcmp(fingerprint(a, ours), fingerprint(a, by)) == 0)
 		return 0;
-	err_set(e, -EKEYREJECTED, "%s is not signed by %s as it is", h->dir, key);
-	err_hint(e, "verify it first; whoever trusts it all the same removes " WHEELHOUSE_SIGNATURE
-		    " and adds again");
+	err_set(e, -EKEYREJECTED, "the current manifest of %s is not signed by %s", h->dir, key);
+	err_hint(e, "verify it first; to trust it anyway, remove " WHEELHOUSE_SIGNATURE
+		    " and add again");
 	return -EKEYREJECTED;
 }
 
@@ -491,8 +490,8 @@ static int house_sign(struct arena *a, const char *text, const char *key, char *
 		return r;
 	if (r == 0 && str_starts(*signature, "-----BEGIN SSH SIGNATURE-----"))
 		return 0;
-	err_set(e, -EPERM, "ssh-keygen does not sign with %s", key);
-	err_hint(e, "a key with a passphrase has to be in the agent: give its public half");
+	err_set(e, -EPERM, "ssh-keygen cannot sign with %s", key);
+	err_hint(e, "a key with a passphrase must be in the agent: give its public half");
 	return -EPERM;
 }
 
@@ -505,12 +504,12 @@ int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, stru
 	int code;
 
 	if (h->is_signed && !key)
-		return err_set(e, -EPERM, "%s is signed: changing it needs --key", h->dir);
+		return err_set(e, -EPERM, "%s is signed: changing it requires --key", h->dir);
 	shape_json(j, &manifest_shape, h);
 	text = json_dumps(j, JSON_INDENT(2));
 	json_decref(j);
 	if (!text)
-		return err_set(e, -EINVAL, "the manifest is no text");
+		return err_set(e, -EINVAL, "cannot write the manifest as text");
 	code = write_new(h, name, text, e);
 	if (!code && key)
 		code = house_sign(a, text, key, &signature, e);
@@ -518,9 +517,9 @@ int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, stru
 	if (!code && key)
 		code = write_new(h, sig, signature, e);
 	if (!code && key && renameat(h->fd, sig, h->fd, WHEELHOUSE_SIGNATURE))
-		code = err_set(e, -errno, "the signature cannot be written");
+		code = err_set(e, -errno, "cannot write the signature");
 	if (!code && renameat(h->fd, name, h->fd, WHEELHOUSE_MANIFEST))
-		code = err_set(e, -errno, "the manifest cannot be written: %s", strerror(errno));
+		code = err_set(e, -errno, "cannot write the manifest: %s", strerror(errno));
 	if (code) {
 		unlinkat(h->fd, name, 0);
 		unlinkat(h->fd, sig, 0);
@@ -551,18 +550,18 @@ static const char *check_wheel(struct arena *a, const struct wheelhouse *h,
 	int fd = openat(h->fd, w->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
-		return errno == ELOOP	 ? "it is a link, not a file"
-		       : errno == ENOENT ? "it is missing"
+		return errno == ELOOP	 ? "a link, not a file"
+		       : errno == ENOENT ? "missing"
 					 : strerror(errno);
 	if (input_open_fd(&f, fd, w->file, &e))
 		return arena_strdup(a, e.text);
 	if (f.in.size != w->size)
-		err_set(&e, -EBADMSG, "it has %llu bytes, the manifest says %llu",
+		err_set(&e, -EBADMSG, "%llu bytes; %llu in the manifest",
 			(unsigned long long)f.in.size, (unsigned long long)w->size);
 	else if (file_sha256(&f.in, sha256))
-		err_set(&e, -EIO, "it cannot be read");
+		err_set(&e, -EIO, "unreadable");
 	else if (strcmp(sha256, w->sha256) != 0)
-		err_set(&e, -EBADMSG, "its SHA-256 is another one than in the manifest");
+		err_set(&e, -EBADMSG, "its SHA-256 differs from the manifest");
 	else if (wheel_read(a, &f.in, w->file, &how, &inside, &e) == 0)
 		wheel_fits(&inside, &t, &e);
 	input_close(&f);
@@ -580,7 +579,7 @@ static int strangers(struct arena *a, const struct wheelhouse *h, struct house_v
 	if (!d) {
 		if (fd >= 0)
 			close(fd);
-		return err_set(e, -EIO, "%s cannot be listed", h->dir);
+		return err_set(e, -EIO, "cannot list %s", h->dir);
 	}
 	while ((it = readdir(d))) {
 		bool known = !str_ends(it->d_name, ".whl") || it->d_name[0] == '.';
@@ -588,7 +587,7 @@ static int strangers(struct arena *a, const struct wheelhouse *h, struct house_v
 		for (size_t i = 0; i < h->n && !known; i++)
 			known = strcmp(h->wheels[i].file, it->d_name) == 0;
 		if (!known)
-			add(a, v, it->d_name, "it is not in the manifest");
+			add(a, v, it->d_name, "not in the manifest");
 	}
 	closedir(d);
 	return 0;
@@ -612,8 +611,8 @@ int wheelhouse_verify(struct arena *a, struct wheelhouse *h, const char *signers
 		out->signer = h->is_signed ? house_signer(a, h, signers) : NULL;
 		if (!out->signer)
 			add(a, out, WHEELHOUSE_MANIFEST,
-			    h->is_signed ? "none of the allowed signers signed it as it is"
-					 : "nobody signed it");
+			    h->is_signed ? "not signed by an allowed signer in its current form"
+					 : "not signed");
 	}
 	return strangers(a, h, out, e);
 }

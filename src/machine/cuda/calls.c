@@ -28,9 +28,10 @@ int cuda_alloc(struct cuda_gpu *g, size_t bytes, cuda_address *out, struct err *
 	if (r)
 		*out = 0;
 	if (r != CUDA_ERROR_OUT_OF_MEMORY)
-		return cuda_check(g, r, e, "%zu MiB of its memory", bytes >> 20);
+		return cuda_check(g, r, e, "allocating %zu MiB of GPU memory", bytes >> 20);
 	g->api->memory_info(&left, &total);
-	return err_set(e, -ENOMEM, "GPU %s: no %zu MiB of its memory: %zu of %zu MiB are free",
+	return err_set(e, -ENOMEM,
+		       "GPU %s: cannot allocate %zu MiB of GPU memory: %zu of %zu MiB are free",
 		       g->pci, (bytes + (1 << 20) - 1) >> 20, left >> 20, total >> 20);
 }
 
@@ -42,8 +43,7 @@ void cuda_free(struct cuda_gpu *g, cuda_address at)
 
 static int address_of(struct cuda_gpu *g, void *p, cuda_address *as, struct err *e)
 {
-	return as ? cuda_check(g, g->api->host_address(as, p, 0), e, "the address of host memory")
-		  : 0;
+	return as ? cuda_check(g, g->api->host_address(as, p, 0), e, "mapping host memory") : 0;
 }
 
 int cuda_host_alloc(struct cuda_gpu *g, size_t bytes, void **out, cuda_address *as, struct err *e)
@@ -51,7 +51,7 @@ int cuda_host_alloc(struct cuda_gpu *g, size_t bytes, void **out, cuda_address *
 	int r = cuda_check(g,
 			   g->api->host_alloc(out, bytes,
 					      CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-			   e, "%zu MiB of pinned host memory", bytes >> 20);
+			   e, "allocating %zu MiB of pinned host memory", bytes >> 20);
 
 	if (r) {
 		*out = NULL;
@@ -115,7 +115,7 @@ int cuda_event_make(struct cuda_gpu *g, struct cuda_event **out, struct err *e)
 
 	if (r)
 		*out = NULL;
-	return cuda_check(g, r, e, "an event");
+	return cuda_check(g, r, e, "creating an event");
 }
 
 void cuda_event_end(struct cuda_gpu *g, struct cuda_event *ev)
@@ -152,7 +152,7 @@ static int calls_wait_for(struct cuda_gpu *g, struct cuda_event *ev, struct cuda
 	{
 		char why[160];
 
-		snprintf(why, sizeof(why), "%.80s was not over after %.3g s", what, seconds);
+		snprintf(why, sizeof(why), "%.80s did not finish within %.3g s", what, seconds);
 		cuda_lose(g, e, why);
 	}
 	return -ETIME;
@@ -174,12 +174,12 @@ int cuda_elapsed(struct cuda_gpu *g, struct cuda_event *from, struct cuda_event 
 		 struct err *e)
 {
 	float ms = 0;
-	int r = cuda_check(g, g->api->event_elapsed(&ms, from, to), e, "the time between events");
+	int r = cuda_check(g, g->api->event_elapsed(&ms, from, to), e,
+			   "reading the time between events");
 
 	*out = (double)ms / 1e3;
 	if (r == 0 && !(ms > 0 && isfinite(ms)))
-		return err_set(e, -ETIME, "GPU %s: its clock tells no time between two events",
-			       g->pci);
+		return err_set(e, -ETIME, "GPU %s: no valid time between two events", g->pci);
 	return r;
 }
 
@@ -210,14 +210,15 @@ void cuda_module_end(struct cuda_gpu *g, struct cuda_module *m)
 int cuda_function_find(struct cuda_gpu *g, struct cuda_module *m, const char *name,
 		       struct cuda_function **out, struct err *e)
 {
-	return cuda_check(g, g->api->module_function(out, m, name), e, "the kernel \"%s\"", name);
+	return cuda_check(g, g->api->module_function(out, m, name), e, "finding kernel \"%s\"",
+			  name);
 }
 
 int cuda_launch(struct cuda_gpu *g, struct cuda_function *f, unsigned blocks, unsigned threads,
 		struct cuda_stream *s, void **args, struct err *e)
 {
 	return cuda_check(g, g->api->launch(f, blocks, 1, 1, threads, 1, 1, 0, s, args, NULL), e,
-			  "starting a kernel");
+			  "launching a kernel");
 }
 
 /* A gate is opened by a number that only grows, so that a late look at an old one lets nobody in.
@@ -268,7 +269,7 @@ int cuda_gate_hold(struct cuda_gate *gate, struct cuda_gpu *g, struct cuda_strea
 		gate->kernel = true;
 		return cuda_launch(g, spin, 1, 1, s, args, e);
 	}
-	return cuda_check(g, r, e, "holding a stream");
+	return cuda_check(g, r, e, "blocking a stream");
 }
 
 void cuda_gate_open(struct cuda_gate *gate)

@@ -72,9 +72,9 @@ const char *cublaslt_status_name(int status)
 	case CUBLAS_STATUS_NOT_SUPPORTED:
 		return "CUBLAS_STATUS_NOT_SUPPORTED";
 	case CUBLASLT_MISSING:
-		return "the library has no such function";
+		return "the library lacks this function";
 	default:
-		return "an unknown cuBLAS status";
+		return "unknown cuBLAS status";
 	}
 }
 
@@ -119,7 +119,7 @@ int cublaslt_load(struct cublaslt *l, struct err *e)
 		return r;
 	if (l->api.multiply == missing_multiply || l->api.heuristic == missing_heuristic) {
 		r = err_set(e, -ELIBACC,
-			    "%s has no cublasLtMatmul: it is no cuBLASLt of CUDA 11 or later",
+			    "%s has no cublasLtMatmul: not cuBLASLt of CUDA 11 or later",
 			    l->lib.path);
 		cuda_library_close(&l->lib);
 		return r;
@@ -179,18 +179,18 @@ static int set_scales(struct cublaslt_plan *p, const struct cublaslt_shape *s, s
 	int mode = s->scale_mode, r = 0;
 
 	if (mode != CUBLASLT_SCALE_ONE) {
-		r = set(p, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode, sizeof(mode),
-			"scales in blocks", e);
+		r = set(p, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode, sizeof(mode), "block scaling",
+			e);
 		r = r ? r
 		      : set(p, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode, sizeof(mode),
-			    "scales in blocks", e);
+			    "block scaling", e);
 	}
 	if (r == 0 && s->a_scale)
 		r = set(p, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &s->a_scale, sizeof(s->a_scale),
-			"the scale of A", e);
+			"setting the scale of A", e);
 	if (r == 0 && s->b_scale)
 		r = set(p, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &s->b_scale, sizeof(s->b_scale),
-			"the scale of B", e);
+			"setting the scale of B", e);
 	return r;
 }
 
@@ -203,11 +203,16 @@ static int describe_product(struct cublaslt_plan *p, const struct cublaslt_shape
 	/* What a call that failed left there is nothing to end; so below. */
 	if (made)
 		p->product = NULL;
-	r = cublaslt_status(made, e, "this arithmetic");
-	r = r ? r : set(p, CUBLASLT_MATMUL_DESC_TRANSA, &turned_a, sizeof(turned_a), "A turned", e);
-	r = r ? r : set(p, CUBLASLT_MATMUL_DESC_TRANSB, &turned_b, sizeof(turned_b), "B turned", e);
+	r = cublaslt_status(made, e, "setting this arithmetic");
+	r = r ? r
+	      : set(p, CUBLASLT_MATMUL_DESC_TRANSA, &turned_a, sizeof(turned_a), "transposing A",
+		    e);
+	r = r ? r
+	      : set(p, CUBLASLT_MATMUL_DESC_TRANSB, &turned_b, sizeof(turned_b), "transposing B",
+		    e);
 	if (r == 0 && s->fast)
-		r = set(p, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof(fast), "quick sums", e);
+		r = set(p, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof(fast),
+			"setting fast accumulation", e);
 	return r ? r : set_scales(p, s, e);
 }
 
@@ -225,10 +230,10 @@ static int describe_matrices(struct cublaslt_plan *p, const struct cublaslt_shap
 {
 	uint64_t a_rows = s->a_turned ? s->k : s->m, a_columns = s->a_turned ? s->m : s->k,
 		 b_rows = s->b_turned ? s->n : s->k, b_columns = s->b_turned ? s->k : s->n;
-	int r = describe_matrix(p, &p->a, s->a, a_rows, a_columns, "the matrix A", e);
+	int r = describe_matrix(p, &p->a, s->a, a_rows, a_columns, "describing matrix A", e);
 
-	r = r ? r : describe_matrix(p, &p->b, s->b, b_rows, b_columns, "the matrix B", e);
-	return r ? r : describe_matrix(p, &p->d, s->d, s->m, s->n, "the matrix D", e);
+	r = r ? r : describe_matrix(p, &p->b, s->b, b_rows, b_columns, "describing matrix B", e);
+	return r ? r : describe_matrix(p, &p->d, s->d, s->m, s->n, "describing matrix D", e);
 }
 
 static int cublaslt_start(struct cublaslt_plan *p, const struct cuda_gpu *g, struct err *e)
@@ -239,11 +244,11 @@ static int cublaslt_start(struct cublaslt_plan *p, const struct cuda_gpu *g, str
 		p->handle = NULL;
 	if (s == CUBLAS_STATUS_NOT_INITIALIZED && driver && driver < p->lt->version[0])
 		return err_set(e, -ELIBBAD,
-			       "cuBLASLt %d.%d (%s) needs a driver for CUDA %d; this one runs "
-			       "CUDA %d.%d at most",
+			       "cuBLASLt %d.%d (%s) requires a driver for CUDA %d; this driver "
+			       "supports up to CUDA %d.%d",
 			       p->lt->version[0], p->lt->version[1], p->lt->lib.path,
 			       p->lt->version[0], driver, g->cuda->version % 1000 / 10);
-	return cublaslt_status(s, e, "starting on this GPU");
+	return cublaslt_status(s, e, "initializing on this GPU");
 }
 
 int cublaslt_plan_make(struct cublaslt *l, struct cuda_gpu *g, const struct cublaslt_shape *shape,
@@ -253,7 +258,7 @@ int cublaslt_plan_make(struct cublaslt *l, struct cuda_gpu *g, const struct cubl
 	int r;
 
 	if (!p)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	p->lt = l;
 	p->gpu = g;
 	if (shape->scale == CUDA_R_64F)
@@ -278,18 +283,18 @@ int cublaslt_plan_search(struct cublaslt_plan *p, size_t workspace, struct cubla
 			 int most, int *n, struct err *e)
 {
 	struct cublaslt_wish *wish = NULL;
-	int r = cublaslt_status(p->lt->api.wish_make(&wish), e, "what is wished for");
+	int r = cublaslt_status(p->lt->api.wish_make(&wish), e, "creating the search preference");
 
 	*n = 0;
 	if (r)
 		return r;
 	r = cublaslt_status(p->lt->api.wish_set(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
 						&workspace, sizeof(workspace)),
-			    e, "the size of the workspace");
+			    e, "workspace size");
 	r = r ? r
 	      : cublaslt_status(p->lt->api.heuristic(p->handle, p->product, p->a, p->b, p->d, p->d,
 						     wish, most, out, n),
-				e, "looking for algorithms");
+				e, "searching for algorithms");
 	p->lt->api.wish_end(wish);
 	/* What the library says it gave is not taken beyond what there is room for. */
 	if (*n < 0 || *n > most)

@@ -73,29 +73,29 @@ static const char *cufile_sentence(int error)
 		int error;
 		const char *text;
 	} rows[] = {
-		{ 5001, "the kernel module nvidia-fs is not loaded, and the fall-back is off" },
-		{ 5004, "nvidia-fs and the library are of different versions" },
-		{ 5007, "not on this platform" },
-		{ 5008, "not for files of this kind or file system" },
-		{ 5009, "not for this GPU" },
-		{ 5010, "nvidia-fs refused it" },
-		{ CUFILE_CUDA, "the CUDA driver refused it" },
-		{ 5016, "more memory than may be pinned" },
-		{ 5018, "not for files of this kind" },
-		{ 5019, "the file is open with flags that it does not know" },
-		{ 5020, "the file is not open past the page cache" },
-		{ 5027, "it did not find the file's disk and file system, which it asks udev: a "
-			"container has udev's answers when /run/udev is mounted into it" },
-		{ 5031, "it could not open the file once more by its name" },
+		{ 5001, "the kernel module nvidia-fs is not loaded, and the fallback is off" },
+		{ 5004, "nvidia-fs and the library have different versions" },
+		{ 5007, "not supported on this platform" },
+		{ 5008, "not supported for this type of file or file system" },
+		{ 5009, "not supported for this GPU" },
+		{ 5010, "rejected by nvidia-fs" },
+		{ CUFILE_CUDA, "rejected by the CUDA driver" },
+		{ 5016, "exceeds the limit of pinned memory" },
+		{ 5018, "not supported for this type of file" },
+		{ 5019, "the file is open with unsupported flags" },
+		{ 5020, "the file is not open with O_DIRECT" },
+		{ 5027, "file's disk and file system not found in udev; in a container, mount "
+			"/run/udev" },
+		{ 5031, "cannot reopen the file by its name" },
 		{ 5033, "nvidia-fs did not start" },
-		{ 5034, "switched off in cufile.json" },
-		{ CUFILE_MISSING, "the library has no such function" },
+		{ 5034, "disabled in cufile.json" },
+		{ CUFILE_MISSING, "the library lacks this function" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].error == error)
 			return rows[i].text;
-	return "an error that is not known here";
+	return "unknown error";
 }
 
 int cufile_check(struct cufile_answer a, struct err *e, const char *what)
@@ -156,17 +156,17 @@ const char *cufile_way(const struct cufile *c, const struct cufile_counts *from,
 		 host = from && to ? to->host - from->host : 0;
 
 	if (peer && !host)
-		return "direct: PCI peer to peer";
+		return "direct: PCI peer-to-peer";
 	if (module && !host)
 		return "direct: nvidia-fs";
 	if (peer || module)
-		return "partly direct, partly through the host's memory";
+		return "partly direct, partly through host memory";
 	if (host)
-		return "compatibility mode: through the host's memory, not direct";
+		return "compatibility mode: through host memory, not direct";
 	if (!c->module_major)
-		return "nvidia-fs is not loaded: compatibility mode, unless PCI peer to peer is "
-		       "on; this library does not count";
-	return "nvidia-fs is loaded; whether reads were direct this library does not count";
+		return "nvidia-fs is not loaded: compatibility mode, unless PCI peer-to-peer is "
+		       "on; not counted by this library";
+	return "nvidia-fs is loaded; direct reads are not counted by this library";
 }
 
 int cufile_open(struct cufile *c, struct err *e)
@@ -182,11 +182,11 @@ int cufile_open(struct cufile *c, struct err *e)
 	if (r)
 		return r;
 	if (c->api.read == missing_read || c->api.file_add == missing_file_add)
-		r = err_set(e, -ELIBACC, "%s is no cuFile", c->lib.path);
+		r = err_set(e, -ELIBACC, "%s is not cuFile", c->lib.path);
 	/* Starting it says how many of a GPU's reads took which way from then on. */
 	if (r == 0 && !c->api.count_level(LEVEL).error)
 		c->counts = true;
-	r = r ? r : cufile_check(c->api.driver_open(), e, "starting");
+	r = r ? r : cufile_check(c->api.driver_open(), e, "initializing");
 	if (r) {
 		cuda_library_close(&c->lib);
 		return r;

@@ -90,9 +90,10 @@ int cusparselt_open(struct cusparselt *l, struct err *e)
 	if (l->api.multiply == missing_multiply || l->api.search == missing_search)
 		r = err_set(e, -ELIBACC, "%s has no cusparseLtMatmul", l->lib.path);
 	else if (l->version[0] == 0 && l->version[1] < 6)
-		r = err_set(e, -ELIBBAD,
-			    "%s is version %d.%d.%d, whose interface is another: 0.6 is needed",
-			    l->lib.path, l->version[0], l->version[1], l->version[2]);
+		r = err_set(
+			e, -ELIBBAD,
+			"%s is version %d.%d.%d, which has a different interface: 0.6 is required",
+			l->lib.path, l->version[0], l->version[1], l->version[2]);
 	if (r)
 		cuda_library_close(&l->lib);
 	return r;
@@ -128,23 +129,23 @@ static int cusparselt_describe(struct cusparselt_plan *p, const struct cusparsel
 {
 	const struct cusparselt_api *api = &p->lt->api;
 	int64_t m = (int64_t)s->m, n = (int64_t)s->n, k = (int64_t)s->k;
-	int r = cusparselt_status(api->begin(&p->handle), e, "starting on this GPU");
+	int r = cusparselt_status(api->begin(&p->handle), e, "initializing on this GPU");
 
 	p->begun = r == 0;
 	r = r ? r
 	      : cusparselt_status(api->sparse_make(&p->handle, &p->a, k, m, k, ALIGNMENT, s->type,
 						   CUSPARSE_ORDER_COL, 0),
-				  e, "the sparse matrix A");
+				  e, "describing sparse matrix A");
 	p->have_a = r == 0;
 	r = r ? r
 	      : cusparselt_status(api->dense_make(&p->handle, &p->b, k, n, k, ALIGNMENT, s->type,
 						  CUSPARSE_ORDER_COL),
-				  e, "the matrix B");
+				  e, "describing matrix B");
 	p->have_b = r == 0;
 	r = r ? r
 	      : cusparselt_status(api->dense_make(&p->handle, &p->d, m, n, m, ALIGNMENT, s->d,
 						  CUSPARSE_ORDER_COL),
-				  e, "the matrix D");
+				  e, "describing matrix D");
 	p->have_d = r == 0;
 	r = r ? r
 	      : cusparselt_status(
@@ -152,10 +153,10 @@ static int cusparselt_describe(struct cusparselt_plan *p, const struct cusparsel
 					  CUSPARSE_OPERATION_NON_TRANSPOSE, &p->a, &p->b, &p->d,
 					  &p->d,
 					  s->integer ? CUSPARSE_COMPUTE_32I : CUSPARSE_COMPUTE_32F),
-			e, "this product");
+			e, "describing this product");
 	r = r ? r
 	      : cusparselt_status(api->choice_make(&p->handle, &p->choice, &p->product, 0), e,
-				  "choosing an algorithm");
+				  "selecting an algorithm");
 	p->chosen = r == 0;
 	return r;
 }
@@ -175,7 +176,7 @@ static int cusparselt_take(struct cusparselt_plan *p, const struct cusparselt_ch
 			s = api->choice_set(&p->handle, &p->choice, choice_words[i], &c->word[i],
 					    sizeof(c->word[i]));
 		if (s && choice_words[i] == CUSPARSELT_MATMUL_ALG_CONFIG_ID)
-			return cusparselt_status(s, e, "the algorithm that was found before");
+			return cusparselt_status(s, e, "restoring the algorithm found before");
 	}
 	return 0;
 }
@@ -183,7 +184,8 @@ static int cusparselt_take(struct cusparselt_plan *p, const struct cusparselt_ch
 static int plan(struct cusparselt_plan *p, struct err *e)
 {
 	int r = cusparselt_status(
-		p->lt->api.plan_make(&p->handle, &p->plan, &p->product, &p->choice), e, "a plan");
+		p->lt->api.plan_make(&p->handle, &p->plan, &p->product, &p->choice), e,
+		"creating a plan");
 
 	p->planned = r == 0;
 	return r;
@@ -198,7 +200,7 @@ int cusparselt_plan_make(struct cusparselt *l, struct cuda_gpu *g,
 	int r;
 
 	if (!p)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	memset(p, 0, sizeof(*p));
 	p->lt = l;
 	p->gpu = g;
@@ -219,21 +221,21 @@ int cusparselt_plan_bytes(struct cusparselt_plan *p, size_t *compressed, size_t 
 {
 	*compressed = *scratch = 0;
 	return cusparselt_status(p->lt->api.compressed(&p->handle, &p->plan, compressed, scratch),
-				 e, "the size without zeros");
+				 e, "reading the compressed size");
 }
 
 int cusparselt_check(struct cusparselt_plan *p, cuda_address a, cuda_address wrong,
 		     struct cuda_stream *s, struct err *e)
 {
 	return cusparselt_status(p->lt->api.check(&p->handle, &p->product, a, wrong, s), e,
-				 "looking for the zeros");
+				 "checking the sparsity");
 }
 
 int cusparselt_compress(struct cusparselt_plan *p, cuda_address a, cuda_address to,
 			cuda_address scratch, struct cuda_stream *s, struct err *e)
 {
 	return cusparselt_status(p->lt->api.compress(&p->handle, &p->plan, a, to, scratch, s), e,
-				 "taking the zeros out");
+				 "compressing the matrix");
 }
 
 /* The plan's algorithm must not need more than there is. */
@@ -241,11 +243,11 @@ static int cusparselt_fits(struct cusparselt_plan *p, size_t have, struct err *e
 {
 	size_t want = 0;
 	int r = cusparselt_status(p->lt->api.workspace(&p->handle, &p->plan, &want), e,
-				  "the size of the workspace");
+				  "workspace size");
 
 	if (r == 0 && want > have)
 		r = err_set(e, -EOPNOTSUPP,
-			    "cuSPARSELt: its algorithm wants %zu MiB besides, and has %zu",
+			    "cuSPARSELt: its algorithm requires %zu MiB of workspace and has %zu",
 			    want >> 20, have >> 20);
 	return r;
 }
@@ -260,7 +262,7 @@ int cusparselt_search(struct cusparselt_plan *p, const struct cusparselt_buffers
 	r = r ? r
 	      : cusparselt_status(api->search(&p->handle, &p->plan, &one, at->a, at->b, &zero,
 					      at->d, at->d, at->workspace, &s, 1),
-				  e, "the search for an algorithm");
+				  e, "searching for an algorithm");
 	r = r ? r : cusparselt_fits(p, at->workspace_bytes, e);
 	*out = (struct cusparselt_choice){ 0 };
 	for (size_t i = 0; i < CUSPARSELT_WORDS && r == 0; i++)
@@ -280,5 +282,5 @@ int cusparselt_multiply(struct cusparselt_plan *p, const struct cusparselt_buffe
 
 	return cusparselt_status(p->lt->api.multiply(&p->handle, &p->plan, &one, at->a, at->b,
 						     &zero, at->d, at->d, at->workspace, &s, 1),
-				 e, "the product");
+				 e, "computing the product");
 }

@@ -41,37 +41,37 @@ static const struct result {
 	{ 34, ELIBACC, false, "STUB_LIBRARY", "the library is a stub for linking, not a driver" },
 	{ 46, EBUSY, false, "DEVICE_UNAVAILABLE",
 	  "the GPU is in exclusive mode and in use, or prohibited" },
-	{ 100, ENXIO, false, "NO_DEVICE", "no GPU that this process may use" },
+	{ 100, ENXIO, false, "NO_DEVICE", "no GPU available to this process" },
 	{ 101, ENXIO, false, "INVALID_DEVICE", "no such GPU" },
-	{ 200, ENOEXEC, false, "INVALID_IMAGE", "the kernel's text is not accepted" },
+	{ 200, ENOEXEC, false, "INVALID_IMAGE", "invalid kernel image" },
 	{ 205, EIO, true, "MAP_FAILED", "mapping failed" },
 	{ 214, EIO, true, "ECC_UNCORRECTABLE", "an uncorrectable ECC error in the GPU's memory" },
 	{ 218, ENOEXEC, false, "INVALID_PTX", "the kernel does not compile" },
 	{ 220, EIO, true, "NVLINK_UNCORRECTABLE", "an uncorrectable NVLink error" },
 	{ 222, ELIBBAD, false, "UNSUPPORTED_PTX_VERSION",
 	  "the driver is too old for the kernel's PTX" },
-	{ 304, EACCES, false, "OPERATING_SYSTEM", "the operating system refused" },
-	{ 500, ENOSYS, false, "NOT_FOUND", "the driver has no such function" },
-	{ 700, EIO, true, "ILLEGAL_ADDRESS", "a kernel went to a wrong address" },
-	{ 702, EIO, true, "LAUNCH_TIMEOUT", "a kernel ran too long" },
-	{ 709, EIO, true, "CONTEXT_IS_DESTROYED", "the context is gone" },
-	{ 710, EIO, true, "ASSERT", "a kernel stopped itself" },
+	{ 304, EACCES, false, "OPERATING_SYSTEM", "operating system error" },
+	{ 500, ENOSYS, false, "NOT_FOUND", "the driver lacks this function" },
+	{ 700, EIO, true, "ILLEGAL_ADDRESS", "illegal memory access by a kernel" },
+	{ 702, EIO, true, "LAUNCH_TIMEOUT", "kernel timeout" },
+	{ 709, EIO, true, "CONTEXT_IS_DESTROYED", "context destroyed" },
+	{ 710, EIO, true, "ASSERT", "device-side assert" },
 	{ 714, EIO, true, "HARDWARE_STACK_ERROR", "a hardware stack error" },
-	{ 715, EIO, true, "ILLEGAL_INSTRUCTION", "a kernel met an illegal instruction" },
-	{ 716, EIO, true, "MISALIGNED_ADDRESS", "a kernel went to a misaligned address" },
-	{ 717, EIO, true, "INVALID_ADDRESS_SPACE", "a kernel used a wrong address space" },
-	{ 718, EIO, true, "INVALID_PC", "a kernel's program counter left it" },
-	{ 719, EIO, true, "LAUNCH_FAILED", "a kernel failed" },
-	{ 721, EIO, true, "TENSOR_MEMORY_LEAK", "tensor memory was not given back" },
+	{ 715, EIO, true, "ILLEGAL_INSTRUCTION", "illegal instruction in a kernel" },
+	{ 716, EIO, true, "MISALIGNED_ADDRESS", "misaligned address in a kernel" },
+	{ 717, EIO, true, "INVALID_ADDRESS_SPACE", "invalid address space in a kernel" },
+	{ 718, EIO, true, "INVALID_PC", "invalid program counter in a kernel" },
+	{ 719, EIO, true, "LAUNCH_FAILED", "kernel launch failed" },
+	{ 721, EIO, true, "TENSOR_MEMORY_LEAK", "tensor memory was not released" },
 	{ 800, EACCES, false, "NOT_PERMITTED", "not permitted" },
 	{ 801, EOPNOTSUPP, false, "NOT_SUPPORTED", "not supported" },
 	{ 802, EAGAIN, false, "SYSTEM_NOT_READY",
-	  "the system is not ready; on NVSwitch machines the fabric manager must run" },
+	  "the system is not ready; on NVSwitch machines Fabric Manager must run" },
 	{ 803, ELIBBAD, false, "SYSTEM_DRIVER_MISMATCH",
-	  "driver library and kernel module are of different versions" },
+	  "driver library and kernel module have different versions" },
 	{ 804, ELIBBAD, false, "COMPAT_NOT_SUPPORTED_ON_DEVICE",
-	  "the compatibility library does not serve this GPU" },
-	{ 999, EIO, true, "UNKNOWN", "the driver's unknown error" },
+	  "the compatibility library does not support this GPU" },
+	{ 999, EIO, true, "UNKNOWN", "unknown driver error" },
 };
 
 static const struct result *find_result(int number)
@@ -95,7 +95,7 @@ static void result_text(const struct cuda_calls *api, int result, char *out, siz
 	if (api->error_name(result, &name) || !name)
 		name = "CUDA's error";
 	if (api->error_string(result, &words) || !words)
-		words = "not known to this program";
+		words = "unknown";
 	snprintf(out, size, "%s (%d), %s", name, result, words);
 }
 
@@ -109,8 +109,8 @@ int cuda_lose(struct cuda_gpu *g, struct err *e, const char *why)
 	if (!*g->lost)
 		snprintf(g->lost, sizeof(g->lost), "%s", why);
 	err_set(e, -EIO, "GPU %s is lost: %s", g->pci, g->lost);
-	err_hint(e, "look for NVRM: Xid in the kernel log, and whether nvidia-smi still lists the "
-		    "GPU");
+	err_hint(e,
+		 "check the kernel log for NVRM: Xid, and whether nvidia-smi still lists the GPU");
 	return -EIO;
 }
 
@@ -152,7 +152,7 @@ static void read_names(struct cuda_gpu *g)
 	unsigned domain, bus, slot, function = 0;
 
 	if (g->api->device_name(g->name, sizeof(g->name), g->device))
-		snprintf(g->name, sizeof(g->name), "a GPU without a name");
+		snprintf(g->name, sizeof(g->name), "unnamed GPU");
 	g->name[sizeof(g->name) - 1] = '\0';
 	if (g->api->device_uuid(id, g->device) == 0 ||
 	    g->api->device_uuid_old(id, g->device) == 0) {
@@ -196,7 +196,7 @@ static int driver_no_gpu(int result, const struct cuda *c, struct err *e)
 	char text[200];
 
 	result_text(&c->api, result, text, sizeof(text));
-	err_set(e, r ? -r->error : -EIO, "the NVIDIA driver does not start: %s", text);
+	err_set(e, r ? -r->error : -EIO, "the NVIDIA driver failed to initialize: %s", text);
 	if (result == CUDA_ERROR_NO_DEVICE && getenv("CUDA_VISIBLE_DEVICES"))
 		err_hint(e, "CUDA_VISIBLE_DEVICES is \"%.60s\"", getenv("CUDA_VISIBLE_DEVICES"));
 	else if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
@@ -249,7 +249,7 @@ static int list_gpus(struct cuda *c, struct err *e)
 		read_gpu(g);
 		c->n++;
 	}
-	return c->n ? 0 : err_set(e, -ENXIO, "the NVIDIA driver opens none of its %d GPUs", n);
+	return c->n ? 0 : err_set(e, -ENXIO, "the NVIDIA driver cannot open any of its %d GPUs", n);
 }
 
 void cuda_environment(void)
@@ -265,17 +265,17 @@ static int open_guarded(struct cuda *c, struct err *e)
 	cuda_environment();
 	if (vendor_open("libcuda.so.1", symbols, sizeof(symbols) / sizeof(symbols[0]), &c->api,
 			&c->lib)) {
-		err_set(e, -ELIBACC, "no NVIDIA driver: libcuda.so.1 is not found");
+		err_set(e, -ELIBACC, "no NVIDIA driver: libcuda.so.1 not found");
 		err_hint(e,
 			 "in a container the driver's libraries come from the container runtime");
 		return -ELIBACC;
 	}
 	if (c->api.driver_version(&c->version) || c->version < VERSION_MIN)
-		return err_set(e, -ELIBBAD,
-			       "the NVIDIA driver is too old: it runs CUDA %d.%d, at least %d.%d "
-			       "is needed",
-			       c->version / 1000, c->version % 1000 / 10, VERSION_MIN / 1000,
-			       VERSION_MIN % 1000 / 10);
+		return err_set(
+			e, -ELIBBAD,
+			"the NVIDIA driver is too old: it supports CUDA %d.%d, required is %d.%d",
+			c->version / 1000, c->version % 1000 / 10, VERSION_MIN / 1000,
+			VERSION_MIN % 1000 / 10);
 	return list_gpus(c, e);
 }
 
@@ -284,7 +284,7 @@ int cuda_open(struct cuda *c, struct err *e)
 	struct cuda_guard guard;
 	int r;
 
-	cuda_guard_begin(&guard, CUDA_GUARD_S, "opening the NVIDIA driver");
+	cuda_guard_begin(&guard, CUDA_GUARD_S, "initializing the NVIDIA driver");
 	r = open_guarded(c, e);
 	cuda_guard_end(&guard);
 	return r;
@@ -308,11 +308,11 @@ int cuda_use(struct cuda_gpu *g, struct err *e)
 
 	if (r == 0 && !g->context) {
 		vendor_call(retain, &s);
-		r = cuda_check(g, s.result, e, "opening a context");
+		r = cuda_check(g, s.result, e, "creating a context");
 		if (r == 0)
 			g->context = s.context;
 	}
-	return r ? r : cuda_check(g, g->api->context_set(g->context), e, "using its context");
+	return r ? r : cuda_check(g, g->api->context_set(g->context), e, "activating its context");
 }
 
 static int peer_one_way(struct cuda_gpu *g, struct cuda_gpu *other, struct err *e)
@@ -320,7 +320,7 @@ static int peer_one_way(struct cuda_gpu *g, struct cuda_gpu *other, struct err *
 	int can = 0, r;
 
 	if (g->api->device_can_peer(&can, g->device, other->device) || !can)
-		return err_set(e, -EOPNOTSUPP, "GPU %s cannot reach the memory of GPU %s", g->pci,
+		return err_set(e, -EOPNOTSUPP, "GPU %s has no peer access to GPU %s", g->pci,
 			       other->pci);
 	r = cuda_use(g, e);
 	if (r)
@@ -328,7 +328,7 @@ static int peer_one_way(struct cuda_gpu *g, struct cuda_gpu *other, struct err *
 	r = g->api->context_peer(other->context, 0);
 	if (r == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
 		r = 0;
-	return cuda_check(g, r, e, "peer access to GPU %s", other->pci);
+	return cuda_check(g, r, e, "enabling peer access to GPU %s", other->pci);
 }
 
 int cuda_peer(struct cuda_gpu *g, struct cuda_gpu *other, struct err *e)

@@ -22,11 +22,10 @@ static void later(struct timespec *t, double seconds)
 static void guard_give_up(const struct cuda_guard *g)
 {
 	char line[320];
-	int n = snprintf(
-		line, sizeof(line),
-		"gputune: %s: the driver does not come back from a call; nothing was kept; "
-		"look for NVRM: Xid in the kernel log\n",
-		g->what);
+	int n = snprintf(line, sizeof(line),
+			 "gputune: %s: a driver call hangs; no results were saved; check the "
+			 "kernel log for NVRM: Xid\n",
+			 g->what);
 
 	/* The thread that is held cannot be ended any other way, nor would exit() pass it. */
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) != n)

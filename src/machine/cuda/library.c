@@ -64,9 +64,7 @@ static bool library_open_file(struct search *s, const char *soname, const char *
 	char *real;
 
 	if (!vendor_literal(path)) {
-		library_report(s,
-			       "the loader would put a folder of its own in the place of '$': %s",
-			       path);
+		library_report(s, "the loader would replace '$' in the path: %s", path);
 		return false;
 	}
 	if (vendor_open(path, s->symbols, s->n, s->table, &s->out->handle)) {
@@ -92,7 +90,7 @@ static bool is_file(struct search *s, const char *path)
 
 	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
 		return true;
-	library_report(s, "%s is no file", path);
+	library_report(s, "%s: not a regular file", path);
 	return false;
 }
 
@@ -109,7 +107,7 @@ static bool library_take_file(struct search *s, const char *soname, const char *
 	real = realpath(path, NULL);
 	taken = real && vendor_trusted(real);
 	if (real && !taken)
-		library_report(s, "others than root may write to it or to a folder above it: %s",
+		library_report(s, "it or a parent folder is writable by users other than root: %s",
 			       real);
 	taken = taken && is_file(s, real) && library_open_file(s, soname, real);
 	free(real);
@@ -118,7 +116,7 @@ static bool library_take_file(struct search *s, const char *soname, const char *
 
 static void report_too_long(struct search *s)
 {
-	library_report(s, "a folder of GPUTUNE_LIB_DIR is longer than a path may be (%d bytes)",
+	library_report(s, "a folder in GPUTUNE_LIB_DIR exceeds the path limit of %d bytes",
 		       PATH_MAX - 1);
 }
 
@@ -256,11 +254,11 @@ int cuda_library_open(const char *const *sonames, bool wheels, const struct vend
 	    ((wheels || geteuid() != 0) && look_wheels(&s)) || look_list(&s, sdk))
 		return 0;
 	if (*s.said)
-		err_set(e, -ELIBACC, "%s cannot be opened: %s", sonames[0], s.said);
+		err_set(e, -ELIBACC, "cannot open %s: %s", sonames[0], s.said);
 	else
-		err_set(e, -ELIBACC, "%s%s is not found on this machine", sonames[0],
+		err_set(e, -ELIBACC, "%s%s not found on this machine", sonames[0],
 			sonames[1] ? " (or an older one)" : "");
-	err_hint(e, "GPUTUNE_LIB_DIR may name the folders where it lies");
+	err_hint(e, "GPUTUNE_LIB_DIR can list the folders that contain it");
 	return -ELIBACC;
 }
 

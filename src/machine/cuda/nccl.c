@@ -32,8 +32,8 @@ static const char *nccl_result_name(int result)
 {
 	static const char *const names[] = {
 		"ncclSuccess",
-		"ncclUnhandledCudaError: a call of CUDA's failed inside NCCL",
-		"ncclSystemError: a call of the system's failed inside NCCL",
+		"ncclUnhandledCudaError: a CUDA call failed inside NCCL",
+		"ncclSystemError: a system call failed inside NCCL",
 		"ncclInternalError",
 		"ncclInvalidArgument",
 		"ncclInvalidUsage",
@@ -42,9 +42,9 @@ static const char *nccl_result_name(int result)
 	};
 
 	if (result == NCCL_MISSING)
-		return "the library has no such function";
+		return "the library lacks this function";
 	return result >= 0 && result < (int)(sizeof(names) / sizeof(names[0])) ? names[result]
-									       : "an unknown error";
+									       : "unknown error";
 }
 
 int nccl_check(const struct cuda_gpu *g, int result, struct err *e, const char *what)
@@ -94,7 +94,7 @@ int nccl_open(struct nccl *n, struct err *e)
 		return r;
 	if (n->api.start_all == missing_start_all || n->api.send == missing_send ||
 	    n->api.abort == missing_abort || n->api.version(&n->version)) {
-		err_set(e, -ELIBACC, "%s is no NCCL, or one before 2.7", n->lib.path);
+		err_set(e, -ELIBACC, "%s is not NCCL 2.7 or later", n->lib.path);
 		cuda_library_close(&n->lib);
 		return -ELIBACC;
 	}

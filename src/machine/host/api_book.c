@@ -65,14 +65,12 @@ int api_page_check(const json_t *page, const char *file, struct err *e)
 	{
 		if (!json_is_object(fields))
 			return err_set(e, -EBADMSG, "%s: \"%s\" is not an object", file, object);
-		json_object_foreach(
-			fields, field,
-			value) if (api_book_value_of(value, &ignored) ==
-				   -EPROTO) return err_set(e, -EBADMSG,
-							   "%s: \"%s\" of \"%s\" is neither a "
-							   "whole number, a text nor a known "
-							   "{\"error\": NAME}",
-							   file, field, object);
+		json_object_foreach(fields, field, value) if (
+			api_book_value_of(value, &ignored) ==
+			-EPROTO) return err_set(e, -EBADMSG,
+						"%s: \"%s\" of \"%s\": expected a whole number, a "
+						"string or a known {\"error\": NAME}",
+						file, field, object);
 	}
 	return 0;
 }

@@ -18,27 +18,27 @@ static const struct {
 	const char *name, *file, *maker, *by_hand;
 } menus[BOOT_MENUS] = {
 	[BOOT_MENU_OTHER] = { "other", BOOT_DROP_IN, "update-grub",
-			      "this machine's boot loader takes no drop-in: add %s to its own "
+			      "this machine's boot loader has no drop-ins: add %s to its own "
 			      "configuration" },
 	[BOOT_MENU_GRUB] = { "grub", BOOT_DROP_IN, "update-grub", NULL },
 	[BOOT_MENU_GRUBBY] = { "grubby", BOOT_DROP_IN, "grubby",
-			       "GRUB takes the arguments from its loader entries here: grubby "
-			       "--update-kernel=ALL --args=\"%s\"" },
+			       "on this machine GRUB takes the arguments from its loader entries: "
+			       "grubby --update-kernel=ALL --args=\"%s\"" },
 	[BOOT_MENU_KERNEL_INSTALL] = { "kernel-install", BOOT_CMDLINE, "kernel-install add-all",
 				       NULL },
 	[BOOT_MENU_NO_CMDLINE] = { "kernel-install-without-file", BOOT_DROP_IN,
 				   "kernel-install add-all",
-				   "kernel-install copies the running kernel's arguments here: "
-				   "write those of /proc/cmdline and %s into " BOOT_CMDLINE
+				   "on this machine kernel-install copies the running kernel's "
+				   "arguments: write those of /proc/cmdline and %s to " BOOT_CMDLINE
 				   ", then run kernel-install add-all" },
 	[BOOT_MENU_EXTLINUX] = { "extlinux", EXTLINUX_CONF, NULL, NULL },
 	[BOOT_MENU_UBOOT_UPDATE] = { "u-boot-update", BOOT_DROP_IN, "u-boot-update",
 				     "u-boot-update writes " EXTLINUX_CONF
-				     " here: add %s to U_BOOT_PARAMETERS in /etc/default/u-boot, "
-				     "then run u-boot-update" },
+				     " on this machine: add %s to U_BOOT_PARAMETERS in "
+				     "/etc/default/u-boot, then run u-boot-update" },
 	[BOOT_MENU_UNCLEAR] = { "unclear", BOOT_DROP_IN, "update-grub",
-				"nothing shows whether GRUB or " EXTLINUX_CONF
-				" starts this machine: add %s to the one that does" },
+				"unclear whether GRUB or " EXTLINUX_CONF
+				" boots this machine: add %s to the one that does" },
 };
 
 const char *boot_menu_name(enum boot_menu m)
@@ -173,13 +173,13 @@ static enum boot_menu of_two(struct host *h, struct arena *a, const struct extli
 	*why = image ? "BOOT_IMAGE= in /proc/cmdline" : "GRUB in the firmware's LoaderInfo";
 	if (image || loader_is(h, a, "GRUB") == 1)
 		return grub ? BOOT_MENU_GRUB : BOOT_MENU_UNCLEAR;
-	*why = EXTLINUX_CONF ", and no file of GRUB";
+	*why = EXTLINUX_CONF ", and no GRUB files";
 	if (!grub)
 		return BOOT_MENU_EXTLINUX;
-	*why = "/proc/cmdline has all arguments of " EXTLINUX_CONF;
+	*why = "/proc/cmdline contains all arguments of " EXTLINUX_CONF;
 	if (cmdline && e->append.n && came_from(cmdline, &e->append))
 		return BOOT_MENU_EXTLINUX;
-	*why = "files of two boot loaders, and /proc/cmdline comes from neither";
+	*why = "files of two boot loaders, and /proc/cmdline matches neither";
 	return BOOT_MENU_UNCLEAR;
 }
 

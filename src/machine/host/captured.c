@@ -336,11 +336,13 @@ static int load_identity(struct captured *c, const json_t *meta, struct err *e)
 			   "page_size", &page_size, "time_s", &time_s))
 		return err_set(e, -EBADMSG, "%s/meta.json: %s", id->source, why.text);
 	if (strcmp(schema, "gputune.capture/1") != 0)
-		return err_set(e, -EBADMSG, "%s/meta.json: schema \"%s\" is not gputune.capture/1",
-			       id->source, schema);
+		return err_set(
+			e, -EBADMSG,
+			"%s/meta.json: unsupported schema \"%s\"; expected gputune.capture/1",
+			id->source, schema);
 	if (strcmp(unlisted, "absent") != 0 && strcmp(unlisted, "unknown") != 0)
 		return err_set(e, -EBADMSG,
-			       "%s/meta.json: unlisted is \"%s\", neither absent nor unknown",
+			       "%s/meta.json: unlisted is \"%s\"; expected absent or unknown",
 			       id->source, unlisted);
 	c->unlisted_absent = strcmp(unlisted, "absent") == 0;
 	id->partial = json_is_true(json_object_get(meta, "partial"));
@@ -387,7 +389,7 @@ static int captured_answer_line(struct captured *c, char *line, int n, struct er
 	if (code == ENOMEM)
 		code = EIO;
 	if (!code)
-		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: \"%s\" is no errno name",
+		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: unknown errno name \"%s\"",
 			       c->host.id.source, n, tab + 1);
 	*map_at(&c->host.arena, &c->answers, strcmp(line, "/") == 0 ? "" : line) = (void *)code;
 	return 0;
@@ -459,8 +461,8 @@ static struct host *open_on(struct store *s, struct overlay *overlay, const char
 		r = load_answers(c, e);
 	if (r) {
 		if (!meta)
-			err_hint(e, "a capture is a folder or tar with a meta.json; \"gputune "
-				    "capture\" writes one");
+			err_hint(e, "a capture is a folder or tar with a meta.json; create one "
+				    "with \"gputune capture\"");
 		host_close(&c->host);
 		return NULL;
 	}

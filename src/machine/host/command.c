@@ -355,17 +355,17 @@ int command_front(const struct command_front *f, struct err *e)
 	int r;
 
 	if (!s.path)
-		return err_set(e, -ENOENT, "there is no program %.200s here", f->argv[0]);
+		return err_set(e, -ENOENT, "program %.200s not found", f->argv[0]);
 	if (getenv("HOME"))
 		snprintf(home, sizeof(home), "HOME=%s", getenv("HOME"));
 	fflush(NULL);
 	r = spawn_start(&s, &c.pid);
 	if (r)
-		return err_set(e, r, "%.200s cannot be started: %s", f->argv[0], strerror(-r));
+		return err_set(e, r, "cannot start %.200s: %s", f->argv[0], strerror(-r));
 	c.deadline = f->limit_s ? clock_mono_ms() + f->limit_s * 1000ll : LLONG_MAX;
 	r = see_out(&c);
 	if (r == -ETIME)
-		return err_set(e, r, "%.200s was ended after %d s", f->argv[0], f->limit_s);
+		return err_set(e, r, "%.200s was killed after %d s", f->argv[0], f->limit_s);
 	return r < 0 ? err_set(e, r, "%.200s: %s", f->argv[0], strerror(-r)) : r;
 }
 

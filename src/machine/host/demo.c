@@ -61,15 +61,16 @@ int demo_path(const char *name, char *out, size_t cap, struct err *e)
 		if (snprintf(out, cap, "%s/%s.tar", folder, name) < (int)cap &&
 		    access(out, F_OK) == 0)
 			return 0;
-	err_set(e, -ENOENT, "there is no captured machine \"demo:%s\"", name);
+	err_set(e, -ENOENT, "unknown captured machine \"demo:%s\"", name);
 	n = host_demos(&a, &names);
 	for (size_t i = 0; i < n; i++)
 		near_word_try(&near, names[i], names[i]);
 	if (near.word)
-		err_hint(e, "did you mean \"demo:%s\"? \"gputune list demos\" has all", near.word);
+		err_hint(e, "did you mean \"demo:%s\"? \"gputune list demos\" lists all",
+			 near.word);
 	else
 		err_hint(e, "%s",
-			 n ? "\"gputune list demos\" has all" : "none came with this program");
+			 n ? "\"gputune list demos\" lists all" : "no demos are installed");
 	arena_free(&a);
 	return -ENOENT;
 }

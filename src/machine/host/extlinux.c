@@ -73,8 +73,8 @@ static const char *default_label(const char *text, struct extlinux_part *out)
 		found += is_key(&line, "LABEL", &value) && extlinux_same(&value, out);
 	}
 	return found == 1 ? NULL
-	       : found	  ? "two labels have the name that is started"
-			  : "DEFAULT names a label that is not there";
+	       : found	  ? "two labels have the default name"
+			  : "DEFAULT names a missing label";
 }
 
 const char *extlinux_parse(const char *text, struct extlinux_entry *out)
@@ -99,10 +99,10 @@ const char *extlinux_parse(const char *text, struct extlinux_entry *out)
 	}
 	if (why)
 		return why;
-	return !out->kernel.n	? "the label that is started names no kernel"
-	       : appends > 1	? "the label that is started has two APPEND lines"
-	       : !out->append.n ? "the label that is started has no arguments behind APPEND"
+	return !out->kernel.n	? "the default label has no kernel"
+	       : appends > 1	? "the default label has two APPEND lines"
+	       : !out->append.n ? "the default label has no arguments after APPEND"
 	       : memchr(out->append.at, '#', out->append.n)
-		       ? "a # stands among the arguments, which some loaders take for a comment"
+		       ? "the arguments contain a #, which some loaders treat as a comment"
 		       : NULL;
 }

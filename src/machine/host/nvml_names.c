@@ -34,35 +34,35 @@ const char *nvml_name(long long result)
 
 /* Source: NVML API reference, nvmlReturn_t. */
 static const struct nvml_trouble troubles[] = {
-	{ EACCES, "the driver refuses this user",
-	  "run it as root, or look at the mode of /dev/nvidia* and at what the container may "
-	  "open" },
-	{ EPERM, "the driver refuses this user",
-	  "run it as root, or look at the mode of /dev/nvidia* and at what the container may "
-	  "open" },
+	{ EACCES, "the driver denies access to this user",
+	  "run it as root, or check the mode of /dev/nvidia* and the container's device "
+	  "permissions" },
+	{ EPERM, "the driver denies access to this user",
+	  "run it as root, or check the mode of /dev/nvidia* and the container's device "
+	  "permissions" },
 	{ ENXIO, "the driver's kernel module is not loaded",
-	  "modprobe nvidia; where that fails, install the driver for this kernel" },
+	  "modprobe nvidia; if that fails, install the driver for this kernel" },
 	{ ELIBACC, "the driver's library libnvidia-ml.so.1 is not installed",
-	  "install the library of the kernel module's own version" },
-	{ ELIBBAD, "the driver's library and its kernel module differ in version",
+	  "install the library with the kernel module's version" },
+	{ ELIBBAD, "the driver's library and its kernel module have different versions",
 	  "reboot, or unload all nvidia modules and load them again; in a container the library "
-	  "has "
-	  "to come from the host" },
+	  "must come from the host" },
 	{ EHOSTDOWN, "a GPU has fallen off the bus",
-	  "look for Xid 79 in the kernel's log; a reset or a cold start brings it back with the "
-	  "driver's defaults, and power and seat are to be looked at" },
-	{ ENOTRECOVERABLE, "a GPU has to be reset first",
-	  "end its work and reset it: nvidia-smi --gpu-reset, or reboot" },
-	{ ENOTCONN, "a GPU lacks power: its power cables are not all attached",
-	  "shut down, and attach every power cable of the GPU" },
-	{ EUCLEAN, "a GPU's infoROM is damaged", "ask the board's maker: it has to be serviced" },
-	{ ETIME, "the driver did not answer in time",
-	  "look in the kernel's log for Xid and hung tasks, then reboot" },
+	  "check the kernel log for Xid 79; a reset or a cold start restores it with the driver's "
+	  "defaults; check power and seating" },
+	{ ENOTRECOVERABLE, "a GPU requires a reset",
+	  "stop its programs and reset it: nvidia-smi --gpu-reset, or reboot" },
+	{ ENOTCONN, "a GPU lacks power: not all power cables are connected",
+	  "shut down, and connect every power cable of the GPU" },
+	{ EUCLEAN, "a GPU's infoROM is corrupted",
+	  "contact the board's vendor: it must be serviced" },
+	{ ETIME, "the driver did not respond in time",
+	  "check the kernel log for Xid and hung tasks, then reboot" },
 	{ EAGAIN, "the driver is not ready, or out of resources",
-	  "look again in a minute, then in the kernel's log" },
-	{ ENOMEM, "memory was too short for the driver", "free memory, then look again" },
-	{ EBUSY, "a GPU is in use", "end what uses it, then look again" },
-	{ EIO, "the driver failed inside", "look in the kernel's log for NVRM lines, then reboot" },
+	  "try again in a minute, then check the kernel log" },
+	{ ENOMEM, "the driver ran out of memory", "free memory, then try again" },
+	{ EBUSY, "a GPU is in use", "stop the programs that use it, then try again" },
+	{ EIO, "internal driver error", "check the kernel log for NVRM lines, then reboot" },
 };
 
 const struct nvml_trouble *nvml_trouble(int error)

@@ -24,7 +24,7 @@ struct posted *posted_open(struct arena *a)
 	struct posted *p = ARENA_NEW(a, struct posted);
 
 	p->arena = a;
-	p->record = record_posted("what somebody posted of this machine: all else is unknown");
+	p->record = record_posted("posted output of this machine; all other facts are unknown");
 	p->record->id = (struct host_identity){ .nodename = "posted",
 						.release = "unknown",
 						.version = "unknown",
@@ -320,7 +320,7 @@ static int bounded_file(struct err *e)
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) < 0) {
 		if (fd >= 0)
 			close(fd);
-		return err_set(e, -ENOMEM, "no memory to unpack it");
+		return err_set(e, -ENOMEM, "out of memory for unpacking it");
 	}
 	return fd;
 }
@@ -332,7 +332,7 @@ static int unpack_gz(const char *path, int fd, size_t *len, struct err *e)
 	int got = 0, r = 0;
 
 	if (!in)
-		return err_set(e, errno ? -errno : -EIO, "%s: cannot be read", path);
+		return err_set(e, errno ? -errno : -EIO, "%s: unreadable", path);
 	while (r == 0 && (got = gzread(in, piece, sizeof(piece))) > 0) {
 		r = fd_write_all(fd, piece, (size_t)got);
 		*len += (size_t)got;
@@ -340,7 +340,7 @@ static int unpack_gz(const char *path, int fd, size_t *len, struct err *e)
 	gzclose(in);
 	if (r)
 		return err_set(e, -EFBIG, "%s: larger than %d MiB", path, POSTED_ARCHIVE_MAX >> 20);
-	return got < 0 ? err_set(e, -EBADMSG, "%s: is packed and broken", path) : 0;
+	return got < 0 ? err_set(e, -EBADMSG, "%s: broken compressed file", path) : 0;
 }
 
 static int unpack_xz(const char *path, int fd, struct err *e)
@@ -369,7 +369,7 @@ static int take_text(struct posted *p, const char *path, int fd, size_t len, str
 		return err_set(e, -EFBIG, "%s: larger than %d MiB", path, POSTED_TEXT_MAX >> 20);
 	text = malloc(len + 1);
 	if (!text)
-		return err_set(e, -ENOMEM, "%s: not enough memory to read it", path);
+		return err_set(e, -ENOMEM, "%s: out of memory", path);
 	while (at < len && (n = pread(fd, text + at, len - at, (off_t)at)) > 0)
 		at += (size_t)n;
 	posted_text(p, text, at, false);
@@ -398,7 +398,7 @@ int posted_add(struct posted *p, const char *path, struct err *e)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		r = err_set(e, fd < 0 ? -errno : -EINVAL, "%s: %s", path,
-			    fd < 0 ? strerror(errno) : "is no file");
+			    fd < 0 ? strerror(errno) : "not a regular file");
 		if (fd >= 0)
 			close(fd);
 		return r;
@@ -437,7 +437,7 @@ int posted_finish(struct posted *p, struct host **out, struct err *e)
 		p->record->id.euid = 1000;
 	if (!p->gpus && !p->n_functions && !p->files)
 		return err_set(e, -ENODATA,
-			       "nothing of lspci, nvidia-smi, /proc, /sys or /etc stands in it");
+			       "no output of lspci, nvidia-smi, /proc, /sys or /etc found");
 	*out = p->record;
 	return 0;
 }

@@ -132,7 +132,8 @@ static const struct provider *const providers[] = {
 	&provider_imex,	   &provider_mps,
 };
 enum { PROVIDERS = sizeof(providers) / sizeof(providers[0]) };
-_Static_assert((int)PROVIDERS <= (int)LIVE_PROVIDERS, "the state of every provider has a place");
+_Static_assert((int)PROVIDERS <= (int)LIVE_PROVIDERS,
+	       "every provider must have a slot for its state");
 
 const struct provider *live_provider(struct live *l, const char *api, void ***state)
 {

@@ -31,7 +31,7 @@ static int cannot(const struct sink *s, const char *name, struct err *e)
 {
 	int code = errno ? -errno : -EIO;
 
-	return err_set(e, code, "%s: %s%scannot be written: %s", s->path, name, *name ? " " : "",
+	return err_set(e, code, "%s: %s%snot written: %s", s->path, name, *name ? " " : "",
 		       strerror(-code));
 }
 
@@ -140,7 +140,7 @@ struct sink *sink_open(const char *path, struct err *e)
 	s->dir = -1;
 	if (lstat(path, &st) == 0) {
 		err_set(e, -EEXIST, "%s exists already", path);
-		err_hint(e, "nothing is overwritten: choose another name or remove it");
+		err_hint(e, "gputune does not overwrite files: choose another name or remove it");
 		sink_close(s, 0, NULL);
 		return NULL;
 	}

@@ -183,7 +183,7 @@ static int store_tar_keep(char *out, const char *value, size_t n, const char **w
 {
 	n = strnlen(value, n);
 	if (n >= HOST_PATH_MAX)
-		return broken(why, "a name that is too long");
+		return broken(why, "name too long");
 	memcpy(out, value, n);
 	out[n] = '\0';
 	return 0;
@@ -196,7 +196,7 @@ static int one_key(struct tar_extension *x, const char *key, size_t n, const cha
 	size_t left;
 
 	if (!value)
-		return broken(why, "a broken pax record");
+		return broken(why, "broken pax record");
 	value++;
 	left = n - 1 - (size_t)(value - key);
 	if (str_starts(key, "path="))
@@ -204,7 +204,7 @@ static int one_key(struct tar_extension *x, const char *key, size_t n, const cha
 	if (str_starts(key, "linkpath="))
 		return store_tar_keep(x->link, value, left, why);
 	if (str_starts(key, "size=") || str_starts(key, "GNU.sparse"))
-		return broken(why, "a pax extension that no capture needs");
+		return broken(why, "unsupported pax extension");
 	return 0;
 }
 
@@ -221,7 +221,7 @@ static int pax(struct tar_extension *x, const char *text, size_t n, const char *
 		 * inside it. */
 		if (*text < '1' || *text > '9' || len < 5 || len > n || *end != ' ' ||
 		    text[len - 1] != '\n' || digits + 1 >= len)
-			return broken(why, "a broken pax record");
+			return broken(why, "broken pax record");
 		r = one_key(x, end + 1, len - digits - 1, why);
 		if (r)
 			return r;
@@ -263,7 +263,7 @@ struct tar {
 
 static int wrong(struct tar *t, long long at, const char *what, const char *name)
 {
-	return err_set(t->e, -EBADMSG, "%s: not a sound tar: %s%s%s at byte %lld", t->path, what,
+	return err_set(t->e, -EBADMSG, "%s: invalid tar: %s%s%s at byte %lld", t->path, what,
 		       *name ? " " : "", name, at);
 }
 
@@ -340,7 +340,7 @@ static int unpack(struct tar *t, long long packed)
 
 		if (pread(t->fd, piece, n, (off_t)at) != (ssize_t)n) {
 			ZSTD_freeDCtx(z);
-			return err_set(t->e, -EIO, "%s cannot be read", t->path);
+			return err_set(t->e, -EIO, "%s is unreadable", t->path);
 		}
 		left = unpack_piece(t, z, &in, &room);
 	}
@@ -349,8 +349,8 @@ static int unpack(struct tar *t, long long packed)
 		return 0;
 	if (room > PLAIN_MAX)
 		return err_set(t->e, -EFBIG, "%s: more than 256 MiB unpacked", t->path);
-	return err_set(t->e, -EBADMSG, "%s: not a sound zstd file: %s", t->path,
-		       ZSTD_isError(left) ? ZSTD_getErrorName(left) : "it ends too early");
+	return err_set(t->e, -EBADMSG, "%s: invalid zstd file: %s", t->path,
+		       ZSTD_isError(left) ? ZSTD_getErrorName(left) : "truncated");
 }
 
 /* FNV-1a. */
@@ -542,19 +542,19 @@ static int add_member(struct tar *t, const struct tar_header *h, const char *raw
 	int r;
 
 	if (!tar_clean_name(raw, name, sizeof(name)))
-		return wrong(t, at, "a name that leaves the archive", raw);
+		return wrong(t, at, "path outside the archive:", raw);
 	if (!*name)
 		return 0;
 	if (++t->members > MEMBERS_MAX)
 		return wrong(t, at, "more than 200000 members", "");
 	r = node_walk(t, name, true, &made);
 	if (r == -E2BIG)
-		return wrong(t, at, "its names are too long in all:", name);
+		return wrong(t, at, "names too long in total:", name);
 	if (r)
-		return wrong(t, at, "a file used as a folder:", name);
+		return wrong(t, at, "file used as a folder:", name);
 	n = &t->nodes[made];
 	if (made < before && (h->type != '5' || n->kind != HOST_DIR))
-		return wrong(t, at, "a name that stands there twice:", name);
+		return wrong(t, at, "duplicate name:", name);
 	switch (h->type) {
 	case '0':
 	case '\0':
@@ -569,21 +569,21 @@ static int add_member(struct tar *t, const struct tar_header *h, const char *raw
 	case '5':
 		return 0;
 	default:
-		return wrong(t, at, "a member that is no file, folder or symbolic link:", name);
+		return wrong(t, at, "not a file, folder or symbolic link:", name);
 	}
 }
 
 /* Records that describe the next member: 'x' pax, 'g' pax for all, 'L' and 'K' GNU long names. */
 static int extension(struct tar *t, char type, long long at, long long size)
 {
-	const char *why = "a truncated extension record";
+	const char *why = "truncated extension record";
 	char *text;
 	int r;
 
 	if (type == 'g')
 		return 0;
 	if (size > EXTENSION_MAX)
-		return wrong(t, at, "an extension record that is too large", "");
+		return wrong(t, at, "extension record too large", "");
 	text = calloc(1, (size_t)size + 1);
 	if (!text)
 		out_of_memory(0);
@@ -601,9 +601,9 @@ static int one_record(struct tar *t, const struct tar_header *h, long long *at, 
 	int r;
 
 	if (!tar_checksum_fits(h))
-		return wrong(t, *at, "a header whose checksum does not fit", "");
+		return wrong(t, *at, "header with a wrong checksum", "");
 	if (tar_octal(h->size, sizeof(h->size), &size) || size < 0 || size > end - *at - TAR_RECORD)
-		return wrong(t, *at, "a member that is larger than the archive", "");
+		return wrong(t, *at, "member larger than the archive", "");
 	if (strchr("xgLK", h->type) && h->type) {
 		r = extension(t, h->type, *at, size);
 	} else {
@@ -649,12 +649,12 @@ static int index_all(struct tar *t, long long end)
 		out_of_memory(0);
 	while (r == 0) {
 		if (at + TAR_RECORD > end) {
-			r = wrong(t, at, "it ends without its end mark: truncated", "");
+			r = wrong(t, at, "no end mark (truncated)", "");
 			break;
 		}
 		h = header_at(t, w, at, end);
 		if (!h)
-			r = wrong(t, at, "it cannot be read", "");
+			r = wrong(t, at, "unreadable", "");
 		else if (memcmp(h, &zero, sizeof(zero)) == 0)
 			break;
 		else
@@ -775,7 +775,7 @@ struct store *store_open_tar(const char *path, struct err *e)
 	if (!S_ISREG(st.st_mode))
 		err_set(e, -EINVAL, "%s is neither a folder nor a tar", path);
 	else if (st.st_size / TAR_RECORD > UINT32_MAX)
-		err_set(e, -EFBIG, "%s is larger than any capture", path);
+		err_set(e, -EFBIG, "%s is too large for a capture", path);
 	else if (unpack(t, st.st_size) == 0 && index_all(t, t->size) == 0)
 		return &t->store;
 	tar_close(&t->store);

@@ -89,11 +89,10 @@ static int knob_address_lost(struct host *h, struct arena *a, const struct knob 
 	}
 	if (!out.len)
 		return 0;
-	return err_set(
-		e, r,
-		"%s is gone from %s, but the kernel took %s along, which are somebody's, and "
-		"did not take them back (%s): ip address add each of them",
-		k->name, k->object, out.s, strerror(-r));
+	return err_set(e, r,
+		       "%s was removed from %s, but the kernel also removed %s, set by others, and "
+		       "restoring failed (%s): run ip address add for each",
+		       k->name, k->object, out.s, strerror(-r));
 }
 
 static int address_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
@@ -138,11 +137,11 @@ static bool is_address(const char *s)
 static bool address_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (!is_address(k->name))
-		return knob_unsound(why, "an address is written like 192.168.100.1/24");
+		return knob_unsound(why, "expected an address such as 192.168.100.1/24");
 	if (!knob_is_word(k->object, IFNAMSIZ - 1, "_.-@"))
-		return knob_unsound(why, "the object is no name of an interface");
+		return knob_unsound(why, "the object is not an interface name");
 	if (value && strcmp(value, present) != 0 && strcmp(value, absent) != 0)
-		return knob_unsound(why, "an address is present or absent");
+		return knob_unsound(why, "an address must be present or absent");
 	return true;
 }
 

@@ -112,8 +112,7 @@ static int block_get(struct host *h, struct arena *a, const struct knob *k, cons
 
 static int broken_marks(const struct knob *k, struct err *e)
 {
-	return err_set(e, -EBADMSG,
-		       "could not set %s: the marks of gputune in it do not belong together",
+	return err_set(e, -EBADMSG, "could not set %s: gputune's marks in it do not match",
 		       k->name);
 }
 
@@ -219,9 +218,9 @@ static bool block_valid(const struct knob *k, const char *value, const char **wh
 	if (i == n)
 		return knob_unsound(why, "gputune adds lines to no file of that name");
 	if (*k->object)
-		return knob_unsound(why, "lines of a file have no object");
+		return knob_unsound(why, "lines of a file take no object");
 	if (value && strcmp(value, absent) != 0 && !lines_valid(value))
-		return knob_unsound(why, "it takes absent, or whole lines of printable characters");
+		return knob_unsound(why, "expected absent, or whole lines of printable characters");
 	return true;
 }
 

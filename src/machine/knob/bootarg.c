@@ -108,9 +108,9 @@ static int bootarg_load(struct host *h, struct arena *a, const char *verb, const
 		return knob_fail(e, r, verb, k);
 	if (strlen(text) == len && bootarg_parse(a, text, out) == 0)
 		return 0;
-	err_set(e, -EBADMSG, "could not %s %s: %s holds lines that gputune did not write", verb,
+	err_set(e, -EBADMSG, "could not %s %s: %s contains lines that gputune did not write", verb,
 		k->name, DROP_IN);
-	err_hint(e, "move your lines to a file of their own next to it");
+	err_hint(e, "move your lines to a separate file next to it");
 	return -EBADMSG;
 }
 
@@ -123,7 +123,7 @@ static int takes_drop_ins(struct host *h, const char *verb, const struct knob *k
 	if (menu == BOOT_MENU_GRUB)
 		return 0;
 	err_set(e, -EOPNOTSUPP,
-		"could not %s the kernel argument %s: this machine's boot loader takes no drop-in "
+		"could not %s the kernel argument %s: this machine's boot loader has no drop-ins "
 		"(%s)",
 		verb, k->name, FOLDER);
 	err_hint(e, "%s", boot_menu_by_hand(&a, menu, k->name));
@@ -204,11 +204,11 @@ static const char *token_of(struct arena *a, const struct knob *k, const char *v
 static bool bootarg_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (!is_name(k->name))
-		return knob_unsound(why, "a kernel argument is named with letters, digits, dots, "
-					 "dashes and underscores");
+		return knob_unsound(why, "a kernel argument's name may contain letters, digits, "
+					 "dots, dashes and underscores");
 	if (value && strcmp(value, not_set) != 0 && !is_value(value))
-		return knob_unsound(why, "the argument's value holds characters that the boot menu "
-					 "would read as its own");
+		return knob_unsound(why, "the argument's value contains characters that the boot "
+					 "menu would interpret");
 	return true;
 }
 
@@ -351,7 +351,7 @@ static const char *cmdline_unclear(struct arena *a, const char *text, size_t len
 	const char *why = NULL;
 
 	if (strlen(text) != len)
-		return "it is no text";
+		return "not a text file";
 	out->from = last_argument(text);
 	if (out->file->menu == BOOT_MENU_EXTLINUX) {
 		why = extlinux_parse(text, &out->entry);
@@ -359,9 +359,9 @@ static const char *cmdline_unclear(struct arena *a, const char *text, size_t len
 	}
 	out->to = out->from;
 	if (!why && kernel_cmdline_parse(a, text, out))
-		why = "somebody edited what gputune wrote, or it holds no arguments";
+		why = "gputune's lines were edited, or it contains no arguments";
 	if (!why && out->file->menu == BOOT_MENU_EXTLINUX && !is_in_entry(out))
-		why = "what gputune wrote stands in another label, or twice";
+		why = "gputune's arguments are in another label, or there twice";
 	return why;
 }
 
@@ -376,8 +376,8 @@ static int kernel_cmdline_load(struct host *h, struct arena *a, const char *verb
 	int r = host_kind(h, path, &kind);
 
 	if (r == 0 && kind != HOST_FILE)
-		return err_set(e, -EBADMSG, "could not %s %s: %s is no plain file", verb, k->name,
-			       path);
+		return err_set(e, -EBADMSG, "could not %s %s: %s is not a regular file", verb,
+			       k->name, path);
 	r = r ? r : host_read(h, path, KERNEL_CMDLINE_FILE_MAX, a, &text, &len);
 	if (r == -ENOENT || r == -ENOTDIR || r == HOST_NOT_CAPTURED)
 		return -ENOENT;
@@ -389,8 +389,8 @@ static int kernel_cmdline_load(struct host *h, struct arena *a, const char *verb
 	if (!why)
 		return 0;
 	err_set(e, -EBADMSG, "could not %s %s in %s: %s", verb, k->name, path, why);
-	err_hint(e, "behind " MARK "N there have to be N arguments of ours, where the machine's "
-		    "kernel gets them: mend it, or take them out with it");
+	err_hint(e, "behind " MARK "N: expected N arguments of gputune, where the kernel reads "
+				   "them; repair them, or remove them with the mark");
 	return -EBADMSG;
 }
 
@@ -603,12 +603,13 @@ static int kernel_cmdline_store(struct host *h, struct arena *a, const struct kn
 	text_add(&out, c->text + c->to);
 	length = arguments_length(c->file, out.s ? out.s : "") + filled_in(h, a, c);
 	if (adds && length >= KERNEL_MAX)
-		return err_set(e, -ENOSPC,
-			       "could not set %s: the kernel takes no line of %zu characters",
-			       k->name, length);
+		return err_set(
+			e, -ENOSPC,
+			"could not set %s: the kernel accepts no command line of %zu characters",
+			k->name, length);
 	if (!is_as_meant(a, c, out.s ? out.s : "", out.len))
 		return err_set(e, -EBADMSG,
-			       "could not set %s: %s would not say then what was meant", k->name,
+			       "could not set %s: %s would not have the intended meaning", k->name,
 			       path);
 	r = knob_check_links(h, e, k, path);
 	if (r)
@@ -649,8 +650,8 @@ static int kernel_cmdline_set(struct host *h, struct arena *a, const struct shar
 	if (kernel_cmdline_replace(&c, k->name, token))
 		return kernel_cmdline_store(h, a, k, &c, token != NULL, e);
 	return token ? err_set(e, -ENOSPC,
-			       "could not set %s: %s holds %d arguments of ours already", k->name,
-			       file->path, KERNEL_CMDLINE_TOKENS_MAX)
+			       "could not set %s: %s already contains %d arguments of gputune",
+			       k->name, file->path, KERNEL_CMDLINE_TOKENS_MAX)
 		     : 0;
 }
 

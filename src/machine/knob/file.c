@@ -157,7 +157,8 @@ static int file_get(struct host *h, struct arena *a, const struct knob *k, const
 	if (r == 0 && limit && strcmp(own, "0") == 0) {
 		its = statistic(h, a, limit);
 		if (!its)
-			return err_set(e, -EIO, "%s is 0; what ZFS uses cannot be read", k->name);
+			return err_set(e, -EIO, "%s is 0; the value that ZFS uses is unreadable",
+				       k->name);
 		own = arena_printf(a, "%s=%s", limit, its);
 	}
 	/* That code means something else to the caller: no getter. */
@@ -175,20 +176,20 @@ static int knob_file_refused(struct host *h, const struct knob *k, const char *p
 
 	if (r == -EINVAL && host_read_line(h, path, choices, sizeof(choices)) == 0 &&
 	    strchr(choices, '[') && strchr(choices, ']'))
-		return err_set(e, r, "could not set %s: \"%s\" is none of its choices: %s", path,
-			       value, choices);
+		return err_set(e, r, "could not set %s: \"%s\" is not one of: %s", path, value,
+			       choices);
 	if (r == -EINVAL && str_ends(path, "/queue/nr_requests"))
 		return err_set(e, r,
-			       "could not set %s to %s: the device takes fewer; without a "
-			       "scheduler no more than its own depth",
+			       "could not set %s to %s: the device's maximum is lower; without a "
+			       "scheduler it is the device's own depth",
 			       path, value);
 	if (r == -EINVAL || r == -ERANGE)
-		return err_set(e, r, "could not set %s to \"%s\": the kernel refuses the value",
+		return err_set(e, r, "could not set %s to \"%s\": the kernel rejects the value",
 			       path, value);
 	if ((r == -EACCES || r == -EPERM) && h->id.euid == 0)
 		return err_set(e, r,
-			       "could not set %s: the kernel refuses it even to root (read-only, "
-			       "or a container without the right)",
+			       "could not set %s: the kernel denies it even to root (read-only, or "
+			       "a container without the permission)",
 			       path);
 	return knob_fail(e, r, "set", k);
 }
@@ -204,14 +205,14 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 	if (limit && behind(value, limit))
 		value = behind(value, limit);
 	else if (limit && strcmp(value, "0") == 0)
-		return err_set(e, -EOPNOTSUPP, "ZFS never takes 0 back for %s", k->name);
+		return err_set(e, -EOPNOTSUPP, "ZFS does not accept 0 again for %s", k->name);
 	if (its) {
 		target.name = other;
 		value = its;
 	}
 	if (!its && strcmp(value, "0") == 0 && is_dirty_bytes(k->name))
 		return err_set(e, -EINVAL,
-			       "could not set %s to 0: it is zero only while %s holds; set that "
+			       "could not set %s to 0: it is zero only while %s is set; set that "
 			       "(%s=PERCENT)",
 			       k->name, other, other);
 	path = knob_path(a, &target);
@@ -294,8 +295,8 @@ static const char *file_remains(const struct knob *k, const char *now, const cha
 	const char *limit = limit_in_force(k);
 
 	return limit && behind(value, limit) && !behind(now, limit)
-		       ? "the limit is what it was; the parameter, which was 0, holds it until the "
-			 "module is loaded anew or the machine is booted"
+		       ? "the limit is restored; the parameter, which was 0, keeps the limit until "
+			 "the module is reloaded or the machine reboots"
 		       : NULL;
 }
 
@@ -324,7 +325,7 @@ static bool sysctl_valid(const char *name, const char **why)
 		    parts_are_names(knob_path(&a, &k));
 
 	arena_free(&a);
-	return good || knob_unsound(why, "a sysctl is named like vm.swappiness");
+	return good || knob_unsound(why, "expected a sysctl name such as vm.swappiness");
 }
 
 /* What is not a value but does something when it is written; and the bytes of a device. */
@@ -366,15 +367,14 @@ static bool sysfs_valid(const char *path, const char **why)
 	while (i < sizeof(roots) / sizeof(roots[0]) && !str_starts(path, roots[i]))
 		i++;
 	if (i == sizeof(roots) / sizeof(roots[0]))
-		return knob_unsound(why, "a sysfs knob lies below /sys, in a folder of devices, "
+		return knob_unsound(why, "a sysfs knob must be below /sys, in a folder of devices, "
 					 "memory or modules");
 	for (const char *c = path; *c; c++)
 		if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f || strchr("*?{}\\", *c))
-			return knob_unsound(why, "the path holds characters that no path of sysfs "
-						 "has");
+			return knob_unsound(why, "the path contains invalid characters for sysfs");
 	if (!parts_are_names(path))
-		return knob_unsound(why, "the path is not the shortest one to its place");
-	return !is_trigger(path) || knob_unsound(why, "the file is no value but a command");
+		return knob_unsound(why, "the path is not canonical");
+	return !is_trigger(path) || knob_unsound(why, "the file is a command, not a value");
 }
 
 static bool parameter_valid(const char *name, const char **why)
@@ -383,7 +383,7 @@ static bool parameter_valid(const char *name, const char **why)
 
 	return (dot && knob_is_word(name, NAME_LONGEST, "_.-") && dot[1] &&
 		!strchr(dot + 1, '.')) ||
-	       knob_unsound(why, "a module parameter is named like zfs.zfs_arc_max");
+	       knob_unsound(why, "expected a module parameter name such as zfs.zfs_arc_max");
 }
 
 /* Whether a sysctl, a file of sysfs or a module parameter is named like one that holds a value.
@@ -403,16 +403,15 @@ static bool file_valid(const struct knob *k, const char *value, const char **why
 	if (!knob_file_named(k, why))
 		return false;
 	if (its && !knob_is_number(its))
-		return knob_unsound(why, "the limit is no number");
+		return knob_unsound(why, "the limit is not a number");
 	if (!value || !other)
 		return true;
 	its = behind(value, other);
 	/* The kernel zeroes the bytes only when the share changes, and that is zero already. */
 	if (its && strcmp(its, "0") == 0 && is_dirty_bytes(k->name))
-		return knob_unsound(why,
-				    "it and its share are both 0, which no one write brings back");
+		return knob_unsound(why, "both limits are 0, which no single write can restore");
 	return knob_is_number(its ? its : value) ||
-	       knob_unsound(why, "the value is neither a number nor its counterpart's");
+	       knob_unsound(why, "not a number, nor a value of the alternative limit");
 }
 
 const struct knob_ops knob_ops_file = {

@@ -40,7 +40,7 @@ static int knob_io_unsound(const struct knob *k, const char *value, struct err *
 
 	if (knob_valid(k, value, &why))
 		return 0;
-	err_set(e, -EINVAL, "%s is no setting that can be written: %s", knob_text(&a, k), why);
+	err_set(e, -EINVAL, "invalid knob %s: %s", knob_text(&a, k), why);
 	arena_free(&a);
 	return -EINVAL;
 }

@@ -373,14 +373,14 @@ static const char *kinds_range_text(struct arena *a, const struct bound *b)
 	case FORM_WORDS:
 		return *unit ? arena_printf(a, "one of: %s", unit) : "no value";
 	case FORM_THREE:
-		return arena_printf(a, "three numbers that do not fall, %lld to %lld %s", b->least,
+		return arena_printf(a, "three non-decreasing numbers, %lld to %lld %s", b->least,
 				    b->most, unit);
 	case FORM_CPUS:
 		return "a list of CPUs such as 2-5,8";
 	case FORM_MASK:
 		return "hexadecimal digits such as 00000000,000000ff";
 	default:
-		return "nothing: it is only put back";
+		return "nothing; gputune only restores it";
 	}
 }
 
@@ -412,17 +412,17 @@ static bool knob_form_valid(const struct knob *k, const char *value, const char 
 		return true;
 	if (b->form == FORM_WORDS)
 		return knob_is_word(value, 64, "+_-") ||
-		       knob_unsound(why, "the value is no single word");
+		       knob_unsound(why, "the value is not a single word");
 	if (b->form == FORM_THREE)
 		return (*value && strspn(value, "0123456789 -") == strlen(value)) ||
-		       knob_unsound(why, "the value is no row of numbers");
+		       knob_unsound(why, "the value is not a row of numbers");
 	if (b->form == FORM_MASK)
-		return is_mask(value) || knob_unsound(why, "the value is no mask of CPUs");
+		return is_mask(value) || knob_unsound(why, "the value is not a CPU mask");
 	/* Of two that are one limit the other's value. */
 	if (twin)
 		number = twin + 1;
 	number += *number == '-';
-	return knob_is_number(number) || knob_unsound(why, "the value is no number");
+	return knob_is_number(number) || knob_unsound(why, "the value is not a number");
 }
 
 bool knob_valid(const struct knob *k, const char *value, const char **why)
@@ -433,17 +433,18 @@ bool knob_valid(const struct knob *k, const char *value, const char **why)
 	if (!why)
 		why = &unused;
 	if (!ops)
-		return knob_unsound(why, "it is of no kind that can be written");
+		return knob_unsound(why, "unknown kind of knob");
 	if (!k->name || !*k->name || !kinds_clean(k->name, NAME_MAX_LEN))
 		return knob_unsound(
-			why, "its name is empty, too long, not UTF-8, or holds control characters");
+			why,
+			"its name is empty, too long, not UTF-8, or contains control characters");
 	if (!k->object || !kinds_clean(k->object, OBJECT_MAX))
 		return knob_unsound(
-			why, "its object is too long, not UTF-8, or holds control characters");
+			why, "its object is too long, not UTF-8, or contains control characters");
 	if (value &&
 	    !kinds_clean(value, k->kind == KNOB_FILE || k->kind == KNOB_BLOCK ? CONTENT_VALUE_MAX
 									      : VALUE_MAX))
 		return knob_unsound(
-			why, "the value is too long, not UTF-8, or holds control characters");
+			why, "the value is too long, not UTF-8, or contains control characters");
 	return ops->valid(k, value, why) && (!value || knob_form_valid(k, value, why));
 }

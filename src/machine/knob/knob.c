@@ -10,63 +10,63 @@ static const struct {
 	const char *name;
 	const char *read, *write, *kept, *undone;
 } kinds[KNOB_KINDS] = {
-	[KNOB_NONE] = { "check", "", "", "", "nothing to undo: gputune only looks" },
+	[KNOB_NONE] = { "check", "", "", "", "nothing to undo: gputune only checks it" },
 	[KNOB_SYSCTL] = { "sysctl", "read /proc/sys/%s", "write /proc/sys/%s",
-			  "a line in our own file in /etc/sysctl.d",
-			  "the value that was there is written back" },
+			  "a line in gputune's file in /etc/sysctl.d",
+			  "the previous value is restored" },
 	[KNOB_SYSFS] = { "sysfs", "read %s", "write %s",
-			 "a line in our own file in /etc/tmpfiles.d, or a udev rule where the "
-			 "device can come later than boot",
-			 "the value that was there is written back" },
+			 "a line in gputune's file in /etc/tmpfiles.d, or a udev rule for devices "
+			 "that appear after boot",
+			 "the previous value is restored" },
 	[KNOB_MODPARAM] = { "module-parameter", "read /sys/module/%s", "write /sys/module/%s",
-			    "an options line in our own file in /etc/modprobe.d",
-			    "the value that was there is written back; the file is removed" },
+			    "an options line in gputune's file in /etc/modprobe.d",
+			    "the previous value is restored; the file is removed" },
 	[KNOB_BOOTARG] = { "boot-argument", "the argument %s in /proc/cmdline",
-			   "append %s to the kernel command line through a drop-in, then "
-			   "regenerate the boot menu",
-			   "it is kept by the drop-in and takes effect at the next boot",
+			   "append %s to the kernel command line in a drop-in, then regenerate the "
+			   "boot menu",
+			   "stored in the drop-in; takes effect at the next boot",
 			   "the drop-in is removed; takes effect at the next boot" },
 	[KNOB_NVML] = { "nvml", "NVML (%s)", "NVML (%s)",
-			"our boot-time unit, after nvidia-persistenced: the driver forgets it when "
-			"it unloads",
-			"the value that was there is set back; a lock without a getter is reset" },
+			"gputune's boot-time unit, after nvidia-persistenced: the driver loses it "
+			"when it unloads",
+			"the previous value is restored; a lock without a getter is reset" },
 	[KNOB_PCI] = { "pci", "configuration space of the function (%s)",
 		       "masked read-modify-write of the capability's control register (%s)",
-		       "our boot-time unit; a reset or hot-plug loses it",
-		       "the field is written back" },
+		       "gputune's boot-time unit; lost at reset or hot plug",
+		       "the field is restored" },
 	[KNOB_LINK] = { "link", "the interface (%s)", "netlink or ethtool request (%s)",
-			"the configuration of whoever owns the interface (netplan, NetworkManager, "
+			"the configuration of the interface's owner (netplan, NetworkManager, "
 			"networkd)",
-			"the value that was there is set back" },
+			"the previous value is restored" },
 	[KNOB_UNIT] = { "unit", "systemd's links for %s", "enable or disable %s",
 			"the unit's own link", "the previous enable state is restored" },
 	[KNOB_ZPROP] = { "zfs-property", "zpool property %s", "zpool property %s",
-			 "the pool stores it itself", "the value that was there is set back" },
+			 "stored by the pool", "the previous value is restored" },
 	[KNOB_HELPER] = { "helper", "the vendor's program (%s)", "the vendor's program (%s)",
-			  "our boot-time unit", "the value that was there is set back" },
-	[KNOB_FILE] = { "file", "the file %s", "make the file %s", "it is a file",
-			"what was there before is put back; an edited file is left" },
+			  "gputune's boot-time unit", "the previous value is restored" },
+	[KNOB_FILE] = { "file", "the file %s", "create the file %s", "it is a file",
+			"the previous file is restored; an edited file stays" },
 	[KNOB_ADDRESS] = { "address", "the interface's addresses (%s)",
 			   "netlink request to the interface (%s)",
-			   "the configuration of whoever owns the interface (netplan, "
-			   "NetworkManager, networkd)",
-			   "the address is taken away, or given back" },
-	[KNOB_BLOCK] = { "block", "our lines in %s", "our lines in %s", "it is a file",
-			 "our lines are taken out; the rest of the file stays as it is" },
+			   "the configuration of the interface's owner (netplan, NetworkManager, "
+			   "networkd)",
+			   "the address is removed, or added again" },
+	[KNOB_BLOCK] = { "block", "gputune's lines in %s", "gputune's lines in %s", "it is a file",
+			 "gputune's lines are removed; the rest of the file stays unchanged" },
 	[KNOB_FIRMWARE] = { "firmware", "the vendor's program mlxconfig (%s)",
-			    "the vendor's program mlxconfig (%s)", "the adapter stores it itself",
-			    "the value that was there is set back; takes effect at the next boot" },
+			    "the vendor's program mlxconfig (%s)", "stored by the adapter",
+			    "the previous value is restored; takes effect at the next boot" },
 	[KNOB_CPUSET] = { "cpuset", "/sys/fs/cgroup/gputune-isolated",
-			  "an isolated partition of CPUs in /sys/fs/cgroup/gputune-isolated, a "
-			  "control group without processes",
-			  "isolcpus does it at boot; nothing keeps a partition",
-			  "the CPUs are given back and the control group is removed" },
+			  "an isolated CPU partition in /sys/fs/cgroup/gputune-isolated, a control "
+			  "group without processes",
+			  "isolcpus is its boot-time form; a partition does not persist",
+			  "the CPUs are released and the control group is removed" },
 	[KNOB_MODULE] = { "module", "the module's folder in /sys/module (%s)", "modprobe %s",
-			  "a line in our own file in /etc/modules-load.d",
-			  "the module is taken out where nothing uses it; the file is removed" },
+			  "a line in gputune's file in /etc/modules-load.d",
+			  "the module is unloaded if unused; the file is removed" },
 	[KNOB_POWER] = { "power-mode", "the vendor's program (%s -q)",
-			 "the vendor's program (%s -m)", "the program keeps it itself",
-			 "the mode that was there is set back" },
+			 "the vendor's program (%s -m)", "stored by the program",
+			 "the previous mode is restored" },
 };
 
 const char *knob_kind_name(enum knob_kind k)
@@ -204,7 +204,7 @@ const char *knob_persistence(struct arena *a, enum knob_kind kind, const char *p
 {
 	/* Of links only the MTU is the manager's; see tune/persist/make.c. */
 	if (kind == KNOB_LINK && pattern && strcmp(pattern, "mtu") != 0)
-		return "our boot-time unit";
+		return "gputune's boot-time unit";
 	return knob_sentence(a, kind, kinds[kind].kept, pattern);
 }
 

@@ -114,8 +114,8 @@ static int irq_set(struct host *h, struct arena *a, const struct knob *k, const 
 	/* Linux before 6.12 says EIO, later ones EPERM. Source: kernel/irq/proc.c. */
 	if (r == -EIO || (r == -EPERM && h->id.euid == 0))
 		return err_set(e, r,
-			       "could not set %s of %s: the kernel places this interrupt itself "
-			       "(managed) and lets nobody move it",
+			       "could not set %s of %s: the kernel manages the placement of this "
+			       "interrupt",
 			       k->name, k->object);
 	return r ? knob_fail(e, r, "set", k) : 0;
 }
@@ -128,7 +128,7 @@ static bool irq_valid(const char *value, const char **why)
 		    idset_parse(&a, value, &cpus) == 0 && cpus.n > 0;
 
 	arena_free(&a);
-	return good || knob_unsound(why, "the value is no list of CPUs such as 2-5,8");
+	return good || knob_unsound(why, "the value is not a list of CPUs such as 2-5,8");
 }
 
 static const char *irq_command(struct arena *a, const struct knob *k, const char *value)
@@ -251,10 +251,10 @@ static int knob_link_set(struct host *h, struct arena *a, const struct knob *k, 
 			   : host_write(h, mtu_path(a, k), value);
 	/* Asked for only now: before the write another program would have had the time for one. */
 	if ((r == -EINVAL || r == -ERANGE) && maximum(h, k, f, &max) && v > max)
-		return err_set(e, r, "could not set %s of %s to %s: its driver takes at most %lld",
+		return err_set(e, r, "could not set %s of %s to %s: its driver's maximum is %lld",
 			       k->name, k->object, value, max);
 	if (r == -EINVAL || r == -ERANGE)
-		return err_set(e, r, "could not set %s of %s to %s: its driver refuses the value",
+		return err_set(e, r, "could not set %s of %s to %s: its driver rejects the value",
 			       k->name, k->object, value);
 	return r ? knob_fail(e, r, "set", k) : 0;
 }
@@ -271,21 +271,21 @@ static bool link_valid(const struct knob *k, const char *value, const char **why
 	long long v;
 
 	if (!f && !is_irq(k) && !is_pfc(k))
-		return knob_unsound(why, "a link has no setting of that name here");
+		return knob_unsound(why, "a link has no setting of that name");
 	if (!is_interface(k->object))
-		return knob_unsound(why, "the object is no name of an interface");
+		return knob_unsound(why, "the object is not an interface name");
 	if (!value)
 		return true;
 	if (!f)
 		return is_pfc(k) ? pfc_valid(value, why) : irq_valid(value, why);
 	if (!knob_is_number(value) || parse_i64(value, &v))
-		return knob_unsound(why, "the value is no number");
+		return knob_unsound(why, "the value is not a number");
 	if (f->flag && v > 1)
-		return knob_unsound(why, "a switch is 0 or 1");
+		return knob_unsound(why, "a switch must be 0 or 1");
 	if (!f->ask && (v < SMALLEST_MTU || v > LARGEST_MTU))
-		return knob_unsound(why, "an MTU has 68 to 65536 bytes");
+		return knob_unsound(why, "an MTU must be 68 to 65536 bytes");
 	if (v > LARGEST)
-		return knob_unsound(why, "the number is larger than any driver takes");
+		return knob_unsound(why, "the number exceeds every driver's limit");
 	return true;
 }
 

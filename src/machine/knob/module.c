@@ -52,8 +52,8 @@ static int module_set(struct host *h, struct arena *a, const struct knob *k, con
 	knob_fail(e, r, "set", k);
 	if (strcmp(value, loaded) == 0)
 		err_hint(e,
-			 "modprobe %s says why; \"Invalid argument\" of nvidia-peermem: it was "
-			 "built without the NIC vendor's headers",
+			 "modprobe %s shows the reason; \"Invalid argument\" of nvidia-peermem: it "
+			 "was built without the NIC vendor's headers",
 			 k->name);
 	return r;
 }
@@ -61,11 +61,11 @@ static int module_set(struct host *h, struct arena *a, const struct knob *k, con
 static bool module_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (!knob_is_word(k->name, 55, "_-"))
-		return knob_unsound(why, "its name is not the name of a module");
+		return knob_unsound(why, "invalid module name");
 	if (*k->object)
-		return knob_unsound(why, "a module has no object");
+		return knob_unsound(why, "a module takes no object");
 	if (value && strcmp(value, loaded) != 0 && strcmp(value, absent) != 0)
-		return knob_unsound(why, "it takes loaded or absent");
+		return knob_unsound(why, "expected loaded or absent");
 	return true;
 }
 

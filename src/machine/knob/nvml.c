@@ -108,7 +108,7 @@ static int knob_nvml_fail(struct err *e, int r, const char *verb, const struct k
 	const struct nvml_trouble *t = r == -EACCES || r == -EPERM ? NULL : nvml_trouble(-r);
 
 	if (r == -ENODEV)
-		return err_set(e, r, "could not %s %s of %s: the driver knows no such GPU", verb,
+		return err_set(e, r, "could not %s %s of %s: the driver has no such GPU", verb,
 			       k->name, k->object);
 	if (!t)
 		return knob_fail(e, r, verb, k);
@@ -130,7 +130,7 @@ static void hint_range(struct host *h, const char *index, const struct setting_r
 		snprintf(most, sizeof(most), "%s.maxLimit", limits);
 		if (host_ask_int(h, "nvml", index, least, &min) == 0 &&
 		    host_ask_int(h, "nvml", index, most, &max) == 0)
-			err_hint(e, "the board takes %lld to %lld mW", min, max);
+			err_hint(e, "the board accepts %lld to %lld mW", min, max);
 	} else if (row->form == LOCK) {
 		snprintf(most, sizeof(most), "nvmlDeviceGetMaxClockInfo(%s)",
 			 row == &rows[ROWS - 1] ? "MEM" : "SM");
@@ -167,7 +167,8 @@ static int nvml_get(struct host *h, struct arena *a, const struct knob *k, const
 			*value = modes[i].name;
 			return 0;
 		}
-	return err_set(e, -EPROTO, "compute mode of %s is %lld, which no driver takes any more",
+	return err_set(e, -EPROTO,
+		       "compute mode of %s is %lld, which current drivers do not support",
 		       k->object, v);
 }
 
@@ -222,21 +223,21 @@ static bool value_is_valid(const struct setting_row *row, const char *value, con
 	case SWITCH:
 		if (strcmp(value, "0") == 0 || strcmp(value, "1") == 0)
 			return true;
-		return knob_unsound(why, "it takes 0 or 1");
+		return knob_unsound(why, "expected 0 or 1");
 	case MODE:
 		for (size_t i = 0; i < MODES; i++)
 			if (strcmp(modes[i].name, value) == 0)
 				return true;
-		return knob_unsound(why, "it takes default, exclusive-process or prohibited");
+		return knob_unsound(why, "expected default, exclusive-process or prohibited");
 	case MILLIWATT:
 		if (knob_is_number(value) && parse_u64(value, &mw) == 0 && mw > 0 &&
 		    mw <= 1000000000)
 			return true;
-		return knob_unsound(why, "it takes milliwatts");
+		return knob_unsound(why, "expected milliwatts");
 	default:
 		if (strcmp(value, unlocked) == 0 || is_range(value))
 			return true;
-		return knob_unsound(why, "it takes MIN,MAX in MHz, or unlocked");
+		return knob_unsound(why, "expected MIN,MAX in MHz, or unlocked");
 	}
 }
 
@@ -245,9 +246,9 @@ static bool nvml_valid(const struct knob *k, const char *value, const char **why
 	const struct setting_row *row = row_of(k);
 
 	if (!row)
-		return knob_unsound(why, "it is no setting of a GPU that can be changed");
+		return knob_unsound(why, "not a GPU setting that can be changed");
 	if (!knob_is_pci_address(k->object))
-		return knob_unsound(why, "its object is not the PCI address of a GPU");
+		return knob_unsound(why, "its object is not a GPU's PCI address");
 	return value ? value_is_valid(row, value, why) : true;
 }
 

@@ -73,8 +73,8 @@ static int cpuset_get(struct host *h, struct arena *a, const struct knob *k, con
 
 	if (r == -EOPNOTSUPP)
 		return err_set(e, r,
-			       "could not read %s: control groups of version 2 have no cpuset "
-			       "controller here; version 1 holds it, or the kernel lacks it",
+			       "could not read %s: no cpuset controller in cgroup v2; cgroup v1 "
+			       "has it, or the kernel lacks it",
 			       k->name);
 	return r ? knob_fail(e, r, "read", k) : 0;
 }
@@ -119,7 +119,7 @@ static int check_state(struct host *h, const struct knob *k, const char *value, 
 		return knob_fail(e, r, "set", k);
 	return strcmp(line, "isolated") == 0
 		       ? 0
-		       : err_set(e, -EINVAL, "could not isolate CPUs %s: the kernel says \"%s\"",
+		       : err_set(e, -EINVAL, "could not isolate CPUs %s: the kernel reports \"%s\"",
 				 value, line);
 }
 
@@ -158,8 +158,7 @@ static int isolate(struct host *h, const struct knob *k, const char *value, cons
 		r = host_write(h, GROUP_STATE, "isolated");
 		if (r == -EINVAL)
 			err_set(e, r,
-				"could not isolate CPUs %s: this kernel knows no isolated "
-				"partitions, which are there since Linux 6.1",
+				"could not isolate CPUs %s: isolated partitions require Linux 6.1",
 				value);
 		r = r == 0	   ? check_state(h, k, value, e)
 		    : r == -EINVAL ? r
@@ -185,7 +184,7 @@ static int cpuset_set(struct host *h, struct arena *a, const struct knob *k, con
 	}
 	r = dissolve(h, off);
 	if (r == -EBUSY)
-		err_set(e, r, "could not remove %s: processes or groups are in it", GROUP);
+		err_set(e, r, "could not remove %s: it contains processes or groups", GROUP);
 	return r && r != -EBUSY ? knob_fail(e, r, "set", k) : r;
 }
 
@@ -196,9 +195,9 @@ static bool cpuset_valid(const struct knob *k, const char *value, const char **w
 	bool list, first;
 
 	if (strcmp(k->name, "isolated") != 0)
-		return knob_unsound(why, "it is no set of CPUs that can be changed");
+		return knob_unsound(why, "not a set of CPUs that can be changed");
 	if (*k->object)
-		return knob_unsound(why, "it has no object");
+		return knob_unsound(why, "it takes no object");
 	if (!value || strcmp(value, none) == 0 || strcmp(value, none_off) == 0)
 		return true;
 	list = strspn(value, "0123456789,-") == strlen(value) &&
@@ -206,9 +205,9 @@ static bool cpuset_valid(const struct knob *k, const char *value, const char **w
 	first = list && idset_has(&cpus, 0);
 	arena_free(&a);
 	if (!list)
-		return knob_unsound(why, "it takes a list of CPUs such as 2-5,8, or none");
+		return knob_unsound(why, "expected a list of CPUs such as 2-5,8, or none");
 	if (first)
-		return knob_unsound(why, "CPU 0 keeps the machine's housekeeping");
+		return knob_unsound(why, "CPU 0 is required for housekeeping");
 	return true;
 }
 

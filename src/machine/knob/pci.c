@@ -87,10 +87,11 @@ static int knob_pci_find(struct host *h, struct arena *a, const struct knob *k, 
 static int pci_fail(struct err *e, int r, const char *verb, const struct knob *k)
 {
 	if (r == -ENODEV)
-		return err_set(e, r, "could not %s %s of %s: the device does not answer (all ones)",
+		return err_set(e, r,
+			       "could not %s %s of %s: the device does not respond (all ones)",
 			       verb, k->name, k->object);
 	if (r == -EOPNOTSUPP)
-		return err_set(e, r, "could not %s %s of %s: the function has no such capability",
+		return err_set(e, r, "could not %s %s of %s: the function lacks this capability",
 			       verb, k->name, k->object);
 	return knob_fail(e, r, verb, k);
 }
@@ -111,8 +112,7 @@ static int pci_get(struct host *h, struct arena *a, const struct knob *k, const 
 	code = (p.now & PCI_EXP_DEVCTL_READRQ) >> 12;
 	/* Six and seven are reserved. */
 	if (code > 5)
-		return err_set(e, -EPROTO, "mrrs of %s holds the reserved code %u", k->object,
-			       code);
+		return err_set(e, -EPROTO, "mrrs of %s has the reserved code %u", k->object, code);
 	*value = arena_printf(a, "%u", SMALLEST_REQUEST << code);
 	return 0;
 }
@@ -161,11 +161,10 @@ static int write_failed(struct host *h, const struct knob *k, int r, struct err 
 	if (!mode)
 		return pci_fail(e, r, "set", k);
 	err_set(e, r,
-		"could not set %s of %s: the kernel is locked down (%s) and takes no writes to "
+		"could not set %s of %s: the kernel is locked down (%s) and blocks writes to "
 		"configuration space",
 		k->name, k->object, mode);
-	err_hint(e, "lockdown comes with Secure Boot on most distributions; setpci is refused the "
-		    "same way");
+	err_hint(e, "lockdown comes with Secure Boot on most distributions; it also blocks setpci");
 	return r;
 }
 
@@ -195,16 +194,16 @@ static bool pci_valid(const struct knob *k, const char *value, const char **why)
 	unsigned long long v;
 
 	if (!is_mrrs(k) && strcmp(k->name, "acs-control") != 0)
-		return knob_unsound(why, "configuration space has no field of that name here");
+		return knob_unsound(why, "configuration space has no field of that name");
 	if (!knob_is_pci_address(k->object))
-		return knob_unsound(why, "the object is no PCI address like 0000:01:00.0");
+		return knob_unsound(why, "the object is not a PCI address such as 0000:01:00.0");
 	if (!value)
 		return true;
 	if (!parse_word(value, &v))
-		return knob_unsound(why, "the value is no number of 16 bits");
+		return knob_unsound(why, "the value is not a 16-bit number");
 	if (is_mrrs(k) && (v < SMALLEST_REQUEST || v > LARGEST_REQUEST || (v & (v - 1))))
-		return knob_unsound(why, "a read request is 128, 256, 512, 1024, 2048 or 4096 "
-					 "bytes");
+		return knob_unsound(
+			why, "a read request must be 128, 256, 512, 1024, 2048 or 4096 bytes");
 	return true;
 }
 

@@ -36,11 +36,11 @@ static int zprop_set(struct host *h, struct arena *a, const struct knob *k, cons
 static bool zprop_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (strcmp(k->name, "autotrim") != 0)
-		return knob_unsound(why, "it is no pool property that can be changed");
+		return knob_unsound(why, "not a pool property that can be changed");
 	if (!knob_is_word(k->object, 255, "._:-"))
-		return knob_unsound(why, "its object is not the name of a pool");
+		return knob_unsound(why, "its object is not a pool name");
 	if (value && strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
-		return knob_unsound(why, "it takes on or off");
+		return knob_unsound(why, "expected on or off");
 	return true;
 }
 
@@ -120,9 +120,9 @@ static int vboost_set(struct host *h, struct arena *a, const struct knob *k, con
 	if (r == 0)
 		r = host_ask_int(h, boost_api, gpu, "vboost.max", &max);
 	if (r == 0 && level > max) {
-		err_set(e, -ERANGE, "could not set %s of %s to %s: it is above its maximum", name,
+		err_set(e, -ERANGE, "could not set %s of %s to %s: it exceeds its maximum", name,
 			k->object, value);
-		err_hint(e, "the board takes 0 to %lld", max);
+		err_hint(e, "the board accepts 0 to %lld", max);
 		return -ERANGE;
 	}
 	if (r == 0)
@@ -133,11 +133,11 @@ static int vboost_set(struct host *h, struct arena *a, const struct knob *k, con
 static bool vboost_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (strcmp(k->name, name) != 0)
-		return knob_unsound(why, "no program's switch is called so");
+		return knob_unsound(why, "unknown switch name");
 	if (!knob_is_pci_address(k->object))
-		return knob_unsound(why, "its object is not the PCI address of a GPU");
+		return knob_unsound(why, "its object is not a GPU's PCI address");
 	if (value && (!knob_is_number(value) || strlen(value) > LEVEL_DIGITS))
-		return knob_unsound(why, "it takes a small whole number");
+		return knob_unsound(why, "expected a small whole number");
 	return true;
 }
 
@@ -209,9 +209,9 @@ static bool helper_valid(const struct knob *k, const char *value, const char **w
 	if (!is_clocks(k))
 		return vboost_valid(k, value, why);
 	if (*k->object)
-		return knob_unsound(why, "the clocks of a machine have no object");
+		return knob_unsound(why, "the clocks of a machine take no object");
 	if (value && strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
-		return knob_unsound(why, "it takes 0 or 1");
+		return knob_unsound(why, "expected 0 or 1");
 	return true;
 }
 
@@ -260,7 +260,8 @@ static int power_set(struct host *h, struct arena *a, const struct knob *k, cons
 	if (r != -ERESTART)
 		return r ? knob_fail(e, r, "set", k) : 0;
 	err_set(e, -EOPNOTSUPP,
-		"could not set %s to %s: it takes a reboot, which \"nvpmodel -m %s\" asks about",
+		"could not set %s to %s: it requires a reboot, which \"nvpmodel -m %s\" prompts "
+		"for",
 		k->name, value, value);
 	return -EOPNOTSUPP;
 }
@@ -268,11 +269,11 @@ static int power_set(struct host *h, struct arena *a, const struct knob *k, cons
 static bool power_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (strcmp(k->name, power_api) != 0)
-		return knob_unsound(why, "no power mode is called so");
+		return knob_unsound(why, "unknown power mode name");
 	if (*k->object)
-		return knob_unsound(why, "the power mode of a machine has no object");
+		return knob_unsound(why, "the power mode of a machine takes no object");
 	if (value && (!knob_is_number(value) || strlen(value) > LEVEL_DIGITS))
-		return knob_unsound(why, "it takes a small whole number");
+		return knob_unsound(why, "expected a small whole number");
 	return true;
 }
 
@@ -327,12 +328,12 @@ static int firmware_set(struct host *h, struct arena *a, const struct knob *k, c
 static bool firmware_valid(const struct knob *k, const char *value, const char **why)
 {
 	if (strcmp(k->name, "LINK_TYPE_P1") != 0 && strcmp(k->name, "LINK_TYPE_P2") != 0)
-		return knob_unsound(why, "no parameter of that name is ever set");
+		return knob_unsound(why, "gputune sets no parameter of that name");
 	if (!knob_is_pci_address(k->object))
-		return knob_unsound(why, "its object is not the PCI address of an adapter");
+		return knob_unsound(why, "its object is not an adapter's PCI address");
 	if (value && (strlen(value) != 1 || *value < '1' || *value > '3'))
-		return knob_unsound(why,
-				    "a link layer is 1 (InfiniBand), 2 (Ethernet) or 3 (both)");
+		return knob_unsound(
+			why, "a link layer must be 1 (InfiniBand), 2 (Ethernet) or 3 (both)");
 	return true;
 }
 

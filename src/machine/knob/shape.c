@@ -123,34 +123,33 @@ static const char *knob_shape_reason(int r)
 {
 	switch (r) {
 	case HOST_NOT_CAPTURED:
-		return "the capture does not hold it";
+		return "not in the capture";
 	case -EROFS:
-		return "it cannot be written here: a dry run, a captured machine, or a read-only "
-		       "mount";
+		return "not writable: a dry run, a captured machine, or a read-only mount";
 	case -EACCES:
 	case -EPERM:
 		return "permission denied";
 	case -ENOENT:
 	case -ENOTDIR:
-		return "this machine does not have it";
+		return "not found on this machine";
 	case -ENODEV:
 	case -ENXIO:
 		return "the device is gone";
 	case -EOPNOTSUPP:
 	case -ENOSYS:
-		return "the kernel, driver or library does not support it";
+		return "not supported by the kernel, driver or library";
 	case -EINVAL:
-		return "the value or the request is not accepted";
+		return "invalid value or request";
 	case -ERANGE:
-		return "the value is out of range";
+		return "value out of range";
 	case -EBUSY:
-		return "it is in use";
+		return "in use";
 	case -EIO:
 		return "input/output error";
 	case -EFBIG:
-		return "it is larger than any value that is expected there";
+		return "value larger than expected";
 	case -ENOMEM:
-		return "not enough memory";
+		return "out of memory";
 	case -ENOSPC:
 		return "no space left";
 	default:
@@ -166,7 +165,7 @@ int knob_fail(struct err *e, int r, const char *verb, const struct knob *k)
 	err_set(e, r, "could not %s %s: %s%s%s", verb, knob_text(&a, k), why ? why : "",
 		why ? "" : "error ", why ? "" : errno_name(r));
 	if (r == -EACCES || r == -EPERM)
-		err_hint(e, "changing the machine needs root");
+		err_hint(e, "changing the machine requires root");
 	arena_free(&a);
 	return r;
 }
@@ -177,12 +176,10 @@ int knob_put_fail(struct host *h, struct err *e, int r, const struct knob *k, co
 
 	if (r != HOST_NOT_KEPT)
 		return knob_fail(e, r, "set", k);
-	err_set(e, r,
-		"could not set %s: a new %s cannot have %s of the one that is there; nothing "
-		"was changed",
+	err_set(e, r, "could not set %s: a new %s would lose %s; nothing was changed",
 		knob_text(&a, k), path, h->lost);
 	err_hint(e,
-		 "its owner and its attributes are kept or nothing is written: getfattr -d -m - "
+		 "gputune writes only if owner and attributes can be preserved: getfattr -d -m - "
 		 "%s shows them",
 		 path);
 	arena_free(&a);
@@ -197,10 +194,10 @@ int knob_check_links(struct host *h, struct err *e, const struct knob *k, const 
 	if (host_stat(h, path, &st) || st.kind != HOST_FILE || st.links < 2)
 		return 0;
 	err_set(e, -EMLINK,
-		"could not set %s: %s has %lu names (hard links), and a new file would have one of "
-		"them alone; nothing was changed",
+		"could not set %s: %s has %lu names (hard links), and a new file would replace "
+		"only one of them; nothing was changed",
 		knob_text(&a, k), path, st.links);
-	err_hint(e, "find / -xdev -samefile %s names them; let %s be a file of its own first", path,
+	err_hint(e, "find / -xdev -samefile %s lists them; make %s a separate file first", path,
 		 path);
 	arena_free(&a);
 	return -EMLINK;

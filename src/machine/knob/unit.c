@@ -122,14 +122,14 @@ static int check_change(struct host *h, struct arena *a, const struct knob *k,
 		return 0;
 	if (strcmp(now->enabled, "static") == 0 && strcmp(want->enabled, "masked") != 0)
 		return err_set(e, -EOPNOTSUPP,
-			       "could not set %s to %s: its file names nothing that could start it "
-			       "at boot",
+			       "could not set %s to %s: its unit file has no install section to "
+			       "start it at boot",
 			       k->name, want->enabled);
 	if (strcmp(now->enabled, "enabled") == 0 && strcmp(want->enabled, "disabled") == 0 &&
 	    unit_file_find(h, a, k->name, &path) == 0 && has_own_links(h, a, k->name, path) > 0)
 		return err_set(e, -EOPNOTSUPP,
-			       "could not disable %s: it is enabled by a link that its file does "
-			       "not name, which enabling again would not bring back",
+			       "could not disable %s: it is enabled by a link that its unit file "
+			       "does not define, and enabling it again would not restore the link",
 			       k->name);
 	return 0;
 }
@@ -178,7 +178,7 @@ static int unit_set(struct host *h, struct arena *a, const struct knob *k, const
 		knob_fail(e, r, "set", k);
 	}
 	if (r == -ETIME)
-		err_hint(e, "systemd was asked to leave it as it was: systemctl status %s",
+		err_hint(e, "systemd was requested to restore it: check systemctl status %s",
 			 k->name);
 	return r;
 }
@@ -188,14 +188,15 @@ static bool unit_valid(const struct knob *k, const char *value, const char **why
 	struct state s;
 
 	if (!unit_name_valid(k->name))
-		return knob_unsound(why, "its name is not the name of a service");
+		return knob_unsound(why, "invalid service name");
 	if (*k->object)
-		return knob_unsound(why, "a service has no object");
+		return knob_unsound(why, "a service takes no object");
 	if (!value)
 		return true;
 	if (!parse(value, &s))
-		return knob_unsound(why, "it takes enabled, disabled, masked or static, and active "
-					 "or inactive");
+		return knob_unsound(
+			why,
+			"expected enabled, disabled, masked or static, and active or inactive");
 	return true;
 }
 

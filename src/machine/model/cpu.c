@@ -29,7 +29,7 @@ static const struct shape_row freq_policy_rows[] = {
 	FACT(freq_policy, max_khz, "Maximum", "kHz"),
 	FACT(freq_policy, hw_min_khz, "Hardware minimum", "kHz"),
 	FACT(freq_policy, hw_max_khz, "Hardware maximum", "kHz"),
-	FACT_FLAG(freq_policy, auto_select, "Auto select"),
+	FACT_FLAG(freq_policy, auto_select, "Autonomous selection"),
 };
 const struct shape freq_policy_shape = SHAPE(freq_policy, freq_policy);
 
@@ -92,7 +92,7 @@ static const struct shape_row cpus_rows[] = {
 	FACT(cpus, idle_governor, "Idle governor", NULL),
 	FACT_FLAG(cpus, cppc_auto_sel_mode, "CPPC auto sel mode"),
 	FACT_FLAG(cpus, hypervisor, "Hypervisor"),
-	FACT(cpus, default_smp_affinity, "Default smp affinity", NULL),
+	FACT(cpus, default_smp_affinity, "Default SMP affinity", NULL),
 	FACT(cpus, power_mode, "Power mode", NULL),
 	FACT(cpus, power_mode_name, "Power mode name", NULL),
 	FACT(cpus, power_mode_most, "Power mode without ceilings", NULL),

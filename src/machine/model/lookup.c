@@ -250,10 +250,10 @@ const char *machine_no_gpu(struct arena *a, const struct machine *m)
 	size_t n = machine_bus_gpus(m, false);
 
 	if (n == 1)
-		return "one NVIDIA GPU, but no driver answers for it";
+		return "one NVIDIA GPU, but no driver for it responds";
 	if (n)
-		return arena_printf(a, "%zu NVIDIA GPUs, but no driver answers for them", n);
-	return machine_bus_gpus(m, true) ? "every NVIDIA GPU is given to virtual machines"
+		return arena_printf(a, "%zu NVIDIA GPUs, but no driver for them responds", n);
+	return machine_bus_gpus(m, true) ? "every NVIDIA GPU is assigned to virtual machines"
 					 : "no NVIDIA GPU";
 }
 

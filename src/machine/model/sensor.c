@@ -19,15 +19,15 @@ static const struct shape_row power_supply_rows[] = {
 	FACT(power_supply, type, "Type", NULL),
 	FACT(power_supply, usb_type, "USB type", NULL),
 	FACT(power_supply, online, "Online", NULL),
-	FACT(power_supply, current_max_ua, "Current at most", "uA"),
-	FACT(power_supply, voltage_max_uv, "Voltage at most", "uV"),
+	FACT(power_supply, current_max_ua, "Maximum current", "uA"),
+	FACT(power_supply, voltage_max_uv, "Maximum voltage", "uV"),
 };
 const struct shape power_supply_shape = SHAPE(power_supply, power_supply);
 
 static const struct shape_row sensors_rows[] = {
 	FACT_LIST(sensors, temperatures, "Temperatures", temperature),
 	FACT_LIST(sensors, supplies, "Power supplies", power_supply),
-	FACT(sensors, prochot, "Processors held down", NULL),
+	FACT(sensors, prochot, "Processors throttled", NULL),
 	FACT(sensors, power_level, "Power level", NULL),
 	FACT(sensors, power_in_uw, "Power from the adapter", "uW"),
 	FACT(sensors, package_cap_uw, "Power cap of the package", "uW"),

@@ -365,25 +365,23 @@ static void narrow_own_link(struct finder *d, const struct pci_function *f, cons
 		return;
 	if (narrow)
 		narrow_add(d, NARROW_LANES, f, name, now, could,
-			   arena_printf(d->a,
-					"%lld of %lld lanes came up: %s instead of %s each way; %s",
-					width, lanes, rate(d->a, now), rate(d->a, could),
-					machine_soldered(d->m, f) ? "BIOS, then the maker's support"
-								  : "seat, slot or riser"));
+			   arena_printf(
+				   d->a, "%lld of %lld lanes are up: %s instead of %s each way; %s",
+				   width, lanes, rate(d->a, now), rate(d->a, could),
+				   machine_soldered(d->m, f) ? "BIOS, then the vendor's support"
+							     : "seat, slot or riser"));
 	else if (now < could && !rests(d, f))
-		narrow_add(
-			d, NARROW_SPEED, f, name, now, could,
-			arena_printf(d->a,
-				     "the link trained at a lower speed than both ends can do: %s "
-				     "instead of %s each way",
-				     rate(d->a, now), rate(d->a, could)));
+		narrow_add(d, NARROW_SPEED, f, name, now, could,
+			   arena_printf(d->a,
+					"the link trained at a lower speed than both ends support: "
+					"%s instead of %s each way",
+					rate(d->a, now), rate(d->a, could)));
 	else if (!is_switch && could < most_of(f) && up && most_of(up) > 0)
 		narrow_add(d, NARROW_SLOT, f, name, could, most_of(f),
-			   arena_printf(
-				   d->a,
-				   "the port above it gives %s each way, the device could take %s: "
-				   "this is how the board is built",
-				   rate(d->a, could), rate(d->a, most_of(f))));
+			   arena_printf(d->a,
+					"the port above it supports %s each way, the device %s: by "
+					"design of the board",
+					rate(d->a, could), rate(d->a, most_of(f))));
 }
 
 /* What the port of a NIC carries, MB/s; 0 where it has no link. */
@@ -407,13 +405,11 @@ static void narrow_port(struct finder *d, const struct pci_function *f, const ch
 	double link = best_mbs(d->m, f), wire = narrow_wire_of(d, f);
 
 	if (link > 0 && wire > link)
-		narrow_add(
-			d, NARROW_PORT, f, name, link, wire,
-			arena_printf(
-				d->a,
-				"the port runs at %.0f Gb/s, its PCIe link carries at most %.0f: "
-				"one function alone cannot fill the cable",
-				wire * 8 / 1000, link * 8 / 1000));
+		narrow_add(d, NARROW_PORT, f, name, link, wire,
+			   arena_printf(d->a,
+					"the port runs at %.0f Gb/s, its PCIe link carries at most "
+					"%.0f: one function cannot fill the cable",
+					wire * 8 / 1000, link * 8 / 1000));
 }
 
 static bool below(const struct pci_function *f, const struct pci_function *b)
@@ -448,13 +444,11 @@ static void uplink(struct finder *d, const struct pci_function *f)
 	if (who && now_of(f) < most)
 		narrow_own_link(d, f, arena_printf(d->a, "switch %s", f->name), true);
 	if (most > way)
-		narrow_add(
-			d, NARROW_UPLINK, f, arena_printf(d->a, "switch %s", f->name), way, most,
-			arena_printf(
-				d->a,
-				"its way up carries %s each way, %s below it could take %s: what "
-				"goes past the switch shares that",
-				rate(d->a, way), who, rate(d->a, most)));
+		narrow_add(d, NARROW_UPLINK, f, arena_printf(d->a, "switch %s", f->name), way, most,
+			   arena_printf(d->a,
+					"its uplink carries %s each way, %s below it supports %s: "
+					"traffic through the switch shares the uplink",
+					rate(d->a, way), who, rate(d->a, most)));
 }
 
 static void narrow_nvlinks(struct finder *d)
@@ -495,13 +489,12 @@ static void far_gpus(struct finder *d)
 		nic = topology_nearest_nic(d->m, list, n, g);
 		if (!f || !nic || near == 0 || topology_path(d->m, g->pci, nic->pci) <= PATH_PXB)
 			continue;
-		narrow_add(
-			d, NARROW_FAR, f, arena_printf(d->a, "GPU %u", g->index), 0, 0,
-			arena_printf(d->a,
-				     "no NIC behind its own switch, while other GPUs have one: its "
-				     "traffic crosses the processor (%s to %s)",
-				     path_class_name(topology_path(d->m, g->pci, nic->pci)),
-				     nic->name));
+		narrow_add(d, NARROW_FAR, f, arena_printf(d->a, "GPU %u", g->index), 0, 0,
+			   arena_printf(d->a,
+					"no NIC behind its own switch, unlike other GPUs: its "
+					"traffic crosses the processor (%s to %s)",
+					path_class_name(topology_path(d->m, g->pci, nic->pci)),
+					nic->name));
 	}
 }
 

@@ -260,7 +260,7 @@ int cluster_load(struct arena *a, const char *path, struct cluster *out, struct 
 		r = fd < 0 ? fd : !f ? -ENOMEM : n > FILE_MAX ? -EFBIG : -EIO;
 		if (room)
 			arena_drop(room);
-		return err_set(e, r, "%s cannot be read: %s", path, strerror(-r));
+		return err_set(e, r, "%s: cannot read: %s", path, strerror(-r));
 	}
 	j = json_loadb(room, n, JSON_REJECT_DUPLICATES, NULL);
 	arena_drop(room);

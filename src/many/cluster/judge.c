@@ -140,7 +140,7 @@ static void cluster_judge_doubled(struct arena *a, struct cluster *c, size_t x, 
 							  c->nodes[x].name, c->nodes[y].name),
 				     .evidence = "both cages of a DGX Spark share the same PCIe "
 						 "lanes: one cable reaches the same 200 Gb/s",
-				     .fix = "leave it, or take it out; nothing is gained by it" });
+				     .fix = "leave or remove it; it has no benefit" });
 		return;
 	}
 	cluster_judge_wrong(a, c, cage, CLUSTER_FAULT,

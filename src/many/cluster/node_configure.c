@@ -360,7 +360,7 @@ static int answer_set(struct ask_node *n, void **state, const json_t *with, json
 	if (n->captured)
 		return err_set(e, -EROFS, "a captured machine is not changed");
 	if (!c && !(c = *state = calloc(1, sizeof(*c))))
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	if (c->h)
 		return err_set(e, -EBUSY, "a change waits to be kept or taken back already");
 	c->h = host_open_live();

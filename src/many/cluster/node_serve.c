@@ -472,7 +472,7 @@ static struct node_servers *servers_new(const struct token *t, struct err *e)
 	struct node_servers *s = calloc(1, sizeof(*s));
 
 	if (!s) {
-		err_set(e, -ENOMEM, "no memory");
+		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
 	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -495,7 +495,7 @@ static int answer_serve(struct ask_node *n, void **state, const json_t *with, js
 	int r = shape_read(n->arena, &servers_ask_shape, with, &ask, e);
 
 	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	r = r ? r : measure_token(ask.token, &t, e);
 	if (r)
 		return r;

@@ -159,7 +159,7 @@ static void cluster_page_paths(struct doc *d, const struct cluster *c)
 			row[1] = cell(cluster_wire_text(d->arena, c, &c->wires[w]));
 			row[2] = cell(arena_strdup(d->arena, ends.s));
 			row[3] = p->speed_mbps ? cell(figure(d->arena, "Mb/s", p->speed_mbps))
-					       : cell_as(STYLE_UNKNOWN, "not told");
+					       : cell_as(STYLE_UNKNOWN, "unknown");
 		}
 }
 
@@ -229,7 +229,7 @@ const char *cluster_speed_text(struct arena *a, const struct cluster_port *p)
 	if (!cluster_port_up(p))
 		return "down";
 	if (v <= 0)
-		return "not told";
+		return "unknown";
 	return v % 1000 ? arena_printf(a, "%lld Mb/s", v) : arena_printf(a, "%lld Gb/s", v / 1000);
 }
 

@@ -24,7 +24,7 @@ static const struct {
 static struct cell speed_cell(struct doc *d, long long mbps)
 {
 	if (mbps <= 0)
-		return cell_as(STYLE_UNKNOWN, "not told");
+		return cell_as(STYLE_UNKNOWN, "unknown");
 	return cellf(d, "%lld Gb/s", mbps / 1000);
 }
 

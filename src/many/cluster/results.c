@@ -121,7 +121,7 @@ static const struct shape_row wiring_trouble_rows[] = {
 	{ "node", NULL, "Node", NULL, SHAPE_TEXT(wiring_trouble, node), .unknown = SHAPE_BLANK },
 	{ "port", NULL, "Port", NULL, SHAPE_TEXT(wiring_trouble, port), .unknown = SHAPE_BLANK },
 	{ "text", NULL, "~What", NULL, SHAPE_TEXT(wiring_trouble, text) },
-	{ "fix", NULL, "~What to do", NULL, SHAPE_TEXT(wiring_trouble, fix) },
+	{ "fix", NULL, "~Fix", NULL, SHAPE_TEXT(wiring_trouble, fix) },
 };
 static const struct shape wiring_trouble_shape = SHAPE(wiring_trouble, wiring_trouble);
 

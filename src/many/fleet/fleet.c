@@ -355,7 +355,7 @@ static const char *fleet_fleet_add_line(struct fleet *f, const char *line, size_
 	if (len > LINE_MAX_BYTES)
 		return "it is longer than any row";
 	j = json_loadb(line, len, JSON_REJECT_DUPLICATES, &e);
-	why = j ? fleet_fleet_add_row(f, j) : "it is no JSON";
+	why = j ? fleet_fleet_add_row(f, j) : "not JSON";
 	json_decref(j);
 	return why;
 }

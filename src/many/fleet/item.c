@@ -373,7 +373,7 @@ static int skip_nested(struct split *s, struct err *e)
 				return 0;
 		}
 	}
-	return err_set(e, -EINVAL, "it ends too early");
+	return err_set(e, -EINVAL, "truncated");
 }
 
 /* A guess is a whole object, so what begins with it is it. */
@@ -422,7 +422,7 @@ static int walk_list(struct split *s, struct err *e)
 		}
 	}
 	if (s->p == s->end)
-		return err_set(e, -EINVAL, "it ends too early");
+		return err_set(e, -EINVAL, "truncated");
 	s->p++;
 	return 0;
 }
@@ -447,7 +447,7 @@ static int walk_key(struct split *s, struct err *e)
 	/* The colon goes along: whether it is there is the parser's to say. */
 	text_addn(&s->frame, key, (size_t)(s->p - key));
 	if (s->p == s->end)
-		return err_set(e, -EINVAL, "it ends too early");
+		return err_set(e, -EINVAL, "truncated");
 	key = s->p;
 	if (list && *s->p == '[') {
 		text_add(&s->frame, "[]");
@@ -486,7 +486,7 @@ int split_document(struct split *s, struct err *e)
 		if (c == '}')
 			return 0;
 	}
-	return err_set(e, -EINVAL, "it ends too early");
+	return err_set(e, -EINVAL, "truncated");
 }
 
 enum { NAME_MAX_BYTES = 253 };

@@ -83,7 +83,7 @@ int bench_set_up(const struct bench *b, const struct bench_env *env, const struc
 	int r;
 
 	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	memset(s, 0, size);
 	r = b->setup(env, c, s, variant, e);
 	if (r)

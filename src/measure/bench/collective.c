@@ -187,7 +187,7 @@ static int collective_setup(const struct bench_env *env, const struct bench_case
 	int r;
 
 	if (!run)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	/* Threads that hang in the library keep it. */
 	*(struct collective_run **)state = run;
 	run->arg = arg;

@@ -136,7 +136,7 @@ int team_join(const struct bench_env *env, const struct ranks *r, const char *to
 	int code, can;
 
 	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	code = ask_of(r, token_file, &ask, e);
 	can = code ? 0 : find_own(env, r, s, &unable);
 	collective_team_describe(s, &own);
@@ -279,7 +279,7 @@ static int collective_connect(struct collective_shared *s, const struct nccl_id 
 	int r = 0;
 
 	if (!t)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < s->places.n && r == 0; i++)
 		r = gpu_place_open(&s->places.items[i], e);
 	if (r) {
@@ -547,7 +547,7 @@ int collective_follow(const struct bench_env *env, struct collective_shared *s, 
 	int r;
 
 	if (!f)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	f->env = env;
 	f->s = s;
 	while ((r = world_next(s->world, &o, e)) == 0) {

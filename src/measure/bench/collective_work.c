@@ -162,7 +162,7 @@ static int collective_each(struct collective_run *run, void (*work)(struct colle
 	int code = 0;
 
 	if (!jobs)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < run->n; i++) {
 		struct collective_rank *r = &run->ranks[i];
 
@@ -459,7 +459,7 @@ static int collective_work_make(struct collective_run *run, struct err *e)
 	run->sizes = collective_sizes(run->arg->op, run->arg->bytes, run->all);
 	run->ranks = calloc(run->n, sizeof(*run->ranks));
 	if (!run->ranks)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < run->n && r == 0; i++) {
 		struct collective_rank *k = &run->ranks[i];
 

@@ -260,7 +260,7 @@ static int propose(struct gemm_search *s, size_t v, struct err *e)
 	int n = 0, r;
 
 	if (!found)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	gemm_unit_shape(s->u, &c, &shape);
 	r = cublaslt_plan_make(s->u->lt, s->u->gpu, &shape, &s->variants[v].plan, e);
 	r = r ? r
@@ -325,7 +325,7 @@ static int vary(struct gemm_search *s, gemm_change *change, size_t most_seeds, i
 	int r = 0;
 
 	if (!found)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < seeds && r == 0; i++) {
 		struct gemm_candidate *seed = &s->all[i];
 		double until = clock_mono_s() + s->budget * share;
@@ -419,7 +419,7 @@ int gemm_unit_choose(struct gemm_unit *u, struct gemm_choice *known, double budg
 		return again(u, known, e);
 	s.all = calloc(ALL, sizeof(*s.all));
 	if (!s.all)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	r = gemm_search_search(&s, e);
 	if (r == 0)
 		gemm_search_take(&s);

@@ -333,7 +333,7 @@ static int draw_matrix(struct gemm_unit *u, cuda_address to, enum gemm_code code
 	*values = calloc(GEMM_TABLE, sizeof(**values));
 	if (!table || !*values) {
 		free(table);
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	}
 	gemm_table_fill(u->type, code, seed, table);
 	for (size_t i = 0; i < GEMM_TABLE; i++)
@@ -357,7 +357,7 @@ static int draw_scales(struct gemm_unit *u, struct err *e)
 	u->values_scale = calloc(GEMM_TABLE, sizeof(*u->values_scale));
 	if (!table || !u->values_scale) {
 		free(table);
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	}
 	gemm_scale_table(t, GEMM_SEED_SCALE_A, table, u->values_scale);
 	r = gemm_unit_draw(u, &a, table, e);
@@ -469,7 +469,7 @@ static int compress(struct gemm_unit *u, struct err *e)
 	if (r == 0 && scratch)
 		r = gpu_alloc(u->place, scratch, &at, e);
 	r = r ? r : cusparselt_compress(u->sparse, u->a, u->packed, at, u->stream, e);
-	wait = cuda_wait_stream(u->gpu, u->stream, GEMM_WAIT_S, "taking the zeros out", e);
+	wait = cuda_wait_stream(u->gpu, u->stream, GEMM_WAIT_S, "compressing the matrix", e);
 	r = r ? r : wait;
 	cuda_free(u->gpu, at);
 	if (r) {

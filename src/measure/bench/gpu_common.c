@@ -467,7 +467,7 @@ void gpu_state_end(struct gpu_state *s, char *text, size_t size)
 	us = (after.at_s - s->before.at_s) * 1e6;
 	gpu_common_add(text, size, "held by its power cap", s->before.capped_us, after.capped_us,
 		       us);
-	gpu_common_add(text, size, "too warm", s->before.warm_us, after.warm_us, us);
+	gpu_common_add(text, size, "thermal", s->before.warm_us, after.warm_us, us);
 	gpu_common_add(text, size, "under the power brake", s->before.brake_us, after.brake_us, us);
 	gpu_watch_close(&s->watch);
 	s->begun = false;
@@ -518,7 +518,7 @@ int gpu_timer_make(struct gpu_timer *t, struct gpu_place *const *places, size_t 
 
 	*t = (struct gpu_timer){ .lane = calloc(n, sizeof(*t->lane)) };
 	if (!t->lane)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	snprintf(what, sizeof(what), "GPU %u (%s)%s", places[0]->index, places[0]->gpu->pci,
 		 n > 1 ? " or one beside it" : "");
 	cuda_guard_begin(&t->guard, CUDA_GUARD_S, what);

@@ -220,7 +220,7 @@ static int gpu_load_set_up(const struct bench_env *env, struct load_state *s, st
 
 	s->lanes = calloc(s->arg->on.n, sizeof(*s->lanes));
 	if (!s->lanes)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < s->arg->on.n; i++) {
 		struct lane *l = &s->lanes[i];
 

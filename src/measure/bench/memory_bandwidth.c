@@ -182,7 +182,7 @@ static int bandwidth_setup(const struct bench_env *env, const struct bench_case 
 		s->want = calloc(n, sizeof(*s->want));
 		s->wrong = calloc(n, sizeof(*s->wrong));
 		if (!s->want || !s->wrong)
-			r = err_set(e, -ENOMEM, "no memory");
+			r = err_set(e, -ENOMEM, "out of memory");
 	}
 	if (r)
 		return r;

@@ -583,7 +583,7 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 			 "%.0f of %zu would be called better or worse by chance alone.",
 			 ceil(by_chance(c)), c->n - c->count[COMPARE_CANNOT]);
 	if (c->n_differs)
-		doc_heading(d, 2, "What else is not the same");
+		doc_heading(d, 2, "Other differences");
 	list = doc_bullets(d);
 	for (size_t i = 0; i < c->n_differs; i++)
 		node_bullet(d, list, cell(c->differs[i]));

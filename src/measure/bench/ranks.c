@@ -255,7 +255,7 @@ int ranks_spawn(char *const *argv, unsigned ranks, const char *job, struct ranks
 
 		if (ranks_environment(&t, i, ranks, job)) {
 			ranks_reap(out, 0);
-			return err_set(e, -ENOMEM, "no memory");
+			return err_set(e, -ENOMEM, "out of memory");
 		}
 		pid = fork();
 		if (pid == 0)

@@ -384,7 +384,7 @@ static int make_folder(struct host *h, const char *path, struct err *e)
 {
 	int r = host_own_dir(h, path);
 
-	return r ? err_set(e, r, "%s cannot be made: %s", path, strerror(-r)) : 0;
+	return r ? err_set(e, r, "cannot create %s: %s", path, strerror(-r)) : 0;
 }
 
 int store_put(struct host *h, const char *state, const char *id, const char *json, struct err *e)
@@ -398,7 +398,7 @@ int store_put(struct host *h, const char *state, const char *id, const char *jso
 	if (r == 0) {
 		r = host_put(h, path, json, strlen(json), 0600);
 		if (r)
-			err_set(e, r, "%s cannot be written: %s", path, strerror(-r));
+			err_set(e, r, "cannot write %s: %s", path, strerror(-r));
 	}
 	if (r == -EACCES || r == -EPERM || r == -EROFS)
 		err_hint(e, "--state DIR keeps results elsewhere, --json FILE in a file");
@@ -416,7 +416,7 @@ int store_get(struct arena *a, struct host *h, const char *state, const char *id
 		return err_set(e, -EINVAL, "\"%s\" is no id of a result", id);
 	r = host_read(h, path, BENCH_FILE_MAX, a, json, NULL);
 	if (r)
-		err_set(e, r, "%s cannot be read: %s", path, strerror(-r));
+		err_set(e, r, "%s: cannot read: %s", path, strerror(-r));
 	if (r == -ENOENT)
 		err_hint(e, "\"gputune bench list\" lists what is kept");
 	return r;
@@ -434,7 +434,7 @@ int store_list(struct arena *a, struct host *h, const char *state, char ***ids, 
 	if (r == -ENOENT)
 		return 0;
 	if (r)
-		return err_set(e, r, "%s cannot be read: %s", path, strerror(-r));
+		return err_set(e, r, "%s: cannot read: %s", path, strerror(-r));
 	*ids = arena_array(a, found, sizeof(**ids));
 	for (size_t i = 0; i < found; i++) {
 		char *id;

@@ -289,7 +289,7 @@ static int start_spinner(struct idle *s, struct err *e)
 	int r;
 
 	if (!set)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	CPU_ZERO_S(size, set);
 	CPU_SET_S(s->arg->cpu, size, set);
 	pthread_attr_init(&attr);

@@ -224,7 +224,7 @@ static void old_firmware(const struct rule_facts *e, struct judged *out)
 	const char *bios = fact_text(&e->m->platform.bios_version, NULL);
 
 	if (!is_spark(e))
-		verdict_set(e, out, CAUSE_NOT_HERE, "known of DGX Spark only");
+		verdict_set(e, out, CAUSE_NOT_HERE, "known only for DGX Spark");
 	else if (verdict_set_unseen(e, out, &e->m->platform.bios_version.f, "firmware version"))
 		return;
 	else if (strncmp(bios, good, strlen("5.36_0ACUM")) != 0)

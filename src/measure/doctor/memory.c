@@ -17,7 +17,7 @@ static void one_thread(const struct rule_facts *e, struct judged *out)
 	double v;
 
 	if (!is_spark(e)) {
-		verdict_set(e, out, CAUSE_NOT_HERE, "known of DGX Spark only");
+		verdict_set(e, out, CAUSE_NOT_HERE, "known only for DGX Spark");
 		return;
 	}
 	if (test_missing(e, TEST_MEMORY_ONE, out))

@@ -61,7 +61,7 @@ static void wrong_list(const struct rule_facts *e, struct judged *out)
 				    : CAUSE_EXCLUDED,
 		    "%s: %zu of %zu names are devices of this machine%s", var_text(e, v), known,
 		    names,
-		    !known && none == CAUSE_POSSIBLE ? "; a container may have other names" : "");
+		    !known && none == CAUSE_POSSIBLE ? "; names may differ in a container" : "");
 }
 
 /* --- which NCCL

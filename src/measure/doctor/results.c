@@ -58,7 +58,7 @@ const struct result_shape doctor_list_result = {
 static const struct shape_row doctor_summary_rows[] = {
 	{ "found", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FOUND]) },
 	{ "fine", NULL, SHAPE_COUNT(doctor_view, count[DOCTOR_FINE]) },
-	{ "not_tested", "Or not to the end.", SHAPE_COUNT(doctor_view, count[DOCTOR_OPEN]) },
+	{ "not_tested", "Including partial ones.", SHAPE_COUNT(doctor_view, count[DOCTOR_OPEN]) },
 	{ "not_here", "The machine has no such part.", SHAPE_COUNT(doctor_view, count[DOCTOR_NOT_HERE]) },
 };
 static const struct shape doctor_summary_shape = SHAPE(doctor_view, doctor_summary);
@@ -139,7 +139,7 @@ static const struct shape_row cause_result_rows[] = {
 	{ "judged_by", "The setting whose findings say so.",
 	  SHAPE_TEXT_OF(cause_judged_by), OF_CAUSE, .unknown = SHAPE_NULL },
 	{ "fix", "The setting that mends it.", SHAPE_TEXT(cause, fix), OF_CAUSE, .unknown = SHAPE_NULL },
-	{ "by_hand", "What a person does.", SHAPE_TEXT(cause_result, step), .unknown = SHAPE_NULL },
+	{ "by_hand", "Manual action.", SHAPE_TEXT(cause_result, step), .unknown = SHAPE_NULL },
 };
 const struct shape cause_result_shape = SHAPE(cause_result, cause_result);
 

@@ -120,7 +120,7 @@ static int make_folder(struct host *h, const char *dir, struct err *e)
 {
 	int r = host_own_dir(h, dir);
 
-	return r ? err_set(e, r, "%s cannot be made: %s", dir, strerror(-r)) : 0;
+	return r ? err_set(e, r, "cannot create %s: %s", dir, strerror(-r)) : 0;
 }
 
 /* Whether the file ends within a line. */
@@ -135,7 +135,7 @@ static int is_torn(struct host *h, const char *file, bool *torn, struct err *e)
 	arena_free(&a);
 	if (r == 0 || r == -ENOENT)
 		return 0;
-	err_set(e, r, "%s cannot be read: %s", file, strerror(-r));
+	err_set(e, r, "%s: cannot read: %s", file, strerror(-r));
 	if (r == -EFBIG)
 		err_hint(e, "move it away: a new one is begun");
 	return r;

@@ -414,7 +414,7 @@ static const struct shape_row explain_rows[] = {
 	{ "why", NULL, SHAPE_TEXT(setting, why), OF_SETTING },
 	{ "note", NULL, SHAPE_TEXT(setting, note), OF_SETTING, .unknown = SHAPE_NULL },
 	{ "not_when", NULL, SHAPE_TEXT(setting, not_when), OF_SETTING, .unknown = SHAPE_NULL },
-	{ "kind", "Of its knob.", SHAPE_CHOICE_BY(setting, knob, knob_kind_name, KNOB_KINDS), OF_SETTING },
+	{ "kind", "Kind of its knob.", SHAPE_CHOICE_BY(setting, knob, knob_kind_name, KNOB_KINDS), OF_SETTING },
 	{ "scope", NULL, SHAPE_CHOICE_BY(setting, scope, scope_name, SCOPES), OF_SETTING },
 	RISK_ROW(explain_answer),
 	EFFECT_ROW(explain_answer),

@@ -553,7 +553,7 @@ static const struct shape_row proof_window_rows[] = {
 	{ "samples", NULL, SHAPE_COUNT(proof_window, samples) },
 	{ "values", "In the order of measured_with.figures.",
 	  SHAPE_REAL_ARRAY(proof_window, value, n), .unknown = SHAPE_NULL },
-	{ "void", "Why it does not count.", SHAPE_TEXT(proof_window, fault), .unknown = SHAPE_NULL },
+	{ "void", "Why it is excluded.", SHAPE_TEXT(proof_window, fault), .unknown = SHAPE_NULL },
 };
 static const struct shape proof_window_shape = SHAPE(proof_window, proof_window);
 

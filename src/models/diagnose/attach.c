@@ -16,7 +16,7 @@ static const struct {
 	const char *text;
 } reasons[] = {
 	{ 0x04, "power cap" },
-	{ 0x20 | 0x40, "too warm" },
+	{ 0x20 | 0x40, "thermal" },
 	{ 0x80, "power brake" },
 };
 
@@ -132,14 +132,15 @@ int attach_open(struct arena *a, struct host *h, const struct machine *m, int ro
 	*s = (struct attach){ .a = a, .h = h, .root = root, .ev = ev, .file = ev->n_files };
 	add_gpu_pids(s, m);
 	if (!root && !s->n_gpu_pids) {
-		err_set(e, -ENOENT, "no process is seen to use a GPU");
-		err_hint(e, "name the job's process: gputune diagnose --attach PID");
+		err_set(e, -ENOENT, "no visible process uses a GPU");
+		err_hint(e, "give the job's process: gputune diagnose --attach PID");
 		return -ENOENT;
 	}
 	attach_processes(s);
 	if (!s->n_processes)
-		return root ? err_set(e, -ESRCH, "there is no process %d", root)
-			    : err_set(e, -ESRCH, "of the processes on GPUs none can be seen here");
+		return root ? err_set(e, -ESRCH, "process %d not found", root)
+			    : err_set(e, -ESRCH,
+				      "the processes on the GPUs are not visible from here");
 	monitor_make(a, h, m, &s->mon);
 	s->values = arena_array(a, s->mon.n + 1, sizeof(*s->values));
 	s->before = arena_array(a, s->mon.n + 1, sizeof(*s->before));
@@ -147,7 +148,7 @@ int attach_open(struct arena *a, struct host *h, const struct machine *m, int ro
 	ev->files[ev->n_files++] =
 		(struct evidence_file){ .path = root ? arena_printf(a, "process %d", root)
 						     : "processes on GPUs",
-					.format = "look at what runs" };
+					.format = "live processes" };
 	return 0;
 }
 
@@ -242,7 +243,7 @@ static void attach_emit_threads(struct attach *s)
 	if (mains > 0)
 		attach_emit(s, FIGURE_WAITING_IO, disk / mains, -1, "main threads of the ranks");
 	if (mains > 0)
-		trait(s, TRAIT_WORKERS, arena_printf(s->a, "%zu loader workers are seen", workers),
+		trait(s, TRAIT_WORKERS, arena_printf(s->a, "%zu loader workers", workers),
 		      (double)workers / mains);
 }
 

@@ -56,28 +56,28 @@ static const char *blind(struct arena *a, const struct run_summary *r)
 	bool alone = run_alone(r);
 
 	if (r->impossible)
-		return arena_printf(a, "figures contradict each other: %s", r->impossible);
+		return arena_printf(a, "contradictory figures: %s", r->impossible);
 	if (run_too_short(r))
-		return arena_printf(a, "%zu step%s told, it takes %d", r->steps,
+		return arena_printf(a, "%zu step%s recorded, %d required", r->steps,
 				    r->steps == 1 ? " is" : "s are", DIAGNOSE_STEPS_LEAST);
 	if (mostly_unexplained(s))
-		return arena_printf(a, "%.0f %% of a step is explained by nothing",
+		return arena_printf(a, "%.0f %% of a step is unexplained",
 				    100 * s->s[PART_REST] / s->step_s);
 	if (r->mfu >= 0.45 || r->mfu_attention >= 0.45)
 		return NULL;
 	if (!isfinite(s->step_s) && watched_well(r))
 		return NULL;
 	if (!isfinite(s->step_s))
-		return isfinite(r->step_s) ? "no file tells where the time of a step goes"
-					   : "no file tells the time of a step";
+		return isfinite(r->step_s) ? "no file breaks down the step time"
+					   : "no file has the step time";
 	if (!s->told[PART_COMPUTE])
-		return "no file tells the time of computing";
+		return "no file has the compute time";
 	if (!s->told[PART_DATA] && !s->told[PART_IDLE])
-		return "no file tells the time of waiting for data";
+		return "no file has the data-wait time";
 	if (!alone && !s->told[PART_COMM])
-		return "no file tells the time of communication that nothing hides";
+		return "no file has the exposed communication time";
 	if (s->s[PART_REST] > 0.15 * s->step_s)
-		return "too much of the step is explained by nothing";
+		return "too much of the step is unexplained";
 	return NULL;
 }
 
@@ -106,7 +106,7 @@ static void diag_judge_sentence(struct arena *a, const struct run_summary *r, st
 		v->verdict = arena_printf(a, "%s (%s): %s", v->main->title, certainty_names[c->how],
 					  c->says);
 	else if (why)
-		v->verdict = arena_printf(a, "cannot tell: %s", why);
+		v->verdict = arena_printf(a, "undecided: %s", why);
 	else
 		v->verdict =
 			!isfinite(r->split.step_s) && watched_well(r)
@@ -115,28 +115,27 @@ static void diag_judge_sentence(struct arena *a, const struct run_summary *r, st
 					       "even, and tensor cores are at work (MFU %.0f "
 					       "%%)",
 					       100 * r->sums[FIGURE_GPU_UTIL].mean, 100 * r->mfu)
-				: "nothing that was looked at costs 5 % of a step";
+				: "no checked cause costs 5 % of a step";
 	if (v->main && (r->impossible || mostly_unexplained(&r->split)))
 		v->verdict = arena_printf(a, "%s. But %s", v->verdict, why);
 	if (mostly_unexplained(&r->split))
-		add_missing(v, "what the rest of a step is: optimizer_s, comm_exposed_s, sync_s, "
-			       "checkpoint_s in the log's lines, as far as they are missing "
-			       "(docs/DIAGNOSE.md)");
+		add_missing(v, "the rest of a step: log the missing ones of optimizer_s, "
+			       "comm_exposed_s, sync_s, checkpoint_s (docs/DIAGNOSE.md)");
 	if (why && (!v->main || r->impossible || mostly_unexplained(&r->split)))
 		add_missing(v,
-			    r->live ? "the job's own log with the time of each step: gputune "
-				      "diagnose training FILE"
-				    : "gputune record -o job.rec -- COMMAND, and a trace of a few "
-				      "steps by torch.profiler (export_chrome_trace)");
+			    r->live ? "the job's log with each step's time: gputune diagnose "
+				      "training FILE"
+				    : "gputune record -o job.rec -- COMMAND, and a torch.profiler "
+				      "trace of a few steps (export_chrome_trace)");
 }
 
 /* Shares of a step stand on figures that contradict each other, or on too few steps. */
 static void doubt(struct arena *a, const struct run_summary *r, struct judged_cause *c)
 {
 	const char *why =
-		r->impossible ? arena_printf(a, "figures contradict each other: %s", r->impossible)
+		r->impossible ? arena_printf(a, "contradictory figures: %s", r->impossible)
 		: run_too_short(r)
-			? arena_printf(a, "%zu step%s told, and it takes %d to be certain",
+			? arena_printf(a, "%zu step%s recorded; %d required for certainty",
 				       r->steps, r->steps == 1 ? " is" : "s are",
 				       DIAGNOSE_STEPS_LEAST)
 			: NULL;
@@ -299,7 +298,7 @@ int diagnose_code(const struct diagnosis_of_runs *d)
 /* The causes: one row each, with what mends it and what would show it. */
 
 #define TRACE                                                                                      \
-	"a trace of some steps by torch.profiler: with profile(...) as p: ...; "                   \
+	"a torch.profiler trace of a few steps: with profile(...) as p: ...; "                     \
 	"p.export_chrome_trace(FILE)"
 #define NSYS "nsys profile -t cuda,nvtx,nccl -o run COMMAND; nsys export -t sqlite run.nsys-rep"
 #define RECORD "gputune record -o job.rec -- COMMAND"
@@ -310,7 +309,7 @@ static const char *kernels_of(const struct judging *j, double kernels)
 {
 	return j->r->split.window
 		       ? arena_printf(j->a, "%.0f kernels in %.3g s", kernels, j->r->split.step_s)
-		       : arena_printf(j->a, "%.0f kernels a step", kernels);
+		       : arena_printf(j->a, "%.0f kernels per step", kernels);
 }
 
 static void rule_launch(const struct judging *j, struct judged_cause *out)
@@ -322,8 +321,7 @@ static void rule_launch(const struct judging *j, struct judged_cause *out)
 
 	if (!r->split.gpu_clock || !isfinite(idle)) {
 		if (judging_gpu(j) && !r->live)
-			judged_set_text(j, out, IS_UNSEEN, NAN,
-					"no file tells what ran on the GPU, and when");
+			judged_set_text(j, out, IS_UNSEEN, NAN, "no file has a GPU timeline");
 		return;
 	}
 	judged_cite_sum(j, out, FIGURE_IDLE_S);
@@ -339,19 +337,19 @@ static void rule_launch(const struct judging *j, struct judged_cause *out)
 				"short gaps");
 	} else if (!r->split.window && r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
 		judged_set_text(j, out, IS_POSSIBLE, idle,
-				"%s of %.1f us each, and the GPU idles %.0f %% between them",
+				"%s of %.1f us each; the GPU idles %.0f %% between them",
 				kernels_of(j, kernels), 1e6 * each, 100 * idle);
 		out->against = arena_printf(j->a,
-					    "the host waits for the GPU %.0f times a step: nothing "
-					    "can be launched ahead",
+					    "the host synchronizes with the GPU %.0f times per "
+					    "step: nothing can be launched ahead",
 					    r->sums[FIGURE_SYNCS].median);
 	} else if (each < 15e-6 || launch > 0.5) {
 		judged_set_text(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
-				"%s of %.1f us each, and the GPU idles %.0f %% between them",
+				"%s of %.1f us each; the GPU idles %.0f %% between them",
 				kernels_of(j, kernels), 1e6 * each, 100 * idle);
 	} else {
 		judged_set_text(j, out, IS_POSSIBLE, idle,
-				"%s of %.0f us each: launching them is not what takes long",
+				"%s of %.0f us each: launch overhead is not the limit",
 				kernels_of(j, kernels), 1e6 * each);
 	}
 }
@@ -367,15 +365,14 @@ static void rule_accumulation(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
 	if (j->r->accumulation > 1 || comm < 2 * DIAGNOSE_WORTH)
 		judged_set_text(j, out, IS_EXCLUDED, comm,
-				"%.0f micro-batches a step, %.1f %% of it exposed communication",
+				"%.0f micro-batches per step, %.1f %% of it exposed communication",
 				j->r->accumulation, 100 * comm);
 	else
-		judged_set_text(
-			j, out, IS_POSSIBLE, comm / 2,
-			"each micro-batch is a step: with two of them, and twice the global "
-			"batch%s, half of the communication goes",
-			room < 0.5 ? " or with a larger micro-batch, for which memory is free"
-				   : "");
+		judged_set_text(j, out, IS_POSSIBLE, comm / 2,
+				"each micro-batch is a step: two micro-batches at twice the global "
+				"batch%s halve the communication",
+				room < 0.5 ? " or a larger micro-batch, which fits in free memory"
+					   : "");
 }
 
 static void rule_drift(const struct judging *j, struct judged_cause *out)
@@ -387,90 +384,88 @@ static void rule_drift(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_STEP_S);
 	if (d < 0.1)
 		judged_set_text(j, out, IS_EXCLUDED, fmax(d, 0),
-				"the last quarter of the steps takes %+.1f %% over the first one",
+				"steps of the last quarter take %+.1f %% versus the first",
 				100 * d);
 	else
-		judged_set_text(
-			j, out, IS_POSSIBLE, d / (1 + d) / 2,
-			"the last quarter of the steps takes %.0f %% longer than the first one",
-			100 * d);
+		judged_set_text(j, out, IS_POSSIBLE, d / (1 + d) / 2,
+				"steps of the last quarter take %.0f %% longer than the first",
+				100 * d);
 }
 
 const struct cause_row cause_rows[CAUSES] = {
 	{ "loader", "the data loader is too slow", rule_loader,
-	  "more loader workers (num_workers, prefetch_factor, persistent_workers), tokenise "
-	  "before, "
-	  "keep the data on a local disk",
+	  "more loader workers (num_workers, prefetch_factor, persistent_workers); tokenise in "
+	  "advance; keep the data on a local disk",
 	  TRACE, "loader" },
-	{ "disk", "data wait for a disk", rule_disk,
-	  "a faster or local disk, larger reads, memory for the page cache", RECORD, NULL },
-	{ "small-batch", "too little work a step: the micro-batch is too small", rule_small_batch,
+	{ "disk", "data loading waits for the disk", rule_disk,
+	  "a faster or local disk, larger reads, more page cache", RECORD, NULL },
+	{ "small-batch", "too little work per step: the micro-batch is too small", rule_small_batch,
 	  "a larger micro-batch; longer sequences or packing", TRACE, "micro-batch" },
-	{ "launch", "the GPU waits for launches", rule_launch,
+	{ "launch", "the GPU waits for kernel launches", rule_launch,
 	  "a larger micro-batch, torch.compile or CUDA graphs, fused optimizer and norms", NSYS,
 	  "compile" },
-	{ "sync", "the host waits for the GPU or writes logs in every step", rule_sync,
-	  "fetch figures (.item(), print, grad norms) every 10 to 100 steps, and log from another "
+	{ "sync", "the host synchronizes with the GPU or logs in every step", rule_sync,
+	  "fetch values (.item(), print, grad norms) every 10 to 100 steps; log from another "
 	  "thread",
 	  TRACE, NULL },
-	{ "checkpoint", "checkpoints are saved inside the loop", rule_checkpoint,
+	{ "checkpoint", "checkpoints are saved inside the training loop", rule_checkpoint,
 	  "save less often, asynchronously (torch.distributed.checkpoint async_save), or to a "
 	  "local "
 	  "disk first",
-	  "lines that say how long saving takes", NULL },
-	{ "starved", "the CPUs are too few or shared", rule_starved,
-	  "as many CPUs as ranks and loader workers need: cgroup, --cpus-per-task, numactl; "
+	  "log lines with the checkpoint time", NULL },
+	{ "starved", "too few or shared CPUs", rule_starved,
+	  "enough CPUs for ranks and loader workers: cgroup, --cpus-per-task, numactl; "
 	  "OMP_NUM_THREADS",
 	  RECORD, NULL },
 	{ "thread", "one thread of the host is the limit", rule_thread,
-	  "less Python between launches: torch.compile, CUDA graphs; the governor \"performance\"",
+	  "less Python between launches: torch.compile, CUDA graphs; governor \"performance\"",
 	  RECORD, NULL },
-	{ "overlap", "communication is not hidden behind computation", rule_overlap,
-	  "gradients in buckets during the backward pass (DDP with bucket_cap_mb, FSDP backward "
+	{ "overlap", "communication is not overlapped with computation", rule_overlap,
+	  "reduce gradients in buckets during the backward pass (DDP bucket_cap_mb, FSDP backward "
 	  "prefetch, overlap_comm, --overlap-grad-reduce); no_sync() while accumulating",
 	  TRACE, "overlap" },
-	{ "network", "collectives take longer than there is to hide them behind", rule_network,
-	  "check the links (gputune check, bench collectives); fewer bytes: accumulate gradients, "
-	  "reduce in BF16, shard inside a machine",
+	{ "network", "collectives take longer than the computation that could hide them",
+	  rule_network,
+	  "check the links (gputune check, bench collectives); send fewer bytes: accumulate "
+	  "gradients, reduce in BF16, shard inside a machine",
 	  NCCL_LOG, "no-sync" },
 	{ "straggler", "one rank is slower than the others", rule_straggler,
-	  "look at that rank's machine: gputune check and doctor there; its clocks, its loader, "
-	  "its "
-	  "share of the work",
-	  "logs or traces of every rank, each with its rank's number", NULL },
-	{ "uneven", "ranks take turns in being late", rule_uneven,
-	  "sort or pack sequences by length, balance experts (auxiliary loss, capacity), no other "
-	  "jobs beside",
-	  "logs or traces of every rank, each with its rank's number", NULL },
-	{ "scaling", "more GPUs give too little", rule_scaling,
-	  "what to measure stands in the sentence", NULL, NULL },
-	{ "socket", "NCCL goes over TCP sockets", rule_socket,
-	  "let NCCL have the RDMA ports: NCCL_IB_DISABLE unset, libibverbs in the container, "
+	  "on that rank's machine: gputune check and doctor; compare clocks, loader and share of "
+	  "the work",
+	  "logs or traces of every rank, each with its rank number", NULL },
+	{ "uneven", "the slowest rank changes from step to step", rule_uneven,
+	  "sort or pack sequences by length, balance experts (auxiliary loss, capacity), run no "
+	  "other jobs",
+	  "logs or traces of every rank, each with its rank number", NULL },
+	{ "scaling", "poor scaling with more GPUs", rule_scaling,
+	  "see the measurements listed in the sentence", NULL, NULL },
+	{ "socket", "NCCL uses TCP sockets", rule_socket,
+	  "give NCCL the RDMA ports: NCCL_IB_DISABLE unset, libibverbs in the container, "
 	  "NCCL_IB_HCA, NCCL_NET_PLUGIN",
 	  NCCL_LOG, NULL },
-	{ "peer", "GPUs of a machine do not reach each other directly", rule_peer,
-	  "NCCL_P2P_DISABLE unset, IOMMU and ACS off, one container with all GPUs; gputune check",
+	{ "peer", "GPUs of one machine have no peer-to-peer access", rule_peer,
+	  "unset NCCL_P2P_DISABLE, IOMMU and ACS off, one container with all GPUs; gputune check",
 	  NCCL_LOG, NULL },
-	{ "forced", "NCCL is told what it would choose better", rule_forced,
-	  "take the variable away and measure again: gputune bench collectives", NULL, NULL },
-	{ "nccl-warning", "NCCL complains", rule_warning, "read the line", NULL, NULL },
-	{ "throttled", "the GPU is held back by power or heat", rule_throttled,
-	  "cooling, the power limit; gputune doctor gpu.too-warm, gpu.power-cap", RECORD, NULL },
+	{ "forced", "a variable overrides NCCL's better choice", rule_forced,
+	  "unset the variable and measure again: gputune bench collectives", NULL, NULL },
+	{ "nccl-warning", "NCCL complains", rule_warning, "see the cited line", NULL, NULL },
+	{ "throttled", "the GPU is throttled by power or heat", rule_throttled,
+	  "check cooling and power limit; gputune doctor gpu.too-warm, gpu.power-cap", RECORD,
+	  NULL },
 	{ "memory", "GPU memory is nearly full", rule_memory,
 	  "a smaller micro-batch, expandable_segments:True, sharded states; leave 5 % free", RECORD,
 	  "zero-1" },
 	{ "recompute", "activations are recomputed though memory is free", rule_recompute,
 	  "no or selective activation checkpointing", RECORD, "no-checkpointing" },
-	{ "precision", "matrix products run in a slow format", rule_precision,
+	{ "precision", "matrix multiplications use a slow number format", rule_precision,
 	  "autocast or BF16 weights; torch.set_float32_matmul_precision(\"high\")", NSYS, "bf16" },
-	{ "pageable", "copies from memory that is not pinned", rule_pageable,
+	{ "pageable", "copies from pageable memory", rule_pageable,
 	  "pin_memory=True and non_blocking=True", NSYS, NULL },
-	{ "accumulation", "gradients are summed over all ranks in every micro-batch",
-	  rule_accumulation, "accumulate gradients under no_sync()", NULL, "no-sync" },
+	{ "accumulation", "gradients are all-reduced in every micro-batch", rule_accumulation,
+	  "accumulate gradients under no_sync()", NULL, "no-sync" },
 	{ "drift", "steps get slower", rule_drift,
-	  "look at clocks, memory and page cache over the time of the run", NULL, NULL },
-	{ "idle", "the GPU has nothing to do", rule_idle,
-	  "the other causes say why where that was seen", NSYS, NULL },
+	  "check clocks, memory and page cache over the run", NULL, NULL },
+	{ "idle", "the GPU is idle", rule_idle, "see the other causes for the reason", NSYS, NULL },
 };
 
 /* Causes in the amount of work: batches that are too small, launches, idle GPUs, slower steps. */
@@ -500,11 +495,10 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 	double sm = r->sums[FIGURE_SM_ACTIVITY].mean, util = r->sums[FIGURE_GPU_UTIL].mean;
 
 	if (util > 0.8 && sm < 0.5) {
-		judged_set_text(
-			j, out, IS_LIKELY, 1 - sm / 0.9,
-			"kernels are resident for %.0f %% of the time, but only %.0f %% of the "
-			"multiprocessors have work",
-			100 * util, 100 * sm);
+		judged_set_text(j, out, IS_LIKELY, 1 - sm / 0.9,
+				"kernels are resident %.0f %% of the time, but only %.0f %% of the "
+				"SMs are active",
+				100 * util, 100 * sm);
 		judged_cite_sum(j, out, FIGURE_SM_ACTIVITY);
 		judged_cite_sum(j, out, FIGURE_GPU_UTIL);
 	}
@@ -512,9 +506,9 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 		watched_small_batch(j, out);
 	if (!isfinite(tokens)) {
 		if (!out->says && !r->live)
-			judged_set_text(
-				j, out, IS_UNSEEN, NAN,
-				"neither micro-batch with sequence nor SM activity is told");
+			judged_set_text(j, out, IS_UNSEEN, NAN,
+					"neither micro-batch and sequence length nor SM activity "
+					"is recorded");
 		return;
 	}
 	judged_cite_trait(j, out, r->traits[TRAIT_MICRO_BATCH]);
@@ -522,18 +516,17 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 	if (out->says)
 		return;
 	if (tokens < TOKENS_FEW && cost > 0.3 && isfinite(r->split.step_s)) {
-		judged_set_text(
-			j, out, IS_CERTAIN, cost,
-			"%.0f tokens a micro-batch: %.0f %% of a step goes to what does not "
-			"depend on its size",
-			tokens, 100 * cost);
+		judged_set_text(j, out, IS_CERTAIN, cost,
+				"%.0f tokens per micro-batch: %.0f %% of a step does not depend on "
+				"its size",
+				tokens, 100 * cost);
 		judged_cite_sum(j, out, FIGURE_OPTIMIZER_S);
 	} else if (tokens < (judging_gpu(j) ? TOKENS_SOME : TOKENS_FEW / 2) &&
 		   (!isfinite(r->mfu) || r->mfu < 0.2)) {
 		judged_set_text(j, out,
 				isfinite(r->mfu) && tokens < TOKENS_FEW ? IS_LIKELY : IS_POSSIBLE,
 				isfinite(r->mfu) ? 1 - r->mfu / 0.4 : (double)NAN,
-				"%.0f tokens a micro-batch are little for a GPU", tokens);
+				"%.0f tokens per micro-batch: too few for a GPU", tokens);
 		if (isfinite(r->mfu))
 			out->says =
 				arena_printf(j->a, "%s; MFU is %.1f %%", out->says, 100 * r->mfu);
@@ -579,9 +572,9 @@ static void cite_where(const struct judging *j, struct judged_cause *out)
 	share = s / j->r->split.s[PART_IDLE];
 	if (!name || !(share > 0.2) || out->how == IS_EXCLUDED)
 		return;
-	out->says = arena_printf(j->a, "%s; the host is in the range \"%s\" for %.0f %% of that",
+	out->says = arena_printf(j->a, "%s; the host is in the range \"%s\" for %.0f %% of it",
 				 out->says, name, 100 * fmin(share, 1));
-	judged_cite(j, out, at, arena_printf(j->a, "GPU idle in \"%s\": %.4g s a step", name, s));
+	judged_cite(j, out, at, arena_printf(j->a, "GPU idle in \"%s\": %.4g s per step", name, s));
 }
 
 void rule_idle(const struct judging *j, struct judged_cause *out)
@@ -596,8 +589,8 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 		idle = 1 - util->mean;
 	judged_cite_sum(j, out, traced ? FIGURE_IDLE_S : FIGURE_GPU_UTIL);
 	judged_set_text(j, out, idle < 2 * DIAGNOSE_WORTH ? IS_EXCLUDED : IS_LIKELY, fmax(idle, 0),
-			traced ? "nothing runs on the GPU for %.0f %% of a step"
-			       : "no kernel was resident for %.0f %% of the time",
+			traced ? "the GPU is idle for %.0f %% of a step"
+			       : "no kernel resident for %.0f %% of the time",
 			100 * fmax(idle, 0));
 	if (traced)
 		cite_where(j, out);
@@ -611,8 +604,8 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 	if (!traced && isfinite(j->r->mfu) && j->r->mfu > 0.45 && out->how == IS_LIKELY) {
 		out->how = IS_POSSIBLE;
 		out->against = arena_printf(j->a,
-					    "an MFU of %.0f %% leaves no room for it: the "
-					    "recording holds time outside of training",
+					    "an MFU of %.0f %% rules it out: the recording "
+					    "includes time outside of training",
 					    100 * j->r->mfu);
 	}
 }

@@ -42,7 +42,7 @@ void judged_cite_sum(const struct judging *j, struct judged_cause *out, enum fig
 	judged_cite(j, out, s->at,
 		    s->n == 1 ? arena_printf(j->a, "%s %.4g%s%s", t->name, s->median,
 					     *t->unit ? " " : "", t->unit)
-			      : arena_printf(j->a, "%s %.4g%s%s, the middle of %zu (%.4g to %.4g)",
+			      : arena_printf(j->a, "%s %.4g%s%s, median of %zu (%.4g to %.4g)",
 					     t->name, s->median, *t->unit ? " " : "", t->unit, s->n,
 					     s->low, s->high));
 }
@@ -87,6 +87,5 @@ bool judging_by_nsys(const struct judging *j)
 	return format && strcmp(format, evidence_sqlite.name) == 0;
 }
 
-const char judging_nsys_slows[] =
-	"nsys makes every launch take longer, and one process more than another: how long a step "
-	"takes without it tells how much of this is its own";
+const char judging_nsys_slows[] = "nsys slows every launch, by a different amount in each process: "
+				  "compare with the step time without nsys";

@@ -33,12 +33,12 @@ static double exposed_part(const struct judging *j)
 
 static const char *of_what(const struct judging *j)
 {
-	return j->r->split.window ? "that were watched" : "of a step";
+	return j->r->split.window ? "recorded" : "per step";
 }
 
 static const char *a_step(const struct judging *j)
 {
-	return j->r->split.window ? "in all" : "a step";
+	return j->r->split.window ? "in total" : "per step";
 }
 
 static void cite_comm(const struct judging *j, struct judged_cause *out)
@@ -57,14 +57,14 @@ void rule_overlap(const struct judging *j, struct judged_cause *out)
 		return;
 	if (!isfinite(share)) {
 		judged_set_text(j, out, IS_UNSEEN, NAN,
-				"no file tells how much of the communication nothing hides");
+				"no file has the exposed share of the communication");
 		return;
 	}
 	cite_comm(j, out);
 	if (share < (part > NOTHING_HIDDEN ? DIAGNOSE_WORTH : COMM_WORTH) || part < 0.5) {
 		judged_set_text(j, out, IS_EXCLUDED, share,
-				"%.1f %% of a step is communication that nothing hides%s",
-				100 * share, part < 0.5 ? ", the smaller part of all" : "");
+				"%.1f %% of a step is exposed communication%s", 100 * share,
+				part < 0.5 ? ", less than half of all communication" : "");
 		return;
 	}
 	if (isfinite(over) && over > 1 && !(part > NOTHING_HIDDEN)) {
@@ -78,13 +78,13 @@ void rule_overlap(const struct judging *j, struct judged_cause *out)
 		share /= over;
 	if (!isfinite(part)) {
 		judged_set_text(j, out, IS_LIKELY, share,
-				"communication takes up to %.3g of %.3g s %s beside nothing",
+				"up to %.3g of %.3g s %s are exposed communication",
 				j->r->split.s[PART_COMM], j->r->split.step_s, of_what(j));
-		out->against = "whether some of it is hidden is not told";
+		out->against = "how much of it is overlapped is unknown";
 		return;
 	}
 	judged_set_text(j, out, part > NOTHING_HIDDEN ? IS_CERTAIN : IS_LIKELY, share,
-			"%.0f %% of the communication runs beside nothing, %.3g of %.3g s %s",
+			"%.0f %% of the communication is exposed, %.3g of %.3g s %s",
 			100 * fmin(part, 1), j->r->split.s[PART_COMM], j->r->split.step_s,
 			of_what(j));
 }
@@ -99,8 +99,7 @@ void rule_network(const struct judging *j, struct judged_cause *out)
 	cite_comm(j, out);
 	if (share < COMM_WORTH)
 		judged_set_text(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_POSSIBLE, share,
-				"%.1f %% of a step is communication that nothing hides",
-				100 * share);
+				"%.1f %% of a step is exposed communication", 100 * share);
 	else if (isfinite(over) && over > 1 && part < NOTHING_HIDDEN) {
 		/* Who waits for a slower rank is in a collective meanwhile. */
 		bool apart = isfinite(judging_share(j, PART_WAIT));
@@ -110,23 +109,21 @@ void rule_network(const struct judging *j, struct judged_cause *out)
 				"hide them",
 				j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
 		if (!apart)
-			out->against = "how much of that is waiting for a slower rank is not told: "
-				       "it takes figures of every rank";
+			out->against = "the part spent waiting for a slower rank is unknown: "
+				       "figures of every rank are required";
 	} else if (isfinite(over) && over > 1)
-		judged_set_text(
-			j, out, IS_LIKELY, share * (1 - 1 / over),
-			"collectives take %.3g s %s, %.1f times the computation: hiding them "
-			"would not be enough",
-			j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
+		judged_set_text(j, out, IS_LIKELY, share * (1 - 1 / over),
+				"collectives take %.3g s %s, %.1f times the computation: overlap "
+				"is not enough",
+				j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
 	else if (part < 0.5)
-		judged_set_text(
-			j, out, IS_LIKELY, share,
-			"most of the communication is hidden, and %.0f %% of a step is not: the "
-			"last of it comes after the computation",
-			100 * share);
+		judged_set_text(j, out, IS_LIKELY, share,
+				"most communication is overlapped; %.0f %% of a step is exposed, "
+				"as the last collective comes after the computation",
+				100 * share);
 	else
 		judged_set_text(j, out, IS_EXCLUDED, share,
-				"there is enough computation to hide the communication behind");
+				"there is enough computation to hide the communication");
 }
 
 static const struct rank_summary *rank_of(const struct run_summary *r, int rank)
@@ -186,20 +183,20 @@ static const char *because(const struct judging *j, const struct rank_summary *s
 	double clock = judge_comm_others(j, slow, clock_of), idle = rests_longer(j, slow);
 
 	if (does_more(j, slow))
-		return arena_printf(j->a, "; it launches %.0f kernels %s, the others %.0f",
+		return arena_printf(j->a, "; it launches %.0f kernels %s, the others launch %.0f",
 				    slow->kernels, a_step(j),
 				    judge_comm_others(j, slow, kernels_of_rank));
 	if (isfinite(idle))
-		return arena_printf(
-			j->a, "; its GPU rests %.3g s longer: it is the host that is slower", idle);
+		return arena_printf(j->a, "; its GPU idles %.3g s longer: the host is slower",
+				    idle);
 	if (!isfinite(clock) || !isfinite(slow->clock_mhz))
 		return "";
 	if (slow->clock_mhz > 0.95 * clock)
-		return arena_printf(j->a, "; its GPU's clock is like the others', %.0f MHz",
+		return arena_printf(j->a, "; its GPU clock equals the others', %.0f MHz",
 				    slow->clock_mhz);
 	return arena_printf(j->a, "; its GPU runs at %.0f MHz, the others at %.0f%s",
 			    slow->clock_mhz, clock,
-			    slow->throttled > 0.05 ? ", held down by power or heat" : "");
+			    slow->throttled > 0.05 ? ", throttled by power or heat" : "");
 }
 
 /* The same work by a slower host: nsys slows one host more than another. */
@@ -219,12 +216,12 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 	if (judging_alone(j))
 		return;
 	if (!slow || !isfinite(share)) {
-		judged_set_text(j, out, IS_UNSEEN, NAN, "ranks are not told apart");
+		judged_set_text(j, out, IS_UNSEEN, NAN, "ranks are not distinguishable");
 		return;
 	}
 	judged_cite(j, out, slow->at,
-		    arena_printf(j->a, "rank %d: its own part of a step takes %.4g s", s->slowest,
-				 slow->own_s));
+		    arena_printf(j->a, "rank %d: its part of a step without waiting takes %.4g s",
+				 s->slowest, slow->own_s));
 	for (size_t i = 0; i < j->r->n_ranks && out->n_cites < 3; i++)
 		if (&j->r->ranks[i] != slow)
 			judged_cite(
@@ -236,33 +233,32 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 					: arena_printf(j->a, "rank %d: %.4g s", j->r->ranks[i].rank,
 						       j->r->ranks[i].own_s));
 	if (s->steps < DIAGNOSE_STEPS_LEAST) {
-		judged_set_text(
-			j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN, fmax(share, 0),
-			"rank %d takes %.3g s longer than the others, but only %zu step%s of "
-			"all ranks can be compared: one of them is always last; it takes %d "
-			"steps to tell, and %d to be certain",
-			s->slowest, s->slowest_s, s->steps, s->steps == 1 ? "" : "s",
-			DIAGNOSE_STEPS_LEAST, STEPS_SURE);
+		judged_set_text(j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN,
+				fmax(share, 0),
+				"rank %d takes %.3g s longer, but only %zu step%s of all ranks can "
+				"be compared; some rank is always last. %d steps are required, %d "
+				"for certainty",
+				s->slowest, s->slowest_s, s->steps, s->steps == 1 ? "" : "s",
+				DIAGNOSE_STEPS_LEAST, STEPS_SURE);
 		return;
 	}
 	/* By chance one of n is last in every n-th step. */
 	if (s->often >= 0.7 && s->often > 1.4 / (double)j->r->n_ranks && share >= DIAGNOSE_WORTH) {
 		bool nsys = may_be_nsys(j, slow);
 
-		judged_set_text(
-			j, out,
-			nsys			 ? IS_POSSIBLE
-			: s->steps >= STEPS_SURE ? IS_CERTAIN
-						 : IS_LIKELY,
-			share, "rank %d is the last one in %.0f %% of %zu steps, by %.3g s%s",
-			s->slowest, 100 * s->often, s->steps, s->slowest_s, because(j, slow));
+		judged_set_text(j, out,
+				nsys			 ? IS_POSSIBLE
+				: s->steps >= STEPS_SURE ? IS_CERTAIN
+							 : IS_LIKELY,
+				share, "rank %d is last in %.0f %% of %zu steps, by %.3g s%s",
+				s->slowest, 100 * s->often, s->steps, s->slowest_s,
+				because(j, slow));
 		if (nsys)
 			out->against = judging_nsys_slows;
 	} else
-		judged_set_text(
-			j, out, IS_EXCLUDED, fmax(share, 0),
-			"rank %d is the last one most often, in %.0f %% of %zu steps, by %.3g s",
-			s->slowest, 100 * s->often, s->steps, s->slowest_s);
+		judged_set_text(j, out, IS_EXCLUDED, fmax(share, 0),
+				"rank %d is last most often: %.0f %% of %zu steps, by %.3g s",
+				s->slowest, 100 * s->often, s->steps, s->slowest_s);
 }
 
 void rule_uneven(const struct judging *j, struct judged_cause *out)
@@ -276,23 +272,22 @@ void rule_uneven(const struct judging *j, struct judged_cause *out)
 		return;
 	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
 	if (s->steps < DIAGNOSE_STEPS_LEAST)
-		judged_set_text(
-			j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN, share,
-			"ranks wait %.1f %% of a step for the last; whether that changes takes "
-			"%d steps to tell",
-			100 * share, DIAGNOSE_STEPS_LEAST);
+		judged_set_text(j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN, share,
+				"ranks wait %.1f %% of a step for the slowest; %d steps are "
+				"required to see whether it changes",
+				100 * share, DIAGNOSE_STEPS_LEAST);
 	else if (share < DIAGNOSE_WORTH || s->often >= 0.7)
 		judged_set_text(j, out, IS_EXCLUDED, share,
-				"ranks wait %.1f %% of a step for the last%s", 100 * share,
-				s->often >= 0.7 ? ", which is one and the same" : "");
+				"ranks wait %.1f %% of a step for the slowest%s", 100 * share,
+				s->often >= 0.7 ? ", always the same rank" : "");
 	else
-		judged_set_text(
-			j, out, s->steps >= STEPS_SURE && share > 0.1 ? IS_LIKELY : IS_POSSIBLE,
-			share,
-			"ranks wait %.0f %% of a step for whoever is last, and that changes: rank "
-			"%d in %.0f %% of the steps%s",
-			100 * share, s->slowest, 100 * s->often,
-			moe ? "; tokens that crowd on some experts do that" : "");
+		judged_set_text(j, out,
+				s->steps >= STEPS_SURE && share > 0.1 ? IS_LIKELY : IS_POSSIBLE,
+				share,
+				"ranks wait %.0f %% of a step for the slowest rank, which changes: "
+				"rank %d in %.0f %% of the steps%s",
+				100 * share, s->slowest, 100 * s->often,
+				moe ? "; unbalanced experts cause that" : "");
 }
 
 void rule_scaling(const struct judging *j, struct judged_cause *out)
@@ -315,22 +310,21 @@ void rule_scaling(const struct judging *j, struct judged_cause *out)
 			    : NULL);
 	if (p->efficiency >= 0.9) {
 		judged_set_text(j, out, IS_EXCLUDED, 1 - p->efficiency,
-				"%.0f GPUs do %.0f %% of what they would without loss", p->gpus,
+				"%.0f GPUs reach %.0f %% of linear scaling", p->gpus,
 				100 * p->efficiency);
 		return;
 	}
 	judged_set_text(
 		j, out, p->kind == SCALE_WEAK ? IS_CERTAIN : IS_LIKELY, 1 - p->efficiency,
-		"each of %.0f GPUs does %.0f %% of what each of %.0f does (%s); %s%s. To measure: "
-		"time of each rank's step, exposed communication by a trace on both nodes, "
-		"NCCL_DEBUG=INFO (which network and transport), gputune bench collectives between "
-		"the nodes",
+		"with %.0f GPUs each GPU reaches %.0f %% of its throughput with %.0f GPUs (%s); "
+		"%s%s. To measure: step time of each rank, exposed communication by a trace on "
+		"both nodes, network and transport by NCCL_DEBUG=INFO, gputune bench collectives "
+		"between the nodes",
 		p->gpus, 100 * p->efficiency, s->points[s->base < s->n ? s->base : 0].gpus, p->why,
 		s->bandwidth.told ? s->bandwidth.says
-				  : "whether bandwidth explains it is not told without parameters "
-				    "and the bus "
-				    "bandwidth of a large all-reduce",
-		p->kind == SCALE_STRONG ? "; with less work a GPU some loss is by design" : "");
+				  : "to see whether bandwidth explains it, give the parameter "
+				    "count and the bus bandwidth of a large all-reduce",
+		p->kind == SCALE_STRONG ? "; with less work per GPU some loss is expected" : "");
 }
 
 /* Causes in how NCCL goes: sockets, no direct way between GPUs, choices forced on it. */
@@ -370,8 +364,7 @@ void rule_socket(const struct judging *j, struct judged_cause *out)
 	if (!net && !way && !other && (!is_on(disabled) || !many_nodes(j))) {
 		judged_cite_trait(j, out, off);
 		if (j->r->nodes > 1)
-			judged_set_text(j, out, IS_UNSEEN, NAN,
-					"which network NCCL uses is not told");
+			judged_set_text(j, out, IS_UNSEEN, NAN, "NCCL's network is unknown");
 		return;
 	}
 	judged_cite_trait(j, out, net ? net : other);
@@ -379,7 +372,7 @@ void rule_socket(const struct judging *j, struct judged_cause *out)
 	judged_cite_trait(j, out, off);
 	if (way)
 		judged_set_text(j, out, isfinite(share) ? IS_CERTAIN : IS_LIKELY, share,
-				"NCCL's channels go over TCP sockets%s",
+				"NCCL's channels use TCP sockets%s",
 				is_on(disabled) ? ": NCCL_IB_DISABLE is set" : "");
 	else if (net && many_nodes(j))
 		judged_set_text(j, out, IS_LIKELY, share,
@@ -390,10 +383,9 @@ void rule_socket(const struct judging *j, struct judged_cause *out)
 	else
 		judged_set_text(
 			j, out, IS_EXCLUDED, NAN, "%s",
-			!other ? "sockets are NCCL's network, but no channel between GPUs is seen "
-				 "to use them"
+			!other ? "NCCL's network is sockets, but no channel between GPUs uses them"
 			: str_starts(other->text, "IB")
-				? "NCCL goes over RDMA"
+				? "NCCL uses RDMA"
 				: arena_printf(j->a, "NCCL's network is %s", other->text));
 }
 
@@ -421,9 +413,10 @@ void rule_peer(const struct judging *j, struct judged_cause *out)
 	judged_cite_trait(j, out, shm ? shm : (way && one ? way : p2p));
 	judged_cite_trait(j, out, off);
 	if (never_peers(j))
-		judged_set_text(j, out, IS_EXCLUDED, NAN,
-				"%s has no direct way to another GPU, whatever is set",
-				j->r->traits[TRAIT_GPU]->text);
+		judged_set_text(
+			j, out, IS_EXCLUDED, NAN,
+			"%s has no peer-to-peer access to another GPU, regardless of settings",
+			j->r->traits[TRAIT_GPU]->text);
 	else if (is_on(disabled))
 		judged_set_text(
 			j, out, IS_CERTAIN, share,
@@ -432,10 +425,10 @@ void rule_peer(const struct judging *j, struct judged_cause *out)
 			"used");
 	else if (!p2p && (shm || way))
 		judged_set_text(j, out, IS_LIKELY, share,
-				"GPUs of one machine talk through %s: no direct way was found",
-				shm ? "the host's memory (SHM)" : "the network");
+				"GPUs of one machine communicate through %s: no direct path found",
+				shm ? "host memory (SHM)" : "the network");
 	else
-		judged_set_text(j, out, IS_EXCLUDED, NAN, "direct ways between GPUs are used");
+		judged_set_text(j, out, IS_EXCLUDED, NAN, "direct paths between GPUs are used");
 }
 
 void rule_forced(const struct judging *j, struct judged_cause *out)
@@ -455,7 +448,7 @@ void rule_forced(const struct judging *j, struct judged_cause *out)
 		}
 	if (*list)
 		judged_set_text(j, out, IS_POSSIBLE, comm_share(j),
-				"set by hand, for all sizes alike: %s", list);
+				"set manually for all sizes: %s", list);
 }
 
 void rule_warning(const struct judging *j, struct judged_cause *out)
@@ -468,7 +461,7 @@ void rule_warning(const struct judging *j, struct judged_cause *out)
 		out->cites[0].says = "NCCL WARN";
 	judged_cite_trait(j, out, w);
 	if (w && w->value > 0)
-		judged_set_text(j, out, IS_CERTAIN, NAN, "nccl-tests counted %.0f wrong results",
+		judged_set_text(j, out, IS_CERTAIN, NAN, "nccl-tests reports %.0f wrong results",
 				w->value);
 	else if (t)
 		judged_set_text(j, out, IS_POSSIBLE, NAN, "%s", t->text);

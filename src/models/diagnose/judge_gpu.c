@@ -33,7 +33,7 @@ static double held_down(const struct judging *j, const char *reason)
 /* By anything but the power cap. */
 static double faulty(const struct judging *j, const char **why)
 {
-	static const char *const names[] = { "warm", "brake", "hardware slowdown", "sync boost" };
+	static const char *const names[] = { "thermal", "brake", "hardware slowdown", "sync boost" };
 	static const char *const said[] = { "by heat", "by the power brake", "by the hardware",
 					    "by another GPU (sync boost)" };
 	double most = 0;
@@ -70,30 +70,29 @@ void rule_throttled(const struct judging *j, struct judged_cause *out)
 		return;
 	if (!t->n && !isfinite(slow)) {
 		judged_set_text(j, out, IS_UNSEEN, NAN,
-				"no recording tells clocks and why they fell");
+				"no recording has clocks and throttle reasons");
 		return;
 	}
 	cite_clocks(j, out);
 	fault = faulty(j, &why);
 	if (isfinite(slow))
-		by = arena_printf(j->a, ": %.0f of %.0f MHz on average", c->mean, m->median);
+		by = arena_printf(j->a, ": %.0f of %.0f MHz average", c->mean, m->median);
 	if (t->n && fmax(fault, capped) < 0.05)
 		judged_set_text(j, out, IS_EXCLUDED, 0,
-				"nothing held a clock down for more than %.1f %% of the time",
+				"no throttling for more than %.1f %% of the time",
 				100 * fmax(fault, capped));
 	else if (t->n && fault >= 0.05)
 		judged_set_text(j, out, slow >= DIAGNOSE_WORTH ? IS_CERTAIN : IS_POSSIBLE, slow,
-				"the clock of a GPU was held down for %.0f %% of the time %s%s",
+				"a GPU clock was throttled for %.0f %% of the time %s%s",
 				100 * fault, why, by);
 	else if (t->n) {
 		/* No GPU keeps its highest clock under full load. */
 		judged_set_text(
 			j, out, IS_POSSIBLE, slow,
-			"the clock of a GPU was held down for %.0f %% of the time by the power "
-			"cap%s",
+			"a GPU clock was throttled for %.0f %% of the time by the power cap%s",
 			100 * capped, by);
-		out->against = "at a board's own limit full load does that; it costs something "
-			       "where the limit was set lower (nvidia-smi -q -d POWER)";
+		out->against = "expected under full load at the board's default limit; a loss only "
+			       "if the limit was set lower (nvidia-smi -q -d POWER)";
 	} else if (slow > 0.25 && j->r->sums[FIGURE_GPU_UTIL].mean > 0.8)
 		judged_set_text(j, out, IS_POSSIBLE, slow,
 				"the GPUs ran at %.0f of %.0f MHz under load", c->mean, m->median);
@@ -110,16 +109,15 @@ void rule_memory(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_GPU_MEMORY);
 	judged_cite_sum(j, out, FIGURE_GPU_MEMORY_TOTAL);
 	if (retries->high > 0)
-		judged_set_text(j, out, IS_CERTAIN, NAN,
-				"the allocator gave its cache back and asked again %.0f times%s",
-				retries->high,
-				isfinite(part)
-					? arena_printf(j->a, "; %.0f %% of the memory are in use",
-						       100 * part)
-					: "");
+		judged_set_text(
+			j, out, IS_CERTAIN, NAN,
+			"the allocator flushed its cache and retried %.0f times%s", retries->high,
+			isfinite(part) ? arena_printf(j->a, "; %.0f %% of the memory is in use",
+						      100 * part)
+				       : "");
 	else
 		judged_set_text(j, out, part > 0.97 ? IS_POSSIBLE : IS_EXCLUDED, NAN,
-				"%.1f of %.1f GiB are in use at most", j->r->memory_used / 0x1p30,
+				"peak use %.1f of %.1f GiB", j->r->memory_used / 0x1p30,
 				j->r->memory_total / 0x1p30);
 }
 
@@ -140,15 +138,14 @@ void rule_recompute(const struct judging *j, struct judged_cause *out)
 	if (!strstr(how, "full"))
 		judged_set_text(j, out, IS_EXCLUDED, 0, "activation checkpointing: %s", how);
 	else if (!isfinite(part))
-		judged_set_text(
-			j, out, IS_POSSIBLE, compute / 4,
-			"every forward pass runs twice; whether memory would do without it is not "
-			"told");
+		judged_set_text(j, out, IS_POSSIBLE, compute / 4,
+				"every forward pass runs twice; whether it fits without "
+				"recomputation is unknown");
 	else
 		judged_set_text(
 			j, out, part < 0.6 ? IS_LIKELY : IS_EXCLUDED,
 			isfinite(compute) ? compute / 4 : 0.25,
-			"every forward pass runs twice, and %.0f %% of the memory are in use",
+			"every forward pass runs twice, and %.0f %% of the memory is in use",
 			100 * part);
 }
 
@@ -175,19 +172,21 @@ void rule_precision(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_GEMM_S);
 	/* Tensor cores are more than eight times as fast on every GPU that has them. */
 	if (all > 0)
-		judged_set_text(j, out, part > 0.3 ? IS_CERTAIN : IS_EXCLUDED,
-				part * 7 / 8 * (isfinite(compute) ? compute : 1),
-				"%.0f %% of the time of matrix products are without tensor cores",
-				100 * part);
-	else if (strstr(p, "64"))
 		judged_set_text(
-			j, out, IS_CERTAIN, isfinite(compute) ? compute / 2 : (double)NAN,
-			"training in %s: each product takes twice the time of FP32 at least", p);
+			j, out, part > 0.3 ? IS_CERTAIN : IS_EXCLUDED,
+			part * 7 / 8 * (isfinite(compute) ? compute : 1),
+			"%.0f %% of the matrix multiplication time runs without tensor cores",
+			100 * part);
+	else if (strstr(p, "64"))
+		judged_set_text(j, out, IS_CERTAIN, isfinite(compute) ? compute / 2 : (double)NAN,
+				"training in %s: matrix multiplications take at least twice as "
+				"long as in FP32",
+				p);
 	else if (strstr(p, "fp32") || strcmp(p, "float32") == 0 || strcmp(p, "no") == 0)
 		judged_set_text(j, out, judging_gpu(j) ? IS_LIKELY : IS_EXCLUDED,
 				isfinite(compute) ? compute / 2 : (double)NAN,
 				judging_gpu(j)
-					? "training in FP32: without TF32 no tensor core has work"
+					? "training in FP32: without TF32 the tensor cores are idle"
 					: "training in FP32, on CPUs");
 	else
 		judged_set_text(j, out, IS_EXCLUDED, 0, "training in %s", p);
@@ -205,15 +204,15 @@ void rule_pageable(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_COPY_EXPOSED_S);
 	if (isfinite(share) && share < DIAGNOSE_WORTH)
 		judged_set_text(j, out, IS_EXCLUDED, share,
-				"copies stop the GPU for %.1f %% of a step", 100 * share);
+				"copies stall the GPU for %.1f %% of a step", 100 * share);
 	else if (pageable >= DIAGNOSE_WORTH)
 		judged_set_text(j, out, isfinite(share) ? IS_CERTAIN : IS_LIKELY,
 				isfinite(share) ? fmin(share, pageable) : pageable,
-				"copies from memory that is not pinned take %.0f %% of a step",
+				"copies from pageable memory take %.0f %% of a step",
 				100 * pageable);
 	else
 		judged_set_text(j, out, IS_POSSIBLE, share,
-				"copies stop the GPU for %.0f %% of a step", 100 * share);
+				"copies stall the GPU for %.0f %% of a step", 100 * share);
 }
 
 /* Causes on the host: data, logging, saving, CPUs. */
@@ -239,14 +238,12 @@ static void live_loader(const struct judging *j, struct judged_cause *out, doubl
 	if (w.median > 0.9 && idle > 0.15)
 		judged_set_text(
 			j, out, IS_LIKELY, idle,
-			"%zu loader workers are busy for %.0f %% of the time, and the GPUs idle "
-			"for %.0f %%",
+			"%zu loader workers are busy %.0f %% of the time, the GPUs idle %.0f %%",
 			w.n, 100 * w.median, 100 * idle);
 	else
 		judged_set_text(
 			j, out, IS_EXCLUDED, idle,
-			"%zu loader workers are busy for %.0f %% of the time, the GPUs idle for "
-			"%.0f %%",
+			"%zu loader workers are busy %.0f %% of the time, the GPUs idle %.0f %%",
 			w.n, 100 * w.median, 100 * fmax(idle, 0));
 }
 
@@ -271,7 +268,7 @@ void rule_loader(const struct judging *j, struct judged_cause *out)
 	}
 	judged_set_text(j, out, IS_CERTAIN, share, "a step waits %.3g of %.3g s for its batch%s",
 			j->r->split.s[PART_DATA], j->r->split.step_s,
-			none ? "; no loader worker makes batches beside it" : "");
+			none ? "; no loader worker prepares batches in parallel" : "");
 	if (workers)
 		judged_cite_trait(j, out, workers);
 	/* The host may wait while the GPU still has work. */
@@ -280,8 +277,8 @@ void rule_loader(const struct judging *j, struct judged_cause *out)
 		if (isfinite(idle) && idle < share) {
 			out->share = fmax(idle, 0);
 			out->against = arena_printf(j->a,
-						    "the GPUs were idle for %.0f %% of the "
-						    "time alone: the rest of the waiting is hidden",
+						    "the GPUs were idle for only %.0f %% of the "
+						    "time: the rest of the wait is hidden",
 						    100 * idle);
 		}
 		judged_cite_sum(j, out, FIGURE_GPU_UTIL);
@@ -297,16 +294,15 @@ void rule_disk(const struct judging *j, struct judged_cause *out)
 	judged_cite_sum(j, out, FIGURE_WAITING_IO);
 	judged_cite_sum(j, out, FIGURE_DISK_GBS);
 	if (io < 0.05)
-		judged_set_text(j, out, IS_EXCLUDED, io, "%.1f %% of the time waits for a disk",
+		judged_set_text(j, out, IS_EXCLUDED, io, "disk wait is %.1f %% of the time",
 				100 * io);
 	else if (share >= DIAGNOSE_WORTH)
-		judged_set_text(
-			j, out, IS_LIKELY, fmin(io, share),
-			"%.0f %% of the time waits for a disk, and a step waits %.0f %% of its "
-			"time for data",
-			100 * io, 100 * share);
+		judged_set_text(j, out, IS_LIKELY, fmin(io, share),
+				"disk wait is %.0f %% of the time, and a step waits %.0f %% of its "
+				"time for data",
+				100 * io, 100 * share);
 	else
-		judged_set_text(j, out, IS_POSSIBLE, io, "%.0f %% of the time waits for a disk",
+		judged_set_text(j, out, IS_POSSIBLE, io, "disk wait is %.0f %% of the time",
 				100 * io);
 }
 
@@ -320,20 +316,18 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 	if (!sync->n && !n->n) {
 		if (!j->r->live)
 			judged_set_text(j, out, IS_UNSEEN, NAN,
-					"no file tells how often the host waits for the GPU");
+					"no file has the number of host synchronizations");
 		return;
 	}
 	judged_cite_sum(j, out, FIGURE_SYNC_S);
 	judged_cite_sum(j, out, FIGURE_SYNCS);
 	if (!j->r->split.gpu_clock && isfinite(share)) {
 		judged_set_text(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_CERTAIN, share,
-				"fetching figures and logging take %.3g of %.3g s of a step",
+				"fetching values and logging take %.3g of %.3g s per step",
 				j->r->split.s[PART_HOST], j->r->split.step_s);
 		if (judging_gpu(j) && out->how == IS_CERTAIN) {
 			out->how = IS_LIKELY;
-			out->against =
-				"the host's clock counts the GPU's work that it waits for as "
-				"well";
+			out->against = "the host time includes the GPU work it waits for";
 		}
 		return;
 	}
@@ -341,31 +335,28 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 		return;
 	/* A wait costs only what the GPU then idles, until work is launched again. */
 	if (j->r->split.window && n->median > 0 && idle >= DIAGNOSE_WORTH)
-		judged_set_text(
-			j, out, IS_POSSIBLE, idle,
-			"the host waits for the GPU %.0f times in %.3g s, and the GPU idles "
-			"%.0f %% of it; how many steps that were is not told",
-			n->median, j->r->split.step_s, 100 * idle);
+		judged_set_text(j, out, IS_POSSIBLE, idle,
+				"the host synchronizes %.0f times in %.3g s, and the GPU idles "
+				"%.0f %% of it; the number of steps is unknown",
+				n->median, j->r->split.step_s, 100 * idle);
 	else if (n->median >= 4 && idle >= DIAGNOSE_WORTH)
-		judged_set_text(
-			j, out,
-			n->median < SYNCS_MANY ? IS_POSSIBLE : (told ? IS_CERTAIN : IS_LIKELY),
-			idle,
-			"the host waits for the GPU %.0f times a step, and the GPU idles %.0f %% "
-			"of it",
-			n->median, 100 * idle);
+		judged_set_text(j, out,
+				n->median < SYNCS_MANY ? IS_POSSIBLE
+						       : (told ? IS_CERTAIN : IS_LIKELY),
+				idle,
+				"the host synchronizes %.0f times per step, and the GPU idles %.0f "
+				"%% of it",
+				n->median, 100 * idle);
 	else if (!n->n && told && idle >= DIAGNOSE_WORTH)
-		judged_set_text(
-			j, out, IS_POSSIBLE, fmin(idle, sync->mean / j->r->step_s),
-			"fetching figures and logging take %.3g of %.3g s of a step, and the "
-			"GPU idles %.0f %% of it",
-			sync->mean, j->r->step_s, 100 * idle);
+		judged_set_text(j, out, IS_POSSIBLE, fmin(idle, sync->mean / j->r->step_s),
+				"fetching values and logging take %.3g of %.3g s per step, and the "
+				"GPU idles %.0f %% of it",
+				sync->mean, j->r->step_s, 100 * idle);
 	else if (n->n && idle >= DIAGNOSE_WORTH)
-		judged_set_text(
-			j, out, IS_EXCLUDED, NAN,
-			"the host waits for the GPU %.3g times a step, too seldom for the %.0f "
-			"%% that it idles",
-			n->median, 100 * idle);
+		judged_set_text(j, out, IS_EXCLUDED, NAN,
+				"the host synchronizes %.3g times per step, too rarely to explain "
+				"the %.0f %% GPU idle time",
+				n->median, 100 * idle);
 	else
 		judged_set_text(j, out, IS_EXCLUDED, fmin(idle, 1),
 				"the GPU idles %.1f %% of a step", 100 * idle);
@@ -381,7 +372,7 @@ void rule_checkpoint(const struct judging *j, struct judged_cause *out)
 	}
 	judged_cite_sum(j, out, FIGURE_CHECKPOINT_S);
 	judged_set_text(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_CERTAIN, share,
-			"saving takes %.3g s of a step on average, %.1f %% of its time",
+			"checkpoint saving takes %.3g s per step on average, %.1f %% of it",
 			j->r->split.s[PART_CHECKPOINT], 100 * share);
 }
 
@@ -393,19 +384,18 @@ static bool confined(const struct judging *j, struct judged_cause *out)
 
 	if (!j->r->live || !may.n || !isfinite(ranks))
 		return false;
-	judged_cite(j, out, may.at,
-		    arena_printf(j->a, "%.0f CPUs are allowed to the ranks", may.median));
+	judged_cite(j, out, may.at, arena_printf(j->a, "the ranks may use %.0f CPUs", may.median));
 	judged_cite_sum(j, out, FIGURE_PROCESS_CPUS);
 	if (may.median < ranks)
 		judged_set_text(j, out, IS_CERTAIN, 1 - may.median / ranks,
-				"%.0f ranks may use %.0f CPU%s alone, and used %.2f", ranks,
+				"%.0f ranks may use only %.0f CPU%s, and used %.2f", ranks,
 				may.median, may.median > 1 ? "s" : "", used);
 	else if (used > 0.97 * may.median)
-		judged_set_text(j, out, IS_LIKELY, NAN,
-				"the job uses %.2f of the %.0f CPUs that it may", used, may.median);
+		judged_set_text(j, out, IS_LIKELY, NAN, "the job uses %.2f of its %.0f CPUs", used,
+				may.median);
 	else
-		judged_set_text(j, out, IS_EXCLUDED, NAN,
-				"the job uses %.2f of the %.0f CPUs that it may", used, may.median);
+		judged_set_text(j, out, IS_EXCLUDED, NAN, "the job uses %.2f of its %.0f CPUs",
+				used, may.median);
 	return true;
 }
 
@@ -423,15 +413,14 @@ void rule_starved(const struct judging *j, struct judged_cause *out)
 	if (isfinite(cpus) && ranks > cpus)
 		judged_set_text(j, out, IS_CERTAIN, NAN, "%.0f ranks share %.0f CPUs", ranks, cpus);
 	else if (busy > 0.95 && judging_gpu(j) && idle > 0.1)
-		judged_set_text(
-			j, out, IS_LIKELY, idle,
-			"all CPUs are busy for %.0f %% of the time, and the GPUs idle for %.0f %%",
-			100 * busy, 100 * idle);
+		judged_set_text(j, out, IS_LIKELY, idle,
+				"all CPUs are busy %.0f %% of the time, the GPUs idle %.0f %%",
+				100 * busy, 100 * idle);
 	else if (busy > 0.95)
-		judged_set_text(j, out, IS_POSSIBLE, NAN,
-				"all CPUs are busy for %.0f %% of the time", 100 * busy);
+		judged_set_text(j, out, IS_POSSIBLE, NAN, "all CPUs are busy %.0f %% of the time",
+				100 * busy);
 	else
-		judged_set_text(j, out, IS_EXCLUDED, NAN, "CPUs are busy for %.0f %% of the time",
+		judged_set_text(j, out, IS_EXCLUDED, NAN, "CPUs are busy %.0f %% of the time",
 				100 * busy);
 }
 
@@ -468,7 +457,7 @@ void rule_thread(const struct judging *j, struct judged_cause *out)
 			busy <= 0.95 || idle <= 0.15 ? IS_EXCLUDED
 			: own			     ? IS_LIKELY
 						     : IS_POSSIBLE,
-			idle, "%s is busy for %.0f %% of the time, the GPUs idle for %.0f %%",
+			idle, "%s is busy %.0f %% of the time, the GPUs idle %.0f %%",
 			!own	    ? "one CPU"
 			: own->text ? own->text
 				    : "a thread of the job",

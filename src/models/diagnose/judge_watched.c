@@ -84,7 +84,7 @@ void watched_loader(const struct judging *j, struct judged_cause *out)
 					       : "");
 	else
 		judged_set_text(j, out, IS_UNSEEN, NAN,
-				"no file tells how long a step waits for its batch");
+				"no file has the time a step waits for its batch");
 	if (out->how == IS_UNSEEN)
 		return;
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);
@@ -146,8 +146,7 @@ void watched_precision(const struct judging *j, struct judged_cause *out)
 				"is %.0f %% of what units without tensor cores can do",
 				100 * busy, 100 * r->mfu, 100 * over);
 	else
-		judged_set_text(j, out, IS_UNSEEN, NAN,
-				"no file tells in which format is computed");
+		judged_set_text(j, out, IS_UNSEEN, NAN, "no file has the number format");
 	if (out->how == IS_UNSEEN)
 		return;
 	judged_cite_sum(j, out, FIGURE_GPU_UTIL);

@@ -36,12 +36,12 @@ static void step_time(struct doc *d, struct node *n, const struct run_summary *r
 	if (r->step_from)
 		s = arena_printf(d->arena, "%s (%s)", s, r->step_from);
 	else if (f->n && f->at->step < 0 && isfinite(f->at->over_s))
-		s = arena_printf(d->arena, "%s (measured, the mean over %.4g s)", s, f->at->over_s);
+		s = arena_printf(d->arena, "%s (measured, mean over %.4g s)", s, f->at->over_s);
 	else
-		s = arena_printf(d->arena, "%s, 95 %% within %s (measured, %zu step%s)", s, high,
+		s = arena_printf(d->arena, "%s, 95th percentile %s (measured, %zu step%s)", s, high,
 				 r->steps, r->steps == 1 ? "" : "s");
 	if (isfinite(r->drift))
-		s = arena_printf(d->arena, "%s; last quarter %+.1f %% over the first", s,
+		s = arena_printf(d->arena, "%s; last quarter %+.1f %% versus the first", s,
 				 100 * r->drift);
 	node_pair(d, n, "Step", cell(s));
 }
@@ -61,18 +61,18 @@ static void utilisation(struct doc *d, struct node *n, const struct run_summary 
 	if (isfinite(r->hfu))
 		pair(d, n, "HFU", arena_printf(a, "%s (%s)", percent(a, r->hfu), r->hfu_from));
 	if (r->formula)
-		pair(d, n, "Operations of a token", r->formula);
+		pair(d, n, "Operations per token", r->formula);
 	if (r->sums[FIGURE_TFLOPS_PER_GPU].n)
-		pair(d, n, "Operations as the log counts them",
-		     arena_printf(a, "%.4g TFLOP/s a GPU", r->sums[FIGURE_TFLOPS_PER_GPU].median));
+		pair(d, n, "Operations (from the log)",
+		     arena_printf(a, "%.4g TFLOP/s per GPU",
+				  r->sums[FIGURE_TFLOPS_PER_GPU].median));
 	if (r->sums[FIGURE_MFU].n)
-		pair(d, n, "MFU as the log claims it", percent(a, r->sums[FIGURE_MFU].median));
+		pair(d, n, "MFU (from the log)", percent(a, r->sums[FIGURE_MFU].median));
 	pair(d, n, "GPU busy", percent(a, r->sums[FIGURE_GPU_UTIL].mean));
 	pair(d, n, "SM activity", percent(a, r->sums[FIGURE_SM_ACTIVITY].mean));
 	if (isfinite(r->memory_used))
 		pair(d, n, "GPU memory",
-		     arena_printf(a, "%.1f GiB%s at most, of the fullest GPU",
-				  r->memory_used / 0x1p30,
+		     arena_printf(a, "%.1f GiB%s peak on the fullest GPU", r->memory_used / 0x1p30,
 				  isfinite(r->memory_total)
 					  ? arena_printf(a, " of %.1f", r->memory_total / 0x1p30)
 					  : ""));
@@ -93,16 +93,14 @@ static void diagnose_page_tokens(struct doc *d, struct node *n, const struct run
 		pair(d, n, "Tokens",
 		     arena_printf(a, "%.0f tokens/s%s (%s)", r->tokens_s,
 				  isfinite(r->tokens_s_gpu) && isfinite(r->gpus)
-					  ? arena_printf(a, ", %.0f for each of %.0f %s",
+					  ? arena_printf(a, ", %.0f on each of %.0f %s",
 							 r->tokens_s_gpu, r->gpus,
 							 r->traits[TRAIT_GPU] ? "GPUs" : "ranks")
 					  : "",
 				  r->tokens_from));
 	else if (isfinite(r->tokens_s_gpu))
 		pair(d, n, "Tokens",
-		     arena_printf(a,
-				  "%.0f tokens/s for each GPU (as the log tells it); how many GPUs "
-				  "is not told",
+		     arena_printf(a, "%.0f tokens/s per GPU (from the log); number of GPUs unknown",
 				  r->tokens_s_gpu));
 }
 
@@ -115,18 +113,18 @@ static void diagnose_page_figures(struct doc *d, const struct run_summary *r)
 	diagnose_page_tokens(d, n, r);
 	if (r->sums[FIGURE_SAMPLES_PER_S].n)
 		pair(d, n, "Samples",
-		     arena_printf(a, "%.4g samples/s (as the log tells it)",
+		     arena_printf(a, "%.4g samples/s (from the log)",
 				  r->sums[FIGURE_SAMPLES_PER_S].median));
 	utilisation(d, n, r);
 	pair(d, n, "CPUs busy", percent(a, r->sums[FIGURE_CPU_BUSY].mean));
 	if (r->sums[FIGURE_PROCESS_CPUS].n)
-		pair(d, n, "CPUs of the job",
+		pair(d, n, "CPUs used by the job",
 		     arena_printf(a, "%.2f", r->sums[FIGURE_PROCESS_CPUS].mean));
 }
 
 static void diagnose_page_split(struct doc *d, const struct run_summary *r)
 {
-	static const struct column columns[] = { { .title = "Part of a step" },
+	static const struct column columns[] = { { .title = "Part of the step" },
 						 { .title = "Time", .right = true },
 						 { .title = "Share", .right = true },
 						 { .title = "By", .wrap = true } };
@@ -137,10 +135,9 @@ static void diagnose_page_split(struct doc *d, const struct run_summary *r)
 		return;
 	t = doc_table(d,
 		      arena_printf(d->arena,
-				   s->window ? "All of the %s that were watched, by %s"
-					     : "A step of %s on average, by %s",
+				   s->window ? "All %s recorded (%s)" : "Average step of %s (%s)",
 				   seconds(d->arena, s->step_s),
-				   s->gpu_clock ? "what ran on the GPU" : "the host's clock"),
+				   s->gpu_clock ? "GPU timeline" : "host clock"),
 		      columns, 4);
 	for (size_t p = 0; p < PARTS; p++) {
 		struct cell *c;
@@ -224,13 +221,12 @@ static void diagnose_page_predicted(struct doc *d, const struct run_summary *r,
 		return;
 	f = &x->predicted->tokens_s;
 	doc_text(d,
-		 "Predicted, not measured: %.0f tokens/s as it is set up (%.0f to %.0f); measured "
-		 "are "
+		 "Predicted, not measured: %.0f tokens/s for this setup (%.0f to %.0f); measured: "
 		 "%.0f.%s",
 		 f->value, f->low, f->high, r->tokens_s,
-		 r->tokens_s < f->low ? " Less than the model explains: gains below are of a run "
-					"that loses nothing else."
-				      : "");
+		 r->tokens_s < f->low
+			 ? " Slower than predicted: the gains below assume no other losses."
+			 : "");
 	t = DOC_TABLE(d, "Predicted gains", "~Cause", "~Change", ">Tokens/s", ">From", ">To");
 	for (size_t i = 0; i < x->predicted->n; i++) {
 		const struct train_change *g = x->predicted->items[i].change;
@@ -267,7 +263,7 @@ static void diagnose_page_one(struct doc *d, const struct diagnose_view *v, size
 	diagnose_page_split(d, r);
 	diagnose_page_predicted(d, r, x);
 	if (!x->healthy || v->all)
-		diagnose_page_list(d, "Not seen, and what would show it:", x->missing,
+		diagnose_page_list(d, "Not checked, and the data required:", x->missing,
 				   x->n_missing);
 	diagnose_page_list(d, "Notes:", r->notes, r->n_notes);
 }
@@ -305,7 +301,7 @@ static void files(struct doc *d, const struct diagnose_view *v)
 	for (size_t i = 0; i < v->n_troubles; i++)
 		doc_text(d, "%s: %s", v->troubles[i].path, v->troubles[i].why);
 	if (ev->dropped)
-		doc_text(d, "%zu figures were more than are kept, and were left out.", ev->dropped);
+		doc_text(d, "%zu figures exceeded the limit and were ignored.", ev->dropped);
 }
 
 struct doc *page_diagnose(struct arena *a, const struct diagnose_view *v)

@@ -40,14 +40,14 @@ static int file_whole(struct run_evidence *ev, const char *path, gzFile in, char
 		most = (size_t)st.st_size;
 	room = arena_room(most);
 	if (!room)
-		return err_set(e, -ENOMEM, "%s: not enough memory to read it", path);
+		return err_set(e, -ENOMEM, "%s: out of memory", path);
 	while (n < most && got > 0) {
 		got = gzread(in, room + n, most - n < 1 << 20 ? (unsigned)(most - n) : 1 << 20);
 		n += got > 0 ? (size_t)got : 0;
 	}
 	if (got < 0 || n > EVIDENCE_FILE_MAX) {
 		arena_drop(room);
-		return got < 0 ? err_set(e, -EBADMSG, "%s: cannot be read, or is packed and broken",
+		return got < 0 ? err_set(e, -EBADMSG, "%s: cannot read, or corrupt compressed file",
 					 path)
 			       : err_set(e, -EFBIG, "%s: larger than %d MiB", path,
 					 EVIDENCE_FILE_MAX >> 20);
@@ -140,12 +140,12 @@ int evidence_add(struct run_evidence *ev, const char *path, size_t run, struct e
 		return n;
 	head = calloc(1, HEAD_MAX + 1);
 	if (!head)
-		return err_set(e, -ENOMEM, "%s: not enough memory to read it", path);
+		return err_set(e, -ENOMEM, "%s: out of memory", path);
 	n = file_head_of(path, head);
 	if (n < 0) {
 		free(head);
 		return err_set(e, n, "%s: %s", path,
-			       n == -ENOTSUP ? "no regular file" : strerror(-n));
+			       n == -ENOTSUP ? "not a regular file" : strerror(-n));
 	}
 	head[n] = '\0';
 	for (size_t i = 0; evidence_formats[i] && !f; i++)
@@ -153,18 +153,18 @@ int evidence_add(struct run_evidence *ev, const char *path, size_t run, struct e
 			f = evidence_formats[i];
 	free(head);
 	if (!n)
-		return err_set(e, -ENOTSUP, "%s: it is empty", path);
+		return err_set(e, -ENOTSUP, "%s: empty file", path);
 	/* Read with its recording, where a folder has both. */
 	for (size_t i = 0; f == &evidence_inject && i < ev->n_files; i++)
 		if (ev->files[i].run == run && strcmp(ev->files[i].path, path) == 0)
 			return 0;
 	if (!f && (str_ends(path, ".nsys-rep") || str_ends(path, ".qdrep"))) {
-		err_set(e, -ENOTSUP, "%s: nsys's own report, which nsys alone can read", path);
-		err_hint(e, "nsys export -t sqlite makes a file of it that is read here");
+		err_set(e, -ENOTSUP, "%s: nsys report (.nsys-rep), readable only by nsys", path);
+		err_hint(e, "convert it with nsys export -t sqlite");
 		return -ENOTSUP;
 	}
 	if (!f)
-		return err_set(e, -ENOTSUP, "%s: no format that is known here", path);
+		return err_set(e, -ENOTSUP, "%s: unknown format", path);
 	n = with_format(ev, f, path, run, e);
 	return n ? n : with_trace(ev, f, path, run, e);
 }

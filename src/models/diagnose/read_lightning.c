@@ -316,11 +316,10 @@ static int lightning_read_all(struct run_evidence *ev, size_t file, const char *
 	arena_free(&heads);
 	ev->files[file].used = told;
 	if (!next && *s)
-		return err_set(e, -EBADMSG, "%s:%zu: a quote that is not closed",
-			       ev->files[file].path, p.line);
+		return err_set(e, -EBADMSG, "%s:%zu: unclosed quote", ev->files[file].path, p.line);
 	return told ? 0
-		    : err_set(e, -ENOTSUP, "%s: no column in it is known here; %s",
-			      ev->files[file].path, read_names_said);
+		    : err_set(e, -ENOTSUP, "%s: no known column; %s", ev->files[file].path,
+			      read_names_said);
 }
 
 const struct evidence_format evidence_metrics = { .name = "metrics CSV",

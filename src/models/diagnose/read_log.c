@@ -219,8 +219,7 @@ static int log_read_all(struct run_evidence *ev, size_t file, const char *text, 
 
 	if (!w || !(w->buf = malloc(LINE_MOST))) {
 		free(w);
-		return err_set(e, -ENOMEM, "%s: not enough memory to read it",
-			       ev->files[file].path);
+		return err_set(e, -ENOMEM, "%s: out of memory", ev->files[file].path);
 	}
 	w->l.at = (struct read_place){ .ev = ev, .file = file, .rank = -1, .step = -1 };
 	w->l.run_s = (double)NAN;
@@ -240,8 +239,8 @@ static int log_read_all(struct run_evidence *ev, size_t file, const char *text, 
 	ev->files[file].used = w->used_lines;
 	ev->files[file].format = log_format_of(w);
 	if (!w->used_lines)
-		code = err_set(e, -ENOTSUP, "%s: no line in it is known here; %s",
-			       ev->files[file].path, read_names_said);
+		code = err_set(e, -ENOTSUP, "%s: no known line; %s", ev->files[file].path,
+			       read_names_said);
 	free(w->buf);
 	free(w);
 	return code;

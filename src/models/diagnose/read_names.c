@@ -115,9 +115,9 @@ static const struct {
 };
 
 const char read_names_said[] =
-	"of key=value, JSON and CSV are read step_s, tokens_per_s, samples_per_s, tflops_per_gpu, "
+	"key=value, JSON and CSV may have step_s, tokens_per_s, samples_per_s, tflops_per_gpu, "
 	"mfu, loss, data_s, forward_s, backward_s, optimizer_s, comm_s, comm_exposed_s, sync_s, "
-	"checkpoint_s and their like, with a unit: iter_time_ms, fwd_ms (docs/DIAGNOSE.md)";
+	"checkpoint_s and similar names with a unit: iter_time_ms, fwd_ms (docs/DIAGNOSE.md)";
 
 /* Seconds of the unit of time that is all of s; NAN. */
 static double read_unit(const char *s)

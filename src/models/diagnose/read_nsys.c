@@ -182,11 +182,8 @@ static int nsys_read_all(struct run_evidence *ev, size_t file, const char *text,
 	flush(&w);
 	ev->files[file].used = w.told;
 	if (!next)
-		return err_set(e, -EBADMSG, "%s:%zu: a quote that is not closed", w.path,
-			       w.at.line);
-	return w.told ? 0
-		      : err_set(e, -ENOTSUP, "%s: no report that is known here has a row in it",
-				w.path);
+		return err_set(e, -EBADMSG, "%s:%zu: unclosed quote", w.path, w.at.line);
+	return w.told ? 0 : err_set(e, -ENOTSUP, "%s: no row of a supported nsys report", w.path);
 }
 
 static bool looks(const char *head, size_t n, const char *path)

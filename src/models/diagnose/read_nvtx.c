@@ -60,7 +60,7 @@ const char *span_gemm(const char *kernel)
 	for (size_t i = 0; is && i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (strstr(kernel, formats[i].word))
 			return formats[i].format;
-	return is ? "format not told" : NULL;
+	return is ? "unknown format" : NULL;
 }
 
 enum figure_kind span_host_call(const char *name)

@@ -40,7 +40,7 @@ static const struct {
 	{ "gpu.temperature", FIGURE_GPU_C, 1, NULL },
 	{ "gpu.memory-used", FIGURE_GPU_MEMORY, 1, NULL },
 	{ "gpu.capped", FIGURE_THROTTLED, 1, "power cap" },
-	{ "gpu.warm", FIGURE_THROTTLED, 1, "too warm" },
+	{ "gpu.warm", FIGURE_THROTTLED, 1, "thermal" },
 	{ "gpu.brake", FIGURE_THROTTLED, 1, "power brake" },
 	{ "pressure.io", FIGURE_WAITING_IO, 1, NULL },
 	{ "cpu.busiest", FIGURE_CPU_ONE_MAX, 0.01, NULL },
@@ -177,7 +177,7 @@ static int open_recording(struct run_evidence *ev, size_t file, const char *path
 	w.row = 0;
 	code = recording_read(ev->arena, path, &w.again, recording_take_row_one, &w, e);
 	if (!code && !recording_alike(&w.rec, &w.again))
-		return err_set(e, -ESTALE, "%s was exchanged while it was read", path);
+		return err_set(e, -ESTALE, "%s was replaced while being read", path);
 	/* Of the last line: of the command and all that it waited for. */
 	if (!code && w.rec.end.whole && w.rec.end.command_cpu_s >= 0 && w.rec.ms > 0) {
 		struct metric_sample f =
@@ -304,11 +304,10 @@ static int recording_read_all(struct run_evidence *ev, size_t file, const char *
 	p.line = 0;
 	read_trait(&p, TRAIT_FRAMEWORK, "hf-trainer", (double)NAN);
 	if (s >= end || *s != '}')
-		return err_set(e, -EBADMSG, "%s:%zu: the JSON is broken or cut off behind this",
+		return err_set(e, -EBADMSG, "%s:%zu: invalid or truncated JSON after this line",
 			       ev->files[file].path,
 			       1 + (size_t)csv_lines(text, s < end ? s : end));
-	return told ? 0
-		    : err_set(e, -ENOTSUP, "%s: no step and no rate in it", ev->files[file].path);
+	return told ? 0 : err_set(e, -ENOTSUP, "%s: no step and no rate", ev->files[file].path);
 }
 
 const struct evidence_format evidence_json = { .name = "Hugging Face Trainer results",

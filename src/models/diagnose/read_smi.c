@@ -44,8 +44,8 @@ static const struct {
 } reasons[] = {
 	{ ".sw_power_cap", "power cap" },
 	{ ".hw_slowdown", "hardware slowdown" },
-	{ ".hw_thermal_slowdown", "too warm (hardware)" },
-	{ ".sw_thermal_slowdown", "too warm (driver)" },
+	{ ".hw_thermal_slowdown", "thermal (hardware)" },
+	{ ".sw_thermal_slowdown", "thermal (driver)" },
 	{ ".hw_power_brake_slowdown", "power brake" },
 	{ ".sync_boost", "sync boost" },
 };
@@ -217,8 +217,7 @@ static int walk_all(struct walk *w, const char *text, size_t size, const char *p
 		next = csv_record(&scratch, s, cell, COLUMNS_MAX, &n);
 		if (!next) {
 			arena_free(&scratch);
-			return err_set(e, -EBADMSG, "%s:%zu: a quote that is not closed", path,
-				       w->at.line);
+			return err_set(e, -EBADMSG, "%s:%zu: unclosed quote", path, w->at.line);
 		}
 		if (!w->n || (n == w->n && strstr(cell[0], w->head[0]) && *w->head[0] &&
 			      !isdigit((unsigned char)*w->head[0])))
@@ -245,8 +244,7 @@ static int smi_read_all(struct run_evidence *ev, size_t file, const char *text, 
 	code = walk_all(w, text, size, ev->files[file].path, e);
 	ev->files[file].used = w->told;
 	if (!code && !w->told)
-		code = err_set(e, -ENOTSUP, "%s: no column in it is known here",
-			       ev->files[file].path);
+		code = err_set(e, -ENOTSUP, "%s: no known column", ev->files[file].path);
 	arena_free(&own);
 	return code;
 }
@@ -270,7 +268,7 @@ static const struct gpu_column columns[] = {
 	{ "pclk", FIGURE_SM_MHZ, 1, NULL },
 	{ "fb", FIGURE_GPU_MEMORY, 1048576.0, NULL },
 	{ "pviol", FIGURE_THROTTLED, 0.01, "power cap" },
-	{ "tviol", FIGURE_THROTTLED, 1, "too warm" },
+	{ "tviol", FIGURE_THROTTLED, 1, "thermal" },
 	{ "rxpci", FIGURE_PCIE_GBS, 0.001, "received" },
 	{ "txpci", FIGURE_PCIE_GBS, 0.001, "sent" },
 	{ "smutil", FIGURE_SM_ACTIVITY, 0.01, NULL },
@@ -401,9 +399,7 @@ static int dmon_read_all(struct run_evidence *ev, size_t file, const char *text,
 		s = stop ? stop + 1 : end;
 	}
 	ev->files[file].used = w.told;
-	return w.told ? 0
-		      : err_set(e, -ENOTSUP, "%s: no row in it is known here",
-				ev->files[file].path);
+	return w.told ? 0 : err_set(e, -ENOTSUP, "%s: no known row", ev->files[file].path);
 }
 
 const struct evidence_format evidence_dmon = { .name = "dmon",

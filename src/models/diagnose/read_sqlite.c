@@ -251,7 +251,7 @@ static void sqlite_emit_steps(struct gpu *g, struct read_place p)
 	for (size_t i = 0; i < x->n_steps; i++) {
 		p.step = x->steps[i].number >= 0 ? x->steps[i].number : (long long)i;
 		read_figure(&p, FIGURE_STEP_S, ns * (double)(x->steps[i].to - x->steps[i].from),
-			    "range of NVTX");
+			    "NVTX range");
 		if (isfinite(g->rounds.exposed[i]))
 			read_figure(&p, FIGURE_STEP_EXPOSED_S, ns * g->rounds.exposed[i], NULL);
 	}
@@ -398,8 +398,7 @@ static int sqlite_is_whole(struct sql *q, const char *path, struct err *e)
 			continue;
 		why = why ? why + strlen("message*] = ") : "error when processing events";
 		return err_set(e, -EBADMSG,
-			       "%s: not whole: nsys could not take in all that it had collected "
-			       "(%.*s)",
+			       "%s: incomplete: nsys could not process all collected events (%.*s)",
 			       path, (int)strcspn(why, "\n"), why);
 	}
 	return 0;
@@ -428,19 +427,19 @@ static int open_sqlite(struct run_evidence *ev, size_t file, const char *path, s
 	int code = sql_open(&q, ev->arena, path, e);
 
 	if (code == -ELIBACC)
-		err_hint(e, "nsys stats --format csv --report cuda_gpu_kern_sum,cuda_api_sum,"
-			    "cuda_gpu_mem_time_sum makes a CSV of it");
+		err_hint(e, "convert it to CSV: nsys stats --format csv --report "
+			    "cuda_gpu_kern_sum,cuda_api_sum,cuda_gpu_mem_time_sum");
 	if (!code && (!sql_has(&q, "CUPTI_ACTIVITY_KIND_KERNEL") || !sql_has(&q, "StringIds")))
 		code = q.late ? sql_broken(&q)
 			      : err_set(e, -EBADMSG,
-					"%s: no export of nsys with kernels in it (tables "
+					"%s: not an nsys export with kernels (tables "
 					"CUPTI_ACTIVITY_KIND_KERNEL and StringIds)",
 					path);
 	if (!code) {
 		code = sqlite_is_whole(&q, path, e);
 		if (code)
-			err_hint(e, "record with an nsys that is not older than the driver's CUDA; "
-				    "what is missing would look like a GPU that rests");
+			err_hint(e, "record with an nsys not older than the driver's CUDA version; "
+				    "missing events would look like GPU idle time");
 	}
 	if (!code)
 		code = read_sqlite_gpus(&q, &p, &w);
@@ -454,7 +453,7 @@ static int open_sqlite(struct run_evidence *ev, size_t file, const char *path, s
 	ev->files[file].lines = ev->files[file].used = w.rows;
 	if (code == -EINVAL)
 		code = -EBADMSG;
-	return code || w.most_s > 0 ? code : err_set(e, -EBADMSG, "%s: no kernel in it", path);
+	return code || w.most_s > 0 ? code : err_set(e, -EBADMSG, "%s: no kernel", path);
 }
 
 static bool looks(const char *head, size_t n, const char *path)

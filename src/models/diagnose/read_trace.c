@@ -360,7 +360,7 @@ static void trace_emit_spans(struct trace *t, const struct trace_span *list, siz
 	p.step = -1;
 	/* The GPU is behind the host: it ends later, and what is idle at the start is waiting. */
 	spans_emit(&s, &p, fmin(from, s.first), fmax(to, s.last), us, lines,
-		   t->n_spans ? NULL : "operators of the host");
+		   t->n_spans ? NULL : "host operators");
 }
 
 static void trace_emit_gpus(struct trace *t, double from, double to, double *over_s)
@@ -405,7 +405,7 @@ static void trace_emit_step(struct trace *t, const struct trace_range *step,
 			}
 		}
 		if (longest >= 0)
-			read_figure(&p, kinds[k], us * sum, "time of the host");
+			read_figure(&p, kinds[k], us * sum, "host time");
 	}
 }
 
@@ -560,8 +560,7 @@ static bool piece(struct stream *s, struct json_piece *p)
 
 static int broken(struct stream *s)
 {
-	return err_set(s->e, -EBADMSG, "%s:%zu: the trace is broken or cut off here", s->path,
-		       s->t.at.line);
+	return err_set(s->e, -EBADMSG, "%s:%zu: corrupt or truncated trace", s->path, s->t.at.line);
 }
 
 /* --- pieces ----------------------------------------------------------------------------------- */
@@ -708,10 +707,10 @@ static int stream_all(struct stream *s)
 	s->t.at.ev->files[s->t.at.file].lines = s->t.at.line;
 	s->t.at.ev->files[s->t.at.file].used = s->t.n_spans + s->t.n_ranges + s->t.n_host;
 	if (!code && s->t.dropped)
-		code = err_set(s->e, -EFBIG, "%s: %zu events more than are taken of one trace",
-			       s->path, s->t.dropped);
+		code = err_set(s->e, -EFBIG, "%s: %zu events over the limit per trace", s->path,
+			       s->t.dropped);
 	if (!code && !s->t.events)
-		code = err_set(s->e, -EBADMSG, "%s: no event in it", s->path);
+		code = err_set(s->e, -EBADMSG, "%s: no events", s->path);
 	return code;
 }
 
@@ -722,7 +721,7 @@ static int open_trace(struct run_evidence *ev, size_t file, const char *path, st
 
 	if (!s || !(s->buf = malloc(2 * WINDOW + 1))) {
 		free(s);
-		return err_set(e, -ENOMEM, "%s: not enough memory to read it", path);
+		return err_set(e, -ENOMEM, "%s: out of memory", path);
 	}
 	s->cap = 2 * WINDOW;
 	s->path = path;
@@ -736,7 +735,7 @@ static int open_trace(struct run_evidence *ev, size_t file, const char *path, st
 		code = stream_all(s);
 		gzclose(s->in);
 	} else {
-		code = err_set(e, errno ? -errno : -ENOMEM, "%s: cannot be opened", path);
+		code = err_set(e, errno ? -errno : -ENOMEM, "%s: cannot open", path);
 	}
 	trace_free(&s->t);
 	json_decref(s->properties);

@@ -10,7 +10,7 @@
 
 static const struct shape_row cite_rows[] = {
 	{ "file", NULL, SHAPE_TEXT(evidence_file, path), SHAPE_VIA(cite, file, evidence_file) },
-	{ "line", "null: the file as a whole.", SHAPE_COUNT(cite, line), .unknown = SHAPE_ZERO },
+	{ "line", "null: the whole file.", SHAPE_COUNT(cite, line), .unknown = SHAPE_ZERO },
 	{ "says", NULL, SHAPE_TEXT(cite, says) },
 };
 static const struct shape cite_shape = SHAPE(cite, cite);
@@ -26,13 +26,13 @@ static const struct shape_row judged_cause_rows[] = {
 	{ "id", NULL, SHAPE_TEXT(cause_row, id), OF_ROW, .name_of = cause_id, .n_names = CAUSES },
 	{ "title", NULL, SHAPE_TEXT(cause_row, title), OF_ROW, .title = "cause" },
 	{ "certainty", NULL, SHAPE_CHOICE_OF(judged_cause, how, certainty_names, CERTAINTIES) },
-	{ "share", "Part of a step that it costs at most.", A_FIGURE(judged_cause, share),
-	  .title = "part of a step" },
+	{ "share", "Upper bound of its cost, as a share of a step.", A_FIGURE(judged_cause, share),
+	  .title = "share of a step" },
 	{ "says", NULL, A_TEXT(judged_cause, says), .title = "because" },
-	{ "against", "What speaks against it.", A_TEXT(judged_cause, against) },
+	{ "against", "Evidence against it.", A_TEXT(judged_cause, against) },
 	{ "evidence", NULL, SHAPE_ARRAY(judged_cause, cites, n_cites, cite) },
-	{ "mend", "What a person does.", SHAPE_TEXT(cause_row, mend), OF_ROW, .title = "to do" },
-	{ "measure", "What shows it when it was not seen.", A_TEXT(cause_row, measure), OF_ROW,
+	{ "mend", "Manual action.", SHAPE_TEXT(cause_row, mend), OF_ROW, .title = "to do" },
+	{ "measure", "Measurement required if unknown.", A_TEXT(cause_row, measure), OF_ROW,
 	  .title = "to measure" },
 };
 static const struct shape judged_cause_shape = SHAPE(judged_cause, judged_cause);
@@ -58,17 +58,17 @@ static const char *const clock_names[] = { "host", "gpu" };
 static const struct shape_row step_split_rows[] = {
 	{ "step_s", NULL, SHAPE_REAL(step_split, step_s) },
 	{ "clock", NULL, SHAPE_EITHER(step_split, gpu_clock, clock_names) },
-	{ "format", "Of the files that it is from.", A_TEXT(step_split, format) },
-	{ "parts", "null: no file tells it. They add up to step_s.", SHAPE_PART(step_parts_shape) },
+	{ "format", "Format of the source files.", A_TEXT(step_split, format) },
+	{ "parts", "null: in no file. They add up to step_s.", SHAPE_PART(step_parts_shape) },
 };
 static const struct shape step_split_shape = SHAPE(step_split, step_split);
 
 static const struct shape_row run_summary_rows[] = {
 	{ "gpus", NULL, A_FIGURE(run_summary, gpus), .title = "GPUs" },
-	{ "steps", "Whose time is told, warming-up left out.", SHAPE_COUNT(run_summary, steps) },
-	{ "step_s", NULL, A_FIGURE(run_summary, step_s), .title = "a step, measured", .unit = "s" },
+	{ "steps", "Steps with a known time, without warm-up.", SHAPE_COUNT(run_summary, steps) },
+	{ "step_s", NULL, A_FIGURE(run_summary, step_s), .title = "step time, measured", .unit = "s" },
 	{ "step_p95_s", NULL, A_FIGURE(run_summary, step_p95_s) },
-	{ "drift", "A step of the last quarter over one of the first, less 1.", A_FIGURE(run_summary, drift) },
+	{ "drift", "Step time of the last quarter over the first, minus 1.", A_FIGURE(run_summary, drift) },
 	{ "tokens_per_s", NULL, A_FIGURE(run_summary, tokens_s),
 	  .title = "throughput, measured", .unit = "tokens/s" },
 	{ "tokens_per_s_per_gpu", NULL, A_FIGURE(run_summary, tokens_s_gpu) },
@@ -79,11 +79,11 @@ static const struct shape_row run_summary_rows[] = {
 	{ "flops_per_token", NULL, A_FIGURE(run_summary, flops_token) },
 	{ "flops_per_token_with_attention", NULL, A_FIGURE(run_summary, attention_flops_token) },
 	{ "formula", "Of flops_per_token.", A_TEXT(run_summary, formula) },
-	{ "peak_flops", "Of a GPU, dense.", A_FIGURE(run_summary, peak_flops) },
+	{ "peak_flops", "Per GPU, dense.", A_FIGURE(run_summary, peak_flops) },
 	{ "peak_from", NULL, A_TEXT(run_summary, peak_from) },
 	{ "gpu_busy", NULL, A_FIGURE(run_summary, sums[FIGURE_GPU_UTIL].mean) },
 	{ "sm_activity", NULL, A_FIGURE(run_summary, sums[FIGURE_SM_ACTIVITY].mean) },
-	{ "gpu_memory_used_bytes", "Of the fullest GPU, at its fullest.", A_FIGURE(run_summary, memory_used) },
+	{ "gpu_memory_used_bytes", "Peak of the fullest GPU.", A_FIGURE(run_summary, memory_used) },
 	{ "gpu_memory_bytes", NULL, A_FIGURE(run_summary, memory_total) },
 	{ "sm_clock_mhz", NULL, A_FIGURE(run_summary, sums[FIGURE_SM_MHZ].mean) },
 	{ "cpu_busy", NULL, A_FIGURE(run_summary, sums[FIGURE_CPU_BUSY].mean) },
@@ -93,7 +93,7 @@ static const struct shape run_summary_shape = SHAPE(run_summary, run_summary);
 
 static const struct shape_row rank_summary_rows[] = {
 	{ "rank", NULL, SHAPE_COUNT(rank_summary, rank) },
-	{ "own_s", "A step without exposed communication.", A_FIGURE(rank_summary, own_s) },
+	{ "own_s", "Step time without exposed communication.", A_FIGURE(rank_summary, own_s) },
 	{ "wait_s", "Exposed communication.", A_FIGURE(rank_summary, wait_s) },
 	{ "sm_clock_mhz", NULL, A_FIGURE(rank_summary, clock_mhz) },
 };
@@ -104,12 +104,12 @@ static const struct shape rank_summary_shape = SHAPE(rank_summary, rank_summary)
 static const struct shape_row judged_gain_rows[] = {
 	{ "cause", NULL, SHAPE_TEXT(cause_row, id), SHAPE_VIA(judged_gain, cause, cause_row) },
 	{ "change", NULL, SHAPE_TEXT(train_change, name), OF_CHANGE },
-	{ "gain", "Tokens a second, after over before.", SHAPE_OBJECT(train_change, gain, figure), OF_CHANGE },
+	{ "gain", "Ratio of tokens per second, after to before.", SHAPE_OBJECT(train_change, gain, figure), OF_CHANGE },
 };
 static const struct shape judged_gain_shape = SHAPE(judged_gain, judged_gain);
 
 static const struct shape_row judged_gains_rows[] = {
-	{ "tokens_per_s", "As it is set up.", SHAPE_OBJECT(judged_gains, tokens_s, figure) },
+	{ "tokens_per_s", "With the current setup.", SHAPE_OBJECT(judged_gains, tokens_s, figure) },
 	{ "gains", NULL, SHAPE_ARRAY(judged_gains, items, n, judged_gain) },
 };
 static const struct shape judged_gains_shape = SHAPE(judged_gains, judged_gains);
@@ -129,15 +129,15 @@ static const struct shape_row run_verdict_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(run_summary, name), OF_RUN, .title = "run" },
 	{ "verdict", NULL, SHAPE_TEXT_OF(run_verdict_name), SHAPE_NAMES(run_verdict_names) },
 	{ "bottleneck", "Id of the cause.", A_TEXT(cause_row, id), SHAPE_VIA(run_verdict, main, cause_row) },
-	{ "sentence", NULL, SHAPE_TEXT(run_verdict, verdict), .title = "what holds it back" },
-	{ "found", "So many of the causes, from the first on, are found.", SHAPE_COUNT(run_verdict, found) },
+	{ "sentence", NULL, SHAPE_TEXT(run_verdict, verdict), .title = "bottleneck" },
+	{ "found", "Number of causes found; they are the first of the list.", SHAPE_COUNT(run_verdict, found) },
 	{ "figures", NULL, SHAPE_PART(run_summary_shape), OF_RUN },
 	{ "step", NULL, SHAPE_OBJECT(run_summary, split, step_split), OF_RUN, .unknown = SHAPE_ZERO },
-	{ "ranks", "Where they are told apart.", SHAPE_LIST(run_summary, ranks, n_ranks, rank_summary), OF_RUN },
-	{ "causes", "The most telling first.", SHAPE_ARRAY(run_verdict, causes, n_causes, judged_cause) },
-	{ "missing", "What would have to be measured.", SHAPE_TEXT_LIST(run_verdict, missing, n_missing) },
+	{ "ranks", "If ranks are distinguishable.", SHAPE_LIST(run_summary, ranks, n_ranks, rank_summary), OF_RUN },
+	{ "causes", "Most significant first.", SHAPE_ARRAY(run_verdict, causes, n_causes, judged_cause) },
+	{ "missing", "Measurements required.", SHAPE_TEXT_LIST(run_verdict, missing, n_missing) },
 	{ "notes", NULL, SHAPE_TEXT_LIST(run_summary, notes, n_notes), OF_RUN },
-	{ "predicted", "By the model of training: not measured.",
+	{ "predicted", "Predicted by the training model, not measured.",
 	  SHAPE_POINTER(run_verdict, predicted, judged_gains), .unknown = SHAPE_NULL },
 };
 static const struct shape run_verdict_shape = SHAPE(run_verdict, run_verdict);
@@ -146,8 +146,8 @@ static const struct shape_row scale_point_rows[] = {
 	{ "run", "From 0.", SHAPE_COUNT(scale_point, run) },
 	{ "gpus", NULL, A_FIGURE(scale_point, gpus), .title = "GPUs" },
 	{ "tokens_per_s", NULL, A_FIGURE(scale_point, tokens_s), .title = "throughput", .unit = "tokens/s" },
-	{ "efficiency", "Against the run with the fewest GPUs.", A_FIGURE(scale_point, efficiency) },
-	{ "step_ratio", "A step over one of that run.", A_FIGURE(scale_point, step_ratio) },
+	{ "efficiency", "Relative to the run with the fewest GPUs.", A_FIGURE(scale_point, efficiency) },
+	{ "step_ratio", "Step time relative to that run.", A_FIGURE(scale_point, step_ratio) },
 	{ "kind", NULL, SHAPE_CHOICE_OF(scale_point, kind, scale_kind_names, SCALE_KINDS) },
 	{ "why", NULL, A_TEXT(scale_point, why) },
 };
@@ -155,7 +155,7 @@ static const struct shape scale_point_shape = SHAPE(scale_point, scale_point);
 
 static const struct shape_row scaling_rows[] = {
 	{ "points", NULL, SHAPE_LIST(scaling, points, n, scale_point) },
-	{ "bandwidth", "Whether the measured bandwidth explains what is lost.",
+	{ "bandwidth", "Whether the measured bandwidth explains the loss.",
 	  SHAPE_TEXT(scaling, bandwidth.says), SHAPE_WHEN(scaling, bandwidth.told) },
 };
 static const struct shape scaling_shape = SHAPE(scaling, scaling);
@@ -165,7 +165,7 @@ static const struct shape_row evidence_file_rows[] = {
 	{ "format", NULL, A_TEXT(evidence_file, format), .title = "Read as" },
 	{ "run", "From 0.", SHAPE_COUNT(evidence_file, run) },
 	{ "lines", NULL, SHAPE_COUNT(evidence_file, lines), .title = "Lines" },
-	{ "used", "Lines that told something.", SHAPE_COUNT(evidence_file, used), .title = "Of use" },
+	{ "used", "Lines with usable data.", SHAPE_COUNT(evidence_file, used), .title = "Used" },
 };
 static const struct shape evidence_file_shape = SHAPE(evidence_file, evidence_file);
 
@@ -182,15 +182,15 @@ static const struct shape_row diagnose_rows[] = {
 	{ "scaling", NULL, SHAPE_OBJECT(diagnosis_of_runs, scale, scaling), OF_DIAGNOSIS },
 	{ "files", NULL, SHAPE_LIST(run_evidence, files, n_files, evidence_file),
 	  SHAPE_VIA(diagnose_view, ev, run_evidence) },
-	{ "not_read", "Or not to the end.", SHAPE_LIST(diagnose_view, troubles, n_troubles, diagnose_trouble) },
-	{ "model", "What --model was taken for.", A_TEXT(diagnose_view, model_taken) },
+	{ "not_read", "Including partial ones.", SHAPE_LIST(diagnose_view, troubles, n_troubles, diagnose_trouble) },
+	{ "model", "Interpretation of --model.", A_TEXT(diagnose_view, model_taken) },
 };
 static const struct shape diagnose_shape = SHAPE(diagnose_view, diagnose);
 
 const struct result_shape diagnose_result = {
 	.name = "diagnose",
 	.title = "gputune diagnose",
-	.meaning = "What holds training runs back: each cause with the lines that it stands on.",
+	.meaning = "Bottlenecks of training runs: each cause with the lines that prove it.",
 	.shape = &diagnose_shape,
 	.list = "runs",
 	.exit_codes = 1u << 0 | 1u << 1 | 1u << 5,

@@ -26,27 +26,27 @@ static void diag_scale_classify(struct arena *a, const struct run_summary *base,
 
 	if (near(r->gpus, base->gpus)) {
 		p->kind = SCALE_SAME;
-		p->why = "as many GPUs";
+		p->why = "same number of GPUs";
 	} else if (near(batch, grown)) {
 		p->kind = SCALE_WEAK;
-		p->why = arena_printf(a, "global batch %.0f for %.0f: each GPU has as much to do",
+		p->why = arena_printf(a, "global batch %.0f versus %.0f: same work per GPU",
 				      r->global_batch, base->global_batch);
 	} else if (near(batch, 1)) {
 		p->kind = SCALE_STRONG;
-		p->why = arena_printf(a, "global batch %.0f in both: each GPU has less to do",
+		p->why = arena_printf(a, "global batch %.0f in both: less work per GPU",
 				      r->global_batch);
 	} else {
 		p->why = isfinite(batch) ? arena_printf(a,
-							"global batch %.0f and %.0f: neither the "
-							"same nor in step with the GPUs",
+							"global batch %.0f and %.0f: neither equal "
+							"nor proportional to the GPUs",
 							base->global_batch, r->global_batch)
-					 : "the global batch is not told: weak or strong scaling "
-					   "cannot be told apart";
+					 : "global batch unknown: weak or strong scaling cannot be "
+					   "distinguished";
 	}
 	if (isfinite(r->sequence) && isfinite(base->sequence) &&
 	    !near(r->sequence, base->sequence)) {
 		p->kind = SCALE_UNKNOWN;
-		p->why = "sequences of another length: the runs are not comparable";
+		p->why = "different sequence lengths: the runs are not comparable";
 	}
 }
 
@@ -118,13 +118,13 @@ static void diag_scale_bandwidth(struct arena *a, const struct run_summary *base
 		return;
 	out->says = arena_printf(
 		a,
-		"gradients of %.3g bytes%s need %.3g s a step at the %.0f GB/s of bus bandwidth "
-		"that was measured; the step is %.3g s longer than with %.0f GPUs: %s",
-		out->bytes, way > TRAIN_DDP ? ", with the weights that are gathered," : "",
-		out->needs_s, out->busbw_gbs, out->lost_s, base->gpus,
+		"gradients of %.3g bytes%s need %.3g s per step at the measured bus bandwidth of "
+		"%.0f GB/s; the step takes %.3g s longer than with %.0f GPUs: %s",
+		out->bytes, way > TRAIN_DDP ? ", with the gathered weights," : "", out->needs_s,
+		out->busbw_gbs, out->lost_s, base->gpus,
 		out->needs_s < 0.5 * out->lost_s
-			? "bandwidth alone does not explain it, even if nothing of it were hidden"
-			: "that alone can explain it, if nothing hides it");
+			? "bandwidth alone does not explain it, even without overlap"
+			: "this alone can explain it, if not overlapped");
 }
 
 void scaling_analyze(struct arena *a, const struct run_summary *runs, size_t n, struct scaling *out)
@@ -150,7 +150,7 @@ void scaling_analyze(struct arena *a, const struct run_summary *runs, size_t n, 
 		p->efficiency = r->tokens_s / r->gpus / (b->tokens_s / b->gpus);
 		if (i == out->base) {
 			p->kind = SCALE_SAME;
-			p->why = "held beside the others";
+			p->why = "baseline";
 			continue;
 		}
 		diag_scale_classify(a, b, r, p);

@@ -19,7 +19,7 @@ const char *const step_part_names[PARTS] = {
 	[PART_DATA] = "data loading",
 	[PART_OPTIMIZER] = "optimizer",
 	[PART_COPY] = "copies",
-	[PART_HOST] = "host: fetching figures, logging, launching",
+	[PART_HOST] = "host: fetching values, logging, launching",
 	[PART_CHECKPOINT] = "checkpoint saving",
 	[PART_IDLE] = "GPU idle",
 	[PART_REST] = "unexplained",
@@ -232,12 +232,12 @@ static void fill_in(struct arena *a, const struct format_totals *t, struct run_s
 					more[i].p == PART_HOST)))
 			continue;
 		if (share > 1 + OVERLAP)
-			run_impossible(a, r, "%s takes %.0f %% of a step by %s",
+			run_impossible(a, r, "%s takes %.0f %% of a step (%s)",
 				       step_part_names[more[i].p], 100 * share, t->format);
 		s = fmin(s, out->s[from]);
 		put(out, more[i].p, s, t->at[more[i].k]);
 		out->s[from] -= s;
-		run_note(a, r, "%s is as %s tells it, %.0f %% of the step that it saw",
+		run_note(a, r, "%s is from %s, %.0f %% of the step it recorded",
 			 step_part_names[more[i].p], t->format, 100 * share);
 	}
 }
@@ -257,8 +257,7 @@ static void split_settle(struct arena *a, struct run_summary *r)
 		out->s[PART_REST] = out->step_s - sum;
 	if (out->too_much > OVERLAP)
 		run_impossible(a, r,
-			       "the parts that %s tells add up to %.0f %% of the step (they were "
-			       "scaled to it)",
+			       "the parts from %s add up to %.0f %% of the step (scaled to 100 %%)",
 			       out->format, 100 * (1 + out->too_much));
 }
 
@@ -312,8 +311,8 @@ static void without_profiler(struct arena *a, const struct format_totals *t, str
 		left -= cut;
 	}
 	run_note(a, r,
-		 "a step takes %.3g ms where %s looked, %.3g ms by the log: %.3g ms in which GPUs "
-		 "idled or ranks waited are put down to the profiler and taken off",
+		 "a step takes %.3g ms in %s and %.3g ms in the log: %.3g ms of GPU idle or rank "
+		 "wait time are attributed to the profiler and subtracted",
 		 1e3 * before, t->format, 1e3 * r->step_s, 1e3 * (before - out->step_s));
 }
 
@@ -381,13 +380,13 @@ static void split_analyze(struct arena *a, const struct run_files *rf, struct ru
 	}
 	out->window = t[best].window && !isfinite(r->step_s);
 	if (t[best].window)
-		run_note(a, r, "%s marks no step: the parts are of the %.3g s that it watched%s",
+		run_note(a, r, "%s marks no steps: the parts are of the %.3g s recorded%s",
 			 out->format, t[best].watched_s,
 			 out->window ? "" : ", as shares of a step");
 	if (t[best].beside_s > 0 && !out->gpu_clock)
 		run_note(a, r,
-			 "%s leaves saving out of a step's time: %.3g s of it for each step are "
-			 "added to the parts",
+			 "%s does not count checkpoint saving in the step time: %.3g s per step "
+			 "were added",
 			 out->format, t[best].beside_s);
 	longer_than_step(a, &t[best], r);
 	part_wait(r);
@@ -417,17 +416,15 @@ static void split_operations(struct arena *a, const struct diagnose_ask *ask, st
 		r->flops_token = 6 * r->parameters;
 		if (isfinite(r->flops_token))
 			r->formula = arena_printf(a,
-						  "6 x %.4g parameters, as the log counts them; "
-						  "attention is not counted: "
-						  "the model's shape is not known (--model)",
+						  "6 x %.4g parameters, from the log; attention is "
+						  "not counted: model shape unknown (--model)",
 						  r->parameters);
 		return;
 	}
 	p = arch_parts(ask->arch);
 	n = p.active;
 	r->flops_token = 6 * n;
-	r->formula =
-		arena_printf(a, "6 x %.4g parameters that a token multiplies (%s)", n, ask->model);
+	r->formula = arena_printf(a, "6 x %.4g active parameters per token (%s)", n, ask->model);
 	if (!isfinite(r->sequence))
 		return;
 	r->attention_flops_token =
@@ -437,7 +434,7 @@ static void split_operations(struct arena *a, const struct diagnose_ask *ask, st
 				  "causal",
 				  r->formula, r->sequence);
 	if (isfinite(r->parameters) && fabs(p.total / r->parameters - 1) > 0.15)
-		run_note(a, r, "the log counts %.4g parameters, %s has %.4g", r->parameters,
+		run_note(a, r, "the log has %.4g parameters, %s has %.4g", r->parameters,
 			 ask->model, p.total);
 }
 
@@ -475,10 +472,10 @@ static void split_hardware(struct arena *a, const struct diagnose_ask *ask, stru
 		r->hfu_from = "every layer's forward pass runs twice, the head's once";
 	} else if (strstr(how, "full")) {
 		r->hfu = base * 4 / 3;
-		r->hfu_from = "every forward pass runs twice: 8 operations a parameter, not 6";
+		r->hfu_from = "every forward pass runs twice: 8 operations per parameter, not 6";
 	} else if (strstr(how, "none")) {
 		r->hfu = base;
-		r->hfu_from = "nothing is recomputed";
+		r->hfu_from = "no recomputation";
 	} else if (isfinite(r->attention_flops_token)) {
 		double attention = r->attention_flops_token - r->flops_token;
 
@@ -498,28 +495,27 @@ static void rate_analyze(struct arena *a, const struct diagnose_ask *ask, struct
 	r->mfu_attention = r->tokens_s_gpu * r->attention_flops_token / r->peak_flops;
 	if (!isfinite(r->flops_token) && r->sums[FIGURE_TFLOPS_PER_GPU].n && r->peak_flops > 0) {
 		r->mfu_attention = r->sums[FIGURE_TFLOPS_PER_GPU].median * 1e12 / r->peak_flops;
-		r->formula = "operations as the log counts them";
+		r->formula = "operations from the log";
 	}
 	split_hardware(a, ask, r);
 	if (r->mfu > 1 || r->mfu_attention > 1)
 		run_impossible(a, r,
-			       "an MFU of %.0f %%, more operations a second than the GPU can do: "
-			       "number of GPUs, model or tokens are not what they are taken for",
+			       "an MFU of %.0f %% exceeds the GPU's peak: the number of GPUs, the "
+			       "model or the tokens are wrong",
 			       100 * (r->mfu > 1 ? r->mfu : r->mfu_attention));
 	else if (r->hfu > 1)
-		run_impossible(a, r, "an HFU of %.0f %% with what is recomputed", 100 * r->hfu);
+		run_impossible(a, r, "an HFU of %.0f %% including recomputation", 100 * r->hfu);
 	if (claimed > 1)
-		run_impossible(a, r,
-			       "the log claims an MFU of %.0f %% (mfu is a part of 1, mfu(%%) one "
-			       "of 100)",
-			       100 * claimed);
+		run_impossible(
+			a, r,
+			"the log has an MFU of %.0f %% (mfu is a fraction, mfu(%%) a percentage)",
+			100 * claimed);
 	if (isfinite(claimed) && claimed > 0 && isfinite(r->mfu_attention) &&
 	    fabs(claimed / r->mfu_attention - 1) > 0.2 && fabs(claimed / r->mfu - 1) > 0.2)
-		run_note(
-			a, r,
-			"the log claims an MFU of %.1f %%; counted are %.1f %% without and %.1f %% "
-			"with attention",
-			100 * claimed, 100 * r->mfu, 100 * r->mfu_attention);
+		run_note(a, r,
+			 "the log has an MFU of %.1f %%; computed: %.1f %% without and %.1f %% "
+			 "with attention",
+			 100 * claimed, 100 * r->mfu, 100 * r->mfu_attention);
 }
 
 /* One run, put together: figures, traits, step time, tokens; what contradicts is noted. */
@@ -547,7 +543,7 @@ void run_impossible(struct arena *a, struct run_summary *r, const char *fmt, ...
 	va_start(ap, fmt);
 	text = arena_vprintf(a, fmt, ap);
 	va_end(ap);
-	run_note(a, r, "figures contradict each other: %s", text);
+	run_note(a, r, "contradictory figures: %s", text);
 	r->impossible = r->impossible ? r->impossible : text;
 }
 
@@ -613,14 +609,13 @@ static void analyze_step(struct run_summary *r, double batch)
 		return;
 	if (r->tokens_s > 0 && isfinite(batch * r->sequence)) {
 		r->step_s = batch * r->sequence / r->tokens_s;
-		r->step_from = "tokens of a step over tokens a second";
+		r->step_from = "tokens per step / tokens per second";
 	} else if (samples->median > 0 && isfinite(batch)) {
 		r->step_s = batch / samples->median;
-		r->step_from =
-			samples->at->text && strstr(samples->at->text, "SamplesPerSec")
-				? "global batch over samples a second, which DeepSpeed counts "
-				  "without the wait for data"
-				: "global batch over samples a second";
+		r->step_from = samples->at->text && strstr(samples->at->text, "SamplesPerSec")
+				       ? "global batch / samples per second, which DeepSpeed "
+					 "counts without data wait"
+				       : "global batch / samples per second";
 	}
 }
 
@@ -634,15 +629,14 @@ static void analyze_tokens(struct arena *a, struct run_summary *r)
 	r->global_batch = batch;
 	if (isfinite(told)) {
 		r->tokens_s = told;
-		r->tokens_from = "as the log tells it";
+		r->tokens_from = "from the log";
 	} else if (r->sums[FIGURE_TOKENS_PER_S_PER_GPU].n) {
 		r->tokens_s = r->sums[FIGURE_TOKENS_PER_S_PER_GPU].median * r->gpus;
-		r->tokens_from = isfinite(r->gpus) ? "tokens of a GPU as the log tells them, times "
-						     "GPUs"
-						   : "tokens of a GPU as the log tells them";
+		r->tokens_from = isfinite(r->gpus) ? "tokens per GPU from the log x GPUs"
+						   : "tokens per GPU from the log";
 	} else if (r->sums[FIGURE_SAMPLES_PER_S].n && isfinite(r->sequence)) {
 		r->tokens_s = r->sums[FIGURE_SAMPLES_PER_S].median * r->sequence;
-		r->tokens_from = "samples a second as the log tells them, times the sequence";
+		r->tokens_from = "samples per second from the log x sequence length";
 	}
 	analyze_step(r, batch);
 	counted = batch * r->sequence / r->step_s;
@@ -651,8 +645,8 @@ static void analyze_tokens(struct arena *a, struct run_summary *r)
 		r->tokens_from = "global batch x sequence / step time";
 	} else if (far(r->tokens_s, counted)) {
 		run_note(a, r,
-			 "two figures contradict each other: %.0f tokens/s (%s), and %.0f by "
-			 "global batch %.0f x sequence %.0f / step %.4g s",
+			 "contradictory figures: %.0f tokens/s (%s), but %.0f from global batch "
+			 "%.0f x sequence %.0f / step %.4g s",
 			 r->tokens_s, r->tokens_from, counted, batch, r->sequence, r->step_s);
 	}
 	r->tokens_s_gpu = isfinite(r->gpus) ? r->tokens_s / r->gpus
@@ -729,14 +723,12 @@ static void analyze_long_steps(struct arena *a, const struct run_files *rf, stru
 	l->share = all > 0 ? more / all : 0;
 	l->every = even >= 2 && even + 1 == l->n ? every : 0;
 	if (l->n && l->share >= DIAGNOSE_WORTH)
-		run_note(
-			a, r,
-			"%zu of %zu steps take more than twice as long as the middle one, by %.0f "
-			"%% "
-			"of all time together; the longest %.4g s (%s:%zu). Evaluating, saving and "
-			"waiting for files look so",
-			l->n, n, 100 * l->share, l->at->value, r->ev->files[l->at->file].path,
-			l->at->line);
+		run_note(a, r,
+			 "%zu of %zu steps take over twice the median, %.0f %% of the total time; "
+			 "the longest %.4g s (%s:%zu). Typical of evaluation, checkpoint saving "
+			 "and file waits",
+			 l->n, n, 100 * l->share, l->at->value, r->ev->files[l->at->file].path,
+			 l->at->line);
 }
 
 static void analyze_memory(struct arena *a, const struct run_files *rf, struct run_summary *r)
@@ -771,9 +763,8 @@ void run_analyze(struct arena *a, const struct run_evidence *ev, size_t run,
 			r->sums[k] = run_sum(a, ev, &rf, (enum figure_kind)k, NULL);
 	if (isfinite(rf.cut_s))
 		run_note(a, r,
-			 "the recording is longer than the steps of the log: the %.3g s in which "
-			 "GPUs "
-			 "had most to do are taken",
+			 "the recording is longer than the logged steps: using the busiest %.3g s "
+			 "of the GPUs",
 			 rf.cut_s);
 	for (size_t i = 0; i < ev->n_files; i++)
 		if (ev->files[i].run == run && rf.files[i].n)

@@ -122,7 +122,7 @@ static void shell_variables(FILE *out, struct arena *a, const struct generate_vi
 {
 	const struct gen_envs *e = v->envs;
 
-	fputs("# Source this file: it sets variables and does nothing else.\n", out);
+	fputs("# Source this file: it only sets variables.\n", out);
 	if (e->same || v->only >= 0) {
 		exports(out, a, &e->of[v->only < 0 ? 0 : v->only], "");
 		return;
@@ -176,7 +176,7 @@ static int unit_word(struct arena *a, const char *s, const char **out, struct er
 	const char *why = NULL;
 
 	*out = quote_unit(a, s, &why);
-	return *out ? 0 : err_set(e, -EINVAL, "\"%.80s\" cannot stand in a unit: %s", s, why);
+	return *out ? 0 : err_set(e, -EINVAL, "\"%.80s\" is not allowed in a unit: %s", s, why);
 }
 
 static int generate_shell_unit_of(FILE *out, struct arena *a, const struct generate_view *v,
@@ -194,7 +194,7 @@ static int generate_shell_unit_of(FILE *out, struct arena *a, const struct gener
 		v->kind);
 	for (size_t i = 0; c->env && i < c->env->n; i++) {
 		if (strchr(c->env->vars[i].value, '$'))
-			return err_set(e, -EINVAL, "the value of %s cannot stand in a unit",
+			return err_set(e, -EINVAL, "the value of %s is not allowed in a unit",
 				       c->env->vars[i].name);
 		r = unit_word(a,
 			      arena_printf(a, "%s=%s", c->env->vars[i].name, c->env->vars[i].value),
@@ -221,7 +221,7 @@ static int generate_shell_unit_of(FILE *out, struct arena *a, const struct gener
 int generate_systemd(FILE *out, struct arena *a, const struct generate_view *v, struct err *e)
 {
 	if (!v->launch || !v->launch->n || v->launch->commands[0].meeting_port)
-		return err_set(e, -EINVAL, "%s starts nothing, so there is no unit of it", v->kind);
+		return err_set(e, -EINVAL, "no unit for %s: it starts nothing", v->kind);
 	for (size_t i = 0; i < v->launch->n; i++) {
 		const struct gen_command *c = &v->launch->commands[i];
 		int r;
@@ -323,8 +323,7 @@ int generate_compose(FILE *out, struct arena *a, const struct generate_view *v, 
 {
 	(void)a;
 	if (!v->launch || !v->launch->n || v->launch->commands[0].meeting_port)
-		return err_set(e, -EINVAL, "%s starts nothing, so there is no service of it",
-			       v->kind);
+		return err_set(e, -EINVAL, "no service for %s: it starts nothing", v->kind);
 	if (!v->image)
 		return err_set(e, -EINVAL, "a compose file needs --image");
 	fputs("# docker compose -f FILE up SERVICE, on each machine its own service.\nservices:\n",

@@ -89,11 +89,10 @@ static void judge_twins(struct arena *a, struct gen_envs *e, const struct gen_no
 				&(struct gen_problem){
 					.code = "half-a-cage",
 					.node = n->name,
-					.says = arena_printf(
-						a,
-						"of cage %s only %s is used (%s), so half of the "
-						"cable's speed is lost",
-						p->cage, p->device, p->twin),
+					.says = arena_printf(a,
+							     "cage %s: only %s is used (%s); half "
+							     "of the cable's bandwidth is lost",
+							     p->cage, p->device, p->twin),
 					.fix = p->twin_wanted,
 				});
 	}
@@ -104,20 +103,18 @@ static void network_vars(struct arena *a, struct gen_envs *e, struct gen_env *ou
 	const struct gen_node *n = out->node;
 	size_t used, left_out;
 	const char *list = hca_list(a, n, &used, &left_out);
-	const char *exactly =
-		e->c->shape == SHAPE_UNKNOWN
-			? "exactly the ports that are up; a name without \"=\" would "
-			  "match longer names too"
-			: "exactly the ports that are up and have a way to the others; "
-			  "a name without \"=\" would match longer names too";
+	const char *exactly = e->c->shape == SHAPE_UNKNOWN
+				      ? "exactly the ports that are up; without \"=\" a name also "
+					"matches longer names"
+				      : "exactly the ports that are up and reach the others; "
+					"without \"=\" a name also matches longer names";
 
 	if (e->c->shape == SHAPE_SOCKETS)
 		return;
 	env_add(a, out,
 		(struct gen_var){ "NCCL_NET", "IB",
-				  .reason =
-					  "without RDMA the start fails with a message, instead of "
-					  "running many times slower over sockets" });
+				  .reason = "without RDMA the job fails at start instead of "
+					    "running many times slower over sockets" });
 	if (used && (is_spark(n) || left_out))
 		env_add(a, out,
 			(struct gen_var){
@@ -141,47 +138,44 @@ static void ring_vars(struct arena *a, struct gen_envs *e, struct gen_env *out)
 	if (e->c->shape != SHAPE_RING && e->c->shape != SHAPE_NEIGHBOURS)
 		return;
 	env_add(a, out,
-		(struct gen_var){
-			"NCCL_IB_SUBNET_AWARE_ROUTING", "1",
-			.reason = "each cable is a subnet of its own: a port has to talk to "
-				  "the peer's port of the same subnet" });
+		(struct gen_var){ "NCCL_IB_SUBNET_AWARE_ROUTING", "1",
+				  .reason = "each cable is its own subnet: a port must connect to "
+					    "the peer's port of the same subnet" });
 	if (e->c->prefix && e->c->prefix != 24)
 		env_add(a, out,
 			(struct gen_var){ "NCCL_IB_SUBNET_PREFIX_LEN",
 					  arena_printf(a, "%u", e->c->prefix),
-					  .reason = "the subnets are not of 24 bits" });
+					  .reason = "the subnets are not /24" });
 	env_add(a, out,
 		(struct gen_var){ "NCCL_IB_MERGE_NICS", "0",
-				  .reason = "merged, ports of different cages, and so of different "
-					    "neighbours, would be one device" });
+				  .reason = "merging would combine ports of different cages, which "
+					    "lead to different neighbours" });
 	env_add(a, out,
 		(struct gen_var){ "NCCL_NET_PLUGIN", "none",
-				  .reason = "a plug-in of an image would not know of subnets" });
+				  .reason = "a plug-in of an image may not support subnets" });
 	env_add(a, out,
 		(struct gen_var){ "NCCL_CROSS_NIC", "1",
-				  .reason =
-					  "a ring has to leave by another port than it came in" });
+				  .reason = "a ring must leave by another port than it enters" });
 }
 
 static void control_vars(struct arena *a, struct gen_envs *e, struct gen_env *out,
 			 enum gen_for what)
 {
 	const struct gen_node *n = out->node;
-	const char *why = *e->c->common ? "the network that all machines share"
-					: "all machines share no other network than the fast one";
+	const char *why = *e->c->common ? "the network shared by all machines"
+					: "the fast network is the only one shared by all machines";
 
 	if (!*n->control)
 		return;
 	env_add(a, out,
 		(struct gen_var){ "NCCL_SOCKET_IFNAME", arena_printf(a, "=%s", n->control),
-				  .reason =
-					  arena_printf(a, "first contact of the ranks: %s", why) });
+				  .reason = arena_printf(a, "bootstrap of the ranks: %s", why) });
 	if (what == FOR_TORCH || what == FOR_VLLM || what == FOR_SGLANG) {
 		env_add(a, out,
-			(struct gen_var){
-				"GLOO_SOCKET_IFNAME", n->control, .library = "PyTorch (gloo)",
-				.reason = "the same for PyTorch's CPU groups; it takes whole "
-					  "names, without \"=\"" });
+			(struct gen_var){ "GLOO_SOCKET_IFNAME", n->control,
+					  .library = "PyTorch (gloo)",
+					  .reason = "the same for PyTorch's CPU groups; full "
+						    "names, without \"=\"" });
 		env_add(a, out,
 			(struct gen_var){ "TP_SOCKET_IFNAME", n->control,
 					  .library = "PyTorch (tensorpipe)",
@@ -190,11 +184,10 @@ static void control_vars(struct arena *a, struct gen_envs *e, struct gen_env *ou
 	if (!*n->address || (what != FOR_VLLM && what != FOR_SGLANG))
 		return;
 	env_add(a, out,
-		(struct gen_var){
-			what == FOR_VLLM ? "VLLM_HOST_IP" : "SGLANG_HOST_IP", n->address,
-			.library = what == FOR_VLLM ? "vLLM" : "SGLang",
-			.reason = "the address that this machine tells the others; guessed, "
-				  "it may be that of another interface" });
+		(struct gen_var){ what == FOR_VLLM ? "VLLM_HOST_IP" : "SGLANG_HOST_IP", n->address,
+				  .library = what == FOR_VLLM ? "vLLM" : "SGLang",
+				  .reason = "the address this machine announces to the others; a "
+					    "guess may pick another interface" });
 }
 
 static void memory_vars(struct arena *a, struct gen_env *out, enum gen_for what)
@@ -203,8 +196,8 @@ static void memory_vars(struct arena *a, struct gen_env *out, enum gen_for what)
 		env_add(a, out,
 			(struct gen_var){
 				"RAY_memory_monitor_refresh_ms", "0", .library = "Ray",
-				.reason = "with Ray: weights in memory that CPU and GPU share "
-					  "count as pressure, and workers are killed" });
+				.reason = "with Ray, weights in memory shared by CPU and GPU count "
+					  "as pressure, and workers are killed" });
 }
 
 static void judge_versions(struct arena *a, struct gen_envs *e)
@@ -224,9 +217,8 @@ static void judge_versions(struct arena *a, struct gen_envs *e)
 						.fatal = true,
 						.says = arena_printf(
 							a,
-							"the NCCL there is %s, and %s is first "
-							"read "
-							"by %s: it would be ignored without a word",
+							"NCCL there is %s; %s is read only since "
+							"%s and would be silently ignored",
 							v->node->nccl, v->vars[k].name,
 							v->vars[k].since),
 						.fix = arena_printf(a, "NCCL %s or later",
@@ -239,10 +231,10 @@ static void judge_versions(struct arena *a, struct gen_envs *e)
 						.fatal = true,
 						.says = arena_printf(
 							a,
-							"NCCL %s here and %s on %s: ranks of "
+							"NCCL %s here, %s on %s: ranks of "
 							"different releases hang or fail",
 							v->node->nccl, first->nccl, first->name),
-						.fix = "one image, one NCCL for all" });
+						.fix = "use the same image and NCCL everywhere" });
 	}
 }
 
@@ -251,30 +243,29 @@ static void env_judge_shape(struct arena *a, struct gen_envs *e)
 	static const struct gen_problem no_address = {
 		.code = "not-joined",
 		.node = "",
-		.says = "RDMA ports are up, but how they are joined could not be told: no address "
-			"of theirs was seen",
-		.fix = "give them addresses (gputune cluster plan), or use --cluster FILE"
+		.says = "RDMA ports are up, but their topology is unknown: no addresses found",
+		.fix = "assign addresses (gputune cluster plan), or use --cluster FILE"
 	};
 	static const struct gen_problem only_counted = {
 		.code = "not-joined",
 		.node = "",
-		.says = "RDMA ports are up, but how they are joined could not be told: of the "
-			"others no address is known",
-		.fix = "--cluster FILE of \"gputune cluster discover\", or --node NAME=CAPTURE for "
+		.says = "RDMA ports are up, but their topology is unknown: the other machines' "
+			"addresses are unknown",
+		.fix = "give --cluster FILE (gputune cluster discover), or --node NAME=CAPTURE for "
 		       "each"
 	};
 	const struct gen_cluster *c = e->c;
 
 	if (c->shape == SHAPE_NEIGHBOURS)
-		gen_problem_add(a, e,
-				&(struct gen_problem){
-					.code = "not-neighbours",
-					.node = "",
-					.fatal = true,
-					.says = "machines that are not neighbours have no way to "
-						"each other; NCCL connects trees over all of them "
-						"and fails",
-					.fix = "a switch, or three machines in a ring" });
+		gen_problem_add(
+			a, e,
+			&(struct gen_problem){
+				.code = "not-neighbours",
+				.node = "",
+				.fatal = true,
+				.says = "machines that are not neighbours cannot reach each other; "
+					"NCCL connects trees across all machines and fails",
+				.fix = "use a switch, or three machines in a ring" });
 	if (c->shape == SHAPE_UNKNOWN)
 		gen_problem_add(a, e, c->nodes[0].invented ? &only_counted : &no_address);
 	if (c->n > 1 && !*c->nodes[0].control)
@@ -282,9 +273,9 @@ static void env_judge_shape(struct arena *a, struct gen_envs *e)
 				&(struct gen_problem){
 					.code = "no-interface",
 					.node = "",
-					.says = "no interface is known that all machines share, so "
-						"NCCL_SOCKET_IFNAME is left to NCCL's guess",
-					.fix = "set it to that of the management network" });
+					.says = "no interface shared by all machines is known; "
+						"NCCL guesses NCCL_SOCKET_IFNAME",
+					.fix = "set it to the management network's interface" });
 }
 
 static void env_left_alone(struct arena *a, struct gen_envs *e)
@@ -295,17 +286,17 @@ static void env_left_alone(struct arena *a, struct gen_envs *e)
 		spark = spark || is_spark(&e->c->nodes[i]);
 	if (e->c->shape == SHAPE_SOCKETS)
 		leave(a, e, "NCCL_NET",
-		      "no RDMA port that NCCL's own transport takes is up on every machine, so IB "
-		      "would be an error at the start");
+		      "not every machine has an active RDMA port for NCCL's own transport; IB "
+		      "would fail at start");
 	leave(a, e, "NCCL_IB_GID_INDEX", known_var("NCCL_IB_GID_INDEX")->harm);
 	leave(a, e, "NCCL_ALGO", known_var("NCCL_ALGO")->harm);
 	leave(a, e, "NCCL_PROTO", known_var("NCCL_PROTO")->harm);
 	leave(a, e, "NCCL_NET_GDR_LEVEL",
-	      spark ? "a GB10 has no GPUDirect RDMA; host memory is the same memory"
-		    : "NCCL chooses by how near NIC and GPU are");
+	      spark ? "a GB10 has no GPUDirect RDMA; host and GPU memory are the same"
+		    : "NCCL chooses by the distance of NIC and GPU");
 	if (e->c->shape == SHAPE_COMMON && spark)
 		leave(a, e, "NCCL_IB_SUBNET_AWARE_ROUTING",
-		      "all machines share their subnets; it is for rings");
+		      "only for rings; all machines share their subnets");
 }
 
 static bool same_vars(const struct gen_env *x, const struct gen_env *y)
@@ -391,15 +382,15 @@ static int check_nodes(const struct gen_cluster *c, bool reached, struct err *e)
 
 		if (reached && n->invented && !*n->address)
 			return err_set(e, -EINVAL,
-				       "neither name nor address of machine %zu is known; use "
-				       "--node NAME=CAPTURE or --cluster",
+				       "name and address of machine %zu are unknown; use --node "
+				       "NAME=CAPTURE or --cluster",
 				       i);
 		if (!gen_name_valid(reach(n)))
 			return err_set(e, -EINVAL,
-				       "\"%.80s\" is no name that a launcher takes for a machine",
+				       "\"%.80s\": not a valid machine name for a launcher",
 				       reach(n));
 		if (!n->gpus)
-			return err_set(e, -ENODEV, "no GPU is seen on %.80s", n->name);
+			return err_set(e, -ENODEV, "no GPU found on %.80s", n->name);
 	}
 	return 0;
 }
@@ -407,7 +398,7 @@ static int check_nodes(const struct gen_cluster *c, bool reached, struct err *e)
 static void add_program(struct arena *a, struct gen_command *c, char *const *program, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		gen_word_add(a, c, program[i], i ? NULL : "what is started, as it was given");
+		gen_word_add(a, c, program[i], i ? NULL : "the command, as given");
 }
 
 int gen_torchrun(struct arena *a, const struct gen_envs *e, char *const *program, size_t n,
@@ -427,18 +418,18 @@ int gen_torchrun(struct arena *a, const struct gen_envs *e, char *const *program
 
 		gen_word_add(a, &c, "torchrun", "PyTorch's launcher, on every machine");
 		if (cl->n == 1) {
-			gen_word_add(a, &c, "--standalone", "one machine: no meeting point needed");
+			gen_word_add(a, &c, "--standalone", "one machine: no rendezvous required");
 		} else {
 			gen_word_add(a, &c, arena_printf(a, "--nnodes=%zu", cl->n), "machines");
 			gen_word_add(a, &c, arena_printf(a, "--node-rank=%zu", i),
-				     "this machine's number, so that ranks stay the same");
+				     "this machine's number, to keep ranks stable");
 			gen_word_add(a, &c, arena_printf(a, "--master-addr=%s", head),
-				     "where rank 0 waits: an address that all machines reach");
+				     "address of rank 0, reachable from all machines");
 			gen_word_add(a, &c, arena_printf(a, "--master-port=%d", port),
-				     "a port that is free there");
+				     "a free port there");
 		}
 		gen_word_add(a, &c, arena_printf(a, "--nproc-per-node=%s", gpus),
-			     "one process a GPU");
+			     "one process per GPU");
 		add_program(a, &c, program, n);
 		gen_command_add(a, out, &c);
 	}
@@ -467,11 +458,12 @@ int gen_mpi(struct arena *a, const struct gen_envs *e, char *const *program, siz
 	gen_word_add(a, &c, "mpirun", "Open MPI's launcher, on the first machine");
 	if (*cl->common) {
 		gen_word_add(a, &c, "--mca",
-			     "MPI's own messages over the network that all share; by "
-			     "its subnet, because interfaces have different names");
+			     "MPI's own messages over the shared network; by subnet, as interface "
+			     "names differ");
 		gen_word_add(a, &c, "btl_tcp_if_include", NULL);
 		gen_word_add(a, &c, cl->common, NULL);
-		gen_word_add(a, &c, "--mca", "its daemons' as well (Open MPI 4; 5 ignores it)");
+		gen_word_add(a, &c, "--mca",
+			     "also those of its daemons (Open MPI 4; 5 ignores it)");
 		gen_word_add(a, &c, "oob_tcp_if_include", NULL);
 		gen_word_add(a, &c, cl->common, NULL);
 	}
@@ -479,8 +471,9 @@ int gen_mpi(struct arena *a, const struct gen_envs *e, char *const *program, siz
 		const struct gen_node *d = &cl->nodes[i];
 
 		if (i)
-			gen_word_add(a, &c, ":", "the next machine: its own variables");
-		gen_option_add(a, &c, "-np", arena_printf(a, "%zu", d->gpus), "one process a GPU");
+			gen_word_add(a, &c, ":", "variables of the next machine");
+		gen_option_add(a, &c, "-np", arena_printf(a, "%zu", d->gpus),
+			       "one process per GPU");
 		if (cl->n > 1)
 			gen_option_add(a, &c, "--host",
 				       arena_printf(a, "%s:%zu", reach(d), d->gpus),
@@ -504,20 +497,21 @@ int gen_sbatch(struct arena *a, const struct gen_envs *e, char *const *program, 
 		return r;
 	for (size_t i = 1; i < cl->n; i++)
 		if (cl->nodes[i].gpus != cl->nodes[0].gpus)
-			return err_set(err, -EINVAL, "%.80s has another number of GPUs than %.80s",
+			return err_set(err, -EINVAL,
+				       "%.80s and %.80s have different numbers of GPUs",
 				       cl->nodes[i].name, cl->nodes[0].name);
 	if (!e->same) {
 		err_set(err, -EINVAL,
-			"the machines need different values, and which of them a job "
-			"gets is known when it starts");
-		err_hint(err, "a TaskProlog that prints those of its machine: \"generate nccl "
-			      "--format shell\" has them by name");
+			"the machines need different values, and a job's machines are known only "
+			"at start");
+		err_hint(err, "use a TaskProlog that prints the machine's values: \"generate nccl "
+			      "--format shell\" lists them by machine name");
 		return -EINVAL;
 	}
-	gen_word_add(a, &c, "torchrun", "PyTorch's launcher, once a machine");
+	gen_word_add(a, &c, "torchrun", "PyTorch's launcher, once per machine");
 	gen_word_add(a, &c, arena_printf(a, "--nnodes=%zu", cl->n), "machines");
 	gen_word_add(a, &c, arena_printf(a, "--nproc-per-node=%zu", cl->nodes[0].gpus),
-		     "one process a GPU");
+		     "one process per GPU");
 	add_program(a, &c, program, n);
 	gen_command_add(a, out, &c);
 	return 0;
@@ -556,25 +550,23 @@ int gen_deepspeed_env(struct arena *a, const struct gen_envs *e, struct gen_laun
 	*out = (struct gen_launch){ .file_name = ".deepspeed_env" };
 	if (!e->same) {
 		err_set(err, -EINVAL,
-			"the machines need different values (interfaces or devices have other "
-			"names), and DeepSpeed's launcher gives every machine the same");
-		err_hint(err,
-			 "use \"generate torchrun\", one line a machine, or deepspeed --no_ssh "
-			 "--node_rank N with \"generate nccl\" on each");
+			"the machines need different values (interface or device names differ), "
+			"but DeepSpeed's launcher sets the same everywhere");
+		err_hint(err, "use \"generate torchrun\", one line per machine, or deepspeed "
+			      "--no_ssh --node_rank N with \"generate nccl\" on each");
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < first->n; i++) {
 		if (!plain_value(first->vars[i].value))
 			return err_set(err, -EINVAL,
 				       "the value of %s has characters that DeepSpeed's launcher "
-				       "would not keep",
+				       "does not preserve",
 				       first->vars[i].name);
 		text_printf(&t, "%s=%s\n", first->vars[i].name, first->vars[i].value);
 	}
 	out->file_text = arena_strdup(a, t.s ? t.s : "");
-	gen_note_add(
-		a, out,
-		"in the folder where deepspeed is started, or in the home folder; the launcher "
-		"exports every line on all machines");
+	gen_note_add(a, out,
+		     "in deepspeed's working directory or the home directory; the launcher exports "
+		     "every line on all machines");
 	return 0;
 }

@@ -121,8 +121,8 @@ static void judge_twice(struct lint *l, const struct lint_word *w, size_t n)
 		before = *place;
 		if (before && strcmp(before->text, w[i].text) != 0)
 			lint_add(l, LINT_NOTE, "set-twice", w[i].line, name, NULL, NULL,
-				 "line %u sets %.80s: the later one counts, unless they are of "
-				 "different commands",
+				 "line %u sets %.80s as well: the later one wins, unless they "
+				 "belong to different commands",
 				 before->line, before->text);
 		*place = (void *)(uintptr_t)&w[i];
 	}
@@ -171,17 +171,16 @@ static void judge_conf(struct lint *l, const char *text, size_t len)
 		if (!*own || *own == '#')
 			continue;
 		if (!name || own[name] != '=') {
-			lint_add(
-				l, LINT_ERROR, "no-assignment", line, own,
-				"NAME=VALUE, without \"export\" and quotes", NULL,
-				"\"%.60s\" sets nothing: this file has NAME=VALUE on each line and "
-				"is read by no shell",
-				own);
+			lint_add(l, LINT_ERROR, "no-assignment", line, own,
+				 "use NAME=VALUE, without \"export\" and quotes", NULL,
+				 "\"%.60s\" sets nothing: this file is not read by a shell; each "
+				 "line must be NAME=VALUE",
+				 own);
 			continue;
 		}
 		if (own[name + 1] == '"' || own[name + 1] == '\'')
 			lint_add(l, LINT_ERROR, "quotes-in-conf", line,
-				 arena_strndup(l->a, own, name), "take the quotes out", NULL,
+				 arena_strndup(l->a, own, name), "remove the quotes", NULL,
 				 "quotes in this file are part of the value");
 		set_var(l, own, name, own + name + 1, &(struct lint_word){ .line = line }, false);
 	}
@@ -223,10 +222,10 @@ static void judge_slots(struct lint *l, const char *host, const char *line_text,
 	digits = arena_strndup(l->a, slots + 6, strcspn(slots + 6, " \t#"));
 	if (parse_u64(digits, &n) || n == 0 || n > 1024)
 		lint_add(l, LINT_ERROR, "hostfile-slots", line, host, "slots=GPUS", NULL,
-			 "slots=%.20s is no number of processes", digits);
+			 "slots=%.20s: not a number of processes", digits);
 	else if (l->on->node && l->on->node->gpus && n != l->on->node->gpus)
 		lint_add(l, LINT_WARNING, "hostfile-slots", line, host, NULL, NULL,
-			 "slots=%llu, and a machine like this one has %zu GPU%s", n,
+			 "slots=%llu, but a machine like this one has %zu GPU%s", n,
 			 l->on->node->gpus, l->on->node->gpus == 1 ? "" : "s");
 }
 
@@ -250,12 +249,12 @@ static void lint_hostfile(struct lint *l, const char *text, size_t len)
 		l->hosts++;
 		if (!gen_name_valid(host))
 			lint_add(l, LINT_ERROR, "hostfile-name", line, host, NULL, NULL,
-				 "\"%.60s\" is no name of a machine", host);
+				 "\"%.60s\": not a machine name", host);
 		place = map_at(l->a, &seen, host);
 		if (*place)
-			lint_add(l, LINT_ERROR, "hostfile-twice", line, host, "one line a machine",
-				 NULL, "%.60s stands in this file twice: ranks would share GPUs",
-				 host);
+			lint_add(l, LINT_ERROR, "hostfile-twice", line, host,
+				 "one line per machine", NULL,
+				 "%.60s is listed twice: ranks would share GPUs", host);
 		*place = l;
 		judge_slots(l, host, own, line);
 	}
@@ -270,7 +269,7 @@ void lint_text(struct lint *l, const char *name, const char *text, size_t len)
 	l->conf = str_ends(base, "nccl.conf");
 	if (len > LINT_TEXT_MAX) {
 		lint_add(l, LINT_NOTE, "too-long", 0, name, NULL, NULL,
-			 "only the first %d bytes were looked at", LINT_TEXT_MAX);
+			 "only the first %d bytes were checked", LINT_TEXT_MAX);
 		len = LINT_TEXT_MAX;
 	}
 	if (l->conf || strcmp(base, ".deepspeed_env") == 0) {
@@ -312,8 +311,7 @@ void lint_file(struct lint *l, const char *name, const char *text, size_t len)
 		return;
 	}
 	l->file = name;
-	lint_add(l, LINT_WARNING, "no-text", 0, name, NULL, NULL,
-		 "this is no text: nothing was judged");
+	lint_add(l, LINT_WARNING, "no-text", 0, name, NULL, NULL, "not a text file: not checked");
 	l->file = NULL;
 }
 
@@ -376,7 +374,7 @@ static const struct {
 	{ "\xe2\x80\x94", "a long dash instead of \"--\"", false },
 	{ "\xe2\x80\x9c", "a curly quote instead of \"", false },
 	{ "\xe2\x80\x98", "a curly quote instead of '", false },
-	{ "\xc2\xa0", "a blank that is none", true },
+	{ "\xc2\xa0", "a non-breaking space instead of a space", true },
 };
 
 static void look_for_marks(struct reader *r, const char *word, unsigned line)
@@ -388,8 +386,8 @@ static void look_for_marks(struct reader *r, const char *word, unsigned line)
 
 		if (!at || !(typographic[i].anywhere || at == word || (is && at == is + 1)))
 			continue;
-		lint_add(r->l, LINT_ERROR, "typography", line, word, "type it anew", NULL,
-			 "\"%.60s\" has %s: programs read it as part of the name or value", word,
+		lint_add(r->l, LINT_ERROR, "typography", line, word, "retype it", NULL,
+			 "\"%.60s\" has %s: it is read as part of the name or value", word,
 			 typographic[i].means);
 	}
 }
@@ -416,7 +414,7 @@ static void gen_lint_quoted(struct reader *r, struct text *t, char quote, struct
 			text_addc(t, c);
 	}
 	lint_add(r->l, LINT_ERROR, "quoting", line, "", "close it", NULL,
-		 "a %s quote that opens here never closes: everything behind it is one word",
+		 "unclosed %s quote: everything after it is one word",
 		 quote == '"' ? "double" : "single");
 }
 
@@ -463,9 +461,9 @@ static void continuation(struct reader *r)
 		k++;
 	if (k > r->at + 1 && k < r->len && r->s[k] == '\n')
 		lint_add(r->l, LINT_ERROR, "continuation", r->line, "\\",
-			 "take the blanks behind the backslash out", NULL,
-			 "blanks stand behind the backslash at the end of this line: the command "
-			 "ends here, and the next line is one of its own");
+			 "remove the spaces after the backslash", NULL,
+			 "spaces after the backslash at the end of this line: the command ends "
+			 "here, and the next line is a separate command");
 }
 
 struct lint_word *lint_split(struct lint *l, const char *text, size_t len, size_t *n)

@@ -76,7 +76,7 @@ static void bad_number(struct engine_options *t, const struct lint_word *w, cons
 {
 	t->bad = true;
 	lint_add(t->l, LINT_ERROR, "bad-value", w->line, option, NULL, NULL,
-		 "%s takes a number, not \"%.40s\"", option, value);
+		 "%s: expected a number, got \"%.40s\"", option, value);
 }
 
 static void take_number(struct engine_options *t, const struct lint_word *w,
@@ -173,7 +173,7 @@ static void of_another(struct engine_options *t, const struct lint_word *w, cons
 		t->bad = true;
 		lint_add(t->l, LINT_ERROR, "other-engine", w->line, arena_strndup(t->l->a, name, n),
 			 own, engine_source(t->engine)->source,
-			 "%.*s is an option of %s; %s calls it %s", (int)n, name,
+			 "%.*s is an option of %s; the option of %s is %s", (int)n, name,
 			 engine_source(all[i])->name, engine_source(t->engine)->name, own);
 		return;
 	}
@@ -234,7 +234,7 @@ static void lint_engine_read_options(struct engine_options *t, const struct lint
 		} else if (o->means != MEANS_FLASH) {
 			t->bad = true;
 			lint_add(t->l, LINT_ERROR, "no-value", w[i].line, o->name, NULL, NULL,
-				 "%s has no value behind it", o->name);
+				 "%s has no value", o->name);
 		}
 	}
 }
@@ -274,19 +274,19 @@ static void judge_flags(struct engine_options *t)
 
 	if (t->eager && eager)
 		lint_add(l, LINT_WARNING, "eager", t->line, eager->name,
-			 "take it out when no fault is looked for", NULL, "%s: %s", eager->name,
+			 "remove it unless you are debugging", NULL, "%s: %s", eager->name,
 			 eager->note);
 	if (t->kv_values && strcmp(t->kv_values, "f16") != 0 && t->flash &&
 	    (strcmp(t->flash, "off") == 0 || strcmp(t->flash, "0") == 0)) {
 		t->bad = true;
 		lint_add(l, LINT_ERROR, "contradiction", t->line, "--cache-type-v",
 			 "--flash-attn on", engine_source(t->engine)->source,
-			 "values of the cache in %.20s need flash attention, which is off",
+			 "cache values in %.20s require flash attention, which is off",
 			 t->kv_values);
 	}
 	if (t->layers_told && t->layers < 1 && l->on->node && l->on->node->gpus)
 		lint_add(l, LINT_WARNING, "no-layers", t->line, "--n-gpu-layers", "999", NULL,
-			 "no layer is on the GPU that this machine has");
+			 "no layer is on this machine's GPU");
 }
 
 static void judge_gpus(struct engine_options *t)
@@ -299,7 +299,7 @@ static void judge_gpus(struct engine_options *t)
 		return;
 	t->bad = true;
 	lint_add(t->l, LINT_ERROR, "too-many-gpus", t->line, "parallelism", NULL, NULL,
-		 "%d by %d needs %lld GPUs; %d machine%s like this one ha%s %lld",
+		 "%d x %d requires %lld GPUs; %d machine%s like this one ha%s %lld",
 		 t->tp ? t->tp : 1, t->pp ? t->pp : 1, need, t->nodes ? t->nodes : 1,
 		 t->nodes > 1 ? "s" : "", t->nodes > 1 ? "ve" : "s", have);
 }
@@ -314,14 +314,14 @@ static void judge_fraction(struct engine_options *t)
 		if (t->engine == ENGINE_VLLM && n && n->unified && t->kv_bytes <= 0)
 			lint_add(t->l, LINT_WARNING, "memory", t->line, "--gpu-memory-utilization",
 				 "gputune generate vllm", engine_source(t->engine)->source,
-				 "without it vLLM takes 0.9 of all memory or more (0.92 by today's "
+				 "the default is 0.9 or more of all memory (0.92 by current "
 				 "documentation), which CPU and GPU share here");
 		return;
 	}
 	if (t->memory <= 0 || t->memory > 1) {
 		t->bad = true;
 		lint_add(t->l, LINT_ERROR, "bad-value", t->line_memory, t->name_memory, NULL, NULL,
-			 "%s takes a part from 0 to 1, not %g", t->name_memory, t->memory);
+			 "%s: expected a fraction from 0 to 1, got %g", t->name_memory, t->memory);
 		return;
 	}
 	if (!n || !n->unified || n->total_bytes <= 0 || t->engine != ENGINE_VLLM)
@@ -332,15 +332,15 @@ static void judge_fraction(struct engine_options *t)
 	if (t->memory * total > can)
 		lint_add(t->l, LINT_ERROR, "memory", t->line_memory, t->name_memory,
 			 arena_printf(t->l->a, "%.2f", floor(most / total * 100) / 100),
-			 "facts of this machine",
-			 "%g of %.1f GB is %.1f GB, and %.1f GB are free: it refuses to start",
+			 "this machine's facts",
+			 "%g of %.1f GB is %.1f GB, but only %.1f GB is free: it refuses to start",
 			 t->memory, total / 1e9, t->memory * total / 1e9, can / 1e9);
 	else if (t->memory * total > most)
 		lint_add(t->l, LINT_WARNING, "memory", t->line_memory, t->name_memory,
 			 arena_printf(t->l->a, "%.2f", floor(most / total * 100) / 100),
-			 "facts of this machine; owners' reports of 0.82 to 0.87",
-			 "%g of %.1f GB leaves the system too little: machines that share memory "
-			 "with the GPU have frozen so",
+			 "this machine's facts; users report 0.82 to 0.87",
+			 "%g of %.1f GB leaves the system too little: machines with shared CPU and "
+			 "GPU memory have frozen this way",
 			 t->memory, total / 1e9);
 }
 
@@ -359,7 +359,7 @@ static void judge_need(struct engine_options *t, const struct serve_plan *plan,
 			 t->model, arena_printf(l->a, "%.0f tokens fit", m->most_context),
 			 "predicted (gputune predict inference)",
 			 "one request of %.0f tokens needs %.1f GB, of which weights and cache are "
-			 "%.1f GB; %.1f GB may be taken (%s)",
+			 "%.1f GB; %.1f GB is available (%s)",
 			 context, all / 1e9, least / 1e9, (m->limit - m->reserve) / 1e9,
 			 place->memory_from);
 	else if (t->name_memory && t->engine == ENGINE_VLLM && all > budget)
@@ -417,7 +417,7 @@ static void judge_fit(struct engine_options *t)
 	why = serve_not_possible(l->a, &q.arch, t->engine, w.tp, w.pp);
 	if (why)
 		lint_add(l, LINT_ERROR, "cannot-spread", t->line, t->model, NULL, q.arch.source,
-			 "%.80s cannot be spread %d by %d: %s", q.arch.name, w.tp, w.pp, why);
+			 "%.80s cannot be split %d x %d: %s", q.arch.name, w.tp, w.pp, why);
 	judge_need(t, plan, &place, p, w.prompt + 1);
 }
 

@@ -81,17 +81,17 @@ static const char *option_wants(struct arena *a, const struct option *o, const c
 	case OPTION_MB:
 		return isdigit((unsigned char)*value) && whole >= o->bound
 			       ? NULL
-			       : arena_printf(a, "a number of %d or more, in MiB", o->bound);
+			       : arena_printf(a, "a number >= %d, in MiB", o->bound);
 	case OPTION_POWER:
 		if (*value == '[' ||
 		    (whole > 0 && (whole & (whole - 1)) == 0 && (!o->bound || whole <= o->bound)))
 			return NULL;
-		return o->bound ? arena_printf(a, "a power of two, %d at most", o->bound)
+		return o->bound ? arena_printf(a, "a power of two, at most %d", o->bound)
 				: "a power of two, or a list in [ ]";
 	case OPTION_INSIDE:
-		return real > 0 && real < 1 ? NULL : "a share between 0 and 1, neither of them";
+		return real > 0 && real < 1 ? NULL : "a fraction between 0 and 1, exclusive";
 	case OPTION_SHARE:
-		return isdigit((unsigned char)*value) && real <= 1 ? NULL : "a share, 0 to 1";
+		return isdigit((unsigned char)*value) && real <= 1 ? NULL : "a fraction, 0 to 1";
 	case OPTION_BACKEND:
 		return strcmp(value, "native") == 0 || strcmp(value, "cudaMallocAsync") == 0
 			       ? NULL
@@ -109,7 +109,7 @@ static bool one_option(struct lint *l, const struct lint_var *v, char *text)
 
 	if (!colon || !colon[1]) {
 		lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, "KEY:VALUE,KEY:VALUE",
-			 source, "%s: \"%.60s\" is no KEY:VALUE: the program ends at its start",
+			 source, "%s: \"%.60s\" is not KEY:VALUE: the program exits at start",
 			 v->name, text);
 		return false;
 	}
@@ -117,17 +117,17 @@ static bool one_option(struct lint *l, const struct lint_var *v, char *text)
 	o = option_of(text);
 	if (!o) {
 		near = option_near(text);
-		lint_add(l, near ? LINT_ERROR : LINT_WARNING, "unknown-key", v->line, v->name,
-			 near ? arena_printf(l->a, "%s?", near) : "take it out", source,
-			 "%s: \"%.60s\" is none of the options that this program knows of; "
-			 "PyTorch ends at its start with one that it does not know",
-			 v->name, text);
+		lint_add(
+			l, near ? LINT_ERROR : LINT_WARNING, "unknown-key", v->line, v->name,
+			near ? arena_printf(l->a, "%s?", near) : "remove it", source,
+			"%s: unknown option \"%.60s\"; PyTorch exits at start on an unknown option",
+			v->name, text);
 		return false;
 	}
 	wants = option_wants(l->a, o, colon + 1);
 	if (wants)
 		lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, NULL, source,
-			 "%s: %s takes %s, not \"%.40s\"", v->name, o->name, wants, colon + 1);
+			 "%s: %s: expected %s, got \"%.40s\"", v->name, o->name, wants, colon + 1);
 	return o->kind != OPTION_BACKEND;
 }
 
@@ -157,7 +157,7 @@ void lint_allocator(struct lint *l, const struct lint_var *v)
 		lint_add(l, LINT_NOTE, "contradiction", v->line, v->name, NULL,
 			 known_var(v->name)->source,
 			 "%s: with backend:cudaMallocAsync the options of PyTorch's own allocator "
-			 "are not looked at",
+			 "are ignored",
 			 v->name);
 }
 
@@ -178,8 +178,9 @@ static void nothing_seen(struct lint *l, const struct lint_var *v)
 		 : beyond ? LINT_WARNING
 			  : LINT_NOTE,
 		 all ? "bad-value" : "no-gpu", v->line, v->name, all ? "unset it" : NULL,
-		 known_var(v->name)->source, "%s=%.40s names no GPU: programs see none%s", v->name,
-		 v->value, all ? "; \"all\" is a word of NVIDIA_VISIBLE_DEVICES" : "");
+		 known_var(v->name)->source,
+		 "%s=%.40s names no GPU: no GPU is visible to programs%s", v->name, v->value,
+		 all ? "; \"all\" is only valid in NVIDIA_VISIBLE_DEVICES" : "");
 }
 
 void lint_visible(struct lint *l, const struct lint_var *v)
@@ -201,8 +202,8 @@ void lint_visible(struct lint *l, const struct lint_var *v)
 		if (!names_gpu(one) ||
 		    (have && isdigit((unsigned char)*one) && strtoull(one, NULL, 10) >= have)) {
 			lint_add(l, LINT_WARNING, "cut-short", v->line, v->name, NULL, source,
-				 "%s=%.60s: \"%.40s\" is no GPU%s: programs see only those before "
-				 "it",
+				 "%s=%.60s: \"%.40s\" is not a GPU%s: only the GPUs before it are "
+				 "visible",
 				 v->name, v->value, one,
 				 have ? arena_printf(l->a, " of this machine, which has %zu", have)
 				      : "");
@@ -211,10 +212,10 @@ void lint_visible(struct lint *l, const struct lint_var *v)
 		first = false;
 	}
 	if (l->slurm && !v->once && isdigit((unsigned char)*v->value))
-		lint_add(l, LINT_WARNING, "fixed-gpus", v->line, v->name, "take it out",
+		lint_add(l, LINT_WARNING, "fixed-gpus", v->line, v->name, "remove it",
 			 "Slurm documentation, generic resources",
-			 "%s=%.60s: Slurm tells a job which GPUs are its own; a list in the script "
-			 "takes those of others, or hides some of its own",
+			 "%s=%.60s: Slurm sets a job's GPUs; a list in the script uses other jobs' "
+			 "GPUs or hides some of its own",
 			 v->name, v->value);
 }
 
@@ -231,7 +232,7 @@ void lint_workspace(struct lint *l, const struct lint_var *v)
 		if (*s != ':' || !isdigit((unsigned char)s[1]) || *end != ':' ||
 		    !isdigit((unsigned char)end[1])) {
 			lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, ":4096:8", k->source,
-				 "%s=%.40s: it takes :KIB:COUNT", v->name, v->value);
+				 "%s=%.40s: expected :KIB:COUNT", v->name, v->value);
 			return;
 		}
 		count = strtoull(end + 1, &last, 10);
@@ -240,13 +241,13 @@ void lint_workspace(struct lint *l, const struct lint_var *v)
 	}
 	if (!any)
 		lint_add(l, LINT_WARNING, "harmful", v->line, v->name, k->instead, k->source,
-			 "%s=%.40s: cuBLAS gets no workspace, and takes what can do without: what "
-			 "it costs is unmeasured",
+			 "%s=%.40s: cuBLAS gets no workspace and uses algorithms without one; the "
+			 "cost is unmeasured",
 			 v->name, v->value);
 	else if (strcmp(v->value, ":16:8") == 0)
 		lint_add(l, LINT_NOTE, "harmful", v->line, v->name, ":4096:8", k->source,
-			 "%s=%s: for results that are the same each time; so small a workspace may "
-			 "make products slower (unmeasured)",
+			 "%s=%s: gives reproducible results; the small workspace may slow matrix "
+			 "multiplications (unmeasured)",
 			 v->name, v->value);
 }
 
@@ -324,8 +325,8 @@ static void lint_torch_judge_twin(struct lint *l, const struct lint_var *v)
 			lint_add(l, LINT_WARNING, "half-a-cage", v->line, v->name,
 				 arena_printf(l->a, "%s,%s", v->value, twin->device),
 				 "NVIDIA, DGX Spark: connect multiple Sparks (cables)",
-				 "%s and %s are twins of cage %s, and the list has one of them: "
-				 "half of the cable's speed",
+				 "%s and %s share cage %s, but only one is listed: half of the "
+				 "cable's bandwidth",
 				 p->device, twin->device, p->cage);
 		}
 }
@@ -351,8 +352,8 @@ static void judge_wide(struct lint *l, const struct lint_var *v, const char *lis
 	}
 	if (odd)
 		lint_add(l, LINT_WARNING, "hca-prefix", v->line, v->name, *good ? good : NULL, NULL,
-			 "\"%s\" takes every device that begins so, %s among them, which is down, "
-			 "slower than others or without an address",
+			 "\"%s\" matches every device with this prefix, including %s, which is "
+			 "down, slower than others or without an address",
 			 wide, odd);
 }
 
@@ -363,22 +364,21 @@ static void judge_own(struct lint *l, const struct lint_var *v, const char *list
 	lint_torch_look_at(l, list, exact, &k);
 	if (k.named && !k.known)
 		lint_add(l, l->on->image ? LINT_NOTE : LINT_ERROR, "hca-unknown", v->line, v->name,
-			 "ibv_devices, where the program runs", NULL,
-			 "%s=%.80s names no device of this machine (%s)%s", v->name, v->value,
-			 own_devices(l), l->on->image ? "; a container may have other names" : "");
+			 "run ibv_devices where the program runs", NULL,
+			 "%s=%.80s matches no device of this machine (%s)%s", v->name, v->value,
+			 own_devices(l), l->on->image ? "; names may differ in a container" : "");
 	else if (k.none)
 		lint_add(l, LINT_WARNING, "hca-unknown", v->line, v->name, NULL, NULL,
-			 "%s is no device of this machine (%s)", k.none, own_devices(l));
+			 "%s: not a device of this machine (%s)", k.none, own_devices(l));
 	if (k.more)
 		lint_add(l, LINT_ERROR, "hca-prefix", v->line, v->name,
 			 arena_printf(l->a, "=%s", v->value), NULL,
-			 "\"%s\" without \"=\" in front of the list takes %s as well", k.of,
-			 k.more);
+			 "\"%s\" without \"=\" before the list also matches %s", k.of, k.more);
 	if (k.wide)
 		judge_wide(l, v, list, k.wide);
 	else if (k.down)
 		lint_add(l, LINT_WARNING, "hca-down", v->line, v->name, NULL, NULL,
-			 "%zu of the %zu ports that it takes are down now", k.down, k.matches);
+			 "%zu of the %zu matching ports are down", k.down, k.matches);
 	if (strcmp(l->on->node->platform, "dgx-spark") == 0 && k.known)
 		lint_torch_judge_twin(l, v);
 }
@@ -393,17 +393,17 @@ void lint_hca(struct lint *l, const struct lint_var *v)
 	exact = *list == '=';
 	list += exact;
 	if (strchr(list, '='))
-		lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, "one \"=\", in front of all",
+		lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, "one \"=\", before the list",
 			 known_var("NCCL_IB_HCA")->source,
-			 "%s=%.80s: \"=\" stands once, in front of the list; elsewhere it is part "
-			 "of a name that no device has",
+			 "%s=%.80s: \"=\" is allowed once, before the list; elsewhere it becomes "
+			 "part of a name that no device has",
 			 v->name, v->value);
 	else if (l->on->node && l->on->node->n_ports)
 		judge_own(l, v, list, exact);
 	else if (!exact)
-		lint_add(l, LINT_NOTE, "hca-prefix", v->line, v->name,
-			 "\"=\" in front of whole names", known_var("NCCL_IB_HCA")->source,
-			 "%s=%.80s takes every device whose name begins so", v->name, v->value);
+		lint_add(l, LINT_NOTE, "hca-prefix", v->line, v->name, "\"=\" before full names",
+			 known_var("NCCL_IB_HCA")->source,
+			 "%s=%.80s matches every device with this prefix", v->name, v->value);
 }
 
 static const struct gen_link *link_of(const struct gen_node *n, const char *name, size_t len,
@@ -445,17 +445,17 @@ void lint_interface(struct lint *l, const struct lint_var *v)
 		if ((len == 2 && strncmp(name, "lo", 2) == 0) ||
 		    (len == 7 && strncmp(name, "docker0", 7) == 0))
 			lint_add(l, LINT_ERROR, "interface-local", v->line, v->name, NULL, NULL,
-				 "%.*s reaches no other machine", (int)len, name);
+				 "%.*s does not reach other machines", (int)len, name);
 		else if (!lint_torch_there(n, name, len, exact))
 			lint_add(l, l->on->image ? LINT_NOTE : LINT_ERROR, "interface-unknown",
 				 v->line, v->name, "ip -br link", NULL,
-				 "%s=%.60s: this machine has no interface %.*s", v->name, v->value,
+				 "%s=%.60s: no interface %.*s on this machine", v->name, v->value,
 				 (int)len, name);
 		k = link_of(n, name, len, exact);
 		if (k && k->wireless)
 			lint_add(l, LINT_WARNING, "interface-wireless", v->line, v->name, NULL,
 				 NULL,
-				 "%s is wireless: its power saving makes the first contact slow or "
+				 "%s is wireless: its power saving slows the bootstrap or makes it "
 				 "fail",
 				 k->name);
 	}
@@ -551,23 +551,24 @@ static void lint_torch_judge(struct lint *l, const struct batch *b)
 	if (b->tasks > 1 && (b->per_node > 1 || b->per_node < 0))
 		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "torchrun",
 			 "#SBATCH --ntasks-per-node=1", "torchrun and srun documentation",
-			 "line %u has %lld tasks a machine, and each starts torchrun, which starts "
-			 "its own processes: each GPU is used %lld times",
+			 "line %u has %lld tasks per machine, and each starts torchrun with its "
+			 "own processes: each GPU is used %lld times",
 			 b->line_tasks, b->tasks, b->tasks);
 	if (b->nodes && b->nnodes && b->nodes != b->nnodes)
 		lint_add(l, LINT_ERROR, "machines-differ", b->line_torchrun, "--nnodes",
 			 "--nnodes=\"$SLURM_JOB_NUM_NODES\"", "torchrun documentation",
-			 "torchrun has --nnodes %lld, and line %u asks for %lld machines: %s",
+			 "torchrun has --nnodes %lld, but line %u requests %lld machines: %s",
 			 b->nnodes, b->line_nodes, b->nodes,
-			 b->nnodes > b->nodes ? "it waits for ever" : "they work each for itself");
+			 b->nnodes > b->nodes ? "it hangs" : "they run independently");
 	if (b->gpus && b->per_node > b->gpus)
 		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "--nproc-per-node",
 			 "--nproc-per-node=gpu", "torchrun documentation",
-			 "%lld processes a machine, and %lld GPUs", b->per_node, b->gpus);
+			 "%lld processes per machine, but %lld GPUs", b->per_node, b->gpus);
 	else if (!b->gpus && have && b->per_node > (long long)have)
 		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "--nproc-per-node",
 			 "--nproc-per-node=gpu", "torchrun documentation",
-			 "%lld processes a machine, and this one has %zu GPUs", b->per_node, have);
+			 "%lld processes per machine, but this one has %zu GPUs", b->per_node,
+			 have);
 }
 
 /* "accelerate launch": its processes are those of all machines. */
@@ -590,13 +591,14 @@ static void lint_torch_accelerate(struct lint *l, const struct lint_word *w, siz
 	if (all % machines)
 		lint_add(l, LINT_ERROR, "batch-arithmetic", w[0].line, "--num_processes", NULL,
 			 "Accelerate's sources (commands/launch.py)",
-			 "--num_processes is of all machines: %lld do not divide by %lld", all,
-			 machines);
+			 "--num_processes is the total of all machines: %lld is not divisible by "
+			 "%lld",
+			 all, machines);
 	else if (have && all > (long long)have * machines)
 		lint_add(l, LINT_ERROR, "too-many-processes", w[0].line, "--num_processes",
 			 arena_printf(l->a, "%lld", (long long)have * machines),
 			 "Accelerate's sources (commands/launch.py)",
-			 "%lld processes on %lld machine%s, and this one has %zu GPUs", all,
+			 "%lld processes on %lld machine%s, but this one has %zu GPUs", all,
 			 machines, machines == 1 ? "" : "s", have);
 }
 
@@ -619,8 +621,8 @@ static void lint_torch_deepspeed(struct lint *l, const struct lint_word *w, size
 		lint_add(l, LINT_ERROR, "too-many-processes", w[0].line, "--num_gpus",
 			 arena_printf(l->a, "%zu", have),
 			 "DeepSpeed's sources (launcher/runner.py)",
-			 "%lld processes a machine, and this one has %zu GPUs: DeepSpeed starts "
-			 "them all, and the others find no GPU",
+			 "%lld processes per machine, but this one has %zu GPUs: DeepSpeed starts "
+			 "all, and the excess processes find no GPU",
 			 each, have);
 }
 
@@ -682,9 +684,9 @@ static void lint_torch_threads(struct lint *l, const struct lint_word *w)
 		return;
 	lint_add(l, LINT_WARNING, "too-many-threads", w->line, "OMP_NUM_THREADS",
 		 arena_printf(l->a, "%lld", cpus / gpus > 1 ? cpus / gpus : 1), NULL,
-		 v > cpus ? "%lld threads in each of %lld processes, one a GPU: one alone has more "
-			    "than the %lld CPUs of this machine"
-			  : "%lld threads in each of %lld processes, one a GPU, share %lld CPUs",
+		 v > cpus ? "%lld threads in each of %lld processes, one per GPU: a single process "
+			    "exceeds this machine's %lld CPUs"
+			  : "%lld threads in each of %lld processes, one per GPU, share %lld CPUs",
 		 v, gpus, cpus);
 }
 
@@ -702,8 +704,7 @@ void lint_batch(struct lint *l, const struct lint_word *w, size_t n)
 				lint_torch_directive(&b, w + i, n - i);
 			else
 				lint_add(l, LINT_ERROR, "directive-late", line, "#SBATCH",
-					 "move it up, behind the first line",
-					 "sbatch documentation",
+					 "move it up, after the first line", "sbatch documentation",
 					 "sbatch stops reading directives at the first command: "
 					 "this "
 					 "one is a comment");

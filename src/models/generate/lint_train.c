@@ -121,7 +121,7 @@ bool lint_train(struct lint *l, const char *name, const char *text, size_t len)
 	r = markup_read(l->a, text, len, json, &m, &line, &e);
 	if (r == -ELIBACC) {
 		lint_add(l, LINT_ERROR, "not-read", 0, name, arena_strdup(l->a, e.hint), NULL,
-			 "this was not read: %s", e.text);
+			 "not read: %s", e.text);
 		return true;
 	}
 	if (r < 0) {
@@ -130,23 +130,25 @@ bool lint_train(struct lint *l, const char *name, const char *text, size_t len)
 			return false;
 		lint_add(l, LINT_ERROR, json ? "no-json" : "no-yaml", line, name,
 			 json && (memmem(text, len, "//", 2) || memmem(text, len, "#", 1))
-				 ? "DeepSpeed alone reads comments in it (HJSON); transformers and "
+				 ? "only DeepSpeed accepts comments (HJSON); transformers and "
 				   "Accelerate do not"
 				 : NULL,
-			 NULL, "this is no %s: %s", json ? "JSON" : "YAML", e.text);
+			 NULL, "invalid %s: %s", json ? "JSON" : "YAML", e.text);
 		return true;
 	}
 	f = train_format_of(m.root);
 	if (f == TRAIN_FORMATS)
 		return false;
 	if (m.bom && m.json)
-		lint_add(l, LINT_ERROR, "byte-order-mark", 1, name, "save it without one", NULL,
-			 "the file begins with a byte-order mark, at which Python's JSON reader "
-			 "stops");
+		lint_add(l, LINT_ERROR, "byte-order-mark", 1, name,
+			 "save it without a byte-order mark", NULL,
+			 "the file begins with a byte-order mark, which Python's JSON reader "
+			 "rejects");
 	if (m.documents > 1)
-		lint_add(l, LINT_ERROR, "documents", m.second, name, "one file each", NULL,
+		lint_add(l, LINT_ERROR, "documents", m.second, name, "use one file per document",
+			 NULL,
 			 "a second document begins here: the loaders of Accelerate and "
-			 "transformers take one alone and stop");
+			 "transformers accept only one");
 	lint_train_judge(l, &m, f);
 	return true;
 }
@@ -167,7 +169,7 @@ static void lint_train_unknown(const struct train_doc *d, const struct markup_no
 	const struct train_schema *s = &train_schemas[d->format];
 	const char *near = train_key_near(d->l->a, d->format, path), *where = NULL, *fix;
 	bool refuses = section ? section->type == KEY_STRICT : d->format == ACCELERATE_FILE;
-	const char *way = refuses ? "and refuses to start with it" : "and ignores it";
+	const char *way = refuses ? "and refuses to start" : "and ignores it";
 
 	if (!near)
 		where = train_key_elsewhere(d->format, path);
@@ -175,13 +177,13 @@ static void lint_train_unknown(const struct train_doc *d, const struct markup_no
 	if ((d->loose || d->format == FSDP_FILE) && !near)
 		return;
 	fix = near    ? arena_printf(d->l->a, "%s?", near)
-	      : where ? arena_printf(d->l->a, "it belongs to %s", where)
-		      : "take it out";
+	      : where ? arena_printf(d->l->a, "belongs to %s", where)
+		      : "remove it";
 	lint_train_add(d, refuses ? LINT_ERROR : LINT_WARNING, refuses ? "unknown-key" : "dead-key",
 		       n, path, fix,
-		       d->loose ? arena_printf(d->l->a, "transformers knows no argument %s", path)
+		       d->loose ? arena_printf(d->l->a, "transformers has no argument %s", path)
 				: arena_printf(d->l->a,
-					       "no %s from %s to %s knows the key %s%s%s, %s",
+					       "%s %s to %s does not support the key %s%s%s, %s",
 					       s->name, s->oldest, s->newest, path,
 					       section ? "" : " here", "", way));
 }
@@ -194,12 +196,12 @@ static void age(const struct train_doc *d, const struct markup_node *n, const st
 	if (k->until)
 		lint_train_add(d,
 			       k->instead && d->format != TRAINER_FILE ? LINT_WARNING : LINT_NOTE,
-			       "removed", n, path, k->instead ? k->instead : "take it out",
-			       arena_printf(d->l->a, "%s %s and later do not know %s any more",
+			       "removed", n, path, k->instead ? k->instead : "remove it",
+			       arena_printf(d->l->a, "%s %s and later no longer support %s",
 					    s->name, k->until, path));
 	else if (k->instead)
 		lint_train_add(d, LINT_WARNING, "old-key", n, path, k->instead,
-			       arena_printf(d->l->a, "%s is an old name of %s", path, k->instead));
+			       arena_printf(d->l->a, "%s was renamed to %s", path, k->instead));
 }
 
 static bool lint_train_one_of(const char *words, const char *s)
@@ -228,7 +230,7 @@ static void lint_train_number(const struct train_doc *d, const struct markup_nod
 
 	if (!markup_number(n, &v)) {
 		lint_train_add(d, LINT_ERROR, "bad-value", n, path, NULL,
-			       arena_printf(d->l->a, "%s has to be a%s number, not %s%.40s%s", path,
+			       arena_printf(d->l->a, "%s must be a%s number, not %s%.40s%s", path,
 					    k->type == KEY_INT ? " whole" : "",
 					    r->quoted ? "\"" : "",
 					    r->kind == MARKUP_SCALAR ? r->text : "a map or list",
@@ -236,19 +238,18 @@ static void lint_train_number(const struct train_doc *d, const struct markup_nod
 		return;
 	}
 	if (!d->json && !d->command && !number_to_pyyaml(r->text))
-		lint_train_add(
-			d, LINT_ERROR, "yaml-number", n, path,
-			arena_printf(d->l->a, "%s",
-				     strpbrk(r->text, "-") ? "write 2.0e-5 for 2e-5"
-							   : "write 1.0e+9 for 1e9"),
-			arena_printf(d->l->a,
-				     "Python's YAML reader takes %s for a text: a number with an "
-				     "exponent needs a point and a sign",
-				     r->text));
-	else if (k->type == KEY_INT && fabs(v - round(v)) > 0)
-		lint_train_add(d, LINT_ERROR, "bad-value", n, path, NULL,
-			       arena_printf(d->l->a, "%s has to be a whole number, not %.40s", path,
+		lint_train_add(d, LINT_ERROR, "yaml-number", n, path,
+			       arena_printf(d->l->a, "%s",
+					    strpbrk(r->text, "-") ? "write 2.0e-5 for 2e-5"
+								  : "write 1.0e+9 for 1e9"),
+			       arena_printf(d->l->a,
+					    "Python's YAML reader reads %s as text: a number with "
+					    "an exponent requires a point and a sign",
 					    r->text));
+	else if (k->type == KEY_INT && fabs(v - round(v)) > 0)
+		lint_train_add(
+			d, LINT_ERROR, "bad-value", n, path, NULL,
+			arena_printf(d->l->a, "%s must be an integer, not %.40s", path, r->text));
 }
 
 static void lint_train_value(const struct train_doc *d, const struct markup_node *n,
@@ -266,26 +267,25 @@ static void lint_train_value(const struct train_doc *d, const struct markup_node
 			lint_train_add(
 				d, LINT_ERROR, "bad-value", n, path,
 				"true or false, without quotes",
-				arena_printf(
-					d->l->a, "%s is a switch: %s%.40s%s is none%s", path,
-					r->quoted ? "\"" : "",
-					r->kind == MARKUP_SCALAR ? r->text : "a map or list",
-					r->quoted ? "\"" : "",
-					r->quoted ? ", and a text that is not empty counts as true"
-						  : ""));
+				arena_printf(d->l->a, "%s is a boolean: %s%.40s%s is invalid%s",
+					     path, r->quoted ? "\"" : "",
+					     r->kind == MARKUP_SCALAR ? r->text : "a map or list",
+					     r->quoted ? "\"" : "",
+					     r->quoted ? ", and non-empty text counts as true"
+						       : ""));
 		else if (d->json && r->quoted)
-			lint_train_add(
-				d, LINT_WARNING, "bad-value", n, path, "true, without quotes",
-				arena_printf(d->l->a,
-					     "%s is a switch, and \"%.40s\" is a text: it works "
-					     "where any text counts as true",
-					     path, r->text));
+			lint_train_add(d, LINT_WARNING, "bad-value", n, path,
+				       "true, without quotes",
+				       arena_printf(d->l->a,
+						    "%s is a boolean, but \"%.40s\" is text: it "
+						    "works only where any text counts as true",
+						    path, r->text));
 	} else if (k->type == KEY_INT || k->type == KEY_NUMBER) {
 		lint_train_number(d, n, k, path);
 	} else if (k->type == KEY_WORDS &&
 		   (r->kind != MARKUP_SCALAR || !lint_train_one_of(k->words, r->text))) {
 		lint_train_add(d, LINT_ERROR, "bad-value", n, path, NULL,
-			       arena_printf(d->l->a, "%s takes one of %s, not %.40s", path,
+			       arena_printf(d->l->a, "%s: expected one of %s, got %.40s", path,
 					    k->words,
 					    r->kind == MARKUP_SCALAR ? r->text : "a map or list"));
 	}
@@ -300,12 +300,12 @@ static void twice(const struct train_doc *d, const struct markup_node *map)
 			if (c->key && o->key && c->key->kind == MARKUP_SCALAR &&
 			    o->key->kind == MARKUP_SCALAR && strcmp(c->key->text, "<<") != 0 &&
 			    strcmp(c->key->text, o->key->text) == 0)
-				lint_train_add(
-					d, LINT_ERROR, "key-twice", c, c->key->text, "take one out",
-					arena_printf(d->l->a,
-						     "%s stands in line %u as well: the later one "
-						     "counts, without a word",
-						     c->key->text, o->key->line));
+				lint_train_add(d, LINT_ERROR, "key-twice", c, c->key->text,
+					       "remove one",
+					       arena_printf(d->l->a,
+							    "%s is also on line %u: the later one "
+							    "silently wins",
+							    c->key->text, o->key->line));
 }
 
 static void lint_train_walk(const struct train_doc *d, const struct markup_node *map,
@@ -405,10 +405,10 @@ static void lint_train_unquoted(struct lint *l, const struct lint_word *w)
 	const char *brace = strchr(w->text, '{');
 
 	if (w->quoted_inside && !w->quoted_first && brace && (brace == w->text || brace[-1] == '='))
-		lint_add(l, LINT_ERROR, "json-unquoted", w->line, w->text, "'...' around all of it",
+		lint_add(l, LINT_ERROR, "json-unquoted", w->line, w->text, "enclose it in '...'",
 			 "POSIX shell",
-			 "the shell takes the quotes out of this JSON and makes several words of "
-			 "it: the program reads \"%.60s\"",
+			 "the shell removes the quotes of this JSON and splits it into words: the "
+			 "program reads \"%.60s\"",
 			 w->text);
 }
 
@@ -422,7 +422,7 @@ static void srun_of_deepspeed(struct lint *l, const struct lint_word *w, size_t 
 			lint_add(l, LINT_WARNING, "launcher-twice", w[i].line, "deepspeed",
 				 "srun torchrun, or deepspeed --no_ssh --node_rank", NULL,
 				 "srun starts this on every machine, and deepspeed starts its "
-				 "processes on every machine as well");
+				 "processes on every machine again");
 	}
 }
 
@@ -480,22 +480,25 @@ static void lint_train_machines(const struct train_doc *d)
 	size_t gpus = d->l->on->node ? d->l->on->node->gpus : 0;
 
 	if (n >= 1 && all > 0 && fmod(all, n) != 0)
-		train_finding(d, LINT_ERROR, "batch-arithmetic", "num_processes", NULL, source,
-			      "num_processes is of all machines: %g do not divide by %g", all, n);
+		train_finding(
+			d, LINT_ERROR, "batch-arithmetic", "num_processes", NULL, source,
+			"num_processes is the total of all machines: %g is not divisible by %g",
+			all, n);
 	else if (n >= 1 && gpus && all / n > (double)gpus)
 		train_finding(d, LINT_ERROR, "too-many-processes", "num_processes",
 			      arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
-			      "%g processes on each of %g machines, and this one has %zu GPUs",
+			      "%g processes on each of %g machines, but this one has %zu GPUs",
 			      all / n, n, gpus);
 	else if (n > 1 && gpus > 1 && all == (double)gpus)
 		train_finding(d, LINT_WARNING, "batch-arithmetic", "num_processes",
 			      arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
-			      "num_processes is of all machines: %g are %g on each, of %zu GPUs",
+			      "num_processes is the total of all machines: %g are %g per machine, "
+			      "for %zu GPUs",
 			      all, all / n, gpus);
 	if (rank >= n)
 		train_finding(d, LINT_ERROR, "bad-value", "machine_rank",
 			      arena_printf(d->l->a, "0 to %.0f", n - 1), source,
-			      "rank %g of %g machines: they count from 0", rank, n);
+			      "rank %g of %g machines: ranks start at 0", rank, n);
 }
 
 static void lint_train_kind(const struct train_doc *d)
@@ -506,17 +509,17 @@ static void lint_train_kind(const struct train_doc *d)
 	/* YAML reads NO without quotes as false; Accelerate then knows no such type. */
 	if (markup_bool(train_at(d, "distributed_type"), &truth))
 		train_finding(d, LINT_ERROR, "yaml-no", "distributed_type", "'NO', in quotes", NULL,
-			      "NO without quotes is false to a YAML reader, not the word");
+			      "NO without quotes is false in YAML, not text");
 	if (strcasecmp(type, "DEEPSPEED") != 0 && train_at(d, "deepspeed_config") &&
 	    train_at(d, "deepspeed_config")->first)
 		train_finding(d, LINT_WARNING, "dead-key", "deepspeed_config",
-			      "distributed_type: DEEPSPEED, or take it out", source,
-			      "distributed_type is %s: this section does nothing", type);
+			      "distributed_type: DEEPSPEED, or remove it", source,
+			      "distributed_type is %s: this section has no effect", type);
 	if (strcasecmp(type, "FSDP") != 0 && train_at(d, "fsdp_config") &&
 	    train_at(d, "fsdp_config")->first)
 		train_finding(d, LINT_WARNING, "dead-key", "fsdp_config",
-			      "distributed_type: FSDP, or take it out", source,
-			      "distributed_type is %s: this section does nothing", type);
+			      "distributed_type: FSDP, or remove it", source,
+			      "distributed_type is %s: this section has no effect", type);
 }
 
 void lint_train_accelerate(const struct train_doc *d)

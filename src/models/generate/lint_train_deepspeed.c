@@ -24,12 +24,11 @@ static void lint_deepspeed_batches(const struct train_doc *d)
 		return;
 	if (fmod(all, micro * (steps > 0 ? steps : 1)) != 0) {
 		train_finding(d, LINT_ERROR, "batch-arithmetic", "train_batch_size",
-			      arena_printf(d->l->a,
-					   "%.0f for each GPU, or leave train_batch_size out",
+			      arena_printf(d->l->a, "%.0f per GPU, or remove train_batch_size",
 					   micro * (steps > 0 ? steps : 1)),
 			      source,
-			      "train_batch_size %.0f is no multiple of micro-batch %.0f x "
-			      "accumulation %.0f: no number of GPUs gives it, and DeepSpeed stops",
+			      "train_batch_size %.0f is not a multiple of micro-batch %.0f x "
+			      "accumulation %.0f: DeepSpeed fails with any number of GPUs",
 			      all, micro, steps > 0 ? steps : 1);
 		return;
 	}
@@ -38,8 +37,8 @@ static void lint_deepspeed_batches(const struct train_doc *d)
 	world = all / (micro * steps);
 	if (gpus && fmod(world, (double)gpus) != 0 && fmod((double)gpus, world) != 0)
 		train_finding(d, LINT_WARNING, "batch-arithmetic", "train_batch_size", NULL, source,
-			      "%.0f = %.0f x %.0f x %.0f data-parallel processes, and this machine "
-			      "has %zu GPUs: with another number DeepSpeed stops",
+			      "%.0f = %.0f x %.0f x %.0f data-parallel processes, but this machine "
+			      "has %zu GPUs: DeepSpeed fails if they differ",
 			      all, micro, steps, world, gpus);
 }
 
@@ -65,7 +64,7 @@ void lint_train_deepspeed(const struct train_doc *d)
 		lint_add(d->l, LINT_NOTE, "auto", at->line, at->key ? at->key->text : "auto", NULL,
 			 "transformers and Accelerate documentation",
 			 "\"auto\" is filled in by transformers' Trainer and by Accelerate; "
-			 "deepspeed.initialize() alone cannot read it as a size of batches");
+			 "deepspeed.initialize() alone does not accept it as a batch size");
 }
 
 /*
@@ -85,10 +84,10 @@ static void only_in_stage(const struct train_doc *d, int stage)
 			train_finding(
 				d, LINT_WARNING, "dead-key", k->path,
 				least == most
-					? arena_printf(d->l->a, "stage %d, or take it out", least)
-					: arena_printf(d->l->a, "stage %d to %d, or take it out",
+					? arena_printf(d->l->a, "stage %d, or remove it", least)
+					: arena_printf(d->l->a, "stage %d to %d, or remove it",
 						       least, most),
-				zero_source, "%s does nothing with ZeRO stage %d",
+				zero_source, "%s has no effect with ZeRO stage %d",
 				k->path + strlen("zero_optimization."), stage);
 	}
 }
@@ -143,8 +142,8 @@ void lint_train_fsdp(const struct train_doc *d, const struct markup_node *fsdp)
 		lint_add(d->l, LINT_NOTE, "fsdp-version", fsdp->key ? fsdp->key->line : fsdp->line,
 			 fsdp->key ? fsdp->key->text : "", "version: 2",
 			 "Accelerate's sources (utils/dataclasses.py)",
-			 "without it transformers 4 takes FSDP 1, and 5.17 FSDP 2: what the other "
-			 "keys do depends on that");
+			 "the default is FSDP 1 in transformers 4 and FSDP 2 in 5.17, which "
+			 "changes the meaning of the other keys");
 }
 
 /*
@@ -176,16 +175,15 @@ static void lint_deepspeed_together(const struct train_doc *d)
 	if (lint_deepspeed_set(d, "deepspeed") && lint_deepspeed_set(d, "fsdp"))
 		train_finding(d, LINT_ERROR, "contradiction", "fsdp", "one of them",
 			      lint_train_trainer_source,
-			      "deepspeed and fsdp are both on: each wants to shard the model");
+			      "deepspeed and fsdp are both on: both shard the model");
 	/* By epochs neither number counts. */
 	if (train_flag(d, "load_best_model_at_end", false) && eval >= 1 && save >= 1 &&
 	    (!*when || strcasecmp(when, "steps") == 0) && fmod(save, eval) != 0)
-		train_finding(
-			d, LINT_ERROR, "contradiction", "save_steps", "a multiple of eval_steps",
-			lint_train_trainer_source,
-			"load_best_model_at_end: save_steps %g is no multiple of eval_steps %g, "
-			"and the Trainer stops",
-			save, eval);
+		train_finding(d, LINT_ERROR, "contradiction", "save_steps",
+			      "a multiple of eval_steps", lint_train_trainer_source,
+			      "load_best_model_at_end: save_steps %g is not a multiple of "
+			      "eval_steps %g; the Trainer fails",
+			      save, eval);
 }
 
 static void lint_deepspeed_loader(const struct train_doc *d)
@@ -196,8 +194,7 @@ static void lint_deepspeed_loader(const struct train_doc *d)
 	if (workers > 0 && cpus && gpus && workers * (double)gpus > (double)cpus)
 		train_finding(d, LINT_WARNING, "too-many-workers", "dataloader_num_workers",
 			      arena_printf(d->l->a, "%zu", cpus / gpus > 2 ? cpus / gpus - 1 : 1),
-			      NULL,
-			      "%.0f workers for each of %zu GPUs are %.0f processes on %zu CPUs",
+			      NULL, "%.0f workers for each of %zu GPUs: %.0f processes on %zu CPUs",
 			      workers, gpus, workers * (double)gpus, cpus);
 }
 
@@ -222,8 +219,8 @@ static void sharding(const struct train_doc *d)
 			train_finding(d, LINT_ERROR, "bad-value", "fsdp",
 				      "one of full_shard, shard_grad_op, no_shard, hybrid_shard, "
 				      "hybrid_shard_zero2, offload, auto_wrap",
-				      lint_train_trainer_source,
-				      "\"%.*s\" is no word that fsdp knows", (int)n, at);
+				      lint_train_trainer_source, "unknown fsdp option \"%.*s\"",
+				      (int)n, at);
 		at += n + strspn(at + n, " ,");
 	}
 }

@@ -15,21 +15,20 @@ static void not_known(struct lint *l, const struct lint_var *v, enum nccl_knows 
 	if (k == NCCL_NOT_YET) {
 		lint_add(l, LINT_ERROR, "too-new", v->line, v->name,
 			 arena_printf(l->a, "NCCL %s or later", since), "NCCL's sources",
-			 "NCCL reads %s since %s; %s is %s, which ignores it without a word",
-			 v->name, since, l->on->nccl_from, l->on->nccl);
+			 "NCCL reads %s since %s; %s is %s, which silently ignores it", v->name,
+			 since, l->on->nccl_from, l->on->nccl);
 		return;
 	}
 	if (k == NCCL_NO_MORE) {
-		lint_add(l, LINT_WARNING, "removed", v->line, v->name, "take it out",
-			 "NCCL's sources", "NCCL %s and later do not read %s any more (%s is %s)",
-			 until, v->name, l->on->nccl_from, l->on->nccl);
+		lint_add(l, LINT_WARNING, "removed", v->line, v->name, "remove it",
+			 "NCCL's sources", "NCCL %s and later no longer read %s (%s is %s)", until,
+			 v->name, l->on->nccl_from, l->on->nccl);
 		return;
 	}
 	near = nccl_near(l->a, v->name);
 	lint_add(l, LINT_ERROR, "unknown-variable", v->line, v->name,
-		 near ? arena_printf(l->a, "%s?", near) : "take it out", "NCCL's sources",
-		 "no NCCL from %s to %s reads %s: it does nothing", nccl_oldest, nccl_newest,
-		 v->name);
+		 near ? arena_printf(l->a, "%s?", near) : "remove it", "NCCL's sources",
+		 "no NCCL from %s to %s reads %s: no effect", nccl_oldest, nccl_newest, v->name);
 }
 
 /* PyTorch (ProcessGroupNCCL) reads what is TORCH_NCCL_... today by its old name too. NULL: it is no
@@ -90,21 +89,21 @@ static void judge_value(struct lint *l, const struct lint_var *v, const struct k
 	if (v->open || !*v->value)
 		return;
 	if ((k->values == VALUES_INT || k->values == VALUES_BOOL) && !is_number(v->value)) {
-		lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, "digits alone", k->source,
-			 "%s=%.40s: only a number is read; of anything else what stands behind the "
-			 "digits is dropped, or all of it",
+		lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, "digits only", k->source,
+			 "%s=%.40s: expected a number; any text after the digits, or the whole "
+			 "value, is ignored",
 			 v->name, v->value);
 		return;
 	}
 	if (k->values == VALUES_INT && k->most > 0 &&
 	    (strtoll(v->value, NULL, 0) < k->least || strtoll(v->value, NULL, 0) > k->most))
 		lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, NULL, k->source,
-			 "%s=%.40s: it takes %d to %d", v->name, v->value, k->least, k->most);
+			 "%s=%.40s: expected %d to %d", v->name, v->value, k->least, k->most);
 	if (!k->words || (k->values == VALUES_LIST ? all_among(k->words, v->value)
 						   : among(k->words, v->value, strlen(v->value))))
 		return;
 	lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, NULL, k->source,
-		 "%s=%.40s: it takes one of %s", v->name, v->value, k->words);
+		 "%s=%.40s: expected one of %s", v->name, v->value, k->words);
 }
 
 static bool gb10(const struct lint *l)
@@ -134,8 +133,8 @@ static void gid_index(struct lint *l, const struct lint_var *v)
 	if (l->on->nccl && version_order(l->on->nccl, "2.21") < 0) {
 		lint_add(l, LINT_NOTE, "gid-pinned", v->line, v->name, "NCCL 2.21 or later",
 			 known_var(v->name)->source,
-			 "%s=%.20s: %s is %s, which does not find the row itself; rows move when "
-			 "addresses change",
+			 "%s=%.20s: %s is %s, which does not find the index itself; indexes change "
+			 "with the addresses",
 			 v->name, v->value, l->on->nccl_from, l->on->nccl);
 		return;
 	}
@@ -145,10 +144,10 @@ static void gid_index(struct lint *l, const struct lint_var *v)
 			roce = roce || !n->ports[i].infiniband;
 		}
 	if (infiniband && !roce)
-		lint_add(l, LINT_WARNING, "gid-pinned", v->line, v->name, "take it out",
+		lint_add(l, LINT_WARNING, "gid-pinned", v->line, v->name, "remove it",
 			 known_var(v->name)->source,
-			 "%s=%.20s: the fast ports of this machine are InfiniBand, where it is not "
-			 "read",
+			 "%s=%.20s: the fast ports of this machine are InfiniBand, where it is "
+			 "ignored",
 			 v->name, v->value);
 	else
 		harmful(l, v, LINT_ERROR, "gid-pinned", NULL);
@@ -160,8 +159,7 @@ static void algo(struct lint *l, const struct lint_var *v)
 	if (*v->value == '^')
 		lint_add(l, LINT_NOTE, "forced", v->line, v->name, known_var(v->name)->instead,
 			 known_var(v->name)->source,
-			 "%s=%.60s: it is left out for all sizes and machines alike", v->name,
-			 v->value);
+			 "%s=%.60s: excluded for all sizes and machines", v->name, v->value);
 	else
 		harmful(l, v, LINT_WARNING, "forced", NULL);
 }
@@ -171,15 +169,15 @@ static void gdr(struct lint *l, const struct lint_var *v)
 	bool off = strcmp(v->value, "0") == 0 || strcasecmp(v->value, "LOC") == 0;
 
 	if (gb10(l) && !off)
-		lint_add(l, LINT_WARNING, "not-here", v->line, v->name, "take it out",
+		lint_add(l, LINT_WARNING, "not-here", v->line, v->name, "remove it",
 			 "docs.nvidia.com/dgx/dgx-spark-porting-guide (read 2026-11-21)",
-			 "%s=%.20s: a GB10 has no GPUDirect RDMA; NIC and GPU share the memory, "
-			 "and this can only make the start fail",
+			 "%s=%.20s: a GB10 has no GPUDirect RDMA; NIC and GPU share the memory, so "
+			 "this can only make the start fail",
 			 v->name, v->value);
 	else if (!gb10(l) && off)
 		lint_add(l, LINT_WARNING, "gdr-off", v->line, v->name, "unset it",
 			 known_var(v->name)->source,
-			 "%s=%.20s: NIC and GPU meet in host memory, at a part of the speed",
+			 "%s=%.20s: NIC and GPU exchange data through host memory, which is slower",
 			 v->name, v->value);
 	else if (!off && strcmp(v->name, "NCCL_NET_GDR_LEVEL") == 0)
 		harmful(l, v, LINT_NOTE, "forced", NULL);
@@ -194,8 +192,8 @@ static void net(struct lint *l, const struct lint_var *v)
 static void debug(struct lint *l, const struct lint_var *v)
 {
 	if (strcasecmp(v->value, "INFO") == 0 || strcasecmp(v->value, "TRACE") == 0)
-		lint_add(l, LINT_NOTE, "debug-left", v->line, v->name, "WARN when all works", NULL,
-			 "%s=%s: every rank writes what it does; fine for finding a fault", v->name,
+		lint_add(l, LINT_NOTE, "debug-left", v->line, v->name, "WARN in normal operation",
+			 NULL, "%s=%s: every rank logs its actions; for debugging only", v->name,
 			 v->value);
 }
 
@@ -205,8 +203,8 @@ static void connections(struct lint *l, const struct lint_var *v)
 
 	if (strcmp(v->value, "1") == 0 && !(l->megatron && !sharded))
 		harmful(l, v, sharded ? LINT_WARNING : LINT_NOTE, "harmful",
-			l->fsdp	  ? "this script speaks of FSDP"
-			: l->zero ? "this script speaks of DeepSpeed, whose overlap it takes away"
+			l->fsdp	  ? "this script mentions FSDP"
+			: l->zero ? "this script mentions DeepSpeed, whose overlap it prevents"
 				  : NULL);
 }
 
@@ -251,8 +249,8 @@ static void plain_interface(struct lint *l, const struct lint_var *v)
 	if (*v->value == '=')
 		lint_add(l, LINT_ERROR, "bad-value", v->line, v->name, v->value + 1,
 			 known_var(v->name)->source,
-			 "%s=%.40s: \"=\" in front is NCCL's way alone; here it is part of a name "
-			 "that no interface has",
+			 "%s=%.40s: a leading \"=\" is valid only for NCCL; here it becomes part "
+			 "of a name that no interface has",
 			 v->name, v->value);
 	else
 		lint_interface(l, v);
@@ -295,8 +293,8 @@ static void old_name(struct lint *l, const struct lint_var *v, const char *today
 
 	lint_add(l, LINT_NOTE, "old-name", v->line, v->name, today,
 		 "PyTorch sources, torch/csrc/distributed/c10d/Utils.hpp",
-		 "%s is no variable of NCCL's but PyTorch's, which has called it %s since 2.2 and "
-		 "warns of this name",
+		 "%s is a PyTorch variable, not NCCL's; PyTorch 2.2 renamed it %s and warns about "
+		 "the old name",
 		 v->name, today);
 	as.name = today;
 	lint_var(l, &as);
@@ -327,9 +325,9 @@ void lint_var(struct lint *l, const struct lint_var *v)
 		knows = nccl_knows(v->name, l->on->nccl);
 		if (l->on->image && l->conf)
 			lint_add(l, LINT_WARNING, "image-conf", v->line, v->name,
-				 "delete the file, or take out what nobody remembers", NULL,
-				 "%s=%.60s is set for every program of this image, without a word "
-				 "in any log",
+				 "delete the file, or remove forgotten settings", NULL,
+				 "%s=%.60s is set for every program of this image, without any log "
+				 "entry",
 				 v->name, v->value);
 	}
 	if (knows != NCCL_KNOWN && knows != NCCL_NOT_TOLD) {

@@ -103,10 +103,10 @@ static void anchor(struct reader *r, struct markup_node *n, const unsigned char 
 static int open_node(struct reader *r, struct markup_node *n, struct err *e)
 {
 	if (++r->depth > MARKUP_DEPTH_MAX)
-		return err_set(e, -E2BIG, "it is nested deeper than %d levels", MARKUP_DEPTH_MAX);
+		return err_set(e, -E2BIG, "nested deeper than %d levels", MARKUP_DEPTH_MAX);
 	/* A map as a key has no name; its own entries are read, and it is no entry itself. */
 	if (r->key == n)
-		return err_set(e, -EINVAL, "a map or list as a key has no name");
+		return err_set(e, -EINVAL, "a map or list cannot be a key");
 	r->at = n;
 	return 0;
 }
@@ -185,12 +185,11 @@ static int markup_events(struct reader *r, yaml_parser_t *p, unsigned *line, str
 	while (!end && got == 0) {
 		if (!yaml_parser_parse(p, &ev)) {
 			*line = (unsigned)p->problem_mark.line + 1;
-			return err_set(e, -EINVAL, "%s",
-				       p->problem ? p->problem : "it cannot be read");
+			return err_set(e, -EINVAL, "%s", p->problem ? p->problem : "unreadable");
 		}
 		*line = (unsigned)ev.start_mark.line + 1;
 		if (r->nodes >= MARKUP_NODES_MAX)
-			got = err_set(e, -E2BIG, "it has more than %d parts", MARKUP_NODES_MAX);
+			got = err_set(e, -E2BIG, "more than %d nodes", MARKUP_NODES_MAX);
 		else
 			got = markup_take(r, &ev, e);
 		end = ev.type == YAML_STREAM_END_EVENT;
@@ -235,7 +234,7 @@ int markup_read(struct arena *a, const char *text, size_t len, bool json, struct
 	line = line ? line : &own;
 	*line = 0;
 	if (len > MARKUP_TEXT_MAX)
-		return err_set(e, -E2BIG, "it is larger than %d bytes", MARKUP_TEXT_MAX);
+		return err_set(e, -E2BIG, "larger than %d bytes", MARKUP_TEXT_MAX);
 	out->bom = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
 	out->crlf = memmem(text, len, "\r\n", 2) != NULL;
 	r.skip = out->bom ? 3 : 0;

@@ -278,34 +278,31 @@ static void set_shape(struct gen_cluster *c, enum gen_shape s, const char *why)
 
 static void nodes_judge_shape(struct gen_cluster *c)
 {
-	static const char passed_by[] =
-		"RDMA ports speak neither InfiniBand nor Ethernet (EFA does not): NCCL reaches "
-		"them by a plug-in of the image, or not";
+	static const char passed_by[] = "RDMA ports are neither InfiniBand nor Ethernet (such as "
+					"EFA): NCCL requires a plug-in in the image";
 	bool ports, infiniband, addresses, foreign;
 	size_t wide = nodes_widest(c, &c->prefix);
 
 	nodes_look(c, &ports, &infiniband, &addresses, &foreign);
 	if (c->n < 2)
-		set_shape(c, SHAPE_ALONE, "one machine: nothing goes over a network");
+		set_shape(c, SHAPE_ALONE, "one machine: no network traffic");
 	else if (!ports)
 		set_shape(c, SHAPE_SOCKETS,
 			  foreign ? passed_by
-				  : "at least one machine has no RDMA port that is up: sockets are "
-				    "left");
+				  : "at least one machine has no RDMA port up: using sockets");
 	else if (infiniband)
-		set_shape(c, SHAPE_FABRIC, "InfiniBand: the subnet manager joins all ports");
+		set_shape(c, SHAPE_FABRIC, "InfiniBand: the subnet manager connects all ports");
 	else if (wide == c->n)
 		set_shape(c, SHAPE_COMMON,
 			  c->n == 2 ? "two machines with a subnet in common"
 				    : "all machines have a subnet in common: a switch");
 	else if (!addresses)
-		set_shape(c, SHAPE_UNKNOWN,
-			  "RDMA ports are up, but have no address that could be seen");
+		set_shape(c, SHAPE_UNKNOWN, "RDMA ports are up, but their addresses are unknown");
 	else if (c->n == 3 && all_pairs_share(c))
-		set_shape(c, SHAPE_RING, "three machines, each two with subnets of their own");
+		set_shape(c, SHAPE_RING, "three machines, each pair with its own subnets");
 	else
 		set_shape(c, SHAPE_NEIGHBOURS,
-			  "no subnet is common to all machines, and not every two share one");
+			  "no subnet is common to all machines, and not every pair shares one");
 }
 
 /* The fast network's own: NCCL's data go there, and IPoIB is slow and late to come up. An RDMA

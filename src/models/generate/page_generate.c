@@ -12,7 +12,7 @@ static const char *since_text(struct arena *a, const struct gen_var *v, const ch
 		return "";
 	if (v->known == NCCL_NOT_YET)
 		return arena_printf(a, "since %s: NOT read by %s", v->since, nccl);
-	return arena_printf(a, "%s %s%s%s%s", v->since ? "since" : "in all since",
+	return arena_printf(a, "%s %s%s%s%s", v->since ? "since" : "in all releases since",
 			    v->since ? v->since : nccl_oldest, v->known == NCCL_KNOWN ? "; " : "",
 			    v->known == NCCL_KNOWN ? nccl : "",
 			    v->known == NCCL_KNOWN ? " reads it" : "");
@@ -50,10 +50,10 @@ static void generate_page_variables(struct doc *d, const struct generate_view *v
 	if (!any) {
 		if (!v->launch)
 			doc_text(d,
-				 v->named ? "The machines are only named: which variables they "
-					    "need follows from their devices (--node, --host)."
-					  : "No variable is needed: %s. NCCL finds GPUs and links "
-					    "of one machine by itself.",
+				 v->named ? "Only machine names are known; the variables depend on "
+					    "their devices (--node, --host)."
+					  : "No variable required: %s. NCCL finds GPUs and links "
+					    "of one machine itself.",
 				 e->c->shape_why);
 		return;
 	}
@@ -131,7 +131,7 @@ static void generate_page_commands(struct doc *d, const struct generate_view *v)
 		doc_heading(d, 2,
 			    c->node ? arena_printf(d->arena, "On %s%s%s", c->node->name,
 						   c->role ? ", " : "", c->role ? c->role : "")
-				    : arena_printf(d->arena, "On %s, for all",
+				    : arena_printf(d->arena, "On %s, for all machines",
 						   v->cluster->nodes[0].name));
 		doc_code(d, command_line(d->arena, c));
 		if (first)
@@ -150,8 +150,8 @@ static void tries(struct doc *d, const struct serve_plan *p)
 
 	if (p->n_tries < 2)
 		return;
-	t = DOC_TABLE(d, "Ways to spread it (predicted)", "!>Tensor", "!>Pipeline",
-		      ">All, tokens/s", ">Per token, ms", ">First token, ms", ">A GPU, GB", "~");
+	t = DOC_TABLE(d, "Parallelism options (predicted)", "!>Tensor", "!>Pipeline",
+		      ">All, tokens/s", ">TPOT, ms", ">TTFT, ms", ">A GPU, GB", "~");
 	for (size_t i = 0; i < p->n_tries; i++) {
 		const struct serve_try *x = &p->tries[i];
 		struct cell *c = node_row(d, t);
@@ -174,19 +174,19 @@ static void tries(struct doc *d, const struct serve_plan *p)
 
 static void generate_page_predicted(struct doc *d, const struct serve_plan *p)
 {
-	struct node *n = doc_pairs(d, "What to expect (predicted, not measured)");
+	struct node *n = doc_pairs(d, "Expected performance (predicted, not measured)");
 	const struct prediction *q = &p->p;
 
-	node_pairf(d, n, "first token", "%s ms (%s to %s)", figure_number(d->arena, q->ttft.value),
+	node_pairf(d, n, "TTFT", "%s ms (%s to %s)", figure_number(d->arena, q->ttft.value),
 		   figure_number(d->arena, q->ttft.low), figure_number(d->arena, q->ttft.high));
-	node_pairf(d, n, "each token", "%s ms (%s to %s)", figure_number(d->arena, q->tpot.value),
+	node_pairf(d, n, "TPOT", "%s ms (%s to %s)", figure_number(d->arena, q->tpot.value),
 		   figure_number(d->arena, q->tpot.low), figure_number(d->arena, q->tpot.high));
-	node_pairf(d, n, "all requests", "%s tokens/s (%s to %s)",
+	node_pairf(d, n, "throughput", "%s tokens/s (%s to %s)",
 		   figure_number(d->arena, q->throughput.value),
 		   figure_number(d->arena, q->throughput.low),
 		   figure_number(d->arena, q->throughput.high));
 	node_pair(d, n, "limited by", cell(q->limit_why));
-	node_pairf(d, n, "memory of a GPU", "%.1f GB are needed of %.1f GB; free now: %s%s%s",
+	node_pairf(d, n, "memory per GPU", "%.1f GB required of %.1f GB; free now: %s%s%s",
 		   p->wanted_bytes / 1e9, p->total_bytes / 1e9,
 		   p->free_bytes > 0 ? arena_printf(d->arena, "%.1f GB (", p->free_bytes / 1e9)
 				     : "",
@@ -204,14 +204,14 @@ static void generate_page_serving(struct doc *d, const struct generate_view *v)
 		return;
 	s = p->source;
 	if (!p->fits)
-		doc_text(d, "It does not fit: %s.", p->fits_why);
+		doc_text(d, "Does not fit: %s.", p->fits_why);
 	generate_page_predicted(d, p);
 	tries(d, p);
 	if (p->quant || p->expert_parallel || *p->expert_why)
 		doc_text(d, "Experts: %s. Weights: %s.", *p->expert_why ? p->expert_why : "none",
 			 p->quant_why);
-	doc_text(d, "Options as %s %s has them, for %s and later (%s, read %s).", s->name,
-		 s->version, s->needs, s->source, s->date);
+	doc_text(d, "Options of %s %s, for %s and later (%s, read %s).", s->name, s->version,
+		 s->needs, s->source, s->date);
 }
 
 struct doc *page_generate(struct arena *a, const struct generate_view *v)
@@ -220,8 +220,7 @@ struct doc *page_generate(struct arena *a, const struct generate_view *v)
 
 	doc_heading(d, 1, arena_printf(a, "Generated: %s", v->kind));
 	generate_page_machines(d, v);
-	generate_page_list(d, v, "What is wrong with the machines", "problems",
-			   v->envs->n_problems);
+	generate_page_list(d, v, "Problems of the machines", "problems", v->envs->n_problems);
 	if (v->train) {
 		page_generate_train(d, v->train);
 		return d;
@@ -229,7 +228,7 @@ struct doc *page_generate(struct arena *a, const struct generate_view *v)
 	generate_page_commands(d, v);
 	generate_page_serving(d, v);
 	generate_page_variables(d, v);
-	generate_page_list(d, v, "Left alone", "left_alone", v->envs->n_left);
+	generate_page_list(d, v, "Not set", "left_alone", v->envs->n_left);
 	return d;
 }
 
@@ -247,14 +246,14 @@ static void page_generate_train_figure(struct doc *d, struct node *n, const char
 static void train_predicted(struct doc *d, const struct train_setup *s, const char *after)
 {
 	const struct train_answer *was = s->before, *now = s->after;
-	struct node *n = doc_pairs(d, "What to expect (predicted, not measured)");
+	struct node *n = doc_pairs(d, "Expected performance (predicted, not measured)");
 
 	node_pairf(d, n, "before",
 		   "%s, micro-batch %d, accumulation %d, recomputation %s: %.1f GB of "
 		   "%.1f GB on each GPU%s",
 		   train_way_names[was->q.way], was->q.micro_batch, was->q.accumulation,
 		   train_recompute_names[was->q.recompute], was->memory.total / 1e9,
-		   was->memory.limit / 1e9, was->memory.fits ? "" : ", which does not fit");
+		   was->memory.limit / 1e9, was->memory.fits ? "" : ", does not fit");
 	node_pair(d, n, after,
 		  cell_printf(d, STYLE_STRONG,
 			      "%s, micro-batch %d, accumulation %d, recomputation %s%s: %.1f GB",
@@ -269,10 +268,10 @@ static void train_predicted(struct doc *d, const struct train_setup *s, const ch
 			  cell_as(STYLE_BAD, s->fits ? s->offload.why : s->fits_why));
 		return;
 	}
-	node_pairf(d, n, "gain", "%.2f times the tokens a second (%.2f to %.2f)", s->gain.value,
+	node_pairf(d, n, "gain", "%.2f times the tokens/s (%.2f to %.2f)", s->gain.value,
 		   s->gain.low, s->gain.high);
 	if (s->compile && !now->q.compile)
-		node_pairf(d, n, "torch.compile", "not in these figures; %s", s->compile_why);
+		node_pairf(d, n, "torch.compile", "not included; %s", s->compile_why);
 	page_generate_train_figure(d, n, "step", "s", 1, &was->time.total, &now->time.total);
 	page_generate_train_figure(d, n, "all GPUs", "tokens/s", 1, &was->tokens_s, &now->tokens_s);
 	node_pairf(d, n, "limited by", "%s: %s", train_limit_names[now->limit], now->limit_why);
@@ -294,8 +293,8 @@ static void train_tries(struct doc *d, const struct train_setup *s)
 
 	if (s->n_tries < 2)
 		return;
-	t = DOC_TABLE(d, "Ways to train it (predicted)", "!Way", "!Recomputation", "!>Micro-batch",
-		      ">Accumulation", ">All, tokens/s", ">A GPU, GB", "");
+	t = DOC_TABLE(d, "Parallelism options (predicted)", "!Way", "!Recomputation",
+		      "!>Micro-batch", ">Accumulation", ">All, tokens/s", ">A GPU, GB", "");
 	for (size_t i = 0; i < s->n_tries; i++) {
 		const struct train_try *x = &s->tries[i];
 		struct cell *c = node_row(d, t);
@@ -325,14 +324,14 @@ static void items(struct doc *d, const char *title, const struct train_items *l)
 static void edited(struct doc *d, const struct train_edit *e)
 {
 	if (!e->edits.n) {
-		doc_text(d, "Nothing in %s is worth changing.", e->name);
+		doc_text(d, "No useful changes in %s.", e->name);
 	} else {
 		doc_heading(d, 2, arena_printf(d->arena, "Changes of %s", e->name));
 		doc_code(d, e->diff);
 		shape_list_table(d, NULL, &train_edit_shape, "changes", e);
 	}
 	if (e->n_left)
-		shape_list_table(d, "Left as it is", &train_edit_shape, "left", e);
+		shape_list_table(d, "Unchanged", &train_edit_shape, "left", e);
 }
 
 void page_generate_train(struct doc *d, const struct train_view *v)
@@ -343,9 +342,9 @@ void page_generate_train(struct doc *d, const struct train_view *v)
 		doc_heading(d, 2, v->file.name);
 		doc_code(d, v->file.text);
 		items(d, NULL, &v->file.items);
-		items(d, "Arguments of transformers' Trainer that belong to it", &v->arguments);
+		items(d, "Matching arguments of transformers' Trainer", &v->arguments);
 		if (v->torch_call) {
-			doc_heading(d, 2, "The same as calls of PyTorch");
+			doc_heading(d, 2, "Equivalent PyTorch calls");
 			doc_code(d, v->torch_call);
 		}
 	}
@@ -360,12 +359,12 @@ static void looked(struct doc *d, const struct lint_view *v)
 	const struct lint *l = v->l;
 
 	doc_text(d,
-		 "Looked at %zu file%s: %zu variable%s, %zu command%s of an engine, %zu line%s of "
-		 "hostfiles, %zu configuration%s of trainings. %s%s%s.",
+		 "Checked %zu file%s: %zu variable%s, %zu engine command%s, %zu hostfile line%s, "
+		 "%zu training configuration%s. %s%s%s.",
 		 v->n, v->n == 1 ? "" : "s", l->variables, l->variables == 1 ? "" : "s",
 		 l->commands, l->commands == 1 ? "" : "s", l->hosts, l->hosts == 1 ? "" : "s",
 		 l->configs, l->configs == 1 ? "" : "s",
-		 v->on->nccl ? "NCCL " : "Which NCCL will read them is not known (--nccl)",
+		 v->on->nccl ? "NCCL " : "NCCL release unknown (--nccl)",
 		 v->on->nccl ? v->on->nccl : "",
 		 v->on->nccl ? arena_printf(d->arena, " (%s)", v->on->nccl_from) : "");
 }

@@ -31,9 +31,9 @@ static const struct shape_row gen_var_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(gen_var, name) },
 	{ "value", NULL, SHAPE_TEXT(gen_var, value) },
 	{ "reason", NULL, SHAPE_TEXT(gen_var, reason) },
-	{ "library", "Who reads it.", A_TEXT(gen_var, library) },
-	{ "since", "The first release that knows it; null: all of the list.", A_TEXT(gen_var, since) },
-	{ "known", "To the NCCL that was seen there.",
+	{ "library", "The library that reads it.", A_TEXT(gen_var, library) },
+	{ "since", "First release that supports it; null: all listed releases.", A_TEXT(gen_var, since) },
+	{ "known", "Whether the NCCL found there supports it.",
 	  SHAPE_CHOICE(gen_var, known, nccl_knows_names), .when_of = gen_var_nccl },
 };
 static const struct shape gen_var_shape = SHAPE(gen_var, gen_var);
@@ -43,13 +43,13 @@ static const struct shape gen_var_shape = SHAPE(gen_var, gen_var);
 static const struct shape_row gen_env_rows[] = {
 	{ "rank", NULL, SHAPE_COUNT(gen_env, rank), .title = "Rank" },
 	{ "name", NULL, SHAPE_TEXT(gen_node, name), OF_NODE, .title = "Machine", .style_of = shape_strong },
-	{ "address", "How others reach it.", NO_EMPTY_TEXT(gen_node, address), OF_NODE, .title = "Address" },
-	{ "interface", "Of that address.", NO_EMPTY_TEXT(gen_node, control), OF_NODE, .title = "Interface" },
+	{ "address", "Address for the other machines.", NO_EMPTY_TEXT(gen_node, address), OF_NODE, .title = "Address" },
+	{ "interface", "Interface of that address.", NO_EMPTY_TEXT(gen_node, control), OF_NODE, .title = "Interface" },
 	{ "platform", NULL, NO_EMPTY_TEXT(gen_node, platform), OF_NODE },
 	{ "gpu", NULL, NO_EMPTY_TEXT(gen_node, gpu), OF_NODE, .title = "GPU" },
 	{ "gpus", NULL, SHAPE_COUNT(gen_node, gpus), OF_NODE, .title = "GPUs" },
-	{ "nccl", "Version of the system's library.", A_TEXT(gen_node, nccl), OF_NODE, .title = "NCCL" },
-	{ "from", "Where its facts are from.",
+	{ "nccl", "Version of the system library.", A_TEXT(gen_node, nccl), OF_NODE, .title = "NCCL" },
+	{ "from", "Source of its facts.",
 	  SHAPE_TEXT(gen_node, from), OF_NODE, .title = "~From", .style_of = shape_muted },
 	{ "variables", NULL, SHAPE_LIST(gen_env, vars, n, gen_var) },
 };
@@ -70,14 +70,14 @@ static const void *gen_command_vars(struct arena *a, const void *object, size_t 
 }
 
 static const struct shape_row gen_command_rows[] = {
-	{ "node", "null: on the first node, for all.",
+	{ "node", "null: run on the first node for all.",
 	  A_TEXT(gen_node, name), SHAPE_VIA(gen_command, node, gen_node) },
 	{ "rank", NULL, SHAPE_COUNT(gen_command, rank) },
 	{ "role", NULL, A_TEXT(gen_command, role) },
 	{ "argv", NULL, SHAPE_LIST_AS(gen_command, words, n, gen_word, gen_word_text_shape) },
-	{ "reasons", "Of each word; null: it belongs to the word before.",
+	{ "reasons", "Reason for each word; null: part of the previous word.",
 	  SHAPE_LIST_AS(gen_command, words, n, gen_word, gen_word_reason_shape) },
-	{ "variables", "To be set around it.", SHAPE_LIST_MADE(gen_command_vars, gen_var) },
+	{ "variables", "Environment variables to set for it.", SHAPE_LIST_MADE(gen_command_vars, gen_var) },
 };
 static const struct shape gen_command_shape = SHAPE(gen_command, gen_command);
 
@@ -98,8 +98,8 @@ static const struct shape_row gen_problem_rows[] = {
 	{ "code", "Never renamed.", SHAPE_TEXT(gen_problem, code) },
 	{ "node", "null: all.", NO_EMPTY_TEXT(gen_problem, node), .title = "Machine", .shown = gen_problem_node },
 	{ "says", NULL, SHAPE_TEXT(gen_problem, says), .title = "~What", .style_of = gen_problem_style },
-	{ "fix", NULL, A_TEXT(gen_problem, fix), .title = "~What to do" },
-	{ "fatal", "What was generated will not work, or not as it should.", SHAPE_FLAG(gen_problem, fatal) },
+	{ "fix", NULL, A_TEXT(gen_problem, fix), .title = "~Fix" },
+	{ "fatal", "The generated output will fail or misbehave.", SHAPE_FLAG(gen_problem, fatal) },
 };
 static const struct shape gen_problem_shape = SHAPE(gen_problem, gen_problem);
 
@@ -134,12 +134,12 @@ static const char *serve_kv(const void *object)
 
 static const struct shape_row serve_plan_rows[] = {
 	{ "engine", NULL, SHAPE_TEXT(engine_source, name), OF_SOURCE },
-	{ "options_of", "The release whose options were read.", SHAPE_TEXT(engine_source, version), OF_SOURCE },
-	{ "options_need", "The oldest that knows all that is generated.",
+	{ "options_of", "The release whose options were used.", SHAPE_TEXT(engine_source, version), OF_SOURCE },
+	{ "options_need", "The oldest release that supports all generated options.",
 	  SHAPE_TEXT(engine_source, needs), OF_SOURCE },
 	{ "options_source", NULL, SHAPE_TEXT(engine_source, source), OF_SOURCE },
-	{ "options_read", "The day.", SHAPE_TEXT(engine_source, date), OF_SOURCE },
-	{ "model", "As the engine is given it.", SHAPE_TEXT(serve_plan, model) },
+	{ "options_read", "Date.", SHAPE_TEXT(engine_source, date), OF_SOURCE },
+	{ "model", "As passed to the engine.", SHAPE_TEXT(serve_plan, model) },
 	{ "weights", NULL, SHAPE_TEXT(format, name), SHAPE_VIA(serve_plan, p.q.ask.weights, format) },
 	{ "fits", NULL, SHAPE_FLAG(serve_plan, fits) },
 	{ "fits_why", NULL, A_TEXT(serve_plan, fits_why) },
@@ -147,18 +147,19 @@ static const struct shape_row serve_plan_rows[] = {
 	{ "pp", NULL, SHAPE_COUNT(serve_plan, pp) },
 	{ "expert_parallel", NULL, SHAPE_FLAG(serve_plan, expert_parallel) },
 	{ "kv", NULL, SHAPE_TEXT_OF(serve_kv) },
-	{ "fraction", "Of memory, as the engine takes it.",
+	{ "fraction", "Memory fraction, as the engine defines it.",
 	  SHAPE_REAL(serve_plan, fraction), .unknown = SHAPE_ZERO, SHAPE_WHEN(serve_plan, fits) },
-	{ "wanted_bytes", "Of a GPU.", SHAPE_REAL(serve_plan, wanted_bytes) },
-	{ "total_bytes", "Of a GPU, or of the machine where they share.", SHAPE_REAL(serve_plan, total_bytes) },
-	{ "free_bytes", "Of that, now.", SHAPE_REAL(serve_plan, free_bytes), .unknown = SHAPE_ZERO },
+	{ "wanted_bytes", "Per GPU.", SHAPE_REAL(serve_plan, wanted_bytes) },
+	{ "total_bytes", "Per GPU, or of the machine if CPU and GPU share memory.", SHAPE_REAL(serve_plan,
+	  total_bytes) },
+	{ "free_bytes", "Of that, currently free.", SHAPE_REAL(serve_plan, free_bytes), .unknown = SHAPE_ZERO },
 	{ "free_from", NULL, A_TEXT(serve_plan, free_from) },
 	{ "ttft_ms", NULL, SHAPE_OBJECT(serve_plan, p.ttft, figure) },
 	{ "tpot_ms", NULL, SHAPE_OBJECT(serve_plan, p.tpot, figure) },
 	{ "throughput_tok_s", NULL, SHAPE_OBJECT(serve_plan, p.throughput, figure) },
 	{ "most_requests", NULL, A_FIGURE(serve_plan, p.memory.most_requests) },
 	{ "most_context_tokens", NULL, A_FIGURE(serve_plan, p.memory.most_context) },
-	{ "tries", "Ways to spread it.", SHAPE_ARRAY(serve_plan, tries, n_tries, serve_try) },
+	{ "tries", "Parallelism options.", SHAPE_ARRAY(serve_plan, tries, n_tries, serve_try) },
 };
 static const struct shape serve_plan_shape = SHAPE(serve_plan, serve_plan);
 
@@ -167,7 +168,7 @@ static const struct shape serve_plan_shape = SHAPE(serve_plan, serve_plan);
 static const struct shape_row train_item_rows[] = {
 	{ "path", NULL, SHAPE_TEXT(train_item, path), .title = "Key", .style_of = shape_strong },
 	{ "value", NULL, SHAPE_TEXT(train_item, value), .title = "Value", .style_of = shape_code },
-	{ "text", "The value is one.", SHAPE_FLAG(train_item, text) },
+	{ "text", "The value is text.", SHAPE_FLAG(train_item, text) },
 	{ "reason", NULL, A_TEXT(train_item, reason), .title = "~Why" },
 };
 const struct shape train_item_shape = SHAPE(train_item, train_item);
@@ -180,7 +181,7 @@ static const struct shape_row train_answer_rows[] = {
 	{ "accumulation", NULL, SHAPE_COUNT(train_answer, q.accumulation) },
 	{ "data_parallel", NULL, SHAPE_COUNT(train_answer, q.dp) },
 	{ "global_batch", NULL, SHAPE_COUNT(train_answer, q.global_batch) },
-	{ "memory_bytes", "Of a GPU.", SHAPE_REAL(train_answer, memory.total) },
+	{ "memory_bytes", "Per GPU.", SHAPE_REAL(train_answer, memory.total) },
 	{ "fits", NULL, SHAPE_FLAG(train_answer, memory.fits) },
 	{ "memory_limit_bytes", NULL, SHAPE_REAL(train_answer, memory.limit) },
 	{ "step_s", NULL, SHAPE_OBJECT(train_answer, time.total, figure) },
@@ -204,10 +205,10 @@ static const struct shape train_try_shape = SHAPE(train_try, train_try);
 static const struct shape_row train_offload_rows[] = {
 	{ "optimizer", NULL, SHAPE_FLAG(train_offload, optimizer) },
 	{ "weights", NULL, SHAPE_FLAG(train_offload, weights) },
-	{ "saved_bytes", "Of a GPU.", SHAPE_REAL(train_offload, saved_bytes) },
-	{ "moved_bytes", "Of a GPU and step, both ways.", SHAPE_REAL(train_offload, moved_bytes) },
-	{ "step_s_least", "What moving alone adds.", SHAPE_REAL(train_offload, step_s_least) },
-	{ "host_bytes", "Of one machine.", SHAPE_REAL(train_offload, host_bytes) },
+	{ "saved_bytes", "Per GPU.", SHAPE_REAL(train_offload, saved_bytes) },
+	{ "moved_bytes", "Per GPU and step, both directions.", SHAPE_REAL(train_offload, moved_bytes) },
+	{ "step_s_least", "Time added by the transfers alone.", SHAPE_REAL(train_offload, step_s_least) },
+	{ "host_bytes", "Per machine.", SHAPE_REAL(train_offload, host_bytes) },
 	{ "why", NULL, SHAPE_TEXT(train_offload, why) },
 };
 static const struct shape train_offload_shape = SHAPE(train_offload, train_offload);
@@ -230,7 +231,7 @@ static const struct shape_row train_edit_rows[] = {
 	{ "file", NULL, SHAPE_TEXT(train_edit, name) },
 	{ "diff", NULL, SHAPE_TEXT(train_edit, diff) },
 	{ "changes", NULL, SHAPE_LIST(train_edit, edits.at, edits.n, edit) },
-	{ "left", "What would be changed, and is not.", SHAPE_ARRAY(train_edit, left, n_left, train_left) },
+	{ "left", "Changes that were considered but not made.", SHAPE_ARRAY(train_edit, left, n_left, train_left) },
 };
 const struct shape train_edit_shape = SHAPE(train_edit, train_edit);
 
@@ -250,23 +251,24 @@ static const struct shape_row train_view_rows[] = {
 	{ "model", NULL, SHAPE_TEXT_OF(train_view_model) },
 	{ "fits", NULL, SHAPE_FLAG(train_setup, fits), OF_SETUP },
 	{ "fits_why", NULL, A_TEXT(train_setup, fits_why), OF_SETUP },
-	{ "why", "The way that was chosen, in a sentence.", A_TEXT(train_setup, why), OF_SETUP },
+	{ "why", "The chosen parallelism, in a sentence.", A_TEXT(train_setup, why), OF_SETUP },
 	{ "before", NULL, SHAPE_POINTER(train_setup, before, train_answer), OF_SETUP },
 	{ "after", NULL, SHAPE_POINTER(train_setup, after, train_answer), OF_SETUP },
-	{ "gain", "Tokens a second, after over before.",
+	{ "gain", "Ratio of tokens per second, after to before.",
 	  SHAPE_OBJECT(train_setup, gain, figure), OF_SETUP, .unknown = SHAPE_ZERO },
-	{ "offload", "To host memory: only where nothing else fits.",
+	{ "offload", "To host memory; only if nothing else fits.",
 	  SHAPE_OBJECT(train_setup, offload, train_offload), OF_SETUP, .when_of = train_view_offloads },
 	{ "compile", NULL, SHAPE_FLAG(train_setup, compile), OF_SETUP },
 	{ "compile_why", NULL, A_TEXT(train_setup, compile_why), OF_SETUP },
-	{ "workers", "Of the loader.", SHAPE_COUNT(train_setup, workers), OF_SETUP },
+	{ "workers", "Loader workers.", SHAPE_COUNT(train_setup, workers), OF_SETUP },
 	{ "threads", NULL, SHAPE_COUNT(train_setup, threads), OF_SETUP },
 	{ "tries", NULL, SHAPE_ARRAY(train_setup, tries, n_tries, train_try), OF_SETUP },
-	{ "reasons", "Of the file's values.", SHAPE_LIST(train_view, file.items.at, file.items.n, train_item) },
-	{ "arguments", "Of transformers' Trainer, that belong to it.",
+	{ "reasons", "Reasons for the file's values.", SHAPE_LIST(train_view, file.items.at, file.items.n,
+	  train_item) },
+	{ "arguments", "Matching arguments of transformers' Trainer.",
 	  SHAPE_LIST(train_view, arguments.at, arguments.n, train_item) },
-	{ "torch_call", "The same as calls of PyTorch.", A_TEXT(train_view, torch_call) },
-	{ "edit", "Of a file of the user's.", SHAPE_POINTER(train_view, edit, train_edit), .unknown = SHAPE_NULL },
+	{ "torch_call", "Equivalent PyTorch calls.", A_TEXT(train_view, torch_call) },
+	{ "edit", "Edit of a user's file.", SHAPE_POINTER(train_view, edit, train_edit), .unknown = SHAPE_NULL },
 };
 static const struct shape train_view_shape = SHAPE(train_view, train_view);
 
@@ -322,7 +324,7 @@ static const char *generate_file_text(const void *object)
 #define OF_ENVS SHAPE_VIA(generate_view, envs, gen_envs)
 
 static const struct shape_row generate_rows[] = {
-	{ "kind", "What was asked for: vllm, torchrun, nccl ...", SHAPE_TEXT(generate_view, kind) },
+	{ "kind", "Requested kind: vllm, torchrun, nccl ...", SHAPE_TEXT(generate_view, kind) },
 	{ "joined", NULL, SHAPE_CHOICE_OF(gen_cluster, shape, gen_shape_names, SHAPES), OF_CLUSTER },
 	{ "joined_reason", NULL, A_TEXT(gen_cluster, shape_why), OF_CLUSTER },
 	{ "nodes", NULL, SHAPE_LIST_MADE(generate_nodes, gen_env) },
@@ -330,9 +332,10 @@ static const struct shape_row generate_rows[] = {
 	{ "file_name", NULL, SHAPE_TEXT_OF(generate_file_name), .unknown = SHAPE_NULL },
 	{ "file_text", NULL, SHAPE_TEXT_OF(generate_file_text), .unknown = SHAPE_NULL },
 	{ "notes", NULL, SHAPE_TEXTS_MADE(generate_notes) },
-	{ "problems", "That somebody has to look at.",
+	{ "problems", "Problems for a person to check.",
 	  SHAPE_LIST(gen_envs, problems, n_problems, gen_problem), OF_ENVS },
-	{ "left_alone", "Variables that recipes set.", SHAPE_LIST(gen_envs, left, n_left, gen_left), OF_ENVS },
+	{ "left_alone", "Variables of common recipes that are not set here.", SHAPE_LIST(gen_envs, left, n_left,
+	  gen_left), OF_ENVS },
 	{ "serve", NULL, SHAPE_POINTER(generate_view, serve, serve_plan), .unknown = SHAPE_NULL },
 	{ "train", NULL, SHAPE_POINTER(generate_view, train, train_view), .unknown = SHAPE_NULL },
 };
@@ -341,7 +344,7 @@ static const struct shape generate_shape = SHAPE(generate_view, generate);
 const struct result_shape generate_result = {
 	.name = "generate",
 	.title = "gputune generate",
-	.meaning = "Variables and command lines for other programs: argv as lists of words, each with its reason.",
+	.meaning = "Variables and command lines for other programs: argv as lists of words, each with a reason.",
 	.shape = &generate_shape,
 	.exit_codes = 1u << 0 | 1u << 1,
 };
@@ -360,7 +363,7 @@ static const struct shape_row lint_finding_rows[] = {
 	{ "code", NULL, SHAPE_TEXT(lint_finding, code) },
 	{ "file", "\"command line\" for words.", SHAPE_TEXT(lint_finding, file) },
 	{ "line", NULL, SHAPE_COUNT(lint_finding, line), .unknown = SHAPE_ZERO },
-	{ "subject", "The variable, option or host.", SHAPE_TEXT(lint_finding, subject) },
+	{ "subject", "Name of the variable, option or host.", SHAPE_TEXT(lint_finding, subject) },
 	{ "says", NULL, SHAPE_TEXT(lint_finding, says) },
 	{ "fix", NULL, A_TEXT(lint_finding, fix) },
 	{ "source", NULL, A_TEXT(lint_finding, source) },
@@ -381,11 +384,11 @@ static const struct shape_row lint_rows[] = {
 	{ "nccl", "Version.", SHAPE_TEXT(lint_on, nccl), OF_GROUND, .unknown = SHAPE_NULL },
 	{ "nccl_from", NULL, SHAPE_TEXT(lint_on, nccl_from), OF_GROUND, .unknown = SHAPE_NULL },
 	{ "machine", NULL, SHAPE_TEXT_OF(lint_machine), OF_GROUND, .unknown = SHAPE_NULL },
-	{ "files", "That were looked at.", SHAPE_TEXT_LIST(lint_view, looked_at, n) },
+	{ "files", "Checked.", SHAPE_TEXT_LIST(lint_view, looked_at, n) },
 	{ "variables", NULL, SHAPE_COUNT(lint, variables), OF_LINT },
 	{ "commands", NULL, SHAPE_COUNT(lint, commands), OF_LINT },
 	{ "hosts", NULL, SHAPE_COUNT(lint, hosts), OF_LINT },
-	{ "configs", "Files and commands of trainings.", SHAPE_COUNT(lint, configs), OF_LINT },
+	{ "configs", "Training files and commands.", SHAPE_COUNT(lint, configs), OF_LINT },
 	{ "findings", NULL, SHAPE_LIST(lint, findings, n, lint_finding), OF_LINT },
 	{ "summary", NULL, SHAPE_PART(lint_summary_shape) },
 };
@@ -394,7 +397,7 @@ static const struct shape lint_shape = SHAPE(lint_view, lint);
 const struct result_shape lint_result = {
 	.name = "lint",
 	.title = "gputune lint",
-	.meaning = "What is wrong with variables and command lines that somebody wrote.",
+	.meaning = "Problems of existing variables and command lines.",
 	.shape = &lint_shape,
 	.list = "findings",
 	.exit_codes = 1u << 0 | 1u << 1,

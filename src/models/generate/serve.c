@@ -121,14 +121,13 @@ const char *serve_not_possible(struct arena *a, const struct arch *m, enum engin
 			       int pp)
 {
 	if (engine == ENGINE_LLAMACPP && tp > 1)
-		return "llama.cpp gives each GPU its layers";
+		return "llama.cpp splits by layers, one group per GPU";
 	if (m->heads > 0 && m->heads % tp)
-		return arena_printf(a, "%d heads do not divide by %d", m->heads, tp);
+		return arena_printf(a, "%d heads are not divisible by %d", m->heads, tp);
 	if (m->kv_heads > 0 && !m->kv_lora && m->kv_heads % tp && tp % m->kv_heads)
-		return arena_printf(a, "%d heads of keys and %d GPUs do not divide", m->kv_heads,
-				    tp);
+		return arena_printf(a, "%d KV heads and %d GPUs do not divide", m->kv_heads, tp);
 	if (pp > m->layers)
-		return arena_printf(a, "there are %d layers", m->layers);
+		return arena_printf(a, "only %d layers", m->layers);
 	return NULL;
 }
 
@@ -220,8 +219,9 @@ static int try_all(struct arena *a, const struct serve_ask *ask, const struct ta
 	if (*best < SERVE_TRIES)
 		return 0;
 	if (!out->n_tries && asked_tp > gpus)
-		return err_set(err, -EINVAL, "tensor parallelism %d needs %d GPUs, there %s %d",
-			       asked_tp, asked_tp, gpus == 1 ? "is" : "are", gpus);
+		return err_set(err, -EINVAL,
+			       "tensor parallelism %d requires %d GPUs, but there %s %d", asked_tp,
+			       asked_tp, gpus == 1 ? "is" : "are", gpus);
 	return err_set(err, -EINVAL, "%d GPU%s cannot share this model%s%s", gpus,
 		       gpus == 1 ? "" : "s", out->n_tries ? ": " : "",
 		       out->n_tries && out->tries[out->n_tries - 1].not_possible
@@ -246,7 +246,7 @@ static int gen_serve_choose(struct arena *a, const struct serve_ask *ask,
 	if (r < 0)
 		return r;
 	out->kv = asked && *asked && strcmp(asked, "auto") != 0 ? asked : "";
-	out->kv_why = *out->kv ? "as asked" : "as the model has it";
+	out->kv_why = *out->kv ? "as requested" : "as in the model";
 	if (out->tries[best].fits || (asked && *asked))
 		return 0;
 	r = try_all(a, ask, place, fits, smaller_cache(ask->engine), out, &best, err);
@@ -254,8 +254,8 @@ static int gen_serve_choose(struct arena *a, const struct serve_ask *ask,
 		return r;
 	if (out->tries[best].fits) {
 		out->kv = smaller_cache(ask->engine);
-		out->kv_why = "with 2 bytes an element it does not fit; half of that costs little "
-			      "accuracy";
+		out->kv_why =
+			"with 2 bytes per element it does not fit; 1 byte costs little accuracy";
 	}
 	return 0;
 }
@@ -273,14 +273,14 @@ static void choose_experts(struct arena *a, struct serve_plan *out)
 	if (blocks && m->expert_ffn > 0 &&
 	    (m->expert_ffn % out->tp || m->expert_ffn / out->tp % 128)) {
 		out->expert_parallel = true;
-		out->expert_why = arena_printf(
-			a,
-			"an expert's width of %d over %d GPUs is no multiple of the 128 of a "
-			"block: whole experts instead",
-			m->expert_ffn, out->tp);
+		out->expert_why =
+			arena_printf(a,
+				     "an expert width of %d over %d GPUs is not a multiple of the "
+				     "block size 128: whole experts per GPU instead",
+				     m->expert_ffn, out->tp);
 	} else {
-		out->expert_why = "experts are cut like the rest: all GPUs then have the same work "
-				  "in every step";
+		out->expert_why = "experts are split like the rest: all GPUs have the same work in "
+				  "every step";
 	}
 }
 
@@ -301,7 +301,7 @@ static int choose_weights(struct arena *a, const struct serve_ask *ask, struct s
 	bool file = ask->words.file && (ask->words.file->format || ask->words.file->exact.name);
 
 	out->quant = NULL;
-	out->quant_why = "the checkpoint says it";
+	out->quant_why = "from the checkpoint";
 	if (!ask->words.weights || file || said || f->math == MATH_HALF ||
 	    (f->gguf && ask->engine == ENGINE_LLAMACPP))
 		return 0;
@@ -312,16 +312,16 @@ static int choose_weights(struct arena *a, const struct serve_ask *ask, struct s
 	if (is_fp8(f) && (ask->engine == ENGINE_VLLM || ask->engine == ENGINE_SGLANG)) {
 		out->quant = "fp8";
 		out->quant_why = ask->engine == ENGINE_VLLM
-					 ? "made FP8 while it is loaded (releases of 2025 hold all "
-					   "weights in 16 bits meanwhile); a checkpoint in FP8 "
-					   "loads faster and is as good"
-					 : "made FP8 when all of it is loaded; a checkpoint in FP8 "
+					 ? "converted to FP8 while loading (releases of 2025 hold "
+					   "all weights in 16 bits during that time); an FP8 "
+					   "checkpoint loads faster and is as good"
+					 : "converted to FP8 after loading; an FP8 checkpoint "
 					   "loads faster and is as good";
 		return 0;
 	}
-	err_set(err, -EINVAL, "\"%.80s\" names no checkpoint in %s, and %s does not make one of it",
+	err_set(err, -EINVAL, "\"%.80s\": not a checkpoint in %s, and %s cannot convert it",
 		ask->model, f->name, engine_source(ask->engine)->name);
-	err_hint(err, "name one that is published so, or its folder");
+	err_hint(err, "give a checkpoint in that format, or its folder");
 	(void)a;
 	return -EINVAL;
 }
@@ -350,11 +350,10 @@ static int hold_wide(struct arena *a, const struct serve_ask *ask, const struct 
 	if (p->memory.weights <= room)
 		return 0;
 	out->fits = false;
-	out->fits_why = arena_printf(
-		a,
-		"SGLang holds all weights in 16 bits before it makes FP8 of them: %.1f GB of "
-		"%.1f GB that may be taken; name a checkpoint that is published in FP8",
-		p->memory.weights / 1e9, room / 1e9);
+	out->fits_why = arena_printf(a,
+				     "SGLang holds all weights in 16 bits before converting them "
+				     "to FP8: %.1f GB of %.1f GB available; give an FP8 checkpoint",
+				     p->memory.weights / 1e9, room / 1e9);
 	return 0;
 }
 
@@ -364,22 +363,23 @@ static int check_ask(struct arena *a, const struct serve_ask *ask, const struct 
 	const char *cache = ask->words.cache;
 
 	if (!*ask->model)
-		return err_set(err, -EINVAL, "--model names no model");
+		return err_set(err, -EINVAL, "--model: no model given");
 	if (*ask->model == '-')
-		return err_set(err, -EINVAL, "\"%.80s\" would be read as an option, not as a model",
+		return err_set(err, -EINVAL, "\"%.80s\" would be parsed as an option, not a model",
 			       ask->model);
 	if (cache && *cache && !engine_cache_word(ask->engine, cache))
-		return err_set(err, -EINVAL, "%s has no cache in \"%.40s\": it takes %s",
+		return err_set(err, -EINVAL,
+			       "%s does not support cache format \"%.40s\"; supported: %s",
 			       engine_source(ask->engine)->name, cache,
 			       engine_cache_words(a, ask->engine));
 	if (c->n > 1 && ask->engine == ENGINE_LLAMACPP)
 		for (size_t i = 1; i < c->n; i++)
 			if (!*c->nodes[i].address)
-				return err_set(err, -EINVAL, "no address of %.80s is known",
+				return err_set(err, -EINVAL, "address of %.80s unknown",
 					       c->nodes[i].name);
 	if (c->n > 1 && !ask->head && !*c->nodes[0].address)
 		return err_set(err, -EINVAL,
-			       "no address of the first machine is known; name it with --head");
+			       "address of the first machine unknown; give it with --head");
 	return 0;
 }
 
@@ -447,12 +447,12 @@ static void put_size(const struct flags *f)
 	if (p->tp > 1)
 		put_int(f, MEANS_TP, p->tp,
 			arena_printf(a,
-				     "each layer over %d GPUs: predicted %.4g tokens/s of all "
-				     "requests, the most of what was tried",
+				     "each layer split over %d GPUs: %.4g tokens/s of all requests "
+				     "predicted, the best of all options tried",
 				     p->tp, p->p.throughput.value));
 	if (p->pp > 1)
 		put_int(f, MEANS_PP, p->pp,
-			arena_printf(a, "layers in %d groups, one after the other", p->pp));
+			arena_printf(a, "layers split into %d pipeline stages", p->pp));
 	if (!p->expert_parallel)
 		return;
 	if (f->ask->engine == ENGINE_VLLM)
@@ -467,13 +467,14 @@ static void put_load(const struct flags *f)
 	struct arena *a = f->a;
 
 	put_int(f, MEANS_CONTEXT, ask->context,
-		arena_printf(a, "prompt and answer together; memory is for %.0f tokens",
+		arena_printf(a, "prompt plus answer; memory fits %.0f tokens",
 			     f->plan->p.memory.most_context));
 	put_int(f, MEANS_USERS, ask->users,
-		arena_printf(a, "requests at a time, the others wait; %.0f of this length fit",
+		arena_printf(a,
+			     "concurrency, other requests wait; %.0f requests of this length fit",
 			     f->plan->p.memory.most_requests));
 	put_int(f, MEANS_CHUNK, engine_chunk(ask->engine),
-		"tokens of prompts that a step takes: the prediction counted with it");
+		"prompt tokens per step, as in the prediction");
 }
 
 static void put_memory(const struct flags *f)
@@ -484,9 +485,8 @@ static void put_memory(const struct flags *f)
 	put(f, MEANS_MEMORY, arena_printf(f->a, "%.2f", p->fraction), p->fraction_why);
 	if (f->ask->engine == ENGINE_VLLM && p->p.q.ask.place.gpu->unified)
 		put_int(f, MEANS_KV_BYTES, ceil(cache * 1.05 / 1048576) * 1048576,
-			"the cache that these requests need and 5 % more: by bytes it does not "
-			"depend "
-			"on what happened to be free at the start");
+			"the cache these requests need plus 5 %; a size in bytes does not depend "
+			"on the memory free at start");
 }
 
 static void put_formats(const struct flags *f)
@@ -505,18 +505,19 @@ static void put_port(const struct flags *f)
 	const char *listen = f->ask->listen;
 
 	put(f, MEANS_HOST, listen ? listen : "127.0.0.1",
-	    listen ? "as asked: whoever reaches this address may use it"
-		   : "answers this machine alone, as no key protects it; --listen for others");
+	    listen ? "as requested; anyone who reaches this address can use it"
+		   : "reachable only from this machine, as no key protects it; --listen for "
+		     "others");
 	if (f->ask->port)
-		put_int(f, MEANS_PORT, f->ask->port, "as asked");
+		put_int(f, MEANS_PORT, f->ask->port, "as requested");
 }
 
 /* A short name finds a shape here, but nothing that an engine could load. */
 static const char *model_why(const char *model)
 {
-	return strchr(model, '/') ? "the model"
-				  : "the model, as it was named here; an engine loads OWNER/NAME "
-				    "of a hub, or a folder";
+	return strchr(model, '/')
+		       ? "the model"
+		       : "the model as given; an engine loads OWNER/NAME from a hub, or a folder";
 }
 
 /* --- engines ---------------------------------------------------------------------------------- */
@@ -536,11 +537,11 @@ static void vllm(const struct flags *f, const struct gen_envs *e, size_t rank)
 		put_int(f, MEANS_NODES, (double)e->c->n,
 			"machines; vLLM's own processes, no Ray needed");
 		put_int(f, MEANS_RANK, (double)rank, "this machine's number");
-		put(f, MEANS_HEAD, head_of(f->ask, e), "where the first machine waits");
-		put_int(f, MEANS_HEAD_PORT, port, "a port that is free there");
+		put(f, MEANS_HEAD, head_of(f->ask, e), "address of the first machine");
+		put_int(f, MEANS_HEAD_PORT, port, "a free port there");
 	}
 	if (rank)
-		gen_word_add(a, f->c, "--headless", "only the first machine answers requests");
+		gen_word_add(a, f->c, "--headless", "only the first machine serves requests");
 	else
 		put_port(f);
 }
@@ -562,7 +563,7 @@ static void sglang(const struct flags *f, const struct gen_envs *e, size_t rank)
 		put_int(f, MEANS_NODES, (double)e->c->n, "machines");
 		put_int(f, MEANS_RANK, (double)rank, "this machine's number");
 		put(f, MEANS_HEAD, arena_printf(a, "%s:%d", head_of(f->ask, e), port),
-		    "where the first machine waits");
+		    "address of the first machine");
 	}
 	if (rank == 0)
 		put_port(f);
@@ -574,7 +575,7 @@ static void gen_serve_trtllm(const struct flags *f, const struct gen_envs *e)
 
 	if (e->c->n > 1)
 		gen_word_add(a, f->c, "trtllm-llmapi-launch",
-			     "one process a GPU, started by MPI; the first one serves");
+			     "one process per GPU, started by MPI; the first one serves");
 	gen_word_add(a, f->c, "trtllm-serve", "TensorRT-LLM's server");
 	gen_word_add(a, f->c, "serve", NULL);
 	gen_word_add(a, f->c, f->ask->model, model_why(f->ask->model));
@@ -600,9 +601,9 @@ static void llama_model(const struct flags *f)
 		model = arena_printf(f->a, "%s:%s", model, name);
 	gen_option_add(f->a, f->c, "--hf-repo", model,
 		       strchr(f->ask->model, '/')
-			       ? "a repository of GGUF files, and the type"
-			       : "the model, as it was named here, and the type; llama.cpp loads "
-				 "OWNER/NAME of a hub, a repository of GGUF files");
+			       ? "a repository of GGUF files and the type"
+			       : "the model as given and the type; llama.cpp loads OWNER/NAME from "
+				 "a hub, a repository of GGUF files");
 }
 
 static void llamacpp(const struct flags *f, const struct gen_envs *e)
@@ -615,17 +616,17 @@ static void llamacpp(const struct flags *f, const struct gen_envs *e)
 	gen_word_add(a, f->c, "llama-server", "llama.cpp's server");
 	llama_model(f);
 	put_int(f, MEANS_CONTEXT, ask->context * ask->users,
-		arena_printf(a, "%.0f tokens for each of %d requests: it is the sum of all",
-			     ask->context, ask->users));
-	put_int(f, MEANS_USERS, ask->users, "requests at a time");
+		arena_printf(a, "total: %.0f tokens for each of %d requests", ask->context,
+			     ask->users));
+	put_int(f, MEANS_USERS, ask->users, "concurrency");
 	put_int(f, MEANS_LAYERS, 999, "all layers on the GPU");
-	put(f, MEANS_FLASH, "on", "less memory for long contexts, and what a small cache needs");
+	put(f, MEANS_FLASH, "on", "less memory for long contexts; required for a quantized cache");
 	if (kv && *kv) {
 		put(f, MEANS_KV, kv, f->plan->kv_why);
-		put(f, MEANS_KV_VALUES, kv, "keys and values alike");
+		put(f, MEANS_KV_VALUES, kv, "same format for keys and values");
 	}
 	put_int(f, MEANS_CHUNK, engine_chunk(ENGINE_LLAMACPP),
-		"tokens of a prompt that a step takes: 512 leave a large GPU idle");
+		"prompt tokens per step: 512 leaves a large GPU idle");
 	for (size_t i = 1; i < e->c->n; i++)
 		text_printf(&workers, "%s%s:%d", i > 1 ? "," : "", e->c->nodes[i].address,
 			    ask->meeting_port ? ask->meeting_port : 50052);
@@ -642,10 +643,10 @@ static void rpc_worker(const struct flags *f, const struct gen_node *n)
 	gen_word_add(a, f->c, "ggml-rpc-server",
 		     "llama.cpp's worker (built with GGML_RPC; older builds call it rpc-server)");
 	gen_option_add(a, f->c, "--host", n->address,
-		       "this address alone: it obeys everybody who can reach it");
+		       "only this address: it accepts commands from anyone who reaches it");
 	gen_option_add(a, f->c, "--port",
 		       arena_printf(a, "%d", f->ask->meeting_port ? f->ask->meeting_port : 50052),
-		       "where the first machine finds it");
+		       "port for the first machine");
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -714,9 +715,8 @@ int serve_flags(struct arena *a, const struct serve_ask *ask, const struct gen_e
 		gen_command_add(a, &out->launch, &c);
 	}
 	if (ask->engine == ENGINE_LLAMACPP && e->c->n > 1)
-		gen_note_add(
-			a, &out->launch,
-			"ggml-rpc-server asks nobody who they are: only on a network of your own, "
-			"started before the server");
+		gen_note_add(a, &out->launch,
+			     "ggml-rpc-server has no authentication: use it only on a private "
+			     "network; start it before the server");
 	return 0;
 }

@@ -68,14 +68,14 @@ static int serve_memory_kind_of(const struct gen_cluster *c, const struct gpu_ki
 
 		if (!here) {
 			err_set(err, -ENODEV,
-				*n->gpu ? "the GPU \"%.80s\" of %.80s is not in the list"
-					: "no GPU is seen%.0s on %.80s",
+				*n->gpu ? "unknown GPU \"%.80s\" of %.80s"
+					: "no GPU found%.0s on %.80s",
 				n->gpu, n->name);
-			err_hint(err, "name a machine: --on dgx-spark, --on \"2x dgx-spark\"");
+			err_hint(err, "give a machine: --on dgx-spark, --on \"2x dgx-spark\"");
 			return -ENODEV;
 		}
 		if (*out && here != *out)
-			return err_set(err, -EINVAL, "%.80s has another GPU than %.80s", n->name,
+			return err_set(err, -EINVAL, "%.80s and %.80s have different GPUs", n->name,
 				       c->nodes[0].name);
 		*out = here;
 	}
@@ -129,7 +129,7 @@ int serve_place(struct arena *a, const struct gen_cluster *c, const struct targe
 	if (named) {
 		*place = *named;
 		out->total_bytes = place_memory_bytes(named);
-		out->free_from = "not seen: the machine is only named";
+		out->free_from = "unknown: only the machine's name is given";
 	} else {
 		*place = (struct target_hw){ .gpu = k,
 					     .gpus = (int)gen_gpus(c),
@@ -137,12 +137,12 @@ int serve_place(struct arena *a, const struct gen_cluster *c, const struct targe
 		place->taken = arena_printf(a, "%d x %s", place->gpus, k->name);
 		serve_memory_least(c, k->unified, &out->total_bytes, &out->free_bytes);
 		out->free_from =
-			k->unified ? "read: MemAvailable" : "read: the driver's total less used";
+			k->unified ? "read: MemAvailable" : "from the driver: total minus used";
 		if (c->n > 1)
 			place->network = network_of(&c->nodes[0]);
 	}
 	if (out->total_bytes <= 0)
-		return err_set(err, -ENODEV, "how much memory there is could not be seen");
+		return err_set(err, -ENODEV, "total memory unreadable");
 	place->memory = limit_of(k->unified, out->total_bytes, out->free_bytes);
 	place->memory_from = out->free_from;
 	return 0;
@@ -172,18 +172,17 @@ static void of_total(struct arena *a, struct serve_plan *out, double allowed)
 
 	if (!out->p.q.ask.place.gpu->unified) {
 		out->fraction = most;
-		out->fraction_why = "what is free but for a margin: nobody else needs it, and more "
-				    "cache serves "
-				    "more requests";
+		out->fraction_why = "all free memory except a margin: it is otherwise unused, and "
+				    "more cache serves more requests";
 		return;
 	}
 	out->fraction = fmin(want, most);
 	out->fraction_why = arena_printf(
-		a, "%.1f GB are needed of %.1f GB (%s): the machine needs the rest",
+		a, "%.1f GB required of %.1f GB (%s): the machine needs the rest",
 		serve_needs(m) / 1e9, out->total_bytes / 1e9,
 		out->free_bytes > 0 ? arena_printf(a, "%.1f GB free now, %s", out->free_bytes / 1e9,
 						   out->free_from)
-				    : "what is free now was not seen");
+				    : "free memory unknown");
 }
 
 /* SGLang: weights and cache as part of what is free before loading. */
@@ -198,10 +197,9 @@ static void of_free(struct arena *a, struct serve_plan *out, double allowed)
 	out->fraction = out->p.q.ask.place.gpu->unified ? fmin(want, most) : most;
 	out->fraction_why = arena_printf(
 		a,
-		"weights and cache of %.1f GB %s; %.1f GB beside them are for "
+		"weights and cache as a fraction of %.1f GB %s; another %.1f GB is for "
 		"activations, graphs and libraries",
-		free / 1e9,
-		out->free_bytes > 0 ? "that are free" : "in all, as what is free was not seen",
+		free / 1e9, out->free_bytes > 0 ? "free" : "total, as free memory is unknown",
 		beside / 1e9);
 }
 
@@ -216,7 +214,7 @@ static void of_rest(struct arena *a, struct serve_plan *out, double allowed)
 
 	out->fraction = out->p.q.ask.place.gpu->unified ? fmin(want, most) : most;
 	out->fraction_why = arena_printf(
-		a, "the cache (%.1f GB needed) as part of the %.1f GB that weights leave",
+		a, "the cache (%.1f GB required) as a fraction of the %.1f GB left by the weights",
 		m->cache / 1e9, rest / 1e9);
 }
 
@@ -226,15 +224,15 @@ static const char *what_would_fit(struct arena *a, const struct serve_plan *out)
 	const struct ask *q = &out->p.q.ask;
 	double room = m->limit - (m->total - m->cache - m->state);
 	const char *there = arena_printf(
-		a, "%.1f GB that may be taken (%.1f GB in all%s, and some must stay)",
+		a, "%.1f GB available (%.1f GB total%s, minus a reserve)",
 		(m->limit - m->reserve) / 1e9, out->total_bytes / 1e9,
 		out->free_bytes > 0 ? arena_printf(a, ", %.1f GB free now", out->free_bytes / 1e9)
 				    : "");
 
 	if (room <= 0)
 		return arena_printf(a,
-				    "weights and what belongs to them alone need %.1f GB of %s: "
-				    "fewer bits a weight, or more GPUs",
+				    "the weights and runtime alone need %.1f GB of %s: use fewer "
+				    "bits per weight or more GPUs",
 				    (serve_needs(m) - m->cache - m->state) / 1e9, there);
 	return arena_printf(a,
 			    "needs %.1f GB of %s; what fits: %d request%s of %.0f tokens, or %.0f "

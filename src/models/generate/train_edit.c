@@ -30,21 +30,21 @@ static int open_markup(struct train_edit *out, const char *text, size_t len, boo
 	if (r == -ELIBACC)
 		*e = why;
 	else if (r < 0)
-		err_set(e, r, "%.100s:%u: this is no %s: %.200s", out->name, line,
+		err_set(e, r, "%.100s:%u: invalid %s: %.200s", out->name, line,
 			json ? "JSON" : "YAML", why.text);
 	if (r < 0)
 		return r;
 	if (out->m.documents > 1)
 		return err_set(e, -EINVAL,
-			       "%.100s:%u: a second document begins here; only files with one are "
-			       "changed",
+			       "%.100s:%u: a second document begins here; only files with one "
+			       "document can be changed",
 			       out->name, out->m.second);
 	out->root = out->m.root;
 	out->format = train_format_of(out->m.root);
 	if (out->format == TRAIN_FORMATS)
 		return err_set(e, -EINVAL,
-			       "%.100s is neither DeepSpeed's nor Accelerate's configuration, nor "
-			       "arguments of the Trainer or of FSDP",
+			       "%.100s: not a DeepSpeed or Accelerate configuration, nor Trainer "
+			       "or FSDP arguments",
 			       out->name);
 	return 0;
 }
@@ -58,7 +58,7 @@ int train_edit_open(struct arena *a, const char *name, const char *text, size_t 
 		.a = a, .name = name, .format = TRAIN_FORMATS, .edits = { .text = text, .len = len }
 	};
 	if (memchr(text, '\0', len))
-		return err_set(e, -EINVAL, "%.100s is no text", name);
+		return err_set(e, -EINVAL, "%.100s: not a text file", name);
 	if (len > LINT_TEXT_MAX)
 		return err_set(e, -E2BIG, "%.100s is larger than %d bytes", name, LINT_TEXT_MAX);
 	language = train_language_of(name, text, len);
@@ -271,16 +271,14 @@ const char *train_edit_other(const struct train_edit *e, enum train_target targe
 		enum train_target target;
 		const char *name, *verb;
 	} own[] = {
-		{ DEEPSPEED_FILE, TARGET_DEEPSPEED, "a configuration of DeepSpeed", "deepspeed" },
-		{ ACCELERATE_FILE, TARGET_ACCELERATE, "a configuration of Accelerate",
-		  "accelerate" },
-		{ FSDP_FILE, TARGET_FSDP, "a configuration of FSDP", "fsdp" },
+		{ DEEPSPEED_FILE, TARGET_DEEPSPEED, "a DeepSpeed configuration", "deepspeed" },
+		{ ACCELERATE_FILE, TARGET_ACCELERATE, "an Accelerate configuration", "accelerate" },
+		{ FSDP_FILE, TARGET_FSDP, "an FSDP configuration", "fsdp" },
 	};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && !e->shell; i++)
 		if (e->format == own[i].format && target != own[i].target)
-			return arena_printf(e->a,
-					    "%.100s is %s: gputune generate %s --edit changes it",
+			return arena_printf(e->a, "%.100s is %s: use gputune generate %s --edit",
 					    e->name, own[i].name, own[i].verb);
 	return NULL;
 }
@@ -309,8 +307,8 @@ static void train_edit_bare_one(struct train_edit *e, const struct markup_node *
 		return;
 	if (number ? markup_number(plain, &v) : k->type == KEY_BOOL && markup_bool(plain, &truth))
 		train_edit_set(e, path, n->text, false,
-			       number ? "in quotes it is a text, where a number belongs"
-				      : "in quotes it is a text, where a switch belongs");
+			       number ? "quoted, it is text, but a number is expected"
+				      : "quoted, it is text, but a boolean is expected");
 }
 
 void train_edit_types(struct train_edit *e, const struct markup_node *map, const char *prefix,
@@ -350,7 +348,7 @@ bool train_edit_option(struct train_edit *e, const char *name, const char *value
 	what = arena_printf(e->a, "--%s: %.40s -> %s", name, w->text + skip, value);
 	/* Only a word that stands as it is read has its value at a known place. */
 	if (w->open || w->quoted || w->end_at - w->begin != strlen(w->text)) {
-		train_edit_leave(e, w->line, what, "it is quoted, or an expansion");
+		train_edit_leave(e, w->line, what, "quoted, or a shell expansion");
 		return false;
 	}
 	if (edit_add(e->a, &e->edits,
@@ -476,7 +474,7 @@ static void train_edit_variables(struct train_edit *e, const struct lint_on *on)
 	lint_sort(&l);
 	for (size_t i = 0; i < l.n; i++) {
 		const struct lint_finding *f = &l.findings[i];
-		const char *what = arena_printf(e->a, "%s: taken out", f->subject);
+		const char *what = arena_printf(e->a, "%s: removed", f->subject);
 		size_t from, to;
 		struct err err = { 0 };
 
@@ -484,7 +482,7 @@ static void train_edit_variables(struct train_edit *e, const struct lint_on *on)
 			continue;
 		if (!setting_bytes(e, f->line, f->subject, &from, &to))
 			train_edit_leave(e, f->line, what,
-					 "it cannot be removed alone: its line has an option, a "
+					 "cannot be removed alone: its line has an option, a "
 					 "condition, quotes or a comment");
 		else if (edit_add(e->a, &e->edits,
 				  &(struct edit){ .at = from,
@@ -502,7 +500,7 @@ void train_edit_shell(struct train_edit *e, const struct train_setup *s, const s
 {
 	struct train_items items = { 0 };
 	bool pays = s->fits && (!s->before->memory.fits || s->gain.value >= 1.02);
-	const char *why = "predicted to be faster, together with the other changes";
+	const char *why = "predicted to be faster in combination with the other changes";
 	size_t skip;
 
 	train_items_trainer(e->a, s, &items);

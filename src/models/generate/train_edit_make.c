@@ -18,11 +18,11 @@ static bool pays(const struct train_setup *s)
 static const char *train_edit_make_gain_of(const struct train_edit *e, const struct train_setup *s)
 {
 	if (!s->before->memory.fits)
-		return arena_printf(e->a,
-				    "as it is it does not fit: %.1f GB of %.1f GB on each GPU "
-				    "(predicted)",
-				    s->before->memory.total / 1e9, s->before->memory.limit / 1e9);
-	return "predicted to be faster, together with the other changes";
+		return arena_printf(
+			e->a,
+			"does not fit as configured: %.1f GB of %.1f GB on each GPU (predicted)",
+			s->before->memory.total / 1e9, s->before->memory.limit / 1e9);
+	return "predicted to be faster in combination with the other changes";
 }
 
 /* One item of the file that would be written, with its own reason. */
@@ -96,12 +96,11 @@ static void slips(struct train_edit *e, const struct markup_node *map, const cha
 		if (train_edit_at(e, near))
 			continue;
 		if (gone_in_two(e, prefix, near)) {
-			train_edit_drop(e, c,
-					"a slip of a key of FSDP 1, which version 2 does not use");
+			train_edit_drop(e, c, "misspelled key of FSDP 1, which version 2 ignores");
 			continue;
 		}
 		train_edit_rename(e, c, near,
-				  arena_printf(e->a, "%s knows no key %s",
+				  arena_printf(e->a, "%s has no key %s",
 					       train_schemas[e->format].name, path));
 	}
 }
@@ -129,7 +128,7 @@ static void dead_in_stage(struct train_edit *e, int stage)
 		if (zero_key_dead(train_key(DEEPSPEED_FILE, path), stage) &&
 		    !str_starts(name, "offload_"))
 			train_edit_drop(e, c,
-					arena_printf(e->a, "%s does nothing with ZeRO stage %d",
+					arena_printf(e->a, "%s has no effect with ZeRO stage %d",
 						     name, stage));
 	}
 }
@@ -152,7 +151,7 @@ static void train_edit_make_no_offload(struct train_edit *e, const struct train_
 	drop(e, path,
 	     arena_printf(e->a,
 			  "it fits without offload (%.1f GB of %.1f GB on each GPU, predicted), "
-			  "which goes over PCIe in each step",
+			  "which crosses PCIe in each step",
 			  s->after->memory.total / 1e9, s->after->memory.limit / 1e9));
 }
 
@@ -172,8 +171,8 @@ static void train_edit_make_batches(struct train_edit *e, const struct train_set
 		train_edit_set(e, "train_batch_size",
 			       arena_printf(e->a, "%d", s->after->q.global_batch), false,
 			       arena_printf(e->a,
-					    "%.0f is not %.0f x %.0f x %d GPUs: what each GPU does "
-					    "counts, which is %d in all",
+					    "%.0f is not %.0f x %.0f x %d GPUs: the per-GPU values "
+					    "count, %d in total",
 					    all, micro, steps, s->before->q.dp,
 					    s->after->q.global_batch));
 	else if (train_edit_at(e, "train_batch_size"))
@@ -193,7 +192,7 @@ static void train_edit_make_deepspeed(struct train_edit *e, const struct train_s
 	train_edit_make_batches(e, s, items, why);
 	if (on(e, "bf16.enabled") && on(e, "fp16.enabled"))
 		train_edit_set(e, "fp16.enabled", "false", false,
-			       "fp16 and bf16 are both on: DeepSpeed stops with an assertion");
+			       "fp16 and bf16 are both on: DeepSpeed fails with an assertion");
 	if (pays(s) && s->after->q.way <= TRAIN_ZERO3) {
 		stage = (int)s->after->q.way;
 		if (stage != was)
@@ -208,16 +207,16 @@ static void train_edit_make_deepspeed(struct train_edit *e, const struct train_s
 	if (stage > 0 && !on(e, "zero_optimization.overlap_comm") &&
 	    (stage < 3 || train_edit_at(e, "zero_optimization.overlap_comm")))
 		train_edit_set(e, "zero_optimization.overlap_comm", "true", false,
-			       "off, gradients are reduced beside nothing");
+			       "if off, gradient reduction is not overlapped");
 	if (stage > 0 && (bucket < 1e7 || bucket * 2 > s->after->parameters))
 		apply(e, items, "zero_optimization.reduce_bucket_size",
-		      bucket < 1e7 ? "smaller ones are bound by latency"
-				   : "as it was, one or two collectives at the end");
+		      bucket < 1e7 ? "smaller buckets are latency-bound"
+				   : "the old size gave one or two collectives at the end");
 	dead_in_stage(e, stage);
 	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++)
 		if (on(e, slow[i]))
 			train_edit_set(e, slow[i], "false", false,
-				       "it waits for the GPU; on only while measuring");
+				       "it waits for the GPU; enable only while measuring");
 }
 
 /* --- the Trainer ------------------------------------------------------------------------------ */
@@ -257,20 +256,20 @@ static void train_edit_make_trainer(struct train_edit *e, const struct train_set
 		apply(e, items, "torch_compile", NULL);
 	if (on(e, "bf16") && on(e, "fp16"))
 		train_edit_set(e, "fp16", "false", false,
-			       "fp16 and bf16 are both on: the Trainer stops with an error");
+			       "fp16 and bf16 are both on: the Trainer fails");
 	if (on(e, "ddp_find_unused_parameters"))
 		apply(e, items, "ddp_find_unused_parameters", NULL);
 	if (how && markup_bool(how, &reentrant) && reentrant)
 		train_edit_set(e, "gradient_checkpointing_kwargs.use_reentrant", "false", false,
-			       "re-entrant checkpointing runs a backward pass of its own");
+			       "re-entrant checkpointing runs a nested backward pass");
 	train_edit_make_loaders(e, s, items);
 	if (s->after->q.way != TRAIN_DDP && s->after->q.place.gpus > 1 &&
 	    !markup_text(train_edit_at(e, "deepspeed")) && !markup_text(train_edit_at(e, "fsdp")))
 		train_edit_leave(
 			e, 0, "deepspeed, fsdp",
 			arena_printf(e->a,
-				     "neither is on, and %s: \"gputune generate %s\" makes "
-				     "the file that is to be named here",
+				     "neither is on, and %s: generate the file to name here with "
+				     "\"gputune generate %s\"",
 				     s->why, s->target == TARGET_DEEPSPEED ? "deepspeed" : "fsdp"));
 }
 
@@ -281,7 +280,7 @@ static void train_edit_make_offload(struct train_edit *e, const char *front,
 {
 	const char *old = arena_printf(e->a, "%soffload_params", front),
 		   *its = arena_printf(e->a, "%scpu_offload", front),
-		   *why = "transformers' Trainer does not read offload_params";
+		   *why = "transformers' Trainer ignores offload_params";
 	const struct train_item *i = train_item_find(items, "cpu_offload");
 
 	if (e->format == ACCELERATE_FILE) {
@@ -309,12 +308,12 @@ static void train_edit_make_fsdp(struct train_edit *e, const char *section,
 			continue;
 		for (size_t i = 0; i < sizeof(of_one) / sizeof(of_one[0]); i++)
 			drop(e, arena_printf(e->a, "%s%s", front, of_one[i]),
-			     arena_printf(e->a, "%s is a key of FSDP 1: version 2 does not use it",
+			     arena_printf(e->a, "%s is a key of FSDP 1; version 2 ignores it",
 					  of_one[i]));
 		if (markup_text(
 			    train_edit_at(e, arena_printf(e->a, "%sreshard_after_forward", front))))
 			apply(e, items, arena_printf(e->a, "%sreshard_after_forward", front),
-			      "FSDP 2 takes true or false");
+			      "FSDP 2 expects true or false");
 		train_edit_make_offload(e, front, items);
 	}
 }
@@ -343,7 +342,7 @@ static void train_edit_make_accelerate(struct train_edit *e, const struct train_
 	if (s->after->q.way != s->before->q.way)
 		train_edit_leave(e, 0, "distributed_type",
 				 arena_printf(e->a,
-					      "another way would be better (%s), and needs "
+					      "another parallelism is better (%s) and requires "
 					      "another section: gputune generate accelerate",
 					      s->why));
 }
@@ -362,8 +361,7 @@ static void read_again(struct train_edit *e)
 		return;
 	e->edits.n = 0;
 	train_edit_leave(e, 0, "all changes",
-			 "the changed text could not be read again: this file has a form that is "
-			 "not changed here");
+			 "cannot parse the changed text: this file's form is not supported");
 }
 
 void train_edit_make(struct train_edit *e, const struct train_setup *s,

@@ -58,13 +58,13 @@ static const char *train_edit_place_shared(const struct markup_node *n)
 {
 	for (const struct markup_node *p = n; p; p = p->parent) {
 		if (p->kind == MARKUP_ALIAS)
-			return "an alias: what it stands for is used elsewhere as well";
+			return "an alias: its target is also used elsewhere";
 		if (p->anchor)
-			return "it has an anchor: other places use it as well";
+			return "has an anchor: also used elsewhere";
 	}
 	if (!n)
 		return NULL;
-	return n->tagged ? "it has a tag" : n->block ? "a text of several lines" : NULL;
+	return n->tagged ? "has a tag" : n->block ? "a multi-line text" : NULL;
 }
 
 static bool train_edit_place_same(const struct markup_node *n, const char *value, bool text)
@@ -250,7 +250,7 @@ static void train_edit_place_insert(struct train_edit *e, const char *path, cons
 		map = e->root;
 	}
 	if (!map || map->kind != MARKUP_MAP) {
-		train_edit_leave(e, map ? map->line : 0, what, "there is no section for it");
+		train_edit_leave(e, map ? map->line : 0, what, "its section is missing");
 		return;
 	}
 	if (train_edit_place_shared(map)) {
@@ -280,7 +280,7 @@ void train_edit_set(struct train_edit *e, const char *path, const char *value, b
 	if (n->kind != MARKUP_SCALAR || train_edit_place_shared(n)) {
 		train_edit_leave(e, n->line, what,
 				 train_edit_place_shared(n) ? train_edit_place_shared(n)
-							    : "it is a section");
+							    : "a section");
 		return;
 	}
 	change(e, n, n->begin, n->end - n->begin,
@@ -297,7 +297,7 @@ void train_edit_drop(struct train_edit *e, const struct markup_node *n, const ch
 {
 	const struct markup_node *map = n->parent, *before = NULL;
 	bool first = true; /* of those that stay */
-	const char *what = arena_printf(e->a, "%s: taken out", n->key ? n->key->text : "");
+	const char *what = arena_printf(e->a, "%s: removed", n->key ? n->key->text : "");
 	size_t from, to;
 
 	if (!map || !n->key)
@@ -323,7 +323,7 @@ void train_edit_drop(struct train_edit *e, const struct markup_node *n, const ch
 		to = line_behind(e, n->end);
 		/* "- key: value" of a list keeps its dash. */
 		if (strchr(arena_strndup(e->a, e->m.text + from, n->key->begin - from), '-')) {
-			train_edit_leave(e, n->line, what, "it begins an entry of a list");
+			train_edit_leave(e, n->line, what, "begins a list entry");
 			return;
 		}
 	}

@@ -106,13 +106,11 @@ static void predict_again(struct train_edit *e, const struct train_edit *now, in
 	s->gain = train_ratio(&s->after->q, &s->before->q);
 	if (q->way == s->before->q.way && q->micro_batch == s->before->q.micro_batch &&
 	    q->recompute == s->before->q.recompute)
-		s->why = "nothing else that is changed in this file is predicted to be 2 % faster";
+		s->why = "no other change in this file is predicted to be 2 % faster";
 	if (!s->after->memory.fits && s->fits) {
 		s->fits = false;
 		s->fits_why =
-			arena_printf(e->a,
-				     "the file as it is after the changes needs %.1f GB of "
-				     "%.1f GB on each GPU",
+			arena_printf(e->a, "the changed file needs %.1f GB of %.1f GB on each GPU",
 				     s->after->memory.total / 1e9, s->after->memory.limit / 1e9);
 	}
 }
@@ -233,7 +231,7 @@ static void train_edit_mend(struct train_edit *e, const struct train_edit *now,
 		value = first_value(e->a, key_of(e, path), f);
 		if (value)
 			mend_one(e, path, value, f->says);
-		else if (n && str_starts(f->fix, "take it out"))
+		else if (n && str_starts(f->fix, "remove it"))
 			train_edit_drop(e, n, f->says);
 	}
 }
@@ -258,9 +256,8 @@ static void faults(struct train_edit *e, const struct lint *l)
 		if (!left_already(e, line, f->subject))
 			train_edit_leave(e, line, f->subject,
 					 arena_printf(e->a, "%s: %s%s%s%s",
-						      f->level == LINT_ERROR
-							      ? "wrong, and not mended"
-							      : "not changed",
+						      f->level == LINT_ERROR ? "wrong, not fixed"
+									     : "not changed",
 						      f->says, f->fix ? " (" : "",
 						      f->fix ? f->fix : "", f->fix ? ")" : ""));
 	}
@@ -276,8 +273,7 @@ static int open_changed(struct train_edit *e, struct train_edit *out, struct err
 	if (train_edit_open(e->a, e->name, arena_strndup(e->a, now.s ? now.s : "", now.len),
 			    now.len, out, &why) < 0)
 		return err_set(err, -EINVAL,
-			       "nothing is written, because the changed text cannot be read: %s",
-			       why.text);
+			       "nothing is written: cannot parse the changed text: %s", why.text);
 	return 0;
 }
 

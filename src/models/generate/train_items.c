@@ -43,8 +43,7 @@ static void train_items_batches(struct arena *a, const struct train_setup *s,
 			     s->after->memory.all.low / 1e9, s->after->memory.all.high / 1e9);
 
 	add(a, out, "train_batch_size", number(a, q->global_batch),
-	    arena_printf(a,
-			 "%d x %d x %d data-parallel processes: the global batch stays as it was",
+	    arena_printf(a, "%d x %d x %d data-parallel processes: the global batch is unchanged",
 			 q->micro_batch, q->accumulation, q->dp));
 	add(a, out, "train_micro_batch_size_per_gpu", number(a, q->micro_batch),
 	    q->micro_batch != was->micro_batch
@@ -52,7 +51,7 @@ static void train_items_batches(struct arena *a, const struct train_setup *s,
 				   memory)
 		    : memory);
 	add(a, out, "gradient_accumulation_steps", number(a, q->accumulation),
-	    "what holds the global batch with that micro-batch");
+	    "keeps the global batch with that micro-batch");
 }
 
 static void precision(struct arena *a, const struct train_setup *s, struct train_items *out)
@@ -60,13 +59,15 @@ static void precision(struct arena *a, const struct train_setup *s, struct train
 	const struct train_config *q = &s->after->q;
 
 	if (q->precision == TRAIN_FP16) {
-		add(a, out, "fp16.enabled", "true", "as it was told; it needs loss scaling");
+		add(a, out, "fp16.enabled", "true", "as given; requires loss scaling");
 		add(a, out, "fp16.loss_scale", "0", "dynamic: one overflow costs one step");
-		add(a, out, "fp16.initial_scale_power", "16", "the usual beginning, 65536");
+		add(a, out, "fp16.initial_scale_power", "16", "the usual start, 65536");
 	} else if (q->precision == TRAIN_BF16 || q->precision == TRAIN_FP8) {
 		add(a, out, "bf16.enabled", "true",
-		    arena_printf(a, "tensor cores of %s take it; its range needs no loss scaling",
-				 q->place.gpu ? q->place.gpu->name : "the GPU"));
+		    arena_printf(
+			    a,
+			    "supported by the tensor cores of %s; its range needs no loss scaling",
+			    q->place.gpu ? q->place.gpu->name : "the GPU"));
 	}
 }
 
@@ -76,11 +77,11 @@ static void zero_three(struct arena *a, const struct train_setup *s, struct trai
 
 	add(a, out, "zero_optimization.stage3_prefetch_bucket_size",
 	    number(a, fmax(floor(0.9 * hidden * hidden), 1e6)),
-	    "elements fetched ahead: nearly one matrix of this model");
+	    "elements prefetched: nearly one matrix of this model");
 	add(a, out, "zero_optimization.stage3_param_persistence_threshold", number(a, 10 * hidden),
-	    "norms and biases stay on every GPU: gathering them costs latency and saves nothing");
+	    "norms and biases stay on every GPU: gathering them adds latency and saves nothing");
 	add(a, out, "zero_optimization.stage3_gather_16bit_weights_on_model_save", "true",
-	    "a saved model that others can load; off, only shards are saved");
+	    "saves a model that other programs can load; if off, only shards are saved");
 }
 
 static void offloaded(struct arena *a, const struct train_setup *s, struct train_items *out)
@@ -93,12 +94,12 @@ static void offloaded(struct arena *a, const struct train_setup *s, struct train
 		       &(struct train_item){ "zero_optimization.offload_optimizer.device", "cpu",
 					     true, o->why });
 	add(a, out, "zero_optimization.offload_optimizer.pin_memory", "true",
-	    "copies from memory that is not pinned overlap with nothing");
+	    "copies from pageable memory do not overlap");
 	if (!o->weights)
 		return;
 	train_item_add(a, out,
 		       &(struct train_item){ "zero_optimization.offload_param.device", "cpu", true,
-					     "weights too: without, it still does not fit" });
+					     "weights too: otherwise it still does not fit" });
 	add(a, out, "zero_optimization.offload_param.pin_memory", "true", "as above");
 }
 
@@ -111,25 +112,25 @@ static void zero(struct arena *a, const struct train_setup *s, struct train_item
 	    stage || s->after->q.dp <= 1
 		    ? s->why
 		    : arena_printf(a,
-				   "%s; in stage 0 gradients are summed behind the backward pass, "
-				   "which is in these figures",
+				   "%s; in stage 0 gradients are reduced after the backward pass, "
+				   "which these figures include",
 				   s->why));
 	if (!stage)
 		return;
 	add(a, out, "zero_optimization.overlap_comm", "true",
-	    stage == 3 ? "gradients beside the backward pass, weights ahead of their use"
-		       : "gradients are reduced beside the backward pass; off unless set in this "
-			 "stage");
+	    stage == 3 ? "overlaps gradient reduction with the backward pass and prefetches weights"
+		       : "overlaps gradient reduction with the backward pass; off by default in "
+			 "this stage");
 	add(a, out, "zero_optimization.contiguous_gradients", "true",
-	    "gradients are copied together as they are made: memory does not fragment");
+	    "gradients are stored contiguously as they are produced: memory does not fragment");
 	add(a, out, "zero_optimization.reduce_bucket_size", number(a, n),
 	    arena_printf(a,
-			 "elements: %.0f MB in 16 bit, %.0f collectives for %.3g parameters, the "
-			 "most of them beside computation",
+			 "elements: %.0f MB in 16 bit, %.0f collectives for %.3g parameters, most "
+			 "of them overlapped",
 			 n * 2 / 1e6, ceil(s->after->parameters / n), s->after->parameters));
 	if (stage < 3)
 		add(a, out, "zero_optimization.allgather_bucket_size", number(a, n),
-		    "the same for the weights that come back after the update");
+		    "the same for the weights gathered after the update");
 	else
 		zero_three(a, s, out);
 	offloaded(a, s, out);
@@ -140,20 +141,21 @@ void train_items_deepspeed(struct arena *a, const struct train_setup *s, struct 
 	train_items_batches(a, s, out);
 	precision(a, s, out);
 	if (s->clip)
-		add(a, out, "gradient_clipping", "1.0", "the usual norm; nothing else was told");
+		add(a, out, "gradient_clipping", "1.0", "the usual norm (default)");
 	zero(a, s, out);
 	if (s->after->q.recompute == TRAIN_FULL) {
 		add(a, out, "activation_checkpointing.partition_activations", "false",
-		    "there is no tensor parallelism to split them over; the recomputation itself "
-		    "is switched on in the program (gradient_checkpointing)");
+		    "no tensor parallelism to split them over; recomputation itself is enabled in "
+		    "the program (gradient_checkpointing)");
 		add(a, out, "activation_checkpointing.cpu_checkpointing", "false",
-		    "PCIe would be slower than computing them again");
+		    "PCIe would be slower than recomputing them");
 	}
 	add(a, out, "wall_clock_breakdown", "false",
-	    "true for ten steps shows forward, backward, reduction and update; its timers wait "
-	    "for the GPU");
+	    "set it to true for ten steps to see forward, backward, reduction and update times; "
+	    "its timers wait for the GPU");
 	add(a, out, "comms_logger.enabled", "false",
-	    "true for ten steps shows each collective's size and bandwidth; it waits for each");
+	    "set it to true for ten steps to see each collective's size and bandwidth; it waits "
+	    "for each");
 	add(a, out, "steps_per_print", "10", "a line every ten steps");
 }
 
@@ -162,10 +164,9 @@ static void train_items_loader(struct arena *a, const struct train_setup *s,
 {
 	add(a, out, "dataloader_num_workers", number(a, s->workers), s->workers_why);
 	add(a, out, "dataloader_prefetch_factor", number(a, s->prefetch), s->prefetch_why);
-	add(a, out, "dataloader_persistent_workers", "true",
-	    "workers stay from one epoch to the next instead of starting again");
+	add(a, out, "dataloader_persistent_workers", "true", "workers persist across epochs");
 	add(a, out, "dataloader_pin_memory", "true",
-	    "copies to the GPU run beside computation only from pinned memory");
+	    "copies to the GPU overlap with computation only from pinned memory");
 }
 
 /* Releases before 5 read offload here alone, not in the file (training_args.py,
@@ -182,10 +183,10 @@ static void fsdp_argument(struct arena *a, const struct train_setup *s, struct t
 				     s->after->q.way == TRAIN_HSDP ? "hybrid_shard" : "full_shard",
 				     offload ? " offload" : ""),
 			true,
-			offload ? "with fsdp_config: fsdp_config.json, whose cpu_offload earlier "
-				  "releases than 5.17 may not read"
-				: "with fsdp_config: fsdp_config.json; transformers 5 takes true "
-				  "as well" });
+			offload ? "with fsdp_config: fsdp_config.json; releases before 5.17 may "
+				  "ignore its cpu_offload"
+				: "with fsdp_config: fsdp_config.json; transformers 5 also accepts "
+				  "true" });
 }
 
 void train_items_trainer(struct arena *a, const struct train_setup *s, struct train_items *out)
@@ -200,12 +201,12 @@ void train_items_trainer(struct arena *a, const struct train_setup *s, struct tr
 				   q->micro_batch, q->accumulation, was->micro_batch,
 				   was->accumulation, q->global_batch));
 	add(a, out, "gradient_accumulation_steps", number(a, q->accumulation),
-	    "what holds the global batch with that micro-batch");
+	    "keeps the global batch with that micro-batch");
 	if (q->precision == TRAIN_FP16)
-		add(a, out, "fp16", "true", "as it was told");
+		add(a, out, "fp16", "true", "as given");
 	else if (q->precision == TRAIN_TF32)
 		add(a, out, "tf32", "true",
-		    "as it was told: PyTorch multiplies FP32 without tensor cores otherwise");
+		    "as given: otherwise PyTorch multiplies FP32 without tensor cores");
 	else if (q->precision != TRAIN_FP32)
 		add(a, out, "bf16", "true", "tensor cores, and no loss scaling");
 	/* FSDP has its own, in its file. */
@@ -213,18 +214,20 @@ void train_items_trainer(struct arena *a, const struct train_setup *s, struct tr
 		add(a, out, "gradient_checkpointing", flag(full),
 		    full ? "without recomputation it does not fit, or only a slower micro-batch "
 			   "does (predicted)"
-			 : "everything fits: computing it again would cost about a third more");
+			 : "everything fits: recomputation would cost about a third more");
 	train_items_loader(a, s, out);
 	add(a, out, "torch_compile", flag(s->compile), s->compile_why);
 	if (s->target == TARGET_DEEPSPEED)
-		train_item_add(a, out,
-			       &(struct train_item){ "deepspeed", "ds_config.json", true,
-						     "the file beside; its batches are these" });
+		train_item_add(
+			a, out,
+			&(struct train_item){ "deepspeed", "ds_config.json", true,
+					      "the generated file, with the same batch sizes" });
 	if (s->target == TARGET_FSDP)
 		fsdp_argument(a, s, out);
 	if (q->way == TRAIN_DDP && q->dp > 1)
 		add(a, out, "ddp_find_unused_parameters", "false",
-		    "every parameter gets a gradient; looking for others costs time in each step");
+		    "every parameter gets a gradient; searching for unused ones costs time in each "
+		    "step");
 }
 
 /*
@@ -257,36 +260,34 @@ static void train_items_fsdp_one(struct arena *a, const struct train_setup *s, c
 {
 	bool offload = s->offload.optimizer, again = resharded(s);
 
-	fsdp_add(
-		a, out, arena_printf(a, "%sversion", prefix), "2",
-		"per-parameter sharding: it overlaps by itself and has fewer knobs than version 1");
+	fsdp_add(a, out, arena_printf(a, "%sversion", prefix), "2",
+		 "per-parameter sharding: overlaps automatically and has fewer options than "
+		 "version 1");
 	word(a, out, arena_printf(a, "%sauto_wrap_policy", prefix), "TRANSFORMER_BASED_WRAP",
-	     "each block is a unit: while one computes, the next is gathered; which class it is, "
-	     "transformers' models say themselves");
+	     "each block is a unit: while one computes, the next is gathered; transformers' models "
+	     "name the class themselves");
 	fsdp_add(a, out, arena_printf(a, "%sreshard_after_forward", prefix),
 		 again ? "true" : "false",
 		 again ? "weights are dropped after the forward pass and gathered again: the "
-			 "memory is "
-			 "needed, or it costs nothing that shows (predicted)"
-		       : "weights stay until the backward pass: memory allows it, and one "
-			 "gathering is "
-			 "saved");
+			 "memory is needed, or the cost is negligible (predicted)"
+		       : "weights stay until the backward pass: memory allows it and it saves one "
+			 "all-gather");
 	word(a, out, arena_printf(a, "%sstate_dict_type", prefix), "SHARDED_STATE_DICT",
-	     "each rank writes its part; a full one would gather everything on the first");
+	     "each rank writes its part; a full state dict would gather everything on the first "
+	     "rank");
 	fsdp_add(a, out, *prefix ? arena_printf(a, "%soffload_params", prefix) : "cpu_offload",
 		 offload ? "true" : "false",
 		 offload   ? s->offload.why
 		 : s->fits ? "it fits without"
-			   : "CPU and GPU share one memory: it frees nothing");
+			   : "no effect: CPU and GPU share one memory");
 	fsdp_add(a, out, arena_printf(a, "%scpu_ram_efficient_loading", prefix), "true",
-		 "one rank of a machine reads the weights instead of all at once");
+		 "one rank per machine reads the weights instead of all ranks");
 	fsdp_add(a, out, arena_printf(a, "%sactivation_checkpointing", prefix),
 		 s->after->q.recompute == TRAIN_FULL ? "true" : "false",
 		 s->after->q.recompute == TRAIN_FULL
 			 ? "without recomputation it does not fit, or only a slower micro-batch "
-			   "does "
-			   "(predicted); here and not in the Trainer, which would gather once more"
-			 : "everything fits: computing it again would cost about a third more");
+			   "does (predicted); set here, as the Trainer's option would gather again"
+			 : "everything fits: recomputation would cost about a third more");
 }
 
 static void train_items_machines(struct arena *a, const struct train_setup *s,
@@ -295,21 +296,20 @@ static void train_items_machines(struct arena *a, const struct train_setup *s,
 	const struct target_hw *p = &s->after->q.place;
 
 	fsdp_add(a, out, "num_machines", arena_printf(a, "%d", p->nodes),
-		 arena_printf(a, "%d machine%s with %d GPU%s in all: those that were asked for",
-			      p->nodes, p->nodes == 1 ? "" : "s", p->gpus,
-			      p->gpus == 1 ? "" : "s"));
+		 arena_printf(a, "%d machine%s with %d GPU%s in total, as requested", p->nodes,
+			      p->nodes == 1 ? "" : "s", p->gpus, p->gpus == 1 ? "" : "s"));
 	fsdp_add(a, out, "num_processes", arena_printf(a, "%d", p->gpus),
-		 "of all machines together, one a GPU");
+		 "total of all machines, one per GPU");
 	fsdp_add(a, out, "machine_rank", "0",
 		 p->nodes > 1 ? "0 on the first machine; 1, 2 ... on the others "
 				"(or --machine_rank)"
 			      : "one machine");
 	if (p->nodes > 1) {
 		word(a, out, "main_process_ip", m->head ? m->head : "FIRST-MACHINE",
-		     m->head ? "the first machine, where all meet"
-			     : "the first machine's address, which is not known here (--head)");
+		     m->head ? "the first machine, as the rendezvous"
+			     : "the first machine's address, unknown here (--head)");
 		fsdp_add(a, out, "main_process_port", arena_printf(a, "%d", m->port),
-			 "a port that is free there");
+			 "a free port there");
 		fsdp_add(a, out, "same_network", "true", "the machines reach each other directly");
 	}
 	word(a, out, "gpu_ids", "all", "every GPU has a process");
@@ -321,17 +321,15 @@ static void compiled(struct arena *a, const struct train_setup *s, struct train_
 		return;
 	word(a, out, "dynamo_config.dynamo_backend", "INDUCTOR", s->compile_why);
 	word(a, out, "dynamo_config.dynamo_mode", "default",
-	     "the others compile longer, or want shapes that never change");
+	     "the other modes compile longer or require fixed shapes");
 	fsdp_add(a, out, "dynamo_config.dynamo_use_dynamic", "false",
-		 "pad or pack to one length: each new shape is compiled anew");
+		 "pad or pack to one length: each new shape is recompiled");
 	fsdp_add(a, out, "dynamo_config.dynamo_use_fullgraph", "false",
-		 "a model that breaks the graph still runs");
+		 "a model with graph breaks still runs");
 	if (train_parallelism_shards(s->after->q.way))
 		fsdp_add(a, out, "dynamo_config.dynamo_use_regional_compilation", "true",
-			 "each block is a graph, as it is a unit of FSDP: gathering does not break "
-			 "it, "
-			 "and "
-			 "blocks that are alike are compiled once (Accelerate 1.14 and later)");
+			 "each block is one graph, as it is one FSDP unit: gathering does not "
+			 "break it, and identical blocks compile once (Accelerate 1.14 and later)");
 }
 
 void train_items_accelerate(struct arena *a, const struct train_setup *s,
@@ -341,9 +339,8 @@ void train_items_accelerate(struct arena *a, const struct train_setup *s,
 	bool several = q->place.gpus > 1, fp16 = q->precision == TRAIN_FP16;
 	bool full = q->precision == TRAIN_FP32 || q->precision == TRAIN_TF32;
 
-	word(a, out, "compute_environment", "LOCAL_MACHINE", "no cloud service starts it");
-	fsdp_add(a, out, "debug", "false",
-		 "checks of each collective's shapes are for finding faults");
+	word(a, out, "compute_environment", "LOCAL_MACHINE", "not started by a cloud service");
+	fsdp_add(a, out, "debug", "false", "checks each collective's shapes; for debugging only");
 	word(a, out, "distributed_type",
 	     !several					 ? "NO"
 	     : train_parallelism_shards(s->after->q.way) ? "FSDP"
@@ -354,11 +351,11 @@ void train_items_accelerate(struct arena *a, const struct train_setup *s,
 	     full   ? "no"
 	     : fp16 ? "fp16"
 		    : "bf16",
-	     full ? "as it was told"
+	     full ? "as given"
 		  : arena_printf(a, "tensor cores of %s%s",
 				 q->place.gpu ? q->place.gpu->name : "the GPU",
 				 fp16 ? "" : "; its range needs no loss scaling"));
-	word(a, out, "main_training_function", "main", "the usual name; not used by scripts");
+	word(a, out, "main_training_function", "main", "the default name; not used by scripts");
 	if (s->numa_nodes > 1)
 		fsdp_add(a, out, "enable_cpu_affinity", "true",
 			 arena_printf(a, "%d NUMA nodes: each process stays on the CPUs of its GPU",
@@ -370,10 +367,10 @@ void train_items_accelerate(struct arena *a, const struct train_setup *s,
 
 		fsdp_add(a, out, "parallelism_config.parallelism_config_dp_replicate_size",
 			 arena_printf(a, "%d", q->place.gpus / shard),
-			 "groups that hold the same: only gradients travel between them");
+			 "replica groups: only gradients are exchanged between them");
 		fsdp_add(a, out, "parallelism_config.parallelism_config_dp_shard_size",
 			 arena_printf(a, "%d", shard),
-			 "GPUs that share the weights: those of a machine");
+			 "GPUs that share the weights: those of one machine");
 	}
 	compiled(a, s, out);
 }

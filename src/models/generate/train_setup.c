@@ -165,37 +165,35 @@ static const char *choice_why(struct arena *a, const struct train_setup *s, size
 			faster = o;
 	}
 	if (!plainer)
-		return arena_printf(a, "%s fits (%.1f GB of a GPU, predicted), and %s%s",
-				    train_setup_name_of(a, t), t->memory / 1e9,
-				    !faster ? "nothing that shards more is predicted to be faster"
-					    : arena_printf(a, "%s is predicted to be only %s",
-							   train_setup_name_of(a, faster),
-							   apart(a, faster, t)),
-				    !faster || faster->sure
-					    ? ""
-					    : arena_printf(a, " and may need as much as %.1f GB",
-							   faster->memory_high / 1e9));
+		return arena_printf(
+			a, "%s fits (%.1f GB per GPU, predicted), and %s%s",
+			train_setup_name_of(a, t), t->memory / 1e9,
+			!faster ? "no option with more sharding is predicted to be faster"
+				: arena_printf(a, "%s is predicted to be only %s",
+					       train_setup_name_of(a, faster), apart(a, faster, t)),
+			!faster || faster->sure ? ""
+						: arena_printf(a, " and may need up to %.1f GB",
+							       faster->memory_high / 1e9));
 	if (!plainer->fits)
-		return arena_printf(a, "%s does not fit; %s does (%.1f GB of a GPU, predicted)",
+		return arena_printf(a, "%s does not fit; %s does (%.1f GB per GPU, predicted)",
 				    train_setup_name_of(a, plainer), train_setup_name_of(a, t),
 				    t->memory / 1e9);
 	if (t->sure && !plainer->sure)
 		return arena_printf(a,
-				    "%s may need as much as %.1f GB of a GPU and then not fit; %s "
-				    "has room (%.1f GB, predicted), and is predicted to be %s",
+				    "%s may need up to %.1f GB per GPU and then not fit; %s fits "
+				    "with margin (%.1f GB, predicted) and is predicted to be %s",
 				    train_setup_name_of(a, plainer), plainer->memory_high / 1e9,
 				    train_setup_name_of(a, t), t->memory / 1e9,
 				    apart(a, t, plainer));
-	return arena_printf(a,
-			    "%s (%.1f GB of a GPU) is predicted to be %.0f %% faster than %s "
-			    "(%.1f GB%s)",
-			    train_setup_name_of(a, t), t->memory / 1e9,
-			    100 * (t->tokens_s / plainer->tokens_s - 1),
-			    train_setup_name_of(a, plainer), plainer->memory / 1e9,
-			    plainer->micro_batch == t->micro_batch
-				    ? ""
-				    : arena_printf(a, " with the micro-batch of %d that fits there",
-						   plainer->micro_batch));
+	return arena_printf(
+		a, "%s (%.1f GB per GPU) is predicted to be %.0f %% faster than %s (%.1f GB%s)",
+		train_setup_name_of(a, t), t->memory / 1e9,
+		100 * (t->tokens_s / plainer->tokens_s - 1), train_setup_name_of(a, plainer),
+		plainer->memory / 1e9,
+		plainer->micro_batch == t->micro_batch
+			? ""
+			: arena_printf(a, " with its largest micro-batch, %d",
+				       plainer->micro_batch));
 }
 
 /* Where CPU and GPU share one memory, what is moved to the host stays where it was. */
@@ -204,12 +202,11 @@ static void train_setup_no_offload(struct arena *a, struct train_setup *s)
 	*s->after = *s->before;
 	s->fits = false;
 	s->compile_why = "it does not fit";
-	s->fits_why = arena_printf(
-		a,
-		"%.1f GB of %.1f GB would be needed on each GPU, and no other way fits; CPU and "
-		"GPU share one memory here, so offload frees nothing: more machines, or a "
-		"shorter sequence",
-		s->before->memory.total / 1e9, s->before->memory.limit / 1e9);
+	s->fits_why = arena_printf(a,
+				   "%.1f GB of %.1f GB required on each GPU, and no other option "
+				   "fits. CPU and GPU share one memory, so offload frees nothing: "
+				   "use more machines or a shorter sequence",
+				   s->before->memory.total / 1e9, s->before->memory.limit / 1e9);
 	s->why = "nothing fits";
 }
 
@@ -252,27 +249,25 @@ static void train_setup_offload(struct arena *a, struct train_setup *s, struct t
 	o->host_bytes *= s->gpus_each > 0 ? s->gpus_each : 1;
 	o->step_s_least = o->moved_bytes / 1e9 / PCIE_GBS;
 	s->fits = p->memory.total - o->saved_bytes <= p->memory.limit && o->host_bytes <= HOST_MOST;
-	o->why = arena_printf(
-		a,
-		"nothing fits without: it takes %.1f GB from each GPU (at least %.0f GB of host "
-		"memory on a machine) and moves %.2f GB of each in every step, at least %.2f s "
-		"over PCIe 5.0 "
-		"x16 (%.1f GB/s, measured on an H200 host) beside what the CPU needs to update the "
-		"weights, which is not predicted",
-		o->saved_bytes / 1e9, o->host_bytes / 1e9, o->moved_bytes / 1e9, o->step_s_least,
-		PCIE_GBS);
+	o->why = arena_printf(a,
+			      "required to fit: it frees %.1f GB on each GPU (at least %.0f GB of "
+			      "host memory per machine). It moves %.2f GB per GPU in every step, "
+			      "at least %.2f s over PCIe 5.0 x16 (%.1f GB/s, measured on an H200 "
+			      "host), plus the weight update on the CPU, which is not predicted",
+			      o->saved_bytes / 1e9, o->host_bytes / 1e9, o->moved_bytes / 1e9,
+			      o->step_s_least, PCIE_GBS);
 	if (o->host_bytes > HOST_MOST)
-		s->fits_why = arena_printf(
-			a,
-			"offload would take %.1f TB of host memory on each machine, more than "
-			"such machines usually have: more GPUs, or a smaller model",
-			o->host_bytes / 1e12);
+		s->fits_why =
+			arena_printf(a,
+				     "offload requires %.1f TB of host memory on each machine, "
+				     "more than usual: use more GPUs or a smaller model",
+				     o->host_bytes / 1e12);
 	else if (!s->fits)
-		s->fits_why = arena_printf(
-			a,
-			"even with offload %.1f GB of %.1f GB would be needed on each GPU: more "
-			"GPUs, or a shorter sequence",
-			(p->memory.total - o->saved_bytes) / 1e9, p->memory.limit / 1e9);
+		s->fits_why = arena_printf(a,
+					   "even with offload %.1f GB of %.1f GB is required on "
+					   "each GPU: use more GPUs or a shorter sequence",
+					   (p->memory.total - o->saved_bytes) / 1e9,
+					   p->memory.limit / 1e9);
 }
 
 /* "1.12 times (1.05 to 1.19)". */
@@ -290,21 +285,21 @@ static void train_setup_compile(struct arena *a, struct train_setup *s,
 	*with = s->after->q;
 	if (with->compile) {
 		s->compile = true;
-		s->compile_why = "as it was told";
+		s->compile_why = "as given";
 		return;
 	}
 	if (with->way == TRAIN_ZERO3) {
-		s->compile_why = "ZeRO-3 fetches weights by hooks, at which compiled graphs break";
+		s->compile_why = "ZeRO-3 fetches weights by hooks, which break compiled graphs";
 		return;
 	}
 	with->compile = true;
 	gain = train_ratio(with, &s->after->q);
 	s->compile = gain.value > WORTH && told->attention != TRAIN_EAGER;
 	s->compile_why = arena_printf(
-		a, "predicted: %s of the tokens a second without it%s", train_gain_text(a, &gain),
+		a, "predicted: %s of the tokens/s without it%s", train_gain_text(a, &gain),
 		s->compile			 ? ""
-		: told->attention == TRAIN_EAGER ? "; left off, because attention is eager"
-						 : "; not worth the time that compiling takes");
+		: told->attention == TRAIN_EAGER ? "; off, because attention is eager"
+						 : "; not worth the compile time");
 }
 
 /* Every way with everything kept comes before those that recompute. */
@@ -406,29 +401,29 @@ static void workers(struct arena *a, struct train_setup *s, long long threads)
 	if (q->loader_s > 0 && rate > 0) {
 		need = fmax(1, ceil(rate * q->loader_s * 1.25));
 		s->workers = (int)fmin(need, room);
-		s->workers_why = arena_printf(
-			a,
-			"%.2f samples a second and GPU (predicted) x %.4g s a sample (measured) "
-			"keep %.2f workers busy; a quarter more%s",
-			rate, q->loader_s, rate * q->loader_s,
-			need > room ? arena_printf(a,
-						   ", but only %d fit on the CPUs: loading "
-						   "will hold training back",
-						   room)
-				    : "");
+		s->workers_why =
+			arena_printf(a,
+				     "%.2f samples/s per GPU (predicted) x %.4g s per sample "
+				     "(measured) keep %.2f workers busy; plus 25 %%%s",
+				     rate, q->loader_s, rate * q->loader_s,
+				     need > room ? arena_printf(a,
+								", but only %d fit on the CPUs: "
+								"loading will limit training",
+								room)
+						 : "");
 	} else {
 		s->workers = room < WORKERS_GUESS ? room : WORKERS_GUESS;
-		s->workers_why = arena_printf(
-			a, "how long a sample takes was not told (--loader): %d, %s", s->workers,
-			threads > 0 ? arena_printf(a, "of the %lld CPUs that each GPU has",
-						   threads / s->gpus_each)
-				    : "and how many CPUs there are is not known either");
+		s->workers_why =
+			arena_printf(a, "time per sample unknown (--loader): %d, %s", s->workers,
+				     threads > 0 ? arena_printf(a, "of the %lld CPUs per GPU",
+								threads / s->gpus_each)
+						 : "and the number of CPUs is unknown");
 	}
 	s->prefetch = q->loader_s > 0 && s->workers == room ? 4 : 2;
 	s->prefetch_why =
-		s->prefetch == 4 ? "batches of each worker that wait: more, because the workers "
-				   "are all that fit"
-				 : "batches of each worker that wait: enough where workers keep up";
+		s->prefetch == 4
+			? "batches prefetched per worker: more, because no more workers fit"
+			: "batches prefetched per worker: enough if the workers keep up";
 }
 
 void train_setup_cores(struct arena *a, const struct gen_cluster *cluster, struct train_setup *s)
@@ -440,12 +435,11 @@ void train_setup_cores(struct arena *a, const struct gen_cluster *cluster, struc
 	workers(a, s, threads);
 	each = cores > 0 ? (int)(cores / s->gpus_each) - s->workers : 1;
 	s->threads = each < 1 ? 1 : each > 8 ? 8 : each;
-	s->threads_why =
-		cores > 0 ? arena_printf(a,
-					 "%lld cores for each GPU, %d of them for loader workers; "
-					 "torchrun alone would say 1",
-					 cores / s->gpus_each, s->workers)
-			  : "how many cores there are is not known: torchrun's own value";
+	s->threads_why = cores > 0 ? arena_printf(a,
+						  "%lld cores per GPU, %d of them for loader "
+						  "workers; torchrun's default is 1",
+						  cores / s->gpus_each, s->workers)
+				   : "number of cores unknown: torchrun's default";
 }
 
 /*
@@ -468,7 +462,7 @@ static void bind(struct arena *a, const struct train_setup *s, struct gen_comman
 	size_t at = 0;
 
 	while (at < c->n &&
-	       !(c->words[at].reason && str_starts(c->words[at].reason, "what is started")))
+	       !(c->words[at].reason && str_starts(c->words[at].reason, "the command")))
 		at++;
 	if (at == c->n || c->n >= GEN_WORDS_MAX)
 		return;
@@ -478,7 +472,7 @@ static void bind(struct arena *a, const struct train_setup *s, struct gen_comman
 		"--numa-binding=node",
 		arena_printf(a,
 			     "%d NUMA nodes: each process stays on the CPUs of its GPU (PyTorch "
-			     "2.9 and later, with numactl; take it out for older ones)",
+			     "2.9 and later, with numactl; remove it for older releases)",
 			     s->numa_nodes)
 	};
 }
@@ -493,7 +487,7 @@ void train_launch_fill(struct arena *a, const struct train_setup *s, struct gen_
 	for (size_t i = 0; i < l->n && s->numa_nodes > 1; i++)
 		bind(a, s, &l->commands[i]);
 	if (!s->fits) {
-		gen_note_add(a, l, arena_printf(a, "it does not fit: %s", s->fits_why));
+		gen_note_add(a, l, arena_printf(a, "does not fit: %s", s->fits_why));
 		return;
 	}
 	train_items_trainer(a, s, &items);

@@ -177,20 +177,18 @@ static void advise_many_describe(struct adviser *v, const struct mixture *m, con
 						  m->weights[p->weights]->q.ask.weights->name),
 				     arena_printf(a, "--weights %s", m->names[p->weights]));
 	if (p->cache)
-		advise_many_add_part(
-			v, m, t, CHANGE_CACHE, &(struct pick){ .cache = p->cache },
-			arena_printf(a, "keys and values in %s", m->cache_names[p->cache]),
-			arena_printf(a, "--kv %s", m->cache_names[p->cache]));
+		advise_many_add_part(v, m, t, CHANGE_CACHE, &(struct pick){ .cache = p->cache },
+				     arena_printf(a, "KV cache in %s", m->cache_names[p->cache]),
+				     arena_printf(a, "--kv %s", m->cache_names[p->cache]));
 	if (p->layout)
 		advise_many_add_part(
 			v, m, t, CHANGE_LAYOUT, &(struct pick){ .layout = p->layout },
-			arena_printf(a, "%d x tensor parallelism %d, stages %d", l->copies, l->tp,
-				     l->pp),
+			arena_printf(a, "%d x tensor parallelism %d, pipeline stages %d", l->copies,
+				     l->tp, l->pp),
 			arena_printf(a, "--tp %d --pp %d --copies %d", l->tp, l->pp, l->copies));
 	if (p->draft)
 		advise_many_add_part(v, m, t, CHANGE_DRAFT, &(struct pick){ .draft = p->draft },
-				     arena_printf(a, "%d token%s guessed ahead",
-						  m->drafts[p->draft],
+				     arena_printf(a, "%d speculative token%s", m->drafts[p->draft],
 						  m->drafts[p->draft] == 1 ? "" : "s"),
 				     arena_printf(a, "--draft %d", m->drafts[p->draft]));
 }
@@ -311,13 +309,12 @@ static void try_cache(struct adviser *v)
 		return;
 	way->q.ask.cache_bytes = bytes;
 	way->q.ask.cache_name = name;
-	adviser_try(v,
-		    &(struct trial){ .kind = CHANGE_CACHE,
-				     .way = way,
-				     .what = arena_printf(
-					     v->arena, "keys and values in %s instead of %s", name,
-					     q->cache_bytes == 2 ? "16 bits" : q->cache_name),
-				     .options = arena_printf(v->arena, "--kv %s", name) });
+	adviser_try(v, &(struct trial){ .kind = CHANGE_CACHE,
+					.way = way,
+					.what = arena_printf(
+						v->arena, "KV cache in %s instead of %s", name,
+						q->cache_bytes == 2 ? "16 bits" : q->cache_name),
+					.options = arena_printf(v->arena, "--kv %s", name) });
 }
 
 static void try_users(struct adviser *v)
@@ -347,7 +344,7 @@ static void try_users(struct adviser *v)
 				       .kind = CHANGE_USERS,
 				       .way = way,
 				       .what = arena_printf(
-					       v->arena, "%d request%s at a time instead of %d",
+					       v->arena, "%d concurrent request%s instead of %d",
 					       list[i], list[i] == 1 ? "" : "s", before),
 				       .options = arena_printf(v->arena, "--batch %d", list[i]) });
 	}
@@ -370,7 +367,7 @@ static void try_guesses(struct adviser *v)
 	if (q->draft > 0) {
 		adviser_try(v, &(struct trial){ .kind = CHANGE_DRAFT,
 						.way = with_guesses(v, 0, 0),
-						.what = "no guesses ahead",
+						.what = "no speculative tokens",
 						.options = "without --draft" });
 		return;
 	}
@@ -382,9 +379,9 @@ static void try_guesses(struct adviser *v)
 			t.worst = with_guesses(v, depths[i], ADVISE_ACCEPT_LOW);
 			t.best = with_guesses(v, depths[i], ADVISE_ACCEPT_HIGH);
 		}
-		t.what = arena_printf(v->arena, "%d token%s guessed ahead, %.0f %% of them right%s",
+		t.what = arena_printf(v->arena, "%d speculative token%s, %.0f %% accepted%s",
 				      depths[i], depths[i] == 1 ? "" : "s", 100 * q->accept,
-				      v->facts->accept_told ? "" : " (50 to 85 looked at)");
+				      v->facts->accept_told ? "" : " (50 to 85 evaluated)");
 		t.options =
 			arena_printf(v->arena, "--draft %d --accept %.2g", depths[i], q->accept);
 		adviser_try(v, &t);
@@ -407,7 +404,7 @@ static void try_prefix(struct adviser *v)
 		return;
 	t.worst = v->out->base;
 	t.best = with_prefix(v, ADVISE_CACHED_HIGH);
-	t.what = "prefix cache that has half of each prompt (0 to 90 % looked at)";
+	t.what = "prefix cache with half of each prompt (0 to 90 % looked at)";
 	t.options = arena_printf(v->arena, "--cached %g", ADVISE_CACHED);
 	adviser_try(v, &t);
 }
@@ -427,10 +424,9 @@ static void try_chunks(struct adviser *v)
 			    &(struct trial){
 				    .kind = CHANGE_CHUNK,
 				    .way = way,
-				    .what = arena_printf(v->arena,
-							 "%.0f tokens of prompts a step instead "
-							 "of %.0f",
-							 sizes[i], q->chunk),
+				    .what = arena_printf(
+					    v->arena, "%.0f prompt tokens per step instead of %.0f",
+					    sizes[i], q->chunk),
 				    .options = arena_printf(v->arena, "--chunk %.0f", sizes[i]) });
 	}
 }
@@ -444,7 +440,7 @@ static void try_graphs(struct adviser *v)
 	way->q.ask.eager = false;
 	adviser_try(v, &(struct trial){ .kind = CHANGE_GRAPHS,
 					.way = way,
-					.what = "CUDA graphs instead of single launches",
+					.what = "CUDA graphs instead of individual launches",
 					.options = "without --eager" });
 }
 
@@ -490,15 +486,15 @@ static void try_clock(struct adviser *v)
 	more = f->clock_max / f->clock_mhz;
 	g->half *= more, g->fp8 *= more, g->fp4 *= more, g->int8 *= more;
 	way->q.ask.place.gpu = g;
-	adviser_try(v,
-		    &(struct trial){ .kind = CHANGE_CLOCK,
-				     .way = way,
-				     .worst = v->out->base,
-				     .what = arena_printf(v->arena,
-							  "GPU clock up to %.0f MHz, as it can be, "
-							  "instead of %.0f",
-							  f->clock_max, f->clock_mhz),
-				     .options = "apply --only gpu.clocks" });
+	adviser_try(v, &(struct trial){
+			       .kind = CHANGE_CLOCK,
+			       .way = way,
+			       .worst = v->out->base,
+			       .what = arena_printf(
+				       v->arena,
+				       "GPU clock up to the maximum of %.0f MHz instead of %.0f",
+				       f->clock_max, f->clock_mhz),
+			       .options = "apply --only gpu.clocks" });
 }
 
 /* All changes by themselves. */
@@ -547,21 +543,21 @@ static void advise_notes(struct adviser *v)
 	const struct prompt *r = &p->prompt;
 
 	if (!v->out->now.fits)
-		note(v, "what is asked does not fit, so there is nothing that a change could be "
-			"compared with: changes are ordered by what they reach");
+		note(v, "the current setup does not fit, so there is no baseline: changes are "
+			"ranked by their results");
 	if (p->q.arch.experts)
-		note(v, "not predicted: expert parallelism over more GPUs than share the other "
-			"weights, and data parallelism of attention; measure them");
-	note(v, "not predicted: separate machines for prompts and for answers");
+		note(v, "not predicted: expert parallelism over more GPUs than the other weights "
+			"use, and data-parallel attention; measure them");
+	note(v, "not predicted: separate machines for prefill and decode");
 	note(v, arena_printf(v->arena,
-			     "GPU clocks: only multiplying gets shorter with a higher clock, and "
-			     "counts for %.2f of %.2f ms a step and %.1f of %.1f ms a prompt%s",
+			     "GPU clocks: a higher clock shortens only compute, which takes %.2f "
+			     "of %.2f ms per step and %.1f of %.1f ms per prompt%s",
 			     p->step.compute > p->step.memory ? p->step.compute : 0, p->step.total,
 			     r->multiply + r->attention, r->total,
-			     v->facts->clock_max > 0 ? "" : "; no machine was looked at"));
+			     v->facts->clock_max > 0 ? "" : "; no machine was inspected"));
 	if (p->q.arch.guessed)
-		note(v, "the model's shape is a guess: its intervals are wider, those of gains are "
-			"not");
+		note(v, "the model's shape is a guess: its intervals are wider, but not those of "
+			"the gains");
 }
 
 static const char *layout_options(const struct adviser *v, int tp, int pp, int copies)
@@ -578,7 +574,7 @@ static const char *layout_name(const struct adviser *v, int tp, int pp, int copi
 {
 	const char *stages = pp > 1 ? arena_printf(v->arena, ", %d stages", pp) : "";
 
-	return copies > 1 ? arena_printf(v->arena, "%d copies of tensor parallelism %d%s", copies,
+	return copies > 1 ? arena_printf(v->arena, "%d replicas of tensor parallelism %d%s", copies,
 					 tp, stages)
 			  : arena_printf(v->arena, "tensor parallelism %d%s", tp, stages);
 }
@@ -680,7 +676,7 @@ int advise(struct arena *a, const struct infer_options *w, const struct fits *fi
 		return r;
 	base->copies = facts->copies > 1 ? facts->copies : 1;
 	if (base->copies * base->q.ask.tp * base->q.ask.pp > base->q.ask.place.gpus)
-		return err_set(e, -EINVAL, "%d copies of %d GPUs need more than there are, %d",
+		return err_set(e, -EINVAL, "%d replicas of %d GPUs exceed the %d GPUs available",
 			       base->copies, base->q.ask.tp * base->q.ask.pp,
 			       base->q.ask.place.gpus);
 	one = base->q;

@@ -137,19 +137,19 @@ static void sureness(const struct adviser *v, const struct trial *t, struct serv
 
 	if (v->out->goal == GOAL_USERS) {
 		c->confidence = CONFIDENCE_HIGH;
-		c->known_from = "counted bytes";
+		c->known_from = "byte counts";
 		return;
 	}
 	if (!s && measure == MEASURE_THROUGHPUT)
 		s = change_spread_of(t->kind, h, MEASURE_TPOT);
 	if (t->kind == CHANGE_SEVERAL) {
-		c->known_from = "the intervals of its parts multiplied";
+		c->known_from = "the product of its parts' intervals";
 		c->confidence = CONFIDENCE_LOW;
 		return;
 	}
 	if (!s) {
-		c->known_from = "no two measurements differ in this alone: as unsure as the "
-				"kind of change that was predicted worst";
+		c->known_from = "no two measurements differ only in this: using the widest "
+				"interval of all kinds of change";
 		return;
 	}
 	c->confidence =
@@ -157,8 +157,8 @@ static void sureness(const struct adviser *v, const struct trial *t, struct serv
 			? CONFIDENCE_HIGH
 			: CONFIDENCE_MEDIUM;
 	c->known_from = arena_printf(
-		v->arena, "%d pairs of measurements of %d model%s differ in this alone%s", s->pairs,
-		s->families, s->families == 1 ? "" : "s",
+		v->arena, "%d pairs of measurements of %d model%s that differ only in this%s",
+		s->pairs, s->families, s->families == 1 ? "" : "s",
 		s->hardware == h ? "" : ", most or all of them on other hardware");
 }
 
@@ -167,45 +167,40 @@ static void sureness(const struct adviser *v, const struct trial *t, struct serv
 static const struct sentences {
 	const char *trade, *measure;
 } texts[CHANGES] = {
-	[CHANGE_WEIGHTS] = { "answers change: how much is not predicted, and depends on the model "
-			     "and how it was quantised",
-			     "your own tasks, or an evaluation of the model's card, with both "
-			     "formats; then time a token at this number of requests" },
-	[CHANGE_CACHE] = { "answers over long contexts may change: not predicted; needs an engine "
-			   "and attention kernels that take it",
-			   "your own tasks at the longest context you use; time a token there" },
-	[CHANGE_LAYOUT] = { "fewer GPUs a request make each token slower, more of them pay "
-			    "all-reduces",
-			    "time a token and to the first one, at this number of requests, with "
-			    "both" },
-	[CHANGE_MACHINES] = { "more machines to pay for, to keep alike and to cool; one that fails "
-			      "stops all of a tensor-parallel group",
+	[CHANGE_WEIGHTS] = { "answers change; the amount is not predicted and depends on model and "
+			     "quantization",
+			     "your own tasks or an evaluation from the model card with both "
+			     "formats; then TPOT at this concurrency" },
+	[CHANGE_CACHE] = { "answers over long contexts may change (not predicted); requires engine "
+			   "and attention-kernel support",
+			   "your own tasks at your longest context; TPOT there" },
+	[CHANGE_LAYOUT] = { "fewer GPUs per request slow each token; more GPUs add all-reduces",
+			    "TPOT and TTFT at this concurrency with both" },
+	[CHANGE_MACHINES] = { "more machines to buy, maintain and cool; one failure stops a whole "
+			      "tensor-parallel group",
 			      "\"bench collectives\" between the machines at the message sizes of "
-			      "--explain, then time a token" },
-	[CHANGE_USERS] = { "the more at a time, the longer each waits for a token; fewer at a time "
-			   "make others wait in line",
-			   "time a token and to the first one, and tokens a second, at both "
-			   "numbers" },
-	[CHANGE_DRAFT] = { "a draft model or head to be loaded (not in the memory shown); loses "
-			   "where many requests already keep the GPU multiplying",
-			   "the part of guesses that are right on your own requests: engines "
-			   "count it" },
-	[CHANGE_PREFIX] = { "nothing where prompts share no beginning; cached prompts take memory "
-			    "that requests could have",
-			    "the hit rate of the engine's prefix cache under your own requests" },
-	[CHANGE_CHUNK] = { "larger chunks need more memory and hold up the tokens of others, "
+			      "--explain, then TPOT" },
+	[CHANGE_USERS] = { "higher concurrency raises TPOT; lower concurrency makes requests queue",
+			   "TPOT, TTFT and tokens/s at both values" },
+	[CHANGE_DRAFT] = { "loads a draft model or head (not in the memory shown); slower if many "
+			   "requests already make the GPU compute-bound",
+			   "the acceptance rate on your own requests, as engines report it" },
+	[CHANGE_PREFIX] = { "no gain without shared prompt prefixes; cached prompts use memory "
+			    "that requests could use",
+			    "the prefix-cache hit ratio under your own requests" },
+	[CHANGE_CHUNK] = { "larger chunks need more memory and delay other requests' tokens; "
 			   "smaller ones read the weights more often",
-			   "time to first token and between tokens under load with both" },
-	[CHANGE_GRAPHS] = { "memory for the graphs, and a longer start", "time a token with both" },
-	[CHANGE_ENGINE] = { "another program to run: features, models and formats differ",
-			    "the same requests against both" },
-	[CHANGE_MODEL] = { "another model: what it can do is not compared here",
+			   "TTFT and inter-token latency under load with both" },
+	[CHANGE_GRAPHS] = { "memory for the graphs and a longer startup", "TPOT with both" },
+	[CHANGE_ENGINE] = { "a different engine: features, models and formats differ",
+			    "the same requests with both" },
+	[CHANGE_MODEL] = { "a different model: quality is not compared",
 			   "your own tasks with both models" },
-	[CHANGE_CLOCK] = { "power and heat; nothing for what memory limits",
+	[CHANGE_CLOCK] = { "power and heat; no gain where memory is the limit",
 			   "\"prove gpu.clocks\" with your own workload" },
-	[CHANGE_SEVERAL] = { "what each part is paid with, together",
-			     "each part by itself first, then all: what does not show alone "
-			     "hides in a mixture" },
+	[CHANGE_SEVERAL] = { "the trade-offs of all parts",
+			     "each part separately first, then all: a combination hides parts "
+			     "without effect" },
 };
 
 /* "first token 1.4 x later": what else gets worse, for whoever looks at the goal alone. */
@@ -214,10 +209,10 @@ static const char *advise_judge_worse(struct adviser *v, const struct serve_chan
 	static const struct {
 		const char *what, *unit;
 		bool turned;
-	} names[GOALS] = { { "a whole answer takes", " times as long", true },
-			   { "the first token takes", " times as long", true },
-			   { "tokens a second of all fall to", " of what they were", false },
-			   { "requests that fit fall to", " of what they were", false } };
+	} names[GOALS] = { { "request latency becomes", " times as long", true },
+			   { "TTFT becomes", " times as long", true },
+			   { "total tokens/s become", " times the old value", false },
+			   { "requests that fit become", " times the old value", false } };
 	const char *text = "";
 
 	for (int g = 0; g < GOALS; g++) {
@@ -237,7 +232,7 @@ static const char *memory(struct adviser *v, const struct serve_change *c)
 
 	if (fabs(after - before) < 0.05 * before)
 		return "";
-	return arena_printf(v->arena, "; memory of a GPU %.1f instead of %.1f GB", after, before);
+	return arena_printf(v->arena, "; memory per GPU %.1f instead of %.1f GB", after, before);
 }
 
 static void advise_words(struct adviser *v, const struct trial *t, struct serve_change *c)

@@ -6,14 +6,14 @@
 
 static const struct shape_row advise_outcome_rows[] = {
 	{ "fits", NULL, SHAPE_FLAG(advise_outcome, fits) },
-	{ "ttft_ms", NULL, SHAPE_REAL(advise_outcome, ttft), .title = "time to first token", .unit = "ms" },
-	{ "tpot_ms", NULL, SHAPE_REAL(advise_outcome, tpot), .title = "time per output token", .unit = "ms" },
-	{ "answer_ms", "A whole answer.", SHAPE_REAL(advise_outcome, answer) },
-	{ "throughput_tok_s", "Of all requests.", SHAPE_REAL(advise_outcome, throughput),
+	{ "ttft_ms", NULL, SHAPE_REAL(advise_outcome, ttft), .title = "TTFT", .unit = "ms" },
+	{ "tpot_ms", NULL, SHAPE_REAL(advise_outcome, tpot), .title = "TPOT", .unit = "ms" },
+	{ "answer_ms", "Latency of a whole answer.", SHAPE_REAL(advise_outcome, answer) },
+	{ "throughput_tok_s", "Total of all requests.", SHAPE_REAL(advise_outcome, throughput),
 	  .title = "throughput", .unit = "tokens/s" },
-	{ "requests_that_fit", "Of all copies.", SHAPE_REAL(advise_outcome, users) },
-	{ "memory_bytes", "Of one GPU.", SHAPE_REAL(advise_outcome, bytes) },
-	{ "memory_all_bytes", "Of all GPUs in use.", SHAPE_REAL(advise_outcome, bytes_all) },
+	{ "requests_that_fit", "Total of all replicas.", SHAPE_REAL(advise_outcome, users) },
+	{ "memory_bytes", "Per GPU.", SHAPE_REAL(advise_outcome, bytes) },
+	{ "memory_all_bytes", "Total of all GPUs in use.", SHAPE_REAL(advise_outcome, bytes_all) },
 	{ "gpus", "In use.", SHAPE_COUNT(advise_outcome, gpus) },
 };
 static const struct shape advise_outcome_shape = SHAPE(advise_outcome, advise_outcome);
@@ -22,7 +22,7 @@ static const struct shape advise_outcome_shape = SHAPE(advise_outcome, advise_ou
 #define WAY_ROWS(via)                                                                                       \
 	{ "model", NULL, SHAPE_TEXT(way, q.arch.name), via },                                        \
 	{ "weights", NULL, SHAPE_TEXT_OF(way_weights), via },                                        \
-	{ "kv", "Format of keys and values.", SHAPE_TEXT(way, q.ask.cache_name), via },              \
+	{ "kv", "KV cache format.", SHAPE_TEXT(way, q.ask.cache_name), via },              \
 	{ "engine", NULL, SHAPE_CHOICE(way, q.ask.engine, engine_names), via },                      \
 	{ "machine", NULL, SHAPE_TEXT(way, q.ask.place.taken), via },                                \
 	{ "tp", "Tensor parallelism.", SHAPE_COUNT(way, q.ask.tp), via },                            \
@@ -38,11 +38,11 @@ static const char *way_weights(const void *object)
 
 static const struct shape_row advise_asked_rows[] = {
 	WAY_ROWS(OF_BASE),
-	{ "copies", "That share the requests.", SHAPE_COUNT(way, copies), OF_BASE },
-	{ "batch", "Requests at a time.", SHAPE_COUNT(way, q.ask.batch), OF_BASE },
+	{ "copies", "Replicas that share the requests.", SHAPE_COUNT(way, copies), OF_BASE },
+	{ "batch", "Concurrency.", SHAPE_COUNT(way, q.ask.batch), OF_BASE },
 	{ "prompt_tokens", NULL, SHAPE_REAL(way, q.ask.prompt), OF_BASE },
 	{ "output_tokens", NULL, SHAPE_REAL(way, q.ask.output), OF_BASE },
-	{ "depth_tokens", "In the cache before the prompt.", SHAPE_REAL(way, q.ask.depth), OF_BASE },
+	{ "depth_tokens", "Tokens in the cache before the prompt.", SHAPE_REAL(way, q.ask.depth), OF_BASE },
 	{ "goal", NULL, SHAPE_CHOICE(serve_advice, goal, goal_names) },
 };
 static const struct shape advise_asked_shape = SHAPE(serve_advice, advise_asked);
@@ -50,8 +50,8 @@ static const struct shape advise_asked_shape = SHAPE(serve_advice, advise_asked)
 #define GAIN(goal) SHAPE_OBJECT(serve_change, gain[goal], figure), .unknown = SHAPE_ZERO
 
 static const struct shape_row advise_gain_rows[] = {
-	{ "answer", NULL, GAIN(GOAL_LATENCY), .title = "answer, times as fast" },
-	{ "ttft", NULL, GAIN(GOAL_FIRST), .title = "first token" },
+	{ "answer", NULL, GAIN(GOAL_LATENCY), .title = "answer speedup" },
+	{ "ttft", NULL, GAIN(GOAL_FIRST), .title = "TTFT" },
 	{ "throughput", NULL, GAIN(GOAL_THROUGHPUT) },
 	{ "requests", NULL, GAIN(GOAL_USERS) },
 };
@@ -60,16 +60,16 @@ static const struct shape advise_gain_shape = SHAPE(serve_change, advise_gain);
 static const struct shape_row serve_change_rows[] = {
 	{ "kind", NULL, SHAPE_CHOICE(serve_change, kind, change_names) },
 	{ "change", NULL, SHAPE_TEXT(serve_change, what) },
-	{ "options", "Of predict and advise, that ask for it.", SHAPE_TEXT(serve_change, options) },
+	{ "options", "Options of predict and advise for this change.", SHAPE_TEXT(serve_change, options) },
 	{ "gain", NULL, SHAPE_PART(advise_gain_shape) },
-	{ "includes_nothing", "The interval of the goal's gain holds 1: perhaps there is none.",
+	{ "includes_nothing", "The interval of the goal's gain includes 1 (no gain).",
 	  SHAPE_FLAG(serve_change, includes_nothing), SHAPE_WHEN(serve_change, gain_known) },
 	{ "confidence", NULL, SHAPE_CHOICE(serve_change, confidence, confidence_names) },
-	{ "known_from", "Why no more and no less.", SHAPE_TEXT(serve_change, known_from) },
-	{ "trade_off", "What is paid with.", SHAPE_TEXT(serve_change, trade), .title = "paid with" },
-	{ "to_measure", "What would show whether it is so.", SHAPE_TEXT(serve_change, measure),
+	{ "known_from", "Basis of the interval.", SHAPE_TEXT(serve_change, known_from) },
+	{ "trade_off", "The cost of the change.", SHAPE_TEXT(serve_change, trade), .title = "trade-off" },
+	{ "to_measure", "What to measure to confirm it.", SHAPE_TEXT(serve_change, measure),
 	  .title = "measure first" },
-	{ "parts_multiplied", "Several at once: what their single gains would multiply to.",
+	{ "parts_multiplied", "For several changes: the product of their single gains.",
 	  SHAPE_REAL(serve_change, parts), SHAPE_WHEN(serve_change, several), .unknown = SHAPE_NULL, .absent = true },
 	{ "after", NULL, SHAPE_OBJECT(serve_change, after, advise_outcome) },
 };
@@ -90,7 +90,7 @@ static const struct shape_row advise_setting_rows[] = {
 	{ "low", NULL, SHAPE_REAL(ledger_row, low), OF_LEDGER, .unknown = SHAPE_NULL },
 	{ "high", NULL, SHAPE_REAL(ledger_row, high), OF_LEDGER, .unknown = SHAPE_NULL },
 	{ "expired", NULL, SHAPE_FLAG(advise_setting, expired) },
-	{ "text", "With the bench that it was measured on.", SHAPE_TEXT(advise_setting, text), .title = "why" },
+	{ "text", "Includes the bench used.", SHAPE_TEXT(advise_setting, text), .title = "why" },
 };
 static const struct shape advise_setting_shape = SHAPE(advise_setting, advise_setting);
 
@@ -99,16 +99,17 @@ static const struct shape advise_setting_shape = SHAPE(advise_setting, advise_se
 static const struct shape_row advise_rows[] = {
 	{ "asked", NULL, SHAPE_PART(advise_asked_shape), OF_ADVICE },
 	{ "now", NULL, SHAPE_OBJECT(serve_advice, now, advise_outcome), OF_ADVICE },
-	{ "limit", "Of decoding.", SHAPE_CHOICE(serve_advice, before.limit, limit_names), OF_ADVICE,
-	  .title = "what binds" },
-	{ "changes", "The best for the goal first.", SHAPE_LIST(serve_advice, changes, n, serve_change), OF_ADVICE },
-	{ "together", "The best of them at once.",
+	{ "limit", "Limit of decoding.", SHAPE_CHOICE(serve_advice, before.limit, limit_names), OF_ADVICE,
+	  .title = "limit" },
+	{ "changes", "Best for the goal first.", SHAPE_LIST(serve_advice, changes, n, serve_change), OF_ADVICE },
+	{ "together", "The best combinations.",
 	  SHAPE_LIST(serve_advice, together, n_together, serve_change), OF_ADVICE },
-	{ "settings", "Verdicts of proofs on this machine, each on the bench that its text names.",
+	{ "settings", "Verdicts of proofs on this machine; the text names the bench.",
 	  SHAPE_LIST(advise_settings, rows, n, advise_setting), SHAPE_VIA(advise_page, settings, advise_settings) },
-	{ "notes", "What is not predicted, and why.", SHAPE_TEXT_ARRAY(serve_advice, notes, n_notes), OF_ADVICE },
-	{ "tried", "Ways that were looked at.", SHAPE_COUNT(serve_advice, tried), OF_ADVICE,
-	  .title = "ways looked at" },
+	{ "notes", "Effects that are not predicted, with the reason.", SHAPE_TEXT_ARRAY(serve_advice, notes,
+	  n_notes), OF_ADVICE },
+	{ "tried", "Number of configurations evaluated.", SHAPE_COUNT(serve_advice, tried), OF_ADVICE,
+	  .title = "configurations evaluated" },
 	{ "calibration", NULL, SHAPE_TEXT(serve_advice, before.calibration), OF_ADVICE, .title = "constants" },
 };
 static const struct shape advise_shape = SHAPE(advise_page, advise);
@@ -116,9 +117,8 @@ static const struct shape advise_shape = SHAPE(advise_page, advise);
 const struct result_shape advise_result = {
 	.name = "advise",
 	.title = "gputune advise",
-	.meaning = "Changes of a way to serve a model, ranked for a goal. Gains say how many times better: "
-		   "times before by after, "
-		   "rates after by before; 1 is nothing, null is not known.",
+	.meaning = "Changes to a serving setup, ranked for a goal. Gains are ratios: before / after for times, "
+	  "after / before for rates; 1 is no gain, null is unknown.",
 	.shape = &advise_shape,
 	.list = "changes",
 	.exit_codes = 1u << 0 | 1u << 1,
@@ -127,9 +127,9 @@ const struct result_shape advise_result = {
 static const struct shape_row sweep_point_rows[] = {
 	WAY_ROWS(SHAPE_VIA(sweep_point, way, way)),
 	{ "copies", NULL, SHAPE_COUNT(sweep_point, copies) },
-	{ "batch", "Requests at a time.", SHAPE_COUNT(sweep_point, batch) },
-	{ "chunk", "Tokens of a prompt that one step takes.", SHAPE_REAL(sweep_point, chunk) },
-	{ "draft", "Tokens guessed ahead.", SHAPE_COUNT(sweep_point, draft) },
+	{ "batch", "Concurrency.", SHAPE_COUNT(sweep_point, batch) },
+	{ "chunk", "Prompt tokens per step.", SHAPE_REAL(sweep_point, chunk) },
+	{ "draft", "Speculative tokens.", SHAPE_COUNT(sweep_point, draft) },
 	{ "latency_ms", NULL, SHAPE_REAL(sweep_point, latency) },
 	{ "outcome", NULL, SHAPE_OBJECT(sweep_point, o, advise_outcome) },
 };
@@ -161,10 +161,10 @@ static const char *sweep_calibration(const void *object)
 #define OF_QUESTION SHAPE_VIA(sweep_page, asked, sweep)
 
 static const struct shape_row sweep_rows[] = {
-	{ "latency", "What latency_ms is.", SHAPE_TEXT_OF(sweep_latency), OF_QUESTION },
+	{ "latency", "Meaning of latency_ms.", SHAPE_TEXT_OF(sweep_latency), OF_QUESTION },
 	{ "tried", NULL, SHAPE_COUNT(sweep_result, tried), OF_SWEEP },
-	{ "fit", "Of them.", SHAPE_COUNT(sweep_result, fit), OF_SWEEP },
-	{ "senseless", "More GPUs than there are, heads that do not split.",
+	{ "fit", "Number that fits.", SHAPE_COUNT(sweep_result, fit), OF_SWEEP },
+	{ "senseless", "Excluded: more GPUs than available, or heads that do not split.",
 	  SHAPE_COUNT(sweep_result, senseless), OF_SWEEP },
 	{ "calibration", NULL, SHAPE_TEXT_OF(sweep_calibration), OF_QUESTION },
 	{ "fronts", NULL, SHAPE_LIST(sweep_result, fronts, n, pareto_front), OF_SWEEP },
@@ -174,9 +174,8 @@ static const struct shape sweep_shape = SHAPE(sweep_page, sweep);
 const struct result_shape sweep_result = {
 	.name = "sweep",
 	.title = "gputune advise --sweep",
-	.meaning = "For requests of each shape the mixtures that no other beats in latency, throughput and "
-		   "memory in use at once, "
-		   "the fastest first.",
+	.meaning = "The Pareto front of configurations in latency, throughput and memory in use, for each "
+	  "request shape, fastest first.",
 	.shape = &sweep_shape,
 	.list = "fronts.points",
 	.exit_codes = 1u << 0 | 1u << 1,

@@ -390,9 +390,8 @@ static void hint_near_model(const struct knowledge *known, const char *name, str
 	for (const struct model_row *r = known->models; r->a.name; r++)
 		near_word_try(&near, r->a.name, r->a.name);
 	err_hint(e,
-		 "%s%s%sgive its config.json or GGUF file, or --params 8e9; \"gputune list "
-		 "models\" has "
-		 "names",
+		 "%s%s%sgive its config.json or GGUF file, or --params 8e9; see \"gputune list "
+		 "models\"",
 		 near.word ? "did you mean \"" : "", near.word ? near.word : "",
 		 near.word ? "\"? Otherwise " : "");
 }
@@ -408,9 +407,9 @@ int model_find(struct arena *a, const struct knowledge *known, const char *name,
 	r = infer_models_by_name(known, name);
 	if (r) {
 		*out = r->a;
-		*taken = arena_printf(a, "%s, by its name (%s%s)%s", r->a.name, r->a.source,
-				      r->a.guessed ? ", not all figures checked" : "",
-				      sees(name) ? "; without what sees" : "");
+		*taken = arena_printf(a, "%s, found by name (%s%s)%s", r->a.name, r->a.source,
+				      r->a.guessed ? ", figures partly unchecked" : "",
+				      sees(name) ? "; without the vision part" : "");
 		return 0;
 	}
 	model_sizes(name, &total, &active);
@@ -420,14 +419,12 @@ int model_find(struct arena *a, const struct knowledge *known, const char *name,
 		active = hint->active;
 	if (hint && hint->active > 0 && total > 0 && active > total)
 		return err_set(e, -EINVAL,
-			       "a token uses at most the %.3g billion parameters that there are, "
-			       "not %.3g billion",
+			       "active parameters exceed the total of %.3g billion: %.3g billion",
 			       total / 1e9, active / 1e9);
 	if (strcasestr(name, "dense"))
 		active = total;
 	if (total <= 0) {
-		err_set(e, -ENOENT, "no model is known by the name \"%.80s\", and no size is in it",
-			name);
+		err_set(e, -ENOENT, "unknown model \"%.80s\", and its name has no size", name);
 		hint_near_model(known, name, e);
 		return -ENOENT;
 	}
@@ -437,8 +434,8 @@ int model_find(struct arena *a, const struct knowledge *known, const char *name,
 	out->guessed = true;
 	out->format = NULL;
 	scale_to(out, total);
-	*taken = arena_printf(a,
-			      "not in the list: a shape like %s, scaled to %.3g billion parameters",
-			      like->name, total / 1e9);
+	*taken = arena_printf(
+		a, "unknown model: using the shape of %s, scaled to %.3g billion parameters",
+		like->name, total / 1e9);
 	return 0;
 }

@@ -215,15 +215,14 @@ static const char *infer_calibrate_refused(struct arena *a, const struct calibra
 {
 	if (g->fitted[0] > far_off)
 		return arena_printf(a,
-				    "even fitted, the runs are %.0f %% off: is it the machine, the "
-				    "model and the format that they ran on?",
+				    "the fitted error is still %.0f %%: check that machine, model "
+				    "and format match the runs",
 				    100 * g->fitted[0]);
 	if (g->tried && g->runs >= 3 && g->left_out[0] >= g->built_in[0])
-		return arena_printf(
-			a,
-			"runs that the fit had not seen are predicted no better (%.1f %%) "
-			"than by the built-in constants (%.1f %%)",
-			100 * g->left_out[0], 100 * g->built_in[0]);
+		return arena_printf(a,
+				    "the error on held-out runs (%.1f %%) is not below that of the "
+				    "built-in constants (%.1f %%)",
+				    100 * g->left_out[0], 100 * g->built_in[0]);
 	return NULL;
 }
 
@@ -233,19 +232,14 @@ static const char *scope(struct arena *a, struct calibrate_group *g)
 	g->general = g->tried_models && g->left_model[0] < g->built_in[0];
 	if (g->general)
 		return arena_printf(
-			a,
-			"for every model: those that the fit had not seen are %.1f %% off "
-			"in the middle",
+			a, "for every model: the median error on held-out models is %.1f %%",
 			100 * g->left_model[0]);
 	if (g->tried_models)
 		return arena_printf(
-			a,
-			"for these %zu models alone: others are predicted no better with "
-			"it (%.1f %% off)",
+			a, "only for these %zu models: no improvement for others (error %.1f %%)",
 			g->n_models, 100 * g->left_model[0]);
-	return arena_printf(
-		a, "for %s alone: whether it holds for others, runs of %d models would show",
-		g->n_models == 1 ? g->models[0] : "these two models", MODELS_MIN);
+	return arena_printf(a, "only for %s: runs of %d models are required to generalize",
+			    g->n_models == 1 ? g->models[0] : "these two models", MODELS_MIN);
 }
 
 static void infer_calibrate_judge(struct arena *a, struct calibrate_group *g)
@@ -261,14 +255,14 @@ static void infer_calibrate_judge(struct arena *a, struct calibrate_group *g)
 	if (!g->runs)
 		g->why = "no result of this engine";
 	else if (!fitted)
-		g->why = "the results decide no constant";
+		g->why = "the results determine no constant";
 	else if (!g->tried)
-		g->why = arena_printf(a, "%s; fitted on one run, nothing is left to try it on",
+		g->why = arena_printf(a, "%s; fitted on one run, so no held-out run is left",
 				      scope(a, g));
 	else
 		g->why = arena_printf(a,
-				      "%s; runs that the fit had not seen are %.1f %% off in the "
-				      "middle, by the built-in constants %.1f %%",
+				      "%s; median error on held-out runs %.1f %%, with the "
+				      "built-in constants %.1f %%",
 				      scope(a, g), 100 * g->left_out[0], 100 * g->built_in[0]);
 }
 
@@ -346,7 +340,7 @@ static void infer_calibrate_add_figures(struct arena *a, struct calibration *c, 
 									.fitted = p };
 	}
 	if (c->n_figures == before) {
-		r->skipped = "no figure that can be predicted";
+		r->skipped = "no predictable figure";
 		return;
 	}
 	r->group = calibrate_group_of(a, c, r->q.ask.engine, hardware_of(r->q.ask.place.gpu));
@@ -361,15 +355,15 @@ static const char *why_unusable(const struct log_run *l, const struct infer_opti
 	if (l->skipped)
 		return l->skipped;
 	if (l->speculative)
-		return "guesses ahead: no plain decoding";
+		return "speculative tokens: not plain decoding";
 	if (!w->model && !w->file)
-		return "names no model: --model";
+		return "model unknown: give --model";
 	if (w->batch <= 0)
-		return "how many requests at a time is not told: --batch";
+		return "concurrency unknown: give --batch";
 	if (!(w->prompt > 0))
-		return "how long prompts were is not told: --prompt";
+		return "prompt length unknown: give --prompt";
 	if (!(w->output > 0) && !(l->figure[LOG_PREFILL] > 0))
-		return "how long answers were is not told: --output";
+		return "output length unknown: give --output";
 	return NULL;
 }
 
@@ -447,7 +441,7 @@ static void calibrate_runs(struct arena *a, const struct log_runs *logs,
 	for (size_t i = 0; i < logs->n; i++) {
 		make_run(a, &logs->items[i], told, base, &c->runs[i]);
 		if (!c->runs[i].skipped && i % every)
-			c->runs[i].skipped = "thinned out: there are more runs than the fit takes";
+			c->runs[i].skipped = "dropped: more runs than the fit uses";
 		if (!c->runs[i].skipped)
 			infer_calibrate_add_figures(a, c, i);
 	}

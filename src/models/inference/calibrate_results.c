@@ -9,10 +9,10 @@
 static const struct shape_row calibrate_figure_rows[] = {
 	{ "figure", NULL, SHAPE_CHOICE(calibrate_figure, what, log_figure_names) },
 	{ "measured", NULL, SHAPE_REAL(calibrate_figure, measured) },
-	{ "built_in", "Predicted by the built-in constants.",
+	{ "built_in", "Predicted with the built-in constants.",
 	  SHAPE_REAL(calibrate_figure, built_in), .unknown = SHAPE_NULL },
 	{ "fitted", NULL, SHAPE_REAL(calibrate_figure, fitted), .unknown = SHAPE_NULL },
-	{ "left_out", "By a fit that had not seen the run.",
+	{ "left_out", "Predicted by a fit without this run.",
 	  SHAPE_REAL(calibrate_figure, left_out), .unknown = SHAPE_ZERO },
 };
 static const struct shape calibrate_figure_shape = SHAPE(calibrate_figure, calibrate_figure);
@@ -49,7 +49,7 @@ static const struct shape_row calibrate_run_rows[] = {
 	{ "batch", NULL, SHAPE_COUNT(calibrate_run, q.ask.batch), WHERE_IT_COUNTS },
 	{ "prompt_tokens", NULL, SHAPE_REAL(calibrate_run, q.ask.prompt), WHERE_IT_COUNTS },
 	{ "output_tokens", NULL, SHAPE_REAL(calibrate_run, q.ask.output), WHERE_IT_COUNTS },
-	{ "skipped", "Why it does not count.", SHAPE_TEXT(calibrate_run, skipped), .unknown = SHAPE_NULL },
+	{ "skipped", "Why it is excluded.", SHAPE_TEXT(calibrate_run, skipped), .unknown = SHAPE_NULL },
 	{ "figures", NULL, SHAPE_LIST(calibrate_run, figures, n_figures, calibrate_figure) },
 };
 static const struct shape calibrate_run_shape = SHAPE(calibrate_run, calibrate_run);
@@ -69,11 +69,11 @@ static const struct shape_row calibrate_constant_rows[] = {
 	{ "state", NULL, SHAPE_CHOICE(calibrate_constant, state, constant_state_names) },
 	{ "built_in", NULL, SHAPE_REAL(calibrate_constant, built_in) },
 	{ "value", NULL, SHAPE_REAL(calibrate_constant, value) },
-	{ "width_ratio", "The standard deviation of its logarithm.",
+	{ "width_ratio", "Standard deviation of its logarithm.",
 	  SHAPE_REAL(calibrate_constant, sigma), .unknown = SHAPE_ZERO },
-	{ "missing", "Which measurement would decide it.",
+	{ "missing", "The measurement that would determine it.",
 	  SHAPE_TEXT(calibrate_constant, missing), .unknown = SHAPE_NULL, .when_of = constant_not_fitted },
-	{ "bench", "What a bench says of it.", SHAPE_TEXT(calibrate_constant, from), .unknown = SHAPE_NULL },
+	{ "bench", "Bench result for it.", SHAPE_TEXT(calibrate_constant, from), .unknown = SHAPE_NULL },
 };
 static const struct shape calibrate_constant_shape = SHAPE(calibrate_constant, calibrate_constant);
 
@@ -113,17 +113,17 @@ static const struct shape_row calibrate_group_rows[] = {
 	{ "hardware", NULL, SHAPE_CHOICE(calibrate_group, hardware, hardware_names) },
 	{ "runs", NULL, SHAPE_COUNT(calibrate_group, runs) },
 	{ "figures", NULL, SHAPE_COUNT(calibrate_group, figures) },
-	{ "kept", "The fit is used afterwards.", SHAPE_FLAG(calibrate_group, kept) },
-	{ "every_model", "It is; else for models.", SHAPE_FLAG(calibrate_group, general) },
+	{ "kept", "Whether the fit is used from now on.", SHAPE_FLAG(calibrate_group, kept) },
+	{ "every_model", "Used for every model; otherwise only for models.", SHAPE_FLAG(calibrate_group, general) },
 	{ "moved_by_benches", NULL, SHAPE_FLAG(calibrate_group, hinted) },
 	{ "models", NULL, SHAPE_TEXT_LIST(calibrate_group, models, n_models) },
-	{ "reason", "The fit is or is not used.", SHAPE_TEXT(calibrate_group, why) },
-	{ "error_built_in", "Of |predicted / measured - 1|, by the built-in constants.",
+	{ "reason", "Why the fit is or is not used.", SHAPE_TEXT(calibrate_group, why) },
+	{ "error_built_in", "|predicted / measured - 1| with the built-in constants.",
 	  SHAPE_PART(error_built_in_shape), .when_of = group_has_runs },
 	{ "error_fitted", NULL, SHAPE_PART(error_fitted_shape), .when_of = group_has_runs },
-	{ "error_left_out", "By fits that had not seen the run.",
+	{ "error_left_out", "By fits without the run.",
 	  SHAPE_PART(error_left_out_shape), SHAPE_WHEN(calibrate_group, tried) },
-	{ "error_left_model", "By fits that had not seen the model.",
+	{ "error_left_model", "By fits without the model.",
 	  SHAPE_PART(error_left_model_shape), SHAPE_WHEN(calibrate_group, tried_models) },
 	{ "constants", NULL, SHAPE_LIST_MADE(group_constants, calibrate_constant), .keeps = constant_is_fitted },
 };
@@ -134,10 +134,10 @@ static const struct shape calibrate_group_shape = SHAPE(calibrate_group, calibra
 static const struct shape_row calibrate_rows[] = {
 	{ "machine", NULL, SHAPE_TEXT(calibrate_page, taken) },
 	{ "gpu", NULL, SHAPE_TEXT(calibrate_page, gpu) },
-	{ "bench_cases", "Sound ones, of kept results.", SHAPE_COUNT(calibrate_page, bench_cases) },
-	{ "kept_in", "The file; null: it was not kept.", SHAPE_TEXT(calibrate_page, stored), .unknown = SHAPE_NULL },
+	{ "bench_cases", "Valid cases of stored results.", SHAPE_COUNT(calibrate_page, bench_cases) },
+	{ "kept_in", "The file; null: not stored.", SHAPE_TEXT(calibrate_page, stored), .unknown = SHAPE_NULL },
 	{ "runs", NULL, SHAPE_LIST(calibration, runs, n_runs, calibrate_run), OF_CALIBRATION },
-	{ "groups", "Each an engine on a kind of hardware.",
+	{ "groups", "One group per engine and kind of hardware.",
 	  SHAPE_LIST(calibration, groups, n_groups, calibrate_group), OF_CALIBRATION },
 };
 static const struct shape calibrate_shape = SHAPE(calibrate_page, calibrate);
@@ -145,8 +145,8 @@ static const struct shape calibrate_shape = SHAPE(calibrate_page, calibrate);
 const struct result_shape calibrate_result = {
 	.name = "calibrate",
 	.title = "gputune calibrate",
-	.meaning = "Constants of predictions fitted to measurements: every run with what was predicted for it "
-		   "before, after, and by a fit that had not seen it; every constant and what became of it.",
+	.meaning = "Prediction constants fitted to measurements: every run with its predictions before, after, "
+	  "and by a fit without it; every constant and its state.",
 	.shape = &calibrate_shape,
 	.list = "runs",
 	.exit_codes = 1u << 0 | 1u << 1,
@@ -163,15 +163,15 @@ static const struct shape_row stored_file_rows[] = {
 	{ "path", NULL, SHAPE_TEXT(calibration_file, path) },
 	{ "time", NULL, SHAPE_TEXT(calibration_file, time), .unknown = SHAPE_NULL },
 	{ "from", NULL, SHAPE_TEXT(calibration_file, from), .unknown = SHAPE_NULL },
-	{ "used", "By predictions.", SHAPE_FLAG_OF(file_is_used) },
-	{ "reason", "Why not.", SHAPE_TEXT(calibration_file, why_not), .unknown = SHAPE_NULL },
+	{ "used", "Whether predictions use it.", SHAPE_FLAG_OF(file_is_used) },
+	{ "reason", "Why not used.", SHAPE_TEXT(calibration_file, why_not), .unknown = SHAPE_NULL },
 };
 static const struct shape stored_file_shape = SHAPE(calibration_file, stored_file);
 
 static const struct shape_row stored_set_rows[] = {
-	{ "models", "null: every model.",
+	{ "models", "null: all models.",
 	  SHAPE_TEXT_LIST(calibration_set, models, n_models), .unknown = SHAPE_NULL },
-	{ "constants", "A line each.", SHAPE_TEXT(calibration_set, lines) },
+	{ "constants", "One line per constant.", SHAPE_TEXT(calibration_set, lines) },
 };
 static const struct shape stored_set_shape = SHAPE(calibration_set, stored_set);
 
@@ -195,7 +195,7 @@ static const struct shape calibration_stored_shape = SHAPE(calibration_stored, c
 const struct result_shape calibration_show_result = {
 	.name = "calibration-show",
 	.title = "gputune calibrate, without files",
-	.meaning = "What is kept for a machine, and whether predictions take it.",
+	.meaning = "The calibration stored for a machine, and whether predictions use it.",
 	.shape = &calibration_stored_shape,
 	.list = "sets",
 	.exit_codes = 1u << 0 | 1u << 1,
@@ -211,12 +211,12 @@ static const struct shape calibration_value_shape = SHAPE(calibration_value, cal
 static const struct shape_row calibration_set_rows[] = {
 	{ "engine", NULL, SHAPE_TEXT(calibration_set, engine) },
 	{ "hardware", NULL, SHAPE_TEXT(calibration_set, hardware) },
-	{ "models", "null: every model.",
+	{ "models", "null: all models.",
 	  SHAPE_TEXT_LIST(calibration_set, models, n_models), .unknown = SHAPE_NULL },
 	{ "constants", NULL, SHAPE_LIST(calibration_set, values, n, calibration_value),
 	  SHAPE_BY(calibration_value, name) },
-	{ "runs", "0: what benches say alone.", SHAPE_COUNT(calibration_set, runs) },
-	{ "built_in_ratio", "The middle of |predicted / measured - 1|.",
+	{ "runs", "0: from benches only.", SHAPE_COUNT(calibration_set, runs) },
+	{ "built_in_ratio", "Median of |predicted / measured - 1|.",
 	  SHAPE_REAL(calibration_set, built_in), .unknown = SHAPE_NULL },
 	{ "fitted_ratio", NULL, SHAPE_REAL(calibration_set, fitted), .unknown = SHAPE_NULL },
 	{ "left_out_ratio", NULL, SHAPE_REAL(calibration_set, left_out), .unknown = SHAPE_NULL },
@@ -229,18 +229,18 @@ static const struct shape pair_value_shape = SHAPE(record_pair, pair_value);
 static const struct shape_row calibration_file_rows[] = {
 	{ "time", NULL, SHAPE_TEXT(calibration_file, time) },
 	{ "machine", NULL, SHAPE_TEXT(calibration_file, taken) },
-	{ "fingerprint", "Of the machine then.",
+	{ "fingerprint", "Fingerprint of the machine at that time.",
 	  SHAPE_LIST_AS(calibration_file, pairs, n_pairs, record_pair, pair_value_shape),
 	  SHAPE_BY(record_pair, name) },
 	{ "from", NULL, SHAPE_TEXT(calibration_file, from) },
-	{ "sets", "Later ones go over earlier ones.", SHAPE_LIST(calibration_file, sets, n_sets, calibration_set) },
+	{ "sets", "Later sets override earlier ones.", SHAPE_LIST(calibration_file, sets, n_sets, calibration_set) },
 };
 static const struct shape calibration_file_shape = SHAPE(calibration_file, calibration_file);
 
 const struct result_shape calibration_result = {
 	.name = "calibration",
-	.title = "A kept calibration",
-	.meaning = "The file that gputune calibrate keeps in the state folder.",
+	.title = "A stored calibration",
+	.meaning = "The file that gputune calibrate stores in the state folder.",
 	.shape = &calibration_file_shape,
 	.no_time = true,
 };

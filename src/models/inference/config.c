@@ -55,8 +55,8 @@ static int config_complete(const struct arch *a, struct err *e)
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
 		if (of[i].value < of[i].least || of[i].value > of[i].most)
 			return err_set(e, -EINVAL,
-				       "%.120s does not give layers, widths, heads and vocabulary: "
-				       "%s is missing, or not sensible",
+				       "%.120s: layers, widths, heads or vocabulary incomplete: %s "
+				       "is missing or invalid",
 				       a->name, of[i].name);
 	return 0;
 }
@@ -75,10 +75,10 @@ static bool too_many(const struct arch *a)
 static int checked(const struct arch *a, struct err *e)
 {
 	if (a->head_dim < 1 || a->head_dim > 65536 || a->kv_heads < 1 || a->kv_heads > a->heads)
-		return err_set(e, -EINVAL, "%.120s: its heads do not make sense", a->name);
+		return err_set(e, -EINVAL, "%.120s: invalid number of heads", a->name);
 	if (a->experts &&
 	    (a->experts > 65536 || a->top < 1 || a->top > a->experts || a->expert_ffn < 1))
-		return err_set(e, -EINVAL, "%.120s: its experts do not make sense", a->name);
+		return err_set(e, -EINVAL, "%.120s: invalid number of experts", a->name);
 	if (too_many(a))
 		return err_set(e, -EINVAL, "%.120s has more kinds of layers than layers", a->name);
 	return 0;
@@ -113,7 +113,7 @@ static bool tied(struct config_reading *r)
 	if (json_is_boolean(v))
 		return json_is_true(v);
 	if (!r->known || config_is(r, TYPE_UNTOLD))
-		config_doubt(r, "tie_word_embeddings is not told, false is counted");
+		config_doubt(r, "tie_word_embeddings is missing; assuming false");
 	return config_is(r, TYPE_TIED);
 }
 
@@ -157,10 +157,10 @@ static const char *infer_config_taken(struct config_reading *r, const char *othe
 	config_unread(r);
 	doubts = config_doubts(r);
 	r->s->guessed = doubts != NULL;
-	return arena_printf(r->a, "%s (%s), by its config.json%s%s%s%s", r->s->name,
+	return arena_printf(r->a, "%s (%s), from its config.json%s%s%s%s", r->s->name,
 			    *r->type ? r->type : "no model_type",
-			    other ? "; its parameters are without those of " : "",
-			    other ? other : "", doubts ? "; in doubt: " : "", doubts ? doubts : "");
+			    other ? "; not counting the parameters of " : "", other ? other : "",
+			    doubts ? "; uncertain: " : "", doubts ? doubts : "");
 }
 
 static int infer_config_read_object(struct arena *a, const char *name, const json_t *root,
@@ -175,7 +175,7 @@ static int infer_config_read_object(struct arena *a, const char *name, const jso
 
 	r.known = config_type(r.type);
 	r.s->name = arena_strdup(a, name);
-	r.s->source = "its config.json";
+	r.s->source = "config.json of the model";
 	config_unknown(&r);
 	infer_config_sizes(&r);
 	r.s->tied = tied(&r);
@@ -201,12 +201,12 @@ int config_read(struct arena *a, const char *name, const char *text, size_t len,
 	int r;
 
 	if (len > CONFIG_BYTES)
-		return err_set(e, -EINVAL, "%.120s is too long for a model's configuration", name);
+		return err_set(e, -EINVAL, "%.120s: too large for a model configuration", name);
 	root = config_json(a, text, len, &bad);
 	if (!root)
 		return err_set(e, -EINVAL, "%.120s, line %d: %.160s", name, bad.line, bad.text);
 	r = json_is_object(root) ? infer_config_read_object(a, name, root, &f, e)
-				 : err_set(e, -EINVAL, "%.120s is no JSON object", name);
+				 : err_set(e, -EINVAL, "%.120s: not a JSON object", name);
 	json_decref(root);
 	if (r == 0)
 		*out = f;
@@ -322,7 +322,7 @@ static void infer_config_attention(struct config_reading *r, const json_t *o, st
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
 		if (json_is_object(json_object_get(o, other[i])) ||
 		    json_is_integer(json_object_get(o, other[i])))
-			config_doubt(r, "block_configs has %s, which is not read", other[i]);
+			config_doubt(r, "block_configs has %s; ignored", other[i]);
 }
 
 /* A multiple of two thirds of the model's width, rounded up to 256. */
@@ -343,7 +343,7 @@ static void feed_forward(struct config_reading *r, const json_t *o, struct sums 
 	s->dense++;
 	s->width += is(o, "replace_with_linear") ? r->s->hidden / 3.0 : infer_config_width(r, o);
 	if (json_is_object(json_object_get(o, "moe")))
-		config_doubt(r, "block_configs has moe, which is not read");
+		config_doubt(r, "block_configs has moe; ignored");
 }
 
 static void infer_config_put(struct config_reading *r, const struct sums *s)
@@ -358,8 +358,7 @@ static void infer_config_put(struct config_reading *r, const struct sums *s)
 	a->ffn_layers = s->dense;
 	a->ffn = s->dense ? (int)round(s->width / s->dense) : 0;
 	if (fabs(kv - a->kv_heads) > 1e-9)
-		config_doubt(r,
-			     "n_heads_in_group differs from layer to layer, its mean is counted");
+		config_doubt(r, "n_heads_in_group differs between layers; using the mean");
 }
 
 int config_blocks(struct config_reading *r, struct err *e)
@@ -372,8 +371,8 @@ int config_blocks(struct config_reading *r, struct err *e)
 	if (!list)
 		return 0;
 	if (!json_is_array(list) || json_array_size(list) != (size_t)r->s->layers)
-		return err_set(e, -EINVAL, "%.120s: block_configs tells of %zu layers of %d",
-			       r->s->name, json_array_size(list), r->s->layers);
+		return err_set(e, -EINVAL, "%.120s: block_configs has %zu of %d layers", r->s->name,
+			       json_array_size(list), r->s->layers);
 	json_array_foreach(list, i, v)
 	{
 		const json_t *heads = json_object_get(v, "attention"),
@@ -417,7 +416,7 @@ static int safetensors_sum(const json_t *root, double *bytes, struct err *e)
 
 	if (json_is_object(json_object_get(root, "weight_map"))) {
 		if (!json_is_number(total) || json_number_value(total) <= 0)
-			return err_set(e, -EINVAL, "the index gives no total_size");
+			return err_set(e, -EINVAL, "the index has no total_size");
 		*bytes += json_number_value(total);
 		return 0;
 	}
@@ -426,8 +425,7 @@ static int safetensors_sum(const json_t *root, double *bytes, struct err *e)
 		double n = strcmp(key, "__metadata__") == 0 ? 0 : extent(v);
 
 		if (n < 0)
-			return err_set(e, -EINVAL, "the tensor \"%.80s\" has no sensible place",
-				       key);
+			return err_set(e, -EINVAL, "tensor \"%.80s\": invalid offset", key);
 		all += n;
 	}
 	*bytes += all;
@@ -441,12 +439,11 @@ int safetensors_read(const char *text, size_t len, double *bytes, struct err *e)
 	int r;
 
 	if (len > MOST_BYTES)
-		return err_set(e, -EINVAL, "a header of more than %u MiB is none",
-			       MOST_BYTES >> 20);
+		return err_set(e, -EINVAL, "header larger than %u MiB", MOST_BYTES >> 20);
 	root = json_loadb(text, len, 0, &bad);
 	if (!json_is_object(root)) {
 		json_decref(root);
-		return err_set(e, -EINVAL, "the header is no JSON object (line %d: %.160s)",
+		return err_set(e, -EINVAL, "header is not a JSON object (line %d: %.160s)",
 			       bad.line, bad.text);
 	}
 	r = safetensors_sum(root, bytes, e);

@@ -93,7 +93,7 @@ static int mean(struct config_reading *r, const char *name, const json_t *list)
 	json_array_foreach(list, i, v)
 	{
 		if (whole(v) < 0) {
-			config_doubt(r, "%s is not a list of whole numbers, and is not read", name);
+			config_doubt(r, "%s is not a list of integers; ignored", name);
 			return 0;
 		}
 		sum += whole(v);
@@ -103,8 +103,7 @@ static int mean(struct config_reading *r, const char *name, const json_t *list)
 		return 0;
 	sum = round(sum / (double)json_array_size(list));
 	if (!same)
-		config_doubt(r, "%s differs from layer to layer, its mean of %.0f is counted", name,
-			     sum);
+		config_doubt(r, "%s differs between layers; using the mean, %.0f", name, sum);
 	return (int)sum;
 }
 
@@ -117,7 +116,7 @@ static int config_doubt_figure(struct config_reading *r, const char *name, const
 	if (json_is_array(v))
 		return mean(r, name, v);
 	if (whole(v) < 0)
-		config_doubt(r, "%s is not a whole number, and is not read", name);
+		config_doubt(r, "%s is not an integer; ignored", name);
 	return whole(v) < 0 ? 0 : (int)whole(v);
 }
 
@@ -190,7 +189,7 @@ void config_unknown(struct config_reading *r)
 	char text[64];
 
 	if (!r->known && *r->type)
-		config_doubt(r, "model_type %s is not known here, and read as a plain decoder",
+		config_doubt(r, "unknown model_type %s; assuming a plain decoder",
 			     clean(text, sizeof(text), r->type));
 }
 
@@ -205,7 +204,7 @@ void config_unread(struct config_reading *r)
 	json_object_foreach((json_t *)r->c, name, v)
 	{
 		if (weighs(name, v) && !seen(r, name))
-			config_doubt(r, "%s is not read", clean(text, sizeof(text), name));
+			config_doubt(r, "%s is ignored", clean(text, sizeof(text), name));
 	}
 }
 

@@ -21,7 +21,7 @@ static const json_t *kinds_of(struct config_reading *r)
 		if (json_is_array(v) && json_array_size(v) == (size_t)r->s->layers)
 			return v;
 		if (v && (!json_is_array(v) || json_array_size(v)))
-			config_doubt(r, "%s tells of %zu layers of %d, and is not read", names[i],
+			config_doubt(r, "%s has %zu of %d layers; ignored", names[i],
 				     json_array_size(v), r->s->layers);
 	}
 	return NULL;
@@ -45,10 +45,7 @@ static void known_kinds(struct config_reading *r, const json_t *kinds)
 		n += !known;
 	}
 	if (n)
-		config_doubt(r,
-			     "%zu layers are of a kind that is not known, and counted as full "
-			     "attention",
-			     n);
+		config_doubt(r, "%zu layers of unknown kind; assuming full attention", n);
 }
 
 /* "LLLG": L has a window, over and over. */
@@ -141,8 +138,7 @@ static void windows(struct config_reading *r, const json_t *kinds)
 		  : windows_by_rule(r);
 	if (n < 0)
 		config_doubt(r,
-			     "which layers have the window of %d tokens is not told, none is "
-			     "counted to have it",
+			     "the layers with the window of %d tokens are unknown; assuming none",
 			     window);
 	if (n <= 0)
 		return;
@@ -165,8 +161,8 @@ static void shared_caches(struct config_reading *r)
 	if (a->kv_shared_layers < a->layers)
 		return;
 	config_doubt(r,
-		     "num_kv_shared_layers is %d of %d layers, which leaves none with a cache: not "
-		     "counted",
+		     "num_kv_shared_layers is %d of %d layers, which leaves no layer with a cache; "
+		     "ignored",
 		     a->kv_shared_layers, a->layers);
 	a->kv_shared_layers = 0;
 }
@@ -253,8 +249,7 @@ static void config_layers_letters(struct config_reading *r, const char *pattern)
 	for (const char *s = pattern; *s; s++)
 		kinds[*s & 127]++;
 	if (len != (size_t)r->s->layers)
-		config_doubt(r, "hybrid_override_pattern tells of %zu layers of %d", len,
-			     r->s->layers);
+		config_doubt(r, "hybrid_override_pattern has %zu of %d layers", len, r->s->layers);
 	single(r, kinds['M'], kinds['*'], kinds['-'], kinds['E']);
 }
 
@@ -300,8 +295,8 @@ static bool config_layers_named(struct config_reading *r, const json_t *kinds)
 	if (mamba > 0 || config_get(r, "mamba_d_state") || config_get(r, "ssm_state_size"))
 		config_mamba(r);
 	else if (linear > 0 && !convolves(r))
-		config_doubt(r, "layer_types has a linear attention that is not known, counted "
-				"are four square matrices");
+		config_doubt(r, "layer_types has an unknown linear attention; assuming four square "
+				"matrices");
 	return true;
 }
 
@@ -315,7 +310,7 @@ static void by_type(struct config_reading *r)
 
 	if (json_is_array(attention)) { /* 0: linear */
 		if (json_array_size(attention) != (size_t)a->layers)
-			config_doubt(r, "attn_type_list tells of %zu layers of %d",
+			config_doubt(r, "attn_type_list has %zu of %d layers",
 				     json_array_size(attention), a->layers);
 		lightning(r, (int)json_array_size(attention) - config_count(attention, NULL));
 	} else if (group > 1) { /* the last of each group sees everything */
@@ -479,7 +474,7 @@ static int expert_layers(struct config_reading *r)
 		n = spread_layers(r);
 	if (n <= r->s->layers)
 		return n;
-	config_doubt(r, "more layers are told to have experts than there are layers");
+	config_doubt(r, "more expert layers than layers");
 	return r->s->layers;
 }
 
@@ -561,7 +556,7 @@ static void config_layers_experts(struct config_reading *r)
 	if (!a->top)
 		a->top = FFN_NUM(part, 0, "moe_top_k");
 	if (!a->top) {
-		config_doubt(r, "how many experts a token takes is not told, one is counted");
+		config_doubt(r, "experts per token unknown; assuming one");
 		a->top = 1;
 	}
 	if (none) /* some of those chosen do nothing */
@@ -624,7 +619,7 @@ void config_feed_forward(struct config_reading *r)
 		config_layers_experts(r);
 	longcat(r);
 	if (!a->ffn && !a->expert_ffn && !config_get(r, "block_configs")) {
-		config_doubt(r, "intermediate_size is not told, four times hidden_size is counted");
+		config_doubt(r, "intermediate_size is missing; assuming four times hidden_size");
 		a->ffn = 4 * a->hidden;
 	}
 }
@@ -677,8 +672,7 @@ void config_kimi(struct config_reading *r, const json_t *linear)
 	    delta = config_count(json_object_get(linear, "kda_layers"), NULL);
 
 	if (full + delta != a->layers)
-		config_doubt(r, "linear_attn_config tells of %d layers of %d", full + delta,
-			     a->layers);
+		config_doubt(r, "linear_attn_config has %d of %d layers", full + delta, a->layers);
 	a->linear_layers = full >= 0 && full <= a->layers ? a->layers - full : 0;
 	a->linear_params = 4 * h * inner + 2 * (h * dim + dim * inner) + h * heads;
 	a->linear_state = inner * dim * 4;
@@ -698,8 +692,8 @@ void config_sambay(struct config_reading *r)
 
 	if (each != 2 || a->layers % 4 || a->layers < 4) {
 		config_doubt(r,
-			     "%d layers of which one in %d is a Mamba are no SambaY that is "
-			     "known here, and counted as attention",
+			     "%d layers with one Mamba in %d: unknown SambaY variant; assuming "
+			     "attention",
 			     a->layers, each);
 		return;
 	}

@@ -579,9 +579,9 @@ static void read_quantization(struct arena *a, const json_t *q, struct model_fil
 	else
 		all_parts(&f, s.bytes);
 	if (s.bytes > 0 && !named_alone)
-		out->kept = arena_printf(a, "%s, %.4g bits a weight%s%s", config_scheme_named(a, q),
-					 8 * s.bytes, out->kept ? "; " : "",
-					 out->kept ? out->kept : "");
+		out->kept = arena_printf(a, "%s, %.4g bits per weight%s%s",
+					 config_scheme_named(a, q), 8 * s.bytes,
+					 out->kept ? "; " : "", out->kept ? out->kept : "");
 	f.note = out->kept;
 	out->exact = f;
 }
@@ -619,7 +619,7 @@ int config_quantization_beside(struct arena *a, const char *name, const char *te
 	root = len > CONFIG_BYTES ? NULL : config_json(a, text, len, &bad);
 	if (!json_is_object(root)) {
 		json_decref(root);
-		return err_set(e, -EINVAL, "%.120s is no configuration of a quantization", name);
+		return err_set(e, -EINVAL, "%.120s: not a quantization configuration", name);
 	}
 	q = json_object_get(root, "quantization");
 	q = json_is_object(q) ? q : root;
@@ -629,7 +629,7 @@ int config_quantization_beside(struct arena *a, const char *name, const char *te
 	read_cache(q, out);
 	if (!json_is_null(json_object_get(q, "quant_algo"))) { /* null: the cache alone */
 		read_quantization(a, q, out);
-		out->taken = arena_printf(a, "%s; weights by %.120s", out->taken, name);
+		out->taken = arena_printf(a, "%s; weight format from %.120s", out->taken, name);
 	}
 	json_decref(root);
 	return 0;

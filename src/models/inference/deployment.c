@@ -195,7 +195,7 @@ static void memory_of(struct arena *a, const struct machine *m, const struct gpu
 		p->memory_from = arena_strdup(a, "read: MemTotal");
 	} else if (!p->gpu->unified && card > 0) {
 		p->memory = (double)card;
-		p->memory_from = arena_strdup(a, "read: the driver's total");
+		p->memory_from = arena_strdup(a, "from the driver: total");
 	}
 }
 
@@ -208,10 +208,10 @@ int place_of(struct arena *a, const struct knowledge *known, const struct machin
 
 	if (!k) {
 		err_set(e, -ENOENT,
-			name ? "the GPU \"%.80s\" is not in the list"
-			     : "no GPU is seen on the machine that was looked at%.0s",
+			name ? "unknown GPU \"%.80s\""
+			     : "no GPU found on the inspected machine%.0s",
 			name ? name : "");
-		err_hint(e, "name a machine: --on dgx-spark, --on \"2x dgx-spark\", --on "
+		err_hint(e, "give a machine: --on dgx-spark, --on \"2x dgx-spark\", --on "
 			    "\"h100-sxm x8\"");
 		return -ENOENT;
 	}

@@ -80,8 +80,8 @@ int fits_read(struct fits *f, const char *text, struct err *e)
 
 		n++;
 		if (len && *line != '#' && infer_fit_read_line(f, line, len) < 0)
-			return err_set(e, -EINVAL, "line %d is no \"engine.hardware.name = value\"",
-				       n);
+			return err_set(e, -EINVAL,
+				       "line %d: expected \"engine.hardware.name = value\"", n);
 		s += whole + (s[whole] == '\n');
 	}
 	return 0;

@@ -28,8 +28,8 @@ struct counts {
 
 static int refuse(const struct gguf_reader *r, const char *name, struct err *e)
 {
-	return r->short_of ? err_set(e, -ENODATA, "%.120s ends before its header does", name)
-			   : err_set(e, -EINVAL, "%.120s is no GGUF file that is understood", name);
+	return r->short_of ? err_set(e, -ENODATA, "%.120s: truncated header", name)
+			   : err_set(e, -EINVAL, "%.120s: not a supported GGUF file", name);
 }
 
 static int gguf_start(struct gguf_reader *r, const char *name, struct counts *n, struct err *e)
@@ -66,11 +66,10 @@ static int gguf_tensors_one(struct gguf *g, struct gguf_reader *r, const char *n
 
 	while (n--)
 		if (!gguf_take_tensor(r, &g->keys, &g->tensors, &unknown))
-			return unknown == UINT32_MAX ? refuse(r, name, e)
-						     : err_set(e, -EINVAL,
-							       "%.120s has a tensor of type %u, "
-							       "which is not known",
-							       name, (unsigned)unknown);
+			return unknown == UINT32_MAX
+				       ? refuse(r, name, e)
+				       : err_set(e, -EINVAL, "%.120s: unknown tensor type %u", name,
+						 (unsigned)unknown);
 	g->files++;
 	return 0;
 }
@@ -81,11 +80,10 @@ static int gguf_room(struct gguf *g, struct err *e)
 	const struct gguf_keys *k = &g->keys;
 
 	if (k->parts > 1 && k->part > 0)
-		return err_set(e, -EINVAL, "%.120s is file %d of %d: the first one is needed",
-			       g->name, k->part + 1, k->parts);
+		return err_set(e, -EINVAL, "%.120s is file %d of %d: give the first one", g->name,
+			       k->part + 1, k->parts);
 	if (k->layers < 1 || k->layers > GGUF_LAYERS || !*k->family)
-		return err_set(e, -EINVAL,
-			       "%.120s does not give layers, widths, heads and vocabulary",
+		return err_set(e, -EINVAL, "%.120s: layers, widths, heads or vocabulary missing",
 			       g->name);
 	g->tensors.n = k->guess_layers < k->layers ? k->layers - k->guess_layers : k->layers;
 	g->tensors.layers = arena_array(g->arena, (size_t)g->tensors.n, sizeof(struct gguf_layer));
@@ -164,23 +162,23 @@ int gguf_model(const struct gguf *g, struct model_file *out, struct err *e)
 	int code;
 
 	if (g->files < gguf_files(g) || (g->keys.tensors && t.count < g->keys.tensors))
-		return err_set(e, -EINVAL,
-			       "%.120s is the first of %d files: without the others its size is "
-			       "not known",
-			       g->name, gguf_files(g));
+		return err_set(
+			e, -EINVAL,
+			"%.120s is the first of %d files: the others are required for its size",
+			g->name, gguf_files(g));
 	add_layers(&t);
 	code = gguf_shape(a, g->name, &g->keys, &t, &f.arch, &said, e);
 	if (code < 0)
 		return code;
 	f.bytes = all_bytes(&t);
 	if (f.bytes <= 0 || t.embed.bytes + t.head.bytes <= 0)
-		return err_set(e, -EINVAL, "%.120s has no tensors of a language model", g->name);
+		return err_set(e, -EINVAL, "%.120s: no language-model tensors", g->name);
 	gguf_format(a, &t, &f.arch, &f.exact, &said);
 	f.format = t.most;
 	f.arch.name = g->name;
-	f.arch.source = "its GGUF header";
+	f.arch.source = "GGUF header of the model";
 	f.arch.guessed = said.doubt;
-	f.taken = arena_printf(a, "%s (%s), by its GGUF header: %.2f GB, most in %s%s", g->name,
+	f.taken = arena_printf(a, "%s (%s), from its GGUF header: %.2f GB, mostly %s%s", g->name,
 			       g->keys.family, f.bytes / 1e9, t.most, said.text);
 	*out = f;
 	return 0;
@@ -241,27 +239,27 @@ static void gguf_compare(struct arena *a, const struct part *p, double enough,
 {
 	if (fabs(p->has.params - p->counted) > enough)
 		gguf_doubt(a, said,
-			   arena_printf(
-				   a,
-				   "its tensors have %.3g G parameters of %s, where its keys "
-				   "give %.3g G: bytes are by the tensors, operations by the keys",
-				   p->has.params / 1e9, p->name, p->counted / 1e9));
+			   arena_printf(a,
+					"the tensors have %.3g G parameters of %s, the keys %.3g "
+					"G: bytes are from the tensors, operations from the keys",
+					p->has.params / 1e9, p->name, p->counted / 1e9));
 }
 
 static void gguf_note_rest(struct arena *a, const struct gguf_tensors *t, double dense,
 			   struct gguf_notes *said)
 {
 	if (t->other.params > SAID * dense)
-		gguf_doubt(
-			a, said,
-			arena_printf(a,
-				     "%.3g G parameters are in tensors of other kinds: counted as "
-				     "read for each token",
-				     t->other.params / 1e9));
+		gguf_doubt(a, said,
+			   arena_printf(a,
+					"%.3g G parameters in other tensors: assuming they are "
+					"read for each token",
+					t->other.params / 1e9));
 	if (t->guess.params > 0)
 		gguf_note(a, said,
-			  arena_printf(a, "%.2f GB of layers for guesses alone are left out",
-				       t->guess.bytes / 1e9));
+			  arena_printf(
+				  a,
+				  "%.2f GB of layers used only for speculative tokens are excluded",
+				  t->guess.bytes / 1e9));
 }
 
 void gguf_format(struct arena *a, const struct gguf_tensors *t, const struct arch *s,
@@ -270,7 +268,7 @@ void gguf_format(struct arena *a, const struct gguf_tensors *t, const struct arc
 	struct arch_parts c = arch_parts(s);
 	struct part parts[] = {
 		{ "attention", t->attention, c.attention, &f->attention },
-		{ "layers with a state", t->linear, c.linear, &f->linear },
+		{ "layers with recurrent state", t->linear, c.linear, &f->linear },
 		{ "dense blocks", t->dense, c.dense, &f->dense },
 		{ "shared experts", t->shared, c.shared, &f->shared },
 	};
@@ -280,7 +278,7 @@ void gguf_format(struct arena *a, const struct gguf_tensors *t, const struct arc
 	const struct gguf_sum *head = s->tied ? &t->embed : &t->head;
 	double embeds = c.embed + c.aside, all = average(parts, n);
 
-	*f = (struct format){ .name = arena_printf(a, "%s (by its header)", t->most),
+	*f = (struct format){ .name = arena_printf(a, "%s (from its header)", t->most),
 			      .math = MATH_GGML,
 			      .gguf = true,
 			      .experts = all,

@@ -88,11 +88,10 @@ static int gguf_shape_alike(struct arena *a, struct kind *kind, int *heads, stru
 	off = kind->kv_heads > 0 ? *heads * (double)n / kind->kv_heads - 1 : 0;
 	if (fabs(off) > 0.01)
 		gguf_doubt(a, said,
-			   arena_printf(
-				   a,
-				   "its layers differ in their heads: counted as alike, the cache "
-				   "%.0f %% too %s",
-				   100 * fabs(off), off > 0 ? "large" : "small"));
+			   arena_printf(a,
+					"heads differ between layers: assuming equal layers, the "
+					"cache is %.0f %% too %s",
+					100 * fabs(off), off > 0 ? "large" : "small"));
 	return n;
 }
 
@@ -121,10 +120,9 @@ static void gguf_note_latent(struct arena *a, const struct gguf_tensors *t, cons
 				a, said,
 				arena_printf(
 					a,
-					"it has no attn_k_b (files of before 2025 have none): "
-					"llama.cpp then keeps "
-					"keys and values of all heads, %.0f times the cache "
-					"counted here",
+					"no attn_k_b (as in files from before 2025): llama.cpp "
+					"then caches all heads, %.0f times the cache predicted "
+					"here",
 					s->heads * (double)(s->nope_dim + s->rope_dim + s->v_dim) /
 						(s->kv_lora + s->rope_dim)));
 			return;
@@ -178,8 +176,8 @@ static int gguf_shape_attention(struct arena *a, const struct gguf_keys *k,
 	if (gguf_window_unknown(k))
 		gguf_note(a, said,
 			  arena_printf(a,
-				       "its window of %d tokens is not counted: llama.cpp gives no "
-				       "layer of %s one",
+				       "the window of %d tokens is ignored: llama.cpp does not use "
+				       "one for %s",
 				       k->window, k->family));
 	return s->heads || s->linear_layers ? 0 : -EINVAL;
 }
@@ -215,9 +213,7 @@ static void gguf_shape_states(struct arena *a, const struct gguf_keys *k,
 	else
 		s->linear_state = (double)k->inner * k->state * 4;
 	if (s->linear_state <= 0)
-		gguf_doubt(a, said,
-			   "what a sequence keeps in its layers with a state is not told: "
-			   "not counted");
+		gguf_doubt(a, said, "state size per sequence unknown: not counted");
 }
 
 static void gguf_shape_blocks(const struct gguf_keys *k, const struct gguf_tensors *t,
@@ -274,15 +270,14 @@ int gguf_shape(struct arena *a, const char *name, const struct gguf_keys *k,
 	gguf_shape_states(a, k, t, s, said);
 	gguf_shape_blocks(k, t, s);
 	if (gguf_shape_attention(a, k, t, s, said) < 0)
-		return err_set(e, -EINVAL, "%.120s: no layers of \"%.40s\" are understood", name,
+		return err_set(e, -EINVAL, "%.120s: unsupported layers of \"%.40s\"", name,
 			       k->family);
 	family_facts(k, s);
 	if (k->kv_lora && latent_attention(k, t, s) < 0)
-		return err_set(e, -EINVAL, "%.120s: its latent attention does not give its widths",
-			       name);
+		return err_set(e, -EINVAL, "%.120s: widths of its latent attention missing", name);
 	if (!gguf_shape_is_valid(s))
-		return err_set(e, -EINVAL,
-			       "%.120s does not give layers, widths, heads and vocabulary", name);
+		return err_set(e, -EINVAL, "%.120s: layers, widths, heads or vocabulary missing",
+			       name);
 	if (k->kv_lora)
 		gguf_note_latent(a, t, s, said);
 	return 0;

@@ -308,12 +308,12 @@ static bool names_machine(const char *word, const struct gpu_kind *k)
 static int no_such(const char *text, const struct gpu_kind *near, struct err *e)
 {
 	if (near) {
-		err_set(e, -ENOENT, "\"%.80s\" names no machine of the list: it says more than %s",
-			text, near->name);
-		err_hint(e, "the nearest one there is: %s", near->name);
+		err_set(e, -ENOENT, "unknown machine \"%.80s\": it has more words than %s", text,
+			near->name);
+		err_hint(e, "nearest match: %s", near->name);
 		return -ENOENT;
 	}
-	err_set(e, -ENOENT, "\"%.80s\" names no machine of the list", text);
+	err_set(e, -ENOENT, "unknown machine \"%.80s\"", text);
 	err_hint(e, "for example: dgx-spark, \"2x dgx-spark\", \"h100-sxm x8\", h200, b200, "
 		    "a100, l40s, \"rtx pro 6000\"");
 	return -ENOENT;
@@ -336,8 +336,7 @@ int place_parse(struct arena *a, const struct knowledge *known, const char *text
 	if (!longer && (k || gpu_name_near(known, text)) && count_is_odd(known, text))
 		return err_set(
 			e, -EINVAL,
-			"\"%.80s\": how many is told once, from 1 to 4096: \"2x dgx-spark\", "
-			"\"h100 x8\"",
+			"\"%.80s\": give one count from 1 to 4096: \"2x dgx-spark\", \"h100 x8\"",
 			text);
 	if (!k || count < 0 || count > 4096)
 		return no_such(text, longer ? NULL : gpu_name_near(known, rest), e);

@@ -116,11 +116,10 @@ int logs_read(struct arena *a, const char *file, const char *text, struct log_ru
 		return 0;
 	if (maybe && why.line)
 		return err_set(e, -EINVAL, "%s:%d: JSON: %s", file, why.line, why.text);
-	return err_set(
-		e, -EINVAL,
-		"%s: no output of a benchmark that is known (vllm bench, SGLang's bench_serving "
-		"and bench_one_batch, llama-bench, llama-server, trtllm-bench)",
-		file);
+	return err_set(e, -EINVAL,
+		       "%s: unknown benchmark output; supported: vllm bench, SGLang's "
+		       "bench_serving and bench_one_batch, llama-bench, llama-server, trtllm-bench",
+		       file);
 }
 
 /*
@@ -339,7 +338,7 @@ static void logs_throughput(struct log_walk *w, const json_t *j, double item)
 	if (s > 0 && out > 0)
 		r->figure[LOG_THROUGHPUT] = out / s;
 	else
-		r->skipped = "how many of the tokens were answers is not told";
+		r->skipped = "number of output tokens unknown";
 }
 
 static void one_batch(struct log_walk *w, const json_t *j, double item)

@@ -98,7 +98,7 @@ void log_counted(struct log_run *r, const struct log_counts *c)
 	r->batch = log_whole(at_once);
 	r->rounds = r->batch ? fmax(1, c->completed / r->batch) : 1;
 	if (r->at_rate)
-		r->skipped = "requests came at a rate, not as others were answered";
+		r->skipped = "requests were sent at a fixed rate, not at a fixed concurrency";
 }
 
 enum { COLUMNS_MAX = 96 };
@@ -170,7 +170,7 @@ static double logs_llama_scaled(const char *s)
 static void times(struct log_run *r, double prompt, double gen, double rate)
 {
 	if (!(rate > 0)) {
-		r->skipped = "no tokens a second";
+		r->skipped = "no tokens/s";
 		return;
 	}
 	r->prompt = prompt > 0 ? prompt : 1;
@@ -260,8 +260,8 @@ const char *log_llama_csv(struct log_walk *w, const char *s)
 
 		w->line++;
 		if (!next) {
-			w->failed = err_set(w->e, -EINVAL, "%s:%ld: a quote that is not closed",
-					    w->file, w->line);
+			w->failed =
+				err_set(w->e, -EINVAL, "%s:%ld: unclosed quote", w->file, w->line);
 			break;
 		}
 		for (; n < r.n; n++)
@@ -360,7 +360,7 @@ static bool sql(struct log_walk *w, const char *line)
 	}
 	sql_list(w, s + 8, cells, &n);
 	if (n != r.n)
-		w->failed = err_set(w->e, -EINVAL, "%s:%ld: %zu columns and %zu values", w->file,
+		w->failed = err_set(w->e, -EINVAL, "%s:%ld: %zu columns, but %zu values", w->file,
 				    w->line, r.n, n);
 	else
 		named(w, &r);
@@ -674,7 +674,7 @@ static void total_line(struct log_walk *w, struct log_run *r, const char *line)
 		r->prompt = w->total_in / r->batch;
 		r->output = fmax(0, round(tokens / r->batch - r->prompt));
 	} else {
-		r->skipped = "one token an answer: nothing tells how many prompts it was";
+		r->skipped = "one output token per request: number of prompts unknown";
 	}
 	w->open = 0;
 	w->total_in = 0;

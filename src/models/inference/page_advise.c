@@ -17,10 +17,8 @@ static const char *gain_text(struct arena *a, double v)
 
 static const char *goal_text(enum goal g)
 {
-	static const char *const texts[GOALS] = { "the time of a whole answer",
-						  "the time to the first token",
-						  "tokens a second of all requests",
-						  "requests that fit at a time" };
+	static const char *const texts[GOALS] = { "request latency", "TTFT", "total tokens/s",
+						  "concurrency that fits" };
 
 	return texts[g];
 }
@@ -30,20 +28,20 @@ static void now_pairs(struct doc *d, const struct serve_advice *o)
 	const struct advise_outcome *n = &o->now;
 	const struct figure *t = &o->before.tpot, *f = &o->before.ttft;
 	struct arena *a = d->arena;
-	struct node *p = doc_pairs(d, "As it is asked");
+	struct node *p = doc_pairs(d, "Current setup");
 
-	node_pairf(d, p, "time to first token", "%s (%s to %s)", figure_ms(a, n->ttft),
-		   figure_ms(a, f->low), figure_ms(a, f->high));
-	node_pairf(d, p, "time per token", "%s (%s to %s)", figure_ms(a, n->tpot),
-		   figure_ms(a, t->low), figure_ms(a, t->high));
-	node_pair(d, p, "a whole answer", cell(figure_ms(a, n->answer)));
-	node_pair(d, p, "tokens/s of all requests", cell(figure_number(a, n->throughput)));
-	node_pair(d, p, "memory of one GPU",
+	node_pairf(d, p, "TTFT", "%s (%s to %s)", figure_ms(a, n->ttft), figure_ms(a, f->low),
+		   figure_ms(a, f->high));
+	node_pairf(d, p, "TPOT", "%s (%s to %s)", figure_ms(a, n->tpot), figure_ms(a, t->low),
+		   figure_ms(a, t->high));
+	node_pair(d, p, "request latency", cell(figure_ms(a, n->answer)));
+	node_pair(d, p, "total tokens/s", cell(figure_number(a, n->throughput)));
+	node_pair(d, p, "memory per GPU",
 		  cell_printf(d, n->fits ? STYLE_PLAIN : STYLE_BAD, "%.1f of %.1f GB%s",
 			      n->bytes / 1e9, o->before.memory.limit / 1e9,
 			      n->fits ? "" : ": does not fit"));
 	node_pairf(d, p, "requests that fit", "%.0f", n->users);
-	node_pairf(d, p, "limit of decoding", "%s: %s", limit_names[o->before.limit],
+	node_pairf(d, p, "decode limit", "%s: %s", limit_names[o->before.limit],
 		   o->before.limit_why);
 }
 
@@ -60,7 +58,7 @@ static void advise_page_change_row(struct doc *d, struct node *t, const struct s
 			    : cell_as(STYLE_MUTED, "fits");
 	r[2] = g->value > 0 ? cell_printf(d, c->includes_nothing ? STYLE_WARN : STYLE_PLAIN,
 					  "%.2f to %.2f%s", g->low, g->high,
-					  c->includes_nothing ? ", perhaps nothing" : "")
+					  c->includes_nothing ? ", possibly no gain" : "")
 			    : cell("");
 	r[3] = cell(confidence_names[c->confidence]);
 	r[4] = cell(figure_ms(a, c->after.ttft));
@@ -73,9 +71,9 @@ static void advise_page_change_row(struct doc *d, struct node *t, const struct s
 static void change_table(struct doc *d, const struct serve_advice *o, const char *title,
 			 const struct serve_change *list, size_t n)
 {
-	struct node *t = DOC_TABLE(d, title, "~change", ">better", "four of five lie in",
-				   "confidence", ">first token", ">a token", ">tokens/s of all",
-				   ">memory of a GPU", "~asked for by");
+	struct node *t =
+		DOC_TABLE(d, title, "~change", ">better", "80 % prediction interval", "confidence", ">TTFT",
+			  ">TPOT", ">total tokens/s", ">memory per GPU", "~options");
 
 	for (size_t i = 0; i < n; i++)
 		advise_page_change_row(d, t, o, &list[i]);
@@ -85,11 +83,11 @@ static void change_table(struct doc *d, const struct serve_advice *o, const char
 static void gains(struct doc *d, const struct serve_advice *o, size_t n)
 {
 	struct chart_bar *rows = arena_array(d->arena, n ? n : 1, sizeof(*rows));
-	struct chart_bars c = { .title = arena_printf(d->arena, "How many times better: %s",
+	struct chart_bars c = { .title = arena_printf(d->arena, "Improvement factor: %s",
 						      goal_text(o->goal)),
 				.unit = "x",
-				.interval = "four of five lie in it, predicted",
-				.base = { 1, 1, "as it is asked" },
+				.interval = "80 % prediction interval",
+				.base = { 1, 1, "current setup" },
 				.rows = rows };
 
 	for (size_t i = 0; i < n; i++) {
@@ -118,7 +116,7 @@ static void costs(struct doc *d, const struct serve_advice *o, size_t n, bool ve
 
 	if (!n)
 		return;
-	doc_heading(d, 2, "What it costs, and what would show that it is so");
+	doc_heading(d, 2, "Trade-offs and measurements to confirm them");
 	b = doc_bullets(d);
 	for (size_t i = 0; i < n; i++) {
 		const struct serve_change *c = &o->changes[i];
@@ -127,7 +125,7 @@ static void costs(struct doc *d, const struct serve_advice *o, size_t n, bool ve
 			continue;
 		seen |= 1u << c->kind;
 		node_bullet(d, b,
-			    cellf(d, "%s: %s. Measure %s. Known from: %s.", c->what, c->trade,
+			    cellf(d, "%s: %s. Measure %s. Basis: %s.", c->what, c->trade,
 				  c->measure, c->known_from));
 	}
 }
@@ -138,7 +136,7 @@ static void advise_page_together(struct doc *d, const struct serve_advice *o)
 
 	if (!o->n_together)
 		return;
-	change_table(d, o, "Several at once", o->together, o->n_together);
+	change_table(d, o, "Combined changes", o->together, o->n_together);
 	b = doc_bullets(d);
 	for (size_t i = 0; i < o->n_together; i++) {
 		const struct serve_change *c = &o->together[i];
@@ -146,8 +144,8 @@ static void advise_page_together(struct doc *d, const struct serve_advice *o)
 		if (c->gain[o->goal].value > 0 && isfinite(c->parts))
 			node_bullet(d, b,
 				    cell_printf(d, STYLE_MUTED,
-						"%s: %.2f times better together; what each "
-						"brings alone would multiply to %.2f",
+						"%s: %.2f times better in total; the single gains "
+						"multiply to %.2f",
 						c->what, c->gain[o->goal].value, c->parts));
 	}
 }
@@ -161,7 +159,7 @@ static void own_settings(struct doc *d, const struct advise_settings *own)
 
 	if (!own->n)
 		return;
-	t = doc_table(d, "Settings of this machine, by their proofs", columns, 3);
+	t = doc_table(d, "Settings of this machine with proofs", columns, 3);
 	for (size_t i = 0; i < own->n; i++) {
 		const struct advise_setting *s = &own->rows[i];
 		struct cell *r = node_row(d, t);
@@ -171,8 +169,8 @@ static void own_settings(struct doc *d, const struct advise_settings *own)
 		r[2] = s->expired ? cell_as(STYLE_WARN, "expired: prove it again")
 				  : cell_as(STYLE_MUTED, ruling_name(s->row->verdict));
 	}
-	doc_text(d, "Each was measured on the bench named there, not on this model: "
-		    "\"prove ID --command\" measures it on yours.");
+	doc_text(d, "Each was measured on the named bench, not on this model; measure yours with "
+		    "\"prove ID --command\".");
 }
 
 struct doc *page_advise(struct arena *a, const struct advise_page *p, bool verbose)
@@ -187,15 +185,15 @@ struct doc *page_advise(struct arena *a, const struct advise_page *p, bool verbo
 		    arena_printf(a, "Advice: %s, %s, on %s", o->base->q.arch.name, q->weights->name,
 				 q->place.taken));
 	doc_text(d,
-		 "Goal: %s (--goal). %s, tensor parallelism %d, stages %d, copies %d, %d request%s "
-		 "of %.0f + %.0f tokens. Everything here is predicted.",
+		 "Goal: %s (--goal). %s, tensor parallelism %d, pipeline stages %d, replicas %d, "
+		 "%d request%s of %.0f + %.0f tokens. All figures are predicted.",
 		 goal_text(o->goal), engine_names[q->engine], q->tp, q->pp, o->base->copies,
 		 q->batch, q->batch == 1 ? "" : "s", q->depth + q->prompt, q->output);
 	now_pairs(d, o);
 	if (o->n)
-		change_table(d, o, "Changes, the best first", o->changes, n);
+		change_table(d, o, "Changes, best first", o->changes, n);
 	else
-		doc_text(d, "Nothing that was looked at would make it better.");
+		doc_text(d, "No evaluated change improves it.");
 	if (n < o->n)
 		doc_text(d, "%zu more with --verbose.", o->n - n);
 	gains(d, o, n);
@@ -208,7 +206,7 @@ struct doc *page_advise(struct arena *a, const struct advise_page *p, bool verbo
 	for (size_t i = 0; i < o->base->q.n_notes; i++)
 		node_bullet(d, b, cell_as(STYLE_MUTED, o->base->q.notes[i]));
 	node_bullet(d, b,
-		    cell_printf(d, STYLE_MUTED, "%zu ways looked at; constants: %s", o->tried,
-				o->before.calibration));
+		    cell_printf(d, STYLE_MUTED, "%zu configurations evaluated; constants: %s",
+				o->tried, o->before.calibration));
 	return d;
 }

@@ -15,8 +15,8 @@ static const char *percent(struct arena *a, double predicted, double measured)
 static void calibrate_page_residuals(struct doc *d, const struct calibration *c)
 {
 	struct node *t =
-		DOC_TABLE(d, "Predicted against measured", "~run", "~model", ">requests", ">tokens",
-			  "figure", ">measured", ">built in", ">fitted", ">not seen");
+		DOC_TABLE(d, "Predicted versus measured", "~run", "~model", ">requests", ">tokens",
+			  "figure", ">measured", ">built-in", ">fitted", ">held out");
 	struct arena *a = d->arena;
 
 	for (size_t i = 0; i < c->n_figures && i < ROWS_MAX; i++) {
@@ -35,7 +35,7 @@ static void calibrate_page_residuals(struct doc *d, const struct calibration *c)
 		row[8] = cell(percent(a, f->left_out, f->measured));
 	}
 	if (c->n_figures > ROWS_MAX)
-		doc_text(d, "and %zu more: --format json has all.", c->n_figures - ROWS_MAX);
+		doc_text(d, "and %zu more; all with --format json.", c->n_figures - ROWS_MAX);
 }
 
 static double most_of(enum fit_id id)
@@ -48,8 +48,8 @@ static double most_of(enum fit_id id)
 
 static void constants(struct doc *d, const struct calibrate_group *g)
 {
-	struct node *t = DOC_TABLE(d, NULL, "constant", ">built in", ">here", "two of three lie in",
-				   "~from");
+	struct node *t =
+		DOC_TABLE(d, NULL, "constant", ">built-in", ">here", "interval (67 %)", "~from");
 	struct arena *a = d->arena;
 
 	for (int k = 0; k < FITS; k++) {
@@ -87,7 +87,7 @@ static void calibrate_page_missing(struct doc *d, const struct calibrate_group *
 			doc_text(d, "%s", intro);
 			n = doc_bullets(d);
 		}
-		node_bullet(d, n, cellf(d, "%s: missing is %s", fit_names[k], c->missing));
+		node_bullet(d, n, cellf(d, "%s: requires %s", fit_names[k], c->missing));
 	}
 }
 
@@ -115,23 +115,25 @@ static void calibrate_page_group(struct doc *d, const struct calibrate_group *g,
 			g->figures == 1 ? "" : "s", g->runs, g->runs == 1 ? "" : "s"));
 	if (g->runs)
 		doc_text(d,
-			 "Off in the middle, and nine of ten below: built in %.1f and %.1f %%, "
-			 "fitted %.1f and %.1f %%%s.",
+			 "Median and 90th-percentile error: built-in %.1f and %.1f %%, fitted %.1f "
+			 "and %.1f %%%s.",
 			 100 * g->built_in[0], 100 * g->built_in[1], 100 * g->fitted[0],
 			 100 * g->fitted[1],
-			 g->tried ? arena_printf(d->arena, ", runs not seen %.1f and %.1f %%",
+			 g->tried ? arena_printf(d->arena, ", held-out runs %.1f and %.1f %%",
 						 100 * g->left_out[0], 100 * g->left_out[1])
 				  : "");
 	constants(d, g);
 	if (!g->runs)
 		return;
-	calibrate_page_missing(d, g, CONSTANT_OPEN,
-			       "The runs depend on these and do not decide them (built in):");
+	calibrate_page_missing(
+		d, g, CONSTANT_OPEN,
+		"The runs depend on these but do not determine them (built-in values are used):");
 	if (verbose)
 		calibrate_page_missing(d, g, CONSTANT_UNTOUCHED,
-				       "No run here depends on these (built in):");
+				       "No run depends on these (built-in values are used):");
 	else if ((others = count(g, CONSTANT_UNTOUCHED)))
-		doc_text(d, "No run here depends on %zu more; --verbose says what would show them.",
+		doc_text(d,
+			 "No run depends on %zu more; --verbose lists the measurements required.",
 			 others);
 }
 
@@ -150,7 +152,7 @@ static void calibrate_page_skipped(struct doc *d, const struct calibration *c)
 			continue;
 		}
 		if (!n) {
-			doc_text(d, "Left out:");
+			doc_text(d, "Skipped:");
 			n = doc_bullets(d);
 		}
 		node_bullet(d, n,
@@ -166,13 +168,13 @@ struct doc *page_calibrate(struct arena *a, const struct calibrate_page *p, bool
 	const struct calibration *c = p->c;
 	struct doc *d = doc_new(a);
 
-	doc_heading(d, 1, arena_printf(a, "Constants of predictions for %s", p->taken));
-	doc_text(d, "%s, %s; %zu of %zu runs count.", p->gpu, calibration_from(a, c), c->used,
+	doc_heading(d, 1, arena_printf(a, "Prediction constants for %s", p->taken));
+	doc_text(d, "%s, %s; %zu of %zu runs used.", p->gpu, calibration_from(a, c), c->used,
 		 c->n_runs);
 	if (p->asked_bench && !p->hints)
 		doc_text(d,
-			 "No kept result of a bench moves a constant (%zu sound cases): gputune "
-			 "bench gpu-memory gemm collectives measures what does.",
+			 "No stored bench result changes a constant (%zu valid cases). Run gputune "
+			 "bench gpu-memory gemm collectives.",
 			 p->bench_cases);
 	for (size_t i = 0; i < c->n_groups; i++)
 		calibrate_page_group(d, &c->groups[i], verbose);
@@ -180,11 +182,11 @@ struct doc *page_calibrate(struct arena *a, const struct calibrate_page *p, bool
 	calibrate_page_skipped(d, c);
 	if (p->stored)
 		doc_text(d,
-			 "Kept in %s: predictions for this machine take it from now on "
-			 "(--no-calibration does not).",
+			 "Stored in %s: predictions for this machine now use it (unless "
+			 "--no-calibration).",
 			 p->stored);
 	else
-		doc_text(d, "Nothing was kept%s.", p->code ? "" : ": --dry-run");
+		doc_text(d, "Nothing stored%s.", p->code ? "" : ": --dry-run");
 	return d;
 }
 
@@ -193,13 +195,13 @@ struct doc *page_calibration_stored(struct arena *a, const struct calibration_st
 	const struct calibration_file *k = kept->file;
 	struct doc *d = doc_new(a);
 
-	doc_heading(d, 1, arena_printf(a, "Calibration kept for %s", kept->taken));
+	doc_heading(d, 1, arena_printf(a, "Calibration stored for %s", kept->taken));
 	if (!k) {
-		doc_text(d, "None: predictions take the built-in constants.");
+		doc_text(d, "None: predictions use the built-in constants.");
 		return d;
 	}
 	if (k->why_not) {
-		doc_text(d, "%s is not used: %s.", k->path, k->why_not);
+		doc_text(d, "%s: not used: %s.", k->path, k->why_not);
 		return d;
 	}
 	doc_text(d, "%s: %s, of %s.", k->path, k->time, k->from);

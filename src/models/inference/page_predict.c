@@ -25,23 +25,23 @@ static void predict_page_figure_row(struct doc *d, struct node *t, const char *n
 	c[2] = cell(arena_printf(d->arena, "%s to %s", low, high));
 	c[3] = s && s->rows ? cell_printf(d, STYLE_MUTED, "%d measurements of %d models, %s",
 					  s->rows, s->families, p->whose[measure])
-			    : cell_as(STYLE_MUTED, "no measurement of this kind: a guess");
+			    : cell_as(STYLE_MUTED, "guess: no such measurement");
 }
 
 static void predict_page_figures(struct doc *d, const struct prediction *p)
 {
-	struct node *t = DOC_TABLE(d, NULL, "predicted", ">", "four of five lie in", "~known from");
+	struct node *t = DOC_TABLE(d, NULL, "predicted", ">", "80 % prediction interval", "~basis");
 	struct arena *a = d->arena;
 	const struct figure *r = &p->throughput;
 
-	predict_page_figure_row(d, t, "time to first token", figure_ms(a, p->ttft.value),
+	predict_page_figure_row(d, t, "TTFT", figure_ms(a, p->ttft.value),
 				figure_ms(a, p->ttft.low), figure_ms(a, p->ttft.high), p, 0);
-	predict_page_figure_row(d, t, "time per token", figure_ms(a, p->tpot.value),
+	predict_page_figure_row(d, t, "TPOT", figure_ms(a, p->tpot.value),
 				figure_ms(a, p->tpot.low), figure_ms(a, p->tpot.high), p, 1);
 	predict_page_figure_row(
 		d, t, "tokens/s of one request", figure_number(a, 1e3 / p->tpot.value),
 		figure_number(a, 1e3 / p->tpot.high), figure_number(a, 1e3 / p->tpot.low), p, 1);
-	predict_page_figure_row(d, t, "tokens/s of all requests", figure_number(a, r->value),
+	predict_page_figure_row(d, t, "total tokens/s", figure_number(a, r->value),
 				figure_number(a, r->low), figure_number(a, r->high), p, 2);
 }
 
@@ -54,22 +54,22 @@ static void predict_page_memory_pairs(struct doc *d, const struct prediction *p)
 		const char *name;
 		double bytes;
 	} parts[] = { { "weights", m->weights },
-		      { "keys and values", m->cache },
+		      { "KV cache", m->cache },
 		      { "state of linear layers", m->state },
 		      { "activations", m->activations },
 		      { "workspace", m->workspace },
 		      { "CUDA graphs", m->graphs },
 		      { "libraries and context", m->framework },
-		      { unified ? "left to system, page cache" : "left free", m->reserve },
-		      { "together", m->total },
-		      { "there are", m->limit } };
-	struct node *n = doc_pairs(d, "Memory of one GPU");
+		      { unified ? "reserved for system, page cache" : "kept free", m->reserve },
+		      { "total", m->total },
+		      { "available", m->limit } };
+	struct node *n = doc_pairs(d, "Memory per GPU");
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].bytes > 0)
 			node_pair(d, n, parts[i].name, cell(gb(a, parts[i].bytes)));
 	node_pairf(d, n, "requests that fit", "%.0f of this length", m->most_requests);
-	node_pairf(d, n, "context that fits", "%s%.0f tokens a request",
+	node_pairf(d, n, "context length that fits", "%s%.0f tokens per request",
 		   m->most_context >= CONTEXT_MOST ? "more than " : "", m->most_context);
 }
 
@@ -79,27 +79,28 @@ static void step_pairs(struct doc *d, const struct prediction *p)
 	const struct prompt *r = &p->prompt;
 	struct arena *a = d->arena;
 	struct node *n = doc_pairs(
-		d, p->q.ask.pp > 1 ? arena_printf(a,
-						  "A step that gives each request a token, its %d "
-						  "stages one after the other",
-						  p->q.ask.pp)
-				   : "A step that gives each request a token");
+		d,
+		p->q.ask.pp > 1
+			? arena_printf(a,
+				       "Decode step (one token per request), %d stages in sequence",
+				       p->q.ask.pp)
+			: "Decode step (one token per request)");
 
-	node_pairf(d, n, "weights that every token takes", "%s, %.2f ms", gb(a, s->dense_bytes),
+	node_pairf(d, n, "weights read for every token", "%s, %.2f ms", gb(a, s->dense_bytes),
 		   s->dense);
 	if (s->expert_bytes > 0)
 		node_pairf(d, n, "experts", "%s (%.0f %% of them), %.2f ms", gb(a, s->expert_bytes),
 			   100 * s->reached, s->expert);
 	node_pairf(d, n, "output head", "%s, %.2f ms", gb(a, s->head_bytes), s->head);
-	node_pairf(d, n, "keys, values, state", "%s, %.2f ms", gb(a, s->cache_read + s->state_read),
+	node_pairf(d, n, "KV cache, state", "%s, %.2f ms", gb(a, s->cache_read + s->state_read),
 		   s->cache + s->state);
-	node_pairf(d, n, "multiplying meanwhile", "%.2f ms", s->compute);
+	node_pairf(d, n, "compute, overlapped", "%.2f ms", s->compute);
 	node_pairf(d, n, "launches, scheduling", "%.2f ms", s->launch + s->sequence);
-	node_pairf(d, n, "the CPU's work beside it", "%.2f ms", s->host);
+	node_pairf(d, n, "CPU work, overlapped", "%.2f ms", s->host);
 	if (s->link > 0)
 		node_pairf(d, n, "between GPUs", "%.2f ms (%d all-reduces of %.0f us)", s->link,
 			   s->reduces, s->reduce_us);
-	n = doc_pairs(d, "A prompt alone");
+	n = doc_pairs(d, "Prefill of one prompt");
 	node_pairf(d, n, "multiplying", "%.1f ms", r->multiply);
 	node_pairf(d, n, "reading weights", "%.1f ms in %.0f chunk%s", r->weights, r->chunks,
 		   r->chunks < 2 ? "" : "s");
@@ -109,8 +110,8 @@ static void step_pairs(struct doc *d, const struct prediction *p)
 
 static void curve_table(struct doc *d, const struct prediction *p)
 {
-	struct node *t = DOC_TABLE(d, "More requests at a time", ">requests at a time",
-				   ">first token", ">a token", ">tokens/s of all", "");
+	struct node *t = DOC_TABLE(d, "By concurrency", ">concurrency", ">TTFT", ">TPOT",
+				   ">total tokens/s", "");
 	struct arena *a = d->arena;
 
 	for (size_t i = 0; i < p->n_curve; i++) {
@@ -122,7 +123,7 @@ static void curve_table(struct doc *d, const struct prediction *p)
 		r[2] = cell(figure_ms(a, c->tpot));
 		r[3] = cell(figure_number(a, c->throughput));
 		if (!c->fits)
-			r[4] = cell_as(STYLE_WARN, "more than fit: the rest waits");
+			r[4] = cell_as(STYLE_WARN, "exceeds memory: the rest waits");
 	}
 }
 
@@ -134,14 +135,14 @@ static void predict_page_verdict(struct doc *d, const struct prediction *p)
 
 	node_span(d, n, m->fits ? cell_as(STYLE_GOOD, "Fits") : cell_as(STYLE_BAD, "Does not fit"));
 	node_span(d, n,
-		  cellf(d, " by %.1f GB. Limit of decoding: %s; %s. Limit of the prompt: %s.",
+		  cellf(d, " by %.1f GB. Decode limit: %s; %s. Prefill limit: %s.",
 			fabs(m->limit - m->total) / 1e9, limit_names[p->limit], p->limit_why,
 			limit_names[p->prompt_limit]));
 	if (!m->fits && m->most_requests < 1)
-		doc_text(d, "Not one such request fits: times below are what they would be if the "
-			    "memory were there.");
+		doc_text(d,
+			 "Not even one such request fits: the times below assume enough memory.");
 	else if (p->served.running < p->q.ask.batch)
-		doc_text(d, "%.0f of the %d requests fit and run at a time; the others wait.",
+		doc_text(d, "%.0f of the %d requests fit and run concurrently; the others wait.",
 			 p->served.running, p->q.ask.batch);
 	if (c->verdict)
 		doc_text(d, "%.4g tokens/s: %s; %s.", c->tokens_s, c->verdict, c->why);
@@ -156,7 +157,9 @@ struct doc *page_predict(struct arena *a, const struct prediction *p, bool expla
 	doc_heading(
 		d, 1,
 		arena_printf(a, "%s, %s, on %s", p->q.arch.name, q->weights->name, q->place.taken));
-	doc_text(d, "%s, tensor parallelism %d, stages %d, %d request%s of %.0f + %.0f tokens.",
+	doc_text(d,
+		 "%s, tensor parallelism %d, pipeline stages %d, %d request%s of %.0f + %.0f "
+		 "tokens.",
 		 engine_names[q->engine], q->tp, q->pp, q->batch, q->batch == 1 ? "" : "s",
 		 q->prompt, q->output);
 	predict_page_verdict(d, p);
@@ -172,10 +175,10 @@ struct doc *page_predict(struct arena *a, const struct prediction *p, bool expla
 			d, n,
 			cell_printf(d, STYLE_MUTED, "%s: %s", q->weights->name, q->weights->note));
 	node_bullet(d, n,
-		    cell_printf(d, STYLE_MUTED, "peaks by data sheet: %s, %s; constants: %s",
+		    cell_printf(d, STYLE_MUTED, "data-sheet peaks: %s, %s; constants: %s",
 				q->place.gpu->source, q->place.gpu->date, p->calibration));
 	if (explain) {
-		doc_heading(d, 2, "How it follows");
+		doc_heading(d, 2, "Derivation");
 		n = doc_bullets(d);
 		for (size_t i = 0; i < p->n_lines; i++)
 			node_bullet(d, n, cell(p->lines[i]));
@@ -224,7 +227,7 @@ static bool counts(const struct row_result *r, int m)
 static void predict_page_table(struct doc *d, struct kind *list, size_t n)
 {
 	struct node *t = DOC_TABLE(d, NULL, "!figure", "!requests", "!engine", "!hardware", ">rows",
-				   ">median error", ">9 of 10 below", ">predicted / measured");
+				   ">median error", ">90th percentile", ">predicted / measured");
 
 	for (size_t i = 0; i < n; i++) {
 		struct kind *k = &list[i];
@@ -234,7 +237,7 @@ static void predict_page_table(struct doc *d, struct kind *list, size_t n)
 		stat_sort(k->ratio, k->n);
 		c[0] = cell(k->figure);
 		c[1] = cell(k->many ? "many" : "one");
-		c[2] = cell(*k->engine ? k->engine : "not told");
+		c[2] = cell(*k->engine ? k->engine : "unknown");
 		c[3] = cell(k->hardware);
 		c[4] = cellf(d, "%zu", k->n);
 		c[5] = cell_printf(d, STYLE_STRONG, "%.1f %%",
@@ -265,9 +268,10 @@ struct doc *page_predict_rows(struct arena *a, const struct rows *r)
 				k->error[k->n] = fabs(x->predicted[m] / x->measured[m] - 1);
 				k->ratio[k->n++] = x->predicted[m] / x->measured[m];
 			}
-	doc_heading(d, 1, "Measurements, predicted anew");
+	doc_heading(d, 1, "Measurements versus predictions");
 	doc_text(d,
-		 "%zu rows; %zu not predicted, %zu with guesses ahead and left out of the errors.",
+		 "%zu rows; %zu not predicted, %zu with speculative tokens excluded from the "
+		 "errors.",
 		 r->n, skipped, guesses);
 	predict_page_table(d, list, n);
 	return d;
@@ -300,9 +304,10 @@ struct doc *report_predictions(struct arena *a, const struct report_prediction *
 	struct doc *d = doc_new(a);
 	struct node *list;
 
-	doc_text(d, "Predicted, not measured: from the machine's facts and data sheets, with "
-		    "constants fitted to measurements of other machines. Intervals hold four of "
-		    "five of those.");
+	doc_text(
+		d,
+		"Predicted, not measured: from the machine's facts and data sheets, with constants "
+		"fitted to measurements of other machines. 80 %% prediction intervals.");
 	for (size_t i = 0; i < n; i++) {
 		const struct prediction *p = &items[i].p;
 

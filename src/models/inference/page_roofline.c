@@ -39,7 +39,7 @@ static void roofline_page_limits(struct doc *d, const struct roof *r)
 		limit_row(d, t, roof_math_names[m], &r->math[m], "TFLOP/s");
 	for (int w = 0; w < COPIES; w++)
 		limit_row(d, t, ways[w], &r->copy[w], "GB/s");
-	limit_row(d, t, "kernel to kernel", &r->launch, "us");
+	limit_row(d, t, "kernel launch interval", &r->launch, "us");
 }
 
 /* A name that fits a line: templates and arguments are long. */
@@ -58,10 +58,10 @@ static enum style style_of(const struct roof_point *p)
 
 static void points(struct doc *d, const struct roofline_page *p, size_t most)
 {
-	struct node *t =
-		DOC_TABLE(d, p->profile->separate ? "The farthest below its roof first" : "By time",
-			  "!", "!~work", ">of the time", ">times", ">each", ">op/byte", ">reaches",
-			  "bound by", "~because");
+	struct node *t = DOC_TABLE(
+		d, p->profile->separate ? "Farthest below its roof first" : "Longest first", "!",
+		"!~work", ">share of time", ">times", ">each", ">op/byte", ">reaches", "bound by",
+		"~because");
 	struct arena *a = d->arena;
 
 	for (size_t i = 0; i < p->profile->n && i < most; i++) {
@@ -86,7 +86,7 @@ static void points(struct doc *d, const struct roofline_page *p, size_t most)
 	}
 	node_drop_empty(t);
 	if (p->profile->n > most)
-		doc_text(d, "and %zu more: --verbose shows them.", p->profile->n - most);
+		doc_text(d, "and %zu more with --verbose.", p->profile->n - most);
 }
 
 /* The roof of one format: along memory up to the ridge, then flat. */
@@ -121,7 +121,7 @@ static struct chart_series roof_line(struct arena *a, const struct roof *r, enum
 static void roofline_page_plot(struct doc *d, const struct roofline_page *p)
 {
 	struct chart_series *s = arena_array(d->arena, ROOF_MATHS + LETTERS, sizeof(*s));
-	struct chart c = { .x_title = "operations a byte",
+	struct chart c = { .x_title = "operations per byte",
 			   .y_title = "TFLOP/s",
 			   .log_x = true,
 			   .log_y = true,
@@ -163,7 +163,7 @@ static void roofline_page_loop(struct doc *d, const struct roof_profile *p)
 {
 	struct node *n;
 
-	doc_heading(d, 2, "Change next, then measure again");
+	doc_heading(d, 2, "Next change to try, then measure again");
 	n = doc_bullets(d);
 	if (p->host_bound)
 		node_bullet(d, n, cell_as(STYLE_WARN, p->host_bound));
@@ -181,20 +181,18 @@ struct doc *page_roofline(struct arena *a, const struct roofline_page *p, bool v
 	struct doc *d = doc_new(a);
 	const struct roof_profile *f = p->profile;
 
-	doc_heading(d, 1, arena_printf(a, "Under the roofs of %s", p->roof->machine));
+	doc_heading(d, 1, arena_printf(a, "Roofline on %s", p->roof->machine));
 	doc_text(d, "%s (%s): %zu kind%s of work%s.", p->source, f->source, f->n,
 		 f->n == 1 ? "" : "s",
 		 f->separate ? ""
-			     : arena_printf(a, ", %s ms of the GPU's time",
-					    figure_number(a, f->all_ms)));
+			     : arena_printf(a, ", %s ms of GPU time", figure_number(a, f->all_ms)));
 	if (f->gpu && !strstr(p->roof->machine, f->gpu))
-		doc_text(d, "The profile is of \"%s\": --on names the machine it was made on.",
-			 f->gpu);
+		doc_text(d, "The profile is from \"%s\": give that machine with --on.", f->gpu);
 	points(d, p, verbose ? f->n : ROWS);
 	roofline_page_plot(d, p);
 	roofline_page_limits(d, p->roof);
 	if (f->dropped)
-		doc_text(d, "%zu rows made no sense and were left out.", f->dropped);
+		doc_text(d, "%zu invalid rows were ignored.", f->dropped);
 	roofline_page_loop(d, f);
 	return d;
 }

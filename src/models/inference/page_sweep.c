@@ -95,9 +95,9 @@ static void pareto_table(struct doc *d, const struct sweep_page *s, const struct
 {
 	const struct column columns[] = {
 		{ "", false, false },
-		{ s->asked->goal == GOAL_FIRST ? "first token" : "a whole answer", true, false },
-		{ "a token", true, false },
-		{ "tokens/s of all", true, false },
+		{ s->asked->goal == GOAL_FIRST ? "TTFT" : "request latency", true, false },
+		{ "TPOT", true, false },
+		{ "total tokens/s", true, false },
 		{ "memory in use", true, false },
 		{ "GPUs", true, false },
 		{ "weights", false, false },
@@ -124,14 +124,14 @@ static void sweep_page_pareto_one(struct doc *d, const struct sweep_page *s,
 		    arena_printf(d->arena, "Requests of %.0f + %.0f tokens", f->depth + f->prompt,
 				 f->output));
 	if (!n) {
-		doc_text(d, "None of %llu mixtures fits.", f->tried);
+		doc_text(d, "None of %llu configurations fits.", f->tried);
 		return;
 	}
 	doc_text(d,
-		 "%llu mixtures, %llu fit; %zu of them are beaten by no other in latency, "
-		 "throughput and memory at once%s.",
+		 "%llu configurations, %llu fit; %zu are on the Pareto front of latency, "
+		 "throughput and memory%s.",
 		 f->tried, f->fit, f->n,
-		 n < f->n ? arena_printf(d->arena, ", %zu are shown (all in --format json)", n)
+		 n < f->n ? arena_printf(d->arena, ", %zu are shown (all with --format json)", n)
 			  : "");
 	pareto_table(d, s, f, shown, n);
 	pareto_plot(d, f, shown, n);
@@ -143,11 +143,11 @@ struct doc *page_sweep(struct arena *a, const struct sweep_page *s)
 	const struct sweep_result *r = s->result;
 
 	doc_heading(d, 1,
-		    arena_printf(a, "%llu ways to serve %s", r->tried,
+		    arena_printf(a, "%llu configurations for serving %s", r->tried,
 				 s->asked->words->model ? s->asked->words->model : "it"));
 	doc_text(d,
-		 "Everything here is predicted; %llu more mixtures make no sense (more GPUs than "
-		 "there are, heads that do not split, more copies than requests). Constants: %s.",
+		 "All figures are predicted. %llu more configurations are invalid (more GPUs than "
+		 "available, heads that do not split, more replicas than requests). Constants: %s.",
 		 r->senseless, s->asked->fits->origin);
 	for (size_t i = 0; i < r->n; i++)
 		sweep_page_pareto_one(d, s, &r->fronts[i]);
@@ -161,7 +161,7 @@ void pareto_plot(struct doc *d, const struct pareto_front *f, const struct sweep
 {
 	struct chart_series *s = arena_array(d->arena, n ? n : 1, sizeof(*s));
 	const struct chart c = { .x_title = "latency, ms",
-				 .y_title = "tokens a second of all requests",
+				 .y_title = "total tokens/s",
 				 .log_x = true,
 				 .log_y = true,
 				 .series = s,
@@ -183,10 +183,10 @@ void pareto_plot(struct doc *d, const struct pareto_front *f, const struct sweep
 					      .tips = tip,
 					      .n = 1 };
 	}
-	chart_add(d,
-		  arena_printf(d->arena,
-			       "Tokens a second over latency: what no other mixture beats, "
-			       "requests of %.0f + %.0f tokens",
-			       f->depth + f->prompt, f->output),
-		  &c);
+	chart_add(
+		d,
+		arena_printf(d->arena,
+			     "Pareto front, tokens/s over latency, requests of %.0f + %.0f tokens",
+			     f->depth + f->prompt, f->output),
+		&c);
 }

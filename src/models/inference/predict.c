@@ -39,10 +39,8 @@ static void parts(struct arena *a, struct prediction *p)
 		n.router / 1e9, n.head / 1e9, n.embed / 1e9, n.aside / 1e9, n.total / 1e9,
 		n.active / 1e9);
 	explain_add(a, p,
-		    "bytes a parameter (%s): attention %.4g, linear %.4g, dense %.4g, shared %.4g, "
-		    "experts "
-		    "%.4g, "
-		    "head %.4g, embedding %.4g; %.2f GB in all",
+		    "bytes per parameter (%s): attention %.4g, linear %.4g, dense %.4g, shared "
+		    "%.4g, experts %.4g, head %.4g, embedding %.4g; %.2f GB in total",
 		    f->name, f->attention, f->linear, f->dense, f->shared, f->experts, f->head,
 		    f->embed, p->weight_bytes / 1e9);
 }
@@ -52,18 +50,16 @@ static void memory_lines(struct arena *a, struct prediction *p)
 	const struct memory_footprint *m = &p->memory;
 	const struct ask *q = &p->q.ask;
 
-	explain_add(
-		a, p,
-		"memory of one GPU: weights %.2f + cache %.2f + state %.2f + activations %.2f + "
-		"workspace %.2f + "
-		"graphs %.2f + framework %.2f + left free %.2f = %.2f GB, of %.2f GB",
-		m->weights / 1e9, m->cache / 1e9, m->state / 1e9, m->activations / 1e9,
-		m->workspace / 1e9, m->graphs / 1e9, m->framework / 1e9, m->reserve / 1e9,
-		m->total / 1e9, m->limit / 1e9);
 	explain_add(a, p,
-		    "cache: %d x %.0f tokens x %.0f elements x %.4g bytes / GPUs = %.3f GB; one "
-		    "token more "
-		    "is %.1f KB",
+		    "memory per GPU: weights %.2f + cache %.2f + state %.2f + activations %.2f + "
+		    "workspace %.2f + graphs %.2f + framework %.2f + kept free %.2f = %.2f GB, of "
+		    "%.2f GB",
+		    m->weights / 1e9, m->cache / 1e9, m->state / 1e9, m->activations / 1e9,
+		    m->workspace / 1e9, m->graphs / 1e9, m->framework / 1e9, m->reserve / 1e9,
+		    m->total / 1e9, m->limit / 1e9);
+	explain_add(a, p,
+		    "cache: %d x %.0f tokens x %.0f elements x %.4g bytes / GPUs = %.3f GB; each "
+		    "further token %.1f KB",
 		    q->batch, q->depth + q->prompt + q->output,
 		    arch_cache_elements(q->arch, q->depth + q->prompt + q->output) /
 			    fmax(1, q->depth + q->prompt + q->output),
@@ -93,19 +89,19 @@ static void step_lines(struct arena *a, struct prediction *p)
 		    100 * s->reached, s->expert, s->head_bytes / 1e9, s->head, s->cache_read / 1e9,
 		    s->cache, s->state_read / 1e9, s->state, s->memory);
 	explain_add(a, p,
-		    "step: longer of reading %.2f and multiplying %.2f (%.3g operations), + "
-		    "launches %.2f "
-		    "+ sequences "
-		    "%.2f + links %.2f (%d x %.0f us%s), beside the CPU's work of %.2f ms: %.2f ms",
+		    "step: maximum of reading %.2f and compute %.2f (%.3g operations), + launches "
+		    "%.2f + sequences %.2f + links %.2f (%d x %.0f us%s), overlapped with CPU work "
+		    "of %.2f ms: %.2f ms",
 		    s->memory, s->compute, s->ops, s->launch, s->sequence, s->link, s->reduces,
 		    s->reduce_us,
-		    q->pp > 1 ? arena_printf(a, ", %.2f ms from stage to stage",
+		    q->pp > 1 ? arena_printf(a, ", %.2f ms between stages",
 					     s->link - 1e-3 * s->reduces * s->reduce_us)
 			      : "",
 		    s->host, s->total);
 	if (q->draft > 0)
 		explain_add(a, p,
-			    "guesses: %d ahead, %.0f %% right: %.2f tokens a step, %.2f ms a token",
+			    "speculative tokens: %d, %.0f %% accepted: %.2f tokens per step, %.2f "
+			    "ms per token",
 			    q->draft, 100 * q->accept, p->served.tokens_a_step, p->served.step);
 }
 
@@ -120,29 +116,22 @@ static void predict_explain(struct arena *a, struct prediction *p)
 	parts(a, p);
 	memory_lines(a, p);
 	step_lines(a, p);
-	explain_add(
-		a, p,
-		"prompt of %.0f tokens in %.0f chunk%s: multiplying %.3g operations %.1f ms (%.1f "
-		"TFLOP/s) + reading "
-		"weights %.1f + attention %.3g operations %.1f + linear attention %.1f + launches "
-		"%.1f "
-		"+ links %.1f "
-		"= %.1f ms",
-		q->prompt * (1 - q->cached), r->chunks, r->chunks < 2 ? "" : "s", r->ops,
-		r->multiply, r->multiply > 0 ? r->ops / r->multiply / 1e9 : 0, r->weights,
-		r->attention_ops, r->attention, r->scan, r->launch, r->link, r->total);
 	explain_add(a, p,
-		    "time to first token: %.1f ms to the engine and back, the prompt, and what "
-		    "waits (%.1f "
-		    "ms)%s: %.1f ms",
+		    "prompt of %.0f tokens in %.0f chunk%s: matrix multiplications %.3g operations "
+		    "%.1f ms (%.1f TFLOP/s) + reading weights %.1f + attention %.3g operations "
+		    "%.1f + linear attention %.1f + launches %.1f + links %.1f = %.1f ms",
+		    q->prompt * (1 - q->cached), r->chunks, r->chunks < 2 ? "" : "s", r->ops,
+		    r->multiply, r->multiply > 0 ? r->ops / r->multiply / 1e9 : 0, r->weights,
+		    r->attention_ops, r->attention, r->scan, r->launch, r->link, r->total);
+	explain_add(a, p,
+		    "TTFT: %.1f ms to the engine and back + prompt + queueing (%.1f ms)%s: %.1f ms",
 		    q->fit->v[FIT_FIRST_MS], s->waiting,
-		    q->batch > 1 ? (q->rounds > 1 ? ", requests coming in turn"
-						  : ", all beginning at once")
+		    q->batch > 1 ? (q->rounds > 1 ? ", requests arriving one after another"
+						  : ", all starting at once")
 				 : "",
 		    s->ttft);
-	explain_add(a, p,
-		    "time a token: step %.2f ms%s = %.2f ms; %.0f run at a time: %.4g tokens/s",
-		    s->step, q->batch > 1 ? " and others' prompts in between" : "", s->tpot,
+	explain_add(a, p, "TPOT: step %.2f ms%s = %.2f ms; %.0f run concurrently: %.4g tokens/s",
+		    s->step, q->batch > 1 ? " plus other requests' prompts" : "", s->tpot,
 		    s->running, s->throughput);
 }
 
@@ -163,7 +152,7 @@ static const char *spread_source(struct arena *a, const struct ask *q, const str
 
 	if (s->engine == q->engine && s->hardware == hardware_of(q->place.gpu))
 		return arena_printf(a, "%s on %s", engine, measured_on(s->hardware));
-	return arena_printf(a, "%s on %s: too few of %s on %s", engine, measured_on(s->hardware),
+	return arena_printf(a, "%s on %s, as too few of %s on %s", engine, measured_on(s->hardware),
 			    engine_names[q->engine], measured_on(hardware_of(q->place.gpu)));
 }
 
@@ -216,9 +205,9 @@ static const char *links_why(struct arena *a, const struct decode_step *s)
 	double reduces = 1e-3 * s->reduces * s->reduce_us;
 
 	if (s->link < 2 * reduces)
-		return arena_printf(a, "%d all-reduces of %.0f us take %.2f of %.2f ms a step",
+		return arena_printf(a, "%d all-reduces of %.0f us take %.2f of %.2f ms per step",
 				    s->reduces, s->reduce_us, reduces, s->total);
-	return arena_printf(a, "what stages send each other takes %.2f of %.2f ms a step",
+	return arena_printf(a, "transfers between stages take %.2f of %.2f ms per step",
 			    s->link - reduces, s->total);
 }
 
@@ -230,33 +219,35 @@ static void limit_of_step(struct arena *a, struct prediction *p)
 
 	if (!p->memory.fits) {
 		p->limit = LIMIT_CAPACITY;
-		p->limit_why = arena_printf(
-			a, "needs %.1f GB of %s, there are %.1f GB", p->memory.total / 1e9,
-			q->place.gpu->unified ? "the machine's memory" : "each GPU",
-			p->memory.limit / 1e9);
+		p->limit_why =
+			arena_printf(a, "needs %.1f GB of %s, but only %.1f GB is available",
+				     p->memory.total / 1e9,
+				     q->place.gpu->unified ? "the machine's memory" : "each GPU",
+				     p->memory.limit / 1e9);
 	} else if (s->host > 0.8 * s->total) {
 		p->limit = LIMIT_LAUNCH;
-		p->limit_why = arena_printf(
-			a, "the CPU's work for %.0f requests takes %.2f of %.2f ms a step",
-			p->served.running, s->host, s->total);
+		p->limit_why =
+			arena_printf(a, "CPU work for %.0f requests takes %.2f of %.2f ms per step",
+				     p->served.running, s->host, s->total);
 	} else if (fmax(s->memory, s->compute) < fmax(s->link, s->launch + s->sequence)) {
 		p->limit = s->link > s->launch + s->sequence ? LIMIT_LINK : LIMIT_LAUNCH;
 		p->limit_why =
 			p->limit == LIMIT_LINK
 				? links_why(a, s)
 				: arena_printf(
-					  a, "launches and scheduling take %.2f of %.2f ms a step",
+					  a,
+					  "launches and scheduling take %.2f of %.2f ms per step",
 					  s->launch + s->sequence, s->total);
 	} else if (s->compute > s->memory) {
 		p->limit = LIMIT_COMPUTE;
-		p->limit_why = arena_printf(a, "multiplications take %.2f of %.2f ms a step",
-					    s->compute, s->total);
+		p->limit_why =
+			arena_printf(a, "matrix multiplications take %.2f of %.2f ms per step",
+				     s->compute, s->total);
 	} else {
 		p->limit = LIMIT_BANDWIDTH;
 		p->limit_why = arena_printf(
-			a, "each GPU reads %.2f GB a step%s, which takes %.2f of %.2f ms", gb,
-			q->pp > 1 ? arena_printf(a, ", one of %d stages after the other", q->pp)
-				  : "",
+			a, "each GPU reads %.2f GB per step%s, which takes %.2f of %.2f ms", gb,
+			q->pp > 1 ? arena_printf(a, ", %d stages in sequence", q->pp) : "",
 			s->memory, s->total);
 	}
 }
@@ -336,22 +327,19 @@ const char *predict_claim(struct arena *a, const struct prediction *p, double to
 	bytes = step_bytes(&s) - s.state_read;
 	needed = bytes / 1e9 * tokens_s / p->served.tokens_a_step;
 	if (needed > k->place.gpu->bandwidth) {
-		*why = arena_printf(a,
-				    "%.3g tokens/s would read %.1f GB a token %.3g times a second, "
-				    "%.0f GB/s, from "
-				    "memory that gives %.0f GB/s by data sheet: not with these "
-				    "weights, unless a "
-				    "step brings more than %.3g token%s",
-				    tokens_s, bytes / 1e9, tokens_s, needed,
-				    k->place.gpu->bandwidth, p->served.tokens_a_step,
-				    p->served.tokens_a_step > 1 ? "s" : "");
+		*why = arena_printf(
+			a,
+			"%.3g tokens/s means reading %.1f GB per token %.3g times per second, %.0f "
+			"GB/s, but the data sheet gives %.0f GB/s: impossible with these weights, "
+			"unless a step yields more than %.3g token%s",
+			tokens_s, bytes / 1e9, tokens_s, needed, k->place.gpu->bandwidth,
+			p->served.tokens_a_step, p->served.tokens_a_step > 1 ? "s" : "");
 		return "impossible";
 	}
-	*why = arena_printf(
-		a,
-		"%.3g tokens/s is %.4g ms a token, predicted are %.4g (%.4g to %.4g); it reads "
-		"%.0f of %.0f GB/s",
-		tokens_s, each, p->tpot.value, p->tpot.low, p->tpot.high, needed,
-		k->place.gpu->bandwidth);
+	*why = arena_printf(a,
+			    "%.3g tokens/s is %.4g ms per token; predicted: %.4g (%.4g to %.4g); "
+			    "it reads %.0f of %.0f GB/s",
+			    tokens_s, each, p->tpot.value, p->tpot.low, p->tpot.high, needed,
+			    k->place.gpu->bandwidth);
 	return each < p->tpot.low || each > p->tpot.high ? "outside" : "inside";
 }

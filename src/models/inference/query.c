@@ -25,7 +25,7 @@ static int query_find_model(struct arena *a, const struct infer_options *w, stru
 		return 0;
 	}
 	if (!w->model)
-		return err_set(e, -EINVAL, "no model is named");
+		return err_set(e, -EINVAL, "no model given");
 	r = model_find(a, w->known, w->model, &w->hint, &q->arch, &taken, e);
 	if (r == 0)
 		note(q, arena_printf(a, "model: %s", taken));
@@ -49,23 +49,21 @@ static const struct format *format_of_file(struct arena *a, const struct model_f
 	each = parts.total > 0 ? file->bytes / parts.total : 0;
 	if (each > 0 && each < 1.6)
 		note(q, arena_printf(a,
-				     "its files have %.2f bytes a parameter, and its configuration "
-				     "names no quantization: --weights tells it",
+				     "its files have %.2f bytes per parameter, but its "
+				     "configuration has no quantization: give --weights",
 				     each));
 	f = name ? format_in_name(name, experts) : NULL;
 	if (f && f->math != MATH_HALF)
-		note(q, arena_printf(a,
-				     "its path names %s, its configuration does not: it is not "
-				     "counted so",
-				     f->name));
+		note(q,
+		     arena_printf(a, "its path names %s, but its configuration does not; ignored",
+				  f->name));
 	return NULL;
 }
 
 static int not_understood(const struct model_file *file, struct err *e)
 {
-	err_set(e, -EINVAL, "its configuration names a quantization that is not understood: %s",
-		file->unknown);
-	err_hint(e, "say with --weights in which format it is");
+	err_set(e, -EINVAL, "unsupported quantization in its configuration: %s", file->unknown);
+	err_hint(e, "give its format with --weights");
 	return -EINVAL;
 }
 
@@ -113,16 +111,16 @@ static int find_format(struct arena *a, const struct infer_options *w, struct qu
 		return not_understood(w->file, e);
 	f = told ? format_find(w->weights, q->arch.experts > 0) : format_untold(a, w, q, llama);
 	if (!f) {
-		err_set(e, -EINVAL, "\"%.60s\" is no format of weights that is known", w->weights);
-		err_hint(e, "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, w8a16, or a GGUF type "
-			    "such as q4_k_m or q8_0");
+		err_set(e, -EINVAL, "unknown weight format \"%.60s\"", w->weights);
+		err_hint(e, "try bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, w8a16, or a GGUF "
+			    "type such as q4_k_m or q8_0");
 		return -EINVAL;
 	}
 	q->ask.weights = as_published(q, f, llama);
 	if (!told)
-		note(q, arena_printf(a, "weights: %s (not told)", q->ask.weights->name));
+		note(q, arena_printf(a, "weights: %s (default)", q->ask.weights->name));
 	else if (q->ask.weights != f)
-		note(q, arena_printf(a, "weights: %s, as it is published, where %s is asked for",
+		note(q, arena_printf(a, "weights: %s, as published, instead of the requested %s",
 				     q->ask.weights->name, f->name));
 	return 0;
 }
@@ -135,13 +133,13 @@ static void query_find_engine(struct arena *a, const struct infer_options *w, st
 		k->engine = engine_parse(w->engine);
 		if (k->engine == ENGINES) {
 			k->engine = ENGINE_VLLM;
-			note(q, arena_printf(a, "engine: \"%.40s\" is not known, counted as vLLM",
-					     w->engine));
+			note(q,
+			     arena_printf(a, "unknown engine \"%.40s\"; assuming vLLM", w->engine));
 		}
 		return;
 	}
 	k->engine = k->weights->gguf ? ENGINE_LLAMACPP : ENGINE_VLLM;
-	note(q, arena_printf(a, "engine: %s (not told)", engine_names[k->engine]));
+	note(q, arena_printf(a, "engine: %s (default)", engine_names[k->engine]));
 }
 
 /* A stage has a layer at least. */
@@ -159,7 +157,7 @@ static void query_layout(struct arena *a, const struct infer_options *w, struct 
 
 	if (!w->tp && !w->pp && k->pp == 1 && k->place.nodes > 1 && each > 1) {
 		k->pp = most_stages(q, k->place.nodes);
-		note(q, arena_printf(a, "stages: %d, one for each machine (not told)", k->pp));
+		note(q, arena_printf(a, "pipeline stages: %d, one per machine (default)", k->pp));
 	}
 	k->tp = w->tp > 0 ? w->tp : k->place.gpus / k->pp;
 	if (k->tp < 1)
@@ -169,13 +167,12 @@ static void query_layout(struct arena *a, const struct infer_options *w, struct 
 	for (all = k->tp; q->arch.heads > 0 && q->arch.heads % k->tp;)
 		k->tp--;
 	if (k->tp < all)
-		note(q,
-		     arena_printf(a,
-				  "tensor parallelism: %d (not told), for %d heads do not divide "
-				  "by %d: not all GPUs are used",
-				  k->tp, q->arch.heads, all));
+		note(q, arena_printf(a,
+				     "tensor parallelism: %d (default), as %d heads are not "
+				     "divisible by %d: not all GPUs are used",
+				     k->tp, q->arch.heads, all));
 	else if (k->tp > 1)
-		note(q, arena_printf(a, "tensor parallelism: %d, over all GPUs%s (not told)", k->tp,
+		note(q, arena_printf(a, "tensor parallelism: %d, over all GPUs%s (default)", k->tp,
 				     k->pp > 1 ? " of a stage" : ""));
 }
 
@@ -190,35 +187,37 @@ static int query_find_place(struct arena *a, const struct infer_options *w, stru
 	else if (w->on)
 		r = place_parse(a, w->known, w->on, &k->place, e);
 	else
-		r = err_set(e, -EINVAL, "no machine is named");
+		r = err_set(e, -EINVAL, "no machine given");
 	if (r < 0)
 		return r;
 	k->pp = w->pp > 0 ? w->pp : 1;
 	if (k->engine == ENGINE_LLAMACPP && !w->tp && !w->pp && k->place.gpus > 1) {
 		k->pp = most_stages(q, k->place.gpus);
 		note(q,
-		     arena_printf(a, "stages: %d, llama.cpp gives each GPU its layers (not told)",
-				  k->pp));
+		     arena_printf(
+			     a,
+			     "pipeline stages: %d, as llama.cpp splits layers over GPUs (default)",
+			     k->pp));
 	}
 	query_layout(a, w, q);
 	k->ep = w->ep;
 	if (k->pp > q->arch.layers)
-		return err_set(e, -EINVAL, "%d stages are more than the %d layers that there are",
-			       k->pp, q->arch.layers);
+		return err_set(e, -EINVAL, "%d pipeline stages exceed the %d layers", k->pp,
+			       q->arch.layers);
 	if (k->tp * k->pp > k->place.gpus) {
 		err_set(e, -EINVAL,
-			"tensor parallelism %d by %d stages needs %d GPUs, there are %d", k->tp,
-			k->pp, k->tp * k->pp, k->place.gpus);
+			"tensor parallelism %d x %d stages requires %d GPUs, but only %d available",
+			k->tp, k->pp, k->tp * k->pp, k->place.gpus);
 		return -EINVAL;
 	}
 	if (!k->place.gpu->measured)
-		note(q, arena_printf(a, "nobody's runs on %s are known here: constants are of %s",
+		note(q, arena_printf(a, "no measurements for %s; using constants fitted on %s",
 				     k->place.gpu->name,
 				     k->place.gpu->server ? "H100 and H200" : "GB10"));
 	if (q->arch.heads > 0 && q->arch.heads % k->tp)
 		note(q, arena_printf(a,
-				     "%d heads do not divide by %d: engines refuse that or answer "
-				     "nonsense; counted as if they did",
+				     "%d heads are not divisible by %d: engines refuse it or "
+				     "return wrong answers; predicted as if divisible",
 				     q->arch.heads, k->tp));
 	return 0;
 }
@@ -250,16 +249,15 @@ static int find_cache(struct arena *a, const struct infer_options *w, struct que
 	if (strcmp(k->cache_name, "auto") == 0 && cache_of_file(w, k)) {
 		k->cache_name = cache_of_file(w, k);
 		note(q, arena_printf(a,
-				     "cache: %s, by the model's files, which engines of today go "
-				     "by (not told)",
+				     "KV cache: %s, from the model's files, as current engines do "
+				     "(default)",
 				     k->cache_name));
 	}
 	k->cache_bytes = format_cache_bytes(k->cache_name);
 	if (k->cache_bytes <= 0)
-		return err_set(e, -EINVAL, "\"%.40s\" is no format of the cache that is known",
-			       k->cache_name);
+		return err_set(e, -EINVAL, "unknown KV cache format \"%.40s\"", k->cache_name);
 	if (strcmp(k->cache_name, "auto") == 0)
-		note(q, arena_strdup(a, "cache: 2 bytes an element (not told)"));
+		note(q, arena_strdup(a, "KV cache: 2 bytes per element (default)"));
 	return 0;
 }
 
@@ -272,14 +270,13 @@ static void query_numbers(struct arena *a, const struct infer_options *w, struct
 	k->output = w->output > 0 ? w->output : 256;
 	if (w->prompt <= 0 || w->output <= 0)
 		note(q,
-		     arena_printf(a, "a prompt of %.0f and an answer of %.0f tokens%s", k->prompt,
-				  k->output, w->prompt > 0 ? " (answer not told)" : " (not told)"));
+		     arena_printf(a, "prompt of %.0f tokens, output of %.0f tokens%s", k->prompt,
+				  k->output, w->prompt > 0 ? " (output default)" : " (default)"));
 	k->depth = w->depth;
 	if (q->arch.trained && k->depth + k->prompt + k->output > q->arch.trained)
 		note(q, arena_printf(a,
-				     "%.0f tokens are more than the %d that the model was made "
-				     "for: engines refuse that unless they are told otherwise, and "
-				     "answers suffer",
+				     "%.0f tokens exceed the model's %d: engines refuse this by "
+				     "default, and answers get worse",
 				     k->depth + k->prompt + k->output, q->arch.trained));
 	k->cached = w->cached;
 	k->eager = w->eager;
@@ -316,7 +313,7 @@ static void bytes_of_files(struct arena *a, const struct infer_options *w, struc
 	} else if (told ? part > MORE || part < LESS : half && part > WIDE) {
 		note(q,
 		     arena_printf(a,
-				  "its files have %.2f GB, %s makes %.2f GB of it: that is counted",
+				  "its files have %.2f GB, %s makes that %.2f GB; using the latter",
 				  w->weight_bytes / 1e9, k->weights->name, known / 1e9));
 		k->weight_bytes = 0;
 	}
@@ -329,10 +326,9 @@ static int query_sizes(const struct infer_options *w, struct err *e)
 
 	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++)
 		if (!(tokens[i] >= 0 && tokens[i] <= QUESTION_TOKENS))
-			return err_set(e, -EINVAL, "%g tokens are none that a request can have",
-				       tokens[i]);
+			return err_set(e, -EINVAL, "invalid number of tokens: %g", tokens[i]);
 	if (w->batch > QUESTION_REQUESTS)
-		return err_set(e, -EINVAL, "%d requests at a time are more than %d", w->batch,
+		return err_set(e, -EINVAL, "concurrency %d exceeds %d", w->batch,
 			       QUESTION_REQUESTS);
 	return 0;
 }

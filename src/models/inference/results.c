@@ -36,7 +36,7 @@ static const struct shape_row roof_rows[] = {
 	{ "within_gpu_gb_per_s", NULL, ROOF_LIMIT(copy[COPY_D2D]) },
 	{ "gpu_to_gpu_gb_per_s", NULL, ROOF_LIMIT(copy[COPY_P2P]) },
 	{ "setting_gb_per_s", NULL, ROOF_LIMIT(copy[COPY_SET]) },
-	{ "launch_us", "From one empty kernel to the next.", ROOF_LIMIT(launch) },
+	{ "launch_us", "Interval between two empty kernels.", ROOF_LIMIT(launch) },
 };
 static const struct shape roof_shape = SHAPE(roof, roof);
 
@@ -45,8 +45,8 @@ static const struct shape roof_shape = SHAPE(roof, roof);
 
 static const struct shape_row roof_point_rows[] = {
 	{ "name", NULL, SHAPE_TEXT(roof_point, name) },
-	{ "time_ms", "Of all launches.", ROOF_FIGURE(time_ms) },
-	{ "time_ratio", "Of all points.", ROOF_FIGURE(share_of_time) },
+	{ "time_ms", "Total of all launches.", ROOF_FIGURE(time_ms) },
+	{ "time_ratio", "Share of all points.", ROOF_FIGURE(share_of_time) },
 	{ "launches", NULL, ROOF_FIGURE(launches) },
 	{ "shortest_ms", NULL, ROOF_FIGURE(shortest_ms) },
 	{ "longest_ms", NULL, ROOF_FIGURE(longest_ms) },
@@ -55,17 +55,17 @@ static const struct shape_row roof_point_rows[] = {
 	{ "operations_per_byte", NULL, ROOF_FIGURE(intensity) },
 	{ "tflop_per_s", NULL, ROOF_FIGURE(tflops) },
 	{ "gb_per_s", NULL, ROOF_FIGURE(gb_s) },
-	{ "memory_ratio", "Of the peak, as the profiler has it.", ROOF_FIGURE(memory_share) },
-	{ "cache_ratio", "Of the busiest of L1, L2 and DRAM.", ROOF_FIGURE(cache_share) },
-	{ "compute_ratio", "Of the peak, as the profiler has it.", ROOF_FIGURE(compute_share) },
+	{ "memory_ratio", "Share of the peak, from the profiler.", ROOF_FIGURE(memory_share) },
+	{ "cache_ratio", "Share of the peak of the busiest of L1, L2 and DRAM.", ROOF_FIGURE(cache_share) },
+	{ "compute_ratio", "Share of the peak, from the profiler.", ROOF_FIGURE(compute_share) },
 	{ "occupancy_ratio", NULL, ROOF_FIGURE(occupancy) },
-	{ "blocks", "Of a launch on average.", ROOF_FIGURE(blocks) },
-	{ "reached_ratio", "Of the roof above it.", ROOF_FIGURE(reached) },
-	{ "format", "Of the largest part of its operations.",
+	{ "blocks", "Average per launch.", ROOF_FIGURE(blocks) },
+	{ "reached_ratio", "Share of the roof.", ROOF_FIGURE(reached) },
+	{ "format", "Format of most of its operations.",
 	  SHAPE_CHOICE_OF(roof_point, math, roof_math_names, ROOF_MATHS),
 	  .unknown = SHAPE_NULL },
 	{ "bound", NULL, SHAPE_CHOICE(roof_point, bound, roof_bound_names) },
-	{ "above_roof", "The limit or a count is wrong.", SHAPE_FLAG(roof_point, over) },
+	{ "above_roof", "Above the roof: the limit or a count is wrong.", SHAPE_FLAG(roof_point, over) },
 	{ "reason", NULL, SHAPE_TEXT(roof_point, why) },
 	{ "next", "What to change.", SHAPE_TEXT(roof_point, next) },
 };
@@ -75,16 +75,16 @@ static const struct shape roof_point_shape = SHAPE(roof_point, roof_point);
 
 static const struct shape_row roofline_rows[] = {
 	{ "machine", NULL, SHAPE_TEXT(roof, machine), SHAPE_VIA(roofline_page, roof, roof) },
-	{ "source", "The file, or which results.", SHAPE_TEXT(roofline_page, source) },
-	{ "kind", "Of the profile.", SHAPE_TEXT(roof_profile, source), OF_PROFILE },
-	{ "gpu", "As the profile names it.", SHAPE_TEXT(roof_profile, gpu), OF_PROFILE, .unknown = SHAPE_NULL },
-	{ "span_ms", "From the first launch to the end of the last.",
+	{ "source", "The file or the results used.", SHAPE_TEXT(roofline_page, source) },
+	{ "kind", "Kind of profile.", SHAPE_TEXT(roof_profile, source), OF_PROFILE },
+	{ "gpu", "GPU name in the profile.", SHAPE_TEXT(roof_profile, gpu), OF_PROFILE, .unknown = SHAPE_NULL },
+	{ "span_ms", "From the start of the first launch to the end of the last.",
 	  SHAPE_REAL(roof_profile, span_ms), OF_PROFILE, .unknown = SHAPE_ZERO },
-	{ "busy_ms", "The part of it in which anything ran.",
+	{ "busy_ms", "Time in which the GPU was busy.",
 	  SHAPE_REAL(roof_profile, busy_ms), OF_PROFILE, .unknown = SHAPE_ZERO },
-	{ "host_bound", "The GPU waits for the host.",
+	{ "host_bound", "Set if the GPU waits for the host.",
 	  SHAPE_TEXT(roof_profile, host_bound), OF_PROFILE, .unknown = SHAPE_NULL },
-	{ "dropped_rows", "They made no sense.", SHAPE_COUNT(roof_profile, dropped), OF_PROFILE },
+	{ "dropped_rows", "Invalid rows that were ignored.", SHAPE_COUNT(roof_profile, dropped), OF_PROFILE },
 	{ "limits", NULL, SHAPE_POINTER(roofline_page, roof, roof) },
 	{ "points", NULL, SHAPE_LIST(roof_profile, points, n, roof_point), OF_PROFILE },
 };
@@ -93,9 +93,8 @@ static const struct shape roofline_shape = SHAPE(roofline_page, roofline);
 const struct result_shape roofline_result = {
 	.name = "roofline",
 	.title = "gputune roofline",
-	.meaning = "Measured work under the roofs of a GPU, the longest first (results of benches: the "
-		   "farthest below its roof first). "
-		   "null: not counted or not known.",
+	.meaning = "Measured work on a GPU's roofline, longest first (bench results: farthest below its roof "
+	  "first). null: not counted or unknown.",
 	.shape = &roofline_shape,
 	.list = "points",
 	.exit_codes = 1u << 0,
@@ -136,13 +135,13 @@ static const struct shape_row predict_asked_rows[] = {
 	{ "model", NULL, SHAPE_TEXT(prediction, q.arch.name) },
 	{ "model_source", NULL, SHAPE_TEXT(prediction, q.arch.source) },
 	{ "weights", NULL, SHAPE_TEXT(format, name), SHAPE_VIA(prediction, q.ask.weights, format) },
-	{ "kv", "Format of keys and values.", SHAPE_TEXT(prediction, q.ask.cache_name) },
+	{ "kv", "KV cache format.", SHAPE_TEXT(prediction, q.ask.cache_name) },
 	{ "engine", NULL, SHAPE_CHOICE(prediction, q.ask.engine, engine_names) },
 	{ "machine", NULL, SHAPE_TEXT(prediction, q.ask.place.taken) },
 	{ "gpus", NULL, SHAPE_COUNT(prediction, q.ask.place.gpus) },
 	{ "tp", "Tensor parallelism.", SHAPE_COUNT(prediction, q.ask.tp), .title = "tensor parallel" },
 	{ "pp", "Pipeline stages.", SHAPE_COUNT(prediction, q.ask.pp) },
-	{ "batch", "Requests at a time.", SHAPE_COUNT(prediction, q.ask.batch), .title = "requests at a time" },
+	{ "batch", "Concurrency.", SHAPE_COUNT(prediction, q.ask.batch), .title = "concurrency" },
 	{ "prompt_tokens", NULL, SHAPE_REAL(prediction, q.ask.prompt) },
 	{ "output_tokens", NULL, SHAPE_REAL(prediction, q.ask.output) },
 	{ "parameters", NULL, SHAPE_REAL_OF(model_parameters) },
@@ -154,11 +153,11 @@ static const struct shape predict_asked_shape = SHAPE(prediction, predict_asked)
 /* A figure with what its interval is known from; without that it is a guess. */
 #define PREDICT_FIGURE(m, i)                                                                                \
 	{ "value", NULL, SHAPE_REAL(prediction, m.value) },                                                 \
-	{ "low", "Four of five measurements lie between low and high.", SHAPE_REAL(prediction, m.low) },    \
+	{ "low", "80 % prediction interval: low to high.", SHAPE_REAL(prediction, m.low) },    \
 	{ "high", NULL, SHAPE_REAL(prediction, m.high) },                                                   \
-	{ "rows", "Measurements of this kind; none: a guess.", SHAPE_COUNT(spread, rows),                   \
+	{ "rows", "Number of measurements of this kind; none: a guess.", SHAPE_COUNT(spread, rows),                   \
 	  SHAPE_VIA(prediction, spread[i], spread), .absent = true },                                       \
-	{ "families", "Of models.", SHAPE_COUNT(spread, families),                                          \
+	{ "families", "Number of model families.", SHAPE_COUNT(spread, families), \
 	  SHAPE_VIA(prediction, spread[i], spread), .absent = true },                                       \
 	{ "measured_on", NULL, SHAPE_TEXT(prediction, whose[i]), .absent = true }
 
@@ -171,60 +170,60 @@ static const struct shape predict_throughput_shape = SHAPE(prediction, predict_t
 
 static const struct shape_row memory_footprint_rows[] = {
 	{ "weights_bytes", NULL, SHAPE_REAL(memory_footprint, weights) },
-	{ "cache_bytes", "Keys and values.", SHAPE_REAL(memory_footprint, cache) },
-	{ "state_bytes", "Of linear layers.", SHAPE_REAL(memory_footprint, state) },
+	{ "cache_bytes", "KV cache.", SHAPE_REAL(memory_footprint, cache) },
+	{ "state_bytes", "State of linear-attention layers.", SHAPE_REAL(memory_footprint, state) },
 	{ "activations_bytes", NULL, SHAPE_REAL(memory_footprint, activations) },
 	{ "workspace_bytes", NULL, SHAPE_REAL(memory_footprint, workspace) },
 	{ "graphs_bytes", "CUDA graphs.", SHAPE_REAL(memory_footprint, graphs) },
 	{ "framework_bytes", "Libraries and context.", SHAPE_REAL(memory_footprint, framework) },
 	{ "left_free_bytes", NULL, SHAPE_REAL(memory_footprint, reserve) },
 	{ "together_bytes", NULL, SHAPE_REAL(memory_footprint, total) },
-	{ "limit_bytes", "On unified memory what the machine has.", SHAPE_REAL(memory_footprint, limit),
-	  .title = "memory that there is" },
-	{ "spare_bytes", "Below 0: what is missing.", SHAPE_REAL_OF(footprint_spare) },
-	{ "most_requests", "That fit, of this length.", SHAPE_REAL(memory_footprint, most_requests) },
-	{ "most_context_tokens", "Of a request, that fit.", SHAPE_REAL(memory_footprint, most_context) },
-	{ "bytes_a_request", "What one more takes.", SHAPE_REAL(memory_footprint, per_sequence) },
-	{ "bytes_a_token", "What one more of a request takes.", SHAPE_REAL(memory_footprint, per_token) },
+	{ "limit_bytes", "With unified memory, the machine's memory.", SHAPE_REAL(memory_footprint, limit),
+	  .title = "available memory" },
+	{ "spare_bytes", "Below 0: missing bytes.", SHAPE_REAL_OF(footprint_spare) },
+	{ "most_requests", "Requests of this length that fit.", SHAPE_REAL(memory_footprint, most_requests) },
+	{ "most_context_tokens", "Tokens per request that fit.", SHAPE_REAL(memory_footprint, most_context) },
+	{ "bytes_a_request", "Bytes per further request.", SHAPE_REAL(memory_footprint, per_sequence) },
+	{ "bytes_a_token", "Bytes per further token of a request.", SHAPE_REAL(memory_footprint, per_token) },
 };
 static const struct shape memory_footprint_shape = SHAPE(memory_footprint, memory_footprint);
 
 static const struct shape_row decode_step_rows[] = {
-	{ "weights_ms", "Reading those that every token takes.", SHAPE_REAL(decode_step, dense) },
-	{ "experts_ms", "Reading experts.", SHAPE_REAL(decode_step, expert) },
+	{ "weights_ms", "Reading the weights used by every token.", SHAPE_REAL(decode_step, dense) },
+	{ "experts_ms", "Reading expert weights.", SHAPE_REAL(decode_step, expert) },
 	{ "head_ms", "Reading the output head.", SHAPE_REAL(decode_step, head) },
-	{ "cache_ms", "Reading keys and values.", SHAPE_REAL(decode_step, cache) },
+	{ "cache_ms", "Reading the KV cache.", SHAPE_REAL(decode_step, cache) },
 	{ "state_ms", NULL, SHAPE_REAL(decode_step, state) },
-	{ "reading_ms", "All that is read; this or multiplying_ms counts, whichever is longer.",
+	{ "reading_ms", "Total reading; the longer of this and multiplying_ms counts.",
 	  SHAPE_REAL(decode_step, memory) },
 	{ "multiplying_ms", NULL, SHAPE_REAL(decode_step, compute) },
 	{ "launches_ms", NULL, SHAPE_REAL(decode_step, launch) },
-	{ "sequences_ms", "Work that each request adds.", SHAPE_REAL(decode_step, sequence) },
+	{ "sequences_ms", "Time per request.", SHAPE_REAL(decode_step, sequence) },
 	{ "links_ms", "Between GPUs.", SHAPE_REAL(decode_step, link) },
-	{ "host_ms", "The CPU's work beside it.", SHAPE_REAL(decode_step, host) },
+	{ "host_ms", "CPU work, overlapped.", SHAPE_REAL(decode_step, host) },
 	{ "step_ms", NULL, SHAPE_REAL(decode_step, total) },
-	{ "experts_reached_ratio", "Experts that are read.", SHAPE_REAL(decode_step, reached) },
+	{ "experts_reached_ratio", "Share of the experts that is read.", SHAPE_REAL(decode_step, reached) },
 	{ "read_bytes", NULL, SHAPE_REAL_OF(step_read) },
 };
 static const struct shape decode_step_shape = SHAPE(decode_step, decode_step);
 
 static const struct shape_row prompt_rows[] = {
 	{ "multiplying_ms", NULL, SHAPE_REAL(prompt, multiply) },
-	{ "weights_ms", "Reading them; this or multiplying_ms counts, whichever is longer.",
+	{ "weights_ms", "Reading the weights; the longer of this and multiplying_ms counts.",
 	  SHAPE_REAL(prompt, weights) },
 	{ "attention_ms", NULL, SHAPE_REAL(prompt, attention) },
 	{ "linear_attention_ms", NULL, SHAPE_REAL(prompt, scan) },
 	{ "launches_ms", NULL, SHAPE_REAL(prompt, launch) },
 	{ "links_ms", NULL, SHAPE_REAL(prompt, link) },
 	{ "prompt_ms", NULL, SHAPE_REAL(prompt, total) },
-	{ "chunks", "Steps that the prompt is cut into.", SHAPE_COUNT_OF(prompt_chunks) },
+	{ "chunks", "Number of steps of the prompt.", SHAPE_COUNT_OF(prompt_chunks) },
 };
 static const struct shape prompt_shape = SHAPE(prompt, prompt);
 
 static const struct shape_row curve_point_rows[] = {
-	{ "batch", "Requests at a time.", SHAPE_COUNT(curve_point, batch), .title = "requests at a time" },
-	{ "ttft_ms", NULL, SHAPE_REAL(curve_point, ttft), .title = "time to first token", .unit = "ms" },
-	{ "tpot_ms", NULL, SHAPE_REAL(curve_point, tpot), .title = "time per output token", .unit = "ms" },
+	{ "batch", "Concurrency.", SHAPE_COUNT(curve_point, batch), .title = "concurrency" },
+	{ "ttft_ms", NULL, SHAPE_REAL(curve_point, ttft), .title = "TTFT", .unit = "ms" },
+	{ "tpot_ms", NULL, SHAPE_REAL(curve_point, tpot), .title = "TPOT", .unit = "ms" },
 	{ "throughput_tok_s", NULL, SHAPE_REAL(curve_point, throughput),
 	  .title = "throughput", .unit = "tokens/s" },
 	{ "fits", NULL, SHAPE_FLAG(curve_point, fits) },
@@ -233,42 +232,41 @@ static const struct shape curve_point_shape = SHAPE(curve_point, curve_point);
 
 static const struct shape_row claim_rows[] = {
 	{ "tok_s", "Of one request.", SHAPE_REAL(claim, tokens_s) },
-	{ "verdict", "impossible, outside or inside the interval.", SHAPE_TEXT(claim, verdict) },
+	{ "verdict", "impossible, or outside or inside the interval.", SHAPE_TEXT(claim, verdict) },
 	{ "reason", NULL, SHAPE_TEXT(claim, why) },
 };
 static const struct shape claim_shape = SHAPE(claim, claim);
 
 static const struct shape_row prediction_rows[] = {
 	{ "asked", NULL, SHAPE_PART(predict_asked_shape) },
-	{ "ttft_ms", "Time to the first token.", SHAPE_PART(predict_ttft_shape),
-	  .title = "time to first token", .unit = "ms" },
-	{ "tpot_ms", "Time per token.", SHAPE_PART(predict_tpot_shape),
-	  .title = "time per output token", .unit = "ms" },
-	{ "throughput_tok_s", "Of all requests.", SHAPE_PART(predict_throughput_shape),
+	{ "ttft_ms", "Time to first token.", SHAPE_PART(predict_ttft_shape),
+	  .title = "TTFT", .unit = "ms" },
+	{ "tpot_ms", "Time per output token.", SHAPE_PART(predict_tpot_shape),
+	  .title = "TPOT", .unit = "ms" },
+	{ "throughput_tok_s", "Total of all requests.", SHAPE_PART(predict_throughput_shape),
 	  .title = "throughput", .unit = "tokens/s" },
-	{ "memory_bytes", NULL, SHAPE_OBJECT(prediction, bytes, figure), .title = "memory of one GPU" },
+	{ "memory_bytes", NULL, SHAPE_OBJECT(prediction, bytes, figure), .title = "memory per GPU" },
 	{ "fits", NULL, SHAPE_FLAG(prediction, memory.fits) },
-	{ "limit", "Of decoding.", SHAPE_CHOICE(prediction, limit, limit_names) },
-	{ "limit_reason", NULL, SHAPE_TEXT(prediction, limit_why), .title = "what binds" },
+	{ "limit", "Limit of decoding.", SHAPE_CHOICE(prediction, limit, limit_names) },
+	{ "limit_reason", NULL, SHAPE_TEXT(prediction, limit_why), .title = "limit" },
 	{ "prompt_limit", NULL, SHAPE_CHOICE(prediction, prompt_limit, limit_names) },
-	{ "running_requests", "At a time; the rest waits.", SHAPE_REAL(prediction, served.running) },
-	{ "waiting_ms", "For that, part of ttft_ms.", SHAPE_REAL(prediction, served.waiting) },
+	{ "running_requests", "Concurrent; the rest waits.", SHAPE_REAL(prediction, served.running) },
+	{ "waiting_ms", "Waiting time, part of ttft_ms.", SHAPE_REAL(prediction, served.waiting) },
 	{ "memory", NULL, SHAPE_OBJECT(prediction, memory, memory_footprint) },
-	{ "step", "One that gives each request a token.", SHAPE_OBJECT(prediction, step, decode_step) },
-	{ "prompt", "Of one request alone.", SHAPE_OBJECT(prediction, prompt, prompt) },
-	{ "curve", "More requests at a time.", SHAPE_ARRAY(prediction, curve, n_curve, curve_point) },
+	{ "step", "A decode step: one token per request.", SHAPE_OBJECT(prediction, step, decode_step) },
+	{ "prompt", "Prefill of one request.", SHAPE_OBJECT(prediction, prompt, prompt) },
+	{ "curve", "Higher concurrency.", SHAPE_ARRAY(prediction, curve, n_curve, curve_point) },
 	{ "calibration", NULL, SHAPE_TEXT(prediction, calibration), .title = "constants" },
 	{ "notes", NULL, SHAPE_TEXT_ARRAY(prediction, q.notes, q.n_notes) },
 	{ "explain", NULL, SHAPE_TEXT_ARRAY(prediction, lines, n_lines) },
-	{ "claim", "Somebody's figure.", SHAPE_OBJECT(prediction, claim, claim), .unknown = SHAPE_ZERO },
+	{ "claim", "A figure to check.", SHAPE_OBJECT(prediction, claim, claim), .unknown = SHAPE_ZERO },
 };
 static const struct shape prediction_shape = SHAPE(prediction, prediction);
 
 const struct result_shape predict_result = {
 	.name = "predict",
 	.title = "gputune predict",
-	.meaning = "A prediction of inference: figures with intervals, memory by part, what binds. Bytes "
-		   "are of one GPU.",
+	.meaning = "A prediction of inference: figures with intervals, memory by part, the limit. Bytes are per GPU.",
 	.shape = &prediction_shape,
 	.exit_codes = 1u << 0 | 1u << 1,
 };
@@ -285,12 +283,12 @@ static const struct shape row_tpot_shape = SHAPE(row_result, row_tpot);
 static const struct shape row_throughput_shape = SHAPE(row_result, row_throughput);
 
 static const struct shape_row row_result_rows[] = {
-	{ "line", "Of the table.", SHAPE_COUNT(row_result, line) },
+	{ "line", "Line in the table.", SHAPE_COUNT(row_result, line) },
 	{ "model", NULL, SHAPE_TEXT(row_result, model) },
 	{ "hardware", NULL, SHAPE_TEXT(row_result, hardware) },
 	{ "engine", NULL, SHAPE_TEXT(row_result, engine) },
 	{ "weights", NULL, SHAPE_TEXT(row_result, weights) },
-	{ "family", "Of the model's shape: rows of one are not independent.",
+	{ "family", "Family of model shapes; rows of one family are not independent.",
 	  SHAPE_TEXT(row_result, family), .unknown = SHAPE_NULL },
 	{ "batch", NULL, SHAPE_COUNT(row_result, batch) },
 	{ "tp", NULL, SHAPE_COUNT(row_result, tp) },
@@ -311,7 +309,7 @@ static const struct shape predict_rows_shape = SHAPE(rows, predict_rows);
 const struct result_shape predict_rows_result = {
 	.name = "predict-rows",
 	.title = "gputune predict --rows",
-	.meaning = "Measurements, each beside what is predicted for it.",
+	.meaning = "Measurements, each with its prediction.",
 	.shape = &predict_rows_shape,
 	.list = "rows",
 	.exit_codes = 1u << 0,

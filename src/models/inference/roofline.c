@@ -65,34 +65,28 @@ static const char *infer_roofline_next_of(struct arena *a, const struct roof_poi
 	switch (p->bound) {
 	case BOUND_MEMORY:
 		if (p->cache_share >= near_roof && p->memory_share < near_roof)
-			return "caches, not DRAM: wider loads, fewer bank conflicts, what is used "
-			       "again in registers; ncu --set full says which level";
-		return "read and write less: fuse it with its neighbours, keep what is used again "
-		       "in "
-		       "shared memory or L2, a narrower format; bytes a launch must fall in the "
-		       "next "
-		       "measurement";
+			return "caches, not DRAM: wider loads, fewer bank conflicts, keep reused "
+			       "data in registers; ncu --set full shows the level";
+		return "read and write less: fuse it with its neighbours, keep reused data in "
+		       "shared memory or L2, use a narrower format; bytes per launch must fall in "
+		       "the next measurement";
 	case BOUND_COMPUTE:
 		return p->math == ROOF_FP64 || p->math == ROOF_FP32
 			       ? "tensor cores or a narrower format; then the clock: gputune bench "
-				 "gemm says what this GPU gives under load"
-			       : "a narrower format, or less to do; then the clock: gputune bench "
-				 "gemm says what this GPU gives under load";
+				 "gemm measures this GPU under load"
+			       : "a narrower format or less work; then the clock: gputune bench "
+				 "gemm measures this GPU under load";
 	case BOUND_LATENCY:
 		return each_us(p) > 0 && each_us(p) < short_us
-			       ? "start less: fuse small kernels, CUDA graphs; the number of "
-				 "launches "
-				 "must fall in the next measurement"
-			       : "more at a time: a larger batch, more blocks (split along the "
-				 "sum), "
-				 "more loads in flight; occupancy and stall reasons by ncu --set "
-				 "full";
+			       ? "launch less: fuse small kernels, use CUDA graphs; the number of "
+				 "launches must fall in the next measurement"
+			       : "more parallel work: a larger batch, more blocks (split-K), more "
+				 "loads in flight; occupancy and stall reasons by ncu --set full";
 	case BOUND_COPY:
-		return "copy less or while the GPU computes: pinned memory, streams, keep it on "
-		       "the "
-		       "GPU; gputune bench copy says what the way gives";
+		return "copy less, or overlap it with compute: pinned memory, streams, keep data "
+		       "on the GPU; gputune bench copy measures the path";
 	default:
-		return arena_printf(a, "count it: ncu --set roofline --csv --page raw "
+		return arena_printf(a, "profile it: ncu --set roofline --csv --page raw "
 				       "--launch-skip 10 --launch-count 3 --kernel-name with this "
 				       "kernel's name, then roofline --ncu");
 	}
@@ -111,11 +105,11 @@ static void judge_copy(struct arena *a, const struct roof *r, struct roof_point 
 
 	p->bound = BOUND_COPY;
 	if (!(p->gb_s > 0)) {
-		p->why = "bytes were not counted: the report of sizes is missing";
+		p->why = "no byte counts: the size report is missing";
 		return;
 	}
 	if (!(limit->value > 0)) {
-		p->why = arena_printf(a, "%.3g GB/s; what the way gives is not known", p->gb_s);
+		p->why = arena_printf(a, "%.3g GB/s; limit of the path unknown", p->gb_s);
 		return;
 	}
 	p->reached = p->gb_s / limit->value;
@@ -133,22 +127,22 @@ static void judge_shares(struct arena *a, struct roof_point *p)
 		arena_printf(a, "%s of %s, %s%s%s of %s", percent(a, m),
 			     inside ? "the busiest of L1, L2 and DRAM" : "memory",
 			     inside && p->memory_share > 0 ? percent(a, p->memory_share) : "",
-			     inside && p->memory_share > 0 ? " of DRAM alone, " : "", percent(a, c),
+			     inside && p->memory_share > 0 ? " of DRAM, " : "", percent(a, c),
 			     p->math < ROOF_MATHS ? roof_math_names[p->math] : "arithmetic");
 
 	p->reached = fmax(m, c);
 	p->over = p->reached > 1.05;
 	if (p->reached < near_roof) {
 		p->bound = BOUND_LATENCY;
-		p->why = arena_printf(a, "%s: neither holds it back", both);
+		p->why = arena_printf(a, "%s: neither is the limit", both);
 	} else {
 		p->bound = m >= c ? BOUND_MEMORY : BOUND_COMPUTE;
 		p->why = both;
 	}
 	if (p->over)
 		p->why = arena_printf(a,
-				      "%s: more than the roof, so the limit or a count is wrong "
-				      "(caches give more than memory)",
+				      "%s: above the roof, so the limit or a count is wrong "
+				      "(caches are faster than memory)",
 				      both);
 }
 
@@ -159,24 +153,22 @@ static void judge_time(struct arena *a, const struct roof *r, struct roof_point 
 	if (us > 0 && us < short_us) {
 		p->bound = BOUND_LATENCY;
 		p->why = r->launch.value > 0
-				 ? arena_printf(
-					   a,
-					   "%.2f us a launch; one empty kernel to the next takes "
-					   "%.2f us here (measured)",
-					   us, r->launch.value)
-				 : arena_printf(a, "%.2f us a launch: about what starting takes",
+				 ? arena_printf(a,
+						"%.2f us per launch; the interval between two "
+						"empty kernels is %.2f us here (measured)",
+						us, r->launch.value)
+				 : arena_printf(a,
+						"%.2f us per launch: close to the launch overhead",
 						us);
 	} else if (p->blocks > 0 && r->sms > 0 && p->blocks < r->sms) {
 		p->bound = BOUND_LATENCY;
-		p->why = arena_printf(a,
-				      "%.0f blocks a launch for %.0f multiprocessors: part of the "
-				      "GPU has nothing to do",
-				      p->blocks, r->sms);
+		p->why = arena_printf(
+			a, "%.0f blocks per launch for %.0f SMs: part of the GPU is idle",
+			p->blocks, r->sms);
 	} else {
 		p->bound = BOUND_UNKNOWN;
 		p->why = p->counted ? p->counted
-				    : "neither operations nor bytes were counted; its name tells "
-				      "neither";
+				    : "no counts of operations or bytes, and its name gives none";
 	}
 }
 
@@ -235,13 +227,12 @@ void roof_judge(struct arena *a, const struct roof *r, struct roof_profile *p)
 		qsort(p->points, p->n, sizeof(*p->points), p->separate ? by_reach : by_time);
 	p->by_name = (struct map){ 0 };
 	if (p->span_ms > 0 && p->busy_ms > 0 && p->busy_ms < busy_enough * p->span_ms)
-		p->host_bound = arena_printf(
-			a,
-			"the GPU ran in %.1f of %.1f ms (%s): the rest it waited for the host or "
-			"for "
-			"data; fewer and longer kernels, CUDA graphs, a loader that is ahead come "
-			"before any kernel",
-			p->busy_ms, p->span_ms, percent(a, p->busy_ms / p->span_ms));
+		p->host_bound =
+			arena_printf(a,
+				     "the GPU was busy in %.1f of %.1f ms (%s) and otherwise "
+				     "waited for the host or data. Before tuning kernels: fewer "
+				     "and longer kernels, CUDA graphs, loader prefetch",
+				     p->busy_ms, p->span_ms, percent(a, p->busy_ms / p->span_ms));
 }
 
 /* The table of ncu's metrics that count for a roofline, and reading their values. */

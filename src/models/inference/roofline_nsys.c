@@ -235,12 +235,12 @@ int roof_read_nsys(struct arena *a, const char *name, const char *text, struct r
 	}
 	arena_free(&scratch);
 	if (!s)
-		return err_set(e, -EINVAL, "%s:%ld: a quote that is not closed", name, line);
+		return err_set(e, -EINVAL, "%s:%ld: unclosed quote", name, line);
 	without_time(out);
 	if (!out->n)
 		return err_set(e, -ENODATA,
-			       "%s: no report of nsys stats that has times of the GPU "
-			       "(cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_gpu_trace)",
+			       "%s: not an nsys stats report with GPU times (cuda_gpu_kern_sum, "
+			       "cuda_gpu_mem_time_sum, cuda_gpu_trace)",
 			       name);
 	return 0;
 }
@@ -368,7 +368,7 @@ static int all(struct sqlite_reader *r)
 	if (!sql_has(&r->q, "CUPTI_ACTIVITY_KIND_KERNEL") || !sql_has(&r->q, "StringIds"))
 		return r->q.late ? sql_broken(&r->q)
 				 : err_set(r->q.e, -EINVAL,
-					   "%s: no export of nsys with kernels in it (tables "
+					   "%s: not an nsys export with kernels (tables "
 					   "CUPTI_ACTIVITY_KIND_KERNEL and StringIds)",
 					   r->q.path);
 	code = roofline_nsys_kernels(r);
@@ -385,7 +385,7 @@ static int all(struct sqlite_reader *r)
 	}
 	if (r->q.late)
 		return sql_broken(&r->q);
-	return r->out->n ? 0 : err_set(r->q.e, -EINVAL, "%s: no kernel in it", r->q.path);
+	return r->out->n ? 0 : err_set(r->q.e, -EINVAL, "%s: no kernel", r->q.path);
 }
 
 int roof_read_sqlite(struct arena *a, const char *path, struct roof_profile *out, struct err *e)
@@ -396,8 +396,8 @@ int roof_read_sqlite(struct arena *a, const char *path, struct roof_profile *out
 	*out = (struct roof_profile){ .source = "nsys, SQLite export" };
 	code = sql_open(&r.q, a, path, e);
 	if (code == -ELIBACC)
-		err_hint(e, "nsys stats --format csv --report cuda_gpu_kern_sum,"
-			    "cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum makes a CSV of it");
+		err_hint(e, "convert it to CSV: nsys stats --format csv --report "
+			    "cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum");
 	if (!code)
 		code = all(&r);
 	sql_close(&r.q);
@@ -447,10 +447,10 @@ static void roofline_nsys_finish(struct arena *a, struct roof_profile *out, cons
 	p->blocks = mixed(p->blocks, p->launches, l->v[M_BLOCKS], 1);
 	p->ops += all;
 	p->bytes += ncu_bytes(l);
-	p->counted = p->other_math ? "tensor cores ran, and what they did was not counted "
-				     "(metrics sm__ops_path_tensor...)"
+	p->counted = p->other_math ? "tensor cores were active, but their operations were not "
+				     "counted (metrics sm__ops_path_tensor...)"
 		     : l->counted  ? "counted by ncu"
-				   : "operations were not counted (ncu --set roofline does)";
+				   : "operations were not counted (use ncu --set roofline)";
 	p->time_ms += ms;
 	p->launches++;
 	p->shortest_ms = p->shortest_ms > 0 ? fmin(p->shortest_ms, ms) : ms;
@@ -580,7 +580,7 @@ static int records(struct state *s, const char *name, const char *p, struct err 
 			arena_free(&scratch);
 	}
 	arena_free(&scratch);
-	return p ? 0 : err_set(e, -EINVAL, "%s:%ld: a quote that is not closed", name, line);
+	return p ? 0 : err_set(e, -EINVAL, "%s:%ld: unclosed quote", name, line);
 }
 
 int roof_read_ncu(struct arena *a, const char *name, const char *text, struct roof_profile *out,
@@ -596,7 +596,8 @@ int roof_read_ncu(struct arena *a, const char *name, const char *text, struct ro
 	next_launch(&s, NULL, NULL);
 	if (!s.t.head)
 		return err_set(e, -ENODATA,
-			       "%s: no CSV of ncu (a head with \"ID\" and \"Kernel Name\")", name);
+			       "%s: not an ncu CSV (no header with \"ID\" and \"Kernel Name\")",
+			       name);
 	if (!out->n)
 		return err_set(e, -ENODATA, "%s: no launch has a time (gpu__time_duration)", name);
 	return 0;

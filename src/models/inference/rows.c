@@ -27,7 +27,7 @@ int table_count(const char *cell)
 
 static int open_quote(long line, struct err *e)
 {
-	return err_set(e, -EINVAL, "row %ld has a quote that is not closed", line);
+	return err_set(e, -EINVAL, "row %ld: unclosed quote", line);
 }
 
 /* Where each wanted column stands; -1: nowhere. */
@@ -41,7 +41,7 @@ static int find_columns(const struct table *t, const char **head, size_t n, int 
 	}
 	for (size_t i = 0; i < t->n_needed; i++)
 		if (at[t->needed[i]] < 0)
-			return err_set(e, -EINVAL, "the first line names no column \"%s\"",
+			return err_set(e, -EINVAL, "column \"%s\" missing in the first line",
 				       t->names[t->needed[i]]);
 	return 0;
 }
@@ -195,11 +195,11 @@ static void infer_rows_measured(const char **f, struct row_result *r)
 static const char *reason_to_skip(const char **f, const struct infer_options *w)
 {
 	if (!f[C_BATCH] || !*f[C_BATCH])
-		return "no number of requests at a time";
+		return "concurrency unknown";
 	if (after(f[C_NOTES], "attention_dp=") > 1)
-		return "data parallelism of attention";
+		return "data-parallel attention";
 	if (w->engine && *w->engine && engine_parse(w->engine) == ENGINES)
-		return "an engine that is not known";
+		return "unknown engine";
 	return NULL;
 }
 

@@ -50,16 +50,15 @@ static int sqlite_load(struct sql *q)
 
 	if (vendor_open("libsqlite3.so.0", symbols, SYMBOLS, &q->lib, &q->handle)) {
 		q->handle = NULL;
-		return err_set(q->e, -ELIBACC,
-			       "%s: there is no libsqlite3 on this system to read it with",
+		return err_set(q->e, -ELIBACC, "%s: libsqlite3 is required but not installed",
 			       q->path);
 	}
 	_Static_assert(sizeof(all) == sizeof(struct sql_library), "one symbol a member");
 	memcpy(all, &q->lib, sizeof(all));
 	for (size_t i = 0; i < SYMBOLS; i++)
 		if (all[i] == missing)
-			return err_set(q->e, -ELIBACC, "%s: libsqlite3 here has no %s", q->path,
-				       symbols[i].name);
+			return err_set(q->e, -ELIBACC, "%s: the installed libsqlite3 has no %s",
+				       q->path, symbols[i].name);
 	return 0;
 }
 
@@ -89,10 +88,10 @@ static char *uri(struct arena *a, const char *path)
 int sql_broken(struct sql *q)
 {
 	if (q->late)
-		return err_set(q->e, -EINVAL, "%s: reading it takes longer than %.0f s", q->path,
+		return err_set(q->e, -EINVAL, "%s: reading takes longer than %.0f s", q->path,
 			       most_s);
 	return err_set(q->e, -EINVAL, "%s: %.200s", q->path,
-		       q->db ? q->lib.why(q->db) : "no memory");
+		       q->db ? q->lib.why(q->db) : "out of memory");
 }
 
 int sql_open(struct sql *q, struct arena *a, const char *path, struct err *e)

@@ -644,8 +644,7 @@ const char *stored_sizes_apply(struct stored_sizes *k, double base, struct forma
 		said = arena_printf(k->a, "stay in BF16:%s", said);
 	if (k->unknowns)
 		said = arena_printf(k->a,
-				    "%s%s%zu of its names of modules are not understood and "
-				    "not counted, such as \"%s\"",
+				    "%s%s%zu module names are unknown and ignored, such as \"%s\"",
 				    said, *said ? "; " : "", k->unknowns, k->unknown);
 	return *said ? said : NULL;
 }

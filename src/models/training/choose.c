@@ -80,14 +80,14 @@ static void choose_way(struct arena *a, const struct train_options *w, struct tr
 	}
 	if (!w->way && q->dp * q->cp > 1)
 		train_note(q, arena_printf(a, "%s: %s (--parallel)", train_way_names[q->way],
-					   done ? "the least sharding with which it fits"
-						: "not even this fits"));
+					   done ? "the least sharding that fits"
+						: "even this does not fit"));
 	if (!w->recompute)
 		train_note(q, arena_printf(a, "activation checkpointing %s: %s (--checkpointing)",
 					   train_recompute_names[q->recompute],
 					   q->recompute == TRAIN_KEEP_ALL ? "it fits without"
 					   : done ? "with less it does not fit"
-						  : "not even with this it fits"));
+						  : "even with this it does not fit"));
 }
 
 bool train_interleave_divides(const struct train_config *q)
@@ -112,13 +112,13 @@ static int odd_chunks(const struct train_config *q, struct err *e)
 			snprintf(fit + strlen(fit), sizeof(fit) - strlen(fit), "%s%d",
 				 *fit ? ", " : "", t.interleave);
 	err_set(e, -EINVAL,
-		"%d layers, embedding and head counted or not, cannot be cut evenly into %lld "
+		"%d layers, with or without embedding and head, cannot be split evenly into %lld "
 		"chunks (%d stages of %d): Megatron refuses them",
 		q->arch.layers, (long long)q->pp * q->interleave, q->pp, q->interleave);
 	if (*fit)
-		err_hint(e, "with --pp %d, --interleave can be %s", q->pp, fit);
+		err_hint(e, "with --pp %d, use --interleave %s", q->pp, fit);
 	else
-		err_hint(e, "with --pp %d no --interleave does", q->pp);
+		err_hint(e, "with --pp %d no --interleave divides them", q->pp);
 	return -EINVAL;
 }
 
@@ -130,25 +130,25 @@ static int check_layout(struct train_config *q, struct err *e)
 		cut = (long long)q->tp * q->pp * q->cp;
 	if (q->tp > 4096 || q->pp > 4096 || q->cp > 4096 || q->place.gpus % cut)
 		return err_set(e, -EINVAL,
-			       "%d GPUs cannot be cut into tensor %d x stages %d x context %d",
+			       "%d GPUs cannot be split into tensor %d x pipeline %d x context %d",
 			       q->place.gpus, q->tp, q->pp, q->cp);
 	q->dp = (int)(q->place.gpus / cut);
 	if (q->arch.heads && q->arch.heads % q->tp)
-		return err_set(e, -EINVAL, "%d attention heads cannot be cut into %d",
+		return err_set(e, -EINVAL, "%d attention heads cannot be split into %d",
 			       q->arch.heads, q->tp);
 	/* Embedding and head count as layers where stages are balanced with them. */
 	if ((long long)q->pp * q->interleave > q->arch.layers + 2)
-		return err_set(e, -EINVAL, "%d layers cannot be cut into %d stages of %d chunks",
+		return err_set(e, -EINVAL, "%d layers cannot be split into %d stages of %d chunks",
 			       q->arch.layers, q->pp, q->interleave);
 	if (!train_interleave_divides(q))
 		return odd_chunks(q, e);
 	if (q->ep > 1 && !q->arch.moe_layers)
-		return err_set(e, -EINVAL, "%s has no experts to spread (--ep)", q->arch.name);
+		return err_set(e, -EINVAL, "%s has no experts to distribute (--ep)", q->arch.name);
 	if (q->ep > 1 && (q->arch.experts % q->ep || (q->dp * q->cp * q->tp) % q->ep))
-		return err_set(e, -EINVAL, "%d experts cannot be spread over %d of %d ranks",
+		return err_set(e, -EINVAL, "%d experts cannot be distributed over %d of %d ranks",
 			       q->arch.experts, q->ep, q->dp * q->cp * q->tp);
 	if (q->sequence % q->cp)
-		return err_set(e, -EINVAL, "%d tokens cannot be cut into %d parts (--cp)",
+		return err_set(e, -EINVAL, "%d tokens cannot be split into %d parts (--cp)",
 			       q->sequence, q->cp);
 	return 0;
 }
@@ -182,15 +182,15 @@ int train_config_complete(struct arena *a, struct train_config *q, struct err *e
 	if (r < 0)
 		return r;
 	if (q->way == TRAIN_HSDP && (q->shard < 1 || (q->dp * q->cp) % q->shard))
-		return err_set(e, -EINVAL, "%d ranks cannot be cut into groups of %d (--shard)",
+		return err_set(e, -EINVAL, "%d ranks cannot be split into groups of %d (--shard)",
 			       q->dp * q->cp, q->shard);
 	if (q->global_batch % q->dp)
-		return err_set(e, -EINVAL, "a global batch of %d does not divide by %d ranks",
+		return err_set(e, -EINVAL, "global batch %d is not divisible by %d ranks",
 			       q->global_batch, q->dp);
 	each = q->global_batch / q->dp;
 	if (q->micro_batch < 1 || each % q->micro_batch)
 		return err_set(e, -EINVAL,
-			       "%d sequences of a rank do not divide by micro-batches of %d", each,
+			       "%d sequences per rank are not divisible by micro-batch %d", each,
 			       q->micro_batch);
 	q->accumulation = each / q->micro_batch;
 	return 0;
@@ -200,14 +200,13 @@ static void choose_micro(struct arena *a, int most, bool held, struct train_conf
 {
 	if (most < 1) {
 		q->micro_batch = 1;
-		train_note(q, "micro-batch 1: not even this fits (--micro-batch)");
+		train_note(q, "micro-batch 1: even this does not fit (--micro-batch)");
 	} else if (most > MOST_CHOSEN && !held) {
 		q->micro_batch = MOST_CHOSEN;
-		train_note(q,
-			   arena_printf(a,
-					"micro-batch %d: up to %d would fit; more than %d is not "
-					"chosen unasked (--micro-batch)",
-					MOST_CHOSEN, most, MOST_CHOSEN));
+		train_note(q, arena_printf(a,
+					   "micro-batch %d: up to %d would fit; the default is at "
+					   "most %d (--micro-batch)",
+					   MOST_CHOSEN, most, MOST_CHOSEN));
 	} else {
 		q->micro_batch = most;
 		train_note(q, arena_printf(
@@ -226,13 +225,13 @@ static int choose_batches(struct arena *a, const struct train_options *w, struct
 	q->micro_batch = w->micro_batch > 0 ? w->micro_batch : 0;
 	q->global_batch = w->global_batch > 0 ? w->global_batch : 0;
 	if (q->global_batch && q->global_batch % q->dp)
-		return err_set(e, -EINVAL, "a global batch of %d does not divide by %d ranks",
+		return err_set(e, -EINVAL, "global batch %d is not divisible by %d ranks",
 			       q->global_batch, q->dp);
 	each = q->global_batch / q->dp;
 	if (!q->micro_batch && each && q->accumulation) {
 		if (each % q->accumulation)
 			return err_set(e, -EINVAL,
-				       "%d sequences of a rank do not divide by accumulation %d",
+				       "%d sequences per rank are not divisible by accumulation %d",
 				       each, q->accumulation);
 		q->micro_batch = each / q->accumulation;
 	}
@@ -246,7 +245,7 @@ static int choose_batches(struct arena *a, const struct train_options *w, struct
 		if (!q->accumulation)
 			q->accumulation = q->pp > 1 ? 4 * q->pp : 1;
 		if ((double)q->micro_batch * q->accumulation * q->dp > 1e9)
-			return err_set(e, -EINVAL, "a global batch of more than a billion");
+			return err_set(e, -EINVAL, "the global batch exceeds a billion");
 		q->global_batch = q->micro_batch * q->accumulation * q->dp;
 		train_note(q, arena_printf(a,
 					   "global batch %d: micro-batch x accumulation x ranks "
@@ -254,10 +253,10 @@ static int choose_batches(struct arena *a, const struct train_options *w, struct
 					   q->global_batch));
 	} else if (w->accumulation > 0 && w->micro_batch > 0 &&
 		   (long long)w->accumulation * w->micro_batch * q->dp != q->global_batch) {
-		return err_set(e, -EINVAL,
-			       "micro-batch %d x accumulation %d x %d ranks is not a global batch "
-			       "of %d",
-			       w->micro_batch, w->accumulation, q->dp, q->global_batch);
+		return err_set(
+			e, -EINVAL,
+			"micro-batch %d x accumulation %d x %d ranks is not the global batch %d",
+			w->micro_batch, w->accumulation, q->dp, q->global_batch);
 	}
 	return 0;
 }
@@ -265,7 +264,8 @@ static int choose_batches(struct arena *a, const struct train_options *w, struct
 static void note_defaults(struct arena *a, const struct train_options *w, struct train_config *q)
 {
 	if (!w->sequence)
-		train_note(q, arena_printf(a, "samples of %d tokens (--sequence)", q->sequence));
+		train_note(q,
+			   arena_printf(a, "sequence length %d tokens (--sequence)", q->sequence));
 	if (!w->precision)
 		train_note(q,
 			   q->precision == TRAIN_BF16
@@ -273,13 +273,13 @@ static void note_defaults(struct arena *a, const struct train_options *w, struct
 				   : "FP16 multiplications with loss scaling, FP32 master weights: "
 				     "this GPU has no BF16 (--precision)");
 	if (!w->attention)
-		train_note(q, "attention by a flash kernel, as PyTorch chooses (--attention)");
+		train_note(q, "flash attention kernel, PyTorch's default (--attention)");
 	if (w->compile < 0)
-		train_note(q, "kernels are not fused: no torch.compile (--compile)");
+		train_note(q, "no fused kernels: no torch.compile (--compile)");
 	if (!w->optimizer)
 		train_note(q, "AdamW with two FP32 states (--optimizer)");
 	if (q->loader_s <= 0)
-		train_note(q, "the loader is taken to keep up: measure it (--loader)");
+		train_note(q, "assuming the loader keeps up: measure it (--loader)");
 }
 
 /* What was not told of batches, sharding and checkpointing: chosen so that it fits, and said. */
@@ -551,7 +551,7 @@ static int choose_pick(struct arena *a, const char *what, const char *word,
 						: ", ",
 				   names[i]);
 	}
-	return err_set(e, -ENOENT, "%s takes %.200s, not \"%.40s\"", what, all, word);
+	return err_set(e, -ENOENT, "%s: expected %.200s, got \"%.40s\"", what, all, word);
 }
 
 static int choose_find_model(struct arena *a, const struct train_options *w, struct train_config *q,
@@ -568,7 +568,7 @@ static int choose_find_model(struct arena *a, const struct train_options *w, str
 		return 0;
 	}
 	if (!w->model)
-		return err_set(e, -EINVAL, "which model is to be trained?");
+		return err_set(e, -EINVAL, "no model given");
 	r = model_find(a, w->known, w->model, &w->hint, &q->arch, &taken, e);
 	if (r == 0 && taken)
 		train_note(q, taken);
@@ -586,7 +586,7 @@ static int choose_find_place(struct arena *a, const struct train_options *w, str
 	} else if (w->place) {
 		q->place = *w->place;
 	} else {
-		return err_set(e, -EINVAL, "on which machine is to be trained?");
+		return err_set(e, -EINVAL, "no machine given");
 	}
 	if (w->gpus > 0) {
 		int each = q->place.gpu->per_node;
@@ -600,14 +600,14 @@ static int choose_find_place(struct arena *a, const struct train_options *w, str
 	if (w->nodes > 0)
 		q->place.nodes = w->nodes;
 	if (q->place.gpus > 100000 || q->place.nodes > q->place.gpus)
-		return err_set(e, -EINVAL, "%d GPUs in %d machines cannot be", q->place.gpus,
+		return err_set(e, -EINVAL, "invalid: %d GPUs in %d machines", q->place.gpus,
 			       q->place.nodes);
 	if (w->network_gbs > 0)
 		q->place.network = w->network_gbs;
 	else if (q->place.nodes > 1)
 		train_note(q, arena_printf(a,
-					   "between machines: %.4g GB/s one way for each GPU, what "
-					   "such machines usually have (--network)",
+					   "between machines: %.4g GB/s per GPU and direction, "
+					   "usual for such machines (--network)",
 					   train_network_gbs(q)));
 	return 0;
 }
@@ -675,8 +675,7 @@ int train_config_make(struct arena *a, const struct train_options *w, struct tra
 	switches(w, q);
 	/* "8.03B" of 8.0299 is meant as all. */
 	if (q->trained > arch_parts(&q->arch).total * 1.01)
-		return err_set(e, -EINVAL,
-			       "--trained: %.6g G are more than the %.6g G parameters of %s",
+		return err_set(e, -EINVAL, "--trained: %.6g G exceeds the %.6g G parameters of %s",
 			       q->trained / 1e9, arch_parts(&q->arch).total / 1e9,
 			       q->arch.name && *q->arch.name ? q->arch.name : "the model");
 	return train_choose(a, w, q, e);

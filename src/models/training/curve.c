@@ -45,7 +45,7 @@ void train_curve_flat(struct arena *a, struct train_config *q, double busbw_gbs,
 {
 	static const enum train_collective like[] = { TRAIN_ALL_REDUCE, TRAIN_ALL_GATHER,
 						      TRAIN_REDUCE_SCATTER };
-	const char *from = arena_printf(a, "told: %.6g GB/s measured", busbw_gbs);
+	const char *from = arena_printf(a, "given: %.6g GB/s measured", busbw_gbs);
 	double start = 1e-6 * (between ? START_NET_US : START_US);
 
 	for (size_t i = 0; i < sizeof(like) / sizeof(like[0]); i++) {
@@ -127,7 +127,8 @@ int train_curve_read(struct arena *a, const char *name, const char *text, bool b
 	for (size_t i = 0; i < q->n_curves; i++)
 		if (q->curves[i].from == from && q->curves[i].n > before)
 			return 0;
-	return err_set(e, -EINVAL, "%.100s holds no two lines of nccl-tests, nor of \"bytes,GB/s\"",
+	return err_set(e, -EINVAL,
+		       "%.100s: expected at least two lines of nccl-tests or of \"bytes,GB/s\"",
 		       name);
 }
 

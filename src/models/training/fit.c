@@ -81,11 +81,10 @@ int train_fit_read(struct train_fit *f, const char *text, struct err *e)
 
 		number++;
 		if (n && *line != '#' && train_fit_read_line(f, line, n) < 0)
-			return err_set(
-				e, -EINVAL,
-				"line %d is no \"NAME = VALUE\" of a training constant, 0 to "
-				"1000000",
-				number);
+			return err_set(e, -EINVAL,
+				       "line %d: expected \"NAME = VALUE\" of a training constant, "
+				       "0 to 1000000",
+				       number);
 		text += len + (text[len] == '\n');
 	}
 	return 0;

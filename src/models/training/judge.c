@@ -38,46 +38,43 @@ static void by_link(struct state *s)
 
 	if (s->bus <= 0)
 		return;
+	add(s, (struct train_cause){
+		       .what = "link bandwidth",
+		       .measure = "all-reduce by size between these machines: gputune bench "
+				  "collectives",
+		       .needs = need,
+		       .needs_unit = "GB/s bus bandwidth",
+		       .excluded = gone && s->curves,
+		       .why = arena_printf(a,
+					   "even without overlap, the step's %s GB on the bus "
+					   "explain it only at %s GB/s; %s %s GB/s%s",
+					   train_plain(a, s->bus / 1e9, 4), train_plain(a, need, 3),
+					   s->curves ? "measured:" : "such links have",
+					   train_plain(a, s->known, 4),
+					   gone && !s->curves ? " (data sheet, not measured here)"
+							      : "") });
 	add(s,
 	    (struct train_cause){
-		    .what = "bandwidth of the links",
-		    .measure = "all-reduce by size between these machines: gputune bench "
-			       "collectives",
-		    .needs = need,
-		    .needs_unit = "GB/s of bus bandwidth",
-		    .excluded = gone && s->curves,
-		    .why = arena_printf(
-			    a,
-			    "even with nothing hidden, the step's %s GB on the bus would have to "
-			    "pass at %s GB/s; %s %s GB/s%s",
-			    train_plain(a, s->bus / 1e9, 4), train_plain(a, need, 3),
-			    s->curves ? "measured are" : "such links give",
-			    train_plain(a, s->known, 4),
-			    gone && !s->curves ? " by data sheet, which nobody measured here"
-					       : "") });
-	add(s,
-	    (struct train_cause){
-		    .what = "latency of the links",
+		    .what = "link latency",
 		    .measure = "all-reduce of 8 KiB to 64 KiB: gputune bench collectives",
 		    .needs = 1e6 * s->j->lost_s / fmax(1, s->calls),
-		    .needs_unit = "us more for each collective",
+		    .needs_unit = "us more per collective",
 		    .excluded = s->j->lost_s / fmax(1, s->calls) > 1e-3,
 		    .why = arena_printf(
 			    a,
-			    "%.0f collectives a step would have to take %s us longer "
-			    "each; a fabric's latency is 2 to 50 us",
+			    "%.0f collectives per step would each have to take %s us longer; a "
+			    "fabric's latency is 2 to 50 us",
 			    s->calls, train_plain(a, 1e6 * s->j->lost_s / fmax(1, s->calls), 4)) });
-	add(s,
-	    (struct train_cause){
-		    .what = "another transport in the job than in the test of the links",
-		    .measure = "NCCL_DEBUG=INFO in the job itself: which network, which channels; "
-			       "bytes of the adapters' counters during training",
-		    .needs = need,
-		    .needs_unit = "GB/s of bus bandwidth",
-		    .excluded = need < SOCKETS_LOW || need > SOCKETS_HIGH,
-		    .why = need >= SOCKETS_LOW && need <= SOCKETS_HIGH
-				   ? "TCP sockets over one Ethernet interface give about this"
-				   : "sockets give 0.5 to 10 GB/s, which does not match" });
+	add(s, (struct train_cause){
+		       .what = "a different transport in the job than in the link test",
+		       .measure = "NCCL_DEBUG=INFO in the job: network and channels; byte counters "
+				  "of the adapters during training",
+		       .needs = need,
+		       .needs_unit = "GB/s bus bandwidth",
+		       .excluded = need < SOCKETS_LOW || need > SOCKETS_HIGH,
+		       .why = need >= SOCKETS_LOW && need <= SOCKETS_HIGH
+				      ? "typical of TCP sockets over one Ethernet interface"
+				      : "sockets reach 0.5 to 10 GB/s, which does not match" });
 }
 
 static void by_overlap(struct state *s)
@@ -91,15 +88,14 @@ static void by_overlap(struct state *s)
 	q->overlap = false;
 	train_predict(s->a, q, p);
 	add(s, (struct train_cause){
-		       .what = "communication that is not overlapped",
-		       .measure = "nsys or the PyTorch profiler: NCCL kernels beside or behind "
+		       .what = "no overlap of communication",
+		       .measure = "nsys or the PyTorch profiler: NCCL kernels during or after "
 				  "computation; CUDA_DEVICE_MAX_CONNECTIONS unset",
 		       .needs = 1e3 * s->j->lost_s,
-		       .needs_unit = "ms of a step",
+		       .needs_unit = "ms per step",
 		       .excluded = p->time.total.value * 1.1 < s->step,
 		       .why = arena_printf(s->a,
-					   "with nothing overlapped a step is predicted to take "
-					   "%s ms, measured are %s ms",
+					   "predicted step without overlap: %s ms; measured: %s ms",
 					   train_plain(s->a, 1e3 * p->time.total.value, 4),
 					   train_plain(s->a, 1e3 * s->step, 4)) });
 }
@@ -110,46 +106,45 @@ static void train_judge_by_host(struct state *s)
 	double samples = (double)q->micro_batch * q->accumulation;
 	int each = place_per_node(&q->place);
 
-	add(s, (struct train_cause){
-		       .what = "the loader, or its storage",
-		       .measure = "time that a step waits for its batch; the same run with random "
-				  "tokens made on the GPU",
-		       .needs = 1e3 * s->step / samples,
-		       .needs_unit = "ms a sample and rank",
-		       .why = "samples that come this slowly explain all of it" });
-	add(s, (struct train_cause){
-		       .what = "several ranks on one GPU",
-		       .measure = "processes on each GPU while it trains (gputune monitor, "
-				  "nvidia-smi): one each? does each rank set its device?",
-		       .needs = fmax(1, s->ratio),
-		       .needs_unit = "ranks on the fullest GPU, about",
-		       .excluded = s->ratio > each + 0.5,
-		       .why = arena_printf(s->a,
-					   "a machine has %d ranks; each that shares a GPU "
-					   "makes every step longer for all",
-					   each) });
+	add(s, (struct train_cause){ .what = "the loader, or its storage",
+				     .measure = "time a step waits for its batch; the same run "
+						"with random tokens generated on the GPU",
+				     .needs = 1e3 * s->step / samples,
+				     .needs_unit = "ms per sample and rank",
+				     .why = "samples at this rate explain the whole loss" });
+	add(s,
+	    (struct train_cause){
+		    .what = "several ranks on one GPU",
+		    .measure = "number of processes on each GPU during training (gputune monitor, "
+			       "nvidia-smi), expected one; whether each rank sets its device",
+		    .needs = fmax(1, s->ratio),
+		    .needs_unit = "ranks on the fullest GPU (approximately)",
+		    .excluded = s->ratio > each + 0.5,
+		    .why = arena_printf(s->a,
+					"a machine has %d ranks; ranks that share a GPU slow every "
+					"step for all",
+					each) });
 	add(s, (struct train_cause){
 		       .what = "one slow GPU, rank or machine",
 		       .measure = "step times and SM clocks of each rank; throttle reasons; a GEMM "
 				  "on each GPU (gputune bench gemm)",
 		       .needs = 100 / fmax(1, s->ratio),
-		       .needs_unit = "% of the others' speed, the slowest",
-		       .why = "all wait for the slowest at each sum of gradients" });
+		       .needs_unit = "% of the others' speed, for the slowest",
+		       .why = "all ranks wait for the slowest at each gradient reduction" });
 	add(s, (struct train_cause){
-		       .what = "the host stops the GPU: logging, .item(), saving, evaluation in "
+		       .what = "the host stalls the GPU: logging, .item(), saving or evaluation in "
 			       "the timed steps",
 		       .measure = "idle gaps on the GPU (nsys, profiler); the same run without "
 				  "logging, saving and evaluation",
 		       .needs = 1e3 * s->j->lost_s,
-		       .needs_unit = "ms of a step",
-		       .why = "work between steps adds in full" });
-	add(s,
-	    (struct train_cause){
-		    .what = "warm-up in the average",
-		    .measure = "each step's time, the first ones left out",
-		    .needs = s->j->lost_s,
-		    .needs_unit = "s of each step on average",
-		    .why = "connections, compilation and allocation happen in the first steps" });
+		       .needs_unit = "ms per step",
+		       .why = "work between steps adds its full time" });
+	add(s, (struct train_cause){ .what = "average includes warm-up",
+				     .measure = "each step's time, without the first steps",
+				     .needs = s->j->lost_s,
+				     .needs_unit = "s per step on average",
+				     .why = "connection setup, compilation and allocation happen "
+					    "in the first steps" });
 }
 
 /* What a bandwidth that is far off says: with measured links it excludes them, with data sheets it
@@ -161,11 +156,10 @@ static const char *by_bandwidth(const struct state *s)
 	if (s->bus <= 0 || need >= FAR * s->known)
 		return "";
 	return arena_printf(s->a,
-			    s->curves
-				    ? ", which bandwidth alone cannot explain: it would have to be "
-				      "%s GB/s, and is %s GB/s (measured)"
-				    : ", which bandwidth alone explains only if the links give %s "
-				      "GB/s and not the %s GB/s of data sheets: measure them",
+			    s->curves ? ", which bandwidth alone cannot explain: it would have to "
+					"be %s GB/s, but is %s GB/s (measured)"
+				      : ", which bandwidth alone explains only if the links reach "
+					"%s GB/s instead of the data sheet's %s GB/s: measure them",
 			    train_plain(s->a, need, 3), train_plain(s->a, s->known, 4));
 }
 
@@ -179,28 +173,26 @@ static void judge_note(struct state *s)
 	double mfu = j->predicted.mfu.value, most = mfu > 0 ? f->value / mfu : 0;
 
 	if (j->inside)
-		j->verdict = arena_printf(s->a,
-					  "inside what is predicted: %s tokens/s measured, %s "
-					  "predicted (%s to %s)",
-					  measured, predicted, train_plain(s->a, f->low, 6), high);
+		j->verdict = arena_printf(
+			s->a,
+			"within the prediction: %s tokens/s measured, %s predicted (%s to %s)",
+			measured, predicted, train_plain(s->a, f->low, 6), high);
 	else if (most > 0 && j->measured > most)
-		j->verdict = arena_printf(
-			s->a,
-			"more than the GPUs can do: %s tokens/s measured, and at all of their "
-			"peak, by data sheet, they would do %s: another model, precision or count "
-			"of "
-			"tokens",
-			measured, train_plain(s->a, most, 6));
+		j->verdict =
+			arena_printf(s->a,
+				     "above the GPUs' peak: %s tokens/s measured, but %s at the "
+				     "data-sheet peak: check model, precision and token count",
+				     measured, train_plain(s->a, most, 6));
 	else if (j->lost_s < 0)
-		j->verdict = arena_printf(
-			s->a,
-			"faster than predicted: %s tokens/s measured, %s predicted (up to "
-			"%s); see that model, precision and batch are the same",
-			measured, predicted, high);
+		j->verdict =
+			arena_printf(s->a,
+				     "faster than predicted: %s tokens/s measured, %s predicted "
+				     "(up to %s); check that model, precision and batch match",
+				     measured, predicted, high);
 	else
 		j->verdict = arena_printf(
 			s->a,
-			"a step took %s ms, predicted are %s ms (up to %s): %s ms are missing%s",
+			"measured step %s ms, predicted %s ms (up to %s): %s ms unexplained%s",
 			train_plain(s->a, 1e3 * s->step, 4), train_plain(s->a, 1e3 * t->value, 4),
 			train_plain(s->a, 1e3 * t->high, 4), train_plain(s->a, 1e3 * j->lost_s, 4),
 			by_bandwidth(s));

@@ -38,22 +38,21 @@ static const char *percent(struct arena *a, double v)
 
 static void train_page_figures(struct doc *d, const struct train_answer *p)
 {
-	struct node *t = DOC_TABLE(d, NULL, "predicted", ">", "four of five lie in");
+	struct node *t = DOC_TABLE(d, NULL, "predicted", ">", "80 % prediction interval");
 	struct arena *a = d->arena;
 	const struct figure *s = &p->time.total;
 
-	rate_row(d, t, "tokens/s of all GPUs", &p->tokens_s);
-	rate_row(d, t, "tokens/s of a GPU", &p->tokens_s_gpu);
-	row(d, t, "a step", figure_ms(a, 1e3 * s->value), figure_ms(a, 1e3 * s->low),
+	rate_row(d, t, "total tokens/s", &p->tokens_s);
+	rate_row(d, t, "tokens/s per GPU", &p->tokens_s_gpu);
+	row(d, t, "step time", figure_ms(a, 1e3 * s->value), figure_ms(a, 1e3 * s->low),
 	    figure_ms(a, 1e3 * s->high));
 	row(d, t, "MFU", percent(a, p->mfu.value), percent(a, p->mfu.low), percent(a, p->mfu.high));
 	row(d, t, "HFU", percent(a, p->hfu.value), percent(a, p->hfu.low), percent(a, p->hfu.high));
 	row(d, t, "memory of the fullest GPU", gb(a, p->memory.all.value), gb(a, p->memory.all.low),
 	    gb(a, p->memory.all.high));
 	doc_text(d,
-		 "Interval of rates: %s. MFU counts the operations that this training needs, HFU "
-		 "those that are done twice as well; both against %.4g TFLOP/s (%s, dense, by data "
-		 "sheet).",
+		 "Interval of rates: %s. MFU counts the model's operations, HFU also the "
+		 "recomputed ones; both relative to %.4g TFLOP/s (%s, dense, data sheet).",
 		 p->interval_of, p->peak_flops / 1e12, train_precision_names[p->q.precision]);
 }
 
@@ -63,11 +62,11 @@ static void train_page_memory_pairs(struct doc *d, const struct train_memory *m)
 	struct node *n =
 		shape_pairs(d, "Memory of the fullest GPU (predicted)", &train_memory_shape, m, 0);
 
-	node_pair(d, n, "together", cell(gb(a, m->total)));
-	node_pair(d, n, "there are", cell(gb(a, m->shown > 0 ? m->shown : m->limit)));
+	node_pair(d, n, "total", cell(gb(a, m->total)));
+	node_pair(d, n, "available", cell(gb(a, m->shown > 0 ? m->shown : m->limit)));
 	if (m->shown > 0) {
-		node_pair(d, n, "of it for training", cell(gb(a, m->limit)));
-		node_pairf(d, n, "of it for the rest", "%s: the system, loaders, the page cache",
+		node_pair(d, n, "for training", cell(gb(a, m->limit)));
+		node_pairf(d, n, "reserved", "%s: the system, loaders, the page cache",
 			   gb(a, m->shown - m->limit));
 	}
 }
@@ -75,11 +74,11 @@ static void train_page_memory_pairs(struct doc *d, const struct train_memory *m)
 static void time_pairs(struct doc *d, const struct train_answer *p)
 {
 	const struct train_time *t = &p->time;
-	struct node *n = shape_pairs(d, "A step (predicted)", &train_time_shape, t, t->total.value);
+	struct node *n =
+		shape_pairs(d, "Step time (predicted)", &train_time_shape, t, t->total.value);
 
 	if (t->comm > 0)
-		node_pair(d, n, "communication, hidden too",
-			  cell(figure_ms(d->arena, 1e3 * t->comm)));
+		node_pair(d, n, "communication, total", cell(figure_ms(d->arena, 1e3 * t->comm)));
 }
 
 static void comm_table(struct doc *d, const struct train_answer *p)
@@ -89,8 +88,8 @@ static void comm_table(struct doc *d, const struct train_answer *p)
 
 	if (!p->n_comms)
 		return;
-	t = DOC_TABLE(d, NULL, "communication of a step", ">ranks", ">calls", ">MB each",
-		      ">bus GB/s", ">time", ">exposed", "~bandwidth from");
+	t = DOC_TABLE(d, NULL, "communication per step", ">ranks", ">calls", ">MB each",
+		      ">bus GB/s", ">time", ">exposed", "~bandwidth source");
 	for (size_t i = 0; i < p->n_comms; i++) {
 		const struct train_comm *c = &p->comms[i];
 		struct cell *r = node_row(d, t);
@@ -110,9 +109,9 @@ static void comm_table(struct doc *d, const struct train_answer *p)
 static struct cell fits(const struct train_memory *m)
 {
 	if (m->fits)
-		return m->all.high > m->limit ? cell_as(STYLE_WARN, "Perhaps fits")
+		return m->all.high > m->limit ? cell_as(STYLE_WARN, "May fit")
 					      : cell_as(STYLE_GOOD, "Fits");
-	return m->all.low < m->limit ? cell_as(STYLE_WARN, "Perhaps does not fit")
+	return m->all.low < m->limit ? cell_as(STYLE_WARN, "May not fit")
 				     : cell_as(STYLE_BAD, "Does not fit");
 }
 
@@ -124,15 +123,15 @@ static void train_page_verdict(struct doc *d, const struct train_page *p)
 
 	node_span(d, n, fits(m));
 	node_span(d, n,
-		  cellf(d, ": %.1f GB %s; four of five needs lie in %.1f to %.1f GB. ",
-			fabs(m->limit - m->total) / 1e9, m->fits ? "are left" : "are missing",
+		  cellf(d, ": %.1f GB %s; required: %.1f to %.1f GB (80 %% prediction interval). ",
+			fabs(m->limit - m->total) / 1e9, m->fits ? "left" : "missing",
 			m->all.low / 1e9, m->all.high / 1e9));
 	node_span(d, n, cellf(d, "Limit: %s; %s.", train_limit_names[t->limit], t->limit_why));
 	if (!p->asked_largest)
 		return;
 	if (p->largest > 0)
 		doc_text(d,
-			 "Largest micro-batch that fits: %d; with the global batch of %d held: %d "
+			 "Largest micro-batch that fits: %d; with global batch %d unchanged: %d "
 			 "(predicted, not tried).",
 			 p->largest, t->q.global_batch, p->largest_held);
 	else
@@ -146,14 +145,14 @@ static void train_page_asked(struct doc *d, const struct train_answer *p)
 	const char *cut = "";
 
 	if (q->tp > 1)
-		cut = arena_printf(a, "%s, tensor parallel %d", cut, q->tp);
+		cut = arena_printf(a, "%s, tensor parallelism %d", cut, q->tp);
 	if (q->pp > 1)
-		cut = arena_printf(a, "%s, %d stages of %d chunk%s", cut, q->pp, q->interleave,
-				   q->interleave > 1 ? "s" : "");
+		cut = arena_printf(a, "%s, %d pipeline stages of %d chunk%s", cut, q->pp,
+				   q->interleave, q->interleave > 1 ? "s" : "");
 	if (q->cp > 1)
-		cut = arena_printf(a, "%s, context parallel %d", cut, q->cp);
+		cut = arena_printf(a, "%s, context parallelism %d", cut, q->cp);
 	if (q->ep > 1)
-		cut = arena_printf(a, "%s, experts over %d", cut, q->ep);
+		cut = arena_printf(a, "%s, expert parallelism %d", cut, q->ep);
 	doc_text(
 		d,
 		"%.4g G parameters. %s over %d rank%s%s; micro-batch %d x accumulation %d = global "
@@ -173,11 +172,11 @@ static void train_page_notes(struct doc *d, const struct train_page *p)
 	for (size_t i = 0; i < t->q.n_notes; i++)
 		node_bullet(d, n, cell_as(STYLE_MUTED, t->q.notes[i]));
 	node_bullet(d, n,
-		    cell_printf(d, STYLE_MUTED, "peaks by data sheet: %s, %s; constants: %s",
+		    cell_printf(d, STYLE_MUTED, "data-sheet peaks: %s, %s; constants: %s",
 				t->q.place.gpu->source, t->q.place.gpu->date, p->origin));
 	if (!p->explain)
 		return;
-	doc_heading(d, 2, "How it follows");
+	doc_heading(d, 2, "Derivation");
 	n = doc_bullets(d);
 	for (size_t i = 0; i < t->n_lines; i++)
 		node_bullet(d, n, cell(t->lines[i]));
@@ -238,9 +237,9 @@ void page_train_what_if(struct doc *d, const struct train_what_if *w)
 {
 	struct node *t;
 
-	doc_heading(d, 2, "What each change would bring");
-	doc_text(d, "Predicted and not measured; each alone, at the same global batch. The "
-		    "interval is what the constants leave open, each moved by a quarter.");
+	doc_heading(d, 2, "Predicted gain of each change");
+	doc_text(d, "Predicted, not measured; each change alone, at the same global batch. "
+		    "Interval: each constant varied by a quarter.");
 	t = DOC_TABLE(d, NULL, "~change", ">predicted gain", "interval", ">tokens/s", ">memory",
 		      "~why");
 	for (size_t i = 0; i < w->n; i++)
@@ -248,11 +247,11 @@ void page_train_what_if(struct doc *d, const struct train_what_if *w)
 	if (w->has_best) {
 		train_page_change_row(d, t, &w->best);
 		doc_text(d,
-			 "Together, without another number format: %s. Gains of single changes do "
+			 "Best combination without changing the number format: %s. Single gains do "
 			 "not add up.",
 			 w->words);
 	} else {
-		doc_text(d, "No combination of them is predicted to bring more than 1 %%.");
+		doc_text(d, "No combination is predicted to gain more than 1 %%.");
 	}
 }
 
@@ -262,13 +261,12 @@ void page_train_scale(struct doc *d, const struct train_page *p)
 	struct node *t;
 
 	doc_heading(d, 2, "With more GPUs");
-	doc_text(d, p->strong
-			    ? "The global batch stays. Efficiency: tokens/s of a GPU against the "
-			      "first line; predicted."
-			    : "The batch of each GPU stays. Efficiency: tokens/s of a GPU against "
-			      "the first line; predicted.");
+	doc_text(d, p->strong ? "Constant global batch. Efficiency: tokens/s per GPU relative to "
+				"the first line; predicted."
+			      : "Constant batch per GPU. Efficiency: tokens/s per GPU relative to "
+				"the first line; predicted.");
 	t = DOC_TABLE(d, NULL, ">GPUs", ">machines", ">a step", ">tokens/s", ">efficiency",
-		      "interval", ">exposed", "~where the rest of a step goes");
+		      "interval", ">exposed", "~losses");
 	for (size_t i = 0; i < p->n_points; i++) {
 		const struct train_point *x = &p->points[i];
 		struct cell *r = node_row(d, t);
@@ -295,10 +293,10 @@ void page_train_judgement(struct doc *d, const struct train_judgement *j)
 	struct node *t;
 
 	doc_heading(d, 2, arena_printf(a, "%s tokens/s measured", figure_number(a, j->measured)));
-	doc_text(d, "Held against the prediction: %s.", j->verdict);
+	doc_text(d, "Compared with the prediction: %s.", j->verdict);
 	if (!j->n)
 		return;
-	t = DOC_TABLE(d, NULL, "~possible cause", "", "~would have to be", "~why", "~what tells");
+	t = DOC_TABLE(d, NULL, "~possible cause", "", "~required value", "~why", "~measurement");
 	for (size_t i = 0; i < j->n; i++) {
 		const struct train_cause *c = &j->causes[i];
 		struct cell *r = node_row(d, t);
@@ -310,8 +308,7 @@ void page_train_judgement(struct doc *d, const struct train_judgement *j)
 		r[3] = cell(c->why);
 		r[4] = cell(c->excluded ? "" : c->measure);
 	}
-	doc_text(d, "No cause is named certain from rates alone: the last column says what to "
-		    "measure.");
+	doc_text(d, "Rates alone prove no cause: measure as in the last column.");
 }
 
 /* Errors of rows of one kind. */
@@ -375,8 +372,8 @@ struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 
 	for (size_t i = 0; i < r->n; i++)
 		counted += !r->items[i].skipped && r->items[i].predicted > 0;
-	doc_heading(d, 1, "Measured training runs, predicted anew");
-	doc_text(d, "%zu rows; %zu not predicted. Tokens/s of a GPU.", r->n, r->n - counted);
+	doc_heading(d, 1, "Measured training runs versus predictions");
+	doc_text(d, "%zu rows; %zu not predicted. Tokens/s per GPU.", r->n, r->n - counted);
 	if (!counted)
 		return d;
 	/* The first of the list counts all; growing the list moves it. */
@@ -388,7 +385,7 @@ struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 			count(&list[0], &r->items[i]);
 		}
 	t = DOC_TABLE(d, NULL, "!source", "!hardware", "!precision", ">rows", ">median error",
-		      ">9 of 10 below", ">predicted / measured", ">inside the interval");
+		      ">90th percentile", ">predicted / measured", ">inside the interval");
 	for (size_t i = 1; i < n; i++)
 		kind_row(d, t, &list[i]);
 	kind_row(d, t, &list[0]);

@@ -34,7 +34,7 @@ static void train_explain_operations(struct arena *a, struct train_answer *p)
 	double part = train_trained_part(&p->q);
 
 	line(p, arena_printf(a,
-			     "a token: %.4g x %s G parameters + attention = %s GFLOP forward and "
+			     "per token: %.4g x %s G parameters + attention = %s GFLOP forward and "
 			     "backward%s; with recomputation %s",
 			     2 * (2 + part), train_plain(a, p->active / 1e9, 4),
 			     train_plain(a, p->model_flops / 1e9, 4),
@@ -50,23 +50,22 @@ static void train_explain_passes(struct arena *a, struct train_answer *p,
 
 	if (m->routing > 0)
 		routes = arena_printf(a, " + routing %s", ms(a, m->routing));
-	line(p,
-	     arena_printf(a,
-			  "forward: layers %s + attention %s + norms, residuals, activations %s%s "
-			  "+ output head %s + loss %s + weights cast %s = %s ms",
-			  ms(a, m->linear), ms(a, m->attention), ms(a, m->small), routes,
-			  ms(a, m->head), ms(a, m->logits), ms(a, m->casts), ms(a, m->forward)));
+	line(p, arena_printf(a,
+			     "forward: layers %s + attention %s + norms, residuals, activations "
+			     "%s%s + output head %s + loss %s + weight casts %s = %s ms",
+			     ms(a, m->linear), ms(a, m->attention), ms(a, m->small), routes,
+			     ms(a, m->head), ms(a, m->logits), ms(a, m->casts), ms(a, m->forward)));
 	if (m->routing > 0)
 		routes = arena_printf(a, " + 2 x routing %s", ms(a, m->routing));
 	line(p, arena_printf(a,
 			     "backward: %.4g x (layers %s + output head %s) + 2.5 x attention %s + "
-			     "2 x norms, residuals, activations %s%s + 2 x loss %s + gradients "
-			     "cast and added %s = %s ms",
+			     "2 x norms, residuals, activations %s%s + 2 x loss %s + gradient "
+			     "casts and accumulation %s = %s ms",
 			     m->back, ms(a, m->linear), ms(a, m->head), ms(a, m->attention),
 			     ms(a, m->small), routes, ms(a, m->logits), ms(a, m->accumulated),
 			     ms(a, m->backward)));
 	if (m->recompute > 0)
-		line(p, arena_printf(a, "computed again before the backward pass: %s ms",
+		line(p, arena_printf(a, "recomputed before the backward pass: %s ms",
 				     ms(a, m->recompute)));
 }
 
@@ -87,14 +86,14 @@ static void train_explain_compute(struct arena *a, struct train_answer *p,
 	train_explain_operations(a, p);
 	line(p,
 	     arena_printf(a,
-			  "layers forward, one micro-batch of %.0f tokens: %s TFLOP / (%s "
-			  "TFLOP/s x %.2f for their size) = %s ms",
+			  "layers forward, one micro-batch of %.0f tokens: %s TFLOP / (%s TFLOP/s "
+			  "x size factor %.2f) = %s ms",
 			  s->tokens, train_plain(a, (s->flops_dense + s->flops_expert) / 1e12, 4),
 			  train_plain(a, rate / 1e12, 4), m->size, ms(a, m->linear)));
 	line(p, arena_printf(a, "attention forward: %s TFLOP / %s TFLOP/s%s%s = %s ms",
 			     train_plain(a, s->flops_attention / 1e12, 4),
 			     train_plain(a, train_flash_rate(q) / 1e12, 4), wide(a, s),
-			     q->attention == TRAIN_EAGER ? " x 2, and scores through memory" : "",
+			     q->attention == TRAIN_EAGER ? " x 2, plus scores through memory" : "",
 			     ms(a, m->attention)));
 	train_explain_passes(a, p, m);
 	if (m->launch > 0)
@@ -110,11 +109,10 @@ static void train_explain_step(struct arena *a, struct train_answer *p, const st
 	const struct train_time *t = &p->time;
 
 	if (t->contention > 0)
-		line(p,
-		     arena_printf(a,
-				  "contention: hidden communication slows the computation beside "
-				  "it by %.4g of its time = %s ms",
-				  train_fit_of(q)->v[TFIT_CONTEND], ms(a, t->contention)));
+		line(p, arena_printf(a,
+				     "contention: overlapped communication slows computation by "
+				     "%.4g of its time = %s ms",
+				     train_fit_of(q)->v[TFIT_CONTEND], ms(a, t->contention)));
 	if (q->pp > 1)
 		line(p,
 		     arena_printf(a,
@@ -122,7 +120,7 @@ static void train_explain_step(struct arena *a, struct train_answer *p, const st
 				  "= %s ms",
 				  q->pp, q->accumulation, q->interleave, ms(a, t->bubble)));
 	line(p, arena_printf(a,
-			     "a step: %d x (%s + %s + %s) + launches %s + update %s + exposed %s + "
+			     "step: %d x (%s + %s + %s) + launches %s + update %s + exposed %s + "
 			     "contention %s + bubble %s + waiting %s + loader %s = %s ms",
 			     q->accumulation, ms(a, m->forward), ms(a, m->backward),
 			     ms(a, m->recompute), ms(a, t->launch), ms(a, t->optimizer),
@@ -456,10 +454,10 @@ static void name_limit(struct arena *a, struct train_answer *p, const struct tra
 	max_of(parts, TRAIN_LIMITS, &at);
 	p->limit = p->memory.fits ? (enum train_limit)at : TRAIN_LIMIT_MEMORY;
 	if (!p->memory.fits)
-		p->limit_why = arena_printf(a, "%.1f GB are needed on a GPU, %.1f GB are there",
+		p->limit_why = arena_printf(a, "%.1f GB required per GPU, %.1f GB available",
 					    p->memory.total / 1e9, p->memory.limit / 1e9);
 	else
-		p->limit_why = arena_printf(a, "%.0f %% of a step of %s ms",
+		p->limit_why = arena_printf(a, "%.0f %% of the step time of %s ms",
 					    100 * parts[at] / t->total.value,
 					    train_plain(a, 1e3 * t->total.value, 4));
 }
@@ -560,14 +558,13 @@ static void intervals(struct arena *a, struct train_answer *p, const struct trai
 	p->time.total.high = step * both(1 / s->low, slower);
 	p->tokens_s = (struct figure){ tokens / step, tokens / p->time.total.high,
 				       tokens / p->time.total.low };
-	p->interval_of =
-		slower > 1.01 || faster > 1.01
-			? arena_printf(a,
-				       "%s; and a CPU that takes half to twice as long to launch "
-				       "kernels, which makes the step %s to %s ms",
-				       s->of, train_plain(a, 1e3 * step / faster, 4),
-				       train_plain(a, 1e3 * step * slower, 4))
-			: s->of;
+	p->interval_of = slower > 1.01 || faster > 1.01
+				 ? arena_printf(a,
+						"%s; and CPU launch times from half to twice the "
+						"estimate, which gives steps of %s to %s ms",
+						s->of, train_plain(a, 1e3 * step / faster, 4),
+						train_plain(a, 1e3 * step * slower, 4))
+				 : s->of;
 }
 
 void train_predict(struct arena *a, const struct train_config *q, struct train_answer *out)

@@ -84,13 +84,13 @@ int train_shape_parse(const char *text, struct arch *out, struct err *e)
 	if (n < 7 || (*s && !tied && strcmp(s, "untied") != 0) || v[0] > 10000 || v[2] > v[1] ||
 	    v[3] > v[2] || v[5] > 4)
 		return err_set(e, -EINVAL,
-			       "\"%.80s\" is no shape "
+			       "invalid shape \"%.80s\"; expected "
 			       "layers:hidden:heads:kv_heads:inner:matrices:vocabulary[:tied]",
 			       text);
 	if (fmod(v[2], v[3]) > 0)
 		return err_set(e, -EINVAL,
-			       "\"%.80s\": %.0f heads cannot share %.0f heads of keys and values: "
-			       "heads have to be a multiple of kv_heads",
+			       "\"%.80s\": %.0f heads cannot share %.0f KV heads: heads must be a "
+			       "multiple of kv_heads",
 			       text, v[2], v[3]);
 	*out = (struct arch){ .name = "shape",
 			      .source = "told",
@@ -165,7 +165,7 @@ static void train_rows_predict_row(const struct reading *g, const char **f, stru
 	w.known = g->known;
 	round_batch(&w);
 	if (r->measured <= 0 || !w.micro_batch || !w.global_batch || !w.gpus) {
-		r->skipped = "batches, GPUs or the measured rate are not told";
+		r->skipped = "batches, GPUs or measured rate missing";
 		return;
 	}
 	if (*f[C_SHAPE]) {

@@ -128,7 +128,7 @@ static bool hsdp(struct arena *a, struct train_config *q, const char **name)
 	if (q->place.nodes <= 1 || each <= 1 || (q->dp * q->cp) % each || !set_way(q, TRAIN_HSDP))
 		return false;
 	q->shard = each;
-	*name = arena_printf(a, "HSDP: sharded over the %d ranks of a machine", each);
+	*name = arena_printf(a, "HSDP: sharded over the %d ranks of one machine", each);
 	return true;
 }
 
@@ -145,7 +145,7 @@ static bool keep_weights(struct arena *a, struct train_config *q, const char **n
 static bool sync_last(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
-	*name = "gradients summed once a step (no_sync)";
+	*name = "gradients reduced once per step (no_sync)";
 	/* Sharded gradients that are not summed are kept whole: another memory model. */
 	if (!q->sync_each_micro || q->accumulation <= 1 || q->way != TRAIN_DDP)
 		return false;
@@ -177,7 +177,7 @@ static bool train_change_overlap(struct arena *a, struct train_config *q, const 
 static bool tp_overlap(struct arena *a, struct train_config *q, const char **name)
 {
 	(void)a;
-	*name = "tensor parallel communication overlapped";
+	*name = "tensor-parallel communication overlapped";
 	if (q->tp_overlap || q->tp <= 1)
 		return false;
 	q->tp_overlap = true;
@@ -259,7 +259,7 @@ static bool chunks(struct arena *a, struct train_config *q, const char **name)
 	if (q->pp <= 1 || q->pp * q->interleave * 2 > q->arch.layers)
 		return false;
 	q->interleave *= 2;
-	*name = arena_printf(a, "%d interleaved chunks a stage", q->interleave);
+	*name = arena_printf(a, "%d interleaved chunks per stage", q->interleave);
 	return train_interleave_divides(q);
 }
 
@@ -271,7 +271,7 @@ static bool less_tensor(struct arena *a, struct train_config *q, const char **na
 		return false;
 	q->tp /= 2;
 	q->sp = q->sp && q->tp > 1;
-	*name = arena_printf(a, "tensor parallel %d", q->tp);
+	*name = arena_printf(a, "tensor parallelism %d", q->tp);
 	return train_config_complete(a, q, &e) == 0;
 }
 
@@ -280,45 +280,44 @@ static bool loaders(struct arena *a, struct train_config *q, const char **name)
 	if (q->loader_s <= 0)
 		return false;
 	q->workers *= 2;
-	*name = arena_printf(a, "%d loader workers a rank", q->workers);
+	*name = arena_printf(a, "%d loader workers per rank", q->workers);
 	return true;
 }
 
 const struct train_change_kind train_change_kinds[] = {
 	{ "micro-batch", micro_double, true, "larger multiplications, fewer passes", NULL },
 	{ "micro-batch-most", micro_most, true, "the largest micro-batch that fits", NULL },
-	{ "no-checkpointing", keep_all, true, "nothing is computed twice", NULL },
-	{ "selective-checkpointing", selective, true, "less is computed twice", NULL },
+	{ "no-checkpointing", keep_all, true, "no recomputation", NULL },
+	{ "selective-checkpointing", selective, true, "less recomputation", NULL },
 	{ "full-checkpointing", recompute_most, true, "memory for a larger micro-batch",
 	  "less memory; the micro-batch stays" },
-	{ "ddp", ddp, true, "one sum of gradients a step, no gathering of weights", NULL },
-	{ "zero-1", zero1, true, "memory of optimizer states, at the bytes of a sum", NULL },
-	{ "fsdp", fsdp, true, "memory of weights, gradients and states, at more communication",
+	{ "ddp", ddp, true, "one gradient all-reduce per step, no weight gathering", NULL },
+	{ "zero-1", zero1, true, "saves optimizer-state memory at the traffic of an all-reduce",
 	  NULL },
-	{ "hsdp", hsdp, true, "gathering of weights stays inside machines", NULL },
+	{ "fsdp", fsdp, true,
+	  "saves memory of weights, gradients and states, but adds communication", NULL },
+	{ "hsdp", hsdp, true, "weight gathering stays inside machines", NULL },
 	{ "no-reshard", keep_weights, true, "weights are gathered once, not twice", NULL },
-	{ "no-sync", sync_last, true, "gradients are sent once a step, not once a micro-batch",
+	{ "no-sync", sync_last, true, "gradients are sent once per step, not once per micro-batch",
 	  NULL },
 	{ "buckets", buckets, true, "fewer and larger messages, the last one later", NULL },
-	{ "overlap", train_change_overlap, true, "communication runs beside computation", NULL },
-	{ "tp-overlap", tp_overlap, true, "tensor parallel sums run beside multiplications", NULL },
+	{ "overlap", train_change_overlap, true, "communication overlaps with computation", NULL },
+	{ "tp-overlap", tp_overlap, true,
+	  "tensor-parallel reductions overlap with matrix multiplications", NULL },
 	{ "compile", train_change_compile, true,
-	  "small kernels move fewer bytes and are fewer, those of the update too (fused=True)",
-	  NULL },
-	{ "attention", train_change_attention, true, "attention reaches more of the tensor cores",
+	  "fewer small kernels with fewer bytes, also in the update (fused=True)", NULL },
+	{ "attention", train_change_attention, true, "attention uses the tensor cores better",
 	  NULL },
 	{ "tf32", tf32, false, "tensor cores; 10 bits of mantissa", NULL },
 	{ "bf16", change_half_precision, false,
 	  "tensor cores and half of the bytes; fewer bits of mantissa", NULL },
-	{ "fp8", train_change_fp8, false, "faster tensor cores; needs a check of the loss", NULL },
-	{ "8-bit-states", states8, false,
-	  "memory for a larger micro-batch; needs a check of the loss",
-	  "fewer bytes an update and less memory; the micro-batch stays; needs a check of the "
-	  "loss" },
+	{ "fp8", train_change_fp8, false, "faster tensor cores; check the loss", NULL },
+	{ "8-bit-states", states8, false, "memory for a larger micro-batch; check the loss",
+	  "fewer bytes per update and less memory; the micro-batch stays; check the loss" },
 	{ "interleave", chunks, true, "a smaller pipeline bubble, more sends", NULL },
-	{ "less-tensor", less_tensor, true, "fewer sums in each layer, larger multiplications",
+	{ "less-tensor", less_tensor, true, "fewer reductions per layer, larger multiplications",
 	  NULL },
-	{ "loader", loaders, true, "samples are there in time", NULL },
+	{ "loader", loaders, true, "samples arrive in time", NULL },
 };
 const size_t train_change_kind_count = sizeof(train_change_kinds) / sizeof(train_change_kinds[0]);
 
@@ -394,9 +393,9 @@ static const char *reason(struct arena *a, const struct train_change_kind *k,
 {
 	bool same = k->why_same && c->q.micro_batch <= before->q.micro_batch;
 
-	return arena_printf(a, "%s; %.1f to %.1f GB on a GPU%s", same ? k->why_same : k->why,
+	return arena_printf(a, "%s; %.1f to %.1f GB per GPU%s", same ? k->why_same : k->why,
 			    before->memory.total / 1e9, c->memory / 1e9,
-			    c->fits ? "" : ", which is more than there is");
+			    c->fits ? "" : ", which exceeds the memory");
 }
 
 /* The best of what was tried. */
@@ -515,11 +514,11 @@ static const char *train_scale_causes(struct arena *a, const struct train_answer
 		const char *name;
 		double s;
 	} parts[] = { { "exposed communication", t->exposed },
-		      { "contention with hidden communication", t->contention },
+		      { "contention with overlapped communication", t->contention },
 		      { "pipeline bubble", t->bubble },
 		      { "launches", t->launch },
 		      { "loader", t->loader },
-		      { "waiting for each other", t->slack },
+		      { "rank wait", t->slack },
 		      { "update", t->optimizer } };
 	const char *out = "";
 
@@ -544,7 +543,7 @@ static bool train_scale_sized(struct arena *a, const struct train_config *q, int
 	if (out->place.nodes < 1)
 		out->place.nodes = 1;
 	if (!strong && (double)q->micro_batch * q->accumulation * gpus > 1e9)
-		return err_set(e, -EINVAL, "a global batch of more than a billion") == 0;
+		return err_set(e, -EINVAL, "the global batch exceeds a billion") == 0;
 	if (!strong && gpus % cut == 0)
 		out->global_batch = q->micro_batch * q->accumulation * (gpus / cut);
 	if (train_config_complete(a, out, e) < 0)

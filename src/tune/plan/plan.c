@@ -322,7 +322,7 @@ static const struct shape_row advice_rows[] = {
 	{ "target", NULL, SHAPE_TEXT(finding, target), OF_FINDING, .unknown = SHAPE_BLANK },
 	{ "current", NULL, SHAPE_TEXT(finding, v.current), OF_FINDING, .unknown = SHAPE_NULL },
 	{ "wanted", NULL, SHAPE_TEXT(finding, v.wanted), OF_FINDING, .unknown = SHAPE_NULL },
-	{ "sentence", "What a person does.", SHAPE_TEXT(advice, sentence), .unknown = SHAPE_NULL },
+	{ "sentence", "Manual action.", SHAPE_TEXT(advice, sentence), .unknown = SHAPE_NULL },
 };
 static const struct shape advice_shape = SHAPE(advice, advice);
 

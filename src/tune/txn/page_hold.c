@@ -134,7 +134,7 @@ static const struct {
 } states[] = {
 	[VERIFY_IN_FORCE] = { "in-force", "in force", STYLE_GOOD },
 	[VERIFY_WAITS] = { "waits-for-reboot", "after a reboot", STYLE_WARN },
-	[VERIFY_DIFFERS] = { "differs", "not in force", STYLE_BAD },
+	[VERIFY_DIFFERS] = { "differs", "not in effect", STYLE_BAD },
 	[VERIFY_UNKNOWN] = { "unknown", "unknown", STYLE_UNKNOWN },
 };
 

@@ -126,7 +126,7 @@ static struct policy_row *row_for(struct reading *r, const char *pattern)
 			return &p->rows[i];
 	if (!any_setting(pattern)) {
 		near = setting_suggest(pattern);
-		policy_bad(r, "[%s] is not a setting%s%s%s", pattern,
+		policy_bad(r, "[%s]: unknown setting%s%s%s", pattern,
 			   near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
 		return NULL;
 	}
@@ -201,7 +201,7 @@ static int policy_on_key(void *user, const char *section, const char *key, const
 	if (r->result)
 		return 0;
 	if (!*section)
-		return policy_bad(r, "\"%s\" stands before any section", key);
+		return policy_bad(r, "\"%s\" is before any section", key);
 	if (strcmp(section, "watch") == 0)
 		return watch_key(r, key, value);
 	row = row_for(r, section);

@@ -92,7 +92,7 @@ static int from_file(struct door *d, const char *path, struct cluster_run *c)
 	char line[1024];
 
 	if (!f)
-		return door_refuse(d, EXIT_USAGE, "%s cannot be read: %s", path,
+		return door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path,
 				   strerror(fd < 0 ? -fd : errno));
 	for (long sum = 0, number = 1; code == 0 && fgets(line, sizeof(line), f); number++) {
 		char *save = NULL, *name, *address;

@@ -300,7 +300,7 @@ static void note_problems(const struct generated *g)
 		door_warn(g->d, "%s%s%s", p->node, *p->node ? ": " : "", p->says);
 	}
 	if (v->serve && !v->serve->fits)
-		door_warn(g->d, "it does not fit: %s", v->serve->fits_why);
+		door_warn(g->d, "does not fit: %s", v->serve->fits_why);
 }
 
 /* What nobody knows here, and without what a unit seldom starts. */
@@ -450,7 +450,7 @@ static int write_training(FILE *out, const void *ask, const void *answer, int co
 
 	(void)ask;
 	if (!t->setup->fits)
-		return -door_refuse(g->d, code, "it does not fit: %s", t->setup->fits_why);
+		return -door_refuse(g->d, code, "does not fit: %s", t->setup->fits_why);
 	fputs(t->edit ? t->edit->diff : t->file.text, out);
 	return code;
 }

@@ -89,7 +89,7 @@ static int override_value(struct proving *g, const struct word *w)
 	if (!s || !s->name)
 		return door_refuse(g->d, EXIT_USAGE,
 				   s ? "%s has no knob that a value could be for"
-				     : "there is no setting \"%s\"",
+				     : "unknown setting \"%s\"",
 				   w->id);
 	p->overrides = arena_grow(g->d->arena, p->overrides, p->n_overrides, sizeof(*p->overrides));
 	p->overrides[p->n_overrides++] = (struct profile_override){

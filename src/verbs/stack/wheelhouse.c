@@ -130,7 +130,7 @@ static int add_wheels(struct door *d, const struct house_ask *ask, bool replace,
 	if (wheelhouse_open(d->arena, ask->dir, true, h, &e))
 		return door_fail(d, EXIT_USAGE, &e);
 	if (h->is_signed && !ask->key)
-		code = door_refuse(d, EXIT_USAGE, "%s is signed: changing it needs --key",
+		code = door_refuse(d, EXIT_USAGE, "%s is signed: changing it requires --key",
 				   ask->dir);
 	/* What this key signs, it has signed before: nothing is taken over that others put there.
 	 */

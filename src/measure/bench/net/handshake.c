@@ -136,7 +136,7 @@ bool handshake_admit(int fd, const struct token *t, const struct wire_auth *a,
 static int handshake_judge(const char *path, const struct stat *st, struct err *e)
 {
 	if (!S_ISREG(st->st_mode))
-		return err_set(e, -EINVAL, "%s is no regular file", path);
+		return err_set(e, -EINVAL, "%s: not a regular file", path);
 	if (st->st_mode & 077) {
 		err_set(e, -EPERM, "%s can be used by others (mode %04o)", path,
 			(unsigned)(st->st_mode & 07777));
@@ -156,7 +156,7 @@ static int read_secret(int fd, const char *path, struct token *out, struct err *
 
 	while (n < sizeof(buf) && (got = read(fd, buf + n, sizeof(buf) - n)) != 0) {
 		if (got < 0 && errno != EINTR)
-			return err_set(e, -errno, "%s cannot be read: %s", path, strerror(errno));
+			return err_set(e, -errno, "%s: cannot read: %s", path, strerror(errno));
 		n += got > 0 ? (size_t)got : 0;
 	}
 	while (n && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
@@ -181,7 +181,7 @@ int token_load(const char *path, struct token *out, struct err *e)
 
 	out->n = 0;
 	if (fd < 0)
-		return err_set(e, -errno, "%s cannot be read: %s", path, strerror(errno));
+		return err_set(e, -errno, "%s: cannot read: %s", path, strerror(errno));
 	r = fstat(fd, &st) ? err_set(e, -errno, "%s cannot be looked at", path)
 			   : handshake_judge(path, &st, e);
 	if (r == 0)

@@ -142,7 +142,7 @@ static int flow_prepare(struct flow *s, struct err *e)
 							: VERBS_SEND;
 	s->like = malloc(s->slots * s->size);
 	if (!s->like)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	rdma_fill(s->like, s->size, s->c.peer.test);
 	if (s->op != VERBS_READ)
 		memcpy(s->c.pair.memory, s->like, s->slots * s->size);

@@ -117,7 +117,7 @@ static int rdma_serve_prepare(struct rdma_serve *s, struct err *e)
 		return r;
 	s->like = malloc(slots * s->t.size);
 	if (!s->like)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	rdma_fill(s->like, s->t.size, s->test);
 	if (s->t.kind == TEST_RDMA_READ)
 		memcpy(s->pair.memory, s->like, slots * s->t.size);
@@ -138,7 +138,7 @@ int rdma_serve_start(const struct frame_start_test *t, uint64_t test, const char
 		return err_set(e, -EINVAL, "messages of %u bytes are not served", t->size);
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	s->t = *t;
 	s->test = test;
 	r = verbs_port_open(netdev, &s->port, e);

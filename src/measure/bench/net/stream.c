@@ -177,7 +177,7 @@ int streams_start(enum stream_role role, const int *fds, size_t n, uint64_t test
 	int r = 0;
 
 	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	s->role = role;
 	s->test = test;
 	s->size = size;

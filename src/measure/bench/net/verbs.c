@@ -274,7 +274,7 @@ int verbs_pair_open(struct verbs_port *port, const struct verbs_want *want, stru
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (out->memory == MAP_FAILED) {
 		out->memory = NULL;
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	}
 	r = make_queues(out, want, e);
 	randombytes_buf(&psn, 3);

@@ -617,7 +617,7 @@ int world_open(const struct world_ask *ask, const struct frame_join *own, struct
 		return err_set(e, -EINVAL, "rank %u of %u cannot be", ask->rank, ask->ranks);
 	m.w = calloc(1, sizeof(*m.w));
 	if (!m.w)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	m.w->rank = ask->rank;
 	m.w->ranks = ask->ranks;
 	for (unsigned i = 0; i < ask->ranks; i++)
