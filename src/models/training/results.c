@@ -74,7 +74,7 @@ static const struct shape_row train_time_rows[] = {
 	{ "exposed_s", "Communication not overlapped with computation; the sum of exposed_s of communication.",
 	  SHAPE_REAL(train_time, exposed), .title = "exposed communication", .unit = "s" },
 	{ "contention_s", "Slowdown of computation by overlapped communication.",
-	  SHAPE_REAL(train_time, contention), .title = "contention with overlapped communication", .unit = "s" },
+	  SHAPE_REAL(train_time, contention), .title = "contention with communication", .unit = "s" },
 	{ "communication_s", "All communication, overlapped or exposed; not part of the sum.",
 	  SHAPE_REAL(train_time, comm) },
 	{ "bubble_s", NULL, SHAPE_REAL(train_time, bubble), .title = "pipeline bubble", .unit = "s" },

@@ -514,7 +514,7 @@ static const char *train_scale_causes(struct arena *a, const struct train_answer
 		const char *name;
 		double s;
 	} parts[] = { { "exposed communication", t->exposed },
-		      { "contention with overlapped communication", t->contention },
+		      { "contention with communication", t->contention },
 		      { "pipeline bubble", t->bubble },
 		      { "launches", t->launch },
 		      { "loader", t->loader },
