@@ -275,7 +275,7 @@ def serving(tmp, a, b):
     says("or who is told", ["generate", "sglang", "--model", "Qwen3-8B", "--host", a, "--listen", "0.0.0.0", "--port",
                             "8080"], 0, "--host 0.0.0.0", "--port 8080")
     says("three heads of eight", ["generate", "vllm", "--model", "Qwen3-8B", "--tp", "3", "--on", "3x dgx-spark",
-                                  "--head", "h"], 2, "do not divide")
+                                  "--head", "h"], 2, "not divisible")
     says("many machines by name", ["generate", "vllm", "--model", "Qwen3-8B", "--on", "2x dgx-spark"], 2, "--head")
     weights(a)
     hgx(tmp)
@@ -288,21 +288,21 @@ def weights(a):
                                                      "--on", "h200 x8"], 0)
     expect("stays as it is", j and "--quantization" not in j["commands"][0]["argv"], j and j["commands"])
     says("SGLang holds 16 bits before it makes FP8", ["generate", "sglang", "--model", "Llama-3.3-70B", "--weights", "fp8",
-                                                      "--host", a], 1, "does not fit", "SGLang holds all weights in 16 bits before converting them")
+                                                      "--host", a], 1, "Does not fit", "SGLang holds all weights in 16 bits before converting them")
     says("vLLM goes layer by layer", ["generate", "vllm", "--model", "Llama-3.3-70B", "--weights", "fp8", "--host", a], 0,
          "--quantization fp8")
     says("where it fits SGLang may", ["generate", "sglang", "--model", "Qwen3-8B", "--weights", "fp8", "--host", a], 0,
          "--quantization fp8")
     for engine in ("vllm", "sglang"):
         got, out, _ = run("generate", engine, "--model", "Qwen3-8B", "--on", "dgx-spark")
-        expect(f"{engine}: what was not seen is no figure", got == 0 and "0.0 GB" not in out and "was not seen" in out, out)
+        expect(f"{engine}: what was not seen is no figure", got == 0 and "0.0 GB" not in out and "unknown" in out, out)
     for engine, asked, word in (("vllm", "fp8", "--kv-cache-dtype fp8 "), ("sglang", "FP8", "--kv-cache-dtype fp8_e4m3"),
                                 ("llamacpp", "fp16", "--cache-type-v f16"), ("llamacpp", "q8_0", "--cache-type-k q8_0"),
                                 ("trtllm", "nvfp4", "--kv_cache_dtype nvfp4")):
         says(f"{engine} with a cache in {asked}", ["generate", engine, "--model", "Qwen3-8B", "--host", a, "--kv", asked], 0, word)
     for engine, asked in (("vllm", "q8_0"), ("vllm", "nvfp4"), ("sglang", "int8"), ("llamacpp", "fp8"), ("trtllm", "q8_0")):
         says(f"{engine} has no {asked}", ["generate", engine, "--model", "Qwen3-8B", "--host", a, "--kv", asked], 2,
-             "does not support cache format \"", "it takes bf16")
+             "does not support cache format \"", "supported: bf16")
     got, out, _ = run("generate", "vllm", "--model", "Qwen3-8B", "--host", a, "--kv", "half")
     expect("16 bits are the model's own", got == 0 and "--kv-cache-dtype" not in out, out)
     says("no name of a model", ["generate", "vllm", "--model", "", "--host", a], 2, "--model is empty")
