@@ -141,7 +141,7 @@ def refuses(lib):
     m = lib.gputune_open(b"build/machines/dgx-spark", None)
     bad = [(b"", "options"), (b"[]", "JSON object"), (b'{"only": 7}', "only"), (b'{"only": ["nic.mtuu"]}', "nic.mtuu"), (b'{"depth": 1}', "depth"),
            (b'{"deep": 1}', "deep"), (b'{"profile": 7}', "profile"), (b'{"profile": "nobody"}', "nobody"), (b'{"allow": ["gpu"]}', "allow"),
-           (b'{"only": []}', "only"), (b'{"only": ["nic"], "skip": ["nic"]}', "no setting is selected: the profile has \"only\" ("), (b'{"only": ["gpu", 7]}', "only"), (b'{"only": ["gpu,cpu"]}', "only"), (b'{"only": [""]}', "only"), (b'{"only": ["gpu\\u0000x"]}', "u0000"), (b'{"profile": "a", "profile": "b"}', "duplicate"),
+           (b'{"only": []}', "only"), (b'{"only": ["nic"], "skip": ["nic"]}', "no setting is selected: "), (b'{"only": ["gpu", 7]}', "only"), (b'{"only": ["gpu,cpu"]}', "only"), (b'{"only": [""]}', "only"), (b'{"only": ["gpu\\u0000x"]}', "u0000"), (b'{"profile": "a", "profile": "b"}', "duplicate"),
            (b"{" + b" " * 70000 + b"}", "65536"), (b"[" * 60000, "options")]
     for options, word in bad:
         why = ask(lib, "gputune_check", m, options)
@@ -224,8 +224,10 @@ def symbols(so):
     placed = [[w.strip() for w in line.split("|")] for line in run("nm", "-f", "sysv", so).stdout.splitlines() if line.count("|") == 6]
     state = {w[0] for w in placed if w[6] in (".data", ".bss")} - {"__dso_handle", "__TMC_END__", "completed.0"}
     # "nothing" is the empty store of a capture, which nobody writes to; what the CPU can is asked once, by the compiler's own code.
-    opened = {"library_calls", "library_states", "library_lock", "nothing", "__cpu_model", "__cpu_features2"}
-    expect("it has no state that could change, but which libraries are open", placed and state <= opened, state)
+    # Rows of known defects, of the vendor's releases and words of diagnoses are read once, behind a lock.
+    opened = {"library_calls", "library_states", "library_lock", "nothing", "__cpu_model", "__cpu_features2",
+              "kept", "kept_of_facts", "kept_arena", "kept_lock", "kept_why", "built_in", "built_in_lock", "index_lock", "arena.1", "once.2"}
+    expect("it has no state that could change, but libraries and rows that are read once", placed and state <= opened, state)
     # _exit is there for one case, which the header names: no memory; signals and the environment for verbs that the library refuses.
     never = {"exit", "printf", "puts", "setlocale", "chdir", "umask", "system", "popen"}
     expect("it calls nothing that is the caller's", not used & never, used & never)
