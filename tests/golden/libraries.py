@@ -117,7 +117,7 @@ def mps_daemon():
     if why := no_namespaces("mount"):
         return skip("limits of MPS", why)
     p = as_live(machines / "hgx-h100", "sh", "-c", MPS, "sh", gputune, LD_LIBRARY_PATH=str(STUB))
-    expect("limits of MPS", p.returncode == 0 and "threads 30 %, memory" in p.stdout and "hidden" not in p.stdout, p)
+    expect("limits of MPS", p.returncode == 0 and "threads 30 %, memory unlimited" in p.stdout and "hidden" not in p.stdout, p)
     return None
 
 

@@ -540,6 +540,7 @@ static void test_library_paths(void **state)
 	setenv("GPUTUNE_LIB_DIR", deep, 1);
 	assert_int_equal(cuda_library_open(none, false, &symbol, 1, &init, &l, &e), -ELIBACC);
 	assert_non_null(strstr(e.text, "cannot open"));
+	assert_non_null(strstr(e.text, "/tmp/gputune-library-"));
 	unlink(file);
 	for (char *slash; (slash = strrchr(deep, '/')) && slash >= deep + 4; *slash = '\0')
 		rmdir(deep);

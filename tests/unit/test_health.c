@@ -196,7 +196,7 @@ static void log_rows(void **state)
 		{ ROW("gpu.sxid", SWITCHED("'gpu': {'sxid_fatal': '!denied'}"), UNKNOWN, DENIED,
 		      NULL) },
 		{ ROW("gpu.sxid", SWITCHED("'gpu': {'sxid_fatal': 0, 'sxid_nonfatal': 4}"), PASS,
-		      OK, "none that ends jobs; watch whether the others") },
+		      OK, "4 non-fatal") },
 		{ ROW("gpu.sxid", SWITCHED("'gpu': {'sxid_fatal': 2, 'sxid_nonfatal': 4}"), FAIL,
 		      DIFFERS, "fabric") },
 

@@ -486,7 +486,7 @@ static void test_old_latent(void **state)
 
 	find(c.model, &want);
 	write_model(&made, &c, &want);
-	says(&a, &f, "llama.cpp then caches all heads, 71 times");
+	says(&a, &f, "71 times the cache predicted here");
 	same(c.model, &f, &want);
 	arena_free(&a);
 	(void)state;

@@ -116,7 +116,7 @@ static void test_cpu(void **state)
 		  "{'cpu': {'policies': [{'index': 0, 'governor': 'userspace', 'governors': "
 		  "'userspace schedutil'}]}}",
 		  NULL,
-		  "hand: userspace schedutil",
+		  "hand: supported: userspace schedutil",
 		  PROFILE_DEFAULT,
 		  { 0 } },
 		{ "cpu.governor",
@@ -552,7 +552,7 @@ static void test_disk(void **state)
 		  DISK("'transport': 'sata', 'rotational': 1, 'scheduler': 'none', 'schedulers': "
 		       "'none kyber'"),
 		  NULL,
-		  "hand: none kyber",
+		  "hand: supported: none kyber",
 		  PROFILE_DEFAULT,
 		  { 0 } },
 		{ "disk.nr-requests",
