@@ -16,12 +16,7 @@ enum { SETTINGS_MS = 15000, USERS_MS = 3000 };
 static const struct ask_row monitor_ask_rows[] = {
 	{ "format", "term, json (default in a pipe) or, with --once, prom or openmetrics",
 	  .kind = ASK_KIND_NOTE },
-	{ "RECORDING", "a recording that is played again", ASK_TEXT(monitor_ask, recording),
-	  .argument = true, .files = true },
-	{ "interval", "how often to look (default: 1s)", ASK_TIME(monitor_ask, interval_s),
-	  .min = 0.1, .max = 3600 },
-	{ "for", "end after this long: 10s, 2m", ASK_TIME(monitor_ask, for_s), .min = 0.1,
-	  .max = 86400 },
+	MONITOR_ASK_ROWS,
 	{ "once", "one look", ASK_FLAG(monitor_ask, once) },
 	{ ASK_PART(monitor_ask, machine, machine_ask) },
 };

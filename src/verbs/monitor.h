@@ -14,6 +14,15 @@ struct monitor_ask {
 	bool once;
 };
 
+/* The rows of monitor_ask that monitor and top have in common. */
+/* clang-format off */
+#define MONITOR_ASK_ROWS                                                                                               \
+	{ "RECORDING", "a recording that is played again", ASK_TEXT(monitor_ask, recording), .argument = true,         \
+	  .files = true },                                                                                             \
+	{ "interval", "how often to look (default: 1s)", ASK_TIME(monitor_ask, interval_s), .min = 0.1, .max = 3600 }, \
+	{ "for", "end after this long: 10s, 2m", ASK_TIME(monitor_ask, for_s), .min = 0.1, .max = 86400 }
+/* clang-format on */
+
 /* What is shown of a moment. */
 struct monitor_moment {
 	struct instant now, first;

@@ -11,12 +11,7 @@
 #include "verbs/monitor.h"
 
 static const struct ask_row top_ask_rows[] = {
-	{ "RECORDING", "a recording that is played again", ASK_TEXT(monitor_ask, recording),
-	  .argument = true, .files = true },
-	{ "interval", "how often to look (default: 1s)", ASK_TIME(monitor_ask, interval_s),
-	  .min = 0.1, .max = 3600 },
-	{ "for", "end after this long: 10s, 2m", ASK_TIME(monitor_ask, for_s), .min = 0.1,
-	  .max = 86400 },
+	MONITOR_ASK_ROWS,
 };
 static const struct ask_shape top_ask_shape = ASK_SHAPE(monitor_ask, NULL, top_ask_rows);
 
