@@ -390,7 +390,7 @@ static int kernel_cmdline_load(struct host *h, struct arena *a, const char *verb
 		return 0;
 	err_set(e, -EBADMSG, "could not %s %s in %s: %s", verb, k->name, path, why);
 	err_hint(e, "behind " MARK "N: expected N arguments of gputune, where the kernel reads "
-				   "them; repair them, or remove them with the mark");
+		    "them; repair them, or remove them with the mark");
 	return -EBADMSG;
 }
 

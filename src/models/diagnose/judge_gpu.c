@@ -33,7 +33,8 @@ static double held_down(const struct judging *j, const char *reason)
 /* By anything but the power cap. */
 static double faulty(const struct judging *j, const char **why)
 {
-	static const char *const names[] = { "thermal", "brake", "hardware slowdown", "sync boost" };
+	static const char *const names[] = { "thermal", "brake", "hardware slowdown",
+					     "sync boost" };
 	static const char *const said[] = { "by heat", "by the power brake", "by the hardware",
 					    "by another GPU (sync boost)" };
 	double most = 0;

@@ -72,8 +72,8 @@ static void change_table(struct doc *d, const struct serve_advice *o, const char
 			 const struct serve_change *list, size_t n)
 {
 	struct node *t =
-		DOC_TABLE(d, title, "~change", ">better", "80 % prediction interval", "confidence", ">TTFT",
-			  ">TPOT", ">total tokens/s", ">memory per GPU", "~options");
+		DOC_TABLE(d, title, "~change", ">better", "80 % prediction interval", "confidence",
+			  ">TTFT", ">TPOT", ">total tokens/s", ">memory per GPU", "~options");
 
 	for (size_t i = 0; i < n; i++)
 		advise_page_change_row(d, t, o, &list[i]);
