@@ -278,18 +278,25 @@ static int card(void)
 	return code;
 }
 
-/* "gputune help", "gputune help all", "gputune help VERB [SUBVERB]...". */
+/* "gputune help", "gputune help all", "gputune help VERB [SUBVERB]...", "gputune help --format
+ * json".
+ */
 static int help(int n, char **names)
 {
+	bool json = n == 2 && strcmp(names[1], "json") == 0 &&
+		    (strcmp(names[0], "--format") == 0 || strcmp(names[0], "-f") == 0);
 	bool all = n == 1 && strcmp(names[0], "all") == 0;
-	struct run r = { .verb = n && !all ? find_verb(names[0]) : NULL };
+	struct run r = { .verb = n && !all && names[0][0] != '-' ? find_verb(names[0]) : NULL };
 	char **words = arena_array(&r.arena, (size_t)n + 2, sizeof(*words));
 	int code = 0;
 
 	for (int i = 0; i < n; i++)
 		words[i] = names[i];
 	words[n] = "--help";
-	if (n && !all && !r.verb)
+	if (n && names[0][0] == '-')
+		code = json ? verbs_map(stdout)
+			    : complain_text(EXIT_USAGE, "try gputune help --format json");
+	else if (n && !all && !r.verb)
 		code = EXIT_USAGE;
 	else if (!n || all)
 		usage(stdout, all);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/shape.h"
@@ -300,4 +302,173 @@ void result_compact(struct arena *a, json_t *result, bool all)
 		if (strcmp(details[i].schema, schema) == 0)
 			out = details[i].paths;
 	part_compact(a, result, out, "");
+}
+
+/* --- less of it ------------------------------------------------------------------------------- */
+
+/* What holds others has the rank of what holds it, and its place there: what comes early and lies
+ * high is kept longest. */
+struct bounding {
+	size_t top, rank, text; /* items of a list, the last rank that is kept, bytes of a text */
+	json_t *cut;		/* paths and how many of their items are there */
+};
+
+enum { CUT_MAX = 12, SCALARS_MAX = 8, TEXT_LEAST = 80 };
+
+static json_t *part_bounded(struct bounding *b, json_t *j, size_t rank, const char *path);
+
+static unsigned word_rank(const json_t *item, const char *key, const char *const *words, unsigned n)
+{
+	const char *word = json_string_value(json_object_get(item, key));
+	unsigned i = 0;
+
+	while (word && i < n && strcmp(words[i], word) != 0)
+		i++;
+	return word ? i : n;
+}
+
+/* The lower, the more it matters. */
+static unsigned item_rank(const json_t *item)
+{
+	static const char *const verdicts[] = { "fail", "unknown", "pass", "na" },
+				 *const severities[] = { "critical", "high", "medium", "low" };
+
+	return word_rank(item, "verdict", verdicts, 4) * 8 +
+	       word_rank(item, "severity", severities, 4);
+}
+
+/* A list of the same items, the most important first; what has no rank stays where it is. */
+static json_t *items_by_rank(const json_t *list)
+{
+	json_t *sorted = json_array();
+	size_t i;
+	json_t *v;
+
+	for (unsigned rank = 0; rank <= 4 * 8 + 4; rank++)
+		json_array_foreach(list, i, v) if (item_rank(v) == rank)
+			json_array_append(sorted, v);
+	return sorted;
+}
+
+static void note_cut(struct bounding *b, const char *path, size_t shown, size_t total)
+{
+	json_t *known = json_object_get(b->cut, path);
+
+	if (shown == total || !*path)
+		return;
+	if (!known)
+		json_object_set_new(b->cut, path,
+				    json_pack("[I, I]", (json_int_t)shown, (json_int_t)total));
+}
+
+static json_t *text_bounded(const struct bounding *b, json_t *j)
+{
+	const char *s = json_string_value(j);
+	size_t n = b->text;
+
+	if (!n || strlen(s) <= n)
+		return json_incref(j);
+	while (n && ((unsigned char)s[n] & 0xc0) == 0x80)
+		n--;
+	return json_sprintf("%.*s...", (int)n, s);
+}
+
+static bool holds_others(const json_t *list)
+{
+	const json_t *first = json_array_get(list, 0);
+
+	return json_is_object(first) || json_is_array(first);
+}
+
+static json_t *list_bounded(struct bounding *b, json_t *j, size_t rank, const char *path)
+{
+	json_t *out = json_array(), *sorted = items_by_rank(j), *v;
+	bool others = holds_others(j);
+	size_t i, most = b->top ? b->top : others || !b->text ? json_array_size(j) : SCALARS_MAX;
+
+	json_array_foreach(sorted, i, v)
+	{
+		if (i >= most || (others && rank + i > b->rank))
+			break;
+		json_array_append_new(out, part_bounded(b, v, others ? rank + i : rank, path));
+	}
+	note_cut(b, path, json_array_size(out), json_array_size(j));
+	json_decref(sorted);
+	return out;
+}
+
+static json_t *object_bounded(struct bounding *b, json_t *j, size_t rank, const char *path)
+{
+	json_t *out = json_object(), *v;
+	const char *key;
+	char below[256];
+	size_t place = 0;
+
+	json_object_foreach(j, key, v)
+	{
+		bool others = (json_is_object(v) && json_object_size(v)) || holds_others(v);
+		size_t at = others ? rank + ++place : rank;
+
+		snprintf(below, sizeof(below), "%s%s%s", path, *path ? "." : "", key);
+		if (at <= b->rank)
+			json_object_set_new(out, key, part_bounded(b, v, at, below));
+		else
+			note_cut(b, below, 0,
+				 json_is_object(v) ? json_object_size(v) : json_array_size(v));
+	}
+	return out;
+}
+
+static json_t *part_bounded(struct bounding *b, json_t *j, size_t rank, const char *path)
+{
+	if (json_is_object(j))
+		return object_bounded(b, j, rank, path);
+	if (json_is_array(j))
+		return list_bounded(b, j, rank, path);
+	return json_is_string(j) ? text_bounded(b, j) : json_incref(j);
+}
+
+/* The result cut at a rank, with what it lacks. */
+static json_t *cut_at(json_t *result, struct bounding b)
+{
+	json_t *out, *list = json_array(), *v;
+	const char *path;
+
+	b.cut = json_object();
+	out = part_bounded(&b, result, 0, "");
+	json_object_foreach(b.cut, path, v) json_array_append_new(
+		list, json_pack("{s:s, s:O, s:O}", "path", path, "shown", json_array_get(v, 0),
+				"of", json_array_get(v, 1)));
+	if (json_array_size(list))
+		json_object_set_new(out, "left_out",
+				    json_pack("{s:s, s:O}", "ask",
+					      "--fields PATH, with a larger --budget or --top",
+					      "parts", list));
+	json_decref(list);
+	json_decref(b.cut);
+	return out;
+}
+
+json_t *result_bounded(json_t *result, struct result_bound b)
+{
+	struct bounding how = { .top = b.top, .rank = SIZE_MAX };
+	size_t most = b.tokens * RESULT_TOKEN_BYTES, low = 0, high = 1 << 12;
+	json_t *out = cut_at(result, how), *less;
+
+	if (!most || json_dumpb(out, NULL, 0, JSON_COMPACT) <= most)
+		return out;
+	how.text = most / 8 > TEXT_LEAST ? most / 8 : TEXT_LEAST;
+	/* The highest rank that fits; rank 0 is printed whatever it takes. */
+	while (low < high) {
+		how.rank = low + (high - low + 1) / 2;
+		less = cut_at(result, how);
+		if (json_dumpb(less, NULL, 0, JSON_COMPACT) <= most)
+			low = how.rank;
+		else
+			high = how.rank - 1;
+		json_decref(less);
+	}
+	json_decref(out);
+	how.rank = low;
+	return cut_at(result, how);
 }

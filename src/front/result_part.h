@@ -29,4 +29,17 @@ void result_keep(struct arena *a, json_t *result, const char *fields);
  * values alone. */
 void result_compact(struct arena *a, json_t *result, bool all);
 
+/* How much of a result is printed; 0: all of it. */
+struct result_bound {
+	size_t top;    /* items of each list */
+	size_t tokens; /* of RESULT_TOKEN_BYTES bytes, on one line */
+};
+enum { RESULT_TOKEN_BYTES = 4 };
+/*
+ * The same with less: lists begin with what matters most (verdict, then severity, then the order of
+ * the result), what lies deep and far down goes first, and "left_out" says what went and how to ask
+ * for it. The caller owns the reference.
+ */
+json_t *result_bounded(json_t *result, struct result_bound b);
+
 #endif

@@ -199,7 +199,14 @@ int run_print_json(struct run *r, json_t *j, int code)
 		result_keep(&r->arena, j, fields);
 	if (r->print.compact)
 		result_compact(&r->arena, j, all || fields);
-	json_print(r->out, j, r->print.compact ? JSON_COMPACT : JSON_INDENT(2));
+	if (r->print.budget || r->print.top) {
+		json_t *whole = j;
+
+		j = result_bounded(whole, (struct result_bound){ .top = r->print.top,
+								 .tokens = r->print.budget });
+		json_decref(whole);
+	}
+	json_print(r->out, j, r->print.compact || r->print.budget ? JSON_COMPACT : JSON_INDENT(2));
 	fputc('\n', r->out);
 	json_decref(j);
 	return code;

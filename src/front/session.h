@@ -18,6 +18,7 @@
 struct print_ask {
 	const char *format, *fields, *output, *json; /* NULL: not given */
 	int width;				     /* columns; 0: not given */
+	size_t budget, top;			     /* result_bound; 0: not given */
 	bool compact, quiet, verbose, no_color, ascii, yes, help;
 };
 
@@ -72,6 +73,18 @@ extern const char *const verb_group_names[VERB_GROUPS];
 /* all: every verb; otherwise the common ones, and the names of the others. */
 void usage(FILE *f, bool all);
 void verb_usage(FILE *f, const struct verb *v, const char *name);
+/* The strongest that it may do to the machine. */
+enum verb_effect {
+	EFFECT_OF_LOOK,
+	EFFECT_OF_LOAD,
+	EFFECT_OF_WRITE,
+	EFFECT_OF_REBOOT,
+	VERB_EFFECTS,
+};
+/* *cost: how long it takes. */
+enum verb_effect verb_effect_of(const char *verb, const char **cost);
+/* Every verb with its effect, cost and an example, as one line of JSON. The exit code. */
+int verbs_map(FILE *out);
 /* "sudo gputune apply plan.json". */
 const char *verb_example_line(struct arena *a, const struct verb_example *x);
 /* "ID [FILE...]". */

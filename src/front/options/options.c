@@ -126,16 +126,22 @@ static int check_output(struct run *r)
 	return 0;
 }
 
-/* --compact and --fields are of JSON, and ask for it. */
+/* --compact, --fields, --budget and --top are of JSON, and ask for it. */
 static int check_json_only(struct run *r)
 {
-	if (!r->print.compact && !r->print.fields)
+	const char *given = r->print.compact  ? "compact"
+			    : r->print.fields ? "fields"
+			    : r->print.budget ? "budget"
+			    : r->print.top    ? "top"
+					      : NULL;
+
+	if (!given)
 		return 0;
 	if (!r->print.format)
 		r->print.format = "json";
 	if (!run_wants_json(r))
-		return complain_text(EXIT_USAGE, "--%s goes with --format json, not %s",
-				     r->print.compact ? "compact" : "fields", r->print.format);
+		return complain_text(EXIT_USAGE, "--%s goes with --format json, not %s", given,
+				     r->print.format);
 	return run_check_fields(r);
 }
 
