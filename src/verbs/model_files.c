@@ -40,13 +40,37 @@ static ssize_t read_whole(int fd, char *to, size_t most)
 	return (ssize_t)got;
 }
 
+/* Standard input, whatever it is. */
+static char *door_input(struct door *d, size_t most, size_t *len, bool *cut)
+{
+	TEXT_AUTO t = { 0 };
+	char piece[16384];
+	ssize_t n;
+
+	while ((n = read_whole(STDIN_FILENO, piece, sizeof(piece))) > 0 && t.len <= most)
+		text_addn(&t, piece, (size_t)n);
+	if (n < 0 || (t.len > most && !cut)) {
+		door_refuse(d, EXIT_USAGE, "standard input: %s",
+			    n < 0 ? strerror((int)-n)
+				  : arena_printf(d->arena, "larger than %zu MiB", most >> 20));
+		return NULL;
+	}
+	if (cut)
+		*cut = t.len > most;
+	*len = t.len < most ? t.len : most;
+	return arena_strndup(d->arena, t.s ? t.s : "", *len);
+}
+
 char *door_file(struct door *d, const char *path, size_t most, size_t *len, bool *cut)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = strcmp(path, "-") == 0 ? STDIN_FILENO
+					: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	char *room;
 	ssize_t n;
 
+	if (fd == STDIN_FILENO)
+		return door_input(d, most, len, cut);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		door_refuse(d, EXIT_USAGE, "%s: cannot read: %s", path,
 			    fd < 0 ? strerror(errno) : "it is no file");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "models/inference/calibrate.h"
+#include "models/normal/normal.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -18,6 +19,22 @@ static void sane(const struct log_run *r)
 		abort();
 	for (int f = 0; f < LOG_FIGURES; f++)
 		if (!isfinite(r->figure[f]) || r->figure[f] < 0)
+			abort();
+}
+
+/* As a text of any program that is judged. */
+static void judged(struct arena *a, char *text)
+{
+	const struct infer_options told = { .on = NULL };
+	struct fits *fits = ARENA_NEW(a, struct fits);
+	const struct normal_on on = { .told = &told, .fits = fits, .date = "2026-01-01" };
+	struct normal_items items = { 0 };
+
+	fits_default(fits);
+	normal_read(a, "fuzz", text, &on, &items);
+	for (size_t i = 0; i < items.n; i++)
+		if (!items.items[i].title || !isfinite(items.items[i].value) ||
+		    items.items[i].verdict >= NORMAL_VERDICTS)
 			abort();
 }
 
@@ -60,6 +77,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		sum = sum * 31 + data[i];
 	if (r == 0 && sum % 16 == 0)
 		fit(&a, &runs);
+	judged(&a, arena_strndup(&a, (const char *)data, size));
 	arena_free(&a);
 	return 0;
 }

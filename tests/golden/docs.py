@@ -30,6 +30,7 @@ STAND_INS = (
     (r" \[(-|[A-Z])[^\]]*\]", ""),                    # may be left out
     (r"^(capture) -o NAME.tar", r"\1 -o new"),
     (r"^lint FILE", "lint lint.sh"),
+    (r"^normal FILE", "normal nccl.log"),
     (r"^defects lint (FILE|nccl\.json.*)", "defects lint rows.json"),
     (r"(--log) FILE", r"\1 logs.vllm.json --model llama-3.1-8b --on h200"),
     (r"(--nsys) FILE", r"\1 roof.nsys.csv --on h200"),
@@ -228,8 +229,10 @@ def lay_out(desk, machine):
     shutil.copy(seeds / "bench.json", desk / "a.json")
     shutil.copy(seeds / "bench.json", desk / "b.json")
     for name, seed in (("before.json", "bench.json"), ("after.json", "bench.json"), ("run.sh", "lint.sh"), ("libfoo.so", "stack.so"),
-                       ("stats.csv", "roof.nsys.csv"), ("vllm.json", "logs.vllm.json")):
+                       ("stats.csv", "roof.nsys.csv"), ("vllm.json", "logs.vllm.json"), ("vllm.txt", "logs.vllm.txt")):
         shutil.copy(seeds / seed, desk / name)
+    for name in ("nccl.log", "fio.json"):
+        shutil.copy(root / "tests/data/outputs.txt", desk / name)
     shutil.copy(seeds / "posted.txt", desk / "lspci.txt")
     for folder in ("venv/lib/python3.12/site-packages", "image/usr/lib"):
         (desk / folder).mkdir(parents=True)

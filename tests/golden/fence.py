@@ -118,6 +118,7 @@ def readers(tmp):
         "bench show": ["bench", "show", seeds / "bench.json"],
         "stack arch": ["stack", "arch", seeds / "stack.so"],
         "stack env": ["stack", "env", "--format", "json", *host],
+        "normal": ["normal", "--on", "dgx-spark", root / "tests/data/outputs.txt"],
         "roofline": ["roofline", "--on", "dgx-spark", "--ncu", seeds / "roof.ncu.csv"],
         "stack check": ["stack", "check", "--format", "json", *host],
         "report, this machine": ["report", "--format", "md"],

@@ -411,8 +411,8 @@ static void infer_calibrate_words_of(const struct log_run *l, const struct infer
 	w->rounds = logged_or(l->rounds, told->rounds);
 }
 
-static void make_run(struct arena *a, const struct log_run *l, const struct infer_options *told,
-		     const struct fits *base, struct calibrate_run *r)
+void calibrate_run_make(struct arena *a, const struct log_run *l, const struct infer_options *told,
+			const struct fits *base, struct calibrate_run *r)
 {
 	struct infer_options w;
 	struct err e = { 0 };
@@ -439,7 +439,7 @@ static void calibrate_runs(struct arena *a, const struct log_runs *logs,
 	c->runs = arena_array(a, logs->n, sizeof(*c->runs));
 	c->n_runs = logs->n;
 	for (size_t i = 0; i < logs->n; i++) {
-		make_run(a, &logs->items[i], told, base, &c->runs[i]);
+		calibrate_run_make(a, &logs->items[i], told, base, &c->runs[i]);
 		if (!c->runs[i].skipped && i % every)
 			c->runs[i].skipped = "dropped: more runs than the fit uses";
 		if (!c->runs[i].skipped)

@@ -97,6 +97,10 @@ void calibrate(struct arena *a, const struct log_runs *logs, const struct infer_
 	       enum hardware hardware, const struct calibrate_hint *hints, size_t n_hints,
 	       const struct fits *base, struct calibration *out);
 
+/* The question that a run answers, or why it cannot be one (skipped). */
+void calibrate_run_make(struct arena *a, const struct log_run *l, const struct infer_options *told,
+			const struct fits *base, struct calibrate_run *r);
+
 /* Which measurement decides a constant, in words that follow "missing: ". */
 const char *calibrate_missing(enum fit_id id);
 /* Standard deviation of the logarithm that a constant has before anything is measured here, and its

@@ -75,9 +75,13 @@ struct prediction {
 void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	     struct prediction *out);
 
+/* The 95 % interval of what is predicted with 80 %. */
+struct figure figure_wider(struct figure f);
+
 /*
  * What to say of somebody's figure of tokens a second of one request: "impossible" when more bytes
- * would have to be read than the memory gives, "outside", "inside". *why is a sentence.
+ * would have to be read than the memory gives, "outside" or "inside" the 95 % interval. *why is a
+ * sentence.
  */
 const char *predict_claim(struct arena *a, const struct prediction *p, double tokens_s,
 			  const char **why);

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gputune normal: outputs of other programs with what people said of them; bad input.
+
+normal.py PROGRAM
+"""
+import json
+import pathlib
+import subprocess
+import tempfile
+
+from common import end_suite, expect, gputune, root
+
+
+def same(what, is_, wanted):
+    expect(what, is_ == wanted, f"{is_}, not {wanted}")
+
+
+def run(*words, text=None):
+    return subprocess.run([gputune, "normal", *words], input=text, capture_output=True, text=True)
+
+
+def lines_of(body):
+    """The text, with @gpus COUNT NODES NAME as nccl-tests lists them."""
+    for line in body:
+        if line.startswith("@gpus "):
+            _, count, nodes, name = line.split(" ", 3)
+            for n in range(int(count)):
+                node = n * int(nodes) // int(count)
+                yield f"#  Rank {n:2} Group  0 Pid  {1000 + n} on     node{node} device  {n % 8} [0000:0f:00] {name}"
+        else:
+            yield line
+
+
+def cases():
+    case = None
+    for line in (root / "tests/data/outputs.txt").read_text().splitlines():
+        if line.startswith("== "):
+            options, expected, source = (w.strip() for w in line[3:].split("|", 2))
+            case = (options.split(), *expected.split(" ", 1), source, [])
+            yield case
+        elif case:
+            case[-1].append(line)
+
+
+right = total = falsely = 0
+for options, verdict, title, source, body in list(cases()):
+    p = run("-", "--format", "json", "--host", "demo:hgx-h100", *options,
+            text="\n".join(lines_of(body)) + "\n")
+    found = [f for f in json.loads(p.stdout or '{"figures": []}')["figures"] if title in f["title"]]
+    said = found[0]["verdict"] if found else "nothing"
+    total += 1
+    right += said == verdict
+    falsely += said == "slow" and verdict == "normal"
+    same(f"{source[:70]}: {title}", said, verdict)
+print(f"{right} of {total} as people judged, {falsely} called slow wrongly")
+
+# Exit codes, hardware that nobody names, what is no output, hostile text.
+same("nothing known", run("-", text="hello\n").returncode, 5)
+same("no file", run().returncode, 2)
+same("missing file", run("/nonexistent/x").returncode, 2)
+p = run("-", "--host", "demo:hgx-h100", text="bf16 8192: 788 TFLOPS\n")
+same("the GPU of the machine", "H100" in p.stdout, True)
+with tempfile.TemporaryDirectory() as t:
+    at = pathlib.Path(t, "x")
+    at.write_bytes(b"\0\0")
+    same("no text", run(str(at)).returncode, 2)
+    at.write_text("# nThread 1 nGpus 8 \n$ all_reduce_perf\n" + "  9" * 100000 + "\n" + "{" * 5000)
+    same("long lines", run(str(at)).returncode, 5)
+    at.write_text('{"jobs": ' + "[" * 3000 + "]" * 3000 + "}")
+    same("deep JSON", run(str(at)).returncode, 5)
+    at.write_text("\x1b[31mtorch.float16\x1b[0m\n\x1b[1m 62.7 TFLOPs\x1b[0m\n")
+    same("colours", run(str(at), "--on", "dgx-spark").returncode, 0)
+    at.write_text("bf16 nan TFLOPS\nbf16 1e400 TFLOPS\nbf16 -3 TFLOPS\n")
+    same("no numbers", run(str(at), "--on", "dgx-spark").returncode in (0, 1, 5), True)
+p = run("-", "--on", "h200", "--contribute", text="bf16 8192x8192x8192: 788.2 TFLOPS\n")
+same("a row to contribute", '"NVIDIA H200" bench=gemm case="bf16:8192"' in p.stdout, True)
+end_suite()
