@@ -552,12 +552,12 @@ static void test_many_little(void **state)
 	size_t no = 0, missed = 0;
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 40; seed++) {
+	for (uint64_t seed = 1; seed <= 80; seed++) {
 		const struct proof *p = &w.proof;
 		double most = 0;
 
 		open_world(&w, seed);
-		w.sigma = 0.015;
+		w.sigma = 0.01;
 		prove_three(&w, 3600);
 		for (size_t i = 0; i < p->n_members; i++) {
 			const struct proof_member *m = &p->members[i];

@@ -16,8 +16,9 @@ struct switcher {
 	struct arena *a;
 	struct txn_trial *trial;
 	const struct plan *all;
-	struct plan now; /* the changes that are on */
-	bool *on;	 /* by change of all */
+	struct plan places; /* of these the changes of the machine, none of a job's variables */
+	struct plan now;    /* the changes that are on */
+	bool *on;	    /* by change of all */
 	size_t switches;
 	bool is_original;
 };
@@ -27,7 +28,7 @@ int switch_begin(struct host *h, struct arena *a, const struct txn_who *who, con
 {
 	struct switcher *s = ARENA_NEW(a, struct switcher);
 	struct txn_report report;
-	int r;
+	int r = 0;
 
 	*s = (struct switcher){ .a = a,
 				.all = p,
@@ -35,7 +36,16 @@ int switch_begin(struct host *h, struct arena *a, const struct txn_who *who, con
 				.on = arena_array(a, p->n, sizeof(*s->on)),
 				.is_original = true };
 	s->now.changes = arena_array(a, p->n, sizeof(*s->now.changes));
-	s->now.n = 0;
+	s->places = s->now;
+	s->places.changes = arena_array(a, p->n, sizeof(*s->places.changes));
+	s->now.n = s->places.n = 0;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->changes[i].knob.kind != KNOB_NONE)
+			s->places.changes[s->places.n++] = p->changes[i];
+	*out = s;
+	/* A job's variables need no right and no lock. */
+	if (!plan_open_changes(&s->places))
+		return 0;
 	r = txn_trial_begin(h, a, who, what, &report, &s->trial, e);
 	if (r)
 		return r;
@@ -44,20 +54,18 @@ int switch_begin(struct host *h, struct arena *a, const struct txn_who *who, con
 		r = err_set(e, -ESTALE,
 			    "an interrupted transaction was rolled back first: plan again");
 	if (r == 0)
-		r = txn_trial_look(s->trial, p, e);
+		r = txn_trial_look(s->trial, &s->places, e);
 	if (r) {
 		struct err ignored = { 0 };
 
 		(void)txn_trial_end(s->trial, &ignored);
-		return r;
 	}
-	*out = s;
-	return 0;
+	return r;
 }
 
 static bool is_on(const struct switcher *s, const bool *on, size_t i)
 {
-	return on && on[i] && !s->all->changes[i].gate;
+	return on && on[i] && !s->all->changes[i].gate && s->all->changes[i].knob.kind != KNOB_NONE;
 }
 
 /* Whether just these changes are made now. */
@@ -106,7 +114,7 @@ static int forth(struct switcher *s, const bool *on, const char *op, struct txn_
 /* Whether the state is still what it was switched to; -ESTALE and *e. */
 static int switch_look(struct switcher *s, struct err *e)
 {
-	return txn_trial_look(s->trial, s->is_original ? s->all : &s->now, e);
+	return s->trial ? txn_trial_look(s->trial, s->is_original ? &s->places : &s->now, e) : 0;
 }
 
 int switch_to(struct switcher *s, const bool *on, bool again, struct err *e)
@@ -144,7 +152,7 @@ int switch_keep(struct switcher *s, const bool *on, const char *profile, unsigne
 
 int switch_end(struct switcher *s, struct err *e)
 {
-	return txn_trial_end(s->trial, e);
+	return s->trial ? txn_trial_end(s->trial, e) : 0;
 }
 
 size_t switch_count(const struct switcher *s)
@@ -252,6 +260,21 @@ static int engine_measure(struct prove_engine *g, struct proof_window *w, const 
 	return r;
 }
 
+/* What the job's environment has besides in this state. */
+static void engine_variables(struct prove_engine *g, const struct arm *s)
+{
+	struct window *w = &g->p->window;
+	size_t n = 0;
+
+	w->variables = arena_array(g->a, g->plan ? g->plan->n + 1 : 1, sizeof(*w->variables));
+	for (size_t i = 0; g->plan && s->on && i < g->plan->n; i++) {
+		const struct change *c = &g->plan->changes[i];
+
+		if (s->on[i] && !c->gate && c->knob.kind == KNOB_NONE)
+			w->variables[n++] = arena_printf(g->a, "%s=%s", c->knob.name, c->after);
+	}
+}
+
 static int one_window(struct prove_engine *g, enum proof_part part, size_t pair,
 		      const struct arm *s, bool b, struct proof_window *out, struct err *e)
 {
@@ -259,11 +282,18 @@ static int one_window(struct prove_engine *g, enum proof_part part, size_t pair,
 	int r;
 
 	w->b = b;
+	if (g->tape && tape_play(g->tape, w, &r, e)) {
+		*out = *w;
+		return r;
+	}
 	if (g->progress)
 		g->progress(g->ctx, g, part, pair, g->expect);
+	engine_variables(g, s);
 	r = stopped(g) ? -EINTR : engine_measure(g, w, s, e);
 	if (r)
 		w->fault = r == -EINTR ? "stopped" : arena_strdup(g->a, e->text);
+	if (g->tape && r != -EINTR)
+		r = tape_record(g->tape, w, r, e);
 	*out = *w;
 	return r;
 }
@@ -360,6 +390,29 @@ int engine_pair(struct prove_engine *g, enum proof_part part, const struct arm *
 	for (int i = 0; i < FAULTS_MAX && r == -ESTALE; i++)
 		r = try_pair(g, part, a, b, out, e);
 	return r;
+}
+
+int engine_block(struct prove_engine *g, enum proof_part part, const struct arm *b,
+		 const struct arm *a, size_t n, struct proof_pairs *const *out, struct err *e)
+{
+	size_t number = g->coin++, from = g->p->n_windows, *at;
+	struct proof_window *w;
+	double begin = now(g);
+	int r = 0;
+
+	at = arena_array(g->a, n + 1, sizeof(*at));
+	w = arena_array(g->a, n + 1, sizeof(*w));
+	order_shuffle(g->p->seed + number, at, n + 1);
+	for (size_t i = 0; r == 0 && i <= n; i++)
+		r = one_window(g, part, number, at[i] ? &a[at[i] - 1] : b, !at[i], &w[at[i]], e);
+	if (r) {
+		void_pair(g, from, "another window of the block does not count");
+		return r;
+	}
+	for (size_t i = 0; i < n; i++)
+		engine_add_pair(g, out[i], &w[i + 1], &w[0]);
+	g->pair_s = fmax(2 * (now(g) - begin) / (double)(n + 1), 0.9 * g->pair_s);
+	return 0;
 }
 
 /* --- before the pairs ------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "measure/prove/proof.h"
+#include "measure/prove/tape.h"
 #include "tune/txn/txn.h"
 
 /*
@@ -19,8 +20,9 @@
 
 struct switcher;
 
-/* The plan's open changes are what can be on; p has to live as long. what: for others who find the
- * lock held. -errno and *e: nothing was begun. */
+/* The plan's open changes are what can be on; p has to live as long. Those without a place in the
+ * machine (KNOB_NONE) are variables of the job's environment, which a window sets. what: for others
+ * who find the lock held. -errno and *e: nothing was begun. */
 int switch_begin(struct host *h, struct arena *a, const struct txn_who *who, const char *what,
 		 const struct plan *p, struct switcher **out, struct err *e);
 /*
@@ -61,6 +63,11 @@ struct prove_engine {
 			 size_t of);
 	void *ctx;
 	const struct plan *plan; /* the switcher's */
+	struct tape *tape;	 /* what was measured before an interruption; NULL */
+	/* Of many: by change of the plan, those that only rivals switch. NULL: none. */
+	const bool *spare;
+	struct rival *rivals; /* of many: what is compared with the set that helped, in turn */
+	size_t n_rivals;
 	/* --- the engine's own --- */
 	double start;
 	double pair_s; /* the time that one pair takes */
@@ -89,6 +96,17 @@ void engine_prove(struct prove_engine *g, const bool *on);
  * change of the plan; all false where none did.
  */
 void engine_prove_many(struct prove_engine *g, const bool **on);
+
+/* Another set of changes than the one that was found: it takes its place where it is better. */
+struct rival {
+	const char *name;
+	const bool *on; /* by change of the plan */
+	bool beside;	/* switched with what is kept; leaves out what it excludes */
+	struct compared compared;
+	bool won;
+};
+/* Each rival against *on, in turn; *on becomes the best. 0, or what engine_pair says. */
+int engine_challenge(struct prove_engine *g, bool *on, struct err *e);
 
 /* One of several values that a setting may have. */
 struct prove_level {
@@ -123,6 +141,13 @@ int engine_same(struct prove_engine *g, const bool *on, size_t later_pairs, bool
  */
 int engine_pair(struct prove_engine *g, enum proof_part part, const struct arm *a,
 		const struct arm *b, struct proof_pairs *out, struct err *e);
+/*
+ * b and each of the n states a once, in random order: for each a pair with that one window of b,
+ * added to its out. Of any two of them either comes first as often. As engine_pair, but nothing is
+ * looked at a second time.
+ */
+int engine_block(struct prove_engine *g, enum proof_part part, const struct arm *b,
+		 const struct arm *a, size_t n, struct proof_pairs *const *out, struct err *e);
 bool engine_has_time(const struct prove_engine *g, size_t pairs);
 /* Pairs of a and b until rule says enough or time is over; fills out with its verdict. 0, or what
  * engine_pair says (then out has no verdict). */

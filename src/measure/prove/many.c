@@ -19,6 +19,7 @@ struct groups {
 struct items {
 	struct arena *a;
 	const struct plan *p;
+	const bool *spare;
 	const struct setting **s; /* distinct, in the plan's order */
 	size_t n;
 };
@@ -42,7 +43,8 @@ static bool many_joined(void *ctx, size_t i, size_t j)
 		for (size_t m = 0; m < x->p->n; m++) {
 			const struct change *c = &x->p->changes[k], *d = &x->p->changes[m];
 
-			if (c->gate || d->gate || c->s != x->s[i] || d->s != x->s[j])
+			if (c->gate || d->gate || c->s != x->s[i] || d->s != x->s[j] ||
+			    (x->spare && (x->spare[k] || x->spare[m])))
 				continue;
 			if (knob_equal(&c->knob, &d->knob) ||
 			    many_resets(x->a, &c->knob, &d->knob) ||
@@ -60,7 +62,7 @@ static void find_items(struct items *x)
 
 		while (k < x->n && x->s[k] != c->s)
 			k++;
-		if (c->gate || k < x->n)
+		if (c->gate || (x->spare && x->spare[i]) || k < x->n)
 			continue;
 		x->s = arena_grow(x->a, x->s, x->n, sizeof(*x->s));
 		x->s[x->n++] = c->s;
@@ -69,9 +71,10 @@ static void find_items(struct items *x)
 
 /* One group a setting, all its targets in it; settings that write the same knob, or reset what
  * another one writes, are one group. Only open changes. */
-static void groups_make(struct arena *a, const struct plan *p, struct groups *out)
+static void groups_make(struct arena *a, const struct plan *p, const bool *spare,
+			struct groups *out)
 {
-	struct items x = { .a = a, .p = p };
+	struct items x = { .a = a, .p = p, .spare = spare };
 	size_t *group;
 
 	find_items(&x);
@@ -86,7 +89,8 @@ static void groups_make(struct arena *a, const struct plan *p, struct groups *ou
 
 		*id = *id ? arena_printf(a, "%s+%s", *id, x.s[i]->id) : x.s[i]->id;
 		for (size_t k = 0; k < p->n; k++)
-			if (!p->changes[k].gate && p->changes[k].s == x.s[i])
+			if (!p->changes[k].gate && p->changes[k].s == x.s[i] &&
+			    !(spare && spare[k]))
 				out->on[group[i]][k] = true;
 	}
 }
@@ -124,16 +128,24 @@ static void add_set(struct many *m, bool *mask, size_t but)
 			add(m, mask, i);
 }
 
-/* --- each alone, once: can it be set, and does what is measured survive it? ------------------- */
+/* --- all at once, and where that fails each alone: can it be set, and does what is measured
+ * survive it? */
 static int many_admit(struct many *m, struct err *e)
 {
 	struct proof *p = m->g->p;
+	bool all;
+	int r;
 
+	for (size_t i = 0; i < m->groups.n; i++)
+		add(m, m->b, i);
+	r = engine_admit(m->g, m->b, e);
+	all = r == 0;
+	if (r && r != -EBADMSG && r != -ECANCELED)
+		return r;
 	for (size_t i = 0; i < m->groups.n; i++) {
 		struct proof_member *x = &p->members[i];
-		int r = engine_admit(m->g, m->groups.on[i], e);
 
-		x->id = m->groups.ids[i];
+		r = all ? 0 : engine_admit(m->g, m->groups.on[i], e);
 		if (r == 0)
 			m->in[m->n++] = i;
 		else if (r == -EBADMSG || r == -ECANCELED)
@@ -161,12 +173,18 @@ static int mixture(struct many *m, const struct screen_design *s, size_t row, st
 	return engine_pair(g, PART_SCREEN, &a, &b, &m->pairs, e);
 }
 
+/* As many pairs as blocks of k members take the time of. */
+static size_t block_pairs(size_t k, size_t blocks)
+{
+	return ((k + 1) * blocks + 1) / 2;
+}
+
 /* Pairs that the later parts need, at the least. */
 static size_t reserve(const struct many *m)
 {
 	size_t half = (m->n + 1) / 2;
 
-	return WHOLE_PAIRS + (m->n > 1 ? half * screen_confirm_pairs(half, 0.05) : 0);
+	return WHOLE_PAIRS + (m->n > 1 ? block_pairs(half, screen_confirm_pairs(half, 0.05)) : 0);
 }
 
 static int many_one_round(struct many *m, const struct screen_design *s, size_t round,
@@ -194,24 +212,26 @@ static int screen(struct many *m, struct err *e)
 	struct screen_effect *x = arena_array(g->a, m->n, sizeof(*x));
 	struct screen_design s;
 	size_t broken = 0;
-	int r = screen_design(g->a, m->n, &s);
+	bool clear = false;
+	int r = screen_design(g->a, m->n, &s), told = -ENODATA;
 
 	if (r)
 		return err_set(e, -E2BIG, "more than %d settings at once: take --only",
 			       SCREEN_FACTORS_MAX);
 	m->rows = arena_array(g->a, SCREEN_PAIRS_MAX, sizeof(*m->rows));
-	for (size_t round = 0; r == 0 && round < ROUNDS_MAX; round++) {
+	for (size_t round = 0; r == 0 && !clear && round < ROUNDS_MAX; round++) {
 		if (m->pairs.n + s.rows > SCREEN_PAIRS_MAX ||
 		    (round && !engine_has_time(g, s.rows + reserve(m))))
 			break;
 		g->expect = m->pairs.n + s.rows;
 		r = many_one_round(m, &s, round, &broken, e);
+		told = screen_effects(g->a, &s, m->rows, m->pairs.d[g->p->window.main], m->pairs.n,
+				      g->p->rule.min_effect, x);
+		clear = told == 0 && screen_is_clear(x, m->n, g->p->rule.min_effect);
 	}
 	if (r)
 		return r;
-	r = screen_effects(g->a, &s, m->rows, m->pairs.d[g->p->window.main], m->pairs.n,
-			   g->p->rule.min_effect, x);
-	if (r)
+	if (told)
 		return err_set(e, -EIO,
 			       "too few mixtures could be measured to tell settings apart");
 	for (size_t f = 0; f < m->n; f++) {
@@ -244,16 +264,43 @@ static size_t count_set(const struct many *m)
 	return n;
 }
 
-/* Members take turns, so that drift meets all of them alike. */
+/* The whole set once, and once without each member. */
+static int confirm_block(struct many *m, struct proof_pairs *of, struct err *e)
+{
+	struct prove_engine *g = m->g;
+	struct arm b = { .name = "all", .on = m->b }, *a;
+	struct proof_pairs **out = arena_array(g->a, m->groups.n, sizeof(*out));
+	size_t n = 0;
+
+	a = arena_array(g->a, m->groups.n, sizeof(*a));
+	add_set(m, m->b, m->groups.n);
+	for (size_t i = 0; i < m->groups.n; i++) {
+		bool *on = m->set[i] ? arena_array(g->a, g->plan->n, sizeof(*on)) : NULL;
+
+		if (!on)
+			continue;
+		add_set(m, on, i);
+		a[n].name = arena_printf(g->a, "all but %s", m->groups.ids[i]);
+		a[n].on = on;
+		out[n++] = &of[i];
+	}
+	return engine_block(g, PART_CONFIRM, &b, a, n, out, e);
+}
+
+/* What goes wrong in a block is looked at pair by pair. */
 static int confirm_pairs(struct many *m, struct proof_pairs *of, size_t want, struct err *e)
 {
-	for (size_t k = 0; k < want; k++)
-		for (size_t i = 0; i < m->groups.n; i++) {
-			int r = m->set[i] ? many_leave_out(m, i, &of[i], e) : 0;
+	for (size_t k = 0; k < want; k++) {
+		int r = confirm_block(m, of, e);
+		bool apart = r == -EBADMSG || r == -ESTALE;
 
-			if (r)
-				return r;
+		for (size_t i = 0; apart && i < m->groups.n; i++) {
+			r = m->set[i] ? many_leave_out(m, i, &of[i], e) : 0;
+			apart = r == 0;
 		}
+		if (r)
+			return r;
+	}
 	return 0;
 }
 
@@ -293,11 +340,12 @@ static int confirm(struct many *m, struct err *e)
 	/* One alone is confirmed by the last comparison. */
 	if (k < 2)
 		return 0;
-	while (!engine_has_time(g, k * want + g->p->rule.looks[0]) && want > g->p->rule.looks[0])
+	while (!engine_has_time(g, block_pairs(k, want) + g->p->rule.looks[0]) &&
+	       want > g->p->rule.looks[0])
 		want--;
-	if (!engine_has_time(g, k * want + g->p->rule.looks[0]))
+	if (!engine_has_time(g, block_pairs(k, want) + g->p->rule.looks[0]))
 		return 0;
-	g->expect = k * want;
+	g->expect = want;
 	r = confirm_pairs(m, of, want, e);
 	if (r == 0)
 		judge_members(m, of);
@@ -369,6 +417,35 @@ static int many_whole(struct many *m, struct err *e)
 	return 0;
 }
 
+/* Other sets against what was found. What wins is compared with the machine as it was. */
+static int many_rivals(struct many *m, struct err *e)
+{
+	struct prove_engine *g = m->g;
+	struct arm off = { .name = "off", .other = m->b }, with = { .name = "on", .on = m->b };
+	struct proof *p = g->p;
+	bool won = false;
+	int r;
+
+	if (p->verdict != RULING_HELPS)
+		clear(m, m->b);
+	r = engine_challenge(g, m->b, e);
+	for (size_t i = 0; i < g->n_rivals; i++)
+		won = won || g->rivals[i].won;
+	if (r || !won)
+		return r;
+	for (size_t i = 0; i < m->groups.n; i++)
+		for (size_t k = 0; k < g->plan->n; k++)
+			if (m->groups.on[i][k] && !m->b[k])
+				p->members[i].state = MEMBER_OUT;
+	p->compared = (struct compared){ 0 };
+	r = engine_compare(g, &p->rule, &off, &with, &p->compared, e);
+	if (r == 0) {
+		p->verdict = p->compared.verdict;
+		p->why = p->compared.why;
+	}
+	return r;
+}
+
 static int many_prove(struct many *m, struct err *e)
 {
 	struct prove_engine *g = m->g;
@@ -398,7 +475,9 @@ static int many_prove(struct many *m, struct err *e)
 	r = screen(m, e);
 	if (r == 0)
 		r = confirm(m, e);
-	return r ? r : many_whole(m, e);
+	if (r == 0)
+		r = many_whole(m, e);
+	return r || !g->n_rivals ? r : many_rivals(m, e);
 }
 
 void engine_prove_many(struct prove_engine *g, const bool **on)
@@ -411,7 +490,7 @@ void engine_prove_many(struct prove_engine *g, const bool **on)
 	struct err e = { 0 };
 	int r;
 
-	groups_make(g->a, g->plan, &m.groups);
+	groups_make(g->a, g->plan, g->spare, &m.groups);
 	m.in = arena_array(g->a, m.groups.n, sizeof(*m.in));
 	m.set = arena_array(g->a, m.groups.n, sizeof(*m.set));
 	g->p->members = arena_array(g->a, m.groups.n, sizeof(*g->p->members));
@@ -423,6 +502,7 @@ void engine_prove_many(struct prove_engine *g, const bool **on)
 	if (r)
 		engine_fail(g, r, &e);
 	engine_finish(g);
-	add_set(&m, m.b, m.groups.n);
+	if (!g->n_rivals)
+		add_set(&m, m.b, m.groups.n);
 	*on = m.b;
 }

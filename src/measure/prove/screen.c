@@ -140,7 +140,7 @@ void screen_time(const struct screen_cost *c, struct screen_time *out)
 				     .whole_pairs = r.looks[r.n_looks - 1] };
 	if (settings > 1) {
 		out->screen_pairs = rows_for(settings) * (c->rounds ? c->rounds : 1);
-		out->confirm_pairs = settings * screen_confirm_pairs(settings, r.alpha);
+		out->confirm_pairs = (settings + 1) * screen_confirm_pairs(settings, r.alpha) / 2;
 	}
 	out->same_s = c->warm_up_s + pair_s * (double)out->same_pairs;
 	out->screen_s = pair_s * (double)out->screen_pairs;
@@ -302,6 +302,18 @@ int screen_effects(struct arena *a, const struct screen_design *s, const size_t 
 			out[j].say = SCREEN_HURTS;
 	}
 	return 0;
+}
+
+bool screen_is_clear(const struct screen_effect *x, size_t n, double min_effect)
+{
+	for (size_t i = 0; i < n; i++) {
+		/* What looks harmful is to be named so. */
+		bool harm = x[i].say == SCREEN_DROP && x[i].ratio <= 1 / (1 + min_effect);
+
+		if (harm || (x[i].say == SCREEN_KEEP ? x[i].low < 1 : x[i].high >= 1 + min_effect))
+			return false;
+	}
+	return true;
 }
 
 /* --- confirmation ----------------------------------------------------------------------------- */

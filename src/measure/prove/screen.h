@@ -54,6 +54,9 @@ struct screen_effect {
 int screen_effects(struct arena *a, const struct screen_design *s, const size_t *rows,
 		   const double *d, size_t n, double min_effect, struct screen_effect *out);
 
+/* Whether more pairs would change nothing: each is sure to go on, or sure not to matter. */
+bool screen_is_clear(const struct screen_effect *x, size_t n, double min_effect);
+
 /* --- confirmation ----------------------------------------------------------------------------- */
 struct screen_member {
 	const double *d; /* B: the whole set, A: without this member */

@@ -29,6 +29,8 @@ struct window {
 	size_t main; /* the figure that decides; the others are its guards */
 	/* The loss that a guard allows, as a share; 0: the smallest effect that matters. */
 	double tolerance[WINDOW_FIGURES];
+	/* NAME=VALUE that a command gets besides our environment; NULL ends them. NULL: none. */
+	const char **variables;
 	double seconds; /* how long one takes, without its set-up; 0: as long as it takes */
 	/* 0. -EINTR: stopped. -EBADMSG: what ran went wrong, or its result was (*e says how): a
 	 * setting that does this is harmful. Others: there is no figure, *e says why. */

@@ -7,6 +7,7 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "machine/host/command.h"
@@ -390,14 +391,35 @@ static int workload_judge(const struct running *s, struct arena *a, const struct
 	return 0;
 }
 
+/* Ours, and what the window adds; NULL: ours. */
+static char **workload_environment(struct arena *a, const char *const *more)
+{
+	size_t n = 0, k = 0;
+	char **out;
+
+	if (!more || !*more)
+		return NULL;
+	while (environ[n])
+		n++;
+	while (more[k])
+		k++;
+	out = arena_array(a, n + k + 1, sizeof(*out));
+	/* The first of a name counts. */
+	for (size_t i = 0; i < k; i++)
+		out[i] = arena_strdup(a, more[i]);
+	memcpy(out + k, environ, n * sizeof(*out));
+	return out;
+}
+
 static int workload_measure(struct window *w, struct window_reading *out, struct err *e)
 {
 	struct running *s = w->state;
+	struct arena own = { 0 };
 	struct command_of_user how = { .limit_ms = (int)(s->w.limit_s * 1e3),
 				       .max = OUTPUT_MAX,
-				       .stop = s->w.stop };
+				       .stop = s->w.stop,
+				       .env = workload_environment(&own, w->variables) };
 	struct command_result result = { 0 };
-	struct arena own = { 0 };
 	int r = command_run_own(&own, s->argv, &how, &result);
 
 	if (r == 0)
