@@ -9,13 +9,6 @@
 
 /* Words of a proof. */
 
-const char *proof_part_name(enum proof_part p)
-{
-	static const char *const names[] = { "warm-up", "same", "pairs", "screen", "confirm" };
-
-	return names[p];
-}
-
 const char *proof_percent(struct arena *a, double ratio)
 {
 	double percent = (ratio - 1) * 100;

@@ -29,6 +29,13 @@ struct tape {
 	double ahead_s; /* of the real clock, then */
 };
 
+const char *proof_part_name(enum proof_part p)
+{
+	static const char *const names[] = { "warm-up", "same", "pairs", "screen", "confirm" };
+
+	return names[p];
+}
+
 /* clang-format off */
 static const struct shape_row taped_rows[] = {
 	{ "part", NULL, SHAPE_CHOICE_BY(taped, w.part, proof_part_name, PART_CONFIRM + 1) },
