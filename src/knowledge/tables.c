@@ -3,10 +3,12 @@
  * in the list here, and its words in meson.build. */
 #include "knowledge/tables.h"
 
+#include <string.h>
 #include <ctype.h>
 
 #include "knowledge/bands.h"
 #include "knowledge/dead_flags.h"
+#include "knowledge/job.h"
 #include "knowledge/engine_options.h"
 #include "knowledge/gpus.h"
 #include "knowledge/health.h"
@@ -701,10 +703,74 @@ const struct row_table normal_band_table =
 	ROW_TABLE("normals", struct normal_band, normal_bands, "knowledge/normals.h",
 		  normal_columns, .repeats = true, .finish = finish_normal);
 
+/* The columns of setting_uses.rows and job_vars.rows. */
+
+#define U struct setting_use
+#define J struct job_var
+
+const char *const job_use_names[] = { "cpu",  "wake", "memory", "faults", "disk", "net",
+				      "rdma", "gpu",  "copy",	"pinned", NULL };
+
+static const struct row_column use_columns[] = {
+	ROW_NAME(U, name, .meaning = "a bench, or a group of settings"),
+	ROW_SET(U, uses, "uses", .choices = job_use_names, .required = true,
+		.meaning = "resources; a job that uses none of them does not need the setting"),
+};
+
+static const char *finish_use(void *row)
+{
+	return ((const U *)row)->uses ? NULL : "uses is empty";
+}
+
+const struct row_table setting_use_table =
+	ROW_TABLE("setting_uses", struct setting_use, setting_uses, "knowledge/job.h", use_columns,
+		  .finish = finish_use);
+
+static const struct row_column job_var_columns[] = {
+	ROW_NAME(J, name, .meaning = "NAME=VALUE, {cores} for physical cores; of a hint an id"),
+	ROW_TEXT(J, library, "library",
+		 .meaning = "beginning of a mapped file's name; not given: any program"),
+	ROW_SET(J, uses, "uses", .choices = job_use_names,
+		.meaning = "the job must use one of these"),
+	ROW_COUNT(J, gpus, "gpus", .max = 64, .meaning = "at least this many GPUs"),
+	ROW_COUNT(J, cores, "cores", .max = 4096, .meaning = "at least this many cores"),
+	ROW_FLAG(J, hint, "hint", .meaning = "a person does it in the job; nothing is set"),
+	ROW_TEXT(J, does, "does", .required = true, .meaning = "what it does"),
+	ROW_TEXT(J, source, "source", .required = true, .meaning = "source"),
+};
+
+static const char *finish_job_var(void *row)
+{
+	const J *v = row;
+
+	return v->hint == !strchr(v->name, '=') ? NULL : "a variable is NAME=VALUE, a hint is not";
+}
+
+const struct row_table job_var_table =
+	ROW_TABLE("job_vars", struct job_var, job_vars, "knowledge/job.h", job_var_columns,
+		  .finish = finish_job_var);
+
 const struct row_table *const row_tables[] = {
-	&gpu_table,	     &model_table,	   &model_type_table,	  &format_table,
-	&band_table,	     &cluster_band_table,  &dead_flag_table,	  &engine_option_table,
-	&health_limit_table, &xid_table,	   &known_var_table,	  &memory_limit_table,
-	&nccl_release_table, &normal_figure_table, &normal_band_table,	  &output_line_table,
-	&train_key_table,    &value_rule_table,	   &vendor_opinion_table, NULL,
+	&gpu_table,
+	&model_table,
+	&model_type_table,
+	&format_table,
+	&band_table,
+	&cluster_band_table,
+	&dead_flag_table,
+	&engine_option_table,
+	&health_limit_table,
+	&xid_table,
+	&known_var_table,
+	&memory_limit_table,
+	&nccl_release_table,
+	&normal_figure_table,
+	&normal_band_table,
+	&output_line_table,
+	&train_key_table,
+	&value_rule_table,
+	&vendor_opinion_table,
+	&setting_use_table,
+	&job_var_table,
+	NULL,
 };

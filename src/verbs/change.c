@@ -118,7 +118,7 @@ int door_plan(struct door *d, struct host *h, const char *allow, struct planned 
 	w.allow = door_words(d, allow, &w.n_allow);
 	if (door_check_ids(d, w.allow, w.n_allow))
 		return -EXIT_USAGE;
-	out->m = door_change_machine(d, h);
+	out->m = out->m ? out->m : door_change_machine(d, h);
 	settings_check(d->arena, out->m, &out->profile, door_read_knob, h, &out->findings);
 	plan_make(d->arena, out->m, &w, &out->findings, door_read_knob, door_exact_knob, h,
 		  &out->plan);

@@ -37,7 +37,7 @@ bool door_believes(struct door *d, struct host *h);
 int believed_code(bool believed, int code);
 /* A captured machine takes changes into an overlay alone: 0, or as answers. */
 int door_check_overlay(struct door *d, const struct machine_ask *from, bool dry_run);
-/* A plan of out->profile, or of a file. */
+/* A plan of out->profile for out->m (NULL: the machine is looked at), or of a file. */
 int door_plan(struct door *d, struct host *h, const char *allow, struct planned *out);
 int door_plan_file(struct door *d, struct host *h, const char *file,
 		   const struct profile_ask *settings, const char *allow, struct planned *out);

@@ -84,7 +84,7 @@ for words, same in ((("show", "gpus"), ("show", "gpu")), (("show", "NETWORK"), (
 expect("options in front of the verb", run("--host", spark, "-a", "check", "memory") == run("check", "memory", "--host", spark, "-a"))
 expect("and of a sub-verb", run("--model", "llama-3.1-8b", "predict", "inference", "--on", "h200") == run("predict", "inference", "--on", "h200", "--model", "llama-3.1-8b"))
 # What others call it leads to ours; nothing is run by another name.
-for word, command in {"fix": "apply", "tune": "apply", "nvtop": "top", "rollback": "undo", "revert": "undo", "profile": "list profiles", "SHOW": "show",
+for word, command in {"fix": "apply", "autotune": "tune", "nvtop": "top", "rollback": "undo", "revert": "undo", "profile": "list profiles", "SHOW": "show",
                       "install": "persist install", "benchmark": "bench", "TTFT": "predict inference", "gpus": "show gpu", "network": "show nic",
                       "dirty": "explain dirty", "disk": "show disk", "gemm": "bench gemm",
                       "llama-3.1-8b": "predict inference --model Llama-3.1-8B", "stat": "top", "udno": "undo"}.items():

@@ -107,7 +107,7 @@ ELSEWHERE = (
 HOSTED = {"show", "check", "explain", "plan", "apply", "undo", "status", "history", "verify", "persist", "doctor", "generate", "lint", "watch",
           "monitor", "capture", "report"}
 # Exit codes: what is not named here may find something, or not see enough.
-FINE = {"prove": {0, 1, 3, 5}, **{v: {0} for v in ("show", "explain", "apply", "undo", "history", "persist", "monitor", "record", "run", "capture", "list",
+FINE = {"prove": {0, 1, 3, 5}, "tune": {0, 3, 5}, **{v: {0} for v in ("show", "explain", "apply", "undo", "history", "persist", "monitor", "record", "run", "capture", "list",
                                                   "completion", "predict", "advise")}}
 
 
@@ -278,7 +278,7 @@ benches = {b["name"] for b in json.loads(subprocess.run([gputune, "bench", "list
 expect("settings and diagnoses are listed", len(ids) > 100 and len(signs) > 40, (len(ids), len(signs)))
 tally = {"run here": 0, "run elsewhere": 0, "names": 0}
 NEEDS = {"explain", "predict", "advise", "completion", "generate", "lint", "stack", "bench", "compare", "prove", "record", "run", "cluster", "diagnose",
-         "calibrate", "roofline", "fleet", "capture", "watch", "doctor", "persist", "slurm", "report"}
+         "calibrate", "roofline", "fleet", "capture", "watch", "doctor", "persist", "slurm", "report", "tune"}
 all_verbs = [v for top in re.findall(r"^  ([a-z]+) ", subprocess.run([gputune, "help", "all"], capture_output=True, text=True, check=True).stdout, re.M)
              if top != "help" for v in (top, *sub_verbs(top))]
 with tempfile.TemporaryDirectory(prefix="gputune-docs-") as base:

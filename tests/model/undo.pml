@@ -23,7 +23,7 @@
  * A look at a value and the write that follows at once are one step: no program can do better there.
  *
  * Verbs. apply (also of a plan that was made elsewhere: the plan is made before the lock, and the world acts between), undo of all, of the
- * newest, of one transaction, of one knob; persist install and remove, of all and of one knob; trials that are taken back or kept (prove,
+ * newest, of one transaction, of one knob; persist install and remove, of all and of one knob; trials that are taken back or kept (prove, tune,
  * doctor --fix); apply --boot; the watcher's re-apply, which overwrites what another wrote because it was told to.
  *
  * What is checked (each is an assert with its number):

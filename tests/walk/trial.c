@@ -41,6 +41,25 @@ static int make_plan(struct host *h, struct arena *a, const char *profile, const
 	return 0;
 }
 
+/* Every second change made, looked at and taken back. */
+static int mixture(struct txn_trial *t, struct arena *a, const struct plan *p, size_t first,
+		   struct err *e)
+{
+	struct plan some = *p;
+	struct txn_report report;
+	int r;
+
+	some.changes = arena_array(a, p->n, sizeof(*some.changes));
+	some.n = 0;
+	for (size_t i = first; i < p->n; i += 2)
+		some.changes[some.n++] = p->changes[i];
+	if (!plan_open_changes(&some))
+		return 0;
+	r = txn_trial_set(t, &some, NULL, &report, e);
+	r = r ? r : txn_trial_look(t, &some, e);
+	return r ? r : txn_trial_revert(t, &report, e);
+}
+
 void trial_run(struct host *h, const char *profile, const char *only, bool keep)
 {
 	struct txn_report report;
@@ -51,9 +70,8 @@ void trial_run(struct host *h, const char *profile, const char *only, bool keep)
 
 	if (make_plan(h, &a, profile, only, &p) == 0 && plan_open_changes(&p) &&
 	    txn_trial_begin(h, &a, &who, "walk", &report, &t, &e) == 0) {
-		if (txn_trial_set(t, &p, NULL, &report, &e) == 0 &&
-		    txn_trial_look(t, &p, &e) == 0 && txn_trial_revert(t, &report, &e) == 0 &&
-		    txn_trial_set(t, &p, NULL, &report, &e) == 0 && keep)
+		if (mixture(t, &a, &p, 0, &e) == 0 && mixture(t, &a, &p, 1, &e) == 0 &&
+		    txn_trial_set(t, &p, keep ? "apply" : NULL, &report, &e) == 0 && keep)
 			txn_trial_keep(t, &e);
 		txn_trial_end(t, &e);
 	}

@@ -100,8 +100,9 @@ void engine_prove_many(struct prove_engine *g, const bool **on);
 /* Another set of changes than the one that was found: it takes its place where it is better. */
 struct rival {
 	const char *name;
-	const bool *on; /* by change of the plan */
-	bool beside;	/* switched with what is kept; leaves out what it excludes */
+	const char *id, *value; /* of a setting, or "profile:NAME" and NULL */
+	const bool *on;		/* by change of the plan */
+	bool beside;		/* switched with what is kept; leaves out what it excludes */
 	struct compared compared;
 	bool won;
 };

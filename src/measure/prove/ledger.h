@@ -40,10 +40,11 @@ struct ledger_row {
 	const char *before, *after; /* values; NULL: not known, or several */
 	const char *bench;	    /* "disk/sequential-read"; NULL where command is not */
 	const char *command;	    /* as the user gave it; NULL */
-	const char *figure;	    /* "rate", "wall", "json:.a.b" */
-	const char *unit;	    /* NULL */
-	enum ruling_kind verdict;   /* never RULING_GO_ON */
-	double ratio, low, high;    /* as struct ruling; low 0 and high infinite: no interval */
+	const char *job;	  /* the kind of job: "gpu, copy; libtorch"; NULL: not looked at */
+	const char *figure;	  /* "rate", "wall", "json:.a.b" */
+	const char *unit;	  /* NULL */
+	enum ruling_kind verdict; /* never RULING_GO_ON */
+	double ratio, low, high;  /* as struct ruling; low 0 and high infinite: no interval */
 	double min_effect;
 	size_t pairs;
 	const char *seed; /* 64 bits: 16 hexadecimal digits */

@@ -172,7 +172,7 @@ static const char *verdict_text(enum ruling_kind k)
 }
 
 /* "+3.1 % (+2.4 % to +3.9 %)" */
-static const char *effect_text(struct arena *a, double ratio, double low, double high)
+const char *effect_text(struct arena *a, double ratio, double low, double high)
 {
 	if (!(low > 0) || !isfinite(high))
 		return "unknown";
@@ -587,7 +587,7 @@ static const struct shape_row proof_rows[] = {
 	{ "conditions", NULL, SHAPE_OBJECT_AS(proof, conditions, record_conditions, proof_conditions_shape) },
 	{ "windows", NULL, SHAPE_LIST(proof, windows, n_windows, proof_window) },
 };
-static const struct shape proof_shape = SHAPE(proof, proof);
+const struct shape proof_shape = SHAPE(proof, proof);
 
 const struct result_shape prove_result = {
 	.name = "prove", .title = "gputune prove",

@@ -13,6 +13,9 @@
 struct doc *page_prove(struct arena *a, const struct proof *p);
 /* Of a struct proof, with every window. */
 extern const struct result_shape prove_result;
+extern const struct shape proof_shape;
+/* "+3.1 % (+2.4 % to +3.9 %)"; "unknown" without an interval. */
+const char *effect_text(struct arena *a, double ratio, double low, double high);
 
 /*
  * Ledgers and proofs as charts of a document. Each adds nothing where there is nothing to show.

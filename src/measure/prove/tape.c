@@ -84,7 +84,6 @@ int tape_open(struct arena *a, struct host *h, const char *file, struct tape **o
 			t->head = (size_t)(nl + 1 - text);
 			continue;
 		}
-		/* A line that is no window says how it ended. */
 		if (nl - at > TAPE_LINE_MAX ||
 		    result_shape_read(a, &taped_result, at, (size_t)(nl - at), &one, &ignored))
 			break;
@@ -114,11 +113,6 @@ int tape_begin(struct tape *t, const char *head, struct err *e)
 {
 	t->n = t->at = t->head = 0;
 	return tape_line(t, head, e);
-}
-
-int tape_note(struct tape *t, const char *line, struct err *e)
-{
-	return tape_line(t, line, e);
 }
 
 size_t tape_windows(const struct tape *t)

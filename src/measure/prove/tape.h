@@ -24,8 +24,6 @@ int tape_open(struct arena *a, struct host *h, const char *file, struct tape **o
 	      const char **head, struct err *e);
 /* Begins the file anew with this line. */
 int tape_begin(struct tape *t, const char *head, struct err *e);
-/* Adds a line that is no window, such as how it ended. */
-int tape_note(struct tape *t, const char *line, struct err *e);
 /* Windows that were there when it was opened. */
 size_t tape_windows(const struct tape *t);
 /* Goes on where the windows of the file end: time that passed between both runs does not count. */

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -18,10 +19,29 @@ struct keeping {
 	int failed;
 };
 
+/* The command may name people and places, the machine is somebody's: what it is made of stays. */
+static void contribute_row(const struct proving *g, struct ledger_row row)
+{
+	json_t *j;
+	char *text;
+
+	row.command = row.command ? row.job ? row.job : "unknown" : NULL;
+	row.where.machine = row.where.hardware;
+	row.where.name = "";
+	j = result_shape_json(&ledger_result, &row, 0, 0);
+	text = json_dumps(j, JSON_COMPACT);
+	if (text)
+		fprintf(g->contribute, "%s\n", text);
+	free(text);
+	json_decref(j);
+}
+
 static void store_row(struct keeping *k, const struct ledger_row *row)
 {
 	struct err e = { 0 };
 
+	if (k->g->contribute)
+		contribute_row(k->g, *row);
 	if (k->failed)
 		return;
 	k->failed = ledger_add(k->g->h, k->dir, row, &e);
@@ -125,6 +145,29 @@ static void store_whole(struct keeping *k, size_t tried)
 		store_row(k, &row);
 }
 
+/* Against what was kept, not against the machine as it was. */
+static void store_rivals(struct keeping *k)
+{
+	const struct prove_engine *e = &k->g->engine;
+
+	for (size_t i = 0; i < e->n_rivals; i++) {
+		const struct compared *c = &e->rivals[i].compared;
+		struct ledger_row row = k->row;
+
+		if (!c->done || c->verdict == RULING_GO_ON || !c->ruling.pairs)
+			continue;
+		row.setting = e->rivals[i].id;
+		row.after = e->rivals[i].value;
+		row.verdict = c->verdict;
+		row.ratio = c->ruling.ratio;
+		row.low = c->ruling.low;
+		row.high = c->ruling.high;
+		row.pairs = c->ruling.pairs;
+		row.kept = row.kept && e->rivals[i].won;
+		store_row(k, &row);
+	}
+}
+
 static void store_many(struct keeping *k)
 {
 	const struct proof *p = &k->g->proof;
@@ -138,6 +181,7 @@ static void store_many(struct keeping *k)
 	for (size_t i = 0; i < p->n_members; i++)
 		store_member(k, &p->members[i], tried == 1 && has_reported(p));
 	store_whole(k, tried);
+	store_rivals(k);
 }
 
 static void keep_rows(struct proving *g)
@@ -153,6 +197,7 @@ static void keep_rows(struct proving *g)
 				     .target = "",
 				     .bench = is_bench ? w->name : NULL,
 				     .command = is_bench ? NULL : w->name,
+				     .job = g->job,
 				     .figure = is_bench || w->n_figures > 1
 						       ? w->figures[w->main].key
 						       : w->of,

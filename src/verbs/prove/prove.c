@@ -219,7 +219,7 @@ static bool is_open(const struct change *c)
 	return c->gate == NULL;
 }
 
-static int command_window(struct proving *g)
+int prove_command_window(struct proving *g)
 {
 	const struct prove_ask *ask = g->ask;
 	bool better = ask->better < sizeof(betters) / sizeof(betters[0]);
@@ -388,7 +388,7 @@ static int prove_window(struct proving *g)
 	int r;
 
 	if (ask->command)
-		return command_window(g);
+		return prove_command_window(g);
 	if (!ask->bench)
 		return prove_pick_window(g);
 	r = prove_bench_window(g, ask->bench, &e);
@@ -396,7 +396,7 @@ static int prove_window(struct proving *g)
 }
 
 /* Everything that is switched, by name. */
-static void note_changes(struct proving *g)
+void prove_note_changes(struct proving *g)
 {
 	struct arena *a = g->d->arena;
 	const struct plan *p = &g->planned.plan;
@@ -411,7 +411,7 @@ static void note_changes(struct proving *g)
 		const struct change *c = &p->changes[i];
 
 		open[i] = !c->gate;
-		if (c->gate)
+		if (c->gate || (g->engine.spare && g->engine.spare[i]))
 			continue;
 		out->many = out->many || (first && first != c->s);
 		first = first ? first : c->s;
@@ -428,7 +428,7 @@ static void note_changes(struct proving *g)
 }
 
 /* Lengthens warm-up, and settling where asked, to what the open changes need. */
-static void prove_times(const struct plan *p, bool settle, struct proof *out)
+void prove_times(const struct plan *p, bool settle, struct proof *out)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct setting *s = p->changes[i].s;
@@ -502,6 +502,9 @@ static void prove_keep(struct proving *g)
 	    g->proof.foreign)
 		return;
 	r = switch_keep(g->engine.sw, g->good, g->planned.plan.profile, &g->proof.txn, &e);
+	/* Variables of a job's environment have no place to be kept in. */
+	if (r == -ENOENT)
+		return;
 	g->proof.kept = r == 0;
 	if (r)
 		g->proof.trouble = arena_printf(g->d->arena, "it could not be kept: %s", e.text);
@@ -542,18 +545,21 @@ static struct doc *plan_page(struct arena *a, const struct proving *g)
 	return page_plan(a, g->planned.m, &g->planned.plan, &(struct plan_view){ 0 });
 }
 
-static int run_proof(struct proving *g)
+int prove_run(struct proving *g)
 {
 	struct arena *a = g->d->arena;
 	struct err e = { 0 };
-	int code = switch_begin(g->h, a, &g->who, arena_printf(a, "prove %s", g->proof.what),
+	bool tune = strcmp(g->proof.what, "tune") == 0;
+	int code = switch_begin(g->h, a, &g->who,
+				tune ? "tune" : arena_printf(a, "prove %s", g->proof.what),
 				&g->planned.plan, &g->engine.sw, &e);
 
 	if (code)
 		return door_fail(g->d, txn_exit_code(code), &e);
 	g->engine.a = a;
 	g->engine.p = &g->proof;
-	g->engine.clock = &engine_real;
+	if (!g->engine.clock)
+		g->engine.clock = &engine_real;
 	g->engine.stop = &g->stop;
 	g->engine.progress = prove_progress;
 	g->engine.ctx = g;
@@ -583,7 +589,7 @@ static int prepare(struct proving *g)
 		code = prove_per_joule(g);
 	if (code)
 		return code;
-	note_changes(g);
+	prove_note_changes(g);
 	p->min_effect_asked = ask->pairs.min_effect;
 	p->seed = pairs_seed(&ask->pairs);
 	p->settle_s = ask->settle_s > 0 ? ask->settle_s : SETTLE_S;
@@ -612,7 +618,7 @@ static int prove(struct proving *g)
 		door_warn(d, "dry run: nothing was written. It would ask: %s", question);
 	} else {
 		code = door_agreed(d, d->agreed ? NULL : plan_page(d->arena, g), question);
-		code = code ? code : run_proof(g);
+		code = code ? code : prove_run(g);
 	}
 	window_close(&g->proof.window);
 	return code;
@@ -672,7 +678,6 @@ VERB_PAGE(prove_page_any, prove_page, prove_ask, proving)
 const struct verb prove_verb = {
 	.name = "prove",
 	.group = VERB_MEASURE,
-	.common = true,
 	.summary = "A/B-test a setting on this machine; keep it only if it helps",
 	.about = "Measures pairs with and without the setting until the difference is known or the "
 		 "budget is used. Verdict: helps, hurts, no difference or undecided. Afterwards "

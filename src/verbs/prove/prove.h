@@ -3,6 +3,8 @@
 #ifndef VERBS_PROVE_PROVE_H
 #define VERBS_PROVE_PROVE_H
 
+#include <stdio.h>
+
 #include "measure/bench/conditions.h"
 #include "measure/prove/engine.h"
 #include "verbs/benches.h"
@@ -53,10 +55,20 @@ struct proving {
 	struct prove_level *levels;
 	size_t n_levels;
 	struct host *meter; /* what looks at energy asks through; NULL */
+	const char *job;    /* its kind, for the ledger: "gpu, copy; libtorch"; NULL */
+	FILE *contribute;   /* gets each row of the ledger without what names people; NULL */
 };
 
 /* Into the ledger. */
 void prove_store(struct proving *g);
+/* Steps, each 0 or as answers: ask.command as what is measured; what is switched, by name; the
+ * times that the open changes need. */
+int prove_command_window(struct proving *g);
+void prove_note_changes(struct proving *g);
+void prove_times(const struct plan *p, bool settle, struct proof *out);
+/* Measures, keeps what was asked to be kept, puts back the rest and writes the ledger: an exit
+ * code, or as answers. what: for others who find the lock held. */
+int prove_run(struct proving *g);
 
 /* The plan: a change for each of the values. 0, or as answers. */
 int prove_plan_levels(struct proving *g, const char *id, const char *target);

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can make this job faster here: settings of three profiles, and variables of the job itself.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "measure/prove/ledger.h"
+#include "verbs/tune/tune.h"
+
+/* About what writing, reading back and noting a state takes. */
+#define SWITCH_S 0.05
+
+static const char *const profiles[TUNE_PROFILES] = { "default", "vendor", "published" };
+
+int tune_look(struct tuning *t)
+{
+	struct door *d = t->g.d;
+	const struct findings *f = &t->planned[0].findings;
+
+	for (size_t i = 0; i < TUNE_PROFILES; i++) {
+		const struct profile_ask ask = { profiles[i], t->ask->narrow.only,
+						 t->ask->narrow.skip };
+		int code = door_profile(d, &ask, &t->planned[i].profile);
+
+		t->planned[i].m = t->planned[0].m;
+		code = code ? code : door_plan(d, t->g.h, t->ask->allow.allow, &t->planned[i]);
+		if (code)
+			return code;
+	}
+	t->g.planned = t->planned[0];
+	t->health = arena_array(d->arena, f->n, sizeof(*t->health));
+	for (size_t i = 0; i < f->n; i++)
+		if (f->items[i].s->health && f->items[i].v.kind == VERDICT_FAIL &&
+		    f->items[i].severity >= SEVERITY_MEDIUM) {
+			t->health[t->n_health++] = (struct tune_note){
+				arena_printf(d->arena, "%s%s%s", f->items[i].s->id,
+					     *f->items[i].target ? " " : "", f->items[i].target),
+				f->items[i].v.reason
+			};
+			door_warn(d, "broken: %s: %s", t->health[t->n_health - 1].id,
+				  t->health[t->n_health - 1].says);
+		}
+	return 0;
+}
+
+/* --- settings --------------------------------------------------------------------------------- */
+
+/* The plan's change of this setting on this target; value: the same write. */
+static bool has_change(const struct plan *p, const struct change *c, bool value)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct change *x = &p->changes[i];
+
+		if (x->s == c->s &&
+		    (value ? knob_equal(&x->knob, &c->knob) && strcmp(x->after, c->after) == 0
+			   : strcmp(x->target, c->target) == 0))
+			return true;
+	}
+	return false;
+}
+
+static void add_change(struct tuning *t, const struct change *c)
+{
+	struct plan *p = &t->g.planned.plan;
+
+	p->changes = arena_grow(t->g.d->arena, p->changes, p->n, sizeof(*p->changes));
+	p->changes[p->n++] = *c;
+}
+
+static void refuse(struct change *c, const char *gate, const char *why)
+{
+	c->gate = gate;
+	c->refusal = why;
+}
+
+static unsigned uses_of(const struct change *c)
+{
+	return setting_uses_of(c->s->id, c->s->shown_by);
+}
+
+static bool is_allowed(struct tuning *t, const char *id)
+{
+	size_t n;
+	const char *const *words = door_words(t->g.d, t->ask->allow.allow, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (id_matches(id, words[i]))
+			return true;
+	return false;
+}
+
+/* What may be tried for this job. */
+static void judge_change(struct tuning *t, struct change *c)
+{
+	struct arena *a = t->g.d->arena;
+	unsigned uses = uses_of(c);
+
+	if (uses && !(uses & t->seen.uses))
+		refuse(c, "not-used",
+		       arena_printf(a, "the job does not use %s", job_uses_text(a, uses)));
+	else if (c->effect != EFFECT_NOW || !knob_is_runtime(c->knob.kind))
+		refuse(c, "not-now", "takes effect at the next boot or driver load");
+	else if (c->risk >= RISK_SERVICE && !is_allowed(t, c->s->id))
+		refuse(c, "not-safe",
+		       c->risk == RISK_DANGER
+			       ? "dangerous: --allow ID tries it"
+			       : "switching it may interrupt service: --allow ID tries it");
+}
+
+/* Where the first profile has none, the next one's; gates are judged anew, for what excludes each
+ * other. */
+static void add_settings(struct tuning *t)
+{
+	struct plan *p = &t->g.planned.plan;
+	struct plan_target w = { .profile = &t->planned[0].profile };
+
+	p->n = 0;
+	p->changes = NULL;
+	for (size_t i = 0; i < TUNE_PROFILES; i++) {
+		/* A setting may have several changes on one target. */
+		const struct plan before = *p;
+
+		for (size_t k = 0; k < t->planned[i].plan.n; k++)
+			if (!has_change(&before, &t->planned[i].plan.changes[k], false))
+				add_change(t, &t->planned[i].plan.changes[k]);
+	}
+	w.allow = door_words(t->g.d, t->ask->allow.allow, &w.n_allow);
+	plan_sort(p);
+	plan_gates(t->g.d->arena, t->g.planned.m, &w, p);
+	for (size_t i = 0; i < p->n; i++)
+		judge_change(t, &p->changes[i]);
+}
+
+/* Values of later profiles that differ. */
+static size_t add_values(struct tuning *t)
+{
+	struct plan *p = &t->g.planned.plan;
+	size_t first = p->n;
+
+	for (size_t i = 1; i < TUNE_PROFILES; i++)
+		for (size_t k = 0; k < t->planned[i].plan.n; k++) {
+			struct change c = t->planned[i].plan.changes[k];
+
+			judge_change(t, &c);
+			if (!c.gate && !has_change(p, &c, true))
+				add_change(t, &c);
+		}
+	return first;
+}
+
+/* --- variables -------------------------------------------------------------------------------- */
+
+static long long machine_cores(const struct machine *m)
+{
+	return fact_or(&m->cpu.cores, 0);
+}
+
+static const char *var_refusal(struct tuning *t, const struct job_var *v, size_t row,
+			       const char *name)
+{
+	struct arena *a = t->g.d->arena;
+	const struct machine *m = t->g.planned.m;
+	bool mapped = !v->library || row >= 64 || (t->seen.libraries & 1ULL << row);
+
+	if (!v->hint && getenv(name))
+		return arena_printf(a, "%s=%s is set and stays", name, getenv(name));
+	if (!mapped)
+		return arena_printf(a, "the job does not load %s", v->library);
+	if (v->uses && !(v->uses & t->seen.uses))
+		return arena_printf(a, "the job does not use %s", job_uses_text(a, v->uses));
+	if (v->gpus > (int)m->gpu.gpus.n)
+		return arena_printf(a, "needs %d GPUs", v->gpus);
+	if (v->cores > machine_cores(m))
+		return arena_printf(a, "needs %d cores", v->cores);
+	return NULL;
+}
+
+static void add_variables(struct tuning *t)
+{
+	struct arena *a = t->g.d->arena;
+
+	for (size_t i = 0; i < n_job_vars; i++) {
+		const struct job_var *v = &job_vars[i];
+		size_t n = strcspn(v->name, "=");
+		const char *name = arena_strndup(a, v->name, n),
+			   *id = arena_printf(a, "env.%s", name),
+			   *value = v->name[n] ? v->name + n + 1 : "";
+		struct setting *s = arena_alloc(a, sizeof(*s));
+		struct change c = { .s = s,
+				    .target = "",
+				    .knob = { KNOB_NONE, name, "" },
+				    .why = v->does,
+				    .source = v->source };
+		const struct setting made = { .id = id, .title = v->does, .source = v->source };
+
+		if (v->hint)
+			continue;
+		memcpy(s, &made, sizeof(made));
+		c.after = strcmp(value, "{cores}")
+				  ? value
+				  : arena_printf(a, "%lld", machine_cores(t->g.planned.m));
+		c.refusal = var_refusal(t, v, i, name);
+		c.gate = c.refusal ? "not-used" : NULL;
+		add_change(t, &c);
+	}
+}
+
+/* --- other sets ------------------------------------------------------------------------------- */
+
+static struct rival *add_rival(struct tuning *t)
+{
+	struct prove_engine *e = &t->g.engine;
+
+	e->rivals = arena_grow(t->g.d->arena, e->rivals, e->n_rivals, sizeof(*e->rivals));
+	return &e->rivals[e->n_rivals++];
+}
+
+static void value_rivals(struct tuning *t, size_t first)
+{
+	struct arena *a = t->g.d->arena;
+	const struct plan *p = &t->g.planned.plan;
+
+	for (size_t i = first; i < p->n; i++) {
+		const struct change *c = &p->changes[i];
+		bool *on, again = false;
+		struct rival *r;
+
+		for (size_t k = first; k < i; k++)
+			again = again || (p->changes[k].s == c->s &&
+					  strcmp(p->changes[k].after, c->after) == 0);
+		if (again)
+			continue;
+		on = arena_array(a, p->n, sizeof(*on));
+		for (size_t k = first; k < p->n; k++)
+			on[k] = p->changes[k].s == c->s &&
+				strcmp(p->changes[k].after, c->after) == 0;
+		r = add_rival(t);
+		*r = (struct rival){ .name = arena_printf(a, "%s=%s", c->s->id, c->after),
+				     .id = c->s->id,
+				     .value = c->after,
+				     .on = on,
+				     .beside = true };
+	}
+}
+
+static void profile_rivals(struct tuning *t)
+{
+	struct arena *a = t->g.d->arena;
+	const struct plan *p = &t->g.planned.plan;
+
+	for (size_t i = 0; i < TUNE_PROFILES; i++) {
+		bool *on = arena_array(a, p->n, sizeof(*on));
+		size_t n = 0;
+
+		for (size_t k = 0; k < p->n; k++) {
+			on[k] = !p->changes[k].gate && p->changes[k].knob.kind != KNOB_NONE &&
+				has_change(&t->planned[i].plan, &p->changes[k], true);
+			n += on[k];
+		}
+		if (n > 1)
+			*add_rival(t) =
+				(struct rival){ .name = arena_printf(a, "profile %s", profiles[i]),
+						.id = arena_printf(a, "profile:%s", profiles[i]),
+						.on = on };
+	}
+}
+
+void tune_candidates(struct tuning *t)
+{
+	struct plan *p = &t->g.planned.plan;
+	size_t first;
+
+	add_settings(t);
+	add_variables(t);
+	first = add_values(t);
+	t->spare = arena_array(t->g.d->arena, p->n, sizeof(*t->spare));
+	for (size_t i = first; i < p->n; i++)
+		t->spare[i] = true;
+	t->g.engine.spare = t->spare;
+	value_rivals(t, first);
+	profile_rivals(t);
+}
+
+/* --- what the budget allows ------------------------------------------------------------------- */
+
+/* What helped here before comes first, what was found useless for this job last. */
+static int rank(struct tuning *t, const struct ledger *l, const struct change *c)
+{
+	struct ledger_answer w;
+
+	ledger_find(t->g.d->arena, l, c->s->id, NULL, &w);
+	if (!w.row || w.row->verdict == RULING_UNDECIDED)
+		return 1;
+	if (w.row->verdict == RULING_HELPS)
+		return 0;
+	return w.row->command && strcmp(w.row->command, t->ask->command) == 0 ? 3 : 2;
+}
+
+static size_t count_open(const struct tuning *t, const struct setting **seen)
+{
+	const struct plan *p = &t->g.planned.plan;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		size_t k = 0;
+
+		while (k < n && seen[k] != p->changes[i].s)
+			k++;
+		if (!p->changes[i].gate && !t->spare[i] && k == n)
+			seen[n++] = p->changes[i].s;
+	}
+	return n;
+}
+
+/* The least that n candidates take, in seconds, and what they take when most go on. */
+static double need(struct tuning *t, size_t n, bool most)
+{
+	const struct proof *p = &t->g.proof;
+	double pair = 2 * (t->seconds + p->settle_s + SWITCH_S);
+	size_t half = most ? n : (n + 1) / 2;
+	size_t same = most ? RULE_SAME_PAIRS : 8, pairs = 4 + same + screen_rows(n) + 16;
+
+	if (half > 1)
+		pairs += (half + 1) * screen_confirm_pairs(half, 0.05) / 2;
+	if (most)
+		pairs += 9 * t->g.engine.n_rivals;
+	t->resolves = 2.8 * M_SQRT2 * t->spread / sqrt((double)(n ? screen_rows(n) : 1));
+	return p->warm_up_s + pair * (double)pairs;
+}
+
+bool tune_fit(struct tuning *t, double *need_s)
+{
+	struct plan *p = &t->g.planned.plan;
+	const struct ledger *l = door_ledger(t->g.d, t->g.h, t->g.planned.m);
+	const struct setting **seen = arena_array(t->g.d->arena, p->n, sizeof(*seen));
+	size_t n = count_open(t, seen), all = n;
+	double whole = need(t, n, false);
+
+	while (n > 1 && (n > SCREEN_FACTORS_MAX || need(t, n, false) > t->g.proof.budget_s)) {
+		size_t last = p->n;
+		int worst = -1;
+
+		for (size_t i = 0; i < p->n; i++)
+			if (!p->changes[i].gate && !t->spare[i] &&
+			    rank(t, l, &p->changes[i]) >= worst) {
+				worst = rank(t, l, &p->changes[i]);
+				last = i;
+			}
+		for (size_t i = 0; i < p->n; i++)
+			if (p->changes[i].s == p->changes[last].s)
+				refuse(&p->changes[i], "budget",
+				       arena_printf(t->g.d->arena,
+						    "the time is too short: "
+						    "--budget %.0fm",
+						    ceil(whole / 60)));
+		n--;
+	}
+	*need_s = need(t, n, false);
+	t->plan_s = fmin(need(t, n, true), t->g.proof.budget_s);
+	if (n < all)
+		door_warn(t->g.d, "%zu of %zu candidates fit the budget; --budget %.0fm tries all",
+			  n, all, ceil(whole / 60));
+	return *need_s <= t->g.proof.budget_s;
+}
+
+/* --- what became of them ---------------------------------------------------------------------- */
+
+static const char *from_text(const struct tuning *t, const struct change *c)
+{
+	const char *out = NULL;
+
+	if (c->knob.kind == KNOB_NONE)
+		return "environment";
+	for (size_t i = 0; i < TUNE_PROFILES; i++)
+		if (has_change(&t->planned[i].plan, c, true))
+			out = arena_printf(t->g.d->arena, "%s%s%s", out ? out : "", out ? ", " : "",
+					   profiles[i]);
+	return out ? out : "";
+}
+
+/* The member that this setting is, or is part of. */
+static const struct proof_member *member_of(const struct proof *p, const char *id)
+{
+	size_t n = strlen(id);
+
+	for (size_t i = 0; i < p->n_members; i++)
+		for (const char *at = p->members[i].id; (at = strstr(at, id)) != NULL; at += n)
+			if ((at == p->members[i].id || at[-1] == '+') && (!at[n] || at[n] == '+'))
+				return &p->members[i];
+	return NULL;
+}
+
+static void judge_member(struct tuning *t, struct tune_item *x, const struct proof_member *m)
+{
+	const struct proof *p = &t->g.proof;
+
+	x->screened = m->screened;
+	x->effect = m->effect;
+	x->confirmed = m->confirmed;
+	x->member = m->member;
+	x->interaction = m->screened && m->confirmed && m->effect.ratio > 0
+				 ? m->member.ratio / m->effect.ratio
+				 : NAN;
+	if (m->fault)
+		x->state = TUNE_FAILED;
+	else if (p->verdict == RULING_HELPS && m->state >= MEMBER_STAYS)
+		x->state = TUNE_KEPT;
+	else if (!m->screened)
+		x->state = TUNE_OPEN;
+	else
+		x->state = (m->confirmed ? m->member.hurts : m->effect.say == SCREEN_HURTS)
+				   ? TUNE_HURTS
+			   : m->confirmed || m->effect.say == SCREEN_DROP ? TUNE_NO_GAIN
+									  : TUNE_OPEN;
+	x->why = m->fault		    ? m->fault
+		 : x->state == TUNE_OPEN    ? p->why
+		 : m->state == MEMBER_STAYS ? "not shown by itself; the set as a whole helps"
+					    : NULL;
+}
+
+static void judge_rival(struct tune_item *x, const struct rival *r)
+{
+	const struct ruling *v = &r->compared.ruling;
+
+	x->state = r->won				 ? TUNE_KEPT
+		   : !r->compared.done || !v->pairs	 ? TUNE_OPEN
+		   : r->compared.verdict == RULING_HURTS ? TUNE_HURTS
+							 : TUNE_NO_GAIN;
+	x->confirmed = v->pairs > 0;
+	x->member = (struct screen_member){
+		.n = v->pairs, .ratio = v->ratio, .low = v->low, .high = v->high
+	};
+	x->why = x->confirmed ? "against what was kept" : "not compared: the time was over";
+}
+
+static struct tune_item *add_item(struct tuning *t)
+{
+	t->items = arena_grow(t->g.d->arena, t->items, t->n_items, sizeof(*t->items));
+	t->items[t->n_items] =
+		(struct tune_item){ .interaction = NAN, .targets = "", .from = "", .uses = "" };
+	return &t->items[t->n_items++];
+}
+
+/* Whether this change is told with an earlier one; its target is added there. */
+static bool joins(struct tuning *t, const struct change *c, size_t first)
+{
+	for (size_t i = first; i < t->n_items; i++) {
+		struct tune_item *x = &t->items[i];
+
+		if (strcmp(x->id, c->s->id) != 0 || strcmp(x->after, c->after) != 0 ||
+		    (x->state == TUNE_NOT_TRIED) != (c->gate != NULL))
+			continue;
+		if (*c->target && strlen(x->targets) < 60 &&
+		    !words_have(x->targets, c->target, strlen(c->target)))
+			x->targets = arena_printf(t->g.d->arena, "%s%s%s", x->targets,
+						  *x->targets ? " " : "", c->target);
+		return true;
+	}
+	return false;
+}
+
+static void setting_items(struct tuning *t)
+{
+	const struct plan *p = &t->g.planned.plan;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct change *c = &p->changes[i];
+		const struct proof_member *m = member_of(&t->g.proof, c->s->id);
+		struct tune_item *x;
+
+		if (t->spare[i] || joins(t, c, 0))
+			continue;
+		x = add_item(t);
+		x->id = c->s->id;
+		x->targets = c->target;
+		x->before = c->before;
+		x->after = c->after;
+		x->from = from_text(t, c);
+		x->uses = job_uses_text(t->g.d->arena, uses_of(c));
+		x->risk = c->risk;
+		x->why = c->refusal;
+		x->state = c->gate ? TUNE_NOT_TRIED : TUNE_OPEN;
+		if (!c->gate && m)
+			judge_member(t, x, m);
+	}
+}
+
+static void note(struct tuning *t, struct tune_note **list, size_t *n, const char *id,
+		 const char *says)
+{
+	*list = arena_grow(t->g.d->arena, *list, *n, sizeof(**list));
+	(*list)[(*n)++] = (struct tune_note){ id, says };
+}
+
+static void manual_notes(struct tuning *t)
+{
+	const struct plan *p = &t->planned[0].plan;
+
+	for (size_t i = 0; i < p->n_advice; i++) {
+		const struct setting *s = p->advice[i].finding->s;
+		unsigned uses = setting_uses_of(s->id, s->shown_by);
+
+		if (!s->health && (!uses || (uses & t->seen.uses)))
+			note(t, &t->manual, &t->n_manual, s->id, p->advice[i].sentence);
+	}
+	for (size_t i = 0; i < n_job_vars; i++)
+		if (job_vars[i].hint && !var_refusal(t, &job_vars[i], i, ""))
+			note(t, &t->manual, &t->n_manual, job_vars[i].name, job_vars[i].does);
+}
+
+void tune_items(struct tuning *t)
+{
+	struct arena *a = t->g.d->arena;
+	const struct plan *p = &t->g.planned.plan;
+
+	setting_items(t);
+	for (size_t i = 0; i < t->g.engine.n_rivals; i++) {
+		const struct rival *r = &t->g.engine.rivals[i];
+		struct tune_item *x = add_item(t);
+
+		x->id = r->value ? r->id : r->name;
+		x->after = r->value ? r->value : "as a whole";
+		x->from = r->value ? "another value" : "profile";
+		judge_rival(x, r);
+	}
+	manual_notes(t);
+	for (size_t i = 0; i < p->n && t->g.good && t->g.proof.verdict == RULING_HELPS; i++)
+		if (t->g.good[i] && !p->changes[i].gate && p->changes[i].knob.kind == KNOB_NONE) {
+			note(t, &t->variables, &t->n_variables, p->changes[i].knob.name,
+			     p->changes[i].after);
+			t->run = arena_printf(a, "%s%s=%s ", t->run ? t->run : "env ",
+					      p->changes[i].knob.name, p->changes[i].after);
+		}
+	if (t->run)
+		t->run = arena_printf(a, "%s%s", t->run, t->ask->command);
+	if (t->g.proof.kept) {
+		t->undo = arena_printf(a, "sudo gputune undo %lu", t->g.proof.txn);
+		t->keep = "sudo gputune persist install";
+	}
+}

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs that are really run, tuned on a captured machine that takes changes into an overlay: what was planted is kept and undone to the byte,
+a run that is killed anywhere goes on and ends as it would have, and what cannot be tuned is said first.
+
+    tune.py GPUTUNE
+
+TUNE_KILLS=N kills that many; RUNS of tests/sim/tune_figure are the figure of what is kept.
+"""
+import json
+import os
+import random
+import signal
+import time
+
+from common import end_suite, expect, fits, gputune, put, refuses, run, scratch, snapshot, start, finish
+
+MACHINE = "demo:dgx-spark"
+# The job reads the overlay as any program reads the machine; its noise is the same in each run of this test. dd makes page faults.
+WORK = """s=1; o=$1
+[ -f $o/noise ] && read s < $o/noise
+s=$(( (s * 1103515245 + 12345) % 2147483648 ))
+echo $s > $o/noise
+x=1000000
+f=$o/root/proc/sys/vm/vfs_cache_pressure
+if [ -f $f ]; then read v < $f; [ "$v" = 50 ] && x=$((x * 106 / 100)); fi
+f=$o/root/proc/sys/vm/swappiness
+if [ -f $f ]; then read v < $f; [ "$v" = 10 ] && x=$((x * 95 / 100)); fi
+[ -n "$MALLOC_TOP_PAD_" ] && x=$((x * 105 / 100))
+dd if=/dev/zero of=/dev/null bs=4M count=1 2> /dev/null
+echo "score: $((x + x * (s / 65536 % 41 - 20) / 10000))"
+"""
+QUICK = ("--settle", "1ms", "--seed", "5", "--yes")
+SCORE = ("--metric", "score: ([0-9.]+)")
+ONLY = ("--only", "memory.swappiness,net.tcp-fastopen,memory.vfs-cache-pressure")
+
+
+class World:
+    def __init__(self):
+        self.folder = scratch("tune")
+        self.overlay = self.folder / "overlay"
+        self.overlay.mkdir()
+        self.work = put(self.folder / "work.sh", WORK)
+        self.job = f"sh {self.work} {self.overlay}"
+        self.on = ("--host", MACHINE, "--overlay", self.overlay)
+        self.state = self.overlay / "root/var/lib/gputune"
+
+    def tune(self, *argv, job=None, **how):
+        return run("tune", *(("--for", job or self.job) if job != "" else ()), *self.on, *QUICK, *argv, "--format", "json", **how)
+
+    def knobs(self):
+        return {k: v for k, v in snapshot(self.overlay / "root").items() if k.startswith(("proc", "sys"))}
+
+
+def items(j):
+    return {i["id"]: i for i in j["items"]} if j else {}
+
+
+def kept(j):
+    return {i["id"] for i in j["items"] if i["state"] == "kept"} if j else None
+
+
+PLANTED = {"memory.vfs-cache-pressure", "env.MALLOC_TOP_PAD_"}
+
+
+def dry():
+    w = World()
+    code, out, err = w.tune(*ONLY, *SCORE, "--dry-run")
+    j = fits("dry run", out, "tune", err)
+    if not j:
+        return
+    i = items(j)
+    expect("dry run: nothing written", code == 0 and not w.knobs() and not (w.state / "tune.jsonl").exists(), (code, list(w.knobs())))
+    expect("dry run: its length", 5 < j["plan_s"] < 7200, j["plan_s"])
+    expect("dry run: no setting for what the job does not use", i["net.tcp-fastopen"]["state"] == "not-tried" and
+           "does not use net" in i["net.tcp-fastopen"]["why"], i["net.tcp-fastopen"])
+    expect("dry run: libraries that are not loaded", "does not load libnccl" in i["env.NCCL_BUFFSIZE"]["why"], i["env.NCCL_BUFFSIZE"])
+    expect("dry run: what is tried", i["memory.vfs-cache-pressure"]["state"] == "not-decided" and i["env.MALLOC_TOP_PAD_"]["risk"] == "none", i)
+    code, out, err = run("tune", "--for", w.job, *w.on, *SCORE, *ONLY, "--dry-run")
+    expect("dry run: page", code == 0 and all(s in out for s in ("Tried", "Not tried", "min of at most 120 min")), (out, err))
+    code, out, err = run("tune", "--for", w.job, *w.on, *SCORE, "--dry-run", env={"MALLOC_TOP_PAD_": "1"})
+    expect("dry run: a variable that is set stays", "MALLOC_TOP_PAD_=1 is set and stays" in out, out)
+
+
+def planted():
+    w = World()
+    shared = w.folder / "shared.jsonl"
+    code, out, err = w.tune(*ONLY, *SCORE, "--contribute", shared)
+    j = fits("planted", out, "tune", err)
+    if not j:
+        return
+    i = items(j)
+    expect("planted: what helps is kept", code == 0 and kept(j) == PLANTED, (code, kept(j), j["proof"]["why"]))
+    expect("planted: harm is named", i["memory.swappiness"]["state"] == "hurts", i["memory.swappiness"])
+    e = j["proof"]["effect"]
+    expect("planted: before and after", e["low"] < 1.113 < e["high"] and abs(j["after"] / j["before"] - 1.113) < 0.005, (e, j["after"]))
+    expect("planted: what each brings", abs(i["memory.vfs-cache-pressure"]["confirmed"]["ratio"] - 1.06) < 0.005 and
+           abs(i["memory.vfs-cache-pressure"]["interaction"] - 1) < 0.005, i["memory.vfs-cache-pressure"])
+    expect("planted: the job with its variables", j["run"] == f"env MALLOC_TOP_PAD_=67108864 {w.job}", j["run"])
+    rows = [json.loads(x) for x in (w.state / "ledger.jsonl").read_text().splitlines()]
+    expect("planted: in the ledger", {r["setting"] for r in rows if r["verdict"] == "helps"} >= PLANTED and
+           all("cpu" in r["job"] or "faults" in r["job"] for r in rows), rows)
+    text = shared.read_text()
+    expect("planted: shared without names", text.count("\n") == len(rows) and str(w.folder) not in text and "spark" not in text.lower(), text)
+    expect("planted: the file of the run is gone", not (w.state / "tune.jsonl").exists())
+    changed = {k: v for k, v in w.knobs().items() if v[1].strip() != b""}
+    expect("planted: kept", changed["proc/sys/vm/vfs_cache_pressure"][1].strip() == b"50" and
+           changed["proc/sys/vm/swappiness"][1].strip() == b"60", changed)
+    code, out, err = run(*j["undo"].removeprefix("sudo gputune ").split(), *w.on, "--yes")
+    expect("planted: undone by the command it names", code == 0 and w.knobs()["proc/sys/vm/vfs_cache_pressure"][1].strip() == b"100", (out, err))
+    # The next run has time for some of them: it begins with what helped.
+    code, out, err = w.tune(*ONLY, *SCORE, "--dry-run", "--budget", f"{j['plan_s'] * 0.45:.3f}s")
+    if j := fits("a short budget", out, "tune", err):
+        got = {x for x, i in items(j).items() if i["state"] == "not-decided" and not x.startswith("profile")}
+        expect("a short budget: what helped comes first", PLANTED <= got and len(got) < 6 and "--budget" in err, (got, err))
+
+
+def refused():
+    w = World()
+    once = put(w.folder / "once.sh", f"[ -e {w.folder}/made ] && {{ echo {w.folder}/made: exists >&2; exit 1; }}\necho > {w.folder}/made\n")
+    noisy = put(w.folder / "noisy.sh", f"o={w.folder}/n; n=0; [ -f $o ] && read n < $o; n=$((n + 1)); echo $n > $o\necho \"score: $((100 + n % 3 * 80))\"\n")
+    drift = put(w.folder / "drift.sh", f"o={w.folder}/d; n=0; [ -f $o ] && read n < $o; n=$((n + 1)); echo $n > $o\necho \"score: $((900 + 900 / n))\"\n")
+    for what, job, argv, code, *words in (
+            ("no job", "", (), 2, "--for"),
+            ("an empty job", " ", (), 2, "empty"),
+            ("a shell's line", "a | b", (), 2, "no shell"),
+            ("a program that is not there", "no-such-program", (), 5, "no-such-program"),
+            ("it fails", "false", (), 5, "status 1", "succeed as it is"),
+            ("it fails the second time", f"sh {once}", (), 5, "exists", "overwrite"),
+            ("it needs input", f"sh {put(w.folder / 'in.sh', 'read x || { echo EOF when reading a line >&2; exit 1; }')}", (), 5, "without input"),
+            ("it hangs", "sleep 20", ("--timeout", "300ms"), 5, "did not end", "--timeout"),
+            ("it ends at once", "true", (), 2, "most of which is its start"),
+            ("the metric is not printed", "echo hello", SCORE, 5, "nothing that the workload printed matches"),
+            ("the metric is no number", "echo score: x", ("--metric", "score: (.*)"), 5, "no number"),
+            ("a metric without a group", "echo", ("--metric", "score"), 2, "one group"),
+            ("it varies by 30 %", f"sh {noisy}", SCORE, 5, "runs vary by", "--min-effect"),
+            ("a budget too short", w.job, (*SCORE, "--budget", "50ms"), 2, "--budget", "one run takes"),
+            ("nothing to resume", "", ("--resume",), 3, "no interrupted run"),
+            ("more time is no better", "true", ("--better", "higher"), 2, "--better"),
+            ("an unknown setting", w.job, ("--only", "no.such"), 2, "no.such")):
+        refuses(what, ["tune", *(("--for", job) if job else ()), *w.on, *QUICK, *argv], code, *words)
+    got = run("tune", "--for", f"sh {drift}", *w.on, *QUICK, *SCORE, *ONLY, "--dry-run")
+    expect("caches warm", got.code == 0 and "caches were cold" in got.err, got)
+    expect("refused: nothing written", not w.knobs(), w.knobs())
+    put(w.state / "tune.jsonl", "{}\n")
+    refuses("another file to resume", ["tune", *w.on, *QUICK, "--resume"], 2, "not a run of tune")
+
+
+def interrupted():
+    """Killed and stopped at times of chance, it ends as it would have, with nothing left open."""
+    w = World()
+    whole = World()
+    code, out, err = whole.tune(*ONLY, *SCORE)
+    want = fits("whole", out, "tune", err)
+    chance = random.Random(1)
+    kills = int(os.environ.get("TUNE_KILLS", "3"))
+    argv = ("--for", w.job, *ONLY, *SCORE)
+    for n in range(kills):
+        p = start(gputune, "tune", *w.on, *QUICK, *argv, "--format", "json")
+        lines = chance.randrange(8, 30) * (n + 1)
+        while p.poll() is None and (not (w.state / "tune.jsonl").exists() or (w.state / "tune.jsonl").read_bytes().count(b"\n") < lines):
+            time.sleep(0.005)
+        p.send_signal(signal.SIGKILL if n % 2 == 0 else signal.SIGINT)
+        got = finish(p)
+        if n % 2 and got.code == 5:
+            expect("Ctrl-C: says how it goes on", "--resume continues" in got.err, got)
+            expect("Ctrl-C: all is back", w.knobs()["proc/sys/vm/vfs_cache_pressure"][1].strip() == b"100", w.knobs())
+        argv = ("--resume",)
+    refuses("another job to resume", ["tune", "--for", "true", *w.on, *QUICK, "--resume"], 2, "the interrupted run is of")
+    code, out, err = run("tune", *w.on, "--settle", "1ms", "--yes", "--resume", "--format", "json")
+    j = fits("resumed", out, "tune", err)
+    if j and want:
+        expect("resumed: ends as it would have", kept(j) == kept(want) == PLANTED, (kept(j), kept(want)))
+        expect("resumed: the baseline is the first run's", len(j["runs"]) >= 5 and j["before"] == want["before"], (j["before"], want["before"]))
+        code, out, err = run(*j["undo"].removeprefix("sudo gputune ").split(), *w.on, "--yes")
+        left = {k: v[1].strip() for k, v in w.knobs().items()}
+        expect("resumed: undone", code == 0 and left["proc/sys/vm/vfs_cache_pressure"] == b"100" and left["proc/sys/vm/swappiness"] == b"60", left)
+
+
+dry()
+planted()
+refused()
+interrupted()
+end_suite()
