@@ -18,6 +18,7 @@
 #include "knowledge/train_keys.h"
 #include "knowledge/value_rules.h"
 #include "knowledge/vendor.h"
+#include "knowledge/waits.h"
 
 /* The columns of train_keys.rows. */
 
@@ -750,6 +751,26 @@ const struct row_table job_var_table =
 	ROW_TABLE("job_vars", struct job_var, job_vars, "knowledge/job.h", job_var_columns,
 		  .finish = finish_job_var);
 
+/* The columns of waits.rows. */
+
+#define WS struct wait_sign
+
+static const struct row_column wait_columns[] = {
+	ROW_NAME(WS, kind, .meaning = "what the thread is in"),
+	ROW_TEXT(WS, function, "function", .meaning = "Python function of a frame"),
+	ROW_TEXT(WS, file, "file", .meaning = "part of that frame's file name"),
+	ROW_TEXT(WS, source, "source", .meaning = "part of that frame's line"),
+	ROW_TEXT(WS, library, "library", .meaning = "library that made the system call"),
+	ROW_TEXT(WS, syscall, "syscall", .meaning = "system call"),
+	ROW_TEXT(WS, kernel, "kernel", .meaning = "part of the kernel function it sleeps in"),
+	ROW_FLAG(WS, top, "top", .meaning = "only the innermost frame counts"),
+	ROW_TEXT(WS, says, "says", .required = true, .meaning = "what it does"),
+	ROW_TEXT(WS, next, "next", .required = true, .meaning = "what to look at"),
+};
+
+const struct row_table wait_sign_table = ROW_TABLE(
+	"waits", struct wait_sign, wait_signs, "knowledge/waits.h", wait_columns, .repeats = true);
+
 const struct row_table *const row_tables[] = {
 	&gpu_table,
 	&model_table,
@@ -772,5 +793,6 @@ const struct row_table *const row_tables[] = {
 	&vendor_opinion_table,
 	&setting_use_table,
 	&job_var_table,
+	&wait_sign_table,
 	NULL,
 };

@@ -12,6 +12,7 @@
 #include "models/diagnose/attach.h"
 #include "models/diagnose/diagnose.h"
 #include "models/diagnose/page_diagnose.h"
+#include "verbs/hang.h"
 #include "models/inference/arch.h"
 #include "verbs/model_ask.h"
 #include "verbs/model_files.h"
@@ -394,10 +395,11 @@ static int job_answer(struct door *d, const struct job_ask *ask, struct diagnosi
 	int code;
 
 	if (!ask->attach)
-		return door_refuse(d, EXIT_USAGE,
-				   "diagnose knows training (FILES...) and --attach [PID], not "
-				   "\"%s\"",
-				   ask->pid ? ask->pid : "");
+		return door_refuse(
+			d, EXIT_USAGE,
+			"diagnose knows training (FILES...), hang (PID) and --attach [PID], not "
+			"\"%s\"",
+			ask->pid ? ask->pid : "");
 	code = diagnose_begin(g, d, &ask->judged, ask->machine.capture);
 	code = code ? code : diagnose_attach(g, ask);
 	return code ? code : diagnose_end(g);
@@ -443,7 +445,8 @@ static const struct verb diagnose_training_verb = {
 	.confine = diagnose_confine,
 };
 
-static const struct verb *const diagnose_subs[] = { &diagnose_training_verb, NULL };
+static const struct verb *const diagnose_subs[] = { &diagnose_training_verb, &diagnose_hang_verb,
+						    NULL };
 
 const struct verb diagnose_verb = {
 	.name = "diagnose",
@@ -451,7 +454,8 @@ const struct verb diagnose_verb = {
 	.summary = "what slows a training run down",
 	.about = "--attach watches a running job by NVML and /proc for --for and names its "
 		 "bottleneck: each cause certain, likely, possible or excluded, with the "
-		 "evidence. \"diagnose training\" reads the files of a run.",
+		 "evidence. \"diagnose training\" reads the files of a run, \"diagnose hang\" "
+		 "says why a job does not go on.",
 	.exits = "0: healthy as far as seen; 1: a bottleneck was found; 5: cannot tell",
 	.words = "bottleneck slow-training straggler profiler",
 	.examples = EXAMPLES({ "diagnose training job.rec train.log", "by the files of a run" },

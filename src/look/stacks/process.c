@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process's threads: from /proc, with Python's frames. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "look/stack/elf.h"
+#include "look/stack/rodata.h"
+#include "look/stacks/stacks.h"
+
+enum {
+	MAPS_MAX = 4096, /* mapped files that are kept */
+	PROC_MAX = 1 << 22,
+	SYMBOLS_MAX = 32 << 20,
+	SOURCE_MAX = 4 << 20, /* of a file whose line is shown */
+	SOURCE_FRAMES = 8,
+	SOURCE_LINE = 160,
+	TRIES = 3,
+};
+
+/* A mapped part of a file. */
+struct mapped {
+	unsigned long long from, to, offset;
+	const char *path;
+};
+
+struct stack_reader {
+	struct arena *a;
+	pid_t pid;
+	struct mapped maps[MAPS_MAX];
+	size_t n_maps;
+	struct python *python;
+	const char *missing, *command;
+	int rank, local_rank;
+};
+
+/* A file of /proc, at most so many bytes; "" where it is not to be read. */
+static char *proc_text(struct arena *a, const char *path, size_t most, size_t *len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	TEXT_AUTO t = { 0 };
+	char buf[8192];
+	ssize_t n;
+
+	while (fd >= 0 && t.len < most && (n = read(fd, buf, sizeof(buf))) > 0)
+		text_addn(&t, buf, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+	if (len)
+		*len = t.len;
+	return arena_strndup(a, t.s ? t.s : "", t.len);
+}
+
+static char *proc_of(struct arena *a, pid_t pid, const char *file, size_t *len)
+{
+	return proc_text(a, arena_printf(a, "/proc/%d/%s", (int)pid, file), PROC_MAX, len);
+}
+
+/* --- what is mapped --------------------------------------------------------------------------- */
+
+static void read_maps(struct stack_reader *r)
+{
+	char *line = proc_of(r->a, r->pid, "maps", NULL), *next;
+
+	for (; *line && r->n_maps < MAPS_MAX; line = next) {
+		struct mapped *m = &r->maps[r->n_maps];
+		char *end = strchr(line, '\n'), *path = strchr(line, '/');
+
+		next = end ? end + 1 : line + strlen(line);
+		if (end)
+			*end = '\0';
+		if (path && sscanf(line, "%llx-%llx %*s %llx", &m->from, &m->to, &m->offset) == 3) {
+			m->path = path;
+			r->n_maps++;
+		}
+	}
+}
+
+/* "python3.11", "libpython3.12.so.1.0": 11, 12; below 0: another file. */
+static int python_version(const char *path)
+{
+	const char *name = path_name(path), *at = strstr(name, "python3.");
+
+	if (!at || (at != name && strncmp(name, "lib", 3) != 0) || !isdigit((unsigned char)at[8]))
+		return -1;
+	return atoi(at + 8);
+}
+
+/* Where a file defines a symbol; 0: nowhere. */
+static unsigned long long symbol_at(struct arena *a, struct input *in, const struct elf *elf,
+				    const char *symbol)
+{
+	struct elf_section sym, str;
+	unsigned char *syms;
+	char *names;
+
+	if (!elf_section(in, elf, ".dynsym", &sym) || !elf_section(in, elf, ".dynstr", &str) ||
+	    sym.size > SYMBOLS_MAX || str.size > SYMBOLS_MAX)
+		return 0;
+	syms = arena_alloc(a, sym.size + 1);
+	names = arena_alloc(a, str.size + 1);
+	if (input_read(in, sym.at, syms, sym.size) || input_read(in, str.at, names, str.size))
+		return 0;
+	for (size_t i = 0; i + 24 <= sym.size; i += 24) {
+		uint32_t name = le32(syms + i);
+
+		if (name < str.size && strcmp(names + name, symbol) == 0)
+			return le32(syms + i + 8) | (unsigned long long)le32(syms + i + 12) << 32;
+	}
+	return 0;
+}
+
+/* The mapped file itself, or, where the right for that is missing, what bears its name. */
+static bool open_mapped(struct stack_reader *r, const struct mapped *m, struct input_file *f)
+{
+	const char *ways[] = {
+		arena_printf(r->a, "/proc/%d/map_files/%llx-%llx", (int)r->pid, m->from, m->to),
+		arena_printf(r->a, "/proc/%d/root%s", (int)r->pid, m->path), m->path
+	};
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < 3; i++)
+		if (input_open(f, ways[i], &e) == 0)
+			return true;
+	return false;
+}
+
+/* The address of _PyRuntime in a mapped file; 0: it has none. */
+static unsigned long long runtime_at(struct stack_reader *r, const struct mapped *m)
+{
+	unsigned long long at = 0;
+	struct arena scratch = { 0 };
+	struct err e = { 0 };
+	struct input_file f;
+	struct elf elf;
+
+	if (!open_mapped(r, m, &f))
+		return 0;
+	if (elf_open(&f.in, &elf, &e) == 0) {
+		at = symbol_at(&scratch, &f.in, &elf, "_PyRuntime");
+		if (at && elf.type == 3) /* moved to where it is mapped */
+			at += m->from;
+	}
+	input_close(&f);
+	arena_free(&scratch);
+	return at;
+}
+
+static void find_python(struct stack_reader *r)
+{
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < r->n_maps && !r->python; i++) {
+		int minor = python_version(r->maps[i].path);
+		unsigned long long at;
+
+		if (minor < 0 || r->maps[i].offset)
+			continue;
+		at = runtime_at(r, &r->maps[i]);
+		if (at)
+			r->python = python_open(r->a, r->pid, at, minor, &e);
+		if (at)
+			r->missing = r->python ? NULL : arena_strdup(r->a, e.text);
+	}
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int number_in(const char *environ, size_t len, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t at = 0; at < len; at += strlen(environ + at) + 1)
+		if (strncmp(environ + at, name, n) == 0 && environ[at + n] == '=')
+			return atoi(environ + at + n + 1);
+	return -1;
+}
+
+static int first_of(const char *environ, size_t len, const char *const *names)
+{
+	int v = -1;
+
+	for (; *names && v < 0; names++)
+		v = number_in(environ, len, *names);
+	return v;
+}
+
+struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
+{
+	static const char *const ranks[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+					     "SLURM_PROCID", NULL };
+	static const char *const locals[] = { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+					      "SLURM_LOCALID", NULL };
+	struct stack_reader *r = ARENA_NEW(a, struct stack_reader);
+	char *line, *environ;
+	size_t len = 0;
+	char probe;
+
+	*r = (struct stack_reader){ .a = a, .pid = pid };
+	if (kill(pid, 0) < 0 && errno == ESRCH) {
+		err_set(e, -ESRCH, "no process %d", (int)pid);
+		return NULL;
+	}
+	line = proc_of(a, pid, "cmdline", &len);
+	for (size_t i = 0; i + 1 < len; i++)
+		line[i] = line[i] ? line[i] : ' ';
+	r->command =
+		utf8_clean(a, *line ? line : str_trim(proc_of(a, pid, "comm", NULL), 64, &len));
+	environ = proc_of(a, pid, "environ", &len);
+	r->rank = first_of(environ, len, ranks);
+	r->local_rank = first_of(environ, len, locals);
+	read_maps(r);
+	if (r->n_maps && !stacks_peek(pid, r->maps[0].from, &probe, 1) && errno == EPERM)
+		r->missing = "no right to read its memory: run as root, or as its user with "
+			     "kernel.yama.ptrace_scope=0";
+	else
+		find_python(r);
+	return r;
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static const char *library_at(const struct stack_reader *r, unsigned long long pc)
+{
+	for (size_t i = 0; i < r->n_maps; i++)
+		if (pc >= r->maps[i].from && pc < r->maps[i].to)
+			return path_name(r->maps[i].path);
+	return "";
+}
+
+/* Calls that threads wait in, by number. */
+static const char *call_name(struct arena *a, long n)
+{
+	static const struct {
+		long x86, arm;
+		const char *name;
+	} calls[] = {
+		{ 202, 98, "futex" },	    { 0, 63, "read" },
+		{ 1, 64, "write" },	    { 7, -1, "poll" },
+		{ 271, 73, "ppoll" },	    { 232, -1, "epoll_wait" },
+		{ 281, 22, "epoll_pwait" }, { 23, -1, "select" },
+		{ 270, 72, "pselect6" },    { 45, 207, "recvfrom" },
+		{ 47, 212, "recvmsg" },	    { 44, 206, "sendto" },
+		{ 46, 211, "sendmsg" },	    { 43, 202, "accept" },
+		{ 288, 242, "accept4" },    { 42, 203, "connect" },
+		{ 61, 260, "wait4" },	    { 247, 95, "waitid" },
+		{ 35, 101, "nanosleep" },   { 230, 115, "clock_nanosleep" },
+		{ 16, 29, "ioctl" },	    { 74, 82, "fsync" },
+		{ 75, 83, "fdatasync" },    { 257, 56, "openat" },
+		{ 17, 67, "pread64" },	    { 18, 68, "pwrite64" },
+		{ 34, -1, "pause" },	    { 72, 25, "fcntl" },
+		{ 73, 32, "flock" },	    { 24, 124, "sched_yield" },
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+#if defined(__aarch64__)
+		if (calls[i].arm == n)
+#else
+		if (calls[i].x86 == n)
+#endif
+			return calls[i].name;
+	return arena_printf(a, "call %ld", n);
+}
+
+/* State and CPU time: behind the name, which may hold anything. */
+static void read_stat(const char *stat, struct stack_thread *t)
+{
+	const char *at = strrchr(stat, ')');
+	unsigned long user = 0, kernel = 0;
+
+	if (at && sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &t->state,
+			 &user, &kernel) == 3)
+		t->cpu_s = (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static void read_thread(const struct stack_reader *r, struct arena *a, struct stack_thread *t)
+{
+	const char *at = arena_printf(a, "/proc/%d/task/%d/", (int)r->pid, (int)t->tid);
+	unsigned long long pc = 0;
+	const char *syscall = proc_text(a, arena_printf(a, "%ssyscall", at), 512, NULL);
+	const char *wait = proc_text(a, arena_printf(a, "%swchan", at), 128, NULL);
+	const char *pc_text = strrchr(syscall, ' ');
+	char *name = proc_text(a, arena_printf(a, "%scomm", at), 64, NULL);
+
+	name[strcspn(name, "\n")] = '\0';
+	t->name = utf8_clean(a, name);
+	t->state = '?';
+	read_stat(proc_text(a, arena_printf(a, "%sstat", at), 1024, NULL), t);
+	t->wait = strcmp(wait, "0") == 0 ? "" : wait;
+	t->syscall = isdigit((unsigned char)*syscall) ? call_name(a, atol(syscall)) : "";
+	if (*t->syscall && pc_text)
+		pc = strtoull(pc_text, NULL, 16);
+	t->library = pc ? library_at(r, pc) : "";
+}
+
+static int by_number(const void *x, const void *y)
+{
+	const struct stack_thread *a = x, *b = y;
+
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static void list_threads(const struct stack_reader *r, struct arena *a, struct stack_process *out)
+{
+	DIR *dir = opendir(arena_printf(a, "/proc/%d/task", (int)r->pid));
+
+	for (struct dirent *d; dir && (d = readdir(dir)) && out->n < STACK_THREADS_MAX;) {
+		if (!isdigit((unsigned char)*d->d_name))
+			continue;
+		out->threads = arena_grow(a, out->threads, out->n, sizeof(*out->threads));
+		out->threads[out->n] = (struct stack_thread){ .tid = (pid_t)atoi(d->d_name) };
+		read_thread(r, a, &out->threads[out->n++]);
+	}
+	if (dir)
+		closedir(dir);
+	qsort(out->threads, out->n, sizeof(*out->threads), by_number);
+	out->ends = !out->n || out->threads[0].state == 'Z';
+}
+
+/* --- source lines ----------------------------------------------------------------------------- */
+
+static const char *source_line(const struct stack_reader *r, struct arena *a, const char *file,
+			       int line)
+{
+	const char *at;
+	size_t len = 0;
+
+	if (*file != '/' || line < 1)
+		return NULL;
+	at = proc_text(a, arena_printf(a, "/proc/%d/root%s", (int)r->pid, file), SOURCE_MAX, &len);
+	for (int i = 1; i < line && at; i++) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	if (!at || !*at)
+		return NULL;
+	at = str_trim(at, strcspn(at, "\n"), &len);
+	return utf8_clean(a, arena_strndup(a, at, len < SOURCE_LINE ? len : SOURCE_LINE));
+}
+
+struct giving {
+	const struct stack_reader *r;
+	struct arena *a;
+	struct stack_process *out;
+};
+
+static void take_frames(void *ctx, pid_t tid, struct stack_frame *frames, size_t n)
+{
+	struct giving *g = ctx;
+
+	for (size_t i = 0; i < g->out->n; i++)
+		if (g->out->threads[i].tid == tid) {
+			g->out->threads[i].frames = frames;
+			g->out->threads[i].n = n;
+		}
+	for (size_t i = 0; i < n && i < SOURCE_FRAMES; i++)
+		frames[i].source = source_line(g->r, g->a, frames[i].file, frames[i].line);
+}
+
+void stacks_read(struct stack_reader *r, struct arena *a, struct stack_process *out)
+{
+	struct giving g = { r, a, out };
+	bool whole = !r->python;
+
+	*out = (struct stack_process){ .pid = r->pid,
+				       .command = r->command,
+				       .rank = r->rank,
+				       .local_rank = r->local_rank,
+				       .missing = r->missing };
+	list_threads(r, a, out);
+	if (r->python)
+		out->python = arena_printf(a, "3.%d", python_minor(r->python));
+	for (int i = 0; i < TRIES && !whole; i++)
+		whole = python_read(r->python, a, take_frames, &g);
+	if (!whole && !out->ends)
+		out->missing = "its memory changed while it was read";
+}
+
+/* --- a job ------------------------------------------------------------------------------------ */
+
+size_t stacks_tree(pid_t pid, pid_t *out, size_t n)
+{
+	struct arena a = { 0 };
+	size_t found = 0;
+
+	if (n)
+		out[found++] = pid;
+	for (size_t i = 0; i < found; i++) {
+		DIR *tasks = opendir(arena_printf(&a, "/proc/%d/task", (int)out[i]));
+
+		for (struct dirent *d; tasks && (d = readdir(tasks));) {
+			char *list = isdigit((unsigned char)*d->d_name)
+					     ? proc_of(&a, out[i],
+						       arena_printf(&a, "task/%.20s/children",
+								    d->d_name),
+						       NULL)
+					     : NULL;
+
+			for (char *end; list && *list && found < n; list = end) {
+				long child = strtol(list, &end, 10);
+
+				if (end == list)
+					break;
+				out[found++] = (pid_t)child;
+			}
+		}
+		if (tasks)
+			closedir(tasks);
+	}
+	arena_free(&a);
+	return found;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the threads of a running process are: Python frames with file and line, read from outside
+ * (process_vm_readv) while it runs on, what the kernel does for a thread, and the library that a
+ * waiting thread is in. Nothing of the process is stopped or changed. Its memory moves while it is
+ * read: every pointer is checked, and a stack that makes no sense is read again, then left out.
+ *
+ * CPython 3.10 to 3.12 by their layout, 3.13 and later by the offsets that they publish.
+ */
+#ifndef STACKS_STACKS_H
+#define STACKS_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+enum { STACK_FRAMES_MAX = 200, STACK_THREADS_MAX = 4096, STACK_PROCESSES_MAX = 2000 };
+
+struct stack_frame {
+	const char *function, *file;
+	int line;	    /* 0: not known */
+	const char *source; /* of the innermost frames: the line itself; NULL: not read */
+};
+
+struct stack_thread {
+	pid_t tid;
+	char state; /* as /proc has it: R, S, D, T, Z */
+	double cpu_s;
+	const char *name;    /* comm */
+	const char *wait;    /* the kernel's function that it sleeps in; "": none or hidden */
+	const char *syscall; /* "futex"; "": running, or hidden */
+	const char *library; /* that made the call: "libnccl.so.2"; "": not known */
+	struct stack_frame *frames; /* innermost first */
+	size_t n;
+};
+
+struct stack_process {
+	pid_t pid;
+	const char *command;
+	int rank, local_rank; /* of its environment; -1: none */
+	const char *python;   /* "3.11"; NULL: no interpreter */
+	const char *missing;  /* why there are no Python frames; NULL: there are, or no Python */
+	bool ends;	      /* a zombie, or gone */
+	struct stack_thread *threads;
+	size_t n;
+};
+
+struct stack_reader;
+/* Everything in the arena. NULL: there is no such process, or it is not to be read; *e says which.
+ */
+struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e);
+/* As it is now; texts live in the arena given here. */
+void stacks_read(struct stack_reader *r, struct arena *a, struct stack_process *out);
+
+/* The process and all below it, at most n; how many. */
+size_t stacks_tree(pid_t pid, pid_t *out, size_t n);
+
+/* --- pieces; not for others ------------------------------------------------------------------- */
+
+/* Exactly n bytes of the process's memory; false: they are not to be read. */
+bool stacks_peek(pid_t pid, unsigned long long at, void *to, size_t n);
+
+struct python;
+/* The interpreter at this address of _PyRuntime. minor: of the version 3.x; below 0: not known.
+ * NULL, *e: nothing that this program knows. */
+struct python *python_open(struct arena *a, pid_t pid, unsigned long long runtime, int minor,
+			   struct err *e);
+/* Frames of all its threads; give: innermost first. False: what was read made no sense. */
+bool python_read(struct python *p, struct arena *a,
+		 void (*give)(void *ctx, pid_t tid, struct stack_frame *frames, size_t n),
+		 void *ctx);
+int python_minor(const struct python *p);
+
+#endif

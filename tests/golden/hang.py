@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gputune diagnose hang: jobs that hang in known ways, real processes with stand-ins for torch.distributed; Python's own dump of the
+same process; dumps of the flight recorder, hostile ones too.
+
+hang.py PROGRAM
+"""
+import json
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from common import end_suite, expect, gputune, skip
+
+# What every rank of the planted jobs has: a stand-in with the names and the place that PyTorch's have.
+TORCH = '''
+import os, threading
+def all_reduce(tensor): threading.Event().wait()
+def broadcast(tensor, src): threading.Event().wait()
+def barrier(): threading.Event().wait()
+'''
+RENDEZVOUS = '''
+import socket
+def rendezvous():
+    s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); s.accept()
+'''
+LOADER = '''
+import os, select
+def fetch():
+    r, w = os.pipe(); select.select([r], [], [])
+'''
+# name: program of the odd rank (or of the only one), verdict, rank, operation
+JOBS = {
+    "one rank never comes": ("import threading; l = threading.Lock(); l.acquire(); print(flush=True); l.acquire()", "straggler", 2, "all_reduce"),
+    "one rank loads data": ("from torch.utils.data import loader; print(flush=True); loader.fetch()", "straggler", 2, "all_reduce"),
+    "one rank in another collective": ("print(flush=True); dist.broadcast(1, 0)", "mismatch", 2, "all_reduce"),
+    "one rank died": ("os._exit(1)", "dead", 2, "all_reduce"),
+    "one rank is stopped": ("print(flush=True); os.kill(os.getpid(), 19)", "straggler", 2, "all_reduce"),
+    "one rank spins": ("print(flush=True)\nwhile True: pass", "straggler", 2, "all_reduce"),
+    "one rank waits for input": ("print(flush=True); input()", "straggler", 2, "all_reduce"),
+    "one rank sleeps": ("print(flush=True); time.sleep(1000)", "straggler", 2, "all_reduce"),
+    "one rank waits for a child": ("import subprocess; print(flush=True); subprocess.run(['sleep', '1000'])", "straggler", 2, "all_reduce"),
+    "one rank reads from a socket": ("import socket; a, b = socket.socketpair(); print(flush=True); a.recv(1)", "straggler", 2, "all_reduce"),
+    "one rank meets others": ("from torch.distributed import rendezvous; print(flush=True); rendezvous.rendezvous()", "straggler", 2, "all_reduce"),
+    "one rank saves": ("from torch import serialization; print(flush=True); serialization.save()", "straggler", 2, "all_reduce"),
+    "all in one collective": ("print(flush=True); dist.all_reduce(1)", "network", None, "all_reduce"),
+}
+ALONE = {
+    "lock": "import threading; l = threading.Lock(); l.acquire(); print(flush=True); l.acquire()",
+    "spinning": "print(flush=True)\nwhile True: pass",
+    "queue": "import queue; print(flush=True); queue.Queue().get()",
+    "sleep": "print(flush=True); time.sleep(1000)",
+    "data-loader": "from torch.utils.data import loader; print(flush=True); loader.fetch()",
+    "input": "print(flush=True); input()",
+    "network": "import socket; a, b = socket.socketpair(); print(flush=True); a.recv(1)",
+    "stopped": "print(flush=True); os.kill(os.getpid(), 19)",
+}
+LAUNCHER = '''
+import os, subprocess, sys
+jobs = [subprocess.Popen([sys.executable, sys.argv[1]], env={**os.environ, "RANK": str(n)}, stdin=subprocess.PIPE) for n in range(4)]
+print(flush=True)
+import time; time.sleep(1000)
+'''
+
+
+def package(base):
+    """A package as PyTorch lays it out."""
+    for path, text in {"torch/__init__.py": "", "torch/distributed/__init__.py": "", "torch/distributed/distributed_c10d.py": TORCH,
+                       "torch/distributed/rendezvous.py": RENDEZVOUS, "torch/utils/__init__.py": "", "torch/utils/data/__init__.py": "",
+                       "torch/utils/data/loader.py": LOADER,
+                       "torch/serialization.py": "import threading\ndef save(): threading.Event().wait()\n"}.items():
+        at = base / path
+        at.parent.mkdir(parents=True, exist_ok=True)
+        at.write_text(text)
+
+
+def hang(*words):
+    p = subprocess.run([gputune, "diagnose", "hang", *map(str, words), "--format", "json"], capture_output=True, text=True, timeout=60)
+    return p.returncode, json.loads(p.stdout) if p.stdout else {}, p.stderr
+
+
+class Job:
+    """A program that has come to the place where it hangs: each of its lines on standard output says so."""
+
+    def __init__(self, base, program, *words, lines=1):
+        self.p = subprocess.Popen([sys.executable, program, *words], stdout=subprocess.PIPE, stdin=subprocess.PIPE, cwd=base,
+                                  env={**os.environ, "PYTHONPATH": str(base)}, start_new_session=True)
+        for _ in range(lines):
+            self.p.stdout.readline()
+
+    def __enter__(self):
+        return self.p.pid
+
+    def __exit__(self, *_):
+        os.killpg(self.p.pid, signal.SIGKILL)
+        self.p.communicate()
+
+
+def settled(pid, right):
+    """The answer, again until a process that was still on its way is there."""
+    for _ in range(20):
+        answer = hang(pid)
+        if right(answer[1]):
+            break
+        time.sleep(0.1)
+    return answer
+
+
+def jobs(base):
+    for name, (odd, kind, rank, operation) in JOBS.items():
+        own = 5 if "died" not in name else 4
+        (base / "train.py").write_text("import os, time\nfrom torch.distributed import distributed_c10d as dist\n"
+                                       "if os.environ['RANK'] == '2':\n" + "".join(f"    {line}\n" for line in odd.split("\n")) +
+                                       "print(flush=True)\ndist.all_reduce(1)\n")
+        (base / "launch.py").write_text(LAUNCHER)
+        with Job(base, "launch.py", "train.py", lines=own) as pid:
+            code, j, _ = settled(pid, lambda j: (j.get("kind"), j.get("rank"), j.get("operation")) == (kind, rank, operation))
+            expect(name, (code, j.get("kind"), j.get("rank"), j.get("operation")) == (1, kind, rank, operation), (code, j.get("verdict"), j.get("kind")))
+
+
+def alone(base):
+    for kind, text in ALONE.items():
+        (base / "one.py").write_text("import os, time\n" + text + "\n")
+        with Job(base, "one.py") as pid:
+            code, j, _ = settled(pid, lambda j, kind=kind: j.get("kind") == kind)
+            expect(f"alone: {kind}", (code, j.get("kind")) == (1, kind), (code, j.get("verdict"), j.get("kind")))
+
+
+def against_python(base):
+    """faulthandler's dump of the same process names the same functions and lines."""
+    (base / "deep.py").write_text("""import faulthandler, signal, sys, threading, time
+faulthandler.register(signal.SIGUSR1, all_threads=True, file=open("dump", "w"))
+def wait(n):
+    if n:
+        return wait(
+            n - 1)
+    [time.sleep(1000)
+     for _ in (1, 2)]
+class Thing:
+    def method(self):
+        with self:
+            print(flush=True); wait(7)
+    def __enter__(self): pass
+    def __exit__(self, *_): pass
+threading.Thread(target=Thing().method).start()
+try:
+    {1: wait(3)}
+finally:
+    pass
+""")
+    with Job(base, "deep.py") as pid:
+        time.sleep(0.2)
+        _, j, _ = hang(pid)
+        os.kill(pid, signal.SIGUSR1)
+        for _ in range(50):
+            text = (base / "dump").read_text()
+            if "<module>" in text:
+                break
+            time.sleep(0.05)
+    dump = [[(line.split('"')[1], int(line.split("line ")[1].split()[0]), line.split(" in ")[1]) for line in block.splitlines() if "File" in line]
+            for block in text.split("hread 0x")[1:]]
+    ours = [[(f["file"], f["line"], f["function"].split(".")[-1]) for f in t["frames"]] for t in j["processes"][0]["threads"]]
+    expect("as Python itself says", sorted(ours) == sorted(dump), (ours, dump))
+
+
+def entry(sequence, name, state, sizes=((4, 4),)):
+    return {"collective_seq_id": sequence, "profiling_name": f"nccl:{name}", "state": state, "process_group": ("0", "default_pg"),
+            "input_sizes": sizes, "frames": [{"name": "all_reduce", "filename": "/usr/lib/python3/torch/distributed/c10d.py", "line": 1},
+                                             {"name": "step", "filename": "/home/u/train.py", "line": 77}], "time_created_ns": 1, "p": 1.5}
+
+
+def dump(base, rank, entries, how=pickle.dumps):
+    at = base / f"nccl_trace_rank_{rank}"
+    at.write_bytes(how({"version": "2.4", "entries": entries, "pg_config": {"0": {"ranks": "[0, 1]"}}, "big": 1 << 40, "none": None, "t": True}))
+    return at
+
+
+def recorders(base):
+    good = [entry(1, "all_reduce", "completed"), entry(2, "all_reduce", "started")]
+    a = dump(base, 0, good)
+    for name, other, kind, rank in (
+            ("a rank that did not call it", good[:1], "straggler", 1),
+            ("another collective", [good[0], entry(2, "broadcast", "scheduled")], "mismatch", 1),
+            ("other sizes", [good[0], entry(2, "all_reduce", "started", ((8, 4),))], "mismatch", 1),
+            ("all are there", good, "network", None)):
+        for protocol in (2, 4):
+            b = dump(base, 1, other, lambda v, p=protocol: pickle.dumps(v, protocol=p))
+            code, j, err = hang(a, b)
+            expect(f"{name}, protocol {protocol}", (code, j.get("kind"), j.get("rank"), j.get("operation")) == (1, kind, rank, "all_reduce"), (j, err))
+        b = dump(base, 1, other, lambda v: json.dumps(v).encode())
+        expect(f"{name}, JSON", hang(a, b)[1].get("kind") == kind, name)
+    code, j, _ = hang(a, dump(base, 1, good[:1]))
+    expect("where the program called it", "/home/u/train.py:77" in j["verdict"], j["verdict"])
+
+    class Evil:
+        def __reduce__(self):
+            return os.system, (f"touch {base}/ran",)
+    for name, data in (("code", pickle.dumps({"entries": [Evil()]})), ("cut off", a.read_bytes()[:40]), ("nothing", b""), ("text", b"hello"),
+                       ("no entries", pickle.dumps({"a": 1})), ("itself", b"\x80\x02]q\x00(h\x00e."), ("marks", b"(" * 100000), ("memo", b"\x80\x02h\x05."),
+                       ("long", b"\x80\x02X\xff\xff\xff\x7f")):
+        (base / "bad").write_bytes(data)
+        code, _, err = hang(base / "bad")
+        expect(f"refused: {name}", code == 2 and "bad: not a flight recorder's dump" in err and not (base / "ran").exists(), (code, err))
+
+
+with tempfile.TemporaryDirectory(prefix="gputune-hang-") as where:
+    base = pathlib.Path(where)
+    package(base)
+    recorders(base)
+    expect("no process", hang("999999999")[0] == 2)
+    expect("nothing named", hang()[0] == 2)
+    p = subprocess.Popen(["sleep", "1000"])
+    code, j, _ = settled(p.pid, lambda j: j.get("kind") == "sleep")
+    expect("no Python", code == 1 and j["kind"] == "sleep" and j["processes"][0]["python"] is None, j)
+    p.kill()
+    p.wait()
+    if hang(os.getpid())[1].get("processes", [{}])[0].get("missing"):
+        skip("stacks", "memory of other processes is not to be read here")
+    else:
+        against_python(base)
+        alone(base)
+        jobs(base)
+end_suite()
