@@ -254,6 +254,13 @@ static int main_run_verb(struct run *r, struct late *late)
 	return close_output(r, late, fence == FENCE_APART ? code : run_here(r));
 }
 
+static int run_whole(struct run *r)
+{
+	struct late late = { 0 };
+
+	return main_run_verb(r, &late);
+}
+
 /* What is told without a run: a text that nobody got is none. */
 static int flush_stdout(void)
 {
@@ -353,7 +360,7 @@ static void verb_first(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct late late = { 0 };
-	struct run r = { .file = -1 };
+	struct run r = { .file = -1, .whole = run_whole };
 	int code;
 
 	main_prepare();

@@ -440,7 +440,7 @@ static json_t *cut_at(json_t *result, struct bounding b)
 		list, json_pack("{s:s, s:O, s:O}", "path", path, "shown", json_array_get(v, 0),
 				"of", json_array_get(v, 1)));
 	if (json_array_size(list))
-		json_object_set_new(out, "left_out",
+		json_object_set_new(out, "omitted",
 				    json_pack("{s:s, s:O}", "ask",
 					      "--fields PATH, with a larger --budget or --top",
 					      "parts", list));

@@ -37,7 +37,7 @@ struct result_bound {
 enum { RESULT_TOKEN_BYTES = 4 };
 /*
  * The same with less: lists begin with what matters most (verdict, then severity, then the order of
- * the result), what lies deep and far down goes first, and "left_out" says what went and how to ask
+ * the result), what lies deep and far down goes first, and "omitted" says what went and how to ask
  * for it. The caller owns the reference.
  */
 json_t *result_bounded(json_t *result, struct result_bound b);

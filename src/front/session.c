@@ -233,10 +233,12 @@ static void run_progress(void *ctx, const char *line)
 {
 	struct run *r = ctx;
 
-	if (line || r->drawn)
+	if (r->lines && line)
+		fprintf(stderr, "%s\n", line);
+	else if (line || r->drawn)
 		fprintf(stderr, "\r\033[K%s", line ? line : "");
 	fflush(stderr);
-	r->drawn = line != NULL;
+	r->drawn = line && !r->lines;
 }
 
 static void run_note(void *ctx, const char *line)
@@ -457,7 +459,7 @@ int run_answer(struct run *r)
 	r->door.verbose = r->print.verbose;
 	r->door.page = heard && prints_page(r);
 	r->door.note = heard ? run_note : NULL;
-	r->door.progress = heard && isatty(STDERR_FILENO) ? run_progress : NULL;
+	r->door.progress = heard && (r->lines || isatty(STDERR_FILENO)) ? run_progress : NULL;
 	code = r->verb->answer(&r->door, r->ask, answer);
 	run_progress(r, NULL);
 	if (r->waiter)

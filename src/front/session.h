@@ -45,10 +45,12 @@ struct run {
 	bool tty;
 	int width;			   /* columns; 0: not a terminal */
 	const struct run_machine *machine; /* who looks at this machine; NULL: we do */
-	bool fields_known; /* --fields is of results of the verb: run_check_fields */
-	bool drawn;	   /* a line of progress stands on the terminal */
-	bool refused;	   /* a result was not printed, because it has no such field */
-	int file;	   /* with machine: takes the text of a file for -o; -1: there is none */
+	bool fields_known;	     /* --fields is of results of the verb: run_check_fields */
+	bool drawn;		     /* a line of progress stands on the terminal */
+	bool refused;		     /* a result was not printed, because it has no such field */
+	bool lines;		     /* progress is lines on standard error, not drawn */
+	int (*whole)(struct run *r); /* runs r->verb with its fence: the exit code; set by main */
+	int file; /* with machine: takes the text of a file for -o; -1: there is none */
 };
 
 /* A process that looks at the machine for this one: machine/host/asked.h. */

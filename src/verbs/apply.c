@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "look/settings/settings.h"
+#include "tune/txn/approval.h"
 #include "tune/txn/results.h"
 #include "verbs/boot.h"
 #include "verbs/page_plan.h"
@@ -13,13 +14,15 @@ struct apply_ask {
 	struct profile_ask settings;
 	struct allow_ask allow;
 	struct change_ask change;
-	const char *plan;
+	const char *plan, *approved;
 	bool boot;
 };
 
 static const struct ask_row apply_ask_rows[] = {
 	{ "PLAN", "the changes of this plan, which plan -o wrote, and no others",
 	  ASK_TEXT(apply_ask, plan), .argument = true, .files = true },
+	{ "approved", "the plan of this hash, which a person approved, once",
+	  ASK_TEXT(apply_ask, approved), .arg = "HASH" },
 	{ "boot", "apply what persist keeps for every boot, as the boot-time unit does",
 	  ASK_FLAG(apply_ask, boot) },
 	{ ASK_PART(apply_ask, machine, machine_ask) },
@@ -143,6 +146,35 @@ static int apply_plan(struct door *d, struct host *h, const struct change_ask *c
 	return code;
 }
 
+/* The plan that a person approved: their agreement is the approval. Taken before anything is
+ * written. */
+static int apply_approved(struct door *d, struct host *h, const struct apply_ask *ask,
+			  struct apply_verb_answer *out)
+{
+	struct approval approved;
+	struct err e = { 0 };
+	int code;
+
+	if (ask->plan || ask->settings.profile || ask->settings.only || ask->settings.skip ||
+	    ask->allow.allow)
+		return door_refuse(d, EXIT_USAGE, "--approved says all of what is applied");
+	if (approval_read(h, d->arena, ask->approved, &approved, &e))
+		return door_fail(d, EXIT_NOT_APPLIED, &e);
+	code = door_plan_json(d, h, approved.plan, ask->approved, approved.allow, &out->planned);
+	if (!code && !out->dry && approval_take(h, d->arena, &approved, d->asker, &e))
+		code = door_fail(d, EXIT_NOT_APPLIED, &e);
+	approval_free(&approved);
+	if (code)
+		return code;
+	out->m = out->planned.m;
+	out->ledger = door_ledger(d, h, out->m);
+	code = apply_plan(d, h, &ask->change, out);
+	if (out->report.txn && approval_done(h, d->arena, ask->approved, out->report.txn))
+		door_warn(d, "the approved undo cannot be kept: undo transaction %lu by its number",
+			  out->report.txn);
+	return code;
+}
+
 static int apply(struct door *d, struct host *h, const struct apply_ask *ask,
 		 struct apply_verb_answer *out)
 {
@@ -152,6 +184,8 @@ static int apply(struct door *d, struct host *h, const struct apply_ask *ask,
 
 	if (code)
 		return code;
+	if (ask->approved)
+		return apply_approved(d, h, ask, out);
 	if (ask->plan)
 		code = door_plan_file(d, h, ask->plan, &ask->settings, ask->allow.allow, p);
 	else if ((code = door_profile(d, &ask->settings, &p->profile)) == 0)
@@ -173,7 +207,7 @@ static int check_alone(struct door *d, const struct apply_ask *ask)
 			    : ask->settings.skip  ? "skip"
 						  : NULL;
 
-	if (ask->plan)
+	if (ask->plan || ask->approved)
 		return door_refuse(d, EXIT_USAGE, "either a plan or --boot");
 	if (other)
 		return door_refuse(d, EXIT_USAGE, "--boot sets what %s asks for, and takes no --%s",

@@ -167,12 +167,38 @@ static void narrow_plan(struct plan *p, const struct profile *only)
 	p->n_advice = n;
 }
 
+/* The profile of out is filled. */
+static int plan_of_json(struct door *d, struct host *h, const json_t *j, const char *name,
+			const char *allow, struct planned *out)
+{
+	struct plan_target w = { .profile = &out->profile };
+	struct err e = { 0 };
+
+	w.allow = door_words(d, allow, &w.n_allow);
+	out->m = door_change_machine(d, h);
+	if (plan_from_json(d->arena, out->m, j, name, &out->plan, &e))
+		return door_fail(d, EXIT_USAGE, &e);
+	narrow_plan(&out->plan, &out->profile);
+	plan_gates(d->arena, out->m, &w, &out->plan);
+	for (size_t i = 0; i < out->plan.n; i++)
+		plan_owners(d->arena, out->m, &out->plan.changes[i]);
+	return 0;
+}
+
+int door_plan_json(struct door *d, struct host *h, const json_t *j, const char *name,
+		   const char *allow, struct planned *out)
+{
+	out->profile = (struct profile){ .name = "" };
+	return door_narrow(d, NULL, NULL, &out->profile) ? -EXIT_USAGE
+							 : plan_of_json(d, h, j, name, allow, out);
+}
+
 int door_plan_file(struct door *d, struct host *h, const char *file,
 		   const struct profile_ask *settings, const char *allow, struct planned *out)
 {
-	struct plan_target w = { .profile = &out->profile };
 	json_error_t why;
-	struct err e = { 0 };
+	size_t n;
+	const char *const *words = door_words(d, allow, &n);
 	json_t *j;
 	int code;
 
@@ -181,8 +207,7 @@ int door_plan_file(struct door *d, struct host *h, const char *file,
 		return door_refuse(
 			d, EXIT_USAGE,
 			"either a plan or --profile: a plan says itself what is to be written");
-	w.allow = door_words(d, allow, &w.n_allow);
-	if (door_check_ids(d, w.allow, w.n_allow) ||
+	if (door_check_ids(d, words, n) ||
 	    door_narrow(d, settings->only, settings->skip, &out->profile))
 		return -EXIT_USAGE;
 	j = read_plan(file, &why);
@@ -190,16 +215,9 @@ int door_plan_file(struct door *d, struct host *h, const char *file,
 		return door_refuse(d, EXIT_USAGE, "%s: %s", file, why.text);
 	if (!j)
 		return door_refuse(d, EXIT_USAGE, "%s:%d: %s", file, why.line, why.text);
-	out->m = door_change_machine(d, h);
-	code = plan_from_json(d->arena, out->m, j, file, &out->plan, &e);
+	code = plan_of_json(d, h, j, file, allow, out);
 	json_decref(j);
-	if (code)
-		return door_fail(d, EXIT_USAGE, &e);
-	narrow_plan(&out->plan, &out->profile);
-	plan_gates(d->arena, out->m, &w, &out->plan);
-	for (size_t i = 0; i < out->plan.n; i++)
-		plan_owners(d->arena, out->m, &out->plan.changes[i]);
-	return 0;
+	return code;
 }
 
 struct adding {

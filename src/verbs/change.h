@@ -41,6 +41,9 @@ int door_check_overlay(struct door *d, const struct machine_ask *from, bool dry_
 int door_plan(struct door *d, struct host *h, const char *allow, struct planned *out);
 int door_plan_file(struct door *d, struct host *h, const char *file,
 		   const struct profile_ask *settings, const char *allow, struct planned *out);
+/* The same of a plan that was read; name is what messages call it. */
+int door_plan_json(struct door *d, struct host *h, const json_t *j, const char *name,
+		   const char *allow, struct planned *out);
 /* All that planning needs to know of the machine. */
 struct machine *door_change_machine(struct door *d, struct host *h);
 struct hold_row;

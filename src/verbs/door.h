@@ -33,6 +33,7 @@ struct door {
 	void *ctx;
 	const char *file; /* the file of -o, where the verb makes one this time; NULL: none */
 	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
+	long long asker;	       /* the process whose request it is; 0: this one */
 	bool agreed;		       /* whoever asks has agreed to what will be done (--yes) */
 	bool may_change;	       /* whoever asks has said that it may change the machine */
 	bool attended;		       /* a person answers what agree asks */

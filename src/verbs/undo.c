@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "tune/persist/persist.h"
+#include "tune/txn/approval.h"
 #include "tune/txn/results.h"
 #include "verbs/change.h"
 
@@ -12,6 +13,7 @@ struct undo_ask {
 	struct only_ask settings;
 	struct change_ask change;
 	long long transaction;
+	const char *approved;
 	bool all, force;
 };
 
@@ -20,6 +22,8 @@ static const struct ask_row undo_ask_rows[] = {
 	  ASK_COUNT(undo_ask, transaction, 1, TXN_MAX), .argument = true },
 	{ ASK_PART(undo_ask, machine, machine_ask) },
 	{ ASK_PART(undo_ask, settings, only_ask) },
+	{ "approved", "what apply --approved made of this hash in this boot",
+	  ASK_TEXT(undo_ask, approved), .arg = "HASH" },
 	{ "all", "undo all transactions", ASK_FLAG(undo_ask, all), .letter = 'a' },
 	{ "force", "restore also what somebody changed since", ASK_FLAG(undo_ask, force) },
 	{ ASK_PART(undo_ask, change, change_ask) },
@@ -109,8 +113,11 @@ static int undo_answer(struct door *d, const struct undo_ask *ask, struct undo_v
 				.force = ask->force,
 				.dry = ask->change.dry_run };
 	struct host *h;
+	struct err e = { 0 };
 	int code;
 
+	if (ask->approved && (s.txn || s.all || s.force || ask->settings.only))
+		return door_refuse(d, EXIT_USAGE, "--approved says all of what is undone");
 	if (s.txn && s.all)
 		return door_refuse(d, EXIT_USAGE, "either a transaction or --all");
 	s.only = door_words(d, ask->settings.only, &s.n_only);
@@ -118,6 +125,8 @@ static int undo_answer(struct door *d, const struct undo_ask *ask, struct undo_v
 	if (!h)
 		return -EXIT_USAGE;
 	code = door_check_overlay(d, &ask->machine, s.dry);
+	if (!code && ask->approved && !(s.txn = approval_txn(h, d->arena, ask->approved, &e)))
+		code = door_fail(d, EXIT_NOT_APPLIED, &e);
 	code = code ? code : check_only(d, h, &s);
 	code = code ? code : undo(d, h, ask, &s, out);
 	host_close(h);

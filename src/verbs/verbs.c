@@ -3,6 +3,7 @@
 #include "verbs/verbs.h"
 
 #include "base/shape.h"
+#include "verbs/door.h"
 
 #include <string.h>
 
@@ -33,6 +34,18 @@ const struct verb *answering_verb(const char *name)
 		v = verb_among(v->subs, name, strcspn(name, " "));
 	}
 	return v && v->answer && (v->result || v->json) ? v : NULL;
+}
+
+void verb_set_machine(const struct verb *v, void *ask, const char *capture, const char *overlay)
+{
+	const struct ask_shape *s = v->ask;
+
+	for (size_t i = 0; s && i < s->n; i++)
+		if (s->rows[i].part == &machine_ask_shape) {
+			*(struct machine_ask *)((char *)ask + s->rows[i].offset) =
+				(struct machine_ask){ capture, overlay };
+			return;
+		}
 }
 
 void *verb_answer_new(struct arena *a, const struct verb *v)

@@ -15,13 +15,15 @@ extern const struct verb card_verb;
 #undef VERB
 
 /* Results of verbs alone. */
-extern const struct result_shape capture_result, slurm_result;
+extern const struct result_shape capture_result, propose_result, slurm_result;
 
 /* Those that answer; NULL ends them. */
 extern const struct verb *const answering_verbs[];
 /* "lint", "predict training"; NULL: there is none. */
 const struct verb *answering_verb(const char *name);
 
+/* --host and --overlay of its question; a verb that is about no machine has no place for them. */
+void verb_set_machine(const struct verb *v, void *ask, const char *capture, const char *overlay);
 /* Zeroed, for the verb to fill. */
 void *verb_answer_new(struct arena *a, const struct verb *v);
 /* The result; now: seconds since 1970, of an answer about no machine. The caller owns the

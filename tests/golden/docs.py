@@ -43,6 +43,7 @@ STAND_INS = (
     (r"^diagnose training (FILES(\.\.\.)?$|job\.rec train\.log)", "diagnose training job.rec train.log"),
     (r"FOLDER FOLDER", "w8 w16"),
     (r"^(doctor) (\S+ )?--peer .*|^doctor \.\.\. --fix", "ELSEWHERE doctor"),
+    (r"^help --format json", "list"),                 # parts.py
     (r"^doctor YOUR WORDS", "doctor slow nccl"),
     (r"^doctor < ", "doctor "),
     (r"^fleet (DIR|RESULTS)", "fleet results"),
@@ -82,6 +83,8 @@ ADDED = (
 )
 # What is not run here, the suite that runs it, and a word of it there.
 ELSEWHERE = (
+    (r"^mcp", "mcp.py", '"mcp"'),
+    (r"^(propose|approve|apply --approved|undo --approved)", "mcp.py", '"propose"'),
     (r"^ELSEWHERE doctor", "doctor.py", '"--fix"'),
     (r"^ELSEWHERE hang", "hang.py", '"hang"'),
     (r"^bench( serve| .*--peer)", "net.py", '"--peer"'),

@@ -102,7 +102,7 @@ for verb, name in (("check", "hgx-h100"), ("show", "hgx-h100"), ("plan", "dgx-sp
         if not expect(f"{verb} --budget {tokens}", len(out.encode()) <= 4 * tokens + 1 and out.count("\n") == 1 and j.get("exit_code") == whole.get("exit_code"),
                       (len(out), err)):
             continue
-        expect(f"{verb} --budget {tokens} says what it left out", len(out) > most or (j["left_out"]["parts"] and all(p["shown"] < p["of"] for p in j["left_out"]["parts"])), out[-300:])
+        expect(f"{verb} --budget {tokens} says what it left out", len(out) > most or (j["omitted"]["parts"] and all(p["shown"] < p["of"] for p in j["omitted"]["parts"])), out[-300:])
         expect(f"{verb}: more tokens, no less", len(out) >= last, (len(out), last))
         last = len(out)
     expect(f"{verb} with a budget for all of it", json.loads(run(verb, *on, "--budget", "1000000").out) == whole or verb == "check")
@@ -110,7 +110,7 @@ ranked = json.loads(run("check", "--host", "demo:hgx-h100", "--top", "30").out)[
 order = [(["fail", "unknown", "pass", "na"].index(f["verdict"]), ["critical", "high", "medium", "low", "info"].index(f["severity"])) for f in ranked]
 expect("what matters most is first", order == sorted(order) and len(ranked) == 30, order)
 top = json.loads(run("check", *spark, "--compact", "--top", "2").out)
-expect("--top", len(top["findings"]) == 2 and top["left_out"]["parts"][0] == {"path": "findings", "shown": 2, "of": 10}, top["left_out"])
+expect("--top", len(top["findings"]) == 2 and top["omitted"]["parts"][0] == {"path": "findings", "shown": 2, "of": 10}, top["omitted"])
 refuses("--top of a page", ["check", *spark, "--format", "md", "--top", "3"], 2, "--top goes with --format json")
 refuses("no budget is that small", ["check", *spark, "--budget", "3"], 2, "--budget")
 
@@ -122,7 +122,7 @@ flat = {verb: (effect, *row) for effect in ("reads", "loads", "writes", "reboots
 listed = {w.split()[0] for w in run("help", "all").out.splitlines() if w.startswith("  ") and not w.startswith("   ")}
 expect("every verb is in it", set(flat) >= {v for v in listed if v.isalpha() and v != "help"}, listed - set(flat))
 expect("each with what it does, what it costs and an example", all(len(r) == 4 and all(r) for r in flat.values()), flat)
-expect("what changes the machine is no reading", all(flat[v][0] in ("writes", "reboots") for v in ("apply", "undo", "persist", "prove", "watch", "verify")))
+expect("what changes the machine is no reading", all(flat[v][0] in ("writes", "reboots") for v in ("apply", "undo", "persist", "prove", "watch", "approve", "verify")))
 expect("what measures loads", all(flat[v][0] == "loads" for v in ("bench", "calibrate")))
 refuses("no other form", ["help", "--format", "md"], 2, "help --format json")
 

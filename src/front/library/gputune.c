@@ -162,17 +162,6 @@ static int ask_agrees(void *ctx, const struct doc *d, const char *question)
 	return 0;
 }
 
-/* The machine of the handle; a verb that is about none has no place for it. */
-static void ask_set_machine(const struct ask_shape *s, void *ask, const struct gputune_machine *m)
-{
-	for (size_t i = 0; s && i < s->n; i++)
-		if (s->rows[i].part == &machine_ask_shape) {
-			*(struct machine_ask *)((char *)ask + s->rows[i].offset) =
-				(struct machine_ask){ m->capture, m->overlay };
-			return;
-		}
-}
-
 /* With the key, which an argument of the function means, where there is one. */
 static json_t *ask_question(struct call *c, const char *text, const char *key, const char *value)
 {
@@ -206,7 +195,7 @@ static json_t *ask_verb(struct call *c, const struct gputune_machine *m, const s
 		c->code = -EINVAL;
 		return NULL;
 	}
-	ask_set_machine(v->ask, ask, m);
+	verb_set_machine(v, ask, m->capture, m->overlay);
 	code = v->answer(&d, ask, answer);
 	if (code < 0) {
 		c->code = c->code ? c->code : -EIO;

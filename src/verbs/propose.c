@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune propose: a plan that waits for a person; gputune approve, which is that person. */
+#include "tune/txn/approval.h"
+#include "render/shape_page.h"
+#include "verbs/change.h"
+#include "verbs/page_plan.h"
+#include "verbs/verbs.h"
+
+struct propose_ask {
+	struct machine_ask machine;
+	struct profile_ask settings;
+	struct allow_ask allow;
+};
+
+static const struct ask_row propose_ask_rows[] = {
+	{ SETTINGS_ROW(propose_ask) },
+	{ ASK_PART(propose_ask, machine, machine_ask) },
+	{ ASK_PART(propose_ask, settings, profile_ask) },
+	{ ASK_PART(propose_ask, allow, allow_ask) },
+};
+static const struct ask_shape propose_ask_shape = ASK_SHAPE(propose_ask, NULL, propose_ask_rows);
+
+struct approve_ask {
+	struct machine_ask machine;
+	const char *hash;
+};
+
+static const struct ask_row approve_ask_rows[] = {
+	{ "HASH", "of the plan, as propose printed it", ASK_TEXT(approve_ask, hash),
+	  .argument = true, .required = true },
+	{ ASK_PART(approve_ask, machine, machine_ask) },
+};
+static const struct ask_shape approve_ask_shape = ASK_SHAPE(approve_ask, NULL, approve_ask_rows);
+
+struct proposal_answer {
+	const char *hash, *command, *state;
+	size_t changes, refused;
+	long long expires_s;
+};
+
+static const struct shape_row proposal_rows[] = {
+	{ "hash", "Names plan, machine, boot and expiry.", SHAPE_TEXT(proposal_answer, hash),
+	  .title = "plan" },
+	{ "state", "waits: for approval; approved; nothing: there is nothing to change.",
+	  SHAPE_TEXT(proposal_answer, state), .title = "state" },
+	{ "changes", "That would be made.", SHAPE_COUNT(proposal_answer, changes),
+	  .title = "changes" },
+	{ "refused", "Changes that a gate refuses.", SHAPE_COUNT(proposal_answer, refused),
+	  .title = "refused" },
+	{ "expires_s", "Seconds until nobody can approve or apply it any more.",
+	  SHAPE_COUNT(proposal_answer, expires_s), .title = "expires in", .unit = "s" },
+	{ "command", "What a person types to approve it, or what applies it.",
+	  SHAPE_TEXT(proposal_answer, command), .unknown = SHAPE_NULL, .title = "next" },
+};
+static const struct shape proposal_shape = SHAPE(proposal_answer, proposal);
+
+const struct result_shape propose_result = {
+	.name = "propose",
+	.title = "gputune propose, approve",
+	.meaning = "A plan that waits for a person's approval, or has it.",
+	.shape = &proposal_shape,
+	.exit_codes = 1u << EXIT_CLEAN | 1u << EXIT_FINDINGS,
+};
+
+static void fill(const struct planned *p, struct proposal_answer *out)
+{
+	out->changes = plan_open_changes(&p->plan);
+	out->refused = p->plan.n - out->changes;
+	out->expires_s = APPROVAL_S;
+}
+
+static const char *on_host(struct door *d, const struct machine_ask *m)
+{
+	return m->overlay
+		       ? arena_printf(d->arena, " --host %s --overlay %s", m->capture, m->overlay)
+		       : "";
+}
+
+static int propose(struct door *d, struct host *h, const struct propose_ask *ask,
+		   struct proposal_answer *out)
+{
+	struct planned p = { 0 };
+	struct err e = { 0 };
+	int code = door_profile(d, &ask->settings, &p.profile);
+
+	code = code ? code : door_plan(d, h, ask->allow.allow, &p);
+	if (code)
+		return code;
+	fill(&p, out);
+	out->hash = "";
+	out->state = "nothing";
+	if (!out->changes)
+		return EXIT_CLEAN;
+	if (approval_propose(h, d->arena, plan_json(&p.plan, EXIT_FINDINGS), ask->allow.allow,
+			     &out->hash, &e))
+		return door_fail(d, EXIT_NOT_APPLIED, &e);
+	out->state = "waits";
+	out->command = arena_printf(d->arena, "sudo gputune approve %s%s", out->hash,
+				    on_host(d, &ask->machine));
+	return EXIT_FINDINGS;
+}
+
+static int propose_answer(struct door *d, const struct propose_ask *ask,
+			  struct proposal_answer *out)
+{
+	struct host *h = door_change_host(d, &ask->machine, false);
+	int code = h ? door_check_overlay(d, &ask->machine, false) : -EXIT_USAGE;
+
+	code = code ? code : propose(d, h, ask, out);
+	host_close(h);
+	return code;
+}
+
+static int approve(struct door *d, struct host *h, const struct approve_ask *ask,
+		   struct proposal_answer *out)
+{
+	struct approval waiting;
+	struct planned p = { 0 };
+	struct err e = { 0 };
+	int code;
+
+	if (approval_read(h, d->arena, ask->hash, &waiting, &e))
+		return door_fail(d, EXIT_NOT_APPLIED, &e);
+	code = door_plan_json(d, h, waiting.plan, ask->hash, waiting.allow, &p);
+	if (!code) {
+		const struct plan_view how = { .verbose = d->verbose,
+					       .ledger = door_ledger(d, h, p.m) };
+
+		fill(&p, out);
+		code = door_agreed(
+			d, page_plan(d->arena, p.m, &p.plan, &how),
+			arena_printf(d->arena,
+				     "Let these %zu changes be applied, once, within %lld s?",
+				     out->changes, waiting.left_s));
+	}
+	if (!code && approval_grant(h, d->arena, &waiting, &e))
+		code = door_fail(d, EXIT_NOT_APPLIED, &e);
+	out->hash = ask->hash;
+	out->state = "approved";
+	out->expires_s = waiting.left_s;
+	out->command = arena_printf(d->arena, "gputune apply --approved %s%s", ask->hash,
+				    on_host(d, &ask->machine));
+	approval_free(&waiting);
+	return code;
+}
+
+static int approve_answer(struct door *d, const struct approve_ask *ask,
+			  struct proposal_answer *out)
+{
+	const char *why = approval_no_person(d->arena);
+	struct host *h;
+	int code;
+
+	if (!why && (d->agreed || !d->attended))
+		why = "--yes approves nothing: a person is asked";
+	if (why)
+		return door_refuse(d, EXIT_NOT_APPLIED, "%s", why);
+	h = door_change_host(d, &ask->machine, false);
+	code = h ? door_check_overlay(d, &ask->machine, false) : -EXIT_USAGE;
+	code = code ? code : approve(d, h, ask, out);
+	host_close(h);
+	return code;
+}
+
+static struct doc *proposal_page(struct arena *a, const struct proposal_answer *x)
+{
+	struct doc *d = doc_new(a);
+
+	shape_pairs(d, "Proposed plan", &proposal_shape, x, 0);
+	return d;
+}
+
+VERB_ANSWER(propose_any, propose_answer, propose_ask, proposal_answer)
+VERB_ANSWER(approve_any, approve_answer, approve_ask, proposal_answer)
+VERB_PAGE_OF(proposal_page_any, proposal_page, proposal_answer)
+
+const struct verb propose_verb = {
+	.name = "propose",
+	.group = VERB_CHANGE,
+	.summary = "keep a plan until a person approves it",
+	.about = "Makes a plan as gputune plan does and keeps it for 10 minutes. gputune approve "
+		 "HASH approves it, gputune apply --approved HASH "
+		 "applies it, once.",
+	.words = "request ask-for",
+	.examples = EXAMPLES(
+		{ "sudo propose memory", "a plan of one group" },
+		{ "propose --host demo:dgx-spark --overlay try", "of a captured machine" }),
+	.ask = &propose_ask_shape,
+	.answer = propose_any,
+	.result = &propose_result,
+	.page = proposal_page_any,
+	.changes = true,
+};
+
+const struct verb approve_verb = {
+	.name = "approve",
+	.group = VERB_CHANGE,
+	.summary = "approve a proposed plan: by root, at a terminal",
+	.about = "Shows the plan and asks. It can then be applied once, on this machine, in this "
+		 "boot, until it expires. The terminal must be "
+		 "neither that of the server that applies it nor of one of its ancestors.",
+	.words = "confirm permit agree",
+	.examples = EXAMPLES(
+		{ "sudo approve 0123456789abcdef0123456789abcdef", "the plan of that hash" },
+		{ "sudo approve 0123456789abcdef0123456789abcdef --host demo:dgx-spark --overlay "
+		  "try",
+		  "of a captured machine" }),
+	.ask = &approve_ask_shape,
+	.answer = approve_any,
+	.result = &propose_result,
+	.page = proposal_page_any,
+	.changes = true,
+	.own_process = true,
+};
