@@ -208,6 +208,35 @@ def recorders(base):
         expect(f"refused: {name}", code == 2 and "bad: not a flight recorder's dump" in err and not (base / "ran").exists(), (code, err))
 
 
+def sampled(base):
+    """record --stacks: where the time of a run goes, and at which line; diagnose takes it as evidence."""
+    (base / "run.py").write_text("""import time
+from torch.utils.data import slow
+def step():
+    for i in range(20000): i * i
+for n in range(120):
+    slow.fetch()
+    step()
+    print('{"step": %d, "step_s": 0.025}' % n, flush=True)
+""")
+    (base / "torch/utils/data/slow.py").write_text("import time\ndef fetch(): time.sleep(0.02)\n")
+    p = subprocess.run([gputune, "record", "--stacks", "-o", "j.rec", "--", sys.executable, "run.py"], cwd=base, capture_output=True, text=True,
+                       env={**os.environ, "PYTHONPATH": str(base)}, timeout=120)
+    lines = [json.loads(line) for line in (base / "j.rec.stacks").read_text().splitlines()] if (base / "j.rec.stacks").exists() else []
+    first = lines[0]["places"][0] if lines else {}
+    expect("samples of the loader", first.get("kind") == "data-loader" and first.get("function") == "fetch" and first.get("line") == 2, (lines, p.stderr))
+    (base / "train.log").write_text(p.stdout)
+    q = subprocess.run([gputune, "diagnose", "training", "j.rec", "train.log", "--format", "json"], cwd=base, capture_output=True, text=True)
+    found = [c for r in json.loads(q.stdout)["runs"] for c in r["causes"] if c["id"] == "loader"]
+    expect("diagnose names the line", found and found[0]["certainty"] in ("likely", "certain") and "slow.py:2" in json.dumps(found[0]), q.stdout[:800])
+    for name, text in (("broken", '{"gputune_stacks":1,"pid":1,\n'), ("wrong types", '{"gputune_stacks":1,"pid":"x","samples":[],"places":[1,{"kind":3}]}\n')):
+        (base / "bad.stacks").write_text(text)
+        q = subprocess.run([gputune, "diagnose", "training", "bad.stacks"], cwd=base, capture_output=True, text=True)
+        expect(f"stacks that are {name}", q.returncode in (2, 5), (q.returncode, q.stderr))
+    q = subprocess.run([gputune, "record", "--stacks", "--for", "1s", "-o", "x.rec"], cwd=base, capture_output=True, text=True)
+    expect("stacks of no command", q.returncode == 2 and "--stacks looks into a COMMAND" in q.stderr, q.stderr)
+
+
 with tempfile.TemporaryDirectory(prefix="gputune-hang-") as where:
     base = pathlib.Path(where)
     package(base)
@@ -223,6 +252,7 @@ with tempfile.TemporaryDirectory(prefix="gputune-hang-") as where:
         skip("stacks", "memory of other processes is not to be read here")
     else:
         against_python(base)
+        sampled(base)
         alone(base)
         jobs(base)
 end_suite()

@@ -9,13 +9,14 @@
 #include "base/clock.h"
 #include "front/inject.h"
 #include "front/job.h"
+#include "front/stacks.h"
 #include "front/terminal.h"
 #include "look/monitor/recording.h"
 
 struct record_ask {
 	struct ask_texts command;
 	double interval_s, for_s;
-	bool trace;
+	bool trace, stacks;
 };
 
 static const struct ask_row record_ask_rows[] = {
@@ -26,6 +27,10 @@ static const struct ask_row record_ask_rows[] = {
 	  .max = 3600, .fallback = "500ms" },
 	{ "trace", "also look into the COMMAND's GPU work, a moment every so often (PATH.trace)",
 	  ASK_FLAG(record_ask, trace) },
+	{ "stacks",
+	  "also sample where its Python processes are, 20 times a second (PATH.stacks); --trace "
+	  "does so too",
+	  ASK_FLAG(record_ask, stacks) },
 	{ "for", "end after this long: 10s, 2m (with a COMMAND: when it ends)",
 	  ASK_TIME(record_ask, for_s), .min = 0.1, .max = 86400 },
 };
@@ -42,7 +47,7 @@ struct taping {
 	int interval_ms;
 	long long for_ms;
 	uint64_t rows;
-	bool trace;
+	bool trace, stacks;
 };
 
 /* Until then, the job's end or, without a job, a signal. True: there is nothing to wait for any
@@ -151,6 +156,7 @@ static void print_start(const struct taping *s, bool job)
 static int record(struct taping *s, char **argv)
 {
 	double cpu = clock_cpu_s();
+	struct stack_samples *samples;
 	struct waiter w;
 	struct err e = { 0 };
 	int code;
@@ -175,7 +181,11 @@ static int record(struct taping *s, char **argv)
 		return code == -ENOENT ? JOB_NOT_FOUND : JOB_NOT_RUN;
 	}
 	print_start(s, argv != NULL);
-	code = record_finish(s, rows(s, &w), cpu);
+	samples = s->stacks && argv ? stack_samples_begin(s->job.pid) : NULL;
+	code = rows(s, &w);
+	if (samples)
+		stack_samples_end(samples, s->path, s->r->print.quiet);
+	code = record_finish(s, code, cpu);
 	if (s->trace)
 		inject_end(&s->r->arena, s->path, s->r->print.quiet);
 	waiter_close(&w);
@@ -204,9 +214,11 @@ static int verb_record(struct run *r)
 
 	if (ask->command.n && s.for_ms)
 		return complain_text(EXIT_USAGE, "a command says itself when it ends: no --for");
-	if (ask->trace && !ask->command.n)
-		return complain_text(EXIT_USAGE, "--trace looks into a COMMAND, and there is none");
+	if ((ask->trace || ask->stacks) && !ask->command.n)
+		return complain_text(EXIT_USAGE, "%s looks into a COMMAND, and there is none",
+				     ask->trace ? "--trace" : "--stacks");
 	s.trace = ask->trace;
+	s.stacks = ask->stacks || ask->trace;
 	if (!s.path)
 		s.path = arena_printf(&r->arena, "gputune-%lld.rec", (long long)time(NULL));
 	s.h = run_live(r);

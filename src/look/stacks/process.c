@@ -23,6 +23,7 @@ enum {
 	SOURCE_FRAMES = 8,
 	SOURCE_LINE = 160,
 	TRIES = 3,
+	SOURCES = 1024, /* lines that are remembered */
 };
 
 /* A mapped part of a file. */
@@ -34,11 +35,15 @@ struct mapped {
 struct stack_reader {
 	struct arena *a;
 	pid_t pid;
-	struct mapped maps[MAPS_MAX];
+	struct mapped *maps;
 	size_t n_maps;
 	struct python *python;
 	const char *missing, *command;
 	int rank, local_rank;
+	struct source {
+		const char *file, *text;
+		int line;
+	} sources[SOURCES];
 };
 
 /* A file of /proc, at most so many bytes; "" where it is not to be read. */
@@ -70,7 +75,7 @@ static void read_maps(struct stack_reader *r)
 	char *line = proc_of(r->a, r->pid, "maps", NULL), *next;
 
 	for (; *line && r->n_maps < MAPS_MAX; line = next) {
-		struct mapped *m = &r->maps[r->n_maps];
+		struct mapped now, *m = &now;
 		char *end = strchr(line, '\n'), *path = strchr(line, '/');
 
 		next = end ? end + 1 : line + strlen(line);
@@ -78,7 +83,8 @@ static void read_maps(struct stack_reader *r)
 			*end = '\0';
 		if (path && sscanf(line, "%llx-%llx %*s %llx", &m->from, &m->to, &m->offset) == 3) {
 			m->path = path;
-			r->n_maps++;
+			r->maps = arena_grow(r->a, r->maps, r->n_maps, sizeof(*r->maps));
+			r->maps[r->n_maps++] = now;
 		}
 	}
 }
@@ -326,7 +332,7 @@ static void list_threads(const struct stack_reader *r, struct arena *a, struct s
 
 /* --- source lines ----------------------------------------------------------------------------- */
 
-static const char *source_line(const struct stack_reader *r, struct arena *a, const char *file,
+static const char *read_source(const struct stack_reader *r, struct arena *a, const char *file,
 			       int line)
 {
 	const char *at;
@@ -345,9 +351,23 @@ static const char *source_line(const struct stack_reader *r, struct arena *a, co
 	return utf8_clean(a, arena_strndup(a, at, len < SOURCE_LINE ? len : SOURCE_LINE));
 }
 
+/* Files' names live as long as the reader. */
+static const char *source_line(struct stack_reader *r, const char *file, int line)
+{
+	struct source *s = &r->sources[((uintptr_t)file / 16 + (unsigned)line) % SOURCES];
+	struct arena scratch = { 0 };
+	const char *text;
+
+	if (s->file == file && s->line == line)
+		return s->text;
+	text = read_source(r, &scratch, file, line);
+	*s = (struct source){ file, text ? arena_strdup(r->a, text) : NULL, line };
+	arena_free(&scratch);
+	return s->text;
+}
+
 struct giving {
-	const struct stack_reader *r;
-	struct arena *a;
+	struct stack_reader *r;
 	struct stack_process *out;
 };
 
@@ -361,12 +381,12 @@ static void take_frames(void *ctx, pid_t tid, struct stack_frame *frames, size_t
 			g->out->threads[i].n = n;
 		}
 	for (size_t i = 0; i < n && i < SOURCE_FRAMES; i++)
-		frames[i].source = source_line(g->r, g->a, frames[i].file, frames[i].line);
+		frames[i].source = source_line(g->r, frames[i].file, frames[i].line);
 }
 
 void stacks_read(struct stack_reader *r, struct arena *a, struct stack_process *out)
 {
-	struct giving g = { r, a, out };
+	struct giving g = { r, out };
 	bool whole = !r->python;
 
 	*out = (struct stack_process){ .pid = r->pid,

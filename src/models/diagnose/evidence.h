@@ -129,6 +129,7 @@ enum trait_kind {
 	TRAIT_NCCL_DEVICE,  /* "mlx5_0:1/IB", "eth0": what NCCL says it uses */
 	TRAIT_NCCL_WARNING, /* what an NCCL WARN says */
 	TRAIT_WRONG,	    /* results that a test of collectives found wrong: count */
+	TRAIT_PLACE,	    /* where a process was, of sampled stacks; value: share of samples */
 	TRAIT_KINDS,
 };
 

@@ -146,6 +146,37 @@ static void doubt(struct arena *a, const struct run_summary *r, struct judged_ca
 	c->against = c->against ? arena_printf(a, "%s; %s", c->against, why) : why;
 }
 
+/* What sampled stacks say of a cause: of this kind (waits.rows) are the places that it stands at.
+ */
+static void judge_places(const struct judging *j, struct judged_cause *c)
+{
+	static const struct {
+		const char *cause, *kind;
+	} kinds[] = { { "loader", "data-loader: " },
+		      { "checkpoint", "saving: " },
+		      { "sync", "synchronizing: " },
+		      { "launch", "compiling: " } };
+	const struct run_evidence *ev = j->r->ev;
+	double most = 0;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		for (size_t i = 0; strcmp(kinds[k].cause, c->row->id) == 0 && i < ev->n_traits;
+		     i++) {
+			const struct run_attribute *t = &ev->traits[i];
+
+			if (t->kind != TRAIT_PLACE || ev->files[t->file].run != j->r->run ||
+			    !str_starts(t->text, kinds[k].kind) || t->value < DIAGNOSE_WORTH)
+				continue;
+			most = fmax(most, t->value);
+			judged_cite_trait(j, c, t);
+		}
+	/* A wait for the GPU is work of the GPU: no cause by itself. */
+	if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN && strcmp(c->row->id, "sync") != 0)
+		judged_set_text(j, c, IS_LIKELY, most,
+				"%.0f %% of the stack samples of the main thread are in it",
+				100 * most);
+}
+
 /* The causes in the order of cause_rows. */
 static void judge_causes(struct arena *a, const struct run_summary *r, const struct scaling *scale,
 			 struct run_verdict *v)
@@ -161,6 +192,7 @@ static void judge_causes(struct arena *a, const struct run_summary *r, const str
 
 		*c = (struct judged_cause){ .row = row, .how = IS_UNSEEN, .share = NAN };
 		row->rule(&j, c);
+		judge_places(&j, c);
 		doubt(a, r, c);
 		v->found += is_found(c);
 		if (c->how == IS_UNSEEN && c->says && row->measure)

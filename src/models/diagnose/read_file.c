@@ -13,17 +13,9 @@
 enum { HEAD_MAX = 65536 };
 
 const struct evidence_format *const evidence_formats[] = {
-	&evidence_sqlite,
-	&evidence_recording,
-	&evidence_inject,
-	&evidence_trace,
-	&evidence_json,
-	&evidence_metrics,
-	&evidence_nsys,
-	&evidence_smi_csv,
-	&evidence_dmon,
-	&evidence_log,
-	NULL,
+	&evidence_sqlite,  &evidence_recording, &evidence_inject,  &evidence_stacks,
+	&evidence_trace,   &evidence_json,	&evidence_metrics, &evidence_nsys,
+	&evidence_smi_csv, &evidence_dmon,	&evidence_log,	   NULL,
 };
 
 /* The whole text, unpacked if it is packed; size without the zero. A log that still grows is taken
@@ -115,11 +107,13 @@ static int file_head_of(const char *path, char *head)
 	return n >= 0 ? n : code ? -code : -EBADMSG;
 }
 
-/* What record --trace left beside its recording; a trace that is broken is no recording that is. */
-static int with_trace(struct run_evidence *ev, const struct evidence_format *f, const char *path,
-		      size_t run, struct err *e)
+/* What record --trace and --stacks left beside their recording; one that is broken is no recording
+ * that is. */
+static int with_beside(struct run_evidence *ev, const struct evidence_format *f, const char *path,
+		       const struct evidence_format *other, const char *end, size_t run,
+		       struct err *e)
 {
-	const char *beside = arena_printf(ev->arena, "%s.trace", path);
+	const char *beside = arena_printf(ev->arena, "%s%s", path, end);
 	struct stat st;
 
 	if (f != &evidence_recording || stat(beside, &st) || !S_ISREG(st.st_mode) || !st.st_size)
@@ -127,7 +121,7 @@ static int with_trace(struct run_evidence *ev, const struct evidence_format *f, 
 	for (size_t i = 0; i < ev->n_files; i++)
 		if (ev->files[i].run == run && strcmp(ev->files[i].path, beside) == 0)
 			return 0;
-	return with_format(ev, &evidence_inject, beside, run, e);
+	return with_format(ev, other, beside, run, e);
 }
 
 int evidence_add(struct run_evidence *ev, const char *path, size_t run, struct err *e)
@@ -155,7 +149,7 @@ int evidence_add(struct run_evidence *ev, const char *path, size_t run, struct e
 	if (!n)
 		return err_set(e, -ENOTSUP, "%s: empty file", path);
 	/* Read with its recording, where a folder has both. */
-	for (size_t i = 0; f == &evidence_inject && i < ev->n_files; i++)
+	for (size_t i = 0; (f == &evidence_inject || f == &evidence_stacks) && i < ev->n_files; i++)
 		if (ev->files[i].run == run && strcmp(ev->files[i].path, path) == 0)
 			return 0;
 	if (!f && (str_ends(path, ".nsys-rep") || str_ends(path, ".qdrep"))) {
@@ -166,5 +160,6 @@ int evidence_add(struct run_evidence *ev, const char *path, size_t run, struct e
 	if (!f)
 		return err_set(e, -ENOTSUP, "%s: unknown format", path);
 	n = with_format(ev, f, path, run, e);
-	return n ? n : with_trace(ev, f, path, run, e);
+	n = n ? n : with_beside(ev, f, path, &evidence_inject, ".trace", run, e);
+	return n ? n : with_beside(ev, f, path, &evidence_stacks, ".stacks", run, e);
 }

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sampling of a job's stacks. */
+#include "front/stacks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "front/terminal.h"
+#include "models/hang/hang.h"
+
+enum { EVERY_MS = 50, LOOKED_MAX = 256, PLACES_MAX = 4096, REFRESH = 20, TRIES_MAX = 5 };
+
+/* What a process was in, at one line of the user's program. */
+struct place {
+	size_t process;
+	const char *kind, *file, *function, *source;
+	int line;
+	unsigned samples;
+};
+
+/* A process of the job; its reader has an arena of its own. */
+struct looked_at {
+	pid_t pid;
+	int rank, tries;
+	bool python, over;
+	struct stack_reader *reader;
+	unsigned samples;
+};
+
+struct stack_samples {
+	struct arena a; /* readers, and texts of places */
+	pid_t job;
+	pthread_t thread;
+	atomic_bool end;
+	struct looked_at at[LOOKED_MAX];
+	struct place places[PLACES_MAX];
+	size_t n, n_places;
+	double cpu_s;
+	const char *missing;
+};
+
+/* New processes; those in which Python had not begun are opened again. */
+static void refresh(struct stack_samples *s)
+{
+	pid_t pids[LOOKED_MAX];
+	size_t n = stacks_tree(s->job, pids, LOOKED_MAX);
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < s->n && s->at[k].pid != pids[i])
+			k++;
+		if (k == LOOKED_MAX ||
+		    (k < s->n && (s->at[k].python || s->at[k].tries > TRIES_MAX)))
+			continue;
+		s->at[k].pid = pids[i];
+		s->at[k].tries++;
+		s->at[k].reader = stacks_open(&s->a, pids[i], &e);
+		s->n += k == s->n;
+	}
+}
+
+static void count(struct stack_samples *s, size_t process, const struct hang_process *p)
+{
+	const char *kind = strcmp(p->kind, "unknown") == 0 ? "other" : p->kind;
+	size_t i = 0;
+
+	while (i < s->n_places &&
+	       (s->places[i].process != process || s->places[i].line != p->line ||
+		strcmp(s->places[i].kind, kind) != 0 || s->places[i].file != p->file))
+		i++;
+	if (i == PLACES_MAX)
+		return;
+	s->places[i].samples++;
+	if (i < s->n_places)
+		return;
+	/* Names of files and functions live as long as the reader, what else there is does not. */
+	s->places[s->n_places++] = (struct place){ .process = process,
+						   .kind = arena_strdup(&s->a, kind),
+						   .file = p->file,
+						   .function = p->function,
+						   .source = p->source,
+						   .line = p->line,
+						   .samples = 1 };
+}
+
+static void sample(struct stack_samples *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct looked_at *at = &s->at[i];
+		struct arena scratch = { 0 };
+		struct hang_process p = { 0 };
+
+		if (!at->reader || at->over)
+			continue;
+		stacks_read(at->reader, &scratch, &p.at);
+		at->over = p.at.ends;
+		at->rank = p.at.rank;
+		at->python = p.at.python != NULL;
+		if (p.at.missing && !s->missing)
+			s->missing = arena_strdup(&s->a, p.at.missing);
+		if (!at->over && p.at.n && p.at.threads[0].n) {
+			hang_classify(&scratch, &p.at, 0, &p);
+			count(s, i, &p);
+			at->samples++;
+		}
+		arena_free(&scratch);
+	}
+}
+
+static void *sampling(void *ctx)
+{
+	struct stack_samples *s = ctx;
+	struct timespec cpu;
+
+	for (unsigned i = 0; !atomic_load(&s->end); i++) {
+		if (i % REFRESH == 0)
+			refresh(s);
+		sample(s);
+		nanosleep(&(struct timespec){ 0, EVERY_MS * 1000000L }, NULL);
+	}
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
+		s->cpu_s = (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec;
+	return NULL;
+}
+
+struct stack_samples *stack_samples_begin(pid_t job)
+{
+	struct stack_samples *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		abort();
+	s->job = job;
+	if (pthread_create(&s->thread, NULL, sampling, s) == 0)
+		return s;
+	free(s);
+	return NULL;
+}
+
+static int by_samples(const void *x, const void *y)
+{
+	const struct place *a = x, *b = y;
+
+	return (a->samples < b->samples) - (a->samples > b->samples);
+}
+
+static json_t *process_json(const struct stack_samples *s, size_t i)
+{
+	json_t *list = json_array();
+
+	for (size_t k = 0; k < s->n_places; k++) {
+		const struct place *p = &s->places[k];
+
+		if (p->process == i)
+			json_array_append_new(list,
+					      json_pack("{ss si ss* ss* ss* si}", "kind", p->kind,
+							"samples", (int)p->samples, "file", p->file,
+							"function", p->function, "source",
+							p->source, "line", p->line));
+	}
+	return json_pack("{si si si si sf so}", "gputune_stacks", 1, "pid", (int)s->at[i].pid,
+			 "rank", s->at[i].rank, "samples", (int)s->at[i].samples, "every_s",
+			 EVERY_MS / 1e3, "places", list);
+}
+
+static size_t stack_samples_write(const struct stack_samples *s, FILE *f)
+{
+	size_t written = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		json_t *j = s->at[i].samples ? process_json(s, i) : NULL;
+
+		if (j && json_dumpf(j, f, JSON_COMPACT) == 0) {
+			fputc('\n', f);
+			written++;
+		}
+		json_decref(j);
+	}
+	return written;
+}
+
+void stack_samples_end(struct stack_samples *s, const char *recording, bool quiet)
+{
+	char *path;
+	size_t n = 0;
+	FILE *f = NULL;
+	int fd;
+
+	atomic_store(&s->end, true);
+	pthread_join(s->thread, NULL);
+	qsort(s->places, s->n_places, sizeof(*s->places), by_samples);
+	path = arena_printf(&s->a, "%s.stacks", recording);
+	fd = s->n_places ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+	if (fd >= 0 && (f = fdopen(fd, "w")) != NULL)
+		n = stack_samples_write(s, f);
+	if (s->n_places && (!f || fclose(f) != 0))
+		complain_text(0, "%s could not be written: %s", path, strerror(errno));
+	else if (!quiet && n)
+		fprintf(stderr,
+			"gputune: stacks of %zu processes in %s; sampling took %.2f s of CPU\n", n,
+			path, s->cpu_s);
+	else if (!quiet && s->missing)
+		fprintf(stderr, "gputune: no stacks: %s\n", s->missing);
+	arena_free(&s->a);
+	free(s);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What "gputune record --stacks" leaves (src/front/stacks.c): a line of JSON for each process, with
+ * what its main thread was in, and where. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "models/diagnose/read.h"
+
+enum { SAMPLES_LEAST = 10, PLACES_TOLD = 12 };
+
+static const char *stacks_text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+static void stacks_place(const struct read_place *at, const json_t *p, double samples)
+{
+	struct arena *a = at->ev->arena;
+	double n = json_number_value(json_object_get(p, "samples")), share = n / samples;
+	const char *kind = stacks_text(p, "kind"), *source = stacks_text(p, "source"),
+		   *file = stacks_text(p, "file");
+	long long line = json_integer_value(json_object_get(p, "line"));
+
+	if (!*kind || !(share > 0) || share > 1)
+		return;
+	read_trait(at, TRAIT_PLACE,
+		   utf8_clean(a, arena_printf(a, "%s: %.0f %% of %.0f samples%s", kind, 100 * share,
+					      samples,
+					      *file ? arena_printf(a, ", at %s:%lld (%s)%s%s", file,
+								   line, stacks_text(p, "function"),
+								   *source ? ": " : "", source)
+						    : "")),
+		   share);
+}
+
+static int stacks_read_file(struct run_evidence *ev, size_t file, const char *text, size_t size,
+			    struct err *e)
+{
+	struct read_place at = { .ev = ev, .file = file, .rank = -1, .step = -1 };
+	const char *s = text, *end = text + size, *nl;
+
+	for (; s < end && (nl = memchr(s, '\n', (size_t)(end - s))); s = nl + 1) {
+		json_t *o = json_loadb(s, (size_t)(nl - s), 0, NULL);
+		const json_t *list = json_object_get(o, "places"), *p;
+		double samples = json_number_value(json_object_get(o, "samples"));
+		size_t i;
+
+		at.line++;
+		if (!o)
+			return err_set(e, -EBADMSG, "%s:%zu: it is no JSON", ev->files[file].path,
+				       at.line);
+		at.rank = read_rank(json_number_value(json_object_get(o, "rank")), -1);
+		json_array_foreach((json_t *)(uintptr_t)list, i,
+				   p) if (samples >= SAMPLES_LEAST && i < PLACES_TOLD)
+			stacks_place(&at, p, samples);
+		ev->files[file].used++;
+		json_decref(o);
+	}
+	return 0;
+}
+
+static bool stacks_looks(const char *head, size_t n, const char *path)
+{
+	static const char begin[] = "{\"gputune_stacks\":1,";
+
+	(void)path;
+	return n > sizeof(begin) && strncmp(head, begin, sizeof(begin) - 1) == 0;
+}
+
+const struct evidence_format evidence_stacks = { .name = "gputune stacks",
+						 .looks = stacks_looks,
+						 .read = stacks_read_file };
