@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,7 +26,9 @@ struct fleet_ask {
 };
 
 static const struct ask_row fleet_ask_rows[] = {
-	{ "FILE", "results, ledgers of proofs and captures, or folders of them",
+	{ "FILE",
+	  "results, ledgers of proofs and captures, or folders of them; -: a line of JSON "
+	  "a node from standard input",
 	  ASK_TEXTS(fleet_ask, files), .argument = true, .required = true, .files = true },
 	{ ASK_PART(fleet_ask, settings, profile_ask) },
 	{ "golden", "compare with the machine of this result or capture",
@@ -137,6 +140,43 @@ static void gather_capture(struct gather *g, const char *path)
 	host_close(h);
 }
 
+/* Standard input: a line a node, with the name that a launcher put before it. What ansible says in
+ * two lines has its name in the first. */
+static void gather_lines(struct gather *g, FILE *in)
+{
+	const char *node = "", *name, *rest;
+	struct arena a = { 0 };
+	size_t cap = 0, count = 0;
+	char *line = NULL;
+	ssize_t n;
+
+	while (!g->code && (n = getdelim(&line, &cap, '\n', in)) > 0) {
+		size_t len = (size_t)n;
+
+		count++;
+		while (len && strchr("\r\n", line[len - 1]))
+			line[--len] = '\0';
+		if (fleet_line(&a, line, len, &name, &rest)) {
+			const char *who = *name ? name : node;
+
+			who = *who ? who : arena_printf(&a, "line %zu", count);
+			if (len > FLEET_FILE_MAX)
+				refuse(g, who, "larger than any result");
+			else
+				fleet_add(g->f, who, who, rest, len - (size_t)(rest - line));
+			node = "";
+		} else if (str_ends(line, ">>")) {
+			node = name;
+		} else if (*name) {
+			refuse(g, name, arena_printf(g->d->arena, "no result: %.200s", rest));
+		} else if (len) {
+			refuse(g, arena_printf(g->d->arena, "line %zu", count), "not JSON");
+		}
+	}
+	free(line);
+	arena_free(&a);
+}
+
 static void gather_path(struct gather *g, const char *path, int depth, bool named);
 
 static int natural(const struct dirent **a, const struct dirent **b)
@@ -177,6 +217,10 @@ static void gather_path(struct gather *g, const char *path, int depth, bool name
 	struct stat st;
 	bool capture;
 
+	if (named && strcmp(path, "-") == 0 && !g->golden) {
+		gather_lines(g, stdin);
+		return;
+	}
 	if ((named ? stat : lstat)(path, &st)) {
 		refuse(g, path, strerror(errno));
 		return;
@@ -254,6 +298,7 @@ const struct verb fleet_verb = {
 	.examples = EXAMPLES(
 		{ "fleet results/", "a folder with a result of each machine" },
 		{ "fleet results/ --golden results/node1.json", "what differs from one of them" },
+		{ "fleet -", "a line of JSON a node, as pdsh, clush and ansible write it" },
 		{ "fleet node1.tar node2.tar --only memory", "captures, one group" }),
 	.ask = &fleet_ask_shape,
 	.answer = fleet_answer_any,

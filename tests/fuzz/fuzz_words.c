@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "measure/bench/net/socket.h"
-#include "measure/bench/ranks.h"
+#include "machine/host/ranks.h"
 #include "many/cluster/address.h"
 #include "many/cluster/node.h"
 #include "machine/cuda/nccl.h"

@@ -24,6 +24,38 @@ static struct node_state node(const char *rest)
 	return s;
 }
 
+/* Names before a node's line, as launchers write them, and what is none. */
+static void test_lines(void **state)
+{
+	static const struct {
+		const char *line, *name, *rest;
+		bool document;
+	} all[] = {
+		{ "node7: {\"a\":1}", "node7", "{\"a\":1}", true },
+		{ "{\"a\":1}", "", "{\"a\":1}", true },
+		{ "12: {}", "12", "{}", true },
+		{ "node7 | CHANGED | rc=0 | (stdout) {}", "node7", "{}", true },
+		{ "node7 | CHANGED | rc=0 >>", "node7", "CHANGED | rc=0 >>", false },
+		{ "[pod/look-x7k2p/look] {}", "look-x7k2p", "{}", true },
+		{ "a.b-c_d: ssh: refused", "a.b-c_d", "ssh: refused", false },
+		{ "pdsh@head: node3: lost", "pdsh@head", "node3: lost", false },
+		{ "two words {}", "", "{}", true },
+		{ "", "", "", false },
+		{ "no name", "", "no name", false },
+		{ "$(id): {}", "", "{}", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		const char *name, *rest;
+
+		assert_int_equal(fleet_line(&arena, all[i].line, strlen(all[i].line), &name, &rest),
+				 all[i].document);
+		assert_string_equal(name, all[i].name);
+		assert_string_equal(rest, all[i].rest);
+	}
+}
+
 static void test_node(void **state)
 {
 	struct node_state s = node("State=IDLE ThreadsPerCore=1");
@@ -229,9 +261,10 @@ static void test_proofs_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_node),   cmocka_unit_test(test_reason),
-		cmocka_unit_test(test_hosts),  cmocka_unit_test(test_settle),
-		cmocka_unit_test(test_proofs), cmocka_unit_test(test_proofs_refused),
+		cmocka_unit_test(test_lines),	       cmocka_unit_test(test_node),
+		cmocka_unit_test(test_reason),	       cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_settle),	       cmocka_unit_test(test_proofs),
+		cmocka_unit_test(test_proofs_refused),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -88,6 +88,59 @@ static void test_launchers(void **state)
 	assert_int_equal(
 		ask(&a, "PMI_RANK=1\nPMI_SIZE=2\nMPI_LOCALRANKID=1\nMPI_LOCALNRANKS=2\n", &r), 0);
 	assert_non_null(strstr(r.job, "parent-"));
+	/* By their documents alone. */
+	assert_int_equal(ask(&a,
+			     "FLUX_TASK_RANK=3\nFLUX_JOB_SIZE=4\nFLUX_TASK_LOCAL_ID=3\n"
+			     "FLUX_JOB_NNODES=1\nFLUX_JOB_ID=f2Bv\n",
+			     &r),
+			 0);
+	assert_string_equal(r.by, "Flux");
+	assert_string_equal(r.job, "f2Bv");
+	assert_int_equal(r.local, 3);
+	/* A pod that knows its index alone is alone. */
+	assert_int_equal(ask(&a, "JOB_COMPLETION_INDEX=2\nHOSTNAME=q-2\n", &r), 0);
+	assert_int_equal(r.ranks, 0);
+	assert_int_equal(
+		ask(&a, "JOB_COMPLETION_INDEX=12\nGPUTUNE_RANKS=16\nHOSTNAME=q-1-12\n", &r), 0);
+	assert_int_equal(r.rank, 12);
+	assert_string_equal(r.meet, "q-1-0");
+	assert_int_equal(ask(&a, "JOB_COMPLETION_INDEX=2\nGPUTUNE_RANKS=4\nHOSTNAME=other\n", &r),
+			 0);
+	assert_null(r.meet);
+	arena_free(&a);
+}
+
+/* MPICH starts its proxies as a step of Slurm's, one a machine: their variables are not ours. */
+static void test_nested(void **state)
+{
+	static const char proxy[] = "SLURM_PROCID=1\nSLURM_STEP_NUM_TASKS=2\nSLURM_LOCALID=0\n"
+				    "SLURM_STEP_ID=0\nSLURM_JOB_ID=7\nSLURM_STEP_NUM_NODES=2\n"
+				    "SLURM_STEP_NODELIST=n[1-2]\n"
+				    "PMI_RANK=3\nPMI_SIZE=4\nMPI_LOCALRANKID=1\n"
+				    "MPI_LOCALNRANKS=2\n";
+	struct arena a = { 0 };
+	struct ranks r;
+
+	(void)state;
+	assert_int_equal(ask(&a, proxy, &r), 0);
+	assert_int_equal(r.rank, 3);
+	assert_int_equal(r.ranks, 4);
+	assert_int_equal(r.locals, 2);
+	/* One that tells of a single process hides no other. */
+	assert_int_equal(ask(&a,
+			     "SLURM_PROCID=0\nSLURM_STEP_NUM_TASKS=1\nSLURM_STEP_ID=0\n"
+			     "SLURM_JOB_ID=7\nSLURM_STEP_NUM_NODES=1\nPMI_RANK=1\nPMI_SIZE=4\n",
+			     &r),
+			 0);
+	assert_string_equal(r.by, "PMI");
+	assert_int_equal(r.rank, 1);
+	/* srun --mpi=pmi2 sets both. */
+	assert_int_equal(ask(&a,
+			     "SLURM_PROCID=2\nSLURM_STEP_NUM_TASKS=4\nSLURM_STEP_ID=0\n"
+			     "SLURM_JOB_ID=7\nSLURM_STEP_NUM_NODES=4\nPMI_RANK=2\nPMI_SIZE=4\n",
+			     &r),
+			 0);
+	assert_string_equal(r.by, "Slurm");
 	arena_free(&a);
 }
 
@@ -125,9 +178,10 @@ static void test_nonsense(void **state)
 	static const char *const all[] = {
 		"OMPI_COMM_WORLD_RANK=4\nOMPI_COMM_WORLD_SIZE=4\n",
 		"OMPI_COMM_WORLD_RANK=-1\nOMPI_COMM_WORLD_SIZE=4\n",
-		"OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=65\n",
+		"OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=16385\n",
 		"OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=two\n",
-		"OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=2\nOMPI_COMM_WORLD_LOCAL_RANK=64\n",
+		"OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=2\nOMPI_COMM_WORLD_LOCAL_RANK="
+		"16384\n",
 		"GPUTUNE_RANK=0\nGPUTUNE_RANKS=99999999999999999999\n",
 	};
 	struct arena a = { 0 };
@@ -499,11 +553,12 @@ static void test_vanished(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_launchers),   cmocka_unit_test(test_slurm),
-		cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_hosts),
-		cmocka_unit_test(test_frames),	    cmocka_unit_test(test_together),
-		cmocka_unit_test(test_turned_away), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_missing),	    cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_launchers), cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_slurm),	  cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_hosts),	  cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_together),  cmocka_unit_test(test_turned_away),
+		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_vanished),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

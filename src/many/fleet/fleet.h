@@ -221,6 +221,13 @@ struct fleet *fleet_new(struct arena *a, bool values);
  * and is no error.
  */
 void fleet_add(struct fleet *f, const char *file, const char *name, const char *text, size_t len);
+/*
+ * A line of many nodes' output, as pdsh, clush, srun --label, "ansible --one-line" and "kubectl
+ * logs --prefix" write them: "node7: {..}". False: no document begins in it. name: the node, "" for
+ * a line without one; rest: what follows it. Pure.
+ */
+bool fleet_line(struct arena *a, const char *line, size_t len, const char **name,
+		const char **rest);
 /* A file that could not even be opened. */
 void fleet_refuse(struct fleet *f, const char *file, const char *why);
 /* The machine to compare with. 0, or -EINVAL and *e. */

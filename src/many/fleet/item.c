@@ -165,6 +165,27 @@ static bool is_id(const char *id)
 	return n && n <= 128 && !id[n];
 }
 
+/* Where --compact left "target" out, "targets" has its parts; neither: the machine. */
+static const char *target_of(struct fleet *f, const json_t *j)
+{
+	const json_t *list = json_object_get(j, "targets"), *one;
+	const char *target = get(j, "target"), *out;
+	struct text t = { 0 };
+	size_t i;
+
+	if (target || f->store->kind != FLEET_CHECK || (list && !json_is_array(list)))
+		return target;
+	json_array_foreach(list, i, one)
+	{
+		if (!json_is_string(one) || t.len > FLEET_TEXT_MAX)
+			continue;
+		text_printf(&t, "%s%s", t.len ? ", " : "", json_string_value(one));
+	}
+	out = store_text(f, t.s ? t.s : "");
+	text_free(&t);
+	return out;
+}
+
 static const struct fleet_part *fleet_item_parse(struct fleet *f, const char *raw, size_t len,
 						 struct err *e)
 {
@@ -179,7 +200,7 @@ static const struct fleet_part *fleet_item_parse(struct fleet *f, const char *ra
 		err_set(e, -EINVAL, "%s", why.text);
 		return NULL;
 	}
-	p.target = get(j, "target");
+	p.target = target_of(f, j);
 	if (!id || !p.target ||
 	    (kind == FLEET_CHECK ? finding_part(f, j, &p) : row_part(kind, j, &p))) {
 		err_set(e, -EINVAL, "an object of its list lacks id, target or %s",

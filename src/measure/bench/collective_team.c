@@ -103,6 +103,9 @@ static int ask_of(const struct ranks *r, const char *token_file, struct world_as
 
 	if (code)
 		return code;
+	if (r->ranks > RANKS_MAX)
+		return err_set(e, -EINVAL, "%s started %u processes; collectives run in at most %d",
+			       r->by, r->ranks, RANKS_MAX);
 	out->rank = r->rank;
 	out->ranks = r->ranks;
 	out->job = r->job;

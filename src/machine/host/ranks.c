@@ -9,10 +9,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "measure/bench/ranks.h"
-#include "base/text.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "machine/host/command.h"
+#include "machine/host/ranks.h"
 
 /* Names of variables; NULL: it has none. */
 struct launcher {
@@ -21,7 +21,9 @@ struct launcher {
 	const char *needs; /* set for processes of a job alone, not for the shell that starts it */
 	const char *nodes; /* how many machines */
 	const char *job[2];
-	const char *host, *port, *list; /* of rank 0; list: of all machines, the first is meant */
+	/* Of rank 0; list: of all machines, the first is meant; pod: of this one, which ends in its
+	 * index. */
+	const char *host, *list, *pod;
 };
 
 static const struct launcher launchers[] = {
@@ -40,6 +42,24 @@ static const struct launcher launchers[] = {
 	  .local = "OMPI_COMM_WORLD_LOCAL_RANK",
 	  .locals = "OMPI_COMM_WORLD_LOCAL_SIZE",
 	  .job = { "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid" },
+	  .host = "MASTER_ADDR" },
+	/* MPICH's Hydra and Intel MPI, which is made from it: "Hydra Process Management Framework".
+	 * Inside a Slurm allocation its proxies are a step of Slurm's, whose variables its
+	 * processes see too: it comes before Slurm. */
+	{ .by = "Hydra",
+	  .rank = "PMI_RANK",
+	  .ranks = "PMI_SIZE",
+	  .local = "MPI_LOCALRANKID",
+	  .locals = "MPI_LOCALNRANKS",
+	  .needs = "MPI_LOCALNRANKS",
+	  .host = "MASTER_ADDR" },
+	/* Flux, flux-environment(7) and flux-run(1): "environment only", no Flux was at hand. */
+	{ .by = "Flux",
+	  .rank = "FLUX_TASK_RANK",
+	  .ranks = "FLUX_JOB_SIZE",
+	  .local = "FLUX_TASK_LOCAL_ID",
+	  .nodes = "FLUX_JOB_NNODES",
+	  .job = { "FLUX_JOB_ID" },
 	  .host = "MASTER_ADDR" },
 	/* PyTorch, torchrun's "Environment variables". Its port is taken by its own store. */
 	{ .by = "torchrun",
@@ -60,13 +80,15 @@ static const struct launcher launchers[] = {
 	  .job = { "SLURM_JOB_ID", "SLURM_STEP_ID" },
 	  .host = "MASTER_ADDR",
 	  .list = "SLURM_STEP_NODELIST" },
-	/* MPICH's Hydra and those made from it. */
-	{ .by = "PMI",
-	  .rank = "PMI_RANK",
-	  .ranks = "PMI_SIZE",
-	  .local = "MPI_LOCALRANKID",
-	  .locals = "MPI_LOCALNRANKS",
-	  .host = "MASTER_ADDR" },
+	/* Others that speak PMI. */
+	{ .by = "PMI", .rank = "PMI_RANK", .ranks = "PMI_SIZE", .host = "MASTER_ADDR" },
+	/* Kubernetes, "Indexed Job" (and each Job of a JobSet): how many pods there are stands
+	 * nowhere, so the manifest repeats it. Processes of an MPIJob are mpirun's. */
+	{ .by = "Kubernetes",
+	  .rank = "JOB_COMPLETION_INDEX",
+	  .ranks = "GPUTUNE_RANKS",
+	  .host = "GPUTUNE_MEET",
+	  .pod = "HOSTNAME" },
 };
 
 struct reader {
@@ -131,13 +153,23 @@ static const char *job_of(const struct reader *r, const struct launcher *l)
 	return text;
 }
 
+/* "job-0" where this pod is "job-17": the name that an Indexed Job gives its pods. */
+static const char *first_pod(const struct reader *r, const struct launcher *l)
+{
+	const char *pod = value(r, l->pod), *end = pod ? strrchr(pod, '-') : NULL;
+
+	if (!end || strcmp(end + 1, value(r, l->rank)) != 0)
+		return NULL;
+	return arena_printf(r->a, "%.*s-0", (int)(end - pod), pod);
+}
+
 static const char *meet_of(const struct reader *r, const struct launcher *l)
 {
 	const char *host = value(r, l->host), *list = value(r, l->list);
 
 	if (!host && list)
 		host = ranks_first_host(r->a, list);
-	return host;
+	return host ? host : first_pod(r, l);
 }
 
 static bool launched_by(const struct reader *r, const struct launcher *l)
@@ -149,13 +181,13 @@ static int read_launcher(const struct reader *r, const struct launcher *l, struc
 			 struct err *e)
 {
 	unsigned nodes = 0;
-	int s = ranks_number(r, l->ranks, RANKS_MAX, &out->ranks, e);
+	int s = ranks_number(r, l->ranks, RANKS_MOST, &out->ranks, e);
 
 	s = s || out->ranks < 2 ? s : ranks_number(r, l->rank, out->ranks - 1, &out->rank, e);
 	if (s == 0 && value(r, l->local))
-		s = ranks_number(r, l->local, RANKS_MAX - 1, &out->local, e);
+		s = ranks_number(r, l->local, RANKS_MOST - 1, &out->local, e);
 	if (s == 0 && value(r, l->locals))
-		s = ranks_number(r, l->locals, RANKS_MAX, &out->locals, e);
+		s = ranks_number(r, l->locals, RANKS_MOST, &out->locals, e);
 	if (s == 0 && value(r, l->nodes))
 		s = ranks_number(r, l->nodes, 1u << 20, &nodes, e);
 	if (s)
@@ -182,9 +214,11 @@ int ranks_from_environment(struct arena *a, const char *(*get)(void *ctx, const 
 		if (!launched_by(&r, &launchers[i]))
 			continue;
 		s = read_launcher(&r, &launchers[i], out, e);
-		if (s || out->ranks < 2)
-			*out = (struct ranks){ 0 };
-		return s;
+		if (s == 0 && out->ranks > 1)
+			return 0;
+		*out = (struct ranks){ 0 };
+		if (s)
+			return s;
 	}
 	return 0;
 }
