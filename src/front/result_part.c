@@ -455,14 +455,16 @@ json_t *result_bounded(json_t *result, struct result_bound b)
 	size_t most = b.tokens * RESULT_TOKEN_BYTES, low = 0, high = 1 << 12;
 	json_t *out = cut_at(result, how), *less;
 
-	if (!most || json_dumpb(out, NULL, 0, JSON_COMPACT) <= most)
+	if (!most ||
+	    json_dumpb(out, NULL, 0, JSON_COMPACT | JSON_REAL_PRECISION(RESULT_DIGITS)) <= most)
 		return out;
 	how.text = most / 8 > TEXT_LEAST ? most / 8 : TEXT_LEAST;
 	/* The highest rank that fits; rank 0 is printed whatever it takes. */
 	while (low < high) {
 		how.rank = low + (high - low + 1) / 2;
 		less = cut_at(result, how);
-		if (json_dumpb(less, NULL, 0, JSON_COMPACT) <= most)
+		if (json_dumpb(less, NULL, 0, JSON_COMPACT | JSON_REAL_PRECISION(RESULT_DIGITS)) <=
+		    most)
 			low = how.rank;
 		else
 			high = how.rank - 1;

@@ -34,7 +34,7 @@ struct result_bound {
 	size_t top;    /* items of each list */
 	size_t tokens; /* of RESULT_TOKEN_BYTES bytes, on one line */
 };
-enum { RESULT_TOKEN_BYTES = 4 };
+enum { RESULT_TOKEN_BYTES = 4, RESULT_DIGITS = 6 /* of numbers, where tokens are counted */ };
 /*
  * The same with less: lists begin with what matters most (verdict, then severity, then the order of
  * the result), what lies deep and far down goes first, and "omitted" says what went and how to ask

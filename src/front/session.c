@@ -206,7 +206,9 @@ int run_print_json(struct run *r, json_t *j, int code)
 								 .tokens = r->print.budget });
 		json_decref(whole);
 	}
-	json_print(r->out, j, r->print.compact || r->print.budget ? JSON_COMPACT : JSON_INDENT(2));
+	json_print(r->out, j,
+		   (r->print.compact || r->print.budget ? JSON_COMPACT : JSON_INDENT(2)) |
+			   (r->print.budget ? JSON_REAL_PRECISION(RESULT_DIGITS) : 0));
 	fputc('\n', r->out);
 	json_decref(j);
 	return code;

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "front/mcp/mcp.h"
+#include "front/result_part.h"
 #include "many/cluster/rsh.h"
 #include "verbs/verbs.h"
 
@@ -87,7 +88,7 @@ static void send_message(struct server *s, struct connection *c, json_t *j)
 {
 	TEXT_AUTO t = { 0 };
 
-	json_add(&t, j, JSON_COMPACT);
+	json_add(&t, j, JSON_COMPACT | JSON_REAL_PRECISION(RESULT_DIGITS));
 	json_decref(j);
 	text_add(&t, "\n");
 	if (c && c->open && fd_write_all(c->out, t.s, t.len))
@@ -141,6 +142,9 @@ static int ask_verb(struct server *s, const struct connection *c, const struct m
 	r.ask = r.verb->ask ? arena_alloc(&r.arena, r.verb->ask->size) : NULL;
 	if (r.verb->ask && ask_read(&r.arena, r.verb->ask, call->question, r.ask, &e))
 		return complain(EXIT_USAGE, &e);
+	r.print.fields = call->fields;
+	if (run_check_fields(&r))
+		return EXIT_USAGE;
 	verb_set_machine(r.verb, r.ask, call->capture, call->tool->writes ? s->how->overlay : NULL);
 	return r.whole(&r);
 }

@@ -69,7 +69,7 @@ struct mcp_call {
 	const struct mcp_tool *tool;
 	const char *target;	    /* "this", "demo:NAME", a capture or a node */
 	const char *capture, *node; /* which it is; NULL both: this machine */
-	const char *kind;
+	const char *kind, *fields;  /* NULL: not given */
 	size_t tokens;
 	json_t *question, *arguments; /* owned; arguments: as they were given, without the target */
 	const char *text;	      /* for standard input; NULL: nothing */

@@ -403,12 +403,13 @@ enum mcp_do mcp_message(struct arena *a, const struct mcp_ask *how, struct mcp_c
 		what = request(a, how, client, method, params, r, answer);
 	}
 	/* Texts of the call are the message's. */
-	if (what == MCP_RUN && r->call.text)
-		r->call.text = arena_strdup(a, r->call.text);
-	if (what == MCP_RUN)
-		r->call.target = arena_strdup(a, r->call.target);
-	if (what == MCP_RUN && r->call.kind)
-		r->call.kind = arena_strdup(a, r->call.kind);
+	if (what == MCP_RUN) {
+		const char **own[] = { &r->call.text, &r->call.target, &r->call.kind,
+				       &r->call.fields };
+
+		for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+			*own[i] = *own[i] ? arena_strdup(a, *own[i]) : NULL;
+	}
 	json_decref(j);
 	return what;
 }

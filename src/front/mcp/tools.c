@@ -11,6 +11,7 @@
 #include "base/shape.h"
 #include "base/text.h"
 #include "front/mcp/mcp.h"
+#include "front/result_part.h"
 #include "verbs/verbs.h"
 
 #define MODEL_KEYS "model params active weights kv tp pp on"
@@ -158,6 +159,9 @@ static json_t *input_schema(const struct mcp_ask *how, const struct mcp_tool *t)
 		json_object_set_new(p, "text",
 				    json_pack("{s:s, s:s}", "type", "string", "description",
 					      "the text itself"));
+	json_object_set_new(p, "fields",
+			    json_pack("{s:s, s:s}", "type", "string", "description",
+				      "only these members, by path: exit_code,findings.id"));
 	json_object_set_new(p, "budget",
 			    json_pack("{s:s, s:i, s:i, s:s}", "type", "integer", "minimum",
 				      MCP_TOKENS_LEAST, "maximum", MCP_TOKENS_MOST, "description",
@@ -296,6 +300,10 @@ static int read_own(struct arena *a, const struct mcp_ask *how, const char *key,
 		out->tokens = (size_t)n;
 		return 0;
 	}
+	if (strcmp(key, "fields") == 0) {
+		out->fields = s;
+		return s ? 0 : err_set(e, -EINVAL, "fields must be a string");
+	}
 	if (strcmp(key, "text") == 0 && t->text_as) {
 		out->text = s && *s ? s : NULL;
 		json_object_set_new(
@@ -370,7 +378,7 @@ static json_t *call_text(json_t *content)
 {
 	TEXT_AUTO t = { 0 };
 
-	json_add(&t, content, JSON_COMPACT);
+	json_add(&t, content, JSON_COMPACT | JSON_REAL_PRECISION(RESULT_DIGITS));
 	return json_pack("[{s:s, s:o}]", "type", "text", "text", json_text(t.s ? t.s : ""));
 }
 
