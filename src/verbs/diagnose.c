@@ -395,11 +395,11 @@ static int job_answer(struct door *d, const struct job_ask *ask, struct diagnosi
 	int code;
 
 	if (!ask->attach)
-		return door_refuse(
-			d, EXIT_USAGE,
-			"diagnose knows training (FILES...), hang (PID) and --attach [PID], not "
-			"\"%s\"",
-			ask->pid ? ask->pid : "");
+		return door_refuse(d, EXIT_USAGE,
+				   "diagnose knows training (FILES...), serving (URL), hang (PID) "
+				   "and --attach [PID], not "
+				   "\"%s\"",
+				   ask->pid ? ask->pid : "");
 	code = diagnose_begin(g, d, &ask->judged, ask->machine.capture);
 	code = code ? code : diagnose_attach(g, ask);
 	return code ? code : diagnose_end(g);
@@ -445,8 +445,8 @@ static const struct verb diagnose_training_verb = {
 	.confine = diagnose_confine,
 };
 
-static const struct verb *const diagnose_subs[] = { &diagnose_training_verb, &diagnose_hang_verb,
-						    NULL };
+static const struct verb *const diagnose_subs[] = { &diagnose_training_verb, &diagnose_serving_verb,
+						    &diagnose_hang_verb, NULL };
 
 const struct verb diagnose_verb = {
 	.name = "diagnose",

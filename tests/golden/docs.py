@@ -32,6 +32,7 @@ STAND_INS = (
     (r"^lint FILE", "lint lint.sh"),
     (r"^normal FILE", "normal nccl.log"),
     (r"^diagnose hang (PID|4242)", "ELSEWHERE hang"),
+    (r"^diagnose serving http\S+", "ELSEWHERE serving"),
     (r"^defects lint (FILE|nccl\.json.*)", "defects lint rows.json"),
     (r"(--log) FILE", r"\1 logs.vllm.json --model llama-3.1-8b --on h200"),
     (r"(--nsys) FILE", r"\1 roof.nsys.csv --on h200"),
@@ -87,6 +88,7 @@ ELSEWHERE = (
     (r"^(propose|approve|apply --approved|undo --approved)", "mcp.py", '"propose"'),
     (r"^ELSEWHERE doctor", "doctor.py", '"--fix"'),
     (r"^ELSEWHERE hang", "hang.py", '"hang"'),
+    (r"^ELSEWHERE serving", "serving.py", '"serving"'),
     (r"^bench( serve| .*--peer)", "net.py", '"--peer"'),
     (r"^bench collectives", "ranks.py", '"collectives"'),
     (r"^bench (?!list|show)", "bench.py", "bench"),
@@ -236,6 +238,8 @@ def lay_out(desk, machine):
     for name, seed in (("before.json", "bench.json"), ("after.json", "bench.json"), ("run.sh", "lint.sh"), ("libfoo.so", "stack.so"),
                        ("stats.csv", "roof.nsys.csv"), ("vllm.json", "logs.vllm.json"), ("vllm.txt", "logs.vllm.txt")):
         shutil.copy(seeds / seed, desk / name)
+    for name in ("before.prom", "after.prom", "vllm.log"):
+        shutil.copy(seeds / "serving.prom", desk / name)
     for rank in (0, 1):
         shutil.copy(seeds / "flight.2.pickle", desk / f"nccl_trace_rank_{rank}")
     for name in ("nccl.log", "fio.json"):

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The columns of tables about what other programs print and show: their outputs, stacks, metrics.
+ */
+#include "knowledge/normals.h"
+#include "knowledge/serving.h"
+#include "knowledge/waits.h"
+
+/* The columns of outputs.rows, normal_figures.rows and normals.rows. */
+
+#define OL struct output_line
+#define NF struct normal_figure
+#define NB struct normal_band
+
+static const struct row_column output_columns[] = {
+	ROW_NAME(OL, tool, .meaning = "program that prints the line"),
+	ROW_FLAG(OL, sign, "sign", .meaning = "no other program prints such a line"),
+	ROW_TEXT(OL, has, "has", .meaning = "text that the line contains"),
+	ROW_TEXT(OL, line, "line", .required = true,
+		 .meaning = "POSIX extended regular expression; JSON is read as lines "
+			    "path[0].key=value"),
+	ROW_TEXT(OL, set, "set",
+		 .meaning = "KEY=TEXT, separated by spaces, kept for later lines; $1 to $9: "
+			    "groups; +1: one more"),
+	ROW_TEXT(OL, is, "is", .meaning = "figure of normal_figures.rows in this line"),
+	ROW_TEXT(OL, value, "value", .meaning = "its value: a group"),
+	ROW_TEXT(OL, unit, "unit", .meaning = "its unit as printed; {KEY}: text kept"),
+	ROW_TEXT(OL, size, "size", .meaning = "message or block size, bytes"),
+	ROW_TEXT(OL, divide, "divide", .meaning = "number to divide the value by"),
+};
+
+const struct row_table output_line_table =
+	ROW_TABLE("outputs", struct output_line, output_lines, "knowledge/normals.h",
+		  output_columns, .repeats = true);
+
+static const char *const figure_limits[] = { "none", "memory", "link", "fp64", "fp32", "tf32",
+					     "half", "fp8",    "fp4",  "int8", NULL };
+
+static const struct row_column figure_columns[] = {
+	ROW_NAME(NF, name, .meaning = "id of the figure"),
+	ROW_TEXT(NF, title, "title", .required = true, .meaning = "name for people"),
+	ROW_TEXT(NF, unit, "unit", .required = true, .meaning = "GB/s, Gbit/s, TFLOP/s or us"),
+	ROW_FLAG(NF, lower, "lower", .meaning = "lower is better"),
+	ROW_TEXT(NF, bench, "bench", .required = true, .meaning = "bench that measures it"),
+	ROW_TEXT(NF, which, "case", .required = true, .meaning = "case of that bench"),
+	ROW_CHOICE(NF, limit, "limit", .choices = figure_limits,
+		   .meaning = "data sheet figure that it cannot exceed"),
+	ROW_REAL(NF, times, "times", .max = 100, .meaning = "multiple of that figure"),
+	ROW_TEXT(NF, bound, "bound", .required = true, .meaning = "what limits it"),
+	ROW_TEXT(NF, test, "test", .required = true, .meaning = "command that finds the cause"),
+};
+
+const struct row_table normal_figure_table =
+	ROW_TABLE("normal_figures", struct normal_figure, normal_figures, "knowledge/normals.h",
+		  figure_columns, .finish = NULL);
+
+static const struct row_column normal_columns[] = {
+	ROW_NAME(NB, hardware, .meaning = "GPU name as reported by NVML, or a platform"),
+	ROW_TEXT(NB, bench, "bench", .required = true, .meaning = "bench"),
+	ROW_TEXT(NB, which, "case", .required = true, .meaning = "case; * and ? as in file names"),
+	ROW_COUNT(NB, gpus, "gpus", .max = 1 << 20, .meaning = "number of GPUs; not given: any"),
+	ROW_COUNT(NB, nodes, "nodes", .max = 1 << 20, .meaning = "number of nodes; not given: any"),
+	ROW_REAL(NB, from, "from", .max = 1e15, .unit = "bytes",
+		 .meaning = "smallest size that it is valid for"),
+	ROW_REAL(NB, low, "low", .min = 1e-9, .required = true, .meaning = "lowest usual value"),
+	ROW_REAL(NB, high, "high", .min = 1e-9, .required = true, .meaning = "highest usual value"),
+	ROW_REAL(NB, most, "most", .meaning = "highest possible value"),
+	ROW_COUNT(NB, n, "n", .required = true, .meaning = "results behind it"),
+	ROW_TEXT(NB, source, "source", .required = true, .meaning = "who measured it, and what"),
+	ROW_DATE(NB, date, "date", .required = true, .meaning = "date of the source"),
+};
+
+static const char *finish_normal(void *row)
+{
+	const NB *b = row;
+
+	return b->low < b->high ? NULL : "low must be less than high";
+}
+
+const struct row_table normal_band_table =
+	ROW_TABLE("normals", struct normal_band, normal_bands, "knowledge/normals.h",
+		  normal_columns, .repeats = true, .finish = finish_normal);
+
+/* The columns of waits.rows. */
+
+#define WS struct wait_sign
+
+static const struct row_column wait_columns[] = {
+	ROW_NAME(WS, kind, .meaning = "what the thread is in"),
+	ROW_TEXT(WS, function, "function", .meaning = "Python function of a frame"),
+	ROW_TEXT(WS, file, "file", .meaning = "part of that frame's file name"),
+	ROW_TEXT(WS, source, "source", .meaning = "part of that frame's line"),
+	ROW_TEXT(WS, library, "library", .meaning = "library that made the system call"),
+	ROW_TEXT(WS, syscall, "syscall", .meaning = "system call"),
+	ROW_TEXT(WS, kernel, "kernel", .meaning = "part of the kernel function it sleeps in"),
+	ROW_FLAG(WS, top, "top", .meaning = "only the innermost frame counts"),
+	ROW_TEXT(WS, says, "says", .required = true, .meaning = "what it does"),
+	ROW_TEXT(WS, next, "next", .required = true, .meaning = "what to look at"),
+};
+
+const struct row_table wait_sign_table = ROW_TABLE(
+	"waits", struct wait_sign, wait_signs, "knowledge/waits.h", wait_columns, .repeats = true);
+
+/* The columns of serving_figures.rows, serving_logs.rows and serving_causes.rows. */
+
+#define SF struct serving_figure
+#define SL struct serving_log
+#define SC struct serving_cause
+
+static const char *const serving_takes[] = { "gauge", "mean", "count", "largest", "ratio", NULL };
+
+static const struct row_column serving_figure_columns[] = {
+	ROW_NAME(SF, name, .meaning = "id of the figure"),
+	ROW_TEXT(SF, title, "title", .required = true, .meaning = "name for people"),
+	ROW_TEXT(SF, unit, "unit", .meaning = "unit"),
+	ROW_CHOICE(SF, take, "take", .choices = serving_takes, .required = true,
+		   .meaning = "how the metric is read"),
+	ROW_TEXT(SF, metrics, "metrics", .required = true,
+		 .meaning = "names of the metric, separated by |; of a ratio a/b"),
+	ROW_REAL(SF, times, "times", .max = 1e6, .meaning = "factor; not given: 1"),
+};
+const struct row_table serving_figure_table =
+	ROW_TABLE("serving_figures", struct serving_figure, serving_figures, "knowledge/serving.h",
+		  serving_figure_columns, .finish = NULL);
+
+static const struct row_column serving_log_columns[] = {
+	ROW_NAME(SL, name, .meaning = "figure that the line sets to 1"),
+	ROW_TEXT(SL, line, "line", .required = true,
+		 .meaning = "POSIX extended regular expression"),
+	ROW_TEXT(SL, title, "title", .required = true, .meaning = "what it says"),
+};
+const struct row_table serving_log_table =
+	ROW_TABLE("serving_logs", struct serving_log, serving_logs, "knowledge/serving.h",
+		  serving_log_columns, .finish = NULL);
+
+static const struct row_column serving_cause_columns[] = {
+	ROW_NAME(SC, name, .meaning = "id of the cause"),
+	ROW_TEXT(SC, title, "title", .required = true, .meaning = "the cause"),
+	ROW_TEXT(SC, when, "when", .required = true,
+		 .meaning = "conditions, all required: FIGURE>=NUMBER or FIGURE<NUMBER"),
+	ROW_TEXT(SC, share, "share", .meaning = "figure that tells what it costs, in %"),
+	ROW_TEXT(SC, says, "says", .required = true, .meaning = "a sentence; {figure}: its value"),
+	ROW_TEXT(SC, fix, "fix", .required = true, .meaning = "what to change"),
+	ROW_TEXT(SC, source, "source", .required = true, .meaning = "source"),
+	ROW_DATE(SC, date, "date", .required = true, .meaning = "date of the source"),
+	ROW_FLAG(SC, healthy, "healthy", .meaning = "no bottleneck"),
+};
+const struct row_table serving_cause_table =
+	ROW_TABLE("serving_causes", struct serving_cause, serving_causes, "knowledge/serving.h",
+		  serving_cause_columns, .finish = NULL);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune diagnose serving: what holds an engine back, by its metrics and its log. */
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "models/serving/serving.h"
+#include "verbs/hang.h"
+#include "verbs/model_files.h"
+
+enum { FETCH_S = 5 };
+
+struct serving_ask {
+	struct ask_texts files;
+	double for_s;
+};
+
+static const struct ask_row serving_ask_rows[] = {
+	{ "URL|FILE",
+	  "the engine's metrics: http://HOST:PORT/metrics, or one or two files of them; and its "
+	  "logs",
+	  ASK_TEXTS(serving_ask, files), .argument = true, .files = true },
+	{ "for", "time between two looks at a URL", ASK_TIME(serving_ask, for_s), .min = 0.1,
+	  .max = 3600, .fallback = "10s" },
+};
+static const struct ask_shape serving_ask_shape = ASK_SHAPE(serving_ask, NULL, serving_ask_rows);
+
+/* --- an end point ----------------------------------------------------------------------------- */
+
+static int connect_to(const char *host, const char *port, struct err *e)
+{
+	struct addrinfo *found = NULL, hints = { .ai_socktype = SOCK_STREAM };
+	struct timeval limit = { FETCH_S, 0 };
+	int r = getaddrinfo(host, port, &hints, &found), fd = -1;
+
+	if (r)
+		return err_set(e, -ENOENT, "%s: %s", host, gai_strerror(r));
+	for (struct addrinfo *i = found; i && fd < 0; i = i->ai_next) {
+		fd = socket(i->ai_family, i->ai_socktype | SOCK_CLOEXEC, i->ai_protocol);
+		if (fd < 0)
+			continue;
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+		if (connect(fd, i->ai_addr, i->ai_addrlen) < 0) {
+			r = errno;
+			close(fd);
+			fd = -1;
+		}
+	}
+	freeaddrinfo(found);
+	return fd >= 0 ? fd : err_set(e, -EIO, "%s:%s: %s", host, port, strerror(r));
+}
+
+/* The body of an answer; NULL: *e says why there is none. */
+static char *fetched(struct arena *a, const char *url, struct err *e)
+{
+	const char *host = url + strlen("http://"), *path = strchr(host, '/');
+	const char *name = arena_strndup(a, host, path ? (size_t)(path - host) : strlen(host));
+	char *colon = strrchr(name, ':'), piece[16384], *body;
+	const char *ask = arena_printf(a, "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n",
+				       path ? path : "/metrics", name);
+	TEXT_AUTO t = { 0 };
+	ssize_t n;
+	int fd;
+
+	if (colon)
+		*colon++ = '\0';
+	fd = connect_to(name, colon ? colon : "80", e);
+	if (fd < 0)
+		return NULL;
+	n = write(fd, ask, strlen(ask));
+	while (n > 0 && t.len < SERVING_BYTES_MAX && (n = read(fd, piece, sizeof(piece))) > 0)
+		text_addn(&t, piece, (size_t)n);
+	close(fd);
+	body = t.s ? strstr(t.s, "\r\n\r\n") : NULL;
+	if (n < 0 || !body || strncmp(t.s, "HTTP/1.", 7) != 0 || strncmp(t.s + 8, " 200", 4) != 0) {
+		err_set(e, -EIO, "%s: %s", url,
+			n < 0	? strerror(errno)
+			: !body ? "no answer of HTTP"
+				: utf8_clean(a, arena_strndup(a, t.s, strcspn(t.s, "\r\n"))));
+		return NULL;
+	}
+	return arena_strdup(a, body + 4);
+}
+
+/* --- what there is to read -------------------------------------------------------------------- */
+
+struct serving_texts {
+	const char *metrics, *later;
+	char **logs;
+	size_t n_logs;
+	double seconds;
+};
+
+static int from_url(struct door *d, const struct serving_ask *ask, const char *url,
+		    struct serving_texts *out)
+{
+	long long began = clock_mono_ms();
+	struct err e = { 0 };
+	int code;
+
+	out->metrics = fetched(d->arena, url, &e);
+	if (!out->metrics)
+		return door_fail(d, EXIT_USAGE, &e);
+	code = door_wait(d, began + (long long)(1e3 * ask->for_s));
+	if (code < 0)
+		return code;
+	out->later = fetched(d->arena, url, &e);
+	out->seconds = (double)(clock_mono_ms() - began) / 1e3;
+	return out->later ? 0 : door_fail(d, EXIT_USAGE, &e);
+}
+
+static int from_file(struct door *d, const char *path, struct serving_texts *out)
+{
+	size_t len;
+	char *text = door_file(d, path, SERVING_BYTES_MAX, &len, NULL);
+
+	if (!text)
+		return -EXIT_USAGE;
+	if (memchr(text, '\0', len))
+		return door_refuse(d, EXIT_USAGE, "%s: not text: it holds NUL bytes", path);
+	if (!serving_is_metrics(text)) {
+		out->logs = arena_grow(d->arena, out->logs, out->n_logs, sizeof(*out->logs));
+		out->logs[out->n_logs++] = text;
+	} else if (!out->metrics) {
+		out->metrics = text;
+	} else if (!out->later) {
+		out->later = text;
+	} else {
+		return door_refuse(d, EXIT_USAGE, "%s: more than two files of metrics", path);
+	}
+	return 0;
+}
+
+static int serving_answer(struct door *d, const struct serving_ask *ask, struct serving_view *out)
+{
+	struct serving_texts texts = { 0 };
+	int code = 0;
+
+	if (!ask->files.n)
+		return door_refuse(d, EXIT_USAGE,
+				   "diagnose serving needs a URL or FILE of metrics, or a log");
+	for (size_t i = 0; i < ask->files.n && !code; i++) {
+		const char *word = ask->files.items[i];
+
+		if (str_starts(word, "https://"))
+			code = door_refuse(d, EXIT_USAGE,
+					   "%s: TLS is not supported; save it with curl and give "
+					   "the file",
+					   word);
+		else
+			code = str_starts(word, "http://") ? from_url(d, ask, word, &texts)
+							   : from_file(d, word, &texts);
+	}
+	if (code)
+		return code;
+	if (texts.metrics)
+		serving_metrics(d->arena, texts.metrics, texts.later, out);
+	for (size_t i = 0; i < texts.n_logs; i++)
+		serving_log_read(d->arena, texts.logs[i], out);
+	out->seconds = texts.seconds;
+	serving_judge(d->arena, out);
+	return !out->n_causes ? EXIT_BLIND : out->healthy ? EXIT_CLEAN : EXIT_FINDINGS;
+}
+
+static struct doc *serving_page(struct arena *a, const struct serving_ask *ask,
+				const struct serving_view *v, const struct page_view *view)
+{
+	(void)ask;
+	(void)view;
+	return page_serving(a, v);
+}
+
+VERB_ANSWER(serving_ask_any, serving_answer, serving_ask, serving_view)
+VERB_PAGE(serving_page_any, serving_page, serving_ask, serving_view)
+
+const struct verb diagnose_serving_verb = {
+	.name = "serving",
+	.summary = "what holds an engine back, by its metrics and log",
+	.about = "Reads the metrics end point of vLLM, SGLang or TensorRT-LLM twice, --for apart, "
+		 "or "
+		 "files of it, and lines of the log: queue, KV cache, preemption, prefill, prefix "
+		 "cache, speculative tokens, CUDA graphs, kernels.",
+	.exits = "0: nothing holds it back; 1: a cause is named; 5: cannot tell",
+	.examples = EXAMPLES(
+		{ "diagnose serving http://localhost:8000/metrics", "an engine that runs" },
+		{ "diagnose serving before.prom after.prom vllm.log",
+		  "two looks that were saved, and the log" }),
+	.ask = &serving_ask_shape,
+	.answer = serving_ask_any,
+	.result = &serving_result,
+	.page = serving_page_any,
+	.own_process = true,
+};
