@@ -433,3 +433,83 @@ int rows_read(struct arena *a, const struct row_table *t, const char *text, size
 	*out = list;
 	return 0;
 }
+
+/* A value as a word, in quotes where a reader would end it early. */
+static const char *word_text(struct arena *a, const char *s)
+{
+	char *out = arena_alloc(a, 2 * strlen(s) + 3), *to = out;
+
+	if (*s && !s[strcspn(s, " \t\"\\#=")] && strcmp(s, "default") != 0)
+		return s;
+	*to++ = '"';
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			*to++ = '\\';
+		*to++ = *s;
+	}
+	*to++ = '"';
+	*to = '\0';
+	return out;
+}
+
+static const char *choices_text(struct arena *a, const struct row_column *c, unsigned set)
+{
+	const char *all = NULL;
+
+	for (unsigned i = 0; c->choices[i]; i++)
+		if (set & 1u << i)
+			all = all ? arena_printf(a, "%s,%s", all, c->choices[i]) : c->choices[i];
+	return all;
+}
+
+/* NULL: it is as where nothing is given. */
+static const char *value_text(struct arena *a, const struct row_column *c, const void *at)
+{
+	const char *all = NULL, *text;
+	unsigned set;
+	double real;
+	int n;
+
+	switch (c->kind) {
+	case ROW_KIND_REAL:
+		memcpy(&real, at, sizeof(real));
+		return real > 0 || real < 0 ? arena_printf(a, "%.10g", real) : NULL;
+	case ROW_KIND_FLAG:
+		return *(const bool *)at ? "yes" : NULL;
+	case ROW_KIND_CHOICE:
+	case ROW_KIND_SET:
+		memcpy(&set, at, sizeof(set));
+		return !set			    ? NULL
+		       : c->kind == ROW_KIND_CHOICE ? c->choices[set]
+						    : choices_text(a, c, set);
+	case ROW_KIND_COUNT:
+	case ROW_KIND_COUNTS:
+		memcpy(&n, at, sizeof(n));
+		for (size_t i = 0; n && c->kind == ROW_KIND_COUNTS && i < c->size / sizeof(int);
+		     i++)
+			all = all ? arena_printf(a, "%s,%d", all, ((const int *)at)[i])
+				  : arena_printf(a, "%d", ((const int *)at)[i]);
+		if (c->size == sizeof(long long) && c->kind == ROW_KIND_COUNT)
+			return *(const long long *)at
+				       ? arena_printf(a, "%lld", *(const long long *)at)
+				       : NULL;
+		return all || !n ? all : arena_printf(a, "%d", n);
+	default:
+		memcpy(&text, at, sizeof(text));
+		return text ? word_text(a, text) : NULL;
+	}
+}
+
+const char *row_as_text(struct arena *a, const struct row_table *t, const void *row)
+{
+	const char *line = value_text(a, &t->columns[0], (const char *)row + t->columns[0].offset);
+
+	for (size_t i = 1; i < t->n_columns; i++) {
+		const struct row_column *c = &t->columns[i];
+		const char *value = value_text(a, c, (const char *)row + c->offset);
+
+		if (value)
+			line = arena_printf(a, "%s %s=%s", line, c->key, value);
+	}
+	return line;
+}

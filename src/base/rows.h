@@ -125,5 +125,7 @@ struct row_list {
  */
 int rows_read(struct arena *a, const struct row_table *t, const char *text, size_t len,
 	      const char *from, struct row_list *out, struct err *e);
+/* A row as a line of such a text, which rows_read reads as the same row. */
+const char *row_as_text(struct arena *a, const struct row_table *t, const void *row);
 
 #endif

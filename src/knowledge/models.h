@@ -5,15 +5,22 @@
 
 #include "base/rows.h"
 
+/* Bytes a parameter, by part; 0: as is usual in the format. */
+struct part_bytes {
+	double experts, dense, shared, attention, linear, head, embed;
+};
+
 /* Zero: has none of it. Widths in elements. */
 struct arch {
-	const char *name;   /* "Qwen3-8B" */
-	const char *source; /* where the figures are from: the configuration's name */
-	const char *format; /* in which format its maker publishes it; NULL: BF16 */
-	bool guessed;	    /* shape taken from a model of a similar size, or not checked */
-	double total;	    /* published number of parameters; 0: counted from the shape */
-	double scale;	    /* what the counted parts are multiplied by; 0: 1 */
-	int trained;	    /* tokens of context that it was made for; 0: not known */
+	const char *name;	  /* "Qwen3-8B" */
+	const char *source;	  /* where the figures are from: the configuration's name */
+	const char *format;	  /* in which format its maker publishes it; NULL: BF16 */
+	const char *date;	  /* of its release, year and month; NULL: unknown */
+	struct part_bytes stored; /* in that format, where its quantization says so */
+	bool guessed;		  /* shape taken from a model of a similar size, or not checked */
+	double total;		  /* published number of parameters; 0: counted from the shape */
+	double scale;		  /* what the counted parts are multiplied by; 0: 1 */
+	int trained;		  /* tokens of context that it was made for; 0: not known */
 	int layers, hidden, vocab;
 	bool tied;		       /* output head and embedding are one matrix */
 	int heads, kv_heads, head_dim; /* of the layers with full attention */
@@ -58,6 +65,44 @@ struct model_row {
 extern const struct row_table model_table;
 extern const struct model_row model_rows[];
 extern const size_t n_model_rows;
+
+/* What a model does. Only text is predicted; what reads pictures and writes text is text. */
+enum model_class {
+	CLASS_TEXT,
+	CLASS_EMBEDDING,
+	CLASS_RERANKER,
+	CLASS_SPEECH,
+	CLASS_VISION, /* detection, segmentation, recognition of text in pictures */
+	CLASS_IMAGE,  /* makes pictures */
+	CLASS_VIDEO,
+	CLASS_DRAFTER, /* guesses ahead for another model */
+	MODEL_CLASSES,
+};
+
+extern const char *const model_class_names[];
+
+/* A published checkpoint whose configuration was read: its repository's name, the row of models
+ * that has its shape, and what its quantization keeps in which format. */
+struct checkpoint_row {
+	const char *name, *model, *format;
+	struct part_bytes stored;
+	const char *source, *date;
+};
+
+extern const struct row_table checkpoint_table;
+extern const struct checkpoint_row checkpoint_rows[];
+extern const size_t n_checkpoint_rows;
+
+/* Words of names that tell a class which is not predicted. */
+struct model_class_row {
+	const char *name; /* a word, or several in order with | between them */
+	enum model_class class;
+	const char *source;
+};
+
+extern const struct row_table model_class_table;
+extern const struct model_class_row model_class_rows[];
+extern const size_t n_model_class_rows;
 
 /* Configuration classes of models by model_type: rows of model_types.rows. */
 

@@ -120,6 +120,16 @@ const struct row_table nccl_release_table =
 
 #define M struct model_row
 
+#define ROW_STORED_PART(row, m, part)                                                              \
+	ROW_REAL(row, m.part, #part "_bytes", .max = 8, .unit = "bytes",                           \
+		 .meaning = "bytes per parameter of this part in the checkpoint; not given: as "   \
+			    "usual in the format")
+#define ROW_STORED(row, m)                                                                         \
+	ROW_STORED_PART(row, m, attention), ROW_STORED_PART(row, m, linear),                       \
+		ROW_STORED_PART(row, m, dense), ROW_STORED_PART(row, m, shared),                   \
+		ROW_STORED_PART(row, m, experts), ROW_STORED_PART(row, m, head),                   \
+		ROW_STORED_PART(row, m, embed)
+
 static const struct row_column model_columns[] = {
 	ROW_NAME(M, a.name, .meaning = "name as published by its maker"),
 	ROW_TEXT(M, keys, "keys", .required = true,
@@ -208,6 +218,8 @@ static const struct row_column model_columns[] = {
 	ROW_TEXT(M, a.format, "format",
 		 .meaning = "format in which its maker publishes it; not given: bf16"),
 	ROW_FLAG(M, a.guessed, "guessed", .meaning = "some figures are unchecked"),
+	ROW_STORED(M, a.stored),
+	ROW_DATE(M, a.date, "date", .meaning = "when it was released"),
 	ROW_TEXT(M, a.source, "source", .required = true, .meaning = "source of the figures"),
 };
 
@@ -272,6 +284,43 @@ static const char *finish_model(void *row)
 const struct row_table model_table =
 	ROW_TABLE("models", struct model_row, model_rows, "knowledge/models.h", model_columns,
 		  .finish = finish_model);
+
+/* The columns of checkpoints.rows and model_classes.rows. */
+
+#define C struct checkpoint_row
+#define W struct model_class_row
+
+static const struct row_column checkpoint_columns[] = {
+	ROW_NAME(C, name, .meaning = "the checkpoint's repository"),
+	ROW_TEXT(C, model, "model", .required = true,
+		 .meaning = "row of models.rows that has its shape"),
+	ROW_TEXT(C, format, "format", .meaning = "format of its weights; not given: bf16"),
+	ROW_STORED(C, stored),
+	ROW_TEXT(C, source, "source", .required = true,
+		 .meaning = "where its configuration was read"),
+	ROW_DATE(C, date, "date", .required = true, .meaning = "when that source was made"),
+};
+
+const struct row_table checkpoint_table =
+	ROW_TABLE("checkpoints", struct checkpoint_row, checkpoint_rows, "knowledge/models.h",
+		  checkpoint_columns, .finish = NULL);
+
+const char *const model_class_names[] = { "text",  "embedding", "reranker", "speech", "vision",
+					  "image", "video",	"drafter",  NULL };
+
+static const struct row_column class_columns[] = {
+	ROW_NAME(W, name, .meaning = "words of names, in order with | between them"),
+	ROW_CHOICE(W, class, "class", .choices = model_class_names, .required = true,
+		   .meaning = "what such a model does"),
+	ROW_TEXT(W, source, "source", .required = true, .meaning = "a model of that name"),
+};
+
+const struct row_table model_class_table =
+	ROW_TABLE("model_classes", struct model_class_row, model_class_rows, "knowledge/models.h",
+		  class_columns, .finish = NULL);
+
+#undef C
+#undef W
 
 /* The columns of model_types.rows. */
 
@@ -681,6 +730,8 @@ const struct row_table *const row_tables[] = {
 	&gpu_table,
 	&model_table,
 	&model_type_table,
+	&checkpoint_table,
+	&model_class_table,
 	&format_table,
 	&band_table,
 	&cluster_band_table,

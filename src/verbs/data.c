@@ -284,22 +284,6 @@ static int package_judge(struct door *d, const struct fetched *f, const struct s
 	return 0;
 }
 
-/* Folders from the first one that is missing; the last is not for others to write to. */
-static int make_folders(struct door *d, struct host *h, const char *folder)
-{
-	int code = 0;
-
-	for (const char *at = strchr(folder + 1, '/'); !code; at = strchr(at + 1, '/')) {
-		size_t n = at ? (size_t)(at - folder) : strlen(folder);
-
-		code = host_make_dir(h, arena_strndup(d->arena, folder, n), 0755);
-		code = code == -EEXIST ? 0 : code;
-		if (!at)
-			break;
-	}
-	return code;
-}
-
 static int put(struct door *d, struct host *h, const char *path, const struct data_package *p)
 {
 	const char *all = arena_printf(d->arena, "%s%s", p->signature, p->text);
@@ -312,7 +296,7 @@ static int keep(struct door *d, struct host *h, const char *folder, const struct
 		const struct data_package *next)
 {
 	struct arena *a = d->arena;
-	int code = make_folders(d, h, folder);
+	int code = door_folders(d, h, folder);
 
 	code = code ? code : host_lock(h, arena_printf(a, "%s/lock", folder));
 	if (!code && now->all)

@@ -86,6 +86,7 @@ ADDED = (
 ELSEWHERE = (
     (r"^mcp", "mcp.py", '"mcp"'),
     (r"^(propose|approve|apply --approved|undo --approved)", "mcp.py", '"propose"'),
+    (r"^model add", "knowledge.py", '"model", "add"'),
     (r"^ELSEWHERE doctor", "doctor.py", '"--fix"'),
     (r"^ELSEWHERE hang", "hang.py", '"hang"'),
     (r"^ELSEWHERE serving", "serving.py", '"serving"'),

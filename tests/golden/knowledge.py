@@ -76,4 +76,38 @@ write()
 (folder / "models.rows").mkdir()
 code, out, err = run("predict", "inference", "--model", "Qwen3-8B", "--on", "h100")
 expect("a folder of that name is said to be no file", code == 0 and "models.rows: cannot read" in err, err)
+
+# A model's own files become a row; what cannot be one is refused, and the rows that were there stay.
+(folder / "models.rows").rmdir()
+files = scratch("model-add") / "Acme-Pro-7B"
+files.mkdir(parents=True)
+config = {"model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096, "intermediate_size": 11008, "num_attention_heads": 32, "num_key_value_heads": 8,
+          "vocab_size": 32000, "tie_word_embeddings": False}
+own = folder / "models.rows"
+
+
+def add(*argv, **change):
+    (files / "config.json").write_text(json.dumps({**config, **change}))
+    return run("model", "add", files, *argv)
+
+
+code, out, err = add("--dry-run")
+expect("a dry run writes nothing", code == 0 and "layers=32" in out and not own.exists(), (code, err))
+code, out, err = add()
+expect("the row is written", code == 0 and own.read_text().startswith("Acme-Pro-7B keys=acme|pro|7b "), (code, err))
+before = own.read_text()
+code, out, err = add()
+expect("once", code == 0 and "replaced" in out and own.read_text().count("Acme-Pro-7B") == before.count("Acme-Pro-7B"), (code, out))
+code, out, err = run("predict", "inference", "--model", "acme-pro-7b", "--on", "h100")
+expect("and found by name", code == 0 and "Acme-Pro-7B" in out, (code, err))
+for change, says in (({"num_hidden_layers": 0}, "num_hidden_layers"), ({"num_key_value_heads": 64}, "heads"), ({"hidden_size": -4}, "hidden")):
+    code, out, err = add(**change)
+    expect(f"{change}: refused with its key", code == 2 and says in err and own.read_text() == before, (code, err))
+code, out, err = run("model", "add", files / "none.gguf")
+expect("no such file", code == 2 and "cannot read" in err, (code, err))
+code, out, err = run("model", "add", files, "--name", "--")
+expect("a name without letters", code == 2, (code, err))
+own.write_text(before + "broken\n")
+code, out, err = add()
+expect("a file that is not read is not written", code == 3 and own.read_text() == before + "broken\n" and "models.rows:2" in err, (code, err))
 end_suite()

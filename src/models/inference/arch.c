@@ -181,18 +181,19 @@ double arch_experts_reached(const struct arch *a, double tokens)
 
 /* From a name to a shape: words in order, sizes in names, and the nearest model of a size. */
 
-/* "Org/Qwen3.5-27B" becomes "-org-qwen3.5-27b-": a dot stays between digits. */
+/* "Org/Qwen3.5-27B" becomes "-org-qwen3.5-27b-": a dot stays between digits, and an underscore
+ * there is one ("Llama-3_3"). */
 static void words_of_name(char *to, size_t size, const char *name)
 {
 	size_t n = 0;
 
 	to[n++] = '-';
 	for (const char *s = name; *s && n + 2 < size; s++) {
-		bool dot = *s == '.' && s > name && isdigit((unsigned char)s[-1]) &&
+		bool dot = (*s == '.' || *s == '_') && s > name && isdigit((unsigned char)s[-1]) &&
 			   isdigit((unsigned char)s[1]);
 
 		if (isalnum((unsigned char)*s) || dot)
-			to[n++] = (char)tolower((unsigned char)*s);
+			to[n++] = (char)(dot ? '.' : tolower((unsigned char)*s));
 		else if (to[n - 1] != '-')
 			to[n++] = '-';
 	}
@@ -346,6 +347,71 @@ static const struct arch *infer_models_nearest(const struct knowledge *known, do
 	return best;
 }
 
+/* A version in a name: the letters before its number ("qwen3.8", "v4.1") or the word before it
+ * ("glm-5"). */
+struct version {
+	const char *letters, *number;
+	size_t n, len;
+};
+
+/* The next one of words that begin with hyphens; *at goes on behind it. false: no more. */
+static bool version_next(const char **at, struct version *v)
+{
+	static const char abc[] = "abcdefghijklmnopqrstuvwxyz", digits[] = "0123456789.";
+	const char *before = NULL;
+
+	for (const char *word = *at; *word;) {
+		const char *end = strchrnul(word, '-');
+		size_t whole;
+
+		*v = (struct version){ .letters = word, .n = strspn(word, abc) };
+		v->number = word + v->n;
+		v->len = strspn(v->number, digits);
+		whole = strspn(v->number, "0123456789");
+		*at = *end ? end + 1 : end;
+		if (!v->n && before) {
+			v->letters = before;
+			v->n = strspn(before, abc);
+		}
+		if (v->n && whole && whole < 3 && v->number + v->len == end)
+			return true;
+		before = word;
+		word = *at;
+	}
+	return false;
+}
+
+static bool same_text(const char *a, size_t n, const char *b, size_t m)
+{
+	return n == m && memcmp(a, b, n) == 0;
+}
+
+/*
+ * Another version is another model, even where all other words are the same: "Qwen4-30B-A3B" is no
+ * Qwen3-30B-A3B. A number counts behind letters that have one in the row as well.
+ */
+static bool other_version(const char *words, const char *name, const char *keys)
+{
+	char own[2048];
+	struct version asked, known;
+
+	words_of_name(own, 256, name);
+	words_of_name(own + strlen(own) - 1, sizeof(own) - strlen(own) + 1, keys);
+	for (const char *at = words + 1; version_next(&at, &asked);) {
+		bool speaks = false, same = false;
+
+		for (const char *o = own + 1; !same && version_next(&o, &known);) {
+			bool alike = same_text(asked.letters, asked.n, known.letters, known.n);
+
+			speaks |= alike;
+			same = alike && same_text(asked.number, asked.len, known.number, known.len);
+		}
+		if (speaks && !same)
+			return true;
+	}
+	return false;
+}
+
 static const struct model_row *infer_models_by_name(const struct knowledge *known, const char *name)
 {
 	char words[256];
@@ -358,10 +424,53 @@ static const struct model_row *infer_models_by_name(const struct knowledge *know
 	for (const struct model_row *r = known->models; r->a.name; r++) {
 		size_t n = match_row(words, r, total);
 
-		if (n > most)
+		if (n > most && !other_version(words, r->a.name, r->keys))
 			most = n, best = r;
 	}
 	return best;
+}
+
+/* The checkpoint of this name, with its owner or without. NULL: none. */
+static const struct checkpoint_row *checkpoint_named(const char *name)
+{
+	bool owned = strchr(name, '/') != NULL;
+
+	for (const struct checkpoint_row *c = checkpoint_rows; c->name; c++) {
+		const char *slash = strchr(c->name, '/');
+
+		if (strcasecmp(owned || !slash ? c->name : slash + 1, name) == 0)
+			return c;
+	}
+	return NULL;
+}
+
+static const struct model_row *row_named(const struct knowledge *known, const char *name)
+{
+	for (const struct model_row *r = known->models; r->a.name; r++)
+		if (strcmp(r->a.name, name) == 0)
+			return r;
+	return NULL;
+}
+
+/* Whose name tells that it is no language model: said by its class. A model of the list that has a
+ * drafter beside it is none itself. */
+static int other_class(const char *name, bool listed, struct err *e)
+{
+	char words[256];
+
+	words_of_name(words, sizeof(words), name);
+	for (const struct model_class_row *c = model_class_rows; c->name; c++)
+		if (match_key(words, c->name, strlen(c->name)) &&
+		    !(listed && c->class == CLASS_DRAFTER)) {
+			err_set(e, -ENOTSUP,
+				"\"%.80s\" is not a text model but of class %s, by its name: only "
+				"text "
+				"generation is predicted",
+				name, model_class_names[c->class]);
+			err_hint(e, "if it generates text, give its config.json or GGUF file");
+			return -ENOTSUP;
+		}
+	return 0;
 }
 
 /* Scaled so that the counted parameters are those asked for. */
@@ -396,6 +505,38 @@ static void hint_near_model(const struct knowledge *known, const char *name, str
 		 near.word ? "\"? Otherwise " : "");
 }
 
+/* A checkpoint of the catalogue, unless a row has its name. */
+static bool model_checkpoint(struct arena *a, const struct knowledge *known, const char *name,
+			     struct arch *out, const char **taken)
+{
+	const struct checkpoint_row *c = checkpoint_named(name);
+	const struct model_row *r = c ? row_named(known, c->model) : NULL;
+	const char *slash = c ? strchr(c->name, '/') : NULL;
+
+	if (!r || strcasecmp(slash ? slash + 1 : c->name, r->a.name) == 0)
+		return false;
+	*out = r->a;
+	out->format = c->format;
+	out->stored = c->stored;
+	*taken = arena_printf(
+		a, "%s, a checkpoint of the catalogue with the shape of %s (%s, %s)%s", c->name,
+		r->a.name, c->source, c->date, r->a.guessed ? ", figures partly unchecked" : "");
+	return true;
+}
+
+/* How a row was found; that another version has its shape too is said. */
+static const char *row_taken(struct arena *a, const struct model_row *r, const char *name)
+{
+	char words[256];
+
+	words_of_name(words, sizeof(words), name);
+	return arena_printf(
+		a, "%s%s, found by name (%s%s)%s", r->a.name,
+		other_version(words, r->a.name, "") ? ", whose shape this version has as well" : "",
+		r->a.source, r->a.guessed ? ", figures partly unchecked" : "",
+		sees(name) ? "; without the vision part" : "");
+}
+
 int model_find(struct arena *a, const struct knowledge *known, const char *name,
 	       const struct model_hint *hint, struct arch *out, const char **taken, struct err *e)
 {
@@ -405,11 +546,13 @@ int model_find(struct arena *a, const struct knowledge *known, const char *name,
 
 	known = knowledge_or_built_in(known);
 	r = infer_models_by_name(known, name);
+	if (other_class(name, r != NULL, e) < 0)
+		return -ENOTSUP;
+	if (model_checkpoint(a, known, name, out, taken))
+		return 0;
 	if (r) {
 		*out = r->a;
-		*taken = arena_printf(a, "%s, found by name (%s%s)%s", r->a.name, r->a.source,
-				      r->a.guessed ? ", figures partly unchecked" : "",
-				      sees(name) ? "; without the vision part" : "");
+		*taken = row_taken(a, r, name);
 		return 0;
 	}
 	model_sizes(name, &total, &active);

@@ -123,6 +123,8 @@ static void infer_config_sizes(struct config_reading *r)
 	int vocab = INT(r->root, r->known ? r->known->vocab : 0, "vocab_size");
 
 	s->layers = NUM(r->c, 0, "num_hidden_layers", "n_layer", "num_layers", "n_layers");
+	if (!s->layers && json_is_array(config_get(r, "layers_block_type")))
+		s->layers = (int)json_array_size(config_get(r, "layers_block_type"));
 	s->trained = trained(r->c);
 	s->hidden = NUM(r->c, 0, "hidden_size", "n_embd", "n_embed", "d_model");
 	s->vocab = NUM(r->c, vocab, "vocab_size", "padded_vocab_size");
@@ -255,6 +257,26 @@ static int head_dim(struct config_reading *r)
 	return ATTENTION_NUM(r->c, dim, "head_dim", "attention_head_dim", "kv_channels");
 }
 
+/*
+ * DeepSeek-V4 keeps one head's width of each token. Its output matrix is in two parts, by groups: a
+ * width of values is taken that has as many parameters.
+ */
+static void latent_v4(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	double rank = ATTENTION_NUM(r->c, 0, "o_lora_rank"), n = a->heads, out;
+
+	a->rope_dim = ATTENTION_NUM(r->c, 64, "qk_rope_head_dim");
+	if (a->rope_dim >= a->head_dim)
+		return;
+	a->q_lora = ATTENTION_NUM(r->c, 0, "q_lora_rank");
+	a->kv_lora = a->nope_dim = a->head_dim - a->rope_dim;
+	out = n * a->head_dim * rank +
+	      ATTENTION_NUM(r->c, 1, "o_groups") * rank * a->hidden; /* both parts */
+	a->v_dim =
+		(int)fmax(1, (out - n * a->kv_lora * a->nope_dim) / n / (a->kv_lora + a->hidden));
+}
+
 static void latent(struct config_reading *r)
 {
 	struct arch *a = r->s;
@@ -263,6 +285,10 @@ static void latent(struct config_reading *r)
 
 	a->kv_lora = ATTENTION_NUM(c, 0, "kv_lora_rank");
 	a->index_top = ATTENTION_NUM(c, 0, "index_topk");
+	if (config_type_is(r, "deepseek_v4")) {
+		latent_v4(r);
+		return;
+	}
 	if (!a->kv_lora) { /* keys and values of different widths: as if both had their mean */
 		a->head_dim = (a->head_dim + v) / 2;
 		a->q_lora = ATTENTION_NUM(c, 0, "share_q_dim");

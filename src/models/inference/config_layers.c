@@ -285,7 +285,9 @@ static bool config_layers_named(struct config_reading *r, const json_t *kinds)
 		       config_count(kinds, "mlp"), config_count(kinds, "moe"));
 		return true;
 	}
-	if (!kinds || mamba + conv + linear == 0)
+	/* Numbers tell more of the linear ones than their name. */
+	if (!kinds || mamba + conv + linear == 0 ||
+	    (linear > 0 && json_is_object(config_get(r, "linear_attn_config"))))
 		return false;
 	if (config_type_is(r, "minimax")) {
 		lightning(r, linear);
@@ -377,8 +379,8 @@ static int lfm_width(struct config_reading *r, int told)
 static int dense_width(struct config_reading *r)
 {
 	const json_t *c = r->c, *part = config_get(r, "ffn_config");
-	int n = FFN_NUM(c, 0, "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim",
-			"ff_intermediate_size");
+	int n = FFN_NUM(c, 0, "dense_intermediate_size", "intermediate_size", "ffn_hidden_size",
+			"n_inner", "ffn_dim", "ff_intermediate_size");
 
 	if (!n)
 		n = FFN_NUM(part, 0, "ffn_hidden_size");
@@ -562,9 +564,11 @@ static void config_layers_experts(struct config_reading *r)
 	if (none) /* some of those chosen do nothing */
 		a->top = (int)((double)a->top * a->experts / (a->experts + none) + 0.5);
 	if (!seeing_experts(r))
-		a->expert_ffn =
-			FFN_NUM(c, a->ffn, "moe_intermediate_size", "expert_ffn_hidden_size");
-	a->expert_in = FFN_NUM(c, 0, "moe_latent_size");
+		a->expert_ffn = FFN_NUM(
+			c, a->ffn, "moe_intermediate_size", "expert_ffn_hidden_size",
+			config_absent(r, "dense_intermediate_size") ? "expert_ffn_hidden_size"
+								    : "intermediate_size");
+	a->expert_in = FFN_NUM(c, 0, "moe_latent_size", "routed_expert_hidden_size");
 	a->shared_ffn = shared_width(r);
 	a->ffn = FFN_NUM(c, a->ffn, "intermediate_size_mlp");
 	a->moe_layers = expert_layers(r);

@@ -84,6 +84,32 @@ static const struct format *as_published(const struct query *q, const struct for
 	return f;
 }
 
+/* What the checkpoint's own quantization keeps otherwise than is usual in its format. */
+static const struct format *as_stored(struct arena *a, const struct query *q,
+				      const struct format *f)
+{
+	const struct part_bytes *s = &q->arch.stored;
+	const double all =
+		s->experts + s->dense + s->shared + s->attention + s->linear + s->head + s->embed;
+	const struct format *own =
+		q->arch.format ? format_find(q->arch.format, q->arch.experts > 0) : NULL;
+	struct format *out;
+
+	if (!(all > 0) || !own || strcmp(own->name, f->name) != 0)
+		return f;
+	out = ARENA_NEW(a, struct format);
+	*out = *f;
+	out->note = "as its quantization's configuration lists them";
+	out->experts = s->experts > 0 ? s->experts : f->experts;
+	out->dense = s->dense > 0 ? s->dense : f->dense;
+	out->shared = s->shared > 0 ? s->shared : f->shared;
+	out->attention = s->attention > 0 ? s->attention : f->attention;
+	out->linear = s->linear > 0 ? s->linear : f->linear;
+	out->head = s->head > 0 ? s->head : f->head;
+	out->embed = s->embed > 0 ? s->embed : f->embed;
+	return out;
+}
+
 /* Where nobody tells: by its files, by its name, or as it is published. */
 static const struct format *format_untold(struct arena *a, const struct infer_options *w,
 					  struct query *q, bool llama)
@@ -116,7 +142,7 @@ static int find_format(struct arena *a, const struct infer_options *w, struct qu
 			    "type such as q4_k_m or q8_0");
 		return -EINVAL;
 	}
-	q->ask.weights = as_published(q, f, llama);
+	q->ask.weights = as_stored(a, q, as_published(q, f, llama));
 	if (!told)
 		note(q, arena_printf(a, "weights: %s (default)", q->ask.weights->name));
 	else if (q->ask.weights != f)
