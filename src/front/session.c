@@ -431,6 +431,7 @@ static int check_new_file(struct run *r)
 {
 	struct stat st;
 
+	r->door.to_file = r->print.json || r->print.output;
 	r->door.file = r->verb->makes && r->verb->makes(r->ask) ? r->print.output : NULL;
 	return r->door.file && lstat(r->door.file, &st) == 0
 		       ? complain_text(EXIT_USAGE, "%s is there already: only a new file is made",

@@ -122,6 +122,7 @@ int door_bench(struct door *d, struct host *h, const struct state_ask *state, co
 {
 	const char *path = name;
 	struct err e = { 0 };
+	const struct store_where where = door_where(d, state);
 	char here[PATH_MAX], *got = NULL;
 	int code;
 
@@ -129,7 +130,7 @@ int door_bench(struct door *d, struct host *h, const struct state_ask *state, co
 		path = arena_printf(d->arena, "%s/%s", here, name);
 	code = host_read(h, path, BENCH_FILE_MAX, d->arena, &got, NULL);
 	if (code == -ENOENT && store_id_valid(name))
-		code = store_get(d->arena, h, door_state(d, state), name, &got, &e);
+		code = store_get(d->arena, h, &where, name, &got, &e);
 	else if (code)
 		err_set(&e, code, "%s: cannot read: %s", path, strerror(-code));
 	if (code == 0)

@@ -399,7 +399,7 @@ static int verb_boot_put_json(struct host *h, const char *path, json_t *j, struc
 
 	if (!text)
 		abort();
-	r = host_own_dir(h, TXN_DIR);
+	r = host_open_dir(h, TXN_DIR);
 	r = r ? r : host_put(h, path, text, strlen(text), 0600);
 	free(text);
 	json_decref(j);

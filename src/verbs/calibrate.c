@@ -135,8 +135,7 @@ static int calibrate_fit(struct door *d, struct host *h, const struct calibratin
 	if (code)
 		return code;
 	if (q->ask->from_bench) {
-		bench_facts_of(d, h, door_state(d, &q->ask->state), q->digest, q->place.gpu->name,
-			       &facts);
+		bench_facts_of(d, h, &q->ask->state, q->digest, q->place.gpu->name, &facts);
 		calibrate_hints(d->arena, &facts, &q->place, &hints, &p->hints);
 	}
 	p->taken = q->w.on ? q->place.taken : q->at.taken;

@@ -50,26 +50,27 @@ static void calibration_take(struct arena *a, const struct record *rec, const ch
 	}
 }
 
-void bench_facts_of(struct door *d, struct host *h, const char *state, const char *machine,
-		    const char *gpu, struct bench_facts *out)
+void bench_facts_of(struct door *d, struct host *h, const struct state_ask *state,
+		    const char *machine, const char *gpu, struct bench_facts *out)
 {
 	const struct knowledge *known = door_knowledge(d, h->id.captured);
 	struct arena *a = d->arena;
+	const struct store_where where = door_where(d, state);
 	struct err e = { 0 };
-	char **ids;
+	struct stored *ids;
 	size_t n;
 
 	*out = (struct bench_facts){ 0 };
-	if (store_list(a, h, state, &ids, &n, &e))
-		return;
+	(void)store_list(a, h, &where, &ids, &n, &e);
 	for (size_t i = n; i-- > 0 && n - i <= RESULTS_MAX;) {
 		struct record *rec = ARENA_NEW(a, struct record);
 		char *text;
 
-		if (store_get(a, h, state, ids[i], &text, &e) == 0 &&
-		    bench_from_json(a, ids[i], text, rec, &e) == 0 &&
+		if (store_get(a, h, &(struct store_where){ ids[i].state, NULL }, ids[i].id, &text,
+			      &e) == 0 &&
+		    bench_from_json(a, ids[i].id, text, rec, &e) == 0 &&
 		    is_of(known, rec, machine, gpu))
-			calibration_take(a, rec, ids[i], out);
+			calibration_take(a, rec, ids[i].id, out);
 	}
 }
 
@@ -262,6 +263,7 @@ int calibrate_keep(struct door *d, struct host *h, const struct state_ask *state
 				      .n_pairs = at->n };
 	long long now = (long long)time(NULL);
 	char stamp[STAMP_SIZE], *text;
+	struct err e = { 0 };
 	json_t *j;
 	int code;
 
@@ -272,9 +274,10 @@ int calibrate_keep(struct door *d, struct host *h, const struct state_ask *state
 	text = json_dumps(j, JSON_INDENT(2));
 
 	*path = path_of(d, state, at);
-	code = host_own_dir(h, door_state(d, state));
-	code = code ? code : host_own_dir(h, folder(d, state));
-	code = code ? code : host_put(h, *path, text, strlen(text), 0600);
+	code = door_state_ready(d, h, state, &e);
+	code = code ? code : store_folder(h, door_state(d, state), &e);
+	code = code ? code : store_folder(h, folder(d, state), &e);
+	code = code ? code : host_put(h, *path, text, strlen(text), store_mode(*path));
 	free(text);
 	json_decref(j);
 	if (code)
@@ -325,6 +328,10 @@ bool calibrate_stored(struct door *d, struct host *h, const struct state_ask *st
 
 	*out = (struct calibration_file){ .path = path_of(d, state, at) };
 	code = host_read(h, out->path, FILE_MAX, d->arena, &text, NULL);
+	if ((code == -ENOENT || code == -ENOTDIR) && door_where(d, state).beside) {
+		out->path = arena_printf(d->arena, "%s/calibration/%s.json", BENCH_STATE, at->key);
+		code = host_read(h, out->path, FILE_MAX, d->arena, &text, NULL);
+	}
 	if (code == -ENOENT || code == -ENOTDIR)
 		return false;
 	if (code == -EACCES && !state->state)

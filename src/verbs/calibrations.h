@@ -60,8 +60,8 @@ struct bench_facts {
 
 /* machine: the digest of this one; NULL: any whose first GPU is named gpu. Never fails: what cannot
  * be read is not there. */
-void bench_facts_of(struct door *d, struct host *h, const char *state, const char *machine,
-		    const char *gpu, struct bench_facts *out);
+void bench_facts_of(struct door *d, struct host *h, const struct state_ask *state,
+		    const char *machine, const char *gpu, struct bench_facts *out);
 /* The newest case of a bench that is called so, on whichever GPU: "bf16:8192", "read:gpu"; NULL:
  * none. Sound ones alone: verified, no error. */
 const struct record_case *bench_fact(const struct bench_facts *f, const char *bench,

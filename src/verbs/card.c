@@ -41,6 +41,10 @@ static void look_at_changes(struct door *d, struct host *h, struct card_answer *
 		out->unread = arena_strdup(d->arena, e.text);
 		return;
 	}
+	if (j.files.stale) {
+		out->unread = "a change is under way or was interrupted";
+		return;
+	}
 	if (txn_status(h, d->arena, &j, &rows, &n)) {
 		out->unread = "it could not be compared with the machine";
 		return;

@@ -42,8 +42,18 @@ void door_look_at_journal(struct door *d, struct host *h)
 
 	/* That it cannot be read at all is said by who needs it. */
 	if (journal_load(h, &a, false, &j, &ignored) == 0) {
-		d->unreadable = j.bad_lines != 0;
-		if (j.bad_lines)
+		d->stale = j.files.stale;
+		d->unreadable = j.bad_lines != 0 && !d->stale;
+		if (j.files.hidden)
+			door_warn(d, "%zu change%s of files that only root may read %s left out",
+				  j.files.hidden, j.files.hidden == 1 ? "" : "s",
+				  j.files.hidden == 1 ? "is" : "are");
+		if (d->stale)
+			door_warn(d,
+				  "%s is older than the journal: a change is under way or was "
+				  "interrupted; \"sudo gputune status\" shows it",
+				  TXN_PUBLIC);
+		else if (j.bad_lines)
 			door_warn(d, "%s%s: %zu line%s could not be read: a change may be missing",
 				  TXN_JOURNAL, j.bad_at ? arena_printf(&a, ":%zu", j.bad_at) : "",
 				  j.bad_lines, j.bad_lines == 1 ? "" : "s");

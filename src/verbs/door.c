@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "knowledge/knowledge.h"
+#include "knowledge/package.h"
 #include "look/probe/probe.h"
 #include "look/settings/profile.h"
 #include "look/settings/settings.h"
@@ -42,6 +43,8 @@ int door_exit_code(const struct door *d, int code)
 {
 	bool mild = code == EXIT_CLEAN || code == EXIT_FINDINGS || code == EXIT_BLIND;
 
+	if (d->stale && mild)
+		code = EXIT_BLIND;
 	return d->unreadable && mild ? EXIT_STUCK : code;
 }
 
@@ -263,20 +266,73 @@ struct fact_str door_read_knob(void *ctx, struct arena *a, const struct knob *k)
 /* --- data files, ledger, journal -------------------------------------------------------------- */
 
 static const struct ask_row state_ask_rows[] = {
-	{ "state", "where results are kept (default: " BENCH_STATE ")", ASK_TEXT(state_ask, state),
-	  .arg = "DIR", .files = true },
+	{ "state",
+	  "where results are kept (default: " BENCH_STATE " of root, ~/.local/state/gputune of "
+	  "other users)",
+	  ASK_TEXT(state_ask, state), .arg = "DIR", .files = true },
 };
 const struct ask_shape state_ask_shape = ASK_SHAPE(state_ask, NULL, state_ask_rows);
 
 const char *door_state(struct door *d, const struct state_ask *ask)
 {
 	char here[PATH_MAX];
+	const char *own = NULL;
 
+	if (!ask->state && geteuid() != 0) {
+		struct host *h = d->live(d->ctx);
+
+		own = knowledge_home(d->arena, h, "XDG_STATE_HOME", "/.local/state", "gputune");
+		host_close(h);
+	}
 	if (!ask->state)
-		return BENCH_STATE;
+		return own ? own : BENCH_STATE;
 	if (ask->state[0] == '/' || !getcwd(here, sizeof(here)))
 		return ask->state;
 	return arena_printf(d->arena, "%s/%s", here, ask->state);
+}
+
+struct store_where door_where(struct door *d, const struct state_ask *ask)
+{
+	struct store_where w = { .state = door_state(d, ask) };
+
+	if (!ask->state && strcmp(w.state, BENCH_STATE) != 0)
+		w.beside = BENCH_STATE;
+	return w;
+}
+
+/* A user's own: folders above it that are missing are made; what is a link or another user's is
+ * not written to. */
+static int own_state(struct door *d, struct host *h, const char *state, struct err *e)
+{
+	struct host_stat st;
+	int r = 0;
+
+	for (const char *at = strchr(state + 1, '/'); at && r == 0; at = strchr(at + 1, '/')) {
+		const char *folder = arena_strndup(d->arena, state, (size_t)(at - state));
+
+		r = host_exists(h, folder) ? 0 : host_own_dir(h, folder);
+		if (r)
+			err_set(e, r, "cannot create %s: %s", folder, strerror(-r));
+	}
+	if (r || host_stat(h, state, &st))
+		return r;
+	if (st.kind != HOST_DIR)
+		r = err_set(e, -ENOTDIR, "%s: not a folder", state);
+	else if (st.uid != h->id.euid)
+		r = err_set(e, -EACCES, "%s: belongs to user %lld", state, st.uid);
+	return r;
+}
+
+int door_state_ready(struct door *d, struct host *h, const struct state_ask *ask, struct err *e)
+{
+	struct store_where w = door_where(d, ask);
+	int r = w.beside ? own_state(d, h, w.state, e) : 0;
+
+	if (!w.beside && !ask->state && h->id.euid != 0)
+		r = err_set(e, -EACCES, "neither XDG_STATE_HOME nor HOME is an absolute path");
+	if (r)
+		err_hint(e, "--state DIR keeps results elsewhere, --json FILE in a file");
+	return r;
 }
 
 static void warn_of_rows(void *ctx, const struct err *e)

@@ -32,6 +32,7 @@ struct door {
 	void (*note)(void *ctx, const char *line);
 	void *ctx;
 	const char *file; /* the file of -o, where the verb makes one this time; NULL: none */
+	bool to_file;	  /* the result is written to a file that was named */
 	const struct knowledge *known; /* NULL: not read yet; knowledge.h */
 	long long asker;	       /* the process whose request it is; 0: this one */
 	bool agreed;		       /* whoever asks has agreed to what will be done (--yes) */
@@ -41,13 +42,15 @@ struct door {
 	bool page; /* the answer is shown as a page, which may hold more than its result */
 	/* Lines of the journal are lost: what it holds is not known for sure. */
 	bool unreadable;
+	bool stale; /* this user sees of the journal what it was before a change */
 };
 
 /* Say why there is no answer: -code. */
 int door_fail(struct door *d, int code, const struct err *e);
 int door_refuse(struct door *d, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The exit code, where a journal that cannot be read makes it EXIT_STUCK. */
+/* The exit code, where a journal that cannot be read makes it EXIT_STUCK, and a stale one
+ * EXIT_BLIND. */
 int door_exit_code(const struct door *d, int code);
 /* Say what it lacks. */
 void door_warn(struct door *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -130,8 +133,14 @@ struct state_ask {
 	const char *state;
 };
 extern const struct ask_shape state_ask_shape;
-/* Absolute; where nothing is given the usual one. */
+/* Absolute; where nothing is given the usual one: of root the machine's, of others
+ * $XDG_STATE_HOME/gputune. */
 const char *door_state(struct door *d, const struct state_ask *ask);
+struct store_where;
+/* The same, with the machine's where that is another. */
+struct store_where door_where(struct door *d, const struct state_ask *ask);
+/* Before something is kept there: 0, or -errno and *e. */
+int door_state_ready(struct door *d, struct host *h, const struct state_ask *ask, struct err *e);
 
 /* Models and GPUs with those of the site and the user; captured: those of a captured machine are of
  * none of these. */

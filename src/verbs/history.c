@@ -30,6 +30,9 @@ static int look(struct door *d, struct host *h, const struct history_ask *ask,
 	if (code)
 		return code;
 	door_report_open(d, h, &out->journal);
+	if (out->journal.files.redacted)
+		door_warn(d, "users, reasons and older transactions are shown to root only: "
+			     "\"sudo gputune history\"");
 	if (ask->transaction) {
 		out->only = history_find(&out->journal, (unsigned long)ask->transaction);
 		if (!out->only)

@@ -27,7 +27,13 @@ static int load(struct door *d, struct host *h, struct journal *j)
 {
 	struct err e = { 0 };
 
-	return journal_load(h, d->arena, true, j, &e) ? door_fail(d, EXIT_STUCK, &e) : 0;
+	if (journal_load(h, d->arena, true, j, &e))
+		return door_fail(d, EXIT_STUCK, &e);
+	return j->files.redacted ? door_refuse(d, EXIT_BLIND,
+					       "%s: only root may read it; \"gputune status\" and "
+					       "\"history\" show what everybody may see",
+					       TXN_JOURNAL)
+				 : 0;
 }
 
 static int look(struct door *d, struct host *h, const char *action, struct journal_verb_answer *out)

@@ -352,8 +352,8 @@ static void stored_gemm(struct arena *a, const struct bench_facts *facts, struct
 }
 
 /* Results of our benches of such GPUs, the newest of each size and kind. */
-static void read_stored_benches(struct door *d, const struct machine_ask *from, const char *state,
-				bool curves, struct train_config *q)
+static void read_stored_benches(struct door *d, const struct machine_ask *from,
+				const struct state_ask *state, bool curves, struct train_config *q)
 {
 	struct bench_facts facts;
 	struct host *h = door_host(d, from);
@@ -374,7 +374,7 @@ static void read_stored_benches(struct door *d, const struct machine_ask *from, 
 }
 
 int door_train_curves(struct door *d, const struct train_ask *ask, const struct machine_ask *from,
-		      const char *state, struct train_config *q)
+		      const struct state_ask *state, struct train_config *q)
 {
 	if (state)
 		read_stored_benches(d, from, state, !ask->all_reduce, q);

@@ -64,7 +64,7 @@ int door_train_effect(struct door *d, const struct train_ask *ask, const struct 
 /* What was measured: --all-reduce, else collectives that our bench has kept of such GPUs; its large
  * multiplications. state NULL: kept results are not asked. 0, or as answers. */
 int door_train_curves(struct door *d, const struct train_ask *ask, const struct machine_ask *from,
-		      const char *state, struct train_config *q);
+		      const struct state_ask *state, struct train_config *q);
 /* The file, else the built-in constants. 0, or as answers. */
 int door_train_fit(struct door *d, const char *calibration, struct train_fit *fit);
 

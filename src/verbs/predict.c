@@ -204,7 +204,7 @@ static int training_rows(struct door *d, const struct training_ask *ask,
 /* The question: words, machine, measured curves. */
 static int training_config(struct door *d, const struct training_ask *ask, struct train_config *q)
 {
-	const char *state = door_state(d, &ask->constants.state);
+	const struct state_ask *state = &ask->constants.state;
 	struct train_options w;
 	struct err e = { 0 };
 	int code;

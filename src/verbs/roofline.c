@@ -331,7 +331,7 @@ static int roofline_answer(struct door *d, const struct roofline_ask *ask,
 	int code = roofline_machine(d, h, ask->target.on, &place, &digest);
 
 	if (!code) {
-		bench_facts_of(d, h, door_state(d, &ask->state), digest, place.gpu->name, &facts);
+		bench_facts_of(d, h, &ask->state, digest, place.gpu->name, &facts);
 		code = read_points(d, ask, &facts, &place, profile, &out->source);
 		/* What benches measured is no limit of itself. */
 		if (profile->separate)

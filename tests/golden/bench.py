@@ -84,7 +84,7 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("a file that is something else is left", code == 2 and mine.read_text() == "precious\n" and str(mine) in err,
            (code, err))
     code, out, err = run("bench", SHORT[0], "--runs", "3", "--state", "/proc/nowhere")
-    expect("a state folder that cannot be made", code == 5 and "/proc/nowhere" in err and "16KiB" in out, (code, err))
+    expect("a state folder that cannot be made", code == 3 and "/proc/nowhere" in err and not out, (code, err))
 
     # One CPU: what takes two says so; alone it is an answer of its own.
     one = str(min(os.sched_getaffinity(0)))
@@ -130,10 +130,32 @@ with tempfile.TemporaryDirectory() as tmp:
         # The folder that the program was built in may be closed to others.
         nobody = dict(user=65534, group=65534, extra_groups=[], program=shutil.copy(gputune, f"{tmp}/gputune"))
         os.chmod(tmp, 0o755)
-        code, out, err = run("bench", "timer-wake-up/1ms:fifo", "--state", f"{tmp}/none", **nobody)
+        os.mkdir(f"{tmp}/home")
+        os.chown(f"{tmp}/home", 65534, 65534)
+        code, out, err = run("bench", "timer-wake-up/1ms:fifo", "--json", f"{tmp}/home/fifo.json", **nobody)
         expect("no right to real-time scheduling", code == 2 and "1ms:fifo" in err, (code, out, err))
         code, out, err = run("bench", SHORT[0], "--runs", "5", cwd="/", **nobody)
-        expect("no right to keep results", code == 0 and "16KiB" in out and "not kept" in out, (code, out, err))
+        expect("no home: nothing is measured", code == 3 and "HOME" in err and "--state" in err and not out, (code, out, err))
+        code, out, err = run("bench", SHORT[0], "--runs", "5", "--json", f"{tmp}/home/mine.json", cwd="/", **nobody)
+        expect("no home, but a file for the result", code == 0 and "16KiB" in out and "HOME" in err, (code, out, err))
+        at_home = dict(nobody, env={"HOME": f"{tmp}/home", "PATH": os.environ["PATH"]})
+        code, out, err = run("bench", SHORT[0], "--runs", "5", cwd="/", **at_home)
+        kept = sorted(os.listdir(f"{tmp}/home/.local/state/gputune/bench")) if code == 0 else []
+        expect("a user's result is kept at home", code == 0 and len(kept) == 1, (code, out, err, kept))
+        code, out, err = run("bench", "list", **at_home)
+        expect("and listed", code == 0 and kept and kept[0][:-5] in out, (code, out, err))
+        mode = os.stat(f"{tmp}/home/.local/state/gputune").st_mode & 0o777
+        expect("for that user alone", mode == 0o700, oct(mode))
+        shutil.rmtree(f"{tmp}/home/.local/state/gputune")
+        os.symlink(f"{tmp}/state", f"{tmp}/home/.local/state/gputune")
+        code, out, err = run("bench", SHORT[0], "--runs", "5", cwd="/", **at_home)
+        expect("a link in its place is not written to", code == 3 and "not a folder" in err and not out, (code, out, err))
+        os.remove(f"{tmp}/home/.local/state/gputune")
+        os.mkdir(f"{tmp}/home/.local/state/gputune")
+        code, out, err = run("bench", SHORT[0], "--runs", "5", cwd="/", **at_home)
+        expect("nor what is another's", code == 3 and "belongs to user 0" in err and not out, (code, out, err))
+        code, out, err = run("bench", SHORT[0], "--runs", "5", cwd="/", **dict(at_home, env={"HOME": "/proc", "PATH": "/bin"}))
+        expect("a home that takes nothing", code == 3 and "cannot create /proc/.local" in err and not out, (code, out, err))
 
     before = set(os.listdir(f"{tmp}/state/bench"))
     p = OnTerminal([gputune, "bench", "timer-wake-up", "--for", "60s", "--format", "json", *state])

@@ -669,32 +669,40 @@ static void keeps_results(void **state)
 	char state_dir[] = "/tmp/gputune-test-XXXXXX", *text;
 	struct arena a = { 0 };
 	struct host *h = host_open_live();
+	struct store_where where, beside;
 	const char *folder, *id;
 	struct err e = { 0 };
 	struct stat st;
-	char **ids;
+	struct stored *ids;
 	size_t n;
 
 	(void)state;
 	assert_non_null(mkdtemp(state_dir));
 	folder = arena_printf(&a, "%s/below", state_dir);
-	assert_int_equal(store_list(&a, h, folder, &ids, &n, &e), 0);
+	beside = (struct store_where){ "/nowhere", folder };
+	where = (struct store_where){ folder, NULL };
+	assert_int_equal(store_list(&a, h, &where, &ids, &n, &e), 0);
 	assert_int_equal(n, 0);
 	id = store_new_id(&a, h, folder, 1767225600, "fake");
 	assert_string_equal(id, "20260101-000000-fake");
 	assert_int_equal(store_put(h, folder, id, "{}", &e), 0);
 	assert_string_equal(store_new_id(&a, h, folder, 1767225600, "fake"),
 			    "20260101-000000-fake-2");
-	assert_int_equal(store_get(&a, h, folder, id, &text, &e), 0);
+	assert_int_equal(store_get(&a, h, &where, id, &text, &e), 0);
 	assert_string_equal(text, "{}");
-	assert_int_equal(store_list(&a, h, folder, &ids, &n, &e), 0);
+	assert_int_equal(store_list(&a, h, &where, &ids, &n, &e), 0);
 	assert_int_equal(n, 1);
-	assert_string_equal(ids[0], id);
+	assert_string_equal(ids[0].id, id);
+	/* The machine's beside a user's own, which has none yet. */
+	assert_int_equal(store_list(&a, h, &beside, &ids, &n, &e), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(ids[0].state, folder);
+	assert_int_equal(store_get(&a, h, &beside, id, &text, &e), 0);
 	assert_int_equal(stat(store_path(&a, folder, id), &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	assert_int_equal(store_get(&a, h, folder, "../etc/passwd", &text, &e), -EINVAL);
-	assert_int_equal(store_get(&a, h, folder, ".x", &text, &e), -EINVAL);
-	assert_int_equal(store_get(&a, h, folder, "none", &text, &e), -ENOENT);
+	assert_int_equal(store_get(&a, h, &where, "../etc/passwd", &text, &e), -EINVAL);
+	assert_int_equal(store_get(&a, h, &where, ".x", &text, &e), -EINVAL);
+	assert_int_equal(store_get(&a, h, &where, "none", &text, &e), -ENOENT);
 	assert_true(store_put(h, "/proc/nowhere", id, "{}", &e) < 0);
 	assert_non_null(strstr(e.text, "/proc/nowhere"));
 	unlink(store_path(&a, folder, id));

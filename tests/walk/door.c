@@ -3,6 +3,7 @@
 #include "door.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "machine/write/write.h"
 #include "kernel.h"
@@ -15,7 +16,7 @@ struct door {
 jmp_buf door_end;
 static struct door_plan plan;
 static size_t operations;
-static bool locked, happened;
+static bool locked, happened, as_user;
 
 void door_arm(struct door_plan p)
 {
@@ -96,10 +97,17 @@ static int after(struct door *d, int hit, int r)
 		return hit_ < 0 ? hit_ : after(d, hit_, call);                                     \
 	} while (0)
 
+void door_as_user(bool is)
+{
+	as_user = is;
+}
+
 static int door_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
 {
 	struct door *d = (struct door *)h;
 
+	if (as_user && strstr(path, "/var/lib/gputune/") && !strstr(path, "status.jsonl"))
+		return -EACCES;
 	PASS(LOOKS, d->inner->ops->read(d->inner, path, buf, cap, len));
 }
 
@@ -128,6 +136,17 @@ static int door_stat(struct host *h, const char *path, struct host_stat *out)
 {
 	struct door *d = (struct door *)h;
 
+	if (as_user) {
+		struct arena a = { 0 };
+		size_t len = 0;
+		char *text;
+		int r = host_stat(d->inner, path, out);
+
+		if (r == 0 && host_read(d->inner, path, HOST_READ_MAX, &a, &text, &len) == 0)
+			out->size = (long long)len;
+		arena_free(&a);
+		return r;
+	}
 	PASS(LOOKS, host_stat(d->inner, path, out));
 }
 

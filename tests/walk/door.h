@@ -34,6 +34,8 @@ void door_arm(struct door_plan plan);
 struct host *door_open(struct host *inner);
 /* What was armed has come to pass. */
 bool door_happened(void);
+/* Whoever opens it from now on may not read the journal. */
+void door_as_user(bool is);
 /* Where a run goes on whose process ended: set by setjmp. */
 #include <setjmp.h>
 extern jmp_buf door_end;

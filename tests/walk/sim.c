@@ -48,7 +48,7 @@ static struct {
 	const char *machine;
 	unsigned boots;
 	size_t rival, value;
-	bool wrote[RIVALS][2], installs;
+	bool wrote[RIVALS][2], installs, faulty;
 	char *why;
 } sim;
 
@@ -261,6 +261,7 @@ static bool make_move(const char *text)
 
 	snprintf(move, sizeof(move), "%s", text);
 	p = read_plan(move);
+	sim.faulty = sim.faulty || p.what;
 	for (char *w = strtok_r(move, " ", &save); w && n < 4; w = strtok_r(NULL, " ", &save))
 		words[n++] = w;
 	if (!n)
@@ -270,6 +271,7 @@ static bool make_move(const char *text)
 		return true;
 	}
 	if (strcmp(words[0], "power") == 0) {
+		sim.faulty = true;
 		lose_power(n > 1 ? (unsigned)strtoul(words[1], NULL, 10) : 0);
 		reboot((struct door_plan){ 0 });
 		return true;
@@ -439,6 +441,67 @@ static bool judge_status(void)
 	return !holds_nothing() || is_untouched(false);
 }
 
+static bool same_text(const char *x, const char *y)
+{
+	return x && y ? strcmp(x, y) == 0 : x == y;
+}
+
+static bool same_entries(const struct transaction *x, const struct transaction *y)
+{
+	for (size_t i = 0, k = 0; i < x->n; i++, k++) {
+		const struct entry *a = &x->entries[i], *b;
+
+		while (k < y->n && y->entries[k].seq < a->seq)
+			k++;
+		/* Of a file that only root may read nothing is said. */
+		if (k == y->n || y->entries[k].seq != a->seq) {
+			if (a->knob.kind != KNOB_FILE)
+				return false;
+			k--;
+			continue;
+		}
+		b = &y->entries[k];
+		if (a->state != b->state || !same_text(a->before, b->before) ||
+		    !same_text(a->after, b->after) || !same_text(a->id, b->id))
+			return false;
+	}
+	return true;
+}
+
+/* What a user who is not root reads is what the journal says, or said to be stale. */
+static bool judge_public(void)
+{
+	struct host *h = open_disk(DISK_MACHINE), *u = door_open(open_disk(DISK_MACHINE));
+	struct arena a = { 0 };
+	struct journal truth, seen;
+	struct err e = { 0 };
+	int r = journal_load(h, &a, false, &truth, &e), s;
+	bool good;
+
+	door_arm((struct door_plan){ 0 });
+	door_as_user(true);
+	s = journal_load(u, &a, false, &seen, &e);
+	door_as_user(false);
+	good = r || s ? r || !truth.files.format || sim.faulty
+		      : (!seen.files.stale || sim.faulty) && seen.files.redacted;
+	if (!r && !s && good && !seen.files.stale) {
+		good = truth.n == seen.n && truth.bad_lines == seen.bad_lines;
+		for (size_t i = 0; good && i < truth.n; i++)
+			good = truth.items[i].txn == seen.items[i].txn &&
+			       truth.items[i].state == seen.items[i].state &&
+			       same_entries(&truth.items[i], &seen.items[i]);
+	}
+	host_close(h);
+	host_close(u);
+	arena_free(&a);
+	return good || wrong("a user reads other changes than root: %s (%zu and %zu transactions)",
+			     s			    ? e.text
+			     : seen.files.stale	    ? "stale"
+			     : !seen.files.redacted ? "not redacted"
+						    : "another",
+			     truth.n, seen.n);
+}
+
 static bool end(bool remove_first)
 {
 	int code[2];
@@ -463,7 +526,7 @@ bool sim_walk(const char *machine, const struct walk *w, char *why)
 	sim.machine = machine;
 	sim.why = why;
 	sim.boots = 0;
-	sim.installs = false;
+	sim.installs = sim.faulty = false;
 	memset(sim.wrote, 0, sizeof(sim.wrote));
 	*why = '\0';
 	disk_clear();
@@ -473,6 +536,8 @@ bool sim_walk(const char *machine, const struct walk *w, char *why)
 		if (strcmp(w->moves[i], "end remove") == 0)
 			return end(true);
 		if (!make_move(w->moves[i]))
+			return false;
+		if (!judge_public())
 			return false;
 		if (!judge_status()) {
 			char text[WHY_MAX];

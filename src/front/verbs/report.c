@@ -77,20 +77,22 @@ static void report_part_changes(struct reporting *g)
 static struct record *stored_results(struct reporting *g, size_t *n, const char **why)
 {
 	struct arena *a = &g->run.arena;
-	const char *dir = door_state(&g->run.door, &g->ask->state);
+	const struct store_where where = door_where(&g->run.door, &g->ask->state);
 	struct host *h = g->ask->state.state ? run_live(&g->run) : g->h;
 	struct record *items = NULL;
 	struct err e = { 0 };
 	size_t all = 0, bad = 0;
-	char **ids = NULL, *text;
+	struct stored *ids = NULL;
+	char *text;
 
 	*n = 0;
-	if (h && store_list(a, h, dir, &ids, &all, &e) && !h->id.captured)
+	if (h && store_list(a, h, &where, &ids, &all, &e) && !h->id.captured)
 		*why = arena_strdup(a, e.text);
 	items = arena_array(a, all + 1, sizeof(*items));
 	for (size_t i = all > REPORT_RESULTS_SHOWN ? all - REPORT_RESULTS_SHOWN : 0; i < all; i++) {
-		if (store_get(a, h, dir, ids[i], &text, &e) ||
-		    bench_from_json(a, ids[i], text, &items[*n], &e))
+		if (store_get(a, h, &(struct store_where){ ids[i].state, NULL }, ids[i].id, &text,
+			      &e) ||
+		    bench_from_json(a, ids[i].id, text, &items[*n], &e))
 			bad++;
 		else
 			(*n)++;

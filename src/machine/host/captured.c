@@ -693,7 +693,7 @@ static int captured_put(struct host *h, const char *path, const void *data, size
 static int captured_stat(struct host *h, const char *path, struct host_stat *out)
 {
 	struct captured *c = (struct captured *)h;
-	struct host_stat st = { .uid = h->id.euid, .links = 1 };
+	struct host_stat st = { .uid = h->id.euid, .links = 1, .size = -1 };
 	char name[HOST_PATH_MAX];
 	int r = captured_place(c, path, name, sizeof(name));
 

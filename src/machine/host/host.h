@@ -52,6 +52,7 @@ struct host_stat {
 	unsigned mode; /* permission bits */
 	long long uid;
 	unsigned long links;
+	long long size; /* bytes; below 0: not known */
 };
 
 /* What a library, ioctl or command answered. Integers stay exact; text is owned by the host. */
@@ -87,7 +88,8 @@ struct host_writes {
 		    const struct answer *value);
 	int (*put)(struct host *h, const char *path, const void *data, size_t len, unsigned mode);
 	int (*append)(struct host *h, const char *path, const void *data, size_t len);
-	/* HOST_DIR (mode) or HOST_LINK (target) */
+	/* HOST_DIR (mode; target not NULL: one of this user's alone that is there becomes readable
+	 * by all) or HOST_LINK (target) */
 	int (*make)(struct host *h, enum host_kind kind, const char *path, const char *target,
 		    unsigned mode);
 	int (*remove)(struct host *h, const char *path);

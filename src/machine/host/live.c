@@ -101,7 +101,8 @@ static int live_stat(struct host *h, const char *path, struct host_stat *out)
 	*out = (struct host_stat){ .kind = folder_kind_of(st.st_mode),
 				   .mode = st.st_mode & 07777,
 				   .uid = st.st_uid,
-				   .links = st.st_nlink };
+				   .links = st.st_nlink,
+				   .size = st.st_size };
 	return 0;
 }
 

@@ -262,6 +262,20 @@ static int live_append(struct host *h, const char *path, const void *data, size_
 	return r == 0 && made ? sync_folder_of(at, path) : r;
 }
 
+/* Versions before this one made the state folder for root alone. Always -EEXIST. */
+static int open_folder_to_all(int at, const char *path)
+{
+	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -EEXIST;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 07777) == 0700)
+		fchmod(fd, 0755);
+	close(fd);
+	return -EEXIST;
+}
+
 static int live_make(struct host *h, enum host_kind kind, const char *path, const char *target,
 		     unsigned mode)
 {
@@ -269,7 +283,7 @@ static int live_make(struct host *h, enum host_kind kind, const char *path, cons
 
 	if (kind == HOST_DIR) {
 		if (mkdirat(at, path, (mode_t)mode) < 0)
-			return -errno;
+			return errno == EEXIST && target ? open_folder_to_all(at, path) : -errno;
 		/* Again without the umask. */
 		if (fchmodat(at, path, (mode_t)mode, 0) < 0)
 			return -errno;

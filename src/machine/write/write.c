@@ -70,6 +70,14 @@ int host_own_dir(struct host *h, const char *path)
 	return r == -EEXIST ? 0 : r;
 }
 
+int host_open_dir(struct host *h, const char *path)
+{
+	const struct host_writes *w = h->ops->writes;
+	int r = w ? w->make(h, HOST_DIR, path, "", 0755) : -EROFS;
+
+	return r == -EEXIST ? 0 : r;
+}
+
 int host_make_link(struct host *h, const char *path, const char *target)
 {
 	const struct host_writes *w = h->ops->writes;

@@ -52,6 +52,8 @@ int host_make_dir(struct host *h, const char *path, unsigned mode);
 int host_make_link(struct host *h, const char *path, const char *target);
 /* What we keep is for its owner alone, mode 0700; one that is there already is as good. */
 int host_own_dir(struct host *h, const char *path);
+/* The same for what everybody may list, mode 0755: what is secret in it is a file of mode 0600. */
+int host_open_dir(struct host *h, const char *path);
 /* A file, a link or an empty folder. */
 int host_remove(struct host *h, const char *path);
 #define HOST_NOT_OURS (-EMEDIUMTYPE)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -380,41 +381,80 @@ const char *store_new_id(struct arena *a, struct host *h, const char *state, lon
 	return id;
 }
 
-static int make_folder(struct host *h, const char *path, struct err *e)
+unsigned store_mode(const char *path)
 {
-	int r = host_own_dir(h, path);
+	return str_starts(path, BENCH_STATE "/") ? 0644 : 0600;
+}
+
+int store_folder(struct host *h, const char *path, struct err *e)
+{
+	bool shared = strcmp(path, BENCH_STATE) == 0 || str_starts(path, BENCH_STATE "/");
+	int r = shared ? host_open_dir(h, path) : host_own_dir(h, path);
 
 	return r ? err_set(e, r, "cannot create %s: %s", path, strerror(-r)) : 0;
+}
+
+static const char *bench_folder(struct arena *a, const char *state)
+{
+	return arena_printf(a, "%s/bench", state);
+}
+
+static void hint_elsewhere(struct err *e, int r)
+{
+	if (r == -EACCES || r == -EPERM || r == -EROFS || r == -ENOTDIR)
+		err_hint(e, "--state DIR keeps results elsewhere, --json FILE in a file");
+	else if (r == -ENOSPC || r == -EDQUOT)
+		err_hint(e, "make room, or give --state DIR");
+}
+
+int store_try(struct host *h, const char *state, struct err *e)
+{
+	struct arena a = { 0 };
+	const char *folder = bench_folder(&a, state), *path = store_path(&a, state, "try");
+	int r = store_folder(h, state, e);
+
+	r = r ? r : store_folder(h, folder, e);
+	if (r == 0) {
+		r = host_put(h, path, "{}", 2, 0600);
+		if (r)
+			err_set(e, r, "cannot write in %s: %s", folder, strerror(-r));
+		(void)host_remove(h, path);
+	}
+	hint_elsewhere(e, r);
+	arena_free(&a);
+	return r;
 }
 
 int store_put(struct host *h, const char *state, const char *id, const char *json, struct err *e)
 {
 	struct arena a = { 0 };
 	const char *path = store_path(&a, state, id);
-	int r = make_folder(h, state, e);
+	int r = store_folder(h, state, e);
 
-	if (r == 0)
-		r = make_folder(h, arena_printf(&a, "%s/bench", state), e);
+	r = r ? r : store_folder(h, bench_folder(&a, state), e);
 	if (r == 0) {
-		r = host_put(h, path, json, strlen(json), 0600);
+		r = host_put(h, path, json, strlen(json), store_mode(path));
 		if (r)
 			err_set(e, r, "cannot write %s: %s", path, strerror(-r));
 	}
-	if (r == -EACCES || r == -EPERM || r == -EROFS)
-		err_hint(e, "--state DIR keeps results elsewhere, --json FILE in a file");
+	hint_elsewhere(e, r);
 	arena_free(&a);
 	return r;
 }
 
-int store_get(struct arena *a, struct host *h, const char *state, const char *id, char **json,
-	      struct err *e)
+int store_get(struct arena *a, struct host *h, const struct store_where *w, const char *id,
+	      char **json, struct err *e)
 {
-	const char *path = store_path(a, state, id);
+	const char *path = store_path(a, w->state, id);
 	int r;
 
 	if (!store_id_valid(id))
 		return err_set(e, -EINVAL, "\"%s\" is no id of a result", id);
 	r = host_read(h, path, BENCH_FILE_MAX, a, json, NULL);
+	if (r == -ENOENT && w->beside) {
+		path = store_path(a, w->beside, id);
+		r = host_read(h, path, BENCH_FILE_MAX, a, json, NULL);
+	}
 	if (r)
 		err_set(e, r, "%s: cannot read: %s", path, strerror(-r));
 	if (r == -ENOENT)
@@ -422,28 +462,45 @@ int store_get(struct arena *a, struct host *h, const char *state, const char *id
 	return r;
 }
 
-int store_list(struct arena *a, struct host *h, const char *state, char ***ids, size_t *n,
-	       struct err *e)
+static int list_one(struct arena *a, struct host *h, const char *state, struct stored **out,
+		    size_t *n, struct err *e)
 {
-	const char *path = arena_printf(a, "%s/bench", state);
+	const char *path = bench_folder(a, state);
 	char **names;
 	size_t found = 0;
 	int r = host_list(h, path, a, &names, &found);
 
-	*n = 0;
-	if (r == -ENOENT)
-		return 0;
 	if (r)
-		return err_set(e, r, "%s: cannot read: %s", path, strerror(-r));
-	*ids = arena_array(a, found, sizeof(**ids));
+		return r == -ENOENT ? 0 : err_set(e, r, "%s: cannot read: %s", path, strerror(-r));
 	for (size_t i = 0; i < found; i++) {
-		char *id;
+		const char *id;
 
 		if (!str_ends(names[i], ".json"))
 			continue;
 		id = arena_strndup(a, names[i], strlen(names[i]) - 5);
-		if (store_id_valid(id))
-			(*ids)[(*n)++] = id;
+		if (!store_id_valid(id))
+			continue;
+		*out = arena_grow(a, *out, *n, sizeof(**out));
+		(*out)[(*n)++] = (struct stored){ id, state };
 	}
 	return 0;
+}
+
+static int by_id(const void *x, const void *y)
+{
+	return strcmp(((const struct stored *)x)->id, ((const struct stored *)y)->id);
+}
+
+int store_list(struct arena *a, struct host *h, const struct store_where *w, struct stored **out,
+	       size_t *n, struct err *e)
+{
+	int r, s;
+
+	*out = NULL;
+	*n = 0;
+	r = list_one(a, h, w->state, out, n, e);
+	s = w->beside ? list_one(a, h, w->beside, out, n, e) : 0;
+	if (w->beside && *n)
+		qsort(*out, *n, sizeof(**out), by_id);
+	return r ? r : s;
 }

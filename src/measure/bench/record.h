@@ -182,19 +182,35 @@ const char *record_digest(struct arena *a, const struct record_pair *pairs, size
 #define BENCH_STATE "/var/lib/gputune"
 enum { BENCH_FILE_MAX = 256 << 20 };
 
+/* Where results lie. */
+struct store_where {
+	const char *state;  /* the folder that is written */
+	const char *beside; /* the machine's, which is read as well; NULL: it is the same */
+};
+struct stored {
+	const char *id, *state;
+};
+
 /* "20261121-045000-memory-bandwidth": free in that state folder at this moment. */
 const char *store_new_id(struct arena *a, struct host *h, const char *state, long long time_s,
 			 const char *what);
 /* Only letters, digits, '-', '_', '.' and no leading dot: what may become a file's name. */
 bool store_id_valid(const char *id);
 const char *store_path(struct arena *a, const char *state, const char *id);
-/* Makes the folders when they are missing. -errno and *e. */
+/* Makes the folder where it is missing: the machine's readable by all, another for this user alone.
+ * -errno and *e. */
+int store_folder(struct host *h, const char *path, struct err *e);
+/* The mode of a file there. */
+unsigned store_mode(const char *path);
+/* Whether a result could be kept; what is made for it stays. */
+int store_try(struct host *h, const char *state, struct err *e);
 int store_put(struct host *h, const char *state, const char *id, const char *json, struct err *e);
-int store_get(struct arena *a, struct host *h, const char *state, const char *id, char **json,
-	      struct err *e);
-/* Ids, oldest first; a missing folder has none. */
-int store_list(struct arena *a, struct host *h, const char *state, char ***ids, size_t *n,
-	       struct err *e);
+int store_get(struct arena *a, struct host *h, const struct store_where *w, const char *id,
+	      char **json, struct err *e);
+/* Ids, oldest first; a missing folder has none. A folder that cannot be read: -errno and *e, with
+ * those of the other. */
+int store_list(struct arena *a, struct host *h, const struct store_where *w, struct stored **out,
+	       size_t *n, struct err *e);
 
 /* Two records against each other: which figures differ, by how much, and how sure that is. */
 

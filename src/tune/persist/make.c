@@ -331,7 +331,7 @@ static const char *persist_unit(struct arena *a, const struct machine *m, const 
 	text_add(&t, order);
 	text_add(&t, "\n[Service]\nType=oneshot\nRemainAfterExit=yes\n");
 	text_printf(&t, "ExecStart=%s apply --boot\n", quote_unit(a, program, NULL));
-	text_add(&t, "TimeoutStartSec=3min\nStateDirectory=gputune\nStateDirectoryMode=0700\n");
+	text_add(&t, "TimeoutStartSec=3min\nStateDirectory=gputune\nStateDirectoryMode=0755\n");
 	text_add(&t, hardening);
 	privileges(&t, &n);
 	text_add(&t, "\n[Install]\nWantedBy=multi-user.target\n");

@@ -420,6 +420,9 @@ int txn_apply(struct host *h, struct arena *a, const struct plan *p, const struc
 			code = -EUCLEAN;
 	} else {
 		text_free(&r.writer.waiting);
+		/* What was rolled back is in the journal; where there was no lock nothing is. */
+		if (r.journal.next)
+			public_write(h);
 	}
 	return code;
 }
@@ -583,5 +586,6 @@ int txn_trial_end(struct txn_trial *t, struct err *e)
 
 	(void)host_remove(t->run.h, TXN_HOLDER);
 	text_free(&t->run.writer.waiting);
+	public_write(t->run.h);
 	return code;
 }

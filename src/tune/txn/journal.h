@@ -23,6 +23,8 @@
 /* What is over, once the journal has grown long. */
 #define TXN_HISTORY TXN_DIR "/history.jsonl"
 #define TXN_LOCK TXN_DIR "/lock"
+/* What everybody may read of it: public.c. */
+#define TXN_PUBLIC TXN_DIR "/status.jsonl"
 
 /* A note of an entry whose device could not be seen when it was to be taken back. */
 #define NOTE_AWAY "not there now"
@@ -92,6 +94,9 @@ struct journal_files {
 	bool copy_is_whole; /* the copy has the journal's bytes */
 	size_t bytes, copy_bytes;
 	size_t history_bytes; /* 0 unless everything was asked for */
+	bool redacted;	      /* read from TXN_PUBLIC: this user may not read the journal */
+	bool stale;	      /* and the journal is another since */
+	size_t hidden;	      /* changes that only root sees */
 };
 
 struct journal {

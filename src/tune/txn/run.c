@@ -11,7 +11,7 @@
 
 static int txn_run_lock(struct host *h, struct arena *a, struct err *e)
 {
-	int r = host_own_dir(h, TXN_DIR);
+	int r = host_open_dir(h, TXN_DIR);
 	const char *holder;
 
 	if (r == 0)
@@ -138,6 +138,8 @@ int run_close(struct txn_run *r, struct err *e)
 	int code = write_flush(&r->writer);
 
 	text_free(&r->writer.waiting);
+	if (!r->dry)
+		public_write(r->h);
 	return code ? err_set(e, code, "%s: %s", TXN_JOURNAL, strerror(-code)) : 0;
 }
 

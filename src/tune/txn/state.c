@@ -12,7 +12,7 @@
 #include "tune/txn/txn.h"
 
 /* Each says what undo does. */
-static const char *const believed[] = { TXN_JOURNAL, TXN_COPY, TXN_HISTORY };
+static const char *const believed[] = { TXN_JOURNAL, TXN_COPY, TXN_HISTORY, TXN_PUBLIC };
 
 static int check_one(struct host *h, const char *path, struct err *e)
 {
@@ -53,7 +53,7 @@ int state_folder_refused(struct err *e)
 		"is not believed",
 		TXN_DIR);
 	err_hint(e,
-		 "look at it with ls -ld; \"chown root: %s; chmod 700 %s\" where it is to be "
+		 "look at it with ls -ld; \"chown root: %s; chmod 755 %s\" where it is to be "
 		 "trusted",
 		 TXN_DIR, TXN_DIR);
 	return HOST_NOT_OURS;

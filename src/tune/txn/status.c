@@ -159,7 +159,7 @@ bool our_clock_locks(struct host *h, struct arena *a, struct machine *m, struct 
 	struct err ignored = { 0 };
 	const char *boot = boot_id_of(h, a);
 
-	if (!*boot || journal_load(h, a, false, j, &ignored))
+	if (!*boot || journal_load(h, a, false, j, &ignored) || j->files.stale)
 		return false;
 	for (size_t i = 0; i < j->n; i++) {
 		const struct transaction *t = &j->items[i];

@@ -34,6 +34,56 @@ static long long number_after(const char *line, size_t n, const char *key)
 	return at ? strtoll(at + strlen(key), NULL, 10) : 0;
 }
 
+/* Below 0: not known. */
+static long long journal_bytes(struct host *h)
+{
+	struct arena a = { 0 };
+	struct host_stat st;
+	size_t len = 0;
+	char *text;
+	long long n = -1;
+
+	if (host_stat(h, TXN_JOURNAL, &st) == 0)
+		n = st.size >= 0 ? st.size
+		    : host_read(h, TXN_JOURNAL, FILE_BYTES_MAX, &a, &text, &len) == 0
+			    ? (long long)len
+			    : -1;
+	arena_free(&a);
+	return n;
+}
+
+/* As store_load, of the status file: -errno where there is none that can be read. */
+static int public_load(struct host *h, struct arena *a, struct journal_store *out)
+{
+	struct seal_file file, none = { "", 0 };
+	long long bytes = journal_bytes(h), of, lost;
+	const char *nl;
+	char *text;
+	int r = host_read(h, TXN_PUBLIC, FILE_BYTES_MAX, a, &text, &file.len);
+
+	if (r)
+		return r;
+	file.text = text;
+	nl = memchr(text, '\n', file.len);
+	if (!nl || !str_starts(text, SEAL_FIRST))
+		return -EBADMSG;
+	if (number_after(text, (size_t)(nl - text), "\"format\":") > STORE_FORMAT)
+		return -EPROTONOSUPPORT;
+	*out = (struct journal_store){ .next = 1, .whole = true };
+	seal_merge(a, file, none, &out->read);
+	of = number_after(text, (size_t)(nl - text), "\"of\":");
+	lost = number_after(text, (size_t)(nl - text), "\"lost\":");
+	out->read.bad += lost > 0 ? (size_t)lost : 0;
+	out->files = (struct journal_files){ .format = STORE_FORMAT,
+					     .copy_is_whole = true,
+					     .bytes = file.len,
+					     .redacted = true,
+					     .stale = bytes < 0 || of != bytes };
+	lost = number_after(text, (size_t)(nl - text), "\"hidden\":");
+	out->files.hidden = lost > 0 ? (size_t)lost : 0;
+	return 0;
+}
+
 int store_load(struct host *h, struct arena *a, struct journal_store *out, struct err *e)
 {
 	struct seal_file journal, copy;
@@ -41,6 +91,8 @@ int store_load(struct host *h, struct arena *a, struct journal_store *out, struc
 	int r = txn_store_read_file(h, a, TXN_JOURNAL, &journal);
 
 	*out = (struct journal_store){ .next = 1 };
+	if ((r == -EACCES || r == -EPERM) && public_load(h, a, out) == 0)
+		return 0;
 	if (r)
 		return err_set(e, r, "%s: %s", TXN_JOURNAL, strerror(-r));
 	/* It is read for what the journal has lost: without it that is still lost. */
@@ -215,11 +267,11 @@ int journal_load(struct host *h, struct arena *a, bool all, struct journal *out,
 	int code = store_load(h, a, &now, e);
 
 	*out = (struct journal){ .next = 1 };
-	if (code == 0 && all)
+	if (code == 0 && all && !now.files.redacted)
 		code = store_history(h, a, &now.files, &past, e);
 	if (code)
 		return code;
-	out->bad_lines = now.read.bad + past.bad;
+	out->bad_lines = now.read.bad + past.bad + now.files.stale;
 	out->bad_at = now.read.bad_at;
 	out->mended = now.read.mended;
 	out->torn = now.torn;

@@ -73,6 +73,9 @@ int store_load(struct host *h, struct arena *a, struct journal_store *out, struc
 int store_history(struct host *h, struct arena *a, struct journal_files *files,
 		  struct seal_read *out, struct err *e);
 
+/* public.c: brings the status file up to date with the journal; the lock is held. */
+void public_write(struct host *h);
+
 enum store_how {
 	STORE_MEND,    /* only what is damaged, cut short, long or of an earlier format */
 	STORE_COMPACT, /* moves what is over to the history, however short the journal is */

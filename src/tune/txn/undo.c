@@ -252,6 +252,7 @@ int txn_tend(struct host *h, struct arena *a, enum txn_tend how, const struct tx
 	if (code)
 		return code;
 	code = store_ready(h, hows[how], &end);
+	public_write(h);
 	return code ? err_set(e, code, "%s: %s", TXN_JOURNAL, strerror(-code)) : 0;
 }
 

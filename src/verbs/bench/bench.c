@@ -29,6 +29,7 @@ struct measuring {
 	atomic_bool stop;
 	int left_out;	    /* exit code for what was asked for by name and has no case here; 0 */
 	long long drawn_ms; /* when it was drawn */
+	bool unkept;	    /* the state folder takes nothing: the result goes to a file alone */
 };
 
 /* Five times a second at most: drawing must not be what is measured. */
@@ -193,33 +194,42 @@ static int bench_measure(struct measuring *g)
 	return code;
 }
 
+static const char *id_word(struct arena *a, const struct ask_texts *names)
+{
+	char *word = arena_strndup(a, names->items[0], strcspn(names->items[0], "/"));
+
+	return names->n > 1 ? arena_printf(a, "%s-and-more", word) : word;
+}
+
 /* In the state folder. A result that cannot be kept is still an answer; one without any figure is
  * not kept among those that have some. */
 static int bench_keep(struct measuring *g, int code)
 {
-	json_t *j = machine_result_json(&bench_result, g->m, g->record, code);
-	char *text = json_dumps(j, JSON_INDENT(1));
+	const char *state = door_state(g->d, &g->ask->state);
 	struct err e = { 0 };
 	int failed = 0;
+	char *text;
+	json_t *j;
 
+	/* Two that ran at once have begun with the same id. */
+	g->record->id = store_new_id(g->d->arena, g->h, state, g->record->time_s,
+				     id_word(g->d->arena, &g->ask->names));
+	j = machine_result_json(&bench_result, g->m, g->record, code);
+	text = json_dumps(j, JSON_INDENT(1));
 	json_decref(j);
 	if (!text)
 		return door_refuse(g->d, EXIT_BLIND, "no memory for the result");
-	if (record_empty(g->record))
+	if (record_empty(g->record) || g->unkept)
 		g->record->unkept = true;
 	else
-		failed = store_put(g->h, door_state(g->d, &g->ask->state), g->record->id, text, &e);
+		failed = store_put(g->h, state, g->record->id, text, &e);
 	free(text);
 	if (failed) {
 		g->d->say(g->d->ctx, 0, &e);
 		record_note(g->d->arena, g->record, "not kept: %s", e.text);
 		g->record->unkept = true;
 	}
-	/* Where nobody asked for it by name, a user without the right to write there still
-	 * measures. */
-	return failed && (g->ask->state.state || (failed != -EACCES && failed != -EPERM))
-		       ? EXIT_BLIND
-		       : code;
+	return failed ? EXIT_BLIND : code;
 }
 
 /* What was asked for by name and did not run is as bad as a case that failed. */
@@ -235,13 +245,6 @@ static int result_code(const struct measuring *g)
 	return r->partial ? EXIT_BLIND : EXIT_CLEAN;
 }
 
-static const char *id_word(struct arena *a, const struct ask_texts *names)
-{
-	char *word = arena_strndup(a, names->items[0], strcspn(names->items[0], "/"));
-
-	return names->n > 1 ? arena_printf(a, "%s-and-more", word) : word;
-}
-
 /* What the first of the benches can begin before there are facts. */
 static struct gpu_preinit *begin_preinit(const struct measuring *g)
 {
@@ -252,13 +255,31 @@ static struct gpu_preinit *begin_preinit(const struct measuring *g)
 	return b && b->ahead ? b->ahead(&g->frame.env.ask, slash ? slash + 1 : NULL) : NULL;
 }
 
+/* What cannot be kept is not measured for minutes first, unless the result goes to a file. */
+static int check_folder(struct measuring *g)
+{
+	struct err e = { 0 };
+	int r = door_state_ready(g->d, g->h, &g->ask->state, &e);
+
+	r = r ? r : store_try(g->h, door_state(g->d, &g->ask->state), &e);
+	if (r == 0)
+		return 0;
+	if (!g->d->to_file)
+		return door_fail(g->d, EXIT_NOT_APPLIED, &e);
+	g->unkept = true;
+	g->d->say(g->d->ctx, 0, &e);
+	return 0;
+}
+
 static int bench_all(struct measuring *g)
 {
 	struct arena *a = g->d->arena;
 	struct record *rec = g->record;
 	struct bench_env *env = &g->frame.env;
-	int code;
+	int code = check_folder(g);
 
+	if (code)
+		return code;
 	g->m = door_machine(g->d, g->h, &(struct door_look){ 0 });
 	env->a = a;
 	env->m = g->m;

@@ -9,20 +9,22 @@
 static int bench_list_answer(struct door *d, const struct state_ask *ask, struct bench_list *out)
 {
 	struct host *h = d->live(d->ctx);
-	const char *state = door_state(d, ask);
+	const struct store_where where = door_where(d, ask);
 	struct err e = { 0 };
 	struct record *kept;
 	size_t n = 0;
-	char **ids, *text;
+	struct stored *ids;
+	char *text;
 
-	if (store_list(d->arena, h, state, &ids, &n, &e))
+	if (store_list(d->arena, h, &where, &ids, &n, &e))
 		/* What can be measured is worth listing all the same. */
 		d->say(d->ctx, 0, &e);
 	kept = arena_array(d->arena, n, sizeof(*kept));
 	*out = (struct bench_list){ benches, bench_count, kept, 0 };
 	for (size_t i = 0; i < n; i++) {
-		if (store_get(d->arena, h, state, ids[i], &text, &e) ||
-		    bench_from_json(d->arena, ids[i], text, &kept[out->n], &e))
+		if (store_get(d->arena, h, &(struct store_where){ ids[i].state, NULL }, ids[i].id,
+			      &text, &e) ||
+		    bench_from_json(d->arena, ids[i].id, text, &kept[out->n], &e))
 			d->say(d->ctx, 0, &e);
 		else
 			out->n++;

@@ -35,6 +35,7 @@ static const struct ask_shape cluster_check_ask_shape =
 struct checking {
 	struct door *d;
 	struct host *h;
+	const struct state_ask *state_of;
 	const char *state, *folder;
 	struct check *c;
 };
@@ -96,13 +97,15 @@ static void keep_check(struct checking *k, const struct cluster_check_view *v)
 	const char *path;
 	time_t t = (time_t)v->time_s;
 	struct tm tm = { 0 };
+	struct err e = { 0 };
 	int code = text ? 0 : -ENOMEM;
 
 	json_decref(j);
 	gmtime_r(&t, &tm);
 	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
-	code = code ? code : host_own_dir(k->h, k->state);
-	code = code ? code : host_own_dir(k->h, k->folder);
+	code = code ? code : door_state_ready(k->d, k->h, k->state_of, &e);
+	code = code ? code : store_folder(k->h, k->state, &e);
+	code = code ? code : store_folder(k->h, k->folder, &e);
 	path = arena_printf(a, "%s/check-%s.json", k->folder, when);
 	for (unsigned i = 2; code == 0 && i < 1000 && host_exists(k->h, path); i++)
 		path = arena_printf(a, "%s/check-%s-%u.json", k->folder, when, i);
@@ -194,7 +197,9 @@ static int cluster_check_answer(struct door *d, const struct cluster_check_ask *
 {
 	struct cluster_run *run = ARENA_NEW(d->arena, struct cluster_run);
 	struct check *c = ARENA_NEW(d->arena, struct check);
-	struct checking k = { .d = d, .state = door_state(d, &ask->state), .c = c };
+	struct checking k = {
+		.d = d, .state = door_state(d, &ask->state), .state_of = &ask->state, .c = c
+	};
 	int code;
 
 	c->cluster = &run->cluster;

@@ -82,10 +82,8 @@ static int train_question(struct generated *g, const struct generate_ask *ask,
 		q->fit = fit;
 	}
 	return code ? code
-		    : door_train_curves(
-			      d, &ask->train, from,
-			      constants->no_calibration ? NULL : door_state(d, &constants->state),
-			      q);
+		    : door_train_curves(d, &ask->train, from,
+					constants->no_calibration ? NULL : &constants->state, q);
 }
 
 static void make_files(struct arena *a, enum train_target target, const struct train_meeting *m,
