@@ -102,6 +102,30 @@ static void test_exact(void **state)
 	arena_free(&a);
 }
 
+/* Somebody else slowed two windows tenfold: they do not speak for all settings. */
+static void test_wild(void **state)
+{
+	struct screen_effect out[FACTORS];
+	struct arena a = { 0 };
+	struct screen_design s;
+	struct scene scene;
+	size_t rows[PAIRS];
+	double d[PAIRS];
+
+	(void)state;
+	screen_design(&a, FACTORS, &s);
+	scene_start(&scene, SCENE_QUIET, 0.005, SEED);
+	measure(&s, planted, 2, &scene, 0, SEED, rows, d);
+	d[5] += 2.3;
+	d[31] -= 2.3;
+	assert_int_equal(screen_effects(&a, &s, rows, d, PAIRS, 0.01, out), 0);
+	for (size_t f = 0; f < FACTORS; f++) {
+		assert_true(fabs(log(out[f].ratio) - planted[f]) < 0.01);
+		assert_true(out[f].high / out[f].low < 1.03);
+	}
+	arena_free(&a);
+}
+
 /* Two that help only together show half of it each. */
 static void test_together(void **state)
 {
@@ -298,7 +322,7 @@ int main(void)
 		cmocka_unit_test(test_together),      cmocka_unit_test(test_saturated),
 		cmocka_unit_test(test_screen_rates),  cmocka_unit_test(test_confirm),
 		cmocka_unit_test(test_confirm_edges), cmocka_unit_test(test_time),
-		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_groups),	      cmocka_unit_test(test_wild),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -308,7 +308,7 @@ static void judge_members(struct many *m, const struct proof_pairs *of)
 {
 	struct prove_engine *g = m->g;
 	struct screen_member *x = arena_array(g->a, m->groups.n, sizeof(*x));
-	size_t n = 0, stays = 0;
+	size_t n = 0, stays = 0, clear = 0;
 
 	for (size_t i = 0; i < m->groups.n; i++)
 		if (m->set[i])
@@ -317,6 +317,8 @@ static void judge_members(struct many *m, const struct proof_pairs *of)
 	screen_confirm(x, n, g->p->rule.alpha, g->p->rule.min_effect);
 	for (size_t i = n; i-- > 0;)
 		stays += x[i].stays;
+	for (size_t i = 0; i < m->groups.n; i++)
+		clear += m->set[i] && g->p->members[i].effect.low > 1;
 	n = 0;
 	for (size_t i = 0; i < m->groups.n; i++) {
 		struct proof_member *p = &g->p->members[i];
@@ -325,8 +327,10 @@ static void judge_members(struct many *m, const struct proof_pairs *of)
 			continue;
 		p->member = x[n++];
 		p->confirmed = true;
-		/* Where none can be missed, they may stand in for each other: the whole decides. */
-		m->set[i] = stays ? p->member.stays : !p->member.hurts;
+		/* Where none can be missed, they may stand in for each other: the whole decides, of
+		 * those that mixtures have shown where there are any. */
+		m->set[i] =
+			stays ? p->member.stays : !p->member.hurts && (!clear || p->effect.low > 1);
 	}
 }
 

@@ -221,20 +221,55 @@ static double inverse_at(struct arena *a, const struct fit *f, size_t j)
 	return sum;
 }
 
-static double leftover(const struct screen_design *s, const size_t *rows, const double *d, size_t n,
-		       const struct fit *f)
+/* What the effects leave of each pair. */
+static void leftover(const struct screen_design *s, const size_t *rows, const double *d, size_t n,
+		     const struct fit *f, double *rest)
 {
-	double sum = 0;
-
 	for (size_t i = 0; i < n; i++) {
 		const signed char *l = &s->level[rows[i] % s->rows * s->factors];
-		double rest = d[i];
 
+		rest[i] = d[i];
 		for (size_t j = 0; j < f->m; j++)
-			rest -= l[j] * f->b[j];
-		sum += rest * rest;
+			rest[i] -= l[j] * f->b[j];
 	}
-	return sum;
+}
+
+/*
+ * One window that somebody else slowed tenfold must not speak for all settings: what is further
+ * than 2.5 sigmas from what the effects say counts as so far (Huber 1973), with the error of that.
+ */
+static double fit_again(struct arena *a, const struct screen_design *s, const size_t *rows,
+			const double *d, size_t n, struct fit *f)
+{
+	enum { TIMES = 60 };
+	double *rest = arena_array(a, n, sizeof(*rest)), *size = arena_array(a, n, sizeof(*size)),
+	       sum = 0, limit = 0;
+	size_t within = 0;
+
+	for (int k = 0; k < TIMES; k++) {
+		leftover(s, rows, d, n, f, rest);
+		for (size_t i = 0; i < n; i++)
+			size[i] = fabs(rest[i]);
+		limit = 2.5 * 1.4826 * stat_median_in_place(size, n) *
+			sqrt((double)n / (double)(n - f->m));
+		if (!(limit > 0) || k == TIMES - 1)
+			break;
+		for (size_t i = 0; i < n; i++)
+			rest[i] = d[i] - rest[i] + fmax(-limit, fmin(limit, rest[i]));
+		memset(f->b, 0, f->m * sizeof(*f->b));
+		for (size_t i = 0; i < n; i++)
+			for (size_t j = 0; j < f->m; j++)
+				f->b[j] += s->level[rows[i] % s->rows * s->factors + j] * rest[i];
+		forward(f, f->b, 0);
+		backward(f, f->b);
+	}
+	for (size_t i = 0; i < n; i++) {
+		double x = limit > 0 ? fmax(-limit, fmin(limit, rest[i])) : rest[i];
+
+		sum += x * x;
+		within += fabs(rest[i]) <= limit || !(limit > 0);
+	}
+	return sqrt(sum / f->df) * (double)n / (double)(within ? within : 1);
 }
 
 /* Most effects are nothing: their own middle tells how large nothing looks (Lenth 1989). */
@@ -269,7 +304,7 @@ static int fit_effects(struct arena *a, const struct screen_design *s, const siz
 	backward(f, f->b);
 	if (n >= m + DF_LEAST) {
 		f->df = (double)(n - m);
-		f->error = sqrt(leftover(s, rows, d, n, f) / f->df);
+		f->error = fit_again(a, s, rows, d, n, f);
 		for (size_t j = 0; j < m; j++)
 			f->width[j] = f->error * sqrt(inverse_at(a, f, j));
 	} else {

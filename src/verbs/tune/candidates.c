@@ -97,7 +97,9 @@ static void judge_change(struct tuning *t, struct change *c)
 	struct arena *a = t->g.d->arena;
 	unsigned uses = uses_of(c);
 
-	if (uses && !(uses & t->seen.uses))
+	if (!uses)
+		refuse(c, "not-shown", "no known effect on a job's speed");
+	else if (!(uses & t->seen.uses))
 		refuse(c, "not-used",
 		       arena_printf(a, "the job does not use %s", job_uses_text(a, uses)));
 	else if (c->effect != EFFECT_NOW || !knob_is_runtime(c->knob.kind))
@@ -285,17 +287,18 @@ void tune_candidates(struct tuning *t)
 
 /* --- what the budget allows ------------------------------------------------------------------- */
 
-/* What helped here before comes first, what was found useless for this job last. */
+/* What helped here before comes first, what was found useless for this job last; of others the
+ * harmless before the risky. */
 static int rank(struct tuning *t, const struct ledger *l, const struct change *c)
 {
 	struct ledger_answer w;
 
 	ledger_find(t->g.d->arena, l, c->s->id, NULL, &w);
 	if (!w.row || w.row->verdict == RULING_UNDECIDED)
-		return 1;
+		return 1 + (int)c->risk;
 	if (w.row->verdict == RULING_HELPS)
 		return 0;
-	return w.row->command && strcmp(w.row->command, t->ask->command) == 0 ? 3 : 2;
+	return w.row->command && strcmp(w.row->command, t->ask->command) == 0 ? 9 : 8;
 }
 
 static size_t count_open(const struct tuning *t, const struct setting **seen)
