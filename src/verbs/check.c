@@ -4,12 +4,12 @@
 #include "measure/prove/ledger_view.h"
 #include "verbs/change.h"
 #include "verbs/page_check.h"
-#include "verbs/since.h"
+#include "verbs/earlier.h"
 
 struct check_ask {
 	struct machine_ask machine;
 	struct profile_ask settings;
-	struct since_ask since;
+	struct earlier_ask since;
 	bool all, deep;
 };
 
@@ -17,7 +17,7 @@ struct check_ask {
 static const struct ask_row check_ask_rows[] = {
 	{ SETTINGS_ROW(check_ask) },
 	{ ASK_PART(check_ask, machine, machine_ask) },
-	{ ASK_PART(check_ask, since, since_ask) },
+	{ ASK_PART(check_ask, since, earlier_ask) },
 	{ ASK_PART(check_ask, settings, profile_ask) },
 	{ "all", "also what is right and what does not apply", ASK_FLAG(check_ask, all), .letter = 'a' },
 	{ DEEP_ROW(check_ask) },
@@ -52,7 +52,7 @@ static int check_answer(struct door *d, const struct check_ask *ask, struct chec
 	if (!h)
 		return -EXIT_USAGE;
 	m = door_machine(d, h, &how);
-	code = door_since(d, &ask->since, m);
+	code = door_earlier(d, &ask->since, m);
 	if (!code) {
 		settings_check(d->arena, m, &out->profile, door_read_knob, h, &out->findings);
 		/* It reads each place again: for the page alone. */

@@ -1,123 +1,458 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * --since: an earlier reading of this machine, from a result of "show --format json" or a capture.
- * It is somebody's file: what it says is believed of counters alone.
- */
-#include "verbs/since.h"
+/* gputune since: the history of machines, what changed, and what each change cost. */
+#include "many/history/since.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/shape.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "machine/write/write.h"
+#include "render/shape_page.h"
+#include "verbs/door.h"
 
-enum { READING_MAX = 64 << 20 };
+enum { INPUT_MAX = 1 << 30, FOLDERS_DEEP = 8, REFUSED_SHOWN = 1000, KEEP_DAYS = 365 };
+
+struct since_ask {
+	const char *when, *db, *machine;
+	struct state_ask state;
+};
+
+#define DB_ROW(type)                                                                               \
+	"db", "the history (default: history.db in --state)", ASK_TEXT(type, db), .arg = "FILE",   \
+										  .files = true
 
 static const struct ask_row since_ask_rows[] = {
-	{ "since",
-	  "judge error counters by their growth since this earlier reading: a result of show "
-	  "--format json, or a capture",
-	  ASK_TEXT(since_ask, since), .arg = "READING", .files = true },
+	{ "WHEN",
+	  "a date (2026-09-01), a number of days, or \"upgrade\": the newest change of a version "
+	  "or "
+	  "package",
+	  ASK_TEXT(since_ask, when), .argument = true, .required = true, .example = "2026-09-01" },
+	{ "machine", "only this machine", ASK_TEXT(since_ask, machine), .arg = "NAME" },
+	{ DB_ROW(since_ask) },
+	{ ASK_PART(since_ask, state, state_ask) },
 };
-const struct ask_shape since_ask_shape = ASK_SHAPE(since_ask, "Machine", since_ask_rows);
+static const struct ask_shape since_ask_shape = ASK_SHAPE(since_ask, "History", since_ask_rows);
 
-static int bad(struct err *e, const char *path, const char *why)
+static const char *db_path(struct door *d, const struct state_ask *state, const char *db)
 {
-	return err_set(e, -EINVAL, "%s: %s", path, why);
+	return db ? db : arena_printf(d->arena, "%s/history.db", door_state(d, state));
 }
 
-/* The facts of a result, as a machine. */
-static int facts_of(struct arena *a, const char *path, const json_t *j, struct machine *m,
-		    struct err *e)
+/* --- since WHEN ------------------------------------------------------------------------------- */
+
+/* 0, or as answers. */
+static int when_of(struct door *d, struct history *h, const struct since_ask *ask, long long *out)
 {
-	const char *schema = json_string_value(json_object_get(j, "schema"));
-	const char *subject = json_string_value(json_object_get(j, "subject"));
-	struct err why = { 0 };
+	long long days;
 
-	if (!schema || strcmp(schema, "gputune.show/1") != 0 || !subject ||
-	    strcmp(subject, "all") != 0)
-		return bad(e, path, "it is no result of \"gputune show --format json\"");
-	return shape_read(a, &machine_shape, json_object_get(j, "facts"), m, &why)
-		       ? bad(e, path, why.text)
-		       : 0;
-}
-
-static int read_result(struct arena *a, const char *path, struct machine *m, struct err *e)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), ret;
-	json_error_t why;
-	struct stat st;
-	json_t *j;
-
-	if (fd < 0)
-		return err_set(e, -errno, "%s: %s", path, strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > READING_MAX) {
-		close(fd);
-		return bad(e, path, "it is no file of a size that a reading has");
+	if (strcmp(ask->when, "upgrade") == 0) {
+		*out = history_upgraded(h, ask->machine);
+		return *out > 0 ? 0
+				: door_refuse(d, EXIT_USAGE,
+					      "%s: no version or package has changed", h->path);
 	}
-	j = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
-	close(fd);
-	ret = j ? facts_of(a, path, j, m, e) : bad(e, path, why.text);
-	json_decref(j);
-	return ret;
+	if (parse_i64(ask->when, &days) == 0 && days > 0 && days < 36500) {
+		*out = h->now_s - days * 86400;
+		return 0;
+	}
+	if (stamp_parse(ask->when, out) == 0 ||
+	    stamp_parse(arena_printf(d->arena, "%sT00:00:00Z", ask->when), out) == 0)
+		return 0;
+	return door_refuse(d, EXIT_USAGE,
+			   "\"%s\" is no time; give 2026-09-01, a number of days, or upgrade",
+			   ask->when);
 }
 
-static int read_capture(struct door *d, const char *path, struct machine *m, struct err *e)
+static int since_answer(struct door *d, const struct since_ask *ask, struct since_answer *out)
 {
-	struct host *h = host_open_capture(path, e);
+	struct history h;
+	struct err e = { 0 };
+	long long from;
+	int code = history_open(&h, d->arena, db_path(d, &ask->state, ask->db), false, &e);
 
-	if (!h)
-		return -EINVAL;
-	*m = *door_machine(d, h, &(struct door_look){ .deep = true });
-	host_close(h);
-	return 0;
+	if (code)
+		code = door_fail(d, EXIT_USAGE, &e);
+	code = code ? code : when_of(d, &h, ask, &from);
+	if (code == 0 && history_since(&h, from, ask->machine, out, &e))
+		code = door_fail(d, EXIT_USAGE, &e);
+	history_close(&h);
+	for (size_t i = 0; i < out->n_costs && code == 0; i++)
+		if (strcmp(out->costs[i].verdict, "hurts") == 0)
+			code = EXIT_FINDINGS;
+	return code;
 }
 
-static bool begins_as_json(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char c = '\0';
-	bool yes = fd >= 0 && read(fd, &c, 1) == 1 && c == '{';
+/* --- add, compact, export --------------------------------------------------------------------- */
 
+struct since_refused {
+	const char *file, *why;
+};
+
+struct since_stored {
+	const char *path;
+	struct history_sum sum;
+	struct since_refused *refused;
+	size_t n_refused; /* of which the reason is kept */
+	long long bytes;
+};
+
+/* clang-format off */
+static const struct shape_row refused_rows[] = {
+	{ "file", NULL, SHAPE_TEXT(since_refused, file), .title = "File" },
+	{ "why", NULL, SHAPE_TEXT(since_refused, why), .title = "~Why" },
+};
+static const struct shape since_refused_shape = SHAPE(since_refused, refused);
+
+static const struct shape_row stored_rows[] = {
+	{ "path", "The history.", SHAPE_TEXT(since_stored, path), .title = "history" },
+	{ "documents", "Results that were added.", SHAPE_COUNT(since_stored, sum.documents), .title = "documents" },
+	{ "facts", "That they state.", SHAPE_COUNT(since_stored, sum.facts), .title = "facts" },
+	{ "changes", "Rows that were added: facts that differ from the last.",
+	  SHAPE_COUNT(since_stored, sum.changes), .title = "changes" },
+	{ "figures", "Measured.", SHAPE_COUNT(since_stored, sum.figures), .title = "figures" },
+	{ "size_bytes", NULL, SHAPE_COUNT(since_stored, bytes), .title = "size", .unit = "MB" },
+	{ "refused", "What was not added; its file is as it was.",
+	  SHAPE_LIST(since_stored, refused, n_refused, since_refused) },
+};
+static const struct shape since_stored_shape = SHAPE(since_stored, stored);
+
+static const struct result_shape since_stored_result = {
+	.name = "since-stored", .title = "gputune since add",
+	.meaning = "What was added to a history, and how large it is.",
+	.shape = &since_stored_shape, .list = "refused", .exit_codes = 1u << 0 | 1u << 2 | 1u << 5,
+};
+/* clang-format on */
+
+struct since_add_ask {
+	struct ask_texts files;
+	const char *db, *machine;
+	struct state_ask state;
+};
+
+static const struct ask_row add_rows[] = {
+	{ "FILE",
+	  "results, ledgers, logs of dpkg, folders of them, or - for standard input, where a line "
+	  "may begin with its machine's name, as pdsh writes it",
+	  ASK_TEXTS(since_add_ask, files), .argument = true, .required = true, .files = true },
+	{ "machine", "the machine of what names none, such as a log of dpkg",
+	  ASK_TEXT(since_add_ask, machine), .arg = "NAME" },
+	{ DB_ROW(since_add_ask) },
+	{ ASK_PART(since_add_ask, state, state_ask) },
+};
+static const struct ask_shape since_add_ask_shape = ASK_SHAPE(since_add_ask, NULL, add_rows);
+
+struct adding {
+	struct door *d;
+	struct history *h;
+	struct since_stored *out;
+	struct history_from from;
+	struct err *e;
+};
+
+static void refuse(void *ctx, const char *file, const char *why)
+{
+	struct adding *g = ctx;
+	struct since_stored *s = g->out;
+
+	if (s->n_refused == REFUSED_SHOWN)
+		return;
+	s->refused = arena_grow(g->d->arena, s->refused, s->n_refused, sizeof(*s->refused));
+	s->refused[s->n_refused++] = (struct since_refused){ arena_strdup(g->d->arena, file),
+							     arena_strdup(g->d->arena, why) };
+}
+
+/* All of fd, which is a file or a pipe. */
+static int add_fd(struct adding *g, int fd, const char *path)
+{
+	TEXT_AUTO t = { 0 };
+	ssize_t n = 1;
+
+	while (n > 0 && t.len < INPUT_MAX) {
+		text_reserve(&t, 1 << 16);
+		n = read(fd, t.s + t.len, 1 << 16);
+		t.len += n > 0 ? (size_t)n : 0;
+	}
+	g->from.file = path;
+	if (n < 0 || t.len >= INPUT_MAX) {
+		refuse(g, path, n < 0 ? strerror(errno) : "larger than 1 GiB; add it in parts");
+		return 0;
+	}
+	text_reserve(&t, 1);
+	t.s[t.len] = '\0';
+	return history_add(g->h, &g->from, t.s, t.len, &g->out->sum, g->e);
+}
+
+static int add_path(struct adding *g, const char *path, int depth);
+
+static int visible(const struct dirent *d)
+{
+	return d->d_name[0] != '.';
+}
+
+static int add_folder(struct adding *g, const char *path, int depth)
+{
+	struct dirent **names = NULL;
+	int n = scandir(path, &names, visible, alphasort), code = 0;
+
+	if (n < 0 || depth == FOLDERS_DEEP)
+		refuse(g, path, n < 0 ? strerror(errno) : "too many folders deep");
+	for (int i = 0; i < n; i++) {
+		const char *name = names[i]->d_name;
+		bool named = str_ends(name, ".json") || str_ends(name, ".jsonl");
+
+		if (code == 0 && depth < FOLDERS_DEEP && (named || !strchr(name, '.')))
+			code = add_path(g, arena_printf(g->d->arena, "%s/%s", path, name),
+					depth + 1);
+		free(names[i]);
+	}
+	free(names);
+	return code;
+}
+
+/* In folders only what is called like a result is read, and no link is followed. */
+static int add_path(struct adding *g, const char *path, int depth)
+{
+	int fd =
+		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (depth ? O_NOFOLLOW : 0));
+	struct stat st;
+	int code = 0;
+
+	if (fd < 0 || fstat(fd, &st))
+		refuse(g, path, strerror(errno));
+	else if (S_ISDIR(st.st_mode))
+		code = add_folder(g, path, depth);
+	else if (S_ISREG(st.st_mode) &&
+		 (!depth || str_ends(path, ".json") || str_ends(path, ".jsonl")))
+		code = add_fd(g, fd, path);
+	else if (!S_ISREG(st.st_mode))
+		refuse(g, path, "not a regular file");
 	if (fd >= 0)
 		close(fd);
-	return yes;
+	return code;
 }
 
-/* 0, or why the two are no readings of one machine, in order. */
-static int compare_readings(const char *path, const struct machine *now, const struct machine *then,
-			    struct err *e)
+static void stored_size(struct since_stored *out)
 {
-	if (seen_ok(&now->nodename.f) && seen_ok(&then->nodename.f) &&
-	    strcmp(now->nodename.v, then->nodename.v) != 0) {
-		err_set(e, -EINVAL, "%s: a reading of %s, not of %s", path, then->nodename.v,
-			now->nodename.v);
-		err_hint(e, "captures carry other names, unless taken with --no-redact; \"gputune "
-			    "show --format json\" keeps them");
-		return -EINVAL;
-	}
-	if (fact_or(&then->time_s, 0) <= 0 || fact_or(&then->time_s, 0) >= fact_or(&now->time_s, 0))
-		return bad(e, path, "it was not read before this one");
-	return 0;
+	struct stat st;
+
+	out->bytes = stat(out->path, &st) == 0 ? (long long)st.st_size : 0;
 }
 
-int door_since(struct door *d, const struct since_ask *ask, struct machine *m)
+static int since_add_answer(struct door *d, const struct since_add_ask *ask,
+			    struct since_stored *out)
 {
-	const char *path = ask->since;
-	struct machine *then;
+	struct history h;
 	struct err e = { 0 };
-	int ret;
+	struct adding g = { .d = d, .h = &h, .out = out, .e = &e };
+	struct host *machine = ask->db ? NULL : d->live(d->ctx);
+	int code = machine ? host_own_dir(machine, door_state(d, &ask->state)) : 0;
 
-	if (!path)
-		return 0;
-	then = ARENA_NEW(d->arena, struct machine);
-	ret = begins_as_json(path) ? read_result(d->arena, path, then, &e)
-				   : read_capture(d, path, then, &e);
-	if (ret || compare_readings(path, m, then, &e))
+	host_close(machine);
+	if (code)
+		return door_refuse(d, EXIT_USAGE, "cannot create %s: %s",
+				   door_state(d, &ask->state), strerror(-code));
+	out->path = db_path(d, &ask->state, ask->db);
+	g.from = (struct history_from){ .name = ask->machine, .refuse = refuse, .ctx = &g };
+	code = history_open(&h, d->arena, out->path, true, &e);
+	for (size_t i = 0; i < ask->files.n && code == 0; i++)
+		code = strcmp(ask->files.items[i], "-") == 0
+			       ? add_fd(&g, STDIN_FILENO, "standard input")
+			       : add_path(&g, ask->files.items[i], 0);
+	code = code ? code : history_commit(&h);
+	history_close(&h);
+	if (code)
 		return door_fail(d, EXIT_USAGE, &e);
-	m->earlier = then;
-	return 0;
+	stored_size(out);
+	return out->n_refused ? EXIT_BLIND : EXIT_CLEAN;
 }
+
+struct since_file_ask {
+	const char *db;
+	struct state_ask state;
+	long long keep_days;
+};
+
+static const struct ask_row file_rows[] = {
+	{ DB_ROW(since_file_ask) },
+	{ ASK_PART(since_file_ask, state, state_ask) },
+	{ "keep", "days of which every measurement stays; of older ones one a week does",
+	  ASK_COUNT(since_file_ask, keep_days, 1, 36500), .arg = "DAYS", .fallback = "365" },
+};
+static const struct ask_shape since_compact_ask_shape = ASK_SHAPE(since_file_ask, NULL, file_rows);
+
+static int since_compact_answer(struct door *d, const struct since_file_ask *ask,
+				struct since_stored *out)
+{
+	struct history h;
+	struct err e = { 0 };
+	int code;
+
+	out->path = db_path(d, &ask->state, ask->db);
+	if (access(out->path, F_OK))
+		return door_refuse(d, EXIT_USAGE, "%s: %s", out->path, strerror(errno));
+	code = history_open(&h, d->arena, out->path, true, &e);
+	code = code ? code : history_compact(&h, (int)ask->keep_days);
+	history_close(&h);
+	if (code)
+		return door_fail(d, EXIT_USAGE, &e);
+	stored_size(out);
+	return EXIT_CLEAN;
+}
+
+struct since_export_ask {
+	const char *db;
+	struct state_ask state;
+	unsigned as;
+};
+static const char *const exports[] = { "csv" };
+
+static const struct ask_row export_rows[] = {
+	{ "FORMAT", "csv: a row a change and a measurement",
+	  ASK_CHOICE(since_export_ask, as, exports), .argument = true, .required = true },
+	{ DB_ROW(since_export_ask) },
+	{ ASK_PART(since_export_ask, state, state_ask) },
+};
+static const struct ask_shape since_export_ask_shape =
+	ASK_SHAPE(since_export_ask, NULL, export_rows);
+
+static int since_export_answer(struct door *d, const struct since_export_ask *ask,
+			       struct since_stored *out)
+{
+	struct history h;
+	struct err e = { 0 };
+	int code;
+
+	out->path = db_path(d, &ask->state, ask->db);
+	code = history_open(&h, d->arena, out->path, false, &e);
+	history_close(&h);
+	stored_size(out);
+	return code ? door_fail(d, EXIT_USAGE, &e) : EXIT_CLEAN;
+}
+
+static void write_line(void *ctx, const char *text, size_t len)
+{
+	(void)fwrite(text, 1, len, ctx);
+}
+
+/* Line by line: a fleet's history does not fit into memory as text. */
+static int write_csv(FILE *out, const void *ask, const void *answer, int code)
+{
+	const struct since_stored *s = answer;
+	struct arena a = { 0 };
+	struct history h;
+	struct err e = { 0 };
+
+	(void)ask;
+	if (history_open(&h, &a, s->path, false, &e) || history_csv(&h, write_line, out, &e))
+		code = EXIT_BLIND;
+	history_close(&h);
+	arena_free(&a);
+	return code;
+}
+
+static const struct verb_format csv_formats[] = { { "csv", write_csv }, { NULL, NULL } };
+
+static const struct verb_format *export_draws(const void *ask)
+{
+	(void)ask;
+	return csv_formats;
+}
+
+static struct doc *page_stored(struct arena *a, const struct since_stored *s)
+{
+	struct doc *d = doc_new(a);
+
+	doc_verdict(d, s->n_refused ? STYLE_WARN : STYLE_GOOD,
+		    arena_printf(a, "%zu documents, %zu changes, %zu figures added; %.1f MB",
+				 s->sum.documents, s->sum.changes, s->sum.figures,
+				 (double)s->bytes / 1e6),
+		    NULL);
+	node_drop_empty(
+		shape_table(d, "Not added", &since_refused_shape, s->refused, s->n_refused));
+	return d;
+}
+
+VERB_ANSWER(since_any, since_answer, since_ask, since_answer)
+VERB_ANSWER(since_add_any, since_add_answer, since_add_ask, since_stored)
+VERB_ANSWER(since_compact_any, since_compact_answer, since_file_ask, since_stored)
+VERB_ANSWER(since_export_any, since_export_answer, since_export_ask, since_stored)
+VERB_PAGE_OF(since_page, page_since, since_answer)
+VERB_PAGE_OF(stored_page, page_stored, since_stored)
+
+static const struct verb add_verb = {
+	.name = "add",
+	.summary = "add results to the history",
+	.about = "Reads results of check, status, verify, bench, show and history, ledgers of "
+		 "proofs and logs of dpkg. A fact equal to the last makes no row. What is refused "
+		 "is "
+		 "named with its reason; the rest is added in one transaction.",
+	.exits = "5: something was refused",
+	.examples =
+		EXAMPLES({ "since add results/", "a folder with results of many machines" },
+			 { "since add /var/log/dpkg.log --machine node7", "package changes" },
+			 { "since add - --db fleet.db", "lines of JSON, as pdsh gathers them" }),
+	.ask = &since_add_ask_shape,
+	.answer = since_add_any,
+	.result = &since_stored_result,
+	.page = stored_page,
+	.writes = true,
+};
+
+static const struct verb compact_verb = {
+	.name = "compact",
+	.summary = "thin old measurements and shrink the file",
+	.about = "Measurements older than --keep days become one a week, the middle one. Changes "
+		 "all stay.",
+	.examples = EXAMPLES({ "since compact", "keep every measurement of a year" },
+			     { "since compact --keep 90 --db fleet.db", "of 90 days" }),
+	.ask = &since_compact_ask_shape,
+	.answer = since_compact_any,
+	.result = &since_stored_result,
+	.page = stored_page,
+	.writes = true,
+};
+
+static const struct verb export_verb = {
+	.name = "export",
+	.summary = "the history as CSV",
+	.about =
+		"Prints a row for every change and measurement: machine, kind, name, target, unit, "
+		"first, last, state, value, wanted.",
+	.examples = EXAMPLES({ "since export csv", "to standard output" },
+			     { "since export csv -o history.csv", "to a file" }),
+	.ask = &since_export_ask_shape,
+	.answer = since_export_any,
+	.result = &since_stored_result,
+	.page = stored_page,
+	.formats = csv_formats,
+	.drawing = export_draws,
+};
+
+static const struct verb *const since_subs[] = { &add_verb, &export_verb, &compact_verb, NULL };
+
+const struct verb since_verb = {
+	.name = "since",
+	.group = VERB_MANY,
+	.summary = "what changed since a date or an upgrade, and what each change cost",
+	.about = "Compares measured figures before and after each change in the history. Machines "
+		 "that changed at different times separate causes; what always changed together is "
+		 "named together.",
+	.exits = "1: a change made a figure worse",
+	.words = "regression blame bisect database history upgrade",
+	.examples = EXAMPLES({ "since upgrade", "after the newest driver, kernel or package" },
+			     { "since 30 --machine node7", "the last 30 days of one machine" },
+			     { "since 2026-09-01 --db fleet.db", "a fleet since a date" },
+			     { "since add results/", "put results into the history" }),
+	.ask = &since_ask_shape,
+	.subs = since_subs,
+	.answer = since_any,
+	.result = &since_result,
+	.page = since_page,
+};

@@ -9,7 +9,7 @@
 #include "machine/host/command.h"
 #include "many/fleet/node.h"
 #include "render/doc.h"
-#include "verbs/since.h"
+#include "verbs/earlier.h"
 #include "verbs/verbs.h"
 
 /* Both calls together and the look at the machine stay below two seconds. */
@@ -17,7 +17,7 @@ enum { SCONTROL_MS = 800, SCONTROL_BYTES = 1 << 16 };
 
 struct slurm_ask {
 	struct profile_ask settings;
-	struct since_ask since;
+	struct earlier_ask since;
 	const char *scontrol;
 	bool dry_run;
 };
@@ -30,7 +30,7 @@ static int scontrol_check(const char *path, struct err *e)
 }
 
 static const struct ask_row slurm_ask_rows[] = {
-	{ ASK_PART(slurm_ask, since, since_ask) },
+	{ ASK_PART(slurm_ask, since, earlier_ask) },
 	{ ASK_PART(slurm_ask, settings, profile_ask) },
 	{ "dry-run", "say what would be done and write nothing", ASK_FLAG(slurm_ask, dry_run),
 	  .letter = 'n' },
@@ -158,7 +158,7 @@ static int slurm_examine(struct door *d, const struct slurm_ask *ask, const stru
 	struct machine *m = door_machine(d, h, &(struct door_look){ .lean = !ask->since.since });
 	struct findings f;
 	const char *wrong;
-	int code = door_since(d, &ask->since, m);
+	int code = door_earlier(d, &ask->since, m);
 
 	if (code == 0) {
 		settings_check(d->arena, m, p, door_read_knob, h, &f);

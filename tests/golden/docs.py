@@ -101,6 +101,7 @@ ELSEWHERE = (
     (r"^cluster (plan|undo)", "cluster_plan.py", '"undo"'),
     (r"^cluster check", "cluster_check.py", '"check"'),
     (r"^generate \w+ --cluster", "generate.py", '"--cluster"'),
+    (r"^since ", "since.py", '"since"'),
     (r"^data (update|back)", "data.py", '"update"'),
     (r"^run --free", "guard.py", '"--free"'),
     (r"^stack compare", "stack.py", '"compare"'),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads libsqlite3 and asks it: bounded in time and size, and nothing is written. */
+/* Loads libsqlite3 and asks it: bounded in time and size; nothing is written to files of others. */
 #include "models/inference/sqlite.h"
 
 #include <ctype.h>
@@ -13,14 +13,23 @@
 /* The library's own numbers (sqlite3.h, which building does not need). */
 enum {
 	SQLITE_OK = 0,
+	SQLITE_BUSY = 5,
+	SQLITE_LOCKED = 6,
+	SQLITE_READONLY = 8,
+	SQLITE_CORRUPT = 11,
+	SQLITE_CANTOPEN = 14,
+	SQLITE_NOTADB = 26,
 	SQLITE_ROW = 100,
+	SQLITE_DONE = 101,
 	SQLITE_OPEN_READONLY = 0x1,
+	SQLITE_OPEN_READWRITE = 0x2,
+	SQLITE_OPEN_CREATE = 0x4,
 	SQLITE_OPEN_URI = 0x40,
 	SQLITE_OPEN_NOMUTEX = 0x8000,
 	SQLITE_LIMIT_LENGTH = 0,
 };
 
-enum { TEXT_MAX = 4096, VALUE_MAX = 1 << 20 };
+enum { TEXT_MAX = 4096, VALUE_MAX = 1 << 20, BUSY_MS = 2000 };
 
 static const double most_s = 60;
 
@@ -40,6 +49,12 @@ static const struct vendor_symbol symbols[] = {
 	{ "sqlite3_limit", offsetof(struct sql_library, limit), missing },
 	{ "sqlite3_progress_handler", offsetof(struct sql_library, progress), missing },
 	{ "sqlite3_errmsg", offsetof(struct sql_library, why), missing },
+	{ "sqlite3_errcode", offsetof(struct sql_library, code), missing },
+	{ "sqlite3_busy_timeout", offsetof(struct sql_library, busy), missing },
+	{ "sqlite3_reset", offsetof(struct sql_library, reset), missing },
+	{ "sqlite3_bind_int64", offsetof(struct sql_library, bind_integer), missing },
+	{ "sqlite3_bind_double", offsetof(struct sql_library, bind_real), missing },
+	{ "sqlite3_bind_text", offsetof(struct sql_library, bind_text), missing },
 };
 
 enum { SYMBOLS = sizeof(symbols) / sizeof(symbols[0]) };
@@ -85,16 +100,41 @@ static char *uri(struct arena *a, const char *path)
 	return arena_strdup(a, t.s);
 }
 
+/* What the library's number means for whoever uses the file. */
+static const char *sql_meaning(int code)
+{
+	switch (code & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return "locked by another process; try again later";
+	case SQLITE_CORRUPT:
+		return "damaged; move it away and add its sources again";
+	case SQLITE_NOTADB:
+		return "not a SQLite database";
+	case SQLITE_READONLY:
+	case SQLITE_CANTOPEN:
+		return "cannot be opened, or not for writing";
+	default:
+		return NULL;
+	}
+}
+
 int sql_broken(struct sql *q)
 {
+	const char *means = q->db ? sql_meaning(q->lib.code(q->db)) : NULL;
+
 	if (q->late)
 		return err_set(q->e, -EINVAL, "%s: reading takes longer than %.0f s", q->path,
 			       most_s);
+	if (means)
+		return err_set(q->e, -EINVAL, "%s: %s", q->path, means);
 	return err_set(q->e, -EINVAL, "%s: %.200s", q->path,
 		       q->db ? q->lib.why(q->db) : "out of memory");
 }
 
-int sql_open(struct sql *q, struct arena *a, const char *path, struct err *e)
+/* -EINVAL: the library takes no such name. */
+static int sql_open_as(struct sql *q, struct arena *a, const char *path, const char *name,
+		       int flags, struct err *e)
 {
 	static const char *const quiet[] = { "PRAGMA trusted_schema = OFF",
 					     "PRAGMA temp_store = MEMORY",
@@ -106,9 +146,7 @@ int sql_open(struct sql *q, struct arena *a, const char *path, struct err *e)
 	if (code)
 		return code;
 	q->until = clock_mono_s() + most_s;
-	if (q->lib.open(uri(a, path), &q->db,
-			SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
-			NULL) != SQLITE_OK)
+	if (q->lib.open(name, &q->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		return sql_broken(q);
 	q->lib.limit(q->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
 	q->lib.progress(q->db, 10000, too_late, q);
@@ -119,6 +157,26 @@ int sql_open(struct sql *q, struct arena *a, const char *path, struct err *e)
 			sql_row(q, s);
 		sql_end(q, s);
 	}
+	return 0;
+}
+
+int sql_open(struct sql *q, struct arena *a, const char *path, struct err *e)
+{
+	return sql_open_as(q, a, path, uri(a, path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, e);
+}
+
+int sql_open_ours(struct sql *q, struct arena *a, const char *path, bool write, struct err *e)
+{
+	int code = sql_open_as(
+		q, a, path, path,
+		write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY, e);
+
+	if (code)
+		return code;
+	q->lib.busy(q->db, BUSY_MS);
+	/* Whoever writes ten thousand machines' results may take its time. */
+	if (write)
+		q->until = 1e18;
 	return 0;
 }
 
@@ -159,6 +217,47 @@ const char *sql_text(struct sql *q, struct sqlite3_stmt *s, int column)
 	const char *t = (const char *)q->lib.text(s, column);
 
 	return t && *t ? arena_strndup(q->a, t, strnlen(t, TEXT_MAX)) : NULL;
+}
+
+void sql_bind(struct sql *q, struct sqlite3_stmt *s, int at, int64_t v)
+{
+	if (at == 1)
+		q->lib.reset(s);
+	q->lib.bind_integer(s, at, v);
+}
+
+void sql_bind_real(struct sql *q, struct sqlite3_stmt *s, int at, double v)
+{
+	q->lib.bind_real(s, at, v);
+}
+
+void sql_bind_text(struct sql *q, struct sqlite3_stmt *s, int at, const char *v)
+{
+	if (at == 1)
+		q->lib.reset(s);
+	q->lib.bind_text(s, at, v ? v : "", -1, NULL);
+}
+
+int sql_finish(struct sql *q, struct sqlite3_stmt *s)
+{
+	int code;
+
+	do
+		code = q->lib.step(s);
+	while (code == SQLITE_ROW);
+	if (code != SQLITE_DONE)
+		(void)sql_broken(q);
+	q->lib.reset(s);
+	return code == SQLITE_DONE ? 0 : -EINVAL;
+}
+
+int sql_run(struct sql *q, const char *sql)
+{
+	struct sqlite3_stmt *s = sql_ask(q, sql);
+	int code = s ? sql_finish(q, s) : sql_broken(q);
+
+	sql_end(q, s);
+	return code;
 }
 
 void sql_end(struct sql *q, struct sqlite3_stmt *s)

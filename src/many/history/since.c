@@ -1,0 +1,752 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changes out of the file, put together by what they are; the steps between measured states. */
+#include "many/history/since.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/stat.h"
+#include "base/text.h"
+#include "render/shape_page.h"
+
+enum {
+	BEFORE_S = 180 * 86400, /* measurements before it that count */
+	SAMPLES_MAX = 4096,	/* of one machine and figure */
+	STEPS_KEPT = 64,	/* whose samples are kept, for a few machines */
+};
+
+static const double alpha = 0.01, min_effect = 0.01;
+
+/* A change of one machine: between seen_s, when it was still as before, and t. */
+struct event {
+	long long machine, t, seen_s;
+	size_t item; /* of since_answer's items; SIZE_MAX: it came before what is asked about */
+};
+
+struct item {
+	const char *kind, *name, *unit; /* kind NULL: none has this id */
+	size_t same;			/* the id of the first one of that name */
+};
+
+struct pair {
+	long long from, to; /* answers */
+};
+
+struct load {
+	struct history *h;
+	struct since_answer *out;
+	struct arena *a;
+	struct event *events; /* by machine, then time */
+	size_t n_events, n_causes;
+	size_t *cause_item; /* the item of each cause */
+	struct map items;
+	struct item *known; /* by id */
+	size_t n_known;
+	struct pair *pairs; /* of since_answer's items */
+	long long from_s;
+};
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+/* A symptom or a note is no cause; what could not be seen has not changed. */
+static bool is_cause(const char *kind)
+{
+	return strcmp(kind, "setting") == 0 || strcmp(kind, "version") == 0 ||
+	       strcmp(kind, "package") == 0;
+}
+
+/* The change of an item, whatever its target, from one answer to another. */
+static size_t change_at(struct load *l, size_t item, long long from, long long to)
+{
+	struct since_answer *s = l->out;
+	char key[64];
+	void **place;
+
+	snprintf(key, sizeof(key), "%zx.%llx.%llx", item, (unsigned long long)from,
+		 (unsigned long long)to);
+	place = map_at(l->a, &l->items, key);
+	if (!*place) {
+		s->items = arena_grow(l->a, s->items, s->n_items, sizeof(*s->items));
+		l->pairs = arena_grow(l->a, l->pairs, s->n_items, sizeof(*l->pairs));
+		l->pairs[s->n_items] = (struct pair){ from, to };
+		s->items[s->n_items++] = (struct since_change){ .kind = l->known[item].kind,
+								.name = l->known[item].name,
+								.cause = SIZE_MAX };
+		*place = (void *)(uintptr_t)s->n_items;
+	}
+	return (uintptr_t)*place - 1;
+}
+
+static const char *answer_text(struct load *l, const char *state, const char *value)
+{
+	if (!state && !value)
+		return "nothing";
+	return !state ? value : !value ? state : arena_printf(l->a, "%s: %s", state, value);
+}
+
+static void add_event(struct load *l, const struct event *ev)
+{
+	l->events = arena_grow(l->a, l->events, l->n_events, sizeof(*l->events));
+	l->events[l->n_events++] = *ev;
+}
+
+/* A row of a fact that was another before. Several targets of one machine are one change. */
+static void take_change(struct load *l, struct event ev, size_t item, const struct pair *p)
+{
+	struct since_change *c;
+
+	if (ev.t < l->from_s) {
+		ev.item = SIZE_MAX;
+		if (ev.t >= l->from_s - BEFORE_S && is_cause(l->known[item].kind))
+			add_event(l, &ev);
+		return;
+	}
+	ev.item = change_at(l, l->known[item].same, p->from, p->to);
+	c = &l->out->items[ev.item];
+	for (size_t i = l->n_events; i-- > 0 && l->events[i].machine == ev.machine;)
+		if (l->events[i].item == ev.item && l->events[i].t == ev.t)
+			return;
+	if (!c->machines++) {
+		c->first_s = c->last_s = ev.t;
+		c->of = ev.machine;
+	}
+	c->first_s = ev.t < c->first_s ? ev.t : c->first_s;
+	c->last_s = ev.t > c->last_s ? ev.t : c->last_s;
+	add_event(l, &ev);
+}
+
+static const char *of_machine(struct load *l, const char *machine, const char *column)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (const char *c = machine; c && *c; c++)
+		text_add(&t, *c == '\'' ? "''" : (char[]){ *c, '\0' });
+	return machine ? arena_printf(l->a, " AND %s = (SELECT id FROM machine WHERE name = '%s')",
+				      column, t.s)
+		       : "";
+}
+
+/* What items are called, by their ids; those that differ in their target alone are the same. */
+static void load_items(struct load *l)
+{
+	struct sql *q = &l->h->sql;
+	struct sqlite3_stmt *s = sql_ask(q, "SELECT max(id) FROM item");
+	struct map same = { 0 };
+
+	l->n_known = s && sql_row(q, s) ? (size_t)sql_integer(q, s, 0) + 1 : 1;
+	sql_end(q, s);
+	l->n_known = l->n_known <= HISTORY_ITEMS_MAX ? l->n_known : HISTORY_ITEMS_MAX;
+	l->known = arena_array(l->a, l->n_known, sizeof(*l->known));
+	s = sql_ask(q, "SELECT id, kind, name, unit FROM item");
+	while (s && sql_row(q, s)) {
+		size_t id = (size_t)sql_integer(q, s, 0);
+		const char *kind = sql_text(q, s, 1), *name = sql_text(q, s, 2);
+		void **place;
+
+		if (id >= l->n_known || !kind || !name)
+			continue;
+		place = map_at(l->a, &same, arena_printf(l->a, "%s %s", kind, name));
+		if (!*place)
+			*place = (void *)(uintptr_t)(id + 1);
+		l->known[id] =
+			(struct item){ kind, name, sql_text(q, s, 3), (uintptr_t)*place - 1 };
+	}
+	sql_end(q, s);
+}
+
+static const char *load_answer(struct load *l, struct sqlite3_stmt *s, long long id, bool *seen)
+{
+	const char *state, *value;
+
+	sql_bind(&l->h->sql, s, 1, id);
+	if (!sql_row(&l->h->sql, s))
+		return "nothing";
+	state = sql_text(&l->h->sql, s, 0);
+	value = sql_text(&l->h->sql, s, 1);
+	*seen &= !state || strcmp(state, "unknown") != 0;
+	return answer_text(l, state, value);
+}
+
+/* What each change was from and to; what could not be seen, or has the same value for another
+ * reason, is none. */
+static int load_answers(struct load *l)
+{
+	struct sqlite3_stmt *s =
+		sql_ask(&l->h->sql, "SELECT state, value FROM answer WHERE id = ?");
+
+	if (!s)
+		return sql_broken(&l->h->sql);
+	for (size_t i = 0; i < l->out->n_items; i++) {
+		struct since_change *c = &l->out->items[i];
+		bool seen = true;
+
+		c->from = load_answer(l, s, l->pairs[i].from, &seen);
+		c->to = load_answer(l, s, l->pairs[i].to, &seen);
+		c->none = !seen || strcmp(c->from, c->to) == 0;
+	}
+	sql_end(&l->h->sql, s);
+	s = sql_ask(&l->h->sql, "SELECT name FROM machine WHERE id = ?");
+	for (size_t i = 0; s && i < l->out->n_items; i++) {
+		sql_bind(&l->h->sql, s, 1, l->out->items[i].of);
+		l->out->items[i].machine = sql_row(&l->h->sql, s) ? sql_text(&l->h->sql, s, 0) : "";
+	}
+	sql_end(&l->h->sql, s);
+	return 0;
+}
+
+/* In the order of the rows, each beside the one before it. */
+static int load_changes(struct load *l, const char *machine)
+{
+	struct sql *q = &l->h->sql;
+	struct sqlite3_stmt *s =
+		sql_ask(q, arena_printf(l->a,
+					"SELECT machine, item, first, last, answer FROM fact WHERE "
+					"1%s ORDER BY machine, item, first",
+					of_machine(l, machine, "machine")));
+	long long was[5] = { -1, -1, 0, 0, 0 }, is[5];
+	int code;
+
+	if (!s)
+		return sql_broken(q);
+	while (sql_row(q, s)) {
+		for (int c = 0; c < 5; c++)
+			is[c] = sql_integer(q, s, c);
+		if (is[0] == was[0] && is[1] == was[1] && is[4] != was[4] && is[1] >= 0 &&
+		    (size_t)is[1] < l->n_known && l->known[is[1]].kind)
+			take_change(l, (struct event){ is[0], is[2], was[3], 0 }, (size_t)is[1],
+				    &(struct pair){ was[4], is[4] });
+		memcpy(was, is, sizeof(was));
+	}
+	code = sql_finish(q, s);
+	sql_end(q, s);
+	return code ? code : load_answers(l);
+}
+
+static bool can_be_cause(const struct since_change *c)
+{
+	return c->cause == SIZE_MAX && !c->none && is_cause(c->kind);
+}
+
+/* Causes are the changes on most machines: more than can be separated are left out. */
+static void number_causes(struct load *l)
+{
+	struct since_answer *s = l->out;
+
+	l->cause_item = arena_array(l->a, COST_CAUSES_MAX, sizeof(*l->cause_item));
+	for (;;) {
+		size_t best = SIZE_MAX;
+
+		for (size_t i = 0; i < s->n_items; i++)
+			if (can_be_cause(&s->items[i]) &&
+			    (best == SIZE_MAX || s->items[i].machines > s->items[best].machines))
+				best = i;
+		if (best == SIZE_MAX)
+			return;
+		if (l->n_causes == COST_CAUSES_MAX) {
+			for (size_t i = 0; i < s->n_items; i++)
+				s->left_out += can_be_cause(&s->items[i]);
+			return;
+		}
+		s->items[best].cause = l->n_causes;
+		l->cause_item[l->n_causes++] = best;
+	}
+}
+
+/* --- steps between measured states ------------------------------------------------------------ */
+
+struct series {
+	long long machine, item;
+	long long t[SAMPLES_MAX];
+	double v[SAMPLES_MAX]; /* logs, positive is better */
+	size_t n;
+};
+
+struct steps {
+	struct cost_step *list;
+	size_t n;
+	/* The samples of the first ones, before and after. */
+	struct {
+		const double *x;
+		size_t nx, ny;
+	} * kept;
+};
+
+/* The causes of one machine between two times; false: one that is not separated is among them. */
+static bool causes_between(const struct load *l, size_t from, size_t to, long long after,
+			   long long until, struct cost_step *s)
+{
+	bool known = true;
+
+	for (size_t i = from; i < to; i++) {
+		const struct event *ev = &l->events[i];
+		const struct since_change *c =
+			ev->item == SIZE_MAX ? NULL : &l->out->items[ev->item];
+
+		if (ev->t <= after || ev->t > until || (c && (c->none || !is_cause(c->kind))))
+			continue;
+		if (!c || c->cause >= COST_CAUSES_MAX)
+			known = false;
+		else
+			s->cause[c->cause] = 1;
+	}
+	return known;
+}
+
+static void add_step(struct load *l, const struct series *r, struct steps *out, const size_t at[3],
+		     struct cost_step *s)
+{
+	double x = 0, y = 0;
+	size_t nx = at[1] - at[0], ny = at[2] - at[1];
+
+	if (stat_median(r->v + at[0], nx, &x) || stat_median(r->v + at[1], ny, &y))
+		return;
+	s->machine = (size_t)r->machine;
+	s->better = y - x;
+	s->weight = 1 / (1 / (double)nx + 1 / (double)ny);
+	out->list = arena_grow(l->a, out->list, out->n, sizeof(*out->list));
+	out->list[out->n++] = *s;
+	if (out->n > STEPS_KEPT)
+		return;
+	if (!out->kept)
+		out->kept = arena_array(l->a, STEPS_KEPT, sizeof(*out->kept));
+	out->kept[out->n - 1].x =
+		arena_join(l->a, r->v + at[0], nx, r->v + at[1], ny, sizeof(double));
+	out->kept[out->n - 1].nx = nx;
+	out->kept[out->n - 1].ny = ny;
+}
+
+/* One series into states: a new one begins with the first measurement after a change. */
+static void series_steps(struct load *l, const struct series *r, size_t from, size_t to,
+			 struct steps *out)
+{
+	size_t begin = 0, end = 0;
+
+	for (size_t i = 0, next; i < r->n; i = next) {
+		struct cost_step s = { 0 };
+		bool changed = false, known;
+
+		next = i + 1;
+		if (end == 0) {
+			end = next;
+			continue;
+		}
+		known = causes_between(l, from, to, r->t[end - 1], r->t[i], &s);
+		for (size_t c = 0; c < l->n_causes; c++)
+			changed |= s.cause[c] != 0;
+		if (!changed && known) {
+			end = next;
+			continue;
+		}
+		/* Up to the next change. */
+		while (next < r->n) {
+			struct cost_step none = { 0 };
+			bool still = causes_between(l, from, to, r->t[next - 1], r->t[next], &none);
+
+			for (size_t c = 0; c < l->n_causes; c++)
+				still &= none.cause[c] == 0;
+			if (!still)
+				break;
+			next++;
+		}
+		if (known && changed)
+			add_step(l, r, out, (const size_t[]){ begin, i, next }, &s);
+		begin = i;
+		end = next;
+	}
+}
+
+static void series_end(struct load *l, struct series *r, struct steps *out)
+{
+	size_t from = 0, high = l->n_events;
+
+	/* The first event of the machine, which may have none. */
+	while (from < high) {
+		size_t mid = (from + high) / 2;
+
+		if (l->events[mid].machine < r->machine)
+			from = mid + 1;
+		else
+			high = mid;
+	}
+	for (high = from; high < l->n_events && l->events[high].machine == r->machine;)
+		high++;
+	/* A measurement between "still as before" and "changed" is of neither. */
+	for (size_t i = 0, kept = 0, n = r->n; i < n; i++) {
+		bool between = false;
+
+		for (size_t k = from; k < high && !between; k++)
+			between = r->t[i] > l->events[k].seen_s && r->t[i] < l->events[k].t;
+		r->t[kept] = r->t[i];
+		r->v[kept] = r->v[i];
+		kept += !between;
+		r->n = kept;
+	}
+	if (r->n && high > from)
+		series_steps(l, r, from, high, out);
+}
+
+/* --- what a figure says ----------------------------------------------------------------------- */
+
+static struct since_cost *add_cost(struct load *l, const char *figure, const char *unit)
+{
+	struct since_answer *s = l->out;
+
+	s->costs = arena_grow(l->a, s->costs, s->n_costs, sizeof(*s->costs));
+	s->costs[s->n_costs] = (struct since_cost){
+		.figure = figure, .unit = unit, .percent = NAN, .low = NAN, .high = NAN
+	};
+	return &s->costs[s->n_costs++];
+}
+
+static const char *cause_text(struct load *l, size_t cause)
+{
+	const struct since_change *c = &l->out->items[l->cause_item[cause]];
+
+	return arena_printf(l->a, "%s %s -> %s", c->name, c->from, c->to);
+}
+
+static void cost_ratio(struct since_cost *c, double ratio, double low, double high)
+{
+	c->percent = 100 * (ratio - 1);
+	if (low > 0 && isfinite(high)) {
+		c->low = 100 * (low - 1);
+		c->high = 100 * (high - 1);
+	}
+}
+
+/* Few machines: a step by itself, all of its changes together. */
+static void cost_of_step(struct load *l, const struct steps *st, size_t at, const char *figure,
+			 const char *unit)
+{
+	const struct cost_step *s = &st->list[at];
+	size_t nx = st->kept[at].nx, ny = st->kept[at].ny;
+	double *x = arena_array(l->a, nx + ny, sizeof(*x));
+	size_t *first = arena_array(l->a, nx + ny, sizeof(*first));
+	struct since_cost *c = add_cost(l, figure, unit);
+	const char **names = arena_array(l->a, COST_CAUSES_MAX, sizeof(*names));
+	struct stat_ratio r;
+
+	for (size_t i = 0; i < l->n_causes; i++)
+		if (s->cause[i])
+			names[c->n_changes++] = cause_text(l, i);
+	c->changes = names;
+	c->machines = 1;
+	c->verdict = ruling_name(RULING_UNDECIDED);
+	for (size_t i = 0; i < nx + ny; i++) {
+		x[i] = exp(st->kept[at].x[i]);
+		first[i] = i < nx ? i : i - nx;
+	}
+	c->percent = 100 * (exp(s->better) - 1);
+	c->why = "two measurements before and two after are required";
+	if (nx < 2 || ny < 2 ||
+	    stat_ratio(&(struct stat_arm){ x, nx, first, nx },
+		       &(struct stat_arm){ x + nx, ny, first + nx, ny }, 1 - alpha, STAT_SEED, &r))
+		return;
+	cost_ratio(c, r.ratio, r.interval.low, r.interval.high);
+	c->verdict = ruling_name(cost_ruling(r.ratio, r.interval.low, r.interval.high, min_effect));
+	c->why = strcmp(c->verdict, "undecided") == 0
+			 ? "the interval is too wide: more measurements would decide"
+			 : NULL;
+}
+
+static void cost_of_fleet(struct load *l, const struct steps *st, const char *figure,
+			  const char *unit, size_t figures)
+{
+	struct cost out[COST_CAUSES_MAX];
+
+	cost_separate(l->a, st->list, st->n, l->n_causes, alpha / (double)figures, min_effect, out);
+	for (size_t i = 0; i < l->n_causes; i++) {
+		const char **names = arena_array(l->a, l->n_causes, sizeof(*names));
+		struct since_cost *c;
+
+		if (out[i].with != i || !out[i].machines)
+			continue;
+		c = add_cost(l, figure, unit);
+		for (size_t k = i; k < l->n_causes; k++)
+			if (out[k].with == i && out[k].machines)
+				names[c->n_changes++] = cause_text(l, k);
+		c->changes = names;
+		c->machines = out[i].machines;
+		c->verdict = ruling_name(out[i].kind);
+		c->why = out[i].why;
+		cost_ratio(c, out[i].ratio, out[i].low, out[i].high);
+	}
+}
+
+static size_t machines_of(const struct steps *st)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < st->n; i++)
+		n += !i || st->list[i].machine != st->list[i - 1].machine;
+	return n;
+}
+
+/* All figures, in the order of the rows: one series after the other. */
+static int load_figures(struct load *l, const char *where, struct steps *of)
+{
+	struct sql *q = &l->h->sql;
+	struct series *r = arena_alloc(l->a, sizeof(*r));
+	struct sqlite3_stmt *s = sql_ask(
+		q, arena_printf(l->a,
+				"SELECT machine, item, t, value FROM figure WHERE %s ORDER BY "
+				"machine, item, t",
+				where));
+	bool lower = false, taken = false;
+	int code;
+
+	if (!s)
+		return sql_broken(q);
+	r->machine = r->item = -1;
+	while (sql_row(q, s)) {
+		long long machine = sql_integer(q, s, 0), item = sql_integer(q, s, 1);
+		double v;
+
+		if (machine != r->machine || item != r->item) {
+			if (taken)
+				series_end(l, r, &of[r->item]);
+			r->machine = machine;
+			r->item = item;
+			r->n = 0;
+			taken = item >= 0 && (size_t)item < l->n_known && l->known[item].kind;
+			lower = taken && strcmp(l->known[item].kind, "lower") == 0;
+		}
+		v = taken && r->n < SAMPLES_MAX ? sql_real(q, s, 3) : 0;
+		if (!(v > 0) || !isfinite(v))
+			continue;
+		r->t[r->n] = sql_integer(q, s, 2);
+		r->v[r->n++] = lower ? -log(v) : log(v);
+	}
+	if (taken)
+		series_end(l, r, &of[r->item]);
+	code = sql_finish(q, s);
+	sql_end(q, s);
+	return code;
+}
+
+static int load_costs(struct load *l, long long from_s, const char *machine)
+{
+	struct steps *of = arena_array(l->a, l->n_known, sizeof(*of));
+	size_t figures = 0;
+	int code = load_figures(l,
+				arena_printf(l->a, "t >= %lld%s", from_s - BEFORE_S,
+					     of_machine(l, machine, "machine")),
+				of);
+
+	for (size_t i = 0; i < l->n_known; i++)
+		figures += of[i].n > 0;
+	for (size_t i = 0; i < l->n_known && code == 0; i++) {
+		if (machines_of(&of[i]) >= COST_MACHINES_LEAST)
+			cost_of_fleet(l, &of[i], l->known[i].name, l->known[i].unit, figures);
+		else
+			for (size_t k = 0; k < of[i].n && k < STEPS_KEPT; k++)
+				cost_of_step(l, &of[i], k, l->known[i].name, l->known[i].unit);
+	}
+	return code;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static int by_machines(const void *x, const void *y)
+{
+	const struct since_change *a = x, *b = y;
+
+	if (a->machines != b->machines)
+		return a->machines < b->machines ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+/* What was decided first, the largest effect before smaller ones. */
+static int by_effect(const void *x, const void *y)
+{
+	const struct since_cost *a = x, *b = y;
+	bool known_a = strcmp(a->verdict, "undecided") != 0,
+	     known_b = strcmp(b->verdict, "undecided") != 0;
+	double size_a = isfinite(a->percent) ? fabs(a->percent) : 0,
+	       size_b = isfinite(b->percent) ? fabs(b->percent) : 0;
+
+	if (known_a != known_b)
+		return known_a ? -1 : 1;
+	return (size_a < size_b) - (size_a > size_b);
+}
+
+static void drop_none(const struct load *l, struct since_answer *s)
+{
+	long long last = -1;
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n_events; i++) {
+		const struct event *ev = &l->events[i];
+
+		if (ev->machine == last || ev->item == SIZE_MAX || s->items[ev->item].none)
+			continue;
+		last = ev->machine;
+		s->n_changed++;
+	}
+
+	for (size_t i = 0; i < s->n_items; i++)
+		if (!s->items[i].none)
+			s->items[n++] = s->items[i];
+	s->n_items = n;
+}
+
+int history_since(struct history *h, long long from_s, const char *machine,
+		  struct since_answer *out, struct err *e)
+{
+	struct load l = { .h = h, .out = out, .a = h->a, .from_s = from_s };
+	struct sqlite3_stmt *s;
+	int code;
+
+	h->sql.e = e;
+	*out = (struct since_answer){ .from_s = from_s };
+	s = sql_ask(&h->sql, arena_printf(h->a, "SELECT count(*) FROM machine WHERE 1%s",
+					  of_machine(&l, machine, "id")));
+	out->machines = s && sql_row(&h->sql, s) ? (size_t)sql_integer(&h->sql, s, 0) : 0;
+	sql_end(&h->sql, s);
+	if (machine && !out->machines)
+		return err_set(e, -EINVAL, "%s: no machine is called %s", h->path, machine);
+	load_items(&l);
+	code = load_changes(&l, machine);
+	if (code)
+		return code;
+	number_causes(&l);
+	code = load_costs(&l, from_s, machine);
+	drop_none(&l, out);
+	if (out->n_items)
+		qsort(out->items, out->n_items, sizeof(*out->items), by_machines);
+	if (out->n_costs)
+		qsort(out->costs, out->n_costs, sizeof(*out->costs), by_effect);
+	return code;
+}
+
+long long history_upgraded(struct history *h, const char *machine)
+{
+	struct load l = { .h = h, .a = h->a };
+	const char *sql = arena_printf(
+		h->a,
+		"SELECT max(f.first) FROM fact f JOIN item i ON i.id = f.item WHERE i.kind IN "
+		"('version', 'package') AND EXISTS (SELECT 1 FROM fact p WHERE p.machine = "
+		"f.machine AND p.item = f.item AND p.first < f.first AND p.answer <> f.answer)%s",
+		of_machine(&l, machine, "f.machine"));
+	struct sqlite3_stmt *s = sql_ask(&h->sql, sql);
+	long long t = s && sql_row(&h->sql, s) ? sql_integer(&h->sql, s, 0) : 0;
+
+	sql_end(&h->sql, s);
+	return t;
+}
+
+/* --- result and page -------------------------------------------------------------------------- */
+
+static const char *shown_time(struct arena *a, long long t)
+{
+	char out[STAMP_SIZE];
+
+	return stamp_format(t, out) ? "" : arena_strdup(a, out);
+}
+
+/* clang-format off */
+static const struct shape_row since_change_rows[] = {
+	{ "kind", "setting, version, package, health, change, proof, status, verify or tool.",
+	  SHAPE_TEXT(since_change, kind) },
+	{ "name", NULL, SHAPE_TEXT(since_change, name), .title = "~Change" },
+	{ "from", NULL, SHAPE_TEXT(since_change, from), .title = "~From" },
+	{ "to", NULL, SHAPE_TEXT(since_change, to), .title = "~To" },
+	{ "machines", "That had it.", SHAPE_COUNT(since_change, machines), .title = "Machines" },
+	{ "machine", "One of them.", SHAPE_TEXT(since_change, machine) },
+	{ "first", "When it was first seen.", SHAPE_TIME(since_change, first_s), .title = "First seen" },
+	{ "last", "When a machine last had it.", SHAPE_TIME(since_change, last_s) },
+};
+static const struct shape since_change_shape = SHAPE(since_change, since_change);
+
+static const struct shape_row since_cost_rows[] = {
+	{ "figure", "Bench, case and figure.", SHAPE_TEXT(since_cost, figure) },
+	{ "unit", NULL, SHAPE_TEXT(since_cost, unit), .unknown = SHAPE_BLANK },
+	{ "changes", "That cannot be separated: they always came together.",
+	  SHAPE_TEXT_LIST(since_cost, changes, n_changes) },
+	{ "machines", "That were measured before and after.", SHAPE_COUNT(since_cost, machines) },
+	{ "verdict", "helps, hurts, no-difference or undecided.", SHAPE_TEXT(since_cost, verdict) },
+	{ "effect_percent", "How much better the figure became; negative: worse.",
+	  SHAPE_REAL(since_cost, percent), .unknown = SHAPE_NULL },
+	{ "low_percent", "Its interval, of all comparisons together 99 %.",
+	  SHAPE_REAL(since_cost, low), .unknown = SHAPE_NULL },
+	{ "high_percent", NULL, SHAPE_REAL(since_cost, high), .unknown = SHAPE_NULL },
+	{ "why", "Why it is undecided.", SHAPE_TEXT(since_cost, why), .unknown = SHAPE_NULL },
+};
+static const struct shape since_cost_shape = SHAPE(since_cost, since_cost);
+
+static const struct shape_row since_rows[] = {
+	{ "from", NULL, SHAPE_TIME(since_answer, from_s) },
+	{ "machines", "In the history.", SHAPE_COUNT(since_answer, machines) },
+	{ "changed", "Machines with a change.", SHAPE_COUNT(since_answer, n_changed) },
+	{ "changes", "Those on most machines first.",
+	  SHAPE_LIST(since_answer, items, n_items, since_change) },
+	{ "costs", "What changes did to measured figures.",
+	  SHAPE_LIST(since_answer, costs, n_costs, since_cost) },
+	{ "not_separated", "Changes beyond those on most machines, which were not looked at.",
+	  SHAPE_COUNT(since_answer, left_out) },
+};
+static const struct shape since_shape = SHAPE(since_answer, since);
+
+const struct result_shape since_result = {
+	.name = "since", .title = "gputune since",
+	.meaning = "What changed on one or many machines since a time, and what each change cost.",
+	.shape = &since_shape, .list = "changes", .exit_codes = 1u << 0 | 1u << 1 | 1u << 2,
+};
+/* clang-format on */
+
+static void page_costs(struct doc *d, const struct since_answer *s)
+{
+	struct node *t = DOC_TABLE(d, "What they cost", "!~Change", "!Figure", "Verdict", ">Effect",
+				   "Interval", ">Machines", "~Note");
+
+	for (size_t i = 0; i < s->n_costs && i < SINCE_SHOWN; i++) {
+		const struct since_cost *c = &s->costs[i];
+		bool bad = strcmp(c->verdict, "hurts") == 0,
+		     good = strcmp(c->verdict, "helps") == 0;
+		struct cell *row = node_row(d, t);
+
+		row[0] = c->n_changes > 3 ? cellf(d, "%s, %s and %zu more together", c->changes[0],
+						  c->changes[1], c->n_changes - 2)
+			 : c->n_changes > 1 ? cellf(d, "%s together with %s%s%s", c->changes[0],
+						    c->changes[1], c->n_changes > 2 ? ", " : "",
+						    c->n_changes > 2 ? c->changes[2] : "")
+					    : cell(c->changes[0]);
+		row[1] = cell(c->figure);
+		row[2] = cell_as(bad ? STYLE_BAD : good ? STYLE_GOOD : STYLE_PLAIN, c->verdict);
+		if (isfinite(c->percent))
+			row[3] = cellf(d, "%+.1f %%", c->percent);
+		if (isfinite(c->low))
+			row[4] = cellf(d, "[%+.1f, %+.1f]", c->low, c->high);
+		row[5] = cellf(d, "%zu", c->machines);
+		row[6] = cell(c->why);
+	}
+	node_drop_empty(t);
+}
+
+struct doc *page_since(struct arena *a, const struct since_answer *s)
+{
+	struct doc *d = doc_new(a);
+	size_t n = s->n_items < SINCE_SHOWN ? s->n_items : SINCE_SHOWN, hurts = 0;
+
+	for (size_t i = 0; i < s->n_costs; i++)
+		hurts += strcmp(s->costs[i].verdict, "hurts") == 0;
+	doc_verdict(d, hurts ? STYLE_BAD : STYLE_GOOD,
+		    arena_printf(a, "%zu change%s on %zu of %zu machine%s since %s; %zu cost speed",
+				 s->n_items, s->n_items == 1 ? "" : "s", s->n_changed, s->machines,
+				 s->machines == 1 ? "" : "s", shown_time(a, s->from_s), hurts),
+		    NULL);
+	node_drop_empty(shape_table(d, "What changed", &since_change_shape, s->items, n));
+	if (n < s->n_items)
+		doc_text(d, "%zu more: --format json or csv has all.", s->n_items - n);
+	page_costs(d, s);
+	if (!s->n_costs && s->n_items)
+		doc_text(d, "No figure was measured before and after: add results of \"gputune "
+			    "bench\".");
+	if (s->left_out)
+		doc_text(d, "%zu rarer changes were not separated; ask about one machine.",
+			 s->left_out);
+	return d;
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What documents say, as facts and figures of their machine. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "many/history/history.h"
+
+enum { SHOWN_DEPTH = 4, NAME_BYTES = 253 };
+
+struct take {
+	struct history *h;
+	const struct history_from *from;
+	struct history_sum *sum;
+	const char *prefix; /* the machine that the line begins with; NULL */
+	long long machine, t;
+	bool failed; /* the file cannot be written */
+};
+
+static const char *text_in(const json_t *j, const char *key)
+{
+	return json_string_value(json_object_get(j, key));
+}
+
+static void put(struct take *k, const struct history_fact *f)
+{
+	if (!k->failed && f->name && (f->state || f->value))
+		k->failed = history_put(k->h, k->machine, k->t, f, k->sum) != 0;
+}
+
+static void version(struct take *k, const char *name, const char *target, const char *value)
+{
+	put(k, &(struct history_fact){ "version", name, target, NULL, NULL, value, NULL });
+}
+
+/* --- one of each schema ----------------------------------------------------------------------- */
+
+/* Readings of a health check change with every look; its verdict is what is kept. */
+static void take_check(struct take *k, const json_t *j)
+{
+	const json_t *it;
+	size_t i;
+
+	json_array_foreach(json_object_get(j, "findings"), i, it)
+	{
+		bool health = json_is_true(json_object_get(it, "health"));
+		struct history_fact f = { health ? "health" : "setting",
+					  text_in(it, "id"),
+					  text_in(it, "target"),
+					  NULL,
+					  text_in(it, "verdict"),
+					  NULL,
+					  NULL };
+
+		if (!health) {
+			f.value = text_in(it, "current");
+			f.wanted = text_in(it, "wanted");
+		}
+		put(k, &f);
+	}
+	put(k, &(struct history_fact){ "tool", "profile", NULL, NULL, NULL,
+				       text_in(json_object_get(j, "profile"), "name"), NULL });
+}
+
+static void take_rows(struct take *k, const json_t *j)
+{
+	const char *kind = str_starts(text_in(j, "schema"), "gputune.status") ? "status" : "verify";
+	const json_t *it;
+	size_t i;
+
+	json_array_foreach(json_object_get(j, "rows"), i, it)
+	{
+		put(k, &(struct history_fact){ kind, text_in(it, "id"), text_in(it, "target"), NULL,
+					       text_in(it, "state"), text_in(it, "now"),
+					       text_in(it, "wanted") });
+	}
+}
+
+static void take_figure(struct take *k, const json_t *c, const json_t *j)
+{
+	const char *unit = text_in(j, "unit"), *key = text_in(j, "key"),
+		   *bench = text_in(c, "bench"), *name = text_in(c, "case");
+	char median[80];
+	const json_t *v;
+
+	if (!unit || !key || !bench || !name || strlen(unit) > 48 || strlen(key) > 128)
+		return;
+	snprintf(median, sizeof(median), "median_%s", unit);
+	v = json_object_get(j, median);
+	if (!json_is_number(v) || !isfinite(json_number_value(v)) || k->failed)
+		return;
+	k->failed =
+		history_measure(k->h, k->machine, k->t,
+				&(struct history_fact){
+					json_string_value(json_object_get(j, "better")) &&
+							strcmp(text_in(j, "better"), "lower") == 0
+						? "lower"
+						: "higher",
+					arena_printf(k->h->a, "%.200s/%.400s %s", bench, name, key),
+					NULL, unit, NULL, NULL, NULL },
+				json_number_value(v), k->sum) != 0;
+}
+
+static void take_bench(struct take *k, const json_t *j)
+{
+	const json_t *c, *figure, *v;
+	const char *key;
+	size_t i, n;
+
+	json_object_foreach((json_t *)json_object_get(j, "fingerprint"), key, v)
+	{
+		/* What the kernel keeps for itself differs from boot to boot. */
+		if (strcmp(key, "memory_kib") != 0)
+			version(k, key, NULL, json_string_value(v));
+	}
+	json_array_foreach(json_object_get(j, "cases"), i, c)
+	{
+		json_array_foreach(json_object_get(c, "figures"), n, figure)
+		{
+			take_figure(k, c, figure);
+		}
+	}
+}
+
+/* Of all facts those that name what is built in and installed. */
+static bool is_version(const char *key)
+{
+	static const char *const ends[] = { "version", "firmware", "vbios", "driver",
+					    "release", "product",  "serial" };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (str_ends(key, ends[i]))
+			return true;
+	return false;
+}
+
+static void take_shown(struct take *k, const json_t *j, const char *name, const char *target,
+		       int depth)
+{
+	const json_t *v;
+	const char *key;
+	size_t i;
+
+	if (depth == SHOWN_DEPTH)
+		return;
+	json_array_foreach(j, i, v)
+	{
+		take_shown(k, v, name,
+			   arena_printf(k->h->a, "%s%s%zu", target, *target ? "." : "", i),
+			   depth + 1);
+	}
+	json_object_foreach((json_t *)j, key, v)
+	{
+		const char *value = text_in(v, "value");
+		const char *full = arena_printf(k->h->a, "%s%s%.100s", name, *name ? "." : "", key);
+
+		if (value && is_version(key))
+			version(k, full, target, value);
+		else if (!value)
+			take_shown(k, v, full, target, depth + 1);
+	}
+}
+
+static void take_show(struct take *k, const json_t *j)
+{
+	take_shown(k, json_object_get(j, "facts"), "", "", 0);
+}
+
+static void take_ledger(struct take *k, const json_t *j)
+{
+	const char *on = text_in(j, "bench") ? text_in(j, "bench") : text_in(j, "command");
+	const json_t *ratio = json_object_get(j, "ratio");
+
+	put(k, &(struct history_fact){ "proof",
+				       arena_printf(k->h->a, "%s on %s", text_in(j, "setting"), on),
+				       text_in(j, "target"), NULL, text_in(j, "verdict"),
+				       arena_printf(k->h->a, "%.4f", json_number_value(ratio)),
+				       text_in(j, "after") });
+}
+
+/* What gputune changed, each at its own time. */
+static void take_history(struct take *k, const json_t *j)
+{
+	const json_t *t, *c;
+	size_t i, n;
+
+	json_array_foreach(json_object_get(j, "transactions"), i, t)
+	{
+		long long then = k->t;
+
+		if (!text_in(t, "time") || stamp_parse(text_in(t, "time"), &k->t))
+			continue;
+		json_array_foreach(json_object_get(t, "changes"), n, c)
+		{
+			put(k,
+			    &(struct history_fact){ "change", text_in(c, "id"),
+						    text_in(c, "target"), NULL, text_in(c, "state"),
+						    text_in(c, "after"), text_in(c, "before") });
+		}
+		k->t = then;
+	}
+}
+
+static const struct {
+	const char *schema;
+	void (*take)(struct take *k, const json_t *j);
+	const char *list; /* what it must have */
+} documents[] = {
+	{ "gputune.check/1", take_check, "findings" },
+	{ "gputune.status/1", take_rows, "rows" },
+	{ "gputune.verify/1", take_rows, "rows" },
+	{ "gputune.bench/1", take_bench, "cases" },
+	{ "gputune.show/1", take_show, "facts" },
+	{ "gputune.ledger/1", take_ledger, "verdict" },
+	{ "gputune.history/1", take_history, "transactions" },
+};
+
+enum { DOCUMENTS = sizeof(documents) / sizeof(documents[0]) };
+
+/* --- whose, and when -------------------------------------------------------------------------- */
+
+/* "node7" and "node7.example.org" are one. */
+static bool same_name(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "."), m = strcspn(b, ".");
+
+	return strcmp(a, b) == 0 || (n == m && strncmp(a, b, n) == 0 && (!a[n] || !b[m]));
+}
+
+static const char *machine_of(struct take *k, const json_t *j, struct err *e)
+{
+	const json_t *host = json_object_get(j, "host");
+	const char *said = host ? text_in(host, "nodename") : text_in(j, "name");
+	const char *name = said && *said ? said : k->prefix ? k->prefix : k->from->name;
+
+	if (json_is_true(json_object_get(host, "captured")))
+		name = k->prefix ? k->prefix : k->from->name;
+	if (!name || !*name || strlen(name) > NAME_BYTES)
+		err_set(e, -EINVAL, "its machine has no name; give --machine NAME");
+	else if (k->prefix && !same_name(name, k->prefix))
+		err_set(e, -EINVAL, "%.64s sent it, but it claims to be of %.64s", k->prefix, name);
+	else if (k->h->n_machines >= HISTORY_MACHINES_MAX || k->h->n_items >= HISTORY_ITEMS_MAX)
+		err_set(e, -EINVAL, "the history holds %d machines or %d facts, the most it can",
+			HISTORY_MACHINES_MAX, HISTORY_ITEMS_MAX);
+	return *e->text ? NULL : name;
+}
+
+static int time_of(struct take *k, const json_t *j, struct err *e)
+{
+	const char *time = text_in(j, "time");
+
+	if (!time || stamp_parse(time, &k->t))
+		return err_set(e, -EINVAL, "it has no time");
+	if (k->t > k->h->now_s + HISTORY_FUTURE_S)
+		return err_set(e, -EINVAL, "its time %.32s is in the future: check its clock",
+			       time);
+	return 0;
+}
+
+/* 0; -EINVAL and *e where it is none that is taken. */
+static int take_document(struct take *k, const json_t *j, struct err *e)
+{
+	const char *schema = text_in(j, "schema"), *name, *value;
+	const json_t *host = json_object_get(j, "host");
+	size_t i = 0;
+	int code;
+
+	while (schema && i < DOCUMENTS && strcmp(schema, documents[i].schema) != 0)
+		i++;
+	if (!schema || i == DOCUMENTS)
+		return err_set(e, -EINVAL, "%.64s is no result that a history takes",
+			       schema ? schema : "JSON without a schema");
+	if (!json_object_get(j, documents[i].list))
+		return err_set(e, -EINVAL, "it has no %s", documents[i].list);
+	name = machine_of(k, j, e);
+	if (!name || time_of(k, j, e))
+		return -EINVAL;
+	code = history_machine(k->h, name, text_in(j, "machine"), &k->machine);
+	k->failed = code < 0;
+	if (code > 0)
+		k->from->refuse(k->from->ctx, k->from->file,
+				arena_printf(k->h->a,
+					     "another machine is called %s: kept with its identity "
+					     "behind the name",
+					     name));
+	documents[i].take(k, j);
+	value = text_in(host, "kernel");
+	if (host)
+		version(k, "kernel", NULL, value);
+	put(k, &(struct history_fact){ "tool", "gputune", NULL, NULL, NULL,
+				       text_in(j, "tool_version"), NULL });
+	k->sum->documents++;
+	return 0;
+}
+
+/* --- dpkg's log ------------------------------------------------------------------------------- */
+
+/* "2026-09-01 04:05:06 upgrade libnccl2:amd64 2.20 2.21": local time. False: another line. */
+static bool take_package(struct take *k, char *line)
+{
+	char *word[6] = { 0 }, *at = NULL;
+	struct history_fact f = { .kind = "package" };
+	struct tm tm = { .tm_isdst = -1 };
+	int n = 0;
+
+	for (char *w = strtok_r(line, " ", &at); w && n < 6; w = strtok_r(NULL, " ", &at))
+		word[n++] = w;
+	if (n < 6 ||
+	    (strcmp(word[2], "upgrade") != 0 && strcmp(word[2], "install") != 0 &&
+	     strcmp(word[2], "remove") != 0 && strcmp(word[2], "purge") != 0) ||
+	    sscanf(word[0], "%4d-%2d-%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday) != 3 ||
+	    sscanf(word[1], "%2d:%2d:%2d", &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 3)
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon -= 1;
+	k->t = (long long)mktime(&tm);
+	if (k->t <= 0 || k->t > k->h->now_s + HISTORY_FUTURE_S)
+		return false;
+	f.name = word[3];
+	f.value = strcmp(word[4], "<none>") == 0 ? "none" : word[4];
+	k->t--;
+	put(k, &f);
+	f.value = strcmp(word[5], "<none>") == 0 ? "none" : word[5];
+	k->t++;
+	put(k, &f);
+	return true;
+}
+
+static bool is_dpkg_log(const char *text, size_t len)
+{
+	return len > 20 && isdigit((unsigned char)text[0]) && text[4] == '-' && text[10] == ' ' &&
+	       text[13] == ':';
+}
+
+static int take_packages(struct take *k, const char *text, size_t len)
+{
+	struct arena line = { 0 };
+
+	if (!k->from->name) {
+		k->from->refuse(k->from->ctx, k->from->file,
+				"a log of packages names no machine; give --machine NAME");
+		return 0;
+	}
+	if (history_machine(k->h, k->from->name, NULL, &k->machine) < 0)
+		return -EINVAL;
+	for (const char *at = text, *end = text + len; at < end && !k->failed;) {
+		const char *nl = memchr(at, '\n', (size_t)(end - at));
+		size_t n = (size_t)((nl ? nl : end) - at);
+
+		if (n < HISTORY_TEXT_MAX)
+			(void)take_package(k, arena_strndup(&line, at, n));
+		arena_free(&line);
+		at += n + 1;
+	}
+	k->sum->documents++;
+	return k->failed ? -EINVAL : 0;
+}
+
+/* --- all of a text ---------------------------------------------------------------------------- */
+
+/* "node7: {": the name before it; NULL: it begins with none. */
+static const char *take_prefix(struct arena *a, const char **at, const char *end)
+{
+	size_t n = 0, most = (size_t)(end - *at);
+
+	while (n < most && n < NAME_BYTES &&
+	       (isalnum((unsigned char)(*at)[n]) || strchr("-._", (*at)[n])))
+		n++;
+	if (!n || n + 2 >= most || (*at)[n] != ':' || (*at)[n + 1] != ' ' || (*at)[n + 2] != '{')
+		return NULL;
+	*at += n + 2;
+	return arena_strndup(a, *at - n - 2, n);
+}
+
+int history_add(struct history *h, const struct history_from *from, const char *text, size_t len,
+		struct history_sum *sum, struct err *e)
+{
+	struct take k = { .h = h, .from = from, .sum = sum };
+	const char *at = text, *end = text + len;
+
+	h->sql.e = e;
+	if (is_dpkg_log(text, len))
+		return take_packages(&k, text, len);
+	while (!k.failed) {
+		json_error_t why;
+		struct err bad = { 0 };
+		json_t *j;
+
+		while (at < end && isspace((unsigned char)*at))
+			at++;
+		if (at == end)
+			break;
+		k.prefix = take_prefix(h->a, &at, end);
+		j = json_loadb(at, (size_t)(end - at),
+			       JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
+		if (j) {
+			at += why.position;
+			if (take_document(&k, j, &bad) && !k.failed)
+				from->refuse(from->ctx, from->file, arena_strdup(h->a, bad.text));
+			json_decref(j);
+			continue;
+		}
+		/* A line that is torn does not take the next one with it. */
+		from->refuse(from->ctx, from->file,
+			     arena_printf(h->a, "no JSON: %.200s", why.text));
+		at = memchr(at, '\n', (size_t)(end - at));
+		while (at && at + 1 < end && at[1] != '{' && !isalnum((unsigned char)at[1]))
+			at = memchr(at + 1, '\n', (size_t)(end - at - 1));
+		at = at ? at + 1 : end;
+	}
+	return k.failed ? -EINVAL : 0;
+}

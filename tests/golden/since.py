@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The history of machines: what is kept of results, what is refused, what changed, what it cost. since.py GPUTUNE [MACHINES WEEKS]"""
+import csv
+import io
+import json
+import math
+import random
+import shutil
+import sqlite3
+import sys
+import time
+
+from common import end_suite, expect, finish, follows, gputune, refuses, root, run, says, scratch, start
+
+DAY = 86400
+T0 = 1767225600  # 2026-01-01
+folder = scratch("since")
+db = folder / "h.db"
+
+
+def stamp(t):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t))
+
+
+def head(schema, name, t, **more):
+    return {"schema": f"gputune.{schema}/1", "tool_version": "0.1.0", "host": {"nodename": name, "platform": "generic", "kernel": "6.8.0", "captured": False},
+            "time": stamp(t), "exit_code": 0, **more}
+
+
+def check(name, t, settings=(), health=()):
+    found = [{"id": i, "target": "", "verdict": v, "current": c, "wanted": "1", "health": False} for i, v, c in settings]
+    found += [{"id": i, "target": "gpu0", "verdict": v, "current": c, "health": True} for i, v, c in health]
+    return head("check", name, t, findings=found)
+
+
+def bench(name, t, value, versions=(), better="higher", identity=None):
+    figure = {"key": "rate", "unit": "gb_per_s", "better": better, "median_gb_per_s": value}
+    return head("bench", name, t, **({"machine": identity} if identity else {}), fingerprint=dict(versions),
+                cases=[{"bench": "copy", "case": "h2d", "figures": [figure]}])
+
+
+def add(*documents, at=db, code=0, words=(), prefix=None):
+    """Adds documents from standard input."""
+    text = "".join((f"{prefix}: " if prefix else "") + (d if isinstance(d, str) else json.dumps(d)) + "\n" for d in documents)
+    p = start(gputune, "since", "add", "-", "--db", at, "--format", "json", stdin=-1)
+    out, err = p.communicate(text, timeout=300)
+    expect(f"added: {text[:60]}", p.returncode == code and all(w in out + err for w in words), (p.returncode, out, err))
+    return json.loads(out) if out else {}
+
+
+def rows(sql, at=db):
+    with sqlite3.connect(at) as c:
+        return c.execute(sql).fetchall()
+
+
+def what_is_kept():
+    first = add(check("n1", T0, [("a.b", "pass", "1")], [("gpu.temp", "pass", "40")]))
+    expect("facts and rows", first["facts"] == 4 and first["changes"] == 4, first)
+    again = add(*(check("n1", T0 + k * DAY, [("a.b", "pass", "1")], [("gpu.temp", "pass", str(40 + k))]) for k in range(1, 9)))
+    expect("what is equal makes no row", again["changes"] == 0 and len(rows("select * from fact")) == 4, again)
+    add(check("n1", T0 + 9 * DAY, [("a.b", "fail", "0")]))
+    add(check("n1", T0 + 11 * DAY, [("a.b", "fail", "0")]), check("n1", T0 + 11 * DAY, [("a.b", "fail", "0")]))
+    add(check("n1", T0 + 10 * DAY, [("a.b", "fail", "0")]))
+    add(check("n1", T0 + 8 * DAY + 60, [("a.b", "fail", "0")]))  # a late one moves the beginning back
+    span = rows("select first, last from fact f join item i on i.id = item where i.name = 'a.b' order by first")
+    expect("spans of a fact, in any order of coming", span == [(T0, T0 + 8 * DAY), (T0 + 8 * DAY + 60, T0 + 11 * DAY)], span)
+    add(check("n1", T0 + 10 * DAY + 5, [("a.b", "pass", "1")]))
+    span = rows("select first, last from fact f join item i on i.id = item where i.name = 'a.b' order by first")
+    expect("one that lies between keeps both ends", len(span) == 4 and span[-1] == (T0 + 11 * DAY,) * 2, span)
+    log = folder / "dpkg.log"
+    log.write_text("2026-01-20 10:00:00 upgrade libnccl2:amd64 2.20 2.21\n2026-01-20 10:00:01 status installed libnccl2:amd64 2.21\n"
+                   "2026-01-21 10:00:00 remove curl:amd64 8.1 <none>\n")
+    says("a log without a machine", ["since", "add", log, "--db", db], 5, "--machine NAME")
+    says("a log of packages", ["since", "add", log, "--db", db, "--machine", "n1"], 0, "documents")
+    j = follows("changes since a date", ["since", "2026-01-05", "--db", db], 0, "since")
+    names = {(c["kind"], c["name"], c["from"], c["to"]) for c in j["changes"]}
+    expect("changes", ("package", "libnccl2:amd64", "2.20", "2.21") in names and ("setting", "a.b", "pass: 1", "fail: 0") in names, names)
+    j = follows("changes since the upgrade", ["since", "upgrade", "--db", db], 0, "since")
+    expect("the newest package", [c["name"] for c in j["changes"]] == ["curl:amd64"], j["changes"])
+    says("a page", ["since", "2026-01-05", "--db", db], 0, "libnccl2", "No figure was measured")
+    refuses("no time", ["since", "yesterday", "--db", db], 2, "is no time")
+    refuses("no such machine", ["since", "30", "--db", db, "--machine", "n9"], 2, "no machine is called n9")
+
+
+def what_is_refused():
+    before = rows("select count(*) from fact")
+    add(check("n2", T0), prefix="n1", code=5, words=("n1 sent it, but it claims to be of n2",))
+    add(check("n1.example.org", T0, [("x.y", "pass", "1")]), prefix="n1", code=0)
+    add(check("n1", time.time() + 9 * DAY), code=5, words=("in the future",))
+    add({"schema": "gputune.plan/1"}, code=5, words=("gputune.plan/1 is no result",))
+    got = add('{"schema": "gputune.check/1", "host"', json.dumps(check("n3", T0, [("x.y", "pass", "1")])), code=5, words=("no JSON",))
+    expect("a torn line takes no other with it", got["documents"] == 1, got)
+    add(bench("n4", T0, 10, identity="aaaa1111bbbb2222"))
+    add(bench("n4", T0 + DAY, 10, identity="cccc3333dddd4444"), code=5, words=("another machine is called n4",))
+    names = [r[0] for r in rows("select name from machine where name like 'n4%' order by 1")]
+    expect("two machines of one name are both kept", names == ["n4", "n4#cccc3333"], names)
+    expect("nothing was lost", rows("select count(*) from fact") >= before)
+
+
+def what_is_no_history():
+    other = folder / "other.db"
+    with sqlite3.connect(other) as c:
+        c.execute("create table t(x)")
+    refuses("another program's", ["since", "5", "--db", other], 2, "not a history of gputune")
+    refuses("and it is not written to", ["since", "add", root / "README.md", "--db", other], 2, "not a history of gputune")
+    newer = folder / "newer.db"
+    shutil.copy(db, newer)
+    with sqlite3.connect(newer) as c:
+        c.execute("pragma user_version = 7")
+    refuses("a later version's", ["since", "add", "-", "--db", newer], 2, "format 7, written by another version")
+    text = folder / "text.db"
+    text.write_text("no database " * 2000)
+    refuses("no database", ["since", "5", "--db", text], 2, "not a SQLite database")
+    torn = folder / "torn.db"
+    torn.write_bytes(db.read_bytes()[:-6000])
+    kept = torn.read_bytes()
+    refuses("a torn one", ["since", "add", "-", "--db", torn], 2, "damaged; move it away")
+    expect("a torn one stays as it is", torn.read_bytes() == kept)
+    locked = sqlite3.connect(db, isolation_level=None)
+    locked.execute("begin exclusive")
+    waits = start(gputune, "since", "5", "--db", db)  # it waits for the other, while the next ones are tried
+    refuses("none yet", ["since", "5", "--db", folder / "none.db"], 2, "no history yet")
+    refuses("a folder", ["since", "5", "--db", folder], 2, "not a regular file")
+    refuses("a place that is not there", ["since", "add", "-", "--db", folder / "no/h.db"], 2, "cannot be opened")
+    got, _, err = finish(waits)
+    expect("a locked one", got == 2 and "locked by another process" in err, (got, err))
+    locked.execute("rollback")
+    expect("no journal is left", not list(folder.glob("*-journal")), list(folder.iterdir()))
+
+
+def what_it_cost():
+    """Three machines of a small shop, each by itself; then a fleet in which two changes always come together."""
+    at, rnd = folder / "cost.db", random.Random(7)
+    documents = []
+    for k in range(16):
+        new = k >= 8
+        documents.append(bench("s1", T0 + k * DAY, 100 * (0.95 if new else 1) * math.exp(rnd.gauss(0, 0.004)), {"gpu_driver": "590" if new else "580"}))
+        documents.append(bench("s2", T0 + k * DAY, 100 * math.exp(rnd.gauss(0, 0.001)), {"gpu_driver": "590" if new else "580"}))
+    add(*documents, at=at)
+    j = follows("one machine", ["since", "2026-01-02", "--db", at, "--machine", "s1"], 1, "since")
+    cost = j["costs"][0]
+    expect("it hurts", cost["verdict"] == "hurts" and -7 < cost["effect_percent"] < -3 and cost["changes"] == ["gpu_driver 580 -> 590"], cost)
+    cost = follows("another", ["since", "2026-01-02", "--db", at, "--machine", "s2"], 0, "since")["costs"][0]
+    expect("no difference", cost["verdict"] == "no-difference", cost)
+    documents = []
+    for m in range(40):
+        when = {"driver": rnd.randrange(6, 18), "vbios": rnd.randrange(6, 18)}
+        when["kernel_build"] = when["driver"]
+        for k in range(24):
+            versions = {name: ("new" if k >= w else "old") for name, w in when.items()}
+            documents.append(bench(f"f{m}", T0 + k * DAY, 50 * (0.97 if versions["vbios"] == "new" else 1) * math.exp(rnd.gauss(0, 0.005)), versions))
+    at = folder / "fleet.db"
+    add(*documents, at=at)
+    j = follows("a fleet", ["since", "2026-01-02", "--db", at], 1, "since")
+    hurts = [c["changes"] for c in j["costs"] if c["verdict"] == "hurts"]
+    together = [c for c in j["costs"] if len(c["changes"]) == 2]
+    expect("the guilty one alone is named", hurts == [["vbios old -> new"]], j["costs"])
+    expect("what came together stands together", together and together[0]["verdict"] != "hurts", j["costs"])
+    says("its page", ["since", "2026-01-02", "--db", at], 1, "hurts", "vbios old", "together with")
+    return at
+
+
+def out_again(at):
+    got, out, err = run("since", "export", "csv", "--db", at)
+    table = list(csv.DictReader(io.StringIO(out)))
+    want = rows("select (select count(*) from fact) + (select count(*) from figure)", at)[0][0]
+    expect("CSV has every row", got == 0 and len(table) == want and table[0]["machine"] == "f0", (got, len(table), want, err))
+    rates = sum(float(r["value"]) for r in table if r["kind"] == "higher")
+    expect("figures to the last digit", abs(rates - rows("select sum(value) from figure", at)[0][0]) < 1e-6, rates)
+    before = len(rows("select * from figure", at))
+    follows("compacted", ["since", "compact", "--db", at, "--keep", "1"], 0, "since-stored")
+    weeks = rows("select count(*) from (select distinct machine, item, t / 604800 from figure)", at)[0][0]
+    after = len(rows("select * from figure", at))
+    expect("one a week stays", after < before / 3 and abs(after - weeks) <= 40, (before, after, weeks))
+
+
+def ten_years():
+    """A check a day and a bench of ten figures a day: 3,650 of each, and a change a week."""
+    at, rnd = folder / "years.db", random.Random(3)
+    documents = []
+    for k in range(0, 3650, 5):
+        settings = [(f"s.{i}", "pass", str(i + (k // 7 + i) // 50)) for i in range(100)]
+        documents.append(check("y", T0 - (3650 - k) * DAY, settings))
+        b = bench("y", T0 - (3650 - k) * DAY, 1)
+        b["cases"] = [{"bench": "copy", "case": str(i), "figures": [{"key": "r", "unit": "s", "better": "lower", "median_s": rnd.random() + 1}]} for i in range(10)]
+        documents.append(b)
+    add(*documents, at=at)
+    # Every fifth day stands for five: figures are rows, facts only where they change.
+    size, figures = at.stat().st_size, len(rows("select * from figure", at))
+    page = size + 4 * figures * 24
+    expect("ten years of a machine are below 5 MB", page < 5e6, (size, figures, page))
+
+
+def large(machines, weeks):
+    """Nightly: a fleet over a year, and how long questions take."""
+    at, rnd = folder / "large.db", random.Random(1)
+    add(check("m0", T0), at=at, code=0)
+    with sqlite3.connect(at) as c:
+        c.execute("delete from machine")
+        c.execute("delete from fact")
+        c.executemany("insert into machine values(?, ?, '')", ((m + 1, f"m{m}") for m in range(machines)))
+        c.execute("delete from item")
+        c.executemany("insert into item values(?, 'setting', ?, '', '')", ((i + 1, f"s.{i}") for i in range(40)))
+        c.executemany("insert into item values(?, 'higher', ?, '', 'gb_per_s')", ((i + 41, f"copy/{i} rate") for i in range(4)))
+        c.execute("delete from answer")
+        c.executemany("insert into answer values(?, 'pass', ?, '1')", ((v + 1, str(v)) for v in range(8)))
+        facts, figures = [], []
+        for m in range(machines):
+            value = [0] * 40
+            begin = [T0] * 40
+            for w in range(weeks):
+                if rnd.random() < 0.13:
+                    i = rnd.randrange(40)
+                    facts.append((m + 1, i + 1, begin[i], T0 + (w * 7 - 1) * DAY if w else T0, value[i] + 1))
+                    begin[i] = T0 + w * 7 * DAY
+                    value[i] = (value[i] + 1) % 2
+                figures += ((m + 1, f, T0 + w * 7 * DAY, 100 * math.exp(rnd.gauss(0, 0.01))) for f in (41, 42, 43, 44))
+            facts += ((m + 1, i + 1, begin[i], T0 + weeks * 7 * DAY, value[i] + 1) for i in range(40))
+        c.executemany("insert or replace into fact values(?, ?, ?, ?, ?)", facts)
+        c.executemany("insert or replace into figure values(?, ?, ?, ?)", figures)
+    print(f"{machines} machines, {weeks} weeks: {len(facts)} facts, {len(figures)} figures, {at.stat().st_size / 1e6:.0f} MB", flush=True)
+    for words in (["30"], ["2026-01-02"], ["upgrade"], ["2026-01-02", "--machine", "m42"]):
+        began = time.monotonic()
+        got, out, err = run("since", *words, "--db", at, "--format", "json")
+        took = time.monotonic() - began
+        print(f"since {' '.join(words)}: {took:.2f} s, exit {got}", flush=True)
+        expect(f"since {words} below 2 s", got in (0, 1, 2) and took < 2, (took, got, err))
+
+
+if len(sys.argv) > 2:
+    large(int(sys.argv[2]), int(sys.argv[3]))
+    end_suite()
+what_is_kept()
+what_is_refused()
+what_is_no_history()
+out_again(what_it_cost())
+ten_years()
+end_suite()
