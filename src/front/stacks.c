@@ -69,6 +69,11 @@ static void refresh(struct stack_samples *s)
 	}
 }
 
+static bool same(const char *x, const char *y)
+{
+	return x == y || (x && y && strcmp(x, y) == 0);
+}
+
 static void count(struct stack_samples *s, size_t process, const struct hang_process *p)
 {
 	const char *kind = strcmp(p->kind, "unknown") == 0 ? "other" : p->kind;
@@ -76,7 +81,7 @@ static void count(struct stack_samples *s, size_t process, const struct hang_pro
 
 	while (i < s->n_places &&
 	       (s->places[i].process != process || s->places[i].line != p->line ||
-		strcmp(s->places[i].kind, kind) != 0 || s->places[i].file != p->file))
+		strcmp(s->places[i].kind, kind) != 0 || !same(s->places[i].file, p->file)))
 		i++;
 	if (i == PLACES_MAX)
 		return;

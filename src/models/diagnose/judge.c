@@ -167,11 +167,11 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 			if (t->kind != TRAIT_PLACE || ev->files[t->file].run != j->r->run ||
 			    !str_starts(t->text, kinds[k].kind) || t->value < DIAGNOSE_WORTH)
 				continue;
-			most = fmax(most, t->value);
+			most = kinds[k].waits ? fmax(most, t->value) : most;
 			judged_cite_trait(j, c, t);
 		}
 	/* A wait for the GPU is work of the GPU: no cause by itself. */
-	if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN && strcmp(c->row->id, "sync") != 0)
+	if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN)
 		judged_set_text(j, c, IS_LIKELY, most,
 				"%.0f %% of the stack samples of the main thread are in it",
 				100 * most);
