@@ -150,12 +150,16 @@ static void doubt(struct arena *a, const struct run_summary *r, struct judged_ca
  */
 static void judge_places(const struct judging *j, struct judged_cause *c)
 {
+	/* Where workers of a loader are says where its time goes, not that anybody waits for it; a
+	 * wait for the GPU is work of the GPU. */
 	static const struct {
 		const char *cause, *kind;
-	} kinds[] = { { "loader", "data-loader: " },
-		      { "checkpoint", "saving: " },
-		      { "sync", "synchronizing: " },
-		      { "launch", "compiling: " } };
+		bool waits;
+	} kinds[] = { { "loader", "data-loader: ", true },
+		      { "loader", "loader-worker: ", false },
+		      { "checkpoint", "saving: ", true },
+		      { "sync", "synchronizing: ", false },
+		      { "launch", "compiling: ", true } };
 	const struct run_evidence *ev = j->r->ev;
 	double most = 0;
 
@@ -170,7 +174,6 @@ static void judge_places(const struct judging *j, struct judged_cause *c)
 			most = kinds[k].waits ? fmax(most, t->value) : most;
 			judged_cite_trait(j, c, t);
 		}
-	/* A wait for the GPU is work of the GPU: no cause by itself. */
 	if (most > 2 * DIAGNOSE_WORTH && c->how == IS_UNSEEN)
 		judged_set_text(j, c, IS_LIKELY, most,
 				"%.0f %% of the stack samples of the main thread are in it",

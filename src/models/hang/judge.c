@@ -163,7 +163,7 @@ void hang_classify(struct arena *a, const struct stack_process *before, double s
 				p->operation = collective_of(a, t);
 			return;
 		}
-	if (p->busy > 0.5)
+	if (p->busy > 0.5 || (t->state == 'R' && old && old->state == 'R'))
 		set_kind(p, "spinning", p->moves ? "computes on the CPU" : "spins on the CPU",
 			 "the line is a loop that does not end, or long work");
 	else
