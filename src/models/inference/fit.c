@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fitted constants. Fitted by tests/predict/fit.py on tests/predict/measured.csv; what no row
- * speaks of (an engine never measured on a kind of hardware) is taken from its neighbour.
+ * The fitted constants are fit.rows, written by scripts/fit from tests/predict/measured.csv; an
+ * engine never measured on a kind of hardware takes its neighbour's.
  */
 #include "models/inference/fit.h"
 
@@ -18,17 +18,11 @@ const char *const fit_names[FITS] = {
 	"math_expert", "rows",	     "math_cache", "chunk_us",	  "first_ms",	 "first_seq_ms",
 	"link_us",     "net_us",     "link",	   "queue",	  "finish",	 "width",
 	"four",	       "math_block", "scan",	   "cast_us",	  "touch_us",	 "spread",
-	"host_us",     "lag",	     "fill_us",	   "expert_rows",
+	"host_us",     "lag",	     "fill_us",	   "expert_rows", "moe_us",	 "mla_us",
 };
 const char *const engine_names[ENGINES] = { "vllm", "sglang", "tensorrt-llm", "llama.cpp",
 					    "pytorch" };
-const char *const hardware_names[HARDWARES] = { "unified", "server" };
-
-void fits_default(struct fits *f)
-{
-	memcpy(f->of, fit_table, sizeof(f->of));
-	f->origin = "published measurements (docs/PREDICT.md)";
-}
+const char *const hardware_names[HARDWARES] = { "unified", "server", "blackwell" };
 
 static int name_in(const char *const *names, int n, const char *s, size_t len)
 {
@@ -87,6 +81,33 @@ int fits_read(struct fits *f, const char *text, struct err *e)
 	return 0;
 }
 
+extern const char fit_constants[];
+
+/* The engine on its nearest kind of hardware, else vLLM on this kind. */
+static const struct fit *neighbour(const struct fits *f, int engine, int hardware)
+{
+	const struct fit *own = f->of[engine];
+
+	if (hardware == HARDWARE_BLACKWELL && own[HARDWARE_SERVER].v[FIT_DENSE] > 0)
+		return &own[HARDWARE_SERVER];
+	if (engine == ENGINE_LLAMACPP)
+		return &own[HARDWARE_UNIFIED];
+	return &f->of[ENGINE_VLLM][hardware];
+}
+
+void fits_default(struct fits *f)
+{
+	struct err e = { 0 };
+
+	*f = (struct fits){ .origin = "published measurements (docs/PREDICT.md)" };
+	if (fits_read(f, fit_constants, &e) < 0)
+		f->origin = "unreadable built-in constants";
+	for (int h = 0; h < HARDWARES; h++)
+		for (int engine = 0; engine < ENGINES; engine++)
+			if (f->of[engine][h].v[FIT_DENSE] <= 0)
+				f->of[engine][h] = *neighbour(f, engine, h);
+}
+
 enum engine engine_parse(const char *text)
 {
 	if (strcasestr(text, "vllm"))
@@ -103,34 +124,10 @@ enum engine engine_parse(const char *text)
 	return ENGINES;
 }
 
-/* Written by tests/predict/fit.py: measured over predicted, by cross-validation over families. */
+/* Written by scripts/fit: measured over predicted, of families left out of the fit. */
 
 const struct spread spreads[] = {
-	{ ENGINES, HARDWARES, MEASURE_THROUGHPUT, true, 0.744, 1.179, 433, 15 },
-	{ ENGINES, HARDWARES, MEASURE_TPOT, false, 0.870, 1.111, 296, 54 },
-	{ ENGINES, HARDWARES, MEASURE_TPOT, true, 0.744, 1.331, 1087, 21 },
-	{ ENGINES, HARDWARES, MEASURE_TTFT, false, 0.771, 1.441, 186, 19 },
-	{ ENGINES, HARDWARES, MEASURE_TTFT, true, 0.626, 2.463, 1014, 17 },
-	{ ENGINE_LLAMACPP, HARDWARE_UNIFIED, MEASURE_THROUGHPUT, true, 0.640, 1.203, 45, 3 },
-	{ ENGINE_LLAMACPP, HARDWARE_UNIFIED, MEASURE_TPOT, false, 0.791, 1.068, 111, 49 },
-	{ ENGINE_LLAMACPP, HARDWARE_UNIFIED, MEASURE_TPOT, true, 0.831, 1.563, 45, 3 },
-	{ ENGINE_LLAMACPP, HARDWARE_UNIFIED, MEASURE_TTFT, false, 0.745, 1.437, 30, 3 },
-	{ ENGINE_TORCH, HARDWARE_SERVER, MEASURE_TPOT, true, 0.955, 1.048, 28, 4 },
-	{ ENGINE_TORCH, HARDWARE_SERVER, MEASURE_TTFT, false, 0.944, 1.051, 21, 4 },
-	{ ENGINE_SGLANG, HARDWARE_SERVER, MEASURE_TPOT, true, 0.786, 1.323, 122, 4 },
-	{ ENGINE_SGLANG, HARDWARE_SERVER, MEASURE_TTFT, true, 0.754, 2.358, 122, 4 },
-	{ ENGINE_TRTLLM, HARDWARE_SERVER, MEASURE_TPOT, true, 0.674, 1.411, 339, 3 },
-	{ ENGINE_TRTLLM, HARDWARE_SERVER, MEASURE_TTFT, true, 0.484, 3.874, 339, 3 },
-	{ ENGINE_VLLM, HARDWARE_SERVER, MEASURE_TPOT, true, 0.243, 1.252, 201, 3 },
-	{ ENGINE_VLLM, HARDWARE_SERVER, MEASURE_TTFT, true, 0.290, 1.214, 201, 3 },
-	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_THROUGHPUT, true, 0.785, 1.172, 388, 14 },
-	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_TPOT, false, 0.896, 1.127, 171, 17 },
-	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_TPOT, true, 0.828, 1.186, 352, 11 },
-	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_TTFT, false, 0.783, 1.511, 135, 13 },
-	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_TTFT, true, 0.847, 1.402, 352, 11 },
-	{ ENGINES, HARDWARES, MEASURE_THROUGHPUT, false, 0.900, 1.149, 296, 54 },
-	{ ENGINE_LLAMACPP, HARDWARE_UNIFIED, MEASURE_THROUGHPUT, false, 0.936, 1.264, 111, 49 },
-	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_THROUGHPUT, false, 0.887, 1.116, 171, 17 },
+#include "models/inference/spreads.rows"
 };
 const size_t spread_count = sizeof(spreads) / sizeof(spreads[0]);
 
@@ -161,26 +158,9 @@ const struct change_spread *change_spread_of(enum change_kind kind, enum hardwar
 	return best;
 }
 
-/* Written by tests/predict/fit.py: a gain as measured over as predicted, by cross-validation. */
+/* Written by scripts/fit: a gain as measured over as predicted, families left out. */
 
 const struct change_spread change_spreads[] = {
-	{ CHANGE_LAYOUT, HARDWARES, MEASURE_TPOT, 0.772, 1.156, 526, 6 },
-	{ CHANGE_LAYOUT, HARDWARES, MEASURE_TTFT, 0.516, 1.121, 522, 4 },
-	{ CHANGE_LAYOUT, HARDWARE_SERVER, MEASURE_TPOT, 0.772, 1.156, 521, 3 },
-	{ CHANGE_LAYOUT, HARDWARE_SERVER, MEASURE_TTFT, 0.516, 1.122, 521, 3 },
-	{ CHANGE_USERS, HARDWARES, MEASURE_THROUGHPUT, 0.907, 1.305, 395, 14 },
-	{ CHANGE_USERS, HARDWARES, MEASURE_TPOT, 0.765, 1.242, 1783, 21 },
-	{ CHANGE_USERS, HARDWARES, MEASURE_TTFT, 0.582, 1.619, 1606, 17 },
-	{ CHANGE_USERS, HARDWARE_SERVER, MEASURE_TPOT, 0.744, 1.264, 1168, 9 },
-	{ CHANGE_USERS, HARDWARE_SERVER, MEASURE_TTFT, 0.525, 2.021, 1126, 6 },
-	{ CHANGE_USERS, HARDWARE_UNIFIED, MEASURE_THROUGHPUT, 0.907, 1.305, 395, 14 },
-	{ CHANGE_USERS, HARDWARE_UNIFIED, MEASURE_TPOT, 0.806, 1.204, 615, 13 },
-	{ CHANGE_USERS, HARDWARE_UNIFIED, MEASURE_TTFT, 0.830, 1.145, 480, 11 },
-	{ CHANGE_WEIGHTS, HARDWARES, MEASURE_THROUGHPUT, 0.960, 1.261, 144, 4 },
-	{ CHANGE_WEIGHTS, HARDWARES, MEASURE_TPOT, 0.953, 1.260, 216, 7 },
-	{ CHANGE_WEIGHTS, HARDWARES, MEASURE_TTFT, 0.731, 1.307, 207, 7 },
-	{ CHANGE_WEIGHTS, HARDWARE_UNIFIED, MEASURE_THROUGHPUT, 0.960, 1.261, 144, 4 },
-	{ CHANGE_WEIGHTS, HARDWARE_UNIFIED, MEASURE_TPOT, 0.952, 1.264, 198, 4 },
-	{ CHANGE_WEIGHTS, HARDWARE_UNIFIED, MEASURE_TTFT, 0.727, 1.314, 198, 4 },
+#include "models/inference/gains.rows"
 };
 const size_t change_spread_count = sizeof(change_spreads) / sizeof(change_spreads[0]);

@@ -14,13 +14,13 @@
 #include "knowledge/engine_options.h"
 
 /* What the fitting knows apart. */
-enum hardware { HARDWARE_UNIFIED, HARDWARE_SERVER, HARDWARES };
+enum hardware { HARDWARE_UNIFIED, HARDWARE_SERVER, HARDWARE_BLACKWELL, HARDWARES };
 
 enum fit_id {
 	FIT_DENSE,  /* part of the memory bandwidth that weights every token takes are read with */
 	FIT_EXPERT, /* the same for routed experts */
 	FIT_CACHE,  /* the same for keys and values */
-	FIT_LAYER_US,  /* a layer's launches and small kernels, us */
+	FIT_LAYER_US,  /* a dense layer's launches and small kernels, us */
 	FIT_LINEAR_US, /* a linear layer's more, us */
 	FIT_STEP_MS,   /* a step's scheduling and sampling, ms */
 	FIT_SEQ_US,    /* a sequence's part in a step, us */
@@ -52,6 +52,8 @@ enum fit_id {
 	FIT_LAG,      /* steps between a prompt's and its first token's way to the user */
 	FIT_FILL_US,  /* each expert that a chunk of a prompt reaches, whatever its width, us */
 	FIT_EXPERT_ROWS, /* tokens of one expert at which half of its rate is reached */
+	FIT_MOE_US,	 /* launches of a layer with experts, in place of a dense layer's, us */
+	FIT_MLA_US,	 /* more for a layer with a latent cache, us */
 	FITS,
 };
 
@@ -74,53 +76,6 @@ void fits_default(struct fits *f);
 int fits_read(struct fits *f, const char *text, struct err *e);
 /* "vllm", "TensorRT-LLM", "ollama"; ENGINES: none of them. */
 enum engine engine_parse(const char *text);
-
-/* Written by tests/predict/fit.py: a set for each engine and kind of hardware, by enum fit_id. */
-
-/* clang-format off */
-static const struct fit fit_table[ENGINES][HARDWARES] = {
-	{
-		{ { 0.8425, 0.8432, 0.9921, 4.831, 4.788, 0.2907, 9.826, 0.598, 0.378, 0.6233, 0.4032, 0.5,
-		    1, 8.062, 0.5391, 19.9, 24.2, 1, 15, 61.63, 0.75, 1, 0.975, 393.9,
-		    0.9135, 0.1547, 1.624, 1, 2.562, 0.7171, 5, 0.5, 0.01, 6.286 } },
-		{ { 0.95, 0.8479, 1, 57.56, 10, 0.3975, 4.69, 0.6031, 0.9, 0.3, 0.7149, 0.5,
-		    0.3029, 28.56, 1, 16.23, 7.685, 1, 9.496, 78, 1, 1, 0.95, 100,
-		    0.95, 0.3595, 1.871, 21.02, 0.2456, 0.75, 30.04, 0.5708, 1.989, 6.535 } },
-	},
-	{
-		{ { 0.8425, 0.8432, 0.9921, 4.831, 4.788, 0.2907, 9.826, 0.598, 0.378, 0.6233, 0.4032, 0.5,
-		    1, 8.062, 0.5391, 19.9, 24.2, 1, 15, 61.63, 0.75, 1, 0.975, 393.9,
-		    0.9135, 0.1547, 1.624, 1, 2.562, 0.7171, 5, 0.5, 0.01, 6.286 } },
-		{ { 0.9497, 0.8822, 0.95, 73.23, 10, 0.4201, 5.679, 0.6215, 0.8997, 0.3, 0.8981, 0.5,
-		    0.3923, 29.13, 0.9968, 17.88, 142.5, 1, 11.64, 78, 1, 1, 0.95, 100,
-		    0.95, 0.4038, 2.594, 24.71, 0.2595, 0.75, 29.02, 2.199, 1.832, 7.628 } },
-	},
-	{
-		{ { 0.8425, 0.8432, 0.9921, 4.831, 4.788, 0.2907, 9.826, 0.598, 0.378, 0.6233, 0.4032, 0.5,
-		    1, 8.062, 0.5391, 19.9, 24.2, 1, 15, 61.63, 0.75, 1, 0.975, 393.9,
-		    0.9135, 0.1547, 1.624, 1, 2.562, 0.7171, 5, 0.5, 0.01, 6.286 } },
-		{ { 0.95, 0.8532, 1, 65.38, 10, 0.4146, 5.621, 0.7792, 0.1, 0.3, 0.95, 0.5,
-		    0.4158, 28.85, 1, 18.04, 26.45, 1, 12.26, 78, 1, 1, 0.95, 100,
-		    0.95, 0.3331, 1.871, 33.8, 0.3559, 0.75, 43.76, 8.975, 4.373, 7.432 } },
-	},
-	{
-		{ { 0.7153, 0.6803, 0.3995, 21.22, 11.92, 0.3, 10.03, 0.6, 0.45, 0.3, 0.5, 0.218,
-		    0.7, 32, 0.4317, 49.98, 40, 1, 15, 78, 0.75, 1, 0.95, 101.3,
-		    0.95, 0.3, 1.5, 5, 0.01, 0.2822, 5, 0.5, 0.01, 32 } },
-		{ { 0.7153, 0.6803, 0.3995, 21.22, 11.92, 0.3, 10.03, 0.6, 0.45, 0.3, 0.5, 0.218,
-		    0.7, 32, 0.4317, 49.98, 40, 1, 15, 78, 0.75, 1, 0.95, 101.3,
-		    0.95, 0.3, 1.5, 5, 0.01, 0.2822, 5, 0.5, 0.01, 32 } },
-	},
-	{
-		{ { 0.8425, 0.8432, 0.9921, 4.831, 4.788, 0.2907, 9.826, 0.598, 0.378, 0.6233, 0.4032, 0.5,
-		    1, 8.062, 0.5391, 19.9, 24.2, 1, 15, 61.63, 0.75, 1, 0.975, 393.9,
-		    0.9135, 0.1547, 1.624, 1, 2.562, 0.7171, 5, 0.5, 0.01, 6.286 } },
-		{ { 0.8376, 0.65, 0.7767, 35.04, 10, 0.5, 9.771, 0.6532, 0.5256, 0.3, 0.5, 0.5,
-		    0.5, 29.55, 0.4227, 4.99, 0.2994, 1, 10, 78, 1, 1, 0.95, 99.63,
-		    0.95, 0.42, 1.5, 20.26, 0.3, 0.75, 2, 2.5, 1.5, 8 } },
-	},
-};
-/* clang-format on */
 
 /*
  * What can be changed about a way to serve a model, and how well the gain of each kind of change
@@ -156,7 +111,7 @@ struct change_spread {
 	int pairs, families;
 };
 
-/* Written by tests/predict/fit.py. */
+/* Written by scripts/fit. */
 extern const struct change_spread change_spreads[];
 extern const size_t change_spread_count;
 

@@ -141,9 +141,9 @@ const char *const limit_names[LIMITS] = { "memory-capacity", "memory-bandwidth",
 /* Whose runs the constants of a class of hardware are of. */
 static const char *measured_on(enum hardware h)
 {
-	return h == HARDWARE_SERVER    ? "H100 and H200"
-	       : h == HARDWARE_UNIFIED ? "GB10"
-				       : "all kinds";
+	static const char *const on[] = { "GB10", "H100 and H200", "B200, B300 and GB200" };
+
+	return h < HARDWARES ? on[h] : "all kinds";
 }
 
 static const char *spread_source(struct arena *a, const struct ask *q, const struct spread *s)

@@ -95,7 +95,7 @@ double link_stage(const struct ask *q, double tokens)
 
 enum hardware hardware_of(const struct gpu_kind *g)
 {
-	return g->server ? HARDWARE_SERVER : HARDWARE_UNIFIED;
+	return !g->server ? HARDWARE_UNIFIED : g->fp4 > 0 ? HARDWARE_BLACKWELL : HARDWARE_SERVER;
 }
 
 double weights_by_format(const struct ask *q)
@@ -279,7 +279,9 @@ void step_time(const struct ask *q, double batch, double context, double width,
 	s->memory = s->dense + s->expert + s->head + s->cache + s->state;
 	infer_step_compute(q, tokens, s);
 	s->launch = f->v[FIT_STEP_MS] +
-		    1e-3 * (a->layers * f->v[FIT_LAYER_US] +
+		    1e-3 * ((a->layers - a->moe_layers) * f->v[FIT_LAYER_US] +
+			    a->moe_layers * f->v[FIT_MOE_US] +
+			    (a->kv_lora ? arch_full_layers(a) : 0) * f->v[FIT_MLA_US] +
 			    (a->linear_state > 65536 ? a->linear_layers : 0) * f->v[FIT_LINEAR_US]);
 	if (q->weights->math == MATH_FP8 || q->weights->math == MATH_FP8_BLOCK ||
 	    q->weights->math == MATH_FP4)
