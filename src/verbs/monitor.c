@@ -14,10 +14,13 @@
 enum { SETTINGS_MS = 15000, USERS_MS = 3000 };
 
 static const struct ask_row monitor_ask_rows[] = {
-	{ "format", "term, json (default in a pipe) or, with --once, prom or openmetrics",
+	{ "format", "term, json (default in a pipe), otlp or, with --once, prom or openmetrics",
 	  .kind = ASK_KIND_NOTE },
 	MONITOR_ASK_ROWS,
 	{ "once", "one look", ASK_FLAG(monitor_ask, once) },
+	{ "otlp", "post each look to this OpenTelemetry collector (OTLP/HTTP, JSON)",
+	  ASK_TEXT(monitor_ask, otlp), .arg = "URL",
+	  .example = "http://127.0.0.1:4318/v1/metrics" },
 	{ ASK_PART(monitor_ask, machine, machine_ask) },
 };
 static const struct ask_shape monitor_ask_shape = ASK_SHAPE(monitor_ask, NULL, monitor_ask_rows);
@@ -357,7 +360,19 @@ static int print_openmetrics(FILE *out, const void *ask, const void *answer, int
 	return code;
 }
 
+static int print_otlp(FILE *out, const void *ask, const void *answer, int code)
+{
+	const struct monitor_moment *m = answer;
+	TEXT_AUTO line = { 0 };
+
+	(void)ask;
+	monitor_otlp(&line, &m->now, m->time_ms);
+	fwrite(line.s, 1, line.len, out);
+	return code;
+}
+
 static const struct verb_format monitor_formats[] = { { "json", print_line },
+						      { "otlp", print_otlp },
 						      { "prom", print_prom },
 						      { "openmetrics", print_openmetrics },
 						      { NULL, NULL } };
@@ -377,7 +392,7 @@ static bool plays(const void *ask)
 	return ((const struct monitor_ask *)ask)->recording != NULL;
 }
 
-static const char *const monitor_forms[] = { "term", "json", "prom", "openmetrics", NULL };
+static const char *const monitor_forms[] = { "term", "json", "prom", "openmetrics", "otlp", NULL };
 
 const struct verb monitor_verb = {
 	.name = "monitor",
@@ -391,7 +406,9 @@ const struct verb monitor_verb = {
 			     { "monitor --once", "one look" },
 			     { "monitor job.rec", "the last page of a recording" },
 			     { "monitor --once --format prom -o gputune.prom",
-			       "for the textfile folder of a node exporter" }),
+			       "for the textfile folder of a node exporter" },
+			     { "monitor --interval 15s --otlp http://127.0.0.1:4318/v1/metrics",
+			       "to an OpenTelemetry collector" }),
 	.ask = &monitor_ask_shape,
 	.prints_as = monitor_forms,
 	.prints = PRINTS_FORMAT | PRINTS_FILE | PRINTS_PAGE,

@@ -10,6 +10,7 @@
 struct monitor_ask {
 	struct machine_ask machine;
 	const char *recording; /* NULL: a machine */
+	const char *otlp;      /* where metrics are posted; NULL: nowhere */
 	double interval_s, for_s;
 	bool once;
 };

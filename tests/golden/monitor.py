@@ -6,6 +6,7 @@ and played again, a recorder that is killed, and the screen in a real terminal (
 monitor.py GPUTUNE
 """
 import fcntl
+import http.server
 import json
 import os
 import pty
@@ -18,6 +19,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 
 import jsonschema
@@ -143,8 +145,69 @@ if shutil.which("promtool"):
     p = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False)
     expect("promtool has nothing against the exposition", p.returncode == 0 and not p.stderr.strip(), p.stderr)
 
+# --- OpenTelemetry -----------------------------------------------------------------------------------
+
+def otlp_points(text):
+    """(metric, hw.id, attributes) to value, of one line; the shape is OTLP's."""
+    j = json.loads(text)
+    scope = j["resourceMetrics"][0]["scopeMetrics"][0]
+    out = {}
+    for m in scope["metrics"]:
+        data = m.get("gauge") or m["sum"]
+        expect(f"otlp: {m['name']}", m["unit"] and m["description"] and ("gauge" in m or (data["aggregationTemporality"] == 2 and isinstance(data["isMonotonic"], bool))), m)
+        for p in data["dataPoints"]:
+            of = {a["key"]: a["value"]["stringValue"] for a in p["attributes"]}
+            expect(f"otlp: a point of {m['name']}", p["timeUnixNano"].isdigit() and isinstance(p["asDouble"], float), p)
+            out[m["name"], of["hw.id"], of.get("network.io.direction", "")] = p["asDouble"]
+    return out
+
+
+for machine, gpus in (("h200-x4", 4), ("dgx-spark", 1), ("nothing", 0)):
+    p = run("monitor", "--once", "--format", "otlp", "--host", f"demo:{machine}")
+    points = otlp_points(p.stdout)
+    expect(f"otlp of {machine}", p.returncode == 0 and p.stdout.count("\n") == 1 and len({i for n, i, _ in points if n == "hw.gpu.utilization"}) == gpus, points)
+    expect(f"otlp of {machine}: no share above 1, no memory of its own on a shared one", all(0 <= v <= 1 for (n, _, _), v in points.items() if n.endswith("utilization")) and
+           (machine != "dgx-spark" or ("hw.gpu.memory.limit", "gpu0", "") not in points), points)
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    got = []
+    status = 200
+
+    def do_POST(self):
+        Collector.got.append((self.path, dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(Collector.status)
+        self.end_headers()
+
+    def log_message(self, *a):
+        pass
+
+
+web = http.server.HTTPServer(("127.0.0.1", 0), Collector)
+threading.Thread(target=web.serve_forever, daemon=True).start()
+url = f"http://127.0.0.1:{web.server_port}/v1/metrics"
+os.environ["OTEL_EXPORTER_OTLP_HEADERS"] = "x-team=gpu,bad"
+p = run("monitor", "--once", "--otlp", url, "--host", "demo:h200-x4")
+if "libcurl is not installed" in p.stderr:
+    common.skip("--otlp", "no libcurl here")
+else:
+    expect("a look is posted", p.returncode == 0 and not p.stdout and len(Collector.got) == 1 and Collector.got[0][0] == "/v1/metrics", (p, Collector.got))
+    expect("as JSON, with headers", Collector.got and Collector.got[0][1]["Content-Type"] == "application/json" and Collector.got[0][1]["x-team"] == "gpu", Collector.got[:1])
+    expect("the same metrics", Collector.got and set(otlp_points(Collector.got[0][2])) == set(otlp_points(run("monitor", "--once", "--format", "otlp", "--host", "demo:h200-x4").stdout)))
+    Collector.status = 503
+    p = run("monitor", "--once", "--otlp", url, "--host", "demo:h200-x4")
+    expect("a collector that refuses", p.returncode == 5 and "HTTP status 503" in p.stderr, p)
+    web.shutdown()
+    web.server_close()
+    p = run("monitor", "--once", "--otlp", url, "--host", "demo:h200-x4")
+    expect("no collector", p.returncode == 5 and url in p.stderr, p)
+    for bad in ("file:///etc/passwd", "ftp://127.0.0.1/x", "x"):
+        p = run("monitor", "--once", "--otlp", bad, "--host", "demo:h200-x4")
+        expect(f"no {bad}", p.returncode == 5 and "http://" in p.stderr, p)
+p = run("monitor", "--otlp", url, "--format", "json")
+expect("--otlp and a format", p.returncode == 2 and "--otlp posts" in p.stderr, p)
 for options, says in ((("--format", "prom"), "--once"), (("--format", "openmetrics"), "--format openmetrics goes with --once"),
-                      (("--format", "md"), "one of term, json, prom, openmetrics"), (("--format", "prom", "job.rec"), "term or json"),
+                      (("--format", "md"), "one of term, json, prom, openmetrics, otlp"), (("--format", "prom", "job.rec"), "term or json"),
                       (("--format", "openmetrics", "--once", "job.rec"), "term or json"), (("--interval", "1ms"), "100ms"),
                       (("--for", "soon"), "--for"), (("no-such-file",), "no-such-file"), (("--once", "--for", "1s"), "no --for"),
                       (("job.rec", "--host", "/"), "as it was taken")):

@@ -2,11 +2,15 @@
 /* gputune monitor, until it is told to end: pages, or lines for programs. */
 #include "verbs/monitor.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "front/terminal.h"
+#include "machine/host/post.h"
 #include "verbs/verbs.h"
+
+enum { POST_MS = 5000 };
 
 struct viewing {
 	struct run *r;
@@ -14,6 +18,7 @@ struct viewing {
 	struct monitor_looks looks;
 	const struct verb_format *format; /* NULL: pages */
 	bool once;
+	int code; /* of what was posted last */
 };
 
 static struct term_style monitor_style(const struct run *r)
@@ -25,7 +30,7 @@ static struct term_style monitor_style(const struct run *r)
 
 static bool is_exposition(const struct verb_format *f)
 {
-	return f && strcmp(f->name, "json") != 0;
+	return f && strcmp(f->name, "json") != 0 && strcmp(f->name, "otlp") != 0;
 }
 
 static void make_page(const struct monitor_moment *m, const struct term_style *how,
@@ -51,6 +56,19 @@ static void print_moment(struct run *r, const struct verb_format *f, const struc
 	fflush(r->out);
 }
 
+/* A collector that is away misses a look, and is asked again at the next. */
+static int send_moment(const struct viewing *s, const struct monitor_moment *m)
+{
+	TEXT_AUTO line = { 0 };
+	struct err e = { 0 };
+
+	monitor_otlp(&line, &m->now, m->time_ms);
+	if (post_json(s->ask->otlp, getenv("OTEL_EXPORTER_OTLP_HEADERS"), line.s, line.len, POST_MS,
+		      &e))
+		return complain(EXIT_BLIND, &e);
+	return EXIT_CLEAN;
+}
+
 /* --- this machine ----------------------------------------------------------------------------- */
 
 static void show(struct viewing *s)
@@ -58,7 +76,10 @@ static void show(struct viewing *s)
 	struct monitor_moment m;
 
 	monitor_show(&s->looks, &m);
-	print_moment(s->r, s->format, &m);
+	if (s->ask->otlp)
+		s->code = send_moment(s, &m);
+	else
+		print_moment(s->r, s->format, &m);
 }
 
 /* Rates need a second look; an exposition has none. */
@@ -108,7 +129,7 @@ static int look_on(struct viewing *s)
 		code = complain_text(EXIT_BLIND, "no file descriptor left for signals");
 	}
 	monitor_close(&s->looks);
-	return code;
+	return code ? code : s->code;
 }
 
 /* --- a recording ------------------------------------------------------------------------------ */
@@ -140,6 +161,9 @@ static int monitor_format(struct run *r, const struct verb_format **out)
 	/* In a pipe a program reads it. */
 	name = name ? name : r->tty || ask->once ? "term" : "json";
 	*out = NULL;
+	if (ask->otlp && (ask->recording || r->print.format))
+		return complain_text(EXIT_USAGE,
+				     "--otlp posts what is seen now: no recording, no --format");
 	if (strcmp(name, "term") == 0)
 		return 0;
 	while (strcmp(f->name, name) != 0)

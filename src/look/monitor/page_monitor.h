@@ -33,6 +33,10 @@ enum exposition {
 /* The whole exposition, without times: it is of now. */
 void monitor_exposition(FILE *out, const struct instant *f, enum exposition how);
 
+/* The GPUs as OpenTelemetry metrics: a line of OTLP JSON, as a collector's file or HTTP receiver
+ * reads it. */
+void monitor_otlp(struct text *out, const struct instant *f, long long time_ms);
+
 /* The driver's bits in words, the most telling first: "power cap, too warm"; "" for none. */
 void monitor_reasons(double bits, struct text *out);
 
