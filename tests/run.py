@@ -21,7 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build-logs"
 STEPS = ("build", "unit", "golden", "house", "lint", "mutate", "fuzz", "coverage")
-NIGHTLY = ("gcc", "sanitized", "threads", "arm64", "tidy", "mutate-all", "fuzz-long", "walks", "browser", "agents")
+NIGHTLY = ("gcc", "sanitized", "threads", "arm64", "tidy", "mutate-all", "fuzz-long", "walks", "figures", "browser", "agents")
 CORES = os.cpu_count() or 1
 SLOTS = CORES + 1  # suites wait for a third of their time
 EVERYTHING = ("src/base/", "src/machine/", "src/render/", "meson.build", "tests/golden/common.py", "tests/suites", "tests/run.py")
@@ -171,6 +171,8 @@ def jobs_of(step, only_changed):
         case "walks":  # in memory, and on the kernel that runs, whose values they change and put back
             return [Job(step, "walks", ["build/tests/walk/walk", "--walks", "100000", "--seed", f"{day}0000000"], after=["build"], suite=True),
                     Job(step, "walks-live", ["python3", "tests/walk/live.py", "build/gputune", "--walks", "2000", "--seed", f"{day}0000"], after=["build"], suite=True)]
+        case "figures":  # of 40 planted settings, what is kept in how many runs, beside published schedules
+            return [Job(step, "tune-figure", ["sh", "-ec", "ninja -C build tests/sim/tune_figure; build/tests/sim/tune_figure 50"], after=["build"], suite=True)]
         case "agents":
             return [Job(step, name, ["python3", f"tests/agents/{name}.py", "build/gputune"], after=["build"], suite=True) for name in ("run", "faults")]
         case "browser":

@@ -27,7 +27,7 @@ def row(here, **more):
     r = {"schema": "gputune.ledger/1", "time": "2026-11-21T10:00:00Z", "setting": "disk.read-ahead", "target": "nvme0n1",
          "before": "128", "after": "1024", "bench": "disk/read-seq:128KiB:buffered", "command": None, "figure": "rate",
          "unit": "GB/s", **here, "name": "spark", "tool_version": "0.1.0", "verdict": "helps", "ratio": 1.031, "low": 1.024,
-         "high": 1.039, "min_effect": 0.01, "pairs": 12, "seed": "00000000000000aa", "kept": False, **more}
+         "high": 1.039, "min_effect": 0.01, "pairs": 12, "seed": "00000000000000aa", "kept": False, "job": None, **more}
     jsonschema.validate(r, schema("ledger"))
     return json.dumps(r)
 

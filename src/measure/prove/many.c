@@ -310,10 +310,12 @@ static void judge_members(struct many *m, const struct proof_pairs *of)
 	struct screen_member *x = arena_array(g->a, m->groups.n, sizeof(*x));
 	size_t n = 0, stays = 0, clear = 0;
 
-	for (size_t i = 0; i < m->groups.n; i++)
-		if (m->set[i])
-			x[n++] = (struct screen_member){ .d = of[i].d[g->p->window.main],
-							 .n = of[i].n };
+	for (size_t i = 0; i < m->groups.n; i++) {
+		if (!m->set[i])
+			continue;
+		x[n].d = of[i].d[g->p->window.main];
+		x[n++].n = of[i].n;
+	}
 	screen_confirm(x, n, g->p->rule.alpha, g->p->rule.min_effect);
 	for (size_t i = n; i-- > 0;)
 		stays += x[i].stays;

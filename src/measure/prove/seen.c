@@ -263,7 +263,10 @@ static const struct {
 
 static double seen_value(const struct job_seen *s, size_t use)
 {
-	return *(const double *)((const char *)s + limits[use].offset);
+	double out;
+
+	memcpy(&out, (const char *)s + limits[use].offset, sizeof(out));
+	return out;
 }
 
 void job_seen_judge(struct job_seen *s)

@@ -75,6 +75,11 @@ static void job(struct doc *d, const struct tuning *t)
 		node_pairf(d, pairs, "Measured", "%zu runs in %.0f min of %.0f min, seed %llu",
 			   t->g.proof.n_windows, ceil(t->g.proof.took_s / 60),
 			   ceil(t->g.proof.budget_s / 60), (unsigned long long)t->g.proof.seed);
+	if (t->g.proof.conditions.others > 0.5)
+		node_pair(d, pairs, "Others",
+			  cell_printf(d, STYLE_WARN,
+				      "used %.1f CPUs meanwhile: intervals are wider",
+				      t->g.proof.conditions.others));
 }
 
 static struct cell effect_cell(struct doc *d, bool known, double ratio, double low, double high)

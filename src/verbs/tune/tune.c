@@ -306,16 +306,14 @@ static int tune_prepare(struct tune_run *r)
 			arena_printf(t->g.d->arena, "%llu", (unsigned long long)t->g.proof.seed));
 	code = prove_command_window(&t->g);
 	code = code ? code : tune_look(t);
-	if (!code && !r->head)
-		code = tune_baseline(t);
-	else if (!code && !t->ask->resume)
+	if (!code && !r->was.command)
 		code = tune_baseline(t);
 	if (code)
 		return code;
 	t->uses = job_seen_rows(t->g.d->arena, &t->seen);
 	tune_candidates(t);
 	code = tune_times(t);
-	if (!code && t->ask->resume && strcmp(r->was.candidates, candidates_digest(t)) != 0)
+	if (!code && r->was.candidates && strcmp(r->was.candidates, candidates_digest(t)) != 0)
 		code = door_refuse(t->g.d, EXIT_NOT_APPLIED,
 				   "the machine is not as it was when the run began: other "
 				   "settings would be tried; start anew");
