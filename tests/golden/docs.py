@@ -102,6 +102,7 @@ ELSEWHERE = (
     (r"^cluster check", "cluster_check.py", '"check"'),
     (r"^generate \w+ --cluster", "generate.py", '"--cluster"'),
     (r"^since ", "since.py", '"since"'),
+    (r"^kubernetes ", "kubernetes.py", '"kubernetes"'),
     (r"^data (update|back)", "data.py", '"update"'),
     (r"^run --free", "guard.py", '"--free"'),
     (r"^stack compare", "stack.py", '"compare"'),

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A node's condition, event and taint by its health, against a stand-in of the API server that can fail. kubernetes.py GPUTUNE"""
+import http.server
+import json
+import pathlib
+import re
+import signal
+import threading
+import time
+
+import yaml
+
+from common import alone, end_suite, expect, follows, gputune, refuses, root, sanitized, says, scratch, start, until
+
+alone()
+folder = scratch("kubernetes")
+token = folder / "token"
+token.write_text("secret-of-this-pod\n")
+KNOB = pathlib.Path("/proc/sys/net/core/somaxconn")  # of this network namespace
+ONLY = "net.somaxconn"
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    nodes, log, faults, events = {}, [], [], []
+    version = 1
+
+    def answer(self, status, body=None):
+        text = json.dumps(body or {}).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def serve(self):
+        size = int(self.headers.get("Content-Length") or 0)
+        body = json.loads(self.rfile.read(size)) if size else None
+        Server.log.append((self.command, self.path, self.headers["Content-Type"], self.headers["Authorization"]))
+        if Server.faults:
+            fault = Server.faults.pop(0)
+            if fault == 0:
+                self.close_connection = True
+                return
+            if fault != 200:
+                self.answer(fault)
+                return
+        name = re.match(r"/api/v1/nodes/([^/]+)", self.path)
+        if self.path.endswith("/events"):
+            Server.events.append(body)
+            self.answer(201)
+            return
+        node = Server.nodes.setdefault(name[1], {"metadata": {"resourceVersion": "1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+                                                 "spec": {"taints": [{"key": "another", "effect": "NoSchedule"}]}})
+        if self.command == "PATCH":
+            if self.path.endswith("/status"):
+                for c in body["status"]["conditions"]:
+                    node["status"]["conditions"] = [o for o in node["status"]["conditions"] if o["type"] != c["type"]] + [c]
+            elif body[0]["value"] != node["metadata"]["resourceVersion"]:
+                self.answer(409)
+                return
+            else:
+                node["spec"]["taints"] = body[1]["value"]
+            Server.version += 1
+            node["metadata"]["resourceVersion"] = str(Server.version)
+        self.answer(200, node)
+
+    do_GET = do_PATCH = do_POST = serve
+
+    def log_message(self, *_):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+AGENT = ["kubernetes", "node", "--server", f"http://127.0.0.1:{server.server_port}", "--token", token, "--only", ONLY]
+
+
+def writes():
+    return [entry for entry in Server.log if entry[0] != "GET"]
+
+
+def condition(node):
+    return next((c for c in Server.nodes.get(node, {"status": {"conditions": []}})["status"]["conditions"] if c["type"] == "GpuUnhealthy"), None)
+
+
+def looks():
+    KNOB.write_text("4096")
+    j = follows("healthy", [*AGENT, "--once", "--node", "n1"], 0, "kubernetes")
+    expect("condition and event", j["status"] == "False" and condition("n1")["status"] == "False" and len(Server.events) == 1, (j, Server.log))
+    expect("others' conditions stay", len(Server.nodes["n1"]["status"]["conditions"]) == 2)
+    expect("the token is sent, and is in no argument", Server.log[0][3] == "Bearer secret-of-this-pod", Server.log[0])
+    before = len(writes())
+    j = follows("nothing changed", [*AGENT, "--once", "--node", "n1", "--taint", "NoSchedule"], 0, "kubernetes")
+    expect("nothing is written", j["writes"] == 0 and len(writes()) == before, writes()[before:])
+    KNOB.write_text("128")
+    j = follows("unhealthy", [*AGENT, "--once", "--node", "n1", "--taint", "NoSchedule"], 1, "kubernetes")
+    taints = Server.nodes["n1"]["spec"]["taints"]
+    expect("the taint, beside another's", [t["key"] for t in taints] == ["another", "gputune/unhealthy"], taints)
+    expect("the condition says what", condition("n1")["status"] == "True" and ONLY in condition("n1")["message"], condition("n1"))
+    KNOB.write_text("4096")
+    follows("healthy again", [*AGENT, "--once", "--node", "n1", "--taint", "NoSchedule"], 0, "kubernetes")
+    expect("the taint goes, another's stays", [t["key"] for t in Server.nodes["n1"]["spec"]["taints"]] == ["another"])
+    refuses("no node", ["kubernetes", "node", "--once", "--server", "http://127.0.0.1:1"], 2, "NODE_NAME")
+    refuses("no server", ["kubernetes", "node", "--once", "--node", "a"], 2, "no API server")
+    refuses("no name of a node", ["kubernetes", "node", "--once", "--node", "a/../b"], 2, "which node")
+
+
+def failures():
+    for fault in (0, 429, 500):
+        Server.faults[:] = [200, fault]
+        says(f"answer {fault or 'none'}", [*AGENT, "--once", "--node", f"f{fault}"], 5, "no answer" if not fault else str(fault))
+    KNOB.write_text("128")
+    Server.faults[:] = [200, 200, 201, 200, 409]  # get, condition, event, get, taint: another wrote it meanwhile
+    follows("a conflict is tried again", [*AGENT, "--once", "--node", "c1", "--taint", "NoExecute"], 1, "kubernetes")
+    expect("and the taint is there", [t["key"] for t in Server.nodes["c1"]["spec"]["taints"]] == ["another", "gputune/unhealthy"], Server.log[-6:])
+    KNOB.write_text("4096")
+
+
+def agent():
+    """It goes on through failures, writes nothing while nothing changes, and rests in little memory."""
+    ready, features = folder / "ready", folder / "gputune"
+    Server.faults[:] = [500]
+    p = start(gputune, *AGENT, "--node", "a1", "--interval", "100ms", "--taint", "NoSchedule", "--ready", ready, "--features", features)
+    until(lambda: ready.exists(), 60)
+    expect("it was told after failures", condition("a1") and condition("a1")["status"] == "False", Server.log[-5:])
+    expect("labels", features.read_text() == "gputune.healthy=true\n")
+    before, looked = len(Server.log), time.monotonic()
+    until(lambda: time.monotonic() - looked > 1.5, 5)
+    expect("no request while nothing changes", len(Server.log) == before, Server.log[before:])
+    rest = int(re.search(r"VmRSS:\s*(\d+)", pathlib.Path(f"/proc/{p.pid}/status").read_text())[1])
+    expect("at most 8 MiB at rest", rest <= 8192 or sanitized(gputune), f"{rest} KiB")
+    began = time.monotonic()
+    KNOB.write_text("128")
+    until(lambda: len(Server.nodes["a1"]["spec"]["taints"]) == 2, 30)
+    print(f"rest {rest} KiB, a fault is a taint after {time.monotonic() - began:.2f} s", flush=True)
+    expect("a fault is a taint", Server.nodes["a1"]["spec"]["taints"][1]["effect"] == "NoSchedule")
+    until(lambda: features.read_text() == "gputune.healthy=false\n", 30)
+    KNOB.write_text("4096")
+    p.send_signal(signal.SIGTERM)
+    out, err = p.communicate(timeout=30)
+    expect("SIGTERM ends it", p.returncode in (0, 1, 5), (p.returncode, out, err))
+
+
+def manifests():
+    folder = root / "contrib/kubernetes"
+    every = [d for f in sorted(folder.rglob("*.yaml")) for d in yaml.safe_load_all(f.read_text())]
+    by = {d["kind"]: d for d in every if "kind" in d}
+    pod = by["DaemonSet"]["spec"]["template"]["spec"]
+    for c in pod["containers"]:
+        s = c["securityContext"]
+        expect("no rights", s["runAsNonRoot"] and s["readOnlyRootFilesystem"] and not s["allowPrivilegeEscalation"] and s["capabilities"]["drop"] == ["ALL"], s)
+        expect("a readiness rule", "readinessProbe" in c)
+    hosts = {v["name"] for v in pod["volumes"] if "hostPath" in v}
+    expect("the host's folders are read only", all(m.get("readOnly") for c in pod["containers"] for m in c["volumeMounts"]
+                                                   if m["name"] in hosts and m["name"] != "features"))
+    rules = {(r, v) for d in every if d["kind"] == "ClusterRole" and d["metadata"]["name"] == "gputune" for rule in d["rules"]
+             for r in rule["resources"] for v in rule["verbs"]}
+    expect("least rights", rules == {("nodes", "get"), ("nodes/status", "patch")}, rules)
+    for f in folder.rglob("kustomization.yaml"):
+        k = yaml.safe_load(f.read_text())
+        expect(f"{f.parent.name}: files are there", all((f.parent / r).exists() for r in k["resources"]), k)
+
+
+looks()
+failures()
+agent()
+manifests()
+end_suite()
