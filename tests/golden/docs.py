@@ -85,6 +85,7 @@ ADDED = (
 # What is not run here, the suite that runs it, and a word of it there.
 ELSEWHERE = (
     (r"^mcp", "mcp.py", '"mcp"'),
+    (r"^monitor .*--otlp", "monitor.py", '"--otlp"'),
     (r"^(propose|approve|apply --approved|undo --approved)", "mcp.py", '"propose"'),
     (r"^model add", "knowledge.py", '"model", "add"'),
     (r"^ELSEWHERE doctor", "doctor.py", '"--fix"'),

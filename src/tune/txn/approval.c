@@ -133,8 +133,8 @@ int approval_propose(struct host *h, struct arena *a, json_t *plan, const char *
 int approval_read(struct host *h, struct arena *a, const char *hash, struct approval *out,
 		  struct err *e)
 {
-	char *text;
-	size_t len;
+	char *text = NULL;
+	size_t len = 0;
 	const char *machine, *boot;
 	int r;
 
@@ -300,8 +300,8 @@ int approval_take(struct host *h, struct arena *a, const struct approval *p, lon
 {
 	struct host *live;
 	json_t *approved;
-	char *text;
-	size_t len;
+	char *text = NULL;
+	size_t len = 0;
 	bool own;
 	int r;
 
