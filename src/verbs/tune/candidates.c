@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "measure/prove/ledger.h"
@@ -104,6 +105,8 @@ static void judge_change(struct tuning *t, struct change *c)
 		       arena_printf(a, "the job does not use %s", job_uses_text(a, uses)));
 	else if (c->effect != EFFECT_NOW || !knob_is_runtime(c->knob.kind))
 		refuse(c, "not-now", "takes effect at the next boot or driver load");
+	else if (!t->ask->machine.capture && geteuid() != 0)
+		refuse(c, "not-root", "needs root: run it with sudo");
 	else if (c->risk >= RISK_SERVICE && !is_allowed(t, c->s->id))
 		refuse(c, "not-safe",
 		       c->risk == RISK_DANGER
@@ -336,11 +339,13 @@ static double need(struct tuning *t, size_t n, bool most)
 bool tune_fit(struct tuning *t, double *need_s)
 {
 	struct plan *p = &t->g.planned.plan;
-	const struct ledger *l = door_ledger(t->g.d, t->g.h, t->g.planned.m);
+	struct ledger *l = ARENA_NEW(t->g.d->arena, struct ledger);
 	const struct setting **seen = arena_array(t->g.d->arena, p->n, sizeof(*seen));
 	size_t n = count_open(t, seen), all = n;
 	double whole = need(t, n, false);
 
+	ledger_load(t->g.d->arena, t->g.h, t->g.planned.m,
+		    t->prove.state.state ? door_state(t->g.d, &t->prove.state) : NULL, l);
 	while (n > 1 && (n > SCREEN_FACTORS_MAX || need(t, n, false) > t->g.proof.budget_s)) {
 		size_t last = p->n;
 		int worst = -1;

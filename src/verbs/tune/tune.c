@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "machine/write/write.h"
 #include "measure/prove/page_prove.h"
@@ -154,8 +155,10 @@ static int tune_begin(struct tune_run *r)
 	json_decref(j);
 	if (!text)
 		abort();
-	(void)host_own_dir(t->g.h, door_state(t->g.d, &ask->state));
-	code = tape_begin(t->tape, text, &e);
+	code = door_state_ready(t->g.d, t->g.h, &ask->state, &e);
+	if (code == 0)
+		(void)host_own_dir(t->g.h, door_state(t->g.d, &ask->state));
+	code = code ? code : tape_begin(t->tape, text, &e);
 	free(text);
 	if (code) {
 		t->g.d->say(t->g.d->ctx, 0, &e);
@@ -258,6 +261,9 @@ static void tune_prove_ask(struct tuning *t)
 				       .pairs = ask->pairs,
 				       .change = ask->change,
 				       .state = ask->state };
+	/* Who is not root has a ledger of their own. */
+	if (geteuid() != 0 && !ask->machine.capture)
+		t->prove.state.state = door_state(t->g.d, &ask->state);
 	t->g.ask = &t->prove;
 }
 
