@@ -460,6 +460,7 @@ int run_answer(struct run *r)
 	r->door.agreed = r->print.yes;
 	r->door.attended = !r->print.yes && isatty(STDIN_FILENO);
 	r->door.verbose = r->print.verbose;
+	r->door.launched = true;
 	r->door.page = heard && prints_page(r);
 	r->door.note = heard ? run_note : NULL;
 	r->door.progress = heard && (r->lines || isatty(STDERR_FILENO)) ? run_progress : NULL;

@@ -5,11 +5,13 @@
 #include "verbs/change.h"
 #include "verbs/page_check.h"
 #include "verbs/earlier.h"
+#include "verbs/ranks.h"
 
 struct check_ask {
 	struct machine_ask machine;
 	struct profile_ask settings;
 	struct earlier_ask since;
+	struct ranks_ask ranks;
 	bool all, deep;
 };
 
@@ -21,6 +23,7 @@ static const struct ask_row check_ask_rows[] = {
 	{ ASK_PART(check_ask, settings, profile_ask) },
 	{ "all", "also what is right and what does not apply", ASK_FLAG(check_ask, all), .letter = 'a' },
 	{ DEEP_ROW(check_ask) },
+	{ ASK_PART(check_ask, ranks, ranks_ask) },
 };
 /* clang-format on */
 static const struct ask_shape check_ask_shape = ASK_SHAPE(check_ask, NULL, check_ask_rows);
@@ -31,10 +34,12 @@ struct check_verb_answer {
 	struct profile profile;
 	struct findings findings;
 	const struct ledger *ledger;
-	struct plan plan; /* what mends it, for the page */
+	struct plan plan;    /* what mends it, for the page */
+	struct fleet *fleet; /* of all ranks; NULL: this machine alone */
 };
 
-static int check_answer(struct door *d, const struct check_ask *ask, struct check_verb_answer *out)
+/* One machine, which nobody else of this job looks at. */
+static int check_machine(struct door *d, const struct check_ask *ask, struct check_verb_answer *out)
 {
 	/* On a machine, what rules do not need is left out. */
 	const struct door_look how = { .deep = ask->deep,
@@ -44,10 +49,6 @@ static int check_answer(struct door *d, const struct check_ask *ask, struct chec
 	struct host *h;
 	int code;
 
-	/* The profile first: a wrong id is found before the machine is looked at. */
-	code = door_profile(d, &ask->settings, &out->profile);
-	if (code)
-		return code;
 	h = door_host(d, &ask->machine);
 	if (!h)
 		return -EXIT_USAGE;
@@ -68,6 +69,40 @@ static int check_answer(struct door *d, const struct check_ask *ask, struct chec
 	return code;
 }
 
+static int check_answer(struct door *d, const struct check_ask *ask, struct check_verb_answer *out)
+{
+	struct verb_ranks *ranks = NULL;
+	json_t *result = NULL;
+	/* The profile first: a wrong id is found before the machine is looked at. */
+	int code = door_profile(d, &ask->settings, &out->profile);
+
+	if (!code && !ask->machine.capture)
+		code = verb_ranks_begin(d, &ask->ranks, &ranks);
+	if (!code && !verb_ranks_other(ranks))
+		code = check_machine(d, ask, out);
+	if (code >= 0 && ranks) {
+		if (out->m)
+			result = measured_check_json(d->arena, out->m, &out->profile,
+						     &out->findings, NULL, code);
+		code = verb_ranks_end(d, ranks, result, &out->fleet);
+	}
+	verb_ranks_close(ranks);
+	return code;
+}
+
+static const struct result_shape *check_other(const void *ask, const void **answer)
+{
+	const struct check_verb_answer *c = *answer;
+
+	(void)ask;
+	if (!c->fleet)
+		return NULL;
+	*answer = c->fleet;
+	return &fleet_result;
+}
+
+static const struct result_shape *const check_others[] = { &fleet_result, NULL };
+
 static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 			      const struct check_verb_answer *c, const struct page_view *view)
 {
@@ -75,7 +110,19 @@ static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 		.all = ask->all, .verbose = view->verbose, .ledger = c->ledger, .plan = &c->plan
 	};
 
+	if (c->fleet)
+		return page_fleet(a, c->fleet,
+				  &(struct fleet_view){ .all = view->html, .html = view->html });
 	return page_check(a, c->m, &c->profile, &c->findings, &how);
+}
+
+/* Forms of one machine: of several there is none. */
+static int check_form(FILE *out, const struct check_verb_answer *c)
+{
+	if (c->fleet)
+		fputs("UNKNOWN: several machines have no such form; --ranks 1 is this one alone\n",
+		      out);
+	return c->fleet != NULL;
 }
 
 #define CHECK_FORMAT(name, call)                                                                   \
@@ -84,6 +131,8 @@ static struct doc *check_page(struct arena *a, const struct check_ask *ask,
 		const struct check_verb_answer *c = answer;                                        \
                                                                                                    \
 		(void)ask;                                                                         \
+		if (check_form(out, c))                                                            \
+			return EXIT_USAGE;                                                         \
 		call;                                                                              \
 		return code;                                                                       \
 	}
@@ -124,6 +173,8 @@ const struct verb check_verb = {
 	.answer = check_answer_any,
 	.result = &check_result,
 	.answer_size = sizeof(struct check_verb_answer),
+	.other = check_other,
+	.others = check_others,
 	.page = check_page_any,
 	.formats = check_formats,
 	.head = check_head,

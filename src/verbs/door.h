@@ -39,6 +39,7 @@ struct door {
 	bool may_change;	       /* whoever asks has said that it may change the machine */
 	bool attended;		       /* a person answers what agree asks */
 	bool verbose;		       /* what is shown with a question has its reasons */
+	bool launched;		       /* a launcher's processes may look together: verbs/ranks.h */
 	bool page; /* the answer is shown as a page, which may hold more than its result */
 	/* Lines of the journal are lost: what it holds is not known for sure. */
 	bool unreadable;

@@ -137,7 +137,7 @@ static void words(struct arena *a, const char *s)
 	if (ranks_from_environment(a, get, &env, &ranks, &e) == 0 && ranks.ranks &&
 	    ranks.rank >= ranks.ranks)
 		abort();
-	ranks_first_host(a, s);
+	ranks_host(a, s, 1);
 }
 
 /* The first line is the pattern, the rest what a program printed. */

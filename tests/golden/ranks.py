@@ -111,6 +111,34 @@ if shutil.which("mpirun"):
 else:
     skip("mpirun", "no Open MPI here")
 
+# --- a look by every rank ---------------------------------------------------------------------------------------------------------------
+
+
+def look(what, environments, *argv, seconds=20):
+    """Each rank is asked for a check, as a launcher does; exit codes and what rank 0 prints."""
+    all_ = [start([gputune, "check", "--format", "json", *argv], env) for env in environments]
+    done = [finish(p, seconds) for p in all_]
+    expect(f"{what}: only rank 0 speaks", not any(o for _, o, _ in done[1:]), [o[:200] for _, o, _ in done[1:]])
+    nothing_left(what)
+    return [c for c, _, _ in done], fits(what, done[0][1], "fleet"), done[0][2]
+
+
+codes, j, err = look("check by three ranks", [slurm(i, 3) for i in range(3)])
+expect("one machine, looked at once", j and j["summary"]["machines"] == 1 and j["summary"]["results"] == 1, (codes, err))
+expect("the others end well", codes[1:] == [0, 0], codes)
+# Each on a machine of its own, as far as they know: over TCP, with a secret that all can read.
+several = [slurm(i, 3) | dict(SLURM_STEP_NODELIST="n[1-3]", SLURM_STEP_NUM_NODES="3", SLURM_LOCALID="0", MASTER_ADDR="127.0.0.1")
+           for i in range(3)]
+(tmp / "looks").write_text("a secret of this test alone\n")
+(tmp / "looks").chmod(0o600)
+with_token = [e | dict(GPUTUNE_TOKEN_FILE=str(tmp / "looks")) for e in several]
+codes, j, err = look("check over TCP", with_token)
+expect("three answers", j and j["summary"]["results"] == 3 and not j["unreadable"], (codes, j and j["summary"], err))
+codes, j, err = look("a rank that never comes", with_token[:2], "--ranks-wait", "2s")
+expect("it is named, with its machine", j and [u["file"] for u in j["unreadable"]] == ["rank 2 (n3)"], (codes, j and j["unreadable"], err))
+code, out, err = finish(start([gputune, "check", "--ranks", "1", "--format", "json"], with_token[1]))
+fits("--ranks 1 is this machine alone", out, "check", (code, err))
+
 # --- by hand, over TCP ------------------------------------------------------------------------------------------------------------------
 
 

@@ -209,13 +209,20 @@ static void test_hosts(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		const char *got = ranks_first_host(&a, pairs[i][0]);
+		const char *got = ranks_host(&a, pairs[i][0], 0);
 
 		if (!pairs[i][1])
 			assert_null(got);
 		else
 			assert_string_equal(got, pairs[i][1]);
 	}
+	assert_string_equal(ranks_host(&a, "n[07-09,12],x", 2), "n09");
+	assert_string_equal(ranks_host(&a, "n[07-09,12],x", 3), "n12");
+	assert_string_equal(ranks_host(&a, "n[07-09,12],x", 4), "x");
+	assert_string_equal(ranks_host(&a, "a,b[1],c", 2), "c");
+	assert_null(ranks_host(&a, "n[07-09,12],x", 5));
+	assert_null(ranks_host(&a, "r[1-2]n[1-2]", 0));
+	assert_null(ranks_host(&a, "n[9-1]", 0));
 	arena_free(&a);
 }
 

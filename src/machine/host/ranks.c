@@ -123,20 +123,71 @@ static bool name_letter(char c)
 	       c == '-' || c == '.' || c == '_' || c == ':';
 }
 
-const char *ranks_first_host(struct arena *a, const char *list)
+/* "07-09": how many, and how it is written; 0: not a range. */
+static unsigned range_of(const char *at, size_t *len, unsigned *first, int *digits)
 {
-	size_t head = 0, digits = 0;
+	unsigned last;
+	int used = 0, more = 0;
 
-	while (name_letter(list[head]))
-		head++;
-	if (list[head] == '[')
-		while (list[head + 1 + digits] >= '0' && list[head + 1 + digits] <= '9')
-			digits++;
-	if ((list[head] == '[' && !digits) || head + digits == 0 || head + digits > 200 ||
-	    (list[head] && !strchr("[,", list[head])))
-		return NULL;
-	return arena_printf(a, "%.*s%.*s", (int)head, list, (int)digits,
-			    list + head + 1 * !!digits);
+	if (sscanf(at, "%8u%n", first, &used) != 1)
+		return 0;
+	*digits = used;
+	last = *first;
+	if (at[used] == '-' && sscanf(at + used, "-%8u%n", &last, &more) != 1)
+		return 0;
+	*len = (size_t)used + (size_t)more;
+	return last >= *first && (at[*len] == ',' || at[*len] == ']') ? last - *first + 1 : 0;
+}
+
+/* The names in brackets behind a head of so many letters. *at: behind them. */
+static const char *in_brackets(struct arena *a, const char **at, size_t head, unsigned *which)
+{
+	const char *name = *at, *p = *at + head + 1;
+	unsigned n, first;
+	int digits;
+	size_t len;
+
+	for (;; p += len + 1) {
+		n = range_of(p, &len, &first, &digits);
+		*at = n ? p + len + 1 : NULL;
+		if (!n)
+			return NULL;
+		if (*which < n)
+			return arena_printf(a, "%.*s%0*u", (int)head, name, digits, first + *which);
+		*which -= n;
+		if (p[len] == ']')
+			return NULL;
+	}
+}
+
+const char *ranks_host(struct arena *a, const char *list, unsigned which)
+{
+	const char *at = list, *found;
+	size_t head;
+
+	while (at && *at) {
+		for (head = 0; name_letter(at[head]);)
+			head++;
+		if (head > 200)
+			return NULL;
+		if (at[head] == '[') {
+			const char *end = strchr(at, ']');
+
+			if (!end || (end[1] && end[1] != ','))
+				return NULL;
+			found = in_brackets(a, &at, head, &which);
+			if (found || !at)
+				return found;
+		} else if (!head || (at[head] && at[head] != ',')) {
+			return NULL;
+		} else if (which-- == 0) {
+			return arena_strndup(a, at, head);
+		} else {
+			at += head;
+		}
+		at += *at == ',';
+	}
+	return NULL;
 }
 
 /* Only letters that can stand in a socket's name. */
@@ -168,7 +219,7 @@ static const char *meet_of(const struct reader *r, const struct launcher *l)
 	const char *host = value(r, l->host), *list = value(r, l->list);
 
 	if (!host && list)
-		host = ranks_first_host(r->a, list);
+		host = ranks_host(r->a, list, 0);
 	return host ? host : first_pod(r, l);
 }
 
@@ -193,6 +244,8 @@ static int read_launcher(const struct reader *r, const struct launcher *l, struc
 	if (s)
 		return s;
 	out->by = l->by;
+	if (nodes == out->ranks)
+		out->hosts = value(r, l->list);
 	if (nodes == 1)
 		out->locals = out->ranks;
 	if (out->locals == out->ranks)

@@ -22,6 +22,8 @@ struct ranks {
 	/* All on this machine: what names their meeting place. NULL: they meet at an address. */
 	const char *job;
 	const char *meet; /* where rank 0 listens: "host", "host:port"; NULL: not known */
+	/* Names of the machines, one a rank, as Slurm writes them; NULL: not known. */
+	const char *hosts;
 };
 
 /*
@@ -31,8 +33,9 @@ struct ranks {
  */
 int ranks_from_environment(struct arena *a, const char *(*get)(void *ctx, const char *name),
 			   void *ctx, struct ranks *out, struct err *e);
-/* The first name of a list as Slurm writes it: "n[07-09,12],x" is "n07". NULL: none. Pure. */
-const char *ranks_first_host(struct arena *a, const char *list);
+/* A name of a list as Slurm writes it: of "n[07-09,12],x" the second is "n08". NULL: none, or a
+ * list with several brackets in a name. Pure. */
+const char *ranks_host(struct arena *a, const char *list, unsigned which);
 
 /* --- children --------------------------------------------------------------------------------- */
 struct ranks_children {

@@ -282,7 +282,7 @@ void world_close(struct world *w)
 enum { STEP_MS = 200, SHAKE_MS = 2000, KEEP_S = 10 };
 
 /* With one user on both sides of a socket the token proves nothing more: it is known to all. */
-static const struct token no_secret = { "gputune: same user", 18 };
+const struct token world_no_secret = { "gputune: same user", 18 };
 
 struct meeting {
 	const struct world_ask *ask;
@@ -307,7 +307,7 @@ static socklen_t local_name(const char *job, struct sockaddr_un *out)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-static bool same_user(int fd)
+bool world_same_user(int fd)
 {
 	struct ucred who;
 	socklen_t n = sizeof(who);
@@ -330,14 +330,13 @@ static void keep_alive(int fd)
 
 /* --- rank 0 ----------------------------------------------------------------------------------- */
 
-static int listen_local(const char *job, struct err *e)
+int world_listen_local(const char *job, struct err *e)
 {
 	struct sockaddr_un a;
 	socklen_t n = local_name(job, &a);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
 
-	if (fd >= 0 && bind(fd, (const struct sockaddr *)&a, n) == 0 &&
-	    listen(fd, WIRE_RANKS_MAX) == 0)
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)&a, n) == 0 && listen(fd, SOMAXCONN) == 0)
 		return fd;
 	r = -errno;
 	if (fd >= 0)
@@ -353,7 +352,7 @@ static int listen_at(const struct world_ask *ask, struct err *e)
 	int fd = -1, r;
 
 	if (ask->job)
-		return listen_local(ask->job, e);
+		return world_listen_local(ask->job, e);
 	r = serve_listen(&a, &fd, e);
 	if (r == -EADDRNOTAVAIL)
 		err_hint(e, "rank 0 listens at that address, so it must be one of its machine's");
@@ -398,7 +397,7 @@ static enum fate world_decide(void *ctx, struct caller *c, struct opening *o)
 {
 	struct meeting *m = ctx;
 
-	if (m->ask->job && !same_user(c->fd))
+	if (m->ask->job && !world_same_user(c->fd))
 		return FATE_CLOSE;
 	switch (accept_queue_shake(c, m->token, o)) {
 	case SHAKE_WAITS:
@@ -520,7 +519,7 @@ static int world_lead(struct meeting *m, const struct frame_join *own, struct er
 
 /* --- the others ------------------------------------------------------------------------------- */
 
-static int dial_local(const char *job)
+int world_dial_local(const char *job)
 {
 	struct sockaddr_un a;
 	socklen_t n = local_name(job, &a);
@@ -544,7 +543,8 @@ static int world_dial(struct meeting *m, struct err *e)
 	for (;;) {
 		struct net_wait w = { SHAKE_MS, m->ask->stop };
 
-		fd = m->ask->job ? dial_local(m->ask->job) : net_dial(&m->ask->address, 0, &w);
+		fd = m->ask->job ? world_dial_local(m->ask->job)
+				 : net_dial(&m->ask->address, 0, &w);
 		if (fd >= 0 || stopped(m) || net_now_ms() > m->end)
 			break;
 		nanosleep(&nap, NULL);
@@ -554,7 +554,7 @@ static int world_dial(struct meeting *m, struct err *e)
 			       m->ask->job ? "this machine's socket of the job"
 					   : m->ask->address.text,
 			       strerror(-fd));
-	if (m->ask->job && !same_user(fd)) {
+	if (m->ask->job && !world_same_user(fd)) {
 		close(fd);
 		return err_set(e, -EPERM, "another user has taken rank 0's place");
 	}
@@ -610,7 +610,7 @@ int world_open(const struct world_ask *ask, const struct frame_join *own, struct
 	       struct err *e)
 {
 	struct frame_join join = *own;
-	struct meeting m = { .ask = ask, .token = ask->job ? &no_secret : &ask->token };
+	struct meeting m = { .ask = ask, .token = ask->job ? &world_no_secret : &ask->token };
 	int r;
 
 	if (ask->ranks < 2 || ask->ranks > WIRE_RANKS_MAX || ask->rank >= ask->ranks)

@@ -62,6 +62,14 @@ void world_break(struct world *w, const char *why);
 int world_next(struct world *w, struct frame_order *out, struct err *e);
 int world_answer(struct world *w, const struct frame_done *d, struct err *e);
 
+/* --- meeting on one machine ------------------------------------------------------------------- */
+/* A socket of that name in the kernel's own name space, of this user. A descriptor or -errno. */
+int world_listen_local(const char *job, struct err *e);
+int world_dial_local(const char *job);
+bool world_same_user(int fd);
+/* What proves nothing more where the user is known. */
+extern const struct token world_no_secret;
+
 /* For world.c alone. */
 
 enum { WORLD_GRACE_MS = 3000 };

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One connection a message. REGISTER: a rank that others send to says at which port; WHERE: rank 0
+ * is asked for the address of another one; BUNDLE: an answer. Each is answered by one.
+ */
+#include "many/ranks/gather.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "machine/host/libraries.h"
+#include "measure/bench/net/serve.h"
+#include "measure/bench/net/world.h"
+
+enum { HEAD = 24, BODY_MAX = 256 << 20, SHAKE_MS = 5000, BODY_MS = 20000, STEP_MS = 200 };
+enum message { MESSAGE_REGISTER = 1, MESSAGE_WHERE, MESSAGE_BUNDLE, MESSAGE_OK, MESSAGE_NO };
+
+struct gather {
+	struct gather_ask ask;
+	const struct ranks *r;
+	struct token token;
+	struct net_address root;
+	long long end;
+	int listener;		     /* -1: nobody sends to this rank */
+	unsigned port;		     /* of it */
+	unsigned expected, arrived;  /* answers of those below */
+	struct net_address *address; /* rank 0: of those that registered, by rank; len 0: none */
+	struct bundle *b;
+};
+
+struct message_in {
+	enum message kind;
+	unsigned rank, port;
+	char *body;
+	size_t n;
+};
+
+static unsigned parent_of(unsigned rank)
+{
+	return (rank - 1) / GATHER_FAN;
+}
+
+static unsigned children_of(const struct gather *g)
+{
+	unsigned first = g->r->rank * GATHER_FAN + 1, left;
+
+	left = first < g->r->ranks ? g->r->ranks - first : 0;
+	return left < GATHER_FAN ? left : GATHER_FAN;
+}
+
+/* Deeper ones give up earlier, so that what they have still arrives. */
+static long long gather_end(unsigned rank, double limit_s)
+{
+	double part = 1;
+
+	for (; rank; rank = parent_of(rank))
+		part *= 0.85;
+	return net_now_ms() + (long long)(limit_s * part * 1e3);
+}
+
+static const char *local_of(struct text *t, const struct gather *g, unsigned rank)
+{
+	text_clear(t);
+	text_printf(t, "%.50s-tree-%u", g->r->job, rank);
+	return t->s;
+}
+
+/* --- a message -------------------------------------------------------------------------------- */
+
+static void message_seal(const struct wire_side *side, const uint8_t head[HEAD], const char *body,
+			 size_t n, uint8_t out[WIRE_SEAL])
+{
+	crypto_auth_hmacsha256_state m;
+
+	crypto_auth_hmacsha256_init(&m, side->key, WIRE_SECRET);
+	crypto_auth_hmacsha256_update(&m, head, HEAD);
+	crypto_auth_hmacsha256_update(&m, (const unsigned char *)body, n);
+	crypto_auth_hmacsha256_final(&m, out);
+}
+
+static int message_put(int fd, const struct wire_side *side, const struct message_in *m)
+{
+	struct net_wait w = { BODY_MS, NULL };
+	uint8_t head[HEAD] = { 0 }, end[WIRE_SEAL];
+	struct cursor c = { .out = head };
+	int r;
+
+	put(&c, m->kind, 4);
+	put(&c, m->rank, 4);
+	put(&c, m->port, 4);
+	put(&c, m->n, 8);
+	message_seal(side, head, m->body, m->n, end);
+	r = net_write(fd, head, HEAD, &w);
+	r = r || !m->n ? r : net_write(fd, m->body, m->n, &w);
+	return r ? r : net_write(fd, end, WIRE_SEAL, &w);
+}
+
+/* *m owns its body afterwards. */
+static int message_get(int fd, const struct wire_side *side, struct message_in *m)
+{
+	struct net_wait w = { BODY_MS, NULL };
+	uint8_t head[HEAD], end[WIRE_SEAL], want[WIRE_SEAL];
+	struct cursor c = { .in = head, .end = HEAD };
+	int r = net_read(fd, head, HEAD, &w);
+
+	*m = (struct message_in){ 0 };
+	if (r)
+		return r;
+	m->kind = (enum message)take_within(&c, 4, MESSAGE_REGISTER, MESSAGE_NO);
+	m->rank = (unsigned)take(&c, 4);
+	m->port = (unsigned)take_within(&c, 4, 0, UINT16_MAX);
+	m->n = (size_t)take_within(&c, 8, 0, BODY_MAX);
+	if (c.bad)
+		return -EBADMSG;
+	m->body = malloc(m->n + 1);
+	if (!m->body)
+		return -ENOMEM;
+	m->body[m->n] = '\0';
+	r = m->n ? net_read(fd, m->body, m->n, &w) : 0;
+	r = r ? r : net_read(fd, end, WIRE_SEAL, &w);
+	if (r == 0) {
+		message_seal(side, head, m->body, m->n, want);
+		r = sodium_memcmp(want, end, WIRE_SEAL) ? -EKEYREJECTED : 0;
+	}
+	return r;
+}
+
+/* --- the side that is sent to ----------------------------------------------------------------- */
+
+static void gather_report(const struct gather *g, const char *line)
+{
+	if (g->ask.report)
+		g->ask.report(g->ask.ctx, line);
+}
+
+static void take_bundle(struct gather *g, const struct message_in *m, struct message_in *answer)
+{
+	struct err e = { 0 };
+	struct text t = { 0 };
+	int r = bundle_merge(g->b, m->body, m->n, &e);
+
+	answer->kind = r == -EBADMSG ? MESSAGE_NO : MESSAGE_OK;
+	g->arrived += answer->kind == MESSAGE_OK && m->rank && parent_of(m->rank) == g->r->rank;
+	if (r) {
+		text_printf(&t, "rank %u: %s", m->rank, e.text);
+		gather_report(g, t.s);
+	}
+	text_free(&t);
+}
+
+static void take_register(struct gather *g, int fd, const struct message_in *m)
+{
+	struct net_address *a = &g->address[m->rank];
+
+	a->len = sizeof(a->ss);
+	if (getpeername(fd, (struct sockaddr *)&a->ss, &a->len)) {
+		a->len = 0;
+		return;
+	}
+	if (a->ss.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&a->ss)->sin6_port = htons((uint16_t)m->port);
+	else
+		((struct sockaddr_in *)&a->ss)->sin_port = htons((uint16_t)m->port);
+	net_address_name(a);
+}
+
+static bool answer_one(struct gather *g, int fd, const struct wire_side *in,
+		       const struct wire_side *out)
+{
+	struct message_in m = { 0 }, answer = { .kind = MESSAGE_NO };
+	int r = message_get(fd, in, &m);
+
+	if (r == 0 && m.rank < g->r->ranks) {
+		answer.kind = MESSAGE_OK;
+		if (m.kind == MESSAGE_BUNDLE) {
+			take_bundle(g, &m, &answer);
+		} else if (m.kind == MESSAGE_REGISTER && g->address) {
+			take_register(g, fd, &m);
+		} else if (m.kind == MESSAGE_WHERE && g->address && g->address[m.rank].len) {
+			answer.body = g->address[m.rank].text;
+			answer.n = strlen(answer.body);
+		} else {
+			answer.kind = MESSAGE_NO;
+		}
+		r = message_put(fd, out, &answer);
+	}
+	free(m.body);
+	return r == 0;
+}
+
+static enum fate gather_decide(void *ctx, struct caller *c, struct opening *o)
+{
+	struct gather *g = ctx;
+	struct wire_side in, out;
+	uint8_t key[WIRE_SECRET];
+
+	if (g->r->job && !world_same_user(c->fd))
+		return FATE_CLOSE;
+	switch (accept_queue_shake(c, &g->token, o)) {
+	case SHAKE_WAITS:
+		return FATE_WAIT;
+	case SHAKE_PROVEN:
+		if (handshake_admit(c->fd, &g->token, &c->auth, key)) {
+			wire_sides(key, &in, &out);
+			answer_one(g, c->fd, &in, &out);
+			explicit_bzero(key, sizeof(key));
+		}
+		return FATE_CLOSE;
+	default:
+		return FATE_CLOSE;
+	}
+}
+
+static bool all_there(const struct gather *g)
+{
+	return g->r->rank ? g->arrived >= g->expected : g->b->n >= g->r->ranks;
+}
+
+static int collect(struct gather *g, struct err *e)
+{
+	struct pollfd p[1 + LOBBY_PLACES];
+	struct accept_queue q = { .listener = g->listener, .decide = gather_decide, .ctx = g };
+	int r = 0;
+
+	while (r == 0 && !all_there(g) && net_now_ms() < g->end) {
+		if (g->ask.stop && atomic_load(g->ask.stop))
+			r = err_set(e, -EINTR, "interrupted");
+		else if (poll(p, (nfds_t)accept_queue_watch(&q, p), STEP_MS) >= 0)
+			accept_queue_turn(&q, p);
+	}
+	accept_queue_close(&q);
+	close(g->listener);
+	g->listener = -1;
+	return r;
+}
+
+/* --- the side that sends ---------------------------------------------------------------------- */
+
+static int gather_dial(struct gather *g, unsigned rank, const struct net_address *at)
+{
+	struct net_wait w = { SHAKE_MS, g->ask.stop };
+	struct text t = { 0 };
+	int fd;
+
+	fd = g->r->job ? world_dial_local(local_of(&t, g, rank)) : net_dial(at, 0, &w);
+	text_free(&t);
+	if (fd >= 0 && g->r->job && !world_same_user(fd)) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
+}
+
+static int ask_once(struct gather *g, unsigned rank, const struct net_address *at,
+		    const struct message_in *m, struct message_in *answer, struct err *e)
+{
+	struct net_wait w = { BODY_MS, g->ask.stop };
+	struct wire_side in, out;
+	uint8_t key[WIRE_SECRET];
+	char who[40];
+	int fd = gather_dial(g, rank, at), r;
+
+	snprintf(who, sizeof(who), "rank %u", rank);
+	if (fd < 0)
+		return err_set(e, fd, "%s does not answer: %s", who, strerror(-fd));
+	r = handshake_client(fd, who, &g->token, &w, key, e);
+	if (r == 0) {
+		wire_sides(key, &out, &in);
+		r = message_put(fd, &out, m);
+		r = r ? r : message_get(fd, &in, answer);
+		if (r)
+			handshake_fail(who, r, "sending to it", e);
+		else if (answer->kind != MESSAGE_OK)
+			r = err_set(e, -ENOENT, "%s refused it", who);
+		explicit_bzero(key, sizeof(key));
+	}
+	close(fd);
+	return r;
+}
+
+/* Until it takes it or the time is over: patience is for one that is not there (it may begin later
+ * than this one), g->end for one that is busy. */
+static int ask_rank(struct gather *g, unsigned rank, const struct net_address *at,
+		    const struct message_in *m, struct message_in *answer, long long patience,
+		    struct err *e)
+{
+	struct timespec nap = { 0, 50 * 1000000 };
+	int r;
+
+	for (;;) {
+		long long end;
+
+		r = ask_once(g, rank, at, m, answer, e);
+		end = r == -EAGAIN || r == -ETIMEDOUT ? g->end : patience;
+		if (!r || r == -ENOENT || r == -EKEYREJECTED || r == -EPROTO ||
+		    net_now_ms() >= end || (g->ask.stop && atomic_load(g->ask.stop)))
+			return r;
+		free(answer->body);
+		answer->body = NULL;
+		nanosleep(&nap, NULL);
+	}
+}
+
+/* The parent, while it may still take it; then rank 0. */
+static int send_up(struct gather *g, struct err *e)
+{
+	unsigned parent = parent_of(g->r->rank);
+	struct message_in where = { .kind = MESSAGE_WHERE, .rank = parent }, got = { 0 };
+	struct message_in m = { .kind = MESSAGE_BUNDLE, .rank = g->r->rank };
+	struct net_address at = g->root;
+	struct text t = { 0 };
+	long long now = net_now_ms(), patience = now + (g->end - now) / 8;
+	int r = 0;
+
+	bundle_write(g->b, &t);
+	m.body = t.s;
+	m.n = t.len;
+	/* One that has not registered yet may do so soon. */
+	while (parent && !g->r->job &&
+	       (r = ask_rank(g, 0, &g->root, &where, &got, g->end, e)) == -ENOENT &&
+	       net_now_ms() < patience) {
+		free(got.body);
+		got = (struct message_in){ 0 };
+		nanosleep(&(struct timespec){ 0, 200 * 1000000 }, NULL);
+	}
+	if (r == 0 && got.body)
+		r = net_address_parse(got.body, true, &at, e);
+	free(got.body);
+	got = (struct message_in){ 0 };
+	if (r == 0)
+		r = ask_rank(g, parent, &at, &m, &got, parent ? patience : g->end, e);
+	free(got.body);
+	got = (struct message_in){ 0 };
+	if (r && parent && r != -EKEYREJECTED)
+		r = ask_rank(g, 0, &g->root, &m, &got, g->end, e);
+	free(got.body);
+	text_free(&t);
+	return r;
+}
+
+/* Those below this rank ask rank 0 where it is. */
+static int register_port(struct gather *g, struct err *e)
+{
+	struct message_in m = { .kind = MESSAGE_REGISTER, .rank = g->r->rank, .port = g->port };
+	struct message_in answer = { 0 };
+	int r = ask_rank(g, 0, &g->root, &m, &answer, g->end, e);
+
+	free(answer.body);
+	return r;
+}
+
+int gather_finish(struct gather *g, struct bundle *b, struct err *e)
+{
+	int r = 0;
+
+	g->b = b;
+	if (g->listener >= 0 && g->r->rank && !g->r->job)
+		r = register_port(g, e);
+	if (r == 0 && g->listener >= 0)
+		r = collect(g, e);
+	/* What arrived late, or from a rank that could not reach its parent, is with rank 0. */
+	g->end += 2 * STEP_MS;
+	return r || !g->r->rank ? r : send_up(g, e);
+}
+
+/* --- beginning -------------------------------------------------------------------------------- */
+
+/* The user's own secret, for machines that share the home folder; made by the first that looks. */
+static int own_token(struct token *out, struct err *e)
+{
+	const char *home = getenv("HOME");
+	struct text path = { 0 };
+	uint8_t bits[32];
+	char hex[sizeof(bits) * 2 + 1];
+	int fd, r;
+
+	if (!home || home[0] != '/')
+		return err_set(e, -ENOENT, "ranks on several machines need --token FILE");
+	text_printf(&path, "%s/.gputune-ranks.token", home);
+	r = library_open(LIBRARY_SODIUM, e);
+	if (r == 0 && access(path.s, F_OK)) {
+		struct text mine = { 0 };
+
+		randombytes_buf(bits, sizeof(bits));
+		sodium_bin2hex(hex, sizeof(hex), bits, sizeof(bits));
+		text_printf(&mine, "%s.%08x%d", path.s, bits[0] | (unsigned)bits[1] << 8,
+			    (int)getpid());
+		fd = open(mine.s, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		/* A link is made whole or not at all; who comes second takes the first one's. */
+		if (fd >= 0 && write(fd, hex, sizeof(hex) - 1) == (ssize_t)sizeof(hex) - 1 &&
+		    link(mine.s, path.s) && errno != EEXIST)
+			r = err_set(e, -errno, "%s: %s", path.s, strerror(errno));
+		if (fd >= 0) {
+			close(fd);
+			unlink(mine.s);
+		}
+	}
+	r = r ? r : token_load(path.s, out, e);
+	if (r)
+		err_hint(e, "--token FILE: a secret that all ranks can read and nobody else");
+	text_free(&path);
+	return r;
+}
+
+static int gather_prepare(struct gather *g, struct err *e)
+{
+	const struct ranks *r = g->r;
+	int code;
+
+	if (r->job) {
+		g->token = world_no_secret;
+		return library_open(LIBRARY_SODIUM, e);
+	}
+	if (!r->meet) {
+		err_set(e, -EINVAL, "%s does not say where rank 0 listens", r->by);
+		err_hint(e, "MASTER_ADDR in their environment; --ranks 1: this machine alone");
+		return -EINVAL;
+	}
+	code = net_address_parse(r->meet, false, &g->root, e);
+	if (code == 0)
+		code = g->ask.token_file ? token_load(g->ask.token_file, &g->token, e)
+					 : own_token(&g->token, e);
+	return code;
+}
+
+static int gather_listen(struct gather *g, struct err *e)
+{
+	struct net_address at = g->root;
+	struct text t = { 0 };
+	struct net_wait w = { SHAKE_MS, g->ask.stop };
+	long long end = net_now_ms() + SHAKE_MS;
+	int r, probe;
+
+	if (g->r->job) {
+		g->listener = world_listen_local(local_of(&t, g, g->r->rank), e);
+		text_free(&t);
+		return g->listener < 0 ? g->listener : 0;
+	}
+	if (!g->r->rank)
+		return serve_listen(&at, &g->listener, e);
+	/* The address of this machine that rank 0 is reached from. */
+	while ((probe = net_dial(&g->root, 0, &w)) < 0 && net_now_ms() < end)
+		nanosleep(&(struct timespec){ 0, 50 * 1000000 }, NULL);
+	if (probe < 0)
+		return err_set(e, probe, "rank 0 does not answer at %s: %s", g->root.text,
+			       strerror(-probe));
+	at.len = sizeof(at.ss);
+	r = getsockname(probe, (struct sockaddr *)&at.ss, &at.len) ? -errno : 0;
+	close(probe);
+	if (at.ss.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&at.ss)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)&at.ss)->sin_port = 0;
+	net_address_name(&at);
+	r = r ? r : serve_listen(&at, &g->listener, e);
+	g->port = ntohs(at.ss.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at.ss)->sin6_port
+						    : ((struct sockaddr_in *)&at.ss)->sin_port);
+	return r;
+}
+
+int gather_open(const struct gather_ask *ask, struct gather **out, struct err *e)
+{
+	struct gather *g = calloc(1, sizeof(*g));
+	double limit = ask->limit_s > 0 ? ask->limit_s : GATHER_S;
+	int r;
+
+	*out = NULL;
+	if (!g)
+		return err_set(e, -ENOMEM, "out of memory");
+	*g = (struct gather){ .ask = *ask, .r = ask->ranks, .listener = -1 };
+	g->end = gather_end(g->r->rank, limit);
+	g->expected = children_of(g);
+	g->address = g->r->rank ? NULL : calloc(g->r->ranks, sizeof(*g->address));
+	r = !g->r->rank && !g->address ? err_set(e, -ENOMEM, "out of memory") : 0;
+	r = r ? r : gather_prepare(g, e);
+	if (r == 0 && (g->expected || !g->r->rank))
+		r = gather_listen(g, e);
+	if (r)
+		gather_close(g);
+	else
+		*out = g;
+	return r;
+}
+
+void gather_close(struct gather *g)
+{
+	if (!g)
+		return;
+	if (g->listener >= 0)
+		close(g->listener);
+	explicit_bzero(&g->token, sizeof(g->token));
+	free(g->address);
+	free(g);
+}

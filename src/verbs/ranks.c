@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The environment of a launcher, and what all ranks found as a fleet. */
+#include "verbs/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "many/ranks/gather.h"
+
+static const struct ask_row ranks_ask_rows[] = {
+	{ "ranks", "1: look at this machine alone, although a launcher started several processes",
+	  ASK_COUNT(ranks_ask, ranks, 0, 1) },
+	{ "token", "in a launcher's processes: the secret they share (default: one of your own)",
+	  ASK_TEXT(ranks_ask, token), .arg = "FILE", .files = true },
+	{ "ranks-wait", "in a launcher's processes: how long rank 0 waits for the others (60s)",
+	  ASK_TIME(ranks_ask, wait_s), .arg = "TIME" },
+};
+const struct ask_shape ranks_ask_shape = ASK_SHAPE(ranks_ask, "Several processes", ranks_ask_rows);
+
+struct verb_ranks {
+	struct ranks r;
+	struct gather *g;
+	double wait_s;
+};
+
+static const char *from_environment(void *ctx, const char *name)
+{
+	(void)ctx;
+	return getenv(name);
+}
+
+static void report_line(void *ctx, const char *line)
+{
+	door_note((struct door *)ctx, "%s", line);
+}
+
+int verb_ranks_begin(struct door *d, const struct ranks_ask *ask, struct verb_ranks **out)
+{
+	struct verb_ranks *v = ARENA_NEW(d->arena, struct verb_ranks);
+	const char *token = ask->token ? ask->token : getenv("GPUTUNE_TOKEN_FILE");
+	struct gather_ask how = {
+		.ranks = &v->r, .token_file = token, .report = report_line, .ctx = d
+	};
+	struct err e = { 0 };
+	int code;
+
+	*out = NULL;
+	if (!d->launched || ask->ranks == 1)
+		return 0;
+	if (ranks_from_environment(d->arena, from_environment, NULL, &v->r, &e))
+		return door_fail(d, EXIT_USAGE, &e);
+	if (!v->r.ranks)
+		return 0;
+	how.limit_s = v->wait_s = ask->wait_s > 0 ? ask->wait_s : GATHER_S;
+	code = gather_open(&how, &v->g, &e);
+	if (code)
+		return door_fail(d, code == -EINVAL ? EXIT_USAGE : EXIT_BLIND, &e);
+	*out = v;
+	return 0;
+}
+
+bool verb_ranks_other(const struct verb_ranks *v)
+{
+	return v && v->r.local > 0;
+}
+
+static void add_missing(struct door *d, const struct verb_ranks *v, const struct bundle *b,
+			struct fleet *f)
+{
+	const char *why = arena_printf(d->arena, "no answer within %.0f s", v->wait_s);
+
+	for (unsigned i = 0; i < b->ranks; i++) {
+		const char *host = v->r.hosts ? ranks_host(d->arena, v->r.hosts, i) : NULL;
+
+		if (!b->there[i])
+			fleet_refuse(f,
+				     arena_printf(d->arena, "rank %u%s%s%s", i, host ? " (" : "",
+						  host ? host : "", host ? ")" : ""),
+				     why);
+	}
+}
+
+/* Any finding of any machine; else whether some are silent. */
+static int exit_of(const struct fleet *f)
+{
+	bool unknown = f->n_refused > 0;
+
+	for (size_t i = 0; i < f->n_groups; i++) {
+		if (f->groups[i]->n_bad)
+			return EXIT_FINDINGS;
+		unknown = unknown || f->groups[i]->n_answers;
+	}
+	return f->n_differs ? EXIT_FINDINGS : unknown ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static struct fleet *fleet_of(struct door *d, const struct verb_ranks *v, const struct bundle *b)
+{
+	struct fleet *f = fleet_new(d->arena, false);
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < b->n; i++) {
+		const struct bundle_rank *r = &b->rank[i];
+
+		if (!*r->frame)
+			continue;
+		text_clear(&t);
+		bundle_result(b, r, &t);
+		fleet_add(f, arena_printf(d->arena, "rank %u (%s)", r->rank, r->host), r->host, t.s,
+			  t.len);
+	}
+	add_missing(d, v, b, f);
+	fleet_settle(f);
+	fleet_free(f);
+	return f;
+}
+
+int verb_ranks_end(struct door *d, struct verb_ranks *v, json_t *result, struct fleet **out)
+{
+	struct bundle b = bundle_new(d->arena, v->r.ranks);
+	struct err e = { 0 };
+	struct utsname host;
+	int code;
+
+	bundle_own(&b, v->r.rank, uname(&host) ? "" : host.nodename, result);
+	json_decref(result);
+	code = gather_finish(v->g, &b, &e);
+	if (code)
+		return door_fail(d, EXIT_BLIND, &e);
+	if (v->r.rank)
+		return ANSWERED_ELSEWHERE;
+	*out = fleet_of(d, v, &b);
+	return exit_of(*out);
+}
+
+void verb_ranks_close(struct verb_ranks *v)
+{
+	if (v)
+		gather_close(v->g);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A verb that looks, in the processes that a launcher started: each at its own machine. */
+#ifndef VERBS_RANKS_H
+#define VERBS_RANKS_H
+
+#include "machine/host/ranks.h"
+#include "many/fleet/fleet.h"
+#include "verbs/door.h"
+
+/* --ranks, --token, --ranks-wait. */
+struct ranks_ask {
+	unsigned ranks;
+	const char *token;
+	double wait_s;
+};
+extern const struct ask_shape ranks_ask_shape;
+
+struct verb_ranks;
+
+/* Which rank this is, before it looks. *out NULL: it is alone. 0, or as answers. */
+int verb_ranks_begin(struct door *d, const struct ranks_ask *ask, struct verb_ranks **out);
+/* Whether another rank of this machine looks at it. */
+bool verb_ranks_other(const struct verb_ranks *v);
+/*
+ * result: of this rank, which it takes; NULL: none. Rank 0: the exit code and *out, with all;
+ * missing ranks are in its refused. Others: ANSWERED_ELSEWHERE, or as answers.
+ */
+int verb_ranks_end(struct door *d, struct verb_ranks *v, json_t *result, struct fleet **out);
+void verb_ranks_close(struct verb_ranks *v);
+
+#endif
