@@ -36,6 +36,8 @@ static const struct ask_row inference_ask_rows[] = {
 	{ ASK_PART_OF(inference_ask, w, infer_load_shape) },
 	{ ASK_PART_OF(inference_ask, w, infer_engine_shape) },
 	{ "chunk", "tokens of prompts that one step takes", ASK_REAL(inference_ask, w.chunk, 16, 1e7) },
+	{ "rate", "requests that arrive per second, instead of --batch",
+	  ASK_REAL(inference_ask, w.rate, 1e-4, 1e5), .arg = "PER_SECOND" },
 	{ "draft", "tokens guessed ahead", ASK_COUNT(inference_ask, w.draft, 1, 64) },
 	{ ASK_PART_OF(inference_ask, w, infer_guess_shape) },
 	{ "claim", "somebody's figure of one request, to be judged", ASK_REAL(inference_ask, claim, 1e-3, 1e6),

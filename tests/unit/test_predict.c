@@ -730,26 +730,96 @@ static void test_stages(void **state)
 	(void)state;
 }
 
-/* Little's law: those who ask are those who are answered in a second, times how long each waits. */
+static void loaded(struct arena *a, int users, double rate, double prompt, double output,
+		   struct prediction *p)
+{
+	ask(a,
+	    (struct infer_options){ .model = "llama-3.1-8b",
+				    .on = "h200",
+				    .batch = users,
+				    .rate = rate,
+				    .prompt = prompt,
+				    .output = output },
+	    p);
+}
+
+static void in_order(const struct percentiles *p)
+{
+	assert_true(p->p50 > 0 && p->p50 <= p->p95 && p->p95 <= p->p99);
+	assert_true(p->mean <= p->p99);
+}
+
+/* Requests that run are those that come in a second, times how long each stays. */
 static void test_answered(void **state)
 {
-	static const int users[] = { 1, 7, 64, 3000 };
+	static const int users[] = { 3, 16, 64 };
 	struct arena a = { 0 };
 	struct prediction p;
 
 	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
-		double answer;
-
-		ask(&a,
-		    (struct infer_options){ .model = "llama-3.1-8b",
-					    .on = "h200",
-					    .batch = users[i],
-					    .prompt = 2000,
-					    .output = 300 },
-		    &p);
-		answer = 1e-3 * (p.ttft.value + 299 * p.tpot.value);
-		close_to("users", p.throughput.value / 300 * answer, users[i], 1e-9);
+		loaded(&a, users[i], 0, 2000, 300, &p);
+		in_order(&p.schedule.ttft);
+		in_order(&p.schedule.tpot);
+		in_order(&p.schedule.e2e);
+		close_to("users", p.schedule.rate * p.schedule.e2e.mean / 1e3, users[i], 0.15);
+		assert_int_equal(p.schedule.preempted, 0);
 	}
+	arena_free(&a);
+	(void)state;
+}
+
+/* The scheduler, where what must come out is known. */
+static void test_schedule(void **state)
+{
+	struct arena a = { 0 };
+	struct prediction one, few, many, again;
+
+	/* Seldom: a request finds the engine empty. */
+	loaded(&a, 1, 0, 2000, 300, &one);
+	loaded(&a, 0, 0.01, 2000, 300, &few);
+	assert_int_equal(one.schedule.requests, 0);
+	close_to("first token", few.schedule.ttft.p50, one.ttft.value, 0.05);
+	close_to("tokens", few.schedule.tpot.p50, one.tpot.value, 0.05);
+	assert_false(few.schedule.behind);
+	/* More than can be answered: said, and no more is answered. */
+	loaded(&a, 0, 1000, 2000, 300, &many);
+	assert_true(many.schedule.behind && many.schedule.rate < 500);
+	/* The same answer again. */
+	loaded(&a, 0, 1000, 2000, 300, &again);
+	assert_true(again.schedule.ttft.p99 == many.schedule.ttft.p99);
+	/* Answers longer than the cache holds all of: admitted by what is in use, so first tokens
+	 * do not wait for whole answers; some are preempted, and all are answered. */
+	loaded(&a, 40, 0, 1000, 30000, &many);
+	assert_true(many.memory.most_requests < 40 && many.schedule.preempted > 0);
+	assert_true(many.schedule.ttft.p50 < 0.1 * many.schedule.e2e.p50);
+	/* Answers of one token, and prompts all of which is in the prefix cache. */
+	loaded(&a, 16, 0, 1000, 1, &many);
+	assert_true(many.schedule.ttft.mean > 0 && isfinite(many.schedule.throughput));
+	ask(&a,
+	    (struct infer_options){ .model = "llama-3.1-8b",
+				    .on = "h200",
+				    .batch = 16,
+				    .cached = 1,
+				    .draft = 3,
+				    .accept = 0.7 },
+	    &many);
+	assert_true(isfinite(many.schedule.ttft.mean) && many.schedule.requests > 0);
+	arena_free(&a);
+	(void)state;
+}
+
+/* Both a rate and a number of users: refused. */
+static void test_rate_or_users(void **state)
+{
+	struct arena a = { 0 };
+	struct infer_options w = { .model = "llama-3.1-8b", .on = "h200", .batch = 2, .rate = 1 };
+	struct fits fits;
+	struct query q;
+	struct err e;
+
+	fits_default(&fits);
+	assert_int_equal(question_make(&a, &w, &fits, &q, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "--rate"));
 	arena_free(&a);
 	(void)state;
 }
@@ -910,6 +980,8 @@ int main(void)
 		cmocka_unit_test(test_front),
 		cmocka_unit_test(test_stages),
 		cmocka_unit_test(test_answered),
+		cmocka_unit_test(test_schedule),
+		cmocka_unit_test(test_rate_or_users),
 		cmocka_unit_test(test_besides),
 		cmocka_unit_test(test_whole_numbers),
 		cmocka_unit_test(test_speedup),

@@ -45,6 +45,33 @@ static void predict_page_figures(struct doc *d, const struct prediction *p)
 				figure_number(a, r->low), figure_number(a, r->high), p, 2);
 }
 
+/* What the slowest requests get. */
+static void schedule_table(struct doc *d, const struct schedule *s)
+{
+	const struct {
+		const char *name;
+		const struct percentiles *p;
+	} rows[] = { { "TTFT", &s->ttft }, { "TPOT", &s->tpot }, { "end to end", &s->e2e } };
+	struct node *t;
+
+	if (!s->requests)
+		return;
+	t = DOC_TABLE(d, "Simulated scheduler", "of requests", ">mean", ">p50", ">p95", ">p99");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cell *r = node_row(d, t);
+
+		r[0] = cell(rows[i].name);
+		r[1] = cell(figure_ms(d->arena, rows[i].p->mean));
+		r[2] = cell(figure_ms(d->arena, rows[i].p->p50));
+		r[3] = cell(figure_ms(d->arena, rows[i].p->p95));
+		r[4] = cell(figure_ms(d->arena, rows[i].p->p99));
+	}
+	doc_text(d, "%d requests: %.4g answered per second, %.0f concurrent on average%s.%s",
+		 s->requests, s->rate, s->running,
+		 s->preempted ? arena_printf(d->arena, ", %d preempted", s->preempted) : "",
+		 s->behind ? " Overloaded: they arrive faster than they are answered." : "");
+}
+
 static void predict_page_memory_pairs(struct doc *d, const struct prediction *p)
 {
 	const struct memory_footprint *m = &p->memory;
@@ -142,7 +169,12 @@ static void predict_page_verdict(struct doc *d, const struct prediction *p)
 		doc_text(d,
 			 "Not even one such request fits: the times below assume enough memory.");
 	else if (p->served.running < p->q.ask.batch)
-		doc_text(d, "%.0f of the %d requests fit and run concurrently; the others wait.",
+		doc_text(d,
+			 p->schedule.requests
+				 ? "%.0f of the %d requests fit at full length; the others wait or "
+				   "are preempted."
+				 : "%.0f of the %d requests fit and run concurrently; the others "
+				   "wait.",
 			 p->served.running, p->q.ask.batch);
 	if (c->verdict)
 		doc_text(d, "%.4g tokens/s: %s; %s.", c->tokens_s, c->verdict, c->why);
@@ -164,6 +196,7 @@ struct doc *page_predict(struct arena *a, const struct prediction *p, bool expla
 		 q->prompt, q->output);
 	predict_page_verdict(d, p);
 	predict_page_figures(d, p);
+	schedule_table(d, &p->schedule);
 	predict_page_memory_pairs(d, p);
 	step_pairs(d, p);
 	curve_table(d, p);

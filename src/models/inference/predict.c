@@ -164,7 +164,7 @@ static const struct spread *infer_predict_spread_of(const struct ask *q, int mea
 	for (size_t i = 0; i < spread_count; i++) {
 		const struct spread *s = &spreads[i];
 
-		if (s->measure != measure || s->many != (q->batch > 1) ||
+		if (s->measure != measure || s->many != (q->batch > 1 || q->rate > 0) ||
 		    (s->engine != ENGINES && s->engine != q->engine) ||
 		    (s->hardware != HARDWARES && s->hardware != h))
 			continue;
@@ -292,7 +292,7 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	out->q.ask.arch = &out->q.arch;
 	k = &out->q.ask;
 	memory_use(k, &out->memory);
-	serve(k, m, &out->served);
+	schedule_serve(a, k, m, &out->served, &out->schedule);
 	step_time(k, out->served.running, k->depth + k->prompt + k->output / 2, 1, &out->step);
 	prompt_time(k, 1, k->prompt * (1 - k->cached), k->depth + k->prompt * k->cached,
 		    &out->prompt);
@@ -312,7 +312,8 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	clip_by_memory(out);
 	limit_of_step(a, out);
 	limit_of_prompt(out);
-	draw_curve(out);
+	if (k->rate <= 0)
+		draw_curve(out);
 	predict_explain(a, out);
 }
 

@@ -9,6 +9,7 @@
 
 #include "models/figure.h"
 #include "models/inference/query.h"
+#include "models/inference/schedule.h"
 
 /* Measured over predicted: the tenth and the ninetieth of a hundred, of one class. */
 struct spread {
@@ -63,7 +64,8 @@ struct prediction {
 	struct prompt prompt;	 /* of one request alone */
 	struct memory_footprint memory;
 	struct served served;
-	double weight_bytes;			/* of the whole model */
+	struct schedule schedule; /* of several requests, simulated; requests 0: of one */
+	double weight_bytes;	  /* of the whole model */
 	struct curve_point curve[CURVE_POINTS]; /* 1, 2, 4, ...; ends with what does not fit */
 	size_t n_curve;
 	const char *calibration;

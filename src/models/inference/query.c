@@ -311,6 +311,7 @@ static void query_numbers(struct arena *a, const struct infer_options *w, struct
 	k->draft_cost = w->draft_cost;
 	k->chunk = w->chunk > 0 ? w->chunk : k->engine == ENGINE_LLAMACPP ? 2048 : 8192;
 	/* A desk's few users begin together; a server's come one after the other. */
+	k->rate = w->rate;
 	k->rounds = w->rounds > 0 ? w->rounds : k->place.gpu->server ? 10 : 1;
 }
 
@@ -353,6 +354,8 @@ static int query_sizes(const struct infer_options *w, struct err *e)
 	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++)
 		if (!(tokens[i] >= 0 && tokens[i] <= QUESTION_TOKENS))
 			return err_set(e, -EINVAL, "invalid number of tokens: %g", tokens[i]);
+	if (w->rate > 0 && w->batch > 1)
+		return err_set(e, -EINVAL, "--rate and --batch are mutually exclusive");
 	if (w->batch > QUESTION_REQUESTS)
 		return err_set(e, -EINVAL, "concurrency %d exceeds %d", w->batch,
 			       QUESTION_REQUESTS);

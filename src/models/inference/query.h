@@ -18,7 +18,7 @@ struct infer_options {
 	const struct target_hw *place; /* of facts: "on" is not read */
 	struct model_hint hint;
 	int tp, pp, ep, batch, draft;
-	double prompt, output, depth, cached, rounds, chunk, accept, draft_cost;
+	double prompt, output, depth, cached, rounds, rate, chunk, accept, draft_cost;
 	bool eager;
 };
 

@@ -237,6 +237,30 @@ static const struct shape_row claim_rows[] = {
 };
 static const struct shape claim_shape = SHAPE(claim, claim);
 
+static const struct shape_row percentiles_rows[] = {
+	{ "mean", NULL, SHAPE_REAL(percentiles, mean) },
+	{ "p50", NULL, SHAPE_REAL(percentiles, p50) },
+	{ "p95", NULL, SHAPE_REAL(percentiles, p95) },
+	{ "p99", NULL, SHAPE_REAL(percentiles, p99) },
+};
+static const struct shape percentiles_shape = SHAPE(percentiles, percentiles);
+
+static const struct shape_row schedule_rows[] = {
+	{ "requests", "Simulated requests.", SHAPE_COUNT(schedule, requests), .unknown = SHAPE_ZERO },
+	{ "ttft_ms", "Time to first token.", SHAPE_OBJECT(schedule, ttft, percentiles), .title = "TTFT", .unit = "ms" },
+	{ "tpot_ms", "Time per output token.", SHAPE_OBJECT(schedule, tpot, percentiles), .title = "TPOT", .unit = "ms" },
+	{ "e2e_ms", "From arrival to the last token.", SHAPE_OBJECT(schedule, e2e, percentiles),
+	  .title = "end to end", .unit = "ms" },
+	{ "throughput_tok_s", "Output tokens of all requests.", SHAPE_REAL(schedule, throughput),
+	  .title = "throughput", .unit = "tokens/s" },
+	{ "answered_per_s", "Requests per second.", SHAPE_REAL(schedule, rate) },
+	{ "running", "Concurrent requests, mean over time.", SHAPE_REAL(schedule, running) },
+	{ "preempted", "Requests that gave up their KV cache and were computed again.",
+	  SHAPE_COUNT(schedule, preempted) },
+	{ "overloaded", "Requests arrive faster than they are answered.", SHAPE_FLAG(schedule, behind) },
+};
+const struct shape schedule_shape = SHAPE(schedule, schedule);
+
 static const struct shape_row prediction_rows[] = {
 	{ "asked", NULL, SHAPE_PART(predict_asked_shape) },
 	{ "ttft_ms", "Time to first token.", SHAPE_PART(predict_ttft_shape),
@@ -255,6 +279,8 @@ static const struct shape_row prediction_rows[] = {
 	{ "memory", NULL, SHAPE_OBJECT(prediction, memory, memory_footprint) },
 	{ "step", "A decode step: one token per request.", SHAPE_OBJECT(prediction, step, decode_step) },
 	{ "prompt", "Prefill of one request.", SHAPE_OBJECT(prediction, prompt, prompt) },
+	{ "schedule", "Simulated scheduler: several requests.", SHAPE_OBJECT(prediction, schedule, schedule),
+	  .unknown = SHAPE_ZERO },
 	{ "curve", "Higher concurrency.", SHAPE_ARRAY(prediction, curve, n_curve, curve_point) },
 	{ "calibration", NULL, SHAPE_TEXT(prediction, calibration), .title = "constants" },
 	{ "notes", NULL, SHAPE_TEXT_ARRAY(prediction, q.notes, q.n_notes) },

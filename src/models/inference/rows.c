@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "models/inference/schedule.h"
 
 /* Reading tables of measurements: columns by name, record by record. */
 
@@ -215,6 +216,7 @@ static void infer_rows_predict_row(const struct reading *g, const char **f, stru
 	struct query q;
 	struct infer_options w;
 	struct memory_footprint m;
+	struct schedule plan;
 	struct served s;
 	struct err e = { 0 };
 
@@ -234,7 +236,7 @@ static void infer_rows_predict_row(const struct reading *g, const char **f, stru
 	r->tp = q.ask.tp;
 	r->family = q.arch.name;
 	memory_use(&q.ask, &m);
-	serve(&q.ask, &m, &s);
+	schedule_serve(g->a, &q.ask, &m, &s, &plan);
 	r->fits = m.fits;
 	r->predicted[MEASURE_TTFT] = s.ttft;
 	r->predicted[MEASURE_TPOT] = s.tpot;

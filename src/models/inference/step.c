@@ -396,9 +396,9 @@ static bool prompts_first(const struct ask *q)
 	return q->engine == ENGINE_LLAMACPP || q->engine == ENGINE_TORCH;
 }
 
-static bool many_rounds(const struct ask *q)
+bool serve_in_turn(const struct ask *q)
 {
-	return q->rounds > 1 && !prompts_first(q);
+	return q->rate > 0 || (q->batch > 1 && q->rounds > 1 && !prompts_first(q));
 }
 
 /* All begin at once: who is first waits for the others' prompts between tokens, who is last waits
@@ -470,7 +470,7 @@ static void infer_serve_mix(const struct ask *q, const struct load *l, struct se
 	double w = 1 / fmax(1, q->rounds);
 
 	at_once(q, l, &once);
-	if (!many_rounds(q)) {
+	if (!serve_in_turn(q)) {
 		*out = once;
 		return;
 	}
@@ -503,6 +503,6 @@ void serve(const struct ask *q, const struct memory_footprint *m, struct served 
 	s->tokens_a_step = tokens;
 	s->ttft += q->fit->v[FIT_FIRST_MS] + q->fit->v[FIT_FIRST_SEQ_MS] * (l.running - 1) +
 		   s->waiting;
-	if (many_rounds(q))
+	if (serve_in_turn(q))
 		s->throughput = answered(q, &l, s);
 }

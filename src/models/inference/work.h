@@ -98,6 +98,9 @@ void step_time(const struct ask *q, double batch, double context, double width,
 /* count prompts of n tokens each behind depth others. */
 void prompt_time(const struct ask *q, double count, double n, double depth, struct prompt *out);
 void memory_use(const struct ask *q, struct memory_footprint *out);
+/* Whether requests come one after another, each among others that run. */
+bool serve_in_turn(const struct ask *q);
+/* A fast estimate, by which many configurations are compared. */
 void serve(const struct ask *q, const struct memory_footprint *m, struct served *out);
 
 /* Bytes a second that a part of the model is read with, given its bytes a parameter. */

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop over events, and the tables of times that it goes by. */
+#include "models/inference/schedule.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define POINTS 12
+/* What is simulated at most: 10 ms of a processor. */
+#define REQUESTS 2000
+#define SEQUENCES 1024 /* that an engine runs at a time */
+#define EVENTS 200000
+/* Of requests that come at a rate, as far as there are not too many. */
+#define SECONDS 120.0
+/* Answers are so much shorter or longer, at random. */
+#define VARIED 0.2
+
+/* Times at powers of two, with straight lines between them. */
+struct line {
+	double at[POINTS], value[POINTS];
+};
+
+static double line_value(const struct line *l, double x)
+{
+	int i = 0;
+
+	while (i + 2 < POINTS && l->at[i + 1] < x)
+		i++;
+	return l->value[i] +
+	       (l->value[i + 1] - l->value[i]) * (x - l->at[i]) / (l->at[i + 1] - l->at[i]);
+}
+
+/* What a step and a chunk take. */
+struct times {
+	struct line step, context; /* of so many sequences; its growth with each token of context */
+	struct line chunk;	   /* of so many tokens of prompts */
+	double tokens;		   /* that a step brings each sequence */
+	double handed;		   /* prompt's cache on its way to those that decode */
+};
+
+struct request {
+	double arrived, first, done;
+	double left; /* tokens of its prompt that are to be taken */
+	double ends; /* steps, counted from the beginning, at which it is answered */
+	double made; /* tokens that it had when it was preempted */
+	double out;  /* tokens of its answer */
+};
+
+struct simulation {
+	const struct ask *q;
+	struct times t;
+	struct request *all;
+	int n, users, issued, answered, first_waiting;
+	int *running; /* in the order of admission; those before decoding have their prompt */
+	int n_running, n_prompts, *queue, n_queue;
+	double now, steps, context; /* context: sum over those that decode */
+	double used, most, per_token, fixed, fresh, found, out;
+	double busy, area;
+	int preempted;
+	uint64_t seed;
+};
+
+/* A speculative step brings more than one token, for its price. */
+static double step_of(const struct ask *q, double batch, double context, double *tokens)
+{
+	double each = fmax(1, batch / q->pp), a = fmin(q->accept, 0.999);
+	struct decode_step plain, wide;
+
+	/* Stages work on groups side by side: a sequence waits for its group's way through all. */
+	step_time(q, each, context, 1, &plain);
+	*tokens = 1;
+	if (q->draft <= 0)
+		return plain.total;
+	*tokens = (1 - pow(a, q->draft + 1)) / (1 - a);
+	step_time(q, each, context, q->draft + 1, &wide);
+	return wide.total + q->draft * q->draft_cost * plain.total;
+}
+
+static void tables(struct simulation *s)
+{
+	const struct ask *q = s->q;
+	double low = s->found + s->fresh, high = low + fmax(1, s->out), tokens;
+	struct prompt p;
+
+	for (int i = 0; i < POINTS; i++) {
+		double b = pow(2, i) > SEQUENCES ? SEQUENCES : pow(2, i), at_low, at_high;
+
+		at_low = step_of(q, b, low, &s->t.tokens);
+		at_high = step_of(q, b, high, &tokens);
+		s->t.step.at[i] = s->t.context.at[i] = b + i * 1e-9;
+		s->t.context.value[i] = (at_high - at_low) / (high - low);
+		s->t.step.value[i] = at_low - s->t.context.value[i] * low;
+		s->t.chunk.at[i] = q->chunk * pow(2, i - POINTS + 1);
+		prompt_time(q, s->t.chunk.at[i] / fmax(1, s->fresh), fmax(1, s->fresh), s->found,
+			    &p);
+		s->t.chunk.value[i] = p.total;
+	}
+}
+
+static double decode_ms(const struct simulation *s, int n)
+{
+	return n ? line_value(&s->t.step, n) + line_value(&s->t.context, n) * s->context / n : 0;
+}
+
+static double uniform(struct simulation *s)
+{
+	/* Knuth's MMIX. */
+	s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
+	return ((double)(s->seed >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Another request, in a second or so where they come at a rate. */
+static void issue(struct simulation *s, double at)
+{
+	struct request *r = &s->all[s->issued];
+
+	/* Answers are not equally long: those that begin together do not end together. */
+	*r = (struct request){ .arrived = at,
+			       .left = s->fresh,
+			       .out = fmax(1,
+					   round(s->out * (1 + VARIED * (2 * uniform(s) - 1)))) };
+	s->queue[s->n_queue++] = s->issued++;
+}
+
+static double cache_of_request(const struct simulation *s, double tokens)
+{
+	return s->fixed + s->per_token * tokens;
+}
+
+/* Those that have come are admitted while what they bring fits now. */
+static void admit(struct simulation *s)
+{
+	while (s->first_waiting < s->n_queue && s->n_running < SEQUENCES) {
+		int i = s->queue[s->first_waiting];
+		struct request *r = &s->all[i];
+		double need = cache_of_request(s, s->found + s->fresh + r->made);
+
+		if (r->arrived > s->now || (s->n_running && s->used + need > s->most))
+			return;
+		s->used += need;
+		s->running[s->n_running++] = i;
+		s->n_prompts++;
+		s->first_waiting++;
+	}
+}
+
+/* The last one that was admitted gives its cache back and is computed again. */
+static void preempt(struct simulation *s)
+{
+	int i = s->running[--s->n_running];
+	struct request *r = &s->all[i];
+
+	if (r->left > 0) {
+		s->n_prompts--;
+	} else {
+		r->made = r->out - (r->ends - s->steps) * s->t.tokens;
+		s->context -= s->found + s->fresh + r->made;
+	}
+	s->used -= cache_of_request(s, s->found + s->fresh + r->made);
+	r->left = s->fresh + r->made;
+	s->queue[--s->first_waiting] = i;
+	s->preempted++;
+}
+
+static int decoding(const struct simulation *s)
+{
+	return s->n_running - s->n_prompts;
+}
+
+/* What it has when it is answered: steps of several tokens pass the end. */
+static double tokens_at_end(const struct simulation *s, const struct request *r)
+{
+	double begun = fmin(r->out, 1 + r->made);
+
+	return begun + ceil((r->out - begun) / s->t.tokens - 1e-9) * s->t.tokens;
+}
+
+/* Steps that all who decode take, each of so many ms. */
+static void pass(struct simulation *s, double steps, double ms)
+{
+	int n = decoding(s);
+
+	s->steps += steps;
+	s->now += ms;
+	s->area += ms * s->n_running;
+	s->busy += ms;
+	s->context += n * steps * s->t.tokens;
+	s->used += n * steps * s->t.tokens * s->per_token;
+}
+
+static void leave(struct simulation *s)
+{
+	int kept = 0;
+
+	for (int k = 0; k < s->n_running; k++) {
+		int i = s->running[k];
+		struct request *r = &s->all[i];
+
+		if (r->left > 0 || r->ends > s->steps + 1e-6) {
+			s->running[kept++] = i;
+			continue;
+		}
+		r->done = s->now;
+		s->answered++;
+		s->context -= s->found + s->fresh + tokens_at_end(s, r);
+		s->used -= cache_of_request(s, s->found + s->fresh + tokens_at_end(s, r));
+		if (s->q->rate <= 0 && s->issued < s->n)
+			issue(s, s->now);
+	}
+	s->n_running = kept;
+}
+
+/* Prompts, first come first, up to a chunk; who has no more begins to decode. */
+static double prompts_taken(struct simulation *s, int *done, int *n_done)
+{
+	double taken = 0;
+
+	for (int k = 0; k < s->n_running && taken < s->q->chunk - 1e-6; k++) {
+		struct request *r = &s->all[s->running[k]];
+		double m = fmin(r->left, s->q->chunk - taken);
+
+		if (r->left <= 0)
+			continue;
+		r->left -= m;
+		taken += m;
+		if (r->left <= 1e-6)
+			done[(*n_done)++] = s->running[k];
+	}
+	return taken;
+}
+
+static void begin_to_decode(struct simulation *s, const int *done, int n)
+{
+	for (int k = 0; k < n; k++) {
+		struct request *r = &s->all[done[k]];
+		double tokens = fmax(0, r->out - 1 - r->made);
+
+		r->left = 0;
+		if (r->first <= 0)
+			r->first = s->now + s->t.handed;
+		r->ends = s->steps + ceil(tokens / s->t.tokens - 1e-9);
+		s->context += s->found + s->fresh + r->out - tokens;
+		s->used += s->per_token * (r->out - tokens - r->made);
+		s->n_prompts--;
+	}
+}
+
+/* Until somebody is answered, comes, or finds the cache full: only tokens. */
+static void decode_only(struct simulation *s)
+{
+	int n = decoding(s);
+	double steps = INFINITY, each, room, next;
+
+	for (int k = 0; k < s->n_running; k++)
+		steps = fmin(steps, s->all[s->running[k]].ends - s->steps);
+	each = n * s->t.tokens * s->per_token;
+	room = each > 0 && n > 1 ? floor((s->most - s->used) / each) : INFINITY;
+	if (room < 1 && steps > 1) {
+		preempt(s);
+		return;
+	}
+	steps = fmax(1, fmin(steps, room));
+	next = s->first_waiting < s->n_queue ? s->all[s->queue[s->first_waiting]].arrived : 0;
+	if (next > s->now)
+		steps = fmin(steps, fmax(1, ceil((next - s->now) / decode_ms(s, n))));
+	{
+		double before = s->context, ms;
+
+		s->context += n * steps * s->t.tokens / 2; /* on average */
+		ms = decode_ms(s, n) * steps;
+		s->context = before;
+		pass(s, steps, ms);
+	}
+	leave(s);
+}
+
+static void one_event(struct simulation *s, int *done)
+{
+	int n_done = 0, n = decoding(s);
+	double m, ms;
+
+	admit(s);
+	if (!s->n_running) {
+		s->now = fmax(s->now, s->all[s->queue[s->first_waiting]].arrived);
+		return;
+	}
+	if (!s->n_prompts) {
+		decode_only(s);
+		return;
+	}
+	m = prompts_taken(s, done, &n_done);
+	ms = line_value(&s->t.chunk, m) + decode_ms(s, n);
+	pass(s, n ? 1 : 0, ms);
+	begin_to_decode(s, done, n_done);
+	leave(s);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static struct percentiles of_all(double *v, int n)
+{
+	struct percentiles p = { 0 };
+
+	if (n < 1)
+		return p;
+	for (int i = 0; i < n; i++)
+		p.mean += v[i] / n;
+	qsort(v, (size_t)n, sizeof(*v), by_value);
+	p.p50 = v[(n - 1) / 2];
+	p.p95 = v[(int)(0.95 * (n - 1) + 0.5)];
+	p.p99 = v[(int)(0.99 * (n - 1) + 0.5)];
+	return p;
+}
+
+/* Answers a second between the fifth and the last fifth of them. */
+static double middle_rate(const struct simulation *s, double *v)
+{
+	int n = 0, from, to;
+
+	for (int i = 0; i < s->n; i++)
+		if (s->all[i].done > 0)
+			v[n++] = s->all[i].done;
+	qsort(v, (size_t)n, sizeof(*v), by_value);
+	from = n / 5;
+	to = n - 1 - n / 5;
+	return to > from && v[to] > v[from] ? 1e3 * (to - from) / (v[to] - v[from]) : 0;
+}
+
+/* What the way to the engine and back costs besides. */
+static void measure(struct arena *a, const struct simulation *s, struct schedule *out)
+{
+	double *v = arena_array(a, (size_t)s->n, sizeof(*v)), first = 0, last = 0,
+	       extra = s->q->fit->v[FIT_FIRST_MS] +
+		       s->q->fit->v[FIT_FIRST_SEQ_MS] * fmax(0, out->running - 1);
+	int from = s->q->rate > 0 ? s->n / 10 : 0, n = 0;
+
+	if (s->q->rounds > 1 && out->running > 1.5)
+		extra += s->q->fit->v[FIT_LAG] * decode_ms(s, 1);
+	for (int k = 0; k < 3; k++) {
+		n = 0;
+		for (int i = from; i < s->n; i++) {
+			const struct request *r = &s->all[i];
+			double ttft = r->first - r->arrived + extra;
+
+			if (r->done <= 0)
+				continue;
+			v[n++] = k == 0	  ? ttft
+				 : k == 1 ? (r->done - r->first) / fmax(1, r->out - 1)
+					  : r->done - r->arrived + extra;
+			first = n == 1 ? r->arrived : fmin(first, r->arrived);
+			last = fmax(last, r->done);
+		}
+		*(k == 0 ? &out->ttft : k == 1 ? &out->tpot : &out->e2e) = of_all(v, n);
+	}
+	out->requests = n;
+	out->rate = last > first ? 1e3 * n / (last - first) : 0;
+	if (s->q->rate > 0) /* neither filling nor emptying */
+		out->rate = middle_rate(s, v);
+	out->throughput = out->rate * s->out;
+	out->behind = s->q->rate > 0 && out->rate < 0.85 * s->q->rate;
+}
+
+static void begin(struct arena *a, struct simulation *s, const struct memory_footprint *m)
+{
+	const struct ask *q = s->q;
+	double each = m->per_sequence, whole = q->depth + q->prompt + q->output, at = 0;
+
+	s->fresh = q->prompt * (1 - q->cached);
+	s->found = q->depth + q->prompt * q->cached;
+	s->out = fmax(1, q->output);
+	s->per_token = m->per_token;
+	s->fixed = fmax(0, each - m->per_token * whole);
+	s->most = m->most_requests >= 1 ? fmax(each, m->usual_requests * each) : INFINITY;
+	s->users = q->batch > 1 ? q->batch : 1;
+	s->n = (int)fmin(REQUESTS, q->rate > 0 ? fmax(300, q->rate * SECONDS)
+					       : s->users * fmax(1, q->rounds));
+	s->n = s->n < s->users && q->rate <= 0 ? s->users : s->n;
+	s->all = arena_array(a, (size_t)s->n, sizeof(*s->all));
+	s->queue = arena_array(a, 2 * (size_t)s->n, sizeof(*s->queue));
+	s->running = arena_array(a, SEQUENCES + 1, sizeof(*s->running));
+	s->seed = 20261127;
+	tables(s);
+	for (int i = 0; i < s->n && (q->rate > 0 || i < s->users); i++) {
+		issue(s, at);
+		if (q->rate > 0)
+			at += -1e3 * log(uniform(s)) / q->rate;
+	}
+}
+
+void schedule_run(struct arena *a, const struct ask *q, const struct memory_footprint *m,
+		  struct schedule *out)
+{
+	struct simulation s = { .q = q };
+	int *done = arena_array(a, SEQUENCES + 1, sizeof(*done));
+
+	*out = (struct schedule){ 0 };
+	begin(a, &s, m);
+	for (int i = 0; s.answered < s.n && i < EVENTS; i++)
+		one_event(&s, done);
+	out->running = s.busy > 0 ? s.area / s.busy : 0;
+	out->preempted = s.preempted;
+	measure(a, &s, out);
+}
+
+void schedule_serve(struct arena *a, const struct ask *q, const struct memory_footprint *m,
+		    struct served *s, struct schedule *out)
+{
+	*out = (struct schedule){ 0 };
+	serve(q, m, s);
+	if (!serve_in_turn(q))
+		return;
+	schedule_run(a, q, m, out);
+	s->ttft = out->ttft.mean;
+	s->tpot = out->tpot.mean;
+	s->throughput = out->throughput;
+	if (q->rate > 0)
+		s->running = fmax(1, round(out->running));
+}
