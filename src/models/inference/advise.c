@@ -153,10 +153,11 @@ static void advise_many_add_part(struct adviser *v, const struct mixture *m, str
 {
 	struct way way;
 	struct advise_outcome o;
+	struct schedule plan;
 	double gain;
 
 	advise_many_mix(m, alone, &way);
-	way_outcome(&way.q.ask, way.copies, &o);
+	way_simulated(v->arena, &way.q.ask, way.copies, &o, &plan);
 	gain = outcome_gain(&v->out->now, &o, v->out->goal);
 	t->parts *= gain > 0 ? gain : NAN;
 	t->kinds |= 1u << kind;
@@ -683,7 +684,7 @@ int advise(struct arena *a, const struct infer_options *w, const struct fits *fi
 	one.ask.batch = (one.ask.batch + base->copies - 1) / base->copies;
 	*out = (struct serve_advice){ .goal = facts->goal, .base = base };
 	predict(a, &one, fits, &out->before);
-	way_outcome(&base->q.ask, base->copies, &out->now);
+	way_simulated(a, &base->q.ask, base->copies, &out->now, &(struct schedule){ 0 });
 	advise_singles(&v);
 	advise_layouts(&v);
 	advise_machines(&v);

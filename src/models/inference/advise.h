@@ -86,7 +86,11 @@ struct advise_facts {
 int advise(struct arena *a, const struct infer_options *w, const struct fits *fits,
 	   const struct advise_facts *facts, struct serve_advice *out, struct err *e);
 
+/* By the fast estimate. */
 void way_outcome(const struct ask *q, int copies, struct advise_outcome *out);
+/* As predict() has it; of several copies each has its part of the requests. */
+void way_simulated(struct arena *a, const struct ask *q, int copies, struct advise_outcome *out,
+		   struct schedule *plan);
 /* The figure of a goal, and whether less of it is better. */
 double outcome_of(const struct advise_outcome *o, enum goal goal);
 bool goal_less(enum goal goal);

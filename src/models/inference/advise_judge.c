@@ -251,22 +251,24 @@ void adviser_judge(struct adviser *v, const struct trial *t, struct serve_change
 {
 	const struct advise_outcome *now = &v->out->now;
 	const struct way *ends[] = { t->worst, t->best };
+	struct schedule plan;
 
 	*c = (struct serve_change){
 		.kind = t->kind, .what = t->what, .options = t->options, .parts = t->parts
 	};
-	way_outcome(&t->way->q.ask, t->way->copies, &c->after);
+	way_simulated(v->arena, &t->way->q.ask, t->way->copies, &c->after, &plan);
 	for (int g = 0; g < GOALS; g++)
 		c->gain[g] = advise_judge_gain_of(v, t, (enum goal)g, now, &c->after);
-	for (size_t i = 0; i < 2; i++)
-		for (int g = 0; g < GOALS && ends[i]; g++) {
-			struct advise_outcome o;
-			struct figure f;
+	for (size_t i = 0; i < 2 && ends[i]; i++) {
+		struct advise_outcome o;
 
-			way_outcome(&ends[i]->q.ask, ends[i]->copies, &o);
-			f = advise_judge_gain_of(v, t, (enum goal)g, now, &o);
+		way_simulated(v->arena, &ends[i]->q.ask, ends[i]->copies, &o, &plan);
+		for (int g = 0; g < GOALS; g++) {
+			struct figure f = advise_judge_gain_of(v, t, (enum goal)g, now, &o);
+
 			widen(&c->gain[g], &f);
 		}
+	}
 	c->several = t->kind == CHANGE_SEVERAL;
 	c->gain_known = c->gain[v->out->goal].value > 0;
 	c->includes_nothing = c->gain[v->out->goal].low <= 1 && c->gain[v->out->goal].high >= 1;

@@ -131,7 +131,9 @@ static const struct shape_row sweep_point_rows[] = {
 	{ "chunk", "Prompt tokens per step.", SHAPE_REAL(sweep_point, chunk) },
 	{ "draft", "Speculative tokens.", SHAPE_COUNT(sweep_point, draft) },
 	{ "latency_ms", NULL, SHAPE_REAL(sweep_point, latency) },
+	{ "meets_targets", "Of 95 in 100 requests; true without targets.", SHAPE_FLAG(sweep_point, meets) },
 	{ "outcome", NULL, SHAPE_OBJECT(sweep_point, o, advise_outcome) },
+	{ "schedule", "Simulated scheduler.", SHAPE_OBJECT(sweep_point, plan, schedule), .unknown = SHAPE_ZERO },
 };
 static const struct shape sweep_point_shape = SHAPE(sweep_point, sweep_point);
 

@@ -130,15 +130,20 @@ static double users_if(const struct memory_footprint *m, double counted, double 
 	return room > 0 && m->per_sequence > 0 ? floor(room / (counted * m->per_sequence)) : 0;
 }
 
-void way_outcome(const struct ask *q, int copies, struct advise_outcome *o)
+void way_simulated(struct arena *a, const struct ask *q, int copies, struct advise_outcome *o,
+		   struct schedule *plan)
 {
 	struct ask k = *q;
 	struct memory_footprint m;
 	struct served s;
 
 	k.batch = (q->batch + copies - 1) / copies;
+	k.rate = q->rate / copies;
 	memory_use(&k, &m);
-	serve(&k, &m, &s);
+	if (plan)
+		schedule_serve(a, &k, &m, &s, plan);
+	else
+		serve(&k, &m, &s);
 	o->ttft = s.ttft;
 	o->tpot = s.tpot;
 	o->answer = s.ttft + fmax(0, k.output - 1) * s.tpot;
@@ -152,6 +157,11 @@ void way_outcome(const struct ask *q, int copies, struct advise_outcome *o)
 	o->gpus = k.tp * k.pp * copies;
 	o->bytes_all = o->bytes * o->gpus;
 	o->fits = m.fits;
+}
+
+void way_outcome(const struct ask *q, int copies, struct advise_outcome *o)
+{
+	way_simulated(NULL, q, copies, o, NULL);
 }
 
 bool goal_less(enum goal goal)

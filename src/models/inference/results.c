@@ -247,8 +247,10 @@ static const struct shape percentiles_shape = SHAPE(percentiles, percentiles);
 
 static const struct shape_row schedule_rows[] = {
 	{ "requests", "Simulated requests.", SHAPE_COUNT(schedule, requests), .unknown = SHAPE_ZERO },
-	{ "ttft_ms", "Time to first token.", SHAPE_OBJECT(schedule, ttft, percentiles), .title = "TTFT", .unit = "ms" },
-	{ "tpot_ms", "Time per output token.", SHAPE_OBJECT(schedule, tpot, percentiles), .title = "TPOT", .unit = "ms" },
+	{ "ttft_ms", "Time to first token.", SHAPE_OBJECT(schedule, ttft, percentiles),
+	  .title = "TTFT", .unit = "ms" },
+	{ "tpot_ms", "Time per output token.", SHAPE_OBJECT(schedule, tpot, percentiles),
+	  .title = "TPOT", .unit = "ms" },
 	{ "e2e_ms", "From arrival to the last token.", SHAPE_OBJECT(schedule, e2e, percentiles),
 	  .title = "end to end", .unit = "ms" },
 	{ "throughput_tok_s", "Output tokens of all requests.", SHAPE_REAL(schedule, throughput),

@@ -51,7 +51,7 @@ struct simulation {
 	const struct ask *q;
 	struct times t;
 	struct request *all;
-	int n, users, issued, answered, first_waiting;
+	int n, users, limit, issued, answered, first_waiting;
 	int *running; /* in the order of admission; those before decoding have their prompt */
 	int n_running, n_prompts, *queue, n_queue;
 	double now, steps, context; /* context: sum over those that decode */
@@ -131,7 +131,7 @@ static double cache_of_request(const struct simulation *s, double tokens)
 /* Those that have come are admitted while what they bring fits now. */
 static void admit(struct simulation *s)
 {
-	while (s->first_waiting < s->n_queue && s->n_running < SEQUENCES) {
+	while (s->first_waiting < s->n_queue && s->n_running < s->limit) {
 		int i = s->queue[s->first_waiting];
 		struct request *r = &s->all[i];
 		double need = cache_of_request(s, s->found + s->fresh + r->made);
@@ -385,6 +385,8 @@ static void begin(struct arena *a, struct simulation *s, const struct memory_foo
 	s->queue = arena_array(a, 2 * (size_t)s->n, sizeof(*s->queue));
 	s->running = arena_array(a, SEQUENCES + 1, sizeof(*s->running));
 	s->seed = 20261127;
+	/* With a rate, the concurrency asked for is the engine's limit. */
+	s->limit = q->rate > 0 && q->batch > 1 && q->batch < SEQUENCES ? q->batch : SEQUENCES;
 	tables(s);
 	for (int i = 0; i < s->n && (q->rate > 0 || i < s->users); i++) {
 		issue(s, at);

@@ -168,6 +168,26 @@ static int find_ways(struct arena *a, const struct sweep *s, struct ways *out, s
 	return r;
 }
 
+/* An estimate is of the mean: what cannot be in time at the mean cannot be at 95 in 100. */
+#define ESTIMATE 1.25
+
+static bool may_meet(const struct sweep *s, const struct ask *k, const struct advise_outcome *o)
+{
+	return (s->ttft_p95 <= 0 || o->ttft <= ESTIMATE * s->ttft_p95) &&
+	       (s->tpot_p95 <= 0 || o->tpot <= ESTIMATE * s->tpot_p95) &&
+	       (s->rate <= 0 || o->throughput * ESTIMATE >= s->rate * k->output);
+}
+
+static void asked_of_front(const struct pareto_front *f, struct ask *k)
+{
+	if (f->prompt > 0)
+		k->prompt = f->prompt;
+	if (f->output > 0)
+		k->output = f->output;
+	if (f->depth > 0)
+		k->depth = f->depth;
+}
+
 static void sweep_look(const struct sweep *s, const struct sweep_point *p, struct ask *k,
 		       struct pareto_list *list, struct sweep_result *out)
 {
@@ -181,8 +201,69 @@ static void sweep_look(const struct sweep *s, const struct sweep_point *p, struc
 	if (!q.o.fits)
 		return;
 	out->fit++;
+	if (!may_meet(s, k, &q.o))
+		return;
 	q.latency = s->goal == GOAL_FIRST ? q.o.ttft : q.o.answer;
 	pareto_add(list, &q);
+}
+
+static bool has_target(const struct sweep *s)
+{
+	return s->ttft_p95 > 0 || s->tpot_p95 > 0 || s->rate > 0;
+}
+
+/* The figures that predict() has of it, and whether 95 in 100 requests are served in time. */
+static void sweep_simulate(struct arena *a, const struct sweep *s, const struct pareto_front *f,
+			   struct sweep_point *p)
+{
+	struct ask k = p->way->q.ask;
+	double ttft, tpot;
+
+	asked_of_front(f, &k);
+	k.batch = p->batch;
+	k.draft = p->draft;
+	k.chunk = p->chunk;
+	k.rate = s->rate;
+	way_simulated(a, &k, p->copies, &p->o, &p->plan);
+	p->latency = s->goal == GOAL_FIRST ? p->o.ttft : p->o.answer;
+	ttft = p->plan.requests ? p->plan.ttft.p95 : p->o.ttft;
+	tpot = p->plan.requests ? p->plan.tpot.p95 : p->o.tpot;
+	p->meets = (s->ttft_p95 <= 0 || ttft <= s->ttft_p95) &&
+		   (s->tpot_p95 <= 0 || tpot <= s->tpot_p95) && !p->plan.behind;
+}
+
+/* What meets the targets first, then fewer GPUs, then less latency. */
+static int by_target(const void *x, const void *y)
+{
+	const struct sweep_point *a = x, *b = y;
+
+	if (a->meets != b->meets)
+		return a->meets ? -1 : 1;
+	return a->o.gpus != b->o.gpus ? a->o.gpus - b->o.gpus : by_latency(x, y);
+}
+
+/* Estimates chose them; simulated, some are beaten by others. */
+static void finalists(struct arena *a, const struct sweep *s, struct pareto_front *f,
+		      struct pareto_list *list)
+{
+	struct pareto_list last = { .arena = a };
+	size_t most = has_target(s) ? SWEEP_FINALISTS : SWEEP_SIMULATED;
+
+	if (has_target(s) && list->n)
+		qsort(list->v, list->n, sizeof(*list->v), by_target);
+	for (size_t i = 0; i < list->n; i++)
+		if (i < most) {
+			sweep_simulate(a, s, f, &list->v[i]);
+			pareto_add(&last, &list->v[i]);
+		} else if (!has_target(s)) {
+			list->v[i].meets = true;
+			pareto_add(&last, &list->v[i]);
+		}
+	pareto_sort(&last);
+	if (has_target(s) && last.n)
+		qsort(last.v, last.n, sizeof(*last.v), by_target);
+	f->points = last.v;
+	f->n = last.n;
 }
 
 /* All numbers of one way. */
@@ -192,12 +273,7 @@ static void go_through(const struct sweep *s, const struct way *way, const struc
 	struct ask k = way->q.ask;
 	int gpus = k.tp * k.pp;
 
-	if (f->prompt > 0)
-		k.prompt = f->prompt;
-	if (f->output > 0)
-		k.output = f->output;
-	if (f->depth > 0)
-		k.depth = f->depth;
+	asked_of_front(f, &k);
 	for (size_t c = 0; c < s->copies.n; c++)
 		for (size_t b = 0; b < s->batch.n; b++) {
 			struct sweep_point p = { .way = way,
@@ -226,8 +302,7 @@ static void sweep_pareto_one(struct arena *a, const struct sweep *s, const struc
 	for (size_t i = 0; i < ways->n; i++)
 		go_through(s, &ways->v[i], f, &list, out);
 	pareto_sort(&list);
-	f->points = list.v;
-	f->n = list.n;
+	finalists(a, s, f, &list);
 	f->tried = out->tried - tried;
 	f->fit = out->fit - fit;
 	if (ways->n && f->prompt <= 0)

@@ -14,6 +14,9 @@
 
 #define SWEEP_MOST 50000000ull
 #define SWEEP_WAYS 20000
+/* Points of a front that are simulated, the others are estimates; of those with a target. */
+#define SWEEP_SIMULATED 64
+#define SWEEP_FINALISTS 20
 
 /* Lists; an empty one: what the words say or leave open. */
 struct sweep {
@@ -21,6 +24,9 @@ struct sweep {
 	const struct fits *fits;
 	enum goal
 		goal; /* GOAL_FIRST: latency is the time to the first token; else a whole answer */
+	/* Targets: of 95 in 100 requests, ms, and requests a second; 0: none. With one of them only
+	 * what meets it stays, fewest GPUs first. */
+	double ttft_p95, tpot_p95, rate;
 	struct ask_texts machines, weights, caches;
 	struct ask_numbers tp, pp, copies, batch, prompt, output, depth, chunk, draft;
 };
@@ -30,7 +36,9 @@ struct sweep_point {
 	int copies, batch, draft;
 	double chunk;
 	struct advise_outcome o;
-	double latency; /* ms */
+	double latency;	      /* ms */
+	struct schedule plan; /* simulated; requests 0: of one request, or not a finalist */
+	bool meets;	      /* the targets of the sweep; true where it has none */
 };
 
 /* Of requests of one shape. */
