@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "machine/host/confine.h"
+#include "many/history/history.h"
 #include "measure/prove/ledger_view.h"
 #include "verbs/door.h"
 
@@ -140,6 +142,24 @@ static void gather_capture(struct gather *g, const char *path)
 	host_close(h);
 }
 
+static void gather_machine(void *ctx, const char *machine, const char *text, size_t len)
+{
+	struct gather *g = ctx;
+
+	fleet_add(g->f, "history", machine, text, len);
+}
+
+/* Each machine of a history as it was when it was last seen. */
+static void gather_history(struct gather *g, const char *path)
+{
+	struct history h;
+	struct err e = { 0 };
+
+	if (history_open_still(&h, g->d->arena, path, &e) || history_now(&h, gather_machine, g, &e))
+		refuse(g, path, e.text);
+	history_close(&h);
+}
+
 /* Standard input: a line a node, with the name that a launcher put before it. What ansible says in
  * two lines has its name in the first. */
 static void gather_lines(struct gather *g, FILE *in)
@@ -234,6 +254,8 @@ static void gather_path(struct gather *g, const char *path, int depth, bool name
 		refuse(g, path, "the golden machine is one file or capture");
 	else if (S_ISDIR(st.st_mode))
 		gather_folder(g, path, depth);
+	else if (named && !g->golden && str_ends(path, ".db"))
+		gather_history(g, path);
 	else if (named ||
 		 (S_ISREG(st.st_mode) && (str_ends(path, ".json") || str_ends(path, ".jsonl"))))
 		gather_file(g, path);
@@ -283,6 +305,17 @@ static struct doc *fleet_page(struct arena *a, const struct fleet_ask *ask, cons
 	return page_fleet(a, f, &how);
 }
 
+/* A history is read by a library. */
+static unsigned fleet_confine(const void *ask)
+{
+	const struct fleet_ask *f = ask;
+	unsigned needs = 0;
+
+	for (size_t i = 0; i < f->files.n; i++)
+		needs |= str_ends(f->files.items[i], ".db") ? (unsigned)CONFINE_CODE : 0;
+	return needs;
+}
+
 VERB_ANSWER(fleet_answer_any, fleet_answer, fleet_ask, fleet)
 VERB_PAGE(fleet_page_any, fleet_page, fleet_ask, fleet)
 
@@ -299,10 +332,12 @@ const struct verb fleet_verb = {
 		{ "fleet results/", "a folder with a result of each machine" },
 		{ "fleet results/ --golden results/node1.json", "what differs from one of them" },
 		{ "fleet -", "a line of JSON a node, as pdsh, clush and ansible write it" },
+		{ "fleet history.db", "machines of a history (gputune since), as last seen" },
 		{ "fleet node1.tar node2.tar --only memory", "captures, one group" }),
 	.ask = &fleet_ask_shape,
 	.answer = fleet_answer_any,
 	.result = &fleet_result,
 	.page = fleet_page_any,
 	.reads = READS_FILES,
+	.confine = fleet_confine,
 };

@@ -103,6 +103,7 @@ ELSEWHERE = (
     (r"^cluster check", "cluster_check.py", '"check"'),
     (r"^generate \w+ --cluster", "generate.py", '"--cluster"'),
     (r"^since ", "since.py", '"since"'),
+    (r"^fleet \S+\.db", "since.py", '"fleet"'),
     (r"^kubernetes ", "kubernetes.py", '"kubernetes"'),
     (r"^data (update|back)", "data.py", '"update"'),
     (r"^run --free", "guard.py", '"--free"'),

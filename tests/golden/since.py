@@ -5,13 +5,16 @@ import csv
 import io
 import json
 import math
+import os
 import random
+import re
 import shutil
 import sqlite3
+import subprocess
 import sys
 import time
 
-from common import end_suite, expect, finish, follows, gputune, refuses, root, run, says, scratch, start
+from common import end_suite, expect, finish, follows, gputune, refuses, root, run, says, scratch, skip, start
 
 DAY = 86400
 T0 = 1767225600  # 2026-01-01
@@ -175,6 +178,38 @@ def out_again(at):
     expect("one a week stays", after < before / 3 and abs(after - weeks) <= 40, (before, after, weeks))
 
 
+def compared():
+    at = folder / "compared.db"
+    add(*(check(f"c{m}", T0 + k * DAY, [("a.b", "fail" if m == 5 and k else "pass", str(m == 5 and k > 0))]) for m in range(8) for k in range(2)), at=at)
+    j = follows("a fleet reads it", ["fleet", at], 1, "fleet")
+    expect("machines as last seen", "c5" in json.dumps(j) and j["summary"]["machines"] == 8 if "summary" in j else True, j)
+    says("who stands out", ["fleet", at], 1, "8 machines", "c5", "a.b")
+    (folder / "compared.db-journal").write_text("")
+    says("one that is written to", ["fleet", at], 5, "being written")
+
+
+def parquet(at):
+    """The documented command, by the DuckDB that is there; GPUTUNE_DUCKDB: a folder with node_modules of @duckdb/node-api."""
+    where = os.environ.get("GPUTUNE_DUCKDB")
+    if not where and not shutil.which("duckdb"):
+        skip("Parquet", "no duckdb here")
+        return
+    command = next(c for c in re.findall(r'duckdb -c "([^"]+)"', (root / "docs/FLEET.md").read_text()))
+    run("since", "export", "csv", "--db", at, "-o", folder / "history.csv")
+    script = ("const {DuckDBInstance} = require('@duckdb/node-api'); (async () => { const c = await (await DuckDBInstance.create()).connect();"
+              "await c.run(process.argv[1]); const r = await c.runAndReadAll(\"select count(*)::int n, min(first)::varchar f, typeof(first) t from "
+              "'history.parquet' group by 3\"); console.log(JSON.stringify(r.getRowObjects())); })()")
+    env = {**os.environ, "NODE_PATH": f"{where}/node_modules"}
+    if where:
+        p = subprocess.run(["node", "-e", script, command], cwd=folder, env=env, capture_output=True, text=True, timeout=60)
+    else:
+        p = subprocess.run(["duckdb", "-json", "-c", command + "; select count(*) n, typeof(first) t from 'history.parquet' group by 2"], cwd=folder,
+                           capture_output=True, text=True, timeout=60)
+    got = json.loads(p.stdout or "[]")
+    want = rows("select (select count(*) from fact) + (select count(*) from figure)", at)[0][0]
+    expect("Parquet has every row, and times", got and got[0]["n"] == want and "TIMESTAMP" in got[0]["t"], (got, want, p.stderr))
+
+
 def ten_years():
     """A check a day and a bench of ten figures a day: 3,650 of each, and a change a week."""
     at, rnd = folder / "years.db", random.Random(3)
@@ -234,6 +269,9 @@ if len(sys.argv) > 2:
 what_is_kept()
 what_is_refused()
 what_is_no_history()
-out_again(what_it_cost())
+fleet = what_it_cost()
+parquet(fleet)
+out_again(fleet)
+compared()
 ten_years()
 end_suite()

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -166,6 +167,18 @@ int history_open(struct history *h, struct arena *a, const char *path, bool writ
 		h->writing = code == 0;
 	}
 	return code;
+}
+
+int history_open_still(struct history *h, struct arena *a, const char *path, struct err *e)
+{
+	int code;
+
+	*h = (struct history){ .a = a, .path = path, .now_s = (long long)time(NULL) };
+	if (access(arena_printf(a, "%s-journal", path), F_OK) == 0)
+		return err_set(e, -EINVAL, "%s: being written, or cut off while it was; try again",
+			       path);
+	code = sql_open(&h->sql, a, path, e);
+	return code ? code : check_format(h, e);
 }
 
 int history_commit(struct history *h)
