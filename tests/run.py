@@ -21,7 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build-logs"
 STEPS = ("build", "unit", "golden", "house", "lint", "mutate", "fuzz", "coverage")
-NIGHTLY = ("gcc", "sanitized", "threads", "arm64", "tidy", "mutate-all", "fuzz-long", "walks", "figures", "browser", "agents")
+NIGHTLY = ("gcc", "sanitized", "threads", "arm64", "tidy", "mutate-all", "fuzz-long", "walks", "figures", "browser", "agents", "history")
 CORES = os.cpu_count() or 1
 SLOTS = CORES + 1  # suites wait for a third of their time
 EVERYTHING = ("src/base/", "src/machine/", "src/render/", "meson.build", "tests/golden/common.py", "tests/suites", "tests/run.py")
@@ -173,6 +173,9 @@ def jobs_of(step, only_changed):
                     Job(step, "walks-live", ["python3", "tests/walk/live.py", "build/gputune", "--walks", "2000", "--seed", f"{day}0000"], after=["build"], suite=True)]
         case "figures":  # of 40 planted settings, what is kept in how many runs, beside published schedules
             return [Job(step, "tune-figure", ["sh", "-ec", "ninja -C build tests/sim/tune_figure; build/tests/sim/tune_figure 50"], after=["build"], suite=True)]
+        case "history":  # ten thousand machines by a year, a thousand nodes
+            return [Job(step, "since-large", ["python3", "tests/golden/since.py", "build/gputune", "10000", "52"], after=["build"], suite=True),
+                    Job(step, "kubernetes-large", ["python3", "tests/golden/kubernetes.py", "build/gputune", "1000"], after=["build"], suite=True)]
         case "agents":
             return [Job(step, name, ["python3", f"tests/agents/{name}.py", "build/gputune"], after=["build"], suite=True) for name in ("run", "faults")]
         case "browser":

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A node's condition, event and taint by its health, against a stand-in of the API server that can fail. kubernetes.py GPUTUNE"""
+import concurrent.futures
 import http.server
 import json
 import pathlib
 import re
 import signal
+import sys
 import threading
 import time
 
 import yaml
 
-from common import alone, end_suite, expect, follows, gputune, refuses, root, sanitized, says, scratch, start, until
+from common import alone, end_suite, expect, follows, gputune, refuses, root, run, sanitized, says, scratch, start, until
 
 alone()
 folder = scratch("kubernetes")
@@ -161,6 +163,30 @@ def manifests():
         expect(f"{f.parent.name}: files are there", all((f.parent / r).exists() for r in k["resources"]), k)
 
 
+def thousand(n):
+    """Nightly: many nodes, each looked at twice while nothing changes, then one that is unhealthy."""
+    names = [f"node-{i}" for i in range(n)]
+
+    def every(what):
+        began, before = time.monotonic(), len(writes())
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            codes = list(pool.map(lambda name: run(*AGENT, "--once", "--node", name, "--taint", "NoSchedule").code, names))
+        print(f"{what}: {n} nodes in {time.monotonic() - began:.0f} s, {len(writes()) - before} writes", flush=True)
+        return codes, len(writes()) - before
+
+    KNOB.write_text("4096")
+    expect("a condition and an event each", every("first look") == ([0] * n, 2 * n))
+    expect("0 writes while nothing changes", every("second look") == ([0] * n, 0))
+    KNOB.write_text("128")
+    codes, wrote = every("fault")
+    tainted = sum(len(Server.nodes[name]["spec"]["taints"]) == 2 for name in names)
+    expect("every fault is a taint", codes == [1] * n and wrote == 3 * n and tainted == n, (wrote, tainted))
+    KNOB.write_text("4096")
+
+
+if sys.argv[-1].isdigit():
+    thousand(int(sys.argv[-1]))
+    end_suite()
 looks()
 failures()
 agent()
