@@ -44,7 +44,8 @@ struct history_sum {
 /* 0; -EINVAL and *e: it is locked, damaged, of another program or a later version, or this is no
  * place for one. write: it is made where it is missing. history_close after errors, too. */
 int history_open(struct history *h, struct arena *a, const char *path, bool write, struct err *e);
-/* The same of a file that nobody writes meanwhile, without locks, for a process behind the fence. */
+/* The same of a file that nobody writes meanwhile, without locks, for a process behind the fence.
+ */
 int history_open_still(struct history *h, struct arena *a, const char *path, struct err *e);
 /* All that was added since is kept when it returns 0, and nothing otherwise. */
 int history_commit(struct history *h);
