@@ -9,7 +9,7 @@
 #include "models/hang/hang.h"
 #include "verbs/model_files.h"
 
-enum { DUMP_BYTES_MAX = 64 << 20, BETWEEN_MS = 400 };
+enum { DUMP_BYTES_MAX = 64 << 20, BETWEEN_MS = 400, RAS_BYTES_MAX = 1 << 20 };
 
 struct hang_ask {
 	struct ask_texts what;
@@ -110,6 +110,19 @@ static int hang_look(struct hanging *g)
 	return code < 0 ? code : 0;
 }
 
+/* What the first process that has NCCL answers on its RAS port, if it does. */
+static const char *ask_ras(struct hanging *g)
+{
+	static const char ask[] = "CLIENT PROTOCOL 2\nTIMEOUT 3\nVERBOSE STATUS\n";
+	const char *at = NULL;
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < g->n && !at; i++)
+		if (g->at[i].now.nccl)
+			at = g->at[i].now.ras ? g->at[i].now.ras : "localhost:28028";
+	return at ? door_exchange(g->d->arena, at, "28028", ask, RAS_BYTES_MAX, &e) : NULL;
+}
+
 static int hang_answer(struct door *d, const struct hang_ask *ask, struct hang_view *out)
 {
 	struct hanging g = { .d = d, .out = out };
@@ -124,6 +137,7 @@ static int hang_answer(struct door *d, const struct hang_ask *ask, struct hang_v
 	code = code ? code : hang_look(&g);
 	if (code)
 		return code;
+	out->ras = ask_ras(&g);
 	hang_judge(d->arena, out);
 	return strcmp(out->kind, "unknown") == 0  ? EXIT_BLIND
 	       : strcmp(out->kind, "moving") == 0 ? EXIT_CLEAN

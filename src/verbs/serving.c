@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune diagnose serving: what holds an engine back, by its metrics and its log. */
 #include <errno.h>
-#include <netdb.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "models/serving/serving.h"
 #include "verbs/hang.h"
 #include "verbs/model_files.h"
-
-enum { FETCH_S = 5 };
 
 struct serving_ask {
 	struct ask_texts files;
@@ -33,60 +26,25 @@ static const struct ask_shape serving_ask_shape = ASK_SHAPE(serving_ask, NULL, s
 
 /* --- an end point ----------------------------------------------------------------------------- */
 
-static int connect_to(const char *host, const char *port, struct err *e)
-{
-	struct addrinfo *found = NULL, hints = { .ai_socktype = SOCK_STREAM };
-	struct timeval limit = { FETCH_S, 0 };
-	int r = getaddrinfo(host, port, &hints, &found), fd = -1;
-
-	if (r)
-		return err_set(e, -ENOENT, "%s: %s", host, gai_strerror(r));
-	for (struct addrinfo *i = found; i && fd < 0; i = i->ai_next) {
-		fd = socket(i->ai_family, i->ai_socktype | SOCK_CLOEXEC, i->ai_protocol);
-		if (fd < 0)
-			continue;
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-		if (connect(fd, i->ai_addr, i->ai_addrlen) < 0) {
-			r = errno;
-			close(fd);
-			fd = -1;
-		}
-	}
-	freeaddrinfo(found);
-	return fd >= 0 ? fd : err_set(e, -EIO, "%s:%s: %s", host, port, strerror(r));
-}
-
 /* The body of an answer; NULL: *e says why there is none. */
 static char *fetched(struct arena *a, const char *url, struct err *e)
 {
 	const char *host = url + strlen("http://"), *path = strchr(host, '/');
 	const char *name = arena_strndup(a, host, path ? (size_t)(path - host) : strlen(host));
-	char *colon = strrchr(name, ':'), piece[16384], *body;
 	const char *ask = arena_printf(a, "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n",
 				       path ? path : "/metrics", name);
-	TEXT_AUTO t = { 0 };
-	ssize_t n;
-	int fd;
+	char *answer = door_exchange(a, name, "80", ask, SERVING_BYTES_MAX, e), *body;
 
-	if (colon)
-		*colon++ = '\0';
-	fd = connect_to(name, colon ? colon : "80", e);
-	if (fd < 0)
+	if (!answer)
 		return NULL;
-	n = write(fd, ask, strlen(ask));
-	while (n > 0 && t.len < SERVING_BYTES_MAX && (n = read(fd, piece, sizeof(piece))) > 0)
-		text_addn(&t, piece, (size_t)n);
-	close(fd);
-	body = t.s ? strstr(t.s, "\r\n\r\n") : NULL;
-	if (n < 0 || !body || strncmp(t.s, "HTTP/1.", 7) != 0 || strncmp(t.s + 8, " 200", 4) != 0) {
+	body = strstr(answer, "\r\n\r\n");
+	if (!body || strncmp(answer, "HTTP/1.", 7) != 0 || strncmp(answer + 8, " 200", 4) != 0) {
 		err_set(e, -EIO, "%s: %s", url,
-			n < 0	? strerror(errno)
-			: !body ? "no answer of HTTP"
-				: utf8_clean(a, arena_strndup(a, t.s, strcspn(t.s, "\r\n"))));
+			body ? utf8_clean(a, arena_strndup(a, answer, strcspn(answer, "\r\n")))
+			     : "no answer of HTTP");
 		return NULL;
 	}
-	return arena_strdup(a, body + 4);
+	return body + 4;
 }
 
 /* --- what there is to read -------------------------------------------------------------------- */

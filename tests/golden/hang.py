@@ -10,9 +10,11 @@ import os
 import pathlib
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from common import end_suite, expect, gputune, skip
@@ -208,6 +210,39 @@ def recorders(base):
         expect(f"refused: {name}", code == 2 and "bad: not a flight recorder's dump" in err and not (base / "ran").exists(), (code, err))
 
 
+def libraries(base):
+    """Two builds of NCCL in one job, and what NCCL's RAS answers on its port: stand-ins."""
+    for version in ("2.28.3", "2.29.7"):
+        folder = base / version
+        folder.mkdir()
+        (base / "n.c").write_text(f'const char *ncclVersionText(void) {{ return "NCCL version {version}+cuda13.0"; }}\n')
+        if subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "libnccl.so.2", base / "n.c"]).returncode:
+            return skip("NCCL's identity", "no compiler")
+    (base / "lib.py").write_text("import ctypes, os, sys, time\nfrom torch.distributed import distributed_c10d as dist\n"
+                                 "ctypes.CDLL(('2.29.7' if os.environ['RANK'] == '1' else '2.28.3') + '/libnccl.so.2')\n"
+                                 "print(flush=True)\ndist.barrier()\n")
+    ras = socket.create_server(("127.0.0.1", 0))
+    asked = []
+
+    def answer():
+        c, _ = ras.accept()
+        while b"STATUS" not in b"".join(asked):
+            asked.append(c.recv(4096))
+        c.sendall(b"NCCL version 2.28.3\nJob summary\n  #0 4 ranks RUNNING INCOMPLETE\nErrors\n  rank 3: MISMATCH of AllReduce \x1b[31m\n")
+        c.close()
+    threading.Thread(target=answer, daemon=True).start()
+    (base / "launch.py").write_text(LAUNCHER)
+    os.environ["NCCL_RAS_ADDR"] = f"127.0.0.1:{ras.getsockname()[1]}"
+    with Job(base, "launch.py", "lib.py", lines=5) as pid:
+        time.sleep(0.3)
+        _, j, _ = hang(pid)
+        text = "\n".join(j["evidence"])
+        expect("builds of NCCL differ", "NCCL 2.29.7" in text and "one build of NCCL is needed" in text, text)
+        expect("what RAS says", "rank 3: MISMATCH" in text and "INCOMPLETE" in text and "\x1b" not in text, text)
+    del os.environ["NCCL_RAS_ADDR"]
+    ras.close()
+
+
 def sampled(base):
     """record --stacks: where the time of a run goes, and at which line; diagnose takes it as evidence."""
     (base / "run.py").write_text("""import time
@@ -253,6 +288,7 @@ with tempfile.TemporaryDirectory(prefix="gputune-hang-") as where:
     else:
         against_python(base)
         sampled(base)
+        libraries(base)
         alone(base)
         jobs(base)
 end_suite()

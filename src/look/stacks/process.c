@@ -38,7 +38,7 @@ struct stack_reader {
 	struct mapped *maps;
 	size_t n_maps;
 	struct python *python;
-	const char *missing, *command;
+	const char *missing, *command, *nccl, *ras;
 	int rank, local_rank;
 	struct source {
 		const char *file, *text;
@@ -177,16 +177,45 @@ static void find_python(struct stack_reader *r)
 	}
 }
 
+/* Which NCCL it has: processes of one job may have several builds. */
+static void find_nccl(struct stack_reader *r)
+{
+	for (size_t i = 0; i < r->n_maps && !r->nccl; i++) {
+		char version[64] = "";
+		struct err e = { 0 };
+		struct input_file f;
+		struct elf elf;
+
+		if (!str_starts(path_name(r->maps[i].path), "libnccl.so"))
+			continue;
+		r->nccl = r->maps[i].path;
+		if (!open_mapped(r, &r->maps[i], &f))
+			return;
+		if (elf_open(&f.in, &elf, &e) == 0)
+			rodata_version(&f.in, &elf, "NCCL version ", 0, version, sizeof(version));
+		input_close(&f);
+		if (*version)
+			r->nccl = arena_printf(r->a, "NCCL %s (%s)", version, r->nccl);
+	}
+}
+
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int number_in(const char *environ, size_t len, const char *name)
+static const char *variable_in(const char *environ, size_t len, const char *name)
 {
 	size_t n = strlen(name);
 
 	for (size_t at = 0; at < len; at += strlen(environ + at) + 1)
 		if (strncmp(environ + at, name, n) == 0 && environ[at + n] == '=')
-			return atoi(environ + at + n + 1);
-	return -1;
+			return environ + at + n + 1;
+	return NULL;
+}
+
+static int number_in(const char *environ, size_t len, const char *name)
+{
+	const char *text = variable_in(environ, len, name);
+
+	return text ? atoi(text) : -1;
 }
 
 static int first_of(const char *environ, size_t len, const char *const *names)
@@ -222,7 +251,9 @@ struct stack_reader *stacks_open(struct arena *a, pid_t pid, struct err *e)
 	environ = proc_of(a, pid, "environ", &len);
 	r->rank = first_of(environ, len, ranks);
 	r->local_rank = first_of(environ, len, locals);
+	r->ras = variable_in(environ, len, "NCCL_RAS_ADDR");
 	read_maps(r);
+	find_nccl(r);
 	if (r->n_maps && !stacks_peek(pid, r->maps[0].from, &probe, 1) && errno == EPERM)
 		r->missing = "no right to read its memory: run as root, or as its user with "
 			     "kernel.yama.ptrace_scope=0";
@@ -393,7 +424,9 @@ void stacks_read(struct stack_reader *r, struct arena *a, struct stack_process *
 				       .command = r->command,
 				       .rank = r->rank,
 				       .local_rank = r->local_rank,
-				       .missing = r->missing };
+				       .missing = r->missing,
+				       .nccl = r->nccl,
+				       .ras = r->ras };
 	list_threads(r, a, out);
 	if (r->python)
 		out->python = arena_printf(a, "3.%d", python_minor(r->python));

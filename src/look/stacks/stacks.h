@@ -43,6 +43,8 @@ struct stack_process {
 	int rank, local_rank; /* of its environment; -1: none */
 	const char *python;   /* "3.11"; NULL: no interpreter */
 	const char *missing;  /* why there are no Python frames; NULL: there are, or no Python */
+	const char *nccl;     /* the libnccl that it has mapped: version, or path; NULL: none */
+	const char *ras;      /* where NCCL's RAS listens by its environment; NULL: as usual */
 	bool ends;	      /* a zombie, or gone */
 	struct stack_thread *threads;
 	size_t n;

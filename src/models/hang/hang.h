@@ -44,6 +44,7 @@ struct hang_view {
 	size_t n;
 	struct flight_dump *dumps;
 	size_t n_dumps;
+	const char *ras; /* what NCCL's RAS answered; NULL: nothing */
 	/* The verdict. */
 	const char *kind; /* "straggler", "mismatch", "dead", "network", "moving", or a process's */
 	const char *verdict, *next;

@@ -190,6 +190,46 @@ static const char *place_of_frame(struct arena *a, const struct hang_process *p)
 	return p->file ? arena_printf(a, " at %s:%d (%s)", p->file, p->line, p->function) : "";
 }
 
+/* Ranks of one job with several builds of NCCL do not understand each other. */
+static void different_nccl(struct arena *a, struct hang_view *v)
+{
+	const struct hang_process *first = NULL;
+
+	for (size_t i = 0; i < v->n; i++) {
+		const struct hang_process *p = &v->processes[i];
+
+		if (!p->at.nccl)
+			continue;
+		if (!first)
+			first = p;
+		else if (strcmp(first->at.nccl, p->at.nccl) != 0)
+			evidence(a, v,
+				 arena_printf(a,
+					      "%s has %s, %s has %s: one build of NCCL is needed",
+					      name_of(a, first), first->at.nccl, name_of(a, p),
+					      p->at.nccl));
+	}
+}
+
+/* The lines of RAS that report a fault. */
+static void ras_says(struct arena *a, struct hang_view *v)
+{
+	static const char *const words[] = { "INCOMPLETE", "MISMATCH", "ERROR",	   "DEAD",
+					     "missing",	   "lag",      "timed out" };
+
+	for (const char *s = v->ras, *end; s && *s && v->n_evidence < 64; s = end) {
+		size_t n = strcspn(s, "\n");
+		const char *line = utf8_clean(a, arena_strndup(a, s, n < 200 ? n : 200));
+
+		end = s + n + (s[n] != '\0');
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+			if (strstr(line, words[i])) {
+				evidence(a, v, arena_printf(a, "NCCL RAS: %s", line));
+				break;
+			}
+	}
+}
+
 static bool in_collective(const struct hang_process *p)
 {
 	return strcmp(p->kind, "collective") == 0;
@@ -395,6 +435,8 @@ void hang_judge(struct arena *a, struct hang_view *v)
 		evidence(a, v,
 			 arena_printf(a, "%s %s%s", name_of(a, p), p->says, place_of_frame(a, p)));
 	}
+	different_nccl(a, v);
+	ras_says(a, v);
 	if (v->n_dumps && judge_dumps(a, v))
 		return;
 	if (waiting && judge_ranks(a, v, waiting))

@@ -41,6 +41,7 @@ static const struct shape_row hang_process_rows[] = {
 	{ "python", "Version.", SHAPE_TEXT(hang_process, at.python), .unknown = SHAPE_NULL },
 	{ "kind", "What it is in.", SHAPE_TEXT(hang_process, kind) },
 	{ "operation", "The collective.", SHAPE_TEXT(hang_process, operation), .unknown = SHAPE_NULL },
+	{ "nccl", "The libnccl that it has mapped.", SHAPE_TEXT(hang_process, at.nccl), .unknown = SHAPE_NULL },
 	{ "file", "The innermost line of the user's program.", SHAPE_TEXT(hang_process, file), .unknown = SHAPE_NULL },
 	{ "line", NULL, SHAPE_COUNT(hang_process, line) },
 	{ "cpus", "Used between two looks.", SHAPE_REAL(hang_process, busy) },
@@ -64,6 +65,7 @@ static const struct shape_row hang_rows[] = {
 	{ "rank", "That holds the others.", SHAPE_COUNT(hang_view, rank), .unknown = SHAPE_NEGATIVE },
 	{ "operation", NULL, SHAPE_TEXT(hang_view, operation), .unknown = SHAPE_NULL },
 	{ "next", "What to look at.", SHAPE_TEXT(hang_view, next), .unknown = SHAPE_NULL },
+	{ "evidence", NULL, SHAPE_TEXT_LIST(hang_view, evidence, n_evidence) },
 	{ "processes", NULL, SHAPE_LIST(hang_view, processes, n, hang_process) },
 	{ "flight_recorders", NULL, SHAPE_LIST(hang_view, dumps, n_dumps, flight_dump) },
 };
@@ -102,10 +104,11 @@ struct doc *page_hang(struct arena *a, const struct hang_view *v, bool verbose)
 	struct node *n;
 
 	doc_verdict(d, STYLE_BAD, v->kind, v->verdict);
-	if (v->next) {
-		n = doc_bullets(d);
+	n = doc_bullets(d);
+	if (v->next)
 		node_bullet(d, n, cell(v->next));
-	}
+	for (size_t i = v->n; i < v->n_evidence; i++) /* those before are in the headings below */
+		node_bullet(d, n, cell(v->evidence[i]));
 	for (size_t i = 0; i < v->n; i++) {
 		const struct hang_process *p = &v->processes[i];
 
