@@ -208,6 +208,19 @@ static int recovered(struct play *p, struct err *e)
 	return r;
 }
 
+/* Who died behind the last line of the journal left everything applied. */
+static bool whole(struct play *p)
+{
+	struct host *h = kernel_open(&p->k);
+	struct err e = { 0 };
+	struct journal j;
+	bool r = journal_load(h, &p->k.now, true, &j, &e) == 0 && j.n &&
+		 j.items[j.n - 1].state == TRANSACTION_APPLIED;
+
+	host_close(h);
+	return r;
+}
+
 static void stuck(const struct txn_report *r)
 {
 	for (size_t i = 0; i < r->n; i++)
@@ -238,7 +251,7 @@ static void apply(struct play *p, unsigned refuse, unsigned dies)
 	if (r && !*e.text)
 		abort();
 	if (dies && p->k.writes >= dies)
-		r = recovered(p, &e) ? -EUCLEAN : -ECANCELED;
+		r = recovered(p, &e) ? -EUCLEAN : whole(p) ? 0 : -ECANCELED;
 	p->k.refuse = p->k.dies = 0;
 	if (r == 0)
 		in_force(p, h);

@@ -212,7 +212,7 @@ static void different_nccl(struct arena *a, struct hang_view *v)
 }
 
 /* The lines of RAS that report a fault. */
-static void ras_says(struct arena *a, struct hang_view *v)
+static void ras_faults(struct arena *a, struct hang_view *v)
 {
 	static const char *const words[] = { "INCOMPLETE", "MISMATCH", "ERROR",	   "DEAD",
 					     "missing",	   "lag",      "timed out" };
@@ -436,7 +436,7 @@ void hang_judge(struct arena *a, struct hang_view *v)
 			 arena_printf(a, "%s %s%s", name_of(a, p), p->says, place_of_frame(a, p)));
 	}
 	different_nccl(a, v);
-	ras_says(a, v);
+	ras_faults(a, v);
 	if (v->n_dumps && judge_dumps(a, v))
 		return;
 	if (waiting && judge_ranks(a, v, waiting))

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +13,13 @@
 #include "base/text.h"
 #include "models/normal/normal.h"
 
-enum { GROUPS = 10, NODES_MAX = 1024, JSON_DEPTH = 24 };
+enum { GROUPS = 10, NODES_MAX = 1024, JSON_DEPTH = 24, OUTPUT_LINES_MAX = 256 };
 
 struct reader {
 	struct arena *a;
 	const char *file;
 	const struct normal_on *on;
 	struct normal_items *out;
-	regex_t *lines; /* of output_lines */
 	const char *tool;
 	struct normal_seen seen;
 	const char *nodes[NODES_MAX];
@@ -209,13 +209,15 @@ static bool any_of(const struct output_line *o)
 	return strcmp(o->tool, "any") == 0;
 }
 
+static regex_t compiled[OUTPUT_LINES_MAX]; /* of output_lines */
+
 static bool fits(struct reader *r, size_t i, const char *line, regmatch_t *m)
 {
 	const struct output_line *o = &output_lines[i];
 
 	if (!any_of(o) && !o->sign && (!r->tool || strcmp(r->tool, o->tool) != 0))
 		return false;
-	return (!o->has || strstr(line, o->has)) && regexec(&r->lines[i], line, GROUPS, m, 0) == 0;
+	return (!o->has || strstr(line, o->has)) && regexec(&compiled[i], line, GROUPS, m, 0) == 0;
 }
 
 static void take(struct reader *r, const char *line)
@@ -313,18 +315,25 @@ static void plain(char *line)
 	*to = '\0';
 }
 
+static void compile(void)
+{
+	if (n_output_lines > OUTPUT_LINES_MAX)
+		abort();
+	for (size_t i = 0; i < n_output_lines; i++)
+		if (regcomp(&compiled[i], output_lines[i].line, REG_EXTENDED) != 0)
+			abort(); /* a row of ours: the tests compile them all */
+}
+
 size_t normal_read(struct arena *a, const char *file, char *text, const struct normal_on *on,
 		   struct normal_items *out)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct reader *r = ARENA_NEW(a, struct reader);
 	const char *whole;
 
 	*r = (struct reader){ .a = a, .file = file, .on = on, .out = out };
-	r->lines = arena_array(a, n_output_lines, sizeof(*r->lines));
+	pthread_once(&once, compile);
 	whole = arena_strdup(a, text);
-	for (size_t i = 0; i < n_output_lines; i++)
-		if (regcomp(&r->lines[i], output_lines[i].line, REG_EXTENDED) != 0)
-			abort(); /* a row of ours: the tests compile them all */
 	if (!is_json(r, text))
 		for (char *line = text, *next; line && *line; line = next) {
 			next = strchr(line, '\n');
@@ -335,8 +344,6 @@ size_t normal_read(struct arena *a, const char *file, char *text, const struct n
 			plain(line);
 			take(r, behind_prefix(line));
 		}
-	for (size_t i = 0; i < n_output_lines; i++)
-		regfree(&r->lines[i]);
 	normal_runs(a, file, whole, on, r->seen.gpu, out);
 	return r->found;
 }
