@@ -5,6 +5,7 @@
 
 #include "../sim/planted.h"
 #include "lab.h"
+#include "measure/prove/seen.h"
 #include "measure/prove/tape.h"
 
 #define TAPE "/var/lib/gputune/tune.jsonl"
@@ -198,13 +199,62 @@ static void test_bad_tape(void **state)
 	lab_close(&lab);
 }
 
+/* --- what a job uses, and what can matter for it ---------------------------------------------- */
+
+/* A bench without a row would leave its settings out of every job. */
+static void test_uses(void **state)
+{
+	(void)state;
+	SETTING_FOR_EACH (s) {
+		for (const char *at = s->shown_by ? s->shown_by : ""; *at;
+		     at += strcspn(at, " "), at += strspn(at, " ")) {
+			char word[64];
+
+			snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, " "), at);
+			if (!setting_uses_of("none.none", word))
+				fail_msg("%s: %s has no row in setting_uses.rows", s->id, word);
+		}
+	}
+	assert_int_equal(setting_uses_of("disk.scheduler", "disk/read-rand:4KiB:qd32"),
+			 USE_BIT(USE_DISK));
+	assert_int_equal(setting_uses_of("gpu.compute-mode", NULL), USE_BIT(USE_GPU));
+	assert_int_equal(setting_uses_of("firmware.bios", NULL), 0);
+	assert_int_equal(setting_uses_of("", ""), 0);
+	/* A bit each in job_seen.libraries. */
+	assert_true(n_job_vars < 64);
+}
+
+static void test_seen(void **state)
+{
+	static const struct {
+		struct job_seen seen;
+		unsigned uses;
+	} cases[] = {
+		{ { .cpus = 0.9 }, USE_BIT(USE_CPU) },
+		{ { .cpus = 0.01, .disk = 2e6 }, USE_BIT(USE_DISK) },
+		{ { .gpu = 0.5 }, USE_BIT(USE_GPU) | USE_BIT(USE_COPY) },
+		{ { .gpu_bytes = 1e9 }, USE_BIT(USE_GPU) | USE_BIT(USE_COPY) },
+		{ { .memory = 1e9, .faults = 5000, .pinned = 2e6 },
+		  USE_BIT(USE_MEMORY) | USE_BIT(USE_FAULTS) | USE_BIT(USE_PINNED) },
+		/* What is not known is not used. */
+		{ { .cpus = NAN, .disk = NAN, .gpu = NAN, .net = -1 }, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct job_seen s = cases[i].seen;
+
+		job_seen_judge(&s);
+		assert_int_equal(s.uses, cases[i].uses);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept),
-		cmocka_unit_test(test_rivals),
-		cmocka_unit_test(test_resume),
-		cmocka_unit_test(test_bad_tape),
+		cmocka_unit_test(test_kept),   cmocka_unit_test(test_rivals),
+		cmocka_unit_test(test_resume), cmocka_unit_test(test_bad_tape),
+		cmocka_unit_test(test_uses),   cmocka_unit_test(test_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

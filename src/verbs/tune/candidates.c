@@ -406,8 +406,14 @@ static void judge_member(struct tuning *t, struct tune_item *x, const struct pro
 
 	x->screened = m->screened;
 	x->effect = m->effect;
-	x->confirmed = m->confirmed;
+	x->confirmed = m->confirmed || m->state == MEMBER_SHOWN;
 	x->member = m->member;
+	/* Alone in the set it is what the whole was. */
+	if (!m->confirmed && m->state == MEMBER_SHOWN)
+		x->member = (struct screen_member){ .n = p->compared.ruling.pairs,
+						    .ratio = p->compared.ruling.ratio,
+						    .low = p->compared.ruling.low,
+						    .high = p->compared.ruling.high };
 	x->interaction = m->screened && m->confirmed && m->effect.ratio > 0
 				 ? m->member.ratio / m->effect.ratio
 				 : NAN;
