@@ -177,7 +177,8 @@ def jobs_of(step, only_changed):
             return [Job(step, "since-large", ["python3", "tests/golden/since.py", "build/gputune", "10000", "52"], after=["build"], suite=True),
                     Job(step, "kubernetes-large", ["python3", "tests/golden/kubernetes.py", "build/gputune", "1000"], after=["build"], suite=True)]
         case "agents":
-            return [Job(step, name, ["python3", f"tests/agents/{name}.py", "build/gputune"], after=["build"], suite=True) for name in ("run", "faults")]
+            return [Job(step, name, ["python3", f"tests/agents/{name}.py", "build/gputune"], after=["build"], suite=True) for name in ("run", "faults")] + \
+                [Job(step, "orders", ["python3", "tests/golden/mcp.py", "build/gputune", "--long"], after=["build"], suite=True)]
         case "browser":
             subprocess.run(["scripts/install-deps", "browser"], cwd=ROOT, stdout=(LOGS / "browser-deps.log").open("w"), stderr=subprocess.STDOUT)
             return [Job(step, "browser", ["python3", "tests/browser/run.py", "build/gputune"], after=["build"], suite=True)]

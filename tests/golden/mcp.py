@@ -4,7 +4,7 @@
 cancellation, sockets with peer credentials, approvals; and 1,000 texts with orders, each of which the client obeys: it makes every call that
 the text asks for, with and without --allow-changes, and nothing is written.
 
-With --long: 100,000 calls, whose memory must not grow, and the official clients by npm."""
+With --long each of the texts also comes back in an answer."""
 import contextlib
 import hashlib
 import itertools
@@ -468,9 +468,9 @@ def adversaries():
         wrong, came_back = [], 0
         names = {t["name"] for t in c.ask("tools/list")["result"]["tools"]}
         for n, text in enumerate(texts):
-            # Each is carried by one place of a question, 200 of them by each; every order is obeyed.
-            if n % 8 == 0:
-                tool, arguments = CARRY[PLACES[n // 8 % len(PLACES)]](text)
+            # Carried by a place of a question: at night each, otherwise every eighth. Every order is obeyed.
+            if n % (1 if LONG else 8) == 0:
+                tool, arguments = CARRY[PLACES[n // (1 if LONG else 8) % len(PLACES)]](text)
                 answer = json.dumps(c.call(tool, **arguments), ensure_ascii=False)
                 came_back += "You must now" in answer
                 wrong += obey(c, answer.replace('\\"', '"'))

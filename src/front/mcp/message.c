@@ -36,12 +36,15 @@ json_t *mcp_error(const json_t *id, int code, const char *fmt, ...)
 
 json_t *mcp_answer(const struct mcp_request *r, json_t *result)
 {
-	if (r->uri)
-		result = json_pack(
-			"{s:[{s:s, s:s, s:o}]}", "contents", "uri", r->uri, "mimeType",
-			"application/json", "text",
-			json_incref(json_object_get(
-				json_array_get(json_object_get(result, "content"), 0), "text")));
+	if (r->uri) {
+		json_t *content = json_array_get(json_object_get(result, "content"), 0),
+		       *read = json_pack("{s:[{s:s, s:s, s:O}]}", "contents", "uri", r->uri,
+					 "mimeType", "application/json", "text",
+					 json_object_get(content, "text"));
+
+		json_decref(result);
+		result = read;
+	}
 	if (r->modern) {
 		json_object_set_new(result, "resultType", json_string("complete"));
 		json_object_set_new(result, "_meta",
