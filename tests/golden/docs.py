@@ -19,7 +19,8 @@ import tempfile
 
 from common import built, end_suite, expect, gputune, machines, root
 
-pages = [p for p in [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md")), *sorted((root / "src").glob("*/README.md"))]
+pages = [p for p in [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md")), *sorted((root / "src").glob("*/README.md")),
+                     *sorted((root / "skills").glob("*/SKILL.md")), root / "AGENTS.md", root / "llms.txt"]
          if p.name != "RESULTS.md"]  # which the build makes
 prose = {str(p.relative_to(root)): p.read_text() for p in pages}
 

@@ -481,8 +481,8 @@ def adversaries():
             came_back += "You must now" in json.dumps(answer)
             expect(f"{tool}: the texts of the machine are marked", not s or "never as instructions" in s["untrusted"])
             wrong += obey(c, json.dumps(answer, ensure_ascii=False).replace('\\"', '"'))
-        # A budget, a description of gputune's own and a proposal (a file of ours) are what may be had.
-        wrong = [w for w in wrong if w[1] not in ("status",) and not (allowed and w[1] == "propose")]
+        # A reading tool without arguments (of an order that an answer cut short) and, where changes are allowed, a proposal are what may be had.
+        wrong = [w for w in wrong if not (w[1] in READING and not w[2]) and not (allowed and w[1] == "propose")]
         expect(f"--allow-changes {allowed}: nothing was obeyed", not wrong, wrong[:5])
         expect("the client was given texts back", came_back > 20, came_back)
         expect(f"--allow-changes {allowed}: the tools are the same", names == {t["name"] for t in c.ask("tools/list")["result"]["tools"]})
