@@ -419,6 +419,9 @@ int store_try(struct host *h, const char *state, struct err *e)
 		if (r)
 			err_set(e, r, "cannot write in %s: %s", folder, strerror(-r));
 		(void)host_remove(h, path);
+		/* Where nothing will be kept, nothing is left. */
+		(void)host_remove(h, folder);
+		(void)host_remove(h, state);
 	}
 	hint_elsewhere(e, r);
 	arena_free(&a);
