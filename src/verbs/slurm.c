@@ -19,7 +19,7 @@ struct slurm_ask {
 	struct profile_ask settings;
 	struct earlier_ask since;
 	const char *scontrol;
-	bool dry_run;
+	bool dry_run, exit_only;
 };
 
 static int scontrol_check(const char *path, struct err *e)
@@ -34,6 +34,8 @@ static const struct ask_row slurm_ask_rows[] = {
 	{ ASK_PART(slurm_ask, settings, profile_ask) },
 	{ "dry-run", "say what would be done and write nothing", ASK_FLAG(slurm_ask, dry_run),
 	  .letter = 'n' },
+	{ "exit-only", "ask Slurm for nothing: a prolog's exit code 1 drains the node",
+	  ASK_FLAG(slurm_ask, exit_only) },
 	{ "scontrol", "where scontrol is, when it is not in /usr/bin or /usr/sbin",
 	  ASK_TEXT(slurm_ask, scontrol), .arg = "PATH", .files = true, .check = scontrol_check },
 };
@@ -216,6 +218,11 @@ static int slurm_answer(struct door *d, const struct slurm_ask *ask, bool prolog
 	/* A job starts without a question to the controller when nothing is wrong. */
 	if (prolog && !out->reason)
 		return EXIT_CLEAN;
+	/* Slurm's "Prolog and Epilog Guide": no Slurm commands in a prolog; a failure drains. */
+	if (ask->exit_only) {
+		out->done = out->reason ? "is unfit" : NULL;
+		return out->reason ? EXIT_FINDINGS : EXIT_CLEAN;
+	}
 	/* What could not be seen is no proof of health: such a node is not brought back. */
 	if (!out->reason && !seen) {
 		struct node_state now;
@@ -275,8 +282,10 @@ static const struct verb prolog_verb = {
 	.about = "Drains the node and exits with 1 when it is unhealthy, so that the job is "
 		 "queued again. Unreadable checks never drain a node.",
 	.exits = "1: the node is unhealthy",
-	.examples = EXAMPLES({ "slurm prolog --dry-run", "look first" },
-			     { "slurm prolog --only gpu", "GPUs alone" }),
+	.examples =
+		EXAMPLES({ "slurm prolog --dry-run", "look first" },
+			 { "slurm prolog --exit-only", "no Slurm command: the exit code drains" },
+			 { "slurm prolog --only gpu", "GPUs alone" }),
 	.ask = &slurm_ask_shape,
 	.answer = prolog_answer,
 	.result = &slurm_result,

@@ -139,6 +139,12 @@ expect("it is named, with its machine", j and [u["file"] for u in j["unreadable"
 code, out, err = finish(start([gputune, "check", "--ranks", "1", "--format", "json"], with_token[1]))
 fits("--ranks 1 is this machine alone", out, "check", (code, err))
 
+# A prolog that asks Slurm for nothing: the exit code says it.
+for only, wanted in (("net.rmem-max,net.wmem-max", (0, 1)), ("gpu.persistence-mode", (0,))):
+    code, out, err = finish(start([gputune, "slurm", "prolog", "--exit-only", "--only", only, "--scontrol", "/nowhere", "--format", "json"]))
+    j = fits("prolog --exit-only", out, "slurm", (code, err))
+    expect(f"prolog --exit-only {only}", j and code in wanted and (code == 1) == (j["reason"] is not None) and not err, (code, out, err))
+
 # --- by hand, over TCP ------------------------------------------------------------------------------------------------------------------
 
 

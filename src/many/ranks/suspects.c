@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is probable of each place in the row, and the group that halves it. */
+#include "many/ranks/suspects.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DOUBT 3e-5	/* of a cause that is named */
+#define END_DOUBT 2e-4	/* that a row that is called good has a fault */
+#define ROW_DOUBT 0.3	/* of the place in a row where it is looked for */
+#define LEFT_DOUBT 1e-5 /* that pairs which were in no test hide a fault */
+enum { ROUNDS_MAX = 200, ROWS_MAX = 16 };
+
+struct search {
+	const struct suspects_ask *ask;
+	struct suspects *out;
+	unsigned *row, n; /* nodes in their order */
+	unsigned good;	  /* so many at its beginning are good together */
+	unsigned *group, n_group;
+	double *p;		/* by hypothesis */
+	double doubt;		/* that the row is bad with the node that it named */
+	bool *gone;		/* by node: faulty, or below a faulty leaf */
+	unsigned char *covered; /* by pair: were good together */
+};
+
+static unsigned char *pair_at(struct search *s, unsigned a, unsigned b)
+{
+	return &s->covered[(size_t)(a < b ? a : b) * s->ask->nodes + (a < b ? b : a)];
+}
+
+static bool spent(const struct search *s)
+{
+	return s->ask->most && s->out->tests >= s->ask->most;
+}
+
+static bool test_group(struct search *s)
+{
+	s->out->tests++;
+	return s->ask->test(s->ask->ctx, s->group, s->n_group);
+}
+
+static void normalize(double *p, unsigned n)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += p[i];
+	for (unsigned i = 0; i < n && sum > 0; i++)
+		p[i] /= sum;
+}
+
+static unsigned likeliest(const double *p, unsigned n)
+{
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < n; i++)
+		if (p[i] > p[best])
+			best = i;
+	return best;
+}
+
+static double before(const double *p, unsigned n)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += p[i];
+	return sum;
+}
+
+/* That the first x nodes have no fault. */
+static double without(const struct search *s, unsigned x)
+{
+	double part = (double)x / s->ask->nodes;
+
+	return exp(-s->ask->expected * (part + part * part));
+}
+
+/*
+ * The place of the first node with which the row is bad: p[i] for place i, p[n]: none does. Below
+ * 0: the tests are spent.
+ */
+static int first_bad(struct search *s)
+{
+	double wrong = s->ask->wrong, sum;
+	unsigned best, x;
+
+	/* One alone is in no test: what is wrong with the first shows with the second. */
+	for (unsigned i = 0; i < s->n; i++)
+		s->p[i] = !i || i < s->good ? 0 : without(s, i == 1 ? 0 : i) - without(s, i + 1);
+	s->p[s->n] = without(s, s->n);
+	normalize(s->p, s->n + 1);
+	for (int round = 0; round < ROUNDS_MAX; round++) {
+		best = likeliest(s->p, s->n + 1);
+		/* That a later one is the first shows when this one is looked at; that an
+		 * earlier one is would not. */
+		s->doubt = 1 - s->p[best];
+		if (s->doubt < (best == s->n ? END_DOUBT : ROW_DOUBT) &&
+		    before(s->p, best) < (best == s->n ? END_DOUBT : DOUBT))
+			return (int)best;
+		if (spent(s))
+			return -1;
+		/* As many as make both results as probable; two at least. */
+		for (x = 0, sum = 0; x < s->n && sum + s->p[x] / 2 < 0.5; x++)
+			sum += s->p[x];
+		x = x < 2 ? 2 : x;
+		s->n_group = x > s->n ? s->n : x;
+		memcpy(s->group, s->row, s->n_group * sizeof(*s->group));
+		{
+			bool bad = test_group(s);
+
+			for (unsigned i = 0; i <= s->n; i++)
+				s->p[i] *= (i < s->n_group) == bad ? 1 - wrong : wrong;
+		}
+		normalize(s->p, s->n + 1);
+	}
+	return -1;
+}
+
+/*
+ * So many of the first, with the one at t, that both results are as probable; or all but the very
+ * first, which tells its pair from the node itself. Of two faulty pairs the first alone is found.
+ */
+static void choose(const struct search *s, unsigned t, unsigned *first, unsigned *last)
+{
+	double best = 2, sum = s->p[t];
+
+	for (unsigned y = 1; y <= t; y++) {
+		sum += s->p[y - 1];
+		if (fabs(sum - 0.5) < best) {
+			best = fabs(sum - 0.5);
+			*first = 0;
+			*last = y;
+		}
+	}
+	if (t > 1 && s->p[t] + s->p[0] > 1 - DOUBT) {
+		*first = 1;
+		*last = t;
+	}
+}
+
+/*
+ * Why the row is bad with the node at place t: p[i]: its pair with place i; p[t]: itself; p[t + 1]:
+ * it is not, the tests before were wrong. Returns that number; below 0: the tests are spent.
+ */
+static int reason_of(struct search *s, unsigned t)
+{
+	double wrong = s->ask->wrong, nodes = s->ask->nodes;
+	unsigned best, first = 0, last = t;
+
+	for (unsigned i = 0; i < t; i++)
+		s->p[i] = 2 * s->ask->expected / (nodes * nodes);
+	s->p[t] = s->ask->expected / nodes;
+	s->p[t + 1] = 0;
+	normalize(s->p, t + 1);
+	s->p[t + 1] = s->doubt;
+	for (int round = 0; round < ROUNDS_MAX; round++) {
+		best = likeliest(s->p, t + 2);
+		/* With one other node alone its pair and the node itself are the same. */
+		if (s->p[best] > 1 - DOUBT || (t == 1 && s->p[2] < DOUBT))
+			return (int)(best < 2 && t == 1 ? 1 : best);
+		if (spent(s))
+			return -1;
+		choose(s, t, &first, &last);
+		s->n_group = 0;
+		for (unsigned i = first; i < last; i++)
+			s->group[s->n_group++] = s->row[i];
+		s->group[s->n_group++] = s->row[t];
+		{
+			bool bad = test_group(s);
+
+			for (unsigned i = 0; i < t + 2; i++) {
+				bool in = i == t || (i >= first && i < last);
+
+				s->p[i] *= in == bad ? 1 - wrong : wrong;
+			}
+		}
+		normalize(s->p, t + 2);
+	}
+	return -1;
+}
+
+static void accuse(struct search *s, enum suspect_kind kind, unsigned a, unsigned b)
+{
+	if (s->out->n < SUSPECTS_MAX)
+		s->out->at[s->out->n++] = (struct suspect){ kind, a, b };
+}
+
+static void leave_row(struct search *s, unsigned place)
+{
+	memmove(s->row + place, s->row + place + 1, (s->n - place - 1) * sizeof(*s->row));
+	s->n--;
+	s->good -= place < s->good;
+}
+
+/* Whether others of its leaf are bad too: their tests with one that is good. */
+static bool leaf_is_bad(struct search *s, unsigned node)
+{
+	double odds = 0.1, wrong = s->ask->wrong;
+	const unsigned *leaf = s->ask->leaf;
+
+	if (!leaf || !s->good)
+		return false;
+	for (unsigned i = s->good; i < s->n && odds > DOUBT && odds < 1 / DOUBT && !spent(s); i++) {
+		if (leaf[s->row[i]] != leaf[node] || leaf[s->row[0]] == leaf[node])
+			continue;
+		s->group[0] = s->row[0];
+		s->group[1] = s->row[i];
+		s->n_group = 2;
+		odds *= test_group(s) ? (1 - wrong) / (wrong + s->ask->expected / s->ask->nodes)
+				      : wrong / (1 - wrong);
+	}
+	return odds >= 1 / DOUBT;
+}
+
+static void blame_node(struct search *s, unsigned node)
+{
+	bool leaf = leaf_is_bad(s, node);
+
+	if (leaf)
+		accuse(s, SUSPECT_LEAF, s->ask->leaf[node], 0);
+	else
+		accuse(s, SUSPECT_NODE, node, 0);
+	for (unsigned i = s->n; i-- > 0;)
+		if (s->row[i] == node || (leaf && s->ask->leaf[s->row[i]] == s->ask->leaf[node])) {
+			s->gone[s->row[i]] = true;
+			leave_row(s, i);
+		}
+}
+
+/* The first two go to the end: they are told apart where others before them are good. */
+static void rotate(struct search *s)
+{
+	unsigned first = s->row[0], second = s->row[1];
+
+	memmove(s->row, s->row + 2, (s->n - 2) * sizeof(*s->row));
+	s->row[s->n - 2] = first;
+	s->row[s->n - 1] = second;
+	s->good = 0;
+}
+
+/* Until the row is good. False: the tests are spent. */
+static bool search_row(struct search *s)
+{
+	unsigned turns = s->n / 2;
+
+	for (;;) {
+		int t = s->n > 1 ? first_bad(s) : (int)s->n, why;
+
+		if (t < 0)
+			return false;
+		if ((unsigned)t >= s->n)
+			break;
+		if (t < 2 && s->n > 3 && turns) {
+			rotate(s);
+			turns--;
+			continue;
+		}
+		t = t ? t : 1;
+		why = reason_of(s, (unsigned)t);
+		if (why < 0)
+			return false;
+		/* What the row says is so but for a doubt, and the next look begins there. */
+		s->good = (unsigned)t > s->good ? (unsigned)t : s->good;
+		if (why == t) {
+			blame_node(s, s->row[t]);
+		} else if (why < t) {
+			accuse(s, SUSPECT_PAIR, s->row[why], s->row[t]);
+			leave_row(s, (unsigned)why);
+		}
+	}
+	for (unsigned i = 0; i < s->n; i++)
+		for (unsigned k = i + 1; k < s->n; k++)
+			*pair_at(s, s->row[i], s->row[k]) = 1;
+	return true;
+}
+
+static size_t uncovered(struct search *s, unsigned node)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->ask->nodes && !s->gone[node]; i++)
+		n += i != node && !s->gone[i] && !*pair_at(s, node, i);
+	return n;
+}
+
+/* The next row: of each faulty pair the end that fewer tests had; who was good together first. */
+static size_t next_row(struct search *s, bool *out)
+{
+	unsigned nodes = s->ask->nodes, last = 0;
+	size_t left = 0;
+
+	for (unsigned i = 0; i < nodes; i++) {
+		out[i] = s->gone[i];
+		left += uncovered(s, i);
+	}
+	for (unsigned i = 0; i < s->out->n; i++) {
+		const struct suspect *p = &s->out->at[i];
+
+		if (p->kind != SUSPECT_PAIR || s->gone[p->a] || s->gone[p->b])
+			continue;
+		left -= left > 1 ? 2 : left;
+		if (!out[p->a] && !out[p->b])
+			out[uncovered(s, p->a) > uncovered(s, p->b) ? p->b : p->a] = true;
+	}
+	s->n = 0;
+	for (int late = 0; late < 2; late++) {
+		for (unsigned i = 0; i < nodes; i++) {
+			bool open = false;
+
+			for (unsigned k = 0; k < nodes && !open && !out[i]; k++)
+				open = k != i && !out[k] && !*pair_at(s, i, k);
+			if (!out[i] && open == (late == 1))
+				s->row[s->n++] = i;
+		}
+		last = late ? last : s->n;
+	}
+	s->good = last;
+	return left / 2;
+}
+
+struct suspects suspects_find(struct arena *a, const struct suspects_ask *ask)
+{
+	struct suspects out = { .whole = true };
+	unsigned n = ask->nodes;
+	struct search s = { .ask = ask,
+			    .out = &out,
+			    .row = arena_array(a, n + 1, sizeof(unsigned)),
+			    .group = arena_array(a, n + 1, sizeof(unsigned)),
+			    .p = arena_array(a, n + 2, sizeof(double)),
+			    .gone = arena_array(a, n + 1, sizeof(bool)),
+			    .covered = arena_array(a, (size_t)n * n + 1, 1) };
+	bool *left_out = arena_array(a, n + 1, sizeof(bool));
+
+	for (unsigned i = 0; i < n; i++)
+		s.row[s.n++] = i;
+	for (int row = 0; row < ROWS_MAX && out.whole; row++) {
+		out.whole = search_row(&s);
+		out.pairs_untested = next_row(&s, left_out);
+		if (2 * ask->expected * (double)out.pairs_untested / ((double)n * n) < LEFT_DOUBT)
+			break;
+		if (s.good == s.n)
+			break;
+	}
+	return out;
+}
