@@ -17,8 +17,23 @@ struct advise_ask {
 	struct machine_ask machine;
 	struct constants_ask constants;
 	enum goal goal;
+	double ttft_p95, tpot_p95; /* seconds */
+	const char *rate;
 	bool sweep;
 };
+
+/* "4" or "4/s". */
+static int rate_check(const char *text, struct err *e)
+{
+	const char *end;
+	double v;
+
+	if (parse_decimal(text, &v, &end) == 0 && v >= 1e-4 && v <= 1e5 &&
+	    (!*end || strcmp(end, "/s") == 0))
+		return 0;
+	return err_set(e, -EINVAL, "expected requests per second such as 4 or 4/s, got \"%.40s\"",
+		       text);
+}
 
 /* clang-format off */
 #define ADVISE_WHOLE(m, low, high) ASK_NUMBERS(advise_ask, m, low, high), .whole = true
@@ -35,6 +50,11 @@ static const struct ask_row advise_ask_rows[] = {
 	{ ASK_PART(advise_ask, machine, machine_ask) },
 	{ "goal", "latency, first-token, throughput or users", ASK_CHOICE(advise_ask, goal, goal_names),
 	  .arg = "GOAL", .fallback = "latency" },
+	{ "ttft-p95", "time to first token that 95 of 100 requests need: the best deployment that keeps it",
+	  ASK_TIME(advise_ask, ttft_p95), .fallback = "0" },
+	{ "tpot-p95", "the same for the time per output token", ASK_TIME(advise_ask, tpot_p95), .fallback = "0" },
+	{ "rate", "requests that arrive per second, instead of --users", ASK_TEXT(advise_ask, rate),
+	  .arg = "N/s", .check = rate_check },
 	{ "sweep", "every mixture of lists (--tp 1,2,4 --batch 1-64 --weights bf16,fp8 ...), and what no other beats",
 	  ASK_FLAG(advise_ask, sweep) },
 	{ "prompt", "tokens of a prompt", ASK_NUMBERS(advise_ask, lists.prompt, 1, QUESTION_TOKENS) },
@@ -69,6 +89,57 @@ static int advise_names(struct door *d, const char *option, const char *text, st
 	return out->n == n ? 0
 			   : door_refuse(d, EXIT_USAGE, "--%s has an empty item: \"%.60s\"", option,
 					 text);
+}
+
+static bool has_targets(const struct advise_ask *ask)
+{
+	return ask->ttft_p95 > 0 || ask->tpot_p95 > 0 || ask->rate;
+}
+
+static bool sweeps(const struct advise_ask *ask)
+{
+	return ask->sweep || has_targets(ask);
+}
+
+/* With a target, everything that is not given is tried: formats, caches, layouts. */
+static int advise_targets(struct door *d, const struct advise_ask *ask, struct sweep *s,
+			  struct infer_options *w)
+{
+	static const char *const caches[] = { NULL, "fp8" }, *const cache_gguf[] = { NULL, "q8_0" };
+	static const double stages[] = { 1, 2, 4 };
+	const char **formats = arena_array(d->arena, 8, sizeof(*formats));
+	const char *const *known;
+	struct query q;
+	struct err e = { 0 };
+	const char *end;
+	size_t n = 1;
+
+	if (!has_targets(ask))
+		return 0;
+	if (ask->rate && (ask->users.n || ask->lists.batch.n))
+		return door_refuse(d, EXIT_USAGE, "--rate and --users are mutually exclusive");
+	s->ttft_p95 = 1e3 * ask->ttft_p95;
+	s->tpot_p95 = 1e3 * ask->tpot_p95;
+	if (ask->rate)
+		(void)parse_decimal(ask->rate, &s->rate, &end);
+	else if (!s->batch.n)
+		return door_refuse(d, EXIT_USAGE, "give the load: --rate or --users");
+	w->rounds = w->rounds > 0 ? w->rounds : 10;
+	if (question_make(d->arena, w, s->fits, &q, &e) < 0)
+		return door_fail(d, EXIT_USAGE, &e);
+	/* As published, and what the engine makes of it; others need a checkpoint of their own. */
+	for (known = advise_formats(&q.ask); *known && n < 7; known++)
+		if (q.ask.engine == ENGINE_LLAMACPP || strcmp(*known, "fp8") == 0)
+			formats[n++] = *known;
+	if (!s->weights.n)
+		s->weights = (struct ask_texts){ formats, n };
+	if (!s->caches.n)
+		s->caches =
+			(struct ask_texts){ q.ask.engine == ENGINE_LLAMACPP ? cache_gguf : caches,
+					    2 };
+	if (!s->pp.n)
+		s->pp = (struct ask_numbers){ stages, q.ask.place.nodes > 1 ? 3 : 1 };
+	return 0;
 }
 
 /* --users and --context are of the requests and the prompt. */
@@ -205,6 +276,10 @@ static int advise_sweep(struct door *d, struct sweep *s, struct sweep_page *out)
 	*out = (struct sweep_page){ s, result };
 	if (sweep_run(d->arena, s, result, &e) < 0)
 		return door_fail(d, EXIT_USAGE, &e);
+	if (s->ttft_p95 > 0 || s->tpot_p95 > 0 || s->rate > 0)
+		return result->n && result->fronts[0].n && result->fronts[0].points[0].meets
+			       ? EXIT_CLEAN
+			       : EXIT_FINDINGS;
 	return result->fit ? EXIT_CLEAN : EXIT_FINDINGS;
 }
 
@@ -229,7 +304,7 @@ static int advise_answer(struct door *d, const struct advise_ask *ask, struct ad
 				   "--users and --batch both say how many requests run at a time: "
 				   "give one of them");
 	*w = ask->w;
-	code = ask->sweep ? advise_lists(d, ask, sweep) : advise_words(d, ask, w, &facts);
+	code = sweeps(ask) ? advise_lists(d, ask, sweep) : advise_words(d, ask, w, &facts);
 	if (code)
 		return code;
 	if (!w->model)
@@ -241,7 +316,9 @@ static int advise_answer(struct door *d, const struct advise_ask *ask, struct ad
 		return code;
 	sweep->words = w;
 	sweep->fits = fits;
-	if (ask->sweep)
+	if (sweeps(ask) && (code = advise_targets(d, ask, sweep, w)) != 0)
+		return code;
+	if (sweeps(ask))
 		return advise_sweep(d, sweep, &out->sweep);
 	out->page = (struct advise_page){ advice, own };
 	if (advise(d->arena, w, fits, &facts, advice, &e) < 0)
@@ -253,7 +330,7 @@ static const struct result_shape *advise_other(const void *ask, const void **ans
 {
 	const struct advise_answer *v = *answer;
 
-	if (!((const struct advise_ask *)ask)->sweep)
+	if (!sweeps(ask))
 		return NULL;
 	*answer = &v->sweep;
 	return &sweep_result;
@@ -264,7 +341,7 @@ static const struct result_shape *const advise_others[] = { &sweep_result, NULL 
 static struct doc *advise_page_of(struct arena *a, const struct advise_ask *ask,
 				  const struct advise_answer *v, const struct page_view *view)
 {
-	return ask->sweep ? page_sweep(a, &v->sweep) : page_advise(a, &v->page, view->verbose);
+	return sweeps(ask) ? page_sweep(a, &v->sweep) : page_advise(a, &v->page, view->verbose);
 }
 
 VERB_ANSWER(advise_ask_any, advise_answer, advise_ask, advise_answer)
@@ -274,17 +351,21 @@ const struct verb advise_verb = {
 	.name = "advise",
 	.group = VERB_MODELS,
 	.summary = "what would make serving a model faster, and by how much",
-	.about = "Evaluates changes of formats, parallelism, machines, concurrency, speculative "
-		 "decoding, prefix cache, engine and model, one by one and together. Ranks them "
-		 "for --goal: gain with interval, cost, and what to measure. --sweep shows the "
-		 "Pareto front of all combinations.",
-	.exits = "1: the model does not fit",
+	.about = "Evaluates changes of formats, parallelism, machines, concurrency, speculation, "
+		 "prefix "
+		 "cache, engine and model. Ranks them for --goal: gain with interval, and cost. "
+		 "With "
+		 "--ttft-p95, --tpot-p95, --rate: the best deployment. --sweep: the Pareto front.",
+	.exits = "1: the model does not fit, or nothing keeps --ttft-p95, --tpot-p95 and --rate",
 	.words = "recommend suggestion suggest faster quantization quantize speculative pareto "
 		 "sweep",
 	.examples = EXAMPLES(
 		{ "advise --model llama-3.3-70b --weights nvfp4 --on dgx-spark",
 		  "what would make an answer faster" },
 		{ "advise --model llama-3.1-8b --on h100 --goal throughput", "for another goal" },
+		{ "advise --model llama-3.3-70b --on \"8x h100\" --ttft-p95 500ms --tpot-p95 30ms "
+		  "--rate 4/s",
+		  "the best deployment for a target" },
 		{ "advise --model Qwen3-8B --on h100 --sweep --batch 1-64 --weights bf16,fp8",
 		  "all combinations, and the best of them" }),
 	.ask = &advise_ask_shape,

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import sys
 import time
 
@@ -153,6 +154,29 @@ SWEEP = ["--sweep", "--model", "Qwen3-30B-A3B", "--on", "h200 x4", "--weights", 
          "--copies", "1,2,4", "--batch", "1-8,16,64", "--prompt", "1K,8K", "--chunk", "2048,8192", "--draft", "0,3"]
 
 
+def targets():
+    """The best deployment for a target keeps it, and generate takes the line that makes its files."""
+    asked = ["--no-calibration", "--model", "llama-3.3-70b", "--on", "8x h100", "--ttft-p95", "500ms", "--tpot-p95", "30ms"]
+    j = json.loads(run(*asked, "--rate", "4/s", "--format", "json")[1])
+    best = j["fronts"][0]["points"][0]
+    plan = best["schedule"]
+    expect("it keeps the target", best["meets_targets"] and plan["ttft_ms"]["p95"] <= 500 and plan["tpot_ms"]["p95"] <= 30 and not plan["overloaded"], best)
+    expect("with the fewest GPUs of those", all(not x["meets_targets"] or x["outcome"]["gpus"] >= best["outcome"]["gpus"] for x in j["fronts"][0]["points"]))
+    expect("at most 20 are simulated", sum("schedule" in x for x in j["fronts"][0]["points"]) <= 20)
+    code, out, err = run(*asked, "--rate", "4")
+    line = re.search(r"^\s*gputune (generate .*)$", out, re.M)
+    expect("the page has the line", code == 0 and line, (code, err))
+    if line:
+        code, out, err = common.run(*shlex.split(line.group(1)))
+        expect("generate takes it", code == 0 and "--tensor-parallel-size" in out, (line.group(1), code, err))
+    code, out, err = run(*asked[:5], "--ttft-p95", "1ms", "--rate", "4")
+    expect("nothing keeps 1 ms", code == 1, (code, err))
+    for more, says in ((["--rate", "4", "--users", "3"], "mutually exclusive"), (["--rate", "many"], "requests per second"), (["--rate", "0"], "requests per second"),
+                       ([], "--rate or --users"), (["--rate", "4", "--tp", "3"], None)):
+        code, out, err = run(*asked, *more)
+        expect(f"{more}: refused or none", code == (2 if says else 1) and (not says or says in err), (code, err))
+
+
 def sweeps():
     j = ask(*SWEEP, schema="sweep")
     front_laws(j, "sweep")
@@ -222,6 +246,7 @@ if "--speed" in sys.argv:
     speed()
     sys.exit(0)
 advice()
+targets()
 sweeps()
 refused()
 end_suite()

@@ -695,12 +695,13 @@ int advise(struct arena *a, const struct infer_options *w, const struct fits *fi
 	return 0;
 }
 
-/* A model of the list with experts: about as many parameters, far fewer of them active. */
-static bool rival(const struct arch *a, const struct arch_parts *own)
+/* A model of the list with experts, of the same class of ability: about as many parameters, far
+ * fewer of them active, and not released before the model that is asked about. */
+static bool rival(const struct arch *a, const struct arch_parts *own, const char *released)
 {
 	struct arch_parts p;
 
-	if (!a->experts || a->guessed)
+	if (!a->experts || a->guessed || !a->date || strcmp(a->date, released) < 0)
 		return false;
 	p = arch_parts(a);
 	return p.total > 0.6 * own->total && p.total < 1.6 * own->total &&
@@ -721,15 +722,16 @@ static void try_model(struct adviser *v, const struct arch *a)
 	way = adviser_ask(v, &w, v->out->base->copies);
 	if (!way || strcmp(way->q.arch.name, a->name) != 0)
 		return;
-	adviser_try(v, &(struct trial){
-			       .kind = CHANGE_MODEL,
-			       .way = way,
-			       .what = arena_printf(v->arena,
-						    "%s: %.0f billion parameters, %.1f of them "
-						    "active",
-						    a->name, p.total / 1e9, p.active / 1e9),
-			       .options = arena_printf(v->arena, "--model %s --weights \"%s\"",
-						       a->name, w.weights) });
+	adviser_try(v,
+		    &(struct trial){
+			    .kind = CHANGE_MODEL,
+			    .way = way,
+			    .what = arena_printf(v->arena,
+						 "%s (%s): %.0f billion parameters, %.1f of them "
+						 "active",
+						 a->name, a->date, p.total / 1e9, p.active / 1e9),
+			    .options = arena_printf(v->arena, "--model %s --weights \"%s\"",
+						    a->name, w.weights) });
 }
 
 /* The three best stay: the list is long, and one is as good an example as the next. */
@@ -757,11 +759,12 @@ static void keep_best_models(struct serve_advice *o, size_t from)
 void advise_models(struct adviser *v)
 {
 	struct arch_parts own = arch_parts(&v->out->base->q.arch);
+	const char *date = v->out->base->q.arch.date;
 	size_t from = v->out->n;
 
 	for (const struct model_row *m = knowledge_or_built_in(v->words->known)->models; m->a.name;
 	     m++)
-		if (rival(&m->a, &own))
+		if (rival(&m->a, &own, date ? date : "2025"))
 			try_model(v, &m->a);
 	keep_best_models(v->out, from);
 }

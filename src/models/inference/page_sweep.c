@@ -114,6 +114,40 @@ static void pareto_table(struct doc *d, const struct sweep_page *s, const struct
 		pareto_row(d, t, p[i], i);
 }
 
+/* The best for the targets, and the command that makes its files. */
+static void best_of_target(struct doc *d, const struct sweep_page *s, const struct pareto_front *f)
+{
+	const struct sweep_point *p = f->points;
+	const struct ask *q = &p->way->q.ask;
+	struct arena *a = d->arena;
+	static const char *const verbs[ENGINES] = { "vllm", "sglang", "trtllm", "llamacpp",
+						    "vllm" };
+	const char *on = s->asked->words->on;
+
+	doc_verdict(d, p->meets ? STYLE_GOOD : STYLE_BAD,
+		    p->meets ? arena_printf(
+				       a, "Best: %d x (%s), weights %s, KV cache %s, %d of %d GPUs",
+				       p->copies, layout(a, p), q->weights->name, q->cache_name,
+				       p->o.gpus, q->place.gpus)
+			     : "no configuration keeps the targets; the nearest are below",
+		    NULL);
+	if (p->plan.requests)
+		doc_text(d,
+			 "95 of 100 requests: first token in %s, %s per token; %.4g answered per "
+			 "second.",
+			 figure_ms(a, p->plan.ttft.p95), figure_ms(a, p->plan.tpot.p95),
+			 p->plan.rate * p->copies);
+	doc_code(
+		d,
+		arena_printf(
+			a,
+			"gputune generate %s --model %s%s%s%s --weights %s --kv %s --tp %d --pp %d "
+			"--users %d --context %.0f",
+			verbs[q->engine], s->asked->words->model, on ? " --on \"" : "",
+			on ? on : "", on ? "\"" : "", q->weights->name, q->cache_name, q->tp, q->pp,
+			(p->batch + p->copies - 1) / p->copies, f->depth + f->prompt + f->output));
+}
+
 static void sweep_page_pareto_one(struct doc *d, const struct sweep_page *s,
 				  const struct pareto_front *f)
 {
@@ -127,6 +161,8 @@ static void sweep_page_pareto_one(struct doc *d, const struct sweep_page *s,
 		doc_text(d, "None of %llu configurations fits.", f->tried);
 		return;
 	}
+	if (s->asked->ttft_p95 > 0 || s->asked->tpot_p95 > 0 || s->asked->rate > 0)
+		best_of_target(d, s, f);
 	doc_text(d,
 		 "%llu configurations, %llu fit; %zu are on the Pareto front of latency, "
 		 "throughput and memory%s.",
