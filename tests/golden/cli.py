@@ -370,7 +370,7 @@ asked = [f"{v} --format ''" for v in ("show", "list", "monitor", "watch", "gener
 p = subprocess.run(["bash"], text=True, capture_output=True, input=run("completion", "bash")[1] + "".join(
     f"set -- gputune {a}; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gputune; echo \"${{COMPREPLY[@]}}\"\n" for a in asked))
 offers = dict(zip(asked, p.stdout.split("\n")))
-for a, want in zip(asked, ("term json md html", "term json csv", "term json prom openmetrics", "term json", "term json md html shell systemd compose", "json junit", "", None,
+for a, want in zip(asked, ("term json md html", "term json csv", "term json prom openmetrics otlp", "term json", "term json md html shell systemd compose", "json junit", "", None,
                            "gemm collectives gds", "--help bash zsh fish man", None, None)):
     expect(f"bash offers for {a}", want is None or offers[a] == want, offers[a])
 expect("a bench to prove with", "gemm" in offers["prove --bench ''"].split() and not {"list", "serve", "all"} & set(offers["prove --bench ''"].split()), offers)
