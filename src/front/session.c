@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <time.h>
 
+#include "base/preference.h"
 #include "base/shape.h"
 #include "base/text.h"
 #include "front/session.h"
@@ -77,19 +78,36 @@ const char *run_capture(const struct run *r)
 	return m ? m->capture : NULL;
 }
 
-const char *run_overlay(const struct run *r)
+bool run_overlay(const struct run *r)
 {
 	const struct machine_ask *m = machine_asked(r);
+	struct arena a = { 0 };
+	bool is = m && door_overlay(&a, m);
 
-	return m ? m->overlay : NULL;
+	arena_free(&a);
+	return is;
 }
 
 /* Results on their way out: terminal, Markdown, HTML or JSON. */
+
+/* What is wrong with the file is said by who reads more of it. */
+static bool is_preferred(const char *key, const char *value)
+{
+	struct err ignored = { 0 };
+	struct arena a = { 0 };
+	const char *is = NULL;
+	bool same = preference_get(&a, key, &is, &ignored) == 0 && is && strcmp(is, value) == 0;
+
+	arena_free(&a);
+	return same;
+}
 
 static bool wants_colour(const struct run *r)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
+	if (is_preferred("color", "never"))
+		return false;
 	if (r->print.no_color || (no && *no) || !r->tty)
 		return false;
 	return term && strcmp(term, "dumb") != 0;
@@ -99,7 +117,7 @@ struct term_style run_style(const struct run *r)
 {
 	struct term_style how = { .width = r->width, .colour = wants_colour(r) };
 
-	how.ascii = r->print.ascii || !setlocale(LC_CTYPE, "") ||
+	how.ascii = r->print.ascii || is_preferred("ascii", "yes") || !setlocale(LC_CTYPE, "") ||
 		    strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	return how;
 }

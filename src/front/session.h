@@ -112,7 +112,7 @@ int complain_text(int code, const char *fmt, ...) __attribute__((format(printf, 
 
 /* --host and --overlay, whoever reads them; NULL: not given. */
 const char *run_capture(const struct run *r);
-const char *run_overlay(const struct run *r);
+bool run_overlay(const struct run *r);
 /* This machine, as far as this process may look at it. */
 struct host *run_live(const struct run *r);
 /* Gives the text of a file for -o to the process that writes it (file in struct run): 0, or

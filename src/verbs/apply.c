@@ -242,10 +242,11 @@ static int apply_answer(struct door *d, const struct apply_ask *ask, struct appl
 	int code;
 
 	out->dry = ask->change.dry_run;
-	h = door_change_host(d, &ask->machine, out->dry);
-	if (!h)
-		return -EXIT_USAGE;
 	code = door_check_overlay(d, &ask->machine, out->dry);
+	if (code)
+		return code;
+	h = door_change_host(d, &ask->machine, out->dry);
+	code = h ? 0 : -EXIT_USAGE;
 	if (code == 0)
 		code = ask->boot ? apply_boot(d, &h, ask, out) : apply(d, h, ask, out);
 	host_close(h);

@@ -104,6 +104,8 @@ int door_check_overlay(struct door *d, const struct machine_ask *from, bool dry_
 {
 	if (!from->capture || from->overlay || dry_run)
 		return 0;
+	if (demo_overlay(d->arena, from))
+		return door_demo_ready(d, from);
 	return door_refuse(d, EXIT_USAGE,
 			   "a captured machine is not changed: --overlay DIR takes "
 			   "the changes, --dry-run shows them");

@@ -6,10 +6,12 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/preference.h"
 #include "base/text.h"
 #include "knowledge/knowledge.h"
 #include "knowledge/package.h"
@@ -109,8 +111,30 @@ static const struct ask_row machine_ask_rows[] = {
 };
 const struct ask_shape machine_ask_shape = ASK_SHAPE(machine_ask, "Machine", machine_ask_rows);
 
+const char *demo_overlay(struct arena *a, const struct machine_ask *from)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (from->overlay || !from->capture || !str_starts(from->capture, "demo:") ||
+	    strchr(from->capture, '/'))
+		return from->overlay;
+	if (state && *state == '/')
+		return arena_printf(a, "%s/gputune/demo/%s", state, from->capture + 5);
+	return home && *home == '/'
+		       ? arena_printf(a, "%s/.local/state/gputune/demo/%s", home, from->capture + 5)
+		       : NULL;
+}
+
+const char *door_overlay(struct arena *a, const struct machine_ask *from)
+{
+	const char *path = demo_overlay(a, from);
+
+	return path && (path == from->overlay || access(path, F_OK) == 0) ? path : NULL;
+}
+
 struct host *door_host(struct door *d, const struct machine_ask *from)
 {
+	const char *overlay = door_overlay(d->arena, from);
 	struct err e = { 0 };
 	struct host *h;
 
@@ -120,8 +144,8 @@ struct host *door_host(struct door *d, const struct machine_ask *from)
 		door_refuse(d, EXIT_USAGE, "--overlay goes with --host CAPTURE");
 		return NULL;
 	}
-	h = from->overlay ? host_open_overlay(from->capture, from->overlay, &e)
-			  : host_open_capture(from->capture, &e);
+	h = overlay ? host_open_overlay(from->capture, overlay, &e)
+		    : host_open_capture(from->capture, &e);
 	if (!h)
 		door_fail(d, EXIT_USAGE, &e);
 	return h;
@@ -242,11 +266,33 @@ int door_narrow(struct door *d, const char *only, const char *skip, struct profi
 	return 0;
 }
 
+/* A site's waivers, but of settings of which the profile itself says something. */
+static int add_waivers(struct arena *a, struct profile *p, struct err *e)
+{
+	const char *path;
+	struct profile site;
+	int r = preference_get(a, "waivers", &path, e);
+
+	if (r || !path)
+		return r;
+	r = profile_load(a, path, &site, e);
+	for (size_t i = 0; r == 0 && i < site.n_overrides; i++) {
+		if (!site.overrides[i].waive || profile_override_of(p, site.overrides[i].s))
+			continue;
+		p->overrides = arena_grow(a, p->overrides, p->n_overrides, sizeof(*p->overrides));
+		p->overrides[p->n_overrides++] = site.overrides[i];
+	}
+	return r;
+}
+
 int door_profile(struct door *d, const struct profile_ask *ask, struct profile *p)
 {
+	const char *name = ask->profile;
 	struct err e = { 0 };
+	int r = name ? 0 : preference_get(d->arena, "profile", &name, &e);
 
-	if (profile_load(d->arena, ask->profile ? ask->profile : "default", p, &e))
+	r = r ? r : profile_load(d->arena, name ? name : "default", p, &e);
+	if (r || add_waivers(d->arena, p, &e))
 		return door_fail(d, EXIT_USAGE, &e);
 	return door_narrow(d, ask->only, ask->skip, p);
 }
@@ -321,6 +367,22 @@ static int own_state(struct door *d, struct host *h, const char *state, struct e
 	else if (st.uid != h->id.euid)
 		r = err_set(e, -EACCES, "%s: belongs to user %lld", state, st.uid);
 	return r;
+}
+
+int door_demo_ready(struct door *d, const struct machine_ask *from)
+{
+	const char *path = demo_overlay(d->arena, from);
+	struct host *live = d->live(d->ctx);
+	struct err e = { 0 };
+	int r = own_state(d, live, path, &e);
+
+	r = r ? r : host_own_dir(live, path);
+	host_close(live);
+	if (r && !*e.text)
+		err_set(&e, r, "cannot create %s: %s", path, strerror(-r));
+	if (r)
+		err_hint(&e, "--overlay DIR keeps the changes elsewhere");
+	return r ? door_fail(d, EXIT_USAGE, &e) : 0;
 }
 
 int door_state_ready(struct door *d, struct host *h, const struct state_ask *ask, struct err *e)

@@ -70,6 +70,13 @@ struct machine_ask {
 };
 extern const struct ask_shape machine_ask_shape;
 
+/* Where changes of that machine go: --overlay; of a demo without it a folder of this user's own.
+ * NULL: nowhere. */
+const char *demo_overlay(struct arena *a, const struct machine_ask *from);
+/* The same where it is there already. */
+const char *door_overlay(struct arena *a, const struct machine_ask *from);
+/* Makes it, for a demo: 0, or as answers. */
+int door_demo_ready(struct door *d, const struct machine_ask *from);
 /* This machine or the captured one; host_close it. NULL: it was said why. */
 struct host *door_host(struct door *d, const struct machine_ask *from);
 

@@ -97,7 +97,7 @@ static void list_demos(struct door *d, struct listing *out)
 
 	for (size_t i = 0; i < n; i++)
 		list_name(d->arena, out, arena_printf(d->arena, "demo:%s", names[i]),
-			  "a captured machine, for --host");
+			  host_demo_about(names[i]));
 }
 
 static int list_names(struct door *d, enum listed what, struct listing *out)

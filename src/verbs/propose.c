@@ -103,8 +103,10 @@ static int propose(struct door *d, struct host *h, const struct propose_ask *ask
 static int propose_answer(struct door *d, const struct propose_ask *ask,
 			  struct proposal_answer *out)
 {
-	struct host *h = door_change_host(d, &ask->machine, false);
-	int code = h ? door_check_overlay(d, &ask->machine, false) : -EXIT_USAGE;
+	int code = door_check_overlay(d, &ask->machine, false);
+	struct host *h = code ? NULL : door_change_host(d, &ask->machine, false);
+
+	code = code || h ? code : -EXIT_USAGE;
 
 	code = code ? code : propose(d, h, ask, out);
 	host_close(h);
@@ -155,8 +157,9 @@ static int approve_answer(struct door *d, const struct approve_ask *ask,
 		why = "--yes approves nothing: a person is asked";
 	if (why)
 		return door_refuse(d, EXIT_NOT_APPLIED, "%s", why);
-	h = door_change_host(d, &ask->machine, false);
-	code = h ? door_check_overlay(d, &ask->machine, false) : -EXIT_USAGE;
+	code = door_check_overlay(d, &ask->machine, false);
+	h = code ? NULL : door_change_host(d, &ask->machine, false);
+	code = code || h ? code : -EXIT_USAGE;
 	code = code ? code : approve(d, h, ask, out);
 	host_close(h);
 	return code;

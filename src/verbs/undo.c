@@ -121,10 +121,12 @@ static int undo_answer(struct door *d, const struct undo_ask *ask, struct undo_v
 	if (s.txn && s.all)
 		return door_refuse(d, EXIT_USAGE, "either a transaction or --all");
 	s.only = door_words(d, ask->settings.only, &s.n_only);
+	code = door_check_overlay(d, &ask->machine, s.dry);
+	if (code)
+		return code;
 	h = door_change_host(d, &ask->machine, s.dry);
 	if (!h)
 		return -EXIT_USAGE;
-	code = door_check_overlay(d, &ask->machine, s.dry);
 	if (!code && ask->approved && !(s.txn = approval_txn(h, d->arena, ask->approved, &e)))
 		code = door_fail(d, EXIT_NOT_APPLIED, &e);
 	code = code ? code : check_only(d, h, &s);

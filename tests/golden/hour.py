@@ -75,6 +75,57 @@ def full(user):
     subprocess.run(["umount", STATE], check=True)
 
 
+def demo(user, home):
+    """A machine that nobody here has: changed and undone in a folder of one's own."""
+    says("demos are listed", ["demo"], 0, "demo:dgx-spark", "DGX Spark", **user)
+    argv = ["--host", str(common.built / "machines/dgx-spark.tar")]
+    refuses("a capture that is no demo needs a folder", ["apply", "--yes", *argv], 2, "--overlay", **user)
+    on = ["--host", "demo:dgx-spark"]
+    says("apply on a demo", ["apply", "--yes", *on], 0, "changes made", **user)
+    says("status sees it", ["status", *on], 0, "in force", **user)
+    says("so does profile", ["profile", "active", *on], 0, "default", "memory.dirty-ratio", **user)
+    says("the list names the folder", ["demo"], 0, str(home / ".local/state/gputune/demo/dgx-spark"), **user)
+    says("undo", ["undo", "--yes", *on], 0, "restored", **user)
+    refuses("without a home it needs a folder", ["apply", "--yes", *on], 2, "--overlay", **dict(user, env={"PATH": os.environ["PATH"]}))
+    refuses("a home that takes nothing", ["apply", "--yes", *on], 2, "cannot create /proc/.local", **dict(user, env={"HOME": "/proc"}))
+
+
+def profiles(user, home):
+    says("two profiles differ", ["profile", "diff", "default", "max-performance", "--host", "demo:dgx-spark"], 1, "nic.mrrs")
+    says("or do not", ["profile", "diff", "default", "default", "--host", "demo:dgx-spark"], 0, "want the same")
+    says("what one wants", ["profile", "show", "published", "--host", "demo:dgx-spark"], 0, "memory.dirty-ratio", "40 %")
+    says("a recommendation has a reason", ["profile", "recommend", "--host", "demo:hgx-h100"], 0, "nothing says what it is used for")
+    says("a profile of one's own", ["profile", "new", "mine", "--base", "inference"], 0, str(home / ".config/gputune/profiles/mine.ini"), **user)
+    says("is found by its name", ["profile", "check", "mine"], 0, "valid", **user)
+    refuses("is not overwritten", ["profile", "new", "mine"], 3, "exists", **user)
+    refuses("a name that is none", ["profile", "new", "../x"], 2, "only a to z", **user)
+    path = home / ".config/gputune/profiles/mine.ini"
+    path.write_text("[profile]\nbase = default\n[memory.swappiness]\nwaive = by decision\nexpires = 2020-01-01\n")
+    says("a waiver that is over is said", ["profile", "check", "mine"], 1, "expired on 2020-01-01", **user)
+    path.write_text("[nonsense]\nx = 1\n")
+    refuses("an error has its line", ["profile", "check", "mine"], 2, "mine.ini:2", **user)
+    refuses("nothing to edit", ["profile", "edit", "other"], 2, "profile new other", **user)
+
+
+def config(user, home):
+    path = home / ".config/gputune/config"
+    path.write_text("# mine\n[gputune]\nprofile = max-performance\ncolor = never\n")
+    says("the profile of one's configuration", ["profile", "diff", "default", "max-performance", "--host", "demo:dgx-spark"], 1, "nic.mrrs",
+         **user)
+    says("counts where none is named", ["plan", "--host", "demo:dgx-spark"], 1, "profile max-performance", **user)
+    says("and not where one is", ["plan", "--profile", "default", "--host", "demo:dgx-spark"], 1, "profile default", **user)
+    (home / "waivers.ini").write_text("[profile]\nbase = default\n[memory.swappiness]\nwaive = by decision of the site\n")
+    path.write_text(f"waivers = {home}/waivers.ini\n")
+    says("a site's waivers hold for every profile", ["check", "--only", "memory.swappiness", "--profile", "published", "--all", "--host", "demo:dgx-spark"], 0,
+         **user)
+    for text in ("nonsense\n", "colour = never\n", "color = blue\n", "profile =\n"):
+        path.write_text("\n" + text)
+        refuses(f"a line that is none: {text.strip()}", ["check"], 2, "config:2", "key = value", **user)
+    path.write_text("profile = nowhere\n")
+    refuses("a profile that there is not", ["check"], 2, "unknown profile", **user)
+    path.unlink()
+
+
 why = no_namespaces("ip")
 if why:
     skip("a user's hour", why)
@@ -85,10 +136,15 @@ os.chmod(tmp, 0o755)
 home = pathlib.Path(tmp) / "home"
 home.mkdir()
 os.chown(home, 65534, 65534)
-# The folder that the program was built in may be closed to others.
+# The folder that the program was built in may be closed to others. What it is beside are its demos.
 here = nobody(home)
 here["program"] = shutil.copy(common.gputune, f"{tmp}/gputune")
+(tmp / "machines").mkdir()
+shutil.copy(common.built / "machines/dgx-spark.tar", tmp / "machines")
 changes(here)
 stale(here)
 full(here)
+demo(here, home)
+profiles(here, home)
+config(here, home)
 end_suite()

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -286,8 +287,14 @@ static int load_file(struct arena *a, const char *path, struct profile *out, str
 
 int profile_load(struct arena *a, const char *name, struct profile *out, struct err *e)
 {
-	static const char *const dirs[] = { "/etc/gputune/profiles",
-					    "/usr/share/gputune/profiles" };
+	const char *config = geteuid() ? getenv("XDG_CONFIG_HOME") : NULL,
+		   *home = geteuid() ? getenv("HOME") : NULL;
+	const char *const dirs[] = { config && *config == '/'
+					     ? arena_printf(a, "%s/gputune/profiles", config)
+				     : home && *home == '/'
+					     ? arena_printf(a, "%s/.config/gputune/profiles", home)
+					     : "/etc/gputune/profiles",
+				     "/etc/gputune/profiles", "/usr/share/gputune/profiles" };
 	struct profile p = { .name = arena_strdup(a, name), .base = PROFILE_DEFAULT };
 	struct near_word near = near_word_to(name);
 	int id = profile_parse(name), r = -ENOENT;
@@ -310,7 +317,7 @@ int profile_load(struct arena *a, const char *name, struct profile *out, struct 
 				      arena_printf(a,
 						   "\"gputune list profiles\" lists all; a file is "
 						   "given by its path or is in %s",
-						   dirs[0]));
+						   dirs[1]));
 		}
 	}
 	if (r)

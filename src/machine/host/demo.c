@@ -27,6 +27,33 @@ static const char *demo_folder(size_t i, char out[static HOST_PATH_MAX])
 	return out;
 }
 
+/* "NAME.tar", or packed. 0: it is none. */
+static size_t demo_name_length(const char *file)
+{
+	size_t n = strlen(file);
+
+	return str_ends(file, ".tar") ? n - 4 : str_ends(file, ".tar.zst") ? n - 8 : 0;
+}
+
+const char *host_demo_about(const char *name)
+{
+	static const struct {
+		const char *name, *about;
+	} known[] = {
+		{ "dgx-spark", "DGX Spark: GB10, 128 GB of unified memory, ConnectX-7" },
+		{ "gx10", "a second machine with GB10 and other settings, for a cluster of two" },
+		{ "igx-orin", "IGX Orin: integrated and discrete GPU, ConnectX-7" },
+		{ "hgx-h100", "HGX H100: eight GPUs, NVSwitch, eight InfiniBand ports; one GPU is "
+			      "degraded" },
+		{ "h200-x4", "four H200 in a virtual machine, captured from a real one" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(known[i].name, name) == 0)
+			return known[i].about;
+	return "a captured machine, for --host";
+}
+
 size_t host_demos(struct arena *a, char ***names)
 {
 	char folder[HOST_PATH_MAX];
@@ -37,10 +64,12 @@ size_t host_demos(struct arena *a, char ***names)
 		DIR *d = opendir(folder);
 
 		for (struct dirent *e; d && (e = readdir(d));) {
-			if (!str_ends(e->d_name, ".tar"))
+			size_t len = demo_name_length(e->d_name);
+
+			if (!len)
 				continue;
 			*names = arena_grow(a, *names, n, sizeof(**names));
-			(*names)[n++] = arena_strndup(a, e->d_name, strlen(e->d_name) - 4);
+			(*names)[n++] = arena_strndup(a, e->d_name, len);
 		}
 		if (d)
 			closedir(d);
@@ -57,8 +86,9 @@ int demo_path(const char *name, char *out, size_t cap, struct err *e)
 	struct arena a = { 0 };
 	size_t n;
 
-	for (size_t i = 0; !strchr(name, '/') && demo_folder(i, folder); i++)
-		if (snprintf(out, cap, "%s/%s.tar", folder, name) < (int)cap &&
+	for (size_t i = 0; !strchr(name, '/') && demo_folder(i / 2, folder); i++)
+		if (snprintf(out, cap, "%s/%s.tar%s", folder, name, i % 2 ? ".zst" : "") <
+			    (int)cap &&
 		    access(out, F_OK) == 0)
 			return 0;
 	err_set(e, -ENOENT, "unknown captured machine \"demo:%s\"", name);

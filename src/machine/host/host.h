@@ -112,6 +112,8 @@ struct host *host_open_live(void);
 struct host *host_open_capture(const char *path, struct err *e);
 /* The captured machines that come with the program: demo:NAME. */
 size_t host_demos(struct arena *a, char ***names);
+/* What the machine is, in a line. */
+const char *host_demo_about(const char *name);
 void host_close(struct host *h);
 #define HOST_AUTO __attribute__((cleanup(host_close_ptr))) struct host
 void host_close_ptr(struct host **h);

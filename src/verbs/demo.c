@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune demo: captured machines that come with the program, to try everything on. */
+#include <unistd.h>
+
+#include "look/settings/findings.h"
+#include "verbs/door.h"
+
+static int demo_answer(struct door *d, const void *ask, void *answer)
+{
+	struct listing *out = answer;
+	char **names;
+	size_t n = host_demos(d->arena, &names);
+
+	(void)ask;
+	out->kind = "demos";
+	for (size_t i = 0; i < n; i++) {
+		const struct machine_ask from = { .capture = arena_printf(d->arena, "demo:%s",
+									  names[i]) };
+		const char *own = door_overlay(d->arena, &from), *about = host_demo_about(names[i]);
+
+		list_name(d->arena, out, from.capture,
+			  own ? arena_printf(d->arena, "%s; your changes: %s", about, own) : about);
+	}
+	return n ? EXIT_CLEAN
+		 : door_refuse(d, EXIT_BLIND, "no demo machines are installed beside this program");
+}
+
+static int demo_lines(FILE *out, const void *ask, const void *answer, int code)
+{
+	const struct listing *all = answer;
+
+	(void)ask;
+	for (size_t i = 0; i < all->n_names; i++)
+		fprintf(out, "%-22s %s\n", all->names[i].name, all->names[i].what);
+	fprintf(out, "\nTry: gputune check --host demo:dgx-spark\n"
+		     "Changes to a demo go to a folder of your own, without sudo; remove it to "
+		     "begin again.\n");
+	return code;
+}
+
+static const struct verb_format demo_formats[] = { { "term", demo_lines }, { NULL, NULL } };
+
+const struct verb demo_verb = {
+	.name = "demo",
+	.group = VERB_PROGRAM,
+	.summary = "captured machines to try gputune on, without a GPU",
+	.about = "Lists the captured machines that come with gputune. --host demo:NAME works with "
+		 "every verb; apply and undo write to a folder of your own.",
+	.words = "example sandbox tutorial try playground",
+	.examples = EXAMPLES({ "demo", "the machines" },
+			     { "check --host demo:hgx-h100", "look at one" },
+			     { "apply --host demo:dgx-spark --yes", "change it, in your folder" },
+			     { "undo --host demo:dgx-spark --yes", "and undo it" }),
+	.answer = demo_answer,
+	.result = &list_result,
+	.formats = demo_formats,
+};

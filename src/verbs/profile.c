@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune profile: which opinions there are, what they want here, and a site's or user's own. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "knowledge/package.h"
+#include "look/settings/findings.h"
+#include "machine/write/write.h"
+#include "render/shape_page.h"
+#include "tune/txn/txn.h"
+#include "verbs/change.h"
+
+#define SITE_PROFILES "/etc/gputune/profiles"
+#define NOTHING_WANTED "leave"
+
+struct profile_verb_ask {
+	const char *name, *other, *base;
+	struct machine_ask machine;
+};
+
+/* What a profile wants of a setting here; with two profiles, what each wants. */
+struct profile_row {
+	const char *id, *target, *now, *wanted, *other, *verdict;
+};
+
+struct profile_view {
+	const char *name, *purpose, *other, *path, *why;
+	struct profile_row *rows;
+	size_t n;
+};
+
+struct profile_answer {
+	struct profile_view result;
+	const struct machine *m;
+};
+
+static const struct shape_row profile_row_rows[] = {
+	{ "setting", NULL, SHAPE_TEXT(profile_row, id), .title = "Setting" },
+	{ "target", NULL, SHAPE_TEXT(profile_row, target), .title = "On" },
+	{ "now", NULL, SHAPE_TEXT(profile_row, now), .unknown = SHAPE_NULL, .title = "Now" },
+	{ "wanted", "Of the profile.", SHAPE_TEXT(profile_row, wanted), .title = "Wanted" },
+	{ "other", "Of the second profile of a comparison.", SHAPE_TEXT(profile_row, other),
+	  .unknown = SHAPE_NULL },
+	{ "verdict", NULL, SHAPE_TEXT(profile_row, verdict), .unknown = SHAPE_NULL },
+};
+static const struct shape profile_row_shape = SHAPE(profile_row, profile_row);
+static const struct shape_row profile_view_rows[] = {
+	{ "profile", NULL, SHAPE_TEXT(profile_view, name) },
+	{ "purpose", "What it is for.", SHAPE_TEXT(profile_view, purpose), .unknown = SHAPE_NULL },
+	{ "other", "The second one of a comparison.", SHAPE_TEXT(profile_view, other),
+	  .unknown = SHAPE_NULL },
+	{ "path", "Its file.", SHAPE_TEXT(profile_view, path), .unknown = SHAPE_NULL },
+	{ "why", "Reason of a recommendation.", SHAPE_TEXT(profile_view, why),
+	  .unknown = SHAPE_NULL },
+	{ "settings", NULL, SHAPE_LIST(profile_view, rows, n, profile_row) },
+};
+static const struct shape profile_view_shape = SHAPE(profile_view, profile_view);
+
+static const struct result_shape profile_result = {
+	.name = "profile",
+	.title = "gputune profile",
+	.meaning = "What a profile wants of the settings of a machine.",
+	.shape = &profile_view_shape,
+	.list = "settings",
+	.exit_codes = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3 | 1u << 5,
+};
+
+/* --- show, diff, check ------------------------------------------------------------------------ */
+
+static const char *wanted_of(const struct finding *f)
+{
+	return f->v.wanted ? f->v.wanted : NOTHING_WANTED;
+}
+
+static const struct finding *find_like(const struct findings *all, const struct finding *f)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->items[i].s == f->s && strcmp(all->items[i].target, f->target) == 0)
+			return &all->items[i];
+	return NULL;
+}
+
+/* b NULL: what a wants; otherwise where the two differ. */
+static void fill_rows(struct door *d, const struct findings *a, const struct findings *b,
+		      struct profile_view *out)
+{
+	out->rows = arena_array(d->arena, a->n, sizeof(*out->rows));
+	for (size_t i = 0; i < a->n; i++) {
+		const struct finding *f = &a->items[i], *g = b ? find_like(b, f) : NULL;
+
+		if (f->s->health || (!b && !f->v.wanted) ||
+		    (b && (!g || strcmp(wanted_of(f), wanted_of(g)) == 0)))
+			continue;
+		out->rows[out->n++] = (struct profile_row){ .id = f->s->id,
+							    .target = f->target,
+							    .now = f->v.current,
+							    .wanted = wanted_of(f),
+							    .other = g ? wanted_of(g) : NULL,
+							    .verdict = verdict_name(f->v.kind) };
+	}
+}
+
+static const char *purpose_of(const struct profile *p, const char *name)
+{
+	return strcmp(profile_name(p->base), name) == 0 ? profile_purpose(p->base) : NULL;
+}
+
+static int look(struct door *d, const struct profile_verb_ask *ask, bool both,
+		struct profile_answer *out)
+{
+	const struct profile_ask one = { .profile = ask->name }, two = { .profile = ask->other };
+	struct findings a = { 0 }, b = { 0 };
+	struct profile p, q;
+	struct host *h;
+	int code = door_profile(d, &one, &p);
+
+	code = code ? code : both ? door_profile(d, &two, &q) : 0;
+	if (code)
+		return code;
+	h = door_host(d, &ask->machine);
+	if (!h)
+		return -EXIT_USAGE;
+	out->m = door_machine(d, h, &(struct door_look){ 0 });
+	settings_check(d->arena, out->m, &p, door_read_knob, h, &a);
+	if (both)
+		settings_check(d->arena, out->m, &q, door_read_knob, h, &b);
+	out->result = (struct profile_view){ .name = p.name,
+					     .purpose = both ? NULL : purpose_of(&p, p.name),
+					     .other = both ? q.name : NULL };
+	fill_rows(d, &a, both ? &b : NULL, &out->result);
+	host_close(h);
+	return both && out->result.n ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+static int profile_show_answer(struct door *d, const struct profile_verb_ask *ask,
+			       struct profile_answer *out)
+{
+	return look(d, ask, false, out);
+}
+
+static int profile_diff_answer(struct door *d, const struct profile_verb_ask *ask,
+			       struct profile_answer *out)
+{
+	return look(d, ask, true, out);
+}
+
+/* That it can be read is what loading says; a waiver that is over is worth a word. */
+static int profile_check_answer(struct door *d, const struct profile_verb_ask *ask,
+				struct profile_answer *out)
+{
+	const struct profile_ask one = { .profile = ask->name };
+	struct host *h = d->live(d->ctx);
+	long long now = h->id.time_s, end;
+	struct profile p;
+	int code = door_profile(d, &one, &p);
+
+	host_close(h);
+	if (code)
+		return code;
+	out->result = (struct profile_view){ .name = p.name, .why = "the file is valid" };
+	for (size_t i = 0; i < p.n_overrides; i++) {
+		const struct profile_override *o = &p.overrides[i];
+
+		if (!o->waive || !o->expires || waive_deadline(o->expires, &end) || end >= now)
+			continue;
+		door_warn(d, "%s: the waiver of %s expired on %s", p.name, o->s->id, o->expires);
+		code = EXIT_FINDINGS;
+	}
+	return code;
+}
+
+/* --- recommend, active ------------------------------------------------------------------------ */
+
+/* By what the machine is used for as far as it says so: a scheduler, several GPUs, one. */
+static int profile_recommend_answer(struct door *d, const struct profile_verb_ask *ask,
+				    struct profile_answer *out)
+{
+	struct host *h = door_host(d, &ask->machine);
+	size_t gpus = 0;
+
+	if (!h)
+		return -EXIT_USAGE;
+	out->m = door_machine(d, h, &(struct door_look){ 0 });
+	gpus = out->m->gpu.gpus.n;
+	if (host_exists(h, "/etc/slurm/slurm.conf") && gpus > 1)
+		out->result = (struct profile_view){
+			.name = "training",
+			.why = "a Slurm node with several GPUs: jobs of many "
+			       "ranks decide; inference suits a serving node"
+		};
+	else if (gpus)
+		out->result = (struct profile_view){
+			.name = "default",
+			.why = "nothing says what it is used for; inference or "
+			       "training narrow it"
+		};
+	else
+		out->result =
+			(struct profile_view){ .name = "default", .why = "no GPU was seen here" };
+	out->result.purpose = profile_purpose(
+		strcmp(out->result.name, "training") == 0 ? PROFILE_TRAINING : PROFILE_DEFAULT);
+	host_close(h);
+	return EXIT_CLEAN;
+}
+
+/* Of the newest transaction that holds a change. */
+static int profile_active_answer(struct door *d, const struct profile_verb_ask *ask,
+				 struct profile_answer *out)
+{
+	struct host *h = door_change_host(d, &ask->machine, false);
+	struct hold_row *rows;
+	struct journal j;
+	size_t n = 0;
+	int code = h ? door_journal(d, h, false, &j) : -EXIT_USAGE;
+
+	if (code == 0) {
+		txn_status(h, d->arena, &j, &rows, &n);
+		out->result.name = "none";
+		out->result.why = "gputune holds no change on this machine";
+		out->result.rows = arena_array(d->arena, n, sizeof(*out->result.rows));
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].t->profile && *rows[i].t->profile) {
+			out->result.name = rows[i].t->profile;
+			out->result.why = arena_printf(d->arena, "applied by transaction %lu",
+						       rows[i].t->txn);
+		}
+		out->result.rows[out->result.n++] =
+			(struct profile_row){ .id = rows[i].e->id,
+					      .target = rows[i].e->target,
+					      .now = rows[i].now,
+					      .wanted = rows[i].e->after };
+	}
+	host_close(h);
+	return code;
+}
+
+/* --- new, edit -------------------------------------------------------------------------------- */
+
+/* Root's are the site's, a user's own are that user's. NULL: there is no home. */
+static const char *folder_of(struct door *d, struct host *live)
+{
+	return geteuid() == 0 ? SITE_PROFILES
+			      : knowledge_home(d->arena, live, "XDG_CONFIG_HOME", "/.config",
+					       "gputune/profiles");
+}
+
+static int make_folders(struct door *d, struct host *h, const char *folder)
+{
+	int r = 0;
+
+	for (const char *at = strchr(folder + 1, '/'); r == 0; at = strchr(at + 1, '/')) {
+		const char *part =
+			at ? arena_strndup(d->arena, folder, (size_t)(at - folder)) : folder;
+
+		r = host_exists(h, part) ? 0 : host_make_dir(h, part, 0755);
+		if (!at)
+			break;
+	}
+	return r;
+}
+
+static int profile_new_answer(struct door *d, const struct profile_verb_ask *ask,
+			      struct profile_answer *out)
+{
+	const struct profile_ask base = { .profile = ask->base ? ask->base : "default" };
+	struct host *h = d->live(d->ctx);
+	const char *folder = folder_of(d, h), *path, *text;
+	struct profile p;
+	int code = door_profile(d, &base, &p), r;
+
+	if (code == 0 && (!*ask->name || ask->name[strspn(ask->name, "abcdefghijklmnopqrstuvwxyz"
+								     "0123456789-_")]))
+		code = door_refuse(d, EXIT_USAGE, "%s: only a to z, 0 to 9, - and _ in a name",
+				   ask->name);
+	if (code == 0 && !folder)
+		code = door_refuse(d, EXIT_USAGE, "neither XDG_CONFIG_HOME nor HOME is set");
+	if (code) {
+		host_close(h);
+		return code;
+	}
+	path = arena_printf(d->arena, "%s/%s.ini", folder, ask->name);
+	text = arena_printf(d->arena,
+			    "; gputune profile %s; \"gputune explain ID\" says what a setting is\n"
+			    "[profile]\nbase = %s\n\n"
+			    ";[memory.swappiness]\n;want = <= 10\n;\n"
+			    ";[gpu.persistence]\n;waive = by decision of the site\n"
+			    ";expires = 2027-01-31\n",
+			    ask->name, profile_name(p.base));
+	r = host_exists(h, path) ? -EEXIST : make_folders(d, h, folder);
+	r = r ? r : host_put(h, path, text, strlen(text), 0644);
+	host_close(h);
+	if (r)
+		return door_refuse(d, EXIT_NOT_APPLIED, "%s: %s", path, strerror(-r));
+	out->result = (struct profile_view){ .name = ask->name,
+					     .path = path,
+					     .why = "the file was made; \"gputune profile edit\" "
+						    "opens it" };
+	return EXIT_CLEAN;
+}
+
+/* The user's own program, by the user's own PATH, on the user's own terminal. */
+static int run_editor(struct door *d, const char *path)
+{
+	const char *editor = getenv("VISUAL") ? getenv("VISUAL") : getenv("EDITOR");
+	char *words[] = { arena_strdup(d->arena, editor && *editor ? editor : "vi"),
+			  arena_strdup(d->arena, path), NULL };
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execvp(words[0], words);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
+		return door_refuse(d, EXIT_NOT_APPLIED, "%s did not end well; set EDITOR",
+				   words[0]);
+	return 0;
+}
+
+static int profile_edit_answer(struct door *d, const struct profile_verb_ask *ask,
+			       struct profile_answer *out)
+{
+	struct host *h = d->live(d->ctx);
+	const char *folder = folder_of(d, h), *path = ask->name;
+	int code;
+
+	if (!strchr(path, '/') && folder)
+		path = arena_printf(d->arena, "%s/%s.ini", folder, ask->name);
+	code = host_exists(h, path) ? run_editor(d, path)
+				    : door_refuse(d, EXIT_USAGE,
+						  "%s: no such file; \"gputune profile new %s\" "
+						  "makes it",
+						  path, ask->name);
+	host_close(h);
+	if (code)
+		return code;
+	return profile_check_answer(d, &(struct profile_verb_ask){ .name = path }, out);
+}
+
+/* --- the verbs -------------------------------------------------------------------------------- */
+
+static struct doc *page_profile(struct arena *a, const struct profile_answer *x)
+{
+	const struct profile_view *v = &x->result;
+	struct doc *d = doc_new(a);
+	struct node *t;
+
+	doc_text(d, "%s%s%s%s%s", v->name, v->other ? " and " : "", v->other ? v->other : "",
+		 v->purpose ? ": " : "", v->purpose ? v->purpose : "");
+	if (v->path)
+		doc_text(d, "%s", v->path);
+	if (v->why)
+		doc_text(d, "%s", v->why);
+	if (v->other && !v->n)
+		doc_text(d, "Both want the same here.");
+	if (!v->n)
+		return d;
+	t = v->other ? DOC_TABLE(d, NULL, "!Setting", "!On", "Now", v->name, v->other)
+		     : DOC_TABLE(d, NULL, "!Setting", "!On", "Now", "Wanted");
+	for (size_t i = 0; i < v->n; i++) {
+		const struct profile_row *r = &v->rows[i];
+		const char *now = r->now ? r->now : "unknown";
+
+		if (v->other)
+			NODE_ROW(d, t, cell(r->id), cell(r->target), cell(now), cell(r->wanted),
+				 cell(r->other));
+		else
+			NODE_ROW(d, t, cell(r->id), cell(r->target), cell(now), cell(r->wanted));
+	}
+	return d;
+}
+
+VERB_ANSWER(show_any, profile_show_answer, profile_verb_ask, profile_answer)
+VERB_ANSWER(diff_any, profile_diff_answer, profile_verb_ask, profile_answer)
+VERB_ANSWER(check_any, profile_check_answer, profile_verb_ask, profile_answer)
+VERB_ANSWER(recommend_any, profile_recommend_answer, profile_verb_ask, profile_answer)
+VERB_ANSWER(active_any, profile_active_answer, profile_verb_ask, profile_answer)
+VERB_ANSWER(new_any, profile_new_answer, profile_verb_ask, profile_answer)
+VERB_ANSWER(edit_any, profile_edit_answer, profile_verb_ask, profile_answer)
+VERB_PAGE_OF(profile_page, page_profile, profile_answer)
+
+#define NAME_ROW(member, label)                                                                    \
+	{                                                                                          \
+		label, "a built-in profile, one of this site or user, or an INI file",             \
+			ASK_TEXT(profile_verb_ask, member), .argument = true, .required = true,    \
+							    .proposal = profile_proposal,          \
+							    .files = true                          \
+	}
+#define MACHINE_ROW                                                                                \
+	{                                                                                          \
+		ASK_PART(profile_verb_ask, machine, machine_ask)                                   \
+	}
+
+static const struct ask_row show_rows[] = { NAME_ROW(name, "NAME"), MACHINE_ROW };
+static const struct ask_row diff_rows[] = { NAME_ROW(name, "NAME"), NAME_ROW(other, "OTHER"),
+					    MACHINE_ROW };
+static const struct ask_row name_rows[] = { NAME_ROW(name, "NAME") };
+static const struct ask_row machine_rows[] = { MACHINE_ROW };
+static const struct ask_row new_rows[] = {
+	{ "NAME", "the new profile", ASK_TEXT(profile_verb_ask, name), .argument = true,
+	  .required = true },
+	{ "base", "the built-in profile that it begins with (default: default)",
+	  ASK_TEXT(profile_verb_ask, base), .arg = "NAME", .proposal = profile_proposal },
+};
+static const struct ask_shape show_shape = ASK_SHAPE(profile_verb_ask, NULL, show_rows);
+static const struct ask_shape diff_shape = ASK_SHAPE(profile_verb_ask, NULL, diff_rows);
+static const struct ask_shape name_shape = ASK_SHAPE(profile_verb_ask, NULL, name_rows);
+static const struct ask_shape only_machine_shape = ASK_SHAPE(profile_verb_ask, NULL, machine_rows);
+static const struct ask_shape new_shape = ASK_SHAPE(profile_verb_ask, NULL, new_rows);
+
+#define PROFILE_VERB(called, line, more, asked, function, ...)                                     \
+	{                                                                                          \
+		.name = called, .summary = line, .about = more, .examples = EXAMPLES(__VA_ARGS__), \
+		.ask = &(asked), .answer = function, .result = &profile_result,                    \
+		.answer_size = sizeof(struct profile_answer), .page = profile_page,                \
+		.own_process = (function) == edit_any,                                             \
+		.writes = (function) == new_any || (function) == edit_any                          \
+	}
+
+static const struct verb show_verb =
+	PROFILE_VERB("show", "what a profile wants of this machine",
+		     "Lists each setting that the profile has a value for, with what it is now.",
+		     show_shape, show_any, { "profile show inference", "here" },
+		     { "profile show default --host demo:hgx-h100", "on a demo machine" });
+static const struct verb diff_verb =
+	PROFILE_VERB("diff", "where two profiles differ on this machine",
+		     "Lists the settings that the two want differently here.", diff_shape, diff_any,
+		     { "profile diff default max-performance", "before one is applied" },
+		     { "profile diff inference mine.ini", "a file of your own" });
+static const struct verb recommend_verb =
+	PROFILE_VERB("recommend", "the profile that fits this machine",
+		     "Names the built-in profile that fits what this machine is, and says why.",
+		     only_machine_shape, recommend_any, { "profile recommend", "here" },
+		     { "profile recommend --host demo:igx-orin", "for a demo machine" });
+static const struct verb active_verb =
+	PROFILE_VERB("active", "the profile whose changes are in effect",
+		     "Names the profile of the newest applied change, and lists what is held.",
+		     only_machine_shape, active_any, { "profile active", "here" },
+		     { "profile active --format json", "for a script" });
+static const struct verb check_verb = PROFILE_VERB(
+	"check", "whether a profile file is valid, and its waivers still hold",
+	"Reads the file line by line; names the first error, and each waiver that has expired.",
+	name_shape, check_any, { "profile check mine.ini", "before it is used" },
+	{ "profile check site", "of /etc/gputune/profiles" });
+static const struct verb edit_verb =
+	PROFILE_VERB("edit", "open a profile in $EDITOR, then check it",
+		     "Opens the file of a profile of your own.", name_shape, edit_any,
+		     { "profile edit mine", "by name" }, { "profile edit ./mine.ini", "by path" });
+static const struct verb new_verb = PROFILE_VERB(
+	"new", "begin a profile of your own",
+	"Writes an INI file: of root in /etc/gputune/profiles, of others in "
+	"~/.config/gputune/profiles.",
+	new_shape, new_any, { "profile new mine --base inference", "from a built-in one" },
+	{ "profile new mine", "from default" });
+
+static const struct verb *const profile_subs[] = { &show_verb,	 &diff_verb, &recommend_verb,
+						   &active_verb, &new_verb,  &edit_verb,
+						   &check_verb,	 NULL };
+
+const struct verb profile_verb = {
+	.name = "profile",
+	.group = VERB_CHANGE,
+	.summary = "compare, make and check profiles: which values are wanted",
+	.about = "A profile says which values are wanted. \"list profiles\" names them; these "
+		 "show what one wants here, and make and check your own.",
+	.words = "profiles tuned preset policy",
+	.examples = EXAMPLES({ "list profiles", "which there are" },
+			     { "profile diff default inference", "what differs here" },
+			     { "profile new mine", "begin your own" }),
+	.subs = profile_subs,
+};

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Definitions of public CI: they parse, each step is one call of a script that is here and takes these words, both say the same, and
+issue forms ask for a capture."""
+import pathlib
+import re
+import subprocess
+
+import yaml
+
+from common import end_suite, expect, root
+
+STEP = re.compile(r"scripts/[a-z-]+( [a-z-]+)?")
+# Actions that are no step of ours.
+ACTIONS = {"actions/checkout", "actions/upload-artifact"}
+
+
+def known(step):
+    """The script is here, and its own text has the word."""
+    script, _, word = step.partition(" ")
+    path = root / script
+    if not path.exists():
+        return False
+    text = path.read_text() + (root / "tests/run.py").read_text() * (script == "scripts/test")
+    return not word or word in text
+
+
+def github():
+    found = {}
+    for path in sorted((root / ".github/workflows").glob("*.yml")):
+        flow = yaml.safe_load(path.read_text())
+        expect(f"{path.name}: reads the repository alone", flow["permissions"] == {"contents": "read"}, flow.get("permissions"))
+        for name, job in flow["jobs"].items():
+            steps = [s["run"] for s in job["steps"] if "run" in s]
+            actions = {s["uses"].split("@")[0] for s in job["steps"] if "uses" in s}
+            expect(f"{path.name}: {name} has a limit of time, and no actions but {ACTIONS}", job["timeout-minutes"] and actions <= ACTIONS, actions)
+            found[name] = steps
+    return found
+
+
+def gitlab():
+    jobs = yaml.safe_load((root / ".gitlab-ci.yml").read_text())
+    return {name: job["script"] for name, job in jobs.items() if isinstance(job, dict) and "script" in job}
+
+
+ours, theirs = github(), gitlab()
+expect("both have the same jobs and steps", ours == theirs, (ours, theirs))
+for step in sorted({s for steps in ours.values() for s in steps}):
+    expect(f"\"{step}\" is one call of a script", bool(STEP.fullmatch(step)) and known(step), step)
+for script in sorted({s.split()[0] for steps in ours.values() for s in steps} | {"contrib/oss-fuzz/build.sh", "packaging/install.sh", "scripts/release"}):
+    done = subprocess.run(["sh" if "oss" not in script else "bash", "-n", root / script], capture_output=True, text=True, check=False)
+    expect(f"{script} parses", done.returncode == 0, done.stderr)
+for form in sorted((root / ".github/ISSUE_TEMPLATE").glob("*.yml")):
+    body = yaml.safe_load(form.read_text())
+    expect(f"{form.name} asks for a capture", "body" not in body or "gputune capture" in form.read_text(), body)
+    ids = [i.get("id") for i in body.get("body", [])]
+    expect(f"{form.name}: its fields have names of their own", len(ids) == len(set(ids)), ids)
+expect("SECURITY.md says how to report", "Report a vulnerability" in (root / "SECURITY.md").read_text())
+project = yaml.safe_load((root / "contrib/oss-fuzz/project.yaml").read_text())
+expect("OSS-Fuzz: language and sanitizers", project["language"] == "c" and project["sanitizers"], project)
+end_suite()
