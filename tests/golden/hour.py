@@ -86,6 +86,9 @@ def demo(user, home):
     says("so does profile", ["profile", "active", *on], 0, "default", "memory.dirty-ratio", **user)
     says("the list names the folder", ["demo"], 0, str(home / ".local/state/gputune/demo/dgx-spark"), **user)
     says("undo", ["undo", "--yes", *on], 0, "restored", **user)
+    if (common.built / "igx-orin.tar.zst").exists():
+        shutil.copy(common.built / "igx-orin.tar.zst", tmp / "machines")
+        says("a packed one, as packages have them", ["check", "--host", "demo:igx-orin"], 1, "IGX Orin", **user)
     refuses("without a home it needs a folder", ["apply", "--yes", *on], 2, "--overlay", **dict(user, env={"PATH": os.environ["PATH"]}))
     refuses("a home that takes nothing", ["apply", "--yes", *on], 2, "cannot create /proc/.local", **dict(user, env={"HOME": "/proc"}))
 

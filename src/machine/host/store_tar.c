@@ -18,6 +18,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "machine/host/captured.h"
 #include "machine/host/libraries.h"
 #include "machine/host/store.h"
 #include "base/text.h"
@@ -97,9 +98,16 @@ static bool fd_is_packed(int fd)
 
 bool store_is_packed(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool is = fd >= 0 && fd_is_packed(fd);
+	char demo[HOST_PATH_MAX + 64];
+	struct err ignored = { 0 };
+	bool is;
+	int fd;
 
+	if (str_starts(path, "demo:") &&
+	    demo_path(path + strlen("demo:"), demo, sizeof(demo), &ignored) == 0)
+		path = demo;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	is = fd >= 0 && fd_is_packed(fd);
 	if (fd >= 0)
 		close(fd);
 	return is;
