@@ -309,8 +309,14 @@ static int run_editor(struct door *d, const char *path)
 	char *words[] = { arena_strdup(d->arena, editor && *editor ? editor : "vi"),
 			  arena_strdup(d->arena, path), NULL };
 	int status = 0;
-	pid_t pid = fork();
+	pid_t pid;
 
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return door_refuse(d, EXIT_USAGE,
+				   "not a terminal; edit %s, then \"gputune profile "
+				   "check\"",
+				   path);
+	pid = fork();
 	if (pid == 0) {
 		execvp(words[0], words);
 		_exit(127);
@@ -426,11 +432,11 @@ static const struct verb show_verb =
 		     "Lists each setting that the profile has a value for, with what it is now.",
 		     show_shape, show_any, { "profile show inference", "here" },
 		     { "profile show default --host demo:hgx-h100", "on a demo machine" });
-static const struct verb diff_verb =
-	PROFILE_VERB("diff", "where two profiles differ on this machine",
-		     "Lists the settings that the two want differently here.", diff_shape, diff_any,
-		     { "profile diff default max-performance", "before one is applied" },
-		     { "profile diff inference mine.ini", "a file of your own" });
+static const struct verb diff_verb = PROFILE_VERB(
+	"diff", "where two profiles differ on this machine",
+	"Lists the settings that the two want differently here.", diff_shape, diff_any,
+	{ "profile diff default max-performance", "before one is applied" },
+	{ "profile diff default published --host demo:dgx-spark", "on a demo machine" });
 static const struct verb recommend_verb =
 	PROFILE_VERB("recommend", "the profile that fits this machine",
 		     "Names the built-in profile that fits what this machine is, and says why.",

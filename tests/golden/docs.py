@@ -107,6 +107,7 @@ ELSEWHERE = (
     (r"^fleet \S+\.db", "since.py", '"fleet"'),
     (r"^kubernetes ", "kubernetes.py", '"kubernetes"'),
     (r"^data (update|back)", "data.py", '"update"'),
+    (r"^profile (new|edit|check)", "hour.py", '"profile", "new"'),  # files of a user's own
     (r"^run --free", "guard.py", '"--free"'),
     (r"^stack compare", "stack.py", '"compare"'),
     (r"^stack check --env", "stack.py", "--env"),
@@ -117,7 +118,7 @@ ELSEWHERE = (
     (r"^predict .*acme/", "knowledge.py", "KNOWLEDGE.md"),
 )
 # Verbs that are told which machine: without it they would look at the one that the test runs on.
-HOSTED = {"show", "check", "explain", "plan", "apply", "undo", "status", "history", "verify", "persist", "doctor", "generate", "lint", "watch",
+HOSTED = {"show", "check", "explain", "plan", "apply", "undo", "status", "history", "verify", "persist", "doctor", "generate", "lint", "watch", "profile",
           "monitor", "capture", "report"}
 # Exit codes: what is not named here may find something, or not see enough.
 FINE = {"prove": {0, 1, 3, 5}, "tune": {0, 3, 5}, **{v: {0} for v in ("show", "explain", "apply", "undo", "history", "persist", "monitor", "record", "run", "capture", "list",
