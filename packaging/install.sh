@@ -6,7 +6,7 @@
 # URL is a folder that has both. Without --from: the tarball of this machine's architecture beside this script, or the folder that the
 # script itself was unpacked in. Nothing outside of DIR is written, nothing is started or enabled.
 set -eu
-prefix= from= uninstall=
+prefix='' from='' uninstall=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--prefix) prefix=${2:?install.sh: --prefix needs a folder}; shift ;;
@@ -84,7 +84,7 @@ if [ -n "$from" ]; then
 fi
 "$tree/bin/gputune" --version >/dev/null || fail "this build does not start here: it needs a newer C library"
 mkdir -p "$prefix/lib" "$prefix/bin" || fail "cannot write in $prefix: give --prefix DIR"
-[ -w "$prefix/lib" ] && [ -w "$prefix/bin" ] || fail "cannot write in $prefix: give --prefix DIR"
+if [ ! -w "$prefix/lib" ] || [ ! -w "$prefix/bin" ]; then fail "cannot write in $prefix: give --prefix DIR"; fi
 rm -rf "$home.new"
 cp -a "$tree" "$home.new"
 chown -R "$(id -u):$(id -g)" "$home.new"
