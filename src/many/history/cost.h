@@ -26,7 +26,7 @@ struct cost_step {
 	double better;	/* log ratio: positive is better */
 	double weight;	/* above 0 */
 	/* What changed: 1, -1 the other way round, 0. */
-	signed char cause[COST_CAUSES_MAX];
+	short cause[COST_CAUSES_MAX];
 };
 
 struct cost {
